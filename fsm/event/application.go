@@ -1,0 +1,173 @@
+package event
+
+import (
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// ApplicationSubmitted admits an application to a leaf queue. App is its
+// sequence number, which names it in all later events.
+type ApplicationSubmitted struct {
+	App            uint32
+	Name           string
+	User           string
+	Queue          string
+	Type           string
+	Tags           []string
+	Priority       int32
+	AM             yarn.Resource
+	Unmanaged      bool
+	KeepContainers bool
+	MaxAttempts    uint32
+	LifetimeMillis int64
+	// Context is the front door's own submission context, opaque here.
+	Context []byte
+}
+
+// ApplicationEnded ends an application for good. Its attempt has ended before.
+type ApplicationEnded struct {
+	App         uint32
+	State       yarn.ApplicationState
+	Final       yarn.FinalStatus
+	Diagnostics string
+}
+
+// ApplicationMoved takes an application with its containers and reservations to
+// another leaf queue.
+type ApplicationMoved struct {
+	App   uint32
+	Queue string
+}
+
+// ApplicationReprioritized changes an application's priority.
+type ApplicationReprioritized struct {
+	App      uint32
+	Priority int32
+}
+
+// ApplicationForgotten drops an ended application.
+type ApplicationForgotten struct{ App uint32 }
+
+// AttemptStarted begins attempt number Attempt. Parked says that a limit on
+// parallel applications keeps it out of the queue for now.
+type AttemptStarted struct {
+	App     uint32
+	Attempt uint32
+	Parked  bool
+}
+
+// AttemptActivated admits the current attempt to the scheduling passes: its AM
+// counts in the queue's AM share from here on.
+type AttemptActivated struct{ App uint32 }
+
+// AttemptRegistered says that the AM has registered.
+type AttemptRegistered struct {
+	App         uint32
+	Host        string
+	RPCPort     int32
+	TrackingURL string
+}
+
+// AttemptEnded ends the current attempt. Its reservations are cancelled and its
+// asks dropped before; containers are kept only with Keep.
+type AttemptEnded struct {
+	App         uint32
+	Final       yarn.FinalStatus
+	Keep        bool
+	Counts      bool // towards the maximum number of attempts
+	Diagnostics string
+	TrackingURL string
+}
+
+// AllocateAnswered closes one allocate call: containers allocated and
+// completions not yet told are delivered with Response, those delivered with an
+// earlier one are acknowledged and, where they have ended, forgotten.
+type AllocateAnswered struct {
+	App      uint32
+	Response int32
+}
+
+func (*ApplicationSubmitted) Kind() Kind     { return KindApplicationSubmitted }
+func (*ApplicationEnded) Kind() Kind         { return KindApplicationEnded }
+func (*ApplicationMoved) Kind() Kind         { return KindApplicationMoved }
+func (*ApplicationReprioritized) Kind() Kind { return KindApplicationReprioritized }
+func (*ApplicationForgotten) Kind() Kind     { return KindApplicationForgotten }
+func (*AttemptStarted) Kind() Kind           { return KindAttemptStarted }
+func (*AttemptActivated) Kind() Kind         { return KindAttemptActivated }
+func (*AttemptRegistered) Kind() Kind        { return KindAttemptRegistered }
+func (*AttemptEnded) Kind() Kind             { return KindAttemptEnded }
+func (*AllocateAnswered) Kind() Kind         { return KindAllocateAnswered }
+
+// Code implements Event.
+func (e *ApplicationSubmitted) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.String(&e.Name)
+	c.String(&e.User)
+	c.String(&e.Queue)
+	c.String(&e.Type)
+	codec.List(c, &e.Tags, func(c *codec.Coder, s *string) { c.String(s) })
+	c.I32(&e.Priority)
+	c.Resource(&e.AM)
+	c.Bool(&e.Unmanaged)
+	c.Bool(&e.KeepContainers)
+	c.U32(&e.MaxAttempts)
+	c.I64(&e.LifetimeMillis)
+	c.Raw(&e.Context)
+}
+
+// Code implements Event.
+func (e *ApplicationEnded) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	codec.Enum(c, &e.State)
+	codec.Enum(c, &e.Final)
+	c.String(&e.Diagnostics)
+}
+
+// Code implements Event.
+func (e *ApplicationMoved) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.String(&e.Queue)
+}
+
+// Code implements Event.
+func (e *ApplicationReprioritized) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.I32(&e.Priority)
+}
+
+// Code implements Event.
+func (e *ApplicationForgotten) Code(c *codec.Coder) { c.U32(&e.App) }
+
+// Code implements Event.
+func (e *AttemptStarted) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.U32(&e.Attempt)
+	c.Bool(&e.Parked)
+}
+
+// Code implements Event.
+func (e *AttemptActivated) Code(c *codec.Coder) { c.U32(&e.App) }
+
+// Code implements Event.
+func (e *AttemptRegistered) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.String(&e.Host)
+	c.I32(&e.RPCPort)
+	c.String(&e.TrackingURL)
+}
+
+// Code implements Event.
+func (e *AttemptEnded) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	codec.Enum(c, &e.Final)
+	c.Bool(&e.Keep)
+	c.Bool(&e.Counts)
+	c.String(&e.Diagnostics)
+	c.String(&e.TrackingURL)
+}
+
+// Code implements Event.
+func (e *AllocateAnswered) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.I32(&e.Response)
+}

@@ -1,0 +1,143 @@
+package event
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"rmd/internal/codec"
+)
+
+// Format is the batch format this build writes; it reads every earlier one.
+const Format = 1
+
+// Level is the feature level of this build: the highest whose events it knows.
+const Level = 1
+
+// Errors of decoding a batch.
+var (
+	ErrNotBatch     = errors.New("not a batch of events")
+	ErrFormat       = errors.New("batch format is newer than this build")
+	ErrChecksum     = errors.New("batch checksum does not match")
+	ErrUnknownEvent = errors.New("unknown event number")
+)
+
+const (
+	magic0, magic1 = 'R', 'B'
+	trailerSize    = 4
+	minBatch       = 2 + 4 + trailerSize
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Batch is the content of one log entry. Sequence counts the batches of one
+// leadership; it says nothing about the log index.
+type Batch struct {
+	Level    uint32
+	Sequence uint64
+	Events   []Event
+}
+
+// Writer builds a batch's bytes event by event.
+type Writer struct {
+	body  codec.Coder
+	count int
+}
+
+// Append adds an event.
+func (w *Writer) Append(e Event) {
+	k := uint16(e.Kind())
+	w.body.U16(&k)
+	e.Code(&w.body)
+	w.count++
+}
+
+// Count is the number of events appended since the last Finish.
+func (w *Writer) Count() int { return w.count }
+
+// Size is the number of bytes appended since the last Finish.
+func (w *Writer) Size() int { return w.body.Len() }
+
+// Finish returns the batch's bytes, which the caller owns, and starts anew.
+func (w *Writer) Finish(level uint32, sequence uint64) []byte {
+	var c codec.Coder
+	c.Reset(make([]byte, 0, w.body.Len()+32))
+	header(&c, level, sequence, w.count)
+	out := append(c.Bytes(), w.body.Bytes()...)
+	out = binary.BigEndian.AppendUint32(out, crc32.Checksum(out, castagnoli))
+	w.body.Reset(w.body.Bytes()[:0])
+	w.count = 0
+	return out
+}
+
+func header(c *codec.Coder, level uint32, sequence uint64, count int) {
+	c.Reset(append(c.Bytes(), magic0, magic1))
+	format := uint8(Format)
+	c.U8(&format)
+	c.U32(&level)
+	c.U64(&sequence)
+	n := uint32(count)
+	c.U32(&n)
+}
+
+// Encode returns the bytes of a batch.
+func (b *Batch) Encode() []byte {
+	var w Writer
+	for _, e := range b.Events {
+		w.Append(e)
+	}
+	return w.Finish(b.Level, b.Sequence)
+}
+
+// Decode reads a batch. The error names the event and byte where it went
+// wrong; ErrUnknownEvent and ErrFormat mean that a newer build wrote it.
+func Decode(data []byte) (*Batch, error) {
+	if len(data) < minBatch || data[0] != magic0 || data[1] != magic1 {
+		return nil, ErrNotBatch
+	}
+	if data[2] != Format {
+		return nil, fmt.Errorf("%w: format %d, this build reads %d", ErrFormat, data[2], Format)
+	}
+	body, sum := data[:len(data)-trailerSize], data[len(data)-trailerSize:]
+	if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(sum) {
+		return nil, ErrChecksum
+	}
+	c := codec.NewDecoder(body[3:])
+	b := &Batch{}
+	c.U32(&b.Level)
+	c.U64(&b.Sequence)
+	n := c.Count(0)
+	if err := c.Err(); err != nil {
+		return nil, fmt.Errorf("batch header: %w", err)
+	}
+	b.Events = make([]Event, 0, n)
+	for i := 0; i < n; i++ {
+		e, err := decodeEvent(c)
+		if err != nil {
+			return nil, fmt.Errorf("event %d of %d: %w", i+1, n, err)
+		}
+		b.Events = append(b.Events, e)
+	}
+	if err := c.Finish(); err != nil {
+		return nil, fmt.Errorf("batch: %w", err)
+	}
+	return b, nil
+}
+
+func decodeEvent(c *codec.Coder) (Event, error) {
+	var k uint16
+	c.U16(&k)
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	e := New(Kind(k))
+	if e == nil {
+		return nil, fmt.Errorf("%w %d at byte %d", ErrUnknownEvent, k, c.Offset())
+	}
+	e.Code(c)
+	if err := c.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", Kind(k), err)
+	}
+	return e, nil
+}

@@ -1,0 +1,87 @@
+package event
+
+import (
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// ContainerRef names a container within the cluster: application sequence,
+// attempt and YARN's container number.
+type ContainerRef struct {
+	App     uint32
+	Attempt uint32
+	Number  uint64
+}
+
+// Code encodes or decodes the reference.
+func (r *ContainerRef) Code(c *codec.Coder) {
+	c.U32(&r.App)
+	c.U32(&r.Attempt)
+	c.U64(&r.Number)
+}
+
+// ContainerAllocated grants a container of the current attempt on a node. It
+// consumes one of the key's asks at the locality given; its size is the key's.
+type ContainerAllocated struct {
+	App      uint32
+	Number   uint64
+	Key      yarn.SchedulerKey
+	Node     uint32
+	Locality yarn.Locality
+	AM       bool
+}
+
+// ContainerLaunched says that the node has reported the container running.
+type ContainerLaunched struct{ Container ContainerRef }
+
+// ContainerReleased ends a container by decision of the ResourceManager while
+// its node still holds it: application, user and queue get their share back,
+// the node's share waits for the node's own report.
+type ContainerReleased struct {
+	Container   ContainerRef
+	ExitStatus  int32
+	Diagnostics string
+}
+
+// ContainerCompleted ends a container and frees the node's share. After a
+// ContainerReleased it frees the node's share alone. Restore puts the ask back
+// that it consumed: the container was lost before its AM had it.
+type ContainerCompleted struct {
+	Container   ContainerRef
+	ExitStatus  int32
+	Restore     bool
+	Diagnostics string
+}
+
+func (*ContainerAllocated) Kind() Kind { return KindContainerAllocated }
+func (*ContainerLaunched) Kind() Kind  { return KindContainerLaunched }
+func (*ContainerReleased) Kind() Kind  { return KindContainerReleased }
+func (*ContainerCompleted) Kind() Kind { return KindContainerCompleted }
+
+// Code implements Event.
+func (e *ContainerAllocated) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.U64(&e.Number)
+	c.Key(&e.Key)
+	c.U32(&e.Node)
+	codec.Enum(c, &e.Locality)
+	c.Bool(&e.AM)
+}
+
+// Code implements Event.
+func (e *ContainerLaunched) Code(c *codec.Coder) { e.Container.Code(c) }
+
+// Code implements Event.
+func (e *ContainerReleased) Code(c *codec.Coder) {
+	e.Container.Code(c)
+	c.I32(&e.ExitStatus)
+	c.String(&e.Diagnostics)
+}
+
+// Code implements Event.
+func (e *ContainerCompleted) Code(c *codec.Coder) {
+	e.Container.Code(c)
+	c.I32(&e.ExitStatus)
+	c.Bool(&e.Restore)
+	c.String(&e.Diagnostics)
+}

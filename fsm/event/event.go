@@ -1,0 +1,141 @@
+package event
+
+import (
+	"fmt"
+
+	"rmd/internal/codec"
+)
+
+// Kind is the number of an event type in the log.
+type Kind uint16
+
+// Event is one typed outcome.
+type Event interface {
+	Kind() Kind
+	// Code encodes or decodes the fields, in an order that never changes.
+	Code(c *codec.Coder)
+}
+
+// Event numbers: append only, never reused.
+const (
+	KindTimeAdvanced       Kind = 1
+	KindClusterInitialized Kind = 2
+	KindLevelRaised        Kind = 3
+	KindEpochRaised        Kind = 4
+	KindAudited            Kind = 5
+	KindRequestRecorded    Kind = 6
+	KindRequestsForgotten  Kind = 7
+	KindJoinTokenCreated   Kind = 8
+	KindJoinTokenUsed      Kind = 9
+	KindJoinTokensExpired  Kind = 10
+
+	KindQueuesConfigured  Kind = 20
+	KindQueueStateChanged Kind = 21
+
+	KindNodeRegistered      Kind = 30
+	KindNodeStateChanged    Kind = 31
+	KindNodeResourceChanged Kind = 32
+
+	KindApplicationSubmitted     Kind = 40
+	KindApplicationEnded         Kind = 41
+	KindApplicationMoved         Kind = 42
+	KindApplicationReprioritized Kind = 43
+	KindApplicationForgotten     Kind = 44
+	KindAttemptStarted           Kind = 45
+	KindAttemptActivated         Kind = 46
+	KindAttemptRegistered        Kind = 47
+	KindAttemptEnded             Kind = 48
+	KindAllocateAnswered         Kind = 49
+
+	KindAskChanged       Kind = 60
+	KindBlacklistChanged Kind = 61
+	KindAskCounted       Kind = 62
+
+	KindContainerAllocated Kind = 70
+	KindContainerLaunched  Kind = 71
+	KindContainerReleased  Kind = 72
+	KindContainerCompleted Kind = 73
+
+	KindReservationMade      Kind = 80
+	KindReservationFulfilled Kind = 81
+	KindReservationCancelled Kind = 82
+)
+
+// spec ties a number to its name and type; one table, no registration.
+type spec struct {
+	name string
+	make func() Event
+}
+
+func of[T any, P interface {
+	*T
+	Event
+}](name string) spec {
+	return spec{name, func() Event { return P(new(T)) }}
+}
+
+// specs is the whole vocabulary.
+var specs = map[Kind]spec{
+	KindTimeAdvanced:             of[TimeAdvanced]("TimeAdvanced"),
+	KindClusterInitialized:       of[ClusterInitialized]("ClusterInitialized"),
+	KindLevelRaised:              of[LevelRaised]("LevelRaised"),
+	KindEpochRaised:              of[EpochRaised]("EpochRaised"),
+	KindAudited:                  of[Audited]("Audited"),
+	KindRequestRecorded:          of[RequestRecorded]("RequestRecorded"),
+	KindRequestsForgotten:        of[RequestsForgotten]("RequestsForgotten"),
+	KindJoinTokenCreated:         of[JoinTokenCreated]("JoinTokenCreated"),
+	KindJoinTokenUsed:            of[JoinTokenUsed]("JoinTokenUsed"),
+	KindJoinTokensExpired:        of[JoinTokensExpired]("JoinTokensExpired"),
+	KindQueuesConfigured:         of[QueuesConfigured]("QueuesConfigured"),
+	KindQueueStateChanged:        of[QueueStateChanged]("QueueStateChanged"),
+	KindNodeRegistered:           of[NodeRegistered]("NodeRegistered"),
+	KindNodeStateChanged:         of[NodeStateChanged]("NodeStateChanged"),
+	KindNodeResourceChanged:      of[NodeResourceChanged]("NodeResourceChanged"),
+	KindApplicationSubmitted:     of[ApplicationSubmitted]("ApplicationSubmitted"),
+	KindApplicationEnded:         of[ApplicationEnded]("ApplicationEnded"),
+	KindApplicationMoved:         of[ApplicationMoved]("ApplicationMoved"),
+	KindApplicationReprioritized: of[ApplicationReprioritized]("ApplicationReprioritized"),
+	KindApplicationForgotten:     of[ApplicationForgotten]("ApplicationForgotten"),
+	KindAttemptStarted:           of[AttemptStarted]("AttemptStarted"),
+	KindAttemptActivated:         of[AttemptActivated]("AttemptActivated"),
+	KindAttemptRegistered:        of[AttemptRegistered]("AttemptRegistered"),
+	KindAttemptEnded:             of[AttemptEnded]("AttemptEnded"),
+	KindAllocateAnswered:         of[AllocateAnswered]("AllocateAnswered"),
+	KindAskChanged:               of[AskChanged]("AskChanged"),
+	KindBlacklistChanged:         of[BlacklistChanged]("BlacklistChanged"),
+	KindAskCounted:               of[AskCounted]("AskCounted"),
+	KindContainerAllocated:       of[ContainerAllocated]("ContainerAllocated"),
+	KindContainerLaunched:        of[ContainerLaunched]("ContainerLaunched"),
+	KindContainerReleased:        of[ContainerReleased]("ContainerReleased"),
+	KindContainerCompleted:       of[ContainerCompleted]("ContainerCompleted"),
+	KindReservationMade:          of[ReservationMade]("ReservationMade"),
+	KindReservationFulfilled:     of[ReservationFulfilled]("ReservationFulfilled"),
+	KindReservationCancelled:     of[ReservationCancelled]("ReservationCancelled"),
+}
+
+// String is the event type's name.
+func (k Kind) String() string {
+	if s, ok := specs[k]; ok {
+		return s.name
+	}
+	return fmt.Sprintf("Event(%d)", uint16(k))
+}
+
+// New makes an empty event of a kind; nil when the number is unknown.
+func New(k Kind) Event {
+	if s, ok := specs[k]; ok {
+		return s.make()
+	}
+	return nil
+}
+
+// Kinds lists every known number in ascending order.
+func Kinds() []Kind {
+	var out []Kind
+	for k := Kind(0); k < 256; k++ {
+		if _, ok := specs[k]; ok {
+			out = append(out, k)
+		}
+	}
+	return out
+}

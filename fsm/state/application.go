@@ -1,0 +1,130 @@
+package state
+
+import (
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// App returns the slot of an application by its sequence number; 0 when there
+// is none.
+func (s *State) App(seq uint32) uint32 {
+	return s.bySeq.find(hash64(uint64(seq)), func(slot uint32) bool { return s.Apps.Get(slot).ID.Seq == seq })
+}
+
+// AppByID returns the slot of an application; 0 when there is none.
+func (s *State) AppByID(id yarn.ApplicationID) uint32 {
+	slot := s.App(id.Seq)
+	if slot == 0 || s.Apps.Get(slot).ID != id {
+		return 0
+	}
+	return slot
+}
+
+func (s *State) hashOfApp(slot uint32) uint64 { return hash64(uint64(s.Apps.Get(slot).ID.Seq)) }
+
+// appOf finds the application of an event for writing.
+func (s *State) appOf(e event.Event, seq uint32) (uint32, *App, error) {
+	slot := s.App(seq)
+	if slot == 0 {
+		return 0, nil, broken(e, "no application %d", seq)
+	}
+	return slot, s.Apps.mut(slot), nil
+}
+
+func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
+	if e.App < s.Meta.NextApp {
+		return broken(e, "the next application is %d", s.Meta.NextApp)
+	}
+	queue := s.Queue(e.Queue)
+	if queue == 0 || !s.Queues.Get(queue).Leaf {
+		return broken(e, "no such leaf queue")
+	}
+	s.Meta.NextApp = e.App + 1
+	user := s.intern(e.User)
+	slot, a := s.Apps.alloc()
+	*a = App{
+		ID:   yarn.ApplicationID{ClusterTimestamp: s.Meta.ClusterTimestamp, Seq: e.App},
+		Name: e.Name, User: user, Type: e.Type, Tags: e.Tags, Context: e.Context,
+		Queue: queue, Priority: e.Priority, State: yarn.AppSubmitted,
+		Unmanaged: e.Unmanaged, KeepContainers: e.KeepContainers, MaxAttempts: e.MaxAttempts,
+		AM: e.AM, LifetimeMillis: e.LifetimeMillis, SubmittedMillis: s.Meta.NowMillis,
+	}
+	a.UserSlot = s.joinUser(queue, user)
+	s.bySeq.insert(hash64(uint64(e.App)), slot, s.hashOfApp)
+	s.fold(uint64(slot))
+	return nil
+}
+
+func (s *State) applicationEnded(e *event.ApplicationEnded) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if a.State.Ended() || (a.AttemptState != AttemptNone && a.AttemptState != AttemptEnded) || a.Live > 0 {
+		return broken(e, "it is %s with attempt state %d and %d live containers", a.State, a.AttemptState, a.Live)
+	}
+	a.State, a.Final, a.EndedMillis = e.State, e.Final, s.Meta.NowMillis
+	if e.Diagnostics != "" {
+		a.Diagnostics = e.Diagnostics
+	}
+	s.leaveUser(a.UserSlot)
+	a.UserSlot = 0
+	s.Meta.EndedApps++
+	return nil
+}
+
+func (s *State) applicationMoved(e *event.ApplicationMoved) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	to := s.Queue(e.Queue)
+	if to == 0 || !s.Queues.Get(to).Leaf || to == a.Queue || a.State.Ended() {
+		return broken(e, "it cannot go there")
+	}
+	s.detach(a)
+	s.leaveUser(a.UserSlot)
+	a.Queue = to
+	a.UserSlot = s.joinUser(to, a.User)
+	s.attach(a)
+	s.foldResource(s.Queues.Get(to).Used)
+	return nil
+}
+
+// detach takes everything of an application out of its leaf and user; attach
+// puts it into those that it names now.
+func (s *State) detach(a *App) { s.shift(a, -1) }
+func (s *State) attach(a *App) { s.shift(a, 1) }
+
+func (s *State) shift(a *App, sign int64) {
+	used := a.Used.Add(a.Reserved).Times(sign)
+	s.charge(a, used, a.Reserved.Times(sign), sign*int64(a.Live+a.Reserving))
+	s.chain(a.Queue, func(q *Queue) { q.Pending = q.Pending.Add(a.Pending.Times(sign)) })
+	if a.Outstanding > 0 {
+		s.changeUser(a.UserSlot, func(u *User) { u.Demanding += int32(sign) })
+	}
+	s.countAttempt(a, int32(sign))
+}
+
+func (s *State) applicationReprioritized(e *event.ApplicationReprioritized) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	a.Priority = e.Priority
+	return nil
+}
+
+func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
+	slot, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if !a.State.Ended() || a.Containers != 0 {
+		return broken(e, "it is %s, containers left: %v", a.State, a.Containers != 0)
+	}
+	s.bySeq.remove(hash64(uint64(e.App)), slot, s.hashOfApp)
+	s.Apps.release(slot)
+	s.Meta.EndedApps--
+	return nil
+}

@@ -1,0 +1,296 @@
+package state
+
+import (
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Ask returns the slot of an application's ask under a key; 0 when there is none.
+func (s *State) Ask(a *App, key yarn.SchedulerKey) uint32 {
+	for slot := a.Asks; slot != 0; {
+		k := s.Asks.Get(slot)
+		if k.Key == key {
+			return slot
+		}
+		slot = k.Next
+	}
+	return 0
+}
+
+// Location returns the slot of an ask's host or rack entry; 0 when there is none.
+func (s *State) Location(k *Ask, name NameID) uint32 {
+	if name == 0 {
+		return 0
+	}
+	for slot := k.Locations; slot != 0; {
+		l := s.Locations.Get(slot)
+		if l.Name == name {
+			return slot
+		}
+		slot = l.Next
+	}
+	return 0
+}
+
+func (s *State) askChanged(e *event.AskChanged) error {
+	slot, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if !a.Runnable() || e.Count < 0 || e.Size.Negative() {
+		return broken(e, "attempt is in state %d", a.AttemptState)
+	}
+	ask := s.Ask(a, e.Key)
+	if e.Name != yarn.Any {
+		if ask == 0 {
+			return broken(e, "no \"*\" is asked under the key")
+		}
+		s.setLocation(ask, s.intern(e.Name), e.Count, e.Relax)
+		return nil
+	}
+	if ask == 0 {
+		if e.Count == 0 {
+			return nil
+		}
+		ask = s.addAsk(slot, a, e.Key, e.Size)
+	}
+	s.setAsk(ask, a, e.Count, e.Size)
+	k := s.Asks.mut(ask)
+	k.Relax = e.Relax
+	if e.Count == 0 {
+		s.dropLocations(k)
+		s.dropAskIfIdle(ask, a)
+	}
+	return nil
+}
+
+// addAsk puts an empty ask in its place in key order.
+func (s *State) addAsk(app uint32, a *App, key yarn.SchedulerKey, size yarn.Resource) uint32 {
+	slot, k := s.Asks.alloc()
+	*k = Ask{App: app, Key: key, Size: size, Relax: true, Entries: 1,
+		AM: a.AttemptState < AttemptRegistered && !a.Unmanaged}
+	prev, next := uint32(0), a.Asks
+	for next != 0 && s.Asks.Get(next).Key.Less(key) {
+		prev, next = next, s.Asks.Get(next).Next
+	}
+	k.Next = next
+	if prev == 0 {
+		a.Asks = slot
+	} else {
+		s.Asks.mut(prev).Next = slot
+	}
+	return slot
+}
+
+// setAsk sets count and size, and what is pending along with them.
+func (s *State) setAsk(slot uint32, a *App, count int64, size yarn.Resource) {
+	k := s.Asks.mut(slot)
+	delta := size.Times(count).Sub(k.Size.Times(k.Count))
+	before := a.Outstanding
+	a.Outstanding += count - k.Count
+	k.Count, k.Size = count, size
+	s.addPending(a, delta)
+	s.demandChanged(a, before)
+}
+
+func (s *State) addPending(a *App, delta yarn.Resource) {
+	a.Pending = a.Pending.Add(delta)
+	s.chain(a.Queue, func(q *Queue) { q.Pending = q.Pending.Add(delta) })
+}
+
+// demandChanged keeps the user's count of demanding applications.
+func (s *State) demandChanged(a *App, before int64) {
+	if (before > 0) != (a.Outstanding > 0) {
+		d := count(a.Outstanding > 0) - count(before > 0)
+		s.changeUser(a.UserSlot, func(u *User) { u.Demanding += d })
+	}
+}
+
+func (s *State) setLocation(ask uint32, name NameID, count int64, relax bool) {
+	k := s.Asks.mut(ask)
+	if slot := s.Location(k, name); slot != 0 {
+		if count == 0 {
+			s.dropLocation(k, slot)
+			return
+		}
+		l := s.Locations.mut(slot)
+		l.Count, l.Relax = count, relax
+		return
+	}
+	if count == 0 {
+		return
+	}
+	slot, l := s.Locations.alloc()
+	*l = Location{Name: name, Count: count, Relax: relax, Next: k.Locations}
+	k.Locations = slot
+	k.Entries++
+}
+
+func (s *State) dropLocation(k *Ask, slot uint32) {
+	next := s.Locations.Get(slot).Next
+	if k.Locations == slot {
+		k.Locations = next
+	} else {
+		p := k.Locations
+		for s.Locations.Get(p).Next != slot {
+			p = s.Locations.Get(p).Next
+		}
+		s.Locations.mut(p).Next = next
+	}
+	s.Locations.release(slot)
+	k.Entries--
+}
+
+func (s *State) dropLocations(k *Ask) {
+	for slot := k.Locations; slot != 0; {
+		next := s.Locations.Get(slot).Next
+		s.Locations.release(slot)
+		slot = next
+	}
+	k.Locations, k.Entries = 0, 1
+}
+
+// dropAskIfIdle forgets an ask with nothing outstanding and nothing reserved.
+func (s *State) dropAskIfIdle(slot uint32, a *App) {
+	k := s.Asks.Get(slot)
+	if k.Count != 0 || k.Reservations != 0 {
+		return
+	}
+	if a.Asks == slot {
+		a.Asks = k.Next
+	} else {
+		p := a.Asks
+		for s.Asks.Get(p).Next != slot {
+			p = s.Asks.Get(p).Next
+		}
+		s.Asks.mut(p).Next = k.Next
+	}
+	s.dropLocations(s.Asks.mut(slot))
+	s.Asks.release(slot)
+}
+
+// dropAsks forgets everything an attempt asked.
+func (s *State) dropAsks(a *App) {
+	before := a.Outstanding
+	s.addPending(a, yarn.Resource{}.Sub(a.Pending))
+	a.Outstanding = 0
+	s.demandChanged(a, before)
+	for slot := a.Asks; slot != 0; {
+		k := s.Asks.mut(slot)
+		next := k.Next
+		s.dropLocations(k)
+		s.Asks.release(slot)
+		slot = next
+	}
+	a.Asks = 0
+}
+
+// consume takes one container off an ask at a locality: node-local counts
+// against host, rack and "*", rack-local against rack and "*", else "*" alone.
+func (s *State) consume(slot uint32, a *App, n *Node, l yarn.Locality) {
+	k := s.Asks.mut(slot)
+	if l == yarn.NodeLocal {
+		s.takeLocation(k, n.Host)
+	}
+	if l <= yarn.RackLocal {
+		s.takeLocation(k, n.RackID)
+	}
+	s.setAsk(slot, a, k.Count-1, k.Size)
+	if k.Count == 0 {
+		s.dropLocations(k)
+	}
+}
+
+func (s *State) takeLocation(k *Ask, name NameID) {
+	slot := s.Location(k, name)
+	if slot == 0 {
+		return
+	}
+	l := s.Locations.mut(slot)
+	if l.Count--; l.Count == 0 {
+		s.dropLocation(k, slot)
+	}
+}
+
+// restore puts one container back on the ask that it consumed.
+func (s *State) restore(app uint32, a *App, c *Container) {
+	slot := s.Ask(a, c.Key)
+	if slot == 0 {
+		slot = s.addAsk(app, a, c.Key, c.Size)
+	}
+	k := s.Asks.Get(slot)
+	s.setAsk(slot, a, k.Count+1, k.Size)
+	n := s.Nodes.Get(c.Node)
+	if c.Locality == yarn.NodeLocal {
+		s.putLocation(slot, n.Host)
+	}
+	if c.Locality <= yarn.RackLocal {
+		s.putLocation(slot, n.RackID)
+	}
+}
+
+func (s *State) putLocation(ask uint32, name NameID) {
+	k := s.Asks.Get(ask)
+	count, relax := int64(1), true
+	if l := s.Location(k, name); l != 0 {
+		count, relax = s.Locations.Get(l).Count+1, s.Locations.Get(l).Relax
+	}
+	s.setLocation(ask, name, count, relax)
+}
+
+func (s *State) askCounted(e *event.AskCounted) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	slot := s.Ask(a, e.Key)
+	if slot == 0 {
+		return broken(e, "nothing is asked under the key")
+	}
+	k := s.Asks.mut(slot)
+	k.Opportunities, k.ReReservations = e.Opportunities, e.ReReservations
+	s.fold(uint64(e.Opportunities)<<32 | uint64(e.ReReservations))
+	return nil
+}
+
+// Blacklisted says whether an application refuses a node: its host or rack.
+func (a *App) Blacklisted(n *Node) bool {
+	for _, b := range a.Blacklist {
+		if b == n.Host || b == n.RackID {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	var drop, list []NameID
+	for _, name := range e.Remove {
+		drop = append(drop, s.NameID(name))
+	}
+	for _, id := range a.Blacklist {
+		if !contains(drop, id) {
+			list = append(list, id)
+		}
+	}
+	for _, name := range e.Add {
+		if id := s.intern(name); !contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	a.Blacklist = list
+	return nil
+}
+
+func contains(ids []NameID, id NameID) bool {
+	for _, v := range ids {
+		if v == id {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,197 @@
+package state
+
+import (
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// setAttempt moves the current attempt to another state and keeps the counts
+// of leaf, chain and user in step.
+func (s *State) setAttempt(a *App, to AttemptState) {
+	s.countAttempt(a, -1)
+	a.AttemptState = to
+	s.countAttempt(a, 1)
+}
+
+// countAttempt adds or takes away the counts that follow from a's state.
+func (s *State) countAttempt(a *App, sign int32) {
+	if a.UserSlot == 0 || a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded {
+		return
+	}
+	q := s.Queues.mut(a.Queue)
+	switch a.AttemptState {
+	case AttemptParked:
+		q.ParkedApps += sign
+		return
+	case AttemptPending:
+		q.PendingApps += sign
+		s.changeUser(a.UserSlot, func(u *User) { u.Pending += sign })
+	case AttemptActive, AttemptRegistered:
+		am := a.amCharge().Times(int64(sign))
+		q.ActiveApps += sign
+		q.AMUsed = q.AMUsed.Add(am)
+		s.changeUser(a.UserSlot, func(u *User) {
+			u.Active += sign
+			u.AMUsed = u.AMUsed.Add(am)
+		})
+	}
+	s.chain(a.Queue, func(q *Queue) { q.Runnable += sign })
+}
+
+// amCharge is what an activated attempt counts towards the AM limits.
+func (a *App) amCharge() yarn.Resource {
+	if a.Unmanaged {
+		return yarn.Resource{}
+	}
+	return a.AM
+}
+
+func (s *State) attemptStarted(e *event.AttemptStarted) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	unparked := a.AttemptState == AttemptParked && e.Attempt == a.Attempt && !e.Parked
+	fresh := (a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded) && e.Attempt == a.Attempt+1
+	if a.State.Ended() || (!unparked && !fresh) {
+		return broken(e, "it is %s, attempt %d in state %d", a.State, a.Attempt, a.AttemptState)
+	}
+	to := AttemptPending
+	if e.Parked {
+		to = AttemptParked
+	}
+	if fresh {
+		a.Attempt, a.Response, a.NextNumber = e.Attempt, 0, 0
+		a.AttemptMillis = s.Meta.NowMillis
+		a.Blacklist = nil
+	}
+	a.State = yarn.AppAccepted
+	s.setAttempt(a, to)
+	return nil
+}
+
+func (s *State) attemptActivated(e *event.AttemptActivated) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if a.AttemptState != AttemptPending {
+		return broken(e, "attempt is in state %d", a.AttemptState)
+	}
+	s.setAttempt(a, AttemptActive)
+	return nil
+}
+
+func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if !a.Runnable() {
+		return broken(e, "attempt is in state %d", a.AttemptState)
+	}
+	if a.AttemptState != AttemptActive {
+		return broken(e, "attempt is in state %d", a.AttemptState)
+	}
+	s.setAttempt(a, AttemptRegistered)
+	a.State = yarn.AppRunning
+	if a.StartedMillis == 0 {
+		a.StartedMillis = s.Meta.NowMillis
+	}
+	a.Host, a.RPCPort, a.TrackingURL = e.Host, e.RPCPort, e.TrackingURL
+	return nil
+}
+
+func (s *State) attemptEnded(e *event.AttemptEnded) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded {
+		return broken(e, "attempt is in state %d", a.AttemptState)
+	}
+	if a.Reservations != 0 || (!e.Keep && a.Live > 0) {
+		return broken(e, "it has %d live containers and reservations: %v", a.Live, a.Reservations != 0)
+	}
+	s.dropAsks(a)
+	s.dropUndelivered(a)
+	s.setAttempt(a, AttemptEnded)
+	if e.Counts {
+		a.Failures++
+	}
+	a.Final, a.Diagnostics = e.Final, e.Diagnostics
+	if e.TrackingURL != "" {
+		a.TrackingURL = e.TrackingURL
+	}
+	return nil
+}
+
+// dropUndelivered forgets what was still to be told to an attempt that is over.
+func (s *State) dropUndelivered(a *App) {
+	for slot := a.Undelivered; slot != 0; {
+		c := s.Containers.mut(slot)
+		next := c.nextUndelivered
+		c.listed, c.nextUndelivered = false, 0
+		if c.State == yarn.ContainerCompleted {
+			s.freeContainer(slot, a)
+		}
+		slot = next
+	}
+	a.Undelivered = 0
+}
+
+func (s *State) allocateAnswered(e *event.AllocateAnswered) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if e.Response <= a.Response {
+		return broken(e, "response %d is given", a.Response)
+	}
+	a.Response = e.Response
+	s.deliver(a)
+	s.fold(uint64(e.Response))
+	return nil
+}
+
+// deliver tells what is new with the response just given, and drops from the
+// list what an earlier response has told.
+func (s *State) deliver(a *App) {
+	var head, tail uint32
+	for slot := a.Undelivered; slot != 0; {
+		c := s.Containers.mut(slot)
+		next := c.nextUndelivered
+		c.nextUndelivered = 0
+		if s.tell(c, a.Response) {
+			if tail == 0 {
+				head = slot
+			} else {
+				s.Containers.mut(tail).nextUndelivered = slot
+			}
+			tail = slot
+		} else {
+			c.listed = false
+			if c.State == yarn.ContainerCompleted {
+				s.freeContainer(slot, a)
+			}
+		}
+		slot = next
+	}
+	a.Undelivered = head
+}
+
+// tell stamps a container with the response that tells of it; false when all
+// there was to tell has been told before.
+func (s *State) tell(c *Container, response int32) bool {
+	told := true
+	if c.GrantedIn == 0 {
+		c.GrantedIn, told = response, false
+		if c.State == yarn.ContainerAllocated {
+			c.State = yarn.ContainerAcquired
+		}
+	}
+	if c.State >= yarn.ContainerReleasing && c.CompletedIn == 0 {
+		c.CompletedIn, told = response, false
+	}
+	return !told
+}

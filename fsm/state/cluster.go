@@ -1,0 +1,84 @@
+package state
+
+import (
+	"bytes"
+
+	"rmd/fsm/event"
+)
+
+func (s *State) timeAdvanced(e *event.TimeAdvanced) error {
+	if e.NowMillis < s.Meta.NowMillis {
+		return broken(e, "the clock stands at %d", s.Meta.NowMillis)
+	}
+	s.Meta.NowMillis = e.NowMillis
+	return nil
+}
+
+func (s *State) clusterInitialized(e *event.ClusterInitialized) error {
+	if s.Meta.ClusterID != "" {
+		return broken(e, "the cluster is %s already", s.Meta.ClusterID)
+	}
+	s.Meta.ClusterID = e.ClusterID
+	s.Meta.ClusterTimestamp = e.ClusterTimestamp
+	s.Meta.Level = e.Level
+	return nil
+}
+
+func (s *State) levelRaised(e *event.LevelRaised) error {
+	if e.Level <= s.Meta.Level {
+		return broken(e, "the level is %d already", s.Meta.Level)
+	}
+	s.Meta.Level = e.Level
+	return nil
+}
+
+func (s *State) epochRaised(e *event.EpochRaised) error {
+	if e.Epoch <= s.Meta.Epoch {
+		return broken(e, "the epoch is %d already", s.Meta.Epoch)
+	}
+	s.Meta.Epoch = e.Epoch
+	s.Meta.ClusterTimestamp = e.ClusterTimestamp
+	return nil
+}
+
+// JoinToken finds a token by its hash.
+func (s *State) JoinToken(hash []byte) (JoinToken, bool) {
+	for _, t := range s.JoinTokens {
+		if bytes.Equal(t.Hash, hash) {
+			return t, true
+		}
+	}
+	return JoinToken{}, false
+}
+
+func (s *State) joinTokenCreated(e *event.JoinTokenCreated) error {
+	if _, ok := s.JoinToken(e.Hash); ok {
+		return broken(e, "there is such a token")
+	}
+	t := JoinToken{Hash: e.Hash, Voter: e.Voter, ExpiresMillis: e.ExpiresMillis, CreatedBy: e.CreatedBy}
+	s.JoinTokens = append(append([]JoinToken(nil), s.JoinTokens...), t)
+	return nil
+}
+
+func (s *State) joinTokenUsed(e *event.JoinTokenUsed) error {
+	tokens := append([]JoinToken(nil), s.JoinTokens...)
+	for i := range tokens {
+		if bytes.Equal(tokens[i].Hash, e.Hash) && tokens[i].UsedBy == "" {
+			tokens[i].UsedBy = e.By
+			s.JoinTokens = tokens
+			return nil
+		}
+	}
+	return broken(e, "no unused token has this hash")
+}
+
+func (s *State) joinTokensExpired(*event.JoinTokensExpired) error {
+	var keep []JoinToken
+	for _, t := range s.JoinTokens {
+		if t.ExpiresMillis > s.Meta.NowMillis {
+			keep = append(keep, t)
+		}
+	}
+	s.JoinTokens = keep
+	return nil
+}

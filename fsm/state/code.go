@@ -1,0 +1,177 @@
+package state
+
+import "rmd/internal/codec"
+
+func (q *Queue) code(c *codec.Coder) {
+	c.String(&q.Path)
+	c.String(&q.Name)
+	c.U32(&q.Parent)
+	codeSlots(c, &q.Children)
+	c.Bool(&q.Leaf)
+	codec.Enum(c, &q.State)
+	c.Resource(&q.Used)
+	c.Resource(&q.Reserved)
+	c.Resource(&q.Pending)
+	c.Resource(&q.AMUsed)
+	c.I64(&q.Containers)
+	c.I32(&q.ActiveApps)
+	c.I32(&q.PendingApps)
+	c.I32(&q.ParkedApps)
+	c.I32(&q.Runnable)
+	c.I32(&q.ActiveUsers)
+	c.I32(&q.WaitingUsers)
+	c.Resource(&q.ActiveUsed)
+}
+
+func (u *User) code(c *codec.Coder) {
+	c.U32(&u.Queue)
+	c.U32(&u.Name)
+	c.Resource(&u.Used)
+	c.Resource(&u.AMUsed)
+	c.I32(&u.Apps)
+	c.I32(&u.Active)
+	c.I32(&u.Pending)
+	c.I32(&u.Demanding)
+}
+
+func (a *App) code(c *codec.Coder) {
+	c.ApplicationID(&a.ID)
+	c.String(&a.Name)
+	c.U32(&a.User)
+	c.String(&a.Type)
+	codeStrings(c, &a.Tags)
+	c.Raw(&a.Context)
+	c.U32(&a.Queue)
+	c.U32(&a.UserSlot)
+	c.I32(&a.Priority)
+	codec.Enum(c, &a.State)
+	codec.Enum(c, &a.Final)
+	c.Bool(&a.Unmanaged)
+	c.Bool(&a.KeepContainers)
+	c.U32(&a.MaxAttempts)
+	c.U32(&a.Failures)
+	c.Resource(&a.AM)
+	c.I64(&a.LifetimeMillis)
+	c.I64(&a.SubmittedMillis)
+	c.I64(&a.StartedMillis)
+	c.I64(&a.EndedMillis)
+	a.codeAttempt(c)
+}
+
+func (a *App) codeAttempt(c *codec.Coder) {
+	c.U32(&a.Attempt)
+	codec.Enum(c, &a.AttemptState)
+	c.I64(&a.AttemptMillis)
+	c.I32(&a.Response)
+	c.U64(&a.NextNumber)
+	c.Resource(&a.Used)
+	c.Resource(&a.Reserved)
+	c.Resource(&a.Pending)
+	c.String(&a.Host)
+	c.I32(&a.RPCPort)
+	c.String(&a.TrackingURL)
+	c.String(&a.Diagnostics)
+	c.U32(&a.Asks)
+	c.I64(&a.Outstanding)
+	c.U32(&a.Containers)
+	c.I32(&a.Live)
+	c.U32(&a.Undelivered)
+	c.U32(&a.Reservations)
+	c.I32(&a.Reserving)
+	codeSlots(c, &a.Blacklist)
+}
+
+func (k *Ask) code(c *codec.Coder) {
+	c.U32(&k.App)
+	c.Key(&k.Key)
+	c.Resource(&k.Size)
+	c.I64(&k.Count)
+	c.Bool(&k.Relax)
+	c.Bool(&k.AM)
+	c.U32(&k.Opportunities)
+	c.U32(&k.ReReservations)
+	c.I32(&k.Reservations)
+	c.I32(&k.Entries)
+	c.U32(&k.Locations)
+	c.U32(&k.Next)
+}
+
+func (l *Location) code(c *codec.Coder) {
+	c.U32(&l.Name)
+	c.I64(&l.Count)
+	c.Bool(&l.Relax)
+	c.U32(&l.Next)
+}
+
+func (k *Container) code(c *codec.Coder) {
+	c.U32(&k.App)
+	c.U32(&k.Attempt)
+	c.U64(&k.Number)
+	c.U32(&k.Node)
+	c.Key(&k.Key)
+	c.Resource(&k.Size)
+	codec.Enum(c, &k.State)
+	codec.Enum(c, &k.Locality)
+	c.Bool(&k.AM)
+	c.Bool(&k.OnNode)
+	c.Bool(&k.Launched)
+	c.I32(&k.ExitStatus)
+	c.I32(&k.GrantedIn)
+	c.I32(&k.CompletedIn)
+	c.U32(&k.Note)
+	c.I64(&k.AllocatedMillis)
+	c.U32(&k.prevApp)
+	c.U32(&k.nextApp)
+	c.U32(&k.prevNode)
+	c.U32(&k.nextNode)
+	c.U32(&k.nextUndelivered)
+	c.Bool(&k.listed)
+}
+
+func (n *Node) code(c *codec.Coder) {
+	c.NodeID(&n.ID)
+	c.U32(&n.Host)
+	c.U32(&n.RackID)
+	c.String(&n.Rack)
+	c.U16(&n.HTTPPort)
+	c.String(&n.Version)
+	codec.Enum(c, &n.State)
+	c.I64(&n.DeadlineMillis)
+	c.String(&n.Report)
+	c.Resource(&n.Total)
+	c.Resource(&n.Allocated)
+	c.U32(&n.Reservation)
+	c.U32(&n.Containers)
+	c.I32(&n.Count)
+	c.U32(&n.Bars)
+	c.I64(&n.Registered)
+	c.I32(&n.Orders)
+}
+
+func (r *Reservation) code(c *codec.Coder) {
+	c.U64(&r.Number)
+	c.U32(&r.App)
+	c.Key(&r.Key)
+	c.U32(&r.Node)
+	c.U32(&r.Attempt)
+	c.U64(&r.Container)
+	c.Resource(&r.Size)
+	c.Bool(&r.AM)
+	c.I64(&r.MadeMillis)
+	c.U32(&r.prevApp)
+	c.U32(&r.nextApp)
+}
+
+func (b *Bar) code(c *codec.Coder) {
+	c.U32(&b.App)
+	c.Key(&b.Key)
+	c.U32(&b.Next)
+}
+
+func (r *Request) code(c *codec.Coder) {
+	c.String(&r.Key)
+	c.U64(&r.BodyHash)
+	c.Raw(&r.Reply)
+	c.I64(&r.AtMillis)
+	c.U32(&r.Next)
+}

@@ -1,0 +1,305 @@
+package state
+
+import (
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Container returns the slot of a container; 0 when there is none (any more).
+func (s *State) Container(r event.ContainerRef) uint32 {
+	app := s.App(r.App)
+	if app == 0 {
+		return 0
+	}
+	return s.byContainer.find(hashContainer(app, r.Attempt, r.Number), func(slot uint32) bool {
+		c := s.Containers.Get(slot)
+		return c.App == app && c.Attempt == r.Attempt && c.Number == r.Number
+	})
+}
+
+func hashContainer(app, attempt uint32, number uint64) uint64 {
+	return hash64(hash64(uint64(app)<<32|uint64(attempt)) ^ number)
+}
+
+func (s *State) hashOfContainer(slot uint32) uint64 {
+	c := s.Containers.Get(slot)
+	return hashContainer(c.App, c.Attempt, c.Number)
+}
+
+// ContainerID is a container's name on every wire.
+func (s *State) ContainerID(c *Container) yarn.ContainerID {
+	return yarn.ContainerID{App: s.Apps.Get(c.App).ID, Attempt: c.Attempt, Number: c.Number}
+}
+
+// Ref names a container in events.
+func (s *State) Ref(c *Container) event.ContainerRef {
+	return event.ContainerRef{App: s.Apps.Get(c.App).ID.Seq, Attempt: c.Attempt, Number: c.Number}
+}
+
+// NextNumber is the number of the next container of an application's attempt.
+func (s *State) NextNumber(a *App) uint64 {
+	if first := yarn.ContainerNumber(s.Meta.Epoch, 0); a.NextNumber < first {
+		return first + 1
+	}
+	return a.NextNumber + 1
+}
+
+// fits says whether a size fits what is free, in the kinds that decide.
+func (s *State) fits(size, free yarn.Resource) bool {
+	if v := s.Version(); v == nil || !v.Dominant {
+		return size[yarn.Memory] <= free[yarn.Memory]
+	}
+	return size.Within(free)
+}
+
+func (s *State) containerAllocated(e *event.ContainerAllocated) error {
+	app, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	ask := s.Ask(a, e.Key)
+	switch {
+	case !a.Activated() || ask == 0 || s.Asks.Get(ask).Count <= 0:
+		return broken(e, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)
+	case e.Number != s.NextNumber(a):
+		return broken(e, "the next container number is %d", s.NextNumber(a))
+	case !s.Nodes.Has(e.Node):
+		return broken(e, "no such node")
+	}
+	n, k := s.Nodes.Get(e.Node), s.Asks.Get(ask)
+	switch {
+	case !n.State.Usable():
+		return broken(e, "node %s is %s", n.ID, n.State)
+	case n.Reservation != 0:
+		return broken(e, "node %s is reserved", n.ID)
+	case !s.fits(k.Size, n.Unallocated()):
+		return broken(e, "%s does not fit the %s free on %s", k.Size, n.Unallocated(), n.ID)
+	}
+	a.NextNumber = e.Number
+	size := k.Size
+	slot := s.addContainer(app, a, Container{Number: e.Number, Node: e.Node, Key: e.Key, Size: size, Locality: e.Locality, AM: e.AM})
+	s.consume(ask, a, n, e.Locality)
+	s.dropAskIfIdle(ask, a)
+	a.Used = a.Used.Add(size)
+	a.Live++
+	s.charge(a, size, yarn.Resource{}, 1)
+	s.occupy(e.Node, slot)
+	s.Meta.Allocated++
+	return nil
+}
+
+// addContainer enters a container in the tables; ledgers are the caller's.
+func (s *State) addContainer(app uint32, a *App, c Container) uint32 {
+	slot, r := s.Containers.alloc()
+	*r = c
+	r.App, r.Attempt = app, a.Attempt
+	r.State, r.AllocatedMillis = yarn.ContainerAllocated, s.Meta.NowMillis
+	s.byContainer.insert(hashContainer(app, a.Attempt, c.Number), slot, s.hashOfContainer)
+	r.nextApp = a.Containers
+	if a.Containers != 0 {
+		s.Containers.mut(a.Containers).prevApp = slot
+	}
+	a.Containers = slot
+	if !c.AM {
+		s.list(slot, a)
+	}
+	s.fold(uint64(slot)<<32 | uint64(c.Node))
+	return slot
+}
+
+// list puts a container at the end of what its AM has yet to be told.
+func (s *State) list(slot uint32, a *App) {
+	c := s.Containers.mut(slot)
+	if c.listed {
+		return
+	}
+	c.listed, c.nextUndelivered = true, a.Undelivered
+	a.Undelivered = slot
+}
+
+// occupy charges a node with a container.
+func (s *State) occupy(node, slot uint32) {
+	n, c := s.Nodes.mut(node), s.Containers.mut(slot)
+	n.Allocated = n.Allocated.Add(c.Size)
+	n.Count++
+	c.OnNode = true
+	c.nextNode = n.Containers
+	if n.Containers != 0 {
+		s.Containers.mut(n.Containers).prevNode = slot
+	}
+	n.Containers = slot
+	if c.AM {
+		n.Orders++
+	}
+	s.freeRoomChanged(n)
+}
+
+// vacate gives a node its share back.
+func (s *State) vacate(slot uint32) {
+	c := s.Containers.mut(slot)
+	if !c.OnNode {
+		return
+	}
+	n := s.Nodes.mut(c.Node)
+	n.Allocated = n.Allocated.Sub(c.Size)
+	n.Count--
+	c.OnNode = false
+	if c.prevNode != 0 {
+		s.Containers.mut(c.prevNode).nextNode = c.nextNode
+	} else {
+		n.Containers = c.nextNode
+	}
+	if c.nextNode != 0 {
+		s.Containers.mut(c.nextNode).prevNode = c.prevNode
+	}
+	c.prevNode, c.nextNode = 0, 0
+	s.freeRoomChanged(n)
+}
+
+// ordered says whether the node must still be told to launch or kill it.
+func (c *Container) ordered() bool {
+	return c.OnNode && (c.State == yarn.ContainerReleasing || (c.AM && !c.Launched))
+}
+
+func (s *State) containerOf(e event.Event, r event.ContainerRef) (uint32, *Container, error) {
+	slot := s.Container(r)
+	if slot == 0 {
+		return 0, nil, broken(e, "no such container")
+	}
+	return slot, s.Containers.mut(slot), nil
+}
+
+func (s *State) containerLaunched(e *event.ContainerLaunched) error {
+	_, c, err := s.containerOf(e, e.Container)
+	if err != nil {
+		return err
+	}
+	if !c.State.Live() || c.Launched {
+		return broken(e, "it is %s", c.State)
+	}
+	s.changeOrder(c, func() {
+		c.Launched = true
+		if c.AM || c.State == yarn.ContainerAcquired {
+			c.State = yarn.ContainerRunning
+		}
+	})
+	return nil
+}
+
+// changeOrder changes a container and keeps its node's count of open orders.
+func (s *State) changeOrder(c *Container, f func()) {
+	before := c.ordered()
+	f()
+	if after := c.ordered(); before != after {
+		s.Nodes.mut(c.Node).Orders += count(after) - count(before)
+	}
+}
+
+func (s *State) containerReleased(e *event.ContainerReleased) error {
+	slot, c, err := s.containerOf(e, e.Container)
+	if err != nil {
+		return err
+	}
+	if !c.State.Live() {
+		return broken(e, "it is %s", c.State)
+	}
+	s.uncharge(c)
+	s.changeOrder(c, func() { c.State = yarn.ContainerReleasing })
+	s.end(slot, c, e.ExitStatus, e.Diagnostics)
+	return nil
+}
+
+// uncharge gives back what a live container counts in application, user and
+// queues.
+func (s *State) uncharge(c *Container) {
+	a := s.Apps.mut(c.App)
+	a.Used = a.Used.Sub(c.Size)
+	a.Live--
+	s.charge(a, yarn.Resource{}.Sub(c.Size), yarn.Resource{}, -1)
+}
+
+// end notes how a container ended and lists it for its AM.
+func (s *State) end(slot uint32, c *Container, exit int32, text string) {
+	c.ExitStatus = exit
+	if text != "" {
+		id, n := s.Notes.alloc()
+		n.Text, c.Note = text, id
+	}
+	a := s.Apps.mut(c.App)
+	if !c.AM && a.Runnable() {
+		s.list(slot, a)
+	}
+	s.Meta.Completed++
+}
+
+func (s *State) containerCompleted(e *event.ContainerCompleted) error {
+	slot, c, err := s.containerOf(e, e.Container)
+	if err != nil {
+		return err
+	}
+	if c.State == yarn.ContainerCompleted {
+		return broken(e, "it is %s", c.State)
+	}
+	a := s.Apps.mut(c.App)
+	live := c.State.Live()
+	if e.Restore && (!live || c.GrantedIn != 0 || !a.Runnable()) {
+		return broken(e, "it is %s; its ask cannot be put back", c.State)
+	}
+	if live {
+		s.uncharge(c)
+	}
+	s.changeOrder(c, func() {
+		s.vacate(slot)
+		c.State = yarn.ContainerCompleted
+	})
+	if live {
+		s.end(slot, c, e.ExitStatus, e.Diagnostics)
+	}
+	s.fold(uint64(slot))
+	switch {
+	case e.Restore:
+		s.restore(c.App, a, c)
+		s.unlist(slot, a)
+		s.freeContainer(slot, a)
+	case !c.listed:
+		s.freeContainer(slot, a)
+	}
+	return nil
+}
+
+// unlist takes a container out of what its AM has yet to be told.
+func (s *State) unlist(slot uint32, a *App) {
+	c := s.Containers.mut(slot)
+	if !c.listed {
+		return
+	}
+	next := c.nextUndelivered
+	c.listed, c.nextUndelivered = false, 0
+	if a.Undelivered == slot {
+		a.Undelivered = next
+		return
+	}
+	p := a.Undelivered
+	for s.Containers.Get(p).nextUndelivered != slot {
+		p = s.Containers.Get(p).nextUndelivered
+	}
+	s.Containers.mut(p).nextUndelivered = next
+}
+
+// freeContainer forgets a completed container.
+func (s *State) freeContainer(slot uint32, a *App) {
+	c := s.Containers.mut(slot)
+	s.byContainer.remove(hashContainer(c.App, c.Attempt, c.Number), slot, s.hashOfContainer)
+	if c.prevApp != 0 {
+		s.Containers.mut(c.prevApp).nextApp = c.nextApp
+	} else {
+		a.Containers = c.nextApp
+	}
+	if c.nextApp != 0 {
+		s.Containers.mut(c.nextApp).prevApp = c.prevApp
+	}
+	if c.Note != 0 {
+		s.Notes.release(c.Note)
+	}
+	s.Containers.release(slot)
+}

@@ -1,0 +1,82 @@
+package state
+
+import (
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Node returns the slot (which is the number) of a node; 0 when unknown.
+func (s *State) Node(id yarn.NodeID) uint32 {
+	return s.byNode.find(hashNode(id), func(slot uint32) bool { return s.Nodes.Get(slot).ID == id })
+}
+
+func hashNode(id yarn.NodeID) uint64 { return hashString(id.Host) ^ hash64(uint64(id.Port)) }
+
+func (s *State) hashOfNode(slot uint32) uint64 { return hashNode(s.Nodes.Get(slot).ID) }
+
+// NextNode is the number that a node registering for the first time will have.
+func (s *State) NextNode() uint32 { return uint32(s.Nodes.Len()) + 1 }
+
+func (s *State) nodeRegistered(e *event.NodeRegistered) error {
+	slot := s.Node(e.ID)
+	if (slot == 0 && e.Node != s.NextNode()) || (slot != 0 && slot != e.Node) || e.Total.Negative() {
+		return broken(e, "the node's number is %d, the next one %d", slot, s.NextNode())
+	}
+	host, rack := s.intern(e.ID.Host), s.intern(e.Rack)
+	if slot == 0 {
+		slot, _ = s.Nodes.alloc()
+		s.Nodes.mut(slot).ID = e.ID
+		s.byNode.insert(hashNode(e.ID), slot, s.hashOfNode)
+	}
+	n := s.Nodes.mut(slot)
+	s.changeCapacity(n, func() {
+		n.Host, n.RackID, n.Rack = host, rack, e.Rack
+		n.HTTPPort, n.Version = e.HTTPPort, e.Version
+		n.State, n.Report, n.DeadlineMillis = yarn.NodeRunning, "", 0
+		n.Total = e.Total
+		n.Registered = s.Meta.NowMillis
+	})
+	return nil
+}
+
+// changeCapacity changes a node's total or state and keeps the cluster's sum of
+// usable nodes.
+func (s *State) changeCapacity(n *Node, f func()) {
+	if n.State.Usable() {
+		s.Meta.Cluster = s.Meta.Cluster.Sub(n.Total)
+		s.Meta.UsableNodes--
+	}
+	f()
+	if n.State.Usable() {
+		s.Meta.Cluster = s.Meta.Cluster.Add(n.Total)
+		s.Meta.UsableNodes++
+	}
+	s.freeRoomChanged(n)
+	s.foldResource(n.Total)
+}
+
+func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
+	if !s.Nodes.Has(e.Node) {
+		return broken(e, "no such node")
+	}
+	n := s.Nodes.mut(e.Node)
+	if !e.State.Usable() && (n.Reservation != 0 || n.Count > 0) {
+		return broken(e, "it holds %d containers, reserved: %v", n.Count, n.Reservation != 0)
+	}
+	s.changeCapacity(n, func() {
+		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
+	})
+	return nil
+}
+
+func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
+	if !s.Nodes.Has(e.Node) || e.Total.Negative() {
+		return broken(e, "no such node, or below zero")
+	}
+	n := s.Nodes.mut(e.Node)
+	if r := n.Reservation; r != 0 && !s.fits(s.Reservations.Get(r).Size, e.Total) {
+		return broken(e, "a reservation of %s is on it", s.Reservations.Get(r).Size)
+	}
+	s.changeCapacity(n, func() { n.Total = e.Total })
+	return nil
+}

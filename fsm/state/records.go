@@ -1,0 +1,301 @@
+package state
+
+import "rmd/yarn"
+
+// NameID is an interned host, rack, "*" or user name.
+type NameID = uint32
+
+// Queue is one queue of the tree with its ledger. Parent and Children are slots.
+type Queue struct {
+	Path     string
+	Name     string
+	Parent   uint32
+	Children []uint32 // replaced whole, never written in place
+	Leaf     bool
+	State    yarn.QueueState
+
+	Used       yarn.Resource // live containers and reservations
+	Reserved   yarn.Resource
+	Pending    yarn.Resource
+	AMUsed     yarn.Resource
+	Containers int64 // live and reserved
+
+	// Of a leaf: applications by where they stand.
+	ActiveApps  int32
+	PendingApps int32
+	ParkedApps  int32
+	// Runnable counts applications that are not parked, in the whole subtree.
+	Runnable int32
+	// ActiveUsers counts users with an activated application and an outstanding
+	// ask; ActiveUsed sums their use; WaitingUsers counts users that have only
+	// applications not activated yet.
+	ActiveUsers  int32
+	WaitingUsers int32
+	ActiveUsed   yarn.Resource
+}
+
+// Apps is the number of applications in a leaf.
+func (q *Queue) Apps() int32 { return q.ActiveApps + q.PendingApps + q.ParkedApps }
+
+// User is one user's share of one leaf.
+type User struct {
+	Queue  uint32
+	Name   NameID
+	Used   yarn.Resource
+	AMUsed yarn.Resource
+	Apps   int32 // all
+	Active int32 // activated applications
+	// Pending counts applications that wait for activation, Demanding those
+	// (activated or not) with an outstanding ask.
+	Pending   int32
+	Demanding int32
+}
+
+// IsActive says whether the user counts in the active user limit.
+func (u *User) IsActive() bool { return u.Demanding > 0 && u.Active > 0 }
+
+// IsWaiting says whether the user has only applications not activated yet.
+func (u *User) IsWaiting() bool { return u.Active == 0 && u.Pending > 0 }
+
+// AttemptState is where an application's current attempt stands.
+type AttemptState uint8
+
+// Attempt states; append only.
+const (
+	AttemptNone       AttemptState = iota
+	AttemptParked                  // a limit on parallel applications holds it back
+	AttemptPending                 // waits for activation
+	AttemptActive                  // may be scheduled; its AM may not run yet
+	AttemptRegistered              // its AM has registered
+	AttemptEnded
+)
+
+// App is one application, its current attempt and its ledger.
+type App struct {
+	ID             yarn.ApplicationID
+	Name           string
+	User           NameID
+	Type           string
+	Tags           []string
+	Context        []byte
+	Queue          uint32
+	UserSlot       uint32
+	Priority       int32
+	State          yarn.ApplicationState
+	Final          yarn.FinalStatus
+	Unmanaged      bool
+	KeepContainers bool
+	MaxAttempts    uint32
+	Failures       uint32 // attempts that counted towards the maximum
+	AM             yarn.Resource
+	LifetimeMillis int64
+
+	SubmittedMillis int64
+	StartedMillis   int64 // its first AM registered
+	EndedMillis     int64
+
+	Attempt       uint32
+	AttemptState  AttemptState
+	AttemptMillis int64 // the current attempt began
+	Response      int32
+	NextNumber    uint64 // next container sequence of the attempt
+
+	Used     yarn.Resource
+	Reserved yarn.Resource
+	Pending  yarn.Resource
+
+	Host        string
+	RPCPort     int32
+	TrackingURL string
+	Diagnostics string
+
+	Asks         uint32 // first Ask, in key order
+	Outstanding  int64  // sum of the "*" counts
+	Containers   uint32 // first container
+	Live         int32  // live containers
+	Undelivered  uint32 // first container with something to tell the AM
+	Reservations uint32 // first reservation
+	Reserving    int32
+	Blacklist    []NameID // sorted; replaced whole
+}
+
+// Runnable says whether the current attempt is in its queue's ordering.
+func (a *App) Runnable() bool {
+	return a.AttemptState >= AttemptPending && a.AttemptState <= AttemptRegistered
+}
+
+// Activated says whether passes see the application.
+func (a *App) Activated() bool {
+	return a.AttemptState == AttemptActive || a.AttemptState == AttemptRegistered
+}
+
+// AttemptID is the current attempt's identity.
+func (a *App) AttemptID() yarn.AttemptID { return yarn.AttemptID{App: a.ID, Attempt: a.Attempt} }
+
+// Ask is what an application wants under one key. Count is the outstanding
+// count of "*".
+type Ask struct {
+	App            uint32
+	Key            yarn.SchedulerKey
+	Size           yarn.Resource
+	Count          int64
+	Relax          bool
+	AM             bool
+	Opportunities  uint32
+	ReReservations uint32
+	Reservations   int32
+	Entries        int32  // resource names, "*" among them
+	Locations      uint32 // first Location
+	Next           uint32
+}
+
+// Location is a host or rack entry of an Ask.
+type Location struct {
+	Name  NameID
+	Count int64
+	Relax bool
+	Next  uint32
+}
+
+// Container is a granted slice of a node, until its end has been told.
+type Container struct {
+	App             uint32
+	Attempt         uint32
+	Number          uint64
+	Node            uint32
+	Key             yarn.SchedulerKey
+	Size            yarn.Resource
+	State           yarn.ContainerState
+	Locality        yarn.Locality
+	AM              bool
+	OnNode          bool // counts in its node's allocation
+	Launched        bool // its node has reported it
+	ExitStatus      int32
+	GrantedIn       int32 // response that told the grant; 0 not yet
+	CompletedIn     int32 // response that told the end; 0 not yet
+	Note            uint32
+	AllocatedMillis int64
+
+	prevApp, nextApp   uint32
+	prevNode, nextNode uint32
+	nextUndelivered    uint32
+	listed             bool // in the application's undelivered list
+}
+
+// NextOfApp is the slot of the application's next container.
+func (c *Container) NextOfApp() uint32 { return c.nextApp }
+
+// NextOnNode is the slot of the node's next container.
+func (c *Container) NextOnNode() uint32 { return c.nextNode }
+
+// NextUndelivered is the slot of the next container with something to tell.
+func (c *Container) NextUndelivered() uint32 { return c.nextUndelivered }
+
+// Node is one NodeManager's machine; its slot is its number.
+type Node struct {
+	ID             yarn.NodeID
+	Host           NameID
+	RackID         NameID
+	Rack           string
+	HTTPPort       uint16
+	Version        string
+	State          yarn.NodeState
+	DeadlineMillis int64
+	Report         string
+	Total          yarn.Resource
+	Allocated      yarn.Resource
+	Reservation    uint32 // slot
+	Containers     uint32 // first container
+	Count          int32
+	Bars           uint32 // first Bar
+	Registered     int64  // Unix milliseconds of the last registration
+	Orders         int32  // containers that the node must still be told to launch or kill
+}
+
+// Unallocated is what is free on the node; negative when its total shrank.
+func (n *Node) Unallocated() yarn.Resource { return n.Total.Sub(n.Allocated) }
+
+// Reservation holds a node for one application's container.
+type Reservation struct {
+	Number     uint64 // r<Number>; also the creation order
+	App        uint32
+	Key        yarn.SchedulerKey
+	Node       uint32
+	Attempt    uint32
+	Container  uint64 // the container number it will become
+	Size       yarn.Resource
+	AM         bool
+	MadeMillis int64
+
+	prevApp, nextApp uint32
+}
+
+// NextOfApp is the slot of the application's next (older) reservation.
+func (r *Reservation) NextOfApp() uint32 { return r.nextApp }
+
+// Bar keeps one key from reserving one node until its free room changes.
+type Bar struct {
+	App  uint32
+	Key  yarn.SchedulerKey
+	Next uint32
+}
+
+// Request is the remembered answer of a call with an idempotency key.
+type Request struct {
+	Key      string
+	BodyHash uint64
+	Reply    []byte
+	AtMillis int64
+	Next     uint32
+}
+
+// Note is a text that belongs to few records of a pointer-free table.
+type Note struct{ Text string }
+
+// Name is an interned string.
+type Name struct{ Text string }
+
+// JoinToken admits one replica.
+type JoinToken struct {
+	Hash          []byte
+	Voter         bool
+	ExpiresMillis int64
+	CreatedBy     string
+	UsedBy        string
+}
+
+// QueueVersion is one version of the queue configuration.
+type QueueVersion struct {
+	Version    uint64
+	Properties []Property
+	Kinds      yarn.Kinds
+	Dominant   bool // every kind counts, not memory alone
+	AtMillis   int64
+	Author     string
+	Comment    string
+}
+
+// Property is one configuration key and its value.
+type Property struct{ Name, Value string }
+
+// Meta is what there is only one of.
+type Meta struct {
+	ClusterID        string
+	ClusterTimestamp int64
+	Epoch            uint32
+	Level            uint32
+	NowMillis        int64
+	NextApp          uint32
+	NextReservation  uint64
+	Cluster          yarn.Resource // total of usable nodes
+	UsableNodes      int32
+	EndedApps        int32
+	OldestRequest    uint32
+	NewestRequest    uint32
+	// Counters of reservations since the cluster began.
+	Made, Fulfilled uint64
+	Cancelled       [16]uint64 // by cause
+	// Counters of containers since the cluster began.
+	Allocated, Completed uint64
+	Digest               uint64
+}

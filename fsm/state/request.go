@@ -1,0 +1,63 @@
+package state
+
+import "rmd/fsm/event"
+
+// Request returns the remembered answer to an idempotency key.
+func (s *State) Request(key string) (*Request, bool) {
+	slot := s.byRequest.find(hashString(key), func(slot uint32) bool { return s.Requests.Get(slot).Key == key })
+	if slot == 0 {
+		return nil, false
+	}
+	return s.Requests.Get(slot), true
+}
+
+// StaleRequests is how many of the oldest remembered calls are over the limits
+// of number and age.
+func (s *State) StaleRequests() uint32 {
+	var n uint32
+	over := s.Requests.Len() - MaxRequests
+	for slot := s.Meta.OldestRequest; slot != 0; n++ {
+		r := s.Requests.Get(slot)
+		if int(n) >= over && s.Meta.NowMillis-r.AtMillis < RequestKeepMillis {
+			break
+		}
+		slot = r.Next
+	}
+	return n
+}
+
+func (s *State) requestRecorded(e *event.RequestRecorded) error {
+	if _, ok := s.Request(e.Key); ok {
+		return broken(e, "the key is taken")
+	}
+	slot, r := s.Requests.alloc()
+	*r = Request{Key: e.Key, BodyHash: e.BodyHash, Reply: e.Reply, AtMillis: s.Meta.NowMillis}
+	s.byRequest.insert(hashString(e.Key), slot, s.hashOfRequest)
+	if s.Meta.NewestRequest != 0 {
+		s.Requests.mut(s.Meta.NewestRequest).Next = slot
+	} else {
+		s.Meta.OldestRequest = slot
+	}
+	s.Meta.NewestRequest = slot
+	s.fold(e.BodyHash ^ uint64(slot))
+	return nil
+}
+
+func (s *State) requestsForgotten(e *event.RequestsForgotten) error {
+	if int(e.Count) > s.Requests.Len() {
+		return broken(e, "only %d are remembered", s.Requests.Len())
+	}
+	for range e.Count {
+		slot := s.Meta.OldestRequest
+		r := s.Requests.Get(slot)
+		s.Meta.OldestRequest = r.Next
+		s.byRequest.remove(hashString(r.Key), slot, s.hashOfRequest)
+		s.Requests.release(slot)
+	}
+	if s.Meta.OldestRequest == 0 {
+		s.Meta.NewestRequest = 0
+	}
+	return nil
+}
+
+func (s *State) hashOfRequest(slot uint32) uint64 { return hashString(s.Requests.Get(slot).Key) }

@@ -1,0 +1,171 @@
+package state
+
+import (
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Reservation returns the slot of a reservation by number; 0 when there is none.
+func (s *State) Reservation(number uint64) uint32 {
+	return s.byReservation.find(hash64(number), func(slot uint32) bool { return s.Reservations.Get(slot).Number == number })
+}
+
+func (s *State) hashOfReservation(slot uint32) uint64 { return hash64(s.Reservations.Get(slot).Number) }
+
+// Barred says whether an operator's cancellation keeps a key from reserving a
+// node for now.
+func (s *State) Barred(n *Node, app uint32, key yarn.SchedulerKey) bool {
+	for slot := n.Bars; slot != 0; {
+		b := s.Bars.Get(slot)
+		if b.App == app && b.Key == key {
+			return true
+		}
+		slot = b.Next
+	}
+	return false
+}
+
+// freeRoomChanged lifts the bars of a node.
+func (s *State) freeRoomChanged(n *Node) {
+	for slot := n.Bars; slot != 0; {
+		next := s.Bars.Get(slot).Next
+		s.Bars.release(slot)
+		slot = next
+	}
+	n.Bars = 0
+	s.foldResource(n.Allocated)
+}
+
+func (s *State) reservationMade(e *event.ReservationMade) error {
+	app, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	ask := s.Ask(a, e.Key)
+	if !a.Activated() || ask == 0 || s.Asks.Get(ask).Count <= 0 || !s.Nodes.Has(e.Node) {
+		return broken(e, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)
+	}
+	n, size := s.Nodes.mut(e.Node), s.Asks.Get(ask).Size
+	switch {
+	case e.Reservation != s.Meta.NextReservation+1 || e.Number != s.NextNumber(a):
+		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1, s.NextNumber(a))
+	case !n.State.Usable():
+		return broken(e, "node %s is %s", n.ID, n.State)
+	case n.Reservation != 0:
+		return broken(e, "node %s is reserved", n.ID)
+	case !s.fits(size, n.Total) || s.fits(size, n.Unallocated()):
+		return broken(e, "%s, of %s in all %s is free", size, n.Total, n.Unallocated())
+	}
+	s.Meta.NextReservation = e.Reservation
+	a.NextNumber = e.Number
+	slot, r := s.Reservations.alloc()
+	*r = Reservation{Number: e.Reservation, App: app, Key: e.Key, Node: e.Node, Attempt: a.Attempt,
+		Container: e.Number, Size: size, AM: e.AM, MadeMillis: s.Meta.NowMillis}
+	s.enterReservation(slot, r, a, n, ask)
+	return nil
+}
+
+func (s *State) enterReservation(slot uint32, r *Reservation, a *App, n *Node, ask uint32) {
+	s.byReservation.insert(hash64(r.Number), slot, s.hashOfReservation)
+	r.nextApp = a.Reservations
+	if a.Reservations != 0 {
+		s.Reservations.mut(a.Reservations).prevApp = slot
+	}
+	a.Reservations = slot
+	a.Reserving++
+	a.Reserved = a.Reserved.Add(r.Size)
+	n.Reservation = slot
+	k := s.Asks.mut(ask)
+	k.Reservations++
+	k.ReReservations = 0
+	s.charge(a, r.Size, r.Size, 1)
+	s.Meta.Made++
+	s.fold(uint64(slot)<<32 | uint64(r.Node))
+}
+
+func (s *State) reservationOf(e event.Event, number uint64) (uint32, *Reservation, error) {
+	slot := s.Reservation(number)
+	if slot == 0 {
+		return 0, nil, broken(e, "no such reservation")
+	}
+	return slot, s.Reservations.Get(slot), nil
+}
+
+func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
+	slot, r, err := s.reservationOf(e, e.Reservation)
+	if err != nil {
+		return err
+	}
+	n, a, res := s.Nodes.Get(r.Node), s.Apps.mut(r.App), *r
+	ask := s.Ask(a, r.Key)
+	if ask == 0 || s.Asks.Get(ask).Count <= 0 || s.Asks.Get(ask).Size != r.Size {
+		return broken(e, "its ask is gone or of another size")
+	}
+	if !n.State.Usable() || !s.fits(r.Size, n.Unallocated()) {
+		return broken(e, "%s does not fit the %s free on %s, which is %s", r.Size, n.Unallocated(), n.ID, n.State)
+	}
+	s.leaveReservation(slot, a)
+	c := s.addContainer(res.App, a, Container{Number: res.Container, Node: res.Node, Key: res.Key, Size: res.Size, Locality: e.Locality, AM: res.AM})
+	s.consume(ask, a, n, e.Locality)
+	s.dropAskIfIdle(ask, a)
+	a.Used = a.Used.Add(res.Size)
+	a.Live++
+	s.chain(a.Queue, func(q *Queue) { q.Reserved = q.Reserved.Sub(res.Size) })
+	s.occupy(res.Node, c)
+	s.Meta.Fulfilled++
+	s.Meta.Allocated++
+	return nil
+}
+
+func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
+	slot, r, err := s.reservationOf(e, e.Reservation)
+	if err != nil {
+		return err
+	}
+	if e.Cause == 0 || int(e.Cause) >= len(s.Meta.Cancelled) {
+		return broken(e, "no such cause")
+	}
+	a, res := s.Apps.mut(r.App), *r
+	s.leaveReservation(slot, a)
+	none := yarn.Resource{}
+	s.charge(a, none.Sub(res.Size), none.Sub(res.Size), -1)
+	if ask := s.Ask(a, res.Key); ask != 0 {
+		s.Asks.mut(ask).ReReservations = 0
+		s.dropAskIfIdle(ask, a)
+	}
+	if e.Cause == yarn.CancelOperator {
+		n := s.Nodes.mut(res.Node)
+		bar, b := s.Bars.alloc()
+		*b = Bar{App: res.App, Key: res.Key, Next: n.Bars}
+		n.Bars = bar
+	}
+	s.Meta.Cancelled[e.Cause]++
+	return nil
+}
+
+// leaveReservation takes a reservation out of every place but the queue's
+// ledger, where it means one thing when fulfilled and another when cancelled.
+func (s *State) leaveReservation(slot uint32, a *App) {
+	r := s.Reservations.mut(slot)
+	s.byReservation.remove(hash64(r.Number), slot, s.hashOfReservation)
+	if r.prevApp != 0 {
+		s.Reservations.mut(r.prevApp).nextApp = r.nextApp
+	} else {
+		a.Reservations = r.nextApp
+	}
+	if r.nextApp != 0 {
+		s.Reservations.mut(r.nextApp).prevApp = r.prevApp
+	}
+	a.Reserving--
+	a.Reserved = a.Reserved.Sub(r.Size)
+	s.Nodes.mut(r.Node).Reservation = 0
+	if ask := s.Ask(a, r.Key); ask != 0 {
+		k := s.Asks.mut(ask)
+		k.Reservations--
+		if k.Reservations == 0 {
+			k.ReReservations = 0
+		}
+	}
+	s.fold(r.Number)
+	s.Reservations.release(slot)
+}

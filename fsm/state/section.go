@@ -1,0 +1,178 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// Section is one table as a snapshot carries it: every record with its slot,
+// in slot order. Writer and reader of a table are the same description.
+type Section struct {
+	ID   uint8 // in snapshots: append only
+	Name string
+	// Len is the number of records.
+	Len func(s *State) int
+	// Each calls f with every slot, ascending, until it returns false.
+	Each func(s *State, f func(slot uint32) bool)
+	// Code encodes the record at slot, or decodes one into an empty slot.
+	Code func(s *State, slot uint32, c *codec.Coder)
+}
+
+// MaxSlots bounds the slot that a snapshot may name, so that damaged bytes
+// cannot ask for unbounded memory: slots are dense, so a table of n records
+// needs few more.
+const MaxSlots = 1 << 28
+
+func table[T any](id uint8, name string, of func(s *State) *Table[T], code func(r *T, c *codec.Coder)) Section {
+	return Section{
+		ID: id, Name: name,
+		Len: func(s *State) int { return of(s).Len() },
+		Each: func(s *State, f func(slot uint32) bool) {
+			of(s).Each(func(slot uint32, _ *T) bool { return f(slot) })
+		},
+		Code: func(s *State, slot uint32, c *codec.Coder) {
+			t := of(s)
+			if !c.Decoding() {
+				// Encoding writes nothing back; the copy keeps shared pages clean.
+				r := *t.Get(slot)
+				code(&r, c)
+				return
+			}
+			if slot == 0 || slot >= MaxSlots || slot > t.Cap()+1<<16 || t.Has(slot) {
+				c.Fail(fmt.Errorf("%w: slot %d of %s", codec.ErrMalformed, slot, name))
+				return
+			}
+			code(t.place(slot), c)
+		},
+	}
+}
+
+// single is a section of exactly one record, at slot 1.
+func single(id uint8, name string, code func(s *State, c *codec.Coder)) Section {
+	return Section{
+		ID: id, Name: name,
+		Len:  func(*State) int { return 1 },
+		Each: func(_ *State, f func(uint32) bool) { f(1) },
+		Code: func(s *State, slot uint32, c *codec.Coder) {
+			if slot != 1 {
+				c.Fail(fmt.Errorf("%w: slot %d of %s", codec.ErrMalformed, slot, name))
+				return
+			}
+			code(s, c)
+		},
+	}
+}
+
+// Sections lists every table of the state, in the order of a snapshot.
+func Sections() []Section {
+	return []Section{
+		single(1, "meta", func(s *State, c *codec.Coder) { m := s.Meta; m.code(c); s.Meta = m }),
+		single(2, "configuration", (*State).codeVersions),
+		single(3, "join-tokens", (*State).codeTokens),
+		table(4, "names", func(s *State) *Table[Name] { return &s.Names }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
+		table(5, "queues", func(s *State) *Table[Queue] { return &s.Queues }, (*Queue).code),
+		table(6, "users", func(s *State) *Table[User] { return &s.Users }, (*User).code),
+		table(7, "nodes", func(s *State) *Table[Node] { return &s.Nodes }, (*Node).code),
+		table(8, "applications", func(s *State) *Table[App] { return &s.Apps }, (*App).code),
+		table(9, "asks", func(s *State) *Table[Ask] { return &s.Asks }, (*Ask).code),
+		table(10, "locations", func(s *State) *Table[Location] { return &s.Locations }, (*Location).code),
+		table(11, "containers", func(s *State) *Table[Container] { return &s.Containers }, (*Container).code),
+		table(12, "notes", func(s *State) *Table[Note] { return &s.Notes }, func(r *Note, c *codec.Coder) { c.String(&r.Text) }),
+		table(13, "reservations", func(s *State) *Table[Reservation] { return &s.Reservations }, (*Reservation).code),
+		table(14, "bars", func(s *State) *Table[Bar] { return &s.Bars }, (*Bar).code),
+		table(15, "requests", func(s *State) *Table[Request] { return &s.Requests }, (*Request).code),
+	}
+}
+
+// ErrInconsistent says that a restored state's records do not fit together.
+var ErrInconsistent = errors.New("records do not fit together")
+
+// Reindex builds the look-up structures of a state filled from a snapshot.
+func (s *State) Reindex() error {
+	s.Names.Each(func(slot uint32, r *Name) bool { s.byName.insert(hashString(r.Text), slot, s.hashOfName); return true })
+	s.Queues.Each(func(slot uint32, _ *Queue) bool {
+		s.byPath.insert(s.hashOfQueue(slot), slot, s.hashOfQueue)
+		return true
+	})
+	s.Users.Each(func(slot uint32, _ *User) bool { s.byUser.insert(s.hashOfUser(slot), slot, s.hashOfUser); return true })
+	s.Apps.Each(func(slot uint32, _ *App) bool { s.bySeq.insert(s.hashOfApp(slot), slot, s.hashOfApp); return true })
+	s.Nodes.Each(func(slot uint32, _ *Node) bool { s.byNode.insert(s.hashOfNode(slot), slot, s.hashOfNode); return true })
+	s.Containers.Each(func(slot uint32, _ *Container) bool {
+		s.byContainer.insert(s.hashOfContainer(slot), slot, s.hashOfContainer)
+		return true
+	})
+	s.Reservations.Each(func(slot uint32, _ *Reservation) bool {
+		s.byReservation.insert(s.hashOfReservation(slot), slot, s.hashOfReservation)
+		return true
+	})
+	s.Requests.Each(func(slot uint32, _ *Request) bool {
+		s.byRequest.insert(s.hashOfRequest(slot), slot, s.hashOfRequest)
+		return true
+	})
+	return s.Check()
+}
+
+func codeStrings(c *codec.Coder, v *[]string) {
+	codec.List(c, v, func(c *codec.Coder, s *string) { c.String(s) })
+}
+
+func codeSlots(c *codec.Coder, v *[]uint32) {
+	codec.List(c, v, func(c *codec.Coder, s *uint32) { c.U32(s) })
+}
+
+func (m *Meta) code(c *codec.Coder) {
+	c.String(&m.ClusterID)
+	c.I64(&m.ClusterTimestamp)
+	c.U32(&m.Epoch)
+	c.U32(&m.Level)
+	c.I64(&m.NowMillis)
+	c.U32(&m.NextApp)
+	c.U64(&m.NextReservation)
+	c.Resource(&m.Cluster)
+	c.I32(&m.UsableNodes)
+	c.I32(&m.EndedApps)
+	c.U32(&m.OldestRequest)
+	c.U32(&m.NewestRequest)
+	c.U64(&m.Made)
+	c.U64(&m.Fulfilled)
+	for i := range m.Cancelled {
+		c.U64(&m.Cancelled[i])
+	}
+	c.U64(&m.Allocated)
+	c.U64(&m.Completed)
+	c.U64(&m.Digest)
+}
+
+func (s *State) codeVersions(c *codec.Coder) {
+	v := s.Versions
+	codec.List(c, &v, func(c *codec.Coder, v *QueueVersion) {
+		c.U64(&v.Version)
+		codec.List(c, &v.Properties, func(c *codec.Coder, p *Property) {
+			c.String(&p.Name)
+			c.String(&p.Value)
+		})
+		kinds := []string(v.Kinds)
+		codeStrings(c, &kinds)
+		v.Kinds = yarn.Kinds(kinds)
+		c.Bool(&v.Dominant)
+		c.I64(&v.AtMillis)
+		c.String(&v.Author)
+		c.String(&v.Comment)
+	})
+	s.Versions = v
+}
+
+func (s *State) codeTokens(c *codec.Coder) {
+	v := s.JoinTokens
+	codec.List(c, &v, func(c *codec.Coder, t *JoinToken) {
+		c.Raw(&t.Hash)
+		c.Bool(&t.Voter)
+		c.I64(&t.ExpiresMillis)
+		c.String(&t.CreatedBy)
+		c.String(&t.UsedBy)
+	})
+	s.JoinTokens = v
+}

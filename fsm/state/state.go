@@ -1,0 +1,203 @@
+package state
+
+import (
+	"fmt"
+	"math/bits"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Limits of the replicated memory; both are counted in log time and number so
+// that every replica forgets alike.
+const (
+	MaxRequests       = 100_000
+	RequestKeepMillis = 24 * 60 * 60 * 1000
+	maxQueueVersions  = 100
+)
+
+// State is the whole replicated state.
+type State struct {
+	Meta Meta
+
+	Names        Table[Name]
+	Queues       Table[Queue]
+	Users        Table[User]
+	Apps         Table[App]
+	Asks         Table[Ask]
+	Locations    Table[Location]
+	Containers   Table[Container]
+	Notes        Table[Note]
+	Nodes        Table[Node]
+	Reservations Table[Reservation]
+	Bars         Table[Bar]
+	Requests     Table[Request]
+
+	JoinTokens []JoinToken    // replaced whole
+	Versions   []QueueVersion // ascending; replaced whole
+
+	byName        index // Names
+	byPath        index // Queues
+	byUser        index // Users
+	bySeq         index // Apps
+	byContainer   index // Containers
+	byNode        index // Nodes
+	byReservation index // Reservations
+	byRequest     index // Requests
+}
+
+// New returns the empty state of a cluster not initialized yet.
+func New() *State {
+	return &State{
+		Names: newTable[Name](), Queues: newTable[Queue](), Users: newTable[User](),
+		Apps: newTable[App](), Asks: newTable[Ask](), Locations: newTable[Location](),
+		Containers: newTable[Container](), Notes: newTable[Note](), Nodes: newTable[Node](),
+		Reservations: newTable[Reservation](), Bars: newTable[Bar](), Requests: newTable[Request](),
+		byName: newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
+		byContainer: newIndex(), byNode: newIndex(), byReservation: newIndex(), byRequest: newIndex(),
+	}
+}
+
+// Fork returns a private version of the state in the time it takes to copy the
+// page tables. Changes on either side are not seen by the other. Both may be
+// used by different goroutines afterwards; Fork itself needs the state alone.
+func (s *State) Fork() *State {
+	f := &State{
+		Meta:  s.Meta,
+		Names: s.Names.fork(), Queues: s.Queues.fork(), Users: s.Users.fork(),
+		Apps: s.Apps.fork(), Asks: s.Asks.fork(), Locations: s.Locations.fork(),
+		Containers: s.Containers.fork(), Notes: s.Notes.fork(), Nodes: s.Nodes.fork(),
+		Reservations: s.Reservations.fork(), Bars: s.Bars.fork(), Requests: s.Requests.fork(),
+		JoinTokens: s.JoinTokens, Versions: s.Versions,
+		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
+		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
+		byReservation: s.byReservation.fork(), byRequest: s.byRequest.fork(),
+	}
+	return f
+}
+
+// Digest is the rolling digest: every event folds its number and the values it
+// led to into it, so equal digests at one index mean equal histories and equal
+// effects.
+func (s *State) Digest() uint64 { return s.Meta.Digest }
+
+func (s *State) fold(v uint64) {
+	hi, lo := bits.Mul64(s.Meta.Digest^v, 0x9e3779b97f4a7c15)
+	s.Meta.Digest = bits.RotateLeft64(hi^lo, 23) + 0xd1b54a32d192ed03
+}
+
+func (s *State) foldResource(r yarn.Resource) {
+	h := uint64(0)
+	for _, v := range r {
+		h = h*0x9e3779b97f4a7c15 + uint64(v)
+	}
+	s.fold(h)
+}
+
+// BrokenError says that an event does not follow from the state: a bug where
+// it was emitted. The state is unchanged by the event.
+type BrokenError struct {
+	Event event.Event
+	Why   string
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("event %s %+v does not follow from the state: %s", e.Event.Kind(), e.Event, e.Why)
+}
+
+func broken(e event.Event, format string, args ...any) error {
+	return &BrokenError{Event: e, Why: fmt.Sprintf(format, args...)}
+}
+
+// Apply applies one event, or returns a BrokenError and leaves the state as it
+// was.
+func (s *State) Apply(e event.Event) error {
+	if err := s.apply(e); err != nil {
+		return err
+	}
+	s.fold(uint64(e.Kind()))
+	return nil
+}
+
+// apply is the one table from an event to what it does.
+func (s *State) apply(e event.Event) error {
+	switch e := e.(type) {
+	case *event.ContainerAllocated:
+		return s.containerAllocated(e)
+	case *event.ContainerCompleted:
+		return s.containerCompleted(e)
+	case *event.ContainerLaunched:
+		return s.containerLaunched(e)
+	case *event.ContainerReleased:
+		return s.containerReleased(e)
+	case *event.AskChanged:
+		return s.askChanged(e)
+	case *event.AskCounted:
+		return s.askCounted(e)
+	case *event.AllocateAnswered:
+		return s.allocateAnswered(e)
+	case *event.TimeAdvanced:
+		return s.timeAdvanced(e)
+	case *event.ReservationMade:
+		return s.reservationMade(e)
+	case *event.ReservationFulfilled:
+		return s.reservationFulfilled(e)
+	case *event.ReservationCancelled:
+		return s.reservationCancelled(e)
+	case *event.BlacklistChanged:
+		return s.blacklistChanged(e)
+	case *event.RequestRecorded:
+		return s.requestRecorded(e)
+	case *event.RequestsForgotten:
+		return s.requestsForgotten(e)
+	}
+	return s.applyRare(e)
+}
+
+func (s *State) applyRare(e event.Event) error {
+	switch e := e.(type) {
+	case *event.ApplicationSubmitted:
+		return s.applicationSubmitted(e)
+	case *event.ApplicationEnded:
+		return s.applicationEnded(e)
+	case *event.ApplicationMoved:
+		return s.applicationMoved(e)
+	case *event.ApplicationReprioritized:
+		return s.applicationReprioritized(e)
+	case *event.ApplicationForgotten:
+		return s.applicationForgotten(e)
+	case *event.AttemptStarted:
+		return s.attemptStarted(e)
+	case *event.AttemptActivated:
+		return s.attemptActivated(e)
+	case *event.AttemptRegistered:
+		return s.attemptRegistered(e)
+	case *event.AttemptEnded:
+		return s.attemptEnded(e)
+	case *event.NodeRegistered:
+		return s.nodeRegistered(e)
+	case *event.NodeStateChanged:
+		return s.nodeStateChanged(e)
+	case *event.NodeResourceChanged:
+		return s.nodeResourceChanged(e)
+	case *event.QueuesConfigured:
+		return s.queuesConfigured(e)
+	case *event.QueueStateChanged:
+		return s.queueStateChanged(e)
+	case *event.ClusterInitialized:
+		return s.clusterInitialized(e)
+	case *event.LevelRaised:
+		return s.levelRaised(e)
+	case *event.EpochRaised:
+		return s.epochRaised(e)
+	case *event.JoinTokenCreated:
+		return s.joinTokenCreated(e)
+	case *event.JoinTokenUsed:
+		return s.joinTokenUsed(e)
+	case *event.JoinTokensExpired:
+		return s.joinTokensExpired(e)
+	case *event.Audited:
+		return nil
+	}
+	return broken(e, "this build does not know the event")
+}

@@ -1,0 +1,148 @@
+package state
+
+import "math/bits"
+
+// pageSize is the number of records in a page: one word of occupancy bits.
+const pageSize = 64
+
+// owner marks the pages that a table may write in place; a fork gets another.
+type owner struct{ _ byte }
+
+type page[T any] struct {
+	owner *owner
+	used  uint64
+	rec   [pageSize]T
+}
+
+// Table holds records of one type by slot, in pages shared between forks. Slot
+// 0 is never given out. The zero Table is not usable; see newTable.
+type Table[T any] struct {
+	owner *owner
+	pages []*page[T]
+	room  []uint64 // bit p: page p has a free slot
+	live  int
+}
+
+func newTable[T any]() Table[T] { return Table[T]{owner: new(owner)} }
+
+// fork returns a copy that shares all pages; afterwards both copy before writing.
+func (t *Table[T]) fork() Table[T] {
+	t.owner = new(owner)
+	return Table[T]{
+		owner: new(owner),
+		pages: append([]*page[T](nil), t.pages...),
+		room:  append([]uint64(nil), t.room...),
+		live:  t.live,
+	}
+}
+
+// Len is the number of records.
+func (t *Table[T]) Len() int { return t.live }
+
+// Cap is one more than the highest slot that may be in use.
+func (t *Table[T]) Cap() uint32 { return uint32(len(t.pages) * pageSize) }
+
+// Has says whether the slot holds a record.
+func (t *Table[T]) Has(slot uint32) bool {
+	p := slot / pageSize
+	return slot != 0 && int(p) < len(t.pages) && t.pages[p].used&(1<<(slot%pageSize)) != 0
+}
+
+// Get returns the record for reading; the slot must hold one.
+func (t *Table[T]) Get(slot uint32) *T { return &t.pages[slot/pageSize].rec[slot%pageSize] }
+
+// mut returns the record for writing.
+func (t *Table[T]) mut(slot uint32) *T { return &t.own(slot / pageSize).rec[slot%pageSize] }
+
+func (t *Table[T]) own(p uint32) *page[T] {
+	pg := t.pages[p]
+	if pg.owner != t.owner {
+		clone := *pg
+		clone.owner = t.owner
+		pg = &clone
+		t.pages[p] = pg
+	}
+	return pg
+}
+
+// alloc takes the lowest free slot. The record is zero.
+func (t *Table[T]) alloc() (uint32, *T) {
+	p := t.lowestRoom()
+	if p < 0 {
+		p = t.grow()
+	}
+	pg := t.own(uint32(p))
+	i := bits.TrailingZeros64(^pg.used)
+	pg.used |= 1 << i
+	if pg.used == ^uint64(0) {
+		t.room[p/64] &^= 1 << (p % 64)
+	}
+	t.live++
+	return uint32(p*pageSize + i), &pg.rec[i]
+}
+
+// place puts a record at a given free slot; used when a snapshot is restored.
+func (t *Table[T]) place(slot uint32) *T {
+	p := int(slot / pageSize)
+	for len(t.pages) <= p {
+		t.grow()
+	}
+	pg := t.own(uint32(p))
+	pg.used |= 1 << (slot % pageSize)
+	if pg.used == ^uint64(0) {
+		t.room[p/64] &^= 1 << (p % 64)
+	}
+	t.live++
+	return &pg.rec[slot%pageSize]
+}
+
+func (t *Table[T]) lowestRoom() int {
+	for w, m := range t.room {
+		if m != 0 {
+			return w*64 + bits.TrailingZeros64(m)
+		}
+	}
+	return -1
+}
+
+func (t *Table[T]) grow() int {
+	p := len(t.pages)
+	pg := &page[T]{owner: t.owner}
+	if p == 0 {
+		pg.used = 1 // slot 0 means none
+	}
+	t.pages = append(t.pages, pg)
+	if p/64 == len(t.room) {
+		t.room = append(t.room, 0)
+	}
+	t.room[p/64] |= 1 << (p % 64)
+	return p
+}
+
+// release empties a slot.
+func (t *Table[T]) release(slot uint32) {
+	p := slot / pageSize
+	pg := t.own(p)
+	var zero T
+	pg.rec[slot%pageSize] = zero
+	pg.used &^= 1 << (slot % pageSize)
+	t.room[p/64] |= 1 << (p % 64)
+	t.live--
+}
+
+// Each calls f for every record in slot order until it returns false.
+func (t *Table[T]) Each(f func(slot uint32, r *T) bool) {
+	for p, pg := range t.pages {
+		m := pg.used
+		if p == 0 {
+			m &^= 1
+		}
+		for m != 0 {
+			i := bits.TrailingZeros64(m)
+			m &= m - 1
+			if !f(uint32(p*pageSize+i), &pg.rec[i]) {
+				return
+			}
+		}
+	}
+}

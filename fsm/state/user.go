@@ -1,0 +1,80 @@
+package state
+
+import "rmd/yarn"
+
+// User returns the slot of a user's share of a leaf; 0 when there is none.
+func (s *State) User(queue uint32, name NameID) uint32 {
+	return s.byUser.find(hashUser(queue, name), func(slot uint32) bool {
+		u := s.Users.Get(slot)
+		return u.Queue == queue && u.Name == name
+	})
+}
+
+func hashUser(queue uint32, name NameID) uint64 { return hash64(uint64(queue)<<32 | uint64(name)) }
+
+func (s *State) hashOfUser(slot uint32) uint64 {
+	u := s.Users.Get(slot)
+	return hashUser(u.Queue, u.Name)
+}
+
+// joinUser counts one application more for a user of a leaf.
+func (s *State) joinUser(queue uint32, name NameID) uint32 {
+	slot := s.User(queue, name)
+	if slot == 0 {
+		var u *User
+		slot, u = s.Users.alloc()
+		u.Queue, u.Name = queue, name
+		s.byUser.insert(hashUser(queue, name), slot, s.hashOfUser)
+	}
+	s.Users.mut(slot).Apps++
+	return slot
+}
+
+// leaveUser counts one application less and drops the user with the last one.
+func (s *State) leaveUser(slot uint32) {
+	u := s.Users.mut(slot)
+	u.Apps--
+	if u.Apps == 0 && u.Used.IsZero() {
+		s.byUser.remove(hashUser(u.Queue, u.Name), slot, s.hashOfUser)
+		s.Users.release(slot)
+	}
+}
+
+// changeUser changes a user and carries what follows to its leaf's sums.
+func (s *State) changeUser(slot uint32, f func(u *User)) {
+	u := s.Users.mut(slot)
+	wasActive, wasWaiting, wasUsed := u.IsActive(), u.IsWaiting(), u.Used
+	f(u)
+	isActive, isWaiting := u.IsActive(), u.IsWaiting()
+	if !wasActive && !isActive && wasWaiting == isWaiting {
+		return
+	}
+	q := s.Queues.mut(u.Queue)
+	if wasActive {
+		q.ActiveUsers--
+		q.ActiveUsed = q.ActiveUsed.Sub(wasUsed)
+	}
+	if isActive {
+		q.ActiveUsers++
+		q.ActiveUsed = q.ActiveUsed.Add(u.Used)
+	}
+	q.WaitingUsers += count(isWaiting) - count(wasWaiting)
+}
+
+func count(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// charge adds used resource (negative to give back) to user and queue chain.
+func (s *State) charge(a *App, used, reserved yarn.Resource, containers int64) {
+	s.changeUser(a.UserSlot, func(u *User) { u.Used = u.Used.Add(used) })
+	s.chain(a.Queue, func(q *Queue) {
+		q.Used = q.Used.Add(used)
+		q.Reserved = q.Reserved.Add(reserved)
+		q.Containers += containers
+	})
+	s.foldResource(s.Queues.Get(a.Queue).Used)
+}

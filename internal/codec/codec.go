@@ -1,0 +1,254 @@
+// Package codec is the hand-written binary form that log entries, forwarded
+// inputs and snapshots share: varints, length-prefixed bytes, fixed order.
+//
+// A type describes its fields once, in a method that takes a *Coder; the same
+// description encodes and decodes, so the two cannot drift apart. Decoding is
+// total: any bytes give a value or an error, never a panic, and no length read
+// from the wire is trusted before the bytes are there.
+package codec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"rmd/yarn"
+)
+
+// ErrTruncated says that the bytes ended inside a value.
+var ErrTruncated = errors.New("bytes end inside a value")
+
+// ErrMalformed says that the bytes are not a value of the type expected.
+var ErrMalformed = errors.New("malformed value")
+
+// Coder encodes to, or decodes from, a byte slice. The first error sticks; all
+// later calls do nothing.
+type Coder struct {
+	buf      []byte
+	pos      int
+	decoding bool
+	err      error
+}
+
+// NewEncoder appends to buf, which may be nil.
+func NewEncoder(buf []byte) *Coder { return &Coder{buf: buf} }
+
+// NewDecoder reads from buf. Strings and bytes decoded are copies.
+func NewDecoder(buf []byte) *Coder { return &Coder{buf: buf, decoding: true} }
+
+// Reset makes an encoder append to buf.
+func (c *Coder) Reset(buf []byte) { *c = Coder{buf: buf} }
+
+// ResetDecoder makes the coder decode buf.
+func (c *Coder) ResetDecoder(buf []byte) { *c = Coder{buf: buf, decoding: true} }
+
+// Decoding says which way the coder works.
+func (c *Coder) Decoding() bool { return c.decoding }
+
+// Bytes returns what was encoded.
+func (c *Coder) Bytes() []byte { return c.buf }
+
+// Len is the number of bytes encoded, or the size of the input.
+func (c *Coder) Len() int { return len(c.buf) }
+
+// Rest is the number of bytes not yet decoded.
+func (c *Coder) Rest() int { return len(c.buf) - c.pos }
+
+// Offset is the position of the next byte to decode.
+func (c *Coder) Offset() int { return c.pos }
+
+// Err is the first error met.
+func (c *Coder) Err() error { return c.err }
+
+// Fail records err unless there is one already.
+func (c *Coder) Fail(err error) {
+	if c.err == nil {
+		c.err = fmt.Errorf("at byte %d: %w", c.pos, err)
+	}
+}
+
+// Finish returns the first error, or one if bytes are left over.
+func (c *Coder) Finish() error {
+	if c.err == nil && c.decoding && c.Rest() != 0 {
+		c.Fail(fmt.Errorf("%w: %d bytes left over", ErrMalformed, c.Rest()))
+	}
+	return c.err
+}
+
+func (c *Coder) uvarint() uint64 {
+	if c.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(c.buf[c.pos:])
+	switch {
+	case n == 0:
+		c.Fail(ErrTruncated)
+		return 0
+	case n < 0 || (n > 1 && c.buf[c.pos+n-1] == 0):
+		c.Fail(fmt.Errorf("%w: varint overflows or is not minimal", ErrMalformed))
+		return 0
+	}
+	c.pos += n
+	return v
+}
+
+// U64 codes an unsigned varint.
+func (c *Coder) U64(v *uint64) {
+	if c.decoding {
+		*v = c.uvarint()
+		return
+	}
+	c.buf = binary.AppendUvarint(c.buf, *v)
+}
+
+// U32 codes an unsigned varint that must fit 32 bits.
+func (c *Coder) U32(v *uint32) { *v = uint32(c.bounded(uint64(*v), 1<<32-1)) }
+
+// U16 codes an unsigned varint that must fit 16 bits.
+func (c *Coder) U16(v *uint16) { *v = uint16(c.bounded(uint64(*v), 1<<16-1)) }
+
+// U8 codes a small unsigned number.
+func (c *Coder) U8(v *uint8) { *v = uint8(c.bounded(uint64(*v), 1<<8-1)) }
+
+func (c *Coder) bounded(v, limit uint64) uint64 {
+	if !c.decoding {
+		c.buf = binary.AppendUvarint(c.buf, v)
+		return v
+	}
+	v = c.uvarint()
+	if v > limit {
+		c.Fail(fmt.Errorf("%w: %d exceeds %d", ErrMalformed, v, limit))
+		return 0
+	}
+	return v
+}
+
+// I64 codes a signed number, zigzag.
+func (c *Coder) I64(v *int64) {
+	if c.decoding {
+		u := c.uvarint()
+		*v = int64(u>>1) ^ -int64(u&1)
+		return
+	}
+	c.buf = binary.AppendUvarint(c.buf, uint64(*v)<<1^uint64(*v>>63))
+}
+
+// I32 codes a signed number that must fit 32 bits.
+func (c *Coder) I32(v *int32) {
+	w := int64(*v)
+	c.I64(&w)
+	if c.decoding && (w > 1<<31-1 || w < -1<<31) {
+		c.Fail(fmt.Errorf("%w: %d exceeds 32 bits", ErrMalformed, w))
+		w = 0
+	}
+	*v = int32(w)
+}
+
+// Bool codes one byte, 0 or 1.
+func (c *Coder) Bool(v *bool) {
+	var u uint8
+	if *v {
+		u = 1
+	}
+	c.U8(&u)
+	if c.decoding && u > 1 {
+		c.Fail(fmt.Errorf("%w: %d is not a boolean", ErrMalformed, u))
+	}
+	*v = u == 1
+}
+
+// Raw codes bytes behind their length.
+func (c *Coder) Raw(v *[]byte) {
+	if !c.decoding {
+		c.buf = binary.AppendUvarint(c.buf, uint64(len(*v)))
+		c.buf = append(c.buf, *v...)
+		return
+	}
+	b := c.take()
+	*v = nil
+	if len(b) > 0 {
+		*v = append([]byte(nil), b...)
+	}
+}
+
+// String codes a string behind its length.
+func (c *Coder) String(v *string) {
+	if !c.decoding {
+		c.buf = binary.AppendUvarint(c.buf, uint64(len(*v)))
+		c.buf = append(c.buf, *v...)
+		return
+	}
+	*v = string(c.take())
+}
+
+func (c *Coder) take() []byte {
+	n := c.uvarint()
+	if c.err != nil {
+		return nil
+	}
+	if n > uint64(c.Rest()) {
+		c.Fail(ErrTruncated)
+		return nil
+	}
+	b := c.buf[c.pos : c.pos+int(n)]
+	c.pos += int(n)
+	return b
+}
+
+// Count codes the length of a list. On decoding it refuses a count that the
+// bytes left could not hold, each element taking at least one byte.
+func (c *Coder) Count(n int) int {
+	u := uint64(n)
+	c.U64(&u)
+	if c.decoding && u > uint64(c.Rest()) {
+		c.Fail(ErrTruncated)
+		return 0
+	}
+	return int(u)
+}
+
+// List codes a slice, each element by f. An empty list decodes to nil.
+func List[T any](c *Coder, v *[]T, f func(c *Coder, e *T)) {
+	n := c.Count(len(*v))
+	if c.decoding {
+		*v = nil
+		for i := 0; i < n && c.err == nil; i++ {
+			var e T
+			f(c, &e)
+			*v = append(*v, e)
+		}
+		return
+	}
+	for i := range *v {
+		f(c, &(*v)[i])
+	}
+}
+
+// Enum codes a one-byte enumeration.
+func Enum[T ~uint8](c *Coder, v *T) {
+	u := uint8(*v)
+	c.U8(&u)
+	*v = T(u)
+}
+
+// Resource codes the components up to the last one that is not zero.
+func (c *Coder) Resource(r *yarn.Resource) {
+	n := yarn.MaxKinds
+	if !c.decoding {
+		for n > 0 && r[n-1] == 0 {
+			n--
+		}
+	}
+	count := uint8(n)
+	c.U8(&count)
+	if c.decoding {
+		if int(count) > yarn.MaxKinds || (count > 0 && c.err != nil) {
+			c.Fail(fmt.Errorf("%w: %d resource kinds", ErrMalformed, count))
+			return
+		}
+		*r = yarn.Resource{}
+	}
+	for i := 0; i < int(count); i++ {
+		c.I64(&r[i])
+	}
+}

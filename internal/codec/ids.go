@@ -1,0 +1,34 @@
+package codec
+
+import "rmd/yarn"
+
+// ApplicationID codes an application's identity.
+func (c *Coder) ApplicationID(v *yarn.ApplicationID) {
+	c.I64(&v.ClusterTimestamp)
+	c.U32(&v.Seq)
+}
+
+// AttemptID codes an attempt's identity.
+func (c *Coder) AttemptID(v *yarn.AttemptID) {
+	c.ApplicationID(&v.App)
+	c.U32(&v.Attempt)
+}
+
+// ContainerID codes a container's identity.
+func (c *Coder) ContainerID(v *yarn.ContainerID) {
+	c.ApplicationID(&v.App)
+	c.U32(&v.Attempt)
+	c.U64(&v.Number)
+}
+
+// NodeID codes host and port.
+func (c *Coder) NodeID(v *yarn.NodeID) {
+	c.String(&v.Host)
+	c.U16(&v.Port)
+}
+
+// Key codes a scheduler key.
+func (c *Coder) Key(v *yarn.SchedulerKey) {
+	c.I32(&v.Priority)
+	c.I64(&v.AllocationID)
+}

@@ -1,0 +1,150 @@
+package input
+
+import (
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// RegisterAttempt is an AM's registration.
+type RegisterAttempt struct {
+	Attempt     yarn.AttemptID
+	Host        string
+	RPCPort     int32
+	TrackingURL string
+}
+
+// RegisterAttemptReply tells an AM its limits and the containers kept from the
+// attempt before.
+type RegisterAttemptReply struct {
+	Done
+	Queue   string
+	Maximum yarn.Resource
+	Kept    []Granted
+}
+
+// Ask sets what an attempt asks under a key and a resource name (host, rack or
+// "*"). Counts are absolute.
+type Ask struct {
+	Key   yarn.SchedulerKey
+	Name  string
+	Count int64
+	Size  yarn.Resource
+	Relax bool
+}
+
+// Granted is a container as its AM is told of it.
+type Granted struct {
+	Container yarn.ContainerID
+	Key       yarn.SchedulerKey
+	Node      yarn.NodeID
+	Rack      string
+	HTTPPort  uint16
+	Size      yarn.Resource
+}
+
+// Allocate is an AM's heartbeat. Response is the number of the last response
+// it has; repeating it repeats the answer.
+type Allocate struct {
+	Attempt         yarn.AttemptID
+	Response        int32
+	Asks            []Ask
+	Releases        []yarn.ContainerID
+	BlacklistAdd    []string
+	BlacklistRemove []string
+}
+
+// AllocateReply carries what was granted and what ended since the response
+// that the AM has acknowledged.
+type AllocateReply struct {
+	Done
+	Response  int32
+	Granted   []Granted
+	Completed []ContainerStatus
+	Headroom  yarn.Resource
+	Nodes     uint32
+}
+
+// FinishAttempt is an AM's unregistration.
+type FinishAttempt struct {
+	Attempt     yarn.AttemptID
+	Final       yarn.FinalStatus
+	Diagnostics string
+	TrackingURL string
+}
+
+// ExpireAttempt says that an AM has been silent for its expiry interval.
+type ExpireAttempt struct{ Attempt yarn.AttemptID }
+
+// Kind implements Input.
+func (*RegisterAttempt) Kind() Kind { return KindRegisterAttempt }
+func (*Allocate) Kind() Kind        { return KindAllocate }
+func (*FinishAttempt) Kind() Kind   { return KindFinishAttempt }
+func (*ExpireAttempt) Kind() Kind   { return KindExpireAttempt }
+
+// NewReply implements Input.
+func (*RegisterAttempt) NewReply() Reply { return new(RegisterAttemptReply) }
+func (*Allocate) NewReply() Reply        { return new(AllocateReply) }
+func (*FinishAttempt) NewReply() Reply   { return new(Done) }
+func (*ExpireAttempt) NewReply() Reply   { return new(Done) }
+
+// Code implements Input.
+func (i *RegisterAttempt) Code(c *codec.Coder) {
+	c.AttemptID(&i.Attempt)
+	c.String(&i.Host)
+	c.I32(&i.RPCPort)
+	c.String(&i.TrackingURL)
+}
+
+func (g *Granted) code(c *codec.Coder) {
+	c.ContainerID(&g.Container)
+	c.Key(&g.Key)
+	c.NodeID(&g.Node)
+	c.String(&g.Rack)
+	c.U16(&g.HTTPPort)
+	c.Resource(&g.Size)
+}
+
+// Code implements Reply.
+func (r *RegisterAttemptReply) Code(c *codec.Coder) {
+	r.code(c)
+	c.String(&r.Queue)
+	c.Resource(&r.Maximum)
+	codec.List(c, &r.Kept, func(c *codec.Coder, g *Granted) { g.code(c) })
+}
+
+// Code implements Input.
+func (i *Allocate) Code(c *codec.Coder) {
+	c.AttemptID(&i.Attempt)
+	c.I32(&i.Response)
+	codec.List(c, &i.Asks, func(c *codec.Coder, a *Ask) {
+		c.Key(&a.Key)
+		c.String(&a.Name)
+		c.I64(&a.Count)
+		c.Resource(&a.Size)
+		c.Bool(&a.Relax)
+	})
+	codec.List(c, &i.Releases, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
+	strings(c, &i.BlacklistAdd)
+	strings(c, &i.BlacklistRemove)
+}
+
+// Code implements Reply.
+func (r *AllocateReply) Code(c *codec.Coder) {
+	r.code(c)
+	c.I32(&r.Response)
+	codec.List(c, &r.Granted, func(c *codec.Coder, g *Granted) { g.code(c) })
+	codec.List(c, &r.Completed, func(c *codec.Coder, s *ContainerStatus) { s.code(c) })
+	c.Resource(&r.Headroom)
+	c.U32(&r.Nodes)
+}
+
+// Code implements Input.
+func (i *FinishAttempt) Code(c *codec.Coder) {
+	c.AttemptID(&i.Attempt)
+	codec.Enum(c, &i.Final)
+	c.String(&i.Diagnostics)
+	c.String(&i.TrackingURL)
+}
+
+// Code implements Input.
+func (i *ExpireAttempt) Code(c *codec.Coder) { c.AttemptID(&i.Attempt) }

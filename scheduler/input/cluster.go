@@ -1,0 +1,194 @@
+package input
+
+import (
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// InitCluster gives a new cluster its identity and first queues. It is the
+// first input of a cluster; a second one is refused.
+type InitCluster struct {
+	ClusterID        string
+	ClusterTimestamp int64
+	Properties       []Property
+}
+
+// Property is one configuration key, its value, and where it stood (for
+// messages only).
+type Property struct{ Name, Value, Origin string }
+
+// Tick is the passing of time: drains that are due, tokens and remembered
+// calls that are old.
+type Tick struct{}
+
+// SetQueues replaces the queue configuration. IfVersion 0 is unconditional;
+// DryRun only validates.
+type SetQueues struct {
+	Properties []Property
+	IfVersion  uint64
+	Author     string
+	Comment    string
+	DryRun     bool
+}
+
+// SetQueuesReply tells the version in force afterwards and what was noticed.
+type SetQueuesReply struct {
+	Done
+	Version  uint64
+	Warnings []string
+}
+
+// RollbackQueues makes an earlier version the newest.
+type RollbackQueues struct {
+	To      uint64
+	Author  string
+	Comment string
+}
+
+// SetQueueState stops or starts a queue.
+type SetQueueState struct {
+	Queue string
+	State yarn.QueueState
+}
+
+// CreateJoinToken admits one replica until ExpiresMillis. Hash is SHA-256 of
+// the token, which only its creator has.
+type CreateJoinToken struct {
+	Hash          []byte
+	Voter         bool
+	ExpiresMillis int64
+	Who           string
+}
+
+// UseJoinToken spends a token.
+type UseJoinToken struct {
+	Hash []byte
+	By   string
+}
+
+// UseJoinTokenReply tells the role that the token gives.
+type UseJoinTokenReply struct {
+	Done
+	Voter bool
+}
+
+// RaiseLevel raises the feature level.
+type RaiseLevel struct{ Level uint32 }
+
+// RaiseEpoch marks a restore or a recovery by hand.
+type RaiseEpoch struct {
+	ClusterTimestamp int64
+	Why              string
+}
+
+// Audit records an administrator's action that changes no scheduling state.
+type Audit struct{ Who, From, Action, Target, Result string }
+
+// Kind implements Input.
+func (*InitCluster) Kind() Kind     { return KindInitCluster }
+func (*Tick) Kind() Kind            { return KindTick }
+func (*SetQueues) Kind() Kind       { return KindSetQueues }
+func (*RollbackQueues) Kind() Kind  { return KindRollbackQueues }
+func (*SetQueueState) Kind() Kind   { return KindSetQueueState }
+func (*CreateJoinToken) Kind() Kind { return KindCreateJoinToken }
+func (*UseJoinToken) Kind() Kind    { return KindUseJoinToken }
+func (*RaiseLevel) Kind() Kind      { return KindRaiseLevel }
+func (*RaiseEpoch) Kind() Kind      { return KindRaiseEpoch }
+func (*Audit) Kind() Kind           { return KindAudit }
+
+// NewReply implements Input.
+func (*InitCluster) NewReply() Reply     { return new(SetQueuesReply) }
+func (*Tick) NewReply() Reply            { return new(Done) }
+func (*SetQueues) NewReply() Reply       { return new(SetQueuesReply) }
+func (*RollbackQueues) NewReply() Reply  { return new(SetQueuesReply) }
+func (*SetQueueState) NewReply() Reply   { return new(Done) }
+func (*CreateJoinToken) NewReply() Reply { return new(Done) }
+func (*UseJoinToken) NewReply() Reply    { return new(UseJoinTokenReply) }
+func (*RaiseLevel) NewReply() Reply      { return new(Done) }
+func (*RaiseEpoch) NewReply() Reply      { return new(Done) }
+func (*Audit) NewReply() Reply           { return new(Done) }
+
+func properties(c *codec.Coder, v *[]Property) {
+	codec.List(c, v, func(c *codec.Coder, p *Property) {
+		c.String(&p.Name)
+		c.String(&p.Value)
+		c.String(&p.Origin)
+	})
+}
+
+// Code implements Input.
+func (i *InitCluster) Code(c *codec.Coder) {
+	c.String(&i.ClusterID)
+	c.I64(&i.ClusterTimestamp)
+	properties(c, &i.Properties)
+}
+
+// Code implements Input.
+func (i *Tick) Code(*codec.Coder) {}
+
+// Code implements Input.
+func (i *SetQueues) Code(c *codec.Coder) {
+	properties(c, &i.Properties)
+	c.U64(&i.IfVersion)
+	c.String(&i.Author)
+	c.String(&i.Comment)
+	c.Bool(&i.DryRun)
+}
+
+// Code implements Reply.
+func (r *SetQueuesReply) Code(c *codec.Coder) {
+	r.code(c)
+	c.U64(&r.Version)
+	strings(c, &r.Warnings)
+}
+
+// Code implements Input.
+func (i *RollbackQueues) Code(c *codec.Coder) {
+	c.U64(&i.To)
+	c.String(&i.Author)
+	c.String(&i.Comment)
+}
+
+// Code implements Input.
+func (i *SetQueueState) Code(c *codec.Coder) {
+	c.String(&i.Queue)
+	codec.Enum(c, &i.State)
+}
+
+// Code implements Input.
+func (i *CreateJoinToken) Code(c *codec.Coder) {
+	c.Raw(&i.Hash)
+	c.Bool(&i.Voter)
+	c.I64(&i.ExpiresMillis)
+	c.String(&i.Who)
+}
+
+// Code implements Input.
+func (i *UseJoinToken) Code(c *codec.Coder) {
+	c.Raw(&i.Hash)
+	c.String(&i.By)
+}
+
+// Code implements Reply.
+func (r *UseJoinTokenReply) Code(c *codec.Coder) {
+	r.code(c)
+	c.Bool(&r.Voter)
+}
+
+// Code implements Input.
+func (i *RaiseLevel) Code(c *codec.Coder) { c.U32(&i.Level) }
+
+// Code implements Input.
+func (i *RaiseEpoch) Code(c *codec.Coder) {
+	c.I64(&i.ClusterTimestamp)
+	c.String(&i.Why)
+}
+
+// Code implements Input.
+func (i *Audit) Code(c *codec.Coder) {
+	c.String(&i.Who)
+	c.String(&i.From)
+	c.String(&i.Action)
+	c.String(&i.Target)
+	c.String(&i.Result)
+}

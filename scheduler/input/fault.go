@@ -1,0 +1,72 @@
+package input
+
+import (
+	"fmt"
+
+	"rmd/internal/codec"
+)
+
+// Code is the stable name of a refusal, the same on every door.
+type Code string
+
+// Refusals of the planner.
+const (
+	NoSuchApplication Code = "NO_SUCH_APPLICATION"
+	NoSuchAttempt     Code = "NO_SUCH_ATTEMPT"
+	NoSuchNode        Code = "NO_SUCH_NODE"
+	NoSuchQueue       Code = "NO_SUCH_QUEUE"
+	NoSuchReservation Code = "NO_SUCH_RESERVATION"
+	NoSuchVersion     Code = "NO_SUCH_VERSION"
+	QueueNotLeaf      Code = "QUEUE_NOT_LEAF"
+	QueueAmbiguous    Code = "QUEUE_AMBIGUOUS"
+	QueueStopped      Code = "QUEUE_STOPPED"
+	QueueFull         Code = "QUEUE_FULL"
+	NeverFits         Code = "NEVER_FITS"
+	InvalidAsk        Code = "INVALID_ASK"
+	InvalidRequest    Code = "INVALID_REQUEST"
+	InvalidQueues     Code = "INVALID_QUEUES"
+	VersionConflict   Code = "VERSION_CONFLICT"
+	AlreadyEnded      Code = "ALREADY_ENDED"
+	NotRegistered     Code = "NOT_REGISTERED"
+	WrongResponse     Code = "WRONG_RESPONSE"
+	KeyReused         Code = "KEY_REUSED"
+	TokenInvalid      Code = "TOKEN_INVALID"
+	TokenUsed         Code = "TOKEN_USED"
+	TokenExpired      Code = "TOKEN_EXPIRED"
+	NotInitialized    Code = "NOT_INITIALIZED"
+	AlreadyDone       Code = "ALREADY_DONE"
+	NotAllowed        Code = "NOT_ALLOWED"
+	TooLarge          Code = "TOO_LARGE"
+)
+
+// Fault says what was refused and what to do about it. Details lists every
+// single fault where there can be several.
+type Fault struct {
+	Reason  Code     `json:"code"`
+	What    string   `json:"what"`
+	Do      string   `json:"do,omitempty"`
+	Details []string `json:"details,omitempty"`
+}
+
+// Faultf makes a fault with a formatted sentence.
+func Faultf(code Code, do, format string, args ...any) *Fault {
+	return &Fault{Reason: code, What: fmt.Sprintf(format, args...), Do: do}
+}
+
+func (f *Fault) Error() string {
+	s := string(f.Reason) + ": " + f.What
+	if f.Do != "" {
+		s += "; " + f.Do
+	}
+	return s
+}
+
+// Code encodes or decodes the fault.
+func (f *Fault) Code(c *codec.Coder) {
+	s := string(f.Reason)
+	c.String(&s)
+	f.Reason = Code(s)
+	c.String(&f.What)
+	c.String(&f.Do)
+	codec.List(c, &f.Details, func(c *codec.Coder, s *string) { c.String(s) })
+}

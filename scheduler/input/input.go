@@ -1,0 +1,189 @@
+package input
+
+import (
+	"errors"
+	"fmt"
+
+	"rmd/internal/codec"
+)
+
+// Version is the version of the codec between replicas.
+const Version = 1
+
+// Errors of decoding.
+var (
+	ErrVersion = errors.New("input codec version not known")
+	ErrKind    = errors.New("input kind not known")
+)
+
+// Kind is the number of an input type on the wire; append only.
+type Kind uint8
+
+// Input is one question to the planner.
+type Input interface {
+	Kind() Kind
+	Code(c *codec.Coder)
+	// NewReply returns an empty reply of the type that answers this input.
+	NewReply() Reply
+}
+
+// Reply answers an input.
+type Reply interface {
+	// Code encodes or decodes the reply.
+	Code(c *codec.Coder)
+	// Refused returns the fault when the input was refused; nil when not.
+	Refused() *Fault
+	setFault(f *Fault)
+}
+
+// Done is the part that every reply has: why it was refused, when it was.
+type Done struct{ Fault *Fault }
+
+// Refused implements Reply.
+func (d *Done) Refused() *Fault   { return d.Fault }
+func (d *Done) setFault(f *Fault) { d.Fault = f }
+
+func (d *Done) code(c *codec.Coder) {
+	has := d.Fault != nil
+	c.Bool(&has)
+	if !has {
+		return
+	}
+	if c.Decoding() {
+		d.Fault = new(Fault)
+	}
+	d.Fault.Code(c)
+}
+
+// Code implements Reply for replies that say nothing more.
+func (d *Done) Code(c *codec.Coder) { d.code(c) }
+
+// Refuse returns the input's reply with a fault.
+func Refuse(in Input, f *Fault) Reply {
+	r := in.NewReply()
+	r.setFault(f)
+	return r
+}
+
+// Request is an input as it is handed to the sequencer: with the idempotency
+// key of its caller, when it has one, and a hash of its body.
+type Request struct {
+	// Key is CLIENT/SEQUENCE; empty when repetition is harmless by itself.
+	Key      string
+	BodyHash uint64
+	Input    Input
+}
+
+// Input kinds; append only.
+const (
+	KindInitCluster Kind = 1 + iota
+	KindTick
+	KindSetQueues
+	KindSetQueueState
+	KindRegisterNode
+	KindNodeHeartbeat
+	KindExpireNode
+	KindDrainNode
+	KindSetNodeResource
+	KindUnregisterNode
+	KindSubmitApplication
+	KindKillApplication
+	KindMoveApplication
+	KindSetPriority
+	KindRegisterAttempt
+	KindAllocate
+	KindFinishAttempt
+	KindExpireAttempt
+	KindCancelReservation
+	KindCreateJoinToken
+	KindUseJoinToken
+	KindRaiseLevel
+	KindRaiseEpoch
+	KindAudit
+	KindRollbackQueues
+)
+
+var makers = map[Kind]func() Input{
+	KindInitCluster:       func() Input { return new(InitCluster) },
+	KindTick:              func() Input { return new(Tick) },
+	KindSetQueues:         func() Input { return new(SetQueues) },
+	KindSetQueueState:     func() Input { return new(SetQueueState) },
+	KindRegisterNode:      func() Input { return new(RegisterNode) },
+	KindNodeHeartbeat:     func() Input { return new(NodeHeartbeat) },
+	KindExpireNode:        func() Input { return new(ExpireNode) },
+	KindDrainNode:         func() Input { return new(DrainNode) },
+	KindSetNodeResource:   func() Input { return new(SetNodeResource) },
+	KindUnregisterNode:    func() Input { return new(UnregisterNode) },
+	KindSubmitApplication: func() Input { return new(SubmitApplication) },
+	KindKillApplication:   func() Input { return new(KillApplication) },
+	KindMoveApplication:   func() Input { return new(MoveApplication) },
+	KindSetPriority:       func() Input { return new(SetPriority) },
+	KindRegisterAttempt:   func() Input { return new(RegisterAttempt) },
+	KindAllocate:          func() Input { return new(Allocate) },
+	KindFinishAttempt:     func() Input { return new(FinishAttempt) },
+	KindExpireAttempt:     func() Input { return new(ExpireAttempt) },
+	KindCancelReservation: func() Input { return new(CancelReservation) },
+	KindCreateJoinToken:   func() Input { return new(CreateJoinToken) },
+	KindUseJoinToken:      func() Input { return new(UseJoinToken) },
+	KindRaiseLevel:        func() Input { return new(RaiseLevel) },
+	KindRaiseEpoch:        func() Input { return new(RaiseEpoch) },
+	KindAudit:             func() Input { return new(Audit) },
+	KindRollbackQueues:    func() Input { return new(RollbackQueues) },
+}
+
+// EncodeRequest appends the request's bytes to buf.
+func EncodeRequest(buf []byte, r Request) []byte {
+	c := codec.NewEncoder(buf)
+	v, k := uint8(Version), uint8(r.Input.Kind())
+	c.U8(&v)
+	c.U8(&k)
+	c.String(&r.Key)
+	c.U64(&r.BodyHash)
+	r.Input.Code(c)
+	return c.Bytes()
+}
+
+// DecodeRequest reads one request, which must be all of data.
+func DecodeRequest(data []byte) (Request, error) {
+	c := codec.NewDecoder(data)
+	var r Request
+	var v, k uint8
+	c.U8(&v)
+	if c.Err() == nil && v != Version {
+		return r, fmt.Errorf("%w: %d, this replica speaks %d", ErrVersion, v, Version)
+	}
+	c.U8(&k)
+	c.String(&r.Key)
+	c.U64(&r.BodyHash)
+	if err := c.Err(); err != nil {
+		return r, fmt.Errorf("input: %w", err)
+	}
+	mk := makers[Kind(k)]
+	if mk == nil {
+		return r, fmt.Errorf("%w: %d", ErrKind, k)
+	}
+	r.Input = mk()
+	r.Input.Code(c)
+	if err := c.Finish(); err != nil {
+		return r, fmt.Errorf("input %d: %w", k, err)
+	}
+	return r, nil
+}
+
+// EncodeReply appends the reply's bytes to buf.
+func EncodeReply(buf []byte, r Reply) []byte {
+	c := codec.NewEncoder(buf)
+	r.Code(c)
+	return c.Bytes()
+}
+
+// DecodeReply reads the reply to in from data.
+func DecodeReply(in Input, data []byte) (Reply, error) {
+	r := in.NewReply()
+	c := codec.NewDecoder(data)
+	r.Code(c)
+	if err := c.Finish(); err != nil {
+		return nil, fmt.Errorf("reply to input %d: %w", in.Kind(), err)
+	}
+	return r, nil
+}

@@ -1,0 +1,335 @@
+package yarn
+
+import "math/bits"
+
+// Calculator compares and rounds resources by one of YARN's two rules.
+// The default calculator looks at memory only; the dominant one at every kind.
+// Kinds is the number of kinds known to the cluster (2 … MaxKinds).
+//
+// Source: Hadoop 3.4.2, DefaultResourceCalculator and
+// DominantResourceCalculator, restated with exact integers.
+type Calculator struct {
+	Dominant bool
+	Kinds    int
+}
+
+// shareOne is 1.0 in the fixed-point shares used for ordering (2^32 parts).
+const shareOne = 1 << 32
+
+// Share returns floor(a·2^32 / b); 0 when b is not positive or a is not.
+// It saturates instead of overflowing.
+func Share(a, b int64) uint64 {
+	if b <= 0 || a <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(a), shareOne)
+	if hi >= uint64(b) {
+		return 1<<64 - 1
+	}
+	q, _ := bits.Div64(hi, lo, uint64(b))
+	return q
+}
+
+// CompareProducts compares a·b with c·d exactly for non-negative operands.
+func CompareProducts(a, b, c, d int64) int {
+	h1, l1 := bits.Mul64(uint64(a), uint64(b))
+	h2, l2 := bits.Mul64(uint64(c), uint64(d))
+	switch {
+	case h1 != h2:
+		if h1 < h2 {
+			return -1
+		}
+		return 1
+	case l1 < l2:
+		return -1
+	case l1 > l2:
+		return 1
+	}
+	return 0
+}
+
+// Compare orders a and b within total: by memory, or by sorted shares of
+// total, the largest share first. Kinds whose total is zero do not count; if
+// all are zero, one side must dominate to be larger.
+func (c Calculator) Compare(total, a, b Resource) int {
+	if !c.Dominant {
+		return compareInt(a[Memory], b[Memory])
+	}
+	if a == b {
+		return 0
+	}
+	var kinds int
+	for i := 0; i < c.Kinds; i++ {
+		if total[i] > 0 {
+			kinds++
+		}
+	}
+	if kinds == 0 {
+		return compareDominated(a, b)
+	}
+	return c.compareShares(total, a, b)
+}
+
+func compareDominated(a, b Resource) int {
+	var less, more bool
+	for i := range a {
+		less = less || a[i] < b[i]
+		more = more || a[i] > b[i]
+	}
+	switch {
+	case more && !less:
+		return 1
+	case less && !more:
+		return -1
+	}
+	return 0
+}
+
+// compareShares compares the shares of a and b, each sorted from the largest,
+// without a division: a share is a fraction value/total.
+func (c Calculator) compareShares(total, a, b Resource) int {
+	var ia, ib [MaxKinds]int
+	na := c.sortShares(total, a, &ia)
+	c.sortShares(total, b, &ib)
+	for k := 0; k < na; k++ {
+		i, j := ia[k], ib[k]
+		if d := compareFraction(a[i], total[i], b[j], total[j]); d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+func (c Calculator) sortShares(total, r Resource, order *[MaxKinds]int) int {
+	n := 0
+	for i := 0; i < c.Kinds; i++ {
+		if total[i] <= 0 {
+			continue
+		}
+		k := n
+		for k > 0 && compareFraction(r[i], total[i], r[order[k-1]], total[order[k-1]]) > 0 {
+			order[k] = order[k-1]
+			k--
+		}
+		order[k] = i
+		n++
+	}
+	return n
+}
+
+// compareFraction compares a/b with c/d for positive b and d.
+func compareFraction(a, b, c, d int64) int {
+	if (a < 0) != (c < 0) {
+		return compareInt(a, c)
+	}
+	if a < 0 {
+		return CompareProducts(-c, b, -a, d)
+	}
+	return CompareProducts(a, d, c, b)
+}
+
+func compareInt(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// Min returns the whole operand that compares smaller; the first on a tie.
+func (c Calculator) Min(total, a, b Resource) Resource {
+	if c.Compare(total, a, b) <= 0 {
+		return a
+	}
+	return b
+}
+
+// Max returns the whole operand that compares larger; the first on a tie.
+func (c Calculator) Max(total, a, b Resource) Resource {
+	if c.Compare(total, a, b) >= 0 {
+		return a
+	}
+	return b
+}
+
+// FitsIn says whether small fits in big: by memory, or in every kind.
+func (c Calculator) FitsIn(small, big Resource) bool {
+	if !c.Dominant {
+		return small[Memory] <= big[Memory]
+	}
+	return small.Within(big)
+}
+
+// AnyAboveZero says whether memory, or any kind, is above zero.
+func (c Calculator) AnyAboveZero(r Resource) bool {
+	if !c.Dominant {
+		return r[Memory] > 0
+	}
+	for i := 0; i < c.Kinds; i++ {
+		if r[i] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// AvailableContainers returns how many containers of size req fit in avail;
+// 0 when nothing fits or req is empty.
+func (c Calculator) AvailableContainers(avail, req Resource) int64 {
+	if !c.Dominant {
+		if req[Memory] <= 0 || avail[Memory] < 0 {
+			return 0
+		}
+		return avail[Memory] / req[Memory]
+	}
+	n := int64(-1)
+	for i := 0; i < c.Kinds; i++ {
+		if req[i] <= 0 {
+			continue
+		}
+		if avail[i] < 0 {
+			return 0
+		}
+		if k := avail[i] / req[i]; n < 0 || k < n {
+			n = k
+		}
+	}
+	return max(n, 0)
+}
+
+// DivideShare returns divide(total, a, b) as a fixed-point share of 2^32: by
+// memory, or the largest share of a over the largest share of b.
+func (c Calculator) DivideShare(total, a, b Resource) uint64 {
+	if !c.Dominant {
+		return Share(a[Memory], b[Memory])
+	}
+	sa, sb := c.MaxShare(total, a), c.MaxShare(total, b)
+	if sb == 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(sa, shareOne)
+	if hi >= sb {
+		return 1<<64 - 1
+	}
+	q, _ := bits.Div64(hi, lo, sb)
+	return q
+}
+
+// MaxShare returns the largest share of r in total, in parts of 2^32.
+func (c Calculator) MaxShare(total, r Resource) uint64 {
+	if !c.Dominant {
+		return Share(r[Memory], total[Memory])
+	}
+	var s uint64
+	for i := 0; i < c.Kinds; i++ {
+		s = max(s, Share(r[i], total[i]))
+	}
+	return s
+}
+
+// scalar is what the default calculator's roundings produce: the memory, and
+// one vcore when there is memory.
+func scalar(memory int64) Resource {
+	r := Resource{Memory: memory}
+	if memory > 0 {
+		r[VCores] = 1
+	}
+	return r
+}
+
+// each applies f to memory alone, or to every kind.
+func (c Calculator) each(r Resource, f func(i int, v int64) int64) Resource {
+	if !c.Dominant {
+		return scalar(f(Memory, r[Memory]))
+	}
+	for i := 0; i < c.Kinds; i++ {
+		r[i] = f(i, r[i])
+	}
+	return r
+}
+
+// RoundUp rounds to the next multiple of step; a step of 0 leaves the kind.
+func (c Calculator) RoundUp(r, step Resource) Resource {
+	return c.each(r, func(i int, v int64) int64 { return roundUp(v, step[i]) })
+}
+
+// RoundDown rounds to the last multiple of step; a step of 0 leaves the kind.
+func (c Calculator) RoundDown(r, step Resource) Resource {
+	return c.each(r, func(i int, v int64) int64 { return roundDown(v, step[i]) })
+}
+
+// DivideCeil returns ceil(r/n).
+func (c Calculator) DivideCeil(r Resource, n int64) Resource {
+	return c.each(r, func(_ int, v int64) int64 { return ceilDiv(v, n) })
+}
+
+// DivideCeilFraction returns ceil(r / f), for a weight f.
+func (c Calculator) DivideCeilFraction(r Resource, f Fraction) Resource {
+	return c.each(r, func(_ int, v int64) int64 {
+		return Fraction{Num: f.Den, Den: f.Num}.MulCeil(v)
+	})
+}
+
+// MultiplyRoundDown returns floor(r·f), component by component, whatever the
+// calculator.
+func (c Calculator) MultiplyRoundDown(r Resource, f Fraction) Resource {
+	for i := range r {
+		r[i] = f.MulFloor(r[i])
+	}
+	return r
+}
+
+// MultiplyNormalizeUp is roundUp(r·f, step): memory is rounded half up before,
+// every kind of the dominant calculator is rounded up.
+func (c Calculator) MultiplyNormalizeUp(r Resource, f Fraction, step Resource) Resource {
+	if !c.Dominant {
+		return scalar(roundUp(f.MulRound(r[Memory]), step[Memory]))
+	}
+	return c.each(r, func(i int, v int64) int64 { return roundUp(f.MulCeil(v), step[i]) })
+}
+
+// MultiplyNormalizeDown is roundDown(floor(r·f), step).
+func (c Calculator) MultiplyNormalizeDown(r Resource, f Fraction, step Resource) Resource {
+	return c.each(r, func(i int, v int64) int64 { return roundDown(f.MulFloor(v), step[i]) })
+}
+
+// Normalize rounds an ask: at least minimum, a multiple of minimum, at most
+// maximum (capacity-scheduler rule: the step is the minimum allocation).
+func (c Calculator) Normalize(ask, minimum, maximum Resource) Resource {
+	if !c.Dominant {
+		return scalar(min(roundUp(max(ask[Memory], minimum[Memory]), minimum[Memory]), maximum[Memory]))
+	}
+	for i := 0; i < c.Kinds; i++ {
+		ask[i] = min(roundUp(max(ask[i], minimum[i]), minimum[i]), maximum[i])
+	}
+	return ask
+}
+
+func roundUp(v, step int64) int64 {
+	if step <= 0 {
+		return v
+	}
+	return ceilDiv(v, step) * step
+}
+
+func roundDown(v, step int64) int64 {
+	if step <= 0 {
+		return v
+	}
+	return floorDiv(v, step) * step
+}
+
+func ceilDiv(v, n int64) int64 { return -floorDiv(-v, n) }
+
+func floorDiv(v, n int64) int64 {
+	if n == 0 {
+		return 0
+	}
+	q := v / n
+	if v%n != 0 && (v < 0) != (n < 0) {
+		q--
+	}
+	return q
+}

@@ -1,0 +1,110 @@
+package yarn
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+)
+
+// Fraction is an exact non-negative rational: a percentage, factor or weight
+// as it stands in a configuration. Den is positive. The zero value is invalid;
+// use NewFraction or ParseFraction.
+type Fraction struct{ Num, Den int64 }
+
+// One is the fraction 1.
+var One = Fraction{1, 1}
+
+// NewFraction returns num/den, reduced.
+func NewFraction(num, den int64) Fraction {
+	a, b := num, den
+	for b != 0 {
+		a, b = b, a%b
+	}
+	if a == 0 {
+		return Fraction{0, 1}
+	}
+	return Fraction{num / a, den / a}
+}
+
+// ParseFraction reads a decimal such as "33.333" exactly. A trailing "f" or
+// "F", which Hadoop's parser takes, is accepted. It refuses exponents, other
+// text and more than nine decimals.
+func ParseFraction(s string) (Fraction, error) {
+	t := strings.TrimRight(strings.TrimSpace(s), "fF")
+	whole, frac, _ := strings.Cut(t, ".")
+	if len(frac) > 9 {
+		frac = frac[:9]
+	}
+	neg := strings.HasPrefix(whole, "-")
+	digits := strings.TrimPrefix(strings.TrimPrefix(whole, "-"), "+") + frac
+	if digits == "" || len(digits) > 18 || strings.Trim(digits, "0123456789") != "" {
+		return Fraction{}, fmt.Errorf("%q is not a decimal number", s)
+	}
+	var num int64
+	for _, d := range digits {
+		num = num*10 + int64(d-'0')
+	}
+	den := int64(1)
+	for range frac {
+		den *= 10
+	}
+	if neg {
+		num = -num
+	}
+	return NewFraction(num, den), nil
+}
+
+// Cmp compares two fractions with positive denominators.
+func (f Fraction) Cmp(o Fraction) int { return compareFraction(f.Num, f.Den, o.Num, o.Den) }
+
+// IsZero says whether the fraction is 0 (or unset).
+func (f Fraction) IsZero() bool { return f.Num == 0 }
+
+// MulFloor returns floor(v·f).
+func (f Fraction) MulFloor(v int64) int64 { return f.mul(v, 0) }
+
+// MulCeil returns ceil(v·f).
+func (f Fraction) MulCeil(v int64) int64 { return f.mul(v, f.Den-1) }
+
+// MulRound returns floor(v·f + 1/2).
+func (f Fraction) MulRound(v int64) int64 {
+	return Fraction{2 * f.Num, 2 * f.Den}.mul(v, f.Den)
+}
+
+// mul returns floor((v·Num + add)/Den) without overflow.
+func (f Fraction) mul(v, add int64) int64 {
+	if f.Den == 0 {
+		return 0
+	}
+	if p := v * f.Num; f.Num == 0 || (p/f.Num == v && p <= 1<<62 && p >= -(1<<62)) {
+		return floorDiv(p+add, f.Den)
+	}
+	p := new(big.Int).Mul(big.NewInt(v), big.NewInt(f.Num))
+	p.Add(p, big.NewInt(add))
+	q, m := new(big.Int).DivMod(p, big.NewInt(f.Den), new(big.Int))
+	_ = m
+	if !q.IsInt64() {
+		return 1<<63 - 1
+	}
+	return q.Int64()
+}
+
+// String writes the fraction as a decimal when it is one, else as num/den.
+func (f Fraction) String() string {
+	r := f.Rat()
+	for prec := 0; prec <= 9; prec++ {
+		s := r.FloatString(prec)
+		if back, ok := new(big.Rat).SetString(s); ok && back.Cmp(r) == 0 {
+			return s
+		}
+	}
+	return fmt.Sprintf("%d/%d", f.Num, f.Den)
+}
+
+// Rat returns the fraction as a big rational; 0 when unset.
+func (f Fraction) Rat() *big.Rat {
+	if f.Den == 0 {
+		return new(big.Rat)
+	}
+	return big.NewRat(f.Num, f.Den)
+}

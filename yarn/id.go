@@ -1,0 +1,150 @@
+package yarn
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ApplicationID is application_<ClusterTimestamp>_<Seq>. Seq is unique in the
+// cluster's whole life, across timestamps too.
+type ApplicationID struct {
+	ClusterTimestamp int64 // milliseconds
+	Seq              uint32
+}
+
+func (a ApplicationID) String() string {
+	return fmt.Sprintf("application_%d_%04d", a.ClusterTimestamp, a.Seq)
+}
+
+// AttemptID is appattempt_<ts>_<seq>_<Attempt>; Attempt counts from 1.
+type AttemptID struct {
+	App     ApplicationID
+	Attempt uint32
+}
+
+func (a AttemptID) String() string {
+	return fmt.Sprintf("appattempt_%d_%04d_%06d", a.App.ClusterTimestamp, a.App.Seq, a.Attempt)
+}
+
+// epochShift is where the epoch starts in YARN's container number.
+const epochShift = 40
+
+// ContainerID is container_[e<epoch>_]<ts>_<seq>_<attempt>_<number>. Number is
+// YARN's: epoch·2^40 + sequence within the attempt.
+type ContainerID struct {
+	App     ApplicationID
+	Attempt uint32
+	Number  uint64
+}
+
+// ContainerNumber joins an epoch and a sequence into YARN's container number.
+func ContainerNumber(epoch uint32, sequence uint64) uint64 {
+	return uint64(epoch)<<epochShift | sequence
+}
+
+func (c ContainerID) String() string {
+	epoch, seq := c.Number>>epochShift, c.Number&(1<<epochShift-1)
+	if epoch == 0 {
+		return fmt.Sprintf("container_%d_%04d_%02d_%06d", c.App.ClusterTimestamp, c.App.Seq, c.Attempt, seq)
+	}
+	return fmt.Sprintf("container_e%02d_%d_%04d_%02d_%06d", epoch, c.App.ClusterTimestamp, c.App.Seq, c.Attempt, seq)
+}
+
+// ParseApplicationID reads application_<ts>_<seq>.
+func ParseApplicationID(s string) (ApplicationID, error) {
+	n, err := numbers(s, "application_", 2)
+	if err != nil {
+		return ApplicationID{}, fmt.Errorf("%q is not an application id (application_<timestamp>_<number>)", s)
+	}
+	return ApplicationID{int64(n[0]), uint32(n[1])}, nil
+}
+
+// ParseAttemptID reads appattempt_<ts>_<seq>_<attempt>.
+func ParseAttemptID(s string) (AttemptID, error) {
+	n, err := numbers(s, "appattempt_", 3)
+	if err != nil {
+		return AttemptID{}, fmt.Errorf("%q is not an attempt id (appattempt_<timestamp>_<number>_<attempt>)", s)
+	}
+	return AttemptID{ApplicationID{int64(n[0]), uint32(n[1])}, uint32(n[2])}, nil
+}
+
+// ParseContainerID reads container_[e<epoch>_]<ts>_<seq>_<attempt>_<number>.
+func ParseContainerID(s string) (ContainerID, error) {
+	rest, ok := strings.CutPrefix(s, "container_")
+	bad := fmt.Errorf("%q is not a container id (container_[e<epoch>_]<timestamp>_<number>_<attempt>_<container>)", s)
+	if !ok {
+		return ContainerID{}, bad
+	}
+	var epoch uint64
+	if strings.HasPrefix(rest, "e") {
+		e, tail, found := strings.Cut(rest[1:], "_")
+		v, err := strconv.ParseUint(e, 10, 24)
+		if !found || err != nil {
+			return ContainerID{}, bad
+		}
+		epoch, rest = v, tail
+	}
+	n, err := numbers(rest, "", 4)
+	if err != nil || n[3] >= 1<<epochShift {
+		return ContainerID{}, bad
+	}
+	return ContainerID{ApplicationID{int64(n[0]), uint32(n[1])}, uint32(n[2]), ContainerNumber(uint32(epoch), n[3])}, nil
+}
+
+func numbers(s, prefix string, want int) ([]uint64, error) {
+	rest, ok := strings.CutPrefix(s, prefix)
+	parts := strings.Split(rest, "_")
+	if !ok || len(parts) != want {
+		return nil, strconv.ErrSyntax
+	}
+	out := make([]uint64, want)
+	for i, p := range parts {
+		size := 63
+		if i == 1 || i == 2 {
+			size = 32
+		}
+		v, err := strconv.ParseUint(p, 10, size)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// NodeID is host:port of a NodeManager.
+type NodeID struct {
+	Host string
+	Port uint16
+}
+
+func (n NodeID) String() string { return n.Host + ":" + strconv.Itoa(int(n.Port)) }
+
+// ParseNodeID reads host:port.
+func ParseNodeID(s string) (NodeID, error) {
+	i := strings.LastIndexByte(s, ':')
+	if i <= 0 {
+		return NodeID{}, fmt.Errorf("%q is not a node id (host:port)", s)
+	}
+	p, err := strconv.ParseUint(s[i+1:], 10, 16)
+	if err != nil {
+		return NodeID{}, fmt.Errorf("%q is not a node id (host:port)", s)
+	}
+	return NodeID{s[:i], uint16(p)}, nil
+}
+
+// SchedulerKey names one outstanding ask set of an attempt. Smaller priority
+// is served first, then smaller AllocationID.
+type SchedulerKey struct {
+	Priority     int32
+	AllocationID int64
+}
+
+// Less is the serving order of keys.
+func (k SchedulerKey) Less(o SchedulerKey) bool {
+	if k.Priority != o.Priority {
+		return k.Priority < o.Priority
+	}
+	return k.AllocationID < o.AllocationID
+}
