@@ -14,9 +14,12 @@ type Fraction struct{ Num, Den int64 }
 // One is the fraction 1.
 var One = Fraction{1, 1}
 
-// NewFraction returns num/den, reduced.
+// NewFraction returns num/den, reduced, the sign in Num; den must not be zero.
 func NewFraction(num, den int64) Fraction {
-	a, b := num, den
+	if den < 0 {
+		num, den = -num, -den
+	}
+	a, b := max(num, -num), den
 	for b != 0 {
 		a, b = b, a%b
 	}
@@ -27,18 +30,26 @@ func NewFraction(num, den int64) Fraction {
 }
 
 // ParseFraction reads a decimal such as "33.333" exactly. A trailing "f" or
-// "F", which Hadoop's parser takes, is accepted. It refuses exponents, other
-// text and more than nine decimals.
+// "F", which Hadoop's parser takes, is accepted. It refuses exponents and other
+// text. Decimals after the ninth are dropped: they are finer than Hadoop's own
+// numbers, yet scripts that compute percentages write them.
 func ParseFraction(s string) (Fraction, error) {
-	t := strings.TrimRight(strings.TrimSpace(s), "fF")
-	whole, frac, _ := strings.Cut(t, ".")
-	if len(frac) > 9 {
-		frac = frac[:9]
+	t := strings.TrimSpace(s)
+	if n := len(t) - 1; n >= 0 && (t[n] == 'f' || t[n] == 'F') {
+		t = t[:n]
 	}
-	neg := strings.HasPrefix(whole, "-")
-	digits := strings.TrimPrefix(strings.TrimPrefix(whole, "-"), "+") + frac
-	if digits == "" || len(digits) > 18 || strings.Trim(digits, "0123456789") != "" {
+	neg := strings.HasPrefix(t, "-")
+	if neg || strings.HasPrefix(t, "+") {
+		t = t[1:]
+	}
+	whole, frac, _ := strings.Cut(t, ".")
+	if whole+frac == "" || strings.Trim(whole+frac, "0123456789") != "" {
 		return Fraction{}, fmt.Errorf("%q is not a decimal number", s)
+	}
+	frac = frac[:min(len(frac), 9)]
+	digits := whole + frac
+	if len(digits) > 18 {
+		return Fraction{}, fmt.Errorf("%q has too many digits", s)
 	}
 	var num int64
 	for _, d := range digits {
@@ -81,12 +92,14 @@ func (f Fraction) mul(v, add int64) int64 {
 	}
 	p := new(big.Int).Mul(big.NewInt(v), big.NewInt(f.Num))
 	p.Add(p, big.NewInt(add))
-	q, m := new(big.Int).DivMod(p, big.NewInt(f.Den), new(big.Int))
-	_ = m
-	if !q.IsInt64() {
-		return 1<<63 - 1
+	q := p.Div(p, big.NewInt(f.Den)) // Euclidean: the floor, as Den is positive
+	switch {
+	case q.IsInt64():
+		return q.Int64()
+	case q.Sign() < 0:
+		return -1 << 63
 	}
-	return q.Int64()
+	return 1<<63 - 1
 }
 
 // String writes the fraction as a decimal when it is one, else as num/den.

@@ -32,7 +32,7 @@ func (s *State) appOf(e event.Event, seq uint32) (uint32, *App, error) {
 }
 
 func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
-	if e.App < s.Meta.NextApp {
+	if e.App < s.Meta.NextApp || e.App == 1<<32-1 {
 		return broken(e, "the next application is %d", s.Meta.NextApp)
 	}
 	queue := s.Queue(e.Queue)
@@ -51,16 +51,18 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	}
 	a.UserSlot = s.joinUser(queue, user)
 	s.bySeq.insert(hash64(uint64(e.App)), slot, s.hashOfApp)
-	s.fold(uint64(slot))
+	s.fold(uint64(slot)<<32 | uint64(uint32(e.Priority)))
+	s.fold(uint64(queue)<<32 | uint64(user))
+	s.foldResource(e.AM)
 	return nil
 }
 
 func (s *State) applicationEnded(e *event.ApplicationEnded) error {
-	_, a, err := s.appOf(e, e.App)
+	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
 		return err
 	}
-	if a.State.Ended() || (a.AttemptState != AttemptNone && a.AttemptState != AttemptEnded) || a.Live > 0 {
+	if !e.State.Ended() || e.State > yarn.AppKilled || a.State.Ended() || (a.AttemptState != AttemptNone && a.AttemptState != AttemptEnded) || a.Live > 0 {
 		return broken(e, "it is %s with attempt state %d and %d live containers", a.State, a.AttemptState, a.Live)
 	}
 	a.State, a.Final, a.EndedMillis = e.State, e.Final, s.Meta.NowMillis
@@ -70,6 +72,7 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	s.leaveUser(a.UserSlot)
 	a.UserSlot = 0
 	s.Meta.EndedApps++
+	s.fold(uint64(slot)<<8 | uint64(e.State))
 	return nil
 }
 
@@ -112,6 +115,7 @@ func (s *State) applicationReprioritized(e *event.ApplicationReprioritized) erro
 		return err
 	}
 	a.Priority = e.Priority
+	s.fold(uint64(a.ID.Seq)<<32 | uint64(uint32(e.Priority)))
 	return nil
 }
 
@@ -123,8 +127,10 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	if !a.State.Ended() || a.Containers != 0 {
 		return broken(e, "it is %s, containers left: %v", a.State, a.Containers != 0)
 	}
+	s.dropBars(slot)
 	s.bySeq.remove(hash64(uint64(e.App)), slot, s.hashOfApp)
 	s.Apps.release(slot)
 	s.Meta.EndedApps--
+	s.fold(uint64(slot))
 	return nil
 }

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"rmd/fsm/event"
 	"rmd/yarn"
 )
@@ -45,7 +47,9 @@ func (s *State) askChanged(e *event.AskChanged) error {
 		if ask == 0 {
 			return broken(e, "no \"*\" is asked under the key")
 		}
-		s.setLocation(ask, s.intern(e.Name), e.Count, e.Relax)
+		name := s.intern(e.Name)
+		s.setLocation(ask, name, e.Count, e.Relax)
+		s.foldAsk(ask, name, e)
 		return nil
 	}
 	if ask == 0 {
@@ -61,7 +65,14 @@ func (s *State) askChanged(e *event.AskChanged) error {
 		s.dropLocations(k)
 		s.dropAskIfIdle(ask, a)
 	}
+	s.foldAsk(ask, 0, e)
+	s.foldResource(a.Pending)
 	return nil
+}
+
+func (s *State) foldAsk(ask uint32, name NameID, e *event.AskChanged) {
+	s.fold(uint64(ask)<<32 | uint64(name))
+	s.fold(uint64(e.Count)<<1 | uint64(count(e.Relax)))
 }
 
 // addAsk puts an empty ask in its place in key order.
@@ -273,24 +284,19 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 		drop = append(drop, s.NameID(name))
 	}
 	for _, id := range a.Blacklist {
-		if !contains(drop, id) {
+		if !slices.Contains(drop, id) {
 			list = append(list, id)
 		}
 	}
 	for _, name := range e.Add {
-		if id := s.intern(name); !contains(list, id) {
+		if id := s.intern(name); !slices.Contains(list, id) {
 			list = append(list, id)
 		}
 	}
+	slices.Sort(list)
 	a.Blacklist = list
-	return nil
-}
-
-func contains(ids []NameID, id NameID) bool {
-	for _, v := range ids {
-		if v == id {
-			return true
-		}
+	for _, id := range list {
+		s.fold(uint64(id))
 	}
-	return false
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 func (s *State) setAttempt(a *App, to AttemptState) {
 	s.countAttempt(a, -1)
 	a.AttemptState = to
+	s.fold(uint64(a.ID.Seq)<<8 | uint64(to))
 	s.countAttempt(a, 1)
 }
 
@@ -87,9 +88,6 @@ func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 	if err != nil {
 		return err
 	}
-	if !a.Runnable() {
-		return broken(e, "attempt is in state %d", a.AttemptState)
-	}
 	if a.AttemptState != AttemptActive {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
@@ -150,7 +148,7 @@ func (s *State) allocateAnswered(e *event.AllocateAnswered) error {
 	}
 	a.Response = e.Response
 	s.deliver(a)
-	s.fold(uint64(e.Response))
+	s.fold(uint64(a.Undelivered)<<32 | uint64(e.Response))
 	return nil
 }
 
@@ -188,6 +186,9 @@ func (s *State) tell(c *Container, response int32) bool {
 		c.GrantedIn, told = response, false
 		if c.State == yarn.ContainerAllocated {
 			c.State = yarn.ContainerAcquired
+			if c.Launched { // kept from an attempt before, started before this was told
+				c.State = yarn.ContainerRunning
+			}
 		}
 	}
 	if c.State >= yarn.ContainerReleasing && c.CompletedIn == 0 {

@@ -11,7 +11,8 @@ import (
 // what a restored snapshot must pass, and what property tests ask after every
 // step. It reads everything: tens of milliseconds for 100,000 containers.
 func (s *State) Check() error {
-	for _, check := range []func() error{s.checkReferences, s.checkNodes, s.checkApps, s.checkUsers, s.checkTree, s.checkMeta} {
+	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys,
+		s.checkNodes, s.checkApps, s.checkUsers, s.checkTree, s.checkMeta} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
 		}
@@ -24,7 +25,9 @@ func (s *State) Check() error {
 func (s *State) checkReferences() error {
 	var err error
 	fail := func(what string, slot uint32) bool {
-		err = fmt.Errorf("%s at slot %d refers to a record that is not there", what, slot)
+		if err == nil {
+			err = fmt.Errorf("%s at slot %d refers to a record that is not there", what, slot)
+		}
 		return false
 	}
 	opt := func(has bool, slot uint32) bool { return slot == 0 || has }
@@ -36,10 +39,11 @@ func (s *State) checkReferences() error {
 		return ok || fail("queue", slot)
 	})
 	s.Users.Each(func(slot uint32, u *User) bool {
-		return err == nil && (s.Queues.Has(u.Queue) && s.Names.Has(u.Name)) || fail("user", slot)
+		return (s.Queues.Has(u.Queue) && s.Names.Has(u.Name)) || fail("user", slot)
 	})
 	s.Apps.Each(func(slot uint32, a *App) bool {
-		ok := s.Names.Has(a.User) && (a.State.Ended() || (s.Queues.Has(a.Queue) && s.Users.Has(a.UserSlot))) &&
+		ok := s.Names.Has(a.User) && (opt(s.Queues.Has(a.Queue), a.Queue)) && (a.State.Ended() == (a.UserSlot == 0)) &&
+			(a.State.Ended() || (a.Queue != 0 && s.Users.Has(a.UserSlot) && s.Users.Get(a.UserSlot).Queue == a.Queue)) &&
 			opt(s.Asks.Has(a.Asks), a.Asks) && opt(s.Containers.Has(a.Containers), a.Containers) &&
 			opt(s.Containers.Has(a.Undelivered), a.Undelivered) && opt(s.Reservations.Has(a.Reservations), a.Reservations)
 		return ok || fail("application", slot)
@@ -54,10 +58,15 @@ func (s *State) checkReferences() error {
 		return (s.Names.Has(n.Host) && s.Names.Has(n.RackID) && opt(s.Containers.Has(n.Containers), n.Containers) &&
 			opt(s.Reservations.Has(n.Reservation), n.Reservation) && opt(s.Bars.Has(n.Bars), n.Bars)) || fail("node", slot)
 	})
-	s.Bars.Each(func(slot uint32, b *Bar) bool { return opt(s.Bars.Has(b.Next), b.Next) || fail("bar", slot) })
+	s.Bars.Each(func(slot uint32, b *Bar) bool {
+		return (s.Apps.Has(b.App) && opt(s.Bars.Has(b.Next), b.Next)) || fail("bar", slot)
+	})
 	s.Requests.Each(func(slot uint32, r *Request) bool {
 		return opt(s.Requests.Has(r.Next), r.Next) || fail("request", slot)
 	})
+	if o, n := s.Meta.OldestRequest, s.Meta.NewestRequest; !opt(s.Requests.Has(o), o) || !opt(s.Requests.Has(n), n) {
+		fail("oldest or newest request", o)
+	}
 	s.Containers.Each(func(slot uint32, c *Container) bool {
 		ok := s.Apps.Has(c.App) && s.Nodes.Has(c.Node) && opt(s.Notes.Has(c.Note), c.Note)
 		for _, l := range []uint32{c.prevApp, c.nextApp, c.prevNode, c.nextNode, c.nextUndelivered} {
@@ -157,10 +166,23 @@ func (s *State) checkApps() error {
 		}
 		return err == nil
 	})
+	if err != nil {
+		return err
+	}
+	held := make([]int32, s.Asks.Cap())
 	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
 		a := s.Apps.Get(r.App)
-		if r.Attempt != a.Attempt || s.Ask(a, r.Key) == 0 {
+		ask := s.Ask(a, r.Key)
+		if r.Attempt != a.Attempt || ask == 0 {
 			err = fmt.Errorf("reservation r%d belongs to no ask of the current attempt of %s", r.Number, a.ID)
+			return false
+		}
+		held[ask]++
+		return true
+	})
+	s.Asks.Each(func(slot uint32, k *Ask) bool {
+		if err == nil && (held[slot] != k.Reservations || k.Count < 0 || (k.Count == 0 && k.Reservations == 0)) {
+			err = fmt.Errorf("ask %+v of %s says %d reservations and holds %d", k.Key, s.Apps.Get(k.App).ID, k.Reservations, held[slot])
 		}
 		return err == nil
 	})
@@ -261,7 +283,20 @@ func (s *State) checkMeta() error {
 		}
 		return true
 	})
-	s.Apps.Each(func(_ uint32, a *App) bool { ended += count(a.State.Ended()); return true })
+	var high uint64
+	s.Apps.Each(func(_ uint32, a *App) bool {
+		ended += count(a.State.Ended())
+		high = max(high, uint64(a.ID.Seq)+1)
+		return true
+	})
+	if high > uint64(s.Meta.NextApp) {
+		return fmt.Errorf("application %d is there and the next one is %d", high-1, s.Meta.NextApp)
+	}
+	high = 0
+	s.Reservations.Each(func(_ uint32, r *Reservation) bool { high = max(high, r.Number); return true })
+	if high > s.Meta.NextReservation {
+		return fmt.Errorf("reservation r%d is there and the last one made is r%d", high, s.Meta.NextReservation)
+	}
 	if total != s.Meta.Cluster || usable != s.Meta.UsableNodes || ended != s.Meta.EndedApps {
 		return fmt.Errorf("the cluster says %s on %d nodes and %d ended applications; summed %s, %d, %d",
 			s.Meta.Cluster, s.Meta.UsableNodes, s.Meta.EndedApps, total, usable, ended)

@@ -11,16 +11,20 @@ func (s *State) timeAdvanced(e *event.TimeAdvanced) error {
 		return broken(e, "the clock stands at %d", s.Meta.NowMillis)
 	}
 	s.Meta.NowMillis = e.NowMillis
+	s.fold(uint64(e.NowMillis))
 	return nil
 }
 
 func (s *State) clusterInitialized(e *event.ClusterInitialized) error {
-	if s.Meta.ClusterID != "" {
-		return broken(e, "the cluster is %s already", s.Meta.ClusterID)
+	if s.Meta.ClusterID != "" || e.ClusterID == "" {
+		return broken(e, "the cluster is %q already", s.Meta.ClusterID)
 	}
 	s.Meta.ClusterID = e.ClusterID
 	s.Meta.ClusterTimestamp = e.ClusterTimestamp
 	s.Meta.Level = e.Level
+	s.fold(hashString(e.ClusterID))
+	s.fold(uint64(e.ClusterTimestamp))
+	s.fold(uint64(e.Level))
 	return nil
 }
 
@@ -29,6 +33,7 @@ func (s *State) levelRaised(e *event.LevelRaised) error {
 		return broken(e, "the level is %d already", s.Meta.Level)
 	}
 	s.Meta.Level = e.Level
+	s.fold(uint64(e.Level))
 	return nil
 }
 
@@ -38,6 +43,8 @@ func (s *State) epochRaised(e *event.EpochRaised) error {
 	}
 	s.Meta.Epoch = e.Epoch
 	s.Meta.ClusterTimestamp = e.ClusterTimestamp
+	s.fold(uint64(e.Epoch))
+	s.fold(uint64(e.ClusterTimestamp))
 	return nil
 }
 
@@ -57,6 +64,7 @@ func (s *State) joinTokenCreated(e *event.JoinTokenCreated) error {
 	}
 	t := JoinToken{Hash: e.Hash, Voter: e.Voter, ExpiresMillis: e.ExpiresMillis, CreatedBy: e.CreatedBy}
 	s.JoinTokens = append(append([]JoinToken(nil), s.JoinTokens...), t)
+	s.fold(hashString(string(e.Hash)))
 	return nil
 }
 
@@ -66,6 +74,7 @@ func (s *State) joinTokenUsed(e *event.JoinTokenUsed) error {
 		if bytes.Equal(tokens[i].Hash, e.Hash) && tokens[i].UsedBy == "" {
 			tokens[i].UsedBy = e.By
 			s.JoinTokens = tokens
+			s.fold(uint64(i))
 			return nil
 		}
 	}
@@ -80,5 +89,6 @@ func (s *State) joinTokensExpired(*event.JoinTokensExpired) error {
 		}
 	}
 	s.JoinTokens = keep
+	s.fold(uint64(len(keep)))
 	return nil
 }

@@ -63,8 +63,8 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 		return broken(e, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)
 	case e.Number != s.NextNumber(a):
 		return broken(e, "the next container number is %d", s.NextNumber(a))
-	case !s.Nodes.Has(e.Node):
-		return broken(e, "no such node")
+	case !s.Nodes.Has(e.Node) || e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch:
+		return broken(e, "no such node or locality")
 	}
 	n, k := s.Nodes.Get(e.Node), s.Asks.Get(ask)
 	switch {
@@ -107,7 +107,7 @@ func (s *State) addContainer(app uint32, a *App, c Container) uint32 {
 	return slot
 }
 
-// list puts a container at the end of what its AM has yet to be told.
+// list puts a container before what its AM has yet to be told.
 func (s *State) list(slot uint32, a *App) {
 	c := s.Containers.mut(slot)
 	if c.listed {
@@ -170,7 +170,7 @@ func (s *State) containerOf(e event.Event, r event.ContainerRef) (uint32, *Conta
 }
 
 func (s *State) containerLaunched(e *event.ContainerLaunched) error {
-	_, c, err := s.containerOf(e, e.Container)
+	slot, c, err := s.containerOf(e, e.Container)
 	if err != nil {
 		return err
 	}
@@ -183,6 +183,7 @@ func (s *State) containerLaunched(e *event.ContainerLaunched) error {
 			c.State = yarn.ContainerRunning
 		}
 	})
+	s.fold(uint64(slot)<<8 | uint64(c.State))
 	return nil
 }
 
@@ -230,6 +231,7 @@ func (s *State) end(slot uint32, c *Container, exit int32, text string) {
 		s.list(slot, a)
 	}
 	s.Meta.Completed++
+	s.fold(uint64(slot)<<32 | uint64(uint32(exit)))
 }
 
 func (s *State) containerCompleted(e *event.ContainerCompleted) error {
@@ -242,7 +244,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	}
 	a := s.Apps.mut(c.App)
 	live := c.State.Live()
-	if e.Restore && (!live || c.GrantedIn != 0 || !a.Runnable()) {
+	if e.Restore && (!live || c.GrantedIn != 0 || !a.Runnable() || c.Attempt != a.Attempt) {
 		return broken(e, "it is %s; its ask cannot be put back", c.State)
 	}
 	if live {

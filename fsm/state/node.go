@@ -51,13 +51,14 @@ func (s *State) changeCapacity(n *Node, f func()) {
 		s.Meta.Cluster = s.Meta.Cluster.Add(n.Total)
 		s.Meta.UsableNodes++
 	}
+	s.fold(uint64(n.Host)<<8 | uint64(n.State))
 	s.freeRoomChanged(n)
 	s.foldResource(n.Total)
 }
 
 func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
-	if !s.Nodes.Has(e.Node) {
-		return broken(e, "no such node")
+	if !s.Nodes.Has(e.Node) || e.State < yarn.NodeRunning || e.State > yarn.NodeShutdown {
+		return broken(e, "no such node or state")
 	}
 	n := s.Nodes.mut(e.Node)
 	if !e.State.Usable() && (n.Reservation != 0 || n.Count > 0) {

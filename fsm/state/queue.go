@@ -56,7 +56,23 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	}
 	s.dropQueues(keep)
 	s.addVersion(e)
+	s.foldQueues(e, slots)
 	return nil
+}
+
+func (s *State) foldQueues(e *event.QueuesConfigured, slots []uint32) {
+	s.fold(e.Version)
+	for i, slot := range slots {
+		s.fold(uint64(slot)<<8 | uint64(e.Queues[i].State)<<1 | uint64(count(e.Queues[i].Leaf)))
+	}
+	for _, p := range e.Properties {
+		s.fold(hashString(p.Name))
+		s.fold(hashString(p.Value))
+	}
+	for _, k := range e.Kinds {
+		s.fold(hashString(k))
+	}
+	s.fold(uint64(count(e.Dominant)))
 }
 
 // checkQueues refuses a tree that is not one, or that drops a queue in use.
@@ -64,27 +80,40 @@ func (s *State) checkQueues(e *event.QueuesConfigured) error {
 	if v := s.Version(); v != nil && e.Version <= v.Version {
 		return broken(e, "version %d is in force", v.Version)
 	}
-	if len(e.Queues) == 0 || e.Queues[0].Path != "root" {
-		return broken(e, "the first queue is not root")
+	if len(e.Queues) == 0 || e.Queues[0].Path != "root" || len(e.Kinds) > yarn.MaxKinds {
+		return broken(e, "the first queue is not root, or there are more than %d resource kinds", yarn.MaxKinds)
 	}
+	used := s.queuesInUse()
 	named := make(map[string]bool, len(e.Queues)) // looked up by key only
-	for _, d := range e.Queues {
-		if parent := parentPath(d.Path); parent != "" && !named[parent] {
-			return broken(e, "queue %s stands before its parent", d.Path)
+	parents := make(map[string]bool, len(e.Queues))
+	for i, d := range e.Queues {
+		if i > 0 && !parents[parentPath(d.Path)] {
+			return broken(e, "queue %q stands before its parent, or under a leaf", d.Path)
 		}
-		if slot := s.Queue(d.Path); slot != 0 && !d.Leaf && s.Queues.Get(slot).Apps() > 0 {
+		if named[d.Path] {
+			return broken(e, "queue %s stands there twice", d.Path)
+		}
+		if slot := s.Queue(d.Path); slot != 0 && !d.Leaf && used[slot] {
 			return broken(e, "leaf %s with applications becomes a parent", d.Path)
 		}
-		named[d.Path] = true
+		named[d.Path], parents[d.Path] = true, !d.Leaf
 	}
 	var err error
-	s.Queues.Each(func(_ uint32, q *Queue) bool {
-		if !named[q.Path] && (q.Apps() > 0 || q.Containers > 0) {
+	s.Queues.Each(func(slot uint32, q *Queue) bool {
+		if !named[q.Path] && used[slot] {
 			err = broken(e, "queue %s is in use", q.Path)
 		}
 		return err == nil
 	})
 	return err
+}
+
+// queuesInUse tells the leaves that hold an application which has not ended, one
+// between two attempts too, which no count of the queue itself shows.
+func (s *State) queuesInUse() []bool {
+	used := make([]bool, s.Queues.Cap())
+	s.Users.Each(func(_ uint32, u *User) bool { used[u.Queue] = true; return true })
+	return used
 }
 
 func (s *State) placeQueue(d event.QueueDefinition) uint32 {
@@ -103,14 +132,27 @@ func (s *State) placeQueue(d event.QueueDefinition) uint32 {
 	return slot
 }
 
+// dropQueues drops every queue not kept. Ended applications that ran in one name
+// no queue afterwards: the slot may come to mean another.
 func (s *State) dropQueues(keep []bool) {
+	dropped := false
 	for slot := range keep {
 		if keep[slot] || !s.Queues.Has(uint32(slot)) {
 			continue
 		}
 		s.byPath.remove(hashString(s.Queues.Get(uint32(slot)).Path), uint32(slot), s.hashOfQueue)
 		s.Queues.release(uint32(slot))
+		dropped = true
 	}
+	if !dropped {
+		return
+	}
+	s.Apps.Each(func(slot uint32, a *App) bool {
+		if a.State.Ended() && int(a.Queue) < len(keep) && !keep[a.Queue] {
+			s.Apps.mut(slot).Queue = 0
+		}
+		return true
+	})
 }
 
 func (s *State) addVersion(e *event.QueuesConfigured) {
@@ -127,12 +169,14 @@ func (s *State) queueStateChanged(e *event.QueueStateChanged) error {
 	if slot == 0 {
 		return broken(e, "no such queue")
 	}
-	q := s.Queues.mut(slot)
-	if e.State == yarn.QueueStopped && q.Leaf && q.Apps() > 0 {
-		return broken(e, "%d applications are in it", q.Apps())
+	if e.State < yarn.QueueRunning || e.State > yarn.QueueStopped {
+		return broken(e, "no such state")
 	}
-	q.State = e.State
-	s.fold(uint64(slot))
+	if e.State == yarn.QueueStopped && s.queuesInUse()[slot] {
+		return broken(e, "applications are in it")
+	}
+	s.Queues.mut(slot).State = e.State
+	s.fold(uint64(slot)<<8 | uint64(e.State))
 	return nil
 }
 

@@ -57,6 +57,7 @@ func (s *State) requestsForgotten(e *event.RequestsForgotten) error {
 	if s.Meta.OldestRequest == 0 {
 		s.Meta.NewestRequest = 0
 	}
+	s.fold(uint64(s.Meta.OldestRequest))
 	return nil
 }
 

@@ -36,6 +36,34 @@ func (s *State) freeRoomChanged(n *Node) {
 	s.foldResource(n.Allocated)
 }
 
+// dropBars drops an application's bars: its slot will come to mean another. Bars
+// are an operator's doing and few, so all nodes are asked only when there is one.
+func (s *State) dropBars(app uint32) {
+	found := false
+	s.Bars.Each(func(_ uint32, b *Bar) bool { found = b.App == app; return !found })
+	if !found {
+		return
+	}
+	s.Nodes.Each(func(node uint32, n *Node) bool {
+		prev := uint32(0)
+		for slot := n.Bars; slot != 0; {
+			b := *s.Bars.Get(slot)
+			switch {
+			case b.App != app:
+				prev = slot
+			case prev == 0:
+				s.Nodes.mut(node).Bars = b.Next
+				s.Bars.release(slot)
+			default:
+				s.Bars.mut(prev).Next = b.Next
+				s.Bars.release(slot)
+			}
+			slot = b.Next
+		}
+		return true
+	})
+}
+
 func (s *State) reservationMade(e *event.ReservationMade) error {
 	app, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -101,7 +129,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	if ask == 0 || s.Asks.Get(ask).Count <= 0 || s.Asks.Get(ask).Size != r.Size {
 		return broken(e, "its ask is gone or of another size")
 	}
-	if !n.State.Usable() || !s.fits(r.Size, n.Unallocated()) {
+	if e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch || !n.State.Usable() || !s.fits(r.Size, n.Unallocated()) {
 		return broken(e, "%s does not fit the %s free on %s, which is %s", r.Size, n.Unallocated(), n.ID, n.State)
 	}
 	s.leaveReservation(slot, a)
@@ -140,6 +168,7 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 		n.Bars = bar
 	}
 	s.Meta.Cancelled[e.Cause]++
+	s.fold(uint64(e.Cause))
 	return nil
 }
 

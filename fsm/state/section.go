@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"rmd/internal/codec"
-	"rmd/yarn"
 )
 
 // Section is one table as a snapshot carries it: every record with its slot,
@@ -22,8 +21,8 @@ type Section struct {
 }
 
 // MaxSlots bounds the slot that a snapshot may name, so that damaged bytes
-// cannot ask for unbounded memory: slots are dense, so a table of n records
-// needs few more.
+// cannot ask for unbounded memory. Slots may lie far apart, after a peak: what
+// lies between costs a word a page.
 const MaxSlots = 1 << 28
 
 func table[T any](id uint8, name string, of func(s *State) *Table[T], code func(r *T, c *codec.Coder)) Section {
@@ -36,12 +35,10 @@ func table[T any](id uint8, name string, of func(s *State) *Table[T], code func(
 		Code: func(s *State, slot uint32, c *codec.Coder) {
 			t := of(s)
 			if !c.Decoding() {
-				// Encoding writes nothing back; the copy keeps shared pages clean.
-				r := *t.Get(slot)
-				code(&r, c)
+				code(t.Get(slot), c) // encoding writes nothing back: pages are shared
 				return
 			}
-			if slot == 0 || slot >= MaxSlots || slot > t.Cap()+1<<16 || t.Has(slot) {
+			if slot == 0 || slot >= MaxSlots || t.Has(slot) {
 				c.Fail(fmt.Errorf("%w: slot %d of %s", codec.ErrMalformed, slot, name))
 				return
 			}
@@ -69,7 +66,7 @@ func single(id uint8, name string, code func(s *State, c *codec.Coder)) Section 
 // Sections lists every table of the state, in the order of a snapshot.
 func Sections() []Section {
 	return []Section{
-		single(1, "meta", func(s *State, c *codec.Coder) { m := s.Meta; m.code(c); s.Meta = m }),
+		single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.code(c) }),
 		single(2, "configuration", (*State).codeVersions),
 		single(3, "join-tokens", (*State).codeTokens),
 		table(4, "names", func(s *State) *Table[Name] { return &s.Names }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
@@ -147,32 +144,26 @@ func (m *Meta) code(c *codec.Coder) {
 }
 
 func (s *State) codeVersions(c *codec.Coder) {
-	v := s.Versions
-	codec.List(c, &v, func(c *codec.Coder, v *QueueVersion) {
+	codec.List(c, &s.Versions, func(c *codec.Coder, v *QueueVersion) {
 		c.U64(&v.Version)
 		codec.List(c, &v.Properties, func(c *codec.Coder, p *Property) {
 			c.String(&p.Name)
 			c.String(&p.Value)
 		})
-		kinds := []string(v.Kinds)
-		codeStrings(c, &kinds)
-		v.Kinds = yarn.Kinds(kinds)
+		codeStrings(c, (*[]string)(&v.Kinds))
 		c.Bool(&v.Dominant)
 		c.I64(&v.AtMillis)
 		c.String(&v.Author)
 		c.String(&v.Comment)
 	})
-	s.Versions = v
 }
 
 func (s *State) codeTokens(c *codec.Coder) {
-	v := s.JoinTokens
-	codec.List(c, &v, func(c *codec.Coder, t *JoinToken) {
+	codec.List(c, &s.JoinTokens, func(c *codec.Coder, t *JoinToken) {
 		c.Raw(&t.Hash)
 		c.Bool(&t.Voter)
 		c.I64(&t.ExpiresMillis)
 		c.String(&t.CreatedBy)
 		c.String(&t.UsedBy)
 	})
-	s.JoinTokens = v
 }

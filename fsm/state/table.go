@@ -69,7 +69,7 @@ func (t *Table[T]) own(p uint32) *page[T] {
 func (t *Table[T]) alloc() (uint32, *T) {
 	p := t.lowestRoom()
 	if p < 0 {
-		p = t.grow()
+		p = t.grow(nil)
 	}
 	pg := t.own(uint32(p))
 	i := bits.TrailingZeros64(^pg.used)
@@ -82,10 +82,20 @@ func (t *Table[T]) alloc() (uint32, *T) {
 }
 
 // place puts a record at a given free slot; used when a snapshot is restored.
+// Pages that it skips share one empty page until something comes to them, so
+// that a lone high slot costs little.
 func (t *Table[T]) place(slot uint32) *T {
 	p := int(slot / pageSize)
-	for len(t.pages) <= p {
-		t.grow()
+	if len(t.pages) == 0 {
+		t.grow(nil)
+	}
+	if len(t.pages) < p {
+		for empty := new(page[T]); len(t.pages) < p; {
+			t.grow(empty)
+		}
+	}
+	if len(t.pages) == p {
+		t.grow(nil)
 	}
 	pg := t.own(uint32(p))
 	pg.used |= 1 << (slot % pageSize)
@@ -105,9 +115,12 @@ func (t *Table[T]) lowestRoom() int {
 	return -1
 }
 
-func (t *Table[T]) grow() int {
+// grow adds a page, a new one unless given, and returns its number.
+func (t *Table[T]) grow(pg *page[T]) int {
 	p := len(t.pages)
-	pg := &page[T]{owner: t.owner}
+	if pg == nil {
+		pg = &page[T]{owner: t.owner}
+	}
 	if p == 0 {
 		pg.used = 1 // slot 0 means none
 	}

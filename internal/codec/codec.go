@@ -5,6 +5,9 @@
 // description encodes and decodes, so the two cannot drift apart. Decoding is
 // total: any bytes give a value or an error, never a panic, and no length read
 // from the wire is trusted before the bytes are there.
+//
+// Encoding only reads its value, it does not even write the same value back:
+// several goroutines may encode what forks of the state share.
 package codec
 
 import (
@@ -102,25 +105,25 @@ func (c *Coder) U64(v *uint64) {
 }
 
 // U32 codes an unsigned varint that must fit 32 bits.
-func (c *Coder) U32(v *uint32) { *v = uint32(c.bounded(uint64(*v), 1<<32-1)) }
+func (c *Coder) U32(v *uint32) { small(c, v, 1<<32-1) }
 
 // U16 codes an unsigned varint that must fit 16 bits.
-func (c *Coder) U16(v *uint16) { *v = uint16(c.bounded(uint64(*v), 1<<16-1)) }
+func (c *Coder) U16(v *uint16) { small(c, v, 1<<16-1) }
 
 // U8 codes a small unsigned number.
-func (c *Coder) U8(v *uint8) { *v = uint8(c.bounded(uint64(*v), 1<<8-1)) }
+func (c *Coder) U8(v *uint8) { small(c, v, 1<<8-1) }
 
-func (c *Coder) bounded(v, limit uint64) uint64 {
+func small[T ~uint8 | ~uint16 | ~uint32](c *Coder, v *T, limit uint64) {
 	if !c.decoding {
-		c.buf = binary.AppendUvarint(c.buf, v)
-		return v
+		c.buf = binary.AppendUvarint(c.buf, uint64(*v))
+		return
 	}
-	v = c.uvarint()
-	if v > limit {
-		c.Fail(fmt.Errorf("%w: %d exceeds %d", ErrMalformed, v, limit))
-		return 0
+	u := c.uvarint()
+	if u > limit {
+		c.Fail(fmt.Errorf("%w: %d exceeds %d", ErrMalformed, u, limit))
+		u = 0
 	}
-	return v
+	*v = T(u)
 }
 
 // I64 codes a signed number, zigzag.
@@ -137,7 +140,10 @@ func (c *Coder) I64(v *int64) {
 func (c *Coder) I32(v *int32) {
 	w := int64(*v)
 	c.I64(&w)
-	if c.decoding && (w > 1<<31-1 || w < -1<<31) {
+	if !c.decoding {
+		return
+	}
+	if w > 1<<31-1 || w < -1<<31 {
 		c.Fail(fmt.Errorf("%w: %d exceeds 32 bits", ErrMalformed, w))
 		w = 0
 	}
@@ -151,7 +157,10 @@ func (c *Coder) Bool(v *bool) {
 		u = 1
 	}
 	c.U8(&u)
-	if c.decoding && u > 1 {
+	if !c.decoding {
+		return
+	}
+	if u > 1 {
 		c.Fail(fmt.Errorf("%w: %d is not a boolean", ErrMalformed, u))
 	}
 	*v = u == 1
@@ -225,11 +234,7 @@ func List[T any](c *Coder, v *[]T, f func(c *Coder, e *T)) {
 }
 
 // Enum codes a one-byte enumeration.
-func Enum[T ~uint8](c *Coder, v *T) {
-	u := uint8(*v)
-	c.U8(&u)
-	*v = T(u)
-}
+func Enum[T ~uint8](c *Coder, v *T) { small(c, v, 1<<8-1) }
 
 // Resource codes the components up to the last one that is not zero.
 func (c *Coder) Resource(r *yarn.Resource) {
@@ -242,13 +247,16 @@ func (c *Coder) Resource(r *yarn.Resource) {
 	count := uint8(n)
 	c.U8(&count)
 	if c.decoding {
-		if int(count) > yarn.MaxKinds || (count > 0 && c.err != nil) {
+		*r = yarn.Resource{}
+		if int(count) > yarn.MaxKinds {
 			c.Fail(fmt.Errorf("%w: %d resource kinds", ErrMalformed, count))
 			return
 		}
-		*r = yarn.Resource{}
 	}
 	for i := 0; i < int(count); i++ {
 		c.I64(&r[i])
+	}
+	if c.decoding && c.err == nil && count > 0 && r[count-1] == 0 {
+		c.Fail(fmt.Errorf("%w: the last resource kind is zero", ErrMalformed))
 	}
 }

@@ -1,0 +1,208 @@
+package state
+
+import "fmt"
+
+// checkQueueTree makes sure that the queues are one tree below root, so that
+// the checks after it may climb it.
+func (s *State) checkQueueTree() error {
+	var err error
+	children := 0
+	s.Queues.Each(func(slot uint32, q *Queue) bool {
+		parent := ""
+		if q.Parent != 0 {
+			parent = s.Queues.Get(q.Parent).Path
+		}
+		if parentPath(q.Path) != parent || (parent == "" && q.Path != "root") || (q.Leaf && len(q.Children) > 0) {
+			err = fmt.Errorf("queue %s has the parent %q and %d children", q.Path, parent, len(q.Children))
+			return false
+		}
+		for _, c := range q.Children {
+			if s.Queues.Get(c).Parent != slot {
+				err = fmt.Errorf("queue %s lists the child of another", q.Path)
+				return false
+			}
+		}
+		children += len(q.Children)
+		return true
+	})
+	if err == nil && s.Queues.Len() > 0 && children != s.Queues.Len()-1 {
+		err = fmt.Errorf("%d queues are listed as children of %d", children, s.Queues.Len())
+	}
+	return err
+}
+
+// walker follows the linked lists of one table, which together hold each of its
+// records at most once.
+type walker struct {
+	what string
+	left int // records not met yet
+}
+
+func (w *walker) follow(first uint32, step func(slot uint32) (next uint32, ok bool)) error {
+	for slot := first; slot != 0; {
+		if w.left--; w.left < 0 {
+			return fmt.Errorf("the lists of %s hold more than there are", w.what)
+		}
+		next, ok := step(slot)
+		if !ok {
+			return fmt.Errorf("%s at slot %d stands in a list or place that is not its own", w.what, slot)
+		}
+		slot = next
+	}
+	return nil
+}
+
+func (w *walker) end() error {
+	if w.left != 0 {
+		return fmt.Errorf("%d of the %s stand in no list", w.left, w.what)
+	}
+	return nil
+}
+
+// listWalk is one walk over all lists of the state.
+type listWalk struct {
+	s *State
+
+	asks, locations, containers, undelivered, onNode, reservations, bars, requests walker
+}
+
+// checkLists walks every linked list once: each record stands in exactly the
+// lists that it belongs to, back links mirror the links, keys ascend.
+func (s *State) checkLists() error {
+	w := listWalk{s: s,
+		asks: walker{"asks", s.Asks.Len()}, locations: walker{"locations", s.Locations.Len()},
+		containers: walker{"containers", s.Containers.Len()}, undelivered: walker{what: "undelivered containers"},
+		onNode: walker{what: "containers on nodes"}, reservations: walker{"reservations", s.Reservations.Len()},
+		bars: walker{"bars", s.Bars.Len()}, requests: walker{"requests", s.Requests.Len()},
+	}
+	notes := 0
+	s.Containers.Each(func(_ uint32, c *Container) bool {
+		w.undelivered.left += int(count(c.listed))
+		w.onNode.left += int(count(c.OnNode))
+		notes += int(count(c.Note != 0))
+		return true
+	})
+	if notes != s.Notes.Len() {
+		return fmt.Errorf("%d containers have a note and there are %d", notes, s.Notes.Len())
+	}
+	var err error
+	s.Apps.Each(func(slot uint32, a *App) bool { err = w.app(slot, a); return err == nil })
+	if err != nil {
+		return err
+	}
+	s.Nodes.Each(func(slot uint32, n *Node) bool { err = w.node(slot, n); return err == nil })
+	if err != nil {
+		return err
+	}
+	if err := w.remembered(); err != nil {
+		return err
+	}
+	for _, l := range []*walker{&w.asks, &w.locations, &w.containers, &w.undelivered, &w.onNode, &w.reservations, &w.bars, &w.requests} {
+		if err := l.end(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *listWalk) app(slot uint32, a *App) error {
+	s, prev := w.s, uint32(0)
+	err := w.containers.follow(a.Containers, func(at uint32) (uint32, bool) {
+		c := s.Containers.Get(at)
+		ok := c.App == slot && c.prevApp == prev
+		prev = at
+		return c.nextApp, ok
+	})
+	if err != nil {
+		return err
+	}
+	err = w.undelivered.follow(a.Undelivered, func(at uint32) (uint32, bool) {
+		c := s.Containers.Get(at)
+		return c.nextUndelivered, c.App == slot && c.listed
+	})
+	if err != nil {
+		return err
+	}
+	prev = 0
+	err = w.reservations.follow(a.Reservations, func(at uint32) (uint32, bool) {
+		r := s.Reservations.Get(at)
+		ok := r.App == slot && r.prevApp == prev
+		prev = at
+		return r.nextApp, ok
+	})
+	if err != nil {
+		return err
+	}
+	return w.appAsks(slot, a)
+}
+
+func (w *listWalk) appAsks(slot uint32, a *App) error {
+	s, last := w.s, (*Ask)(nil)
+	var inner error
+	err := w.asks.follow(a.Asks, func(at uint32) (uint32, bool) {
+		k := s.Asks.Get(at)
+		ok := k.App == slot && (last == nil || last.Key.Less(k.Key))
+		last = k
+		entries := int32(1)
+		inner = w.locations.follow(k.Locations, func(at uint32) (uint32, bool) {
+			entries++
+			l := s.Locations.Get(at)
+			return l.Next, l.Count > 0
+		})
+		return k.Next, ok && inner == nil && entries == k.Entries
+	})
+	if inner != nil {
+		return inner
+	}
+	return err
+}
+
+func (w *listWalk) node(slot uint32, n *Node) error {
+	s, prev := w.s, uint32(0)
+	err := w.onNode.follow(n.Containers, func(at uint32) (uint32, bool) {
+		c := s.Containers.Get(at)
+		ok := c.Node == slot && c.prevNode == prev && c.OnNode
+		prev = at
+		return c.nextNode, ok
+	})
+	if err != nil {
+		return err
+	}
+	return w.bars.follow(n.Bars, func(at uint32) (uint32, bool) { return s.Bars.Get(at).Next, true })
+}
+
+// remembered walks the requests from the oldest to the newest.
+func (w *listWalk) remembered() error {
+	s, last := w.s, uint32(0)
+	err := w.requests.follow(s.Meta.OldestRequest, func(at uint32) (uint32, bool) {
+		last = at
+		return s.Requests.Get(at).Next, true
+	})
+	if err == nil && last != s.Meta.NewestRequest {
+		err = fmt.Errorf("the newest request is at slot %d and the list ends at %d", s.Meta.NewestRequest, last)
+	}
+	return err
+}
+
+// checkKeys makes sure that every record is found by its own key: no key is
+// there twice and the look-up structures miss nothing.
+func (s *State) checkKeys() error {
+	var err error
+	found := func(what string, slot, got uint32) bool {
+		if got != slot && err == nil {
+			err = fmt.Errorf("the %s at slot %d is found at slot %d", what, slot, got)
+		}
+		return err == nil
+	}
+	s.Names.Each(func(slot uint32, n *Name) bool { return found("name", slot, s.NameID(n.Text)) })
+	s.Queues.Each(func(slot uint32, q *Queue) bool { return found("queue", slot, s.Queue(q.Path)) })
+	s.Users.Each(func(slot uint32, u *User) bool { return found("user", slot, s.User(u.Queue, u.Name)) })
+	s.Apps.Each(func(slot uint32, a *App) bool { return found("application", slot, s.App(a.ID.Seq)) })
+	s.Nodes.Each(func(slot uint32, n *Node) bool { return found("node", slot, s.Node(n.ID)) })
+	s.Containers.Each(func(slot uint32, c *Container) bool { return found("container", slot, s.Container(s.Ref(c))) })
+	s.Reservations.Each(func(slot uint32, r *Reservation) bool { return found("reservation", slot, s.Reservation(r.Number)) })
+	s.Requests.Each(func(slot uint32, r *Request) bool {
+		return found("request", slot, s.byRequest.find(hashString(r.Key), func(at uint32) bool { return s.Requests.Get(at).Key == r.Key }))
+	})
+	return err
+}

@@ -1,0 +1,63 @@
+package hadoopconf
+
+import (
+	"bufio"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Write writes properties as a Hadoop configuration file, in the order given,
+// each on one line. What it writes reads back as the same names and raw values.
+func Write(w io.Writer, props []Property) error {
+	for _, p := range props {
+		if p.Name == "" || strings.TrimSpace(p.Name) != p.Name || !writable(p.Name) || !writable(p.text()) {
+			return fmt.Errorf("write hadoop configuration: %q cannot be written as XML text", p.Name)
+		}
+	}
+	b := bufio.NewWriter(w)
+	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration>\n")
+	for _, p := range props {
+		b.WriteString("  <property><name>")
+		escape(b, p.Name)
+		b.WriteString("</name><value>")
+		escape(b, p.text())
+		b.WriteString("</value>")
+		if p.Final {
+			b.WriteString("<final>true</final>")
+		}
+		b.WriteString("</property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	if err := b.Flush(); err != nil { // holds the first error of all writes
+		return fmt.Errorf("write hadoop configuration: %w", err)
+	}
+	return nil
+}
+
+// text is what is written: as it was read, or else the value.
+func (p Property) text() string {
+	if p.Raw != "" {
+		return p.Raw
+	}
+	return p.Value
+}
+
+func escape(b *bufio.Writer, s string) {
+	_ = xml.EscapeText(b, []byte(s)) // the writer keeps its error for Flush
+}
+
+// writable says whether XML 1.0 can hold every letter.
+func writable(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
+			return false
+		}
+	}
+	return true
+}

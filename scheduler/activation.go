@@ -1,0 +1,147 @@
+package scheduler
+
+import (
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/yarn"
+)
+
+// activate walks a leaf's waiting applications in order and activates those
+// that the AM limits of queue and user allow. One that is refused does not stop
+// the walk; where no AM runs yet, one may always start.
+func (p *Planner) activate(i int32) {
+	v := &p.queues[i]
+	if len(v.pending) == 0 {
+		return
+	}
+	p.capacities()
+	for _, slot := range slices.Clone(v.pending) {
+		if p.mayActivate(i, p.st.Apps.Get(slot)) == NoReason {
+			p.emit(&event.AttemptActivated{App: p.st.Apps.Get(slot).ID.Seq})
+			p.wanted(slot)
+		}
+	}
+}
+
+// mayActivate says what keeps an application from being activated, if anything.
+func (p *Planner) mayActivate(i int32, a *state.App) Reason {
+	q, calc := p.st.Queues.Get(p.queues[i].slot), p.cfg.Calculator
+	if a.Unmanaged {
+		return NoReason
+	}
+	limit := p.amLimit(i)
+	first := q.ActiveApps < 1 || !calc.AnyAboveZero(q.AMUsed)
+	total := p.st.Meta.Cluster
+	if calc.Compare(total, q.AMUsed.Add(a.AM), limit) > 0 && !first {
+		return AMLimitQueue
+	}
+	u := p.st.Users.Get(a.UserSlot)
+	if calc.Compare(total, u.AMUsed.Add(a.AM), p.userAMLimit(i, a.UserSlot, limit)) > 0 && !first {
+		return AMLimitUser
+	}
+	return NoReason
+}
+
+// amLimit is how much the AMs of a leaf may take now.
+func (p *Planner) amLimit(i int32) yarn.Resource {
+	usable := capacity.AMUsable(p.cfg.Calculator, p.currentLimit(i), p.tree.Capacities[i].EffMin)
+	return capacity.AMLimit(p.cfg.Calculator, usable, p.cfg.Queues[i].MaxAMPercent, p.cfg.MinAlloc)
+}
+
+func (p *Planner) userAMLimit(i int32, user uint32, queueLimit yarn.Resource) yarn.Resource {
+	q, leaf := &p.cfg.Queues[i], p.st.Queues.Get(p.queues[i].slot)
+	return capacity.UserAMLimit(capacity.UserAMLimitInput{
+		Calculator: p.cfg.Calculator, Total: p.st.Meta.Cluster, EffMin: p.tree.Capacities[i].EffMin,
+		AMLimit: queueLimit, MinAlloc: p.cfg.MinAlloc, AMPercent: q.MaxAMPercent,
+		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
+		Weight: p.users[user].weight, ActiveUsers: int64(leaf.ActiveUsers + leaf.WaitingUsers),
+	})
+}
+
+// currentLimit is what the ancestors of a queue would hand down to it now, at
+// most its own maximum. YARN remembers the limit of the last pass; this is
+// derived, so that a new leader plans alike.
+func (p *Planner) currentLimit(i int32) yarn.Resource {
+	own := p.cfg.Calculator.RoundDown(p.tree.Capacities[i].EffMax, p.cfg.MinAlloc)
+	parent := p.queues[i].parent
+	if parent < 0 {
+		return own
+	}
+	handed := p.childLimit(parent, i, &limits{limit: p.currentLimit(parent)})
+	return p.cfg.Calculator.Min(p.st.Meta.Cluster, handed, own)
+}
+
+// start begins an application's next attempt: parked when a limit on parallel
+// applications is reached, else waiting for activation. The AM is asked for at
+// once, so that it counts as demand.
+func (p *Planner) start(app uint32) {
+	a := p.st.Apps.Get(app)
+	parked := !p.mayRun(a)
+	p.emit(&event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt + 1, Parked: parked})
+	if !parked {
+		p.askForAM(app)
+	}
+}
+
+func (p *Planner) askForAM(app uint32) {
+	a := p.st.Apps.Get(app)
+	if !a.Unmanaged {
+		p.emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: yarn.Any, Count: 1, Size: a.AM, Relax: true})
+	}
+	p.activate(p.indexOf[a.Queue])
+}
+
+// mayRun holds max-parallel-apps of the user, the leaf and every ancestor.
+func (p *Planner) mayRun(a *state.App) bool {
+	if most := p.cfg.MaxParallelAppsOf(p.st.NameOf(a.User)); most >= 0 && int64(p.runnableOf(a.User)) >= most {
+		return false
+	}
+	for i := p.indexOf[a.Queue]; i >= 0; i = p.queues[i].parent {
+		if most := p.cfg.Queues[i].MaxParallelApps; most >= 0 && int64(p.st.Queues.Get(p.queues[i].slot).Runnable) >= most {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Planner) runnableOf(user state.NameID) int32 {
+	if int(user) < len(p.runnable) {
+		return p.runnable[user]
+	}
+	return 0
+}
+
+// unpark retries parked applications, in start order, after one has left.
+func (p *Planner) unpark() {
+	if p.st.Queues.Get(p.queues[0].slot).Runnable < 0 || !p.anyParked() {
+		return
+	}
+	var parked []uint32
+	p.st.Apps.Each(func(slot uint32, a *state.App) bool {
+		if a.AttemptState == state.AttemptParked {
+			parked = append(parked, slot)
+		}
+		return true
+	})
+	slices.SortFunc(parked, func(x, y uint32) int {
+		return int(int64(p.st.Apps.Get(x).ID.Seq) - int64(p.st.Apps.Get(y).ID.Seq))
+	})
+	for _, slot := range parked {
+		if a := p.st.Apps.Get(slot); p.mayRun(a) {
+			p.emit(&event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt})
+			p.askForAM(slot)
+		}
+	}
+}
+
+func (p *Planner) anyParked() bool {
+	for i := range p.queues {
+		if p.cfg.Queues[i].Leaf && p.st.Queues.Get(p.queues[i].slot).ParkedApps > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,297 @@
+package scheduler
+
+import (
+	"errors"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+func (p *Planner) noSuchApp(id yarn.ApplicationID) *input.Fault {
+	return input.Faultf(input.NoSuchApplication, "list them with \"rmd app list\"", "there is no application %s", id)
+}
+
+func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
+	if in.ID != (yarn.ApplicationID{}) && p.st.AppByID(in.ID) != 0 {
+		// YARN's submit is harmless to repeat: the id makes it single.
+		a := p.st.Apps.Get(p.st.AppByID(in.ID))
+		return &input.SubmitApplicationReply{ID: in.ID, Queue: p.st.Queues.Get(a.Queue).Path}
+	}
+	p.capacities()
+	leaf, fault := p.admit(in)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	reply := &input.SubmitApplicationReply{Queue: p.cfg.Queues[leaf].Path}
+	seq := max(p.st.Meta.NextApp, 1)
+	if in.ID.Seq != 0 {
+		seq = in.ID.Seq
+	}
+	reply.ID = yarn.ApplicationID{ClusterTimestamp: p.st.Meta.ClusterTimestamp, Seq: seq}
+	if in.DryRun {
+		return reply
+	}
+	p.emit(p.submitted(in, leaf, seq))
+	slot := p.st.App(seq)
+	p.start(slot)
+	p.forget()
+	return reply
+}
+
+func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32) *event.ApplicationSubmitted {
+	e := &event.ApplicationSubmitted{
+		App: seq, Name: in.Name, User: in.User, Queue: p.cfg.Queues[leaf].Path, Type: in.Type, Tags: in.Tags,
+		Priority: p.priority(in.Priority, in.PrioritySet, leaf), Unmanaged: in.Unmanaged, KeepContainers: in.KeepContainers,
+		MaxAttempts: p.maxAttempts(in.MaxAttempts), LifetimeMillis: p.lifetime(in.LifetimeMillis, leaf), Context: in.Context,
+	}
+	if !in.Unmanaged {
+		e.AM = p.normalize(in.AM, leaf)
+	}
+	return e
+}
+
+// admit says which leaf an application goes to, or why it may not.
+func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
+	if in.User == "" {
+		return 0, input.Faultf(input.InvalidRequest, "name the user it runs for", "the application has no user")
+	}
+	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq < p.st.Meta.NextApp) {
+		return 0, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
+	}
+	leaf, fault := p.leafFor(in)
+	if fault != nil {
+		return 0, fault
+	}
+	q := &p.cfg.Queues[leaf]
+	if p.cfg.ACLEnabled && !p.cfg.MaySubmit(leaf, in.User, in.Groups...) {
+		return 0, input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, q.Path)
+	}
+	if fault := p.roomInQueue(leaf, in.User); fault != nil {
+		return 0, fault
+	}
+	if !in.Unmanaged {
+		if in.AM.Negative() || in.AM[yarn.Memory] == 0 {
+			return 0, input.Faultf(input.InvalidRequest, "ask memory and vcores above zero for the AM", "the AM asks %s", p.cfg.Kinds.Format(in.AM))
+		}
+		if fault := p.neverFits(in.AM, leaf, "the AM"); fault != nil {
+			return 0, fault
+		}
+	}
+	return leaf, nil
+}
+
+// leafFor places an application: the mappings, or the queue it names.
+func (p *Planner) leafFor(in *input.SubmitApplication) (int, *input.Fault) {
+	if in.Queue == "" || in.Queue == "default" || p.cfg.MappingsOverride {
+		if i, ok := p.cfg.Place(in.User, in.Groups); ok {
+			return i, nil
+		}
+	}
+	name := in.Queue
+	if name == "" {
+		name = "default"
+	}
+	return p.leafNamed(name)
+}
+
+func (p *Planner) leafNamed(name string) (int, *input.Fault) {
+	i, err := p.cfg.Lookup(name)
+	switch {
+	case errors.Is(err, capacity.ErrAmbiguousQueue):
+		return 0, input.Faultf(input.QueueAmbiguous, "use the full path", "%v", err)
+	case err != nil:
+		return 0, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
+	case !p.cfg.Queues[i].Leaf:
+		return 0, input.Faultf(input.QueueNotLeaf, "name one of its leaves", "%s is a parent queue", p.cfg.Queues[i].Path)
+	}
+	return i, nil
+}
+
+// roomInQueue holds the state of the queue and the maxima of applications.
+func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
+	q := p.st.Queues.Get(p.queues[leaf].slot)
+	for i := int32(leaf); i >= 0; i = p.queues[i].parent {
+		if a := p.st.Queues.Get(p.queues[i].slot); a.State != yarn.QueueRunning {
+			return input.Faultf(input.QueueStopped, "start it with \"rmd queue start\" or use another queue", "queue %s is %s", a.Path, a.State)
+		}
+	}
+	if most := p.cfg.MaximumApplications; int64(p.st.Apps.Len())-int64(p.st.Meta.EndedApps) >= most {
+		return input.Faultf(input.QueueFull, "wait for applications to end", "the cluster holds its maximum of %d applications", most)
+	}
+	if most := p.cfg.MaxApplications(leaf, p.tree); int64(q.Apps()) >= most {
+		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)
+	}
+	if u := p.st.User(p.queues[leaf].slot, p.st.NameID(user)); u != 0 {
+		if most := p.cfg.MaxApplicationsPerUser(leaf, p.tree); int64(p.st.Users.Get(u).Apps) >= most {
+			return input.Faultf(input.QueueFull, "wait for applications to end", "user %s has the maximum of %d applications in %s", user, most, q.Path)
+		}
+	}
+	return nil
+}
+
+// neverFits says so when a size is above the largest container of a queue.
+func (p *Planner) neverFits(size yarn.Resource, leaf int, who string) *input.Fault {
+	if most := p.cfg.Queues[leaf].MaxAlloc; !p.withinMaximum(size, most) {
+		return input.Faultf(input.NeverFits, "ask for less, or raise maximum-allocation", "%s asks %s; the largest container of %s is %s, so it can never fit",
+			who, p.cfg.Kinds.Format(size), p.cfg.Queues[leaf].Path, p.cfg.Kinds.Format(most))
+	}
+	return nil
+}
+
+func (p *Planner) withinMaximum(size, most yarn.Resource) bool {
+	if !p.cfg.Calculator.Dominant {
+		return size[yarn.Memory] <= most[yarn.Memory] && size[yarn.VCores] <= most[yarn.VCores]
+	}
+	return size.Within(most)
+}
+
+func (p *Planner) normalize(size yarn.Resource, leaf int) yarn.Resource {
+	return p.cfg.Calculator.Normalize(size, p.cfg.MinAlloc, p.cfg.Queues[leaf].MaxAlloc)
+}
+
+// priority clamps what was asked to the cluster's maximum; unset takes the
+// leaf's default.
+func (p *Planner) priority(asked int32, set bool, leaf int) int32 {
+	if !set {
+		asked = p.cfg.Queues[leaf].DefaultAppPriority
+	}
+	return min(asked, p.cfg.MaxPriority)
+}
+
+func (p *Planner) maxAttempts(asked uint32) uint32 {
+	most := uint32(max(p.cfg.AMMaxAttempts, 1))
+	if asked == 0 {
+		return most
+	}
+	return min(asked, most)
+}
+
+// lifetime is the time an application may take: its wish within the queue's
+// maximum, in milliseconds; 0 is no bound.
+func (p *Planner) lifetime(asked int64, leaf int) int64 {
+	q := &p.cfg.Queues[leaf]
+	out := asked
+	if out <= 0 {
+		out = max(q.DefaultLifetime, 0) * 1000
+		if q.DefaultLifetime < 0 {
+			out = max(q.MaxLifetime, 0) * 1000
+		}
+	}
+	if most := q.MaxLifetime * 1000; most > 0 && (out == 0 || out > most) {
+		out = most
+	}
+	return out
+}
+
+func (p *Planner) killApplication(in *input.KillApplication) input.Reply {
+	slot := p.st.AppByID(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchApp(in.ID))
+	}
+	if a := p.st.Apps.Get(slot); a.State.Ended() {
+		return in.NewReply() // YARN's kill of an ended application succeeds
+	}
+	text := in.Diagnostics
+	if text == "" {
+		text = "Application " + in.ID.String() + " was killed by user " + in.User
+	}
+	p.endAttempt(slot, yarn.FinalKilled, text, "", false, false)
+	p.endApplication(slot, yarn.AppKilled, yarn.FinalKilled, text)
+	return in.NewReply()
+}
+
+// endApplication ends an application whose attempt has ended, and lets others
+// take its place.
+func (p *Planner) endApplication(slot uint32, to yarn.ApplicationState, final yarn.FinalStatus, text string) {
+	a := p.st.Apps.Get(slot)
+	leaf := p.indexOf[a.Queue]
+	p.emit(&event.ApplicationEnded{App: a.ID.Seq, State: to, Final: final, Diagnostics: text})
+	p.settle(leaf)
+}
+
+// settle is what follows when an application leaves a leaf: others activate,
+// parked ones may run, a draining queue may have drained.
+func (p *Planner) settle(leaf int32) {
+	p.unpark()
+	p.activate(leaf)
+	p.finishDraining(leaf)
+}
+
+func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
+	slot := p.st.AppByID(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchApp(in.ID))
+	}
+	p.capacities()
+	a := p.st.Apps.Get(slot)
+	if a.State.Ended() {
+		return input.Refuse(in, input.Faultf(input.AlreadyEnded, "", "application %s is %s", in.ID, a.State))
+	}
+	to, fault := p.leafNamed(in.Queue)
+	if fault == nil && p.queues[to].slot == a.Queue {
+		return in.NewReply()
+	}
+	if fault == nil {
+		fault = p.roomInQueue(to, p.st.NameOf(a.User))
+	}
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	from := p.indexOf[a.Queue]
+	p.emit(&event.ApplicationMoved{App: a.ID.Seq, Queue: p.cfg.Queues[to].Path})
+	p.settle(from)
+	p.activate(int32(to))
+	p.wanted(slot)
+	return in.NewReply()
+}
+
+func (p *Planner) setPriority(in *input.SetPriority) input.Reply {
+	slot := p.st.AppByID(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchApp(in.ID))
+	}
+	a := p.st.Apps.Get(slot)
+	if a.State.Ended() {
+		return input.Refuse(in, input.Faultf(input.AlreadyEnded, "", "application %s is %s", in.ID, a.State))
+	}
+	granted := min(in.Priority, p.cfg.MaxPriority)
+	if granted != a.Priority {
+		p.emit(&event.ApplicationReprioritized{App: a.ID.Seq, Priority: granted})
+		p.activate(p.indexOf[a.Queue])
+	}
+	return &input.SetPriorityReply{Priority: granted}
+}
+
+func (p *Planner) cancelReservation(in *input.CancelReservation) input.Reply {
+	if p.st.Reservation(in.Number) == 0 {
+		return input.Refuse(in, input.Faultf(input.NoSuchReservation, "see \"rmd reservation list\"", "there is no reservation r%d", in.Number))
+	}
+	p.cancel(in.Number, yarn.CancelOperator)
+	return in.NewReply()
+}
+
+// forget drops the oldest ended applications above the number to be kept.
+func (p *Planner) forget() {
+	over := int64(p.st.Meta.EndedApps) - p.cfg.MaxCompletedApps
+	if over <= 0 {
+		return
+	}
+	// Looking for the oldest reads every application, so it is done in strokes.
+	if stroke := max(p.cfg.MaxCompletedApps/8, 1); over < stroke {
+		return
+	}
+	var seqs []uint32
+	p.st.Apps.Each(func(_ uint32, a *state.App) bool {
+		if a.State.Ended() && a.Containers == 0 {
+			seqs = append(seqs, a.ID.Seq)
+		}
+		return true
+	})
+	sortUint32(seqs)
+	for _, seq := range seqs[:min(over, int64(len(seqs)))] {
+		p.emit(&event.ApplicationForgotten{App: seq})
+	}
+}

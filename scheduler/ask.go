@@ -1,0 +1,140 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// Bounds on what one call may carry; more is refused as TOO_LARGE.
+const (
+	maxAsks  = 10_000
+	maxCount = 1_000_000
+)
+
+// checkAsks refuses a call with anything wrong in it, before any of it takes
+// effect. A size above the queue's largest container is an error at the request.
+func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
+	if len(in.Asks) > maxAsks || len(in.Releases) > maxAsks || len(in.BlacklistAdd) > maxAsks {
+		return input.Faultf(input.TooLarge, "split the call", "one call carries more than %d entries", maxAsks)
+	}
+	a := p.st.Apps.Get(slot)
+	leaf := int(p.indexOf[a.Queue])
+	anyAsked := make(map[yarn.SchedulerKey]bool) // looked up by key only
+	for i := range in.Asks {
+		if k := &in.Asks[i]; k.Name == yarn.Any {
+			anyAsked[k.Key] = true
+		}
+	}
+	for i := range in.Asks {
+		k := &in.Asks[i]
+		switch {
+		case k.Name == "":
+			return input.Faultf(input.InvalidAsk, "name a host, a rack or \"*\"", "ask %d names no place", i+1)
+		case k.Count < 0 || k.Count > maxCount:
+			return input.Faultf(input.InvalidAsk, "ask between 0 and 1,000,000", "ask %d wants %d containers", i+1, k.Count)
+		case k.Size.Negative() || (k.Count > 0 && k.Size[yarn.Memory] == 0):
+			return input.Faultf(input.InvalidAsk, "ask memory above zero", "ask %d is for %s", i+1, p.cfg.Kinds.Format(k.Size))
+		case k.Name != yarn.Any && k.Count > 0 && !anyAsked[k.Key] && p.st.Ask(a, k.Key) == 0:
+			return input.Faultf(input.InvalidAsk, "ask \"*\" under the same key", "ask %d for %q has no ask for \"*\" beside it", i+1, k.Name)
+		}
+		if fault := p.neverFits(k.Size, leaf, "ask "+k.Name); fault != nil {
+			fault.Reason = input.InvalidAsk
+			return fault
+		}
+	}
+	return nil
+}
+
+// ask stores what an attempt asks: counts are absolute. "*" comes first, so
+// that hosts and racks find their key.
+func (p *Planner) ask(slot uint32, asks []input.Ask) {
+	if len(asks) == 0 {
+		return
+	}
+	asks = slices.Clone(asks)
+	slices.SortStableFunc(asks, func(x, y input.Ask) int { return cmp.Compare(rankOf(x.Name), rankOf(y.Name)) })
+	leaf := int(p.indexOf[p.st.Apps.Get(slot).Queue])
+	for i := range asks {
+		k := &asks[i]
+		size := p.normalize(k.Size, leaf)
+		if k.Name == yarn.Any && k.Count > 0 {
+			p.cancelWhere(slot, yarn.CancelSizeChanged, func(r reserved) bool { return r.key == k.Key && r.size != size })
+		}
+		if p.unchanged(slot, k, size) {
+			continue
+		}
+		p.emit(&event.AskChanged{App: p.st.Apps.Get(slot).ID.Seq, Key: k.Key, Name: k.Name, Count: k.Count, Size: size, Relax: k.Relax})
+	}
+	p.cancelNeedless(slot)
+	p.wanted(slot)
+}
+
+func rankOf(name string) int {
+	if name == yarn.Any {
+		return 0
+	}
+	return 1
+}
+
+// unchanged says whether an ask repeats what is stored, or drops what is not.
+func (p *Planner) unchanged(slot uint32, k *input.Ask, size yarn.Resource) bool {
+	a := p.st.Apps.Get(slot)
+	ask := p.st.Ask(a, k.Key)
+	if ask == 0 {
+		return k.Count == 0
+	}
+	s := p.st.Asks.Get(ask)
+	if k.Name == yarn.Any {
+		return s.Count == k.Count && s.Relax == k.Relax && (s.Size == size || k.Count == 0)
+	}
+	loc := p.st.Location(s, p.st.NameID(k.Name))
+	if loc == 0 {
+		return k.Count == 0 || s.Count == 0
+	}
+	l := p.st.Locations.Get(loc)
+	return l.Count == k.Count && l.Relax == k.Relax
+}
+
+// release gives containers back by the AM's own wish.
+func (p *Planner) release(slot uint32, ids []yarn.ContainerID) {
+	for _, id := range ids {
+		c := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
+		if c == 0 {
+			continue
+		}
+		if k := p.st.Containers.Get(c); k.App == slot && k.State.Live() && !k.AM {
+			p.stopContainer(c, yarn.ExitAborted, "Container released by application")
+		}
+	}
+}
+
+// blacklist changes the attempt's blacklist. A reservation on a node that is
+// now refused goes at once (YARN-10902: in YARN it would stay for ever).
+func (p *Planner) blacklist(slot uint32, in *input.Allocate) {
+	if len(in.BlacklistAdd)+len(in.BlacklistRemove) == 0 {
+		return
+	}
+	p.emit(&event.BlacklistChanged{App: in.Attempt.App.Seq, Add: in.BlacklistAdd, Remove: in.BlacklistRemove})
+	p.cancelWhere(slot, yarn.CancelBlacklisted, func(r reserved) bool {
+		return p.st.Apps.Get(slot).Blacklisted(p.st.Nodes.Get(r.node))
+	})
+	p.wanted(slot)
+}
+
+// headroom is what an application may still get, as its AM is told.
+func (p *Planner) headroom(slot uint32) yarn.Resource {
+	p.capacities()
+	a := p.st.Apps.Get(slot)
+	i := p.indexOf[a.Queue]
+	return capacity.Headroom(capacity.HeadroomInput{
+		Calculator: p.cfg.Calculator, Total: p.st.Meta.Cluster, MinAlloc: p.cfg.MinAlloc,
+		UserLimit: p.userLimit(i, a.UserSlot), UserUsed: p.st.Users.Get(a.UserSlot).Used,
+		QueueLimit: p.currentLimit(i), QueueUsed: p.st.Queues.Get(a.Queue).Used,
+		RootUsed: p.st.Queues.Get(p.queues[0].slot).Used,
+	})
+}

@@ -1,0 +1,192 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// current finds the application of an attempt that is its current one.
+func (p *Planner) current(id yarn.AttemptID) (uint32, *input.Fault) {
+	slot := p.st.AppByID(id.App)
+	if slot == 0 {
+		return 0, p.noSuchApp(id.App)
+	}
+	if a := p.st.Apps.Get(slot); a.Attempt != id.Attempt || !a.Activated() {
+		return 0, input.Faultf(input.NoSuchAttempt, "stop this AM", "%s is not the running attempt of its application", id)
+	}
+	return slot, nil
+}
+
+func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
+	slot, fault := p.current(in.Attempt)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	a := p.st.Apps.Get(slot)
+	leaf := p.indexOf[a.Queue]
+	reply := &input.RegisterAttemptReply{Queue: p.cfg.Queues[leaf].Path, Maximum: p.cfg.Queues[leaf].MaxAlloc}
+	if a.AttemptState == state.AttemptActive {
+		p.emit(&event.AttemptRegistered{App: a.ID.Seq, Host: in.Host, RPCPort: in.RPCPort, TrackingURL: in.TrackingURL})
+	}
+	for c := p.st.Apps.Get(slot).Containers; c != 0; c = p.st.Containers.Get(c).NextOfApp() {
+		if k := p.st.Containers.Get(c); k.Attempt != in.Attempt.Attempt && k.State.Live() {
+			reply.Kept = append(reply.Kept, p.granted(k))
+		}
+	}
+	return reply
+}
+
+func (p *Planner) granted(c *state.Container) input.Granted {
+	n := p.st.Nodes.Get(c.Node)
+	return input.Granted{Container: p.st.ContainerID(c), Key: c.Key, Node: n.ID, Rack: n.Rack, HTTPPort: n.HTTPPort, Size: c.Size}
+}
+
+// allocate is an AM's heartbeat. Response numbers make it exactly-once: a call
+// that repeats the last number gets the last answer; an idle answer is not
+// written, so the next call may carry a number beyond the one remembered.
+func (p *Planner) allocate(in *input.Allocate) input.Reply {
+	slot, fault := p.current(in.Attempt)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	a := p.st.Apps.Get(slot)
+	switch {
+	case a.AttemptState != state.AttemptRegistered:
+		return input.Refuse(in, input.Faultf(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
+	case in.Response == a.Response-1:
+		return p.answer(slot, a.Response)
+	case in.Response < a.Response || in.Response < 0:
+		return input.Refuse(in, input.Faultf(input.WrongResponse, "resynchronize", "response %d is older than the last one, %d", in.Response, a.Response))
+	}
+	if fault := p.checkAsks(slot, in); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	p.release(slot, in.Releases)
+	p.blacklist(slot, in)
+	p.ask(slot, in.Asks)
+	p.eagerPasses()
+	response := in.Response + 1
+	if len(p.events) > 0 || p.st.Apps.Get(slot).Undelivered != 0 {
+		p.emit(&event.AllocateAnswered{App: in.Attempt.App.Seq, Response: response})
+	}
+	return p.answer(slot, response)
+}
+
+// answer is what response n tells, from the state: the same again when it is
+// asked for again.
+func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
+	a := p.st.Apps.Get(slot)
+	r := &input.AllocateReply{Response: n, Nodes: uint32(p.st.Meta.UsableNodes), Headroom: p.headroom(slot)}
+	for c := a.Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
+		k := p.st.Containers.Get(c)
+		if k.GrantedIn == n && k.CompletedIn != n {
+			r.Granted = append(r.Granted, p.granted(k))
+		}
+		if k.CompletedIn == n {
+			r.Completed = append(r.Completed, input.ContainerStatus{Container: p.st.ContainerID(k), State: yarn.ContainerCompleted,
+				ExitStatus: k.ExitStatus, Diagnostics: p.note(k)})
+		}
+	}
+	slices.Reverse(r.Granted)
+	return r
+}
+
+func (p *Planner) note(c *state.Container) string {
+	if c.Note == 0 {
+		return ""
+	}
+	return p.st.Notes.Get(c.Note).Text
+}
+
+func (p *Planner) finishAttempt(in *input.FinishAttempt) input.Reply {
+	slot, fault := p.current(in.Attempt)
+	if fault != nil {
+		if s := p.st.AppByID(in.Attempt.App); s != 0 {
+			if a := p.st.Apps.Get(s); a.State == yarn.AppFinished && a.Attempt == in.Attempt.Attempt {
+				return in.NewReply() // repeated
+			}
+		}
+		return input.Refuse(in, fault)
+	}
+	if p.st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
+		return input.Refuse(in, input.Faultf(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
+	}
+	p.endAttempt(slot, in.Final, in.Diagnostics, in.TrackingURL, false, false)
+	p.endApplication(slot, yarn.AppFinished, in.Final, in.Diagnostics)
+	return in.NewReply()
+}
+
+func (p *Planner) expireAttempt(in *input.ExpireAttempt) input.Reply {
+	slot, fault := p.current(in.Attempt)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	p.attemptFailed(slot, yarn.ExitAborted, "ApplicationMaster for attempt "+in.Attempt.String()+" timed out")
+	return in.NewReply()
+}
+
+// attemptFailed ends an attempt that did not finish, and begins the next one,
+// or ends the application when it has had its attempts. A lost node or a
+// preemption does not count against it.
+func (p *Planner) attemptFailed(slot uint32, exit int32, text string) {
+	a := p.st.Apps.Get(slot)
+	counts := exit != yarn.ExitPreempted && exit != yarn.ExitAborted
+	last := counts && a.Failures+1 >= a.MaxAttempts
+	if exit == yarn.ExitAborted && a.Attempt >= a.MaxAttempts*4 {
+		last = true // lost over and over: not for ever
+	}
+	keep := a.KeepContainers && !last
+	p.endAttempt(slot, yarn.FinalFailed, text, "", keep, counts)
+	if !last {
+		p.start(slot)
+		return
+	}
+	a = p.st.Apps.Get(slot)
+	p.endApplication(slot, yarn.AppFailed, yarn.FinalFailed,
+		fmt.Sprintf("Application %s failed %d times due to AM Container for %s exited with exitCode: %d. %s", a.ID, a.Failures, a.AttemptID(), exit, text))
+}
+
+// endAttempt ends the current attempt with everything it holds: reservations
+// and asks at once, containers unless they are kept for the next one.
+func (p *Planner) endAttempt(slot uint32, final yarn.FinalStatus, text, url string, keep, counts bool) {
+	a := p.st.Apps.Get(slot)
+	if a.AttemptState == state.AttemptNone || a.AttemptState == state.AttemptEnded {
+		return
+	}
+	p.cancelWhere(slot, yarn.CancelAttemptEnded, func(reserved) bool { return true })
+	for _, c := range p.liveOf(slot) {
+		if k := p.st.Containers.Get(c); !keep || k.AM || !k.Launched {
+			p.stopContainer(c, yarn.ExitKilledByRM, "Container killed by the ApplicationMaster's end.")
+		}
+	}
+	p.emit(&event.AttemptEnded{App: p.st.Apps.Get(slot).ID.Seq, Final: final, Keep: keep, Counts: counts, Diagnostics: text, TrackingURL: url})
+}
+
+func (p *Planner) liveOf(slot uint32) []uint32 {
+	var out []uint32
+	for c := p.st.Apps.Get(slot).Containers; c != 0; c = p.st.Containers.Get(c).NextOfApp() {
+		if p.st.Containers.Get(c).State.Live() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// stopContainer ends a live container by the ResourceManager's decision. A node
+// that has it running keeps its share until it reports the end itself; one that
+// never had it gets its share back at once.
+func (p *Planner) stopContainer(slot uint32, exit int32, text string) {
+	c := p.st.Containers.Get(slot)
+	ref, node := p.st.Ref(c), c.Node
+	if c.Launched {
+		p.emit(&event.ContainerReleased{Container: ref, ExitStatus: exit, Diagnostics: text})
+		return
+	}
+	p.emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Diagnostics: text})
+	p.freed = append(p.freed, node)
+}

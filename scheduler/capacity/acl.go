@@ -1,0 +1,87 @@
+package capacity
+
+import (
+	"slices"
+	"strings"
+)
+
+// ACL says who may do something: everybody, or the listed users and groups.
+type ACL struct {
+	All    bool
+	Users  []string // sorted
+	Groups []string // sorted
+}
+
+// ParseACL reads Hadoop's form: "user1,user2 group1,group2", "*" for everybody,
+// " " for nobody. A leading blank means no users, only groups, so the value
+// must not be trimmed before.
+func ParseACL(s string) ACL {
+	if strings.Contains(s, "*") && strings.Trim(s, " \t\r\n*") == "" {
+		return ACL{All: true}
+	}
+	users, groups, _ := strings.Cut(strings.NewReplacer("\t", " ", "\n", " ", "\r", " ").Replace(s), " ")
+	return ACL{Users: names(users), Groups: names(groups)}
+}
+
+func names(list string) []string {
+	var out []string
+	for _, n := range strings.Split(list, ",") {
+		if n = strings.TrimSpace(n); n != "" {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Allows says whether the list admits a user who is in the given groups.
+func (a ACL) Allows(user string, groups ...string) bool {
+	if a.All {
+		return true
+	}
+	if _, ok := slices.BinarySearch(a.Users, user); ok {
+		return true
+	}
+	for _, g := range groups {
+		if _, ok := slices.BinarySearch(a.Groups, g); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// String writes the list in Hadoop's form.
+func (a ACL) String() string {
+	if a.All {
+		return "*"
+	}
+	return strings.Join(a.Users, ",") + " " + strings.Join(a.Groups, ",")
+}
+
+// MayAdminister says whether a user administers queue i: by the queue's list or
+// that of any of its ancestors, or as an administrator of the cluster.
+func (c *Config) MayAdminister(i int, user string, groups ...string) bool {
+	if !c.ACLEnabled || c.AdminACL.Allows(user, groups...) {
+		return true
+	}
+	for ; i >= 0; i = c.Queues[i].Parent {
+		if c.Queues[i].AdministerACL.Allows(user, groups...) {
+			return true
+		}
+	}
+	return false
+}
+
+// MaySubmit says whether a user may submit to queue i: by the submit list of
+// the queue or of any ancestor, or because the user administers it.
+func (c *Config) MaySubmit(i int, user string, groups ...string) bool {
+	if c.MayAdminister(i, user, groups...) {
+		return true
+	}
+	for ; i >= 0; i = c.Queues[i].Parent {
+		if c.Queues[i].SubmitACL.Allows(user, groups...) {
+			return true
+		}
+	}
+	return false
+}

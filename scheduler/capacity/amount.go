@@ -1,0 +1,224 @@
+package capacity
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"rmd/yarn"
+)
+
+// Unit says how a capacity is given.
+type Unit uint8
+
+// Units of a capacity; append only.
+const (
+	UnitNone     Unit = iota // not given
+	UnitPercent              // 30, of the parent
+	UnitWeight               // 3w, among siblings
+	UnitAbsolute             // [memory=4096,vcores=4]
+	UnitMixed                // [memory=50%,vcores=2w,yarn.io/gpu=4], not in legacy mode
+)
+
+func (u Unit) String() string { return pick(int(u), "none", "percent", "weight", "absolute", "mixed") }
+
+// Part is one kind's share of an Amount. Value counts percent, weight or units.
+type Part struct {
+	Unit  Unit
+	Value yarn.Fraction
+}
+
+// Amount is a capacity or a maximum capacity. A percentage or weight has the
+// same part for every kind (Value); a vector has a part for each kind it names.
+type Amount struct {
+	Unit  Unit
+	Value yarn.Fraction       // percent or weight; 0 otherwise
+	Parts [yarn.MaxKinds]Part // per kind; UnitNone where a vector is silent
+}
+
+// Absolute returns the units a vector states absolutely, 0 elsewhere.
+func (a Amount) Absolute() yarn.Resource {
+	var r yarn.Resource
+	for i, p := range a.Parts {
+		if p.Unit == UnitAbsolute {
+			r[i] = p.Value.MulFloor(1)
+		}
+	}
+	return r
+}
+
+// IsZero says whether the amount is absent or nothing.
+func (a Amount) IsZero() bool {
+	for _, p := range a.Parts {
+		if p.Value.Num != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Format writes the amount as a configuration would.
+func (a Amount) Format(kinds yarn.Kinds) string {
+	switch a.Unit {
+	case UnitNone:
+		return ""
+	case UnitPercent:
+		return a.Value.String() + "%"
+	case UnitWeight:
+		return a.Value.String() + "w"
+	}
+	var parts []string
+	for i, p := range a.Parts {
+		if p.Unit == UnitNone || i >= len(kinds) {
+			continue
+		}
+		name := kinds[i]
+		if i == yarn.Memory {
+			name = "memory"
+		}
+		parts = append(parts, name+"="+p.Value.String()+pick(int(p.Unit), "", "%", "w", ""))
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
+// uniform is a percentage or a weight of every kind.
+func uniform(u Unit, f yarn.Fraction) Amount {
+	a := Amount{Unit: u, Value: f}
+	for i := range a.Parts {
+		a.Parts[i] = Part{u, f}
+	}
+	return a
+}
+
+// parseAmount reads "30", "30%", "3w" or a vector in brackets.
+func parseAmount(s string, kinds yarn.Kinds, legacy bool) (Amount, error) {
+	s = strings.TrimSpace(s)
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		inner, ok = strings.CutSuffix(inner, "]")
+		if !ok {
+			return Amount{}, fmt.Errorf("the vector is not closed with ]")
+		}
+		return parseVector(inner, kinds, legacy)
+	}
+	p, err := parseShare(s)
+	if err != nil {
+		return Amount{}, err
+	}
+	return uniform(p.Unit, p.Value), nil
+}
+
+// parseShare reads a percentage (with or without the sign) or a weight.
+func parseShare(s string) (Part, error) {
+	unit := UnitPercent
+	num := strings.TrimSuffix(s, "%")
+	if w, ok := strings.CutSuffix(s, "w"); ok {
+		unit, num = UnitWeight, w
+	}
+	f, err := yarn.ParseFraction(num)
+	if err != nil {
+		return Part{}, fmt.Errorf("%q is not a percentage, a weight such as 3w, or a vector such as [memory=4096,vcores=4]", clip(s))
+	}
+	if f.Num < 0 {
+		return Part{}, fmt.Errorf("is negative")
+	}
+	return Part{unit, f}, nil
+}
+
+func parseVector(inner string, kinds yarn.Kinds, legacy bool) (Amount, error) {
+	a := Amount{Unit: UnitAbsolute}
+	for _, item := range strings.Split(inner, ",") {
+		name, value, ok := strings.Cut(strings.TrimSpace(item), "=")
+		if !ok {
+			return Amount{}, fmt.Errorf("%q is not kind=value", clip(item))
+		}
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		i := kindIndex(kinds, name)
+		if i < 0 {
+			return Amount{}, fmt.Errorf("%q is not a known resource kind (%s)", clip(name), strings.Join(kinds, ", "))
+		}
+		if a.Parts[i].Unit != UnitNone {
+			return Amount{}, fmt.Errorf("names %s twice", kinds[i])
+		}
+		p, err := parsePart(value, i)
+		if err != nil {
+			return Amount{}, err
+		}
+		if p.Unit != UnitAbsolute {
+			if legacy {
+				return Amount{}, fmt.Errorf("%q: percentages and weights inside a vector need %slegacy-queue-mode.enabled = false", clip(item), Prefix)
+			}
+			a.Unit = UnitMixed
+		}
+		a.Parts[i] = p
+	}
+	return a, nil
+}
+
+func parsePart(value string, kind int) (Part, error) {
+	if strings.HasSuffix(value, "%") || strings.HasSuffix(value, "w") {
+		return parseShare(value)
+	}
+	n, err := parseUnits(value, kind == yarn.Memory)
+	if err != nil {
+		return Part{}, err
+	}
+	return Part{UnitAbsolute, yarn.Fraction{Num: n, Den: 1}}, nil
+}
+
+// kindIndex finds a kind; memory and vcores in any case, as Hadoop does.
+func kindIndex(kinds yarn.Kinds, name string) int {
+	switch strings.ToLower(name) {
+	case "memory", yarn.MemoryName:
+		return yarn.Memory
+	case yarn.VCoresName:
+		return yarn.VCores
+	}
+	return kinds.Index(name)
+}
+
+// maxUnits bounds every amount of a kind, so that sums and products of limits
+// stay far from the end of 64 bits.
+const maxUnits = int64(1) << 50
+
+// unitFactors are bytes per unit for the units Hadoop knows.
+var unitFactors = []struct {
+	name  string
+	bytes int64
+}{
+	{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"Pi", 1 << 50},
+	{"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15},
+}
+
+// parseUnits reads a whole number. Memory may carry a unit and is turned into
+// MiB, rounded down; "mb" is taken for MiB.
+func parseUnits(s string, memory bool) (int64, error) {
+	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+	unit := strings.TrimSpace(s[len(digits):])
+	if digits == "" || len(digits) > 18 || strings.Trim(digits, "0123456789") != "" {
+		return 0, fmt.Errorf("%q is not a whole number", clip(s))
+	}
+	n, _ := new(big.Int).SetString(digits, 10)
+	if unit != "" && !(memory && strings.EqualFold(unit, "mb")) {
+		if !memory {
+			return 0, fmt.Errorf("%q: only memory may carry a unit", clip(s))
+		}
+		bytes := unitBytes(unit)
+		if bytes == 0 {
+			return 0, fmt.Errorf("%q: unit %q is not one of k, M, G, T, P, Ki, Mi, Gi, Ti, Pi", clip(s), unit)
+		}
+		n.Mul(n, big.NewInt(bytes)).Rsh(n, 20)
+	}
+	if !n.IsInt64() || n.Int64() > maxUnits {
+		return 0, fmt.Errorf("%q is more than %d units", clip(s), maxUnits)
+	}
+	return n.Int64(), nil
+}
+
+func unitBytes(unit string) int64 {
+	for _, u := range unitFactors {
+		if u.name == unit {
+			return u.bytes
+		}
+	}
+	return 0
+}

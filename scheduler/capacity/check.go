@@ -1,0 +1,148 @@
+package capacity
+
+import (
+	"fmt"
+	"strings"
+
+	"rmd/yarn"
+)
+
+// checkQueues holds the rules between queues.
+func (r *reader) checkQueues(c *Config) {
+	for i := range c.Queues {
+		q := &c.Queues[i]
+		r.checkWeights(q)
+		if !c.LegacyQueueMode {
+			continue // mixed units have guard rails instead, see computeMixed
+		}
+		r.checkMinMax(c, q)
+		if !q.Leaf {
+			r.checkChildren(c, q)
+		}
+	}
+}
+
+// checkMinMax holds capacity ≤ maximum-capacity where both are of one unit.
+func (r *reader) checkMinMax(c *Config, q *Queue) {
+	for k, most := range q.MaxCapacity.Parts {
+		least := q.Capacity.Parts[k]
+		if least.Unit != most.Unit || most.Value.IsZero() && most.Unit == UnitAbsolute || most.Unit == UnitNone {
+			continue
+		}
+		if least.Value.Cmp(most.Value) > 0 {
+			r.fault(Prefix+q.Path+".maximum-capacity", fmt.Sprintf("%s is below the queue's capacity of %s",
+				q.MaxCapacity.Format(c.Kinds), q.Capacity.Format(c.Kinds)), "raise the maximum, or lower the capacity")
+			return
+		}
+	}
+}
+
+// checkWeights holds MULP·weight ≤ 100 for every weighted user of a leaf.
+func (r *reader) checkWeights(q *Queue) {
+	if !q.Leaf {
+		return
+	}
+	for _, w := range q.UserWeights {
+		if ShareOf(q.MinUserLimitPercent).Mul(ShareOf(w.Weight)).Cmp(NewShare(100, 1)) > 0 {
+			r.fault(Prefix+q.Path+".user-settings."+w.User+".weight",
+				fmt.Sprintf("weight %s times minimum-user-limit-percent %s is more than 100", w.Weight, q.MinUserLimitPercent),
+				"lower the weight or minimum-user-limit-percent")
+		}
+	}
+}
+
+// unitsOf gathers the units the children of a queue use. A share of 0, or
+// none, goes with every unit.
+func unitsOf(c *Config, q *Queue) (units []Unit, users map[Unit]string) {
+	users = map[Unit]string{}
+	for _, i := range q.Children {
+		child := &c.Queues[i]
+		u := child.Capacity.Unit
+		if u == UnitNone || u == UnitPercent && child.Capacity.Value.IsZero() || users[u] != "" {
+			continue
+		}
+		units, users[u] = append(units, u), child.Name
+	}
+	return units, users
+}
+
+// checkChildren holds the rules of legacy mode for the children of one parent.
+func (r *reader) checkChildren(c *Config, q *Queue) {
+	units, users := unitsOf(c, q)
+	if len(units) > 1 {
+		var parts []string
+		for _, u := range units {
+			parts = append(parts, fmt.Sprintf("%s (%s)", u, users[u]))
+		}
+		r.fault(Prefix+q.Path+".queues", "its children mix units of capacity: "+strings.Join(parts, ", "),
+			"use one unit, or set "+Prefix+"legacy-queue-mode.enabled = false")
+		return
+	}
+	absolute := len(units) == 1 && units[0] == UnitAbsolute
+	if q.Parent >= 0 && absolute != (q.Capacity.Unit == UnitAbsolute) && (len(units) == 1 || q.Capacity.Unit == UnitAbsolute) {
+		r.fault(Prefix+q.Path+".capacity", "absolute capacity must be used by a parent and its children alike", "give all of them a vector, or none")
+		return
+	}
+	switch {
+	case absolute:
+		r.checkAbsoluteSum(c, q)
+	case len(units) == 0 || units[0] == UnitPercent:
+		r.checkPercentSum(c, q)
+	}
+}
+
+// percentTolerance is YARN's: 100 % ± 0.05 %.
+var percentTolerance = NewShare(5, 100)
+
+func (r *reader) checkPercentSum(c *Config, q *Queue) {
+	var sum Share
+	for _, i := range q.Children {
+		sum = sum.Add(ShareOf(percentOf(c.Queues[i].Capacity.Value)))
+	}
+	off := sum.Add(NewShare(-1, 1)).Mul(NewShare(100, 1))
+	if off.Cmp(percentTolerance) <= 0 && off.Cmp(NewShare(-5, 100)) >= 0 {
+		return
+	}
+	none := q.Capacity.Unit == UnitNone || q.Capacity.IsZero()
+	if sum.IsZero() && (q.AllowZeroCapacitySum || q.Capacity.Unit == UnitWeight || none) {
+		return
+	}
+	r.fault(Prefix+q.Path+".queues", fmt.Sprintf("the capacities of its children sum to %s %%, not 100 %%", sum.Percent(4)),
+		"change "+capacityKeys(c, q))
+}
+
+// capacityKeys names where the sum comes from, with each value.
+func capacityKeys(c *Config, q *Queue) string {
+	const most = 6
+	var parts []string
+	for n, i := range q.Children {
+		if n == most {
+			parts = append(parts, fmt.Sprintf("and %d more", len(q.Children)-most))
+			break
+		}
+		v := c.Queues[i].Capacity.Format(c.Kinds)
+		if v == "" {
+			v = "not set"
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s)", c.Queues[i].Name, v))
+	}
+	return "the capacity of " + strings.Join(parts, ", ")
+}
+
+func (r *reader) checkAbsoluteSum(c *Config, q *Queue) {
+	if q.Parent < 0 {
+		return // root has what the cluster has; children are scaled down
+	}
+	var sum yarn.Resource
+	for _, i := range q.Children {
+		sum = sum.Add(c.Queues[i].Capacity.Absolute())
+	}
+	have := q.Capacity.Absolute()
+	for k, kind := range c.Kinds {
+		if sum[k] > have[k] {
+			r.fault(Prefix+q.Path+".capacity", fmt.Sprintf("its children are guaranteed %d of %s, more than its own %d", sum[k], kind, have[k]),
+				"raise it, or lower the children's")
+			return
+		}
+	}
+}

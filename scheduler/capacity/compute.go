@@ -1,0 +1,229 @@
+package capacity
+
+import (
+	"rmd/yarn"
+)
+
+// Tree is what a configuration means for a cluster of a certain size.
+type Tree struct {
+	Cluster    yarn.Resource
+	Capacities []Capacity // parallel to Config.Queues
+	Warnings   []Fault    // guard rails that took effect (mixed units only)
+}
+
+// Capacity is the effective capacity of one queue. Decisions use EffMin and
+// EffMax; the shares are for display, for order and for application counts.
+type Capacity struct {
+	Capacity, MaxCapacity yarn.Fraction // of the parent
+	AbsCapacity, AbsMax   Share         // of the cluster
+	AbsFixed              uint64        // AbsCapacity in parts of 2^32; 0 only when it is 0
+	EffMin, EffMax        yarn.Resource
+	ConfiguredMin         yarn.Resource // stated absolutely; zero otherwise
+	ConfiguredMax         yarn.Resource
+}
+
+// queueShares are the shares that hold for every cluster size. fixedMin says
+// that EffMin is abs of the cluster, fixedMax the same of EffMax and absMax;
+// below a vector they are not, and the parent's effective resource is divided.
+type queueShares struct {
+	capacity, max      Share // of the parent
+	abs, absMax        Share
+	fixedMin, fixedMax bool
+}
+
+// Compute returns the effective capacities for a cluster resource.
+func (c *Config) Compute(cluster yarn.Resource) *Tree {
+	t := &Tree{Cluster: cluster, Capacities: make([]Capacity, len(c.Queues))}
+	t.Capacities[0] = Capacity{
+		Capacity: yarn.One, MaxCapacity: yarn.One, AbsCapacity: Whole, AbsMax: Whole,
+		AbsFixed: ShareOne, EffMin: cluster, EffMax: cluster,
+	}
+	for i := range c.Queues {
+		if c.Queues[i].Leaf {
+			continue
+		}
+		if c.LegacyQueueMode {
+			c.computeChildren(t, i)
+		} else {
+			c.computeMixed(t, i)
+		}
+	}
+	for i := range t.Capacities {
+		t.Capacities[i].AbsFixed = t.Capacities[i].AbsCapacity.Fixed()
+	}
+	return t
+}
+
+// computeChildren fills in the children of a parent in legacy mode: all by
+// percentage, all by weight or all absolute.
+func (c *Config) computeChildren(t *Tree, parent int) {
+	scale := c.scaleDown(t, parent)
+	p := &t.Capacities[parent]
+	for _, i := range c.Queues[parent].Children {
+		q, s, e := &c.Queues[i], &c.shares[i], &t.Capacities[i]
+		e.ConfiguredMin, e.ConfiguredMax = q.Capacity.Absolute(), q.MaxCapacity.Absolute()
+		c.effectiveMax(t, i)
+		if q.Capacity.Unit == UnitAbsolute {
+			for k, v := range e.ConfiguredMin {
+				e.EffMin[k] = scale[k].MulFloor(v)
+			}
+			e.EffMin = yarn.ComponentMin(e.EffMin, e.EffMax)
+			c.deriveMin(t, i)
+			continue
+		}
+		e.Capacity = s.capacity.Fraction()
+		if s.fixedMin {
+			e.AbsCapacity, e.EffMin = s.abs, s.abs.Floor(t.Cluster)
+		} else {
+			e.AbsCapacity, e.EffMin = p.AbsCapacity.Mul(s.capacity), s.capacity.Floor(p.EffMin)
+		}
+		// A ceiling given as a vector may lie below the guarantee given as a share.
+		e.EffMin = yarn.ComponentMin(e.EffMin, e.EffMax)
+	}
+}
+
+// effectiveMax sets the maximum of queue i; its parent is complete.
+func (c *Config) effectiveMax(t *Tree, i int) {
+	q, s, e := &c.Queues[i], &c.shares[i], &t.Capacities[i]
+	p := &t.Capacities[q.Parent]
+	switch {
+	case q.MaxCapacity.Unit == UnitAbsolute || q.MaxCapacity.Unit == UnitMixed:
+		e.EffMax = clampMax(q.MaxCapacity, p.EffMax)
+		c.deriveMax(t, i)
+	case s.fixedMax:
+		e.MaxCapacity, e.AbsMax, e.EffMax = s.max.Fraction(), s.absMax, s.absMax.Floor(t.Cluster)
+	default:
+		e.MaxCapacity, e.AbsMax, e.EffMax = s.max.Fraction(), p.AbsMax.Mul(s.max), s.max.Floor(p.EffMax)
+	}
+}
+
+// clampMax is a configured maximum under its parent's. A kind without a
+// maximum, or with a maximum of 0, has the parent's.
+func clampMax(a Amount, parent yarn.Resource) yarn.Resource {
+	out := parent
+	for k, part := range a.Parts {
+		v := partOf(part, parent[k])
+		if v > 0 {
+			out[k] = min(v, parent[k])
+		}
+	}
+	return out
+}
+
+// partOf is a percentage of whole, or the units stated.
+func partOf(p Part, whole int64) int64 {
+	switch p.Unit {
+	case UnitPercent:
+		return percentOf(p.Value).MulFloor(whole)
+	case UnitAbsolute:
+		return p.Value.MulFloor(1)
+	}
+	return 0
+}
+
+// scaleDown returns, per kind, the factor by which absolute guarantees of a
+// parent's children shrink when their sum exceeds the parent's guarantee.
+func (c *Config) scaleDown(t *Tree, parent int) [yarn.MaxKinds]yarn.Fraction {
+	var sum yarn.Resource
+	for _, i := range c.Queues[parent].Children {
+		sum = sum.Add(c.Queues[i].Capacity.Absolute())
+	}
+	var out [yarn.MaxKinds]yarn.Fraction
+	have := t.Capacities[parent].EffMin
+	for k := range out {
+		out[k] = yarn.One
+		if sum[k] > have[k] {
+			out[k] = yarn.NewFraction(max(have[k], 0), sum[k])
+		}
+	}
+	return out
+}
+
+// deriveMin sets the shares of a queue whose guarantee is a vector.
+func (c *Config) deriveMin(t *Tree, i int) {
+	e, p := &t.Capacities[i], &t.Capacities[c.Queues[i].Parent]
+	e.Capacity = c.divide(t.Cluster, e.EffMin, p.EffMin).Fraction()
+	e.AbsCapacity = c.divide(t.Cluster, e.EffMin, t.Cluster)
+}
+
+// deriveMax sets the maximum's shares of a queue whose maximum is a vector.
+func (c *Config) deriveMax(t *Tree, i int) {
+	e, p := &t.Capacities[i], &t.Capacities[c.Queues[i].Parent]
+	e.MaxCapacity = c.divide(t.Cluster, e.EffMax, p.EffMax).Fraction()
+	e.AbsMax = c.divide(t.Cluster, e.EffMax, t.Cluster)
+}
+
+// divide is YARN's divide(total, a, b), exactly: by memory, or the largest
+// share of a over the largest share of b.
+func (c *Config) divide(total, a, b yarn.Resource) Share {
+	if !c.Calculator.Dominant {
+		return NewShare(a[yarn.Memory], b[yarn.Memory])
+	}
+	return c.largestShare(total, a).Div(c.largestShare(total, b))
+}
+
+func (c *Config) largestShare(total, r yarn.Resource) Share {
+	var most Share
+	for k := 0; k < c.Calculator.Kinds; k++ {
+		if total[k] <= 0 || r[k] <= 0 {
+			continue
+		}
+		if s := NewShare(r[k], total[k]); most.Cmp(s) < 0 {
+			most = s
+		}
+	}
+	return most
+}
+
+// percentOf turns 8.5 (percent) into 0.085.
+func percentOf(f yarn.Fraction) yarn.Fraction {
+	if f.Den == 0 {
+		return yarn.Fraction{Num: 0, Den: 1}
+	}
+	if f.Num%100 == 0 {
+		return yarn.Fraction{Num: f.Num / 100, Den: f.Den}
+	}
+	return shareRat(f.Rat().Quo(f.Rat(), hundred)).Fraction()
+}
+
+// computeShares fills in what does not depend on the cluster's size.
+func (c *Config) computeShares() {
+	c.shares = make([]queueShares, len(c.Queues))
+	c.shares[0] = queueShares{capacity: Whole, max: Whole, abs: Whole, absMax: Whole, fixedMin: true, fixedMax: true}
+	for i := range c.Queues {
+		q := &c.Queues[i]
+		var weights Share
+		for _, k := range q.Children {
+			if a := c.Queues[k].Capacity; a.Unit == UnitWeight {
+				weights = weights.Add(ShareOf(a.Value))
+			}
+		}
+		for _, k := range q.Children {
+			c.shares[k] = sharesUnder(&c.shares[i], &c.Queues[k], weights)
+		}
+	}
+}
+
+func sharesUnder(p *queueShares, q *Queue, weights Share) queueShares {
+	s := queueShares{max: Whole}
+	switch q.Capacity.Unit {
+	case UnitPercent:
+		s.capacity = ShareOf(percentOf(q.Capacity.Value))
+	case UnitWeight:
+		s.capacity = ShareOf(q.Capacity.Value).Div(weights)
+	}
+	if q.MaxCapacity.Unit == UnitPercent {
+		s.max = ShareOf(percentOf(q.MaxCapacity.Value))
+	}
+	vectorMax := q.MaxCapacity.Unit == UnitAbsolute || q.MaxCapacity.Unit == UnitMixed
+	vector := q.Capacity.Unit == UnitAbsolute || q.Capacity.Unit == UnitMixed
+	s.fixedMax = p.fixedMax && !vectorMax
+	s.fixedMin = p.fixedMin && !vector && s.fixedMax
+	if p.fixedMin {
+		s.abs = p.abs.Mul(s.capacity)
+	}
+	if p.fixedMax {
+		s.absMax = p.absMax.Mul(s.max)
+	}
+	return s
+}

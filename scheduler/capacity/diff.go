@@ -1,0 +1,98 @@
+package capacity
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ChangeKind says what a Change is.
+type ChangeKind uint8
+
+// Kinds of changes; append only.
+const (
+	QueueAdded ChangeKind = 1 + iota
+	QueueRemoved
+	KeySet     // was absent
+	KeyUnset   // is absent now
+	KeyChanged // has another value
+)
+
+func (k ChangeKind) String() string {
+	return pick(int(k), "", "queue-added", "queue-removed", "set", "unset", "changed")
+}
+
+// MarshalText writes the kind's name.
+func (k ChangeKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// Change is one difference between two configurations.
+type Change struct {
+	Kind  ChangeKind `json:"kind"`
+	Queue string     `json:"queue,omitempty"` // path, when the key is of a queue
+	Key   string     `json:"key,omitempty"`   // full name
+	Old   string     `json:"old,omitempty"`
+	New   string     `json:"new,omitempty"`
+}
+
+func (c Change) String() string {
+	switch c.Kind {
+	case QueueAdded:
+		return "+ queue " + c.Queue
+	case QueueRemoved:
+		return "- queue " + c.Queue
+	case KeySet:
+		return fmt.Sprintf("+ %s = %s", c.Key, c.New)
+	case KeyUnset:
+		return fmt.Sprintf("- %s = %s", c.Key, c.Old)
+	}
+	return fmt.Sprintf("~ %s: %s -> %s", c.Key, c.Old, c.New)
+}
+
+// Diff lists what changes from old to new: removed queues, added queues, then
+// keys by name. Either may be nil, which is the empty configuration.
+func Diff(old, new *Config) []Change {
+	if old == nil {
+		old = &Config{}
+	}
+	if new == nil {
+		new = &Config{}
+	}
+	var out []Change
+	out = appendMissing(out, QueueRemoved, old, new)
+	out = appendMissing(out, QueueAdded, new, old)
+	a, b := old.properties, new.properties
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].Name < b[0].Name:
+			out = append(out, Change{Kind: KeyUnset, Queue: queueOf(old, a[0].Name), Key: a[0].Name, Old: a[0].Value})
+			a = a[1:]
+		case len(a) == 0 || b[0].Name < a[0].Name:
+			out = append(out, Change{Kind: KeySet, Queue: queueOf(new, b[0].Name), Key: b[0].Name, New: b[0].Value})
+			b = b[1:]
+		default:
+			if a[0].Value != b[0].Value {
+				out = append(out, Change{Kind: KeyChanged, Queue: queueOf(new, b[0].Name), Key: b[0].Name, Old: a[0].Value, New: b[0].Value})
+			}
+			a, b = a[1:], b[1:]
+		}
+	}
+	return out
+}
+
+// appendMissing lists the queues of one configuration that the other has not.
+func appendMissing(out []Change, kind ChangeKind, has, not *Config) []Change {
+	for i := range has.Queues {
+		if _, ok := not.byPath[has.Queues[i].Path]; !ok {
+			out = append(out, Change{Kind: kind, Queue: has.Queues[i].Path})
+		}
+	}
+	return out
+}
+
+// queueOf is the queue a key belongs to, or "".
+func queueOf(c *Config, name string) string {
+	rest, ok := strings.CutPrefix(name, Prefix)
+	if !ok || !strings.HasPrefix(rest, "root.") {
+		return ""
+	}
+	return longestQueue(c, rest)
+}

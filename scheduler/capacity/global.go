@@ -1,0 +1,173 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"rmd/yarn"
+)
+
+// readGlobal reads everything that is not of one queue.
+func (r *reader) readGlobal(c *Config) {
+	r.readKinds(c)
+	r.readCalculator(c)
+	r.readAllocation(c)
+	r.readScheduling(c)
+	r.readUserParallel(c)
+
+	tenth := yarn.NewFraction(1, 10)
+	c.MaximumApplications = r.int(Prefix+"maximum-applications", 10_000, 1, math.MaxInt32)
+	c.GlobalQueueMaxApplications = max(r.bound(Prefix+"global-queue-max-application", 0), 0)
+	c.MaxAMPercent = r.amPercent(Prefix+"maximum-am-resource-percent", tenth)
+	c.LegacyQueueMode = r.bool(Prefix+"legacy-queue-mode.enabled", true)
+	c.MaxPriority = int32(r.int("yarn.cluster.max-application-priority", 0, 0, math.MaxInt32))
+	c.ACLEnabled = r.bool("yarn.acl.enable", false)
+	c.AdminACL = ACL{All: true}
+	if v, ok := r.raw("yarn.admin.acl"); ok {
+		c.AdminACL = ParseACL(v)
+	}
+	c.AMMaxAttempts = r.int("yarn.resourcemanager.am.max-attempts", 2, 1, math.MaxInt32)
+	c.MaxCompletedApps = r.int("yarn.resourcemanager.max-completed-applications", 1000, 0, 1_000_000)
+	c.NodeExpiryMillis = r.millis("yarn.nm.liveness-monitor.expiry-interval-ms", 600_000)
+	c.AMExpiryMillis = r.millis("yarn.am.liveness-monitor.expiry-interval-ms", 600_000)
+	c.ContainerAllocationExpiryMillis = r.millis("yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", 600_000)
+	c.NodeHeartbeatMillis = r.millis("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)
+}
+
+// readScheduling reads what steers a pass.
+func (r *reader) readScheduling(c *Config) {
+	c.ContinueLooking = r.bool(Prefix+"reservations-continue-look-all-nodes", true)
+	c.NodeLocalityDelay = r.bound(Prefix+"node-locality-delay", 40)
+	c.RackLocalityAdditionalDelay = r.bound(Prefix+"rack-locality-additional-delay", Unlimited)
+	c.RackLocalityFullReset = r.bool(Prefix+"rack-locality-full-reset", true)
+	c.MultipleAssignments = r.bool(Prefix+"per-node-heartbeat.multiple-assignments-enabled", true)
+	c.MaxAssignments = r.bound(Prefix+"per-node-heartbeat.maximum-container-assignments", 100)
+	c.MaxOffSwitch = r.int(Prefix+"per-node-heartbeat.maximum-offswitch-assignments", 1, 1, math.MaxInt32)
+	c.EagerCancel = r.bool(Prefix+"reservation.eager-cancel", true)
+	c.MaxReservationsPerKey = r.bound(Prefix+"reservation.maximum-per-key", Unlimited)
+	c.MaxReservationsPerQueue = r.bound(Prefix+"reservation.maximum-per-queue", Unlimited)
+	c.MaxReservationsPerCluster = r.bound(Prefix+"reservation.maximum-per-cluster", Unlimited)
+}
+
+// readKinds reads the resource kinds; memory-mb and vcores always come first.
+func (r *reader) readKinds(c *Config) {
+	c.Kinds = yarn.DefaultKinds()
+	c.Units = []string{"Mi", ""}
+	for _, n := range r.names(resourceTypes) {
+		switch {
+		case n == yarn.MemoryName || n == yarn.VCoresName:
+		case n == "memory" || strings.ContainsAny(n, " \t\r\n=,[]"):
+			r.fault(resourceTypes, fmt.Sprintf("%q is not a resource kind's name", clip(n)), "use letters, digits, dots, dashes and one slash, as in yarn.io/gpu")
+		case slices.Contains(c.Kinds, n):
+			r.fault(resourceTypes, fmt.Sprintf("names %q twice", clip(n)), "name each kind once")
+		case len(c.Kinds) == yarn.MaxKinds:
+			r.fault(resourceTypes, fmt.Sprintf("makes more than %d kinds with memory and vcores", yarn.MaxKinds), "remove kinds")
+			return
+		default:
+			c.Kinds = append(c.Kinds, n)
+			unit, _ := r.get(resourceTypes + "." + n + ".units")
+			c.Units = append(c.Units, unit)
+			if t, ok := r.get(resourceTypes + "." + n + ".type"); ok && !strings.EqualFold(t, "COUNTABLE") {
+				r.fault(resourceTypes+"."+n+".type", "is not COUNTABLE", "remove the key; only countable kinds exist")
+			}
+		}
+	}
+}
+
+func (r *reader) readCalculator(c *Config) {
+	name := Prefix + "resource-calculator"
+	c.Calculator = yarn.Calculator{Kinds: len(c.Kinds)}
+	v, ok := r.get(name)
+	class := v[strings.LastIndexByte(v, '.')+1:]
+	switch {
+	case !ok || class == "DefaultResourceCalculator":
+	case class == "DominantResourceCalculator":
+		c.Calculator.Dominant = true
+	default:
+		r.fault(name, "is not a known calculator", "use DefaultResourceCalculator or DominantResourceCalculator")
+		return
+	}
+	if !c.Calculator.Dominant && len(c.Kinds) > 2 {
+		r.fault(name, fmt.Sprintf("the default calculator looks at memory only, and %d kinds are known", len(c.Kinds)),
+			"set org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
+	}
+}
+
+// readAllocation reads the smallest and the largest container.
+func (r *reader) readAllocation(c *Config) {
+	for k, kind := range c.Kinds {
+		least, most, suffix := int64(0), maxUnits, ""
+		switch k {
+		case yarn.Memory:
+			least, most, suffix = 1024, 8192, "mb"
+		case yarn.VCores:
+			least, most, suffix = 1, 4, "vcores"
+		}
+		lowKey := resourceTypes + "." + kind + ".minimum-allocation"
+		highKey := resourceTypes + "." + kind + ".maximum-allocation"
+		c.MinAlloc[k] = r.units(lowKey, least, k)
+		c.MaxAlloc[k] = r.units(highKey, most, k)
+		if suffix != "" && !r.set(lowKey) {
+			lowKey = "yarn.scheduler.minimum-allocation-" + suffix
+			c.MinAlloc[k] = r.units(lowKey, least, k)
+		}
+		if suffix != "" && !r.set(highKey) {
+			highKey = "yarn.scheduler.maximum-allocation-" + suffix
+			c.MaxAlloc[k] = r.units(highKey, most, k)
+		}
+		if k == yarn.Memory && c.MinAlloc[k] <= 0 {
+			r.fault(lowKey, "is not above 0", "write the smallest container's memory in MiB")
+		}
+		if c.MinAlloc[k] > c.MaxAlloc[k] {
+			r.fault(lowKey, fmt.Sprintf("the smallest container (%d) is larger than the largest (%d)", c.MinAlloc[k], c.MaxAlloc[k]),
+				"lower it, or raise "+highKey)
+		}
+	}
+}
+
+// units reads a number of units of kind k.
+func (r *reader) units(name string, def int64, k int) int64 {
+	v, ok := r.get(name)
+	if !ok {
+		return def
+	}
+	n, err := parseUnits(v, k == yarn.Memory)
+	if err != nil {
+		r.fault(name, err.Error(), "write a whole number")
+		return def
+	}
+	return n
+}
+
+// amPercent reads an AM share. YARN takes more than 1; it means "no bound", so
+// it is allowed with a warning.
+func (r *reader) amPercent(name string, def yarn.Fraction) yarn.Fraction {
+	f := r.fraction(name, def, 1000)
+	if r.set(name) && f.Cmp(yarn.One) > 0 {
+		r.warn(name, "is more than the whole queue", "write a share from 0 to 1, such as 0.1")
+	}
+	return f
+}
+
+func (r *reader) readUserParallel(c *Config) {
+	const before, after = Prefix + "user.", ".max-parallel-apps"
+	c.UserMaxParallelApps = r.bound(Prefix+"user.max-parallel-apps", Unlimited)
+	for _, p := range c.properties {
+		user, ok := strings.CutPrefix(p.Name, before)
+		if user, ok = cutSuffix(user, after, ok); ok {
+			c.UserMaxParallelAppsOf = append(c.UserMaxParallelAppsOf, UserCount{user, r.bound(p.Name, Unlimited)})
+		}
+	}
+	slices.SortFunc(c.UserMaxParallelAppsOf, func(a, b UserCount) int { return strings.Compare(a.User, b.User) })
+}
+
+// cutSuffix cuts a suffix off a name that must not be empty afterwards.
+func cutSuffix(s, suffix string, ok bool) (string, bool) {
+	if !ok {
+		return "", false
+	}
+	s, ok = strings.CutSuffix(s, suffix)
+	return s, ok && s != ""
+}

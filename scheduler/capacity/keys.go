@@ -1,0 +1,221 @@
+package capacity
+
+import (
+	"slices"
+	"strings"
+)
+
+// Prefix starts every key of the Capacity Scheduler.
+const Prefix = "yarn.scheduler.capacity."
+
+// resourceTypes names the further resource kinds; with a kind and a suffix it
+// states that kind's unit and bounds.
+const resourceTypes = "yarn.resource-types"
+
+// siteKeys are the keys outside the prefix that the planner reads.
+var siteKeys = []string{
+	"yarn.acl.enable",
+	"yarn.admin.acl",
+	"yarn.am.liveness-monitor.expiry-interval-ms",
+	"yarn.cluster.max-application-priority",
+	"yarn.nm.liveness-monitor.expiry-interval-ms",
+	"yarn.resource-types",
+	"yarn.resourcemanager.am.max-attempts",
+	"yarn.resourcemanager.max-completed-applications",
+	"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
+	"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
+	"yarn.scheduler.maximum-allocation-mb",
+	"yarn.scheduler.maximum-allocation-vcores",
+	"yarn.scheduler.minimum-allocation-mb",
+	"yarn.scheduler.minimum-allocation-vcores",
+}
+
+// globalKeys are the honoured keys right under the prefix.
+var globalKeys = []string{
+	"global-queue-max-application",
+	"legacy-queue-mode.enabled",
+	"max-parallel-apps",
+	"maximum-am-resource-percent",
+	"maximum-applications",
+	"node-locality-delay",
+	"per-node-heartbeat.maximum-container-assignments",
+	"per-node-heartbeat.maximum-offswitch-assignments",
+	"per-node-heartbeat.multiple-assignments-enabled",
+	"queue-mappings",
+	"queue-mappings-override.enable",
+	"rack-locality-additional-delay",
+	"rack-locality-full-reset",
+	"reservation.eager-cancel",
+	"reservation.maximum-per-cluster",
+	"reservation.maximum-per-key",
+	"reservation.maximum-per-queue",
+	"reservations-continue-look-all-nodes",
+	"resource-calculator",
+	"user.max-parallel-apps",
+}
+
+// queueKeys are the honoured keys of a queue.
+var queueKeys = []string{
+	"acl_administer_queue",
+	"acl_submit_applications",
+	"allow-zero-capacity-sum",
+	"capacity",
+	"default-application-lifetime",
+	"default-application-priority",
+	"max-parallel-apps",
+	"maximum-allocation",
+	"maximum-allocation-mb",
+	"maximum-allocation-vcores",
+	"maximum-am-resource-percent",
+	"maximum-application-lifetime",
+	"maximum-applications",
+	"maximum-capacity",
+	"minimum-user-limit-percent",
+	"ordering-policy",
+	"ordering-policy.fair.enable-size-based-weight",
+	"priority",
+	"queues",
+	"state",
+	"user-limit-factor",
+}
+
+// unhonoured is a key of Hadoop that is known and has no effect yet. A name
+// that ends in a dot stands for all keys below it. With its default value a key
+// is not worth a line.
+type unhonoured struct{ name, value, why string }
+
+const (
+	whyAsync      = "passes are driven by heartbeats, asks and completions; there are no scheduling threads"
+	whyAuto       = "queues are not created automatically; list the queue under its parent"
+	whyLabels     = "node labels are not honoured yet; all nodes are in the default partition"
+	whyMapping    = "only queue-mappings in the legacy format places applications"
+	whyMultiNode  = "each pass looks at one node; there is no multi-node lookup"
+	whyPlans      = "time-based reservations (plans) are not honoured yet; the queue is an ordinary leaf"
+	whyPreemption = "preemption is not honoured yet; nothing is preempted"
+	whyRecovery   = "the state is replicated, so nothing is recovered after a failover"
+	whyOther      = "not honoured yet"
+)
+
+// ignoredGlobal are unhonoured keys right under the prefix.
+var ignoredGlobal = []unhonoured{
+	{"application.fail-fast", "false", whyRecovery},
+	{"lazy-preemption-enabled", "false", whyPreemption},
+	{"mapping-rule-file", "", whyMapping},
+	{"mapping-rule-format", "legacy", whyMapping},
+	{"mapping-rule-json", "", whyMapping},
+	{"multi-node-placement-enabled", "false", whyMultiNode},
+	{"multi-node-sorting.", "", whyMultiNode},
+	{"ordering-policy.priority-utilization.underutilized-preemption.", "false", whyPreemption},
+	{"schedule-asynchronously.enable", "false", whyAsync},
+	{"schedule-asynchronously.maximum-pending-backlogs", "100", whyAsync},
+	{"schedule-asynchronously.maximum-threads", "1", whyAsync},
+	{"schedule-asynchronously.scheduling-interval-ms", "5", whyAsync},
+	{"skip-allocate-on-nodes-with-reserved-containers", "false", whyMultiNode},
+	{"user-metrics.enable", "false", whyOther},
+	{"workflow-priority-mappings", "", whyMapping},
+	{"workflow-priority-mappings-override.enable", "false", whyMapping},
+	{"maximum-am-resource-percent.", "", whyLabels},
+	{"queue-management-policy.", "", whyAuto},
+	{"auto-queue-creation-v2.", "", whyAuto},
+	{"autoqueuecreation.", "", whyAuto},
+}
+
+// ignoredQueue are unhonoured keys of a queue.
+var ignoredQueue = []unhonoured{
+	{"accessible-node-labels", "*", whyLabels},
+	{"accessible-node-labels.", "", whyLabels},
+	{"acl_administer_reservations", "", whyPlans},
+	{"acl_application_max_priority", "*", "priorities are bounded by yarn.cluster.max-application-priority only"},
+	{"acl_list_reservations", "", whyPlans},
+	{"acl_submit_reservations", "", whyPlans},
+	{"auto-create-child-queue.", "false", whyAuto},
+	{"auto-queue-creation-v2.", "false", whyAuto},
+	{"average-capacity", "", whyPlans},
+	{"default-node-label-expression", "", whyLabels},
+	{"disable_preemption", "false", whyPreemption},
+	{"instantaneous-max-capacity", "", whyPlans},
+	{"intra-queue-preemption.disable_preemption", "false", whyPreemption},
+	{"leaf-queue-template.", "", whyAuto},
+	{"multi-node-sorting.policy", "", whyMultiNode},
+	{"multi-node-sorting.", "", whyMultiNode},
+	{"ordering-policy.", "", whyLabels},
+	{"reservable", "false", whyPlans},
+	{"reservation-", "", whyPlans},
+	{"show-reservations-as-queues", "false", whyPlans},
+}
+
+// ignoredSite are unhonoured keys outside the prefix.
+var ignoredSite = []unhonoured{
+	{"yarn.resourcemanager.monitor.capacity.", "", whyPreemption},
+	{"yarn.resourcemanager.placement-constraints.", "", whyOther},
+	{"yarn.resourcemanager.scheduler.monitor.", "false", whyPreemption},
+	{"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "10000", whyRecovery},
+	{"yarn.scheduler.include-port-in-node-name", "false", whyOther},
+	{"yarn.scheduler.queue-placement-rules", "", whyMapping},
+	{"yarn.scheduler.queue-placement-rules.", "", whyMapping},
+	{"yarn.scheduler.skip.node.multiplier", "2", whyAsync},
+}
+
+// find returns the entry for a key: its own, or the longest one above it.
+func find(table []unhonoured, key string) (unhonoured, bool) {
+	var best unhonoured
+	for _, u := range table {
+		wide := strings.HasSuffix(u.name, ".") || strings.HasSuffix(u.name, "-")
+		if u.name == key || wide && strings.HasPrefix(key, u.name) && len(key) > len(u.name) {
+			if len(u.name) > len(best.name) {
+				best = u
+			}
+		}
+	}
+	return best, best.name != ""
+}
+
+// Relevant says whether a key is part of the queue configuration: one the
+// planner reads, or one that it would if it were honoured. Other keys of the
+// Hadoop files belong to other parts or to other daemons.
+func Relevant(name string) bool {
+	if strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, resourceTypes+".") {
+		return true
+	}
+	if _, ok := slices.BinarySearch(siteKeys, name); ok {
+		return true
+	}
+	_, ok := find(ignoredSite, name)
+	return ok
+}
+
+// nearest returns the candidate most like key, or "" when none is like it.
+func nearest(key string, candidates []string) string {
+	best, least := "", len(key)/3+1
+	for _, c := range candidates {
+		if d := distance(key, c, least); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance is the number of single-letter changes from a to b; limit or more
+// is given as limit.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return min(row[len(b)], limit)
+}

@@ -1,0 +1,100 @@
+package capacity
+
+import (
+	"fmt"
+
+	"rmd/yarn"
+)
+
+// phases is the order in which units are served under one parent.
+var phases = [...]Unit{UnitAbsolute, UnitPercent, UnitWeight}
+
+// computeMixed fills in the children of a parent when units may be mixed: kind
+// by kind, absolute guarantees first, then percentages and then weights of what
+// is left. All children of a phase divide what was left when it began.
+func (c *Config) computeMixed(t *Tree, parent int) {
+	children := c.Queues[parent].Children
+	scale, weights := c.scaleDown(t, parent), c.weightSums(parent)
+	for _, i := range children {
+		e := &t.Capacities[i]
+		e.ConfiguredMin, e.ConfiguredMax = c.Queues[i].Capacity.Absolute(), c.Queues[i].MaxCapacity.Absolute()
+		e.EffMax = c.mixedMax(t, i)
+	}
+	left := t.Capacities[parent].EffMin
+	for _, phase := range phases {
+		start := left
+		for _, i := range children {
+			for k, part := range c.Queues[i].Capacity.Parts {
+				if part.Unit != phase {
+					continue
+				}
+				v := mixedMin(part, start[k], scale[k], weights[k])
+				v = c.guardMin(t, i, k, v, left[k])
+				t.Capacities[i].EffMin[k] = v
+				left[k] -= v
+			}
+		}
+	}
+	for _, i := range children {
+		// A queue without memory can run nothing, so it is guaranteed nothing.
+		if t.Capacities[i].EffMin[yarn.Memory] == 0 {
+			t.Capacities[i].EffMin = yarn.Resource{}
+		}
+		c.deriveMin(t, i)
+		c.deriveMax(t, i)
+	}
+}
+
+func (c *Config) weightSums(parent int) [yarn.MaxKinds]Share {
+	var out [yarn.MaxKinds]Share
+	for _, i := range c.Queues[parent].Children {
+		for k, part := range c.Queues[i].Capacity.Parts {
+			if part.Unit == UnitWeight {
+				out[k] = out[k].Add(ShareOf(part.Value))
+			}
+		}
+	}
+	return out
+}
+
+func mixedMin(p Part, start int64, scale yarn.Fraction, weights Share) int64 {
+	if p.Unit == UnitAbsolute {
+		return scale.MulFloor(p.Value.MulFloor(1))
+	}
+	if p.Unit == UnitWeight {
+		return ShareOf(p.Value).Div(weights).MulFloor(start)
+	}
+	return partOf(p, start)
+}
+
+// mixedMax is the configured maximum under the parent's; a larger one is
+// lowered with a warning.
+func (c *Config) mixedMax(t *Tree, i int) yarn.Resource {
+	q := &c.Queues[i]
+	parent := t.Capacities[q.Parent].EffMax
+	for k := range c.Kinds {
+		if v := partOf(q.MaxCapacity.Parts[k], parent[k]); v > parent[k] {
+			t.warn(q, "maximum-capacity", fmt.Sprintf("%s of %d is above the parent's %d and is lowered to it", c.Kinds[k], v, parent[k]))
+		}
+	}
+	return clampMax(q.MaxCapacity, parent)
+}
+
+// guardMin keeps one kind of a guarantee within the queue's maximum and within
+// what remains under the parent.
+func (c *Config) guardMin(t *Tree, i, k int, v, left int64) int64 {
+	q := &c.Queues[i]
+	if most := t.Capacities[i].EffMax[k]; v > most {
+		t.warn(q, "capacity", fmt.Sprintf("%s of %d is above the queue's maximum of %d and is lowered to it", c.Kinds[k], v, most))
+		v = most
+	}
+	if v > left {
+		t.warn(q, "capacity", fmt.Sprintf("%s of %d is more than the %d that remain under the parent: over-utilised", c.Kinds[k], v, left))
+		v = max(left, 0)
+	}
+	return v
+}
+
+func (t *Tree) warn(q *Queue, key, what string) {
+	t.Warnings = append(t.Warnings, Fault{Name: Prefix + q.Path + "." + key, What: what})
+}

@@ -1,0 +1,200 @@
+package capacity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Bounds of a configuration.
+const (
+	maxProperties = 200_000
+	maxValueBytes = 1 << 20
+	maxQueues     = 10_000
+	maxDepth      = 32
+)
+
+// Parse reads a queue configuration from properties. Of several with one name
+// the last counts. Keys that are not of the queue configuration are passed
+// over. A configuration that cannot be used gives an *Invalid with all faults.
+func Parse(props []Property) (*Config, error) {
+	r := &reader{values: map[string]Property{}, seen: map[string]bool{}}
+	for _, p := range props {
+		if !Relevant(p.Name) {
+			continue
+		}
+		if len(p.Value) > maxValueBytes {
+			r.values[p.Name] = Property{Name: p.Name, Origin: p.Origin}
+			r.fault(p.Name, fmt.Sprintf("is longer than %d bytes", maxValueBytes), "shorten it")
+			continue
+		}
+		r.values[p.Name] = p
+	}
+	if len(r.values) > maxProperties {
+		return nil, &Invalid{[]Fault{{What: fmt.Sprintf("has %d keys, more than %d", len(r.values), maxProperties), Do: "remove queues"}}}
+	}
+	c := &Config{byPath: map[string]int{}, byName: map[string][]int{}}
+	c.properties = sortedProperties(r.values)
+	r.readGlobal(c)
+	r.buildQueues(c)
+	if len(c.Queues) > 1 {
+		r.readQueues(c)
+		r.readMappings(c)
+		r.checkQueues(c)
+	}
+	r.classify(c)
+	if len(r.faults) > 0 {
+		return nil, &Invalid{Faults: r.faults}
+	}
+	c.Warnings, c.Ignored = r.warnings, r.ignored
+	c.computeShares()
+	return c, nil
+}
+
+// sortedProperties is the canonical list: by name, without origins, so that
+// equal configurations of different files are equal.
+func sortedProperties(values map[string]Property) []Property {
+	out := make([]Property, 0, len(values))
+	for _, p := range values { // sorted below
+		out = append(out, Property{Name: p.Name, Value: p.Value})
+	}
+	slices.SortFunc(out, func(a, b Property) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// buildQueues makes the tree from the lists of children, depth first.
+func (r *reader) buildQueues(c *Config) {
+	name := Prefix + "root.queues"
+	if !r.set(name) {
+		r.fault(name, "is missing: root has no queues", "list the queues under root, for example \"default\"")
+		return
+	}
+	r.addQueue(c, "root", "root", -1, 0)
+}
+
+func (r *reader) addQueue(c *Config, path, short string, parent, depth int) int {
+	i := len(c.Queues)
+	c.Queues = append(c.Queues, Queue{Path: path, Name: short, Parent: parent, Depth: depth})
+	c.byPath[path] = i
+	c.byName[short] = append(c.byName[short], i)
+	key := Prefix + path + ".queues"
+	var children []int
+	for _, child := range r.childNames(key) {
+		if len(c.Queues) >= maxQueues || depth >= maxDepth {
+			r.fault(key, fmt.Sprintf("makes more than %d queues or %d levels", maxQueues, maxDepth), "remove queues")
+			break
+		}
+		children = append(children, r.addQueue(c, path+"."+child, child, i, depth+1))
+	}
+	c.Queues[i].Children, c.Queues[i].Leaf = children, len(children) == 0
+	return i
+}
+
+// childNames reads one list of children and refuses names no path could hold.
+func (r *reader) childNames(key string) []string {
+	var out []string
+	for _, n := range r.names(key) {
+		switch {
+		case slices.Contains(out, n):
+			r.fault(key, fmt.Sprintf("names %q twice", clip(n)), "name each queue once")
+		case strings.ContainsAny(n, ". \t\r\n\"<>&") || len(n) > 255:
+			r.fault(key, fmt.Sprintf("%q is not a queue name", clip(n)), "use no dot, blank, quote or angle bracket, and at most 255 letters")
+		default:
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// classify sorts every key that nobody asked for into those of Hadoop that are
+// not honoured and those nobody knows, which Hadoop passes over silently.
+func (r *reader) classify(c *Config) {
+	for _, p := range c.properties {
+		if r.seen[p.Name] {
+			continue
+		}
+		rest, ours := strings.CutPrefix(p.Name, Prefix)
+		switch {
+		case !ours && strings.HasPrefix(p.Name, resourceTypes+"."):
+			r.warnUnknown(p.Name, p.Name, nil, "")
+		case !ours:
+			r.ignoreUnless(p.Name, p.Name, ignoredSite)
+		case rest == "root" || strings.HasPrefix(rest, "root."):
+			r.classifyQueueKey(c, p.Name, rest)
+		default:
+			if !r.ignoreUnless(p.Name, rest, ignoredGlobal) {
+				r.warnUnknown(p.Name, rest, globalKeys, Prefix)
+			}
+		}
+	}
+}
+
+// ignoreUnless lists a known key as not honoured unless its value changes
+// nothing, and says whether the key is known.
+func (r *reader) ignoreUnless(name, key string, table []unhonoured) bool {
+	u, ok := find(table, key)
+	if v := strings.TrimSpace(r.values[name].Value); ok && v != "" && v != u.value {
+		r.ignore(name, u.why)
+	}
+	return ok
+}
+
+func (r *reader) classifyQueueKey(c *Config, name, rest string) {
+	path := longestQueue(c, rest)
+	key := strings.TrimPrefix(strings.TrimPrefix(rest, path), ".")
+	if path == "" || key == "" {
+		r.warnUnknown(name, rest, nil, "")
+		return
+	}
+	if user, ok := strings.CutPrefix(key, "user-settings."); ok {
+		user, _, _ = strings.Cut(user, ".")
+		r.warn(name, "unknown key", fmt.Sprintf("did you mean %q?", Prefix+path+".user-settings."+user+".weight"))
+		return
+	}
+	if r.ignoreUnless(name, key, ignoredQueue) {
+		return
+	}
+	if child, below, _ := strings.Cut(key, "."); knownBelow(below) {
+		r.warn(name, fmt.Sprintf("queue %s.%s does not exist", path, child), fmt.Sprintf("add %q to %s%s.queues, or remove the key", child, Prefix, path))
+		return
+	}
+	r.warnUnknown(name, key, queueKeys, Prefix+path+".")
+}
+
+// knownBelow says whether a key is that of some queue, or of one below it.
+func knownBelow(key string) bool {
+	for key != "" {
+		if _, ok := slices.BinarySearch(queueKeys, key); ok {
+			return true
+		}
+		if _, ok := find(ignoredQueue, key); ok || strings.HasPrefix(key, "user-settings.") {
+			return true
+		}
+		_, key, _ = strings.Cut(key, ".")
+	}
+	return false
+}
+
+// longestQueue is the longest path of a queue at the start of a key.
+func longestQueue(c *Config, key string) string {
+	for p := key; p != ""; {
+		if _, ok := c.byPath[p]; ok {
+			return p
+		}
+		dot := strings.LastIndexByte(p, '.')
+		if dot < 0 {
+			return ""
+		}
+		p = p[:dot]
+	}
+	return ""
+}
+
+// warnUnknown reports an unknown key with the nearest right one.
+func (r *reader) warnUnknown(name, key string, candidates []string, prefix string) {
+	do := "remove it; it has no effect"
+	if near := nearest(key, candidates); near != "" {
+		do = fmt.Sprintf("did you mean %q?", prefix+near)
+	}
+	r.warn(name, "unknown key", do)
+}

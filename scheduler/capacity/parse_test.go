@@ -1,0 +1,250 @@
+package capacity
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"rmd/yarn"
+)
+
+// stock is Hadoop's capacity-scheduler.xml as it is shipped.
+const stock = `maximum-applications = 10000
+maximum-am-resource-percent = 0.1
+resource-calculator = org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator
+root.queues = default
+root.default.capacity = 100
+root.default.user-limit-factor = 1
+root.default.maximum-capacity = 100
+root.default.state = RUNNING
+root.default.acl_submit_applications = *
+root.default.acl_administer_queue = *
+root.default.acl_application_max_priority = *
+root.default.maximum-application-lifetime =
+     -1
+
+root.default.default-application-lifetime = -1
+node-locality-delay = 40
+rack-locality-additional-delay = -1
+queue-mappings =
+queue-mappings-override.enable = false
+per-node-heartbeat.maximum-offswitch-assignments = 1
+application.fail-fast = false
+workflow-priority-mappings =
+workflow-priority-mappings-override.enable = false`
+
+func TestStockFile(t *testing.T) {
+	c := parse(t, stock)
+	if len(c.Warnings) != 0 || len(c.Ignored) != 0 {
+		t.Errorf("warnings %v, ignored %v", c.Warnings, c.Ignored)
+	}
+	if c.MinAlloc != yarn.NewResource(1024, 1) || c.MaxAlloc != yarn.NewResource(8192, 4) || c.Calculator != memoryOnly {
+		t.Errorf("allocation %v … %v, %+v", c.MinAlloc, c.MaxAlloc, c.Calculator)
+	}
+	if c.MaximumApplications != 10000 || c.MaxAMPercent != yarn.NewFraction(1, 10) || !c.ContinueLooking || !c.EagerCancel ||
+		c.MaxAssignments != 100 || c.MaxOffSwitch != 1 || !c.MultipleAssignments || !c.RackLocalityFullReset ||
+		c.NodeLocalityDelay != 40 || c.RackLocalityAdditionalDelay != -1 || c.MaxReservationsPerKey != Unlimited ||
+		c.AMMaxAttempts != 2 || c.MaxCompletedApps != 1000 || c.NodeExpiryMillis != 600_000 || !c.LegacyQueueMode ||
+		c.UserMaxParallelApps != Unlimited || c.ACLEnabled || !c.AdminACL.All {
+		t.Errorf("defaults: %+v", c)
+	}
+	q := &c.Queues[1]
+	if q.Path != "root.default" || !q.Leaf || q.State != yarn.QueueRunning || q.LeafOrder != FIFO || q.MaximumApplications != -1 ||
+		q.UserLimitFactor != yarn.One || q.UserLimitOff || q.MinUserLimitPercent != yarn.NewFraction(100, 1) ||
+		q.MaxParallelApps != Unlimited || q.MaxLifetime != -1 || q.MaxAlloc != c.MaxAlloc || !q.SubmitACL.All {
+		t.Errorf("queue: %+v", q)
+	}
+}
+
+// everything sets every honoured key at least once.
+const everything = `yarn.resource-types = vcores, yarn.io/gpu ,fpga
+yarn.resource-types.fpga.units = k
+yarn.resource-types.yarn.io/gpu.minimum-allocation = 0
+yarn.resource-types.yarn.io/gpu.maximum-allocation = 8
+yarn.resource-types.memory-mb.minimum-allocation = 512
+yarn.scheduler.minimum-allocation-mb = 2048
+yarn.scheduler.maximum-allocation-mb = 64Gi
+yarn.scheduler.maximum-allocation-vcores = 32
+yarn.cluster.max-application-priority = 9
+yarn.acl.enable = TRUE
+yarn.admin.acl = root wheel
+yarn.nm.liveness-monitor.expiry-interval-ms = 10m
+yarn.am.liveness-monitor.expiry-interval-ms = 30000
+yarn.resourcemanager.am.max-attempts = 3
+yarn.resourcemanager.max-completed-applications = 0
+resource-calculator = DominantResourceCalculator
+reservations-continue-look-all-nodes = false
+reservation.eager-cancel = false
+reservation.maximum-per-key = 1
+reservation.maximum-per-queue = 2
+reservation.maximum-per-cluster = 3
+node-locality-delay = -1
+user.max-parallel-apps = 5
+user.first.last.max-parallel-apps = 6
+user.bob.max-parallel-apps = -1
+max-parallel-apps = 50
+queue-mappings = u:bob:a, g:dev:root.p.b,u:%user:root.p.%user
+queue-mappings-override.enable = true
+root.queues = a , p
+root.user-settings.bob.weight = 0.5
+root.user-settings.first.last.weight = 0.25
+root.maximum-application-lifetime = 100
+root.a.capacity = 40
+root.a.maximum-capacity = -1
+root.a.ordering-policy = fair
+root.a.ordering-policy.fair.enable-size-based-weight = true
+root.a.user-limit-factor = -1
+root.a.user-settings.bob.weight = 0.75
+root.a.maximum-allocation = memory-mb=8192, vcores=2
+root.a.maximum-allocation-vcores = 3
+root.a.max-parallel-apps = 4
+root.a.default-application-lifetime = 60
+root.a.acl_submit_applications =  dev,ops
+root.p.capacity = 60
+root.p.state = STOPPED
+root.p.ordering-policy = priority-utilization
+root.p.maximum-allocation-mb = 4Gi
+root.p.queues = b
+root.p.b.capacity = 100
+root.p.b.priority = -3
+root.p.b.acl_administer_queue =  `
+
+func TestEveryValueIsRead(t *testing.T) {
+	c := parse(t, everything)
+	if strings.Join(c.Kinds, " ") != "memory-mb vcores yarn.io/gpu fpga" || strings.Join(c.Units, "|") != "Mi|||k" {
+		t.Errorf("kinds %v %v", c.Kinds, c.Units)
+	}
+	if c.MinAlloc != (yarn.Resource{512, 1, 0, 0}) || c.MaxAlloc != (yarn.Resource{65536, 32, 8, maxUnits}) {
+		t.Errorf("allocation %v … %v", c.MinAlloc, c.MaxAlloc)
+	}
+	if c.ContinueLooking || c.EagerCancel || c.MaxReservationsPerKey != 1 || c.MaxReservationsPerQueue != 2 || c.MaxReservationsPerCluster != 3 ||
+		c.NodeLocalityDelay != -1 || c.MaxPriority != 9 || c.NodeExpiryMillis != 600_000 || c.AMExpiryMillis != 30_000 || c.AMMaxAttempts != 3 ||
+		c.MaxCompletedApps != 0 || !c.ACLEnabled || c.AdminACL.String() != "root wheel" {
+		t.Errorf("globals %+v", c)
+	}
+	for user, want := range map[string]int64{"bob": -1, "first.last": 6, "eve": 5} {
+		if got := c.MaxParallelAppsOf(user); got != want {
+			t.Errorf("%s may run %d, want %d", user, got, want)
+		}
+	}
+	a, p, b := &c.Queues[index(t, c, "a")], &c.Queues[index(t, c, "p")], &c.Queues[index(t, c, "root.p.b")]
+	if a.MaxCapacity.Unit != UnitNone || a.LeafOrder != Fair || !a.SizeBasedWeight || !a.UserLimitOff || a.MaxAlloc != (yarn.Resource{8192, 3, 8, maxUnits}) ||
+		a.MaxParallelApps != 4 || a.MaxLifetime != 100 || a.DefaultLifetime != 60 || a.SubmitACL.All || a.SubmitACL.String() != " dev,ops" {
+		t.Errorf("a: %+v", a)
+	}
+	if p.Leaf || p.State != yarn.QueueStopped || p.ChildOrder != PriorityUtilization || p.MaxParallelApps != 50 || p.MaxAlloc[0] != 4096 {
+		t.Errorf("p: %+v", p)
+	}
+	if b.State != yarn.QueueStopped || b.Priority != -3 || b.MaxAlloc[0] != 4096 || b.DefaultLifetime != 100 || b.Depth != 2 || c.Queues[b.Parent].Path != "root.p" {
+		t.Errorf("b: %+v", b)
+	}
+	for _, w := range []struct {
+		q    *Queue
+		user string
+		want yarn.Fraction
+	}{{a, "bob", yarn.NewFraction(3, 4)}, {b, "bob", yarn.NewFraction(1, 2)}, {b, "first.last", yarn.NewFraction(1, 4)}, {b, "eve", yarn.One}} {
+		if got := w.q.Weight(w.user); got != w.want {
+			t.Errorf("%s weighs %v in %s", w.user, got, w.q.Path)
+		}
+	}
+	if len(c.Warnings) != 0 || len(c.Ignored) != 0 {
+		t.Errorf("warnings %v, ignored %v", c.Warnings, c.Ignored)
+	}
+}
+
+func TestPlacement(t *testing.T) {
+	c := parse(t, `queue-mappings = u:bob:a,g:dev:root.p.b,u:%user:%user,u:%user:p.%primary_group,u:%user:root.p.%secondary_group
+root.queues = a,p,eve_dot_x
+root.a.capacity = 50
+root.p.capacity = 50
+root.eve_dot_x.capacity = 0
+root.p.queues = b,ops
+root.p.b.capacity = 50
+root.p.ops.capacity = 50`)
+	for _, tc := range []struct {
+		user, groups, want string
+	}{
+		{"bob", "dev", "root.a"}, {"ann", "x dev", "root.p.b"}, {"eve.x", "", "root.eve_dot_x"},
+		{"ann", "x ops", "root.p.ops"}, {"ann", "ops", ""}, {"p", "", ""},
+	} {
+		i, ok := c.Place(tc.user, strings.Fields(tc.groups))
+		if ok != (tc.want != "") || ok && c.Queues[i].Path != tc.want {
+			t.Errorf("%s in %s: %d %v, want %q", tc.user, tc.groups, i, ok, tc.want)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	c := parse(t, "root.queues = a,b\nroot.a.capacity=50\nroot.b.capacity=50\nroot.a.queues=x,y\nroot.a.x.capacity=1w\nroot.a.y.capacity=1w\nroot.b.queues=x\nroot.b.x.capacity=100")
+	for name, want := range map[string]string{"root": "root", "y": "root.a.y", "root.b.x": "root.b.x", "b": "root.b"} {
+		if i := index(t, c, name); c.Queues[i].Path != want {
+			t.Errorf("%s is %s", name, c.Queues[i].Path)
+		}
+	}
+	if _, err := c.Lookup("x"); !errors.Is(err, ErrAmbiguousQueue) || !strings.Contains(err.Error(), "root.a.x and root.b.x") {
+		t.Errorf("x: %v", err)
+	}
+	for _, name := range []string{"z", "a.x", "", "root.a."} {
+		if _, err := c.Lookup(name); !errors.Is(err, ErrNoSuchQueue) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	var paths []string
+	for i := range c.Queues {
+		paths = append(paths, c.Queues[i].Path)
+		if c.Queues[i].Parent >= i {
+			t.Errorf("%s comes before its parent", c.Queues[i].Path)
+		}
+	}
+	if got := strings.Join(paths, " "); got != "root root.a root.a.x root.a.y root.b root.b.x" {
+		t.Errorf("order %s", got)
+	}
+	if got := c.Leaves(); len(got) != 3 || got[2] != 5 {
+		t.Errorf("leaves %v", got)
+	}
+}
+
+func TestACL(t *testing.T) {
+	for _, tc := range []struct{ text, shown, user, group string }{
+		{"*", "*", "anyone", ""}, {" * ", "*", "anyone", ""},
+		{"bob,ann dev,ops", "ann,bob dev,ops", "bob", "ops"},
+		{" dev", " dev", "", "dev"}, {"bob", "bob ", "bob", ""},
+	} {
+		a := ParseACL(tc.text)
+		if a.String() != tc.shown {
+			t.Errorf("%q is shown as %q", tc.text, a)
+		}
+		if tc.user != "" && !a.Allows(tc.user) || tc.group != "" && !a.Allows("nobody", "x", tc.group) {
+			t.Errorf("%q refuses whom it names", tc.text)
+		}
+		if !a.All && a.Allows("nobody", "none") {
+			t.Errorf("%q admits everybody", tc.text)
+		}
+	}
+	for _, nobody := range []string{" ", ""} {
+		if a := ParseACL(nobody); a.Allows("") || a.Allows("bob", "") {
+			t.Errorf("%q admits somebody", nobody)
+		}
+	}
+}
+
+func TestACLsOfAQueue(t *testing.T) {
+	text := `yarn.admin.acl = root
+root.queues = a
+root.acl_submit_applications =  
+root.acl_administer_queue = boss
+root.a.capacity = 100
+root.a.acl_submit_applications = bob dev`
+	c := parse(t, "yarn.acl.enable = true\n"+text)
+	for _, tc := range []struct {
+		user, group   string
+		submit, admin bool
+	}{{"bob", "", true, false}, {"x", "dev", true, false}, {"boss", "", true, true}, {"root", "", true, true}, {"eve", "", false, false}} {
+		if s, a := c.MaySubmit(1, tc.user, tc.group), c.MayAdminister(1, tc.user, tc.group); s != tc.submit || a != tc.admin {
+			t.Errorf("%s: submit %v, administer %v", tc.user, s, a)
+		}
+	}
+	if c := parse(t, text); !c.MaySubmit(1, "eve") {
+		t.Error("without yarn.acl.enable everybody may submit")
+	}
+}

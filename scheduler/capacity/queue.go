@@ -1,0 +1,239 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"rmd/yarn"
+)
+
+// readQueues reads the keys of every queue, parents first, so that a child can
+// inherit.
+func (r *reader) readQueues(c *Config) {
+	for i := range c.Queues {
+		q := &c.Queues[i]
+		key := func(name string) string { return Prefix + q.Path + "." + name }
+		r.readCapacity(c, q, key)
+		r.readUserLimits(c, q, key)
+		r.readQueueCounts(c, q, key)
+		r.readMaxAlloc(c, q, key)
+		r.readState(c, q, key)
+		r.readOrder(q, key)
+		r.readQueueACLs(q, key)
+	}
+}
+
+func (c *Config) parentOf(q *Queue) *Queue {
+	if q.Parent < 0 {
+		return nil
+	}
+	return &c.Queues[q.Parent]
+}
+
+func (r *reader) readCapacity(c *Config, q *Queue, key func(string) string) {
+	q.AllowZeroCapacitySum = r.bool(key("allow-zero-capacity-sum"), false)
+	if q.Parent < 0 {
+		q.Capacity, q.MaxCapacity = uniform(UnitPercent, yarn.Fraction{Num: 100, Den: 1}), uniform(UnitPercent, yarn.Fraction{Num: 100, Den: 1})
+		for _, n := range []string{"capacity", "maximum-capacity"} {
+			if a, err := parseAmount(r.trimmed(key(n)), c.Kinds, c.LegacyQueueMode); r.set(key(n)) && (err != nil || a != q.Capacity) {
+				r.warn(key(n), "root always has the whole cluster", "remove it")
+			}
+		}
+		return
+	}
+	q.Capacity = r.amount(key("capacity"), c)
+	if v, _ := r.get(key("maximum-capacity")); v != "-1" && v != "-1.0" {
+		q.MaxCapacity = r.amount(key("maximum-capacity"), c)
+	}
+	for _, p := range q.MaxCapacity.Parts {
+		if p.Unit == UnitWeight {
+			r.fault(key("maximum-capacity"), "a weight is not a maximum", "write a percentage, or a vector such as [memory=4096,vcores=4]")
+			q.MaxCapacity = Amount{}
+			break
+		}
+	}
+	r.checkPercent(key("capacity"), q.Capacity)
+	r.checkPercent(key("maximum-capacity"), q.MaxCapacity)
+}
+
+func (r *reader) trimmed(name string) string {
+	v, _ := r.get(name)
+	return v
+}
+
+func (r *reader) amount(name string, c *Config) Amount {
+	v, ok := r.get(name)
+	if !ok {
+		return Amount{}
+	}
+	a, err := parseAmount(v, c.Kinds, c.LegacyQueueMode)
+	if err != nil {
+		r.fault(name, err.Error(), "write a percentage such as 30, a weight such as 3w, or a vector such as [memory=4096,vcores=4]")
+		return Amount{}
+	}
+	return a
+}
+
+func (r *reader) checkPercent(name string, a Amount) {
+	for _, p := range a.Parts {
+		if p.Unit == UnitPercent && p.Value.Cmp(yarn.Fraction{Num: 100, Den: 1}) > 0 {
+			r.fault(name, "is more than 100 percent", "write a percentage from 0 to 100")
+			return
+		}
+		if p.Unit == UnitWeight && p.Value.Cmp(yarn.Fraction{Num: 1_000_000, Den: 1}) > 0 {
+			r.fault(name, "is a weight above 1000000", "write a smaller weight; only the ratio to its siblings counts")
+			return
+		}
+	}
+}
+
+func (r *reader) readUserLimits(c *Config, q *Queue, key func(string) string) {
+	q.MinUserLimitPercent = r.fraction(key("minimum-user-limit-percent"), yarn.Fraction{Num: 100, Den: 1}, 100_000)
+	q.UserLimitFactor = yarn.One
+	if v, _ := r.get(key("user-limit-factor")); v == "-1" || v == "-1.0" {
+		q.UserLimitOff = true
+	} else {
+		q.UserLimitFactor = r.fraction(key("user-limit-factor"), yarn.One, 1_000_000)
+	}
+	if p := c.parentOf(q); p != nil {
+		q.UserWeights = slices.Clone(p.UserWeights)
+	}
+	prefix, suffix := key("user-settings."), ".weight"
+	from, _ := slices.BinarySearchFunc(c.properties, prefix, func(p Property, n string) int { return strings.Compare(p.Name, n) })
+	for _, p := range c.properties[from:] {
+		user, ok := strings.CutPrefix(p.Name, prefix)
+		if !ok {
+			break
+		}
+		if user, ok = cutSuffix(user, suffix, ok); ok {
+			q.setWeight(user, r.fraction(p.Name, yarn.One, 1000))
+		}
+	}
+}
+
+func (q *Queue) setWeight(user string, w yarn.Fraction) {
+	i, ok := slices.BinarySearchFunc(q.UserWeights, user, func(w UserWeight, u string) int { return strings.Compare(w.User, u) })
+	if ok {
+		q.UserWeights[i].Weight = w
+		return
+	}
+	q.UserWeights = slices.Insert(q.UserWeights, i, UserWeight{user, w})
+}
+
+func (r *reader) readQueueCounts(c *Config, q *Queue, key func(string) string) {
+	q.MaximumApplications = r.bound(key("maximum-applications"), -1)
+	q.MaxAMPercent = r.amPercent(key("maximum-am-resource-percent"), c.MaxAMPercent)
+	q.MaxParallelApps = r.bound(key("max-parallel-apps"), r.bound(Prefix+"max-parallel-apps", Unlimited))
+	q.Priority = r.int32(key("priority"), 0)
+	q.DefaultAppPriority = r.int32(key("default-application-priority"), 0)
+	longest, usual := int64(-1), int64(-1)
+	if p := c.parentOf(q); p != nil {
+		longest, usual = p.MaxLifetime, p.DefaultLifetime
+	}
+	q.MaxLifetime = r.int(key("maximum-application-lifetime"), longest, -1, math.MaxInt32)
+	q.DefaultLifetime = r.int(key("default-application-lifetime"), usual, -1, math.MaxInt32)
+	if q.MaxLifetime > 0 && q.DefaultLifetime > q.MaxLifetime {
+		r.fault(key("default-application-lifetime"), fmt.Sprintf("is %d s, longer than the maximum of %d s", q.DefaultLifetime, q.MaxLifetime),
+			"lower it, or raise maximum-application-lifetime")
+	}
+	if q.MaxLifetime > 0 && q.DefaultLifetime <= 0 {
+		q.DefaultLifetime = q.MaxLifetime
+	}
+}
+
+// readMaxAlloc reads the queue's largest container: the parent's, unless the
+// queue states some kinds itself.
+func (r *reader) readMaxAlloc(c *Config, q *Queue, key func(string) string) {
+	q.MaxAlloc = c.MaxAlloc
+	if p := c.parentOf(q); p != nil {
+		q.MaxAlloc = p.MaxAlloc
+	}
+	var from [yarn.MaxKinds]string
+	if v, ok := r.get(key("maximum-allocation")); ok {
+		a, err := parseAmount("["+strings.Trim(v, "[]")+"]", c.Kinds, true)
+		if err != nil {
+			r.fault(key("maximum-allocation"), err.Error(), "write kind=amount pairs such as memory-mb=8192,vcores=4")
+		}
+		for k, p := range a.Parts {
+			if p.Unit == UnitAbsolute {
+				q.MaxAlloc[k], from[k] = p.Value.Num, key("maximum-allocation")
+			}
+		}
+	}
+	for k, name := range []string{"maximum-allocation-mb", "maximum-allocation-vcores"} {
+		if n := key(name); r.set(n) {
+			q.MaxAlloc[k], from[k] = r.units(n, q.MaxAlloc[k], k), n
+		}
+	}
+	for k, kind := range c.Kinds {
+		switch {
+		case from[k] == "":
+		case q.MaxAlloc[k] > c.MaxAlloc[k]:
+			r.fault(from[k], fmt.Sprintf("%s of %d is above the cluster's maximum of %d", kind, q.MaxAlloc[k], c.MaxAlloc[k]), "lower it, or raise the cluster's maximum allocation")
+		case q.MaxAlloc[k] < c.MinAlloc[k]:
+			r.fault(from[k], fmt.Sprintf("%s of %d is below the smallest container of %d", kind, q.MaxAlloc[k], c.MinAlloc[k]), "raise it")
+		}
+	}
+}
+
+// readState reads RUNNING or STOPPED; a queue that does not say has its
+// parent's state, and none runs under a stopped one.
+func (r *reader) readState(c *Config, q *Queue, key func(string) string) {
+	q.State = yarn.QueueRunning
+	p := c.parentOf(q)
+	if p != nil {
+		q.State = p.State
+	}
+	v, ok := r.get(key("state"))
+	switch {
+	case !ok:
+	case strings.EqualFold(v, "STOPPED"):
+		q.State = yarn.QueueStopped
+	case !strings.EqualFold(v, "RUNNING"):
+		r.fault(key("state"), "is not a state a queue can be set to", "write RUNNING or STOPPED")
+	case p != nil && p.State == yarn.QueueStopped:
+		r.fault(key("state"), fmt.Sprintf("is RUNNING, but its parent %s is STOPPED", p.Path), "stop it too, or start the parent")
+	default:
+		q.State = yarn.QueueRunning
+	}
+}
+
+func (r *reader) readOrder(q *Queue, key func(string) string) {
+	name := key("ordering-policy")
+	v, ok := r.get(name)
+	q.SizeBasedWeight = r.bool(key("ordering-policy.fair.enable-size-based-weight"), false)
+	if !q.Leaf {
+		q.ChildOrder = Utilization
+		switch {
+		case !ok || v == "utilization":
+		case v == "priority-utilization":
+			q.ChildOrder = PriorityUtilization
+		default:
+			r.fault(name, "is not an order of queues", "write utilization or priority-utilization")
+		}
+		return
+	}
+	q.LeafOrder = FIFO
+	switch v[strings.LastIndexByte(v, '.')+1:] {
+	case "", "fifo", "FifoOrderingPolicy":
+	case "fair", "FairOrderingPolicy":
+		q.LeafOrder = Fair
+	case "fifo-with-partitions":
+		r.ignore(name, "node labels are not honoured yet; the queue is fifo")
+	default:
+		r.fault(name, "is not an order of applications", "write fifo or fair")
+	}
+}
+
+func (r *reader) readQueueACLs(q *Queue, key func(string) string) {
+	def := ACL{All: q.Parent < 0}
+	q.SubmitACL, q.AdministerACL = def, def
+	if v, ok := r.raw(key("acl_submit_applications")); ok {
+		q.SubmitACL = ParseACL(v)
+	}
+	if v, ok := r.raw(key("acl_administer_queue")); ok {
+		q.AdministerACL = ParseACL(v)
+	}
+}

@@ -1,0 +1,154 @@
+package capacity
+
+import (
+	"math/big"
+
+	"rmd/yarn"
+)
+
+// hundred turns percentages into parts.
+var hundred = big.NewRat(100, 1)
+
+// UserLimitInput is what the user limit of a leaf depends on. Sums are over
+// users of the leaf; "used" includes reserved resource.
+type UserLimitInput struct {
+	Calculator      yarn.Calculator
+	Label           yarn.Resource // label resource
+	MinAlloc        yarn.Resource
+	EffMin, EffMax  yarn.Resource // of the leaf
+	DominantUsed    yarn.Resource // Σ over all users of DominantPart(user.used)
+	ActiveUsed      yarn.Resource // Σ used of active users
+	ActiveWeight    yarn.Fraction // Σ weights of active users
+	AllWeight       yarn.Fraction // Σ weights of all users with an application here; all-user form only
+	MinUserLimit    yarn.Fraction // percent
+	UserLimitFactor yarn.Fraction
+	UserLimitOff    bool
+	IgnoreExclusive bool // the pass ignores partition exclusivity
+	AllUsers        bool // the form that preemption uses
+}
+
+// UserLimit is the limit of a user of weight 1, rounded up to whole minimum
+// allocations. See WeightedUserLimit for a certain user's.
+func UserLimit(in UserLimitInput) yarn.Resource {
+	calc := in.Calculator
+	guaranteed := calc.Max(in.Label, in.EffMin, in.MinAlloc)
+	current := currentCapacity(in, guaranteed)
+	sum, weight := in.ActiveUsed.Add(in.MinAlloc), in.ActiveWeight
+	if in.AllUsers {
+		sum, weight = current, in.AllWeight
+	}
+	even := calc.DivideCeilFraction(sum, weight)
+	least := calc.DivideCeil(calc.MultiplyRoundDown(current, in.MinUserLimit), 100)
+	base := calc.Max(in.Label, even, least)
+	return calc.RoundUp(calc.Min(in.Label, base, userLimitCap(in, guaranteed)), in.MinAlloc)
+}
+
+// WeightedUserLimit is the limit of a user of a certain weight.
+func WeightedUserLimit(calc yarn.Calculator, limit yarn.Resource, weight yarn.Fraction, minAlloc yarn.Resource) yarn.Resource {
+	return calc.MultiplyNormalizeDown(limit, weight, minAlloc)
+}
+
+// currentCapacity is C of the rule: the guarantee, or what is consumed and one
+// allocation more when that is not less.
+func currentCapacity(in UserLimitInput, guaranteed yarn.Resource) yarn.Resource {
+	consumed := consumed(in.Calculator, in.Label, in.DominantUsed, in.MinAlloc)
+	if in.Calculator.Compare(in.Label, consumed, guaranteed) < 0 {
+		return guaranteed
+	}
+	return consumed.Add(in.MinAlloc)
+}
+
+func userLimitCap(in UserLimitInput, guaranteed yarn.Resource) yarn.Resource {
+	switch {
+	case in.IgnoreExclusive:
+		return in.Label
+	case in.UserLimitOff || in.EffMin.IsZero():
+		return in.Calculator.RoundDown(in.EffMax, in.MinAlloc)
+	}
+	return in.Calculator.MultiplyRoundDown(guaranteed, in.UserLimitFactor)
+}
+
+// UserCheckInput is what the check of one user in a pass depends on.
+type UserCheckInput struct {
+	Calculator      yarn.Calculator
+	Total           yarn.Resource // label resource
+	Used            yarn.Resource // the user's, reserved included
+	AppReserved     yarn.Resource // the application's
+	Limit           yarn.Resource // WeightedUserLimit
+	ContinueLooking bool
+}
+
+// UserCheck says whether a user may take more, and how much the application
+// must unreserve for it. Use at the limit still passes, so a user may go over
+// it by one container.
+func UserCheck(in UserCheckInput) (ok bool, needUnreserve yarn.Resource) {
+	if in.Calculator.Compare(in.Total, in.Used, in.Limit) <= 0 {
+		return true, yarn.Resource{}
+	}
+	if in.ContinueLooking && in.Calculator.Compare(in.Total, in.Used.Sub(in.AppReserved), in.Limit) <= 0 {
+		return true, in.Used.Sub(in.Limit)
+	}
+	return false, yarn.Resource{}
+}
+
+// DominantPart returns the one component of used that has the largest share of
+// total, the others 0: what a user adds to the leaf's usage ratio. Sums of
+// these parts keep the ratio exact.
+func DominantPart(calc yarn.Calculator, total, used yarn.Resource) yarn.Resource {
+	if !calc.Dominant {
+		return yarn.Resource{yarn.Memory: used[yarn.Memory]}
+	}
+	best := -1
+	for k := 0; k < calc.Kinds; k++ {
+		if total[k] <= 0 || used[k] <= 0 {
+			continue
+		}
+		if best < 0 || yarn.CompareProducts(used[k], total[best], used[best], total[k]) > 0 {
+			best = k
+		}
+	}
+	var out yarn.Resource
+	if best >= 0 {
+		out[best] = used[best]
+	}
+	return out
+}
+
+// consumed is multiplyNormalizeUp(total, U, step) with U = Σ part[k]/total[k].
+func consumed(calc yarn.Calculator, total, part, step yarn.Resource) yarn.Resource {
+	kinds, only := 0, 0
+	for k, v := range part {
+		if v > 0 && total[k] > 0 {
+			kinds, only = kinds+1, k
+		}
+	}
+	switch kinds {
+	case 0:
+		return yarn.Resource{}
+	case 1: // by far the most common: one dominant kind, no big numbers
+		return calc.MultiplyNormalizeUp(total, yarn.NewFraction(part[only], total[only]), step)
+	}
+	ratio := new(big.Rat)
+	for k, v := range part {
+		if v > 0 && total[k] > 0 {
+			ratio.Add(ratio, big.NewRat(v, total[k]))
+		}
+	}
+	if s := shareRat(ratio); s.big == nil {
+		return calc.MultiplyNormalizeUp(total, s.small, step)
+	}
+	var out yarn.Resource
+	for k := 0; k < calc.Kinds; k++ {
+		out[k] = ceilRat(new(big.Rat).Mul(ratio, new(big.Rat).SetInt64(total[k])))
+	}
+	return calc.RoundUp(out, step)
+}
+
+func ceilRat(r *big.Rat) int64 {
+	n := new(big.Int).Add(r.Num(), r.Denom())
+	n.Sub(n, big.NewInt(1)).Div(n, r.Denom())
+	if !n.IsInt64() {
+		return maxUnits
+	}
+	return n.Int64()
+}

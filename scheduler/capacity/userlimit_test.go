@@ -1,0 +1,168 @@
+package capacity
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rmd/yarn"
+)
+
+// leaf85 is the worked example's leaf: 8.5 % of two nodes of 8 GiB, maximum
+// 100 %, user-limit-factor 2.
+func leaf85(t testing.TB, mulp string) UserLimitInput {
+	c := parse(t, "root.queues = a,b\nroot.a.capacity = 8.5\nroot.b.capacity = 91.5\n"+
+		"root.a.minimum-user-limit-percent = "+mulp+"\nroot.a.user-limit-factor = 2")
+	tree := c.Compute(yarn.NewResource(16*gib, 16))
+	e := tree.Capacities[1]
+	if e.EffMin[yarn.Memory] != 1392 || e.EffMax[yarn.Memory] != 16*gib {
+		t.Fatalf("8.5 %% of 16384 MiB: %v, %v", e.EffMin, e.EffMax)
+	}
+	return UserLimitInput{
+		Calculator: c.Calculator, Label: tree.Cluster, MinAlloc: c.MinAlloc, EffMin: e.EffMin, EffMax: e.EffMax,
+		MinUserLimit: c.Queues[1].MinUserLimitPercent, UserLimitFactor: c.Queues[1].UserLimitFactor,
+		ActiveWeight: yarn.NewFraction(2, 1), AllWeight: yarn.NewFraction(2, 1),
+	}
+}
+
+// used sets the sums for what the active users have, in MiB.
+func (in UserLimitInput) used(m ...int64) UserLimitInput {
+	in.DominantUsed, in.ActiveUsed = yarn.Resource{}, yarn.Resource{}
+	for _, v := range m {
+		in.DominantUsed = in.DominantUsed.Add(DominantPart(in.Calculator, in.Label, mib(v)))
+		in.ActiveUsed = in.ActiveUsed.Add(mib(v))
+	}
+	return in
+}
+
+// TestUserLimitTable holds the worked table: two users, MULP 50, ULF 2, and its
+// variant with MULP 50.1 (scenario 21).
+func TestUserLimitTable(t *testing.T) {
+	for _, tc := range []struct {
+		mulp  string
+		used  []int64
+		limit int64
+	}{
+		{"50", []int64{0, 0}, 1024},
+		{"50", []int64{3072, 0}, 2048},
+		{"50", []int64{3072, 1024}, 3072},
+		{"50.1", []int64{0, 0}, 1024},
+		{"50.1", []int64{3072, 0}, 3072},
+	} {
+		if got := UserLimit(leaf85(t, tc.mulp).used(tc.used...)); got != mib(tc.limit) {
+			t.Errorf("MULP %s, used %v: %v, want %d", tc.mulp, tc.used, got, tc.limit)
+		}
+	}
+}
+
+// TestUserLimitOfWeightedUser holds the worked variant in which u0 weighs 1.5.
+func TestUserLimitOfWeightedUser(t *testing.T) {
+	in := leaf85(t, "50")
+	in.ActiveWeight = yarn.NewFraction(5, 2)
+	for _, tc := range []struct{ used, limit int64 }{{0, 1024}, {4096, 4096}, {8192, 4096}} {
+		got := WeightedUserLimit(in.Calculator, UserLimit(in.used(tc.used, 0)), yarn.NewFraction(3, 2), in.MinAlloc)
+		if got != mib(tc.limit) {
+			t.Errorf("u0 uses %d: %v, want %d", tc.used, got, tc.limit)
+		}
+	}
+}
+
+// TestUserLimitCaps holds the three caps: the factor (scenario 22), none with
+// factor −1 (scenario 23), and the label when exclusivity is ignored.
+func TestUserLimitCaps(t *testing.T) {
+	in := leaf85(t, "100")
+	in.ActiveWeight, in.UserLimitFactor = yarn.One, yarn.One
+	if got := UserLimit(in.used(4096)); got != mib(2048) {
+		t.Errorf("factor 1: %v", got)
+	}
+	in.UserLimitOff = true
+	if got := UserLimit(in.used(4096)); got != mib(5120) {
+		t.Errorf("factor off: %v", got)
+	}
+	in.EffMax = mib(4096)
+	if got := UserLimit(in.used(4096)); got != mib(4096) {
+		t.Errorf("factor off, maximum 4G: %v", got)
+	}
+	in.IgnoreExclusive = true
+	if got := UserLimit(in.used(4096)); got != mib(5120) {
+		t.Errorf("exclusivity ignored: %v", got)
+	}
+	in.EffMin, in.IgnoreExclusive, in.UserLimitOff = yarn.Resource{}, false, false
+	if got := UserLimit(in.used(4096)); got != mib(4096) {
+		t.Errorf("a queue without a guarantee is capped by its maximum: %v", got)
+	}
+}
+
+// TestUserLimitOfAllUsers is the form of preemption: the queue's capacity is
+// divided by the weights of everybody in it, active or not.
+func TestUserLimitOfAllUsers(t *testing.T) {
+	in := leaf85(t, "10").used(4096, 4096)
+	in.AllUsers, in.UserLimitOff, in.AllWeight = true, true, yarn.NewFraction(4, 1)
+	// C = 8192 + 1024; / 4 = 2304; rounded up.
+	if got := UserLimit(in); got != mib(3072) {
+		t.Errorf("all users: %v", got)
+	}
+	in.AllUsers = false // A = 8192 + 1024, W = 2
+	if got := UserLimit(in); got != mib(5120) {
+		t.Errorf("active users: %v", got)
+	}
+}
+
+// TestUserLimitWithoutActiveUsers must not divide by nothing.
+func TestUserLimitWithoutActiveUsers(t *testing.T) {
+	in := leaf85(t, "50").used()
+	in.ActiveWeight = yarn.Fraction{Num: 0, Den: 1}
+	if got := UserLimit(in); got != mib(1024) {
+		t.Errorf("nobody active: %v", got)
+	}
+}
+
+// TestUserLimitDominant looks at every kind: one user fills the vcores, another
+// the memory; the ratios of both count.
+func TestUserLimitDominant(t *testing.T) {
+	calc := yarn.Calculator{Dominant: true, Kinds: 2}
+	label, step := yarn.NewResource(100*gib, 100), yarn.NewResource(1024, 1)
+	cpu, memory := yarn.NewResource(1*gib, 30), yarn.NewResource(40*gib, 1)
+	in := UserLimitInput{
+		Calculator: calc, Label: label, MinAlloc: step, EffMin: yarn.NewResource(50*gib, 50), EffMax: label,
+		ActiveUsed: cpu.Add(memory), ActiveWeight: yarn.NewFraction(2, 1),
+		DominantUsed: DominantPart(calc, label, cpu).Add(DominantPart(calc, label, memory)),
+		MinUserLimit: yarn.NewFraction(50, 1), UserLimitFactor: yarn.NewFraction(10, 1),
+	}
+	if in.DominantUsed != yarn.NewResource(40*gib, 30) {
+		t.Fatalf("dominant parts %v", in.DominantUsed)
+	}
+	// U = 0.7: consumed 70G/70; C = 71G/71; half of it 36G/36. Even share: 42G/32 over 2 = 21G/16.
+	if got := UserLimit(in); got != yarn.NewResource(36*gib, 36) {
+		t.Errorf("limit %v", got)
+	}
+}
+
+// TestConsumedIsExact checks the sum of ratios against arithmetic without the
+// short cut for one kind.
+func TestConsumedIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		calc := yarn.Calculator{Dominant: true, Kinds: 4}
+		var total, part yarn.Resource
+		var sum Share
+		for k := range 4 {
+			total[k] = rapid.Int64Range(0, 1<<40).Draw(t, "total")
+			if total[k] > 0 {
+				part[k] = rapid.Int64Range(0, total[k]).Draw(t, "part")
+				sum = sum.Add(NewShare(part[k], total[k]))
+			}
+		}
+		got := consumed(calc, total, part, yarn.Resource{})
+		for k := range 4 {
+			exact := sum.Rat()
+			exact.Mul(exact, NewShare(max(total[k], 1), 1).Rat())
+			want := int64(0)
+			if total[k] > 0 {
+				want = ceilRat(exact)
+			}
+			if got[k] != want {
+				t.Fatalf("kind %d: %d, want %d", k, got[k], want)
+			}
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package scheduler
+
+import (
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// accept checks a decision against the present state, as YARN's committer does
+// with a proposal that may have grown old. What is refused changes nothing.
+func (p *Planner) accept(d *decision) bool {
+	if !p.st.Apps.Has(d.app) || !p.st.Apps.Get(d.app).Activated() || !p.st.Nodes.Has(d.node) {
+		return false
+	}
+	a, n := p.st.Apps.Get(d.app), p.st.Nodes.Get(d.node)
+	ask := p.st.Ask(a, d.key)
+	if n.State != yarn.NodeRunning || n.Reservation != 0 || ask == 0 || ask != d.ask {
+		return false
+	}
+	k := p.st.Asks.Get(ask)
+	if k.Count == 0 || k.Size != d.size {
+		return false
+	}
+	var released yarn.Resource
+	if d.victim != 0 {
+		if !p.st.Reservations.Has(d.victim) || p.st.Reservations.Get(d.victim).App != d.app {
+			return false
+		}
+		released = p.st.Reservations.Get(d.victim).Size
+	}
+	fits := p.cfg.Calculator.FitsIn(d.size, n.Unallocated())
+	if fits != (d.kind == kindAllocate) {
+		return false
+	}
+	return p.withinLimits(d, released)
+}
+
+// withinLimits checks the user limit and the maximum of every queue above.
+func (p *Planner) withinLimits(d *decision, released yarn.Resource) bool {
+	a, calc, total := p.st.Apps.Get(d.app), p.cfg.Calculator, p.st.Meta.Cluster
+	leaf := p.indexOf[a.Queue]
+	used := p.st.Users.Get(a.UserSlot).Used.Sub(released)
+	if calc.Compare(total, used, p.userLimit(leaf, a.UserSlot)) > 0 {
+		return false
+	}
+	for i := leaf; i >= 0; i = p.queues[i].parent {
+		q := p.st.Queues.Get(p.queues[i].slot)
+		if !calc.FitsIn(q.Used.Add(d.size).Sub(released), p.tree.Capacities[i].EffMax) {
+			return false
+		}
+	}
+	return true
+}
+
+// commit turns an accepted decision into events.
+func (p *Planner) commit(d *decision) {
+	a := p.st.Apps.Get(d.app)
+	seq, am := a.ID.Seq, p.st.Asks.Get(d.ask).AM
+	if d.victim != 0 {
+		p.cancel(p.st.Reservations.Get(d.victim).Number, yarn.CancelExchanged)
+	}
+	number := p.st.NextNumber(p.st.Apps.Get(d.app))
+	if d.kind == kindReserve {
+		p.emit(&event.ReservationMade{Reservation: p.st.Meta.NextReservation + 1, App: seq, Number: number, Key: d.key, Node: d.node, AM: am})
+		p.counted(d.app, d.key, d.locality)
+		return
+	}
+	p.emit(&event.ContainerAllocated{App: seq, Number: number, Key: d.key, Node: d.node, Locality: d.locality, AM: am})
+	p.counted(d.app, d.key, d.locality)
+	p.cancelNeedless(d.app)
+}
+
+// counted starts the count of missed offers anew after a grant near enough.
+func (p *Planner) counted(app uint32, key yarn.SchedulerKey, at yarn.Locality) {
+	if at == yarn.OffSwitch || (at == yarn.RackLocal && !p.cfg.RackLocalityFullReset) {
+		return
+	}
+	a := p.st.Apps.Get(app)
+	ask := p.st.Ask(a, key)
+	if ask == 0 {
+		return
+	}
+	if k := p.st.Asks.Get(ask); k.Opportunities != 0 {
+		p.emit(&event.AskCounted{App: a.ID.Seq, Key: key, ReReservations: k.ReReservations})
+	}
+}
+
+// cancel ends a reservation, and remembers that its node has room again.
+func (p *Planner) cancel(number uint64, cause yarn.CancelCause) {
+	if slot := p.st.Reservation(number); slot != 0 {
+		p.freed = append(p.freed, p.st.Reservations.Get(slot).Node)
+	}
+	p.emit(&event.ReservationCancelled{Reservation: number, Cause: cause})
+}
+
+// cancelNeedless cancels the reservations of an application whose asks are
+// gone, in the batch that makes them needless. With eager-cancel off they wait
+// for their nodes' heartbeats, as in YARN.
+func (p *Planner) cancelNeedless(app uint32) {
+	if p.cfg.EagerCancel {
+		p.cancelWhere(app, yarn.CancelAskGone, func(r reserved) bool { return r.outstanding == 0 })
+	}
+}
+
+// reserved is what a cancellation is decided by.
+type reserved struct {
+	node        uint32
+	key         yarn.SchedulerKey
+	size        yarn.Resource
+	outstanding int64
+}
+
+// cancelWhere cancels the reservations of an application that meet a condition.
+func (p *Planner) cancelWhere(app uint32, cause yarn.CancelCause, when func(r reserved) bool) {
+	var numbers []uint64
+	a := p.st.Apps.Get(app)
+	for slot := a.Reservations; slot != 0; {
+		r := p.st.Reservations.Get(slot)
+		var outstanding int64
+		if ask := p.st.Ask(a, r.Key); ask != 0 {
+			outstanding = p.st.Asks.Get(ask).Count
+		}
+		if when(reserved{r.Node, r.Key, r.Size, outstanding}) {
+			numbers = append(numbers, r.Number)
+		}
+		slot = r.NextOfApp()
+	}
+	for _, n := range numbers {
+		p.cancel(n, cause)
+	}
+}

@@ -1,0 +1,312 @@
+package scheduler
+
+import (
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
+	reply := &input.RegisterNodeReply{}
+	if in.ID.Host == "" || in.Total.Negative() || in.Total[yarn.Memory] == 0 {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a host, a port and resources above zero",
+			"node %s registers with %s", in.ID, in.Total))
+	}
+	slot := p.st.Node(in.ID)
+	if slot != 0 {
+		if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
+			return input.Refuse(in, input.Faultf(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
+		}
+		p.reconcile(slot, in)
+	} else {
+		slot = p.st.NextNode()
+	}
+	p.emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version})
+	p.dropOversized(slot)
+	for _, c := range in.Containers {
+		if !p.statusOf(slot, &c) && c.State != yarn.ContainerCompleted {
+			reply.Kill = append(reply.Kill, c.Container)
+		}
+	}
+	p.activateAll()
+	return reply
+}
+
+// reconcile ends the containers that a node coming back no longer has.
+func (p *Planner) reconcile(slot uint32, in *input.RegisterNode) {
+	has := make(map[yarn.ContainerID]bool, len(in.Containers)) // looked up by key only
+	for _, c := range in.Containers {
+		has[c.Container] = true
+	}
+	for _, r := range p.containersOn(slot) {
+		c := p.st.Containers.Get(r)
+		if !has[p.st.ContainerID(c)] && (c.Launched || c.State == yarn.ContainerReleasing) {
+			p.complete(p.st.Ref(c), yarn.ExitAborted, "Container lost when its node came back without it.")
+		}
+	}
+}
+
+// dropOversized cancels a node's reservation that its new total cannot hold.
+func (p *Planner) dropOversized(node uint32) {
+	n := p.st.Nodes.Get(node)
+	if n.Reservation == 0 {
+		return
+	}
+	if r := p.st.Reservations.Get(n.Reservation); !p.cfg.Calculator.FitsIn(r.Size, n.Total) {
+		p.cancel(r.Number, yarn.CancelLargerThanNode)
+	}
+}
+
+func (p *Planner) containersOn(node uint32) []uint32 {
+	var slots []uint32
+	for c := p.st.Nodes.Get(node).Containers; c != 0; c = p.st.Containers.Get(c).NextOnNode() {
+		slots = append(slots, c)
+	}
+	return slots
+}
+
+// nodeHeartbeat is a node's turn: what it reports, its health, one scheduling
+// turn, then the orders for it.
+func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
+	reply := &input.NodeHeartbeatReply{}
+	slot := p.st.Node(in.ID)
+	if slot == 0 {
+		reply.Resync = true
+		return reply
+	}
+	switch p.st.Nodes.Get(slot).State {
+	case yarn.NodeDecommissioned:
+		reply.Shutdown = true
+		return reply
+	case yarn.NodeLost, yarn.NodeShutdown, yarn.NodeRebooted:
+		reply.Resync = true
+		return reply
+	}
+	for i := range in.Statuses {
+		s := &in.Statuses[i]
+		if !p.statusOf(slot, s) && s.State != yarn.ContainerCompleted {
+			reply.Kill = append(reply.Kill, s.Container)
+		}
+	}
+	p.health(slot, in)
+	p.drained(slot)
+	if p.st.Nodes.Get(slot).State == yarn.NodeRunning {
+		p.counting = true
+		p.heartbeatPass(slot)
+		p.counting = false
+	}
+	if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
+		reply.Shutdown = true
+	}
+	p.orders(slot, reply)
+	return reply
+}
+
+// statusOf takes in what a node says of a container; false when the container
+// is not the cluster's.
+func (p *Planner) statusOf(node uint32, s *input.ContainerStatus) bool {
+	ref := event.ContainerRef{App: s.Container.App.Seq, Attempt: s.Container.Attempt, Number: s.Container.Number}
+	slot := p.st.Container(ref)
+	if slot == 0 || p.st.Containers.Get(slot).Node != node || p.st.ContainerID(p.st.Containers.Get(slot)) != s.Container {
+		return false
+	}
+	c := p.st.Containers.Get(slot)
+	switch {
+	case s.State == yarn.ContainerCompleted:
+		if c.State != yarn.ContainerCompleted {
+			p.complete(ref, s.ExitStatus, s.Diagnostics)
+		}
+	case c.State.Live() && !c.Launched:
+		p.emit(&event.ContainerLaunched{Container: ref})
+	}
+	return true
+}
+
+// complete ends a container on its node. The end of an AM container is the end
+// of its attempt, unless that has ended before.
+func (p *Planner) complete(ref event.ContainerRef, exit int32, text string) {
+	c := p.st.Containers.Get(p.st.Container(ref))
+	app, am, live, node := c.App, c.AM, c.State.Live(), c.Node
+	a := p.st.Apps.Get(app)
+	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && a.Runnable() && a.Attempt == c.Attempt
+	p.emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Restore: restore, Diagnostics: text})
+	p.freed = append(p.freed, node)
+	if am && live && a.Runnable() && p.st.Apps.Get(app).Attempt == ref.Attempt {
+		p.attemptFailed(app, exit, text)
+	}
+}
+
+// health follows a node's own judgement of itself. An unhealthy node loses its
+// containers, as a lost one does.
+func (p *Planner) health(slot uint32, in *input.NodeHeartbeat) {
+	n := p.st.Nodes.Get(slot)
+	switch {
+	case in.Unhealthy && n.State != yarn.NodeUnhealthy:
+		p.stopNode(slot, yarn.NodeUnhealthy, in.Report)
+	case !in.Unhealthy && n.State == yarn.NodeUnhealthy:
+		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeRunning})
+		p.activateAll()
+	}
+}
+
+// stopNode takes a node out of use: its reservation and containers end at once.
+func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
+	n := p.st.Nodes.Get(slot)
+	if n.Reservation != 0 {
+		p.cancel(p.st.Reservations.Get(n.Reservation).Number, yarn.CancelNodeNotRunning)
+	}
+	for _, c := range p.containersOn(slot) {
+		if p.st.Containers.Has(c) && p.st.Containers.Get(c).OnNode {
+			p.complete(p.st.Ref(p.st.Containers.Get(c)), yarn.ExitAborted, "Container released on a *"+lower(to)+"* node")
+		}
+	}
+	p.emit(&event.NodeStateChanged{Node: slot, State: to, Report: report})
+}
+
+func lower(s yarn.NodeState) string {
+	b := []byte(s.String())
+	for i := range b {
+		b[i] |= 0x20
+	}
+	return string(b)
+}
+
+// drained carries a graceful decommission on: nothing new fits, the
+// reservation goes, and an empty node is done.
+func (p *Planner) drained(slot uint32) {
+	n := p.st.Nodes.Get(slot)
+	if n.State != yarn.NodeDecommissioning {
+		return
+	}
+	if n.Reservation != 0 {
+		p.cancel(p.st.Reservations.Get(n.Reservation).Number, yarn.CancelNodeNotRunning)
+		n = p.st.Nodes.Get(slot)
+	}
+	switch {
+	case n.Count == 0:
+		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned, Report: n.Report})
+	case n.Total != n.Allocated:
+		p.emit(&event.NodeResourceChanged{Node: slot, Total: n.Allocated})
+	}
+}
+
+// orders tells a node what to launch and kill, from the state: whatever it has
+// not reported yet is told again.
+func (p *Planner) orders(slot uint32, reply *input.NodeHeartbeatReply) {
+	n := p.st.Nodes.Get(slot)
+	if n.Orders == 0 {
+		return
+	}
+	for s := n.Containers; s != 0; s = p.st.Containers.Get(s).NextOnNode() {
+		c := p.st.Containers.Get(s)
+		switch a := p.st.Apps.Get(c.App); {
+		case c.State == yarn.ContainerReleasing:
+			reply.Kill = append(reply.Kill, p.st.ContainerID(c))
+		case c.AM && !c.Launched:
+			reply.Launch = append(reply.Launch, input.Launch{Container: p.st.ContainerID(c), Size: c.Size, User: p.st.NameOf(a.User), Context: a.Context})
+		}
+	}
+}
+
+func (p *Planner) expireNode(in *input.ExpireNode) input.Reply {
+	slot := p.st.Node(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchNode(in.ID))
+	}
+	switch p.st.Nodes.Get(slot).State {
+	case yarn.NodeRunning, yarn.NodeUnhealthy:
+		p.stopNode(slot, yarn.NodeLost, "no heartbeat for its expiry interval")
+	case yarn.NodeDecommissioning:
+		p.stopNode(slot, yarn.NodeDecommissioned, "no heartbeat for its expiry interval")
+	}
+	return in.NewReply()
+}
+
+func (p *Planner) noSuchNode(id yarn.NodeID) *input.Fault {
+	return input.Faultf(input.NoSuchNode, "list them with \"rmd node list\"", "there is no node %s", id)
+}
+
+func (p *Planner) unregisterNode(in *input.UnregisterNode) input.Reply {
+	slot := p.st.Node(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchNode(in.ID))
+	}
+	if p.st.Nodes.Get(slot).State.Usable() || p.st.Nodes.Get(slot).State == yarn.NodeUnhealthy {
+		p.stopNode(slot, yarn.NodeShutdown, "it said that it stops")
+	}
+	return in.NewReply()
+}
+
+func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
+	slot := p.st.Node(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchNode(in.ID))
+	}
+	n := p.st.Nodes.Get(slot)
+	switch {
+	case !in.Back && n.State == yarn.NodeRunning:
+		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: in.DeadlineMillis})
+	case !in.Back && !n.State.Usable() && n.State != yarn.NodeDecommissioned:
+		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned})
+	case in.Back && n.State == yarn.NodeDecommissioning, in.Back && n.State == yarn.NodeDecommissioned:
+		// Its total was lowered while it drained: it registers again to tell its own.
+		p.recommission(slot)
+	default:
+		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
+	}
+	return in.NewReply()
+}
+
+// recommission lets a node come back: it is told to register anew, with the
+// containers it still runs.
+func (p *Planner) recommission(slot uint32) {
+	n := p.st.Nodes.Get(slot)
+	if n.Count == 0 {
+		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeRebooted, Report: "taken back, registers again"})
+		return
+	}
+	p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeRunning, Report: "taken back"})
+}
+
+func (p *Planner) setNodeResource(in *input.SetNodeResource) input.Reply {
+	slot := p.st.Node(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchNode(in.ID))
+	}
+	if in.Total.Negative() {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give amounts of zero or more", "a node cannot have %s", in.Total))
+	}
+	if n := p.st.Nodes.Get(slot); n.Reservation != 0 {
+		if r := p.st.Reservations.Get(n.Reservation); !p.cfg.Calculator.FitsIn(r.Size, in.Total) {
+			p.cancel(r.Number, yarn.CancelLargerThanNode)
+		}
+	}
+	p.emit(&event.NodeResourceChanged{Node: slot, Total: in.Total})
+	p.freed = append(p.freed, slot)
+	p.activateAll()
+	return in.NewReply()
+}
+
+// activateAll retries activation everywhere: the cluster's size has changed.
+func (p *Planner) activateAll() {
+	for i := range p.queues {
+		if p.cfg.Queues[i].Leaf {
+			p.activate(int32(i))
+		}
+	}
+}
+
+// drainsDue ends the drains whose deadline has passed.
+func (p *Planner) drainsDue() {
+	var due []uint32
+	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if n.State == yarn.NodeDecommissioning && n.DeadlineMillis > 0 && n.DeadlineMillis <= p.now {
+			due = append(due, slot)
+		}
+		return true
+	})
+	for _, slot := range due {
+		p.stopNode(slot, yarn.NodeDecommissioned, "its drain reached the deadline")
+	}
+}

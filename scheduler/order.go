@@ -1,0 +1,112 @@
+package scheduler
+
+import (
+	"math/bits"
+	"sort"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/yarn"
+)
+
+// appKey is the place of an application in its leaf: fair share first (0 under
+// fifo), then priority, then submission order.
+type appKey struct {
+	fair     uint64
+	priority int32
+	seq      uint32
+}
+
+// less is YARN's order: fair use ascending, priority descending, submission.
+func (k appKey) less(o appKey) bool {
+	switch {
+	case k.fair != o.fair:
+		return k.fair < o.fair
+	case k.priority != o.priority:
+		return k.priority > o.priority
+	}
+	return k.seq < o.seq
+}
+
+// appKey derives an application's place. Under the fair policy with size-based
+// weight the use is divided by log2(1 + demand), in 16.16 fixed point.
+func (p *Planner) appKey(a *state.App, q *capacity.Queue) appKey {
+	k := appKey{priority: a.Priority, seq: a.ID.Seq}
+	if q.LeafOrder != capacity.Fair || a.AttemptState == state.AttemptPending {
+		return k
+	}
+	k.priority = 0
+	k.fair = uint64(max(a.Used[yarn.Memory], 0)) << 16
+	if q.SizeBasedWeight {
+		demand := a.Used.Add(a.Pending)[yarn.Memory]
+		if w := log2Fixed(uint64(max(demand, 0)) + 1); w > 0 {
+			hi, lo := bits.Mul64(k.fair, 1<<16)
+			if hi < w {
+				k.fair, _ = bits.Div64(hi, lo, w)
+			}
+		}
+	}
+	return k
+}
+
+// log2Fixed is floor(log2(v)·2^16) for v ≥ 1, by repeated squaring.
+func log2Fixed(v uint64) uint64 {
+	n := uint64(bits.Len64(v) - 1)
+	m := v << (63 - n) // mantissa in [2^63, 2^64)
+	out := n << 16
+	for bit := uint64(1 << 15); bit > 0; bit >>= 1 {
+		hi, _ := bits.Mul64(m, m)
+		if hi>>63 != 0 {
+			out |= bit
+			m = hi
+		} else {
+			m = hi << 1
+		}
+	}
+	return out
+}
+
+func (p *Planner) findApp(list []uint32, slot uint32) int {
+	k := p.apps[slot].key
+	return sort.Search(len(list), func(i int) bool { return !p.apps[list[i]].key.less(k) })
+}
+
+func (p *Planner) insertApp(list []uint32, slot uint32) []uint32 {
+	i := p.findApp(list, slot)
+	list = append(list, 0)
+	copy(list[i+1:], list[i:])
+	list[i] = slot
+	return list
+}
+
+func (p *Planner) removeApp(list []uint32, slot uint32) []uint32 {
+	i := p.findApp(list, slot)
+	return append(list[:i], list[i+1:]...)
+}
+
+// childLess orders two children of one parent: YARN's order, then the order of
+// the configuration.
+func (p *Planner) childLess(a, b int32) bool {
+	policy := p.cfg.Queues[p.queues[a].parent].ChildOrder
+	if d := capacity.CompareQueues(policy, p.queues[a].key, p.queues[b].key); d != 0 {
+		return d < 0
+	}
+	return a < b
+}
+
+func (p *Planner) findChild(list []int32, i int32) int {
+	return sort.Search(len(list), func(k int) bool { return !p.childLess(list[k], i) })
+}
+
+func (p *Planner) insertChild(list []int32, i int32) []int32 {
+	k := p.findChild(list, i)
+	list = append(list, 0)
+	copy(list[k+1:], list[k:])
+	list[k] = i
+	return list
+}
+
+func (p *Planner) removeChild(list []int32, i int32) []int32 {
+	k := p.findChild(list, i)
+	return append(list[:k], list[k+1:]...)
+}

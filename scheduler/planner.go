@@ -1,0 +1,192 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+)
+
+// Options are the planner's modes.
+type Options struct {
+	// Eager adds passes when an ask arrives and when room is freed; without it
+	// passes run on node heartbeats alone, as YARN's do.
+	Eager bool
+}
+
+// Planner plans inputs on a state that it owns. It is not for concurrent use.
+type Planner struct {
+	st    *state.State
+	eager bool
+	cfg   *capacity.Config // nil before the cluster is initialized
+	tree  *capacity.Tree
+	stale bool // tree is older than the cluster's resources
+
+	queues  []queueView // parallel to cfg.Queues
+	indexOf []int32     // queue slot → index in queues
+	apps    []appView   // by slot
+	users   []userView  // by slot
+	room    roomIndex
+	// runnable counts runnable applications by user name over all leaves.
+	runnable []int32 // by NameID
+
+	now      int64
+	stamped  bool
+	counting bool // the pass is a node's own heartbeat: delays count
+	events   []event.Event
+	freed    []uint32 // nodes that got room back by this input
+	asking   []uint32 // applications that ask for something new
+}
+
+// New makes a planner that takes st over. It fails when the queue configuration
+// in the state cannot be read, which a validated one always can.
+func New(st *state.State, opt Options) (*Planner, error) {
+	p := &Planner{st: st, eager: opt.Eager}
+	if err := p.rebuild(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// State is the planning state. It is for reading, and changes with Plan.
+func (p *Planner) State() *state.State { return p.st }
+
+// Config is the queue configuration in force; nil before the cluster is
+// initialized.
+func (p *Planner) Config() *capacity.Config { return p.cfg }
+
+// Plan answers one request at a time given in Unix milliseconds. The events
+// have been applied to State already; the slice is good until the next Plan. No
+// events means that there is nothing to write: the request was refused, or
+// changed nothing.
+func (p *Planner) Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event) {
+	p.now, p.stamped, p.counting = max(nowMillis, p.st.Meta.NowMillis), false, false
+	p.events = p.events[:0]
+	p.freed, p.asking = p.freed[:0], p.asking[:0]
+	if req.Key != "" {
+		if reply, done := p.remembered(req); done {
+			return reply, nil
+		}
+	}
+	reply := p.plan(req.Input)
+	p.afterwards()
+	if req.Key != "" && len(p.events) > 0 {
+		p.remember(req, reply)
+	}
+	return reply, p.events
+}
+
+// plan is the one table from an input to what answers it.
+func (p *Planner) plan(in input.Input) input.Reply {
+	if p.cfg == nil {
+		if i, ok := in.(*input.InitCluster); ok {
+			return p.initCluster(i)
+		}
+		return input.Refuse(in, input.Faultf(input.NotInitialized, "run \"rmd cluster init\" on one replica", "this cluster is not initialized"))
+	}
+	switch in := in.(type) {
+	case *input.NodeHeartbeat:
+		return p.nodeHeartbeat(in)
+	case *input.Allocate:
+		return p.allocate(in)
+	case *input.RegisterNode:
+		return p.registerNode(in)
+	case *input.SubmitApplication:
+		return p.submitApplication(in)
+	case *input.RegisterAttempt:
+		return p.registerAttempt(in)
+	case *input.FinishAttempt:
+		return p.finishAttempt(in)
+	case *input.KillApplication:
+		return p.killApplication(in)
+	case *input.MoveApplication:
+		return p.moveApplication(in)
+	case *input.SetPriority:
+		return p.setPriority(in)
+	case *input.CancelReservation:
+		return p.cancelReservation(in)
+	}
+	return p.planRare(in)
+}
+
+func (p *Planner) planRare(in input.Input) input.Reply {
+	switch in := in.(type) {
+	case *input.ExpireNode:
+		return p.expireNode(in)
+	case *input.ExpireAttempt:
+		return p.expireAttempt(in)
+	case *input.DrainNode:
+		return p.drainNode(in)
+	case *input.SetNodeResource:
+		return p.setNodeResource(in)
+	case *input.UnregisterNode:
+		return p.unregisterNode(in)
+	case *input.SetQueues:
+		return p.setQueues(in)
+	case *input.RollbackQueues:
+		return p.rollbackQueues(in)
+	case *input.SetQueueState:
+		return p.setQueueState(in)
+	case *input.Tick:
+		return p.tick(in)
+	case *input.CreateJoinToken:
+		return p.createJoinToken(in)
+	case *input.UseJoinToken:
+		return p.useJoinToken(in)
+	case *input.RaiseLevel:
+		return p.raiseLevel(in)
+	case *input.RaiseEpoch:
+		return p.raiseEpoch(in)
+	case *input.Audit:
+		p.emit(&event.Audited{Who: in.Who, From: in.From, Action: in.Action, Target: in.Target, Result: in.Result})
+		return in.NewReply()
+	case *input.InitCluster:
+		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "the cluster is initialized as %s", p.st.Meta.ClusterID))
+	}
+	return input.Refuse(in, input.Faultf(input.InvalidRequest, "upgrade the leader", "the leader does not know input %d", in.Kind()))
+}
+
+// emit applies an event to the planning state and appends it to the input's
+// events. An event that the state refuses is a bug here, and stops the replica.
+func (p *Planner) emit(e event.Event) {
+	if !p.stamped && p.now > p.st.Meta.NowMillis {
+		p.stamped = true
+		p.apply(&event.TimeAdvanced{NowMillis: p.now})
+	}
+	p.apply(e)
+}
+
+func (p *Planner) apply(e event.Event) {
+	sub := p.subjectOf(e)
+	if err := p.st.Apply(e); err != nil {
+		panic(fmt.Sprintf("planner: %v", err))
+	}
+	p.events = append(p.events, e)
+	p.follow(e, sub)
+}
+
+// remembered answers a repeated call from the replicated memory.
+func (p *Planner) remembered(req input.Request) (input.Reply, bool) {
+	r, ok := p.st.Request(req.Key)
+	if !ok {
+		return nil, false
+	}
+	if r.BodyHash != req.BodyHash {
+		return input.Refuse(req.Input, input.Faultf(input.KeyReused, "use a new key for a new request",
+			"idempotency key %q was used for another request", req.Key)), true
+	}
+	reply, err := input.DecodeReply(req.Input, r.Reply)
+	if err != nil {
+		return input.Refuse(req.Input, input.Faultf(input.KeyReused, "use a new key", "the answer remembered for %q is of another kind", req.Key)), true
+	}
+	return reply, true
+}
+
+func (p *Planner) remember(req input.Request, reply input.Reply) {
+	p.emit(&event.RequestRecorded{Key: req.Key, BodyHash: req.BodyHash, Reply: input.EncodeReply(nil, reply)})
+	if n := p.st.StaleRequests(); n > 0 {
+		p.emit(&event.RequestsForgotten{Count: n})
+	}
+}

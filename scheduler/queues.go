@@ -1,0 +1,205 @@
+package scheduler
+
+import (
+	"errors"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+func (p *Planner) initCluster(in *input.InitCluster) input.Reply {
+	if in.ClusterID == "" || in.ClusterTimestamp <= 0 {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "", "a cluster needs an id and a timestamp"))
+	}
+	cfg, fault := parseQueues(in.Properties)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	p.emit(&event.ClusterInitialized{ClusterID: in.ClusterID, ClusterTimestamp: in.ClusterTimestamp, Level: event.Level})
+	p.emit(p.configured(cfg, 1, "", "first configuration"))
+	return &input.SetQueuesReply{Version: 1, Warnings: warningsOf(cfg)}
+}
+
+func parseQueues(props []input.Property) (*capacity.Config, *input.Fault) {
+	list := make([]capacity.Property, len(props))
+	for i, q := range props {
+		list[i] = capacity.Property(q)
+	}
+	cfg, err := capacity.Parse(list)
+	if err != nil {
+		return nil, invalidQueues(err)
+	}
+	return cfg, nil
+}
+
+func invalidQueues(err error) *input.Fault {
+	f := input.Faultf(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")
+	var invalid *capacity.Invalid
+	if errors.As(err, &invalid) {
+		for _, x := range invalid.Faults {
+			f.Details = append(f.Details, x.String())
+		}
+	} else {
+		f.Details = []string{err.Error()}
+	}
+	return f
+}
+
+func warningsOf(cfg *capacity.Config) []string {
+	var out []string
+	for _, w := range cfg.Warnings {
+		out = append(out, w.String())
+	}
+	return out
+}
+
+// configured is the event of a configuration. A queue that is stopped with
+// applications in it drains.
+func (p *Planner) configured(cfg *capacity.Config, version uint64, author, comment string) *event.QueuesConfigured {
+	e := &event.QueuesConfigured{Version: version, Kinds: cfg.Kinds, Dominant: cfg.Calculator.Dominant, Author: author, Comment: comment}
+	for _, q := range cfg.Properties() {
+		e.Properties = append(e.Properties, event.Property{Name: q.Name, Value: q.Value})
+	}
+	for i := range cfg.Queues {
+		q := &cfg.Queues[i]
+		e.Queues = append(e.Queues, event.QueueDefinition{Path: q.Path, Leaf: q.Leaf, State: p.stateFor(q)})
+	}
+	return e
+}
+
+func (p *Planner) stateFor(q *capacity.Queue) yarn.QueueState {
+	if q.State == yarn.QueueStopped && p.holdsApps(q.Path) {
+		return yarn.QueueDraining
+	}
+	return q.State
+}
+
+// holdsApps says whether a queue, or one below it, has applications.
+func (p *Planner) holdsApps(path string) bool {
+	slot := p.st.Queue(path)
+	if slot == 0 {
+		return false
+	}
+	q := p.st.Queues.Get(slot)
+	if q.Leaf {
+		return q.Apps() > 0
+	}
+	return slices.ContainsFunc(q.Children, func(c uint32) bool { return p.holdsApps(p.st.Queues.Get(c).Path) })
+}
+
+func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
+	v := p.st.Version()
+	if in.IfVersion != 0 && in.IfVersion != v.Version {
+		return input.Refuse(in, input.Faultf(input.VersionConflict, "read it again with \"rmd conf get\" and repeat the change",
+			"version %d is in force, not %d", v.Version, in.IfVersion))
+	}
+	cfg, fault := parseQueues(in.Properties)
+	if fault == nil {
+		fault = p.replaceable(cfg)
+	}
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	reply := &input.SetQueuesReply{Version: v.Version, Warnings: warningsOf(cfg)}
+	if in.DryRun {
+		return reply
+	}
+	reply.Version++
+	p.emit(p.configured(cfg, reply.Version, in.Author, in.Comment))
+	p.reconfigured()
+	return reply
+}
+
+func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
+	stopped := func(path string) bool {
+		slot := p.st.Queue(path)
+		return slot == 0 || p.st.Queues.Get(slot).State == yarn.QueueStopped
+	}
+	if err := cfg.Validate(p.cfg, p.holdsApps, stopped); err != nil {
+		return invalidQueues(err)
+	}
+	return nil
+}
+
+// reconfigured is what follows a new configuration: AM limits and limits on
+// parallel applications may allow more than before.
+func (p *Planner) reconfigured() {
+	p.unpark()
+	p.activateAll()
+}
+
+func (p *Planner) rollbackQueues(in *input.RollbackQueues) input.Reply {
+	for _, v := range p.st.Versions {
+		if v.Version != in.To {
+			continue
+		}
+		set := &input.SetQueues{Author: in.Author, Comment: in.Comment}
+		for _, q := range v.Properties {
+			set.Properties = append(set.Properties, input.Property{Name: q.Name, Value: q.Value})
+		}
+		return p.setQueues(set)
+	}
+	return input.Refuse(in, input.Faultf(input.NoSuchVersion, "see \"rmd conf history\"", "version %d is not kept", in.To))
+}
+
+// setQueueState stops or starts a queue. Stopping a parent stops everything
+// below it; a queue with applications drains first. The change is of the queue's
+// state alone: the configuration's own state key is what the next change of the
+// configuration brings back.
+func (p *Planner) setQueueState(in *input.SetQueueState) input.Reply {
+	i, err := p.cfg.Lookup(in.Queue)
+	if err != nil {
+		return input.Refuse(in, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "%v", err))
+	}
+	q := p.st.Queues.Get(p.queues[i].slot)
+	switch in.State {
+	case yarn.QueueStopped:
+		p.stopQueue(int32(i))
+		p.drainChain(int32(i))
+	case yarn.QueueRunning:
+		if parent := p.queues[i].parent; parent >= 0 && p.st.Queues.Get(p.queues[parent].slot).State != yarn.QueueRunning {
+			return input.Refuse(in, input.Faultf(input.QueueStopped, "start the parent first", "the parent of %s is not RUNNING", q.Path))
+		}
+		p.setState(int32(i), yarn.QueueRunning)
+	default:
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "RUNNING or STOPPED", "a queue cannot be set to %s", in.State))
+	}
+	return in.NewReply()
+}
+
+func (p *Planner) setState(i int32, to yarn.QueueState) {
+	if q := p.st.Queues.Get(p.queues[i].slot); q.State != to {
+		p.emit(&event.QueueStateChanged{Path: q.Path, State: to})
+	}
+}
+
+func (p *Planner) stopQueue(i int32) {
+	for _, c := range p.cfg.Queues[i].Children {
+		p.stopQueue(int32(c))
+	}
+	to := yarn.QueueStopped
+	if p.holdsApps(p.cfg.Queues[i].Path) {
+		to = yarn.QueueDraining
+	}
+	p.setState(i, to)
+}
+
+// drainChain stops draining ancestors that have nothing left to drain.
+func (p *Planner) drainChain(i int32) {
+	for ; i >= 0; i = p.queues[i].parent {
+		if q := p.st.Queues.Get(p.queues[i].slot); q.State == yarn.QueueDraining && !p.holdsApps(q.Path) {
+			p.setState(i, yarn.QueueStopped)
+		}
+	}
+}
+
+// finishDraining stops a draining leaf, and its ancestors, with its last
+// application.
+func (p *Planner) finishDraining(leaf int32) {
+	if p.st.Queues.Get(p.queues[leaf].slot).State == yarn.QueueDraining {
+		p.drainChain(leaf)
+	}
+}

@@ -1,0 +1,48 @@
+package scheduler
+
+// Reason says why an application waits. It is derived by the planner whenever
+// somebody asks, and never stored.
+type Reason uint8
+
+// Reasons; append only.
+const (
+	NoReason Reason = iota
+	AMLimitQueue
+	AMLimitUser
+	QueueStopped
+	QueueMaxCapacity
+	ParentMaxCapacity
+	UserLimit
+	MaxParallelApps
+	LocalityDelay
+	Blacklisted
+	NodeTooSmall // never fits
+	NodeTooSmallFree
+	NodeReservedByOther
+	BehindFIFO
+	AMNotLaunched
+	AMNotRegistered
+	NoAsks
+	NoNodes
+)
+
+var reasonNames = [...]string{"", "AM_LIMIT_QUEUE", "AM_LIMIT_USER", "QUEUE_STOPPED", "QUEUE_MAX_CAPACITY", "PARENT_MAX_CAPACITY",
+	"USER_LIMIT", "MAX_PARALLEL_APPS", "LOCALITY_DELAY", "BLACKLISTED", "NODE_TOO_SMALL", "NODE_TOO_SMALL_FREE",
+	"NODE_RESERVED_BY_OTHER", "BEHIND_FIFO", "AM_NOT_LAUNCHED", "AM_NOT_REGISTERED", "NO_ASKS", "NO_NODES"}
+
+// diagnostics are YARN's own sentences, which classic reports return.
+var diagnostics = [...]string{"", "Queue's AM resource limit exceeded.", "User's AM resource limit exceeded.",
+	"Queue is not in RUNNING state", "Queue hits max-capacity limit", "Parent queue hits max-capacity limit",
+	"User capacity has reached its maximum limit.", "The number of parallel applications has reached its limit",
+	"Node skipped because of locality delay", "Node is blacklisted by the application",
+	"Node's total resource is insufficient for request", "Node does not have sufficient resource for request",
+	"Node has been reserved", "Other applications are served first", "AM container is not launched", "AM container is launched, waiting for AM container to Register with RM",
+	"Application does not need more resource", "There is no running node"}
+
+func (r Reason) String() string { return reasonNames[r] }
+
+// MarshalText writes the reason's stable name.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(reasonNames[r]), nil }
+
+// Diagnostic is YARN's sentence for the reason.
+func (r Reason) Diagnostic() string { return diagnostics[r] }

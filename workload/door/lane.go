@@ -1,0 +1,214 @@
+package door
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"rmd/scheduler/input"
+)
+
+// maxTries bounds the repetition of an input after errors that are not known to pass.
+const maxTries = 20
+
+// lane sends one body after another. Its fields belong to its goroutine.
+type lane struct {
+	door   *Door
+	at     int       // index of the address in use
+	open   []*call   // to be sent, repetitions first
+	failed int       // failures in a row
+	good   time.Time // the last answer
+	down   time.Time // since when there are open calls and no answer; zero while all is well
+}
+
+func (l *lane) run() {
+	for {
+		if !l.gather() {
+			return
+		}
+		sent := time.Now()
+		answers, err := l.post(l.frames())
+		if err == nil {
+			err = l.settle(answers)
+		} else if errors.Is(err, ErrRejected) {
+			l.reject(err)
+			err = nil
+		}
+		if err != nil {
+			l.failover(sent, err)
+			continue
+		}
+		l.succeeded()
+	}
+}
+
+// gather waits for a call and takes all others that wait already, up to a body's bounds. False when the door closes.
+func (l *lane) gather() bool {
+	l.open = alive(l.open)
+	if len(l.open) == 0 {
+		l.down = time.Time{}
+		select {
+		case c := <-l.door.queue:
+			l.open = append(l.open, c)
+		case <-l.door.ctx.Done():
+			return false
+		}
+	}
+	size := 0
+	for _, c := range l.open {
+		size += len(c.frame)
+	}
+	for len(l.open) < l.door.cfg.MaxInputs && size < l.door.cfg.MaxBytes {
+		select {
+		case c := <-l.door.queue:
+			l.open = append(l.open, c)
+			size += len(c.frame)
+		default:
+			return l.door.ctx.Err() == nil
+		}
+	}
+	return l.door.ctx.Err() == nil
+}
+
+// alive drops the calls whose callers have gone.
+func alive(calls []*call) []*call {
+	kept := calls[:0]
+	for _, c := range calls {
+		if c.ctx.Err() == nil {
+			kept = append(kept, c)
+		}
+	}
+	clear(calls[len(kept):])
+	return kept
+}
+
+// frames makes a body of the open calls: a new one each time, for a transport may read the last one even after it failed.
+func (l *lane) frames() []byte {
+	var body []byte
+	for _, c := range l.open {
+		if c.sent {
+			l.door.counts.repeats.Add(1)
+		}
+		c.sent = true
+		body = appendFrame(body, c.frame)
+	}
+	return body
+}
+
+func (l *lane) post(body []byte) ([]answer, error) {
+	ctx, cancel := context.WithTimeout(l.door.ctx, l.door.cfg.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.door.urls[l.at], bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRejected, err)
+	}
+	req.Header.Set("Content-Type", ContentType)
+	req.Header.Set("Accept", ContentType)
+	resp, err := l.door.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return splitAnswers(data, len(l.open))
+	}
+	text := strings.TrimSpace(string(data[:min(len(data), 500)]))
+	err = fmt.Errorf("%s from %s: %s", resp.Status, l.door.urls[l.at], text)
+	if resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusRequestTimeout {
+		err = fmt.Errorf("%w: %w", ErrRejected, err)
+	}
+	return nil, err
+}
+
+// settle hands each answer to its caller and keeps open what is to be repeated, of which it returns the last error.
+func (l *lane) settle(answers []answer) error {
+	var again error
+	kept := l.open[:0]
+	for i, c := range l.open {
+		a := answers[i]
+		if a.fault != "" && l.repeatable(c, a.fault) {
+			again = errors.New(a.fault)
+			kept = append(kept, c)
+			continue
+		}
+		l.door.counts.inputs.Add(1)
+		if a.fault != "" {
+			c.done <- outcome{err: fmt.Errorf("%w: %s", ErrRejected, a.fault)}
+			continue
+		}
+		reply, err := input.DecodeReply(c.in, a.reply)
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrRejected, err)
+		}
+		c.done <- outcome{reply: reply, err: err}
+	}
+	clear(l.open[len(kept):])
+	l.open = kept
+	l.door.counts.bodies.Add(1)
+	return again
+}
+
+func (l *lane) repeatable(c *call, fault string) bool {
+	if hasCode(fault, passing) {
+		return true
+	}
+	c.tries++
+	return !hasCode(fault, lasting) && c.tries < maxTries
+}
+
+func (l *lane) reject(err error) {
+	for i, c := range l.open {
+		c.done <- outcome{err: err}
+		l.open[i] = nil
+	}
+	l.open = l.open[:0]
+}
+
+// failover goes to the next address: at once, and with a pause after each round through all of them.
+func (l *lane) failover(sent time.Time, err error) {
+	if l.down.IsZero() {
+		l.down = sent
+		if l.good.After(sent) {
+			l.down = l.good
+		}
+	}
+	l.failed++
+	if n := len(l.door.urls); n > 1 {
+		l.door.log.Debug("replica does not answer, trying the next", "address", l.door.urls[l.at], "error", err)
+		l.at = (l.at + 1) % n
+		l.door.counts.failovers.Add(1)
+	}
+	rounds := l.failed / len(l.door.urls)
+	if l.failed%len(l.door.urls) != 0 {
+		return
+	}
+	pause := min(l.door.cfg.Pause<<min(rounds-1, 10), time.Second)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.door.ctx.Done():
+	}
+}
+
+func (l *lane) succeeded() {
+	l.good = time.Now()
+	l.failed = 0
+	if l.down.IsZero() {
+		return
+	}
+	gap := int64(l.good.Sub(l.down))
+	l.down = time.Time{}
+	for old := l.door.counts.gap.Load(); gap > old && !l.door.counts.gap.CompareAndSwap(old, gap); {
+		old = l.door.counts.gap.Load()
+	}
+}

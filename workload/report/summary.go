@@ -1,0 +1,168 @@
+package report
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Summary is a replay in figures.
+type Summary struct {
+	Run          Run          `json:"run"`
+	EndMillis    int64        `json:"endMillis"` // of virtual time
+	Large        Waits        `json:"large"`
+	Small        Waits        `json:"small"`
+	Queues       []QueueWaits `json:"queues"` // sorted by name
+	Utilisation  Shares       `json:"utilisation"`
+	ReservedIdle Shares       `json:"reservedIdle"`
+	Reservations Outcomes     `json:"reservations"`
+}
+
+// Waits are the waits of some containers, in virtual milliseconds.
+type Waits struct {
+	Containers int     `json:"containers"`
+	Unserved   int     `json:"unserved"` // still waiting at the end, counted with their wait so far
+	P50Millis  int64   `json:"p50Millis"`
+	P95Millis  int64   `json:"p95Millis"`
+	MaxMillis  int64   `json:"maxMillis"`
+	MeanMillis float64 `json:"meanMillis"`
+}
+
+// QueueWaits are the waits in one queue, large and small together.
+type QueueWaits struct {
+	Queue string `json:"queue"`
+	Waits
+}
+
+// Shares are parts of the cluster, 0 to 1, averaged over time.
+type Shares struct {
+	Memory   float64 `json:"memory"`
+	VCores   float64 `json:"vcores"`
+	GPUs     float64 `json:"gpus"`
+	Dominant float64 `json:"dominant"` // the largest of the three at each time
+}
+
+// Outcomes count what became of reservations.
+type Outcomes struct {
+	Made      int64            `json:"made"`
+	Moved     int64            `json:"moved"`
+	Fulfilled int64            `json:"fulfilled"`
+	Cancelled int64            `json:"cancelled"`
+	Causes    map[string]int64 `json:"causes"` // of the cancellations
+}
+
+// Summary computes the figures of what was gathered so far.
+func (c *Collector) Summary() *Summary {
+	s := &Summary{Run: c.run, EndMillis: c.last}
+	queues := map[string]*meter{}
+	var large, small meter
+	for _, k := range c.containers {
+		m := queues[k.Queue]
+		if m == nil {
+			m = &meter{}
+			queues[k.Queue] = m
+		}
+		size := &small
+		if k.Large {
+			size = &large
+		}
+		wait, served := k.AllocatedMillis-k.AskedMillis, true
+		if k.AllocatedMillis == Unset {
+			wait, served = c.last-k.AskedMillis, false
+		}
+		m.add(wait, served)
+		size.add(wait, served)
+	}
+	s.Large, s.Small = large.waits(), small.waits()
+	for _, name := range slices.Sorted(maps.Keys(queues)) {
+		s.Queues = append(s.Queues, QueueWaits{name, queues[name].waits()})
+	}
+	s.Utilisation = c.average(func(x Sample) Resource { return x.Used })
+	s.ReservedIdle = c.average(func(x Sample) Resource { return x.ReservedIdle })
+	s.Reservations = Outcomes{Made: c.made, Moved: c.moved, Fulfilled: c.fulfilled, Causes: maps.Clone(c.cancelled)}
+	for _, n := range c.cancelled {
+		s.Reservations.Cancelled += n
+	}
+	return s
+}
+
+type meter struct {
+	all      []int64
+	unserved int
+}
+
+func (m *meter) add(wait int64, served bool) {
+	m.all = append(m.all, wait)
+	if !served {
+		m.unserved++
+	}
+}
+
+func (m *meter) waits() Waits {
+	w := Waits{Containers: len(m.all), Unserved: m.unserved}
+	if len(m.all) == 0 {
+		return w
+	}
+	slices.Sort(m.all)
+	sum := 0.0
+	for _, x := range m.all {
+		sum += float64(x)
+	}
+	w.P50Millis, w.P95Millis = percentile(m.all, 50), percentile(m.all, 95)
+	w.MaxMillis = m.all[len(m.all)-1]
+	w.MeanMillis = sum / float64(len(m.all))
+	return w
+}
+
+// percentile is the nearest rank of sorted values, of which there is at least one.
+func percentile(sorted []int64, p int) int64 {
+	rank := (len(sorted)*p + 99) / 100
+	return sorted[max(rank, 1)-1]
+}
+
+// average weights each sample with the time until the next. Shares are of the capacity over the same time; without any
+// length of time the last sample stands for all.
+func (c *Collector) average(of func(Sample) Resource) Shares {
+	var got, capacity [3]float64
+	var dominant, length float64
+	add := func(x Sample, weight float64) {
+		r := of(x)
+		for i, v := range [3][2]int64{{r.MemoryMB, x.Capacity.MemoryMB}, {r.VCores, x.Capacity.VCores}, {r.GPUs, x.Capacity.GPUs}} {
+			got[i] += float64(v[0]) * weight
+			capacity[i] += float64(v[1]) * weight
+		}
+		dominant += r.DominantShare(x.Capacity) * weight
+		length += weight
+	}
+	for i, x := range c.samples {
+		until := c.last
+		if i+1 < len(c.samples) {
+			until = c.samples[i+1].AtMillis
+		}
+		add(x, float64(until-x.AtMillis))
+	}
+	if n := len(c.samples); n > 0 && length == 0 {
+		add(c.samples[n-1], 1)
+	}
+	return Shares{ratio(got[0], capacity[0]), ratio(got[1], capacity[1]), ratio(got[2], capacity[2]), ratio(dominant, length)}
+}
+
+func ratio(a, b float64) float64 {
+	if b == 0 || math.IsNaN(a) {
+		return 0
+	}
+	return a / b
+}
+
+// causes lists the causes of cancellation, the most frequent first.
+func (o Outcomes) causes() []string {
+	names := slices.Collect(maps.Keys(o.Causes))
+	slices.SortFunc(names, func(a, b string) int {
+		if d := o.Causes[b] - o.Causes[a]; d != 0 {
+			return int(d)
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
