@@ -1,0 +1,57 @@
+# rmd: every target has a line of help; `make` prints them.
+GO      ?= go
+BIN     := bin/rmd
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -X main.version=$(VERSION)
+PKGS    := ./...
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover failover golden clean
+
+help: ## print this help
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
+
+setup: ## download the pinned modules and tools
+	$(GO) mod download
+
+build: ## build bin/rmd
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rmd
+
+dev: build ## build and run a whole cluster in one process
+	./$(BIN) dev
+
+test: ## run the tests (under 10 minutes)
+	$(GO) test -timeout 10m $(PKGS)
+
+check: lint test ## lint and test: what CI runs
+
+lint: ## vet, staticcheck and the house's own rules
+	$(GO) vet $(PKGS)
+	$(GO) tool staticcheck $(PKGS)
+	$(GO) test ./internal/tidy
+
+race: ## run the tests of everything concurrent under the race detector
+	$(GO) test -race -timeout 20m ./fsm ./leader ./cluster ./transport/... ./workload/... ./cmd/...
+
+FUZZTIME ?= 20s
+fuzz: ## run every fuzz target for FUZZTIME
+	@for p in $$($(GO) list $(PKGS)); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz'); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$p || exit 1; \
+	  done; done
+
+bench: ## decision, commit, fork and snapshot benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./scheduler ./fsm/... ./snapshot ./leader ./cluster ./cmd/rmd/...
+
+KILLS ?= 50
+failover: ## kill -9 the leader of a real cluster KILLS times with reservations held
+	RMD_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 60m -run 'TestKillLeader' ./cmd/rmd
+
+bench-failover: ## the same, with the figures printed
+	RMD_KILLS=$(KILLS) RMD_BENCH=1 $(GO) test -count=1 -v -timeout 60m -run 'TestKillLeader' ./cmd/rmd
+
+golden: ## rewrite golden files and scenarios; read the diff before committing
+	$(GO) test ./fsm/event ./snapshot ./transport/rest ./scheduler -rewrite
+
+clean: ## remove what was built
+	rm -rf bin out
