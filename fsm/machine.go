@@ -89,6 +89,10 @@ func (m *Machine) apply(l *raft.Log, b *event.Batch) (Result, error) {
 	if m.failed != nil {
 		return Result{}, m.stopped()
 	}
+	if l.Index <= m.command { // a backup was restored, made at a higher index of another log
+		m.digests.reset()
+		m.recent.reset(l.Index - 1)
+	}
 	skipped := !follows(m.sequence, l.Term, b.Sequence)
 	if !skipped {
 		m.fork = nil

@@ -61,9 +61,10 @@ func (r *recentRing) drop() {
 	}
 }
 
-// reset forgets everything: the state now comes from a snapshot at floor.
+// reset forgets everything: the state now comes from a snapshot at floor. The
+// number left out makes every subscriber resync, also one that had read all.
 func (r *recentRing) reset(floor uint64) {
-	r.first += uint64(r.len())
+	r.first = r.end() + 1
 	clear(r.batches)
 	r.batches, r.start, r.bytes, r.floor = r.batches[:0], 0, 0, floor
 	r.wake()

@@ -19,11 +19,22 @@ func (p *Planner) activate(i int32) {
 	}
 	p.capacities()
 	for _, slot := range slices.Clone(v.pending) {
+		if p.amShareSpent(i) {
+			return // however many wait, none can start
+		}
 		if p.mayActivate(i, p.st.Apps.Get(slot)) == NoReason {
 			p.emit(&event.AttemptActivated{App: p.st.Apps.Get(slot).ID.Seq})
 			p.wanted(slot)
 		}
 	}
+}
+
+// amShareSpent says whether a leaf has not even the smallest AM's room left. It
+// keeps the walk short where thousands wait.
+func (p *Planner) amShareSpent(i int32) bool {
+	q, calc := p.st.Queues.Get(p.queues[i].slot), p.cfg.Calculator
+	return q.ActiveApps > 0 && calc.AnyAboveZero(q.AMUsed) && p.queues[i].unmanaged == 0 &&
+		calc.Compare(p.st.Meta.Cluster, q.AMUsed.Add(p.cfg.MinAlloc), p.amLimit(i)) > 0
 }
 
 // mayActivate says what keeps an application from being activated, if anything.

@@ -48,8 +48,9 @@ func (p *Planner) offer(app, node uint32, l *limits) decision {
 	return decision{kind: kindSkipApp, app: app, why: why}
 }
 
-// offerKey is the allocator's table for one key: pre-checks, the count of
-// missed offers, then the locality levels.
+// offerKey is the allocator's table for one key: pre-checks, the locality
+// levels, then the count of missed offers. What ends in kindNextKey gives its
+// opportunity back; a grant's count is part of its commit.
 func (p *Planner) offerKey(app, ask, node uint32, l *limits) decision {
 	a, k, n := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node)
 	refuse := func(kind kind, why Reason) decision {
@@ -65,11 +66,17 @@ func (p *Planner) offerKey(app, ask, node uint32, l *limits) decision {
 	case a.Blacklisted(n):
 		return refuse(kindSkipApp, Blacklisted)
 	}
-	if p.counting && k.Entries > 1 {
+	d := p.place(app, ask, node, l, false)
+	if d.kind < kindAllocate && d.kind != kindNextKey && p.counts(k) {
 		p.emit(&event.AskCounted{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
 	}
-	return p.place(app, ask, node, l, false)
+	return d
 }
+
+// counts says whether the present pass counts as an opportunity of the key: a
+// node's own heartbeat does, for a key that names places. An ask for "*" alone
+// waits for none, so nothing is written for it.
+func (p *Planner) counts(k *state.Ask) bool { return p.counting && k.Entries > 1 }
 
 // withinHeadroom says whether the size fits what the queue may still take,
 // what the application could give up included.
@@ -121,7 +128,10 @@ func (p *Planner) level(app, ask, node uint32, at yarn.Locality, l *limits, fulf
 	a, k, n, calc := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node), p.cfg.Calculator
 	d := decision{kind: kindSkipLevel, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at}
 	skip := func(why Reason) decision { d.why = why; return d }
-	if !placement.MayGo(at, p.delay(k), fulfilment) {
+	// A reserved node's visits are not counted, so a strict ask's fulfilment does
+	// not wait for more of them.
+	waits := !fulfilment || (at == yarn.RackLocal && k.Relax)
+	if waits && !placement.MayGo(at, p.delay(k), fulfilment) {
 		return skip(LocalityDelay)
 	}
 	if !calc.FitsIn(k.Size, n.Total) {
@@ -153,8 +163,12 @@ func (p *Planner) level(app, ask, node uint32, at yarn.Locality, l *limits, fulf
 }
 
 func (p *Planner) delay(k *state.Ask) placement.Delay {
+	opportunities := int64(k.Opportunities)
+	if p.counts(k) {
+		opportunities++ // the present visit
+	}
 	return placement.Delay{
-		Opportunities: int64(k.Opportunities),
+		Opportunities: opportunities,
 		Outstanding:   k.Count,
 		Entries:       int64(k.Entries),
 		Nodes:         int64(p.st.Meta.UsableNodes),

@@ -237,6 +237,9 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 	if fault == nil {
 		fault = p.roomInQueue(to, p.st.NameOf(a.User))
 	}
+	if fault == nil {
+		fault = p.roomToRun(a, to)
+	}
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
@@ -246,6 +249,31 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 	p.activate(int32(to))
 	p.wanted(slot)
 	return in.NewReply()
+}
+
+// roomToRun refuses to move a running application under a queue that has its
+// maximum of parallel ones. Queues above both leaves count it already.
+func (p *Planner) roomToRun(a *state.App, to int) *input.Fault {
+	if !a.Runnable() {
+		return nil
+	}
+	for i := int32(to); i >= 0 && !p.above(i, p.indexOf[a.Queue]); i = p.queues[i].parent {
+		q := p.st.Queues.Get(p.queues[i].slot)
+		if most := p.cfg.Queues[i].MaxParallelApps; most >= 0 && int64(q.Runnable) >= most {
+			return input.Faultf(input.QueueFull, "wait for applications to end, or raise max-parallel-apps", "queue %s runs its maximum of %d applications", q.Path, most)
+		}
+	}
+	return nil
+}
+
+// above says whether queue i is queue k or one of its ancestors.
+func (p *Planner) above(i, k int32) bool {
+	for ; k >= 0; k = p.queues[k].parent {
+		if i == k {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *Planner) setPriority(in *input.SetPriority) input.Reply {

@@ -86,7 +86,7 @@ func (p *Planner) unchanged(slot uint32, k *input.Ask, size yarn.Resource) bool 
 	a := p.st.Apps.Get(slot)
 	ask := p.st.Ask(a, k.Key)
 	if ask == 0 {
-		return k.Count == 0
+		return k.Count == 0 || k.Name != yarn.Any // a place without "*" means nothing
 	}
 	s := p.st.Asks.Get(ask)
 	if k.Name == yarn.Any {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"rmd/fsm/event"
@@ -58,9 +59,9 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	switch {
 	case a.AttemptState != state.AttemptRegistered:
 		return input.Refuse(in, input.Faultf(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
-	case in.Response == a.Response-1:
+	case in.Response == a.Response-1 && in.Response >= 0:
 		return p.answer(slot, a.Response)
-	case in.Response < a.Response || in.Response < 0:
+	case in.Response < a.Response || in.Response < 0 || in.Response == math.MaxInt32:
 		return input.Refuse(in, input.Faultf(input.WrongResponse, "resynchronize", "response %d is older than the last one, %d", in.Response, a.Response))
 	}
 	if fault := p.checkAsks(slot, in); fault != nil {
@@ -126,18 +127,23 @@ func (p *Planner) expireAttempt(in *input.ExpireAttempt) input.Reply {
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
-	p.attemptFailed(slot, yarn.ExitAborted, "ApplicationMaster for attempt "+in.Attempt.String()+" timed out")
+	p.attemptFailed(slot, exitUnknown, "ApplicationMaster for attempt "+in.Attempt.String()+" timed out", true)
 	return in.NewReply()
 }
 
+// exitUnknown is YARN's INVALID: the AM fell silent and no exit was seen.
+const exitUnknown int32 = -1000
+
+// excused says whether an AM's exit does not count against its application: its
+// node was lost, or it was preempted.
+func excused(exit int32) bool { return exit == yarn.ExitPreempted || exit == yarn.ExitAborted }
+
 // attemptFailed ends an attempt that did not finish, and begins the next one,
-// or ends the application when it has had its attempts. A lost node or a
-// preemption does not count against it.
-func (p *Planner) attemptFailed(slot uint32, exit int32, text string) {
+// or ends the application when it has had its attempts.
+func (p *Planner) attemptFailed(slot uint32, exit int32, text string, counts bool) {
 	a := p.st.Apps.Get(slot)
-	counts := exit != yarn.ExitPreempted && exit != yarn.ExitAborted
 	last := counts && a.Failures+1 >= a.MaxAttempts
-	if exit == yarn.ExitAborted && a.Attempt >= a.MaxAttempts*4 {
+	if !counts && a.Attempt >= a.MaxAttempts*4 {
 		last = true // lost over and over: not for ever
 	}
 	keep := a.KeepContainers && !last

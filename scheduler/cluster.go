@@ -13,6 +13,9 @@ import (
 func (p *Planner) tick(in *input.Tick) input.Reply {
 	p.drainsDue()
 	p.lifetimesDue()
+	// What other queues use decides how much AMs may take, and nothing else looks
+	// again when that falls.
+	p.activateAll()
 	if slices.ContainsFunc(p.st.JoinTokens, func(t state.JoinToken) bool { return t.ExpiresMillis <= p.now }) {
 		p.emit(&event.JoinTokensExpired{})
 	}
@@ -27,7 +30,7 @@ func (p *Planner) staleRequests() uint32 {
 	if r := p.st.Meta.OldestRequest; r == 0 || p.now-p.st.Requests.Get(r).AtMillis < state.RequestKeepMillis {
 		return 0
 	}
-	p.emit(&event.TimeAdvanced{NowMillis: p.now})
+	p.stamp()
 	return p.st.StaleRequests()
 }
 
@@ -86,10 +89,8 @@ func (p *Planner) raiseLevel(in *input.RaiseLevel) input.Reply {
 }
 
 func (p *Planner) raiseEpoch(in *input.RaiseEpoch) input.Reply {
-	if in.ClusterTimestamp <= p.st.Meta.ClusterTimestamp {
-		in.ClusterTimestamp = p.st.Meta.ClusterTimestamp + 1
-	}
-	p.emit(&event.EpochRaised{Epoch: p.st.Meta.Epoch + 1, ClusterTimestamp: in.ClusterTimestamp, Why: in.Why})
+	stamp := max(in.ClusterTimestamp, p.st.Meta.ClusterTimestamp+1)
+	p.emit(&event.EpochRaised{Epoch: p.st.Meta.Epoch + 1, ClusterTimestamp: stamp, Why: in.Why})
 	return in.NewReply()
 }
 

@@ -53,34 +53,39 @@ func (p *Planner) withinLimits(d *decision, released yarn.Resource) bool {
 
 // commit turns an accepted decision into events.
 func (p *Planner) commit(d *decision) {
-	a := p.st.Apps.Get(d.app)
-	seq, am := a.ID.Seq, p.st.Asks.Get(d.ask).AM
+	k := p.st.Asks.Get(d.ask)
+	seq, am, opportunities, counts := p.st.Apps.Get(d.app).ID.Seq, k.AM, k.Opportunities, p.counts(k)
 	if d.victim != 0 {
 		p.cancel(p.st.Reservations.Get(d.victim).Number, yarn.CancelExchanged)
 	}
 	number := p.st.NextNumber(p.st.Apps.Get(d.app))
 	if d.kind == kindReserve {
 		p.emit(&event.ReservationMade{Reservation: p.st.Meta.NextReservation + 1, App: seq, Number: number, Key: d.key, Node: d.node, AM: am})
-		p.counted(d.app, d.key, d.locality)
+		p.counted(d, opportunities, counts)
 		return
 	}
 	p.emit(&event.ContainerAllocated{App: seq, Number: number, Key: d.key, Node: d.node, Locality: d.locality, AM: am})
-	p.counted(d.app, d.key, d.locality)
+	p.counted(d, opportunities, counts)
 	p.cancelNeedless(d.app)
 }
 
-// counted starts the count of missed offers anew after a grant near enough.
-func (p *Planner) counted(app uint32, key yarn.SchedulerKey, at yarn.Locality) {
-	if at == yarn.OffSwitch || (at == yarn.RackLocal && !p.cfg.RackLocalityFullReset) {
-		return
-	}
-	a := p.st.Apps.Get(app)
-	ask := p.st.Ask(a, key)
+// counted keeps the count of missed offers after a grant: one near enough
+// starts it anew, one further away counts as a visit.
+func (p *Planner) counted(d *decision, before uint32, counts bool) {
+	a := p.st.Apps.Get(d.app)
+	ask := p.st.Ask(a, d.key)
 	if ask == 0 {
 		return
 	}
-	if k := p.st.Asks.Get(ask); k.Opportunities != 0 {
-		p.emit(&event.AskCounted{App: a.ID.Seq, Key: key, ReReservations: k.ReReservations})
+	after := uint32(0)
+	if d.locality == yarn.OffSwitch || (d.locality == yarn.RackLocal && !p.cfg.RackLocalityFullReset) {
+		after = before
+		if counts {
+			after++
+		}
+	}
+	if k := p.st.Asks.Get(ask); k.Opportunities != after {
+		p.emit(&event.AskCounted{App: a.ID.Seq, Key: d.key, Opportunities: after, ReReservations: k.ReReservations})
 	}
 }
 
@@ -96,17 +101,33 @@ func (p *Planner) cancel(number uint64, cause yarn.CancelCause) {
 // gone, in the batch that makes them needless. With eager-cancel off they wait
 // for their nodes' heartbeats, as in YARN.
 func (p *Planner) cancelNeedless(app uint32) {
-	if p.cfg.EagerCancel {
-		p.cancelWhere(app, yarn.CancelAskGone, func(r reserved) bool { return r.outstanding == 0 })
+	if p.cfg.EagerCancel && p.st.Apps.Get(app).Reservations != 0 {
+		p.cancelWhere(app, yarn.CancelAskGone, func(r reserved) bool { return !p.wantedAt(r.ask, r.node) })
 	}
+}
+
+// wantedAt says whether an ask still wants a container on a node, however long
+// it would wait for one there.
+func (p *Planner) wantedAt(ask, node uint32) bool {
+	if ask == 0 || p.st.Asks.Get(ask).Count == 0 {
+		return false
+	}
+	k, n := p.st.Asks.Get(ask), p.st.Nodes.Get(node)
+	if p.askedAt(k, n.Host) {
+		return true
+	}
+	if rack := p.st.Location(k, n.RackID); rack != 0 {
+		return p.st.Locations.Get(rack).Relax
+	}
+	return k.Relax
 }
 
 // reserved is what a cancellation is decided by.
 type reserved struct {
-	node        uint32
-	key         yarn.SchedulerKey
-	size        yarn.Resource
-	outstanding int64
+	node uint32
+	ask  uint32
+	key  yarn.SchedulerKey
+	size yarn.Resource
 }
 
 // cancelWhere cancels the reservations of an application that meet a condition.
@@ -115,11 +136,7 @@ func (p *Planner) cancelWhere(app uint32, cause yarn.CancelCause, when func(r re
 	a := p.st.Apps.Get(app)
 	for slot := a.Reservations; slot != 0; {
 		r := p.st.Reservations.Get(slot)
-		var outstanding int64
-		if ask := p.st.Ask(a, r.Key); ask != 0 {
-			outstanding = p.st.Asks.Get(ask).Count
-		}
-		if when(reserved{r.Node, r.Key, r.Size, outstanding}) {
+		if when(reserved{r.Node, p.st.Ask(a, r.Key), r.Key, r.Size}) {
 			numbers = append(numbers, r.Number)
 		}
 		slot = r.NextOfApp()

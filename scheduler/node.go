@@ -13,17 +13,23 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a host, a port and resources above zero",
 			"node %s registers with %s", in.ID, in.Total))
 	}
-	slot := p.st.Node(in.ID)
+	slot, drains := p.st.Node(in.ID), int64(-1)
 	if slot != 0 {
 		if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
 			return input.Refuse(in, input.Faultf(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
 		}
 		p.reconcile(slot, in)
+		if n := p.st.Nodes.Get(slot); n.State == yarn.NodeDecommissioning {
+			drains = n.DeadlineMillis
+		}
 	} else {
 		slot = p.st.NextNode()
 	}
 	p.emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version})
-	p.dropOversized(slot)
+	if drains >= 0 { // a restart does not end a drain
+		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains})
+	}
+	p.dropUnsuited(slot)
 	for _, c := range in.Containers {
 		if !p.statusOf(slot, &c) && c.State != yarn.ContainerCompleted {
 			reply.Kill = append(reply.Kill, c.Container)
@@ -47,14 +53,19 @@ func (p *Planner) reconcile(slot uint32, in *input.RegisterNode) {
 	}
 }
 
-// dropOversized cancels a node's reservation that its new total cannot hold.
-func (p *Planner) dropOversized(node uint32) {
+// dropUnsuited cancels a node's reservation that the node as it is now cannot
+// serve: it has become too small, or stands in a rack that is refused.
+func (p *Planner) dropUnsuited(node uint32) {
 	n := p.st.Nodes.Get(node)
 	if n.Reservation == 0 {
 		return
 	}
-	if r := p.st.Reservations.Get(n.Reservation); !p.cfg.Calculator.FitsIn(r.Size, n.Total) {
+	r := p.st.Reservations.Get(n.Reservation)
+	switch {
+	case !p.cfg.Calculator.FitsIn(r.Size, n.Total):
 		p.cancel(r.Number, yarn.CancelLargerThanNode)
+	case p.st.Apps.Get(r.App).Blacklisted(n):
+		p.cancel(r.Number, yarn.CancelBlacklisted)
 	}
 }
 
@@ -83,6 +94,7 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 		reply.Resync = true
 		return reply
 	}
+	reply.Resync = p.st.Nodes.Get(slot).Report == takenBack
 	for i := range in.Statuses {
 		s := &in.Statuses[i]
 		if !p.statusOf(slot, s) && s.State != yarn.ContainerCompleted {
@@ -91,7 +103,7 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	}
 	p.health(slot, in)
 	p.drained(slot)
-	if p.st.Nodes.Get(slot).State == yarn.NodeRunning {
+	if p.st.Nodes.Get(slot).State == yarn.NodeRunning && !reply.Resync {
 		p.counting = true
 		p.heartbeatPass(slot)
 		p.counting = false
@@ -129,11 +141,12 @@ func (p *Planner) complete(ref event.ContainerRef, exit int32, text string) {
 	c := p.st.Containers.Get(p.st.Container(ref))
 	app, am, live, node := c.App, c.AM, c.State.Live(), c.Node
 	a := p.st.Apps.Get(app)
-	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && a.Runnable() && a.Attempt == c.Attempt
+	current := a.Runnable() && a.Attempt == ref.Attempt
+	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && current
 	p.emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Restore: restore, Diagnostics: text})
 	p.freed = append(p.freed, node)
-	if am && live && a.Runnable() && p.st.Apps.Get(app).Attempt == ref.Attempt {
-		p.attemptFailed(app, exit, text)
+	if am && live && current {
+		p.attemptFailed(app, exit, text, !excused(exit))
 	}
 }
 
@@ -142,6 +155,7 @@ func (p *Planner) complete(ref event.ContainerRef, exit int32, text string) {
 func (p *Planner) health(slot uint32, in *input.NodeHeartbeat) {
 	n := p.st.Nodes.Get(slot)
 	switch {
+	case n.State == yarn.NodeDecommissioning: // it stays so, whatever its health, as in YARN
 	case in.Unhealthy && n.State != yarn.NodeUnhealthy:
 		p.stopNode(slot, yarn.NodeUnhealthy, in.Report)
 	case !in.Unhealthy && n.State == yarn.NodeUnhealthy:
@@ -172,16 +186,12 @@ func lower(s yarn.NodeState) string {
 	return string(b)
 }
 
-// drained carries a graceful decommission on: nothing new fits, the
-// reservation goes, and an empty node is done.
+// drained carries a graceful decommission on: nothing new fits, and an empty
+// node is done. Its reservation went when the drain began.
 func (p *Planner) drained(slot uint32) {
 	n := p.st.Nodes.Get(slot)
 	if n.State != yarn.NodeDecommissioning {
 		return
-	}
-	if n.Reservation != 0 {
-		p.cancel(p.st.Reservations.Get(n.Reservation).Number, yarn.CancelNodeNotRunning)
-		n = p.st.Nodes.Get(slot)
 	}
 	switch {
 	case n.Count == 0:
@@ -246,6 +256,9 @@ func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
 	n := p.st.Nodes.Get(slot)
 	switch {
 	case !in.Back && n.State == yarn.NodeRunning:
+		if n.Reservation != 0 {
+			p.cancel(p.st.Reservations.Get(n.Reservation).Number, yarn.CancelNodeNotRunning)
+		}
 		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: in.DeadlineMillis})
 	case !in.Back && !n.State.Usable() && n.State != yarn.NodeDecommissioned:
 		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned})
@@ -261,13 +274,16 @@ func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
 // recommission lets a node come back: it is told to register anew, with the
 // containers it still runs.
 func (p *Planner) recommission(slot uint32) {
-	n := p.st.Nodes.Get(slot)
-	if n.Count == 0 {
-		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeRebooted, Report: "taken back, registers again"})
-		return
+	to := yarn.NodeRunning
+	if p.st.Nodes.Get(slot).Count == 0 {
+		to = yarn.NodeRebooted
 	}
-	p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeRunning, Report: "taken back"})
+	p.emit(&event.NodeStateChanged{Node: slot, State: to, Report: takenBack})
 }
+
+// takenBack is the report of a node that must register again before its turn;
+// its registration clears it.
+const takenBack = "taken back, registers again"
 
 func (p *Planner) setNodeResource(in *input.SetNodeResource) input.Reply {
 	slot := p.st.Node(in.ID)

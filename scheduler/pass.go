@@ -213,7 +213,9 @@ func (p *Planner) tryFulfil(node uint32) {
 	r := p.st.Reservations.Get(n.Reservation)
 	a := p.st.Apps.Get(r.App)
 	ask := p.st.Ask(a, r.Key)
-	if ask == 0 || p.st.Asks.Get(ask).Count == 0 {
+	if !p.wantedAt(ask, node) {
+		// YARN keeps a reservation whose ask has narrowed to other places: it
+		// could never be fulfilled, and would lock the node.
 		p.cancel(r.Number, yarn.CancelAskGone)
 		return
 	}

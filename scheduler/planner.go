@@ -151,11 +151,16 @@ func (p *Planner) planRare(in input.Input) input.Reply {
 // emit applies an event to the planning state and appends it to the input's
 // events. An event that the state refuses is a bug here, and stops the replica.
 func (p *Planner) emit(e event.Event) {
+	p.stamp()
+	p.apply(e)
+}
+
+// stamp brings the state's clock to this input's time, once.
+func (p *Planner) stamp() {
 	if !p.stamped && p.now > p.st.Meta.NowMillis {
 		p.stamped = true
 		p.apply(&event.TimeAdvanced{NowMillis: p.now})
 	}
-	p.apply(e)
 }
 
 func (p *Planner) apply(e event.Event) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -125,8 +126,14 @@ func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
 }
 
 // reconfigured is what follows a new configuration: AM limits and limits on
-// parallel applications may allow more than before.
+// parallel applications may allow more than before, and when more kinds of
+// resource count, a reservation may turn out to be larger than its node.
 func (p *Planner) reconfigured() {
+	var nodes []uint32
+	p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool { nodes = append(nodes, r.Node); return true })
+	for _, n := range nodes {
+		p.dropUnsuited(n)
+	}
 	p.unpark()
 	p.activateAll()
 }

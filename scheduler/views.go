@@ -19,6 +19,7 @@ type queueView struct {
 	active       []uint32 // of a leaf: activated applications with outstanding asks, in serving order
 	pending      []uint32 // of a leaf: applications that wait for activation, in order
 	reserving    int32    // reservations held by its applications
+	unmanaged    int32    // pending applications that no AM limit holds back
 	dominantUsed yarn.Resource
 	activeWeight yarn.Fraction
 	changed      bool // the user limit must be computed anew
@@ -33,12 +34,14 @@ type appView struct {
 	reserving int32
 	key       appKey
 	runnable  bool
+	unmanaged bool
 	user      state.NameID
 }
 
 // userView is what a user adds to its leaf's sums.
 type userView struct {
 	leaf   int32
+	name   state.NameID
 	known  bool
 	active bool
 	part   yarn.Resource
@@ -212,7 +215,7 @@ func (p *Planner) refreshApp(slot uint32) {
 	if p.st.Apps.Has(slot) {
 		a := p.st.Apps.Get(slot)
 		if !a.State.Ended() {
-			next = appView{leaf: p.indexOf[a.Queue], reserving: a.Reserving, user: a.User, runnable: a.Runnable(),
+			next = appView{leaf: p.indexOf[a.Queue], reserving: a.Reserving, user: a.User, runnable: a.Runnable(), unmanaged: a.Unmanaged,
 				active: a.Activated() && a.Outstanding > 0, pending: a.AttemptState == state.AttemptPending}
 			next.key = p.appKey(a, &p.cfg.Queues[next.leaf])
 		}
@@ -232,6 +235,7 @@ func (p *Planner) unlistApp(slot uint32, v appView) {
 	}
 	if v.pending {
 		q.pending = p.removeApp(q.pending, slot)
+		q.unmanaged -= one(v.unmanaged)
 	}
 	q.reserving -= v.reserving
 	p.countRunnable(v, -1)
@@ -244,9 +248,17 @@ func (p *Planner) listApp(slot uint32, v appView) {
 	}
 	if v.pending {
 		q.pending = p.insertApp(q.pending, slot)
+		q.unmanaged += one(v.unmanaged)
 	}
 	q.reserving += v.reserving
 	p.countRunnable(v, 1)
+}
+
+func one(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func (p *Planner) countRunnable(v appView, by int32) {
@@ -271,25 +283,28 @@ func (p *Planner) refreshUser(slot uint32) {
 	if p.st.Users.Has(slot) {
 		u := p.st.Users.Get(slot)
 		leaf := p.indexOf[u.Queue]
-		next = userView{leaf: leaf, known: true, active: u.IsActive(), weight: v.weight,
+		next = userView{leaf: leaf, name: u.Name, known: true, active: u.IsActive(), weight: v.weight,
 			part: capacity.DominantPart(p.cfg.Calculator, p.st.Meta.Cluster, u.Used)}
-		if !v.known || v.leaf != leaf {
+		if !v.known || v.leaf != leaf || v.name != u.Name {
 			next.weight = p.cfg.Queues[leaf].Weight(p.st.NameOf(u.Name))
 		}
 	}
+	// The slot may have come to mean another user's share in the same event, so
+	// the old one's part goes as a whole.
+	same := v.leaf == next.leaf && v.active == next.active && v.weight == next.weight
 	if v.known {
 		q := &p.queues[v.leaf]
-		q.dominantUsed = q.dominantUsed.Sub(v.part)
 		q.changed = true
-		if v.active && !next.active {
+		q.dominantUsed = q.dominantUsed.Sub(v.part)
+		if v.active && !same {
 			q.activeWeight = addFraction(q.activeWeight, v.weight, -1)
 		}
 	}
 	if next.known {
 		q := &p.queues[next.leaf]
-		q.dominantUsed = q.dominantUsed.Add(next.part)
 		q.changed = true
-		if next.active && !v.active {
+		q.dominantUsed = q.dominantUsed.Add(next.part)
+		if next.active && !same {
 			q.activeWeight = addFraction(q.activeWeight, next.weight, 1)
 		}
 	}

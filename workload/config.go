@@ -44,7 +44,7 @@ type Config struct {
 
 	MaxApps     int // applications alive at one time; further submissions wait, late
 	MaxCalls    int // calls under way at one time (Run)
-	MaxMeasured int // containers whose waits are kept
+	MaxMeasured int // containers whose waits are kept, the first so many: some 200 bytes each
 
 	// Observe reads reservations from the cluster; nil leaves them out of the summary. Run calls it on a goroutine of
 	// its own, one call at a time.
@@ -82,7 +82,7 @@ func DefaultConfig() Config {
 		Kinds: yarn.Kinds{yarn.MemoryName, yarn.VCoresName, yarn.GPUName}, Port: 45454,
 		Speed: 1, Heartbeat: time.Second, AMHeartbeat: time.Second, Prompt: true,
 		AM: true, AMSize: yarn.NewResource(1024, 1),
-		MaxApps: 10_000, MaxCalls: 1024, MaxMeasured: 2_000_000,
+		MaxApps: 10_000, MaxCalls: 1024, MaxMeasured: 500_000,
 		SampleEvery: time.Second, ProgressEvery: time.Second, StallRounds: 1000, Seed: 1,
 	}
 }

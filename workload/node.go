@@ -20,7 +20,7 @@ const (
 // node is one simulated NodeManager.
 type node struct {
 	w      *world
-	place  int // in world.nodes
+	place  int // in world.nodes, for the stagger
 	id     yarn.NodeID
 	rack   string
 	total  yarn.Resource
@@ -40,7 +40,6 @@ type node struct {
 // process is one container on a node.
 type process struct {
 	size report.Resource
-	app  *app // nil for an AM that nobody here knows
 	am   bool
 	end  *timer
 }
@@ -72,7 +71,6 @@ func (n *node) beat() {
 		n.calls = false
 		switch {
 		case err != nil:
-			n.news = append(said, n.news...)
 			n.w.pace.nodeIdle(n)
 		case r.Resync || (r.Fault != nil && r.Fault.Reason == input.NoSuchNode):
 			n.w.counts.resyncs++
@@ -135,7 +133,7 @@ func (n *node) register() {
 			return
 		}
 		n.up = true
-		n.w.pace.happened()
+		n.w.pace.happened(false)
 		n.took(said)
 		for _, id := range r.Kill {
 			n.kill(id)
@@ -151,7 +149,7 @@ func (n *node) took(said []input.ContainerStatus) {
 		if s.State != yarn.ContainerCompleted {
 			continue
 		}
-		n.w.pace.happened()
+		n.w.pace.happened(true)
 		if a := n.w.apps[s.Container.App]; a != nil {
 			n.w.pace.appNews(a)
 		}
@@ -172,19 +170,19 @@ func (n *node) obey(r *input.NodeHeartbeatReply) {
 
 // launch starts an AM's container. The order is repeated until the node has reported the container, and taken once.
 func (n *node) launch(l input.Launch) {
-	if !n.start(l.Container, measure(l.Size, n.w.cfg.Kinds), n.w.apps[l.Container.App], true) {
+	if !n.start(l.Container, measure(l.Size, n.w.cfg.Kinds), true) {
 		return
 	}
-	n.w.pace.happened()
+	n.w.pace.happened(false)
 	n.w.launched(n, l.Container)
 }
 
 // start begins a container; false when the node has, or had, it already.
-func (n *node) start(id yarn.ContainerID, size report.Resource, a *app, am bool) bool {
+func (n *node) start(id yarn.ContainerID, size report.Resource, am bool) bool {
 	if _, ended := n.gone[id]; ended || n.processes[id] != nil || n.down {
 		return false
 	}
-	n.processes[id] = &process{size: size, app: a, am: am}
+	n.processes[id] = &process{size: size, am: am}
 	if am {
 		n.w.meter.use(size, 1)
 	}
@@ -261,4 +259,11 @@ func (n *node) shutdown() {
 	n.news = nil
 	n.w.loop.cancel(n.timer)
 	n.w.loop.cancel(n.prompt)
+}
+
+// drop ends a container that the cluster has counted as ended: a kill order may not have come yet.
+func (n *node) drop(id yarn.ContainerID) {
+	if n.processes[id] != nil {
+		n.exit(id, yarn.ExitAborted, "ended by the ResourceManager")
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/scheduler/input"
+	"rmd/workload/door"
 	"rmd/workload/report"
 	"rmd/workload/trace"
 	"rmd/yarn"
@@ -30,7 +31,7 @@ type pace interface {
 	nodeNews(n *node, urgent bool) // something to report; urgent when room was freed
 	appIdle(a *app)                // no call under way and nothing to say
 	appNews(a *app)                // a container of it was reported ended
-	happened()                     // something changed in the cluster
+	happened(freed bool)           // something changed in the cluster; freed: there is room where there was none
 }
 
 // world is every node and application and what is known of them. It belongs to the loop's goroutine.
@@ -42,6 +43,7 @@ type world struct {
 	exec executor
 	pace pace
 
+	exact   bool    // nothing may be left out or tried later
 	speed   float64 // virtual time in loop time
 	nodes   []*node
 	byID    map[yarn.NodeID]*node
@@ -53,6 +55,7 @@ type world struct {
 	nextJob func() (trace.Job, bool)
 	stop    func()
 	pulled  int  // jobs taken
+	entered int  // applications made of them, and others'
 	drained bool // no more jobs
 	held    bool // jobs wait until an application ends
 
@@ -124,10 +127,9 @@ func (w *world) pull() {
 		return
 	}
 	w.pulled++
-	ordinal := w.pulled
 	w.loop.at(w.scaled(job.Submit), false, func() {
 		w.counts.lastSubmit = max(w.counts.lastSubmit, job.Submit.Milliseconds())
-		w.enter(newApp(w, ordinal, job))
+		w.enter(newApp(w, job))
 		w.pull()
 	})
 }
@@ -207,14 +209,41 @@ func call[R input.Reply](w *world, in input.Input, done func(R, error)) {
 		if err == nil && !ok {
 			err = fmt.Errorf("%w: %T for %T", errReply, reply, in)
 		}
-		if err == nil {
-			w.answered++
-		} else {
-			w.counts.errors++
-			w.counts.lastError = err
-		}
+		w.called(err)
 		done(got, err)
 	})
+}
+
+// called notes how a call went. An error ends a run that must be exact, and one that nobody has ever answered.
+func (w *world) called(err error) {
+	if err == nil {
+		w.answered++
+		return
+	}
+	if w.ctx.Err() != nil {
+		return // we are ending
+	}
+	w.counts.errors++
+	w.counts.lastError = err
+	if w.exact || (w.answered == 0 && errors.Is(err, door.ErrRejected)) {
+		w.fail(err)
+	}
+}
+
+// refused notes what the cluster would not do.
+func (w *world) refused(err error) {
+	w.counts.lastRefusal = err
+	w.log.Debug("refused", "error", err)
+}
+
+// nodeRefused notes a node that may not register. It tries again with its next heartbeat; an exact run ends.
+func (w *world) nodeRefused(n *node, f *input.Fault) {
+	err := fmt.Errorf("registration of %s: %w", n.id, f)
+	w.refused(err)
+	if w.exact {
+		w.fail(err)
+	}
+	w.pace.nodeIdle(n)
 }
 
 // launched gives an AM's container to its application. One that is not known may be answered to us any moment, or be
@@ -242,14 +271,9 @@ func (w *world) launched(n *node, container yarn.ContainerID) {
 const strangerAfter = 10 * time.Second
 
 func (w *world) adopt(id yarn.ApplicationID, o orphan) {
-	w.counts.adopted++
-	a := newApp(w, w.pulled+int(w.counts.adopted), trace.Job{Name: "stranger"})
-	a.stranger, a.id = true, id
-	if i, taken := w.find(a.ordinal); taken || i != len(w.live) {
-		a.ordinal = w.live[len(w.live)-1].ordinal + 1
-	}
+	a := newApp(w, trace.Job{Name: "stranger"})
+	a.stranger, a.id, a.phase = true, id, phaseWaiting
 	w.apps[id] = a
-	a.phase = phaseWaiting
 	w.live = append(w.live, a)
 	a.launched(o.node, o.container)
 }

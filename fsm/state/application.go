@@ -90,6 +90,7 @@ func (s *State) applicationMoved(e *event.ApplicationMoved) error {
 	a.Queue = to
 	a.UserSlot = s.joinUser(to, a.User)
 	s.attach(a)
+	s.fold(uint64(e.App)<<32 | uint64(to))
 	s.foldResource(s.Queues.Get(to).Used)
 	return nil
 }

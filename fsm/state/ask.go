@@ -71,7 +71,8 @@ func (s *State) askChanged(e *event.AskChanged) error {
 }
 
 func (s *State) foldAsk(ask uint32, name NameID, e *event.AskChanged) {
-	s.fold(uint64(ask)<<32 | uint64(name))
+	s.fold(uint64(e.App)<<32 | uint64(ask))
+	s.fold(uint64(uint32(e.Key.Priority))<<32 | uint64(name))
 	s.fold(uint64(e.Count)<<1 | uint64(count(e.Relax)))
 }
 
@@ -231,6 +232,7 @@ func (s *State) restore(app uint32, a *App, c *Container) {
 	}
 	k := s.Asks.Get(slot)
 	s.setAsk(slot, a, k.Count+1, k.Size)
+	s.fold(uint64(slot))
 	n := s.Nodes.Get(c.Node)
 	if c.Locality == yarn.NodeLocal {
 		s.putLocation(slot, n.Host)
@@ -260,6 +262,7 @@ func (s *State) askCounted(e *event.AskCounted) error {
 	}
 	k := s.Asks.mut(slot)
 	k.Opportunities, k.ReReservations = e.Opportunities, e.ReReservations
+	s.fold(uint64(slot))
 	s.fold(uint64(e.Opportunities)<<32 | uint64(e.ReReservations))
 	return nil
 }
@@ -295,6 +298,7 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 	}
 	slices.Sort(list)
 	a.Blacklist = list
+	s.fold(uint64(e.App))
 	for _, id := range list {
 		s.fold(uint64(id))
 	}

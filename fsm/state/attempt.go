@@ -148,7 +148,8 @@ func (s *State) allocateAnswered(e *event.AllocateAnswered) error {
 	}
 	a.Response = e.Response
 	s.deliver(a)
-	s.fold(uint64(a.Undelivered)<<32 | uint64(e.Response))
+	s.fold(uint64(e.App)<<32 | uint64(uint32(e.Response)))
+	s.fold(uint64(a.Undelivered))
 	return nil
 }
 

@@ -81,32 +81,45 @@ func (s *State) checkReferences() error {
 	return err
 }
 
+// scratch holds a value for each slot that is asked for; slots may lie far
+// apart.
+type scratch[T any] struct{ pages []*[pageSize]T }
+
+func (x *scratch[T]) at(slot uint32) *T {
+	p := int(slot / pageSize)
+	for len(x.pages) <= p {
+		x.pages = append(x.pages, nil)
+	}
+	if x.pages[p] == nil {
+		x.pages[p] = new([pageSize]T)
+	}
+	return &x.pages[p][slot%pageSize]
+}
+
+// nodeSums is what the containers on a node sum to.
+type nodeSums struct {
+	size          yarn.Resource
+	count, orders int32
+}
+
 func (s *State) checkNodes() error {
-	sums := make([]yarn.Resource, s.Nodes.Cap())
-	counts := make([]int32, s.Nodes.Cap())
-	orders := make([]int32, s.Nodes.Cap())
+	var sums scratch[nodeSums]
 	s.Containers.Each(func(_ uint32, c *Container) bool {
+		w := sums.at(c.Node)
 		if c.OnNode {
-			sums[c.Node] = sums[c.Node].Add(c.Size)
-			counts[c.Node]++
+			w.size = w.size.Add(c.Size)
+			w.count++
 		}
-		orders[c.Node] += count(c.ordered())
+		w.orders += count(c.ordered())
 		return true
 	})
 	var err error
 	s.Nodes.Each(func(slot uint32, n *Node) bool {
-		listed := int32(0)
-		for c := n.Containers; c != 0 && listed <= n.Count; c = s.Containers.Get(c).nextNode {
-			if s.Containers.Get(c).Node != slot {
-				err = fmt.Errorf("node %s lists a container of another node", n.ID)
-				return false
-			}
-			listed++
-		}
-		switch {
-		case sums[slot] != n.Allocated || counts[slot] != n.Count || listed != n.Count || orders[slot] != n.Orders:
-			err = fmt.Errorf("node %s says %s in %d containers, %d orders; its containers sum to %s in %d, %d orders, %d listed",
-				n.ID, n.Allocated, n.Count, n.Orders, sums[slot], counts[slot], orders[slot], listed)
+		got := nodeSums{n.Allocated, n.Count, n.Orders}
+		switch w := *sums.at(slot); {
+		case got != w:
+			err = fmt.Errorf("node %s says %s in %d containers, %d orders; its containers sum to %s in %d, %d orders",
+				n.ID, n.Allocated, n.Count, n.Orders, w.size, w.count, w.orders)
 		case n.Reservation != 0 && s.Reservations.Get(n.Reservation).Node != slot:
 			err = fmt.Errorf("node %s names a reservation of another node", n.ID)
 		case !n.State.Usable() && (n.Reservation != 0 || n.Count > 0):
@@ -130,23 +143,26 @@ type appSums struct {
 	outstanding             int64
 }
 
-func (s *State) sumApps() []appSums {
-	sums := make([]appSums, s.Apps.Cap())
+func (s *State) sumApps() *scratch[appSums] {
+	sums := new(scratch[appSums])
 	s.Containers.Each(func(_ uint32, c *Container) bool {
 		if c.State.Live() {
-			sums[c.App].used = sums[c.App].used.Add(c.Size)
-			sums[c.App].live++
+			w := sums.at(c.App)
+			w.used = w.used.Add(c.Size)
+			w.live++
 		}
 		return true
 	})
 	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
-		sums[r.App].reserved = sums[r.App].reserved.Add(r.Size)
-		sums[r.App].reserving++
+		w := sums.at(r.App)
+		w.reserved = w.reserved.Add(r.Size)
+		w.reserving++
 		return true
 	})
 	s.Asks.Each(func(_ uint32, k *Ask) bool {
-		sums[k.App].pending = sums[k.App].pending.Add(k.Size.Times(k.Count))
-		sums[k.App].outstanding += k.Count
+		w := sums.at(k.App)
+		w.pending = w.pending.Add(k.Size.Times(k.Count))
+		w.outstanding += k.Count
 		return true
 	})
 	return sums
@@ -157,8 +173,8 @@ func (s *State) checkApps() error {
 	sums := s.sumApps()
 	s.Apps.Each(func(slot uint32, a *App) bool {
 		got := appSums{a.Used, a.Reserved, a.Pending, a.Live, a.Reserving, a.Outstanding}
-		if got != sums[slot] {
-			err = fmt.Errorf("%s says %+v; its records sum to %+v", a.ID, got, sums[slot])
+		if w := *sums.at(slot); got != w {
+			err = fmt.Errorf("%s says %+v; its records sum to %+v", a.ID, got, w)
 			return false
 		}
 		if a.Reservations != 0 && !a.Activated() {
@@ -169,7 +185,7 @@ func (s *State) checkApps() error {
 	if err != nil {
 		return err
 	}
-	held := make([]int32, s.Asks.Cap())
+	var held scratch[int32]
 	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
 		a := s.Apps.Get(r.App)
 		ask := s.Ask(a, r.Key)
@@ -177,12 +193,12 @@ func (s *State) checkApps() error {
 			err = fmt.Errorf("reservation r%d belongs to no ask of the current attempt of %s", r.Number, a.ID)
 			return false
 		}
-		held[ask]++
+		*held.at(ask)++
 		return true
 	})
 	s.Asks.Each(func(slot uint32, k *Ask) bool {
-		if err == nil && (held[slot] != k.Reservations || k.Count < 0 || (k.Count == 0 && k.Reservations == 0)) {
-			err = fmt.Errorf("ask %+v of %s says %d reservations and holds %d", k.Key, s.Apps.Get(k.App).ID, k.Reservations, held[slot])
+		if err == nil && (*held.at(slot) != k.Reservations || k.Count < 0 || (k.Count == 0 && k.Reservations == 0)) {
+			err = fmt.Errorf("ask %+v of %s says %d reservations and holds %d", k.Key, s.Apps.Get(k.App).ID, k.Reservations, *held.at(slot))
 		}
 		return err == nil
 	})
@@ -190,12 +206,12 @@ func (s *State) checkApps() error {
 }
 
 func (s *State) checkUsers() error {
-	sums := make([]User, s.Users.Cap())
+	var sums scratch[User]
 	s.Apps.Each(func(_ uint32, a *App) bool {
 		if a.UserSlot == 0 {
 			return true
 		}
-		u := &sums[a.UserSlot]
+		u := sums.at(a.UserSlot)
 		u.Apps++
 		u.Used = u.Used.Add(a.Used).Add(a.Reserved)
 		u.Demanding += count(a.Outstanding > 0)
@@ -208,7 +224,7 @@ func (s *State) checkUsers() error {
 	})
 	var err error
 	s.Users.Each(func(slot uint32, u *User) bool {
-		want := sums[slot]
+		want := *sums.at(slot)
 		want.Queue, want.Name = u.Queue, u.Name
 		if *u != want {
 			err = fmt.Errorf("user %s of %s says %+v; the applications sum to %+v", s.NameOf(u.Name), s.Queues.Get(u.Queue).Path, *u, want)
@@ -220,12 +236,12 @@ func (s *State) checkUsers() error {
 
 // checkTree sums every queue anew from applications and users.
 func (s *State) checkTree() error {
-	sums := make([]Queue, s.Queues.Cap())
+	var sums scratch[Queue]
 	s.Apps.Each(func(_ uint32, a *App) bool {
 		if a.UserSlot == 0 {
 			return true
 		}
-		leaf := &sums[a.Queue]
+		leaf := sums.at(a.Queue)
 		leaf.ParkedApps += count(a.AttemptState == AttemptParked)
 		leaf.PendingApps += count(a.AttemptState == AttemptPending)
 		if a.Activated() {
@@ -233,7 +249,7 @@ func (s *State) checkTree() error {
 			leaf.AMUsed = leaf.AMUsed.Add(a.amCharge())
 		}
 		for slot := a.Queue; slot != 0; slot = s.Queues.Get(slot).Parent {
-			q := &sums[slot]
+			q := sums.at(slot)
 			q.Used = q.Used.Add(a.Used).Add(a.Reserved)
 			q.Reserved = q.Reserved.Add(a.Reserved)
 			q.Pending = q.Pending.Add(a.Pending)
@@ -243,7 +259,7 @@ func (s *State) checkTree() error {
 		return true
 	})
 	s.Users.Each(func(_ uint32, u *User) bool {
-		q := &sums[u.Queue]
+		q := sums.at(u.Queue)
 		if u.IsActive() {
 			q.ActiveUsers++
 			q.ActiveUsed = q.ActiveUsed.Add(u.Used)
@@ -253,7 +269,7 @@ func (s *State) checkTree() error {
 	})
 	var err error
 	s.Queues.Each(func(slot uint32, q *Queue) bool {
-		err = q.differs(&sums[slot])
+		err = q.differs(sums.at(slot))
 		return err == nil
 	})
 	return err

@@ -104,6 +104,7 @@ func (s *State) addContainer(app uint32, a *App, c Container) uint32 {
 		s.list(slot, a)
 	}
 	s.fold(uint64(slot)<<32 | uint64(c.Node))
+	s.fold(uint64(app)<<32 ^ c.Number)
 	return slot
 }
 

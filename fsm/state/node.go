@@ -51,7 +51,7 @@ func (s *State) changeCapacity(n *Node, f func()) {
 		s.Meta.Cluster = s.Meta.Cluster.Add(n.Total)
 		s.Meta.UsableNodes++
 	}
-	s.fold(uint64(n.Host)<<8 | uint64(n.State))
+	s.fold(uint64(n.Host)<<32 | uint64(n.ID.Port)<<8 | uint64(n.State))
 	s.freeRoomChanged(n)
 	s.foldResource(n.Total)
 }

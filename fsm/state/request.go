@@ -39,7 +39,7 @@ func (s *State) requestRecorded(e *event.RequestRecorded) error {
 		s.Meta.OldestRequest = slot
 	}
 	s.Meta.NewestRequest = slot
-	s.fold(e.BodyHash ^ uint64(slot))
+	s.fold(e.BodyHash ^ hashString(e.Key))
 	return nil
 }
 

@@ -109,6 +109,7 @@ func (s *State) enterReservation(slot uint32, r *Reservation, a *App, n *Node, a
 	s.charge(a, r.Size, r.Size, 1)
 	s.Meta.Made++
 	s.fold(uint64(slot)<<32 | uint64(r.Node))
+	s.fold(uint64(r.App)<<32 | uint64(ask))
 }
 
 func (s *State) reservationOf(e event.Event, number uint64) (uint32, *Reservation, error) {

@@ -23,7 +23,7 @@ type Section struct {
 // MaxSlots bounds the slot that a snapshot may name, so that damaged bytes
 // cannot ask for unbounded memory. Slots may lie far apart, after a peak: what
 // lies between costs a word a page.
-const MaxSlots = 1 << 28
+const MaxSlots = 1 << 26
 
 func table[T any](id uint8, name string, of func(s *State) *Table[T], code func(r *T, c *codec.Coder)) Section {
 	return Section{

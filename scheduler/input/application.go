@@ -79,7 +79,7 @@ func (*MoveApplication) NewReply() Reply   { return new(Done) }
 func (*SetPriority) NewReply() Reply       { return new(SetPriorityReply) }
 func (*CancelReservation) NewReply() Reply { return new(Done) }
 
-func strings(c *codec.Coder, v *[]string) {
+func texts(c *codec.Coder, v *[]string) {
 	codec.List(c, v, func(c *codec.Coder, s *string) { c.String(s) })
 }
 
@@ -88,10 +88,10 @@ func (i *SubmitApplication) Code(c *codec.Coder) {
 	c.ApplicationID(&i.ID)
 	c.String(&i.Name)
 	c.String(&i.User)
-	strings(c, &i.Groups)
+	texts(c, &i.Groups)
 	c.String(&i.Queue)
 	c.String(&i.Type)
-	strings(c, &i.Tags)
+	texts(c, &i.Tags)
 	c.I32(&i.Priority)
 	c.Bool(&i.PrioritySet)
 	c.Resource(&i.AM)

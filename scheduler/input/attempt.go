@@ -124,8 +124,8 @@ func (i *Allocate) Code(c *codec.Coder) {
 		c.Bool(&a.Relax)
 	})
 	codec.List(c, &i.Releases, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
-	strings(c, &i.BlacklistAdd)
-	strings(c, &i.BlacklistRemove)
+	texts(c, &i.BlacklistAdd)
+	texts(c, &i.BlacklistRemove)
 }
 
 // Code implements Reply.

@@ -139,7 +139,7 @@ func (i *SetQueues) Code(c *codec.Coder) {
 func (r *SetQueuesReply) Code(c *codec.Coder) {
 	r.code(c)
 	c.U64(&r.Version)
-	strings(c, &r.Warnings)
+	texts(c, &r.Warnings)
 }
 
 // Code implements Input.

@@ -14,7 +14,7 @@ import (
 )
 
 // maxTries bounds the repetition of an input after errors that are not known to pass.
-const maxTries = 20
+const maxTries = 10
 
 // lane sends one body after another. Its fields belong to its goroutine.
 type lane struct {

@@ -1,0 +1,199 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// The methods of the admin protocol over Peer. Numbers are part of the wire: append only; up to 31
+// belong to this package. Messages are JSON, except the two on the way of every read.
+const (
+	methodInfo      byte = 1
+	methodJoin      byte = 2
+	methodAdopt     byte = 3
+	methodAdmin     byte = 4
+	methodReadIndex byte = 5
+	methodTerm      byte = 6
+	methodRemoved   byte = 7
+	methodRole      byte = 8
+	methodDigest    byte = 9
+	methodStop      byte = 10
+	methodMove      byte = 11
+)
+
+const (
+	infoTimeout  = 500 * time.Millisecond
+	adminTimeout = 15 * time.Second
+)
+
+// envelope of every JSON answer: a refusal travels as itself.
+type reply struct {
+	Refusal *Refusal        `json:"refusal,omitempty"`
+	Body    json.RawMessage `json:"body,omitempty"`
+}
+
+// serve registers a JSON handler.
+func serve[Q, A any](c *Cluster, method byte, h func(ctx context.Context, from string, q Q) (A, error)) {
+	c.peer.Handle(method, func(ctx context.Context, from string, req []byte) ([]byte, error) {
+		if !c.mayCall(method, from) {
+			return json.Marshal(reply{Refusal: refuse(CodeNoSuchReplica, "join first", "%s is not a member of this cluster", from)})
+		}
+		var q Q
+		if err := json.Unmarshal(req, &q); err != nil {
+			return nil, fmt.Errorf("method %d: %w", method, err)
+		}
+		a, err := h(ctx, from, q)
+		var r reply
+		if err != nil && !errors.As(err, &r.Refusal) {
+			return nil, err
+		}
+		if err == nil {
+			if r.Body, err = json.Marshal(a); err != nil {
+				return nil, err
+			}
+		}
+		return json.Marshal(r)
+	})
+}
+
+// ask calls a JSON method.
+func ask[A any](ctx context.Context, p Peer, addr string, method byte, q any) (A, error) {
+	var a A
+	req, err := json.Marshal(q)
+	if err != nil {
+		return a, err
+	}
+	b, err := p.Call(ctx, addr, method, req)
+	if err != nil {
+		return a, err
+	}
+	var r reply
+	if err := json.Unmarshal(b, &r); err != nil {
+		return a, fmt.Errorf("answer of %s: %w", addr, err)
+	}
+	if r.Refusal != nil {
+		return a, r.Refusal
+	}
+	if err := json.Unmarshal(r.Body, &a); err != nil {
+		return a, fmt.Errorf("answer of %s: %w", addr, err)
+	}
+	return a, nil
+}
+
+// mayCall lets strangers, who have no more than a certificate, ask who is here and to be let in; the rest
+// is for members. A replica that has no membership yet lets its cluster call.
+func (c *Cluster) mayCall(method byte, from string) bool {
+	switch method {
+	case methodInfo, methodJoin, methodAdopt:
+		return true
+	}
+	conf := c.configuration()
+	_, member := find(conf, from)
+	return member || len(conf.Servers) == 0
+}
+
+// none is an empty message.
+type none struct{}
+
+// serveAdmin registers all methods.
+func (c *Cluster) serveAdmin() {
+	serve(c, methodInfo, func(context.Context, string, none) (info, error) { return c.info(), nil })
+	serve(c, methodJoin, func(ctx context.Context, _ string, q joinRequest) (joinReply, error) { return c.joinHere(ctx, q) })
+	serve(c, methodAdopt, func(_ context.Context, _ string, q adoptRequest) (none, error) { return none{}, c.adopt(q) })
+	serve(c, methodAdmin, func(ctx context.Context, _ string, q adminRequest) (none, error) { return none{}, c.adminHere(ctx, q) })
+	serve(c, methodRemoved, func(_ context.Context, _ string, q removedNotice) (none, error) { return none{}, c.removedHere(q) })
+	serve(c, methodRole, func(_ context.Context, _ string, q string) (none, error) { return none{}, c.setRole(q) })
+	serve(c, methodMove, func(ctx context.Context, _ string, q moveRequest) (none, error) { return none{}, c.moveHere(ctx, q) })
+	c.serveDigest()
+	c.peer.Handle(methodTerm, func(context.Context, string, []byte) ([]byte, error) {
+		return binary.BigEndian.AppendUint64(nil, c.Term()), nil
+	})
+	c.peer.Handle(methodReadIndex, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+		if !c.IsLeader() {
+			return nil, ErrNotLeader
+		}
+		index, err := c.readIndexHere(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return binary.BigEndian.AppendUint64(nil, index), nil
+	})
+}
+
+// adminRequest is a change of membership on its way to the leader. Hops bounds forwarding.
+type adminRequest struct {
+	Op     string `json:"op"`
+	ID     string `json:"id,omitempty"`
+	MaxLag uint64 `json:"max_lag,omitempty"`
+	Force  bool   `json:"force,omitempty"`
+	Dry    bool   `json:"dry,omitempty"`
+	By     string `json:"by,omitempty"`
+	Hops   int    `json:"hops,omitempty"`
+}
+
+// admin runs a request here when this replica leads, else at the leader.
+func (c *Cluster) admin(q adminRequest) error {
+	ctx, cancel := context.WithTimeout(c.ctx, adminTimeout)
+	defer cancel()
+	if q.By == "" {
+		q.By = c.cfg.ID
+	}
+	return c.adminHere(ctx, q)
+}
+
+// adminHere runs or forwards.
+func (c *Cluster) adminHere(ctx context.Context, q adminRequest) error {
+	if c.IsLeader() {
+		return c.runAdmin(ctx, q)
+	}
+	addr, err := c.forward(&q.Hops)
+	if err != nil {
+		return err
+	}
+	_, err = ask[none](ctx, c.peer, addr, methodAdmin, q)
+	return err
+}
+
+// hopsMax bounds forwarding while leadership moves.
+const hopsMax = 2
+
+// forward returns the address of the leader for a request that came hops far.
+func (c *Cluster) forward(hops *int) (string, error) {
+	_, addr := c.Leader()
+	if *hops++; addr == "" || addr == c.Addr() || *hops > hopsMax || c.peer == nil {
+		return "", refuse(CodeNoLeader, "wait for an election, or see \"rmd cluster members\"", "no leader is known to %s", c.cfg.ID)
+	}
+	return addr, nil
+}
+
+// runAdmin carries a request out on the leader.
+func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
+	switch q.Op {
+	case "promote":
+		return c.promoteHere(ctx, q)
+	case "demote":
+		return c.demoteHere(ctx, q)
+	case "remove":
+		return c.removeHere(ctx, q)
+	case "transfer":
+		return c.transferHere(ctx, q.ID)
+	}
+	return fmt.Errorf("unknown admin operation %q", q.Op)
+}
+
+// changed waits for a membership change and translates its errors.
+func (c *Cluster) changed(ctx context.Context, in *instance, f raft.IndexFuture) error {
+	if err := in.await(ctx, f); err != nil {
+		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
+			return fmt.Errorf("membership change: %w", c.outcome(f, err))
+		}
+		return fmt.Errorf("membership change: %w", err)
+	}
+	return nil
+}

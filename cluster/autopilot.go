@@ -1,0 +1,325 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+	autopilot "github.com/hashicorp/raft-autopilot"
+)
+
+// pilot runs raft-autopilot while this replica leads: it judges health, promotes non-voters that were
+// let in as future voters, and, when told so, removes dead ones.
+type pilot struct {
+	c    *Cluster
+	ap   *autopilot.Autopilot
+	want chan bool // newest wish: lead or not
+
+	mu    sync.Mutex
+	conf  AutopilotConfig
+	seen  map[raft.ServerID]time.Time
+	infos map[raft.ServerID]info
+	state *autopilot.State
+}
+
+// Health is autopilot's judgement; it exists on the leader only.
+type Health struct {
+	Known            bool           `json:"known"`
+	Healthy          bool           `json:"healthy"`
+	FailureTolerance int            `json:"failure_tolerance"`
+	Servers          []ServerHealth `json:"servers"`
+}
+
+// ServerHealth is the judgement about one replica.
+type ServerHealth struct {
+	ID          string        `json:"id"`
+	Healthy     bool          `json:"healthy"`
+	StableSince time.Time     `json:"stable_since"`
+	LastContact time.Duration `json:"last_contact"`
+	LastIndex   uint64        `json:"last_index"`
+}
+
+// startPilot makes autopilot; it runs while this replica leads.
+func (c *Cluster) startPilot() {
+	p := &pilot{c: c, want: make(chan bool, 1), conf: c.cfg.Autopilot, seen: map[raft.ServerID]time.Time{}}
+	c.mu.Lock()
+	c.pilot = p
+	c.mu.Unlock()
+	if c.peer == nil {
+		return
+	}
+	p.ap = autopilot.New(pilotRaft{c}, p, autopilot.WithLogger(c.log), autopilot.WithPromoter(promoter{StablePromoter: &autopilot.StablePromoter{}, p: p}),
+		autopilot.WithUpdateInterval(c.cfg.Autopilot.Interval), autopilot.WithReconcileInterval(c.cfg.Autopilot.Interval))
+	c.wg.Go(p.run)
+	c.pilotFollow(c.IsLeader())
+}
+
+// pilotFollow tells the pilot whether this replica leads.
+func (c *Cluster) pilotFollow(leads bool) {
+	c.mu.RLock()
+	p := c.pilot
+	c.mu.RUnlock()
+	if p == nil {
+		return
+	}
+	select {
+	case <-p.want:
+	default:
+	}
+	select {
+	case p.want <- leads:
+	default:
+	}
+}
+
+// run starts and stops autopilot with leadership.
+func (p *pilot) run() {
+	on := false
+	for {
+		select {
+		case leads := <-p.want:
+			if leads && !on {
+				p.forget()
+				p.ap.Start(p.c.ctx)
+			} else if !leads && on {
+				<-p.ap.Stop()
+			}
+			on = leads
+		case <-p.c.ctx.Done():
+			if on {
+				<-p.ap.Stop()
+			}
+			return
+		}
+	}
+}
+
+// forget starts a new term of office without old observations.
+func (p *pilot) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.seen)
+	p.state = nil
+}
+
+// AutopilotConfig returns the settings in force.
+func (c *Cluster) AutopilotConfig() AutopilotConfig { return c.autopilotConfig() }
+
+func (c *Cluster) autopilotConfig() AutopilotConfig {
+	c.mu.RLock()
+	p := c.pilot
+	c.mu.RUnlock()
+	if p == nil {
+		return c.cfg.Autopilot
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.conf
+}
+
+// SetAutopilot changes the settings of this replica. Interval stays as it was at the start.
+func (c *Cluster) SetAutopilot(conf AutopilotConfig) error {
+	if err := conf.Validate(); err != nil {
+		return refuse(CodeOutOfRange, "see \"rmd autopilot get\"", "%v", err)
+	}
+	c.mu.RLock()
+	p := c.pilot
+	c.mu.RUnlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conf = conf
+	return nil
+}
+
+// Health returns autopilot's judgement. Known is false on followers and right after an election.
+func (c *Cluster) Health() Health {
+	c.mu.RLock()
+	p := c.pilot
+	c.mu.RUnlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == nil || !c.IsLeader() {
+		return Health{}
+	}
+	h := Health{Known: true, Healthy: p.state.Healthy, FailureTolerance: p.state.FailureTolerance}
+	for _, s := range c.configuration().Servers {
+		if v := p.state.Servers[s.ID]; v != nil {
+			id, _ := splitServerID(s.ID)
+			h.Servers = append(h.Servers, ServerHealth{ID: id, Healthy: v.Health.Healthy, StableSince: v.Health.StableSince, LastContact: v.Stats.LastContact, LastIndex: v.Stats.LastIndex})
+		}
+	}
+	return h
+}
+
+// AutopilotConfig is the library's view of the settings.
+func (p *pilot) AutopilotConfig() *autopilot.Config {
+	a := p.c.autopilotConfig()
+	return &autopilot.Config{CleanupDeadServers: a.CleanupDeadServers, LastContactThreshold: a.LastContactThreshold, MaxTrailingLogs: a.MaxTrailingLogs, MinQuorum: a.MinQuorum, ServerStabilizationTime: a.ServerStabilizationTime}
+}
+
+// NotifyState keeps the newest judgement.
+func (p *pilot) NotifyState(s *autopilot.State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state = s
+}
+
+// KnownServers asks all members once per round. One that does not answer counts as alive and late until
+// the threshold for dead ones, since a reboot is no reason to be removed.
+func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
+	conf := p.c.configuration()
+	infos := p.c.askAll(conf)
+	self := p.c.Identity().ServerID()
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.infos = infos
+	out := map[raft.ServerID]*autopilot.Server{}
+	for _, s := range conf.Servers {
+		id, _ := splitServerID(s.ID)
+		if _, ok := infos[s.ID]; ok || p.seen[s.ID].IsZero() {
+			p.seen[s.ID] = now
+		}
+		status := autopilot.NodeAlive
+		if now.Sub(p.seen[s.ID]) > p.conf.DeadServerLastContactThreshold {
+			status = autopilot.NodeFailed
+		}
+		out[s.ID] = &autopilot.Server{ID: s.ID, Name: id, Address: s.Address, NodeStatus: status, Version: infos[s.ID].Version, RaftVersion: raft.ProtocolVersionMax, IsLeader: s.ID == self}
+	}
+	return out
+}
+
+// FetchServerStats turns the round's answers into the library's form.
+func (p *pilot) FetchServerStats(_ context.Context, servers map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := map[raft.ServerID]*autopilot.ServerStats{}
+	for id := range servers {
+		if i, ok := p.infos[id]; ok {
+			out[id] = &autopilot.ServerStats{LastContact: i.LastContact, LastTerm: i.LastTerm, LastIndex: i.LastIndex}
+		} else {
+			out[id] = &autopilot.ServerStats{LastContact: -1}
+		}
+	}
+	return out
+}
+
+// RemoveFailedServer removes a dead replica; the library has counted the quorum.
+func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
+	p.c.goRun(func() {
+		if err := p.c.Remove(s.Name, false); err != nil {
+			p.c.log.Warn("a dead replica was not removed", "replica", s.Name, "error", err)
+		}
+	})
+}
+
+// promoter promotes only those who were let in as future voters, and never by hurry: the library's own
+// waives the stabilisation time right after an election.
+type promoter struct {
+	*autopilot.StablePromoter
+	p *pilot
+}
+
+// CalculatePromotionsAndDemotions returns the replicas to promote.
+func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state *autopilot.State) autopilot.RaftChanges {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	var changes autopilot.RaftChanges
+	room := replicasMax - len(state.Voters)
+	for _, s := range r.p.c.configuration().Servers { // the membership's order, the same everywhere
+		v := state.Servers[s.ID]
+		if v == nil || v.State != autopilot.RaftNonVoter || room <= 0 || r.p.infos[s.ID].Identity.Role != RoleVoter {
+			continue
+		}
+		if v.Health.IsStable(time.Now(), conf.ServerStabilizationTime) {
+			changes.Promotions = append(changes.Promotions, s.ID)
+			room--
+		}
+	}
+	return changes
+}
+
+// pilotRaft is the running raft for the library, across restarts in place.
+type pilotRaft struct{ c *Cluster }
+
+// AddNonvoter passes on.
+func (r pilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint64, t time.Duration) raft.IndexFuture {
+	return r.c.current().raft.AddNonvoter(id, a, prev, t)
+}
+
+// AddVoter promotes, after a fresh look: the library judges by what it saw a round ago, and a vote may
+// have been taken by hand meanwhile.
+func (r pilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64, _ time.Duration) raft.IndexFuture {
+	r.c.conf.change.Lock()
+	defer r.c.conf.change.Unlock()
+	s, ok := find(r.c.configuration(), string(id))
+	if !ok || s.Suffrage == raft.Voter {
+		return pastFuture{}
+	}
+	if i, ok := r.c.askAll(raft.Configuration{Servers: []raft.Server{s}})[id]; !ok || i.Identity.Role != RoleVoter {
+		return pastFuture{}
+	}
+	r.c.log.Info("autopilot promotes", "replica", id)
+	f := r.bounded(r.c.current(), func(in *instance) raft.IndexFuture { return in.raft.AddVoter(id, a, prev, adminTimeout) })
+	return pastFuture{f.Error()}
+}
+
+// pastFuture is a change that is over.
+type pastFuture struct{ err error }
+
+// Error is its outcome.
+func (f pastFuture) Error() error { return f.err }
+
+// Index is not known.
+func (pastFuture) Index() uint64 { return 0 }
+
+// DemoteVoter passes on.
+func (r pilotRaft) DemoteVoter(id raft.ServerID, prev uint64, t time.Duration) raft.IndexFuture {
+	return r.bounded(r.c.current(), func(in *instance) raft.IndexFuture { return in.raft.DemoteVoter(id, prev, adminTimeout) })
+}
+
+// RemoveServer passes on.
+func (r pilotRaft) RemoveServer(id raft.ServerID, prev uint64, t time.Duration) raft.IndexFuture {
+	return r.bounded(r.c.current(), func(in *instance) raft.IndexFuture { return in.raft.RemoveServer(id, prev, adminTimeout) })
+}
+
+// bounded makes the future end with the cluster and after adminTimeout.
+func (r pilotRaft) bounded(in *instance, f func(*instance) raft.IndexFuture) raft.IndexFuture {
+	return boundFuture{f(in), in, r.c.ctx}
+}
+
+type boundFuture struct {
+	raft.IndexFuture
+	in  *instance
+	ctx context.Context
+}
+
+// Error waits.
+func (f boundFuture) Error() error {
+	ctx, cancel := context.WithTimeout(f.ctx, adminTimeout)
+	defer cancel()
+	return f.in.await(ctx, f.IndexFuture)
+}
+
+// LastIndex passes on.
+func (r pilotRaft) LastIndex() uint64 { return r.c.LastIndex() }
+
+// Leader passes on.
+func (r pilotRaft) Leader() raft.ServerAddress { return r.c.current().raft.Leader() }
+
+// GetConfiguration passes on.
+func (r pilotRaft) GetConfiguration() raft.ConfigurationFuture {
+	return r.c.current().raft.GetConfiguration()
+}
+
+// Stats passes on.
+func (r pilotRaft) Stats() map[string]string { return r.c.current().raft.Stats() }
+
+// LeadershipTransferToServer passes on.
+func (r pilotRaft) LeadershipTransferToServer(id raft.ServerID, a raft.ServerAddress) raft.Future {
+	return r.c.current().raft.LeadershipTransferToServer(id, a)
+}
+
+// State passes on.
+func (r pilotRaft) State() raft.RaftState { return r.c.current().raft.State() }

@@ -1,0 +1,207 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Init makes one new cluster with this replica as its only voter. It is refused when any state exists
+// here or at a listed peer. dry only checks.
+func (c *Cluster) Init(dry bool) error {
+	if c.hasState() || c.inMembership() {
+		return refuse(CodeAlreadyInitialized, "use \"rmd cluster join\" on a fresh replica, or wipe its data directory", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
+	defer cancel()
+	for _, addr := range c.cfg.Join {
+		if addr == c.Addr() || c.peer == nil {
+			continue
+		}
+		i, err := ask[info](ctx, c.peer, addr, methodInfo, none{})
+		if err != nil {
+			c.log.Warn("a listed peer does not answer", "address", addr, "error", err)
+			continue
+		}
+		if !i.Empty {
+			return refuse(CodeAlreadyInitialized, "join that cluster, or take the address out of raft.join", "replica %s at %s already belongs to cluster %s", i.Identity.ID, addr, i.Identity.ClusterID)
+		}
+	}
+	if dry {
+		return nil
+	}
+	if err := c.setCluster(draw(16), 0, RoleVoter); err != nil {
+		return err
+	}
+	return c.bootstrap(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})
+}
+
+// Bootstrap starts a cluster with a given membership: for simulations, which have no wire to agree on
+// one. Every replica of it, or any one of them, may call it.
+func (c *Cluster) Bootstrap(conf raft.Configuration) error { return c.bootstrap(conf) }
+
+// bootstrap writes the first membership.
+func (c *Cluster) bootstrap(conf raft.Configuration) error {
+	in := c.current()
+	err := in.await(c.ctx, in.raft.BootstrapCluster(conf))
+	if errors.Is(err, raft.ErrCantBootstrap) {
+		return refuse(CodeAlreadyInitialized, "", "replica %s already has state", c.cfg.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("bootstrap: %w", err)
+	}
+	c.rewatch()
+	c.log.Info("cluster initialised", "cluster_id", c.ClusterID(), "voters", len(conf.Servers))
+	return nil
+}
+
+// inMembership says whether raft knows this replica as a member.
+func (c *Cluster) inMembership() bool { return len(c.configuration().Servers) > 0 }
+
+// setCluster makes the cluster's identity durable and tells the wire.
+func (c *Cluster) setCluster(id string, epoch uint64, role string) error {
+	err := c.dir.change(func(i *Identity) { i.ClusterID, i.Epoch, i.Role = id, epoch, role })
+	if err != nil {
+		c.guard.fail(ExitStore, err)
+		return err
+	}
+	c.identify()
+	return nil
+}
+
+// identify tells the wire who this replica is.
+func (c *Cluster) identify() {
+	if c.peer != nil {
+		id := c.Identity()
+		c.peer.Identify(id.Incarnation, id.wireID())
+	}
+}
+
+// adoptRequest is how the lowest id tells the other empty replicas which cluster they are part of.
+type adoptRequest struct {
+	ClusterID string `json:"cluster_id"`
+}
+
+// adopt takes over the cluster id while this replica is empty.
+func (c *Cluster) adopt(q adoptRequest) error {
+	have := c.ClusterID()
+	if have == q.ClusterID {
+		return nil
+	}
+	if have != "" || c.hasState() || c.cfg.BootstrapExpect == 0 {
+		return refuse(CodeAlreadyInitialized, "", "replica %s has state, or no bootstrap_expect", c.cfg.ID)
+	}
+	return c.setCluster(q.ClusterID, 0, RoleVoter)
+}
+
+// expectPause is how often replicas look for each other.
+const expectPause = 300 * time.Millisecond
+
+// expect is bootstrap_expect: it tries until this replica has state.
+func (c *Cluster) expect() {
+	t := time.NewTicker(expectPause)
+	defer t.Stop()
+	var said string
+	for {
+		if c.hasState() || c.inMembership() {
+			return
+		}
+		wait := c.tryExpect()
+		if wait != "" && wait != said {
+			c.log.Info("waiting for the expected replicas", "bootstrap_expect", c.cfg.BootstrapExpect, "why", wait)
+			said = wait
+		}
+		select {
+		case <-t.C:
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// tryExpect looks at all listed replicas. When exactly the expected number of empty ones agree and this
+// one has the lowest id, it initialises. It returns what is still missing.
+func (c *Cluster) tryExpect() string {
+	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
+	defer cancel()
+	all := []info{c.info()}
+	for _, addr := range c.cfg.Join {
+		if addr == c.Addr() {
+			continue
+		}
+		i, err := ask[info](ctx, c.peer, addr, methodInfo, none{})
+		if err != nil {
+			return "no answer from " + addr
+		}
+		all = append(all, i)
+	}
+	if why := disagreement(all, c.cfg.BootstrapExpect); why != "" {
+		return why
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Identity.ID < all[j].Identity.ID })
+	if all[0].Identity.ID != c.cfg.ID {
+		return "replica " + all[0].Identity.ID + " initialises"
+	}
+	id := c.ClusterID()
+	if id == "" {
+		id = draw(16)
+		if err := c.setCluster(id, 0, RoleVoter); err != nil {
+			return err.Error()
+		}
+	}
+	conf := raft.Configuration{}
+	for _, i := range all {
+		if i.Identity.ID != c.cfg.ID {
+			if _, err := ask[none](ctx, c.peer, i.Address, methodAdopt, adoptRequest{id}); err != nil {
+				return fmt.Sprintf("replica %s does not take part: %v", i.Identity.ID, err)
+			}
+		}
+		conf.Servers = append(conf.Servers, raft.Server{ID: i.Identity.ServerID(), Address: raft.ServerAddress(i.Address)})
+	}
+	if err := c.bootstrap(conf); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// disagreement says why replicas are not the empty, equal ones that were expected; "" when they are.
+func disagreement(all []info, expect int) string {
+	if len(all) != expect {
+		return fmt.Sprintf("%d of %d replicas", len(all), expect)
+	}
+	ids := map[string]bool{}
+	var cluster string
+	list := sortedList(all[0].Join)
+	for _, i := range all {
+		switch {
+		case !i.Empty:
+			return fmt.Sprintf("replica %s has state of cluster %s", i.Identity.ID, i.Identity.ClusterID)
+		case i.Identity.ClusterName != all[0].Identity.ClusterName:
+			return fmt.Sprintf("replica %s is of cluster name %s", i.Identity.ID, i.Identity.ClusterName)
+		case i.Expect != expect || sortedList(i.Join) != list:
+			return fmt.Sprintf("replica %s expects %d of [%s]", i.Identity.ID, i.Expect, sortedList(i.Join))
+		case ids[i.Identity.ID]:
+			return "two replicas have the id " + i.Identity.ID
+		case i.Identity.ClusterID != "" && cluster != "" && i.Identity.ClusterID != cluster:
+			return "replicas are of different clusters"
+		}
+		ids[i.Identity.ID] = true
+		if i.Identity.ClusterID != "" {
+			cluster = i.Identity.ClusterID
+		}
+	}
+	return ""
+}
+
+// sortedList makes two lists of addresses comparable.
+func sortedList(l []string) string {
+	l = slices.Clone(l)
+	slices.Sort(l)
+	return strings.Join(l, " ")
+}

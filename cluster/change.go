@@ -1,0 +1,197 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Promote makes a non-voter a voter by hand. maxLag is how many entries it may be behind; 0 means the
+// default of 100.
+func (c *Cluster) Promote(id string, maxLag uint64) error {
+	if maxLag == 0 {
+		maxLag = defaultMaxLag
+	}
+	return c.admin(adminRequest{Op: "promote", ID: id, MaxLag: maxLag})
+}
+
+// Demote takes a voter's vote. It stays a non-voter until it is promoted by hand.
+func (c *Cluster) Demote(id string) error { return c.admin(adminRequest{Op: "demote", ID: id}) }
+
+// Remove takes a replica out of the membership. A leader hands leadership over first. force skips the
+// question whether a majority of healthy voters stays.
+func (c *Cluster) Remove(id string, force bool) error {
+	return c.admin(adminRequest{Op: "remove", ID: id, Force: force})
+}
+
+// CheckRemove is Remove's dry run.
+func (c *Cluster) CheckRemove(id string, force bool) error {
+	return c.admin(adminRequest{Op: "remove", ID: id, Force: force, Dry: true})
+}
+
+const (
+	defaultMaxLag = 100
+	transferLag   = 100
+)
+
+func noSuch(id string) *Refusal {
+	return refuse(CodeNoSuchReplica, "see \"rmd cluster members\"", "no replica has the id %s", id)
+}
+
+// promoteHere checks and promotes.
+func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
+	c.conf.change.Lock()
+	defer c.conf.change.Unlock()
+	conf := c.configuration()
+	s, ok := find(conf, q.ID)
+	switch {
+	case !ok:
+		return noSuch(q.ID)
+	case s.Suffrage == raft.Voter:
+		return refuse(CodeAlreadyVoter, "", "replica %s is a voter already", q.ID)
+	case len(voters(conf)) >= replicasMax:
+		return refuse(CodeTooMany, "remove one first", "there are %d voters, the most there may be", replicasMax)
+	}
+	i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]
+	if !ok {
+		return refuse(CodeNotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", q.ID)
+	}
+	if lag := c.CommitIndex() - min(c.CommitIndex(), i.LastIndex); lag > q.MaxLag {
+		return refuse(CodeNotCaughtUp, fmt.Sprintf("wait for \"rmd cluster members\" to show lag < %s, or use --max-lag", commas(q.MaxLag)), "replica %s is %s entries behind", q.ID, commas(lag))
+	}
+	in := c.current()
+	if err := c.changed(ctx, in, in.raft.AddVoter(s.ID, s.Address, 0, adminTimeout)); err != nil {
+		return err
+	}
+	c.tellRole(ctx, s, RoleVoter)
+	c.log.Info("replica promoted", "replica", q.ID, "by", q.By)
+	return nil
+}
+
+// tellRole makes a change by hand last: autopilot reads the role.
+func (c *Cluster) tellRole(ctx context.Context, s raft.Server, role string) {
+	if s.ID == c.Identity().ServerID() {
+		if err := c.setRole(role); err != nil {
+			c.log.Warn("role was not recorded", "role", role, "error", err)
+		}
+		return
+	}
+	if _, err := ask[none](ctx, c.peer, string(s.Address), methodRole, role); err != nil {
+		c.log.Warn("role was not recorded", "replica", s.ID, "role", role, "error", err)
+	}
+}
+
+// demoteHere checks and demotes; a leader hands over first.
+func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
+	s, ok := find(c.configuration(), q.ID)
+	switch {
+	case !ok:
+		return noSuch(q.ID)
+	case s.Suffrage != raft.Voter:
+		return refuse(CodeNotAVoter, "", "replica %s has no vote to take", q.ID)
+	}
+	if err := c.staysHealthy(s, q); err != nil {
+		return err
+	}
+	if s.ID == c.Identity().ServerID() {
+		return c.afterHandover(ctx, q)
+	}
+	c.conf.change.Lock()
+	defer c.conf.change.Unlock()
+	c.tellRole(ctx, s, RoleNonvoter) // first, or autopilot would promote it again
+	in := c.current()
+	if err := c.changed(ctx, in, in.raft.DemoteVoter(s.ID, 0, adminTimeout)); err != nil {
+		return err
+	}
+	c.log.Info("replica demoted", "replica", q.ID, "by", q.By)
+	return nil
+}
+
+// removeHere checks and removes; a leader hands over first.
+func (c *Cluster) removeHere(ctx context.Context, q adminRequest) error {
+	s, ok := find(c.configuration(), q.ID)
+	if !ok {
+		return noSuch(q.ID)
+	}
+	if s.Suffrage == raft.Voter {
+		if err := c.staysHealthy(s, q); err != nil {
+			return err
+		}
+	}
+	if q.Dry {
+		return nil
+	}
+	if s.ID == c.Identity().ServerID() {
+		return c.afterHandover(ctx, q)
+	}
+	c.conf.change.Lock()
+	defer c.conf.change.Unlock()
+	in := c.current()
+	if err := c.changed(ctx, in, in.raft.RemoveServer(s.ID, 0, adminTimeout)); err != nil {
+		return err
+	}
+	c.log.Info("replica removed", "replica", q.ID, "by", q.By)
+	c.notifyRemoved(s, q.By)
+	return nil
+}
+
+// staysHealthy refuses what would leave no voter, or not a majority of healthy ones.
+func (c *Cluster) staysHealthy(s raft.Server, q adminRequest) error {
+	vs := voters(c.configuration())
+	if len(vs) == 1 {
+		return refuse(CodeWouldLeaveNoVoter, "join and promote another replica first", "replica %s is the only voter", q.ID)
+	}
+	if q.Force {
+		return nil
+	}
+	infos := c.askAll(raft.Configuration{Servers: vs})
+	commit := c.CommitIndex()
+	healthy, left := 0, 0
+	var sick []string
+	for _, v := range vs {
+		if v.ID == s.ID {
+			continue
+		}
+		left++
+		id, _ := splitServerID(v.ID)
+		i, ok := infos[v.ID]
+		lag := commit - min(commit, i.LastIndex)
+		switch {
+		case !ok:
+			sick = append(sick, id+" does not answer")
+		case lag > c.autopilotConfig().MaxTrailingLogs:
+			sick = append(sick, fmt.Sprintf("%s is not in step (lag %s)", id, commas(lag)))
+		default:
+			healthy++
+		}
+	}
+	if healthy >= left/2+1 {
+		return nil
+	}
+	verb := map[string]string{"remove": "removing", "demote": "demoting"}[q.Op]
+	return refuse(CodeWouldLoseQuorum, "use --force to do it all the same", "%s, %s %s would leave %d healthy voter of %d", strings.Join(sick, ", "), verb, q.ID, healthy, left)
+}
+
+// afterHandover gives leadership away and sends the request to the new leader.
+func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
+	if q.Dry {
+		return nil
+	}
+	if err := c.transferHere(ctx, ""); err != nil {
+		return fmt.Errorf("hand leadership over first: %w", err)
+	}
+	for {
+		if id, addr := c.Leader(); addr != "" && id != c.cfg.ID {
+			_, err := ask[none](ctx, c.peer, addr, methodAdmin, q)
+			return err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return refuse(CodeNoLeader, "try again", "leadership was handed over, but no new leader is known")
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// Cluster is one replica's consensus part. Its methods may be called from any goroutine.
+//
+// Goroutines: raft's own; the watchers started by Open, which end with ctx and for which Close waits;
+// and one for each piece of work that must not run in a callback (goRun).
+type Cluster struct {
+	cfg    Config
+	log    hclog.Logger
+	dir    *dataDir
+	guard  *guard
+	stores *stores
+	wire   *wire
+	trans  raft.Transport
+	fsm    *machine
+	peer   Peer
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.RWMutex
+	in       *instance // the running raft, replaced by a restart in place
+	stopping bool
+
+	restarting sync.Mutex // one restart in place at a time
+
+	lead      leadershipHub
+	reads     readBatcher
+	pilot     *pilot
+	transfers transferGate
+	installs  installWatch
+	crash     crashState
+	conf      confState
+	counters  counters
+
+	diskFree atomic.Uint64
+	full     atomic.Bool
+	yielding atomic.Bool
+}
+
+// Open opens the data directory, checks everything in it and starts raft. A replica without state
+// waits to be initialised or let in. An error with an exit code is a *FatalError.
+func Open(cfg Config) (*Cluster, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.guard = newGuard(c.log, c.fatal, cfg.Observe)
+	c.guard.slow = cfg.Election
+	if err := c.open(); err != nil {
+		c.cancel()
+		return nil, err
+	}
+	return c, nil
+}
+
+// open does Open's work and undoes it on failure.
+func (c *Cluster) open() (err error) {
+	if err := c.openDir(); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.dir.close(false))
+		}
+	}()
+	if r := c.Identity().Removed; r != nil {
+		return &FatalError{ExitRemoved, fmt.Errorf("%w by %s at %s: wipe %s and join anew", ErrRemoved, r.By, r.At.Format(time.RFC3339), c.cfg.DataDir)}
+	}
+	if c.stores, err = openStores(c.cfg.DataDir, c.cfg.Options, c.guard, c.cfg.VerifySnapshot, c.log.Named("snapshots")); err != nil {
+		if errors.Is(err, ErrDamaged) {
+			err = &FatalError{ExitStore, fmt.Errorf("start check: %w", err)}
+		}
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.stores.close())
+		}
+	}()
+	rep, err := c.stores.inspect()
+	if err != nil {
+		return &FatalError{ExitStore, fmt.Errorf("start check: %w", err)}
+	}
+	c.report(rep)
+	c.stores.snaps.made = c.snapshotMade
+	c.fsm = newMachine(c.cfg.FSM, c.configurationApplied)
+	c.conf.init(rep.Snapshot)
+	c.openTransport()
+	if err := c.start(rep, false); err != nil {
+		c.closeTransport()
+		return err
+	}
+	c.openPeer()
+	c.startWatchers()
+	return nil
+}
+
+// openDir makes the data directory ready, or an identity in memory.
+func (c *Cluster) openDir() error {
+	want := Identity{ID: c.cfg.ID, ClusterName: c.cfg.ClusterName}
+	if c.cfg.DataDir == "" {
+		want.Incarnation, want.ClusterID = c.cfg.Options.Incarnation, c.cfg.Options.ClusterID
+		if want.Incarnation == "" {
+			want.Incarnation = draw(8)
+		}
+		c.dir = &dataDir{id: want}
+		return nil
+	}
+	var err error
+	if c.dir, err = openDir(c.cfg.DataDir, want); err != nil {
+		return err
+	}
+	removeLeftovers(c.cfg.DataDir, c.log)
+	free, err := c.free()
+	if err == nil && free < c.cfg.DiskStop {
+		err = &FatalError{ExitDiskFull, fmt.Errorf("disk is full: %d bytes free, the stop level is %d", free, c.cfg.DiskStop)}
+	}
+	if err == nil && c.dir.unclean {
+		c.log.Warn("the last process was not stopped in order: checking the store")
+		if cerr := checkBolt(filepath.Join(c.cfg.DataDir, fileLog)); cerr != nil {
+			err = &FatalError{ExitStore, fmt.Errorf("store check: %w", cerr)}
+		}
+	}
+	if err != nil {
+		return errors.Join(err, c.dir.close(false))
+	}
+	c.diskFree.Store(free)
+	return nil
+}
+
+// report logs what the start check found.
+func (c *Cluster) report(rep *startReport) {
+	for _, b := range rep.BadSnapshot {
+		c.log.Error("a damaged snapshot is left aside", "snapshot", b)
+	}
+	var snap uint64
+	if rep.Snapshot != nil {
+		snap = rep.Snapshot.Index
+	}
+	c.log.Info("data checked", "replica", c.Identity().ServerID(), "snapshot", snap, "first", rep.First, "last", rep.Last)
+	if ahead := time.Until(rep.LastAt); ahead > clockMax {
+		c.log.Warn("the clock is before the newest entry's time", "by", ahead.Round(time.Second))
+	}
+	switch {
+	case c.cfg.BootstrapExpect > 0 && rep.Last > 0:
+		c.log.Info("bootstrap_expect is ignored: state exists", "bootstrap_expect", c.cfg.BootstrapExpect)
+	case c.cfg.BootstrapExpect == 1:
+		c.log.Warn("bootstrap_expect is 1: a single replica tolerates no failure")
+	}
+}
+
+// clockMax is how far the newest entry's time may lie ahead without a warning.
+const clockMax = time.Hour
+
+// openTransport puts the wire round the transport.
+func (c *Cluster) openTransport() {
+	c.trans = c.cfg.Options.Transport
+	if c.trans == nil {
+		c.trans = c.peer.Transport(max(transportTimeout, 2*c.cfg.Election), c.log.Named("transport"))
+	}
+	c.wire = newWire(c.trans, c.cfg.Options.HeartbeatFastPath, c.installed)
+}
+
+// transportTimeout bounds one of raft's requests; a follower's answer includes its disk.
+const transportTimeout = 5 * time.Second
+
+func (c *Cluster) closeTransport() {
+	c.wire.close()
+	if t, ok := c.trans.(raft.WithClose); ok && c.cfg.Options.Transport == nil {
+		_ = t.Close()
+	}
+}
+
+// openPeer tells the wire who this replica is and serves the admin protocol.
+func (c *Cluster) openPeer() {
+	if c.peer == nil {
+		return
+	}
+	c.serveAdmin()
+	c.peer.SetAllowed(c.allowed)
+	c.identify()
+	c.rewatch()
+}
+
+// startWatchers starts the goroutines that live as long as the cluster.
+func (c *Cluster) startWatchers() {
+	c.wg.Go(c.watchDisk)
+	c.wg.Go(c.watchSpace)
+	c.wg.Go(c.watchTransfer)
+	c.wg.Go(c.watchSnapshotBytes)
+	c.startPilot()
+	if c.peer == nil {
+		return
+	}
+	c.wg.Go(c.watchMembership)
+	c.wg.Go(c.watchNotes)
+	if c.cfg.DigestInterval > 0 && c.cfg.Digest != nil {
+		c.wg.Go(c.watchDigests)
+	}
+	if c.cfg.BootstrapExpect > 0 {
+		c.wg.Go(c.expect)
+	}
+}
+
+// goRun runs f beside the caller; Close waits for it.
+func (c *Cluster) goRun(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.stopping {
+		c.wg.Go(f)
+	}
+}
+
+// Close stops raft and closes the stores. It does not hand leadership over: Transfer does.
+func (c *Cluster) Close() error {
+	c.mu.Lock()
+	if c.stopping {
+		c.mu.Unlock()
+		return nil
+	}
+	c.stopping = true
+	c.mu.Unlock()
+	c.cancel()
+	if c.peer != nil {
+		c.peer.Watch(nil, nil, nil)
+	}
+	c.wg.Wait()
+	c.mu.Lock()
+	in := c.in
+	c.mu.Unlock()
+	in.stop()
+	c.closeTransport()
+	c.lead.close()
+	return errors.Join(c.stores.close(), c.dir.close(c.guard.failure() == nil))
+}
+
+// fatal is told of the first failure by the guard: it stops raft and tells the owner.
+func (c *Cluster) fatal(code int, err error) {
+	go func() { // not goRun: the callbacks that lead here may hold c.mu; raft's Shutdown returns soon
+		c.mu.RLock()
+		in := c.in
+		c.mu.RUnlock()
+		if in != nil {
+			in.raft.Shutdown()
+		}
+	}()
+	if c.cfg.OnFatal != nil {
+		c.cfg.OnFatal(code, err)
+	}
+}
+
+// Fail stops this replica with an exit code, for callers that find out what must not be (75 for an
+// entry that is not understood).
+func (c *Cluster) Fail(code int, err error) { c.guard.fail(code, err) }
+
+// Failure returns why this replica stopped, nil while it has not.
+func (c *Cluster) Failure() error { return c.guard.failure() }
+
+// Identity returns what this replica keeps about itself.
+func (c *Cluster) Identity() Identity { return c.dir.identity() }
+
+// ClusterID is the id drawn at bootstrap, empty before.
+func (c *Cluster) ClusterID() string { return c.Identity().ClusterID }
+
+// Addr is the address this replica advertises.
+func (c *Cluster) Addr() string {
+	if c.cfg.Advertise != "" {
+		return c.cfg.Advertise
+	}
+	return string(c.trans.LocalAddr())
+}

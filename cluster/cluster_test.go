@@ -1,0 +1,331 @@
+package cluster
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestInitJoinPromotePropose(t *testing.T) {
+	rs := trio(t, nil)
+	index := put(t, rs, 20)
+	inStep(t, rs, index)
+	l := leader(t, rs)
+	for _, r := range rs {
+		ms := r.c.Members()
+		if len(ms) != 3 {
+			t.Fatalf("%s sees %d members", r.id, len(ms))
+		}
+		for _, m := range ms {
+			if !m.Voter || m.State != StateAlive || m.Leader != (m.ID == l.id) || m.Incarnation == "" {
+				t.Errorf("%s sees %+v", r.id, m)
+			}
+		}
+		if r.c.ClusterID() == "" || r.c.ClusterID() != l.c.ClusterID() {
+			t.Errorf("%s has cluster id %q", r.id, r.c.ClusterID())
+		}
+		got, err := r.c.ReadIndex(t.Context())
+		if err != nil || got < index {
+			t.Errorf("%s: read index %d %v, want at least %d", r.id, got, err, index)
+		}
+		if err := r.c.WaitApplied(t.Context(), got); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := l.c.Barrier(time.Second); err != nil {
+		t.Error(err)
+	}
+	if err := l.c.VerifyLeader(); err != nil {
+		t.Error(err)
+	}
+	for _, r := range rs {
+		if r == l {
+			continue
+		}
+		if _, _, err := r.c.Propose([]byte("x")).Wait(); !errors.Is(err, ErrNotLeader) {
+			t.Errorf("propose on a follower: %v", err)
+		}
+		if err := r.c.VerifyLeader(); !errors.Is(err, ErrNotLeader) {
+			t.Errorf("verify on a follower: %v", err)
+		}
+	}
+}
+
+func TestFSMErrorIsReturned(t *testing.T) {
+	r := newReplica(t, "rm1", nil).start()
+	if err := r.c.Init(false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 5*time.Second, "leader", r.c.IsLeader)
+	boom := errors.New("boom")
+	r.fsm.mu.Lock()
+	r.fsm.fail = boom
+	r.fsm.mu.Unlock()
+	if _, _, err := r.c.Propose([]byte("x")).Wait(); !errors.Is(err, boom) {
+		t.Fatalf("got %v", err)
+	}
+	if _, _, err := r.c.Propose(make([]byte, 2<<20)).Wait(); !errors.Is(err, ErrTooLarge) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestTransfer(t *testing.T) {
+	rs := trio(t, nil)
+	put(t, rs, 5)
+	l := leader(t, rs)
+	var to, via *replica
+	for _, r := range rs {
+		if r != l {
+			to, via = r, to
+		}
+	}
+	if err := via.c.Transfer(to.id); err != nil { // forwarded by a follower
+		t.Fatal(err)
+	}
+	eventually(t, 3*time.Second, "target leads", to.c.IsLeader)
+	if err := to.c.Transfer(""); err != nil {
+		t.Fatal(err)
+	}
+	if now := leader(t, rs); now == to {
+		t.Fatal("leadership stayed")
+	}
+	inStep(t, rs, put(t, rs, 5))
+}
+
+func TestRemoveLeaderAndItsEnd(t *testing.T) {
+	rs := trio(t, nil)
+	put(t, rs, 5)
+	l := leader(t, rs)
+	if err := l.c.Remove(l.id, false); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case f := <-l.fatal:
+		if f.Code != ExitRemoved || !errors.Is(f.Err, ErrRemoved) {
+			t.Fatalf("got %d %v", f.Code, f.Err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("the removed leader goes on")
+	}
+	l.stop()
+	var fe *FatalError
+	if err := l.open(); !errors.As(err, &fe) || fe.Code != ExitRemoved {
+		t.Fatalf("a removed replica starts again: %v", err)
+	}
+	var left []*replica
+	for _, r := range rs {
+		if r != l {
+			left = append(left, r)
+		}
+	}
+	inStep(t, left, put(t, left, 5))
+	if n := len(leader(t, left).c.Members()); n != 2 {
+		t.Fatalf("%d members", n)
+	}
+}
+
+func TestBootstrapExpect(t *testing.T) {
+	var rs []*replica
+	for i := range 3 {
+		r := newReplica(t, []string{"rm2", "rm1", "rm3"}[i], nil).start() // to learn an address
+		r.stop()
+		rs = append(rs, r)
+	}
+	for _, r := range rs {
+		r.tweak = func(c *Config) {
+			c.BootstrapExpect = 3
+			c.Join = []string{rs[0].addr, rs[1].addr, rs[2].addr}
+		}
+	}
+	rs[0].start()
+	rs[1].start()
+	time.Sleep(2 * expectPause)
+	if rs[0].c.hasState() || rs[1].c.hasState() {
+		t.Fatal("two of three initialised")
+	}
+	rs[2].start()
+	inStep(t, rs, put(t, rs, 5))
+	if n := len(voters(rs[0].c.configuration())); n != 3 {
+		t.Fatalf("%d voters", n)
+	}
+	rs[1].stop() // state exists: ignored
+	rs[1].start()
+	inStep(t, rs, put(t, rs, 5))
+}
+
+func TestRestartAll(t *testing.T) {
+	rs := trio(t, nil)
+	put(t, rs, 10)
+	id := rs[1].c.Identity()
+	for _, r := range rs {
+		r.stop()
+	}
+	for _, r := range rs {
+		r.start()
+	}
+	inStep(t, rs, put(t, rs, 5))
+	if got := rs[1].c.Identity(); got.Incarnation != id.Incarnation || got.ClusterID != id.ClusterID {
+		t.Fatalf("identity changed from %+v to %+v", id, got)
+	}
+	if _, n, _ := rs[2].fsm.state(); n != 15 {
+		t.Fatalf("%d entries applied", n)
+	}
+}
+
+// TestAddressChange: a replica comes back elsewhere, and the leader learns it.
+func TestAddressChange(t *testing.T) {
+	rs := trio(t, nil)
+	put(t, rs, 5)
+	l := leader(t, rs)
+	var f *replica
+	for _, r := range rs {
+		if r != l {
+			f = r
+		}
+	}
+	f.stop()
+	f.addr = "127.0.0.1:0"
+	f.start()
+	inStep(t, rs, put(t, rs, 5))
+	eventually(t, 5*time.Second, "new address", func() bool {
+		s, _ := find(l.c.configuration(), f.id)
+		return string(s.Address) == f.addr
+	})
+}
+
+// TestSnapshotCatchUp: the log is cut while a follower is away; it comes back through a snapshot.
+func TestSnapshotCatchUp(t *testing.T) {
+	rs := trio(t, func(c *Config) {
+		c.Trailing, c.SnapshotThreshold, c.SnapshotInterval, c.Options.LowTrailing = 5, 20, 20*time.Millisecond, true
+	})
+	put(t, rs, 5)
+	l := leader(t, rs)
+	var away *replica
+	for _, r := range rs {
+		if r != l {
+			away = r
+		}
+	}
+	away.stop()
+	put(t, []*replica{l}, 100)
+	eventually(t, 5*time.Second, "log cut", func() bool { first, _ := l.c.stores.logs.FirstIndex(); return first > 50 })
+	away.start()
+	inStep(t, rs, put(t, rs, 5))
+	if away.c.Stats().Installs == 0 {
+		t.Fatal("caught up without a snapshot")
+	}
+	away.stop()
+	away.start()
+	inStep(t, rs, put(t, rs, 5))
+}
+
+func TestUserSnapshotRestore(t *testing.T) {
+	rs := trio(t, nil)
+	put(t, rs, 10)
+	l := leader(t, rs)
+	if err := l.c.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	list, err := l.c.SnapshotList()
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%v %v", list, err)
+	}
+	want, count, _ := l.fsm.state()
+	put(t, rs, 10)
+	info, r, err := l.c.OpenSnapshot(list[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	wantRefusal(t, l.c.RestoreSnapshot(info, strings.NewReader("garbage")), CodeSnapshotDamaged)
+	if _, n, _ := l.fsm.state(); n != count+10 {
+		t.Fatal("a damaged snapshot changed the state")
+	}
+	if err := l.c.RestoreSnapshot(info, r); err != nil {
+		t.Fatal(err)
+	}
+	if got, n, _ := l.fsm.state(); got != want || n != count {
+		t.Fatalf("state has %d entries, not %d", n, count)
+	}
+	inStep(t, rs, put(t, rs, 3))
+}
+
+// TestElectionTiming: with the lowest advised timeouts a silent leader is replaced in 3.3 of them.
+func TestElectionTiming(t *testing.T) {
+	rs := trio(t, nil)
+	put(t, rs, 5)
+	l := leader(t, rs)
+	term := l.c.Term()
+	start := time.Now()
+	l.c.wire.mute(true) // what a machine that vanished looks like to the others: no proof, only silence
+	eventually(t, 3*time.Second, "a new leader", func() bool {
+		for _, r := range rs {
+			if r != l && r.c.IsLeader() && r.c.Term() > term {
+				return true
+			}
+		}
+		return false
+	})
+	t.Logf("new leader after %s", time.Since(start).Round(time.Millisecond))
+	l.c.wire.mute(false)
+	inStep(t, rs, put(t, rs, 5))
+}
+
+// TestLeadershipChannel: the newest state is never lost, terms only grow, Close closes.
+func TestLeadershipChannel(t *testing.T) {
+	rs := trio(t, nil)
+	put(t, rs, 2)
+	l := leader(t, rs)
+	ch := l.c.Leadership()
+	if now := <-ch; !now.IsLeader || now.Term != l.c.Term() || now.LeaderID != l.id {
+		t.Fatalf("got %+v", now)
+	}
+	eventually(t, 5*time.Second, "health known", func() bool { h := l.c.Health(); return h.Known && h.Healthy && h.FailureTolerance == 1 })
+	if err := l.c.Demote(l.id); err != nil { // hands over first
+		t.Fatal(err)
+	}
+	next := leader(t, rs)
+	if next == l {
+		t.Fatal("a demoted leader leads")
+	}
+	var last Leadership
+	eventually(t, 5*time.Second, "the new leader is told", func() bool {
+		select {
+		case now := <-ch:
+			if now.Term < last.Term {
+				t.Fatalf("term %d after %d", now.Term, last.Term)
+			}
+			last = now
+		default:
+		}
+		return last.LeaderID == next.id && !last.IsLeader && last.Address == next.addr
+	})
+	if h := l.c.Health(); h.Known {
+		t.Errorf("a follower judges: %+v", h)
+	}
+	l.stop()
+	for range ch { // closed after what was left in it
+	}
+}
+
+// TestVerifyNeedsMajority: a leader without followers may still believe in itself; reads find out.
+func TestVerifyNeedsMajority(t *testing.T) {
+	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = 2*time.Second, 2*time.Second, 2*time.Second })
+	put(t, rs, 2)
+	l := leader(t, rs)
+	for _, r := range rs {
+		if r != l {
+			r.kill()
+		}
+	}
+	if !l.c.IsLeader() {
+		t.Skip("leadership ended too soon on this machine")
+	}
+	if err := l.c.VerifyLeader(); !errors.Is(err, ErrNotLeader) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := l.c.ReadIndex(t.Context()); err == nil {
+		t.Error("a read index without a majority")
+	}
+}

@@ -1,0 +1,230 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// Config is what a replica's consensus part needs. Start from DefaultConfig.
+type Config struct {
+	// ID names the replica in commands and certificates; Raft knows it as ID.INCARNATION.
+	ID string
+	// ClusterName must be equal on all replicas.
+	ClusterName string
+	// DataDir holds everything on disk. It may be empty only when all stores are injected.
+	DataDir string
+	// Advertise is the address others dial; empty: Peer's.
+	Advertise string
+	// Peer is the wire to the other replicas. Nil only with an injected transport.
+	Peer Peer
+	// FSM applies committed entries.
+	FSM raft.FSM
+	// Logger is required.
+	Logger hclog.Logger
+
+	// BootstrapExpect is the number of empty replicas that must agree before the lowest id
+	// initialises; 0 turns it off. Ignored once state exists.
+	BootstrapExpect int
+	// AllowEven permits an even BootstrapExpect.
+	AllowEven bool
+	// Join lists the addresses of all replicas, for BootstrapExpect and for Init's check.
+	Join []string
+
+	// Heartbeat, Election and Lease are Raft's timeouts: lease <= heartbeat <= election.
+	Heartbeat, Election, Lease time.Duration
+	// SnapshotThreshold is the number of entries, SnapshotBytes the bytes after which a snapshot is
+	// taken; SnapshotInterval is how often that is looked at.
+	SnapshotThreshold uint64
+	SnapshotBytes     int64
+	SnapshotInterval  time.Duration
+	// Trailing is how many entries stay in the log after a snapshot.
+	Trailing uint64
+	// EntryMax bounds one entry in bytes.
+	EntryMax int
+
+	// DiskReserve is the free space below which leadership is given up, DiskStop the one below which
+	// writes are refused.
+	DiskReserve, DiskStop uint64
+	// HungGiveUp is the age of one write at which leadership is given up, HungExit the fatal one.
+	HungGiveUp, HungExit time.Duration
+
+	// Autopilot judges and promotes replicas.
+	Autopilot AutopilotConfig
+	// DigestInterval is how often the leader compares digests; 0 turns it off.
+	DigestInterval time.Duration
+
+	// Version is this program's version, shown to people.
+	Version string
+	// Level is the highest feature level this replica can apply, FeatureLevel the cluster's.
+	Level        uint64
+	FeatureLevel func() uint64
+
+	// OnFatal is called once, at once, when this replica must not go on. It should not return.
+	OnFatal func(code int, err error)
+	// VerifySnapshot reads a whole snapshot and checks it. It is called before anything is restored.
+	VerifySnapshot func(io.Reader) error
+	// CheckToken uses up a join token and returns its role, RoleVoter or RoleNonvoter. It runs on the
+	// leader. Its error may be a *Refusal. Nil: every token is good.
+	CheckToken func(token string) (role string, err error)
+	// Digest returns the FSM's digest at an applied index, or at the latest for 0. Nil: no comparison.
+	Digest func(index uint64) (at uint64, digest []byte, ok bool)
+	// Observe takes measurements; it must be quick. Nil: none.
+	Observe func(what Measure, d time.Duration)
+
+	// Options replace parts for simulations and tests.
+	Options Options
+}
+
+// Options replace what production makes itself.
+type Options struct {
+	LogStore      raft.LogStore
+	StableStore   raft.StableStore
+	SnapshotStore raft.SnapshotStore
+	Transport     raft.Transport
+	// Incarnation and ClusterID are the identity when there is no DataDir.
+	Incarnation, ClusterID string
+	// FreeSpace returns the free bytes of the file system under dir. Nil: the kernel's.
+	FreeSpace func(dir string) (uint64, error)
+	// LowTrailing permits Trailing below 1,024 and thresholds of a few entries.
+	LowTrailing bool
+	// HeartbeatFastPath lets raft's heartbeat handler through to the transport, which brings back
+	// hashicorp/raft #695. It exists so that a simulation can prove that the guard is needed.
+	HeartbeatFastPath bool
+	// FastTimers permits timeouts below the lowest advised, for measurements.
+	FastTimers bool
+}
+
+// AutopilotConfig holds the settings of operations.md, section 3.
+type AutopilotConfig struct {
+	CleanupDeadServers             bool          `json:"cleanup_dead_servers"`
+	DeadServerLastContactThreshold time.Duration `json:"dead_server_last_contact_threshold"`
+	MinQuorum                      uint          `json:"min_quorum"`
+	LastContactThreshold           time.Duration `json:"last_contact_threshold"`
+	MaxTrailingLogs                uint64        `json:"max_trailing_logs"`
+	ServerStabilizationTime        time.Duration `json:"server_stabilization_time"`
+	// Interval is how often health is looked at and changes are made.
+	Interval time.Duration `json:"interval"`
+}
+
+// Measure names what Config.Observe is told.
+type Measure string
+
+// The measurements.
+const (
+	MeasureSync     Measure = "sync"     // one write to the store, with its syncs
+	MeasureCommit   Measure = "commit"   // Propose to applied
+	MeasureElection Measure = "election" // leadership taken here
+	MeasureSnapshot Measure = "snapshot" // one snapshot written
+	MeasureInstall  Measure = "install"  // a snapshot received from the leader
+	MeasureRestart  Measure = "restart"  // raft restarted in place
+	MeasureCrash    Measure = "crash"    // proof of the leader's end to the next known leader
+)
+
+// DefaultConfig returns the defaults of operations.md, section 8.
+func DefaultConfig() Config {
+	return Config{
+		Heartbeat: 500 * time.Millisecond, Election: 500 * time.Millisecond, Lease: 400 * time.Millisecond,
+		SnapshotThreshold: 8192, SnapshotBytes: 256 << 20, SnapshotInterval: 30 * time.Second, Trailing: 2048,
+		EntryMax:    1 << 20,
+		DiskReserve: 256 << 20, DiskStop: 64 << 20,
+		HungGiveUp: 5 * time.Second, HungExit: 20 * time.Second,
+		DigestInterval: 10 * time.Second,
+		Autopilot:      DefaultAutopilot(),
+	}
+}
+
+// DefaultAutopilot returns the defaults of operations.md, section 3.
+func DefaultAutopilot() AutopilotConfig {
+	return AutopilotConfig{
+		DeadServerLastContactThreshold: 24 * time.Hour, LastContactThreshold: 10 * time.Second,
+		MaxTrailingLogs: 1000, ServerStabilizationTime: 10 * time.Second, Interval: 2 * time.Second,
+	}
+}
+
+// Limits on configured values.
+const (
+	heartbeatMin = 100 * time.Millisecond
+	trailingMin  = 1024
+	replicasMax  = 7
+)
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+// Validate reports every fault of the configuration at once.
+func (c Config) Validate() error {
+	var errs []error
+	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
+	if !idPattern.MatchString(c.ID) {
+		bad("id %q: 1 to 64 letters, digits, '_', '-', '.'", c.ID)
+	}
+	if !idPattern.MatchString(c.ClusterName) {
+		bad("cluster name %q: 1 to 64 letters, digits, '_', '-', '.'", c.ClusterName)
+	}
+	if c.FSM == nil || c.Logger == nil {
+		bad("fsm and logger are required")
+	}
+	o := c.Options
+	if c.DataDir == "" && (o.LogStore == nil || o.StableStore == nil || o.SnapshotStore == nil) {
+		bad("data directory is missing")
+	}
+	if c.Peer == nil && o.Transport == nil {
+		bad("peer is missing")
+	}
+	if c.Heartbeat < heartbeatMin && !o.FastTimers {
+		bad("raft.heartbeat %s: at least %s (lowest advised 150ms/150ms/100ms)", c.Heartbeat, heartbeatMin)
+	}
+	if c.Lease <= 0 || c.Lease > c.Heartbeat || c.Heartbeat > c.Election {
+		bad("raft timeouts: lease %s <= heartbeat %s <= election %s does not hold", c.Lease, c.Heartbeat, c.Election)
+	}
+	if c.Trailing < trailingMin && !o.LowTrailing {
+		bad("raft.trailing %d: at least %d, since few trailing entries invite snapshot loops", c.Trailing, trailingMin)
+	}
+	if c.SnapshotThreshold == 0 || c.SnapshotInterval < 5*time.Millisecond || c.EntryMax <= 0 {
+		bad("raft.snapshot_threshold, raft.snapshot_interval and the entry size must be positive")
+	}
+	if c.DiskStop > c.DiskReserve {
+		bad("disk stop level %d is above the reserve %d", c.DiskStop, c.DiskReserve)
+	}
+	if c.HungGiveUp <= 0 || c.HungExit <= c.HungGiveUp {
+		bad("disk watchdog: 0 < give up %s < exit %s does not hold", c.HungGiveUp, c.HungExit)
+	}
+	errs = append(errs, c.validateExpect(), c.Autopilot.Validate())
+	return errors.Join(errs...)
+}
+
+// validateExpect checks bootstrap_expect.
+func (c Config) validateExpect() error {
+	n := c.BootstrapExpect
+	switch {
+	case n == 0:
+		return nil
+	case n < 0 || n > replicasMax:
+		return fmt.Errorf("raft.bootstrap_expect %d: 0 to %d", n, replicasMax)
+	case n%2 == 0 && !c.AllowEven:
+		return fmt.Errorf("raft.bootstrap_expect %d is even: a voter more adds no tolerance; use an odd number or raft.allow_even", n)
+	case len(c.Join) != n:
+		return fmt.Errorf("raft.bootstrap_expect is %d but raft.join lists %d addresses: list every replica, this one too", n, len(c.Join))
+	}
+	return nil
+}
+
+// Validate reports values out of range.
+func (a AutopilotConfig) Validate() error {
+	var errs []error
+	if a.CleanupDeadServers && a.MinQuorum < 3 {
+		errs = append(errs, errors.New("autopilot: cleanup_dead_servers needs min_quorum of at least 3"))
+	}
+	if a.DeadServerLastContactThreshold < time.Minute {
+		errs = append(errs, errors.New("autopilot: dead_server_last_contact_threshold must be at least 1m"))
+	}
+	if a.LastContactThreshold <= 0 || a.ServerStabilizationTime < 0 || a.Interval < 10*time.Millisecond {
+		errs = append(errs, errors.New("autopilot: thresholds must be positive"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,288 @@
+package cluster
+
+import (
+	"math/rand/v2"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Crash detection: see DESIGN.md. The wire proves that the leader's process has ended (its liveness
+// connection was closed by the kernel and a new one is refused). Then the voter with the longest log
+// stands at once, by the library's own way for leadership transfers, instead of after its timers.
+const (
+	crashListen  = 10 * time.Millisecond // how long the others' notes are waited for
+	crashStagger = 20 * time.Millisecond // between ranks
+	crashSettle  = 60 * time.Millisecond // for a vote to be counted
+	crashRetry   = 15 * time.Millisecond
+)
+
+// crashState is what is known about a leader that is gone.
+type crashState struct {
+	mu     sync.Mutex
+	busy   bool
+	term   uint64    // of the leader that is gone, 0 for none
+	answer time.Time // last nudge sent because another doubts
+}
+
+// note is this replica's position, told on liveness connections.
+func (c *Cluster) note() []byte {
+	in := c.current()
+	last, lastTerm := c.stores.logs.tail()
+	p := position{Term: in.raft.CurrentTerm(), LastTerm: lastTerm, LastIndex: last, Applied: c.fsm.applied.Load()}
+	c.crash.mu.Lock()
+	if c.crash.term == p.Term {
+		p.Gone = c.crash.term
+	}
+	c.crash.mu.Unlock()
+	switch in.raft.State() {
+	case raft.Leader:
+		p.Hears = true
+	case raft.Follower:
+		_, id := in.raft.LeaderWithID()
+		p.Hears = p.Gone == 0 && id != "" && time.Since(in.raft.LastContact()) < c.cfg.Heartbeat
+	}
+	return p.encode()
+}
+
+// positionOf is what another replica told last.
+func (c *Cluster) positionOf(sid raft.ServerID) position {
+	if c.peer == nil {
+		return position{}
+	}
+	id, _ := splitServerID(sid)
+	b, _ := c.peer.Note(id)
+	p, _ := decodePosition(b)
+	return p
+}
+
+// gone is called by the wire with proof that a replica's process has ended.
+func (c *Cluster) gone(id string) {
+	in := c.current()
+	term := in.raft.CurrentTerm()
+	leader, _ := c.Leader()
+	if leader != id || in.raft.State() != raft.Follower {
+		return
+	}
+	me, ok := find(c.configuration(), string(c.Identity().ServerID()))
+	if !ok || me.Suffrage != raft.Voter {
+		return
+	}
+	c.crash.mu.Lock()
+	busy := c.crash.busy
+	c.crash.busy, c.crash.term = true, term
+	c.crash.mu.Unlock()
+	if !busy {
+		c.goRun(func() { c.succeed(id, term) })
+	}
+}
+
+// crashFollow ends the search when a leader is known.
+func (c *Cluster) crashFollow(l Leadership) {
+	c.crash.mu.Lock()
+	defer c.crash.mu.Unlock()
+	if l.Term > c.crash.term {
+		c.crash.term = 0
+	}
+}
+
+// succeed tries to make this replica, or sees another become, the successor of a leader that is gone.
+// Safety is raft's own: each try is an ordinary election.
+func (c *Cluster) succeed(id string, term uint64) {
+	start := time.Now()
+	defer func() {
+		c.crash.mu.Lock()
+		c.crash.busy = false
+		c.crash.mu.Unlock()
+	}()
+	c.log.Warn("the leader's process is gone: standing without waiting for timeouts", "leader", id, "term", term)
+	c.peer.Nudge()
+	c.hearOthers(id, term, start)
+	for deadline := start.Add(3 * c.cfg.Heartbeat); time.Now().Before(deadline) && c.ctx.Err() == nil; {
+		if c.led(term) {
+			c.counters.crashes.Add(1)
+			c.observe(MeasureCrash, time.Since(start))
+			return
+		}
+		if c.doubted(id, term, start) {
+			c.pause(crashRetry)
+			continue
+		}
+		before := c.Term()
+		if c.waitLed(term, time.Duration(c.rank(id))*crashStagger) {
+			continue
+		}
+		if c.Term() == before { // nobody else stands
+			c.stand()
+		}
+		if !c.waitLed(term, crashSettle) {
+			c.pause(crashRetry + rand.N(2*crashRetry))
+		}
+	}
+}
+
+// led says that somebody leads after the one that is gone; that may be the same replica, started again.
+// Raft forgets the old leader before it raises the term.
+func (c *Cluster) led(term uint64) bool {
+	if c.Term() <= term {
+		return false
+	}
+	leader, _ := c.Leader()
+	return leader != "" || c.IsLeader()
+}
+
+// waitLed waits until somebody leads, at most d.
+func (c *Cluster) waitLed(term uint64, d time.Duration) bool {
+	for end := time.Now().Add(d); ; {
+		if c.led(term) {
+			return true
+		}
+		if !time.Now().Before(end) || !c.pause(time.Millisecond) {
+			return false
+		}
+	}
+}
+
+// pause waits unless the cluster closes.
+func (c *Cluster) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
+}
+
+// others are the voters beside this replica and the one that is gone.
+func (c *Cluster) others(gone string) []raft.Server {
+	var out []raft.Server
+	for _, s := range voters(c.configuration()) {
+		if id, _ := splitServerID(s.ID); id != gone && id != c.cfg.ID {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// hearOthers waits shortly for the others' notes after the leader's end, which say where their logs end.
+func (c *Cluster) hearOthers(gone string, term uint64, start time.Time) {
+	t := time.NewTimer(crashListen)
+	defer t.Stop()
+	for {
+		heard := c.peer.Heard()
+		missing := false
+		for _, s := range c.others(gone) {
+			id, _ := splitServerID(s.ID)
+			b, at := c.peer.Note(id)
+			p, ok := decodePosition(b)
+			missing = missing || !ok || at.Before(start) && p.Gone != term
+		}
+		if !missing {
+			return
+		}
+		select {
+		case <-heard:
+		case <-t.C:
+			return
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// doubted says that another voter has told, since the proof, that it still hears this leader: then the
+// proof may be a firewall's, and raft's own timers decide.
+func (c *Cluster) doubted(gone string, term uint64, start time.Time) bool {
+	for _, s := range c.others(gone) {
+		id, _ := splitServerID(s.ID)
+		b, at := c.peer.Note(id)
+		if p, ok := decodePosition(b); ok && at.After(start) && p.Hears && p.Term == term {
+			return true
+		}
+	}
+	return false
+}
+
+// rank is this replica's place among the voters that are heard from: the longest log first.
+func (c *Cluster) rank(gone string) int {
+	type candidate struct {
+		id string
+		p  position
+	}
+	last, lastTerm := c.stores.logs.tail()
+	all := []candidate{{c.cfg.ID, position{LastTerm: lastTerm, LastIndex: last}}}
+	for _, s := range c.others(gone) {
+		id, _ := splitServerID(s.ID)
+		b, at := c.peer.Note(id)
+		if p, ok := decodePosition(b); ok && time.Since(at) < 2*time.Second {
+			all = append(all, candidate{id, p})
+		}
+	}
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		if a.p.LastTerm != b.p.LastTerm {
+			return a.p.LastTerm > b.p.LastTerm
+		}
+		if a.p.LastIndex != b.p.LastIndex {
+			return a.p.LastIndex > b.p.LastIndex
+		}
+		return a.id < b.id
+	})
+	for i, x := range all {
+		if x.id == c.cfg.ID {
+			return i
+		}
+	}
+	return 0
+}
+
+// stand starts an election here at once. Raft takes TimeoutNow only as a follower; a candidate that lost
+// is made one first by a vote request of our own with an empty log and a term above the one it may just
+// be about to take: that raises the term and gets no vote.
+func (c *Cluster) stand() {
+	in := c.current()
+	if in.raft.State() == raft.Candidate {
+		c.wire.inject(&raft.RequestVoteRequest{RPCHeader: c.header(), Term: in.raft.CurrentTerm() + 2}, c.ctx.Done())
+	}
+	if in.raft.State() == raft.Follower {
+		c.wire.inject(&raft.TimeoutNowRequest{RPCHeader: c.header()}, c.ctx.Done())
+	}
+}
+
+// watchNotes answers those who believe the leader gone, when this replica still hears it.
+func (c *Cluster) watchNotes() {
+	for {
+		heard := c.peer.Heard()
+		c.answerDoubt()
+		select {
+		case <-heard:
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// answerDoubt nudges at most once per retry pause.
+func (c *Cluster) answerDoubt() {
+	term := c.Term()
+	for _, s := range c.configuration().Servers {
+		if c.positionOf(s.ID).Gone != term || term == 0 {
+			continue
+		}
+		mine, _ := decodePosition(c.note())
+		c.crash.mu.Lock()
+		due := mine.Hears && time.Since(c.crash.answer) >= crashRetry
+		if due {
+			c.crash.answer = time.Now()
+		}
+		c.crash.mu.Unlock()
+		if due {
+			c.peer.Nudge()
+		}
+		return
+	}
+}

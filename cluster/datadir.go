@@ -1,0 +1,308 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// The layout of a data directory. Names are part of the format.
+const (
+	fileIdentity = "replica.json"
+	fileLog      = "raft.db"
+	fileLock     = "lock"
+	fileRunning  = "running" // there while a process is at work: after a crash it tells so
+	dirSnapshots = "snapshots"
+	removedMax   = 256
+)
+
+// Roles a replica may have been let in for.
+const (
+	RoleVoter    = "voter"
+	RoleNonvoter = "nonvoter"
+)
+
+// Removal says that, when and by whom a replica was removed.
+type Removal struct {
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+// Identity is what a replica keeps about itself.
+type Identity struct {
+	ID          string `json:"id"`
+	Incarnation string `json:"incarnation"`
+	ClusterName string `json:"cluster_name"`
+	ClusterID   string `json:"cluster_id,omitempty"`
+	// Epoch rises with each recovery by hand: replicas of before are strangers.
+	Epoch   uint64   `json:"epoch,omitempty"`
+	Role    string   `json:"role,omitempty"`
+	Removed *Removal `json:"removed,omitempty"`
+	// Gone are the removed ones among the others, by ID.INCARNATION, newest last.
+	Gone []string `json:"gone,omitempty"`
+}
+
+// ServerID is the name by which Raft knows the replica.
+func (i Identity) ServerID() raft.ServerID { return raft.ServerID(i.ID + "." + i.Incarnation) }
+
+// wireID is what replicas compare when they connect: cluster and epoch.
+func (i Identity) wireID() string {
+	if i.ClusterID == "" || i.Epoch == 0 {
+		return i.ClusterID
+	}
+	return fmt.Sprintf("%s#%d", i.ClusterID, i.Epoch)
+}
+
+// splitServerID takes Raft's name apart.
+func splitServerID(s raft.ServerID) (id, incarnation string) {
+	if i := strings.LastIndexByte(string(s), '.'); i >= 0 {
+		return string(s[:i]), string(s[i+1:])
+	}
+	return string(s), ""
+}
+
+// dataDir is an open and locked data directory; path is empty for a replica without disk.
+type dataDir struct {
+	path    string
+	lock    *os.File
+	unclean bool // the last process did not close it
+
+	mu sync.Mutex
+	id Identity
+}
+
+// openDir locks the directory, checks its permissions and reads or makes the identity.
+func openDir(path string, want Identity) (*dataDir, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := checkModes(path); err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &dataDir{path: path, lock: lock}
+	if err := d.load(want); err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	running := filepath.Join(path, fileRunning)
+	if _, err := os.Stat(running); err == nil {
+		d.unclean = true
+	} else if err := writeSynced(running, nil); err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// openExisting opens a directory that a replica has used, whoever it was.
+func openExisting(path string) (*dataDir, error) {
+	if _, err := os.Stat(filepath.Join(path, fileIdentity)); err != nil {
+		return nil, fmt.Errorf("not a data directory: %w", err)
+	}
+	if err := checkModes(path); err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &dataDir{path: path, lock: lock}
+	b, err := os.ReadFile(filepath.Join(path, fileIdentity))
+	if err == nil && (json.Unmarshal(b, &d.id) != nil || d.id.Incarnation == "") {
+		err = fmt.Errorf("%s: %w", fileIdentity, ErrDamaged)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	if _, err := os.Stat(filepath.Join(path, fileRunning)); err == nil {
+		d.unclean = true
+	}
+	return d, nil
+}
+
+// lockDir takes the directory for this process.
+func lockDir(path string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(path, fileLock), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data directory lock: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("%s: %w", path, ErrInUse)
+	}
+	return f, nil
+}
+
+// checkModes refuses what others could read or own.
+func checkModes(path string) error {
+	var errs []error
+	for _, name := range []string{"", fileIdentity, fileLog, fileLock, dirSnapshots} {
+		p := filepath.Join(path, name)
+		st, err := os.Stat(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("data directory: %w", err)
+		}
+		limit := fs.FileMode(0o600)
+		if st.IsDir() {
+			limit = 0o700
+		}
+		if st.Mode().Perm()&^limit != 0 {
+			errs = append(errs, fmt.Errorf("%s has mode %#o, wider than %#o: chmod it", p, st.Mode().Perm(), limit))
+		}
+		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != os.Geteuid() {
+			errs = append(errs, fmt.Errorf("%s belongs to uid %d, this process is %d", p, sys.Uid, os.Geteuid()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// load reads replica.json, or draws a new incarnation for an empty directory.
+func (d *dataDir) load(want Identity) error {
+	b, err := os.ReadFile(filepath.Join(d.path, fileIdentity))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(d.path, fileLog)); err == nil {
+			return fmt.Errorf("%s is there but %s is not: %w", fileLog, fileIdentity, ErrDamaged)
+		}
+		want.Incarnation = draw(8)
+		return d.save(want)
+	}
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	if err := json.Unmarshal(b, &d.id); err != nil || d.id.Incarnation == "" {
+		return fmt.Errorf("%s: %w", fileIdentity, ErrDamaged)
+	}
+	if d.id.ID != want.ID || d.id.ClusterName != want.ClusterName {
+		return fmt.Errorf("%s is of replica %s in cluster %s, not of %s in %s: %w", d.path, d.id.ID, d.id.ClusterName, want.ID, want.ClusterName, ErrForeign)
+	}
+	return nil
+}
+
+// identity returns a copy.
+func (d *dataDir) identity() Identity {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id := d.id
+	id.Gone = slices.Clone(id.Gone)
+	return id
+}
+
+// change edits the identity and makes it durable.
+func (d *dataDir) change(edit func(*Identity)) error {
+	d.mu.Lock()
+	id := d.id
+	id.Gone = slices.Clone(id.Gone)
+	d.mu.Unlock()
+	edit(&id)
+	if n := len(id.Gone) - removedMax; n > 0 {
+		id.Gone = id.Gone[n:]
+	}
+	return d.save(id)
+}
+
+// save writes the identity: temporary name, sync, rename, sync of the directory.
+func (d *dataDir) save(id Identity) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.path != "" {
+		b, err := json.MarshalIndent(id, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := writeSynced(filepath.Join(d.path, fileIdentity), append(b, '\n')); err != nil {
+			return err
+		}
+	}
+	d.id = id
+	return nil
+}
+
+// close releases the directory; clean says that all stores were closed in order.
+func (d *dataDir) close(clean bool) error {
+	if d.path == "" {
+		return nil
+	}
+	var err error
+	if clean {
+		if err = os.Remove(filepath.Join(d.path, fileRunning)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	return errors.Join(err, d.lock.Close())
+}
+
+// writeSynced replaces a file so that a crash leaves the old or the new one.
+func writeSynced(path string, b []byte) error {
+	tmp := path + ".tmp"
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// draw returns n random bytes in hex.
+func draw(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // crypto/rand never fails
+	return hex.EncodeToString(b)
+}
+
+// fileSize is the size of the store, 0 when it is not known.
+func fileSize(dir string) int64 {
+	st, err := os.Stat(filepath.Join(dir, fileLog))
+	if err != nil {
+		return 0
+	}
+	return st.Size()
+}
+
+// removeLeftovers removes temporary files of a process that ended in the middle.
+func removeLeftovers(dir string, log hclog.Logger) {
+	for _, pattern := range []string{"restore-*.tmp", "recover-*.tmp"} {
+		names, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is well-formed
+		for _, n := range names {
+			if err := os.Remove(n); err != nil {
+				log.Warn("a temporary file was not removed", "file", n, "error", err)
+			}
+		}
+	}
+}

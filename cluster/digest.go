@@ -1,0 +1,181 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// DigestReport is one replica's digest at the compared index.
+type DigestReport struct {
+	ID      string `json:"id"`
+	Index   uint64 `json:"index"`
+	Digest  string `json:"digest"`
+	Known   bool   `json:"known"` // it answered, and had a digest of that index
+	Differs bool   `json:"differs"`
+}
+
+type digestRequest struct {
+	Index uint64 `json:"index"`
+}
+
+type digestReply struct {
+	Index  uint64 `json:"index"`
+	Digest []byte `json:"digest"`
+	Known  bool   `json:"known"`
+}
+
+// stopRequest tells a replica in the minority to stop.
+type stopRequest struct {
+	ServerID string `json:"server_id"`
+	Index    uint64 `json:"index"`
+	Ours     []byte `json:"ours"`
+}
+
+// serveDigest registers the digest's methods.
+func (c *Cluster) serveDigest() {
+	serve(c, methodDigest, func(ctx context.Context, _ string, q digestRequest) (digestReply, error) {
+		return c.digestHere(ctx, q.Index), nil
+	})
+	serve(c, methodStop, func(_ context.Context, from string, q stopRequest) (none, error) {
+		return none{}, c.digestStop(from, q)
+	})
+}
+
+// digestHere returns the own digest at an index, waiting shortly for it to be applied.
+func (c *Cluster) digestHere(ctx context.Context, index uint64) digestReply {
+	if c.cfg.Digest == nil {
+		return digestReply{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, infoTimeout)
+	defer cancel()
+	_ = c.WaitApplied(ctx, index)
+	at, d, ok := c.cfg.Digest(index)
+	return digestReply{Index: at, Digest: d, Known: ok && (index == 0 || at == index)}
+}
+
+// digestStop checks that this replica really differs, and stops it.
+func (c *Cluster) digestStop(from string, q stopRequest) error {
+	if q.ServerID != string(c.Identity().ServerID()) {
+		return errors.New("not this replica")
+	}
+	mine := c.digestHere(c.ctx, q.Index)
+	if !mine.Known || bytes.Equal(mine.Digest, q.Ours) {
+		return errors.New("digests do not differ here")
+	}
+	c.goRun(func() {
+		c.guard.fail(ExitDigest, fmt.Errorf("%w at index %d: %x here, %x at %s", ErrDigest, q.Index, mine.Digest, q.Ours, from))
+	})
+	return nil
+}
+
+// CompareDigests compares all replicas at one index, the newest of this one.
+func (c *Cluster) CompareDigests(ctx context.Context) ([]DigestReport, error) {
+	reports, _, _, err := c.compareDigests(ctx)
+	return reports, err
+}
+
+// compareDigests also returns the servers that differ from a majority and the majority's digest.
+func (c *Cluster) compareDigests(ctx context.Context) (reports []DigestReport, minority []raft.Server, right []byte, err error) {
+	if c.cfg.Digest == nil || c.peer == nil {
+		return nil, nil, nil, errors.New("digests are not compared here")
+	}
+	index, _, ok := c.cfg.Digest(0)
+	if !ok || index == 0 {
+		return nil, nil, nil, nil
+	}
+	servers := c.configuration().Servers
+	replies := c.askDigests(ctx, servers, index)
+	votes := map[string]int{}
+	for i := range servers {
+		if replies[i].Known && servers[i].Suffrage == raft.Voter {
+			votes[string(replies[i].Digest)]++
+		}
+	}
+	need := len(voters(raft.Configuration{Servers: servers}))/2 + 1
+	for d, n := range votes { // at most one digest can have a majority
+		if n >= need {
+			right = []byte(d)
+		}
+	}
+	for i, s := range servers {
+		id, _ := splitServerID(s.ID)
+		r := DigestReport{ID: id, Index: index, Digest: hex.EncodeToString(replies[i].Digest), Known: replies[i].Known}
+		if r.Differs = r.Known && (right != nil && !bytes.Equal(right, replies[i].Digest) || right == nil && len(votes) > 1); r.Differs && right != nil {
+			minority = append(minority, s)
+		}
+		reports = append(reports, r)
+	}
+	return reports, minority, right, nil
+}
+
+// askDigests asks all servers at once.
+func (c *Cluster) askDigests(ctx context.Context, servers []raft.Server, index uint64) []digestReply {
+	ctx, cancel := context.WithTimeout(ctx, 2*infoTimeout)
+	defer cancel()
+	self := c.Identity().ServerID()
+	out := make([]digestReply, len(servers))
+	var wg sync.WaitGroup
+	for i, s := range servers {
+		if s.ID == self {
+			out[i] = c.digestHere(ctx, index)
+			continue
+		}
+		wg.Go(func() {
+			if r, err := ask[digestReply](ctx, c.peer, string(s.Address), methodDigest, digestRequest{index}); err == nil {
+				out[i] = r
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// watchDigests compares now and then while this replica leads, and stops the minority, itself too.
+func (c *Cluster) watchDigests() {
+	t := time.NewTicker(c.cfg.DigestInterval)
+	defer t.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-t.C:
+		}
+		if !c.IsLeader() {
+			continue
+		}
+		_, minority, right, err := c.compareDigests(c.ctx)
+		if err != nil || len(minority) == 0 {
+			continue
+		}
+		c.stopMinority(minority, right)
+	}
+}
+
+// stopMinority tells the others first, then this replica when it is in it.
+func (c *Cluster) stopMinority(minority []raft.Server, right []byte) {
+	index, _, _ := c.cfg.Digest(0)
+	self := c.Identity().ServerID()
+	var me bool
+	for _, s := range minority {
+		if s.ID == self {
+			me = true
+			continue
+		}
+		c.log.Error("a replica's state differs from the majority's", "replica", s.ID, "index", index)
+		ctx, cancel := context.WithTimeout(c.ctx, 2*infoTimeout)
+		if _, err := ask[none](ctx, c.peer, string(s.Address), methodStop, stopRequest{string(s.ID), index, right}); err != nil {
+			c.log.Warn("it was not stopped", "replica", s.ID, "error", err)
+		}
+		cancel()
+	}
+	if me {
+		c.guard.fail(ExitDigest, fmt.Errorf("%w", ErrDigest))
+	}
+}

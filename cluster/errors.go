@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNotLeader means that the entry was surely not appended: another replica leads, or none.
+	ErrNotLeader = errors.New("not the leader")
+	// ErrUnknownOutcome means that leadership was lost, or raft stopped, while the entry was being
+	// committed: it may be committed later or never.
+	ErrUnknownOutcome = errors.New("leadership lost while committing, outcome unknown")
+	// ErrNoLeader means that no leader is known.
+	ErrNoLeader = errors.New("no leader")
+	// ErrClosed is returned after Close and after a fatal error.
+	ErrClosed = errors.New("replica is stopping")
+	// ErrTooLarge is returned for an entry above Config.EntryMax; it was not appended.
+	ErrTooLarge = errors.New("entry too large")
+	// ErrDiskFull means that free space is below the stop level; the entry was not appended.
+	ErrDiskFull = errors.New("disk full, writes are refused")
+	// ErrInUse means that another process holds the data directory.
+	ErrInUse = errors.New("data directory is in use by another process")
+	// ErrDamaged means that stored bytes are not what was written.
+	ErrDamaged = errors.New("stored data is damaged")
+	// ErrPoisoned is returned by stores after the first failed write or sync.
+	ErrPoisoned = errors.New("store failed before and is not used any more")
+	// ErrRemoved means that this replica was removed from the cluster.
+	ErrRemoved = errors.New("this replica was removed from the cluster")
+	// ErrForeign means that the data directory belongs to another cluster or replica.
+	ErrForeign = errors.New("data directory belongs to another cluster or replica")
+	// ErrDigest means that this replica's state differs from the majority's.
+	ErrDigest = errors.New("state digest differs from the majority's")
+)
+
+// Exit codes for supervisors (operations.md, section 8).
+const (
+	ExitStore    = 70 // a write or sync failed, or stored data is damaged
+	ExitDiskFull = 71 // no space at start
+	ExitDiskHung = 72
+	ExitRemoved  = 73
+	ExitDigest   = 74
+	ExitNotKnown = 75 // an entry this program does not understand
+)
+
+// FatalError carries the exit code of an error met while opening.
+type FatalError struct {
+	Code int
+	Err  error
+}
+
+// Error is the cause's text.
+func (e *FatalError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *FatalError) Unwrap() error { return e.Err }
+
+// Code is the stable code of a refusal.
+type Code string
+
+// The refusals. Codes are shown to people and programs: append only.
+const (
+	CodeAlreadyInitialized Code = "ALREADY_INITIALIZED"
+	CodeClusterIDDiffers   Code = "CLUSTER_ID_DIFFERS"
+	CodeClusterNameDiffers Code = "CLUSTER_NAME_DIFFERS"
+	CodeIDInUse            Code = "ID_IN_USE"
+	CodeAddressInUse       Code = "ADDRESS_IN_USE"
+	CodeTokenInvalid       Code = "TOKEN_INVALID"
+	CodeTokenUsed          Code = "TOKEN_USED"
+	CodeTokenExpired       Code = "TOKEN_EXPIRED"
+	CodeVersionTooOld      Code = "VERSION_TOO_OLD"
+	CodeRemoved            Code = "REMOVED"
+	CodeNotCaughtUp        Code = "NOT_CAUGHT_UP"
+	CodeWouldLeaveNoVoter  Code = "WOULD_LEAVE_NO_VOTER"
+	CodeWouldLoseQuorum    Code = "WOULD_LOSE_QUORUM"
+	CodeNotAVoter          Code = "NOT_A_VOTER"
+	CodeAlreadyVoter       Code = "ALREADY_VOTER"
+	CodeNotHealthy         Code = "NOT_HEALTHY"
+	CodeNoSuchReplica      Code = "NO_SUCH_REPLICA"
+	CodeNoLeader           Code = "NO_LEADER"
+	CodeTooMany            Code = "TOO_MANY_REPLICAS"
+	CodeOutOfRange         Code = "OUT_OF_RANGE"
+	CodeTimeout            Code = "TIMEOUT"
+	CodePeerUnreachable    Code = "PEER_UNREACHABLE"
+	CodeSnapshotDamaged    Code = "SNAPSHOT_DAMAGED"
+	CodeLivePeer           Code = "LIVE_PEER"
+	CodeInUse              Code = "IN_USE"
+)
+
+// Refusal is a request that was understood and not done, and changed nothing.
+type Refusal struct {
+	Code Code   `json:"code"`
+	What string `json:"what"` // one sentence of what
+	Do   string `json:"do"`   // one of what to do
+}
+
+// Error is the line that is shown: CODE: what; what to do.
+func (r *Refusal) Error() string {
+	if r.Do == "" {
+		return fmt.Sprintf("%s: %s", r.Code, r.What)
+	}
+	return fmt.Sprintf("%s: %s; %s", r.Code, r.What, r.Do)
+}
+
+// ErrorCode is the stable code, for wires that carry one.
+func (r *Refusal) ErrorCode() string { return string(r.Code) }
+
+// Is makes errors.Is(err, &Refusal{Code: c}) ask for the code only.
+func (r *Refusal) Is(target error) bool {
+	t, ok := target.(*Refusal)
+	return ok && t.Code == r.Code && t.What == "" && t.Do == ""
+}
+
+// refuse makes a refusal.
+func refuse(code Code, do, format string, a ...any) *Refusal {
+	return &Refusal{Code: code, What: fmt.Sprintf(format, a...), Do: do}
+}
+
+// commas writes n with thousands separated.
+func commas(n uint64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,490 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"pgregory.net/rapid"
+)
+
+// faultLog is a log store that can fail or hang.
+type faultLog struct {
+	raft.LogStore
+	err    atomic.Pointer[error]
+	hang   atomic.Pointer[chan struct{}]
+	writes atomic.Int64
+}
+
+func (f *faultLog) StoreLogs(l []*raft.Log) error {
+	f.writes.Add(1)
+	if ch := f.hang.Load(); ch != nil {
+		<-*ch
+	}
+	if err := f.err.Load(); err != nil {
+		return *err
+	}
+	return f.LogStore.StoreLogs(l)
+}
+
+func (f *faultLog) StoreLog(l *raft.Log) error { return f.StoreLogs([]*raft.Log{l}) }
+
+// TestStoreErrorEndsReplica: the first failed write is reported with 70, and the store is left alone.
+func TestStoreErrorEndsReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimCluster(t, 1, nil)
+		for _, r := range s.rs {
+			r.logs = &faultLog{LogStore: r.disk}
+		}
+		s.boot()
+		l := s.leader(nil)
+		if _, _, err := l.c.Propose([]byte("x")).Wait(); err != nil {
+			t.Fatal(err)
+		}
+		fl := l.logs.(*faultLog)
+		eio := errors.New("input/output error")
+		fl.err.Store(&eio)
+		if _, _, err := l.c.Propose([]byte("y")).Wait(); !errors.Is(err, ErrUnknownOutcome) {
+			t.Errorf("got %v, want unknown outcome", err)
+		}
+		f := <-l.fatal
+		if f.Code != ExitStore || !errors.Is(f.Err, eio) {
+			t.Errorf("got %d %v", f.Code, f.Err)
+		}
+		fl.err.Store(nil) // a disk that "works again" must not be used
+		n := fl.writes.Load()
+		next := s.leader(l)
+		for range 20 {
+			if _, _, err := next.c.Propose([]byte("z")).Wait(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(10 * time.Second)
+		if got := fl.writes.Load(); got != n {
+			t.Errorf("%d writes after the failed one", got-n)
+		}
+		if _, _, err := l.c.Propose([]byte("y")).Wait(); !errors.Is(err, ErrNotLeader) {
+			t.Errorf("propose after the end: %v", err)
+		}
+		if err := l.c.stores.logs.g.check(); !errors.Is(err, ErrPoisoned) || !errors.Is(err, eio) {
+			t.Errorf("got %v", err)
+		}
+		s.stopAll()
+	})
+}
+
+// TestTrap503: a leader whose disk hangs loses leadership after 5 s and its life after 20 s.
+func TestTrap503(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimCluster(t, 1, nil)
+		for _, r := range s.rs {
+			r.logs = &faultLog{LogStore: r.disk}
+		}
+		s.boot()
+		l := s.leader(nil)
+		release := make(chan struct{})
+		l.logs.(*faultLog).hang.Store(&release)
+		begin := time.Now()
+		f := l.c.Propose([]byte("x"))
+		next := s.leader(l)
+		took := time.Since(begin)
+		if took < 4*time.Second || took > 8*time.Second {
+			t.Errorf("a new leader after %s", took)
+		}
+		if _, _, err := next.c.Propose([]byte("y")).Wait(); err != nil {
+			t.Error(err)
+		}
+		e := <-l.fatal
+		if e.Code != ExitDiskHung || time.Since(begin) < 20*time.Second || time.Since(begin) > 22*time.Second {
+			t.Errorf("got %d %v after %s", e.Code, e.Err, time.Since(begin))
+		}
+		close(release)
+		if _, _, err := f.Wait(); !errors.Is(err, ErrUnknownOutcome) {
+			t.Errorf("the hung entry: %v", err)
+		}
+		s.stopAll()
+	})
+}
+
+// TestSlowDiskComesBack: after 10 s the write returns; the replica follows and lives.
+func TestSlowDiskComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimCluster(t, 1, nil)
+		for _, r := range s.rs {
+			r.logs = &faultLog{LogStore: r.disk}
+		}
+		s.boot()
+		l := s.leader(nil)
+		release := make(chan struct{})
+		l.logs.(*faultLog).hang.Store(&release)
+		f := l.c.Propose([]byte("x"))
+		time.Sleep(10 * time.Second)
+		l.logs.(*faultLog).hang.Store(nil)
+		close(release)
+		if _, _, err := f.Wait(); !errors.Is(err, ErrUnknownOutcome) {
+			t.Errorf("the slow entry: %v", err)
+		}
+		index, _, err := s.leader(l).c.Propose([]byte("y")).Wait()
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if err := l.c.Failure(); err != nil || l.c.AppliedIndex() < index || l.c.wire.muted.Load() {
+			t.Errorf("failure %v, applied %d of %d, muted %v", err, l.c.AppliedIndex(), index, l.c.wire.muted.Load())
+		}
+		s.stopAll()
+	})
+}
+
+// TestBitRotAtStart: a flipped bit in a stored entry refuses the start, with the index.
+func TestBitRotAtStart(t *testing.T) {
+	r := newReplica(t, "rm1", nil).start()
+	if err := r.c.Init(false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 5*time.Second, "leader", r.c.IsLeader)
+	index := put(t, []*replica{r}, 5)
+	r.stop()
+	flip(t, filepath.Join(r.dir, fileLog), index)
+	err := r.open()
+	var fe *FatalError
+	if !errors.As(err, &fe) || fe.Code != ExitStore || !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("log entry %d", index)) {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := Check(r.dir, verifyTestSnap); !errors.Is(err, ErrDamaged) {
+		t.Fatalf("check: %v", err)
+	}
+}
+
+// flip changes one bit of the data stored at index.
+func flip(t *testing.T, path string, index uint64) {
+	b, err := raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: boltOptions(false)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l raft.Log
+	if err := b.GetLog(index, &l); err != nil {
+		t.Fatal(err)
+	}
+	l.Data[len(l.Data)/2] ^= 4
+	if err := errors.Join(b.StoreLog(&l), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBitRotAtWork: damage met while running is neither applied nor sent on.
+func TestBitRotAtWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimCluster(t, 1, nil)
+		s.boot()
+		l := s.leader(nil)
+		var last uint64
+		for range 600 { // beyond the cache
+			last, _, _ = l.c.Propose([]byte("payload")).Wait()
+		}
+		var bad raft.Log
+		index := last - 550
+		if err := l.disk.GetLog(index, &bad); err != nil {
+			t.Fatal(err)
+		}
+		bad.Data = append([]byte(nil), bad.Data...)
+		bad.Data[25] ^= 1
+		_ = l.disk.StoreLog(&bad)
+		done := make(chan struct{})
+		go func() { // the reader's goroutine ends in the guard
+			defer close(done)
+			var out raft.Log
+			_ = l.c.stores.logs.GetLog(index, &out)
+			t.Error("a damaged entry was handed out")
+		}()
+		<-done
+		if f := <-l.fatal; f.Code != ExitStore || !strings.Contains(f.Err.Error(), fmt.Sprintf("log entry %d", index)) {
+			t.Errorf("got %d %v", f.Code, f.Err)
+		}
+		s.stopAll()
+	})
+}
+
+func TestDiskLevels(t *testing.T) {
+	var low atomic.Pointer[string] // the replica with little space
+	var free atomic.Uint64
+	none := ""
+	low.Store(&none)
+	rs := trio(t, func(c *Config) {
+		id := c.ID
+		c.DiskReserve, c.DiskStop = 256<<20, 64<<20
+		c.Options.FreeSpace = func(string) (uint64, error) {
+			if *low.Load() == id {
+				return free.Load(), nil
+			}
+			return 1 << 40, nil
+		}
+	})
+	put(t, rs, 3)
+	l := leader(t, rs)
+	free.Store(100 << 20)
+	low.Store(&l.id)
+	eventually(t, 5*time.Second, "leadership given up at the reserve", func() bool { return !l.c.IsLeader() })
+	inStep(t, rs, put(t, rs, 3))
+	free.Store(10 << 20)
+	eventually(t, 5*time.Second, "stop level seen", l.c.full.Load)
+	if _, _, err := l.c.Propose([]byte("x")).Wait(); !errors.Is(err, ErrDiskFull) {
+		t.Fatalf("got %v", err)
+	}
+	before := l.c.LastIndex()
+	put(t, rs, 3)
+	time.Sleep(100 * time.Millisecond)
+	if l.c.LastIndex() != before || l.c.Failure() != nil {
+		t.Fatalf("a full replica took entries: %d to %d, %v", before, l.c.LastIndex(), l.c.Failure())
+	}
+	low.Store(&none)
+	inStep(t, rs, put(t, rs, 3))
+
+	l.stop()
+	low.Store(&l.id)
+	var fe *FatalError
+	if err := l.open(); !errors.As(err, &fe) || fe.Code != ExitDiskFull {
+		t.Fatalf("start on a full disk: %v", err)
+	}
+}
+
+func TestDataDirRefusals(t *testing.T) {
+	r := newReplica(t, "rm1", nil).start()
+	if _, err := openDir(r.dir, Identity{ID: "rm1", ClusterName: "test"}); !errors.Is(err, ErrInUse) {
+		t.Errorf("second process: %v", err)
+	}
+	_, err := Check(r.dir, nil)
+	wantRefusal(t, err, CodeInUse)
+	r.stop()
+	r.id = "rm2"
+	if err := r.open(); !errors.Is(err, ErrForeign) {
+		t.Errorf("another id: %v", err)
+	}
+	r.id = "rm1"
+	if err := os.Chmod(filepath.Join(r.dir, fileLog), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.open(); err == nil || !strings.Contains(err.Error(), "wider than") {
+		t.Errorf("readable store: %v", err)
+	}
+	_ = os.Chmod(filepath.Join(r.dir, fileLog), 0o600)
+	_ = os.Chmod(r.dir, 0o755)
+	if err := r.open(); err == nil || !strings.Contains(err.Error(), "wider than") {
+		t.Errorf("readable directory: %v", err)
+	}
+	_ = os.Chmod(r.dir, 0o700)
+	if err := os.Remove(filepath.Join(r.dir, fileIdentity)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.open(); !errors.Is(err, ErrDamaged) {
+		t.Errorf("identity lost: %v", err)
+	}
+}
+
+// TestLogHole: entries between snapshot and log are missing.
+func TestLogHole(t *testing.T) {
+	inner := raft.NewInmemStore()
+	g := newGuard(hclog.NewNullLogger(), nil, nil)
+	for i := uint64(5); i < 9; i++ {
+		_ = inner.StoreLog(seal(&raft.Log{Index: i, Term: 1, Data: []byte("x")}))
+	}
+	logs, err := openLog(g, inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &stores{logs: logs, stable: &stableStore{g: g, inner: inner}, snaps: &snapStore{g: g, inner: raft.NewInmemSnapshotStore()}}
+	if _, err := st.inspect(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "begins at 5") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// TestSnapshotRefused: what does not verify never becomes a snapshot.
+func TestSnapshotRefused(t *testing.T) {
+	dir := t.TempDir()
+	inner, err := openSnapshots(dir, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGuard(hclog.NewNullLogger(), nil, nil)
+	s := &snapStore{g: g, inner: inner, verify: verifyTestSnap}
+	write := func(b []byte) error {
+		k, err := s.Create(1, 10, 2, raft.Configuration{}, 1, plainTransport{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, werr := io.Copy(k, bytes.NewReader(b))
+		return errors.Join(werr, k.Close())
+	}
+	if err := write([]byte("garbage")); err == nil {
+		t.Fatal("garbage became a snapshot")
+	}
+	if list, _ := s.List(); len(list) != 0 || g.failure() != nil {
+		t.Fatalf("%d snapshots, failure %v", len(list), g.failure())
+	}
+	if err := write(append([]byte("SNAP"), make([]byte, 24)...)); err != nil {
+		t.Fatal(err)
+	}
+	list, _ := s.List()
+	if len(list) != 1 {
+		t.Fatalf("%d snapshots", len(list))
+	}
+	path := filepath.Join(dir, dirSnapshots, list[0].ID, "state.bin")
+	b, _ := os.ReadFile(path)
+	b[9] ^= 1
+	_ = os.WriteFile(path, b, 0o600)
+	if _, _, err := s.Open(list[0].ID); err == nil {
+		t.Fatal("a damaged snapshot was opened")
+	}
+}
+
+// TestStopOn holds that the library's futures can still be ended from outside.
+func TestStopOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimCluster(t, 1, nil)
+		s.boot()
+		l := s.leader(nil)
+		for _, r := range s.rs {
+			if r != l {
+				s.net.isolate(s.addr(r), true, true)
+			}
+		}
+		time.Sleep(50 * time.Millisecond) // what is under way arrives; the lease is longer
+		in := l.c.current()
+		stop := make(chan struct{})
+		close(stop)
+		for name, f := range map[string]raft.Future{"apply": in.raft.Apply([]byte("x"), 0), "barrier": in.raft.Barrier(0), "verify": in.raft.VerifyLeader(), "change": in.raft.AddNonvoter("z.0", "z", 0, 0)} {
+			if !stopOn(f, stop) {
+				t.Errorf("%s: the library's future has changed", name)
+				continue
+			}
+			if err := f.Error(); !errors.Is(err, raft.ErrRaftShutdown) {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+		s.net.heal()
+		s.stopAll()
+	})
+}
+
+// TestLogStoreModel holds the guarded store against a plain map, with truncations at both ends.
+func TestLogStoreModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		g := newGuard(hclog.NewNullLogger(), nil, nil)
+		inner := raft.NewInmemStore()
+		s, _ := openLog(g, inner)
+		model := map[uint64]*raft.Log{}
+		var first, last, term uint64 = 0, 0, 1
+		rt.Repeat(map[string]func(*rapid.T){
+			"store": func(rt *rapid.T) {
+				n := rapid.IntRange(1, 700).Draw(rt, "n")
+				var ls []*raft.Log
+				for i := range n {
+					l := &raft.Log{Index: last + uint64(i) + 1, Term: term, Data: fmt.Appendf(nil, "%d/%d", term, i)}
+					ls = append(ls, l)
+					model[l.Index] = l
+				}
+				if err := s.StoreLogs(ls); err != nil {
+					rt.Fatal(err)
+				}
+				if first == 0 {
+					first = last + 1
+				}
+				last += uint64(n)
+			},
+			"head": func(rt *rapid.T) {
+				if first == 0 || first == last {
+					rt.Skip()
+				}
+				to := rapid.Uint64Range(first, last-1).Draw(rt, "to")
+				if err := s.DeleteRange(first, to); err != nil {
+					rt.Fatal(err)
+				}
+				for ; first <= to; first++ {
+					delete(model, first)
+				}
+			},
+			"tail": func(rt *rapid.T) {
+				if first == 0 || first == last {
+					rt.Skip()
+				}
+				from := rapid.Uint64Range(first+1, last).Draw(rt, "from")
+				if err := s.DeleteRange(from, last); err != nil {
+					rt.Fatal(err)
+				}
+				for ; last >= from; last-- {
+					delete(model, last)
+				}
+				term++
+			},
+			"": func(rt *rapid.T) {
+				gf, _ := s.FirstIndex()
+				gl, gt := s.tail()
+				if gf != first || gl != last {
+					rt.Fatalf("bounds %d to %d, want %d to %d", gf, gl, first, last)
+				}
+				if last > 0 && gt != model[last].Term {
+					rt.Fatalf("last term %d", gt)
+				}
+				if first == 0 {
+					return
+				}
+				i := rapid.Uint64Range(first, last).Draw(rt, "read")
+				var l raft.Log
+				if err := s.peek(i, &l); err != nil || !bytes.Equal(l.Data, model[i].Data) || l.Term != model[i].Term {
+					rt.Fatalf("entry %d: %v %v", i, l, err)
+				}
+				if err := s.peek(last+1, &l); err != raft.ErrLogNotFound {
+					rt.Fatalf("entry after the end: %v", err)
+				}
+			},
+		})
+	})
+}
+
+func FuzzEnvelope(f *testing.F) {
+	l := &raft.Log{Index: 7, Term: 3, Type: raft.LogCommand, Data: []byte("data"), Extensions: []byte("ext")}
+	f.Add(seal(l).Data, uint64(7), uint64(3))
+	f.Add([]byte{}, uint64(1), uint64(1))
+	f.Fuzz(func(t *testing.T, b []byte, index, term uint64) {
+		var out raft.Log
+		in := raft.Log{Index: index, Term: term, Data: b}
+		if err := unseal(index, &in, &out); err != nil {
+			return
+		}
+		if again := seal(&out); !bytes.Equal(again.Data, b) {
+			t.Fatalf("%x was taken and comes back as %x", b, again.Data)
+		}
+	})
+}
+
+func TestEnvelope(t *testing.T) {
+	l := &raft.Log{Index: 7, Term: 3, Type: raft.LogConfiguration, Data: []byte("data"), Extensions: []byte("ext")}
+	in := seal(l)
+	var out raft.Log
+	if err := unseal(7, in, &out); err != nil || string(out.Data) != "data" || string(out.Extensions) != "ext" || out.Type != l.Type {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if err := unseal(8, in, &out); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "index 7") {
+		t.Errorf("misplaced record: %v", err)
+	}
+	for i := range in.Data {
+		for bit := range 8 {
+			in.Data[i] ^= 1 << bit
+			if err := unseal(7, in, &out); !errors.Is(err, ErrDamaged) {
+				t.Fatalf("bit %d of byte %d went unnoticed", bit, i)
+			}
+			in.Data[i] ^= 1 << bit
+		}
+	}
+}

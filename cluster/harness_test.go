@@ -1,0 +1,300 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"io"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"rmd/transport/peer"
+)
+
+// testFSM keeps a rolling digest of what was applied.
+type testFSM struct {
+	mu      sync.Mutex
+	digest  uint64
+	count   uint64
+	last    uint64
+	history map[uint64]uint64
+	fail    error // returned by Apply as its answer
+}
+
+func newTestFSM() *testFSM { return &testFSM{history: map[uint64]uint64{}} }
+
+var crcTable = crc64.MakeTable(crc64.ECMA)
+
+func (f *testFSM) Apply(l *raft.Log) any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l.Index <= f.last {
+		panic(fmt.Sprintf("index %d applied after %d", l.Index, f.last))
+	}
+	f.last = l.Index
+	f.digest = crc64.Update(f.digest, crcTable, binary.BigEndian.AppendUint64(nil, l.Index))
+	f.digest = crc64.Update(f.digest, crcTable, l.Data)
+	f.count++
+	f.history[l.Index] = f.digest
+	if f.fail != nil {
+		return f.fail
+	}
+	return f.count
+}
+
+type testSnap []byte
+
+func (f *testFSM) Snapshot() (raft.FSMSnapshot, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := []byte("SNAP")
+	for _, v := range []uint64{f.digest, f.count, f.last} {
+		b = binary.BigEndian.AppendUint64(b, v)
+	}
+	return testSnap(b), nil
+}
+
+func (s testSnap) Persist(k raft.SnapshotSink) error {
+	if _, err := k.Write(s); err != nil {
+		return errors.Join(err, k.Cancel())
+	}
+	return k.Close()
+}
+func (testSnap) Release() {}
+
+// verifyTestSnap is the hook that reads a snapshot through.
+func verifyTestSnap(r io.Reader) error {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	if len(b) != 28 || !bytes.HasPrefix(b, []byte("SNAP")) {
+		return fmt.Errorf("not a test snapshot: %q", b)
+	}
+	return nil
+}
+
+func (f *testFSM) Restore(r io.ReadCloser) error {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.digest, f.count, f.last = binary.BigEndian.Uint64(b[4:]), binary.BigEndian.Uint64(b[12:]), binary.BigEndian.Uint64(b[20:])
+	return nil
+}
+
+func (f *testFSM) state() (digest, count, last uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.digest, f.count, f.last
+}
+
+// replica is one in a test, restartable at its address and directory.
+type replica struct {
+	t     testing.TB
+	id    string
+	dir   string
+	addr  string
+	tweak func(*Config)
+	srv   *peer.Server
+	c     *Cluster
+	fsm   *testFSM
+	fatal chan FatalError
+}
+
+func testLogger(t testing.TB, name string) hclog.Logger {
+	if os.Getenv("RMD_TEST_LOG") == "" {
+		return hclog.NewNullLogger()
+	}
+	return hclog.New(&hclog.LoggerOptions{Name: name, Level: hclog.Debug, Output: os.Stderr, TimeFormat: "05.000"})
+}
+
+// fastConfig are the lowest advised timeouts.
+func fastConfig(id string) Config {
+	cfg := DefaultConfig()
+	cfg.ID, cfg.ClusterName = id, "test"
+	cfg.Heartbeat, cfg.Election, cfg.Lease = 150*time.Millisecond, 150*time.Millisecond, 100*time.Millisecond
+	cfg.Autopilot.Interval = 50 * time.Millisecond
+	cfg.Autopilot.ServerStabilizationTime = 100 * time.Millisecond
+	cfg.DigestInterval = 0
+	cfg.DiskReserve, cfg.DiskStop = 0, 0
+	cfg.VerifySnapshot = verifyTestSnap
+	return cfg
+}
+
+func newReplica(t testing.TB, id string, tweak func(*Config)) *replica {
+	r := &replica{t: t, id: id, dir: t.TempDir(), addr: "127.0.0.1:0", tweak: tweak}
+	if err := os.Chmod(r.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.stop)
+	return r
+}
+
+// open starts the replica; the error is Open's.
+func (r *replica) open() error {
+	pc := peer.DefaultConfig()
+	pc.ClusterName, pc.ID, pc.Listen, pc.Logger = "test", r.id, r.addr, testLogger(r.t, r.id)
+	srv, err := peer.Listen(pc)
+	if err != nil {
+		return err
+	}
+	r.addr = srv.Addr()
+	r.fsm = newTestFSM()
+	r.fatal = make(chan FatalError, 4)
+	cfg := fastConfig(r.id)
+	cfg.DataDir, cfg.Peer, cfg.FSM, cfg.Logger = r.dir, srv, r.fsm, testLogger(r.t, r.id)
+	fatal := r.fatal
+	cfg.OnFatal = func(code int, err error) { fatal <- FatalError{code, err} }
+	if r.tweak != nil {
+		r.tweak(&cfg)
+	}
+	c, err := Open(cfg)
+	if err != nil {
+		_ = srv.Close()
+		return err
+	}
+	r.srv, r.c = srv, c
+	return nil
+}
+
+func (r *replica) start() *replica {
+	r.t.Helper()
+	if err := r.open(); err != nil {
+		r.t.Fatalf("open %s: %v", r.id, err)
+	}
+	return r
+}
+
+// stop closes the replica in order.
+func (r *replica) stop() {
+	if r.c == nil {
+		return
+	}
+	if err := r.c.Close(); err != nil {
+		r.t.Errorf("close %s: %v", r.id, err)
+	}
+	_ = r.srv.Close()
+	r.c, r.srv = nil, nil
+}
+
+// kill ends the replica as the kernel does with a process: listener and connections first.
+func (r *replica) kill() {
+	_ = r.srv.Close()
+	_ = r.c.Close()
+	r.c, r.srv = nil, nil
+}
+
+// eventually polls a condition.
+func eventually(t testing.TB, d time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("not within %s: %s", d, what)
+}
+
+// trio starts three replicas: the first initialises, the others join and are promoted by autopilot.
+func trio(t testing.TB, tweak func(*Config)) []*replica {
+	t.Helper()
+	var rs []*replica
+	for i := range 3 {
+		rs = append(rs, newReplica(t, fmt.Sprintf("rm%d", i+1), tweak).start())
+	}
+	if err := rs[0].c.Init(false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 5*time.Second, "first leader", rs[0].c.IsLeader)
+	for _, r := range rs[1:] {
+		if err := r.c.Join(t.Context(), []string{rs[0].addr}, "", false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, 10*time.Second, "three voters", func() bool { return len(voters(rs[0].c.configuration())) == 3 })
+	return rs
+}
+
+// leader waits for one leader that all others know.
+func leader(t testing.TB, rs []*replica) *replica {
+	t.Helper()
+	var l *replica
+	eventually(t, 10*time.Second, "a leader known to all", func() bool {
+		l = nil
+		for _, r := range rs {
+			if r.c != nil && r.c.IsLeader() {
+				l = r
+			}
+		}
+		for _, r := range rs {
+			if r.c == nil {
+				continue
+			}
+			if id, _ := r.c.Leader(); l == nil || id != l.id {
+				return false
+			}
+		}
+		return l != nil
+	})
+	return l
+}
+
+// put proposes until n entries are acknowledged by whoever leads.
+func put(t testing.TB, rs []*replica, n int) uint64 {
+	t.Helper()
+	var index uint64
+	deadline := time.Now().Add(15 * time.Second)
+	for i := 0; i < n; {
+		var err error = ErrNoLeader
+		for _, r := range rs {
+			if r.c != nil && r.c.IsLeader() {
+				if index, _, err = r.c.Propose(fmt.Appendf(nil, "entry %d", i)).Wait(); err == nil {
+					i++
+				}
+				break
+			}
+		}
+		if err != nil {
+			if time.Now().After(deadline) {
+				t.Fatalf("propose: %v", err)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	return index
+}
+
+// inStep waits until all have applied index and holds their digests against each other.
+func inStep(t testing.TB, rs []*replica, index uint64) {
+	t.Helper()
+	var want uint64
+	for i, r := range rs {
+		eventually(t, 15*time.Second, fmt.Sprintf("%s applies %d", r.id, index), func() bool { return r.c.AppliedIndex() >= index })
+		digest, count, _ := r.fsm.state()
+		if i == 0 {
+			want = digest
+		} else if digest != want {
+			t.Fatalf("%s differs from %s after %d entries", r.id, rs[0].id, count)
+		}
+	}
+}
+
+// wantRefusal asserts the code of a refusal and returns it.
+func wantRefusal(t testing.TB, err error, code Code) *Refusal {
+	t.Helper()
+	var r *Refusal
+	if !errors.As(err, &r) || r.Code != code {
+		t.Fatalf("got %v, want refusal %s", err, code)
+	}
+	return r
+}

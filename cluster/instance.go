@@ -1,0 +1,172 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// instance is one life of the library's Raft. A restart in place ends one and starts the next over
+// the same stores, wire and FSM.
+type instance struct {
+	raft   *raft.Raft
+	ctx    context.Context // ends after raft has stopped
+	cancel context.CancelFunc
+	notify chan bool
+	events chan raft.Observation
+	obs    *raft.Observer
+	wg     sync.WaitGroup // the leadership watcher
+}
+
+// raftConfig translates the configuration.
+func (c *Cluster) raftConfig(notify chan<- bool) *raft.Config {
+	rc := raft.DefaultConfig()
+	rc.LocalID = c.Identity().ServerID()
+	rc.HeartbeatTimeout, rc.ElectionTimeout, rc.LeaderLeaseTimeout = c.cfg.Heartbeat, c.cfg.Election, c.cfg.Lease
+	rc.CommitTimeout = 20 * time.Millisecond
+	rc.MaxAppendEntries = 64
+	rc.ShutdownOnRemove = false // the membership watcher ends the process with its own code
+	rc.TrailingLogs, rc.SnapshotInterval, rc.SnapshotThreshold = c.cfg.Trailing, c.cfg.SnapshotInterval, c.cfg.SnapshotThreshold
+	rc.NoLegacyTelemetry = true
+	rc.Logger = c.log.Named("raft")
+	rc.NotifyCh = notify
+	return rc
+}
+
+// start makes a raft instance over inspected stores. again: in place, over an FSM that keeps its state.
+func (c *Cluster) start(rep *startReport, again bool) error {
+	if rep.Drop {
+		first, _ := c.stores.logs.FirstIndex()
+		last, _ := c.stores.logs.tail()
+		c.log.Warn("log lies beside the snapshot and is dropped", "first", first, "last", last, "snapshot", rep.Snapshot.Index)
+	}
+	in := &instance{notify: make(chan bool, 8), events: make(chan raft.Observation, 64)}
+	in.ctx, in.cancel = context.WithCancel(context.Background())
+	rc := c.raftConfig(in.notify)
+	var snapIndex uint64
+	if rep.Snapshot != nil {
+		snapIndex = rep.Snapshot.Index
+	}
+	// Keep the FSM's state when it is ahead of the snapshot, so that the applied index never goes back.
+	if again && c.fsm.applied.Load() >= snapIndex {
+		rc.NoSnapshotRestoreOnStart = true
+		c.fsm.restarted(snapIndex)
+	}
+	// A store that fails in here ends its goroutine, so this must not be the caller's.
+	done := make(chan struct{})
+	err := errors.New("raft did not start")
+	go func() {
+		defer close(done)
+		if rep.Drop {
+			first, _ := c.stores.logs.FirstIndex()
+			last, _ := c.stores.logs.tail()
+			_ = c.stores.logs.DeleteRange(first, last)
+		}
+		in.raft, err = raft.NewRaft(rc, c.fsm, c.stores.logs, c.stores.stable, c.stores.snaps, c.wire)
+	}()
+	<-done
+	if f := c.guard.failure(); f != nil {
+		err = &FatalError{c.guard.exitCode(), f}
+	}
+	if err != nil {
+		if in.raft != nil {
+			_ = in.raft.Shutdown().Error()
+		}
+		in.cancel()
+		return fmt.Errorf("start raft: %w", err)
+	}
+	in.obs = raft.NewObserver(in.events, false, func(o *raft.Observation) bool {
+		switch o.Data.(type) {
+		case raft.LeaderObservation, raft.RaftState:
+			return true
+		}
+		return false
+	})
+	in.raft.RegisterObserver(in.obs)
+	c.mu.Lock()
+	c.in = in
+	c.mu.Unlock()
+	in.wg.Go(func() { c.watchLeadership(in) })
+	return nil
+}
+
+// stop ends raft and then all that waits on its futures.
+func (in *instance) stop() {
+	in.raft.DeregisterObserver(in.obs)
+	_ = in.raft.Shutdown().Error()
+	in.cancel()
+	in.wg.Wait()
+}
+
+// current returns the running instance.
+func (c *Cluster) current() *instance {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.in
+}
+
+// restart ends raft and starts it anew in place. It is the way out of library states that only a
+// restart ends (hashicorp/raft #696, #697), at the price of one election at most.
+func (c *Cluster) restart(why string) {
+	c.restarting.Lock()
+	defer c.restarting.Unlock()
+	if c.guard.failure() != nil || c.ctx.Err() != nil {
+		return
+	}
+	c.log.Warn("restarting raft in place", "why", why)
+	start := time.Now()
+	c.current().stop()
+	rep, err := c.stores.inspect()
+	if err == nil {
+		err = c.start(rep, true)
+	}
+	if err != nil {
+		c.guard.fail(ExitStore, fmt.Errorf("restart of raft in place: %w", err))
+		return
+	}
+	c.counters.restarts.Add(1)
+	c.observe(MeasureRestart, time.Since(start))
+}
+
+// await waits for one of the library's futures, for ctx and for the end of the instance. The library
+// never answers futures that sit in its queues when it shuts down, so waiting for them alone would be
+// for ever.
+func (in *instance) await(ctx context.Context, f raft.Future) error {
+	stop := make(chan struct{})
+	merged, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(in.ctx, cancel)()
+	defer context.AfterFunc(merged, func() { close(stop) })()
+	if !stopOn(f, stop) {
+		return f.Error()
+	}
+	err := f.Error()
+	if errors.Is(err, raft.ErrRaftShutdown) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// stopOn makes a future of the library end with raft.ErrRaftShutdown when stop is closed: all of them
+// have a field for it that most leave nil. The field is set before the one goroutine that waits reads
+// it. A test holds that this works with the pinned version; errors that are no real futures have none.
+func stopOn(f raft.Future, stop chan struct{}) bool {
+	v := reflect.ValueOf(f)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return false
+	}
+	field := v.Elem().FieldByName("ShutdownCh")
+	if !field.IsValid() || !field.CanSet() || field.Type() != reflect.TypeFor[chan struct{}]() {
+		return false
+	}
+	field.Set(reflect.ValueOf(stop))
+	return true
+}
+
+// enqueued says that raft took what the future stands for; otherwise it is a bare error.
+func enqueued(f raft.Future) bool { return reflect.ValueOf(f).Kind() == reflect.Pointer }

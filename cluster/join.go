@@ -1,0 +1,198 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/raft"
+)
+
+// joinRequest asks to be let in.
+type joinRequest struct {
+	Identity Identity `json:"identity"`
+	Address  string   `json:"address"`
+	Token    string   `json:"token"`
+	Level    uint64   `json:"level"`
+	Version  string   `json:"version"`
+	Dry      bool     `json:"dry,omitempty"`
+	Hops     int      `json:"hops,omitempty"`
+}
+
+// joinReply lets in.
+type joinReply struct {
+	ClusterID string `json:"cluster_id"`
+	Epoch     uint64 `json:"epoch"`
+	Role      string `json:"role"`
+}
+
+// Join adds this replica to an existing cluster as a non-voter. It asks the given addresses in turn;
+// whoever answers passes the request to its leader. dry only checks (the token is then not used up).
+func (c *Cluster) Join(ctx context.Context, leaders []string, token string, dry bool) error {
+	if c.peer == nil {
+		return errors.New("join: this replica has no wire")
+	}
+	if c.hasState() || c.inMembership() {
+		return refuse(CodeAlreadyInitialized, "wipe its data directory to let it join anew", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
+	}
+	q := joinRequest{Identity: c.Identity(), Address: c.Addr(), Token: token, Level: c.cfg.Level, Version: c.cfg.Version, Dry: dry}
+	q.Identity.Gone = nil
+	var errs []error
+	for _, addr := range leaders {
+		r, err := ask[joinReply](ctx, c.peer, addr, methodJoin, q)
+		if err == nil {
+			if dry {
+				return nil
+			}
+			if err := c.setCluster(r.ClusterID, r.Epoch, r.Role); err != nil {
+				return err
+			}
+			c.log.Info("let in", "cluster_id", r.ClusterID, "role", r.Role)
+			return nil
+		}
+		var ref *Refusal
+		if err = c.helloRefusal(addr, err); errors.As(err, &ref) && ref.Code != CodeNoLeader {
+			return err
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
+	}
+	var ref *Refusal
+	if err := errors.Join(errs...); errors.As(err, &ref) {
+		return ref
+	}
+	return refuse(CodePeerUnreachable, "check the addresses and raft.listen there", "no replica answered: %v", errors.Join(errs...))
+}
+
+// helloRefusal translates what the wire's hello said.
+func (c *Cluster) helloRefusal(addr string, err error) error {
+	var coded interface{ ErrorCode() string }
+	if !errors.As(err, &coded) {
+		return err
+	}
+	switch coded.ErrorCode() {
+	case "OTHER_CLUSTER":
+		return refuse(CodeClusterIDDiffers, "wipe this replica's data directory, or join the right cluster", "%s belongs to another cluster than this replica's data (%s)", addr, c.ClusterID())
+	case "OTHER_NAME":
+		return refuse(CodeClusterNameDiffers, "check the configured name", "%s has another cluster name than %s", addr, c.cfg.ClusterName)
+	case string(CodeRemoved):
+		return refuse(CodeRemoved, "wipe this replica's data directory", "%s says that this replica was removed", addr)
+	}
+	return err
+}
+
+// joinHere decides about a join on the leader, or passes it on.
+func (c *Cluster) joinHere(ctx context.Context, q joinRequest) (joinReply, error) {
+	if !c.IsLeader() {
+		addr, err := c.forward(&q.Hops)
+		if err != nil {
+			return joinReply{}, err
+		}
+		return ask[joinReply](ctx, c.peer, addr, methodJoin, q)
+	}
+	c.conf.change.Lock()
+	defer c.conf.change.Unlock()
+	self := c.Identity()
+	if q.Identity.ClusterID != "" && q.Identity.ClusterID != self.ClusterID {
+		return joinReply{}, refuse(CodeClusterIDDiffers, "wipe its data directory", "replica %s has data of cluster %s, this is %s", q.Identity.ID, q.Identity.ClusterID, self.ClusterID)
+	}
+	sid := q.Identity.ServerID()
+	for _, s := range c.configuration().Servers {
+		id, _ := splitServerID(s.ID)
+		switch {
+		case s.ID == sid && string(s.Address) == q.Address: // the answer to the first try was lost
+			return joinReply{self.ClusterID, self.Epoch, c.roleOf(s)}, nil
+		case id == q.Identity.ID:
+			return joinReply{}, refuse(CodeIDInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or choose another id", id), "id %s is a member already, at %s", id, s.Address)
+		case string(s.Address) == q.Address:
+			return joinReply{}, refuse(CodeAddressInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or use another address", id), "address %s is member %s's", q.Address, id)
+		}
+	}
+	if c.cfg.FeatureLevel != nil {
+		if have := c.cfg.FeatureLevel(); q.Level < have {
+			return joinReply{}, refuse(CodeVersionTooOld, "start it with a newer rmd", "replica %s runs %s with feature level %d, the cluster's is %d", q.Identity.ID, q.Version, q.Level, have)
+		}
+	}
+	if q.Dry {
+		return joinReply{}, nil
+	}
+	role, err := c.useToken(q.Token)
+	if err != nil {
+		return joinReply{}, err
+	}
+	in := c.current()
+	if err := c.changed(ctx, in, in.raft.AddNonvoter(sid, raft.ServerAddress(q.Address), 0, adminTimeout)); err != nil {
+		return joinReply{}, err
+	}
+	c.log.Info("replica joined as non-voter", "replica", q.Identity.ID, "address", q.Address, "role", role)
+	return joinReply{self.ClusterID, self.Epoch, role}, nil
+}
+
+// useToken asks the hook.
+func (c *Cluster) useToken(token string) (string, error) {
+	if c.cfg.CheckToken == nil {
+		return RoleVoter, nil
+	}
+	role, err := c.cfg.CheckToken(token)
+	var ref *Refusal
+	switch {
+	case errors.As(err, &ref):
+		return "", ref
+	case err != nil:
+		return "", refuse(CodeTokenInvalid, "make one with \"rmd cluster token create\"", "join token: %v", err)
+	case role != RoleVoter && role != RoleNonvoter:
+		return "", fmt.Errorf("join token has role %q", role)
+	}
+	return role, nil
+}
+
+// roleOf guesses the role of a member that asks again.
+func (c *Cluster) roleOf(s raft.Server) string {
+	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Identity.Role != "" {
+		return i.Identity.Role
+	}
+	return RoleNonvoter // promotion by hand stays possible
+}
+
+// setRole records what this replica may become.
+func (c *Cluster) setRole(role string) error {
+	if role != RoleVoter && role != RoleNonvoter {
+		return fmt.Errorf("role %q", role)
+	}
+	return c.dir.change(func(i *Identity) { i.Role = role })
+}
+
+// moveRequest tells the leader a replica's new address.
+type moveRequest struct {
+	ServerID string `json:"server_id"`
+	Address  string `json:"address"`
+	Hops     int    `json:"hops,omitempty"`
+}
+
+// moveHere changes a member's address.
+func (c *Cluster) moveHere(ctx context.Context, q moveRequest) error {
+	if !c.IsLeader() {
+		addr, err := c.forward(&q.Hops)
+		if err != nil {
+			return err
+		}
+		_, err = ask[none](ctx, c.peer, addr, methodMove, q)
+		return err
+	}
+	c.conf.change.Lock()
+	defer c.conf.change.Unlock()
+	conf := c.configuration()
+	s, ok := find(conf, q.ServerID)
+	if !ok {
+		return refuse(CodeNoSuchReplica, "see \"rmd cluster members\"", "%s is not a member", q.ServerID)
+	}
+	for _, o := range conf.Servers {
+		if string(o.Address) == q.Address && o.ID != s.ID {
+			return refuse(CodeAddressInUse, "", "address %s is member %s's", q.Address, o.ID)
+		}
+	}
+	in := c.current()
+	if s.Suffrage == raft.Voter {
+		return c.changed(ctx, in, in.raft.AddVoter(s.ID, raft.ServerAddress(q.Address), 0, adminTimeout))
+	}
+	return c.changed(ctx, in, in.raft.AddNonvoter(s.ID, raft.ServerAddress(q.Address), 0, adminTimeout))
+}

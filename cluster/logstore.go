@@ -1,0 +1,263 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+const (
+	cacheEntries = 512
+	cacheBytes   = 32 << 20
+	deleteSlice  = 512 // entries per transaction: bolt's writer lock is not held for long
+)
+
+// logStore is raft's log behind the guard: each entry in its envelope, the newest ones in memory.
+//
+// It declares itself monotonic, so that raft clears the log when it installs a snapshot. Without that
+// a follower with a divergent tail downloads the snapshot for ever (hashicorp/raft #697); with it one
+// restart of raft in place ends the loop.
+type logStore struct {
+	g     *guard
+	inner raft.LogStore
+
+	mu          sync.RWMutex
+	ring        [cacheEntries]*raft.Log
+	bytes       int
+	first, last uint64 // 0, 0 when empty
+	lastTerm    uint64
+	noop        uint64 // index and term of the newest no-op, which a leader stores first
+	noopTerm    uint64
+	stored      int64 // bytes stored since the last snapshot
+}
+
+var (
+	_ raft.LogStore          = (*logStore)(nil)
+	_ raft.MonotonicLogStore = (*logStore)(nil)
+)
+
+// openLog reads the bounds of the inner store.
+func openLog(g *guard, inner raft.LogStore) (*logStore, error) {
+	s := &logStore{g: g, inner: inner}
+	var err error
+	if s.first, err = inner.FirstIndex(); err != nil {
+		return nil, fmt.Errorf("first index of the log: %w", err)
+	}
+	if s.last, err = inner.LastIndex(); err != nil {
+		return nil, fmt.Errorf("last index of the log: %w", err)
+	}
+	if s.last > 0 {
+		var l raft.Log
+		if err := s.peek(s.last, &l); err != nil {
+			return nil, err
+		}
+		s.lastTerm = l.Term
+	}
+	return s, nil
+}
+
+// IsMonotonic is true, see the type.
+func (s *logStore) IsMonotonic() bool { return true }
+
+// FirstIndex returns the first index, 0 for an empty log.
+func (s *logStore) FirstIndex() (uint64, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.first, nil
+}
+
+// LastIndex returns the last index, 0 for an empty log.
+func (s *logStore) LastIndex() (uint64, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.last, nil
+}
+
+// tail returns the last index and its term.
+func (s *logStore) tail() (index, term uint64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.last, s.lastTerm
+}
+
+// lastNoop returns the index and term of the newest no-op stored since the start.
+func (s *logStore) lastNoop() (index, term uint64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.noop, s.noopTerm
+}
+
+// GetLog is raft's read. A damaged entry ends the replica: it is neither applied nor sent on.
+func (s *logStore) GetLog(index uint64, out *raft.Log) error {
+	if s.g.check() != nil {
+		s.g.halt()
+	}
+	err := s.peek(index, out)
+	if err != nil && !errors.Is(err, raft.ErrLogNotFound) {
+		s.g.fail(ExitStore, err)
+		s.g.halt()
+	}
+	return err
+}
+
+// peek reads and verifies an entry. ErrLogNotFound is returned bare, as raft compares it with ==.
+func (s *logStore) peek(index uint64, out *raft.Log) error {
+	s.mu.RLock()
+	c := s.ring[index%cacheEntries]
+	s.mu.RUnlock()
+	if c != nil && c.Index == index {
+		*out = *c
+		return nil
+	}
+	var in raft.Log
+	if err := s.inner.GetLog(index, &in); errors.Is(err, raft.ErrLogNotFound) {
+		return raft.ErrLogNotFound
+	} else if err != nil {
+		return fmt.Errorf("read log entry %d: %w", index, err)
+	}
+	return unseal(index, &in, out)
+}
+
+// StoreLog stores one entry.
+func (s *logStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
+
+// StoreLogs stores entries that follow the last one without a gap.
+func (s *logStore) StoreLogs(logs []*raft.Log) error {
+	if len(logs) == 0 {
+		return nil
+	}
+	sealed := make([]*raft.Log, len(logs))
+	next := logs[0].Index
+	for i, l := range logs {
+		if l.Index != next+uint64(i) {
+			return s.broken(fmt.Errorf("store log entries: index %d where %d must stand", l.Index, next+uint64(i)))
+		}
+		sealed[i] = seal(l)
+	}
+	if last, _ := s.tail(); last != 0 && next != last+1 {
+		return s.broken(fmt.Errorf("store log entries from %d behind %d: there would be a gap or an overwritten entry", next, last))
+	}
+	if err := s.g.write(fmt.Sprintf("store %d log entries from %d", len(logs), next), func() error { return s.inner.StoreLogs(sealed) }); err != nil {
+		s.g.halt()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == 0 {
+		s.first = next
+	}
+	for _, l := range logs {
+		s.remember(l)
+		s.stored += int64(len(l.Data))
+		if l.Type == raft.LogNoop {
+			s.noop, s.noopTerm = l.Index, l.Term
+		}
+	}
+	s.last, s.lastTerm = logs[len(logs)-1].Index, logs[len(logs)-1].Term
+	return nil
+}
+
+// broken ends the replica for a write that must never be asked for.
+func (s *logStore) broken(err error) error {
+	s.g.fail(ExitStore, err)
+	s.g.halt()
+	return err
+}
+
+// remember puts an entry into the ring and forgets old ones above the byte limit. The lock is held.
+func (s *logStore) remember(l *raft.Log) {
+	slot := &s.ring[l.Index%cacheEntries]
+	if *slot != nil {
+		s.bytes -= len((*slot).Data)
+	}
+	*slot = l
+	s.bytes += len(l.Data)
+	for i := uint64(1); s.bytes > cacheBytes && i < cacheEntries; i++ {
+		old := &s.ring[(l.Index+i)%cacheEntries] // the oldest follows the newest
+		if *old != nil {
+			s.bytes -= len((*old).Data)
+			*old = nil
+		}
+	}
+}
+
+// DeleteRange removes entries at the head (after a snapshot), at the tail (a divergent one) or all (a
+// snapshot was installed). It goes in slices from the open end, and from the tail when all go, so that
+// a crash between two slices leaves neither a hole nor a gap behind the snapshot.
+func (s *logStore) DeleteRange(lo, hi uint64) error {
+	s.mu.RLock()
+	first, last := s.first, s.last
+	s.mu.RUnlock()
+	if first == 0 || lo > hi || hi < first || lo > last {
+		return nil
+	}
+	lo, hi = max(lo, first), min(hi, last)
+	s.forget(lo, hi)
+	head := lo == first && hi < last
+	for lo <= hi {
+		a, b := lo, min(hi, lo+deleteSlice-1)
+		if !head {
+			a, b = max(lo, hi-min(hi, deleteSlice-1)), hi
+		}
+		if err := s.g.write(fmt.Sprintf("delete log entries %d to %d", a, b), func() error { return s.inner.DeleteRange(a, b) }); err != nil {
+			s.g.halt()
+		}
+		if err := s.cut(a, b); err != nil {
+			return s.broken(err)
+		}
+		if head {
+			lo = b + 1
+		} else {
+			hi = a - 1
+		}
+	}
+	return nil
+}
+
+// forget takes entries out of the ring.
+func (s *logStore) forget(lo, hi uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, l := range s.ring {
+		if l != nil && lo <= l.Index && l.Index <= hi {
+			s.bytes -= len(l.Data)
+			s.ring[i] = nil
+		}
+	}
+}
+
+// cut moves the bounds after entries a to b are gone.
+func (s *logStore) cut(a, b uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case a <= s.first && b >= s.last:
+		s.first, s.last, s.lastTerm = 0, 0, 0
+		return nil
+	case a <= s.first:
+		s.first = b + 1
+		return nil
+	}
+	s.last = a - 1
+	var in, l raft.Log
+	if err := s.inner.GetLog(s.last, &in); err != nil {
+		return fmt.Errorf("read log entry %d: %w", s.last, err)
+	}
+	if err := unseal(s.last, &in, &l); err != nil {
+		return err
+	}
+	s.lastTerm = l.Term
+	return nil
+}
+
+// storedBytes returns the bytes stored since reset was last asked for.
+func (s *logStore) storedBytes(reset bool) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.stored
+	if reset {
+		s.stored = 0
+	}
+	return n
+}

@@ -1,0 +1,170 @@
+package cluster
+
+import (
+	"context"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// The states of a member.
+const (
+	StateAlive       = "alive"
+	StateUnreachable = "unreachable"
+)
+
+// Member is one replica as the others see it.
+type Member struct {
+	ID          string        `json:"id"`
+	Incarnation string        `json:"incarnation"`
+	Address     string        `json:"address"`
+	Voter       bool          `json:"voter"`
+	Leader      bool          `json:"leader"`
+	Role        string        `json:"role"`
+	State       string        `json:"state"`
+	Term        uint64        `json:"term"`
+	Commit      uint64        `json:"commit"`
+	Applied     uint64        `json:"applied"`
+	LastIndex   uint64        `json:"last_index"`
+	Lag         uint64        `json:"lag"`          // entries behind the leader's commit
+	LastContact time.Duration `json:"last_contact"` // since it heard from the leader; 0 on the leader
+	Version     string        `json:"version"`
+	Level       uint64        `json:"level"`
+	DiskFree    uint64        `json:"disk_free"`
+	Full        bool          `json:"full"`
+}
+
+// info is what a replica says about itself.
+type info struct {
+	Identity    Identity      `json:"identity"`
+	Address     string        `json:"address"`
+	Empty       bool          `json:"empty"`
+	Leads       bool          `json:"leads"`
+	LeaderID    string        `json:"leader_id,omitempty"`
+	LeaderAddr  string        `json:"leader_addr,omitempty"`
+	Term        uint64        `json:"term"`
+	LastTerm    uint64        `json:"last_term"`
+	Commit      uint64        `json:"commit"`
+	Applied     uint64        `json:"applied"`
+	LastIndex   uint64        `json:"last_index"`
+	LastContact time.Duration `json:"last_contact"` // -1: never
+	Version     string        `json:"version"`
+	Level       uint64        `json:"level"`
+	DiskFree    uint64        `json:"disk_free"`
+	Full        bool          `json:"full"`
+	Expect      int           `json:"expect,omitempty"`
+	Join        []string      `json:"join,omitempty"`
+}
+
+// info describes this replica.
+func (c *Cluster) info() info {
+	id, addr := c.Leader()
+	_, lastTerm := c.stores.logs.tail()
+	i := info{
+		Identity: c.Identity(), Address: c.Addr(), Empty: !c.hasState(), Leads: c.IsLeader(), LeaderID: id, LeaderAddr: addr,
+		Term: c.Term(), LastTerm: lastTerm, Commit: c.CommitIndex(), Applied: c.AppliedIndex(), LastIndex: c.LastIndex(),
+		LastContact: -1, Version: c.cfg.Version, Level: c.cfg.Level, DiskFree: c.diskFree.Load(), Full: c.full.Load(),
+		Expect: c.cfg.BootstrapExpect, Join: c.cfg.Join,
+	}
+	i.Identity.Gone = nil
+	switch at := c.LastContact(); {
+	case i.Leads:
+		i.LastContact = 0
+	case !at.IsZero():
+		i.LastContact = time.Since(at)
+	}
+	return i
+}
+
+// hasState says whether raft ever ran here.
+func (c *Cluster) hasState() bool {
+	empty, err := c.stores.empty()
+	return err != nil || !empty
+}
+
+// Members asks every replica of the membership, each with a short timeout. It is sorted by id.
+func (c *Cluster) Members() []Member {
+	conf := c.configuration()
+	infos := c.askAll(conf)
+	var commit uint64
+	for _, i := range infos {
+		commit = max(commit, i.Commit)
+	}
+	leader, _ := c.Leader()
+	out := make([]Member, 0, len(conf.Servers))
+	for _, s := range conf.Servers {
+		m := Member{Address: string(s.Address), Voter: s.Suffrage == raft.Voter, State: StateUnreachable}
+		m.ID, m.Incarnation = splitServerID(s.ID)
+		m.Leader = m.ID == leader
+		m.Lag = commit
+		if i, ok := infos[s.ID]; ok {
+			m.State, m.Role, m.Term, m.Commit, m.Applied, m.LastIndex = StateAlive, i.Identity.Role, i.Term, i.Commit, i.Applied, i.LastIndex
+			m.LastContact, m.Version, m.Level, m.DiskFree, m.Full = i.LastContact, i.Version, i.Level, i.DiskFree, i.Full
+			m.Lag = commit - min(commit, i.Applied)
+		}
+		out = append(out, m)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	return out
+}
+
+// configuration is raft's newest membership.
+func (c *Cluster) configuration() raft.Configuration {
+	return c.current().raft.GetConfiguration().Configuration()
+}
+
+// askAll gathers what the servers say about themselves; those that do not answer are missing.
+func (c *Cluster) askAll(conf raft.Configuration) map[raft.ServerID]info {
+	ctx, cancel := context.WithTimeout(c.ctx, infoTimeout)
+	defer cancel()
+	self := c.Identity().ServerID()
+	out := map[raft.ServerID]info{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, s := range conf.Servers {
+		if s.ID == self {
+			i := c.info()
+			mu.Lock()
+			out[s.ID] = i
+			mu.Unlock()
+			continue
+		}
+		if c.peer == nil {
+			continue
+		}
+		wg.Go(func() {
+			i, err := ask[info](ctx, c.peer, string(s.Address), methodInfo, none{})
+			if err != nil || i.Identity.ServerID() != s.ID {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			out[s.ID] = i
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// find returns the server with a configured id.
+func find(conf raft.Configuration, id string) (raft.Server, bool) {
+	for _, s := range conf.Servers {
+		if have, _ := splitServerID(s.ID); have == id || string(s.ID) == id {
+			return s, true
+		}
+	}
+	return raft.Server{}, false
+}
+
+// voters returns the voters of a membership.
+func voters(conf raft.Configuration) []raft.Server {
+	var out []raft.Server
+	for _, s := range conf.Servers {
+		if s.Suffrage == raft.Voter {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,207 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// confState follows the committed membership.
+type confState struct {
+	change sync.Mutex // one membership change at a time is judged and made
+
+	mu     sync.Mutex
+	known  map[raft.ServerID]bool // of the membership before
+	latest raft.Configuration
+	index  uint64
+	fresh  bool
+	signal chan struct{}
+}
+
+// init starts from the snapshot's membership, which is committed; those of the log behind it follow when
+// they are applied. Applying old ones again finds the same ones gone, which is right.
+func (s *confState) init(snapshot *raft.SnapshotMeta) {
+	s.known = map[raft.ServerID]bool{}
+	s.signal = make(chan struct{}, 1)
+	if snapshot != nil {
+		for _, v := range snapshot.Configuration.Servers {
+			s.known[v.ID] = true
+		}
+	}
+}
+
+// configurationApplied is called on raft's FSM goroutine: it only takes note.
+func (c *Cluster) configurationApplied(index uint64, conf raft.Configuration) {
+	s := &c.conf
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if index < s.index {
+		return
+	}
+	s.latest, s.index, s.fresh = conf.Clone(), index, true
+	select {
+	case s.signal <- struct{}{}:
+	default:
+	}
+}
+
+// step returns the newest membership and who has left since the step before.
+func (s *confState) step() (conf raft.Configuration, left []raft.ServerID, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.fresh {
+		return conf, nil, false
+	}
+	s.fresh = false
+	now := map[raft.ServerID]bool{}
+	for _, v := range s.latest.Servers {
+		now[v.ID] = true
+	}
+	for id := range s.known {
+		if !now[id] {
+			left = append(left, id)
+		}
+	}
+	slices.Sort(left)
+	s.known = now
+	return s.latest, left, true
+}
+
+// watchMembership acts on membership changes: who left is refused from now on, who stays is watched. It
+// also finds out that this replica itself is out, and tells a new address of ours.
+func (c *Cluster) watchMembership() {
+	t := time.NewTicker(max(time.Second, 2*c.cfg.Election))
+	defer t.Stop()
+	for {
+		select {
+		case <-c.conf.signal:
+			c.stepMembership()
+		case <-t.C:
+			c.rewatch() // an installed snapshot changes the membership without a word
+			c.checkOwnPlace()
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// stepMembership handles one change.
+func (c *Cluster) stepMembership() {
+	_, left, ok := c.conf.step()
+	if !ok {
+		return
+	}
+	self := c.Identity().ServerID()
+	if slices.Contains(left, self) {
+		_ = c.removedHere(removedNotice{ServerID: string(self), By: "the membership", At: time.Now()})
+		return
+	}
+	if len(left) > 0 {
+		err := c.dir.change(func(i *Identity) {
+			for _, id := range left {
+				if !slices.Contains(i.Gone, string(id)) {
+					i.Gone = append(i.Gone, string(id))
+				}
+			}
+		})
+		if err != nil {
+			c.guard.fail(ExitStore, err)
+			return
+		}
+		c.peer.Recheck()
+	}
+	c.rewatch()
+}
+
+// allowed refuses removed replicas at the hello.
+func (c *Cluster) allowed(id string) bool { return !slices.Contains(c.Identity().Gone, id) }
+
+// rewatch keeps liveness connections to all other members.
+func (c *Cluster) rewatch() {
+	if c.peer == nil || c.ctx.Err() != nil {
+		return
+	}
+	peers := map[string]string{}
+	for _, s := range c.configuration().Servers {
+		if id, _ := splitServerID(s.ID); id != c.cfg.ID {
+			peers[id] = string(s.Address)
+		}
+	}
+	c.peer.Watch(peers, c.note, c.gone)
+}
+
+// removedNotice tells a replica that it is out.
+type removedNotice struct {
+	ServerID string    `json:"server_id"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+}
+
+// notifyRemoved tells it, as far as it can be reached: raft itself would not.
+func (c *Cluster) notifyRemoved(s raft.Server, by string) {
+	n := removedNotice{ServerID: string(s.ID), By: by, At: time.Now().UTC()}
+	c.goRun(func() {
+		ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
+		defer cancel()
+		if _, err := ask[none](ctx, c.peer, string(s.Address), methodRemoved, n); err != nil {
+			c.log.Info("the removed replica was not told", "replica", s.ID, "error", err)
+		}
+	})
+}
+
+// removedHere ends this replica for good: it remembers, so that a start is refused too.
+func (c *Cluster) removedHere(n removedNotice) error {
+	id := c.Identity()
+	if n.ServerID != string(id.ServerID()) {
+		return fmt.Errorf("%s is not this replica (%s)", n.ServerID, id.ServerID())
+	}
+	if id.Removed != nil {
+		return nil
+	}
+	if err := c.dir.change(func(i *Identity) { i.Removed = &Removal{By: n.By, At: n.At} }); err != nil {
+		return err
+	}
+	c.goRun(func() { // after the answer, which the caller waits for
+		c.guard.fail(ExitRemoved, fmt.Errorf("%w by %s", ErrRemoved, n.By))
+	})
+	return nil
+}
+
+// checkOwnPlace runs now and then: without a leader it asks the others whether this replica was removed
+// while it was away; and it tells them when this replica's address changed.
+func (c *Cluster) checkOwnPlace() {
+	self := c.Identity().ServerID()
+	conf := c.configuration()
+	me, member := find(conf, string(self))
+	_, leader := c.Leader()
+	if !member || leader != "" && string(me.Address) == c.Addr() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
+	defer cancel()
+	for _, s := range conf.Servers {
+		if s.ID == self {
+			continue
+		}
+		var err error
+		if string(me.Address) != c.Addr() {
+			_, err = ask[none](ctx, c.peer, string(s.Address), methodMove, moveRequest{ServerID: string(self), Address: c.Addr()})
+			if err == nil {
+				c.log.Info("told the new address", "address", c.Addr())
+				return
+			}
+		} else {
+			_, err = ask[info](ctx, c.peer, string(s.Address), methodInfo, none{})
+		}
+		var coded interface{ ErrorCode() string }
+		if errors.As(err, &coded) && coded.ErrorCode() == string(CodeRemoved) {
+			_ = c.removedHere(removedNotice{ServerID: string(self), By: "replica " + string(s.ID) + " says", At: time.Now().UTC()})
+			return
+		}
+	}
+}

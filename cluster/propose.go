@@ -1,0 +1,93 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Future is the outcome of a proposal.
+type Future interface {
+	// Wait blocks until the entry is applied here or will not be. index is its place in the log, resp
+	// the FSM's answer. It is called once. An FSM answer that is an error is returned as err. ErrNotLeader: surely not
+	// appended; ErrUnknownOutcome: committed later or never.
+	Wait() (index uint64, resp any, err error)
+}
+
+// Propose appends an entry. It blocks while raft's leader is inside a write, so that calls of one
+// goroutine keep their order; then the Future waits for commit and apply.
+func (c *Cluster) Propose(entry []byte) Future {
+	switch {
+	case len(entry) > c.cfg.EntryMax:
+		return done{fmt.Errorf("%d bytes, the limit is %d: %w", len(entry), c.cfg.EntryMax, ErrTooLarge)}
+	case c.full.Load():
+		return done{ErrDiskFull}
+	}
+	in := c.current()
+	start := time.Now()
+	return &proposal{c: c, in: in, start: start, f: in.raft.Apply(entry, c.enqueueTimeout())}
+}
+
+// enqueueTimeout is how long raft's leader may be busy before a proposal is refused.
+func (c *Cluster) enqueueTimeout() time.Duration { return max(time.Second, 2*c.cfg.Election) }
+
+// done is a proposal that was refused here.
+type done struct{ err error }
+
+// Wait returns the refusal.
+func (d done) Wait() (uint64, any, error) { return 0, nil, d.err }
+
+// proposal is one in raft's hands.
+type proposal struct {
+	c     *Cluster
+	in    *instance
+	start time.Time
+	f     raft.ApplyFuture
+}
+
+// Wait reads both of the future's places for errors: raft's and the FSM's.
+func (p *proposal) Wait() (uint64, any, error) {
+	if err := p.in.await(context.Background(), p.f); err != nil {
+		return 0, nil, p.c.outcome(p.f, err)
+	}
+	p.c.observe(MeasureCommit, time.Since(p.start))
+	resp := p.f.Response()
+	if err, ok := resp.(error); ok && err != nil {
+		return p.f.Index(), nil, err
+	}
+	return p.f.Index(), resp, nil
+}
+
+// outcome says what an error of an applied future means for the entry.
+func (c *Cluster) outcome(f raft.Future, err error) error {
+	switch {
+	case errors.Is(err, raft.ErrLeadershipTransferInProgress):
+		c.transfers.refused(time.Now())
+		return fmt.Errorf("%w: %w", ErrNotLeader, err)
+	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), !enqueued(f):
+		return fmt.Errorf("%w: %w", ErrNotLeader, err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+}
+
+// Barrier waits until everything before it is applied here. Only the leader can.
+func (c *Cluster) Barrier(timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(c.ctx, timeout)
+	defer cancel()
+	in := c.current()
+	f := in.raft.Barrier(timeout)
+	if err := in.await(ctx, f); err != nil {
+		return c.outcome(f, err)
+	}
+	return nil
+}
+
+// observe hands a measurement on.
+func (c *Cluster) observe(what Measure, d time.Duration) {
+	if c.cfg.Observe != nil {
+		c.cfg.Observe(what, d)
+	}
+}

@@ -1,0 +1,234 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// AppliedIndex is the highest index whose effect is in the FSM. No-ops and barriers have none, so
+// they count as applied when all before them is.
+func (c *Cluster) AppliedIndex() uint64 {
+	at := c.fsm.applied.Load()
+	for handed := c.current().raft.AppliedIndex(); at < handed; at++ {
+		var l raft.Log
+		if err := c.stores.logs.peek(at+1, &l); err != nil || l.Type != raft.LogNoop && l.Type != raft.LogBarrier {
+			break
+		}
+	}
+	return at
+}
+
+// WaitApplied waits until everything up to index is applied here.
+func (c *Cluster) WaitApplied(ctx context.Context, index uint64) error {
+	const poll = 5 * time.Millisecond // a trailing no-op wakes nobody
+	for {
+		moved := c.fsm.moved()
+		if c.AppliedIndex() >= index {
+			return nil
+		}
+		t := time.NewTimer(poll)
+		select {
+		case <-moved:
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		case <-c.ctx.Done():
+			t.Stop()
+			return ErrClosed
+		}
+		t.Stop()
+	}
+}
+
+// readBatcher lets all who wait while one verification runs share the next one.
+type readBatcher struct {
+	mu   sync.Mutex
+	next *readBatch // collects callers; nil when none waits
+	busy bool
+}
+
+type readBatch struct {
+	done  chan struct{}
+	index uint64
+	err   error
+}
+
+// ReadIndex returns an index such that a state which has applied it is at least as new as the call:
+// the leader's commit index, after the leader made sure that it led when the call came. A follower
+// asks the leader. The caller then waits with WaitApplied.
+func (c *Cluster) ReadIndex(ctx context.Context) (uint64, error) {
+	if c.IsLeader() {
+		return c.readIndexHere(ctx)
+	}
+	_, addr := c.Leader()
+	if addr == "" || c.peer == nil {
+		return 0, ErrNoLeader
+	}
+	b, err := c.peer.Call(ctx, addr, methodReadIndex, nil)
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	if err != nil { // it may not lead any more: ask again
+		return 0, fmt.Errorf("read index from the leader: %w: %w", ErrNotLeader, err)
+	}
+	if len(b) != 8 {
+		return 0, errors.New("read index from the leader: malformed answer")
+	}
+	return binary.BigEndian.Uint64(b), nil
+}
+
+// readIndexHere joins the next batch, and runs it when nobody does.
+func (c *Cluster) readIndexHere(ctx context.Context) (uint64, error) {
+	r := &c.reads
+	r.mu.Lock()
+	if r.next == nil {
+		r.next = &readBatch{done: make(chan struct{})}
+	}
+	b := r.next
+	if !r.busy {
+		r.busy = true
+		c.goRun(c.runReads)
+	}
+	r.mu.Unlock()
+	select {
+	case <-b.done:
+		return b.index, b.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-c.ctx.Done():
+		return 0, ErrClosed
+	}
+}
+
+// runReads verifies one batch after the other until none waits.
+func (c *Cluster) runReads() {
+	r := &c.reads
+	for {
+		r.mu.Lock()
+		b := r.next
+		r.next = nil
+		if b == nil {
+			r.busy = false
+			r.mu.Unlock()
+			return
+		}
+		r.mu.Unlock()
+		ctx, cancel := context.WithTimeout(c.ctx, c.enqueueTimeout())
+		b.index, b.err = c.verifiedIndex(ctx)
+		cancel()
+		close(b.done)
+	}
+}
+
+// verifiedIndex takes the commit index first and verifies leadership after, so that the index is
+// at least as new as the moment the verification began.
+func (c *Cluster) verifiedIndex(ctx context.Context) (uint64, error) {
+	in := c.current()
+	term := in.raft.CurrentTerm()
+	if err := c.officeCommitted(ctx, in, term); err != nil {
+		return 0, err
+	}
+	index := in.raft.CommitIndex()
+	if err := c.verify(ctx, in, term); err != nil {
+		return 0, err
+	}
+	return index, nil
+}
+
+// officeCommitted waits until an entry of this term is committed: before, a new leader's commit index
+// may be older than what was acknowledged.
+func (c *Cluster) officeCommitted(ctx context.Context, in *instance, term uint64) error {
+	for {
+		noop, noopTerm := c.stores.logs.lastNoop()
+		if noopTerm == term && in.raft.CommitIndex() >= noop {
+			return nil
+		}
+		if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
+			return ErrNotLeader
+		}
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// VerifyLeader asks the other voters whether this replica still leads.
+func (c *Cluster) VerifyLeader() error {
+	ctx, cancel := context.WithTimeout(c.ctx, c.enqueueTimeout())
+	defer cancel()
+	in := c.current()
+	return c.verify(ctx, in, in.raft.CurrentTerm())
+}
+
+// verify makes sure that no later leader was elected before this call. The library's VerifyLeader
+// counts non-voters and answers to heartbeats sent before the question, so the voters are asked for
+// their term on our own wire: a majority still in this term means that none of a later one could have
+// been elected. Without a wire (simulations) the library's must do, or a barrier with non-voters.
+func (c *Cluster) verify(ctx context.Context, in *instance, term uint64) error {
+	if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
+		return ErrNotLeader
+	}
+	conf := in.raft.GetConfiguration().Configuration()
+	if c.peer != nil {
+		return c.verifyTerm(ctx, in, conf, term)
+	}
+	for _, s := range conf.Servers {
+		if s.Suffrage != raft.Voter {
+			f := in.raft.Barrier(c.enqueueTimeout())
+			return c.mapVerify(in.await(ctx, f))
+		}
+	}
+	return c.mapVerify(in.await(ctx, in.raft.VerifyLeader()))
+}
+
+func (c *Cluster) mapVerify(err error) error {
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotLeader, err)
+	}
+	return nil
+}
+
+// verifyTerm counts voters that are in term.
+func (c *Cluster) verifyTerm(ctx context.Context, in *instance, conf raft.Configuration, term uint64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	self := c.Identity().ServerID()
+	votes, voters, asked := 0, 0, 0
+	answers := make(chan bool, len(conf.Servers))
+	for _, s := range conf.Servers {
+		if s.Suffrage != raft.Voter {
+			continue
+		}
+		voters++
+		if s.ID == self {
+			votes++
+			continue
+		}
+		asked++
+		go func() { // ends with ctx
+			b, err := c.peer.Call(ctx, string(s.Address), methodTerm, nil)
+			answers <- err == nil && len(b) == 8 && binary.BigEndian.Uint64(b) == term
+		}()
+	}
+	for ; votes <= voters/2 && asked > 0; asked-- {
+		if <-answers {
+			votes++
+		}
+	}
+	if votes <= voters/2 {
+		return fmt.Errorf("%w: %d of %d voters are in term %d", ErrNotLeader, votes, voters, term)
+	}
+	if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
+		return ErrNotLeader
+	}
+	return nil
+}

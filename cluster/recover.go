@@ -1,0 +1,227 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// RecoverPeer is one member of the cluster after a recovery, in the library's form of peers.json.
+type RecoverPeer struct {
+	ID       string `json:"id"` // ID, or ID.INCARNATION for a survivor other than this one
+	Address  string `json:"address"`
+	NonVoter bool   `json:"non_voter"`
+}
+
+// ParsePeers reads peers.json.
+func ParsePeers(b []byte) ([]RecoverPeer, error) {
+	var ps []RecoverPeer
+	if err := json.Unmarshal(b, &ps); err != nil {
+		return nil, fmt.Errorf("peers.json: %w", err)
+	}
+	if len(ps) == 0 {
+		return nil, errors.New("peers.json: no peers")
+	}
+	return ps, nil
+}
+
+// RecoverOptions are what Recover needs beside the directory and the members.
+type RecoverOptions struct {
+	// FSM is empty; snapshot and log are applied to it.
+	FSM raft.FSM
+	// Verify reads a snapshot through. Nil: checksums only.
+	Verify func(io.Reader) error
+	// RaiseEpoch rewrites the snapshot with the next epoch. Nil: the snapshot stays as it is.
+	RaiseEpoch func(snapshot io.Reader, out io.Writer) error
+	// Alive says whether somebody answers at an address. Nil: whether a connection can be made.
+	Alive func(addr string) bool
+	// Dry only checks.
+	Dry bool
+}
+
+// RecoverReport says what Recover did.
+type RecoverReport struct {
+	Index   uint64 `json:"index"` // of the new snapshot
+	Term    uint64 `json:"term"`
+	Applied uint64 `json:"applied"` // entries of the log that went into it
+	// Unknown are entries whose commit cannot be proven from this disk.
+	Unknown uint64 `json:"unknown"`
+	Epoch   uint64 `json:"epoch"`
+}
+
+// Recover makes a cluster of the given members out of one survivor's disk, when the majority is gone
+// for good. It applies the whole log into a fresh snapshot and raises the epoch, so that replicas of
+// before are refused. It is refused while a listed member answers or a process holds the directory.
+func Recover(dataDir string, peers []RecoverPeer, o RecoverOptions) (RecoverReport, error) {
+	if o.FSM == nil {
+		return RecoverReport{}, errors.New("recover: no fsm")
+	}
+	for _, p := range peers {
+		if alive(o, p.Address) {
+			return RecoverReport{}, refuse(CodeLivePeer, "stop every rmd first; if it is healthy, no recovery is needed", "replica %s answers at %s", p.ID, p.Address)
+		}
+	}
+	d, st, err := openOffline(dataDir, o.Verify)
+	if errors.Is(err, ErrInUse) {
+		return RecoverReport{}, refuse(CodeInUse, "stop rmd first", "%s is in use by another process", dataDir)
+	}
+	if err != nil {
+		return RecoverReport{}, err
+	}
+	rep, err := recoverIn(d, st, peers, o)
+	return rep, errors.Join(err, st.close(), d.close(true))
+}
+
+// alive asks the option or the network.
+func alive(o RecoverOptions, addr string) bool {
+	if o.Alive != nil {
+		return o.Alive(addr)
+	}
+	c, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
+}
+
+// recoverIn does the work in an open directory.
+func recoverIn(d *dataDir, st *stores, peers []RecoverPeer, o RecoverOptions) (RecoverReport, error) {
+	found, err := st.inspect()
+	if err != nil {
+		return RecoverReport{}, err
+	}
+	if found.Last == 0 {
+		return RecoverReport{}, refuse(CodeNoSuchReplica, "use \"rmd cluster init\"", "%s holds no state", d.path)
+	}
+	conf, err := recoveredMembers(d.identity(), peers)
+	if err != nil {
+		return RecoverReport{}, err
+	}
+	rep := RecoverReport{Index: found.Last, Term: found.LastTerm, Epoch: d.identity().Epoch + 1}
+	if err := applyAll(st, found, o.FSM, &rep); err != nil {
+		return rep, err
+	}
+	if o.Dry {
+		return rep, nil
+	}
+	if err := writeRecovered(st, conf, o, rep, d.path); err != nil {
+		return rep, err
+	}
+	first, _ := st.logs.FirstIndex()
+	last, _ := st.logs.tail()
+	if last > 0 {
+		if err := st.logs.DeleteRange(first, last); err != nil {
+			return rep, err
+		}
+	}
+	err = d.change(func(i *Identity) { i.Epoch, i.Removed, i.Gone, i.Role = rep.Epoch, nil, nil, RoleVoter })
+	return rep, err
+}
+
+// recoveredMembers makes the membership; this replica keeps its incarnation and must be a voter in it.
+func recoveredMembers(me Identity, peers []RecoverPeer) (raft.Configuration, error) {
+	var conf raft.Configuration
+	self := false
+	for _, p := range peers {
+		s := raft.Server{ID: raft.ServerID(p.ID), Address: raft.ServerAddress(p.Address)}
+		if p.ID == me.ID || p.ID == string(me.ServerID()) {
+			s.ID, self = me.ServerID(), !p.NonVoter
+		}
+		if p.NonVoter {
+			s.Suffrage = raft.Nonvoter
+		}
+		conf.Servers = append(conf.Servers, s)
+	}
+	if !self {
+		return conf, refuse(CodeNotAVoter, "add it to peers.json", "replica %s, whose disk this is, is no voter in the new membership", me.ID)
+	}
+	return conf, nil
+}
+
+// applyAll applies the newest snapshot and all entries behind it.
+func applyAll(st *stores, found *startReport, fsm raft.FSM, rep *RecoverReport) error {
+	var from uint64
+	if found.Snapshot != nil {
+		_, r, err := st.snaps.Open(found.Snapshot.ID)
+		if err != nil {
+			return fmt.Errorf("open snapshot: %w", err)
+		}
+		if err := errors.Join(fsm.Restore(r), r.Close()); err != nil {
+			return fmt.Errorf("restore snapshot: %w", err)
+		}
+		from = found.Snapshot.Index
+	}
+	for i := from + 1; i <= found.Last; i++ {
+		var l raft.Log
+		if err := st.logs.peek(i, &l); err != nil {
+			return err
+		}
+		if l.Type == raft.LogCommand {
+			_ = fsm.Apply(&l) // a refusal by the FSM is its answer, as it was then
+		}
+		rep.Applied++
+	}
+	rep.Unknown = rep.Applied
+	return nil
+}
+
+// writeRecovered writes the fresh snapshot.
+func writeRecovered(st *stores, conf raft.Configuration, o RecoverOptions, rep RecoverReport, dir string) error {
+	snap, err := o.FSM.Snapshot()
+	if err != nil {
+		return fmt.Errorf("fork the state: %w", err)
+	}
+	defer snap.Release()
+	tmp, err := os.CreateTemp(dir, "recover-*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = tmp.Close()
+		_ = os.Remove(tmp.Name())
+	}()
+	if err := snap.Persist(fileSink{tmp}); err != nil {
+		return fmt.Errorf("write the state: %w", err)
+	}
+	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	sink, err := st.snaps.Create(raft.SnapshotVersionMax, rep.Index, rep.Term, conf, rep.Index, plainTransport{})
+	if err != nil {
+		return err
+	}
+	if o.RaiseEpoch != nil {
+		err = o.RaiseEpoch(tmp, sink)
+	} else {
+		_, err = io.Copy(sink, tmp)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("raise the epoch: %w", err), sink.Cancel())
+	}
+	return sink.Close()
+}
+
+// fileSink takes what an FSM persists.
+type fileSink struct{ *os.File }
+
+// ID is the file's name.
+func (f fileSink) ID() string { return f.Name() }
+
+// Close leaves the file open for its reader.
+func (f fileSink) Close() error { return nil }
+
+// Cancel does nothing: the file is temporary.
+func (f fileSink) Cancel() error { return nil }
+
+// plainTransport encodes addresses for the snapshot's metadata; nothing else of it is used.
+type plainTransport struct{ raft.Transport }
+
+// EncodePeer is the address itself.
+func (plainTransport) EncodePeer(_ raft.ServerID, a raft.ServerAddress) []byte { return []byte(a) }

@@ -1,0 +1,133 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+	"time"
+)
+
+func TestCheckAndRecover(t *testing.T) {
+	rs := trio(t, nil)
+	inStep(t, rs, put(t, rs, 10))
+	l := leader(t, rs)
+	if err := l.c.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	inStep(t, rs, put(t, rs, 5))
+	want, count, _ := l.fsm.state()
+	var other *replica
+	for _, r := range rs {
+		r.stop()
+		if r != l {
+			other = r
+		}
+	}
+	rep, err := Check(l.dir, verifyTestSnap)
+	if err != nil || len(rep.Voters) != 3 || len(rep.Snapshots) != 1 || rep.Last == 0 || rep.Term == 0 || rep.Unclean {
+		t.Fatalf("%+v %v", rep, err)
+	}
+
+	peers := []RecoverPeer{{ID: l.id, Address: l.addr}}
+	opt := func() RecoverOptions {
+		return RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap}
+	}
+	live := opt()
+	live.Alive = func(string) bool { return true }
+	_, err = Recover(l.dir, peers, live)
+	wantRefusal(t, err, CodeLivePeer)
+	_, err = Recover(l.dir, []RecoverPeer{{ID: other.id, Address: other.addr}}, opt())
+	wantRefusal(t, err, CodeNotAVoter)
+
+	raised := false
+	o := opt()
+	o.RaiseEpoch = func(in io.Reader, out io.Writer) error {
+		raised = true
+		_, err := io.Copy(out, in)
+		return err
+	}
+	got, err := Recover(l.dir, peers, o)
+	if err != nil || !raised || got.Epoch != 1 || got.Unknown == 0 {
+		t.Fatalf("%+v %v", got, err)
+	}
+	l.start()
+	eventually(t, 5*time.Second, "the survivor leads alone", l.c.IsLeader)
+	if d, n, _ := l.fsm.state(); d != want || n != count {
+		t.Fatalf("%d entries, not %d", n, count)
+	}
+	put(t, []*replica{l}, 3)
+
+	// A lost replica with its old disk is a stranger; a fresh one joins.
+	other.start()
+	time.Sleep(500 * time.Millisecond)
+	if id, _ := other.c.Leader(); id != "" {
+		t.Fatal("a replica of before the recovery follows")
+	}
+	if other.c.Term() > l.c.Term() && !l.c.IsLeader() {
+		t.Fatal("a replica of before the recovery disturbed the cluster")
+	}
+	fresh := newReplica(t, other.id, nil).start()
+	if err := fresh.c.Join(t.Context(), []string{l.addr}, "", false); err != nil {
+		t.Fatal(err)
+	}
+	inStep(t, []*replica{l, fresh}, put(t, []*replica{l}, 3))
+}
+
+func TestRecoverEmpty(t *testing.T) {
+	r := newReplica(t, "rm1", nil).start()
+	r.stop()
+	_, err := Recover(r.dir, []RecoverPeer{{ID: "rm1", Address: "127.0.0.1:1"}}, RecoverOptions{FSM: newTestFSM()})
+	wantRefusal(t, err, CodeNoSuchReplica)
+	if _, err := Check(t.TempDir(), nil); err == nil {
+		t.Fatal("an empty directory was checked")
+	}
+	if _, err := ParsePeers([]byte(`[]`)); err == nil {
+		t.Fatal("no peers were taken")
+	}
+	if ps, err := ParsePeers([]byte(`[{"id":"rm1","address":"a:1","non_voter":true}]`)); err != nil || !ps[0].NonVoter {
+		t.Fatalf("%v %v", ps, err)
+	}
+}
+
+// TestDigestMinorityStops: a replica whose state differs is stopped with 74, the others go on.
+func TestDigestMinorityStops(t *testing.T) {
+	var rs []*replica
+	rs = trio(t, func(c *Config) {
+		c.DigestInterval = 50 * time.Millisecond
+		f := c.FSM.(*testFSM)
+		c.Digest = func(index uint64) (uint64, []byte, bool) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if index == 0 {
+				index = f.last
+			}
+			d, ok := f.history[index]
+			return index, bytes.Repeat([]byte{byte(d)}, 8), ok
+		}
+	})
+	inStep(t, rs, put(t, rs, 5))
+	time.Sleep(200 * time.Millisecond)
+	l := leader(t, rs)
+	var bad *replica
+	for _, r := range rs {
+		if r != l {
+			bad = r
+		}
+		if err := r.c.Failure(); err != nil {
+			t.Fatalf("%s stopped: %v", r.id, err)
+		}
+	}
+	bad.fsm.mu.Lock()
+	bad.fsm.digest ^= 1
+	bad.fsm.mu.Unlock()
+	put(t, rs, 1)
+	select {
+	case f := <-bad.fatal:
+		if f.Code != ExitDigest || !errors.Is(f.Err, ErrDigest) {
+			t.Fatalf("got %d %v", f.Code, f.Err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("a replica with another state goes on")
+	}
+}

@@ -1,0 +1,214 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestJoinRefusals(t *testing.T) {
+	tokens := map[string]error{
+		"bad":  errors.New("no such token"),
+		"used": refuse(CodeTokenUsed, "make another", "the token was used"),
+		"old":  refuse(CodeTokenExpired, "make another", "the token has expired"),
+	}
+	lead := newReplica(t, "rm1", func(c *Config) {
+		c.FeatureLevel = func() uint64 { return 3 }
+		c.Level = 3
+		c.CheckToken = func(tok string) (string, error) { return RoleNonvoter, tokens[tok] }
+	}).start()
+	if err := lead.c.Init(false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 5*time.Second, "leader", lead.c.IsLeader)
+	join := func(r *replica, token string) error { return r.c.Join(t.Context(), []string{lead.addr}, token, false) }
+	level := func(n uint64) func(*Config) { return func(c *Config) { c.Level = n } }
+
+	wantRefusal(t, join(newReplica(t, "rm2", level(2)).start(), ""), CodeVersionTooOld)
+	rm2 := newReplica(t, "rm2", level(3)).start()
+	for token, code := range map[string]Code{"bad": CodeTokenInvalid, "used": CodeTokenUsed, "old": CodeTokenExpired} {
+		wantRefusal(t, join(rm2, token), code)
+	}
+	if err := rm2.c.Join(t.Context(), []string{lead.addr}, "bad", true); err != nil {
+		t.Fatalf("a dry run used the token: %v", err)
+	}
+	if n := len(lead.c.Members()); n != 1 {
+		t.Fatalf("%d members after refusals", n)
+	}
+	if err := join(rm2, "good"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 5*time.Second, "rm2 has state", rm2.c.hasState)
+	stranger := newReplica(t, "rm7", level(3)).start() // it has no more than a certificate
+	_, err := ask[none](t.Context(), stranger.srv, lead.addr, methodAdmin, adminRequest{Op: "remove", ID: "rm2"})
+	wantRefusal(t, err, CodeNoSuchReplica)
+	again := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "used", Level: 3} // the first answer was lost
+	if r, err := ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, again); err != nil || r.Role != RoleNonvoter {
+		t.Fatalf("%+v %v", r, err)
+	}
+	wantRefusal(t, join(rm2, "good"), CodeAlreadyInitialized)
+	wantRefusal(t, rm2.c.Init(false), CodeAlreadyInitialized)
+	wantRefusal(t, join(newReplica(t, "rm2", level(3)).start(), "good"), CodeIDInUse)
+	wantRefusal(t, join(newReplica(t, "rm3", func(c *Config) { c.Level, c.Advertise = 3, rm2.addr }).start(), "good"), CodeAddressInUse)
+
+	other := newReplica(t, "rm4", level(3)).start()
+	if err := other.c.dir.change(func(i *Identity) { i.ClusterID = "another" }); err != nil {
+		t.Fatal(err)
+	}
+	other.c.identify()
+	wantRefusal(t, join(other, "good"), CodeClusterIDDiffers)
+
+	// Role nonvoter: autopilot leaves it alone, by hand it may be promoted.
+	time.Sleep(400 * time.Millisecond)
+	if len(voters(lead.c.configuration())) != 1 {
+		t.Fatal("a replica let in as non-voter was promoted")
+	}
+	if err := rm2.c.Promote("rm2", 0); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, newReplica(t, "rm9", nil).start().c.Join(t.Context(), []string{"127.0.0.1:1"}, "", false), CodePeerUnreachable)
+}
+
+func TestInitRefusedByPeerState(t *testing.T) {
+	one := newReplica(t, "rm1", nil).start()
+	if err := one.c.Init(true); err != nil {
+		t.Fatal(err)
+	}
+	if one.c.hasState() {
+		t.Fatal("a dry run initialised")
+	}
+	if err := one.c.Init(false); err != nil {
+		t.Fatal(err)
+	}
+	two := newReplica(t, "rm2", func(c *Config) { c.Join = []string{one.addr} }).start()
+	wantRefusal(t, two.c.Init(false), CodeAlreadyInitialized)
+}
+
+func TestChangeRefusals(t *testing.T) {
+	rs := trio(t, nil)
+	put(t, rs, 5)
+	l := leader(t, rs)
+	var f, g *replica
+	for _, r := range rs {
+		if r != l {
+			f, g = r, f
+		}
+	}
+	for _, err := range []error{f.c.Promote("rm9", 0), f.c.Demote("rm9"), f.c.Remove("rm9", false), f.c.Transfer("rm9")} {
+		wantRefusal(t, err, CodeNoSuchReplica)
+	}
+	wantRefusal(t, f.c.Promote(g.id, 0), CodeAlreadyVoter)
+	if err := l.c.Demote(g.id); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(400 * time.Millisecond) // autopilot must not promote it again
+	wantRefusal(t, l.c.Demote(g.id), CodeNotAVoter)
+	wantRefusal(t, f.c.Transfer(g.id), CodeNotAVoter)
+	g.stop()
+	wantRefusal(t, l.c.Promote(g.id, 0), CodeNotHealthy)
+	g.start()
+	eventually(t, 5*time.Second, "promotion by hand", func() bool { return f.c.Promote(g.id, 0) == nil })
+	inStep(t, rs, put(t, rs, 2))
+
+	g.stop()
+	wantRefusal(t, l.c.Transfer(g.id), CodeNotHealthy)
+	r := wantRefusal(t, l.c.Remove(f.id, false), CodeWouldLoseQuorum)
+	if want := fmt.Sprintf("%s does not answer, removing %s would leave 1 healthy voter of 2", g.id, f.id); r.What != want || !strings.Contains(r.Do, "--force") {
+		t.Errorf("got %q; %q", r.What, r.Do)
+	}
+	wantRefusal(t, l.c.Demote(f.id), CodeWouldLoseQuorum)
+	if err := l.c.CheckRemove(g.id, false); err != nil {
+		t.Errorf("removing the dead one: %v", err)
+	}
+	if err := l.c.Remove(g.id, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.c.Remove(f.id, true); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, l.c.Remove(l.id, true), CodeWouldLeaveNoVoter)
+	wantRefusal(t, l.c.Demote(l.id), CodeWouldLeaveNoVoter)
+	wantRefusal(t, l.c.Transfer(""), CodeNotHealthy)
+
+	// The removed one comes back with its old disk: it is told so, and stops.
+	if err := g.open(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case fe := <-g.fatal:
+		if fe.Code != ExitRemoved {
+			t.Fatalf("got %d %v", fe.Code, fe.Err)
+		}
+	case <-time.After(8 * time.Second):
+		t.Fatal("a removed replica with its old disk goes on")
+	}
+}
+
+func TestNotCaughtUp(t *testing.T) {
+	rs := trio(t, nil)
+	l := leader(t, rs)
+	var f *replica
+	for _, r := range rs {
+		if r != l {
+			f = r
+		}
+	}
+	if err := l.c.Demote(f.id); err != nil {
+		t.Fatal(err)
+	}
+	f.c.wire.refuseEntries(true) // it hears the leader but takes nothing
+	put(t, []*replica{l}, 120)
+	r := wantRefusal(t, l.c.Promote(f.id, 0), CodeNotCaughtUp)
+	if !strings.Contains(r.What, "entries behind") || !strings.Contains(r.Do, "--max-lag") {
+		t.Errorf("got %v", r)
+	}
+	if err := l.c.Promote(f.id, 1000); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, l.c.Transfer(f.id), CodeNotCaughtUp)
+	f.c.wire.refuseEntries(false)
+	inStep(t, rs, put(t, rs, 1))
+}
+
+func TestNoLeaderRefusal(t *testing.T) {
+	r := newReplica(t, "rm1", nil).start()
+	wantRefusal(t, r.c.Remove("rm2", false), CodeNoLeader)
+	if _, err := r.c.ReadIndex(t.Context()); !errors.Is(err, ErrNoLeader) {
+		t.Fatalf("read index without a leader: %v", err)
+	}
+}
+
+func TestConfigValidate(t *testing.T) {
+	good := func() Config {
+		c := fastConfig("rm1")
+		c.DataDir, c.FSM, c.Logger, c.Peer = "x", newTestFSM(), testLogger(t, ""), &struct{ Peer }{}
+		return c
+	}
+	if err := good().Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(*Config){
+		"heartbeat":         func(c *Config) { c.Heartbeat, c.Election, c.Lease = 75e6, 75e6, 75e6 },
+		"lease":             func(c *Config) { c.Lease = 200 * time.Millisecond },
+		"election":          func(c *Config) { c.Election = 120 * time.Millisecond },
+		"trailing":          func(c *Config) { c.Trailing = 1000 },
+		"is even":           func(c *Config) { c.BootstrapExpect, c.Join = 2, []string{"a", "b"} },
+		"raft.join lists":   func(c *Config) { c.BootstrapExpect, c.Join = 3, []string{"a", "b"} },
+		"id ":               func(c *Config) { c.ID = "a b" },
+		"stop level":        func(c *Config) { c.DiskStop = 1 },
+		"min_quorum":        func(c *Config) { c.Autopilot.CleanupDeadServers = true },
+		"watchdog":          func(c *Config) { c.HungExit = time.Second },
+		"peer is missing":   func(c *Config) { c.Peer = nil },
+		"directory":         func(c *Config) { c.DataDir = "" },
+		"fsm and logger":    func(c *Config) { c.FSM = nil },
+		"bootstrap_expect ": func(c *Config) { c.BootstrapExpect = 9 },
+	} {
+		c := good()
+		spoil(&c)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

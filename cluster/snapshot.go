@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// SnapshotInfo describes one snapshot on disk.
+type SnapshotInfo struct {
+	ID    string `json:"id"`
+	Index uint64 `json:"index"`
+	Term  uint64 `json:"term"`
+	Size  int64  `json:"size"`
+}
+
+// Snapshot takes one now. Nothing new to take is no error.
+func (c *Cluster) Snapshot() error {
+	in := c.current()
+	err := in.await(c.ctx, in.raft.Snapshot())
+	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("take snapshot: %w", err)
+	}
+	return nil
+}
+
+// SnapshotList returns the snapshots on disk, newest first.
+func (c *Cluster) SnapshotList() ([]SnapshotInfo, error) {
+	list, err := c.stores.snaps.List()
+	if err != nil {
+		return nil, fmt.Errorf("list snapshots: %w", err)
+	}
+	out := make([]SnapshotInfo, len(list))
+	for i, m := range list {
+		out[i] = SnapshotInfo{ID: m.ID, Index: m.Index, Term: m.Term, Size: m.Size}
+	}
+	return out, nil
+}
+
+// OpenSnapshot opens one for reading; its checksum was compared.
+func (c *Cluster) OpenSnapshot(id string) (SnapshotInfo, io.ReadCloser, error) {
+	m, r, err := c.stores.snaps.Open(id)
+	if err != nil {
+		return SnapshotInfo{}, nil, fmt.Errorf("open snapshot: %w", err)
+	}
+	return SnapshotInfo{ID: m.ID, Index: m.Index, Term: m.Term, Size: m.Size}, r, nil
+}
+
+// RestoreSnapshot replaces the state of the whole cluster. Only the leader can. The data is read and
+// verified to its end before raft sees a byte: raft panics when a restore fails half way.
+func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
+	if !c.IsLeader() {
+		return ErrNotLeader
+	}
+	f, err := os.CreateTemp(c.cfg.DataDir, "restore-*.tmp")
+	if err != nil {
+		return fmt.Errorf("restore snapshot: %w", err)
+	}
+	defer func() {
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+	}()
+	size, err := io.Copy(f, r)
+	if err != nil {
+		return fmt.Errorf("restore snapshot: %w", err)
+	}
+	if c.cfg.VerifySnapshot != nil {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return fmt.Errorf("restore snapshot: %w", err)
+		}
+		if err := c.cfg.VerifySnapshot(f); err != nil {
+			return refuse(CodeSnapshotDamaged, "use another backup; the state is unchanged", "the snapshot does not verify: %v", err)
+		}
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("restore snapshot: %w", err)
+	}
+	in := c.current()
+	done := make(chan error, 1)
+	go func() { // the library's call cannot be cancelled; it ends with raft
+		done <- in.raft.Restore(&raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: meta.Index, Term: meta.Term, Size: size}, f, adminTimeout)
+	}()
+	select {
+	case err = <-done:
+	case <-in.ctx.Done():
+		err = ErrUnknownOutcome
+	}
+	if err != nil {
+		return fmt.Errorf("restore snapshot: %w", err)
+	}
+	return nil
+}
+
+// snapshotMade is called after each finished snapshot, made or received.
+func (c *Cluster) snapshotMade(meta raft.SnapshotMeta, took time.Duration) {
+	c.stores.logs.storedBytes(true)
+	c.counters.snapshots.Add(1)
+	c.counters.snapshotAt.Store(time.Now().UnixNano())
+	c.observe(MeasureSnapshot, took)
+}
+
+// watchSnapshotBytes takes a snapshot when the log has grown by SnapshotBytes: the library counts
+// entries only.
+func (c *Cluster) watchSnapshotBytes() {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-t.C:
+		}
+		if c.cfg.SnapshotBytes <= 0 || c.stores.logs.storedBytes(false) < c.cfg.SnapshotBytes {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
+		in := c.current()
+		if err := in.await(ctx, in.raft.Snapshot()); err != nil && !errors.Is(err, raft.ErrNothingNewToSnapshot) {
+			c.log.Warn("snapshot for its size was not taken", "error", err)
+		}
+		cancel()
+		c.stores.logs.storedBytes(true)
+	}
+}

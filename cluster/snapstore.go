@@ -1,0 +1,168 @@
+package cluster
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// snapStore is raft's snapshot store behind the guard: what is written is verified while it is
+// written, and only a verified snapshot comes into being, whether made here or received.
+type snapStore struct {
+	g      *guard
+	inner  raft.SnapshotStore
+	verify func(io.Reader) error
+	made   func(meta raft.SnapshotMeta, took time.Duration) // after each finished snapshot
+
+	mu  sync.Mutex
+	bad map[string]bool // damaged ones, by id: raft must not see them
+}
+
+var _ raft.SnapshotStore = (*snapStore)(nil)
+
+// Create begins a snapshot.
+func (s *snapStore) Create(version raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
+	if err := s.g.check(); err != nil {
+		return nil, err
+	}
+	inner, err := s.inner.Create(version, index, term, conf, confIndex, trans)
+	if err != nil {
+		return nil, s.trouble(fmt.Errorf("create snapshot at %d: %w", index, err))
+	}
+	k := &snapSink{SnapshotSink: inner, s: s, meta: raft.SnapshotMeta{ID: inner.ID(), Index: index, Term: term}, start: time.Now()}
+	if s.verify != nil {
+		r, w := io.Pipe()
+		k.pipe, k.verdict = w, make(chan error, 1)
+		go func() { // ends with the pipe
+			err := s.verify(r)
+			if err == nil {
+				_, err = io.Copy(io.Discard, r)
+			}
+			_ = r.CloseWithError(fmt.Errorf("snapshot refused: %w", orDamaged(err)))
+			k.verdict <- err
+		}()
+	}
+	return k, nil
+}
+
+// orDamaged is err, or ErrDamaged for nil: a pipe needs some error.
+func orDamaged(err error) error {
+	if err == nil {
+		return ErrDamaged
+	}
+	return err
+}
+
+// trouble ends the replica for a failed write, unless the disk is merely full: a snapshot can wait.
+func (s *snapStore) trouble(err error) error {
+	if !noSpace(err) {
+		s.g.fail(ExitStore, err)
+	}
+	return err
+}
+
+// List returns the snapshots that are not known to be damaged, newest first.
+func (s *snapStore) List() ([]*raft.SnapshotMeta, error) {
+	list, err := s.inner.List()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(list, func(m *raft.SnapshotMeta) bool { return s.bad[m.ID] }), err
+}
+
+// condemn hides a damaged snapshot.
+func (s *snapStore) condemn(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bad == nil {
+		s.bad = map[string]bool{}
+	}
+	s.bad[id] = true
+}
+
+// Open opens a snapshot whose checksum the inner store has compared.
+func (s *snapStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	if err := s.g.check(); err != nil {
+		return nil, nil, err
+	}
+	meta, r, err := s.inner.Open(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	return meta, &snapReader{ReadCloser: r, meta: *meta}, nil
+}
+
+// snapReader remembers which snapshot is read, for machine.Restore.
+type snapReader struct {
+	io.ReadCloser
+	meta raft.SnapshotMeta
+}
+
+// snapSink writes to the inner sink and to the verifier.
+type snapSink struct {
+	raft.SnapshotSink
+	s       *snapStore
+	meta    raft.SnapshotMeta
+	start   time.Time
+	pipe    *io.PipeWriter
+	verdict chan error
+	done    bool
+	refused bool
+}
+
+// Write passes bytes on.
+func (k *snapSink) Write(b []byte) (int, error) {
+	if k.pipe != nil && !k.refused {
+		if _, err := k.pipe.Write(b); err != nil {
+			k.refused = true // Close says why
+		}
+	}
+	n, err := k.SnapshotSink.Write(b)
+	k.meta.Size += int64(n)
+	if err != nil {
+		err = k.s.trouble(fmt.Errorf("write snapshot at %d: %w", k.meta.Index, err))
+	}
+	return n, err
+}
+
+// Close finishes a verified snapshot and throws a refused one away.
+func (k *snapSink) Close() error {
+	if k.done {
+		return nil
+	}
+	k.done = true
+	if k.pipe != nil {
+		_ = k.pipe.Close()
+		if err := <-k.verdict; err != nil {
+			_ = k.SnapshotSink.Cancel()
+			return fmt.Errorf("snapshot at %d refused, the old state stays: %w", k.meta.Index, err)
+		}
+	}
+	if err := k.s.g.check(); err != nil {
+		return err
+	}
+	err := k.SnapshotSink.Close() // long for a large one: not under the watchdog's eye
+	if err != nil {
+		return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
+	}
+	if k.s.made != nil {
+		k.s.made(k.meta, time.Since(k.start))
+	}
+	return nil
+}
+
+// Cancel throws the snapshot away.
+func (k *snapSink) Cancel() error {
+	if k.done {
+		return nil
+	}
+	k.done = true
+	if k.pipe != nil {
+		_ = k.pipe.CloseWithError(io.ErrUnexpectedEOF)
+		<-k.verdict
+	}
+	return k.SnapshotSink.Cancel()
+}

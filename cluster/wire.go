@@ -1,0 +1,177 @@
+package cluster
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+)
+
+var (
+	errMuted = errors.New("muted: this replica's disk hangs")
+	errFull  = errors.New("this replica's disk is full")
+)
+
+// wire stands between raft and its transport, whatever that is. It outlives one raft instance: it has
+// no Close, so a restart in place keeps it.
+//
+//   - It keeps no heartbeat handler (hashicorp/raft #695, see DESIGN.md), even if the transport would.
+//   - It relays incoming requests, so that an election can be injected and entries be refused.
+//   - It can be muted, so that followers leave a leader whose disk hangs.
+type wire struct {
+	raft.Transport
+	out      chan raft.RPC
+	done     chan struct{}
+	muted    atomic.Bool
+	full     atomic.Bool
+	installs func(index, term uint64) // before each successful snapshot install is answered
+	fast     bool                     // Options.HeartbeatFastPath
+	wg       sync.WaitGroup
+}
+
+var (
+	_ raft.Transport   = (*wire)(nil)
+	_ raft.WithPreVote = (*wire)(nil)
+)
+
+func newWire(t raft.Transport, fast bool, installs func(index, term uint64)) *wire {
+	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{}), installs: installs}
+	w.wg.Go(w.relay)
+	return w
+}
+
+// SetHeartbeatHandler keeps nothing: heartbeats queue for raft's main loop like everything else.
+func (w *wire) SetHeartbeatHandler(h func(raft.RPC)) {
+	if w.fast {
+		w.Transport.SetHeartbeatHandler(h)
+	}
+}
+
+// Consumer is where raft reads requests.
+func (w *wire) Consumer() <-chan raft.RPC { return w.out }
+
+// relay passes requests on in order.
+func (w *wire) relay() {
+	for {
+		select {
+		case rpc := <-w.Transport.Consumer():
+			w.pass(rpc)
+		case <-w.done:
+			return
+		}
+	}
+}
+
+// pass hands one request to raft, or refuses it here.
+func (w *wire) pass(rpc raft.RPC) {
+	switch cmd := rpc.Command.(type) {
+	case *raft.AppendEntriesRequest:
+		if w.full.Load() && len(cmd.Entries) > 0 {
+			rpc.Respond(nil, errFull)
+			return
+		}
+	case *raft.InstallSnapshotRequest:
+		if w.full.Load() {
+			_, _ = io.Copy(io.Discard, rpc.Reader)
+			rpc.Respond(nil, errFull)
+			return
+		}
+		rpc = w.follow(rpc, cmd)
+	}
+	select {
+	case w.out <- rpc:
+	case <-w.done:
+	}
+}
+
+// follow reports a snapshot install before the leader hears of it and sends more.
+func (w *wire) follow(rpc raft.RPC, cmd *raft.InstallSnapshotRequest) raft.RPC {
+	back, answer := rpc.RespChan, make(chan raft.RPCResponse, 1)
+	rpc.RespChan = answer
+	w.wg.Go(func() {
+		select {
+		case r := <-answer:
+			if resp, ok := r.Response.(*raft.InstallSnapshotResponse); ok && r.Error == nil && resp.Success && w.installs != nil {
+				w.installs(cmd.LastLogIndex, cmd.LastLogTerm)
+			}
+			back <- r
+		case <-w.done:
+		}
+	})
+	return rpc
+}
+
+// inject gives raft a request as if a peer had sent it. It says whether raft took it.
+func (w *wire) inject(cmd any, stop <-chan struct{}) bool {
+	answer := make(chan raft.RPCResponse, 1)
+	select {
+	case w.out <- raft.RPC{Command: cmd, RespChan: answer}:
+	case <-stop:
+		return false
+	case <-w.done:
+		return false
+	}
+	select {
+	case r := <-answer:
+		return r.Error == nil
+	case <-stop:
+		return false
+	case <-w.done:
+		return false
+	}
+}
+
+// close ends the relay; the transport is closed by its owner.
+func (w *wire) close() {
+	close(w.done)
+	w.wg.Wait()
+}
+
+// mute stops, or lets again, what makes followers believe in this leader.
+func (w *wire) mute(on bool) { w.muted.Store(on) }
+
+// refuseEntries stops, or lets again, what needs disk space.
+func (w *wire) refuseEntries(on bool) { w.full.Store(on) }
+
+// AppendEntries sends entries or a heartbeat unless muted.
+func (w *wire) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	if w.muted.Load() {
+		return errMuted
+	}
+	return w.Transport.AppendEntries(id, to, args, resp)
+}
+
+// AppendEntriesPipeline starts a pipeline that obeys mute too.
+func (w *wire) AppendEntriesPipeline(id raft.ServerID, to raft.ServerAddress) (raft.AppendPipeline, error) {
+	if w.muted.Load() {
+		return nil, errMuted
+	}
+	p, err := w.Transport.AppendEntriesPipeline(id, to)
+	if err != nil {
+		return nil, err
+	}
+	return &pipeline{p, w}, nil
+}
+
+type pipeline struct {
+	raft.AppendPipeline
+	w *wire
+}
+
+// AppendEntries sends entries unless muted.
+func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+	if p.w.muted.Load() {
+		return nil, errMuted
+	}
+	return p.AppendPipeline.AppendEntries(args, resp)
+}
+
+// RequestPreVote asks whether an election could be won; every transport in use knows it.
+func (w *wire) RequestPreVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	if t, ok := w.Transport.(raft.WithPreVote); ok {
+		return t.RequestPreVote(id, to, args, resp)
+	}
+	return errors.New("unexpected command") // raft counts such a peer as willing
+}

@@ -1,0 +1,162 @@
+// Package local runs a whole cluster in one process: real replicas with real
+// Raft, real stores on disk and loopback TCP. `rmd dev` and `rmd replay` use it,
+// and so do the tests of whole clusters.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/cmd/rmd/internal/config"
+	"rmd/cmd/rmd/internal/replica"
+	"rmd/scheduler/capacity"
+)
+
+// Options describe the cluster.
+type Options struct {
+	Replicas int
+	Dir      string // one folder a replica below it
+	// HTTPPort is where REST of replica 1 listens; replica i listens on
+	// HTTPPort + 100·(i − 1). 0: free ports.
+	HTTPPort int
+	Queues   []capacity.Property
+	// Scheduling is eager or heartbeat.
+	Scheduling string
+	// Adjust changes a replica's configuration before it is opened; may be nil.
+	Adjust  func(i int, c *config.Config)
+	Version string
+	Logger  hclog.Logger
+	// OnFatal is told when a replica must not go on.
+	OnFatal func(id string, code int, err error)
+}
+
+// Cluster is the running replicas.
+type Cluster struct {
+	Replicas []*replica.Replica
+	opt      Options
+	configs  []config.Config
+}
+
+// Start opens all replicas and waits until they have a leader and queues.
+func Start(ctx context.Context, opt Options) (*Cluster, error) {
+	c := &Cluster{opt: opt}
+	ports, err := freePorts(opt.Replicas)
+	if err != nil {
+		return nil, err
+	}
+	var peers []string
+	for _, p := range ports {
+		peers = append(peers, "127.0.0.1:"+strconv.Itoa(p))
+	}
+	for i := range opt.Replicas {
+		c.configs = append(c.configs, c.configOf(i, peers))
+		r, err := c.open(i)
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		c.Replicas = append(c.Replicas, r)
+	}
+	for _, r := range c.Replicas {
+		if err := r.AwaitLeader(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("replica %s: %w", r.ID(), err), c.Close())
+		}
+	}
+	return c, nil
+}
+
+func (c *Cluster) configOf(i int, peers []string) config.Config {
+	k := config.Default()
+	k.ID, k.Cluster = "rm"+strconv.Itoa(i+1), "local"
+	k.Data = filepath.Join(c.opt.Dir, k.ID)
+	k.Scheduling = c.opt.Scheduling
+	k.Raft.Listen, k.Raft.Join = peers[i], peers
+	k.Raft.Expect, k.Raft.AllowEven = uint(len(peers)), true
+	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 150*time.Millisecond, 150*time.Millisecond, 100*time.Millisecond
+	k.HTTP.Listen = "127.0.0.1:0"
+	if c.opt.HTTPPort != 0 {
+		k.HTTP.Listen = "127.0.0.1:" + strconv.Itoa(c.opt.HTTPPort+100*i)
+	}
+	if c.opt.Adjust != nil {
+		c.opt.Adjust(i, &k)
+	}
+	return k
+}
+
+func (c *Cluster) open(i int) (*replica.Replica, error) {
+	k := c.configs[i]
+	if err := os.MkdirAll(k.Data, 0o700); err != nil {
+		return nil, err
+	}
+	fatal := func(code int, err error) {
+		if c.opt.OnFatal != nil {
+			c.opt.OnFatal(k.ID, code, err)
+		}
+	}
+	return replica.Open(replica.Options{Config: k, Version: c.opt.Version, Queues: c.opt.Queues,
+		Logger: c.opt.Logger.With("replica", k.ID), OnFatal: fatal})
+}
+
+// Reopen opens a replica that was closed again, on the same ports and disk.
+func (c *Cluster) Reopen(i int) error {
+	r, err := c.open(i)
+	if err == nil {
+		c.Replicas[i] = r
+	}
+	return err
+}
+
+// Addrs are the REST addresses.
+func (c *Cluster) Addrs() []string {
+	var out []string
+	for _, r := range c.Replicas {
+		out = append(out, r.HTTPAddr())
+	}
+	return out
+}
+
+// Leader is the position of the replica that leads; −1 when none does.
+func (c *Cluster) Leader() int {
+	for i, r := range c.Replicas {
+		if r.Cluster().IsLeader() {
+			return i
+		}
+	}
+	return -1
+}
+
+// Close stops all replicas, followers first.
+func (c *Cluster) Close() error {
+	var errs []error
+	lead := c.Leader()
+	for i, r := range c.Replicas {
+		if i != lead {
+			errs = append(errs, r.Close())
+		}
+	}
+	if lead >= 0 {
+		errs = append(errs, c.Replicas[lead].Close())
+	}
+	return errors.Join(errs...)
+}
+
+// freePorts asks the kernel for ports that are free now.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // all are held until all are known
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

@@ -1,0 +1,135 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// start runs three replicas that the test closes.
+func start(t *testing.T, adjust func(o *Options)) *Cluster {
+	t.Helper()
+	o := Options{Replicas: 3, Dir: t.TempDir(), Scheduling: "eager", Version: "test",
+		Logger:  hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: testWriter{t}}),
+		OnFatal: func(id string, code int, err error) { t.Errorf("replica %s must stop with %d: %v", id, code, err) }}
+	if adjust != nil {
+		adjust(&o)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	c, err := Start(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return c
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(b []byte) (int, error) {
+	w.t.Logf("%s", b)
+	return len(b), nil
+}
+
+// do asks replica i and fails the test on any error or refusal.
+func do[R input.Reply](t *testing.T, c *Cluster, i int, in input.Input) R {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	reply, _, err := c.Replicas[i].Door().Do(ctx, input.Request{Input: in})
+	if err != nil {
+		t.Fatalf("%T: %v", in, err)
+	}
+	if f := reply.Refused(); f != nil {
+		t.Fatalf("%T: %v", in, f)
+	}
+	return reply.(R)
+}
+
+// hold brings the cluster into a state with a reservation: one node, 6 of 8 GiB
+// in use, and an application that reserves it for 4 GiB.
+func hold(t *testing.T, c *Cluster) (node yarn.NodeID, waiting yarn.AttemptID, running yarn.AttemptID, containers []input.Granted) {
+	t.Helper()
+	node = yarn.NodeID{Host: "n1", Port: 45454}
+	do[*input.RegisterNodeReply](t, c, 0, &input.RegisterNode{ID: node, Rack: "/r1", Total: yarn.NewResource(8192, 16)})
+	// The second node is too small for the reservation, and leaves the queue room to be charged with it.
+	do[*input.RegisterNodeReply](t, c, 0, &input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 45454}, Rack: "/r1", Total: yarn.NewResource(3072, 16)})
+	app := func(user string) yarn.AttemptID {
+		r := do[*input.SubmitApplicationReply](t, c, 1, &input.SubmitApplication{User: user, Queue: "root.online", Unmanaged: true})
+		id := yarn.AttemptID{App: r.ID, Attempt: 1}
+		do[*input.RegisterAttemptReply](t, c, 2, &input.RegisterAttempt{Attempt: id, Host: "am"})
+		return id
+	}
+	running, waiting = app("u1"), app("u2")
+	ask := func(size int64, count int64) []input.Ask {
+		return []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: yarn.NewResource(size, 1), Relax: true}}
+	}
+	got := do[*input.AllocateReply](t, c, 0, &input.Allocate{Attempt: running, Asks: ask(3072, 2)})
+	containers = got.Granted
+	if len(containers) != 2 {
+		t.Fatalf("eager mode granted %d of 2 containers in the call that asked", len(containers))
+	}
+	do[*input.AllocateReply](t, c, 1, &input.Allocate{Attempt: waiting, Asks: ask(4096, 1)})
+	do[*input.NodeHeartbeatReply](t, c, 2, &input.NodeHeartbeat{ID: node})
+	st, _ := c.Replicas[2].Machine().Fork() // the one that answered last
+	if st.Reservations.Len() != 1 {
+		t.Fatalf("%d reservations, not 1", st.Reservations.Len())
+	}
+	return node, waiting, running, containers
+}
+
+func TestReservationSurvivesTheLeader(t *testing.T) {
+	c := start(t, nil)
+	node, waiting, _, containers := hold(t, c)
+	lead := c.Leader()
+	before, _ := c.Replicas[lead].Machine().Fork()
+	was := *before.Reservations.Get(before.Nodes.Get(before.Node(node)).Reservation)
+
+	began := time.Now()
+	if err := c.Replicas[lead].Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := (lead + 1) % 3
+	do[*input.NodeHeartbeatReply](t, c, other, &input.NodeHeartbeat{ID: node})
+	t.Logf("from the leader's end to the next answer: %s", time.Since(began))
+
+	st, _ := c.Replicas[other].Machine().Fork()
+	is := *st.Reservations.Get(st.Nodes.Get(st.Node(node)).Reservation)
+	if is != was {
+		t.Fatalf("the reservation was %+v and is %+v", was, is)
+	}
+	// It is fulfilled with its own container id, once room is there.
+	do[*input.NodeHeartbeatReply](t, c, other, &input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{
+		{Container: containers[0].Container, State: yarn.ContainerCompleted}}})
+	reply := do[*input.AllocateReply](t, c, other, &input.Allocate{Attempt: waiting, Response: 1})
+	if len(reply.Granted) != 1 || reply.Granted[0].Container.Number != was.Container {
+		t.Fatalf("granted %+v; the reservation was for container %d", reply.Granted, was.Container)
+	}
+	if err := c.Reopen(lead); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEveryReplicaIsAFrontDoor writes through each replica and reads its own
+// write there.
+func TestEveryReplicaIsAFrontDoor(t *testing.T) {
+	c := start(t, nil)
+	for i := range c.Replicas {
+		r := do[*input.SubmitApplicationReply](t, c, i, &input.SubmitApplication{User: fmt.Sprint("u", i), Queue: "batch", Unmanaged: true})
+		st, _ := c.Replicas[i].Machine().Fork()
+		if st.AppByID(r.ID) == 0 {
+			t.Fatalf("replica %d answered before it had applied the submission", i)
+		}
+	}
+}

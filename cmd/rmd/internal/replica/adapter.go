@@ -1,0 +1,159 @@
+package replica
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"rmd/cluster"
+	"rmd/fsm"
+	"rmd/internal/hadoopconf"
+	"rmd/leader"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/snapshot"
+	"rmd/transport/forward"
+	"rmd/transport/rest"
+	"rmd/transport/rest/api"
+)
+
+// raftLog shows the consensus part to the sequencer.
+type raftLog struct{ c *cluster.Cluster }
+
+// Propose implements leader.Log.
+func (l raftLog) Propose(entry []byte) leader.Future { return raftFuture{l.c.Propose(entry)} }
+
+type raftFuture struct{ f cluster.Future }
+
+// Wait implements leader.Future: errors are told in the sequencer's own words.
+func (f raftFuture) Wait() (uint64, error) {
+	index, _, err := f.f.Wait()
+	switch {
+	case err == nil:
+		return index, nil
+	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, cluster.ErrDiskFull), errors.Is(err, fsm.ErrStale):
+		return index, fmt.Errorf("%w: %w", leader.ErrNotLeader, err)
+	case errors.Is(err, cluster.ErrTooLarge):
+		return index, fmt.Errorf("%w: %w", leader.ErrTooLarge, err)
+	}
+	return index, fmt.Errorf("%w: %w", leader.ErrUnknownOutcome, err)
+}
+
+// reader shows the committed state to REST.
+type reader struct{ *fsm.Machine }
+
+// Watch implements rest.Reader.
+func (r reader) Watch(after uint64) (rest.Subscription, error) {
+	s, err := r.Machine.Watch(after)
+	if err != nil {
+		return nil, tooOld(err)
+	}
+	return subscription{s}, nil
+}
+
+type subscription struct{ s *fsm.Subscription }
+
+// Next implements rest.Subscription.
+func (s subscription) Next(ctx context.Context) (rest.Batch, error) {
+	b, err := s.s.Next(ctx)
+	if err != nil {
+		return rest.Batch{}, tooOld(err)
+	}
+	return rest.Batch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: b.Events}, nil
+}
+
+// Close implements rest.Subscription; a subscription of the machine holds
+// nothing.
+func (subscription) Close() {}
+
+func tooOld(err error) error {
+	var old *fsm.TooOldError
+	if errors.As(err, &old) {
+		return &rest.TooOldError{Oldest: old.Oldest}
+	}
+	return err
+}
+
+// history shows the log to REST.
+type history struct{ r *Replica }
+
+// Entries implements rest.LogReader.
+func (h history) Entries(_ context.Context, from uint64, count int) ([]rest.LogEntry, uint64, uint64, error) {
+	entries, first, last, err := h.r.cluster.Entries(from, count)
+	if err != nil {
+		return nil, first, last, err
+	}
+	if from != 0 && from < first {
+		return nil, first, last, &rest.TooOldError{Oldest: first}
+	}
+	out := make([]rest.LogEntry, len(entries))
+	for i, e := range entries {
+		out[i] = rest.LogEntry(e)
+		if e.Type == "command" {
+			out[i].Type = "events"
+		}
+	}
+	return out, first, last, nil
+}
+
+// refusalOf tells REST what errors of other parts mean.
+func refusalOf(err error) *api.Error {
+	switch {
+	case errors.Is(err, cluster.ErrNoLeader), errors.Is(err, cluster.ErrNotLeader), errors.Is(err, forward.ErrStandby):
+		return &api.Error{Code: api.CodeNoLeader, Message: "no leader took the call", Remedy: "wait for an election, or see \"rmd cluster status\"", Status: 503}
+	case errors.Is(err, cluster.ErrDiskFull):
+		return &api.Error{Code: "DISK_FULL", Message: "the leader's disk is at its stop level, writes are refused", Remedy: "free space on it, or hand leadership over", Status: 503}
+	}
+	return nil
+}
+
+// verifySnapshot reads a whole snapshot before anything is replaced by it.
+func verifySnapshot(r io.Reader) error {
+	_, err := snapshot.Verify(r)
+	return err
+}
+
+// checkToken spends a join token. It runs on the leader.
+func (r *Replica) checkToken(token string) (string, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Second)
+	defer cancel()
+	hash := sha256.Sum256([]byte(token))
+	reply, _, err := r.seq.Do(ctx, input.Request{Input: &input.UseJoinToken{Hash: hash[:], By: "join"}})
+	if err != nil {
+		return "", err
+	}
+	if f := reply.Refused(); f != nil {
+		return "", &cluster.Refusal{Code: cluster.Code(f.Reason), What: f.What, Do: f.Do}
+	}
+	if reply.(*input.UseJoinTokenReply).Voter {
+		return cluster.RoleVoter, nil
+	}
+	return cluster.RoleNonvoter, nil
+}
+
+// QueuesOf reads the queue configuration of a Hadoop configuration directory;
+// an empty one gives the built-in queues.
+func QueuesOf(dir string) ([]capacity.Property, error) {
+	if dir == "" {
+		return capacity.DefaultProperties(), nil
+	}
+	conf, err := hadoopconf.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	return Properties(conf), nil
+}
+
+// Properties are the keys of a Hadoop configuration that the planner reads.
+func Properties(conf *hadoopconf.Config) []capacity.Property {
+	var out []capacity.Property
+	for _, p := range conf.Properties() {
+		if capacity.Relevant(p.Name) {
+			out = append(out, capacity.Property{Name: p.Name, Value: p.Value, Origin: p.Origin()})
+		}
+	}
+	return out
+}

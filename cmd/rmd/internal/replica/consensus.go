@@ -1,0 +1,216 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"rmd/cluster"
+	"rmd/scheduler/capacity"
+	"rmd/transport/rest/api"
+)
+
+// consensus shows membership and leadership to REST.
+type consensus struct{ r *Replica }
+
+// Leader implements rest.Consensus.
+func (c consensus) Leader() (id, address string) { return c.r.cluster.Leader() }
+
+// Role implements rest.Consensus.
+func (c consensus) Role() string {
+	switch {
+	case c.r.cluster.IsLeader():
+		return "leader"
+	default:
+		if id, _ := c.r.cluster.Leader(); id == "" {
+			return "candidate"
+		}
+		return "follower"
+	}
+}
+
+// Term implements rest.Consensus.
+func (c consensus) Term() uint64 { return c.r.cluster.Term() }
+
+// Staleness implements rest.Consensus.
+func (c consensus) Staleness() time.Duration {
+	if c.r.cluster.IsLeader() {
+		return 0
+	}
+	at := c.r.cluster.LastContact()
+	if at.IsZero() {
+		return -1
+	}
+	return time.Since(at)
+}
+
+// ReadIndex implements rest.Consensus.
+func (c consensus) ReadIndex(ctx context.Context) (uint64, error) { return c.r.cluster.ReadIndex(ctx) }
+
+// Members implements rest.Consensus.
+func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
+	members := c.r.cluster.Members()
+	out := make([]api.Member, 0, len(members))
+	for _, m := range members {
+		contact := m.LastContact.Milliseconds()
+		if m.LastContact < 0 {
+			contact = -1
+		}
+		out = append(out, api.Member{ID: m.ID, Incarnation: m.Incarnation, Address: m.Address, Voter: m.Voter, Leader: m.Leader,
+			Role: m.Role, State: m.State, Term: m.Term, Commit: m.Commit, Applied: m.Applied, LastIndex: m.LastIndex, Lag: m.Lag,
+			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full})
+	}
+	c.addDigests(ctx, out)
+	return out, nil
+}
+
+// addDigests fills in the digests that the replicas tell of one index; those
+// that do not answer stay empty.
+func (c consensus) addDigests(ctx context.Context, members []api.Member) {
+	reports, err := c.r.cluster.CompareDigests(ctx)
+	if err != nil {
+		return
+	}
+	for i := range members {
+		for _, d := range reports {
+			if d.ID == members[i].ID && d.Known {
+				members[i].Digest, members[i].DigestIndex = d.Digest, d.Index
+			}
+		}
+	}
+}
+
+// LastFailover implements rest.Consensus.
+func (c consensus) LastFailover() *api.Failover {
+	c.r.mu.Lock()
+	defer c.r.mu.Unlock()
+	return c.r.failover.last
+}
+
+// Verify implements rest.Consensus.
+func (c consensus) Verify(ctx context.Context) (api.Verify, error) {
+	reports, err := c.r.cluster.CompareDigests(ctx)
+	if err != nil {
+		return api.Verify{}, err
+	}
+	v := api.Verify{Equal: len(reports) > 0}
+	for _, d := range reports {
+		one := api.ReplicaDigest{ID: d.ID, Digest: d.Digest}
+		if d.Known {
+			v.Index = d.Index
+		} else {
+			one.Error = "it did not answer, or has no digest of that index any more"
+		}
+		v.Equal = v.Equal && d.Known && !d.Differs
+		v.Digests = append(v.Digests, one)
+	}
+	return v, nil
+}
+
+// Init implements rest.Consensus.
+func (c consensus) Init(_ context.Context, req api.InitRequest) (api.InitReply, error) {
+	var props []capacity.Property
+	for name, value := range req.Properties { // Parse sorts them: order is harmless
+		props = append(props, capacity.Property{Name: name, Value: value})
+	}
+	if props != nil {
+		if _, err := capacity.Parse(props); err != nil {
+			return api.InitReply{}, invalidQueues(err)
+		}
+	}
+	if !req.DryRun && props != nil {
+		select {
+		case c.r.seeds <- props:
+		default:
+		}
+	}
+	if err := c.r.cluster.Init(req.DryRun); err != nil {
+		return api.InitReply{}, err
+	}
+	return api.InitReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(), Address: c.r.PeerAddr(), DryRun: req.DryRun}, nil
+}
+
+func invalidQueues(err error) error {
+	out := &api.Error{Code: "INVALID_QUEUES", Message: "the queue configuration is invalid", Remedy: "nothing was changed", Status: 409}
+	var invalid *capacity.Invalid
+	if errors.As(err, &invalid) {
+		for _, f := range invalid.Faults {
+			out.Details = append(out.Details, f.String())
+		}
+	}
+	return out
+}
+
+// Join implements rest.Consensus.
+func (c consensus) Join(ctx context.Context, req api.JoinRequest) (api.JoinReply, error) {
+	if err := c.r.cluster.Join(ctx, req.Leaders, req.Token, req.DryRun); err != nil {
+		return api.JoinReply{}, err
+	}
+	return api.JoinReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(), DryRun: req.DryRun}, nil
+}
+
+// Promote implements rest.Consensus.
+func (c consensus) Promote(_ context.Context, id string, req api.MemberRequest) error {
+	lag := req.MaxLag
+	if lag == 0 {
+		lag = 100
+	}
+	if req.DryRun {
+		return nil
+	}
+	return c.r.cluster.Promote(id, lag)
+}
+
+// Demote implements rest.Consensus.
+func (c consensus) Demote(_ context.Context, id string, req api.MemberRequest) error {
+	if req.DryRun {
+		return nil
+	}
+	return c.r.cluster.Demote(id)
+}
+
+// Remove implements rest.Consensus.
+func (c consensus) Remove(_ context.Context, id string, req api.MemberRequest) error {
+	if req.DryRun {
+		return c.r.cluster.CheckRemove(id, req.Force)
+	}
+	return c.r.cluster.Remove(id, req.Force)
+}
+
+// Transfer implements rest.Consensus.
+func (c consensus) Transfer(_ context.Context, id string) error { return c.r.cluster.Transfer(id) }
+
+// Autopilot implements rest.Consensus.
+func (c consensus) Autopilot(context.Context) (api.AutopilotState, error) {
+	a, h := c.r.cluster.AutopilotConfig(), c.r.cluster.Health()
+	out := api.AutopilotState{Healthy: h.Healthy, FailureTolerance: h.FailureTolerance, Settings: api.Autopilot{
+		CleanupDeadServers:             a.CleanupDeadServers,
+		DeadServerLastContactThreshold: api.Duration(a.DeadServerLastContactThreshold),
+		MinQuorum:                      a.MinQuorum,
+		LastContactThreshold:           api.Duration(a.LastContactThreshold),
+		MaxTrailingLogs:                a.MaxTrailingLogs,
+		ServerStabilizationTime:        api.Duration(a.ServerStabilizationTime),
+	}}
+	for _, s := range h.Servers {
+		v := api.ServerVerdict{ID: s.ID, Healthy: s.Healthy}
+		if !s.StableSince.IsZero() {
+			v.StableSinceMillis = s.StableSince.UnixMilli()
+		}
+		out.Servers = append(out.Servers, v)
+	}
+	return out, nil
+}
+
+// SetAutopilot implements rest.Consensus.
+func (c consensus) SetAutopilot(_ context.Context, s api.Autopilot) error {
+	a := c.r.cluster.AutopilotConfig()
+	return c.r.cluster.SetAutopilot(cluster.AutopilotConfig{
+		CleanupDeadServers:             s.CleanupDeadServers,
+		DeadServerLastContactThreshold: time.Duration(s.DeadServerLastContactThreshold),
+		MinQuorum:                      s.MinQuorum,
+		LastContactThreshold:           time.Duration(s.LastContactThreshold),
+		MaxTrailingLogs:                s.MaxTrailingLogs,
+		ServerStabilizationTime:        time.Duration(s.ServerStabilizationTime),
+		Interval:                       a.Interval,
+	})
+}

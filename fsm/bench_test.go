@@ -1,0 +1,97 @@
+package fsm
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+const (
+	benchContainers = 1_000_000
+	perApp, perNode = 5000, 50
+)
+
+var key = yarn.SchedulerKey{Priority: 1}
+
+// million is a machine with 1,000,000 containers on 20,000 nodes.
+var million = sync.OnceValue(func() *Machine {
+	m := New(Config{})
+	index := uint64(0)
+	apply := func(events ...event.Event) {
+		index++
+		if err, bad := m.Apply(entry(index, 1, 0, events...)).(error); bad {
+			panic(err)
+		}
+	}
+	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: 1},
+		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}})
+	for n := range benchContainers / perNode {
+		apply(&event.NodeRegistered{Node: uint32(n + 1), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1},
+			Rack: fmt.Sprintf("/r%d", n/40), Total: yarn.NewResource(100<<10, 100)})
+	}
+	for a := range benchContainers / perApp {
+		app := uint32(a + 1)
+		apply(&event.ApplicationSubmitted{App: app, User: "u", Queue: "root.a", Unmanaged: true},
+			&event.AttemptStarted{App: app, Attempt: 1}, &event.AttemptActivated{App: app},
+			&event.AskChanged{App: app, Key: key, Name: yarn.Any, Count: perApp + 1<<40, Size: yarn.NewResource(1024, 1)})
+		for i := 0; i < perApp; i += 1000 {
+			apply(granted(app, uint64(i+1), 1000)...)
+		}
+	}
+	return m
+})
+
+// granted is n containers of an application, filling its nodes in order.
+func granted(app uint32, number uint64, n int) []event.Event {
+	out := make([]event.Event, n)
+	for i := range out {
+		seq := number + uint64(i)
+		node := uint32(int(app-1)*perApp/perNode + int(seq-1)/perNode + 1)
+		out[i] = &event.ContainerAllocated{App: app, Number: seq, Key: key, Node: node, Locality: yarn.OffSwitch}
+	}
+	return out
+}
+
+// The pause of a snapshot. Budget: 1 ms for 1,000,000 containers.
+func BenchmarkFork(b *testing.B) {
+	m := million()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.Snapshot(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// One container allocated and completed, in batches of 1,000 events, decoding
+// included. Budget: 2 µs an event.
+func BenchmarkApply(b *testing.B) {
+	m := million()
+	st, index := m.Fork()
+	number := uint64(perApp)
+	if a := st.Apps.Get(st.App(1)); a.NextNumber > number {
+		number = a.NextNumber
+	}
+	node := event.Event(&event.NodeRegistered{Node: st.NextNode(), ID: yarn.NodeID{Host: fmt.Sprintf("new%d", index), Port: 1}, Rack: "/n", Total: yarn.NewResource(1<<30, 1<<20)})
+	m.Apply(entry(index+1, 1, 0, node))
+	index++
+	var events []event.Event
+	b.ReportAllocs()
+	for b.Loop() {
+		events = events[:0]
+		for range 500 {
+			number++
+			events = append(events,
+				&event.ContainerAllocated{App: 1, Number: number, Key: key, Node: uint32(st.NextNode()), Locality: yarn.OffSwitch},
+				&event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: number}, Restore: true})
+		}
+		index++
+		if err, bad := m.Apply(entry(index, 1, 0, events...)).(error); bad {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/event")
+}

@@ -1,0 +1,147 @@
+package event
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"rmd/internal/codec/codectest"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files of the current format anew")
+
+// Golden files hold a batch of one event: the event as JSON, then the bytes in
+// hex. There is a folder for each batch format ever released; files of earlier
+// formats are never written again, only read.
+const (
+	goldenLevel    = 1
+	goldenSequence = 300
+)
+
+func goldenPath(format int, k Kind) string {
+	return filepath.Join("testdata", fmt.Sprintf("v%d", format), k.String()+".golden")
+}
+
+// sample is an event of a kind with a value of its own in every field.
+func sample(k Kind) Event {
+	e := New(k)
+	codectest.Distinct(e)
+	return e
+}
+
+func TestGoldenBytesOfTheCurrentFormat(t *testing.T) {
+	for _, k := range Kinds() {
+		t.Run(k.String(), func(t *testing.T) {
+			e := sample(k)
+			b := Batch{Level: goldenLevel, Sequence: goldenSequence, Events: []Event{e}}
+			doc, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprintf("%s\n%s\n", doc, hex.EncodeToString(b.Encode()))
+			path := goldenPath(Format, k)
+			if *rewrite {
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatalf("%v: every event has a golden file; make it with go test ./fsm/event -rewrite", err)
+			}
+			if got != string(want) {
+				t.Errorf("the bytes of a released event have changed: old logs would be misread. Add a new event number instead.\ngot  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// TestGoldenFilesOfEveryFormatAreRead reads what any released build has written.
+func TestGoldenFilesOfEveryFormatAreRead(t *testing.T) {
+	seen := map[string]bool{}
+	for format := 1; format <= Format; format++ {
+		files, err := filepath.Glob(filepath.Join("testdata", fmt.Sprintf("v%d", format), "*.golden"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no golden files of format %d: %v", format, err)
+		}
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc, digits, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+			data, err := hex.DecodeString(digits)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			b, err := Decode(data)
+			if err != nil || len(b.Events) != 1 || b.Level != goldenLevel || b.Sequence != goldenSequence {
+				t.Fatalf("%s: %+v, %v", path, b, err)
+			}
+			again, _ := json.Marshal(b.Events[0])
+			if string(again) != doc {
+				t.Errorf("%s is read as %s", path, again)
+			}
+			name := strings.TrimSuffix(filepath.Base(path), ".golden")
+			if b.Events[0].Kind().String() != name {
+				t.Errorf("%s holds a %s", path, b.Events[0].Kind())
+			}
+			seen[name] = true
+		}
+	}
+	for _, k := range Kinds() {
+		if !seen[k.String()] {
+			t.Errorf("no golden file for %s", k)
+		}
+	}
+}
+
+// TestEveryNumberHasItsType holds the table of numbers against the types that it
+// makes; the golden bytes hold the numbers themselves.
+func TestEveryNumberHasItsType(t *testing.T) {
+	if len(Kinds()) != len(specs) {
+		t.Errorf("Kinds lists %d of %d", len(Kinds()), len(specs))
+	}
+	names := map[string]Kind{}
+	for _, k := range Kinds() {
+		e := New(k)
+		if e.Kind() != k {
+			t.Errorf("%s says it is %s", k, e.Kind())
+		}
+		if typ := reflect.TypeOf(e).Elem().Name(); typ != k.String() {
+			t.Errorf("%s makes a %s", k, typ)
+		}
+		if other, ok := names[k.String()]; ok {
+			t.Errorf("%d and %d are both %s", other, k, k)
+		}
+		names[k.String()] = k
+	}
+	if New(0) != nil || New(999) != nil || Kind(999).String() != "Event(999)" {
+		t.Error("an unknown number makes something")
+	}
+}
+
+// TestEveryFieldIsInTheBytes changes each field by itself: the bytes change.
+func TestEveryFieldIsInTheBytes(t *testing.T) {
+	for _, k := range Kinds() {
+		whole := (&Batch{Events: []Event{sample(k)}}).Encode()
+		for i := range reflect.TypeOf(sample(k)).Elem().NumField() {
+			e := sample(k)
+			f := reflect.ValueOf(e).Elem()
+			f.Field(i).SetZero()
+			if bytes.Equal(whole, (&Batch{Events: []Event{e}}).Encode()) {
+				t.Errorf("%s.%s is not encoded", k, f.Type().Field(i).Name)
+			}
+		}
+	}
+}

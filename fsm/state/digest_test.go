@@ -1,0 +1,121 @@
+package state
+
+import (
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// TestDigestTellsEffectsApart applies two events that differ in one thing that
+// decides later on: the digests must differ. A replica whose effect differs is
+// found out by this alone.
+func TestDigestTellsEffectsApart(t *testing.T) {
+	tree2 := func(f func(e *event.QueuesConfigured)) *event.QueuesConfigured {
+		e := tree(2, leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y"))
+		f(e)
+		return e
+	}
+	nothing := func(*event.QueuesConfigured) {}
+	for _, c := range []struct {
+		name string
+		a, b event.Event
+	}{
+		{"another kind", &event.ApplicationReprioritized{App: 1}, &event.Audited{}},
+		{"time", &event.TimeAdvanced{NowMillis: 5000}, &event.TimeAdvanced{NowMillis: 5001}},
+		{"level", &event.LevelRaised{Level: 2}, &event.LevelRaised{Level: 3}},
+		{"epoch", &event.EpochRaised{Epoch: 4}, &event.EpochRaised{Epoch: 5}},
+		{"cluster timestamp", &event.EpochRaised{Epoch: 4}, &event.EpochRaised{Epoch: 4, ClusterTimestamp: 1}},
+		{"token", &event.JoinTokenCreated{Hash: []byte{8}}, &event.JoinTokenCreated{Hash: []byte{9}}},
+		{"request", &event.RequestRecorded{Key: "x", BodyHash: 1}, &event.RequestRecorded{Key: "x", BodyHash: 2}},
+		{"requests forgotten", &event.RequestsForgotten{}, &event.RequestsForgotten{Count: 1}},
+		{"configuration version", tree2(nothing), tree2(func(e *event.QueuesConfigured) { e.Version = 3 })},
+		{"configuration value", tree2(nothing), tree2(func(e *event.QueuesConfigured) { e.Properties[0].Value = "c" })},
+		{"configuration calculator", tree2(nothing), tree2(func(e *event.QueuesConfigured) { e.Dominant = false })},
+		{"configuration kinds", tree2(nothing), tree2(func(e *event.QueuesConfigured) { e.Kinds = append(e.Kinds, "x") })},
+		{"configuration queue state", tree2(nothing), tree2(func(e *event.QueuesConfigured) { e.Queues[1].State = yarn.QueueDraining })},
+		{"configuration queue kind", tree2(nothing), tree2(func(e *event.QueuesConfigured) { e.Queues = append(e.Queues, leaf("root.c")) })},
+		{"queue state", &event.QueueStateChanged{Path: "root.a", State: yarn.QueueRunning}, &event.QueueStateChanged{Path: "root.a", State: yarn.QueueDraining}},
+		{"queue", &event.QueueStateChanged{Path: "root.a", State: yarn.QueueDraining}, &event.QueueStateChanged{Path: "root", State: yarn.QueueDraining}},
+		{"node total", nodeUp(5, "h5", gb(1)), nodeUp(5, "h5", gb(2))},
+		{"node host", nodeUp(5, "h5", gb(1)), nodeUp(5, "h6", gb(1))},
+		{"node state", &event.NodeStateChanged{Node: 3, State: yarn.NodeLost}, &event.NodeStateChanged{Node: 3, State: yarn.NodeShutdown}},
+		{"node resource", &event.NodeResourceChanged{Node: 3, Total: gb(4)}, &event.NodeResourceChanged{Node: 3, Total: gb(5)}},
+		{"application's queue", submit(6, "ann", "root.a"), submit(6, "ann", "root.b.x")},
+		{"application's user", submit(6, "ann", "root.a"), submit(6, "bob", "root.a")},
+		{"application's AM", submit(6, "ann", "root.a"), &event.ApplicationSubmitted{App: 6, Name: "n", User: "ann", Queue: "root.a", AM: gb(2), MaxAttempts: 2}},
+		{"application's end", &event.ApplicationEnded{App: 3, State: yarn.AppFailed}, &event.ApplicationEnded{App: 3, State: yarn.AppKilled}},
+		{"move", &event.ApplicationMoved{App: 2, Queue: "root.a"}, &event.ApplicationMoved{App: 2, Queue: "root.b.y"}},
+		{"priority", &event.ApplicationReprioritized{App: 1, Priority: 1}, &event.ApplicationReprioritized{App: 1, Priority: 2}},
+		{"attempt's state", &event.AttemptStarted{App: 3, Attempt: 2}, &event.AttemptStarted{App: 3, Attempt: 2, Parked: true}},
+		{"attempt's containers", &event.AttemptEnded{App: 2, Keep: true}, &event.AttemptEnded{App: 4}},
+		{"response", &event.AllocateAnswered{App: 1, Response: 2}, &event.AllocateAnswered{App: 1, Response: 3}},
+		{"ask's count", ask(1, k1, 1, 3), ask(1, k1, 2, 3)},
+		{"ask's size", ask(1, k2, 1, 3), ask(1, k2, 1, 4)},
+		{"location", &event.AskChanged{App: 1, Key: k1, Name: "h1", Count: 1}, &event.AskChanged{App: 1, Key: k1, Name: "h2", Count: 1}},
+		{"location's count", &event.AskChanged{App: 1, Key: k1, Name: "h1", Count: 1}, &event.AskChanged{App: 1, Key: k1, Name: "h1", Count: 2}},
+		{"locality relaxed", &event.AskChanged{App: 1, Key: k1, Name: "h1", Count: 1}, &event.AskChanged{App: 1, Key: k1, Name: "h1", Count: 1, Relax: true}},
+		{"opportunities", &event.AskCounted{App: 1, Key: k1, Opportunities: 1}, &event.AskCounted{App: 1, Key: k1, ReReservations: 1}},
+		{"blacklist", &event.BlacklistChanged{App: 1, Add: []string{"h1"}}, &event.BlacklistChanged{App: 1, Add: []string{"h2"}}},
+		{"container's node", &event.ContainerAllocated{App: 2, Number: first + 1, Key: k1, Node: 2, Locality: 3}, &event.ContainerAllocated{App: 2, Number: first + 1, Key: k1, Node: 3, Locality: 3}},
+		{"container launched", &event.ContainerLaunched{Container: ref(1, 1)}, &event.ContainerLaunched{Container: ref(2, 1)}},
+		{"container released", &event.ContainerReleased{Container: ref(1, 1)}, &event.ContainerReleased{Container: ref(1, 1), ExitStatus: 1}},
+		{"container completed", &event.ContainerCompleted{Container: ref(2, 1)}, &event.ContainerCompleted{Container: ref(2, 1), Restore: true}},
+		{"reservation's cause", &event.ReservationCancelled{Reservation: 1, Cause: 1}, &event.ReservationCancelled{Reservation: 1, Cause: 2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := refusable(t)
+			a, b := s.Fork(), s.Fork()
+			apply(t, a, c.a)
+			apply(t, b, c.b)
+			if a.Digest() == b.Digest() {
+				t.Errorf("%s %+v and %s %+v have one digest", c.a.Kind(), c.a, c.b.Kind(), c.b)
+			}
+			if a.Digest() == s.Digest() {
+				t.Error("the digest did not move")
+			}
+		})
+	}
+}
+
+// TestDigestKnowsWhoAndWhen: two events of two applications in one queue, or on
+// two nodes alike, in the one order and in the other, are two histories.
+func TestDigestKnowsWhoAndWhen(t *testing.T) {
+	base := world(t)
+	apply(t, base, &event.ApplicationMoved{App: 1, Queue: "root.b.x"}, ask(1, k1, 5, 3), ask(2, k1, 5, 3), allocated(1, 1, k1, 1), allocated(2, 1, k1, 1))
+	for name, one := range map[string]func(i uint32) event.Event{
+		"ask":          func(i uint32) event.Event { return ask(i, k1, 2, 2) },
+		"new ask":      func(i uint32) event.Event { return ask(i, k2, 2, 2) },
+		"location":     func(i uint32) event.Event { return &event.AskChanged{App: i, Key: k1, Name: "h1", Count: 1} },
+		"counted":      func(i uint32) event.Event { return &event.AskCounted{App: i, Key: k1, Opportunities: 1} },
+		"blacklist":    func(i uint32) event.Event { return &event.BlacklistChanged{App: i, Add: []string{"h1"}} },
+		"allocation":   func(i uint32) event.Event { return allocated(i, 2, k1, 2) },
+		"launch":       func(i uint32) event.Event { return &event.ContainerLaunched{Container: ref(i, 1)} },
+		"release":      func(i uint32) event.Event { return &event.ContainerReleased{Container: ref(i, 1)} },
+		"completion":   func(i uint32) event.Event { return &event.ContainerCompleted{Container: ref(i, 1)} },
+		"answer":       func(i uint32) event.Event { return &event.AllocateAnswered{App: i, Response: 1} },
+		"priority":     func(i uint32) event.Event { return &event.ApplicationReprioritized{App: i, Priority: 1} },
+		"move":         func(i uint32) event.Event { return &event.ApplicationMoved{App: i, Queue: "root.a"} },
+		"attempt":      func(i uint32) event.Event { return &event.AttemptEnded{App: i, Keep: true} },
+		"node state":   func(i uint32) event.Event { return &event.NodeStateChanged{Node: i, State: yarn.NodeDecommissioning} },
+		"node total":   func(i uint32) event.Event { return &event.NodeResourceChanged{Node: i, Total: gb(9)} },
+		"request":      func(i uint32) event.Event { return &event.RequestRecorded{Key: string(rune('a' + i))} },
+		"registration": func(i uint32) event.Event { return nodeUp(i, "h"+string(rune('0'+i)), gb(8)) },
+	} {
+		a, b := base.Fork(), base.Fork()
+		apply(t, a, one(1), one(2))
+		apply(t, b, one(2), one(1))
+		if a.Digest() == b.Digest() {
+			t.Errorf("%s: two orders have one digest", name)
+		}
+	}
+	made := func(app uint32) *event.ReservationMade {
+		return &event.ReservationMade{Reservation: 1, App: app, Number: 2, Key: k1, Node: 1}
+	}
+	a, b := base.Fork(), base.Fork()
+	apply(t, a, made(1))
+	apply(t, b, made(2))
+	if a.Digest() == b.Digest() {
+		t.Error("reservations of two applications have one digest")
+	}
+}

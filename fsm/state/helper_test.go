@@ -1,0 +1,179 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// longRuns makes the property tests of this test take more steps than rapid's
+// 30, unless the command line says how many.
+func longRuns(t *testing.T, steps string) {
+	f := flag.Lookup("rapid.steps")
+	if f.Value.String() != f.DefValue {
+		return
+	}
+	if err := flag.Set(f.Name, steps); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = flag.Set(f.Name, f.DefValue) })
+}
+
+// encode writes every section, as a snapshot does.
+func encode(s *State) []byte {
+	c := codec.NewEncoder(nil)
+	for _, sec := range Sections() {
+		c.U8(&sec.ID)
+		n := uint64(sec.Len(s))
+		c.U64(&n)
+		sec.Each(s, func(slot uint32) bool {
+			c.U32(&slot)
+			sec.Code(s, slot, c)
+			return true
+		})
+	}
+	return c.Bytes()
+}
+
+// decode fills an empty state from what encode wrote and reindexes it.
+func decode(data []byte) (*State, error) {
+	s, c := New(), codec.NewDecoder(data)
+	for _, sec := range Sections() {
+		var id uint8
+		var n uint64
+		c.U8(&id)
+		c.U64(&n)
+		for i := uint64(0); i < n && c.Err() == nil; i++ {
+			var slot uint32
+			c.U32(&slot)
+			sec.Code(s, slot, c)
+		}
+	}
+	if err := c.Finish(); err != nil {
+		return nil, err
+	}
+	return s, s.Reindex()
+}
+
+// failer is what a *testing.T and a *rapid.T have in common.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+func apply(t failer, s *State, events ...event.Event) {
+	t.Helper()
+	for _, e := range events {
+		if err := s.Apply(e); err != nil {
+			t.Fatalf("%v", err)
+		}
+	}
+	if err := s.Check(); err != nil {
+		t.Fatalf("after %s %+v: %v", events[len(events)-1].Kind(), events[len(events)-1], err)
+	}
+}
+
+// refuse applies an event that does not follow, and holds the state to be the
+// same to the byte afterwards.
+func refuse(t failer, s *State, e event.Event) {
+	t.Helper()
+	before := encode(s)
+	err := s.Apply(e)
+	var b *BrokenError
+	if !errors.As(err, &b) {
+		t.Fatalf("%s %+v was applied: %v", e.Kind(), e, err)
+	}
+	if b.Event != e || b.Why == "" {
+		t.Errorf("the error tells neither event nor reason: %+v", b)
+	}
+	if !bytes.Equal(before, encode(s)) {
+		t.Errorf("refusing %s %+v changed the state", e.Kind(), e)
+	}
+	if err := s.Check(); err != nil {
+		t.Errorf("after refusing %s %+v: %v", e.Kind(), e, err)
+	}
+}
+
+func leaf(path string) event.QueueDefinition {
+	return event.QueueDefinition{Path: path, Leaf: true, State: yarn.QueueRunning}
+}
+
+func parent(path string) event.QueueDefinition {
+	return event.QueueDefinition{Path: path, State: yarn.QueueRunning}
+}
+
+func tree(version uint64, queues ...event.QueueDefinition) *event.QueuesConfigured {
+	return &event.QueuesConfigured{Version: version, Queues: append([]event.QueueDefinition{parent("root")}, queues...),
+		Properties: []event.Property{{Name: "a", Value: "b"}}, Kinds: yarn.DefaultKinds(), Dominant: true}
+}
+
+var (
+	k1 = yarn.SchedulerKey{Priority: 1}
+	k2 = yarn.SchedulerKey{Priority: 2}
+)
+
+func gb(n int64) yarn.Resource { return yarn.NewResource(n*1024, n) }
+
+func nodeUp(n uint32, host string, total yarn.Resource) *event.NodeRegistered {
+	return &event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: host, Port: 1}, Rack: "/r" + host[len(host)-1:], Total: total}
+}
+
+func submit(app uint32, user, queue string) *event.ApplicationSubmitted {
+	return &event.ApplicationSubmitted{App: app, Name: "n", User: user, Queue: queue, AM: gb(1), MaxAttempts: 2}
+}
+
+func ask(app uint32, key yarn.SchedulerKey, n, size int64) *event.AskChanged {
+	return &event.AskChanged{App: app, Key: key, Name: yarn.Any, Count: n, Size: gb(size), Relax: true}
+}
+
+func allocated(app uint32, number uint64, key yarn.SchedulerKey, node uint32) *event.ContainerAllocated {
+	return &event.ContainerAllocated{App: app, Number: number, Key: key, Node: node, Locality: yarn.OffSwitch}
+}
+
+func ref(app uint32, number uint64) event.ContainerRef {
+	return event.ContainerRef{App: app, Attempt: 1, Number: number}
+}
+
+// world is a small cluster: a tree of three levels, two nodes of 8 GB, and two
+// registered applications: 1 of ann in root.a, 2 of bob in root.b.x.
+func world(t failer) *State {
+	t.Helper()
+	s := New()
+	apply(t, s,
+		&event.TimeAdvanced{NowMillis: 1000},
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 77, Level: 1},
+		tree(1, leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y")),
+		nodeUp(1, "h1", gb(8)), nodeUp(2, "h2", gb(8)))
+	for i, at := range [][2]string{{"ann", "root.a"}, {"bob", "root.b.x"}} {
+		app := uint32(i + 1)
+		apply(t, s, submit(app, at[0], at[1]),
+			&event.AttemptStarted{App: app, Attempt: 1},
+			&event.AttemptActivated{App: app},
+			&event.AttemptRegistered{App: app, Host: "am", RPCPort: 1})
+	}
+	return s
+}
+
+func appAt(t testing.TB, s *State, seq uint32) *App {
+	t.Helper()
+	slot := s.App(seq)
+	if slot == 0 {
+		t.Fatalf("no application %d", seq)
+	}
+	return s.Apps.Get(slot)
+}
+
+func queueAt(t testing.TB, s *State, path string) *Queue {
+	t.Helper()
+	slot := s.Queue(path)
+	if slot == 0 {
+		t.Fatalf("no queue %s", path)
+	}
+	return s.Queues.Get(slot)
+}

@@ -1,0 +1,103 @@
+package state
+
+import (
+	"maps"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// keyed is one fork of an index with its oracle: the key of every slot. Few
+// hashes make for long probes.
+type keyed struct {
+	x    index
+	want map[uint32]uint64 // slot to key
+}
+
+const fewHashes = 37
+
+func (k *keyed) hashOf(slot uint32) uint64 { return k.want[slot] % fewHashes * 251 }
+
+func (k *keyed) find(key uint64) uint32 {
+	return k.x.find(key%fewHashes*251, func(slot uint32) bool { return k.want[slot] == key })
+}
+
+func TestIndexAgainstAMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := []*keyed{{newIndex(), map[uint32]uint64{}}}
+		next := uint32(1)
+		pick := func(t *rapid.T) *keyed { return all[rapid.IntRange(0, len(all)-1).Draw(t, "version")] }
+		t.Repeat(map[string]func(*rapid.T){
+			"insert": func(t *rapid.T) {
+				k := pick(t)
+				for range rapid.IntRange(1, 60).Draw(t, "how many") {
+					slot := next
+					next++
+					k.want[slot] = uint64(slot) * 7
+					k.x.insert(k.hashOf(slot), slot, k.hashOf)
+				}
+			},
+			"remove": func(t *rapid.T) {
+				k := pick(t)
+				for range rapid.IntRange(1, 40).Draw(t, "how many") {
+					slot := rapid.Uint32Range(1, next).Draw(t, "slot")
+					if _, ok := k.want[slot]; !ok {
+						continue
+					}
+					k.x.remove(k.hashOf(slot), slot, k.hashOf)
+					delete(k.want, slot)
+				}
+			},
+			"fork": func(t *rapid.T) {
+				if len(all) > 4 {
+					t.Skip("enough")
+				}
+				k := pick(t)
+				all = append(all, &keyed{k.x.fork(), maps.Clone(k.want)})
+			},
+			"": func(t *rapid.T) {
+				for _, k := range all {
+					if int(k.x.n) != len(k.want) {
+						t.Fatalf("%d slots, want %d", k.x.n, len(k.want))
+					}
+					for slot := range next + 3 {
+						key := uint64(slot) * 7
+						want := uint32(0)
+						if _, ok := k.want[slot]; ok && slot != 0 {
+							want = slot
+						}
+						if got := k.find(key); got != want {
+							t.Fatalf("key %d is found at slot %d, want %d", key, got, want)
+						}
+					}
+				}
+			},
+		})
+	})
+}
+
+func TestIndexGrows(t *testing.T) {
+	x := newIndex()
+	hash := func(slot uint32) uint64 { return hash64(uint64(slot)) }
+	const n = 100_000
+	for slot := uint32(1); slot <= n; slot++ {
+		x.insert(hash(slot), slot, hash)
+	}
+	f := x.fork()
+	for slot := uint32(1); slot <= n; slot += 2 {
+		f.remove(hash(slot), slot, hash)
+	}
+	for slot := uint32(1); slot <= n; slot++ {
+		same := func(s uint32) bool { return s == slot }
+		if x.find(hash(slot), same) != slot {
+			t.Fatalf("slot %d is lost", slot)
+		}
+		if got := f.find(hash(slot), same); (got == slot) != (slot%2 == 0) {
+			t.Fatalf("slot %d is found as %d in the fork", slot, got)
+		}
+	}
+	if size := x.mask + 1; x.n*4 > size*3 || size > n*3 {
+		t.Errorf("%d slots in an index of %d", x.n, size)
+	}
+	x.remove(hash(n+1), n+1, hash) // not there: no harm
+}

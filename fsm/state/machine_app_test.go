@@ -1,0 +1,215 @@
+package state
+
+import (
+	"fmt"
+
+	"pgregory.net/rapid"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Actions of the machine about applications, attempts and asks.
+
+func (m *machine) leaves() []string {
+	var out []string
+	m.s.Queues.Each(func(_ uint32, q *Queue) bool {
+		if q.Leaf {
+			out = append(out, q.Path)
+		}
+		return true
+	})
+	return out
+}
+
+func (m *machine) Submit(t *rapid.T) {
+	if len(m.leaves()) == 0 || m.s.Apps.Len() > 8 {
+		t.Skip("no leaf, or applications enough")
+	}
+	m.apply(t, &event.ApplicationSubmitted{
+		App: m.s.Meta.NextApp + rapid.Uint32Max(1).Draw(t, "gap"), Name: "app", Type: "T", Tags: []string{"t"},
+		User: drawOf(t, "user", machineUsers), Queue: drawOf(t, "queue", m.leaves()), Priority: rapid.Int32Range(-1, 3).Draw(t, "priority"),
+		AM: drawOf(t, "am", machineSizes), Unmanaged: rapid.Bool().Draw(t, "unmanaged"), KeepContainers: true, MaxAttempts: 3, Context: []byte("ctx")})
+}
+
+func (m *machine) StartAttempt(t *rapid.T) {
+	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool {
+		return !a.State.Ended() && (a.AttemptState <= AttemptParked || a.AttemptState == AttemptEnded)
+	})
+	e := &event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt + 1}
+	if a.AttemptState == AttemptParked {
+		e.Attempt = a.Attempt
+	} else {
+		e.Parked = rapid.IntRange(0, 3).Draw(t, "parked") == 0
+	}
+	m.apply(t, e)
+}
+
+func (m *machine) ActivateAttempt(t *rapid.T) {
+	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState == AttemptPending })
+	m.apply(t, &event.AttemptActivated{App: a.ID.Seq})
+}
+
+func (m *machine) RegisterAttempt(t *rapid.T) {
+	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState == AttemptActive })
+	m.apply(t, &event.AttemptRegistered{App: a.ID.Seq, Host: "h", RPCPort: 5, TrackingURL: "u"})
+}
+
+// Advance brings an application as far as it goes in one step, so that short
+// runs reach the later states too.
+func (m *machine) Advance(t *rapid.T) {
+	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() && a.AttemptState != AttemptRegistered })
+	seq := a.ID.Seq
+	if a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded {
+		m.apply(t, &event.AttemptStarted{App: seq, Attempt: a.Attempt + 1})
+	} else if a.AttemptState == AttemptParked {
+		m.apply(t, &event.AttemptStarted{App: seq, Attempt: a.Attempt})
+	}
+	if m.s.Apps.Get(slot).AttemptState == AttemptPending {
+		m.apply(t, &event.AttemptActivated{App: seq})
+	}
+	m.apply(t, &event.AttemptRegistered{App: seq})
+}
+
+func (m *machine) ChangeAsk(t *rapid.T) {
+	_, a := pick(t, "application", &m.s.Apps, (*App).Runnable)
+	m.apply(t, &event.AskChanged{App: a.ID.Seq, Key: drawOf(t, "key", machineKeys), Name: yarn.Any,
+		Count: rapid.Int64Range(0, 4).Draw(t, "count"), Size: drawOf(t, "size", machineSizes), Relax: rapid.Bool().Draw(t, "relax")})
+}
+
+func (m *machine) ChangeLocation(t *rapid.T) {
+	_, k := pick(t, "ask", &m.s.Asks, func(*Ask) bool { return true })
+	m.apply(t, &event.AskChanged{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key, Name: drawOf(t, "name", machineNames),
+		Count: rapid.Int64Range(0, 3).Draw(t, "count"), Size: k.Size, Relax: rapid.Bool().Draw(t, "relax")})
+}
+
+func (m *machine) CountAsk(t *rapid.T) {
+	_, k := pick(t, "ask", &m.s.Asks, func(*Ask) bool { return true })
+	m.apply(t, &event.AskCounted{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key,
+		Opportunities: rapid.Uint32Max(50).Draw(t, "missed"), ReReservations: rapid.Uint32Max(50).Draw(t, "again")})
+}
+
+func (m *machine) Blacklist(t *rapid.T) {
+	_, a := pick(t, "application", &m.s.Apps, func(*App) bool { return true })
+	names := rapid.SliceOfN(rapid.SampledFrom(machineNames), 0, 3)
+	m.apply(t, &event.BlacklistChanged{App: a.ID.Seq, Add: names.Draw(t, "add"), Remove: names.Draw(t, "remove")})
+}
+
+func (m *machine) Answer(t *rapid.T) {
+	_, a := pick(t, "application", &m.s.Apps, (*App).Activated)
+	m.apply(t, &event.AllocateAnswered{App: a.ID.Seq, Response: a.Response + rapid.Int32Range(1, 2).Draw(t, "by")})
+}
+
+func (m *machine) Move(t *rapid.T) {
+	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() })
+	to := drawOf(t, "queue", m.leaves())
+	if m.s.Queue(to) == a.Queue {
+		t.Skip("there already")
+	}
+	m.apply(t, &event.ApplicationMoved{App: a.ID.Seq, Queue: to})
+}
+
+func (m *machine) Reprioritize(t *rapid.T) {
+	_, a := pick(t, "application", &m.s.Apps, func(*App) bool { return true })
+	m.apply(t, &event.ApplicationReprioritized{App: a.ID.Seq, Priority: rapid.Int32Range(0, 9).Draw(t, "priority")})
+}
+
+// live lists an application's live containers and its reservations.
+func (m *machine) holdings(slot uint32) (live []event.ContainerRef, reservations []uint64) {
+	a := m.s.Apps.Get(slot)
+	for c := a.Containers; c != 0; c = m.s.Containers.Get(c).NextOfApp() {
+		if r := m.s.Containers.Get(c); r.State.Live() {
+			live = append(live, m.s.Ref(r))
+		}
+	}
+	for r := a.Reservations; r != 0; r = m.s.Reservations.Get(r).NextOfApp() {
+		reservations = append(reservations, m.s.Reservations.Get(r).Number)
+	}
+	return live, reservations
+}
+
+func (m *machine) endContainers(t *rapid.T, all []event.ContainerRef) {
+	for _, r := range all {
+		if rapid.Bool().Draw(t, "released first") {
+			m.apply(t, &event.ContainerReleased{Container: r, ExitStatus: yarn.ExitKilledByRM, Diagnostics: "over"})
+		} else {
+			m.apply(t, &event.ContainerCompleted{Container: r, ExitStatus: 1, Diagnostics: "done"})
+		}
+	}
+}
+
+func (m *machine) EndAttempt(t *rapid.T) {
+	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState >= AttemptParked && a.AttemptState < AttemptEnded })
+	seq, keep := a.ID.Seq, rapid.Bool().Draw(t, "keep")
+	live, reservations := m.holdings(slot)
+	for _, r := range reservations {
+		m.apply(t, &event.ReservationCancelled{Reservation: r, Cause: yarn.CancelAttemptEnded})
+	}
+	if !keep {
+		m.endContainers(t, live)
+	}
+	m.apply(t, &event.AttemptEnded{App: seq, Final: yarn.FinalFailed, Keep: keep, Counts: rapid.Bool().Draw(t, "counts"), Diagnostics: "x", TrackingURL: "h"})
+}
+
+func (m *machine) EndApplication(t *rapid.T) {
+	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool {
+		return !a.State.Ended() && (a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded)
+	})
+	seq := a.ID.Seq
+	live, _ := m.holdings(slot)
+	m.endContainers(t, live)
+	m.apply(t, &event.ApplicationEnded{App: seq, State: yarn.AppFinished + yarn.ApplicationState(rapid.IntRange(0, 2).Draw(t, "how")),
+		Final: yarn.FinalSucceeded, Diagnostics: "end"})
+}
+
+func (m *machine) ForgetApplication(t *rapid.T) {
+	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.State.Ended() && a.Containers == 0 })
+	m.apply(t, &event.ApplicationForgotten{App: a.ID.Seq})
+}
+
+// Configure draws another tree that keeps what is in use.
+func (m *machine) Configure(t *rapid.T) {
+	used := map[string]bool{}
+	m.s.Apps.Each(func(_ uint32, a *App) bool {
+		if !a.State.Ended() {
+			used[m.s.Queues.Get(a.Queue).Path] = true
+		}
+		return true
+	})
+	e := tree(m.s.Version().Version + 1)
+	e.Dominant = rapid.IntRange(0, 4).Draw(t, "memory alone") > 0
+	e.Properties = append(e.Properties, event.Property{Name: "v", Value: fmt.Sprint(e.Version)})
+	add := func(path string) {
+		if !used[path] && rapid.Bool().Draw(t, "without "+path) {
+			return
+		}
+		if p := parentPath(path); p != "root" && e.Queues[len(e.Queues)-1].Path != p && parentPath(e.Queues[len(e.Queues)-1].Path) != p {
+			e.Queues = append(e.Queues, parent(p))
+		}
+		q := leaf(path)
+		if !used[path] && rapid.Bool().Draw(t, "stopped") {
+			q.State = yarn.QueueStopped
+		}
+		e.Queues = append(e.Queues, q)
+	}
+	if used["root.a.k"] || (!used["root.a"] && rapid.Bool().Draw(t, "a is a parent")) {
+		add("root.a.k")
+	} else {
+		add("root.a")
+	}
+	for _, path := range []string{"root.b.x", "root.b.y", "root.c"} {
+		add(path)
+	}
+	m.apply(t, e)
+}
+
+func (m *machine) ChangeQueueState(t *rapid.T) {
+	slot, q := pick(t, "queue", &m.s.Queues, func(*Queue) bool { return true })
+	to := yarn.QueueRunning + yarn.QueueState(rapid.IntRange(0, 1).Draw(t, "state"))
+	inUse := false
+	m.s.Apps.Each(func(_ uint32, a *App) bool { inUse = inUse || (!a.State.Ended() && a.Queue == slot); return true })
+	if !inUse && rapid.Bool().Draw(t, "stop") {
+		to = yarn.QueueStopped
+	}
+	m.apply(t, &event.QueueStateChanged{Path: q.Path, State: to})
+}

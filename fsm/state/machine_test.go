@@ -1,0 +1,159 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rmd/fsm/event"
+	"rmd/internal/codec/codectest"
+	"rmd/yarn"
+)
+
+// machine runs legal events, found by looking at the state, and holds after
+// every one:
+//
+//   - the state agrees with itself (Check);
+//   - a twin that replays the same events from their bytes has the same digest,
+//     also after it was written to a snapshot and read back;
+//   - a fork taken earlier is what it was, to the byte.
+type machine struct {
+	s, twin   *State
+	old       *State // a fork taken earlier, on either side
+	oldBytes  []byte
+	events    int
+	nextToken byte
+}
+
+func TestMachine(t *testing.T) {
+	longRuns(t, "150")
+	total := map[event.Kind]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		m := &machine{s: world(t), twin: world(t)}
+		m.old = m.s.Fork()
+		m.oldBytes = encode(m.old)
+		actions := rapid.StateMachineActions(m)
+		t.Repeat(actions)
+		m.Snapshot(t)
+		for _, k := range event.Kinds() {
+			total[k] += kindsApplied[k]
+		}
+		clear(kindsApplied)
+	})
+	for _, k := range event.Kinds() {
+		if total[k] == 0 && k != event.KindClusterInitialized && !t.Failed() {
+			t.Errorf("no %s was ever generated", k)
+		}
+	}
+}
+
+// kindsApplied counts what the machine generates, so that a generator that has
+// come to do nothing is seen.
+var kindsApplied = map[event.Kind]int{}
+
+func (m *machine) Check(t *rapid.T) {
+	if err := m.s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if m.s.Digest() != m.twin.Digest() {
+		t.Fatal("the twin that replayed the same events has another digest")
+	}
+	if !bytes.Equal(m.oldBytes, encode(m.old)) {
+		t.Fatal("a fork taken earlier has changed")
+	}
+}
+
+func (m *machine) apply(t *rapid.T, e event.Event) {
+	t.Helper()
+	if err := m.s.Apply(e); err != nil {
+		t.Fatalf("live: %v", err)
+	}
+	b, err := event.Decode((&event.Batch{Level: 1, Events: []event.Event{e}}).Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.twin.Apply(b.Events[0]); err != nil {
+		t.Fatalf("replayed: %v", err)
+	}
+	m.events++
+	kindsApplied[e.Kind()]++
+}
+
+// Fork takes a fork; which side lives on is drawn.
+func (m *machine) Fork(t *rapid.T) {
+	m.old = m.s.Fork()
+	if rapid.Bool().Draw(t, "go on with the fork") {
+		m.s, m.old = m.old, m.s
+	}
+	m.oldBytes = encode(m.old)
+}
+
+// Snapshot writes the state and lets what is read back go on as the twin.
+func (m *machine) Snapshot(t *rapid.T) {
+	data := encode(m.s)
+	if !bytes.Equal(data, encode(m.twin)) {
+		t.Fatal("the twin has other bytes")
+	}
+	r, err := decode(data)
+	if err != nil {
+		t.Fatalf("read back: %v", err)
+	}
+	if !bytes.Equal(data, encode(r)) || r.Digest() != m.s.Digest() {
+		t.Fatal("what was read back has other bytes")
+	}
+	m.twin = r
+}
+
+// Anything applies an event of random fields to a fork: it is refused without a
+// trace, or leaves a state that agrees with itself.
+func (m *machine) Anything(t *rapid.T) {
+	e := event.New(rapid.SampledFrom(event.Kinds()).Draw(t, "kind"))
+	codectest.Random(t, e)
+	before, f := encode(m.s), m.s.Fork()
+	if err := f.Apply(e); err != nil {
+		var b *BrokenError
+		if !errors.As(err, &b) || !bytes.Equal(before, encode(f)) {
+			t.Fatalf("refused with a trace: %v", err)
+		}
+	}
+	if err := f.Check(); err != nil {
+		t.Fatalf("after %s %+v: %v", e.Kind(), e, err)
+	}
+	if !bytes.Equal(before, encode(m.s)) {
+		t.Fatal("a fork wrote to its origin")
+	}
+}
+
+// pick draws one of a table's records for which ok holds, by slot.
+func pick[T any](t *rapid.T, what string, tab *Table[T], ok func(r *T) bool) (uint32, *T) {
+	var slots []uint32
+	tab.Each(func(slot uint32, r *T) bool {
+		if ok(r) {
+			slots = append(slots, slot)
+		}
+		return true
+	})
+	if len(slots) == 0 {
+		t.Skip("no such " + what)
+	}
+	slot := rapid.SampledFrom(slots).Draw(t, what)
+	return slot, tab.Get(slot)
+}
+
+var (
+	machineUsers = []string{"ann", "bob", "cid"}
+	machineHosts = []string{"h1", "h2", "h3", "h4", "h5"}
+	machineNames = []string{"h1", "h2", "h3", "/r1", "/r2", "/r3", "elsewhere"}
+	machineKeys  = []yarn.SchedulerKey{{Priority: 0}, k1, {Priority: 1, AllocationID: 5}, k2, {Priority: -1}}
+	machineSizes = []yarn.Resource{gb(1), gb(2), gb(3), gb(6), yarn.NewResource(3000, 1), {}}
+)
+
+func drawOf[T any](t *rapid.T, label string, all []T) T { return rapid.SampledFrom(all).Draw(t, label) }
+
+// within is the test's own notion of fitting.
+func (m *machine) within(size, free yarn.Resource) bool {
+	c := yarn.Calculator{Dominant: m.s.Version().Dominant, Kinds: 2}
+	return c.FitsIn(size, free)
+}

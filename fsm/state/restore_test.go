@@ -1,0 +1,220 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// TestRestoreOfFarSlots: after a peak the records left may lie far apart.
+func TestRestoreOfFarSlots(t *testing.T) {
+	const n = 150_000
+	s := New()
+	for i := range n {
+		if err := s.Apply(&event.RequestRecorded{Key: string(rune(i%1000)) + string(rune(i/1000))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(t, s, &event.RequestsForgotten{Count: n - 1})
+	r, err := decode(encode(s))
+	if err != nil || !bytes.Equal(encode(r), encode(s)) {
+		t.Fatalf("a state whose only request is at slot %d is not restored: %v", n, err)
+	}
+	apply(t, r, &event.RequestRecorded{Key: "next"})
+	apply(t, s, &event.RequestRecorded{Key: "next"})
+	if !bytes.Equal(encode(r), encode(s)) {
+		t.Error("they go on apart")
+	}
+}
+
+// TestDamageIsSeen spoils one thing at a time: Check must name it, without
+// following it into a panic or round in circles.
+func TestDamageIsSeen(t *testing.T) {
+	box := func(s *State, app uint32, number uint64) *Container {
+		return s.Containers.mut(s.Container(ref(app, number)))
+	}
+	app := func(s *State, n uint32) *App { return s.Apps.mut(s.App(n)) }
+	for name, spoil := range map[string]func(s *State){
+		"node's allocation":            func(s *State) { s.Nodes.mut(1).Allocated[0]++ },
+		"node's count":                 func(s *State) { s.Nodes.mut(1).Count++ },
+		"node's orders":                func(s *State) { s.Nodes.mut(1).Orders++ },
+		"node's list":                  func(s *State) { s.Nodes.mut(1).Containers = 0 },
+		"node's reservation":           func(s *State) { s.Nodes.mut(1).Reservation = 0 },
+		"reservation of another node":  func(s *State) { s.Nodes.mut(2).Reservation = s.Reservation(1) },
+		"lost node that holds":         func(s *State) { s.Nodes.mut(1).State = yarn.NodeLost },
+		"container's circle on a node": func(s *State) { c := box(s, 2, 1); c.nextNode = s.Container(ref(2, 1)) },
+		"container's circle in an app": func(s *State) { c := box(s, 2, 1); c.nextApp = s.Container(ref(2, 1)) },
+		"container's back link":        func(s *State) { box(s, 1, 1).prevApp = s.Container(ref(2, 1)) },
+		"container's application":      func(s *State) { box(s, 2, 1).App = s.App(1) },
+		"container's unknown node":     func(s *State) { box(s, 2, 1).Node = 99 },
+		"container's unknown next":     func(s *State) { box(s, 2, 1).nextApp = 9999 },
+		"container's number":           func(s *State) { box(s, 2, 1).Number = 77 },
+		"container's size":             func(s *State) { box(s, 2, 1).Size = gb(2) },
+		"container's state":            func(s *State) { box(s, 2, 1).State = yarn.ContainerReleasing },
+		"container's note":             func(s *State) { box(s, 2, 1).Note = 55 },
+		"note of nobody":               func(s *State) { s.Notes.alloc() },
+		"undelivered list":             func(s *State) { app(s, 1).Undelivered = 0 },
+		"undelivered circle":           func(s *State) { c := box(s, 2, 1); c.nextUndelivered = s.Container(ref(2, 1)) },
+		"listed and in no list":        func(s *State) { box(s, 1, 1).listed = !box(s, 1, 1).listed },
+		"application's use":            func(s *State) { app(s, 1).Used[1]++ },
+		"application's reserved":       func(s *State) { app(s, 1).Reserved[1]++ },
+		"application's pending":        func(s *State) { app(s, 1).Pending[1]++ },
+		"application's live":           func(s *State) { app(s, 1).Live++ },
+		"application's reserving":      func(s *State) { app(s, 1).Reserving++ },
+		"application's outstanding":    func(s *State) { app(s, 1).Outstanding++ },
+		"application's queue":          func(s *State) { app(s, 1).Queue = s.Queue("root.b.y") },
+		"application's no queue":       func(s *State) { app(s, 1).Queue = 0 },
+		"application's unknown queue":  func(s *State) { app(s, 1).Queue = 77 },
+		"application's user":           func(s *State) { app(s, 1).UserSlot = 77 },
+		"application's number":         func(s *State) { app(s, 1).ID.Seq = 1000 },
+		"application's attempt state":  func(s *State) { app(s, 1).AttemptState = AttemptPending },
+		"ended with a user":            func(s *State) { app(s, 1).State = yarn.AppKilled },
+		"ask's circle":                 func(s *State) { k := s.Asks.mut(app(s, 1).Asks); k.Next = app(s, 1).Asks },
+		"ask's count":                  func(s *State) { s.Asks.mut(app(s, 1).Asks).Count++ },
+		"ask's reservations":           func(s *State) { s.Asks.mut(app(s, 1).Asks).Reservations++ },
+		"ask's entries":                func(s *State) { s.Asks.mut(app(s, 1).Asks).Entries++ },
+		"ask's key":                    func(s *State) { s.Asks.mut(app(s, 1).Asks).Key = k2 },
+		"ask of nobody":                func(s *State) { _, k := s.Asks.alloc(); k.App, k.Count = s.App(1), 0 },
+		"location of nobody":           func(s *State) { _, l := s.Locations.alloc(); l.Name, l.Count = 1, 1 },
+		"location's unknown name":      func(s *State) { _, l := s.Locations.alloc(); l.Name = 999 },
+		"reservation's attempt":        func(s *State) { s.Reservations.mut(1).Attempt++ },
+		"reservation's key":            func(s *State) { s.Reservations.mut(1).Key = k2 },
+		"reservation's size":           func(s *State) { s.Reservations.mut(1).Size = gb(1) },
+		"reservation's node":           func(s *State) { s.Reservations.mut(1).Node = 2 },
+		"reservation's circle":         func(s *State) { s.Reservations.mut(1).nextApp = 1 },
+		"reservation's number":         func(s *State) { s.Reservations.mut(1).Number = 99 },
+		"next reservation":             func(s *State) { s.Meta.NextReservation = 0 },
+		"next application":             func(s *State) { s.Meta.NextApp = 2 },
+		"user's use":                   func(s *State) { s.Users.mut(1).Used[0]++ },
+		"user's AM use":                func(s *State) { s.Users.mut(1).AMUsed[0]++ },
+		"user's demand":                func(s *State) { s.Users.mut(1).Demanding++ },
+		"user's queue":                 func(s *State) { s.Users.mut(1).Queue = 99 },
+		"queue's use":                  func(s *State) { s.Queues.mut(1).Used[0]++ },
+		"queue's reserved":             func(s *State) { s.Queues.mut(1).Reserved[0]++ },
+		"queue's pending":              func(s *State) { s.Queues.mut(1).Pending[0]++ },
+		"queue's AM use":               func(s *State) { s.Queues.mut(2).AMUsed[0]++ },
+		"queue's containers":           func(s *State) { s.Queues.mut(1).Containers++ },
+		"queue's runnable":             func(s *State) { s.Queues.mut(1).Runnable++ },
+		"queue's active users":         func(s *State) { s.Queues.mut(2).ActiveUsers++ },
+		"queue's active use":           func(s *State) { s.Queues.mut(2).ActiveUsed[0]++ },
+		"queue's circle":               func(s *State) { s.Queues.mut(s.Root()).Parent = s.Queue("root.b.x") },
+		"queue's children":             func(s *State) { s.Queues.mut(s.Root()).Children = nil },
+		"queue's unknown child":        func(s *State) { s.Queues.mut(s.Root()).Children = []uint32{99} },
+		"queue's path":                 func(s *State) { s.Queues.mut(s.Queue("root.a")).Path = "root.q" },
+		"leaf with children":           func(s *State) { s.Queues.mut(s.Root()).Leaf = true },
+		"cluster's total":              func(s *State) { s.Meta.Cluster[0]++ },
+		"cluster's nodes":              func(s *State) { s.Meta.UsableNodes++ },
+		"ended applications":           func(s *State) { s.Meta.EndedApps++ },
+		"requests' oldest":             func(s *State) { s.Meta.OldestRequest = 0 },
+		"requests' newest":             func(s *State) { s.Meta.NewestRequest = 99 },
+		"requests' circle":             func(s *State) { s.Requests.mut(1).Next = 1 },
+		"request's key":                func(s *State) { s.Requests.mut(1).Key = "other" },
+		"name twice":                   func(s *State) { _, n := s.Names.alloc(); n.Text = "ann" },
+		"node's identity":              func(s *State) { s.Nodes.mut(1).ID.Host = "other" },
+		"bar of nobody":                func(s *State) { _, b := s.Bars.alloc(); b.App = s.App(1) },
+		"bar's application":            func(s *State) { _, b := s.Bars.alloc(); b.App = 99 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := refusable(t)
+			spoil(s)
+			if err := s.Check(); !errors.Is(err, ErrInconsistent) {
+				t.Errorf("Check says %v", err)
+			}
+		})
+	}
+}
+
+// TestSectionsRefuseOddSlots: slot 0, a slot twice, a slot out of bounds, and a
+// second record of what there is only one of.
+func TestSectionsRefuseOddSlots(t *testing.T) {
+	for _, sec := range Sections() {
+		s := New()
+		bad := []uint32{0, MaxSlots, 1<<32 - 1}
+		if sec.ID <= 3 {
+			bad = append(bad, 2)
+		}
+		for _, slot := range bad {
+			c := codec.NewDecoder(make([]byte, 500))
+			sec.Code(s, slot, c)
+			if !errors.Is(c.Err(), codec.ErrMalformed) {
+				t.Errorf("%s takes slot %d: %v", sec.Name, slot, c.Err())
+			}
+		}
+		if sec.ID <= 3 {
+			continue
+		}
+		c := codec.NewDecoder(make([]byte, 500))
+		if sec.Code(s, 5, c); c.Err() != nil {
+			t.Errorf("%s does not take slot 5: %v", sec.Name, c.Err())
+		}
+		if sec.Code(s, 5, c); !errors.Is(c.Err(), codec.ErrMalformed) {
+			t.Errorf("%s takes slot 5 twice: %v", sec.Name, c.Err())
+		}
+	}
+}
+
+// TestSectionNumbersAreFixed: they are in snapshots.
+func TestSectionNumbersAreFixed(t *testing.T) {
+	names := []string{"meta", "configuration", "join-tokens", "names", "queues", "users", "nodes", "applications", "asks",
+		"locations", "containers", "notes", "reservations", "bars", "requests"}
+	all := Sections()
+	if len(all) != len(names) {
+		t.Fatalf("%d sections", len(all))
+	}
+	for i, sec := range all {
+		if int(sec.ID) != i+1 || sec.Name != names[i] {
+			t.Errorf("section %d is %q, was %q", sec.ID, sec.Name, names[i])
+		}
+	}
+}
+
+// FuzzRestore holds that reading a snapshot's records is total: any bytes give a
+// state that agrees with itself, or an error.
+func FuzzRestore(f *testing.F) {
+	f.Add(encode(New()))
+	f.Add(encode(refusable(f)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := decode(data)
+		if err != nil {
+			return
+		}
+		if !bytes.Equal(encode(s), data) {
+			t.Skip("slots out of order")
+		}
+		if err := s.Check(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestForksAreReadWhileTheOriginGoesOn is for the race detector: one goroutine
+// applies, others encode and check forks, two of them the same one.
+func TestForksAreReadWhileTheOriginGoesOn(t *testing.T) {
+	s := refusable(t)
+	var wg sync.WaitGroup
+	for i := range 20 {
+		f := s.Fork()
+		own := f.Fork()
+		for range 2 {
+			wg.Go(func() {
+				encode(f)
+				if err := f.Check(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Go(func() {
+			if err := own.Apply(ask(2, k2, 1, 1)); err != nil {
+				t.Error(err)
+			}
+		})
+		apply(t, s, ask(2, yarn.SchedulerKey{Priority: int32(i + 5)}, 1, 1), tree(uint64(i+2), leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y")),
+			&event.BlacklistChanged{App: 1, Add: []string{string(rune('a' + i))}}, &event.JoinTokenCreated{Hash: []byte{9, byte(i)}})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,109 @@
+package fsm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+)
+
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := New(Config{})
+		for i := uint64(1); i <= 5; i++ {
+			mustApply(t, m, entry(2*i, 1, 0, node(int(i))))
+		}
+		for from, first := range map[uint64]uint64{1: 2, 2: 4, 5: 6, 9: 10} {
+			s, err := m.Watch(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for want := first; want <= 10; want += 2 {
+				b, err := s.Next(t.Context())
+				if err != nil || b.Index != want || len(b.Events) != 1 || b.Term != 1 {
+					t.Fatalf("from %d: %+v, %v, want index %d", from, b, err, want)
+				}
+			}
+		}
+		now, err := m.Watch(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan uint64, 1)
+		go func() {
+			if b, err := now.Next(t.Context()); err == nil {
+				got <- b.Index
+			}
+		}()
+		synctest.Wait()
+		mustApply(t, m, entry(12, 1, 0, node(6)))
+		if i := <-got; i != 12 {
+			t.Errorf("a new watch begins with %d", i)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := now.Next(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestSlowWatchMustResync(t *testing.T) {
+	for name, cfg := range map[string]Config{"number": {WatchBatches: 4}, "bytes": {WatchBytes: 4 * len(entry(1, 1, 0, node(1)).Data)}} {
+		t.Run(name, func(t *testing.T) {
+			m := New(cfg)
+			slow, err := m.Watch(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := uint64(1); i <= 9; i++ {
+				mustApply(t, m, entry(i, 1, 0, node(int(i))))
+			}
+			var old *TooOldError
+			if _, err := slow.Next(t.Context()); !errors.Is(err, ErrTooOld) || !errors.As(err, &old) {
+				t.Fatalf("a watcher that fell behind gets %v", err)
+			}
+			if old.Oldest != 5 {
+				t.Errorf("a watch may start from %d, want 5", old.Oldest)
+			}
+			if _, err := m.Watch(old.Oldest - 1); !errors.Is(err, ErrTooOld) {
+				t.Errorf("watch from %d: %v", old.Oldest-1, err)
+			}
+			again, err := m.Watch(old.Oldest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, err := again.Next(t.Context()); err != nil || b.Index != 6 {
+				t.Errorf("%+v, %v", b, err)
+			}
+		})
+	}
+}
+
+func TestWatchAcrossRestore(t *testing.T) {
+	from := New(Config{})
+	mustApply(t, from, entry(20, 1, 0, node(1)))
+	data := persisted(t, from)
+	m := New(Config{})
+	mustApply(t, m, entry(1, 1, 0, node(1)))
+	upToDate, _ := m.Watch(1)
+	if err := m.Restore(io.NopCloser(bytes.NewReader(data))); err != nil {
+		t.Fatal(err)
+	}
+	mustApply(t, m, entry(21, 1, 0, node(2)))
+	if b, err := upToDate.Next(t.Context()); !errors.Is(err, ErrTooOld) {
+		t.Errorf("the watcher does not learn of the gap: %+v, %v", b, err)
+	}
+	if _, err := m.Watch(19); !errors.Is(err, ErrTooOld) {
+		t.Errorf("watch from before the snapshot: %v", err)
+	}
+	again, err := m.Watch(20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := again.Next(t.Context()); err != nil || b.Index != 21 {
+		t.Errorf("%+v, %v", b, err)
+	}
+}

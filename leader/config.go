@@ -1,0 +1,142 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+)
+
+// exitDiverged is the exit code of a replica whose state differs (operations.md).
+const exitDiverged = 74
+
+// Log is where batches go. Propose may block while the log is busy; entries
+// of one goroutine keep their order.
+type Log interface {
+	Propose(entry []byte) Future
+}
+
+// Future is the outcome of one proposal. Wait returns once the entry is applied
+// on this replica, or with an error: one that Is ErrNotLeader or ErrTooLarge when
+// the entry has no effect for sure, anything else when that is not known.
+type Future interface {
+	Wait() (index uint64, err error)
+}
+
+// Planner decides what follows from an input (package scheduler). The events
+// returned are applied to State already and good until the next Plan.
+type Planner interface {
+	Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event)
+	State() *state.State
+}
+
+// Start is what an office begins with.
+type Start struct {
+	// State is a private fork of the committed state at Index.
+	State *state.State
+	Index uint64
+	// Sequence is the number of the first batch planned on it.
+	Sequence uint64
+}
+
+// Outcome is what applying the entry at an index led to on this replica.
+type Outcome struct {
+	Digest  uint64
+	Skipped bool // it had no effect on any replica
+}
+
+// Expiry holds the silence after which nodes and attempts are given up.
+type Expiry struct{ NodeMillis, AttemptMillis int64 }
+
+// Config is what a Sequencer needs. Start from DefaultConfig; Log, Barrier,
+// Fork, NewPlanner and Expiry are the caller's.
+type Config struct {
+	Logger hclog.Logger
+	Log    Log
+	// Barrier returns when everything in the log before it is applied here; it
+	// fails when this replica does not lead.
+	Barrier func(ctx context.Context) error
+	// Fork is called after Barrier (fsm.Machine.Planning).
+	Fork func(term uint64) Start
+	// Outcome tells what the entry at an index led to (fsm.Machine.Entry).
+	// Nil: digests are not compared.
+	Outcome func(index uint64) (Outcome, bool)
+	// NewPlanner takes the fork over as its planning state.
+	NewPlanner func(*state.State) (Planner, error)
+	// Expiry reads the intervals from the configuration in force.
+	Expiry func(*state.State) Expiry
+	// Due says that a Tick is due for a reason that this package does not know
+	// of. Nil: there is none.
+	Due func(st *state.State, nowMillis int64) bool
+	// OnFatal is called when this replica must not go on.
+	OnFatal func(code int, err error)
+
+	// QueueMax bounds the inputs that wait to be planned.
+	QueueMax int
+	// BatchEvents and BatchBytes close a batch.
+	BatchEvents, BatchBytes int
+	// MaxInFlight is how many batches may be in the Log's hands: 1 or 2.
+	MaxInFlight int
+	// TickInterval is how often timers are looked at.
+	TickInterval time.Duration
+	// RetryInterval is the pause before office is taken again after it was
+	// left without losing leadership.
+	RetryInterval time.Duration
+
+	Observe Observe
+}
+
+// Observe takes measurements; every func is optional and must be quick. They
+// are called by the office's goroutine.
+type Observe struct {
+	// Plan is one input: its kind, how many events followed, whether it was refused.
+	Plan func(kind input.Kind, events int, refused bool, took time.Duration)
+	// Batch is one batch handed to the Log.
+	Batch func(events, bytes, replies int)
+	// Commit is one batch applied.
+	Commit func(took time.Duration)
+	// Wait is one reply released: the time since Do.
+	Wait func(took time.Duration)
+	// Queue is how many inputs wait, each time some were planned.
+	Queue func(waiting int)
+	// Decisions counts containers allocated and reservations made.
+	Decisions func(allocated, reserved int)
+	// Office is a change of office: taken, or left with the reason.
+	Office func(taken bool, took time.Duration, err error)
+}
+
+// DefaultConfig returns the defaults.
+func DefaultConfig() Config {
+	return Config{
+		QueueMax:    8192,
+		BatchEvents: 1000, BatchBytes: 64 << 10,
+		MaxInFlight:   1,
+		TickInterval:  time.Second,
+		RetryInterval: 50 * time.Millisecond,
+	}
+}
+
+// Validate reports every fault of the configuration at once.
+func (c Config) Validate() error {
+	var errs []error
+	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
+	if c.Log == nil || c.Barrier == nil || c.Fork == nil || c.NewPlanner == nil || c.Expiry == nil || c.Logger == nil {
+		bad("logger, log, barrier, fork, planner and expiry are required")
+	}
+	if c.QueueMax < 1 || c.BatchEvents < 1 || c.BatchBytes < 1 {
+		bad("bounds of queue and batch must be positive (start from DefaultConfig)")
+	}
+	if c.MaxInFlight < 1 || c.MaxInFlight > 2 {
+		bad("batches in flight %d: 1 or 2, more only add latency", c.MaxInFlight)
+	}
+	if c.TickInterval <= 0 || c.RetryInterval <= 0 {
+		bad("intervals must be positive")
+	}
+	return errors.Join(errs...)
+}

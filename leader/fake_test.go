@@ -1,0 +1,311 @@
+package leader
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// fate is what the fake Log does with an entry.
+type fate int
+
+const (
+	commits   fate = iota
+	refused        // surely not appended
+	lost           // unknown, and never applied
+	forgotten      // unknown, and applied all the same
+	skipped        // applied without effect: stale
+	tooLarge
+)
+
+// fakeLog applies entries to a committed state, one after the other, each after
+// a delay.
+type fakeLog struct {
+	mu       sync.Mutex
+	delay    time.Duration
+	fates    map[int]fate // by proposal, from 0
+	tamper   bool         // the committed state goes its own way
+	st       *state.State
+	index    uint64
+	sequence uint64
+	term     uint64
+	entries  [][]byte
+	outcomes map[uint64]Outcome
+	inflight int
+	most     int
+	count    int
+	tail     chan struct{} // closed when the last entry is dealt with
+	fatal    []int
+}
+
+func newLog() *fakeLog {
+	done := make(chan struct{})
+	close(done)
+	return &fakeLog{st: state.New(), outcomes: map[uint64]Outcome{}, fates: map[int]fate{}, tail: done}
+}
+
+type fakeFuture struct {
+	done  chan struct{}
+	index uint64
+	err   error
+}
+
+func (f *fakeFuture) Wait() (uint64, error) { <-f.done; return f.index, f.err }
+
+func (l *fakeLog) Propose(entry []byte) Future {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := &fakeFuture{done: make(chan struct{})}
+	what, before := l.fates[l.count], l.tail
+	l.count++
+	l.tail = f.done
+	l.inflight++
+	l.most = max(l.most, l.inflight)
+	go func() {
+		<-before
+		time.Sleep(l.delay)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		defer close(f.done)
+		l.inflight--
+		f.index, f.err = l.settle(entry, what)
+	}()
+	return f
+}
+
+// settle deals with one entry.
+func (l *fakeLog) settle(entry []byte, what fate) (uint64, error) {
+	switch what {
+	case refused:
+		return 0, fmt.Errorf("follower: %w", ErrNotLeader)
+	case lost:
+		return 0, fmt.Errorf("timed out: %w", ErrUnknownOutcome)
+	case tooLarge:
+		return 0, ErrTooLarge
+	}
+	b, err := event.Decode(entry)
+	if err != nil {
+		panic(err)
+	}
+	l.index++
+	stale := what == skipped || b.Sequence != l.sequence+1
+	if !stale {
+		l.sequence = b.Sequence
+		l.entries = append(l.entries, entry)
+		for _, e := range b.Events {
+			if err := l.st.Apply(e); err != nil {
+				panic(err)
+			}
+		}
+		if l.tamper {
+			l.st.Meta.Digest++
+		}
+	}
+	l.outcomes[l.index] = Outcome{Digest: l.st.Digest(), Skipped: stale}
+	if what == forgotten {
+		return 0, ErrUnknownOutcome
+	}
+	return l.index, nil
+}
+
+func (l *fakeLog) fork(term uint64) Start {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.term != term {
+		l.term, l.sequence = term, term<<32
+	}
+	return Start{State: l.st.Fork(), Index: l.index, Sequence: l.sequence + 1}
+}
+
+func (l *fakeLog) outcome(index uint64) (Outcome, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o, ok := l.outcomes[index]
+	return o, ok
+}
+
+// barrier waits for what is in the log, as Raft's does.
+func (l *fakeLog) barrier(ctx context.Context) error {
+	l.mu.Lock()
+	tail := l.tail
+	l.mu.Unlock()
+	select {
+	case <-tail:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *fakeLog) applied() (uint64, *state.State) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.index, l.st.Fork()
+}
+
+// fakePlanner knows nodes and audits; what it is asked it remembers.
+type fakePlanner struct {
+	st     *state.State
+	mu     sync.Mutex
+	ticks  int
+	stamps []int64
+	expire []string
+	cost   time.Duration
+}
+
+func (p *fakePlanner) State() *state.State { return p.st }
+
+func (p *fakePlanner) Plan(now int64, req input.Request) (input.Reply, []event.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stamps = append(p.stamps, now)
+	if p.cost > 0 {
+		time.Sleep(p.cost)
+	}
+	reply := req.Input.NewReply()
+	events := p.decide(req.Input)
+	if len(events) > 0 {
+		events = append([]event.Event{&event.TimeAdvanced{NowMillis: now}}, events...)
+	}
+	for _, e := range events {
+		if err := p.st.Apply(e); err != nil {
+			panic(err)
+		}
+	}
+	return reply, events
+}
+
+func (p *fakePlanner) decide(in input.Input) []event.Event {
+	switch in := in.(type) {
+	case *input.RegisterNode:
+		slot := p.st.Node(in.ID)
+		if slot == 0 {
+			slot = p.st.NextNode()
+		}
+		return []event.Event{&event.NodeRegistered{Node: slot, ID: in.ID, Rack: "/r", Total: yarn.NewResource(1024, 1)}}
+	case *input.DrainNode:
+		return []event.Event{&event.NodeStateChanged{Node: p.st.Node(in.ID), State: yarn.NodeDecommissioning, DeadlineMillis: in.DeadlineMillis}}
+	case *input.ExpireNode:
+		p.expire = append(p.expire, in.ID.Host)
+		return []event.Event{&event.NodeStateChanged{Node: p.st.Node(in.ID), State: yarn.NodeLost}}
+	case *input.ExpireAttempt:
+		p.expire = append(p.expire, in.Attempt.String())
+	case *input.Audit: // Target is how many events
+		n := 1
+		_, _ = fmt.Sscan(in.Target, &n)
+		out := make([]event.Event, n)
+		for i := range out {
+			out[i] = &event.Audited{Who: in.Who, Action: in.Action}
+		}
+		return out
+	case *input.Tick:
+		p.ticks++
+		var out []event.Event
+		p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+			if n.State == yarn.NodeDecommissioning {
+				out = append(out, &event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned})
+			}
+			return true
+		})
+		return out
+	}
+	return nil
+}
+
+func (p *fakePlanner) expired() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.expire...)
+}
+
+// rig is a sequencer over a fake log.
+type rig struct {
+	*Sequencer
+	log     *fakeLog
+	planner *fakePlanner // of the last office
+	cost    time.Duration
+}
+
+func newRig(tb testing.TB, change func(*Config)) *rig {
+	r := &rig{log: newLog()}
+	cfg := DefaultConfig()
+	cfg.Logger = hclog.NewNullLogger()
+	cfg.Log, cfg.Barrier, cfg.Fork, cfg.Outcome = r.log, r.log.barrier, r.log.fork, r.log.outcome
+	cfg.Expiry = func(*state.State) Expiry { return Expiry{600_000, 600_000} }
+	cfg.NewPlanner = func(st *state.State) (Planner, error) {
+		r.planner = &fakePlanner{st: st, cost: r.cost}
+		return r.planner, nil
+	}
+	cfg.OnFatal = func(code int, _ error) { r.log.fatal = append(r.log.fatal, code) }
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.Sequencer = s
+	return r
+}
+
+// reign takes office in a term until stop is called.
+func (r *rig) reign(term uint64) (stop func()) {
+	stop = r.start(context.Background(), term)
+	synctest.Wait()
+	return stop
+}
+
+func audit(who string) input.Request {
+	return input.Request{Input: &input.Audit{Who: who, Target: "1"}}
+}
+
+func audits(n int) input.Request {
+	return input.Request{Input: &input.Audit{Target: fmt.Sprint(n)}}
+}
+
+func register(host string) input.Request {
+	return input.Request{Input: &input.RegisterNode{ID: yarn.NodeID{Host: host, Port: 1}}}
+}
+
+func heartbeat(host string) input.Request {
+	return input.Request{Input: &input.NodeHeartbeat{ID: yarn.NodeID{Host: host, Port: 1}}}
+}
+
+// done is what one Do came to.
+type done struct {
+	name  string
+	index uint64
+	err   error
+	at    time.Time
+}
+
+// ask calls Do beside the test and waits until it blocks.
+func (r *rig) ask(name string, req input.Request, out chan<- done) {
+	go func() {
+		_, index, err := r.Do(context.Background(), req)
+		out <- done{name, index, err, time.Now()}
+	}()
+	synctest.Wait()
+}
+
+func (p *fakePlanner) ticked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ticks
+}
+
+func (p *fakePlanner) slow(cost time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cost = cost
+}

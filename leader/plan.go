@@ -1,0 +1,86 @@
+package leader
+
+import (
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/input"
+)
+
+// plan plans a caller's input.
+func (o *office) plan(c *call) {
+	if c.ctx.Err() != nil { // nobody waits for it any more, but its sender lives
+		o.timers.touch(o.planner.State(), c.req.Input)
+		return
+	}
+	o.step(c, c.req)
+}
+
+// step plans one input, appends its events to the open batch and sees to its
+// reply. c is nil for an input of our own.
+func (o *office) step(c *call, req input.Request) {
+	start := time.Now()
+	o.stamp = max(o.stamp, start.UnixMilli(), o.planner.State().Meta.NowMillis)
+	reply, events := o.planner.Plan(o.stamp, req)
+	allocated, reserved := 0, 0
+	for _, e := range events {
+		o.writer.Append(e)
+		o.timers.follow(o.planner.State(), e)
+		switch e.(type) {
+		case *event.ContainerAllocated, *event.ReservationFulfilled:
+			allocated++
+		case *event.ReservationMade:
+			reserved++
+		}
+	}
+	o.timers.touch(o.planner.State(), req.Input)
+	o.observePlan(req.Input, reply, len(events), allocated, reserved, time.Since(start))
+	if c == nil {
+		return
+	}
+	res := result{reply: reply}
+	switch n := len(o.inflight); {
+	case o.writer.Count() > 0:
+		o.open.park(c, res)
+	case n > 0: // it rests on what is in flight
+		o.inflight[n-1].park(c, res)
+	default:
+		res.index = o.applied
+		o.release(c, res)
+	}
+}
+
+// observePlan keeps the pace and hands measurements on.
+func (o *office) observePlan(in input.Input, reply input.Reply, events, allocated, reserved int, took time.Duration) {
+	pace := o.s.pace.Load()
+	o.s.pace.Store(pace + (int64(took)-pace)/16)
+	obs := o.s.cfg.Observe
+	if obs.Plan != nil {
+		obs.Plan(in.Kind(), events, reply != nil && reply.Refused() != nil, took)
+	}
+	if obs.Decisions != nil && allocated+reserved > 0 {
+		obs.Decisions(allocated, reserved)
+	}
+}
+
+// planDue plans one input of our own, when there is one and room; it says
+// whether it did. One caller's input is taken after each, so that a rack that
+// went silent does not hold up everybody else.
+func (o *office) planDue() bool {
+	if o.full() {
+		return false
+	}
+	in := o.timers.next(o.planner.State())
+	if in == nil {
+		return false
+	}
+	o.step(nil, input.Request{Input: in})
+	if !o.full() {
+		select {
+		case c := <-o.queue:
+			o.plan(c)
+		default:
+		}
+	}
+	return true
+}

@@ -1,0 +1,162 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rmd/scheduler/input"
+)
+
+// Bounds of the retry hint of a BusyError.
+const (
+	retryMin = 10 * time.Millisecond
+	retryMax = 2 * time.Second
+)
+
+// Sequencer takes inputs while this replica leads.
+type Sequencer struct {
+	cfg Config
+
+	mu    sync.RWMutex  // held for writing only to open and close the queue
+	queue chan *call    // nil while not in office
+	lead  sync.Mutex    // one office at a time
+	pace  atomic.Int64  // nanoseconds that one input took lately
+	term  atomic.Uint64 // of the office; 0 while there is none
+}
+
+// call is one input on its way.
+type call struct {
+	ctx    context.Context
+	req    input.Request
+	since  time.Time
+	result chan result // room for one
+}
+
+type result struct {
+	reply input.Reply
+	index uint64
+	err   error
+}
+
+// New returns a sequencer that is not in office.
+func New(cfg Config) (*Sequencer, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Sequencer{cfg: cfg}, nil
+}
+
+// Do plans one input and returns its reply once everything that it rests on is
+// applied here, with the index to which that is so. When ctx ends first the
+// outcome is unknown to the caller.
+func (s *Sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
+	c := &call{ctx: ctx, req: req, since: time.Now(), result: make(chan result, 1)}
+	if err := s.enqueue(c); err != nil {
+		return nil, 0, err
+	}
+	select {
+	case r := <-c.result:
+		return r.reply, r.index, r.err
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+}
+
+// enqueue puts a call in the queue, or says why not.
+func (s *Sequencer) enqueue(c *call) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.queue == nil {
+		return ErrNotLeader
+	}
+	select {
+	case s.queue <- c:
+		return nil
+	default:
+		return &BusyError{RetryAfter: s.retryAfter()}
+	}
+}
+
+// retryAfter guesses when half of the queue will be done.
+func (s *Sequencer) retryAfter() time.Duration {
+	d := time.Duration(s.pace.Load()) * time.Duration(s.cfg.QueueMax/2+1)
+	return min(max(d, retryMin), retryMax)
+}
+
+// Leading says whether inputs are taken here, and in which term.
+func (s *Sequencer) Leading() (term uint64, ok bool) {
+	term = s.term.Load()
+	return term, term != 0
+}
+
+// Waiting is how many inputs wait to be planned.
+func (s *Sequencer) Waiting() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.queue)
+}
+
+// Leadership is a change of it, as the consensus part tells.
+type Leadership struct {
+	Term uint64
+	Here bool // this replica leads in Term
+}
+
+// Run leads in every term in which this replica does, until ctx ends or changes
+// is closed. An office that was left while the term goes on is taken again.
+func (s *Sequencer) Run(ctx context.Context, changes <-chan Leadership) error {
+	var now Leadership
+	stop := func() {}
+	defer func() { stop() }()
+	for {
+		select {
+		case l, ok := <-changes:
+			if !ok {
+				return nil
+			}
+			if l == now {
+				continue
+			}
+			stop()
+			now, stop = l, func() {}
+			if l.Here {
+				stop = s.start(ctx, l.Term)
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// start leads in a term until the func returned is called, which waits for the
+// office to be left.
+func (s *Sequencer) start(ctx context.Context, term uint64) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.serve(ctx, term)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// serve holds office as long as a term lasts.
+func (s *Sequencer) serve(ctx context.Context, term uint64) {
+	for ctx.Err() == nil {
+		err := s.Lead(ctx, term)
+		if ctx.Err() != nil || errors.Is(err, errDiverged) {
+			return
+		}
+		s.cfg.Logger.Debug("office will be taken again", "term", term, "error", err)
+		select {
+		case <-time.After(s.cfg.RetryInterval):
+		case <-ctx.Done():
+		}
+	}
+}

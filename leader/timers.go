@@ -1,0 +1,195 @@
+package leader
+
+import (
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// catchUpTicks is how much of a late tick counts as time: when this process
+// stood still, heartbeats that wait in the queue must not find their senders
+// expired.
+const catchUpTicks = 2
+
+// timers are the leader's own clocks: who was heard of when, and what is due.
+// They are kept in the time of the office, which stands still while it does.
+type timers struct {
+	now      int64 // milliseconds of office time
+	expiry   Expiry
+	nodes    wheel
+	attempts wheel
+	drains   map[uint32]int64 // node to deadline, Unix milliseconds
+	due      []due
+	tick     bool
+}
+
+// due is a timer that ran out.
+type due struct {
+	node bool
+	key  uint64
+}
+
+// arm gives every node and attempt a full interval.
+func (t *timers) arm(st *state.State, e Expiry) {
+	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), drains: map[uint32]int64{}}
+	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if heard(n) {
+			t.nodes.add(uint64(slot), t.now, e.NodeMillis)
+		}
+		t.followDrain(slot, n)
+		return true
+	})
+	st.Apps.Each(func(_ uint32, a *state.App) bool {
+		if started(a) {
+			t.attempts.add(attemptKey(a), t.now, e.AttemptMillis)
+		}
+		return true
+	})
+}
+
+// advance lets office time pass.
+func (t *timers) advance(elapsed, interval time.Duration) {
+	t.now += min(elapsed, catchUpTicks*interval).Milliseconds()
+}
+
+// heard says whether a node is one that sends heartbeats.
+func heard(n *state.Node) bool {
+	return n.State == yarn.NodeRunning || n.State == yarn.NodeUnhealthy || n.State == yarn.NodeDecommissioning
+}
+
+// started says whether an application's attempt has an AM that must be heard of:
+// one that has registered, or that holds a container to run in.
+func started(a *state.App) bool {
+	return a.AttemptState == state.AttemptRegistered || (a.AttemptState == state.AttemptActive && a.Live > 0)
+}
+
+func attemptKey(a *state.App) uint64 { return uint64(a.ID.Seq)<<32 | uint64(a.Attempt) }
+
+// follow starts the timers that an event calls for.
+func (t *timers) follow(st *state.State, e event.Event) {
+	switch e := e.(type) {
+	case *event.NodeRegistered:
+		t.nodes.add(uint64(e.Node), t.now, t.expiry.NodeMillis)
+		delete(t.drains, e.Node)
+	case *event.NodeStateChanged:
+		t.followDrain(e.Node, st.Nodes.Get(e.Node))
+	case *event.AttemptRegistered:
+		t.startAttempt(st, e.App)
+	case *event.ContainerLaunched:
+		if slot := st.Container(e.Container); slot != 0 && st.Containers.Get(slot).AM {
+			t.startAttempt(st, e.Container.App)
+		}
+	}
+}
+
+func (t *timers) startAttempt(st *state.State, seq uint32) {
+	if slot := st.App(seq); slot != 0 && started(st.Apps.Get(slot)) {
+		t.attempts.add(attemptKey(st.Apps.Get(slot)), t.now, t.expiry.AttemptMillis)
+	}
+}
+
+func (t *timers) followDrain(node uint32, n *state.Node) {
+	if n.State == yarn.NodeDecommissioning && n.DeadlineMillis != 0 {
+		t.drains[node] = n.DeadlineMillis
+		return
+	}
+	delete(t.drains, node)
+}
+
+// touch notes that a node or an attempt was heard of.
+func (t *timers) touch(st *state.State, in input.Input) {
+	switch in := in.(type) {
+	case *input.NodeHeartbeat:
+		t.nodes.touch(uint64(st.Node(in.ID)), t.now)
+	case *input.RegisterNode:
+		t.nodes.touch(uint64(st.Node(in.ID)), t.now)
+	case *input.Allocate:
+		t.touchAttempt(in.Attempt)
+	case *input.RegisterAttempt:
+		t.touchAttempt(in.Attempt)
+	case *input.FinishAttempt:
+		t.touchAttempt(in.Attempt)
+	}
+}
+
+func (t *timers) touchAttempt(id yarn.AttemptID) {
+	t.attempts.touch(uint64(id.App.Seq)<<32|uint64(id.Attempt), t.now)
+}
+
+// next returns the next input of our own; nil when nothing is due. What is not
+// to be expired any more is passed over. Everything expired has another
+// interval, in case its expiry is refused for now.
+func (t *timers) next(st *state.State) input.Input {
+	if t.tick {
+		t.tick = false
+		return &input.Tick{}
+	}
+	for len(t.due) > 0 {
+		d := t.due[0]
+		t.due = t.due[1:]
+		if in := t.expire(st, d); in != nil {
+			return in
+		}
+	}
+	t.due = nil
+	return nil
+}
+
+func (t *timers) expire(st *state.State, d due) input.Input {
+	if d.node {
+		if slot := uint32(d.key); st.Nodes.Has(slot) && heard(st.Nodes.Get(slot)) && t.nodes.silent(d.key, t.now, t.expiry.NodeMillis) {
+			t.nodes.touch(d.key, t.now)
+			return &input.ExpireNode{ID: st.Nodes.Get(slot).ID}
+		}
+		return nil
+	}
+	slot := st.App(uint32(d.key >> 32))
+	if slot == 0 {
+		return nil
+	}
+	a := st.Apps.Get(slot)
+	if attemptKey(a) == d.key && started(a) && t.attempts.silent(d.key, t.now, t.expiry.AttemptMillis) {
+		t.attempts.touch(d.key, t.now)
+		return &input.ExpireAttempt{Attempt: a.AttemptID()}
+	}
+	return nil
+}
+
+// lookAtTimers collects what is due once a tick.
+func (o *office) lookAtTimers() {
+	t, st := &o.timers, o.planner.State()
+	if e := o.s.cfg.Expiry(st); e != t.expiry {
+		t.arm(st, e) // deadlines filed under other intervals are of no use
+	}
+	t.nodes.collect(t.now, t.expiry.NodeMillis, func(key uint64) bool {
+		return st.Nodes.Has(uint32(key)) && heard(st.Nodes.Get(uint32(key)))
+	}, func(key uint64) { t.due = append(t.due, due{true, key}) })
+	t.attempts.collect(t.now, t.expiry.AttemptMillis, func(key uint64) bool {
+		slot := st.App(uint32(key >> 32))
+		return slot != 0 && attemptKey(st.Apps.Get(slot)) == key && started(st.Apps.Get(slot))
+	}, func(key uint64) { t.due = append(t.due, due{false, key}) })
+	now := max(time.Now().UnixMilli(), o.stamp)
+	t.tick = t.tickDue(st, now) || (o.s.cfg.Due != nil && o.s.cfg.Due(st, now))
+}
+
+// tickDue says whether the passing of time alone calls for events.
+func (t *timers) tickDue(st *state.State, nowMillis int64) bool {
+	for _, deadline := range t.drains { // any of them: order is harmless
+		if deadline <= nowMillis {
+			return true
+		}
+	}
+	if old := st.Meta.OldestRequest; old != 0 &&
+		(st.Requests.Len() > state.MaxRequests || nowMillis-st.Requests.Get(old).AtMillis >= state.RequestKeepMillis) {
+		return true
+	}
+	for _, token := range st.JoinTokens {
+		if token.ExpiresMillis <= nowMillis {
+			return true
+		}
+	}
+	return false
+}

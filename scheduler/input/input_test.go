@@ -1,0 +1,222 @@
+package input
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rmd/internal/codec"
+	"rmd/internal/codec/codectest"
+)
+
+func kinds() []Kind {
+	var out []Kind
+	for k := Kind(0); k < 255; k++ {
+		if makers[k] != nil {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func sample(k Kind) Input {
+	in := makers[k]()
+	codectest.Distinct(in)
+	return in
+}
+
+func sampleReply(in Input) Reply {
+	r := in.NewReply()
+	codectest.Distinct(r)
+	return r
+}
+
+func TestEveryKindMakesItsType(t *testing.T) {
+	if len(kinds()) != int(KindRollbackQueues) {
+		t.Errorf("%d kinds, numbered up to %d", len(kinds()), KindRollbackQueues)
+	}
+	for _, k := range kinds() {
+		if got := makers[k]().Kind(); got != k {
+			t.Errorf("kind %d makes a %d", k, got)
+		}
+	}
+}
+
+// TestNumbersAreFixed: the numbers are between replicas of different versions.
+func TestNumbersAreFixed(t *testing.T) {
+	for k, want := range map[Kind]Kind{KindInitCluster: 1, KindTick: 2, KindSetQueues: 3, KindSetQueueState: 4, KindRegisterNode: 5,
+		KindNodeHeartbeat: 6, KindExpireNode: 7, KindDrainNode: 8, KindSetNodeResource: 9, KindUnregisterNode: 10,
+		KindSubmitApplication: 11, KindKillApplication: 12, KindMoveApplication: 13, KindSetPriority: 14, KindRegisterAttempt: 15,
+		KindAllocate: 16, KindFinishAttempt: 17, KindExpireAttempt: 18, KindCancelReservation: 19, KindCreateJoinToken: 20,
+		KindUseJoinToken: 21, KindRaiseLevel: 22, KindRaiseEpoch: 23, KindAudit: 24, KindRollbackQueues: 25} {
+		if k != want {
+			t.Errorf("%d was %d: append only", k, want)
+		}
+	}
+}
+
+func TestRequestsRoundTrip(t *testing.T) {
+	for _, k := range kinds() {
+		rapid.Check(t, func(t *rapid.T) {
+			in := makers[k]()
+			codectest.Random(t, in)
+			want := Request{Key: rapid.String().Draw(t, "key"), BodyHash: rapid.Uint64().Draw(t, "hash"), Input: in}
+			got, err := DecodeRequest(EncodeRequest(nil, want))
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%+v came back as %+v, %v", want, got, err)
+			}
+		})
+	}
+}
+
+func TestRepliesRoundTrip(t *testing.T) {
+	for _, k := range kinds() {
+		rapid.Check(t, func(t *rapid.T) {
+			in := makers[k]()
+			want := in.NewReply()
+			codectest.Random(t, want)
+			got, err := DecodeReply(in, EncodeReply(nil, want))
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%+v came back as %+v, %v", want, got, err)
+			}
+		})
+	}
+}
+
+// TestEveryFieldIsInTheBytes changes each field by itself: the bytes change.
+func TestEveryFieldIsInTheBytes(t *testing.T) {
+	check := func(whole []byte, v any, encode func() []byte) {
+		f := reflect.ValueOf(v).Elem()
+		for i := range f.NumField() {
+			keep := reflect.New(f.Field(i).Type()).Elem()
+			keep.Set(f.Field(i))
+			f.Field(i).SetZero()
+			if bytes.Equal(whole, encode()) {
+				t.Errorf("%s.%s is not encoded", f.Type().Name(), f.Type().Field(i).Name)
+			}
+			f.Field(i).Set(keep)
+		}
+	}
+	for _, k := range kinds() {
+		in := sample(k)
+		encode := func() []byte { return EncodeRequest(nil, Request{Input: in}) }
+		check(encode(), in, encode)
+		r := sampleReply(in)
+		encode = func() []byte { return EncodeReply(nil, r) }
+		check(encode(), r, encode)
+	}
+}
+
+func TestEncodingAppends(t *testing.T) {
+	r := Request{Input: &Tick{}}
+	if got := EncodeRequest([]byte("x"), r); got[0] != 'x' || !bytes.Equal(got[1:], EncodeRequest(nil, r)) {
+		t.Errorf("%x", got)
+	}
+	if got := EncodeReply([]byte("x"), &Done{}); string(got) != "x\x00" {
+		t.Errorf("%x", got)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	good := EncodeRequest(nil, Request{Key: "c/1", BodyHash: 5, Input: sample(KindAllocate)})
+	edit := func(at int, b byte) []byte {
+		d := bytes.Clone(good)
+		d[at] = b
+		return d
+	}
+	for _, c := range []struct {
+		name string
+		data []byte
+		want error
+		says string
+	}{
+		{"empty", nil, codec.ErrTruncated, ""},
+		{"later version", edit(0, Version+1), ErrVersion, "2, this replica speaks 1"},
+		{"version 0", edit(0, 0), ErrVersion, ""},
+		{"unknown kind", edit(1, 126), ErrKind, "126"},
+		{"kind 0", edit(1, 0), ErrKind, ""},
+		{"cut", good[:len(good)-1], codec.ErrTruncated, "input 16"},
+		{"left over", append(bytes.Clone(good), 0), codec.ErrMalformed, "left over"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := DecodeRequest(c.data)
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want %v with %q", err, c.want, c.says)
+			}
+		})
+	}
+	for n := range good {
+		if _, err := DecodeRequest(good[:n]); err == nil {
+			t.Errorf("the first %d of %d bytes were taken", n, len(good))
+		}
+	}
+	if _, err := DecodeReply(&Tick{}, []byte{0, 0}); !errors.Is(err, codec.ErrMalformed) {
+		t.Errorf("a reply with bytes left over: %v", err)
+	}
+	if _, err := DecodeReply(&Tick{}, nil); !errors.Is(err, codec.ErrTruncated) {
+		t.Errorf("an empty reply: %v", err)
+	}
+}
+
+func TestRefuseMakesTheInputsOwnReply(t *testing.T) {
+	for _, k := range kinds() {
+		in := makers[k]()
+		f := Faultf(NoSuchQueue, "name a leaf", "queue %s is not there", "root.a")
+		r := Refuse(in, f)
+		if reflect.TypeOf(r) != reflect.TypeOf(in.NewReply()) || r.Refused() != f {
+			t.Errorf("kind %d: %T with %v", k, r, r.Refused())
+		}
+		back, err := DecodeReply(in, EncodeReply(nil, r))
+		if err != nil || !reflect.DeepEqual(back.Refused(), f) {
+			t.Errorf("kind %d: %v came back as %v, %v", k, f, back, err)
+		}
+		if in.NewReply().Refused() != nil {
+			t.Errorf("kind %d: a fresh reply is refused", k)
+		}
+	}
+	f := Faultf(NoSuchQueue, "name a leaf", "queue %s is not there", "root.a")
+	if f.Error() != "NO_SUCH_QUEUE: queue root.a is not there; name a leaf" {
+		t.Error(f.Error())
+	}
+}
+
+// FuzzDecodeRequest holds that any bytes give an input or an error, and that
+// what is taken has one form only.
+func FuzzDecodeRequest(f *testing.F) {
+	for _, k := range kinds() {
+		f.Add(EncodeRequest(nil, Request{Key: "c/1", BodyHash: 7, Input: sample(k)}))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := DecodeRequest(data)
+		if err != nil {
+			return
+		}
+		if again := EncodeRequest(nil, r); !bytes.Equal(again, data) {
+			t.Fatalf("%x decodes and encodes as %x", data, again)
+		}
+	})
+}
+
+// FuzzDecodeReply does the same for the reply to each kind.
+func FuzzDecodeReply(f *testing.F) {
+	for _, k := range kinds() {
+		f.Add(uint8(k), EncodeReply(nil, sampleReply(sample(k))))
+	}
+	f.Fuzz(func(t *testing.T, k uint8, data []byte) {
+		mk := makers[Kind(k)]
+		if mk == nil {
+			return
+		}
+		r, err := DecodeReply(mk(), data)
+		if err != nil {
+			return
+		}
+		if again := EncodeReply(nil, r); !bytes.Equal(again, data) {
+			t.Fatalf("%x decodes and encodes as %x", data, again)
+		}
+	})
+}

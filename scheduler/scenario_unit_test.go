@@ -1,0 +1,115 @@
+package scheduler
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/scheduler/reservation"
+	"rmd/yarn"
+)
+
+// check queue=Q limit=SIZE unreservable=SIZE | check app=NAME limit=SIZE: one of
+// the two checks of a pass with a limit given.
+func doCheck(w *world, a args, out *strings.Builder) {
+	w.p.capacities()
+	limit := parseSize(a.get("limit", ""))
+	if q := a.get("queue", ""); q != "" {
+		ok, headroom := w.p.queueLimit(int32(must(w.p.cfg.Lookup(q))), limit, parseSize(a.get("unreservable", "0M")))
+		fmt.Fprintf(out, "%v headroom %s\n", ok, w.size(headroom))
+		return
+	}
+	_, app := w.app(a.get("app", ""))
+	ok, need := capacity.UserCheck(capacity.UserCheckInput{Calculator: w.p.cfg.Calculator, Total: w.p.st.Meta.Cluster,
+		Used: w.p.st.Users.Get(app.UserSlot).Used, AppReserved: app.Reserved, Limit: limit, ContinueLooking: w.p.cfg.ContinueLooking})
+	fmt.Fprintf(out, "%v needs to unreserve %s\n", ok, w.size(need))
+}
+
+// victim NAME PRIORITY need=SIZE: which reservation would be given up.
+func doVictim(w *world, a args, out *strings.Builder) {
+	_, app := w.app(a.need(0))
+	n, _ := strconv.Atoi(a.need(1))
+	slot := w.p.victim(app, yarn.SchedulerKey{Priority: int32(n)}, parseSize(a.get("need", "")))
+	if slot == 0 {
+		out.WriteString("none\n")
+		return
+	}
+	r := w.p.st.Reservations.Get(slot)
+	fmt.Fprintf(out, "r%d on %s\n", r.Number, w.p.st.Nodes.Get(r.Node).ID.Host)
+}
+
+// mayhold N,R,RR,SIZE …: the table of 10.2.
+func doMayHold(w *world, a args, out *strings.Builder) {
+	for i := 0; a.word(i) != ""; i++ {
+		f := strings.Split(a.word(i), ",")
+		num := func(i int) int64 { return must(strconv.ParseInt(f[i], 10, 64)) }
+		claim := reservation.Claim{Outstanding: num(0), Held: num(1), ReReservations: num(2), Size: parseSize(f[3]),
+			MinAlloc: w.p.cfg.MinAlloc, MaxAlloc: w.p.cfg.MaxAlloc}
+		fmt.Fprintf(out, "(%s) %v\n", a.word(i), reservation.MayHold(w.p.cfg.Calculator, claim))
+	}
+}
+
+// propose NAME app=A node=N: computes a proposal and does not commit it.
+func doPropose(w *world, a args, out *strings.Builder) {
+	w.p.capacities()
+	slot, app := w.app(a.get("app", ""))
+	leaf := w.p.indexOf[app.Queue]
+	_, headroom := w.p.queueLimit(leaf, w.p.st.Meta.Cluster, app.Reserved)
+	_, need := w.p.userCheck(leaf, app)
+	d := w.p.offer(slot, w.p.st.Node(w.nodes[a.get("node", "")]), &limits{limit: w.p.st.Meta.Cluster, headroom: headroom, needUnreserve: need})
+	w.held[a.need(0)] = d
+	what := map[kind]string{kindAllocate: "allocate", kindReserve: "reserve"}[d.kind]
+	if what == "" {
+		out.WriteString("nothing\n")
+		return
+	}
+	fmt.Fprintf(out, "%s %s", what, w.size(d.size))
+	if d.victim != 0 {
+		fmt.Fprintf(out, " in exchange for r%d", w.p.st.Reservations.Get(d.victim).Number)
+	}
+	out.WriteByte('\n')
+}
+
+// commit NAME: accept what was proposed, against the present state.
+func doCommit(w *world, a args, out *strings.Builder) {
+	d := w.held[a.need(0)]
+	if !w.p.accept(&d) {
+		out.WriteString("rejected\n")
+		return
+	}
+	w.direct(func(p *Planner) { own := d; p.commit(&own) })
+	w.show(out, all)
+}
+
+// apply fulfilled|cancelled N: an event that comes too late must not follow.
+func doApply(w *world, a args, out *strings.Builder) {
+	n, _ := strconv.ParseUint(strings.TrimPrefix(a.need(1), "r"), 10, 64)
+	var e event.Event = &event.ReservationFulfilled{Reservation: n, Locality: yarn.OffSwitch}
+	if a.need(0) == "cancelled" {
+		e = &event.ReservationCancelled{Reservation: n, Cause: yarn.CancelAskGone}
+	}
+	if err := w.p.st.Fork().Apply(e); err != nil {
+		out.WriteString("does not follow\n")
+		return
+	}
+	out.WriteString("follows\n")
+}
+
+// cancel rN: by an operator.
+func doCancel(w *world, a args, out *strings.Builder) {
+	n, _ := strconv.ParseUint(strings.TrimPrefix(a.need(0), "r"), 10, 64)
+	w.refused(out, w.plan(&input.CancelReservation{Number: n}))
+	w.show(out, all)
+}
+
+// rawsize NAME 2x2G@1: changes an ask's size behind the planner's back.
+func doRawSize(w *world, a args, _ *strings.Builder) {
+	_, app := w.app(a.need(0))
+	k := parseAsk(a.need(1), true)
+	w.direct(func(p *Planner) {
+		p.emit(&event.AskChanged{App: app.ID.Seq, Key: k.Key, Name: yarn.Any, Count: k.Count, Size: k.Size, Relax: true})
+	})
+}

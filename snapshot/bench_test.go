@@ -1,0 +1,55 @@
+package snapshot
+
+import (
+	"bytes"
+	"io"
+	"sync"
+	"testing"
+
+	"rmd/fsm/state"
+)
+
+const benchContainers = 1_000_000
+
+var million = sync.OnceValue(func() *state.State { return large(&testing.B{}, benchContainers) })
+
+// Budget: 0.5 s for 1,000,000 containers (limits.md 3: 0.1 s without checksums
+// of the whole).
+func BenchmarkSnapshotWrite(b *testing.B) {
+	st := million()
+	n := counter(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		n = 0
+		if err := Write(&n, header(st), st); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.SetBytes(int64(n))
+}
+
+// Budget: 1 s for 1,000,000 containers, verified and indexed.
+func BenchmarkSnapshotRead(b *testing.B) {
+	data := written(b, million())
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := Read(bytes.NewReader(data)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkSum(b *testing.B) {
+	st := million()
+	for b.Loop() {
+		Sum(st)
+	}
+}
+
+type counter int
+
+// Write implements io.Writer.
+func (c *counter) Write(b []byte) (int, error) { *c += counter(len(b)); return len(b), nil }
+
+var _ io.Writer = new(counter)

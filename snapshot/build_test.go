@@ -1,0 +1,98 @@
+package snapshot
+
+import (
+	"fmt"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// apply applies events that must follow from the state.
+func apply(tb testing.TB, st *state.State, events ...event.Event) {
+	tb.Helper()
+	for _, e := range events {
+		if err := st.Apply(e); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+var key = yarn.SchedulerKey{Priority: 1}
+
+// began is a state with two queues and n nodes of 100 GB.
+func began(tb testing.TB, nodes int) *state.State {
+	st := state.New()
+	apply(tb, st,
+		&event.TimeAdvanced{NowMillis: 1_700_000_000_000},
+		&event.ClusterInitialized{ClusterID: "c-1", ClusterTimestamp: 1_700_000_000_000, Level: event.Level},
+		&event.QueuesConfigured{
+			Version: 1, Kinds: []string{yarn.MemoryName, yarn.VCoresName}, Author: "seed",
+			Properties: []event.Property{{Name: "yarn.scheduler.capacity.root.queues", Value: "a,b"}},
+			Queues: []event.QueueDefinition{
+				{Path: "root", State: yarn.QueueRunning},
+				{Path: "root.a", Leaf: true, State: yarn.QueueRunning},
+				{Path: "root.b", Leaf: true, State: yarn.QueueRunning},
+			},
+		})
+	for i := range nodes {
+		apply(tb, st, &event.NodeRegistered{
+			Node: uint32(i + 1), ID: yarn.NodeID{Host: fmt.Sprintf("host-%d", i+1), Port: 45454},
+			HTTPPort: 8042, Rack: fmt.Sprintf("/rack-%d", i/20), Total: yarn.NewResource(100<<10, 100), Version: "3.4.2",
+		})
+	}
+	return st
+}
+
+// submit brings an application to where it may get containers.
+func submit(tb testing.TB, st *state.State, app uint32, queue string) {
+	apply(tb, st,
+		&event.ApplicationSubmitted{App: app, Name: fmt.Sprintf("app %d", app), User: "ann", Queue: queue, Type: "TEZ",
+			Tags: []string{"x", "y"}, AM: yarn.NewResource(512, 1), Unmanaged: true, MaxAttempts: 2, Context: []byte("context")},
+		&event.AttemptStarted{App: app, Attempt: 1},
+		&event.AttemptActivated{App: app},
+		&event.AttemptRegistered{App: app, Host: "am", RPCPort: 1, TrackingURL: "http://am"})
+}
+
+// grant allocates count containers of memoryMB, from node `first` on, perNode each.
+func grant(tb testing.TB, st *state.State, app uint32, memoryMB int64, count, first, perNode int) {
+	apply(tb, st, &event.AskChanged{App: app, Key: key, Name: yarn.Any, Count: int64(count), Size: yarn.NewResource(memoryMB, 1), Relax: true})
+	for i := range count {
+		apply(tb, st, &event.ContainerAllocated{App: app, Number: uint64(i + 1), Key: key, Node: uint32(first + i/perNode), Locality: yarn.OffSwitch})
+	}
+}
+
+// small is a state with at least one record in every section.
+func small(tb testing.TB) *state.State {
+	st := began(tb, 3)
+	submit(tb, st, 1, "root.a")
+	submit(tb, st, 2, "root.b")
+	grant(tb, st, 1, 40<<10, 4, 1, 2)
+	wide := yarn.SchedulerKey{Priority: 2, AllocationID: 7}
+	apply(tb, st,
+		&event.AskChanged{App: 2, Key: wide, Name: yarn.Any, Count: 2, Size: yarn.NewResource(60<<10, 4)},
+		&event.AskChanged{App: 2, Key: wide, Name: "host-1", Count: 1, Size: yarn.NewResource(60<<10, 4), Relax: true},
+		&event.AskCounted{App: 2, Key: wide, Opportunities: 3, ReReservations: 1},
+		&event.BlacklistChanged{App: 2, Add: []string{"host-9"}},
+		&event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: wide, Node: 1},
+		&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator},
+		&event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: wide, Node: 2},
+		&event.AllocateAnswered{App: 1, Response: 1},
+		&event.ContainerLaunched{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}},
+		&event.ContainerReleased{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 2}, ExitStatus: yarn.ExitAborted, Diagnostics: "released"},
+		&event.RequestRecorded{Key: "cli/1", BodyHash: 99, Reply: []byte("reply")},
+		&event.JoinTokenCreated{Hash: []byte("hash"), Voter: true, ExpiresMillis: 1_800_000_000_000, CreatedBy: "ann"})
+	return st
+}
+
+// large has about n containers on n/50 nodes.
+func large(tb testing.TB, n int) *state.State {
+	const perApp, perNode = 5000, 50
+	st := began(tb, (n+perNode-1)/perNode)
+	for app := 0; app*perApp < n; app++ {
+		submit(tb, st, uint32(app+1), "root.a")
+		grant(tb, st, uint32(app+1), 1024, min(perApp, n-app*perApp), 1+app*perApp/perNode, perNode)
+	}
+	return st
+}

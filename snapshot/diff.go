@@ -1,0 +1,116 @@
+package snapshot
+
+import (
+	"bytes"
+	"fmt"
+
+	"rmd/fsm/state"
+	"rmd/internal/codec"
+)
+
+// Bounds of a divergence report.
+const (
+	diffsPerSection = 3
+	diffsMax        = 30
+	diffTextMax     = 600
+)
+
+// Diff lists the first differences of two states by section and slot: none when
+// they are equal. It reads both; neither may be changed meanwhile.
+func Diff(a, b *state.State) []string {
+	var out []string
+	for _, s := range state.Sections() {
+		if len(out) >= diffsMax {
+			break
+		}
+		out = append(out, diffSection(s, a, b)...)
+	}
+	return out
+}
+
+func diffSection(s state.Section, a, b *state.State) []string {
+	left, right := slots(s, a), slots(s, b)
+	var out []string
+	total := 0
+	note := func(format string, args ...any) {
+		if total++; total <= diffsPerSection {
+			out = append(out, s.Name+" "+fmt.Sprintf(format, args...))
+		}
+	}
+	for len(left) > 0 || len(right) > 0 {
+		switch {
+		case len(right) == 0 || (len(left) > 0 && left[0] < right[0]):
+			note("slot %d: only in the first: %s", left[0], show(s.Name, a, left[0]))
+			left = left[1:]
+		case len(left) == 0 || right[0] < left[0]:
+			note("slot %d: only in the second: %s", right[0], show(s.Name, b, right[0]))
+			right = right[1:]
+		default:
+			slot := left[0]
+			if !bytes.Equal(record(s, a, slot), record(s, b, slot)) {
+				note("slot %d: %s, in the second %s", slot, show(s.Name, a, slot), show(s.Name, b, slot))
+			}
+			left, right = left[1:], right[1:]
+		}
+	}
+	if total > diffsPerSection {
+		out = append(out, fmt.Sprintf("%s: %d differences in all", s.Name, total))
+	}
+	return out
+}
+
+func slots(s state.Section, st *state.State) []uint32 {
+	out := make([]uint32, 0, s.Len(st))
+	s.Each(st, func(slot uint32) bool { out = append(out, slot); return true })
+	return out
+}
+
+func record(s state.Section, st *state.State, slot uint32) []byte {
+	c := codec.NewEncoder(nil)
+	s.Code(st, slot, c)
+	return c.Bytes()
+}
+
+// show prints a record for people; what holds secrets is not printed.
+func show(section string, st *state.State, slot uint32) string {
+	text := "(not shown)"
+	switch section {
+	case "meta":
+		text = fmt.Sprintf("%+v", st.Meta)
+	case "configuration":
+		text = fmt.Sprintf("%d versions", len(st.Versions))
+		if v := st.Version(); v != nil {
+			text = fmt.Sprintf("%d versions up to %d", len(st.Versions), v.Version)
+		}
+	case "names":
+		text = fmt.Sprintf("%q", st.Names.Get(slot).Text)
+	case "queues":
+		text = fmt.Sprintf("%+v", *st.Queues.Get(slot))
+	case "users":
+		text = fmt.Sprintf("%+v", *st.Users.Get(slot))
+	case "nodes":
+		text = fmt.Sprintf("%+v", *st.Nodes.Get(slot))
+	case "applications":
+		a := *st.Apps.Get(slot)
+		a.Context = nil
+		text = fmt.Sprintf("%+v", a)
+	case "asks":
+		text = fmt.Sprintf("%+v", *st.Asks.Get(slot))
+	case "locations":
+		text = fmt.Sprintf("%+v", *st.Locations.Get(slot))
+	case "containers":
+		text = fmt.Sprintf("%+v", *st.Containers.Get(slot))
+	case "notes":
+		text = fmt.Sprintf("%q", st.Notes.Get(slot).Text)
+	case "reservations":
+		text = fmt.Sprintf("%+v", *st.Reservations.Get(slot))
+	case "bars":
+		text = fmt.Sprintf("%+v", *st.Bars.Get(slot))
+	case "requests":
+		text = st.Requests.Get(slot).Key
+	}
+	if len(text) > diffTextMax {
+		text = text[:diffTextMax] + "…"
+	}
+	return text
+}

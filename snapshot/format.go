@@ -1,0 +1,128 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/internal/codec"
+)
+
+// Format is the snapshot format that this build writes; it reads every earlier
+// one.
+const Format = 1
+
+const (
+	magic      = "RMDSNAP"
+	magicSize  = len(magic) + 1 // and the format
+	frameHead  = 5              // kind, length
+	frameTail  = 4              // crc32c
+	chunkBytes = 64 << 10       // a chunk is closed when it has grown to this
+	frameMax   = 1 << 28        // no record may be larger
+	readStep   = 1 << 20        // memory taken ahead of the bytes that arrived
+)
+
+// The kinds of frame.
+const (
+	frameHeader  byte = 'H'
+	frameSection byte = 'S'
+	frameChunk   byte = 'C'
+	frameTrailer byte = 'T'
+)
+
+// Errors of reading. Every one comes wrapped in a DamageError, which says where.
+var (
+	ErrMagic        = errors.New("not a snapshot")
+	ErrFormat       = errors.New("written by a newer build")
+	ErrDamaged      = errors.New("snapshot is damaged")
+	ErrInconsistent = state.ErrInconsistent
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sectionIDs lists, by format, the sections that a snapshot has, in order. A
+// released line never changes.
+var sectionIDs = map[byte][]uint8{
+	1: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+}
+
+// Header says what a snapshot is of.
+type Header struct {
+	Format    byte   `json:"format"` // set by Write
+	ClusterID string `json:"cluster_id"`
+	Index     uint64 `json:"index"`
+	Term      uint64 `json:"term"`
+	Level     uint32 `json:"level"`
+	Epoch     uint32 `json:"epoch"`
+	// Sequence is the sequence number of the last batch applied (package fsm).
+	Sequence uint64 `json:"sequence"`
+}
+
+// HeaderOf makes the header of a state at an index and term.
+func HeaderOf(st *state.State, index, term, sequence uint64) Header {
+	return Header{Format: Format, ClusterID: st.Meta.ClusterID, Index: index, Term: term,
+		Level: st.Meta.Level, Epoch: st.Meta.Epoch, Sequence: sequence}
+}
+
+func (h *Header) code(c *codec.Coder) {
+	c.String(&h.ClusterID)
+	c.U64(&h.Index)
+	c.U64(&h.Term)
+	c.U32(&h.Level)
+	c.U32(&h.Epoch)
+	c.U64(&h.Sequence)
+}
+
+// describes says whether a header is that of the state read after it.
+func (h *Header) describes(st *state.State) error {
+	m := &st.Meta
+	if h.ClusterID != m.ClusterID || h.Level != m.Level || h.Epoch != m.Epoch {
+		return fmt.Errorf("%w: header says cluster %q level %d epoch %d, the state %q, %d, %d", ErrDamaged,
+			h.ClusterID, h.Level, h.Epoch, m.ClusterID, m.Level, m.Epoch)
+	}
+	if h.Level > event.Level {
+		return fmt.Errorf("%w: feature level %d, this build knows %d", ErrFormat, h.Level, event.Level)
+	}
+	return nil
+}
+
+// sectionHead stands before the chunks of one section.
+type sectionHead struct {
+	id    uint8
+	count uint64
+}
+
+func (s *sectionHead) code(c *codec.Coder) {
+	c.U8(&s.id)
+	c.U64(&s.count)
+}
+
+// trailer ends the stream. Sum is SHA-256 of every byte before its frame.
+type trailer struct {
+	records uint64
+	digest  uint64
+	sum     []byte
+}
+
+func (t *trailer) code(c *codec.Coder) {
+	c.U64(&t.records)
+	c.U64(&t.digest)
+	c.Raw(&t.sum)
+}
+
+// DamageError says where a snapshot is not what was written.
+type DamageError struct {
+	Section string // the section's name, "header" or "trailer"
+	Offset  int64  // of the frame, or of the record within it, in the stream
+	Err     error
+}
+
+// Error names the place and the cause.
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("snapshot section %s at offset %d: %v", e.Section, e.Offset, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *DamageError) Unwrap() error { return e.Err }

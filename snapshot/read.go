@@ -1,0 +1,254 @@
+package snapshot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+
+	"rmd/fsm/state"
+	"rmd/internal/codec"
+)
+
+// Info is what a verified snapshot holds.
+type Info struct {
+	Header
+	Digest   uint64        `json:"digest"` // the rolling digest
+	SHA256   string        `json:"sha256"` // of everything before the trailer
+	Bytes    int64         `json:"bytes"`
+	Records  uint64        `json:"records"`
+	Sections []SectionInfo `json:"sections"`
+}
+
+// SectionInfo is the size of one section.
+type SectionInfo struct {
+	ID      uint8  `json:"id"`
+	Name    string `json:"name"`
+	Records uint64 `json:"records"`
+	Bytes   int64  `json:"bytes"`
+}
+
+// Read reads a snapshot to its end and returns its state, indexed and checked.
+func Read(r io.Reader) (Header, *state.State, error) {
+	info, st, err := read(r)
+	return info.Header, st, err
+}
+
+// Verify reads a snapshot as Read does and tells what is in it.
+func Verify(r io.Reader) (Info, error) {
+	info, _, err := read(r)
+	return info, err
+}
+
+func read(r io.Reader) (info Info, st *state.State, err error) {
+	fr := &frameReader{r: r, sum: sha256.New(), section: "header"}
+	// The checks of the state follow references; records that no build of ours
+	// would write must end in an error all the same.
+	defer func() {
+		if p := recover(); p != nil {
+			st, err = nil, fr.fail(fmt.Errorf("%w: %v", ErrInconsistent, p))
+		}
+	}()
+	if info.Header, err = readHeader(fr); err != nil {
+		return info, nil, err
+	}
+	st = state.New()
+	sections := map[uint8]state.Section{} // looked up by key only
+	for _, s := range state.Sections() {
+		sections[s.ID] = s
+	}
+	for _, id := range sectionIDs[info.Format] {
+		si, err := readSection(fr, sections[id], st)
+		if err != nil {
+			return info, nil, err
+		}
+		info.Sections = append(info.Sections, si)
+		info.Records += si.Records
+	}
+	if err := readTrailer(fr, &info, st); err != nil {
+		return info, nil, err
+	}
+	if err := st.Reindex(); err != nil {
+		return info, nil, fr.fail(err)
+	}
+	return info, st, nil
+}
+
+func readHeader(fr *frameReader) (Header, error) {
+	var h Header
+	b, err := fr.raw(magicSize)
+	if err != nil {
+		return h, fr.fail(err)
+	}
+	if string(b[:len(magic)]) != magic {
+		return h, fr.fail(ErrMagic)
+	}
+	format := b[len(magic)]
+	if sectionIDs[format] == nil {
+		return h, fr.fail(fmt.Errorf("%w: format %d, this build reads up to %d", ErrFormat, format, Format))
+	}
+	err = fr.coded(frameHeader, h.code)
+	h.Format = format
+	return h, err
+}
+
+func readSection(fr *frameReader, s state.Section, st *state.State) (SectionInfo, error) {
+	fr.section = s.Name
+	from := fr.offset
+	var head sectionHead
+	if err := fr.coded(frameSection, head.code); err != nil {
+		return SectionInfo{}, err
+	}
+	if head.id != s.ID {
+		return SectionInfo{}, fr.fail(fmt.Errorf("%w: section %d where %d belongs", ErrDamaged, head.id, s.ID))
+	}
+	var seen uint64
+	for seen < head.count {
+		n, err := readChunk(fr, s, st)
+		if err != nil {
+			return SectionInfo{}, err
+		}
+		seen += n
+	}
+	if seen != head.count || uint64(s.Len(st)) != head.count {
+		return SectionInfo{}, fr.fail(fmt.Errorf("%w: %d records, %d announced", ErrDamaged, seen, head.count))
+	}
+	return SectionInfo{ID: s.ID, Name: s.Name, Records: seen, Bytes: fr.offset - from}, nil
+}
+
+// readChunk decodes the records of one chunk into the state.
+func readChunk(fr *frameReader, s state.Section, st *state.State) (uint64, error) {
+	start := fr.offset
+	payload, err := fr.frame(frameChunk)
+	if err != nil {
+		return 0, err
+	}
+	c := &fr.coder
+	c.ResetDecoder(payload)
+	n, last := uint64(0), uint32(0)
+	for c.Err() == nil && c.Rest() > 0 {
+		at := c.Offset()
+		var slot uint32
+		c.U32(&slot)
+		if slot <= last {
+			c.Fail(fmt.Errorf("%w: slot %d after %d", codec.ErrMalformed, slot, last))
+		}
+		if c.Err() == nil {
+			s.Code(st, slot, c)
+		}
+		if err := c.Err(); err != nil {
+			fr.at = start + frameHead + int64(at)
+			return n, fr.fail(fmt.Errorf("%w: record in slot %d: %w", ErrDamaged, slot, err))
+		}
+		last = slot
+		n++
+	}
+	if n == 0 {
+		return 0, fr.fail(fmt.Errorf("%w: empty chunk", ErrDamaged))
+	}
+	return n, nil
+}
+
+func readTrailer(fr *frameReader, info *Info, st *state.State) error {
+	fr.section = "trailer"
+	want := fr.sum.Sum(nil)
+	var t trailer
+	if err := fr.coded(frameTrailer, t.code); err != nil {
+		return err
+	}
+	info.Digest, info.SHA256, info.Bytes = t.digest, hex.EncodeToString(t.sum), fr.offset
+	switch {
+	case !bytes.Equal(t.sum, want):
+		return fr.fail(fmt.Errorf("%w: the checksum of the whole differs", ErrDamaged))
+	case t.records != info.Records:
+		return fr.fail(fmt.Errorf("%w: %d records, %d announced", ErrDamaged, info.Records, t.records))
+	case t.digest != st.Digest():
+		return fr.fail(fmt.Errorf("%w: state digest is %016x, %016x announced", ErrDamaged, st.Digest(), t.digest))
+	}
+	if n, err := io.ReadFull(fr.r, make([]byte, 1)); n > 0 || (err != nil && !errors.Is(err, io.EOF)) {
+		return fr.fail(fmt.Errorf("%w: bytes follow the trailer", ErrDamaged))
+	}
+	if err := info.describes(st); err != nil {
+		return fr.fail(err)
+	}
+	return nil
+}
+
+// frameReader reads and checks frames.
+type frameReader struct {
+	r       io.Reader
+	sum     hash.Hash
+	coder   codec.Coder
+	buf     []byte
+	offset  int64 // of the next byte
+	at      int64 // where the frame in hand began
+	section string
+}
+
+func (f *frameReader) fail(err error) error { return &DamageError{f.section, f.at, err} }
+
+// frame reads one frame of a kind; the payload is good until the next.
+func (f *frameReader) frame(kind byte) ([]byte, error) {
+	f.at = f.offset
+	head, err := f.raw(frameHead)
+	if err != nil {
+		return nil, f.fail(err)
+	}
+	got, size := head[0], binary.BigEndian.Uint32(head[1:])
+	if got != kind || size > frameMax {
+		return nil, f.fail(fmt.Errorf("%w: frame %q of %d bytes where %q belongs", ErrDamaged, got, size, kind))
+	}
+	crc := crc32.Checksum(head, castagnoli)
+	all, err := f.raw(int(size) + frameTail)
+	if err != nil {
+		return nil, f.fail(err)
+	}
+	payload := all[:size]
+	if crc32.Update(crc, castagnoli, payload) != binary.BigEndian.Uint32(all[size:]) {
+		return nil, f.fail(fmt.Errorf("%w: checksum differs", ErrDamaged))
+	}
+	return payload, nil
+}
+
+// coded reads one small frame.
+func (f *frameReader) coded(kind byte, code func(*codec.Coder)) error {
+	payload, err := f.frame(kind)
+	if err != nil {
+		return err
+	}
+	f.coder.ResetDecoder(payload)
+	code(&f.coder)
+	if err := f.coder.Finish(); err != nil {
+		return f.fail(fmt.Errorf("%w: %w", ErrDamaged, err))
+	}
+	return nil
+}
+
+// raw reads n bytes, which are good until the next call. A length that lies
+// costs at most readStep of memory.
+func (f *frameReader) raw(n int) ([]byte, error) {
+	f.buf = f.buf[:0]
+	for len(f.buf) < n {
+		from := len(f.buf)
+		step := min(n-from, max(readStep, from))
+		if cap(f.buf) < from+step {
+			f.buf = append(make([]byte, 0, from+step), f.buf...)
+		}
+		f.buf = f.buf[:from+step]
+		m, err := io.ReadFull(f.r, f.buf[from:])
+		f.offset += int64(m)
+		if err != nil {
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				err = fmt.Errorf("%w: ends after %d bytes", ErrDamaged, f.offset)
+			}
+			return nil, err
+		}
+	}
+	f.sum.Write(f.buf)
+	return f.buf, nil
+}

@@ -1,0 +1,221 @@
+package snapshot
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write golden files anew")
+
+func header(st *state.State) Header { return HeaderOf(st, 184_201, 7, 7<<32|12) }
+
+func written(tb testing.TB, st *state.State) []byte {
+	tb.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, header(st), st); err != nil {
+		tb.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestGolden(t *testing.T) {
+	golden := filepath.Join("testdata", "small.format1.snap")
+	st := small(t)
+	for _, s := range state.Sections() {
+		if s.Len(st) == 0 {
+			t.Errorf("the golden state has nothing in section %s", s.Name)
+		}
+	}
+	got := written(t, st)
+	if *rewrite {
+		if err := os.WriteFile(golden, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, old, err := Read(bytes.NewReader(want))
+	if err != nil {
+		t.Fatalf("a snapshot of format 1 is not readable any more: %v", err)
+	}
+	if h != header(st) {
+		t.Errorf("header %+v, want %+v", h, header(st))
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the bytes have changed; differences: %v", Diff(old, st))
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	st := small(t)
+	first := written(t, st)
+	if again := written(t, small(t)); !bytes.Equal(first, again) {
+		t.Error("two states with one history have different snapshots")
+	}
+	_, back, err := Read(bytes.NewReader(first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first, written(t, back)) {
+		t.Errorf("write∘read is not the identity: %v", Diff(st, back))
+	}
+	if Sum(st) != Sum(back) {
+		t.Error("the total digests differ")
+	}
+	// The restored state must go on exactly as the old one does.
+	more := []event.Event{
+		&event.AllocateAnswered{App: 1, Response: 2},
+		&event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}},
+		&event.NodeRegistered{Node: 4, ID: yarn.NodeID{Host: "host-4", Port: 1}, Rack: "/r", Total: yarn.NewResource(1, 1)},
+		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 1)},
+	}
+	apply(t, st, more...)
+	apply(t, back, more...)
+	if d := Diff(st, back); len(d) > 0 || st.Digest() != back.Digest() {
+		t.Errorf("the restored state goes another way: %v", d)
+	}
+}
+
+func TestEmptyState(t *testing.T) {
+	var b bytes.Buffer
+	if err := Write(&b, HeaderOf(state.New(), 0, 0, 0), state.New()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Read(&b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	st := large(t, 3000)
+	b := written(t, st)
+	info, err := Verify(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Bytes != int64(len(b)) || info.Digest != st.Digest() || info.Header != header(st) {
+		t.Errorf("info %+v of %d bytes", info, len(b))
+	}
+	found := false
+	for _, s := range info.Sections {
+		if s.Name == "containers" {
+			found = s.Records == 3000 && s.Bytes > 3*chunkBytes/2
+		}
+	}
+	if !found {
+		t.Errorf("sections %+v: 3000 containers in several chunks expected", info.Sections)
+	}
+}
+
+// mustRefuse reads damaged bytes, which must end in a DamageError.
+func mustRefuse(t *testing.T, b []byte, what string, at int) {
+	t.Helper()
+	_, st, err := Read(bytes.NewReader(b))
+	var d *DamageError
+	switch {
+	case err == nil:
+		t.Fatalf("%s at byte %d is not noticed", what, at)
+	case st != nil:
+		t.Fatalf("%s at byte %d: a state comes with the error", what, at)
+	case !errors.As(err, &d) || d.Section == "":
+		t.Fatalf("%s at byte %d: %v does not name the place", what, at, err)
+	}
+}
+
+func TestEveryFlippedByteIsRefused(t *testing.T) {
+	good := written(t, small(t))
+	for i := range good {
+		for _, flip := range []byte{0x01, 0x80, 0xff} {
+			bad := bytes.Clone(good)
+			bad[i] ^= flip
+			mustRefuse(t, bad, "a flip", i)
+		}
+	}
+}
+
+func TestEveryTruncationIsRefused(t *testing.T) {
+	good := written(t, small(t))
+	for n := range good {
+		mustRefuse(t, good[:n], "truncation", n)
+	}
+	mustRefuse(t, append(bytes.Clone(good), 0), "a byte more", len(good))
+}
+
+func TestDamageNamesThePlace(t *testing.T) {
+	b := written(t, small(t))
+	at := bytes.Index(b, []byte("host-2"))
+	b[at] ^= 1
+	_, _, err := Read(bytes.NewReader(b))
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "section names at offset ") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNewerIsRefused(t *testing.T) {
+	b := written(t, small(t))
+	b[len(magic)] = Format + 1
+	if _, _, err := Read(bytes.NewReader(b)); !errors.Is(err, ErrFormat) {
+		t.Errorf("newer format: %v", err)
+	}
+	st := small(t)
+	st.Meta.Level = event.Level + 1
+	if _, _, err := Read(bytes.NewReader(written(t, st))); !errors.Is(err, ErrFormat) {
+		t.Errorf("newer feature level: %v", err)
+	}
+}
+
+// A state whose sums do not fit its records has right checksums all the same.
+func TestInconsistentIsRefused(t *testing.T) {
+	st := small(t)
+	st.Meta.UsableNodes++
+	if _, _, err := Read(bytes.NewReader(written(t, st))); !errors.Is(err, ErrInconsistent) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	a, b := small(t), small(t)
+	if d := Diff(a, b); len(d) != 0 {
+		t.Fatalf("equal states differ: %v", d)
+	}
+	apply(t, b, &event.ContainerLaunched{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 3}})
+	apply(t, a, &event.NodeRegistered{Node: 4, ID: yarn.NodeID{Host: "host-4", Port: 1}, Rack: "/r", Total: yarn.NewResource(1, 1)})
+	d := strings.Join(Diff(a, b), "\n")
+	for _, want := range []string{"nodes slot 4: only in the first", "containers slot 3:", "Launched:true"} {
+		if !strings.Contains(d, want) {
+			t.Errorf("%q is missing in:\n%s", want, d)
+		}
+	}
+	if Sum(a) == Sum(b) {
+		t.Error("different states have one total digest")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(written(f, small(f)))
+	f.Add(written(f, began(f, 1)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, st, err := Read(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		var again bytes.Buffer
+		if err := Write(&again, h, st); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(b, again.Bytes()) {
+			t.Fatal("bytes that are not those of their state were accepted")
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package snapshot
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+
+	"rmd/fsm/state"
+	"rmd/internal/codec"
+)
+
+// Write writes the snapshot of a state that nobody else changes: a fork. The
+// writer gets pieces of about 64 KiB.
+func Write(w io.Writer, h Header, st *state.State) error {
+	fw := &frameWriter{w: w, sum: sha256.New()}
+	fw.raw(append([]byte(magic), Format))
+	h.Format = Format
+	fw.coded(frameHeader, h.code)
+	records := uint64(0)
+	for _, s := range state.Sections() {
+		writeSection(fw, s, st)
+		records += uint64(s.Len(st))
+		if fw.err != nil {
+			return fmt.Errorf("write section %s: %w", s.Name, fw.err)
+		}
+	}
+	t := trailer{records: records, digest: st.Digest(), sum: fw.sum.Sum(nil)}
+	fw.coded(frameTrailer, t.code)
+	if fw.err != nil {
+		return fmt.Errorf("write trailer: %w", fw.err)
+	}
+	return nil
+}
+
+// writeSection writes a section's head and its records in chunks.
+func writeSection(fw *frameWriter, s state.Section, st *state.State) {
+	head := sectionHead{s.ID, uint64(s.Len(st))}
+	fw.coded(frameSection, head.code)
+	c := &fw.coder
+	c.Reset(fw.buf[:0])
+	s.Each(st, func(slot uint32) bool {
+		c.U32(&slot)
+		s.Code(st, slot, c)
+		if c.Len() >= chunkBytes {
+			fw.frame(frameChunk, c.Bytes())
+			c.Reset(c.Bytes()[:0])
+		}
+		return fw.err == nil
+	})
+	if c.Len() > 0 {
+		fw.frame(frameChunk, c.Bytes())
+	}
+	fw.buf = c.Bytes()
+}
+
+// frameWriter writes frames: kind, length, payload, crc32c of all three. The
+// first error sticks.
+type frameWriter struct {
+	w     io.Writer
+	sum   hash.Hash
+	coder codec.Coder
+	buf   []byte
+	err   error
+}
+
+// coded writes one small frame.
+func (f *frameWriter) coded(kind byte, code func(*codec.Coder)) {
+	f.coder.Reset(f.buf[:0])
+	code(&f.coder)
+	f.buf = f.coder.Bytes()
+	f.frame(kind, f.buf)
+}
+
+func (f *frameWriter) frame(kind byte, payload []byte) {
+	if len(payload) > frameMax && f.err == nil {
+		f.err = fmt.Errorf("record of %d bytes exceeds %d", len(payload), frameMax)
+	}
+	head := [frameHead]byte{kind}
+	binary.BigEndian.PutUint32(head[1:], uint32(len(payload)))
+	crc := crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, payload)
+	var tail [frameTail]byte
+	binary.BigEndian.PutUint32(tail[:], crc)
+	f.raw(head[:])
+	f.raw(payload)
+	f.raw(tail[:])
+}
+
+func (f *frameWriter) raw(b []byte) {
+	if f.err != nil {
+		return
+	}
+	f.sum.Write(b)
+	_, f.err = f.w.Write(b)
+}
+
+// Sum is the total digest of a state: SHA-256 of all records in snapshot order.
+// Unlike the rolling digest it says nothing about history, only about content.
+func Sum(st *state.State) [32]byte {
+	sum := sha256.New()
+	c := codec.NewEncoder(nil)
+	for _, s := range state.Sections() {
+		head := sectionHead{s.ID, uint64(s.Len(st))}
+		head.code(c)
+		s.Each(st, func(slot uint32) bool {
+			c.U32(&slot)
+			s.Code(st, slot, c)
+			if c.Len() >= chunkBytes {
+				sum.Write(c.Bytes())
+				c.Reset(c.Bytes()[:0])
+			}
+			return true
+		})
+	}
+	sum.Write(c.Bytes())
+	return [32]byte(sum.Sum(nil))
+}

@@ -1,0 +1,265 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/transport/peer"
+)
+
+// Door is a replica's way to the leader.
+type Door struct {
+	cfg   Config
+	held  atomic.Int64
+	calls atomic.Int64
+}
+
+// New returns a door and answers forwarded inputs from now on.
+func New(cfg Config) (*Door, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	d := &Door{cfg: cfg}
+	cfg.Peer.Handle(MethodInput, d.serve)
+	return d, nil
+}
+
+// Do has an input planned by the leader, whoever that is, and returns the reply
+// with the index that this replica has applied by then. ErrStandby: nothing
+// happened; ErrUnknownOutcome: repeat the same call. A leader that is there but
+// cannot be reached counts as none.
+func (d *Door) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
+	t := &try{d: d, req: req, started: time.Now()}
+	reply, index, err := t.run(ctx)
+	if f := d.cfg.Observe.Call; f != nil {
+		f(req.Input.Kind(), t.forwarded, t.tries, time.Since(t.started), err)
+	}
+	return reply, index, err
+}
+
+// Held is how many calls wait for a leader.
+func (d *Door) Held() int { return int(d.held.Load()) }
+
+// serve answers an input that another replica forwarded.
+func (d *Door) serve(ctx context.Context, _ string, b []byte) ([]byte, error) {
+	req, err := decodeRequest(b)
+	if err != nil {
+		a := answer{status: statusVersion}
+		if !errors.Is(err, ErrVersion) && !errors.Is(err, input.ErrVersion) && !errors.Is(err, input.ErrKind) {
+			a = answer{status: statusRefused, code: string(input.InvalidRequest), text: err.Error()}
+		}
+		return a.encode(), nil
+	}
+	reply, index, err := d.cfg.Sequencer.Do(ctx, req)
+	a := answerTo(reply, index, err)
+	return a.encode(), nil
+}
+
+// try is one call of Do over all its tries.
+type try struct {
+	d         *Door
+	req       input.Request
+	started   time.Time
+	bytes     []byte // the request's, made once
+	tries     int
+	forwarded bool
+	unknown   bool      // some try may have taken effect
+	busy      bool      // the last one met a full queue
+	trouble   time.Time // since when nothing goes; zero while nothing went wrong
+	pause     time.Duration
+	last      error
+}
+
+// run tries until there is an answer or the hold time is over.
+func (t *try) run(ctx context.Context) (input.Reply, uint64, error) {
+	for {
+		leader, changed := t.d.cfg.Leader()
+		if t.d.cfg.Refuse && !leader.Here {
+			return nil, 0, t.end()
+		}
+		if leader.Here || leader.Addr != "" {
+			t.tries++
+			o := t.at(ctx, leader, changed)
+			if o.kind == verdictDone {
+				return t.finish(ctx, o)
+			}
+			t.note(o)
+		} else {
+			t.pause = 0 // the next leader is asked at once
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, 0, t.ended(err)
+		}
+		if err := t.hold(ctx, leader, changed); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// at has one try at a leader.
+func (t *try) at(ctx context.Context, leader Leader, changed <-chan struct{}) outcome {
+	if leader.Here {
+		reply, index, err := t.d.cfg.Sequencer.Do(ctx, t.req)
+		if err == nil {
+			return outcome{reply: reply, index: index}
+		}
+		switch codeOf(err) {
+		case codeNotLeader:
+			return outcome{kind: verdictAgain, err: err}
+		case codeUnknown:
+			return outcome{kind: verdictUnknown, err: err}
+		case codeBusy:
+			return outcome{kind: verdictBusy, pause: retryAfter(err), err: err}
+		case "":
+			if ctx.Err() != nil {
+				return outcome{kind: verdictUnknown, err: err}
+			}
+		}
+		return outcome{err: err}
+	}
+	return t.call(ctx, leader, changed)
+}
+
+// call forwards the input. When the leader changes meanwhile the call is given
+// up: a leader cut off from us may never answer.
+func (t *try) call(ctx context.Context, leader Leader, changed <-chan struct{}) outcome {
+	if n := t.d.calls.Add(1); int(n) > t.d.cfg.CallsMax {
+		t.d.calls.Add(-1)
+		return outcome{kind: verdictBusy, err: ErrBusy}
+	}
+	defer t.d.calls.Add(-1)
+	if t.bytes == nil {
+		t.bytes = encodeRequest(t.req)
+	}
+	t.forwarded = true
+	cctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answered struct {
+		b   []byte
+		err error
+	}
+	back := make(chan answered, 1)
+	go func() {
+		b, err := t.d.cfg.Peer.Call(cctx, leader.Addr, MethodInput, t.bytes)
+		back <- answered{b, err}
+	}()
+	a, waiting := answered{}, true
+	for waiting {
+		select {
+		case a = <-back:
+			waiting = false
+		case <-changed:
+			var now Leader
+			if now, changed = t.d.cfg.Leader(); now != leader {
+				cancel()
+				a, waiting = <-back, false // Call returns once its context has ended
+			}
+		}
+	}
+	if a.err == nil {
+		return outcomeOf(t.req.Input, a.b)
+	}
+	return failed(a.err)
+}
+
+// failed says what an error of the wire means for the input.
+func failed(err error) outcome {
+	switch {
+	case errors.Is(err, peer.ErrTooLarge):
+		return outcome{err: &RefusedError{string(input.TooLarge), err.Error()}}
+	case errors.Is(err, peer.ErrNotSent):
+		return outcome{kind: verdictAgain, err: err}
+	case codeOf(err) == codeNoMethod:
+		return outcome{err: ErrVersion}
+	}
+	return outcome{kind: verdictUnknown, err: err}
+}
+
+// note remembers what a failed try says about the call.
+func (t *try) note(o outcome) {
+	t.busy = o.kind == verdictBusy
+	t.unknown = t.unknown || o.kind == verdictUnknown
+	if o.err != nil {
+		t.last = o.err
+	}
+	t.pause = min(max(2*t.pause, t.d.cfg.PauseMin, o.pause), max(t.d.cfg.PauseMax, o.pause))
+}
+
+// hold waits for another leader, or a moment when there is one already. Its
+// error ends the call.
+func (t *try) hold(ctx context.Context, leader Leader, changed <-chan struct{}) error {
+	if t.trouble.IsZero() {
+		t.trouble = time.Now()
+	}
+	left := t.d.cfg.Hold - time.Since(t.trouble)
+	if left <= 0 {
+		return t.end()
+	}
+	if n := t.d.held.Add(1); int(n) > t.d.cfg.HeldMax {
+		t.d.held.Add(-1)
+		t.busy = true
+		return t.end()
+	}
+	t.observeHeld()
+	defer func() {
+		t.d.held.Add(-1)
+		t.observeHeld()
+	}()
+	wait := left
+	if leader.Here || leader.Addr != "" {
+		wait = min(left, t.pause)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+		return t.ended(ctx.Err())
+	}
+	return nil
+}
+
+func (t *try) observeHeld() {
+	if f := t.d.cfg.Observe.Held; f != nil {
+		f(t.d.Held())
+	}
+}
+
+// end is the error of a call for which no leader was found in time.
+func (t *try) end() error {
+	err := ErrStandby
+	switch {
+	case t.unknown:
+		err = ErrUnknownOutcome
+	case t.busy:
+		err = ErrBusy
+	}
+	if t.last != nil {
+		return fmt.Errorf("%w: %w", err, t.last)
+	}
+	return err
+}
+
+// ended is the error of a call whose caller gave up.
+func (t *try) ended(err error) error {
+	if t.unknown {
+		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+	return err
+}
+
+// finish returns a reply once this replica has applied what it rests on.
+func (t *try) finish(ctx context.Context, o outcome) (input.Reply, uint64, error) {
+	if o.err != nil {
+		return nil, 0, o.err
+	}
+	if err := t.d.cfg.WaitApplied(ctx, o.index); err != nil {
+		return nil, 0, fmt.Errorf("%w: wait for index %d here: %w", ErrUnknownOutcome, o.index, err)
+	}
+	return o.reply, o.index, nil
+}

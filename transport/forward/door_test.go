@@ -1,0 +1,428 @@
+package forward
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/scheduler/input"
+	"rmd/transport/peer"
+	"rmd/yarn"
+)
+
+// network is replicas' wire and sequencers in one place.
+type network struct {
+	mu       sync.Mutex
+	handlers map[string]func(context.Context, string, []byte) ([]byte, error)
+	cut      map[string]bool // calls to it never come back
+	refuse   map[string]bool // calls to it never leave
+	drop     int             // replies to lose from now on
+	seen     [][]byte
+}
+
+func newNetwork() *network {
+	return &network{handlers: map[string]func(context.Context, string, []byte) ([]byte, error){}, cut: map[string]bool{}, refuse: map[string]bool{}}
+}
+
+func (n *network) set(f func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f()
+}
+
+// port is one replica's end of the network.
+type port struct {
+	n    *network
+	name string
+}
+
+func (p port) Handle(method byte, h func(context.Context, string, []byte) ([]byte, error)) {
+	if method != MethodInput {
+		panic(method)
+	}
+	p.n.set(func() { p.n.handlers[p.name] = h })
+}
+
+func (p port) Call(ctx context.Context, addr string, _ byte, req []byte) ([]byte, error) {
+	p.n.mu.Lock()
+	h, cut, refuse := p.n.handlers[addr], p.n.cut[addr], p.n.refuse[addr]
+	p.n.seen = append(p.n.seen, bytes.Clone(req))
+	p.n.mu.Unlock()
+	switch {
+	case refuse || h == nil:
+		return nil, fmt.Errorf("dial %s: %w", addr, peer.ErrNotSent)
+	case cut:
+		<-ctx.Done()
+		return nil, fmt.Errorf("%w: %w", peer.ErrOutcomeUnknown, ctx.Err())
+	}
+	b, err := h(ctx, p.name, req)
+	p.n.mu.Lock()
+	defer p.n.mu.Unlock()
+	if p.n.drop > 0 {
+		p.n.drop--
+		return nil, peer.ErrOutcomeUnknown
+	}
+	return b, err
+}
+
+// coded errors as package leader has them.
+type seqError struct {
+	code  string
+	after int64
+}
+
+func (e *seqError) Error() string           { return e.code }
+func (e *seqError) ErrorCode() string       { return e.code }
+func (e *seqError) RetryAfterMillis() int64 { return e.after }
+
+// sequencer answers from a script, then with success.
+type sequencer struct {
+	mu     sync.Mutex
+	script []error
+	calls  int
+	index  uint64
+	took   time.Duration
+}
+
+func (s *sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
+	s.mu.Lock()
+	s.calls++
+	var err error
+	if len(s.script) > 0 {
+		err, s.script = s.script[0], s.script[1:]
+	}
+	s.mu.Unlock()
+	if s.took > 0 {
+		select {
+		case <-time.After(s.took):
+		case <-ctx.Done():
+			return nil, 0, ctx.Err()
+		}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return &input.SubmitApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: 1, Seq: 9}, Queue: "root.a"}, s.index, nil
+}
+
+// replica is one door with what it stands on.
+type replica struct {
+	*Door
+	seq     *sequencer
+	tracker *Tracker
+	applied func(uint64) error
+}
+
+func newReplica(t *testing.T, n *network, name string, change func(*Config)) *replica {
+	t.Helper()
+	r := &replica{seq: &sequencer{index: 42}, tracker: NewTracker(), applied: func(uint64) error { return nil }}
+	cfg := DefaultConfig()
+	cfg.Logger, cfg.Sequencer, cfg.Peer, cfg.Leader = hclog.NewNullLogger(), r.seq, port{n, name}, r.tracker.Leader
+	cfg.WaitApplied = func(_ context.Context, index uint64) error { return r.applied(index) }
+	if change != nil {
+		change(&cfg)
+	}
+	d, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Door = d
+	return r
+}
+
+var (
+	leaderA = Leader{Term: 1, Addr: "a"}
+	leaderB = Leader{Term: 2, Addr: "b"}
+	request = input.Request{Key: "cli/1", BodyHash: 7, Input: &input.SubmitApplication{Name: "x", User: "ann", Queue: "a"}}
+)
+
+func here(l Leader) Leader { l.Here = true; return l }
+
+func (r *replica) must(t *testing.T) {
+	t.Helper()
+	reply, index, err := r.Do(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := reply.(*input.SubmitApplicationReply); got.ID.Seq != 9 || got.Queue != "root.a" || index != 42 {
+		t.Errorf("reply %+v at %d", got, index)
+	}
+}
+
+func TestHereAndForwarded(t *testing.T) {
+	n := newNetwork()
+	a, b := newReplica(t, n, "a", nil), newReplica(t, n, "b", nil)
+	a.tracker.Set(here(leaderA))
+	b.tracker.Set(leaderA)
+	a.must(t)
+	waited := uint64(0)
+	b.applied = func(index uint64) error { waited = index; return nil }
+	b.must(t)
+	if a.seq.calls != 2 || b.seq.calls != 0 || waited != 42 {
+		t.Errorf("calls %d and %d, waited for %d", a.seq.calls, b.seq.calls, waited)
+	}
+}
+
+func TestRefusalOfThePlannerIsAReply(t *testing.T) {
+	a := answerTo(input.Refuse(request.Input, input.Faultf(input.QueueFull, "wait", "full")), 3, nil)
+	o := outcomeOf(request.Input, a.encode())
+	if f := o.reply.Refused(); o.kind != verdictDone || o.err != nil || f == nil || f.Reason != input.QueueFull || o.index != 3 {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestReplyWaitsUntilAppliedHere(t *testing.T) {
+	n := newNetwork()
+	a, b := newReplica(t, n, "a", nil), newReplica(t, n, "b", nil)
+	a.tracker.Set(here(leaderA))
+	b.tracker.Set(leaderA)
+	b.applied = func(uint64) error { return errors.New("stopped") }
+	if _, _, err := b.Do(t.Context(), request); !errors.Is(err, ErrUnknownOutcome) {
+		t.Errorf("a reply left though its index is not applied here: %v", err)
+	}
+}
+
+func TestHeldUntilThereIsALeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		a, b := newReplica(t, n, "a", nil), newReplica(t, n, "b", nil)
+		time.AfterFunc(3*time.Second, func() {
+			a.tracker.Set(here(leaderA))
+			b.tracker.Set(leaderA)
+		})
+		began := time.Now()
+		b.must(t)
+		if d := time.Since(began); d != 3*time.Second {
+			t.Errorf("took %s, the leader was there after 3 s", d)
+		}
+		if b.Held() != 0 {
+			t.Errorf("%d held", b.Held())
+		}
+	})
+}
+
+func TestHoldExpires(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(n *network, a, b *replica)
+		want    error
+	}{
+		"no leader":     {func(*network, *replica, *replica) {}, ErrStandby},
+		"unreachable":   {func(n *network, _, b *replica) { n.refuse["a"] = true; b.tracker.Set(leaderA) }, ErrStandby},
+		"not in office": {func(_ *network, a, b *replica) { b.tracker.Set(leaderA); a.seq.script = endless("NOT_LEADER") }, ErrStandby},
+		"always busy":   {func(_ *network, a, b *replica) { b.tracker.Set(leaderA); a.seq.script = endless("BUSY") }, ErrBusy},
+		"once unknown": {func(_ *network, a, b *replica) {
+			b.tracker.Set(leaderA)
+			a.seq.script = append([]error{&seqError{code: "UNKNOWN_OUTCOME"}}, endless("NOT_LEADER")...)
+		}, ErrUnknownOutcome},
+		"reply always lost": {func(n *network, _, b *replica) { n.drop = 1 << 20; b.tracker.Set(leaderA) }, ErrUnknownOutcome},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNetwork()
+				a, b := newReplica(t, n, "a", nil), newReplica(t, n, "b", nil)
+				c.prepare(n, a, b)
+				began := time.Now()
+				_, _, err := b.Do(t.Context(), request)
+				if !errors.Is(err, c.want) {
+					t.Errorf("%v, want %v", err, c.want)
+				}
+				if d := time.Since(began); d != b.cfg.Hold {
+					t.Errorf("held for %s, want %s", d, b.cfg.Hold)
+				}
+				if b.Held() != 0 || b.calls.Load() != 0 {
+					t.Errorf("%d held, %d in flight", b.Held(), b.calls.Load())
+				}
+			})
+		})
+	}
+}
+
+func endless(code string) []error {
+	out := make([]error, 10_000)
+	for i := range out {
+		out[i] = &seqError{code: code, after: 20}
+	}
+	return out
+}
+
+func TestRefuse(t *testing.T) {
+	n := newNetwork()
+	a, b := newReplica(t, n, "a", nil), newReplica(t, n, "b", func(c *Config) { c.Refuse = true })
+	a.tracker.Set(here(leaderA))
+	b.tracker.Set(leaderA)
+	if _, _, err := b.Do(t.Context(), request); !errors.Is(err, ErrStandby) {
+		t.Errorf("%v", err)
+	}
+	b.tracker.Set(here(leaderB))
+	b.must(t)
+}
+
+func TestUnknownOutcomeIsRepeatedWithTheSameRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		a, b := newReplica(t, n, "a", nil), newReplica(t, n, "b", nil)
+		a.tracker.Set(here(leaderA))
+		b.tracker.Set(leaderA)
+		n.drop = 2
+		a.seq.script = []error{nil, nil, &seqError{code: "UNKNOWN_OUTCOME"}, &seqError{code: "NOT_LEADER"}, &seqError{code: "BUSY", after: 30}}
+		b.must(t)
+		if a.seq.calls != 6 || len(n.seen) != 6 {
+			t.Fatalf("%d tries", a.seq.calls)
+		}
+		for _, s := range n.seen {
+			if !bytes.Equal(s, n.seen[0]) {
+				t.Error("a repetition differs from the first try")
+			}
+		}
+		a.seq.script = []error{&seqError{code: "UNKNOWN_OUTCOME"}}
+		a.must(t) // here too
+	})
+}
+
+func TestFinalErrorIsNotRepeated(t *testing.T) {
+	n := newNetwork()
+	a, b := newReplica(t, n, "a", nil), newReplica(t, n, "b", nil)
+	a.tracker.Set(here(leaderA))
+	b.tracker.Set(leaderA)
+	a.seq.script = []error{&seqError{code: "TOO_LARGE"}, &seqError{code: "TOO_LARGE"}}
+	for _, r := range []*replica{a, b} {
+		if _, _, err := r.Do(t.Context(), request); codeOf(err) != "TOO_LARGE" {
+			t.Errorf("%v", err)
+		}
+	}
+	if a.seq.calls != 2 {
+		t.Errorf("%d tries", a.seq.calls)
+	}
+}
+
+// A leader cut off from us never answers: the call goes on at the next one.
+func TestChangeOfLeaderFreesAHangingCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		newReplica(t, n, "a", nil)
+		b, c := newReplica(t, n, "b", nil), newReplica(t, n, "c", nil)
+		n.cut["a"] = true
+		c.tracker.Set(leaderA)
+		time.AfterFunc(time.Second, func() { c.tracker.Set(Leader{Term: 2}) })
+		time.AfterFunc(2*time.Second, func() {
+			b.tracker.Set(here(leaderB))
+			c.tracker.Set(leaderB)
+		})
+		began := time.Now()
+		c.must(t)
+		if d := time.Since(began); d != 2*time.Second || b.seq.calls != 1 {
+			t.Errorf("after %s, %d calls at the new leader", d, b.seq.calls)
+		}
+	})
+}
+
+// The hold time counts from when nothing goes any more, not from the call's
+// beginning.
+func TestLongCallIsNotHeldAgainstIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		a, b := newReplica(t, n, "a", nil), newReplica(t, n, "b", nil)
+		b.tracker.Set(leaderA)
+		a.seq.took = 10 * time.Second
+		a.seq.script = []error{&seqError{code: "NOT_LEADER"}}
+		b.must(t)
+	})
+}
+
+func TestCallerGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		newReplica(t, n, "a", nil)
+		b := newReplica(t, n, "b", nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, _, err := b.Do(ctx, request); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrUnknownOutcome) {
+			t.Errorf("without a try: %v", err)
+		}
+		n.cut["a"] = true
+		b.tracker.Set(leaderA)
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, _, err := b.Do(ctx, request); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrUnknownOutcome) {
+			t.Errorf("with a try under way: %v", err)
+		}
+	})
+}
+
+func TestHeldIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newReplica(t, newNetwork(), "b", func(c *Config) { c.HeldMax = 2 })
+		errs := make(chan error, 3)
+		for range 3 {
+			go func() {
+				_, _, err := b.Do(t.Context(), request)
+				errs <- err
+			}()
+		}
+		synctest.Wait()
+		if len(errs) != 1 {
+			t.Fatalf("%d of 3 turned away, one expected", len(errs))
+		}
+		if err := <-errs; !errors.Is(err, ErrBusy) {
+			t.Error(err)
+		}
+		<-errs
+		<-errs
+	})
+}
+
+func TestVersions(t *testing.T) {
+	n := newNetwork()
+	a, b := newReplica(t, n, "a", nil), newReplica(t, n, "b", nil)
+	good := encodeRequest(request)
+	for what, bad := range map[string][]byte{
+		"frame": append([]byte{version + 1}, good[1:]...),
+		"codec": append([]byte{version, input.Version + 1}, good[2:]...),
+		"kind":  append([]byte{version, input.Version, 100}, good[3:]...),
+		"empty": nil,
+	} {
+		out, err := a.serve(t.Context(), "b", bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := outcomeOf(request.Input, out); !errors.Is(o.err, ErrVersion) || o.kind != verdictDone {
+			t.Errorf("%s: %+v", what, o)
+		}
+	}
+	out, _ := a.serve(t.Context(), "b", good[:len(good)-1])
+	if o := outcomeOf(request.Input, out); codeOf(o.err) != string(input.InvalidRequest) {
+		t.Errorf("cut request: %+v", o)
+	}
+	b.tracker.Set(leaderA)
+	n.set(func() {
+		n.handlers["a"] = func(context.Context, string, []byte) ([]byte, error) {
+			return nil, &peer.RemoteError{Code: "NO_METHOD", Text: "method 32 is not served here"}
+		}
+	})
+	if _, _, err := b.Do(t.Context(), request); !errors.Is(err, ErrVersion) {
+		t.Errorf("%v", err)
+	}
+}
+
+func FuzzWire(f *testing.F) {
+	f.Add(encodeRequest(request))
+	for _, a := range []answer{{status: statusDone, index: 4, reply: []byte{0}}, {status: statusBusy, retryAfterMillis: 5}, {status: statusRefused, code: "C", text: "t"}, {status: statusUnknown}} {
+		f.Add(a.encode())
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if r, err := decodeRequest(b); err == nil && !bytes.Equal(encodeRequest(r), b) {
+			t.Error("a request decodes from bytes that are not its own")
+		}
+		if a, err := decodeAnswer(b); err == nil && !bytes.Equal(a.encode(), b) {
+			t.Error("an answer decodes from bytes that are not its own")
+		}
+		outcomeOf(request.Input, b)
+	})
+}

@@ -1,0 +1,144 @@
+package forward
+
+import (
+	"fmt"
+	"time"
+
+	"rmd/internal/codec"
+	"rmd/scheduler/input"
+)
+
+// version is the version of the frame round inputs and replies.
+const version = 1
+
+// status says what became of a forwarded input.
+type status uint8
+
+// Statuses; the numbers are on the wire: append only.
+const (
+	statusDone      status = 1 + iota // a reply follows
+	statusNotLeader                   // nothing happened
+	statusUnknown                     // nobody can know
+	statusBusy                        // nothing happened; a hint follows
+	statusRefused                     // nothing happened; a code and a text follow
+	statusVersion                     // the request was not understood
+)
+
+// answer is the frame of a reply.
+type answer struct {
+	status           status
+	index            uint64
+	reply            []byte
+	retryAfterMillis int64
+	code, text       string
+}
+
+func (a *answer) codec(c *codec.Coder) {
+	v := uint8(version)
+	c.U8(&v)
+	if c.Decoding() && c.Err() == nil && v != version {
+		c.Fail(fmt.Errorf("%w: %d, this replica speaks %d", ErrVersion, v, version))
+		return
+	}
+	codec.Enum(c, &a.status)
+	switch a.status {
+	case statusDone:
+		c.U64(&a.index)
+		c.Raw(&a.reply)
+	case statusBusy:
+		c.I64(&a.retryAfterMillis)
+	case statusRefused:
+		c.String(&a.code)
+		c.String(&a.text)
+	case statusNotLeader, statusUnknown, statusVersion:
+	default:
+		c.Fail(fmt.Errorf("%w: status %d", codec.ErrMalformed, a.status))
+	}
+}
+
+func (a *answer) encode() []byte {
+	c := codec.NewEncoder(nil)
+	a.codec(c)
+	return c.Bytes()
+}
+
+func decodeAnswer(b []byte) (answer, error) {
+	var a answer
+	c := codec.NewDecoder(b)
+	a.codec(c)
+	return a, c.Finish()
+}
+
+// encodeRequest frames a request: the frame's version, then the request with
+// its codec's own.
+func encodeRequest(req input.Request) []byte { return input.EncodeRequest([]byte{version}, req) }
+
+func decodeRequest(b []byte) (input.Request, error) {
+	if len(b) == 0 || b[0] != version {
+		return input.Request{}, ErrVersion
+	}
+	return input.DecodeRequest(b[1:])
+}
+
+// answerTo makes the answer for what a sequencer returned.
+func answerTo(reply input.Reply, index uint64, err error) answer {
+	if err == nil {
+		return answer{status: statusDone, index: index, reply: input.EncodeReply(nil, reply)}
+	}
+	switch code := codeOf(err); code {
+	case codeNotLeader:
+		return answer{status: statusNotLeader}
+	case codeUnknown:
+		return answer{status: statusUnknown}
+	case codeBusy:
+		return answer{status: statusBusy, retryAfterMillis: retryAfter(err).Milliseconds()}
+	case "": // the call's end, or the replica's: the input may be under way
+		return answer{status: statusUnknown}
+	default:
+		return answer{status: statusRefused, code: code, text: err.Error()}
+	}
+}
+
+// outcome is what one try led to.
+type outcome struct {
+	reply input.Reply
+	index uint64
+	kind  verdict
+	pause time.Duration // hint, with busy
+	err   error
+}
+
+// verdict says what to do after a try.
+type verdict uint8
+
+const (
+	verdictDone    verdict = iota // return what there is
+	verdictAgain                  // nothing happened: try again
+	verdictUnknown                // try again; it may have happened
+	verdictBusy                   // nothing happened: try again later
+)
+
+// outcomeOf reads the leader's answer to an input.
+func outcomeOf(in input.Input, b []byte) outcome {
+	a, err := decodeAnswer(b)
+	if err != nil {
+		return outcome{kind: verdictUnknown, err: fmt.Errorf("answer of the leader: %w", err)}
+	}
+	switch a.status {
+	case statusDone:
+		reply, err := input.DecodeReply(in, a.reply)
+		if err != nil {
+			return outcome{kind: verdictUnknown, err: fmt.Errorf("answer of the leader: %w", err)}
+		}
+		return outcome{reply: reply, index: a.index}
+	case statusNotLeader:
+		return outcome{kind: verdictAgain}
+	case statusBusy:
+		return outcome{kind: verdictBusy, pause: time.Duration(a.retryAfterMillis) * time.Millisecond}
+	case statusRefused:
+		return outcome{err: &RefusedError{a.code, a.text}}
+	case statusVersion:
+		return outcome{err: ErrVersion}
+	}
+	return outcome{kind: verdictUnknown}
+}

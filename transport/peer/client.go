@@ -1,0 +1,276 @@
+package peer
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// client keeps the one rpc connection to an address and makes it anew when it is gone.
+type client struct {
+	s    *Server
+	addr string
+
+	mu      sync.Mutex
+	conn    *clientConn
+	dialing *dialAttempt
+}
+
+// dialAttempt is shared by all calls that wait for the same dial.
+type dialAttempt struct {
+	done chan struct{}
+	conn *clientConn
+	err  error
+}
+
+// Call sends one request to the replica at addr and waits for its reply. Many calls share one
+// connection. An error that Is ErrNotSent may be repeated; ErrOutcomeUnknown may not be, unless the
+// request is harmless when repeated; *RemoteError is the handler's own answer.
+func (s *Server) Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error) {
+	if len(req) > s.cfg.FrameMax {
+		return nil, notSent(fmt.Errorf("request of %d bytes: %w", len(req), ErrTooLarge))
+	}
+	s.mu.Lock()
+	c := s.clients[addr]
+	if c == nil {
+		c = &client{s: s, addr: addr}
+		s.clients[addr] = c
+	}
+	s.mu.Unlock()
+	cc, err := c.get(ctx)
+	if err != nil {
+		return nil, notSent(err)
+	}
+	return cc.call(ctx, method, req)
+}
+
+// get returns a live connection, dialing once for all that wait.
+func (c *client) get(ctx context.Context) (*clientConn, error) {
+	c.mu.Lock()
+	if c.conn != nil && !c.conn.dead() {
+		defer c.mu.Unlock()
+		return c.conn, nil
+	}
+	d := c.dialing
+	if d == nil {
+		d = &dialAttempt{done: make(chan struct{})}
+		c.dialing = d
+		if !c.s.spawn(func() { c.dial(d) }) {
+			c.dialing = nil
+			c.mu.Unlock()
+			return nil, ErrClosed
+		}
+	}
+	c.mu.Unlock()
+	select {
+	case <-d.done:
+		return d.conn, d.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// dial runs apart from its callers, so that one caller's cancellation does not spoil it for others.
+func (c *client) dial(d *dialAttempt) {
+	conn, _, err := c.s.dial(c.s.ctx, c.addr, KindRPC)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dialing = nil
+	defer close(d.done)
+	if err != nil {
+		d.err = err
+		return
+	}
+	cc := &clientConn{conn: conn, limit: c.s.cfg.FrameMax, out: make(chan *outgoing, 64), done: make(chan struct{}), slots: make(chan struct{}, c.s.cfg.InFlightMax), pending: map[uint64]chan frame{}}
+	if !c.s.spawn(cc.write) || !c.s.spawn(cc.read) {
+		cc.fail(ErrClosed)
+		d.err = ErrClosed
+		return
+	}
+	c.conn, d.conn = cc, cc
+}
+
+// spawn starts a goroutine that Close waits for.
+func (s *Server) spawn(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.wg.Go(f)
+	return true
+}
+
+// The states of an outgoing frame: exactly one of writer and caller wins it.
+const (
+	frameQueued int32 = iota
+	frameTaken
+	frameDropped
+)
+
+// outgoing is a frame on its way to the writer.
+type outgoing struct {
+	f     frame
+	state atomic.Int32
+}
+
+// clientConn is the calling side of one connection: a writer and a reader goroutine.
+type clientConn struct {
+	conn  net.Conn
+	limit int
+	out   chan *outgoing
+	slots chan struct{}
+	done  chan struct{}
+
+	mu      sync.Mutex
+	err     error
+	nextID  uint64
+	pending map[uint64]chan frame
+}
+
+func (c *clientConn) dead() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// fail ends the connection once.
+func (c *clientConn) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = err
+		close(c.done)
+		_ = c.conn.Close()
+	}
+}
+
+// call sends one frame and waits.
+func (c *clientConn) call(ctx context.Context, method byte, req []byte) ([]byte, error) {
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return nil, notSent(ctx.Err())
+	case <-c.done:
+		return nil, notSent(c.err)
+	}
+	id, reply := c.register()
+	defer c.forget(id)
+	o := &outgoing{f: frame{kind: frameRequest, method: method, id: id, payload: req}}
+	select {
+	case c.out <- o:
+	case <-ctx.Done():
+		return nil, notSent(ctx.Err())
+	case <-c.done:
+		return nil, notSent(c.err)
+	}
+	select {
+	case f := <-reply:
+		return answer(f)
+	case <-ctx.Done():
+		if o.state.CompareAndSwap(frameQueued, frameDropped) {
+			return nil, notSent(ctx.Err())
+		}
+		c.tell(frame{kind: frameCancel, id: id})
+		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
+	case <-c.done:
+		return c.lost(o, reply)
+	}
+}
+
+// lost tells, after the connection's end, what became of a call.
+func (c *clientConn) lost(o *outgoing, reply chan frame) ([]byte, error) {
+	select {
+	case f := <-reply:
+		return answer(f)
+	default:
+	}
+	if o.state.CompareAndSwap(frameQueued, frameDropped) {
+		return nil, notSent(c.err)
+	}
+	return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, c.err)
+}
+
+// answer turns a reply frame into a result.
+func answer(f frame) ([]byte, error) {
+	if f.kind == frameError {
+		return nil, decodeError(f.payload)
+	}
+	return f.payload, nil
+}
+
+func (c *clientConn) register() (uint64, chan frame) {
+	reply := make(chan frame, 1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nextID++
+	c.pending[c.nextID] = reply
+	return c.nextID, reply
+}
+
+func (c *clientConn) forget(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pending, id)
+}
+
+// tell queues a frame that may be lost.
+func (c *clientConn) tell(f frame) {
+	select {
+	case c.out <- &outgoing{f: f}:
+	default:
+	}
+}
+
+// write is the writer goroutine: it flushes when nothing more waits.
+func (c *clientConn) write() {
+	w := bufio.NewWriterSize(c.conn, 64<<10)
+	for {
+		select {
+		case o := <-c.out:
+			if !o.state.CompareAndSwap(frameQueued, frameTaken) {
+				continue
+			}
+			err := writeFrame(w, o.f)
+			if err == nil && len(c.out) == 0 {
+				err = w.Flush()
+			}
+			if err != nil {
+				c.fail(err)
+				return
+			}
+		case <-c.done:
+			return
+		}
+	}
+}
+
+// read is the reader goroutine.
+func (c *clientConn) read() {
+	r := bufio.NewReaderSize(c.conn, 64<<10)
+	for {
+		f, err := readFrame(r, c.limit)
+		if err != nil {
+			c.fail(err)
+			return
+		}
+		if f.kind != frameReply && f.kind != frameError {
+			c.fail(fmt.Errorf("kind %d from the answering side: %w", f.kind, ErrFrame))
+			return
+		}
+		c.mu.Lock()
+		reply := c.pending[f.id]
+		delete(c.pending, f.id)
+		c.mu.Unlock()
+		if reply != nil {
+			reply <- f // capacity 1, one reply per id
+		}
+	}
+}

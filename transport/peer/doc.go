@@ -1,0 +1,22 @@
+// Package peer is the wire between replicas: one listener, one port, three kinds of connection.
+//
+//	dialer                                   listener
+//	  | hello: kind, cluster, id, incarnation,  |
+//	  |        boot nonce, cluster id        -> |  checks name, cluster id, certificate, removed ids
+//	  | <- reply: code, text, own identity      |
+//	  |                                         |
+//	  | raft      the library's own stream      |  StreamLayer, Transport
+//	  | liveness  notes, listener to dialer     |  Server.Watch
+//	  | rpc       pipelined calls with ids      |  Server.Handle, Server.Call
+//
+// Outside loopback every connection is mutual TLS 1.3; the certificate names cluster and replica
+// (URI SAN rmd://CLUSTER/replica/ID) and both sides check it against the hello.
+//
+// Invariants: a replica of another cluster, a removed replica and a replica that lies about its id
+// get no further than the hello. Every frame, every queue and every number of connections is
+// bounded. A call that fails says whether it was surely not sent (ErrNotSent) or whether its outcome
+// is unknown (ErrOutcomeUnknown).
+//
+// The package knows nothing of YARN and nothing of what is called through it. Package cluster uses
+// it for Raft, membership and crash detection; transport/forward sends inputs through it.
+package peer

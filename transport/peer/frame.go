@@ -1,0 +1,86 @@
+package peer
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// frameKind says what an rpc frame is. Numbers are part of the wire: append only.
+type frameKind byte
+
+const (
+	frameRequest frameKind = 1
+	frameReply   frameKind = 2
+	frameError   frameKind = 3 // payload: length of code, code, text
+	frameCancel  frameKind = 4 // the caller has stopped waiting
+)
+
+// frameHead is length (4), kind (1), method (1), id (8). The length counts what follows it.
+const (
+	frameHead = 14
+	lenSize   = 4
+)
+
+// frame is one unit of an rpc connection.
+type frame struct {
+	kind    frameKind
+	method  byte
+	id      uint64
+	payload []byte
+}
+
+// writeFrame writes f into w, which buffers.
+func writeFrame(w *bufio.Writer, f frame) error {
+	var head [frameHead]byte
+	binary.BigEndian.PutUint32(head[:], uint32(frameHead-lenSize+len(f.payload)))
+	head[4], head[5] = byte(f.kind), f.method
+	binary.BigEndian.PutUint64(head[6:], f.id)
+	if _, err := w.Write(head[:]); err != nil {
+		return err
+	}
+	_, err := w.Write(f.payload)
+	return err
+}
+
+// readFrame reads one frame whose payload has at most limit bytes.
+func readFrame(r io.Reader, limit int) (frame, error) {
+	var head [frameHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return frame{}, err
+	}
+	n := int64(binary.BigEndian.Uint32(head[:])) - (frameHead - lenSize)
+	if n < 0 {
+		return frame{}, fmt.Errorf("frame shorter than its head: %w", ErrFrame)
+	}
+	if n > int64(limit) {
+		return frame{}, fmt.Errorf("frame of %d bytes: %w", n, ErrTooLarge)
+	}
+	f := frame{kind: frameKind(head[4]), method: head[5], id: binary.BigEndian.Uint64(head[6:])}
+	if f.kind < frameRequest || f.kind > frameCancel {
+		return frame{}, fmt.Errorf("frame kind %d: %w", f.kind, ErrFrame)
+	}
+	if n > 0 {
+		f.payload = make([]byte, n)
+		if _, err := io.ReadFull(r, f.payload); err != nil {
+			return frame{}, err
+		}
+	}
+	return f, nil
+}
+
+// encodeError turns a handler's error into a payload.
+func encodeError(code, text string) []byte {
+	code = code[:min(len(code), 255)]
+	text = text[:min(len(text), 64<<10)]
+	return append(append([]byte{byte(len(code))}, code...), text...)
+}
+
+// decodeError is the reverse; any bytes give an error value.
+func decodeError(b []byte) *RemoteError {
+	if len(b) == 0 || len(b) < 1+int(b[0]) {
+		return &RemoteError{Text: "malformed error"}
+	}
+	return &RemoteError{Code: string(b[1 : 1+int(b[0])]), Text: string(b[1+int(b[0]):])}
+}

@@ -1,0 +1,265 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// mesh keeps one liveness connection to every other replica. The listener sends notes on it (where it
+// stands, a few bytes that mean nothing here), the dialer watches for its end.
+//
+// A process is gone only with proof: the kernel closed an established connection, and then either
+// nobody listens at the address any more (connection refused) or somebody with another boot nonce
+// does. A connection that is merely lost is made anew; a machine that vanished or is cut off gives
+// no proof, and Raft's own timers deal with it.
+type mesh struct {
+	s *Server
+
+	mu    sync.Mutex
+	peers map[string]*watch // by configured id
+	notes map[string]note
+	note  func() []byte
+	gone  func(id string)
+	nudge chan struct{} // closed and replaced to send notes at once
+	heard chan struct{} // closed and replaced when a note arrived
+}
+
+// note is what a replica said last.
+type note struct {
+	text []byte
+	at   time.Time
+}
+
+// watch is the connection to one replica.
+type watch struct {
+	addr   string
+	cancel context.CancelFunc
+}
+
+const (
+	redialPause    = 2 * time.Millisecond
+	redialTries    = 20
+	redialTimeout  = 250 * time.Millisecond
+	reconnectPause = 100 * time.Millisecond
+	reconnectMax   = time.Second
+	tellAtLeast    = 500 * time.Millisecond
+	noteMax        = 255
+)
+
+func newMesh(s *Server) *mesh {
+	return &mesh{s: s, peers: map[string]*watch{}, notes: map[string]note{}, nudge: make(chan struct{}), heard: make(chan struct{})}
+}
+
+// Watch sets the replicas to be watched (configured id to address), the note that is sent to those
+// who watch this one (at most 255 bytes, made often, so quickly), and what is called, from the
+// watching goroutine, once per proof that a replica's process has ended.
+func (s *Server) Watch(peers map[string]string, note func() []byte, gone func(id string)) {
+	m := s.mesh
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note, m.gone = note, gone
+	for id, w := range m.peers {
+		if peers[id] != w.addr {
+			w.cancel()
+			delete(m.peers, id)
+			delete(m.notes, id)
+		}
+	}
+	for id, addr := range peers {
+		if m.peers[id] != nil || id == s.cfg.ID {
+			continue
+		}
+		ctx, cancel := context.WithCancel(s.ctx)
+		if !s.spawn(func() { m.run(ctx, id, addr) }) {
+			cancel()
+			return
+		}
+		m.peers[id] = &watch{addr: addr, cancel: cancel}
+	}
+}
+
+// Note returns the last note of a replica and when it arrived; nil when nothing was heard.
+func (s *Server) Note(id string) ([]byte, time.Time) {
+	s.mesh.mu.Lock()
+	defer s.mesh.mu.Unlock()
+	n := s.mesh.notes[id]
+	return n.text, n.at
+}
+
+// Heard returns a channel that is closed when the next note arrives.
+func (s *Server) Heard() <-chan struct{} {
+	s.mesh.mu.Lock()
+	defer s.mesh.mu.Unlock()
+	return s.mesh.heard
+}
+
+// Nudge sends this replica's note on all liveness connections at once.
+func (s *Server) Nudge() {
+	s.mesh.mu.Lock()
+	defer s.mesh.mu.Unlock()
+	close(s.mesh.nudge)
+	s.mesh.nudge = make(chan struct{})
+}
+
+// run watches one replica until ctx ends.
+func (m *mesh) run(ctx context.Context, id, addr string) {
+	pause := reconnectPause
+	for ctx.Err() == nil {
+		conn, them, err := m.s.dial(ctx, addr, KindLiveness)
+		if err != nil {
+			m.s.cfg.Logger.Trace("liveness connection failed", "replica", id, "error", err)
+			if !sleep(ctx, pause) {
+				return
+			}
+			pause = min(2*pause, reconnectMax)
+			continue
+		}
+		pause = reconnectPause
+		for boot := them.Boot; conn != nil; {
+			m.listen(ctx, id, conn)
+			_ = conn.Close()
+			if ctx.Err() != nil {
+				return
+			}
+			var now uint64
+			if conn, now = m.prove(ctx, addr, boot); now != boot {
+				m.report(id, addr)
+				boot = now
+			}
+		}
+		if !sleep(ctx, reconnectPause) {
+			return
+		}
+	}
+}
+
+// report calls the owner with a proof.
+func (m *mesh) report(id, addr string) {
+	m.s.cfg.Logger.Warn("replica's process is gone", "replica", id, "address", addr)
+	m.mu.Lock()
+	delete(m.notes, id)
+	gone := m.gone
+	m.mu.Unlock()
+	if gone != nil {
+		gone(id)
+	}
+}
+
+// listen reads notes until the connection ends.
+func (m *mesh) listen(ctx context.Context, id string, conn net.Conn) {
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	for {
+		text, err := readNote(conn)
+		if err != nil {
+			return
+		}
+		m.mu.Lock()
+		m.notes[id] = note{text, time.Now()}
+		close(m.heard)
+		m.heard = make(chan struct{})
+		m.mu.Unlock()
+	}
+}
+
+// encodeNote puts a length before a note.
+func encodeNote(text []byte) []byte {
+	text = text[:min(len(text), noteMax)]
+	return append([]byte{byte(len(text))}, text...)
+}
+
+// readNote reads one note.
+func readNote(r io.Reader) ([]byte, error) {
+	var n [1]byte
+	if _, err := io.ReadFull(r, n[:]); err != nil {
+		return nil, err
+	}
+	text := make([]byte, n[0])
+	_, err := io.ReadFull(r, text)
+	return text, err
+}
+
+// prove dials again after a connection ended. It returns the new connection, if there is one, and
+// the nonce of whoever is there now: boot when nothing is proven, 0 when nobody listens, another
+// when the process was started again. A process that exits closes its sockets one after the other,
+// so a dial may still succeed for a moment: only a finished hello counts as a sign of life.
+func (m *mesh) prove(ctx context.Context, addr string, boot uint64) (net.Conn, uint64) {
+	for range redialTries {
+		dctx, cancel := context.WithTimeout(ctx, redialTimeout)
+		conn, them, err := m.s.dial(dctx, addr, KindLiveness)
+		expired := dctx.Err() != nil
+		cancel()
+		var he *HelloError
+		switch {
+		case err == nil:
+			return conn, them.Boot
+		case refused(err):
+			return nil, 0
+		case errors.As(err, &he) && them.Boot != 0:
+			return nil, them.Boot
+		case expired:
+			return nil, boot
+		}
+		if !sleep(ctx, redialPause) {
+			break
+		}
+	}
+	return nil, boot
+}
+
+// serve sends this replica's notes on an accepted connection until it ends.
+func (m *mesh) serve(conn net.Conn) {
+	ended := make(chan struct{})
+	go func() { // ends with conn: the dialer never writes
+		_, _ = io.CopyN(io.Discard, conn, 1)
+		close(ended)
+	}()
+	defer func() {
+		_ = conn.Close()
+		<-ended
+	}()
+	var told []byte
+	var at time.Time
+	t := time.NewTicker(m.s.cfg.NoteInterval)
+	defer t.Stop()
+	for {
+		m.mu.Lock()
+		text, nudge := m.note, m.nudge
+		m.mu.Unlock()
+		if text != nil {
+			if now := text(); !bytes.Equal(now, told) || time.Since(at) >= tellAtLeast {
+				_ = conn.SetWriteDeadline(time.Now().Add(userTimeout))
+				if _, err := conn.Write(encodeNote(now)); err != nil {
+					return
+				}
+				told, at = now, time.Now()
+			}
+		}
+		select {
+		case <-t.C:
+		case <-nudge:
+			at = time.Time{} // send it even if it did not change
+		case <-ended:
+			return
+		case <-m.s.ctx.Done():
+			return
+		}
+	}
+}
+
+// sleep waits and says whether ctx is still on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

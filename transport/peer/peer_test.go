@@ -1,0 +1,470 @@
+package peer
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// listen starts a server in cluster "test" with cluster id "c1".
+func listen(t testing.TB, id string, tweak func(*Config)) *Server {
+	t.Helper()
+	cfg := DefaultConfig()
+	cfg.ClusterName, cfg.ID, cfg.Listen, cfg.Logger = "test", id, "127.0.0.1:0", hclog.NewNullLogger()
+	if tweak != nil {
+		tweak(&cfg)
+	}
+	s, err := Listen(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	s.Identify("inc-"+id, "c1")
+	return s
+}
+
+func TestCall(t *testing.T) {
+	a, b := listen(t, "a", nil), listen(t, "b", nil)
+	b.Handle(40, func(_ context.Context, from string, req []byte) ([]byte, error) {
+		return append([]byte(from+":"), req...), nil
+	})
+	b.Handle(41, func(context.Context, string, []byte) ([]byte, error) { return nil, codedError{} })
+	var wg sync.WaitGroup
+	for i := range 200 { // many at once over one connection
+		wg.Go(func() {
+			want := fmt.Sprintf("a:%d", i)
+			if got, err := a.Call(t.Context(), b.Addr(), 40, fmt.Append(nil, i)); err != nil || string(got) != want {
+				t.Errorf("got %q %v", got, err)
+			}
+		})
+	}
+	wg.Wait()
+	b.mu.Lock()
+	n := len(b.conns)
+	b.mu.Unlock()
+	if n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	var re *RemoteError
+	if _, err := a.Call(t.Context(), b.Addr(), 41, nil); !errors.As(err, &re) || re.Code != "NICE" || re.Text != "no" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := a.Call(t.Context(), b.Addr(), 42, nil); !errors.As(err, &re) || re.Code != "NO_METHOD" {
+		t.Errorf("got %v", err)
+	}
+	big := make([]byte, a.cfg.FrameMax)
+	if got, err := a.Call(t.Context(), b.Addr(), 40, big[:len(big)-2]); err != nil || len(got) != len(big) {
+		t.Errorf("largest frame: %d bytes, %v", len(got), err)
+	}
+	if _, err := a.Call(t.Context(), b.Addr(), 40, big); !errors.As(err, &re) || re.Code != "TOO_LARGE" {
+		t.Errorf("reply too large: %v", err)
+	}
+	if _, err := a.Call(t.Context(), b.Addr(), 40, append(big, 0)); !errors.Is(err, ErrNotSent) || !errors.Is(err, ErrTooLarge) {
+		t.Errorf("request too large: %v", err)
+	}
+}
+
+type codedError struct{}
+
+func (codedError) Error() string     { return "no" }
+func (codedError) ErrorCode() string { return "NICE" }
+
+// TestCallOutcome: refused before sending is told from lost after sending.
+func TestCallOutcome(t *testing.T) {
+	a, b := listen(t, "a", nil), listen(t, "b", nil)
+	entered, leave := make(chan struct{}, 8), make(chan struct{})
+	var cancelled atomic.Int32
+	b.Handle(40, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+		entered <- struct{}{}
+		select {
+		case <-leave:
+		case <-ctx.Done():
+			cancelled.Add(1)
+		}
+		return []byte("late"), nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() { _, err := a.Call(ctx, b.Addr(), 40, nil); result <- err }()
+	<-entered
+	cancel()
+	if err := <-result; !errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled after sending: %v", err)
+	}
+	for end := time.Now().Add(5 * time.Second); cancelled.Load() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the handler was not cancelled")
+		}
+	}
+	go func() { _, err := a.Call(t.Context(), b.Addr(), 40, nil); result <- err }()
+	<-entered
+	b.CloseConns()
+	if err := <-result; !errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, ErrNotSent) {
+		t.Errorf("connection lost after sending: %v", err)
+	}
+	close(leave)
+	if _, err := a.Call(t.Context(), b.Addr(), 40, nil); err != nil { // made anew on demand
+		t.Errorf("after a lost connection: %v", err)
+	}
+	<-entered
+	_ = b.Close()
+	for range 2 { // the first may still meet the dead connection
+		_, err := a.Call(t.Context(), b.Addr(), 40, nil)
+		if errors.Is(err, ErrNotSent) && refused(err) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	_, err := a.Call(t.Context(), b.Addr(), 40, nil)
+	t.Errorf("nobody listens: %v", err)
+}
+
+// TestInFlightBound: more calls than the bound wait, and all are answered.
+func TestInFlightBound(t *testing.T) {
+	small := func(c *Config) { c.InFlightMax = 4 }
+	a, b := listen(t, "a", small), listen(t, "b", small)
+	var now, most atomic.Int32
+	b.Handle(40, func(context.Context, string, []byte) ([]byte, error) {
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		time.Sleep(time.Millisecond)
+		now.Add(-1)
+		return nil, nil
+	})
+	var wg sync.WaitGroup
+	for range 60 {
+		wg.Go(func() {
+			if _, err := a.Call(t.Context(), b.Addr(), 40, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() > 4 {
+		t.Errorf("%d at once", most.Load())
+	}
+}
+
+func TestHelloRefusals(t *testing.T) {
+	a := listen(t, "a", nil)
+	a.SetAllowed(func(id string) bool { return id != "gone.inc-gone" })
+	call := func(s *Server) error { _, err := s.Call(t.Context(), a.Addr(), 99, nil); return err }
+	check := func(name string, err error, code HelloCode) {
+		t.Helper()
+		var he *HelloError
+		if !errors.As(err, &he) || he.Code != code || !errors.Is(err, ErrNotSent) {
+			t.Errorf("%s: got %v, want %s", name, err, code)
+		}
+	}
+	check("other name", call(listen(t, "b", func(c *Config) { c.ClusterName = "another" })), HelloOtherName)
+	b := listen(t, "b", nil)
+	b.Identify("i", "c2")
+	check("other cluster", call(b), HelloOtherCluster)
+	gone := listen(t, "gone", nil)
+	check("removed", call(gone), HelloRemoved)
+	if !errors.Is(call(gone), ErrRemoved) {
+		t.Error("removal is no ErrRemoved")
+	}
+	fresh := listen(t, "f", nil)
+	fresh.Identify("i", "")
+	var re *RemoteError
+	if err := call(fresh); !errors.As(err, &re) {
+		t.Errorf("a replica without a cluster may call: %v", err)
+	}
+	_, err := fresh.stream.Dial(raft.ServerAddress(a.Addr()), time.Second)
+	if he := (*HelloError)(nil); !errors.As(err, &he) || he.Code != HelloNotReady {
+		t.Errorf("a replica without a cluster speaks raft: %v", err)
+	}
+	conn, err := net.Dial("tcp", a.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_, _ = conn.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
+	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.ReadAll(conn); err != nil {
+		var ne net.Error
+		if errors.As(err, &ne) && ne.Timeout() {
+			t.Error("a stranger is kept waiting")
+		}
+	}
+}
+
+// TestRecheck: open connections of a removed replica are ended.
+func TestRecheck(t *testing.T) {
+	a, b := listen(t, "a", nil), listen(t, "b", nil)
+	a.Handle(40, func(context.Context, string, []byte) ([]byte, error) { return nil, nil })
+	if _, err := b.Call(t.Context(), a.Addr(), 40, nil); err != nil {
+		t.Fatal(err)
+	}
+	a.SetAllowed(func(id string) bool { return id != "b.inc-b" })
+	a.Recheck()
+	var err error
+	for range 100 {
+		if _, err = b.Call(t.Context(), a.Addr(), 40, nil); errors.Is(err, ErrRemoved) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Errorf("got %v", err)
+}
+
+// TestStreamLayer carries raft's transport, which keeps no heartbeat handler.
+func TestStreamLayer(t *testing.T) {
+	a, b := listen(t, "a", nil), listen(t, "b", nil)
+	ta := a.Transport(time.Second, hclog.NewNullLogger()).(*Transport)
+	tb := b.Transport(time.Second, hclog.NewNullLogger()).(*Transport)
+	defer func() { _, _ = ta.Close(), tb.Close() }()
+	tb.SetHeartbeatHandler(func(raft.RPC) { t.Error("the fast path was taken") })
+	go func() {
+		rpc := <-tb.Consumer()
+		rpc.Respond(&raft.AppendEntriesResponse{Term: 7, Success: true}, nil)
+	}()
+	// What the library takes for a heartbeat.
+	req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("a"), Addr: []byte(a.Addr())}, Term: 7, Leader: []byte(a.Addr())}
+	var resp raft.AppendEntriesResponse
+	if err := ta.AppendEntries("b", raft.ServerAddress(b.Addr()), req, &resp); err != nil || resp.Term != 7 {
+		t.Fatalf("%+v %v", resp, err)
+	}
+}
+
+// TestWatch: notes arrive; a lost connection proves nothing; a closed port does, and so does a new process.
+func TestWatch(t *testing.T) {
+	a, b := listen(t, "a", nil), listen(t, "b", nil)
+	gone := make(chan string, 8)
+	b.Watch(nil, func() []byte { return []byte("here") }, nil)
+	a.Watch(map[string]string{"b": b.Addr()}, nil, func(id string) { gone <- id })
+	heard := func() {
+		t.Helper()
+		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if n, _ := a.Note("b"); string(n) == "here" {
+				return
+			}
+		}
+		t.Fatal("no note")
+	}
+	heard()
+	for range 3 {
+		b.CloseConns()
+		select {
+		case <-gone:
+			t.Fatal("a lost connection was taken for a death")
+		case <-time.After(150 * time.Millisecond):
+		}
+	}
+	addr := b.Addr()
+	start := time.Now()
+	_ = b.Close()
+	select {
+	case id := <-gone:
+		t.Logf("proof after %s", time.Since(start))
+		if id != "b" {
+			t.Fatalf("got %s", id)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("no proof")
+	}
+	b = listen(t, "b", func(c *Config) { c.Listen = addr })
+	b.Watch(nil, func() []byte { return []byte("here") }, nil)
+	heard()
+	a.Watch(nil, nil, nil)
+	if n, _ := a.Note("b"); n != nil {
+		t.Error("a note of one who is not watched")
+	}
+}
+
+// TestWatchRestart: between two dials the process was replaced by another at the same address.
+func TestWatchRestart(t *testing.T) {
+	a, b := listen(t, "a", nil), listen(t, "b", nil)
+	gone := make(chan string, 8)
+	a.Watch(map[string]string{"b": b.Addr()}, nil, func(id string) { gone <- id })
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		b.mu.Lock()
+		n := len(b.conns)
+		b.mu.Unlock()
+		if n == 1 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("no connection")
+		}
+	}
+	b.mu.Lock()
+	b.me.Boot++
+	b.mu.Unlock()
+	b.CloseConns()
+	select {
+	case <-gone:
+	case <-time.After(5 * time.Second):
+		t.Fatal("a new process was not noticed")
+	}
+}
+
+// authority makes certificates for tests.
+type authority struct {
+	t    *testing.T
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+	pool *x509.CertPool
+}
+
+func newAuthority(t *testing.T) *authority {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{t: t, key: key, pool: x509.NewCertPool()}
+	a.cert, _ = x509.ParseCertificate(der)
+	a.pool.AddCert(a.cert)
+	return a
+}
+
+// config returns the TLS of a replica whose certificate names cluster and id.
+func (a *authority) config(cluster, id string) *tls.Config {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	u, _ := url.Parse(URI(cluster, id))
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), URIs: []*url.URL{u}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert, &key.PublicKey, a.key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, RootCAs: a.pool}
+}
+
+func TestTLS(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	with := func(c *tls.Config) func(*Config) { return func(cfg *Config) { cfg.TLS = c } }
+	a := listen(t, "a", with(ca.config("test", "a")))
+	a.Handle(40, func(_ context.Context, from string, _ []byte) ([]byte, error) { return []byte(from), nil })
+	call := func(s *Server, to *Server) ([]byte, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		return s.Call(ctx, to.Addr(), 40, nil)
+	}
+	good := listen(t, "b", with(ca.config("test", "b")))
+	if got, err := call(good, a); err != nil || string(got) != "b" {
+		t.Fatalf("got %q %v", got, err)
+	}
+	for name, s := range map[string]*Server{
+		"other id":      listen(t, "c", with(ca.config("test", "b"))),
+		"other cluster": listen(t, "c", with(ca.config("prod", "c"))),
+		"other ca":      listen(t, "c", with(other.config("test", "c"))),
+		"plain":         listen(t, "c", nil),
+	} {
+		if _, err := call(s, a); err == nil {
+			t.Errorf("%s was let in", name)
+		}
+	}
+	liar := listen(t, "a2", with(ca.config("test", "b"))) // as a listener: its certificate is b's
+	if _, err := call(good, liar); err == nil || !strings.Contains(err.Error(), "certificate names") {
+		t.Errorf("a listener that lies about its id: %v", err)
+	}
+	tlsHello, err := tls.Dial("tcp", a.Addr(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
+	if err == nil {
+		_ = tlsHello.Close()
+		t.Error("TLS 1.2 was let in")
+	}
+}
+
+func TestConfigValidate(t *testing.T) {
+	c := DefaultConfig()
+	c.ClusterName, c.ID, c.Logger = "test", "a", hclog.NewNullLogger()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, addr := range []string{"0.0.0.0:8034", "10.0.0.1:8034", ":8034", "nonsense"} {
+		bad := c
+		bad.Listen = addr
+		if err := bad.Validate(); err == nil {
+			t.Errorf("%s without tls was taken", addr)
+		}
+		bad = c
+		bad.Advertise = addr
+		if err := bad.Validate(); err == nil {
+			t.Errorf("%s advertised without tls was taken", addr)
+		}
+	}
+	s := listen(t, "a", nil)
+	if _, err := s.Call(t.Context(), "192.0.2.1:1", 40, nil); !errors.Is(err, ErrNotSent) || !strings.Contains(err.Error(), "loopback") {
+		t.Errorf("a plain dial beyond loopback: %v", err)
+	}
+}
+
+func FuzzHello(f *testing.F) {
+	f.Add(hello{Kind: KindRPC, Code: HelloRemoved, Text: "x", From: Identity{"c", "i", "n", "d", 7}}.encode())
+	f.Add([]byte("RMDP"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := readHello(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		again, err := readHello(bytes.NewReader(h.encode()))
+		if err != nil || again != h {
+			t.Fatalf("%+v comes back as %+v, %v", h, again, err)
+		}
+	})
+}
+
+func FuzzFrame(f *testing.F) {
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	_ = writeFrame(w, frame{frameRequest, 3, 9, []byte("payload")})
+	_ = w.Flush()
+	f.Add(b.Bytes())
+	f.Add(binary.BigEndian.AppendUint32(nil, 1<<31))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		fr, err := readFrame(bytes.NewReader(b), 1<<16)
+		if err != nil {
+			return
+		}
+		if fr.kind == frameError {
+			_ = decodeError(fr.payload)
+		}
+		var out bytes.Buffer
+		w := bufio.NewWriter(&out)
+		_ = writeFrame(w, fr)
+		_ = w.Flush()
+		if !bytes.HasPrefix(b, out.Bytes()) {
+			t.Fatalf("%x comes back as %x", b, out.Bytes())
+		}
+	})
+}
+
+func FuzzNote(f *testing.F) {
+	f.Add(encodeNote([]byte("note")))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if text, err := readNote(bytes.NewReader(b)); err == nil && !bytes.HasPrefix(b, encodeNote(text)) {
+			t.Fatal("a note changes")
+		}
+	})
+}

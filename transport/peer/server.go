@@ -1,0 +1,303 @@
+package peer
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// Handler answers one call. from is the configured id of the calling replica. Its error travels as
+// text, and with a code when it has an ErrorCode method.
+type Handler func(ctx context.Context, from string, req []byte) ([]byte, error)
+
+// Server is one replica's end of all connections to other replicas: it listens, and it dials.
+type Server struct {
+	cfg    Config
+	ln     net.Listener
+	addr   string
+	stream *StreamLayer
+	mesh   *mesh
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	closed   bool
+	me       Identity
+	ready    bool
+	allowed  func(string) bool
+	handlers map[byte]Handler
+	conns    map[net.Conn]string // open connections and the ID.INCARNATION at their other end
+	clients  map[string]*client
+}
+
+// Listen opens the port. Connections are answered with "not ready" until Identify is called.
+func Listen(cfg Config) (*Server, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	ln, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen for replicas: %w", err)
+	}
+	var boot [8]byte
+	_, _ = rand.Read(boot[:]) // crypto/rand never fails
+	s := &Server{
+		cfg: cfg, ln: ln, addr: cfg.Advertise, allowed: cfg.Allowed,
+		me:       Identity{ClusterName: cfg.ClusterName, ID: cfg.ID, Boot: binary.BigEndian.Uint64(boot[:])},
+		handlers: map[byte]Handler{}, conns: map[net.Conn]string{}, clients: map[string]*client{},
+	}
+	if s.addr == "" {
+		s.addr = ln.Addr().String()
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.stream = newStreamLayer(s)
+	s.mesh = newMesh(s)
+	s.wg.Go(s.accept)
+	return s, nil
+}
+
+// Addr is the address that other replicas dial.
+func (s *Server) Addr() string { return s.addr }
+
+// Identify gives the server its incarnation and the cluster id (empty before bootstrap or join).
+// It may be called again when the cluster id becomes known.
+func (s *Server) Identify(incarnation, clusterID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.me.Incarnation, s.me.ClusterID, s.ready = incarnation, clusterID, true
+}
+
+// Identity returns who this replica is, and whether Identify was called.
+func (s *Server) Identity() (Identity, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.me, s.ready
+}
+
+// SetAllowed replaces Config.Allowed; both are asked.
+func (s *Server) SetAllowed(f func(id string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.allowed = func(id string) bool {
+		return (s.cfg.Allowed == nil || s.cfg.Allowed(id)) && (f == nil || f(id))
+	}
+}
+
+// Handle registers the handler of one method. Methods below 32 belong to package cluster.
+func (s *Server) Handle(method byte, h func(ctx context.Context, from string, req []byte) ([]byte, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handlers[method] = h
+}
+
+// Close ends the listener and every connection and waits for all goroutines.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.cancel()
+	err := s.ln.Close()
+	for c := range s.conns {
+		_ = c.Close()
+	}
+	s.mu.Unlock()
+	_ = s.stream.Close()
+	s.wg.Wait()
+	return err
+}
+
+// CloseConns ends every connection but keeps listening; all of them are made anew on demand.
+func (s *Server) CloseConns() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		_ = c.Close()
+	}
+}
+
+// Recheck ends the connections of replicas that are no longer allowed.
+func (s *Server) Recheck() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.allowed == nil {
+		return
+	}
+	for c, id := range s.conns {
+		if id != "" && !s.allowed(id) {
+			_ = c.Close()
+		}
+	}
+}
+
+// identified remembers who is at the other end of a connection.
+func (s *Server) identified(c net.Conn, them Identity) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.conns[c]; ok {
+		s.conns[c] = them.ServerID()
+	}
+}
+
+// accept is the listener's goroutine.
+func (s *Server) accept() {
+	for {
+		c, err := s.ln.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			s.cfg.Logger.Warn("accepting a connection failed", "error", err)
+			select {
+			case <-time.After(50 * time.Millisecond):
+				continue
+			case <-s.ctx.Done():
+				return
+			}
+		}
+		tune(c)
+		release, err := s.track(c)
+		if err != nil {
+			s.cfg.Logger.Debug("connection refused", "remote", c.RemoteAddr(), "error", err)
+			continue
+		}
+		s.wg.Go(func() { s.welcome(c, release) })
+	}
+}
+
+// track remembers a connection so that Close ends it, and bounds how many there are.
+func (s *Server) track(c net.Conn) (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		_ = c.Close()
+		return nil, ErrClosed
+	}
+	if len(s.conns) >= s.cfg.ConnsMax {
+		_ = c.Close()
+		return nil, fmt.Errorf("%d connections are open, the limit", len(s.conns))
+	}
+	s.conns[c] = ""
+	return func() {
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+	}, nil
+}
+
+// welcome answers one hello and hands the connection to its kind.
+func (s *Server) welcome(raw net.Conn, release func()) {
+	conn, h, err := s.answer(raw)
+	if err != nil {
+		s.cfg.Logger.Debug("hello refused", "remote", raw.RemoteAddr(), "error", err)
+		_ = raw.Close()
+		release()
+		return
+	}
+	s.identified(raw, h.From)
+	tc := &trackedConn{Conn: conn, release: release}
+	switch h.Kind {
+	case KindRaft:
+		s.stream.deliver(tc) // raft closes it
+	case KindLiveness:
+		s.mesh.serve(tc)
+		_ = tc.Close()
+	case KindRPC:
+		s.serveRPC(tc, h.From)
+		_ = tc.Close()
+	}
+}
+
+// answer secures an accepted connection, reads the hello and replies to it.
+func (s *Server) answer(raw net.Conn) (net.Conn, hello, error) {
+	_ = raw.SetDeadline(time.Now().Add(s.cfg.HandshakeTimeout))
+	conn, err := s.secure(s.ctx, raw, true)
+	if err != nil {
+		return nil, hello{}, err
+	}
+	h, err := readHello(conn)
+	if err != nil {
+		return nil, hello{}, err
+	}
+	me, _ := s.Identity()
+	code, text := s.judge(conn, h)
+	if _, err := conn.Write((hello{Kind: h.Kind, Code: code, Text: text, From: me}).encode()); err != nil {
+		return nil, h, err
+	}
+	if code != HelloOK {
+		return nil, h, fmt.Errorf("%s from %s: %s: %s", kindName(h.Kind), h.From.ServerID(), code, text)
+	}
+	return conn, h, raw.SetDeadline(time.Time{})
+}
+
+// judge decides about a hello.
+func (s *Server) judge(conn net.Conn, h hello) (HelloCode, string) {
+	s.mu.Lock()
+	me, ready, allowed := s.me, s.ready, s.allowed
+	s.mu.Unlock()
+	if h.Kind < KindRaft || h.Kind > KindRPC {
+		return HelloUnknownKind, fmt.Sprintf("kind %d", h.Kind)
+	}
+	if !ready {
+		return HelloNotReady, "starting"
+	}
+	if err := checkCertificate(conn, me.ClusterName, h.From.ID); err != nil {
+		return HelloBadIdentity, err.Error()
+	}
+	if code, text := compatible(me, h.From, h.Kind); code != HelloOK {
+		return code, text
+	}
+	if allowed != nil && !allowed(h.From.ServerID()) {
+		return HelloRemoved, h.From.ServerID() + " was removed from the cluster"
+	}
+	return HelloOK, ""
+}
+
+// compatible compares two identities. Raft flows only inside one cluster whose id both know; calls
+// are allowed before, since joining is one.
+func compatible(me, them Identity, kind Kind) (HelloCode, string) {
+	if me.ClusterName != them.ClusterName {
+		return HelloOtherName, fmt.Sprintf("cluster name is %q here, %q there", me.ClusterName, them.ClusterName)
+	}
+	if me.ClusterID != "" && them.ClusterID != "" && me.ClusterID != them.ClusterID {
+		return HelloOtherCluster, fmt.Sprintf("cluster id is %s here, %s there", me.ClusterID, them.ClusterID)
+	}
+	if kind == KindRaft && (me.ClusterID == "" || them.ClusterID == "") {
+		return HelloNotReady, "no cluster id yet"
+	}
+	return HelloOK, ""
+}
+
+func kindName(k Kind) string {
+	switch k {
+	case KindRaft:
+		return "raft"
+	case KindLiveness:
+		return "liveness"
+	case KindRPC:
+		return "rpc"
+	}
+	return fmt.Sprintf("kind %d", byte(k))
+}
+
+// trackedConn tells its server when it is closed.
+type trackedConn struct {
+	net.Conn
+	once    sync.Once
+	release func()
+}
+
+// Close closes the connection and forgets it.
+func (c *trackedConn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(c.release)
+	return err
+}

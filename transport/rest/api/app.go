@@ -1,0 +1,234 @@
+package api
+
+import "encoding/json"
+
+// Apps is one page of applications, by sequence number. Next is the `after` of
+// the page that follows; empty on the last one.
+type Apps struct {
+	Apps []App  `json:"apps"`
+	Next string `json:"next,omitempty"`
+}
+
+// App is one application with its current attempt.
+type App struct {
+	ID              string   `json:"id"`
+	Name            string   `json:"name"`
+	User            string   `json:"user"`
+	Queue           string   `json:"queue"`
+	Type            string   `json:"type"`
+	Tags            []string `json:"tags,omitempty"`
+	State           string   `json:"state"`
+	FinalStatus     string   `json:"final_status"`
+	Priority        int32    `json:"priority"`
+	Unmanaged       bool     `json:"unmanaged,omitempty"`
+	KeepContainers  bool     `json:"keep_containers,omitempty"`
+	SubmittedMillis int64    `json:"submitted_ms"`
+	StartedMillis   int64    `json:"started_ms,omitempty"` // its first AM registered
+	EndedMillis     int64    `json:"ended_ms,omitempty"`
+	// WaitMillis is how long it waited, or has waited, for its AM to register.
+	WaitMillis     int64    `json:"wait_ms"`
+	LifetimeMillis int64    `json:"lifetime_ms,omitempty"`
+	Attempt        string   `json:"attempt,omitempty"`
+	AttemptState   string   `json:"attempt_state"` // NONE PARKED PENDING ACTIVE REGISTERED ENDED
+	MaxAttempts    uint32   `json:"max_attempts"`
+	Failures       uint32   `json:"failures"`
+	AM             Resource `json:"am"`
+	Used           Resource `json:"used"`
+	Reserved       Resource `json:"reserved"`
+	Pending        Resource `json:"pending"`
+	Outstanding    int64    `json:"outstanding"` // containers asked for and not granted
+	Containers     int32    `json:"containers"`  // live
+	Reservations   int32    `json:"reservations"`
+	Response       int32    `json:"response"`
+	Host           string   `json:"host,omitempty"`
+	RPCPort        int32    `json:"rpc_port,omitempty"`
+	TrackingURL    string   `json:"tracking_url,omitempty"`
+	Diagnostics    string   `json:"diagnostics,omitempty"`
+	Blacklist      []string `json:"blacklist,omitempty"`
+}
+
+// Submit asks for a new application. Without an id the cluster gives one.
+type Submit struct {
+	ID             string   `json:"id,omitempty"`
+	Name           string   `json:"name,omitempty"`
+	User           string   `json:"user,omitempty"`
+	Groups         []string `json:"groups,omitempty"`
+	Queue          string   `json:"queue,omitempty"`
+	Type           string   `json:"type,omitempty"` // YARN unless given
+	Tags           []string `json:"tags,omitempty"`
+	Priority       *int32   `json:"priority,omitempty"`
+	AM             Resource `json:"am,omitempty"`
+	Unmanaged      bool     `json:"unmanaged,omitempty"`
+	KeepContainers bool     `json:"keep_containers,omitempty"`
+	MaxAttempts    uint32   `json:"max_attempts,omitempty"`
+	LifetimeMillis int64    `json:"lifetime_ms,omitempty"`
+	Context        []byte   `json:"context,omitempty"` // opaque, for the node that launches the AM
+	DryRun         bool     `json:"dry_run,omitempty"`
+}
+
+// Submitted tells the id and the leaf queue. Explain is the planner's document
+// of why the application waits, when it does.
+type Submitted struct {
+	ID      string          `json:"id,omitempty"`
+	Queue   string          `json:"queue"`
+	Index   uint64          `json:"index"`
+	DryRun  bool            `json:"dry_run,omitempty"`
+	Explain json.RawMessage `json:"explain,omitempty"`
+}
+
+// Kill ends an application.
+type Kill struct {
+	Diagnostics string `json:"diagnostics,omitempty"`
+}
+
+// Move takes an application to another leaf queue.
+type Move struct {
+	Queue string `json:"queue"`
+}
+
+// Priority is an application's priority: asked for, or granted.
+type Priority struct {
+	Priority int32  `json:"priority"`
+	Index    uint64 `json:"index,omitempty"`
+}
+
+// Attempts lists the attempts that the state knows: the current one, and
+// earlier ones of which containers were kept.
+type Attempts struct {
+	Attempts []Attempt `json:"attempts"`
+}
+
+// Attempt is one attempt of an application.
+type Attempt struct {
+	ID            string `json:"id"`
+	Number        uint32 `json:"number"`
+	Current       bool   `json:"current"`
+	State         string `json:"state"`
+	StartedMillis int64  `json:"started_ms,omitempty"`
+	FinalStatus   string `json:"final_status,omitempty"`
+	AMContainer   string `json:"am_container,omitempty"`
+	AMNode        string `json:"am_node,omitempty"`
+	Containers    int    `json:"containers"` // live
+	Host          string `json:"host,omitempty"`
+	RPCPort       int32  `json:"rpc_port,omitempty"`
+	TrackingURL   string `json:"tracking_url,omitempty"`
+	Diagnostics   string `json:"diagnostics,omitempty"`
+}
+
+// Containers is one page of containers.
+type Containers struct {
+	Containers []Container `json:"containers"`
+	Next       string      `json:"next,omitempty"`
+}
+
+// Container is one granted container.
+type Container struct {
+	ID              string   `json:"id"`
+	App             string   `json:"app"`
+	Attempt         uint32   `json:"attempt"`
+	Node            string   `json:"node"`
+	NodeHTTPAddress string   `json:"node_http_address,omitempty"`
+	State           string   `json:"state"`
+	Locality        string   `json:"locality"`
+	Priority        int32    `json:"priority"`
+	AllocationID    int64    `json:"allocation_id,omitempty"`
+	Size            Resource `json:"size"`
+	AM              bool     `json:"am,omitempty"`
+	Launched        bool     `json:"launched"`
+	AllocatedMillis int64    `json:"allocated_ms"`
+	ExitStatus      int32    `json:"exit_status,omitempty"`
+	Diagnostics     string   `json:"diagnostics,omitempty"`
+}
+
+// Asks lists what an application asks for, in the order it is served.
+type Asks struct {
+	Asks []Ask `json:"asks"`
+}
+
+// Ask is what is wanted under one key. As part of an Allocate, Name is a host,
+// a rack or "*" (also when empty) and Count is absolute.
+type Ask struct {
+	Priority     int32    `json:"priority"`
+	AllocationID int64    `json:"allocation_id,omitempty"`
+	Name         string   `json:"name,omitempty"`
+	Count        int64    `json:"count"`
+	Size         Resource `json:"size"`
+	Relax        *bool    `json:"relax,omitempty"` // true unless given
+
+	// The rest is told, never asked.
+	AM             bool       `json:"am,omitempty"`
+	Opportunities  uint32     `json:"missed_opportunities,omitempty"`
+	ReReservations uint32     `json:"re_reservations,omitempty"`
+	Reservations   int32      `json:"reservations,omitempty"`
+	Locations      []Location `json:"locations,omitempty"`
+}
+
+// Location is a host or rack that an ask names.
+type Location struct {
+	Name  string `json:"name"`
+	Count int64  `json:"count"`
+	Relax bool   `json:"relax"`
+}
+
+// Register is an ApplicationMaster's registration. Attempt 0 is the current one.
+type Register struct {
+	Attempt     uint32 `json:"attempt,omitempty"`
+	Host        string `json:"host,omitempty"`
+	RPCPort     int32  `json:"rpc_port,omitempty"`
+	TrackingURL string `json:"tracking_url,omitempty"`
+}
+
+// Registered answers a registration.
+type Registered struct {
+	Attempt string    `json:"attempt"`
+	Queue   string    `json:"queue"`
+	Maximum Resource  `json:"maximum"`
+	Kept    []Granted `json:"kept,omitempty"`
+	Index   uint64    `json:"index"`
+}
+
+// Allocate is an ApplicationMaster's heartbeat. Without a response number the
+// replica fills in the last one it knows, which makes the call a new one.
+type Allocate struct {
+	Attempt         uint32   `json:"attempt,omitempty"`
+	Response        *int32   `json:"response,omitempty"`
+	Asks            []Ask    `json:"asks,omitempty"`
+	Releases        []string `json:"releases,omitempty"` // container ids
+	BlacklistAdd    []string `json:"blacklist_add,omitempty"`
+	BlacklistRemove []string `json:"blacklist_remove,omitempty"`
+}
+
+// Allocated is the answer to a heartbeat.
+type Allocated struct {
+	Response  int32       `json:"response"`
+	Granted   []Granted   `json:"granted"`
+	Completed []Completed `json:"completed"`
+	Headroom  Resource    `json:"headroom"`
+	Nodes     uint32      `json:"nodes"`
+	Index     uint64      `json:"index"`
+}
+
+// Granted is a container as its ApplicationMaster is told of it.
+type Granted struct {
+	Container    string   `json:"container"`
+	Node         string   `json:"node"`
+	Rack         string   `json:"rack,omitempty"`
+	Priority     int32    `json:"priority"`
+	AllocationID int64    `json:"allocation_id,omitempty"`
+	Size         Resource `json:"size"`
+}
+
+// Completed is a container that has ended.
+type Completed struct {
+	Container   string `json:"container"`
+	ExitStatus  int32  `json:"exit_status"`
+	Diagnostics string `json:"diagnostics,omitempty"`
+}
+
+// Finish is an ApplicationMaster's unregistration.
+type Finish struct {
+	Attempt     uint32 `json:"attempt,omitempty"`
+	FinalStatus string `json:"final_status,omitempty"` // SUCCEEDED unless given
+	Diagnostics string `json:"diagnostics,omitempty"`
+	TrackingURL string `json:"tracking_url,omitempty"`
+}

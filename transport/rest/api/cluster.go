@@ -1,0 +1,211 @@
+package api
+
+// Health answers /v1/health, /v1/ready and /v1/leader.
+type Health struct {
+	Status  string `json:"status"` // ok, or the code of what is wrong
+	ID      string `json:"id"`
+	Role    string `json:"role"`
+	Leader  string `json:"leader,omitempty"`
+	Address string `json:"leader_address,omitempty"`
+	Term    uint64 `json:"term"`
+	Index   uint64 `json:"index"`
+	// StalenessMillis is −1 when this replica has not heard a leader yet.
+	StalenessMillis int64  `json:"staleness_ms"`
+	Message         string `json:"message,omitempty"`
+}
+
+// Cluster is the state of the replicas, with a verdict.
+type Cluster struct {
+	ClusterID        string    `json:"cluster_id"`
+	ClusterTimestamp int64     `json:"cluster_timestamp"`
+	Epoch            uint32    `json:"epoch"`
+	Level            uint32    `json:"level"` // feature level
+	NowMillis        int64     `json:"now_ms"`
+	ID               string    `json:"id"` // of the replica that answers
+	Role             string    `json:"role"`
+	Version          string    `json:"version"`
+	Leader           string    `json:"leader,omitempty"`
+	LeaderAddress    string    `json:"leader_address,omitempty"`
+	LeaderSinceMs    int64     `json:"leader_since_ms,omitempty"`
+	Term             uint64    `json:"term"`
+	Index            uint64    `json:"index"` // applied by the replica that answers
+	Digest           string    `json:"digest,omitempty"`
+	Verdict          Verdict   `json:"verdict"`
+	LastFailover     *Failover `json:"last_failover,omitempty"`
+	Members          []Member  `json:"members"`
+	Totals           Totals    `json:"totals"`
+}
+
+// Verdict says in words and numbers how the cluster does.
+type Verdict struct {
+	Status        string `json:"status"` // healthy, degraded, no-leader, not-initialized, diverged
+	Text          string `json:"text"`
+	Voters        int    `json:"voters"`
+	HealthyVoters int    `json:"healthy_voters"` // alive, and in step
+	Quorum        int    `json:"quorum"`
+	CanLose       int    `json:"can_lose"`
+	InStep        int    `json:"in_step"`
+	// DigestsEqual is null when too few replicas told theirs at one index.
+	DigestsEqual *bool `json:"digests_equal"`
+}
+
+// Failover is the last election that this replica saw.
+type Failover struct {
+	AtMillis  int64   `json:"at_ms"`
+	Millis    float64 `json:"duration_ms"` // from the loss of a leader to the next one
+	Term      uint64  `json:"term"`
+	OldLeader string  `json:"old_leader,omitempty"`
+	NewLeader string  `json:"new_leader,omitempty"`
+}
+
+// Totals counts what the replicated state holds.
+type Totals struct {
+	Apps         int      `json:"apps"`
+	Running      int      `json:"apps_running"`
+	Waiting      int      `json:"apps_waiting"` // SUBMITTED or ACCEPTED
+	Ended        int      `json:"apps_ended"`
+	Nodes        int      `json:"nodes"`
+	UsableNodes  int      `json:"nodes_usable"`
+	Containers   int64    `json:"containers"` // live
+	Reservations int      `json:"reservations"`
+	Total        Resource `json:"total"`
+	Used         Resource `json:"used"` // live containers, without reservations
+	Reserved     Resource `json:"reserved"`
+	Pending      Resource `json:"pending"`
+}
+
+// Members lists the replicas.
+type Members struct {
+	Members []Member `json:"members"`
+}
+
+// Member is one replica.
+type Member struct {
+	ID          string `json:"id"`
+	Incarnation string `json:"incarnation,omitempty"`
+	Address     string `json:"address"`
+	HTTPAddress string `json:"http_address,omitempty"`
+	Voter       bool   `json:"voter"`
+	Leader      bool   `json:"leader"`
+	Role        string `json:"role"`  // leader, follower, candidate
+	State       string `json:"state"` // alive, unreachable
+	Term        uint64 `json:"term"`
+	Commit      uint64 `json:"commit"`
+	Applied     uint64 `json:"applied"`
+	LastIndex   uint64 `json:"last_index"`
+	Lag         uint64 `json:"lag"` // entries behind the leader's commit
+	// LastContactMillis is since it heard the leader; 0 on the leader, −1 never.
+	LastContactMillis int64  `json:"last_contact_ms"`
+	Version           string `json:"version,omitempty"`
+	Level             uint64 `json:"level"`
+	DiskFree          uint64 `json:"disk_free,omitempty"` // bytes
+	DiskFull          bool   `json:"disk_full,omitempty"`
+	Digest            string `json:"digest,omitempty"`
+	DigestIndex       uint64 `json:"digest_index,omitempty"`
+}
+
+// Verify holds the state digests of all replicas at one index.
+type Verify struct {
+	Index   uint64          `json:"index"`
+	Equal   bool            `json:"equal"` // all that were asked answered, with one digest
+	Digests []ReplicaDigest `json:"digests"`
+}
+
+// ReplicaDigest is one replica's answer to a verification.
+type ReplicaDigest struct {
+	ID     string `json:"id"`
+	Digest string `json:"digest,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// InitRequest bootstraps a new cluster from the replica asked. Properties
+// seed the queue configuration; none means the replica's own files.
+type InitRequest struct {
+	ClusterID  string            `json:"cluster_id,omitempty"` // drawn when empty
+	Properties map[string]string `json:"properties,omitempty"`
+	DryRun     bool              `json:"dry_run,omitempty"`
+}
+
+// InitReply names the new cluster.
+type InitReply struct {
+	ClusterID string `json:"cluster_id"`
+	ID        string `json:"id"`
+	Address   string `json:"address"`
+	DryRun    bool   `json:"dry_run,omitempty"`
+}
+
+// JoinRequest makes the replica asked join the cluster of the replicas at
+// Leaders (their peer addresses).
+type JoinRequest struct {
+	Leaders []string `json:"leaders"`
+	Token   string   `json:"token,omitempty"`
+	DryRun  bool     `json:"dry_run,omitempty"`
+}
+
+// JoinReply says what was joined.
+type JoinReply struct {
+	ClusterID string `json:"cluster_id"`
+	ID        string `json:"id"`
+	Voter     bool   `json:"voter"`
+	DryRun    bool   `json:"dry_run,omitempty"`
+}
+
+// TransferRequest hands leadership over: to a replica, or to the fittest one.
+type TransferRequest struct {
+	ID string `json:"id,omitempty"`
+}
+
+// MemberRequest goes with promote (MaxLag), demote and remove (Force).
+type MemberRequest struct {
+	MaxLag uint64 `json:"max_lag,omitempty"` // promote: 0 is 100
+	Force  bool   `json:"force,omitempty"`
+	DryRun bool   `json:"dry_run,omitempty"`
+}
+
+// TokenRequest makes a join token.
+type TokenRequest struct {
+	Role string   `json:"role"`          // voter or nonvoter
+	TTL  Duration `json:"ttl,omitempty"` // 1h unless given; at most 24h
+}
+
+// Token is a join token; it is shown this once.
+type Token struct {
+	Token         string `json:"token"`
+	Role          string `json:"role"`
+	ExpiresMillis int64  `json:"expires_ms"`
+}
+
+// Autopilot are the settings of the automatic care of replicas.
+type Autopilot struct {
+	CleanupDeadServers             bool     `json:"cleanup_dead_servers"`
+	DeadServerLastContactThreshold Duration `json:"dead_server_last_contact_threshold"`
+	MinQuorum                      uint     `json:"min_quorum"`
+	LastContactThreshold           Duration `json:"last_contact_threshold"`
+	MaxTrailingLogs                uint64   `json:"max_trailing_logs"`
+	ServerStabilizationTime        Duration `json:"server_stabilization_time"`
+}
+
+// AutopilotState are the settings in force and their judgement.
+type AutopilotState struct {
+	Settings         Autopilot       `json:"settings"`
+	Healthy          bool            `json:"healthy"`
+	FailureTolerance int             `json:"failure_tolerance"`
+	Servers          []ServerVerdict `json:"servers"`
+}
+
+// ServerVerdict is autopilot's judgement of one replica.
+type ServerVerdict struct {
+	ID                string `json:"id"`
+	Healthy           bool   `json:"healthy"`
+	Voter             bool   `json:"voter"`
+	StableSinceMillis int64  `json:"stable_since_ms,omitempty"`
+	Why               string `json:"why,omitempty"`
+}
+
+// Upgrade tells the feature level in force and what the replicas could do.
+type Upgrade struct {
+	Level     uint32            `json:"level"`
+	Available uint32            `json:"available"` // the highest that all voters know
+	Versions  map[string]string `json:"versions"`  // by replica
+	TurnsOn   []string          `json:"turns_on,omitempty"`
+}

@@ -1,0 +1,66 @@
+// Package api holds the JSON documents of rmd's own REST API, as the server
+// writes them and as the command line and other clients read them.
+//
+// Types only, with no import of ours: a client needs nothing else. Field names
+// are stable; fields are added, never renamed. Times are Unix milliseconds
+// (…_ms), memory is MiB inside a Resource, states are YARN's names. A field
+// that is empty may be left out.
+//
+//	GET    /v1/health /v1/ready /v1/leader[?role=leader]        Health
+//	GET    /v1/cluster                                          Cluster
+//	GET    /v1/cluster/members                                  Members
+//	GET    /v1/cluster/verify                                   Verify
+//	POST   /v1/cluster:init                     InitRequest  →  InitReply
+//	POST   /v1/cluster:join                     JoinRequest  →  JoinReply
+//	POST   /v1/cluster:transfer                 TransferRequest → Done
+//	POST   /v1/cluster/members/{id}:promote|demote|remove  MemberRequest → Done
+//	POST   /v1/cluster/tokens                   TokenRequest →  Token
+//	GET    /v1/autopilot, PUT                   Autopilot    →  AutopilotState
+//	GET    /v1/upgrade, POST /v1/upgrade:finalize               Upgrade
+//	GET    /v1/snapshot[?stale]                                 the bytes
+//	PUT    /v1/snapshot[?replace_state=CLUSTER-ID][&dry_run]    the bytes → Restored
+//	POST   /v1/snapshot:take                                    Snapshot
+//	GET    /v1/snapshots                                        Snapshots
+//
+//	GET    /v1/apps?state&queue&user&type&name&tag&limit&after&order=newest     Apps
+//	POST   /v1/apps                             Submit       →  Submitted
+//	GET    /v1/apps/{id}                                        App
+//	GET    /v1/apps/{id}/explain                                the planner's explanation
+//	GET    /v1/apps/{id}/containers?limit&after                 Containers
+//	GET    /v1/apps/{id}/attempts                               Attempts
+//	GET    /v1/apps/{id}/asks                                   Asks
+//	POST   /v1/apps/{id}:kill                   Kill         →  Done
+//	POST   /v1/apps/{id}:move                   Move         →  Done
+//	POST   /v1/apps/{id}:priority               Priority     →  Priority
+//	POST   /v1/apps/{id}/attempt:register       Register     →  Registered
+//	POST   /v1/apps/{id}/attempt:allocate       Allocate     →  Allocated
+//	POST   /v1/apps/{id}/attempt:finish         Finish       →  Done
+//
+//	GET    /v1/nodes?state&rack&limit&after                     Nodes
+//	GET    /v1/nodes/{id}, …/placement                          Node, Placement
+//	POST   /v1/nodes/{id}:drain                 Drain        →  Done
+//	POST   /v1/nodes/{id}:undrain                               Done
+//	POST   /v1/nodes/{id}:resource              NodeResource →  Done
+//
+//	GET    /v1/queues                                           Queues (a tree)
+//	GET    /v1/queues/{path}                                    Queue (with its subtree)
+//	POST   /v1/queues/{path}:stop|start                         Done
+//
+//	GET    /v1/reservations?node&app&queue&limit&after          Reservations
+//	GET    /v1/reservations/{id}                                Reservation
+//	DELETE /v1/reservations/{id}?reason=                        Done
+//
+//	GET    /v1/conf                                             Conf
+//	PUT    /v1/conf (If-Match: version)[?dry_run&comment]  PutConf or XML → ConfApplied
+//	GET    /v1/conf/versions, …/{v}                             ConfVersions, Conf
+//	GET    /v1/conf/versions/{v}/diff/{w}                       ConfDiff
+//	POST   /v1/conf:validate                    PutConf or XML → Validation
+//	POST   /v1/conf:rollback                    Rollback     →  ConfApplied
+//
+//	GET    /v1/events?app&node&queue&kind&after  Server-Sent Events: event "batch", id = log index, data = EventBatch
+//	GET    /v1/log?from&count                                   Log
+//	POST   /v1/inputs                           see AppendFrame
+//
+// Every read takes ?consistent (waits until the replica has what the verified
+// leader had committed) or ?min_index=N. Every error is an Error.
+package api

@@ -1,0 +1,61 @@
+package api
+
+// Queues is the queue tree. Root is null before the cluster has queues.
+type Queues struct {
+	Version uint64 `json:"version"` // of the configuration
+	Root    *Queue `json:"root"`
+}
+
+// Queue is one queue with its numbers and its subtree. Percentages are of the
+// parent, absolute ones (abs_…) of the cluster.
+type Queue struct {
+	Path   string `json:"path"`
+	Name   string `json:"name"`
+	Parent string `json:"parent,omitempty"`
+	Leaf   bool   `json:"leaf"`
+	State  string `json:"state"`
+	Order  string `json:"order"` // fifo, fair; of a parent utilization, …
+
+	Configured    string  `json:"configured"` // as written: 30%, 3w, [memory=…]
+	ConfiguredMax string  `json:"configured_max,omitempty"`
+	Capacity      float64 `json:"capacity"`
+	MaxCapacity   float64 `json:"max_capacity"`
+	AbsCapacity   float64 `json:"abs_capacity"`
+	AbsMax        float64 `json:"abs_max_capacity"`
+	UsedPercent   float64 `json:"used_percent"` // of the guarantee; can exceed 100
+	AbsUsed       float64 `json:"abs_used"`
+
+	Guaranteed Resource `json:"guaranteed"`
+	Max        Resource `json:"max"`
+	Used       Resource `json:"used"` // containers and reservations
+	Reserved   Resource `json:"reserved"`
+	Pending    Resource `json:"pending"`
+	AMUsed     Resource `json:"am_used"`
+	AMLimit    Resource `json:"am_limit,omitempty"`
+
+	Containers  int64 `json:"containers"` // live and reserved
+	Apps        int32 `json:"apps"`
+	ActiveApps  int32 `json:"active_apps"`
+	PendingApps int32 `json:"pending_apps"`
+	ParkedApps  int32 `json:"parked_apps"`
+	MaxApps     int64 `json:"max_apps,omitempty"`
+	MaxAppsUser int64 `json:"max_apps_per_user,omitempty"`
+
+	ActiveUsers     int32   `json:"active_users"`
+	UserLimit       string  `json:"user_limit_percent,omitempty"`
+	UserLimitFactor string  `json:"user_limit_factor,omitempty"`
+	Users           []User  `json:"users,omitempty"`
+	Children        []Queue `json:"children,omitempty"`
+}
+
+// User is one user's share of a leaf.
+type User struct {
+	Name        string   `json:"name"`
+	Used        Resource `json:"used"`
+	AMUsed      Resource `json:"am_used"`
+	Limit       Resource `json:"limit"`
+	Apps        int32    `json:"apps"`
+	ActiveApps  int32    `json:"active_apps"`
+	PendingApps int32    `json:"pending_apps"`
+	Active      bool     `json:"active"` // counts in the user limit now
+}

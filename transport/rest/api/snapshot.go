@@ -1,0 +1,28 @@
+package api
+
+// Snapshots lists the snapshots on the replica's disk, newest first.
+type Snapshots struct {
+	Snapshots []Snapshot `json:"snapshots"`
+}
+
+// Snapshot describes one snapshot.
+type Snapshot struct {
+	ID        string `json:"id"`
+	Index     uint64 `json:"index"`
+	Term      uint64 `json:"term"`
+	Bytes     int64  `json:"bytes"`
+	AtMillis  int64  `json:"at_ms,omitempty"`
+	ClusterID string `json:"cluster_id,omitempty"`
+	Digest    string `json:"digest,omitempty"`
+}
+
+// Restored tells what a restore put in place.
+type Restored struct {
+	ClusterID string `json:"cluster_id"` // of the snapshot
+	Index     uint64 `json:"index"`      // of the snapshot
+	Epoch     uint32 `json:"epoch"`      // now
+	Apps      int    `json:"apps"`
+	Nodes     int    `json:"nodes"`
+	Digest    string `json:"digest,omitempty"`
+	DryRun    bool   `json:"dry_run,omitempty"`
+}

@@ -1,0 +1,253 @@
+package rest
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/rest/api"
+	"rmd/yarn"
+)
+
+func (s *Server) appRoutes() []route {
+	return []route{
+		get("/v1/apps", "state queue user type name tag limit after order", listApps),
+		post("/v1/apps", "dry_run", submitApp),
+		get("/v1/apps/{id}", "", showApp),
+		get("/v1/apps/{id}/explain", "", explainApp),
+		get("/v1/apps/{id}/containers", "limit after", appContainers),
+		get("/v1/apps/{id}/attempts", "", appAttempts),
+		get("/v1/apps/{id}/asks", "", appAsks),
+		post("/v1/apps/{id}:kill", "", killApp),
+		post("/v1/apps/{id}:move", "", moveApp),
+		post("/v1/apps/{id}:priority", "", prioritizeApp),
+		post("/v1/apps/{id}/attempt:register", "", registerAttempt),
+		post("/v1/apps/{id}/attempt:allocate", "", allocate),
+		post("/v1/apps/{id}/attempt:finish", "", finishAttempt),
+	}
+}
+
+// appFilter says which applications a list is of.
+type appFilter struct {
+	states    map[string]bool
+	queue     uint32
+	queuePath string
+	under     bool // the queue is a parent: its whole subtree
+	user      state.NameID
+	userName  string
+	kind, tag string
+	name      string
+}
+
+// set reads a comma list of words, in upper case; nil when there are none.
+func set(values []string) map[string]bool {
+	var out map[string]bool
+	for _, v := range values {
+		for _, w := range strings.Split(v, ",") {
+			if w = strings.ToUpper(strings.TrimSpace(w)); w != "" {
+				if out == nil {
+					out = map[string]bool{}
+				}
+				out[w] = true
+			}
+		}
+	}
+	return out
+}
+
+var appStates = []string{"SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
+
+// words checks that every word of a filter is one that exists.
+func words(field string, have map[string]bool, known []string) error {
+	for w := range have { // any one wrong word will do for the message
+		if !slices.Contains(known, w) {
+			return invalid(field+"="+w+" is not known", "give "+strings.Join(known, ", "), w)
+		}
+	}
+	return nil
+}
+
+func (c *call) appFilter(v *view) (appFilter, error) {
+	f := appFilter{states: set(c.q["state"]), kind: c.q.Get("type"), tag: c.q.Get("tag"), name: c.q.Get("name"), userName: c.q.Get("user")}
+	if err := words("state", f.states, appStates); err != nil {
+		return f, err
+	}
+	if q := c.q.Get("queue"); q != "" {
+		slot, err := v.queue(q)
+		if err != nil {
+			return f, err
+		}
+		f.setQueue(v, slot)
+	}
+	f.user = v.st.NameID(f.userName)
+	return f, nil
+}
+
+func (f *appFilter) setQueue(v *view, slot uint32) {
+	q := v.st.Queues.Get(slot)
+	f.queue, f.queuePath, f.under = slot, q.Path, !q.Leaf
+}
+
+func (f *appFilter) pass(v *view, a *state.App) bool {
+	switch {
+	case f.states != nil && !f.states[a.State.String()],
+		f.userName != "" && a.User != f.user,
+		f.queue != 0 && !f.inQueue(v, a),
+		f.kind != "" && !strings.EqualFold(f.kind, a.Type),
+		f.name != "" && f.name != a.Name,
+		f.tag != "" && !slices.Contains(a.Tags, f.tag):
+		return false
+	}
+	return true
+}
+
+func (f *appFilter) inQueue(v *view, a *state.App) bool {
+	if !f.under {
+		return a.Queue == f.queue
+	}
+	return strings.HasPrefix(v.queuePath(a.Queue), f.queuePath+".")
+}
+
+// appRef is an application in a list that is still to be sorted.
+type appRef struct{ seq, slot uint32 }
+
+// pick returns the applications that pass, by sequence number, which is the
+// order of submission and never changes: pages taken one after the other are
+// free of gaps and repetitions whatever happens between.
+func (f *appFilter) pick(v *view, after uint32, newest bool) []appRef {
+	var out []appRef
+	v.st.Apps.Each(func(slot uint32, a *state.App) bool {
+		if after != 0 && (a.ID.Seq == after || (a.ID.Seq < after) != newest) {
+			return true
+		}
+		if f.pass(v, a) {
+			out = append(out, appRef{a.ID.Seq, slot})
+		}
+		return true
+	})
+	slices.SortFunc(out, func(a, b appRef) int {
+		if newest {
+			return cmp.Compare(b.seq, a.seq)
+		}
+		return cmp.Compare(a.seq, b.seq)
+	})
+	return out
+}
+
+func listApps(c *call) error {
+	limit, err := c.limit()
+	if err != nil {
+		return err
+	}
+	var after yarn.ApplicationID
+	if text := c.q.Get("after"); text != "" {
+		if after, err = yarn.ParseApplicationID(text); err != nil {
+			return invalid("after: "+err.Error(), "give the next of the page before")
+		}
+	}
+	order := c.q.Get("order")
+	if order != "" && order != "newest" && order != "oldest" {
+		return invalid("order="+order+" is not known", "give oldest or newest")
+	}
+	v, err := c.view()
+	if err != nil {
+		return err
+	}
+	f, err := c.appFilter(v)
+	if err != nil {
+		return err
+	}
+	refs, next := page(f.pick(v, after.Seq, order == "newest"), limit, func(r appRef) string { return v.st.Apps.Get(r.slot).ID.String() })
+	items := func(yield func(api.App) bool) {
+		for _, r := range refs {
+			if !yield(v.appDoc(v.st.Apps.Get(r.slot))) {
+				return
+			}
+		}
+	}
+	return list(c, "apps", items, func() any { return nextPage{next} })
+}
+
+func showApp(c *call) error {
+	v, err := c.view()
+	if err != nil {
+		return err
+	}
+	_, slot, err := v.app(c.args["id"])
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, v.appDoc(v.st.Apps.Get(slot)))
+}
+
+func explainApp(c *call) error {
+	v, err := c.view()
+	if err != nil {
+		return err
+	}
+	id, _, err := v.app(c.args["id"])
+	if err != nil {
+		return err
+	}
+	doc, err := c.s.explainOf(v, id)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, doc)
+}
+
+// explainOf runs the planner's explanation on a fork of the view. One at a
+// time: forking marks the pages of the shared fork, and planning costs a core.
+func (s *Server) explainOf(v *view, id yarn.ApplicationID) (any, error) {
+	if s.cfg.Explain == nil {
+		return nil, notAvailable("the explanation")
+	}
+	s.explain.Lock()
+	defer s.explain.Unlock()
+	return s.cfg.Explain(v.st.Fork(), id)
+}
+
+var attemptStates = [...]string{"NONE", "PARKED", "PENDING", "ACTIVE", "REGISTERED", "ENDED"}
+
+func attemptState(s state.AttemptState) string {
+	if int(s) < len(attemptStates) {
+		return attemptStates[s]
+	}
+	return "UNKNOWN"
+}
+
+// appDoc shows one application.
+func (v *view) appDoc(a *state.App) api.App {
+	d := api.App{
+		ID: a.ID.String(), Name: a.Name, User: v.st.NameOf(a.User), Queue: v.queuePath(a.Queue), Type: a.Type, Tags: a.Tags,
+		State: a.State.String(), FinalStatus: a.Final.String(), Priority: a.Priority, Unmanaged: a.Unmanaged, KeepContainers: a.KeepContainers,
+		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: v.waited(a),
+		LifetimeMillis: a.LifetimeMillis, AttemptState: attemptState(a.AttemptState), MaxAttempts: a.MaxAttempts, Failures: a.Failures,
+		AM: v.size(a.AM), Used: v.size(a.Used), Reserved: v.size(a.Reserved), Pending: v.size(a.Pending),
+		Outstanding: a.Outstanding, Containers: a.Live, Reservations: a.Reserving, Response: a.Response,
+		Host: a.Host, RPCPort: a.RPCPort, TrackingURL: a.TrackingURL, Diagnostics: a.Diagnostics,
+	}
+	if a.Attempt != 0 {
+		d.Attempt = a.AttemptID().String()
+	}
+	for _, id := range a.Blacklist {
+		d.Blacklist = append(d.Blacklist, v.st.NameOf(id))
+	}
+	slices.Sort(d.Blacklist)
+	return d
+}
+
+// waited is how long an application waited for its AM: until it registered, or
+// it ended without that, or until now.
+func (v *view) waited(a *state.App) int64 {
+	until := v.st.Meta.NowMillis
+	switch {
+	case a.StartedMillis != 0:
+		until = a.StartedMillis
+	case a.EndedMillis != 0:
+		until = a.EndedMillis
+	}
+	return max(until-a.SubmittedMillis, 0)
+}

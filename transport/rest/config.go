@@ -1,0 +1,219 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/rest/api"
+	"rmd/yarn"
+)
+
+// Door takes inputs to the leader's sequencer, from whichever replica this is.
+// It returns when this replica has applied the index.
+type Door interface {
+	Do(ctx context.Context, req input.Request) (input.Reply, uint64, error)
+}
+
+// Reader is the committed state of this replica. A fork is read only here, so
+// the same one may be handed to several callers.
+type Reader interface {
+	Fork() (st *state.State, index uint64)
+	WaitApplied(ctx context.Context, index uint64) error
+	// Watch subscribes to the batches after an index, which the watcher has; 0
+	// is from now on. One that is not kept any more is a *TooOldError.
+	Watch(after uint64) (Subscription, error)
+}
+
+// Batch is one applied entry.
+type Batch struct {
+	Index, Term uint64
+	NowMillis   int64
+	Events      []event.Event
+}
+
+// Subscription yields applied batches in order. Next returns a *TooOldError when
+// the caller was too slow and batches it has not seen are not kept any more.
+type Subscription interface {
+	Next(ctx context.Context) (Batch, error)
+	Close()
+}
+
+// ErrNoLeader says that no leader is known, or was found in time.
+var ErrNoLeader = errors.New("no leader")
+
+// TooOldError says that history before Oldest is not kept: a watch may start
+// after it, the log with it.
+type TooOldError struct{ Oldest uint64 }
+
+func (e *TooOldError) Error() string {
+	return fmt.Sprintf("history before index %d is not kept", e.Oldest)
+}
+
+// Consensus is the replicas' membership and leadership.
+type Consensus interface {
+	// Leader is the leader's id and its peer address; empty when unknown.
+	Leader() (id, address string)
+	// Role is leader, follower or candidate.
+	Role() string
+	Term() uint64
+	// Staleness is the time since this replica heard the leader: 0 on the
+	// leader, negative when it never has.
+	Staleness() time.Duration
+	// ReadIndex is the verified leader's commit index.
+	ReadIndex(ctx context.Context) (uint64, error)
+	Members(ctx context.Context) ([]api.Member, error)
+	// LastFailover is the last election seen here, nil when there was none.
+	LastFailover() *api.Failover
+	// Verify compares the digests of all replicas at one index.
+	Verify(ctx context.Context) (api.Verify, error)
+
+	Init(ctx context.Context, req api.InitRequest) (api.InitReply, error)
+	Join(ctx context.Context, req api.JoinRequest) (api.JoinReply, error)
+	Promote(ctx context.Context, id string, req api.MemberRequest) error
+	Demote(ctx context.Context, id string, req api.MemberRequest) error
+	Remove(ctx context.Context, id string, req api.MemberRequest) error
+	Transfer(ctx context.Context, id string) error
+	Autopilot(ctx context.Context) (api.AutopilotState, error)
+	SetAutopilot(ctx context.Context, settings api.Autopilot) error
+}
+
+// Snapshots saves and restores the whole state.
+type Snapshots interface {
+	// Save opens a fresh, verified snapshot: of the leader's state, or with
+	// stale of this replica's.
+	Save(ctx context.Context, stale bool) (api.Snapshot, io.ReadCloser, error)
+	// Restore replaces the state by the snapshot read from r. It verifies all
+	// of it first. ReplaceState is the id of the running cluster whose state
+	// may be overwritten; empty only suits a fresh one.
+	Restore(ctx context.Context, r io.Reader, replaceState string, dryRun bool) (api.Restored, error)
+	Take(ctx context.Context) (api.Snapshot, error)
+	List(ctx context.Context) ([]api.Snapshot, error)
+}
+
+// LogEntry is one raw entry of the replicated log. Type is "events" when Data
+// is a batch of events.
+type LogEntry struct {
+	Index, Term uint64
+	Type        string
+	Data        []byte
+}
+
+// LogReader reads the replicated log of this replica.
+type LogReader interface {
+	// Entries returns up to count entries from index from on, with the oldest
+	// and newest index there is. A from of 0 is the oldest; one that is not
+	// kept any more is a *TooOldError.
+	Entries(ctx context.Context, from uint64, count int) (entries []LogEntry, first, last uint64, err error)
+}
+
+// Class is what a request may do, for admission.
+type Class uint8
+
+// Classes of requests.
+const (
+	ClassRead   Class = 1 + iota
+	ClassWrite        // changes the state or the membership
+	ClassInputs       // the binary door, which may speak for nodes
+)
+
+// Config is what a server needs. Door, Reader, Consensus and Logger are
+// required; without the others their endpoints answer NOT_AVAILABLE.
+type Config struct {
+	ID      string // of this replica
+	Version string // of the program
+
+	Door      Door
+	Reader    Reader
+	Consensus Consensus
+	Snapshots Snapshots
+	Log       LogReader
+	// Explain is the planner's explanation of why an application waits. It is
+	// given a fork of its own, one call at a time.
+	Explain func(st *state.State, id yarn.ApplicationID) (any, error)
+	Logger  hclog.Logger
+	Metrics *Metrics // made when nil
+
+	// RefusalOf turns errors of other packages into answers; nil from it means
+	// that it does not know the error.
+	RefusalOf func(error) *api.Error
+	// Admit decides who may do what; nil is AdmitLocal.
+	Admit func(r *http.Request, class Class) error
+	// Who names the caller for the audit and as an application's user; nil
+	// takes X-Rmd-User.
+	Who func(r *http.Request) string
+	// Now is the clock for deadlines and tokens; nil is time.Now.
+	Now func() time.Time
+	// Web serves the operator's pages under /ui/ and /cluster; nil: a text page.
+	Web http.Handler
+
+	// Hosts are the names that a Host header may carry besides loopback and
+	// plain addresses; "*" turns the check off.
+	Hosts []string
+
+	HeaderTimeout time.Duration // to receive a request's header
+	IdleTimeout   time.Duration // of a connection between requests
+	BodyTimeout   time.Duration // to receive a body other than a snapshot
+	ReadTimeout   time.Duration // for a read to be answered
+	WriteTimeout  time.Duration // for a write to be answered
+	Heartbeat     time.Duration // of an event stream
+	CloseTimeout  time.Duration // for requests in work when the server closes
+
+	MaxHeaderBytes    int
+	MaxBodyBytes      int64
+	MaxInputsBytes    int64 // of one body of POST /v1/inputs
+	MaxInputs         int   // frames of one body
+	InputsInFlight    int   // of all bodies together
+	MaxConnections    int   // open connections of one listener
+	MaxPerAddress     int   // of one remote address
+	MaxStreams        int   // open event streams
+	MaxLogEntries     int   // of one answer of /v1/log
+	LongestJoinToken  time.Duration
+	DefaultJoinTokens time.Duration
+}
+
+// DefaultConfig returns the values of operations.md, section 7, for all but
+// the parts of the replica.
+func DefaultConfig() Config {
+	return Config{
+		HeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, BodyTimeout: 30 * time.Second,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: 10 * time.Second, CloseTimeout: 5 * time.Second,
+		MaxHeaderBytes: 64 << 10, MaxBodyBytes: 4 << 20, MaxInputsBytes: 16 << 20, MaxInputs: 65_536, InputsInFlight: 16_384,
+		MaxConnections: 1024, MaxPerAddress: 64, MaxStreams: 256, MaxLogEntries: 1000,
+		LongestJoinToken: 24 * time.Hour, DefaultJoinTokens: time.Hour,
+	}
+}
+
+// Validate says everything that is wrong with the configuration.
+func (c Config) Validate() error {
+	var errs []error
+	need := func(ok bool, what string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("rest: %s", what))
+		}
+	}
+	need(c.Door != nil, "no Door")
+	need(c.Reader != nil, "no Reader")
+	need(c.Consensus != nil, "no Consensus")
+	need(c.Logger != nil, "no Logger")
+	for name, d := range map[string]time.Duration{"HeaderTimeout": c.HeaderTimeout, "IdleTimeout": c.IdleTimeout, "BodyTimeout": c.BodyTimeout,
+		"ReadTimeout": c.ReadTimeout, "WriteTimeout": c.WriteTimeout, "Heartbeat": c.Heartbeat, "CloseTimeout": c.CloseTimeout,
+		"LongestJoinToken": c.LongestJoinToken, "DefaultJoinTokens": c.DefaultJoinTokens} {
+		need(d > 0, name+" must be above 0")
+	}
+	for name, n := range map[string]int64{"MaxHeaderBytes": int64(c.MaxHeaderBytes), "MaxBodyBytes": c.MaxBodyBytes, "MaxInputsBytes": c.MaxInputsBytes,
+		"MaxInputs": int64(c.MaxInputs), "InputsInFlight": int64(c.InputsInFlight), "MaxConnections": int64(c.MaxConnections),
+		"MaxPerAddress": int64(c.MaxPerAddress), "MaxStreams": int64(c.MaxStreams), "MaxLogEntries": int64(c.MaxLogEntries)} {
+		need(n > 0, name+" must be above 0")
+	}
+	need(c.DefaultJoinTokens <= c.LongestJoinToken, "DefaultJoinTokens must not exceed LongestJoinToken")
+	return errors.Join(errs...)
+}

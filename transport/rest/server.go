@@ -1,0 +1,243 @@
+package rest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/transport/rest/api"
+)
+
+// Server is the HTTP front door of one replica.
+type Server struct {
+	cfg     Config
+	log     hclog.Logger
+	metrics *Metrics
+	routes  []route
+	origin  *http.CrossOriginProtection
+	hosts   map[string]bool
+
+	confs     confCache
+	explain   sync.Mutex    // one explanation at a time: it plans on a fork
+	inputs    chan struct{} // a slot for each input in flight
+	streams   atomic.Int64
+	keyPrefix string
+	keySeq    atomic.Uint64
+
+	ctx     context.Context // ends with Close: event streams and the metrics watch
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	mu      sync.Mutex
+	servers []*http.Server
+	closed  bool
+}
+
+// New makes a server and starts its watch of applied events for the metrics.
+// Close ends it.
+func New(cfg Config) (*Server, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Admit == nil {
+		cfg.Admit = AdmitLocal
+	}
+	if cfg.Who == nil {
+		cfg.Who = func(r *http.Request) string { return r.Header.Get(api.HeaderUser) }
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Metrics == nil {
+		cfg.Metrics = NewMetrics(cfg.Version)
+	}
+	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, hosts: map[string]bool{},
+		origin: http.NewCrossOriginProtection(), inputs: make(chan struct{}, cfg.InputsInFlight)}
+	for _, h := range cfg.Hosts {
+		s.hosts[strings.ToLower(h)] = true
+	}
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return nil, fmt.Errorf("rest: draw a key prefix: %w", err)
+	}
+	s.keyPrefix = "rest-" + hex.EncodeToString(b[:])
+	s.routes = s.table()
+	s.metrics.attach(s)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.wg.Go(s.watchMetrics)
+	return s, nil
+}
+
+// ownKey makes an idempotency key for a call that came without one and is not
+// harmless to repeat.
+func (s *Server) ownKey() string {
+	return s.keyPrefix + "/" + strconv.FormatUint(s.keySeq.Add(1), 10)
+}
+
+// Handler is the whole door, for a server of the caller's own.
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+
+// Serve answers on a listener until Close; it bounds connections and times.
+// With a TLS listener it is HTTPS.
+func (s *Server) Serve(l net.Listener) error {
+	srv := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: s.cfg.HeaderTimeout, IdleTimeout: s.cfg.IdleTimeout, MaxHeaderBytes: s.cfg.MaxHeaderBytes,
+		ErrorLog: s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return http.ErrServerClosed
+	}
+	s.servers = append(s.servers, srv)
+	s.mu.Unlock()
+	return srv.Serve(limitConnections(l, s.cfg.MaxConnections, s.cfg.MaxPerAddress))
+}
+
+// Close stops taking requests, ends event streams, and waits for the requests
+// in work, at most CloseTimeout.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	servers := s.servers
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.CloseTimeout)
+	defer cancel()
+	var errs []error
+	for _, srv := range servers {
+		if err := srv.Shutdown(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("close http server: %w", err), srv.Close())
+		}
+	}
+	s.wg.Wait()
+	return errors.Join(errs...)
+}
+
+// serve is the way of every request.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	rec := &recorder{ResponseWriter: w}
+	secureHeaders(rec.Header())
+	label := "none"
+	c := &call{s: s, w: rec, r: r}
+	err := s.checkHost(r)
+	if err == nil && s.cfg.Web != nil && webPath(r.URL.Path) {
+		if err = s.origin.Check(r); err == nil {
+			s.cfg.Web.ServeHTTP(rec, r)
+			s.metrics.http("web", rec.status(), time.Since(start))
+			return
+		}
+		err = otherSite()
+	}
+	if err == nil {
+		c.route, c.args, err = s.find(r)
+	}
+	if err == nil {
+		label = c.route.pattern
+		err = s.dispatch(c)
+	}
+	if err != nil {
+		s.fail(c, err)
+	}
+	s.metrics.http(label, rec.status(), time.Since(start))
+}
+
+// webPath says whether the operator's pages answer for a path: their own, and
+// the bookmarks of YARN's.
+func webPath(path string) bool {
+	return path == "/ui" || strings.HasPrefix(path, "/ui/") || path == "/cluster" || strings.HasPrefix(path, "/cluster/")
+}
+
+func otherSite() error {
+	return problem(api.CodeNotAllowed, "another site's page may not change anything here", "call from a program, or from this server's own pages")
+}
+
+// dispatch admits a call and hands it to its route.
+func (s *Server) dispatch(c *call) error {
+	c.q = c.r.URL.Query()
+	if c.route.class != ClassRead {
+		if err := s.origin.Check(c.r); err != nil {
+			return otherSite()
+		}
+	}
+	if err := s.cfg.Admit(c.r, c.route.class); err != nil {
+		return err
+	}
+	if err := c.route.checkQuery(c.q); err != nil {
+		return err
+	}
+	return c.route.handle(c)
+}
+
+// fail answers with an error, in the shape of the API that was asked.
+func (s *Server) fail(c *call, err error) {
+	e := s.errorOf(err, c.r.Method != http.MethodGet && c.r.Method != http.MethodHead)
+	h := c.w.Header()
+	for _, name := range []string{"Content-Length", "ETag"} {
+		h.Del(name)
+	}
+	c.roleHeaders()
+	switch {
+	case e.Code == api.CodeMethodNotAllowed:
+		h.Set("Allow", strings.Join(e.Details, ", "))
+	case e.RetryAfterMillis > 0:
+		h.Set("Retry-After", strconv.FormatInt((e.RetryAfterMillis+999)/1000, 10))
+	case e.Status == http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	}
+	if strings.HasPrefix(c.r.URL.Path, wsRoot) {
+		writeRemoteException(c, e)
+		return
+	}
+	b, jerr := json.Marshal(e)
+	if jerr != nil {
+		http.Error(c.w, e.Code, e.Status)
+		return
+	}
+	h.Set("Content-Type", "application/json")
+	c.w.WriteHeader(e.Status)
+	_, _ = c.w.Write(append(b, '\n'))
+}
+
+// secureHeaders are on every answer.
+func secureHeaders(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+}
+
+// recorder notes the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	code int
+}
+
+// WriteHeader notes and passes on.
+func (r *recorder) WriteHeader(code int) {
+	if r.code == 0 {
+		r.code = code
+	}
+	r.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) status() int {
+	if r.code == 0 {
+		return http.StatusOK
+	}
+	return r.code
+}

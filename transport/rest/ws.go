@@ -1,0 +1,141 @@
+package rest
+
+import (
+	"math"
+	"net/http"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// hadoopVersion is the version whose shapes these are; clients compare it.
+const hadoopVersion = "3.4.2"
+
+func (s *Server) wsRoutes() []route {
+	ws := func(path string, h handler) route {
+		return route{method: http.MethodGet, pattern: wsRoot + path, class: ClassRead, query: anyQuery, handle: h}
+	}
+	return []route{
+		ws("", wsInfo), ws("/info", wsInfo), ws("/metrics", wsMetrics), ws("/scheduler", wsScheduler),
+		ws("/nodes", wsNodes), ws("/nodes/{id}", wsNode),
+		ws("/apps", wsApps), ws("/apps/{id}", wsApp), ws("/apps/{id}/appattempts", wsAttempts), ws("/apps/{id}/state", wsAppState),
+		ws("/appstatistics", wsStatistics),
+	}
+}
+
+// haState is ACTIVE on the leader; every replica answers for itself.
+func (c *call) haState() string {
+	if c.s.cfg.Consensus.Role() == "leader" {
+		return "ACTIVE"
+	}
+	return "STANDBY"
+}
+
+func wsInfo(c *call) error {
+	v, err := c.view()
+	if err != nil {
+		return err
+	}
+	ts := v.st.Meta.ClusterTimestamp
+	build := "rmd " + c.s.cfg.Version
+	return c.writeWS(obj{{"clusterInfo", obj{
+		{"id", ts}, {"startedOn", ts}, {"state", "STARTED"}, {"haState", c.haState()},
+		{"rmStateStoreName", "raft"},
+		{"resourceManagerVersion", hadoopVersion}, {"resourceManagerBuildVersion", build}, {"resourceManagerVersionBuiltOn", ""},
+		{"hadoopVersion", hadoopVersion}, {"hadoopBuildVersion", build}, {"hadoopVersionBuiltOn", ""},
+		{"haZooKeeperConnectionState", "Could not find leader elector. Verify both HA and automatic failover are enabled."},
+	}}})
+}
+
+// appCounts counts applications by where they stand, as YARN's metrics do.
+type appCounts struct{ submitted, pending, running, completed, failed, killed, asked int64 }
+
+func (v *view) appCounts() appCounts {
+	var n appCounts
+	v.st.Apps.Each(func(_ uint32, a *state.App) bool {
+		n.submitted++
+		n.asked += a.Outstanding
+		switch a.State {
+		case yarn.AppSubmitted, yarn.AppAccepted:
+			n.pending++
+		case yarn.AppRunning:
+			n.running++
+		case yarn.AppFinished:
+			n.completed++
+		case yarn.AppFailed:
+			n.failed++
+		case yarn.AppKilled:
+			n.killed++
+		}
+		return true
+	})
+	// Applications that are forgotten were submitted too; ids count from 1.
+	n.submitted = max(n.submitted, int64(v.st.Meta.NextApp)-1)
+	return n
+}
+
+func wsMetrics(c *call) error {
+	v, err := c.view()
+	if err != nil {
+		return err
+	}
+	n, total := v.appCounts(), v.st.Meta.Cluster
+	var used, reserved, pending yarn.Resource
+	var containers int64
+	if root := v.st.Root(); root != 0 {
+		q := v.st.Queues.Get(root)
+		used, reserved, pending = q.Used.Sub(q.Reserved), q.Reserved, q.Pending
+		containers = q.Containers - int64(v.st.Reservations.Len())
+	}
+	free := total.Sub(used)
+	doc := obj{
+		{"appsSubmitted", n.submitted}, {"appsCompleted", n.completed}, {"appsPending", n.pending}, {"appsRunning", n.running}, {"appsFailed", n.failed}, {"appsKilled", n.killed},
+		{"reservedMB", reserved[yarn.Memory]}, {"availableMB", free[yarn.Memory]}, {"allocatedMB", used[yarn.Memory]}, {"pendingMB", pending[yarn.Memory]},
+		{"reservedVirtualCores", reserved[yarn.VCores]}, {"availableVirtualCores", free[yarn.VCores]}, {"allocatedVirtualCores", used[yarn.VCores]}, {"pendingVirtualCores", pending[yarn.VCores]},
+		{"containersAllocated", containers}, {"containersReserved", v.st.Reservations.Len()}, {"containersPending", n.asked},
+		{"totalMB", total[yarn.Memory]}, {"utilizedMB", 0}, {"totalVirtualCores", total[yarn.VCores]}, {"utilizedVirtualCores", 0},
+		{"utilizedMBPercent", 0}, {"utilizedVirtualCoresPercent", 0}, {"rmSchedulerBusyPercent", 0},
+	}
+	doc = append(doc, v.nodeCounts()...)
+	doc = append(doc, obj{
+		{"containerAssignedPerSecond", 0},
+		{"totalUsedResourcesAcrossPartition", v.wsResource(used)}, {"totalClusterResourcesAcrossPartition", v.wsResource(total)}, {"totalReservedResourcesAcrossPartition", v.wsResource(reserved)},
+		{"totalAllocatedContainersAcrossPartition", containers}, {"crossPartitionMetricsAvailable", true}, {"rmEventQueueSize", 0}, {"schedulerEventQueueSize", 0},
+	}...)
+	return c.writeWS(obj{{"clusterMetrics", doc}})
+}
+
+func (v *view) nodeCounts() obj {
+	by := map[yarn.NodeState]int{}
+	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool { by[n.State]++; return true })
+	return obj{
+		{"totalNodes", v.st.Nodes.Len() - by[yarn.NodeDecommissioned] - by[yarn.NodeShutdown]}, {"lostNodes", by[yarn.NodeLost]}, {"unhealthyNodes", by[yarn.NodeUnhealthy]},
+		{"decommissioningNodes", by[yarn.NodeDecommissioning]}, {"decommissionedNodes", by[yarn.NodeDecommissioned]}, {"rebootedNodes", by[yarn.NodeRebooted]},
+		{"activeNodes", by[yarn.NodeRunning]}, {"shutdownNodes", by[yarn.NodeShutdown]},
+	}
+}
+
+// wsResource is a resource object: memory and vCores for old readers, every
+// kind with its bounds for new ones.
+func (v *view) wsResource(r yarn.Resource) obj {
+	infos := make([]obj, 0, len(v.kinds))
+	for i, name := range v.kinds {
+		most, units := int64(math.MaxInt64), ""
+		if v.conf != nil && i < len(v.conf.Units) {
+			most, units = v.conf.MaxAlloc[i], v.conf.Units[i]
+		}
+		if i == yarn.Memory && units == "" {
+			units = "Mi"
+		}
+		infos = append(infos, obj{{"attributes", obj{}}, {"maximumAllocation", most}, {"minimumAllocation", v.minAlloc(i)},
+			{"name", name}, {"resourceType", "COUNTABLE"}, {"units", units}, {"value", r[i]}})
+	}
+	return obj{{"memory", r[yarn.Memory]}, {"vCores", r[yarn.VCores]}, {"resourceInformations", obj{{"resourceInformation", infos}}}}
+}
+
+func (v *view) minAlloc(kind int) int64 {
+	if v.conf == nil {
+		return 0
+	}
+	return v.conf.MinAlloc[kind]
+}

@@ -1,0 +1,391 @@
+package workload
+
+import (
+	"fmt"
+
+	"rmd/scheduler/input"
+	"rmd/workload/report"
+	"rmd/workload/trace"
+	"rmd/yarn"
+)
+
+// phase is where an application is in its life.
+type phase uint8
+
+const (
+	phaseSubmitting  phase = iota
+	phaseWaiting           // for its AM's container
+	phaseRegistering       // its AM runs
+	phaseRunning
+	phaseFinishing
+	phaseLost // its AM is gone: the next attempt may come
+	phaseEnded
+)
+
+const (
+	appType     = "SIMULATED"
+	maxAttempts = 2
+	defaultUser = "workload"
+	// probeEvery is after how many refused registrations an unmanaged application asks whether it still exists.
+	probeEvery = 10
+)
+
+// app is one simulated application with its ApplicationMaster. It has at most one call under way.
+type app struct {
+	w        *world
+	ordinal  int // 1 for the first
+	job      trace.Job
+	stranger bool // not submitted here
+
+	phase   phase
+	id      yarn.ApplicationID
+	queue   string // as the cluster has it
+	attempt yarn.AttemptID
+	am      yarn.ContainerID
+	node    *node // where the AM runs; nil when it has none
+	life    int   // of attempts: an answer to an earlier one is let be
+
+	response int32
+	groups   []group
+	left     int // containers not completed, of all groups
+	held     map[yarn.ContainerID]*holding
+	releases []yarn.ContainerID
+	repeat   *input.Allocate // a call that got no answer
+	final    yarn.FinalStatus
+	why      string
+	probes   int
+
+	calls     bool // a call is under way
+	again     bool // something came up meanwhile
+	timer     *timer
+	demanding bool
+}
+
+// holding is a container that was granted to an application.
+type holding struct {
+	group   int
+	slot    slot
+	node    *node // nil for a node that is not simulated here
+	own     bool  // ended by itself, on a node that is not simulated here
+	ended   bool  // no longer in use
+	counted bool  // its end is told to us: nothing more comes
+	endedAt int64 // virtual milliseconds
+}
+
+func newApp(w *world, job trace.Job) *app {
+	w.entered++
+	a := &app{w: w, ordinal: w.entered, job: job, held: map[yarn.ContainerID]*holding{}, final: yarn.FinalSucceeded}
+	a.groups = make([]group, len(job.Tasks))
+	for i := range job.Tasks {
+		t := &job.Tasks[i]
+		g := &a.groups[i]
+		g.spec, g.left = t, max(t.Count, 0)
+		g.key = yarn.SchedulerKey{Priority: int32(t.Priority), AllocationID: int64(i + 1)}
+		g.size, _ = sizeOf(t.MemoryMB, t.VCores, t.GPUs, w.cfg.Kinds)
+		g.shown = measure(g.size, w.cfg.Kinds)
+		a.left += g.left
+	}
+	return a
+}
+
+// step is the application's turn: it makes the call that its phase asks for.
+func (a *app) step() {
+	if a.calls {
+		a.again = true
+		return
+	}
+	a.again = false
+	a.w.loop.cancel(a.timer)
+	switch a.phase {
+	case phaseSubmitting:
+		a.submit()
+	case phaseRegistering:
+		if a.probes > 0 && a.probes%probeEvery == 0 {
+			a.probe()
+			return
+		}
+		a.register()
+	case phaseRunning:
+		if a.repeat == nil && a.left == 0 && len(a.releases) == 0 {
+			a.finish()
+			return
+		}
+		a.allocate()
+	case phaseFinishing:
+		a.finish()
+	case phaseLost:
+		a.probe()
+	}
+}
+
+// answered ends a turn: at once another one when something came up, else when the pace says so.
+func (a *app) answered() {
+	defer a.account()
+	if a.phase == phaseEnded {
+		return
+	}
+	if a.again || (a.phase == phaseRunning && a.repeat == nil && (a.left == 0 || len(a.releases) > 0 || a.dirty())) {
+		a.step()
+		return
+	}
+	a.w.pace.appIdle(a)
+}
+
+func (a *app) dirty() bool {
+	for i := range a.groups {
+		if a.groups[i].dirty {
+			return true
+		}
+	}
+	return false
+}
+
+// outstanding counts the containers asked for and not granted.
+func (a *app) outstanding() int {
+	n := 0
+	for i := range a.groups {
+		n += len(a.groups[i].waiting)
+	}
+	return n
+}
+
+// account keeps the world's count of applications that wait for something.
+func (a *app) account() {
+	was := a.demanding
+	switch a.phase {
+	case phaseWaiting, phaseRegistering, phaseLost:
+		a.demanding = true
+	case phaseRunning:
+		a.demanding = a.outstanding() > 0
+	default:
+		a.demanding = false
+	}
+	if a.demanding && !was {
+		a.w.demand++
+	} else if was && !a.demanding {
+		a.w.demand--
+	}
+}
+
+func (a *app) submit() {
+	for i := range a.job.Tasks {
+		if t := a.job.Tasks[i]; t.GPUs > 0 && a.w.cfg.Kinds.Index(yarn.GPUName) < 0 {
+			a.reject(fmt.Errorf("%s asks for GPUs, which the cluster does not count", a.job.Name))
+			return
+		}
+	}
+	if a.job.User == "" {
+		a.job.User = defaultUser
+	}
+	in := &input.SubmitApplication{Name: a.job.Name, User: a.job.User, Queue: a.job.Queue, Type: appType,
+		Priority: int32(a.job.Priority), PrioritySet: a.job.Priority != 0, AM: a.w.cfg.AMSize,
+		Unmanaged: !a.w.cfg.AM, MaxAttempts: maxAttempts}
+	a.calls = true
+	call(a.w, in, func(r *input.SubmitApplicationReply, err error) {
+		a.calls = false
+		switch {
+		case err != nil:
+			a.answered()
+			return
+		case r.Fault != nil:
+			a.reject(fmt.Errorf("submission of %s: %w", a.job.Name, r.Fault))
+			return
+		}
+		a.w.counts.submitted++
+		a.w.pace.happened(false)
+		a.id, a.queue, a.phase = r.ID, r.Queue, phaseWaiting
+		a.w.apps[a.id] = a
+		if !a.w.cfg.AM {
+			a.attempt = yarn.AttemptID{App: a.id, Attempt: 1}
+			a.phase, a.again = phaseRegistering, true
+		}
+		if o, ok := a.w.orphans[a.id]; ok {
+			delete(a.w.orphans, a.id)
+			a.launched(o.node, o.container)
+		}
+		a.answered()
+	})
+}
+
+// reject ends an application that was never taken.
+func (a *app) reject(err error) {
+	a.w.counts.refused++
+	a.w.refused(err)
+	a.phase = phaseEnded
+	a.account()
+	a.w.leave(a)
+}
+
+// launched begins an attempt: its AM's container runs on n.
+func (a *app) launched(n *node, container yarn.ContainerID) {
+	if a.phase == phaseEnded || container.Attempt <= a.attempt.Attempt {
+		return
+	}
+	if a.attempt.Attempt > 0 {
+		a.restart()
+	}
+	a.attempt = yarn.AttemptID{App: a.id, Attempt: container.Attempt}
+	a.am, a.node = container, n
+	a.phase, a.probes = phaseRegistering, 0
+	a.step()
+	a.account()
+}
+
+// restart forgets what the attempt before was doing; its containers are lost and asked for again.
+func (a *app) restart() {
+	a.life++
+	a.w.counts.restarts++
+	a.response, a.repeat, a.releases = 0, nil, nil
+	for _, id := range sortedContainers(a.held) {
+		a.lost(id)
+	}
+	clear(a.held)
+	for i := range a.groups {
+		a.groups[i].names = nil
+	}
+}
+
+func (a *app) register() {
+	life := a.life
+	in := &input.RegisterAttempt{Attempt: a.attempt}
+	if a.node != nil {
+		in.Host = a.node.id.Host
+	}
+	a.calls = true
+	call(a.w, in, func(r *input.RegisterAttemptReply, err error) {
+		a.calls = false
+		if life != a.life || a.phase != phaseRegistering {
+			a.answered()
+			return
+		}
+		if err == nil && (r.Fault == nil || r.Fault.Reason == input.AlreadyDone) {
+			a.phase, a.response, a.probes, a.queue = phaseRunning, 0, 0, r.Queue
+			a.w.counts.registered++
+			a.w.pace.happened(false)
+			a.reopen()
+			a.open()
+			a.again = true
+		} else if err == nil && gone(r.Fault) {
+			a.notCurrent()
+		}
+		a.answered()
+	})
+}
+
+// notCurrent is what follows when the cluster does not know the attempt as the current one. An AM's container is
+// replaced by the cluster; an unmanaged attempt may have to wait until it is let into its queue.
+func (a *app) notCurrent() {
+	switch {
+	case !a.unmanaged():
+		a.lose()
+	case a.phase == phaseRegistering:
+		a.probes++
+	default:
+		a.restart()
+		a.attempt.Attempt++
+		a.phase, a.probes = phaseRegistering, probeEvery
+	}
+}
+
+func (a *app) unmanaged() bool { return !a.w.cfg.AM && !a.stranger }
+
+// finish unregisters the AM; then its container ends.
+func (a *app) finish() {
+	life := a.life
+	a.phase = phaseFinishing
+	a.calls = true
+	in := &input.FinishAttempt{Attempt: a.attempt, Final: a.final, Diagnostics: a.why}
+	call(a.w, in, func(r *input.Done, err error) {
+		a.calls = false
+		switch {
+		case life != a.life || a.phase != phaseFinishing || err != nil:
+			a.answered()
+		case r.Fault != nil && !gone(r.Fault):
+			a.w.refused(fmt.Errorf("finish of %s: %w", a.attempt, r.Fault))
+			fallthrough
+		default:
+			a.end(a.final == yarn.FinalSucceeded)
+		}
+	})
+}
+
+// gone says whether a refusal means that the attempt is over for the cluster.
+func gone(f *input.Fault) bool {
+	switch f.Reason {
+	case input.NoSuchApplication, input.NoSuchAttempt, input.AlreadyEnded:
+		return true
+	}
+	return false
+}
+
+// amEnded is told by the node of the AM.
+func (a *app) amEnded(container yarn.ContainerID) {
+	if container == a.am && a.phase != phaseEnded {
+		a.node = nil
+		a.lose()
+		a.w.loop.soon(func() { a.step(); a.account() })
+	}
+}
+
+// lose leaves the application without AM, until it is launched again or has ended.
+func (a *app) lose() {
+	if a.phase == phaseEnded {
+		return
+	}
+	a.life++
+	a.phase = phaseLost
+	a.account()
+}
+
+// probe asks whether there is an application still: somebody may have killed it. A move to the queue where it is
+// changes nothing, and is refused when there is nothing to move.
+func (a *app) probe() {
+	life := a.life
+	a.calls = true
+	call(a.w, &input.MoveApplication{ID: a.id, Queue: a.queue}, func(r *input.Done, err error) {
+		a.calls = false
+		if life == a.life && (a.phase == phaseLost || a.phase == phaseRegistering) && err == nil {
+			if f := r.Fault; f != nil && (f.Reason == input.NoSuchApplication || f.Reason == input.AlreadyEnded) {
+				a.end(false)
+			}
+			a.probes++
+		}
+		a.answered()
+	})
+}
+
+// end is the end of the application, whatever is left of it.
+func (a *app) end(well bool) {
+	if a.phase == phaseEnded {
+		return
+	}
+	a.phase = phaseEnded
+	switch {
+	case a.stranger:
+	case well:
+		a.w.counts.finished++
+	default:
+		a.w.counts.failed++
+	}
+	for _, id := range sortedContainers(a.held) {
+		a.closeHolding(id)
+	}
+	a.w.counts.waiting -= a.outstanding()
+	a.w.loop.cancel(a.timer)
+	a.account()
+	a.w.leave(a)
+	a.w.pace.happened(false)
+	if a.node != nil {
+		a.node.exit(a.am, yarn.ExitSuccess, "")
+	}
+}
+
+// shown is what the report calls a slot's container.
+func (a *app) shown(group int, s slot) string {
+	if s.tries == 0 {
+		return fmt.Sprintf("%d/%d/%d", a.ordinal, group, s.n)
+	}
+	return fmt.Sprintf("%d/%d/%d#%d", a.ordinal, group, s.n, s.tries)
+}
+
+func (a *app) size(h *holding) report.Resource { return a.groups[h.group].shown }

@@ -1,0 +1,209 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/workload/mixed"
+	"rmd/workload/trace"
+	"rmd/yarn"
+)
+
+func TestGroupAsksAndTakesByHost(t *testing.T) {
+	racks := map[string]string{"h1": "/r1", "h2": "/r1", "h3": "/r2"}
+	g := &group{spec: &trace.TaskGroup{Hosts: []string{"h1", "h3", "", "elsewhere", "h2"}}}
+	for n := range 5 {
+		g.waiting = append(g.waiting, slot{n: int32(n)})
+	}
+	say := func() string {
+		out := ""
+		for _, a := range g.asks(racks) {
+			out += fmt.Sprintf("%s=%d ", a.Name, a.Count)
+		}
+		return out
+	}
+	if got, want := say(), "*=5 /r1=2 /r2=1 h1=1 h2=1 h3=1 "; got != want {
+		t.Errorf("asks %q; want %q", got, want)
+	}
+	for _, step := range []struct {
+		host, rack string
+		slot       int32
+		dirty      bool
+	}{{"h3", "/r2", 1, false}, {"h9", "/r1", 0, true}, {"h9", "/r9", 2, false}, {"h2", "/r1", 4, false}, {"h9", "/r9", 3, true}} {
+		g.dirty = false
+		s, ok := g.take(step.host, step.rack, racks)
+		if !ok || s.n != step.slot || g.dirty != step.dirty {
+			t.Errorf("on %s took slot %d, dirty %v; want %d, %v", step.host, s.n, g.dirty, step.slot, step.dirty)
+		}
+		if step.slot == 0 {
+			// h1's container came on another host of its rack: h1 is wanted no more, and said so once.
+			if got, want := say(), "*=3 /r1=1 /r2=0 h1=0 h2=1 h3=0 "; got != want {
+				t.Errorf("asks %q; want %q", got, want)
+			}
+		}
+	}
+	if _, ok := g.take("h1", "/r1", racks); ok {
+		t.Error("took a slot that nobody waits for")
+	}
+}
+
+func TestRunRepeatsTheSameCallAfterAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, jobs := newFakeRM(), mixedJobs(30)
+		f.eager = true
+		cfg := liveConfig(f, 4, jobs)
+		n := 0
+		lost := errors.New("no answer")
+		cfg.Door = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+			f.mu.Lock()
+			n++
+			k := n
+			f.mu.Unlock()
+			switch in.(type) {
+			case *input.Allocate, *input.RegisterAttempt, *input.FinishAttempt:
+				if r, err := f.Do(ctx, in); k%3 != 0 {
+					return r, err
+				}
+				return nil, lost // taken, and nobody knows
+			case *input.NodeHeartbeat, *input.RegisterNode:
+				if k%3 == 0 {
+					return nil, lost
+				}
+			}
+			return slow{f}.Do(ctx, in)
+		})
+		cfg.Speed = 10
+		var last Progress
+		cfg.OnProgress = func(p Progress) { last = p }
+		s, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkAllRan(t, f, s, jobs)
+		if last.Errors < 30 || last.LastError != lost.Error() || last.Lost+last.Surplus+last.Repeated != 0 {
+			t.Errorf("progress %+v", last)
+		}
+	})
+}
+
+// odd grants one container too many with each app's first answer that has any.
+type odd struct {
+	*fakeRM
+	extra map[yarn.AttemptID]bool
+}
+
+func (o odd) Do(ctx context.Context, in input.Input) (input.Reply, error) {
+	r, err := o.fakeRM.Do(ctx, in)
+	a, ok := r.(*input.AllocateReply)
+	if !ok || len(a.Granted) == 0 || o.extra[in.(*input.Allocate).Attempt] {
+		return r, err
+	}
+	o.extra[in.(*input.Allocate).Attempt] = true
+	more, g := *a, a.Granted[0]
+	g.Container.Number += 1000
+	more.Granted = append(slices.Clone(a.Granted), a.Granted[0], g, input.Granted{Container: yarn.ContainerID{Number: 9999}})
+	return &more, err
+}
+
+func TestSurplusContainersAreGivenBack(t *testing.T) {
+	f := newFakeRM()
+	f.eager = true
+	jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 2, MemoryMB: 1024, VCores: 1, Duration: time.Second, After: -1}}}}
+	cfg := simConfig(f, 1, jobs)
+	released := map[yarn.ContainerID]int{}
+	door := odd{f, map[yarn.AttemptID]bool{}}
+	cfg.Door = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+		if a, ok := in.(*input.Allocate); ok {
+			for _, id := range a.Releases {
+				released[id]++
+			}
+		}
+		return door.Do(ctx, in)
+	})
+	var last Progress
+	cfg.OnProgress = func(p Progress) { last = p }
+	s, err := Simulate(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkAllRan(t, f, s, jobs)
+	if last.Surplus != 2 || last.Repeated != 1 || len(released) != 2 {
+		t.Errorf("progress %+v, released %v; want two surplus ones released once, one repeated", last, released)
+	}
+}
+
+func TestContainersOnForeignNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, jobs := newFakeRM(), mixedJobs(20)
+		f.eager = true
+		// The nodes are real ones: somebody else's.
+		for _, n := range mixed.Nodes(4) {
+			size, _ := sizeOf(n.MemoryMB, n.VCores, n.GPUs, DefaultConfig().Kinds)
+			f.Do(t.Context(), &input.RegisterNode{ID: yarn.NodeID{Host: n.Name, Port: 1}, Rack: n.Rack, Total: size})
+		}
+		cfg := liveConfig(f, 0, jobs)
+		cfg.AM, cfg.Speed = false, 20
+		s, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkAllRan(t, f, s, jobs)
+	})
+}
+
+func TestRefusedAsksFailTheApplication(t *testing.T) {
+	f := newFakeRM()
+	cfg := simConfig(f, 1, mixedJobs(1))
+	cfg.Door = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+		if a, ok := in.(*input.Allocate); ok && len(a.Asks) > 0 {
+			return input.Refuse(in, input.Faultf(input.NeverFits, "ask less", "too large")), nil
+		}
+		return f.Do(ctx, in)
+	})
+	var last Progress
+	cfg.OnProgress = func(p Progress) { last = p }
+	if _, err := Simulate(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if last.Failed != 1 || last.Waiting != 0 || last.LastRefusal == "" || f.order[0].final != yarn.FinalFailed {
+		t.Errorf("progress %+v, final %s", last, f.order[0].final)
+	}
+}
+
+func TestNodeRemembersWhatEnded(t *testing.T) {
+	f := newFakeRM()
+	cfg := simConfig(f, 1, nil)
+	w := newWorld(t.Context(), cfg, 1)
+	defer w.stop()
+	s := &simulation{w: w, lastRound: -1}
+	w.exec, w.pace = s, s
+	n := w.nodes[0]
+	id := func(i int) yarn.ContainerID { return yarn.ContainerID{Attempt: 1, Number: uint64(i)} }
+	n.kill(id(1)) // never had it: reported all the same, once
+	n.kill(id(1))
+	if len(n.news) != 1 || n.news[0].State != yarn.ContainerCompleted || w.news != 1 {
+		t.Errorf("news %+v", n.news)
+	}
+	n.launch(input.Launch{Container: id(1)})
+	if len(n.processes) != 0 {
+		t.Error("a container that was killed first was started")
+	}
+	for i := 2; i < goneMax+10; i++ {
+		n.launch(input.Launch{Container: id(i)})
+		n.exit(id(i), 0, "")
+	}
+	if len(n.gone) != goneMax || len(n.processes) != 0 {
+		t.Errorf("%d remembered, %d running", len(n.gone), len(n.processes))
+	}
+	n.launch(input.Launch{Container: id(goneMax + 9)})
+	n.launch(input.Launch{Container: id(goneMax + 9)})
+	if n.shutdown(); len(n.processes) != 0 || w.news != 0 || w.meter.used.MemoryMB != 0 {
+		t.Errorf("after the shutdown: %d running, %d news, %+v used", len(n.processes), w.news, w.meter.used)
+	}
+}

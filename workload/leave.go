@@ -1,0 +1,50 @@
+package workload
+
+import (
+	"context"
+
+	"rmd/scheduler/input"
+)
+
+// finish waits for the calls under way, cleans up when that is wanted, and takes the last figures.
+func (x *live) finish(ctx context.Context, cancel context.CancelFunc) {
+	cancel()
+	x.wg.Wait()
+	late, done := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer done()
+	if ask := x.w.cfg.Observe; ask != nil {
+		if o, err := ask(late); err == nil {
+			x.w.meter.observe(o)
+		}
+	}
+	x.w.sample()
+	if x.w.cfg.OnProgress != nil {
+		x.w.cfg.OnProgress(x.w.progress(&x.told, x.clock.Now()))
+	}
+	if x.w.cfg.Leave {
+		x.leave(late)
+	}
+}
+
+// leave kills what still runs and takes the nodes out of the cluster, as far as the time reaches.
+func (x *live) leave(ctx context.Context) {
+	for _, a := range x.w.live {
+		if a.phase == phaseSubmitting || a.stranger {
+			continue
+		}
+		in := &input.KillApplication{ID: a.id, User: a.job.User, Diagnostics: "the simulated workload ended"}
+		if _, err := x.w.cfg.Door.Do(ctx, in); err != nil {
+			x.w.log.Warn("application left behind", "application", a.id.String(), "error", err)
+			return
+		}
+	}
+	for _, n := range x.w.nodes {
+		if !n.up {
+			continue
+		}
+		if _, err := x.w.cfg.Door.Do(ctx, &input.UnregisterNode{ID: n.id}); err != nil {
+			x.w.log.Warn("node left behind", "node", n.id.String(), "error", err)
+			return
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// open asks for the groups whose turn has come: those that wait for none, and those whose predecessor is done.
+func (a *app) open() {
+	for i := range a.groups {
+		g := &a.groups[i]
+		if g.open {
+			continue
+		}
+		if after := g.spec.After; after >= 0 && after < len(a.groups) && after != i && a.groups[after].left > 0 {
+			continue
+		}
+		g.open = true
+		if g.left == 0 {
+			continue
+		}
+		if g.spec.Delay > 0 {
+			a.w.loop.after(time.Duration(a.w.scaled(g.spec.Delay)), func() {
+				if a.phase != phaseEnded {
+					a.ask(i)
+					a.wake()
+				}
+			})
+			continue
+		}
+		a.ask(i)
+	}
+}
+
+// reopen asks again for all that is waited for: the cluster knows nothing of what an earlier attempt asked.
+func (a *app) reopen() {
+	for i := range a.groups {
+		a.groups[i].dirty = len(a.groups[i].waiting) > 0
+	}
+}
+
+// ask puts all of a group's containers among those that are waited for.
+func (a *app) ask(group int) {
+	g := &a.groups[group]
+	g.dirty = true
+	g.waiting = make([]slot, 0, g.left)
+	for n := range g.left {
+		a.wait(group, slot{n: int32(n)})
+	}
+}
+
+// wait puts one slot among those that are waited for.
+func (a *app) wait(group int, s slot) {
+	g := &a.groups[group]
+	s.measured = a.w.meter.asked(a.shown(group, s), a.job.Queue, g.shown, a.w.millis())
+	g.waiting = append(g.waiting, s)
+	a.w.counts.waiting++
+}
+
+// wake gives the application a turn because something came up.
+func (a *app) wake() {
+	if a.phase == phaseRunning {
+		a.step()
+	}
+	a.account()
+}
+
+// allocate is the AM's heartbeat. The very same call is made again when it got no answer, for the cluster may have
+// taken it.
+func (a *app) allocate() {
+	in := a.repeat
+	if in == nil {
+		in = &input.Allocate{Attempt: a.attempt, Response: a.response, Releases: a.releases}
+		for i := range a.groups {
+			if a.groups[i].dirty {
+				in.Asks = append(in.Asks, a.groups[i].asks(a.w.racks)...)
+			}
+		}
+		a.releases = nil
+	}
+	life := a.life
+	a.calls = true
+	call(a.w, in, func(r *input.AllocateReply, err error) {
+		a.calls = false
+		switch {
+		case life != a.life || a.phase != phaseRunning:
+		case err != nil:
+			a.repeat = in
+		case r.Fault != nil:
+			a.repeat = nil
+			a.refused(r.Fault)
+		default:
+			a.repeat, a.response = nil, r.Response
+			for i := range r.Granted {
+				a.granted(&r.Granted[i])
+			}
+			for i := range r.Completed {
+				a.completed(&r.Completed[i])
+			}
+			if len(in.Releases)+len(r.Granted)+len(r.Completed) > 0 {
+				a.w.pace.happened(len(in.Releases) > 0)
+			}
+		}
+		a.answered()
+	})
+}
+
+// refused says what to do when an allocate call is refused: register again, wait for the next attempt, or give up.
+func (a *app) refused(f *input.Fault) {
+	switch {
+	case f.Reason == input.NotRegistered:
+		a.phase, a.again = phaseRegistering, true
+	case gone(f):
+		a.notCurrent()
+	default:
+		a.w.refused(fmt.Errorf("allocate of %s: %w", a.attempt, f))
+		a.final, a.why = yarn.FinalFailed, f.Error()
+		a.phase, a.again = phaseFinishing, true
+	}
+}
+
+// granted takes a container: it starts on its node. One that nobody waits for is given back.
+func (a *app) granted(g *input.Granted) {
+	if a.held[g.Container] != nil {
+		a.w.counts.repeated++
+		return
+	}
+	a.w.delivered++
+	i := int(g.Key.AllocationID) - 1
+	if i < 0 || i >= len(a.groups) {
+		a.release(g.Container)
+		return
+	}
+	s, ok := a.groups[i].take(g.Node.Host, g.Rack, a.w.racks)
+	if !ok {
+		a.release(g.Container)
+		return
+	}
+	a.w.counts.waiting--
+	a.w.counts.granted++
+	h := &holding{group: i, slot: s, node: a.w.byID[g.Node]}
+	a.held[g.Container] = h
+	a.w.meter.use(a.size(h), 1)
+	if s.measured {
+		a.w.cannotBe(a.w.meter.c.Allocated(a.shown(i, s), a.w.millis()))
+	}
+	a.run(g.Container, h)
+}
+
+func (a *app) release(id yarn.ContainerID) {
+	a.w.counts.surplus++
+	a.releases = append(a.releases, id)
+}
+
+// run starts a container on its node, as a startContainers call would, for its time. On a node that is not simulated
+// here nothing runs: the container is held for its time and then given back.
+func (a *app) run(id yarn.ContainerID, h *holding) {
+	d := time.Duration(a.w.scaled(a.groups[h.group].duration(h.slot)))
+	if h.node == nil {
+		a.w.loop.after(d, func() {
+			if a.phase == phaseEnded || a.held[id] != h || h.counted {
+				return
+			}
+			h.own = true
+			a.releases = append(a.releases, id)
+			a.taskEnded(id)
+			a.wake()
+		})
+		return
+	}
+	if !h.node.start(id, a.size(h), false) {
+		return // ended by the cluster already: it will say so
+	}
+	n := h.node
+	n.processes[id].end = a.w.loop.after(d, func() { n.exit(id, yarn.ExitSuccess, "") })
+}
+
+// taskEnded notes that a container no longer runs. It is counted when the cluster says so.
+func (a *app) taskEnded(id yarn.ContainerID) {
+	if h := a.held[id]; h != nil && !h.ended {
+		h.ended, h.endedAt = true, a.w.millis()
+		a.w.meter.use(a.size(h), -1)
+	}
+}
+
+// completed counts a container whose end the cluster tells of.
+func (a *app) completed(s *input.ContainerStatus) {
+	h := a.held[s.Container]
+	if h == nil || h.counted {
+		return // a surplus one, or told before
+	}
+	if s.ExitStatus != yarn.ExitSuccess && !h.own {
+		a.w.counts.lost++
+		if h.node != nil {
+			h.node.drop(s.Container)
+		}
+		a.lost(s.Container)
+		return
+	}
+	a.closeHolding(s.Container)
+	a.w.counts.completed++
+	g := &a.groups[h.group]
+	g.left--
+	a.left--
+	if g.left == 0 {
+		a.open()
+	}
+}
+
+// lost puts a container's slot back among those that wait.
+func (a *app) lost(id yarn.ContainerID) {
+	h := a.held[id]
+	if h.counted {
+		return
+	}
+	a.closeHolding(id)
+	s := h.slot
+	s.tries++
+	a.wait(h.group, s)
+	a.groups[h.group].dirty = true
+}
+
+// closeHolding notes the end of a container for the report, once.
+func (a *app) closeHolding(id yarn.ContainerID) {
+	h := a.held[id]
+	if h.counted {
+		return
+	}
+	a.taskEnded(id)
+	h.counted = true
+	if h.slot.measured {
+		a.w.cannotBe(a.w.meter.c.Finished(a.shown(h.group, h.slot), h.endedAt))
+	}
+}

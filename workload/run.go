@@ -1,0 +1,208 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"rmd/workload/door"
+	"rmd/workload/report"
+)
+
+// leaveTime bounds the cleaning up after a run.
+const leaveTime = 5 * time.Second
+
+// Run drives the cluster in real time until all jobs are done or ctx ends. The summary is that of what was done; with
+// it comes ctx's error when the run ended early.
+func Run(ctx context.Context, cfg Config) (*report.Summary, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Door == nil {
+		dc := door.DefaultConfig()
+		dc.Addrs, dc.Logger = cfg.Addrs, cfg.Logger
+		d, err := door.Open(dc)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		cfg.Door = d
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = SystemClock{}
+	}
+	calls, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := newWorld(calls, cfg, cfg.Speed)
+	defer w.stop()
+	x := &live{w: w, ctx: calls, clock: cfg.Clock, begun: cfg.Clock.Now(), done: make(chan func(), cfg.MaxCalls+1)}
+	x.told = progress{start: x.begun, last: x.begun}
+	w.exec, w.pace = x, x
+	w.begin()
+	x.observe()
+	x.sampling()
+	x.telling()
+	err := x.loop(ctx)
+	x.finish(ctx, cancel)
+	return w.summary(cfg.Clock.Now().Sub(x.begun)), errors.Join(err, w.verdict())
+}
+
+// live is the executor and pace of Run. Its fields belong to the loop's goroutine.
+type live struct {
+	w     *world
+	ctx   context.Context
+	clock Clock
+	begun time.Time
+	told  progress
+
+	under     int           // calls under way
+	backlog   []pendingCall // calls that wait for room, oldest first
+	done      chan func()   // never blocks its senders: it has room for all calls and the observation
+	observing bool
+	wg        sync.WaitGroup
+}
+
+type pendingCall struct{ work, done func() }
+
+// start implements executor.
+func (x *live) start(work, done func()) {
+	if x.under >= x.w.cfg.MaxCalls {
+		x.backlog = append(x.backlog, pendingCall{work, done})
+		return
+	}
+	x.under++
+	x.wg.Go(func() {
+		work()
+		x.done <- func() {
+			x.under--
+			done()
+			x.refill()
+		}
+	})
+}
+
+func (x *live) refill() {
+	for len(x.backlog) > 0 && x.under < x.w.cfg.MaxCalls {
+		c := x.backlog[0]
+		x.backlog[0] = pendingCall{}
+		x.backlog = x.backlog[1:]
+		x.start(c.work, c.done)
+	}
+}
+
+// loop does what is due until all is done.
+func (x *live) loop(ctx context.Context) error {
+	l := x.w.loop
+	for {
+		l.now = max(l.now, int64(x.clock.Now().Sub(x.begun)))
+		l.drain()
+		for at, ok := l.next(); ok && at <= l.now && ctx.Err() == nil; at, ok = l.next() {
+			l.fire()
+			l.drain()
+		}
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("workload ended early: %w", context.Cause(ctx))
+		case x.w.err != nil || x.w.over():
+			return nil
+		}
+		x.await(ctx)
+	}
+}
+
+// await waits for an answer, the next timer or the end.
+func (x *live) await(ctx context.Context) {
+	var due <-chan time.Time
+	if at, ok := x.w.loop.next(); ok {
+		c, stop := x.clock.Timer(time.Duration(at - x.w.loop.now))
+		defer stop()
+		due = c
+	}
+	select {
+	case fn := <-x.done:
+		x.w.loop.soon(fn)
+		for range len(x.done) {
+			x.w.loop.soon(<-x.done)
+		}
+	case <-due:
+	case <-ctx.Done():
+	}
+}
+
+// sampling notes how full the cluster is, again and again.
+func (x *live) sampling() {
+	x.w.sample()
+	x.observe()
+	x.w.loop.after(time.Duration(x.w.meter.every), x.sampling)
+}
+
+// observe asks the cluster for its reservations, unless it is being asked.
+func (x *live) observe() {
+	ask := x.w.cfg.Observe
+	if ask == nil || x.observing {
+		return
+	}
+	x.observing = true
+	x.wg.Go(func() {
+		o, err := ask(x.ctx)
+		x.done <- func() {
+			x.observing = false
+			if err == nil {
+				x.w.meter.observe(o)
+			}
+		}
+	})
+}
+
+func (x *live) telling() {
+	if x.w.cfg.OnProgress == nil {
+		return
+	}
+	x.w.loop.after(x.w.cfg.ProgressEvery, func() {
+		x.w.cfg.OnProgress(x.w.progress(&x.told, x.clock.Now()))
+		x.telling()
+	})
+}
+
+// nodeIdle implements pace: the node's next turn is at its own phase of the interval, so that turns are spread.
+func (x *live) nodeIdle(n *node) {
+	if n.down || (n.timer != nil && n.timer.index >= 0) {
+		return
+	}
+	every := int64(x.w.cfg.Heartbeat)
+	phase := every * int64(n.place) / int64(len(x.w.nodes))
+	now := x.w.loop.now
+	at := now - (now-phase)%every + every
+	if now < phase {
+		at = phase
+	}
+	n.timer = x.w.loop.at(at, false, n.beat)
+}
+
+// nodeNews implements pace: what changed at one time is told in one heartbeat.
+func (x *live) nodeNews(n *node, _ bool) {
+	if !x.w.cfg.Prompt || n.calls || n.down || !n.up || (n.prompt != nil && n.prompt.index >= 0) {
+		return
+	}
+	n.prompt = x.w.loop.after(0, n.beat)
+}
+
+// appIdle implements pace: an AM has its turn each interval.
+func (x *live) appIdle(a *app) {
+	if a.phase == phaseWaiting || (a.timer != nil && a.timer.index >= 0) {
+		return
+	}
+	a.timer = x.w.loop.after(x.w.cfg.AMHeartbeat, func() { a.step(); a.account() })
+}
+
+// appNews implements pace.
+func (x *live) appNews(a *app) {
+	if x.w.cfg.Prompt {
+		a.wake()
+	}
+}
+
+// happened implements pace.
+func (x *live) happened(bool) {}
