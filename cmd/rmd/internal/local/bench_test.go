@@ -1,0 +1,136 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// bench runs three replicas for a benchmark.
+func bench(b *testing.B, queues []capacity.Property) (*Cluster, func(in input.Input) input.Reply) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 20*time.Second)
+	defer cancel()
+	c, err := Start(ctx, Options{Replicas: 3, Dir: b.TempDir(), Scheduling: "eager", Queues: queues, Version: "bench", Logger: hclog.NewNullLogger()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = c.Close() })
+	lead := c.Replicas[c.Leader()]
+	return c, func(in input.Input) input.Reply {
+		reply, _, err := lead.Door().Do(context.Background(), input.Request{Input: in})
+		if err != nil {
+			b.Error(err)
+			return in.NewReply()
+		}
+		if f := reply.Refused(); f != nil {
+			b.Errorf("%T: %v", in, f)
+		}
+		return reply
+	}
+}
+
+func nodeID(i int) yarn.NodeID { return yarn.NodeID{Host: fmt.Sprintf("n%05d", i), Port: 45454} }
+
+// BenchmarkAsk is one ask on an idle cluster: allocated, committed on a majority
+// and released, then given back. Budget: 1.5 ms at the median.
+func BenchmarkAsk(b *testing.B) {
+	_, do := bench(b, nil)
+	do(&input.RegisterNode{ID: nodeID(1), Rack: "/r", Total: yarn.NewResource(1<<20, 1<<10)})
+	app := do(&input.SubmitApplication{User: "u", Queue: "root.online", Unmanaged: true}).(*input.SubmitApplicationReply).ID
+	id := yarn.AttemptID{App: app, Attempt: 1}
+	do(&input.RegisterAttempt{Attempt: id})
+	response := int32(0)
+	for b.Loop() {
+		r := do(&input.Allocate{Attempt: id, Response: response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1), Relax: true}}}).(*input.AllocateReply)
+		response = r.Response
+		if len(r.Granted) != 1 {
+			b.Fatalf("%d containers in the answer to the ask", len(r.Granted))
+		}
+		b.StopTimer()
+		response = do(&input.Allocate{Attempt: id, Response: response, Releases: []yarn.ContainerID{r.Granted[0].Container}}).(*input.AllocateReply).Response
+		b.StartTimer()
+	}
+}
+
+// BenchmarkSubmit is durable submissions by 64 submitters.
+func BenchmarkSubmit(b *testing.B) {
+	_, do := bench(b, append(capacity.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for left.Add(-1) >= 0 {
+				do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true})
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "applications/s")
+}
+
+// BenchmarkDecisions is the main job end to end: 1,000 nodes heartbeat, each
+// time with the containers that it ran and that have ended, to 1,000
+// applications in 100 leaves with endless demand. A decision is a container
+// allocated or completed, committed on a majority and released.
+func BenchmarkDecisions(b *testing.B) {
+	const nodes, leaves, apps, perNode = 1000, 100, 1000, 8
+	var paths []string
+	for i := range leaves {
+		paths = append(paths, fmt.Sprintf("root.p%d.q%03d", i/10, i))
+	}
+	queues := append(capacity.QueuesFor(paths), capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
+		capacity.Property{Name: "yarn.scheduler.capacity.resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
+	for _, p := range paths {
+		queues = append(queues, capacity.Property{Name: "yarn.scheduler.capacity." + p + ".user-limit-factor", Value: "100"})
+	}
+	c, do := bench(b, queues)
+	for i := range nodes {
+		do(&input.RegisterNode{ID: nodeID(i), Rack: "/r", Total: yarn.NewResource(perNode*1024, perNode)})
+	}
+	for i := range apps {
+		id := yarn.AttemptID{App: do(&input.SubmitApplication{User: fmt.Sprint("u", i%50), Queue: paths[i%leaves], Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+		do(&input.RegisterAttempt{Attempt: id})
+		do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: yarn.NewResource(1024, 1), Relax: true}}})
+	}
+	machine := c.Replicas[c.Leader()].Machine()
+	count := func() uint64 { st, _ := machine.Fork(); return st.Meta.Allocated + st.Meta.Completed }
+	running := func(n int) []input.ContainerStatus {
+		st, _ := machine.Fork()
+		var out []input.ContainerStatus
+		node := st.Nodes.Get(st.Node(nodeID(n)))
+		for s := node.Containers; s != 0; s = st.Containers.Get(s).NextOnNode() {
+			out = append(out, input.ContainerStatus{Container: st.ContainerID(st.Containers.Get(s)), State: yarn.ContainerCompleted})
+		}
+		return out
+	}
+	for i := range nodes { // fill
+		do(&input.NodeHeartbeat{ID: nodeID(i)})
+	}
+	before := count()
+	b.ResetTimer()
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range 256 {
+		wg.Go(func() {
+			for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+				n := int(i) % nodes
+				do(&input.NodeHeartbeat{ID: nodeID(n), Statuses: running(n)})
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(count()-before)/b.Elapsed().Seconds(), "decisions/s")
+}
