@@ -71,6 +71,7 @@ func (n *node) beat() {
 		n.calls = false
 		switch {
 		case err != nil:
+			n.news = append(said, n.news...)
 			n.w.pace.nodeIdle(n)
 		case r.Resync || (r.Fault != nil && r.Fault.Reason == input.NoSuchNode):
 			n.w.counts.resyncs++

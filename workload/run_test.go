@@ -73,6 +73,7 @@ func TestRunHeartbeatsAreSpread(t *testing.T) {
 		cfg.Door = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
 			if _, ok := in.(*input.NodeHeartbeat); ok {
 				at = append(at, time.Since(begun))
+				time.Sleep(7 * time.Millisecond) // answers take time, and turns keep their phase
 			}
 			return f.Do(ctx, in)
 		})
@@ -121,6 +122,31 @@ func TestRunNodeTakesLaunchOnceAndResyncs(t *testing.T) {
 		if !slices.Contains(f.inputs, "node sim-01:45454 runs 4") {
 			t.Errorf("no registration with the AM and its three containers: %q", f.inputs)
 		}
+	})
+}
+
+func TestResyncKeepsWhatEndedUntold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeRM()
+		f.eager = true
+		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 2, MemoryMB: 1024, VCores: 1, Duration: 5 * time.Second, After: -1}}}}
+		cfg := liveConfig(f, 1, jobs)
+		told := false
+		cfg.Door = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+			hb, ok := in.(*input.NodeHeartbeat)
+			if ok && !told && len(hb.Statuses) > 0 && hb.Statuses[0].State == yarn.ContainerCompleted {
+				told = true
+				return &input.NodeHeartbeatReply{Resync: true}, nil // and nothing was taken
+			}
+			return f.Do(ctx, in)
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		s, err := Run(ctx, cfg)
+		if err != nil || !told {
+			t.Fatalf("error %v, resync %v", err, told)
+		}
+		checkAllRan(t, f, s, jobs)
 	})
 }
 
