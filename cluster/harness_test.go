@@ -111,7 +111,7 @@ type replica struct {
 	fatal chan FatalError
 }
 
-func testLogger(t testing.TB, name string) hclog.Logger {
+func testLogger(_ testing.TB, name string) hclog.Logger {
 	if os.Getenv("RMD_TEST_LOG") == "" {
 		return hclog.NewNullLogger()
 	}

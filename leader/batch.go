@@ -8,13 +8,14 @@ import (
 
 // batch is the events of one entry and the replies that wait for it.
 type batch struct {
-	parked []parked
-	events int
-	entry  []byte
-	digest uint64 // of the planning state at its close
-	since  time.Time
-	index  uint64
-	err    error
+	parked  []parked
+	events  int
+	decides bool // it holds more than counters of missed offers
+	entry   []byte
+	digest  uint64 // of the planning state at its close
+	since   time.Time
+	index   uint64
+	err     error
 }
 
 // parked is a call whose reply waits.

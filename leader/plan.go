@@ -35,19 +35,49 @@ func (o *office) step(c *call, req input.Request) {
 	}
 	o.timers.touch(o.planner.State(), req.Input)
 	o.observePlan(req.Input, reply, len(events), allocated, reserved, time.Since(start))
+	o.open.decides = o.open.decides || (len(events) > 0 && !onlyCounts(req.Input, events))
 	if c == nil {
 		return
 	}
 	res := result{reply: reply}
-	switch n := len(o.inflight); {
-	case o.writer.Count() > 0:
-		o.open.park(c, res)
-	case n > 0: // it rests on what is in flight
-		o.inflight[n-1].park(c, res)
-	default:
-		res.index = o.applied
-		o.release(c, res)
+	if b := o.restsOn(); b != nil {
+		b.park(c, res)
+		return
 	}
+	res.index = o.applied
+	o.release(c, res)
+}
+
+// restsOn is the newest batch not applied yet that decides anything; nil when
+// there is none.
+func (o *office) restsOn() *batch {
+	if o.open.decides {
+		return o.open
+	}
+	for i := len(o.inflight) - 1; i >= 0; i-- {
+		if o.inflight[i].decides {
+			return o.inflight[i]
+		}
+	}
+	return nil
+}
+
+// onlyCounts says whether an input is a heartbeat of a node after which nothing
+// but counters of missed offers has moved. Its answer carries no order and
+// acknowledges no report, so it need not wait until the counters are durable: a
+// reserved node would otherwise wait for the disk at each of its heartbeats.
+func onlyCounts(in input.Input, events []event.Event) bool {
+	if _, ok := in.(*input.NodeHeartbeat); !ok {
+		return false
+	}
+	for _, e := range events {
+		switch e.(type) {
+		case *event.AskCounted, *event.TimeAdvanced:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // observePlan keeps the pace and hands measurements on.

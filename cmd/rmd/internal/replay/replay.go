@@ -1,0 +1,248 @@
+// Package replay runs a recorded workload against a cluster: a private one of
+// three replicas in this process, or a running one. It is what `rmd replay` does.
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/cmd/rmd/internal/local"
+	"rmd/cmd/rmd/internal/replica"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/workload"
+	"rmd/workload/mixed"
+	"rmd/workload/report"
+	"rmd/workload/trace"
+	"rmd/yarn"
+)
+
+// Options say what is replayed, where, and how fast.
+type Options struct {
+	Trace *trace.Trace
+	Nodes []trace.Node
+	// Addrs are REST addresses of a running cluster; none starts a private one.
+	Addrs []string
+	// Speed is trace time over real time; 0 is as fast as the cluster answers,
+	// in virtual time.
+	Speed float64
+	// Without runs the trace once more on a cluster that reserves nothing.
+	Without    bool
+	Queues     []capacity.Property // of the private cluster; nil: the queues that the trace names
+	Scheduling string
+	AM         bool
+	Limit      int
+	Seed       int64
+	Replicas   int
+	Dir        string // for the private cluster's disks; empty: a temporary one
+	Version    string
+	Logger     hclog.Logger
+	// Progress is told now and then how far which run is; may be nil.
+	Progress func(run string, p workload.Progress)
+}
+
+// noReservations is the key that turns reservations off.
+const noReservations = capacity.Prefix + "reservation.maximum-per-cluster"
+
+// Run replays the trace, and once more without reservations when asked to.
+func Run(ctx context.Context, o Options) (with, without *report.Summary, err error) {
+	if len(o.Addrs) > 0 {
+		if o.Without {
+			return nil, nil, errors.New("a running cluster is not replayed without reservations; leave --addr out for a private one")
+		}
+		with, err = o.onCluster(ctx)
+		return with, nil, err
+	}
+	if with, err = o.private(ctx, "with reservations", nil); err != nil || !o.Without {
+		return with, nil, err
+	}
+	without, err = o.private(ctx, "without reservations", []capacity.Property{{Name: noReservations, Value: "0"}})
+	return with, without, err
+}
+
+// config is the part of a run's configuration that does not depend on where.
+func (o Options) config(run string) workload.Config {
+	c := workload.DefaultConfig()
+	c.Nodes, c.Jobs, c.Limit, c.AM, c.Seed = o.Nodes, workload.FromTrace(o.Trace), o.Limit, o.AM, o.Seed
+	c.Logger = o.Logger
+	if o.Progress != nil {
+		c.OnProgress = func(p workload.Progress) { o.Progress(run, p) }
+	}
+	return c
+}
+
+// onCluster replays against replicas that are running.
+func (o Options) onCluster(ctx context.Context) (*report.Summary, error) {
+	if o.Speed == 0 {
+		return nil, errors.New("a running cluster cannot be replayed at --speed max: its clock is real; use a number")
+	}
+	c := o.config("")
+	c.Addrs, c.Speed, c.Leave = o.Addrs, o.Speed, true
+	c.Observe = workload.Observer(o.Addrs, nil)
+	return workload.Run(ctx, c)
+}
+
+// private replays on three replicas of its own.
+func (o Options) private(ctx context.Context, run string, more []capacity.Property) (_ *report.Summary, err error) {
+	dir := o.Dir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "rmd-replay-*"); err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+	} else {
+		dir = filepath.Join(dir, strings.ReplaceAll(run, " ", "-"))
+	}
+	queues := o.Queues
+	if queues == nil {
+		queues = capacity.QueuesFor(o.Trace.Queues)
+	}
+	cfg, err := capacity.Parse(append(append(queues, largest(o.Nodes)...), more...))
+	if err != nil {
+		return nil, err
+	}
+	lost := make(chan error, 1)
+	l, err := local.Start(ctx, local.Options{Replicas: max(o.Replicas, 1), Dir: dir, Queues: cfg.Properties(), Scheduling: o.Scheduling,
+		Version: o.Version, Logger: o.Logger, OnFatal: func(id string, code int, err error) {
+			select {
+			case lost <- fmt.Errorf("replica %s must stop (%d): %w", id, code, err):
+			default:
+			}
+		}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-lost:
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	return o.drive(ctx, run, l, cfg.Kinds)
+}
+
+// drive runs the workload on a private cluster, in real or in virtual time.
+func (o Options) drive(ctx context.Context, run string, l *local.Cluster, kinds yarn.Kinds) (*report.Summary, error) {
+	c := o.config(run)
+	c.Kinds = kinds
+	if o.Speed > 0 {
+		c.Observe = observer(l.Replicas[0])
+		c.Addrs, c.Speed = l.Addrs(), o.Speed
+		return workload.Run(ctx, c)
+	}
+	r := l.Replicas[max(l.Leader(), 0)]
+	c.Door, c.Heartbeat = &straight{replica: r, run: run}, time.Second
+	c.SampleEvery, c.ProgressEvery = time.Minute, 10*time.Minute
+	c.Patience = 60
+	c.Observe = observer(r)
+	c.Granted = func() uint64 {
+		st, _ := r.Machine().Fork()
+		return st.Meta.Allocated
+	}
+	return workload.Simulate(ctx, c)
+}
+
+// straight is the front door of a replica in this process, without HTTP between:
+// what it has answered, that replica has applied.
+type straight struct {
+	replica *replica.Replica
+	run     string
+	seq     int
+}
+
+// Do implements workload.Door.
+func (s *straight) Do(ctx context.Context, in input.Input) (input.Reply, error) {
+	req := input.Request{Input: in}
+	if _, ok := in.(*input.SubmitApplication); ok {
+		s.seq++
+		req.Key = fmt.Sprintf("replay %s/%d", s.run, s.seq)
+	}
+	reply, _, err := s.replica.Door().Do(ctx, req)
+	return reply, err
+}
+
+// largest lets a container fill the largest node, whatever the queue file says.
+func largest(nodes []trace.Node) []capacity.Property {
+	var memory, vcores, gpus int64 = 1024, 1, 1
+	for _, n := range nodes {
+		memory, vcores, gpus = max(memory, n.MemoryMB), max(vcores, n.VCores), max(gpus, n.GPUs)
+	}
+	return []capacity.Property{
+		{Name: "yarn.scheduler.maximum-allocation-mb", Value: strconv.FormatInt(memory, 10)},
+		{Name: "yarn.scheduler.maximum-allocation-vcores", Value: strconv.FormatInt(vcores, 10)},
+		{Name: "yarn.resource-types.yarn.io/gpu.maximum-allocation", Value: strconv.FormatInt(gpus, 10)},
+	}
+}
+
+// observer reads reservations from a replica in this process.
+func observer(r *replica.Replica) func(context.Context) (workload.Observation, error) {
+	return func(context.Context) (workload.Observation, error) {
+		st, _ := r.Machine().Fork()
+		var out workload.Observation
+		out.Outcomes = report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}
+		for cause, n := range st.Meta.Cancelled {
+			if n > 0 {
+				out.Outcomes.Cancelled += int64(n)
+				out.Outcomes.Causes[yarn.CancelCause(cause).String()] = int64(n)
+			}
+		}
+		var held, idle yarn.Resource
+		for slot := uint32(1); slot < st.Nodes.Cap(); slot++ {
+			if !st.Nodes.Has(slot) || st.Nodes.Get(slot).Reservation == 0 {
+				continue
+			}
+			n := st.Nodes.Get(slot)
+			size := st.Reservations.Get(n.Reservation).Size
+			held = held.Add(size)
+			idle = idle.Add(yarn.ComponentMax(yarn.ComponentMin(size, n.Unallocated()), yarn.Resource{}))
+		}
+		kinds := st.Kinds()
+		out.Reserved, out.ReservedIdle = resource(kinds, held), resource(kinds, idle)
+		return out, nil
+	}
+}
+
+func resource(kinds yarn.Kinds, r yarn.Resource) report.Resource {
+	out := report.Resource{MemoryMB: r[yarn.Memory], VCores: r[yarn.VCores]}
+	if i := kinds.Index(yarn.GPUName); i >= 0 {
+		out.GPUs = r[i]
+	}
+	return out
+}
+
+// NodesFor finds the nodes of a replay: those named on the command line (a file
+// or a number), those in the trace, a file beside it called like it with -nodes,
+// or four of the demo's size.
+func NodesFor(named, tracePath string, t *trace.Trace) (nodes []trace.Node, from string, err error) {
+	if named != "" {
+		if n, err := strconv.Atoi(named); err == nil {
+			if n < 1 || n > 100_000 {
+				return nil, "", fmt.Errorf("--nodes %s: expected 1 to 100000 nodes, or a file", named)
+			}
+			return mixed.Nodes(n), named + " nodes of 96 cores, 384 GiB and 8 GPUs", nil
+		}
+		nodes, err = trace.ReadNodes(named)
+		return nodes, named, err
+	}
+	if len(t.Nodes) > 0 {
+		return t.Nodes, "the trace", nil
+	}
+	beside := strings.TrimSuffix(tracePath, filepath.Ext(tracePath)) + "-nodes.csv"
+	if _, err := os.Stat(beside); err == nil {
+		nodes, err = trace.ReadNodes(beside)
+		return nodes, beside, err
+	}
+	return mixed.Nodes(4), "4 nodes of 96 cores, 384 GiB and 8 GPUs", nil
+}
