@@ -15,9 +15,7 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
-	"rmd/transport/forward"
 	"rmd/transport/rest"
-	"rmd/transport/rest/api"
 )
 
 // raftLog shows the consensus part to the sequencer.
@@ -97,17 +95,6 @@ func (h history) Entries(_ context.Context, from uint64, count int) ([]rest.LogE
 		}
 	}
 	return out, first, last, nil
-}
-
-// refusalOf tells REST what errors of other parts mean.
-func refusalOf(err error) *api.Error {
-	switch {
-	case errors.Is(err, cluster.ErrNoLeader), errors.Is(err, cluster.ErrNotLeader), errors.Is(err, forward.ErrStandby):
-		return &api.Error{Code: api.CodeNoLeader, Message: "no leader took the call", Remedy: "wait for an election, or see \"rmd cluster status\"", Status: 503}
-	case errors.Is(err, cluster.ErrDiskFull):
-		return &api.Error{Code: "DISK_FULL", Message: "the leader's disk is at its stop level, writes are refused", Remedy: "free space on it, or hand leadership over", Status: 503}
-	}
-	return nil
 }
 
 // verifySnapshot reads a whole snapshot before anything is replaced by it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"rmd/cluster"
 	"rmd/scheduler/capacity"
 	"rmd/transport/rest/api"
 )
@@ -60,6 +59,13 @@ func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 			Role: m.Role, State: m.State, Term: m.Term, Commit: m.Commit, Applied: m.Applied, LastIndex: m.LastIndex, Lag: m.Lag,
 			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full})
 	}
+	for id, addr := range c.r.aboutAll(ctx, members) { // each goes to its own place: order is harmless
+		for i := range out {
+			if out[i].ID == id {
+				out[i].HTTPAddress = addr
+			}
+		}
+	}
 	c.addDigests(ctx, out)
 	return out, nil
 }
@@ -108,7 +114,7 @@ func (c consensus) Verify(ctx context.Context) (api.Verify, error) {
 }
 
 // Init implements rest.Consensus.
-func (c consensus) Init(_ context.Context, req api.InitRequest) (api.InitReply, error) {
+func (c consensus) Init(ctx context.Context, req api.InitRequest) (api.InitReply, error) {
 	var props []capacity.Property
 	for name, value := range req.Properties { // Parse sorts them: order is harmless
 		props = append(props, capacity.Property{Name: name, Value: value})
@@ -126,6 +132,11 @@ func (c consensus) Init(_ context.Context, req api.InitRequest) (api.InitReply, 
 	}
 	if err := c.r.cluster.Init(req.DryRun); err != nil {
 		return api.InitReply{}, err
+	}
+	if !req.DryRun {
+		if err := c.r.AwaitLeader(ctx); err != nil {
+			return api.InitReply{}, err
+		}
 	}
 	return api.InitReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(), Address: c.r.PeerAddr(), DryRun: req.DryRun}, nil
 }
@@ -179,38 +190,3 @@ func (c consensus) Remove(_ context.Context, id string, req api.MemberRequest) e
 
 // Transfer implements rest.Consensus.
 func (c consensus) Transfer(_ context.Context, id string) error { return c.r.cluster.Transfer(id) }
-
-// Autopilot implements rest.Consensus.
-func (c consensus) Autopilot(context.Context) (api.AutopilotState, error) {
-	a, h := c.r.cluster.AutopilotConfig(), c.r.cluster.Health()
-	out := api.AutopilotState{Healthy: h.Healthy, FailureTolerance: h.FailureTolerance, Settings: api.Autopilot{
-		CleanupDeadServers:             a.CleanupDeadServers,
-		DeadServerLastContactThreshold: api.Duration(a.DeadServerLastContactThreshold),
-		MinQuorum:                      a.MinQuorum,
-		LastContactThreshold:           api.Duration(a.LastContactThreshold),
-		MaxTrailingLogs:                a.MaxTrailingLogs,
-		ServerStabilizationTime:        api.Duration(a.ServerStabilizationTime),
-	}}
-	for _, s := range h.Servers {
-		v := api.ServerVerdict{ID: s.ID, Healthy: s.Healthy}
-		if !s.StableSince.IsZero() {
-			v.StableSinceMillis = s.StableSince.UnixMilli()
-		}
-		out.Servers = append(out.Servers, v)
-	}
-	return out, nil
-}
-
-// SetAutopilot implements rest.Consensus.
-func (c consensus) SetAutopilot(_ context.Context, s api.Autopilot) error {
-	a := c.r.cluster.AutopilotConfig()
-	return c.r.cluster.SetAutopilot(cluster.AutopilotConfig{
-		CleanupDeadServers:             s.CleanupDeadServers,
-		DeadServerLastContactThreshold: time.Duration(s.DeadServerLastContactThreshold),
-		MinQuorum:                      s.MinQuorum,
-		LastContactThreshold:           time.Duration(s.LastContactThreshold),
-		MaxTrailingLogs:                s.MaxTrailingLogs,
-		ServerStabilizationTime:        time.Duration(s.ServerStabilizationTime),
-		Interval:                       a.Interval,
-	})
-}

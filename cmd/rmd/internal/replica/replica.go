@@ -47,7 +47,7 @@ type Replica struct {
 	seq     *leader.Sequencer
 	door    *forward.Door
 	rest    *rest.Server
-	http    net.Listener
+	http    []net.Listener // plain first
 	metrics *rest.Metrics
 	tracker *forward.Tracker
 	offices chan leader.Leadership
@@ -62,6 +62,7 @@ type Replica struct {
 	failover *failoverClock
 	paused   bool // office is kept closed while a backup is restored
 	led      leader.Leadership
+	abouts   aboutCache
 }
 
 // Open starts a replica. Everything it started is stopped again on an error.
@@ -83,10 +84,13 @@ func (r *Replica) open() error {
 			return err
 		}
 	}
+	r.serveQuestions()
 	leadership := r.cluster.Leadership()
 	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.offices) }) // it ends with the context
 	r.wg.Go(func() { r.follow(leadership) })
-	r.wg.Go(func() { _ = r.rest.Serve(r.http) }) // it ends with Close
+	for _, l := range r.http {
+		r.wg.Go(func() { _ = r.rest.Serve(l) }) // it ends with Close
+	}
 	return nil
 }
 
@@ -205,14 +209,14 @@ func (r *Replica) openREST() error {
 		return p.Explain(id)
 	}
 	c.RefusalOf, c.Hosts = refusalOf, r.opt.Config.HTTP.Hosts
+	if r.opt.Config.HTTP.PublicWrites {
+		c.Admit = admitWrites
+	}
 	var err error
 	if r.rest, err = rest.New(c); err != nil {
 		return err
 	}
-	if r.http, err = net.Listen("tcp", r.opt.Config.HTTP.Listen); err != nil {
-		return fmt.Errorf("http.listen: %w", err)
-	}
-	return nil
+	return r.listenHTTP()
 }
 
 // fatal ends what this replica must not do any more, and tells its owner.
@@ -225,8 +229,13 @@ func (r *Replica) fatal(code int, err error) {
 // ID is the replica's configured id.
 func (r *Replica) ID() string { return r.opt.Config.ID }
 
-// HTTPAddr is where REST listens.
-func (r *Replica) HTTPAddr() string { return r.http.Addr().String() }
+// HTTPAddr is where REST listens, plain if it does; empty when it is turned off.
+func (r *Replica) HTTPAddr() string {
+	if len(r.http) == 0 {
+		return ""
+	}
+	return r.http[0].Addr().String()
+}
 
 // PeerAddr is where the other replicas reach this one.
 func (r *Replica) PeerAddr() string { return r.peer.Addr() }

@@ -1,0 +1,243 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/transport/rest/api"
+)
+
+// Config says where the replicas are and who asks.
+type Config struct {
+	Addrs             []string      // host:port or URL of any replicas
+	CACert, Cert, Key string        // PEM files; any of them means https
+	Timeout           time.Duration // of one command's request, all tries together
+	Stale             bool          // reads take what the replica asked has
+	User              string        // X-Rmd-User
+	Name              string        // CLIENT of the idempotency keys; drawn when empty
+	Version           string        // of this program, for the User-Agent
+}
+
+// DefaultConfig asks a replica on this machine.
+func DefaultConfig() Config {
+	return Config{Addrs: []string{"127.0.0.1:8088"}, Timeout: 30 * time.Second}
+}
+
+// Validate says what is wrong, all of it.
+func (c Config) Validate() error {
+	var errs []error
+	if len(c.Addrs) == 0 {
+		errs = append(errs, exit.Usagef("write --addr HOST:PORT,…", "no address of a replica is given"))
+	}
+	for _, a := range c.Addrs {
+		if _, err := base(a, false); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if c.Timeout <= 0 {
+		errs = append(errs, exit.Usagef("write --timeout 30s", "the timeout %s is not above 0", c.Timeout))
+	}
+	if (c.Cert == "") != (c.Key == "") {
+		errs = append(errs, exit.Usagef("give both --cert and --key", "a certificate and its key belong together"))
+	}
+	return errors.Join(errs...)
+}
+
+// Client is safe for use by several goroutines.
+type Client struct {
+	cfg   Config
+	bases []string
+	http  *http.Client
+	seq   atomic.Uint64
+
+	mu   sync.Mutex
+	good int // index of the replica that answered last
+}
+
+// New makes a client; it does not connect.
+func New(cfg Config) (*Client, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Name == "" {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // crypto/rand never fails
+		cfg.Name = "cli-" + hex.EncodeToString(b[:])
+	}
+	conf, err := tlsConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{cfg: cfg}
+	for _, a := range cfg.Addrs {
+		b, _ := base(a, conf != nil) // validated
+		c.bases = append(c.bases, b)
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig, t.Proxy, t.MaxIdleConnsPerHost = conf, nil, 16
+	t.DialContext = (&net.Dialer{Timeout: dialMax, KeepAlive: 15 * time.Second}).DialContext
+	c.http = &http.Client{Transport: t, CheckRedirect: limitRedirects}
+	return c, nil
+}
+
+// limitRedirects follows a few redirects; a replica may send a client to the
+// leader. Method, body and headers stay as they are for 307 and 308.
+func limitRedirects(_ *http.Request, via []*http.Request) error {
+	if len(via) > 4 {
+		return errors.New("more than 4 redirects")
+	}
+	return nil
+}
+
+// base makes the front part of a URL of an address.
+func base(addr string, secure bool) (string, error) {
+	text := addr
+	if !strings.Contains(addr, "://") {
+		scheme := "http://"
+		if secure {
+			scheme = "https://"
+		}
+		text = scheme + addr
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") || (u.Path != "" && u.Path != "/") {
+		return "", exit.Usagef("write HOST:PORT, or a URL such as https://rm1:8090", "%q is not the address of a replica", addr)
+	}
+	if u.Port() == "" {
+		u.Host += map[string]string{"http": ":8088", "https": ":8090"}[u.Scheme]
+	} else if p, err := strconv.ParseUint(u.Port(), 10, 16); err != nil || p == 0 {
+		return "", exit.Usagef("write HOST:PORT", "the port of %q is not 1 to 65535", addr)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+func tlsConfig(cfg Config) (*tls.Config, error) {
+	if cfg.CACert == "" && cfg.Cert == "" {
+		return nil, nil
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12}
+	if cfg.CACert != "" {
+		pem, err := os.ReadFile(cfg.CACert)
+		if err != nil {
+			return nil, fmt.Errorf("read --cacert: %w", err)
+		}
+		conf.RootCAs = x509.NewCertPool()
+		if !conf.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, exit.New(exit.CodeFile, "give the certificate of the CA in PEM form", "%s holds no certificate", cfg.CACert)
+		}
+	}
+	if cfg.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(cfg.Cert, cfg.Key)
+		if err != nil {
+			return nil, fmt.Errorf("read --cert and --key: %w", err)
+		}
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	return conf, nil
+}
+
+// Addrs lists the replicas asked, as URLs.
+func (c *Client) Addrs() []string { return c.bases }
+
+// Get reads a document.
+func (c *Client) Get(ctx context.Context, path string, query url.Values) (*Answer, error) {
+	return c.Do(ctx, Request{Method: http.MethodGet, Path: path, Query: query})
+}
+
+// Post writes; body may be nil.
+func (c *Client) Post(ctx context.Context, path string, body any) (*Answer, error) {
+	return c.send(ctx, http.MethodPost, path, nil, body)
+}
+
+// Put writes.
+func (c *Client) Put(ctx context.Context, path string, query url.Values, body any) (*Answer, error) {
+	return c.send(ctx, http.MethodPut, path, query, body)
+}
+
+// Delete removes.
+func (c *Client) Delete(ctx context.Context, path string, query url.Values) (*Answer, error) {
+	return c.send(ctx, http.MethodDelete, path, query, nil)
+}
+
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, body any) (*Answer, error) {
+	r := Request{Method: method, Path: path, Query: query}
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body, r.ContentType = b, "application/json"
+	}
+	return c.Do(ctx, r)
+}
+
+// Request is one question to the cluster.
+type Request struct {
+	Method      string
+	Path        string
+	Query       url.Values
+	Body        []byte
+	Stream      func() (io.ReadCloser, error) // in place of Body, for what is large
+	ContentType string
+	Header      http.Header
+	Once        bool // no second try at a replica that answered, whatever it said
+	Unlimited   bool // no timeout: a stream
+	Plain       bool // no ?consistent: it is not a read of the replicated state
+}
+
+// Answer is a success, or with Request.Once also a refusal.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte        // unless the request was Unlimited
+	Stream io.ReadCloser // only when it was
+	From   string        // the replica's URL
+}
+
+// Decode reads the body into v.
+func (a *Answer) Decode(v any) error {
+	if err := json.Unmarshal(a.Body, v); err != nil {
+		return exit.New(exit.CodeFailed, "is it an rmd of this version?", "%s answered what is not its document: %v", a.From, err)
+	}
+	return nil
+}
+
+// Index is the log index that the answer was read at, or written with.
+func (a *Answer) Index() uint64 {
+	n, _ := strconv.ParseUint(a.Header.Get(api.HeaderIndex), 10, 64)
+	return n
+}
+
+// body gives the request's body anew for each try.
+func (r Request) body() (io.ReadCloser, error) {
+	switch {
+	case r.Stream != nil:
+		return r.Stream()
+	case r.Body != nil:
+		return io.NopCloser(bytes.NewReader(r.Body)), nil
+	}
+	return nil, nil
+}
+
+// Plain reads a document about the replica that answers, without ?consistent.
+func (c *Client) Plain(ctx context.Context, path string) (*Answer, error) {
+	return c.Do(ctx, Request{Method: http.MethodGet, Path: path, Plain: true})
+}

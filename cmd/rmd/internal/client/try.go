@@ -1,0 +1,249 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/transport/rest/api"
+)
+
+// Pauses between two rounds over all replicas, and how many rounds in which
+// none could even be reached are enough to give up.
+const (
+	pauseMin     = 100 * time.Millisecond
+	pauseMax     = time.Second
+	deafRoundMax = 3
+	answerMax    = 256 << 20
+	dialMax      = 3 * time.Second
+	tryMax       = 10 * time.Second // of one try, when there is another replica to ask
+)
+
+// Do sends the request until a replica answers it, and returns the answer. A
+// refusal is an *api.Error.
+func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
+	cancel := context.CancelFunc(func() {})
+	if !r.Unlimited {
+		ctx, cancel = context.WithTimeout(ctx, c.cfg.Timeout)
+	}
+	defer cancel()
+	if r.Method == http.MethodGet && !c.cfg.Stale && !r.Plain {
+		q := url.Values{"consistent": {""}}
+		for k, v := range r.Query {
+			q[k] = v
+		}
+		r.Query = q
+	}
+	key := ""
+	if r.Method != http.MethodGet {
+		key = c.cfg.Name + "/" + strconv.FormatUint(c.seq.Add(1), 10)
+	}
+	return c.rounds(ctx, r, key)
+}
+
+// rounds walks over the replicas until one answers.
+func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, error) {
+	pause, deaf, sent := pauseMin, 0, false
+	var last error
+	for {
+		reached := false
+		for i := range c.bases {
+			a, err := c.once(ctx, r, c.base(i), key)
+			if err == nil {
+				c.settle(i)
+				return a, nil
+			}
+			var doc *api.Error
+			answered := errors.As(err, &doc)
+			if answered && (r.Once || !again(doc)) {
+				c.settle(i)
+				return nil, err
+			}
+			unreached := !answered && notSent(err)
+			reached = reached || !unreached
+			sent = sent || !unreached && !answered
+			if ctx.Err() == nil || last == nil {
+				last = err
+			}
+			if ctx.Err() != nil {
+				return nil, c.late(ctx, r, last, sent)
+			}
+		}
+		if deaf++; reached {
+			deaf = 0
+		}
+		if deaf >= deafRoundMax || deaf > 0 && !resolvable(last) {
+			return nil, c.unreached(last)
+		}
+		if !sleep(ctx, wait(last, pause)) {
+			return nil, c.late(ctx, r, last, sent)
+		}
+		pause = min(2*pause, pauseMax)
+	}
+}
+
+// base is the i-th replica to ask, beginning with the one that answered last.
+func (c *Client) base(i int) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bases[(c.good+i)%len(c.bases)]
+}
+
+func (c *Client) settle(i int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.good = (c.good + i) % len(c.bases)
+}
+
+// once is one try at one replica.
+func (c *Client) once(ctx context.Context, r Request, base, key string) (*Answer, error) {
+	if len(c.bases) > 1 && !r.Unlimited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, tryMax)
+		defer cancel()
+	}
+	body, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	target := base + r.Path
+	if len(r.Query) > 0 {
+		target += "?" + r.Query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	req.GetBody = r.body
+	if body != nil && r.Stream == nil {
+		req.ContentLength = int64(len(r.Body))
+	}
+	for k, v := range r.Header {
+		req.Header[k] = v
+	}
+	req.Header.Set("User-Agent", "rmd/"+c.cfg.Version)
+	set(req, "Content-Type", r.ContentType)
+	set(req, api.HeaderKey, key)
+	set(req, api.HeaderUser, c.cfg.User)
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Status: res.StatusCode, Header: res.Header, From: base}
+	if r.Unlimited && res.StatusCode < 300 {
+		a.Stream = res.Body
+		return a, nil
+	}
+	defer res.Body.Close()
+	if a.Body, err = io.ReadAll(io.LimitReader(res.Body, answerMax)); err != nil {
+		return nil, fmt.Errorf("answer of %s: %w", base, err)
+	}
+	if res.StatusCode >= 300 {
+		return nil, refusal(a)
+	}
+	return a, nil
+}
+
+func set(req *http.Request, name, value string) {
+	if value != "" {
+		req.Header.Set(name, value)
+	}
+}
+
+// refusal reads an error document; what is none gets a code of its own.
+func refusal(a *Answer) error {
+	e := &api.Error{Status: a.Status}
+	if err := json.Unmarshal(a.Body, e); err != nil || e.Code == "" {
+		e.Code = "HTTP_" + strconv.Itoa(a.Status)
+		e.Message = fmt.Sprintf("%s answered %s", a.From, http.StatusText(a.Status))
+		e.Remedy = "is it the REST address of an rmd replica?"
+	}
+	return e
+}
+
+// again says whether another try may get another answer.
+func again(e *api.Error) bool {
+	switch e.Code {
+	case api.CodeNoLeader, api.CodeNotReady, api.CodeBusy, "UNKNOWN_OUTCOME":
+		return true
+	}
+	return e.Status == http.StatusBadGateway || e.Status == http.StatusTooManyRequests
+}
+
+// notSent says that the request surely never reached a replica.
+func notSent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// resolvable is false for a host that does not exist: no second round helps.
+func resolvable(err error) bool {
+	var dns *net.DNSError
+	return !(errors.As(err, &dns) && dns.IsNotFound)
+}
+
+// wait is the pause a replica asked for, or the usual one.
+func wait(err error, pause time.Duration) time.Duration {
+	var doc *api.Error
+	if errors.As(err, &doc) && doc.RetryAfterMillis > 0 {
+		return min(time.Duration(doc.RetryAfterMillis)*time.Millisecond, 5*time.Second)
+	}
+	return pause
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// unreached is the error when no replica could be connected to.
+func (c *Client) unreached(last error) error {
+	e := exit.New(exit.CodeNoReplica, "start one with \"rmd dev\" or \"rmd server\", or name others with --addr",
+		"no replica reached at %s: %s", strings.Join(c.bases, ", "), reason(last))
+	e.Err = last
+	return e
+}
+
+// late is the error when the time is up.
+func (c *Client) late(ctx context.Context, r Request, last error, sent bool) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	var doc *api.Error
+	if errors.As(last, &doc) {
+		return last // it says more than the clock does: NO_LEADER, BUSY
+	}
+	if notSent(last) {
+		return c.unreached(last)
+	}
+	what, do := "no answer within "+c.cfg.Timeout.String(), "give it longer with --timeout"
+	if r.Method != http.MethodGet && sent {
+		what += ", the outcome is unknown"
+		do = "look whether it was done before you repeat it, or give it longer with --timeout"
+	}
+	return &exit.Error{Code: exit.CodeTimedOut, What: what, Do: do, Err: last}
+}
+
+// reason is the short cause of a failed connection.
+func reason(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Err != nil {
+		return op.Err.Error()
+	}
+	return err.Error()
+}

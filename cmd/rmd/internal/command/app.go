@@ -1,0 +1,273 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
+	"rmd/yarn"
+)
+
+func (p *program) applications() *cli.Command {
+	return noun("app", "applications: submit, look at, move, end them",
+		p.command(p.appSubmit()), p.command(p.appList()), p.command(p.appStatus()), p.command(p.appExplain()),
+		p.command(p.appWait()), p.command(p.appKill()), p.command(p.appMove()), p.command(p.appPriority()),
+		p.command(p.appAttempts()), p.command(p.appContainers()))
+}
+
+// appPath is the REST path of the application named on the command line.
+func (c *call) appPath(tail string) (string, error) {
+	if _, err := yarn.ParseApplicationID(c.arg(0)); err != nil {
+		return "", exit.Usagef("see rmd app list", "%v", err)
+	}
+	return "/v1/apps/" + c.arg(0) + tail, nil
+}
+
+var appColumns = output.List[api.App]{
+	Name:  func(a api.App) string { return a.ID },
+	Empty: "no application is like that",
+	Columns: []output.Column[api.App]{
+		{Head: "ID", Text: func(a api.App) string { return a.ID }},
+		{Head: "STATE", Text: func(a api.App) string { return a.State }},
+		{Head: "QUEUE", Text: func(a api.App) string { return a.Queue }, Shrink: true},
+		{Head: "USER", Text: func(a api.App) string { return a.User }, Shrink: true},
+		{Head: "LIVE", Text: func(a api.App) string { return output.Number(a.Containers) }, Key: func(a api.App) float64 { return float64(a.Containers) }, Right: true},
+		{Head: "ASKS", Text: func(a api.App) string { return output.Number(a.Outstanding) }, Key: func(a api.App) float64 { return float64(a.Outstanding) }, Right: true},
+		{Head: "WAIT", Text: func(a api.App) string { return output.Millis(a.WaitMillis) }, Key: func(a api.App) float64 { return float64(a.WaitMillis) }, Right: true},
+		{Head: "NAME", Wide: true, Text: func(a api.App) string { return a.Name }, Shrink: true},
+		{Head: "TYPE", Wide: true, Text: func(a api.App) string { return a.Type }},
+		{Head: "PRIORITY", Wide: true, Text: func(a api.App) string { return output.Number(a.Priority) }, Key: func(a api.App) float64 { return float64(a.Priority) }, Right: true},
+		{Head: "FINAL", Wide: true, Text: func(a api.App) string { return a.FinalStatus }},
+		{Head: "ATTEMPT", Wide: true, Text: func(a api.App) string { return a.AttemptState }},
+		{Head: "USED", Wide: true, Text: func(a api.App) string { return a.Used.String() }, Key: func(a api.App) float64 { return float64(a.Used[api.MemoryMB]) }},
+		{Head: "RESERVED", Wide: true, Text: func(a api.App) string { return a.Reserved.String() }, Key: func(a api.App) float64 { return float64(a.Reserved[api.MemoryMB]) }},
+		{Head: "PENDING", Wide: true, Text: func(a api.App) string { return a.Pending.String() }, Key: func(a api.App) float64 { return float64(a.Pending[api.MemoryMB]) }},
+		{Head: "RESERVATIONS", Wide: true, Text: func(a api.App) string { return output.Number(a.Reservations) }, Key: func(a api.App) float64 { return float64(a.Reservations) }, Right: true},
+		{Head: "SUBMITTED", Wide: true, Text: func(a api.App) string { return output.Time(a.SubmittedMillis) }, Key: func(a api.App) float64 { return float64(a.SubmittedMillis) }},
+		{Head: "TAGS", Wide: true, Text: func(a api.App) string { return strings.Join(a.Tags, ",") }},
+	},
+}
+
+func (p *program) appList() verb {
+	return verb{
+		name: "list", aliases: []string{"ls"}, usage: "list applications: the live ones, unless others are asked for",
+		flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "the ended ones too"},
+			&cli.StringSliceFlag{Name: "state", Usage: "SUBMITTED ACCEPTED RUNNING FINISHED FAILED KILLED"},
+			&cli.StringFlag{Name: "queue", Usage: "of this queue, or below it"},
+			&cli.StringFlag{Name: "user", Usage: "of this user"},
+			&cli.StringFlag{Name: "type", Usage: "of this type"},
+			&cli.StringFlag{Name: "name", Usage: "of this name"},
+			&cli.StringFlag{Name: "tag", Usage: "with this tag"},
+			&cli.IntFlag{Name: "limit", Usage: "at most so many"},
+			&cli.BoolFlag{Name: "newest", Usage: "the newest first"},
+		}, listFlags()...),
+		run: func(c *call) error {
+			q := url.Values{}
+			for _, name := range []string{"queue", "user", "type", "name", "tag"} {
+				if v := c.String(name); v != "" {
+					q.Set(name, v)
+				}
+			}
+			states := strings.ToUpper(strings.Join(c.StringSlice("state"), ","))
+			if states != "" && c.Bool("all") {
+				return exit.Usagef("use one of them", "--all and --state contradict each other")
+			}
+			if states == "" && !c.Bool("all") {
+				states = "SUBMITTED,ACCEPTED,RUNNING"
+			}
+			if states != "" {
+				q.Set("state", states)
+			}
+			if c.Bool("newest") {
+				q.Set("order", "newest")
+			}
+			if c.IsSet("limit") && c.Int("limit") < 1 {
+				return exit.Usagef("write --limit 100", "--limit must be at least 1")
+			}
+			return showList(c, appColumns, func(ctx context.Context) (fetched[api.App], error) {
+				return pages(ctx, c, "/v1/apps", "apps", q, c.Int("limit"), func(b []byte) ([]api.App, string, error) {
+					var d api.Apps
+					err := json.Unmarshal(b, &d)
+					return d.Apps, d.Next, err
+				})
+			})
+		},
+	}
+}
+
+// pageSize is how many things are asked for at once.
+const pageSize = 1000
+
+// pages reads a paged list, up to most things (0: all). The document keeps the
+// form of one page, with the things of all of them.
+func pages[T any](ctx context.Context, c *call, path, field string, q url.Values, most int, decode func([]byte) ([]T, string, error)) (fetched[T], error) {
+	var out fetched[T]
+	cl, err := c.client()
+	if err != nil {
+		return out, err
+	}
+	var raw []json.RawMessage
+	var doc map[string]json.RawMessage
+	for {
+		size := pageSize
+		if most > 0 {
+			size = min(size, most-len(out.things))
+		}
+		q.Set("limit", strconv.Itoa(size))
+		a, err := cl.Get(ctx, path, q)
+		if err != nil {
+			return out, err
+		}
+		things, next, err := decode(a.Body)
+		if err != nil {
+			return out, a.Decode(&struct{}{})
+		}
+		out.things = append(out.things, things...)
+		if c.format().Machine() {
+			var part []json.RawMessage
+			if err := json.Unmarshal(a.Body, &doc); err != nil {
+				return out, err
+			}
+			if err := json.Unmarshal(doc[field], &part); err != nil {
+				return out, err
+			}
+			raw = append(raw, part...)
+		}
+		if next == "" || most > 0 && len(out.things) >= most {
+			break
+		}
+		q.Set("after", next)
+	}
+	q.Del("after")
+	if doc == nil {
+		return out, nil
+	}
+	if raw == nil {
+		raw = []json.RawMessage{}
+	}
+	if doc[field], err = json.Marshal(raw); err == nil {
+		out.doc, err = json.Marshal(doc)
+	}
+	return out, err
+}
+
+func (p *program) appStatus() verb {
+	return verb{name: "status", usage: "tell everything about an application", args: "ID", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
+		path, err := c.appPath("")
+		if err != nil {
+			return err
+		}
+		return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+			var a api.App
+			doc, err := c.get(ctx, path, nil, &a)
+			return doc, appFacts(a), err
+		})
+	}}
+}
+
+func appFacts(a api.App) []output.Fact {
+	facts := []output.Fact{
+		{Name: "id", Value: a.ID}, {Name: "name", Value: a.Name}, {Name: "user", Value: a.User}, {Name: "queue", Value: a.Queue}, {Name: "type", Value: a.Type},
+		{Name: "tags", Value: strings.Join(a.Tags, ", ")}, {Name: "state", Value: a.State}, {Name: "final status", Value: a.FinalStatus},
+		{Name: "priority", Value: output.Number(a.Priority)},
+		{Name: "attempt", Value: strings.TrimSpace(a.Attempt + " " + a.AttemptState)},
+		{Name: "attempts", Value: output.Number(a.Failures) + " failed of " + output.Number(a.MaxAttempts)},
+		{Name: "submitted", Value: output.Time(a.SubmittedMillis)}, {Name: "started", Value: output.Time(a.StartedMillis)}, {Name: "ended", Value: output.Time(a.EndedMillis)},
+		{Name: "waited", Value: output.Millis(a.WaitMillis)},
+		{Name: "used", Value: a.Used.String() + " in " + output.Number(a.Containers) + " containers"},
+	}
+	if a.Reservations > 0 {
+		facts = append(facts, output.Fact{Name: "reserved", Value: a.Reserved.String() + " in " + output.Number(a.Reservations) + " reservations"})
+	}
+	if a.Outstanding > 0 {
+		facts = append(facts, output.Fact{Name: "pending", Value: a.Pending.String() + " in " + output.Number(a.Outstanding) + " containers"})
+	}
+	if a.LifetimeMillis > 0 {
+		facts = append(facts, output.Fact{Name: "lifetime", Value: output.Millis(a.LifetimeMillis)})
+	}
+	return append(facts,
+		output.Fact{Name: "AM size", Value: a.AM.String()}, output.Fact{Name: "AM host", Value: a.Host}, output.Fact{Name: "tracking URL", Value: a.TrackingURL},
+		output.Fact{Name: "blacklist", Value: strings.Join(a.Blacklist, ", ")}, output.Fact{Name: "diagnostics", Value: a.Diagnostics})
+}
+
+// get reads one document into v and returns it as it came, too.
+func (c *call) get(ctx context.Context, path string, q url.Values, v any) ([]byte, error) {
+	cl, err := c.client()
+	if err != nil {
+		return nil, err
+	}
+	a, err := cl.Get(ctx, path, q)
+	if err != nil {
+		return nil, err
+	}
+	return a.Body, a.Decode(v)
+}
+
+var attemptColumns = output.List[api.Attempt]{
+	Name:  func(a api.Attempt) string { return a.ID },
+	Empty: "no attempt is known any more",
+	Columns: []output.Column[api.Attempt]{
+		{Head: "ID", Text: func(a api.Attempt) string { return a.ID }},
+		{Head: "STATE", Text: func(a api.Attempt) string { return a.State }},
+		{Head: "LIVE", Text: func(a api.Attempt) string { return output.Number(a.Containers) }, Right: true},
+		{Head: "STARTED", Text: func(a api.Attempt) string { return output.Time(a.StartedMillis) }, Key: func(a api.Attempt) float64 { return float64(a.StartedMillis) }},
+		{Head: "FINAL", Wide: true, Text: func(a api.Attempt) string { return a.FinalStatus }},
+		{Head: "AM-NODE", Wide: true, Text: func(a api.Attempt) string { return a.AMNode }},
+		{Head: "AM-CONTAINER", Wide: true, Text: func(a api.Attempt) string { return a.AMContainer }},
+		{Head: "DIAGNOSTICS", Wide: true, Text: func(a api.Attempt) string { return a.Diagnostics }, Shrink: true},
+	},
+}
+
+func (p *program) appAttempts() verb {
+	return verb{name: "attempts", usage: "list the attempts of an application", args: "ID", min: 1, max: 1, flags: listFlags(), run: func(c *call) error {
+		path, err := c.appPath("/attempts")
+		if err != nil {
+			return err
+		}
+		return showList(c, attemptColumns, func(ctx context.Context) (f fetched[api.Attempt], err error) {
+			var d api.Attempts
+			f.doc, err = c.get(ctx, path, nil, &d)
+			f.things = d.Attempts
+			return f, err
+		})
+	}}
+}
+
+var containerColumns = output.List[api.Container]{
+	Name:  func(k api.Container) string { return k.ID },
+	Empty: "it has no containers",
+	Columns: []output.Column[api.Container]{
+		{Head: "ID", Text: func(k api.Container) string { return k.ID }},
+		{Head: "NODE", Text: func(k api.Container) string { return k.Node }, Shrink: true},
+		{Head: "STATE", Text: func(k api.Container) string { return k.State }},
+		{Head: "SIZE", Text: func(k api.Container) string { return k.Size.String() }, Key: func(k api.Container) float64 { return float64(k.Size[api.MemoryMB]) }},
+		{Head: "PRIORITY", Wide: true, Text: func(k api.Container) string { return output.Number(k.Priority) }, Right: true},
+		{Head: "LOCALITY", Wide: true, Text: func(k api.Container) string { return k.Locality }},
+		{Head: "AM", Wide: true, Text: func(k api.Container) string { return output.YesNo(k.AM) }},
+		{Head: "ALLOCATED", Wide: true, Text: func(k api.Container) string { return output.Time(k.AllocatedMillis) }, Key: func(k api.Container) float64 { return float64(k.AllocatedMillis) }},
+	},
+}
+
+func (p *program) appContainers() verb {
+	return verb{name: "containers", usage: "list the containers of an application", args: "ID", min: 1, max: 1, flags: listFlags(), run: func(c *call) error {
+		path, err := c.appPath("/containers")
+		if err != nil {
+			return err
+		}
+		return showList(c, containerColumns, func(ctx context.Context) (fetched[api.Container], error) {
+			return pages(ctx, c, path, "containers", url.Values{}, 0, func(b []byte) ([]api.Container, string, error) {
+				var d api.Containers
+				err := json.Unmarshal(b, &d)
+				return d.Containers, d.Next, err
+			})
+		})
+	}}
+}

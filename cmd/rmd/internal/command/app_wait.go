@@ -1,0 +1,118 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
+)
+
+const (
+	waitFirst = 100 * time.Millisecond
+	waitMost  = time.Second
+)
+
+func (p *program) appWait() verb {
+	return verb{
+		name: "wait", usage: "block until an application runs, or has ended", args: "ID", min: 1, max: 1,
+		long: "Exit 0: it runs, or finished well. 4: it ended FAILED or KILLED. 6: --timeout was over first.\nWithout --timeout it waits for ever.",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "for", Usage: "running|finished", Value: "finished"},
+		},
+		run: runWait,
+	}
+}
+
+func runWait(c *call) error {
+	path, err := c.appPath("")
+	if err != nil {
+		return err
+	}
+	goal := c.String("for")
+	if goal != "running" && goal != "finished" {
+		return exit.Usagef("write --for running or --for finished", "cannot wait for %q", goal)
+	}
+	ctx := c.ctx()
+	if c.IsSet("timeout") {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.span("timeout").Duration)
+		defer cancel()
+	}
+	pause, last := waitFirst, ""
+	for {
+		var a api.App
+		doc, err := c.get(ctx, path, nil, &a)
+		switch {
+		case ctx.Err() != nil && c.ctx().Err() == nil:
+			return exit.New(exit.CodeTimedOut, "give it longer with --timeout", "%s is %s after %s", c.arg(0), known(last), c.span("timeout"))
+		case err != nil && exit.Code(err) != exit.NoLeader:
+			return err
+		case err == nil:
+			if a.State != last {
+				last = a.State
+				c.say("%s is %s", a.ID, a.State)
+			}
+			if done, err := reached(a, goal); done {
+				return errors.Join(c.waited(doc, a), err)
+			}
+		}
+		select {
+		case <-time.After(pause):
+			pause = min(2*pause, waitMost)
+		case <-ctx.Done():
+		}
+		if c.ctx().Err() != nil {
+			return c.ctx().Err()
+		}
+	}
+}
+
+func known(state string) string {
+	if state == "" {
+		return "in a state not known"
+	}
+	return state
+}
+
+// reached says whether the waiting is over, and whether it ended badly.
+func reached(a api.App, goal string) (bool, error) {
+	switch a.State {
+	case "FAILED", "KILLED":
+		return true, &exit.Error{Code: "ENDED_" + a.State, What: a.ID + " ended " + a.State + because(a.Diagnostics), Exit: exit.Ended}
+	case "FINISHED":
+		if a.FinalStatus == "FAILED" || a.FinalStatus == "KILLED" {
+			return true, &exit.Error{Code: "ENDED_" + a.FinalStatus, What: a.ID + " finished with status " + a.FinalStatus + because(a.Diagnostics), Exit: exit.Ended}
+		}
+		return true, nil
+	case "RUNNING":
+		return goal == "running", nil
+	}
+	return false, nil
+}
+
+func because(diagnostics string) string {
+	if diagnostics == "" {
+		return ""
+	}
+	return ": " + diagnostics
+}
+
+func (c *call) waited(doc []byte, a api.App) error {
+	switch f := c.format(); f {
+	case output.JSON, output.YAML:
+		return output.WriteDocument(c.p.Out, f, doc)
+	case output.JSONL:
+		return writeCompact(c.p.Out, doc)
+	case output.Name:
+		_, err := fmt.Fprintln(c.p.Out, a.ID)
+		return err
+	}
+	_, err := fmt.Fprintln(c.p.Out, a.State)
+	return err
+}

@@ -1,0 +1,137 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/config"
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/rmd/internal/words"
+	"rmd/transport/rest/api"
+)
+
+func (p *program) autopilot() *cli.Command {
+	return noun("autopilot", "the automatic care of replicas",
+		p.command(p.autopilotGet()), p.command(p.autopilotSet()), p.command(p.autopilotState()))
+}
+
+func (p *program) autopilotGet() verb {
+	return verb{name: "get", usage: "show the settings", run: func(c *call) error {
+		return showFacts(c, func() string { return "autopilot" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+			var d api.AutopilotState
+			if _, err := c.get(ctx, "/v1/autopilot", nil, &d); err != nil {
+				return nil, nil, err
+			}
+			doc, err := json.Marshal(d.Settings)
+			return doc, settingFacts(doc), err
+		})
+	}}
+}
+
+// settingFacts lists the fields of a flat document in its order.
+func settingFacts(doc []byte) []output.Fact {
+	var values map[string]any
+	if json.Unmarshal(doc, &values) != nil {
+		return nil
+	}
+	var facts []output.Fact
+	for _, name := range sorted(values) {
+		facts = append(facts, output.Fact{Name: name, Value: fmt.Sprint(values[name])})
+	}
+	return facts
+}
+
+func (p *program) autopilotSet() verb {
+	return verb{name: "set", usage: "change settings", args: "NAME=VALUE…", min: 1, max: -1, run: func(c *call) error {
+		cl, err := c.client()
+		if err != nil {
+			return err
+		}
+		a, err := cl.Get(c.ctx(), "/v1/autopilot", nil)
+		if err != nil {
+			return err
+		}
+		var d api.AutopilotState
+		if err := a.Decode(&d); err != nil {
+			return err
+		}
+		for _, pair := range c.Args().Slice() {
+			if err := setAutopilot(&d.Settings, pair); err != nil {
+				return err
+			}
+		}
+		if a, err = cl.Put(c.ctx(), "/v1/autopilot", nil, d.Settings); err != nil {
+			return err
+		}
+		return showDone(c, a, "autopilot", "%s", strings.Join(c.Args().Slice(), ", "))
+	}}
+}
+
+// setAutopilot changes one setting.
+func setAutopilot(s *api.Autopilot, pair string) error {
+	name, value, ok := strings.Cut(pair, "=")
+	if !ok {
+		return exit.Usagef("write NAME=VALUE", "%q is not an assignment", pair)
+	}
+	spanTo := func(at *api.Duration) error {
+		d, err := config.ParseDuration(value)
+		*at = api.Duration(d)
+		return err
+	}
+	var err error
+	switch name {
+	case "cleanup_dead_servers":
+		s.CleanupDeadServers, err = strconv.ParseBool(value)
+	case "dead_server_last_contact_threshold":
+		err = spanTo(&s.DeadServerLastContactThreshold)
+	case "min_quorum":
+		var n uint64
+		n, err = strconv.ParseUint(value, 10, 16)
+		s.MinQuorum = uint(n)
+	case "last_contact_threshold":
+		err = spanTo(&s.LastContactThreshold)
+	case "max_trailing_logs":
+		s.MaxTrailingLogs, err = strconv.ParseUint(value, 10, 63)
+	case "server_stabilization_time":
+		err = spanTo(&s.ServerStabilizationTime)
+	default:
+		names := []string{"cleanup_dead_servers", "dead_server_last_contact_threshold", "min_quorum", "last_contact_threshold", "max_trailing_logs", "server_stabilization_time"}
+		do := "the settings are " + strings.Join(names, ", ")
+		if n := words.Nearest(name, names); n != "" {
+			do = "did you mean " + n + "?"
+		}
+		return exit.Usagef(do, "there is no setting %q", name)
+	}
+	if err != nil {
+		return exit.Usagef("see rmd autopilot get", "%s: %q cannot be its value", name, value)
+	}
+	return nil
+}
+
+func (p *program) autopilotState() verb {
+	list := output.List[api.ServerVerdict]{
+		Name: func(s api.ServerVerdict) string { return s.ID }, Empty: "autopilot has not looked yet",
+		Columns: []output.Column[api.ServerVerdict]{
+			{Head: "ID", Text: func(s api.ServerVerdict) string { return s.ID }},
+			{Head: "HEALTHY", Text: func(s api.ServerVerdict) string { return output.YesNo(s.Healthy) }},
+			{Head: "VOTER", Text: func(s api.ServerVerdict) string { return output.YesNo(s.Voter) }},
+			{Head: "STABLE-SINCE", Text: func(s api.ServerVerdict) string { return output.Time(s.StableSinceMillis) }, Key: func(s api.ServerVerdict) float64 { return float64(s.StableSinceMillis) }},
+			{Head: "WHY", Text: func(s api.ServerVerdict) string { return s.Why }, Shrink: true},
+		},
+	}
+	return verb{name: "state", usage: "show what autopilot thinks of the replicas", flags: listFlags(), run: func(c *call) error {
+		return showList(c, list, func(ctx context.Context) (f fetched[api.ServerVerdict], err error) {
+			var d api.AutopilotState
+			f.doc, err = c.get(ctx, "/v1/autopilot", nil, &d)
+			f.things = d.Servers
+			f.head = fmt.Sprintf("%s   can lose %d", map[bool]string{true: "healthy", false: "NOT healthy"}[d.Healthy], d.FailureTolerance)
+			return f, err
+		})
+	}}
+}

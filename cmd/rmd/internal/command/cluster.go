@@ -1,0 +1,209 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
+)
+
+func (p *program) cluster() *cli.Command {
+	return noun("cluster", "the replicas: birth, membership, health",
+		p.command(p.clusterStatus()), p.command(p.clusterInit()), noun("token", "join tokens", p.command(p.tokenCreate())), p.command(p.clusterJoin()),
+		p.command(p.clusterMembers()), p.command(p.memberChange("promote")), p.command(p.memberChange("demote")), p.command(p.clusterRemove()),
+		p.command(p.clusterTransfer()), p.command(p.clusterHealth()), p.command(p.clusterVerify()))
+}
+
+var memberColumns = output.List[api.Member]{
+	Name:  func(m api.Member) string { return m.ID },
+	Empty: "there are no replicas yet; run \"rmd cluster init\" on one of them",
+	Columns: []output.Column[api.Member]{
+		{Head: "ID", Text: func(m api.Member) string { return m.ID }},
+		{Head: "ADDRESS", Text: func(m api.Member) string { return m.Address }, Shrink: true},
+		{Head: "ROLE", Text: memberRole},
+		{Head: "VOTER", Text: func(m api.Member) string { return output.YesNo(m.Voter) }},
+		{Head: "APPLIED", Text: func(m api.Member) string { return output.Number(m.Applied) }, Key: func(m api.Member) float64 { return float64(m.Applied) }},
+		{Head: "LAG", Text: func(m api.Member) string { return output.Number(m.Lag) }, Key: func(m api.Member) float64 { return float64(m.Lag) }},
+		{Head: "CONTACT", Text: memberContact, Key: func(m api.Member) float64 { return float64(m.LastContactMillis) }},
+		{Head: "VERSION", Text: func(m api.Member) string { return m.Version }, Shrink: true},
+		{Head: "LEVEL", Text: func(m api.Member) string { return output.Number(m.Level) }},
+		{Head: "TERM", Wide: true, Text: func(m api.Member) string { return output.Number(m.Term) }},
+		{Head: "STATE", Wide: true, Text: func(m api.Member) string { return m.State }},
+		{Head: "DISK-FREE", Wide: true, Text: func(m api.Member) string { return output.Bytes(m.DiskFree) }, Key: func(m api.Member) float64 { return float64(m.DiskFree) }},
+		{Head: "DIGEST", Wide: true, Text: func(m api.Member) string { return output.Digest(m.Digest) }},
+		{Head: "HTTP", Wide: true, Text: func(m api.Member) string { return m.HTTPAddress }},
+		{Head: "INCARNATION", Wide: true, Text: func(m api.Member) string { return m.Incarnation }},
+	},
+}
+
+func memberRole(m api.Member) string {
+	switch {
+	case m.Leader:
+		return "leader"
+	case m.State != "" && m.State != "alive":
+		return m.State
+	case m.Role == "" || m.Role == "voter" || m.Role == "nonvoter": // what it was let in as
+		return "follower"
+	}
+	return m.Role
+}
+
+func memberContact(m api.Member) string {
+	switch {
+	case m.Leader || m.State != "alive":
+		return "-"
+	case m.LastContactMillis < 0:
+		return "never"
+	}
+	return output.Millis(m.LastContactMillis)
+}
+
+func (p *program) clusterStatus() verb {
+	return verb{name: "status", usage: "one line of verdict, then the replicas", flags: listFlags(), run: func(c *call) error {
+		return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
+			var d api.Cluster
+			f.doc, err = c.clusterDoc(ctx, &d)
+			f.things, f.head = d.Members, verdictLine(d)
+			return f, err
+		})
+	}}
+}
+
+// clusterDoc reads /v1/cluster. It is wanted most when there is no leader, so it
+// never waits for one.
+func (c *call) clusterDoc(ctx context.Context, d *api.Cluster) ([]byte, error) {
+	cl, err := c.client()
+	if err != nil {
+		return nil, err
+	}
+	a, err := cl.Plain(ctx, "/v1/cluster")
+	if err != nil {
+		return nil, err
+	}
+	return a.Body, a.Decode(d)
+}
+
+// verdictLine says how the cluster does in one line.
+func verdictLine(d api.Cluster) string {
+	v := d.Verdict
+	parts := []string{v.Status}
+	if d.Leader != "" {
+		since := ""
+		if d.LeaderSinceMs > 0 {
+			since = ", " + output.Millis(max(d.NowMillis-d.LeaderSinceMs, 0))
+		}
+		parts = append(parts, fmt.Sprintf("leader %s (term %d%s)", d.Leader, d.Term, since))
+	} else {
+		parts = append(parts, fmt.Sprintf("no leader (term %d)", d.Term))
+	}
+	parts = append(parts, fmt.Sprintf("%d of %d replicas in step", v.InStep, len(d.Members)), fmt.Sprintf("can lose %d", v.CanLose),
+		"applied "+output.Count(d.Index))
+	if d.Digest != "" && v.DigestsEqual != nil {
+		equal := "equal"
+		if !*v.DigestsEqual {
+			equal = "DIFFER"
+		}
+		parts = append(parts, fmt.Sprintf("digest %s %s", output.Digest(d.Digest), equal))
+	}
+	line := strings.Join(parts, "   ")
+	if v.Status != "healthy" && v.Text != "" {
+		line += "\n" + v.Text
+	}
+	if f := d.LastFailover; f != nil && f.Millis > 0 {
+		line += fmt.Sprintf("\nlast failover %s: %s to %s in %.0f ms", output.Time(f.AtMillis), known(f.OldLeader), f.NewLeader, f.Millis)
+	}
+	return line
+}
+
+func (p *program) clusterMembers() verb {
+	return verb{name: "members", usage: "list the replicas", flags: listFlags(), run: func(c *call) error {
+		return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
+			cl, err := c.client()
+			if err != nil {
+				return f, err
+			}
+			a, err := cl.Plain(ctx, "/v1/cluster/members")
+			if err != nil {
+				return f, err
+			}
+			var d api.Members
+			f.doc, err = a.Body, a.Decode(&d)
+			f.things = d.Members
+			return f, err
+		})
+	}}
+}
+
+func (p *program) clusterHealth() verb {
+	return verb{name: "health", usage: "exit 0 only if there is a quorum, one replica may be lost, and all digests are equal", flags: watchFlags(), run: func(c *call) error {
+		return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
+			var d api.Cluster
+			f.doc, err = c.clusterDoc(ctx, &d)
+			f.things, f.head = d.Members, verdictLine(d)
+			f.verify = func() error { return judgeHealth(d) }
+			return f, err
+		})
+	}}
+}
+
+func judgeHealth(d api.Cluster) error {
+	v := d.Verdict
+	var wrong []string
+	if d.Leader == "" {
+		wrong = append(wrong, "there is no leader")
+	}
+	if v.HealthyVoters < v.Quorum || v.Voters == 0 {
+		wrong = append(wrong, fmt.Sprintf("%d of %d voters are healthy, %d are needed", v.HealthyVoters, v.Voters, v.Quorum))
+	}
+	if v.CanLose < 1 {
+		wrong = append(wrong, "no replica may be lost")
+	}
+	if v.DigestsEqual != nil && !*v.DigestsEqual {
+		wrong = append(wrong, "the digests differ")
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return exit.New(exit.CodeCheck, "see \"rmd cluster status -o wide\"", "not healthy: %s", strings.Join(wrong, ", "))
+}
+
+func (p *program) clusterVerify() verb {
+	return verb{name: "verify", usage: "compare the digests of all replicas at one index", flags: listFlags(), run: func(c *call) error {
+		list := output.List[api.ReplicaDigest]{
+			Name: func(r api.ReplicaDigest) string { return r.ID },
+			Columns: []output.Column[api.ReplicaDigest]{
+				{Head: "ID", Text: func(r api.ReplicaDigest) string { return r.ID }},
+				{Head: "DIGEST", Text: func(r api.ReplicaDigest) string { return r.Digest }},
+				{Head: "ERROR", Text: func(r api.ReplicaDigest) string { return r.Error }, Shrink: true},
+			},
+		}
+		return showList(c, list, func(ctx context.Context) (f fetched[api.ReplicaDigest], err error) {
+			var d api.Verify
+			f.doc, err = c.get(ctx, "/v1/cluster/verify", nil, &d)
+			f.things = d.Digests
+			f.head = fmt.Sprintf("at index %s the digests are %s", output.Count(d.Index), map[bool]string{true: "equal", false: "NOT EQUAL, or not all there"}[d.Equal])
+			f.verify = func() error {
+				if d.Equal {
+					return nil
+				}
+				return exit.New(exit.CodeCheck, "a replica that differs must not go on: see its log", "the replicas do not agree at index %d", d.Index)
+			}
+			return f, err
+		})
+	}}
+}
+
+func (p *program) clusterTransfer() verb {
+	return verb{name: "transfer", usage: "hand leadership over, to a replica or to the fittest one", args: "[ID]", max: 1, run: func(c *call) error {
+		to := c.arg(0)
+		if to == "" {
+			to = "another replica"
+		}
+		return c.post("/v1/cluster:transfer", c.arg(0), api.TransferRequest{ID: c.arg(0)}, "leadership went to %s", to)
+	}}
+}

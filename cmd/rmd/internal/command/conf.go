@@ -1,0 +1,268 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
+)
+
+func (p *program) conf() *cli.Command {
+	return noun("conf", "the queue configuration, versioned in the log",
+		p.command(p.confGet()), p.command(p.confSet()), p.command(p.confDiff()), p.command(p.confValidate()), p.command(p.confApply()),
+		p.command(p.confRefresh()), p.command(p.confHistory()), p.command(p.confRollback()))
+}
+
+// sorted are the keys of a map, in order.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+type keyValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+var propertyColumns = output.List[keyValue]{
+	Name:  func(k keyValue) string { return k.Name },
+	Empty: "no key is like that",
+	Columns: []output.Column[keyValue]{
+		{Head: "KEY", Text: func(k keyValue) string { return k.Name }},
+		{Head: "VALUE", Text: func(k keyValue) string { return k.Value }, Shrink: true},
+	},
+}
+
+func (p *program) confGet() verb {
+	return verb{
+		name: "get", usage: "show the configuration in force, or the keys that have a word in them", args: "[WORD]", max: 1,
+		flags: append([]cli.Flag{
+			&cli.Uint64Flag{Name: "version", Usage: "of this version"},
+			&cli.BoolFlag{Name: "ignored", Usage: "the keys that rmd does not honour"},
+		}, listFlags()...),
+		run: func(c *call) error {
+			if c.Bool("ignored") {
+				return showIgnored(c)
+			}
+			path := "/v1/conf"
+			if c.IsSet("version") {
+				path += "/versions/" + strconv.FormatUint(c.Uint64("version"), 10)
+			}
+			return showList(c, propertyColumns, func(ctx context.Context) (f fetched[keyValue], err error) {
+				var d api.Conf
+				f.doc, err = c.get(ctx, path, nil, &d)
+				for _, name := range sorted(d.Properties) {
+					if strings.Contains(name, c.arg(0)) {
+						f.things = append(f.things, keyValue{name, d.Properties[name]})
+					}
+				}
+				f.head = fmt.Sprintf("version %d, %s, by %s", d.Version, output.Time(d.AtMillis), by(d.Author))
+				if d.Comment != "" {
+					f.head += ": " + d.Comment
+				}
+				return f, err
+			})
+		},
+	}
+}
+
+func by(author string) string {
+	if author == "" {
+		return "nobody named"
+	}
+	return author
+}
+
+var faultColumns = output.List[api.Fault]{
+	Name:  func(f api.Fault) string { return f.Name },
+	Empty: "every key is honoured",
+	Columns: []output.Column[api.Fault]{
+		{Head: "KEY", Text: func(f api.Fault) string { return f.Name }},
+		{Head: "VALUE", Text: func(f api.Fault) string { return f.Value }, Shrink: true},
+		{Head: "WHY", Text: func(f api.Fault) string { return f.What }, Shrink: true},
+	},
+}
+
+// showIgnored has the cluster judge its own configuration.
+func showIgnored(c *call) error {
+	return showList(c, faultColumns, func(ctx context.Context) (f fetched[api.Fault], err error) {
+		var d api.Conf
+		if _, err = c.get(ctx, "/v1/conf", nil, &d); err != nil {
+			return f, err
+		}
+		cl, err := c.client()
+		if err != nil {
+			return f, err
+		}
+		a, err := cl.Post(ctx, "/v1/conf:validate", api.PutConf{Properties: d.Properties})
+		if err != nil {
+			return f, err
+		}
+		var v api.Validation
+		f.doc, err = a.Body, a.Decode(&v)
+		f.things = v.Ignored
+		return f, err
+	})
+}
+
+var changeColumns = output.List[api.Change]{
+	Name:  func(k api.Change) string { return k.Key },
+	Empty: "nothing differs",
+	Columns: []output.Column[api.Change]{
+		{Head: "CHANGE", Text: func(k api.Change) string { return k.Kind }},
+		{Head: "QUEUE", Text: func(k api.Change) string { return k.Queue }, Shrink: true},
+		{Head: "KEY", Text: func(k api.Change) string { return k.Key }, Shrink: true},
+		{Head: "OLD", Text: func(k api.Change) string { return k.Old }, Shrink: true},
+		{Head: "NEW", Text: func(k api.Change) string { return k.New }, Shrink: true},
+	},
+}
+
+func (p *program) confDiff() verb {
+	return verb{
+		name: "diff", usage: "show what a file, or a version, would change", args: "FILE | DIR | VERSION [VERSION]", min: 1, max: 2, flags: listFlags(),
+		run: func(c *call) error {
+			if _, err := strconv.ParseUint(c.arg(0), 10, 63); err == nil || c.NArg() == 2 {
+				to := c.arg(1)
+				if to == "" {
+					to = "current"
+				}
+				return showList(c, changeColumns, func(ctx context.Context) (f fetched[api.Change], err error) {
+					var d api.ConfDiff
+					f.doc, err = c.get(ctx, "/v1/conf/versions/"+url.PathEscape(c.arg(0))+"/diff/"+url.PathEscape(to), nil, &d)
+					f.things = d.Changes
+					return f, err
+				})
+			}
+			return showList(c, changeColumns, func(ctx context.Context) (f fetched[api.Change], err error) {
+				v, doc, err := c.judge(ctx, c.arg(0))
+				f.doc, f.things = doc, v.Changes
+				if err == nil && !v.Valid {
+					err = invalidQueues(v)
+				}
+				return f, err
+			})
+		},
+	}
+}
+
+// judge has the cluster validate a file against what is in force.
+func (c *call) judge(ctx context.Context, file string) (v api.Validation, doc []byte, err error) {
+	props, err := readProperties(file)
+	if err != nil {
+		return v, nil, err
+	}
+	cl, err := c.client()
+	if err != nil {
+		return v, nil, err
+	}
+	a, err := cl.Post(ctx, "/v1/conf:validate", api.PutConf{Properties: asMap(props)})
+	if err != nil {
+		return v, nil, err
+	}
+	return v, a.Body, a.Decode(&v)
+}
+
+func invalidQueues(v api.Validation) error {
+	e := exit.New("INVALID_QUEUES", "correct them", "the configuration has %d faults", len(v.Faults))
+	for _, f := range v.Faults {
+		e.Details = append(e.Details, faultLine(f))
+	}
+	return e
+}
+
+func faultLine(f api.Fault) string {
+	s := f.What
+	if f.Name != "" {
+		s = f.Name + ": " + s
+	}
+	if f.Origin != "" {
+		s = f.Origin + ": " + s
+	}
+	if f.Do != "" {
+		s += "; " + f.Do
+	}
+	return s
+}
+
+var versionColumns = output.List[api.ConfVersion]{
+	Name:  func(v api.ConfVersion) string { return output.Number(v.Version) },
+	Empty: "there is no configuration yet",
+	Columns: []output.Column[api.ConfVersion]{
+		{Head: "VERSION", Text: func(v api.ConfVersion) string { return output.Number(v.Version) }, Key: func(v api.ConfVersion) float64 { return float64(v.Version) }, Right: true},
+		{Head: "WHEN", Text: func(v api.ConfVersion) string { return output.Time(v.AtMillis) }, Key: func(v api.ConfVersion) float64 { return float64(v.AtMillis) }},
+		{Head: "CHANGES", Text: func(v api.ConfVersion) string { return output.Number(v.Changes) }, Key: func(v api.ConfVersion) float64 { return float64(v.Changes) }, Right: true},
+		{Head: "AUTHOR", Text: func(v api.ConfVersion) string { return v.Author }, Shrink: true},
+		{Head: "COMMENT", Text: func(v api.ConfVersion) string { return v.Comment }, Shrink: true},
+		{Head: "CURRENT", Wide: true, Text: func(v api.ConfVersion) string { return output.YesNo(v.Current) }},
+	},
+}
+
+func (p *program) confHistory() verb {
+	return verb{name: "history", usage: "list the versions, the newest first", flags: append([]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "at most so many"}}, listFlags()...), run: func(c *call) error {
+		return showList(c, versionColumns, func(ctx context.Context) (f fetched[api.ConfVersion], err error) {
+			q := url.Values{}
+			if n := c.Int("limit"); n > 0 {
+				q.Set("limit", strconv.Itoa(n))
+			}
+			var d api.ConfVersions
+			f.doc, err = c.get(ctx, "/v1/conf/versions", q, &d)
+			f.things = d.Versions
+			return f, err
+		})
+	}}
+}
+
+func (p *program) confValidate() verb {
+	return verb{
+		name: "validate", usage: "test a configuration; without --online no cluster is asked", args: "FILE | DIR", min: 1, max: 1,
+		long:  "Exit 9 when it is not valid.",
+		flags: []cli.Flag{&cli.BoolFlag{Name: "online", Usage: "also against the queues and applications of the cluster"}},
+		run: func(c *call) error {
+			var v api.Validation
+			var doc []byte
+			var err error
+			if c.Bool("online") {
+				v, doc, err = c.judge(c.ctx(), c.arg(0))
+			} else if v, err = judgeHere(c.arg(0)); err == nil {
+				doc, err = json.Marshal(v)
+			}
+			if err != nil {
+				return err
+			}
+			if err := showText(c, func(context.Context) ([]byte, func(io.Writer) error, error) {
+				return doc, func(w io.Writer) error { return writeValidation(w, c.arg(0), v) }, nil
+			}); err != nil {
+				return err
+			}
+			if !v.Valid {
+				return quietExit(exit.CheckFailed)
+			}
+			return nil
+		},
+	}
+}
+
+func writeValidation(w io.Writer, file string, v api.Validation) error {
+	verdict := "valid"
+	if !v.Valid {
+		verdict = "NOT VALID"
+	}
+	fmt.Fprintf(w, "%s: %s, %d faults, %d warnings, %d keys not honoured\n", file, verdict, len(v.Faults), len(v.Warnings), len(v.Ignored))
+	for _, part := range []struct {
+		name   string
+		faults []api.Fault
+	}{{"fault", v.Faults}, {"warning", v.Warnings}, {"ignored", v.Ignored}} {
+		for _, f := range part.faults {
+			fmt.Fprintf(w, "%-8s %s\n", part.name, faultLine(f))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,268 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/client"
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/internal/hadoopconf"
+	"rmd/scheduler/capacity"
+	"rmd/transport/rest/api"
+)
+
+// readProperties reads the queue configuration out of a Hadoop file, a directory
+// of them, or a JSON document with properties.
+func readProperties(path string) ([]capacity.Property, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if strings.EqualFold(filepath.Ext(path), ".json") {
+		return readJSONProperties(path)
+	}
+	var conf *hadoopconf.Config
+	if info.IsDir() {
+		conf, err = hadoopconf.ReadDir(path)
+	} else {
+		conf, err = hadoopconf.Read(path)
+	}
+	var many *hadoopconf.Error
+	if errors.As(err, &many) {
+		e := exit.New(exit.CodeConfig, "correct it", "%s cannot be read as a Hadoop configuration", path)
+		for _, f := range many.Faults {
+			e.Details = append(e.Details, f.String())
+		}
+		return nil, e
+	}
+	if err != nil {
+		return nil, err
+	}
+	return QueueProperties(conf), nil
+}
+
+// QueueProperties are the keys of Hadoop's files that are part of the queue
+// configuration.
+func QueueProperties(conf *hadoopconf.Config) []capacity.Property {
+	var out []capacity.Property
+	for _, p := range conf.Properties() {
+		if capacity.Relevant(p.Name) {
+			out = append(out, capacity.Property{Name: p.Name, Value: p.Value, Origin: p.Origin()})
+		}
+	}
+	return out
+}
+
+func readJSONProperties(path string) ([]capacity.Property, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var d api.PutConf
+	if err := json.Unmarshal(b, &d); err != nil {
+		return nil, exit.New(exit.CodeConfig, "write {\"properties\": {\"KEY\": \"VALUE\"}}", "%s: %v", path, err)
+	}
+	var out []capacity.Property
+	for _, name := range sorted(d.Properties) {
+		out = append(out, capacity.Property{Name: name, Value: d.Properties[name], Origin: path})
+	}
+	return out, nil
+}
+
+func asMap(props []capacity.Property) map[string]string {
+	out := make(map[string]string, len(props))
+	for _, p := range props {
+		out[p.Name] = p.Value
+	}
+	return out
+}
+
+// judgeHere validates a file without a cluster.
+func judgeHere(path string) (api.Validation, error) {
+	props, err := readProperties(path)
+	if err != nil {
+		return api.Validation{}, err
+	}
+	v := api.Validation{Valid: true}
+	if len(props) == 0 {
+		return api.Validation{Faults: []api.Fault{{Origin: path, What: "it holds no key of the queue configuration", Do: "name capacity-scheduler.xml"}}}, nil
+	}
+	conf, err := capacity.Parse(props)
+	var bad *capacity.Invalid
+	switch {
+	case errors.As(err, &bad):
+		v.Valid, v.Faults = false, faultDocs(bad.Faults)
+	case err != nil:
+		return v, err
+	default:
+		v.Warnings, v.Ignored = faultDocs(conf.Warnings), faultDocs(conf.Ignored)
+	}
+	return v, nil
+}
+
+func faultDocs(in []capacity.Fault) []api.Fault {
+	var out []api.Fault
+	for _, f := range in {
+		out = append(out, api.Fault{Name: f.Name, Value: f.Value, Origin: f.Origin, What: f.What, Do: f.Do})
+	}
+	return out
+}
+
+// applyFlags belong to the commands that write a version.
+func applyFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "kept with the version"},
+		&cli.Uint64Flag{Name: "if-version", Usage: "only if this version is in force", DefaultText: "the one in force when the command began"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "only check, and show what would change"},
+	}
+}
+
+func (p *program) confApply() verb {
+	return verb{name: "apply", usage: "replace the configuration by a file's", args: "FILE | DIR", min: 1, max: 1, flags: applyFlags(), run: func(c *call) error {
+		props, err := readProperties(c.arg(0))
+		if err != nil {
+			return err
+		}
+		return c.putConf(func(api.Conf) (map[string]string, error) { return asMap(props), nil })
+	}}
+}
+
+func (p *program) confRefresh() verb {
+	return verb{
+		name: "refresh", usage: "replace the configuration by that of this machine's Hadoop files", flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "conf-dir", Usage: "where they are [$HADOOP_CONF_DIR]"},
+		}, applyFlags()...),
+		run: func(c *call) error {
+			dir := c.String("conf-dir")
+			if dir == "" && c.p.Env != nil {
+				dir, _ = c.p.Env("HADOOP_CONF_DIR")
+			}
+			if dir == "" {
+				return exit.Usagef("set HADOOP_CONF_DIR, or write --conf-dir DIR", "it is not known where Hadoop's files are")
+			}
+			props, err := readProperties(dir)
+			if err != nil {
+				return err
+			}
+			return c.putConf(func(api.Conf) (map[string]string, error) { return asMap(props), nil })
+		},
+	}
+}
+
+func (p *program) confSet() verb {
+	return verb{
+		name: "set", usage: "change keys; KEY= takes one away", args: "KEY=VALUE…", min: 1, max: -1, flags: applyFlags(),
+		long: "A KEY that begins with root. stands for yarn.scheduler.capacity.root. and so on.",
+		run: func(c *call) error {
+			return c.putConf(func(now api.Conf) (map[string]string, error) {
+				for _, pair := range c.Args().Slice() {
+					key, value, ok := strings.Cut(pair, "=")
+					if !ok || key == "" {
+						return nil, exit.Usagef("write KEY=VALUE", "%q is not an assignment", pair)
+					}
+					if strings.HasPrefix(key, "root.") {
+						key = capacity.Prefix + key
+					}
+					if value == "" {
+						if _, there := now.Properties[key]; !there {
+							return nil, exit.New("NO_SUCH_KEY", "see rmd conf get", "%s is not set", key)
+						}
+						delete(now.Properties, key)
+						continue
+					}
+					now.Properties[key] = value
+				}
+				return now.Properties, nil
+			})
+		},
+	}
+}
+
+// putConf writes a version made from the one in force. It is refused when
+// somebody else has written one meanwhile.
+func (c *call) putConf(edit func(now api.Conf) (map[string]string, error)) error {
+	cl, err := c.client()
+	if err != nil {
+		return err
+	}
+	a, err := cl.Get(c.ctx(), "/v1/conf", nil)
+	if err != nil {
+		return err
+	}
+	var now api.Conf
+	if err := a.Decode(&now); err != nil {
+		return err
+	}
+	version := now.Version
+	if c.IsSet("if-version") {
+		version = c.Uint64("if-version")
+	}
+	props, err := edit(now)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(api.PutConf{Properties: props, Comment: c.String("comment")})
+	if err != nil {
+		return err
+	}
+	q := url.Values{}
+	if c.Bool("dry-run") {
+		q.Set("dry_run", "true")
+	}
+	r := client.Request{Method: http.MethodPut, Path: "/v1/conf", Query: q, Body: body, ContentType: "application/json", Header: http.Header{}}
+	r.Header.Set("If-Match", `"`+strconv.FormatUint(version, 10)+`"`)
+	if a, err = cl.Do(c.ctx(), r); err != nil {
+		return err
+	}
+	var d api.ConfApplied
+	if err := a.Decode(&d); err != nil {
+		return err
+	}
+	for _, w := range d.Warnings {
+		c.say("warning: %s", w)
+	}
+	if !d.DryRun {
+		return showDone(c, a, strconv.FormatUint(d.Version, 10), "version %d is in force", d.Version)
+	}
+	o, err := c.options()
+	if err != nil || o.Format.Machine() {
+		return errors.Join(err, showDone(c, a, "", ""))
+	}
+	c.say("it is valid; these would change:")
+	return changeColumns.Write(c.p.Out, d.Changes, o)
+}
+
+func (p *program) confRollback() verb {
+	return verb{name: "rollback", usage: "make an earlier version the newest", args: "VERSION", min: 1, max: 1, flags: []cli.Flag{
+		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "kept with the version"}, yesFlag(),
+	}, run: func(c *call) error {
+		to, err := strconv.ParseUint(c.arg(0), 10, 63)
+		if err != nil || to == 0 {
+			return exit.Usagef("see rmd conf history", "%q is not a version", c.arg(0))
+		}
+		if err := c.confirm(c.arg(0), "the queues go back to version %d", to); err != nil {
+			return err
+		}
+		cl, err := c.client()
+		if err != nil {
+			return err
+		}
+		a, err := cl.Post(c.ctx(), "/v1/conf:rollback", api.Rollback{To: to, Comment: c.String("comment")})
+		if err != nil {
+			return err
+		}
+		var d api.ConfApplied
+		if err := a.Decode(&d); err != nil {
+			return err
+		}
+		return showDone(c, a, strconv.FormatUint(d.Version, 10), "version %d is in force, equal to %d", d.Version, to)
+	}}
+}

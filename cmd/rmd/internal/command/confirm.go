@@ -1,0 +1,41 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+)
+
+// yesFlag belongs to commands that lose something.
+func yesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
+}
+
+// confirm asks before something is lost. On a terminal the word has to be typed
+// (an id, for what is hard to undo); elsewhere --yes is needed.
+func (c *call) confirm(word, format string, args ...any) error {
+	if c.Bool("yes") {
+		return nil
+	}
+	what := fmt.Sprintf(format, args...)
+	if !c.p.InTerminal || !c.p.ErrTerminal {
+		return exit.New(exit.CodeNeedsYes, "repeat it with --yes", "%s, and nobody can be asked here", what)
+	}
+	fmt.Fprintf(c.p.Err, "%s. Type %q to go on: ", what, word)
+	line, err := bufio.NewReader(c.p.In).ReadString('\n')
+	if strings.TrimSpace(line) == word {
+		return nil
+	}
+	if err != nil && line == "" {
+		fmt.Fprintln(c.p.Err)
+	}
+	return exit.New(exit.CodeStopped, "", "not confirmed, nothing was done")
+}
+
+func compact(b *bytes.Buffer, doc []byte) error { return json.Compact(b, doc) }

@@ -1,0 +1,99 @@
+package command
+
+import (
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/client"
+	"rmd/cmd/rmd/internal/config"
+	"rmd/cmd/rmd/internal/output"
+)
+
+// span is a flag's time span; a bare number is seconds.
+type span struct{ time.Duration }
+
+// Set implements cli.Generic.
+func (s *span) Set(text string) error {
+	d, err := config.ParseDuration(text)
+	if err == nil {
+		s.Duration = d
+	}
+	return err
+}
+
+func (s *span) String() string {
+	if s == nil || s.Duration == 0 {
+		return ""
+	}
+	return s.Duration.String()
+}
+
+// spanFlag is a flag that takes a time span.
+func spanFlag(name, usage string, def time.Duration, env ...string) *cli.GenericFlag {
+	return &cli.GenericFlag{Name: name, Usage: usage, Value: &span{def}, EnvVars: env}
+}
+
+// globalFlags are the flags of every command. Env stands for the process's
+// environment in tests: the library itself reads only the real one.
+func globalFlags(env func(string) (string, bool)) []cli.Flag {
+	def := client.DefaultConfig()
+	from := func(name, or string) string {
+		if env != nil {
+			if v, ok := env(name); ok && v != "" {
+				return v
+			}
+		}
+		return or
+	}
+	timeout := &span{def.Timeout}
+	badTimeout := from("RMD_TIMEOUT", "")
+	if badTimeout != "" && timeout.Set(badTimeout) == nil {
+		badTimeout = ""
+	}
+	return []cli.Flag{
+		&cli.StringFlag{Name: "addr", Usage: "REST addresses of any replicas, comma list [$RMD_ADDR]", Value: from("RMD_ADDR", strings.Join(def.Addrs, ","))},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: strings.Join(output.Formats(), "|") + " [$RMD_OUTPUT]", Value: from("RMD_OUTPUT", "table")},
+		&cli.GenericFlag{Name: "timeout", Usage: "how long to try; a bare number is seconds [$RMD_TIMEOUT]", Value: timeout},
+		&cli.StringFlag{Name: "cacert", Usage: "CA of the replicas' certificates, PEM [$RMD_CACERT]", Value: from("RMD_CACERT", "")},
+		&cli.StringFlag{Name: "cert", Usage: "client certificate, PEM [$RMD_CERT]", Value: from("RMD_CERT", "")},
+		&cli.StringFlag{Name: "key", Usage: "its key, PEM [$RMD_KEY]", Value: from("RMD_KEY", "")},
+		&cli.StringFlag{Name: "as", Usage: "the user to act as [$RMD_USER]", Value: from("RMD_USER", ""), DefaultText: "who is logged in"},
+		&cli.BoolFlag{Name: "stale", Usage: "reads take what the replica asked has, without asking the leader", Value: from("RMD_STALE", "") == "true"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no heads, no talk"},
+		&cli.BoolFlag{Name: "no-color", Usage: "no colours [$NO_COLOR]", Value: from("NO_COLOR", "") != ""},
+		&cli.StringFlag{Name: "log-level", Usage: "trace|debug|info|warn|error|off [$RMD_LOG_LEVEL]", Value: from("RMD_LOG_LEVEL", ""), DefaultText: "as the command has it"},
+		&cli.StringFlag{Name: badTimeoutFlag, Hidden: true, Value: badTimeout},
+	}
+}
+
+// badTimeoutFlag carries an RMD_TIMEOUT that is none to where it is refused.
+const badTimeoutFlag = "bad-timeout-in-environment"
+
+// listFlags belong to every command that shows a list.
+func listFlags() []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringSliceFlag{Name: "columns", Usage: "the columns to show, comma list"},
+		&cli.StringFlag{Name: "sort", Usage: "the column to sort by; -COLUMN is downwards"},
+		&cli.StringSliceFlag{Name: "filter", Usage: "show only what has column=value, column!=value or column~part"},
+	}, watchFlags()...)
+}
+
+// watchFlags belong to every command whose answer changes by itself.
+func watchFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "show it again and again"},
+		spanFlag("every", "the pause with --watch", 2*time.Second),
+	}
+}
+
+// loginName is who runs this process.
+func loginName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return os.Getenv("USER")
+}

@@ -1,0 +1,130 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/certificate"
+	"rmd/cmd/rmd/internal/config"
+	"rmd/cmd/rmd/internal/exit"
+)
+
+func (p *program) initFiles() verb {
+	return verb{
+		name: "init", usage: "write a commented rmd.yaml, and with --tls a CA and a certificate",
+		long: "For a further replica, repeat it with another --id in the directory that has the CA,\nand carry ca.pem, ID.pem, ID-key.pem and its rmd.yaml to that machine. The CA's key stays.",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "dir", Usage: "where to", Value: "."},
+			&cli.StringFlag{Name: "id", Usage: "the replica's id", Value: "rm1"},
+			&cli.StringFlag{Name: "cluster", Usage: "the cluster's name", Value: "rmd"},
+			&cli.StringFlag{Name: "data", Usage: "its data directory", Value: "/var/lib/rmd"},
+			&cli.StringFlag{Name: "advertise", Usage: "HOST:PORT that the other replicas dial", DefaultText: "on this machine only"},
+			&cli.BoolFlag{Name: "tls", Usage: "make a CA, unless there is one, and a certificate for the replica"},
+			&cli.StringSliceFlag{Name: "host", Usage: "a further name or address in the certificate"},
+		},
+		run: runInit,
+	}
+}
+
+func runInit(c *call) error {
+	dir, id, name := c.String("dir"), c.String("id"), c.String("cluster")
+	set := map[string]string{"id": id, "cluster": name, "data": c.String("data")}
+	hosts, err := c.addresses(set)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "rmd.yaml")
+	if _, err := os.Stat(file); err == nil {
+		file = filepath.Join(dir, id+".yaml")
+	}
+	if _, err := os.Stat(file); err == nil {
+		return exit.New(exit.CodeExists, "take another --dir or --id, or remove it", "%s is there already", file)
+	}
+	if c.Bool("tls") {
+		if err := c.makeCertificates(dir, name, id, hosts, set); err != nil {
+			return err
+		}
+	}
+	var b bytes.Buffer
+	if err := config.Sample(&b, set); err != nil {
+		return exit.Usagef("see rmd init --help", "%v", err)
+	}
+	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	if _, err := config.Load(config.Source{File: file}); err != nil {
+		return configError(err)
+	}
+	c.say("start it:          rmd server --config %s", file)
+	c.say("begin a cluster:   rmd cluster init")
+	_, err = fmt.Fprintln(c.p.Out, file)
+	return err
+}
+
+// addresses fills in listen and advertise, and returns the names that the
+// certificate is for.
+func (c *call) addresses(set map[string]string) ([]string, error) {
+	hosts := []string{"localhost", "127.0.0.1"}
+	add := func(h string) {
+		if h != "" && !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	if a := c.String("advertise"); a != "" {
+		host, port, err := net.SplitHostPort(a)
+		if err != nil || host == "" {
+			return nil, exit.Usagef("write --advertise 10.0.0.11:8034", "%q is not HOST:PORT", a)
+		}
+		set["raft.advertise"] = a
+		if config.Loopback(host) {
+			set["raft.listen"] = a
+		} else {
+			set["raft.listen"], set["http.listen_tls"] = net.JoinHostPort("0.0.0.0", port), "0.0.0.0:8090"
+			if !c.Bool("tls") {
+				return nil, exit.Usagef("add --tls", "replicas on several machines need certificates")
+			}
+		}
+		add(host)
+	}
+	for _, h := range c.StringSlice("host") {
+		add(strings.TrimSpace(h))
+	}
+	if h, err := os.Hostname(); err == nil {
+		add(h)
+	}
+	return hosts, nil
+}
+
+func (c *call) makeCertificates(dir, name, id string, hosts []string, set map[string]string) error {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	ca, made, err := certificate.Open(abs, name, time.Now())
+	if err != nil {
+		return err
+	}
+	if made {
+		c.say("a new CA:          %s (keep ca-key.pem safe and off the replicas)", filepath.Join(abs, "ca.pem"))
+	}
+	files, err := ca.Issue(abs, name, id, hosts, time.Now())
+	if os.IsExist(err) {
+		return exit.New(exit.CodeExists, "take another --id, or remove it", "there is a certificate of %s already", id)
+	}
+	if err != nil {
+		return err
+	}
+	set["tls.ca"], set["tls.cert"], set["tls.key"] = files.CA, files.Cert, files.Key
+	return nil
+}

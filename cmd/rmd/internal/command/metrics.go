@@ -1,0 +1,56 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+)
+
+func (p *program) metrics() verb {
+	return verb{
+		name: "metrics", usage: "show the metrics of the replica asked, in Prometheus' form", args: "[WORD]", max: 1, flags: watchFlags(),
+		long: "With a WORD: those that have it in their names, without the comments.",
+		run: func(c *call) error {
+			if f := c.format(); f != output.Table && f != output.Wide {
+				return exit.Usagef("leave -o out", "metrics have a form of their own")
+			}
+			cl, err := c.client()
+			if err != nil {
+				return err
+			}
+			return c.repeat(func(ctx context.Context, w io.Writer) error {
+				a, err := cl.Plain(ctx, "/metrics")
+				if err != nil {
+					return err
+				}
+				return writeMetrics(w, a.Body, c.arg(0))
+			})
+		},
+	}
+}
+
+func writeMetrics(w io.Writer, text []byte, word string) error {
+	if word == "" {
+		_, err := w.Write(text)
+		return err
+	}
+	s := bufio.NewScanner(bytes.NewReader(text))
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		line := s.Text()
+		name, _, _ := strings.Cut(line, " ")
+		if strings.HasPrefix(line, "#") || !strings.Contains(name, word) {
+			continue
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return s.Err()
+}

@@ -1,0 +1,159 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
+	"rmd/yarn"
+)
+
+func (p *program) nodes() *cli.Command {
+	return noun("node", "the machines of NodeManagers",
+		p.command(p.nodeList()), p.command(p.nodeStatus()), p.command(p.nodeDrain()), p.command(p.nodeResource()))
+}
+
+var nodeColumns = output.List[api.Node]{
+	Name:  func(n api.Node) string { return n.ID },
+	Empty: "no node is like that",
+	Columns: []output.Column[api.Node]{
+		{Head: "ID", Text: func(n api.Node) string { return n.ID }, Shrink: true},
+		{Head: "STATE", Text: func(n api.Node) string { return n.State }},
+		{Head: "LIVE", Text: func(n api.Node) string { return output.Number(n.Containers) }, Key: func(n api.Node) float64 { return float64(n.Containers) }, Right: true},
+		{Head: "USED", Text: func(n api.Node) string { return n.Used.String() }, Key: func(n api.Node) float64 { return float64(n.Used[api.MemoryMB]) }, Shrink: true},
+		{Head: "FREE", Text: func(n api.Node) string { return n.Free.String() }, Key: func(n api.Node) float64 { return float64(n.Free[api.MemoryMB]) }, Shrink: true},
+		{Head: "HELD", Text: func(n api.Node) string { return n.Reservation }},
+		{Head: "RACK", Wide: true, Text: func(n api.Node) string { return n.Rack }},
+		{Head: "TOTAL", Wide: true, Text: func(n api.Node) string { return n.Total.String() }, Key: func(n api.Node) float64 { return float64(n.Total[api.MemoryMB]) }},
+		{Head: "VERSION", Wide: true, Text: func(n api.Node) string { return n.Version }},
+		{Head: "REGISTERED", Wide: true, Text: func(n api.Node) string { return output.Time(n.RegisteredMillis) }, Key: func(n api.Node) float64 { return float64(n.RegisteredMillis) }},
+		{Head: "REPORT", Wide: true, Text: func(n api.Node) string { return n.Report }, Shrink: true},
+	},
+}
+
+func (p *program) nodeList() verb {
+	return verb{name: "list", aliases: []string{"ls"}, usage: "list the nodes", flags: append([]cli.Flag{
+		&cli.StringSliceFlag{Name: "state", Usage: "RUNNING UNHEALTHY DECOMMISSIONING DECOMMISSIONED LOST REBOOTED SHUTDOWN"},
+		&cli.StringFlag{Name: "rack", Usage: "in this rack"},
+		&cli.IntFlag{Name: "limit", Usage: "at most so many"},
+	}, listFlags()...), run: func(c *call) error {
+		q := url.Values{}
+		if s := c.StringSlice("state"); len(s) > 0 {
+			q.Set("state", strings.ToUpper(strings.Join(s, ",")))
+		}
+		if r := c.String("rack"); r != "" {
+			q.Set("rack", r)
+		}
+		return showList(c, nodeColumns, func(ctx context.Context) (fetched[api.Node], error) {
+			return pages(ctx, c, "/v1/nodes", "nodes", q, c.Int("limit"), func(b []byte) ([]api.Node, string, error) {
+				var d api.Nodes
+				err := json.Unmarshal(b, &d)
+				return d.Nodes, d.Next, err
+			})
+		})
+	}}
+}
+
+// nodePath is the REST path of the node named on the command line.
+func (c *call) nodePath(tail string) (string, error) {
+	if _, err := yarn.ParseNodeID(c.arg(0)); err != nil {
+		return "", exit.Usagef("see rmd node list", "%v", err)
+	}
+	return "/v1/nodes/" + url.PathEscape(c.arg(0)) + tail, nil
+}
+
+func (p *program) nodeStatus() verb {
+	return verb{name: "status", usage: "tell everything about a node, with what is on it", args: "ID", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
+		path, err := c.nodePath("/placement")
+		if err != nil {
+			return err
+		}
+		return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+			var d api.Placement
+			doc, err := c.get(ctx, path, nil, &d)
+			return doc, nodeFacts(d), err
+		})
+	}}
+}
+
+func nodeFacts(d api.Placement) []output.Fact {
+	n := d.Node
+	facts := []output.Fact{
+		{Name: "id", Value: n.ID}, {Name: "state", Value: n.State}, {Name: "rack", Value: n.Rack}, {Name: "web address", Value: n.HTTPAddress},
+		{Name: "version", Value: n.Version}, {Name: "total", Value: n.Total.String()}, {Name: "used", Value: n.Used.String()}, {Name: "free", Value: n.Free.String()},
+		{Name: "registered", Value: output.Time(n.RegisteredMillis)}, {Name: "drained by", Value: output.Time(n.DeadlineMillis)}, {Name: "report", Value: n.Report},
+	}
+	if r := d.Reservation; r != nil {
+		facts = append(facts, output.Fact{Name: "reservation", Value: r.ID + " for " + r.App + ": needs " + r.Size.String() + ", held since " + output.Millis(r.AgeMillis)})
+	}
+	for i, k := range d.Containers {
+		name := ""
+		if i == 0 {
+			name = "containers"
+		}
+		facts = append(facts, output.Fact{Name: name, Value: k.ID + "  " + k.Size.String() + "  " + k.State})
+	}
+	return facts
+}
+
+func (p *program) nodeDrain() verb {
+	return verb{
+		name: "drain", usage: "decommission a node gracefully", args: "ID", min: 1, max: 1,
+		long: "No new container goes there. Without --deadline its containers may take as long as they want.",
+		flags: []cli.Flag{
+			spanFlag("deadline", "what still runs after so long is ended", 0),
+			&cli.BoolFlag{Name: "undo", Usage: "take it back into service"},
+			yesFlag(),
+		},
+		run: func(c *call) error {
+			if c.Bool("undo") {
+				path, err := c.nodePath(":undrain")
+				if err != nil {
+					return err
+				}
+				if c.IsSet("deadline") {
+					return exit.Usagef("use one of them", "--undo and --deadline contradict each other")
+				}
+				return c.post(path, c.arg(0), nil, "%s is in service again", c.arg(0))
+			}
+			path, err := c.nodePath(":drain")
+			if err != nil {
+				return err
+			}
+			body, until := api.Drain{}, ""
+			if c.IsSet("deadline") {
+				d := c.span("deadline").Duration
+				body.Timeout, until = api.Duration(d), ", for "+d.String()+" at most"
+				if d < time.Minute {
+					if err := c.confirm(c.arg(0), "containers on %s are ended after %s", c.arg(0), d); err != nil {
+						return err
+					}
+				}
+			}
+			return c.post(path, c.arg(0), body, "%s is being drained%s", c.arg(0), until)
+		},
+	}
+}
+
+func (p *program) nodeResource() verb {
+	return verb{name: "resource", usage: "set what a node has in all", args: "ID RESOURCE", min: 2, max: 2,
+		long: "RESOURCE is memory-mb=393216,vcores=96,yarn.io/gpu=8.",
+		run: func(c *call) error {
+			path, err := c.nodePath(":resource")
+			if err != nil {
+				return err
+			}
+			total, err := parseResource(c.arg(1))
+			if err != nil {
+				return err
+			}
+			return c.post(path, c.arg(0), api.NodeResource{Total: total}, "%s has %s", c.arg(0), total)
+		}}
+}

@@ -1,0 +1,188 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cluster"
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/rmd/internal/replica"
+	"rmd/fsm"
+	"rmd/fsm/event"
+	"rmd/snapshot"
+)
+
+// verifySnapshot reads a snapshot to its end.
+func verifySnapshot(r io.Reader) error {
+	_, err := snapshot.Verify(r)
+	return err
+}
+
+func (p *program) check() verb {
+	return verb{
+		name: "check", usage: "test a data directory that no process holds: log, checksums, snapshots, store",
+		long:  "Exit 9 when something is wrong.",
+		flags: []cli.Flag{&cli.StringFlag{Name: "data", Usage: "the data directory"}},
+		run: func(c *call) error {
+			dir := c.String("data")
+			if err := needDir(dir); err != nil {
+				return err
+			}
+			rep, err := cluster.Check(dir, verifySnapshot)
+			var refusal *cluster.Refusal
+			if errors.As(err, &refusal) {
+				return err
+			}
+			doc, merr := json.Marshal(rep)
+			if merr != nil {
+				return merr
+			}
+			if perr := showFacts(c, func() string { return dir }, func(context.Context) ([]byte, []output.Fact, error) {
+				return doc, checkFacts(rep), nil
+			}); perr != nil {
+				return perr
+			}
+			if err != nil {
+				return &exit.Error{Code: exit.CodeCheck, What: dir + ": " + err.Error(), Do: "do not start a replica on it; take a good disk, or wipe it and join anew", Err: err}
+			}
+			return nil
+		},
+	}
+}
+
+// needDir refuses a directory that is not there: the check would make it.
+func needDir(dir string) error {
+	if dir == "" {
+		return exit.Usagef("write --data DIR", "the data directory is not named")
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return exit.New(exit.CodeFile, "name a data directory", "%s is no directory", dir)
+	}
+	return nil
+}
+
+func checkFacts(r cluster.Report) []output.Fact {
+	facts := []output.Fact{
+		{Name: "replica", Value: string(r.Identity.ServerID())}, {Name: "cluster", Value: strings.TrimSpace(r.Identity.ClusterName + " " + r.Identity.ClusterID)},
+		{Name: "last stop", Value: map[bool]string{true: "not in order", false: "in order"}[r.Unclean]},
+		{Name: "term", Value: output.Number(r.Term)},
+		{Name: "log", Value: fmt.Sprintf("entries %s to %s, last term %d", output.Count(r.First), output.Count(r.Last), r.LastTerm)},
+		{Name: "store", Value: output.Bytes(uint64(max(r.StoreBytes, 0)))},
+		{Name: "membership", Value: fmt.Sprintf("at index %d: voters %s", r.ConfIndex, strings.Join(r.Voters, ", "))},
+		{Name: "nonvoters", Value: strings.Join(r.Nonvoters, ", ")},
+	}
+	for _, s := range r.Snapshots {
+		facts = append(facts, output.Fact{Name: "snapshot", Value: fmt.Sprintf("%s at index %s", s.ID, output.Count(s.Index))})
+	}
+	for _, d := range r.Damaged {
+		facts = append(facts, output.Fact{Name: "DAMAGED", Value: d})
+	}
+	if r.Dropped {
+		facts = append(facts, output.Fact{Name: "note", Value: "a start drops the log: it lies beside the snapshot"})
+	}
+	return facts
+}
+
+func (p *program) recover() verb {
+	return verb{
+		name: "recover", usage: "make a cluster out of one survivor's disk, when the majority is gone for good",
+		long: "A majority that can come back should come back: start it instead.\n" +
+			"Stop every rmd, run \"rmd check\" on each survivor, take the one with the highest last term and index,\n" +
+			"and copy its data directory aside. FILE is [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}].",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "data", Usage: "the survivor's data directory"},
+			&cli.StringFlag{Name: "peers", Usage: "a file with the members of the new cluster"},
+			dryRunFlag(), yesFlag(),
+		},
+		run: runRecover,
+	}
+}
+
+func runRecover(c *call) error {
+	dir := c.String("data")
+	if err := needDir(dir); err != nil {
+		return err
+	}
+	if c.String("peers") == "" {
+		return exit.Usagef("write --peers FILE", "the members of the new cluster are not named")
+	}
+	b, err := os.ReadFile(c.String("peers"))
+	if err != nil {
+		return err
+	}
+	peers, err := cluster.ParsePeers(b)
+	if err != nil {
+		return exit.New(exit.CodeConfig, "write [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}]", "%s: %v", c.String("peers"), err)
+	}
+	lost, err := recoverOnce(dir, peers, true)
+	if err != nil {
+		return err
+	}
+	c.say("the log ends at index %d, term %d; of its last %d entries it is not known whether they were ever committed: they are kept", lost.Index, lost.Term, lost.Unknown)
+	if c.Bool("dry-run") {
+		return showReport(c, lost, "nothing was written")
+	}
+	if err := c.confirm("recover", "a new cluster of %d replicas begins at index %d, and replicas of the old one are refused from now on", len(peers), lost.Index); err != nil {
+		return err
+	}
+	rep, err := recoverOnce(dir, peers, false)
+	if err != nil {
+		return err
+	}
+	return showReport(c, rep, "recovered; start it, then join new replicas. Never start a lost replica with its old disk")
+}
+
+func recoverOnce(dir string, peers []cluster.RecoverPeer, dry bool) (cluster.RecoverReport, error) {
+	return cluster.Recover(dir, peers, cluster.RecoverOptions{
+		FSM: fsm.New(fsm.DefaultConfig()), Verify: verifySnapshot, RaiseEpoch: raiseEpoch, Dry: dry,
+	})
+}
+
+// raiseEpoch rewrites a snapshot with the next epoch, and notes in it why.
+func raiseEpoch(in io.Reader, out io.Writer) error {
+	h, st, err := snapshot.Read(bufio.NewReaderSize(in, 1<<20))
+	if err != nil {
+		return err
+	}
+	if err := replica.RaiseEpoch(st, "", "recovered by hand", time.Now()); err != nil {
+		return err
+	}
+	note := &event.Audited{Who: loginName(), From: "this machine", Action: "recover", Target: h.ClusterID, Result: "ok"}
+	if err := st.Apply(note); err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(out, 256<<10)
+	if err := snapshot.Write(w, snapshot.HeaderOf(st, h.Index, h.Term, h.Sequence), st); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+func showReport(c *call, r cluster.RecoverReport, done string) error {
+	doc, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	err = showFacts(c, func() string { return c.String("data") }, func(context.Context) ([]byte, []output.Fact, error) {
+		return doc, []output.Fact{
+			{Name: "index", Value: output.Count(r.Index)}, {Name: "term", Value: output.Number(r.Term)}, {Name: "entries applied", Value: output.Count(r.Applied)},
+			{Name: "of unknown fate", Value: output.Count(r.Unknown)}, {Name: "epoch", Value: output.Number(r.Epoch)},
+		}, nil
+	})
+	c.say("%s", done)
+	return err
+}

@@ -1,0 +1,133 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/words"
+)
+
+// Streams are where a program reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Env      func(name string) (string, bool)
+	// Whether these are terminals, and how wide stdout is.
+	InTerminal, OutTerminal, ErrTerminal bool
+	Width                                int
+}
+
+// Standard are the streams of this process.
+func Standard() Streams {
+	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.LookupEnv, Width: 80}
+	s.InTerminal = term.IsTerminal(int(os.Stdin.Fd()))
+	s.OutTerminal = term.IsTerminal(int(os.Stdout.Fd()))
+	s.ErrTerminal = term.IsTerminal(int(os.Stderr.Fd()))
+	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
+		s.Width = w
+	}
+	return s
+}
+
+// Main runs the command line of this process and returns its exit code. The
+// first SIGINT or SIGTERM ends the command in order, the second one at once.
+func Main() int {
+	syscall.Umask(0o077)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the next signal has its usual effect
+	return Run(ctx, os.Args, Standard())
+}
+
+// Run runs one command line, the program's name first.
+func Run(ctx context.Context, args []string, s Streams) int {
+	p := &program{Streams: s}
+	app := p.app()
+	arranged, err := words.Arrange(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, arranged)
+	}
+	if errors.Is(err, errQuietExit) {
+		return codeOf(err)
+	}
+	return exit.Write(s.Err, err)
+}
+
+// program is one run of the command line.
+type program struct {
+	Streams
+}
+
+// app is the whole command tree.
+func (p *program) app() *cli.App {
+	app := cli.NewApp()
+	app.Name, app.HelpName = "rmd", "rmd"
+	app.Usage = "a YARN ResourceManager replicated by Raft"
+	app.HideVersion, app.HideHelpCommand = true, true
+	app.Writer, app.ErrWriter, app.Reader = p.Out, p.Err, p.In
+	app.Flags = globalFlags(p.Env)
+	app.Commands = p.tree()
+	app.Suggest = true
+	app.UseShortOptionHandling = false
+	app.ExitErrHandler = func(*cli.Context, error) {} // exit codes are ours
+	app.OnUsageError = usageError
+	app.Action = func(c *cli.Context) error { return cli.ShowAppHelp(c) }
+	app.CustomAppHelpTemplate = appHelp
+	setUsageErrors(app.Commands)
+	return app
+}
+
+// usageError replaces the library's, which prints the whole help.
+func usageError(c *cli.Context, err error, _ bool) error {
+	name := "rmd"
+	if c.Command != nil && c.Command.HelpName != "" {
+		name = c.Command.HelpName
+	}
+	return exit.Usagef("see "+name+" --help", "%s", err)
+}
+
+func setUsageErrors(commands []*cli.Command) {
+	for _, c := range commands {
+		c.OnUsageError = usageError
+		setUsageErrors(c.Subcommands)
+	}
+}
+
+// errQuietExit marks an exit code that needs no line on stderr: what there is
+// to say was printed as data.
+var errQuietExit = errors.New("exit")
+
+type quietExit int
+
+func (e quietExit) Error() string        { return errQuietExit.Error() }
+func (e quietExit) Is(target error) bool { return target == errQuietExit }
+
+func codeOf(err error) int {
+	var q quietExit
+	if errors.As(err, &q) {
+		return int(q)
+	}
+	return exit.Failure
+}
+
+const appHelp = `{{.Name}}: {{.Usage}}
+
+Usage: rmd COMMAND [ARGUMENTS] [FLAGS]     (flags may stand anywhere)
+
+Commands:{{range .VisibleCategories}}{{if .Name}}
+  {{.Name}}{{end}}{{range .VisibleCommands}}
+    {{join .Names ", "}}{{"\t"}}{{.Usage}}{{end}}{{end}}
+
+Flags of every command:
+   {{range .VisibleFlags}}{{.}}
+   {{end}}
+"rmd COMMAND --help" tells more. Try it out: rmd dev
+`

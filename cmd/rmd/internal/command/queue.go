@@ -1,0 +1,131 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
+)
+
+func (p *program) queues() *cli.Command {
+	return noun("queue", "the queues and what they use",
+		p.command(p.queueList("list", "list the queues", false)), p.command(p.queueList("tree", "show the queues as a tree", true)),
+		p.command(p.queueStatus()), p.command(p.queueState("stop", "take no new applications; the running ones end in peace")), p.command(p.queueState("start", "take applications again")))
+}
+
+// flatQueue is a queue in a list; Indent is its depth in the tree.
+type flatQueue struct {
+	api.Queue
+	depth int
+}
+
+// MarshalJSON leaves the subtree out: each queue has a line of its own.
+func (q flatQueue) MarshalJSON() ([]byte, error) {
+	one := q.Queue
+	one.Children = nil
+	return json.Marshal(one)
+}
+
+func flatten(q *api.Queue, depth int) []flatQueue {
+	if q == nil {
+		return nil
+	}
+	out := []flatQueue{{*q, depth}}
+	for i := range q.Children {
+		out = append(out, flatten(&q.Children[i], depth+1)...)
+	}
+	return out
+}
+
+func queueColumns(tree bool) output.List[flatQueue] {
+	name := func(q flatQueue) string { return q.Path }
+	if tree {
+		name = func(q flatQueue) string { return strings.Repeat("  ", q.depth) + q.Name }
+	}
+	number := func(f func(flatQueue) float64) func(flatQueue) float64 { return f }
+	return output.List[flatQueue]{
+		Name:  func(q flatQueue) string { return q.Path },
+		Empty: "there are no queues yet; run \"rmd cluster init\" on one replica",
+		Columns: []output.Column[flatQueue]{
+			{Head: "QUEUE", Text: name, Shrink: true},
+			{Head: "STATE", Text: func(q flatQueue) string { return q.State }},
+			{Head: "SHARE", Text: func(q flatQueue) string { return output.Percent(q.AbsCapacity) }, Key: number(func(q flatQueue) float64 { return q.AbsCapacity }), Right: true},
+			{Head: "MAX", Text: func(q flatQueue) string { return output.Percent(q.AbsMax) }, Key: number(func(q flatQueue) float64 { return q.AbsMax }), Right: true},
+			{Head: "USED", Text: func(q flatQueue) string { return output.Percent(q.AbsUsed) }, Key: number(func(q flatQueue) float64 { return q.AbsUsed }), Right: true},
+			{Head: "APPS", Text: func(q flatQueue) string { return output.Number(q.Apps) }, Key: number(func(q flatQueue) float64 { return float64(q.Apps) }), Right: true},
+			{Head: "WAIT", Text: func(q flatQueue) string { return output.Number(q.PendingApps + q.ParkedApps) }, Key: number(func(q flatQueue) float64 { return float64(q.PendingApps + q.ParkedApps) }), Right: true},
+			{Head: "PENDING", Text: func(q flatQueue) string { return q.Pending.String() }, Key: number(func(q flatQueue) float64 { return float64(q.Pending[api.MemoryMB]) }), Shrink: true},
+			{Head: "RESERVED", Wide: true, Text: func(q flatQueue) string { return q.Reserved.String() }, Key: number(func(q flatQueue) float64 { return float64(q.Reserved[api.MemoryMB]) })},
+			{Head: "GUARANTEED", Wide: true, Text: func(q flatQueue) string { return q.Guaranteed.String() }, Key: number(func(q flatQueue) float64 { return float64(q.Guaranteed[api.MemoryMB]) })},
+			{Head: "IN-USE", Wide: true, Text: func(q flatQueue) string { return q.Used.String() }, Key: number(func(q flatQueue) float64 { return float64(q.Used[api.MemoryMB]) })},
+			{Head: "LIVE", Wide: true, Text: func(q flatQueue) string { return output.Number(q.Containers) }, Right: true},
+			{Head: "ORDER", Wide: true, Text: func(q flatQueue) string { return q.Order }},
+			{Head: "CONFIGURED", Wide: true, Text: func(q flatQueue) string { return q.Configured }},
+		},
+	}
+}
+
+func (p *program) queueList(name, usage string, tree bool) verb {
+	return verb{name: name, usage: usage, flags: listFlags(), run: func(c *call) error {
+		return showList(c, queueColumns(tree), func(ctx context.Context) (f fetched[flatQueue], err error) {
+			var d api.Queues
+			f.doc, err = c.get(ctx, "/v1/queues", nil, &d)
+			f.things = flatten(d.Root, 0)
+			return f, err
+		})
+	}}
+}
+
+func (p *program) queueStatus() verb {
+	return verb{name: "status", usage: "tell everything about a queue", args: "QUEUE", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
+		return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+			var q api.Queue
+			doc, err := c.get(ctx, "/v1/queues/"+url.PathEscape(c.arg(0)), nil, &q)
+			return doc, queueFacts(q), err
+		})
+	}}
+}
+
+func queueFacts(q api.Queue) []output.Fact {
+	facts := []output.Fact{
+		{Name: "queue", Value: q.Path}, {Name: "state", Value: q.State}, {Name: "order", Value: q.Order},
+		{Name: "capacity", Value: fmt.Sprintf("%s configured, %s of the cluster: %s", q.Configured, output.Percent(q.AbsCapacity), q.Guaranteed)},
+		{Name: "maximum", Value: fmt.Sprintf("%s of the cluster: %s", output.Percent(q.AbsMax), q.Max)},
+		{Name: "used", Value: fmt.Sprintf("%s of its capacity, %s of the cluster: %s", output.Percent(q.UsedPercent), output.Percent(q.AbsUsed), q.Used)},
+		{Name: "reserved", Value: q.Reserved.String()}, {Name: "pending", Value: q.Pending.String()},
+		{Name: "apps", Value: fmt.Sprintf("%d: %d active, %d pending, %d parked", q.Apps, q.ActiveApps, q.PendingApps, q.ParkedApps)},
+		{Name: "containers", Value: output.Number(q.Containers)},
+	}
+	if q.Leaf {
+		facts = append(facts, output.Fact{Name: "AM share", Value: fmt.Sprintf("%s of %s", q.AMUsed, q.AMLimit)},
+			output.Fact{Name: "user limit", Value: strings.TrimSpace(q.UserLimit + "%, factor " + q.UserLimitFactor)})
+	}
+	for i, u := range q.Users {
+		name := ""
+		if i == 0 {
+			name = "users"
+		}
+		facts = append(facts, output.Fact{Name: name, Value: fmt.Sprintf("%s: %s of %s, %d apps, %d pending", u.Name, u.Used, u.Limit, u.Apps, u.PendingApps)})
+	}
+	for i := range q.Children {
+		name := ""
+		if i == 0 {
+			name = "below it"
+		}
+		facts = append(facts, output.Fact{Name: name, Value: fmt.Sprintf("%s: %s of the cluster in use", q.Children[i].Path, output.Percent(q.Children[i].AbsUsed))})
+	}
+	return facts
+}
+
+func (p *program) queueState(name, usage string) verb {
+	return verb{name: name, usage: usage, args: "QUEUE", min: 1, max: 1, run: func(c *call) error {
+		done := map[string]string{"stop": "takes no new applications", "start": "takes applications"}[name]
+		return c.post("/v1/queues/"+url.PathEscape(c.arg(0))+":"+name, c.arg(0), nil, "%s %s", c.arg(0), done)
+	}}
+}

@@ -1,0 +1,196 @@
+package command
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/schollz/progressbar/v3"
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/rmd/internal/replay"
+	"rmd/workload"
+	"rmd/workload/report"
+	"rmd/workload/trace"
+)
+
+// noReservations is what a replay may be compared with.
+const noReservations = "no-reservations"
+
+func (p *program) replay() verb {
+	return verb{
+		name: "replay", usage: "run a recorded workload, and tell how long it waited", args: "FILE", min: 1, max: 1,
+		long: "On a private cluster of three; with --addr on a running one, in real time.\n" +
+			"The formats are " + strings.Join(trace.Formats(), ", ") + ".",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "format", Usage: "of the file", Value: trace.FormatAuto},
+			&cli.StringFlag{Name: "nodes", Usage: "a node list, or how many nodes", DefaultText: "those of the trace"},
+			&cli.StringFlag{Name: "queues", Usage: "a Hadoop file or directory with the queues", DefaultText: "made from the trace"},
+			&cli.StringFlag{Name: "speed", Usage: "trace time over real time, or max: as fast as the cluster answers", Value: "max"},
+			&cli.Float64Flag{Name: "load", Usage: "arrivals come so many times as fast", Value: 1},
+			&cli.Int64Flag{Name: "seed", Usage: "of what is generated", Value: 1},
+			&cli.IntFlag{Name: "limit", Usage: "only the first so many applications"},
+			&cli.IntFlag{Name: "replicas", Usage: "of the private cluster", Value: 3},
+			&cli.StringFlag{Name: "compare", Usage: noReservations + ": run it once more without them"},
+			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
+		},
+		run: runReplay,
+	}
+}
+
+func runReplay(c *call) error {
+	o, err := c.replayOptions()
+	if err != nil {
+		return err
+	}
+	bar := c.progressBar(o)
+	if bar != nil {
+		o.Progress = bar.show
+	}
+	with, without, err := replay.Run(c.ctx(), o)
+	if bar != nil {
+		bar.end()
+	}
+	if err != nil {
+		return err
+	}
+	switch f := c.format(); f {
+	case output.Table, output.Wide:
+		return report.WriteText(c.p.Out, with, without)
+	case output.JSON:
+		return report.WriteJSON(c.p.Out, with, without)
+	default:
+		var b strings.Builder
+		if err := report.WriteJSON(&b, with, without); err != nil {
+			return err
+		}
+		if f == output.JSONL {
+			return writeCompact(c.p.Out, []byte(b.String()))
+		}
+		return output.WriteDocument(c.p.Out, output.YAML, []byte(b.String()))
+	}
+}
+
+// replayOptions reads the flags, the trace and the nodes.
+func (c *call) replayOptions() (replay.Options, error) {
+	o := replay.Options{Seed: c.Int64("seed"), Limit: c.Int("limit"), Replicas: c.Int("replicas"), Scheduling: c.String("scheduling"), AM: true, Version: Version()}
+	if o.Replicas < 1 || o.Replicas > 7 {
+		return o, exit.Usagef("write --replicas 3", "%d replicas are not 1 to 7", o.Replicas)
+	}
+	if o.Scheduling != "eager" && o.Scheduling != "heartbeat" {
+		return o, exit.Usagef("write --scheduling eager or heartbeat", "%q is no kind of scheduling", o.Scheduling)
+	}
+	switch c.String("compare") {
+	case "":
+	case noReservations:
+		o.Without = true
+	default:
+		return o, exit.Usagef("write --compare "+noReservations, "%q is nothing to compare with", c.String("compare"))
+	}
+	var err error
+	if s := c.String("speed"); s != "max" {
+		if o.Speed, err = strconv.ParseFloat(strings.TrimSuffix(s, "x"), 64); err != nil || !(o.Speed > 0) {
+			return o, exit.Usagef("write --speed 300, or --speed max", "%q is not a speed", s)
+		}
+	}
+	if c.IsSet("addr") || c.envSet("RMD_ADDR") {
+		o.Addrs = splitList(c.String("addr"))
+		if o.Speed == 0 && !c.IsSet("speed") {
+			o.Speed = 1
+		}
+		if c.IsSet("queues") || c.IsSet("replicas") || c.IsSet("scheduling") {
+			return o, exit.Usagef("leave --addr out for a private cluster", "--queues, --replicas and --scheduling are for a private cluster")
+		}
+	}
+	path := c.arg(0)
+	opt := trace.Options{Format: c.String("format"), Seed: o.Seed, Load: c.Float64("load"), Limit: o.Limit}
+	if err := opt.Validate(); err != nil {
+		return o, exit.Usagef("see rmd replay --help", "%v", err)
+	}
+	if o.Trace, err = trace.Read(path, opt); err != nil {
+		return o, err
+	}
+	for _, n := range o.Trace.Notes {
+		c.say("note: %s", n)
+	}
+	var from string
+	if o.Nodes, from, err = replay.NodesFor(c.String("nodes"), path, o.Trace); err != nil {
+		return o, err
+	}
+	c.say("%d applications of %s (%s), %d nodes of %s", len(o.Trace.Jobs), path, o.Trace.Format, len(o.Nodes), from)
+	if q := c.String("queues"); q != "" {
+		if o.Queues, err = readProperties(q); err != nil {
+			return o, err
+		}
+	}
+	o.Logger = c.logger("off")
+	return o, nil
+}
+
+// logger logs to stderr at --log-level, or at the level that suits the command.
+func (c *call) logger(level string) hclog.Logger {
+	if l := c.String("log-level"); l != "" {
+		level = l
+	}
+	return hclog.New(&hclog.LoggerOptions{Name: "rmd", Level: hclog.LevelFromString(level), Output: c.p.Err})
+}
+
+func (c *call) envSet(name string) bool {
+	if c.p.Env == nil {
+		return false
+	}
+	v, ok := c.p.Env(name)
+	return ok && v != ""
+}
+
+func splitList(s string) []string {
+	var out []string
+	for _, part := range strings.Split(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// replayBar is the progress of one or two runs, on a terminal only.
+type replayBar struct {
+	c     *call
+	total int
+	run   string
+	bar   *progressbar.ProgressBar
+}
+
+func (c *call) progressBar(o replay.Options) *replayBar {
+	if !c.p.ErrTerminal || c.quiet() {
+		return nil
+	}
+	return &replayBar{c: c, total: max(len(o.Trace.Jobs), 1)}
+}
+
+func (b *replayBar) show(run string, p workload.Progress) {
+	if b.bar == nil || run != b.run {
+		b.end()
+		b.run = run
+		name := run
+		if name == "" {
+			name = "replaying"
+		}
+		b.bar = progressbar.NewOptions(b.total,
+			progressbar.OptionSetWriter(b.c.p.Err), progressbar.OptionSetWidth(20), progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetDescription(fmt.Sprintf("%-20s", name)), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionEnableColorCodes(false))
+	}
+	_ = b.bar.Set(min(int(p.Finished+p.Failed+p.Refused), b.total)) // a bar that cannot be drawn is no failure
+}
+
+func (b *replayBar) end() {
+	if b.bar != nil {
+		_ = b.bar.Finish()
+		b.bar = nil
+	}
+}

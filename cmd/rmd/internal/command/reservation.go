@@ -1,0 +1,121 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
+)
+
+func (p *program) reservations() *cli.Command {
+	return noun("reservation", "nodes held for containers that do not fit yet",
+		p.command(p.reservationList()), p.command(p.reservationStatus()), p.command(p.reservationCancel()))
+}
+
+var reservationColumns = output.List[api.Reservation]{
+	Name:  func(r api.Reservation) string { return r.ID },
+	Empty: "no node is reserved",
+	Columns: []output.Column[api.Reservation]{
+		{Head: "ID", Text: func(r api.Reservation) string { return r.ID }},
+		{Head: "NODE", Text: func(r api.Reservation) string { return r.Node }, Shrink: true},
+		{Head: "APP", Text: func(r api.Reservation) string { return r.App }, Shrink: true},
+		{Head: "NEEDS", Text: func(r api.Reservation) string { return r.Size.String() }, Key: func(r api.Reservation) float64 { return float64(r.Size[api.MemoryMB]) }, Shrink: true},
+		{Head: "AGE", Text: func(r api.Reservation) string { return output.Millis(r.AgeMillis) }, Key: func(r api.Reservation) float64 { return float64(r.AgeMillis) }, Right: true},
+		{Head: "BLOCKS", Text: func(r api.Reservation) string { return output.Number(r.Blocks) }, Key: func(r api.Reservation) float64 { return float64(r.Blocks) }, Right: true},
+		{Head: "QUEUE", Wide: true, Text: func(r api.Reservation) string { return r.Queue }},
+		{Head: "USER", Wide: true, Text: func(r api.Reservation) string { return r.User }},
+		{Head: "FREE", Wide: true, Text: func(r api.Reservation) string { return r.Free.String() }, Key: func(r api.Reservation) float64 { return float64(r.Free[api.MemoryMB]) }},
+		{Head: "MISSING", Wide: true, Text: func(r api.Reservation) string { return r.Missing.String() }, Key: func(r api.Reservation) float64 { return float64(r.Missing[api.MemoryMB]) }},
+		{Head: "AGAIN", Wide: true, Text: func(r api.Reservation) string { return output.Number(r.ReReservations) }, Key: func(r api.Reservation) float64 { return float64(r.ReReservations) }, Right: true},
+		{Head: "CONTAINER", Wide: true, Text: func(r api.Reservation) string { return r.Container }},
+	},
+}
+
+func (p *program) reservationList() verb {
+	return verb{name: "list", aliases: []string{"ls"}, usage: "list the reservations, the oldest first", flags: append([]cli.Flag{
+		&cli.StringFlag{Name: "node", Usage: "on this node"}, &cli.StringFlag{Name: "app", Usage: "of this application"}, &cli.StringFlag{Name: "queue", Usage: "of this queue"},
+	}, listFlags()...), run: func(c *call) error {
+		q := url.Values{}
+		for _, name := range []string{"node", "app", "queue"} {
+			if v := c.String(name); v != "" {
+				q.Set(name, v)
+			}
+		}
+		return showList(c, reservationColumns, func(ctx context.Context) (fetched[api.Reservation], error) {
+			return pages(ctx, c, "/v1/reservations", "reservations", q, 0, func(b []byte) ([]api.Reservation, string, error) {
+				var d api.Reservations
+				err := json.Unmarshal(b, &d)
+				return d.Reservations, d.Next, err
+			})
+		})
+	}}
+}
+
+func (p *program) reservationStatus() verb {
+	return verb{name: "status", usage: "tell everything about a reservation, or count them all", args: "[ID]", min: 0, max: 1, flags: watchFlags(), run: func(c *call) error {
+		if c.NArg() == 0 {
+			return showFacts(c, func() string { return "" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+				var d api.Reservations
+				doc, err := c.get(ctx, "/v1/reservations", nil, &d)
+				return doc, reservationTotals(d), err
+			})
+		}
+		return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+			var r api.Reservation
+			doc, err := c.get(ctx, "/v1/reservations/"+url.PathEscape(c.arg(0)), nil, &r)
+			return doc, []output.Fact{
+				{Name: "id", Value: r.ID}, {Name: "node", Value: r.Node}, {Name: "app", Value: r.App}, {Name: "queue", Value: r.Queue}, {Name: "user", Value: r.User},
+				{Name: "container", Value: r.Container}, {Name: "needs", Value: r.Size.String()}, {Name: "node has", Value: r.NodeTotal.String()},
+				{Name: "free there", Value: r.Free.String()}, {Name: "missing", Value: r.Missing.String()}, {Name: "made", Value: output.Time(r.MadeMillis)},
+				{Name: "age", Value: output.Millis(r.AgeMillis)}, {Name: "reserved again", Value: output.Number(r.ReReservations) + " times"}, {Name: "holds up", Value: output.Number(r.Blocks) + " apps"},
+			}, err
+		})
+	}}
+}
+
+func reservationTotals(d api.Reservations) []output.Fact {
+	var cancelled uint64
+	for _, n := range d.Cancelled { // a sum: order is harmless
+		cancelled += n
+	}
+	facts := []output.Fact{
+		{Name: "held", Value: output.Number(len(d.Reservations))}, {Name: "made", Value: output.Number(d.Made)},
+		{Name: "fulfilled", Value: output.Number(d.Fulfilled)}, {Name: "cancelled", Value: output.Number(cancelled)},
+	}
+	for _, cause := range sorted(d.Cancelled) {
+		facts = append(facts, output.Fact{Name: "  " + cause, Value: fmt.Sprint(d.Cancelled[cause])})
+	}
+	return facts
+}
+
+func (p *program) reservationCancel() verb {
+	return verb{name: "cancel", usage: "give a reserved node up; the application goes on asking", args: "ID", min: 1, max: 1, flags: []cli.Flag{
+		&cli.StringFlag{Name: "reason", Usage: "kept in the audit log"}, yesFlag(),
+	}, run: func(c *call) error {
+		if len(c.arg(0)) < 2 || c.arg(0)[0] != 'r' {
+			return exit.Usagef("see rmd reservation list", "%q is not a reservation id such as r41", c.arg(0))
+		}
+		if err := c.confirm(c.arg(0), "reservation %s loses its place on its node", c.arg(0)); err != nil {
+			return err
+		}
+		cl, err := c.client()
+		if err != nil {
+			return err
+		}
+		q := url.Values{}
+		if r := c.String("reason"); r != "" {
+			q.Set("reason", r)
+		}
+		a, err := cl.Delete(c.ctx(), "/v1/reservations/"+url.PathEscape(c.arg(0)), q)
+		if err != nil {
+			return err
+		}
+		return showDone(c, a, c.arg(0), "%s is cancelled", c.arg(0))
+	}}
+}

@@ -1,0 +1,32 @@
+package command
+
+import (
+	"strconv"
+	"strings"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/transport/rest/api"
+)
+
+// resourceNames are short spellings of the kinds that every cluster has.
+var resourceNames = map[string]string{"memory": api.MemoryMB, "mem": api.MemoryMB, "vcore": api.VCores, "cpu": api.VCores, "gpu": api.GPU, "gpus": api.GPU}
+
+// parseResource reads "memory-mb=4096,vcores=2,yarn.io/gpu=1".
+func parseResource(text string) (api.Resource, error) {
+	out := api.Resource{}
+	for _, part := range strings.Split(text, ",") {
+		name, value, ok := strings.Cut(strings.TrimSpace(part), "=")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if !ok || err != nil || n < 0 || name == "" {
+			return nil, exit.Usagef("write memory-mb=4096,vcores=2,yarn.io/gpu=1", "%q is not an amount of a resource", part)
+		}
+		if full := resourceNames[name]; full != "" {
+			name = full
+		}
+		if _, twice := out[name]; twice {
+			return nil, exit.Usagef("give each kind once", "%q stands twice", name)
+		}
+		out[name] = n
+	}
+	return out, nil
+}

@@ -1,0 +1,198 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/urfave/cli/v2"
+
+	"rmd/cluster"
+	"rmd/cmd/rmd/internal/config"
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/replica"
+	"rmd/scheduler/capacity"
+)
+
+// handOverMax bounds how long a stopping leader looks for a successor.
+const handOverMax = 5 * time.Second
+
+// short are flags of their own for the keys most often given; the others go by
+// --set.
+var short = map[string]string{"id": "id", "cluster": "cluster", "data": "data", "raft.listen": "listen", "raft.advertise": "advertise", "http.listen": "http"}
+
+func (p *program) server() verb {
+	return verb{
+		name: "server", usage: "run one replica in the foreground",
+		long: "SIGTERM hands leadership over, then stops; SIGHUP reads log.level again.\n" +
+			"Exit codes for supervisors: 70 disk sync failed, 71 disk full at start, 72 disk hung, 73 removed from the\n" +
+			"cluster, 74 state differs, 75 log entry not understood. After 73, 74 and 75 it must not be started again.",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "config", Usage: "rmd.yaml", EnvVars: []string{"RMD_CONFIG"}},
+			&cli.StringFlag{Name: "id", Usage: "key id"}, &cli.StringFlag{Name: "cluster", Usage: "key cluster"},
+			&cli.StringFlag{Name: "data", Usage: "key data"}, &cli.StringFlag{Name: "listen", Usage: "key raft.listen"},
+			&cli.StringFlag{Name: "advertise", Usage: "key raft.advertise"}, &cli.StringFlag{Name: "http", Usage: "key http.listen"},
+			&cli.StringSliceFlag{Name: "set", Usage: "any other key: raft.heartbeat=1s"},
+			&cli.BoolFlag{Name: "print-config", Usage: "show what is in force and where it came from, and stop"},
+		},
+		run: runServer,
+	}
+}
+
+// source is where the configuration of this command line is read from.
+func (c *call) source() (config.Source, error) {
+	s := config.Source{File: c.String("config"), Env: c.p.Env, Flags: map[string]string{}, Spelling: map[string]string{}}
+	give := func(key, value, spelling string) error {
+		if _, twice := s.Flags[key]; twice {
+			return exit.Usagef("give it once", "%s is given twice", key)
+		}
+		s.Flags[key], s.Spelling[key] = value, spelling
+		return nil
+	}
+	for key, name := range short {
+		if c.IsSet(name) {
+			if err := give(key, c.String(name), "--"+name); err != nil {
+				return s, err
+			}
+		}
+	}
+	if c.IsSet("log-level") {
+		if err := give("log.level", c.String("log-level"), "--log-level"); err != nil {
+			return s, err
+		}
+	}
+	for _, pair := range c.StringSlice("set") {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return s, exit.Usagef("write --set raft.heartbeat=1s", "%q is not KEY=VALUE", pair)
+		}
+		if err := give(key, value, "--set "+key); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// configError lists every fault of a configuration.
+func configError(err error) error {
+	var bad *config.Invalid
+	if !errors.As(err, &bad) {
+		return err
+	}
+	e := exit.New(exit.CodeConfig, "correct them; nothing was started", "the configuration has %d faults", len(bad.Faults))
+	if len(bad.Faults) == 1 {
+		e = exit.New(exit.CodeConfig, "correct it; nothing was started", "the configuration has a fault")
+	}
+	e.Details = bad.Lines()
+	return e
+}
+
+func runServer(c *call) error {
+	src, err := c.source()
+	if err != nil {
+		return err
+	}
+	loaded, err := config.Load(src)
+	if err != nil {
+		return configError(err)
+	}
+	if c.Bool("print-config") {
+		return config.Print(c.p.Out, loaded)
+	}
+	log := newLogger(loaded.Log, c.p.Err)
+	tellConfig(log, loaded)
+	opt := replica.Options{Config: loaded.Config, Version: Version(), Logger: log, OnFatal: func(code int, err error) {
+		log.Error("this replica must not go on", "exit", code, "error", err)
+		os.Exit(code)
+	}}
+	if loaded.Hadoop != nil {
+		opt.Queues = QueueProperties(loaded.Hadoop)
+	}
+	r, err := replica.Open(opt)
+	if err != nil {
+		return openError(err)
+	}
+	log.Info("replica is up", "id", r.ID(), "version", Version(), "peers", r.PeerAddr(), "rest", r.HTTPAddr(), "data", loaded.Data)
+	c.untilStopped(src, log)
+	return stop(r, log)
+}
+
+// openError adds what to do to the usual reasons why a replica does not start.
+func openError(err error) error {
+	var fatal *cluster.FatalError
+	switch {
+	case errors.As(err, &fatal):
+		return &exit.Error{Code: "CANNOT_START", What: err.Error(), Do: "see \"rmd check --data DIR\"", Exit: fatal.Code, Err: err}
+	case errors.Is(err, syscall.EADDRINUSE):
+		return &exit.Error{Code: "ADDRESS_IN_USE", What: err.Error(), Do: "stop what listens there, or choose another port", Exit: exit.Refused, Err: err}
+	case errors.Is(err, cluster.ErrForeign):
+		return &exit.Error{Code: "FOREIGN_DATA", What: err.Error(), Do: "correct data, id or cluster", Exit: exit.Refused, Err: err}
+	}
+	return err
+}
+
+// newLogger makes the root logger.
+func newLogger(l config.Log, w io.Writer) hclog.Logger {
+	return hclog.New(&hclog.LoggerOptions{Name: "rmd", Level: hclog.LevelFromString(l.Level), JSONFormat: l.Format == "json", Output: w})
+}
+
+// tellConfig says once what is odd about the configuration.
+func tellConfig(log hclog.Logger, l *config.Loaded) {
+	for _, w := range l.Warnings {
+		log.Warn(w)
+	}
+	if l.Hadoop == nil {
+		return
+	}
+	conf, err := capacity.Parse(QueueProperties(l.Hadoop))
+	if err != nil {
+		log.Warn("the queue configuration of the Hadoop files is not valid; it would only be used for a new cluster", "error", err)
+		return
+	}
+	for _, f := range conf.Ignored {
+		log.Warn("a key is not honoured", "key", f.Name, "origin", f.Origin, "why", f.What)
+	}
+}
+
+// untilStopped waits for the signal to stop, and reads the log level again on
+// SIGHUP.
+func (c *call) untilStopped(src config.Source, log hclog.Logger) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for {
+		select {
+		case <-c.ctx().Done():
+			return
+		case <-hup:
+			loaded, err := config.Load(src)
+			if err != nil {
+				log.Error("configuration not reloaded", "error", err)
+				continue
+			}
+			log.SetLevel(hclog.LevelFromString(loaded.Log.Level))
+			log.Info("log level is reloaded; other keys take a restart", "level", loaded.Log.Level)
+		}
+	}
+}
+
+// stop hands leadership over and ends the replica.
+func stop(r *replica.Replica, log hclog.Logger) error {
+	log.Info("stopping")
+	ctx, cancel := context.WithTimeout(context.Background(), handOverMax)
+	defer cancel()
+	if err := r.HandOver(ctx); err != nil {
+		log.Warn("leadership was not handed over", "error", err)
+	}
+	if err := r.Close(); err != nil {
+		return fmt.Errorf("stop: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/client"
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/snapshot"
+	"rmd/transport/rest/api"
+)
+
+func (p *program) snapshots() *cli.Command {
+	return noun("snapshot", "backup and restore of the whole state",
+		p.command(p.snapshotSave()), p.command(p.snapshotInspect()), p.command(p.snapshotRestore()), p.command(p.snapshotList()))
+}
+
+func (p *program) snapshotSave() verb {
+	return verb{
+		name: "save", usage: "write the state to a file", args: "FILE", min: 1, max: 1,
+		long:  "From the leader; with --stale from the replica asked. The file is verified before it gets its name.",
+		flags: []cli.Flag{&cli.BoolFlag{Name: "overwrite", Usage: "replace a file that is there"}},
+		run:   runSave,
+	}
+}
+
+func runSave(c *call) error {
+	path := c.arg(0)
+	if _, err := os.Stat(path); err == nil && !c.Bool("overwrite") {
+		return exit.New(exit.CodeExists, "choose another name, or use --overwrite", "%s is there already", path)
+	}
+	cl, err := c.client()
+	if err != nil {
+		return err
+	}
+	q := url.Values{}
+	if c.Bool("stale") {
+		q.Set("stale", "true")
+	}
+	a, err := cl.Do(c.ctx(), client.Request{Method: http.MethodGet, Path: "/v1/snapshot", Query: q, Unlimited: true, Plain: true})
+	if err != nil {
+		return err
+	}
+	defer a.Stream.Close()
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".snapshot-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // gone already when all went well
+	_, err = io.Copy(tmp, a.Stream)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return fmt.Errorf("receive snapshot: %w", err)
+	}
+	info, err := inspectFile(tmp.Name())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return err
+	}
+	doc, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	return showDone(c, &client.Answer{Body: doc}, path, "%s: index %s, term %d, %s, digest %s", path, output.Count(info.Index), info.Term, output.Bytes(uint64(info.Bytes)), digestText(info.Digest))
+}
+
+// inspectFile verifies a snapshot file to its end.
+func inspectFile(path string) (snapshot.Info, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return snapshot.Info{}, err
+	}
+	defer f.Close()
+	info, err := snapshot.Verify(f)
+	if err != nil {
+		return info, &exit.Error{Code: "SNAPSHOT_DAMAGED", What: fmt.Sprintf("%s: %v", path, err), Do: "take another file", Exit: exit.CheckFailed, Err: err}
+	}
+	return info, nil
+}
+
+func digestText(d uint64) string { return fmt.Sprintf("%016x", d) }
+
+func (p *program) snapshotInspect() verb {
+	return verb{name: "inspect", usage: "verify a snapshot file and tell what is in it", args: "FILE", min: 1, max: 1, run: func(c *call) error {
+		info, err := inspectFile(c.arg(0))
+		if err != nil {
+			return err
+		}
+		return showFacts(c, func() string { return c.arg(0) }, func(context.Context) ([]byte, []output.Fact, error) {
+			doc, err := json.Marshal(info)
+			facts := []output.Fact{
+				{Name: "file", Value: c.arg(0)}, {Name: "format", Value: fmt.Sprint(info.Format)}, {Name: "cluster id", Value: info.ClusterID},
+				{Name: "index", Value: output.Count(info.Index)}, {Name: "term", Value: output.Number(info.Term)}, {Name: "feature level", Value: output.Number(info.Level)},
+				{Name: "epoch", Value: output.Number(info.Epoch)}, {Name: "size", Value: output.Bytes(uint64(info.Bytes))},
+				{Name: "digest", Value: digestText(info.Digest)}, {Name: "sha256", Value: info.SHA256},
+			}
+			for _, s := range info.Sections {
+				facts = append(facts, output.Fact{Name: "  " + s.Name, Value: fmt.Sprintf("%s records, %s", output.Count(s.Records), output.Bytes(uint64(s.Bytes)))})
+			}
+			return doc, facts, err
+		})
+	}}
+}
+
+func (p *program) snapshotRestore() verb {
+	return verb{
+		name: "restore", usage: "put a snapshot's state in place", args: "FILE", min: 1, max: 1,
+		long: "Into a fresh cluster; into a running one only with --replace-state and that cluster's id.\nThe file is verified here, and again by the cluster before it sees one byte of it.",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "replace-state", Usage: "the id of the cluster whose state is given up"},
+			dryRunFlag(), yesFlag(),
+		},
+		run: runRestore,
+	}
+}
+
+func runRestore(c *call) error {
+	path := c.arg(0)
+	info, err := inspectFile(path)
+	if err != nil {
+		return err
+	}
+	q := url.Values{}
+	if id := c.String("replace-state"); id != "" {
+		q.Set("replace_state", id)
+		if !c.Bool("dry-run") {
+			if err := c.confirm(id, "the whole state of cluster %s is replaced by index %d of %s", id, info.Index, info.ClusterID); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Bool("dry-run") {
+		q.Set("dry_run", "true")
+	}
+	cl, err := c.client()
+	if err != nil {
+		return err
+	}
+	a, err := cl.Do(c.ctx(), client.Request{Method: http.MethodPut, Path: "/v1/snapshot", Query: q, ContentType: "application/octet-stream", Stream: func() (io.ReadCloser, error) { return os.Open(path) }})
+	if err != nil {
+		return err
+	}
+	var d api.Restored
+	if err := a.Decode(&d); err != nil {
+		return err
+	}
+	if d.DryRun {
+		return showDone(c, a, path, "%s could be restored: %d applications, %d nodes", path, d.Apps, d.Nodes)
+	}
+	return showDone(c, a, path, "%s is restored: %d applications, %d nodes, epoch %d", path, d.Apps, d.Nodes, d.Epoch)
+}
+
+func (p *program) snapshotList() verb {
+	list := output.List[api.Snapshot]{
+		Name: func(s api.Snapshot) string { return s.ID }, Empty: "that replica has no snapshot yet",
+		Columns: []output.Column[api.Snapshot]{
+			{Head: "ID", Text: func(s api.Snapshot) string { return s.ID }},
+			{Head: "INDEX", Text: func(s api.Snapshot) string { return output.Number(s.Index) }, Key: func(s api.Snapshot) float64 { return float64(s.Index) }, Right: true},
+			{Head: "TERM", Text: func(s api.Snapshot) string { return output.Number(s.Term) }, Right: true},
+			{Head: "SIZE", Text: func(s api.Snapshot) string { return output.Bytes(uint64(s.Bytes)) }, Key: func(s api.Snapshot) float64 { return float64(s.Bytes) }, Right: true},
+			{Head: "WHEN", Text: func(s api.Snapshot) string { return output.Time(s.AtMillis) }, Key: func(s api.Snapshot) float64 { return float64(s.AtMillis) }},
+		},
+	}
+	return verb{name: "list", aliases: []string{"ls"}, usage: "list the snapshots on the disk of the replica asked", flags: listFlags(), run: func(c *call) error {
+		return showList(c, list, func(ctx context.Context) (f fetched[api.Snapshot], err error) {
+			cl, err := c.client()
+			if err != nil {
+				return f, err
+			}
+			a, err := cl.Plain(ctx, "/v1/snapshots")
+			if err != nil {
+				return f, err
+			}
+			var d api.Snapshots
+			f.doc, err = a.Body, a.Decode(&d)
+			f.things = d.Snapshots
+			return f, err
+		})
+	}}
+}
+
+// readAll reads at most so many bytes.
+func readAll(r io.Reader, most int64) ([]byte, error) {
+	if r == nil {
+		return nil, fs.ErrClosed
+	}
+	return io.ReadAll(io.LimitReader(r, most))
+}

@@ -1,0 +1,163 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/client"
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+)
+
+// verb is one command.
+type verb struct {
+	name     string
+	aliases  []string
+	usage    string // one line
+	args     string // as shown in the help: "ID"
+	min, max int    // of arguments; max < 0: any number
+	long     string
+	flags    []cli.Flag
+	hidden   bool
+	run      func(*call) error
+}
+
+// command makes the library's command of it.
+func (p *program) command(v verb) *cli.Command {
+	c := &cli.Command{
+		Name: v.name, Aliases: v.aliases, Usage: v.usage, ArgsUsage: v.args, Description: v.long,
+		Flags: v.flags, HideHelpCommand: true, Hidden: v.hidden, CustomHelpTemplate: verbHelp,
+	}
+	c.Action = func(ctx *cli.Context) error {
+		cl := &call{Context: ctx, p: p, path: ctx.Command.HelpName}
+		if err := cl.check(v); err != nil {
+			return err
+		}
+		return v.run(cl)
+	}
+	return c
+}
+
+// noun groups the commands of one noun.
+func noun(name, usage string, subs ...*cli.Command) *cli.Command {
+	c := &cli.Command{Name: name, Usage: usage, Subcommands: subs, HideHelpCommand: true, CustomHelpTemplate: nounHelp}
+	c.Action = func(ctx *cli.Context) error {
+		names := make([]string, len(subs))
+		for i, s := range subs {
+			names[i] = s.Name
+		}
+		return exit.Usagef("one of "+strings.Join(names, ", "), "\"rmd %s\" wants a command behind it", name)
+	}
+	return c
+}
+
+// call is one command being run: its flags and arguments, and the program.
+type call struct {
+	*cli.Context
+	p    *program
+	path string
+}
+
+// check tests what is common to all commands.
+func (c *call) check(v verb) error {
+	n := c.NArg()
+	switch {
+	case n < v.min && v.max == v.min && v.min == 1:
+		return exit.Usagef("usage: "+c.usage(), "%s is missing", v.args)
+	case n < v.min:
+		return exit.Usagef("usage: "+c.usage(), "too few arguments")
+	case v.max >= 0 && n > v.max:
+		return exit.Usagef("usage: "+c.usage(), "too many arguments: %q", c.Args().Slice()[v.max])
+	}
+	if bad := c.String(badTimeoutFlag); bad != "" {
+		return exit.Usagef("write RMD_TIMEOUT=30s", "RMD_TIMEOUT: %q is not a time span", bad)
+	}
+	_, err := output.ParseFormat(c.String("output"))
+	return err
+}
+
+func (c *call) usage() string {
+	return strings.TrimSpace(c.path + " " + c.Command.ArgsUsage)
+}
+
+// arg returns an argument, or "".
+func (c *call) arg(i int) string { return c.Args().Get(i) }
+
+// ctx is the context of the command; Ctrl-C ends it.
+func (c *call) ctx() context.Context { return c.Context.Context }
+
+// span reads a flag that takes a time span.
+func (c *call) span(name string) span {
+	if s, ok := c.Generic(name).(*span); ok {
+		return *s
+	}
+	return span{}
+}
+
+// format is the output format; check has tested it.
+func (c *call) format() output.Format {
+	f, _ := output.ParseFormat(c.String("output"))
+	return f
+}
+
+// quiet says that nothing but data is wanted.
+func (c *call) quiet() bool { return c.Bool("quiet") }
+
+// say tells people something; it is no data.
+func (c *call) say(format string, args ...any) {
+	if !c.quiet() {
+		fmt.Fprintf(c.p.Err, format+"\n", args...)
+	}
+}
+
+// client makes the client that the global flags describe.
+func (c *call) client() (*client.Client, error) {
+	cfg := client.DefaultConfig()
+	cfg.Addrs = nil
+	for _, a := range strings.Split(c.String("addr"), ",") {
+		if a = strings.TrimSpace(a); a != "" {
+			cfg.Addrs = append(cfg.Addrs, a)
+		}
+	}
+	cfg.CACert, cfg.Cert, cfg.Key = c.String("cacert"), c.String("cert"), c.String("key")
+	cfg.Timeout, cfg.Stale, cfg.Version = c.span("timeout").Duration, c.Bool("stale"), Version()
+	if cfg.User = c.String("as"); cfg.User == "" {
+		cfg.User = loginName()
+	}
+	return client.New(cfg)
+}
+
+// only makes the client and insists on one address: the command is about one
+// replica, not about any of them.
+func (c *call) only() (*client.Client, error) {
+	cl, err := c.client()
+	if err == nil && len(cl.Addrs()) != 1 {
+		return nil, exit.Usagef("name that one alone with --addr", "%q is about one replica, and --addr names %d", c.path, len(cl.Addrs()))
+	}
+	return cl, err
+}
+
+const verbHelp = `{{.HelpName}}: {{.Usage}}
+
+Usage: {{.HelpName}}{{if .ArgsUsage}} {{.ArgsUsage}}{{end}}{{if .VisibleFlags}} [FLAGS]{{end}}{{if .Description}}
+
+{{.Description}}{{end}}{{if .VisibleFlags}}
+
+Flags:
+   {{range .VisibleFlags}}{{.}}
+   {{end}}{{end}}
+The flags of every command: rmd --help
+`
+
+const nounHelp = `{{.HelpName}}: {{.Usage}}
+
+Usage: {{.HelpName}} COMMAND [ARGUMENTS] [FLAGS]
+
+Commands:{{range .VisibleCommands}}
+   {{join .Names ", "}}{{"\t"}}{{.Usage}}{{end}}
+
+"{{.HelpName}} COMMAND --help" tells more.
+`

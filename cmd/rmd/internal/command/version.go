@@ -1,0 +1,44 @@
+package command
+
+import (
+	"encoding/json"
+	"runtime"
+	"runtime/debug"
+
+	"rmd/cmd/rmd/internal/output"
+)
+
+// version is set by the linker for releases.
+var version = ""
+
+// Version is the version of this program.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
+		return b.Main.Version
+	}
+	return "1.0.0-dev"
+}
+
+func (p *program) version() verb {
+	return verb{name: "version", usage: "tell the version of this program", run: func(c *call) error {
+		if f := c.format(); f != output.Table && f != output.Wide && f != output.Name {
+			doc, err := json.Marshal(map[string]string{"version": Version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+			if err != nil {
+				return err
+			}
+			if f == output.JSONL {
+				return writeCompact(c.p.Out, doc)
+			}
+			return output.WriteDocument(c.p.Out, f, doc)
+		}
+		if c.format() == output.Name || c.quiet() {
+			return output.WriteFacts(c.p.Out, []output.Fact{{Name: Version(), Value: " "}})
+		}
+		return output.WriteFacts(c.p.Out, []output.Fact{
+			{Name: "rmd", Value: Version()}, {Name: "go", Value: runtime.Version()}, {Name: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH},
+		})
+	}}
+}

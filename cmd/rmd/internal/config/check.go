@@ -1,0 +1,215 @@
+package config
+
+import (
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+// Bounds of operations.md, section 8.
+const (
+	holdMax      = time.Minute
+	heartbeatMin = 100 * time.Millisecond
+	trailingMin  = 1024
+	expectMax    = 7
+	sizeMin      = Size(1 << 20)
+)
+
+// bad reports a value at the place where it was set.
+func (l *loader) bad(path, do, format string, args ...any) {
+	l.fault(l.origin[path], do, path+": "+format, args...)
+}
+
+// check tests every bound, once all sources are laid over each other.
+func (l *loader) check() {
+	c := &l.cfg
+	switch {
+	case c.ID == "":
+		l.bad("id", "set it, for instance \"id: rm1\"", "the replica has no id")
+	case !idPattern.MatchString(c.ID):
+		l.bad("id", "", "%q must be 1 to 64 letters, digits, '_', '-', '.'", c.ID)
+	}
+	if !idPattern.MatchString(c.Cluster) {
+		l.bad("cluster", "", "%q must be 1 to 64 letters, digits, '_', '-', '.'", c.Cluster)
+	}
+	if strings.TrimSpace(c.Data) == "" {
+		l.bad("data", "name a directory", "the data directory is missing")
+	}
+	if c.Hold <= 0 || c.Hold > holdMax {
+		l.bad("standby_hold", "", "%s is not in 1ms to %s; it should stay below the clients' ipc.client.rpc-timeout.ms (lowest advised 5s)", c.Hold, shortDuration(holdMax))
+	}
+	l.checkTimers()
+	l.checkBirth()
+	l.checkSnapshots()
+	l.checkDisk()
+	l.checkAutopilot()
+	l.checkAddresses()
+	l.checkTLS()
+	l.checkIDs()
+}
+
+func (l *loader) checkTimers() {
+	r := l.cfg.Raft
+	if r.Heartbeat < heartbeatMin {
+		l.bad("raft.heartbeat", "lowest advised are 150ms heartbeat, 150ms election, 100ms lease", "%s is below 100ms", r.Heartbeat)
+	} else if r.Heartbeat < 150*time.Millisecond || r.Election < 150*time.Millisecond || r.Lease < 100*time.Millisecond {
+		l.warn("raft timers %s/%s/%s are below the lowest advised, 150ms/150ms/100ms", r.Heartbeat, r.Election, r.Lease)
+	}
+	if r.Lease <= 0 || r.Lease > r.Heartbeat {
+		l.bad("raft.lease", "", "%s must be above 0 and at most raft.heartbeat (%s)", r.Lease, r.Heartbeat)
+	}
+	if r.Election < r.Heartbeat {
+		l.bad("raft.election", "", "%s must be at least raft.heartbeat (%s)", r.Election, r.Heartbeat)
+	}
+}
+
+// checkBirth looks at how a cluster comes to be.
+func (l *loader) checkBirth() {
+	r := l.cfg.Raft
+	n := r.Expect
+	switch {
+	case n > expectMax:
+		l.bad("raft.bootstrap_expect", "", "%d is above %d voters", n, expectMax)
+	case n > 0 && n%2 == 0 && !r.AllowEven:
+		l.bad("raft.bootstrap_expect", "use 3 or 5, or set raft.allow_even: true", "%d is even: one voter more tolerates no failure more", n)
+	case n > 0 && len(r.Join) != int(n):
+		l.bad("raft.bootstrap_expect", "list every replica, this one too", "%d replicas are expected and raft.join lists %d", n, len(r.Join))
+	case n == 1:
+		l.warn("raft.bootstrap_expect is 1: a single replica tolerates no failure")
+	}
+	for i, a := range r.Join {
+		if _, err := hostPort(a); err != nil {
+			l.bad("raft.join", "", "%q: %v", a, err)
+		}
+		if slices.Contains(r.Join[:i], a) {
+			l.bad("raft.join", "list each replica once", "%q stands twice", a)
+		}
+	}
+}
+
+func (l *loader) checkSnapshots() {
+	r := l.cfg.Raft
+	if r.SnapshotThreshold < 1 {
+		l.bad("raft.snapshot_threshold", "the default is 8192", "must be at least 1")
+	}
+	if r.SnapshotBytes < sizeMin {
+		l.bad("raft.snapshot_bytes", "the default is 256MiB", "must be at least 1MiB")
+	}
+	if r.SnapshotInterval < time.Second {
+		l.bad("raft.snapshot_interval", "the default is 30s", "%s is below 1s", r.SnapshotInterval)
+	}
+	if r.Trailing < trailingMin {
+		l.bad("raft.trailing", "the default is 2048", "%d is below 1024; few trailing entries invite snapshot loops", r.Trailing)
+	}
+}
+
+func (l *loader) checkDisk() {
+	d := l.cfg.Disk
+	if d.Stop < sizeMin {
+		l.bad("disk.stop", "the default is 64MiB", "must be at least 1MiB")
+	}
+	if d.Reserve < d.Stop {
+		l.bad("disk.reserve", "", "must not be below disk.stop")
+	}
+	if d.GiveUpAt <= 0 {
+		l.bad("disk.give_up_after", "the default is 5s", "must be above 0")
+	}
+	if d.ExitAt <= d.GiveUpAt {
+		l.bad("disk.exit_after", "the default is 20s", "%s must be above disk.give_up_after (%s)", d.ExitAt, d.GiveUpAt)
+	}
+}
+
+func (l *loader) checkAutopilot() {
+	a := l.cfg.Autopilot
+	if a.CleanupDeadServers && a.MinQuorum < 3 {
+		l.bad("autopilot.cleanup_dead_servers", "set autopilot.min_quorum: 3", "needs a min_quorum of at least 3")
+	}
+	if a.DeadServerLastContactThreshold < time.Minute {
+		l.bad("autopilot.dead_server_last_contact_threshold", "the default is 24h", "%s is below 1m", a.DeadServerLastContactThreshold)
+	}
+	if a.LastContactThreshold <= 0 {
+		l.bad("autopilot.last_contact_threshold", "the default is 10s", "must be above 0")
+	}
+}
+
+// checkAddresses looks at what is listened on and what others are told.
+func (l *loader) checkAddresses() {
+	c := &l.cfg
+	host, err := hostPort(c.Raft.Listen)
+	if err != nil {
+		l.bad("raft.listen", "", "%q: %v", c.Raft.Listen, err)
+	} else if !c.TLS.On() && !Loopback(host) {
+		l.bad("raft.listen", "configure tls (\"rmd init --tls\" makes a CA and certificates), or listen on 127.0.0.1", "%q can be reached from other machines and tls is not configured", c.Raft.Listen)
+	}
+	advertised := c.Raft.Advertise
+	if advertised == "" {
+		if err == nil && wildcard(host) {
+			l.bad("raft.advertise", "set the address that other replicas dial", "is missing, and raft.listen (%s) is no address to dial", c.Raft.Listen)
+		}
+	} else if host, err := hostPort(advertised); err != nil {
+		l.bad("raft.advertise", "", "%q: %v", advertised, err)
+	} else if wildcard(host) {
+		l.bad("raft.advertise", "set the address that other replicas dial", "%q is no address to dial", advertised)
+	} else if !c.TLS.On() && !Loopback(host) {
+		l.bad("raft.advertise", "configure tls, or use 127.0.0.1", "%q is not on this machine and tls is not configured", advertised)
+	}
+	if _, err := hostPort(c.HTTP.Listen); err != nil && c.HTTP.Listen != "none" {
+		l.bad("http.listen", "", "%q: %v", c.HTTP.Listen, err)
+	}
+	if c.HTTP.ListenTLS != "" {
+		if _, err := hostPort(c.HTTP.ListenTLS); err != nil {
+			l.bad("http.listen_tls", "", "%q: %v", c.HTTP.ListenTLS, err)
+		} else if !c.TLS.On() {
+			l.bad("http.listen_tls", "configure tls.ca, tls.cert and tls.key", "there is no certificate")
+		}
+	}
+}
+
+// checkIDs compares the id with Hadoop's.
+func (l *loader) checkIDs() {
+	if l.hadoop == nil {
+		return
+	}
+	ids := l.hadoop.Value("yarn.resourcemanager.ha.rm-ids", "")
+	if ids == "" || l.cfg.ID == "" {
+		return
+	}
+	for _, id := range strings.Split(ids, ",") {
+		if strings.TrimSpace(id) == l.cfg.ID {
+			return
+		}
+	}
+	l.bad("id", "use one of them", "%q is not among yarn.resourcemanager.ha.rm-ids (%s)", l.cfg.ID, ids)
+}
+
+type addressError string
+
+func (e addressError) Error() string { return string(e) }
+
+// hostPort takes an address apart and checks its port.
+func hostPort(a string) (string, error) {
+	host, port, err := net.SplitHostPort(a)
+	if err != nil {
+		return "", addressError("not HOST:PORT")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 && port != "0" {
+		return "", addressError("the port is not 0 to 65535")
+	}
+	return host, nil
+}
+
+func wildcard(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "" || ip != nil && ip.IsUnspecified()
+}
+
+// Loopback says whether a host can only be reached from this machine.
+func Loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,83 @@
+package config
+
+import (
+	"time"
+
+	"rmd/cluster"
+)
+
+// Config is the configuration of one replica.
+type Config struct {
+	ID         string
+	Cluster    string
+	Data       string
+	Standby    string // forward or refuse
+	Hold       time.Duration
+	Scheduling string // eager or heartbeat
+	Raft       Raft
+	TLS        TLS
+	HTTP       HTTP
+	Hadoop     string // configuration directory
+	Log        Log
+	Disk       Disk
+	Autopilot  cluster.AutopilotConfig
+}
+
+// Raft is the part about consensus.
+type Raft struct {
+	Listen, Advertise string
+	Expect            uint
+	AllowEven         bool
+	Join              []string
+	Heartbeat         time.Duration
+	Election          time.Duration
+	Lease             time.Duration
+	SnapshotThreshold uint
+	SnapshotBytes     Size
+	SnapshotInterval  time.Duration
+	Trailing          uint
+	Sync              string // always
+}
+
+// TLS names PEM files: all of them, or none.
+type TLS struct{ CA, Cert, Key string }
+
+// On says whether TLS is configured.
+func (t TLS) On() bool { return t.CA != "" || t.Cert != "" || t.Key != "" }
+
+// HTTP is the part about REST and the web pages.
+type HTTP struct {
+	Listen       string
+	ListenTLS    string
+	Hosts        []string
+	PublicWrites bool
+}
+
+// Log is the part about what is logged.
+type Log struct{ Level, Format string }
+
+// Disk is the part about running out of it.
+type Disk struct {
+	Reserve, Stop    Size
+	GiveUpAt, ExitAt time.Duration
+}
+
+// Size is a number of bytes.
+type Size uint64
+
+// Default returns the defaults of every key.
+func Default() Config {
+	c := cluster.DefaultConfig()
+	return Config{
+		Cluster: "rmd", Data: "/var/lib/rmd", Standby: "forward", Hold: 4 * time.Second, Scheduling: "eager",
+		Raft: Raft{
+			Listen: "127.0.0.1:8034", Heartbeat: c.Heartbeat, Election: c.Election, Lease: c.Lease,
+			SnapshotThreshold: uint(c.SnapshotThreshold), SnapshotBytes: Size(c.SnapshotBytes), SnapshotInterval: c.SnapshotInterval,
+			Trailing: uint(c.Trailing), Sync: "always",
+		},
+		HTTP:      HTTP{Listen: "127.0.0.1:8088"},
+		Log:       Log{Level: "info", Format: "text"},
+		Disk:      Disk{Reserve: Size(c.DiskReserve), Stop: Size(c.DiskStop), GiveUpAt: c.HungGiveUp, ExitAt: c.HungExit},
+		Autopilot: c.Autopilot,
+	}
+}

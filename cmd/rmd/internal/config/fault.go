@@ -1,0 +1,74 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Origin is where a value came from.
+type Origin struct {
+	Kind         string // default, file, environment, flag, hadoop
+	Name         string // of the file, variable or flag
+	Line, Column int    // in a file
+}
+
+func (o Origin) String() string {
+	switch {
+	case o.Kind == "default" || o.Kind == "":
+		return "default"
+	case o.Line > 0 && o.Column > 0:
+		return fmt.Sprintf("%s:%d:%d", o.Name, o.Line, o.Column)
+	case o.Line > 0:
+		return fmt.Sprintf("%s:%d", o.Name, o.Line)
+	}
+	return o.Kind + " " + o.Name
+}
+
+// Fault is one thing wrong with the configuration.
+type Fault struct {
+	At   Origin
+	What string
+	Do   string
+}
+
+func (f Fault) String() string {
+	s := f.What
+	if f.At.Kind != "" && f.At.Kind != "default" {
+		s = f.At.String() + ": " + s
+	}
+	if f.Do != "" {
+		s += "; " + f.Do
+	}
+	return s
+}
+
+// Invalid is the error of a configuration: every fault of it.
+type Invalid struct{ Faults []Fault }
+
+func (e *Invalid) Error() string {
+	lines := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		lines[i] = f.String()
+	}
+	return "invalid configuration: " + strings.Join(lines, "; ")
+}
+
+// Lines lists the faults, those of files in the order of the file.
+func (e *Invalid) Lines() []string {
+	faults := slices.Clone(e.Faults)
+	slices.SortStableFunc(faults, func(a, b Fault) int {
+		if c := strings.Compare(a.At.Name, b.At.Name); c != 0 {
+			return c
+		}
+		if a.At.Line != b.At.Line {
+			return a.At.Line - b.At.Line
+		}
+		return a.At.Column - b.At.Column
+	})
+	out := make([]string, len(faults))
+	for i, f := range faults {
+		out[i] = f.String()
+	}
+	return out
+}

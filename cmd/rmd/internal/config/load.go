@@ -1,0 +1,172 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/internal/hadoopconf"
+)
+
+// Source says where to read.
+type Source struct {
+	File string                           // path of rmd.yaml, or ""
+	Env  func(name string) (string, bool) // nil: no environment
+	// Flags are key → value as given on the command line; Spelling tells how
+	// the flag of a key was written, for messages.
+	Flags    map[string]string
+	Spelling map[string]string
+}
+
+// Loaded is a configuration that was found good.
+type Loaded struct {
+	Config
+	Origins  map[string]Origin
+	Hadoop   *hadoopconf.Config // nil when no directory is configured
+	Warnings []string
+}
+
+// loader lays the sources over each other and gathers the faults.
+type loader struct {
+	cfg      Config
+	all      []setting
+	byPath   map[string]setting
+	sections map[string]bool
+	seen     map[string]bool
+	origin   map[string]Origin
+	faults   []Fault
+	warnings []string
+	hadoop   *hadoopconf.Config
+}
+
+// Variable is the environment variable of a key: raft.join is RMD_RAFT_JOIN.
+func Variable(path string) string {
+	return "RMD_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+// Load reads all sources and checks the result. Its error is an *Invalid.
+func Load(src Source) (*Loaded, error) {
+	l := &loader{cfg: Default(), seen: map[string]bool{}, origin: map[string]Origin{}, byPath: map[string]setting{}}
+	l.all = settings(&l.cfg)
+	l.sections = sections(l.all)
+	for _, s := range l.all {
+		l.byPath[s.path] = s
+	}
+	if src.File != "" {
+		l.readFile(src.File)
+	}
+	l.readEnv(src.Env)
+	l.readFlags(src)
+	l.readHadoop(src.Env)
+	l.check()
+	if len(l.faults) > 0 {
+		return nil, &Invalid{Faults: l.faults}
+	}
+	return &Loaded{Config: l.cfg, Origins: l.origin, Hadoop: l.hadoop, Warnings: l.warnings}, nil
+}
+
+func (l *loader) fault(at Origin, do, format string, args ...any) {
+	l.faults = append(l.faults, Fault{At: at, What: fmt.Sprintf(format, args...), Do: do})
+}
+
+func (l *loader) warn(format string, args ...any) {
+	l.warnings = append(l.warnings, fmt.Sprintf(format, args...))
+}
+
+func (l *loader) readEnv(env func(string) (string, bool)) {
+	if env == nil {
+		return
+	}
+	for _, s := range l.all {
+		name := Variable(s.path)
+		if v, ok := env(name); ok && v != "" {
+			l.set(s, v, Origin{Kind: "environment", Name: name})
+		}
+	}
+}
+
+func (l *loader) readFlags(src Source) {
+	for _, path := range sortedKeys(src.Flags) {
+		at := Origin{Kind: "flag", Name: "--set " + path}
+		if n := src.Spelling[path]; n != "" {
+			at.Name = n
+		}
+		s, ok := l.byPath[path]
+		if !ok {
+			l.unknown(at, "", path)
+			continue
+		}
+		l.set(s, src.Flags[path], at)
+	}
+}
+
+func (l *loader) set(s setting, v string, at Origin) {
+	if err := s.value.Set(v); err != nil {
+		l.fault(at, "", "%s: %v", s.path, err)
+		return
+	}
+	l.origin[s.path] = at
+}
+
+// readHadoop reads Hadoop's files and takes from them what is not set yet.
+func (l *loader) readHadoop(env func(string) (string, bool)) {
+	if _, ok := l.origin["hadoop.conf_dir"]; !ok && env != nil {
+		if dir, ok := env("HADOOP_CONF_DIR"); ok && dir != "" {
+			l.set(l.byPath["hadoop.conf_dir"], dir, Origin{Kind: "environment", Name: "HADOOP_CONF_DIR"})
+		}
+	}
+	if l.cfg.Hadoop == "" {
+		return
+	}
+	conf, err := hadoopconf.ReadDir(l.cfg.Hadoop)
+	if err != nil {
+		at := l.origin["hadoop.conf_dir"]
+		if many, ok := err.(*hadoopconf.Error); ok {
+			for _, f := range many.Faults {
+				l.fault(Origin{Kind: "hadoop", Name: f.File, Line: f.Line}, "", "%s", f.What)
+			}
+			return
+		}
+		l.fault(at, "", "hadoop.conf_dir: %v", err)
+		return
+	}
+	l.hadoop = conf
+	for _, w := range conf.Warnings() {
+		l.warn("%s", w)
+	}
+	l.fall("cluster", "yarn.resourcemanager.cluster-id")
+	l.fall("http.listen", l.perReplica("yarn.resourcemanager.webapp.address"))
+	if l.cfg.TLS.On() {
+		l.fall("http.listen_tls", l.perReplica("yarn.resourcemanager.webapp.https.address"))
+	}
+}
+
+// perReplica is the key with this replica's id behind it, when that is set.
+func (l *loader) perReplica(key string) string {
+	if _, ok := l.hadoop.Get(key + "." + l.cfg.ID); ok {
+		return key + "." + l.cfg.ID
+	}
+	return key
+}
+
+// fall takes a value from Hadoop's files unless rmd's own sources have one.
+func (l *loader) fall(path, key string) {
+	if _, ok := l.origin[path]; ok {
+		return
+	}
+	p, ok := l.hadoop.Get(key)
+	if v := strings.TrimSpace(p.Value); ok && v != "" && !strings.Contains(v, "${") {
+		l.set(l.byPath[path], v, Origin{Kind: "hadoop", Name: p.File, Line: p.Line})
+	}
+}
+
+func sortedKeys(m map[string]string) []string {
+	out := make([]string, 0, len(m))
+	for k := range m { // sorted below
+		out = append(out, k)
+	}
+	sortStrings(out)
+	return out
+}
+
+func sortStrings(s []string) { slices.Sort(s) }

@@ -1,0 +1,78 @@
+package config
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"time"
+
+	"rmd/transport/peer"
+)
+
+// checkTLS reads the certificates as they will be used.
+func (l *loader) checkTLS() {
+	t := l.cfg.TLS
+	if !t.On() {
+		return
+	}
+	missing := false
+	for path, file := range map[string]string{"tls.ca": t.CA, "tls.cert": t.Cert, "tls.key": t.Key} {
+		if file == "" {
+			l.bad(path, "configure tls.ca, tls.cert and tls.key, or none of them", "is missing")
+			missing = true
+		}
+	}
+	if missing {
+		return
+	}
+	if info, err := os.Stat(t.Key); err == nil && info.Mode().Perm()&0o077 != 0 {
+		l.bad("tls.key", "chmod 600 it", "%s has mode %#o, others can read it", t.Key, info.Mode().Perm())
+	}
+	conf, err := LoadTLS(t)
+	if err != nil {
+		l.bad("tls.cert", "", "%v", err)
+		return
+	}
+	leaf := conf.Certificates[0].Leaf
+	want := peer.URI(l.cfg.Cluster, l.cfg.ID)
+	if !names(leaf, want) {
+		l.bad("tls.cert", "make it with \"rmd init --tls\", or correct id and cluster", "certificate id differs from the replica id: %s does not name %s", t.Cert, want)
+	}
+	if left := time.Until(leaf.NotAfter); left <= 0 {
+		l.bad("tls.cert", "renew it", "expired on %s", leaf.NotAfter.Format("2006-01-02"))
+	} else if left < 30*24*time.Hour {
+		l.warn("the certificate %s expires in %d days, on %s", t.Cert, int(left.Hours()/24), leaf.NotAfter.Format("2006-01-02"))
+	}
+}
+
+func names(leaf *x509.Certificate, uri string) bool {
+	for _, u := range leaf.URIs {
+		if u.String() == uri {
+			return true
+		}
+	}
+	return false
+}
+
+// LoadTLS reads the three files.
+func LoadTLS(t TLS) (*tls.Config, error) {
+	pem, err := os.ReadFile(t.CA)
+	if err != nil {
+		return nil, fmt.Errorf("read tls.ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("read tls.ca: %s holds no certificate", t.CA)
+	}
+	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	if err != nil {
+		return nil, fmt.Errorf("read tls.cert and tls.key: %w", err)
+	}
+	if pair.Leaf == nil {
+		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
+			return nil, fmt.Errorf("read tls.cert: %w", err)
+		}
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ClientCAs: pool, Certificates: []tls.Certificate{pair}}, nil
+}

@@ -1,0 +1,115 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Print writes every key with its value and where it came from, as YAML that
+// could be read back.
+func Print(w io.Writer, l *Loaded) error {
+	c := l.Config
+	return writeTree(w, settings(&c), func(s setting) (string, string) {
+		return s.value.String(), l.Origins[s.path].String()
+	}, nil)
+}
+
+// Sample writes a commented file: the keys given are set, the others stand
+// there as comments with their defaults.
+func Sample(w io.Writer, set map[string]string) error {
+	c := Default()
+	all := settings(&c)
+	for _, s := range all {
+		if v, ok := set[s.path]; ok {
+			if err := s.value.Set(v); err != nil {
+				return fmt.Errorf("%s: %w", s.path, err)
+			}
+		}
+	}
+	fmt.Fprint(w, "# Configuration of an rmd replica. Keys behind a '#' have their default.\n"+
+		"# \"rmd server --print-config\" shows what is in force and where it came from.\n")
+	return writeTree(w, all, func(s setting) (string, string) { return s.value.String(), "" },
+		func(s setting) (about string, comment bool) {
+			_, given := set[s.path]
+			return s.about, !given
+		})
+}
+
+// writeTree writes keys in sections. Show gives value and trailing note, tell
+// the line above and whether the key is only a comment.
+func writeTree(w io.Writer, all []setting, show func(setting) (string, string), tell func(setting) (string, bool)) error {
+	section, sectionOff := "", false
+	for i, s := range all {
+		head, name, nested := strings.Cut(s.path, ".")
+		indent := ""
+		if nested {
+			indent = "  "
+		} else {
+			name, head = s.path, ""
+		}
+		if head != section {
+			section = head
+			sectionOff = tell != nil && !slices.ContainsFunc(all[i:], func(o setting) bool {
+				_, off := tell(o)
+				return strings.HasPrefix(o.path, head+".") && !off
+			})
+			mark := ""
+			if sectionOff {
+				mark = "# "
+			}
+			if head != "" {
+				fmt.Fprintf(w, "\n%s%s:\n", mark, head)
+			}
+		}
+		value, note := show(s)
+		about, off := "", false
+		if tell != nil {
+			about, off = tell(s)
+		}
+		mark := ""
+		if off {
+			mark = "# "
+		}
+		if about != "" {
+			fmt.Fprintf(w, "%s# %s\n", indent, about)
+		}
+		if note != "" {
+			note = "   # " + note
+		}
+		text, err := quote(value, s)
+		if err != nil {
+			return err
+		}
+		if sectionOff {
+			fmt.Fprintf(w, "# %s%s: %s%s\n", indent, name, text, note)
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%s%s%s: %s%s\n", indent, mark, name, text, note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quote writes a value so that YAML reads it back as it is.
+func quote(v string, s setting) (string, error) {
+	if _, ok := s.value.(list); ok {
+		if v == "" {
+			return "[]", nil
+		}
+		parts := strings.Split(v, ",")
+		for i, p := range parts {
+			parts[i] = fmt.Sprintf("%q", p)
+		}
+		return "[" + strings.Join(parts, ", ") + "]", nil
+	}
+	if _, ok := s.value.(text); !ok {
+		return v, nil
+	}
+	b, err := yaml.Marshal(v)
+	return strings.TrimSpace(string(b)), err
+}

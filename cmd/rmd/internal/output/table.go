@@ -1,0 +1,151 @@
+package output
+
+import (
+	"bufio"
+	"io"
+	"strings"
+)
+
+const (
+	gap       = 2 // blanks between columns
+	shrinkMin = 8 // a column is never cut below
+)
+
+// writeTable lays the cells out and prints them.
+func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) error {
+	rows := make([][]string, 0, len(things)+1)
+	if !o.Quiet {
+		heads := make([]string, len(columns))
+		for i, c := range columns {
+			heads[i] = strings.ToUpper(c.Head)
+		}
+		rows = append(rows, heads)
+	}
+	for _, t := range things {
+		row := make([]string, len(columns))
+		for i, c := range columns {
+			row[i] = oneLine(c.Text(t))
+		}
+		rows = append(rows, row)
+	}
+	right, shrink := make([]bool, len(columns)), make([]bool, len(columns))
+	for i, c := range columns {
+		right[i], shrink[i] = c.Right, c.Shrink
+	}
+	return layOut(w, rows, right, shrink, o.Width)
+}
+
+// oneLine keeps control characters of others' text away from the terminal.
+func oneLine(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// layOut prints rows of equal length in columns.
+func layOut(w io.Writer, rows [][]string, right, shrink []bool, limit int) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], width(cell))
+		}
+	}
+	fit(widths, shrink, limit)
+	b := bufio.NewWriter(w)
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			cell = Cut(cell, widths[i])
+			pad := strings.Repeat(" ", widths[i]-width(cell))
+			switch {
+			case right[i]:
+				line.WriteString(pad + cell)
+			default:
+				line.WriteString(cell + pad)
+			}
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", gap))
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.Flush()
+}
+
+// fit narrows the columns that may shrink, the widest first, to the limit.
+func fit(widths []int, shrink []bool, limit int) {
+	if limit <= 0 {
+		return
+	}
+	total := gap * (len(widths) - 1)
+	for _, n := range widths {
+		total += n
+	}
+	for ; total > limit; total-- {
+		widest := -1
+		for i, n := range widths {
+			if shrink[i] && n > shrinkMin && (widest < 0 || n > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// Cut shortens a text to n characters, its middle replaced by an ellipsis: of
+// an identifier both ends tell something.
+func Cut(s string, n int) string {
+	if width(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	if n < 4 {
+		return string(r[:max(n, 0)])
+	}
+	tail := (n - 1) / 2
+	return string(r[:n-1-tail]) + "…" + string(r[len(r)-tail:])
+}
+
+// Fact is one line of a description: a name and a value.
+type Fact struct{ Name, Value string }
+
+// WriteFacts prints facts one a line; those without value are left out.
+func WriteFacts(w io.Writer, facts []Fact) error {
+	most := 0
+	for _, f := range facts {
+		if f.Value != "" {
+			most = max(most, width(f.Name))
+		}
+	}
+	b := bufio.NewWriter(w)
+	for _, f := range facts {
+		if f.Value == "" {
+			continue
+		}
+		value := strings.ReplaceAll(strings.TrimRight(f.Value, "\n"), "\n", "\n"+strings.Repeat(" ", most+gap))
+		b.WriteString(f.Name + strings.Repeat(" ", most-width(f.Name)+gap) + clean(value) + "\n")
+	}
+	return b.Flush()
+}
+
+// clean keeps line breaks and takes other control characters away.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && (r < ' ' || r == 0x7f) {
+			return ' '
+		}
+		return r
+	}, s)
+}

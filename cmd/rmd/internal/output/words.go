@@ -1,0 +1,95 @@
+package output
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Count writes a number with thousands separated.
+func Count[N int | int32 | int64 | uint32 | uint64](n N) string {
+	s := strconv.FormatInt(int64(n), 10)
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// Number writes a number as it is.
+func Number[N int | int32 | int64 | uint16 | uint32 | uint64](n N) string { return fmt.Sprint(n) }
+
+// Bytes writes a size: 512B, 11MiB, 1.5GiB.
+func Bytes(n uint64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%dB", n)
+	}
+	v, names := float64(n)/unit, []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	i := 0
+	for v >= unit && i < len(names)-1 {
+		v, i = v/unit, i+1
+	}
+	if v < 10 {
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + names[i]
+	}
+	return fmt.Sprintf("%.0f%s", v, names[i])
+}
+
+// Span writes a duration in at most two units: 350ms, 12s, 4m02s, 3h12m, 3d04h.
+func Span(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "-" + Span(-d)
+	case d < time.Millisecond && d > 0:
+		return "<1ms"
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// Millis is Span of milliseconds.
+func Millis(ms int64) string { return Span(time.Duration(ms) * time.Millisecond) }
+
+// Time writes a Unix time in milliseconds, or "" for 0.
+func Time(ms int64) string {
+	if ms <= 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).Local().Format("2006-01-02 15:04:05")
+}
+
+// Percent writes a percentage without needless decimals.
+func Percent(p float64) string {
+	if p > 0 && p < 10 {
+		return strings.TrimSuffix(strconv.FormatFloat(p, 'f', 1, 64), ".0") + "%"
+	}
+	return strconv.FormatFloat(p, 'f', 0, 64) + "%"
+}
+
+// Digest shortens a digest to its two ends: 9f1c…e2.
+func Digest(s string) string {
+	if len(s) <= 10 {
+		return s
+	}
+	return s[:4] + "…" + s[len(s)-2:]
+}
+
+// YesNo writes a truth.
+func YesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

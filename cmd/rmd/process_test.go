@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"rmd/cmd/rmd/internal/command"
+)
+
+// asProgram makes this test binary behave as rmd itself, so that the tests run
+// real processes of exactly the code under test.
+const asProgram = "RMD_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(command.Main())
+	}
+	os.Exit(m.Run())
+}
+
+// process is one replica in a process of its own.
+type process struct {
+	id, dir, peer, http string
+	config              string
+
+	cmd *exec.Cmd
+	mu  sync.Mutex
+	err bytes.Buffer
+}
+
+// Write collects what the process logs.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err.Write(b)
+}
+
+func (p *process) log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lines := strings.Split(p.err.String(), "\n")
+	return strings.Join(lines[max(0, len(lines)-25):], "\n")
+}
+
+// processes is a cluster of real processes.
+type processes struct {
+	t   testing.TB
+	all []*process
+}
+
+// timers are raft.heartbeat, election and lease.
+type timers [3]string
+
+var (
+	lowest   = timers{"150ms", "150ms", "100ms"} // the lowest advised
+	defaults = timers{"500ms", "500ms", "400ms"}
+)
+
+// startProcesses starts n replicas that bootstrap by count and waits until each
+// is ready. more is appended to every rmd.yaml.
+func startProcesses(t testing.TB, n int, tm timers, more string) *processes {
+	t.Helper()
+	c := newProcesses(t, n, tm, fmt.Sprintf("  bootstrap_expect: %d\n", n), more)
+	for _, p := range c.all {
+		c.start(p)
+	}
+	c.awaitReady(c.all...)
+	return c
+}
+
+// newProcesses writes the configurations; nothing runs yet.
+func newProcesses(t testing.TB, n int, tm timers, raft, more string) *processes {
+	t.Helper()
+	ports := freePorts(t, 2*n)
+	c := &processes{t: t}
+	var peers []string
+	for i := range n {
+		peers = append(peers, fmt.Sprintf("127.0.0.1:%d", ports[i]))
+	}
+	dir := t.TempDir()
+	for i := range n {
+		p := &process{id: fmt.Sprintf("rm%d", i+1), peer: peers[i], http: fmt.Sprintf("127.0.0.1:%d", ports[n+i])}
+		p.dir = filepath.Join(dir, p.id)
+		p.config = filepath.Join(dir, p.id+".yaml")
+		text := fmt.Sprintf("id: %s\ncluster: test\ndata: %s\nhttp:\n  listen: %s\nraft:\n  listen: %s\n  join: [%s]\n  heartbeat: %s\n  election: %s\n  lease: %s\n%s%s",
+			p.id, p.dir, p.http, p.peer, strings.Join(peers, ", "), tm[0], tm[1], tm[2], raft, more)
+		if err := os.WriteFile(p.config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(p.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c.all = append(c.all, p)
+	}
+	t.Cleanup(c.stop)
+	return c
+}
+
+func freePorts(t testing.TB, n int) []int {
+	t.Helper()
+	var out []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // all are held until all are known
+		out = append(out, l.Addr().(*net.TCPAddr).Port)
+	}
+	return out
+}
+
+func (c *processes) start(p *process) {
+	c.t.Helper()
+	p.cmd = exec.Command(os.Args[0], "server", "--config", p.config)
+	p.cmd.Env = append(os.Environ(), asProgram+"=1")
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	if err := p.cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// kill is SIGKILL: nothing is flushed, handed over or said.
+func (c *processes) kill(p *process) {
+	c.t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		c.t.Fatalf("kill %s: %v", p.id, err)
+	}
+	_ = p.cmd.Wait() // it says that it was killed
+}
+
+// terminate is SIGTERM; it returns the exit code.
+func (c *processes) terminate(p *process) int {
+	c.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		c.t.Fatalf("terminate %s: %v", p.id, err)
+	}
+	_ = p.cmd.Wait() // the code says how it ended
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func (c *processes) stop() {
+	for _, p := range c.all {
+		if p.cmd != nil && p.cmd.ProcessState == nil {
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait()
+		}
+		if c.t.Failed() {
+			c.t.Logf("%s:\n%s", p.id, p.log())
+		}
+	}
+}
+
+func (c *processes) addrs() []string {
+	var out []string
+	for _, p := range c.all {
+		out = append(out, p.http)
+	}
+	return out
+}
+
+func (c *processes) others(not *process) []*process {
+	var out []*process
+	for _, p := range c.all {
+		if p != not {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// get reads a document; false when the replica did not answer 200.
+func (c *processes) get(p *process, path string, doc any) bool {
+	client := http.Client{Timeout: 5 * time.Second}
+	resp, err := client.Get("http://" + p.http + path)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return err == nil && resp.StatusCode == http.StatusOK && (doc == nil || json.Unmarshal(b, doc) == nil)
+}
+
+// await asks until a condition holds.
+func (c *processes) await(what string, within time.Duration, holds func() bool) {
+	c.t.Helper()
+	for end := time.Now().Add(within); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			c.t.Fatalf("not within %s: %s", within, what)
+		}
+	}
+}
+
+func (c *processes) awaitReady(of ...*process) {
+	c.t.Helper()
+	for _, p := range of {
+		c.await(p.id+" is ready", 20*time.Second, func() bool { return c.get(p, "/v1/ready", nil) })
+	}
+}
+
+// leader is the replica that leads, as replica by knows it.
+func (c *processes) leader() *process {
+	var found *process
+	c.await("a leader is known", 20*time.Second, func() bool {
+		for _, p := range c.all {
+			if p.cmd.ProcessState == nil && c.get(p, "/v1/leader?role=leader", nil) {
+				found = p
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// rmd runs a command against the cluster and returns what it printed and its
+// exit code.
+func (c *processes) rmd(args ...string) (stdout, stderr string, code int) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 60*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "RMD_ADDR="+strings.Join(c.addrs(), ","))
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		c.t.Fatalf("rmd %s: %v", strings.Join(args, " "), err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
