@@ -92,8 +92,7 @@ func TestRecoverEmpty(t *testing.T) {
 
 // TestDigestMinorityStops: a replica whose state differs is stopped with 74, the others go on.
 func TestDigestMinorityStops(t *testing.T) {
-	var rs []*replica
-	rs = trio(t, func(c *Config) {
+	rs := trio(t, func(c *Config) {
 		c.DigestInterval = 50 * time.Millisecond
 		f := c.FSM.(*testFSM)
 		c.Digest = func(index uint64) (uint64, []byte, bool) {

@@ -145,7 +145,7 @@ func (l yieldLog) Named(n string) hclog.Logger {
 	if n == "raft" {
 		return l // only the library is held back
 	}
-	return namedLog{l.Logger}
+	return namedLog(l)
 }
 func (yieldLog) StandardLogger(*hclog.StandardLoggerOptions) *log.Logger {
 	return log.New(io.Discard, "", 0)
@@ -156,7 +156,7 @@ type namedLog struct{ hclog.Logger }
 
 func (l namedLog) Named(n string) hclog.Logger {
 	if n == "raft" {
-		return yieldLog{l.Logger}
+		return yieldLog(l)
 	}
 	return l
 }

@@ -243,7 +243,7 @@ func TestStreamLayer(t *testing.T) {
 		rpc.Respond(&raft.AppendEntriesResponse{Term: 7, Success: true}, nil)
 	}()
 	// What the library takes for a heartbeat.
-	req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("a"), Addr: []byte(a.Addr())}, Term: 7, Leader: []byte(a.Addr())}
+	req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("a"), Addr: []byte(a.Addr())}, Term: 7}
 	var resp raft.AppendEntriesResponse
 	if err := ta.AppendEntries("b", raft.ServerAddress(b.Addr()), req, &resp); err != nil || resp.Term != 7 {
 		t.Fatalf("%+v %v", resp, err)

@@ -14,7 +14,7 @@ import (
 func (s *Server) appRoutes() []route {
 	return []route{
 		get("/v1/apps", "state queue user type name tag limit after order", listApps),
-		post("/v1/apps", "dry_run", submitApp),
+		post("/v1/apps", "dry_run explain", submitApp),
 		get("/v1/apps/{id}", "", showApp),
 		get("/v1/apps/{id}/explain", "", explainApp),
 		get("/v1/apps/{id}/containers", "limit after", appContainers),

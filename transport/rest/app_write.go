@@ -53,13 +53,15 @@ func submitApp(c *call) error {
 	if in.DryRun {
 		return c.json(http.StatusOK, out)
 	}
-	out.Explain = c.s.whyWaiting(reply.ID)
+	if c.flag("explain") {
+		out.Explain = c.s.whyWaiting(reply.ID)
+	}
 	c.w.Header().Set("Location", "/v1/apps/"+out.ID)
 	return c.json(http.StatusCreated, out)
 }
 
-// whyWaiting is the explanation that goes with a submission: help, never a
-// reason to fail it.
+// whyWaiting is the explanation that goes with a submission when it is asked
+// for: help, never a reason to fail it.
 func (s *Server) whyWaiting(id yarn.ApplicationID) json.RawMessage {
 	if s.cfg.Explain == nil {
 		return nil

@@ -178,13 +178,16 @@ func do[R input.Reply](c *call, in input.Input) (R, uint64, error) {
 	reply, index, err := c.s.cfg.Door.Do(ctx, req)
 	if err != nil {
 		c.s.metrics.input(in, "error")
+		c.auditInput(in, err)
 		return none, 0, err
 	}
 	if f := reply.Refused(); f != nil {
 		c.s.metrics.input(in, "refused")
+		c.auditInput(in, f)
 		return none, 0, f
 	}
 	c.s.metrics.input(in, "ok")
+	c.auditInput(in, nil)
 	r, ok := reply.(R)
 	if !ok {
 		return none, 0, fmt.Errorf("reply of type %T to input %d", reply, in.Kind())

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -277,19 +276,4 @@ func finalizeUpgrade(c *call) error {
 	d.Level, d.TurnsOn = d.Available, nil
 	c.setIndex(index)
 	return c.json(http.StatusOK, d)
-}
-
-// audit records an administrator's action that was carried out outside the
-// state: a failure to record is logged, the action stands.
-func (c *call) audit(action, target string, result error) {
-	text := "done"
-	if result != nil {
-		text = c.s.errorOf(result, true).Code
-	}
-	in := &input.Audit{Who: c.who(), From: c.r.RemoteAddr, Action: action, Target: target, Result: text}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), 5*time.Second)
-	defer cancel()
-	if _, _, err := c.s.cfg.Door.Do(ctx, input.Request{Input: in}); err != nil {
-		c.s.log.Warn("action not recorded in the audit", "action", action, "target", target, "error", err)
-	}
 }

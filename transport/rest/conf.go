@@ -170,6 +170,9 @@ func (c *call) properties() ([]capacity.Property, string, error) {
 	}
 	out := make([]capacity.Property, 0, len(doc.Properties))
 	for name, value := range doc.Properties { // sorted below
+		if value == masked && maskProperty(name, value) == masked {
+			return nil, "", invalid(name+" has the value that stands for a hidden one", "give its real value, or leave it out", name)
+		}
 		out = append(out, capacity.Property{Name: name, Value: value})
 	}
 	slices.SortFunc(out, func(a, b capacity.Property) int { return strings.Compare(a.Name, b.Name) })

@@ -40,12 +40,16 @@ type Batch struct {
 	Events      []event.Event
 }
 
-// Subscription yields applied batches in order. Next returns a *TooOldError when
-// the caller was too slow and batches it has not seen are not kept any more.
+// Subscription yields applied batches in order. Next returns a *TooOldError or
+// ErrResync when the caller was too slow and batches it has not seen are not kept
+// any more.
 type Subscription interface {
 	Next(ctx context.Context) (Batch, error)
 	Close()
 }
+
+// ErrResync says that a watcher has missed batches and must start anew.
+var ErrResync = errors.New("watcher was too slow, batches are missing")
 
 // ErrNoLeader says that no leader is known, or was found in time.
 var ErrNoLeader = errors.New("no leader")

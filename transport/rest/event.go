@@ -20,6 +20,12 @@ func (v *view) eventDoc(e event.Event) api.Event {
 	for i := range r.NumField() {
 		v.eventField(&d, r.Type().Field(i).Name, r.Field(i))
 	}
+	switch e := e.(type) {
+	case *event.ContainerAllocated:
+		d.Container = v.containerName(e.App, e.Number)
+	case *event.ReservationMade:
+		d.Container = v.containerName(e.App, e.Number)
+	}
 	if d.Queue == "" && d.App != "" {
 		d.Queue = v.queueOfApp(d.App)
 	}
@@ -113,6 +119,23 @@ func (v *view) appID(seq uint32) yarn.ApplicationID {
 	return yarn.ApplicationID{ClusterTimestamp: v.st.Meta.ClusterTimestamp, Seq: seq}
 }
 
+// containerName is the id of a container that an event names by its number
+// within the attempt of that time: the only one there was, or one that is still
+// known. Otherwise it stays empty rather than guessed.
+func (v *view) containerName(app uint32, number uint64) string {
+	slot := v.st.App(app)
+	if slot == 0 {
+		return ""
+	}
+	a := v.st.Apps.Get(slot)
+	for attempt := a.Attempt; attempt > 0; attempt-- {
+		if a.Attempt == 1 || v.st.Container(event.ContainerRef{App: app, Attempt: attempt, Number: number}) != 0 {
+			return yarn.ContainerID{App: a.ID, Attempt: attempt, Number: number}.String()
+		}
+	}
+	return ""
+}
+
 func (v *view) queueOfApp(text string) string {
 	id, err := yarn.ParseApplicationID(text)
 	if err != nil {
@@ -143,12 +166,15 @@ func snake(name string) string {
 // secretWords mark configuration keys whose values are not shown.
 var secretWords = []string{"password", "secret", "credential", "keytab", "token.key", "private"}
 
+// masked stands for a value that is not shown.
+const masked = "********"
+
 // maskProperty hides the value of a key that holds a secret.
 func maskProperty(name, value string) string {
 	lower := strings.ToLower(name)
 	for _, w := range secretWords {
 		if value != "" && strings.Contains(lower, w) {
-			return "********"
+			return masked
 		}
 	}
 	return value

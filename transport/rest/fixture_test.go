@@ -54,6 +54,15 @@ func (h *history) apply(t testing.TB, events ...event.Event) uint64 {
 	return h.index
 }
 
+// forget drops what is not after an index.
+func (h *history) forget(floor uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.floor = floor
+	close(h.moved)
+	h.moved = make(chan struct{})
+}
+
 func (h *history) Fork() (*state.State, uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

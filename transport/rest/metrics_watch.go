@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -26,17 +25,19 @@ func (s *Server) watchMetrics() {
 	reservations := map[uint64]held{}
 	for s.ctx.Err() == nil {
 		err := s.watchOnce(reservations)
-		var old *TooOldError
-		if errors.As(err, &old) || s.ctx.Err() != nil {
-			continue
+		if s.ctx.Err() != nil {
+			return
 		}
-		s.log.Debug("watch for the metrics ended", "error", err)
+		s.log.Debug("watch for the metrics starts anew", "error", err)
 		select {
 		case <-s.ctx.Done():
-		case <-time.After(time.Second):
+		case <-time.After(watchPause):
 		}
 	}
 }
+
+// watchPause is the least time between two watches.
+const watchPause = 100 * time.Millisecond
 
 func (s *Server) watchOnce(reservations map[uint64]held) error {
 	sub, err := s.cfg.Reader.Watch(0)

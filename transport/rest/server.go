@@ -218,10 +218,26 @@ func secureHeaders(h http.Header) {
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-// recorder notes the status of an answer.
+// recorder notes the status of an answer, and gives every part of it a deadline
+// of its own: an answer may be long, a client that does not take it may not hold
+// a connection for ever. A server's WriteTimeout would bound the whole.
 type recorder struct {
 	http.ResponseWriter
-	code int
+	code     int
+	extended time.Time
+}
+
+// chunkTimeout is how long a client may take for one part of an answer, or to
+// send one part of a long body.
+const chunkTimeout = 30 * time.Second
+
+func (r *recorder) extend() {
+	now := time.Now()
+	if now.Sub(r.extended) < time.Second {
+		return
+	}
+	r.extended = now
+	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(now.Add(chunkTimeout)) // a recorder in tests has none
 }
 
 // WriteHeader notes and passes on.
@@ -229,7 +245,14 @@ func (r *recorder) WriteHeader(code int) {
 	if r.code == 0 {
 		r.code = code
 	}
+	r.extend()
 	r.ResponseWriter.WriteHeader(code)
+}
+
+// Write passes on.
+func (r *recorder) Write(p []byte) (int, error) {
+	r.extend()
+	return r.ResponseWriter.Write(p)
 }
 
 // Unwrap lets http.ResponseController reach the connection.

@@ -26,10 +26,6 @@ func (c *call) snapshots() (Snapshots, error) {
 	return c.s.cfg.Snapshots, nil
 }
 
-// chunkTimeout is how long a client may take for one chunk of a snapshot: the
-// whole has no bound, a stalled transfer has.
-const chunkTimeout = 30 * time.Second
-
 // saveSnapshot streams a snapshot. A stream that breaks ends without its last
 // chunk, so that a client cannot take part of one for the whole; the format has
 // a trailer besides.
@@ -56,32 +52,11 @@ func saveSnapshot(c *call) error {
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	if err := copyChunks(c.w, r); err != nil {
+	if _, err := io.CopyBuffer(struct{ io.Writer }{c.w}, r, make([]byte, 256<<10)); err != nil {
 		c.s.log.Warn("snapshot not sent whole", "index", info.Index, "error", err)
 		panic(http.ErrAbortHandler) // closes the connection: net/http's way to break a stream
 	}
 	return nil
-}
-
-// copyChunks copies with a deadline for each chunk.
-func copyChunks(w http.ResponseWriter, r io.Reader) error {
-	rc := http.NewResponseController(w)
-	buf := make([]byte, 256<<10)
-	for {
-		n, err := r.Read(buf)
-		if n > 0 {
-			_ = rc.SetWriteDeadline(time.Now().Add(chunkTimeout)) // a recorder in tests has none
-			if _, werr := w.Write(buf[:n]); werr != nil {
-				return werr
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // slowBody gives every read of a long body its own deadline.

@@ -113,6 +113,8 @@ func (s *Server) errorOf(err error, write bool) *api.Error {
 		return problem(string(fault.Reason), fault.What, fault.Do, fault.Details...)
 	case errors.As(err, &old):
 		return problem(api.CodeTooOld, old.Error(), "start from the oldest index", "oldest="+strconv.FormatUint(old.Oldest, 10))
+	case errors.Is(err, ErrResync):
+		return problem(api.CodeTooOld, err.Error(), "start again from what is kept")
 	case errors.As(err, &body):
 		return problem(api.CodeTooLarge, "the body is longer than "+strconv.FormatInt(body.Limit, 10)+" bytes", "send less at once")
 	case errors.Is(err, context.DeadlineExceeded) && write:

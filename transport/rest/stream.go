@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"rmd/transport/rest/api"
 )
@@ -139,14 +138,11 @@ func (o *stream) end(err error) {
 	}
 }
 
-// write sends and flushes; a client that does not take it within a heartbeat is
-// given up.
+// write sends and flushes.
 func (o *stream) write(text string) bool {
-	rc := http.NewResponseController(o.c.w)
-	_ = rc.SetWriteDeadline(time.Now().Add(o.c.s.cfg.Heartbeat)) // a recorder in tests has none
 	o.buf = append(o.buf[:0], text...)
 	if _, err := o.c.w.Write(o.buf); err != nil {
 		return false
 	}
-	return rc.Flush() == nil
+	return http.NewResponseController(o.c.w).Flush() == nil
 }

@@ -12,16 +12,20 @@ import (
 
 // view is one fork with what it takes to show it.
 type view struct {
-	st    *state.State
-	index uint64
-	kinds yarn.Kinds
-	conf  *capacity.Config // nil before the cluster has queues
-	tree  *capacity.Tree
-	sizes map[yarn.Resource]api.Resource // equal amounts share one document
+	st      *state.State
+	index   uint64
+	kinds   yarn.Kinds
+	conf    *capacity.Config // nil before the cluster has queues
+	tree    *capacity.Tree
+	sizes   map[yarn.Resource]api.Resource // equal amounts share one document
+	wsSizes map[yarn.Resource]*shared
 }
 
+// sharedSizes bounds what is kept of either.
+const sharedSizes = 4096
+
 func (s *Server) viewOf(st *state.State, index uint64) *view {
-	v := &view{st: st, index: index, kinds: st.Kinds(), sizes: map[yarn.Resource]api.Resource{}}
+	v := &view{st: st, index: index, kinds: st.Kinds(), sizes: map[yarn.Resource]api.Resource{}, wsSizes: map[yarn.Resource]*shared{}}
 	v.conf, v.tree = s.confs.of(st)
 	return v
 }
@@ -74,7 +78,7 @@ func (v *view) size(r yarn.Resource) api.Resource {
 	for i, name := range v.kinds {
 		out[name] = r[i]
 	}
-	if len(v.sizes) < 4096 {
+	if len(v.sizes) < sharedSizes {
 		v.sizes[r] = out
 	}
 	return out

@@ -117,7 +117,10 @@ func (v *view) nodeCounts() obj {
 
 // wsResource is a resource object: memory and vCores for old readers, every
 // kind with its bounds for new ones.
-func (v *view) wsResource(r yarn.Resource) obj {
+func (v *view) wsResource(r yarn.Resource) *shared {
+	if have := v.wsSizes[r]; have != nil {
+		return have
+	}
 	infos := make([]obj, 0, len(v.kinds))
 	for i, name := range v.kinds {
 		most, units := int64(math.MaxInt64), ""
@@ -130,7 +133,11 @@ func (v *view) wsResource(r yarn.Resource) obj {
 		infos = append(infos, obj{{"attributes", obj{}}, {"maximumAllocation", most}, {"minimumAllocation", v.minAlloc(i)},
 			{"name", name}, {"resourceType", "COUNTABLE"}, {"units", units}, {"value", r[i]}})
 	}
-	return obj{{"memory", r[yarn.Memory]}, {"vCores", r[yarn.VCores]}, {"resourceInformations", obj{{"resourceInformation", infos}}}}
+	out := share(obj{{"memory", r[yarn.Memory]}, {"vCores", r[yarn.VCores]}, {"resourceInformations", obj{{"resourceInformation", infos}}}})
+	if len(v.wsSizes) < sharedSizes {
+		v.wsSizes[r] = out
+	}
+	return out
 }
 
 func (v *view) minAlloc(kind int) int64 {

@@ -99,18 +99,19 @@ func wsApps(c *call) error {
 	if err != nil {
 		return err
 	}
-	list := []obj{}
-	for _, r := range f.app.pick(v, 0, false) {
-		a := v.st.Apps.Get(r.slot)
-		if !f.pass(a) {
-			continue
+	refs := f.app.pick(v, 0, false)
+	return c.streamWS("apps", "app", func(yield func(obj) bool) {
+		n := 0
+		for _, r := range refs {
+			a := v.st.Apps.Get(r.slot)
+			if !f.pass(a) {
+				continue
+			}
+			if n++; (f.limit > 0 && n > f.limit) || !yield(c.wsApp(v, a)) {
+				return
+			}
 		}
-		if f.limit > 0 && len(list) == f.limit {
-			break
-		}
-		list = append(list, c.wsApp(v, a))
-	}
-	return c.writeWS(obj{{"apps", filled("app", list)}})
+	})
 }
 
 // wsFind finds the application of a path, with Hadoop's messages.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"iter"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,7 +18,7 @@ const wsRoot = "/ws/v1/cluster"
 
 // obj is a document of Hadoop's: fields in the order Hadoop writes them, which
 // some of its readers rely on. One tree is written as JSON or as XML. Values
-// are obj, []obj, []string, string, int64 and other integers, float64, bool.
+// are obj, *shared, []obj, []string, string, integers, float64, bool.
 type obj []field
 
 type field struct {
@@ -34,7 +35,7 @@ func (c *call) writeWS(root obj) error {
 	h := c.w.Header()
 	if wantsXML(c.r) {
 		h.Set("Content-Type", "application/xml;charset=utf-8")
-		b.WriteString(`<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`)
+		b.WriteString(xmlHead)
 		for _, f := range root {
 			writeXML(&b, f.name, f.value)
 		}
@@ -47,6 +48,53 @@ func (c *call) writeWS(root obj) error {
 	_, _ = c.w.Write(b.Bytes()) // a client that is gone is no error of ours
 	return nil
 }
+
+// streamWS answers with {"outer":{"inner":[items]}}, one item in memory at a
+// time; {"outer":{}} when there are none.
+func (c *call) streamWS(outer, inner string, items iter.Seq[obj]) error {
+	inXML := wantsXML(c.r)
+	var b bytes.Buffer
+	if inXML {
+		c.w.Header().Set("Content-Type", "application/xml;charset=utf-8")
+		b.WriteString(xmlHead + "<" + outer + ">")
+	} else {
+		c.w.Header().Set("Content-Type", "application/json;charset=utf-8")
+		b.WriteString(`{"` + outer + `":{`)
+	}
+	c.w.WriteHeader(http.StatusOK)
+	n := 0
+	for item := range items {
+		switch {
+		case inXML:
+			writeXML(&b, inner, item)
+		case n == 0:
+			b.WriteString(`"` + inner + `":[`)
+			writeJSON(&b, item)
+		default:
+			b.WriteByte(',')
+			writeJSON(&b, item)
+		}
+		n++
+		if b.Len() > 30<<10 {
+			if _, err := c.w.Write(b.Bytes()); err != nil {
+				return nil
+			}
+			b.Reset()
+		}
+	}
+	switch {
+	case inXML:
+		b.WriteString("</" + outer + ">")
+	case n > 0:
+		b.WriteString("]}}")
+	default:
+		b.WriteString("}}")
+	}
+	_, _ = c.w.Write(b.Bytes()) // a client that is gone is no error of ours
+	return nil
+}
+
+const xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`
 
 // wantsXML says whether XML is asked for before JSON.
 func wantsXML(r *http.Request) bool {
@@ -70,7 +118,7 @@ func writeJSON(b *bytes.Buffer, v any) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			writeJSON(b, f.name)
+			writeText(b, f.name)
 			b.WriteByte(':')
 			writeJSON(b, f.value)
 		}
@@ -79,17 +127,56 @@ func writeJSON(b *bytes.Buffer, v any) {
 		writeArray(b, v)
 	case []string:
 		writeArray(b, v)
+	case *shared:
+		b.Write(v.json)
 	case typed:
-		writeJSON(b, string(v))
+		writeText(b, string(v))
+	case string:
+		writeText(b, v)
+	case int64:
+		b.Write(strconv.AppendInt(b.AvailableBuffer(), v, 10))
+	case int:
+		b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(v), 10))
+	case int32:
+		b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(v), 10))
 	case float64:
 		b.WriteString(javaFloat(v))
 	default:
-		text, err := json.Marshal(v)
-		if err != nil {
-			text = []byte("null")
-		}
-		b.Write(text)
+		writeOther(b, v)
 	}
+}
+
+// writeText writes a string; most need no escaping.
+func writeText(b *bytes.Buffer, s string) {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			writeOther(b, s)
+			return
+		}
+	}
+	b.WriteByte('"')
+	b.WriteString(s)
+	b.WriteByte('"')
+}
+
+func writeOther(b *bytes.Buffer, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		text = []byte("null")
+	}
+	b.Write(text)
+}
+
+// shared is a document that stands in many others: its JSON is written once.
+type shared struct {
+	doc  obj
+	json []byte
+}
+
+func share(doc obj) *shared {
+	var b bytes.Buffer
+	writeJSON(&b, doc)
+	return &shared{doc, b.Bytes()}
 }
 
 func writeArray[T any](b *bytes.Buffer, items []T) {
@@ -113,6 +200,9 @@ func javaFloat(f float64) string {
 }
 
 func writeXML(b *bytes.Buffer, name string, v any) {
+	if s, ok := v.(*shared); ok {
+		v = s.doc
+	}
 	switch v := v.(type) {
 	case nil:
 		return

@@ -51,11 +51,13 @@ func wsNodes(c *call) error {
 		}
 		return states[n.State.String()]
 	})
-	list := make([]obj, 0, len(slots))
-	for _, slot := range slots {
-		list = append(list, v.wsNode(v.st.Nodes.Get(slot)))
-	}
-	return c.writeWS(obj{{"nodes", filled("node", list)}})
+	return c.streamWS("nodes", "node", func(yield func(obj) bool) {
+		for _, slot := range slots {
+			if !yield(v.wsNode(v.st.Nodes.Get(slot))) {
+				return
+			}
+		}
+	})
 }
 
 // filled is {} for nothing and {"name":[…]} for something.

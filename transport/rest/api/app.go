@@ -66,8 +66,8 @@ type Submit struct {
 	DryRun         bool     `json:"dry_run,omitempty"`
 }
 
-// Submitted tells the id and the leaf queue. Explain is the planner's document
-// of why the application waits, when it does.
+// Submitted tells the id and the leaf queue. Explain, with ?explain, is the
+// planner's document of why the application waits.
 type Submitted struct {
 	ID      string          `json:"id,omitempty"`
 	Queue   string          `json:"queue"`

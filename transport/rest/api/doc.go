@@ -23,7 +23,7 @@
 //	GET    /v1/snapshots                                        Snapshots
 //
 //	GET    /v1/apps?state&queue&user&type&name&tag&limit&after&order=newest     Apps
-//	POST   /v1/apps                             Submit       →  Submitted
+//	POST   /v1/apps[?dry_run][?explain]         Submit       →  Submitted
 //	GET    /v1/apps/{id}                                        App
 //	GET    /v1/apps/{id}/explain                                the planner's explanation
 //	GET    /v1/apps/{id}/containers?limit&after                 Containers

@@ -1,0 +1,108 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+	"time"
+)
+
+func TestResourceString(t *testing.T) {
+	for want, r := range map[string]Resource{
+		"0MB 0vc":              nil,
+		"4096MB 2vc":           {MemoryMB: 4096, VCores: 2, GPU: 0},
+		"1MB 0vc 3fpga 8gpu":   {MemoryMB: 1, GPU: 8, "acme.com/fpga": 3},
+		"327680MB 88vc 8gpu":   {MemoryMB: 327680, VCores: 88, GPU: 8},
+		"10MB 1vc 1plain 2gpu": {MemoryMB: 10, VCores: 1, GPU: 2, "plain": 1},
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("%v: %q, want %q", map[string]int64(r), got, want)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{`"24h"`: 24 * time.Hour, `"1m30s"`: 90 * time.Second, `90`: 90 * time.Second, `0.5`: 500 * time.Millisecond} {
+		var d Duration
+		if err := json.Unmarshal([]byte(text), &d); err != nil || time.Duration(d) != want {
+			t.Errorf("%s: %v %v", text, time.Duration(d), err)
+		}
+		b, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Duration
+		if err := json.Unmarshal(b, &again); err != nil || again != d {
+			t.Errorf("%s came back as %v: %v", b, again, err)
+		}
+	}
+	for _, text := range []string{`"soon"`, `{}`, `true`} {
+		var d Duration
+		if err := json.Unmarshal([]byte(text), &d); err == nil {
+			t.Errorf("%s was taken for %v", text, time.Duration(d))
+		}
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	for want, e := range map[string]*Error{
+		"NO_LEADER: none":       {Code: CodeNoLeader, Message: "none"},
+		"NO_LEADER: none; wait": {Code: CodeNoLeader, Message: "none", Remedy: "wait"},
+	} {
+		if e.Error() != want {
+			t.Errorf("%q, want %q", e.Error(), want)
+		}
+	}
+}
+
+func TestFrames(t *testing.T) {
+	var buf []byte
+	want := [][]byte{[]byte("one"), {}, bytes.Repeat([]byte{7}, 300)}
+	for _, f := range want {
+		buf = AppendFrame(buf, f)
+	}
+	r := bufio.NewReader(bytes.NewReader(buf))
+	rest := buf
+	for i, f := range want {
+		var got []byte
+		var err error
+		if got, rest, err = NextFrame(rest); err != nil || !bytes.Equal(got, f) {
+			t.Errorf("frame %d: %q %v", i, got, err)
+		}
+		if got, err = ReadFrame(r); err != nil || !bytes.Equal(got, f) {
+			t.Errorf("frame %d read: %q %v", i, got, err)
+		}
+	}
+	if _, err := ReadFrame(r); err != io.EOF {
+		t.Errorf("after the last frame: %v", err)
+	}
+	if _, _, err := NextFrame(rest); !errors.Is(err, ErrFrame) {
+		t.Errorf("after the last frame: %v", err)
+	}
+}
+
+// Any bytes give frames or an error; what is a frame comes back as it was.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(AppendFrame(nil, []byte("x")))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := bytes.NewReader(data)
+		rest := data
+		for {
+			var frame []byte
+			var err error
+			frame, rest, err = NextFrame(rest)
+			read, rerr := ReadFrame(r)
+			if (err == nil) != (rerr == nil) || !bytes.Equal(frame, read) {
+				t.Fatalf("%v %v: %q %q", err, rerr, frame, read)
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+}

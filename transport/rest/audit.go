@@ -1,0 +1,58 @@
+package rest
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"rmd/scheduler/input"
+)
+
+// administration names what an administrator's input does and to what, for the
+// audit; ok is false for everybody's daily inputs.
+func administration(in input.Input) (action, target string, ok bool) {
+	switch in := in.(type) {
+	case *input.SetQueues:
+		return "conf apply", in.Comment, !in.DryRun
+	case *input.RollbackQueues:
+		return "conf rollback", strconv.FormatUint(in.To, 10), true
+	case *input.SetQueueState:
+		return "queue " + in.State.String(), in.Queue, true
+	case *input.DrainNode:
+		if in.Back {
+			return "node drain --undo", in.ID.String(), true
+		}
+		return "node drain", in.ID.String(), true
+	case *input.SetNodeResource:
+		return "node resource", in.ID.String(), true
+	case *input.CancelReservation:
+		return "reservation cancel", "r" + strconv.FormatUint(in.Number, 10) + " " + in.Reason, true
+	case *input.CreateJoinToken:
+		return "cluster token create", "", true
+	case *input.RaiseLevel:
+		return "upgrade finalize", strconv.FormatUint(uint64(in.Level), 10), true
+	}
+	return "", "", false
+}
+
+// auditInput records an administrator's input with how it ended, refusals too.
+func (c *call) auditInput(in input.Input, err error) {
+	if action, target, ok := administration(in); ok {
+		c.audit(action, target, err)
+	}
+}
+
+// audit records an administrator's action in the replicated log. A failure to
+// record is logged; the action stands.
+func (c *call) audit(action, target string, result error) {
+	text := "done"
+	if result != nil {
+		text = c.s.errorOf(result, true).Code
+	}
+	in := &input.Audit{Who: c.who(), From: c.r.RemoteAddr, Action: action, Target: target, Result: text}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), 5*time.Second)
+	defer cancel()
+	if _, _, err := c.s.cfg.Door.Do(ctx, input.Request{Input: in}); err != nil {
+		c.s.log.Warn("action not recorded in the audit", "action", action, "target", target, "error", err)
+	}
+}

@@ -1,0 +1,168 @@
+package rest
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"rmd/transport/rest/api"
+)
+
+func TestHostCheck(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Hosts = []string{"RM1.example.com"} })
+	for host, ok := range map[string]bool{"127.0.0.1:8088": true, "localhost:8088": true, "[::1]:8088": true, "10.1.2.3": true, "rm1.example.com:8088": true, "rm1.example.com": true,
+		"evil.example": false, "evil.example:8088": false, "127.0.0.1.evil.example": false} {
+		w := b.ask("GET", "/v1/health", "", "Host", host)
+		if (w.Code == 200) != ok {
+			t.Errorf("%s: %d %s", host, w.Code, w.Body)
+		}
+	}
+	b.fails(421, api.CodeHostNotAllowed, "POST", "/v1/apps", "{}", "Host", "evil.example")
+	b.s.hosts["*"] = true
+	b.into(200, nil, "GET", "/v1/health", "", "Host", "evil.example")
+}
+
+// A page of another site cannot change anything, a program can.
+func TestCrossSite(t *testing.T) {
+	b := newBench(t, nil)
+	kill := "/v1/apps/" + app1 + ":kill"
+	b.fails(403, api.CodeNotAllowed, "POST", kill, "", "Sec-Fetch-Site", "cross-site")
+	b.fails(403, api.CodeNotAllowed, "POST", kill, "", "Origin", "http://evil.example")
+	b.into(200, nil, "POST", kill, "", "Sec-Fetch-Site", "same-origin")
+	b.into(200, nil, "POST", kill, "", "Origin", "http://127.0.0.1:8088")
+	b.into(200, nil, "GET", "/v1/apps", "", "Sec-Fetch-Site", "cross-site")
+}
+
+func TestAdmitLocal(t *testing.T) {
+	request := func(local, remote string, state *tls.ConnectionState) *http.Request {
+		r := httptest.NewRequest("POST", "/", nil)
+		addr, err := net.ResolveTCPAddr("tcp", local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = r.WithContext(contextWithLocal(r, addr))
+		r.RemoteAddr, r.TLS = remote, state
+		return r
+	}
+	certified := &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{}}}}
+	for _, c := range []struct {
+		name                string
+		r                   *http.Request
+		read, write, inputs bool
+	}{
+		{"loopback", request("127.0.0.1:8088", "127.0.0.1:4", nil), true, true, true},
+		{"public plain", request("10.0.0.1:8088", "10.0.0.9:4", nil), true, false, false},
+		{"public tls", request("10.0.0.1:8090", "10.0.0.9:4", &tls.ConnectionState{}), true, true, false},
+		{"certified", request("10.0.0.1:8090", "10.0.0.9:4", certified), true, true, true},
+		{"v6 loopback", request("[::1]:8088", "[::1]:4", nil), true, true, true},
+	} {
+		for class, want := range map[Class]bool{ClassRead: c.read, ClassWrite: c.write, ClassInputs: c.inputs} {
+			if err := AdmitLocal(c.r, class); (err == nil) != want {
+				t.Errorf("%s, class %d: %v", c.name, class, err)
+			}
+		}
+	}
+}
+
+// The answers of a server of ours, over a real connection, and its end.
+func TestServe(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxConnections = 2 })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- b.s.Serve(l) }()
+	url := "http://" + l.Addr().String()
+	client := &http.Client{Transport: &http.Transport{}}
+	resp, err := client.Post(url+"/v1/apps/"+app1+":kill", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil || resp.StatusCode != 200 || !strings.Contains(string(body), `"index":99`) {
+		t.Errorf("%d %s %v", resp.StatusCode, body, err)
+	}
+	hold, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hold.Close()
+	third, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer third.Close()
+	if _, err := third.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !strings.Contains(err.Error(), "reset") {
+		t.Errorf("the connection over the limit: %v", err)
+	}
+	client.CloseIdleConnections()
+	hold.Close()
+	if err := b.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("serve: %v", err)
+	}
+	if err := b.s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("serve after close: %v", err)
+	}
+}
+
+func TestConnectionsPerAddress(t *testing.T) {
+	l := limitConnections(nil, 10, 2).(*limited)
+	for i, want := range []bool{true, true, false} {
+		if l.take("a", false) != want {
+			t.Errorf("connection %d of one address: want %v; two are allowed", i+1, want)
+		}
+	}
+	if !l.take("b", false) {
+		t.Error("another address is refused")
+	}
+	if l.give("a"); !l.take("a", false) {
+		t.Error("a closed connection still counts")
+	}
+	for range 7 {
+		if !l.take("c", true) {
+			t.Error("loopback is bounded by the total alone")
+		}
+	}
+	if l.take("d", true) {
+		t.Error("the eleventh")
+	}
+}
+
+// The figures of interface.md, section 5, that follow from the state.
+func TestMetrics(t *testing.T) {
+	b := newBench(t, nil)
+	b.into(200, nil, "POST", "/v1/apps/"+app1+":kill", "")
+	m := b.s.metrics
+	m.CountElection()
+	m.CountSnapshot("take", "ok")
+	m.ObserveIPC("ClientProtocol", "getApps", "OK", 1)
+	m.ObservePlan(beat(1).Input, 1)
+	body := b.ask("GET", "/metrics", "").Body.String()
+	for _, line := range []string{
+		`rmd_build_info{version="1.0"} 1`, `rmd_feature_level 1`, `rmd_raft_leader 1`, `rmd_raft_term 7`, `rmd_raft_commit_index 20`, `rmd_raft_applied_index 16`, `rmd_raft_peer_lag{peer="rm2"} 2`,
+		`rmd_raft_last_contact_seconds{peer="rm2"} 0.012`, `rmd_apps{queue="root.online",state="RUNNING"} 1`, `rmd_apps_waiting{queue="root.batch",reason="AM_LIMIT"} 1`,
+		`rmd_queue_resource{kind="reserved",partition="",queue="root.train",resource="memory-mb"} 65536`, `rmd_queue_resource{kind="guaranteed",partition="",queue="root",resource="vcores"} 48`,
+		`rmd_reservations{queue="root.train"} 1`, `rmd_reservations{queue="root.batch"} 0`, `rmd_reservation_age_seconds_sum 60`, `rmd_reserved_idle_resource{resource="yarn.io/gpu"} 2`,
+		`rmd_nodes{partition="",state="RUNNING"} 3`, `rmd_largest_fit{partition="",resource="memory-mb"} 65536`, `rmd_inputs_total{kind="KillApplication",result="ok"} 1`,
+		`rmd_raft_elections_total 1`, `rmd_raft_snapshots_total{op="take",result="ok"} 1`, `rmd_ipc_requests_total{code="OK",method="getApps",protocol="ClientProtocol"} 1`,
+		`rmd_http_seconds_count{code="200",route="/v1/apps/{id}:kill"} 1`, `rmd_reservation_cancelled_total{cause="OPERATOR"} 0`, `rmd_state_divergence_total 0`,
+	} {
+		if !strings.Contains(body, line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if strings.Contains(body, "application_") || strings.Contains(body, "alice") {
+		t.Error("a label carries an application or a user")
+	}
+}
