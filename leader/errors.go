@@ -25,6 +25,9 @@ var (
 	ErrUnknownOutcome error = &coded{"UNKNOWN_OUTCOME", "leadership lost while committing, outcome unknown"}
 	// ErrBusy means that the queue is full; a BusyError says for how long.
 	ErrBusy error = &coded{"BUSY", "too many inputs wait"}
+	// ErrPlanner means that planning the input met a fault of this program. The
+	// input had no effect; the log of the leader has the details.
+	ErrPlanner error = &coded{"INTERNAL", "planning this request failed by a fault of rmd, it had no effect"}
 	// ErrTooLarge means that what follows from the inputs of a batch is larger
 	// than the log takes: it had no effect, and would not when repeated.
 	ErrTooLarge error = &coded{"TOO_LARGE", "what follows from the input is larger than a log entry may be"}

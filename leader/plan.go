@@ -1,6 +1,8 @@
 package leader
 
 import (
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"rmd/fsm/event"
@@ -21,7 +23,14 @@ func (o *office) plan(c *call) {
 func (o *office) step(c *call, req input.Request) {
 	start := time.Now()
 	o.stamp = max(o.stamp, start.UnixMilli(), o.planner.State().Meta.NowMillis)
-	reply, events := o.planner.Plan(o.stamp, req)
+	reply, events, err := o.planSafely(req)
+	if err != nil {
+		o.failure = err
+		if c != nil {
+			c.answer(result{err: ErrPlanner})
+		}
+		return
+	}
 	allocated, reserved := 0, 0
 	for _, e := range events {
 		o.writer.Append(e)
@@ -46,6 +55,20 @@ func (o *office) step(c *call, req input.Request) {
 	}
 	res.index = o.applied
 	o.release(c, res)
+}
+
+// planSafely plans an input. A panic is a fault of the planner: the planning
+// state cannot be trusted any more, so the office is left and taken again on a
+// new fork, and the input that led to it is not tried again.
+func (o *office) planSafely(req input.Request) (reply input.Reply, events []event.Event, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("planning %T: %v", req.Input, fault)
+			o.s.cfg.Logger.Error("planning failed, the office is taken anew", "input", fmt.Sprintf("%T", req.Input), "fault", fault, "stack", string(debug.Stack()))
+		}
+	}()
+	reply, events = o.planner.Plan(o.stamp, req)
+	return reply, events, nil
 }
 
 // restsOn is the newest batch not applied yet that decides anything; nil when

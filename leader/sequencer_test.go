@@ -12,6 +12,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/yarn"
 )
 
 func TestNotInOffice(t *testing.T) {
@@ -336,4 +337,31 @@ func replay(t *testing.T, entries [][]byte) *state.State {
 		}
 	}
 	return st
+}
+
+// TestPlannerFault: an input that the planner fails on is refused, has no
+// effect, and the office goes on without it.
+func TestPlannerFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.log.delay = time.Millisecond
+		defer r.reign(4)()
+		// The fake planner emits an event that does not follow from the state.
+		if _, _, err := r.Do(t.Context(), input.Request{Input: &input.DrainNode{ID: yarn.NodeID{Host: "nobody", Port: 1}}}); !errors.Is(err, ErrPlanner) {
+			t.Fatalf("the input at fault was answered with %v", err)
+		}
+		for {
+			_, _, err := r.Do(t.Context(), register("a"))
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, ErrNotLeader) && !errors.Is(err, ErrUnknownOutcome) {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if _, st := r.log.applied(); st.Nodes.Len() != 1 {
+			t.Errorf("%d nodes, want 1", st.Nodes.Len())
+		}
+	})
 }

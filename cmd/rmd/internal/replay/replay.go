@@ -231,7 +231,7 @@ func NodesFor(named, tracePath string, t *trace.Trace) (nodes []trace.Node, from
 			if n < 1 || n > 100_000 {
 				return nil, "", fmt.Errorf("--nodes %s: expected 1 to 100000 nodes, or a file", named)
 			}
-			return mixed.Nodes(n), named + " nodes of 96 cores, 384 GiB and 8 GPUs", nil
+			return mixed.Nodes(n), "the built-in size: 96 cores, 384 GiB, 8 GPUs", nil
 		}
 		nodes, err = trace.ReadNodes(named)
 		return nodes, named, err
@@ -244,5 +244,5 @@ func NodesFor(named, tracePath string, t *trace.Trace) (nodes []trace.Node, from
 		nodes, err = trace.ReadNodes(beside)
 		return nodes, beside, err
 	}
-	return mixed.Nodes(4), "4 nodes of 96 cores, 384 GiB and 8 GPUs", nil
+	return mixed.Nodes(4), "the built-in size: 96 cores, 384 GiB, 8 GPUs", nil
 }
