@@ -2,7 +2,7 @@
 GO      ?= go
 BIN     := bin/rmd
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -X main.version=$(VERSION)
+LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
 
 .DEFAULT_GOAL := help

@@ -133,6 +133,7 @@ func pages[T any](ctx context.Context, c *call, path, field string, q url.Values
 		out.things = append(out.things, things...)
 		if c.format().Machine() {
 			var part []json.RawMessage
+			doc = nil // or a "next" of the page before would stay
 			if err := json.Unmarshal(a.Body, &doc); err != nil {
 				return out, err
 			}

@@ -23,7 +23,7 @@ func (p *program) appSubmit() verb {
 			&cli.StringFlag{Name: "type", Usage: "its type", DefaultText: "YARN"},
 			&cli.StringSliceFlag{Name: "tag", Usage: "a tag; may be given again"},
 			&cli.IntFlag{Name: "priority", Usage: "its priority; higher is served first"},
-			&cli.StringFlag{Name: "am", Usage: "the size of its AM: memory-mb=1024,vcores=1"},
+			&cli.StringFlag{Name: "am", Usage: "the size of its AM", Value: "memory-mb=1024,vcores=1"},
 			&cli.BoolFlag{Name: "unmanaged", Usage: "its AM runs outside of the cluster"},
 			&cli.BoolFlag{Name: "keep-containers", Usage: "containers stay when an attempt fails"},
 			&cli.UintFlag{Name: "max-attempts", Usage: "how many attempts it has", DefaultText: "as the cluster has it"},
@@ -46,7 +46,7 @@ func runSubmit(c *call) error {
 		s.Priority = &p
 	}
 	var err error
-	if c.String("am") != "" {
+	if c.String("am") != "" && (!s.Unmanaged || c.IsSet("am")) {
 		if s.AM, err = parseResource(c.String("am")); err != nil {
 			return err
 		}

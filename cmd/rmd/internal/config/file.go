@@ -16,8 +16,8 @@ import (
 
 const fileMax = 1 << 20
 
-// readFile lays the file over what is set so far.
-func (l *loader) readFile(path string) {
+// readFile lays the file over what is set so far. False: it is no YAML file.
+func (l *loader) readFile(path string) bool {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > fileMax {
 		err = fmt.Errorf("%s has %d bytes, a configuration has less than %d", path, info.Size(), fileMax)
@@ -28,9 +28,9 @@ func (l *loader) readFile(path string) {
 	}
 	if err != nil {
 		l.fault(Origin{}, "write one with \"rmd init\"", "%v", err)
-		return
+		return false
 	}
-	file, err := parser.ParseBytes(b, 0)
+	file, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		at := Origin{Kind: "file", Name: path, Line: 1}
 		what := strings.SplitN(err.Error(), "\n", 2)[0]
@@ -42,15 +42,16 @@ func (l *loader) readFile(path string) {
 			}
 		}
 		l.fault(at, "", "not YAML: %s", what)
-		return
+		return false
 	}
 	if len(file.Docs) > 1 {
 		l.fault(Origin{Kind: "file", Name: path, Line: 1}, "keep one", "%d YAML documents in one file", len(file.Docs))
-		return
+		return false
 	}
 	for _, doc := range file.Docs {
 		l.node(path, "", doc.Body)
 	}
+	return true
 }
 
 // node reads a mapping; prefix is the path of its section.

@@ -52,8 +52,8 @@ func Load(src Source) (*Loaded, error) {
 	for _, s := range l.all {
 		l.byPath[s.path] = s
 	}
-	if src.File != "" {
-		l.readFile(src.File)
+	if src.File != "" && !l.readFile(src.File) {
+		return nil, &Invalid{Faults: l.faults} // what else is missing would only mislead
 	}
 	l.readEnv(src.Env)
 	l.readFlags(src)

@@ -27,7 +27,7 @@ func settings(c *Config) []setting {
 		{"raft.election", "a candidate tries again after so long", duration{&c.Raft.Election}},
 		{"raft.lease", "a leader without its majority steps down after so long", duration{&c.Raft.Lease}},
 		{"raft.snapshot_threshold", "entries after which a snapshot is taken", number{&c.Raft.SnapshotThreshold}},
-		{"raft.snapshot_bytes", "bytes of entries after which a snapshot is taken", bytes{&c.Raft.SnapshotBytes}},
+		{"raft.snapshot_bytes", "bytes of entries after which a snapshot is taken", size{&c.Raft.SnapshotBytes}},
 		{"raft.snapshot_interval", "how often that is looked at", duration{&c.Raft.SnapshotInterval}},
 		{"raft.trailing", "entries kept in the log behind a snapshot", number{&c.Raft.Trailing}},
 		{"raft.sync", "cannot be turned off", oneOf{&c.Raft.Sync, []string{"always"}}},
@@ -46,8 +46,8 @@ func settings(c *Config) []setting {
 		{"log.level", "trace, debug, info, warn, error or off", oneOf{&c.Log.Level, []string{"trace", "debug", "info", "warn", "error", "off"}}},
 		{"log.format", "text or json", oneOf{&c.Log.Format, []string{"text", "json"}}},
 
-		{"disk.reserve", "free space below which leadership is given up", bytes{&c.Disk.Reserve}},
-		{"disk.stop", "free space below which writes are refused", bytes{&c.Disk.Stop}},
+		{"disk.reserve", "free space below which leadership is given up", size{&c.Disk.Reserve}},
+		{"disk.stop", "free space below which writes are refused", size{&c.Disk.Stop}},
 		{"disk.give_up_after", "age of one write at which leadership is given up", duration{&c.Disk.GiveUpAt}},
 		{"disk.exit_after", "age of one write at which the replica exits with 72", duration{&c.Disk.ExitAt}},
 

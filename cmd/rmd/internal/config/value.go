@@ -116,30 +116,30 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-type bytes struct{ at *Size }
+type size struct{ at *Size }
 
 var units = []struct {
 	name string
 	size uint64
 }{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}}
 
-func (v bytes) Set(s string) error {
-	n, size := strings.TrimSpace(s), uint64(1)
+func (v size) Set(s string) error {
+	n, unit := strings.TrimSpace(s), uint64(1)
 	for _, u := range units {
 		if rest, ok := strings.CutSuffix(n, u.name); ok {
-			n, size = strings.TrimSpace(rest), u.size
+			n, unit = strings.TrimSpace(rest), u.size
 			break
 		}
 	}
 	x, err := parseNumber(n)
-	if err != nil || x > (1<<62)/size {
+	if err != nil || x > (1<<62)/unit {
 		return fmt.Errorf("%q is not a size such as 256MiB", s)
 	}
-	*v.at = Size(x * size)
+	*v.at = Size(x * unit)
 	return nil
 }
 
-func (v bytes) String() string {
+func (v size) String() string {
 	for _, u := range units[:4] {
 		if n := uint64(*v.at); n >= u.size && n%u.size == 0 {
 			return fmt.Sprintf("%d%s", n/u.size, u.name)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -79,7 +78,6 @@ func (c *Cluster) configOf(i int, peers []string) config.Config {
 	k.Scheduling = c.opt.Scheduling
 	k.Raft.Listen, k.Raft.Join = peers[i], peers
 	k.Raft.Expect, k.Raft.AllowEven = uint(len(peers)), true
-	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 150*time.Millisecond, 150*time.Millisecond, 100*time.Millisecond
 	k.HTTP.Listen = "127.0.0.1:0"
 	if c.opt.HTTPPort != 0 {
 		k.HTTP.Listen = "127.0.0.1:" + strconv.Itoa(c.opt.HTTPPort+100*i)

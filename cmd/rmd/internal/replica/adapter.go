@@ -103,12 +103,17 @@ func verifySnapshot(r io.Reader) error {
 	return err
 }
 
-// checkToken spends a join token. It runs on the leader.
-func (r *Replica) checkToken(token string) (string, error) {
+// checkToken spends a join token, or, dry, says whether it could be spent. It
+// runs on the leader. The token remembers which replica it was spent on: that
+// one may ask again when the answer was lost, another may not.
+func (r *Replica) checkToken(token, by string, dry bool) (string, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Second)
 	defer cancel()
 	hash := sha256.Sum256([]byte(token))
-	reply, _, err := r.seq.Do(ctx, input.Request{Input: &input.UseJoinToken{Hash: hash[:], By: "join"}})
+	if dry {
+		return r.lookAtToken(hash[:], by)
+	}
+	reply, _, err := r.seq.Do(ctx, input.Request{Input: &input.UseJoinToken{Hash: hash[:], By: by}})
 	if err != nil {
 		return "", err
 	}
@@ -116,6 +121,24 @@ func (r *Replica) checkToken(token string) (string, error) {
 		return "", &cluster.Refusal{Code: cluster.Code(f.Reason), What: f.What, Do: f.Do}
 	}
 	if reply.(*input.UseJoinTokenReply).Voter {
+		return cluster.RoleVoter, nil
+	}
+	return cluster.RoleNonvoter, nil
+}
+
+// lookAtToken judges a token by the committed state.
+func (r *Replica) lookAtToken(hash []byte, by string) (string, error) {
+	const again = "make one with \"rmd cluster token create\""
+	st, _ := r.machine.Fork()
+	t, ok := st.JoinToken(hash)
+	switch {
+	case !ok:
+		return "", &cluster.Refusal{Code: cluster.CodeTokenInvalid, What: "the join token is not known", Do: again}
+	case t.UsedBy != "" && t.UsedBy != by:
+		return "", &cluster.Refusal{Code: cluster.CodeTokenUsed, What: "the join token was used by " + t.UsedBy, Do: again}
+	case t.UsedBy == "" && t.ExpiresMillis <= time.Now().UnixMilli():
+		return "", &cluster.Refusal{Code: cluster.CodeTokenExpired, What: "the join token has expired", Do: again}
+	case t.Voter:
 		return cluster.RoleVoter, nil
 	}
 	return cluster.RoleNonvoter, nil

@@ -130,7 +130,7 @@ func (c consensus) Init(ctx context.Context, req api.InitRequest) (api.InitReply
 		default:
 		}
 	}
-	if err := c.r.cluster.Init(req.DryRun); err != nil {
+	if err := c.r.cluster.InitAs(req.ClusterID, req.DryRun); err != nil {
 		return api.InitReply{}, err
 	}
 	if !req.DryRun {
@@ -154,10 +154,14 @@ func invalidQueues(err error) error {
 
 // Join implements rest.Consensus.
 func (c consensus) Join(ctx context.Context, req api.JoinRequest) (api.JoinReply, error) {
-	if err := c.r.cluster.Join(ctx, req.Leaders, req.Token, req.DryRun); err != nil {
+	if req.DryRun {
+		id, err := c.r.cluster.CheckJoin(ctx, req.Leaders, req.Token)
+		return api.JoinReply{ClusterID: id, ID: c.r.ID(), DryRun: true}, err
+	}
+	if err := c.r.cluster.Join(ctx, req.Leaders, req.Token, false); err != nil {
 		return api.JoinReply{}, err
 	}
-	return api.JoinReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(), DryRun: req.DryRun}, nil
+	return api.JoinReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID()}, nil
 }
 
 // Promote implements rest.Consensus.

@@ -25,6 +25,7 @@ type arranger struct {
 	leaf   bool
 	args   []string
 	dashed bool // an argument stood behind "--"
+	raw    bool // the command takes every word as it is
 }
 
 // Arrange returns args (the program's name first) in the parser's order. A
@@ -39,6 +40,8 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		switch {
+		case a.raw:
+			a.args = append(a.args, w)
 		case w == "--":
 			a.args, a.dashed = append(a.args, words[i+1:]...), true
 			i = len(words)
@@ -98,7 +101,7 @@ func (a *arranger) word(w string) error {
 			continue
 		}
 		a.push(c.Name, append([]cli.Flag{cli.HelpFlag}, c.Flags...))
-		a.subs, a.leaf = c.Subcommands, len(c.Subcommands) == 0
+		a.subs, a.leaf, a.raw = c.Subcommands, len(c.Subcommands) == 0, c.SkipFlagParsing
 		return nil
 	}
 	var names []string
@@ -205,7 +208,7 @@ func (a *arranger) join(program string) []string {
 		}
 		out = append(out, l.found...)
 	}
-	if len(a.args) > 0 || a.dashed {
+	if !a.raw && (len(a.args) > 0 || a.dashed) {
 		out = append(out, "--")
 	}
 	return append(out, a.args...)

@@ -1,0 +1,225 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/transport/rest/api"
+)
+
+// nobody is an address where surely nobody listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func client(t *testing.T, change func(*Config), addrs ...string) *Client {
+	t.Helper()
+	cfg := DefaultConfig()
+	cfg.Addrs, cfg.Timeout, cfg.Name = addrs, 5*time.Second, "test"
+	if change != nil {
+		change(&cfg)
+	}
+	c, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func serve(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func refuse(w http.ResponseWriter, status int, code string) {
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(api.Error{Code: code, Message: "what", Remedy: "do"})
+}
+
+func TestReadsAreConsistentUnlessStale(t *testing.T) {
+	var got []string
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get(api.HeaderKey))
+		fmt.Fprint(w, "{}")
+	})
+	for _, stale := range []bool{false, true} {
+		c := client(t, func(c *Config) { c.Stale = stale }, url)
+		if _, err := c.Get(t.Context(), "/v1/apps", nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Plain(t.Context(), "/metrics"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Post(t.Context(), "/v1/apps", api.Submit{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "GET /v1/apps?consistent= |GET /metrics |POST /v1/apps test/1|GET /v1/apps |GET /metrics |POST /v1/apps test/1"
+	if strings.Join(got, "|") != want {
+		t.Fatalf("got  %s\nwant %s", strings.Join(got, "|"), want)
+	}
+}
+
+// TestFailover goes past a replica that is away and one without a leader, and
+// keeps the key of a write over all tries.
+func TestFailover(t *testing.T) {
+	var mu sync.Mutex
+	var keys []string
+	busy := 2
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		keys = append(keys, r.Header.Get(api.HeaderKey))
+		if busy--; busy >= 0 {
+			refuse(w, 503, api.CodeNoLeader)
+			return
+		}
+		fmt.Fprint(w, `{"index":7}`)
+	})
+	c := client(t, nil, nobody(t), url)
+	a, err := c.Post(t.Context(), "/v1/x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d api.Done
+	if err := a.Decode(&d); err != nil || d.Index != 7 {
+		t.Fatalf("%+v %v", d, err)
+	}
+	if strings.Join(keys, " ") != "test/1 test/1 test/1" {
+		t.Fatalf("keys %q", keys)
+	}
+	if _, err := c.Post(t.Context(), "/v1/x", nil); err != nil || keys[3] != "test/2" {
+		t.Fatalf("second write: %v, keys %q", err, keys)
+	}
+}
+
+func TestARefusalIsNotRepeated(t *testing.T) {
+	calls := 0
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) { calls++; refuse(w, 409, "WOULD_LOSE_QUORUM") })
+	_, err := client(t, nil, url, nobody(t)).Post(t.Context(), "/v1/x", nil)
+	if exit.Code(err) != exit.Refused || calls != 1 {
+		t.Fatalf("%v after %d calls", err, calls)
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	began := time.Now()
+	_, err := client(t, func(c *Config) { c.Timeout = time.Minute }, nobody(t), nobody(t)).Get(t.Context(), "/v1/apps", nil)
+	if exit.Code(err) != exit.NoLeader || !strings.Contains(err.Error(), "NO_REPLICA") {
+		t.Fatalf("%v", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Fatalf("it took %s to say that nobody is there", took)
+	}
+}
+
+func TestTimeOut(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that the client is gone
+		<-r.Context().Done()
+	})
+	c := client(t, func(c *Config) { c.Timeout = 50 * time.Millisecond }, url)
+	_, err := c.Post(t.Context(), "/v1/x", struct{}{})
+	if exit.Code(err) != exit.TimedOut || !strings.Contains(err.Error(), "the outcome is unknown") {
+		t.Fatalf("write: %v", err)
+	}
+	_, err = c.Get(t.Context(), "/v1/x", nil)
+	if exit.Code(err) != exit.TimedOut || strings.Contains(err.Error(), "unknown") {
+		t.Fatalf("read: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err = c.Get(ctx, "/v1/x", nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("cancelled: %v", err)
+	}
+}
+
+func TestTheTimeIsUpWithoutALeader(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, 503, api.CodeNoLeader) })
+	_, err := client(t, func(c *Config) { c.Timeout = 150 * time.Millisecond }, url).Get(t.Context(), "/v1/x", nil)
+	if exit.Code(err) != exit.NoLeader || !strings.Contains(err.Error(), "NO_LEADER") {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestRedirectKeepsBodyAndKey(t *testing.T) {
+	leader := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		var m api.Move
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil || m.Queue != "q" || r.Header.Get(api.HeaderKey) != "test/1" {
+			refuse(w, 400, "LOST")
+			return
+		}
+		fmt.Fprint(w, "{}")
+	})
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, leader+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+	})
+	if _, err := client(t, nil, url).Post(t.Context(), "/v1/x", api.Move{Queue: "q"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNotARefusalDocument(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "<html>", 404) })
+	_, err := client(t, nil, url).Get(t.Context(), "/v1/x", nil)
+	if exit.Code(err) != exit.NotFound || !strings.Contains(err.Error(), "HTTP_404") {
+		t.Fatalf("%v", err)
+	}
+}
+
+// TestEventsResume reads on at the next replica behind the last message it had.
+func TestEventsResume(t *testing.T) {
+	first := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, ": hello\n\nid: 5\nevent: batch\ndata: {\"a\":\ndata: 1}\n\nid: 6\nevent: batch\ndata: cut off")
+	})
+	second := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "id: 7\nevent: batch\ndata: after %s\n\n", r.Header.Get("Last-Event-ID"))
+	})
+	var got []string
+	err := client(t, nil, first, second).Events(t.Context(), "/v1/events", nil, 3, func(m Message) error {
+		got = append(got, m.ID+"="+string(m.Data))
+		if len(got) == 2 {
+			return Stop()
+		}
+		return nil
+	})
+	if err != nil || strings.Join(got, "|") != "5={\"a\":\n1}|7=after 5" {
+		t.Fatalf("%q %v", got, err)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for addr, want := range map[string]string{
+		"rm1:8088": "http://rm1:8088", "rm1": "http://rm1:8088", "https://rm1": "https://rm1:8090", "[::1]:8088": "http://[::1]:8088",
+		"": "", "http://": "", "ftp://rm1": "", "rm1:http": "", "rm1:70000": "", "http://rm1/x": "",
+	} {
+		got, err := base(addr, false)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("base(%q) = %q, %v; want %q", addr, got, err, want)
+		}
+	}
+	cfg := DefaultConfig()
+	cfg.Addrs, cfg.Cert, cfg.Timeout = []string{"a b"}, "x", 0
+	if err := cfg.Validate(); err == nil || strings.Count(err.Error(), "USAGE") != 3 {
+		t.Errorf("not all faults: %v", err)
+	}
+}

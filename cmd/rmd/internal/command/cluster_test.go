@@ -1,0 +1,135 @@
+package command
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/cmd/rmd/internal/config"
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/replica"
+)
+
+// open starts a replica that is in no cluster yet.
+func open(t *testing.T, id, dir string) *replica.Replica {
+	t.Helper()
+	k := config.Default()
+	k.ID, k.Cluster, k.Data = id, "test", filepath.Join(dir, id)
+	k.Raft.Listen, k.HTTP.Listen = "127.0.0.1:0", "127.0.0.1:0"
+	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 200*time.Millisecond, 200*time.Millisecond, 150*time.Millisecond
+	k.Autopilot.ServerStabilizationTime = time.Hour // promoted by hand here
+	r, err := replica.Open(replica.Options{Config: k, Version: "test", Logger: hclog.NewNullLogger(),
+		OnFatal: func(code int, err error) { t.Errorf("%s must stop with %d: %v", id, code, err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// ok runs a command line that must do well, and returns what it printed.
+func ok(t *testing.T, env map[string]string, line string) string {
+	t.Helper()
+	r := rmd(t, env, strings.Fields(line)...)
+	if r.exit != exit.OK {
+		t.Fatalf("%s: exit %d\n%s%s", line, r.exit, r.out, r.err)
+	}
+	return strings.TrimSpace(r.out)
+}
+
+// TestLifeOfACluster goes through a cluster's life by command lines alone: init,
+// join, promote, submit; then the leader ends without a word, and nothing is lost.
+func TestLifeOfACluster(t *testing.T) {
+	dir := t.TempDir()
+	all := []*replica.Replica{open(t, "rm1", dir), open(t, "rm2", dir), open(t, "rm3", dir)}
+	var addrs []string
+	for _, r := range all {
+		addrs = append(addrs, r.HTTPAddr())
+	}
+	env := map[string]string{"RMD_ADDR": addrs[0], "RMD_USER": "tester"}
+
+	if out := ok(t, env, "cluster status"); !strings.HasPrefix(out, "not-initialized") {
+		t.Fatalf("before init: %s", out)
+	}
+	ok(t, env, "cluster init --dry-run")
+	ok(t, env, "cluster init")
+	if r := rmd(t, env, "cluster", "init"); r.exit != exit.Refused || !strings.Contains(r.err, "ALREADY_INITIALIZED") {
+		t.Fatalf("second init: %+v", r)
+	}
+	token := filepath.Join(dir, "token")
+	for i, id := range []string{"rm2", "rm3"} {
+		if err := os.WriteFile(token, []byte(ok(t, env, "cluster token create")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ok(t, env, "cluster join "+all[0].PeerAddr()+" --token-file "+token+" --addr "+addrs[i+1])
+		if i == 0 { // a token is good for one replica
+			r := rmd(t, env, "cluster", "join", all[0].PeerAddr(), "--token-file", token, "--addr", addrs[2])
+			if r.exit != exit.NotAllowed || !strings.Contains(r.err, "TOKEN_USED") {
+				t.Fatalf("a token used twice: %+v", r)
+			}
+		}
+		ok(t, env, "cluster promote "+id)
+	}
+	ok(t, env, "cluster health")
+	ok(t, env, "cluster verify")
+
+	env["RMD_ADDR"] = strings.Join([]string{addrs[1], addrs[2], addrs[0]}, ",")
+	id := ok(t, env, "app submit --queue root.batch --name one --am memory=1024,vcores=1")
+	if r := rmd(t, env, "app", "submit", "--queue", "root.none"); r.exit != exit.NotFound || !strings.Contains(r.err, "NO_SUCH_QUEUE") {
+		t.Fatalf("no such queue: %+v", r)
+	}
+	ok(t, env, "conf set root.batch.maximum-capacity=80 -m less")
+	snapshot := filepath.Join(dir, "s")
+	ok(t, env, "snapshot save "+snapshot)
+	ok(t, env, "snapshot inspect "+snapshot)
+	if out := ok(t, env, "app explain "+id); !strings.Contains(out, "NO_NODES") {
+		t.Fatalf("explain: %s", out)
+	}
+
+	began := time.Now()
+	if err := all[0].Close(); err != nil { // the leader, without handing over
+		t.Fatal(err)
+	}
+	second := ok(t, env, "app submit --queue root.batch --name two")
+	t.Logf("from the leader's end to the next submission: %s", time.Since(began))
+	if out := ok(t, env, "app list -o name"); out != id+"\n"+second {
+		t.Fatalf("applications after the failover:\n%s", out)
+	}
+	if r := rmd(t, env, "cluster", "health"); r.exit != exit.CheckFailed {
+		t.Fatalf("health with two of three: %+v", r)
+	}
+	if out := ok(t, env, "conf get root.batch.maximum-capacity -q"); !strings.Contains(out, "80") {
+		t.Fatalf("configuration after the failover: %s", out)
+	}
+	ok(t, env, "app kill "+id)
+	if r := rmd(t, env, "app", "wait", id); r.exit != exit.Ended {
+		t.Fatalf("wait for a killed one: %+v", r)
+	}
+}
+
+// TestStoppedReplicaCanBeChecked holds that offline commands refuse a directory
+// in use, and take it afterwards.
+func TestStoppedReplicaCanBeChecked(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, "rm1", dir)
+	env := map[string]string{"RMD_ADDR": r.HTTPAddr()}
+	ok(t, env, "cluster init")
+	data := filepath.Join(dir, "rm1")
+	if got := rmd(t, nil, "check", "--data", data); got.exit != exit.Refused || !strings.Contains(got.err, "IN_USE") {
+		t.Fatalf("in use: %+v", got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_ = r.HandOver(ctx) // alone: there is nobody
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out := ok(t, nil, "check --data "+data); !strings.Contains(out, "in order") {
+		t.Fatalf("check: %s", out)
+	}
+}

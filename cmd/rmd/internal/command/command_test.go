@@ -1,0 +1,308 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/words"
+	"rmd/transport/rest/api"
+)
+
+// result is what a command line did.
+type result struct {
+	exit     int
+	out, err string
+}
+
+// rmd runs a command line without a terminal.
+func rmd(t *testing.T, env map[string]string, line ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	s := Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: 80, Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }}
+	code := Run(t.Context(), append([]string{"rmd"}, line...), s)
+	return result{code, out.String(), errs.String()}
+}
+
+// leaf is one command of the tree, with the words that lead to it.
+type leaf struct {
+	path []string
+	cmd  *cli.Command
+}
+
+func leaves(commands []*cli.Command, path []string) []leaf {
+	var out []leaf
+	for _, c := range commands {
+		here := append(slices.Clone(path), c.Name)
+		if len(c.Subcommands) == 0 {
+			out = append(out, leaf{here, c})
+			continue
+		}
+		out = append(out, leaves(c.Subcommands, here)...)
+	}
+	return out
+}
+
+// TestFlagsAfterArguments holds for every command and every flag that it means
+// the same behind the arguments as in front of them.
+func TestFlagsAfterArguments(t *testing.T) {
+	p := &program{}
+	app := p.app()
+	all := leaves(app.Commands, nil)
+	if len(all) < 60 {
+		t.Fatalf("only %d commands", len(all))
+	}
+	for _, l := range all {
+		if l.cmd.SkipFlagParsing {
+			continue
+		}
+		for _, f := range append(slices.Clone(app.Flags), l.cmd.Flags...) {
+			name := f.Names()[0]
+			given := []string{"--" + name}
+			if d, ok := f.(cli.DocGenerationFlag); ok && d.TakesValue() {
+				given = append(given, "VALUE")
+			}
+			before := slices.Concat([]string{"rmd"}, l.path, given, []string{"ARG", "-7", "OTHER"})
+			after := slices.Concat([]string{"rmd"}, l.path, []string{"ARG", "-7", "OTHER"}, given)
+			a, errA := words.Arrange(app, before)
+			b, errB := words.Arrange(app, after)
+			if errA != nil || errB != nil || !slices.Equal(a, b) {
+				t.Fatalf("%s --%s: %q %v, %q %v", l.path, name, a, errA, b, errB)
+			}
+			if !slices.Equal(a[len(a)-4:], []string{"--", "ARG", "-7", "OTHER"}) {
+				t.Fatalf("%s --%s: arguments are not last: %q", l.path, name, a)
+			}
+		}
+	}
+}
+
+// TestEveryCommandHasHelp holds that help is whole and costs no cluster.
+func TestEveryCommandHasHelp(t *testing.T) {
+	p := &program{}
+	for _, l := range leaves(p.app().Commands, nil) {
+		if l.cmd.Hidden {
+			continue
+		}
+		r := rmd(t, nil, append(l.path, "--help")...)
+		if r.exit != exit.OK || !strings.Contains(r.out, "Usage: rmd "+strings.Join(l.path, " ")) || r.err != "" {
+			t.Errorf("%s: %+v", l.path, r)
+		}
+		if l.cmd.Usage == "" {
+			t.Errorf("%s has no usage", l.path)
+		}
+	}
+}
+
+const anApp = "application_1780000000000_0107"
+
+// calls are command lines that ask a cluster, each as short as it may be.
+var calls = []string{
+	"app submit --queue root.a", "app list", "app status " + anApp, "app explain " + anApp, "app wait " + anApp, "app kill " + anApp,
+	"app move " + anApp + " root.b", "app priority " + anApp + " 3", "app attempts " + anApp, "app containers " + anApp,
+	"node list", "node status n1:1", "node drain n1:1", "node drain n1:1 --undo", "node resource n1:1 memory-mb=1",
+	"queue list", "queue tree", "queue status root.a", "queue stop root.a", "queue start root.a",
+	"reservation list", "reservation status", "reservation status r1", "reservation cancel r1 --yes",
+	"conf get", "conf get --ignored", "conf set root.a.capacity=5", "conf diff 1", "conf diff 1 2", "conf history", "conf rollback 1 --yes",
+	"cluster status", "cluster init", "cluster token create", "cluster members", "cluster promote rm2", "cluster demote rm2",
+	"cluster remove rm2 --yes", "cluster transfer", "cluster health", "cluster verify",
+	"autopilot get", "autopilot set min_quorum=3", "autopilot state",
+	"snapshot save FILE", "snapshot list", "upgrade status", "upgrade finalize --yes",
+	"log show", "audit tail", "events", "events --follow", "metrics",
+}
+
+// TestEveryRefusalIsTold answers every command with a refusal and looks at the
+// line, the exit code and that stdout stays empty.
+func TestEveryRefusalIsTold(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+		_ = json.NewEncoder(w).Encode(api.Error{Code: "WOULD_LOSE_QUORUM", Message: "what is wrong", Remedy: "what to do", Details: []string{"a detail"}})
+	}))
+	defer s.Close()
+	for _, line := range calls {
+		line = strings.ReplaceAll(line, "FILE", filepath.Join(t.TempDir(), "f"))
+		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
+		if r.exit != exit.Refused || r.out != "" || r.err != "rmd: WOULD_LOSE_QUORUM: what is wrong; what to do\n     a detail\n" {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+}
+
+// TestWrongUsage holds that nothing is asked when the words are wrong.
+func TestWrongUsage(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
+	defer s.Close()
+	for line, want := range map[string]string{
+		"ap list":                                `UNKNOWN_COMMAND: "ap" is not a command of "rmd"; did you mean app?`,
+		"cluster statsu":                         "did you mean status?",
+		"label list":                             `"label" is not a command`,
+		"app list --stat RUNNING":                "did you mean --state?",
+		"app list -o tabel":                      `"tabel" is not an output format`,
+		"app list --timeout soon":                "not a time span",
+		"app list --all --state RUNNING":         "contradict each other",
+		"app list --limit 0":                     "--limit must be at least 1",
+		"app list -o json --sort id":             "do not go with -o json",
+		"app list extra":                         "too many arguments",
+		"app status":                             "ID is missing; usage: rmd app status ID",
+		"app status 7":                           `"7" is not an application id`,
+		"app move " + anApp:                      "too few arguments",
+		"app priority " + anApp + " high":        `"high" is not a priority`,
+		"app wait " + anApp + " --for ever":      `cannot wait for "ever"`,
+		"app submit --am lots":                   `"lots" is not an amount`,
+		"app":                                    `"rmd app" wants a command`,
+		"node status n1":                         "is not a node id",
+		"node drain n1:1 --undo --deadline 5m":   "contradict each other",
+		"reservation cancel 41 --yes":            "not a reservation id",
+		"reservation cancel r41":                 "NEEDS_YES",
+		"cluster join 127.0.0.1:1":               "a join needs a token",
+		"cluster token create --role boss":       `"boss" is not a role`,
+		"cluster init --addr a:1,b:1":            "is about one replica, and --addr names 2",
+		"cluster remove rm1":                     "NEEDS_YES: replica rm1 is removed for good",
+		"conf rollback x":                        "is not a version",
+		"completion tcsh":                        "is not a shell",
+		"check":                                  "the data directory is not named",
+		"recover --data .":                       "write --peers FILE",
+		"events -o json":                         "use -o jsonl",
+		"metrics -o json":                        "metrics have a form of their own",
+		"replay x --speed fast":                  `"fast" is not a speed`,
+		"replay x --compare nothing":             "is nothing to compare with",
+		"dev --replicas 9":                       "9 replicas are not 1 to 7",
+		"dev --workload heavy":                   `there is no workload "heavy"`,
+		"dev --nodes few":                        "write --nodes 4",
+		"server --set heartbeat":                 "is not KEY=VALUE",
+		"server --id rm1 --set raft.heartbeet=1": `did you mean "raft.heartbeat"?`,
+		"server":                                 "the replica has no id",
+		"init --advertise 10.0.0.1:8034 --dir X": "add --tls",
+	} {
+		line = strings.Replace(line, " X", " "+t.TempDir(), 1)
+		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
+		if r.exit != exit.Usage || r.out != "" || !strings.Contains(r.err, want) || !strings.HasPrefix(r.err, "rmd: ") {
+			t.Errorf("%s: %+v, want %q", line, r, want)
+		}
+	}
+}
+
+func TestListsAndDocuments(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("after") == "" {
+			fmt.Fprintf(w, `{"apps":[{"id":"%s","state":"RUNNING","queue":"root.a","user":"u","later":1}],"next":"%s"}`, anApp, anApp)
+			return
+		}
+		fmt.Fprint(w, `{"apps":[{"id":"application_1780000000000_0108","state":"ACCEPTED","queue":"root.b","user":"v","wait_ms":242000}]}`)
+	}))
+	defer s.Close()
+	env := map[string]string{"RMD_ADDR": s.URL}
+	for line, want := range map[string]string{
+		"app list":                      "ID                              STATE     QUEUE   USER  LIVE  ASKS   WAIT\n" + anApp + "  RUNNING   root.a  u        0     0    0ms\napplication_1780000000000_0108  ACCEPTED  root.b  v        0     0  4m02s\n",
+		"app list -o name --sort -wait": "application_1780000000000_0108\n" + anApp + "\n",
+		"app list --filter state=accepted -q --columns queue,wait": "root.b  4m02s\n",
+		"app list --limit 1 -o name":                               anApp + "\n",
+	} {
+		if r := rmd(t, env, strings.Fields(line)...); r.exit != 0 || r.out != want {
+			t.Errorf("%s: %d\n%s%s\nwant\n%s", line, r.exit, r.out, r.err, want)
+		}
+	}
+	var d struct {
+		Apps []map[string]any `json:"apps"`
+		Next string           `json:"next"`
+	}
+	r := rmd(t, env, "app", "list", "-o", "json")
+	if err := json.Unmarshal([]byte(r.out), &d); err != nil || len(d.Apps) != 2 || d.Apps[0]["later"] != 1.0 || d.Next != "" {
+		t.Errorf("json: %v\n%s", err, r.out)
+	}
+}
+
+func TestWaitAndHealthExitCodes(t *testing.T) {
+	state, final := "KILLED", ""
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/apps") {
+			_ = json.NewEncoder(w).Encode(api.App{ID: anApp, State: state, FinalStatus: final})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(api.Cluster{Leader: "rm1", Verdict: api.Verdict{Status: "degraded", Voters: 3, HealthyVoters: 2, Quorum: 2}})
+	}))
+	defer s.Close()
+	env := map[string]string{"RMD_ADDR": s.URL}
+	for _, c := range []struct {
+		state, final, goal string
+		exit               int
+	}{
+		{"KILLED", "", "finished", exit.Ended}, {"FAILED", "", "running", exit.Ended}, {"FINISHED", "FAILED", "finished", exit.Ended},
+		{"FINISHED", "SUCCEEDED", "running", exit.OK}, {"RUNNING", "", "running", exit.OK}, {"ACCEPTED", "", "running", exit.TimedOut},
+	} {
+		state, final = c.state, c.final
+		if r := rmd(t, env, "app", "wait", anApp, "--for", c.goal, "--timeout", "0.2"); r.exit != c.exit {
+			t.Errorf("%+v: %+v", c, r)
+		}
+	}
+	if r := rmd(t, env, "cluster", "health"); r.exit != exit.CheckFailed || !strings.Contains(r.err, "no replica may be lost") || !strings.Contains(r.out, "degraded") {
+		t.Errorf("health: %+v", r)
+	}
+	if r := rmd(t, env, "cluster", "status"); r.exit != exit.OK {
+		t.Errorf("status is no check: %+v", r)
+	}
+}
+
+func TestValidateOffline(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, capacity string) string {
+		path := filepath.Join(dir, name)
+		text := "<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>a,b</value></property>" +
+			"<property><name>yarn.scheduler.capacity.root.a.capacity</name><value>" + capacity + "</value></property>" +
+			"<property><name>yarn.scheduler.capacity.root.b.capacity</name><value>40</value></property></configuration>"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if r := rmd(t, nil, "conf", "validate", write("good.xml", "60")); r.exit != exit.OK || !strings.Contains(r.out, ": valid, 0 faults") {
+		t.Errorf("good: %+v", r)
+	}
+	if r := rmd(t, nil, "conf", "validate", write("bad.xml", "70")); r.exit != exit.CheckFailed || !strings.Contains(r.out, "NOT VALID") {
+		t.Errorf("bad: %+v", r)
+	}
+}
+
+func TestInitWritesWhatServerReads(t *testing.T) {
+	dir := t.TempDir()
+	r := rmd(t, nil, "init", "--dir", dir, "--id", "rm1", "--cluster", "prod", "--tls", "--advertise", "10.0.0.11:8034", "--data", dir)
+	if r.exit != 0 {
+		t.Fatalf("%+v", r)
+	}
+	for _, name := range []string{"ca-key.pem", "rm1-key.pem"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v %v", name, info, err)
+		}
+	}
+	file := strings.TrimSpace(r.out)
+	if r := rmd(t, nil, "server", "--config", file, "--print-config", "--set", "raft.heartbeat=300ms", "--set", "raft.lease=200ms"); r.exit != 0 ||
+		!strings.Contains(r.out, "heartbeat: 300ms   # flag --set raft.heartbeat") || !strings.Contains(r.out, "id: rm1   # "+file+":") {
+		t.Errorf("%+v", r)
+	}
+	if r := rmd(t, nil, "server", "--config", file, "--id", "rm2", "--print-config"); r.exit != exit.Usage || !strings.Contains(r.err, "certificate id differs from the replica id") {
+		t.Errorf("a foreign certificate: %+v", r)
+	}
+	if r := rmd(t, nil, "init", "--dir", dir, "--id", "rm1", "--tls"); r.exit == 0 {
+		t.Errorf("it made a certificate again: %+v", r)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for line, want := range map[string]string{"cl": "cluster\n", "cluster tr": "transfer\n", "app list --sta": "--stale\n--state\n"} {
+		if r := rmd(t, nil, append([]string{"__complete"}, strings.Fields(line)...)...); r.out != want {
+			t.Errorf("%s: %q", line, r.out)
+		}
+	}
+	if r := rmd(t, nil, "completion", "bash"); !strings.Contains(r.out, "complete -o default -F _rmd rmd") {
+		t.Errorf("%+v", r)
+	}
+}

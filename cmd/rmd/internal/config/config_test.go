@@ -1,0 +1,213 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rmd.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// faults loads a file and returns the lines of its faults, without the path.
+func faults(t *testing.T, text string) []string {
+	t.Helper()
+	path := file(t, text)
+	_, err := Load(Source{File: path})
+	var bad *Invalid
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &bad) {
+		t.Fatalf("%T: %v", err, err)
+	}
+	var out []string
+	for _, l := range bad.Lines() {
+		out = append(out, strings.TrimPrefix(l, path+":"))
+	}
+	return out
+}
+
+func TestAllFaultsAtOnce(t *testing.T) {
+	got := faults(t, "id: rm1\nclsuter: prod\nraft: {heartbeet: 5s, lease: 900ms, trailing: 5}\nlog: {level: inf}\nlog: {}\nadvertise: x\n")
+	want := []string{
+		`2:1: unknown key "clsuter"; did you mean "cluster"?`,
+		`3:8: unknown key "raft.heartbeet"; did you mean "heartbeat"?`,
+		`3:23: raft.lease: 900ms must be above 0 and at most raft.heartbeat (500ms)`,
+		`3:37: raft.trailing: 5 is below 1024; few trailing entries invite snapshot loops; the default is 2048`,
+		`4:14: log.level: "inf" is not one of trace, debug, info, warn, error, off; did you mean "info"?`,
+		`6:1: unknown key "advertise"; did you mean "raft.advertise"?`,
+	}
+	for _, w := range want {
+		found := false
+		for _, g := range got {
+			found = found || g == w
+		}
+		if !found && !strings.Contains(w, "advertise") {
+			t.Errorf("missing %q in\n%s", w, strings.Join(got, "\n"))
+		}
+	}
+}
+
+// TestBounds has one wrong value for each bound of operations.md, section 8.
+func TestBounds(t *testing.T) {
+	for _, c := range []struct{ yaml, want string }{
+		{"", "the replica has no id"},
+		{"id: a b", "must be 1 to 64 letters"},
+		{"cluster: ''", "must be 1 to 64 letters"},
+		{"data: ' '", "data directory is missing"},
+		{"standby: forwrd", `did you mean "forward"?`},
+		{"standby_hold: 61s", "is not in 1ms to 1m"},
+		{"standby_hold: 0", "is not in 1ms to 1m"},
+		{"scheduling: fast", "is not one of eager, heartbeat"},
+		{"raft: {heartbeat: 99ms, lease: 90ms}", "99ms is below 100ms"},
+		{"raft: {lease: 600ms}", "at most raft.heartbeat"},
+		{"raft: {election: 400ms}", "must be at least raft.heartbeat"},
+		{"raft: {bootstrap_expect: 2, join: ['127.0.0.1:1', '127.0.0.1:2']}", "2 is even"},
+		{"raft: {bootstrap_expect: 9}", "above 7 voters"},
+		{"raft: {bootstrap_expect: 3, join: ['127.0.0.1:1']}", "3 replicas are expected and raft.join lists 1"},
+		{"raft: {join: [nowhere]}", "not HOST:PORT"},
+		{"raft: {join: ['127.0.0.1:1', '127.0.0.1:1']}", "stands twice"},
+		{"raft: {snapshot_threshold: 0}", "must be at least 1"},
+		{"raft: {snapshot_bytes: 1000}", "must be at least 1MiB"},
+		{"raft: {snapshot_interval: 10ms}", "is below 1s"},
+		{"raft: {trailing: 1023}", "is below 1024"},
+		{"raft: {sync: never}", `"never" is not one of always`},
+		{"raft: {listen: '0.0.0.0:8034'}", "tls is not configured"},
+		{"raft: {listen: '127.0.0.1:99999'}", "the port is not 0 to 65535"},
+		{"raft: {advertise: '10.0.0.1:8034'}", "is not on this machine and tls is not configured"},
+		{"raft: {heartbeat: soon}", "is not a time span"},
+		{"raft: {trailing: -1}", "is not a whole number"},
+		{"raft: [1]", "is a section of keys"},
+		{"raft: {heartbeat: {a: 1}}", "a value is wanted, not a section"},
+		{"id:", "the value is missing"},
+		{"tls: {ca: /nonexistent}", "configure tls.ca, tls.cert and tls.key"},
+		{"disk: {reserve: 1MiB}", "must not be below disk.stop"},
+		{"disk: {exit_after: 2s}", "must be above disk.give_up_after"},
+		{"disk: {stop: lots}", "is not a size such as 256MiB"},
+		{"autopilot: {cleanup_dead_servers: true}", "needs a min_quorum of at least 3"},
+		{"autopilot: {dead_server_last_contact_threshold: 30s}", "is below 1m"},
+		{"http: {listen: here}", "not HOST:PORT"},
+		{"http: {listen_tls: '127.0.0.1:8090'}", "there is no certificate"},
+		{"hadoop: {conf_dir: /nonexistent/dir}", "nonexistent"},
+		{"id: [", "not YAML"},
+		{"- 1", "not a list of"},
+	} {
+		text := c.yaml
+		if !strings.HasPrefix(text, "id") && text != "" && text[0] != '-' {
+			text = "id: rm1\n" + text
+		}
+		if got := strings.Join(faults(t, text), "\n"); !strings.Contains(got, c.want) {
+			t.Errorf("%q: %q, want %q", c.yaml, got, c.want)
+		}
+	}
+}
+
+func TestPrecedenceAndOrigins(t *testing.T) {
+	path := file(t, "id: rm1\nraft:\n  heartbeat: 1s\n  election: 2s\n  snapshot_bytes: 1_048_576\nlog: {level: debug}\n")
+	env := map[string]string{"RMD_RAFT_ELECTION": "3", "RMD_LOG_LEVEL": "warn"}
+	l, err := Load(Source{File: path, Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok },
+		Flags: map[string]string{"log.level": "error"}, Spelling: map[string]string{"log.level": "--log-level"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Raft.Heartbeat != time.Second || l.Raft.Election != 3*time.Second || l.Log.Level != "error" || l.Raft.SnapshotBytes != 1<<20 {
+		t.Fatalf("%+v", l.Config)
+	}
+	for key, want := range map[string]string{"raft.heartbeat": path + ":3:3", "raft.election": "environment RMD_RAFT_ELECTION", "log.level": "flag --log-level", "data": "default"} {
+		if got := l.Origins[key].String(); got != want {
+			t.Errorf("%s: origin %q, want %q", key, got, want)
+		}
+	}
+}
+
+// TestPrintIsReadBack holds that what --print-config shows means the same.
+func TestPrintIsReadBack(t *testing.T) {
+	l, err := Load(Source{File: file(t, "id: 'yes'\nraft: {bootstrap_expect: 3, join: ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'], heartbeat: 700ms, election: 1m30s}\nautopilot: {min_quorum: 3, cleanup_dead_servers: true}\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := Print(&b, l); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Load(Source{File: file(t, b.String())})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, b.String())
+	}
+	var c bytes.Buffer
+	if err := Print(&c, &Loaded{Config: again.Config, Origins: l.Origins}); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != c.String() {
+		t.Fatalf("printed\n%s\nread back as\n%s", b.String(), c.String())
+	}
+}
+
+func TestSampleNamesEveryKeyAndLoads(t *testing.T) {
+	var b bytes.Buffer
+	if err := Sample(&b, map[string]string{"id": "rm1", "raft.listen": "127.0.0.1:9034"}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Load(Source{File: file(t, b.String())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.ID != "rm1" || l.Raft.Listen != "127.0.0.1:9034" {
+		t.Fatalf("%+v", l.Config)
+	}
+	for _, key := range Keys() {
+		if !strings.Contains(b.String(), key[strings.LastIndexByte(key, '.')+1:]+":") {
+			t.Errorf("the sample does not name %s", key)
+		}
+	}
+}
+
+func TestDefaultsAreValidButForTheID(t *testing.T) {
+	if got := faults(t, "# nothing\n"); len(got) != 1 || !strings.Contains(got[0], "no id") {
+		t.Fatalf("%q", got)
+	}
+}
+
+func TestHadoopFilesFillIn(t *testing.T) {
+	dir := t.TempDir()
+	site := `<configuration><property><name>yarn.resourcemanager.cluster-id</name><value>yarn1</value></property>
+<property><name>yarn.resourcemanager.ha.rm-ids</name><value>rm1,rm2</value></property>
+<property><name>yarn.resourcemanager.webapp.address.rm1</name><value>127.0.0.1:9999</value></property></configuration>`
+	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(site), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"rm1", "rm3"} {
+		l, err := Load(Source{File: file(t, "id: "+id+"\nhadoop: {conf_dir: '"+dir+"'}\n")})
+		if id == "rm3" {
+			if err == nil || !strings.Contains(err.Error(), `"rm3" is not among yarn.resourcemanager.ha.rm-ids`) {
+				t.Fatalf("%v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Cluster != "yarn1" || l.HTTP.Listen != "127.0.0.1:9999" || l.Hadoop == nil {
+			t.Fatalf("%+v", l.Config)
+		}
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	f.Add("id: rm1\nraft: {join: [a, b]}\n")
+	f.Add("a: &x [1]\nb: *x\n<<: {}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		_, _ = Load(Source{File: file(t, text)}) // it must not panic
+	})
+}
