@@ -185,9 +185,22 @@ func (w *listWalk) remembered() error {
 }
 
 // checkKeys makes sure that every record is found by its own key: no key is
-// there twice and the look-up structures miss nothing.
+// there twice, and the look-up structures miss nothing and hold nothing else.
 func (s *State) checkKeys() error {
 	var err error
+	for _, x := range []struct {
+		what string
+		x    *index
+		n    int
+	}{
+		{"names", &s.byName, s.Names.Len()}, {"queues", &s.byPath, s.Queues.Len()}, {"users", &s.byUser, s.Users.Len()},
+		{"applications", &s.bySeq, s.Apps.Len()}, {"containers", &s.byContainer, s.Containers.Len()}, {"nodes", &s.byNode, s.Nodes.Len()},
+		{"reservations", &s.byReservation, s.Reservations.Len()}, {"requests", &s.byRequest, s.Requests.Len()},
+	} {
+		if int(x.x.n) != x.n {
+			return fmt.Errorf("%d %s are looked up and there are %d", x.x.n, x.what, x.n)
+		}
+	}
 	found := func(what string, slot, got uint32) bool {
 		if got != slot && err == nil {
 			err = fmt.Errorf("the %s at slot %d is found at slot %d", what, slot, got)

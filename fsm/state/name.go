@@ -21,6 +21,7 @@ func (s *State) intern(text string) NameID {
 	}
 	id, n := s.Names.alloc()
 	n.Text = text
+	s.fold(hashString(text))
 	s.byName.insert(hashString(text), id, s.hashOfName)
 	return id
 }

@@ -175,6 +175,8 @@ func TestRefusals(t *testing.T) {
 // TestRefusalsThatNeedAStory are those for which the world must change first.
 func TestRefusalsThatNeedAStory(t *testing.T) {
 	free := []event.Event{&event.ContainerCompleted{Container: ref(1, 2)}}
+	full := []event.Event{ask(2, k2, 1, 6), allocated(2, first+1, k2, 2)}
+	waiting := []event.Event{submit(6, "ann", "root.a"), &event.AttemptStarted{App: 6, Attempt: 1}, ask(6, k1, 1, 3)}
 	for _, c := range []struct {
 		name  string
 		first []event.Event
@@ -189,6 +191,13 @@ func TestRefusalsThatNeedAStory(t *testing.T) {
 		{"cancelled after it was fulfilled", append(free, &event.ReservationFulfilled{Reservation: 1, Locality: 3}), &event.ReservationCancelled{Reservation: 1, Cause: 1}},
 		{"reserved for an ask of nothing", []event.Event{&event.ReservationCancelled{Reservation: 1, Cause: 1}, ask(1, k1, 0, 3)},
 			&event.ReservationMade{Reservation: 2, App: 1, Number: first + 1, Key: k1, Node: 1}},
+		{"second reservation on a node, for what does not fit", []event.Event{ask(2, k2, 1, 3)},
+			&event.ReservationMade{Reservation: 2, App: 2, Number: first + 1, Key: k2, Node: 1}},
+		{"reserved for an ask that a reservation alone keeps", append(full, ask(1, k1, 0, 3)),
+			&event.ReservationMade{Reservation: 2, App: 1, Number: first + 1, Key: k1, Node: 2}},
+		{"reserved for an attempt not active", append(full, waiting...),
+			&event.ReservationMade{Reservation: 2, App: 6, Number: first + 1, Key: k1, Node: 2}},
+		{"allocated to an attempt that waits for activation", waiting, allocated(6, first+1, k1, 2)},
 		{"allocated for an ask that a reservation alone keeps", []event.Event{ask(1, k1, 0, 3)}, allocated(1, first+1, k1, 2)},
 		{"application ends with containers kept", []event.Event{&event.AttemptEnded{App: 2, Keep: true}}, &event.ApplicationEnded{App: 2, State: yarn.AppFailed}},
 		{"ask of a kept container restored to the next attempt", []event.Event{&event.AttemptEnded{App: 2, Keep: true},

@@ -51,6 +51,11 @@ func TestDelivery(t *testing.T) {
 	if s.Container(ref(1, 1)) != 0 || s.Notes.Len() != 0 {
 		t.Error("it is not forgotten after its end was acknowledged")
 	}
+	apply(t, s, &event.ContainerLaunched{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 2), ExitStatus: 9, Diagnostics: "by itself"})
+	c := s.Containers.Get(s.Container(ref(1, 2)))
+	if !slices.Equal(told(t, s, 1), []uint64{2}) || c.ExitStatus != 9 || s.Notes.Get(c.Note).Text != "by itself" || s.Meta.Completed != 2 {
+		t.Errorf("ended by itself after it was acknowledged: %+v, to be told %v, %d ended", c, told(t, s, 1), s.Meta.Completed)
+	}
 }
 
 // TestAContainerGrantedAndLostAtOnce is told as granted and as ended in one
@@ -190,6 +195,13 @@ func TestBarsGoWithTheirApplication(t *testing.T) {
 	}
 	if !s.Barred(s.Nodes.Get(1), s.App(1), k1) {
 		t.Error("the other application's bar went too")
+	}
+	f := s.Fork() // application 3 gets a bar after 1's, which stands before it in the list
+	apply(t, f, &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3}, ask(3, k1, 1, 5),
+		&event.ReservationMade{Reservation: 3, App: 3, Number: 1, Key: k1, Node: 1}, &event.ReservationCancelled{Reservation: 3, Cause: yarn.CancelOperator},
+		&event.AttemptEnded{App: 3}, &event.ApplicationEnded{App: 3, State: yarn.AppFailed}, &event.ApplicationForgotten{App: 3})
+	if f.Bars.Len() != 1 || !f.Barred(f.Nodes.Get(1), f.App(1), k1) {
+		t.Errorf("%d bars are left, application 1's among them: %v", f.Bars.Len(), f.Barred(f.Nodes.Get(1), f.App(1), k1))
 	}
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)})
 	if s.Barred(s.Nodes.Get(1), s.App(1), k1) || s.Bars.Len() != 0 {

@@ -1,0 +1,144 @@
+package tidy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// place says what the packages of one folder may import.
+type place struct {
+	// ours lists our packages; "x/..." is x and all below it, "..." everything.
+	ours []string
+	// outside lists modules beyond the standard library.
+	outside []string
+	// without lists what must not be imported of the standard library.
+	without []string
+	why     string
+}
+
+// Modules from outside, by the name that the table uses.
+const (
+	raft     = "github.com/hashicorp/raft"
+	boltdb   = "github.com/hashicorp/raft-boltdb/v2"
+	bbolt    = "go.etcd.io/bbolt"
+	hclog    = "github.com/hashicorp/go-hclog"
+	protobuf = "google.golang.org/protobuf"
+	porc     = "github.com/anishathalye/porcupine"
+	cli      = "github.com/urfave/cli/v2"
+	metrics  = "github.com/prometheus/client_golang"
+	rapid    = "pgregory.net/rapid"
+	xsys     = "golang.org/x/sys"
+	xterm    = "golang.org/x/term"
+	pilot    = "github.com/hashicorp/raft-autopilot"
+	yaml     = "github.com/goccy/go-yaml"
+	msgpack  = "github.com/hashicorp/go-msgpack/v2"
+	progress = "github.com/schollz/progressbar"
+)
+
+const (
+	pureWhy = "it is the core that must compute the same on every replica: let the edge do it and hand the result in as an input or an event"
+	edgeWhy = "it is an edge: declare the small interface that it needs and let cmd/rmd wire it"
+)
+
+// places is the table of style.md 1b: the longest folder that matches decides.
+var places = map[string]place{
+	"yarn":           {without: []string{"os", "net", "time"}, why: "the words of the trade depend on nothing"},
+	"internal/codec": {ours: []string{"yarn"}, why: pureWhy},
+	"internal/codec/codectest": {outside: []string{rapid},
+		why: "it fills values for tests"},
+	"fsm/event":       {ours: []string{"yarn", "internal/codec"}, why: pureWhy},
+	"scheduler/input": {ours: []string{"yarn", "internal/codec"}, why: pureWhy},
+	"fsm/state":       {ours: []string{"yarn", "fsm/event", "internal/codec", "internal/invariant"}, why: pureWhy},
+	"scheduler": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/...", "internal/invariant"},
+		why: pureWhy},
+	"scheduler/...": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "internal/invariant"},
+		why: pureWhy + "; what two folders of the planner share belongs to its root"},
+	"snapshot":          {ours: []string{"yarn", "fsm/event", "fsm/state", "internal/codec"}, why: "a snapshot is a format and knows neither Raft nor planner"},
+	"fsm":               {ours: []string{"yarn", "fsm/...", "snapshot", "internal/codec"}, outside: []string{raft, hclog}, why: "the state machine replays facts and never schedules or talks"},
+	"cluster/...":       {ours: []string{"cluster/..."}, outside: []string{raft, boltdb, bbolt, hclog, xsys, pilot}, why: "it is Raft alone and knows nothing of YARN"},
+	"leader":            {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/input"}, outside: []string{hclog}, why: "it sees Raft through its own interface Log"},
+	"transport/peer":    {outside: []string{raft, hclog, xsys}, why: "it carries bytes between replicas and knows no meaning"},
+	"transport/forward": {ours: []string{"yarn", "scheduler/input", "transport/peer", "internal/codec"}, outside: []string{hclog}, why: edgeWhy},
+	"transport/hadoop/...": {ours: []string{"yarn", "scheduler/input", "fsm/state", "internal/hadoopconf", "transport/hadoop/..."},
+		outside: []string{protobuf, hclog}, why: edgeWhy},
+	"transport/rest/...": {ours: []string{"yarn", "scheduler/input", "scheduler/capacity", "fsm/event", "fsm/state", "web", "internal/hadoopconf", "transport/rest/..."},
+		outside: []string{hclog, metrics}, why: edgeWhy},
+	"web":                 {why: "assets import nothing"},
+	"workload/...":        {ours: []string{"yarn", "scheduler/input", "internal/codec", "workload/..."}, outside: []string{protobuf, hclog}, why: "it speaks to a cluster through the public wire"},
+	"jepsen-lite/...":     {ours: []string{"jepsen-lite/...", "workload/..."}, outside: []string{porc, protobuf}, why: "a checker must not share the suspect's code"},
+	"jepsen-lite/sim/...": {ours: []string{"..."}, outside: []string{raft, hclog, porc, rapid}, why: "it simulates with the real parts"},
+	"cmd/rmd/...":         {ours: []string{"..."}, outside: []string{cli, hclog, raft, metrics, yaml, xterm, progress}, why: "the program wires and holds no logic"},
+	"internal/hadoopconf": {why: "it reads XML files"},
+	"internal/invariant":  {why: "it asserts"},
+	"internal/point":      {why: "it marks points for tests"},
+	"internal/testlog":    {outside: []string{hclog}, why: "it logs to a test"},
+	"internal/tidy":       {why: "it reads sources"},
+	"internal/virtual":    {ours: []string{"..."}, outside: []string{raft, hclog, msgpack, rapid}, why: "it simulates with the real parts"},
+}
+
+// placeOf finds the entry of the table for a folder.
+func placeOf(dir string) (place, bool) {
+	if p, ok := places[dir]; ok {
+		return p, true
+	}
+	for d := dir; ; {
+		if p, ok := places[d+"/..."]; ok {
+			return p, true
+		}
+		i := strings.LastIndexByte(d, '/')
+		if i < 0 {
+			return place{}, false
+		}
+		d = d[:i]
+	}
+}
+
+func matches(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(l string) bool {
+		root, all := strings.CutSuffix(l, "/...")
+		return l == "..." || l == name || (all && below(name, root))
+	})
+}
+
+// importRule holds the table over the production sources; codectest is for
+// tests alone.
+func importRule(t *tree) []finding {
+	var out []finding
+	for _, f := range t.production() {
+		p, ok := placeOf(f.dir())
+		if !ok {
+			out = append(out, t.at(f, f.ast.Package, "the folder %s has no place in the house: give it a line in the table of internal/tidy, or move its content to the package that uses it", f.dir()))
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				continue
+			}
+			if what := p.refuses(f.dir(), name); what != "" {
+				out = append(out, t.at(f, spec.Pos(), "%s must not import %s: %s", f.dir(), name, what))
+			}
+		}
+	}
+	return out
+}
+
+func (p place) refuses(dir, name string) string {
+	head, _, _ := strings.Cut(name, "/")
+	switch ours, isOurs := strings.CutPrefix(name, modulePath+"/"); {
+	case isOurs && ours == "internal/codec/codectest":
+		return "only tests may"
+	case isOurs:
+		if !matches(p.ours, ours) {
+			return p.why
+		}
+	case strings.Contains(head, "."):
+		if !slices.ContainsFunc(p.outside, func(m string) bool { return below(name, m) }) {
+			return "it is not among the modules of this folder; " + p.why
+		}
+	case slices.ContainsFunc(p.without, func(w string) bool { return below(name, w) }):
+		return p.why
+	}
+	return ""
+}

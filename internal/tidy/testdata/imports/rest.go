@@ -1,0 +1,11 @@
+//as: transport/rest/node.go
+
+package rest
+
+import (
+	_ "rmd/cluster" // want declare the small interface
+	_ "rmd/fsm/state"
+	_ "rmd/leader" // want declare the small interface
+	_ "rmd/scheduler/capacity"
+	_ "rmd/scheduler" // want must not import
+)

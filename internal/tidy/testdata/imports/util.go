@@ -1,0 +1,3 @@
+//as: util/strings.go
+
+package util // want no place in the house

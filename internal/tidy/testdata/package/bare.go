@@ -1,0 +1,3 @@
+//as: yarn/bare.go
+
+package yarn // want no package comment

@@ -1,0 +1,4 @@
+//as: leader/doc.go
+
+// Leader.
+package leader // want no package comment

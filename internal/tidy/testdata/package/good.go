@@ -1,0 +1,4 @@
+//as: cluster/doc.go
+
+// Package cluster opens, joins and leaves a Raft cluster.
+package cluster

@@ -1,0 +1,3 @@
+//as: cluster/join.go
+
+package cluster

@@ -1,0 +1,7 @@
+//as: leader/clock.go
+
+package leader
+
+import "time"
+
+func now() time.Time { return time.Now() }

@@ -1,0 +1,5 @@
+//as: yarn/names.go
+
+package yarn
+
+var Names = map[string]int{}
