@@ -52,6 +52,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 
 // rounds walks over the replicas until one answers.
 func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, error) {
+	began := time.Now()
 	pause, deaf, sent := pauseMin, 0, false
 	var last error
 	for {
@@ -83,6 +84,9 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 		}
 		if deaf >= deafRoundMax || deaf > 0 && !resolvable(last) {
 			return nil, c.unreached(last)
+		}
+		if r.Unlimited && time.Since(began) > c.cfg.Timeout {
+			return nil, c.late(ctx, r, last, sent) // an answer may take as long as it likes, finding one may not
 		}
 		if !sleep(ctx, wait(last, pause)) {
 			return nil, c.late(ctx, r, last, sent)

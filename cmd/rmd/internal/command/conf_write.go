@@ -14,6 +14,7 @@ import (
 
 	"rmd/cmd/rmd/internal/client"
 	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/replica"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
 	"rmd/transport/rest/api"
@@ -46,19 +47,7 @@ func readProperties(path string) ([]capacity.Property, error) {
 	if err != nil {
 		return nil, err
 	}
-	return QueueProperties(conf), nil
-}
-
-// QueueProperties are the keys of Hadoop's files that are part of the queue
-// configuration.
-func QueueProperties(conf *hadoopconf.Config) []capacity.Property {
-	var out []capacity.Property
-	for _, p := range conf.Properties() {
-		if capacity.Relevant(p.Name) {
-			out = append(out, capacity.Property{Name: p.Name, Value: p.Value, Origin: p.Origin()})
-		}
-	}
-	return out
+	return replica.Properties(conf), nil
 }
 
 func readJSONProperties(path string) ([]capacity.Property, error) {

@@ -113,7 +113,7 @@ func runServer(c *call) error {
 		os.Exit(code)
 	}}
 	if loaded.Hadoop != nil {
-		opt.Queues = QueueProperties(loaded.Hadoop)
+		opt.Queues = replica.Properties(loaded.Hadoop)
 	}
 	r, err := replica.Open(opt)
 	if err != nil {
@@ -151,7 +151,7 @@ func tellConfig(log hclog.Logger, l *config.Loaded) {
 	if l.Hadoop == nil {
 		return
 	}
-	conf, err := capacity.Parse(QueueProperties(l.Hadoop))
+	conf, err := capacity.Parse(replica.Properties(l.Hadoop))
 	if err != nil {
 		log.Warn("the queue configuration of the Hadoop files is not valid; it would only be used for a new cluster", "error", err)
 		return

@@ -103,6 +103,10 @@ func verifySnapshot(r io.Reader) error {
 	return err
 }
 
+// tokenUnknown is said of a token that is wrong, and of one that has expired: the
+// state forgets it then.
+const tokenUnknown = "the join token is not known, or has expired"
+
 // checkToken spends a join token, or, dry, says whether it could be spent. It
 // runs on the leader. The token remembers which replica it was spent on: that
 // one may ask again when the answer was lost, another may not.
@@ -118,6 +122,9 @@ func (r *Replica) checkToken(token, by string, dry bool) (string, error) {
 		return "", err
 	}
 	if f := reply.Refused(); f != nil {
+		if f.Reason == input.TokenInvalid {
+			f.What = tokenUnknown
+		}
 		return "", &cluster.Refusal{Code: cluster.Code(f.Reason), What: f.What, Do: f.Do}
 	}
 	if reply.(*input.UseJoinTokenReply).Voter {
@@ -133,7 +140,7 @@ func (r *Replica) lookAtToken(hash []byte, by string) (string, error) {
 	t, ok := st.JoinToken(hash)
 	switch {
 	case !ok:
-		return "", &cluster.Refusal{Code: cluster.CodeTokenInvalid, What: "the join token is not known", Do: again}
+		return "", &cluster.Refusal{Code: cluster.CodeTokenInvalid, What: tokenUnknown, Do: again}
 	case t.UsedBy != "" && t.UsedBy != by:
 		return "", &cluster.Refusal{Code: cluster.CodeTokenUsed, What: "the join token was used by " + t.UsedBy, Do: again}
 	case t.UsedBy == "" && t.ExpiresMillis <= time.Now().UnixMilli():
