@@ -18,13 +18,27 @@ func (p *Planner) activate(i int32) {
 		return
 	}
 	p.capacities()
+	if p.amShareSpent(i) {
+		return // however many wait, none can start
+	}
+	refused := map[uint32]yarn.Resource{} // smallest AM refused, by user; looked up by key only
 	for _, slot := range slices.Clone(v.pending) {
-		if p.amShareSpent(i) {
-			return // however many wait, none can start
+		a := p.st.Apps.Get(slot)
+		if least, ok := refused[a.UserSlot]; ok && !a.Unmanaged && least.Within(a.AM) {
+			continue
 		}
-		if p.mayActivate(i, p.st.Apps.Get(slot)) == NoReason {
-			p.emit(&event.AttemptActivated{App: p.st.Apps.Get(slot).ID.Seq})
-			p.wanted(slot)
+		switch p.mayActivate(i, a) {
+		case AMLimitUser:
+			refused[a.UserSlot] = a.AM
+			continue
+		case AMLimitQueue:
+			continue
+		}
+		p.emit(&event.AttemptActivated{App: a.ID.Seq})
+		p.wanted(slot)
+		clear(refused) // the limits have moved
+		if p.amShareSpent(i) {
+			return
 		}
 	}
 }

@@ -31,6 +31,8 @@ type decision struct {
 	size     yarn.Resource
 	locality yarn.Locality
 	victim   uint32 // own reservation released in exchange
+	number   uint64 // the victim's
+	delayed  bool   // this rack would do, after more visits
 	why      Reason
 }
 
@@ -50,7 +52,9 @@ func (p *Planner) offer(app, node uint32, l *limits) decision {
 
 // offerKey is the allocator's table for one key: pre-checks, the locality
 // levels, then the count of missed offers. What ends in kindNextKey gives its
-// opportunity back; a grant's count is part of its commit.
+// opportunity back, but for a strict ask that waits for this very rack: in YARN
+// its count never grows and it is never served. A grant's count is part of its
+// commit.
 func (p *Planner) offerKey(app, ask, node uint32, l *limits) decision {
 	a, k, n := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node)
 	refuse := func(kind kind, why Reason) decision {
@@ -67,7 +71,7 @@ func (p *Planner) offerKey(app, ask, node uint32, l *limits) decision {
 		return refuse(kindSkipApp, Blacklisted)
 	}
 	d := p.place(app, ask, node, l, false)
-	if d.kind < kindAllocate && d.kind != kindNextKey && p.counts(k) {
+	if d.kind < kindAllocate && (d.kind != kindNextKey || d.delayed) && p.counts(k) {
 		p.emit(&event.AskCounted{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
 	}
 	return d
@@ -103,9 +107,11 @@ func (p *Planner) place(app, ask, node uint32, l *limits, fulfilment bool) decis
 			return none
 		}
 		if entry.Count > 0 {
-			if d := p.level(app, ask, node, yarn.RackLocal, l, fulfilment); d.kind >= kindAllocate {
+			d := p.level(app, ask, node, yarn.RackLocal, l, fulfilment)
+			if d.kind >= kindAllocate {
 				return d
 			}
+			none.delayed = d.why == LocalityDelay
 		}
 	}
 	if !k.Relax {
@@ -140,7 +146,7 @@ func (p *Planner) level(app, ask, node uint32, at yarn.Locality, l *limits, fulf
 	need := calc.Max(p.st.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
 	mustFree := !fulfilment && calc.AnyAboveZero(need)
 	hold := fulfilment || p.mayHold(a, k)
-	if calc.AvailableContainers(n.Unallocated(), k.Size) > 0 {
+	if calc.FitsIn(k.Size, n.Unallocated()) {
 		if !fulfilment && p.cfg.ContinueLooking && (!hold || mustFree) {
 			if !mustFree {
 				need = k.Size
@@ -148,6 +154,7 @@ func (p *Planner) level(app, ask, node uint32, at yarn.Locality, l *limits, fulf
 			if d.victim = p.victim(a, k.Key, need); d.victim == 0 {
 				return skip(NodeReservedByOther)
 			}
+			d.number = p.st.Reservations.Get(d.victim).Number
 		}
 		d.kind = kindAllocate
 		return d

@@ -22,6 +22,9 @@ func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
 	if len(in.Asks) > maxAsks || len(in.Releases) > maxAsks || len(in.BlacklistAdd) > maxAsks {
 		return input.Faultf(input.TooLarge, "split the call", "one call carries more than %d entries", maxAsks)
 	}
+	if len(in.Asks) == 0 {
+		return nil
+	}
 	a := p.st.Apps.Get(slot)
 	leaf := int(p.indexOf[a.Queue])
 	anyAsked := make(map[yarn.SchedulerKey]bool) // looked up by key only
@@ -126,15 +129,17 @@ func (p *Planner) blacklist(slot uint32, in *input.Allocate) {
 	p.wanted(slot)
 }
 
-// headroom is what an application may still get, as its AM is told.
+// headroom is what an application may still get, as its AM is told: never below
+// zero, even when the cluster has shrunk under what it uses.
 func (p *Planner) headroom(slot uint32) yarn.Resource {
 	p.capacities()
 	a := p.st.Apps.Get(slot)
 	i := p.indexOf[a.Queue]
-	return capacity.Headroom(capacity.HeadroomInput{
+	room := capacity.Headroom(capacity.HeadroomInput{
 		Calculator: p.cfg.Calculator, Total: p.st.Meta.Cluster, MinAlloc: p.cfg.MinAlloc,
 		UserLimit: p.userLimit(i, a.UserSlot), UserUsed: p.st.Users.Get(a.UserSlot).Used,
 		QueueLimit: p.currentLimit(i), QueueUsed: p.st.Queues.Get(a.Queue).Used,
 		RootUsed: p.st.Queues.Get(p.queues[0].slot).Used,
 	})
+	return yarn.ComponentMax(room, yarn.Resource{})
 }

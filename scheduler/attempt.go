@@ -83,6 +83,13 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 	a := p.st.Apps.Get(slot)
 	r := &input.AllocateReply{Response: n, Nodes: uint32(p.st.Meta.UsableNodes), Headroom: p.headroom(slot)}
+	granted := 0
+	for c := a.Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
+		granted += int(one(p.st.Containers.Get(c).GrantedIn == n))
+	}
+	if granted > 0 {
+		r.Granted = make([]input.Granted, 0, granted)
+	}
 	for c := a.Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
 		k := p.st.Containers.Get(c)
 		if k.GrantedIn == n && k.CompletedIn != n {

@@ -22,7 +22,7 @@ func (p *Planner) accept(d *decision) bool {
 	}
 	var released yarn.Resource
 	if d.victim != 0 {
-		if !p.st.Reservations.Has(d.victim) || p.st.Reservations.Get(d.victim).App != d.app {
+		if p.st.Reservation(d.number) != d.victim {
 			return false
 		}
 		released = p.st.Reservations.Get(d.victim).Size
@@ -56,7 +56,7 @@ func (p *Planner) commit(d *decision) {
 	k := p.st.Asks.Get(d.ask)
 	seq, am, opportunities, counts := p.st.Apps.Get(d.app).ID.Seq, k.AM, k.Opportunities, p.counts(k)
 	if d.victim != 0 {
-		p.cancel(p.st.Reservations.Get(d.victim).Number, yarn.CancelExchanged)
+		p.cancel(d.number, yarn.CancelExchanged)
 	}
 	number := p.st.NextNumber(p.st.Apps.Get(d.app))
 	if d.kind == kindReserve {

@@ -59,7 +59,7 @@ func (b *eagerBudget) spent() bool { return b.grants <= 0 || b.misses <= 0 }
 // eagerTurn runs a node's turn as its heartbeat would, but for the counts of
 // missed offers.
 func (p *Planner) eagerTurn(node uint32, b *eagerBudget) bool {
-	if b.spent() || !p.st.Nodes.Has(node) || p.st.Nodes.Get(node).State != yarn.NodeRunning {
+	if b.spent() || !p.st.Nodes.Has(node) || !serving(p.st.Nodes.Get(node)) {
 		return false
 	}
 	held := p.st.Nodes.Get(node).Reservation

@@ -54,7 +54,8 @@ func (p *Planner) reconcile(slot uint32, in *input.RegisterNode) {
 }
 
 // dropUnsuited cancels a node's reservation that the node as it is now cannot
-// serve: it has become too small, or stands in a rack that is refused.
+// serve: it has become too small, or stands in a rack that is refused or, with
+// eager cancellation, not asked for.
 func (p *Planner) dropUnsuited(node uint32) {
 	n := p.st.Nodes.Get(node)
 	if n.Reservation == 0 {
@@ -66,6 +67,8 @@ func (p *Planner) dropUnsuited(node uint32) {
 		p.cancel(r.Number, yarn.CancelLargerThanNode)
 	case p.st.Apps.Get(r.App).Blacklisted(n):
 		p.cancel(r.Number, yarn.CancelBlacklisted)
+	case p.cfg.EagerCancel && !p.wantedAt(p.st.Ask(p.st.Apps.Get(r.App), r.Key), node):
+		p.cancel(r.Number, yarn.CancelAskGone)
 	}
 }
 
@@ -103,7 +106,7 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	}
 	p.health(slot, in)
 	p.drained(slot)
-	if p.st.Nodes.Get(slot).State == yarn.NodeRunning && !reply.Resync {
+	if serving(p.st.Nodes.Get(slot)) {
 		p.counting = true
 		p.heartbeatPass(slot)
 		p.counting = false
@@ -280,6 +283,9 @@ func (p *Planner) recommission(slot uint32) {
 	}
 	p.emit(&event.NodeStateChanged{Node: slot, State: to, Report: takenBack})
 }
+
+// serving says whether a node takes anything new.
+func serving(n *state.Node) bool { return n.State == yarn.NodeRunning && n.Report != takenBack }
 
 // takenBack is the report of a node that must register again before its turn;
 // its registration clears it.

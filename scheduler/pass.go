@@ -50,17 +50,26 @@ func (p *Planner) heartbeatPass(node uint32) bool {
 // alone, whatever comes of it.
 func (p *Planner) passOnNode(node uint32) outcome {
 	n := p.st.Nodes.Get(node)
-	if n.State != yarn.NodeRunning {
+	if !serving(n) {
 		return outcome{}
 	}
 	if n.Reservation != 0 {
 		p.tryFulfil(node)
 		return outcome{}
 	}
-	if p.cfg.Calculator.AvailableContainers(n.Unallocated(), p.cfg.MinAlloc) <= 0 {
+	if !p.hasRoom(n) {
 		return outcome{}
 	}
-	return p.assign(0, node, &limits{limit: p.st.Meta.Cluster})
+	p.handed[0] = limits{limit: p.st.Meta.Cluster}
+	return p.assign(0, node, &p.handed[0])
+}
+
+// hasRoom says whether anything at all may be placed on a node: a smallest
+// container fits, and no kind is over-committed, not even one that an ask does
+// not want: nothing is placed until a lowered total holds again.
+func (p *Planner) hasRoom(n *state.Node) bool {
+	free := n.Unallocated()
+	return p.cfg.Calculator.AvailableContainers(free, p.cfg.MinAlloc) > 0 && p.cfg.Calculator.FitsIn(yarn.Resource{}, free)
 }
 
 // assign offers a node to a queue.
@@ -84,14 +93,15 @@ func (p *Planner) assignParent(i int32, node uint32, l *limits) outcome {
 	var limited bool
 	for k := 0; k < len(v.children); k++ {
 		child := v.children[k]
-		cl := limits{limit: p.childLimit(i, child, l)}
-		a := p.assign(child, node, &cl)
+		cl := &p.handed[p.cfg.Queues[child].Depth]
+		*cl = limits{limit: p.childLimit(i, child, l)}
+		a := p.assign(child, node, cl)
 		if a.granted {
 			return a
 		}
 		if a.queueLimit {
 			limited = true
-			l.blocked = l.blocked.Add(p.blockedBy(child, &cl))
+			l.blocked = l.blocked.Add(p.blockedBy(child, cl))
 		}
 	}
 	return outcome{queueLimit: limited}
@@ -133,7 +143,10 @@ func (p *Planner) queueLimit(i int32, limit, unreservable yarn.Resource) (bool, 
 
 func (p *Planner) assignLeaf(i int32, node uint32, l *limits) outcome {
 	v := &p.queues[i]
-	check := true
+	if v.refused {
+		return outcome{} // as it would be again, whatever the node
+	}
+	check, refused := true, 0
 	for k := 0; k < len(v.active); k++ {
 		slot := v.active[k]
 		a := p.st.Apps.Get(slot)
@@ -147,6 +160,7 @@ func (p *Planner) assignLeaf(i int32, node uint32, l *limits) outcome {
 		}
 		ok, need := p.userCheck(i, a)
 		if !ok {
+			refused++
 			continue
 		}
 		l.needUnreserve = need
@@ -163,6 +177,7 @@ func (p *Planner) assignLeaf(i int32, node uint32, l *limits) outcome {
 			return outcome{granted: true, reserved: d.kind == kindReserve, offSwitch: d.locality == yarn.OffSwitch}
 		}
 	}
+	v.refused = refused == len(v.active)
 	return outcome{}
 }
 

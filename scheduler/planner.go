@@ -32,6 +32,8 @@ type Planner struct {
 	// runnable counts runnable applications by user name over all leaves.
 	runnable []int32 // by NameID
 
+	handed []limits // what a pass hands down, by depth of the tree
+
 	now      int64
 	stamped  bool
 	counting bool // the pass is a node's own heartbeat: delays count

@@ -95,7 +95,7 @@ func nextBit(words []uint64, from uint32) uint32 {
 func (p *Planner) refreshNode(slot uint32) {
 	n := p.st.Nodes.Get(slot)
 	var bucket uint8
-	if n.State == yarn.NodeRunning && n.Reservation == 0 && p.cfg.Calculator.AvailableContainers(n.Unallocated(), p.cfg.MinAlloc) > 0 {
+	if serving(n) && n.Reservation == 0 && p.hasRoom(n) {
 		bucket = bucketOf(n.Unallocated()[yarn.Memory])
 	}
 	p.room.set(slot, bucket)

@@ -132,10 +132,11 @@ func parseAsk(s string, relax bool) input.Ask {
 	return input.Ask{Key: yarn.SchedulerKey{Priority: int32(p)}, Name: yarn.Any, Count: n, Size: parseSize(size), Relax: relax}
 }
 
-// pull NAME: an allocate call that asks nothing new.
+// pull NAME [response=N]: an allocate call that asks nothing new.
 func doPull(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
-	r := w.plan(&input.Allocate{Attempt: app.AttemptID(), Response: app.Response})
+	n := must(strconv.ParseInt(a.get("response", fmt.Sprint(app.Response)), 10, 32))
+	r := w.plan(&input.Allocate{Attempt: app.AttemptID(), Response: int32(n)})
 	if !w.refused(out, r) {
 		w.tellReply(out, r.(*input.AllocateReply))
 	}
@@ -151,10 +152,14 @@ func (w *world) tellReply(out *strings.Builder, r *input.AllocateReply) {
 	fmt.Fprintf(out, "headroom %s\n", w.size(r.Headroom))
 }
 
-// complete NAME NUMBER …: its node reports the end; no pass follows.
+// complete NAME NUMBER …: its node reports the end, after its AM has pulled it;
+// no pass follows. With unpulled its AM has not: the request comes back.
 func doComplete(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
-	for i := 1; a.word(i) != ""; i++ {
+	if app.AttemptState == state.AttemptRegistered && !a.has("unpulled") {
+		w.plan(&input.Allocate{Attempt: app.AttemptID(), Response: app.Response})
+	}
+	for i := 1; a.word(i) != "" && a.word(i) != "unpulled"; i++ {
 		n, _ := strconv.ParseUint(a.word(i), 10, 64)
 		ref := event.ContainerRef{App: app.ID.Seq, Attempt: app.Attempt, Number: n}
 		if w.p.st.Container(ref) == 0 {
@@ -243,4 +248,13 @@ func (w *world) reservationsOf(a *state.App) []*state.Reservation {
 	}
 	slices.Reverse(list)
 	return list
+}
+
+// priority NAME N
+func doPriority(w *world, a args, out *strings.Builder) {
+	n, _ := strconv.Atoi(a.need(1))
+	r := w.plan(&input.SetPriority{ID: w.apps[a.need(0)], Priority: int32(n)})
+	if !w.refused(out, r) {
+		fmt.Fprintf(out, "priority %d\n", r.(*input.SetPriorityReply).Priority)
+	}
 }

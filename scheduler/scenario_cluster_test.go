@@ -138,7 +138,7 @@ func doNode(w *world, a args, out *strings.Builder) {
 	case "add":
 		id = yarn.NodeID{Host: name, Port: 1}
 		w.nodes[name] = id
-		w.refused(out, w.plan(&input.RegisterNode{ID: id, Rack: a.get("rack", "rack"), Total: parseSize(a.need(2))}))
+		w.refused(out, w.plan(&input.RegisterNode{ID: id, Rack: a.get("rack", "rack"), Total: parseSize(a.need(2)), Containers: w.running(id)}))
 	case "remove":
 		w.refused(out, w.plan(&input.UnregisterNode{ID: id}))
 	case "lose":
@@ -158,6 +158,17 @@ func doNode(w *world, a args, out *strings.Builder) {
 		w.t.Fatalf("node %s?", what)
 	}
 	w.show(out, reservationsOnly)
+}
+
+// running is what a node that comes back reports.
+func (w *world) running(id yarn.NodeID) []input.ContainerStatus {
+	var list []input.ContainerStatus
+	if slot := w.p.st.Node(id); slot != 0 {
+		for _, c := range w.p.containersOn(slot) {
+			list = append(list, input.ContainerStatus{Container: w.p.st.ContainerID(w.p.st.Containers.Get(c)), State: yarn.ContainerRunning})
+		}
+	}
+	return list
 }
 
 func (w *world) showNode(out *strings.Builder, name string) {
@@ -209,4 +220,3 @@ func (w *world) size(r yarn.Resource) string {
 	}
 	return s
 }
-

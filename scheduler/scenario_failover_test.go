@@ -3,7 +3,6 @@ package scheduler
 import (
 	"fmt"
 	"strings"
-	"testing"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -33,7 +32,7 @@ func doFailover(w *world, a args, out *strings.Builder) {
 }
 
 // reencode writes every table and reads it into a new state, as a snapshot does.
-func reencode(t testing.TB, st *state.State) *state.State {
+func reencode(t interface{ Fatalf(string, ...any) }, st *state.State) *state.State {
 	to := state.New()
 	for _, s := range state.Sections() {
 		s.Each(st, func(slot uint32) bool {

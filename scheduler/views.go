@@ -24,7 +24,11 @@ type queueView struct {
 	activeWeight yarn.Fraction
 	changed      bool // the user limit must be computed anew
 	userLimit    yarn.Resource
+	refused      bool // nothing has changed since every application was refused for its user's limit
 }
+
+// touch notes that something has changed that a leaf's limits depend on.
+func (v *queueView) touch() { v.changed, v.refused = true, false }
 
 // appView is where the planner's lists hold an application, and by which key.
 type appView struct {
@@ -61,11 +65,14 @@ func (p *Planner) rebuild() error {
 	p.cfg = cfg
 	p.queues = make([]queueView, len(cfg.Queues))
 	p.indexOf = make([]int32, p.st.Queues.Cap())
+	depth := 0
 	for i := range cfg.Queues {
+		depth = max(depth, cfg.Queues[i].Depth)
 		slot := p.st.Queue(cfg.Queues[i].Path)
 		p.indexOf[slot] = int32(i)
 		p.queues[i] = queueView{slot: slot, parent: int32(cfg.Queues[i].Parent), activeWeight: yarn.Fraction{Num: 0, Den: 1}, changed: true}
 	}
+	p.handed = make([]limits, depth+1)
 	p.apps, p.users, p.runnable = nil, nil, nil
 	p.room.reset()
 	p.tree, p.stale = cfg.Compute(p.st.Meta.Cluster), false
@@ -294,7 +301,7 @@ func (p *Planner) refreshUser(slot uint32) {
 	same := v.leaf == next.leaf && v.active == next.active && v.weight == next.weight
 	if v.known {
 		q := &p.queues[v.leaf]
-		q.changed = true
+		q.touch()
 		q.dominantUsed = q.dominantUsed.Sub(v.part)
 		if v.active && !same {
 			q.activeWeight = addFraction(q.activeWeight, v.weight, -1)
@@ -302,7 +309,7 @@ func (p *Planner) refreshUser(slot uint32) {
 	}
 	if next.known {
 		q := &p.queues[next.leaf]
-		q.changed = true
+		q.touch()
 		q.dominantUsed = q.dominantUsed.Add(next.part)
 		if next.active && !same {
 			q.activeWeight = addFraction(q.activeWeight, next.weight, 1)
@@ -321,7 +328,7 @@ func addFraction(a, b yarn.Fraction, sign int64) yarn.Fraction {
 // refreshChain brings the order keys of a queue and its ancestors up to date.
 func (p *Planner) refreshChain(slot uint32) {
 	for i := p.indexOf[slot]; i >= 0; i = p.queues[i].parent {
-		p.queues[i].changed = true
+		p.queues[i].touch()
 		p.refreshQueue(i)
 	}
 }
@@ -371,7 +378,7 @@ func (p *Planner) capacities() {
 	p.users = p.users[:0]
 	p.st.Users.Each(func(slot uint32, _ *state.User) bool { p.refreshUser(slot); return true })
 	for i := range p.queues {
-		p.queues[i].changed = true
+		p.queues[i].touch()
 		p.refreshQueue(int32(i))
 	}
 }
