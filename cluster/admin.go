@@ -157,7 +157,7 @@ func (c *Cluster) adminHere(ctx context.Context, q adminRequest) error {
 		return err
 	}
 	_, err = ask[none](ctx, c.peer, addr, methodAdmin, q)
-	return err
+	return c.orOut(ctx, q, addr, err)
 }
 
 // hopsMax bounds forwarding while leadership moves.

@@ -14,7 +14,16 @@ import (
 
 // Init makes one new cluster with this replica as its only voter. It is refused when any state exists
 // here or at a listed peer. dry only checks.
-func (c *Cluster) Init(dry bool) error {
+func (c *Cluster) Init(dry bool) error { return c.InitAs("", dry) }
+
+// InitAs is Init with a given cluster id; an empty one is drawn.
+func (c *Cluster) InitAs(clusterID string, dry bool) error {
+	switch {
+	case clusterID == "":
+		clusterID = draw(16)
+	case !idPattern.MatchString(clusterID):
+		return refuse(CodeOutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'", "%q is no cluster id", clusterID)
+	}
 	if c.hasState() || c.inMembership() {
 		return refuse(CodeAlreadyInitialized, "use \"rmd cluster join\" on a fresh replica, or wipe its data directory", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
 	}
@@ -36,7 +45,7 @@ func (c *Cluster) Init(dry bool) error {
 	if dry {
 		return nil
 	}
-	if err := c.setCluster(draw(16), 0, RoleVoter); err != nil {
+	if err := c.setCluster(clusterID, 0, RoleVoter); err != nil {
 		return err
 	}
 	return c.bootstrap(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})

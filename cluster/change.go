@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -171,8 +172,11 @@ func (c *Cluster) staysHealthy(s raft.Server, q adminRequest) error {
 	if healthy >= left/2+1 {
 		return nil
 	}
-	verb := map[string]string{"remove": "removing", "demote": "demoting"}[q.Op]
-	return refuse(CodeWouldLoseQuorum, "use --force to do it all the same", "%s, %s %s would leave %d healthy voter of %d", strings.Join(sick, ", "), verb, q.ID, healthy, left)
+	verb, do := "removing", "use --force to do it all the same"
+	if q.Op == "demote" {
+		verb, do = "demoting", "bring the others back in step first"
+	}
+	return refuse(CodeWouldLoseQuorum, do, "%s, %s %s would leave %d healthy voter of %d", strings.Join(sick, ", "), verb, q.ID, healthy, left)
 }
 
 // afterHandover gives leadership away and sends the request to the new leader.
@@ -186,7 +190,7 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 	for {
 		if id, addr := c.Leader(); addr != "" && id != c.cfg.ID {
 			_, err := ask[none](ctx, c.peer, addr, methodAdmin, q)
-			return err
+			return c.orOut(ctx, q, addr, err)
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
@@ -194,4 +198,22 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 			return refuse(CodeNoLeader, "try again", "leadership was handed over, but no new leader is known")
 		}
 	}
+}
+
+// orOut is the error that a request ended with at the leader, or nil when it was for the removal of this
+// very replica and that is out: the leader closes its connections, mostly before the answer has gone out.
+func (c *Cluster) orOut(ctx context.Context, q adminRequest, leader string, err error) error {
+	var ref *Refusal
+	if err == nil || q.Op != "remove" || q.ID != c.cfg.ID || errors.As(err, &ref) {
+		return err
+	}
+	if c.Identity().Removed != nil {
+		return nil
+	}
+	_, ierr := ask[info](ctx, c.peer, leader, methodInfo, none{})
+	var coded interface{ ErrorCode() string }
+	if errors.As(ierr, &coded) && coded.ErrorCode() == string(CodeRemoved) {
+		return nil
+	}
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
@@ -70,8 +71,17 @@ func (s *stores) fill(rep *Report) error {
 	if err != nil {
 		return fmt.Errorf("list snapshots: %w", err)
 	}
-	for _, m := range list {
+	for i, m := range list {
+		if i > 0 { // the newest whole one was read already
+			if err := s.verifySnapshot(m.ID); err != nil {
+				rep.Damaged = append(rep.Damaged, fmt.Sprintf("%s: %v", m.ID, err))
+				continue
+			}
+		}
 		rep.Snapshots = append(rep.Snapshots, SnapshotInfo{ID: m.ID, Index: m.Index, Term: m.Term, Size: m.Size})
+	}
+	if len(rep.Damaged) > 0 {
+		return fmt.Errorf("snapshot %s: %w", strings.Join(rep.Damaged, ", snapshot "), ErrDamaged)
 	}
 	return nil
 }

@@ -50,6 +50,8 @@ type Cluster struct {
 	diskFree atomic.Uint64
 	full     atomic.Bool
 	yielding atomic.Bool
+	// estranged: it was said that the others are of another cluster or epoch.
+	estranged atomic.Bool
 }
 
 // Open opens the data directory, checks everything in it and starts raft. A replica without state
@@ -71,7 +73,9 @@ func Open(cfg Config) (*Cluster, error) {
 
 // open does Open's work and undoes it on failure.
 func (c *Cluster) open() (err error) {
-	if err := c.openDir(); err != nil {
+	if err := c.openDir(); errors.Is(err, ErrDamaged) {
+		return &FatalError{ExitStore, fmt.Errorf("start check: %w", err)}
+	} else if err != nil {
 		return err
 	}
 	defer func() {
@@ -174,7 +178,7 @@ func (c *Cluster) openTransport() {
 	if c.trans == nil {
 		c.trans = c.peer.Transport(max(transportTimeout, 2*c.cfg.Election), c.log.Named("transport"))
 	}
-	c.wire = newWire(c.trans, c.cfg.Options.HeartbeatFastPath, c.installed)
+	c.wire = newWire(c.trans, c.cfg.Options.HeartbeatFastPath, c.installed, c.holds)
 }
 
 // transportTimeout bounds one of raft's requests; a follower's answer includes its disk.

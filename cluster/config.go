@@ -69,9 +69,10 @@ type Config struct {
 	OnFatal func(code int, err error)
 	// VerifySnapshot reads a whole snapshot and checks it. It is called before anything is restored.
 	VerifySnapshot func(io.Reader) error
-	// CheckToken uses up a join token and returns its role, RoleVoter or RoleNonvoter. It runs on the
-	// leader. Its error may be a *Refusal. Nil: every token is good.
-	CheckToken func(token string) (role string, err error)
+	// CheckToken uses up a join token for the replica with the server id by, and returns its role,
+	// RoleVoter or RoleNonvoter; dry only looks at it. It runs on the leader. Its error may be a
+	// *Refusal. Nil: every token is good.
+	CheckToken func(token, by string, dry bool) (role string, err error)
 	// Digest returns the FSM's digest at an applied index, or at the latest for 0. Nil: no comparison.
 	Digest func(index uint64) (at uint64, digest []byte, ok bool)
 	// Observe takes measurements; it must be quick. Nil: none.

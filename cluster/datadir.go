@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ const (
 	RoleNonvoter = "nonvoter"
 )
 
-// Removal says that, when and by whom a replica was removed.
+// Removal says that, when and by whom a replica was removed, or recovered.
 type Removal struct {
 	By string    `json:"by"`
 	At time.Time `json:"at"`
@@ -51,6 +52,8 @@ type Identity struct {
 	Epoch   uint64   `json:"epoch,omitempty"`
 	Role    string   `json:"role,omitempty"`
 	Removed *Removal `json:"removed,omitempty"`
+	// Recovered is a recovery by hand that is not in the audit yet.
+	Recovered *Removal `json:"recovered,omitempty"`
 	// Gone are the removed ones among the others, by ID.INCARNATION, newest last.
 	Gone []string `json:"gone,omitempty"`
 }
@@ -113,8 +116,10 @@ func openDir(path string, want Identity) (*dataDir, error) {
 
 // openExisting opens a directory that a replica has used, whoever it was.
 func openExisting(path string) (*dataDir, error) {
-	if _, err := os.Stat(filepath.Join(path, fileIdentity)); err != nil {
-		return nil, fmt.Errorf("not a data directory: %w", err)
+	if _, err := os.Stat(filepath.Join(path, fileIdentity)); errors.Is(err, fs.ErrNotExist) {
+		return nil, refuse(CodeNoSuchData, "name the directory that the key data of rmd.yaml names", "%s is not a data directory: no %s is in it", path, fileIdentity)
+	} else if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	if err := checkModes(path); err != nil {
 		return nil, err
@@ -125,8 +130,8 @@ func openExisting(path string) (*dataDir, error) {
 	}
 	d := &dataDir{path: path, lock: lock}
 	b, err := os.ReadFile(filepath.Join(path, fileIdentity))
-	if err == nil && (json.Unmarshal(b, &d.id) != nil || d.id.Incarnation == "") {
-		err = fmt.Errorf("%s: %w", fileIdentity, ErrDamaged)
+	if err == nil {
+		d.id, err = decodeIdentity(b)
 	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
@@ -167,10 +172,10 @@ func checkModes(path string) error {
 			limit = 0o700
 		}
 		if st.Mode().Perm()&^limit != 0 {
-			errs = append(errs, fmt.Errorf("%s has mode %#o, wider than %#o: chmod it", p, st.Mode().Perm(), limit))
+			errs = append(errs, fmt.Errorf("%w: %s has mode %#o, wider than %#o: chmod %o %s", ErrModes, p, st.Mode().Perm(), limit, limit, p))
 		}
 		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != os.Geteuid() {
-			errs = append(errs, fmt.Errorf("%s belongs to uid %d, this process is %d", p, sys.Uid, os.Geteuid()))
+			errs = append(errs, fmt.Errorf("%w: %s belongs to uid %d, this process is %d", ErrModes, p, sys.Uid, os.Geteuid()))
 		}
 	}
 	return errors.Join(errs...)
@@ -189,13 +194,45 @@ func (d *dataDir) load(want Identity) error {
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	if err := json.Unmarshal(b, &d.id); err != nil || d.id.Incarnation == "" {
-		return fmt.Errorf("%s: %w", fileIdentity, ErrDamaged)
+	if d.id, err = decodeIdentity(b); err != nil {
+		return fmt.Errorf("%s: %w", d.path, err)
 	}
 	if d.id.ID != want.ID || d.id.ClusterName != want.ClusterName {
 		return fmt.Errorf("%s is of replica %s in cluster %s, not of %s in %s: %w", d.path, d.id.ID, d.id.ClusterName, want.ID, want.ClusterName, ErrForeign)
 	}
 	return nil
+}
+
+// storedIdentity is what replica.json holds. The checksum is over the identity's compact JSON: a changed
+// incarnation would otherwise make a stranger of the replica, silently.
+type storedIdentity struct {
+	Identity
+	Sum string `json:"crc32c"`
+}
+
+func identitySum(id Identity) (string, error) {
+	b, err := json.Marshal(id)
+	return fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)), err
+}
+
+func encodeIdentity(id Identity) ([]byte, error) {
+	sum, err := identitySum(id)
+	if err != nil {
+		return nil, err
+	}
+	b, err := json.MarshalIndent(storedIdentity{id, sum}, "", "  ")
+	return append(b, '\n'), err
+}
+
+func decodeIdentity(b []byte) (Identity, error) {
+	var s storedIdentity
+	if err := json.Unmarshal(b, &s); err != nil {
+		return Identity{}, fmt.Errorf("%s: %w: %w", fileIdentity, err, ErrDamaged)
+	}
+	if sum, err := identitySum(s.Identity); err != nil || sum != s.Sum || s.Incarnation == "" {
+		return Identity{}, fmt.Errorf("%s: checksum differs: %w", fileIdentity, ErrDamaged)
+	}
+	return s.Identity, nil
 }
 
 // identity returns a copy.
@@ -225,11 +262,11 @@ func (d *dataDir) save(id Identity) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.path != "" {
-		b, err := json.MarshalIndent(id, "", "  ")
+		b, err := encodeIdentity(id)
 		if err != nil {
 			return err
 		}
-		if err := writeSynced(filepath.Join(d.path, fileIdentity), append(b, '\n')); err != nil {
+		if err := writeSynced(filepath.Join(d.path, fileIdentity), b); err != nil {
 			return err
 		}
 	}

@@ -29,6 +29,8 @@ var (
 	ErrRemoved = errors.New("this replica was removed from the cluster")
 	// ErrForeign means that the data directory belongs to another cluster or replica.
 	ErrForeign = errors.New("data directory belongs to another cluster or replica")
+	// ErrModes means that others could read or change the data directory.
+	ErrModes = errors.New("data directory is open to others")
 	// ErrDigest means that this replica's state differs from the majority's.
 	ErrDigest = errors.New("state digest differs from the majority's")
 )
@@ -85,6 +87,7 @@ const (
 	CodeSnapshotDamaged    Code = "SNAPSHOT_DAMAGED"
 	CodeLivePeer           Code = "LIVE_PEER"
 	CodeInUse              Code = "IN_USE"
+	CodeNoSuchData         Code = "NO_SUCH_DATA"
 )
 
 // Refusal is a request that was understood and not done, and changed nothing.

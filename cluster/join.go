@@ -29,11 +29,23 @@ type joinReply struct {
 // Join adds this replica to an existing cluster as a non-voter. It asks the given addresses in turn;
 // whoever answers passes the request to its leader. dry only checks (the token is then not used up).
 func (c *Cluster) Join(ctx context.Context, leaders []string, token string, dry bool) error {
+	_, err := c.join(ctx, leaders, token, dry)
+	return err
+}
+
+// CheckJoin is Join's dry run; it returns the id of the cluster that would be joined.
+func (c *Cluster) CheckJoin(ctx context.Context, leaders []string, token string) (clusterID string, err error) {
+	r, err := c.join(ctx, leaders, token, true)
+	return r.ClusterID, err
+}
+
+// join does the work of both.
+func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry bool) (joinReply, error) {
 	if c.peer == nil {
-		return errors.New("join: this replica has no wire")
+		return joinReply{}, errors.New("join: this replica has no wire")
 	}
 	if c.hasState() || c.inMembership() {
-		return refuse(CodeAlreadyInitialized, "wipe its data directory to let it join anew", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
+		return joinReply{}, refuse(CodeAlreadyInitialized, "wipe its data directory to let it join anew", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
 	}
 	q := joinRequest{Identity: c.Identity(), Address: c.Addr(), Token: token, Level: c.cfg.Level, Version: c.cfg.Version, Dry: dry}
 	q.Identity.Gone = nil
@@ -42,25 +54,25 @@ func (c *Cluster) Join(ctx context.Context, leaders []string, token string, dry 
 		r, err := ask[joinReply](ctx, c.peer, addr, methodJoin, q)
 		if err == nil {
 			if dry {
-				return nil
+				return r, nil
 			}
 			if err := c.setCluster(r.ClusterID, r.Epoch, r.Role); err != nil {
-				return err
+				return r, err
 			}
 			c.log.Info("let in", "cluster_id", r.ClusterID, "role", r.Role)
-			return nil
+			return r, nil
 		}
 		var ref *Refusal
 		if err = c.helloRefusal(addr, err); errors.As(err, &ref) && ref.Code != CodeNoLeader {
-			return err
+			return joinReply{}, err
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
 	}
 	var ref *Refusal
 	if err := errors.Join(errs...); errors.As(err, &ref) {
-		return ref
+		return joinReply{}, ref
 	}
-	return refuse(CodePeerUnreachable, "check the addresses and raft.listen there", "no replica answered: %v", errors.Join(errs...))
+	return joinReply{}, refuse(CodePeerUnreachable, "check the addresses and raft.listen there", "no replica answered: %v", errors.Join(errs...))
 }
 
 // helloRefusal translates what the wire's hello said.
@@ -70,7 +82,7 @@ func (c *Cluster) helloRefusal(addr string, err error) error {
 		return err
 	}
 	switch coded.ErrorCode() {
-	case "OTHER_CLUSTER":
+	case codeOtherCluster:
 		return refuse(CodeClusterIDDiffers, "wipe this replica's data directory, or join the right cluster", "%s belongs to another cluster than this replica's data (%s)", addr, c.ClusterID())
 	case "OTHER_NAME":
 		return refuse(CodeClusterNameDiffers, "check the configured name", "%s has another cluster name than %s", addr, c.cfg.ClusterName)
@@ -112,12 +124,12 @@ func (c *Cluster) joinHere(ctx context.Context, q joinRequest) (joinReply, error
 			return joinReply{}, refuse(CodeVersionTooOld, "start it with a newer rmd", "replica %s runs %s with feature level %d, the cluster's is %d", q.Identity.ID, q.Version, q.Level, have)
 		}
 	}
-	if q.Dry {
-		return joinReply{}, nil
-	}
-	role, err := c.useToken(q.Token)
+	role, err := c.useToken(q)
 	if err != nil {
 		return joinReply{}, err
+	}
+	if q.Dry {
+		return joinReply{self.ClusterID, self.Epoch, role}, nil
 	}
 	in := c.current()
 	if err := c.changed(ctx, in, in.raft.AddNonvoter(sid, raft.ServerAddress(q.Address), 0, adminTimeout)); err != nil {
@@ -128,11 +140,11 @@ func (c *Cluster) joinHere(ctx context.Context, q joinRequest) (joinReply, error
 }
 
 // useToken asks the hook.
-func (c *Cluster) useToken(token string) (string, error) {
+func (c *Cluster) useToken(q joinRequest) (string, error) {
 	if c.cfg.CheckToken == nil {
 		return RoleVoter, nil
 	}
-	role, err := c.cfg.CheckToken(token)
+	role, err := c.cfg.CheckToken(q.Token, string(q.Identity.ServerID()), q.Dry)
 	var ref *Refusal
 	switch {
 	case errors.As(err, &ref):
@@ -189,6 +201,9 @@ func (c *Cluster) moveHere(ctx context.Context, q moveRequest) error {
 		if string(o.Address) == q.Address && o.ID != s.ID {
 			return refuse(CodeAddressInUse, "", "address %s is member %s's", q.Address, o.ID)
 		}
+	}
+	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Address != q.Address {
+		return refuse(CodeIDInUse, "stop the one on a copied disk, wipe it and join anew with another id", "replica %s runs at %s already", q.ServerID, s.Address)
 	}
 	in := c.current()
 	if s.Suffrage == raft.Voter {

@@ -68,7 +68,7 @@ func (c *Cluster) info() info {
 		LastContact: -1, Version: c.cfg.Version, Level: c.cfg.Level, DiskFree: c.diskFree.Load(), Full: c.full.Load(),
 		Expect: c.cfg.BootstrapExpect, Join: c.cfg.Join,
 	}
-	i.Identity.Gone = nil
+	i.Identity.Gone, i.Identity.Recovered = nil, nil
 	switch at := c.LastContact(); {
 	case i.Leads:
 		i.LastContact = 0

@@ -154,6 +154,9 @@ func (c *Cluster) notifyRemoved(s raft.Server, by string) {
 	})
 }
 
+// removedGrace is how long a replica lives on that has learnt of its removal.
+const removedGrace = 300 * time.Millisecond
+
 // removedHere ends this replica for good: it remembers, so that a start is refused too.
 func (c *Cluster) removedHere(n removedNotice) error {
 	id := c.Identity()
@@ -166,7 +169,11 @@ func (c *Cluster) removedHere(n removedNotice) error {
 	if err := c.dir.change(func(i *Identity) { i.Removed = &Removal{By: n.By, At: n.At} }); err != nil {
 		return err
 	}
-	c.goRun(func() { // after the answer, which the caller waits for
+	c.goRun(func() {
+		select { // answers under way go out: this replica may have been asked to remove itself
+		case <-time.After(removedGrace):
+		case <-c.ctx.Done():
+		}
 		c.guard.fail(ExitRemoved, fmt.Errorf("%w by %s", ErrRemoved, n.By))
 	})
 	return nil
@@ -199,9 +206,24 @@ func (c *Cluster) checkOwnPlace() {
 			_, err = ask[info](ctx, c.peer, string(s.Address), methodInfo, none{})
 		}
 		var coded interface{ ErrorCode() string }
-		if errors.As(err, &coded) && coded.ErrorCode() == string(CodeRemoved) {
+		if !errors.As(err, &coded) {
+			continue
+		}
+		switch coded.ErrorCode() {
+		case string(CodeRemoved):
 			_ = c.removedHere(removedNotice{ServerID: string(self), By: "replica " + string(s.ID) + " says", At: time.Now().UTC()})
+			return
+		case codeOtherCluster:
+			if c.estranged.CompareAndSwap(false, true) { // once: it will not change while this process lives
+				c.log.Error("this replica is refused: the cluster was recovered by hand since it last ran, or the address is another cluster's; wipe its data directory and join anew, or correct the addresses",
+					"peer", s.ID, "address", s.Address, "error", err)
+			}
+		case string(CodeIDInUse):
+			c.log.Error("this replica is refused: another process has its identity; stop it, wipe its data directory and join anew with another id", "error", err)
 			return
 		}
 	}
 }
+
+// codeOtherCluster is what the wire's hello says to a replica of another cluster or epoch.
+const codeOtherCluster = "OTHER_CLUSTER"

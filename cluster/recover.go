@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,11 +23,26 @@ type RecoverPeer struct {
 // ParsePeers reads peers.json.
 func ParsePeers(b []byte) ([]RecoverPeer, error) {
 	var ps []RecoverPeer
-	if err := json.Unmarshal(b, &ps); err != nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&ps); err != nil {
 		return nil, fmt.Errorf("peers.json: %w", err)
 	}
 	if len(ps) == 0 {
 		return nil, errors.New("peers.json: no peers")
+	}
+	ids, addrs := map[string]bool{}, map[string]bool{}
+	for i, p := range ps {
+		_, port, err := net.SplitHostPort(p.Address)
+		switch {
+		case !idPattern.MatchString(p.ID):
+			return nil, fmt.Errorf("peers.json: peer %d: %q is no id", i+1, p.ID)
+		case err != nil || port == "":
+			return nil, fmt.Errorf("peers.json: peer %s: address %q is not HOST:PORT", p.ID, p.Address)
+		case ids[p.ID] || addrs[p.Address]:
+			return nil, fmt.Errorf("peers.json: peer %s: its id or address stands twice", p.ID)
+		}
+		ids[p.ID], addrs[p.Address] = true, true
 	}
 	return ps, nil
 }
@@ -41,6 +57,8 @@ type RecoverOptions struct {
 	RaiseEpoch func(snapshot io.Reader, out io.Writer) error
 	// Alive says whether somebody answers at an address. Nil: whether a connection can be made.
 	Alive func(addr string) bool
+	// By is who recovers, for the audit.
+	By string
 	// Dry only checks.
 	Dry bool
 }
@@ -121,7 +139,10 @@ func recoverIn(d *dataDir, st *stores, peers []RecoverPeer, o RecoverOptions) (R
 			return rep, err
 		}
 	}
-	err = d.change(func(i *Identity) { i.Epoch, i.Removed, i.Gone, i.Role = rep.Epoch, nil, nil, RoleVoter })
+	err = d.change(func(i *Identity) {
+		i.Epoch, i.Removed, i.Gone, i.Role = rep.Epoch, nil, nil, RoleVoter
+		i.Recovered = &Removal{By: o.By, At: time.Now().UTC()}
+	})
 	return rep, err
 }
 
@@ -225,3 +246,8 @@ type plainTransport struct{ raft.Transport }
 
 // EncodePeer is the address itself.
 func (plainTransport) EncodePeer(_ raft.ServerID, a raft.ServerAddress) []byte { return []byte(a) }
+
+// RecoveryNoted forgets Identity.Recovered, once the audit has it.
+func (c *Cluster) RecoveryNoted() error {
+	return c.dir.change(func(i *Identity) { i.Recovered = nil })
+}

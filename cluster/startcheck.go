@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -39,7 +40,11 @@ func (s *stores) inspect() (*startReport, error) {
 		return rep, nil
 	}
 	if rep.First > snapIndex+1 {
-		return nil, fmt.Errorf("log begins at %d but the snapshot ends at %d: entries are missing: %w", rep.First, snapIndex, ErrDamaged)
+		err := fmt.Errorf("log begins at %d but the snapshot ends at %d: entries are missing: %w", rep.First, snapIndex, ErrDamaged)
+		if len(rep.BadSnapshot) > 0 {
+			err = fmt.Errorf("%w; damaged snapshots: %s", err, strings.Join(rep.BadSnapshot, ", "))
+		}
+		return nil, err
 	}
 	for i := rep.First; i <= rep.Last; i++ {
 		var l raft.Log

@@ -35,6 +35,9 @@ func openStores(dir string, o Options, g *guard, verify func(io.Reader) error, l
 	st := &stores{}
 	inner, stable, snaps := o.LogStore, o.StableStore, o.SnapshotStore
 	if inner == nil || stable == nil {
+		if err := checkBoltFile(filepath.Join(dir, fileLog)); err != nil {
+			return nil, err
+		}
 		bolt, err := raftboltdb.New(raftboltdb.Options{Path: filepath.Join(dir, fileLog), BoltOptions: boltOptions(false)})
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", fileLog, err)
@@ -115,6 +118,9 @@ func (s *stores) empty() (bool, error) {
 func checkBolt(path string) (err error) {
 	if _, serr := os.Stat(path); errors.Is(serr, os.ErrNotExist) {
 		return nil
+	}
+	if err := checkBoltFile(path); err != nil {
+		return err
 	}
 	defer func() {
 		if p := recover(); p != nil { // bolt panics on pages it cannot make sense of

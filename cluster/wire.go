@@ -20,6 +20,8 @@ var (
 //   - It keeps no heartbeat handler (hashicorp/raft #695, see DESIGN.md), even if the transport would.
 //   - It relays incoming requests, so that an election can be injected and entries be refused.
 //   - It can be muted, so that followers leave a leader whose disk hangs.
+//   - It answers for a snapshot of what is here already: the library would go back to it and clear the
+//     log behind it, with entries that this replica has promised to keep.
 type wire struct {
 	raft.Transport
 	out      chan raft.RPC
@@ -27,7 +29,8 @@ type wire struct {
 	muted    atomic.Bool
 	full     atomic.Bool
 	installs func(index, term uint64) // before each successful snapshot install is answered
-	fast     bool                     // Options.HeartbeatFastPath
+	holds    func(*raft.InstallSnapshotRequest) (term uint64, ok bool)
+	fast     bool // Options.HeartbeatFastPath
 	wg       sync.WaitGroup
 }
 
@@ -36,8 +39,8 @@ var (
 	_ raft.WithPreVote = (*wire)(nil)
 )
 
-func newWire(t raft.Transport, fast bool, installs func(index, term uint64)) *wire {
-	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{}), installs: installs}
+func newWire(t raft.Transport, fast bool, installs func(index, term uint64), holds func(*raft.InstallSnapshotRequest) (term uint64, ok bool)) *wire {
+	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{}), installs: installs, holds: holds}
 	w.wg.Go(w.relay)
 	return w
 }
@@ -77,6 +80,13 @@ func (w *wire) pass(rpc raft.RPC) {
 			_, _ = io.Copy(io.Discard, rpc.Reader)
 			rpc.Respond(nil, errFull)
 			return
+		}
+		if w.holds != nil {
+			if term, ok := w.holds(cmd); ok {
+				_, _ = io.Copy(io.Discard, rpc.Reader)
+				rpc.Respond(&raft.InstallSnapshotResponse{Term: term, Success: true}, nil)
+				return
+			}
 		}
 		rpc = w.follow(rpc, cmd)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rmd/scheduler/input"
+	"rmd/transport/rest/api"
 )
 
 // administration names what an administrator's input does and to what, for the
@@ -48,6 +49,10 @@ func (c *call) audit(action, target string, result error) {
 	text := "done"
 	if result != nil {
 		text = c.s.errorOf(result, true).Code
+	}
+	if text == api.CodeNoLeader { // nobody can record it
+		c.s.log.Warn("action not recorded in the audit: no leader", "action", action, "target", target)
+		return
 	}
 	in := &input.Audit{Who: c.who(), From: c.r.RemoteAddr, Action: action, Target: target, Result: text}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), 5*time.Second)

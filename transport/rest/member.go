@@ -81,8 +81,20 @@ func changeMember(c *call, action string, f func(Consensus, context.Context, str
 	}
 	doc.DryRun = doc.DryRun || c.flag("dry_run")
 	id := c.args["id"]
-	err := c.admin(func(ctx context.Context) error { return f(c.s.cfg.Consensus, ctx, id, doc) })
-	if !doc.DryRun {
+	do := func(doc api.MemberRequest) error {
+		return c.admin(func(ctx context.Context) error { return f(c.s.cfg.Consensus, ctx, id, doc) })
+	}
+	told := false
+	if action == "remove" && id == c.s.cfg.ID && !doc.DryRun {
+		// This replica cannot write any more once it is out: what is going to
+		// be done is recorded before.
+		if do(api.MemberRequest{Force: doc.Force, DryRun: true}) == nil {
+			c.audit("cluster "+action, id, nil)
+			told = true
+		}
+	}
+	err := do(doc)
+	if !doc.DryRun && (err != nil || !told) {
 		c.audit("cluster "+action, id, err)
 	}
 	if err != nil {

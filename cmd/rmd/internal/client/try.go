@@ -179,6 +179,8 @@ func again(e *api.Error) bool {
 	switch e.Code {
 	case api.CodeNoLeader, api.CodeNotReady, api.CodeBusy, "UNKNOWN_OUTCOME":
 		return true
+	case "PEER_UNREACHABLE": // the replica has tried; the addresses are the caller's
+		return false
 	}
 	return e.Status == http.StatusBadGateway || e.Status == http.StatusTooManyRequests
 }

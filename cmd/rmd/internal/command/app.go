@@ -66,7 +66,7 @@ func (p *program) appList() verb {
 			&cli.StringFlag{Name: "type", Usage: "of this type"},
 			&cli.StringFlag{Name: "name", Usage: "of this name"},
 			&cli.StringFlag{Name: "tag", Usage: "with this tag"},
-			&cli.IntFlag{Name: "limit", Usage: "at most so many"},
+			&cli.IntFlag{Name: "limit", Usage: "at most so many", DefaultText: "all"},
 			&cli.BoolFlag{Name: "newest", Usage: "the newest first"},
 		}, listFlags()...),
 		run: func(c *call) error {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -62,6 +63,10 @@ func runSubmit(c *call) error {
 	}
 	a, err := cl.Post(c.ctx(), "/v1/apps", s)
 	if err != nil {
+		var doc *api.Error
+		if s.Queue == "" && errors.As(err, &doc) && doc.Code == "NO_SUCH_QUEUE" {
+			doc.Remedy = "name a leaf with --queue; see \"rmd queue list\""
+		}
 		return err
 	}
 	var d api.Submitted

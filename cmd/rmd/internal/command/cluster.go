@@ -3,7 +3,9 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -110,7 +112,7 @@ func verdictLine(d api.Cluster) string {
 		}
 		parts = append(parts, fmt.Sprintf("digest %s %s", output.Digest(d.Digest), equal))
 	}
-	line := strings.Join(parts, "   ")
+	line := pack(parts, "   ", verdictWidth)
 	if v.Status != "healthy" && v.Text != "" {
 		line += "\n" + v.Text
 	}
@@ -118,6 +120,29 @@ func verdictLine(d api.Cluster) string {
 		line += fmt.Sprintf("\nlast failover %s: %s to %s in %.0f ms", output.Time(f.AtMillis), known(f.OldLeader), f.NewLeader, f.Millis)
 	}
 	return line
+}
+
+// verdictWidth is how wide a line of the verdict may be.
+const verdictWidth = 80
+
+// pack puts parts on lines of at most so many characters.
+func pack(parts []string, between string, most int) string {
+	var b strings.Builder
+	n := 0
+	for i, p := range parts {
+		switch w := utf8.RuneCountInString(p); {
+		case i == 0:
+			n = w
+		case n+len(between)+w > most:
+			b.WriteString("\n")
+			n = w
+		default:
+			b.WriteString(between)
+			n += len(between) + w
+		}
+		b.WriteString(p)
+	}
+	return b.String()
 }
 
 func (p *program) clusterMembers() verb {
@@ -158,7 +183,7 @@ func judgeHealth(d api.Cluster) error {
 		wrong = append(wrong, "there is no leader")
 	}
 	if v.HealthyVoters < v.Quorum || v.Voters == 0 {
-		wrong = append(wrong, fmt.Sprintf("%d of %d voters are healthy, %d are needed", v.HealthyVoters, v.Voters, v.Quorum))
+		wrong = append(wrong, fmt.Sprintf("%d of %d voters healthy, needed: %d", v.HealthyVoters, v.Voters, v.Quorum))
 	}
 	if v.CanLose < 1 {
 		wrong = append(wrong, "no replica may be lost")
@@ -169,7 +194,7 @@ func judgeHealth(d api.Cluster) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return exit.New(exit.CodeCheck, "see \"rmd cluster status -o wide\"", "not healthy: %s", strings.Join(wrong, ", "))
+	return exit.New(exit.CodeCheck, "see \"rmd cluster status -o wide\"", "%s", strings.Join(wrong, ", "))
 }
 
 func (p *program) clusterVerify() verb {
@@ -185,17 +210,33 @@ func (p *program) clusterVerify() verb {
 		return showList(c, list, func(ctx context.Context) (f fetched[api.ReplicaDigest], err error) {
 			var d api.Verify
 			f.doc, err = c.get(ctx, "/v1/cluster/verify", nil, &d)
+			slices.SortFunc(d.Digests, func(a, b api.ReplicaDigest) int { return output.Natural(a.ID, b.ID) })
 			f.things = d.Digests
-			f.head = fmt.Sprintf("at index %s the digests are %s", output.Count(d.Index), map[bool]string{true: "equal", false: "NOT EQUAL, or not all there"}[d.Equal])
-			f.verify = func() error {
-				if d.Equal {
-					return nil
-				}
-				return exit.New(exit.CodeCheck, "a replica that differs must not go on: see its log", "the replicas do not agree at index %d", d.Index)
-			}
+			f.head = fmt.Sprintf("at index %s %s", output.Count(d.Index), map[bool]string{true: "the digests are equal", false: "not all replicas have told the same digest"}[d.Equal])
+			f.verify = func() error { return judgeDigests(d) }
 			return f, err
 		})
 	}}
+}
+
+// judgeDigests tells replicas that differ from such that only did not answer.
+func judgeDigests(d api.Verify) error {
+	told := map[string]bool{}
+	var silent []string
+	for _, r := range d.Digests {
+		if r.Error != "" {
+			silent = append(silent, r.ID)
+			continue
+		}
+		told[r.Digest] = true
+	}
+	switch {
+	case d.Equal:
+		return nil
+	case len(told) > 1:
+		return exit.New(exit.CodeCheck, "a replica that differs must not go on: see its log", "the replicas do not agree at index %d", d.Index)
+	}
+	return exit.New(exit.CodeCheck, "see \"rmd cluster members\", and try again", "%s did not tell a digest at index %d; the others agree", strings.Join(silent, ", "), d.Index)
 }
 
 func (p *program) clusterTransfer() verb {

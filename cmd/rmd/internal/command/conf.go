@@ -45,7 +45,7 @@ func (p *program) confGet() verb {
 	return verb{
 		name: "get", usage: "show the configuration in force, or the keys that have a word in them", args: "[WORD]", max: 1,
 		flags: append([]cli.Flag{
-			&cli.Uint64Flag{Name: "version", Usage: "of this version"},
+			&cli.Uint64Flag{Name: "version", Usage: "of this version", DefaultText: "the newest"},
 			&cli.BoolFlag{Name: "ignored", Usage: "the keys that rmd does not honour"},
 		}, listFlags()...),
 		run: func(c *call) error {
@@ -206,7 +206,7 @@ var versionColumns = output.List[api.ConfVersion]{
 }
 
 func (p *program) confHistory() verb {
-	return verb{name: "history", usage: "list the versions, the newest first", flags: append([]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "at most so many"}}, listFlags()...), run: func(c *call) error {
+	return verb{name: "history", usage: "list the versions, the newest first", flags: append([]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "at most so many", DefaultText: "all"}}, listFlags()...), run: func(c *call) error {
 		return showList(c, versionColumns, func(ctx context.Context) (f fetched[api.ConfVersion], err error) {
 			q := url.Values{}
 			if n := c.Int("limit"); n > 0 {

@@ -29,7 +29,13 @@ func (s *span) String() string {
 	if s == nil || s.Duration == 0 {
 		return ""
 	}
-	return s.Duration.String()
+	text := s.Duration.String()
+	for _, whole := range []string{"m0s", "h0m"} { // 1h, not 1h0m0s
+		if strings.HasSuffix(text, whole) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // spanFlag is a flag that takes a time span.

@@ -66,8 +66,9 @@ func runInit(c *call) error {
 	if _, err := config.Load(config.Source{File: file}); err != nil {
 		return configError(err)
 	}
-	c.say("start it:          rmd server --config %s", file)
-	c.say("begin a cluster:   rmd cluster init")
+	c.say("start it:             rmd server --config %s", file)
+	c.say("then, on one replica: rmd cluster init")
+	c.say("and on the others:    rmd cluster join, with a token from \"rmd cluster token create\"")
 	_, err = fmt.Fprintln(c.p.Out, file)
 	return err
 }
@@ -116,7 +117,7 @@ func (c *call) makeCertificates(dir, name, id string, hosts []string, set map[st
 		return err
 	}
 	if made {
-		c.say("a new CA:          %s (keep ca-key.pem safe and off the replicas)", filepath.Join(abs, "ca.pem"))
+		c.say("a new CA:             %s (keep ca-key.pem safe and off the replicas)", filepath.Join(abs, "ca.pem"))
 	}
 	files, err := ca.Issue(abs, name, id, hosts, time.Now())
 	if os.IsExist(err) {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -99,6 +100,11 @@ func (p *program) clusterJoin() verb {
 			token, err := c.token()
 			if err != nil {
 				return err
+			}
+			for _, leader := range c.Args().Slice() {
+				if _, _, err := net.SplitHostPort(leader); err != nil {
+					return exit.Usagef("write the peer address of a replica, such as 10.0.0.11:8034", "%q is not HOST:PORT", leader)
+				}
 			}
 			cl, err := c.only()
 			if err != nil {

@@ -42,7 +42,7 @@ func (p *program) nodeList() verb {
 	return verb{name: "list", aliases: []string{"ls"}, usage: "list the nodes", flags: append([]cli.Flag{
 		&cli.StringSliceFlag{Name: "state", Usage: "RUNNING UNHEALTHY DECOMMISSIONING DECOMMISSIONED LOST REBOOTED SHUTDOWN"},
 		&cli.StringFlag{Name: "rack", Usage: "in this rack"},
-		&cli.IntFlag{Name: "limit", Usage: "at most so many"},
+		&cli.IntFlag{Name: "limit", Usage: "at most so many", DefaultText: "all"},
 	}, listFlags()...), run: func(c *call) error {
 		q := url.Values{}
 		if s := c.StringSlice("state"); len(s) > 0 {

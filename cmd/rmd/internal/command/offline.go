@@ -148,7 +148,7 @@ func runRecover(c *call) error {
 
 func recoverOnce(dir string, peers []cluster.RecoverPeer, dry bool) (cluster.RecoverReport, error) {
 	return cluster.Recover(dir, peers, cluster.RecoverOptions{
-		FSM: fsm.New(fsm.DefaultConfig()), Verify: verifySnapshot, RaiseEpoch: raiseEpoch, Dry: dry,
+		FSM: fsm.New(fsm.DefaultConfig()), Verify: verifySnapshot, RaiseEpoch: raiseEpoch, By: loginName(), Dry: dry,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -53,7 +54,9 @@ func Run(ctx context.Context, args []string, s Streams) int {
 	app := p.app()
 	arranged, err := words.Arrange(app, args)
 	if err == nil {
-		err = app.RunContext(ctx, arranged)
+		help := &helpWriter{}
+		app.Writer = help
+		err = errors.Join(app.RunContext(ctx, arranged), help.flush(s.Out))
 	}
 	if errors.Is(err, errQuietExit) {
 		return codeOf(err)
@@ -81,6 +84,7 @@ func (p *program) app() *cli.App {
 	app.OnUsageError = usageError
 	app.Action = func(c *cli.Context) error { return cli.ShowAppHelp(c) }
 	app.CustomAppHelpTemplate = appHelp
+	tidyFlags(app.Flags)
 	setUsageErrors(app.Commands)
 	return app
 }
@@ -91,12 +95,15 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	if c.Command != nil && c.Command.HelpName != "" {
 		name = c.Command.HelpName
 	}
-	return exit.Usagef("see "+name+" --help", "%s", err)
+	what := strings.Replace(err.Error(), "for flag -", "for flag --", 1) // the library's spelling
+	what = strings.Replace(what, ": parse error", ": not a number", 1)
+	return exit.Usagef("see "+name+" --help", "%s", what)
 }
 
 func setUsageErrors(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
+		tidyFlags(c.Flags)
 		setUsageErrors(c.Subcommands)
 	}
 }

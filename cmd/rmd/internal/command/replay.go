@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ func (p *program) replay() verb {
 			&cli.StringFlag{Name: "speed", Usage: "trace time over real time, or max: as fast as the cluster answers", Value: "max"},
 			&cli.Float64Flag{Name: "load", Usage: "arrivals come so many times as fast", Value: 1},
 			&cli.Int64Flag{Name: "seed", Usage: "of what is generated", Value: 1},
-			&cli.IntFlag{Name: "limit", Usage: "only the first so many applications"},
+			&cli.IntFlag{Name: "limit", Usage: "only the first so many applications", DefaultText: "all"},
 			&cli.IntFlag{Name: "replicas", Usage: "of the private cluster", Value: 3},
 			&cli.StringFlag{Name: "compare", Usage: noReservations + ": run it once more without them"},
 			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
@@ -105,6 +106,12 @@ func (c *call) replayOptions() (replay.Options, error) {
 		if c.IsSet("queues") || c.IsSet("replicas") || c.IsSet("scheduling") {
 			return o, exit.Usagef("leave --addr out for a private cluster", "--queues, --replicas and --scheduling are for a private cluster")
 		}
+		if o.Without {
+			return o, exit.Usagef("leave --addr out for a private cluster", "--compare is for a private cluster: a running one keeps its queues")
+		}
+		if err := c.reachable(); err != nil {
+			return o, err
+		}
 	}
 	path := c.arg(0)
 	opt := trace.Options{Format: c.String("format"), Seed: o.Seed, Load: c.Float64("load"), Limit: o.Limit}
@@ -112,14 +119,17 @@ func (c *call) replayOptions() (replay.Options, error) {
 		return o, exit.Usagef("see rmd replay --help", "%v", err)
 	}
 	if o.Trace, err = trace.Read(path, opt); err != nil {
-		return o, err
+		return o, traceError(err)
 	}
 	for _, n := range o.Trace.Notes {
 		c.say("note: %s", n)
 	}
 	var from string
+	if n, aerr := strconv.Atoi(c.String("nodes")); aerr == nil && n < 1 {
+		return o, exit.Usagef("write --nodes 4, or --nodes FILE", "%d is not a number of nodes", n)
+	}
 	if o.Nodes, from, err = replay.NodesFor(c.String("nodes"), path, o.Trace); err != nil {
-		return o, err
+		return o, traceError(err)
 	}
 	c.say("%d applications of %s (%s), %d nodes of %s", len(o.Trace.Jobs), path, o.Trace.Format, len(o.Nodes), from)
 	if q := c.String("queues"); q != "" {
@@ -129,6 +139,24 @@ func (c *call) replayOptions() (replay.Options, error) {
 	}
 	o.Logger = c.logger("off")
 	return o, nil
+}
+
+// traceError gives a bad line of a trace or of a node list its code.
+func traceError(err error) error {
+	if errors.Is(err, trace.ErrBadTrace) || errors.Is(err, trace.ErrUnknownFormat) {
+		return &exit.Error{Code: exit.CodeTrace, What: err.Error(), Do: "correct the file; nothing was replayed", Err: err}
+	}
+	return err
+}
+
+// reachable asks a replica of the running cluster for its health, so that an
+// address where nobody listens is told at once.
+func (c *call) reachable() error {
+	cl, err := c.client()
+	if err == nil {
+		_, err = cl.Plain(c.ctx(), "/v1/health")
+	}
+	return err
 }
 
 // logger logs to stderr at --log-level, or at the level that suits the command.

@@ -68,7 +68,7 @@ func (c *call) source() (config.Source, error) {
 			return s, err
 		}
 	}
-	for _, pair := range c.StringSlice("set") {
+	for _, pair := range wholePairs(c.StringSlice("set")) {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok {
 			return s, exit.Usagef("write --set raft.heartbeat=1s", "%q is not KEY=VALUE", pair)
@@ -78,6 +78,20 @@ func (c *call) source() (config.Source, error) {
 		}
 	}
 	return s, nil
+}
+
+// wholePairs puts lists together again, which the flag has taken apart at their
+// commas: --set raft.join=a:1,b:2.
+func wholePairs(parts []string) []string {
+	var out []string
+	for _, part := range parts {
+		if n := len(out); n > 0 && !strings.Contains(part, "=") {
+			out[n-1] += "," + part
+			continue
+		}
+		out = append(out, part)
+	}
+	return out
 }
 
 // configError lists every fault of a configuration.
@@ -129,13 +143,26 @@ func openError(err error) error {
 	var fatal *cluster.FatalError
 	switch {
 	case errors.As(err, &fatal):
-		return &exit.Error{Code: "CANNOT_START", What: err.Error(), Do: "see \"rmd check --data DIR\"", Exit: fatal.Code, Err: err}
+		return &exit.Error{Code: "CANNOT_START", What: err.Error(), Do: healing(err), Exit: fatal.Code, Err: err}
+	case errors.Is(err, cluster.ErrModes):
+		return &exit.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner first", Exit: exit.Refused, Err: err}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &exit.Error{Code: "ADDRESS_IN_USE", What: err.Error(), Do: "stop what listens there, or choose another port", Exit: exit.Refused, Err: err}
 	case errors.Is(err, cluster.ErrForeign):
 		return &exit.Error{Code: "FOREIGN_DATA", What: err.Error(), Do: "correct data, id or cluster", Exit: exit.Refused, Err: err}
 	}
 	return err
+}
+
+// healing says how a replica gets well whose disk forbids a start.
+func healing(err error) string {
+	switch {
+	case errors.Is(err, cluster.ErrRemoved):
+		return "once it is wiped, \"rmd cluster join\" lets it in as a new replica"
+	case errors.Is(err, cluster.ErrDamaged):
+		return "\"rmd check --data DIR\" tells more; take a good disk, or wipe this one, \"rmd cluster remove\" this replica at another one, and join anew"
+	}
+	return "see \"rmd check --data DIR\""
 }
 
 // newLogger makes the root logger.

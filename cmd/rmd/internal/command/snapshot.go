@@ -148,7 +148,14 @@ func runRestore(c *call) error {
 	if err != nil {
 		return err
 	}
-	a, err := cl.Do(c.ctx(), client.Request{Method: http.MethodPut, Path: "/v1/snapshot", Query: q, ContentType: "application/octet-stream", Stream: func() (io.ReadCloser, error) { return os.Open(path) }})
+	req := client.Request{Method: http.MethodPut, Path: "/v1/snapshot", Query: q, ContentType: "application/octet-stream", Stream: func() (io.ReadCloser, error) { return os.Open(path) }}
+	a, err := cl.Do(c.ctx(), req)
+	var doc *api.Error
+	if errors.As(err, &doc) && doc.Code == "NOT_LEADER" {
+		if cl, err = c.leaderClient(); err == nil {
+			a, err = cl.Do(c.ctx(), req)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -160,6 +167,21 @@ func runRestore(c *call) error {
 		return showDone(c, a, path, "%s could be restored: %d applications, %d nodes", path, d.Apps, d.Nodes)
 	}
 	return showDone(c, a, path, "%s is restored: %d applications, %d nodes, epoch %d", path, d.Apps, d.Nodes, d.Epoch)
+}
+
+// leaderClient makes a client of the leader alone: a snapshot is not passed on
+// from replica to replica.
+func (c *call) leaderClient() (*client.Client, error) {
+	var d api.Cluster
+	if _, err := c.clusterDoc(c.ctx(), &d); err != nil {
+		return nil, err
+	}
+	for _, m := range d.Members {
+		if m.Leader && m.HTTPAddress != "" {
+			return c.clientOf([]string{m.HTTPAddress})
+		}
+	}
+	return nil, exit.New("NO_LEADER", "wait for an election, or name it with --addr", "the leader's REST address is not known")
 }
 
 func (p *program) snapshotList() verb {

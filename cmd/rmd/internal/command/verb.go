@@ -114,14 +114,12 @@ func (c *call) say(format string, args ...any) {
 }
 
 // client makes the client that the global flags describe.
-func (c *call) client() (*client.Client, error) {
+func (c *call) client() (*client.Client, error) { return c.clientOf(splitList(c.String("addr"))) }
+
+// clientOf makes it for other addresses.
+func (c *call) clientOf(addrs []string) (*client.Client, error) {
 	cfg := client.DefaultConfig()
-	cfg.Addrs = nil
-	for _, a := range strings.Split(c.String("addr"), ",") {
-		if a = strings.TrimSpace(a); a != "" {
-			cfg.Addrs = append(cfg.Addrs, a)
-		}
-	}
+	cfg.Addrs = addrs
 	cfg.CACert, cfg.Cert, cfg.Key = c.String("cacert"), c.String("cert"), c.String("key")
 	cfg.Timeout, cfg.Stale, cfg.Version = c.span("timeout").Duration, c.Bool("stale"), Version()
 	if cfg.User = c.String("as"); cfg.User == "" {

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -30,7 +29,7 @@ func Sample(w io.Writer, set map[string]string) error {
 			}
 		}
 	}
-	fmt.Fprint(w, "# Configuration of an rmd replica. Keys behind a '#' have their default.\n"+
+	fmt.Fprint(w, "# Configuration of an rmd replica. A key right behind a\n# '#' has its default; take the '#' away to set it.\n"+
 		"# \"rmd server --print-config\" shows what is in force and where it came from.\n")
 	return writeTree(w, all, func(s setting) (string, string) { return s.value.String(), "" },
 		func(s setting) (about string, comment bool) {
@@ -42,27 +41,17 @@ func Sample(w io.Writer, set map[string]string) error {
 // writeTree writes keys in sections. Show gives value and trailing note, tell
 // the line above and whether the key is only a comment.
 func writeTree(w io.Writer, all []setting, show func(setting) (string, string), tell func(setting) (string, bool)) error {
-	section, sectionOff := "", false
-	for i, s := range all {
+	section := ""
+	for _, s := range all {
 		head, name, nested := strings.Cut(s.path, ".")
-		indent := ""
-		if nested {
-			indent = "  "
-		} else {
-			name, head = s.path, ""
+		indent := "  "
+		if !nested {
+			indent, name, head = "", s.path, ""
 		}
 		if head != section {
 			section = head
-			sectionOff = tell != nil && !slices.ContainsFunc(all[i:], func(o setting) bool {
-				_, off := tell(o)
-				return strings.HasPrefix(o.path, head+".") && !off
-			})
-			mark := ""
-			if sectionOff {
-				mark = "# "
-			}
 			if head != "" {
-				fmt.Fprintf(w, "\n%s%s:\n", mark, head)
+				fmt.Fprintf(w, "\n%s:\n", head)
 			}
 		}
 		value, note := show(s)
@@ -72,7 +61,7 @@ func writeTree(w io.Writer, all []setting, show func(setting) (string, string), 
 		}
 		mark := ""
 		if off {
-			mark = "# "
+			mark = "#"
 		}
 		if about != "" {
 			fmt.Fprintf(w, "%s# %s\n", indent, about)
@@ -83,10 +72,6 @@ func writeTree(w io.Writer, all []setting, show func(setting) (string, string), 
 		text, err := quote(value, s)
 		if err != nil {
 			return err
-		}
-		if sectionOff {
-			fmt.Fprintf(w, "# %s%s: %s%s\n", indent, name, text, note)
-			continue
 		}
 		if _, err := fmt.Fprintf(w, "%s%s%s: %s%s\n", indent, mark, name, text, note); err != nil {
 			return err

@@ -33,6 +33,7 @@ const (
 	CodeCheck       = "CHECK_FAILED"
 	CodeExists      = "EXISTS"
 	CodeFile        = "FILE"
+	CodeTrace       = "INVALID_TRACE"
 )
 
 // byCode holds the codes whose exit code is not that of their HTTP status.
@@ -40,6 +41,7 @@ var byCode = map[string]int{
 	CodeFailed: Failure, CodeUsage: Usage, CodeUnknownWord: Usage, CodeUnknownFlag: Usage,
 	CodeNoReplica: NoLeader, CodeTimedOut: TimedOut, CodeNeedsYes: Usage, CodeStopped: Failure,
 	CodeConfig: Usage, CodeCheck: CheckFailed, CodeExists: Refused, CodeFile: Failure,
+	CodeTrace: Usage,
 
 	"NOT_FOUND": NotFound, "TOO_OLD": NotFound,
 	"NO_LEADER": NoLeader, "NOT_READY": NoLeader,

@@ -73,6 +73,7 @@ func (r *Replica) seed(term uint64) {
 			continue
 		}
 		if st, _ := r.machine.Fork(); st.Meta.ClusterID != "" {
+			r.noteRecovery()
 			return
 		}
 		props, err := r.firstQueues()
@@ -92,6 +93,23 @@ func (r *Replica) seed(term uint64) {
 			r.log.Info("cluster initialized", "cluster", in.ClusterID)
 			return
 		}
+	}
+}
+
+// noteRecovery writes a recovery by hand, which no log could take when it was
+// done, into the audit.
+func (r *Replica) noteRecovery() {
+	id := r.cluster.Identity()
+	if id.Recovered == nil {
+		return
+	}
+	in := &input.Audit{Who: id.Recovered.By, From: id.ID + "'s disk", Action: "recover", Target: id.ClusterID, Result: "done at " + id.Recovered.At.Format(time.RFC3339)}
+	_, _, err := r.seq.Do(r.ctx, input.Request{Input: in})
+	if err == nil {
+		err = r.cluster.RecoveryNoted()
+	}
+	if err != nil {
+		r.log.Warn("the recovery is not in the audit yet; the next election tries again", "error", err)
 	}
 }
 

@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// The parts of bbolt's file format that are looked at here, all little-endian: page headers of 16 bytes
+// (id 8, flags 2, count 2, overflow 4), elements of 16 bytes behind them, two meta pages at the beginning.
+const (
+	boltMagic      = 0xED0CDAED
+	boltHead       = 16
+	boltElement    = 16
+	boltMeta       = 64 // magic 4, version 4, page size 4, flags 4, root 16, free list 8, pages 8, tx 8, sum 8
+	boltBranch     = 0x01
+	boltLeaf       = 0x02
+	boltBucketFlag = 0x01
+	boltDepthMax   = 64
+)
+
+// boltFile walks over the pages of a store before bbolt maps the file: bbolt looks for free pages in a
+// goroutine of its own, and there a short file or a damaged page would end the process without a word.
+type boltFile struct {
+	f        *os.File
+	path     string
+	pageSize int64
+	pages    uint64 // ids are below
+	seen     map[uint64]bool
+}
+
+// checkBoltFile says where a store's pages do not fit together. A file that is not there is whole.
+func checkBoltFile(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	st, err := f.Stat()
+	if err != nil || st.Size() == 0 { // bbolt begins anew in an empty one
+		return err
+	}
+	b := &boltFile{f: f, path: path, seen: map[uint64]bool{}}
+	root, err := b.meta()
+	if err != nil {
+		return err
+	}
+	if need := int64(b.pages) * b.pageSize; st.Size() < need {
+		return b.bad("it has %d bytes of %d: it was cut off", st.Size(), need)
+	}
+	return b.page(root, 0)
+}
+
+func (b *boltFile) bad(format string, a ...any) error {
+	return fmt.Errorf("%s: %s: %w", b.path, fmt.Sprintf(format, a...), ErrDamaged)
+}
+
+// meta reads the newest meta page that is whole and returns the root's page.
+func (b *boltFile) meta() (root uint64, err error) {
+	var newest uint64
+	for _, at := range []int64{0, 4096, int64(os.Getpagesize())} {
+		m := make([]byte, boltMeta)
+		if _, err := b.f.ReadAt(m, at+boltHead); err != nil {
+			continue
+		}
+		sum := fnv.New64a()
+		_, _ = sum.Write(m[:boltMeta-8]) // it never fails
+		tx := binary.LittleEndian.Uint64(m[48:])
+		if binary.LittleEndian.Uint32(m) != boltMagic || sum.Sum64() != binary.LittleEndian.Uint64(m[56:]) || b.pageSize > 0 && tx < newest {
+			continue
+		}
+		newest, root = tx, binary.LittleEndian.Uint64(m[16:])
+		b.pageSize, b.pages = int64(binary.LittleEndian.Uint32(m[8:])), binary.LittleEndian.Uint64(m[40:])
+	}
+	if b.pageSize < 512 || b.pageSize > 1<<16 || b.pages > 1<<40 {
+		return 0, b.bad("neither of its first pages is whole")
+	}
+	return root, nil
+}
+
+// page checks a page and those below it.
+func (b *boltFile) page(id uint64, depth int) error {
+	head := make([]byte, boltHead)
+	if id < 2 || id >= b.pages || b.seen[id] || depth > boltDepthMax {
+		return b.bad("page %d is out of place", id)
+	}
+	if _, err := b.f.ReadAt(head, int64(id)*b.pageSize); err != nil {
+		return fmt.Errorf("%s: page %d: %w", b.path, id, err)
+	}
+	flags, count := binary.LittleEndian.Uint16(head[8:]), int64(binary.LittleEndian.Uint16(head[10:]))
+	overflow := uint64(binary.LittleEndian.Uint32(head[12:]))
+	size := int64(overflow+1) * b.pageSize
+	switch {
+	case binary.LittleEndian.Uint64(head) != id:
+		return b.bad("page %d says that it is page %d", id, binary.LittleEndian.Uint64(head))
+	case flags != boltBranch && flags != boltLeaf || flags == boltBranch && count == 0:
+		return b.bad("page %d has flags %#x and %d elements", id, flags, count)
+	case id+overflow >= b.pages || boltHead+count*boltElement > size:
+		return b.bad("page %d is larger than its place", id)
+	}
+	for i := range overflow + 1 {
+		b.seen[id+i] = true
+	}
+	elements := make([]byte, count*boltElement)
+	if _, err := b.f.ReadAt(elements, int64(id)*b.pageSize+boltHead); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: page %d: %w", b.path, id, err)
+	}
+	for i := range count {
+		e, at := elements[i*boltElement:(i+1)*boltElement], boltHead+i*boltElement
+		if err := b.element(id, flags, e, at, size, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// element checks one element, at an offset in its page, and what it points to.
+func (b *boltFile) element(id uint64, flags uint16, e []byte, at, size int64, depth int) error {
+	word := func(i int) int64 { return int64(binary.LittleEndian.Uint32(e[i:])) }
+	if flags == boltBranch {
+		if at+word(0)+word(4) > size {
+			return b.bad("page %d has a key beyond its end", id)
+		}
+		return b.page(binary.LittleEndian.Uint64(e[8:]), depth+1)
+	}
+	value := at + word(4) + word(8)
+	if value+word(12) > size {
+		return b.bad("page %d has a value beyond its end", id)
+	}
+	if word(0)&boltBucketFlag == 0 {
+		return nil
+	}
+	root := make([]byte, 8)
+	if _, err := b.f.ReadAt(root, int64(id)*b.pageSize+value); err != nil {
+		return fmt.Errorf("%s: page %d: %w", b.path, id, err)
+	}
+	if r := binary.LittleEndian.Uint64(root); r != 0 { // else the bucket is small and lies inside
+		return b.page(r, depth+1)
+	}
+	return nil
+}

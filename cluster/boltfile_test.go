@@ -1,0 +1,84 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+// TestBoltFile finds nothing wrong with whole stores, and damage of their
+// structure wherever it is.
+func TestBoltFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), fileLog)
+	if err := checkBoltFile(path); err != nil {
+		t.Fatalf("a store that is not there: %v", err)
+	}
+	db, err := bbolt.Open(path, 0o600, boltOptions(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		err := db.Update(func(tx *bbolt.Tx) error {
+			for _, name := range []string{"logs", "conf"} {
+				b, err := tx.CreateBucketIfNotExists([]byte(name))
+				if err != nil {
+					return err
+				}
+				for k := range 20 {
+					if name == "conf" && k > 2 {
+						break // it stays inside its page
+					}
+					if err := b.Put(fmt.Appendf(nil, "%06d", i*20+k), make([]byte, 100*(k+1)*(k%5))); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkBoltFile(path); err != nil {
+		t.Fatalf("a whole store: %v", err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := func(what string, b []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkBoltFile(path); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	damaged("cut off", whole[:len(whole)/3])
+	damaged("of something else", make([]byte, 65536))
+	b := &boltFile{path: path, seen: map[uint64]bool{}}
+	if b.f, err = os.Open(path); err != nil {
+		t.Fatal(err)
+	}
+	defer b.f.Close()
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, err := b.meta()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, at := range map[string]int64{"page id": 0, "flags": 8, "count": 11, "overflow": 15} {
+		x := append([]byte(nil), whole...)
+		x[int64(root)*b.pageSize+at] ^= 0x40
+		damaged(what, x)
+	}
+}

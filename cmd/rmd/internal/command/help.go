@@ -1,0 +1,66 @@
+package command
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+)
+
+// helpWidth is how wide a help text may be.
+const helpWidth = 80
+
+// tidyFlags keeps "(default: false)" out of the help.
+func tidyFlags(flags []cli.Flag) {
+	for _, f := range flags {
+		if b, ok := f.(*cli.BoolFlag); ok {
+			b.DisableDefaultText = true
+		}
+	}
+}
+
+// helpWriter gathers a help text and folds its lines to helpWidth.
+type helpWriter struct{ bytes.Buffer }
+
+// flush writes what was gathered.
+func (h *helpWriter) flush(w io.Writer) error {
+	if h.Len() == 0 {
+		return nil
+	}
+	lines := strings.Split(strings.TrimRight(h.String(), "\n"), "\n")
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(fold(strings.TrimRight(line, " "), helpWidth) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// fold breaks a line at blanks so that it fits; what goes on stands below the
+// last column of it.
+func fold(line string, most int) string {
+	if utf8.RuneCountInString(line) <= most {
+		return line
+	}
+	indent := len(line) - len(strings.TrimLeft(line, " "))
+	if i := strings.LastIndex(line, "  "); i >= 0 && i+2 > indent && i+2 < most/2 {
+		indent = utf8.RuneCountInString(line[:i+2])
+	}
+	pad := strings.Repeat(" ", indent)
+	var out []string
+	for utf8.RuneCountInString(line) > most {
+		r := []rune(line)
+		cut := most
+		for cut > indent && r[cut] != ' ' {
+			cut--
+		}
+		if cut <= indent {
+			break // one long word
+		}
+		out = append(out, strings.TrimRight(string(r[:cut]), " "))
+		line = pad + strings.TrimLeft(string(r[cut:]), " ")
+	}
+	return strings.Join(append(out, line), "\n")
+}
