@@ -43,6 +43,8 @@ type Cluster struct {
 	pilot     *pilot
 	transfers transferGate
 	installs  installWatch
+	divergent atomic.Bool // the log behind the snapshot is to be dropped at the next restart in place
+	dropping  atomic.Bool // that restart is under way
 	crash     crashState
 	conf      confState
 	counters  counters
@@ -178,7 +180,7 @@ func (c *Cluster) openTransport() {
 	if c.trans == nil {
 		c.trans = c.peer.Transport(max(transportTimeout, 2*c.cfg.Election), c.log.Named("transport"))
 	}
-	c.wire = newWire(c.trans, c.cfg.Options.HeartbeatFastPath, c.installed, c.holds)
+	c.wire = newWire(c.trans, c.cfg.Options.HeartbeatFastPath, c)
 }
 
 // transportTimeout bounds one of raft's requests; a follower's answer includes its disk.

@@ -26,6 +26,7 @@ type testFSM struct {
 	last    uint64
 	history map[uint64]uint64
 	fail    error // returned by Apply as its answer
+	back    bool  // a snapshot has taken the state back
 }
 
 func newTestFSM() *testFSM { return &testFSM{history: map[uint64]uint64{}} }
@@ -88,6 +89,7 @@ func (f *testFSM) Restore(r io.ReadCloser) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.back = f.back || binary.BigEndian.Uint64(b[20:]) < f.last
 	f.digest, f.count, f.last = binary.BigEndian.Uint64(b[4:]), binary.BigEndian.Uint64(b[12:]), binary.BigEndian.Uint64(b[20:])
 	return nil
 }

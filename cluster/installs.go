@@ -3,8 +3,6 @@ package cluster
 import (
 	"sync"
 	"time"
-
-	"github.com/hashicorp/raft"
 )
 
 // installWatch ends hashicorp/raft #697: a follower whose divergent tail reached past a snapshot that it
@@ -47,25 +45,4 @@ func (c *Cluster) installed(index, term uint64) {
 	if again := c.installs.repeated(index, time.Now()); again || stale {
 		c.goRun(func() { c.restart("a snapshot was installed into a divergent log (hashicorp/raft #697)") })
 	}
-}
-
-// holds says whether all that a snapshot brings is here already: it is applied, or the log has the
-// snapshot's last entry. Such a request comes late, out of a queue or over a connection that its leader
-// has given up, or because a divergent tail made the leader go back too far. The library would install
-// it: the state would go back, and the log behind it would be cleared with entries that were
-// acknowledged and counted by the leader. To say that it is installed is true. A request of an older
-// term is raft's to refuse.
-func (c *Cluster) holds(q *raft.InstallSnapshotRequest) (term uint64, ok bool) {
-	in := c.current()
-	if in == nil {
-		return 0, false
-	}
-	if term = in.raft.CurrentTerm(); q.Term < term {
-		return term, false
-	}
-	if q.LastLogIndex <= c.fsm.applied.Load() {
-		return term, true
-	}
-	var l raft.Log
-	return term, c.stores.logs.peek(q.LastLogIndex, &l) == nil && l.Term == q.LastLogTerm
 }

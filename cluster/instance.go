@@ -113,7 +113,11 @@ func (c *Cluster) current() *instance {
 // restart ends raft and starts it anew in place. It is the way out of library states that only a
 // restart ends (hashicorp/raft #696, #697), at the price of one election at most.
 func (c *Cluster) restart(why string) {
-	c.restarting.Lock()
+	for !c.restarting.TryLock() { // not Lock: in virtual time the clock stands still for who waits in it
+		if !c.pause(10 * time.Millisecond) {
+			return
+		}
+	}
 	defer c.restarting.Unlock()
 	if c.guard.failure() != nil || c.ctx.Err() != nil {
 		return
@@ -123,6 +127,7 @@ func (c *Cluster) restart(why string) {
 	c.current().stop()
 	rep, err := c.stores.inspect()
 	if err == nil {
+		rep.Drop = c.divergent.Swap(false) || rep.Drop
 		err = c.start(rep, true)
 	}
 	if err != nil {

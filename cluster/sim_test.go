@@ -271,7 +271,7 @@ func differ(rs []*simReplica) string {
 // TestNoHeartbeatHandler is the plain half of trap 695.
 func TestNoHeartbeatHandler(t *testing.T) {
 	h := newSimNet(1).host("a")
-	w := newWire(h, false, nil, nil)
+	w := newWire(h, false, nil)
 	w.SetHeartbeatHandler(func(raft.RPC) {})
 	if h.hb != nil {
 		t.Fatal("a heartbeat handler was kept")

@@ -15,6 +15,7 @@ import (
 type snapStore struct {
 	g      *guard
 	inner  raft.SnapshotStore
+	dir    string // the data directory; empty when the inner store was injected
 	verify func(io.Reader) error
 	made   func(meta raft.SnapshotMeta, took time.Duration) // after each finished snapshot
 
@@ -147,6 +148,11 @@ func (k *snapSink) Close() error {
 	err := k.SnapshotSink.Close() // long for a large one: not under the watchdog's eye
 	if err != nil {
 		return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
+	}
+	if k.s.dir != "" {
+		if err := sealMeta(k.s.dir, k.meta.ID); err != nil {
+			return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
+		}
 	}
 	if k.s.made != nil {
 		k.s.made(k.meta, time.Since(k.start))

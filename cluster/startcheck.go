@@ -98,6 +98,11 @@ func (s *stores) inspectSnapshots(rep *startReport) error {
 
 // verifySnapshot reads a snapshot through.
 func (s *stores) verifySnapshot(id string) error {
+	if s.snaps.dir != "" {
+		if err := checkMeta(s.snaps.dir, id); err != nil {
+			return fmt.Errorf("snapshot %s: %w", id, err)
+		}
+	}
 	_, r, err := s.snaps.Open(id)
 	if err != nil {
 		return fmt.Errorf("snapshot %s: %w: %w", id, err, ErrDamaged)

@@ -61,6 +61,9 @@ func openStores(dir string, o Options, g *guard, verify func(io.Reader) error, l
 	}
 	st.stable = &stableStore{g: g, inner: stable}
 	st.snaps = &snapStore{g: g, inner: snaps, verify: verify}
+	if o.SnapshotStore == nil {
+		st.snaps.dir = dir
+	}
 	return st, nil
 }
 

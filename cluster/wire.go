@@ -30,6 +30,7 @@ type wire struct {
 	full     atomic.Bool
 	installs func(index, term uint64) // before each successful snapshot install is answered
 	holds    func(*raft.InstallSnapshotRequest) (term uint64, ok bool)
+	shorten  func(*raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
 	fast     bool // Options.HeartbeatFastPath
 	wg       sync.WaitGroup
 }
@@ -39,8 +40,11 @@ var (
 	_ raft.WithPreVote = (*wire)(nil)
 )
 
-func newWire(t raft.Transport, fast bool, installs func(index, term uint64), holds func(*raft.InstallSnapshotRequest) (term uint64, ok bool)) *wire {
-	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{}), installs: installs, holds: holds}
+func newWire(t raft.Transport, fast bool, c *Cluster) *wire {
+	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{})}
+	if c != nil {
+		w.installs, w.holds, w.shorten = c.installed, c.holds, c.shorten
+	}
 	w.wg.Go(w.relay)
 	return w
 }
@@ -74,6 +78,14 @@ func (w *wire) pass(rpc raft.RPC) {
 		if w.full.Load() && len(cmd.Entries) > 0 {
 			rpc.Respond(nil, errFull)
 			return
+		}
+		if w.shorten != nil {
+			short, answer := w.shorten(cmd)
+			if answer != nil {
+				rpc.Respond(answer, nil)
+				return
+			}
+			rpc.Command = short
 		}
 	case *raft.InstallSnapshotRequest:
 		if w.full.Load() {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -191,17 +190,7 @@ func killLeader(t *testing.T, tm timers, rounds int) {
 	if len(before) != 1 {
 		t.Fatalf("%d reservations are held, not 1", len(before))
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	var done atomic.Int64
-	var workers sync.WaitGroup
-	for i := range 4 {
-		l := &load{c: newCaller(t, c.addrs()), node: call.node(fmt.Sprint("load", i), 8192, "/load"), id: call.application(fmt.Sprint("w", i), "root.batch"), seen: map[yarn.ContainerID]bool{}, done: &done}
-		workers.Go(func() {
-			if err := l.run(ctx); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	work := c.work(call, 4)
 	probe := call.application("prober", "root.adhoc")
 	var took []time.Duration
 	for round := range rounds {
@@ -214,14 +203,10 @@ func killLeader(t *testing.T, tm timers, rounds int) {
 		c.awaitReady(victim)
 		c.awaitInStep()
 	}
-	stop()
-	workers.Wait()
-	if done.Load() == 0 {
-		t.Error("the load did nothing")
-	}
+	work.end()
 	slices.Sort(took)
 	t.Logf("%d kills at %s/%s/%s: next committed decision after %s (median), %s (p90), %s (max); %d decisions meanwhile",
-		rounds, tm[0], tm[1], tm[2], took[len(took)/2], took[len(took)*9/10], took[len(took)-1], done.Load())
+		rounds, tm[0], tm[1], tm[2], took[len(took)/2], took[len(took)*9/10], took[len(took)-1], work.done.Load())
 	c.fulfil(call, h, before[0])
 }
 

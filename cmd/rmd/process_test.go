@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"rmd/cmd/rmd/internal/command"
+	"rmd/transport/rest/api"
 )
 
 // asProgram makes this test binary behave as rmd itself, so that the tests run
@@ -36,9 +38,10 @@ type process struct {
 	id, dir, peer, http string
 	config              string
 
-	cmd *exec.Cmd
-	mu  sync.Mutex
-	err bytes.Buffer
+	cmd   *exec.Cmd
+	mu    sync.Mutex
+	err   bytes.Buffer
+	began int // where in err the present run begins
 }
 
 // Write collects what the process logs.
@@ -52,7 +55,21 @@ func (p *process) log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	lines := strings.Split(p.err.String(), "\n")
-	return strings.Join(lines[max(0, len(lines)-25):], "\n")
+	return strings.Join(lines[max(0, len(lines)-40):], "\n")
+}
+
+// said is what the present run of the process has logged.
+func (p *process) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err.String()[p.began:]
+}
+
+func (p *process) signal(t testing.TB, s syscall.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatalf("%s to %s: %v", s, p.id, err)
+	}
 }
 
 // processes is a cluster of real processes.
@@ -125,10 +142,67 @@ func freePorts(t testing.TB, n int) []int {
 
 func (c *processes) start(p *process) {
 	c.t.Helper()
+	p.mu.Lock()
+	p.began = p.err.Len()
+	p.mu.Unlock()
 	p.cmd = exec.Command(os.Args[0], "server", "--config", p.config)
 	p.cmd.Env = append(os.Environ(), asProgram+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	if err := p.cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// exited waits until a process has ended by itself and returns its exit code.
+func (c *processes) exited(p *process, within time.Duration) int {
+	c.t.Helper()
+	late := time.AfterFunc(within, func() { _ = p.cmd.Process.Kill() })
+	_ = p.cmd.Wait() // the code says how it ended
+	if !late.Stop() {
+		c.t.Fatalf("%s did not end by itself within %s", p.id, within)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// refuses starts a replica that must not start, and tests its exit code and what
+// it says.
+func (c *processes) refuses(p *process, code int, says ...string) {
+	c.t.Helper()
+	c.start(p)
+	if got := c.exited(p, 20*time.Second); got != code {
+		c.t.Fatalf("%s ended with %d, not %d:\n%s", p.id, got, code, p.said())
+	}
+	contains(c.t, p.id, p.said(), says...)
+}
+
+func contains(t testing.TB, what, text string, says ...string) {
+	t.Helper()
+	for _, s := range says {
+		if !strings.Contains(text, s) {
+			t.Fatalf("%s does not say %q:\n%s", what, s, text)
+		}
+	}
+}
+
+// reconfigure replaces text in a replica's rmd.yaml.
+func (c *processes) reconfigure(p *process, old, now string) {
+	c.t.Helper()
+	b, err := os.ReadFile(p.config)
+	if err != nil || !strings.Contains(string(b), old) {
+		c.t.Fatalf("%s has no %q (%v)", p.config, old, err)
+	}
+	if err := os.WriteFile(p.config, []byte(strings.Replace(string(b), old, now, 1)), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// wipe empties a replica's disk.
+func (c *processes) wipe(p *process) {
+	c.t.Helper()
+	if err := os.RemoveAll(p.dir); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.Mkdir(p.dir, 0o700); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -226,6 +300,87 @@ func (c *processes) leader() *process {
 	return found
 }
 
+// done runs a command that must succeed.
+func (c *processes) done(args ...string) string {
+	c.t.Helper()
+	out, errs, code := c.rmd(args...)
+	if code != 0 {
+		c.t.Fatalf("rmd %s ended with %d:\n%s%s", strings.Join(args, " "), code, out, errs)
+	}
+	return out
+}
+
+// refused runs a command that must be refused: with this exit code, in the one
+// form of errors, with these words in it.
+func (c *processes) refused(code int, says string, args ...string) {
+	c.t.Helper()
+	out, errs, got := c.rmd(args...)
+	what := "rmd " + strings.Join(args, " ")
+	if got != code {
+		c.t.Errorf("%s ended with %d, not %d:\n%s%s", what, got, code, out, errs)
+		return
+	}
+	if !contain("\n"+errs, "\nrmd: ") || !strings.Contains(errs, says) {
+		c.t.Errorf("%s does not say %q:\n%s", what, says, errs)
+	}
+}
+
+// members lists the replicas as one of them sees them.
+func (c *processes) members(p *process) map[string]api.Member {
+	c.t.Helper()
+	var doc api.Members
+	c.await(p.id+" lists the members", 20*time.Second, func() bool { return c.get(p, "/v1/cluster/members", &doc) })
+	out := map[string]api.Member{}
+	for _, m := range doc.Members {
+		out[m.ID] = m
+	}
+	return out
+}
+
+// awaitVoters waits until exactly these replicas vote.
+func (c *processes) awaitVoters(of ...*process) {
+	c.t.Helper()
+	c.await("the right replicas vote", 30*time.Second, func() bool {
+		voters, known := 0, c.members(of[0])
+		for _, m := range known {
+			if m.Voter {
+				voters++
+			}
+		}
+		for _, p := range of {
+			if !known[p.id].Voter {
+				return false
+			}
+		}
+		return voters == len(of)
+	})
+}
+
+// token makes a join token and returns the file that holds it.
+func (c *processes) token(args ...string) string {
+	c.t.Helper()
+	file := filepath.Join(c.t.(*testing.T).TempDir(), "token")
+	if err := os.WriteFile(file, []byte(c.done(append([]string{"cluster", "token", "create"}, args...)...)), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	return file
+}
+
+// join lets a running, empty replica in.
+func (c *processes) join(p, by *process) {
+	c.t.Helper()
+	c.awaitUp(p)
+	c.done("cluster", "join", by.peer, "--addr", p.http, "--token-file", c.token("--addr", by.http))
+}
+
+// awaitUp waits until replicas answer at all.
+func (c *processes) awaitUp(of ...*process) {
+	c.t.Helper()
+	for _, p := range of {
+		c.await(p.id+" answers", 20*time.Second, func() bool { return c.get(p, "/v1/health", nil) })
+	}
+}
+
 // rmd runs a command against the cluster and returns what it printed and its
 // exit code.
 func (c *processes) rmd(args ...string) (stdout, stderr string, code int) {
@@ -242,3 +397,7 @@ func (c *processes) rmd(args ...string) (stdout, stderr string, code int) {
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
+
+func contain(text, part string) bool { return strings.Contains(text, part) }
+
+func itoa(n uint64) string { return strconv.FormatUint(n, 10) }

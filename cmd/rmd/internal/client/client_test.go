@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -221,5 +222,30 @@ func TestAddresses(t *testing.T) {
 	cfg.Addrs, cfg.Cert, cfg.Timeout = []string{"a b"}, "x", 0
 	if err := cfg.Validate(); err == nil || strings.Count(err.Error(), "USAGE") != 3 {
 		t.Errorf("not all faults: %v", err)
+	}
+}
+
+// TestWrongDoor holds that TLS where none is, or of another CA, is told at once.
+func TestWrongDoor(t *testing.T) {
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
+	secure := httptest.NewUnstartedServer(hello)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	plain := httptest.NewServer(hello)
+	defer secure.Close()
+	defer plain.Close()
+	for addr, want := range map[string]string{
+		secure.URL: "certificate is not trusted",
+		"https://" + plain.Listener.Addr().String(): "does not speak TLS",
+	} {
+		cfg := DefaultConfig()
+		cfg.Addrs, cfg.Timeout = []string{addr}, time.Minute
+		c, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = c.Plain(t.Context(), "/v1/health"); err == nil || !strings.Contains(err.Error(), want) || exit.Code(err) != exit.NotAllowed {
+			t.Errorf("%s: %v", addr, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,6 +69,9 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 			if answered && (r.Once || !again(doc)) {
 				c.settle(i)
 				return nil, err
+			}
+			if wrong := c.wrongDoor(err); wrong != nil {
+				return nil, wrong // it will not be another one by asking again
 			}
 			unreached := !answered && notSent(err)
 			reached = reached || !unreached
@@ -185,6 +189,25 @@ func again(e *api.Error) bool {
 	return e.Status == http.StatusBadGateway || e.Status == http.StatusTooManyRequests
 }
 
+// wrongDoor is the error when TLS and its absence, or two CAs, met; else nil.
+func (c *Client) wrongDoor(err error) error {
+	var cert *tls.CertificateVerificationError
+	e := &exit.Error{Code: exit.CodeUntrusted, Err: err}
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &cert):
+		e.What, e.Do = "the replica's certificate is not trusted: "+cert.Err.Error(), "name the cluster's CA with --cacert, and a host that stands in the certificate with --addr"
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		e.What, e.Do = "the replica does not speak TLS at "+strings.Join(c.bases, ", "), "name its port for TLS, or write http://HOST:PORT"
+	case strings.Contains(err.Error(), "malformed HTTP response"):
+		e.What, e.Do = "what listens at "+strings.Join(c.bases, ", ")+" does not speak plain HTTP", "write https://HOST:PORT with --cacert, if it is a replica's port for TLS"
+	default:
+		return nil
+	}
+	return e
+}
+
 // notSent says that the request surely never reached a replica.
 func notSent(err error) bool {
 	var op *net.OpError
@@ -238,6 +261,9 @@ func (c *Client) late(ctx context.Context, r Request, last error, sent bool) err
 		return c.unreached(last)
 	}
 	what, do := "no answer within "+c.cfg.Timeout.String(), "give it longer with --timeout"
+	if last != nil && !errors.Is(last, context.DeadlineExceeded) {
+		what += " (" + reason(last) + ")"
+	}
 	if r.Method != http.MethodGet && sent {
 		what += ", the outcome is unknown"
 		do = "look whether it was done before you repeat it, or give it longer with --timeout"

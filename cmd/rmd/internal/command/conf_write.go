@@ -160,6 +160,13 @@ func (p *program) confSet() verb {
 					if strings.HasPrefix(key, "root.") {
 						key = capacity.Prefix + key
 					}
+					if _, there := now.Properties[key]; !there && !capacity.Relevant(key) {
+						do := "write its whole name; \"rmd conf get\" shows those that are set"
+						if capacity.Relevant(capacity.Prefix+key) && !strings.HasPrefix(key, "yarn.") {
+							do = "did you mean " + capacity.Prefix + key + "?"
+						}
+						return nil, exit.Usagef(do, "%s is no key of the queue configuration", key)
+					}
 					if value == "" {
 						if _, there := now.Properties[key]; !there {
 							return nil, exit.New("NO_SUCH_KEY", "see rmd conf get", "%s is not set", key)

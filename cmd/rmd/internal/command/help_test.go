@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"rmd/cmd/rmd/internal/exit"
 )
 
 func TestFoldKeepsToTheWidth(t *testing.T) {
@@ -39,5 +41,16 @@ func TestSpanIsShort(t *testing.T) {
 		if got := (&span{d}).String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+func TestErrorsAreFoldedOnATerminal(t *testing.T) {
+	var b strings.Builder
+	s := Streams{Err: &b, ErrTerminal: true, Width: 30}
+	if code := writeError(s, exit.New(exit.CodeFile, "do that", "something is wrong with a file")); code != exit.Failure {
+		t.Errorf("exit %d", code)
+	}
+	if want := "rmd: FILE: something is wrong\n     with a file; do that\n"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
 	}
 }

@@ -61,7 +61,29 @@ func Run(ctx context.Context, args []string, s Streams) int {
 	if errors.Is(err, errQuietExit) {
 		return codeOf(err)
 	}
-	return exit.Write(s.Err, err)
+	return writeError(s, err)
+}
+
+// writeError renders an error; on a terminal its lines are folded.
+func writeError(s Streams, err error) int {
+	if !s.ErrTerminal {
+		return exit.Write(s.Err, err)
+	}
+	const head = "rmd: "
+	var b strings.Builder
+	code := exit.Write(&b, err)
+	for line := range strings.Lines(b.String()) {
+		rest, first := strings.CutPrefix(strings.TrimSuffix(line, "\n"), head)
+		if first {
+			rest = strings.Repeat(" ", len(head)) + rest
+		}
+		text := fold(rest, max(s.Width, 2*len(head)))
+		if first {
+			text = head + text[len(head):]
+		}
+		_, _ = io.WriteString(s.Err, text+"\n") // nobody is left to be told
+	}
+	return code
 }
 
 // program is one run of the command line.

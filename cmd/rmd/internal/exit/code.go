@@ -34,6 +34,7 @@ const (
 	CodeExists      = "EXISTS"
 	CodeFile        = "FILE"
 	CodeTrace       = "INVALID_TRACE"
+	CodeUntrusted   = "UNTRUSTED"
 )
 
 // byCode holds the codes whose exit code is not that of their HTTP status.
@@ -41,7 +42,7 @@ var byCode = map[string]int{
 	CodeFailed: Failure, CodeUsage: Usage, CodeUnknownWord: Usage, CodeUnknownFlag: Usage,
 	CodeNoReplica: NoLeader, CodeTimedOut: TimedOut, CodeNeedsYes: Usage, CodeStopped: Failure,
 	CodeConfig: Usage, CodeCheck: CheckFailed, CodeExists: Refused, CodeFile: Failure,
-	CodeTrace: Usage,
+	CodeTrace: Usage, CodeUntrusted: NotAllowed,
 
 	"NOT_FOUND": NotFound, "TOO_OLD": NotFound,
 	"NO_LEADER": NoLeader, "NOT_READY": NoLeader,

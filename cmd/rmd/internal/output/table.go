@@ -32,7 +32,11 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 	for i, c := range columns {
 		right[i], shrink[i] = c.Right, c.Shrink
 	}
-	return layOut(w, rows, right, shrink, o.Width)
+	limit := o.Width
+	if o.Format == Wide {
+		limit = 0 // wide is asked for: a terminal wraps it, nothing is cut
+	}
+	return layOut(w, rows, right, shrink, limit)
 }
 
 // oneLine keeps control characters of others' text away from the terminal.

@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"github.com/hashicorp/raft"
+)
+
+// This file ends a loop of the library that is the other half of hashicorp/raft #697. A follower whose log
+// begins behind its newest snapshot cannot answer a leader that probes at or before that snapshot: it has
+// no entry there to compare, and the library takes that for a difference. The leader then sends its own
+// newest snapshot. When that one is older, the state would go back and the log behind it would be
+// cleared; when it is the same, nothing is won as long as a divergent tail stays. Everything up to the
+// snapshot is committed, so it is what every leader has: requests are answered, or shortened, by that.
+
+// holds says whether all that a snapshot brings is here already: it is applied, or the log has the
+// snapshot's last entry. To answer that it is installed is true. Such a request may also come late, out
+// of a queue or over a connection that its leader has given up: installing it would clear entries that
+// were acknowledged. A request of an older term is raft's to refuse.
+func (c *Cluster) holds(q *raft.InstallSnapshotRequest) (term uint64, ok bool) {
+	in := c.current()
+	if in == nil {
+		return 0, false
+	}
+	if term = in.raft.CurrentTerm(); q.Term < term {
+		return term, false
+	}
+	return term, q.LastLogIndex <= c.fsm.applied.Load() || c.hasEntry(q.LastLogIndex, q.LastLogTerm)
+}
+
+// hasEntry says whether the log has an entry.
+func (c *Cluster) hasEntry(index, term uint64) bool {
+	var l raft.Log
+	return c.stores.logs.peek(index, &l) == nil && l.Term == term
+}
+
+// shorten makes a request to append start behind what is surely here, when it starts at or before the
+// newest snapshot and the log has nothing to compare there. It returns the request for raft, or the
+// answer when nothing is left of it.
+func (c *Cluster) shorten(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {
+	in := c.current()
+	first, _ := c.stores.logs.FirstIndex()
+	if in == nil || len(q.Entries) == 0 || q.PrevLogEntry == 0 || (first != 0 && q.PrevLogEntry >= first) || q.Term != in.raft.CurrentTerm() {
+		return q, nil
+	}
+	list, err := c.stores.snaps.List()
+	if err != nil || len(list) == 0 || q.PrevLogEntry > list[0].Index || list[0].Index > c.fsm.applied.Load() {
+		return q, nil
+	}
+	short := *q
+	short.PrevLogEntry, short.PrevLogTerm = list[0].Index, list[0].Term
+	rest := q.Entries
+	for len(rest) > 0 && (rest[0].Index <= list[0].Index || c.hasEntry(rest[0].Index, rest[0].Term)) {
+		if e := rest[0]; e.Index > list[0].Index {
+			short.PrevLogEntry, short.PrevLogTerm = e.Index, e.Term
+		}
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		return nil, &raft.AppendEntriesResponse{Term: q.Term, LastLog: q.Entries[len(q.Entries)-1].Index, Success: true}
+	}
+	short.Entries = rest
+	if short.PrevLogEntry == list[0].Index && first > list[0].Index {
+		// The leader of this term has another entry right behind the snapshot, where the log begins: by the log
+		// matching property the whole log is divergent and nothing in it was committed. (A log that reaches back to
+		// the snapshot is raft's to compare and cut.)
+		if c.dropping.CompareAndSwap(false, true) {
+			c.divergent.Store(true)
+			c.goRun(func() {
+				defer c.dropping.Store(false)
+				c.restart("the log behind the snapshot is divergent (hashicorp/raft #697)")
+			})
+		}
+	}
+	return &short, nil
+}

@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The library's meta.json, which holds a snapshot's place in the log and the membership, has no checksum.
+// One stands beside it.
+const (
+	fileMeta    = "meta.json"
+	fileMetaSum = "meta.crc32c"
+)
+
+// sumMeta is the checksum of a snapshot's metadata as it is on disk.
+func sumMeta(dir, id string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(dir, dirSnapshots, id, fileMeta))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%08x\n", crc32.Checksum(b, castagnoli)), nil
+}
+
+// sealMeta writes the checksum of a finished snapshot.
+func sealMeta(dir, id string) error {
+	sum, err := sumMeta(dir, id)
+	if err != nil {
+		return err
+	}
+	return writeSynced(filepath.Join(dir, dirSnapshots, id, fileMetaSum), []byte(sum))
+}
+
+// checkMeta compares it. There may be none: a process can end between the two files.
+func checkMeta(dir, id string) error {
+	want, err := os.ReadFile(filepath.Join(dir, dirSnapshots, id, fileMetaSum))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	have, err := sumMeta(dir, id)
+	if err == nil && strings.TrimSpace(have) != strings.TrimSpace(string(want)) {
+		err = fmt.Errorf("%s: checksum differs: %w", fileMeta, ErrDamaged)
+	}
+	return err
+}

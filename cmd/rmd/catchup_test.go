@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"rmd/transport/rest/api"
+)
+
+// often takes snapshots all the time and keeps as little of the log as may be.
+const often = "  snapshot_threshold: 100\n  snapshot_interval: 1s\n  trailing: 1024\n"
+
+// TestCatchUp takes a follower away, by a stop signal and by a kill, until the
+// log it would need is gone. It must come back by a snapshot, with the same state.
+func TestCatchUp(t *testing.T) {
+	c := newProcesses(t, 3, lowest, "  bootstrap_expect: 3\n"+often, "")
+	for _, p := range c.all {
+		c.start(p)
+	}
+	c.awaitReady(c.all...)
+	work := c.work(newCaller(t, c.addrs()), 6)
+	for _, way := range []struct {
+		name       string
+		away, back func(p *process)
+	}{
+		{"stopped", func(p *process) { p.signal(t, syscall.SIGSTOP) }, func(p *process) { p.signal(t, syscall.SIGCONT) }},
+		{"killed", c.kill, c.start},
+	} {
+		leader := c.leader()
+		follower := c.others(leader)[0]
+		from := c.members(leader)[follower.id].LastIndex
+		work.goesOn()
+		way.away(follower)
+		work.goesOn()
+		c.await("the log that it needs is gone", 60*time.Second, func() bool {
+			var log api.Log
+			return c.get(leader, "/v1/log?count=1", &log) && log.First > from+200
+		})
+		installed := installs(follower)
+		way.back(follower)
+		c.awaitReady(follower)
+		c.awaitInStep()
+		if way.name == "killed" {
+			installed = 0 // it counts from its start
+		}
+		if now := installs(follower); now <= installed {
+			t.Errorf("%s: %s was to come back by a snapshot:\n%s", way.name, follower.id, follower.log())
+		}
+		c.done("cluster", "verify")
+		work.goesOn()
+	}
+	work.end()
+	c.done("cluster", "verify")
+	c.done("cluster", "health")
+}
+
+// installs counts the snapshots that the present run has received.
+func installs(p *process) int { return strings.Count(p.said(), "nstalled remote snapshot") }

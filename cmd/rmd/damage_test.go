@@ -1,0 +1,305 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/cluster"
+	"rmd/transport/rest/api"
+)
+
+// flip changes one bit behind every place where a file has mark.
+func flip(t *testing.T, file string, mark []byte, behind int) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for at := 0; ; at++ {
+		i := bytes.Index(b[at:], mark)
+		if i < 0 || at+i+behind >= len(b) {
+			break
+		}
+		at += i
+		b[at+behind] ^= 4
+		n++
+	}
+	if n == 0 {
+		t.Fatalf("%s has no %x", file, mark)
+	}
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// envelope is how the entry at an index and term begins in raft.db: version,
+// type, index, term (package cluster, envelope.go).
+func envelope(index, term uint64) []byte {
+	b := []byte{1, 0}
+	b = binary.BigEndian.AppendUint64(b, index)
+	return binary.BigEndian.AppendUint64(b, term)
+}
+
+const envelopeHead = 22
+
+func (c *processes) snapshotFiles(p *process) []string {
+	c.t.Helper()
+	files, err := filepath.Glob(filepath.Join(p.dir, "snapshots", "*", "state.bin"))
+	if err != nil || len(files) < 2 {
+		c.t.Fatalf("snapshots of %s: %q %v", p.id, files, err)
+	}
+	slices.SortFunc(files, func(a, b string) int { return int(snapshotIndex(a)) - int(snapshotIndex(b)) })
+	return files // the newest last
+}
+
+// snapshotIndex is that in the name of a snapshot's directory, TERM-INDEX-TIME.
+func snapshotIndex(file string) uint64 {
+	var term, index, at uint64
+	_, _ = fmt.Sscanf(filepath.Base(filepath.Dir(file)), "%d-%d-%d", &term, &index, &at) // else 0
+	return index
+}
+
+// keep copies a data directory and returns what puts it back.
+func (c *processes) keep(p *process) (restore func()) {
+	c.t.Helper()
+	aside := filepath.Join(c.t.(*testing.T).TempDir(), "aside")
+	if err := os.CopyFS(aside, os.DirFS(p.dir)); err != nil {
+		c.t.Fatal(err)
+	}
+	return func() {
+		c.t.Helper()
+		c.wipe(p)
+		if err := os.CopyFS(p.dir, os.DirFS(aside)); err != nil {
+			c.t.Fatal(err)
+		}
+		err := filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() {
+				return os.Chmod(path, 0o700)
+			}
+			return os.Chmod(path, 0o600)
+		})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// TestDamage damages one replica's disk in every way that counts. It must not
+// start, and say why and what to do; the others go on; and it gets well as it said.
+func TestDamage(t *testing.T) {
+	c := newProcesses(t, 3, lowest, "  bootstrap_expect: 3\n"+strings.Replace(often, "1024", "3072", 1), quickPilot)
+	for _, p := range c.all {
+		c.start(p)
+	}
+	c.awaitReady(c.all...)
+	work := c.work(newCaller(t, c.addrs()), 4)
+	victim := c.others(c.leader())[0]
+	c.await("the log begins behind its first entries", 60*time.Second, func() bool {
+		var log api.Log
+		var list api.Snapshots
+		return c.get(victim, "/v1/log?count=1", &log) && log.First > 1 && c.get(victim, "/v1/snapshots", &list) && len(list.Snapshots) == 2
+	})
+	var log api.Log
+	c.await("the log is read", 10*time.Second, func() bool {
+		return c.get(victim, "/v1/log?count=1", &log) && len(log.Entries) == 1 && log.Entries[0].Type == "events"
+	})
+	entry := log.Entries[0]
+	if code := c.terminate(victim); code != 0 {
+		t.Fatalf("%s ended with %d", victim.id, code)
+	}
+	restore := c.keep(victim)
+	damageSnapshots(t, c, victim, restore)
+	damageLog(t, c, victim, restore, entry)
+	damageIdentity(t, c, victim, restore)
+	flipAnywhere(t, c, victim, restore)
+	openToOthers(t, c, victim)
+	work.goesOn()
+	c.start(victim)
+	c.awaitReady(victim)
+	c.awaitInStep()
+	c.done("cluster", "verify")
+
+	// For good: as the message says.
+	if code := c.terminate(victim); code != 0 {
+		t.Fatalf("%s ended with %d", victim.id, code)
+	}
+	flip(t, filepath.Join(victim.dir, "replica.json"), []byte(`"incarnation": "`), 16)
+	c.refuses(victim, cluster.ExitStore, "wipe this one")
+	c.wipe(victim)
+	c.done("cluster", "remove", victim.id, "--yes")
+	c.start(victim)
+	c.join(victim, c.leader())
+	c.awaitVoters(c.all...)
+	work.goesOn()
+	work.end()
+	c.done("cluster", "verify")
+}
+
+func damageSnapshots(t *testing.T, c *processes, p *process, restore func()) {
+	files := c.snapshotFiles(p)
+	newest := files[len(files)-1]
+	for _, f := range []string{files[0], newest} {
+		restore()
+		flip(t, f, []byte("root.batch"), 3)
+		out, errs, code := c.rmd("check", "--data", p.dir)
+		contains(t, "check", out, "DAMAGED", filepath.Base(filepath.Dir(f)))
+		contains(t, "check", errs, "rmd: CHECK_FAILED: "+p.dir+": snapshot "+filepath.Base(filepath.Dir(f)))
+		if code != 9 {
+			t.Errorf("check of a damaged snapshot ended with %d", code)
+		}
+	}
+	restore()
+	flip(t, newest, []byte("root.batch"), 3)
+	c.start(p) // the older one and the log behind it are whole
+	c.awaitReady(p)
+	contains(t, p.id, p.said(), filepath.Base(filepath.Dir(newest)))
+	c.kill(p)
+	restore()
+	for _, f := range files { // one in its content, one in the membership beside it
+		if f == newest {
+			flip(t, filepath.Join(filepath.Dir(f), "meta.json"), []byte(`"Address":"127.0.0.1:`), 12)
+		} else {
+			flip(t, f, []byte("root.batch"), 3)
+		}
+	}
+	c.refused(9, "CHECK_FAILED: "+p.dir+": no snapshot is whole", "check", "--data", p.dir)
+	c.refuses(p, cluster.ExitStore, "CANNOT_START", "no snapshot is whole", filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "wipe this one")
+	restore()
+}
+
+func damageLog(t *testing.T, c *processes, p *process, restore func(), e api.LogEntry) {
+	flip(t, filepath.Join(p.dir, "raft.db"), envelope(e.Index, e.Term), envelopeHead+5)
+	where := "log entry " + itoa(e.Index) + ": checksum differs"
+	c.refused(9, where, "check", "--data", p.dir)
+	c.refuses(p, cluster.ExitStore, "CANNOT_START", where, "rmd check --data DIR")
+	restore()
+	if err := os.Truncate(filepath.Join(p.dir, "raft.db"), 20000); err != nil {
+		t.Fatal(err)
+	}
+	c.refused(9, "raft.db", "check", "--data", p.dir)
+	c.refuses(p, cluster.ExitStore, "CANNOT_START", "raft.db")
+	restore()
+	if err := os.WriteFile(filepath.Join(p.dir, "raft.db"), bytes.Repeat([]byte("x"), 65536), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.refuses(p, cluster.ExitStore, "CANNOT_START", "raft.db")
+	restore()
+}
+
+func damageIdentity(t *testing.T, c *processes, p *process, restore func()) {
+	file := filepath.Join(p.dir, "replica.json")
+	flip(t, file, []byte(`"incarnation": "`), 16)
+	c.refused(9, "replica.json: checksum differs", "check", "--data", p.dir)
+	c.refuses(p, cluster.ExitStore, "CANNOT_START", file[:len(file)-len("/replica.json")], "replica.json: checksum differs", "wipe this one")
+	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.refuses(p, cluster.ExitStore, "CANNOT_START", "replica.json")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	c.refuses(p, cluster.ExitStore, "raft.db is there but replica.json is not")
+	restore()
+}
+
+// flipAnywhere flips single bits wherever they are: RMD_FLIPS of them, or 24.
+// The check says that all is well, or what is not; it never breaks down.
+func flipAnywhere(t *testing.T, c *processes, p *process, restore func()) {
+	flips := 24
+	if n, err := strconv.Atoi(os.Getenv("RMD_FLIPS")); err == nil {
+		flips = n
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range flips {
+		files := append(c.snapshotFiles(p), filepath.Join(p.dir, "raft.db"), filepath.Join(p.dir, "replica.json"))
+		file := files[r.IntN(len(files))]
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, bit := r.IntN(len(b)), byte(1)<<r.IntN(8)
+		b[at] ^= bit
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, errs, code := c.rmd("check", "--data", p.dir)
+		told := code == 9 && strings.HasPrefix(errs, "rmd: CHECK_FAILED: "+p.dir)
+		if !told && code != 0 || code == 0 && strings.HasSuffix(file, "state.bin") || contain(errs, "goroutine ") {
+			t.Errorf("%s with bit %#x of byte %d flipped: check ended with %d:\n%s", file, bit, at, code, errs)
+		}
+		restore()
+	}
+}
+
+func openToOthers(t *testing.T, c *processes, p *process) {
+	file := filepath.Join(p.dir, "replica.json")
+	for path, want := range map[string]string{p.dir: "700", file: "600"} {
+		mode := fs.FileMode(0o755)
+		if path == file {
+			mode = 0o644
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		c.refuses(p, 8, "DATA_MODE: ", path+" has mode 0", "chmod "+want+" "+path)
+		if err := os.Chmod(path, mode&0o700); err != nil {
+			t.Fatal(err)
+		}
+		if path == file {
+			if err := os.Chmod(path, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestBadConfig has several faults in rmd.yaml: all are told at once, each with
+// its place and what it should be, and nothing is started.
+func TestBadConfig(t *testing.T) {
+	c := newProcesses(t, 1, lowest, "", "lgo:\n  level: info\nlog:\n  level: infos\ndisk:\n  reserve: a lot\n")
+	p := c.all[0]
+	c.reconfigure(p, "heartbeat: 150ms", "heartbeet: 150ms")
+	c.reconfigure(p, "lease: 100ms", "lease: 2s\n  trailing: 10")
+	b, err := os.ReadFile(p.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(text string) string {
+		line := 1 + strings.Count(string(b[:bytes.Index(b, []byte(text))]), "\n")
+		return p.config + ":" + itoa(uint64(line))
+	}
+	c.refuses(p, 2, "rmd: INVALID_CONFIG: the configuration has ", "correct them; nothing was started",
+		at("heartbeet")+":3: unknown key \"raft.heartbeet\"; did you mean \"heartbeat\"?",
+		at("lease: 2s"), "must be above 0 and at most raft.heartbeat",
+		at("trailing"), "10 is below 1024",
+		at("lgo"), `unknown key "lgo"; did you mean "log"?`,
+		at("level: infos"), `"infos" is not one of`, `did you mean "info"?`,
+		at("reserve: a lot"), `"a lot" is not a size such as 256MiB`)
+	if err := os.WriteFile(p.config, []byte("id: [rm1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.refuses(p, 2, "INVALID_CONFIG", p.config+":1", "not YAML")
+	if err := os.Remove(p.config); err != nil {
+		t.Fatal(err)
+	}
+	c.refuses(p, 2, "INVALID_CONFIG", p.config, "write one with \"rmd init\"")
+	printed := c.done("server", "--print-config", "--id", "rm1", "--data", p.dir, "--set", "raft.join=a:1,b:2", "--set", "raft.heartbeat=1s", "--set", "raft.election=1s")
+	contains(t, "print-config", printed, `["a:1", "b:2"]   # flag --set raft.join`, "heartbeat: 1s   # flag --set raft.heartbeat")
+	if entries, err := os.ReadDir(p.dir); err != nil || len(entries) > 0 {
+		t.Errorf("the data directory has %v (%v)", entries, err)
+	}
+}

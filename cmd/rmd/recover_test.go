@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/cluster"
+	"rmd/scheduler/input"
+)
+
+// TestRecover loses two of three replicas for good and makes a cluster of the
+// third one's disk, as operations.md says.
+func TestRecover(t *testing.T) {
+	c := startProcesses(t, 3, lowest, quickPilot)
+	call := newCaller(t, c.addrs())
+	h := call.hold()
+	before := c.reservations(c.all[0])
+	work := c.work(call, 2)
+	work.goesOn()
+	work.end()
+	was := c.facts(c.all[0])
+	for _, p := range c.all {
+		c.kill(p)
+	}
+	best := c.furthest()
+	lost := c.others(best)
+	oldDisk := c.keep(lost[0])
+	for _, p := range lost {
+		c.wipe(p)
+	}
+	peers := filepath.Join(t.TempDir(), "peers.json")
+	if err := os.WriteFile(peers, fmt.Appendf(nil, `[{"id":%q,"address":%q,"non_voter":false}]`, best.id, best.peer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.done("recover", "--data", best.dir, "--peers", peers, "--dry-run")
+	var report cluster.RecoverReport
+	if err := json.Unmarshal([]byte(c.done("recover", "--data", best.dir, "--peers", peers, "--yes", "-o", "json")), &report); err != nil || report.Epoch != 1 || report.Index == 0 {
+		t.Fatalf("%+v %v", report, err)
+	}
+	c.done("check", "--data", best.dir)
+	c.start(best)
+	c.awaitReady(best)
+	if now := c.facts(best); now.Epoch <= was.Epoch || now.ClusterID != was.ClusterID || len(now.Members) != 1 {
+		t.Errorf("epoch %d, cluster %s, %d members; it was %d and %s", now.Epoch, now.ClusterID, len(now.Members), was.Epoch, was.ClusterID)
+	}
+	c.checkHeld(best, h, before[0])
+	c.checkApps(best, work.apps)
+
+	oldDisk() // a lost one with its old disk is a stranger, by the epoch
+	c.start(lost[0])
+	c.await(lost[0].id+" says that it is of before", 20*time.Second, func() bool { return strings.Contains(lost[0].said(), "recovered by hand since it last ran") })
+	if c.get(lost[0], "/v1/ready", nil) {
+		t.Errorf("%s takes part with its old disk", lost[0].id)
+	}
+	if lost[0].cmd.ProcessState == nil {
+		c.kill(lost[0])
+	}
+	c.wipe(lost[0])
+	for _, p := range lost {
+		c.start(p)
+		c.join(p, best)
+	}
+	c.awaitVoters(c.all...)
+	c.awaitReady(c.all...)
+	c.awaitInStep()
+	for _, p := range c.all {
+		c.checkHeld(p, h, before[0])
+		c.checkApps(p, work.apps)
+	}
+	c.fulfil(newCaller(t, c.addrs()), h, before[0])
+	again := c.work(newCaller(t, c.addrs()), 2)
+	again.goesOn()
+	again.end()
+	got := must[*input.AllocateReply](newCaller(t, c.addrs()), &input.Allocate{Attempt: h.waiting, Response: 2, Asks: asks(1, 512, "spare", "/spare")})
+	if len(got.Granted) != 1 || uint32(got.Granted[0].Container.Number>>40) <= was.Epoch {
+		t.Errorf("granted %+v; one container of an epoch above %d was asked for", got.Granted, was.Epoch)
+	}
+	c.done("cluster", "verify")
+	contains(t, "rmd audit tail", c.done("audit", "tail"), "recover")
+}
+
+// furthest checks all disks and returns the replica with the highest last term
+// and index.
+func (c *processes) furthest() *process {
+	c.t.Helper()
+	var best *process
+	var top cluster.Report
+	for _, p := range c.all {
+		var r cluster.Report
+		if err := json.Unmarshal([]byte(c.done("check", "--data", p.dir, "-o", "json")), &r); err != nil || !r.Unclean || r.Last == 0 {
+			c.t.Fatalf("check of %s: %+v %v", p.id, r, err)
+		}
+		if best == nil || r.LastTerm > top.LastTerm || r.LastTerm == top.LastTerm && r.Last > top.Last {
+			best, top = p, r
+		}
+	}
+	return best
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestSignals stops replicas in order, under load: a leader hands over and ends
+// with 0 within seconds, and nobody waits for an election.
+func TestSignals(t *testing.T) {
+	c := startProcesses(t, 3, defaults, "")
+	work := c.work(newCaller(t, c.addrs()), 2)
+	work.goesOn()
+	for range 3 {
+		leader := c.leader()
+		began := time.Now()
+		if code := c.terminate(leader); code != 0 {
+			t.Fatalf("%s ended with %d:\n%s", leader.id, code, leader.log())
+		}
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("%s took %s to stop", leader.id, took)
+		}
+		next := c.leader()
+		if next == leader {
+			t.Fatalf("%s leads and has stopped", leader.id)
+		}
+		if f := c.facts(next).LastFailover; f == nil || f.OldLeader != leader.id || f.NewLeader != next.id || f.Millis > 400 {
+			t.Errorf("%s to %s was to take less than an election: %+v", leader.id, next.id, f)
+		}
+		work.goesOn()
+		c.start(leader)
+		c.awaitReady(leader)
+		c.awaitInStep()
+	}
+	follower := c.others(c.leader())[0]
+	follower.signal(t, syscall.SIGHUP)
+	c.await("the log level is read again", 10*time.Second, func() bool { return contain(follower.said(), "log level is reloaded") })
+	if code := c.terminate(follower); code != 0 {
+		t.Fatalf("%s ended with %d", follower.id, code)
+	}
+	c.done("check", "--data", follower.dir)
+	work.goesOn()
+	c.start(follower)
+	c.awaitReady(follower)
+	work.end()
+}
+
+// TestStrangers starts replicas that must not be: one on a directory in use, one
+// with an id that a member has, one of another cluster's, and one whose ports
+// are taken.
+func TestStrangers(t *testing.T) {
+	c := startProcesses(t, 3, lowest, "")
+	work := c.work(newCaller(t, c.addrs()), 2)
+	first := c.all[0]
+
+	second := newProcesses(t, 1, lowest, "", "")
+	second.reconfigure(second.all[0], "data: "+second.all[0].dir, "data: "+first.dir)
+	c.refuses(second.all[0], 8, "IN_USE: ", first.dir, "stop the replica that runs on it first")
+
+	twin := newProcesses(t, 1, lowest, "", "").all[0]
+	c.start(twin) // an empty disk and the id of a member: it waits, and takes no part
+	c.awaitUp(twin)
+	c.refused(8, "ID_IN_USE", "cluster", "join", first.peer, "--addr", twin.http, "--token-file", c.token("--addr", first.http))
+	work.goesOn()
+	if c.get(twin, "/v1/ready", nil) {
+		t.Error("a replica that was not let in is ready")
+	}
+	c.kill(twin)
+
+	copied := newProcesses(t, 1, lowest, "", "") // a member's disk, copied, at another address
+	if code := c.terminate(first); code != 0 {
+		t.Fatalf("%s ended with %d", first.id, code)
+	}
+	restore := c.keep(first)
+	c.start(first)
+	c.awaitReady(first)
+	dir := first.dir
+	first.dir = copied.all[0].dir
+	restore()
+	first.dir = dir
+	stranger := copied.all[0]
+	c.start(stranger)
+	c.await("the copy is refused", 20*time.Second, func() bool {
+		return contain(stranger.said(), "replica rm1.") && contain(stranger.said(), "runs at "+first.peer+" already")
+	})
+	if m := c.members(c.all[1])[first.id]; m.Address != first.peer {
+		t.Errorf("%s is at %s for the others, not at %s", first.id, m.Address, first.peer)
+	}
+	work.goesOn()
+	c.kill(stranger)
+
+	other := newProcesses(t, 1, lowest, "", "")
+	one := other.all[0]
+	other.reconfigure(one, "cluster: test", "cluster: other")
+	c.start(one)
+	c.awaitUp(one)
+	other.done("cluster", "init")
+	if code := c.terminate(one); code != 0 {
+		t.Fatalf("%s ended with %d", one.id, code)
+	}
+	other.reconfigure(one, "cluster: other", "cluster: test") // its disk knows better
+	c.refuses(one, 8, "FOREIGN_DATA: ", one.dir+" is of replica rm1 in cluster other, not of rm1 in test", "correct data, id or cluster")
+	other.reconfigure(one, "id: rm1", "id: rm5")
+	c.refuses(one, 8, "FOREIGN_DATA: ", "not of rm5 in test")
+	work.goesOn()
+
+	taken := newProcesses(t, 2, lowest, "", "")
+	taken.reconfigure(taken.all[0], taken.all[0].peer, first.peer)
+	c.refuses(taken.all[0], 8, "ADDRESS_IN_USE: ", first.peer, "choose another port")
+	taken.reconfigure(taken.all[1], taken.all[1].http, first.http)
+	c.refuses(taken.all[1], 8, "ADDRESS_IN_USE: ", first.http, "choose another port")
+	work.end()
+	c.done("cluster", "verify")
+	c.done("cluster", "health")
+}
