@@ -308,7 +308,7 @@ type yielding struct {
 // Named implements hclog.Logger.
 func (l yielding) Named(n string) hclog.Logger {
 	if n == "raft" {
-		return raftLogger{l.Logger, l.y}
+		return raftLogger(l)
 	}
 	return yielding{l.Logger.Named(n), l.y}
 }
