@@ -211,7 +211,7 @@ func (c *Cluster) checkOwnPlace() {
 		}
 		switch coded.ErrorCode() {
 		case string(CodeRemoved):
-			_ = c.removedHere(removedNotice{ServerID: string(self), By: "replica " + string(s.ID) + " says", At: time.Now().UTC()})
+			_ = c.removedHere(removedNotice{ServerID: string(self), By: "replica " + string(s.ID), At: time.Now().UTC()})
 			return
 		case codeOtherCluster:
 			if c.estranged.CompareAndSwap(false, true) { // once: it will not change while this process lives

@@ -174,7 +174,7 @@ func applyAll(st *stores, found *startReport, fsm raft.FSM, rep *RecoverReport) 
 		if err != nil {
 			return fmt.Errorf("open snapshot: %w", err)
 		}
-		if err := errors.Join(fsm.Restore(r), r.Close()); err != nil {
+		if err := errors.Join(fsm.Restore(io.NopCloser(r)), r.Close()); err != nil {
 			return fmt.Errorf("restore snapshot: %w", err)
 		}
 		from = found.Snapshot.Index

@@ -148,16 +148,9 @@ func runRecover(c *call) error {
 
 func recoverOnce(dir string, peers []cluster.RecoverPeer, dry bool) (cluster.RecoverReport, error) {
 	return cluster.Recover(dir, peers, cluster.RecoverOptions{
-		FSM: keepOpen{fsm.New(fsm.DefaultConfig())}, Verify: verifySnapshot, RaiseEpoch: raiseEpoch, By: loginName(), Dry: dry,
+		FSM: fsm.New(fsm.DefaultConfig()), Verify: verifySnapshot, RaiseEpoch: raiseEpoch, By: loginName(), Dry: dry,
 	})
 }
-
-// keepOpen leaves the closing of a snapshot to who opened it: the recovery
-// closes it too, and a file that is closed twice is an error.
-type keepOpen struct{ *fsm.Machine }
-
-// Restore implements raft.FSM.
-func (k keepOpen) Restore(r io.ReadCloser) error { return k.Machine.Restore(io.NopCloser(r)) }
 
 // raiseEpoch rewrites a snapshot with the next epoch, and notes in it why.
 func raiseEpoch(in io.Reader, out io.Writer) error {
@@ -165,7 +158,7 @@ func raiseEpoch(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := replica.RaiseEpoch(st, "", "recovered by hand", time.Now()); err != nil {
+	if err := replica.RaiseEpoch(st, st.Meta, "recovered by hand", time.Now()); err != nil {
 		return err
 	}
 	note := &event.Audited{Who: loginName(), From: "this machine", Action: "recover", Target: h.ClusterID, Result: "ok"}

@@ -86,14 +86,17 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 	if err := s.mayReplace(h, replaceState); err != nil {
 		return api.Restored{}, err
 	}
-	out := api.Restored{ClusterID: h.ClusterID, Index: h.Index, Epoch: st.Meta.Epoch + 1, Apps: st.Apps.Len(), Nodes: st.Nodes.Len(), DryRun: dryRun}
+	now, _ := s.r.machine.Fork()
+	running := now.Meta
+	running.ClusterID = s.r.cluster.ClusterID()
+	out := api.Restored{ClusterID: h.ClusterID, Index: h.Index, Epoch: max(st.Meta.Epoch, running.Epoch) + 1, Apps: st.Apps.Len(), Nodes: st.Nodes.Len(), DryRun: dryRun}
 	if dryRun {
 		return out, nil
 	}
 	if !s.r.cluster.IsLeader() {
 		return api.Restored{}, &api.Error{Code: "NOT_LEADER", Message: "a snapshot is restored by the leader", Remedy: "send it to the leader: see \"rmd cluster members\"", Status: 409}
 	}
-	if err := RaiseEpoch(st, s.r.cluster.ClusterID(), "restored from a snapshot of cluster "+h.ClusterID+" at index "+strconv.FormatUint(h.Index, 10), time.Now()); err != nil {
+	if err := RaiseEpoch(st, running, "restored from a snapshot of cluster "+h.ClusterID+" at index "+strconv.FormatUint(h.Index, 10), time.Now()); err != nil {
 		return api.Restored{}, err
 	}
 	if err := s.install(h, st); err != nil {
@@ -119,14 +122,16 @@ func (s snapshots) mayReplace(h snapshot.Header, replaceState string) error {
 	return nil
 }
 
-// RaiseEpoch makes a state safe to go on with elsewhere or again: identifiers
-// given from here on can never meet older ones.
-func RaiseEpoch(st *state.State, clusterID, why string, now time.Time) error {
-	if clusterID != "" {
-		st.Meta.ClusterID = clusterID
-	}
-	stamp := max(now.UnixMilli(), st.Meta.ClusterTimestamp+1)
-	return st.Apply(&event.EpochRaised{Epoch: st.Meta.Epoch + 1, ClusterTimestamp: stamp, Why: why})
+// RaiseEpoch makes a state safe to go on with elsewhere or again, in place of
+// the running one: identifiers given from here on can meet neither its own nor
+// those that the running cluster has given, however often a file is restored.
+func RaiseEpoch(st *state.State, running state.Meta, why string, now time.Time) error {
+	st.Meta.ClusterID = running.ClusterID
+	return st.Apply(&event.EpochRaised{
+		Epoch:            max(st.Meta.Epoch, running.Epoch) + 1,
+		ClusterTimestamp: max(now.UnixMilli(), st.Meta.ClusterTimestamp+1, running.ClusterTimestamp+1),
+		Why:              why,
+	})
 }
 
 func (s snapshots) install(h snapshot.Header, st *state.State) error {
