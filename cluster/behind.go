@@ -58,10 +58,12 @@ func (c *Cluster) shorten(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequ
 		return nil, &raft.AppendEntriesResponse{Term: q.Term, LastLog: q.Entries[len(q.Entries)-1].Index, Success: true}
 	}
 	short.Entries = rest
-	if short.PrevLogEntry == list[0].Index && first > list[0].Index {
-		// The leader of this term has another entry right behind the snapshot, where the log begins: by the log
-		// matching property the whole log is divergent and nothing in it was committed. (A log that reaches back to
-		// the snapshot is raft's to compare and cut.)
+	last, _ := c.stores.logs.LastIndex()
+	if short.PrevLogEntry == list[0].Index && last >= list[0].Index && !c.hasEntry(list[0].Index, list[0].Term) {
+		// Raft would look for the snapshot's own entry in the log, and the log goes on behind it without one: it
+		// begins there with another entry than this term's leader has, or has another entry in its place. By the log
+		// matching property all that follows is divergent and nothing of it was committed; what precedes is in the
+		// snapshot. (A log that ends before the snapshot, or has its entry, is raft's to compare and cut.)
 		if c.dropping.CompareAndSwap(false, true) {
 			c.divergent.Store(true)
 			c.goRun(func() {
