@@ -141,7 +141,7 @@ func (p *Planner) runnableOf(user state.NameID) int32 {
 
 // unpark retries parked applications, in start order, after one has left.
 func (p *Planner) unpark() {
-	if p.st.Queues.Get(p.queues[0].slot).Runnable < 0 || !p.anyParked() {
+	if !p.anyParked() {
 		return
 	}
 	var parked []uint32

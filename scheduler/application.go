@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"errors"
+	"slices"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -318,7 +319,7 @@ func (p *Planner) forget() {
 		}
 		return true
 	})
-	sortUint32(seqs)
+	slices.Sort(seqs)
 	for _, seq := range seqs[:min(over, int64(len(seqs)))] {
 		p.emit(&event.ApplicationForgotten{App: seq})
 	}

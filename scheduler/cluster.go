@@ -93,5 +93,3 @@ func (p *Planner) raiseEpoch(in *input.RaiseEpoch) input.Reply {
 	p.emit(&event.EpochRaised{Epoch: p.st.Meta.Epoch + 1, ClusterTimestamp: stamp, Why: in.Why})
 	return in.NewReply()
 }
-
-func sortUint32(v []uint32) { slices.Sort(v) }
