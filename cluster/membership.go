@@ -142,14 +142,30 @@ type removedNotice struct {
 	At       time.Time `json:"at"`
 }
 
-// notifyRemoved tells it, as far as it can be reached: raft itself would not.
+// The removed replica is told within noticeTime, again after each noticePause.
+const (
+	noticeTime  = 2 * time.Second
+	noticePause = 50 * time.Millisecond
+)
+
+// notifyRemoved tells it, as far as it can be reached: raft itself would not. The connection of the
+// moment is being closed, since a removed replica may keep none, so a lost notice is sent again on a new one.
 func (c *Cluster) notifyRemoved(s raft.Server, by string) {
 	n := removedNotice{ServerID: string(s.ID), By: by, At: time.Now().UTC()}
 	c.goRun(func() {
-		ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
+		ctx, cancel := context.WithTimeout(c.ctx, noticeTime)
 		defer cancel()
-		if _, err := ask[none](ctx, c.peer, string(s.Address), methodRemoved, n); err != nil {
-			c.log.Info("the removed replica was not told", "replica", s.ID, "error", err)
+		for {
+			_, err := ask[none](ctx, c.peer, string(s.Address), methodRemoved, n)
+			if err == nil {
+				return
+			}
+			select {
+			case <-time.After(noticePause):
+			case <-ctx.Done():
+				c.log.Info("the removed replica was not told", "replica", s.ID, "error", err)
+				return
+			}
 		}
 	})
 }
@@ -180,13 +196,14 @@ func (c *Cluster) removedHere(n removedNotice) error {
 }
 
 // checkOwnPlace runs now and then: without a leader it asks the others whether this replica was removed
-// while it was away; and it tells them when this replica's address changed.
+// while it was away, or by an entry of which it never learnt that it is committed; and it tells them when
+// this replica's address changed.
 func (c *Cluster) checkOwnPlace() {
 	self := c.Identity().ServerID()
 	conf := c.configuration()
 	me, member := find(conf, string(self))
-	_, leader := c.Leader()
-	if !member || leader != "" && string(me.Address) == c.Addr() {
+	moved := member && string(me.Address) != c.Addr()
+	if _, leader := c.Leader(); leader != "" && !moved {
 		return
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
@@ -196,7 +213,7 @@ func (c *Cluster) checkOwnPlace() {
 			continue
 		}
 		var err error
-		if string(me.Address) != c.Addr() {
+		if moved {
 			_, err = ask[none](ctx, c.peer, string(s.Address), methodMove, moveRequest{ServerID: string(self), Address: c.Addr()})
 			if err == nil {
 				c.log.Info("told the new address", "address", c.Addr())

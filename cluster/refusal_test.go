@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -148,6 +149,31 @@ func TestChangeRefusals(t *testing.T) {
 		}
 	case <-time.After(8 * time.Second):
 		t.Fatal("a removed replica with its old disk goes on")
+	}
+}
+
+// TestRemovedUnheard removes a replica that the notice never reaches: it has the entry that removes it, but
+// nobody tells it that the entry is committed.
+func TestRemovedUnheard(t *testing.T) {
+	rs := trio(t, nil)
+	l := leader(t, rs)
+	f := rs[0]
+	if f == l {
+		f = rs[1]
+	}
+	f.c.peer.Handle(methodRemoved, func(context.Context, string, []byte) ([]byte, error) {
+		return nil, errors.New("the notice is lost")
+	})
+	if err := l.c.Remove(f.id, false); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case fe := <-f.fatal:
+		if fe.Code != ExitRemoved {
+			t.Fatalf("got %d %v", fe.Code, fe.Err)
+		}
+	case <-time.After(8 * time.Second):
+		t.Fatal("a removed replica that was not told goes on")
 	}
 }
 
