@@ -6,7 +6,7 @@ LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover failover golden clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover failover golden proto clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -52,6 +52,10 @@ bench-failover: ## the same, with the figures printed
 
 golden: ## rewrite golden files and scenarios; read the diff before committing
 	$(GO) test ./fsm/event ./snapshot ./transport/rest ./scheduler -rewrite
+
+proto: ## generate the messages of Hadoop's wire anew (needs protoc)
+	$(GO) build -o bin/protoc-gen-go google.golang.org/protobuf/cmd/protoc-gen-go
+	PATH=$(CURDIR)/bin:$$PATH $(GO) generate ./transport/hadoop/proto
 
 clean: ## remove what was built
 	rm -rf bin out
