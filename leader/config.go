@@ -2,6 +2,7 @@ package leader
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -51,8 +52,9 @@ type Outcome struct {
 	Skipped bool // it had no effect on any replica
 }
 
-// Expiry holds the silence after which nodes and attempts are given up.
-type Expiry struct{ NodeMillis, AttemptMillis int64 }
+// Expiry holds the silence after which nodes and attempts are given up, and the
+// time within which a container that was granted must be started; 0: for ever.
+type Expiry struct{ NodeMillis, AttemptMillis, ContainerMillis int64 }
 
 // Config is what a Sequencer needs. Start from DefaultConfig; Log, Barrier,
 // Fork, NewPlanner and Expiry are the caller's.
@@ -74,6 +76,8 @@ type Config struct {
 	// Due says that a Tick is due for a reason that this package does not know
 	// of. Nil: there is none.
 	Due func(st *state.State, nowMillis int64) bool
+	// Entropy draws 32 random bytes, of which new keys are made.
+	Entropy func() []byte
 	// OnFatal is called when this replica must not go on.
 	OnFatal func(code int, err error)
 
@@ -119,7 +123,14 @@ func DefaultConfig() Config {
 		MaxInFlight:   1,
 		TickInterval:  time.Second,
 		RetryInterval: 50 * time.Millisecond,
+		Entropy:       entropy,
 	}
+}
+
+func entropy() []byte {
+	b := make([]byte, 32)
+	rand.Read(b) // never fails
+	return b
 }
 
 // Validate reports every fault of the configuration at once.
@@ -128,6 +139,9 @@ func (c Config) Validate() error {
 	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
 	if c.Log == nil || c.Barrier == nil || c.Fork == nil || c.NewPlanner == nil || c.Expiry == nil || c.Logger == nil {
 		bad("logger, log, barrier, fork, planner and expiry are required")
+	}
+	if c.Entropy == nil {
+		bad("a source of entropy is required (start from DefaultConfig)")
 	}
 	if c.QueueMax < 1 || c.BatchEvents < 1 || c.BatchBytes < 1 {
 		bad("bounds of queue and batch must be positive (start from DefaultConfig)")

@@ -160,6 +160,8 @@ type fakePlanner struct {
 	ticks  int
 	stamps []int64
 	expire []string
+	unused []yarn.ContainerID
+	drawn  []byte // the last tick's
 	cost   time.Duration
 }
 
@@ -200,6 +202,10 @@ func (p *fakePlanner) decide(in input.Input) []event.Event {
 		return []event.Event{&event.NodeStateChanged{Node: p.st.Node(in.ID), State: yarn.NodeLost}}
 	case *input.ExpireAttempt:
 		p.expire = append(p.expire, in.Attempt.String())
+	case *input.NodesHeard:
+		return nil
+	case *input.ExpireContainers:
+		p.unused = append(p.unused, in.Containers...)
 	case *input.Audit: // Target is how many events
 		n := 1
 		_, _ = fmt.Sscan(in.Target, &n)
@@ -210,6 +216,7 @@ func (p *fakePlanner) decide(in input.Input) []event.Event {
 		return out
 	case *input.Tick:
 		p.ticks++
+		p.drawn = in.Entropy
 		var out []event.Event
 		p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 			if n.State == yarn.NodeDecommissioning {
@@ -241,7 +248,7 @@ func newRig(tb testing.TB, change func(*Config)) *rig {
 	cfg := DefaultConfig()
 	cfg.Logger = hclog.NewNullLogger()
 	cfg.Log, cfg.Barrier, cfg.Fork, cfg.Outcome = r.log, r.log.barrier, r.log.fork, r.log.outcome
-	cfg.Expiry = func(*state.State) Expiry { return Expiry{600_000, 600_000} }
+	cfg.Expiry = func(*state.State) Expiry { return Expiry{NodeMillis: 600_000, AttemptMillis: 600_000} }
 	cfg.NewPlanner = func(st *state.State) (Planner, error) {
 		r.planner = &fakePlanner{st: st, cost: r.cost}
 		return r.planner, nil

@@ -85,12 +85,14 @@ func (o *office) restsOn() *batch {
 	return nil
 }
 
-// onlyCounts says whether an input is a heartbeat of a node after which nothing
-// but counters of missed offers has moved. Its answer carries no order and
+// onlyCounts says whether an input is a heartbeat of a node, or a batch of them,
+// after which nothing but counters of missed offers has moved. Its answer carries no order and
 // acknowledges no report, so it need not wait until the counters are durable: a
 // reserved node would otherwise wait for the disk at each of its heartbeats.
 func onlyCounts(in input.Input, events []event.Event) bool {
-	if _, ok := in.(*input.NodeHeartbeat); !ok {
+	switch in.(type) {
+	case *input.NodeHeartbeat, *input.NodesHeard:
+	default:
 		return false
 	}
 	for _, e := range events {
@@ -126,6 +128,9 @@ func (o *office) planDue() bool {
 	in := o.timers.next(o.planner.State())
 	if in == nil {
 		return false
+	}
+	if tick, ok := in.(*input.Tick); ok {
+		tick.Entropy = o.s.cfg.Entropy()
 	}
 	o.step(nil, input.Request{Input: in})
 	if !o.full() {

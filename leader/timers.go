@@ -23,6 +23,7 @@ type timers struct {
 	attempts wheel
 	drains   map[uint32]int64 // node to deadline, Unix milliseconds
 	due      []due
+	unused   unused
 	tick     bool
 }
 
@@ -36,7 +37,7 @@ type due struct {
 func (t *timers) arm(st *state.State, e Expiry) {
 	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), drains: map[uint32]int64{}}
 	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if heard(n) {
+		if n.Heard() {
 			t.nodes.add(uint64(slot), t.now, e.NodeMillis)
 		}
 		t.followDrain(slot, n)
@@ -55,15 +56,17 @@ func (t *timers) advance(elapsed, interval time.Duration) {
 	t.now += min(elapsed, catchUpTicks*interval).Milliseconds()
 }
 
-// heard says whether a node is one that sends heartbeats.
-func heard(n *state.Node) bool {
-	return n.State == yarn.NodeRunning || n.State == yarn.NodeUnhealthy || n.State == yarn.NodeDecommissioning
-}
-
 // started says whether an application's attempt has an AM that must be heard of:
-// one that has registered, or that holds a container to run in.
+// one that has registered, whether or not it is done since, that was launched, or
+// that holds a container to run in.
 func started(a *state.App) bool {
-	return a.AttemptState == state.AttemptRegistered || (a.AttemptState == state.AttemptActive && a.Live > 0)
+	switch a.AttemptState {
+	case state.AttemptRegistered, state.AttemptFinishing:
+		return true
+	case state.AttemptActive:
+		return a.Live > 0 || a.LaunchedMillis > 0
+	}
+	return false
 }
 
 func attemptKey(a *state.App) uint64 { return uint64(a.ID.Seq)<<32 | uint64(a.Attempt) }
@@ -77,6 +80,10 @@ func (t *timers) follow(st *state.State, e event.Event) {
 	case *event.NodeStateChanged:
 		t.followDrain(e.Node, st.Nodes.Get(e.Node))
 	case *event.AttemptRegistered:
+		t.startAttempt(st, e.App)
+	case *event.AttemptLaunched:
+		t.startAttempt(st, e.App)
+	case *event.AttemptUnregistered: // its container has an interval to end
 		t.startAttempt(st, e.App)
 	case *event.ContainerLaunched:
 		if slot := st.Container(e.Container); slot != 0 && st.Containers.Get(slot).AM {
@@ -104,18 +111,27 @@ func (t *timers) touch(st *state.State, in input.Input) {
 	switch in := in.(type) {
 	case *input.NodeHeartbeat:
 		t.nodes.touch(uint64(st.Node(in.ID)), t.now)
+	case *input.NodesHeard:
+		for _, n := range in.Nodes {
+			t.nodes.touch(uint64(n), t.now)
+		}
 	case *input.RegisterNode:
 		t.nodes.touch(uint64(st.Node(in.ID)), t.now)
 	case *input.Allocate:
-		t.touchAttempt(in.Attempt)
+		t.touchAttempt(st, in.Attempt)
 	case *input.RegisterAttempt:
-		t.touchAttempt(in.Attempt)
+		t.touchAttempt(st, in.Attempt)
 	case *input.FinishAttempt:
-		t.touchAttempt(in.Attempt)
+		t.touchAttempt(st, in.Attempt)
 	}
 }
 
-func (t *timers) touchAttempt(id yarn.AttemptID) {
+// touchAttempt notes that an AM was heard of. One that has unregistered has its
+// one interval to end, whatever it still sends.
+func (t *timers) touchAttempt(st *state.State, id yarn.AttemptID) {
+	if slot := st.App(id.App.Seq); slot != 0 && st.Apps.Get(slot).AttemptState == state.AttemptFinishing {
+		return
+	}
 	t.attempts.touch(uint64(id.App.Seq)<<32|uint64(id.Attempt), t.now)
 }
 
@@ -135,12 +151,12 @@ func (t *timers) next(st *state.State) input.Input {
 		}
 	}
 	t.due = nil
-	return nil
+	return t.unused.take()
 }
 
 func (t *timers) expire(st *state.State, d due) input.Input {
 	if d.node {
-		if slot := uint32(d.key); st.Nodes.Has(slot) && heard(st.Nodes.Get(slot)) && t.nodes.silent(d.key, t.now, t.expiry.NodeMillis) {
+		if slot := uint32(d.key); st.Nodes.Has(slot) && st.Nodes.Get(slot).Heard() && t.nodes.silent(d.key, t.now, t.expiry.NodeMillis) {
 			t.nodes.touch(d.key, t.now)
 			return &input.ExpireNode{ID: st.Nodes.Get(slot).ID}
 		}
@@ -165,12 +181,13 @@ func (o *office) lookAtTimers() {
 		t.arm(st, e) // deadlines filed under other intervals are of no use
 	}
 	t.nodes.collect(t.now, t.expiry.NodeMillis, func(key uint64) bool {
-		return st.Nodes.Has(uint32(key)) && heard(st.Nodes.Get(uint32(key)))
+		return st.Nodes.Has(uint32(key)) && st.Nodes.Get(uint32(key)).Heard()
 	}, func(key uint64) { t.due = append(t.due, due{true, key}) })
 	t.attempts.collect(t.now, t.expiry.AttemptMillis, func(key uint64) bool {
 		slot := st.App(uint32(key >> 32))
 		return slot != 0 && attemptKey(st.Apps.Get(slot)) == key && started(st.Apps.Get(slot))
 	}, func(key uint64) { t.due = append(t.due, due{false, key}) })
+	t.unused.look(st, t.now, t.expiry.ContainerMillis, o.s.cfg.TickInterval.Milliseconds())
 	now := max(time.Now().UnixMilli(), o.stamp)
 	t.tick = t.tickDue(st, now) || (o.s.cfg.Due != nil && o.s.cfg.Due(st, now))
 }

@@ -100,7 +100,7 @@ func TestShorterIntervalHoldsAtOnce(t *testing.T) {
 		var interval atomic.Int64
 		interval.Store(600_000)
 		r := newRig(t, func(c *Config) {
-			c.Expiry = func(*state.State) Expiry { return Expiry{interval.Load(), interval.Load()} }
+			c.Expiry = func(*state.State) Expiry { return Expiry{NodeMillis: interval.Load(), AttemptMillis: interval.Load()} }
 		})
 		defer r.reign(1)()
 		r.must(t, register("a"))

@@ -31,6 +31,9 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	if in.ID.Seq != 0 {
 		seq = in.ID.Seq
 	}
+	if seq > maxApplication {
+		return input.Refuse(in, noMoreIDs())
+	}
 	reply.ID = yarn.ApplicationID{ClusterTimestamp: p.st.Meta.ClusterTimestamp, Seq: seq}
 	if in.DryRun {
 		return reply
@@ -46,7 +49,8 @@ func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32) *
 	e := &event.ApplicationSubmitted{
 		App: seq, Name: in.Name, User: in.User, Queue: p.cfg.Queues[leaf].Path, Type: in.Type, Tags: in.Tags,
 		Priority: p.priority(in.Priority, in.PrioritySet, leaf), Unmanaged: in.Unmanaged, KeepContainers: in.KeepContainers,
-		MaxAttempts: p.maxAttempts(in.MaxAttempts), LifetimeMillis: p.lifetime(in.LifetimeMillis, leaf), Context: in.Context,
+		MaxAttempts: p.maxAttempts(in.MaxAttempts), LifetimeMillis: p.lifetime(in.LifetimeMillis, leaf),
+		ValidityMillis: max(in.ValidityMillis, 0), Context: in.Context,
 	}
 	if !in.Unmanaged {
 		e.AM = p.normalize(in.AM, leaf)
@@ -59,7 +63,7 @@ func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
 	if in.User == "" {
 		return 0, input.Faultf(input.InvalidRequest, "name the user it runs for", "the application has no user")
 	}
-	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq < p.st.Meta.NextApp) {
+	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.App(in.ID.Seq) != 0) {
 		return 0, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
 	}
 	leaf, fault := p.leafFor(in)
@@ -163,11 +167,10 @@ func (p *Planner) priority(asked int32, set bool, leaf int) int32 {
 }
 
 func (p *Planner) maxAttempts(asked uint32) uint32 {
-	most := uint32(max(p.cfg.AMMaxAttempts, 1))
 	if asked == 0 {
-		return most
+		return uint32(max(p.cfg.AMMaxAttempts, 1))
 	}
-	return min(asked, most)
+	return min(asked, uint32(max(p.cfg.AMGlobalMaxAttempts, 1)))
 }
 
 // lifetime is the time an application may take: its wish within the queue's
@@ -194,6 +197,10 @@ func (p *Planner) killApplication(in *input.KillApplication) input.Reply {
 	}
 	if a := p.st.Apps.Get(slot); a.State.Ended() {
 		return in.NewReply() // YARN's kill of an ended application succeeds
+	}
+	if p.st.Apps.Get(slot).AttemptState == state.AttemptFinishing {
+		p.finished(slot) // what its AM said of its end stands
+		return in.NewReply()
 	}
 	text := in.Diagnostics
 	if text == "" {
@@ -228,10 +235,13 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 	}
 	p.capacities()
 	a := p.st.Apps.Get(slot)
-	if a.State.Ended() {
-		return input.Refuse(in, input.Faultf(input.AlreadyEnded, "", "application %s is %s", in.ID, a.State))
+	if a.Shown().Ended() {
+		return input.Refuse(in, alreadyEnded(a))
 	}
 	to, fault := p.leafNamed(in.Queue)
+	if fault == nil && p.cfg.ACLEnabled && in.User != "" && !p.cfg.MaySubmit(to, in.User, in.Groups...) {
+		fault = input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, p.cfg.Queues[to].Path)
+	}
 	if fault == nil && p.queues[to].slot == a.Queue {
 		return in.NewReply()
 	}

@@ -22,6 +22,9 @@ func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
 	if len(in.Asks) > maxAsks || len(in.Releases) > maxAsks || len(in.BlacklistAdd) > maxAsks {
 		return input.Faultf(input.TooLarge, "split the call", "one call carries more than %d entries", maxAsks)
 	}
+	if fault := p.checkReleases(slot, in); fault != nil {
+		return fault
+	}
 	if len(in.Asks) == 0 {
 		return nil
 	}

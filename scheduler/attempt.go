@@ -31,7 +31,10 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 	a := p.st.Apps.Get(slot)
 	leaf := p.indexOf[a.Queue]
 	reply := &input.RegisterAttemptReply{Queue: p.cfg.Queues[leaf].Path, Maximum: p.cfg.Queues[leaf].MaxAlloc}
-	if a.AttemptState == state.AttemptActive {
+	switch {
+	case a.AttemptState == state.AttemptRegistered && a.Response > 0:
+		p.resync(slot)
+	case a.AttemptState == state.AttemptActive:
 		p.emit(&event.AttemptRegistered{App: a.ID.Seq, Host: in.Host, RPCPort: in.RPCPort, TrackingURL: in.TrackingURL})
 	}
 	for c := p.st.Apps.Get(slot).Containers; c != 0; c = p.st.Containers.Get(c).NextOfApp() {
@@ -44,7 +47,7 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 
 func (p *Planner) granted(c *state.Container) input.Granted {
 	n := p.st.Nodes.Get(c.Node)
-	return input.Granted{Container: p.st.ContainerID(c), Key: c.Key, Node: n.ID, Rack: n.Rack, HTTPPort: n.HTTPPort, Size: c.Size}
+	return input.Granted{Container: p.st.ContainerID(c), Key: c.Key, Node: n.ID, Rack: n.Rack, HTTPPort: n.HTTPPort, Size: c.Size, AllocatedMillis: c.AllocatedMillis}
 }
 
 // allocate is an AM's heartbeat. Response numbers make it exactly-once: a call
@@ -53,6 +56,9 @@ func (p *Planner) granted(c *state.Container) input.Granted {
 func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	slot, fault := p.current(in.Attempt)
 	if fault != nil {
+		if slot := p.finishing(in.Attempt); slot != 0 { // a last heartbeat on its way
+			return &input.AllocateReply{Response: max(in.Response, 0) + 1, Nodes: uint32(p.st.Meta.UsableNodes), Priority: p.st.Apps.Get(slot).Priority}
+		}
 		return input.Refuse(in, fault)
 	}
 	a := p.st.Apps.Get(slot)
@@ -67,6 +73,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	if fault := p.checkAsks(slot, in); fault != nil {
 		return input.Refuse(in, fault)
 	}
+	p.report(slot, in)
 	p.release(slot, in.Releases)
 	p.blacklist(slot, in)
 	p.ask(slot, in.Asks)
@@ -82,7 +89,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 // asked for again.
 func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 	a := p.st.Apps.Get(slot)
-	r := &input.AllocateReply{Response: n, Nodes: uint32(p.st.Meta.UsableNodes), Headroom: p.headroom(slot)}
+	r := &input.AllocateReply{Response: n, Nodes: uint32(p.st.Meta.UsableNodes), Headroom: p.headroom(slot), Priority: a.Priority}
 	granted := 0
 	for c := a.Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
 		granted += int(one(p.st.Containers.Get(c).GrantedIn == n))
@@ -115,21 +122,32 @@ func (p *Planner) finishAttempt(in *input.FinishAttempt) input.Reply {
 	slot, fault := p.current(in.Attempt)
 	if fault != nil {
 		if s := p.st.AppByID(in.Attempt.App); s != 0 {
-			if a := p.st.Apps.Get(s); a.State == yarn.AppFinished && a.Attempt == in.Attempt.Attempt {
+			if a := p.st.Apps.Get(s); a.Shown() == yarn.AppFinished && a.Attempt == in.Attempt.Attempt {
 				return in.NewReply() // repeated
 			}
 		}
 		return input.Refuse(in, fault)
 	}
-	if p.st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
+	a := p.st.Apps.Get(slot)
+	switch {
+	case a.AttemptState != state.AttemptRegistered:
 		return input.Refuse(in, input.Faultf(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
+	case in.Final > yarn.FinalEnded:
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "", "there is no final status %d", in.Final))
 	}
-	p.endAttempt(slot, in.Final, in.Diagnostics, in.TrackingURL, false, false)
-	p.endApplication(slot, yarn.AppFinished, in.Final, in.Diagnostics)
+	p.cancelWhere(slot, yarn.CancelAttemptEnded, func(reserved) bool { return true })
+	p.emit(&event.AttemptUnregistered{App: a.ID.Seq, Final: in.Final, Diagnostics: in.Diagnostics, TrackingURL: in.TrackingURL})
+	if !p.endsByItself(slot) {
+		p.finished(slot)
+	}
 	return in.NewReply()
 }
 
 func (p *Planner) expireAttempt(in *input.ExpireAttempt) input.Reply {
+	if slot := p.finishing(in.Attempt); slot != 0 {
+		p.finished(slot)
+		return in.NewReply()
+	}
 	slot, fault := p.current(in.Attempt)
 	if fault != nil {
 		return input.Refuse(in, fault)
@@ -141,18 +159,20 @@ func (p *Planner) expireAttempt(in *input.ExpireAttempt) input.Reply {
 // exitUnknown is YARN's INVALID: the AM fell silent and no exit was seen.
 const exitUnknown int32 = -1000
 
+// exitDisksFailed is what a node says of a container for which it had no disk.
+const exitDisksFailed int32 = -101
+
 // excused says whether an AM's exit does not count against its application: its
-// node was lost, or it was preempted.
-func excused(exit int32) bool { return exit == yarn.ExitPreempted || exit == yarn.ExitAborted }
+// node was lost or has no disk, it was preempted, or ended by us.
+func excused(exit int32) bool {
+	return exit == yarn.ExitPreempted || exit == yarn.ExitAborted || exit == exitDisksFailed || exit == yarn.ExitKilledByRM
+}
 
 // attemptFailed ends an attempt that did not finish, and begins the next one,
 // or ends the application when it has had its attempts.
 func (p *Planner) attemptFailed(slot uint32, exit int32, text string, counts bool) {
 	a := p.st.Apps.Get(slot)
-	last := counts && a.Failures+1 >= a.MaxAttempts
-	if !counts && a.Attempt >= a.MaxAttempts*4 {
-		last = true // lost over and over: not for ever
-	}
+	last := p.isLast(a, counts)
 	keep := a.KeepContainers && !last
 	p.endAttempt(slot, yarn.FinalFailed, text, "", keep, counts)
 	if !last {
@@ -196,7 +216,7 @@ func (p *Planner) liveOf(slot uint32) []uint32 {
 func (p *Planner) stopContainer(slot uint32, exit int32, text string) {
 	c := p.st.Containers.Get(slot)
 	ref, node := p.st.Ref(c), c.Node
-	if c.Launched {
+	if c.Launched || p.runsUnreported(c) {
 		p.emit(&event.ContainerReleased{Container: ref, ExitStatus: exit, Diagnostics: text})
 		return
 	}

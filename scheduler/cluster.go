@@ -13,6 +13,8 @@ import (
 func (p *Planner) tick(in *input.Tick) input.Reply {
 	p.drainsDue()
 	p.lifetimesDue()
+	p.tokensDue() // before the keys: a token that goes may let its key go
+	p.rollKeys(in.Entropy)
 	// What other queues use decides how much AMs may take, and nothing else looks
 	// again when that falls.
 	p.activateAll()
@@ -38,7 +40,7 @@ func (p *Planner) staleRequests() uint32 {
 func (p *Planner) lifetimesDue() {
 	var due []yarn.ApplicationID
 	p.st.Apps.Each(func(_ uint32, a *state.App) bool {
-		if a.LifetimeMillis > 0 && !a.State.Ended() && p.now-a.SubmittedMillis >= a.LifetimeMillis {
+		if a.LifetimeMillis > 0 && !a.Shown().Ended() && p.now-a.SubmittedMillis >= a.LifetimeMillis {
 			due = append(due, a.ID)
 		}
 		return true

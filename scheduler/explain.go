@@ -78,7 +78,7 @@ func (p *Planner) Explain(id yarn.ApplicationID) (*Explanation, error) {
 	}
 	p.capacities()
 	a := p.st.Apps.Get(slot)
-	x := &Explanation{ID: id.String(), State: a.State, Queue: p.st.Queues.Get(a.Queue).Path}
+	x := &Explanation{ID: id.String(), State: a.Shown(), Queue: p.st.Queues.Get(a.Queue).Path}
 	if a.State.Ended() {
 		x.Text = fmt.Sprintf("it has ended: %s", a.State)
 		return x, nil
@@ -89,6 +89,8 @@ func (p *Planner) Explain(id yarn.ApplicationID) (*Explanation, error) {
 	switch {
 	case a.AttemptState == state.AttemptParked:
 		x.because(MaxParallelApps, "a limit on parallel applications holds it back")
+	case a.AttemptState == state.AttemptFinishing:
+		x.because(NoAsks, "its AM has unregistered; it ends when the AM's container does")
 	case a.AttemptState == state.AttemptPending:
 		p.explainActivation(x, slot, a)
 	case a.Outstanding == 0:

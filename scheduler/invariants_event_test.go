@@ -279,7 +279,7 @@ func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a
 		var wants, activated bool
 		st.Apps.Each(func(_ uint32, o *state.App) bool {
 			if o.UserSlot == slot {
-				wants, activated = wants || o.Outstanding > 0, activated || o.Activated()
+				wants, activated = wants || o.Outstanding > 0, activated || o.Activated() || o.AttemptState == state.AttemptFinishing
 			}
 			return true
 		})

@@ -31,6 +31,7 @@ func (m *machine) check(before *state.State, in input.Input, events []event.Even
 	}
 	if hb, ok := in.(*input.NodeHeartbeat); ok {
 		m.checkServed(hb.ID)
+		m.checkFull(hb)
 	}
 }
 
@@ -197,7 +198,7 @@ func (m *machine) checkUsers() error {
 			continue
 		}
 		users[a.UserSlot] = users[a.UserSlot].Add(l.used).Add(l.reserved)
-		if a.Activated() {
+		if a.Activated() || a.AttemptState == state.AttemptFinishing {
 			active[a.Queue]++
 			if !a.Unmanaged {
 				am[a.Queue] = am[a.Queue].Add(a.AM)

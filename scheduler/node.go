@@ -14,27 +14,36 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 			"node %s registers with %s", in.ID, in.Total))
 	}
 	slot, drains := p.st.Node(in.ID), int64(-1)
+	report := ""
+	if fault := p.refusedHost(slot, in.ID); fault != nil {
+		return input.Refuse(in, fault)
+	}
 	if slot != 0 {
 		if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
 			return input.Refuse(in, input.Faultf(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
 		}
 		p.reconcile(slot, in)
 		if n := p.st.Nodes.Get(slot); n.State == yarn.NodeDecommissioning {
-			drains = n.DeadlineMillis
+			drains, report = n.DeadlineMillis, n.Report
 		}
 	} else {
 		slot = p.st.NextNode()
 	}
-	p.emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version})
+	p.emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version, Dialed: in.Dialed})
 	if drains >= 0 { // a restart does not end a drain
-		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains})
+		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains, Report: report})
 	}
 	p.dropUnsuited(slot)
-	for _, c := range in.Containers {
-		if !p.statusOf(slot, &c) && c.State != yarn.ContainerCompleted {
-			reply.Kill = append(reply.Kill, c.Container)
+	reply.Kill = p.statuses(slot, in.Containers, false)
+	for _, id := range in.Running {
+		if app := p.st.AppByID(id); app == 0 || p.st.Apps.Get(app).State.Ended() {
+			reply.CleanUp = append(reply.CleanUp, id)
 		}
 	}
+	if n := p.st.Nodes.Get(slot); n.TotalSet {
+		reply.Total = n.SetTotal
+	}
+	reply.Number = slot
 	p.activateAll()
 	return reply
 }
@@ -98,44 +107,15 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 		return reply
 	}
 	reply.Resync = p.st.Nodes.Get(slot).Report == takenBack
-	for i := range in.Statuses {
-		s := &in.Statuses[i]
-		if !p.statusOf(slot, s) && s.State != yarn.ContainerCompleted {
-			reply.Kill = append(reply.Kill, s.Container)
-		}
-	}
+	p.hadOrders(slot, in)
+	reply.Kill = p.statuses(slot, in.Statuses, in.Full && !in.Unhealthy)
 	p.health(slot, in)
-	p.drained(slot)
-	if serving(p.st.Nodes.Get(slot)) {
-		p.counting = true
-		p.heartbeatPass(slot)
-		p.counting = false
-	}
+	p.turn(slot)
 	if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
 		reply.Shutdown = true
 	}
 	p.orders(slot, reply)
 	return reply
-}
-
-// statusOf takes in what a node says of a container; false when the container
-// is not the cluster's.
-func (p *Planner) statusOf(node uint32, s *input.ContainerStatus) bool {
-	ref := event.ContainerRef{App: s.Container.App.Seq, Attempt: s.Container.Attempt, Number: s.Container.Number}
-	slot := p.st.Container(ref)
-	if slot == 0 || p.st.Containers.Get(slot).Node != node || p.st.ContainerID(p.st.Containers.Get(slot)) != s.Container {
-		return false
-	}
-	c := p.st.Containers.Get(slot)
-	switch {
-	case s.State == yarn.ContainerCompleted:
-		if c.State != yarn.ContainerCompleted {
-			p.complete(ref, s.ExitStatus, s.Diagnostics)
-		}
-	case c.State.Live() && !c.Launched:
-		p.emit(&event.ContainerLaunched{Container: ref})
-	}
-	return true
 }
 
 // complete ends a container on its node. The end of an AM container is the end
@@ -144,11 +124,14 @@ func (p *Planner) complete(ref event.ContainerRef, exit int32, text string) {
 	c := p.st.Containers.Get(p.st.Container(ref))
 	app, am, live, node := c.App, c.AM, c.State.Live(), c.Node
 	a := p.st.Apps.Get(app)
-	current := a.Runnable() && a.Attempt == ref.Attempt
+	current, finishing := a.Open() && a.Attempt == ref.Attempt, a.AttemptState == state.AttemptFinishing && a.Attempt == ref.Attempt
 	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && current
 	p.emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Restore: restore, Diagnostics: text})
 	p.freed = append(p.freed, node)
-	if am && live && current {
+	switch {
+	case am && live && finishing:
+		p.finished(app)
+	case am && live && current:
 		p.attemptFailed(app, exit, text, !excused(exit))
 	}
 }
@@ -204,24 +187,6 @@ func (p *Planner) drained(slot uint32) {
 	}
 }
 
-// orders tells a node what to launch and kill, from the state: whatever it has
-// not reported yet is told again.
-func (p *Planner) orders(slot uint32, reply *input.NodeHeartbeatReply) {
-	n := p.st.Nodes.Get(slot)
-	if n.Orders == 0 {
-		return
-	}
-	for s := n.Containers; s != 0; s = p.st.Containers.Get(s).NextOnNode() {
-		c := p.st.Containers.Get(s)
-		switch a := p.st.Apps.Get(c.App); {
-		case c.State == yarn.ContainerReleasing:
-			reply.Kill = append(reply.Kill, p.st.ContainerID(c))
-		case c.AM && !c.Launched:
-			reply.Launch = append(reply.Launch, input.Launch{Container: p.st.ContainerID(c), Size: c.Size, User: p.st.NameOf(a.User), Context: a.Context})
-		}
-	}
-}
-
 func (p *Planner) expireNode(in *input.ExpireNode) input.Reply {
 	slot := p.st.Node(in.ID)
 	if slot == 0 {
@@ -231,7 +196,7 @@ func (p *Planner) expireNode(in *input.ExpireNode) input.Reply {
 	case yarn.NodeRunning, yarn.NodeUnhealthy:
 		p.stopNode(slot, yarn.NodeLost, "no heartbeat for its expiry interval")
 	case yarn.NodeDecommissioning:
-		p.stopNode(slot, yarn.NodeDecommissioned, "no heartbeat for its expiry interval")
+		p.decommission(slot, "no heartbeat for its expiry interval")
 	}
 	return in.NewReply()
 }
@@ -258,20 +223,30 @@ func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
 	}
 	n := p.st.Nodes.Get(slot)
 	switch {
-	case !in.Back && n.State == yarn.NodeRunning:
-		if n.Reservation != 0 {
-			p.cancel(p.st.Reservations.Get(n.Reservation).Number, yarn.CancelNodeNotRunning)
+	case in.Back && (n.State == yarn.NodeDecommissioning || n.State == yarn.NodeDecommissioned):
+		if !p.st.Hosts.Allowed(n.ID.Host) {
+			return input.Refuse(in, input.Faultf(input.HostRefused, "change the lists of hosts first", "the lists of hosts refuse %s", n.ID.Host))
 		}
-		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: in.DeadlineMillis})
-	case !in.Back && !n.State.Usable() && n.State != yarn.NodeDecommissioned:
-		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned})
-	case in.Back && n.State == yarn.NodeDecommissioning, in.Back && n.State == yarn.NodeDecommissioned:
 		// Its total was lowered while it drained: it registers again to tell its own.
 		p.recommission(slot)
-	default:
+	case in.Back || n.State == yarn.NodeDecommissioned:
 		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
+	case in.Now || !n.State.Usable():
+		p.stopNode(slot, yarn.NodeDecommissioned, "")
+	case n.State == yarn.NodeDecommissioning:
+		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
+	default:
+		p.drain(slot, in.DeadlineMillis, "")
 	}
 	return in.NewReply()
+}
+
+// drain begins a graceful decommission. A deadline of 0 is none.
+func (p *Planner) drain(slot uint32, deadline int64, report string) {
+	if r := p.st.Nodes.Get(slot).Reservation; r != 0 {
+		p.cancel(p.st.Reservations.Get(r).Number, yarn.CancelNodeNotRunning)
+	}
+	p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline, Report: report})
 }
 
 // recommission lets a node come back: it is told to register anew, with the
@@ -304,7 +279,7 @@ func (p *Planner) setNodeResource(in *input.SetNodeResource) input.Reply {
 			p.cancel(r.Number, yarn.CancelLargerThanNode)
 		}
 	}
-	p.emit(&event.NodeResourceChanged{Node: slot, Total: in.Total})
+	p.emit(&event.NodeResourceChanged{Node: slot, Total: in.Total, Set: true})
 	p.freed = append(p.freed, slot)
 	p.activateAll()
 	return in.NewReply()
@@ -329,6 +304,14 @@ func (p *Planner) drainsDue() {
 		return true
 	})
 	for _, slot := range due {
-		p.stopNode(slot, yarn.NodeDecommissioned, "its drain reached the deadline")
+		p.decommission(slot, "its drain reached the deadline")
 	}
+}
+
+// decommission ends a drain before its containers have ended.
+func (p *Planner) decommission(slot uint32, why string) {
+	if report := p.st.Nodes.Get(slot).Report; report == hostRefused {
+		why = report // as long as the lists refuse it, that is why it is out
+	}
+	p.stopNode(slot, yarn.NodeDecommissioned, why)
 }

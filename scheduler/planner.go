@@ -40,6 +40,8 @@ type Planner struct {
 	events   []event.Event
 	freed    []uint32 // nodes that got room back by this input
 	asking   []uint32 // applications that ask for something new
+	named    []uint32 // container slot → the last full report that named it
+	round    uint32   // of full reports
 }
 
 // New makes a planner that takes st over. It fails when the queue configuration
@@ -93,6 +95,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.nodeHeartbeat(in)
 	case *input.Allocate:
 		return p.allocate(in)
+	case *input.NodesHeard:
+		return p.nodesHeard(in)
 	case *input.RegisterNode:
 		return p.registerNode(in)
 	case *input.SubmitApplication:
@@ -115,12 +119,34 @@ func (p *Planner) plan(in input.Input) input.Reply {
 
 func (p *Planner) planRare(in input.Input) input.Reply {
 	switch in := in.(type) {
+	case *input.NewApplication:
+		return p.newApplication(in)
+	case *input.AttemptLaunched:
+		return p.attemptLaunched(in)
+	case *input.AttemptLaunchFailed:
+		return p.attemptLaunchFailed(in)
+	case *input.SetLifetime:
+		return p.setLifetime(in)
+	case *input.FailAttempt:
+		return p.failAttempt(in)
+	case *input.IssueDelegationToken:
+		return p.issueToken(in)
+	case *input.RenewDelegationToken:
+		return p.renewToken(in)
+	case *input.CancelDelegationToken:
+		return p.cancelToken(in)
 	case *input.ExpireNode:
 		return p.expireNode(in)
 	case *input.ExpireAttempt:
 		return p.expireAttempt(in)
 	case *input.DrainNode:
 		return p.drainNode(in)
+	case *input.SetHosts:
+		return p.setHosts(in)
+	case *input.SignalContainer:
+		return p.signalContainer(in)
+	case *input.ExpireContainers:
+		return p.expireContainers(in)
 	case *input.SetNodeResource:
 		return p.setNodeResource(in)
 	case *input.UnregisterNode:

@@ -49,6 +49,9 @@ func (m *machine) properties() []input.Property {
 		"yarn.scheduler.maximum-allocation-mb": "8192", "yarn.scheduler.maximum-allocation-vcores": "8", "yarn.cluster.max-application-priority": "5",
 		"yarn.resourcemanager.max-completed-applications": "3", confPrefix + "reservation.eager-cancel": fmt.Sprint(!m.lazy),
 		confPrefix + "node-locality-delay": "2", confPrefix + "maximum-am-resource-percent": "0.5", confPrefix + "maximum-applications": "40",
+		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs": "2", "yarn.nm.liveness-monitor.expiry-interval-ms": "1000",
+		"yarn.resourcemanager.delegation.key.update-interval": "1500", "yarn.resourcemanager.delegation.token.renew-interval": "3000",
+		"yarn.resourcemanager.delegation.token.max-lifetime": "9000",
 	}
 	if m.dominant {
 		set[confPrefix+"resource-calculator"] = dominantClass
@@ -76,7 +79,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"submit": m.submit, "submit2": m.submit, "submit3": m.submit, "submitTwice": m.submitTwice, "end": m.end, "move": m.move, "priority": m.priority,
 		"queueState": m.queueState, "configure": m.configure, "cancel": m.cancel, "tick": m.tick, "nonsense": m.nonsense, "repeat": m.repeat,
 		"runAM": m.runAM, "runAM2": m.runAM, "blacklist": m.blacklist,
+		"heard": m.heard, "heard2": m.heard, "signal": m.signal, "unused": m.unused, "hostLists": m.hostLists,
 	}
+	maps.Copy(a, m.masterActions())
 	for i := range 20 {
 		a[fmt.Sprintf("heartbeat%d", i)] = m.heartbeat
 		a[fmt.Sprintf("ask%d", i/2)] = m.ask
@@ -92,7 +97,7 @@ func (m *machine) reservingActions() map[string]func(*rapid.T) {
 	}
 	a := map[string]func(*rapid.T){
 		"cancel": m.cancel, "blacklist": m.blacklist, "move": m.move, "priority": m.priority, "resize": m.resize, "repeat": m.repeat, "end": m.end,
-		"submit": m.submit, "runAM": m.runAM, "drain": m.drain, "registerNode": m.registerNode,
+		"submit": m.submit, "runAM": m.runAM, "drain": m.drain, "registerNode": m.registerNode, "heard": m.heard, "heard2": m.heard,
 	}
 	for i := range 16 {
 		a[fmt.Sprintf("heartbeat%d", i)] = m.heartbeat
@@ -122,32 +127,33 @@ func (m *machine) nodeSize(t *rapid.T) yarn.Resource {
 func (m *machine) registerNode(t *rapid.T) {
 	host := rapid.SampledFrom(hosts).Draw(t, "host")
 	id := yarn.NodeID{Host: host, Port: 1}
-	in := &input.RegisterNode{ID: id, Rack: rackOf(host), Total: m.nodeSize(t)}
+	in := &input.RegisterNode{ID: id, Rack: rackOf(host), Total: m.nodeSize(t), Dialed: rapid.Bool().Draw(t, "dialed"), Running: m.apps}
 	if slot := m.p.st.Node(id); slot != 0 {
 		for _, c := range m.p.containersOn(slot) {
 			if k := m.p.st.Containers.Get(c); rapid.Bool().Draw(t, "still there") {
 				in.Containers = append(in.Containers, input.ContainerStatus{Container: m.p.st.ContainerID(k), State: yarn.ContainerRunning})
 			}
 		}
-	} else {
+	}
+	if r := m.plan(in); r.Refused() == nil && !slices.Contains(m.nodes, id) {
 		m.nodes = append(m.nodes, id)
 	}
-	m.plan(in)
 }
 
 func (m *machine) node(t *rapid.T) yarn.NodeID { return rapid.SampledFrom(m.nodes).Draw(t, "node") }
 
 // heartbeat reports some containers running and some ended.
 func (m *machine) heartbeat(t *rapid.T) {
-	in := &input.NodeHeartbeat{ID: m.node(t)}
+	in := &input.NodeHeartbeat{ID: m.node(t), Full: rapid.IntRange(0, 7).Draw(t, "full") == 0}
 	slot := m.p.st.Node(in.ID)
+	m.had(t, in)
 	for _, c := range m.p.containersOn(slot) {
 		k := m.p.st.Containers.Get(c)
 		s := input.ContainerStatus{Container: m.p.st.ContainerID(k), State: yarn.ContainerRunning}
 		switch what := rapid.IntRange(0, 19).Draw(t, "report"); {
 		case what < 3 && (!k.AM || what == 0), k.State == yarn.ContainerReleasing && what < 7:
 			s.State, s.ExitStatus = yarn.ContainerCompleted, int32(what)
-		case what > 13:
+		case what > 13 && !(in.Full && what < 19):
 			continue
 		}
 		in.Statuses = append(in.Statuses, s)
@@ -164,7 +170,7 @@ func (m *machine) nodeGone(t *rapid.T) {
 }
 
 func (m *machine) drain(t *rapid.T) {
-	m.plan(&input.DrainNode{ID: m.node(t), Back: rapid.Bool().Draw(t, "back"), DeadlineMillis: m.now + rapid.Int64Range(0, 1000).Draw(t, "deadline")})
+	m.plan(&input.DrainNode{ID: m.node(t), Back: rapid.Bool().Draw(t, "back"), Now: rapid.IntRange(0, 3).Draw(t, "now") == 0, DeadlineMillis: m.now + rapid.Int64Range(0, 1000).Draw(t, "deadline")})
 }
 
 func (m *machine) resize(t *rapid.T) {
@@ -379,7 +385,14 @@ func (m *machine) cancel(t *rapid.T) {
 
 func (m *machine) tick(t *rapid.T) {
 	m.now += rapid.SampledFrom([]int64{0, 500, 5000}).Draw(t, "later")
-	m.plan(&input.Tick{})
+	tick := &input.Tick{}
+	if rapid.IntRange(0, 3).Draw(t, "no entropy") > 0 {
+		tick.Entropy = testEntropy
+	}
+	m.plan(tick)
+	if KeysDue(m.p.st, m.now) && tick.Entropy != nil {
+		m.fail("after a tick something is still due")
+	}
 }
 
 // nonsense must be refused, or change nothing.
@@ -394,6 +407,7 @@ func (m *machine) nonsense(t *rapid.T) {
 		&input.SubmitApplication{User: "u0", Queue: "root.b", AM: yarn.NewResource(1<<40, 1)}, &input.SubmitApplication{Queue: "root.b", Unmanaged: true},
 		&input.Allocate{Attempt: yarn.AttemptID{App: ghost, Attempt: 1}}, &input.CancelReservation{Number: 1 << 40}, &input.SetQueues{},
 		&input.RollbackQueues{To: 1 << 40}, &input.SetQueueState{Queue: "root.none", State: yarn.QueueStopped}, &input.InitCluster{ClusterID: "again", ClusterTimestamp: 1},
+		&input.SignalContainer{Container: id, Command: 1}, &input.SetHosts{TimeoutMillis: -1},
 	}
 	if slot, a := m.app(t); slot != 0 {
 		at := a.AttemptID()

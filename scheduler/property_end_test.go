@@ -9,6 +9,7 @@ import (
 // settleDown ends a story: one application is left with one plain ask, and is
 // served (38, 40); then nothing is asked, and nothing is reserved (39).
 func (m *machine) settleDown() {
+	m.plan(&input.SetHosts{})
 	keep := m.lastAsker()
 	for _, id := range m.apps {
 		if slot := m.p.st.AppByID(id); slot != 0 && slot != keep && !m.p.st.Apps.Get(slot).State.Ended() {

@@ -96,7 +96,7 @@ func newMachine(t *rapid.T) *machine {
 	}
 	m.variant = rapid.SampledFrom([]int{3, 0, 1, 2, 3}).Draw(t, "tree")
 	m.p = must(New(state.New(), m.opt))
-	r := m.plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: m.properties()})
+	r := m.plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: m.properties(), Entropy: testEntropy})
 	if f := r.Refused(); f != nil {
 		t.Fatalf("configuration: %v", f)
 	}

@@ -21,6 +21,7 @@ func (p *Planner) initCluster(in *input.InitCluster) input.Reply {
 	}
 	p.emit(&event.ClusterInitialized{ClusterID: in.ClusterID, ClusterTimestamp: in.ClusterTimestamp, Level: event.Level})
 	p.emit(p.configured(cfg, 1, "", "first configuration"))
+	p.rollKeys(in.Entropy)
 	return &input.SetQueuesReply{Version: 1, Warnings: warningsOf(cfg)}
 }
 

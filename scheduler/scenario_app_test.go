@@ -72,7 +72,7 @@ func (w *world) start(out *strings.Builder, name string, a args) {
 	}
 }
 
-var attemptStates = []string{"none", "parked", "pending", "active", "registered", "ended"}
+var attemptStates = []string{"none", "parked", "pending", "active", "registered", "finishing", "ended"}
 
 // launch NAME: its nodes report all of its containers running.
 func doLaunch(w *world, a args, _ *strings.Builder) {
@@ -83,8 +83,7 @@ func doLaunch(w *world, a args, _ *strings.Builder) {
 func (w *world) launch(slot uint32) {
 	w.direct(func(p *Planner) {
 		for _, c := range p.liveOf(slot) {
-			k := p.st.Containers.Get(c)
-			p.statusOf(k.Node, &input.ContainerStatus{Container: p.st.ContainerID(k), State: yarn.ContainerRunning})
+			p.take(c, &input.ContainerStatus{State: yarn.ContainerRunning})
 		}
 	})
 }

@@ -129,7 +129,7 @@ func doStop(w *world, a args, out *strings.Builder) {
 	w.refused(out, w.plan(&input.SetQueueState{Queue: a.need(0), State: to}))
 }
 
-// node add NAME SIZE [rack=R] | node remove|lose|drain|undrain|unhealthy NAME |
+// node add NAME SIZE [rack=R] [dialed] | node remove|lose|drain|undrain|unhealthy NAME |
 // node resize NAME SIZE | node show NAME …
 func doNode(w *world, a args, out *strings.Builder) {
 	name := a.need(1)
@@ -138,7 +138,7 @@ func doNode(w *world, a args, out *strings.Builder) {
 	case "add":
 		id = yarn.NodeID{Host: name, Port: 1}
 		w.nodes[name] = id
-		w.refused(out, w.plan(&input.RegisterNode{ID: id, Rack: a.get("rack", "rack"), Total: parseSize(a.need(2)), Containers: w.running(id)}))
+		w.refused(out, w.plan(&input.RegisterNode{ID: id, Rack: a.get("rack", "rack"), Total: parseSize(a.need(2)), Containers: w.running(id), Dialed: a.has("dialed")}))
 	case "remove":
 		w.refused(out, w.plan(&input.UnregisterNode{ID: id}))
 	case "lose":

@@ -186,7 +186,7 @@ func verbs() map[string]verb {
 		"conf": doConf, "queues": doQueues, "stop": doStop, // scenario_cluster_test.go
 		"node": doNode, "mode": doMode,
 		"app": doApp, "ask": doAsk, "launch": doLaunch, "release": doRelease, "kill": doKill, "move": doMove, // scenario_app_test.go
-		"complete": doComplete, "pull": doPull, "fail": doFail, "blacklist": doBlacklist, "finish": doFinish, "priority": doPriority,
+		"complete": doComplete, "pull": doPull, "fail": doFail, "blacklist": doBlacklist, "finish": doFinish, "priority": doPriority, "register": doRegister,
 		"hb": doHeartbeat, "pass": doPass, // scenario_pass_test.go
 		"queue": doQueue, "key": doKey, "res": doRes, "headroom": doHeadroom, "users": doUsers, // scenario_show_test.go
 		"userlimit": doUserLimit, "amlimit": doAMLimit, "counters": doCounters, "explain": doExplain, "pendinglimit": doPendingLimit,

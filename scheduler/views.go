@@ -133,6 +133,10 @@ func (p *Planner) subjectOf(e event.Event) subject {
 		return p.subjectApp(e.App, 0)
 	case *event.AttemptRegistered:
 		return p.subjectApp(e.App, 0)
+	case *event.AttemptUnregistered:
+		return p.subjectApp(e.App, 0)
+	case *event.AttemptResynced:
+		return p.subjectApp(e.App, 0)
 	case *event.AttemptEnded:
 		return p.subjectApp(e.App, 0)
 	case *event.NodeStateChanged:

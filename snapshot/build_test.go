@@ -82,8 +82,35 @@ func small(tb testing.TB) *state.State {
 		&event.ContainerLaunched{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}},
 		&event.ContainerReleased{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 2}, ExitStatus: yarn.ExitAborted, Diagnostics: "released"},
 		&event.RequestRecorded{Key: "cli/1", BodyHash: 99, Reply: []byte("reply")},
-		&event.JoinTokenCreated{Hash: []byte("hash"), Voter: true, ExpiresMillis: 1_800_000_000_000, CreatedBy: "ann"})
+		&event.JoinTokenCreated{Hash: []byte("hash"), Voter: true, ExpiresMillis: 1_800_000_000_000, CreatedBy: "ann"},
+		&event.KeyMade{Which: yarn.KeyDelegation, ID: 1, Bytes: []byte("secret")},
+		&event.KeyMade{Which: yarn.KeyNM, ID: 2, Bytes: []byte("current")},
+		&event.KeyMade{Which: yarn.KeyNM, ID: 3, Bytes: []byte("next"), ActivateMillis: 1_700_000_900_000},
+		&event.DelegationTokenIssued{Sequence: 1, Owner: "ann", Renewer: "yarn", RealUser: "oozie", KeyID: 1,
+			MaxMillis: 1_700_600_000_000, ExpiresMillis: 1_700_086_400_000},
+		&event.HostsListed{Include: []string{"host-1", "host-2"}, Exclude: []string{"host-8"}})
+	withAttempts(tb, st)
 	return st
+}
+
+// withAttempts adds an application whose first attempt failed, and whose second
+// finishes on a node that is dialed.
+func withAttempts(tb testing.TB, st *state.State) {
+	am := yarn.SchedulerKey{Priority: yarn.AMPriority}
+	asked := &event.AskChanged{App: 3, Key: am, Name: yarn.Any, Count: 1, Size: yarn.NewResource(512, 1), Relax: true}
+	master := &event.ContainerAllocated{App: 3, Number: 1, Key: am, Node: 4, Locality: yarn.OffSwitch, AM: true}
+	apply(tb, st,
+		&event.NodeRegistered{Node: 4, ID: yarn.NodeID{Host: "host-4", Port: 45454}, HTTPPort: 8042, Rack: "/rack-0",
+			Total: yarn.NewResource(100<<10, 100), Version: "3.4.2", Dialed: true},
+		&event.ApplicationSubmitted{App: 3, Name: "app 3", User: "bob", Queue: "root.b", Type: "MAPREDUCE", AM: yarn.NewResource(512, 1),
+			MaxAttempts: 2, ValidityMillis: 60_000, LifetimeMillis: 3_600_000, Context: []byte("context")},
+		&event.AttemptStarted{App: 3, Attempt: 1}, asked, &event.AttemptActivated{App: 3}, master, &event.AttemptLaunched{App: 3},
+		&event.ContainerCompleted{Container: event.ContainerRef{App: 3, Attempt: 1, Number: 1}, ExitStatus: 1},
+		&event.AttemptEnded{App: 3, Final: yarn.FinalFailed, Counts: true, Diagnostics: "exit 1"},
+		&event.AttemptStarted{App: 3, Attempt: 2}, asked, &event.AttemptActivated{App: 3}, master, &event.AttemptLaunched{App: 3},
+		&event.AttemptRegistered{App: 3, Host: "host-4", RPCPort: 7, TrackingURL: "http://am"},
+		&event.AttemptReported{App: 3, Progress: 5000},
+		&event.AttemptUnregistered{App: 3, Final: yarn.FinalSucceeded, TrackingURL: "http://history"})
 }
 
 // large has about n containers on n/50 nodes.

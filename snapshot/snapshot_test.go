@@ -77,7 +77,7 @@ func TestRoundTrip(t *testing.T) {
 	more := []event.Event{
 		&event.AllocateAnswered{App: 1, Response: 2},
 		&event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}},
-		&event.NodeRegistered{Node: 4, ID: yarn.NodeID{Host: "host-4", Port: 1}, Rack: "/r", Total: yarn.NewResource(1, 1)},
+		&event.NodeRegistered{Node: 5, ID: yarn.NodeID{Host: "host-5", Port: 1}, Rack: "/r", Total: yarn.NewResource(1, 1)},
 		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 1)},
 	}
 	apply(t, st, more...)
@@ -190,9 +190,9 @@ func TestDiff(t *testing.T) {
 		t.Fatalf("equal states differ: %v", d)
 	}
 	apply(t, b, &event.ContainerLaunched{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 3}})
-	apply(t, a, &event.NodeRegistered{Node: 4, ID: yarn.NodeID{Host: "host-4", Port: 1}, Rack: "/r", Total: yarn.NewResource(1, 1)})
+	apply(t, a, &event.NodeRegistered{Node: 5, ID: yarn.NodeID{Host: "host-5", Port: 1}, Rack: "/r", Total: yarn.NewResource(1, 1)})
 	d := strings.Join(Diff(a, b), "\n")
-	for _, want := range []string{"nodes slot 4: only in the first", "containers slot 3:", "Launched:true"} {
+	for _, want := range []string{"nodes slot 5: only in the first", "containers slot 3:", "Launched:true"} {
 		if !strings.Contains(d, want) {
 			t.Errorf("%q is missing in:\n%s", want, d)
 		}

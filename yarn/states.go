@@ -88,6 +88,20 @@ func (s NodeState) String() string {
 	return name(uint8(s), "", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN")
 }
 
+// KeyKind tells the master keys apart.
+type KeyKind uint8
+
+// Kinds of master keys; append only.
+const (
+	KeyContainer KeyKind = iota
+	KeyNM
+	KeyAMRM
+	KeyDelegation
+	KeyKinds
+)
+
+func (k KeyKind) String() string { return name(uint8(k), "container", "nm", "amrm", "delegation") }
+
 // QueueState is RUNNING, DRAINING (stopping with applications left) or STOPPED.
 type QueueState uint8
 

@@ -20,6 +20,7 @@ type ApplicationSubmitted struct {
 	KeepContainers bool
 	MaxAttempts    uint32
 	LifetimeMillis int64
+	ValidityMillis int64
 	// Context is the front door's own submission context, opaque here.
 	Context []byte
 }
@@ -87,16 +88,55 @@ type AllocateAnswered struct {
 	Response int32
 }
 
-func (*ApplicationSubmitted) Kind() Kind     { return KindApplicationSubmitted }
-func (*ApplicationEnded) Kind() Kind         { return KindApplicationEnded }
-func (*ApplicationMoved) Kind() Kind         { return KindApplicationMoved }
-func (*ApplicationReprioritized) Kind() Kind { return KindApplicationReprioritized }
-func (*ApplicationForgotten) Kind() Kind     { return KindApplicationForgotten }
-func (*AttemptStarted) Kind() Kind           { return KindAttemptStarted }
-func (*AttemptActivated) Kind() Kind         { return KindAttemptActivated }
-func (*AttemptRegistered) Kind() Kind        { return KindAttemptRegistered }
-func (*AttemptEnded) Kind() Kind             { return KindAttemptEnded }
-func (*AllocateAnswered) Kind() Kind         { return KindAllocateAnswered }
+// ApplicationIDGiven reserves the next application id.
+type ApplicationIDGiven struct{ App uint32 }
+
+// ApplicationLifetimeChanged bounds an application's time since its submission.
+type ApplicationLifetimeChanged struct {
+	App            uint32
+	LifetimeMillis int64
+}
+
+// AttemptLaunched says that a node took the current attempt's AM.
+type AttemptLaunched struct{ App uint32 }
+
+// AttemptUnregistered says that the AM has done its work; the attempt ends when
+// its container does.
+type AttemptUnregistered struct {
+	App         uint32
+	Final       yarn.FinalStatus
+	Diagnostics string
+	TrackingURL string
+}
+
+// AttemptResynced says that the AM registered again: its asks and what it has
+// not been told are void, its responses count from 0.
+type AttemptResynced struct{ App uint32 }
+
+// AttemptReported is what an AM says of itself now and then. Progress is in
+// hundredths of a percent.
+type AttemptReported struct {
+	App         uint32
+	Progress    uint32
+	TrackingURL string
+}
+
+func (*ApplicationIDGiven) Kind() Kind         { return KindApplicationIDGiven }
+func (*ApplicationLifetimeChanged) Kind() Kind { return KindApplicationLifetimeChanged }
+func (*AttemptLaunched) Kind() Kind            { return KindAttemptLaunched }
+func (*AttemptUnregistered) Kind() Kind        { return KindAttemptUnregistered }
+func (*AttemptResynced) Kind() Kind            { return KindAttemptResynced }
+func (*AttemptReported) Kind() Kind            { return KindAttemptReported }
+func (*ApplicationSubmitted) Kind() Kind       { return KindApplicationSubmitted }
+func (*ApplicationEnded) Kind() Kind           { return KindApplicationEnded }
+func (*ApplicationMoved) Kind() Kind           { return KindApplicationMoved }
+func (*ApplicationReprioritized) Kind() Kind   { return KindApplicationReprioritized }
+func (*ApplicationForgotten) Kind() Kind       { return KindApplicationForgotten }
+func (*AttemptStarted) Kind() Kind             { return KindAttemptStarted }
+func (*AttemptActivated) Kind() Kind           { return KindAttemptActivated }
+func (*AttemptRegistered) Kind() Kind          { return KindAttemptRegistered }
+func (*AttemptEnded) Kind() Kind               { return KindAttemptEnded }
+func (*AllocateAnswered) Kind() Kind           { return KindAllocateAnswered }
 
 // Code implements Event.
 func (e *ApplicationSubmitted) Code(c *codec.Coder) {
@@ -112,6 +152,7 @@ func (e *ApplicationSubmitted) Code(c *codec.Coder) {
 	c.Bool(&e.KeepContainers)
 	c.U32(&e.MaxAttempts)
 	c.I64(&e.LifetimeMillis)
+	c.I64(&e.ValidityMillis)
 	c.Raw(&e.Context)
 }
 
@@ -170,4 +211,34 @@ func (e *AttemptEnded) Code(c *codec.Coder) {
 func (e *AllocateAnswered) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.I32(&e.Response)
+}
+
+// Code implements Event.
+func (e *ApplicationIDGiven) Code(c *codec.Coder) { c.U32(&e.App) }
+
+// Code implements Event.
+func (e *ApplicationLifetimeChanged) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.I64(&e.LifetimeMillis)
+}
+
+// Code implements Event.
+func (e *AttemptLaunched) Code(c *codec.Coder) { c.U32(&e.App) }
+
+// Code implements Event.
+func (e *AttemptUnregistered) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	codec.Enum(c, &e.Final)
+	c.String(&e.Diagnostics)
+	c.String(&e.TrackingURL)
+}
+
+// Code implements Event.
+func (e *AttemptResynced) Code(c *codec.Coder) { c.U32(&e.App) }
+
+// Code implements Event.
+func (e *AttemptReported) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.U32(&e.Progress)
+	c.String(&e.TrackingURL)
 }

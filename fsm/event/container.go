@@ -53,6 +53,14 @@ type ContainerCompleted struct {
 	Diagnostics string
 }
 
+// ContainerSignalled asks a node to signal a container (YARN's number of the
+// command); 0: the node has had it.
+type ContainerSignalled struct {
+	Container ContainerRef
+	Command   uint8
+}
+
+func (*ContainerSignalled) Kind() Kind { return KindContainerSignalled }
 func (*ContainerAllocated) Kind() Kind { return KindContainerAllocated }
 func (*ContainerLaunched) Kind() Kind  { return KindContainerLaunched }
 func (*ContainerReleased) Kind() Kind  { return KindContainerReleased }
@@ -84,4 +92,10 @@ func (e *ContainerCompleted) Code(c *codec.Coder) {
 	c.I32(&e.ExitStatus)
 	c.Bool(&e.Restore)
 	c.String(&e.Diagnostics)
+}
+
+// Code implements Event.
+func (e *ContainerSignalled) Code(c *codec.Coder) {
+	e.Container.Code(c)
+	c.U8(&e.Command)
 }

@@ -18,16 +18,22 @@ type Event interface {
 
 // Event numbers: append only, never reused.
 const (
-	KindTimeAdvanced       Kind = 1
-	KindClusterInitialized Kind = 2
-	KindLevelRaised        Kind = 3
-	KindEpochRaised        Kind = 4
-	KindAudited            Kind = 5
-	KindRequestRecorded    Kind = 6
-	KindRequestsForgotten  Kind = 7
-	KindJoinTokenCreated   Kind = 8
-	KindJoinTokenUsed      Kind = 9
-	KindJoinTokensExpired  Kind = 10
+	KindTimeAdvanced           Kind = 1
+	KindClusterInitialized     Kind = 2
+	KindLevelRaised            Kind = 3
+	KindEpochRaised            Kind = 4
+	KindAudited                Kind = 5
+	KindRequestRecorded        Kind = 6
+	KindRequestsForgotten      Kind = 7
+	KindJoinTokenCreated       Kind = 8
+	KindJoinTokenUsed          Kind = 9
+	KindJoinTokensExpired      Kind = 10
+	KindKeyMade                Kind = 11
+	KindKeyActivated           Kind = 12
+	KindDelegationTokenIssued  Kind = 13
+	KindDelegationTokenRenewed Kind = 14
+	KindDelegationTokenEnded   Kind = 15
+	KindHostsListed            Kind = 16
 
 	KindQueuesConfigured  Kind = 20
 	KindQueueStateChanged Kind = 21
@@ -35,17 +41,24 @@ const (
 	KindNodeRegistered      Kind = 30
 	KindNodeStateChanged    Kind = 31
 	KindNodeResourceChanged Kind = 32
+	KindCleanUpsTold        Kind = 33
 
-	KindApplicationSubmitted     Kind = 40
-	KindApplicationEnded         Kind = 41
-	KindApplicationMoved         Kind = 42
-	KindApplicationReprioritized Kind = 43
-	KindApplicationForgotten     Kind = 44
-	KindAttemptStarted           Kind = 45
-	KindAttemptActivated         Kind = 46
-	KindAttemptRegistered        Kind = 47
-	KindAttemptEnded             Kind = 48
-	KindAllocateAnswered         Kind = 49
+	KindApplicationSubmitted       Kind = 40
+	KindApplicationEnded           Kind = 41
+	KindApplicationMoved           Kind = 42
+	KindApplicationReprioritized   Kind = 43
+	KindApplicationForgotten       Kind = 44
+	KindAttemptStarted             Kind = 45
+	KindAttemptActivated           Kind = 46
+	KindAttemptRegistered          Kind = 47
+	KindAttemptEnded               Kind = 48
+	KindAllocateAnswered           Kind = 49
+	KindApplicationIDGiven         Kind = 50
+	KindApplicationLifetimeChanged Kind = 51
+	KindAttemptLaunched            Kind = 52
+	KindAttemptUnregistered        Kind = 53
+	KindAttemptResynced            Kind = 54
+	KindAttemptReported            Kind = 55
 
 	KindAskChanged       Kind = 60
 	KindBlacklistChanged Kind = 61
@@ -55,6 +68,7 @@ const (
 	KindContainerLaunched  Kind = 71
 	KindContainerReleased  Kind = 72
 	KindContainerCompleted Kind = 73
+	KindContainerSignalled Kind = 74
 
 	KindReservationMade      Kind = 80
 	KindReservationFulfilled Kind = 81
@@ -76,41 +90,55 @@ func of[T any, P interface {
 
 // specs is the whole vocabulary.
 var specs = map[Kind]spec{
-	KindTimeAdvanced:             of[TimeAdvanced]("TimeAdvanced"),
-	KindClusterInitialized:       of[ClusterInitialized]("ClusterInitialized"),
-	KindLevelRaised:              of[LevelRaised]("LevelRaised"),
-	KindEpochRaised:              of[EpochRaised]("EpochRaised"),
-	KindAudited:                  of[Audited]("Audited"),
-	KindRequestRecorded:          of[RequestRecorded]("RequestRecorded"),
-	KindRequestsForgotten:        of[RequestsForgotten]("RequestsForgotten"),
-	KindJoinTokenCreated:         of[JoinTokenCreated]("JoinTokenCreated"),
-	KindJoinTokenUsed:            of[JoinTokenUsed]("JoinTokenUsed"),
-	KindJoinTokensExpired:        of[JoinTokensExpired]("JoinTokensExpired"),
-	KindQueuesConfigured:         of[QueuesConfigured]("QueuesConfigured"),
-	KindQueueStateChanged:        of[QueueStateChanged]("QueueStateChanged"),
-	KindNodeRegistered:           of[NodeRegistered]("NodeRegistered"),
-	KindNodeStateChanged:         of[NodeStateChanged]("NodeStateChanged"),
-	KindNodeResourceChanged:      of[NodeResourceChanged]("NodeResourceChanged"),
-	KindApplicationSubmitted:     of[ApplicationSubmitted]("ApplicationSubmitted"),
-	KindApplicationEnded:         of[ApplicationEnded]("ApplicationEnded"),
-	KindApplicationMoved:         of[ApplicationMoved]("ApplicationMoved"),
-	KindApplicationReprioritized: of[ApplicationReprioritized]("ApplicationReprioritized"),
-	KindApplicationForgotten:     of[ApplicationForgotten]("ApplicationForgotten"),
-	KindAttemptStarted:           of[AttemptStarted]("AttemptStarted"),
-	KindAttemptActivated:         of[AttemptActivated]("AttemptActivated"),
-	KindAttemptRegistered:        of[AttemptRegistered]("AttemptRegistered"),
-	KindAttemptEnded:             of[AttemptEnded]("AttemptEnded"),
-	KindAllocateAnswered:         of[AllocateAnswered]("AllocateAnswered"),
-	KindAskChanged:               of[AskChanged]("AskChanged"),
-	KindBlacklistChanged:         of[BlacklistChanged]("BlacklistChanged"),
-	KindAskCounted:               of[AskCounted]("AskCounted"),
-	KindContainerAllocated:       of[ContainerAllocated]("ContainerAllocated"),
-	KindContainerLaunched:        of[ContainerLaunched]("ContainerLaunched"),
-	KindContainerReleased:        of[ContainerReleased]("ContainerReleased"),
-	KindContainerCompleted:       of[ContainerCompleted]("ContainerCompleted"),
-	KindReservationMade:          of[ReservationMade]("ReservationMade"),
-	KindReservationFulfilled:     of[ReservationFulfilled]("ReservationFulfilled"),
-	KindReservationCancelled:     of[ReservationCancelled]("ReservationCancelled"),
+	KindTimeAdvanced:               of[TimeAdvanced]("TimeAdvanced"),
+	KindClusterInitialized:         of[ClusterInitialized]("ClusterInitialized"),
+	KindLevelRaised:                of[LevelRaised]("LevelRaised"),
+	KindEpochRaised:                of[EpochRaised]("EpochRaised"),
+	KindAudited:                    of[Audited]("Audited"),
+	KindRequestRecorded:            of[RequestRecorded]("RequestRecorded"),
+	KindRequestsForgotten:          of[RequestsForgotten]("RequestsForgotten"),
+	KindJoinTokenCreated:           of[JoinTokenCreated]("JoinTokenCreated"),
+	KindJoinTokenUsed:              of[JoinTokenUsed]("JoinTokenUsed"),
+	KindJoinTokensExpired:          of[JoinTokensExpired]("JoinTokensExpired"),
+	KindKeyMade:                    of[KeyMade]("KeyMade"),
+	KindKeyActivated:               of[KeyActivated]("KeyActivated"),
+	KindDelegationTokenIssued:      of[DelegationTokenIssued]("DelegationTokenIssued"),
+	KindDelegationTokenRenewed:     of[DelegationTokenRenewed]("DelegationTokenRenewed"),
+	KindDelegationTokenEnded:       of[DelegationTokenEnded]("DelegationTokenEnded"),
+	KindHostsListed:                of[HostsListed]("HostsListed"),
+	KindQueuesConfigured:           of[QueuesConfigured]("QueuesConfigured"),
+	KindQueueStateChanged:          of[QueueStateChanged]("QueueStateChanged"),
+	KindNodeRegistered:             of[NodeRegistered]("NodeRegistered"),
+	KindNodeStateChanged:           of[NodeStateChanged]("NodeStateChanged"),
+	KindNodeResourceChanged:        of[NodeResourceChanged]("NodeResourceChanged"),
+	KindCleanUpsTold:               of[CleanUpsTold]("CleanUpsTold"),
+	KindApplicationSubmitted:       of[ApplicationSubmitted]("ApplicationSubmitted"),
+	KindApplicationEnded:           of[ApplicationEnded]("ApplicationEnded"),
+	KindApplicationMoved:           of[ApplicationMoved]("ApplicationMoved"),
+	KindApplicationReprioritized:   of[ApplicationReprioritized]("ApplicationReprioritized"),
+	KindApplicationForgotten:       of[ApplicationForgotten]("ApplicationForgotten"),
+	KindAttemptStarted:             of[AttemptStarted]("AttemptStarted"),
+	KindAttemptActivated:           of[AttemptActivated]("AttemptActivated"),
+	KindAttemptRegistered:          of[AttemptRegistered]("AttemptRegistered"),
+	KindAttemptEnded:               of[AttemptEnded]("AttemptEnded"),
+	KindAllocateAnswered:           of[AllocateAnswered]("AllocateAnswered"),
+	KindApplicationIDGiven:         of[ApplicationIDGiven]("ApplicationIDGiven"),
+	KindApplicationLifetimeChanged: of[ApplicationLifetimeChanged]("ApplicationLifetimeChanged"),
+	KindAttemptLaunched:            of[AttemptLaunched]("AttemptLaunched"),
+	KindAttemptUnregistered:        of[AttemptUnregistered]("AttemptUnregistered"),
+	KindAttemptResynced:            of[AttemptResynced]("AttemptResynced"),
+	KindAttemptReported:            of[AttemptReported]("AttemptReported"),
+	KindAskChanged:                 of[AskChanged]("AskChanged"),
+	KindBlacklistChanged:           of[BlacklistChanged]("BlacklistChanged"),
+	KindAskCounted:                 of[AskCounted]("AskCounted"),
+	KindContainerAllocated:         of[ContainerAllocated]("ContainerAllocated"),
+	KindContainerLaunched:          of[ContainerLaunched]("ContainerLaunched"),
+	KindContainerReleased:          of[ContainerReleased]("ContainerReleased"),
+	KindContainerCompleted:         of[ContainerCompleted]("ContainerCompleted"),
+	KindContainerSignalled:         of[ContainerSignalled]("ContainerSignalled"),
+	KindReservationMade:            of[ReservationMade]("ReservationMade"),
+	KindReservationFulfilled:       of[ReservationFulfilled]("ReservationFulfilled"),
+	KindReservationCancelled:       of[ReservationCancelled]("ReservationCancelled"),
 }
 
 // String is the event type's name.

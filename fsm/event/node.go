@@ -14,6 +14,7 @@ type NodeRegistered struct {
 	Rack     string
 	Total    yarn.Resource
 	Version  string
+	Dialed   bool
 }
 
 // NodeStateChanged moves a node between its states.
@@ -29,8 +30,18 @@ type NodeStateChanged struct {
 type NodeResourceChanged struct {
 	Node  uint32
 	Total yarn.Resource
+	// Set says that an administrator set it; it outlives registrations.
+	Set bool
 }
 
+// CleanUpsTold says that a node has had the order to clear away what is left of
+// applications.
+type CleanUpsTold struct {
+	Node uint32
+	Apps []yarn.ApplicationID
+}
+
+func (*CleanUpsTold) Kind() Kind        { return KindCleanUpsTold }
 func (*NodeRegistered) Kind() Kind      { return KindNodeRegistered }
 func (*NodeStateChanged) Kind() Kind    { return KindNodeStateChanged }
 func (*NodeResourceChanged) Kind() Kind { return KindNodeResourceChanged }
@@ -43,6 +54,7 @@ func (e *NodeRegistered) Code(c *codec.Coder) {
 	c.String(&e.Rack)
 	c.Resource(&e.Total)
 	c.String(&e.Version)
+	c.Bool(&e.Dialed)
 }
 
 // Code implements Event.
@@ -57,4 +69,11 @@ func (e *NodeStateChanged) Code(c *codec.Coder) {
 func (e *NodeResourceChanged) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	c.Resource(&e.Total)
+	c.Bool(&e.Set)
+}
+
+// Code implements Event.
+func (e *CleanUpsTold) Code(c *codec.Coder) {
+	c.U32(&e.Node)
+	codec.List(c, &e.Apps, func(c *codec.Coder, id *yarn.ApplicationID) { c.ApplicationID(id) })
 }

@@ -32,14 +32,14 @@ func (s *State) appOf(e event.Event, seq uint32) (uint32, *App, error) {
 }
 
 func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
-	if e.App < s.Meta.NextApp || e.App == 1<<32-1 {
-		return broken(e, "the next application is %d", s.Meta.NextApp)
+	if e.App == 0 || e.App == 1<<32-1 || s.App(e.App) != 0 {
+		return broken(e, "application %d is there, or no number of one", e.App)
 	}
 	queue := s.Queue(e.Queue)
 	if queue == 0 || !s.Queues.Get(queue).Leaf {
 		return broken(e, "no such leaf queue")
 	}
-	s.Meta.NextApp = e.App + 1
+	s.Meta.NextApp = max(s.Meta.NextApp, e.App+1)
 	user := s.intern(e.User)
 	slot, a := s.Apps.alloc()
 	*a = App{
@@ -47,7 +47,7 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 		Name: e.Name, User: user, Type: e.Type, Tags: e.Tags, Context: e.Context,
 		Queue: queue, Priority: e.Priority, State: yarn.AppSubmitted,
 		Unmanaged: e.Unmanaged, KeepContainers: e.KeepContainers, MaxAttempts: e.MaxAttempts,
-		AM: e.AM, LifetimeMillis: e.LifetimeMillis, SubmittedMillis: s.Meta.NowMillis,
+		AM: e.AM, LifetimeMillis: e.LifetimeMillis, ValidityMillis: e.ValidityMillis, SubmittedMillis: s.Meta.NowMillis,
 	}
 	a.UserSlot = s.joinUser(queue, user)
 	s.bySeq.insert(hash64(uint64(e.App)), slot, s.hashOfApp)
@@ -71,6 +71,7 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	}
 	s.leaveUser(a.UserSlot)
 	a.UserSlot = 0
+	s.presencesOver(a)
 	s.Meta.EndedApps++
 	s.fold(uint64(slot)<<8 | uint64(e.State))
 	return nil
@@ -130,6 +131,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	}
 	s.dropBars(slot)
 	s.bySeq.remove(hash64(uint64(e.App)), slot, s.hashOfApp)
+	s.forgetAttempts(a.History)
 	s.Apps.release(slot)
 	s.Meta.EndedApps--
 	s.fold(uint64(slot))

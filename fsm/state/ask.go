@@ -39,7 +39,7 @@ func (s *State) askChanged(e *event.AskChanged) error {
 	if err != nil {
 		return err
 	}
-	if !a.Runnable() || e.Count < 0 || e.Size.Negative() {
+	if !a.Open() || e.Count < 0 || e.Size.Negative() {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
 	ask := s.Ask(a, e.Key)

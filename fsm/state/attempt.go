@@ -27,7 +27,7 @@ func (s *State) countAttempt(a *App, sign int32) {
 	case AttemptPending:
 		q.PendingApps += sign
 		s.changeUser(a.UserSlot, func(u *User) { u.Pending += sign })
-	case AttemptActive, AttemptRegistered:
+	case AttemptActive, AttemptRegistered, AttemptFinishing:
 		am := a.amCharge().Times(int64(sign))
 		q.ActiveApps += sign
 		q.AMUsed = q.AMUsed.Add(am)
@@ -62,9 +62,7 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 		to = AttemptParked
 	}
 	if fresh {
-		a.Attempt, a.Response, a.NextNumber = e.Attempt, 0, 0
-		a.AttemptMillis = s.Meta.NowMillis
-		a.Blacklist = nil
+		a.beginAttempt(e.Attempt, s.Meta.NowMillis)
 	}
 	a.State = yarn.AppAccepted
 	s.setAttempt(a, to)
@@ -101,11 +99,11 @@ func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 }
 
 func (s *State) attemptEnded(e *event.AttemptEnded) error {
-	_, a, err := s.appOf(e, e.App)
+	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
 		return err
 	}
-	if a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded {
+	if a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded || e.Final > yarn.FinalEnded {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
 	if a.Reservations != 0 || (!e.Keep && a.Live > 0) {
@@ -113,6 +111,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	}
 	s.dropAsks(a)
 	s.dropUndelivered(a)
+	s.forgetResponses(a)
 	s.setAttempt(a, AttemptEnded)
 	if e.Counts {
 		a.Failures++
@@ -121,6 +120,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	if e.TrackingURL != "" {
 		a.TrackingURL = e.TrackingURL
 	}
+	s.remember(slot, a, e.Counts)
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 // step. It reads everything: tens of milliseconds for 100,000 containers.
 func (s *State) Check() error {
 	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys,
-		s.checkNodes, s.checkApps, s.checkUsers, s.checkTree, s.checkMeta} {
+		s.checkNodes, s.checkPresences, s.checkHosts, s.checkApps, s.checkMasters, s.checkSecrets, s.checkUsers, s.checkTree, s.checkMeta} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
 		}
@@ -45,7 +45,8 @@ func (s *State) checkReferences() error {
 		ok := s.Names.Has(a.User) && (opt(s.Queues.Has(a.Queue), a.Queue)) && (a.State.Ended() == (a.UserSlot == 0)) &&
 			(a.State.Ended() || (a.Queue != 0 && s.Users.Has(a.UserSlot) && s.Users.Get(a.UserSlot).Queue == a.Queue)) &&
 			opt(s.Asks.Has(a.Asks), a.Asks) && opt(s.Containers.Has(a.Containers), a.Containers) &&
-			opt(s.Containers.Has(a.Undelivered), a.Undelivered) && opt(s.Reservations.Has(a.Reservations), a.Reservations)
+			opt(s.Containers.Has(a.Undelivered), a.Undelivered) && opt(s.Reservations.Has(a.Reservations), a.Reservations) &&
+			opt(s.Presences.Has(a.Presences), a.Presences) && opt(s.Attempts.Has(a.History), a.History) && opt(s.Nodes.Has(a.MasterNode), a.MasterNode)
 		return ok || fail("application", slot)
 	})
 	s.Asks.Each(func(slot uint32, k *Ask) bool {
@@ -56,7 +57,18 @@ func (s *State) checkReferences() error {
 	})
 	s.Nodes.Each(func(slot uint32, n *Node) bool {
 		return (s.Names.Has(n.Host) && s.Names.Has(n.RackID) && opt(s.Containers.Has(n.Containers), n.Containers) &&
-			opt(s.Reservations.Has(n.Reservation), n.Reservation) && opt(s.Bars.Has(n.Bars), n.Bars)) || fail("node", slot)
+			opt(s.Reservations.Has(n.Reservation), n.Reservation) && opt(s.Bars.Has(n.Bars), n.Bars) &&
+			opt(s.Presences.Has(n.Presences), n.Presences)) || fail("node", slot)
+	})
+	s.Presences.Each(func(slot uint32, p *Presence) bool {
+		ok := s.Nodes.Has(p.Node) && opt(s.Apps.Has(p.Slot), p.Slot)
+		for _, l := range []uint32{p.prevNode, p.nextNode, p.nextApp} {
+			ok = ok && opt(s.Presences.Has(l), l)
+		}
+		return ok || fail("presence", slot)
+	})
+	s.Attempts.Each(func(slot uint32, h *Attempt) bool {
+		return (s.Apps.Has(h.App) && opt(s.Attempts.Has(h.Next), h.Next) && opt(s.Nodes.Has(h.MasterNode), h.MasterNode)) || fail("attempt", slot)
 	})
 	s.Bars.Each(func(slot uint32, b *Bar) bool {
 		return (s.Apps.Has(b.App) && opt(s.Bars.Has(b.Next), b.Next)) || fail("bar", slot)
@@ -216,7 +228,7 @@ func (s *State) checkUsers() error {
 		u.Used = u.Used.Add(a.Used).Add(a.Reserved)
 		u.Demanding += count(a.Outstanding > 0)
 		u.Pending += count(a.AttemptState == AttemptPending)
-		if a.Activated() {
+		if a.Charged() {
 			u.Active++
 			u.AMUsed = u.AMUsed.Add(a.amCharge())
 		}
@@ -244,7 +256,7 @@ func (s *State) checkTree() error {
 		leaf := sums.at(a.Queue)
 		leaf.ParkedApps += count(a.AttemptState == AttemptParked)
 		leaf.PendingApps += count(a.AttemptState == AttemptPending)
-		if a.Activated() {
+		if a.Charged() {
 			leaf.ActiveApps++
 			leaf.AMUsed = leaf.AMUsed.Add(a.amCharge())
 		}

@@ -63,7 +63,7 @@ func (w *walker) end() error {
 type listWalk struct {
 	s *State
 
-	asks, locations, containers, undelivered, onNode, reservations, bars, requests walker
+	asks, locations, containers, undelivered, onNode, reservations, bars, requests, presences, present, ended walker
 }
 
 // checkLists walks every linked list once: each record stands in exactly the
@@ -74,12 +74,18 @@ func (s *State) checkLists() error {
 		containers: walker{"containers", s.Containers.Len()}, undelivered: walker{what: "undelivered containers"},
 		onNode: walker{what: "containers on nodes"}, reservations: walker{"reservations", s.Reservations.Len()},
 		bars: walker{"bars", s.Bars.Len()}, requests: walker{"requests", s.Requests.Len()},
+		presences: walker{"presences", s.Presences.Len()}, present: walker{what: "presences of applications"},
+		ended: walker{"attempts", s.Attempts.Len()},
 	}
 	notes := 0
 	s.Containers.Each(func(_ uint32, c *Container) bool {
 		w.undelivered.left += int(count(c.listed))
 		w.onNode.left += int(count(c.OnNode))
 		notes += int(count(c.Note != 0))
+		return true
+	})
+	s.Presences.Each(func(_ uint32, p *Presence) bool {
+		w.present.left += int(count(p.Slot != 0))
 		return true
 	})
 	if notes != s.Notes.Len() {
@@ -97,7 +103,7 @@ func (s *State) checkLists() error {
 	if err := w.remembered(); err != nil {
 		return err
 	}
-	for _, l := range []*walker{&w.asks, &w.locations, &w.containers, &w.undelivered, &w.onNode, &w.reservations, &w.bars, &w.requests} {
+	for _, l := range []*walker{&w.asks, &w.locations, &w.containers, &w.undelivered, &w.onNode, &w.reservations, &w.bars, &w.requests, &w.presences, &w.present, &w.ended} {
 		if err := l.end(); err != nil {
 			return err
 		}
@@ -131,6 +137,16 @@ func (w *listWalk) app(slot uint32, a *App) error {
 		return r.nextApp, ok
 	})
 	if err != nil {
+		return err
+	}
+	err = w.present.follow(a.Presences, func(at uint32) (uint32, bool) {
+		p := s.Presences.Get(at)
+		return p.nextApp, p.Slot == slot
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.attempts(slot, a); err != nil {
 		return err
 	}
 	return w.appAsks(slot, a)
@@ -168,6 +184,16 @@ func (w *listWalk) node(slot uint32, n *Node) error {
 	if err != nil {
 		return err
 	}
+	prev = 0
+	err = w.presences.follow(n.Presences, func(at uint32) (uint32, bool) {
+		p := s.Presences.Get(at)
+		ok := p.Node == slot && p.prevNode == prev
+		prev = at
+		return p.nextNode, ok
+	})
+	if err != nil {
+		return err
+	}
 	return w.bars.follow(n.Bars, func(at uint32) (uint32, bool) { return s.Bars.Get(at).Next, true })
 }
 
@@ -196,6 +222,7 @@ func (s *State) checkKeys() error {
 		{"names", &s.byName, s.Names.Len()}, {"queues", &s.byPath, s.Queues.Len()}, {"users", &s.byUser, s.Users.Len()},
 		{"applications", &s.bySeq, s.Apps.Len()}, {"containers", &s.byContainer, s.Containers.Len()}, {"nodes", &s.byNode, s.Nodes.Len()},
 		{"reservations", &s.byReservation, s.Reservations.Len()}, {"requests", &s.byRequest, s.Requests.Len()},
+		{"presences", &s.byPresence, s.Presences.Len()}, {"delegation tokens", &s.byDelegation, s.Delegations.Len()},
 	} {
 		if int(x.x.n) != x.n {
 			return fmt.Errorf("%d %s are looked up and there are %d", x.x.n, x.what, x.n)
@@ -214,6 +241,7 @@ func (s *State) checkKeys() error {
 	s.Nodes.Each(func(slot uint32, n *Node) bool { return found("node", slot, s.Node(n.ID)) })
 	s.Containers.Each(func(slot uint32, c *Container) bool { return found("container", slot, s.Container(s.Ref(c))) })
 	s.Reservations.Each(func(slot uint32, r *Reservation) bool { return found("reservation", slot, s.Reservation(r.Number)) })
+	s.Presences.Each(func(slot uint32, p *Presence) bool { return found("presence", slot, s.Presence(p.App, p.Node)) })
 	s.Requests.Each(func(slot uint32, r *Request) bool {
 		return found("request", slot, s.byRequest.find(hashString(r.Key), func(at uint32) bool { return s.Requests.Get(at).Key == r.Key }))
 	})

@@ -43,6 +43,7 @@ func (s *State) epochRaised(e *event.EpochRaised) error {
 	}
 	s.Meta.Epoch = e.Epoch
 	s.Meta.ClusterTimestamp = e.ClusterTimestamp
+	s.skipSecrets(e.Epoch)
 	s.fold(uint64(e.Epoch))
 	s.fold(uint64(e.ClusterTimestamp))
 	return nil

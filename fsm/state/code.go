@@ -52,6 +52,7 @@ func (a *App) code(c *codec.Coder) {
 	c.U32(&a.Failures)
 	c.Resource(&a.AM)
 	c.I64(&a.LifetimeMillis)
+	c.I64(&a.ValidityMillis)
 	c.I64(&a.SubmittedMillis)
 	c.I64(&a.StartedMillis)
 	c.I64(&a.EndedMillis)
@@ -64,6 +65,11 @@ func (a *App) codeAttempt(c *codec.Coder) {
 	c.I64(&a.AttemptMillis)
 	c.I32(&a.Response)
 	c.U64(&a.NextNumber)
+	c.U64(&a.MasterNumber)
+	c.U32(&a.MasterNode)
+	c.I64(&a.LaunchedMillis)
+	c.I64(&a.FinishMillis)
+	c.U32(&a.Progress)
 	c.Resource(&a.Used)
 	c.Resource(&a.Reserved)
 	c.Resource(&a.Pending)
@@ -79,6 +85,8 @@ func (a *App) codeAttempt(c *codec.Coder) {
 	c.U32(&a.Reservations)
 	c.I32(&a.Reserving)
 	codeSlots(c, &a.Blacklist)
+	c.U32(&a.History)
+	c.U32(&a.Presences)
 }
 
 func (k *Ask) code(c *codec.Coder) {
@@ -120,6 +128,7 @@ func (k *Container) code(c *codec.Coder) {
 	c.I32(&k.CompletedIn)
 	c.U32(&k.Note)
 	c.I64(&k.AllocatedMillis)
+	c.U8(&k.Signal)
 	c.U32(&k.prevApp)
 	c.U32(&k.nextApp)
 	c.U32(&k.prevNode)
@@ -146,6 +155,11 @@ func (n *Node) code(c *codec.Coder) {
 	c.U32(&n.Bars)
 	c.I64(&n.Registered)
 	c.I32(&n.Orders)
+	c.Bool(&n.Dialed)
+	c.Bool(&n.TotalSet)
+	c.Resource(&n.SetTotal)
+	c.U32(&n.Presences)
+	c.I32(&n.CleanUps)
 }
 
 func (r *Reservation) code(c *codec.Coder) {
@@ -174,4 +188,56 @@ func (r *Request) code(c *codec.Coder) {
 	c.Raw(&r.Reply)
 	c.I64(&r.AtMillis)
 	c.U32(&r.Next)
+}
+
+func (a *Attempt) code(c *codec.Coder) {
+	c.U32(&a.App)
+	c.U32(&a.Number)
+	codec.Enum(c, &a.Final)
+	c.Bool(&a.Counted)
+	c.Bool(&a.Unregistered)
+	c.I64(&a.StartedMillis)
+	c.I64(&a.LaunchedMillis)
+	c.I64(&a.EndedMillis)
+	c.U64(&a.MasterNumber)
+	c.U32(&a.MasterNode)
+	c.String(&a.Host)
+	c.I32(&a.RPCPort)
+	c.String(&a.TrackingURL)
+	c.String(&a.Diagnostics)
+	c.U32(&a.Next)
+}
+
+func (p *Presence) code(c *codec.Coder) {
+	c.ApplicationID(&p.App)
+	c.U32(&p.Slot)
+	c.U32(&p.Node)
+	c.U32(&p.prevNode)
+	c.U32(&p.nextNode)
+	c.U32(&p.nextApp)
+}
+
+func (t *DelegationToken) code(c *codec.Coder) {
+	c.U32(&t.Sequence)
+	c.String(&t.Owner)
+	c.String(&t.Renewer)
+	c.String(&t.RealUser)
+	c.I32(&t.KeyID)
+	c.I64(&t.IssuedMillis)
+	c.I64(&t.MaxMillis)
+	c.I64(&t.ExpiresMillis)
+}
+
+func (k *KeySet) code(c *codec.Coder) {
+	for _, key := range []*MasterKey{&k.Current, &k.Next, &k.Previous} {
+		c.I32(&key.ID)
+		c.Raw(&key.Bytes)
+	}
+	c.I64(&k.MadeMillis)
+	c.I64(&k.ActivateMillis)
+}
+
+func (s *State) codeHosts(c *codec.Coder) {
+	codeStrings(c, &s.Hosts.Include)
+	codeStrings(c, &s.Hosts.Exclude)
 }

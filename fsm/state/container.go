@@ -83,6 +83,9 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 	a.Used = a.Used.Add(size)
 	a.Live++
 	s.charge(a, size, yarn.Resource{}, 1)
+	if e.AM {
+		s.setMaster(a, e.Number, e.Node)
+	}
 	s.occupy(e.Node, slot)
 	s.Meta.Allocated++
 	return nil
@@ -132,6 +135,9 @@ func (s *State) occupy(node, slot uint32) {
 	if c.AM {
 		n.Orders++
 	}
+	if n.Dialed {
+		s.present(c.App, s.Apps.mut(c.App), node, n)
+	}
 	s.freeRoomChanged(n)
 }
 
@@ -153,13 +159,18 @@ func (s *State) vacate(slot uint32) {
 	if c.nextNode != 0 {
 		s.Containers.mut(c.nextNode).prevNode = c.prevNode
 	}
-	c.prevNode, c.nextNode = 0, 0
+	c.prevNode, c.nextNode, c.Signal = 0, 0, 0
 	s.freeRoomChanged(n)
 }
 
-// ordered says whether the node must still be told to launch or kill it.
+// ordered says whether the node must still be told to launch, kill or signal it.
 func (c *Container) ordered() bool {
-	return c.OnNode && (c.State == yarn.ContainerReleasing || (c.AM && !c.Launched))
+	return c.OnNode && (c.State == yarn.ContainerReleasing || (c.AM && !c.Launched) || c.Signal != 0)
+}
+
+// Unused says whether a container was told to its AM and has not been started.
+func (c *Container) Unused() bool {
+	return c.State == yarn.ContainerAcquired && !c.Launched && !c.AM
 }
 
 func (s *State) containerOf(e event.Event, r event.ContainerRef) (uint32, *Container, error) {
@@ -184,6 +195,9 @@ func (s *State) containerLaunched(e *event.ContainerLaunched) error {
 			c.State = yarn.ContainerRunning
 		}
 	})
+	if a := s.Apps.Get(c.App); c.AM && a.LaunchedMillis == 0 && a.MasterNumber == c.Number && a.Attempt == c.Attempt {
+		s.Apps.mut(c.App).LaunchedMillis = s.Meta.NowMillis
+	}
 	s.fold(uint64(slot)<<8 | uint64(c.State))
 	return nil
 }
@@ -206,7 +220,7 @@ func (s *State) containerReleased(e *event.ContainerReleased) error {
 		return broken(e, "it is %s", c.State)
 	}
 	s.uncharge(c)
-	s.changeOrder(c, func() { c.State = yarn.ContainerReleasing })
+	s.changeOrder(c, func() { c.State, c.Signal = yarn.ContainerReleasing, 0 })
 	s.end(slot, c, e.ExitStatus, e.Diagnostics)
 	return nil
 }
@@ -228,7 +242,7 @@ func (s *State) end(slot uint32, c *Container, exit int32, text string) {
 		n.Text, c.Note = text, id
 	}
 	a := s.Apps.mut(c.App)
-	if !c.AM && a.Runnable() {
+	if !c.AM && a.Open() {
 		s.list(slot, a)
 	}
 	s.Meta.Completed++
@@ -245,7 +259,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	}
 	a := s.Apps.mut(c.App)
 	live := c.State.Live()
-	if e.Restore && (!live || c.GrantedIn != 0 || !a.Runnable() || c.Attempt != a.Attempt) {
+	if e.Restore && (!live || c.GrantedIn != 0 || !a.Open() || c.Attempt != a.Attempt) {
 		return broken(e, "it is %s; its ask cannot be put back", c.State)
 	}
 	if live {

@@ -58,7 +58,9 @@ func (m *machine) RegisterAttempt(t *rapid.T) {
 // Advance brings an application as far as it goes in one step, so that short
 // runs reach the later states too.
 func (m *machine) Advance(t *rapid.T) {
-	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() && a.AttemptState != AttemptRegistered })
+	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool {
+		return !a.State.Ended() && a.AttemptState != AttemptRegistered && a.AttemptState != AttemptFinishing
+	})
 	seq := a.ID.Seq
 	if a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded {
 		m.apply(t, &event.AttemptStarted{App: seq, Attempt: a.Attempt + 1})
@@ -72,7 +74,7 @@ func (m *machine) Advance(t *rapid.T) {
 }
 
 func (m *machine) ChangeAsk(t *rapid.T) {
-	_, a := pick(t, "application", &m.s.Apps, (*App).Runnable)
+	_, a := pick(t, "application", &m.s.Apps, (*App).Open)
 	m.apply(t, &event.AskChanged{App: a.ID.Seq, Key: drawOf(t, "key", machineKeys), Name: yarn.Any,
 		Count: rapid.Int64Range(0, 4).Draw(t, "count"), Size: drawOf(t, "size", machineSizes), Relax: rapid.Bool().Draw(t, "relax")})
 }

@@ -18,7 +18,8 @@ func (m *machine) RegisterNode(t *rapid.T) {
 		node = m.s.NextNode()
 	}
 	m.apply(t, &event.NodeRegistered{Node: node, ID: id, HTTPPort: 8042, Rack: drawOf(t, "rack", []string{"/r1", "/r2"}),
-		Total: gb(rapid.Int64Range(4, 12).Draw(t, "total")), Version: "3"})
+		Total: gb(rapid.Int64Range(4, 12).Draw(t, "total")), Version: "3",
+		Dialed: rapid.IntRange(0, 3).Draw(t, "simulated") > 0})
 }
 
 func (m *machine) ChangeNodeState(t *rapid.T) {
@@ -52,7 +53,7 @@ func (m *machine) ResizeNode(t *rapid.T) {
 	if n.Reservation != 0 && !m.within(m.s.Reservations.Get(n.Reservation).Size, total) {
 		t.Skip("smaller than its reservation")
 	}
-	m.apply(t, &event.NodeResourceChanged{Node: slot, Total: total})
+	m.apply(t, &event.NodeResourceChanged{Node: slot, Total: total, Set: rapid.Bool().Draw(t, "by an administrator")})
 }
 
 // wanting draws an ask that may be served, with its application.
@@ -157,7 +158,7 @@ func (m *machine) Release(t *rapid.T) {
 func (m *machine) restorable(slot uint32) bool {
 	c := m.s.Containers.Get(slot)
 	a := m.s.Apps.Get(c.App)
-	return c.State.Live() && c.GrantedIn == 0 && a.Runnable() && c.Attempt == a.Attempt
+	return c.State.Live() && c.GrantedIn == 0 && a.Open() && c.Attempt == a.Attempt
 }
 
 func (m *machine) Complete(t *rapid.T) {

@@ -29,19 +29,33 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 		s.byNode.insert(hashNode(e.ID), slot, s.hashOfNode)
 	}
 	n := s.Nodes.mut(slot)
+	s.dropPresences(n) // it told what it still keeps
 	s.changeCapacity(n, func() {
 		n.Host, n.RackID, n.Rack = host, rack, e.Rack
-		n.HTTPPort, n.Version = e.HTTPPort, e.Version
+		n.HTTPPort, n.Version, n.Dialed = e.HTTPPort, e.Version, e.Dialed
 		n.State, n.Report, n.DeadlineMillis = yarn.NodeRunning, "", 0
 		n.Total = e.Total
+		if n.TotalSet {
+			n.Total = n.SetTotal
+		}
 		n.Registered = s.Meta.NowMillis
 	})
+	s.fold(uint64(count(n.Dialed)))
+	if n.Dialed {
+		s.presentAgain(slot, n)
+	}
 	return nil
+}
+
+// Heard says whether a node is one that sends heartbeats.
+func (n *Node) Heard() bool {
+	return n.State == yarn.NodeRunning || n.State == yarn.NodeUnhealthy || n.State == yarn.NodeDecommissioning
 }
 
 // changeCapacity changes a node's total or state and keeps the cluster's sum of
 // usable nodes.
 func (s *State) changeCapacity(n *Node, f func()) {
+	state, total := n.State, n.Total
 	if n.State.Usable() {
 		s.Meta.Cluster = s.Meta.Cluster.Sub(n.Total)
 		s.Meta.UsableNodes--
@@ -50,6 +64,9 @@ func (s *State) changeCapacity(n *Node, f func()) {
 	if n.State.Usable() {
 		s.Meta.Cluster = s.Meta.Cluster.Add(n.Total)
 		s.Meta.UsableNodes++
+	}
+	if n.State != state || n.Total != total {
+		s.Meta.NodeChanges++
 	}
 	s.fold(uint64(n.Host)<<32 | uint64(n.ID.Port)<<8 | uint64(n.State))
 	s.freeRoomChanged(n)
@@ -67,6 +84,9 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 	s.changeCapacity(n, func() {
 		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
 	})
+	if !n.told() {
+		s.dropPresences(n)
+	}
 	return nil
 }
 
@@ -79,5 +99,9 @@ func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
 		return broken(e, "a reservation of %s is on it", s.Reservations.Get(r).Size)
 	}
 	s.changeCapacity(n, func() { n.Total = e.Total })
+	if e.Set {
+		n.TotalSet, n.SetTotal = true, e.Total
+		s.fold(1)
+	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package state
 
-import "rmd/yarn"
+import (
+	"fmt"
+
+	"rmd/yarn"
+)
 
 // NameID is an interned host, rack, "*" or user name.
 type NameID = uint32
@@ -67,6 +71,7 @@ const (
 	AttemptPending                 // waits for activation
 	AttemptActive                  // may be scheduled; its AM may not run yet
 	AttemptRegistered              // its AM has registered
+	AttemptFinishing               // its AM has unregistered; its container runs still
 	AttemptEnded
 )
 
@@ -89,6 +94,7 @@ type App struct {
 	Failures       uint32 // attempts that counted towards the maximum
 	AM             yarn.Resource
 	LifetimeMillis int64
+	ValidityMillis int64
 
 	SubmittedMillis int64
 	StartedMillis   int64 // its first AM registered
@@ -99,6 +105,13 @@ type App struct {
 	AttemptMillis int64 // the current attempt began
 	Response      int32
 	NextNumber    uint64 // next container sequence of the attempt
+	// MasterNumber and MasterNode are the AM's container and its node's number;
+	// 0: it has none yet.
+	MasterNumber   uint64
+	MasterNode     uint32
+	LaunchedMillis int64  // its node took the AM
+	FinishMillis   int64  // the AM unregistered
+	Progress       uint32 // hundredths of a percent
 
 	Used     yarn.Resource
 	Reserved yarn.Resource
@@ -117,11 +130,47 @@ type App struct {
 	Reservations uint32 // first reservation
 	Reserving    int32
 	Blacklist    []NameID // sorted; replaced whole
+	History      uint32   // newest ended Attempt
+	Presences    uint32   // first Presence
 }
 
-// Runnable says whether the current attempt is in its queue's ordering.
+// Attempt is an ended attempt of a remembered application.
+type Attempt struct {
+	App            uint32
+	Number         uint32
+	Final          yarn.FinalStatus
+	Counted        bool // towards the maximum number of attempts
+	Unregistered   bool // its AM had said that it is done
+	StartedMillis  int64
+	LaunchedMillis int64
+	EndedMillis    int64
+	MasterNumber   uint64
+	MasterNode     uint32
+	Host           string
+	RPCPort        int32
+	TrackingURL    string
+	Diagnostics    string
+	Next           uint32 // the attempt before
+}
+
+// Presence says that a node has, or had, containers of an application, and so
+// must be told of its end.
+type Presence struct {
+	App  yarn.ApplicationID
+	Slot uint32 // of the App; 0 when it is over
+	Node uint32
+
+	prevNode, nextNode uint32
+	nextApp            uint32
+}
+
+// NextOnNode is the slot of the node's next presence.
+func (p *Presence) NextOnNode() uint32 { return p.nextNode }
+
+// Runnable says whether the current attempt counts among those that run in its
+// queue: it waits for activation, runs, or finishes.
 func (a *App) Runnable() bool {
-	return a.AttemptState >= AttemptPending && a.AttemptState <= AttemptRegistered
+	return a.AttemptState >= AttemptPending && a.AttemptState <= AttemptFinishing
 }
 
 // Activated says whether passes see the application.
@@ -179,7 +228,8 @@ type Container struct {
 	prevApp, nextApp   uint32
 	prevNode, nextNode uint32
 	nextUndelivered    uint32
-	listed             bool // in the application's undelivered list
+	listed             bool  // in the application's undelivered list
+	Signal             uint8 // to be sent by its node; YARN's number
 }
 
 // NextOfApp is the slot of the application's next container.
@@ -209,7 +259,12 @@ type Node struct {
 	Count          int32
 	Bars           uint32 // first Bar
 	Registered     int64  // Unix milliseconds of the last registration
-	Orders         int32  // containers that the node must still be told to launch or kill
+	Orders         int32  // containers that the node must still be told to launch, kill or signal
+	Dialed         bool   // a Hadoop NodeManager: AMs are started by calling it
+	TotalSet       bool   // an administrator set the total, to SetTotal
+	SetTotal       yarn.Resource
+	Presences      uint32 // first Presence
+	CleanUps       int32  // presences of applications that are over
 }
 
 // Unallocated is what is free on the node; negative when its total shrank.
@@ -264,6 +319,39 @@ type JoinToken struct {
 	UsedBy        string
 }
 
+// MasterKey signs tokens. ID 0 is none.
+type MasterKey struct {
+	ID    int32
+	Bytes []byte
+}
+
+// String names the key and does not tell the secret.
+func (k MasterKey) String() string {
+	return fmt.Sprintf("key %d (#%04x)", k.ID, uint16(hashString(string(k.Bytes))))
+}
+
+// KeySet holds the keys of a kind: Next takes Current's place at ActivateMillis
+// (Unix); Previous is the one before.
+type KeySet struct {
+	Current, Next, Previous MasterKey
+	MadeMillis              int64 // of the newest key
+	ActivateMillis          int64
+}
+
+// DelegationToken is a token given to a client.
+type DelegationToken struct {
+	Sequence                 uint32
+	Owner, Renewer, RealUser string
+	KeyID                    int32
+	IssuedMillis             int64
+	MaxMillis                int64
+	ExpiresMillis            int64
+}
+
+// HostLists are the hosts that may register (Include; empty: all) and that may
+// not.
+type HostLists struct{ Include, Exclude []string }
+
 // QueueVersion is one version of the queue configuration.
 type QueueVersion struct {
 	Version    uint64
@@ -298,4 +386,8 @@ type Meta struct {
 	// Counters of containers since the cluster began.
 	Allocated, Completed uint64
 	Digest               uint64
+	Keys                 [yarn.KeyKinds]KeySet
+	NextKey              int32
+	NextToken            uint32
+	NodeChanges          uint64 // counts changes of nodes' states and totals
 }

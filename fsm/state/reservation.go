@@ -140,6 +140,9 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	a.Used = a.Used.Add(res.Size)
 	a.Live++
 	s.chain(a.Queue, func(q *Queue) { q.Reserved = q.Reserved.Sub(res.Size) })
+	if res.AM {
+		s.setMaster(a, res.Container, res.Node)
+	}
 	s.occupy(res.Node, c)
 	s.Meta.Fulfilled++
 	s.Meta.Allocated++

@@ -81,6 +81,10 @@ func Sections() []Section {
 		table(13, "reservations", func(s *State) *Table[Reservation] { return &s.Reservations }, (*Reservation).code),
 		table(14, "bars", func(s *State) *Table[Bar] { return &s.Bars }, (*Bar).code),
 		table(15, "requests", func(s *State) *Table[Request] { return &s.Requests }, (*Request).code),
+		table(16, "attempts", func(s *State) *Table[Attempt] { return &s.Attempts }, (*Attempt).code),
+		table(17, "presences", func(s *State) *Table[Presence] { return &s.Presences }, (*Presence).code),
+		table(18, "delegation-tokens", func(s *State) *Table[DelegationToken] { return &s.Delegations }, (*DelegationToken).code),
+		single(19, "hosts", (*State).codeHosts),
 	}
 }
 
@@ -107,6 +111,14 @@ func (s *State) Reindex() error {
 	})
 	s.Requests.Each(func(slot uint32, _ *Request) bool {
 		s.byRequest.insert(s.hashOfRequest(slot), slot, s.hashOfRequest)
+		return true
+	})
+	s.Presences.Each(func(slot uint32, _ *Presence) bool {
+		s.byPresence.insert(s.hashOfPresence(slot), slot, s.hashOfPresence)
+		return true
+	})
+	s.Delegations.Each(func(slot uint32, _ *DelegationToken) bool {
+		s.byDelegation.insert(s.hashOfDelegation(slot), slot, s.hashOfDelegation)
 		return true
 	})
 	return s.Check()
@@ -141,6 +153,12 @@ func (m *Meta) code(c *codec.Coder) {
 	c.U64(&m.Allocated)
 	c.U64(&m.Completed)
 	c.U64(&m.Digest)
+	for i := range m.Keys {
+		m.Keys[i].code(c)
+	}
+	c.I32(&m.NextKey)
+	c.U32(&m.NextToken)
+	c.U64(&m.NodeChanges)
 }
 
 func (s *State) codeVersions(c *codec.Coder) {

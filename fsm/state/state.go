@@ -32,9 +32,13 @@ type State struct {
 	Reservations Table[Reservation]
 	Bars         Table[Bar]
 	Requests     Table[Request]
+	Attempts     Table[Attempt] // ended ones
+	Presences    Table[Presence]
+	Delegations  Table[DelegationToken]
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
+	Hosts      HostLists      // replaced whole
 
 	byName        index // Names
 	byPath        index // Queues
@@ -44,6 +48,8 @@ type State struct {
 	byNode        index // Nodes
 	byReservation index // Reservations
 	byRequest     index // Requests
+	byPresence    index // Presences
+	byDelegation  index // Delegations
 }
 
 // New returns the empty state of a cluster not initialized yet.
@@ -53,8 +59,10 @@ func New() *State {
 		Apps: newTable[App](), Asks: newTable[Ask](), Locations: newTable[Location](),
 		Containers: newTable[Container](), Notes: newTable[Note](), Nodes: newTable[Node](),
 		Reservations: newTable[Reservation](), Bars: newTable[Bar](), Requests: newTable[Request](),
+		Attempts: newTable[Attempt](), Presences: newTable[Presence](), Delegations: newTable[DelegationToken](),
 		byName: newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
 		byContainer: newIndex(), byNode: newIndex(), byReservation: newIndex(), byRequest: newIndex(),
+		byPresence: newIndex(), byDelegation: newIndex(),
 	}
 }
 
@@ -68,10 +76,12 @@ func (s *State) Fork() *State {
 		Apps: s.Apps.fork(), Asks: s.Asks.fork(), Locations: s.Locations.fork(),
 		Containers: s.Containers.fork(), Notes: s.Notes.fork(), Nodes: s.Nodes.fork(),
 		Reservations: s.Reservations.fork(), Bars: s.Bars.fork(), Requests: s.Requests.fork(),
-		JoinTokens: s.JoinTokens, Versions: s.Versions,
+		Attempts: s.Attempts.fork(), Presences: s.Presences.fork(), Delegations: s.Delegations.fork(),
+		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
 		byReservation: s.byReservation.fork(), byRequest: s.byRequest.fork(),
+		byPresence: s.byPresence.fork(), byDelegation: s.byDelegation.fork(),
 	}
 	return f
 }
@@ -172,6 +182,22 @@ func (s *State) applyRare(e event.Event) error {
 		return s.attemptActivated(e)
 	case *event.AttemptRegistered:
 		return s.attemptRegistered(e)
+	case *event.ApplicationIDGiven:
+		return s.applicationIDGiven(e)
+	case *event.ApplicationLifetimeChanged:
+		return s.applicationLifetimeChanged(e)
+	case *event.AttemptLaunched:
+		return s.attemptLaunched(e)
+	case *event.AttemptUnregistered:
+		return s.attemptUnregistered(e)
+	case *event.AttemptResynced:
+		return s.attemptResynced(e)
+	case *event.AttemptReported:
+		return s.attemptReported(e)
+	case *event.ContainerSignalled:
+		return s.containerSignalled(e)
+	case *event.CleanUpsTold:
+		return s.cleanUpsTold(e)
 	case *event.AttemptEnded:
 		return s.attemptEnded(e)
 	case *event.NodeRegistered:
@@ -198,6 +224,24 @@ func (s *State) applyRare(e event.Event) error {
 		return s.joinTokensExpired(e)
 	case *event.Audited:
 		return nil
+	}
+	return s.applySecurity(e)
+}
+
+func (s *State) applySecurity(e event.Event) error {
+	switch e := e.(type) {
+	case *event.KeyMade:
+		return s.keyMade(e)
+	case *event.KeyActivated:
+		return s.keyActivated(e)
+	case *event.DelegationTokenIssued:
+		return s.delegationTokenIssued(e)
+	case *event.DelegationTokenRenewed:
+		return s.delegationTokenRenewed(e)
+	case *event.DelegationTokenEnded:
+		return s.delegationTokenEnded(e)
+	case *event.HostsListed:
+		return s.hostsListed(e)
 	}
 	return broken(e, "this build does not know the event")
 }

@@ -69,6 +69,7 @@ var places = map[string]place{
 	"jepsen-lite/...":     {ours: []string{"jepsen-lite/...", "workload/..."}, outside: []string{porc, protobuf}, why: "a checker must not share the suspect's code"},
 	"jepsen-lite/sim/...": {ours: []string{"..."}, outside: []string{raft, hclog, porc, rapid}, why: "it simulates with the real parts"},
 	"cmd/rmd/...":         {ours: []string{"..."}, outside: []string{cli, hclog, raft, metrics, yaml, xterm, progress}, why: "the program wires and holds no logic"},
+	"interop/...":         {ours: []string{"interop/..."}, why: "it drives real Hadoop and rmd from outside, as a user does"},
 	"internal/hadoopconf": {why: "it reads XML files"},
 	"internal/invariant":  {why: "it asserts"},
 	"internal/point":      {why: "it marks points for tests"},

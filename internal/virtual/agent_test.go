@@ -1,7 +1,9 @@
 package virtual
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +17,8 @@ type agent struct {
 	c     *caller
 	id    yarn.NodeID
 	total yarn.Resource
+
+	number uint32 // its own, once it has registered
 
 	mu      sync.Mutex
 	running map[yarn.ContainerID]*process
@@ -89,15 +93,23 @@ func (n *agent) register() bool {
 		n.l.w.check.fail("registration of %s is refused: %v", n.id, f)
 		return false
 	}
-	for _, id := range reply.(*input.RegisterNodeReply).Kill {
+	r := reply.(*input.RegisterNodeReply)
+	n.number = r.Number
+	for _, id := range r.Kill {
 		n.kill(id)
 	}
 	return true
 }
 
-// beat is one heartbeat, repeated until it is answered.
+// beat is one heartbeat, repeated until it is answered. Some tell all there is;
+// of those that have nothing to tell, some come as a batch of idle ones.
 func (n *agent) beat() bool {
-	in := &input.NodeHeartbeat{ID: n.id, Statuses: n.take()}
+	in := &input.NodeHeartbeat{ID: n.id, Full: n.c.rng.Intn(4) == 0}
+	in.Statuses = n.say(in.Full)
+	if len(in.Statuses) == 0 && n.c.rng.Intn(3) == 0 {
+		_, ok := n.c.call(n.l.ctx, input.Request{Input: &input.NodesHeard{Nodes: []uint32{n.number}}})
+		return ok
+	}
 	reply, ok := n.c.call(n.l.ctx, input.Request{Input: in})
 	if !ok || reply.Refused() != nil {
 		return ok
@@ -118,11 +130,19 @@ func (n *agent) beat() bool {
 	return true
 }
 
-func (n *agent) take() []input.ContainerStatus {
+func (n *agent) take() []input.ContainerStatus { return n.say(false) }
+
+// say is what is new, or all there is.
+func (n *agent) say(all bool) []input.ContainerStatus {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	said := n.news
 	n.news = nil
+	if all {
+		for _, id := range slices.SortedFunc(maps.Keys(n.running), func(a, b yarn.ContainerID) int { return strings.Compare(a.String(), b.String()) }) {
+			said = append(said, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
+		}
+	}
 	return said
 }
 

@@ -159,17 +159,28 @@ func (l *life) openSequencer() error {
 		return scheduler.New(st, scheduler.Options{Eager: eager})
 	}
 	c.Expiry = func(*state.State) leader.Expiry {
-		return leader.Expiry{NodeMillis: nodeExpiry.Milliseconds(), AttemptMillis: attemptExpiry.Milliseconds()}
+		return leader.Expiry{NodeMillis: nodeExpiry.Milliseconds(), AttemptMillis: attemptExpiry.Milliseconds(), ContainerMillis: containerExpiry.Milliseconds()}
 	}
+	c.Entropy = l.r.w.entropy
 	var err error
 	l.seq, err = leader.New(c)
 	return err
 }
 
-// How long nodes and AMs may be silent.
+// entropy is what keys are made of: the same in each run of a seed.
+func (w *world) entropy() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := make([]byte, 32)
+	w.rng.Read(b)
+	return b
+}
+
+// How long nodes and AMs may be silent, and containers wait to be started.
 const (
-	nodeExpiry    = 10 * time.Second
-	attemptExpiry = 30 * time.Second
+	nodeExpiry      = 10 * time.Second
+	attemptExpiry   = 30 * time.Second
+	containerExpiry = 20 * time.Second
 )
 
 func (l *life) openDoor() error {

@@ -82,7 +82,8 @@ func (w *world) boot() {
 	if err := w.rs[0].life.cluster.Bootstrap(conf); err != nil {
 		w.t.Fatal(err)
 	}
-	w.do(&input.InitCluster{ClusterID: "virtual", ClusterTimestamp: 1_000_000, Properties: w.properties()})
+	w.do(&input.InitCluster{ClusterID: "virtual", ClusterTimestamp: 1_000_000, Properties: w.properties(),
+		Entropy: []byte("thirty-two bytes that never vary")})
 }
 
 const prefix = "yarn.scheduler.capacity."

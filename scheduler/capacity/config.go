@@ -51,13 +51,15 @@ type Config struct {
 	MappingsOverride      bool        // mappings win over the queue the user named
 	ACLEnabled            bool        // yarn.acl.enable
 	AdminACL              ACL         // yarn.admin.acl
-	AMMaxAttempts         int64
+	AMMaxAttempts         int64       // of an application that names no number
+	AMGlobalMaxAttempts   int64       // of any application
 	MaxCompletedApps      int64
 
 	NodeExpiryMillis                int64
 	AMExpiryMillis                  int64
 	ContainerAllocationExpiryMillis int64
 	NodeHeartbeatMillis             int64
+	Tokens                          TokenTimes
 
 	Queues   []Queue // depth first, root first
 	Warnings []Fault // unknown keys and clamped values; the configuration is usable

@@ -29,11 +29,12 @@ func (r *reader) readGlobal(c *Config) {
 		c.AdminACL = ParseACL(v)
 	}
 	c.AMMaxAttempts = r.int("yarn.resourcemanager.am.max-attempts", 2, 1, math.MaxInt32)
+	c.AMGlobalMaxAttempts = r.int("yarn.resourcemanager.am.global.max-attempts", c.AMMaxAttempts, 1, math.MaxInt32)
 	c.MaxCompletedApps = r.int("yarn.resourcemanager.max-completed-applications", 1000, 0, 1_000_000)
-	c.NodeExpiryMillis = r.millis("yarn.nm.liveness-monitor.expiry-interval-ms", 600_000)
-	c.AMExpiryMillis = r.millis("yarn.am.liveness-monitor.expiry-interval-ms", 600_000)
+	c.NodeExpiryMillis, c.AMExpiryMillis = r.readExpiries()
 	c.ContainerAllocationExpiryMillis = r.millis("yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", 600_000)
 	c.NodeHeartbeatMillis = r.millis("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)
+	c.Tokens = r.readTokens()
 }
 
 // readScheduling reads what steers a pass.

@@ -22,6 +22,8 @@ type SubmitApplication struct {
 	KeepContainers bool
 	MaxAttempts    uint32
 	LifetimeMillis int64
+	// ValidityMillis is how long a failure of an attempt counts; 0 for ever.
+	ValidityMillis int64
 	Context        []byte
 	DryRun         bool
 }
@@ -33,6 +35,36 @@ type SubmitApplicationReply struct {
 	Queue string
 }
 
+// NewApplication reserves an id for an application that will be submitted.
+type NewApplication struct{}
+
+// NewApplicationReply is the id and the largest container there is.
+type NewApplicationReply struct {
+	Done
+	ID      yarn.ApplicationID
+	Maximum yarn.Resource
+}
+
+// SetLifetime bounds how long an application may take since its submission; 0
+// is no bound.
+type SetLifetime struct {
+	ID             yarn.ApplicationID
+	LifetimeMillis int64
+}
+
+// FailAttempt ends the current attempt as if its AM had failed.
+type FailAttempt struct {
+	Attempt yarn.AttemptID
+	User    string
+}
+
+// SignalContainer has a container's node send it a signal, by YARN's number of
+// SignalContainerCommand.
+type SignalContainer struct {
+	Container yarn.ContainerID
+	Command   uint8
+}
+
 // KillApplication ends an application.
 type KillApplication struct {
 	ID          yarn.ApplicationID
@@ -42,8 +74,10 @@ type KillApplication struct {
 
 // MoveApplication moves an application to another leaf queue.
 type MoveApplication struct {
-	ID    yarn.ApplicationID
-	Queue string
+	ID     yarn.ApplicationID
+	Queue  string
+	User   string // who asks; empty: an administrator
+	Groups []string
 }
 
 // SetPriority changes an application's priority; the reply has the one granted.
@@ -67,6 +101,10 @@ type CancelReservation struct {
 
 // Kind implements Input.
 func (*SubmitApplication) Kind() Kind { return KindSubmitApplication }
+func (*NewApplication) Kind() Kind    { return KindNewApplication }
+func (*SetLifetime) Kind() Kind       { return KindSetLifetime }
+func (*FailAttempt) Kind() Kind       { return KindFailAttempt }
+func (*SignalContainer) Kind() Kind   { return KindSignalContainer }
 func (*KillApplication) Kind() Kind   { return KindKillApplication }
 func (*MoveApplication) Kind() Kind   { return KindMoveApplication }
 func (*SetPriority) Kind() Kind       { return KindSetPriority }
@@ -74,6 +112,10 @@ func (*CancelReservation) Kind() Kind { return KindCancelReservation }
 
 // NewReply implements Input.
 func (*SubmitApplication) NewReply() Reply { return new(SubmitApplicationReply) }
+func (*NewApplication) NewReply() Reply    { return new(NewApplicationReply) }
+func (*SetLifetime) NewReply() Reply       { return new(Done) }
+func (*FailAttempt) NewReply() Reply       { return new(Done) }
+func (*SignalContainer) NewReply() Reply   { return new(Done) }
 func (*KillApplication) NewReply() Reply   { return new(Done) }
 func (*MoveApplication) NewReply() Reply   { return new(Done) }
 func (*SetPriority) NewReply() Reply       { return new(SetPriorityReply) }
@@ -99,6 +141,7 @@ func (i *SubmitApplication) Code(c *codec.Coder) {
 	c.Bool(&i.KeepContainers)
 	c.U32(&i.MaxAttempts)
 	c.I64(&i.LifetimeMillis)
+	c.I64(&i.ValidityMillis)
 	c.Raw(&i.Context)
 	c.Bool(&i.DryRun)
 }
@@ -121,6 +164,36 @@ func (i *KillApplication) Code(c *codec.Coder) {
 func (i *MoveApplication) Code(c *codec.Coder) {
 	c.ApplicationID(&i.ID)
 	c.String(&i.Queue)
+	c.String(&i.User)
+	texts(c, &i.Groups)
+}
+
+// Code implements Input.
+func (i *NewApplication) Code(*codec.Coder) {}
+
+// Code implements Reply.
+func (r *NewApplicationReply) Code(c *codec.Coder) {
+	r.code(c)
+	c.ApplicationID(&r.ID)
+	c.Resource(&r.Maximum)
+}
+
+// Code implements Input.
+func (i *SetLifetime) Code(c *codec.Coder) {
+	c.ApplicationID(&i.ID)
+	c.I64(&i.LifetimeMillis)
+}
+
+// Code implements Input.
+func (i *FailAttempt) Code(c *codec.Coder) {
+	c.AttemptID(&i.Attempt)
+	c.String(&i.User)
+}
+
+// Code implements Input.
+func (i *SignalContainer) Code(c *codec.Coder) {
+	c.ContainerID(&i.Container)
+	c.U8(&i.Command)
 }
 
 // Code implements Input.

@@ -14,7 +14,8 @@ type RegisterAttempt struct {
 }
 
 // RegisterAttemptReply tells an AM its limits and the containers kept from the
-// attempt before.
+// attempt before. An AM that had registered before and registers again must
+// send everything it wants anew.
 type RegisterAttemptReply struct {
 	Done
 	Queue   string
@@ -40,6 +41,8 @@ type Granted struct {
 	Rack      string
 	HTTPPort  uint16
 	Size      yarn.Resource
+	// AllocatedMillis is when it was granted, Unix.
+	AllocatedMillis int64
 }
 
 // Allocate is an AM's heartbeat. Response is the number of the last response
@@ -51,6 +54,10 @@ type Allocate struct {
 	Releases        []yarn.ContainerID
 	BlacklistAdd    []string
 	BlacklistRemove []string
+	// Progress is in hundredths of a percent, 0 to 10000.
+	Progress uint32
+	// TrackingURL replaces the one of the registration; empty: no change.
+	TrackingURL string
 }
 
 // AllocateReply carries what was granted and what ended since the response
@@ -62,9 +69,11 @@ type AllocateReply struct {
 	Completed []ContainerStatus
 	Headroom  yarn.Resource
 	Nodes     uint32
+	Priority  int32 // of the application
 }
 
-// FinishAttempt is an AM's unregistration.
+// FinishAttempt is an AM's unregistration. On a node that is dialed the attempt
+// ends when the AM's container does, else at once.
 type FinishAttempt struct {
 	Attempt     yarn.AttemptID
 	Final       yarn.FinalStatus
@@ -75,17 +84,36 @@ type FinishAttempt struct {
 // ExpireAttempt says that an AM has been silent for its expiry interval.
 type ExpireAttempt struct{ Attempt yarn.AttemptID }
 
+// AttemptLaunched says that a node has taken the attempt's AM container.
+type AttemptLaunched struct {
+	Attempt   yarn.AttemptID
+	Container uint64
+}
+
+// AttemptLaunchFailed says that it could not be started. NodeFault: the node
+// could not be reached, which does not count against the application.
+type AttemptLaunchFailed struct {
+	Attempt     yarn.AttemptID
+	Container   uint64
+	NodeFault   bool
+	Diagnostics string
+}
+
 // Kind implements Input.
-func (*RegisterAttempt) Kind() Kind { return KindRegisterAttempt }
-func (*Allocate) Kind() Kind        { return KindAllocate }
-func (*FinishAttempt) Kind() Kind   { return KindFinishAttempt }
-func (*ExpireAttempt) Kind() Kind   { return KindExpireAttempt }
+func (*AttemptLaunched) Kind() Kind     { return KindAttemptLaunched }
+func (*AttemptLaunchFailed) Kind() Kind { return KindAttemptLaunchFailed }
+func (*RegisterAttempt) Kind() Kind     { return KindRegisterAttempt }
+func (*Allocate) Kind() Kind            { return KindAllocate }
+func (*FinishAttempt) Kind() Kind       { return KindFinishAttempt }
+func (*ExpireAttempt) Kind() Kind       { return KindExpireAttempt }
 
 // NewReply implements Input.
-func (*RegisterAttempt) NewReply() Reply { return new(RegisterAttemptReply) }
-func (*Allocate) NewReply() Reply        { return new(AllocateReply) }
-func (*FinishAttempt) NewReply() Reply   { return new(Done) }
-func (*ExpireAttempt) NewReply() Reply   { return new(Done) }
+func (*AttemptLaunched) NewReply() Reply     { return new(Done) }
+func (*AttemptLaunchFailed) NewReply() Reply { return new(Done) }
+func (*RegisterAttempt) NewReply() Reply     { return new(RegisterAttemptReply) }
+func (*Allocate) NewReply() Reply            { return new(AllocateReply) }
+func (*FinishAttempt) NewReply() Reply       { return new(Done) }
+func (*ExpireAttempt) NewReply() Reply       { return new(Done) }
 
 // Code implements Input.
 func (i *RegisterAttempt) Code(c *codec.Coder) {
@@ -102,6 +130,7 @@ func (g *Granted) code(c *codec.Coder) {
 	c.String(&g.Rack)
 	c.U16(&g.HTTPPort)
 	c.Resource(&g.Size)
+	c.I64(&g.AllocatedMillis)
 }
 
 // Code implements Reply.
@@ -126,6 +155,8 @@ func (i *Allocate) Code(c *codec.Coder) {
 	codec.List(c, &i.Releases, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
 	texts(c, &i.BlacklistAdd)
 	texts(c, &i.BlacklistRemove)
+	c.U32(&i.Progress)
+	c.String(&i.TrackingURL)
 }
 
 // Code implements Reply.
@@ -136,6 +167,21 @@ func (r *AllocateReply) Code(c *codec.Coder) {
 	codec.List(c, &r.Completed, func(c *codec.Coder, s *ContainerStatus) { s.code(c) })
 	c.Resource(&r.Headroom)
 	c.U32(&r.Nodes)
+	c.I32(&r.Priority)
+}
+
+// Code implements Input.
+func (i *AttemptLaunched) Code(c *codec.Coder) {
+	c.AttemptID(&i.Attempt)
+	c.U64(&i.Container)
+}
+
+// Code implements Input.
+func (i *AttemptLaunchFailed) Code(c *codec.Coder) {
+	c.AttemptID(&i.Attempt)
+	c.U64(&i.Container)
+	c.Bool(&i.NodeFault)
+	c.String(&i.Diagnostics)
 }
 
 // Code implements Input.

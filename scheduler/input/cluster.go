@@ -11,6 +11,9 @@ type InitCluster struct {
 	ClusterID        string
 	ClusterTimestamp int64
 	Properties       []Property
+	// Entropy is 32 random bytes, from which the first keys are made; without
+	// it the first Tick makes them.
+	Entropy []byte
 }
 
 // Property is one configuration key, its value, and where it stood (for
@@ -18,8 +21,11 @@ type InitCluster struct {
 type Property struct{ Name, Value, Origin string }
 
 // Tick is the passing of time: drains that are due, tokens and remembered
-// calls that are old.
-type Tick struct{}
+// calls that are old, keys to be rolled.
+type Tick struct {
+	// Entropy is 32 random bytes of the leader's, from which new keys are made.
+	Entropy []byte
+}
 
 // SetQueues replaces the queue configuration. IfVersion 0 is unconditional;
 // DryRun only validates.
@@ -121,10 +127,11 @@ func (i *InitCluster) Code(c *codec.Coder) {
 	c.String(&i.ClusterID)
 	c.I64(&i.ClusterTimestamp)
 	properties(c, &i.Properties)
+	c.Raw(&i.Entropy)
 }
 
 // Code implements Input.
-func (i *Tick) Code(*codec.Coder) {}
+func (i *Tick) Code(c *codec.Coder) { c.Raw(&i.Entropy) }
 
 // Code implements Input.
 func (i *SetQueues) Code(c *codec.Coder) {

@@ -37,6 +37,10 @@ const (
 	AlreadyDone       Code = "ALREADY_DONE"
 	NotAllowed        Code = "NOT_ALLOWED"
 	TooLarge          Code = "TOO_LARGE"
+	InvalidRelease    Code = "INVALID_RELEASE"
+	InvalidBlacklist  Code = "INVALID_BLACKLIST"
+	NoSuchContainer   Code = "NO_SUCH_CONTAINER"
+	HostRefused       Code = "HOST_REFUSED"
 )
 
 // Fault says what was refused and what to do about it. Details lists every

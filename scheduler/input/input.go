@@ -101,34 +101,58 @@ const (
 	KindRaiseEpoch
 	KindAudit
 	KindRollbackQueues
+	KindNewApplication
+	KindSetLifetime
+	KindFailAttempt
+	KindSignalContainer
+	KindAttemptLaunched
+	KindAttemptLaunchFailed
+	KindNodesHeard
+	KindExpireContainers
+	KindIssueDelegationToken
+	KindRenewDelegationToken
+	KindCancelDelegationToken
+	KindSetHosts
 )
 
 var makers = map[Kind]func() Input{
-	KindInitCluster:       func() Input { return new(InitCluster) },
-	KindTick:              func() Input { return new(Tick) },
-	KindSetQueues:         func() Input { return new(SetQueues) },
-	KindSetQueueState:     func() Input { return new(SetQueueState) },
-	KindRegisterNode:      func() Input { return new(RegisterNode) },
-	KindNodeHeartbeat:     func() Input { return new(NodeHeartbeat) },
-	KindExpireNode:        func() Input { return new(ExpireNode) },
-	KindDrainNode:         func() Input { return new(DrainNode) },
-	KindSetNodeResource:   func() Input { return new(SetNodeResource) },
-	KindUnregisterNode:    func() Input { return new(UnregisterNode) },
-	KindSubmitApplication: func() Input { return new(SubmitApplication) },
-	KindKillApplication:   func() Input { return new(KillApplication) },
-	KindMoveApplication:   func() Input { return new(MoveApplication) },
-	KindSetPriority:       func() Input { return new(SetPriority) },
-	KindRegisterAttempt:   func() Input { return new(RegisterAttempt) },
-	KindAllocate:          func() Input { return new(Allocate) },
-	KindFinishAttempt:     func() Input { return new(FinishAttempt) },
-	KindExpireAttempt:     func() Input { return new(ExpireAttempt) },
-	KindCancelReservation: func() Input { return new(CancelReservation) },
-	KindCreateJoinToken:   func() Input { return new(CreateJoinToken) },
-	KindUseJoinToken:      func() Input { return new(UseJoinToken) },
-	KindRaiseLevel:        func() Input { return new(RaiseLevel) },
-	KindRaiseEpoch:        func() Input { return new(RaiseEpoch) },
-	KindAudit:             func() Input { return new(Audit) },
-	KindRollbackQueues:    func() Input { return new(RollbackQueues) },
+	KindInitCluster:           func() Input { return new(InitCluster) },
+	KindTick:                  func() Input { return new(Tick) },
+	KindSetQueues:             func() Input { return new(SetQueues) },
+	KindSetQueueState:         func() Input { return new(SetQueueState) },
+	KindRegisterNode:          func() Input { return new(RegisterNode) },
+	KindNodeHeartbeat:         func() Input { return new(NodeHeartbeat) },
+	KindExpireNode:            func() Input { return new(ExpireNode) },
+	KindDrainNode:             func() Input { return new(DrainNode) },
+	KindSetNodeResource:       func() Input { return new(SetNodeResource) },
+	KindUnregisterNode:        func() Input { return new(UnregisterNode) },
+	KindSubmitApplication:     func() Input { return new(SubmitApplication) },
+	KindKillApplication:       func() Input { return new(KillApplication) },
+	KindMoveApplication:       func() Input { return new(MoveApplication) },
+	KindSetPriority:           func() Input { return new(SetPriority) },
+	KindRegisterAttempt:       func() Input { return new(RegisterAttempt) },
+	KindAllocate:              func() Input { return new(Allocate) },
+	KindFinishAttempt:         func() Input { return new(FinishAttempt) },
+	KindExpireAttempt:         func() Input { return new(ExpireAttempt) },
+	KindCancelReservation:     func() Input { return new(CancelReservation) },
+	KindCreateJoinToken:       func() Input { return new(CreateJoinToken) },
+	KindUseJoinToken:          func() Input { return new(UseJoinToken) },
+	KindRaiseLevel:            func() Input { return new(RaiseLevel) },
+	KindRaiseEpoch:            func() Input { return new(RaiseEpoch) },
+	KindAudit:                 func() Input { return new(Audit) },
+	KindRollbackQueues:        func() Input { return new(RollbackQueues) },
+	KindNewApplication:        func() Input { return new(NewApplication) },
+	KindSetLifetime:           func() Input { return new(SetLifetime) },
+	KindFailAttempt:           func() Input { return new(FailAttempt) },
+	KindSignalContainer:       func() Input { return new(SignalContainer) },
+	KindAttemptLaunched:       func() Input { return new(AttemptLaunched) },
+	KindAttemptLaunchFailed:   func() Input { return new(AttemptLaunchFailed) },
+	KindNodesHeard:            func() Input { return new(NodesHeard) },
+	KindExpireContainers:      func() Input { return new(ExpireContainers) },
+	KindIssueDelegationToken:  func() Input { return new(IssueDelegationToken) },
+	KindRenewDelegationToken:  func() Input { return new(RenewDelegationToken) },
+	KindCancelDelegationToken: func() Input { return new(CancelDelegationToken) },
+	KindSetHosts:              func() Input { return new(SetHosts) },
 }
 
 // EncodeRequest appends the request's bytes to buf.

@@ -36,7 +36,7 @@ func sampleReply(in Input) Reply {
 }
 
 func TestEveryKindMakesItsType(t *testing.T) {
-	if len(kinds()) != int(KindRollbackQueues) {
+	if len(kinds()) != int(KindSetHosts) {
 		t.Errorf("%d kinds, numbered up to %d", len(kinds()), KindRollbackQueues)
 	}
 	for _, k := range kinds() {

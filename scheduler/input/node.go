@@ -28,13 +28,22 @@ type RegisterNode struct {
 	Total      yarn.Resource
 	Version    string
 	Containers []ContainerStatus
+	// Running are the applications that the node still keeps something of.
+	Running []yarn.ApplicationID
+	// Dialed nodes are Hadoop's NodeManagers: the leader starts AMs on them by
+	// calling them; others are ordered to in their heartbeats.
+	Dialed bool
 }
 
-// RegisterNodeReply tells a node which containers to kill: those that the
-// cluster does not know.
+// RegisterNodeReply tells a node which containers to kill, those that the
+// cluster does not know, and of which applications to clear away what is left.
+// Number is the node's number in events and batches.
 type RegisterNodeReply struct {
 	Done
-	Kill []yarn.ContainerID
+	Number  uint32
+	Kill    []yarn.ContainerID
+	CleanUp []yarn.ApplicationID
+	Total   yarn.Resource // in force: an administrator's, when one was set
 }
 
 // NodeHeartbeat is a node's turn: what changed on it since the last one, and a
@@ -44,7 +53,27 @@ type NodeHeartbeat struct {
 	Unhealthy bool
 	Report    string
 	Statuses  []ContainerStatus
+	// Full says that Statuses has every container of the node: what the cluster
+	// knows to run there and is not among them is lost.
+	Full bool
+	// Told and Signalled are the clean-ups and signals that the node has had.
+	Told      []yarn.ApplicationID
+	Signalled []yarn.ContainerID
 }
+
+// NodesHeard says that nodes, by their numbers, sent heartbeats that changed
+// nothing: they live, and it is their turn.
+type NodesHeard struct{ Nodes []uint32 }
+
+// Signal is a signal for a container.
+type Signal struct {
+	Container yarn.ContainerID
+	Command   uint8
+}
+
+// ExpireContainers says that containers were granted and not started within the
+// time for it.
+type ExpireContainers struct{ Containers []yarn.ContainerID }
 
 // Launch is a container that the ResourceManager itself starts: an AM.
 type Launch struct {
@@ -63,6 +92,11 @@ type NodeHeartbeatReply struct {
 	Kill     []yarn.ContainerID
 	Resync   bool // the cluster does not know this node: register again
 	Shutdown bool // decommissioned
+	// CleanUp and Signals are repeated until the node is said to have had them.
+	CleanUp []yarn.ApplicationID
+	Signals []Signal
+	// Total is what an administrator set the node to; zero: nothing was set.
+	Total yarn.Resource
 }
 
 // ExpireNode says that a node has been silent for its expiry interval.
@@ -72,6 +106,7 @@ type ExpireNode struct{ ID yarn.NodeID }
 type DrainNode struct {
 	ID             yarn.NodeID
 	Back           bool
+	Now            bool  // at once, its containers are lost
 	DeadlineMillis int64 // Unix; 0: none
 }
 
@@ -85,20 +120,24 @@ type SetNodeResource struct {
 type UnregisterNode struct{ ID yarn.NodeID }
 
 // Kind implements Input.
-func (*RegisterNode) Kind() Kind    { return KindRegisterNode }
-func (*NodeHeartbeat) Kind() Kind   { return KindNodeHeartbeat }
-func (*ExpireNode) Kind() Kind      { return KindExpireNode }
-func (*DrainNode) Kind() Kind       { return KindDrainNode }
-func (*SetNodeResource) Kind() Kind { return KindSetNodeResource }
-func (*UnregisterNode) Kind() Kind  { return KindUnregisterNode }
+func (*RegisterNode) Kind() Kind     { return KindRegisterNode }
+func (*NodeHeartbeat) Kind() Kind    { return KindNodeHeartbeat }
+func (*NodesHeard) Kind() Kind       { return KindNodesHeard }
+func (*ExpireContainers) Kind() Kind { return KindExpireContainers }
+func (*ExpireNode) Kind() Kind       { return KindExpireNode }
+func (*DrainNode) Kind() Kind        { return KindDrainNode }
+func (*SetNodeResource) Kind() Kind  { return KindSetNodeResource }
+func (*UnregisterNode) Kind() Kind   { return KindUnregisterNode }
 
 // NewReply implements Input.
-func (*RegisterNode) NewReply() Reply    { return new(RegisterNodeReply) }
-func (*NodeHeartbeat) NewReply() Reply   { return new(NodeHeartbeatReply) }
-func (*ExpireNode) NewReply() Reply      { return new(Done) }
-func (*DrainNode) NewReply() Reply       { return new(Done) }
-func (*SetNodeResource) NewReply() Reply { return new(Done) }
-func (*UnregisterNode) NewReply() Reply  { return new(Done) }
+func (*RegisterNode) NewReply() Reply     { return new(RegisterNodeReply) }
+func (*NodeHeartbeat) NewReply() Reply    { return new(NodeHeartbeatReply) }
+func (*NodesHeard) NewReply() Reply       { return new(Done) }
+func (*ExpireContainers) NewReply() Reply { return new(Done) }
+func (*ExpireNode) NewReply() Reply       { return new(Done) }
+func (*DrainNode) NewReply() Reply        { return new(Done) }
+func (*SetNodeResource) NewReply() Reply  { return new(Done) }
+func (*UnregisterNode) NewReply() Reply   { return new(Done) }
 
 // Code implements Input.
 func (i *RegisterNode) Code(c *codec.Coder) {
@@ -108,12 +147,25 @@ func (i *RegisterNode) Code(c *codec.Coder) {
 	c.Resource(&i.Total)
 	c.String(&i.Version)
 	codec.List(c, &i.Containers, func(c *codec.Coder, s *ContainerStatus) { s.code(c) })
+	appIDs(c, &i.Running)
+	c.Bool(&i.Dialed)
 }
 
 // Code implements Reply.
 func (r *RegisterNodeReply) Code(c *codec.Coder) {
 	r.code(c)
-	codec.List(c, &r.Kill, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
+	c.U32(&r.Number)
+	containerIDs(c, &r.Kill)
+	appIDs(c, &r.CleanUp)
+	c.Resource(&r.Total)
+}
+
+func containerIDs(c *codec.Coder, v *[]yarn.ContainerID) {
+	codec.List(c, v, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
+}
+
+func appIDs(c *codec.Coder, v *[]yarn.ApplicationID) {
+	codec.List(c, v, func(c *codec.Coder, id *yarn.ApplicationID) { c.ApplicationID(id) })
 }
 
 // Code implements Input.
@@ -122,7 +174,18 @@ func (i *NodeHeartbeat) Code(c *codec.Coder) {
 	c.Bool(&i.Unhealthy)
 	c.String(&i.Report)
 	codec.List(c, &i.Statuses, func(c *codec.Coder, s *ContainerStatus) { s.code(c) })
+	c.Bool(&i.Full)
+	appIDs(c, &i.Told)
+	containerIDs(c, &i.Signalled)
 }
+
+// Code implements Input.
+func (i *NodesHeard) Code(c *codec.Coder) {
+	codec.List(c, &i.Nodes, func(c *codec.Coder, n *uint32) { c.U32(n) })
+}
+
+// Code implements Input.
+func (i *ExpireContainers) Code(c *codec.Coder) { containerIDs(c, &i.Containers) }
 
 // Code implements Reply.
 func (r *NodeHeartbeatReply) Code(c *codec.Coder) {
@@ -133,9 +196,15 @@ func (r *NodeHeartbeatReply) Code(c *codec.Coder) {
 		c.String(&l.User)
 		c.Raw(&l.Context)
 	})
-	codec.List(c, &r.Kill, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
+	containerIDs(c, &r.Kill)
 	c.Bool(&r.Resync)
 	c.Bool(&r.Shutdown)
+	appIDs(c, &r.CleanUp)
+	codec.List(c, &r.Signals, func(c *codec.Coder, s *Signal) {
+		c.ContainerID(&s.Container)
+		c.U8(&s.Command)
+	})
+	c.Resource(&r.Total)
 }
 
 // Code implements Input.
@@ -145,6 +214,7 @@ func (i *ExpireNode) Code(c *codec.Coder) { c.NodeID(&i.ID) }
 func (i *DrainNode) Code(c *codec.Coder) {
 	c.NodeID(&i.ID)
 	c.Bool(&i.Back)
+	c.Bool(&i.Now)
 	c.I64(&i.DeadlineMillis)
 }
 

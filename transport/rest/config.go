@@ -158,6 +158,9 @@ type Config struct {
 	Now func() time.Time
 	// Web serves the operator's pages under /ui/ and /cluster; nil: a text page.
 	Web http.Handler
+	// Hadoop answers /proxy/ and what is not a read under /ws/v1/cluster; nil:
+	// neither is there.
+	Hadoop http.Handler
 
 	// Hosts are the names that a Host header may carry besides loopback and
 	// plain addresses; "*" turns the check off.

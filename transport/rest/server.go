@@ -141,6 +141,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		err = otherSite()
 	}
+	if err == nil && s.hadoopPath(r) {
+		if err = s.origin.Check(r); err == nil {
+			s.cfg.Hadoop.ServeHTTP(rec, r)
+			s.metrics.http("hadoop", rec.status(), time.Since(start))
+			return
+		}
+		err = otherSite()
+	}
 	if err == nil {
 		c.route, c.args, err = s.find(r)
 	}
@@ -158,6 +166,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // the bookmarks of YARN's.
 func webPath(path string) bool {
 	return path == "/ui" || strings.HasPrefix(path, "/ui/") || path == "/cluster" || strings.HasPrefix(path, "/cluster/")
+}
+
+// hadoopPath says whether a request is for Config.Hadoop.
+func (s *Server) hadoopPath(r *http.Request) bool {
+	if s.cfg.Hadoop == nil {
+		return false
+	}
+	read := r.Method == http.MethodGet || r.Method == http.MethodHead
+	return strings.HasPrefix(r.URL.Path, "/proxy/") || !read && strings.HasPrefix(r.URL.Path, wsRoot)
 }
 
 func otherSite() error {

@@ -102,6 +102,27 @@ func (l *loader) entry(file, prefix string, e *ast.MappingValueNode) {
 	l.origin[path] = at
 }
 
+// address undoes what the parser makes of HOST:PORT in a list inside braces: a
+// section of one key, although no blank follows the colon.
+func address(n ast.Node) ast.Node {
+	m, ok := n.(*ast.MappingValueNode)
+	if !ok {
+		if all, is := n.(*ast.MappingNode); is && len(all.Values) == 1 {
+			m, ok = all.Values[0], true
+		}
+	}
+	if !ok || m.Value == nil {
+		return n
+	}
+	key, value := m.Key.GetToken(), m.Value.GetToken()
+	if key == nil || value == nil || key.Next == nil || value.Position.Offset != key.Next.Position.Offset+1 {
+		return n
+	}
+	joined := *key
+	joined.Value = key.Value + ":" + value.Value
+	return ast.String(&joined)
+}
+
 // scalar is the text of a value; a sequence becomes a comma list.
 func scalar(n ast.Node, s setting) (string, error) {
 	switch v := n.(type) {
@@ -111,7 +132,7 @@ func scalar(n ast.Node, s setting) (string, error) {
 		}
 		var parts []string
 		for _, item := range v.Values {
-			part, err := scalar(item, setting{value: text{}})
+			part, err := scalar(address(item), setting{value: text{}})
 			if err != nil {
 				return "", err
 			}

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"rmd/cluster"
 	"rmd/fsm/state"
 	"rmd/leader"
+	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/transport/forward"
@@ -27,6 +29,9 @@ func (r *Replica) follow(changes <-chan cluster.Leadership) {
 			r.metrics.ObserveFailover(time.Duration(f.Millis * float64(time.Millisecond)))
 		}
 		r.office(leader.Leadership{Term: l.Term, Here: l.IsLeader})
+		if r.hadoop != nil {
+			r.hadoop.follow(leader.Leadership{Term: l.Term, Here: l.IsLeader})
+		}
 		if l.IsLeader {
 			term := l.Term
 			r.wg.Go(func() { r.seed(term) })
@@ -81,7 +86,9 @@ func (r *Replica) seed(term uint64) {
 			r.log.Error("the queue configuration cannot be read; the cluster stays without queues", "error", err)
 			return
 		}
-		in := &input.InitCluster{ClusterID: r.cluster.ClusterID(), ClusterTimestamp: time.Now().UnixMilli(), Properties: props}
+		in := &input.InitCluster{ClusterID: r.cluster.ClusterID(), ClusterTimestamp: time.Now().UnixMilli(), Properties: props,
+			Entropy: make([]byte, 32)}
+		rand.Read(in.Entropy) // never fails
 		reply, _, err := r.seq.Do(r.ctx, input.Request{Input: in})
 		switch {
 		case err != nil:
@@ -144,12 +151,13 @@ func (r *Replica) firstQueues() ([]input.Property, error) {
 	return out, nil
 }
 
-// expiry reads how long nodes and AMs may be silent from the configuration in
-// force.
+// expiry reads how long nodes and AMs may be silent, and containers unused, from
+// the configuration in force.
 func (r *Replica) expiry(st *state.State) leader.Expiry {
 	v := st.Version()
+	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000}
 	if v == nil {
-		return leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000}
+		return builtIn
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,19 +168,25 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 		}
 		cfg, err := capacity.Parse(props)
 		if err != nil {
-			return leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000}
+			return builtIn
 		}
 		r.failover.version = v.Version
-		r.failover.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis}
+		r.failover.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis, ContainerMillis: cfg.ContainerAllocationExpiryMillis}
 	}
 	return r.failover.expiry
+}
+
+// tickDue says whether the planner has something to do for the passing of time
+// alone that the leader's own timers do not look at.
+func tickDue(st *state.State, now int64) bool {
+	return lifetimesDue(st, now) || scheduler.KeysDue(st, now)
 }
 
 // lifetimesDue says whether some application has outlived its lifetime.
 func lifetimesDue(st *state.State, now int64) bool {
 	var due bool
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
-		due = a.LifetimeMillis > 0 && !a.State.Ended() && now-a.SubmittedMillis >= a.LifetimeMillis
+		due = a.LifetimeMillis > 0 && !a.Shown().Ended() && now-a.SubmittedMillis >= a.LifetimeMillis
 		return !due
 	})
 	return due

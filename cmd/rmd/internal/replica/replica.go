@@ -49,6 +49,7 @@ type Replica struct {
 	rest    *rest.Server
 	http    []net.Listener // plain first
 	metrics *rest.Metrics
+	hadoop  *hadoopDoor // nil without Hadoop's files
 	tracker *forward.Tracker
 	offices chan leader.Leadership
 	seeds   chan []capacity.Property // of an explicit init, ahead of Options.Queues
@@ -79,7 +80,7 @@ func Open(opt Options) (*Replica, error) {
 
 // open starts the parts, each resting on those before it.
 func (r *Replica) open() error {
-	for _, step := range []func() error{r.openPeer, r.openMachine, r.openCluster, r.openSequencer, r.openDoor, r.openREST} {
+	for _, step := range []func() error{r.openPeer, r.openMachine, r.openCluster, r.openSequencer, r.openDoor, r.openHadoop, r.openREST} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -88,6 +89,11 @@ func (r *Replica) open() error {
 	leadership := r.cluster.Leadership()
 	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.offices) }) // it ends with the context
 	r.wg.Go(func() { r.follow(leadership) })
+	if r.hadoop != nil {
+		if err := r.hadoop.serve(); err != nil {
+			return err
+		}
+	}
 	for _, l := range r.http {
 		r.wg.Go(func() { _ = r.rest.Serve(l) }) // it ends with Close
 	}
@@ -179,7 +185,7 @@ func (r *Replica) openSequencer() error {
 	c.NewPlanner = func(st *state.State) (leader.Planner, error) {
 		return scheduler.New(st, scheduler.Options{Eager: eager})
 	}
-	c.Expiry, c.Due = r.expiry, lifetimesDue
+	c.Expiry, c.Due = r.expiry, tickDue
 	c.Observe = r.observeSequencer()
 	var err error
 	r.seq, err = leader.New(c)
@@ -211,6 +217,9 @@ func (r *Replica) openREST() error {
 	c.RefusalOf, c.Hosts = refusalOf, r.opt.Config.HTTP.Hosts
 	if r.opt.Config.HTTP.PublicWrites {
 		c.Admit = admitWrites
+	}
+	if r.hadoop != nil {
+		c.Hadoop = r.hadoop.web
 	}
 	var err error
 	if r.rest, err = rest.New(c); err != nil {
@@ -269,6 +278,9 @@ func (r *Replica) HandOver(ctx context.Context) error {
 func (r *Replica) Close() error {
 	var errs []error
 	r.once.Do(func() {
+		if r.hadoop != nil {
+			errs = append(errs, r.hadoop.close())
+		}
 		if r.rest != nil {
 			errs = append(errs, r.rest.Close())
 		}

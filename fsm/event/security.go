@@ -1,0 +1,91 @@
+package event
+
+import (
+	"fmt"
+
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// KeyMade makes the next master key of a kind; the first of a kind is in force
+// at once.
+type KeyMade struct {
+	Which          yarn.KeyKind
+	ID             int32
+	Bytes          []byte
+	ActivateMillis int64
+}
+
+// String does not tell the secret.
+func (e *KeyMade) String() string {
+	return fmt.Sprintf("{Which:%s ID:%d ActivateMillis:%d}", e.Which, e.ID, e.ActivateMillis)
+}
+
+// KeyActivated puts the next key of a kind in force.
+type KeyActivated struct{ Which yarn.KeyKind }
+
+// DelegationTokenIssued records a delegation token.
+type DelegationTokenIssued struct {
+	Sequence                 uint32
+	Owner, Renewer, RealUser string
+	KeyID                    int32
+	MaxMillis                int64
+	ExpiresMillis            int64
+}
+
+// DelegationTokenRenewed moves a token's end.
+type DelegationTokenRenewed struct {
+	Sequence      uint32
+	ExpiresMillis int64
+}
+
+// DelegationTokenEnded forgets a token: cancelled, or expired.
+type DelegationTokenEnded struct{ Sequence uint32 }
+
+// HostsListed replaces the lists of hosts that may and may not register.
+type HostsListed struct{ Include, Exclude []string }
+
+// Kind implements Event.
+func (*KeyMade) Kind() Kind                { return KindKeyMade }
+func (*KeyActivated) Kind() Kind           { return KindKeyActivated }
+func (*DelegationTokenIssued) Kind() Kind  { return KindDelegationTokenIssued }
+func (*DelegationTokenRenewed) Kind() Kind { return KindDelegationTokenRenewed }
+func (*DelegationTokenEnded) Kind() Kind   { return KindDelegationTokenEnded }
+func (*HostsListed) Kind() Kind            { return KindHostsListed }
+
+// Code implements Event.
+func (e *KeyMade) Code(c *codec.Coder) {
+	codec.Enum(c, &e.Which)
+	c.I32(&e.ID)
+	c.Raw(&e.Bytes)
+	c.I64(&e.ActivateMillis)
+}
+
+// Code implements Event.
+func (e *KeyActivated) Code(c *codec.Coder) { codec.Enum(c, &e.Which) }
+
+// Code implements Event.
+func (e *DelegationTokenIssued) Code(c *codec.Coder) {
+	c.U32(&e.Sequence)
+	c.String(&e.Owner)
+	c.String(&e.Renewer)
+	c.String(&e.RealUser)
+	c.I32(&e.KeyID)
+	c.I64(&e.MaxMillis)
+	c.I64(&e.ExpiresMillis)
+}
+
+// Code implements Event.
+func (e *DelegationTokenRenewed) Code(c *codec.Coder) {
+	c.U32(&e.Sequence)
+	c.I64(&e.ExpiresMillis)
+}
+
+// Code implements Event.
+func (e *DelegationTokenEnded) Code(c *codec.Coder) { c.U32(&e.Sequence) }
+
+// Code implements Event.
+func (e *HostsListed) Code(c *codec.Coder) {
+	codec.List(c, &e.Include, func(c *codec.Coder, s *string) { c.String(s) })
+	codec.List(c, &e.Exclude, func(c *codec.Coder, s *string) { c.String(s) })
+}

@@ -1,0 +1,87 @@
+package state
+
+import (
+	"fmt"
+
+	"rmd/yarn"
+)
+
+// attempts walks an application's ended attempts: the newest first, none left
+// out, and as many failures among them as the application says.
+func (w *listWalk) attempts(slot uint32, a *App) error {
+	s, next, failures, met := w.s, a.Attempt, uint32(0), 0
+	if a.AttemptState != AttemptEnded && next > 0 {
+		next--
+	}
+	whole := next
+	err := w.ended.follow(a.History, func(at uint32) (uint32, bool) {
+		h := s.Attempts.Get(at)
+		ok := h.App == slot && h.Number == next && next > 0
+		next--
+		met++
+		failures += uint32(count(h.Counted))
+		return h.Next, ok
+	})
+	switch {
+	case err != nil:
+		return err
+	case met > MaxHistory || (met < MaxHistory && uint32(met) != whole):
+		return fmt.Errorf("%s remembers %d of %d ended attempts", a.ID, met, whole)
+	case failures > a.Failures || (uint32(met) == whole && failures != a.Failures):
+		return fmt.Errorf("%s says %d failures; its attempts sum to %d", a.ID, a.Failures, failures)
+	}
+	return nil
+}
+
+// checkMasters makes sure that what is noted of AMs fits the attempts.
+func (s *State) checkMasters() error {
+	var err error
+	s.Apps.Each(func(_ uint32, a *App) bool {
+		switch {
+		case (a.MasterNumber == 0) != (a.MasterNode == 0), a.MasterNumber > a.NextNumber:
+			err = fmt.Errorf("%s has the AM container %d on node %d, its next number is %d", a.ID, a.MasterNumber, a.MasterNode, a.NextNumber+1)
+		case a.LaunchedMillis != 0 && a.MasterNumber == 0:
+			err = fmt.Errorf("%s says that its AM was launched and has none", a.ID)
+		case a.Progress > wholeProgress:
+			err = fmt.Errorf("%s is at %d of %d", a.ID, a.Progress, wholeProgress)
+		case a.AttemptState == AttemptFinishing && (a.Asks != 0 || a.Undelivered != 0 || a.Reservations != 0):
+			err = fmt.Errorf("the AM of %s has unregistered, and it still asks, is told or holds", a.ID)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// checkSecrets makes sure that the keys stand in their order, and that every
+// delegation token is signed with one that is kept.
+func (s *State) checkSecrets() error {
+	for which := range yarn.KeyKinds {
+		k := s.Keys(which)
+		last := int32(0)
+		for _, key := range []MasterKey{k.Previous, k.Current, k.Next} {
+			switch {
+			case (key.ID == 0) != (len(key.Bytes) == 0):
+				return fmt.Errorf("the %s key %d has %d bytes", which, key.ID, len(key.Bytes))
+			case key.ID == 0:
+				continue
+			case key.ID <= last || key.ID > s.Meta.NextKey || k.Current.ID == 0:
+				return fmt.Errorf("the %s keys are %d, %d and %d; the last made is %d", which, k.Previous.ID, k.Current.ID, k.Next.ID, s.Meta.NextKey)
+			}
+			last = key.ID
+		}
+	}
+	var err error
+	k := s.Keys(yarn.KeyDelegation)
+	s.Delegations.Each(func(slot uint32, t *DelegationToken) bool {
+		switch {
+		case t.Sequence == 0 || t.Sequence > s.Meta.NextToken || s.delegation(t.Sequence) != slot:
+			err = fmt.Errorf("delegation token %d at slot %d is found at %d; the last is %d", t.Sequence, slot, s.delegation(t.Sequence), s.Meta.NextToken)
+		case t.KeyID == 0 || (t.KeyID != k.Current.ID && t.KeyID != k.Previous.ID):
+			err = fmt.Errorf("delegation token %d is signed with key %d, which is not kept", t.Sequence, t.KeyID)
+		case t.ExpiresMillis > t.MaxMillis:
+			err = fmt.Errorf("delegation token %d outlives its own end", t.Sequence)
+		}
+		return err == nil
+	})
+	return err
+}

@@ -1,0 +1,56 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+)
+
+// Allowed says whether the lists let a host register; names and addresses are
+// taken as they are written, whatever the case.
+func (h *HostLists) Allowed(host string) bool {
+	host = strings.ToLower(host)
+	if _, refused := slices.BinarySearch(h.Exclude, host); refused {
+		return false
+	}
+	_, listed := slices.BinarySearch(h.Include, host)
+	return listed || len(h.Include) == 0
+}
+
+// misplaced returns a host that a list does not hold as it must: in lower case,
+// sorted, once.
+func misplaced(list []string) (host string, found bool) {
+	for i, host := range list {
+		if host != strings.ToLower(host) || (i > 0 && list[i-1] >= host) {
+			return host, true
+		}
+	}
+	return "", false
+}
+
+func (s *State) hostsListed(e *event.HostsListed) error {
+	for _, list := range [][]string{e.Include, e.Exclude} {
+		if host, found := misplaced(list); found {
+			return broken(e, "%q is out of order, or not in lower case", host)
+		}
+	}
+	s.Hosts = HostLists{Include: e.Include, Exclude: e.Exclude}
+	s.fold(uint64(len(e.Include))<<32 | uint64(len(e.Exclude)))
+	for _, list := range [][]string{e.Include, e.Exclude} {
+		for _, host := range list {
+			s.fold(hashString(host))
+		}
+	}
+	return nil
+}
+
+func (s *State) checkHosts() error {
+	for _, list := range [][]string{s.Hosts.Include, s.Hosts.Exclude} {
+		if host, found := misplaced(list); found {
+			return fmt.Errorf("host %q is out of order in its list, or not in lower case", host)
+		}
+	}
+	return nil
+}

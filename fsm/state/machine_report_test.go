@@ -1,0 +1,77 @@
+package state
+
+import (
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Actions of the machine about what nodes are told.
+
+// TellCleanUps tells a node of some of the applications that are over.
+func (m *machine) TellCleanUps(t *rapid.T) {
+	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.CleanUps > 0 })
+	var told []yarn.ApplicationID
+	for p := n.Presences; p != 0; p = m.s.Presences.Get(p).NextOnNode() {
+		if r := m.s.Presences.Get(p); r.Slot == 0 && rapid.Bool().Draw(t, "told") {
+			told = append(told, r.App)
+		}
+	}
+	slices.SortFunc(told, func(a, b yarn.ApplicationID) int {
+		if before(a, b) {
+			return -1
+		}
+		return 1
+	})
+	open := int(n.CleanUps)
+	m.apply(t, &event.CleanUpsTold{Node: slot, Apps: told})
+	if got := int(m.s.Nodes.Get(slot).CleanUps); got != open-len(told) {
+		t.Fatalf("told %d of %d, %d left", len(told), open, got)
+	}
+}
+
+// EndAll ends an application with everything it has, on every node that it was
+// on: those that are dialed and listen have to be told.
+func (m *machine) EndAll(t *rapid.T) {
+	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() && a.Presences != 0 })
+	seq, id, present := a.ID.Seq, a.ID, map[uint32]bool{}
+	for p := a.Presences; p != 0; p = m.s.Presences.Get(p).nextApp {
+		present[m.s.Presences.Get(p).Node] = true
+	}
+	live, reservations := m.holdings(slot)
+	for _, r := range reservations {
+		m.apply(t, &event.ReservationCancelled{Reservation: r, Cause: yarn.CancelAttemptEnded})
+	}
+	m.endContainers(t, live)
+	if m.s.Apps.Get(slot).AttemptState != AttemptNone && m.s.Apps.Get(slot).AttemptState != AttemptEnded {
+		m.apply(t, &event.AttemptEnded{App: seq, Final: yarn.FinalKilled})
+	}
+	m.apply(t, &event.ApplicationEnded{App: seq, State: yarn.AppKilled, Final: yarn.FinalKilled})
+	m.s.Nodes.Each(func(node uint32, n *Node) bool {
+		if must := present[node] && n.Dialed && n.Heard(); must != (m.s.Presence(id, node) != 0) {
+			t.Fatalf("%s (%s, dialed %v) must be told of the end: %v", n.ID, n.State, n.Dialed, must)
+		}
+		return true
+	})
+}
+
+func (m *machine) Signal(t *rapid.T) {
+	_, c := pick(t, "container", &m.s.Containers, func(c *Container) bool { return c.OnNode && c.State.Live() })
+	command := uint8(rapid.IntRange(0, 3).Draw(t, "command"))
+	if command == c.Signal {
+		command = (command + 1) % 4
+	}
+	m.apply(t, &event.ContainerSignalled{Container: m.s.Ref(c), Command: command})
+}
+
+func (m *machine) ListHosts(t *rapid.T) {
+	list := func(name string) []string {
+		out := rapid.SliceOfN(rapid.SampledFrom(machineHosts), 0, 3).Draw(t, name)
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	m.apply(t, &event.HostsListed{Include: list("include"), Exclude: list("exclude")})
+}

@@ -1,0 +1,217 @@
+package state
+
+import (
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// MaxHistory bounds how many ended attempts of one application are remembered.
+const MaxHistory = 1000
+
+// wholeProgress is what App.Progress says of an AM that is done.
+const wholeProgress = 10_000
+
+// toldBefore stands for the response that told of a container under another
+// count of responses: that of an attempt before, or from before a resync.
+const toldBefore int32 = -1
+
+// Shown is the application's state as readers are told it: FINISHED as soon as
+// its AM has unregistered.
+func (a *App) Shown() yarn.ApplicationState {
+	if a.AttemptState == AttemptFinishing {
+		return yarn.AppFinished
+	}
+	return a.State
+}
+
+// Open says whether the current attempt may ask, and is told what it gets.
+func (a *App) Open() bool {
+	return a.AttemptState >= AttemptPending && a.AttemptState <= AttemptRegistered
+}
+
+// Charged says whether the current attempt's AM counts in the AM limits.
+func (a *App) Charged() bool {
+	return a.AttemptState >= AttemptActive && a.AttemptState <= AttemptFinishing
+}
+
+// Master returns the slot of the current attempt's AM container; 0 when it has
+// none, or none any more.
+func (s *State) Master(a *App) uint32 {
+	if a.MasterNumber == 0 {
+		return 0
+	}
+	return s.Container(event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: a.MasterNumber})
+}
+
+// setMaster notes where the current attempt's AM will run.
+func (s *State) setMaster(a *App, number uint64, node uint32) {
+	a.MasterNumber, a.MasterNode = number, node
+	s.fold(number<<32 ^ uint64(node))
+}
+
+// beginAttempt clears what belongs to one attempt.
+func (a *App) beginAttempt(number uint32, nowMillis int64) {
+	a.Attempt, a.Response, a.NextNumber, a.AttemptMillis = number, 0, 0, nowMillis
+	a.MasterNumber, a.MasterNode, a.LaunchedMillis, a.FinishMillis, a.Progress = 0, 0, 0, 0, 0
+	a.Host, a.RPCPort, a.TrackingURL, a.Diagnostics = "", 0, "", ""
+	a.Final, a.Blacklist = yarn.FinalUndefined, nil
+}
+
+// remember makes the record of the attempt that has just ended.
+func (s *State) remember(app uint32, a *App, counted bool) {
+	slot, h := s.Attempts.alloc()
+	*h = Attempt{App: app, Number: a.Attempt, Final: a.Final, Counted: counted, Unregistered: a.FinishMillis != 0,
+		StartedMillis: a.AttemptMillis, LaunchedMillis: a.LaunchedMillis, EndedMillis: s.Meta.NowMillis,
+		MasterNumber: a.MasterNumber, MasterNode: a.MasterNode, Host: a.Host, RPCPort: a.RPCPort,
+		TrackingURL: a.TrackingURL, Diagnostics: a.Diagnostics, Next: a.History}
+	a.History = slot
+	s.fold(uint64(slot)<<32 | uint64(a.Attempt)<<1 | uint64(count(counted)))
+	n, last := 1, slot
+	for ; s.Attempts.Get(last).Next != 0; n++ {
+		if n == MaxHistory {
+			s.forgetAttempts(s.Attempts.Get(last).Next)
+			s.Attempts.mut(last).Next = 0
+			return
+		}
+		last = s.Attempts.Get(last).Next
+	}
+}
+
+// forgetAttempts drops a list of ended attempts.
+func (s *State) forgetAttempts(first uint32) {
+	for slot := first; slot != 0; {
+		next := s.Attempts.Get(slot).Next
+		s.Attempts.release(slot)
+		slot = next
+	}
+}
+
+func (s *State) applicationIDGiven(e *event.ApplicationIDGiven) error {
+	if e.App != max(s.Meta.NextApp, 1) || e.App == 1<<32-1 {
+		return broken(e, "the next application is %d", s.Meta.NextApp)
+	}
+	s.Meta.NextApp = e.App + 1
+	s.fold(uint64(e.App))
+	return nil
+}
+
+func (s *State) applicationLifetimeChanged(e *event.ApplicationLifetimeChanged) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if a.State.Ended() || e.LifetimeMillis < 0 {
+		return broken(e, "it is %s", a.State)
+	}
+	a.LifetimeMillis = e.LifetimeMillis
+	s.fold(uint64(e.App)<<32 ^ uint64(e.LifetimeMillis))
+	return nil
+}
+
+func (s *State) attemptLaunched(e *event.AttemptLaunched) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if !a.Charged() || a.MasterNumber == 0 || a.LaunchedMillis != 0 {
+		return broken(e, "attempt is in state %d, its AM container %d was launched at %d", a.AttemptState, a.MasterNumber, a.LaunchedMillis)
+	}
+	a.LaunchedMillis = s.Meta.NowMillis
+	s.fold(uint64(e.App)<<32 ^ uint64(a.LaunchedMillis))
+	return nil
+}
+
+// attemptUnregistered takes the AM's word that it is done: nothing is asked,
+// promised or told any more, but what it holds still counts.
+func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if a.AttemptState != AttemptRegistered || a.Reservations != 0 || e.Final > yarn.FinalEnded {
+		return broken(e, "attempt is in state %d, reservations: %v", a.AttemptState, a.Reservations != 0)
+	}
+	s.dropAsks(a)
+	s.dropUndelivered(a)
+	s.setAttempt(a, AttemptFinishing)
+	a.Final, a.Diagnostics = e.Final, e.Diagnostics
+	a.FinishMillis, a.Progress = s.Meta.NowMillis, wholeProgress
+	if e.TrackingURL != "" {
+		a.TrackingURL = e.TrackingURL
+	}
+	s.fold(uint64(e.Final)<<48 ^ uint64(a.FinishMillis))
+	return nil
+}
+
+// attemptResynced begins the count of responses anew. What the AM was never told
+// of has ended before; ends that it may have missed are told again.
+func (s *State) attemptResynced(e *event.AttemptResynced) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if a.AttemptState != AttemptRegistered || a.Response == 0 || a.Reservations != 0 {
+		return broken(e, "attempt is in state %d with response %d, reservations: %v", a.AttemptState, a.Response, a.Reservations != 0)
+	}
+	for slot := a.Undelivered; slot != 0; slot = s.Containers.Get(slot).nextUndelivered {
+		if c := s.Containers.Get(slot); c.State.Live() && c.GrantedIn == 0 {
+			return broken(e, "container %d was never told of and has not ended", c.Number)
+		}
+	}
+	s.dropAsks(a)
+	s.tellAnew(a)
+	a.Response, a.Blacklist = 0, nil
+	s.fold(uint64(e.App)<<32 | uint64(a.Undelivered))
+	return nil
+}
+
+// tellAnew keeps of what is to be told the ends of containers that the AM knows.
+func (s *State) tellAnew(a *App) {
+	first, last := a.Undelivered, uint32(0)
+	a.Undelivered = 0
+	for slot := first; slot != 0; {
+		c := s.Containers.mut(slot)
+		next, ended := c.nextUndelivered, !c.State.Live()
+		c.nextUndelivered, c.CompletedIn = 0, 0
+		switch {
+		case c.GrantedIn != 0 && ended && last == 0:
+			a.Undelivered, last = slot, slot
+		case c.GrantedIn != 0 && ended:
+			s.Containers.mut(last).nextUndelivered, last = slot, slot
+		case c.State == yarn.ContainerCompleted:
+			c.listed = false
+			s.freeContainer(slot, a)
+		default:
+			c.listed = false
+		}
+		slot = next
+	}
+	s.forgetResponses(a)
+}
+
+// forgetResponses marks what the AM knows as told under another count of
+// responses, so that no later response repeats it.
+func (s *State) forgetResponses(a *App) {
+	for slot := a.Containers; slot != 0; slot = s.Containers.Get(slot).nextApp {
+		if g := s.Containers.Get(slot).GrantedIn; g != 0 && g != toldBefore {
+			s.Containers.mut(slot).GrantedIn = toldBefore
+		}
+	}
+}
+
+func (s *State) attemptReported(e *event.AttemptReported) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	if a.AttemptState != AttemptRegistered || e.Progress > wholeProgress {
+		return broken(e, "attempt is in state %d", a.AttemptState)
+	}
+	a.Progress = e.Progress
+	if e.TrackingURL != "" {
+		a.TrackingURL = e.TrackingURL
+	}
+	s.fold(uint64(e.App)<<32 | uint64(e.Progress))
+	s.fold(hashString(a.TrackingURL))
+	return nil
+}

@@ -1,0 +1,274 @@
+package state
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// dialed is a world whose nodes are dialed, and a third one that is not. App 1
+// has containers 1 and 2 on node 1, 3 on node 2, 4 on node 3; app 2 has 1 on node
+// 1, with a signal to be sent. App 3 has ended; node 1 is to be told of it.
+func dialed(t failer) *State {
+	s := world(t)
+	up := func(n uint32, host string, dialed bool) event.Event {
+		e := nodeUp(n, host, gb(8))
+		e.Dialed = dialed
+		return e
+	}
+	apply(t, s, up(1, "h1", true), up(2, "h2", true), up(3, "h3", false),
+		ask(1, k1, 4, 1), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), allocated(1, 3, k1, 2), allocated(1, 4, k1, 3),
+		ask(2, k1, 1, 1), allocated(2, 1, k1, 1), &event.ContainerSignalled{Container: ref(2, 1), Command: 3},
+		submit(3, "cid", "root.a"), &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3},
+		ask(3, k1, 1, 1), allocated(3, 1, k1, 1))
+	return endApp(t, s, 3, ref(3, 1))
+}
+
+func endApp(t failer, s *State, app uint32, containers ...event.ContainerRef) *State {
+	for _, c := range containers {
+		apply(t, s, &event.ContainerCompleted{Container: c})
+	}
+	apply(t, s, &event.AttemptEnded{App: app}, &event.ApplicationEnded{App: app, State: yarn.AppFinished})
+	return s
+}
+
+func appID(seq uint32) yarn.ApplicationID {
+	return yarn.ApplicationID{ClusterTimestamp: 77, Seq: seq}
+}
+
+// toTell lists the applications over that a node must be told of.
+func toTell(s *State, node uint32) (over []uint32) {
+	for p := s.Nodes.Get(node).Presences; p != 0; p = s.Presences.Get(p).NextOnNode() {
+		if r := s.Presences.Get(p); r.Slot == 0 {
+			over = append(over, r.App.Seq)
+		}
+	}
+	return over
+}
+
+// TestPresences follows them from an application's first container on a node to
+// the day the node was told of its end.
+func TestPresences(t *testing.T) {
+	s := dialed(t)
+	if got := s.Presences.Len(); got != 4 { // 1 on two nodes, 2 and 3 on one
+		t.Fatalf("%d presences", got)
+	}
+	if s.Presence(appID(1), 1) == 0 || s.Presence(appID(1), 2) == 0 || s.Presence(appID(1), 3) != 0 || s.Presence(appID(2), 2) != 0 {
+		t.Error("app 1 is on nodes 1 and 2, which are dialed, and on 3, which is not")
+	}
+	if got := toTell(s, 1); !slices.Equal(got, []uint32{3}) || s.Nodes.Get(1).CleanUps != 1 {
+		t.Errorf("to be told of the end of %v", got)
+	}
+	endApp(t, s, 1, ref(1, 1), ref(1, 2), ref(1, 3), ref(1, 4))
+	if a, b := toTell(s, 1), toTell(s, 2); !slices.Equal(a, []uint32{3, 1}) || !slices.Equal(b, []uint32{1}) || appAt(t, s, 1).Presences != 0 {
+		t.Errorf("after an end: %v and %v", a, b)
+	}
+	apply(t, s, &event.ApplicationForgotten{App: 3}, &event.ApplicationForgotten{App: 1})
+	apply(t, s, &event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{appID(1), appID(3)}})
+	if a, b := toTell(s, 1), toTell(s, 2); len(a) != 0 || !slices.Equal(b, []uint32{1}) || s.Nodes.Get(1).CleanUps != 0 || s.Presence(appID(2), 1) == 0 {
+		t.Errorf("after node 1 was told: %v and %v", a, b)
+	}
+}
+
+// TestPresencesOfANodeThatLeaves: what is over is dropped, what lives stays; what
+// ends meanwhile is not kept for it.
+func TestPresencesOfANodeThatLeaves(t *testing.T) {
+	empty := func(t *testing.T, s *State) {
+		apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(2, 1)})
+	}
+	for state := yarn.NodeRunning; state <= yarn.NodeShutdown; state++ {
+		s := dialed(t)
+		empty(t, s)
+		apply(t, s, &event.NodeStateChanged{Node: 1, State: state})
+		stays := state == yarn.NodeRunning || state == yarn.NodeUnhealthy || state == yarn.NodeDecommissioning
+		if (len(toTell(s, 1)) == 1) != stays || s.Presence(appID(1), 1) == 0 || s.Presence(appID(2), 1) == 0 {
+			t.Errorf("%s: to be told %v", state, toTell(s, 1))
+		}
+		endApp(t, s, 2)
+		if (s.Presence(appID(2), 1) != 0) != stays {
+			t.Errorf("%s: what ended meanwhile is kept: %v", state, !stays)
+		}
+		up := nodeUp(1, "h1", gb(8))
+		up.Dialed = true
+		apply(t, s, up)
+		if len(toTell(s, 1)) != 0 || s.Presence(appID(1), 1) == 0 {
+			t.Errorf("%s: a registration leaves %v to tell", state, toTell(s, 1))
+		}
+	}
+}
+
+// TestPresencesWhenTheKindOfANodeChanges between simulated and dialed.
+func TestPresencesWhenTheKindOfANodeChanges(t *testing.T) {
+	s := dialed(t)
+	apply(t, s, nodeUp(1, "h1", gb(8)))
+	if s.Presence(appID(1), 1) == 0 || len(toTell(s, 1)) != 0 {
+		t.Error("what lives stays, what is over goes")
+	}
+	endApp(t, s, 2, ref(2, 1))
+	if s.Presence(appID(2), 1) != 0 {
+		t.Error("a node that is not dialed is to be told of an end")
+	}
+	up := nodeUp(3, "h3", gb(8))
+	up.Dialed = true
+	apply(t, s, up)
+	if s.Presence(appID(1), 3) == 0 {
+		t.Error("a node that is dialed from now on does not know whose containers it has")
+	}
+}
+
+func TestSignals(t *testing.T) {
+	s := dialed(t)
+	orders := func(step string, want int32) {
+		t.Helper()
+		if got := s.Nodes.Get(1).Orders; got != want {
+			t.Errorf("%s: %d orders, want %d", step, got, want)
+		}
+	}
+	orders("signalled", 1)
+	apply(t, s, &event.ContainerSignalled{Container: ref(2, 1), Command: 1}, &event.ContainerSignalled{Container: ref(1, 1), Command: 2})
+	orders("another signal, another container", 2)
+	apply(t, s, &event.ContainerSignalled{Container: ref(2, 1)})
+	orders("sent", 1)
+	apply(t, s, &event.ContainerReleased{Container: ref(1, 1)})
+	orders("released", 1)
+	if c := s.Containers.Get(s.Container(ref(1, 1))); c.Signal != 0 {
+		t.Error("a container that is being killed is signalled")
+	}
+	apply(t, s, &event.ContainerSignalled{Container: ref(1, 2), Command: 2}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 1)})
+	orders("ended", 0)
+}
+
+// TestATotalThatAnAdministratorSet stays until it is set again.
+func TestATotalThatAnAdministratorSet(t *testing.T) {
+	s := dialed(t)
+	n := func() *Node { return s.Nodes.Get(2) }
+	changes := s.Meta.NodeChanges
+	apply(t, s, &event.NodeResourceChanged{Node: 2, Total: gb(5)}, nodeUp(2, "h2", gb(9)))
+	if n().Total != gb(9) || n().TotalSet {
+		t.Errorf("without an administrator: %s", n().Total)
+	}
+	apply(t, s, &event.NodeResourceChanged{Node: 2, Total: gb(4), Set: true}, nodeUp(2, "h2", gb(9)))
+	if n().Total != gb(4) || !n().TotalSet {
+		t.Errorf("registered again: %s", n().Total)
+	}
+	apply(t, s, &event.NodeStateChanged{Node: 2, State: yarn.NodeDecommissioning}, &event.NodeResourceChanged{Node: 2, Total: gb(1)}, nodeUp(2, "h2", gb(9)))
+	if n().Total != gb(4) || s.Meta.Cluster != gb(4+8+8) {
+		t.Errorf("after a drain: %s, cluster %s", n().Total, s.Meta.Cluster)
+	}
+	if got := s.Meta.NodeChanges - changes; got != 6 {
+		t.Errorf("%d changes of state or total", got)
+	}
+	apply(t, s, &event.NodeStateChanged{Node: 2, State: yarn.NodeRunning, Report: "only that"}, nodeUp(2, "h2", gb(9)))
+	if got := s.Meta.NodeChanges - changes; got != 6 {
+		t.Errorf("%d changes of state or total, the last two were none", got)
+	}
+}
+
+func TestHostLists(t *testing.T) {
+	s := New()
+	apply(t, s, &event.HostsListed{Exclude: []string{"10.0.0.9", "bad"}})
+	for host, want := range map[string]bool{"a": true, "bad": false, "BAD": false, "10.0.0.9": false, "": true} {
+		if s.Hosts.Allowed(host) != want {
+			t.Errorf("%q is allowed: %v", host, !want)
+		}
+	}
+	apply(t, s, &event.HostsListed{Include: []string{"a", "bad", "c"}, Exclude: []string{"bad"}})
+	for host, want := range map[string]bool{"A": true, "bad": false, "b": false, "c": true} {
+		if s.Hosts.Allowed(host) != want {
+			t.Errorf("%q is allowed: %v", host, !want)
+		}
+	}
+	a, b := s.Fork(), s.Fork()
+	apply(t, a, &event.HostsListed{Include: []string{"x"}})
+	apply(t, b, &event.HostsListed{Include: []string{"y"}})
+	if a.Digest() == b.Digest() {
+		t.Error("two lists have one digest")
+	}
+}
+
+func TestRefusalsAboutNodes(t *testing.T) {
+	for name, e := range map[string]event.Event{
+		"told by an unknown node":            &event.CleanUpsTold{Node: 9, Apps: []yarn.ApplicationID{appID(3)}},
+		"told of an application that lives":  &event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{appID(1)}},
+		"told of an application never there": &event.CleanUpsTold{Node: 2, Apps: []yarn.ApplicationID{appID(3)}},
+		"told twice":                         &event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{appID(3), appID(3)}},
+		"told of two, one of them not there": &event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{appID(3), appID(4)}},
+		"told of another cluster's":          &event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{{ClusterTimestamp: 78, Seq: 3}}},
+		"unknown container signalled":        &event.ContainerSignalled{Container: ref(1, 99), Command: 1},
+		"container that has ended signalled": &event.ContainerSignalled{Container: ref(3, 1), Command: 1},
+		"signal that is there already":       &event.ContainerSignalled{Container: ref(2, 1), Command: 3},
+		"signal sent that was not there":     &event.ContainerSignalled{Container: ref(1, 1)},
+		"hosts out of order":                 &event.HostsListed{Include: []string{"b", "a"}},
+		"host twice":                         &event.HostsListed{Exclude: []string{"a", "a"}},
+		"host in capitals":                   &event.HostsListed{Exclude: []string{"A"}},
+	} {
+		t.Run(name, func(t *testing.T) { refuse(t, dialed(t), e) })
+	}
+	s := dialed(t)
+	apply(t, s, &event.ContainerReleased{Container: ref(1, 1)})
+	refuse(t, s, &event.ContainerSignalled{Container: ref(1, 1), Command: 1})
+}
+
+func TestDamageToPresencesIsSeen(t *testing.T) {
+	at := func(s *State, app, node uint32) *Presence { return s.Presences.mut(s.Presence(appID(app), node)) }
+	for name, spoil := range map[string]func(s *State){
+		"number of what is over":        func(s *State) { s.Nodes.mut(1).CleanUps++ },
+		"node's list":                   func(s *State) { s.Nodes.mut(1).Presences = 0 },
+		"application's list":            func(s *State) { s.Apps.mut(s.App(1)).Presences = 0 },
+		"node":                          func(s *State) { at(s, 1, 2).Node = 1 },
+		"unknown node":                  func(s *State) { at(s, 1, 2).Node = 99 },
+		"application":                   func(s *State) { at(s, 1, 2).App.Seq = 2 },
+		"slot of another":               func(s *State) { at(s, 1, 2).Slot = s.App(2) },
+		"unknown slot":                  func(s *State) { at(s, 1, 2).Slot = 99 },
+		"over and alive":                func(s *State) { at(s, 3, 1).Slot = s.App(3) },
+		"alive and over":                func(s *State) { at(s, 1, 1).Slot = 0 },
+		"back link":                     func(s *State) { at(s, 2, 1).prevNode = s.Presence(appID(1), 1) },
+		"circle on a node":              func(s *State) { at(s, 1, 1).nextNode = s.Presence(appID(1), 1) },
+		"circle of an application":      func(s *State) { at(s, 1, 1).nextApp = s.Presence(appID(1), 1) },
+		"link of what is over":          func(s *State) { at(s, 3, 1).nextApp = s.Presence(appID(1), 2) },
+		"node that is not told":         func(s *State) { s.Nodes.mut(1).Dialed = false },
+		"containers without a presence": func(s *State) { s.Nodes.mut(3).Dialed = true },
+		"signal of what is not there":   func(s *State) { s.Containers.mut(s.Container(ref(2, 1))).State = yarn.ContainerReleasing },
+		"signal without an order":       func(s *State) { s.Containers.mut(s.Container(ref(1, 1))).Signal = 1 },
+		"total set":                     func(s *State) { n := s.Nodes.mut(2); n.TotalSet, n.SetTotal = true, gb(-1) },
+		"hosts":                         func(s *State) { s.Hosts.Include = []string{"b", "a"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := dialed(t)
+			spoil(s)
+			if err := s.Check(); !errors.Is(err, ErrInconsistent) {
+				t.Errorf("Check says %v", err)
+			}
+		})
+	}
+}
+
+func TestDigestTellsPresencesApart(t *testing.T) {
+	base := dialed(t)
+	up := nodeUp(3, "h3", gb(8))
+	up.Dialed = true
+	for name, c := range map[string][2]event.Event{
+		"dialed":    {up, nodeUp(3, "h3", gb(8))},
+		"signal":    {&event.ContainerSignalled{Container: ref(1, 1), Command: 1}, &event.ContainerSignalled{Container: ref(1, 1), Command: 2}},
+		"told":      {&event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{appID(3)}}, &event.CleanUpsTold{Node: 1}},
+		"total set": {&event.NodeResourceChanged{Node: 3, Total: gb(4), Set: true}, &event.NodeResourceChanged{Node: 3, Total: gb(4)}},
+	} {
+		a, b := base.Fork(), base.Fork()
+		apply(t, a, c[0])
+		apply(t, b, c[1])
+		if a.Digest() == b.Digest() {
+			t.Errorf("%s: %+v and %+v have one digest", name, c[0], c[1])
+		}
+	}
+}
+
+// TestPresenceIsLookedUpWithoutAllocation: every container on a dialed node asks.
+func TestPresenceIsLookedUpWithoutAllocation(t *testing.T) {
+	s := dialed(t)
+	if n := testing.AllocsPerRun(10, func() { s.Presence(appID(1), 1) }); n != 0 {
+		t.Errorf("it allocates %v times", n)
+	}
+}

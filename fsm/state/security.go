@@ -1,0 +1,113 @@
+package state
+
+import (
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Keys returns the master keys of a kind.
+func (s *State) Keys(k yarn.KeyKind) *KeySet { return &s.Meta.Keys[k] }
+
+// Delegation returns a delegation token by its sequence number; nil when it is
+// not known (any more).
+func (s *State) Delegation(sequence uint32) *DelegationToken {
+	slot := s.delegation(sequence)
+	if slot == 0 {
+		return nil
+	}
+	return s.Delegations.Get(slot)
+}
+
+func (s *State) delegation(sequence uint32) uint32 {
+	return s.byDelegation.find(hash64(uint64(sequence)), func(slot uint32) bool { return s.Delegations.Get(slot).Sequence == sequence })
+}
+
+func (s *State) hashOfDelegation(slot uint32) uint64 {
+	return hash64(uint64(s.Delegations.Get(slot).Sequence))
+}
+
+// SignedWith says whether a delegation token is signed with a key.
+func (s *State) SignedWith(key int32) bool {
+	var found bool
+	s.Delegations.Each(func(_ uint32, t *DelegationToken) bool { found = t.KeyID == key; return !found })
+	return found
+}
+
+// skipSecrets leaves out the numbers of keys and delegation tokens that may have
+// been given between a backup and its restore: a number never means two things.
+func (s *State) skipSecrets(epoch uint32) {
+	s.Meta.NextKey = max(s.Meta.NextKey, int32(min(epoch, 1<<11-1))<<20)
+	s.Meta.NextToken = max(s.Meta.NextToken, min(epoch, 1<<11-1)<<20)
+	s.fold(uint64(uint32(s.Meta.NextKey))<<32 | uint64(s.Meta.NextToken))
+}
+
+// keyMade takes a kind's next key in; the first one is in force at once.
+func (s *State) keyMade(e *event.KeyMade) error {
+	if e.Which >= yarn.KeyKinds || e.ID != s.Meta.NextKey+1 || len(e.Bytes) == 0 {
+		return broken(e, "the next key is %d", s.Meta.NextKey+1)
+	}
+	k := &s.Meta.Keys[e.Which]
+	if k.Next.ID != 0 {
+		return broken(e, "key %d waits to be activated", k.Next.ID)
+	}
+	s.Meta.NextKey = e.ID
+	key := MasterKey{ID: e.ID, Bytes: e.Bytes}
+	k.MadeMillis, k.ActivateMillis = s.Meta.NowMillis, e.ActivateMillis
+	if k.Current.ID == 0 {
+		k.Current, k.ActivateMillis = key, 0
+	} else {
+		k.Next = key
+	}
+	s.fold(uint64(e.Which)<<32 | uint64(uint32(e.ID)))
+	s.fold(hashString(string(e.Bytes)))
+	return nil
+}
+
+func (s *State) keyActivated(e *event.KeyActivated) error {
+	if e.Which >= yarn.KeyKinds || s.Meta.Keys[e.Which].Next.ID == 0 {
+		return broken(e, "there is no next key")
+	}
+	k := &s.Meta.Keys[e.Which]
+	if e.Which == yarn.KeyDelegation && s.SignedWith(k.Previous.ID) {
+		return broken(e, "a token is signed with key %d", k.Previous.ID)
+	}
+	k.Previous, k.Current, k.Next, k.ActivateMillis = k.Current, k.Next, MasterKey{}, 0
+	s.fold(uint64(e.Which)<<32 | uint64(uint32(k.Current.ID)))
+	return nil
+}
+
+func (s *State) delegationTokenIssued(e *event.DelegationTokenIssued) error {
+	if key := s.Keys(yarn.KeyDelegation).Current.ID; e.Sequence != s.Meta.NextToken+1 || e.KeyID != key || key == 0 || e.ExpiresMillis > e.MaxMillis {
+		return broken(e, "the next token is %d, signed with key %d", s.Meta.NextToken+1, key)
+	}
+	s.Meta.NextToken = e.Sequence
+	slot, t := s.Delegations.alloc()
+	*t = DelegationToken{Sequence: e.Sequence, Owner: e.Owner, Renewer: e.Renewer, RealUser: e.RealUser, KeyID: e.KeyID,
+		IssuedMillis: s.Meta.NowMillis, MaxMillis: e.MaxMillis, ExpiresMillis: e.ExpiresMillis}
+	s.byDelegation.insert(hash64(uint64(e.Sequence)), slot, s.hashOfDelegation)
+	s.fold(uint64(e.Sequence)<<32 | uint64(slot))
+	s.fold(hashString(e.Owner) ^ hash64(uint64(e.MaxMillis)) ^ uint64(e.ExpiresMillis))
+	s.fold(hashString(e.Renewer) ^ hash64(hashString(e.RealUser)))
+	return nil
+}
+
+func (s *State) delegationTokenRenewed(e *event.DelegationTokenRenewed) error {
+	slot := s.delegation(e.Sequence)
+	if slot == 0 || e.ExpiresMillis > s.Delegations.Get(slot).MaxMillis {
+		return broken(e, "no such token, or not for so long")
+	}
+	s.Delegations.mut(slot).ExpiresMillis = e.ExpiresMillis
+	s.fold(uint64(e.Sequence)<<32 ^ uint64(e.ExpiresMillis))
+	return nil
+}
+
+func (s *State) delegationTokenEnded(e *event.DelegationTokenEnded) error {
+	slot := s.delegation(e.Sequence)
+	if slot == 0 {
+		return broken(e, "no such token")
+	}
+	s.byDelegation.remove(hash64(uint64(e.Sequence)), slot, s.hashOfDelegation)
+	s.Delegations.release(slot)
+	s.fold(uint64(e.Sequence))
+	return nil
+}

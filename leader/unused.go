@@ -1,0 +1,74 @@
+package leader
+
+import (
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+const (
+	// roundMillis is how long it takes to look at every container once.
+	roundMillis = 60_000
+	// unusedAtOnce bounds one input's expiries.
+	unusedAtOnce = 200
+)
+
+// unused finds the containers that their AM was told of and that are not started
+// in time. A slice of the table is looked at every tick: a container's time
+// begins when it is met, at most a round after its AM was told.
+type unused struct {
+	next uint32 // slot
+	met  map[uint32]sighting
+	due  []yarn.ContainerID
+}
+
+type sighting struct {
+	id yarn.ContainerID
+	at int64
+}
+
+// look takes the next slice. An interval of 0 is none.
+func (u *unused) look(st *state.State, now, interval, tick int64) {
+	size := st.Containers.Cap()
+	if interval <= 0 || size == 0 {
+		return
+	}
+	if u.met == nil {
+		u.met = map[uint32]sighting{}
+	}
+	ticks := max(min(roundMillis, interval/4)/max(tick, 1), 1)
+	for n := int64(size)/ticks + 1; n > 0; n-- {
+		if u.next >= size {
+			u.next = 0
+		}
+		u.meet(st, u.next, now, interval)
+		u.next++
+	}
+}
+
+func (u *unused) meet(st *state.State, slot uint32, now, interval int64) {
+	if !st.Containers.Has(slot) || !st.Containers.Get(slot).Unused() {
+		delete(u.met, slot)
+		return
+	}
+	id := st.ContainerID(st.Containers.Get(slot))
+	switch s, ok := u.met[slot]; {
+	case !ok || s.id != id:
+		u.met[slot] = sighting{id, now}
+	case now-s.at >= interval:
+		u.met[slot] = sighting{id, now}
+		u.due = append(u.due, id)
+	}
+}
+
+// take returns the next input for what is due; nil when nothing is.
+func (u *unused) take() input.Input {
+	if len(u.due) == 0 {
+		u.due = nil
+		return nil
+	}
+	n := min(len(u.due), unusedAtOnce)
+	in := &input.ExpireContainers{Containers: u.due[:n:n]}
+	u.due = u.due[n:]
+	return in
+}

@@ -1,0 +1,247 @@
+package leader
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// granted is a state in which application 1 has been told of n containers.
+func granted(t testing.TB, r *rig, n int) {
+	t.Helper()
+	key, one := yarn.SchedulerKey{Priority: 1}, yarn.NewResource(1, 0)
+	events := []event.Event{
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: 1},
+		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}},
+		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r", Total: yarn.NewResource(1_000_000, 1)},
+		&event.ApplicationSubmitted{App: 1, User: "u", Queue: "root.a", Unmanaged: true},
+		&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1},
+		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: int64(n) + 1, Size: one},
+	}
+	for i := range n + 1 {
+		if i == n { // the last one is granted, and its AM has not been told
+			events = append(events, &event.AllocateAnswered{App: 1, Response: 1})
+		}
+		events = append(events, &event.ContainerAllocated{App: 1, Number: uint64(i + 1), Key: key, Node: 1, Locality: yarn.OffSwitch})
+	}
+	for _, e := range events {
+		if err := r.log.st.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// hear keeps the node and the AM alive.
+func (r *rig) hear(t *testing.T, d time.Duration) {
+	for ; d > 0; d -= 10 * time.Second {
+		time.Sleep(min(d, 10*time.Second))
+		r.must(t, input.Request{Input: &input.NodesHeard{Nodes: []uint32{1}}})
+		r.must(t, input.Request{Input: &input.Allocate{Attempt: yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: 5, Seq: 1}, Attempt: 1}}})
+	}
+	synctest.Wait()
+}
+
+func (p *fakePlanner) numbers() []uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []uint64
+	for _, id := range p.unused {
+		out = append(out, id.Number)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestUnusedContainersExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(c *Config) {
+			c.Expiry = func(*state.State) Expiry {
+				return Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 300_000}
+			}
+		})
+		const n = 450
+		granted(t, r, n)
+		launched := &event.ContainerLaunched{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 7}}
+		if err := r.log.st.Apply(launched); err != nil {
+			t.Fatal(err)
+		}
+		stop := r.reign(1)
+		r.hear(t, 299*time.Second)
+		if got := r.planner.numbers(); len(got) != 0 {
+			t.Fatalf("%v expired before their time", got)
+		}
+		stop()
+		time.Sleep(time.Hour)
+		defer r.reign(2)() // a full interval again
+		r.hear(t, 299*time.Second)
+		if got := r.planner.numbers(); len(got) != 0 {
+			t.Fatalf("the new leader expired %v too early", got)
+		}
+		r.hear(t, 130*time.Second) // one round to meet them, one to find them
+		got := r.planner.numbers()
+		if len(got) != n-1 || slices.Contains(got, 7) || slices.Contains(got, n+1) {
+			t.Errorf("%d expired, 7, which runs, among them: %v; %d, which its AM was not told of: %v", len(got), slices.Contains(got, 7), n+1, slices.Contains(got, n+1))
+		}
+		if e := r.planner.expired(); len(e) != 0 {
+			t.Errorf("%v expired", e)
+		}
+	})
+}
+
+func TestUnusedContainersStayWithoutAnInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		granted(t, r, 3)
+		defer r.reign(1)()
+		r.hear(t, time.Hour)
+		if got := r.planner.numbers(); len(got) != 0 {
+			t.Errorf("%v expired", got)
+		}
+	})
+}
+
+// A slot that another container came to begins anew, and one that was started is
+// forgotten.
+func TestUnusedFollowsTheContainerNotTheSlot(t *testing.T) {
+	r := newRig(t, nil)
+	granted(t, r, 2)
+	st, u := r.log.st, unused{}
+	apply := func(events ...event.Event) {
+		t.Helper()
+		for _, e := range events {
+			if err := st.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	look := func(from, to int64) {
+		for now := from; now < to; now += 100 {
+			u.look(st, now, 10_000, 100)
+		}
+	}
+	look(0, 9_000)
+	ref := func(n uint64) event.ContainerRef { return event.ContainerRef{App: 1, Attempt: 1, Number: n} }
+	apply(&event.ContainerCompleted{Container: ref(1)}, &event.AllocateAnswered{App: 1, Response: 2}, &event.AllocateAnswered{App: 1, Response: 3},
+		&event.AskChanged{App: 1, Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 0)},
+		&event.ContainerAllocated{App: 1, Number: 4, Key: yarn.SchedulerKey{Priority: 1}, Node: 1, Locality: yarn.OffSwitch},
+		&event.AllocateAnswered{App: 1, Response: 4}, &event.ContainerLaunched{Container: ref(2)})
+	look(9_000, 18_000)
+	if in := u.take(); in != nil {
+		t.Fatalf("%+v is due: one was started, one is another in the first one's place, one was told just now", in)
+	}
+	look(18_000, 24_000)
+	in, _ := u.take().(*input.ExpireContainers)
+	if in == nil || len(in.Containers) != 2 || u.take() != nil || len(u.met) != 2 {
+		t.Errorf("%+v is due, %d are watched, want containers 3 and 4", in, len(u.met))
+	}
+}
+
+func TestTickBringsEntropy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(c *Config) { c.Due = func(*state.State, int64) bool { return true } })
+		defer r.reign(1)()
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		one := r.planner.drawn
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(one) != 32 || bytes.Equal(one, r.planner.drawn) {
+			t.Errorf("two ticks drew %x and %x", one, r.planner.drawn)
+		}
+	})
+	c := DefaultConfig()
+	c.Entropy = nil
+	if c.Validate() == nil {
+		t.Error("a configuration without entropy is accepted")
+	}
+}
+
+func TestNodesHeardKeepsNodesAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		defer r.reign(1)()
+		r.must(t, register("quiet"))
+		r.must(t, register("a"))
+		r.must(t, register("b"))
+		for range 62 {
+			time.Sleep(10 * time.Second)
+			r.must(t, input.Request{Input: &input.NodesHeard{Nodes: []uint32{2, 3, 77}}})
+		}
+		synctest.Wait()
+		if e := r.planner.expired(); !slices.Equal(e, []string{"quiet"}) {
+			t.Errorf("expired: %v", e)
+		}
+	})
+}
+
+// An AM is watched from its launch on, and once more from its unregistration on.
+func TestAttemptsAreWatchedFromLaunchToEnd(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		app  state.App
+		want bool
+	}{
+		{"waits", state.App{AttemptState: state.AttemptPending}, false},
+		{"active", state.App{AttemptState: state.AttemptActive}, false},
+		{"has a container", state.App{AttemptState: state.AttemptActive, Live: 1}, true},
+		{"launched", state.App{AttemptState: state.AttemptActive, LaunchedMillis: 9}, true},
+		{"registered", state.App{AttemptState: state.AttemptRegistered}, true},
+		{"finishing", state.App{AttemptState: state.AttemptFinishing}, true},
+		{"ended", state.App{AttemptState: state.AttemptEnded, LaunchedMillis: 9}, false},
+	} {
+		if got := started(&c.app); got != c.want {
+			t.Errorf("an attempt that %s is watched: %v", c.name, got)
+		}
+	}
+}
+
+func TestOnlyCounts(t *testing.T) {
+	counts := []event.Event{&event.TimeAdvanced{}, &event.AskCounted{}}
+	grants := []event.Event{&event.TimeAdvanced{}, &event.ContainerAllocated{}}
+	for _, c := range []struct {
+		in     input.Input
+		events []event.Event
+		want   bool
+	}{
+		{&input.NodesHeard{}, counts, true}, {&input.NodeHeartbeat{}, counts, true}, {&input.Allocate{}, counts, false},
+		{&input.NodesHeard{}, grants, false}, {&input.NodeHeartbeat{}, []event.Event{&event.CleanUpsTold{}}, false},
+	} {
+		if got := onlyCounts(c.in, c.events); got != c.want {
+			t.Errorf("%T with %d events: %v", c.in, len(c.events), got)
+		}
+	}
+}
+
+// BenchmarkNodesHeard is what a batch of a thousand idle nodes costs the timers.
+func BenchmarkNodesHeard(b *testing.B) {
+	w, in := newWheel(0), &input.NodesHeard{}
+	for n := range uint32(1000) {
+		w.add(uint64(n+1), 0, 600_000)
+		in.Nodes = append(in.Nodes, n+1)
+	}
+	t := timers{nodes: w}
+	b.ReportAllocs()
+	for b.Loop() {
+		t.now++
+		t.touch(nil, in)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/node")
+}
+
+// BenchmarkUnused is one tick over 100,000 containers that wait to be started.
+func BenchmarkUnused(b *testing.B) {
+	r := newRig(b, nil)
+	granted(b, r, 100_000)
+	u := unused{}
+	b.ReportAllocs()
+	for b.Loop() {
+		u.look(r.log.st, 0, 600_000, 1000)
+	}
+}

@@ -1,0 +1,54 @@
+package capacity
+
+import (
+	"iter"
+	"strings"
+
+	"rmd/yarn"
+)
+
+// TokenTimes are the intervals of master keys and of delegation tokens, in
+// milliseconds.
+type TokenTimes struct {
+	Roll        [yarn.KeyKinds]int64 // from one key to the next
+	Activate    [yarn.KeyKinds]int64 // from a key's making to its use
+	LifeMillis  int64                // of a delegation token, however often it is renewed
+	RenewMillis int64                // of a delegation token, from one renewal to the next
+}
+
+// ReadTokenTimes reads the intervals alone from names and values; what is not
+// valid has its default. Thousands of queues cost it little.
+func ReadTokenTimes(props iter.Seq2[string, string]) TokenTimes {
+	r := &reader{values: map[string]Property{}, seen: map[string]bool{}}
+	for name, value := range props {
+		if !strings.HasPrefix(name, Prefix) {
+			r.values[name] = Property{Name: name, Value: value}
+		}
+	}
+	return r.readTokens()
+}
+
+func (r *reader) readExpiries() (node, am int64) {
+	return r.millis("yarn.nm.liveness-monitor.expiry-interval-ms", 600_000), r.millis("yarn.am.liveness-monitor.expiry-interval-ms", 600_000)
+}
+
+func (r *reader) readTokens() TokenTimes {
+	const (
+		prefix = "yarn.resourcemanager."
+		every  = ".master-key-rolling-interval-secs"
+		day    = 86_400
+		year   = 365 * day
+	)
+	node, am := r.readExpiries()
+	t := TokenTimes{
+		LifeMillis:  r.millis(prefix+"delegation.token.max-lifetime", 7*day*1000),
+		RenewMillis: r.millis(prefix+"delegation.token.renew-interval", day*1000),
+	}
+	t.Roll[yarn.KeyContainer] = r.int(prefix+"container-tokens"+every, day, 1, year) * 1000
+	t.Roll[yarn.KeyNM] = r.int(prefix+"nm-tokens"+every, day, 1, year) * 1000
+	t.Roll[yarn.KeyAMRM] = r.int(prefix+"am-rm-tokens"+every, day, 1, year) * 1000
+	t.Roll[yarn.KeyDelegation] = r.millis(prefix+"delegation.key.update-interval", day*1000)
+	// A node or an AM that is not given up by then has had the new key.
+	t.Activate[yarn.KeyContainer], t.Activate[yarn.KeyNM], t.Activate[yarn.KeyAMRM] = node*3/2, node*3/2, am*3/2
+	return t
+}

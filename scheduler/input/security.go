@@ -1,0 +1,121 @@
+package input
+
+import (
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// IssueDelegationToken makes a token with which Renewer's jobs act for Owner.
+type IssueDelegationToken struct {
+	Owner, Renewer, RealUser string
+}
+
+// IssueDelegationTokenReply is the token's identity; times in Unix milliseconds.
+type IssueDelegationTokenReply struct {
+	Done
+	Sequence    uint32
+	KeyID       int32
+	IssueMillis int64
+	MaxMillis   int64
+}
+
+// RenewDelegationToken lets a token live on; By must be its renewer.
+type RenewDelegationToken struct {
+	Sequence uint32
+	By       string
+}
+
+// RenewDelegationTokenReply tells until when the token is good now.
+type RenewDelegationTokenReply struct {
+	Done
+	ExpiresMillis int64
+}
+
+// CancelDelegationToken ends a token; By must be its owner or renewer.
+type CancelDelegationToken struct {
+	Sequence uint32
+	By       string
+}
+
+// SetHosts replaces the lists of hosts that may register (Include; empty: all)
+// and that may not (Exclude). Nodes that are no longer allowed leave: at once,
+// or with Graceful when their containers have ended, TimeoutMillis from now at
+// the latest (0: no limit). Nodes that are allowed again come back.
+type SetHosts struct {
+	Include, Exclude []string
+	Graceful         bool
+	TimeoutMillis    int64
+	Who              string
+}
+
+// SetHostsReply lists the nodes that have begun to leave or to come back.
+type SetHostsReply struct {
+	Done
+	Leaving, Returning []yarn.NodeID
+}
+
+// Kind implements Input.
+func (*IssueDelegationToken) Kind() Kind  { return KindIssueDelegationToken }
+func (*RenewDelegationToken) Kind() Kind  { return KindRenewDelegationToken }
+func (*CancelDelegationToken) Kind() Kind { return KindCancelDelegationToken }
+func (*SetHosts) Kind() Kind              { return KindSetHosts }
+
+// NewReply implements Input.
+func (*IssueDelegationToken) NewReply() Reply  { return new(IssueDelegationTokenReply) }
+func (*RenewDelegationToken) NewReply() Reply  { return new(RenewDelegationTokenReply) }
+func (*CancelDelegationToken) NewReply() Reply { return new(Done) }
+func (*SetHosts) NewReply() Reply              { return new(SetHostsReply) }
+
+// Code implements Input.
+func (i *IssueDelegationToken) Code(c *codec.Coder) {
+	c.String(&i.Owner)
+	c.String(&i.Renewer)
+	c.String(&i.RealUser)
+}
+
+// Code implements Reply.
+func (r *IssueDelegationTokenReply) Code(c *codec.Coder) {
+	r.code(c)
+	c.U32(&r.Sequence)
+	c.I32(&r.KeyID)
+	c.I64(&r.IssueMillis)
+	c.I64(&r.MaxMillis)
+}
+
+// Code implements Input.
+func (i *RenewDelegationToken) Code(c *codec.Coder) {
+	c.U32(&i.Sequence)
+	c.String(&i.By)
+}
+
+// Code implements Reply.
+func (r *RenewDelegationTokenReply) Code(c *codec.Coder) {
+	r.code(c)
+	c.I64(&r.ExpiresMillis)
+}
+
+// Code implements Input.
+func (i *CancelDelegationToken) Code(c *codec.Coder) {
+	c.U32(&i.Sequence)
+	c.String(&i.By)
+}
+
+// Code implements Input.
+func (i *SetHosts) Code(c *codec.Coder) {
+	texts(c, &i.Include)
+	texts(c, &i.Exclude)
+	c.Bool(&i.Graceful)
+	c.I64(&i.TimeoutMillis)
+	c.String(&i.Who)
+}
+
+// Code implements Reply.
+func (r *SetHostsReply) Code(c *codec.Coder) {
+	r.code(c)
+	nodeIDs(c, &r.Leaving)
+	nodeIDs(c, &r.Returning)
+}
+
+func nodeIDs(c *codec.Coder, v *[]yarn.NodeID) {
+	codec.List(c, v, func(c *codec.Coder, id *yarn.NodeID) { c.NodeID(id) })
+}

@@ -1,0 +1,144 @@
+package access
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"rmd/internal/hadoopconf"
+	"rmd/transport/hadoop/ipc"
+)
+
+// Access is the rules in force. Its methods may be called by many at once.
+type Access struct {
+	groups *Groups
+	rules  atomic.Pointer[rules]
+}
+
+// rules is one reading of the files.
+type rules struct {
+	enabled bool // yarn.acl.enable
+	admins  ACL
+	proxies map[string]proxy
+}
+
+// proxy is what one superuser may do.
+type proxy struct {
+	anyHost bool
+	hosts   []string
+	users   ACL
+	groups  []string
+}
+
+// New reads the rules. owner, the user that this process runs as, is always an
+// administrator, as in YARN.
+func New(conf *hadoopconf.Config, groups *Groups, owner string) *Access {
+	a := &Access{groups: groups}
+	a.Load(conf, owner)
+	return a
+}
+
+// Load puts another reading of the files in force.
+func (a *Access) Load(conf *hadoopconf.Config, owner string) {
+	r := &rules{enabled: conf.Value("yarn.acl.enable", "false") == "true", proxies: map[string]proxy{}}
+	admins := "*"
+	if p, ok := conf.Get("yarn.admin.acl"); ok {
+		admins = p.Value // a lone blank is nobody
+	}
+	r.admins = ParseACL(admins)
+	if owner != "" {
+		r.admins.Users = append(r.admins.Users, owner)
+	}
+	const prefix = "hadoop.proxyuser."
+	for _, p := range conf.Properties() {
+		rest, ok := strings.CutPrefix(p.Name, prefix)
+		dot := strings.LastIndexByte(rest, '.')
+		if !ok || dot < 0 {
+			continue
+		}
+		who := r.proxies[rest[:dot]]
+		switch rest[dot+1:] {
+		case "hosts":
+			who.anyHost, who.hosts = strings.TrimSpace(p.Value) == "*", list(p.Value)
+		case "users":
+			who.users = ACL{All: strings.TrimSpace(p.Value) == "*", Users: list(p.Value)}
+		case "groups":
+			who.users.All = who.users.All || strings.TrimSpace(p.Value) == "*"
+			who.groups = list(p.Value)
+		default:
+			continue
+		}
+		r.proxies[rest[:dot]] = who
+	}
+	a.rules.Store(r)
+	a.groups.Load(conf)
+}
+
+// Enabled says whether ACLs are checked at all.
+func (a *Access) Enabled() bool { return a.rules.Load().enabled }
+
+// Groups are a user's.
+func (a *Access) Groups(user string) []string { return a.groups.Of(user) }
+
+// Admin says whether a user is an administrator of the cluster.
+func (a *Access) Admin(user string) bool {
+	return a.rules.Load().admins.Allows(user, a.groups.Of(user))
+}
+
+// Admit refuses a caller who is no administrator.
+func (a *Access) Admit(c *ipc.Caller, operation string) error {
+	if a.Admin(c.User) {
+		return nil
+	}
+	return &ipc.Error{Class: ipc.ClassYarn, Message: fmt.Sprintf(
+		"org.apache.hadoop.security.AccessControlException: User %s doesn't have permission to call '%s'", c.User, operation)}
+}
+
+// MayImpersonate refuses a superuser who may not act for a user from an address.
+func (a *Access) MayImpersonate(superuser, user string, from netip.Addr) error {
+	p, ok := a.rules.Load().proxies[superuser]
+	if !ok || !p.mayActFor(user, a.groups) {
+		return &ipc.Error{Class: ipc.ClassAuthorization, Message: fmt.Sprintf("User: %s is not allowed to impersonate %s", superuser, user)}
+	}
+	if !p.from(from) {
+		return &ipc.Error{Class: ipc.ClassAuthorization, Message: fmt.Sprintf("Unauthorized connection for super-user: %s from IP %s", superuser, from)}
+	}
+	return nil
+}
+
+func (p proxy) mayActFor(user string, groups *Groups) bool {
+	if p.users.All || slices.Contains(p.users.Users, user) {
+		return true
+	}
+	if len(p.groups) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(groups.Of(user), func(g string) bool { return slices.Contains(p.groups, g) })
+}
+
+// from compares an address with the hosts: addresses, networks or names.
+func (p proxy) from(ip netip.Addr) bool {
+	if p.anyHost {
+		return true
+	}
+	ip = ip.Unmap()
+	for _, h := range p.hosts {
+		if net, err := netip.ParsePrefix(h); err == nil && net.Contains(ip) {
+			return true
+		}
+		if a, err := netip.ParseAddr(h); err == nil {
+			if a.Unmap() == ip {
+				return true
+			}
+			continue
+		}
+		addrs, err := net.LookupHost(h)
+		if err == nil && slices.Contains(addrs, ip.String()) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+package hadoop
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"rmd/internal/hadoopconf"
+)
+
+// Addresses are where the four ports listen, and what others dial.
+type Addresses struct {
+	Client, Scheduler, Tracker, Admin Address
+}
+
+// Address is one port: Listen is what is bound, Public what the files name.
+type Address struct{ Listen, Public string }
+
+// ports are YARN's keys and default ports.
+var ports = []struct {
+	key  string
+	port int
+	of   func(*Addresses) *Address
+}{
+	{"yarn.resourcemanager.address", 8032, func(a *Addresses) *Address { return &a.Client }},
+	{"yarn.resourcemanager.scheduler.address", 8030, func(a *Addresses) *Address { return &a.Scheduler }},
+	{"yarn.resourcemanager.resource-tracker.address", 8031, func(a *Addresses) *Address { return &a.Tracker }},
+	{"yarn.resourcemanager.admin.address", 8033, func(a *Addresses) *Address { return &a.Admin }},
+}
+
+// AddressesOf reads where a replica's ports are: KEY.ID, then KEY, then
+// yarn.resourcemanager.hostname(.ID) with YARN's port. With
+// yarn.resourcemanager.bind-host it binds that host on the same ports.
+func AddressesOf(conf *hadoopconf.Config, id string) (Addresses, error) {
+	var out Addresses
+	var errs []error
+	bind := of(conf, "yarn.resourcemanager.bind-host", id, "")
+	for _, p := range ports {
+		text := of(conf, p.key, id, "")
+		if text == "" {
+			text = net.JoinHostPort(of(conf, "yarn.resourcemanager.hostname", id, "0.0.0.0"), strconv.Itoa(p.port))
+		}
+		host, port, err := split(text, p.port)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.key, err))
+			continue
+		}
+		a := p.of(&out)
+		a.Public = net.JoinHostPort(host, port)
+		a.Listen = a.Public
+		if bind != "" {
+			a.Listen = net.JoinHostPort(bind, port)
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// SchedulerAddresses are the scheduler ports of all replicas, as AMs list them;
+// ClientAddresses the client ports.
+func SchedulerAddresses(conf *hadoopconf.Config, ids []string) ([]string, error) {
+	return every(conf, ids, func(a Addresses) string { return a.Scheduler.Public })
+}
+
+// ClientAddresses are the client ports of all replicas.
+func ClientAddresses(conf *hadoopconf.Config, ids []string) ([]string, error) {
+	return every(conf, ids, func(a Addresses) string { return a.Client.Public })
+}
+
+func every(conf *hadoopconf.Config, ids []string, pick func(Addresses) string) ([]string, error) {
+	var out []string
+	for _, id := range ids {
+		a, err := AddressesOf(conf, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, pick(a))
+	}
+	return out, nil
+}
+
+// of reads KEY.ID, else KEY.
+func of(conf *hadoopconf.Config, key, id, def string) string {
+	if v := conf.Value(key+"."+id, ""); v != "" {
+		return v
+	}
+	return conf.Value(key, def)
+}
+
+// split reads host:port; the port may be missing.
+func split(text string, port int) (string, string, error) {
+	host, p, err := net.SplitHostPort(text)
+	if err != nil {
+		host, p = text, strconv.Itoa(port)
+	}
+	if n, err := strconv.Atoi(p); err != nil || n < 0 || n > 65535 || host == "" {
+		return "", "", fmt.Errorf("%q is not HOST:PORT", text)
+	}
+	return host, p, nil
+}

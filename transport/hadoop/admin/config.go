@@ -1,0 +1,72 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+)
+
+// Door takes inputs to the leader (forward.Door).
+type Door interface {
+	Do(ctx context.Context, req input.Request) (input.Reply, uint64, error)
+}
+
+// Reader reads this replica's committed state.
+type Reader interface {
+	// Fork is shared and must not be changed.
+	Fork() *state.State
+	// Current returns once this replica has applied what the leader had committed.
+	Current(ctx context.Context) error
+}
+
+// Files are Hadoop's configuration files, as they are on this replica now.
+type Files interface {
+	// Queues is the content of capacity-scheduler.xml with what the planner reads
+	// of yarn-site.xml.
+	Queues() ([]input.Property, error)
+	// Hosts are the lists that yarn.resourcemanager.nodes.include-path and
+	// exclude-path name.
+	Hosts() (include, exclude []string, err error)
+	// Reload reads the files anew for this replica's own use.
+	Reload() error
+}
+
+// Config is what the Service needs.
+type Config struct {
+	Logger hclog.Logger
+	// ID is this replica's.
+	ID     string
+	Door   Door
+	Reader Reader
+	Files  Files
+	// Admit refuses callers that yarn.admin.acl does not name; nil admits all.
+	Admit func(c *ipc.Caller, operation string) error
+	// Groups are a user's, as this machine knows them.
+	Groups func(user string) []string
+	// Leader says whether this replica leads, and whether any does.
+	Leader func() (here, known bool)
+	// Unhealthy says why this replica should not be used; nil while it should.
+	Unhealthy func() error
+	// Authorization is hadoop.security.authorization.
+	Authorization bool
+}
+
+// Validate reports every fault of the configuration at once.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Logger == nil || c.Door == nil || c.Reader == nil || c.Files == nil {
+		errs = append(errs, errors.New("logger, door, reader and files are required"))
+	}
+	if c.Groups == nil || c.Leader == nil || c.Unhealthy == nil {
+		errs = append(errs, errors.New("groups, leader and health are required"))
+	}
+	if c.ID == "" {
+		errs = append(errs, errors.New("the replica's id is required"))
+	}
+	return errors.Join(errs...)
+}

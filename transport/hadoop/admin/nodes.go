@@ -1,0 +1,111 @@
+package admin
+
+import (
+	"context"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// updateNodeResource sets the totals of nodes: of all that are named, or, when
+// one of them is not known, of none.
+func (s *Service) updateNodeResource(ctx context.Context, c *ipc.Call, req *proto.UpdateNodeResourceRequestProto) (*proto.UpdateNodeResourceResponseProto, error) {
+	if err := s.admit(c, "updateNodeResource"); err != nil {
+		return nil, err
+	}
+	if err := s.cfg.Reader.Current(ctx); err != nil {
+		return nil, err
+	}
+	inputs, err := totals(s.cfg.Reader.Fork(), req.GetNodeResourceMap())
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range inputs {
+		if _, err := s.do(ctx, in); err != nil {
+			return nil, err
+		}
+	}
+	return &proto.UpdateNodeResourceResponseProto{}, s.audit(ctx, c, "rmadmin updateNodeResource", "done")
+}
+
+func totals(st *state.State, entries []*proto.NodeResourceMapProto) ([]*input.SetNodeResource, error) {
+	var out []*input.SetNodeResource
+	for _, e := range entries {
+		id, err := wire.NodeID(e.GetNodeId())
+		if err != nil {
+			return nil, yarnException("%v", err)
+		}
+		slot := st.Node(id)
+		if slot == 0 {
+			return nil, yarnException("Resource update get failed on all nodes due to change resource on an unrecognized node: %s", id)
+		}
+		total, err := wire.Resource(e.GetResourceOption().GetResource(), st.Kinds())
+		if err != nil {
+			return nil, yarnException("%v", err)
+		}
+		out = append(out, &input.SetNodeResource{ID: id, Total: total})
+	}
+	return out, nil
+}
+
+// refreshNodesResources would read dynamic-resources.xml, of which the Java
+// ResourceManager ships none either: what is set with updateNodeResource stays.
+func (s *Service) refreshNodesResources(ctx context.Context, c *ipc.Call, _ *proto.RefreshNodesResourcesRequestProto) (*proto.RefreshNodesResourcesResponseProto, error) {
+	return &proto.RefreshNodesResourcesResponseProto{}, s.reload(ctx, c, "refreshNodesResources")
+}
+
+// decommissioning lists the nodes on their way out; a graceful
+// `rmadmin -refreshNodes -g -client` polls it.
+func (s *Service) decommissioning(ctx context.Context, c *ipc.Call, _ *proto.CheckForDecommissioningNodesRequestProto) (*proto.CheckForDecommissioningNodesResponseProto, error) {
+	if err := s.admit(c, "checkForDecommissioningNodes"); err != nil {
+		return nil, err
+	}
+	if err := s.cfg.Reader.Current(ctx); err != nil {
+		return nil, err
+	}
+	out := &proto.CheckForDecommissioningNodesResponseProto{}
+	s.cfg.Reader.Fork().Nodes.Each(func(_ uint32, n *state.Node) bool {
+		if n.State == yarn.NodeDecommissioning {
+			out.DecommissioningNodes = append(out.DecommissioningNodes, wire.NodeIDProto(n.ID))
+		}
+		return true
+	})
+	return out, nil
+}
+
+// labelsOff is what YARN says while yarn.node-labels.enabled is false.
+func labelsOff() error {
+	return ioException("Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
+}
+
+func (s *Service) addLabels(_ context.Context, c *ipc.Call, _ *proto.AddToClusterNodeLabelsRequestProto) (*proto.AddToClusterNodeLabelsResponseProto, error) {
+	if err := s.admit(c, "addToClusterNodeLabels"); err != nil {
+		return nil, err
+	}
+	return nil, labelsOff()
+}
+
+func (s *Service) removeLabels(_ context.Context, c *ipc.Call, _ *proto.RemoveFromClusterNodeLabelsRequestProto) (*proto.RemoveFromClusterNodeLabelsResponseProto, error) {
+	if err := s.admit(c, "removeFromClusterNodeLabels"); err != nil {
+		return nil, err
+	}
+	return nil, labelsOff()
+}
+
+func (s *Service) replaceLabels(_ context.Context, c *ipc.Call, _ *proto.ReplaceLabelsOnNodeRequestProto) (*proto.ReplaceLabelsOnNodeResponseProto, error) {
+	if err := s.admit(c, "replaceLabelsOnNode"); err != nil {
+		return nil, err
+	}
+	return nil, labelsOff()
+}
+
+func (s *Service) mapAttributes(_ context.Context, c *ipc.Call, _ *proto.NodesToAttributesMappingRequestProto) (*proto.NodesToAttributesMappingResponseProto, error) {
+	if err := s.admit(c, "mapAttributesToNodes"); err != nil {
+		return nil, err
+	}
+	return nil, yarnException("Node attributes are not offered by this ResourceManager")
+}

@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"context"
+	"strings"
+
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+)
+
+// refreshQueues proposes the queue file of this replica as the next version.
+func (s *Service) refreshQueues(ctx context.Context, c *ipc.Call, _ *proto.RefreshQueuesRequestProto) (*proto.RefreshQueuesResponseProto, error) {
+	if err := s.admit(c, "refreshQueues"); err != nil {
+		return nil, err
+	}
+	props, err := s.cfg.Files.Queues()
+	if err != nil {
+		return nil, ioException("Failed to re-init queues : %v", err)
+	}
+	_, err = s.do(ctx, &input.SetQueues{Properties: props, Author: c.Caller.User, Comment: "rmadmin -refreshQueues at " + s.cfg.ID})
+	if err != nil {
+		return nil, err
+	}
+	return &proto.RefreshQueuesResponseProto{}, nil
+}
+
+// refreshNodes proposes the host lists of this replica.
+func (s *Service) refreshNodes(ctx context.Context, c *ipc.Call, req *proto.RefreshNodesRequestProto) (*proto.RefreshNodesResponseProto, error) {
+	if err := s.admit(c, "refreshNodes"); err != nil {
+		return nil, err
+	}
+	include, exclude, err := s.cfg.Files.Hosts()
+	if err != nil {
+		return nil, ioException("%v", err)
+	}
+	in := &input.SetHosts{Include: include, Exclude: exclude, Who: c.Caller.User,
+		Graceful: req.GetDecommissionType() == proto.DecommissionTypeProto_DECOMMISSION_TYPE_GRACEFUL}
+	if in.Graceful {
+		in.TimeoutMillis = int64(max(req.GetDecommissionTimeout(), 0)) * 1000
+	}
+	reply, err := s.do(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if r, ok := reply.(*input.SetHostsReply); ok {
+		s.cfg.Logger.Info("hosts refreshed", "who", in.Who, "leaving", r.Leaving, "returning", r.Returning, "graceful", in.Graceful)
+	}
+	return &proto.RefreshNodesResponseProto{}, nil
+}
+
+// reload reads this replica's files anew and says so in the audit.
+func (s *Service) reload(ctx context.Context, c *ipc.Call, operation string) error {
+	if err := s.admit(c, operation); err != nil {
+		return err
+	}
+	if err := s.cfg.Files.Reload(); err != nil {
+		return ioException("%v", err)
+	}
+	return s.audit(ctx, c, "rmadmin "+operation, "done")
+}
+
+func (s *Service) refreshSuperUserGroups(ctx context.Context, c *ipc.Call, _ *proto.RefreshSuperUserGroupsConfigurationRequestProto) (*proto.RefreshSuperUserGroupsConfigurationResponseProto, error) {
+	return &proto.RefreshSuperUserGroupsConfigurationResponseProto{}, s.reload(ctx, c, "refreshSuperUserGroupsConfiguration")
+}
+
+func (s *Service) refreshUserToGroups(ctx context.Context, c *ipc.Call, _ *proto.RefreshUserToGroupsMappingsRequestProto) (*proto.RefreshUserToGroupsMappingsResponseProto, error) {
+	return &proto.RefreshUserToGroupsMappingsResponseProto{}, s.reload(ctx, c, "refreshUserToGroupsMappings")
+}
+
+func (s *Service) refreshAdminACLs(ctx context.Context, c *ipc.Call, _ *proto.RefreshAdminAclsRequestProto) (*proto.RefreshAdminAclsResponseProto, error) {
+	return &proto.RefreshAdminAclsResponseProto{}, s.reload(ctx, c, "refreshAdminAcls")
+}
+
+func (s *Service) refreshServiceACLs(ctx context.Context, c *ipc.Call, _ *proto.RefreshServiceAclsRequestProto) (*proto.RefreshServiceAclsResponseProto, error) {
+	if !s.cfg.Authorization {
+		return nil, ioException("Service Authorization (hadoop.security.authorization) not enabled.")
+	}
+	return &proto.RefreshServiceAclsResponseProto{}, s.reload(ctx, c, "refreshServiceAcls")
+}
+
+// refreshMaxPriority takes yarn.cluster.max-application-priority from this
+// replica's files; it is one of the planner's keys.
+func (s *Service) refreshMaxPriority(ctx context.Context, c *ipc.Call, _ *proto.RefreshClusterMaxPriorityRequestProto) (*proto.RefreshClusterMaxPriorityResponseProto, error) {
+	if err := s.admit(c, "refreshClusterMaxPriority"); err != nil {
+		return nil, err
+	}
+	const key = "yarn.cluster.max-application-priority"
+	files, err := s.cfg.Files.Queues()
+	if err != nil {
+		return nil, ioException("%v", err)
+	}
+	if err := s.cfg.Reader.Current(ctx); err != nil {
+		return nil, err
+	}
+	var props []input.Property
+	version := uint64(0)
+	if v := s.cfg.Reader.Fork().Version(); v != nil {
+		version = v.Version
+		for _, p := range v.Properties {
+			if p.Name != key {
+				props = append(props, input.Property{Name: p.Name, Value: p.Value})
+			}
+		}
+	}
+	for _, p := range files {
+		if p.Name == key {
+			props = append(props, p)
+		}
+	}
+	in := &input.SetQueues{Properties: props, IfVersion: version, Author: c.Caller.User, Comment: "rmadmin -refreshClusterMaxPriority at " + s.cfg.ID}
+	if _, err := s.do(ctx, in); err != nil {
+		return nil, err
+	}
+	return &proto.RefreshClusterMaxPriorityResponseProto{}, nil
+}
+
+func (s *Service) groupsForUser(_ context.Context, _ *ipc.Call, req *proto.GetGroupsForUserRequestProto) (*proto.GetGroupsForUserResponseProto, error) {
+	return &proto.GetGroupsForUserResponseProto{Groups: s.cfg.Groups(strings.TrimSpace(req.GetUser()))}, nil
+}

@@ -1,0 +1,90 @@
+package admin
+
+import (
+	"context"
+
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+)
+
+// Names of the two protocols in request headers.
+const (
+	adminProtocol = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
+	haProtocol    = "org.apache.hadoop.ha.HAServiceProtocol"
+)
+
+// Service answers both protocols.
+type Service struct{ cfg Config }
+
+// New returns a service.
+func New(cfg Config) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Service{cfg: cfg}, nil
+}
+
+// Protocols are what the admin port serves.
+func (s *Service) Protocols() []ipc.Protocol {
+	return []ipc.Protocol{
+		{Name: adminProtocol, Version: 1, Methods: map[string]ipc.Method{
+			"refreshQueues":                       ipc.Handle(s.refreshQueues),
+			"refreshNodes":                        ipc.Handle(s.refreshNodes),
+			"refreshSuperUserGroupsConfiguration": ipc.Handle(s.refreshSuperUserGroups),
+			"refreshUserToGroupsMappings":         ipc.Handle(s.refreshUserToGroups),
+			"refreshAdminAcls":                    ipc.Handle(s.refreshAdminACLs),
+			"refreshServiceAcls":                  ipc.Handle(s.refreshServiceACLs),
+			"refreshClusterMaxPriority":           ipc.Handle(s.refreshMaxPriority),
+			"refreshNodesResources":               ipc.Handle(s.refreshNodesResources),
+			"getGroupsForUser":                    ipc.Handle(s.groupsForUser),
+			"updateNodeResource":                  ipc.Handle(s.updateNodeResource),
+			"checkForDecommissioningNodes":        ipc.Handle(s.decommissioning),
+			"addToClusterNodeLabels":              ipc.Handle(s.addLabels),
+			"removeFromClusterNodeLabels":         ipc.Handle(s.removeLabels),
+			"replaceLabelsOnNodes":                ipc.Handle(s.replaceLabels),
+			"mapAttributesToNodes":                ipc.Handle(s.mapAttributes),
+		}},
+		{Name: haProtocol, Version: 1, Methods: map[string]ipc.Method{
+			"monitorHealth":        ipc.Handle(s.monitorHealth),
+			"getServiceStatus":     ipc.Handle(s.serviceStatus),
+			"transitionToActive":   ipc.Handle(s.toActive),
+			"transitionToStandby":  ipc.Handle(s.toStandby),
+			"transitionToObserver": ipc.Handle(s.toObserver),
+		}},
+	}
+}
+
+// admit refuses a caller who is no administrator.
+func (s *Service) admit(c *ipc.Call, operation string) error {
+	if s.cfg.Admit == nil {
+		return nil
+	}
+	return s.cfg.Admit(c.Caller, operation)
+}
+
+// do has an input planned and turns its refusal into Hadoop's exception.
+func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, error) {
+	reply, _, err := s.cfg.Door.Do(ctx, input.Request{Input: in})
+	if err != nil {
+		return nil, err
+	}
+	if f := reply.Refused(); f != nil {
+		return reply, ioException("%s", f.Error()+details(f))
+	}
+	return reply, nil
+}
+
+// audit writes an administrator's action that leaves no other trace in the log.
+func (s *Service) audit(ctx context.Context, c *ipc.Call, action, result string) error {
+	_, _, err := s.cfg.Door.Do(ctx, input.Request{Input: &input.Audit{
+		Who: c.Caller.User, From: c.Caller.Address.Addr().String(), Action: action, Target: s.cfg.ID, Result: result}})
+	return err
+}
+
+func details(f *input.Fault) string {
+	out := ""
+	for _, d := range f.Details {
+		out += "\n  " + d
+	}
+	return out
+}

@@ -1,0 +1,276 @@
+package client
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+var noApp = yarn.ApplicationID{ClusterTimestamp: birth, Seq: 77}
+
+func (h *house) kill(user string, id yarn.ApplicationID, why string) (bool, error) {
+	r, err := h.svc.killApplication(context.Background(), as(user), &proto.KillApplicationRequestProto{ApplicationId: wire.ApplicationIDProto(id), Diagnostics: new(why)})
+	return r.GetIsKillCompleted(), err
+}
+
+func TestKill(t *testing.T) {
+	h := newHouse(t)
+	h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	h.launch(t, id)
+	for i := range 2 {
+		if done, err := h.kill("bob", id, " enough "); !done || err != nil {
+			t.Fatalf("kill %d: completed %v, %v", i, done, err)
+		}
+	}
+	r := h.report(t, "ann", id)
+	want := "Application " + id.String() + " was killed by user bob at 10.0.0.9 with diagnostic message: enough"
+	if r.GetYarnApplicationState() != proto.YarnApplicationStateProto_KILLED || r.GetFinalApplicationStatus() != proto.FinalApplicationStatusProto_APP_KILLED || r.GetDiagnostics() != want {
+		t.Errorf("killed: %v", r)
+	}
+	_, err := h.kill("ann", noApp, "")
+	refused(t, err, classAppNotFound, "Trying to kill an absent application "+noApp.String())
+}
+
+func TestKillCompletesWhatIsFinishing(t *testing.T) {
+	h := newHouse(t)
+	h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	at := h.launch(t, id)
+	h.must(t, &input.FinishAttempt{Attempt: at, Final: yarn.FinalSucceeded})
+	if done, err := h.kill("ann", id, ""); !done || err != nil {
+		t.Errorf("completed %v, %v", done, err)
+	}
+	if s := h.report(t, "ann", id).GetYarnApplicationState(); s != proto.YarnApplicationStateProto_FINISHED {
+		t.Errorf("its state is %s", s)
+	}
+}
+
+// TestStrangersChangeNothing holds the refusal of every method that changes an
+// application.
+func TestStrangersChangeNothing(t *testing.T) {
+	h := closed(t)
+	h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	at := h.launch(t, id)
+	ctx := context.Background()
+	app := wire.ApplicationIDProto(id)
+	n := len(h.inputs)
+	for name, err := range map[string]error{
+		"kill": func() error { _, err := h.kill("eve", id, ""); return err }(),
+		"fail": func() error {
+			_, err := h.svc.failAttempt(ctx, as("eve"), &proto.FailApplicationAttemptRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+			return err
+		}(),
+		"move": func() error {
+			_, err := h.svc.moveApplication(ctx, as("eve"), &proto.MoveApplicationAcrossQueuesRequestProto{ApplicationId: app, TargetQueue: new("night")})
+			return err
+		}(),
+		"priority": func() error {
+			_, err := h.svc.updatePriority(ctx, as("eve"), &proto.UpdateApplicationPriorityRequestProto{ApplicationId: app, ApplicationPriority: wire.PriorityProto(1)})
+			return err
+		}(),
+		"timeouts": func() error {
+			_, err := h.svc.updateTimeouts(ctx, as("eve"), &proto.UpdateApplicationTimeoutsRequestProto{ApplicationId: app})
+			return err
+		}(),
+		"signal": func() error {
+			_, err := h.svc.signalContainer(ctx, as("eve"), &proto.SignalContainerRequestProto{
+				ContainerId: wire.ContainerIDProto(yarn.ContainerID{App: id, Attempt: 1, Number: 1}), Command: proto.SignalContainerCommandProto_OUTPUT_THREAD_DUMP.Enum()})
+			return err
+		}(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, err, ipc.ClassYarn, "org.apache.hadoop.security.AccessControlException: User eve cannot perform operation MODIFY_APP on "+id.String())
+		})
+	}
+	if len(h.inputs) != n {
+		t.Error("a stranger's call went to the leader")
+	}
+	if done, err := h.kill("ann", id, ""); !done || err != nil {
+		t.Errorf("the owner: %v, %v", done, err)
+	}
+}
+
+func TestFailAttempt(t *testing.T) {
+	h := newHouse(t)
+	h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	at := h.launch(t, id)
+	fail := func(at yarn.AttemptID) error {
+		_, err := h.svc.failAttempt(context.Background(), as("ann"), &proto.FailApplicationAttemptRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+		return err
+	}
+	for range 2 { // repeating it fails no other attempt
+		if err := fail(at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a := h.record(t, id); a.Attempt != 2 || a.State.Ended() {
+		t.Errorf("attempt %d, %s", a.Attempt, a.State)
+	}
+	none := yarn.AttemptID{App: id, Attempt: 3}
+	refused(t, fail(none), classAttemptNotFound, "ApplicationAttempt with id '"+none.String()+"' doesn't exist in RM.")
+	refused(t, fail(yarn.AttemptID{App: noApp, Attempt: 1}), classAppNotFound, noApplication(noApp).(*ipc.Error).Message)
+	h.launch(t, id)
+	if err := fail(yarn.AttemptID{App: id, Attempt: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if a := h.record(t, id); a.State != yarn.AppFailed || !strings.Contains(a.Diagnostics, "Attempt failed by user") {
+		t.Errorf("%s: %s", a.State, a.Diagnostics)
+	}
+	if err := fail(yarn.AttemptID{App: id, Attempt: 2}); err != nil {
+		t.Errorf("of an application that has ended: %v", err)
+	}
+}
+
+func (h *house) move(user string, id yarn.ApplicationID, to string) error {
+	_, err := h.svc.moveApplication(context.Background(), as(user), &proto.MoveApplicationAcrossQueuesRequestProto{ApplicationId: wire.ApplicationIDProto(id), TargetQueue: new(to)})
+	return err
+}
+
+func TestMove(t *testing.T) {
+	h := newHouse(t, confPrefix+"root.batch.night.state", "STOPPED")
+	id := h.app(t, "ann", nil)
+	if err := h.move("ann", id, "day"); err != nil {
+		t.Fatal(err)
+	}
+	if q := h.report(t, "ann", id).GetQueue(); q != "root.batch.day" {
+		t.Errorf("it is in %s", q)
+	}
+	for to, message := range map[string]string{
+		"nowhere":          "The specified Queue: nowhere doesn't exist",
+		"night":            "The specified Queue: night doesn't exist",
+		"batch":            "The specified Queue: batch is not a Leaf Queue.",
+		"root.batch.night": "org.apache.hadoop.security.AccessControlException: Queue root.batch.night is STOPPED. Cannot accept submission of application: " + id.String(),
+	} {
+		refused(t, h.move("ann", id, to), ipc.ClassYarn, message)
+	}
+	if _, err := h.kill("ann", id, ""); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, h.move("ann", id, "day"), ipc.ClassYarn, "App in KILLED state cannot be moved.")
+	refused(t, h.move("ann", noApp, "day"), classAppNotFound, noApplication(noApp).(*ipc.Error).Message)
+}
+
+func TestMoveAsksTheTarget(t *testing.T) {
+	h := closed(t)
+	id := h.app(t, "ann", nil)
+	const head = "org.apache.hadoop.security.AccessControlException: User ann cannot submit applications to target queue or the target queue doesn't exist: "
+	refused(t, h.move("ann", id, "root.night"), ipc.ClassYarn, head+"root.night while moving "+id.String())
+	refused(t, h.move("ann", id, "nowhere"), ipc.ClassYarn, head+"nowhere while moving "+id.String())
+	if err := h.move("ann", id, "day"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPriority(t *testing.T) {
+	h := newHouse(t, "yarn.cluster.max-application-priority", "5")
+	id := h.app(t, "ann", nil)
+	set := func(id yarn.ApplicationID, p int32) (int32, error) {
+		r, err := h.svc.updatePriority(context.Background(), as("ann"), &proto.UpdateApplicationPriorityRequestProto{ApplicationId: wire.ApplicationIDProto(id), ApplicationPriority: wire.PriorityProto(p)})
+		return wire.Priority(r.GetApplicationPriority()), err
+	}
+	if got, err := set(id, 3); got != 3 || err != nil {
+		t.Errorf("priority %d, %v", got, err)
+	}
+	if got, err := set(id, 9); got != 5 || err != nil {
+		t.Errorf("above the maximum: %d, %v", got, err)
+	}
+	if _, err := h.kill("ann", id, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := set(id, 1); got != 5 || err != nil {
+		t.Errorf("of an application that has ended: %d, %v", got, err)
+	}
+	_, err := set(noApp, 1)
+	refused(t, err, classAppNotFound, noApplication(noApp).(*ipc.Error).Message)
+}
+
+func TestTimeouts(t *testing.T) {
+	h := newHouse(t, confPrefix+"root.default.maximum-application-lifetime", "7200")
+	id := h.app(t, "ann", nil)
+	set := func(end ...string) (string, error) {
+		req := &proto.UpdateApplicationTimeoutsRequestProto{ApplicationId: wire.ApplicationIDProto(id)}
+		for _, e := range end {
+			req.ApplicationTimeouts = append(req.ApplicationTimeouts, timeouts(e).ApplicationTimeouts...)
+		}
+		r, err := h.svc.updateTimeouts(context.Background(), as("ann"), req)
+		if err != nil {
+			return "", err
+		}
+		return r.GetApplicationTimeouts()[0].GetExpireTime(), nil
+	}
+	// In another zone, and told back as it was told.
+	end := "2026-05-28T22:26:40.000+0200" // birth is 20:26:40 UTC
+	end = strings.Replace(end, "22:26", "22:56", 1)
+	if got, err := set(end); got != end || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	a := h.record(t, id)
+	if got := a.SubmittedMillis + a.LifetimeMillis; got != birth+30*60_000 {
+		t.Errorf("it ends %d ms after the beginning", got-birth)
+	}
+	most := formatISO(a.SubmittedMillis + 7_200_000)
+	if got, err := set(end, "2027-01-01T00:00:00.000+0000"); got != most || err != nil {
+		t.Errorf("beyond the queue's maximum: %q, %v; want %q", got, err, most)
+	}
+	_, err := set()
+	refused(t, err, ipc.ClassYarn, "At least one ApplicationTimeoutType should be configured for updating timeouts.")
+	_, err = set("tomorrow")
+	refused(t, err, ipc.ClassYarn, "Expire time is not in ISO8601 format. ISO8601 supported format is yyyy-MM-dd'T'HH:mm:ss.SSSZ. Configured timeout value is tomorrow")
+	_, err = set("2020-01-01T00:00:00.000+0000")
+	refused(t, err, ipc.ClassYarn, "Expire time is less than current time, current-time="+formatISO(h.now)+" expire-time=2020-01-01T00:00:00.000+0000")
+	if _, err := h.kill("ann", id, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := set(end); got != end || err != nil {
+		t.Errorf("of an application that has ended: %q, %v", got, err)
+	}
+}
+
+func TestSignal(t *testing.T) {
+	h := newHouse(t)
+	h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	h.launch(t, id)
+	c := yarn.ContainerID{App: id, Attempt: 1, Number: 1}
+	signal := func(c yarn.ContainerID) error {
+		_, err := h.svc.signalContainer(context.Background(), as("ann"), &proto.SignalContainerRequestProto{
+			ContainerId: wire.ContainerIDProto(c), Command: proto.SignalContainerCommandProto_GRACEFUL_SHUTDOWN.Enum()})
+		return err
+	}
+	if err := signal(c); err != nil {
+		t.Fatal(err)
+	}
+	if k := h.svc.here(as("ann")).containerOf(c); k == nil || k.Signal != 2 {
+		t.Errorf("container %+v", k)
+	}
+	for _, c := range []yarn.ContainerID{{App: id, Attempt: 1, Number: 2}, {App: noApp, Attempt: 1, Number: 1}} {
+		refused(t, signal(c), ipc.ClassYarn, "Trying to signal an absent container "+c.String())
+	}
+}
+
+// TestFaultClasses holds the Java class of every code of the planner, for the
+// doors' sake: a class decides what a client does next.
+func TestFaultClasses(t *testing.T) {
+	for code, want := range map[input.Code]string{
+		input.NoSuchApplication: classAppNotFound, input.NoSuchAttempt: classAttemptNotFound, input.NoSuchContainer: classContainerNotFound,
+		input.NeverFits: classInvalidResource, input.InvalidAsk: classInvalidResource, input.NotInitialized: ipc.ClassStandby,
+		input.NoSuchQueue: ipc.ClassYarn, input.QueueNotLeaf: ipc.ClassYarn, input.QueueAmbiguous: ipc.ClassYarn, input.QueueStopped: ipc.ClassYarn,
+		input.QueueFull: ipc.ClassYarn, input.InvalidRequest: ipc.ClassYarn, input.AlreadyEnded: ipc.ClassYarn, input.NotAllowed: ipc.ClassYarn,
+		input.TooLarge: ipc.ClassYarn, input.TokenInvalid: ipc.ClassYarn, input.TokenExpired: ipc.ClassYarn, input.KeyReused: ipc.ClassYarn,
+	} {
+		text := "what; do\n  one\n  two"
+		if inner := wrapped[code]; inner != "" {
+			text = inner + ": " + text
+		}
+		refused(t, refusal(&input.Fault{Reason: code, What: "what", Do: "do", Details: []string{"one", "two"}}), want, text)
+	}
+}

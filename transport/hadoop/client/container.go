@@ -1,0 +1,109 @@
+package client
+
+import (
+	"context"
+
+	"rmd/fsm/state"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// containerReport shows a live container; YARN's ResourceManager forgets it
+// when it ends, and so tells of no other.
+func (v *view) containerReport(a *state.App, k *state.Container) *proto.ContainerReportProto {
+	id := v.st.ContainerID(k)
+	r := &proto.ContainerReportProto{
+		ContainerId:         wire.ContainerIDProto(id),
+		Resource:            wire.ResourceProto(k.Size, v.kinds),
+		Priority:            wire.PriorityProto(k.Key.Priority),
+		CreationTime:        new(k.AllocatedMillis),
+		FinishTime:          new(int64(0)),
+		ContainerExitStatus: new(int32(0)),
+		ContainerState:      wire.ContainerStateProto(k.State).Enum(),
+		ExecutionType:       proto.ExecutionTypeProto_GUARANTEED.Enum(),
+	}
+	if v.st.Nodes.Has(k.Node) {
+		n := v.st.Nodes.Get(k.Node)
+		base := v.s.cfg.NodeScheme + "://" + nodeHTTP(n)
+		r.NodeId, r.NodeHttpAddress = wire.NodeIDProto(n.ID), new(base)
+		r.LogUrl = new(base + "/node/containerlogs/" + id.String() + "/" + v.st.NameOf(a.User))
+	}
+	return r
+}
+
+// containerOf finds a live container of an application; nil when there is none.
+func (v *view) containerOf(id yarn.ContainerID) *state.Container {
+	app := v.st.AppByID(id.App)
+	if app == 0 {
+		return nil
+	}
+	slot := v.st.Container(v.st.Ref(&state.Container{App: app, Attempt: id.Attempt, Number: id.Number}))
+	if slot == 0 {
+		return nil
+	}
+	if k := v.st.Containers.Get(slot); k.State.Live() {
+		return k
+	}
+	return nil
+}
+
+func (s *Service) containerReport(ctx context.Context, c *ipc.Call, req *proto.GetContainerReportRequestProto) (*proto.GetContainerReportResponseProto, error) {
+	id, err := wire.ContainerID(req.GetContainerId())
+	if err != nil {
+		return nil, exception(classContainerNotFound, "Invalid container id: %v", err)
+	}
+	v, err := s.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	a, err := v.see(id.App, "application "+id.App.String())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := v.attemptByID(a, yarn.AttemptID{App: id.App, Attempt: id.Attempt}); err != nil {
+		return nil, err
+	}
+	k := v.containerOf(id)
+	if k == nil {
+		return nil, noContainer(id)
+	}
+	return &proto.GetContainerReportResponseProto{ContainerReport: v.containerReport(a, k)}, nil
+}
+
+// containers lists the live containers of an attempt: with the current one also
+// those that it took over, with an earlier one none.
+func (s *Service) containers(ctx context.Context, c *ipc.Call, req *proto.GetContainersRequestProto) (*proto.GetContainersResponseProto, error) {
+	id, err := wire.AttemptID(req.GetApplicationAttemptId())
+	if err != nil {
+		return nil, exception(classAttemptNotFound, "Invalid application attempt id: %v", err)
+	}
+	v, err := s.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	a, err := v.see(id.App, "application "+id.App.String())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := v.attemptByID(a, id); err != nil {
+		return nil, err
+	}
+	out := &proto.GetContainersResponseProto{}
+	if id.Attempt != a.Attempt {
+		return out, nil
+	}
+	for slot := a.Containers; slot != 0; {
+		k := v.st.Containers.Get(slot)
+		if k.State.Live() {
+			out.Containers = append(out.Containers, v.containerReport(a, k))
+		}
+		slot = k.NextOfApp()
+	}
+	// The list begins with the newest; the AM's container comes first in YARN.
+	for i, j := 0, len(out.Containers)-1; i < j; i, j = i+1, j-1 {
+		out.Containers[i], out.Containers[j] = out.Containers[j], out.Containers[i]
+	}
+	return out, nil
+}

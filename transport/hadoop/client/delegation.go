@@ -1,0 +1,143 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token"
+)
+
+// issueToken makes a delegation token for the caller. Its service is empty: the
+// client sets it to the addresses that it knows.
+func (s *Service) issueToken(ctx context.Context, c *ipc.Call, req *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error) {
+	in := &input.IssueDelegationToken{Owner: c.Caller.User, Renewer: shortName(req.GetRenewer()), RealUser: c.Caller.RealUser}
+	if in.Owner == "" {
+		return nil, inside("java.io.IOException", "a delegation token needs an owner: the call has no user")
+	}
+	reply, err := s.do(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if f := reply.Refused(); f != nil {
+		return nil, refusal(f)
+	}
+	r, ok := reply.(*input.IssueDelegationTokenReply)
+	if !ok {
+		return nil, yarnException("the leader answered with %T", reply)
+	}
+	t, err := token.NewRing(s.cfg.Reader.Fork()).DelegationToken(token.Delegation{
+		Owner: in.Owner, Renewer: in.Renewer, RealUser: in.RealUser,
+		IssuedMillis: r.IssueMillis, MaxMillis: r.MaxMillis, Sequence: r.Sequence, KeyID: r.KeyID,
+	}, "")
+	if err != nil {
+		return nil, inside("java.io.IOException", "%v", err)
+	}
+	return &proto.GetDelegationTokenResponseProto{Token: t}, nil
+}
+
+func (s *Service) renewToken(ctx context.Context, c *ipc.Call, req *proto.RenewDelegationTokenRequestProto) (*proto.RenewDelegationTokenResponseProto, error) {
+	d, err := s.genuine(ctx, req.GetToken())
+	if err != nil {
+		return nil, err
+	}
+	by := shortName(c.Caller.User)
+	switch {
+	case d.Renewer == "":
+		return nil, denied("%s tried to renew a token %s without a renewer", by, tokenText(d))
+	case d.Renewer != by:
+		return nil, denied("%s tries to renew a token %s with non-matching renewer %s", by, tokenText(d), d.Renewer)
+	}
+	reply, err := s.do(ctx, &input.RenewDelegationToken{Sequence: d.Sequence, By: by})
+	if err != nil {
+		return nil, err
+	}
+	if f := reply.Refused(); f != nil {
+		return nil, refusal(f)
+	}
+	r, ok := reply.(*input.RenewDelegationTokenReply)
+	if !ok {
+		return nil, yarnException("the leader answered with %T", reply)
+	}
+	return &proto.RenewDelegationTokenResponseProto{NewExpiryTime: new(uint64(r.ExpiresMillis))}, nil
+}
+
+func (s *Service) cancelToken(ctx context.Context, c *ipc.Call, req *proto.CancelDelegationTokenRequestProto) (*proto.CancelDelegationTokenResponseProto, error) {
+	d, err := s.genuine(ctx, req.GetToken())
+	if err != nil {
+		return nil, err
+	}
+	by := c.Caller.User
+	if by != d.Owner {
+		if by = shortName(by); by != d.Renewer || d.Renewer == "" {
+			return nil, denied("%s is not authorized to cancel the token %s", c.Caller.User, tokenText(d))
+		}
+	}
+	f, err := s.change(ctx, &input.CancelDelegationToken{Sequence: d.Sequence, By: by})
+	if err != nil {
+		return nil, err
+	}
+	if f != nil {
+		return nil, refusal(f)
+	}
+	return &proto.CancelDelegationTokenResponseProto{}, nil
+}
+
+// genuine checks a token that came in a message. YARN tells of a bad one inside
+// a YarnException.
+func (s *Service) genuine(ctx context.Context, p *proto.TokenProto) (token.Delegation, error) {
+	d, err := caughtUp(ctx, s, func(st *state.State) (token.Delegation, error) {
+		return token.VerifyDelegation(st, p, s.cfg.Now().UnixMilli())
+	})
+	var e *ipc.Error
+	if err != nil && !errors.As(err, &e) {
+		err = inside(ipc.ClassInvalidToken, "%v", err)
+	}
+	return d, err
+}
+
+// Password finds the user and the password of a delegation token by its
+// identifier: ipc.Config.Password of the client port.
+func (s *Service) Password(ctx context.Context, identifier []byte) (user string, password []byte, err error) {
+	type found struct {
+		owner    string
+		password []byte
+	}
+	f, err := caughtUp(ctx, s, func(st *state.State) (found, error) {
+		d, password, err := token.DelegationPassword(st, identifier, s.cfg.Now().UnixMilli())
+		return found{d.Owner, password}, err
+	})
+	var e *ipc.Error
+	switch {
+	case errors.As(err, &e):
+		return "", nil, e
+	case err != nil:
+		return "", nil, ipc.InvalidToken(err.Error())
+	case f.owner == "":
+		return "", nil, ipc.InvalidToken("token has no owner")
+	}
+	return f.owner, f.password, nil
+}
+
+// caughtUp looks something up, and once more in a newer state when this replica
+// may not have heard of it yet: InvalidToken ends a client's retries.
+func caughtUp[T any](ctx context.Context, s *Service, look func(*state.State) (T, error)) (T, error) {
+	out, err := look(s.cfg.Reader.Fork())
+	if !token.Behind(err) {
+		return out, err
+	}
+	if err := s.cfg.Reader.Current(ctx); err != nil {
+		return out, elsewhere(err)
+	}
+	return look(s.cfg.Reader.Fork())
+}
+
+// tokenText names a token without its secret, as YARN does.
+func tokenText(d token.Delegation) string {
+	return fmt.Sprintf("(%s owner=%s, renewer=%s, realUser=%s, issueDate=%d, maxDate=%d, sequenceNumber=%d, masterKeyId=%d)",
+		token.KindDelegation, d.Owner, d.Renewer, d.RealUser, d.IssuedMillis, d.MaxMillis, d.Sequence, d.KeyID)
+}

@@ -1,0 +1,120 @@
+package client
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token"
+)
+
+func (h *house) issue(t testing.TB, c *ipc.Call, renewer string) (*proto.TokenProto, token.Delegation) {
+	t.Helper()
+	r, err := h.svc.issueToken(context.Background(), c, &proto.GetDelegationTokenRequestProto{Renewer: new(renewer)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := token.ParseDelegation(r.GetToken().GetIdentifier())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.GetToken(), d
+}
+
+func (h *house) renew(user string, p *proto.TokenProto) (int64, error) {
+	r, err := h.svc.renewToken(context.Background(), as(user), &proto.RenewDelegationTokenRequestProto{Token: p})
+	return int64(r.GetNewExpiryTime()), err
+}
+
+func (h *house) cancel(user string, p *proto.TokenProto) error {
+	_, err := h.svc.cancelToken(context.Background(), as(user), &proto.CancelDelegationTokenRequestProto{Token: p})
+	return err
+}
+
+// TestDelegationToken takes a token through its life: it lets its holder in as
+// its owner, is renewed by its renewer, and ends with its cancellation.
+func TestDelegationToken(t *testing.T) {
+	h := newHouse(t)
+	c := as("ann")
+	c.Caller.RealUser = "oozie"
+	p, d := h.issue(t, c, "yarn/host@REALM")
+	if d.Owner != "ann" || d.Renewer != "yarn" || d.RealUser != "oozie" || p.GetKind() != token.KindDelegation || p.GetService() != "" || d.MaxMillis <= d.IssuedMillis {
+		t.Errorf("token %v: %+v", p, d)
+	}
+	user, password, err := h.svc.Password(context.Background(), p.GetIdentifier())
+	if err != nil || user != "ann" || string(password) != string(p.GetPassword()) {
+		t.Errorf("it lets in %q: %v", user, err)
+	}
+	h.now += int64(time.Hour / time.Millisecond)
+	until, err := h.renew("yarn", p)
+	if err != nil || until <= h.now || until > d.MaxMillis {
+		t.Errorf("renewed until %d: %v", until, err)
+	}
+	if err := h.cancel("ann", p); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.svc.Password(context.Background(), p.GetIdentifier()); err == nil || !strings.HasPrefix(err.Error(), ipc.ClassInvalidToken) {
+		t.Errorf("after its end: %v", err)
+	}
+}
+
+func TestDelegationTokenRefusals(t *testing.T) {
+	h := newHouse(t)
+	p, d := h.issue(t, as("ann"), "yarn")
+	const denied = "org.apache.hadoop.security.AccessControlException: "
+	_, err := h.renew("eve", p)
+	refused(t, err, ipc.ClassYarn, denied+"eve tries to renew a token "+tokenText(d)+" with non-matching renewer yarn")
+	refused(t, h.cancel("eve", p), ipc.ClassYarn, denied+"eve is not authorized to cancel the token "+tokenText(d))
+	if !strings.Contains(tokenText(d), "(RM_DELEGATION_TOKEN owner=ann, renewer=yarn, realUser=, issueDate=") {
+		t.Error(tokenText(d))
+	}
+
+	forged := &proto.TokenProto{Identifier: p.GetIdentifier(), Password: make([]byte, 20), Kind: p.Kind, Service: p.Service}
+	for name, bad := range map[string]*proto.TokenProto{"forged": forged, "no token": nil, "empty": {Kind: p.Kind}} {
+		_, err := h.renew("yarn", bad)
+		if err == nil || !strings.HasPrefix(err.(*ipc.Error).Message, ipc.ClassInvalidToken+": ") || err.(*ipc.Error).Class != ipc.ClassYarn {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := h.cancel("ann", bad); err == nil {
+			t.Errorf("%s is cancelled", name)
+		}
+	}
+
+	alone, d := h.issue(t, as("ann"), "")
+	_, err = h.renew("yarn", alone)
+	refused(t, err, ipc.ClassYarn, denied+"yarn tried to renew a token "+tokenText(d)+" without a renewer")
+	if err := h.cancel("yarn", p); err != nil {
+		t.Errorf("its renewer cancels it: %v", err)
+	}
+	h.now += int64(30 * 24 * time.Hour / time.Millisecond)
+	if _, err := h.renew("yarn", alone); err == nil {
+		t.Error("a token that ran out is renewed")
+	}
+	if _, _, err := h.svc.Password(context.Background(), alone.GetIdentifier()); err == nil {
+		t.Error("a token that ran out lets in")
+	}
+	if _, err := h.svc.issueToken(context.Background(), as(""), &proto.GetDelegationTokenRequestProto{Renewer: new("yarn")}); err == nil {
+		t.Error("nobody gets a token")
+	}
+}
+
+// TestPasswordWaitsForTheLeader asks a replica that has not heard of a token
+// that another has issued: InvalidToken would end its holder.
+func TestPasswordWaitsForTheLeader(t *testing.T) {
+	h := newHouse(t)
+	before := h.st
+	p, _ := h.issue(t, as("ann"), "yarn")
+	h.behind = before
+	if user, _, err := h.svc.Password(context.Background(), p.GetIdentifier()); user != "ann" || err != nil {
+		t.Errorf("%q, %v", user, err)
+	}
+	h.behind, h.readErr = before, coded("NO_LEADER")
+	_, _, err := h.svc.Password(context.Background(), p.GetIdentifier())
+	refused(t, err, ipc.ClassStandby, "error NO_LEADER")
+	h.behind = before
+	_, err = h.renew("yarn", p)
+	refused(t, err, ipc.ClassStandby, "error NO_LEADER")
+}

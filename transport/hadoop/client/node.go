@@ -1,0 +1,83 @@
+package client
+
+import (
+	"context"
+
+	"rmd/fsm/state"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// clusterMetrics counts nodes. As in YARN the first number is that of the nodes
+// that are in touch, whether or not they may be scheduled on.
+func (s *Service) clusterMetrics(ctx context.Context, c *ipc.Call, _ *proto.GetClusterMetricsRequestProto) (*proto.GetClusterMetricsResponseProto, error) {
+	v, err := s.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var by [yarn.NodeShutdown + 1]int32
+	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		if int(n.State) < len(by) {
+			by[n.State]++
+		}
+		return true
+	})
+	return &proto.GetClusterMetricsResponseProto{ClusterMetrics: &proto.YarnClusterMetricsProto{
+		NumNodeManagers:       new(by[yarn.NodeRunning] + by[yarn.NodeUnhealthy] + by[yarn.NodeDecommissioning]),
+		NumActiveNms:          new(by[yarn.NodeRunning]),
+		NumUnhealthyNms:       new(by[yarn.NodeUnhealthy]),
+		NumDecommissioningNms: new(by[yarn.NodeDecommissioning]),
+		NumDecommissionedNms:  new(by[yarn.NodeDecommissioned]),
+		NumLostNms:            new(by[yarn.NodeLost]),
+		NumRebootedNms:        new(by[yarn.NodeRebooted]),
+		NumShutdownNms:        new(by[yarn.NodeShutdown]),
+	}}, nil
+}
+
+// clusterNodes lists the nodes in the states asked for; in all when none is.
+func (s *Service) clusterNodes(ctx context.Context, c *ipc.Call, req *proto.GetClusterNodesRequestProto) (*proto.GetClusterNodesResponseProto, error) {
+	v, err := s.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var want map[yarn.NodeState]bool
+	for _, p := range req.GetNodeStates() {
+		s, _ := wire.NodeState(p) // 0, which no node has, for NEW
+		put(&want, s)
+	}
+	out := &proto.GetClusterNodesResponseProto{}
+	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		if want == nil || want[n.State] {
+			out.NodeReports = append(out.NodeReports, v.nodeReport(n))
+		}
+		return true
+	})
+	return out, nil
+}
+
+func (v *view) nodeReport(n *state.Node) *proto.NodeReportProto {
+	r := &proto.NodeReportProto{
+		NodeId:               wire.NodeIDProto(n.ID),
+		HttpAddress:          new(nodeHTTP(n)),
+		RackName:             new(n.Rack),
+		Used:                 wire.ResourceProto(n.Allocated, v.kinds),
+		Capability:           wire.ResourceProto(n.Total, v.kinds),
+		NumContainers:        new(n.Count),
+		NodeState:            wire.NodeStateProto(n.State).Enum(),
+		HealthReport:         new(n.Report),
+		LastHealthReportTime: new(n.Registered),
+	}
+	if n.State == yarn.NodeDecommissioning && n.DeadlineMillis > 0 {
+		r.DecommissioningTimeout = new(uint32(min(max(n.DeadlineMillis-v.now, 0)/1000, 1<<31-1)))
+	}
+	if v.s.cfg.Nodes == nil {
+		return r
+	}
+	if u, ok := v.s.cfg.Nodes.Usage(n.ID); ok {
+		r.ContainersUtilization, r.NodeUtilization = u.Containers, u.Node
+		r.LastHealthReportTime = new(max(u.HealthMillis, n.Registered))
+	}
+	return r
+}

@@ -1,0 +1,57 @@
+package client
+
+import (
+	"context"
+	"testing"
+
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/proto"
+	"rmd/yarn"
+)
+
+// park is a house with nodes in four states.
+func park(t testing.TB) *house {
+	h := newHouse(t)
+	h.node(t, "up")
+	sick, lost, left := h.node(t, "sick"), h.node(t, "lost"), h.node(t, "left")
+	h.must(t, &input.NodeHeartbeat{ID: sick, Unhealthy: true, Report: "disk full"})
+	h.must(t, &input.ExpireNode{ID: lost})
+	h.must(t, &input.UnregisterNode{ID: left})
+	return h
+}
+
+func TestClusterMetrics(t *testing.T) {
+	h := park(t)
+	r, err := h.svc.clusterMetrics(context.Background(), as("ann"), &proto.GetClusterMetricsRequestProto{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "cluster-metrics", r)
+}
+
+func TestClusterNodes(t *testing.T) {
+	h := park(t)
+	id := h.app(t, "ann", nil)
+	h.launch(t, id)
+	h.usage[yarn.NodeID{Host: "up", Port: 45454}] = NodeUsage{HealthMillis: birth + 999, Node: &proto.ResourceUtilizationProto{Pmem: new(int32(700)), Vmem: new(int32(900)), Cpu: new(float32(0.5))}}
+	list := func(states ...proto.NodeStateProto) *proto.GetClusterNodesResponseProto {
+		r, err := h.svc.clusterNodes(context.Background(), as("ann"), &proto.GetClusterNodesRequestProto{NodeStates: states})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	golden(t, "nodes-all", list())
+	for state, want := range map[proto.NodeStateProto]int{
+		proto.NodeStateProto_NS_RUNNING: 1, proto.NodeStateProto_NS_UNHEALTHY: 1, proto.NodeStateProto_NS_LOST: 1, proto.NodeStateProto_NS_SHUTDOWN: 1,
+		proto.NodeStateProto_NS_NEW: 0, proto.NodeStateProto_NS_DECOMMISSIONED: 0,
+	} {
+		got := list(state).GetNodeReports()
+		if len(got) != want || (want > 0 && got[0].GetNodeState() != state) {
+			t.Errorf("%s: %v", state, got)
+		}
+	}
+	if n := len(list(proto.NodeStateProto_NS_RUNNING, proto.NodeStateProto_NS_LOST).GetNodeReports()); n != 2 {
+		t.Errorf("%d nodes run or are lost", n)
+	}
+}

@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+)
+
+const (
+	reservationsOff = "Reservation is not enabled. Please enable & try again"
+	profilesOff     = "Resource profile is not enabled, please enable resource profile feature before using its functions." +
+		" (by setting yarn.resourcemanager.resource-profiles.enabled to true)"
+)
+
+// resourceTypes tells the kinds of resources of the cluster.
+func (s *Service) resourceTypes(ctx context.Context, c *ipc.Call, _ *proto.GetAllResourceTypeInfoRequestProto) (*proto.GetAllResourceTypeInfoResponseProto, error) {
+	v, err := s.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &proto.GetAllResourceTypeInfoResponseProto{ResourceTypeInfo: wire.ResourceTypeInfos(v.kinds)}, nil
+}
+
+// resourceProfiles is refused with the one class that DistributedShell's client
+// takes for "go on without".
+func (s *Service) resourceProfiles(context.Context, *ipc.Call, *proto.GetAllResourceProfilesRequestProto) (*proto.GetAllResourceProfilesResponseProto, error) {
+	return nil, exception(classNotEnabled, profilesOff)
+}
+
+func (s *Service) resourceProfile(context.Context, *ipc.Call, *proto.GetResourceProfileRequestProto) (*proto.GetResourceProfileResponseProto, error) {
+	return nil, exception(classNotEnabled, profilesOff)
+}
+
+// noReservations answers the calls of YARN's reservation system, which books
+// shares of the cluster for a future time, as one that is off.
+func noReservations(context.Context, *ipc.Call, []byte) ([]byte, error) {
+	return nil, yarnException(reservationsOff)
+}
+
+// There are no labels and no attributes: YARN answers the questions after them
+// with nothing, whether or not they are switched on.
+
+func (s *Service) nodeToLabels(context.Context, *ipc.Call, *proto.GetNodesToLabelsRequestProto) (*proto.GetNodesToLabelsResponseProto, error) {
+	return &proto.GetNodesToLabelsResponseProto{}, nil
+}
+
+func (s *Service) labelsToNodes(context.Context, *ipc.Call, *proto.GetLabelsToNodesRequestProto) (*proto.GetLabelsToNodesResponseProto, error) {
+	return &proto.GetLabelsToNodesResponseProto{}, nil
+}
+
+func (s *Service) clusterNodeLabels(context.Context, *ipc.Call, *proto.GetClusterNodeLabelsRequestProto) (*proto.GetClusterNodeLabelsResponseProto, error) {
+	return &proto.GetClusterNodeLabelsResponseProto{}, nil
+}
+
+func (s *Service) clusterNodeAttributes(context.Context, *ipc.Call, *proto.GetClusterNodeAttributesRequestProto) (*proto.GetClusterNodeAttributesResponseProto, error) {
+	return &proto.GetClusterNodeAttributesResponseProto{}, nil
+}
+
+func (s *Service) attributesToNodes(context.Context, *ipc.Call, *proto.GetAttributesToNodesRequestProto) (*proto.GetAttributesToNodesResponseProto, error) {
+	return &proto.GetAttributesToNodesResponseProto{}, nil
+}
+
+func (s *Service) nodesToAttributes(context.Context, *ipc.Call, *proto.GetNodesToAttributesRequestProto) (*proto.GetNodesToAttributesResponseProto, error) {
+	return &proto.GetNodesToAttributesResponseProto{}, nil
+}

@@ -1,0 +1,195 @@
+package client
+
+import (
+	"context"
+
+	"rmd/fsm/state"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// queueInfo shows a queue. As in YARN an unknown or ambiguous name is no error:
+// the answer is empty.
+func (s *Service) queueInfo(ctx context.Context, c *ipc.Call, req *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
+	v, err := s.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	out := &proto.GetQueueInfoResponseProto{}
+	slot := s.cfg.Queues.Find(v.st, req.GetQueueName())
+	if slot == 0 {
+		return out, nil
+	}
+	out.QueueInfo = v.queueTree(slot, v.queueSums(), req.GetIncludeChildQueues(), req.GetRecursive())
+	if req.GetIncludeApplications() {
+		out.QueueInfo.Applications = v.queueApps(req.GetQueueName())
+	}
+	return out, nil
+}
+
+// queueApps are the applications that stand in a queue or below and that the
+// caller may see.
+func (v *view) queueApps(name string) []*proto.ApplicationReportProto {
+	f := &filter{queues: v.queueFilter([]string{name}), started: always, ended: always}
+	var out []*proto.ApplicationReportProto
+	for _, slot := range v.pick(f) {
+		if a := v.st.Apps.Get(slot); scheduled(a) && v.may(a, viewApp) {
+			out = append(out, v.report(a, true))
+		}
+	}
+	return out
+}
+
+// queueTree shows a queue, with its children, and theirs when it is recursive.
+func (v *view) queueTree(slot uint32, sums map[uint32]*queueSum, children, recursive bool) *proto.QueueInfoProto {
+	p := v.queueProto(slot, sums[slot])
+	if children {
+		for _, child := range v.st.Queues.Get(slot).Children {
+			p.ChildQueues = append(p.ChildQueues, v.queueTree(child, sums, recursive, recursive))
+		}
+	}
+	return p
+}
+
+func (v *view) queueProto(slot uint32, sum *queueSum) *proto.QueueInfoProto {
+	q, conf := v.st.Queues.Get(slot), v.queue(slot)
+	size := func(r yarn.Resource) *proto.ResourceProto { return wire.ResourceProto(r, v.kinds) }
+	return &proto.QueueInfoProto{
+		SchedulerType:                new("CapacityScheduler"),
+		QueueName:                    new(q.Name),
+		QueuePath:                    new(q.Path),
+		AccessibleNodeLabels:         []string{"*"},
+		Capacity:                     new(conf.Capacity),
+		MaximumCapacity:              new(conf.MaxCapacity),
+		CurrentCapacity:              new(conf.UsedCapacity),
+		State:                        wire.QueueStateProto(q.State).Enum(),
+		QueueStatistics:              v.queueStatistics(q, conf, sum),
+		PreemptionDisabled:           new(conf.PreemptionDisabled),
+		IntraQueuePreemptionDisabled: new(conf.IntraQueueDisabled),
+		Weight:                       new(conf.Weight),
+		MaxParallelApps:              new(conf.MaxParallelApps),
+		QueueConfigurationsMap: []*proto.QueueConfigurationsMapProto{{PartitionName: new(""), QueueConfigurations: &proto.QueueConfigurationsProto{
+			Capacity: new(conf.Capacity), AbsoluteCapacity: new(conf.AbsoluteCapacity),
+			MaxCapacity: new(conf.MaxCapacity), AbsoluteMaxCapacity: new(conf.AbsoluteMax), MaxAMPercentage: new(conf.MaxAMShare),
+			EffectiveMinCapacity: size(conf.EffectiveMin), EffectiveMaxCapacity: size(conf.EffectiveMax),
+			ConfiguredMinCapacity: size(conf.ConfiguredMin), ConfiguredMaxCapacity: size(conf.ConfiguredMax),
+		}}},
+	}
+}
+
+// queueSum adds up the applications of a subtree.
+type queueSum struct {
+	submitted, running, pending, completed, killed, failed int64
+	outstanding, reserving, users                          int64
+}
+
+func (s *queueSum) add(o *queueSum) {
+	s.submitted += o.submitted
+	s.running += o.running
+	s.pending += o.pending
+	s.completed += o.completed
+	s.killed += o.killed
+	s.failed += o.failed
+	s.outstanding += o.outstanding
+	s.reserving += o.reserving
+	s.users += o.users
+}
+
+func (s *queueSum) count(a *state.App) {
+	s.submitted++
+	switch a.State {
+	case yarn.AppFinished:
+		s.completed++
+		return
+	case yarn.AppKilled:
+		s.killed++
+		return
+	case yarn.AppFailed:
+		s.failed++
+		return
+	}
+	s.outstanding += a.Outstanding
+	s.reserving += int64(a.Reserving)
+	if a.AttemptState >= state.AttemptActive && a.AttemptState <= state.AttemptFinishing {
+		s.running++
+	} else {
+		s.pending++
+	}
+}
+
+// queueSums counts the applications that the state knows. YARN counts since its
+// start; here those that are forgotten are not counted.
+func (v *view) queueSums() map[uint32]*queueSum {
+	sums := map[uint32]*queueSum{}
+	v.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		sums[slot] = &queueSum{users: int64(q.ActiveUsers)}
+		return true
+	})
+	v.st.Apps.Each(func(_ uint32, a *state.App) bool {
+		if s := sums[a.Queue]; s != nil {
+			s.count(a)
+		}
+		return true
+	})
+	if root := v.st.Root(); root != 0 {
+		v.sumUp(root, sums)
+	}
+	return sums
+}
+
+func (v *view) sumUp(slot uint32, sums map[uint32]*queueSum) {
+	for _, child := range v.st.Queues.Get(slot).Children {
+		v.sumUp(child, sums)
+		sums[slot].add(sums[child])
+	}
+}
+
+// queueStatistics are the numbers of YARN's queue metrics.
+func (v *view) queueStatistics(q *state.Queue, conf *queue, s *queueSum) *proto.QueueStatisticsProto {
+	used := q.Used.Sub(q.Reserved)
+	free := yarn.ComponentMax(conf.EffectiveMin.Sub(q.Used), yarn.Resource{})
+	if v.calc.Compare(v.st.Meta.Cluster, conf.EffectiveMin, q.Used) <= 0 {
+		free = yarn.Resource{}
+	}
+	return &proto.QueueStatisticsProto{
+		NumAppsSubmitted: new(s.submitted), NumAppsRunning: new(s.running), NumAppsPending: new(s.pending),
+		NumAppsCompleted: new(s.completed), NumAppsKilled: new(s.killed), NumAppsFailed: new(s.failed), NumActiveUsers: new(s.users),
+		AvailableMemoryMB: new(free[yarn.Memory]), AllocatedMemoryMB: new(used[yarn.Memory]),
+		PendingMemoryMB: new(q.Pending[yarn.Memory]), ReservedMemoryMB: new(q.Reserved[yarn.Memory]),
+		AvailableVCores: new(free[yarn.VCores]), AllocatedVCores: new(used[yarn.VCores]),
+		PendingVCores: new(q.Pending[yarn.VCores]), ReservedVCores: new(q.Reserved[yarn.VCores]),
+		AllocatedContainers: new(q.Containers - s.reserving), PendingContainers: new(s.outstanding), ReservedContainers: new(s.reserving),
+	}
+}
+
+// queueUserACLs tells what the caller may do in each queue, parents first.
+func (s *Service) queueUserACLs(ctx context.Context, c *ipc.Call, _ *proto.GetQueueUserAclsInfoRequestProto) (*proto.GetQueueUserAclsInfoResponseProto, error) {
+	v, err := s.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	out := &proto.GetQueueUserAclsInfoResponseProto{}
+	groups := s.cfg.Access.Groups(v.user)
+	var walk func(slot uint32)
+	walk = func(slot uint32) {
+		q := v.st.Queues.Get(slot)
+		p := &proto.QueueUserACLInfoProto{QueueName: new(q.Path)}
+		submit, administer := s.cfg.Queues.May(v.st, slot, v.user, groups)
+		if submit {
+			p.UserAcls = append(p.UserAcls, proto.QueueACLProto_QACL_SUBMIT_APPLICATIONS)
+		}
+		if administer {
+			p.UserAcls = append(p.UserAcls, proto.QueueACLProto_QACL_ADMINISTER_QUEUE)
+		}
+		out.QueueUserAcls = append(out.QueueUserAcls, p)
+		for _, child := range q.Children {
+			walk(child)
+		}
+	}
+	if root := v.st.Root(); root != 0 {
+		walk(root)
+	}
+	return out, nil
+}

@@ -1,0 +1,169 @@
+package client
+
+import (
+	"context"
+
+	"rmd/fsm/state"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// What YARN says where there is nothing to say.
+const (
+	unavailable    = "N/A"
+	labelNotSet    = "<Not set>"
+	labelDefault   = "<DEFAULT_PARTITION>"
+	unlimited      = "UNLIMITED"
+	unknownSeconds = -1
+)
+
+func (s *Service) applicationReport(ctx context.Context, c *ipc.Call, req *proto.GetApplicationReportRequestProto) (*proto.GetApplicationReportResponseProto, error) {
+	id, err := wire.ApplicationID(req.GetApplicationId())
+	if err != nil {
+		return nil, exception(classAppNotFound, "Invalid application id: null")
+	}
+	v, err := s.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	a, err := v.app(id)
+	if err != nil {
+		return nil, err
+	}
+	r := v.report(a, v.may(a, viewApp))
+	if r.GetDiagnostics() == "" && a.State == yarn.AppAccepted && s.cfg.Why != nil {
+		r.Diagnostics = new(s.cfg.Why(v.st, id))
+	}
+	return &proto.GetApplicationReportResponseProto{ApplicationReport: r}, nil
+}
+
+// report shows an application; to those who may not see it, without anything
+// that its attempts tell.
+func (v *view) report(a *state.App, see bool) *proto.ApplicationReportProto {
+	user := v.st.NameOf(a.User)
+	r := &proto.ApplicationReportProto{
+		ApplicationId:          wire.ApplicationIDProto(a.ID),
+		User:                   new(user),
+		Queue:                  new(v.queuePath(a.Queue)),
+		Name:                   new(a.Name),
+		YarnApplicationState:   wire.ApplicationState(a).Enum(),
+		FinalApplicationStatus: wire.AppFinalStatus(a).Enum(),
+		StartTime:              new(a.SubmittedMillis),
+		LaunchTime:             new(v.launched(a)),
+		FinishTime:             new(finished(a)),
+		ApplicationType:        new(a.Type),
+		ApplicationTags:        a.Tags,
+		Priority:               wire.PriorityProto(a.Priority),
+		UnmanagedApplication:   new(a.Unmanaged),
+		AppNodeLabelExpression: new(appLabel(a)),
+		AppTimeouts:            []*proto.AppTimeoutsMapProto{v.timeout(a)},
+
+		Host: new(unavailable), RpcPort: new(int32(-1)), TrackingUrl: new(unavailable), OriginalTrackingUrl: new(unavailable),
+		Diagnostics: new(unavailable), Progress: new(float32(0)),
+		CurrentApplicationAttemptId: dummyAttempt(a.ID), AppResource_Usage: noUsage,
+	}
+	if !a.Unmanaged {
+		r.AmNodeLabelExpression = new(labelDefault)
+	}
+	if see {
+		v.reportAttempt(r, a, user)
+	}
+	return r
+}
+
+// reportAttempt fills in what the current attempt tells.
+func (v *view) reportAttempt(r *proto.ApplicationReportProto, a *state.App, user string) {
+	r.TrackingUrl, r.Diagnostics = new(v.s.proxyURL(a.ID)), new(a.Diagnostics)
+	if a.Attempt == 0 {
+		return
+	}
+	t := v.current(a)
+	r.CurrentApplicationAttemptId = wire.AttemptIDProto(a.AttemptID())
+	r.Host, r.RpcPort = new(t.host), new(t.port)
+	r.TrackingUrl, r.OriginalTrackingUrl = new(t.proxied), new(t.original)
+	r.Progress = new(progress(a))
+	if a.AttemptState != state.AttemptEnded {
+		r.AppResource_Usage = v.usage(a)
+	}
+	switch {
+	case !v.s.cfg.LogAggregation:
+		r.LogAggregationStatus = proto.LogAggregationStatusProto_LOG_DISABLED.Enum()
+	case a.Live > 0:
+		r.LogAggregationStatus = proto.LogAggregationStatusProto_LOG_NOT_START.Enum()
+	}
+	if a.Unmanaged && t.state == proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED && v.user == user {
+		// Whoever started the AM gets its token here, since no node does.
+		if k, err := token.NewRing(v.st).AMRMToken(a.AttemptID()); err == nil {
+			r.AmRmToken = k
+		}
+	}
+}
+
+// dummyAttempt is YARN's attempt of an application that has none to show.
+func dummyAttempt(id yarn.ApplicationID) *proto.ApplicationAttemptIdProto {
+	return &proto.ApplicationAttemptIdProto{ApplicationId: wire.ApplicationIDProto(id), AttemptId: new(int32(-1))}
+}
+
+// launched is when a node first took an AM of the application.
+func (v *view) launched(a *state.App) int64 {
+	out := a.LaunchedMillis
+	for slot := a.History; slot != 0; slot = v.st.Attempts.Get(slot).Next {
+		if t := v.st.Attempts.Get(slot); t.LaunchedMillis != 0 {
+			out = t.LaunchedMillis
+		}
+	}
+	return out
+}
+
+// finished is when an application ended for its clients.
+func finished(a *state.App) int64 {
+	if a.EndedMillis == 0 && a.AttemptState == state.AttemptFinishing {
+		return a.FinishMillis
+	}
+	return a.EndedMillis
+}
+
+// progress is the AM's own figure, and all of it when the attempt is over.
+func progress(a *state.App) float32 {
+	if a.AttemptState >= state.AttemptFinishing {
+		return 1
+	}
+	return float32(a.Progress) / 10000
+}
+
+// appLabel is how YARN shows an application's label expression.
+func appLabel(a *state.App) string {
+	switch label := contextLabel(a.Context); {
+	case label == nil:
+		return labelNotSet
+	case *label == "":
+		return labelDefault
+	default:
+		return *label
+	}
+}
+
+// expiry is when an application's lifetime is over, in Unix milliseconds; 0 when
+// it has no bound.
+func expiry(a *state.App) int64 {
+	if a.LifetimeMillis <= 0 {
+		return 0
+	}
+	return a.SubmittedMillis + a.LifetimeMillis
+}
+
+// timeout is the one timeout that an application can have.
+func (v *view) timeout(a *state.App) *proto.AppTimeoutsMapProto {
+	const kind = proto.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME
+	t := &proto.ApplicationTimeoutProto{ApplicationTimeoutType: kind.Enum(), ExpireTime: new(unlimited), RemainingTime: new(int64(unknownSeconds))}
+	if end := expiry(a); end != 0 {
+		t.ExpireTime, t.RemainingTime = new(formatISO(end)), new(max(end-v.now, 0)/1000)
+		if over(a) {
+			t.RemainingTime = new(int64(0))
+		}
+	}
+	return &proto.AppTimeoutsMapProto{ApplicationTimeoutType: kind.Enum(), ApplicationTimeout: t}
+}

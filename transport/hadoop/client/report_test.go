@@ -1,0 +1,292 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	gproto "google.golang.org/protobuf/proto"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+
+// golden compares a message with testdata/NAME.json.
+func golden(t *testing.T, name string, m gproto.Message) {
+	t.Helper()
+	raw, err := protojson.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := json.Indent(&got, raw, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	got.WriteByte('\n')
+	file := filepath.Join("testdata", name+".json")
+	if *rewrite {
+		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("%s differs (run with -rewrite and read the diff):\n%s", file, got.Bytes())
+	}
+}
+
+// TestReportBeforeTheAMRegisters is the report that was captured from YARN's own
+// ResourceManager, field by field.
+func TestReportBeforeTheAMRegisters(t *testing.T) {
+	h := newHouse(t)
+	id := h.app(t, "ann", nil)
+	submitted := h.record(t, id).SubmittedMillis
+	none := &proto.ResourceProto{Memory: new(int64(0)), VirtualCores: new(int32(0)), ResourceValueMap: []*proto.ResourceInformationProto{
+		{Key: new("memory-mb"), Value: new(int64(0)), Units: new("Mi"), Type: proto.ResourceTypesProto_COUNTABLE.Enum()},
+		{Key: new("vcores"), Value: new(int64(0)), Units: new(""), Type: proto.ResourceTypesProto_COUNTABLE.Enum()}}}
+	life := proto.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum()
+	want := &proto.ApplicationReportProto{
+		ApplicationId: wire.ApplicationIDProto(id), User: new("ann"), Queue: new("root.default"), Name: new("DistributedShell"),
+		Host: new("N/A"), RpcPort: new(int32(-1)), YarnApplicationState: proto.YarnApplicationStateProto_ACCEPTED.Enum(),
+		TrackingUrl: new("http://rm1:8088/proxy/application_1780000000000_0001/"), OriginalTrackingUrl: new("N/A"), Diagnostics: new(""),
+		StartTime: new(submitted), LaunchTime: new(int64(0)), FinishTime: new(int64(0)), FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_UNDEFINED.Enum(),
+		CurrentApplicationAttemptId: wire.AttemptIDProto(yarn.AttemptID{App: id, Attempt: 1}), Progress: new(float32(0)), ApplicationType: new("YARN"),
+		LogAggregationStatus: proto.LogAggregationStatusProto_LOG_DISABLED.Enum(), UnmanagedApplication: new(false), Priority: wire.PriorityProto(0),
+		AppNodeLabelExpression: new("<Not set>"), AmNodeLabelExpression: new("<DEFAULT_PARTITION>"),
+		AppTimeouts: []*proto.AppTimeoutsMapProto{{ApplicationTimeoutType: life, ApplicationTimeout: &proto.ApplicationTimeoutProto{
+			ApplicationTimeoutType: life, ExpireTime: new("UNLIMITED"), RemainingTime: new(int64(-1))}}},
+		AppResource_Usage: &proto.ApplicationResourceUsageReportProto{NumUsedContainers: new(int32(0)), NumReservedContainers: new(int32(0)),
+			UsedResources: none, ReservedResources: none, NeededResources: none, MemorySeconds: new(int64(0)), VcoreSeconds: new(int64(0)),
+			QueueUsagePercentage: new(float32(0)), ClusterUsagePercentage: new(float32(0)), PreemptedMemorySeconds: new(int64(0)), PreemptedVcoreSeconds: new(int64(0)),
+			ApplicationResourceUsageMap: noSeconds, ApplicationPreemptedResourceUsageMap: noSeconds},
+	}
+	if got := h.report(t, "ann", id); !gproto.Equal(got, want) {
+		a, _ := protojson.Marshal(got)
+		b, _ := protojson.Marshal(want)
+		t.Errorf("report\n%s\nwant\n%s", a, b)
+	}
+}
+
+// TestReports follows an application through its life.
+func TestReports(t *testing.T) {
+	h := newHouse(t)
+	node := h.node(t, "node1")
+	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) {
+		s.ApplicationTags, s.NodeLabelExpression = []string{"x"}, new("")
+		s.ApplicationTimeouts = []*proto.ApplicationTimeoutMapProto{{ApplicationTimeoutType: proto.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum(), Timeout: new(int64(3600))}}
+	})
+	golden(t, "report-launched", h.report(t, "ann", id))
+	at := h.launch(t, id)
+	h.must(t, &input.Allocate{Attempt: at, Progress: 5000})
+	golden(t, "report-running", h.report(t, "ann", id))
+	h.must(t, &input.FinishAttempt{Attempt: at, Final: yarn.FinalSucceeded, Diagnostics: "all done", TrackingURL: "http://history/1"})
+	golden(t, "report-finishing", h.report(t, "ann", id))
+	h.end(t, node, id, 0)
+	golden(t, "report-finished", h.report(t, "ann", id))
+
+	fails := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) { s.MaxAppAttempts = new(int32(1)) })
+	h.end(t, node, fails, 1)
+	golden(t, "report-failed", h.report(t, "ann", fails))
+}
+
+func TestReportOfAnUnknownApplication(t *testing.T) {
+	h := newHouse(t)
+	_, err := h.svc.applicationReport(context.Background(), as("ann"), &proto.GetApplicationReportRequestProto{
+		ApplicationId: wire.ApplicationIDProto(yarn.ApplicationID{ClusterTimestamp: birth, Seq: 7})})
+	refused(t, err, classAppNotFound, "Application with id 'application_1780000000000_0007' doesn't exist in RM. Please check that the job submission was successful.")
+	_, err = h.svc.applicationReport(context.Background(), as("ann"), &proto.GetApplicationReportRequestProto{})
+	refused(t, err, classAppNotFound, "Invalid application id: null")
+}
+
+// TestReportWaitsForTheLeader asks a replica that has not heard of what another
+// has acknowledged: "not found" would make the client submit again.
+func TestReportWaitsForTheLeader(t *testing.T) {
+	h := newHouse(t)
+	before := h.st
+	id := h.app(t, "ann", nil)
+	h.behind = before
+	if r := h.report(t, "ann", id); r.GetUser() != "ann" {
+		t.Errorf("report %v", r)
+	}
+}
+
+func TestReportOfAnUnmanagedApplication(t *testing.T) {
+	h := newHouse(t)
+	h.node(t, "node1")
+	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) {
+		s.UnmanagedAm, s.AmContainerResourceRequest = new(true), nil
+	})
+	r := h.report(t, "ann", id)
+	if r.GetYarnApplicationState() != proto.YarnApplicationStateProto_ACCEPTED || !r.GetUnmanagedApplication() || r.AmNodeLabelExpression != nil || r.GetTrackingUrl() != "N/A" {
+		t.Errorf("report %v", r)
+	}
+	at := h.record(t, id).AttemptID()
+	got, _, err := token.AMRMPassword(h.st, r.GetAmRmToken().GetIdentifier())
+	if err != nil || got != at || r.GetAmRmToken().GetKind() != token.KindAMRM || r.GetAmRmToken().GetService() != "" {
+		t.Errorf("token %v: %v, %v", r.GetAmRmToken(), got, err)
+	}
+	if other := h.report(t, "bob", id); other.AmRmToken != nil {
+		t.Error("another user gets the AM's token")
+	}
+	report, err := h.svc.attemptReport(context.Background(), as("ann"), &proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+	if err != nil || report.GetApplicationAttemptReport().GetYarnApplicationAttemptState() != proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED {
+		t.Errorf("its attempt is %v, %v; whoever starts the AM waits for LAUNCHED", report, err)
+	}
+	h.launch(t, id)
+	if r = h.report(t, "ann", id); r.AmRmToken != nil || r.GetTrackingUrl() != "http://am-host:9000" || r.GetHost() != "am-host" {
+		t.Errorf("report %v", r)
+	}
+}
+
+// TestReportForStrangers: with ACLs on, who may not see an application sees only
+// that there is one.
+func TestReportForStrangers(t *testing.T) {
+	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ",
+		confPrefix+"root.default.acl_administer_queue", "quinn")
+	h.acls, h.admins, h.groups = true, []string{"root"}, map[string][]string{"gus": {"staff"}}
+	h.node(t, "node1")
+	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) {
+		s.AmContainerSpec.Application_ACLs = wire.ApplicationACLProtos(wire.ACLs{View: "vic staff", Modify: "max"})
+	})
+	h.launch(t, id)
+	for user, want := range map[string]bool{"ann": true, "root": true, "vic": true, "gus": true, "quinn": true, "eve": false, "max": false} {
+		r := h.report(t, user, id)
+		if saw := r.GetHost() == "am-host"; saw != want {
+			t.Errorf("%s sees it: %v", user, saw)
+		}
+		a := h.record(t, id)
+		v := h.svc.here(as(user))
+		if may := v.may(a, modifyApp); may != (user == "ann" || user == "root" || user == "max" || user == "quinn") {
+			t.Errorf("%s may change it: %v", user, may)
+		}
+	}
+	golden(t, "report-stranger", h.report(t, "eve", id))
+	h.acls = false
+	if r := h.report(t, "eve", id); r.GetHost() != "am-host" {
+		t.Error("ACLs count although they are off")
+	}
+}
+
+func TestAttemptsAndContainers(t *testing.T) {
+	h := newHouse(t)
+	node := h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	h.end(t, node, id, 1) // the first attempt fails
+	at := h.launch(t, id)
+	if at.Attempt != 2 {
+		t.Fatalf("the attempt is %s", at)
+	}
+	h.must(t, &input.Allocate{Attempt: at, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 5}, Name: "*", Count: 2, Size: yarn.NewResource(1024, 1), Relax: true}}})
+	ctx := context.Background()
+	list, err := h.svc.attempts(ctx, as("ann"), &proto.GetApplicationAttemptsRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "attempts", list)
+	for i, want := range list.GetApplicationAttempts() {
+		one, err := h.svc.attemptReport(ctx, as("ann"), &proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: want.ApplicationAttemptId})
+		if err != nil || !gproto.Equal(one.GetApplicationAttemptReport(), want) {
+			t.Errorf("attempt %d by itself: %v, %v", i, one, err)
+		}
+	}
+	all, err := h.svc.containers(ctx, as("ann"), &proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "containers", all)
+	for _, want := range all.GetContainers() {
+		one, err := h.svc.containerReport(ctx, as("ann"), &proto.GetContainerReportRequestProto{ContainerId: want.ContainerId})
+		if err != nil || !gproto.Equal(one.GetContainerReport(), want) {
+			t.Errorf("container %v: %v, %v", want.ContainerId, one, err)
+		}
+	}
+	first := yarn.AttemptID{App: id, Attempt: 1}
+	if old, err := h.svc.containers(ctx, as("ann"), &proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(first)}); err != nil || len(old.GetContainers()) != 0 {
+		t.Errorf("an ended attempt has containers %v, %v", old, err)
+	}
+}
+
+func TestAttemptAndContainerRefusals(t *testing.T) {
+	h := newHouse(t)
+	h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	ctx, none := context.Background(), yarn.AttemptID{App: id, Attempt: 9}
+	_, err := h.svc.attemptReport(ctx, as("ann"), &proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: wire.AttemptIDProto(none)})
+	refused(t, err, classAttemptNotFound, "ApplicationAttempt with id '"+none.String()+"' doesn't exist in RM.")
+	_, err = h.svc.containers(ctx, as("ann"), &proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(none)})
+	refused(t, err, classAttemptNotFound, "ApplicationAttempt with id '"+none.String()+"' doesn't exist in RM.")
+	gone := yarn.ContainerID{App: id, Attempt: 1, Number: 77}
+	_, err = h.svc.containerReport(ctx, as("ann"), &proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(gone)})
+	refused(t, err, classContainerNotFound, "Container with id '"+gone.String()+"' doesn't exist in RM.")
+	_, err = h.svc.containerReport(ctx, as("ann"), &proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(yarn.ContainerID{App: id, Attempt: 9, Number: 1})})
+	refused(t, err, classAttemptNotFound, "ApplicationAttempt with id '"+none.String()+"' doesn't exist in RM.")
+	_, err = h.svc.containerReport(ctx, as("ann"), &proto.GetContainerReportRequestProto{})
+	refused(t, err, classContainerNotFound, "Invalid container id: invalid message: container id missing")
+	other := yarn.ApplicationID{ClusterTimestamp: birth, Seq: 99}
+	_, err = h.svc.attempts(ctx, as("ann"), &proto.GetApplicationAttemptsRequestProto{ApplicationId: wire.ApplicationIDProto(other)})
+	refused(t, err, classAppNotFound, noApplication(other).(*ipc.Error).Message)
+}
+
+// closed is a house where nobody but administrators and owners may do anything,
+// and everybody may submit.
+func closed(t testing.TB) *house {
+	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ", confPrefix+"root.acl_submit_applications", " ",
+		confPrefix+"root.default.acl_submit_applications", "*", confPrefix+"root.batch.day.acl_submit_applications", "ann")
+	h.acls, h.admins = true, []string{"root"}
+	return h
+}
+
+// TestStrangersSeeNothingInside holds YARN's texts for those who may not look.
+func TestStrangersSeeNothingInside(t *testing.T) {
+	h := closed(t)
+	h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	at := h.launch(t, id)
+	ctx, c := context.Background(), yarn.ContainerID{App: id, Attempt: 1, Number: 1}
+	app := "User eve does not have privilege to see this application " + id.String()
+	_, err := h.svc.attempts(ctx, as("eve"), &proto.GetApplicationAttemptsRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
+	refused(t, err, ipc.ClassYarn, app)
+	_, err = h.svc.attemptReport(ctx, as("eve"), &proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+	refused(t, err, ipc.ClassYarn, "User eve does not have privilege to see this attempt "+at.String())
+	_, err = h.svc.containers(ctx, as("eve"), &proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+	refused(t, err, ipc.ClassYarn, app)
+	_, err = h.svc.containerReport(ctx, as("eve"), &proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(c)})
+	refused(t, err, ipc.ClassYarn, app)
+	if _, err = h.svc.containerReport(ctx, as("ann"), &proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(c)}); err != nil {
+		t.Errorf("the owner: %v", err)
+	}
+}
+
+// TestStoredContexts finds the two things that reports need in any context.
+func TestStoredContexts(t *testing.T) {
+	sub := subOf(yarn.ApplicationID{ClusterTimestamp: birth, Seq: 1})
+	if contextLabel(encode(t, sub)) != nil || appLabel(&state.App{Context: encode(t, sub)}) != "<Not set>" {
+		t.Error("a label where there is none")
+	}
+	sub.NodeLabelExpression = new("gpu")
+	sub.AmContainerSpec.Application_ACLs = wire.ApplicationACLProtos(wire.ACLs{View: "a b", Modify: "*"})
+	b := encode(t, sub)
+	if appLabel(&state.App{Context: b}) != "gpu" || contextACLs(b) != (wire.ACLs{View: "a b", Modify: "*"}) {
+		t.Errorf("label %q, lists %+v", appLabel(&state.App{Context: b}), contextACLs(b))
+	}
+	for i := range b { // a torn or foreign context says nothing, and stops nothing
+		contextLabel(b[:i])
+		contextACLs(b[i:])
+	}
+}

@@ -1,0 +1,109 @@
+package client
+
+import (
+	"context"
+	"strings"
+
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+)
+
+// protocolName is the protocol's name in request headers.
+const protocolName = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+
+// Service answers the protocol.
+type Service struct {
+	cfg        Config
+	web, proxy string // without a trailing slash
+}
+
+// New returns a service.
+func New(cfg Config) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Service{cfg: cfg, web: strings.TrimSuffix(cfg.WebURL, "/"), proxy: strings.TrimSuffix(cfg.ProxyURL, "/")}
+	if s.proxy == "" {
+		s.proxy = s.web
+	}
+	return s, nil
+}
+
+// Protocol is what the client port serves.
+func (s *Service) Protocol() ipc.Protocol {
+	return ipc.Protocol{Name: protocolName, Version: 1, Methods: map[string]ipc.Method{
+		"getNewApplication":    ipc.Handle(s.newApplication),
+		"submitApplication":    ipc.HandleBytes(s.submitApplication),
+		"getApplicationReport": ipc.Handle(s.applicationReport),
+		"getApplications":      ipc.Handle(s.applications),
+
+		"forceKillApplication":        ipc.Handle(s.killApplication),
+		"failApplicationAttempt":      ipc.Handle(s.failAttempt),
+		"moveApplicationAcrossQueues": ipc.Handle(s.moveApplication),
+		"updateApplicationPriority":   ipc.Handle(s.updatePriority),
+		"updateApplicationTimeouts":   ipc.Handle(s.updateTimeouts),
+		"signalToContainer":           ipc.Handle(s.signalContainer),
+
+		"getApplicationAttemptReport": ipc.Handle(s.attemptReport),
+		"getApplicationAttempts":      ipc.Handle(s.attempts),
+		"getContainerReport":          ipc.Handle(s.containerReport),
+		"getContainers":               ipc.Handle(s.containers),
+
+		"getClusterMetrics": ipc.Handle(s.clusterMetrics),
+		"getClusterNodes":   ipc.Handle(s.clusterNodes),
+		"getQueueInfo":      ipc.Handle(s.queueInfo),
+		"getQueueUserAcls":  ipc.Handle(s.queueUserACLs),
+
+		"getDelegationToken":    ipc.Handle(s.issueToken),
+		"renewDelegationToken":  ipc.Handle(s.renewToken),
+		"cancelDelegationToken": ipc.Handle(s.cancelToken),
+
+		"getResourceTypeInfo": ipc.Handle(s.resourceTypes),
+		"getResourceProfiles": ipc.Handle(s.resourceProfiles),
+		"getResourceProfile":  ipc.Handle(s.resourceProfile),
+
+		"getNodeToLabels":          ipc.Handle(s.nodeToLabels),
+		"getLabelsToNodes":         ipc.Handle(s.labelsToNodes),
+		"getClusterNodeLabels":     ipc.Handle(s.clusterNodeLabels),
+		"getClusterNodeAttributes": ipc.Handle(s.clusterNodeAttributes),
+		"getAttributesToNodes":     ipc.Handle(s.attributesToNodes),
+		"getNodesToAttributes":     ipc.Handle(s.nodesToAttributes),
+
+		"getNewReservation": ipc.HandleBytes(noReservations),
+		"submitReservation": ipc.HandleBytes(noReservations),
+		"updateReservation": ipc.HandleBytes(noReservations),
+		"deleteReservation": ipc.HandleBytes(noReservations),
+		"listReservations":  ipc.HandleBytes(noReservations),
+	}}
+}
+
+// do has an input planned. A refusal is in the reply.
+func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, error) {
+	reply, _, err := s.cfg.Door.Do(ctx, input.Request{Input: in})
+	if err != nil {
+		return nil, elsewhere(err)
+	}
+	return reply, nil
+}
+
+// change has an input planned whose reply says nothing but yes or no.
+func (s *Service) change(ctx context.Context, in input.Input) (*input.Fault, error) {
+	reply, err := s.do(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return reply.Refused(), nil
+}
+
+// read returns a view of a state that has everything which any replica had
+// acknowledged when the call came.
+func (s *Service) read(ctx context.Context, c *ipc.Call) (*view, error) {
+	if err := s.cfg.Reader.Current(ctx); err != nil {
+		return nil, elsewhere(err)
+	}
+	return s.here(c), nil
+}
+
+// here is a view of what this replica has now: after a change that it has
+// applied, or for what never changes.
+func (s *Service) here(c *ipc.Call) *view { return s.view(s.cfg.Reader.Fork(), c.Caller) }

@@ -1,0 +1,250 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	gproto "google.golang.org/protobuf/proto"
+
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// What YARN puts in place of what a submission leaves out.
+const (
+	defaultQueue = "default"
+	defaultName  = "N/A"
+	defaultType  = "YARN"
+	typeLength   = 20 // characters of a type that are kept
+
+	tokenConfKey = "yarn.resourcemanager.delegation-token.max-conf-size-bytes"
+)
+
+func (s *Service) newApplication(ctx context.Context, _ *ipc.Call, _ *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
+	reply, err := s.do(ctx, &input.NewApplication{})
+	if err != nil {
+		return nil, err
+	}
+	if f := reply.Refused(); f != nil {
+		return nil, refusal(f)
+	}
+	r, ok := reply.(*input.NewApplicationReply)
+	if !ok {
+		return nil, yarnException("the leader answered with %T", reply)
+	}
+	return &proto.GetNewApplicationResponseProto{
+		ApplicationId:     wire.ApplicationIDProto(r.ID),
+		MaximumCapability: wire.ResourceProto(r.Maximum, s.cfg.Reader.Fork().Kinds()),
+	}, nil
+}
+
+// submitApplication reads the request by hand, so that the context is stored
+// byte for byte as it came: nodes and AMs may know fields that this build does
+// not.
+func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byte) ([]byte, error) {
+	raw := contextBytes(body)
+	sub := new(proto.ApplicationSubmissionContextProto)
+	if err := (gproto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, sub); err != nil {
+		return nil, &ipc.Error{Class: ipc.ClassServer, Message: "submission context: " + err.Error(), Detail: ipc.DetailSerializing}
+	}
+	if len(raw) > s.cfg.MaxContext {
+		return nil, yarnException("The submission context has %d bytes; at most %d are kept. Put large values into local resources.", len(raw), s.cfg.MaxContext)
+	}
+	in, err := s.submission(sub, shortName(c.Caller.User))
+	if err != nil {
+		return nil, err
+	}
+	known, err := s.submitted(ctx, in.ID)
+	if known || err != nil {
+		return nil, err
+	}
+	if err := s.checkLaunch(sub, in); err != nil {
+		return nil, err
+	}
+	in.Context, in.Groups = raw, s.cfg.Access.Groups(in.User)
+	f, err := s.change(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if f != nil {
+		return nil, s.notSubmitted(f, in)
+	}
+	s.cfg.Logger.Info("application submitted", "application", in.ID, "user", in.User, "queue", in.Queue, "type", in.Type)
+	return nil, nil // the response has no fields
+}
+
+// submitted says whether an id was submitted before: then the call is repeated,
+// and answered as it was, whatever the limits are now. An id that was never
+// given out is refused: a great one would use up all those before it.
+func (s *Service) submitted(ctx context.Context, id yarn.ApplicationID) (bool, error) {
+	st := s.cfg.Reader.Fork()
+	if id.Seq >= st.Meta.NextApp {
+		if err := s.cfg.Reader.Current(ctx); err != nil {
+			return false, elsewhere(err)
+		}
+		st = s.cfg.Reader.Fork()
+	}
+	if id.Seq >= st.Meta.NextApp || id.ClusterTimestamp != st.Meta.ClusterTimestamp {
+		return false, yarnException("%s is no id of this cluster; get one with getNewApplication", id)
+	}
+	return st.AppByID(id) != 0, nil
+}
+
+// contextBytes are the bytes of field 1 of the request. Where it is given
+// several times protobuf merges the messages, which is to join their bytes.
+func contextBytes(body []byte) []byte {
+	var parts [][]byte
+	fields(body, 1, func(v []byte) { parts = append(parts, v) })
+	return bytes.Join(parts, nil) // always a copy
+}
+
+// submission makes the input of a context, with YARN's defaults and those checks
+// that do not depend on the cluster.
+func (s *Service) submission(sub *proto.ApplicationSubmissionContextProto, user string) (*input.SubmitApplication, error) {
+	id, err := wire.ApplicationID(sub.GetApplicationId())
+	if err != nil {
+		return nil, yarnException("Invalid application id: %v", err)
+	}
+	if user == "" {
+		return nil, denied("the submission of %s has no user", id)
+	}
+	tags, err := s.tags(sub.GetApplicationTags())
+	if err != nil {
+		return nil, err
+	}
+	in := &input.SubmitApplication{ID: id, User: user, Tags: tags,
+		Name: given(sub.ApplicationName, defaultName), Queue: given(sub.Queue, defaultQueue), Type: cut(given(sub.ApplicationType, defaultType), typeLength),
+		Unmanaged: sub.GetUnmanagedAm(), KeepContainers: sub.GetKeepContainersAcrossApplicationAttempts(),
+		MaxAttempts: uint32(max(sub.GetMaxAppAttempts(), 0)), ValidityMillis: max(sub.GetAttemptFailuresValidityInterval(), 0),
+	}
+	if sub.Priority != nil {
+		in.Priority, in.PrioritySet = wire.Priority(sub.Priority), true
+	}
+	return in, nil
+}
+
+// checkLaunch holds the rules about what is to be started, and fills in what
+// the AM asks for and how long the application may take.
+func (s *Service) checkLaunch(sub *proto.ApplicationSubmissionContextProto, in *input.SubmitApplication) error {
+	if n := len(sub.GetAmContainerSpec().GetTokensConf()); n > s.cfg.MaxTokenConf {
+		return yarnException("Exceed %s = %d bytes, current conf size = %d bytes.", tokenConfKey, s.cfg.MaxTokenConf, n)
+	}
+	if sub.ReservationId != nil {
+		return yarnException(reservationsOff)
+	}
+	if in.Queue == "" {
+		return yarnException("Failed to place application %s in a queue and submit context queue is null or empty", in.ID)
+	}
+	for _, t := range sub.GetApplicationTimeouts() {
+		v := t.GetTimeout()
+		if v <= 0 {
+			return yarnException("Invalid application timeout, value=%d for type=LIFETIME", v)
+		}
+		in.LifetimeMillis = min(v, math.MaxInt64/4000) * 1000
+	}
+	if in.Unmanaged {
+		return nil
+	}
+	size, err := amSize(sub, s.cfg.Reader.Fork().Kinds())
+	in.AM = size
+	return err
+}
+
+// tags are the tags of a submission, each once.
+func (s *Service) tags(list []string) ([]string, error) {
+	var out []string
+	for _, t := range list {
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+		if len(out) > s.cfg.MaxTags {
+			return nil, inside(javaIllegalArgument, "Too many applicationTags, a maximum of only %d are allowed!", s.cfg.MaxTags)
+		}
+	}
+	for _, t := range out {
+		if len(t) > s.cfg.MaxTagLength {
+			return nil, inside(javaIllegalArgument, "Tag %s is too long, maximum allowed length of a tag is %d", t, s.cfg.MaxTagLength)
+		}
+		for _, r := range t {
+			if r < ' ' || r > '~' {
+				return nil, inside(javaIllegalArgument, "A tag can only have ASCII characters! Invalid tag - %s", t)
+			}
+		}
+	}
+	return out, nil
+}
+
+// notSubmitted is a refused submission. Where YARN takes an application and
+// fails it at once, its client ends with the text that is sent here.
+func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication) error {
+	failed := func(format string, args ...any) error {
+		return yarnException("Failed to submit %s to YARN : "+format, append([]any{in.ID}, args...)...)
+	}
+	switch f.Reason {
+	case input.NoSuchQueue:
+		return failed("Application %s submitted by user %s to unknown queue: %s", in.ID, in.User, in.Queue)
+	case input.QueueAmbiguous:
+		return failed("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", in.ID, in.User, in.Queue)
+	case input.QueueNotLeaf:
+		return failed("Application %s submitted by user : %s to non-leaf queue : %s", in.ID, in.User, in.Queue)
+	case input.QueueStopped:
+		return failed("%s: %s. Cannot accept submission of application: %s", ipc.ClassAccessControl, capital(f.What), in.ID)
+	case input.QueueFull:
+		return failed("%s: %s, cannot accept submission of application: %s", ipc.ClassAccessControl, capital(f.What), in.ID)
+	case input.NotAllowed:
+		return denied("User %s does not have permission to submit %s to queue %s", in.User, in.ID, in.Queue)
+	case input.NeverFits:
+		return s.tooLarge(f, in)
+	}
+	return refusal(f)
+}
+
+// capital begins a sentence of the planner's as YARN begins it.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// tooLarge says of an AM's size what YARN says; the planner's words stand where
+// the configuration has changed since.
+func (s *Service) tooLarge(f *input.Fault, in *input.SubmitApplication) error {
+	st := s.cfg.Reader.Fork()
+	kinds, most := st.Kinds(), s.cfg.Queues.Maximum(st)
+	here := most
+	if q, ok := s.cfg.Queues.Queue(st, s.cfg.Queues.Find(st, in.Queue)); ok {
+		here = q.MaxAllocation
+	}
+	for i, name := range kinds {
+		if i < yarn.MaxKinds && in.AM[i] > here[i] {
+			return invalidResource("Invalid resource request! Cannot allocate containers as requested resource is greater than maximum allowed allocation. "+
+				"Requested resource type=[%s], Requested resource=%s, maximum allowed allocation=%s, please note that maximum allowed allocation is calculated "+
+				"by scheduler based on maximum resource of registered NodeManagers, which might be less than configured maximum allocation=%s",
+				name, javaResource(in.AM, kinds), javaResource(here, kinds), javaResource(most, kinds))
+		}
+	}
+	return refusal(f)
+}
+
+// given is an optional text, or what stands for it.
+func given(p *string, def string) string {
+	if p == nil {
+		return def
+	}
+	return *p
+}
+
+// cut keeps the first n characters.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n])
+	}
+	return s
+}

@@ -1,0 +1,109 @@
+package hadoop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/transport/hadoop/ipc"
+)
+
+// Port is what one port serves. Password is for ports that take tokens.
+type Port struct {
+	Protocols []ipc.Protocol
+	Password  func(ctx context.Context, identifier []byte) (user string, password []byte, err error)
+}
+
+// Config is what the front door needs.
+type Config struct {
+	Logger    hclog.Logger
+	Addresses Addresses
+	// Client, Scheduler, Tracker and Admin are YARN's four ports.
+	Client, Scheduler, Tracker, Admin Port
+	// MayImpersonate decides who may act for whom.
+	MayImpersonate func(real, effective string, ip netip.Addr) error
+	// Standby, when it returns an error, makes every port but the admin port
+	// refuse as a YARN standby does.
+	Standby func() error
+	// Observe sees calls and connections.
+	Observe ipc.Observe
+	// FrameMax bounds a request in bytes (ipc.maximum.data.length).
+	FrameMax int
+}
+
+// Front is the open ports.
+type Front struct{ servers []*ipc.Server }
+
+// Open opens the four ports. When one cannot be opened, none is.
+func Open(cfg Config) (*Front, error) {
+	f := &Front{}
+	for _, p := range []struct {
+		name string
+		at   Address
+		auth ipc.Auth
+		port Port
+	}{
+		{"client", cfg.Addresses.Client, ipc.AuthTokenSimple, cfg.Client},
+		{"scheduler", cfg.Addresses.Scheduler, ipc.AuthToken, cfg.Scheduler},
+		{"tracker", cfg.Addresses.Tracker, ipc.AuthSimple, cfg.Tracker},
+		{"admin", cfg.Addresses.Admin, ipc.AuthSimple, cfg.Admin},
+	} {
+		c := ipc.DefaultConfig()
+		c.Logger, c.Name, c.Listen = cfg.Logger.Named(p.name), p.name, p.at.Listen
+		c.Auth, c.Protocols, c.Password = p.auth, p.port.Protocols, p.port.Password
+		c.MayImpersonate, c.Observe, c.Translate = cfg.MayImpersonate, cfg.Observe, translate
+		if cfg.FrameMax > 0 {
+			c.FrameMax = cfg.FrameMax
+			c.LargeFramesMax = max(c.LargeFramesMax, 2*cfg.FrameMax)
+		}
+		if p.name != "admin" {
+			c.Standby = cfg.Standby
+		}
+		s, err := ipc.Open(c)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("hadoop's %s port: %w", p.name, err), f.Close())
+		}
+		f.servers = append(f.servers, s)
+	}
+	return f, nil
+}
+
+// Addrs are where client, scheduler, tracker and admin port listen.
+func (f *Front) Addrs() []net.Addr {
+	out := make([]net.Addr, len(f.servers))
+	for i, s := range f.servers {
+		out[i] = s.Addr()
+	}
+	return out
+}
+
+// Close ends all ports; calls in flight have a moment to finish.
+func (f *Front) Close() error {
+	errs := make([]error, len(f.servers))
+	var wg sync.WaitGroup
+	for i, s := range f.servers {
+		wg.Go(func() { errs[i] = s.Close() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// standbyCodes are the errors of the door after which another replica, or this
+// one a moment later, may answer.
+var standbyCodes = map[string]bool{"STANDBY": true, "NO_LEADER": true, "NOT_LEADER": true, "BUSY": true, "UNKNOWN_OUTCOME": true}
+
+// translate turns an error of the door into what Hadoop's clients act on.
+func translate(err error) *ipc.Error {
+	var coded interface{ ErrorCode() string }
+	switch {
+	case errors.As(err, &coded) && standbyCodes[coded.ErrorCode()],
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return ipc.Standby(err.Error())
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rmd/transport/hadoop/token/digest"
+)
+
+// Conn is one accepted connection, as its handlers see it: an identity to tell
+// connections apart by, and a place to keep what belongs to one.
+type Conn struct {
+	s    *Server
+	id   uint64
+	peer netip.AddrPort
+	net  net.Conn
+	out  outbox
+	in   intake // of the goroutine that reads
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the connection is off the books
+	reason atomic.Pointer[string]
+
+	inflight atomic.Int32
+	wake     chan struct{} // a call has ended and the reader may wait for that
+	draining atomic.Bool
+	last     atomic.Int64 // when the last frame came
+	deadline atomic.Int64 // until when the peer must send more; 0: no matter
+
+	// The following belong to the goroutine that reads.
+	caller   *Caller // nil until the context has come
+	protocol string
+	sasl     bool // the preamble asked for it, and it has not ended in SIMPLE
+	offered  bool // NEGOTIATE has been answered
+	proof    *digest.Server
+	token    *Caller // who the token says it is
+	clientID string
+	corked   bool // the outbox has something that was not flushed
+
+	mu     sync.Mutex
+	values map[any]any
+}
+
+// ID is unique in the life of the server; a caller that comes back over a new
+// connection has another.
+func (c *Conn) ID() uint64 { return c.id }
+
+// Context ends when the connection does.
+func (c *Conn) Context() context.Context { return c.ctx }
+
+// ContextProtocol is the protocol that the caller named when it connected. The
+// calls may be of others.
+func (c *Conn) ContextProtocol() string { return c.protocol }
+
+// Value is what was stored under key, nil when nothing was.
+func (c *Conn) Value(key any) any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.values[key]
+}
+
+// SetValue stores value under key for the life of the connection; nil removes it.
+func (c *Conn) SetValue(key, value any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if value == nil {
+		delete(c.values, key)
+		return
+	}
+	if c.values == nil {
+		c.values = map[any]any{}
+	}
+	c.values[key] = value
+}
+
+// Reasons for the end of a connection, as Observe.Closed has them.
+const (
+	endPeer     = "peer"     // closed by the other side
+	endIdle     = "idle"     // nothing came and nothing was in flight
+	endSlow     = "slow"     // a frame, or the handshake, did not arrive in time
+	endUnread   = "unread"   // replies were not read
+	endProtocol = "protocol" // no Hadoop IPC, or a malformed or too long frame
+	endRefused  = "refused"  // a FATAL reply was sent
+	endShutdown = "shutdown" // the server is closing
+	endPanic    = "panic"    // a function of the configuration panicked
+)
+
+func newConn(s *Server, nc net.Conn, id uint64, peer netip.AddrPort) *Conn {
+	c := &Conn{s: s, id: id, peer: peer, net: nc, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	c.ctx, c.cancel = context.WithCancel(s.ctx)
+	c.out.init(nc, s.cfg.OutputMax, s.now)
+	c.in = newIntake(nc, &s.large, c.await)
+	now := s.now()
+	c.last.Store(now)
+	c.deadline.Store(now + int64(s.cfg.HandshakeTimeout))
+	return c
+}
+
+// run is the life of a connection: the end of its context closes it, whatever
+// ended it.
+func (c *Conn) run() {
+	context.AfterFunc(c.ctx, func() {
+		c.out.stop(net.ErrClosed)
+		_ = c.net.Close()
+	})
+	if err := c.greet(); err != nil {
+		c.end(err)
+		return
+	}
+	c.read()
+}
+
+// read takes frames until the connection ends, or until a handler on this
+// goroutine has let another one take over.
+func (c *Conn) read() {
+	defer func() {
+		if p := recover(); p != nil {
+			c.panicked(p)
+			c.end(errPanic)
+		}
+	}()
+	for {
+		frame, err := c.next()
+		if err != nil {
+			c.end(err)
+			return
+		}
+		over, err := c.handle(frame)
+		if err != nil {
+			c.end(err)
+			return
+		}
+		if over {
+			return
+		}
+	}
+}
+
+// next is the next frame. Replies that were held back to leave together leave
+// before this waits.
+func (c *Conn) next() ([]byte, error) {
+	if c.s.closing.Load() {
+		return nil, errShutdown
+	}
+	if c.reason.Load() != nil {
+		return nil, errRefused
+	}
+	if c.corked && !c.in.buffered() {
+		c.corked = false
+		c.out.flush()
+	}
+	limit := c.s.cfg.FrameMax
+	if c.caller == nil {
+		limit = c.s.cfg.HandshakeFrameMax
+	}
+	return c.in.next(limit)
+}
+
+// handOver starts another goroutine that reads on.
+func (c *Conn) handOver(keepsFrame bool) {
+	if keepsFrame {
+		c.in.leave()
+	}
+	if c.corked {
+		c.corked = false
+		c.out.flush()
+	}
+	c.s.wg.Go(c.read)
+}
+
+// await is told by the intake that the rest of a frame must come.
+func (c *Conn) await() {
+	if c.caller != nil {
+		c.deadline.Store(c.s.now() + int64(c.s.cfg.FrameTimeout))
+	}
+}
+
+// panicked logs that a function of the configuration did, and ends the
+// connection: what it has been told is unknown.
+func (c *Conn) panicked(p any) {
+	c.s.log.Error("connection ends by a panic", "address", c.peer, "panic", p, "stack", string(debug.Stack()))
+	c.fail(endPanic)
+}
+
+// retire ends the connection after a FATAL reply of a handler: no more is read,
+// and the reply is given time to arrive.
+func (c *Conn) retire() {
+	reason := endRefused
+	if c.reason.CompareAndSwap(nil, &reason) {
+		c.stopReading()
+	}
+}
+
+// expire ends the connection when its time is up.
+func (c *Conn) expire(now int64) {
+	cfg := &c.s.cfg
+	since, deadline := c.out.since.Load(), c.deadline.Load()
+	switch {
+	case since != 0 && now-since > int64(cfg.WriteTimeout):
+		c.fail(endUnread)
+	case deadline != 0 && now > deadline:
+		c.fail(endSlow)
+	case c.inflight.Load() == 0 && now-c.last.Load() > int64(cfg.IdleTimeout):
+		c.fail(endIdle)
+	}
+}
+
+// fail ends the connection at once, from any goroutine.
+func (c *Conn) fail(reason string) {
+	c.reason.CompareAndSwap(nil, &reason)
+	c.cancel()
+}
+
+// stopReading makes the reader stop at the next frame.
+func (c *Conn) stopReading() { _ = c.net.SetReadDeadline(time.Unix(1, 0)) }
+
+var (
+	errShutdown = errors.New("server is closing")
+	errRefused  = errors.New("connection was refused")
+	errPanic    = errors.New("panic")
+)
+
+// end is the last thing that the reading goroutine does.
+func (c *Conn) end(err error) {
+	reason := endPeer
+	if r := c.reason.Load(); r != nil && *r == endRefused {
+		err = errRefused
+	}
+	switch {
+	case c.s.closing.Load():
+		reason = endShutdown
+		c.settle()
+	case errors.Is(err, errRefused):
+		reason = endRefused
+		c.linger()
+	case errors.Is(err, ErrTooLarge) || errors.Is(err, ErrFrame):
+		reason = endProtocol
+	}
+	c.in.release()
+	c.fail(reason)
+	reason = *c.reason.Load()
+	c.s.log.Debug("connection ended", "address", c.peer, "reason", reason, "error", err)
+	c.s.forget(c, reason)
+	close(c.done)
+}
+
+// settle waits for the calls in flight, and for their replies to leave.
+func (c *Conn) settle() {
+	c.draining.Store(true)
+	for c.inflight.Load() > 0 {
+		select {
+		case <-c.wake:
+		case <-c.ctx.Done():
+			return
+		}
+	}
+	c.out.drain()
+}
+
+// Bounds of reading on after a FATAL reply.
+const (
+	lingerTime  = time.Second
+	lingerBytes = 1 << 20
+)
+
+// linger lets the last reply arrive: closing a socket that has unread bytes
+// makes the system throw away what the peer has not read yet.
+func (c *Conn) linger() {
+	c.out.drain()
+	half, ok := c.net.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	c.in.release()
+	c.deadline.Store(0)
+	if c.net.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return
+	}
+	buf := readBuffers.Get().(*[readSize]byte)
+	defer readBuffers.Put(buf)
+	for n := 0; n < lingerBytes; {
+		k, err := c.net.Read(buf[:])
+		if n += k; err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package ipc
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// idleWorkersMax is how many workers are kept without work.
+const idleWorkersMax = 256
+
+// handle takes one frame. over means that another goroutine reads on; an error
+// ends the connection.
+func (c *Conn) handle(frame []byte) (over bool, err error) {
+	now := c.s.now()
+	c.last.Store(now)
+	var h requestHeader
+	head, rest, err := cut(frame)
+	if err == nil {
+		err = h.read(head)
+	}
+	if err != nil {
+		return false, c.refuse(idAuthFailed, noRetry, fatal(DetailFatalRequest, ClassServer, "RpcRequestHeaderProto: %v", err))
+	}
+	switch {
+	case !h.hasOp:
+		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the request header has no operation"))
+	case h.op != 0:
+		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "operation %d of the request header is not served", h.op))
+	case !h.hasKind:
+		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the request header has no kind"))
+	case h.call < 0:
+		return false, c.control(&h, rest)
+	case c.caller == nil:
+		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "a call came before the connection context"))
+	case h.kind != kindProtobuf:
+		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "calls of kind %d are not served", h.kind))
+	}
+	if c.deadline.Load() != 0 {
+		c.deadline.Store(0)
+	}
+	return c.request(&h, rest)
+}
+
+// control handles what is no call.
+func (c *Conn) control(h *requestHeader, rest []byte) error {
+	if h.call == idPing {
+		if c.caller != nil {
+			c.deadline.Store(0)
+		}
+		return nil
+	}
+	if h.call != idSasl && h.call != idContext {
+		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "unknown control message %d", h.call))
+	}
+	body, _, err := cut(rest)
+	if err != nil {
+		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "control message %d: %v", h.call, err))
+	}
+	if h.call == idSasl {
+		return c.negotiate(h, body)
+	}
+	return c.introduce(h, body)
+}
+
+// request starts one call, when there is room for it.
+func (c *Conn) request(h *requestHeader, rest []byte) (over bool, err error) {
+	if string(h.client) != c.clientID {
+		c.clientID = string(h.client)
+	}
+	call := &Call{Caller: c.caller, Conn: c, ClientID: c.clientID, ID: h.call, RetryCount: h.retry, Received: time.Now()}
+	if err := c.admit(); err != nil {
+		return false, err
+	}
+	if e := c.find(call, rest); e != nil {
+		c.answer(call, nil, nil, e)
+		return false, nil
+	}
+	if !call.entry.inline {
+		if call.body != nil {
+			call.body = append(make([]byte, 0, len(call.body)), call.body...)
+		}
+		c.s.dispatch(call)
+		return false, nil
+	}
+	call.inline = true
+	c.serve(call)
+	return call.detached, nil
+}
+
+// admit waits until the bounds allow one more call, and counts it.
+func (c *Conn) admit() error {
+	if c.inflight.Load() >= int32(c.s.cfg.CallsPerConnMax) && c.corked {
+		c.corked = false
+		c.out.flush()
+	}
+	for c.inflight.Load() >= int32(c.s.cfg.CallsPerConnMax) {
+		select {
+		case <-c.wake:
+		case <-c.ctx.Done():
+			return c.ctx.Err()
+		}
+	}
+	select {
+	case c.s.slots <- struct{}{}:
+	default:
+		c.corked = false
+		c.out.flush()
+		select {
+		case c.s.slots <- struct{}{}:
+		case <-c.ctx.Done():
+			return c.ctx.Err()
+		}
+	}
+	c.inflight.Add(1)
+	return nil
+}
+
+// find looks the method up and reads its request.
+func (c *Conn) find(call *Call, rest []byte) *Error {
+	if f := c.s.cfg.Standby; f != nil {
+		if err := f(); err != nil {
+			return standbyError(err)
+		}
+	}
+	head, rest, err := cut(rest)
+	var h methodHeader
+	if err == nil {
+		err = h.read(head)
+	}
+	if err != nil {
+		return &Error{Class: ClassServer, Message: "RequestHeaderProto: " + err.Error(), Detail: DetailServer}
+	}
+	s := c.s.services[string(h.protocol)]
+	if s == nil {
+		return &Error{Class: ClassNoSuchProtocol, Message: "Unknown protocol: " + clip(h.protocol), Detail: DetailNoSuchProtocol}
+	}
+	call.Protocol = s.name
+	if h.version != s.version {
+		return &Error{Class: ClassVersion, Detail: DetailVersion,
+			Message: fmt.Sprintf("%s is served in version %d, not in %d", s.name, s.version, h.version)}
+	}
+	m := s.methods[string(h.method)]
+	if m == nil {
+		return &Error{Class: ClassNoSuchMethod, Detail: DetailNoSuchMethod,
+			Message: fmt.Sprintf("Unknown method %s called on %s protocol.", clip(h.method), s.name)}
+	}
+	call.entry, call.Method = m, m.name
+	body, _, err := cut(rest)
+	if err == nil {
+		if m.bytes != nil {
+			call.body = body
+		} else {
+			call.req, err = m.decode(body)
+		}
+	}
+	if err != nil {
+		return &Error{Class: ClassServer, Message: "request of " + m.name + ": " + err.Error(), Detail: DetailServer}
+	}
+	return nil
+}
+
+// dispatch hands a call to a worker that waits, or to a new one. Their number is
+// that of the calls in flight at most, and of those that wait for a peer to read.
+func (s *Server) dispatch(call *Call) {
+	select {
+	case s.jobs <- call:
+	default:
+		s.workers.Go(func() { s.work(call) })
+	}
+}
+
+// work serves calls, one after the other.
+func (s *Server) work(call *Call) {
+	for {
+		call.Conn.serve(call)
+		call = nil
+		if s.idle.Add(1) > idleWorkersMax {
+			s.idle.Add(-1)
+			return
+		}
+		select {
+		case call = <-s.jobs:
+			s.idle.Add(-1)
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// serve runs the handler and answers. invoke recovers the handler's panics; what
+// is recovered here are those of Translate and Observe.
+func (c *Conn) serve(call *Call) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.panicked(p)
+		}
+	}()
+	reply, bytes, err := c.invoke(call)
+	call.req = nil
+	c.answer(call, reply, bytes, err)
+}
+
+// invoke runs the handler; a panic in it is an error of this call alone.
+func (c *Conn) invoke(call *Call) (reply proto.Message, bytes []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.s.log.Error("handler panicked", "protocol", call.Protocol, "method", call.Method, "panic", p, "stack", string(debug.Stack()))
+			reply, bytes, err = nil, nil, &Error{Class: ClassYarn, Message: "internal error in " + call.Method}
+		}
+	}()
+	if call.entry.bytes != nil {
+		bytes, err = call.entry.bytes(c.ctx, call, call.body)
+		return nil, bytes, err
+	}
+	reply, err = call.entry.serve(c.ctx, call, call.req)
+	return reply, nil, err
+}

@@ -1,0 +1,227 @@
+package ipc
+
+import (
+	"encoding/base64"
+	"errors"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token/digest"
+)
+
+const mechanism = "DIGEST-MD5"
+
+// negotiate handles one SASL message. The error ends the connection.
+func (c *Conn) negotiate(h *requestHeader, body []byte) error {
+	if !c.sasl {
+		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the client did not ask for SASL"))
+	}
+	if c.token != nil {
+		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassSasl, "the negotiation is over"))
+	}
+	var m proto.RpcSaslProto
+	if err := unmarshal.Unmarshal(body, &m); err != nil {
+		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "RpcSaslProto: %v", err))
+	}
+	reply, e := c.step(&m)
+	if e != nil {
+		e.Fatal = true
+		if e.Detail == 0 {
+			e.Detail = DetailFatalAuthorized
+		}
+		c.s.log.Info("caller is not authenticated", "address", c.peer, "class", e.Class, "message", e.Message)
+		return c.refuse(h.call, h.retry, e)
+	}
+	if reply == nil {
+		return nil
+	}
+	out, err := c.out.begin()
+	if err != nil {
+		return err
+	}
+	head := responseHeader{call: idSasl, retry: noRetry}
+	out.b = head.appendBytes(out.b, reply)
+	c.out.finish(true, false)
+	return nil
+}
+
+// step answers one message of the negotiation; no answer and no error means
+// that the client goes on by itself.
+func (c *Conn) step(m *proto.RpcSaslProto) ([]byte, *Error) {
+	if f := c.s.cfg.Standby; f != nil {
+		if err := f(); err != nil {
+			e := *standbyError(err)
+			return nil, &e
+		}
+	}
+	switch state := m.GetState(); state {
+	case proto.RpcSaslProto_NEGOTIATE:
+		if c.offered {
+			return nil, Denied("the client has negotiated before")
+		}
+		return c.offer(), nil
+	case proto.RpcSaslProto_INITIATE:
+		return c.initiate(m)
+	case proto.RpcSaslProto_RESPONSE:
+		return c.authenticate(m)
+	case proto.RpcSaslProto_WRAP:
+		return nil, &Error{Class: ClassSasl, Message: "this server does not wrap data", Detail: DetailFatalHeader}
+	default:
+		return nil, saslError("the client sent the unexpected state " + state.String())
+	}
+}
+
+func saslError(message string) *Error { return &Error{Class: ClassSasl, Message: message} }
+
+// offer tells what this port takes.
+func (c *Conn) offer() []byte {
+	c.offered = true
+	auth := c.s.cfg.Auth
+	if !auth.token() {
+		c.sasl = false
+		return []byte{0x10, byte(proto.RpcSaslProto_SUCCESS)}
+	}
+	c.proof = digest.NewServer()
+	b := []byte{0x10, byte(proto.RpcSaslProto_NEGOTIATE)}
+	one := protowire.AppendString([]byte{0x0a}, KindToken)
+	one = protowire.AppendString(append(one, 0x12), mechanism)
+	one = append(one, 0x1a, 0)
+	one = protowire.AppendString(append(one, 0x22), "default")
+	one = protowire.AppendBytes(append(one, 0x2a), c.proof.Challenge())
+	b = protowire.AppendBytes(append(b, 0x22), one)
+	if auth.simple() {
+		one = protowire.AppendString([]byte{0x0a}, KindSimple)
+		one = append(one, 0x12, 0)
+		b = protowire.AppendBytes(append(b, 0x22), one)
+	}
+	return b
+}
+
+// initiate takes the client's choice.
+func (c *Conn) initiate(m *proto.RpcSaslProto) ([]byte, *Error) {
+	if len(m.GetAuths()) != 1 {
+		return nil, saslError("the client must name one mechanism")
+	}
+	auth := c.s.cfg.Auth
+	method := m.GetAuths()[0].GetMethod()
+	switch {
+	case method == KindSimple && auth.simple():
+		c.sasl = false
+		return nil, nil
+	case !c.offered:
+		return c.offer(), nil
+	case method == KindToken && auth.token():
+		return c.authenticate(m)
+	}
+	return nil, Denied(notEnabled(method, auth))
+}
+
+// authenticate checks the proof that the client knows a token's password, and
+// gives this server's own.
+func (c *Conn) authenticate(m *proto.RpcSaslProto) ([]byte, *Error) {
+	if m.Token == nil {
+		return nil, saslError("the client sent no token")
+	}
+	if c.proof == nil {
+		return nil, saslError("the client answers a challenge that it was not given")
+	}
+	var who *Caller
+	final, err := c.proof.Evaluate(m.GetToken(), func(user string) (string, error) {
+		id, err := base64.StdEncoding.DecodeString(user)
+		if err != nil {
+			return "", InvalidToken("the token identifier is not base64")
+		}
+		name, password, err := c.password(id)
+		if err != nil {
+			return "", err
+		}
+		who = &Caller{User: name, Kind: KindToken, Identifier: id, Address: c.peer}
+		return base64.StdEncoding.EncodeToString(password), nil
+	})
+	var e *Error
+	switch {
+	case err == nil:
+		c.token, c.proof = who, nil
+		return protowire.AppendBytes([]byte{0x10, byte(proto.RpcSaslProto_SUCCESS), 0x1a}, final), nil
+	case errors.As(err, &e):
+		sent := *e
+		return nil, &sent
+	default:
+		return nil, saslError(mechanism + ": " + err.Error())
+	}
+}
+
+// password asks for a token's password. The time that it takes is not the
+// client's.
+func (c *Conn) password(id []byte) (string, []byte, error) {
+	c.deadline.Store(0)
+	defer func() { c.deadline.Store(c.s.now() + int64(c.s.cfg.HandshakeTimeout)) }()
+	name, password, err := c.s.cfg.Password(c.ctx, id)
+	if err == nil {
+		return name, password, nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return "", nil, e
+	}
+	if f := c.s.cfg.Translate; f != nil {
+		if e = f(err); e != nil {
+			return "", nil, e
+		}
+	}
+	return "", nil, Standby(err.Error())
+}
+
+// introduce handles the connection context.
+func (c *Conn) introduce(h *requestHeader, body []byte) error {
+	if c.caller != nil {
+		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the connection context was sent before"))
+	}
+	if c.sasl && c.token == nil {
+		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the connection context came before the end of the SASL negotiation"))
+	}
+	var m proto.IpcConnectionContextProto
+	if err := unmarshal.Unmarshal(body, &m); err != nil {
+		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "IpcConnectionContextProto: %v", err))
+	}
+	caller, e := c.identify(m.GetUserInfo())
+	if e != nil {
+		c.s.log.Info("caller is not authorized", "address", c.peer, "class", e.Class, "message", e.Message)
+		return c.refuse(h.call, h.retry, e)
+	}
+	c.caller, c.protocol = caller, m.GetProtocol()
+	c.deadline.Store(0)
+	return nil
+}
+
+// identify says who the caller is.
+func (c *Conn) identify(u *proto.UserInformationProto) (*Caller, *Error) {
+	user, realUser := u.GetEffectiveUser(), u.GetRealUser()
+	if c.token != nil {
+		if user != "" && user != c.token.User {
+			return nil, fatal(DetailFatalAuthorized, ClassAccessControl,
+				"the token is that of %s, the client claims to be %s", c.token.User, user)
+		}
+		return c.token, nil
+	}
+	if user == "" {
+		return nil, fatal(DetailFatalAuthorized, ClassAccessControl, "the client does not say who it is")
+	}
+	if realUser == user {
+		realUser = ""
+	}
+	if realUser != "" {
+		if err := c.mayImpersonate(realUser, user); err != nil {
+			return nil, fatal(DetailFatalAuthorized, classOr(err, ClassAuthorization), "%s", textOf(err))
+		}
+	}
+	return &Caller{User: user, RealUser: realUser, Kind: KindSimple, Address: c.peer}, nil
+}
+
+func (c *Conn) mayImpersonate(realUser, user string) error {
+	if f := c.s.cfg.MayImpersonate; f != nil {
+		return f(realUser, user, c.peer.Addr())
+	}
+	return errors.New("User: " + realUser + " is not allowed to impersonate " + user)
+}

@@ -1,0 +1,247 @@
+package ipc
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// readSize is the ordinary size of a read buffer, largeSize the next that is
+// kept for reuse.
+const (
+	readSize  = 16 << 10
+	largeSize = 64 << 10
+)
+
+var (
+	readBuffers  = sync.Pool{New: func() any { return new([readSize]byte) }}
+	largeBuffers = sync.Pool{New: func() any { return new([largeSize]byte) }}
+)
+
+// budget bounds the bytes of buffers beyond the ordinary size, over all
+// connections.
+type budget struct {
+	max  int64
+	used atomic.Int64
+}
+
+func (b *budget) take(n int) bool {
+	if b.used.Add(int64(n)) <= b.max {
+		return true
+	}
+	b.used.Add(-int64(n))
+	return false
+}
+
+func (b *budget) give(n int) { b.used.Add(-int64(n)) }
+
+// intake cuts frames out of a connection. It holds a buffer only while there is
+// something in it: where the system tells when bytes have come, the buffer is
+// taken then and not before. One goroutine uses it.
+type intake struct {
+	conn  net.Conn
+	raw   syscall.RawConn // nil: the buffer is held while waiting
+	large *budget
+	// waiting is told when the rest of a frame has to be waited for, once a frame.
+	waiting func()
+
+	buf        []byte
+	start, end int
+	partial    bool
+
+	tryRead func(fd uintptr) bool // what raw calls, made once
+	n       int
+	err     error
+}
+
+func newIntake(conn net.Conn, large *budget, waiting func()) intake {
+	in := intake{conn: conn, large: large, waiting: waiting}
+	if sc, ok := conn.(syscall.Conn); ok && rawReads {
+		in.raw, _ = sc.SyscallConn()
+	}
+	return in
+}
+
+// next returns one frame, which is good until the next use of the intake.
+func (in *intake) next(limit int) ([]byte, error) {
+	for need := 4; ; {
+		if in.end-in.start >= 4 {
+			n := binary.BigEndian.Uint32(in.buf[in.start:])
+			if n > uint32(limit) {
+				return nil, fmt.Errorf("%d bytes: %w", n, ErrTooLarge)
+			}
+			need = 4 + int(n)
+		}
+		if in.end-in.start >= need {
+			frame := in.buf[in.start+4 : in.start+need : in.start+need]
+			in.start += need
+			in.partial = false
+			return frame, nil
+		}
+		if err := in.fill(need); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// buffered says whether a whole frame has been received already.
+func (in *intake) buffered() bool {
+	if in.end-in.start < 4 {
+		return false
+	}
+	n := binary.BigEndian.Uint32(in.buf[in.start:])
+	return uint32(in.end-in.start-4) >= n
+}
+
+// take returns n bytes that are no frame.
+func (in *intake) take(n int) ([]byte, error) {
+	for in.end-in.start < n {
+		if err := in.fill(n); err != nil {
+			return nil, err
+		}
+	}
+	in.start += n
+	in.partial = false
+	return in.buf[in.start-n : in.start], nil
+}
+
+// fill reads more, with room for need bytes from start.
+func (in *intake) fill(need int) error {
+	if in.start == in.end {
+		in.release()
+		return in.wait()
+	}
+	if !in.partial {
+		in.partial = true
+		if in.waiting != nil {
+			in.waiting()
+		}
+	}
+	if err := in.room(need); err != nil {
+		return err
+	}
+	n, err := in.conn.Read(in.buf[in.end:])
+	in.end += n
+	if n > 0 {
+		return nil
+	}
+	return ended(err)
+}
+
+// room makes space behind end. The buffer grows as the frame arrives, so that
+// memory is held for bytes that were sent, not for those that were announced.
+func (in *intake) room(need int) error {
+	switch size := len(in.buf); {
+	case in.start+need <= size:
+		return nil
+	case need <= size || (in.end == size && in.start > 0):
+		in.end, in.start = copy(in.buf, in.buf[in.start:in.end]), 0
+		return nil
+	case in.end < size:
+		return nil
+	default:
+		return in.grow(min(max(need, largeSize), 4*size))
+	}
+}
+
+// grow moves what is in the buffer to one of size bytes.
+func (in *intake) grow(size int) error {
+	if !in.large.take(size) {
+		return fmt.Errorf("too many large frames at one time: %w", ErrTooLarge)
+	}
+	var grown []byte
+	if size == largeSize {
+		grown = largeBuffers.Get().(*[largeSize]byte)[:]
+	} else {
+		grown = make([]byte, size)
+	}
+	n := copy(grown, in.buf[in.start:in.end])
+	in.release()
+	in.buf, in.end = grown, n
+	return nil
+}
+
+// wait reads the first bytes after a pause.
+func (in *intake) wait() error {
+	if in.raw == nil {
+		in.buf = readBuffers.Get().(*[readSize]byte)[:]
+		n, err := in.conn.Read(in.buf)
+		in.end = n
+		if n > 0 {
+			return nil
+		}
+		return ended(err)
+	}
+	if in.tryRead == nil {
+		in.tryRead = in.readable
+	}
+	in.n, in.err = 0, nil
+	if err := in.raw.Read(in.tryRead); err != nil {
+		return ended(err)
+	}
+	if in.n > 0 {
+		in.end = in.n
+		return nil
+	}
+	return ended(in.err)
+}
+
+// readable is called when there may be bytes; false waits for more.
+func (in *intake) readable(fd uintptr) bool {
+	buf := readBuffers.Get().(*[readSize]byte)
+	n, again, err := rawRead(fd, buf[:])
+	if n <= 0 {
+		readBuffers.Put(buf)
+		in.err = err
+		return !again
+	}
+	in.buf, in.n = buf[:], n
+	return true
+}
+
+// release gives the buffer back.
+func (in *intake) release() {
+	switch len(in.buf) {
+	case 0:
+	case readSize:
+		readBuffers.Put((*[readSize]byte)(in.buf))
+	case largeSize:
+		in.large.give(largeSize)
+		largeBuffers.Put((*[largeSize]byte)(in.buf))
+	default:
+		in.large.give(len(in.buf))
+	}
+	in.buf, in.start, in.end = nil, 0, 0
+}
+
+// leave moves what is not consumed to a new buffer, and leaves the old one to
+// whoever still reads the last frame.
+func (in *intake) leave() {
+	if len(in.buf) > readSize {
+		in.large.give(len(in.buf))
+	}
+	rest := in.buf[in.start:in.end]
+	in.buf, in.start, in.end = nil, 0, 0
+	switch {
+	case len(rest) == 0:
+		return
+	case len(rest) <= readSize:
+		in.buf = readBuffers.Get().(*[readSize]byte)[:]
+	default:
+		in.buf = make([]byte, max(len(rest), largeSize))
+		in.large.used.Add(int64(len(in.buf))) // part of what was given back above
+	}
+	in.end = copy(in.buf, rest)
+}
+
+// ended makes an end of nothing: a read of no bytes and no error is an end too.
+func ended(err error) error {
+	if err == nil {
+		return io.EOF
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package ipc
+
+import (
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// answer sends a call's reply and ends it. The slot among all calls is given
+// back before anything is written, so that a peer that does not read holds up
+// its own connection alone.
+func (c *Conn) answer(call *Call, reply proto.Message, bytes []byte, err error) {
+	<-c.s.slots
+	h := responseHeader{call: call.ID, retry: call.RetryCount, client: call.ClientID}
+	if err != nil {
+		h.err = c.translate(err)
+		h.status = statusError
+		if h.err.Fatal {
+			h.status = statusFatal
+		}
+	}
+	// More inline calls have come: their replies leave together.
+	held := call.inline && !call.detached && c.in.buffered()
+	c.last.Store(c.s.now())
+	out, failed := c.out.begin()
+	if failed == nil {
+		out.b = c.encode(out.b, &h, reply, bytes)
+	}
+	left := c.inflight.Add(-1)
+	if held {
+		c.corked = true
+	}
+	if failed == nil {
+		c.out.finish(!held, left > 0 && !call.inline)
+	}
+	if left == int32(c.s.cfg.CallsPerConnMax)-1 || c.draining.Load() {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	}
+	if h.status == statusFatal {
+		c.retire()
+	}
+	c.observe(call, h.err)
+}
+
+// encode appends the reply's frame.
+func (c *Conn) encode(b []byte, h *responseHeader, reply proto.Message, bytes []byte) []byte {
+	switch {
+	case h.err != nil:
+		return h.appendFrame(b)
+	case reply == nil:
+		return h.appendBytes(b, bytes)
+	}
+	out, err := h.appendMessage(b, reply)
+	if err == nil {
+		return out
+	}
+	c.s.log.Error("reply cannot be written", "method", reply.ProtoReflect().Descriptor().FullName(), "error", err)
+	h.status, h.err = statusError, &Error{Class: ClassServer, Message: "reply: " + err.Error(), Detail: DetailSerializing}
+	return h.appendFrame(b)
+}
+
+// translate turns a handler's error into what is sent.
+func (c *Conn) translate(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	if f := c.s.cfg.Translate; f != nil {
+		if e = f(err); e != nil {
+			return e
+		}
+	}
+	return &Error{Class: ClassYarn, Message: err.Error()}
+}
+
+// observe tells of a call that has been answered.
+func (c *Conn) observe(call *Call, e *Error) {
+	f := c.s.cfg.Observe.Call
+	if f == nil {
+		return
+	}
+	protocol, method, code := call.Protocol, call.Method, "OK"
+	if protocol == "" {
+		protocol = "unknown"
+	}
+	if method == "" {
+		method = "unknown"
+	}
+	if e != nil {
+		code = lastName(e.Class)
+	}
+	f(protocol, method, code, time.Since(call.Received))
+}

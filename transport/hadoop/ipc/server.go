@@ -1,0 +1,226 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// Server serves one port.
+type Server struct {
+	cfg      Config
+	log      hclog.Logger
+	listener net.Listener
+	services map[string]*service
+	epoch    time.Time
+	large    budget
+
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup // accept, sweep and connections
+	workers sync.WaitGroup
+	jobs    chan *Call
+	idle    atomic.Int64  // workers that wait for a job
+	slots   chan struct{} // one taken by each call in flight
+	closing atomic.Bool
+	once    sync.Once
+
+	mu       sync.Mutex
+	conns    map[*Conn]struct{}
+	perIP    map[netip.Addr]int
+	lastID   uint64
+	accepted atomic.Uint64
+	refused  atomic.Uint64
+}
+
+// Stats are counts of a server.
+type Stats struct {
+	// Connections and Calls are what is open and in flight now.
+	Connections, Calls int
+	// Accepted and Refused count connections since the start; refused are those
+	// beyond the bounds.
+	Accepted, Refused uint64
+}
+
+// Open listens and serves until Close.
+func Open(cfg Config) (*Server, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("ipc port %s: %w", cfg.Name, err)
+	}
+	services, err := register(cfg.Protocols)
+	if err != nil {
+		return nil, err
+	}
+	l := cfg.Listener
+	if l == nil {
+		if l, err = net.Listen("tcp", cfg.Listen); err != nil {
+			return nil, fmt.Errorf("ipc port %s: %w", cfg.Name, err)
+		}
+	}
+	s := &Server{
+		cfg:      cfg,
+		log:      cfg.Logger.With("port", cfg.Name),
+		listener: l,
+		services: services,
+		epoch:    time.Now(),
+		large:    budget{max: int64(cfg.LargeFramesMax)},
+		jobs:     make(chan *Call),
+		slots:    make(chan struct{}, cfg.CallsMax),
+		conns:    map[*Conn]struct{}{},
+		perIP:    map[netip.Addr]int{},
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.wg.Go(s.accept)
+	s.wg.Go(s.sweep)
+	return s, nil
+}
+
+// Addr is where the server listens.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Stats counts.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Stats{Connections: len(s.conns), Calls: len(s.slots), Accepted: s.accepted.Load(), Refused: s.refused.Load()}
+}
+
+// Close stops accepting and reading, lets calls in flight finish and their
+// replies leave for Config.CloseGrace, and ends all connections. It returns when
+// every goroutine has ended: a handler that ignores its context holds it up.
+func (s *Server) Close() error {
+	var err error
+	s.once.Do(func() {
+		s.closing.Store(true)
+		err = s.listener.Close()
+		for _, c := range s.open() {
+			c.stopReading()
+		}
+		timer := time.AfterFunc(s.cfg.CloseGrace, s.cancel)
+		s.waitForConns()
+		timer.Stop()
+		s.cancel()
+		s.wg.Wait()
+		s.workers.Wait()
+	})
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// waitForConns returns when no connection is left. The end of the server's
+// context ends them all.
+func (s *Server) waitForConns() {
+	for _, c := range s.open() {
+		<-c.done
+	}
+}
+
+// open lists the connections.
+func (s *Server) open() []*Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*Conn, 0, len(s.conns))
+	for c := range s.conns {
+		out = append(out, c)
+	}
+	return out
+}
+
+// accept takes connections until the listener is closed.
+func (s *Server) accept() {
+	for pause := time.Duration(0); ; {
+		nc, err := s.listener.Accept()
+		switch {
+		case err == nil:
+			pause = 0
+			s.admit(nc)
+		case s.closing.Load() || errors.Is(err, net.ErrClosed):
+			return
+		default:
+			// Out of descriptors, most likely: what is open goes on, and this waits.
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			s.log.Warn("accept failed", "error", err, "pause", pause)
+			select {
+			case <-time.After(pause):
+			case <-s.ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// admit starts a connection, or closes it when there are too many.
+func (s *Server) admit(nc net.Conn) {
+	var peer netip.AddrPort
+	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
+		peer = a.AddrPort()
+		peer = netip.AddrPortFrom(peer.Addr().Unmap(), peer.Port())
+	}
+	ip := peer.Addr()
+	s.mu.Lock()
+	full := len(s.conns) >= s.cfg.ConnsMax || (s.cfg.ConnsPerAddressMax > 0 && s.perIP[ip] >= s.cfg.ConnsPerAddressMax)
+	if full || s.closing.Load() {
+		s.mu.Unlock()
+		_ = nc.Close()
+		if full && s.refused.Add(1)%1024 == 1 {
+			s.log.Warn("too many connections: one is refused", "address", peer, "refused", s.refused.Load())
+		}
+		return
+	}
+	s.lastID++
+	c := newConn(s, nc, s.lastID, peer)
+	s.conns[c] = struct{}{}
+	s.perIP[ip]++
+	s.mu.Unlock()
+	s.accepted.Add(1)
+	if f := s.cfg.Observe.Opened; f != nil {
+		f()
+	}
+	s.wg.Go(c.run)
+}
+
+// forget takes a connection off the books.
+func (s *Server) forget(c *Conn, reason string) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	ip := c.peer.Addr()
+	if s.perIP[ip]--; s.perIP[ip] <= 0 {
+		delete(s.perIP, ip)
+	}
+	s.mu.Unlock()
+	if f := s.cfg.Observe.Closed; f != nil {
+		f(reason)
+	}
+}
+
+// now is the time since the server was opened; it is never 0.
+func (s *Server) now() int64 { return int64(time.Since(s.epoch)) + 1 }
+
+// sweep ends connections whose time is up. One timer for all is much cheaper
+// than setting a deadline at each frame.
+func (s *Server) sweep() {
+	c := s.cfg
+	every := min(c.IdleTimeout, c.HandshakeTimeout, c.FrameTimeout, c.WriteTimeout) / 4
+	tick := time.NewTicker(min(max(every, 5*time.Millisecond), time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			now := s.now()
+			for _, c := range s.open() {
+				c.expire(now)
+			}
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}

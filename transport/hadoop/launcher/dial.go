@@ -1,0 +1,128 @@
+package launcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/proto"
+)
+
+// protocolName is how the NodeManagers' protocol is named on the wire.
+const protocolName = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
+
+// dial is the start of one AM, from its first call to its report.
+type dial struct {
+	l *Launcher
+	key
+	began  time.Time
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// errGone says that there is nothing to start any more.
+var errGone = errors.New("the AM container is not waited for any more")
+
+// run tries until the AM runs, is refused, or is not wanted any more, and
+// reports what came of it.
+func (d *dial) run() Outcome {
+	log := d.l.cfg.Logger.With("attempt", d.attempt.String(), "container", d.number)
+	for try := 1; ; try++ {
+		err := d.try()
+		var no *refusal
+		switch {
+		case err == nil:
+			log.Info("ApplicationMaster launched", "tries", try)
+			return d.report(&input.AttemptLaunched{Attempt: d.attempt, Container: d.number}, Launched)
+		case errors.Is(err, errGone) || d.ctx.Err() != nil:
+			log.Debug("launch dropped", "tries", try)
+			return Dropped
+		case errors.As(err, &no) && !no.later:
+			log.Warn("ApplicationMaster not launched", "tries", try, "error", err)
+			return d.failed(err, false)
+		case d.late():
+			log.Warn("node not reached, ApplicationMaster not launched", "tries", try, "error", err)
+			return d.failed(err, true)
+		}
+		log.Debug("launch will be tried again", "tries", try, "error", err)
+		wait(d.ctx, d.l.cfg.RetryInterval)
+	}
+}
+
+// late says whether another try would come after the time for it.
+func (d *dial) late() bool {
+	limit := d.l.cfg.MaxWait
+	return limit > 0 && time.Since(d.began)+d.l.cfg.RetryInterval > limit
+}
+
+// try makes one call, with what the state says now. It waits for its turn; the
+// time between tries is spent without one.
+func (d *dial) try() error {
+	select {
+	case d.l.slots <- struct{}{}:
+		defer func() { <-d.l.slots }()
+	case <-d.ctx.Done():
+		return errGone
+	}
+	o, err := d.l.order(d.l.cfg.Reader.Fork(), d.key)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, d.l.cfg.CallTimeout)
+	defer cancel()
+	// The token's service is for show: an address that is not found now is
+	// written as a name.
+	_ = d.l.cfg.Services.Learn(ctx, o.node.Host)
+	to, err := o.target(d.l.cfg.Services)
+	if err != nil {
+		return err
+	}
+	request, err := o.request(d.l.cfg.Services, time.Now().Add(d.l.cfg.TokenLife).UnixMilli())
+	if err != nil {
+		return err
+	}
+	reply := new(proto.StartContainersResponseProto)
+	return judge(d.l.cfg.Client.Call(ctx, to, "startContainers", request, reply), reply, o.id)
+}
+
+// failed reports that the AM could not be started.
+func (d *dial) failed(err error, nodeFault bool) Outcome {
+	o := Refused
+	if nodeFault {
+		o = Unreachable
+	}
+	text := fmt.Sprintf("Error launching %s. Got exception: %s", d.attempt, err)
+	return d.report(&input.AttemptLaunchFailed{Attempt: d.attempt, Container: d.number, NodeFault: nodeFault, Diagnostics: cut(text)}, o)
+}
+
+// report brings the result to the sequencer, again and again while this replica
+// leads. A next leader that lacks it starts the AM once more, and learns the same.
+func (d *dial) report(in input.Input, o Outcome) Outcome {
+	for {
+		reply, _, err := d.l.cfg.Door.Do(d.ctx, input.Request{Input: in})
+		switch {
+		case err == nil && reply.Refused() != nil:
+			d.l.cfg.Logger.Debug("report of a launch refused", "attempt", d.attempt.String(), "error", reply.Refused())
+			return o
+		case err == nil:
+			return o
+		case d.ctx.Err() != nil:
+			return Dropped
+		}
+		d.l.cfg.Logger.Debug("launch not reported, will be told again", "attempt", d.attempt.String(), "error", err)
+		wait(d.ctx, d.l.cfg.Pause)
+	}
+}
+
+// diagnosticsMax bounds the text of a failure that is kept in the state.
+const diagnosticsMax = 8 << 10
+
+func cut(s string) string {
+	if len(s) > diagnosticsMax {
+		s = s[:diagnosticsMax] + "…"
+	}
+	return strings.ToValidUTF8(s, "?")
+}

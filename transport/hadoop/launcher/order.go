@@ -1,0 +1,111 @@
+package launcher
+
+import (
+	"net"
+	"strconv"
+
+	"rmd/fsm/state"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// The environment that the ResourceManager adds to an AM's own.
+const (
+	envProxyBase  = "APPLICATION_WEB_PROXY_BASE"
+	envSubmitTime = "APP_SUBMIT_TIME_ENV"
+)
+
+// order is what is to be started where, as one state has it.
+type order struct {
+	ring      token.Ring
+	attempt   yarn.AttemptID
+	id        yarn.ContainerID
+	node      yarn.NodeID
+	user      string
+	submitted int64
+	container *state.Container
+	context   []byte
+}
+
+// order reads it; errGone when it is not waited for any more.
+func (l *Launcher) order(st *state.State, k key) (*order, error) {
+	a, c := find(st, k)
+	if c == nil || !waits(st, c) || !st.Nodes.Get(c.Node).Dialed {
+		return nil, errGone
+	}
+	return &order{ring: token.NewRing(st), attempt: k.attempt, id: st.ContainerID(c), node: st.Nodes.Get(c.Node).ID,
+		user: st.NameOf(a.User), submitted: a.SubmittedMillis, container: c, context: a.Context}, nil
+}
+
+// target is the node, called as the attempt with a token made for that.
+func (o *order) target(services *token.Services) (ipc.Target, error) {
+	t, err := o.ring.NMToken(o.attempt, o.node, o.user, services.Of(o.node))
+	if err != nil {
+		return ipc.Target{}, err
+	}
+	address := net.JoinHostPort(o.node.Host, strconv.Itoa(int(o.node.Port)))
+	return ipc.Target{Address: address, Protocol: protocolName, Token: &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}}, nil
+}
+
+// request is the call's parameter: the submission's launch context with tokens
+// and environment completed, and the token of the container, which carries the
+// application's wishes for its logs to the node.
+func (o *order) request(services *token.Services, expires int64) (*proto.StartContainersRequestProto, error) {
+	submission, err := wire.Submission(o.context)
+	if err != nil {
+		return nil, refusef("%v", err)
+	}
+	launch := submission.GetAmContainerSpec()
+	if launch == nil {
+		return nil, refusef("the application was submitted without a launch context for its ApplicationMaster")
+	}
+	if err := o.complete(launch); err != nil {
+		return nil, err
+	}
+	c := o.container
+	t, err := o.ring.ContainerToken(token.Container{
+		ID: o.id, Node: o.node.String(), User: o.user, Size: c.Size, ExpiresMillis: expires, Priority: c.Key.Priority,
+		CreatedMillis: c.AllocatedMillis, Logs: submission.GetLogAggregationContext(), AM: true, AllocationID: c.Key.AllocationID,
+	}, services.Of(o.node))
+	if err != nil {
+		return nil, err
+	}
+	one := &proto.StartContainerRequestProto{ContainerLaunchContext: launch, ContainerToken: t}
+	return &proto.StartContainersRequestProto{StartContainerRequest: []*proto.StartContainerRequestProto{one}}, nil
+}
+
+// complete adds what only the ResourceManager has: the AM's token, under the
+// alias "", and two variables.
+func (o *order) complete(launch *proto.ContainerLaunchContextProto) error {
+	credentials := new(token.Credentials)
+	if len(launch.GetTokens()) > 0 {
+		c, err := token.ReadCredentials(launch.GetTokens())
+		if err != nil {
+			return refusef("tokens of the launch context: %v", err)
+		}
+		credentials = c
+	}
+	am, err := o.ring.AMRMToken(o.attempt)
+	if err != nil {
+		return err
+	}
+	credentials.AddToken("", am)
+	launch.Tokens = credentials.Bytes()
+	launch.Environment = setEnv(launch.GetEnvironment(), envProxyBase, "/proxy/"+o.attempt.App.String())
+	launch.Environment = setEnv(launch.GetEnvironment(), envSubmitTime, strconv.FormatInt(o.submitted, 10))
+	return nil
+}
+
+// setEnv sets one variable, whatever the submission said of it.
+func setEnv(list []*proto.StringStringMapProto, name, value string) []*proto.StringStringMapProto {
+	out := list[:0:0]
+	for _, e := range list {
+		if e.GetKey() != name {
+			out = append(out, e)
+		}
+	}
+	return append(out, &proto.StringStringMapProto{Key: new(name), Value: new(value)})
+}

@@ -1,0 +1,185 @@
+package master
+
+import (
+	"context"
+	"math"
+
+	gproto "google.golang.org/protobuf/proto"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// allocate is an AM's heartbeat: what it wants goes in, what it was granted and
+// what has ended comes out.
+func (s *Service) allocate(ctx context.Context, c *ipc.Call, body []byte) ([]byte, error) {
+	who, err := caller(c)
+	if err != nil {
+		return nil, err
+	}
+	req := new(proto.AllocateRequestProto)
+	if err := (gproto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, req); err != nil {
+		return nil, &ipc.Error{Class: ipc.ClassServer, Message: "request of allocate: " + err.Error(), Detail: ipc.DetailServer}
+	}
+	a, err := s.enter(ctx, who.Attempt, req.GetResponseId() == 0)
+	if err != nil {
+		return nil, err
+	}
+	in, err := s.read(a, req)
+	if err != nil {
+		return nil, s.instead(ctx, a, err)
+	}
+	reply, fault, err := s.do(ctx, in)
+	if err == nil && fault != nil && fault.Reason == input.InvalidAsk && dropStrayPlaces(in) {
+		reply, fault, err = s.do(ctx, in)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case fault != nil && isOver(fault):
+		s.book.drop(a.id)
+		return nil, notFound(a.id)
+	case fault != nil:
+		return nil, s.refused(a, in, fault)
+	}
+	return s.answer(a, who, req, reply.(*input.AllocateReply))
+}
+
+// read checks a request as far as that needs no plan, and makes its input.
+func (s *Service) read(a *attempt, req *proto.AllocateRequestProto) (*input.Allocate, error) {
+	if len(req.GetSchedulingRequests()) > 0 {
+		return nil, refusal(ipc.ClassYarn, noConstraints, "SchedulingRequest", "AllocateRequest", a.id, "allocate")
+	}
+	in := &input.Allocate{
+		Attempt:         a.id,
+		Response:        req.GetResponseId(),
+		BlacklistAdd:    req.GetBlacklistRequest().GetBlacklistAdditions(),
+		BlacklistRemove: req.GetBlacklistRequest().GetBlacklistRemovals(),
+		Progress:        progress(req.GetProgress()),
+		TrackingURL:     req.GetTrackingUrl(),
+	}
+	var err error
+	if len(req.GetAsk()) > 0 {
+		if in.Asks, err = readAsks(req.GetAsk(), s.cfg.Reader.Fork().Kinds()); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range in.BlacklistAdd {
+		if name == yarn.Any {
+			return nil, refusal(classInvalidBlacklist, "Cannot add %s to the blacklist!", yarn.Any)
+		}
+	}
+	if in.Releases, err = a.readReleases(req.GetRelease()); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+// noConstraints is what YARN says of placement constraints while their handler
+// is off.
+const noConstraints = "Found non empty %s in %s for application=%s, but the configured " +
+	"yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. Rejecting this %s operation"
+
+// progress is in hundredths of a percent; what is no part of one is 0 or 1.
+func progress(p float32) uint32 {
+	switch {
+	case !(p > 0): // nor is NaN
+		return 0
+	case p >= 1:
+		return 10_000
+	}
+	return uint32(math.Round(float64(p) * 10_000))
+}
+
+// readReleases reads the containers that an AM gives back. Those of an earlier
+// attempt can be its own only when they are kept over attempts.
+func (a *attempt) readReleases(list []*proto.ContainerIdProto) ([]yarn.ContainerID, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := make([]yarn.ContainerID, len(list))
+	for i, p := range list {
+		id, err := wire.ContainerID(p)
+		if err != nil {
+			return nil, refusal(classInvalidRelease, "Cannot release container: %v", err)
+		}
+		if !a.keeps && (id.App != a.id.App || id.Attempt != a.id.Attempt) {
+			return nil, refusal(classInvalidRelease, "Cannot release container : %s not belonging to this application attempt : %s", id, a.id)
+		}
+		out[i] = id
+	}
+	return out, nil
+}
+
+// instead is what an AM hears whose request is refused here: that its attempt is
+// over, or that it must register, comes before what is wrong with the request.
+func (s *Service) instead(ctx context.Context, a *attempt, err error) error {
+	if e := s.cfg.Reader.Current(ctx); e != nil {
+		return unavailable(e)
+	}
+	app := appOf(s.cfg.Reader.Fork(), a.id)
+	switch {
+	case app == nil:
+		s.book.drop(a.id)
+		return notFound(a.id)
+	case app.AttemptState < state.AttemptRegistered:
+		return refusal(classNotRegistered, "AM is not registered for known application attempt: %s", a.id)
+	}
+	return err
+}
+
+// answer makes the response of a planner's reply: the rare parts as a message,
+// the rest by hand.
+func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestProto, reply *input.AllocateReply) ([]byte, error) {
+	m := s.newMint(a)
+	defer m.close()
+	b := m.appendReply(make([]byte, 0, 128+768*len(reply.Granted)), reply)
+	rest := proto.AllocateResponseProto{CompletedContainerStatuses: statuses(reply.Completed)}
+	var err error
+	for i := range reply.Granted {
+		if m.pages.container, err = m.appendContainer(m.pages.container[:0], &reply.Granted[i]); err != nil {
+			return nil, s.noKey(err)
+		}
+		b = field(b, fieldAllocated, m.pages.container)
+	}
+	if err := m.news(&rest, who, req, reply); err != nil {
+		return nil, s.noKey(err)
+	}
+	return gproto.MarshalOptions{}.MarshalAppend(b, &rest)
+}
+
+// news adds what an attempt is told once: tokens for nodes, a new one for itself,
+// and what became of nodes. What was sent with a response counts as told when a
+// later response is asked for; before that it is sent again.
+func (m *mint) news(out *proto.AllocateResponseProto, who token.AMRM, req *proto.AllocateRequestProto, reply *input.AllocateReply) error {
+	a := m.a
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if reply.Response != a.response {
+		a.response, a.nodesTold = reply.Response, a.nodesSent
+	}
+	out.UpdateErrors = m.updateErrors(req.GetUpdateRequests())
+	var err error
+	if out.NmTokens, err = m.nmTokens(reply.Granted, reply.Response); err != nil {
+		return err
+	}
+	if out.AmRmToken, err = m.amToken(who, reply.Response); err != nil {
+		return err
+	}
+	var nodes []uint32
+	nodes, a.nodesSent = m.nodes.after(m.st, a.nodesTold)
+	out.UpdatedNodes = nodeReports(m.st, nodes)
+	return nil
+}
+
+// noKey is what becomes of a token that cannot be made because there is no
+// master key yet. The containers are told again when the call is repeated.
+func (s *Service) noKey(err error) error {
+	s.log.Warn("token not made", "error", err)
+	return unavailable(err)
+}

@@ -1,0 +1,125 @@
+package master
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// maxCount is the largest number of containers that the planner takes under one
+// name. An AM that asks for more asks for more than any cluster has.
+const maxCount = 1_000_000
+
+// readAsks reads what an AM asks for. As in YARN with opportunistic containers
+// off the execution type makes no difference, an ask for no memory is for the
+// least there is, and an ask below zero containers is for none.
+func readAsks(list []*proto.ResourceRequestProto, kinds yarn.Kinds) ([]input.Ask, error) {
+	out := make([]input.Ask, len(list))
+	for i, p := range list {
+		if p.GetNodeLabelExpression() != "" {
+			return nil, refusal(classInvalidLabel, "Invalid resource request, node label not enabled but request contains label expression")
+		}
+		if p.GetResourceName() == "" || p.Capability == nil {
+			return nil, refusal(classInvalidAsk, "Invalid resource request, resource name or capability missing")
+		}
+		size, err := wire.Resource(p.Capability, kinds)
+		if err != nil {
+			return nil, refusal(classInvalidAsk, "Invalid resource request! %v", err)
+		}
+		for k, v := range size {
+			if v < 0 {
+				return nil, belowZero(size, k, kinds)
+			}
+		}
+		size[yarn.Memory] = max(size[yarn.Memory], 1)
+		out[i] = input.Ask{
+			Key:   yarn.SchedulerKey{Priority: wire.Priority(p.Priority), AllocationID: p.GetAllocationRequestId()},
+			Name:  p.GetResourceName(),
+			Count: min(max(int64(p.GetNumContainers()), 0), maxCount),
+			Size:  size,
+			Relax: p.GetRelaxLocality(),
+		}
+	}
+	return out, nil
+}
+
+// dropStrayPlaces takes out asks for hosts and racks whose key is not asked for
+// anywhere ("*") in the same call. YARN stores them to no effect; the planner
+// refuses them when it does not have the key (any more).
+func dropStrayPlaces(in *input.Allocate) bool {
+	anywhere := make(map[yarn.SchedulerKey]bool)
+	for i := range in.Asks {
+		if in.Asks[i].Name == yarn.Any {
+			anywhere[in.Asks[i].Key] = true
+		}
+	}
+	kept := in.Asks[:0:0]
+	for _, k := range in.Asks {
+		if k.Name == yarn.Any || anywhere[k.Key] {
+			kept = append(kept, k)
+		}
+	}
+	dropped := len(kept) < len(in.Asks)
+	in.Asks = kept
+	return dropped
+}
+
+// refused is a planner's refusal of an allocate call as the AM is told it.
+func (s *Service) refused(a *attempt, in *input.Allocate, f *input.Fault) error {
+	e := faulted(f)
+	if e.Class != classInvalidAsk {
+		return e
+	}
+	a.mu.Lock()
+	largest, known := a.largest, a.known
+	a.mu.Unlock()
+	if !known {
+		return e
+	}
+	kinds := s.cfg.Reader.Fork().Kinds()
+	for i := range in.Asks {
+		for k, v := range in.Asks[i].Size {
+			if v > largest[k] {
+				return aboveLargest(in.Asks[i].Size, largest, k, kinds)
+			}
+		}
+	}
+	return e
+}
+
+func belowZero(size yarn.Resource, kind int, kinds yarn.Kinds) error {
+	return refusal(classInvalidAsk, "Invalid resource request! Cannot allocate containers as requested resource is less than 0! "+
+		"Requested resource type=[%s], Requested resource=%s", kindName(kinds, kind), javaResource(size, kinds))
+}
+
+func aboveLargest(size, largest yarn.Resource, kind int, kinds yarn.Kinds) error {
+	most := javaResource(largest, kinds)
+	return refusal(classInvalidAsk, "Invalid resource request! Cannot allocate containers as requested resource is greater than "+
+		"maximum allowed allocation. Requested resource type=[%s], Requested resource=%s, maximum allowed allocation=%s, "+
+		"please note that maximum allowed allocation is calculated by scheduler based on maximum resource of registered NodeManagers, "+
+		"which might be less than configured maximum allocation=%s", kindName(kinds, kind), javaResource(size, kinds), most, most)
+}
+
+func kindName(kinds yarn.Kinds, i int) string {
+	if i < len(kinds) {
+		return kinds[i]
+	}
+	return strconv.Itoa(i)
+}
+
+// javaResource writes a resource as YARN's texts do.
+func javaResource(r yarn.Resource, kinds yarn.Kinds) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<memory:%d, vCores:%d", r[yarn.Memory], r[yarn.VCores])
+	for i := yarn.VCores + 1; i < min(len(kinds), yarn.MaxKinds); i++ {
+		if r[i] != 0 {
+			fmt.Fprintf(&b, ", %s: %d", kinds[i], r[i])
+		}
+	}
+	return b.String() + ">"
+}

@@ -1,0 +1,94 @@
+package master
+
+import (
+	"testing"
+
+	gproto "google.golang.org/protobuf/proto"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// still is a reader of one state, and a door that gives one answer: what is left
+// is this package.
+type still struct {
+	*replica
+	st *state.State
+}
+
+func (s still) Fork() *state.State { return s.st }
+
+func benchAllocate(b *testing.B, granted int) {
+	w := newWorld(b)
+	w.node("n1", 1<<20, 10_000)
+	r := w.replica()
+	a := r.am(w.app())
+	a.register()
+	given := a.allocate(asks(ask("*", int32(max(granted, 1)), 1024)))
+	var reply *input.AllocateReply
+	w.before = func(in input.Input) input.Reply {
+		if reply == nil {
+			in.(*input.Allocate).Response--
+			got, _ := w.p.Plan(w.now, input.Request{Input: in})
+			reply = got.(*input.AllocateReply)
+			reply.Granted = reply.Granted[:granted]
+		}
+		reply.Response++ // each a new one
+		return reply
+	}
+	r.cfg.Reader = still{r, w.st().Fork()}
+	b.ReportMetric(float64(gproto.Size(given)), "B/response")
+	req, call := asks(ask("*", 0, 1024)), a.call()
+	req.ResponseId = new(a.last)
+	b.ReportAllocs()
+	body, err := gproto.Marshal(req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := a.Service.allocate(ctx, call, body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// An idle heartbeat: a few microseconds, most of it the caller's identifier.
+func BenchmarkAllocateIdle(b *testing.B) { benchAllocate(b, 0) }
+
+// A heartbeat with one container: 10 µs at most.
+func BenchmarkAllocateOne(b *testing.B) { benchAllocate(b, 1) }
+
+// A heartbeat with a hundred containers.
+func BenchmarkAllocateHundred(b *testing.B) { benchAllocate(b, 100) }
+
+// Password is asked for once a connection.
+func BenchmarkPassword(b *testing.B) {
+	w := newWorld(b)
+	r := w.replica()
+	a := r.am(w.app())
+	r.cfg.Reader = still{r, w.st().Fork()}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := a.password(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// News of one node to an attempt, in a cluster of ten thousand.
+func BenchmarkNews(b *testing.B) {
+	w := newWorld(b)
+	for i := range 10_000 {
+		w.node(string(rune('a'+i%26))+yarn.NodeID{Port: uint16(i)}.String(), 1024, 1)
+	}
+	r := w.replica()
+	r.nodes.look(w.st())
+	b.ReportAllocs()
+	for b.Loop() {
+		r.nodes.changes-- // as if a node had changed
+		if nodes, _ := r.nodes.after(w.st(), 0); len(nodes) != 0 {
+			b.Fatal("told of nodes that have not changed")
+		}
+	}
+}

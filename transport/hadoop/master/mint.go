@@ -1,0 +1,127 @@
+package master
+
+import (
+	"time"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// mint makes what one answer hands to an attempt, from one state.
+type mint struct {
+	*Service
+	st    *state.State
+	ring  token.Ring
+	kinds yarn.Kinds
+	a     *attempt
+	pages *pages
+}
+
+// newMint takes a mint for one answer; close gives its buffers back.
+func (s *Service) newMint(a *attempt) *mint {
+	st := s.cfg.Reader.Fork()
+	m := &mint{Service: s, st: st, ring: token.NewRing(st), kinds: st.Kinds(), a: a, pages: s.buffers.Get().(*pages)}
+	m.pages.size = m.pages.size[:0]
+	return m
+}
+
+func (m *mint) close() { m.buffers.Put(m.pages) }
+
+// statuses tells of containers that have ended.
+func statuses(list []input.ContainerStatus) []*proto.ContainerStatusProto {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]*proto.ContainerStatusProto, len(list))
+	for i, c := range list {
+		out[i] = wire.ContainerStatusProto(c)
+		out[i].ExecutionType = proto.ExecutionTypeProto_GUARANTEED.Enum()
+	}
+	return out
+}
+
+// expires is when a container's token ends: at least the expiry interval after
+// now, and at most an eighth of it more. It is a step after the time of the
+// grant, not the clock's, so that an answer which is given again, here or at
+// another replica, has the same token.
+func (m *mint) expires(allocated int64) int64 {
+	interval := int64(m.cfg.ContainerExpiry / time.Millisecond)
+	step := interval / 8
+	late := max(m.st.Meta.NowMillis-allocated, 0)
+	return allocated + (late/step+1)*step + interval
+}
+
+// nmTokens makes the tokens for the nodes of granted containers that the attempt
+// has none for: those it was not sent yet, or not since the key has changed or
+// the node has come back. What was sent with the response that is given again is
+// sent again. The attempt is locked.
+func (m *mint) nmTokens(granted []input.Granted, response int32) ([]*proto.NMTokenProto, error) {
+	if len(granted) == 0 {
+		return nil, nil
+	}
+	key, err := m.ring.Signing(yarn.KeyNM)
+	if err != nil {
+		return nil, err
+	}
+	var out []*proto.NMTokenProto
+	var last yarn.NodeID
+	for i := range granted {
+		node := granted[i].Node
+		if node == last {
+			continue // an answer often has several containers of one node
+		}
+		last = node
+		now := sentToken{response: response, key: key.ID, registered: m.registered(node)}
+		if sent, ok := m.a.tokens[node]; ok && sent.key == now.key && sent.registered == now.registered &&
+			(sent.response != response || listed(out, node)) {
+			continue
+		}
+		t, err := m.ring.NMToken(m.a.id, node, m.a.user, m.cfg.Services.Of(node))
+		if err != nil {
+			return nil, err
+		}
+		if m.a.tokens == nil {
+			m.a.tokens = make(map[yarn.NodeID]sentToken)
+		}
+		m.a.tokens[node] = now
+		out = append(out, &proto.NMTokenProto{NodeId: wire.NodeIDProto(node), Token: t})
+	}
+	return out, nil
+}
+
+// registered is when a node registered last.
+func (m *mint) registered(node yarn.NodeID) int64 {
+	if slot := m.st.Node(node); slot != 0 {
+		return m.st.Nodes.Get(slot).Registered
+	}
+	return 0
+}
+
+// listed says whether a node has a token in this answer. The list is short:
+// nodes that are new to the attempt.
+func listed(list []*proto.NMTokenProto, node yarn.NodeID) bool {
+	for _, t := range list {
+		if t.NodeId.GetHost() == node.Host && t.NodeId.GetPort() == int32(node.Port) {
+			return true
+		}
+	}
+	return false
+}
+
+// amToken is a new token for an AM that called with one of an older key. While
+// that key is still taken it comes with every answer, as in YARN; when the newest
+// is in force, until one answer with it has arrived, since the AM goes on over
+// its old connection. The attempt is locked.
+func (m *mint) amToken(who token.AMRM, response int32) (*proto.TokenProto, error) {
+	newest := m.ring.Newest(yarn.KeyAMRM).ID
+	waits := m.st.Keys(yarn.KeyAMRM).Next.ID != 0
+	if who.KeyID == newest || (!waits && m.a.ownKey == newest && m.a.ownSent != response) {
+		return nil, nil
+	}
+	m.a.ownKey, m.a.ownSent = newest, response
+	return m.ring.RenewAMRM(m.a.id, who.KeyID)
+}

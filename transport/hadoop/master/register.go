@@ -1,0 +1,123 @@
+package master
+
+import (
+	"context"
+	"fmt"
+
+	gproto "google.golang.org/protobuf/proto"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// register is an AM's registration. An AM that registers again begins anew, with
+// what it runs; the planner sees to that.
+func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.RegisterApplicationMasterRequestProto) (*proto.RegisterApplicationMasterResponseProto, error) {
+	who, err := caller(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(req.GetPlacementConstraints()) > 0 {
+		return nil, refusal(ipc.ClassYarn, noConstraints, "placement constraints map", "RegisterApplicationMasterRequest", who.Attempt, "registerApplicationMaster")
+	}
+	a, err := s.enter(ctx, who.Attempt, true)
+	if err != nil {
+		return nil, err
+	}
+	reply, fault, err := s.do(ctx, &input.RegisterAttempt{
+		Attempt: a.id, Host: req.GetHost(), RPCPort: req.GetRpcPort(), TrackingURL: req.GetTrackingUrl()})
+	switch {
+	case err != nil:
+		return nil, err
+	case fault != nil && isOver(fault):
+		s.book.drop(a.id)
+		return nil, notFound(a.id)
+	case fault != nil:
+		return nil, faulted(fault)
+	}
+	r := reply.(*input.RegisterAttemptReply)
+	m := s.newMint(a)
+	defer m.close()
+	out := &proto.RegisterApplicationMasterResponseProto{
+		MaximumCapability:      wire.ResourceProto(r.Maximum, m.kinds),
+		Queue:                  new(r.Queue),
+		Application_ACLs:       a.acls,
+		SchedulerResourceTypes: schedulerTypes(m.st),
+		ResourceTypes:          wire.ResourceTypeInfos(m.kinds),
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.largest, a.known = r.Maximum, true
+	a.response, a.nodesSent, a.tokens, a.ownKey = 0, a.nodesTold, nil, 0
+	if out.ContainersFromPreviousAttempts, err = m.kept(r.Kept); err == nil {
+		out.NmTokensFromPreviousAttempts, err = m.nmTokens(r.Kept, 0)
+	}
+	if err != nil {
+		return nil, s.noKey(err)
+	}
+	return out, nil
+}
+
+// kept tells of the containers that the attempt before has left.
+func (m *mint) kept(list []input.Granted) ([]*proto.ContainerProto, error) {
+	var out []*proto.ContainerProto
+	for i := range list {
+		b, err := m.appendContainer(nil, &list[i])
+		if err != nil {
+			return nil, err
+		}
+		c := new(proto.ContainerProto)
+		if err := gproto.Unmarshal(b, c); err != nil {
+			return nil, fmt.Errorf("container %s: %w", list[i].Container, err)
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// schedulerTypes are the kinds by which the scheduler counts, of the two that
+// AMs ask about: by them an AM computes how many containers fit its headroom.
+func schedulerTypes(st *state.State) []proto.SchedulerResourceTypes {
+	if v := st.Version(); v != nil && v.Dominant {
+		return []proto.SchedulerResourceTypes{proto.SchedulerResourceTypes_MEMORY, proto.SchedulerResourceTypes_CPU}
+	}
+	return []proto.SchedulerResourceTypes{proto.SchedulerResourceTypes_MEMORY}
+}
+
+// finish is an AM's unregistration. It is true when it has been committed, and
+// for every repetition; YARN says false first, and its AMs ask again.
+func (s *Service) finish(ctx context.Context, c *ipc.Call, req *proto.FinishApplicationMasterRequestProto) (*proto.FinishApplicationMasterResponseProto, error) {
+	who, err := caller(c)
+	if err != nil {
+		return nil, err
+	}
+	_, fault, err := s.do(ctx, &input.FinishAttempt{
+		Attempt: who.Attempt, Final: wire.FinalStatus(req.GetFinalApplicationStatus()),
+		Diagnostics: req.GetDiagnostics(), TrackingURL: req.GetTrackingUrl()})
+	switch {
+	case err != nil:
+		return nil, err
+	case fault == nil:
+	case isOver(fault):
+		s.book.drop(who.Attempt)
+		if !s.ended(who.Attempt.App) {
+			return nil, notFound(who.Attempt)
+		}
+	default:
+		return nil, faulted(fault)
+	}
+	return &proto.FinishApplicationMasterResponseProto{IsUnregistered: new(true)}, nil
+}
+
+// ended says whether an application has ended: its last AM has nothing more to
+// say then, whatever became of it. The leader has refused the call, which was
+// planned on a state that this replica has by now.
+func (s *Service) ended(id yarn.ApplicationID) bool {
+	st := s.cfg.Reader.Fork()
+	slot := st.AppByID(id)
+	return slot == 0 || st.Apps.Get(slot).State.Ended()
+}

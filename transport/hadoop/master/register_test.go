@@ -1,0 +1,181 @@
+package master
+
+import (
+	"testing"
+
+	gproto "google.golang.org/protobuf/proto"
+
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+func TestRegister(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8192, 8)
+	acl := []*proto.ApplicationACLMapProto{{AccessType: proto.ApplicationAccessTypeProto_APPACCESS_VIEW_APP.Enum(), Acl: new("bob staff")}}
+	submission, err := gproto.Marshal(&proto.ApplicationSubmissionContextProto{AmContainerSpec: &proto.ContainerLaunchContextProto{Application_ACLs: acl}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := w.replica().am(w.app(func(s *input.SubmitApplication) { s.Context = submission }))
+	r := a.register()
+	want := &proto.RegisterApplicationMasterResponseProto{
+		MaximumCapability:      wire.ResourceProto(yarn.NewResource(8192, 4), yarn.DefaultKinds()),
+		Queue:                  new("root.default"),
+		Application_ACLs:       acl,
+		SchedulerResourceTypes: []proto.SchedulerResourceTypes{proto.SchedulerResourceTypes_MEMORY},
+		ResourceTypes:          wire.ResourceTypeInfos(yarn.DefaultKinds()),
+	}
+	if !gproto.Equal(r, want) {
+		t.Errorf("registered: %v\nwant %v", r, want)
+	}
+	app := w.st().Apps.Get(w.st().AppByID(a.id.App))
+	if app.State != yarn.AppRunning || app.Host != "am-host/10.0.0.1" || app.RPCPort != -1 || app.TrackingURL != "http://am/" {
+		t.Errorf("application %+v", app)
+	}
+	if again := a.register(); !gproto.Equal(again, want) {
+		t.Errorf("registered again: %v", again)
+	}
+}
+
+// TestContextOfAnotherKind holds that an application which did not come by
+// Hadoop's client door can have an AM of Hadoop's.
+func TestContextOfAnotherKind(t *testing.T) {
+	w := newWorld(t)
+	a := w.replica().am(w.app(func(s *input.SubmitApplication) { s.Context = []byte("{\"no\": \"protobuf\"}") }))
+	if r := a.register(); len(r.Application_ACLs) != 0 {
+		t.Errorf("ACLs %v", r.Application_ACLs)
+	}
+}
+
+func TestRegisterRefused(t *testing.T) {
+	w := newWorld(t)
+	r := w.replica()
+	a := r.am(w.app())
+	_, err := a.Service.register(ctx, a.call(), &proto.RegisterApplicationMasterRequestProto{PlacementConstraints: []*proto.PlacementConstraintMapEntryProto{{}}})
+	class(t, err, ipc.ClassYarn)
+	none := r.am(yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: a.id.App.ClusterTimestamp, Seq: 99}, Attempt: 1})
+	_, err = none.Service.register(ctx, none.call(), &proto.RegisterApplicationMasterRequestProto{})
+	class(t, err, classAttemptNotFound)
+	_, err = none.try(idle())
+	class(t, err, classAttemptNotFound)
+	call := a.call()
+	call.Caller = &ipc.Caller{User: "alice", Kind: ipc.KindSimple}
+	_, err = r.Service.register(ctx, call, &proto.RegisterApplicationMasterRequestProto{})
+	class(t, err, ipc.ClassYarn)
+	call.Caller = &ipc.Caller{Kind: ipc.KindToken, Identifier: []byte("x")}
+	_, err = r.Service.allocate(ctx, call, nil)
+	class(t, err, ipc.ClassYarn)
+}
+
+// TestNextAttemptGetsWhatIsKept fails an attempt that keeps its containers.
+func TestNextAttemptGetsWhatIsKept(t *testing.T) {
+	w := newWorld(t)
+	n1, n2 := w.node("n1", 2048, 8), w.node("n2", 2048, 8)
+	r := w.replica()
+	a := r.am(w.app(func(s *input.SubmitApplication) { s.KeepContainers = true }))
+	a.register()
+	got := a.allocate(asks(ask("*", 3, 1024))).AllocatedContainers
+	if len(got) != 3 {
+		t.Fatalf("%d containers", len(got))
+	}
+	for _, n := range []yarn.NodeID{n1, n2} {
+		var on []*proto.ContainerProto
+		for _, c := range got {
+			if c.GetNodeId().GetHost() == n.Host {
+				on = append(on, c)
+			}
+		}
+		w.running(n, on)
+	}
+	w.plan(&input.ExpireAttempt{Attempt: a.id})
+	_, err := a.try(idle())
+	class(t, err, classAttemptNotFound)
+	b := r.am(yarn.AttemptID{App: a.id.App, Attempt: 2})
+	reg := b.register()
+	if len(reg.ContainersFromPreviousAttempts) != 3 || len(reg.NmTokensFromPreviousAttempts) != 2 {
+		t.Fatalf("%d containers kept, %d NM tokens", len(reg.ContainersFromPreviousAttempts), len(reg.NmTokensFromPreviousAttempts))
+	}
+	for _, nm := range reg.NmTokensFromPreviousAttempts {
+		if at, err := token.NewRing(w.st()).VerifyNM(nm.GetToken().GetIdentifier(), nm.GetToken().GetPassword()); err != nil || at.Attempt != b.id {
+			t.Errorf("NM token %+v, %v", at, err)
+		}
+	}
+	resp := b.allocate(asks(ask("*", 1, 1024)))
+	if len(resp.AllocatedContainers) != 1 || len(resp.NmTokens) != 0 {
+		t.Errorf("%d containers, %d NM tokens for a node whose token it has", len(resp.AllocatedContainers), len(resp.NmTokens))
+	}
+	// A container of the attempt before is its own to release.
+	if resp = b.allocate(&proto.AllocateRequestProto{Release: []*proto.ContainerIdProto{got[0].GetId()}}); len(resp.CompletedContainerStatuses) != 1 {
+		t.Errorf("released: %v", resp.CompletedContainerStatuses)
+	}
+}
+
+func TestFinish(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8192, 8)
+	r := w.replica()
+	a := r.am(w.app())
+	finish := func() (*proto.FinishApplicationMasterResponseProto, error) {
+		return r.Service.finish(ctx, a.call(), &proto.FinishApplicationMasterRequestProto{
+			Diagnostics: new("all done"), TrackingUrl: new("http://history/"), FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()})
+	}
+	_, err := finish()
+	class(t, err, classNotRegistered)
+	a.register()
+	for range 3 {
+		if got, err := finish(); err != nil || !got.GetIsUnregistered() {
+			t.Fatalf("finish: %v, %v", got, err)
+		}
+	}
+	app := w.st().Apps.Get(w.st().AppByID(a.id.App))
+	if app.State != yarn.AppFinished || app.Final != yarn.FinalSucceeded || app.Diagnostics != "all done" || app.TrackingURL != "http://history/" {
+		t.Errorf("application %+v", app)
+	}
+	_, err = a.try(idle())
+	class(t, err, classAttemptNotFound)
+	if n := r.book.len(); n != 0 {
+		t.Errorf("%d attempts remembered after the end", n)
+	}
+}
+
+func TestFinishOfWhatWasKilled(t *testing.T) {
+	w := newWorld(t)
+	a := w.replica().am(w.app())
+	a.register()
+	w.plan(&input.KillApplication{ID: a.id.App})
+	if got, err := a.Service.finish(ctx, a.call(), &proto.FinishApplicationMasterRequestProto{}); err != nil || !got.GetIsUnregistered() {
+		t.Errorf("finish: %v, %v", got, err)
+	}
+	b := w.replica().am(w.app())
+	b.register()
+	w.plan(&input.ExpireAttempt{Attempt: b.id})
+	_, err := b.Service.finish(ctx, b.call(), &proto.FinishApplicationMasterRequestProto{})
+	class(t, err, classAttemptNotFound) // another attempt goes on
+}
+
+// TestFinishOfAnAMOnANode holds that an AM which runs in a container of ours may
+// go on calling until that has ended.
+func TestFinishOfAnAMOnANode(t *testing.T) {
+	w := newWorld(t)
+	id := yarn.NodeID{Host: "n1", Port: 1}
+	w.plan(&input.RegisterNode{ID: id, Total: yarn.NewResource(8192, 8), Dialed: true})
+	r := w.replica()
+	a := r.am(w.app(func(s *input.SubmitApplication) { s.Unmanaged, s.AM = false, yarn.NewResource(1024, 1) }))
+	w.plan(&input.NodeHeartbeat{ID: id})
+	a.register()
+	a.allocate(asks(ask("*", 1, 1024)))
+	for range 2 {
+		got, err := r.Service.finish(ctx, a.call(), &proto.FinishApplicationMasterRequestProto{FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()})
+		if err != nil || !got.GetIsUnregistered() {
+			t.Fatalf("finish: %v, %v", got, err)
+		}
+	}
+	if resp := a.allocate(idle()); len(resp.AllocatedContainers) != 0 || resp.GetNumClusterNodes() != 1 {
+		t.Errorf("heartbeat after the end: %v", resp)
+	}
+}

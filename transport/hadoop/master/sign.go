@@ -1,0 +1,47 @@
+package master
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha1"
+	"hash"
+	"sync"
+	"sync/atomic"
+
+	"rmd/fsm/state"
+)
+
+// signer signs with one key; the HMACs that it keeps have taken the key in.
+type signer struct {
+	key  state.MasterKey
+	pool sync.Pool
+}
+
+func newSigner(key state.MasterKey) *signer {
+	s := &signer{key: state.MasterKey{ID: key.ID, Bytes: bytes.Clone(key.Bytes)}}
+	s.pool.New = func() any { return hmac.New(sha1.New, s.key.Bytes) }
+	return s
+}
+
+// sign appends the password of an identifier.
+func (s *signer) sign(b, identifier []byte) []byte {
+	h := s.pool.Get().(hash.Hash)
+	h.Reset()
+	h.Write(identifier) // never fails
+	b = h.Sum(b)
+	s.pool.Put(h)
+	return b
+}
+
+// signing holds the signer of the key that was asked for last. The key itself
+// always comes from the state.
+type signing struct{ last atomic.Pointer[signer] }
+
+func (s *signing) of(key state.MasterKey) *signer {
+	if p := s.last.Load(); p != nil && p.key.ID == key.ID && bytes.Equal(p.key.Bytes, key.Bytes) {
+		return p
+	}
+	p := newSigner(key)
+	s.last.Store(p)
+	return p
+}

@@ -1,0 +1,23 @@
+package token
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"rmd/transport/hadoop/proto"
+)
+
+// FromURLString reads a token as Hadoop writes it in URLs and REST documents:
+// its Writable form in base64 for URLs, without padding.
+func FromURLString(text string) (*proto.TokenProto, error) {
+	data, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(text), "="))
+	if err != nil || len(data) > MaxCredentials {
+		return nil, malformed("token is not base64 for URLs")
+	}
+	c := &chunks{rest: data, ok: true}
+	p := &proto.TokenProto{Identifier: c.bytes(), Password: c.bytes(), Kind: new(c.text()), Service: new(c.text())}
+	if !c.ok {
+		return nil, malformed("token ends inside a value")
+	}
+	return p, nil
+}

@@ -1,0 +1,52 @@
+package token
+
+// appendVInt appends a number as Hadoop's Writables do: one byte from −112 to
+// 127, else a byte that tells sign and length, and then the magnitude, the
+// highest byte first.
+func appendVInt(b []byte, v int64) []byte {
+	if v >= -112 && v <= 127 {
+		return append(b, byte(v))
+	}
+	first := -112
+	if v < 0 {
+		v, first = ^v, -120
+	}
+	n := 1
+	for n < 8 && v>>(8*n) != 0 {
+		n++
+	}
+	b = append(b, byte(first-n))
+	for n--; n >= 0; n-- {
+		b = append(b, byte(v>>(8*n)))
+	}
+	return b
+}
+
+// readVInt reads a number and returns what follows it; false when the bytes end
+// inside it or it does not fit 63 bits and a sign.
+func readVInt(b []byte) (v int64, rest []byte, ok bool) {
+	if len(b) == 0 {
+		return 0, nil, false
+	}
+	first := int(int8(b[0]))
+	if first >= -112 {
+		return int64(first), b[1:], true
+	}
+	n, negative := -112-first, false
+	if first < -120 {
+		n, negative = -120-first, true
+	}
+	if len(b) < 1+n {
+		return 0, nil, false
+	}
+	for _, c := range b[1 : 1+n] {
+		if v > 1<<55-1 {
+			return 0, nil, false
+		}
+		v = v<<8 | int64(c)
+	}
+	if negative {
+		v = ^v
+	}
+	return v, b[1+n:], true
+}

@@ -1,0 +1,110 @@
+package tracker
+
+import (
+	"bytes"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	gproto "google.golang.org/protobuf/proto"
+
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// tokenSequence is the number of the applications' renewed tokens; there never
+// are any.
+const tokenSequence = 1
+
+// orders is what an answer tells beside its number.
+type orders struct {
+	kill    []yarn.ContainerID
+	cleanUp []yarn.ApplicationID
+	remove  []yarn.ContainerID
+	signals []input.Signal
+	total   *yarn.Resource
+}
+
+func (o *orders) none() bool {
+	return len(o.kill) == 0 && len(o.cleanUp) == 0 && len(o.remove) == 0 && len(o.signals) == 0 && o.total == nil
+}
+
+// plain encodes the answer that says nothing but its number.
+func (s *Service) plain(response int32) []byte {
+	b := make([]byte, 0, 24)
+	b = protowire.AppendTag(b, 1, protowire.VarintType)
+	b = protowire.AppendVarint(b, uint64(response))
+	b = protowire.AppendTag(b, 4, protowire.VarintType)
+	b = protowire.AppendVarint(b, uint64(proto.NodeActionProto_NODE_ACTION_NORMAL))
+	b = protowire.AppendTag(b, 7, protowire.VarintType)
+	b = protowire.AppendVarint(b, uint64(s.cfg.HeartbeatInterval.Milliseconds()))
+	b = protowire.AppendTag(b, 19, protowire.VarintType)
+	return protowire.AppendVarint(b, tokenSequence)
+}
+
+// repeat is the last answer once more; the session must be locked.
+func (s *Service) repeat(ss *session) []byte {
+	if ss.answer == nil {
+		return s.plain(ss.last)
+	}
+	return bytes.Clone(ss.answer)
+}
+
+// answer encodes an answer, and returns what is to be kept of it as well.
+func (s *Service) answer(v *view, r *report, response int32, o *orders) (out, keep []byte) {
+	ring := token.NewRing(v.st)
+	containerKey, nmKey := ring.ToHand(yarn.KeyContainer, r.containerKey), ring.ToHand(yarn.KeyNM, r.nmKey)
+	if o.none() && containerKey == nil && nmKey == nil {
+		return s.plain(response), nil
+	}
+	p := &proto.NodeHeartbeatResponseProto{
+		ResponseId:                  new(response),
+		NodeAction:                  proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(),
+		NextHeartBeatInterval:       new(s.cfg.HeartbeatInterval.Milliseconds()),
+		TokenSequenceNo:             new(int64(tokenSequence)),
+		ContainerTokenMasterKey:     containerKey,
+		NmTokenMasterKey:            nmKey,
+		ContainersToCleanup:         wire.ContainerIDProtos(o.kill),
+		ApplicationsToCleanup:       wire.ApplicationIDProtos(o.cleanUp),
+		ContainersToBeRemovedFromNm: wire.ContainerIDProtos(o.remove),
+	}
+	for _, g := range o.signals {
+		p.ContainersToSignal = append(p.ContainersToSignal, &proto.SignalContainerRequestProto{
+			ContainerId: wire.ContainerIDProto(g.Container),
+			Command:     proto.SignalContainerCommandProto(g.Command).Enum(),
+		})
+	}
+	if o.total != nil {
+		p.Resource = wire.ResourceProto(*o.total, v.st.Kinds())
+	}
+	out = encode(p)
+	return out, bytes.Clone(out)
+}
+
+// resync tells a node to register again.
+func (s *Service) resync(format string, args ...any) []byte {
+	return encode(&proto.NodeHeartbeatResponseProto{
+		NodeAction:            proto.NodeActionProto_NODE_ACTION_RESYNC.Enum(),
+		DiagnosticsMessage:    new(fmt.Sprintf(format, args...)),
+		NextHeartBeatInterval: new(s.cfg.HeartbeatInterval.Milliseconds()),
+	})
+}
+
+// shutdown tells a node to end.
+func (s *Service) shutdown(format string, args ...any) []byte {
+	return encode(&proto.NodeHeartbeatResponseProto{
+		NodeAction:         proto.NodeActionProto_NODE_ACTION_SHUTDOWN.Enum(),
+		DiagnosticsMessage: new(fmt.Sprintf(format, args...)),
+	})
+}
+
+// encode encodes an answer of ours, which has every field that it needs.
+func encode(p gproto.Message) []byte {
+	b, err := gproto.MarshalOptions{AllowPartial: true}.Marshal(p)
+	if err != nil {
+		return nil
+	}
+	return b
+}

@@ -1,0 +1,54 @@
+package tracker
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// heard gathers the numbers of nodes whose heartbeats changed nothing. A node
+// that is there already is not added again, so what waits while there is no
+// leader is one bit for each node.
+type heard struct {
+	wake chan struct{} // has something when a node has come since the last batch
+
+	mu   sync.Mutex
+	bits []uint64
+	n    int
+}
+
+func newHeard() heard { return heard{wake: make(chan struct{}, 1)} }
+
+func (h *heard) add(node uint32) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := int(node / 64)
+	if w >= len(h.bits) {
+		h.bits = append(h.bits, make([]uint64, w+1-len(h.bits))...)
+	}
+	bit := uint64(1) << (node % 64)
+	if h.bits[w]&bit != 0 {
+		return
+	}
+	h.bits[w] |= bit
+	h.n++
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take removes the numbers of at most limit nodes, in order.
+func (h *heard) take(limit int) []uint32 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make([]uint32, 0, min(h.n, limit))
+	for w := 0; w < len(h.bits) && len(out) < cap(out); w++ {
+		for h.bits[w] != 0 && len(out) < cap(out) {
+			i := bits.TrailingZeros64(h.bits[w])
+			h.bits[w] &^= 1 << i
+			out = append(out, uint32(w*64+i))
+		}
+	}
+	h.n -= len(out)
+	return out
+}

@@ -1,0 +1,268 @@
+package tracker
+
+import (
+	"context"
+	"strings"
+
+	gproto "google.golang.org/protobuf/proto"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// nodeHeartbeat answers one heartbeat. It runs on the goroutine that reads the
+// connection until it has to wait.
+func (s *Service) nodeHeartbeat(ctx context.Context, call *ipc.Call, body []byte) ([]byte, error) {
+	b := beat{}
+	if err := b.scan(body); err != nil {
+		return nil, invalid("nodeHeartbeat: %v", err)
+	}
+	if call.Conn != nil {
+		b.conn = call.Conn.ID()
+	}
+	if out := s.quick(&b); out != nil {
+		return out, nil
+	}
+	r, err := s.read(&b, body)
+	if err != nil {
+		return nil, err
+	}
+	call.Detach()
+	return s.turn(ctx, r)
+}
+
+// quick answers a heartbeat that says nothing new of a node that is to be told
+// nothing; nil when it does not.
+func (s *Service) quick(b *beat) []byte {
+	ss := s.find(b.host, uint16(b.port))
+	if ss == nil {
+		return nil
+	}
+	now := s.now()
+	v := s.recent(now)
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	switch {
+	case ss.busy != nil || ss.full || ss.failed || ss.tell != nil,
+		b.response != ss.last || b.unhealthy || b.logs,
+		!ss.hashed || b.hash != ss.hash || b.containers != len(ss.running),
+		b.containerKey != v.containerKey || b.nmKey != v.nmKey,
+		!ss.quiet(v.st), s.cut(now):
+		return nil
+	}
+	if n := v.st.Nodes.Get(ss.number); n.TotalSet && n.SetTotal != ss.total {
+		return nil
+	}
+	ss.last, ss.answered, ss.answer = next(ss.last), true, nil
+	ss.conn, ss.heard, ss.use, ss.beaten = b.conn, now, b.use, true
+	s.heard.add(ss.number)
+	return s.plain(ss.last)
+}
+
+// report is a heartbeat, decoded.
+type report struct {
+	beat
+	id       yarn.NodeID
+	statuses []input.ContainerStatus
+	text     string // of its health
+	said     []LogReport
+}
+
+// read decodes the heartbeat that b was scanned from. The report holds nothing
+// of body.
+func (s *Service) read(b *beat, body []byte) (*report, error) {
+	var req proto.NodeHeartbeatRequestProto
+	if err := (gproto.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}).Unmarshal(body, &req); err != nil {
+		return nil, invalid("nodeHeartbeat: %v", err)
+	}
+	r := &report{beat: *b, text: s.text(req.GetNodeStatus().GetNodeHealthStatus().GetHealthReport())}
+	r.host = nil
+	var err error
+	if r.id, err = wire.NodeID(req.GetNodeStatus().GetNodeId()); err != nil {
+		return nil, invalid("nodeHeartbeat: %v", err)
+	}
+	list := req.GetNodeStatus().GetContainersStatuses()
+	if len(list) > s.cfg.ContainersMax {
+		return nil, invalid("nodeHeartbeat: %d containers of node %s, at most %d are taken", len(list), r.id, s.cfg.ContainersMax)
+	}
+	r.statuses = make([]input.ContainerStatus, len(list))
+	for i, p := range list {
+		if r.statuses[i], err = wire.ContainerStatus(p); err != nil {
+			return nil, invalid("nodeHeartbeat: node %s: %v", r.id, err)
+		}
+		s.trim(&r.statuses[i])
+	}
+	r.said, err = s.logReports(req.GetLogAggregationReportsForApps())
+	return r, err
+}
+
+// trim keeps of a status what the cluster keeps: the diagnostics of an end, up to
+// a bound.
+func (s *Service) trim(c *input.ContainerStatus) {
+	if c.State == yarn.ContainerCompleted {
+		c.Diagnostics = s.text(c.Diagnostics)
+	} else {
+		c.Diagnostics = ""
+	}
+}
+
+// text is the end of a text, where its cause stands, within the bound.
+func (s *Service) text(t string) string {
+	if over := len(t) - s.cfg.DiagnosticsMax; over > 0 {
+		t = t[over:]
+	}
+	return strings.ToValidUTF8(t, "\uFFFD")
+}
+
+func (s *Service) logReports(list []*proto.LogAggregationReportProto) ([]LogReport, error) {
+	if len(list) > s.cfg.ApplicationsMax {
+		return nil, invalid("%d log aggregation reports, at most %d are taken", len(list), s.cfg.ApplicationsMax)
+	}
+	if over := len(list) - logReportsMax; over > 0 {
+		list = list[over:]
+	}
+	var out []LogReport
+	for _, p := range list {
+		app, err := wire.ApplicationID(p.GetApplicationId())
+		if err != nil {
+			return nil, invalid("log aggregation: %v", err)
+		}
+		out = append(out, LogReport{App: app, Status: p.GetLogAggregationStatus(), Diagnostics: s.text(p.GetDiagnostics())})
+	}
+	return out, nil
+}
+
+// turn answers a heartbeat that says something, or of a node that is to be told
+// something.
+func (s *Service) turn(ctx context.Context, r *report) (out []byte, err error) {
+	ss, out, err := s.enter(ctx, r)
+	if ss == nil {
+		return out, err
+	}
+	work, answered := ss.busy, false
+	defer func() {
+		ss.mu.Lock()
+		defer ss.mu.Unlock()
+		if !answered { // whether it took effect is not known
+			ss.full, ss.failed = true, true
+		}
+		ss.release(work)
+	}()
+	in, reply := ss.news(r), &input.NodeHeartbeatReply{}
+	if s.local(ss, in) {
+		s.heard.add(ss.number)
+	} else if reply, err = s.plan(ctx, in); err != nil {
+		return nil, err
+	}
+	out = s.leave(ss, r, reply)
+	answered = true
+	return out, nil
+}
+
+// plan has what a node reports planned.
+func (s *Service) plan(ctx context.Context, in *input.NodeHeartbeat) (*input.NodeHeartbeatReply, error) {
+	reply, err := s.do(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if f := reply.Refused(); f != nil {
+		return nil, invalid("nodeHeartbeat of %s: %v", in.ID, f)
+	}
+	out, ok := reply.(*input.NodeHeartbeatReply)
+	if !ok {
+		return nil, ipc.Standby("the leader's answer is of another kind")
+	}
+	return out, nil
+}
+
+// local says whether an input would tell the leader nothing but that the node
+// lives.
+func (s *Service) local(ss *session, in *input.NodeHeartbeat) bool {
+	now := s.now()
+	return !in.Full && len(in.Statuses) == 0 && !in.Unhealthy && ss.tell == nil && !s.cut(now) && ss.quiet(s.fresh(now).st)
+}
+
+// leave takes in what the cluster answered and makes the node's answer of it.
+func (s *Service) leave(ss *session, r *report, reply *input.NodeHeartbeatReply) []byte {
+	v := s.fresh(s.now())
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.failed = false
+	ss.use, ss.logs = r.use, note(ss.logs, r.said)
+	switch {
+	case reply.Shutdown:
+		s.forget(ss)
+		s.cfg.Logger.Info("node is told to shut down", "node", ss.id)
+		return s.shutdown("node %s is decommissioned", ss.id)
+	case reply.Resync:
+		ss.full = true
+		s.cfg.Logger.Info("node is told to register again", "node", ss.id)
+		return s.resync("the cluster has taken node %s out: it must register again", ss.id)
+	}
+	o := orders{kill: reply.Kill, cleanUp: reply.CleanUp, signals: reply.Signals}
+	if t := ss.tell; t != nil {
+		o.kill = append(t.kill, o.kill...)
+		o.cleanUp = append(t.cleanUp, o.cleanUp...)
+	}
+	ss.take(r, &o)
+	n := ss.record(v.st)
+	o.kill = append(o.kill, strangers(v.st, n, ss.running, o.kill)...)
+	ss.tell = nil
+	if len(reply.CleanUp) > 0 || len(reply.Signals) > 0 {
+		ss.tell = &tell{told: reply.CleanUp}
+		for _, g := range reply.Signals {
+			ss.tell.signalled = append(ss.tell.signalled, g.Container)
+		}
+	}
+	if n != nil && n.TotalSet && n.SetTotal != ss.total {
+		ss.total, o.total = n.SetTotal, &n.SetTotal
+	}
+	// A node that is not simply running reports everything, every time: what it
+	// still runs may have been ended without it.
+	ss.full = n == nil || (n.State != yarn.NodeRunning && n.State != yarn.NodeDecommissioning)
+	ss.last, ss.answered = next(ss.last), true
+	var out []byte
+	out, ss.answer = s.answer(v, r, ss.last, &o)
+	return out
+}
+
+// take notes what a report said of containers: those that run are known, those
+// that have ended may be forgotten by the node.
+func (ss *session) take(r *report, o *orders) {
+	running := make([]yarn.ContainerID, 0, len(r.statuses))
+	for i := range r.statuses {
+		if id := r.statuses[i].Container; r.statuses[i].State == yarn.ContainerCompleted {
+			o.remove = append(o.remove, id)
+		} else {
+			running = append(running, id)
+		}
+	}
+	ss.running, ss.hash, ss.hashed = running, r.hash, len(o.remove) == 0
+}
+
+// strangers are containers that run on a node and that the cluster does not have
+// there any more, beside those that are to be killed already: it may have ended
+// them without the node, as when that was unhealthy, and remember them only for
+// their AM.
+func strangers(st *state.State, n *state.Node, running, kill []yarn.ContainerID) (out []yarn.ContainerID) {
+	if len(running) == 0 || n == nil {
+		return nil
+	}
+	known := make(map[yarn.ContainerID]struct{}, len(running)) // looked up by key only
+	for c := n.Containers; c != 0; c = st.Containers.Get(c).NextOnNode() {
+		known[st.ContainerID(st.Containers.Get(c))] = struct{}{}
+	}
+	for _, id := range kill {
+		known[id] = struct{}{}
+	}
+	for _, id := range running {
+		if _, ok := known[id]; !ok {
+			out = append(out, id)
+		}
+	}
+	return out
+}

@@ -1,0 +1,244 @@
+package tracker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/internal/hadoopconf"
+)
+
+// DefaultRack is where a host stands of which nothing is known.
+const DefaultRack = "/default-rack"
+
+// Racks tells where hosts stand.
+type Racks interface {
+	// Rack returns a rack's path, "/" first; DefaultRack when none is known.
+	Rack(ctx context.Context, host string) string
+}
+
+// RacksConfig says where the topology is written.
+type RacksConfig struct {
+	Logger hclog.Logger
+	// Table is a file of two columns, host or address and rack:
+	// net.topology.table.file.name. Script is a program that prints the racks of
+	// the addresses that it is given: net.topology.script.file.name. With both the
+	// table is used; with neither every host is in DefaultRack.
+	Table, Script string
+	// Lookup resolves a host's name; what it returns first is asked for, as YARN
+	// does.
+	Lookup func(ctx context.Context, host string) ([]string, error)
+	// Timeout bounds one answer. A host without one is asked for again after
+	// RetryAfter at the earliest.
+	Timeout    time.Duration
+	RetryAfter time.Duration
+	// ScriptsMax bounds the scripts that run at one time, CacheMax the hosts that
+	// are remembered.
+	ScriptsMax int
+	CacheMax   int
+}
+
+// DefaultRacksConfig has every host in one rack.
+func DefaultRacksConfig() RacksConfig {
+	return RacksConfig{
+		Logger:     hclog.NewNullLogger(),
+		Lookup:     lookup,
+		Timeout:    10 * time.Second,
+		RetryAfter: 30 * time.Second,
+		ScriptsMax: 4,
+		CacheMax:   100_000,
+	}
+}
+
+// tableMapping is the class by which net.topology.node.switch.mapping.impl
+// chooses the table.
+const tableMapping = "org.apache.hadoop.net.TableMapping"
+
+// RacksConfigOf is DefaultRacksConfig with what the files of a replica say.
+func RacksConfigOf(conf *hadoopconf.Config) RacksConfig {
+	c := DefaultRacksConfig()
+	c.Script = conf.Value("net.topology.script.file.name", "")
+	if conf.Value("net.topology.node.switch.mapping.impl", "") == tableMapping || c.Script == "" {
+		c.Table = conf.Value("net.topology.table.file.name", "")
+	}
+	return c
+}
+
+// Validate reports every fault of the configuration at once.
+func (c RacksConfig) Validate() error {
+	var errs []error
+	if c.Logger == nil || c.Lookup == nil {
+		errs = append(errs, errors.New("logger and look-up are required"))
+	}
+	if c.Timeout <= 0 || c.RetryAfter <= 0 || c.ScriptsMax < 1 || c.CacheMax < 1 {
+		errs = append(errs, errors.New("times and bounds must be positive (start from DefaultRacksConfig)"))
+	}
+	return errors.Join(errs...)
+}
+
+func lookup(ctx context.Context, host string) ([]string, error) {
+	return net.DefaultResolver.LookupHost(ctx, host)
+}
+
+// Topology is the racks of a table or a script. What it has found it keeps until
+// Reload.
+type Topology struct {
+	cfg     RacksConfig
+	scripts chan struct{} // a place for each that runs
+
+	mu     sync.Mutex
+	table  map[string]string // nil: not read
+	known  map[string]string
+	failed map[string]time.Time // hosts without an answer, and when
+}
+
+// NewTopology returns the racks that a configuration names. A table that cannot
+// be read is logged and leaves every host in DefaultRack, as in YARN.
+func NewTopology(cfg RacksConfig) (*Topology, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	t := &Topology{cfg: cfg, scripts: make(chan struct{}, cfg.ScriptsMax), known: map[string]string{}, failed: map[string]time.Time{}}
+	if err := t.Reload(); err != nil {
+		cfg.Logger.Warn("topology table not read, every host is in the default rack until it can be", "error", err)
+	}
+	return t, nil
+}
+
+// Reload forgets what was found and reads the table anew. When that fails the
+// table that was there stays.
+func (t *Topology) Reload() error {
+	var table map[string]string
+	if t.cfg.Table != "" {
+		data, err := os.ReadFile(t.cfg.Table)
+		if err != nil {
+			return fmt.Errorf("topology table: %w", err)
+		}
+		table = readTable(data)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.table, t.known, t.failed = table, map[string]string{}, map[string]time.Time{}
+	return nil
+}
+
+// readTable reads lines of two columns; others are passed over, as in YARN.
+func readTable(data []byte) map[string]string {
+	table := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		if columns := strings.Fields(line); len(columns) == 2 && columns[0][0] != '#' {
+			table[columns[0]] = columns[1]
+		}
+	}
+	return table
+}
+
+// Rack implements Racks.
+func (t *Topology) Rack(ctx context.Context, host string) string {
+	if t.cfg.Table == "" && t.cfg.Script == "" {
+		return DefaultRack
+	}
+	t.mu.Lock()
+	rack, ok := t.known[host]
+	failed, bad := t.failed[host]
+	t.mu.Unlock()
+	if ok || (bad && time.Since(failed) < t.cfg.RetryAfter) {
+		return path(rack)
+	}
+	bounded, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
+	defer cancel()
+	rack, err := t.find(bounded, host)
+	if err == nil && rack != "" && rack[0] != '/' {
+		err = fmt.Errorf("%q does not begin with a slash", clip(rack))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.known)+len(t.failed) >= t.cfg.CacheMax {
+		clear(t.known)
+		clear(t.failed)
+	}
+	if err != nil && ctx.Err() != nil {
+		return DefaultRack // the asker is gone; the next one asks anew
+	}
+	if err != nil {
+		t.failed[host] = time.Now()
+		t.cfg.Logger.Warn("rack of a host not found, the default is used", "host", host, "rack", DefaultRack, "error", err)
+		return DefaultRack
+	}
+	delete(t.failed, host)
+	t.known[host] = rack
+	return path(rack)
+}
+
+// path is a rack as a path without a slash at its end.
+func path(rack string) string {
+	if rack = strings.TrimRight(rack, "/"); rack == "" {
+		return DefaultRack
+	}
+	return rack
+}
+
+// find asks the table or the script, by the host's address as YARN does, the
+// table by its name too.
+func (t *Topology) find(ctx context.Context, host string) (string, error) {
+	name := host
+	if found, err := t.cfg.Lookup(ctx, host); err == nil && len(found) > 0 {
+		name = found[0]
+	}
+	if t.cfg.Table == "" {
+		return t.run(ctx, name)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if rack := t.table[name]; rack != "" {
+		return rack, nil
+	}
+	return t.table[host], nil
+}
+
+// outputMax bounds what a script may print.
+const outputMax = 4096
+
+// run runs the script for one address.
+func (t *Topology) run(ctx context.Context, name string) (string, error) {
+	select {
+	case t.scripts <- struct{}{}:
+		defer func() { <-t.scripts }()
+	case <-ctx.Done():
+		return "", fmt.Errorf("topology script: %w", ctx.Err())
+	}
+	out := limited{left: outputMax}
+	cmd := exec.CommandContext(ctx, t.cfg.Script, name)
+	cmd.Stdout, cmd.WaitDelay = &out, time.Second
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("topology script %s for %s: %w", t.cfg.Script, name, err)
+	}
+	racks := strings.Fields(out.String())
+	if len(racks) != 1 {
+		return "", fmt.Errorf("topology script %s: %d racks for one host", t.cfg.Script, len(racks))
+	}
+	return racks[0], nil
+}
+
+// limited keeps the beginning of what is written.
+type limited struct {
+	bytes.Buffer
+	left int
+}
+
+// Write implements io.Writer.
+func (l *limited) Write(p []byte) (int, error) {
+	n := min(len(p), l.left)
+	l.left -= n
+	l.Buffer.Write(p[:n])
+	return len(p), nil
+}

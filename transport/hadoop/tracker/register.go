@@ -1,0 +1,259 @@
+package tracker
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// hostBytesMax bounds a host's name, versionBytesMax a NodeManager's version.
+const (
+	hostBytesMax    = 255
+	versionBytesMax = 128
+)
+
+// lookupTime bounds the look-up of a host's name.
+const lookupTime = 5 * time.Second
+
+// refusal is why a node may not register; it ends the NodeManager.
+type refusal string
+
+// Error is what the node is told.
+func (r refusal) Error() string { return string(r) }
+
+func refusef(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
+
+// registerNodeManager brings a node in, or back, with the containers that it
+// still has.
+func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *proto.RegisterNodeManagerRequestProto) (*proto.RegisterNodeManagerResponseProto, error) {
+	// What it is judged by must not be older than what the cluster has agreed on.
+	if err := s.current(ctx); err != nil {
+		return nil, err
+	}
+	st := s.cfg.Reader.Fork()
+	if st.Version() == nil {
+		return nil, ipc.Standby("this cluster is not initialized")
+	}
+	in, err := s.registration(st, req)
+	var logs []LogReport
+	if err == nil {
+		logs, err = s.logReports(req.GetLogAggregationReportsForApps())
+	}
+	if err == nil {
+		err = s.mayRegister(ctx, st, in)
+	}
+	var reply *input.RegisterNodeReply
+	if err == nil {
+		in.Rack = s.cfg.Racks.Rack(ctx, in.ID.Host)
+		reply, err = s.register(ctx, in)
+	}
+	if no, ok := err.(refusal); ok {
+		s.cfg.Logger.Warn("node refused", "node", in.ID, "reason", string(no))
+		return &proto.RegisterNodeManagerResponseProto{
+			NodeAction:         proto.NodeActionProto_NODE_ACTION_SHUTDOWN.Enum(),
+			DiagnosticsMessage: new(string(no)),
+			RmVersion:          new(s.cfg.Version),
+		}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ss := &session{id: in.ID, logs: logs}
+	if call.Conn != nil {
+		ss.conn = call.Conn.ID()
+	}
+	return s.welcome(in, reply, ss)
+}
+
+// registration reads a request.
+func (s *Service) registration(st *state.State, req *proto.RegisterNodeManagerRequestProto) (*input.RegisterNode, error) {
+	id, err := wire.NodeID(req.GetNodeId())
+	if err != nil {
+		return nil, invalid("registerNodeManager: %v", err)
+	}
+	in := &input.RegisterNode{ID: id, Version: s.text(req.GetNmVersion()), Dialed: true}
+	if !validHost(id.Host) || len(in.Version) > versionBytesMax {
+		return in, invalid("registerNodeManager: %q is no host's name, or version %.40q none", clip(id.Host), in.Version)
+	}
+	if p := req.GetHttpPort(); p < 0 || p > 65535 {
+		return in, invalid("registerNodeManager: HTTP port %d of node %s is none", p, id)
+	}
+	in.HTTPPort = uint16(req.GetHttpPort())
+	if in.Total, err = wire.Resource(req.GetResource(), st.Kinds()); err != nil {
+		return in, invalid("registerNodeManager: node %s: %v", id, err)
+	}
+	containers, running := req.GetContainerStatuses(), req.GetRunningApplications()
+	if len(containers) > s.cfg.ContainersMax || len(running) > s.cfg.ApplicationsMax {
+		return in, invalid("registerNodeManager: %d containers and %d applications of node %s, at most %d and %d are taken",
+			len(containers), len(running), id, s.cfg.ContainersMax, s.cfg.ApplicationsMax)
+	}
+	if in.Running, err = wire.ApplicationIDs(running); err != nil {
+		return in, invalid("registerNodeManager: node %s: %v", id, err)
+	}
+	in.Containers = make([]input.ContainerStatus, len(containers))
+	for i, p := range containers {
+		if in.Containers[i], err = wire.NMContainerStatus(p); err != nil {
+			return in, invalid("registerNodeManager: node %s: %v", id, err)
+		}
+		s.trim(&in.Containers[i])
+	}
+	return in, nil
+}
+
+// validHost refuses what cannot be the name or address of a host; it is handed to
+// the operator's script, and shown.
+func validHost(host string) bool {
+	if len(host) > hostBytesMax || host[0] == '-' {
+		return false
+	}
+	for i := range len(host) {
+		c := host[i]
+		if !digit(c) && (c|0x20 < 'a' || c|0x20 > 'z') && !strings.ContainsRune("-._:[]%", rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+func clip(text string) string { return text[:min(len(text), 80)] }
+
+// mayRegister checks what this replica can judge by itself; the lists of hosts
+// are the planner's.
+func (s *Service) mayRegister(ctx context.Context, st *state.State, in *input.RegisterNode) error {
+	least := s.cfg.MinimumVersion
+	if least == EqualToRM {
+		least = s.cfg.Version
+	}
+	if least != AnyVersion && (in.Version == "" || compareVersions(in.Version, least) < 0) {
+		return refusef("NodeManager version %q of %s is older than %s, the minimum", in.Version, in.ID, least)
+	}
+	if s.cfg.CheckHost {
+		ctx, cancel := context.WithTimeout(ctx, lookupTime)
+		defer cancel()
+		if _, err := s.cfg.Lookup(ctx, in.ID.Host); err != nil {
+			return refusef("host %s of the node cannot be resolved here: %v", in.ID.Host, err)
+		}
+	}
+	mb, vcores := smallest(st)
+	if in.Total[yarn.Memory] < mb || in.Total[yarn.VCores] < vcores {
+		return refusef("node %s does not satisfy the minimum allocations: it has <memory:%d, vCores:%d>, the smallest container is %d MB and %d vcores",
+			in.ID, in.Total[yarn.Memory], in.Total[yarn.VCores], mb, vcores)
+	}
+	return nil
+}
+
+// smallest is the cluster's smallest container, which is replicated with the
+// queues.
+func smallest(st *state.State) (mb, vcores int64) {
+	props := st.Version().Properties
+	read := func(def int64, names ...string) int64 {
+		for _, name := range names {
+			for _, p := range props {
+				if p.Name != name {
+					continue
+				}
+				if n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(p.Value), "Mi"), 10, 64); err == nil {
+					return n
+				}
+			}
+		}
+		return def
+	}
+	return read(1024, "yarn.resource-types.memory-mb.minimum-allocation", "yarn.scheduler.minimum-allocation-mb"),
+		read(1, "yarn.resource-types.vcores.minimum-allocation", "yarn.scheduler.minimum-allocation-vcores")
+}
+
+// register has the registration planned.
+func (s *Service) register(ctx context.Context, in *input.RegisterNode) (*input.RegisterNodeReply, error) {
+	reply, err := s.do(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if f := reply.Refused(); f != nil {
+		switch f.Reason {
+		case input.HostRefused:
+			return nil, refusal(f.What)
+		case input.NotAllowed:
+			return nil, refusal(f.Error())
+		}
+		return nil, invalid("registerNodeManager of %s: %v", in.ID, f)
+	}
+	out, ok := reply.(*input.RegisterNodeReply)
+	if !ok {
+		return nil, ipc.Standby("the leader's answer is of another kind")
+	}
+	return out, nil
+}
+
+// welcome begins the session of a node that has registered, and answers it.
+func (s *Service) welcome(in *input.RegisterNode, reply *input.RegisterNodeReply, ss *session) (*proto.RegisterNodeManagerResponseProto, error) {
+	now := s.now()
+	v := s.fresh(now)
+	ring := token.NewRing(v.st)
+	containerKey, err := ring.AtRegistration(yarn.KeyContainer)
+	if err != nil {
+		return nil, ipc.Standby(err.Error())
+	}
+	nmKey, err := ring.AtRegistration(yarn.KeyNM)
+	if err != nil {
+		return nil, ipc.Standby(err.Error())
+	}
+	number := v.st.Node(in.ID)
+	if number == 0 {
+		return nil, ipc.Standby("the registration of " + in.ID.String() + " has not arrived here yet")
+	}
+	ss.number, ss.heard = number, now
+	ss.reset(v.st.Nodes.Get(number), 0)
+	if len(reply.Kill) > 0 || len(reply.CleanUp) > 0 {
+		ss.tell = &tell{kill: reply.Kill, cleanUp: reply.CleanUp}
+	}
+	ss.total = reply.Total
+	s.mu.Lock()
+	s.sessions[in.ID] = ss
+	s.mu.Unlock()
+
+	out := &proto.RegisterNodeManagerResponseProto{
+		ContainerTokenMasterKey: containerKey,
+		NmTokenMasterKey:        nmKey,
+		NodeAction:              proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(),
+		RmIdentifier:            new(v.st.Meta.ClusterTimestamp),
+		RmVersion:               new(s.cfg.Version),
+	}
+	if !reply.Total.IsZero() {
+		out.Resource = wire.ResourceProto(reply.Total, v.st.Kinds())
+	}
+	s.cfg.Logger.Info("node registered", "node", in.ID, "total", v.st.Kinds().Format(in.Total), "rack", in.Rack, "version", in.Version,
+		"containers", len(in.Containers), "kill", len(reply.Kill))
+	return out, nil
+}
+
+// unRegisterNodeManager is a node's clean end. A node that is not known is none
+// any more, which is what it asks for.
+func (s *Service) unRegisterNodeManager(ctx context.Context, _ *ipc.Call, req *proto.UnRegisterNodeManagerRequestProto) (*proto.UnRegisterNodeManagerResponseProto, error) {
+	id, err := wire.NodeID(req.GetNodeId())
+	if err != nil {
+		return nil, invalid("unRegisterNodeManager: %v", err)
+	}
+	reply, err := s.do(ctx, &input.UnregisterNode{ID: id})
+	if err != nil {
+		return nil, err
+	}
+	if f := reply.Refused(); f != nil && f.Reason != input.NoSuchNode {
+		return nil, invalid("unRegisterNodeManager of %s: %v", id, f)
+	}
+	if ss := s.session(id); ss != nil {
+		s.forget(ss)
+	}
+	s.cfg.Logger.Info("node unregistered", "node", id)
+	return &proto.UnRegisterNodeManagerResponseProto{}, nil
+}

@@ -1,0 +1,66 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/state"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+)
+
+// Reader reads this replica's committed state.
+type Reader interface {
+	// Fork is shared and must not be changed.
+	Fork() *state.State
+	// Current returns once this replica has applied what the leader had committed.
+	Current(ctx context.Context) error
+}
+
+// Client is the part of ApplicationClientProtocol that has a twin over HTTP
+// (client.Service), so that both refuse and accept alike.
+type Client interface {
+	GetNewApplication(context.Context, *ipc.Call, *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error)
+	SubmitApplication(context.Context, *ipc.Call, *proto.SubmitApplicationRequestProto) error
+	ForceKillApplication(context.Context, *ipc.Call, *proto.KillApplicationRequestProto) (*proto.KillApplicationResponseProto, error)
+	MoveApplicationAcrossQueues(context.Context, *ipc.Call, *proto.MoveApplicationAcrossQueuesRequestProto) (*proto.MoveApplicationAcrossQueuesResponseProto, error)
+	UpdateApplicationPriority(context.Context, *ipc.Call, *proto.UpdateApplicationPriorityRequestProto) (*proto.UpdateApplicationPriorityResponseProto, error)
+	UpdateApplicationTimeouts(context.Context, *ipc.Call, *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error)
+}
+
+// Config is what a Service needs.
+type Config struct {
+	Logger hclog.Logger
+	Reader Reader
+	Client Client
+}
+
+// Service answers /proxy/ and the writes of /ws/v1/cluster.
+type Service struct {
+	cfg       Config
+	transport *http.Transport
+}
+
+// New returns a service.
+func New(cfg Config) (*Service, error) {
+	if cfg.Logger == nil || cfg.Reader == nil || cfg.Client == nil {
+		return nil, errors.New("logger, reader and client are required")
+	}
+	return &Service{cfg: cfg, transport: newTransport()}, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, ProxyPath) {
+		s.serveProxy(w, r)
+		return
+	}
+	s.serveWrite(w, r)
+}
+
+// Close ends idle connections to ApplicationMasters.
+func (s *Service) Close() { s.transport.CloseIdleConnections() }

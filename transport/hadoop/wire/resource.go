@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"math"
+	"math/bits"
+
+	"rmd/transport/hadoop/proto"
+	"rmd/yarn"
+)
+
+// memoryUnits is the unit of memory-mb on the wire; every other kind is counted
+// in ones.
+const memoryUnits = "Mi"
+
+// Resource reads a resource of the cluster's kinds. As in YARN memory and vcores
+// are fields 1 and 2, whatever the map says of them; further kinds are in the
+// map, in any unit that YARN knows; a kind that the cluster does not have is
+// passed over. Nil is no resource. Values may be negative: whether that makes
+// sense is the caller's question.
+func Resource(p *proto.ResourceProto, kinds yarn.Kinds) (yarn.Resource, error) {
+	if p == nil {
+		return yarn.Resource{}, nil
+	}
+	r := yarn.NewResource(p.GetMemory(), int64(p.GetVirtualCores()))
+	for _, e := range p.GetResourceValueMap() {
+		i := kinds.Index(e.GetKey())
+		if i <= yarn.VCores || i >= yarn.MaxKinds {
+			continue
+		}
+		v, ok := ones(e.GetValue(), e.GetUnits())
+		if !ok {
+			return yarn.Resource{}, invalid("%d %q of resource %q", e.GetValue(), e.GetUnits(), e.GetKey())
+		}
+		r[i] = v
+	}
+	return r, nil
+}
+
+// ResourceProto writes a resource as the Java ResourceManager does: memory and
+// vcores in their own fields, and every kind of the cluster in the map. What
+// does not fit YARN's 32 bits for vcores is told as the largest number there.
+func ResourceProto(r yarn.Resource, kinds yarn.Kinds) *proto.ResourceProto {
+	p := &proto.ResourceProto{Memory: new(r[yarn.Memory]), VirtualCores: new(clamp32(r[yarn.VCores]))}
+	n := min(max(len(kinds), 2), yarn.MaxKinds)
+	p.ResourceValueMap = make([]*proto.ResourceInformationProto, n)
+	for i := range n {
+		name, units := kindName(kinds, i)
+		p.ResourceValueMap[i] = &proto.ResourceInformationProto{
+			Key: new(name), Value: new(r[i]), Units: new(units), Type: proto.ResourceTypesProto_COUNTABLE.Enum(),
+		}
+	}
+	return p
+}
+
+// ResourceTypeInfos tells the kinds of the cluster.
+func ResourceTypeInfos(kinds yarn.Kinds) []*proto.ResourceTypeInfoProto {
+	out := make([]*proto.ResourceTypeInfoProto, min(max(len(kinds), 2), yarn.MaxKinds))
+	for i := range out {
+		name, units := kindName(kinds, i)
+		out[i] = &proto.ResourceTypeInfoProto{Name: new(name), Units: new(units), Type: proto.ResourceTypesProto_COUNTABLE.Enum()}
+	}
+	return out
+}
+
+func kindName(kinds yarn.Kinds, i int) (name, units string) {
+	switch i {
+	case yarn.Memory:
+		return yarn.MemoryName, memoryUnits
+	case yarn.VCores:
+		return yarn.VCoresName, ""
+	}
+	return kinds[i], ""
+}
+
+// ones converts a value from one of YARN's units; false when the unit is not
+// known or the result does not fit. Parts of one are cut off, as YARN does.
+func ones(v int64, units string) (int64, bool) {
+	switch units {
+	case "":
+		return v, true
+	case "m":
+		return v / 1e3, true
+	case "u":
+		return v / 1e6, true
+	case "n":
+		return v / 1e9, true
+	case "p":
+		return v / 1e12, true
+	case "k":
+		return times(v, 1e3)
+	case "M":
+		return times(v, 1e6)
+	case "G":
+		return times(v, 1e9)
+	case "T":
+		return times(v, 1e12)
+	case "P":
+		return times(v, 1e15)
+	case "Ki":
+		return times(v, 1<<10)
+	case "Mi":
+		return times(v, 1<<20)
+	case "Gi":
+		return times(v, 1<<30)
+	case "Ti":
+		return times(v, 1<<40)
+	case "Pi":
+		return times(v, 1<<50)
+	}
+	return 0, false
+}
+
+func times(v, factor int64) (int64, bool) {
+	if v == math.MinInt64 {
+		return 0, false
+	}
+	hi, lo := bits.Mul64(uint64(max(v, -v)), uint64(factor))
+	if hi != 0 || lo > math.MaxInt64 {
+		return 0, false
+	}
+	if v < 0 {
+		return -int64(lo), true
+	}
+	return int64(lo), true
+}
+
+func clamp32(v int64) int32 { return int32(min(max(v, math.MinInt32), math.MaxInt32)) }

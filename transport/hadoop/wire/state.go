@@ -1,0 +1,151 @@
+package wire
+
+import (
+	"rmd/fsm/state"
+	"rmd/transport/hadoop/proto"
+	"rmd/yarn"
+)
+
+// ApplicationState tells where an application stands. One whose AM has
+// unregistered is FINISHED for clients, though its container may still run.
+func ApplicationState(a *state.App) proto.YarnApplicationStateProto {
+	switch a.Shown() {
+	case yarn.AppAccepted:
+		return proto.YarnApplicationStateProto_ACCEPTED
+	case yarn.AppRunning:
+		return proto.YarnApplicationStateProto_RUNNING
+	case yarn.AppFinished:
+		return proto.YarnApplicationStateProto_FINISHED
+	case yarn.AppFailed:
+		return proto.YarnApplicationStateProto_FAILED
+	case yarn.AppKilled:
+		return proto.YarnApplicationStateProto_KILLED
+	}
+	return proto.YarnApplicationStateProto_SUBMITTED
+}
+
+// AppFinalStatus tells how an application ended: what its AM said from its
+// unregistration on, FAILED or KILLED when it ended so, UNDEFINED before.
+func AppFinalStatus(a *state.App) proto.FinalApplicationStatusProto {
+	switch {
+	case a.State == yarn.AppFailed:
+		return proto.FinalApplicationStatusProto_APP_FAILED
+	case a.State == yarn.AppKilled:
+		return proto.FinalApplicationStatusProto_APP_KILLED
+	case a.Shown() == yarn.AppFinished:
+		return FinalStatusProto(a.Final)
+	}
+	return proto.FinalApplicationStatusProto_APP_UNDEFINED
+}
+
+// AttemptState tells where an application's current attempt stands.
+func AttemptState(a *state.App) proto.YarnApplicationAttemptStateProto {
+	switch a.AttemptState {
+	case state.AttemptNone:
+		return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_NEW
+	case state.AttemptParked, state.AttemptPending:
+		return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_SCHEDULED
+	case state.AttemptActive:
+		switch {
+		case a.LaunchedMillis != 0:
+			return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED
+		case a.MasterNumber != 0:
+			return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_ALLOCATED
+		}
+		return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_SCHEDULED
+	case state.AttemptRegistered:
+		return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_RUNNING
+	case state.AttemptFinishing:
+		return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_FINISHING
+	}
+	return endedAttempt(a.FinishMillis != 0, a.Final)
+}
+
+// EndedAttemptState tells how an earlier attempt ended.
+func EndedAttemptState(t *state.Attempt) proto.YarnApplicationAttemptStateProto {
+	return endedAttempt(t.Unregistered, t.Final)
+}
+
+func endedAttempt(unregistered bool, final yarn.FinalStatus) proto.YarnApplicationAttemptStateProto {
+	switch {
+	case unregistered:
+		return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_FINISHED
+	case final == yarn.FinalKilled:
+		return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_KILLED
+	}
+	return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_FAILED
+}
+
+// FinalStatus reads a final status; one that is not known is UNDEFINED.
+func FinalStatus(p proto.FinalApplicationStatusProto) yarn.FinalStatus {
+	if p < proto.FinalApplicationStatusProto_APP_UNDEFINED || p > proto.FinalApplicationStatusProto_APP_ENDED {
+		return yarn.FinalUndefined
+	}
+	return yarn.FinalStatus(p) // the numbers are the same
+}
+
+// FinalStatusProto writes a final status.
+func FinalStatusProto(s yarn.FinalStatus) proto.FinalApplicationStatusProto {
+	if s > yarn.FinalEnded {
+		return proto.FinalApplicationStatusProto_APP_UNDEFINED
+	}
+	return proto.FinalApplicationStatusProto(s)
+}
+
+// ContainerState reads what a node says of a container: one that is not
+// complete is running for the cluster.
+func ContainerState(p proto.ContainerStateProto) yarn.ContainerState {
+	if p == proto.ContainerStateProto_C_COMPLETE {
+		return yarn.ContainerCompleted
+	}
+	return yarn.ContainerRunning
+}
+
+// ContainerStateProto tells a container's state as the Java ResourceManager
+// does: RUNNING from its grant on, COMPLETE when it has ended.
+func ContainerStateProto(s yarn.ContainerState) proto.ContainerStateProto {
+	if s >= yarn.ContainerReleasing {
+		return proto.ContainerStateProto_C_COMPLETE
+	}
+	return proto.ContainerStateProto_C_RUNNING
+}
+
+var nodeStates = [...]proto.NodeStateProto{
+	yarn.NodeRunning:         proto.NodeStateProto_NS_RUNNING,
+	yarn.NodeUnhealthy:       proto.NodeStateProto_NS_UNHEALTHY,
+	yarn.NodeDecommissioning: proto.NodeStateProto_NS_DECOMMISSIONING,
+	yarn.NodeDecommissioned:  proto.NodeStateProto_NS_DECOMMISSIONED,
+	yarn.NodeLost:            proto.NodeStateProto_NS_LOST,
+	yarn.NodeRebooted:        proto.NodeStateProto_NS_REBOOTED,
+	yarn.NodeShutdown:        proto.NodeStateProto_NS_SHUTDOWN,
+}
+
+// NodeState reads a node's state; false for NEW, which no node of ours has, and
+// for what is not known.
+func NodeState(p proto.NodeStateProto) (yarn.NodeState, bool) {
+	for s, v := range nodeStates {
+		if v == p && s != 0 {
+			return yarn.NodeState(s), true
+		}
+	}
+	return 0, false
+}
+
+// NodeStateProto writes a node's state.
+func NodeStateProto(s yarn.NodeState) proto.NodeStateProto {
+	if int(s) >= len(nodeStates) || s == 0 {
+		return proto.NodeStateProto_NS_NEW
+	}
+	return nodeStates[s]
+}
+
+// QueueStateProto writes a queue's state.
+func QueueStateProto(s yarn.QueueState) proto.QueueStateProto {
+	switch s {
+	case yarn.QueueDraining:
+		return proto.QueueStateProto_Q_DRAINING
+	case yarn.QueueStopped:
+		return proto.QueueStateProto_Q_STOPPED
+	}
+	return proto.QueueStateProto_Q_RUNNING
+}
