@@ -79,6 +79,11 @@ func (f Fraction) MulCeil(v int64) int64 { return f.mul(v, f.Den-1) }
 
 // MulRound returns floor(v·f + 1/2).
 func (f Fraction) MulRound(v int64) int64 {
+	if f.Den > 1<<61 || f.Num > 1<<61 || f.Num < -(1<<61) {
+		twice := new(big.Int).Mul(big.NewInt(v), big.NewInt(f.Num))
+		twice.Lsh(twice, 1).Add(twice, big.NewInt(f.Den))
+		return floorBig(twice, new(big.Int).Lsh(big.NewInt(f.Den), 1))
+	}
 	return Fraction{2 * f.Num, 2 * f.Den}.mul(v, f.Den)
 }
 
@@ -87,12 +92,16 @@ func (f Fraction) mul(v, add int64) int64 {
 	if f.Den == 0 {
 		return 0
 	}
-	if p := v * f.Num; f.Num == 0 || (p/f.Num == v && p <= 1<<62 && p >= -(1<<62)) {
+	if p := v * f.Num; add <= 1<<62 && (f.Num == 0 || (p/f.Num == v && p <= 1<<62 && p >= -(1<<62))) {
 		return floorDiv(p+add, f.Den)
 	}
 	p := new(big.Int).Mul(big.NewInt(v), big.NewInt(f.Num))
-	p.Add(p, big.NewInt(add))
-	q := p.Div(p, big.NewInt(f.Den)) // Euclidean: the floor, as Den is positive
+	return floorBig(p.Add(p, big.NewInt(add)), big.NewInt(f.Den))
+}
+
+// floorBig returns floor(p/den), or the nearest number there is.
+func floorBig(p, den *big.Int) int64 {
+	q := p.Div(p, den) // Euclidean: the floor, as den is positive
 	switch {
 	case q.IsInt64():
 		return q.Int64()

@@ -138,3 +138,25 @@ func FuzzParseFraction(f *testing.F) {
 		}
 	})
 }
+
+// TestLargeDenominators are those beyond 2^62, where what is added to round
+// would overflow.
+func TestLargeDenominators(t *testing.T) {
+	const den = 1<<63 - 1
+	for _, c := range []struct {
+		f                  Fraction
+		v                  int64
+		floor, ceil, round int64
+	}{
+		{Fraction{1, den}, 1, 0, 1, 0},
+		{Fraction{den - 1, den}, 1, 0, 1, 1},
+		{Fraction{den - 1, den}, -1, -1, 0, -1},
+		{Fraction{1 << 62, den}, 1, 0, 1, 1},
+		{Fraction{1, den}, 0, 0, 0, 0},
+		{Fraction{den, den}, den, den, den, den},
+	} {
+		if a, b, r := c.f.MulFloor(c.v), c.f.MulCeil(c.v), c.f.MulRound(c.v); a != c.floor || b != c.ceil || r != c.round {
+			t.Errorf("%d/%d of %d: floor %d, ceil %d, round %d; want %d, %d, %d", c.f.Num, c.f.Den, c.v, a, b, r, c.floor, c.ceil, c.round)
+		}
+	}
+}

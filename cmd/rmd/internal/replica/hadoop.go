@@ -91,9 +91,23 @@ func (d *hadoopDoor) openTracker() error {
 	if err != nil {
 		return err
 	}
-	c.Logger, c.Door, c.Reader, c.Racks = d.logger("tracker"), d.r.door, d.read, topology
+	d.files.racks = topology
+	c.Logger, c.Door, c.Reader, c.Racks = d.logger("tracker"), d.r.door, d.read, newcomers{topology, d.names}
 	d.tracker, err = tracker.New(c)
 	return err
+}
+
+// newcomers learns the address of a host, for tokens, where its rack is asked
+// for: when one of its nodes registers.
+type newcomers struct {
+	racks tracker.Racks
+	names *token.Services
+}
+
+// Rack implements tracker.Racks.
+func (n newcomers) Rack(ctx context.Context, host string) string {
+	_ = n.names.Learn(ctx, host) // else tokens carry the name
+	return n.racks.Rack(ctx, host)
 }
 
 func (d *hadoopDoor) openMaster() error {

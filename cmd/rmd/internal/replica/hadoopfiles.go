@@ -11,6 +11,7 @@ import (
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/access"
+	"rmd/transport/hadoop/tracker"
 )
 
 // hadoopFiles are Hadoop's configuration files as they are on this machine.
@@ -18,6 +19,7 @@ type hadoopFiles struct {
 	dir    string
 	owner  string
 	access *access.Access
+	racks  *tracker.Topology
 
 	mu   sync.Mutex
 	conf *hadoopconf.Config // as it was read last
@@ -66,7 +68,7 @@ func (f *hadoopFiles) Reload() error {
 	f.conf = conf
 	f.mu.Unlock()
 	f.access.Load(conf, f.owner)
-	return nil
+	return f.racks.Reload()
 }
 
 // hostsOf reads a list of hosts: one or more a line, "#" begins a comment.
