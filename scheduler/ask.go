@@ -12,7 +12,7 @@ import (
 
 // Bounds on what one call may carry; more is refused as TOO_LARGE.
 const (
-	maxAsks  = 10_000
+	maxAsks  = 100_000
 	maxCount = 1_000_000
 )
 

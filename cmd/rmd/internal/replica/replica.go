@@ -104,6 +104,7 @@ func (r *Replica) openPeer() error {
 	c := r.opt.Config
 	p := peer.DefaultConfig()
 	p.ClusterName, p.ID, p.Listen, p.Advertise, p.Logger = c.Cluster, c.ID, c.Raft.Listen, c.Raft.Advertise, r.log.Named("peer")
+	p.FrameMax = entryMax // an input is smaller than what follows from it
 	if c.TLS.On() {
 		conf, err := config.LoadTLS(c.TLS)
 		if err != nil {
