@@ -245,3 +245,42 @@ func BenchmarkUnused(b *testing.B) {
 		u.look(r.log.st, 0, 600_000, 1000)
 	}
 }
+
+// TestTimersFollowAnAM: its time begins when it is launched, and once more when it
+// unregisters.
+func TestTimersFollowAnAM(t *testing.T) {
+	st, tm := state.New(), timers{}
+	apply := func(events ...event.Event) {
+		t.Helper()
+		for _, e := range events {
+			if err := st.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+			tm.follow(st, e)
+		}
+	}
+	heard := func(step string, want int64) {
+		t.Helper()
+		if at, ok := tm.attempts.heard[1<<32|1]; ok != (want >= 0) || (ok && at != want) {
+			t.Errorf("%s: heard of at %d (%v), want %d", step, at, ok, want)
+		}
+	}
+	tm.arm(st, Expiry{NodeMillis: 600_000, AttemptMillis: 600_000})
+	apply(&event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: 1},
+		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}},
+		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r", Total: yarn.NewResource(10, 1), Dialed: true},
+		&event.ApplicationSubmitted{App: 1, User: "u", Queue: "root.a", AM: yarn.NewResource(1, 0)},
+		&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1},
+		&event.AskChanged{App: 1, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 0)},
+		&event.ContainerAllocated{App: 1, Number: 1, Node: 1, Locality: yarn.OffSwitch, AM: true})
+	heard("allocated", -1)
+	tm.now = 7000
+	apply(&event.AttemptLaunched{App: 1})
+	heard("launched", 7000)
+	tm.now = 9000
+	apply(&event.AttemptRegistered{App: 1})
+	heard("registered", 9000)
+	tm.now = 11_000
+	apply(&event.AttemptUnregistered{App: 1})
+	heard("unregistered", 11_000)
+}

@@ -409,7 +409,7 @@ func (m *machine) nonsense(t *rapid.T) {
 		&input.RollbackQueues{To: 1 << 40}, &input.SetQueueState{Queue: "root.none", State: yarn.QueueStopped}, &input.InitCluster{ClusterID: "again", ClusterTimestamp: 1},
 		&input.SignalContainer{Container: id, Command: 1}, &input.SetHosts{TimeoutMillis: -1},
 	}
-	if slot, a := m.app(t); slot != 0 {
+	if slot, a := m.app(t); slot != 0 && a.AttemptState != state.AttemptFinishing { // the calls of an AM that is done are answered
 		at := a.AttemptID()
 		bad = append(bad,
 			&input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{{Name: "h0", Count: 1, Size: yarn.NewResource(1024, 1), Key: yarn.SchedulerKey{Priority: 77}}}},

@@ -35,10 +35,8 @@ func (m *machine) had(t *rapid.T, in *input.NodeHeartbeat) {
 func (m *machine) heard(t *rapid.T) {
 	in := &input.NodesHeard{Nodes: rapid.SliceOfN(rapid.Uint32Range(0, 6), 0, 6).Draw(t, "numbers")}
 	m.plan(in)
-	for _, slot := range in.Nodes {
-		if m.p.st.Nodes.Has(slot) {
-			m.checkServed(m.p.st.Nodes.Get(slot).ID)
-		}
+	if n := len(in.Nodes); n > 0 && m.p.st.Nodes.Has(in.Nodes[n-1]) { // those before it had their turn on an earlier state
+		m.checkServed(m.p.st.Nodes.Get(in.Nodes[n-1]).ID)
 	}
 }
 
