@@ -6,7 +6,7 @@ LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover failover golden proto clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover failover interop golden proto clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -47,8 +47,12 @@ KILLS ?= 50
 failover: ## kill -9 the leader of a real cluster KILLS times with reservations held
 	RMD_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 60m -run 'TestKillLeader' ./cmd/rmd
 
-bench-failover: ## the same, with the figures printed
+bench-failover: build ## the same, and as real AMs feel it (needs a JDK 17 and Maven), with the figures printed
 	RMD_KILLS=$(KILLS) RMD_BENCH=1 $(GO) test -count=1 -v -timeout 60m -run 'TestKillLeader' ./cmd/rmd
+	RMD_INTEROP_KILLS=20 RMD_BENCH=1 $(GO) test -tags interop -count=1 -v -timeout 60m -run 'TestFailover|TestAskLatency' ./interop
+
+interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs a JDK 17 and Maven)
+	$(GO) test -tags interop -count=1 -v -timeout 60m ./interop/...
 
 golden: ## rewrite golden files and scenarios; read the diff before committing
 	$(GO) test ./fsm/event ./snapshot ./transport/rest ./scheduler -rewrite

@@ -152,7 +152,7 @@ func (p *Planner) expireAttempt(in *input.ExpireAttempt) input.Reply {
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
-	p.attemptFailed(slot, exitUnknown, "ApplicationMaster for attempt "+in.Attempt.String()+" timed out", true)
+	p.attemptFailed(slot, "ApplicationMaster for attempt "+in.Attempt.String()+" timed out", true)
 	return in.NewReply()
 }
 
@@ -170,7 +170,7 @@ func excused(exit int32) bool {
 
 // attemptFailed ends an attempt that did not finish, and begins the next one,
 // or ends the application when it has had its attempts.
-func (p *Planner) attemptFailed(slot uint32, exit int32, text string, counts bool) {
+func (p *Planner) attemptFailed(slot uint32, text string, counts bool) {
 	a := p.st.Apps.Get(slot)
 	last := p.isLast(a, counts)
 	keep := a.KeepContainers && !last
@@ -180,8 +180,22 @@ func (p *Planner) attemptFailed(slot uint32, exit int32, text string, counts boo
 		return
 	}
 	a = p.st.Apps.Get(slot)
-	p.endApplication(slot, yarn.AppFailed, yarn.FinalFailed,
-		fmt.Sprintf("Application %s failed %d times due to AM Container for %s exited with exitCode: %d. %s", a.ID, a.Failures, a.AttemptID(), exit, text))
+	p.endApplication(slot, yarn.AppFailed, yarn.FinalFailed, p.whyFailed(a, text))
+}
+
+// whyFailed is YARN's sentence for an application that has had its attempts.
+func (p *Planner) whyFailed(a *state.App, text string) string {
+	if a.Unmanaged {
+		return fmt.Sprintf("Unmanaged application %s failed due to %s. Failing the application.", a.ID, text)
+	}
+	within, limits := "", ""
+	if a.ValidityMillis > 0 {
+		within = fmt.Sprintf(" in previous %d milliseconds", a.ValidityMillis)
+	}
+	if global := p.cfg.AMGlobalMaxAttempts; global != int64(a.MaxAttempts) {
+		limits = fmt.Sprintf(" (global limit =%d; local limit is =%d)", global, a.MaxAttempts)
+	}
+	return fmt.Sprintf("Application %s failed %d times%s%s due to %s. Failing the application.", a.ID, a.MaxAttempts, within, limits, text)
 }
 
 // endAttempt ends the current attempt with everything it holds: reservations

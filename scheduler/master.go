@@ -99,8 +99,8 @@ func (p *Planner) attemptLaunchFailed(in *input.AttemptLaunchFailed) input.Reply
 	if in.NodeFault {
 		exit = yarn.ExitAborted
 	}
-	p.complete(p.st.Ref(p.st.Containers.Get(p.st.Master(p.st.Apps.Get(slot)))), exit,
-		"Error launching "+in.Attempt.String()+". Got exception: "+in.Diagnostics)
+	text := "Error launching " + in.Attempt.String() + ". Got exception: " + in.Diagnostics
+	p.completeFor(p.st.Ref(p.st.Containers.Get(p.st.Master(p.st.Apps.Get(slot)))), exit, text, text)
 	return in.NewReply()
 }
 
@@ -116,7 +116,7 @@ func (p *Planner) failAttempt(in *input.FailAttempt) input.Reply {
 	case in.Attempt.Attempt == 0 || in.Attempt.Attempt > a.Attempt:
 		return input.Refuse(in, input.Faultf(input.NoSuchAttempt, "list them with \"rmd app list\"", "there is no attempt %s", in.Attempt))
 	case in.Attempt.Attempt == a.Attempt && (a.AttemptState == state.AttemptParked || a.Open()):
-		p.attemptFailed(slot, exitUnknown, "Attempt failed by user.", true)
+		p.attemptFailed(slot, "Attempt failed by user.", true)
 	}
 	return in.NewReply()
 }
@@ -125,6 +125,9 @@ func (p *Planner) failAttempt(in *input.FailAttempt) input.Reply {
 // With a validity interval only failures within it count. Attempts that are lost
 // over and over are not begun anew for ever, though none counts.
 func (p *Planner) isLast(a *state.App, counts bool) bool {
+	if a.Unmanaged { // whoever runs its AM has to submit anew
+		return true
+	}
 	failures, attempts, most := a.Failures, a.Attempt, max(a.MaxAttempts, 1)
 	if a.ValidityMillis > 0 {
 		failures, attempts, most = 0, 1, min(most, state.MaxHistory/4)

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"fmt"
+
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
@@ -121,6 +123,12 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 // complete ends a container on its node. The end of an AM container is the end
 // of its attempt, unless that has ended before.
 func (p *Planner) complete(ref event.ContainerRef, exit int32, text string) {
+	p.completeFor(ref, exit, text, "")
+}
+
+// completeFor is complete with the reason that an attempt gets for which this
+// was the AM; empty: that it exited.
+func (p *Planner) completeFor(ref event.ContainerRef, exit int32, text, reason string) {
 	c := p.st.Containers.Get(p.st.Container(ref))
 	app, am, live, node := c.App, c.AM, c.State.Live(), c.Node
 	a := p.st.Apps.Get(app)
@@ -132,7 +140,10 @@ func (p *Planner) complete(ref event.ContainerRef, exit int32, text string) {
 	case am && live && finishing:
 		p.finished(app)
 	case am && live && current:
-		p.attemptFailed(app, exit, text, !excused(exit))
+		if reason == "" {
+			reason = fmt.Sprintf("AM Container for %s exited with  exitCode: %d\nFailing this attempt.Diagnostics: %s", a.AttemptID(), exit, text)
+		}
+		p.attemptFailed(app, reason, !excused(exit))
 	}
 }
 

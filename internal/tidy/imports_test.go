@@ -66,6 +66,7 @@ var places = map[string]place{
 		outside: []string{hclog, metrics}, why: edgeWhy},
 	"web":                 {why: "assets import nothing"},
 	"workload/...":        {ours: []string{"yarn", "scheduler/input", "internal/codec", "workload/..."}, outside: []string{protobuf, hclog}, why: "it speaks to a cluster through the public wire"},
+	"workload/hadoop":     {ours: []string{"yarn", "transport/hadoop/ipc", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, hclog}, why: "it loads a ResourceManager through Hadoop's wire alone"},
 	"jepsen-lite/...":     {ours: []string{"jepsen-lite/...", "workload/..."}, outside: []string{porc, protobuf}, why: "a checker must not share the suspect's code"},
 	"jepsen-lite/sim/...": {ours: []string{"..."}, outside: []string{raft, hclog, porc, rapid}, why: "it simulates with the real parts"},
 	"cmd/rmd/...":         {ours: []string{"..."}, outside: []string{cli, hclog, raft, metrics, yaml, xterm, progress}, why: "the program wires and holds no logic"},

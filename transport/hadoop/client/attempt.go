@@ -30,7 +30,7 @@ func (v *view) current(a *state.App) attempt {
 			return v.past(a, t)
 		}
 	}
-	t := attempt{number: a.Attempt, state: wire.AttemptState(a), host: a.Host, port: a.RPCPort, diagnostics: a.Diagnostics,
+	t := attempt{number: a.Attempt, state: wire.AttemptState(a), host: a.Host, port: a.RPCPort, diagnostics: v.s.diagnostics(a.ID, a.Diagnostics),
 		master: a.MasterNumber, started: a.AttemptMillis, original: a.TrackingURL}
 	if a.Unmanaged && a.AttemptState == state.AttemptActive {
 		// Whoever starts the AM waits for this, and does it then.
@@ -44,7 +44,7 @@ func (v *view) current(a *state.App) attempt {
 
 // past is an attempt that has ended.
 func (v *view) past(a *state.App, t *state.Attempt) attempt {
-	return v.addressed(a, attempt{number: t.Number, state: wire.EndedAttemptState(t), host: t.Host, port: t.RPCPort, diagnostics: t.Diagnostics,
+	return v.addressed(a, attempt{number: t.Number, state: wire.EndedAttemptState(t), host: t.Host, port: t.RPCPort, diagnostics: v.s.diagnostics(a.ID, t.Diagnostics),
 		master: t.MasterNumber, started: t.StartedMillis, ended: t.EndedMillis, original: t.TrackingURL})
 }
 

@@ -76,7 +76,7 @@ func (v *view) report(a *state.App, see bool) *proto.ApplicationReportProto {
 
 // reportAttempt fills in what the current attempt tells.
 func (v *view) reportAttempt(r *proto.ApplicationReportProto, a *state.App, user string) {
-	r.TrackingUrl, r.Diagnostics = new(v.s.proxyURL(a.ID)), new(a.Diagnostics)
+	r.TrackingUrl, r.Diagnostics = new(v.s.proxyURL(a.ID)), new(v.s.diagnostics(a.ID, a.Diagnostics))
 	if a.Attempt == 0 {
 		return
 	}
@@ -126,13 +126,8 @@ func finished(a *state.App) int64 {
 	return a.EndedMillis
 }
 
-// progress is the AM's own figure, and all of it when the attempt is over.
-func progress(a *state.App) float32 {
-	if a.AttemptState >= state.AttemptFinishing {
-		return 1
-	}
-	return float32(a.Progress) / 10000
-}
+// progress is the AM's own figure; that it is done counts as all of it.
+func progress(a *state.App) float32 { return float32(a.Progress) / 10000 }
 
 // appLabel is how YARN shows an application's label expression.
 func appLabel(a *state.App) string {

@@ -155,3 +155,18 @@ func (s *Service) proxyURL(id yarn.ApplicationID) string {
 }
 
 func (s *Service) appPage(id yarn.ApplicationID) string { return s.web + "/cluster/app/" + id.String() }
+
+// diagnostics puts into the text of a failure what YARN has there and the
+// planner cannot know: where the application's page is.
+func (s *Service) diagnostics(id yarn.ApplicationID, text string) string {
+	const failing, end = "\nFailing this attempt.Diagnostics: ", ". Failing the application."
+	if !strings.Contains(text, failing) {
+		return text
+	}
+	text, whole := strings.CutSuffix(text, end)
+	text += "For more detailed output, check the application tracking page: " + s.appPage(id) + " Then click on links to logs of each attempt.\n"
+	if whole {
+		text += end
+	}
+	return text
+}

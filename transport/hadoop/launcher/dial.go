@@ -3,7 +3,6 @@ package launcher
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -94,8 +93,7 @@ func (d *dial) failed(err error, nodeFault bool) Outcome {
 	if nodeFault {
 		o = Unreachable
 	}
-	text := fmt.Sprintf("Error launching %s. Got exception: %s", d.attempt, err)
-	return d.report(&input.AttemptLaunchFailed{Attempt: d.attempt, Container: d.number, NodeFault: nodeFault, Diagnostics: cut(text)}, o)
+	return d.report(&input.AttemptLaunchFailed{Attempt: d.attempt, Container: d.number, NodeFault: nodeFault, Diagnostics: cut(err.Error())}, o)
 }
 
 // report brings the result to the sequencer, again and again while this replica

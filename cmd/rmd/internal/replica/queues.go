@@ -86,7 +86,7 @@ func (q *queueView) Queue(st *state.State, slot uint32) (client.Queue, bool) {
 		Capacity: float(e.Capacity.Rat()), MaxCapacity: float(e.MaxCapacity.Rat()),
 		UsedCapacity:     parts(capacity.UsedShare(conf.Calculator, tree.Cluster, st.Queues.Get(slot).Used, e.EffMin, conf.MinAlloc)),
 		AbsoluteCapacity: float(e.AbsCapacity.Rat()), AbsoluteMax: float(e.AbsMax.Rat()), MaxAMShare: float(c.MaxAMPercent.Rat()),
-		Weight: -1, MaxParallelApps: math.MaxInt32, PreemptionDisabled: c.DisablePreemption, IntraQueueDisabled: c.DisableIntraPreemption,
+		Weight: -1, MaxParallelApps: math.MaxInt32, PreemptionDisabled: true, IntraQueueDisabled: true, // there is none yet
 		ConfiguredMin: e.ConfiguredMin, ConfiguredMax: e.ConfiguredMax, EffectiveMin: e.EffMin, EffectiveMax: e.EffMax, MaxAllocation: c.MaxAlloc,
 	}
 	if c.Capacity.Unit == capacity.UnitWeight {

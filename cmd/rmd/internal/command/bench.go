@@ -1,0 +1,196 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/internal/hadoopconf"
+	"rmd/transport/hadoop"
+	load "rmd/workload/hadoop"
+)
+
+func (p *program) bench() *cli.Command {
+	return noun("bench", "load a running cluster with fake nodes and masters, and measure",
+		p.command(p.benchOf(load.Heartbeats, "heartbeats of idle nodes",
+			"Each node has a connection of its own, over all front doors in turn.")),
+		p.command(p.benchOf(load.Allocations, "whole lives of containers",
+			"Unmanaged masters keep asks outstanding; the fake nodes run what they are\ngranted. A container counts when it was asked for, granted, run, reported\ncomplete, told to its master and acknowledged.")),
+		p.command(p.benchOf(load.Latency, "ask to container, one at a time, on an idle cluster", "")))
+}
+
+func (p *program) benchOf(kind load.Kind, usage, long string) verb {
+	long = strings.TrimLeft(long+"\nAny ResourceManager of Hadoop's wire will do. Its doors are named by --conf-dir,\n"+
+		"or by --addr HOST,... with YARN's ports, or by the ports themselves.\n"+
+		"Nodes are 198.18.0.0 and on. Do not load a cluster that has work to do.", "\n")
+	return verb{name: string(kind), usage: usage, long: long, flags: benchFlags(kind),
+		run: func(c *call) error { return runBench(c, kind) }}
+}
+
+func benchFlags(kind load.Kind) []cli.Flag {
+	d := load.DefaultConfig(kind)
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "wire", Usage: "hadoop", Value: "hadoop"},
+		&cli.StringFlag{Name: "conf-dir", Usage: "a directory of Hadoop's files that name the doors"},
+		&cli.StringFlag{Name: "tracker", Usage: "ResourceTracker ports, HOST:PORT,..."},
+		&cli.IntFlag{Name: "nodes", Usage: "fake nodes", Value: d.Nodes},
+		&cli.IntFlag{Name: "node-port", Usage: "of the nodes' ids; runs at one time need different ones", Value: d.NodePort},
+		spanFlag("interval", "between two heartbeats of a node; 0 is none", d.Interval),
+		&cli.IntFlag{Name: "parallel", Usage: "calls under way, where the interval is 0", DefaultText: "one for each caller"},
+		spanFlag("warmup", "before the measured span", d.Warmup),
+		spanFlag("duration", "the measured span", d.Duration),
+		&cli.StringFlag{Name: "pids", Usage: "processes whose CPU and memory to tell, comma list"},
+	}
+	if kind == load.Heartbeats {
+		return flags
+	}
+	flags = append(flags,
+		&cli.StringFlag{Name: "scheduler", Usage: "scheduler ports, HOST:PORT,..."},
+		&cli.StringFlag{Name: "client", Usage: "client ports, HOST:PORT,..."},
+		&cli.StringFlag{Name: "queue", Usage: "of the applications", Value: d.Queue},
+		spanFlag("am-interval", "between two calls of a master; 0 is none", d.MasterInterval),
+		&cli.IntFlag{Name: "node-containers", Usage: "room of a node", Value: d.NodeContainers},
+		&cli.Int64Flag{Name: "mb", Usage: "memory of a container", Value: d.MemoryMB},
+		&cli.Int64Flag{Name: "vcores", Usage: "of a container", Value: d.VCores},
+		spanFlag("run", "how long a container runs, at least to its node's next heartbeat", 0),
+		spanFlag("drain", "how long to wait for the last containers", d.Drain))
+	if kind == load.Latency {
+		return flags
+	}
+	return append(flags,
+		&cli.IntFlag{Name: "masters", Usage: "unmanaged ApplicationMasters", Value: d.Masters},
+		&cli.IntFlag{Name: "batch", Usage: "containers in an ask", Value: d.Batch},
+		&cli.IntFlag{Name: "outstanding", Usage: "asks that a master has at one time", Value: d.Outstanding})
+}
+
+func runBench(c *call, kind load.Kind) error {
+	cfg, err := c.benchConfig(kind)
+	if err != nil {
+		return err
+	}
+	cfg.Logger, cfg.User = c.logger("warn"), c.String("as")
+	if cfg.User == "" {
+		cfg.User = loginName()
+	}
+	cfg.OnPhase = func(what string) { c.say("%s", what) }
+	if err := cfg.Validate(); err != nil {
+		return exit.Usagef("see "+c.path+" --help", "%v", err)
+	}
+	out, err := load.Run(c.ctx(), cfg)
+	switch {
+	case errors.Is(err, load.ErrUnreachable):
+		return &exit.Error{Code: exit.CodeNoReplica, What: strings.ReplaceAll(err.Error(), "\n", "; "), Do: "see that the ports are those of the ResourceManagers", Err: err}
+	case errors.Is(err, load.ErrProcess):
+		return exit.Usagef("write --pids with the ids of processes that run", "%v", err)
+	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
+		return exit.New(exit.CodeFailed, "see the ResourceManager's log", "%v", err)
+	case err != nil:
+		return err
+	}
+	if err := c.showBench(out); err != nil {
+		return err
+	}
+	if out.Faults.Total() > 0 {
+		return exit.New(exit.CodeCheck, "this is a fault of the ResourceManager, or of this program", "containers %s", out.Faults)
+	}
+	return nil
+}
+
+// benchConfig reads the flags.
+func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
+	cfg := load.DefaultConfig(kind)
+	if w := c.String("wire"); w != "hadoop" {
+		return cfg, exit.Usagef("write --wire hadoop", "%q is no wire that can be loaded", w)
+	}
+	var err error
+	if cfg.Doors, err = c.benchDoors(kind); err != nil {
+		return cfg, err
+	}
+	cfg.Nodes, cfg.NodePort, cfg.Parallel = c.Int("nodes"), c.Int("node-port"), c.Int("parallel")
+	cfg.Interval, cfg.Warmup, cfg.Duration = c.span("interval").Duration, c.span("warmup").Duration, c.span("duration").Duration
+	for _, text := range splitList(c.String("pids")) {
+		pid, err := strconv.Atoi(text)
+		if err != nil || pid < 1 {
+			return cfg, exit.Usagef("write --pids 1234,1235", "%q is no process id", text)
+		}
+		cfg.PIDs = append(cfg.PIDs, pid)
+	}
+	if kind == load.Heartbeats {
+		return cfg, nil
+	}
+	cfg.Queue, cfg.MasterInterval, cfg.NodeContainers = c.String("queue"), c.span("am-interval").Duration, c.Int("node-containers")
+	cfg.MemoryMB, cfg.VCores, cfg.Run, cfg.Drain = c.Int64("mb"), c.Int64("vcores"), c.span("run").Duration, c.span("drain").Duration
+	if kind == load.Allocations {
+		cfg.Masters, cfg.Batch, cfg.Outstanding = c.Int("masters"), c.Int("batch"), c.Int("outstanding")
+	}
+	return cfg, nil
+}
+
+// benchDoors finds the ports of all front doors.
+func (c *call) benchDoors(kind load.Kind) (load.Doors, error) {
+	d := load.Doors{Tracker: splitList(c.String("tracker"))}
+	if kind != load.Heartbeats {
+		d.Scheduler, d.Client = splitList(c.String("scheduler")), splitList(c.String("client"))
+	}
+	named := len(d.Tracker)+len(d.Scheduler)+len(d.Client) > 0
+	ways := 0
+	for _, given := range []bool{named, c.String("conf-dir") != "", c.IsSet("addr")} {
+		if given {
+			ways++
+		}
+	}
+	const how = "write --conf-dir DIR, or --addr HOST,..., or --tracker HOST:PORT,... (and --scheduler and --client)"
+	switch {
+	case ways == 0:
+		return d, exit.Usagef(how, "no front door is named")
+	case ways > 1:
+		return d, exit.Usagef(how, "the front doors are named in more than one way")
+	case named && (len(d.Tracker) == 0 || kind != load.Heartbeats && (len(d.Scheduler) == 0 || len(d.Client) == 0)):
+		return d, exit.Usagef("name --tracker, --scheduler and --client", "%s needs the ports of all three", kind)
+	case named:
+		return d, nil
+	case c.IsSet("addr"):
+		return doorsOf(splitList(c.String("addr")))
+	}
+	return doorsIn(c.String("conf-dir"))
+}
+
+// doorsOf takes YARN's ports of hosts.
+func doorsOf(hosts []string) (load.Doors, error) {
+	var d load.Doors
+	for _, h := range hosts {
+		if _, _, err := net.SplitHostPort(h); err == nil {
+			return d, exit.Usagef("write --addr HOST for YARN's ports, else --tracker, --scheduler and --client", "%q has one port, and three are needed", h)
+		}
+		at := func(port string) string { return net.JoinHostPort(strings.Trim(h, "[]"), port) }
+		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, at("8031")), append(d.Scheduler, at("8030")), append(d.Client, at("8032"))
+	}
+	return d, nil
+}
+
+// doorsIn reads them from Hadoop's files, in the order of
+// yarn.resourcemanager.ha.rm-ids.
+func doorsIn(dir string) (load.Doors, error) {
+	var d load.Doors
+	conf, err := hadoopconf.ReadDir(dir)
+	if err != nil {
+		return d, &exit.Error{Code: exit.CodeFile, What: err.Error(), Do: "name a directory with yarn-site.xml", Err: err}
+	}
+	ids := splitList(conf.Value("yarn.resourcemanager.ha.rm-ids", ""))
+	if len(ids) == 0 {
+		ids = []string{""} // one alone: its keys have no suffix
+	}
+	for _, id := range ids {
+		a, err := hadoop.AddressesOf(conf, id)
+		if err != nil {
+			return d, exit.New(exit.CodeFile, "correct the file", "%s: %v", dir, err)
+		}
+		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, a.Tracker.Public), append(d.Scheduler, a.Scheduler.Public), append(d.Client, a.Client.Public)
+	}
+	return d, nil
+}

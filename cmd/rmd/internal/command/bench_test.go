@@ -1,0 +1,172 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/cmd/rmd/internal/config"
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/local"
+	load "rmd/workload/hadoop"
+)
+
+// hadoopCluster runs three replicas with Hadoop's ports and returns the
+// directory that names them.
+func hadoopCluster(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	var held []net.Listener
+	port := func() string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, l)
+		return l.Addr().String()
+	}
+	text := "<configuration>\n"
+	put := func(name, value string) {
+		text += fmt.Sprintf("<property><name>%s</name><value>%s</value></property>\n", name, value)
+	}
+	put("yarn.resourcemanager.ha.rm-ids", "rm1,rm2,rm3")
+	for _, id := range []string{"rm1", "rm2", "rm3"} {
+		for _, key := range []string{"", "scheduler.", "resource-tracker.", "admin."} {
+			put("yarn.resourcemanager."+key+"address."+id, port())
+		}
+	}
+	put("yarn.scheduler.capacity.root.queues", "default")
+	put("yarn.scheduler.capacity.root.default.capacity", "100")
+	put("yarn.scheduler.capacity.root.default.user-limit-factor", "10")
+	put("yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", "100")
+	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(text+"</configuration>\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range held {
+		_ = l.Close()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	c, err := local.Start(ctx, local.Options{Replicas: 3, Dir: t.TempDir(), Scheduling: "eager", Version: "test", Logger: hclog.NewNullLogger(),
+		Adjust: func(_ int, k *config.Config) { k.Hadoop = dir }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return dir
+}
+
+func TestBenchOfThreeReplicas(t *testing.T) {
+	dir := hadoopCluster(t)
+	quick := []string{"--conf-dir", dir, "--warmup", "100ms", "--duration", "500ms", "-q"}
+	for _, line := range [][]string{
+		{"bench", "heartbeat", "--nodes", "12", "--interval", "10ms"},
+		{"bench", "heartbeat", "--nodes", "12", "--interval", "0", "--parallel", "4"},
+		{"bench", "allocate", "--nodes", "12", "--masters", "4", "--batch", "10", "--node-containers", "8", "--interval", "20ms", "--am-interval", "10ms"},
+		{"bench", "latency", "--nodes", "3", "--interval", "20ms", "--am-interval", "20ms"},
+	} {
+		r := rmd(t, nil, append(slices.Concat(line, quick), "-o", "json")...)
+		var out load.Result
+		if err := json.Unmarshal([]byte(r.out), &out); err != nil || r.exit != exit.OK {
+			t.Fatalf("%v: %+v %v", line, r, err)
+		}
+		if out.Heartbeats.Count == 0 || out.Heartbeats.Errors+out.Resyncs+out.Failovers != 0 || out.LastError != "" {
+			t.Errorf("%v: %+v", line, out)
+		}
+		if line[1] != "heartbeat" && (out.Containers.Done == 0 || out.Faults.Total() != 0) {
+			t.Errorf("%v: %+v %+v", line, out.Containers, out.Faults)
+		}
+	}
+}
+
+func TestBenchTableIsNarrow(t *testing.T) {
+	many := load.Calls{Times: load.Times{Count: 123_456_789, P50: 1234.56, P99: 123456.78, Max: 123456.78}, PerSecond: 1_234_567}
+	r := &load.Result{Kind: load.Allocations, Nodes: 131072, Masters: 100_000, Seconds: 86400, Stopped: true, Heartbeats: many, Allocates: &many,
+		Containers: &load.Lives{Done: 123_456_789, PerSecond: 1_234_567, Grant: many.Times, Told: many.Times, Life: many.Times},
+		Processes:  []load.Process{{PID: 4194304, Name: "a-long-name-of-it", CPUSeconds: 123456.7, RSSAfter: 1 << 40, RSSBefore: 1 << 30}}, CPUPerContainer: 12345.6, LastError: strings.Repeat("long ", 90), Resyncs: 1}
+	var b strings.Builder
+	writeBench(&b, r)
+	for _, line := range strings.Split(b.String(), "\n") {
+		if utf8.RuneCountInString(line) > 80 {
+			t.Errorf("wider than 80: %q", line)
+		}
+	}
+	r.Stopped, r.Faults.ToldTwice = false, 3
+	b.Reset()
+	writeBench(&b, r)
+	if !strings.Contains(b.String(), "NOT exactly once: containers 3 told complete twice") {
+		t.Error(b.String())
+	}
+}
+
+func TestBenchRefusals(t *testing.T) {
+	empty := t.TempDir()
+	for want, line := range map[string][]string{
+		"no front door is named":                  {"heartbeat"},
+		"more than one way":                       {"heartbeat", "--addr", "h", "--tracker", "h:1"},
+		"needs the ports of all three":            {"allocate", "--tracker", "h:1"},
+		"has one port, and three are needed":      {"allocate", "--addr", "h:8032"},
+		"is no wire":                              {"heartbeat", "--wire", "rest"},
+		"is no process id":                        {"heartbeat", "--tracker", "h:1", "--pids", "x"},
+		"0 nodes are not":                         {"heartbeat", "--tracker", "h:1", "--nodes", "0"},
+		"is not HOST:PORT":                        {"heartbeat", "--tracker", "h"},
+		"no front door can be reached":            {"heartbeat", "--tracker", "127.0.0.1:1"},
+		"FILE: ":                                  {"latency", "--conf-dir", filepath.Join(empty, "none")},
+		"process 1073741824":                      {"heartbeat", "--tracker", "127.0.0.1:1", "--pids", "1073741824"},
+		"flag provided but not defined: -masters": {"heartbeat", "--masters", "3"},
+	} {
+		r := rmd(t, nil, append([]string{"bench"}, line...)...)
+		if r.exit == exit.OK || r.out != "" || !strings.Contains(r.err, want) && !strings.Contains(r.err, "UNKNOWN_FLAG") {
+			t.Errorf("%v: wanted %q: %+v", line, want, r)
+		}
+	}
+}
+
+// BenchmarkContainers is the whole life of containers over Hadoop's wire, three
+// replicas and the load in one process. With -cpuprofile it shows where the time
+// of all of them goes.
+func BenchmarkContainers(b *testing.B) {
+	benchmarkLoad(b, load.Allocations, func(r *load.Result) float64 { return r.Containers.PerSecond }, "containers/s")
+}
+
+// BenchmarkHeartbeats is heartbeats of idle nodes, back to back.
+func BenchmarkHeartbeats(b *testing.B) {
+	benchmarkLoad(b, load.Heartbeats, func(r *load.Result) float64 { return r.Heartbeats.PerSecond }, "heartbeats/s")
+}
+
+func benchmarkLoad(b *testing.B, kind load.Kind, figure func(*load.Result) float64, unit string) {
+	cfg := load.DefaultConfig(kind)
+	var err error
+	if cfg.Doors, err = doorsIn(hadoopCluster(b)); err != nil {
+		b.Fatal(err)
+	}
+	cfg.Logger, cfg.Duration = hclog.NewNullLogger(), 5*time.Second
+	if kind == load.Heartbeats {
+		cfg.Interval = 0
+	}
+	var sum float64
+	n := 0
+	for b.Loop() {
+		out, err := load.Run(b.Context(), cfg)
+		if err != nil || out.Faults.Total() > 0 {
+			b.Fatalf("%v %+v", err, out)
+		}
+		sum += figure(out)
+		n++
+	}
+	b.ReportMetric(sum/float64(n), unit)
+}

@@ -1,0 +1,123 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Install is where Hadoop's parts and ours lie on this machine.
+type Install struct {
+	Root    string // the project
+	Jars    string // Hadoop's jars
+	Classes string // what interop/java became
+	Java    string // the JVM
+	Home    string // JAVA_HOME
+}
+
+// folder is interop/, found from where this file was compiled.
+func folder() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(file))
+}
+
+var fetched = sync.OnceValues(func() (Install, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(folder(), "fetch"))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return Install{}, fmt.Errorf("interop/fetch: %w", err)
+	}
+	cache := strings.TrimSpace(string(out))
+	home := os.Getenv("JAVA_HOME")
+	if home == "" {
+		path, err := exec.LookPath("java")
+		if err != nil {
+			return Install{}, fmt.Errorf("find a JVM: %w", err)
+		}
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return Install{}, fmt.Errorf("find a JVM: %w", err)
+		}
+		home = filepath.Dir(filepath.Dir(path))
+	}
+	return Install{
+		Root: filepath.Dir(folder()), Jars: filepath.Join(cache, "lib"), Classes: filepath.Join(cache, "classes"),
+		Java: filepath.Join(home, "bin", "java"), Home: home,
+	}, nil
+})
+
+// Fetch brings everything that the harness runs onto this machine; it takes a
+// moment when it is there already.
+func Fetch(t testing.TB) Install {
+	t.Helper()
+	in, err := fetched()
+	if err != nil {
+		t.Fatalf("%v: the interop tests need a JDK 17 and Maven, see interop/README.md", err)
+	}
+	return in
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	if bin := os.Getenv("RMD_INTEROP_BIN"); bin != "" {
+		return filepath.Abs(bin)
+	}
+	root := filepath.Dir(folder())
+	dir, err := os.MkdirTemp("", "rmd-interop-bin-")
+	if err != nil {
+		return "", err
+	}
+	builtIn = dir
+	bin := filepath.Join(dir, "rmd")
+	cmd := exec.Command("go", "build", "-o", bin, "./cmd/rmd")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build rmd: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// builtIn is the folder of what was built, "" for nothing.
+var builtIn string
+
+// Run runs the tests of a package and removes what was built for them; a
+// TestMain calls it.
+func Run(m *testing.M) int {
+	code := m.Run()
+	if builtIn != "" {
+		_ = os.RemoveAll(builtIn) // what stays is in the temporary folder
+	}
+	return code
+}
+
+// Program is the rmd under test: RMD_INTEROP_BIN, or what the sources build.
+func Program(t testing.TB) string {
+	t.Helper()
+	bin, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+// Tail is the end of a file, for messages.
+func Tail(path string, lines int) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	return last(string(b), lines)
+}
+
+func last(text string, lines int) string {
+	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

@@ -1,0 +1,185 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// Shell is a DistributedShell application: so many containers that each run a
+// command.
+type Shell struct {
+	Name       string // shell
+	Queue      string // default
+	Containers int    // 1
+	MB         int    // 256
+	Command    string
+	Args       string
+	Within     time.Duration // 3 minutes; the client kills the application then
+	More       []string      // further arguments of the client
+}
+
+// StartShell submits it; the client stays until the application's end and its
+// exit code says how that was: 0 succeeded, 2 not.
+func (c *Cluster) StartShell(s Shell) *Running {
+	c.t.Helper()
+	def := func(v *string, d string) {
+		if *v == "" {
+			*v = d
+		}
+	}
+	def(&s.Name, "shell")
+	def(&s.Queue, "default")
+	if s.Within == 0 {
+		s.Within = 3 * time.Minute
+	}
+	jars, err := filepath.Glob(filepath.Join(c.Jars, "hadoop-yarn-applications-distributedshell-*.jar"))
+	if err != nil || len(jars) == 0 {
+		c.t.Fatalf("no jar of DistributedShell in %s", c.Jars)
+	}
+	args := []string{"-jar", jars[0], "-appname", s.Name, "-queue", s.Queue, "-num_containers", strconv.Itoa(max(1, s.Containers)),
+		"-container_memory", strconv.Itoa(max(256, s.MB)), "-container_vcores", "1", "-master_memory", "256",
+		"-shell_command", s.Command, "-timeout", strconv.FormatInt(s.Within.Milliseconds(), 10)}
+	if s.Args != "" {
+		args = append(args, "-shell_args", s.Args)
+	}
+	return c.client(true, "128m", s.Within+30*time.Second, "org.apache.hadoop.yarn.applications.distributedshell.Client", append(args, s.More...)...)
+}
+
+// Shell runs it to its end.
+func (c *Cluster) Shell(s Shell) Result {
+	c.t.Helper()
+	return c.StartShell(s).Wait()
+}
+
+var submitted = regexp.MustCompile(`Submitted application (application_\d+_\d+)|Running job: job(_\d+_\d+)`)
+
+// Submitted waits until the client says the id of its application.
+func (c *Cluster) Submitted(r *Running) string {
+	c.t.Helper()
+	id := ""
+	Await(c.t, "the application is submitted", 90*time.Second, func() bool {
+		if m := submitted.FindStringSubmatch(r.Text()); m != nil {
+			id = m[1]
+			if id == "" {
+				id = "application" + m[2]
+			}
+			return true
+		}
+		select {
+		case <-r.done:
+			c.t.Fatalf("it was not submitted, exit %d:\n%s", r.result.Code, r.Text())
+		default:
+		}
+		return false
+	})
+	return id
+}
+
+// jobTime is how long any MapReduce job here may take.
+const jobTime = 5 * time.Minute
+
+// Pi is MapReduce's estimate of pi.
+func (c *Cluster) Pi(maps, samples int) Result {
+	c.t.Helper()
+	return c.client(true, "160m", jobTime, "org.apache.hadoop.examples.ExampleDriver", "pi", strconv.Itoa(maps), strconv.Itoa(samples)).Wait()
+}
+
+// WordCount counts the words of a text, by two reducers: their input is shuffled
+// between the nodes. It returns what they wrote.
+func (c *Cluster) WordCount(texts ...string) (Result, string) {
+	c.t.Helper()
+	in := c.folder("tmp", "words")
+	for i, text := range texts {
+		c.file(text, "tmp", "words", fmt.Sprintf("part%d.txt", i))
+	}
+	out := c.path("tmp", "counted")
+	r := c.client(true, "160m", jobTime, "org.apache.hadoop.examples.ExampleDriver", "wordcount", "-Dmapreduce.job.reduces=2", "file://"+in, "file://"+out).Wait()
+	parts, err := filepath.Glob(filepath.Join(out, "part-r-*"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	all := ""
+	for _, p := range parts {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		all += string(b)
+	}
+	return r, all
+}
+
+// StartSleep is a MapReduce job whose tasks only take time; more are settings
+// such as -Dmapreduce.map.memory.mb=2048.
+func (c *Cluster) StartSleep(maps, reduces int, mapTime, reduceTime, within time.Duration, more ...string) *Running {
+	c.t.Helper()
+	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	return c.client(true, "160m", within, "org.apache.hadoop.mapreduce.SleepJob",
+		append(more, "-m", strconv.Itoa(maps), "-r", strconv.Itoa(reduces), "-mt", ms(mapTime), "-rt", ms(reduceTime))...)
+}
+
+// Job is what the history server says of a finished MapReduce job.
+type Job struct {
+	State                                           string `json:"state"`
+	MapsTotal                                       int    `json:"mapsTotal"`
+	ReducesTotal                                    int    `json:"reducesTotal"`
+	FailedMapAttempts, KilledMapAttempts            int
+	SuccessfulMapAttempts, SuccessfulReduceAttempts int
+	FailedReduceAttempts, KilledReduceAttempts      int
+	Masters                                         int // ApplicationMaster attempts
+	TaskAttempts                                    []TaskAttempt
+}
+
+// TaskAttempt is one run of one task.
+type TaskAttempt struct {
+	ID        string `json:"id"`
+	State     string `json:"state"`
+	Container string `json:"assignedContainerId"`
+}
+
+// Job asks the history server for the job of an application.
+func (c *Cluster) Job(app string) Job {
+	c.t.Helper()
+	id := "job" + app[len("application"):]
+	at := "/ws/v1/history/mapreduce/jobs/" + id
+	var doc struct {
+		Job Job `json:"job"`
+	}
+	Await(c.t, "the history server knows "+id, time.Minute, func() bool { return Get(c.History.Web, at, &doc) == nil })
+	var masters struct {
+		All struct {
+			Attempts []struct{} `json:"jobAttempt"`
+		} `json:"jobAttempts"`
+	}
+	c.history(at+"/jobattempts", &masters)
+	doc.Job.Masters = len(masters.All.Attempts)
+	var tasks struct {
+		All struct {
+			Tasks []struct {
+				ID string `json:"id"`
+			} `json:"task"`
+		} `json:"tasks"`
+	}
+	c.history(at+"/tasks", &tasks)
+	for _, task := range tasks.All.Tasks {
+		var attempts struct {
+			All struct {
+				Attempts []TaskAttempt `json:"taskAttempt"`
+			} `json:"taskAttempts"`
+		}
+		c.history(at+"/tasks/"+task.ID+"/attempts", &attempts)
+		doc.Job.TaskAttempts = append(doc.Job.TaskAttempts, attempts.All.Attempts...)
+	}
+	return doc.Job
+}
+
+func (c *Cluster) history(path string, doc any) {
+	c.t.Helper()
+	if err := Get(c.History.Web, path, doc); err != nil {
+		c.t.Fatalf("history server: %v", err)
+	}
+}

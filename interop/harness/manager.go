@@ -1,0 +1,217 @@
+package harness
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Manager is one ResourceManager process: a replica of rmd, or a Java one.
+type Manager struct {
+	Process
+	ID                                string
+	Client, Scheduler, Tracker, Admin int
+	Web                               int
+	https, peer                       int
+	c                                 *Cluster
+}
+
+func newManager(c *Cluster, i int) *Manager {
+	m := &Manager{ID: fmt.Sprintf("rm%d", i), c: c}
+	take := func(what string) int { return c.ports.take(m.ID + "." + what) }
+	m.Client, m.Scheduler, m.Tracker, m.Admin = take("client"), take("scheduler"), take("tracker"), take("admin")
+	m.Web, m.https, m.peer = take("web"), take("https"), take("peer")
+	if c.Kind == RMD {
+		m.Process = c.replica(m)
+	} else {
+		m.Process = c.daemon(c.t, m.ID, m.ID, "512m", false, "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager")
+	}
+	return m
+}
+
+// replica is an rmd that reads the same folder as the Java ResourceManager of
+// its id would.
+func (c *Cluster) replica(m *Manager) Process {
+	bin := Program(c.t)
+	log := c.path("log", m.ID+".log")
+	return Process{Name: m.ID, Log: log, out: log, t: c.t, start: func() *exec.Cmd {
+		cmd := exec.Command(bin, "server", "--config", c.path("conf", m.ID, "rmd.yaml"))
+		cmd.Dir, cmd.Env = c.Dir, c.environment()
+		return cmd
+	}}
+}
+
+// configure writes the replica's rmd.yaml, which says what Hadoop's files cannot.
+func (m *Manager) configure() {
+	c := m.c
+	var peers []string
+	for _, o := range c.Managers {
+		peers = append(peers, loopback(o.peer))
+	}
+	heartbeat, election, lease := "500ms", "500ms", "400ms"
+	if c.Quick {
+		heartbeat, election, lease = "150ms", "150ms", "100ms"
+	}
+	text := fmt.Sprintf("id: %s\ndata: %s\nhadoop:\n  conf_dir: %s\nraft:\n  listen: %s\n  join: [%s]\n  bootstrap_expect: %d\n  allow_even: true\n  heartbeat: %s\n  election: %s\n  lease: %s\n",
+		m.ID, c.path("data", m.ID), c.conf(m.ID), loopback(m.peer), strings.Join(peers, ", "), len(peers), heartbeat, election, lease)
+	data := c.folder("data", m.ID)
+	if err := os.Chmod(data, 0o700); err != nil {
+		c.t.Fatal(err)
+	}
+	c.file(text, "conf", m.ID, "rmd.yaml")
+}
+
+// StartManagers starts all ResourceManagers and waits until one is active.
+func (c *Cluster) StartManagers() {
+	c.t.Helper()
+	if c.zoo != nil {
+		c.zoo.Start()
+		c.zoo.awaitPort(c.zoo.port, time.Minute)
+	}
+	for _, m := range c.Managers {
+		if c.Kind == RMD {
+			m.configure()
+		}
+		m.Start()
+	}
+	for _, m := range c.Managers {
+		m.AwaitReady()
+	}
+	c.Active()
+}
+
+// AwaitReady waits until the process serves what it can serve as it is.
+func (m *Manager) AwaitReady() {
+	m.t.Helper()
+	if m.c.Kind == RMD {
+		Await(m.t, m.ID+" is ready", time.Minute, func() bool { m.mustLive(); return Get(m.Web, "/v1/ready", nil) == nil })
+		return
+	}
+	m.awaitPort(m.Web, 2*time.Minute)
+}
+
+// mustLive fails the test when the process has ended by itself.
+func (p *Process) mustLive() {
+	p.t.Helper()
+	if !p.Alive() {
+		p.t.Fatalf("%s ended:\n%s\n%s", p.Name, Tail(p.Log, 30), Tail(p.out, 30))
+	}
+}
+
+func (p *Process) awaitPort(port int, within time.Duration) {
+	p.t.Helper()
+	Await(p.t, fmt.Sprintf("%s listens on %d", p.Name, port), within, func() bool {
+		p.mustLive()
+		conn, err := net.DialTimeout("tcp", loopback(port), time.Second)
+		if err == nil {
+			_ = conn.Close() // it was only a question
+		}
+		return err == nil
+	})
+}
+
+// active says whether this one leads.
+func (m *Manager) active() bool {
+	if !m.Alive() || m.Held() {
+		return false
+	}
+	if m.c.Kind == RMD {
+		return Get(m.Web, "/v1/leader?role=leader", nil) == nil
+	}
+	var doc struct {
+		Info struct {
+			State string `json:"haState"`
+		} `json:"clusterInfo"`
+	}
+	return Get(m.Web, "/ws/v1/cluster/info", &doc) == nil && doc.Info.State == "ACTIVE"
+}
+
+// Active waits until there is a leader and returns it.
+func (c *Cluster) Active() *Manager {
+	c.t.Helper()
+	var found *Manager
+	Await(c.t, "a ResourceManager is active", 2*time.Minute, func() bool {
+		for _, m := range c.Managers {
+			if m.active() {
+				found = m
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// Lead makes one replica of rmd the leader.
+func (c *Cluster) Lead(to *Manager) {
+	c.t.Helper()
+	Await(c.t, to.ID+" leads", time.Minute, func() bool {
+		if to.active() {
+			return true
+		}
+		cmd := exec.Command(Program(c.t), "cluster", "transfer", to.ID, "--addr", c.addresses(), "--timeout", "10s")
+		cmd.Env = c.environment()
+		_ = cmd.Run() // refused while the replica is behind: asked again
+		return to.active()
+	})
+}
+
+// addresses are those of rmd's own REST interface.
+func (c *Cluster) addresses() string {
+	var all []string
+	for _, m := range c.Managers {
+		all = append(all, loopback(m.Web))
+	}
+	return strings.Join(all, ",")
+}
+
+// Connected says to which ResourceManagers there are connections on the ports
+// for ApplicationMasters and for NodeManagers.
+func (c *Cluster) Connected() (masters, nodes map[string]int) {
+	masters, nodes = map[string]int{}, map[string]int{}
+	text := ""
+	for _, f := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		b, _ := os.ReadFile(f) // a machine may have only one of them
+		text += string(b)
+	}
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		const established = "01"
+		if len(f) < 4 || f[3] != established {
+			continue
+		}
+		port := 0
+		if _, err := fmt.Sscanf(f[2][strings.LastIndexByte(f[2], ':')+1:], "%X", &port); err != nil {
+			continue
+		}
+		for _, m := range c.Managers {
+			switch port {
+			case m.Scheduler:
+				masters[m.ID]++
+			case m.Tracker:
+				nodes[m.ID]++
+			}
+		}
+	}
+	return masters, nodes
+}
+
+// zookeeper is what Java ResourceManagers elect with.
+type zookeeper struct {
+	Process
+	port int
+}
+
+func newZookeeper(c *Cluster) *zookeeper {
+	z := &zookeeper{port: c.ports.take("zookeeper")}
+	tick := 2000
+	if c.Tuned {
+		tick = 500
+	}
+	c.file(fmt.Sprintf("dataDir=%s\nclientPortAddress=127.0.0.1\nclientPort=%d\ntickTime=%d\nadmin.enableServer=false\nmaxClientCnxns=0\n", c.folder("zookeeper"), z.port, tick), "conf", "zookeeper")
+	z.Process = c.daemon(c.t, "zookeeper", "client", "128m", true, "org.apache.zookeeper.server.ZooKeeperServerMain", c.path("conf", "zookeeper"))
+	return z
+}

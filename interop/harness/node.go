@@ -1,0 +1,160 @@
+package harness
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Node is a NodeManager. Kill leaves its containers alone; Start after Kill
+// finds them again.
+type Node struct {
+	Process
+	RPC, Web                      int
+	localizer, shuffle, collector int
+	proxy                         int
+	c                             *Cluster
+}
+
+func newNode(c *Cluster, i int) *Node {
+	name := fmt.Sprintf("nm%d", i)
+	n := &Node{c: c}
+	n.Process = c.daemon(c.t, name, name, "200m", true, "org.apache.hadoop.yarn.server.nodemanager.NodeManager")
+	n.RPC, n.Web = c.ports.take(name+".rpc"), c.ports.take(name+".web")
+	n.localizer, n.shuffle = c.ports.take(name+".localizer"), c.ports.take(name+".shuffle")
+	n.collector, n.proxy = c.ports.take(name+".collector"), c.ports.take(name+".proxy")
+	for _, d := range []string{"local", "logs", "recovery"} {
+		c.folder(name, d)
+	}
+	return n
+}
+
+// ID is the NodeManager's name at the ResourceManager: it takes the host's name
+// from 127.0.0.1.
+func (n *Node) ID() string { return fmt.Sprintf("localhost:%d", n.RPC) }
+
+// site writes the NodeManager's own part of yarn-site.xml.
+func (n *Node) site(s *settings) {
+	const at = "yarn.nodemanager."
+	s.set(at+"hostname", "127.0.0.1")
+	s.set(at+"address", loopback(n.RPC))
+	s.set(at+"webapp.address", loopback(n.Web))
+	s.set(at+"localizer.address", loopback(n.localizer))
+	s.set(at+"collector-service.address", loopback(n.collector))
+	s.set(at+"amrmproxy.address", loopback(n.proxy))
+	s.set(at+"local-dirs", n.c.path(n.Name, "local"))
+	s.set(at+"log-dirs", n.c.path(n.Name, "logs"))
+	s.set(at+"remote-app-log-dir", n.c.path("tmp", "app-logs"))
+	s.setInt(at+"resource.memory-mb", n.c.NodeMB)
+	s.setInt(at+"resource.cpu-vcores", n.c.NodeVcores)
+	s.set(at+"recovery.enabled", "true")
+	s.set(at+"recovery.dir", n.c.path(n.Name, "recovery"))
+	s.set(at+"aux-services", "mapreduce_shuffle")
+	s.set(at+"aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler")
+	s.set(at+"env-whitelist", "JAVA_HOME,PATH,LANG,TZ")
+	// the containers promise more memory than they use, on any machine
+	s.set(at+"pmem-check-enabled", "false")
+	s.set(at+"vmem-check-enabled", "false")
+	// a well filled disk is no reason to call the node unhealthy here
+	s.set(at+"disk-health-checker.max-disk-utilization-per-disk-percentage", "99.9")
+}
+
+const registered = "Registered with ResourceManager as"
+
+// AwaitRegistered waits until the present run has registered.
+func (n *Node) AwaitRegistered() {
+	n.t.Helper()
+	n.AwaitLogged(regexp.QuoteMeta(registered), 2*time.Minute)
+}
+
+// Resyncs counts how often a ResourceManager made the node register again.
+func (n *Node) Resyncs() int {
+	return strings.Count(n.Logged(), "is out of sync with ResourceManager")
+}
+
+// Registrations counts how often the present run registered.
+func (n *Node) Registrations() int { return strings.Count(n.LoggedNow(), registered) }
+
+var startRequest = regexp.MustCompile(`Start request for (container_\w+)`)
+
+// Started lists the containers that the node was told to start, in order; one
+// that it was told twice is there twice.
+func (n *Node) Started() []string {
+	var out []string
+	for _, m := range startRequest.FindAllStringSubmatch(n.Logged(), -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// Running lists the containers that have a process: the node wrote its number
+// down, and would find it again.
+func (n *Node) Running() []string {
+	files, err := filepath.Glob(n.c.path(n.Name, "local", "nmPrivate", "*", "*", "*.pid"))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, f := range files {
+		out = append(out, filepath.Base(filepath.Dir(f)))
+	}
+	return out
+}
+
+// Started lists the containers that any node was told to start.
+func (c *Cluster) Started() []string {
+	var out []string
+	for _, n := range c.Nodes {
+		out = append(out, n.Started()...)
+	}
+	return out
+}
+
+// Of keeps the container ids of one application.
+func Of(containers []string, app string) []string {
+	var out []string
+	mark := strings.TrimPrefix(app, "application")
+	for _, id := range containers {
+		if strings.Contains(id, mark+"_") {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// Distinct is how many different strings there are.
+func Distinct(all []string) int {
+	seen := map[string]bool{}
+	for _, s := range all {
+		seen[s] = true
+	}
+	return len(seen)
+}
+
+// History is the JobHistoryServer: MapReduce clients ask it how a job ended.
+type History struct {
+	Process
+	Web        int
+	rpc, admin int
+}
+
+func newHistory(c *Cluster) *History {
+	h := &History{Process: c.daemon(c.t, "history", "history", "200m", true, "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer")}
+	h.rpc, h.Web, h.admin = c.ports.take("history.rpc"), c.ports.take("history.web"), c.ports.take("history.admin")
+	return h
+}
+
+func (h *History) awaitOpen() {
+	h.t.Helper()
+	h.awaitPort(h.rpc, 2*time.Minute)
+	h.awaitPort(h.Web, 2*time.Minute)
+}
+
+// Destroy kills the NodeManager and everything that it runs, as when its machine
+// loses power.
+func (n *Node) Destroy() {
+	n.Kill()
+	sweep(n.c.path(n.Name))
+}

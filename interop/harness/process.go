@@ -1,0 +1,233 @@
+package harness
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Process is a daemon of the cluster that can be killed and started again.
+type Process struct {
+	Name string
+	Log  string // what it logs; runs follow each other
+	out  string // what else it writes
+
+	t     testing.TB
+	start func() *exec.Cmd
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	ended chan struct{}
+	began int64 // where in Log the present run begins
+	held  bool  // by Pause
+}
+
+// Start runs the process, again or for the first time.
+func (p *Process) Start() {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd != nil {
+		p.t.Fatalf("%s runs already", p.Name)
+	}
+	if st, err := os.Stat(p.Log); err == nil {
+		p.began = st.Size()
+	}
+	out, err := os.OpenFile(p.out, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := p.start()
+	cmd.Stdout, cmd.Stderr = out, out
+	// a group of its own: what a terminal sends to the test is not for it. It
+	// must not outlive a test that is killed.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		p.t.Fatalf("start %s: %v", p.Name, err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // how it ended is in the log
+		close(ended)
+	}()
+	p.cmd, p.ended, p.held = cmd, ended, false
+}
+
+// Alive says whether it runs.
+func (p *Process) Alive() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return false
+	}
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Pid is the process id of the present run, 0 without one.
+func (p *Process) Pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return 0
+	}
+	return p.cmd.Process.Pid
+}
+
+// Kill is SIGKILL; it returns when the process is gone.
+func (p *Process) Kill() { p.end(syscall.SIGKILL, 0) }
+
+// Stop is SIGTERM, and SIGKILL when that took too long.
+func (p *Process) Stop(within time.Duration) { p.end(syscall.SIGTERM, within) }
+
+func (p *Process) end(s syscall.Signal, within time.Duration) {
+	p.mu.Lock()
+	cmd, ended := p.cmd, p.ended
+	p.cmd = nil
+	p.mu.Unlock()
+	if cmd == nil {
+		return
+	}
+	_ = cmd.Process.Signal(s) // it may be gone already
+	if s != syscall.SIGKILL {
+		select {
+		case <-ended:
+			return
+		case <-time.After(within):
+			_ = cmd.Process.Kill()
+		}
+	}
+	<-ended
+}
+
+// Pause is SIGSTOP; the process holds its connections and answers nothing.
+func (p *Process) Pause() { p.signal(syscall.SIGSTOP, true) }
+
+// Resume ends a Pause.
+func (p *Process) Resume() { p.signal(syscall.SIGCONT, false) }
+
+func (p *Process) signal(s syscall.Signal, held bool) {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		p.t.Fatalf("%v to %s, which does not run", s, p.Name)
+	}
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatalf("%v to %s: %v", s, p.Name, err)
+	}
+	p.held = held
+}
+
+// Held says whether it is paused.
+func (p *Process) Held() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
+}
+
+// Logged is everything that all runs logged.
+func (p *Process) Logged() string { return p.logged(0) }
+
+// LoggedNow is what the present run logged.
+func (p *Process) LoggedNow() string { return p.logged(p.began) }
+
+func (p *Process) logged(from int64) string {
+	f, err := os.Open(p.Log)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return ""
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// AwaitLogged waits until the present run has logged something.
+func (p *Process) AwaitLogged(expr string, within time.Duration) {
+	p.t.Helper()
+	re := regexp.MustCompile(expr)
+	Await(p.t, fmt.Sprintf("%s logs %q", p.Name, expr), within, func() bool {
+		if !p.Alive() {
+			p.t.Fatalf("%s ended:\n%s\n%s", p.Name, Tail(p.Log, 30), Tail(p.out, 30))
+		}
+		return re.MatchString(p.LoggedNow())
+	})
+}
+
+// Await asks until a condition holds, and fails the test after so long.
+func Await(t testing.TB, what string, within time.Duration, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); !holds(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %s: %s", within, what)
+		}
+	}
+}
+
+// sweep kills what still carries the cluster's folder in its command line or
+// environment: containers, which their NodeManager leaves behind when killed.
+func sweep(dir string) {
+	for range 3 { // a container's shell may be starting another process just now
+		found := false
+		for _, pid := range processesOf(dir) {
+			if pid != os.Getpid() && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				found = true
+			}
+		}
+		if !found {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// processesOf lists the processes whose command line or environment names dir.
+func processesOf(dir string) []int {
+	var out []int
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil
+	}
+	for _, d := range dirs {
+		cmdline, _ := os.ReadFile(d + "/cmdline") // it may be gone by now
+		environ, _ := os.ReadFile(d + "/environ")
+		if strings.Contains(string(cmdline), dir+"/") || strings.Contains(string(environ), dir+"/") {
+			pid := 0
+			if _, err := fmt.Sscanf(filepath.Base(d), "%d", &pid); err == nil {
+				out = append(out, pid)
+			}
+		}
+	}
+	return out
+}
+
+// Containers lists the processes that belong to a container or an application,
+// by its id.
+func (c *Cluster) Containers(id string) []int {
+	var out []int
+	for _, pid := range processesOf(c.Dir) {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // it may be gone by now
+		if strings.Contains(string(b), id) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+//go:build interop
+
+package interop
+
+import (
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"rmd/interop/harness"
+)
+
+// TestNodeRestart kills a NodeManager and starts it again: it finds its
+// containers, tells of them when it registers, and none is started again.
+func TestNodeRestart(t *testing.T) {
+	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Nodes: 1})
+	shell := c.StartShell(harness.Shell{Containers: 3, Command: "sleep", Args: "25"})
+	app := c.Submitted(shell)
+	c.AwaitApp(app, "running 3 containers", time.Minute, func(a harness.App) bool { return a.Containers == 4 })
+	n := c.Nodes[0]
+	harness.Await(t, "all containers run", time.Minute, func() bool { return len(harness.Of(n.Running(), app)) == 4 })
+	before := harness.Of(n.Started(), app)
+	n.Kill()
+	n.Start()
+	n.AwaitRegistered()
+	c.AwaitNodes(1, time.Minute)
+	succeeded(t, shell.Wait(), "Application completed successfully")
+	if after := harness.Of(n.Started(), app); !slices.Equal(before, after) {
+		t.Errorf("started %v before and %v after", before, after)
+	}
+	if a := c.Attempt(app); a.Number != 1 {
+		t.Errorf("%d attempts", a.Number)
+	}
+}
+
+// TestNodeLost kills a NodeManager and all that it runs for good. Its containers
+// are told lost, and the ApplicationMaster gets others.
+func TestNodeLost(t *testing.T) {
+	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Site: map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": "8000"}})
+	shell := c.StartShell(harness.Shell{Containers: 2, MB: 2048, Command: "sleep", Args: "15"})
+	app := c.Submitted(shell)
+	c.AwaitApp(app, "running 2 containers", time.Minute, func(a harness.App) bool { return a.Containers == 3 })
+	master := c.Attempt(app)
+	lost := c.Nodes[0]
+	if lost.ID() == master.Node {
+		lost = c.Nodes[1]
+	}
+	harness.Await(t, lost.Name+" runs a container", time.Minute, func() bool { return len(harness.Of(lost.Started(), app)) > 0 })
+	gone := harness.Of(lost.Started(), app)
+	lost.Destroy()
+	harness.Await(t, lost.ID()+" is lost", time.Minute, func() bool { return c.NodeStates()[lost.ID()] == "LOST" })
+	succeeded(t, shell.Wait(), "Application completed successfully")
+	if all := harness.Of(c.Started(), app); len(all) != 3+len(gone) {
+		t.Errorf("%d containers were started; %d were lost of 3: %v", len(all), len(gone), all)
+	}
+	if a := c.Attempt(app); a.Number != 1 {
+		t.Errorf("%d attempts", a.Number)
+	}
+}
+
+// TestMasterKilled kills an ApplicationMaster: a second attempt finishes the
+// application, and what the first one ran is cleaned up.
+func TestMasterKilled(t *testing.T) {
+	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind()})
+	shell := c.StartShell(harness.Shell{Containers: 1, Command: "sleep", Args: "20"})
+	app := c.Submitted(shell)
+	c.AwaitApp(app, "running a container", time.Minute, func(a harness.App) bool { return a.Containers == 2 })
+	harness.Await(t, "all containers were started", time.Minute, func() bool { return len(harness.Of(c.Started(), app)) == 2 })
+	first := c.Attempt(app)
+	of := harness.Of(c.Started(), app)
+	worker := of[slices.IndexFunc(of, func(id string) bool { return id != first.Container })]
+	for _, pid := range c.Containers(first.Container) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // the others may be gone with it
+	}
+	harness.Await(t, "the first attempt's container is gone", time.Minute, func() bool { return len(c.Containers(worker)) == 0 })
+	succeeded(t, shell.Wait(), "Application completed successfully")
+	if a := c.Attempt(app); a.Number != 2 {
+		t.Errorf("%d attempts", a.Number)
+	}
+}

@@ -1,0 +1,126 @@
+package hadoop
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// Kind is what is measured.
+type Kind string
+
+// The kinds.
+const (
+	// Heartbeats are those of idle nodes.
+	Heartbeats Kind = "heartbeat"
+	// Allocations are whole lives of containers.
+	Allocations Kind = "allocate"
+	// Latency is one ask at a time on an idle cluster.
+	Latency Kind = "latency"
+)
+
+// Doors are the ports of all front doors, host:port.
+type Doors struct{ Tracker, Scheduler, Client []string }
+
+// Config says what is driven, and how hard.
+type Config struct {
+	Kind  Kind
+	Doors Doors
+	// User submits the applications and runs the nodes.
+	User  string
+	Queue string
+
+	Nodes, Masters int
+	// NodePort is the port in the nodes' ids: runs at the same time need others.
+	NodePort int
+	// NodeContainers is for how many containers a node has room.
+	NodeContainers int
+	// MemoryMB and VCores are the size of a container.
+	MemoryMB, VCores int64
+	// Batch is how many containers one ask is for, and Outstanding how many asks a
+	// master has at one time.
+	Batch, Outstanding int
+
+	// Interval is the time between two heartbeats of a node; 0 is none.
+	Interval time.Duration
+	// MasterInterval is the time between two calls of a master; 0 is none.
+	MasterInterval time.Duration
+	// Parallel bounds the heartbeats under way when Interval is 0, and the calls of
+	// masters when MasterInterval is 0; 0 is no bound.
+	Parallel int
+	// Run is how long a container runs, at least to its node's next heartbeat.
+	Run time.Duration
+
+	// Warmup passes before the measuring, which takes Duration; Drain bounds the
+	// time for the ends of all containers after it.
+	Warmup, Duration, Drain time.Duration
+	// Patience is how long calls that set up or clear away are tried.
+	Patience time.Duration
+
+	// PIDs are processes whose CPU and memory are told.
+	PIDs []int
+	// OnPhase is told what begins; may be nil.
+	OnPhase func(what string)
+	Logger  hclog.Logger
+}
+
+// DefaultConfig gives the defaults of a kind; doors and logger are the caller's.
+func DefaultConfig(kind Kind) Config {
+	c := Config{
+		Kind: kind, User: "bench", Queue: "default", Nodes: 1000, NodePort: 45454, NodeContainers: 100,
+		MemoryMB: 1024, VCores: 1, Batch: 100, Outstanding: 2,
+		Interval: time.Second, Warmup: 2 * time.Second, Duration: 10 * time.Second, Drain: 30 * time.Second, Patience: 30 * time.Second,
+	}
+	switch kind {
+	case Allocations:
+		c.Masters, c.Interval, c.MasterInterval = 50, 500*time.Millisecond, 100*time.Millisecond
+	case Latency:
+		c.Nodes, c.Masters, c.Batch, c.Outstanding = 10, 1, 1, 1
+		c.MasterInterval, c.Duration = time.Second, 30*time.Second
+	}
+	return c
+}
+
+// nodesMax is how many addresses the network for benchmarks has.
+const nodesMax = 1 << 17
+
+// Validate reports every fault of the configuration at once.
+func (c Config) Validate() error {
+	var errs []error
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	bad(c.Kind != Heartbeats && c.Kind != Allocations && c.Kind != Latency, "kind %q is none", c.Kind)
+	bad(c.Logger == nil, "logger is missing")
+	bad(c.User == "", "user is missing")
+	bad(c.Nodes < 1 || c.Nodes > nodesMax, "%d nodes are not 1 to %d", c.Nodes, nodesMax)
+	bad(c.NodePort < 1 || c.NodePort > 65535, "port %d of the nodes is none", c.NodePort)
+	bad(c.NodeContainers < 1 || c.NodeContainers > 10_000, "%d containers on a node are not 1 to 10000", c.NodeContainers)
+	bad(c.MemoryMB < 1 || c.VCores < 1 || c.MemoryMB > 1<<20 || c.VCores > 1<<10, "a container of %d MB and %d vcores is none", c.MemoryMB, c.VCores)
+	bad(c.Interval < 0 || c.MasterInterval < 0 || c.Run < 0 || c.Warmup < 0, "a time span is negative")
+	bad(c.Duration <= 0 || c.Drain <= 0 || c.Patience <= 0, "a time span must be positive")
+	bad(c.Parallel < 0, "%d calls under way are too few", c.Parallel)
+	if c.Kind != Heartbeats {
+		bad(c.Masters < 1 || c.Masters > 100_000, "%d masters are not 1 to 100000", c.Masters)
+		bad(c.Batch < 1 || c.Batch > 1_000_000 || c.Outstanding < 1 || c.Outstanding > 1000, "%d asks of %d containers are out of bounds", c.Outstanding, c.Batch)
+		errs = append(errs, addresses("scheduler", c.Doors.Scheduler), addresses("client", c.Doors.Client))
+	}
+	return errors.Join(append(errs, addresses("resource tracker", c.Doors.Tracker))...)
+}
+
+func addresses(of string, list []string) error {
+	if len(list) == 0 {
+		return fmt.Errorf("no address of a %s", of)
+	}
+	for _, a := range list {
+		if host, port, err := net.SplitHostPort(a); err != nil || host == "" || port == "" {
+			return fmt.Errorf("%q, address of a %s, is not HOST:PORT", a, of)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package hadoop
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// member calls again and again. beat starts one call and returns; the member
+// tells its lane when that is over.
+type member interface{ beat() }
+
+// lane paces members. With an interval each of them is due at its own phase of
+// it; without one whoever comes back goes to the end of a row, and the head of
+// the row goes out.
+type lane struct {
+	interval time.Duration
+	parallel int
+	late     func() // one was due while its call was under way
+
+	mu      sync.Mutex
+	idle    []int // row of members without a call; a ring from head
+	head, n int
+	out     int // calls under way
+	busy    []bool
+	members []member
+	closed  bool
+	empty   chan struct{} // closed when closed and nothing is under way
+}
+
+func newLane(members []member, interval time.Duration, parallel int, late func()) *lane {
+	l := &lane{interval: interval, parallel: parallel, late: late, members: members,
+		busy: make([]bool, len(members)), idle: make([]int, len(members)), empty: make(chan struct{})}
+	if parallel <= 0 || parallel > len(members) {
+		l.parallel = len(members)
+	}
+	return l
+}
+
+// run paces until the context ends.
+func (l *lane) run(ctx context.Context) {
+	if l.interval > 0 {
+		l.tick(ctx)
+		return
+	}
+	for i := range l.members {
+		l.idle[i] = i
+	}
+	l.mu.Lock()
+	l.n = len(l.members)
+	l.mu.Unlock()
+	for range l.parallel {
+		l.next()
+	}
+	<-ctx.Done()
+}
+
+// tick sends each member at its phase.
+func (l *lane) tick(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	start := time.Now()
+	for i := int64(0); ; i++ {
+		round, k := i/int64(len(l.members)), int(i%int64(len(l.members)))
+		due := start.Add(time.Duration(round)*l.interval + l.interval*time.Duration(k)/time.Duration(len(l.members)))
+		if wait := time.Until(due); wait > 0 {
+			timer.Reset(wait)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				return
+			}
+		} else if k == 0 && ctx.Err() != nil {
+			return
+		}
+		l.send(k)
+	}
+}
+
+// send lets one member go, unless it is under way.
+func (l *lane) send(i int) {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return
+	}
+	if l.busy[i] {
+		l.mu.Unlock()
+		l.late()
+		return
+	}
+	l.busy[i] = true
+	l.out++
+	l.mu.Unlock()
+	l.members[i].beat()
+}
+
+// done says that a member's call is over.
+func (l *lane) done(i int) {
+	l.mu.Lock()
+	l.busy[i] = false
+	l.out--
+	if l.interval == 0 {
+		l.idle[(l.head+l.n)%len(l.idle)] = i
+		l.n++
+	}
+	if l.closed && l.out == 0 {
+		close(l.empty)
+	}
+	l.mu.Unlock()
+	if l.interval == 0 {
+		l.next()
+	}
+}
+
+// next sends the head of the row.
+func (l *lane) next() {
+	l.mu.Lock()
+	if l.closed || l.n == 0 {
+		l.mu.Unlock()
+		return
+	}
+	i := l.idle[l.head]
+	l.head = (l.head + 1) % len(l.idle)
+	l.n--
+	l.busy[i] = true
+	l.out++
+	l.mu.Unlock()
+	l.members[i].beat()
+}
+
+// stop lets nobody go any more, and waits until all calls are over; false when
+// the context ended before.
+func (l *lane) stop(ctx context.Context) bool {
+	l.mu.Lock()
+	if !l.closed {
+		l.closed = true
+		if l.out == 0 {
+			close(l.empty)
+		}
+	}
+	l.mu.Unlock()
+	select {
+	case <-l.empty:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
