@@ -126,8 +126,14 @@ func finished(a *state.App) int64 {
 	return a.EndedMillis
 }
 
-// progress is the AM's own figure; that it is done counts as all of it.
-func progress(a *state.App) float32 { return float32(a.Progress) / 10000 }
+// progress is the AM's own figure. That it is done counts as all of it, and so,
+// in YARN, does being killed at work.
+func progress(a *state.App) float32 {
+	if a.State == yarn.AppKilled && a.Host != "" {
+		return 1
+	}
+	return float32(a.Progress) / 10000
+}
 
 // appLabel is how YARN shows an application's label expression.
 func appLabel(a *state.App) string {
