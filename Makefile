@@ -51,8 +51,9 @@ bench-failover: build ## the same, and as real AMs feel it (needs a JDK 17 and M
 	RMD_KILLS=$(KILLS) RMD_BENCH=1 $(GO) test -count=1 -v -timeout 60m -run 'TestKillLeader' ./cmd/rmd
 	RMD_INTEROP_KILLS=20 RMD_BENCH=1 $(GO) test -tags interop -count=1 -v -timeout 60m -run 'TestFailover|TestAskLatency' ./interop
 
-interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs a JDK 17 and Maven)
-	$(GO) test -tags interop -count=1 -v -timeout 60m ./interop/...
+RUN ?= .
+interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs a JDK 17 and Maven); RUN=TestJobs for a part
+	RMD_INTEROP_RECORDED=$(RECORDED) $(GO) test -tags interop -count=1 -v -timeout 60m -run '$(RUN)' ./interop/...
 
 golden: ## rewrite golden files and scenarios; read the diff before committing
 	$(GO) test ./fsm/event ./snapshot ./transport/rest ./scheduler -rewrite
