@@ -17,7 +17,6 @@ type pilot struct {
 	want chan bool // newest wish: lead or not
 
 	mu    sync.Mutex
-	conf  AutopilotConfig
 	seen  map[raft.ServerID]time.Time
 	infos map[raft.ServerID]info
 	state *autopilot.State
@@ -42,7 +41,7 @@ type ServerHealth struct {
 
 // startPilot makes autopilot; it runs while this replica leads.
 func (c *Cluster) startPilot() {
-	p := &pilot{c: c, want: make(chan bool, 1), conf: c.cfg.Autopilot, seen: map[raft.ServerID]time.Time{}}
+	p := &pilot{c: c, want: make(chan bool, 1), seen: map[raft.ServerID]time.Time{}}
 	c.mu.Lock()
 	c.pilot = p
 	c.mu.Unlock()
@@ -107,28 +106,21 @@ func (p *pilot) forget() {
 func (c *Cluster) AutopilotConfig() AutopilotConfig { return c.autopilotConfig() }
 
 func (c *Cluster) autopilotConfig() AutopilotConfig {
-	c.mu.RLock()
-	p := c.pilot
-	c.mu.RUnlock()
-	if p == nil {
-		return c.cfg.Autopilot
+	if c.cfg.AutopilotNow != nil {
+		if conf, ok := c.cfg.AutopilotNow(); ok {
+			conf.Interval = c.cfg.Autopilot.Interval
+			return conf
+		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.conf
+	return c.cfg.Autopilot
 }
 
-// SetAutopilot changes the settings of this replica. Interval stays as it was at the start.
-func (c *Cluster) SetAutopilot(conf AutopilotConfig) error {
+// CheckAutopilot refuses settings that are out of range. Interval does not count.
+func (c *Cluster) CheckAutopilot(conf AutopilotConfig) error {
+	conf.Interval = c.cfg.Autopilot.Interval
 	if err := conf.Validate(); err != nil {
 		return refuse(CodeOutOfRange, "see \"rmd autopilot get\"", "%v", err)
 	}
-	c.mu.RLock()
-	p := c.pilot
-	c.mu.RUnlock()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.conf = conf
 	return nil
 }
 
@@ -171,6 +163,7 @@ func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
 	conf := p.c.configuration()
 	infos := p.c.askAll(conf)
 	self := p.c.Identity().ServerID()
+	dead := p.c.autopilotConfig().DeadServerLastContactThreshold
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,7 +175,7 @@ func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
 			p.seen[s.ID] = now
 		}
 		status := autopilot.NodeAlive
-		if now.Sub(p.seen[s.ID]) > p.conf.DeadServerLastContactThreshold {
+		if now.Sub(p.seen[s.ID]) > dead {
 			status = autopilot.NodeFailed
 		}
 		out[s.ID] = &autopilot.Server{ID: s.ID, Name: id, Address: s.Address, NodeStatus: status, Version: infos[s.ID].Version, RaftVersion: raft.ProtocolVersionMax, IsLeader: s.ID == self}

@@ -56,6 +56,9 @@ type Config struct {
 
 	// Autopilot judges and promotes replicas.
 	Autopilot AutopilotConfig
+	// AutopilotNow returns settings that stand in for Autopilot's, all but Interval, or false as long
+	// as there are none. It is asked at every look. Nil: there are none.
+	AutopilotNow func() (AutopilotConfig, bool)
 	// DigestInterval is how often the leader compares digests; 0 turns it off.
 	DigestInterval time.Duration
 

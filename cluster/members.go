@@ -115,6 +115,16 @@ func (c *Cluster) configuration() raft.Configuration {
 	return c.current().raft.GetConfiguration().Configuration()
 }
 
+// HasMember says whether a replica is in the membership that this one knows; it asks nobody.
+func (c *Cluster) HasMember(id string) bool {
+	for _, s := range c.configuration().Servers {
+		if have, _ := splitServerID(s.ID); have == id {
+			return true
+		}
+	}
+	return false
+}
+
 // askAll gathers what the servers say about themselves; those that do not answer are missing.
 func (c *Cluster) askAll(conf raft.Configuration) map[raft.ServerID]info {
 	ctx, cancel := context.WithTimeout(c.ctx, infoTimeout)

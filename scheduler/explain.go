@@ -15,8 +15,8 @@ type Explanation struct {
 	State         yarn.ApplicationState `json:"state"`
 	Queue         string                `json:"queue"`
 	Waiting       bool                  `json:"waiting"`
-	WaitingMillis int64                 `json:"waitingMillis,omitempty"` // since the attempt began, or its oldest reservation
-	Position      int                   `json:"position,omitempty"`      // among those of its leaf that want something, from 1
+	WaitingMillis int64                 `json:"waiting_ms,omitempty"` // since the attempt began, or its oldest reservation
+	Position      int                   `json:"position,omitempty"`   // among those of its leaf that want something, from 1
 	Of            int                   `json:"of,omitempty"`
 	Reason        Reason                `json:"reason"`
 	Never         bool                  `json:"never"` // it can never be served as asked
@@ -28,12 +28,14 @@ type Explanation struct {
 	Reserved      []ExplainedHold       `json:"reserved,omitempty"`
 	Ahead         []string              `json:"ahead,omitempty"`
 	Behind        []string              `json:"behind,omitempty"`
+	WhatIf        []ExplainedIf         `json:"what_if,omitempty"`
+	MustEnd       *ExplainedEnd         `json:"must_end,omitempty"`
 }
 
 // ExplainedAsk is one outstanding ask.
 type ExplainedAsk struct {
 	Priority     int32  `json:"priority"`
-	AllocationID int64  `json:"allocationId,omitempty"`
+	AllocationID int64  `json:"allocation_id,omitempty"`
 	Count        int64  `json:"count"`
 	Size         string `json:"size"`
 	Where        string `json:"where"`
@@ -50,10 +52,11 @@ type ExplainedLimit struct {
 
 // ExplainedNodes counts the nodes with one verdict and names one of them.
 type ExplainedNodes struct {
-	Reason  Reason `json:"reason"`
-	Verdict string `json:"verdict"`
-	Count   int    `json:"count"`
-	Example string `json:"example"`
+	Reason     Reason `json:"reason"`
+	Verdict    string `json:"verdict"`
+	Diagnostic string `json:"diagnostic,omitempty"` // YARN's sentence
+	Count      int    `json:"count"`
+	Example    string `json:"example"`
 }
 
 // ExplainedHold is a reservation held for the application.
@@ -62,8 +65,25 @@ type ExplainedHold struct {
 	Node      string   `json:"node"`
 	Needs     string   `json:"needs"`
 	Free      string   `json:"free"`
-	AgeMillis int64    `json:"ageMillis"`
-	WaitsFor  []string `json:"waitsFor"` // containers on the node, any of which may end
+	AgeMillis int64    `json:"age_ms"`
+	WaitsFor  []string `json:"waits_for"` // containers on the node, any of which may end
+}
+
+// ExplainedIf is what would be if one thing were otherwise: the same check, with
+// that thing left out.
+type ExplainedIf struct {
+	If     string `json:"if"`
+	Now    bool   `json:"now"` // a node would serve it at its next turn
+	Reason Reason `json:"reason,omitempty"`
+	Then   string `json:"then"`
+}
+
+// ExplainedEnd is the least that must end, on one node, for the first ask to fit
+// there.
+type ExplainedEnd struct {
+	Node       string   `json:"node"`
+	Missing    string   `json:"missing"`
+	Containers []string `json:"containers"`
 }
 
 // neighbours is how many applications ahead and behind are named.
@@ -89,6 +109,7 @@ func (p *Planner) Explain(id yarn.ApplicationID) (*Explanation, error) {
 	switch {
 	case a.AttemptState == state.AttemptParked:
 		x.because(MaxParallelApps, "a limit on parallel applications holds it back")
+		p.ifNoParallelLimit(x, a)
 	case a.AttemptState == state.AttemptFinishing:
 		x.because(NoAsks, "its AM has unregistered; it ends when the AM's container does")
 	case a.AttemptState == state.AttemptPending:
@@ -155,7 +176,9 @@ func (p *Planner) explainActivation(x *Explanation, slot uint32, a *state.App) {
 		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s", p.cfg.Kinds.Format(a.AM), p.st.NameOf(a.User), p.cfg.Kinds.Format(user.AMUsed), p.cfg.Kinds.Format(userLimit))
 	default:
 		x.because(BehindFIFO, "it is activated with the next change in its queue")
+		return
 	}
+	p.ifNoAMLimit(x, slot, a)
 }
 
 func (p *Planner) limitOf(name string, used, most yarn.Resource, binds bool) ExplainedLimit {
@@ -203,139 +226,6 @@ func (p *Planner) explainNoAsk(x *Explanation, a *state.App) {
 		return
 	}
 	x.because(AMNotLaunched, "its AM is being placed")
-}
-
-// explainAsk tells why the first outstanding ask is not served.
-func (p *Planner) explainAsk(x *Explanation, slot uint32, a *state.App) {
-	i := p.indexOf[a.Queue]
-	x.place(p, p.queues[i].active, slot)
-	ask := a.Asks
-	for p.st.Asks.Get(ask).Count == 0 {
-		ask = p.st.Asks.Get(ask).Next
-	}
-	k := p.st.Asks.Get(ask)
-	size := p.cfg.Kinds.Format(k.Size)
-	p.explainLimits(x, i, a, k)
-	allowed, need := p.userCheck(i, a)
-	_, headroom := p.queueLimit(i, p.currentLimit(i), a.Reserved)
-	best := p.explainNodes(x, slot, ask, &limits{headroom: headroom, needUnreserve: need})
-	switch {
-	case p.st.Meta.UsableNodes == 0:
-		x.because(NoNodes, "no node is running")
-	case !p.fitsSomewhere(k.Size):
-		x.because(NodeTooSmall, "it asks %s; no node is that large, so it can never fit", size)
-		x.Never = true
-	case p.capped(i, k.Size) != NoReason:
-		x.because(p.capped(i, k.Size), "it asks %s, which would take a queue above its maximum", size)
-		x.Never = p.neverUnder(i, k.Size)
-	case !allowed:
-		x.because(UserLimit, "user %s is above its limit in %s", p.st.NameOf(a.User), x.Queue)
-	case len(x.Reserved) > 0:
-		x.because(NodeTooSmallFree, "node %s is reserved for it (%s) until %s is free there", x.Reserved[0].Node, x.Reserved[0].ID, x.Reserved[0].Needs)
-	case best == NoReason && x.Position > 1:
-		x.because(BehindFIFO, "a node has room; %d applications of its queue come first", x.Position-1)
-	case best == NoReason:
-		x.because(BehindFIFO, "a node has room: it is served at that node's next turn, unless another queue is entitled to it")
-	default:
-		x.because(best, "it asks %s: %s", size, verdicts[best])
-	}
-}
-
-// capped says which maximum an allocation of size would exceed now.
-func (p *Planner) capped(leaf int32, size yarn.Resource) Reason {
-	for i := leaf; i >= 0; i = p.queues[i].parent {
-		q := p.st.Queues.Get(p.queues[i].slot)
-		if p.cfg.Calculator.FitsIn(q.Used.Add(size), p.tree.Capacities[i].EffMax) {
-			continue
-		}
-		switch {
-		case i == leaf:
-			return QueueMaxCapacity
-		case p.queues[i].parent < 0:
-			return NoReason // the cluster is full: the nodes say so better
-		}
-		return ParentMaxCapacity
-	}
-	return NoReason
-}
-
-// neverUnder says whether a size is above the maximum of a queue or ancestor
-// even when it is empty.
-func (p *Planner) neverUnder(leaf int32, size yarn.Resource) bool {
-	for i := leaf; i >= 0; i = p.queues[i].parent {
-		if !p.cfg.Calculator.FitsIn(size, p.tree.Capacities[i].EffMax) {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *Planner) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.Ask) {
-	for i := leaf; i >= 0; i = p.queues[i].parent {
-		q, most := p.st.Queues.Get(p.queues[i].slot), p.tree.Capacities[i].EffMax
-		x.Limits = append(x.Limits, p.limitOf("maximum of "+q.Path, q.Used, most, !p.cfg.Calculator.FitsIn(q.Used.Add(k.Size), most)))
-	}
-	ok, _ := p.userCheck(leaf, a)
-	x.Limits = append(x.Limits, p.limitOf("limit of user "+p.st.NameOf(a.User), p.st.Users.Get(a.UserSlot).Used, p.userLimit(leaf, a.UserSlot), !ok))
-}
-
-// verdicts are what nodes say, shortest true words first.
-var verdicts = map[Reason]string{
-	NoReason:            "has room",
-	NodeTooSmall:        "too small in all",
-	NodeTooSmallFree:    "too little is free",
-	NodeReservedByOther: "reserved for another application",
-	Blacklisted:         "blacklisted by the application",
-	LocalityDelay:       "waits for a nearer node",
-}
-
-// order of preference when nodes differ: the first that any node says.
-var preference = []Reason{NoReason, LocalityDelay, NodeTooSmallFree, NodeReservedByOther, Blacklisted, NodeTooSmall}
-
-// explainNodes asks every usable node, groups the verdicts, and returns the one
-// that is nearest to being served.
-func (p *Planner) explainNodes(x *Explanation, app, ask uint32, l *limits) Reason {
-	var counts [len(reasonNames)]int
-	var example [len(reasonNames)]yarn.NodeID
-	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.State != yarn.NodeRunning {
-			return true
-		}
-		r := p.verdict(app, ask, slot, n, l)
-		if counts[r]++; counts[r] == 1 {
-			example[r] = n.ID
-		}
-		return true
-	})
-	best := NoNodes
-	for _, r := range preference {
-		if counts[r] == 0 {
-			continue
-		}
-		if best == NoNodes {
-			best = r
-		}
-		x.Nodes = append(x.Nodes, ExplainedNodes{Reason: r, Verdict: verdicts[r], Count: counts[r], Example: example[r].String()})
-	}
-	return best
-}
-
-func (p *Planner) verdict(app, ask, slot uint32, n *state.Node, l *limits) Reason {
-	a, k := p.st.Apps.Get(app), p.st.Asks.Get(ask)
-	switch {
-	case n.Reservation != 0 && p.st.Reservations.Get(n.Reservation).App != app:
-		return NodeReservedByOther
-	case a.Blacklisted(n):
-		return Blacklisted
-	case !p.cfg.Calculator.FitsIn(k.Size, n.Total):
-		return NodeTooSmall
-	case p.cfg.Calculator.AvailableContainers(n.Unallocated(), k.Size) <= 0:
-		return NodeTooSmallFree
-	}
-	if d := p.place(app, ask, slot, l, false); d.kind != kindAllocate {
-		return d.why
-	}
-	return NoReason
 }
 
 // Headroom is what an application may still get; for reports.

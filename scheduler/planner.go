@@ -163,6 +163,12 @@ func (p *Planner) planRare(in input.Input) input.Reply {
 		return p.createJoinToken(in)
 	case *input.UseJoinToken:
 		return p.useJoinToken(in)
+	case *input.SetAccessToken:
+		return p.setAccessToken(in)
+	case *input.RevokeAccessToken:
+		return p.revokeAccessToken(in)
+	case *input.SetAutopilot:
+		return p.setAutopilot(in)
 	case *input.RaiseLevel:
 		return p.raiseLevel(in)
 	case *input.RaiseEpoch:

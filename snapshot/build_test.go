@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -88,7 +89,9 @@ func small(tb testing.TB) *state.State {
 		&event.KeyMade{Which: yarn.KeyNM, ID: 3, Bytes: []byte("next"), ActivateMillis: 1_700_000_900_000},
 		&event.DelegationTokenIssued{Sequence: 1, Owner: "ann", Renewer: "yarn", RealUser: "oozie", KeyID: 1,
 			MaxMillis: 1_700_600_000_000, ExpiresMillis: 1_700_086_400_000},
-		&event.HostsListed{Include: []string{"host-1", "host-2"}, Exclude: []string{"host-8"}})
+		&event.HostsListed{Include: []string{"host-1", "host-2"}, Exclude: []string{"host-8"}},
+		&event.AccessTokenSet{Name: "ci", Hash: bytes.Repeat([]byte{7}, 32), Role: yarn.RoleOperator, ExpiresMillis: 1_800_000_000_000, By: "ann"},
+		&event.AutopilotSet{CleanupDeadServers: true, DeadServerMillis: 60_000, MinQuorum: 3, LastContactMillis: 10_000, MaxTrailingLogs: 1000, StabilizationMillis: 10_000})
 	withAttempts(tb, st)
 	return st
 }

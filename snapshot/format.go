@@ -45,7 +45,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // sectionIDs lists, by format, the sections that a snapshot has, in order. A
 // released line never changes.
 var sectionIDs = map[byte][]uint8{
-	1: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19},
+	1: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21},
 }
 
 // Header says what a snapshot is of.

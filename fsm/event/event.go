@@ -34,6 +34,9 @@ const (
 	KindDelegationTokenRenewed Kind = 14
 	KindDelegationTokenEnded   Kind = 15
 	KindHostsListed            Kind = 16
+	KindAccessTokenSet         Kind = 17
+	KindAccessTokenRevoked     Kind = 18
+	KindAutopilotSet           Kind = 19
 
 	KindQueuesConfigured  Kind = 20
 	KindQueueStateChanged Kind = 21
@@ -106,6 +109,9 @@ var specs = map[Kind]spec{
 	KindDelegationTokenRenewed:     of[DelegationTokenRenewed]("DelegationTokenRenewed"),
 	KindDelegationTokenEnded:       of[DelegationTokenEnded]("DelegationTokenEnded"),
 	KindHostsListed:                of[HostsListed]("HostsListed"),
+	KindAccessTokenSet:             of[AccessTokenSet]("AccessTokenSet"),
+	KindAccessTokenRevoked:         of[AccessTokenRevoked]("AccessTokenRevoked"),
+	KindAutopilotSet:               of[AutopilotSet]("AutopilotSet"),
 	KindQueuesConfigured:           of[QueuesConfigured]("QueuesConfigured"),
 	KindQueueStateChanged:          of[QueueStateChanged]("QueueStateChanged"),
 	KindNodeRegistered:             of[NodeRegistered]("NodeRegistered"),

@@ -75,3 +75,18 @@ func (m *machine) ListHosts(t *rapid.T) {
 	}
 	m.apply(t, &event.HostsListed{Include: list("include"), Exclude: list("exclude")})
 }
+
+func (m *machine) Access(t *rapid.T) {
+	name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "token")
+	if _, known := m.s.AccessToken(name); known && rapid.Bool().Draw(t, "revoke") {
+		m.apply(t, &event.AccessTokenRevoked{Name: name})
+		return
+	}
+	hash := accessHash(byte(m.events))
+	hash[1], hash[2] = byte(m.events>>8), byte(m.events>>16)
+	m.apply(t, &event.AccessTokenSet{Name: name, Hash: hash, Role: rapid.SampledFrom(yarn.Roles()).Draw(t, "role"), ExpiresMillis: m.s.Meta.NowMillis + 5})
+}
+
+func (m *machine) SetAutopilot(t *rapid.T) {
+	m.apply(t, &event.AutopilotSet{CleanupDeadServers: rapid.Bool().Draw(t, "clean up"), DeadServerMillis: 60_000, LastContactMillis: 1 + int64(rapid.Uint8().Draw(t, "contact"))})
+}

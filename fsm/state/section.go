@@ -85,6 +85,8 @@ func Sections() []Section {
 		table(17, "presences", func(s *State) *Table[Presence] { return &s.Presences }, (*Presence).code),
 		table(18, "delegation-tokens", func(s *State) *Table[DelegationToken] { return &s.Delegations }, (*DelegationToken).code),
 		single(19, "hosts", (*State).codeHosts),
+		single(20, "access-tokens", (*State).codeAccess),
+		single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.code(c) }),
 	}
 }
 

@@ -39,6 +39,8 @@ type State struct {
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
 	Hosts      HostLists      // replaced whole
+	Access     []AccessToken  // by name; replaced whole
+	Autopilot  Autopilot
 
 	byName        index // Names
 	byPath        index // Queues
@@ -77,7 +79,7 @@ func (s *State) Fork() *State {
 		Containers: s.Containers.fork(), Notes: s.Notes.fork(), Nodes: s.Nodes.fork(),
 		Reservations: s.Reservations.fork(), Bars: s.Bars.fork(), Requests: s.Requests.fork(),
 		Attempts: s.Attempts.fork(), Presences: s.Presences.fork(), Delegations: s.Delegations.fork(),
-		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts,
+		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
 		byReservation: s.byReservation.fork(), byRequest: s.byRequest.fork(),
@@ -242,6 +244,12 @@ func (s *State) applySecurity(e event.Event) error {
 		return s.delegationTokenEnded(e)
 	case *event.HostsListed:
 		return s.hostsListed(e)
+	case *event.AccessTokenSet:
+		return s.accessTokenSet(e)
+	case *event.AccessTokenRevoked:
+		return s.accessTokenRevoked(e)
+	case *event.AutopilotSet:
+		return s.autopilotSet(e)
 	}
 	return broken(e, "this build does not know the event")
 }

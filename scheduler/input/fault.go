@@ -41,6 +41,9 @@ const (
 	InvalidBlacklist  Code = "INVALID_BLACKLIST"
 	NoSuchContainer   Code = "NO_SUCH_CONTAINER"
 	HostRefused       Code = "HOST_REFUSED"
+	NoSuchToken       Code = "NO_SUCH_TOKEN"
+	TokenExists       Code = "TOKEN_EXISTS"
+	NoAdminLeft       Code = "NO_ADMIN_LEFT"
 )
 
 // Fault says what was refused and what to do about it. Details lists every

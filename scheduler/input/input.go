@@ -113,6 +113,9 @@ const (
 	KindRenewDelegationToken
 	KindCancelDelegationToken
 	KindSetHosts
+	KindSetAccessToken
+	KindRevokeAccessToken
+	KindSetAutopilot
 )
 
 var makers = map[Kind]func() Input{
@@ -153,6 +156,9 @@ var makers = map[Kind]func() Input{
 	KindRenewDelegationToken:  func() Input { return new(RenewDelegationToken) },
 	KindCancelDelegationToken: func() Input { return new(CancelDelegationToken) },
 	KindSetHosts:              func() Input { return new(SetHosts) },
+	KindSetAccessToken:        func() Input { return new(SetAccessToken) },
+	KindRevokeAccessToken:     func() Input { return new(RevokeAccessToken) },
+	KindSetAutopilot:          func() Input { return new(SetAutopilot) },
 }
 
 // EncodeRequest appends the request's bytes to buf.

@@ -36,7 +36,7 @@ func sampleReply(in Input) Reply {
 }
 
 func TestEveryKindMakesItsType(t *testing.T) {
-	if len(kinds()) != int(KindSetHosts) {
+	if len(kinds()) != int(KindSetAutopilot) {
 		t.Errorf("%d kinds, numbered up to %d", len(kinds()), KindRollbackQueues)
 	}
 	for _, k := range kinds() {
@@ -52,7 +52,8 @@ func TestNumbersAreFixed(t *testing.T) {
 		KindNodeHeartbeat: 6, KindExpireNode: 7, KindDrainNode: 8, KindSetNodeResource: 9, KindUnregisterNode: 10,
 		KindSubmitApplication: 11, KindKillApplication: 12, KindMoveApplication: 13, KindSetPriority: 14, KindRegisterAttempt: 15,
 		KindAllocate: 16, KindFinishAttempt: 17, KindExpireAttempt: 18, KindCancelReservation: 19, KindCreateJoinToken: 20,
-		KindUseJoinToken: 21, KindRaiseLevel: 22, KindRaiseEpoch: 23, KindAudit: 24, KindRollbackQueues: 25} {
+		KindUseJoinToken: 21, KindRaiseLevel: 22, KindRaiseEpoch: 23, KindAudit: 24, KindRollbackQueues: 25, KindSetHosts: 37,
+		KindSetAccessToken: 38, KindRevokeAccessToken: 39, KindSetAutopilot: 40} {
 		if k != want {
 			t.Errorf("%d was %d: append only", k, want)
 		}

@@ -22,6 +22,9 @@ type Config struct {
 	Advertise string
 	// TLS holds this replica's certificate, RootCAs and ClientCAs. Nil is allowed on loopback only.
 	TLS *tls.Config
+	// FreshTLS gives what stands in for TLS at each new connection, for certificates that are
+	// renewed; nil: TLS itself. It may only be set together with TLS.
+	FreshTLS func() *tls.Config
 	// Allowed refuses removed replicas: it gets ID.INCARNATION of a sender. Nil allows all.
 	Allowed func(id string) bool
 	// Logger is required.

@@ -396,6 +396,39 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// TestRenewedCertificates: a new connection takes the certificate and the CA of
+// the day.
+func TestRenewedCertificates(t *testing.T) {
+	old, renewed := newAuthority(t), newAuthority(t)
+	var now atomic.Pointer[authority]
+	now.Store(old)
+	open := func(id string) *Server {
+		by := map[*authority]*tls.Config{old: old.config("test", id), renewed: renewed.config("test", id)}
+		s := listen(t, id, func(cfg *Config) {
+			cfg.TLS, cfg.FreshTLS = by[old], func() *tls.Config { return by[now.Load()] }
+		})
+		s.Handle(40, func(_ context.Context, from string, _ []byte) ([]byte, error) { return []byte(from), nil })
+		return s
+	}
+	a, b, c := open("a"), open("b"), open("c")
+	behind := listen(t, "d", func(cfg *Config) { cfg.TLS = old.config("test", "d") })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if got, err := b.Call(ctx, a.Addr(), 40, nil); err != nil || string(got) != "b" {
+		t.Fatalf("got %q %v", got, err)
+	}
+	now.Store(renewed)
+	if got, err := c.Call(ctx, a.Addr(), 40, nil); err != nil || string(got) != "c" {
+		t.Errorf("with the renewed ones: %q %v", got, err)
+	}
+	if _, err := behind.Call(ctx, a.Addr(), 40, nil); err == nil {
+		t.Error("a certificate of the old CA was let in")
+	}
+	if got, err := b.Call(ctx, a.Addr(), 40, nil); err != nil || string(got) != "b" {
+		t.Errorf("the connection of before: %q %v", got, err)
+	}
+}
+
 func TestConfigValidate(t *testing.T) {
 	c := DefaultConfig()
 	c.ClusterName, c.ID, c.Logger = "test", "a", hclog.NewNullLogger()

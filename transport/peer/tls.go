@@ -72,11 +72,15 @@ func (s *Server) secure(ctx context.Context, raw net.Conn, server bool) (net.Con
 	if s.cfg.TLS == nil {
 		return raw, nil
 	}
+	base := s.cfg.TLS
+	if s.cfg.FreshTLS != nil {
+		base = s.cfg.FreshTLS()
+	}
 	var tc *tls.Conn
 	if server {
-		tc = tls.Server(raw, serverTLS(s.cfg.TLS))
+		tc = tls.Server(raw, serverTLS(base))
 	} else {
-		tc = tls.Client(raw, clientTLS(s.cfg.TLS))
+		tc = tls.Client(raw, clientTLS(base))
 	}
 	if err := tc.HandshakeContext(ctx); err != nil {
 		return nil, fmt.Errorf("tls handshake: %w", err)

@@ -1,0 +1,41 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// TestAutopilotSettingsOfTheDay: what is told at the moment counts, and the file
+// again when nothing is told any more.
+func TestAutopilotSettingsOfTheDay(t *testing.T) {
+	var told *AutopilotConfig
+	c := &Cluster{cfg: DefaultConfig()}
+	c.cfg.AutopilotNow = func() (AutopilotConfig, bool) {
+		if told == nil {
+			return AutopilotConfig{}, false
+		}
+		return *told, true
+	}
+	if got := c.AutopilotConfig(); got != DefaultAutopilot() {
+		t.Errorf("%+v", got)
+	}
+	told = &AutopilotConfig{MaxTrailingLogs: 7, LastContactThreshold: time.Second, DeadServerLastContactThreshold: time.Hour}
+	want := *told
+	want.Interval = DefaultAutopilot().Interval
+	if got := c.AutopilotConfig(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	told = nil
+	if got := c.AutopilotConfig(); got != DefaultAutopilot() {
+		t.Errorf("%+v", got)
+	}
+	if err := c.CheckAutopilot(want); err != nil {
+		t.Error(err)
+	}
+	want.DeadServerLastContactThreshold = time.Second
+	var r *Refusal
+	if err := c.CheckAutopilot(want); !errors.As(err, &r) || r.Code != CodeOutOfRange {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,175 @@
+package state
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// MaxAccessTokens bounds the tokens there may be: each request with one is
+// compared with all of them.
+const MaxAccessTokens = 1000
+
+// accessHashBytes is the size of a SHA-256.
+const accessHashBytes = 32
+
+// AccessToken lets a person or a program in. An expired one stays until it is
+// revoked or replaced: that a token is there closes the doors to those without
+// one, and time alone must not open them.
+type AccessToken struct {
+	Name          string
+	Hash          []byte // SHA-256 of the token
+	Role          yarn.Role
+	ExpiresMillis int64
+	By            string // who made it
+	CreatedMillis int64
+	ChangedMillis int64
+}
+
+// Expired says whether the token's time is over.
+func (t *AccessToken) Expired(nowMillis int64) bool { return t.ExpiresMillis <= nowMillis }
+
+// Autopilot is the settings of the automatic care of replicas. Until Set, each
+// replica's own file decides.
+type Autopilot struct {
+	Set                 bool
+	CleanupDeadServers  bool
+	DeadServerMillis    int64
+	MinQuorum           uint32
+	LastContactMillis   int64
+	MaxTrailingLogs     uint64
+	StabilizationMillis int64
+}
+
+// AccessTokenByHash finds the token with a hash. It compares with every token,
+// in a time that tells nothing of where they differ.
+func (s *State) AccessTokenByHash(hash []byte) (AccessToken, bool) {
+	var found AccessToken
+	ok := false
+	for _, t := range s.Access {
+		if subtle.ConstantTimeCompare(t.Hash, hash) == 1 {
+			found, ok = t, true
+		}
+	}
+	return found, ok
+}
+
+// AccessToken finds a token by its name.
+func (s *State) AccessToken(name string) (AccessToken, bool) {
+	at, ok := s.accessAt(name)
+	if !ok {
+		return AccessToken{}, false
+	}
+	return s.Access[at], true
+}
+
+func (s *State) accessAt(name string) (int, bool) {
+	return slices.BinarySearchFunc(s.Access, name, func(t AccessToken, name string) int { return strings.Compare(t.Name, name) })
+}
+
+func (s *State) accessTokenSet(e *event.AccessTokenSet) error {
+	other, used := s.AccessTokenByHash(e.Hash)
+	at, known := s.accessAt(e.Name)
+	switch {
+	case e.Name == "":
+		return broken(e, "the token has no name")
+	case !e.Role.Valid():
+		return broken(e, "%d is not a role", e.Role)
+	case len(e.Hash) != accessHashBytes:
+		return broken(e, "the hash has %d bytes", len(e.Hash))
+	case used:
+		return broken(e, "%s has this hash", other.Name)
+	case !known && len(s.Access) >= MaxAccessTokens:
+		return broken(e, "there are %d tokens", len(s.Access))
+	}
+	t := AccessToken{Name: e.Name, Hash: e.Hash, Role: e.Role, ExpiresMillis: e.ExpiresMillis, By: e.By,
+		CreatedMillis: s.Meta.NowMillis, ChangedMillis: s.Meta.NowMillis}
+	next := slices.Clone(s.Access)
+	if known {
+		t.CreatedMillis = next[at].CreatedMillis
+		next[at] = t
+	} else {
+		next = slices.Insert(next, at, t)
+	}
+	s.Access = next
+	for _, text := range []string{e.Name, string(e.Hash), e.By} {
+		s.fold(hashString(text))
+	}
+	s.fold(uint64(e.Role))
+	s.fold(uint64(e.ExpiresMillis))
+	return nil
+}
+
+func (s *State) accessTokenRevoked(e *event.AccessTokenRevoked) error {
+	at, ok := s.accessAt(e.Name)
+	if !ok {
+		return broken(e, "there is no such token")
+	}
+	s.Access = slices.Delete(slices.Clone(s.Access), at, at+1)
+	if len(s.Access) == 0 {
+		s.Access = nil
+	}
+	s.fold(hashString(e.Name))
+	return nil
+}
+
+func (s *State) autopilotSet(e *event.AutopilotSet) error {
+	if e.DeadServerMillis <= 0 || e.LastContactMillis <= 0 || e.StabilizationMillis < 0 {
+		return broken(e, "a threshold is not positive")
+	}
+	s.Autopilot = Autopilot{Set: true, CleanupDeadServers: e.CleanupDeadServers, DeadServerMillis: e.DeadServerMillis, MinQuorum: e.MinQuorum,
+		LastContactMillis: e.LastContactMillis, MaxTrailingLogs: e.MaxTrailingLogs, StabilizationMillis: e.StabilizationMillis}
+	if e.CleanupDeadServers {
+		s.fold(1)
+	}
+	for _, v := range []uint64{uint64(e.DeadServerMillis), uint64(e.MinQuorum), uint64(e.LastContactMillis), e.MaxTrailingLogs, uint64(e.StabilizationMillis)} {
+		s.fold(v)
+	}
+	return nil
+}
+
+// checkAccess tests what a restored state holds.
+func (s *State) checkAccess() error {
+	if len(s.Access) > MaxAccessTokens {
+		return fmt.Errorf("%d access tokens", len(s.Access))
+	}
+	for i, t := range s.Access {
+		switch {
+		case t.Name == "" || (i > 0 && s.Access[i-1].Name >= t.Name):
+			return fmt.Errorf("access token %q is out of order", t.Name)
+		case !t.Role.Valid() || len(t.Hash) != accessHashBytes:
+			return fmt.Errorf("access token %q has role %d and a hash of %d bytes", t.Name, t.Role, len(t.Hash))
+		}
+	}
+	if a := s.Autopilot; a.Set && (a.DeadServerMillis <= 0 || a.LastContactMillis <= 0 || a.StabilizationMillis < 0) || !a.Set && a != (Autopilot{}) {
+		return fmt.Errorf("autopilot's settings do not fit together")
+	}
+	return nil
+}
+
+func (s *State) codeAccess(c *codec.Coder) {
+	codec.List(c, &s.Access, func(c *codec.Coder, t *AccessToken) {
+		c.String(&t.Name)
+		c.Raw(&t.Hash)
+		codec.Enum(c, &t.Role)
+		c.I64(&t.ExpiresMillis)
+		c.String(&t.By)
+		c.I64(&t.CreatedMillis)
+		c.I64(&t.ChangedMillis)
+	})
+}
+
+func (a *Autopilot) code(c *codec.Coder) {
+	c.Bool(&a.Set)
+	c.Bool(&a.CleanupDeadServers)
+	c.I64(&a.DeadServerMillis)
+	c.U32(&a.MinQuorum)
+	c.I64(&a.LastContactMillis)
+	c.U64(&a.MaxTrailingLogs)
+	c.I64(&a.StabilizationMillis)
+}

@@ -1,0 +1,171 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// explainIfs adds what would be without the thing that holds the first ask back.
+func (p *Planner) explainIfs(x *Explanation, app, ask uint32) {
+	try := func(text string, w without) { x.suppose(text, p.judge(app, ask, w).reason) }
+	switch x.Reason {
+	case QueueMaxCapacity, ParentMaxCapacity:
+		try("its queues had no maximum", without{maximum: true})
+	case UserLimit:
+		try("its user had no limit", without{user: true})
+	case LocalityDelay:
+		try("it took any node at once", without{delay: true})
+	case Blacklisted:
+		try("it had no blacklist", without{blacklist: true})
+	case NodeTooSmall, NodeTooSmallFree, NodeReservedByOther:
+		p.ifSmaller(x, app, ask)
+	}
+	if slices.ContainsFunc(x.Nodes, func(n ExplainedNodes) bool { return n.Reason == NodeReservedByOther }) {
+		try("no node were reserved for others", without{reservations: true})
+	}
+}
+
+// suppose notes what a supposition comes to.
+func (x *Explanation) suppose(text string, r Reason) {
+	k := ExplainedIf{If: text, Now: r == NoReason, Reason: r, Then: "not sooner: " + r.Diagnostic()}
+	if k.Now {
+		k.Then = "a node would serve it at its next turn"
+		if x.Position > 1 {
+			k.Then = fmt.Sprintf("a node would serve it, after %d applications of its queue", x.Position-1)
+		}
+	}
+	x.WhatIf = append(x.WhatIf, k)
+}
+
+// ifSmaller finds how much of the ask would fit on some node now: on the one with
+// the largest part of it free.
+func (p *Planner) ifSmaller(x *Explanation, app, ask uint32) {
+	a, k := p.st.Apps.Get(app), p.st.Asks.Get(ask)
+	var best yarn.Resource
+	var share uint64
+	p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		if !p.open(a, k, n) {
+			return true
+		}
+		part := p.cfg.Calculator.RoundDown(yarn.ComponentMin(n.Unallocated(), k.Size), p.cfg.MinAlloc)
+		if s := p.leastShare(part, k.Size); s > share {
+			best, share = part, s
+		}
+		return true
+	})
+	if share > 0 {
+		x.suppose("it asked "+p.cfg.Kinds.Format(best)+" instead", NoReason)
+	}
+}
+
+// leastShare is the smallest part, over the kinds that count, that some has of
+// whole; in parts of 2^32.
+func (p *Planner) leastShare(some, whole yarn.Resource) uint64 {
+	least := uint64(1) << 32
+	for i := range p.cfg.Kinds {
+		if whole[i] > 0 && (i == yarn.Memory || p.cfg.Calculator.Dominant) {
+			least = min(least, yarn.Share(max(some[i], 0), whole[i]))
+		}
+	}
+	return least
+}
+
+// open says whether an ask may use a running node that nobody else has reserved.
+func (p *Planner) open(a *state.App, k *state.Ask, n *state.Node) bool {
+	return n.State == yarn.NodeRunning && p.mayUse(k, n) && !a.Blacklisted(n) &&
+		(n.Reservation == 0 || p.st.Apps.Get(p.st.Reservations.Get(n.Reservation).App).ID == a.ID)
+}
+
+// ifNoAMLimit supposes an application activated.
+func (p *Planner) ifNoAMLimit(x *Explanation, slot uint32, a *state.App) {
+	if ask := p.firstAsk(a); ask != 0 {
+		x.suppose("AMs had no limit", p.judge(slot, ask, without{}).reason)
+	}
+}
+
+// ifNoParallelLimit supposes an application not held back: whether its AM would
+// be activated, and fit.
+func (p *Planner) ifNoParallelLimit(x *Explanation, a *state.App) {
+	r := p.mayActivate(p.indexOf[a.Queue], a)
+	if r == NoReason && !a.Unmanaged {
+		r = NodeTooSmallFree
+		p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+			if n.State == yarn.NodeRunning && n.Reservation == 0 && p.cfg.Calculator.FitsIn(a.AM, n.Unallocated()) {
+				r = NoReason
+			}
+			return r != NoReason
+		})
+	}
+	x.suppose("no number of parallel applications were set", r)
+}
+
+// endCandidates is how many nodes are looked at closely for what must end.
+const endCandidates = 32
+
+// explainEnd finds the least that must end on one node for the first ask to fit:
+// on the node reserved for it, else on the one where the fewest containers do.
+func (p *Planner) explainEnd(x *Explanation, app, ask uint32) {
+	if x.Reason != NodeTooSmallFree {
+		return
+	}
+	a, k := p.st.Apps.Get(app), p.st.Asks.Get(ask)
+	type candidate struct {
+		node  uint32
+		share uint64
+	}
+	var list []candidate
+	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if p.open(a, k, n) && p.cfg.Calculator.FitsIn(k.Size, n.Total) {
+			c := candidate{slot, p.leastShare(n.Unallocated(), k.Size)}
+			if n.Reservation != 0 { // it is held for this application
+				c.share = 1 << 33
+			}
+			list = append(list, c)
+		}
+		return true
+	})
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.share, a.share) })
+	for _, c := range list[:min(len(list), endCandidates)] {
+		end := p.endOn(c.node, k.Size)
+		if end != nil && (x.MustEnd == nil || len(end.Containers) < len(x.MustEnd.Containers)) {
+			x.MustEnd = end
+		}
+		if x.MustEnd != nil && c.share > 1<<32 {
+			return
+		}
+	}
+}
+
+// endOn picks containers of a node, those that free the most of what is missing
+// first, until a size fits; nil when it does not even then.
+func (p *Planner) endOn(node uint32, size yarn.Resource) *ExplainedEnd {
+	n := p.st.Nodes.Get(node)
+	missing := yarn.ComponentMax(size.Sub(n.Unallocated()), yarn.Resource{})
+	out := &ExplainedEnd{Node: n.ID.String(), Missing: p.cfg.Kinds.Format(missing)}
+	list := p.containersOn(node)
+	slices.SortStableFunc(list, func(a, b uint32) int {
+		return cmp.Compare(p.freeing(b, missing), p.freeing(a, missing))
+	})
+	free := n.Unallocated()
+	for _, slot := range list {
+		if p.cfg.Calculator.FitsIn(size, free) {
+			break
+		}
+		c := p.st.Containers.Get(slot)
+		free = free.Add(c.Size)
+		out.Containers = append(out.Containers, p.st.ContainerID(c).String())
+	}
+	if !p.cfg.Calculator.FitsIn(size, free) {
+		return nil
+	}
+	return out
+}
+
+// freeing is how much of what is missing a container's end would free.
+func (p *Planner) freeing(slot uint32, missing yarn.Resource) uint64 {
+	return p.leastShare(yarn.ComponentMin(p.st.Containers.Get(slot).Size, missing), missing)
+}
