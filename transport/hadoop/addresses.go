@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
+	"strings"
 
 	"rmd/internal/hadoopconf"
 )
@@ -56,29 +58,6 @@ func AddressesOf(conf *hadoopconf.Config, id string) (Addresses, error) {
 	return out, errors.Join(errs...)
 }
 
-// SchedulerAddresses are the scheduler ports of all replicas, as AMs list them;
-// ClientAddresses the client ports.
-func SchedulerAddresses(conf *hadoopconf.Config, ids []string) ([]string, error) {
-	return every(conf, ids, func(a Addresses) string { return a.Scheduler.Public })
-}
-
-// ClientAddresses are the client ports of all replicas.
-func ClientAddresses(conf *hadoopconf.Config, ids []string) ([]string, error) {
-	return every(conf, ids, func(a Addresses) string { return a.Client.Public })
-}
-
-func every(conf *hadoopconf.Config, ids []string, pick func(Addresses) string) ([]string, error) {
-	var out []string
-	for _, id := range ids {
-		a, err := AddressesOf(conf, id)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, pick(a))
-	}
-	return out, nil
-}
-
 // of reads KEY.ID, else KEY.
 func of(conf *hadoopconf.Config, key, id, def string) string {
 	if v := conf.Value(key+"."+id, ""); v != "" {
@@ -91,10 +70,15 @@ func of(conf *hadoopconf.Config, key, id, def string) string {
 func split(text string, port int) (string, string, error) {
 	host, p, err := net.SplitHostPort(text)
 	if err != nil {
-		host, p = text, strconv.Itoa(port)
+		host, p = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"), strconv.Itoa(port)
 	}
-	if n, err := strconv.Atoi(p); err != nil || n < 0 || n > 65535 || host == "" {
+	_, notIP := netip.ParseAddr(host)
+	n, err := strconv.Atoi(p)
+	switch {
+	case host == "" || strings.ContainsAny(host, " /[]") || (strings.Contains(host, ":") && notIP != nil):
 		return "", "", fmt.Errorf("%q is not HOST:PORT", text)
+	case err != nil || n < 0 || n > 65535:
+		return "", "", fmt.Errorf("%q: the port is not a number from 0 to 65535", text)
 	}
 	return host, p, nil
 }

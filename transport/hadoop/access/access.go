@@ -1,12 +1,14 @@
 package access
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"rmd/internal/hadoopconf"
 	"rmd/transport/hadoop/ipc"
@@ -29,7 +31,8 @@ type rules struct {
 type proxy struct {
 	anyHost bool
 	hosts   []string
-	users   ACL
+	anyUser bool // users or groups are the star
+	users   []string
 	groups  []string
 }
 
@@ -43,7 +46,7 @@ func New(conf *hadoopconf.Config, groups *Groups, owner string) *Access {
 
 // Load puts another reading of the files in force.
 func (a *Access) Load(conf *hadoopconf.Config, owner string) {
-	r := &rules{enabled: conf.Value("yarn.acl.enable", "false") == "true", proxies: map[string]proxy{}}
+	r := &rules{enabled: strings.EqualFold(conf.Value("yarn.acl.enable", "false"), "true"), proxies: map[string]proxy{}}
 	admins := "*"
 	if p, ok := conf.Get("yarn.admin.acl"); ok {
 		admins = p.Value // a lone blank is nobody
@@ -62,12 +65,11 @@ func (a *Access) Load(conf *hadoopconf.Config, owner string) {
 		who := r.proxies[rest[:dot]]
 		switch rest[dot+1:] {
 		case "hosts":
-			who.anyHost, who.hosts = strings.TrimSpace(p.Value) == "*", list(p.Value)
+			who.anyHost, who.hosts = anybody(p.Value), list(p.Value)
 		case "users":
-			who.users = ACL{All: strings.TrimSpace(p.Value) == "*", Users: list(p.Value)}
+			who.anyUser, who.users = who.anyUser || anybody(p.Value), list(p.Value)
 		case "groups":
-			who.users.All = who.users.All || strings.TrimSpace(p.Value) == "*"
-			who.groups = list(p.Value)
+			who.anyUser, who.groups = who.anyUser || anybody(p.Value), list(p.Value)
 		default:
 			continue
 		}
@@ -110,11 +112,11 @@ func (a *Access) MayImpersonate(superuser, user string, from netip.Addr) error {
 }
 
 func (p proxy) mayActFor(user string, groups *Groups) bool {
-	if p.users.All || slices.Contains(p.users.Users, user) {
+	if p.anyUser || slices.Contains(p.users, user) {
 		return true
 	}
 	if len(p.groups) == 0 {
-		return false
+		return false // nobody need be asked
 	}
 	return slices.ContainsFunc(groups.Of(user), func(g string) bool { return slices.Contains(p.groups, g) })
 }
@@ -126,8 +128,11 @@ func (p proxy) from(ip netip.Addr) bool {
 	}
 	ip = ip.Unmap()
 	for _, h := range p.hosts {
-		if net, err := netip.ParsePrefix(h); err == nil && net.Contains(ip) {
-			return true
+		if network, err := netip.ParsePrefix(h); err == nil {
+			if network.Contains(ip) {
+				return true
+			}
+			continue
 		}
 		if a, err := netip.ParseAddr(h); err == nil {
 			if a.Unmap() == ip {
@@ -135,10 +140,19 @@ func (p proxy) from(ip netip.Addr) bool {
 			}
 			continue
 		}
-		addrs, err := net.LookupHost(h)
-		if err == nil && slices.Contains(addrs, ip.String()) {
+		if named(h, ip) {
 			return true
 		}
 	}
 	return false
+}
+
+// lookupTimeout bounds the search for a host's addresses: a connection waits.
+const lookupTimeout = 2 * time.Second
+
+func named(host string, ip netip.Addr) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
+	defer cancel()
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	return err == nil && slices.ContainsFunc(addrs, func(a netip.Addr) bool { return a.Unmap() == ip })
 }

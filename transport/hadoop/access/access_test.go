@@ -1,11 +1,13 @@
 package access
 
 import (
+	"errors"
 	"net/netip"
 	"strings"
 	"testing"
 
 	"rmd/internal/hadoopconf"
+	"rmd/transport/hadoop/ipc"
 )
 
 func conf(t testing.TB, pairs ...string) *hadoopconf.Config {
@@ -38,6 +40,10 @@ func TestACL(t *testing.T) {
 		{"ann wheel,ops", "eve", []string{"ops"}, true},
 		{" wheel", "eve", []string{"wheel"}, true},
 		{"ann wheel", "wheel", nil, false},
+		{"ann *", "eve", nil, true},
+		{"an*", "ann", nil, false}, // a name, as in Hadoop
+		{"*,ann", "eve", nil, false},
+		{"ann w*", "eve", []string{"wheel"}, false},
 	} {
 		if got := ParseACL(c.acl).Allows(c.user, c.groups); got != c.want {
 			t.Errorf("%q lets %s of %v in: %v", c.acl, c.user, c.groups, got)
@@ -67,6 +73,8 @@ func TestImpersonation(t *testing.T) {
 		"hadoop.proxyuser.oozie.hosts", "10.0.0.1,10.1.0.0/16", "hadoop.proxyuser.oozie.groups", "users",
 		"hadoop.proxyuser.knox.hosts", "*", "hadoop.proxyuser.knox.users", "ann",
 		"hadoop.proxyuser.half.users", "*",
+		"hadoop.proxyuser.hue.hosts", "localhost,nowhere.invalid", "hadoop.proxyuser.hue.groups", "*", "hadoop.proxyuser.hue.users", "ann",
+		"hadoop.proxyuser.a.b.hosts", "*", "hadoop.proxyuser.a.b.users", "bob", "hadoop.proxyuser.odd.colour", "red",
 		"hadoop.user.group.static.mapping.overrides", "bob=users;eve="), NewGroups(), "")
 	for _, c := range []struct {
 		superuser, user, from, says string
@@ -79,6 +87,10 @@ func TestImpersonation(t *testing.T) {
 		{"knox", "bob", "1.2.3.4", "not allowed"},
 		{"half", "bob", "1.2.3.4", "Unauthorized connection"},
 		{"ann", "bob", "1.2.3.4", "not allowed"},
+		{"hue", "eve", "127.0.0.1", ""}, // any group is anybody, whoever is named beside it
+		{"hue", "eve", "10.0.0.1", "Unauthorized connection for super-user: hue from IP 10.0.0.1"},
+		{"a.b", "bob", "10.0.0.1", ""},
+		{"odd", "bob", "10.0.0.1", "not allowed"},
 	} {
 		err := a.MayImpersonate(c.superuser, c.user, netip.MustParseAddr(c.from))
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
@@ -97,5 +109,35 @@ func TestGroupsAreAskedOnce(t *testing.T) {
 	g.Load(conf(t))
 	if g.Of("x"); asked != 2 {
 		t.Error("a new configuration keeps old answers")
+	}
+}
+
+func TestAdmit(t *testing.T) {
+	a := New(conf(t, "yarn.admin.acl", "root"), NewGroups(), "rmd")
+	if err := a.Admit(&ipc.Caller{User: "root"}, "refreshQueues"); err != nil {
+		t.Error(err)
+	}
+	var e *ipc.Error
+	err := a.Admit(&ipc.Caller{User: "eve"}, "refreshQueues")
+	want := "org.apache.hadoop.security.AccessControlException: User eve doesn't have permission to call 'refreshQueues'"
+	if !errors.As(err, &e) || e.Class != ipc.ClassYarn || e.Message != want {
+		t.Errorf("refused with %v", err)
+	}
+}
+
+// TestSystemGroups asks this machine, and for a name that hides another one.
+func TestSystemGroups(t *testing.T) {
+	g := NewGroups()
+	g.Load(conf(t))
+	if got := g.Of("root"); len(got) == 0 || got[0] != "root" {
+		t.Errorf("root's groups are %v", got)
+	}
+	for _, name := range []string{"root\x00x", "no-such-user", ""} {
+		if got := g.Of(name); len(got) != 0 {
+			t.Errorf("%q has the groups %v", name, got)
+		}
+	}
+	if got := g.Of("dr.who"); len(got) != 0 {
+		t.Errorf("the static user has the groups %v", got)
 	}
 }

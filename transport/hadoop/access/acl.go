@@ -14,10 +14,10 @@ type ACL struct {
 
 // ParseACL reads a list. It never fails: every text means something.
 func ParseACL(text string) ACL {
-	if strings.Contains(text, "*") {
+	users, groups, _ := strings.Cut(text, " ")
+	if anybody(users) || anybody(groups) {
 		return ACL{All: true}
 	}
-	users, groups, _ := strings.Cut(text, " ")
 	return ACL{Users: list(users), Groups: list(groups)}
 }
 
@@ -28,6 +28,10 @@ func (a ACL) Allows(user string, groups []string) bool {
 	}
 	return slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(a.Groups, g) })
 }
+
+// anybody says whether a part of a list is the star. A star among other letters
+// is part of a name.
+func anybody(part string) bool { return strings.TrimSpace(part) == "*" }
 
 func list(text string) []string {
 	var out []string

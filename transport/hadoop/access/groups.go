@@ -74,6 +74,9 @@ func (g *Groups) Of(name string) []string {
 
 // system asks the operating system.
 func system(name string) []string {
+	if strings.ContainsRune(name, 0) {
+		return nil // the system would look for what is before it
+	}
 	u, err := user.Lookup(name)
 	if err != nil {
 		return nil

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -52,9 +53,19 @@ type Config struct {
 	Leader func() (here, known bool)
 	// Unhealthy says why this replica should not be used; nil while it should.
 	Unhealthy func() error
+	// Standby, when it returns an error, makes all but HAServiceProtocol refuse
+	// as a YARN standby does. Nil never refuses.
+	Standby func() error
 	// Authorization is hadoop.security.authorization.
 	Authorization bool
+	// GracefulTime is how long nodes may take to leave when a graceful
+	// refreshNodes does not say; 0 is without end:
+	// yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs.
+	GracefulTime time.Duration
 }
+
+// DefaultConfig has YARN's default times; the rest is the caller's.
+func DefaultConfig() Config { return Config{GracefulTime: time.Hour} }
 
 // Validate reports every fault of the configuration at once.
 func (c Config) Validate() error {
@@ -67,6 +78,9 @@ func (c Config) Validate() error {
 	}
 	if c.ID == "" {
 		errs = append(errs, errors.New("the replica's id is required"))
+	}
+	if c.GracefulTime < 0 {
+		errs = append(errs, errors.New("the graceful time must not be negative (start from DefaultConfig)"))
 	}
 	return errors.Join(errs...)
 }

@@ -10,7 +10,10 @@ import (
 
 // serviceStatus tells the replica's true role, even where it passes every call
 // on: the leader is active, all others are standby.
-func (s *Service) serviceStatus(context.Context, *ipc.Call, *proto.GetServiceStatusRequestProto) (*proto.GetServiceStatusResponseProto, error) {
+func (s *Service) serviceStatus(_ context.Context, c *ipc.Call, _ *proto.GetServiceStatusRequestProto) (*proto.GetServiceStatusResponseProto, error) {
+	if err := s.admitHA(c, "getServiceState"); err != nil {
+		return nil, err
+	}
 	here, known := s.cfg.Leader()
 	out := &proto.GetServiceStatusResponseProto{State: proto.HAServiceStateProto_STANDBY.Enum(), ReadyToBecomeActive: new(true)}
 	if here {
@@ -24,25 +27,40 @@ func (s *Service) serviceStatus(context.Context, *ipc.Call, *proto.GetServiceSta
 	return out, nil
 }
 
-func (s *Service) monitorHealth(context.Context, *ipc.Call, *proto.MonitorHealthRequestProto) (*proto.MonitorHealthResponseProto, error) {
+func (s *Service) monitorHealth(_ context.Context, c *ipc.Call, _ *proto.MonitorHealthRequestProto) (*proto.MonitorHealthResponseProto, error) {
+	if err := s.admitHA(c, "monitorHealth"); err != nil {
+		return nil, err
+	}
 	if err := s.cfg.Unhealthy(); err != nil {
 		return nil, &ipc.Error{Class: classHealth, Message: err.Error()}
 	}
 	return &proto.MonitorHealthResponseProto{}, nil
 }
 
+// admitHA refuses a caller who is no administrator; in this protocol with the
+// exception itself.
+func (s *Service) admitHA(c *ipc.Call, operation string) error {
+	if s.cfg.Admit == nil || s.cfg.Admit(c.Caller, operation) == nil {
+		return nil
+	}
+	return ipc.Denied(fmt.Sprintf("User %s doesn't have permission to call '%s'", c.Caller.User, operation))
+}
+
 // refuse keeps Hadoop's tools from moving a leadership that is Raft's.
-func (s *Service) refuse(to string) error {
+func (s *Service) refuse(c *ipc.Call, operation string) error {
+	if err := s.admitHA(c, operation); err != nil {
+		return err
+	}
 	return &ipc.Error{Class: classService, Message: fmt.Sprintf(
-		"%s of %s is refused: the replicas elect their leader themselves; use \"rmd cluster transfer\" to hand leadership over", to, s.cfg.ID)}
+		"%s of %s is refused: the replicas elect their leader themselves; use \"rmd cluster transfer\" to hand leadership over", operation, s.cfg.ID)}
 }
 
-func (s *Service) toActive(context.Context, *ipc.Call, *proto.TransitionToActiveRequestProto) (*proto.TransitionToActiveResponseProto, error) {
-	return nil, s.refuse("transitionToActive")
+func (s *Service) toActive(_ context.Context, c *ipc.Call, _ *proto.TransitionToActiveRequestProto) (*proto.TransitionToActiveResponseProto, error) {
+	return nil, s.refuse(c, "transitionToActive")
 }
 
-func (s *Service) toStandby(context.Context, *ipc.Call, *proto.TransitionToStandbyRequestProto) (*proto.TransitionToStandbyResponseProto, error) {
-	return nil, s.refuse("transitionToStandby")
+func (s *Service) toStandby(_ context.Context, c *ipc.Call, _ *proto.TransitionToStandbyRequestProto) (*proto.TransitionToStandbyResponseProto, error) {
+	return nil, s.refuse(c, "transitionToStandby")
 }
 
 func (s *Service) toObserver(context.Context, *ipc.Call, *proto.TransitionToObserverRequestProto) (*proto.TransitionToObserverResponseProto, error) {

@@ -40,12 +40,15 @@ func totals(st *state.State, entries []*proto.NodeResourceMapProto) ([]*input.Se
 			return nil, yarnException("%v", err)
 		}
 		slot := st.Node(id)
-		if slot == 0 {
+		if slot == 0 || !st.Nodes.Get(slot).Heard() {
 			return nil, yarnException("Resource update get failed on all nodes due to change resource on an unrecognized node: %s", id)
 		}
 		total, err := wire.Resource(e.GetResourceOption().GetResource(), st.Kinds())
 		if err != nil {
 			return nil, yarnException("%v", err)
+		}
+		if e.GetResourceOption().GetResource() == nil || total.Negative() {
+			return nil, yarnException("Resource update of node %s: %s is not what a node can have", id, total)
 		}
 		out = append(out, &input.SetNodeResource{ID: id, Total: total})
 	}

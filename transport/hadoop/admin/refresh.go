@@ -14,13 +14,18 @@ func (s *Service) refreshQueues(ctx context.Context, c *ipc.Call, _ *proto.Refre
 	if err := s.admit(c, "refreshQueues"); err != nil {
 		return nil, err
 	}
+	const head = "Failed to re-init queues : "
 	props, err := s.cfg.Files.Queues()
 	if err != nil {
-		return nil, ioException("Failed to re-init queues : %v", err)
+		return nil, ioException("%s%v", head, err)
 	}
-	_, err = s.do(ctx, &input.SetQueues{Properties: props, Author: c.Caller.User, Comment: "rmadmin -refreshQueues at " + s.cfg.ID})
+	reply, _, err := s.cfg.Door.Do(ctx, input.Request{Input: &input.SetQueues{
+		Properties: props, Author: c.Caller.User, Comment: "rmadmin -refreshQueues at " + s.cfg.ID}})
 	if err != nil {
 		return nil, err
+	}
+	if f := reply.Refused(); f != nil {
+		return nil, refusal(head, f)
 	}
 	return &proto.RefreshQueuesResponseProto{}, nil
 }
@@ -34,11 +39,8 @@ func (s *Service) refreshNodes(ctx context.Context, c *ipc.Call, req *proto.Refr
 	if err != nil {
 		return nil, ioException("%v", err)
 	}
-	in := &input.SetHosts{Include: include, Exclude: exclude, Who: c.Caller.User,
-		Graceful: req.GetDecommissionType() == proto.DecommissionTypeProto_DECOMMISSION_TYPE_GRACEFUL}
-	if in.Graceful {
-		in.TimeoutMillis = int64(max(req.GetDecommissionTimeout(), 0)) * 1000
-	}
+	in := &input.SetHosts{Include: include, Exclude: exclude, Who: c.Caller.User}
+	in.Graceful, in.TimeoutMillis = s.graceful(req)
 	reply, err := s.do(ctx, in)
 	if err != nil {
 		return nil, err
@@ -47,6 +49,20 @@ func (s *Service) refreshNodes(ctx context.Context, c *ipc.Call, req *proto.Refr
 		s.cfg.Logger.Info("hosts refreshed", "who", in.Who, "leaving", r.Leaving, "returning", r.Returning, "graceful", in.Graceful)
 	}
 	return &proto.RefreshNodesResponseProto{}, nil
+}
+
+// graceful says whether nodes may end their containers, and for how long; 0 is
+// without end, which YARN writes as a time below 0.
+func (s *Service) graceful(req *proto.RefreshNodesRequestProto) (bool, int64) {
+	switch {
+	case req.GetDecommissionType() != proto.DecommissionTypeProto_DECOMMISSION_TYPE_GRACEFUL:
+		return false, 0
+	case req.DecommissionTimeout == nil:
+		return true, s.cfg.GracefulTime.Milliseconds()
+	case req.GetDecommissionTimeout() == 0:
+		return false, 0
+	}
+	return true, 1000 * int64(max(req.GetDecommissionTimeout(), 0))
 }
 
 // reload reads this replica's files anew and says so in the audit.

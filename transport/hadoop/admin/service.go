@@ -54,12 +54,18 @@ func (s *Service) Protocols() []ipc.Protocol {
 	}
 }
 
-// admit refuses a caller who is no administrator.
+// admit refuses a caller who is no administrator, and everybody where only the
+// leader is to answer.
 func (s *Service) admit(c *ipc.Call, operation string) error {
-	if s.cfg.Admit == nil {
+	if s.cfg.Admit != nil {
+		if err := s.cfg.Admit(c.Caller, operation); err != nil {
+			return err
+		}
+	}
+	if s.cfg.Standby == nil {
 		return nil
 	}
-	return s.cfg.Admit(c.Caller, operation)
+	return s.cfg.Standby()
 }
 
 // do has an input planned and turns its refusal into Hadoop's exception.
@@ -69,9 +75,18 @@ func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, error) {
 		return nil, err
 	}
 	if f := reply.Refused(); f != nil {
-		return reply, ioException("%s", f.Error()+details(f))
+		return reply, refusal("", f)
 	}
 	return reply, nil
+}
+
+// refusal is what the planner refuses with, as the IOException that the Java
+// ResourceManager would wrap.
+func refusal(head string, f *input.Fault) error {
+	if f.Reason == input.NotInitialized {
+		return ipc.Standby(f.Error())
+	}
+	return ioException("%s", head+f.Error()+details(f))
 }
 
 // audit writes an administrator's action that leaves no other trace in the log.

@@ -75,9 +75,9 @@ func TestRegisterRefused(t *testing.T) {
 // TestNextAttemptGetsWhatIsKept fails an attempt that keeps its containers.
 func TestNextAttemptGetsWhatIsKept(t *testing.T) {
 	w := newWorld(t)
-	n1, n2 := w.node("n1", 2048, 8), w.node("n2", 2048, 8)
+	n1, n2 := w.node("n1", 2048, 8), w.node("n2", 3072, 8)
 	r := w.replica()
-	a := r.am(w.app(func(s *input.SubmitApplication) { s.KeepContainers = true }))
+	a := r.am(w.app(managed, func(s *input.SubmitApplication) { s.KeepContainers = true }))
 	a.register()
 	got := a.allocate(asks(ask("*", 3, 1024))).AllocatedContainers
 	if len(got) != 3 {
@@ -151,7 +151,8 @@ func TestFinishOfWhatWasKilled(t *testing.T) {
 	if got, err := a.Service.finish(ctx, a.call(), &proto.FinishApplicationMasterRequestProto{}); err != nil || !got.GetIsUnregistered() {
 		t.Errorf("finish: %v, %v", got, err)
 	}
-	b := w.replica().am(w.app())
+	w.node("n1", 4096, 8)
+	b := w.replica().am(w.app(managed))
 	b.register()
 	w.plan(&input.ExpireAttempt{Attempt: b.id})
 	_, err := b.Service.finish(ctx, b.call(), &proto.FinishApplicationMasterRequestProto{})

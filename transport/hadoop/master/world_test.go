@@ -183,6 +183,12 @@ func (w *world) app(change ...func(*input.SubmitApplication)) yarn.AttemptID {
 	return yarn.AttemptID{App: r.ID, Attempt: 1}
 }
 
+// managed gives the AM a container of the cluster's, so that another attempt
+// follows when it fails.
+func managed(s *input.SubmitApplication) {
+	s.Unmanaged, s.AM = false, yarn.Resource{1024, 1}
+}
+
 // am is an AM at a door.
 type am struct {
 	*replica

@@ -2,14 +2,18 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"html"
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/netip"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"rmd/fsm/state"
 	"rmd/yarn"
@@ -24,16 +28,21 @@ const userCookie = "proxy-user"
 // defaultUser is whom YARN takes a caller for that says nothing.
 const defaultUser = "dr.who"
 
+// passedOn marks what this proxy sends, so that it does not fetch from itself.
+const passedOn = "Rmd-Proxied"
+
 // serveProxy answers /proxy/APPLICATION/REST and /proxy/redirect/APPLICATION/REST: the
 // AM's own page while the application runs, a redirect to where it says its
 // history is afterwards, and to the application's page before.
 func (s *Service) serveProxy(w http.ResponseWriter, r *http.Request) {
-	rest := strings.TrimPrefix(r.URL.EscapedPath(), ProxyPath)
-	rest = strings.TrimPrefix(rest, "redirect/")
-	name, tail, _ := strings.Cut(rest, "/")
+	name, tail, _ := strings.Cut(strings.TrimPrefix(ownPath(r.URL.EscapedPath()), ProxyPath), "/")
 	id, err := yarn.ParseApplicationID(name)
 	if err != nil {
-		notFound(w, fmt.Sprintf("%q is not an application", name))
+		notFound(w, fmt.Sprintf("%q is not an application", clip(name)))
+		return
+	}
+	if r.Header.Get(passedOn) != "" {
+		http.Error(w, "the pages of "+name+" are said to be at a ResourceManager's proxy", http.StatusLoopDetected)
 		return
 	}
 	st, slot, err := s.application(r.Context(), id)
@@ -46,15 +55,24 @@ func (s *Service) serveProxy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := st.Apps.Get(slot)
-	target := trackingURL(a.TrackingURL, tail, r.URL.RawQuery)
+	base := trackingURL(a.TrackingURL)
 	switch {
-	case target == nil:
+	case base == nil, a.Shown().Ended() && strings.HasPrefix(ownPath(base.Path), ProxyPath+name):
 		http.Redirect(w, r, "/cluster/app/"+name, http.StatusFound)
 	case a.Shown().Ended():
-		http.Redirect(w, r, target.String(), http.StatusFound)
+		http.Redirect(w, r, under(base, tail, r.URL.RawQuery).String(), http.StatusFound)
 	default:
-		s.relay(w, r, target)
+		s.relay(w, r, ProxyPath+name, base, under(base, tail, r.URL.RawQuery))
 	}
+}
+
+// ownPath is a path of this proxy without the part by which AMs send their
+// viewers here.
+func ownPath(path string) string {
+	if rest, ok := strings.CutPrefix(path, ProxyPath+"redirect/"); ok {
+		return ProxyPath + rest
+	}
+	return path
 }
 
 // application finds an application, here or after catching up with the leader.
@@ -70,32 +88,50 @@ func (s *Service) application(ctx context.Context, id yarn.ApplicationID) (*stat
 	return st, st.AppByID(id), nil
 }
 
-// trackingURL is where an AM says its pages are, with the rest of a path; nil
-// when it said nothing that is a web address.
-func trackingURL(text, tail, query string) *url.URL {
-	if text == "" || strings.EqualFold(text, "N/A") {
+// trackingMax bounds what an AM says its address is.
+const trackingMax = 4 << 10
+
+// trackingURL is where an AM says its pages are; nil when it said nothing that
+// is a web address.
+func trackingURL(text string) *url.URL {
+	if text == "" || len(text) > trackingMax || strings.EqualFold(text, "N/A") {
 		return nil
 	}
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
 	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
 		return nil
-	}
-	if tail != "" {
-		u = u.JoinPath(tail)
-	}
-	if query != "" {
-		u.RawQuery = query
 	}
 	u.User = nil
 	return u
 }
 
+// under is a page below an AM's address.
+func under(base *url.URL, tail, query string) *url.URL {
+	u := *base
+	if tail != "" {
+		if u.Path == "" {
+			u.Path = "/" // else what is joined is no absolute path
+		}
+		u = *u.JoinPath(tail)
+	}
+	if query != "" {
+		u.RawQuery = query
+	}
+	return &u
+}
+
+var (
+	errOwn  = errors.New("it is an address of this replica itself")
+	errLoop = errors.New("it sends its viewers back to where they come from: does it know all addresses of the ResourceManagers?")
+)
+
 // relay fetches a page of a running AM. The request comes from this replica,
-// which AMs let pass, and carries the viewer's name.
-func (s *Service) relay(w http.ResponseWriter, r *http.Request, target *url.URL) {
+// which AMs let pass, and carries the viewer's name. own is the proxy's path of
+// the application.
+func (s *Service) relay(w http.ResponseWriter, r *http.Request, own string, base, target *url.URL) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPut {
 		w.Header().Set("Allow", "GET, HEAD, PUT")
 		http.Error(w, r.Method+" is not passed on to ApplicationMasters", http.StatusMethodNotAllowed)
@@ -106,18 +142,61 @@ func (s *Service) relay(w http.ResponseWriter, r *http.Request, target *url.URL)
 	}
 	proxy := &httputil.ReverseProxy{
 		Transport: s.transport,
+		ErrorLog:  s.cfg.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL, p.Out.Host = target, target.Host
 			passOn(p.Out.Header)
+			p.Out.Header.Set(passedOn, "1")
 			p.Out.AddCookie(&http.Cookie{Name: userCookie, Value: url.QueryEscape(viewer(r))})
 		},
+		ModifyResponse: func(resp *http.Response) error { return sendHere(resp, own, base, r.URL) },
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			status := http.StatusBadGateway
+			switch {
+			case errors.Is(err, errLoop), errors.Is(err, errOwn):
+				status = http.StatusLoopDetected
+			case errors.As(err, new(*http.MaxBytesError)):
+				status = http.StatusRequestEntityTooLarge
+			}
 			s.cfg.Logger.Debug("application master's page is not reachable", "url", target.Redacted(), "error", err)
-			http.Error(w, "the ApplicationMaster at "+target.Host+" does not answer: "+html.EscapeString(err.Error()), http.StatusBadGateway)
+			http.Error(w, "the ApplicationMaster at "+target.Host+" does not answer: "+err.Error(), status)
 		},
 	}
+	r.Body = http.MaxBytesReader(w, r.Body, bodyMax)
 	proxy.ServeHTTP(w, r)
 }
+
+// sendHere makes a redirect to another page of the same AM one to this proxy:
+// the viewer may not reach the AM.
+func sendHere(resp *http.Response, own string, base, asked *url.URL) error {
+	text := resp.Header.Get("Location")
+	if text == "" {
+		return nil
+	}
+	to, err := resp.Request.URL.Parse(text)
+	if err != nil || (to.Scheme != "http" && to.Scheme != "https") {
+		resp.Header.Del("Location")
+		return nil
+	}
+	page, atAM := ownPath(to.EscapedPath()), to.Host == base.Host
+	if page != own && !strings.HasPrefix(page, own+"/") {
+		if !atAM {
+			return nil
+		}
+		page = own + "/" + strings.TrimLeft(strings.TrimPrefix(page, strings.TrimSuffix(base.EscapedPath(), "/")), "/")
+	}
+	if page == ownPath(asked.EscapedPath()) && to.RawQuery == asked.RawQuery {
+		return errLoop
+	}
+	if atAM {
+		here := url.URL{RawQuery: to.RawQuery, Fragment: to.Fragment}
+		resp.Header.Set("Location", page+strings.TrimPrefix(here.String(), "/"))
+	}
+	return nil
+}
+
+// clip bounds what is repeated of a caller's words.
+func clip(s string) string { return s[:min(len(s), 100)] }
 
 // passed are the headers that an AM gets to see, as YARN's proxy has it.
 var passed = map[string]bool{"User-Agent": true, "Accept": true, "Accept-Encoding": true, "Accept-Language": true,
@@ -143,10 +222,21 @@ func notFound(w http.ResponseWriter, text string) {
 	http.Error(w, text, http.StatusNotFound)
 }
 
-// newTransport makes the client that fetches AMs' pages.
-func newTransport() *http.Transport {
+// newTransport makes the client that fetches AMs' pages. It does not call what
+// is own: an AM's address would make a viewer's request one of this machine's.
+func newTransport(own func(netip.AddrPort) bool) *http.Transport {
+	dialer := &net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		if own != nil && own(netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())) {
+			return errOwn
+		}
+		return nil
+	}}
 	return &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		DialContext:           dialer.DialContext,
 		ResponseHeaderTimeout: time.Minute, IdleConnTimeout: 30 * time.Second, MaxIdleConns: 64, MaxIdleConnsPerHost: 4,
 		DisableCompression: true,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -37,6 +38,9 @@ type Config struct {
 	Logger hclog.Logger
 	Reader Reader
 	Client Client
+	// Own says whether an address is one at which this replica itself listens;
+	// the proxy does not fetch from there. Nil knows none.
+	Own func(netip.AddrPort) bool
 }
 
 // Service answers /proxy/ and the writes of /ws/v1/cluster.
@@ -50,7 +54,7 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil || cfg.Reader == nil || cfg.Client == nil {
 		return nil, errors.New("logger, reader and client are required")
 	}
-	return &Service{cfg: cfg, transport: newTransport()}, nil
+	return &Service{cfg: cfg, transport: newTransport(cfg.Own)}, nil
 }
 
 // ServeHTTP implements http.Handler.

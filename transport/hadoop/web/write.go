@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 		err = &problem{http.StatusNotFound, "there is nothing at " + r.Method + " " + r.URL.Path}
 	}
 	if err != nil {
-		s.refuse(w, err)
+		refuse(w, r, err)
 	}
 }
 
@@ -73,7 +74,16 @@ func caller(r *http.Request) (*ipc.Call, error) {
 	if user == defaultUser {
 		return nil, &problem{http.StatusForbidden, "The default static user cannot carry out this operation."}
 	}
-	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple}}, nil
+	from, _ := netip.ParseAddrPort(r.RemoteAddr) // zero when it is none
+	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple, Address: from}}, nil
+}
+
+// here is the address that the caller has called.
+func here(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
 }
 
 func (s *Service) newApplication(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
@@ -113,7 +123,7 @@ func (s *Service) submit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err := s.cfg.Client.SubmitApplication(ctx, c, &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: context}); err != nil {
 		return err
 	}
-	w.Header().Set("Location", "http://"+r.Host+root+"/apps/"+doc.ID)
+	w.Header().Set("Location", here(r)+root+"/apps/"+doc.ID)
 	w.WriteHeader(http.StatusAccepted)
 	return nil
 }
@@ -158,11 +168,7 @@ func (s *Service) setState(ctx context.Context, c *ipc.Call, w http.ResponseWrit
 	if err := read(w, r, &doc); err != nil {
 		return err
 	}
-	st := s.cfg.Reader.Fork()
-	now := "" // it may be forgotten meanwhile
-	if slot := st.AppByID(id); slot != 0 {
-		now = st.Apps.Get(slot).Shown().String()
-	}
+	now := s.shown(id)
 	if doc.State == now {
 		return answer(w, r, http.StatusOK, stateDoc{State: now})
 	}
@@ -173,11 +179,21 @@ func (s *Service) setState(ctx context.Context, c *ipc.Call, w http.ResponseWrit
 	if err != nil {
 		return err
 	}
+	now = s.shown(id) // one that had ended before keeps its state
 	if reply.GetIsKillCompleted() {
-		return answer(w, r, http.StatusOK, stateDoc{State: yarn.AppKilled.String()})
+		return answer(w, r, http.StatusOK, stateDoc{State: now})
 	}
-	w.Header().Set("Location", "http://"+r.Host+r.URL.Path)
+	w.Header().Set("Location", here(r)+r.URL.Path)
 	return answer(w, r, http.StatusAccepted, stateDoc{State: now})
+}
+
+// shown is the state of an application; empty when it was forgotten meanwhile.
+func (s *Service) shown(id yarn.ApplicationID) string {
+	st := s.cfg.Reader.Fork()
+	if slot := st.AppByID(id); slot != 0 {
+		return st.Apps.Get(slot).Shown().String()
+	}
+	return ""
 }
 
 func (s *Service) setQueue(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request, id yarn.ApplicationID) error {
@@ -254,11 +270,13 @@ func read(w http.ResponseWriter, r *http.Request, v any) error {
 	if err != nil {
 		return bad("the body could not be read: %v", err)
 	}
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // an odd one is taken for JSON
-	if strings.HasSuffix(media, "xml") {
+	switch media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); { // an odd one is refused below
+	case strings.HasSuffix(media, "/xml"):
 		err = xml.Unmarshal(b, v)
-	} else {
+	case strings.HasSuffix(media, "/json"):
 		err = json.NewDecoder(bytes.NewReader(b)).Decode(v)
+	default: // as YARN; it also keeps the forms of other sites' pages out
+		return &problem{http.StatusUnsupportedMediaType, "Unsupported Media Type: send application/json or application/xml"}
 	}
 	if err != nil {
 		return bad("the document cannot be read: %v", err)
@@ -269,7 +287,7 @@ func read(w http.ResponseWriter, r *http.Request, v any) error {
 // answer writes a document as the caller accepts it.
 func answer(w http.ResponseWriter, r *http.Request, status int, doc any) error {
 	write, media := json.Marshal, "application/json;charset=utf-8"
-	if strings.Contains(r.Header.Get("Accept"), "xml") && !strings.Contains(r.Header.Get("Accept"), "json") {
+	if wantsXML(r) {
 		write, media = xml.Marshal, "application/xml;charset=utf-8"
 	}
 	b, err := write(doc)
@@ -282,34 +300,45 @@ func answer(w http.ResponseWriter, r *http.Request, status int, doc any) error {
 	return nil
 }
 
+func wantsXML(r *http.Request) bool {
+	accept := r.Header.Get("Accept")
+	return strings.Contains(accept, "xml") && !strings.Contains(accept, "json")
+}
+
 // refuse answers with an error in Hadoop's shape.
-func (s *Service) refuse(w http.ResponseWriter, err error) {
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status, class, text := http.StatusServiceUnavailable, ipc.ClassStandby, err.Error()
 	var p *problem
 	var e *ipc.Error
 	switch {
 	case errors.As(err, &p):
-		status, class, text = p.status, classes[p.status], p.text
-		if status != http.StatusForbidden {
-			text = "java.lang.Exception: " + text
-		}
+		status, class, text = p.status, classes[p.status], "java.lang.Exception: "+p.text
 	case errors.As(err, &e):
 		status, class, text = statusOf(e), e.Class, e.Message
+		if c, ok := classes[status]; ok {
+			class, text = c, "java.lang.Exception: "+text
+		}
 	}
-	w.Header().Set("Content-Type", "application/json;charset=utf-8")
-	w.WriteHeader(status)
 	type exception struct {
-		Exception string `json:"exception"`
-		Message   string `json:"message"`
-		Class     string `json:"javaClassName"`
+		XMLName   xml.Name `json:"-" xml:"RemoteException"`
+		Exception string   `json:"exception" xml:"exception"`
+		Message   string   `json:"message" xml:"message"`
+		Class     string   `json:"javaClassName" xml:"javaClassName"`
 	}
-	_ = json.NewEncoder(w).Encode(map[string]exception{"RemoteException": {class[strings.LastIndexAny(class, ".$")+1:], text, class}})
+	doc := exception{Exception: class[strings.LastIndexAny(class, ".$")+1:], Message: text, Class: class}
+	if wantsXML(r) {
+		_ = answer(w, r, status, doc) // nothing in it can fail
+		return
+	}
+	_ = answer(w, r, status, map[string]exception{"RemoteException": doc})
 }
 
 var classes = map[int]string{
 	http.StatusBadRequest: "org.apache.hadoop.yarn.webapp.BadRequestException",
 	http.StatusForbidden:  "org.apache.hadoop.yarn.webapp.ForbiddenException",
 	http.StatusNotFound:   "org.apache.hadoop.yarn.webapp.NotFoundException",
+
+	http.StatusUnsupportedMediaType: "javax.ws.rs.WebApplicationException",
 }
 
 func statusOf(e *ipc.Error) int {

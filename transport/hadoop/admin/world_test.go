@@ -1,0 +1,182 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/yarn"
+)
+
+var ctx = context.Background()
+
+// house is a cluster of one planner without a log, and the files and the role of
+// the replica that is asked.
+type house struct {
+	*Service
+	planner *scheduler.Planner
+	now     int64
+	inputs  []input.Input // since they were last looked at
+
+	doorErr, readErr, fileErr error
+	include, exclude          []string
+	queues                    []input.Property
+	reloads, caughtUp         int
+	leads, known              bool
+	standby, unhealthy        error
+	admins                    []string
+}
+
+// Do implements Door.
+func (h *house) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
+	if h.doorErr != nil {
+		return nil, 0, h.doorErr
+	}
+	h.inputs = append(h.inputs, req.Input)
+	h.now++
+	reply, _ := h.planner.Plan(h.now, req)
+	return reply, 1, nil
+}
+
+// Fork implements Reader.
+func (h *house) Fork() *state.State { return h.planner.State().Fork() }
+
+// Current implements Reader.
+func (h *house) Current(context.Context) error { h.caughtUp++; return h.readErr }
+
+// Queues implements Files.
+func (h *house) Queues() ([]input.Property, error) { return h.queues, h.fileErr }
+
+// Hosts implements Files.
+func (h *house) Hosts() (include, exclude []string, err error) {
+	return h.include, h.exclude, h.fileErr
+}
+
+// Reload implements Files.
+func (h *house) Reload() error { h.reloads++; return h.fileErr }
+
+func (h *house) admit(c *ipc.Caller, operation string) error {
+	if slices.Contains(h.admins, c.User) {
+		return nil
+	}
+	return &ipc.Error{Class: ipc.ClassYarn, Message: "org.apache.hadoop.security.AccessControlException: User " +
+		c.User + " doesn't have permission to call '" + operation + "'"}
+}
+
+const prefix = "yarn.scheduler.capacity.root."
+
+func queues(pairs ...string) []input.Property {
+	out := []input.Property{{Name: prefix + "queues", Value: "default,batch"}}
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, input.Property{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return out
+}
+
+// newHouse is a cluster with two queues and the nodes a and b, at a leader.
+func newHouse(t *testing.T, change ...func(*Config)) *house {
+	t.Helper()
+	p, err := scheduler.New(state.New(), scheduler.Options{Eager: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{planner: p, now: 1_780_000_000_000, leads: true, known: true, admins: []string{"root"},
+		queues: queues(prefix+"default.capacity", "50", prefix+"batch.capacity", "50")}
+	cfg := DefaultConfig()
+	cfg.Logger, cfg.ID, cfg.Door, cfg.Reader, cfg.Files = hclog.NewNullLogger(), "rm1", h, h, h
+	cfg.Admit = h.admit
+	cfg.Groups = func(user string) []string { return []string{user, "users"} }
+	cfg.Leader = func() (bool, bool) { return h.leads, h.known }
+	cfg.Unhealthy = func() error { return h.unhealthy }
+	cfg.Standby = func() error { return h.standby }
+	for _, f := range change {
+		f(&cfg)
+	}
+	if h.Service, err = New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	h.must(t, &input.InitCluster{ClusterID: "c", ClusterTimestamp: h.now, Properties: h.queues})
+	for _, host := range []string{"a", "b"} {
+		h.must(t, &input.RegisterNode{ID: node(host), Rack: "/default-rack", Total: yarn.NewResource(8192, 8), Version: "3.4.2"})
+	}
+	h.inputs = nil
+	return h
+}
+
+func node(host string) yarn.NodeID { return yarn.NodeID{Host: host, Port: 45454} }
+
+func (h *house) must(t *testing.T, in input.Input) input.Reply {
+	t.Helper()
+	reply, _, err := h.Do(ctx, input.Request{Input: in})
+	if err != nil || reply.Refused() != nil {
+		t.Fatalf("%T: %v, %v", in, err, reply.Refused())
+	}
+	return reply
+}
+
+// seen takes the inputs that came.
+func (h *house) seen() []input.Input {
+	out := h.inputs
+	h.inputs = nil
+	return out
+}
+
+// state is that of a node.
+func (h *house) node(t *testing.T, host string) *state.Node {
+	t.Helper()
+	slot := h.planner.State().Node(node(host))
+	if slot == 0 {
+		t.Fatalf("there is no node %s", host)
+	}
+	return h.planner.State().Nodes.Get(slot)
+}
+
+// root and eve are calls of an administrator and of somebody else.
+var root, eve = as("root"), as("eve")
+
+func as(user string) *ipc.Call {
+	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple, Address: netip.MustParseAddrPort("10.0.0.9:4711")}}
+}
+
+// refused holds that an error is a Java exception with a text.
+func refused(t *testing.T, err error, class, message string) {
+	t.Helper()
+	var e *ipc.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("not refused: %v", err)
+	}
+	if e.Class != class || e.Message != message || e.Fatal {
+		t.Errorf("refused with\n  %s: %s (fatal: %v)\nwant\n  %s: %s", e.Class, e.Message, e.Fatal, class, message)
+	}
+}
+
+// call is a method with an empty request.
+type call struct {
+	name string
+	run  func(*ipc.Call) error
+}
+
+func method[Req any, Resp any](name string, f func(context.Context, *ipc.Call, *Req) (*Resp, error)) call {
+	return call{name, func(c *ipc.Call) error { _, err := f(ctx, c, new(Req)); return err }}
+}
+
+// administration are the methods that only administrators may call.
+func (h *house) administration() []call {
+	return []call{
+		method("refreshQueues", h.refreshQueues), method("refreshNodes", h.refreshNodes),
+		method("refreshSuperUserGroupsConfiguration", h.refreshSuperUserGroups), method("refreshUserToGroupsMappings", h.refreshUserToGroups),
+		method("refreshAdminAcls", h.refreshAdminACLs), method("refreshServiceAcls", h.refreshServiceACLs),
+		method("refreshClusterMaxPriority", h.refreshMaxPriority), method("refreshNodesResources", h.refreshNodesResources),
+		method("updateNodeResource", h.updateNodeResource), method("checkForDecommissioningNodes", h.decommissioning),
+		method("addToClusterNodeLabels", h.addLabels), method("removeFromClusterNodeLabels", h.removeLabels),
+		method("replaceLabelsOnNode", h.replaceLabels), method("mapAttributesToNodes", h.mapAttributes),
+	}
+}

@@ -1,0 +1,129 @@
+package hadoop
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"rmd/internal/hadoopconf"
+	"rmd/scheduler/capacity"
+)
+
+// families are how the names of Hadoop's keys begin.
+var families = []string{"yarn.", "hadoop.", "ipc.", "net.topology."}
+
+// written are the keys that sources have as constants, with where. Two pieces
+// that are added, as prefix + "name", are put together.
+func written(t *testing.T, dirs ...string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".pb.go") || d.Name() == "keys.go" {
+				return err
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+					if s, err := strconv.Unquote(l.Value); err == nil && isKey(s) {
+						out[s] = path
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func isKey(s string) bool {
+	return !strings.ContainsAny(s, " %:;/=\n") && slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(s, f) && len(s) > len(f) })
+}
+
+// TestKeysAreThoseOfTheSources holds the table against what is read: every key in
+// it is read somewhere, and every key that is read is in it.
+func TestKeysAreThoseOfTheSources(t *testing.T) {
+	found := written(t, ".", "../../cmd/rmd/internal/replica", "../../cmd/rmd/internal/config")
+	prefixes := map[string][]string{ // where the sources put a name together
+		"yarn.resourcemanager.nodes.": {"include-path", "exclude-path"},
+		"hadoop.proxyuser.":           {""},
+	}
+	delete(found, "hadoop.conf_dir") // rmd's own
+	for prefix, names := range prefixes {
+		if _, ok := found[prefix]; !ok {
+			t.Errorf("nothing is read under %s", prefix)
+		}
+		delete(found, prefix)
+		for _, name := range names {
+			found[prefix+name] = "put together"
+		}
+	}
+	for key, path := range found {
+		if !Honoured(key) && !capacity.Relevant(key) {
+			t.Errorf("%s is read in %s, and not in the table", key, path)
+		}
+	}
+	for _, key := range append(slices.Clone(honoured), replicaKeys...) {
+		if _, ok := found[key]; !ok {
+			t.Errorf("%s is in the table, and nothing reads it", key)
+		}
+	}
+	if !slices.IsSorted(honoured) || !slices.IsSorted(replicaKeys) || !slices.IsSortedFunc(concerns, func(a, b part) int { return strings.Compare(a.name, b.name) }) {
+		t.Error("a table is not in order")
+	}
+	for name := range natural {
+		if concern(name) == "" {
+			t.Errorf("%s would not be listed anyway", name)
+		}
+	}
+}
+
+func TestIgnoredKeys(t *testing.T) {
+	conf := read(t, "yarn.resourcemanager.store.class", "ZKRMStateStore", "yarn.resourcemanager.zk-address", "zk1:2181",
+		"yarn.resourcemanager.recovery.enabled", "true", "yarn.resourcemanager.hostname.rm1", "h1", "yarn.resourcemanager.hostname.rm1.x", "odd",
+		"yarn.nodemanager.aux-services", "mapreduce_shuffle", "fs.defaultFS", "hdfs://nn", "yarn.client.failover-sleep-base-ms", "50",
+		"yarn.resourcemanager.connect.retry-interval.ms", "200", "yarn.scheduler.capacity.root.queues", "default", "yarn.node-labels.enabled", "true",
+		"hadoop.security.authentication", "kerberos", "hadoop.proxyuser.oozie.hosts", "*", "yarn.resourcemanager.scheduler.monitor.enable", "true",
+		"yarn.resourcemanager.colour", "red", "mapreduce.framework.name", "yarn", "yarn.resourcemanager.ha.enabled", "true")
+	var got []string
+	for _, k := range IgnoredKeys(conf, capacity.Relevant) {
+		got = append(got, k.Name)
+		if k.Why == "" || k.Origin == "" {
+			t.Errorf("%+v", k)
+		}
+	}
+	want := []string{"hadoop.security.authentication", "yarn.node-labels.enabled", "yarn.resourcemanager.colour", "yarn.resourcemanager.hostname.rm1.x",
+		"yarn.resourcemanager.store.class", "yarn.resourcemanager.zk-address"}
+	if !slices.Equal(got, want) {
+		t.Errorf("ignored are\n%v, not\n%v", got, want)
+	}
+}
+
+// read is a configuration of names and values.
+func read(t *testing.T, pairs ...string) *hadoopconf.Config {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("<configuration>")
+	for i := 0; i < len(pairs); i += 2 {
+		b.WriteString("<property><name>" + pairs[i] + "</name><value>" + pairs[i+1] + "</value></property>")
+	}
+	b.WriteString("</configuration>")
+	c, err := hadoopconf.Parse(strings.NewReader(b.String()), "yarn-site.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
