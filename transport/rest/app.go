@@ -15,11 +15,11 @@ func (s *Server) appRoutes() []route {
 	return []route{
 		get("/v1/apps", "state queue user type name tag limit after order", listApps),
 		post("/v1/apps", "dry_run explain", submitApp),
-		get("/v1/apps/{id}", "", showApp),
-		get("/v1/apps/{id}/explain", "", explainApp),
-		get("/v1/apps/{id}/containers", "limit after", appContainers),
-		get("/v1/apps/{id}/attempts", "", appAttempts),
-		get("/v1/apps/{id}/asks", "", appAsks),
+		get("/v1/apps/{id}", "", ofApp(showApp)),
+		get("/v1/apps/{id}/explain", "", ofApp(explainApp)),
+		get("/v1/apps/{id}/containers", "limit after", ofApp(appContainers)),
+		get("/v1/apps/{id}/attempts", "", ofApp(appAttempts)),
+		get("/v1/apps/{id}/asks", "", ofApp(appAsks)),
 		post("/v1/apps/{id}:kill", "", killApp),
 		post("/v1/apps/{id}:move", "", moveApp),
 		post("/v1/apps/{id}:priority", "", prioritizeApp),
@@ -92,7 +92,7 @@ func (f *appFilter) setQueue(v *view, slot uint32) {
 
 func (f *appFilter) pass(v *view, a *state.App) bool {
 	switch {
-	case f.states != nil && !f.states[a.State.String()],
+	case f.states != nil && !f.states[a.Shown().String()],
 		f.userName != "" && a.User != f.user,
 		f.queue != 0 && !f.inQueue(v, a),
 		f.kind != "" && !strings.EqualFold(f.kind, a.Type),
@@ -170,46 +170,54 @@ func listApps(c *call) error {
 	return list(c, "apps", items, func() any { return nextPage{next} })
 }
 
-func showApp(c *call) error {
-	v, err := c.view()
-	if err != nil {
-		return err
+// ofApp makes a handler that shows something of the path's application.
+func ofApp(h func(c *call, v *view, a *state.App) error) handler {
+	return func(c *call) error {
+		v, err := c.view()
+		if err != nil {
+			return err
+		}
+		_, slot, err := v.app(c.args["id"])
+		if err != nil {
+			return err
+		}
+		return h(c, v, v.st.Apps.Get(slot))
 	}
-	_, slot, err := v.app(c.args["id"])
-	if err != nil {
-		return err
-	}
-	return c.json(http.StatusOK, v.appDoc(v.st.Apps.Get(slot)))
 }
 
-func explainApp(c *call) error {
-	v, err := c.view()
-	if err != nil {
-		return err
-	}
-	id, _, err := v.app(c.args["id"])
-	if err != nil {
-		return err
-	}
-	doc, err := c.s.explainOf(v, id)
+func showApp(c *call, v *view, a *state.App) error { return c.json(http.StatusOK, v.appDoc(a)) }
+
+func explainApp(c *call, v *view, a *state.App) error {
+	doc, err := c.s.explainOf(v, a.ID)
 	if err != nil {
 		return err
 	}
 	return c.json(http.StatusOK, doc)
 }
 
-// explainOf runs the planner's explanation on a fork of the view. One at a
-// time: forking marks the pages of the shared fork, and planning costs a core.
+// explainOf runs the planner's explanation on a private fork, which may be newer
+// than the view. One at a time: planning costs a core.
 func (s *Server) explainOf(v *view, id yarn.ApplicationID) (any, error) {
 	if s.cfg.Explain == nil {
 		return nil, notAvailable("the explanation")
 	}
 	s.explain.Lock()
 	defer s.explain.Unlock()
-	return s.cfg.Explain(v.st.Fork(), id)
+	return s.cfg.Explain(s.privateFork(v.st), id)
 }
 
-var attemptStates = [...]string{"NONE", "PARKED", "PENDING", "ACTIVE", "REGISTERED", "ENDED"}
+// privateFork is a state to plan on: the committed one's, or without Planning
+// the shared fork's, one at a time.
+func (s *Server) privateFork(shared *state.State) *state.State {
+	if s.cfg.Planning != nil {
+		return s.cfg.Planning()
+	}
+	s.forking.Lock()
+	defer s.forking.Unlock()
+	return shared.Fork()
+}
+
+var attemptStates = [...]string{"NONE", "PARKED", "PENDING", "ACTIVE", "REGISTERED", "FINISHING", "ENDED"}
 
 func attemptState(s state.AttemptState) string {
 	if int(s) < len(attemptStates) {
@@ -222,7 +230,7 @@ func attemptState(s state.AttemptState) string {
 func (v *view) appDoc(a *state.App) api.App {
 	d := api.App{
 		ID: a.ID.String(), Name: a.Name, User: v.st.NameOf(a.User), Queue: v.queuePath(a.Queue), Type: a.Type, Tags: a.Tags,
-		State: a.State.String(), FinalStatus: a.Final.String(), Priority: a.Priority, Unmanaged: a.Unmanaged, KeepContainers: a.KeepContainers,
+		State: a.Shown().String(), FinalStatus: a.Final.String(), Priority: a.Priority, Unmanaged: a.Unmanaged, KeepContainers: a.KeepContainers,
 		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: v.waited(a),
 		LifetimeMillis: a.LifetimeMillis, AttemptState: attemptState(a.AttemptState), MaxAttempts: a.MaxAttempts, Failures: a.Failures,
 		AM: v.size(a.AM), Used: v.size(a.Used), Reserved: v.size(a.Reserved), Pending: v.size(a.Pending),

@@ -31,10 +31,13 @@ func submitApp(c *call) error {
 		return err
 	}
 	if in.User == "" {
-		in.User = c.who()
+		in.User = c.user()
 	}
 	if in.User == "" {
 		return invalid("an application needs a user", "give user in the document, or the header "+api.HeaderUser, "user")
+	}
+	if err := c.mayActAs(in.User); err != nil {
+		return err
 	}
 	if in.Type == "" {
 		in.Type = "YARN"
@@ -102,7 +105,7 @@ func killApp(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.done(&input.KillApplication{ID: id, User: c.who(), Diagnostics: doc.Diagnostics})
+	return c.done(&input.KillApplication{ID: id, User: c.user(), Diagnostics: doc.Diagnostics})
 }
 
 func moveApp(c *call) error {

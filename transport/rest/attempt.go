@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,65 +11,35 @@ import (
 	"rmd/yarn"
 )
 
-func appAttempts(c *call) error {
-	v, err := c.view()
-	if err != nil {
-		return err
-	}
-	_, slot, err := v.app(c.args["id"])
-	if err != nil {
-		return err
-	}
-	return c.json(http.StatusOK, api.Attempts{Attempts: v.attempts(v.st.Apps.Get(slot))})
+func appAttempts(c *call, v *view, a *state.App) error {
+	return c.json(http.StatusOK, api.Attempts{Attempts: v.attempts(a)})
 }
 
-// attempts lists the current attempt, and earlier ones whose containers live
-// on; the state remembers no others.
+// attempts lists the attempts that the state remembers, the oldest first.
 func (v *view) attempts(a *state.App) []api.Attempt {
-	byNumber := map[uint32]*api.Attempt{}
-	of := func(number uint32) *api.Attempt {
-		if d := byNumber[number]; d != nil {
-			return d
-		}
-		d := &api.Attempt{ID: yarn.AttemptID{App: a.ID, Attempt: number}.String(), Number: number, State: "ENDED"}
-		byNumber[number] = d
-		return d
-	}
-	if a.Attempt != 0 {
-		d := of(a.Attempt)
-		d.Current, d.State, d.StartedMillis = true, attemptState(a.AttemptState), a.AttemptMillis
-		d.FinalStatus, d.Host, d.RPCPort = a.Final.String(), a.Host, a.RPCPort
-		d.TrackingURL, d.Diagnostics = a.TrackingURL, a.Diagnostics
-	}
+	live := map[uint32]int{}
 	for slot := a.Containers; slot != 0; {
 		k := v.st.Containers.Get(slot)
-		d := of(k.Attempt)
 		if k.State.Live() {
-			d.Containers++
-		}
-		if k.AM {
-			d.AMContainer, d.AMNode = v.st.ContainerID(k).String(), v.nodeID(k.Node)
+			live[k.Attempt]++
 		}
 		slot = k.NextOfApp()
 	}
-	out := make([]api.Attempt, 0, len(byNumber))
-	for _, d := range byNumber { // sorted below
-		out = append(out, *d)
+	out := []api.Attempt{}
+	for _, t := range v.attemptViews(a) {
+		d := api.Attempt{ID: t.id.String(), Number: t.id.Attempt, Current: t.current, State: "ENDED", StartedMillis: t.started, LaunchedMillis: t.launched, EndedMillis: t.ended,
+			FinalStatus: t.final.String(), Containers: live[t.id.Attempt], Host: t.host, RPCPort: t.port, TrackingURL: t.tracking, Diagnostics: t.diagnostics}
+		if t.current {
+			d.State = attemptState(a.AttemptState)
+		}
+		d.AMContainer, _, d.AMNode = v.masterOf(a.ID, t.id.Attempt, t.master, t.node)
+		out = append(out, d)
 	}
-	slices.SortFunc(out, func(a, b api.Attempt) int { return cmp.Compare(a.Number, b.Number) })
 	return out
 }
 
-func appAsks(c *call) error {
-	v, err := c.view()
-	if err != nil {
-		return err
-	}
-	_, slot, err := v.app(c.args["id"])
-	if err != nil {
-		return err
-	}
-	return c.json(http.StatusOK, api.Asks{Asks: v.asks(v.st.Apps.Get(slot))})
+func appAsks(c *call, v *view, a *state.App) error {
+	return c.json(http.StatusOK, api.Asks{Asks: v.asks(a)})
 }
 
 func (v *view) asks(a *state.App) []api.Ask {

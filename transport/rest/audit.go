@@ -30,6 +30,10 @@ func administration(in input.Input) (action, target string, ok bool) {
 		return "reservation cancel", "r" + strconv.FormatUint(in.Number, 10) + " " + in.Reason, true
 	case *input.CreateJoinToken:
 		return "cluster token create", "", true
+	case *input.SetAccessToken:
+		return "access token create", in.Name + " " + in.Role.String(), true
+	case *input.RevokeAccessToken:
+		return "access token revoke", in.Name, true
 	case *input.RaiseLevel:
 		return "upgrade finalize", strconv.FormatUint(uint64(in.Level), 10), true
 	}
@@ -46,9 +50,15 @@ func (c *call) auditInput(in input.Input, err error) {
 // audit records an administrator's action in the replicated log. A failure to
 // record is logged; the action stands.
 func (c *call) audit(action, target string, result error) {
+	c.audited = true
 	text := "done"
 	if result != nil {
 		text = c.s.errorOf(result, true).Code
+		missed, ok := c.s.refusals.take()
+		if !ok {
+			return
+		}
+		target = withMissed(target, missed)
 	}
 	if text == api.CodeNoLeader { // nobody can record it
 		c.s.log.Warn("action not recorded in the audit: no leader", "action", action, "target", target)

@@ -29,6 +29,8 @@ type call struct {
 	q     url.Values
 	body  []byte
 	have  bool // the body has been read
+	// audited says that what came of it is recorded, or need not be.
+	audited bool
 }
 
 // flag says whether a query parameter is set: present, and not "false" or "0".
@@ -107,6 +109,9 @@ func (c *call) read(v any) error {
 	case "", "application/json", "application/x-www-form-urlencoded": // the last is what curl -d says
 	default:
 		return problem(api.CodeUnsupportedMedia, t+" is not taken here", "send application/json")
+	}
+	if err := checkDepth(b); err != nil {
+		return err
 	}
 	return decodeStrict(b, v)
 }
@@ -230,5 +235,11 @@ func (c *call) json(status int, v any) error {
 	return nil
 }
 
-// who names the caller.
-func (c *call) who() string { return c.s.cfg.Who(c.r) }
+// who names the caller for what is recorded: whom it proves to be, else whom it
+// says.
+func (c *call) who() string {
+	if p := principalOf(c.r); p.known() {
+		return p.String()
+	}
+	return clip(c.s.cfg.Who(c.r))
+}

@@ -107,9 +107,7 @@ func showCluster(c *call) error {
 		ID: c.s.cfg.ID, Role: k.Role(), Version: c.s.cfg.Version, Leader: id, LeaderAddress: addr, Term: k.Term(), Index: v.index,
 		Digest: digestText(v.st.Digest()), LastFailover: k.LastFailover(), Members: list, Totals: v.totals(),
 	}
-	if d.LastFailover != nil {
-		d.LeaderSinceMs = d.LastFailover.AtMillis
-	}
+	d.LeaderSinceMs = c.s.leaders.since(k)
 	d.Verdict = verdict(d.ClusterID != "", id, list)
 	return c.json(http.StatusOK, d)
 }
@@ -148,6 +146,9 @@ func verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 	default:
 		v.Status = "healthy"
 		v.Text = fmt.Sprintf("%d of %d replicas in step, can lose %d", v.InStep, len(list), v.CanLose)
+		if v.CanLose == 0 {
+			v.Text += ": the loss of any voter stops it; add voters"
+		}
 	}
 	return v
 }

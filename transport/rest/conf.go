@@ -25,13 +25,14 @@ func (s *Server) confRoutes() []route {
 		get("/v1/conf/versions/{v}", "", confVersion),
 		get("/v1/conf/versions/{v}/diff/{w}", "", confDiff),
 		{method: http.MethodPost, pattern: "/v1/conf:validate", class: ClassRead, query: readParams, handle: validateConf},
+		{method: http.MethodPost, pattern: "/v1/whatif", class: ClassRead, query: readParams, handle: whatIf},
 		post("/v1/conf:rollback", "", rollbackConf),
 	}
 }
 
 // noQueues answers when the cluster has no configuration yet.
 func noQueues() error {
-	return problem("NOT_INITIALIZED", "the cluster has no queue configuration yet", "run \"rmd cluster init\" on one replica")
+	return problem(codeNotInitialized, "the cluster has no queue configuration yet", "run \"rmd cluster init\" on one replica")
 }
 
 func currentConf(c *call) error {

@@ -119,6 +119,12 @@ type LogReader interface {
 	Entries(ctx context.Context, from uint64, count int) (entries []LogEntry, first, last uint64, err error)
 }
 
+// Setting is one property of Hadoop's files: File is where it was read.
+type Setting struct {
+	Name, Value, File string
+	Final             bool
+}
+
 // Class is what a request may do, for admission.
 type Class uint8
 
@@ -140,24 +146,44 @@ type Config struct {
 	Consensus Consensus
 	Snapshots Snapshots
 	Log       LogReader
-	// Explain is the planner's explanation of why an application waits. It is
-	// given a fork of its own, one call at a time.
+	// Planning returns a private fork of the committed state, for Explain and
+	// WhatIf, which change it. Without it they get a fork of the shared one.
+	Planning func() *state.State
+	// Explain is the planner's explanation of why an application waits, a
+	// document as api.Explanation. It is given a fork of its own, one call at a
+	// time.
 	Explain func(st *state.State, id yarn.ApplicationID) (any, error)
-	Logger  hclog.Logger
-	Metrics *Metrics // made when nil
+	// WhatIf is the planner's answer to what another queue configuration would
+	// change, a document as api.WhatIf; an *input.Fault where that one is refused.
+	// It is given a fork of its own, one call at a time, and asks stop now and
+	// then whether it should end early.
+	WhatIf func(st *state.State, properties []input.Property, stop func() bool) (any, error)
+	// Reason is YARN's sentence for why an application waits, for reports that
+	// clients poll: it must be cheap. Nil: none is told.
+	Reason func(st *state.State, id yarn.ApplicationID) string
+	// Settings are the properties of Hadoop's files that this replica read, for
+	// /conf; nil: those of the replicated configuration alone.
+	Settings func() []Setting
+	Logger   hclog.Logger
+	Metrics  *Metrics // made when nil
 
 	// RefusalOf turns errors of other packages into answers; nil from it means
 	// that it does not know the error.
 	RefusalOf func(error) *api.Error
-	// Admit decides who may do what; nil is AdmitLocal.
+	// Auth is how callers are told apart and bounded.
+	Auth Auth
+	// Admit decides what may come in over which connection, and who may do what
+	// without a role while access is not guarded; nil is AdmitLocal.
 	Admit func(r *http.Request, class Class) error
 	// Who names the caller for the audit and as an application's user; nil
 	// takes X-Rmd-User.
 	Who func(r *http.Request) string
 	// Now is the clock for deadlines and tokens; nil is time.Now.
 	Now func() time.Time
-	// Web serves the operator's pages under /ui/ and /cluster; nil: a text page.
-	Web http.Handler
+	// Web serves the operator's pages under /ui/ and /cluster; nil: those of
+	// package ui, unless NoPages leaves a text page alone.
+	Web     http.Handler
+	NoPages bool
 	// Hadoop answers /proxy/ and what is not a read under /ws/v1/cluster; nil:
 	// neither is there.
 	Hadoop http.Handler
@@ -191,6 +217,7 @@ type Config struct {
 // the parts of the replica.
 func DefaultConfig() Config {
 	return Config{
+		Auth:          DefaultAuth(),
 		HeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, BodyTimeout: 30 * time.Second,
 		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: 10 * time.Second, CloseTimeout: 5 * time.Second,
 		MaxHeaderBytes: 64 << 10, MaxBodyBytes: 4 << 20, MaxInputsBytes: 16 << 20, MaxInputs: 65_536, InputsInFlight: 16_384,
@@ -221,6 +248,7 @@ func (c Config) Validate() error {
 		"MaxPerAddress": int64(c.MaxPerAddress), "MaxStreams": int64(c.MaxStreams), "MaxLogEntries": int64(c.MaxLogEntries)} {
 		need(n > 0, name+" must be above 0")
 	}
+	errs = append(errs, c.Auth.validate())
 	need(c.DefaultJoinTokens <= c.LongestJoinToken, "DefaultJoinTokens must not exceed LongestJoinToken")
 	return errors.Join(errs...)
 }

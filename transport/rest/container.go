@@ -11,7 +11,7 @@ import (
 	"rmd/yarn"
 )
 
-func appContainers(c *call) error {
+func appContainers(c *call, v *view, a *state.App) error {
 	limit, err := c.limit()
 	if err != nil {
 		return err
@@ -22,15 +22,7 @@ func appContainers(c *call) error {
 			return invalid("after: "+err.Error(), "give the next of the page before")
 		}
 	}
-	v, err := c.view()
-	if err != nil {
-		return err
-	}
-	_, slot, err := v.app(c.args["id"])
-	if err != nil {
-		return err
-	}
-	slots := v.containersOf(v.st.Apps.Get(slot), after.Attempt, after.Number)
+	slots := v.containersOf(a, after.Attempt, after.Number)
 	slots, next := page(slots, limit, func(at uint32) string { return v.st.ContainerID(v.st.Containers.Get(at)).String() })
 	items := func(yield func(api.Container) bool) {
 		for _, at := range slots {

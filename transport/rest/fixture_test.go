@@ -15,6 +15,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/transport/rest/api"
@@ -336,6 +337,11 @@ func newBench(t testing.TB, change func(*Config)) *bench {
 			return nil, input.Faultf(input.AlreadyEnded, "nothing waits", "%s has ended", id)
 		}
 		return map[string]string{"id": id.String(), "reason": "AM_LIMIT_QUEUE"}, nil
+	}
+	cfg.WhatIf = func(st *state.State, properties []input.Property, stop func() bool) (any, error) {
+		lim := scheduler.DefaultWhatIfLimits()
+		lim.Stop = stop
+		return scheduler.WhatIf(st, properties, lim)
 	}
 	if change != nil {
 		change(&cfg)

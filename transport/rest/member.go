@@ -57,6 +57,9 @@ func joinCluster(c *call) error {
 	if err != nil {
 		return err
 	}
+	if !doc.DryRun {
+		c.audit("cluster join", out.ID, nil)
+	}
 	return c.json(http.StatusOK, out)
 }
 
@@ -142,6 +145,7 @@ func createToken(c *call) error {
 	if f := reply.Refused(); f != nil && f.Reason != input.AlreadyDone {
 		return f
 	}
+	c.audit("cluster token create", doc.Role, nil)
 	c.setIndex(index)
 	return c.json(http.StatusCreated, api.Token{Token: token, Role: doc.Role, ExpiresMillis: in.ExpiresMillis})
 }

@@ -23,6 +23,7 @@ type Metrics struct {
 
 	commit, sync, batch, failover, replyWait prometheus.Histogram
 	elections, divergence                    prometheus.Counter
+	certificate                              *prometheus.GaugeVec
 	snapshots, inputs, events, ipcRequests   *prometheus.CounterVec
 	reservations                             *prometheus.CounterVec
 	plan, appWait, ipc, http_                *prometheus.HistogramVec
@@ -68,6 +69,8 @@ func NewMetrics(version string) *Metrics {
 	m.appWait = hists("rmd_app_wait_seconds", "From an application's submission to its first container; large containers need over half an average node.", waitBuckets, "queue", "size")
 	m.ipc = hists("rmd_ipc_seconds", "A call on Hadoop's wire.", fastBuckets, "protocol", "method")
 	m.http_ = hists("rmd_http_seconds", "An HTTP request.", fastBuckets, "route", "code")
+	m.certificate = m.add(prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "rmd_certificate_expiry_timestamp_seconds",
+		Help: "When a certificate of this replica ends, in Unix time."}, []string{"use"})).(*prometheus.GaugeVec)
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "rmd_build_info", Help: "The program.", ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
 	m.add(info)
@@ -138,6 +141,12 @@ func (m *Metrics) CountDivergence() { m.divergence.Inc() }
 // CountSnapshot notes a snapshot: op is take, send, install or restore; result
 // ok or error.
 func (m *Metrics) CountSnapshot(op, result string) { m.snapshots.WithLabelValues(op, result).Inc() }
+
+// CertificateExpires notes when the certificate in use ends: for peer (replicas
+// among themselves) or http.
+func (m *Metrics) CertificateExpires(use string, at time.Time) {
+	m.certificate.WithLabelValues(use).Set(float64(at.Unix()))
+}
 
 // CountInput notes an input that came in by another door than this one; result
 // is ok, refused or error.

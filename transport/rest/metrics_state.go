@@ -30,11 +30,13 @@ var (
 	descCancelled   = desc("rmd_reservation_cancelled_total", "Reservations cancelled since the cluster began.", "cause")
 	descNodes       = desc("rmd_nodes", "Nodes.", "state", "partition")
 	descLargest     = desc("rmd_largest_fit", "The most of each kind that is free on one usable node without a reservation.", "resource", "partition")
+	descCanLose     = desc("rmd_cluster_can_lose", "How many more voters may be lost, as the replica that answers sees it.")
+	descVoters      = desc("rmd_cluster_voters", "Voters, and those of them that are alive and in step.", "state")
 	descIdempotency = desc("rmd_requests_remembered", "Calls whose answers are remembered.")
 )
 
 var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descApps, descWaiting, descQueue,
-	descAMRatio, descReserved, descAge, descIdle, descCancelled, descNodes, descLargest, descIdempotency}
+	descAMRatio, descCanLose, descVoters, descReserved, descAge, descIdle, descCancelled, descNodes, descLargest, descIdempotency}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
@@ -96,6 +98,11 @@ func (g *gauges) raft(s *Server) {
 		s.log.Debug("members not known for the metrics", "error", err)
 		return
 	}
+	id, _ := k.Leader()
+	d := verdict(g.v.st.Meta.ClusterID != "", id, list)
+	g.set(descCanLose, float64(d.CanLose))
+	g.set(descVoters, float64(d.Voters), "all")
+	g.set(descVoters, float64(d.HealthyVoters), "healthy")
 	for _, m := range list {
 		g.set(descLag, float64(m.Lag), m.ID)
 		if m.LastContactMillis >= 0 {

@@ -229,7 +229,7 @@ func TestWSErrors(t *testing.T) {
 		}
 	}
 	w := b.ask("GET", wsRoot+"/apps/nonsense", "", "Accept", "application/xml")
-	if !strings.HasPrefix(w.Body.String(), "<RemoteException><exception>Bad") {
+	if !strings.HasPrefix(w.Body.String(), xmlHead+"<RemoteException><exception>Bad") {
 		t.Errorf("xml: %s", w.Body)
 	}
 }
@@ -286,7 +286,7 @@ func TestExplainRefused(t *testing.T) {
 }
 
 func TestRoot(t *testing.T) {
-	b := newBench(t, nil)
+	b := newBench(t, func(c *Config) { c.NoPages = true })
 	if body := b.ask("GET", "/", "").Body.String(); !strings.Contains(body, "rmd 1.0") || !strings.Contains(body, "/v1/apps/{id}/explain") {
 		t.Errorf("%s", body)
 	}

@@ -18,6 +18,7 @@ func (s *Server) reservationRoutes() []route {
 	return []route{
 		get("/v1/reservations", "node app queue limit after", listReservations),
 		get("/v1/reservations/{id}", "", showReservation),
+		get("/v1/reservations/{id}/history", "", reservationHistory),
 		{method: http.MethodDelete, pattern: "/v1/reservations/{id}", class: ClassWrite, query: "reason", handle: cancelReservation},
 	}
 }

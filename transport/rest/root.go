@@ -13,7 +13,7 @@ func (s *Server) rootRoutes() []route {
 	routes := []route{
 		plain("/", root),
 		plain("/metrics", func(c *call) error { s.metrics.Handler().ServeHTTP(c.w, c.r); return nil }),
-		plain("/isActive", isActive),
+		plain("/isActive", isActive), plain("/jmx", jmx), plain("/conf", showSettings), plain("/logLevel", logLevel),
 	}
 	return routes
 }

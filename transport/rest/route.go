@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rmd/transport/rest/api"
+	"rmd/yarn"
 )
 
 // handler answers a call, or returns the error to answer with.
@@ -21,6 +22,9 @@ type route struct {
 	query   string // the parameters it takes, besides those of every read
 	handle  handler
 	segs    []string
+	least   yarn.Role // that the caller needs, once access is guarded
+	hadoop  bool      // Hadoop's own user and ACLs judge besides
+	first   bool      // a first step of a cluster
 }
 
 // readParams are what every read under /v1 takes.
@@ -41,6 +45,7 @@ func put(pattern, query string, h handler) route {
 // compile cuts the patterns into segments.
 func compile(routes []route) []route {
 	for i := range routes {
+		routes[i].setRole()
 		routes[i].segs = strings.Split(strings.Trim(routes[i].pattern, "/"), "/")
 	}
 	return routes
@@ -147,7 +152,7 @@ const anyQuery = "*"
 func (s *Server) table() []route {
 	var all []route
 	for _, part := range [][]route{s.inputRoutes(), s.appRoutes(), s.nodeRoutes(), s.queueRoutes(), s.reservationRoutes(),
-		s.confRoutes(), s.clusterRoutes(), s.snapshotRoutes(), s.eventRoutes(), s.logRoutes(), s.wsRoutes(), s.rootRoutes()} {
+		s.confRoutes(), s.clusterRoutes(), s.snapshotRoutes(), s.accessRoutes(), s.eventRoutes(), s.logRoutes(), s.wsRoutes(), s.rootRoutes()} {
 		all = append(all, part...)
 	}
 	return compile(all)

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -31,8 +32,15 @@ type Server struct {
 
 	confs     confCache
 	explain   sync.Mutex    // one explanation at a time: it plans on a fork
+	forking   sync.Mutex    // of a shared state
+	whatIf    chan struct{} // taken by the one what-if in work
+	leaders   leaderClock
 	inputs    chan struct{} // a slot for each input in flight
 	streams   atomic.Int64
+	rates     *rates
+	lookups   *bucket // of tokens that this replica does not know
+	refusals  *refusals
+	sessions  sessions
 	keyPrefix string
 	keySeq    atomic.Uint64
 
@@ -63,7 +71,9 @@ func New(cfg Config) (*Server, error) {
 		cfg.Metrics = NewMetrics(cfg.Version)
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, hosts: map[string]bool{},
-		origin: http.NewCrossOriginProtection(), inputs: make(chan struct{}, cfg.InputsInFlight)}
+		origin: http.NewCrossOriginProtection(), inputs: make(chan struct{}, cfg.InputsInFlight), whatIf: make(chan struct{}, 1),
+		rates: newRates(cfg.Auth.Rate, cfg.Auth.Burst), lookups: newBucket(10, 20), refusals: newRefusals()}
+	s.leaders.now = cfg.Now
 	for _, h := range cfg.Hosts {
 		s.hosts[strings.ToLower(h)] = true
 	}
@@ -75,7 +85,16 @@ func New(cfg Config) (*Server, error) {
 	s.routes = s.table()
 	s.metrics.attach(s)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if s.cfg.Web == nil && !s.cfg.NoPages {
+		web, err := newPages(s)
+		if err != nil {
+			s.cancel()
+			return nil, err
+		}
+		s.cfg.Web = web
+	}
 	s.wg.Go(s.watchMetrics)
+	s.wg.Go(s.watchLeader)
 	return s, nil
 }
 
@@ -89,8 +108,17 @@ func (s *Server) ownKey() string {
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 // Serve answers on a listener until Close; it bounds connections and times.
-// With a TLS listener it is HTTPS.
 func (s *Server) Serve(l net.Listener) error {
+	return s.serveOn(limitConnections(l, s.cfg.MaxConnections, s.cfg.MaxPerAddress))
+}
+
+// ServeTLS is Serve with HTTPS on a plain listener. TLS goes round what bounds
+// connections: net/http looks for it on the outside.
+func (s *Server) ServeTLS(l net.Listener, conf *tls.Config) error {
+	return s.serveOn(tls.NewListener(limitConnections(l, s.cfg.MaxConnections, s.cfg.MaxPerAddress), conf))
+}
+
+func (s *Server) serveOn(l net.Listener) error {
 	srv := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: s.cfg.HeaderTimeout, IdleTimeout: s.cfg.IdleTimeout, MaxHeaderBytes: s.cfg.MaxHeaderBytes,
 		ErrorLog: s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
@@ -102,7 +130,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 	s.servers = append(s.servers, srv)
 	s.mu.Unlock()
-	return srv.Serve(limitConnections(l, s.cfg.MaxConnections, s.cfg.MaxPerAddress))
+	return srv.Serve(l)
 }
 
 // Close stops taking requests, ends event streams, and waits for the requests
@@ -133,21 +161,34 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	label := "none"
 	c := &call{s: s, w: rec, r: r}
 	err := s.checkHost(r)
+	if err == nil && r.Header.Get(passedOn) != "" && !strings.HasPrefix(r.URL.Path, "/proxy/") {
+		err = problem(api.CodeNotAllowed, "the page of an ApplicationMaster may not be this server", "open it by its own address")
+	}
+	var identity error // what is wrong with who the caller says it is
+	if err == nil {
+		r, identity = s.identified(r)
+		c.r = r
+	}
 	if err == nil && s.cfg.Web != nil && webPath(r.URL.Path) {
 		if err = s.origin.Check(r); err == nil {
-			s.cfg.Web.ServeHTTP(rec, r)
+			s.servePages(rec, r, identity)
 			s.metrics.http("web", rec.status(), time.Since(start))
 			return
 		}
 		err = otherSite()
 	}
+	if err == nil {
+		err = identity
+	}
 	if err == nil && s.hadoopPath(r) {
-		if err = s.origin.Check(r); err == nil {
+		if err = s.origin.Check(r); err != nil {
+			err = otherSite()
+		} else if err = s.admitHadoop(r); err == nil {
+			s.sandboxProxied(rec.Header(), r)
 			s.cfg.Hadoop.ServeHTTP(rec, r)
 			s.metrics.http("hadoop", rec.status(), time.Since(start))
 			return
 		}
-		err = otherSite()
 	}
 	if err == nil {
 		c.route, c.args, err = s.find(r)
@@ -168,13 +209,17 @@ func webPath(path string) bool {
 	return path == "/ui" || strings.HasPrefix(path, "/ui/") || path == "/cluster" || strings.HasPrefix(path, "/cluster/")
 }
 
+// passedOn is what the proxy to ApplicationMasters writes on requests: one that
+// comes back here would have this machine's rights.
+const passedOn = "Rmd-Proxied"
+
 // hadoopPath says whether a request is for Config.Hadoop.
 func (s *Server) hadoopPath(r *http.Request) bool {
 	if s.cfg.Hadoop == nil {
 		return false
 	}
 	read := r.Method == http.MethodGet || r.Method == http.MethodHead
-	return strings.HasPrefix(r.URL.Path, "/proxy/") || !read && strings.HasPrefix(r.URL.Path, wsRoot)
+	return strings.HasPrefix(r.URL.Path, "/proxy/") || !read && strings.HasPrefix(r.URL.Path, wsRoot) && !strings.HasPrefix(r.URL.Path, wsRoot+schedConf)
 }
 
 func otherSite() error {
@@ -189,17 +234,28 @@ func (s *Server) dispatch(c *call) error {
 			return otherSite()
 		}
 	}
-	if err := s.cfg.Admit(c.r, c.route.class); err != nil {
-		return err
+	err := s.admit(c.r, c.route)
+	if err == nil {
+		err = c.ownApp()
 	}
-	if err := c.route.checkQuery(c.q); err != nil {
-		return err
+	if err == nil {
+		err = c.route.checkQuery(c.q)
 	}
-	return c.route.handle(c)
+	if err == nil {
+		err = c.route.handle(c)
+	}
+	c.auditRefused(err)
+	return err
 }
 
 // fail answers with an error, in the shape of the API that was asked.
 func (s *Server) fail(c *call, err error) {
+	var remote *remoteError
+	if errors.As(err, &remote) {
+		c.roleHeaders()
+		writeRemoteException(c, remote)
+		return
+	}
 	e := s.errorOf(err, c.r.Method != http.MethodGet && c.r.Method != http.MethodHead)
 	h := c.w.Header()
 	for _, name := range []string{"Content-Length", "ETag"} {
@@ -209,13 +265,15 @@ func (s *Server) fail(c *call, err error) {
 	switch {
 	case e.Code == api.CodeMethodNotAllowed:
 		h.Set("Allow", strings.Join(e.Details, ", "))
+	case e.Status == http.StatusUnauthorized && !strings.HasPrefix(c.r.URL.Path, wsRoot):
+		h.Set("WWW-Authenticate", `Bearer realm="rmd"`)
 	case e.RetryAfterMillis > 0:
 		h.Set("Retry-After", strconv.FormatInt((e.RetryAfterMillis+999)/1000, 10))
 	case e.Status == http.StatusServiceUnavailable:
 		h.Set("Retry-After", "1")
 	}
 	if strings.HasPrefix(c.r.URL.Path, wsRoot) {
-		writeRemoteException(c, e)
+		writeRemoteException(c, remoteErrorOf(e))
 		return
 	}
 	b, jerr := json.Marshal(e)

@@ -28,6 +28,13 @@ func TestHostCheck(t *testing.T) {
 	b.into(200, nil, "GET", "/v1/health", "", "Host", "evil.example")
 }
 
+// What comes through the proxy to ApplicationMasters has no business here.
+func TestProxiedIsRefused(t *testing.T) {
+	b := newBench(t, nil)
+	b.fails(403, api.CodeNotAllowed, "POST", "/v1/apps/"+app1+":kill", "", "Rmd-Proxied", "1")
+	b.fails(403, api.CodeNotAllowed, "GET", "/v1/apps", "", "Rmd-Proxied", "1")
+}
+
 // A page of another site cannot change anything, a program can.
 func TestCrossSite(t *testing.T) {
 	b := newBench(t, nil)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"rmd/transport/rest/api"
@@ -104,6 +105,7 @@ func takeSnapshot(c *call) error {
 		d, err = snaps.Take(ctx)
 		return err
 	})
+	c.audit("snapshot take", d.ID, err)
 	if err != nil {
 		return err
 	}
@@ -125,5 +127,24 @@ func listSnapshots(c *call) error {
 	if list == nil {
 		list = []api.Snapshot{}
 	}
+	for i := range list {
+		if list[i].AtMillis == 0 {
+			list[i].AtMillis = takenMillis(list[i].ID)
+		}
+	}
 	return c.json(http.StatusOK, api.Snapshots{Snapshots: list})
+}
+
+// takenMillis is when a snapshot was taken, by the id that the snapshot store
+// gives: TERM-INDEX-UNIX_MILLISECONDS; 0 for another.
+func takenMillis(id string) int64 {
+	parts := strings.Split(id, "-")
+	if len(parts) != 3 {
+		return 0
+	}
+	at, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || at < 0 {
+		return 0
+	}
+	return at
 }

@@ -23,6 +23,8 @@ var statuses = map[string]int{
 	api.CodeUnsupportedMedia: http.StatusUnsupportedMediaType,
 	api.CodeNotAllowed:       http.StatusForbidden,
 	api.CodeHostNotAllowed:   http.StatusMisdirectedRequest,
+	api.CodeUnauthenticated:  http.StatusUnauthorized,
+	api.CodeTooManyRequests:  http.StatusTooManyRequests,
 	api.CodeNoLeader:         http.StatusServiceUnavailable,
 	api.CodeNotReady:         http.StatusServiceUnavailable,
 	api.CodeBusy:             http.StatusServiceUnavailable,
@@ -37,6 +39,7 @@ var statuses = map[string]int{
 	string(input.NoSuchQueue):       http.StatusNotFound,
 	string(input.NoSuchReservation): http.StatusNotFound,
 	string(input.NoSuchVersion):     http.StatusNotFound,
+	string(input.NoSuchToken):       http.StatusNotFound,
 	string(input.InvalidAsk):        http.StatusBadRequest,
 	string(input.InvalidQueues):     http.StatusUnprocessableEntity,
 	string(input.NeverFits):         http.StatusUnprocessableEntity,
@@ -97,6 +100,24 @@ const outcomeUnknown = "the outcome is unknown: the change may have been made, m
 
 // errorOf turns any error into an answer.
 func (s *Server) errorOf(err error, write bool) *api.Error {
+	e := s.knownError(err, write)
+	if e.Code != api.CodeNoLeader {
+		return e
+	}
+	if st, _ := s.cfg.Reader.Fork(); st.Meta.ClusterID == "" {
+		return notInitialized()
+	}
+	return e
+}
+
+// notInitialized is why a replica of no cluster yet has no leader.
+func notInitialized() *api.Error {
+	return problem(codeNotInitialized, "the cluster is not initialized yet", "run \"rmd cluster init\" on one replica, or \"rmd cluster join\" to enter one")
+}
+
+const codeNotInitialized = "NOT_INITIALIZED"
+
+func (s *Server) knownError(err error, write bool) *api.Error {
 	var done *api.Error
 	var fault *input.Fault
 	var body *http.MaxBytesError

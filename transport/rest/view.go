@@ -19,6 +19,7 @@ type view struct {
 	tree    *capacity.Tree
 	sizes   map[yarn.Resource]api.Resource // equal amounts share one document
 	wsSizes map[yarn.Resource]*shared
+	wsZeros *shared // of every kind, as a map
 }
 
 // sharedSizes bounds what is kept of either.

@@ -15,12 +15,18 @@ func (s *Server) wsRoutes() []route {
 	ws := func(path string, h handler) route {
 		return route{method: http.MethodGet, pattern: wsRoot + path, class: ClassRead, query: anyQuery, handle: h}
 	}
-	return []route{
-		ws("", wsInfo), ws("/info", wsInfo), ws("/metrics", wsMetrics), ws("/scheduler", wsScheduler),
-		ws("/nodes", wsNodes), ws("/nodes/{id}", wsNode),
-		ws("/apps", wsApps), ws("/apps/{id}", wsApp), ws("/apps/{id}/appattempts", wsAttempts), ws("/apps/{id}/state", wsAppState),
-		ws("/appstatistics", wsStatistics),
-	}
+	return append(s.schedConfRoutes(),
+		ws("", wsInfo), ws("/info", wsInfo), ws("/metrics", wsMetrics), ws("/scheduler", wsScheduler), ws("/scheduler-overview", wsOverview),
+		ws("/nodes", wsNodes), ws("/nodes/{id}", wsNode), ws("/nodes/{id}/get-labels", wsNodeLabels),
+		ws("/apps", wsApps), ws("/apps/{id}", wsOfApp(wsApp)), ws("/apps/{id}/state", wsOfApp(wsAppState)), ws("/apps/{id}/priority", wsOfApp(wsAppPriority)), ws("/apps/{id}/queue", wsOfApp(wsAppQueue)),
+		ws("/apps/{id}/timeouts", wsOfApp(wsAppTimeouts)), ws("/apps/{id}/timeouts/{kind}", wsOfApp(wsAppTimeout)),
+		ws("/apps/{id}/appattempts", wsAttempts), ws("/apps/{id}/appattempts/{attempt}", wsAttempt),
+		ws("/apps/{id}/appattempts/{attempt}/containers", wsContainers), ws("/apps/{id}/appattempts/{attempt}/containers/{container}", wsContainer),
+		ws("/appstatistics", wsStatistics), ws("/userinfo", wsUserInfo), ws("/queues/{queue}/access", wsQueueAccess),
+		ws("/get-node-labels", wsLabels), ws("/get-node-to-labels", wsNodeToLabels), ws("/label-mappings", wsLabelMappings),
+		ws("/scheduler/activities", wsActivities), ws("/scheduler/bulk-activities", wsBulkActivities), ws("/scheduler/app-activities/{id}", wsAppActivities),
+		ws("/reservation/list", wsReservations), ws("/scheduler/logs", wsSchedulerLogs),
+	)
 }
 
 // haState is ACTIVE on the leader; every replica answers for itself.
@@ -38,37 +44,39 @@ func wsInfo(c *call) error {
 	}
 	ts := v.st.Meta.ClusterTimestamp
 	build := "rmd " + c.s.cfg.Version
-	return c.writeWS(obj{{"clusterInfo", obj{
+	return c.writeWS("clusterInfo", obj{
 		{"id", ts}, {"startedOn", ts}, {"state", "STARTED"}, {"haState", c.haState()},
 		{"rmStateStoreName", "raft"},
 		{"resourceManagerVersion", hadoopVersion}, {"resourceManagerBuildVersion", build}, {"resourceManagerVersionBuiltOn", ""},
 		{"hadoopVersion", hadoopVersion}, {"hadoopBuildVersion", build}, {"hadoopVersionBuiltOn", ""},
 		{"haZooKeeperConnectionState", "Could not find leader elector. Verify both HA and automatic failover are enabled."},
-	}}})
+	})
 }
 
 // appCounts counts applications by where they stand, as YARN's metrics do.
 type appCounts struct{ submitted, pending, running, completed, failed, killed, asked int64 }
 
+// add counts one application.
+func (n *appCounts) add(a *state.App) {
+	n.submitted++
+	n.asked += a.Outstanding
+	switch a.Shown() {
+	case yarn.AppSubmitted, yarn.AppAccepted:
+		n.pending++
+	case yarn.AppRunning:
+		n.running++
+	case yarn.AppFinished:
+		n.completed++
+	case yarn.AppFailed:
+		n.failed++
+	case yarn.AppKilled:
+		n.killed++
+	}
+}
+
 func (v *view) appCounts() appCounts {
 	var n appCounts
-	v.st.Apps.Each(func(_ uint32, a *state.App) bool {
-		n.submitted++
-		n.asked += a.Outstanding
-		switch a.State {
-		case yarn.AppSubmitted, yarn.AppAccepted:
-			n.pending++
-		case yarn.AppRunning:
-			n.running++
-		case yarn.AppFinished:
-			n.completed++
-		case yarn.AppFailed:
-			n.failed++
-		case yarn.AppKilled:
-			n.killed++
-		}
-		return true
-	})
+	v.st.Apps.Each(func(_ uint32, a *state.App) bool { n.add(a); return true })
 	// Applications that are forgotten were submitted too; ids count from 1.
 	n.submitted = max(n.submitted, int64(v.st.Meta.NextApp)-1)
 	return n
@@ -102,12 +110,17 @@ func wsMetrics(c *call) error {
 		{"totalUsedResourcesAcrossPartition", v.wsResource(used)}, {"totalClusterResourcesAcrossPartition", v.wsResource(total)}, {"totalReservedResourcesAcrossPartition", v.wsResource(reserved)},
 		{"totalAllocatedContainersAcrossPartition", containers}, {"crossPartitionMetricsAvailable", true}, {"rmEventQueueSize", 0}, {"schedulerEventQueueSize", 0},
 	}...)
-	return c.writeWS(obj{{"clusterMetrics", doc}})
+	return c.writeWS("clusterMetrics", doc)
+}
+
+func (v *view) nodesByState() map[yarn.NodeState]int {
+	by := map[yarn.NodeState]int{}
+	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool { by[n.State]++; return true })
+	return by
 }
 
 func (v *view) nodeCounts() obj {
-	by := map[yarn.NodeState]int{}
-	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool { by[n.State]++; return true })
+	by := v.nodesByState()
 	return obj{
 		{"totalNodes", v.st.Nodes.Len() - by[yarn.NodeDecommissioned] - by[yarn.NodeShutdown]}, {"lostNodes", by[yarn.NodeLost]}, {"unhealthyNodes", by[yarn.NodeUnhealthy]},
 		{"decommissioningNodes", by[yarn.NodeDecommissioning]}, {"decommissionedNodes", by[yarn.NodeDecommissioned]}, {"rebootedNodes", by[yarn.NodeRebooted]},
@@ -116,22 +129,15 @@ func (v *view) nodeCounts() obj {
 }
 
 // wsResource is a resource object: memory and vCores for old readers, every
-// kind with its bounds for new ones.
+// kind for new ones. The bounds are those of an amount that has none.
 func (v *view) wsResource(r yarn.Resource) *shared {
 	if have := v.wsSizes[r]; have != nil {
 		return have
 	}
 	infos := make([]obj, 0, len(v.kinds))
 	for i, name := range v.kinds {
-		most, units := int64(math.MaxInt64), ""
-		if v.conf != nil && i < len(v.conf.Units) {
-			most, units = v.conf.MaxAlloc[i], v.conf.Units[i]
-		}
-		if i == yarn.Memory && units == "" {
-			units = "Mi"
-		}
-		infos = append(infos, obj{{"attributes", obj{}}, {"maximumAllocation", most}, {"minimumAllocation", v.minAlloc(i)},
-			{"name", name}, {"resourceType", "COUNTABLE"}, {"units", units}, {"value", r[i]}})
+		infos = append(infos, obj{{"attributes", obj{}}, {"maximumAllocation", int64(math.MaxInt64)}, {"minimumAllocation", 0},
+			{"name", name}, {"resourceType", "COUNTABLE"}, {"units", v.unit(i)}, {"value", r[i]}})
 	}
 	out := share(obj{{"memory", r[yarn.Memory]}, {"vCores", r[yarn.VCores]}, {"resourceInformations", obj{{"resourceInformation", infos}}}})
 	if len(v.wsSizes) < sharedSizes {
@@ -140,9 +146,13 @@ func (v *view) wsResource(r yarn.Resource) *shared {
 	return out
 }
 
-func (v *view) minAlloc(kind int) int64 {
-	if v.conf == nil {
-		return 0
+// unit is what a kind is counted in; empty for whole things.
+func (v *view) unit(kind int) string {
+	if v.conf != nil && kind < len(v.conf.Units) && v.conf.Units[kind] != "" {
+		return v.conf.Units[kind]
 	}
-	return v.conf.MinAlloc[kind]
+	if kind == yarn.Memory {
+		return "Mi"
+	}
+	return ""
 }

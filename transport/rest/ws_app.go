@@ -1,94 +1,12 @@
 package rest
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
 	"rmd/fsm/state"
 	"rmd/yarn"
 )
-
-// yarnStates are all of YARN's application states; those that ours has not are
-// filters that nothing passes.
-var yarnStates = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
-
-// wsFilter is the filter of Hadoop's list of applications.
-type wsFilter struct {
-	app          appFilter
-	final        string
-	types, tags  map[string]bool // upper case
-	startedFrom  int64
-	startedTo    int64
-	finishedFrom int64
-	finishedTo   int64
-	limit        int
-}
-
-func (c *call) wsAppFilter(v *view) (*wsFilter, error) {
-	f := &wsFilter{final: strings.ToUpper(c.q.Get("finalStatus")), types: set(c.q["applicationTypes"]), tags: set(c.q["applicationTags"])}
-	var err error
-	if f.app.states, err = wsStates(c, "states", yarnStates); err != nil {
-		return nil, err
-	}
-	if one := c.q.Get("state"); one != "" && len(f.app.states) == 0 {
-		f.app.states = set([]string{one})
-	}
-	if len(f.app.states) == 0 {
-		f.app.states = nil
-	}
-	f.app.userName, f.app.name = c.q.Get("user"), c.q.Get("name")
-	f.app.user = v.st.NameID(f.app.userName)
-	if q := c.q.Get("queue"); q != "" {
-		slot, err := v.queue(q)
-		if err != nil {
-			return nil, wsBad("Queue " + q + " does not exist")
-		}
-		f.app.setQueue(v, slot)
-	}
-	if text := c.q.Get("limit"); text != "" {
-		if f.limit, err = strconv.Atoi(text); err != nil || f.limit <= 0 {
-			return nil, wsBad("limit value must be greater then 0")
-		}
-	}
-	return f, f.times(c)
-}
-
-// times reads the four bounds in time.
-func (f *wsFilter) times(c *call) error {
-	for _, b := range []struct {
-		name string
-		to   *int64
-		def  int64
-	}{{"startedTimeBegin", &f.startedFrom, 0}, {"startedTimeEnd", &f.startedTo, 1<<63 - 1}, {"finishedTimeBegin", &f.finishedFrom, 0}, {"finishedTimeEnd", &f.finishedTo, 1<<63 - 1}} {
-		*b.to = b.def
-		text := c.q.Get(b.name)
-		if text == "" {
-			continue
-		}
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < 0 {
-			return wsBad(b.name + " must be greater than 0")
-		}
-		*b.to = n
-	}
-	if f.startedFrom > f.startedTo || f.finishedFrom > f.finishedTo {
-		return wsBad("TimeEnd must be greater than TimeBegin")
-	}
-	return nil
-}
-
-func (f *wsFilter) pass(a *state.App) bool {
-	switch {
-	case f.final != "" && a.Final.String() != f.final,
-		f.types != nil && !f.types[strings.ToUpper(a.Type)],
-		f.tags != nil && !slices.ContainsFunc(a.Tags, func(t string) bool { return f.tags[strings.ToUpper(t)] }),
-		a.SubmittedMillis < f.startedFrom || a.SubmittedMillis > f.startedTo,
-		a.EndedMillis < f.finishedFrom || a.EndedMillis > f.finishedTo:
-		return false
-	}
-	return true
-}
 
 func wsApps(c *call) error {
 	v, err := c.view()
@@ -107,7 +25,7 @@ func wsApps(c *call) error {
 			if !f.pass(a) {
 				continue
 			}
-			if n++; (f.limit > 0 && n > f.limit) || !yield(c.wsApp(v, a)) {
+			if n++; (f.limit > 0 && n > f.limit) || !yield(c.wsApp(v, a, f.without)) {
 				return
 			}
 		}
@@ -123,7 +41,7 @@ func (c *call) wsFind() (*view, *state.App, error) {
 	text := c.args["id"]
 	id, err := yarn.ParseApplicationID(text)
 	if err != nil {
-		return nil, nil, wsBad("Invalid ApplicationId: " + text)
+		return nil, nil, wsBadCause(illegalArgument + ": " + javaAppID(text))
 	}
 	slot := v.st.AppByID(id)
 	if slot == 0 {
@@ -132,72 +50,220 @@ func (c *call) wsFind() (*view, *state.App, error) {
 	return v, v.st.Apps.Get(slot), nil
 }
 
-func wsApp(c *call) error {
-	v, a, err := c.wsFind()
+// wsOfApp makes a handler that shows something of the path's application.
+func wsOfApp(h func(c *call, v *view, a *state.App) error) handler {
+	return func(c *call) error {
+		v, a, err := c.wsFind()
+		if err != nil {
+			return err
+		}
+		return h(c, v, a)
+	}
+}
+
+func wsApp(c *call, v *view, a *state.App) error {
+	without, err := wsDeSelects(c.q["deSelects"])
 	if err != nil {
 		return err
 	}
-	return c.writeWS(obj{{"app", c.wsApp(v, a)}})
+	return c.writeWS("app", c.wsApp(v, a, without))
 }
 
-func wsAppState(c *call) error {
-	_, a, err := c.wsFind()
-	if err != nil {
-		return err
+func wsAppState(c *call, _ *view, a *state.App) error {
+	return c.writeBare("appstate", obj{{"state", a.Shown().String()}})
+}
+
+func wsAppPriority(c *call, _ *view, a *state.App) error {
+	return c.writeBare("applicationpriority", obj{{"priority", a.Priority}})
+}
+
+func wsAppQueue(c *call, v *view, a *state.App) error {
+	return c.writeBare("appqueue", obj{{"queue", v.queuePath(a.Queue)}})
+}
+
+func wsAppTimeouts(c *call, v *view, a *state.App) error {
+	return c.writeWS("timeouts", obj{{"timeout", []obj{v.timeout(a)}}})
+}
+
+func wsAppTimeout(c *call, v *view, a *state.App) error {
+	if kind := strings.ToUpper(strings.TrimSpace(c.args["kind"])); kind != "LIFETIME" {
+		return wsBad("Invalid application-state " + c.args["kind"] + " specified. It should be one of [LIFETIME]")
 	}
-	return c.writeWS(obj{{"state", a.State.String()}})
+	return c.writeWS("timeout", v.timeout(a))
 }
 
-// progress is all or nothing: an AM's own figure is not replicated.
+// progress is the AM's own figure in percent; all of it once it is done.
 func progress(a *state.App) float64 {
-	if a.State.Ended() {
+	if a.Shown() == yarn.AppFinished {
 		return 100
 	}
-	return 0
+	return float64(a.Progress) / 100
 }
 
-// trackingUI is what the tracking address leads to.
-func trackingUI(a *state.App) string {
+// finalStatus is YARN's word for what the AM said of its work.
+func finalStatus(a *state.App) string { return a.Final.String() }
+
+// finishedMillis is when an application ended, or its AM said that it is done.
+func finishedMillis(a *state.App) int64 {
+	if a.EndedMillis == 0 && a.AttemptState == state.AttemptFinishing {
+		return a.FinishMillis
+	}
+	return a.EndedMillis
+}
+
+// launchMillis is when a node first took an AM of the application.
+func (v *view) launchMillis(a *state.App) int64 {
+	at := a.LaunchedMillis
+	for slot := a.History; slot != 0; {
+		h := v.st.Attempts.Get(slot)
+		if h.LaunchedMillis != 0 {
+			at = h.LaunchedMillis
+		}
+		slot = h.Next
+	}
+	return at
+}
+
+// proxied is the address by which an AM's pages are reached: this replica's
+// proxy, which running AMs insist on; without one, where the AM says they are.
+func (c *call) proxied(a *state.App, original string) string {
+	if c.s.cfg.Hadoop == nil || a.Unmanaged {
+		return original
+	}
+	scheme := "http://"
+	if c.r.TLS != nil {
+		scheme = "https://"
+	}
+	if a.StartedMillis == 0 && a.State.Ended() {
+		return scheme + c.r.Host + "/cluster/app/" + a.ID.String()
+	}
+	return scheme + c.r.Host + "/proxy/" + a.ID.String() + "/"
+}
+
+// tracking is what the tracking address leads to, and the address.
+func (c *call) tracking(a *state.App) (ui, url string) {
+	if s := a.Shown(); s != yarn.AppSubmitted && s != yarn.AppAccepted {
+		url = c.proxied(a, a.TrackingURL)
+	}
 	switch {
-	case a.State.Ended():
-		return "History"
-	case a.TrackingURL == "":
-		return "UNASSIGNED"
+	case url == "":
+		return "UNASSIGNED", ""
+	case finishedMillis(a) == 0:
+		return "ApplicationMaster", url
 	}
-	return "ApplicationMaster"
+	return "History", url
 }
 
-func (c *call) wsApp(v *view, a *state.App) obj {
+// diagnostics are the application's own; of one alone, while it waits, why: in a
+// list of all that would cost too much.
+func (c *call) diagnostics(v *view, a *state.App) string {
+	if a.Diagnostics == "" && c.s.cfg.Reason != nil && c.args["id"] != "" && (a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted) {
+		return c.s.cfg.Reason(v.st, a.ID)
+	}
+	return a.Diagnostics
+}
+
+func (c *call) wsApp(v *view, a *state.App, without map[string]bool) obj {
+	finished := finishedMillis(a)
 	elapsed := v.st.Meta.NowMillis - a.SubmittedMillis
-	if a.EndedMillis != 0 {
-		elapsed = a.EndedMillis - a.SubmittedMillis
+	if finished != 0 {
+		elapsed = finished - a.SubmittedMillis
 	}
-	queueShare, clusterShare := v.usage(a)
-	container, address, master := v.am(a)
-	held := a.Used.Add(a.Reserved)
+	ui, url := c.tracking(a)
 	d := obj{
-		{"id", a.ID.String()}, {"user", v.st.NameOf(a.User)}, {"name", a.Name}, {"queue", v.queuePath(a.Queue)}, {"state", a.State.String()}, {"finalStatus", a.Final.String()},
-		{"progress", progress(a)}, {"trackingUI", trackingUI(a)}, {"trackingUrl", a.TrackingURL}, {"diagnostics", a.Diagnostics}, {"clusterId", a.ID.ClusterTimestamp},
-		{"applicationType", a.Type}, {"applicationTags", strings.Join(a.Tags, ",")}, {"priority", strconv.Itoa(int(a.Priority))},
-		{"startedTime", a.SubmittedMillis}, {"launchTime", a.AttemptMillis}, {"finishedTime", a.EndedMillis}, {"elapsedTime", max(elapsed, 0)},
+		{"id", a.ID.String()}, {"user", v.st.NameOf(a.User)}, {"name", a.Name}, {"queue", v.queuePath(a.Queue)}, {"state", a.Shown().String()}, {"finalStatus", finalStatus(a)},
+		{"progress", progress(a)}, {"trackingUI", ui},
 	}
+	if url != "" {
+		d = append(d, field{"trackingUrl", url})
+	}
+	d = append(d, obj{
+		{"diagnostics", c.diagnostics(v, a)}, {"clusterId", a.ID.ClusterTimestamp}, {"applicationType", a.Type}, {"applicationTags", strings.Join(a.Tags, ",")}, {"priority", a.Priority},
+		{"startedTime", a.SubmittedMillis}, {"launchTime", v.launchMillis(a)}, {"finishedTime", finished}, {"elapsedTime", max(elapsed, 0)},
+	}...)
+	container, address, master := v.masterOf(a.ID, a.Attempt, a.MasterNumber, a.MasterNode)
 	if container != "" {
-		d = append(d, obj{{"amContainerLogs", "http://" + address + "/node/containerlogs/" + container + "/" + v.st.NameOf(a.User)}, {"amHostHttpAddress", address}, {"masterNodeId", master}}...)
+		d = append(d, obj{{"amContainerLogs", logsLink(address, container, v.st.NameOf(a.User))}, {"amHostHttpAddress", address}}...)
 	}
-	if a.Host != "" {
+	if a.Host != "" && a.RPCPort != -1 {
 		d = append(d, field{"amRPCAddress", a.Host + ":" + strconv.Itoa(int(a.RPCPort))})
 	}
-	return append(d, obj{
+	d = append(d, field{"masterNodeId", master})
+	d = append(d, v.wsUse(a)...)
+	if !without["resourceRequests"] {
+		if list := v.wsRequests(a); len(list) > 0 {
+			d = append(d, field{"resourceRequests", list})
+		}
+	}
+	return append(d, v.wsTail(a, without)...)
+}
+
+// wsUse is what an application holds. Its use over time (memorySeconds and the
+// like) is not kept by the replicated state, and is told as 0; nothing is ever
+// preempted.
+func (v *view) wsUse(a *state.App) obj {
+	queueShare, clusterShare := v.usage(a)
+	return obj{
 		{"allocatedMB", orNone(a, a.Used[yarn.Memory])}, {"allocatedVCores", orNone(a, a.Used[yarn.VCores])}, {"reservedMB", orNone(a, a.Reserved[yarn.Memory])}, {"reservedVCores", orNone(a, a.Reserved[yarn.VCores])},
 		{"runningContainers", orNone(a, int64(a.Live))}, {"memorySeconds", 0}, {"vcoreSeconds", 0},
-		{"queueUsagePercentage", queueShare}, {"clusterUsagePercentage", clusterShare},
-		{"resourceSecondsMap", obj{{"entry", []obj{{{"key", yarn.MemoryName}, {"value", "0"}}, {{"key", yarn.VCoresName}, {"value", "0"}}}}}},
+		{"queueUsagePercentage", queueShare}, {"clusterUsagePercentage", clusterShare}, {"resourceSecondsMap", v.zeros()},
 		{"preemptedResourceMB", 0}, {"preemptedResourceVCores", 0}, {"numNonAMContainerPreempted", 0}, {"numAMContainerPreempted", 0}, {"preemptedMemorySeconds", 0}, {"preemptedVcoreSeconds", 0}, {"preemptedResourceSecondsMap", obj{}},
-		{"logAggregationStatus", "DISABLED"}, {"unmanagedApplication", a.Unmanaged}, {"amNodeLabelExpression", ""},
-		{"resourceInfo", obj{{"resourceUsagesByPartition", []obj{{{"partitionName", ""}, {"used", v.wsResource(held)}, {"reserved", v.wsResource(a.Reserved)},
-			{"pending", v.wsResource(a.Pending)}, {"amUsed", v.wsResource(a.AM)}, {"amLimit", v.wsResource(yarn.Resource{})}, {"userAmLimit", v.wsResource(yarn.Resource{})}}}}}},
-		{"timeouts", obj{{"timeout", []obj{v.timeout(a)}}}},
-	}...)
+	}
+}
+
+// zeros is a map of every kind to nothing; all applications share it.
+func (v *view) zeros() *shared {
+	if v.wsZeros == nil {
+		list := make([]obj, 0, len(v.kinds))
+		for _, name := range v.kinds {
+			list = append(list, obj{{"key", name}, {"value", "0"}})
+		}
+		v.wsZeros = share(obj{{"entry", list}})
+	}
+	return v.wsZeros
+}
+
+// wsTail is what follows the requests.
+func (v *view) wsTail(a *state.App, without map[string]bool) obj {
+	d := obj{{"logAggregationStatus", "DISABLED"}, {"unmanagedApplication", a.Unmanaged}}
+	if !a.Unmanaged && !without["amNodeLabelExpression"] {
+		d = append(d, field{"amNodeLabelExpression", ""})
+	}
+	if !a.State.Ended() && a.Attempt != 0 && !without["resourceInfo"] {
+		none, am := v.wsResource(yarn.Resource{}), yarn.Resource{}
+		if !a.Unmanaged {
+			am = a.AM
+		}
+		d = append(d, field{"resourceInfo", obj{{"resourceUsagesByPartition", []obj{{{"partitionName", ""}, {"used", v.wsResource(a.Used.Add(a.Reserved))}, {"reserved", v.wsResource(a.Reserved)},
+			{"pending", v.wsResource(a.Pending)}, {"amUsed", v.wsResource(am)}, {"amLimit", none}, {"userAmLimit", none}}}}}})
+	}
+	if !without["timeouts"] {
+		d = append(d, field{"timeouts", v.timeouts(a)})
+	}
+	return d
+}
+
+// wsRequests lists what an application still asks for, one entry a resource name.
+func (v *view) wsRequests(a *state.App) []obj {
+	var out []obj
+	for slot := a.Asks; slot != 0; {
+		k := v.st.Asks.Get(slot)
+		slot = k.Next
+		if k.Count == 0 {
+			continue
+		}
+		one := func(name string, count int64, relax bool) {
+			out = append(out, obj{{"priority", k.Key.Priority}, {"allocationRequestId", k.Key.AllocationID}, {"resourceName", name}, {"capability", v.wsResource(k.Size)},
+				{"numContainers", count}, {"relaxLocality", relax}, {"nodeLabelExpression", ""}, {"executionTypeRequest", obj{{"executionType", "GUARANTEED"}, {"enforceExecutionType", false}}}})
+		}
+		one(yarn.Any, k.Count, k.Relax)
+		for at := k.Locations; at != 0; {
+			l := v.st.Locations.Get(at)
+			one(v.st.NameOf(l.Name), l.Count, l.Relax)
+			at = l.Next
+		}
+	}
+	return out
 }
 
 // orNone is −1 for an application that has ended, as YARN says it.
@@ -208,10 +274,22 @@ func orNone(a *state.App, v int64) int64 {
 	return v
 }
 
+// noTimeouts is what most applications have.
+var noTimeouts = share(obj{{"timeout", []obj{unlimited}}})
+
+var unlimited = obj{{"type", "LIFETIME"}, {"expiryTime", "UNLIMITED"}, {"remainingTimeInSeconds", -1}}
+
+func (v *view) timeouts(a *state.App) *shared {
+	if a.LifetimeMillis <= 0 {
+		return noTimeouts
+	}
+	return share(obj{{"timeout", []obj{v.timeout(a)}}})
+}
+
 // timeout is the one timeout an application can have.
 func (v *view) timeout(a *state.App) obj {
 	if a.LifetimeMillis <= 0 {
-		return obj{{"type", "LIFETIME"}, {"expiryTime", "UNLIMITED"}, {"remainingTimeInSeconds", -1}}
+		return unlimited
 	}
 	end := a.SubmittedMillis + a.LifetimeMillis
 	return obj{{"type", "LIFETIME"}, {"expiryTime", javaTime(end)}, {"remainingTimeInSeconds", max(end-v.st.Meta.NowMillis, 0) / 1000}}
@@ -230,84 +308,36 @@ func (v *view) usage(a *state.App) (queue, cluster float64) {
 	return queue, cluster
 }
 
-// am finds the current attempt's AM container.
-func (v *view) am(a *state.App) (container, address, node string) {
-	for slot := a.Containers; slot != 0; {
-		k := v.st.Containers.Get(slot)
-		if k.AM && k.Attempt == a.Attempt && v.st.Nodes.Has(k.Node) {
-			return v.st.ContainerID(k).String(), httpAddress(v.st.Nodes.Get(k.Node)), v.nodeID(k.Node)
-		}
-		slot = k.NextOfApp()
-	}
-	return "", "", ""
-}
-
-// wsAttempts lists the attempts that the state knows.
-func wsAttempts(c *call) error {
-	v, a, err := c.wsFind()
-	if err != nil {
-		return err
-	}
-	list := []obj{}
-	for _, t := range v.attempts(a) {
-		d := obj{{"id", t.Number}, {"startTime", t.StartedMillis}, {"finishedTime", a.EndedMillis}, {"containerId", t.AMContainer}}
-		if t.AMContainer != "" {
-			_, address, node := v.am(a)
-			d = append(d, obj{{"nodeHttpAddress", address}, {"nodeId", node}, {"logsLink", "http://" + address + "/node/containerlogs/" + t.AMContainer + "/" + v.st.NameOf(a.User)}}...)
-		}
-		list = append(list, append(d, obj{{"blacklistedNodes", ""}, {"nodesBlacklistedBySystem", ""}, {"appAttemptId", t.ID}, {"appAttemptState", wsAttemptState(a, t.Current)}}...))
-	}
-	return c.writeWS(obj{{"appAttempts", filled("appAttempt", list)}})
-}
-
-// wsAttemptState is YARN's name for where an attempt stands.
-func wsAttemptState(a *state.App, current bool) string {
-	if !current {
-		return "FAILED"
-	}
-	switch a.AttemptState {
-	case state.AttemptParked, state.AttemptPending:
-		return "SUBMITTED"
-	case state.AttemptActive:
-		if a.Live > 0 {
-			return "LAUNCHED"
-		}
-		return "SCHEDULED"
-	case state.AttemptRegistered:
-		return "RUNNING"
-	}
-	if a.State.Ended() {
-		return a.State.String()
-	}
-	return "FAILED"
-}
-
 // wsStatistics counts applications by state, of one type or of all.
 func wsStatistics(c *call) error {
 	v, err := c.view()
 	if err != nil {
 		return err
 	}
-	states, err := wsStates(c, "states", yarnStates)
+	states, err := wsAppStates(c.q["states"])
 	if err != nil {
 		return err
 	}
-	kind := c.q.Get("applicationTypes")
+	types := set(c.q["applicationTypes"])
+	if len(types) > 1 {
+		return wsBad("# of applicationTypes = " + strconv.Itoa(len(types)) + ", we temporarily support at most one applicationType")
+	}
+	kind := "*"
+	for t := range types { // at most one
+		kind = strings.ToLower(t)
+	}
 	counts := map[string]int64{}
 	v.st.Apps.Each(func(_ uint32, a *state.App) bool {
-		if kind == "" || kind == "*" || strings.EqualFold(kind, a.Type) {
-			counts[a.State.String()]++
+		if kind == "*" || strings.EqualFold(kind, a.Type) {
+			counts[a.Shown().String()]++
 		}
 		return true
 	})
-	if kind == "" {
-		kind = "*"
-	}
 	list := []obj{}
 	for _, s := range yarnStates {
 		if len(states) == 0 || states[s] {
 			list = append(list, obj{{"state", s}, {"type", kind}, {"count", counts[s]}})
 		}
 	}
-	return c.writeWS(obj{{"appStatInfo", filled("statItem", list)}})
+	return c.writeWS("appStatInfo", filled("statItem", list))
 }

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-
-	"rmd/transport/rest/api"
 )
 
 // wsRoot is where Hadoop's API lies.
@@ -29,19 +27,26 @@ type field struct {
 // typed is the value of an xsi:type: an attribute in XML, a field in JSON.
 type typed string
 
-// writeWS answers a read in the format the caller accepts.
-func (c *call) writeWS(root obj) error {
+// writeWS answers a read whose JSON has the root's name round it, as XML always
+// has.
+func (c *call) writeWS(name string, doc obj) error {
+	return c.writeWSAs(name, doc, obj{{name, doc}})
+}
+
+// writeBare answers a read whose JSON lacks the name that the XML's root has:
+// Hadoop does so for its older and its newest documents.
+func (c *call) writeBare(xmlName string, doc obj) error { return c.writeWSAs(xmlName, doc, doc) }
+
+func (c *call) writeWSAs(xmlName string, xmlDoc, jsonDoc obj) error {
 	var b bytes.Buffer
 	h := c.w.Header()
 	if wantsXML(c.r) {
-		h.Set("Content-Type", "application/xml;charset=utf-8")
+		h.Set("Content-Type", xmlType)
 		b.WriteString(xmlHead)
-		for _, f := range root {
-			writeXML(&b, f.name, f.value)
-		}
+		writeXML(&b, xmlName, xmlDoc)
 	} else {
-		h.Set("Content-Type", "application/json;charset=utf-8")
-		writeJSON(&b, root)
+		h.Set("Content-Type", jsonType)
+		writeJSON(&b, jsonDoc)
 	}
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	c.w.WriteHeader(http.StatusOK)
@@ -55,10 +60,10 @@ func (c *call) streamWS(outer, inner string, items iter.Seq[obj]) error {
 	inXML := wantsXML(c.r)
 	var b bytes.Buffer
 	if inXML {
-		c.w.Header().Set("Content-Type", "application/xml;charset=utf-8")
+		c.w.Header().Set("Content-Type", xmlType)
 		b.WriteString(xmlHead + "<" + outer + ">")
 	} else {
-		c.w.Header().Set("Content-Type", "application/json;charset=utf-8")
+		c.w.Header().Set("Content-Type", jsonType)
 		b.WriteString(`{"` + outer + `":{`)
 	}
 	c.w.WriteHeader(http.StatusOK)
@@ -93,6 +98,12 @@ func (c *call) streamWS(outer, inner string, items iter.Seq[obj]) error {
 	_, _ = c.w.Write(b.Bytes()) // a client that is gone is no error of ours
 	return nil
 }
+
+// The content types as Hadoop writes them.
+const (
+	jsonType = "application/json;charset=utf-8"
+	xmlType  = "application/xml; charset=utf-8"
+)
 
 const xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`
 
@@ -160,11 +171,15 @@ func writeText(b *bytes.Buffer, s string) {
 }
 
 func writeOther(b *bytes.Buffer, v any) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		text = []byte("null")
+	start := b.Len()
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false) // as Java
+	if err := e.Encode(v); err != nil {
+		b.Truncate(start)
+		b.WriteString("null")
+		return
 	}
-	b.Write(text)
+	b.Truncate(b.Len() - 1) // the encoder's line end
 }
 
 // shared is a document that stands in many others: its JSON is written once.
@@ -205,7 +220,13 @@ func writeXML(b *bytes.Buffer, name string, v any) {
 	}
 	switch v := v.(type) {
 	case nil:
+		b.WriteString("<" + name + "/>")
 		return
+	case obj:
+		if len(v) == 0 {
+			b.WriteString("<" + name + "/>")
+			return
+		}
 	case []obj:
 		for _, item := range v {
 			writeXML(b, name, item)
@@ -237,46 +258,15 @@ func writeXML(b *bytes.Buffer, name string, v any) {
 	b.WriteString("</" + name + ">")
 }
 
+// unquoted undoes what Java does not escape in a text.
+var unquoted = strings.NewReplacer("&#39;", "'", "&#34;", `"`)
+
 func writeXMLText(b *bytes.Buffer, v any) {
 	text := fmt.Sprint(v)
 	if f, ok := v.(float64); ok {
 		text = javaFloat(f)
 	}
-	if err := xml.EscapeText(b, []byte(text)); err != nil {
-		b.WriteString("")
-	}
-}
-
-// exceptions are the classes that Hadoop's API answers with, by HTTP status.
-var exceptions = map[int][2]string{
-	http.StatusNotFound:            {"NotFoundException", "org.apache.hadoop.yarn.webapp.NotFoundException"},
-	http.StatusBadRequest:          {"BadRequestException", "org.apache.hadoop.yarn.webapp.BadRequestException"},
-	http.StatusForbidden:           {"ForbiddenException", "org.apache.hadoop.yarn.webapp.ForbiddenException"},
-	http.StatusConflict:            {"ConflictException", "org.apache.hadoop.yarn.webapp.ConflictException"},
-	http.StatusServiceUnavailable:  {"StandbyException", "org.apache.hadoop.ipc.StandbyException"},
-	http.StatusMethodNotAllowed:    {"WebApplicationException", "javax.ws.rs.WebApplicationException"},
-	http.StatusInternalServerError: {"WebApplicationException", "javax.ws.rs.WebApplicationException"},
-}
-
-// writeRemoteException answers with an error in Hadoop's shape.
-func writeRemoteException(c *call, e *api.Error) {
-	class, ok := exceptions[e.Status]
-	if !ok {
-		class = exceptions[http.StatusInternalServerError]
-	}
-	message := e.Message
-	if e.Status == http.StatusNotFound || e.Status == http.StatusBadRequest {
-		message = "java.lang.Exception: " + message
-	}
-	doc := obj{{"RemoteException", obj{{"exception", class[0]}, {"message", message}, {"javaClassName", class[1]}}}}
-	var b bytes.Buffer
-	if wantsXML(c.r) {
-		c.w.Header().Set("Content-Type", "application/xml;charset=utf-8")
-		writeXML(&b, doc[0].name, doc[0].value)
-	} else {
-		c.w.Header().Set("Content-Type", "application/json;charset=utf-8")
-		writeJSON(&b, doc)
-	}
-	c.w.WriteHeader(e.Status)
-	_, _ = c.w.Write(b.Bytes()) // a client that is gone is no error of ours
+	var out bytes.Buffer
+	_ = xml.EscapeText(&out, []byte(text)) // a buffer takes everything
+	_, _ = unquoted.WriteString(b, out.String())
 }

@@ -1,43 +1,33 @@
 package rest
 
 import (
-	"net/http"
+	"slices"
 	"strings"
 
 	"rmd/fsm/state"
-	"rmd/transport/rest/api"
 	"rmd/yarn"
 )
 
-// wsNodeStates reads the states filter; unknown words are refused as Hadoop does.
-func wsStates(c *call, name string, known []string) (map[string]bool, error) {
-	states := set(c.q[name])
-	delete(states, "ALL")
-	for w := range states { // any one wrong word will do for the message
-		ok := false
-		for _, k := range known {
-			ok = ok || k == w
-		}
-		if !ok {
-			return nil, wsBad("Invalid " + name + " " + w + " specified. It should be one of " + strings.Join(known, ","))
-		}
+// wsNodeStates reads the states filter; nil when there is none. Java knows them
+// by their exact names, and no word for all of them.
+func wsNodeStates(c *call) (map[string]bool, error) {
+	if !c.q.Has("states") {
+		return nil, nil
 	}
-	return states, nil
+	out := map[string]bool{}
+	for _, w := range strings.Split(c.q.Get("states"), ",") {
+		w = strings.ToUpper(w)
+		if w != "NEW" && !slices.Contains(nodeStates, w) {
+			return nil, wsIllegal("No enum constant org.apache.hadoop.yarn.api.records.NodeState." + w)
+		}
+		out[w] = true
+	}
+	return out, nil
 }
 
-// wsBad is a bad request in Hadoop's words.
-func wsBad(message string) error {
-	return &api.Error{Code: api.CodeInvalidRequest, Message: message, Status: http.StatusBadRequest}
-}
-
-// wsNotFound is a missing thing in Hadoop's words.
-func wsNotFound(message string) error {
-	return &api.Error{Code: api.CodeNotFound, Message: message, Status: http.StatusNotFound}
-}
-
-// wsNodes lists the active nodes, or those in the states asked for.
+// wsNodes lists the nodes, of all states or of those asked for.
 func wsNodes(c *call) error {
-	states, err := wsStates(c, "states", append([]string{"NEW"}, nodeStates...))
+	states, err := wsNodeStates(c)
 	if err != nil {
 		return err
 	}
@@ -45,12 +35,7 @@ func wsNodes(c *call) error {
 	if err != nil {
 		return err
 	}
-	slots := v.nodes(func(n *state.Node) bool {
-		if len(states) == 0 {
-			return n.State.Usable() || c.q.Has("states")
-		}
-		return states[n.State.String()]
-	})
+	slots := v.nodes(func(n *state.Node) bool { return states == nil || states[n.State.String()] })
 	return c.streamWS("nodes", "node", func(yield func(obj) bool) {
 		for _, slot := range slots {
 			if !yield(v.wsNode(v.st.Nodes.Get(slot))) {
@@ -75,10 +60,13 @@ func wsNode(c *call) error {
 	}
 	id, perr := yarn.ParseNodeID(c.args["id"])
 	slot := v.st.Node(id)
-	if perr != nil || slot == 0 {
+	switch {
+	case perr != nil:
+		return wsIllegal("Invalid NodeId [" + c.args["id"] + "]. Expected host:port")
+	case slot == 0:
 		return wsNotFound("nodeId, " + c.args["id"] + ", is not found")
 	}
-	return c.writeWS(obj{{"node", v.wsNode(v.st.Nodes.Get(slot))}})
+	return c.writeWS("node", v.wsNode(v.st.Nodes.Get(slot)))
 }
 
 // wsNode shows a node. What only its own heartbeats tell (utilisation, times)
@@ -90,10 +78,10 @@ func (v *view) wsNode(n *state.Node) obj {
 		{"lastHealthUpdate", n.Registered}, {"version", n.Version}, {"healthReport", n.Report}, {"numContainers", n.Count},
 		{"usedMemoryMB", n.Allocated[yarn.Memory]}, {"availMemoryMB", free[yarn.Memory]}, {"usedVirtualCores", n.Allocated[yarn.VCores]}, {"availableVirtualCores", free[yarn.VCores]},
 		{"memUtilization", 0.0}, {"cpuUtilization", 0.0},
-		{"numRunningOpportContainers", 0}, {"usedMemoryOpportGB", 0}, {"usedVirtualCoresOpport", 0}, {"numQueuedContainers", 0},
+		{"numRunningOpportContainers", 0}, {"usedMemoryOpportGB", 0}, {"usedVirtualCoresOpport", 0}, {"numQueuedContainers", 0}, {"allocationTags", obj{}},
 		{"resourceUtilization", obj{{"nodePhysicalMemoryMB", 0}, {"nodeVirtualMemoryMB", 0}, {"nodeCPUUsage", 0.0},
 			{"aggregatedContainersPhysicalMemoryMB", 0}, {"aggregatedContainersVirtualMemoryMB", 0}, {"containersCPUUsage", 0.0}}},
-		{"usedResource", v.wsResource(n.Allocated)}, {"availableResource", v.wsResource(free)}, {"totalResource", v.wsResource(n.Total)},
+		{"usedResource", v.wsResource(n.Allocated)}, {"availableResource", v.wsResource(free)}, {"nodeAttributesInfo", obj{}}, {"totalResource", v.wsResource(n.Total)},
 	}
 	if n.State.Usable() {
 		d[4].value = httpAddress(n)

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"strings"
 	"time"
 
 	"rmd/fsm/state"
@@ -29,14 +30,14 @@ func wsScheduler(c *call) error {
 	i := v.configured("root")
 	q := v.st.Queues.Get(root)
 	d := obj{
-		{"type", typed("capacityScheduler")}, {"capacity", 100.0}, {"usedCapacity", v.usedPercent(q, i)}, {"maxCapacity", 100.0}, {"weight", -1.0}, {"normalizedWeight", 0.0},
+		{"type", typed("capacityScheduler")}, {"capacity", 100.0}, {"usedCapacity", v.usedPercent(q, i)}, {"maxCapacity", 100.0}, {"weight", -1.0}, {"normalizedWeight", 0.0}, {"queueCapacityVectorInfo", v.wsVector(i)},
 		{"queueName", "root"}, {"queuePath", "root"}, {"maxParallelApps", parallel(v.conf.Queues[i].MaxParallelApps)}, {"isAbsoluteResource", false},
 		{"queues", filled("queue", v.wsChildren(q, n))},
-		{"capacities", v.wsCapacities(q, i)}, {"health", obj{{"lastrun", 0}}},
+		{"capacities", v.wsCapacities(q, i)}, {"health", v.wsHealth()},
 		{"maximumAllocation", v.wsResource(v.conf.MaxAlloc)}, {"queueAcls", v.wsACLs(i)}, {"queuePriority", v.conf.Queues[i].Priority}, {"orderingPolicyInfo", v.conf.Queues[i].ChildOrder.String()},
 	}
 	d = append(d, v.wsQueueKind(i)...)
-	return c.writeWS(obj{{"scheduler", obj{{"schedulerInfo", d}}}})
+	return c.writeWS("scheduler", obj{{"schedulerInfo", d}})
 }
 
 func parallel(n int64) int64 {
@@ -123,9 +124,8 @@ func (v *view) ordering(i int) string {
 func (v *view) wsCapacities(q *state.Queue, i int) obj {
 	eff := &v.tree.Capacities[i]
 	conf := &v.conf.Queues[i]
-	most := conf.MaxCapacity.Format(v.kinds)
 	return obj{{"queueCapacitiesByPartition", []obj{{
-		{"partitionName", ""}, {"queueCapacityVectorInfo", obj{{"configuredCapacityVector", conf.Capacity.Format(v.kinds)}, {"configuredMaxCapacityVector", most}}},
+		{"partitionName", ""}, {"queueCapacityVectorInfo", v.wsVector(i)},
 		{"capacity", percent(eff.Capacity.Rat())}, {"usedCapacity", v.usedPercent(q, i)}, {"maxCapacity", percent(eff.MaxCapacity.Rat())},
 		{"absoluteCapacity", percent(eff.AbsCapacity.Rat())}, {"absoluteUsedCapacity", fixedPercent(capacity.AbsUsedShare(v.conf.Calculator, v.tree.Cluster, q.Used))}, {"absoluteMaxCapacity", percent(eff.AbsMax.Rat())},
 		{"maxAMLimitPercentage", percent(conf.MaxAMPercent.Rat())}, {"weight", -1.0}, {"normalizedWeight", 0.0},
@@ -157,16 +157,16 @@ func (v *view) wsACLs(i int) obj {
 func (v *view) wsLeaf(slot uint32, i int, n *queueNumbers) obj {
 	q, conf := v.st.Queues.Get(slot), &v.conf.Queues[i]
 	limit := v.userLimit(i, n.users[slot])
+	am := v.wsResource(v.amLimit(slot, i, n))
 	users := make([]obj, 0, len(n.users[slot]))
 	for _, u := range n.users[slot] {
-		users = append(users, v.wsUser(u, conf, limit))
+		users = append(users, v.wsUser(u, conf, limit, am))
 	}
 	userLimit, _ := conf.MinUserLimitPercent.Rat().Float64()
 	factor, _ := conf.UserLimitFactor.Rat().Float64()
 	if conf.UserLimitOff {
 		factor = -1
 	}
-	am := v.wsResource(v.amLimit(slot, i, n))
 	return obj{
 		{"numActiveApplications", q.ActiveApps}, {"numPendingApplications", q.PendingApps + q.ParkedApps}, {"numContainers", q.Containers},
 		{"maxApplications", v.conf.MaxApplications(i, v.tree)}, {"maxApplicationsPerUser", v.conf.MaxApplicationsPerUser(i, v.tree)},
@@ -178,13 +178,56 @@ func (v *view) wsLeaf(slot uint32, i int, n *queueNumbers) obj {
 	}
 }
 
-func (v *view) wsUser(u *state.User, conf *capacity.Queue, limit yarn.Resource) obj {
+func (v *view) wsUser(u *state.User, conf *capacity.Queue, limit yarn.Resource, am *shared) obj {
 	name := v.st.NameOf(u.Name)
 	weight, _ := conf.Weight(name).Rat().Float64()
 	most := v.wsResource(capacity.WeightedUserLimit(v.conf.Calculator, limit, conf.Weight(name), v.conf.MinAlloc))
+	none := v.wsResource(yarn.Resource{})
 	return obj{
 		{"username", name}, {"resourcesUsed", v.wsResource(u.Used)}, {"numPendingApplications", u.Pending}, {"numActiveApplications", u.Active},
-		{"AMResourceUsed", v.wsResource(u.AMUsed)}, {"userResourceLimit", most}, {"userWeight", weight}, {"isActive", u.IsActive()},
-		{"resources", obj{{"resourceUsagesByPartition", []obj{{{"partitionName", ""}, {"used", v.wsResource(u.Used)}, {"amUsed", v.wsResource(u.AMUsed)}}}}}},
+		{"AMResourceUsed", v.wsResource(u.AMUsed)}, {"userResourceLimit", most},
+		{"resources", obj{{"resourceUsagesByPartition", []obj{{{"partitionName", ""}, {"used", v.wsResource(u.Used)}, {"reserved", none}, {"pending", none},
+			{"amUsed", v.wsResource(u.AMUsed)}, {"amLimit", am}, {"userAmLimit", none}}}}}},
+		{"userWeight", weight}, {"isActive", u.IsActive()},
 	}
+}
+
+// wsVector is a queue's configured capacity kind by kind.
+func (v *view) wsVector(i int) obj {
+	q := &v.conf.Queues[i]
+	entries := make([]obj, 0, len(v.kinds))
+	texts := make([]string, 0, len(v.kinds))
+	for kind, name := range v.kinds {
+		unit, value := q.Capacity.Unit, q.Capacity.Value
+		if p := q.Capacity.Parts[kind]; p.Unit != capacity.UnitNone {
+			unit, value = p.Unit, p.Value
+		}
+		if q.Parent < 0 {
+			unit, value = capacity.UnitPercent, yarn.Fraction{Num: 100, Den: 1}
+		}
+		f, _ := value.Rat().Float64()
+		text := javaFloat(f)
+		switch unit {
+		case capacity.UnitPercent:
+			text += "%"
+		case capacity.UnitWeight:
+			text += "w"
+		}
+		entries = append(entries, obj{{"resourceName", name}, {"resourceValue", text}})
+		texts = append(texts, name+"="+text)
+	}
+	return obj{{"configuredCapacityVector", "[" + strings.Join(texts, ",") + "]"}, {"capacityVectorEntries", entries}}
+}
+
+// wsHealth is the scheduler's health in YARN's shape. What a single pass did is
+// in the log ("rmd events"), and not told here.
+func (v *view) wsHealth() obj {
+	var operations, runs []obj
+	for _, name := range []string{"last-allocation", "last-release", "last-preemption", "last-reservation"} {
+		operations = append(operations, obj{{"operation", name}, {"nodeId", "N/A"}, {"containerId", "N/A"}, {"queue", "N/A"}})
+	}
+	for _, name := range []string{"releases", "allocations", "reservations"} {
+		runs = append(runs, obj{{"operation", name}, {"count", 0}, {"resources", v.wsResource(yarn.Resource{})}})
+	}
+	return obj{{"lastrun", v.st.Meta.NowMillis}, {"operationsInfo", operations}, {"lastRunDetails", runs}}
 }

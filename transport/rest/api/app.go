@@ -29,7 +29,7 @@ type App struct {
 	WaitMillis     int64    `json:"wait_ms"`
 	LifetimeMillis int64    `json:"lifetime_ms,omitempty"`
 	Attempt        string   `json:"attempt,omitempty"`
-	AttemptState   string   `json:"attempt_state"` // NONE PARKED PENDING ACTIVE REGISTERED ENDED
+	AttemptState   string   `json:"attempt_state"` // NONE PARKED PENDING ACTIVE REGISTERED FINISHING ENDED
 	MaxAttempts    uint32   `json:"max_attempts"`
 	Failures       uint32   `json:"failures"`
 	AM             Resource `json:"am"`
@@ -92,8 +92,7 @@ type Priority struct {
 	Index    uint64 `json:"index,omitempty"`
 }
 
-// Attempts lists the attempts that the state knows: the current one, and
-// earlier ones of which containers were kept.
+// Attempts lists the attempts that the state remembers, the oldest first.
 type Attempts struct {
 	Attempts []Attempt `json:"attempts"`
 }
@@ -105,14 +104,17 @@ type Attempt struct {
 	Current       bool   `json:"current"`
 	State         string `json:"state"`
 	StartedMillis int64  `json:"started_ms,omitempty"`
-	FinalStatus   string `json:"final_status,omitempty"`
-	AMContainer   string `json:"am_container,omitempty"`
-	AMNode        string `json:"am_node,omitempty"`
-	Containers    int    `json:"containers"` // live
-	Host          string `json:"host,omitempty"`
-	RPCPort       int32  `json:"rpc_port,omitempty"`
-	TrackingURL   string `json:"tracking_url,omitempty"`
-	Diagnostics   string `json:"diagnostics,omitempty"`
+	// LaunchedMillis is when a node took its AM.
+	LaunchedMillis int64  `json:"launched_ms,omitempty"`
+	EndedMillis    int64  `json:"ended_ms,omitempty"`
+	FinalStatus    string `json:"final_status,omitempty"`
+	AMContainer    string `json:"am_container,omitempty"`
+	AMNode         string `json:"am_node,omitempty"`
+	Containers     int    `json:"containers"` // live
+	Host           string `json:"host,omitempty"`
+	RPCPort        int32  `json:"rpc_port,omitempty"`
+	TrackingURL    string `json:"tracking_url,omitempty"`
+	Diagnostics    string `json:"diagnostics,omitempty"`
 }
 
 // Containers is one page of containers.

@@ -15,6 +15,10 @@
 //	POST   /v1/cluster:transfer                 TransferRequest → Done
 //	POST   /v1/cluster/members/{id}:promote|demote|remove  MemberRequest → Done
 //	POST   /v1/cluster/tokens                   TokenRequest →  Token
+//	GET    /v1/access                                           Access
+//	GET    /v1/access/tokens                                    AccessTokens
+//	POST   /v1/access/tokens                    AccessTokenRequest → AccessTokenMade
+//	DELETE /v1/access/tokens/{name}[?force]                     Done
 //	GET    /v1/autopilot, PUT                   Autopilot    →  AutopilotState
 //	GET    /v1/upgrade, POST /v1/upgrade:finalize               Upgrade
 //	GET    /v1/snapshot[?stale]                                 the bytes
@@ -25,7 +29,7 @@
 //	GET    /v1/apps?state&queue&user&type&name&tag&limit&after&order=newest     Apps
 //	POST   /v1/apps[?dry_run][?explain]         Submit       →  Submitted
 //	GET    /v1/apps/{id}                                        App
-//	GET    /v1/apps/{id}/explain                                the planner's explanation
+//	GET    /v1/apps/{id}/explain                                Explanation
 //	GET    /v1/apps/{id}/containers?limit&after                 Containers
 //	GET    /v1/apps/{id}/attempts                               Attempts
 //	GET    /v1/apps/{id}/asks                                   Asks
@@ -48,6 +52,7 @@
 //
 //	GET    /v1/reservations?node&app&queue&limit&after          Reservations
 //	GET    /v1/reservations/{id}                                Reservation
+//	GET    /v1/reservations/{id}/history                        ReservationHistory
 //	DELETE /v1/reservations/{id}?reason=                        Done
 //
 //	GET    /v1/conf                                             Conf
@@ -55,6 +60,7 @@
 //	GET    /v1/conf/versions, …/{v}                             ConfVersions, Conf
 //	GET    /v1/conf/versions/{v}/diff/{w}                       ConfDiff
 //	POST   /v1/conf:validate                    PutConf or XML → Validation
+//	POST   /v1/whatif                           PutConf or XML → WhatIf
 //	POST   /v1/conf:rollback                    Rollback     →  ConfApplied
 //
 //	GET    /v1/events?app&node&queue&kind&after  Server-Sent Events: event "batch", id = log index, data = EventBatch

@@ -34,3 +34,23 @@ type Reservation struct {
 	// free room, which the reservation keeps for its own.
 	Blocks int `json:"blocks"`
 }
+
+// ReservationHistory is a reservation's life as the log tells it, oldest first.
+type ReservationHistory struct {
+	ID   string `json:"id"`
+	App  string `json:"app,omitempty"` // while it is remembered
+	Held bool   `json:"held"`          // now
+	// Whole says that the log goes back to the beginning.
+	Whole  bool               `json:"whole"`
+	Events []ReservationEvent `json:"events"`
+}
+
+// ReservationEvent is one thing that happened to a reservation: made, moved,
+// fulfilled or cancelled. One that moved goes on under another id.
+type ReservationEvent struct {
+	Index    uint64 `json:"index"`
+	AtMillis int64  `json:"at_ms,omitempty"`
+	What     string `json:"what"`
+	Node     string `json:"node,omitempty"`
+	Cause    string `json:"cause,omitempty"`
+}

@@ -1,0 +1,601 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/rest/api"
+	"rmd/yarn"
+)
+
+const (
+	appOne   = "application_1780000000000_0001"
+	appTwo   = "application_1780000000000_0002"
+	appThree = "application_1780000000000_0003"
+)
+
+// pagePaths are all pages, with what each of them must say.
+var pagePaths = []struct {
+	path string
+	says []string
+}{
+	{"/ui/", []string{"Overview", "2 of 3 replicas in step", "Waiting longest", "…_0003", "root.train", "Last decisions"}},
+	{"/ui/apps", []string{"…_0001", "carol", "Why it waits", "4 applications", `aria-sort="descending"`}},
+	{"/ui/apps?all=1", []string{"Blacklisted", "etl", "Fewer columns"}},
+	{"/ui/apps?state=RUNNING&sort=-memory", []string{"…_0001", "2 applications"}},
+	{"/ui/apps?find=waits", []string{"…_0003", "1 application"}},
+	{"/ui/apps?user=nobody", []string{"No application matches.", "Show all"}},
+	{"/ui/apps/" + appTwo, []string{"Why waiting", "NODE_TOO_SMALL_FREE", "is reserved for it (r1)", "What if", "it asked for 2 gpu", "What must end", "binds", "behind", "Kill the application", "Timeline", "64 GiB · 16 vc · 4 gpu"}},
+	{"/ui/apps/application_1780000000000_0004", []string{"It waits for nothing: it has ended."}},
+	{"/ui/queues", []string{"Share of the cluster", "online", "Configuration version"}},
+	{"/ui/queues/root.online", []string{"set.maximum-applications", `value="7"`, "Show what would change", "alice", "Stop the queue"}},
+	{"/ui/queues/root", []string{"Below it", "root.batch"}},
+	{"/ui/nodes", []string{"How full", "What fits now", "sim-01:8041", "r1", "1 reserved"}},
+	{"/ui/nodes?find=02", []string{"sim-02:8041", "1 node"}},
+	{"/ui/nodes/sim-01:8041", []string{"To scale", "kept for", "containerlogs/container_1780000000000_0001_01_000001/alice", "Drain the node"}},
+	{"/ui/reservations", []string{"<b>1</b> held", "misses 32 GiB", "Cancel…", "the largest container does", "ReservationMade"}},
+	{"/ui/reservations/r1", []string{"Cancel reservation r1", "…_0001_01_000001", "bob"}},
+	{"/ui/cluster", []string{"degraded", "Last election", "★ leader", "unreachable", "214 ms", "Hand leadership over"}},
+	{"/ui/cluster?verify=1", []string{"Verified at index 20"}},
+	{"/ui/decisions", []string{"ReservationMade", "container granted", "…_0002"}},
+	{"/ui/decisions?kind=all&app=" + appTwo, []string{"AskChanged", "…_0002"}},
+	{"/ui/decisions?kind=ReservationMade&node=sim-01:8041", []string{"1 event here"}},
+	{"/ui/conf", []string{"Version <b>2</b>", "bound online", "Roll back to 1…", "Keys in force"}},
+	{"/ui/conf?from=1&to=2", []string{"From version 1 to 2", "maximum-applications"}},
+	{"/ui/conf/edit", []string{"root.online.maximum-applications = 7"}},
+	{"/ui/conf/rollback?to=1", []string{"Roll back to version 1", "What would change", "maximum-applications"}},
+	{"/ui/labels", []string{"Node labels are off", "default"}},
+	{"/ui/replay", []string{"rmd replay", "127.0.0.1:8088"}},
+}
+
+// fullyExplained is a document with everything in it.
+func fullyExplained(_ *state.State, id yarn.ApplicationID) (any, error) {
+	return api.Explanation{ID: id.String(), State: "RUNNING", Queue: "root.train", Waiting: true, WaitingMillis: 60_000, Position: 1, Of: 3, Reason: "NODE_TOO_SMALL_FREE",
+		Text: "node sim-01:8041 is reserved for it (r1)", Diagnostic: "Node has been reserved", Asks: []api.ExplainedAsk{{Count: 1, Size: "65536MB 16vc 4gpu", Where: "any host"}},
+		Limits:   []api.ExplainedLimit{{Name: "maximum of root.train", Used: "0MB 0vc", Most: "9MB 9vc", Binds: true}},
+		Nodes:    []api.ExplainedNodes{{Reason: "NODE_TOO_SMALL_FREE", Verdict: "too little is free", Count: 3, Example: "sim-02:8041"}},
+		Reserved: []api.ExplainedHold{{ID: "r1", Node: "sim-01:8041", Needs: "65536MB", Free: "32768MB", AgeMillis: 60_000, WaitsFor: []string{"container_1780000000000_0001_01_000001"}}},
+		Ahead:    []string{appOne}, Behind: []string{appThree}, WhatIf: []api.ExplainedIf{{If: "it asked for 2 gpu", Now: true, Then: "it would be served"}},
+		MustEnd: &api.ExplainedEnd{Node: "sim-01:8041", Missing: "32768MB", Containers: []string{"container_1780000000000_0001_01_000001"}}}, nil
+}
+
+func TestPagesSayWhatTheStateSays(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Explain = fullyExplained })
+	for _, p := range pagePaths {
+		t.Run(p.path, func(t *testing.T) {
+			w := b.ask("GET", p.path, "")
+			body := w.Body.String()
+			if w.Code != http.StatusOK {
+				t.Fatalf("status %d: %s", w.Code, body)
+			}
+			for _, want := range p.says {
+				if !strings.Contains(body, want) {
+					t.Errorf("does not say %q", want)
+				}
+			}
+			for _, found := range checkHTML(body) {
+				t.Error(found)
+			}
+			if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+				t.Errorf("policy %q", csp)
+			}
+			for _, need := range []string{`<b>rm1</b>`, `data-status="leader">rm1<`, `<main id="main"`, `href="#main"`} {
+				if !strings.Contains(body, need) {
+					t.Errorf("the shell lacks %q", need)
+				}
+			}
+			if w.Header().Get(api.HeaderIndex) == "" {
+				t.Error("the page does not say its index")
+			}
+		})
+	}
+}
+
+// TestPagesBeforeAnything shows every page of a cluster that is not initialized.
+func TestPagesBeforeAnything(t *testing.T) {
+	b := newBench(t, nil)
+	empty := newHistory()
+	b.s.cfg.Reader = empty
+	for _, p := range []string{"/ui/", "/ui/apps", "/ui/queues", "/ui/nodes", "/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf", "/ui/labels", "/ui/replay"} {
+		w := b.ask("GET", p, "")
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: status %d: %s", p, w.Code, w.Body)
+		}
+		for _, found := range checkHTML(w.Body.String()) {
+			t.Errorf("%s: %s", p, found)
+		}
+	}
+	if body := b.ask("GET", "/ui/", "").Body.String(); !strings.Contains(body, "rmd cluster init") {
+		t.Error("the overview does not say how to initialize the cluster")
+	}
+}
+
+func TestHTMLCheckFindsFaults(t *testing.T) {
+	for _, bad := range []string{
+		"<html></html>", "<!DOCTYPE html><p><div></div></p>", "<!DOCTYPE html><ul><li></ul>", `<!DOCTYPE html><b id="a"></b><b id="a"></b>`,
+		`<!DOCTYPE html><p style="x"></p>`, `<!DOCTYPE html><p onclick="x"></p>`, `<!DOCTYPE html><a href="javascript:x"></a>`, `<!DOCTYPE html><p class=x></p>`,
+		`<!DOCTYPE html><td></td>`, `<!DOCTYPE html><section aria-labelledby="q"></section>`, `<!DOCTYPE html><a href="#"><a href="#"></a></a>`, `<!DOCTYPE html><b`,
+	} {
+		if len(checkHTML(bad)) == 0 {
+			t.Errorf("nothing found in %s", bad)
+		}
+	}
+}
+
+func TestPagesThatAreNotThere(t *testing.T) {
+	b := newBench(t, nil)
+	for path, want := range map[string]string{
+		"/ui/nope": "there is no page at /ui/nope", "/ui/apps/application_1_1": "applications that ended long ago are forgotten", "/ui/apps/x": "What to do",
+		"/ui/nodes/gone": "there is no node", "/ui/queues/root.gone": "there is no queue", "/ui/reservations/r99": "fulfilled or cancelled",
+		"/ui/apps?state=ODD": "choose one of SUBMITTED", "/ui/apps?sort=odd": "cannot be sorted", "/ui/apps?after=odd": "begin at the first page",
+		"/ui/decisions?kind=Odd": "there is no event", "/ui/conf/rollback?to=77": "is not kept", "/ui/conf/rollback": "which version",
+	} {
+		w := b.ask("GET", path, "")
+		if w.Code < 400 || w.Code > 499 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: status %d, want it to say %q: %s", path, w.Code, want, w.Body)
+		}
+		for _, found := range checkHTML(w.Body.String()) {
+			t.Errorf("%s: %s", path, found)
+		}
+	}
+}
+
+func TestBookmarksOfYARN(t *testing.T) {
+	b := newBench(t, nil)
+	for from, to := range map[string]string{
+		"/cluster": "/ui/", "/cluster/": "/ui/", "/cluster/apps": "/ui/apps", "/cluster/apps/RUNNING": "/ui/apps?state=RUNNING",
+		"/cluster/apps/NEW,NEW_SAVING,SUBMITTED": "/ui/apps?state=SUBMITTED&state=SUBMITTED&state=SUBMITTED", "/cluster/app/" + appOne: "/ui/apps/" + appOne,
+		"/cluster/appattempt/appattempt_1780000000000_0001_000001": "/ui/apps/" + appOne + "#attempts", "/cluster/container/container_1780000000000_0001_01_000001": "/ui/apps/" + appOne + "#containers",
+		"/cluster/nodes": "/ui/nodes", "/cluster/nodes/lost": "/ui/nodes?state=LOST", "/cluster/scheduler": "/ui/queues", "/cluster/nodelabels": "/ui/labels", "/cluster/cluster": "/ui/cluster",
+		"/cluster/scheduler?openQueues=Queue:%20root.online": "/ui/queues/root.online", "/cluster/app/%3Cscript%3E": "/ui/apps", "/": "/ui/", "/cluster//evil.example/": "/ui/",
+	} {
+		w := b.ask("GET", from, "")
+		if loc := w.Header().Get("Location"); w.Code/100 != 3 || (loc != to && !(from == "/cluster//evil.example/" && strings.HasPrefix(loc, "/cluster/"))) {
+			t.Errorf("%s leads to %q (%d), want %q", from, loc, w.Code, to)
+		}
+	}
+}
+
+// asked counts what came through the door, records of the audit left out.
+func (d *door) asked() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var n int
+	for _, r := range d.got {
+		if _, ok := r.Input.(*input.Audit); !ok {
+			n++
+		}
+	}
+	return n
+}
+
+// visitor is a browser without JavaScript: it keeps the cookie.
+type visitor struct {
+	b      *bench
+	cookie string
+}
+
+var tokenInForm = regexp.MustCompile(`name="token" value="([0-9a-f]+)"`)
+
+func (v *visitor) get(path string) *httptest.ResponseRecorder {
+	v.b.t.Helper()
+	w := v.b.ask("GET", path, "", "Cookie", v.cookie)
+	for _, c := range w.Result().Cookies() {
+		v.cookie = c.Name + "=" + c.Value
+		if c.SameSite != http.SameSiteStrictMode || !c.HttpOnly {
+			v.b.t.Errorf("cookie %v", c)
+		}
+	}
+	return w
+}
+
+// post fills in a form as a page has it, and sends it.
+func (v *visitor) post(page, action string, fields ...string) *httptest.ResponseRecorder {
+	v.b.t.Helper()
+	m := tokenInForm.FindStringSubmatch(v.get(page).Body.String())
+	if m == nil {
+		v.b.t.Fatalf("%s has no form with a token", page)
+	}
+	form := url.Values{"token": {m[1]}}
+	for i := 0; i+1 < len(fields); i += 2 {
+		form.Set(fields[i], fields[i+1])
+	}
+	return v.b.ask("POST", action, form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Cookie", v.cookie)
+}
+
+func TestActionsGoThroughTheDoor(t *testing.T) {
+	app := func(seq uint32) yarn.ApplicationID {
+		return yarn.ApplicationID{ClusterTimestamp: clusterTime, Seq: seq}
+	}
+	node := yarn.NodeID{Host: "sim-01", Port: 8041}
+	for _, c := range []struct {
+		page, action, leads string
+		fields              []string
+		want                func(in input.Input) bool
+	}{
+		{"/ui/apps/" + appTwo, "/ui/apps/" + appTwo + "/kill", "/ui/apps/" + appTwo + "?done=kill", []string{"reason", "too large"}, func(in input.Input) bool {
+			k, ok := in.(*input.KillApplication)
+			return ok && k.ID == app(2) && k.Diagnostics == "too large"
+		}},
+		{"/ui/apps/" + appTwo, "/ui/apps/" + appTwo + "/move", "/ui/apps/" + appTwo + "?done=move", []string{"queue", "root.batch"}, func(in input.Input) bool {
+			k, ok := in.(*input.MoveApplication)
+			return ok && k.ID == app(2) && k.Queue == "root.batch"
+		}},
+		{"/ui/apps/" + appTwo, "/ui/apps/" + appTwo + "/priority", "/ui/apps/" + appTwo + "?done=priority", []string{"priority", "5"}, func(in input.Input) bool {
+			k, ok := in.(*input.SetPriority)
+			return ok && k.ID == app(2) && k.Priority == 5
+		}},
+		{"/ui/reservations/r1", "/ui/reservations/r1/cancel", "/ui/reservations?done=cancel", []string{"reason", "holds up three"}, func(in input.Input) bool {
+			k, ok := in.(*input.CancelReservation)
+			return ok && k.Number == 1 && k.Reason == "holds up three"
+		}},
+		{"/ui/nodes/sim-01:8041", "/ui/nodes/sim-01:8041/drain", "/ui/nodes/sim-01:8041?done=drain", []string{"timeout", "1h"}, func(in input.Input) bool {
+			k, ok := in.(*input.DrainNode)
+			return ok && k.ID == node && k.DeadlineMillis == clusterTime+3_600_000
+		}},
+		{"/ui/nodes/sim-01:8041", "/ui/nodes/sim-01:8041/undrain", "/ui/nodes/sim-01:8041?done=undrain", nil, func(in input.Input) bool {
+			k, ok := in.(*input.DrainNode)
+			return ok && k.Back
+		}},
+		{"/ui/nodes/sim-01:8041", "/ui/nodes/sim-01:8041/resource", "/ui/nodes/sim-01:8041?done=resource", []string{"total.memory-mb", "32768", "total.vcores", "8"}, func(in input.Input) bool {
+			k, ok := in.(*input.SetNodeResource)
+			return ok && k.Total == gpu(32768, 8, 0)
+		}},
+		{"/ui/queues/root.online", "/ui/queues/root.online/stop", "/ui/queues/root.online?done=stop", nil, func(in input.Input) bool {
+			k, ok := in.(*input.SetQueueState)
+			return ok && k.Queue == "root.online" && k.State == yarn.QueueStopped
+		}},
+		{"/ui/conf/rollback?to=1", "/ui/conf/rollback", "/ui/conf?done=rollback", []string{"to", "1", "comment", "as before"}, func(in input.Input) bool {
+			k, ok := in.(*input.RollbackQueues)
+			return ok && k.To == 1 && k.Comment == "as before"
+		}},
+	} {
+		b := newBench(t, nil)
+		w := (&visitor{b: b}).post(c.page, c.action, c.fields...)
+		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != c.leads {
+			t.Errorf("%s: status %d to %q: %s", c.action, w.Code, w.Header().Get("Location"), w.Body)
+			continue
+		}
+		if in := b.d.last(t).Input; !c.want(in) {
+			t.Errorf("%s sent %+v", c.action, in)
+		}
+	}
+}
+
+func TestTransferAndSnapshotFromThePages(t *testing.T) {
+	b := newBench(t, nil)
+	v := &visitor{b: b}
+	if w := v.post("/ui/cluster", "/ui/cluster/transfer", "id", "rm2"); w.Code != http.StatusSeeOther {
+		t.Errorf("transfer: %d %s", w.Code, w.Body)
+	}
+	if !slices.Contains(b.k.calls, "transfer rm2") {
+		t.Errorf("calls %v", b.k.calls)
+	}
+	if w := v.post("/ui/cluster", "/ui/cluster/snapshot"); w.Code != http.StatusSeeOther {
+		t.Errorf("snapshot: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestFormsOfOthersAreRefused(t *testing.T) {
+	b := newBench(t, nil)
+	v := &visitor{b: b}
+	v.get("/ui/apps/" + appTwo)
+	form := "application/x-www-form-urlencoded"
+	path := "/ui/apps/" + appTwo + "/kill"
+	for name, w := range map[string]*httptest.ResponseRecorder{
+		"no cookie":       b.ask("POST", path, "token=00", "Content-Type", form),
+		"no token":        b.ask("POST", path, "reason=x", "Content-Type", form, "Cookie", v.cookie),
+		"wrong token":     b.ask("POST", path, "token=00112233445566778899aabbccddeeff", "Content-Type", form, "Cookie", v.cookie),
+		"empty both":      b.ask("POST", path, "token=", "Content-Type", form, "Cookie", "rmd_token="),
+		"other site":      b.ask("POST", path, "token="+strings.TrimPrefix(v.cookie, "rmd_token="), "Content-Type", form, "Cookie", v.cookie, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"),
+		"not a form":      b.ask("POST", path, `{"token":"x"}`, "Content-Type", "application/json", "Cookie", v.cookie),
+		"token in query":  b.ask("POST", path+"?token="+strings.TrimPrefix(v.cookie, "rmd_token="), "", "Content-Type", form, "Cookie", v.cookie),
+		"plain text form": b.ask("POST", path, "token=x", "Content-Type", "text/plain", "Cookie", v.cookie),
+	} {
+		if w.Code != http.StatusForbidden && w.Code != http.StatusUnsupportedMediaType {
+			t.Errorf("%s: status %d", name, w.Code)
+		}
+	}
+	if b.d.asked() != 0 {
+		t.Errorf("something came through the door: %+v", b.d.got)
+	}
+	if w := b.ask("GET", path, ""); w.Code != http.StatusNotFound {
+		t.Errorf("an action by GET: %d", w.Code)
+	}
+}
+
+// TestActionsHaveTheAdmissionOfTheAPI: plain HTTP on a public address reads only.
+func TestActionsHaveTheAdmissionOfTheAPI(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		c.Admit = func(_ *http.Request, class Class) error {
+			if class == ClassWrite {
+				return problem(api.CodeNotAllowed, "reads only", "use HTTPS")
+			}
+			return nil
+		}
+	})
+	w := (&visitor{b: b}).post("/ui/reservations/r1", "/ui/reservations/r1/cancel")
+	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "use HTTPS") || b.d.asked() != 0 {
+		t.Errorf("status %d, %d inputs: %s", w.Code, len(b.d.got), w.Body)
+	}
+	b.s.cfg.Admit = func(*http.Request, Class) error { return problem(api.CodeNotAllowed, "not you", "log in") }
+	if w := b.ask("GET", "/ui/apps", ""); w.Code != http.StatusForbidden {
+		t.Errorf("a page without admission: %d", w.Code)
+	}
+}
+
+func TestRefusalsAreShown(t *testing.T) {
+	b := newBench(t, nil)
+	b.d.answer = func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+		return input.Refuse(r.Input, input.Faultf(input.NoSuchReservation, "see the list", "it was fulfilled meanwhile")), 7, nil
+	}
+	w := (&visitor{b: b}).post("/ui/reservations/r1", "/ui/reservations/r1/cancel")
+	if body := w.Body.String(); w.Code != http.StatusNotFound || !strings.Contains(body, "NO_SUCH_RESERVATION") || !strings.Contains(body, "it was fulfilled meanwhile") || !strings.Contains(body, "Not done") {
+		t.Errorf("status %d: %s", w.Code, body)
+	}
+}
+
+func TestHostileNamesAreText(t *testing.T) {
+	b := newBench(t, nil)
+	evil := `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
+	b.h.apply(t, &event.ApplicationSubmitted{App: 9, Name: evil, User: evil, Queue: "root.batch", Type: evil, Tags: []string{evil}, Unmanaged: true, MaxAttempts: 1},
+		&event.AttemptStarted{App: 9, Attempt: 1}, &event.AttemptActivated{App: 9},
+		&event.AttemptRegistered{App: 9, Host: "am", RPCPort: 1, TrackingURL: "javascript:alert(3)"})
+	b.h.apply(t, &event.NodeRegistered{Node: 4, ID: yarn.NodeID{Host: `<b>host`, Port: 1}, HTTPPort: 2, Rack: `/r"x`, Total: gpu(1024, 1, 0), Version: evil})
+	for _, path := range []string{"/ui/", "/ui/apps?all=1", "/ui/apps/application_1780000000000_0009", "/ui/nodes", "/ui/nodes/" + url.PathEscape("<b>host:1"), "/ui/decisions",
+		"/ui/queues/root.batch", "/ui/apps?find=" + url.QueryEscape(evil), "/ui/apps?user=" + url.QueryEscape(evil), "/ui/apps/" + url.PathEscape(evil), "/ui/?done=" + url.QueryEscape(evil)} {
+		body := b.ask("GET", path, "").Body.String()
+		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") || strings.Contains(body, "<b>host") || strings.Contains(body, `href="javascript`) {
+			t.Errorf("%s shows a hostile name as markup", path)
+		}
+		for _, found := range checkHTML(body) {
+			t.Errorf("%s: %s", path, found)
+		}
+	}
+}
+
+var appInRow = regexp.MustCompile(`class="id" href="/ui/apps/(application_\d+_\d+)"`)
+var nextPageLink = regexp.MustCompile(`href="([^"]+)" rel="next"`)
+
+func TestPagingHasNoGaps(t *testing.T) {
+	b := newBench(t, nil)
+	crowd(t, b.h, 230)
+	for _, order := range []string{"", "id", "-wait", "-memory", "priority"} {
+		seen := map[string]int{}
+		path := "/ui/apps?sort=" + order
+		for pages := 0; path != ""; pages++ {
+			body := b.ask("GET", path, "").Body.String()
+			for _, m := range appInRow.FindAllStringSubmatch(body, -1) {
+				seen[m[1]]++
+			}
+			path = ""
+			if m := nextPageLink.FindStringSubmatch(body); m != nil {
+				path = strings.ReplaceAll(m[1], "&amp;", "&")
+			}
+			if pages > 10 {
+				t.Fatalf("%s: paging does not end", order)
+			}
+		}
+		if len(seen) != 234 {
+			t.Errorf("sorted by %q: %d applications, want 234", order, len(seen))
+		}
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("sorted by %q: %s is there %d times", order, id, n)
+			}
+		}
+	}
+}
+
+func TestPagesOnAFollowerAndWithoutALeader(t *testing.T) {
+	b := newBench(t, nil)
+	b.k.role, b.k.staleness = "follower", 30*time.Millisecond
+	body := b.ask("GET", "/ui/", "").Body.String()
+	if !strings.Contains(body, `data-status="role">follower<`) || !strings.Contains(body, "in step") || !strings.Contains(body, `role="alert" hidden`) {
+		t.Error("a follower's page does not say so, or shows the banner")
+	}
+	b.k.leader, b.k.staleness = "", 5*time.Second
+	body = b.ask("GET", "/ui/apps", "").Body.String()
+	if !strings.Contains(body, `id="banner" role="alert">`) || !strings.Contains(body, "heard the leader 5 s ago") || !strings.Contains(body, `data-status="leader">none<`) {
+		t.Error("the page does not say that there is no leader")
+	}
+}
+
+func TestConfigurationIsStagedAppliedAndKeptSecret(t *testing.T) {
+	b := newBench(t, nil)
+	v := &visitor{b: b}
+	w := v.post("/ui/queues/root.online", "/ui/conf/stage", "base", "2", "queue", "root.online", "set.maximum-capacity", "80", "set.maximum-applications", "")
+	body := w.Body.String()
+	for _, want := range []string{"Staged change", "Nothing has been written", "maximum-capacity", "<ins>80", "<del>7</del>", "Apply it", `name="base" value="2"`} {
+		if w.Code != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("status %d, the staged change does not say %q", w.Code, want)
+		}
+	}
+	for _, found := range checkHTML(body) {
+		t.Error(found)
+	}
+	if b.d.asked() != 0 {
+		t.Fatal("staging wrote something")
+	}
+	w = v.post("/ui/queues/root.online", "/ui/conf/stage", "base", "2", "queue", "root.online", "set.capacity", "240")
+	if body := w.Body.String(); !strings.Contains(body, "not valid") || strings.Contains(body, "Apply it") {
+		t.Errorf("a wrong capacity is not refused: %s", body)
+	}
+	text := "yarn.scheduler.capacity.root.queues = a\nyarn.scheduler.capacity.root.a.capacity = 100\n# a remark\n"
+	if w = v.post("/ui/conf/edit", "/ui/conf/apply", "base", "2", "text", text, "comment", "one queue"); w.Code != http.StatusSeeOther {
+		t.Fatalf("apply: %d %s", w.Code, w.Body)
+	}
+	in, ok := b.d.last(t).Input.(*input.SetQueues)
+	if !ok || in.IfVersion != 2 || in.Comment != "one queue" || len(in.Properties) != 2 || in.DryRun {
+		t.Errorf("applied %+v", in)
+	}
+	for text, want := range map[string]string{"no equals": "NAME = VALUE", "a = 1\na = 2": "second value"} {
+		if w := v.post("/ui/conf/edit", "/ui/conf/stage", "base", "2", "text", text); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%q: %d", text, w.Code)
+		}
+	}
+}
+
+func TestHiddenValuesStayHiddenAndSurvive(t *testing.T) {
+	b := newBench(t, nil)
+	const name = "yarn.scheduler.capacity.root.secret.key"
+	old := b.h.st.Version()
+	e := &event.QueuesConfigured{Version: 3, Kinds: old.Kinds, Dominant: old.Dominant}
+	for _, p := range old.Properties {
+		e.Properties = append(e.Properties, event.Property{Name: p.Name, Value: p.Value})
+	}
+	e.Properties = append(e.Properties, event.Property{Name: name, Value: "hunter2"})
+	for _, q := range b.s.viewOf(b.h.st, 1).conf.Queues {
+		e.Queues = append(e.Queues, event.QueueDefinition{Path: q.Path, Leaf: q.Leaf, State: q.State})
+	}
+	b.h.apply(t, e)
+	v := &visitor{b: b}
+	for _, path := range []string{"/ui/conf", "/ui/conf/edit", "/ui/conf?from=2&to=3", "/ui/decisions?kind=all"} {
+		if body := v.get(path).Body.String(); strings.Contains(body, "hunter2") {
+			t.Errorf("%s shows a hidden value", path)
+		}
+	}
+	w := v.post("/ui/queues/root.online", "/ui/conf/stage", "base", "3", "queue", "root.online", "set.maximum-capacity", "90")
+	if strings.Contains(w.Body.String(), "hunter2") {
+		t.Error("the staged change shows a hidden value")
+	}
+	if w = v.post("/ui/conf/edit", "/ui/conf/apply", "base", "3", "text", name+" = ********\nyarn.scheduler.capacity.root.queues = a\n"); w.Code != http.StatusSeeOther {
+		t.Fatalf("apply: %d %s", w.Code, w.Body)
+	}
+	in := b.d.last(t).Input.(*input.SetQueues)
+	if !slices.ContainsFunc(in.Properties, func(p input.Property) bool { return p.Name == name && p.Value == "hunter2" }) {
+		t.Error("the hidden value is lost")
+	}
+}
+
+func TestViewersShareAPageAndNotATokens(t *testing.T) {
+	now := time.UnixMilli(clusterTime)
+	b := newBench(t, func(c *Config) { c.Now = func() time.Time { return now } })
+	path := "/ui/reservations/r1"
+	one, two := &visitor{b: b}, &visitor{b: b}
+	a, c := tokenInForm.FindStringSubmatch(one.get(path).Body.String()), tokenInForm.FindStringSubmatch(two.get(path).Body.String())
+	if a == nil || c == nil || a[1] == c[1] || one.cookie != "rmd_token="+a[1] || two.cookie != "rmd_token="+c[1] {
+		t.Fatalf("tokens %v and %v, cookies %s and %s", a, c, one.cookie, two.cookie)
+	}
+	live := func(tag string) *httptest.ResponseRecorder {
+		return b.ask("GET", "/ui/apps", "", "X-Rmd-Live", "1", "If-None-Match", tag, "Cookie", one.cookie)
+	}
+	first := live("")
+	if first.Code != http.StatusOK || strings.Contains(first.Body.String(), "<html") || !strings.Contains(first.Body.String(), "data-live") {
+		t.Fatalf("the main part: %d %s", first.Code, first.Body)
+	}
+	tag := first.Header().Get("ETag")
+	crowd(t, b.h, 1)
+	if w := live(tag); w.Code != http.StatusNotModified {
+		t.Errorf("within a tick: %d", w.Code)
+	}
+	if body := b.ask("GET", "/ui/apps", "").Body.String(); !strings.Contains(body, "…_0005") {
+		t.Error("a page that is opened anew is not current")
+	}
+	now = now.Add(time.Second)
+	if w := live(tag); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "…_0005") {
+		t.Errorf("after a tick: %d", w.Code)
+	}
+}
+
+func TestLiveStreamTellsHowTheReplicaStands(t *testing.T) {
+	b := newBench(t, nil)
+	srv := httptest.NewServer(b.s.Handler())
+	defer srv.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+"/ui/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if ct := res.Header.Get("Content-Type"); ct != "text/event-stream" {
+		t.Fatalf("type %q", ct)
+	}
+	index := b.h.index
+	read := func(want string) {
+		t.Helper()
+		var got strings.Builder
+		buf := make([]byte, 512)
+		for !strings.Contains(got.String(), want) {
+			n, err := res.Body.Read(buf)
+			if err != nil {
+				t.Fatalf("stream ended at %q: %v", got.String(), err)
+			}
+			got.Write(buf[:n])
+		}
+	}
+	read(fmt.Sprintf(`"index":%d`, index))
+	crowd(t, b.h, 1)
+	read(fmt.Sprintf(`"index":%d`, index+1))
+}
+
+func TestStaticFilesAndNoPages(t *testing.T) {
+	b := newBench(t, nil)
+	for path, kind := range map[string]string{"/ui/static/rmd.css": "text/css", "/ui/static/rmd.js": "text/javascript", "/ui/static/icon.svg": "image/svg+xml"} {
+		w := b.ask("GET", path, "")
+		if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), kind) || w.Body.Len() == 0 {
+			t.Errorf("%s: %d %s", path, w.Code, w.Header().Get("Content-Type"))
+		}
+	}
+	if w := b.ask("GET", "/ui/static/../base.html", ""); w.Code == http.StatusOK {
+		t.Error("a template is served")
+	}
+	b = newBench(t, func(c *Config) { c.NoPages = true })
+	if w := b.ask("GET", "/ui/", ""); w.Code != http.StatusNotFound {
+		t.Errorf("pages that are turned off: %d", w.Code)
+	}
+	if w := b.ask("GET", "/", ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "a replicated YARN ResourceManager") {
+		t.Errorf("the text page: %d", w.Code)
+	}
+}
+
+// BenchmarkPages is the cost of each page over 100,000 applications and 10,000
+// nodes, rendered anew each time; budget: under 50 ms on one core.
+func BenchmarkPages(b *testing.B) {
+	now := time.UnixMilli(clusterTime)
+	w := newBench(b, func(c *Config) { c.Now = func() time.Time { now = now.Add(time.Second); return now } })
+	for i := uint32(5); i < 100_005; i += 200 {
+		var batch []event.Event
+		for j := i; j < i+200; j++ {
+			batch = append(batch, &event.ApplicationSubmitted{App: j, Name: "crowd", User: fmt.Sprintf("u%d", j%50), Queue: "root.batch", Type: "YARN", AM: gpu(1024, 1, 0), MaxAttempts: 1})
+			if j%10 != 0 {
+				batch = append(batch, &event.ApplicationEnded{App: j, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
+			}
+		}
+		w.h.apply(b, batch...)
+	}
+	var nodes []event.Event
+	for i := uint32(4); i <= 10_000; i++ {
+		if nodes = append(nodes, &event.NodeRegistered{Node: i, ID: yarn.NodeID{Host: fmt.Sprintf("host-%05d", i), Port: 8041}, HTTPPort: 8042, Rack: fmt.Sprintf("/r%d", i%100), Total: gpu(65536, 16, 4), Version: "3.4.2"}); len(nodes) == 200 || i == 10_000 {
+			w.h.apply(b, nodes...)
+			nodes = nil
+		}
+	}
+	for _, path := range []string{"/ui/", "/ui/apps", "/ui/apps?sort=-wait&find=crowd", "/ui/apps/" + appTwo, "/ui/queues", "/ui/queues/root.batch", "/ui/nodes", "/ui/nodes?sort=-free",
+		"/ui/nodes/sim-01:8041", "/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf"} {
+		b.Run(path, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r := httptest.NewRequest("GET", path, nil)
+				r.Host = "127.0.0.1"
+				w.s.Handler().ServeHTTP(discard{http.Header{}}, r)
+			}
+		})
+	}
+}

@@ -1,0 +1,81 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+
+	"rmd/fsm/state"
+	"rmd/transport/rest/api"
+	"rmd/yarn"
+)
+
+// Backend is the server behind the pages.
+type Backend interface {
+	// View is the committed state as it is now, or the refusal of the caller.
+	View(r *http.Request) (View, error)
+	// Status says how this replica stands. It is asked for twice a second by
+	// every open page.
+	Status() Status
+	// Call makes a call of the API in the name of r, as if it had come in by
+	// itself. The answer is decoded into out.
+	Call(r *http.Request, method, path string, header map[string]string, body, out any) error
+	// Problem turns any error into what is told.
+	Problem(err error, write bool) *api.Error
+}
+
+// View is one fork of the committed state with the documents made of it.
+type View interface {
+	Index() uint64
+	// State is for passes over a table; it is only read.
+	State() *state.State
+	Kinds() []string
+	Size(r yarn.Resource) api.Resource
+	QueuePath(slot uint32) string
+
+	App(slot uint32) api.App
+	Attempts(app uint32) []api.Attempt
+	Asks(app uint32) []api.Ask
+	Containers(app uint32, after yarn.ContainerID, limit int) (page []api.Container, next string)
+	Container(slot uint32) api.Container
+	Node(slot uint32) api.Node
+	Reservation(slot uint32) api.Reservation
+	Queues() api.Queues
+	Totals() api.Totals
+	Cancelled() map[string]uint64 // reservations, by cause
+
+	FindApp(id string) (uint32, error)
+	FindNode(id string) (uint32, error)
+	FindQueue(name string) (uint32, error)
+	FindReservation(id string) (uint32, error)
+
+	// Explain is the planner's explanation of why an application waits.
+	Explain(id yarn.ApplicationID) (any, error)
+	// Recent goes back in the log from before an index (0: from the newest),
+	// until limit events have passed, or it has looked at so many. pass gets an event's kind, and a function
+	// that makes its document when the kind alone does not decide.
+	Recent(ctx context.Context, before uint64, limit, look int, pass func(kind string, d func() api.Event) bool) (Recent, error)
+}
+
+// Status is how the replica that answers stands.
+type Status struct {
+	ID, Version, ClusterID string
+	Role, Leader           string
+	Term, Index            uint64
+	NowMillis              int64 // the state's clock
+	StalenessMillis        int64 // since it heard the leader; −1 never
+}
+
+// Recent is a stretch of the log, newest first. Next is the index before which
+// the next stretch goes on; 0 when there is none.
+type Recent struct {
+	Events []Decision
+	Next   uint64
+}
+
+// Decision is one committed event with its place in the log. An entry that does
+// not move the clock has the time of the one before it.
+type Decision struct {
+	Index, Term uint64
+	AtMillis    int64
+	api.Event
+}

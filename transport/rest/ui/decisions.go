@@ -1,0 +1,245 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/transport/rest/api"
+)
+
+// decisionRow is one event in words.
+type decisionRow struct {
+	Decision
+	Text string
+}
+
+// decisionFilter says which events a list is of; empty is every decision.
+type decisionFilter struct {
+	app, node, queue string
+	kinds            []string // nil: what the scheduler decided
+	all              bool     // every kind
+}
+
+// Kinds of events that are decisions, or that people follow. The others keep
+// books: clocks, answers, idempotency keys.
+var decisionKinds = []string{"ApplicationSubmitted", "ApplicationEnded", "ApplicationMoved", "ApplicationReprioritized", "AttemptActivated", "AttemptRegistered", "AttemptEnded",
+	"ContainerAllocated", "ContainerReleased", "ContainerCompleted", "ReservationMade", "ReservationFulfilled", "ReservationCancelled",
+	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "ClusterInitialized", "LevelRaised", "Audited"}
+
+var reservationKinds = []string{"ReservationMade", "ReservationFulfilled", "ReservationCancelled"}
+
+func (f *decisionFilter) pass(kind string, d func() api.Event) bool {
+	kinds := f.kinds
+	if kinds == nil && !f.all {
+		kinds = decisionKinds
+	}
+	if kinds != nil && !slices.Contains(kinds, kind) {
+		return false
+	}
+	if f.app == "" && f.node == "" && f.queue == "" {
+		return true
+	}
+	e := d()
+	return (f.app == "" || e.App == f.app) && (f.node == "" || e.Node == f.node) && (f.queue == "" || e.Queue == f.queue || strings.HasPrefix(e.Queue, f.queue+"."))
+}
+
+// decided is a stretch of decisions in words.
+type decided struct {
+	Rows []decisionRow
+	Next uint64
+}
+
+// first cuts the list short.
+func (d decided) first(n int) []decisionRow { return d.Rows[:min(len(d.Rows), n)] }
+
+// How many events are looked at for a list: on a page of their own, and on
+// others.
+const (
+	lookFar  = 20_000
+	lookNear = 2_000
+)
+
+func (q *query) decisions(f decisionFilter, before uint64, limit int) (decided, error) {
+	look := lookNear
+	if limit > overviewDecisions {
+		look = lookFar
+	}
+	list, err := q.v.Recent(q.r.Context(), before, limit, look, f.pass)
+	if err != nil {
+		return decided{}, err
+	}
+	out := decided{Next: list.Next}
+	made := map[string]api.Event{} // by reservation
+	for _, e := range list.Events {
+		if e.Kind == "ReservationMade" {
+			made[e.Reservation] = e.Event
+		}
+	}
+	for _, e := range list.Events {
+		if m, ok := made[e.Reservation]; ok && e.App == "" {
+			e.App, e.Node, e.Queue = m.App, m.Node, m.Queue
+		}
+		out.Rows = append(out.Rows, decisionRow{Decision: e, Text: tell(&e.Event)})
+	}
+	return out, nil
+}
+
+// tell says an event in words; what it is about stands in columns of their own.
+func tell(e *api.Event) string {
+	d := e.Data
+	text := func(name string) string {
+		if v, ok := d[name]; ok {
+			return fmt.Sprint(v)
+		}
+		return ""
+	}
+	switch e.Kind {
+	case "ApplicationSubmitted":
+		return sentence("submitted by "+text("user"), quoted("as", text("name")))
+	case "ApplicationEnded":
+		return "ended: " + word(text("state"))
+	case "ApplicationMoved":
+		return "moved to " + e.Queue
+	case "ApplicationReprioritized":
+		return "priority is " + text("priority") + " now"
+	case "AttemptActivated":
+		return "activated: its ApplicationMaster may be placed"
+	case "AttemptRegistered":
+		return "its ApplicationMaster registered"
+	case "AttemptEnded":
+		return sentence("attempt ended", text("diagnostics"))
+	case "ContainerAllocated":
+		return sentence("container granted", word(text("locality")))
+	case "ContainerReleased":
+		return sentence("container released", text("diagnostics"))
+	case "ContainerCompleted":
+		return "container ended" + exit(text("exit_status"))
+	case "ReservationMade":
+		return "node reserved: the container does not fit yet"
+	case "ReservationFulfilled":
+		return "reservation fulfilled: its container is placed"
+	case "ReservationCancelled":
+		return "reservation cancelled: " + word(text("cause"))
+	case "QueuesConfigured":
+		return sentence("configuration version "+text("version")+" in force", quoted("", text("comment")), by(text("author")))
+	case "QueueStateChanged":
+		return "queue is " + word(text("state"))
+	case "NodeRegistered":
+		return "node registered"
+	case "NodeStateChanged":
+		return "node is " + word(text("state"))
+	case "NodeResourceChanged":
+		return "the node's total changed"
+	case "Audited":
+		return sentence("administrator: "+text("action"), text("target"), by(text("who")), text("result"))
+	}
+	return ""
+}
+
+func quoted(before, s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.TrimSpace(before + " “" + s + "”")
+}
+
+func by(who string) string {
+	if who == "" {
+		return ""
+	}
+	return "by " + who
+}
+
+func exit(status string) string {
+	if status == "" || status == "0" {
+		return ""
+	}
+	return " with status " + status
+}
+
+type decisionsData struct {
+	Index  uint64
+	App    string
+	Node   string
+	Queues []choice
+	Kinds  []choice
+	Rows   []decisionRow
+	Pager  pager
+	Filter bool
+}
+
+// decisionRows is how many events a page lists.
+const decisionRows = 100
+
+func decisions(q *query) (any, error) {
+	d := decisionsData{Index: q.v.Index(), App: strings.TrimSpace(q.q.Get("app")), Node: strings.TrimSpace(q.q.Get("node")), Queues: q.queueChoices(q.q.Get("queue"))}
+	f := decisionFilter{app: d.App}
+	if d.App != "" {
+		if id := idOf(d.App); id.Seq == 0 {
+			return nil, bad("“"+d.App+"” is not an application's id", "copy one from the applications")
+		}
+	}
+	if d.Node != "" {
+		slot, err := q.v.FindNode(d.Node)
+		if err != nil {
+			return nil, err
+		}
+		f.node = q.v.Node(slot).ID
+	}
+	if name := q.q.Get("queue"); name != "" {
+		slot, err := q.v.FindQueue(name)
+		if err != nil {
+			return nil, err
+		}
+		f.queue = q.v.QueuePath(slot)
+	}
+	kind := q.q.Get("kind")
+	if err := f.choose(kind); err != nil {
+		return nil, err
+	}
+	var before uint64
+	if text := q.q.Get("after"); text != "" {
+		if _, err := fmt.Sscanf(text, "%d", &before); err != nil {
+			return nil, bad("the address does not name a page of this list", "begin at the first page")
+		}
+	}
+	list, err := q.decisions(f, before, decisionRows)
+	if err != nil {
+		return nil, err
+	}
+	next := ""
+	if list.Next != 0 {
+		next = fmt.Sprint(list.Next)
+	}
+	d.Rows, d.Pager = list.Rows, q.pager("event", len(list.Rows), len(list.Rows), next)
+	d.Kinds = append([]choice{{Value: "all", Text: "every event", Chosen: kind == "all"}, {Value: "reservations", Text: "reservations", Chosen: kind == "reservations"}}, choices(kindNames(), kind)...)
+	d.Filter = d.App != "" || d.Node != "" || f.queue != "" || kind != ""
+	return d, nil
+}
+
+// choose takes the kind that a list is to be of.
+func (f *decisionFilter) choose(kind string) error {
+	switch {
+	case kind == "":
+	case kind == "all":
+		f.all = true
+	case kind == "reservations":
+		f.kinds = reservationKinds
+	case slices.Contains(kindNames(), kind):
+		f.kinds = []string{kind}
+	default:
+		return bad("there is no event "+kind, "choose one from the list")
+	}
+	return nil
+}
+
+func kindNames() []string {
+	var out []string
+	for _, k := range event.Kinds() {
+		out = append(out, k.String())
+	}
+	slices.Sort(out)
+	return out
+}

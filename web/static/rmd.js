@@ -1,0 +1,180 @@
+// The pages are whole without this module. It keeps them current: on a live
+// message the page fetches itself, and its regions marked data-live are replaced.
+
+const $ = (selector, root = document) => root.querySelector(selector);
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+const thousands = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+
+// --- how this replica stands ---
+
+let shown = null; // the tick that the regions on the page belong to
+
+function showStatus(t) {
+  const values = { role: t.role, leader: t.leader || "none", term: String(t.term), index: thousands(t.index), age: t.age };
+  for (const [name, value] of Object.entries(values)) {
+    for (const el of all(`[data-status="${name}"]`)) {
+      if (el.textContent !== value) el.textContent = value;
+    }
+  }
+  $("#banner").hidden = t.leader !== "";
+}
+
+function pulse(kind, text) {
+  const el = $("#pulse");
+  el.classList.toggle("live", kind === "live");
+  el.classList.toggle("lost", kind === "lost");
+  const label = $("[data-pulse]", el);
+  if (label.textContent !== text) label.textContent = text;
+}
+
+// --- renewing the regions ---
+
+let tag = "";
+let busy = false;
+let again = false;
+
+async function renew() {
+  if (busy) { again = true; return; }
+  busy = true;
+  try {
+    const headers = { "X-Rmd-Live": "1" };
+    if (tag) headers["If-None-Match"] = tag;
+    const answer = await fetch(location.pathname + location.search, { headers, cache: "no-store", credentials: "same-origin" });
+    if (answer.status === 200) {
+      tag = answer.headers.get("ETag") || "";
+      replace(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    } else if (answer.status === 404) {
+      pulse("lost", "it is gone");
+    }
+  } catch {
+    // the stream says when the replica is there again
+  } finally {
+    busy = false;
+    if (again) { again = false; setTimeout(renew, 250); }
+  }
+}
+
+function replace(fresh) {
+  const main = $("#main");
+  for (const region of all("[data-live]", main)) {
+    const next = fresh.getElementById(region.id);
+    if (!next) { region.replaceChildren(); continue; }
+    if (region.innerHTML === next.innerHTML || held(region)) continue;
+    const scroll = all(".wide", region).map((el) => el.scrollLeft);
+    const focus = focusPath(region);
+    region.replaceWith(document.adoptNode(next));
+    all(".wide", next).forEach((el, i) => { el.scrollLeft = scroll[i] || 0; });
+    if (focus) focusAgain(next, focus);
+  }
+  // Regions that came into being find their place in the order of the new page.
+  for (const next of all("[data-live]", fresh)) {
+    if (document.getElementById(next.id)) continue;
+    main.append(document.adoptNode(next));
+  }
+}
+
+// held: somebody selects text in the region, or fills in a form of it.
+function held(region) {
+  const s = getSelection();
+  if (s && !s.isCollapsed && region.contains(s.anchorNode)) return true;
+  const el = document.activeElement;
+  return el && region.contains(el) && /^(INPUT|SELECT|TEXTAREA)$/.test(el.tagName);
+}
+
+// The element that had the focus is found again by its address, or its place.
+function focusPath(region) {
+  const el = document.activeElement;
+  if (!el || !region.contains(el)) return null;
+  const list = all("a, button", region);
+  return { href: el.getAttribute("href"), place: list.indexOf(el) };
+}
+
+function focusAgain(region, { href, place }) {
+  const list = all("a, button", region);
+  const el = (href && list.find((x) => x.getAttribute("href") === href)) || list[place];
+  if (el) el.focus({ preventScroll: true });
+}
+
+// --- the stream ---
+
+let stream = null;
+let silent = 0;
+
+function listen() {
+  stream = new EventSource("/ui/live");
+  stream.addEventListener("tick", (message) => {
+    const t = JSON.parse(message.data);
+    silent = 0;
+    $("#lost").hidden = true;
+    pulse("live", "live");
+    showStatus(t);
+    if (t.assets !== document.body.dataset.assets) { location.reload(); return; }
+    const moved = !shown || shown.index !== t.index || shown.leader !== t.leader || shown.term !== t.term || shown.role !== t.role;
+    shown = t;
+    if (moved) renew();
+  });
+  stream.onerror = () => {
+    silent++;
+    pulse("lost", "reconnecting");
+    if (silent > 1) $("#lost").hidden = false;
+    // A stream that was refused is not opened again by the browser.
+    if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 3000);
+  };
+}
+
+// What the other replicas do does not move the index here: pages that show it
+// look again now and then.
+setInterval(() => {
+  if (stream && !document.hidden && silent === 0 && $("[data-paced]")) renew();
+}, 2000);
+
+// Nothing is renewed where nobody looks.
+function look() {
+  if (!document.body.hasAttribute("data-renew")) return;
+  if (document.hidden) {
+    if (stream) stream.close();
+    stream = null;
+    pulse("", "paused");
+  } else if (!stream) {
+    listen();
+  }
+}
+
+document.addEventListener("visibilitychange", look);
+window.addEventListener("pagehide", () => { if (stream) stream.close(); stream = null; });
+window.addEventListener("pageshow", look);
+
+// --- the keyboard: / searches, g and a letter goes ---
+
+let going = 0;
+
+document.addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
+  if (e.key === "/") {
+    const field = $("[data-search]");
+    if (field) { e.preventDefault(); field.focus(); field.select(); }
+    return;
+  }
+  if (e.key === "g") { going = Date.now(); return; }
+  if (Date.now() - going < 1500) {
+    going = 0;
+    const link = $(`.side a[data-key="${CSS.escape(e.key)}"]`);
+    if (link) { e.preventDefault(); link.click(); }
+  }
+});
+
+// A choice in a filter takes effect at once; a name is filtered by on Enter.
+for (const select of all(".filter select")) {
+  select.addEventListener("change", () => select.form.requestSubmit());
+}
+
+// Filters that are empty need not stand in the address.
+for (const form of all("form.filter")) {
+  form.addEventListener("submit", () => {
+    for (const field of form.elements) if (field.name && field.value === "") field.disabled = true;
+    setTimeout(() => { for (const field of form.elements) field.disabled = false; });
+  });
+}
+
+// The place in a narrow row of pages is brought into view.
+$(".side a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
