@@ -26,6 +26,7 @@ type Door interface {
 // Config says what is driven, how fast, and what is told about it.
 type Config struct {
 	Addrs []string // of the replicas' REST doors; not used when Door is set
+	Token string   // access token of role admin, where the cluster asks for one
 	Door  Door     // what inputs go through; nil opens one to Addrs (Run only)
 
 	Nodes []trace.Node

@@ -22,7 +22,7 @@ func Run(ctx context.Context, cfg Config) (*report.Summary, error) {
 	}
 	if cfg.Door == nil {
 		dc := door.DefaultConfig()
-		dc.Addrs, dc.Logger = cfg.Addrs, cfg.Logger
+		dc.Addrs, dc.Token, dc.Logger = cfg.Addrs, cfg.Token, cfg.Logger
 		d, err := door.Open(dc)
 		if err != nil {
 			return nil, err

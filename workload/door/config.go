@@ -28,6 +28,7 @@ type Config struct {
 	Queue       int           // callers that may wait before Do blocks earlier
 	Timeout     time.Duration // of one body; above the time that a replica holds calls while there is no leader
 	Pause       time.Duration // before an address is tried again after all of them failed; doubles up to a second
+	Token       string        // access token of role admin, where the cluster asks for one
 	TLS         *tls.Config   // for https addresses; nil is the system's
 	Logger      hclog.Logger
 }

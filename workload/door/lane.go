@@ -109,6 +109,9 @@ func (l *lane) post(body []byte) ([]answer, error) {
 	}
 	req.Header.Set("Content-Type", ContentType)
 	req.Header.Set("Accept", ContentType)
+	if l.door.cfg.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+l.door.cfg.Token)
+	}
 	resp, err := l.door.http.Do(req)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,10 @@ type Summary struct {
 	Utilisation  Shares       `json:"utilisation"`
 	ReservedIdle Shares       `json:"reservedIdle"`
 	Reservations Outcomes     `json:"reservations"`
+
+	// Series is what the pictures of a page are drawn from. It is not part of the
+	// JSON form: it is as long as the run was.
+	Series *Series `json:"-"`
 }
 
 // Waits are the waits of some containers, in virtual milliseconds.
@@ -54,7 +58,7 @@ type Outcomes struct {
 
 // Summary computes the figures of what was gathered so far.
 func (c *Collector) Summary() *Summary {
-	s := &Summary{Run: c.run, EndMillis: c.last}
+	s := &Summary{Run: c.run, EndMillis: c.last, Series: &Series{Node: c.node, Containers: c.containers, Samples: c.samples}}
 	queues := map[string]*meter{}
 	var large, small meter
 	for _, k := range c.containers {

@@ -32,6 +32,7 @@ type Config struct {
 	Timeout           time.Duration // of one command's request, all tries together
 	Stale             bool          // reads take what the replica asked has
 	User              string        // X-Rmd-User
+	Token             string        // access token
 	Name              string        // CLIENT of the idempotency keys; drawn when empty
 	Version           string        // of this program, for the User-Agent
 }
@@ -63,10 +64,11 @@ func (c Config) Validate() error {
 
 // Client is safe for use by several goroutines.
 type Client struct {
-	cfg   Config
-	bases []string
-	http  *http.Client
-	seq   atomic.Uint64
+	cfg    Config
+	bases  []string
+	bearer string // what goes into Authorization
+	http   *http.Client
+	seq    atomic.Uint64
 
 	mu   sync.Mutex
 	good int // index of the replica that answered last
@@ -87,6 +89,9 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{cfg: cfg}
+	if cfg.Token != "" {
+		c.bearer = "Bearer " + cfg.Token
+	}
 	for _, a := range cfg.Addrs {
 		b, _ := base(a, conf != nil) // validated
 		c.bases = append(c.bases, b)

@@ -208,6 +208,32 @@ func TestEventsResume(t *testing.T) {
 	}
 }
 
+// TestEventsResumeBehindHeartbeats goes on behind the id of a heartbeat, and
+// before any id behind the index that the stream began at: nothing is lost.
+func TestEventsResumeBehindHeartbeats(t *testing.T) {
+	var behind []string
+	tries := 0
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		behind = append(behind, r.Header.Get("Last-Event-ID"))
+		w.Header().Set(api.HeaderIndex, "40")
+		if tries++; tries == 2 {
+			fmt.Fprint(w, ": heartbeat\nid: 44\n\n")
+		}
+		if tries == 3 {
+			fmt.Fprint(w, "id: 45\nevent: batch\ndata: {}\n\n")
+		}
+	})
+	err := client(t, nil, addr).Events(t.Context(), "/v1/events", nil, 0, func(m Message) error {
+		if m.Index() == 45 {
+			return Stop()
+		}
+		return nil
+	})
+	if err != nil || strings.Join(behind, ",") != ",40,44" {
+		t.Fatalf("asked behind %q: %v", behind, err)
+	}
+}
+
 func TestAddresses(t *testing.T) {
 	for addr, want := range map[string]string{
 		"rm1:8088": "http://rm1:8088", "rm1": "http://rm1:8088", "https://rm1": "https://rm1:8090", "[::1]:8088": "http://[::1]:8088",

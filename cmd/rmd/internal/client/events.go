@@ -18,6 +18,12 @@ type Message struct {
 	Data  []byte
 }
 
+// Index is the log index that the message's id is; 0 when it has none.
+func (m Message) Index() uint64 {
+	n, _ := strconv.ParseUint(m.ID, 10, 64) // an id that is none has no index
+	return n
+}
+
 // errStop ends a stream from inside its callback.
 var errStop = errors.New("stop")
 
@@ -41,6 +47,9 @@ func (c *Client) Events(ctx context.Context, path string, query url.Values, from
 		a, err := c.Do(ctx, Request{Method: http.MethodGet, Path: path, Query: query, Header: h, Unlimited: true})
 		if err != nil {
 			return err
+		}
+		if i := a.Index(); last == "" && i > 0 {
+			last = strconv.FormatUint(i, 10) // should it end before the first message
 		}
 		err = readMessages(a.Stream, func(m Message) error {
 			if m.ID != "" {
@@ -80,7 +89,7 @@ func readMessages(r io.Reader, each func(Message) error) error {
 	for s.Scan() {
 		line := s.Text()
 		if line == "" {
-			if m.Data != nil || m.Event != "" {
+			if m.Data != nil || m.Event != "" || m.ID != "" { // a heartbeat has an id alone
 				if err := each(m); err != nil {
 					return err
 				}

@@ -142,6 +142,7 @@ func (c *Client) once(ctx context.Context, r Request, base, key string) (*Answer
 	set(req, "Content-Type", r.ContentType)
 	set(req, api.HeaderKey, key)
 	set(req, api.HeaderUser, c.cfg.User)
+	set(req, "Authorization", c.bearer)
 	res, err := c.http.Do(req)
 	if err != nil {
 		return nil, err

@@ -5,67 +5,31 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
 )
 
-// explanation is the planner's document, as far as it is printed.
-type explanation struct {
-	ID            string `json:"id"`
-	State         string `json:"state"`
-	Queue         string `json:"queue"`
-	Waiting       bool   `json:"waiting"`
-	WaitingMillis int64  `json:"waitingMillis"`
-	Position      int    `json:"position"`
-	Of            int    `json:"of"`
-	Reason        string `json:"reason"`
-	Never         bool   `json:"never"`
-	Text          string `json:"text"`
-	Asks          []struct {
-		Priority int32  `json:"priority"`
-		Count    int64  `json:"count"`
-		Size     string `json:"size"`
-		Where    string `json:"where"`
-		AM       bool   `json:"am"`
-	} `json:"asks"`
-	Limits []struct {
-		Name  string `json:"name"`
-		Used  string `json:"used"`
-		Most  string `json:"most"`
-		Binds bool   `json:"binds"`
-	} `json:"limits"`
-	Nodes []struct {
-		Verdict string `json:"verdict"`
-		Count   int    `json:"count"`
-		Example string `json:"example"`
-	} `json:"nodes"`
-	Reserved []struct {
-		ID        string   `json:"id"`
-		Node      string   `json:"node"`
-		Needs     string   `json:"needs"`
-		Free      string   `json:"free"`
-		AgeMillis int64    `json:"ageMillis"`
-		WaitsFor  []string `json:"waitsFor"`
-	} `json:"reserved"`
-	Ahead  []string `json:"ahead"`
-	Behind []string `json:"behind"`
-}
-
 func (p *program) appExplain() verb {
-	return verb{name: "explain", usage: "tell why an application waits", args: "ID", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
-		path, err := c.appPath("/explain")
-		if err != nil {
-			return err
-		}
-		return showText(c, func(ctx context.Context) ([]byte, func(io.Writer) error, error) {
-			var x explanation
-			doc, err := c.get(ctx, path, nil, &x)
-			return doc, func(w io.Writer) error { return x.write(w, c.cut()) }, err
-		})
-	}}
+	return verb{name: "explain", usage: "tell why an application waits", args: "ID", min: 1, max: 1, flags: watchFlags(),
+		long: "What it asks for, the limits that bind, what its queue and the nodes say of it,\n" +
+			"the node reserved for it and what must end there, who is ahead and who behind,\n" +
+			"and what would be if. It is planned when it is asked: nothing of it is stored.",
+		run: func(c *call) error {
+			path, err := c.appPath("/explain")
+			if err != nil {
+				return err
+			}
+			return showText(c, func(ctx context.Context) ([]byte, func(io.Writer) error, error) {
+				var x api.Explanation
+				doc, err := c.get(ctx, path, nil, &x)
+				return doc, func(w io.Writer) error { return writeExplanation(w, x, c.cut()) }, err
+			})
+		}}
 }
 
-// cut is the width that text is cut to: the terminal's, or 0 for never.
+// cut is the width that text is cut or folded to: the terminal's, or 0 for never.
 func (c *call) cut() int {
 	if c.p.OutTerminal {
 		return c.p.Width
@@ -73,72 +37,127 @@ func (c *call) cut() int {
 	return 0
 }
 
-// write prints the explanation; width 0 cuts nothing.
-func (x explanation) write(w io.Writer, width int) error {
-	var b strings.Builder
-	line := func(format string, args ...any) {
-		s := fmt.Sprintf(format, args...)
-		if width > 0 {
-			s = output.Cut(s, width)
-		}
-		b.WriteString(s + "\n")
+// labelled writes lines behind labels; what is too long goes on below itself.
+type labelled struct {
+	b     strings.Builder
+	width int // 0 folds nothing
+}
+
+// labelWidth is how far in the text behind a label stands.
+const labelWidth = 12
+
+func (l *labelled) line(label, format string, args ...any) {
+	if label != "" {
+		label = "  " + label
 	}
-	switch {
-	case !x.Waiting:
-		line("%s  in %s", x.State, x.Queue)
-	default:
-		line("WAITING  %s in %s%s", output.Millis(x.WaitingMillis), x.Queue, x.place())
+	l.fold(fmt.Sprintf("%-*s", labelWidth, label), fmt.Sprintf(format, args...))
+}
+
+// list writes things one a line, the label before the first.
+func list[T any](l *labelled, label string, things []T, text func(T) string) {
+	for i, t := range things {
+		if i > 0 {
+			label = ""
+		}
+		l.line(label, "%s", text(t))
+	}
+}
+
+// fold breaks a text at blanks.
+func (l *labelled) fold(lead, text string) {
+	pad := strings.Repeat(" ", utf8.RuneCountInString(lead))
+	for _, word := range strings.Fields(text) {
+		if l.width > 0 && strings.TrimSpace(lead) != "" && lead != pad && utf8.RuneCountInString(lead)+utf8.RuneCountInString(word) > l.width {
+			l.b.WriteString(strings.TrimRight(lead, " ") + "\n")
+			lead = pad
+		}
+		lead += word + " "
+	}
+	l.b.WriteString(strings.TrimRight(lead, " ") + "\n")
+}
+
+// writeExplanation prints all of the document; width 0 folds nothing.
+func writeExplanation(w io.Writer, x api.Explanation, width int) error {
+	l := &labelled{width: width}
+	if x.Waiting {
+		l.fold("WAITING  ", fmt.Sprintf("%s in %s%s", output.Millis(x.WaitingMillis), x.Queue, place(x)))
+	} else {
+		l.fold(x.State+"  ", "in "+x.Queue)
 	}
 	if x.Reason != "" {
-		never := ""
-		if x.Never {
-			never = " (never fits)"
-		}
-		line("  reason    %s%s", x.Reason, never)
+		l.line("reason", "%s%s", x.Reason, map[bool]string{true: " (never fits)"}[x.Never])
 	}
-	if x.Text != "" {
-		line("            %s", x.Text)
-	}
-	label := "asks"
-	for _, a := range x.Asks {
-		am := ""
-		if a.AM {
-			am = ", its AM"
-		}
-		line("  %-9s %d × %s, %s, priority %d%s", label, a.Count, a.Size, a.Where, a.Priority, am)
-		label = ""
-	}
-	label = "limits"
-	for _, l := range x.Limits {
-		verdict := "ok"
-		if l.Binds {
-			verdict = "BINDS"
-		}
-		line("  %-9s %s: %s of %s, %s", label, l.Name, l.Used, l.Most, verdict)
-		label = ""
-	}
-	label = "nodes"
-	for _, n := range x.Nodes {
-		line("  %-9s %d %s (%s)", label, n.Count, n.Verdict, n.Example)
-		label = ""
-	}
-	label = "reserved"
-	for _, r := range x.Reserved {
-		line("  %-9s %s on %s since %s: needs %s, free %s", label, r.ID, r.Node, output.Millis(r.AgeMillis), r.Needs, r.Free)
-		label = ""
-		if len(r.WaitsFor) > 0 {
-			line("            waits for one or more of %d containers to end: %s", len(r.WaitsFor), some(r.WaitsFor, 2))
+	for i, text := range []string{x.Text, x.Diagnostic} {
+		if text != "" {
+			l.line("", "%s%s", []string{"", "YARN says: "}[i], text)
 		}
 	}
+	list(l, "asks", x.Asks, askText)
+	list(l, "limits", x.Limits, limitText)
+	list(l, "nodes", x.Nodes, nodesText)
+	explainHolds(l, x)
 	if x.Waiting && x.Of > 0 {
-		line("  ahead     %s", some(x.Ahead, 2))
-		line("  behind    %s", some(x.Behind, 2))
+		l.line("ahead", "%s", neighbours(x.Ahead, x.Position-1))
+		l.line("behind", "%s", neighbours(x.Behind, x.Of-x.Position))
 	}
-	_, err := io.WriteString(w, b.String())
+	list(l, "what if", x.WhatIf, ifText)
+	_, err := io.WriteString(w, l.b.String())
 	return err
 }
 
-func (x explanation) place() string {
+func askText(a api.ExplainedAsk) string {
+	s := fmt.Sprintf("%d × %s, %s, priority %d", a.Count, a.Size, a.Where, a.Priority)
+	if a.AllocationID != 0 {
+		s += fmt.Sprintf(", allocation id %d", a.AllocationID)
+	}
+	if a.AM {
+		s += ", its AM"
+	}
+	return s
+}
+
+func limitText(m api.ExplainedLimit) string {
+	return fmt.Sprintf("%s: %s of %s, %s", m.Name, m.Used, m.Most, map[bool]string{true: "BINDS", false: "ok"}[m.Binds])
+}
+
+func nodesText(n api.ExplainedNodes) string {
+	s := fmt.Sprintf("%d: %s, for instance %s", n.Count, n.Verdict, n.Example)
+	if n.Reason != "" && n.Reason != "NO_REASON" {
+		s += " (" + n.Reason + ")"
+	}
+	return s
+}
+
+// explainHolds prints the reservations held, and the least that must end.
+func explainHolds(l *labelled, x api.Explanation) {
+	for i, r := range x.Reserved {
+		l.line([]string{"reserved", ""}[min(i, 1)], "%s on %s since %s: needs %s, free %s", r.ID, r.Node, output.Millis(r.AgeMillis), r.Needs, r.Free)
+		if len(r.WaitsFor) > 0 {
+			l.line("", "waits for one or more of %d containers to end: %s", len(r.WaitsFor), some(r.WaitsFor, 10))
+		}
+	}
+	if e := x.MustEnd; e != nil {
+		l.line("must end", "on %s, where %s is missing: %s", e.Node, e.Missing, some(e.Containers, 10))
+	}
+}
+
+func ifText(f api.ExplainedIf) string {
+	s := f.If + ": "
+	switch {
+	case f.Then != "":
+		s += f.Then
+	case f.Now:
+		s += "now"
+	default:
+		s += "not sooner"
+	}
+	if f.Reason != "" && !f.Now {
+		s += " (" + f.Reason + ")"
+	}
+	return s
+}
+
+func place(x api.Explanation) string {
 	if x.Position == 0 {
 		return ""
 	}
@@ -158,6 +177,15 @@ func ordinal(n int) string {
 		}
 	}
 	return fmt.Sprintf("%d%s", n, suffix)
+}
+
+// neighbours names those that are known of all of them.
+func neighbours(names []string, all int) string {
+	s := some(names, len(names))
+	if more := all - len(names); more > 0 && len(names) > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
 }
 
 // some names the first few of a list.

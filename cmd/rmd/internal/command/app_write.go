@@ -82,9 +82,9 @@ func runSubmit(c *call) error {
 	} else {
 		fmt.Fprintf(c.p.Out, "would go to %s\n", d.Queue)
 	}
-	var x explanation
+	var x api.Explanation
 	if len(d.Explain) > 0 && json.Unmarshal(d.Explain, &x) == nil && !c.quiet() {
-		return x.write(c.p.Err, 0)
+		return writeExplanation(c.p.Err, x, c.cut())
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -100,6 +101,11 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		if l.cmd.Usage == "" {
 			t.Errorf("%s has no usage", l.path)
 		}
+		for line := range strings.Lines(r.out) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s: %d columns: %s", l.path, n, line)
+			}
+		}
 	}
 }
 
@@ -116,8 +122,9 @@ var calls = []string{
 	"cluster status", "cluster init", "cluster token create", "cluster members", "cluster promote rm2", "cluster demote rm2",
 	"cluster remove rm2 --yes", "cluster transfer", "cluster health", "cluster verify",
 	"autopilot get", "autopilot set min_quorum=3", "autopilot state",
+	"access token create --role operator --name ci", "access token list", "access token revoke ci", "access whoami",
 	"snapshot save FILE", "snapshot list", "upgrade status", "upgrade finalize --yes",
-	"log show", "audit tail", "events", "events --follow", "metrics",
+	"log show", "audit tail", "events", "events --follow", "metrics", "top --count 1", "conf diff --whatif QUEUES",
 }
 
 // TestEveryRefusalIsTold answers every command with a refusal and looks at the
@@ -130,6 +137,7 @@ func TestEveryRefusalIsTold(t *testing.T) {
 	defer s.Close()
 	for _, line := range calls {
 		line = strings.ReplaceAll(line, "FILE", filepath.Join(t.TempDir(), "f"))
+		line = strings.ReplaceAll(line, "QUEUES", queueFile(t))
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
 		if r.exit != exit.Refused || r.out != "" || r.err != "rmd: WOULD_LOSE_QUORUM: what is wrong; what to do\n     a detail\n" {
 			t.Errorf("%s: %+v", line, r)
@@ -165,13 +173,17 @@ func TestWrongUsage(t *testing.T) {
 		"reservation cancel r41":                 "NEEDS_YES",
 		"cluster join 127.0.0.1:1":               "a join needs a token",
 		"cluster token create --role boss":       `"boss" is not a role`,
+		"access token create --role boss":        `"boss" is not a role`,
+		"access token create --name ci":          "--role is missing",
+		"access token create --role read":        "--name is missing",
+		"access certificate create --role read":  "is not 1 to 64 letters",
 		"cluster init --addr a:1,b:1":            "is about one replica, and --addr names 2",
 		"cluster remove rm1":                     "NEEDS_YES: replica rm1 is removed for good",
 		"conf rollback x":                        "is not a version",
 		"completion tcsh":                        "is not a shell",
 		"check":                                  "the data directory is not named",
 		"recover --data .":                       "write --peers FILE",
-		"events -o json":                         "use -o jsonl",
+		"events --follow -o yaml":                "use -o jsonl",
 		"metrics -o json":                        "metrics have a form of their own",
 		"replay x --speed fast":                  `"fast" is not a speed`,
 		"replay x --compare nothing":             "is nothing to compare with",
@@ -293,16 +305,5 @@ func TestInitWritesWhatServerReads(t *testing.T) {
 	}
 	if r := rmd(t, nil, "init", "--dir", dir, "--id", "rm1", "--tls"); r.exit == 0 {
 		t.Errorf("it made a certificate again: %+v", r)
-	}
-}
-
-func TestCompletion(t *testing.T) {
-	for line, want := range map[string]string{"cl": "cluster\n", "cluster tr": "transfer\n", "app list --sta": "--stale\n--state\n"} {
-		if r := rmd(t, nil, append([]string{"__complete"}, strings.Fields(line)...)...); r.out != want {
-			t.Errorf("%s: %q", line, r.out)
-		}
-	}
-	if r := rmd(t, nil, "completion", "bash"); !strings.Contains(r.out, "complete -o default -F _rmd rmd") {
-		t.Errorf("%+v", r)
 	}
 }

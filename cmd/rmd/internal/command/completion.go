@@ -1,6 +1,7 @@
 package command
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 
@@ -9,37 +10,31 @@ import (
 	"rmd/cmd/rmd/internal/exit"
 )
 
-// scripts ask the program itself: it knows its commands best.
-var scripts = map[string]string{
-	"bash": `_rmd() {
-  local IFS=$'\n'
-  COMPREPLY=($(rmd __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
-}
-complete -o default -F _rmd rmd
-`,
-	"zsh": `#compdef rmd
-_rmd() {
-  local -a found
-  found=("${(@f)$(rmd __complete "${words[@]:1:$((CURRENT-1))}" 2>/dev/null)}")
-  compadd -- $found || _files
-}
-compdef _rmd rmd
-`,
-	"fish": `complete -c rmd -f -a '(rmd __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
-`,
-	"powershell": `Register-ArgumentCompleter -Native -CommandName rmd -ScriptBlock {
-  param($word, $ast, $position)
-  $words = @($ast.CommandElements | Select-Object -Skip 1 | ForEach-Object { "$_" })
-  if ($word -eq "") { $words += "" }
-  rmd __complete @words 2>$null | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
-}
-`,
-}
+// The scripts ask the program itself: it knows its commands best, and the
+// cluster its names.
+var (
+	//go:embed shell/rmd.bash
+	bashScript string
+	//go:embed shell/rmd.zsh
+	zshScript string
+	//go:embed shell/rmd.fish
+	fishScript string
+	//go:embed shell/rmd.ps1
+	powershellScript string
+)
+
+var scripts = map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript, "powershell": powershellScript}
 
 func (p *program) completion() verb {
 	return verb{
 		name: "completion", usage: "print the script that lets a shell complete rmd's words", args: "bash|zsh|fish|powershell", min: 1, max: 1,
-		long: "For instance: rmd completion bash > /etc/bash_completion.d/rmd",
+		long: "Commands, flags and their values are completed, and what the cluster at --addr or\n" +
+			"RMD_ADDR has: applications, queues, nodes, reservations, replicas, versions.\n" +
+			"It is asked for a second at most, and no leader is needed.\n\n" +
+			"bash:        rmd completion bash > /etc/bash_completion.d/rmd\n" +
+			"zsh:         rmd completion zsh > \"${fpath[1]}/_rmd\"\n" +
+			"fish:        rmd completion fish > ~/.config/fish/completions/rmd.fish\n" +
+			"powershell:  rmd completion powershell >> $PROFILE",
 		run: func(c *call) error {
 			s, ok := scripts[c.arg(0)]
 			if !ok {
@@ -51,53 +46,25 @@ func (p *program) completion() verb {
 	}
 }
 
-// complete lists what may stand in the place of the last word.
+// filesMark is the last line when files may stand there too: the shell knows
+// them better.
+const filesMark = ":files"
+
+// complete lists what may stand in the place of the last word, a line each, with
+// a tab before what is told about it.
 func (p *program) complete() *cli.Command {
 	return &cli.Command{Name: "__complete", Hidden: true, SkipFlagParsing: true, HideHelp: true, HideHelpCommand: true, Action: func(c *cli.Context) error {
-		for _, w := range candidates(c.App, c.Args().Slice()) {
-			fmt.Fprintln(c.App.Writer, w)
+		l := &lookup{p: p, ctx: c.Context, app: c.App}
+		for _, w := range l.candidates(c.Args().Slice()) {
+			line := w.word
+			if w.about != "" {
+				line += "\t" + w.about
+			}
+			fmt.Fprintln(c.App.Writer, line)
+		}
+		if l.files {
+			fmt.Fprintln(c.App.Writer, filesMark)
 		}
 		return nil
 	}}
-}
-
-func candidates(app *cli.App, typed []string) []string {
-	last := ""
-	if len(typed) > 0 {
-		last, typed = typed[len(typed)-1], typed[:len(typed)-1]
-	}
-	commands, flags := app.Commands, append([]cli.Flag{}, app.Flags...)
-	for _, w := range typed {
-		for _, c := range commands {
-			if c.HasName(w) {
-				commands, flags = c.Subcommands, append(flags, c.Flags...)
-				break
-			}
-		}
-	}
-	var out []string
-	add := func(w string) {
-		if strings.HasPrefix(w, last) {
-			out = append(out, w)
-		}
-	}
-	if strings.HasPrefix(last, "-") {
-		for _, f := range flags {
-			if v, ok := f.(cli.VisibleFlag); ok && !v.IsVisible() {
-				continue
-			}
-			for _, n := range f.Names() {
-				if len(n) > 1 {
-					add("--" + n)
-				}
-			}
-		}
-		return out
-	}
-	for _, c := range commands {
-		if !c.Hidden {
-			add(c.Name)
-		}
-	}
-	return out
 }

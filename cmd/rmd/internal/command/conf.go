@@ -15,6 +15,8 @@ import (
 
 	"rmd/cmd/rmd/internal/exit"
 	"rmd/cmd/rmd/internal/output"
+	"rmd/scheduler/capacity"
+	"rmd/transport/hadoop"
 	"rmd/transport/rest/api"
 )
 
@@ -46,7 +48,8 @@ func (p *program) confGet() verb {
 		name: "get", usage: "show the configuration in force, or the keys that have a word in them", args: "[WORD]", max: 1,
 		flags: append([]cli.Flag{
 			&cli.Uint64Flag{Name: "version", Usage: "of this version", DefaultText: "the newest"},
-			&cli.BoolFlag{Name: "ignored", Usage: "the keys that rmd does not honour"},
+			&cli.BoolFlag{Name: "ignored", Usage: "the keys that rmd does not honour, of the cluster's queues and of this machine's Hadoop files"},
+			&cli.StringFlag{Name: "conf-dir", Usage: "with --ignored, where the files are [$HADOOP_CONF_DIR]"},
 		}, listFlags()...),
 		run: func(c *call) error {
 			if c.Bool("ignored") {
@@ -108,9 +111,36 @@ func showIgnored(c *call) error {
 		}
 		var v api.Validation
 		f.doc, err = a.Body, a.Decode(&v)
+		if dir := c.confDir(); err == nil && dir != "" {
+			if err = addIgnored(&v, dir); err == nil {
+				f.doc, err = json.Marshal(v)
+			}
+		}
 		f.things = v.Ignored
 		return f, err
 	})
+}
+
+// confDir is where this machine's Hadoop files are; empty when nobody has said.
+func (c *call) confDir() string {
+	dir := c.String("conf-dir")
+	if dir == "" && c.p.Env != nil {
+		dir, _ = c.p.Env("HADOOP_CONF_DIR")
+	}
+	return dir
+}
+
+// addIgnored adds the keys of Hadoop's files that are not honoured to those of
+// the cluster's queues.
+func addIgnored(v *api.Validation, dir string) error {
+	conf, err := readHadoop(dir)
+	if err != nil {
+		return err
+	}
+	for _, k := range hadoop.IgnoredKeys(conf, capacity.Relevant) {
+		v.Ignored = append(v.Ignored, api.Fault{Name: k.Name, Value: k.Value, Origin: k.Origin, What: k.Why})
+	}
+	return nil
 }
 
 var changeColumns = output.List[api.Change]{
@@ -127,8 +157,17 @@ var changeColumns = output.List[api.Change]{
 
 func (p *program) confDiff() verb {
 	return verb{
-		name: "diff", usage: "show what a file, or a version, would change", args: "FILE | DIR | VERSION [VERSION]", min: 1, max: 2, flags: listFlags(),
+		name: "diff", usage: "show what a file, or a version, would change", args: "FILE | DIR | VERSION [VERSION]", min: 1, max: 2,
+		long: "With --whatif the planner tries the file's queues on a copy of the live state and\n" +
+			"tells which queues would have more or less, and which applications would start\n" +
+			"at once, wait, gain or lose. Nothing is changed.",
+		flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "whatif", Usage: "who would gain, lose, wait or start at once"},
+		}, listFlags()...),
 		run: func(c *call) error {
+			if c.Bool("whatif") {
+				return showWhatIf(c)
+			}
 			if _, err := strconv.ParseUint(c.arg(0), 10, 63); err == nil || c.NArg() == 2 {
 				to := c.arg(1)
 				if to == "" {

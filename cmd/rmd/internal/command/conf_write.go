@@ -23,12 +23,21 @@ import (
 // readProperties reads the queue configuration out of a Hadoop file, a directory
 // of them, or a JSON document with properties.
 func readProperties(path string) ([]capacity.Property, error) {
-	info, err := os.Stat(path)
+	if strings.EqualFold(filepath.Ext(path), ".json") {
+		return readJSONProperties(path)
+	}
+	conf, err := readHadoop(path)
 	if err != nil {
 		return nil, err
 	}
-	if strings.EqualFold(filepath.Ext(path), ".json") {
-		return readJSONProperties(path)
+	return replica.Properties(conf), nil
+}
+
+// readHadoop reads a Hadoop file, or a directory of them.
+func readHadoop(path string) (*hadoopconf.Config, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
 	}
 	var conf *hadoopconf.Config
 	if info.IsDir() {
@@ -44,10 +53,7 @@ func readProperties(path string) ([]capacity.Property, error) {
 		}
 		return nil, e
 	}
-	if err != nil {
-		return nil, err
-	}
-	return replica.Properties(conf), nil
+	return conf, err
 }
 
 func readJSONProperties(path string) ([]capacity.Property, error) {
@@ -130,10 +136,7 @@ func (p *program) confRefresh() verb {
 			&cli.StringFlag{Name: "conf-dir", Usage: "where they are [$HADOOP_CONF_DIR]"},
 		}, applyFlags()...),
 		run: func(c *call) error {
-			dir := c.String("conf-dir")
-			if dir == "" && c.p.Env != nil {
-				dir, _ = c.p.Env("HADOOP_CONF_DIR")
-			}
+			dir := c.confDir()
 			if dir == "" {
 				return exit.Usagef("set HADOOP_CONF_DIR, or write --conf-dir DIR", "it is not known where Hadoop's files are")
 			}

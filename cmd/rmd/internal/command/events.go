@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"rmd/cmd/rmd/internal/client"
 	"rmd/cmd/rmd/internal/exit"
 	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/rmd/internal/words"
+	"rmd/fsm/event"
 	"rmd/transport/rest/api"
 )
 
@@ -20,114 +23,306 @@ func (p *program) events() verb {
 		name: "events", usage: "show what happens, as it is committed", flags: []cli.Flag{
 			&cli.StringFlag{Name: "app", Usage: "of this application"},
 			&cli.StringFlag{Name: "node", Usage: "on this node"},
-			&cli.StringFlag{Name: "queue", Usage: "in this queue"},
-			&cli.StringFlag{Name: "kind", Usage: "of this kind, for instance ReservationMade"},
+			&cli.StringFlag{Name: "queue", Usage: "in this queue, or below it"},
+			&cli.StringSliceFlag{Name: "kind", Usage: "of this kind, for instance ReservationMade; may be given again"},
+			&cli.StringFlag{Name: "since", Usage: "begin so long ago (10m), or at a time (15:04, 2006-01-02T15:04:05Z)"},
 			&cli.Uint64Flag{Name: "after", Usage: "begin behind this log index", DefaultText: "now"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on for ever; without, the last entries of the log are shown"},
-			&cli.IntFlag{Name: "count", Usage: "without --follow: how many entries of the log are looked at", Value: 200},
+			&cli.IntFlag{Name: "count", Usage: "without --follow and --since: how many entries of the log are looked at", Value: 200},
 		},
+		long: "A line an event: time, log index, kind, what it speaks of. Heartbeats of the clock\n" +
+			"are shown with -o wide only. With -o jsonl: a line for each entry of the log.\n" +
+			"With --follow, a replica that goes away is replaced by another of --addr, and\nthe stream goes on behind the last entry seen: nothing is lost or shown twice.",
 		run: runEvents,
 	}
 }
 
-func runEvents(c *call) error {
-	if c.format().Machine() {
-		return exit.Usagef("use -o jsonl", "events are told one after the other, and -o %s is one document", c.format())
-	}
-	q := url.Values{}
-	for _, name := range []string{"app", "node", "queue", "kind"} {
-		if v := c.String(name); v != "" {
-			q.Set(name, v)
-		}
-	}
-	print := func(b api.EventBatch) error {
-		if c.format() == output.JSONL {
-			return output.WriteLine(c.p.Out, b)
-		}
-		c.printBatch(b)
-		return nil
-	}
-	if c.Bool("follow") {
-		return c.follow(q, c.Uint64("after"), print)
-	}
-	return c.pastEvents(q, print)
+// eventFilter says which events of the log are shown; the stream has it as
+// parameters.
+type eventFilter struct {
+	app, node, queue string
+	kinds            []string
 }
 
-// pastEvents shows what the end of the log holds.
-func (c *call) pastEvents(q url.Values, print func(api.EventBatch) error) error {
-	from, count := c.Uint64("after")+1, min(max(c.Int("count"), 1), 1000)
-	if !c.IsSet("after") {
-		d, _, err := c.entries(c.ctx(), 0, 1)
-		if err != nil {
-			return err
-		}
-		from = max(d.First, d.Last-min(d.Last, uint64(count)-1))
-	}
-	d, _, err := c.entries(c.ctx(), from, count)
+func runEvents(c *call) error {
+	f, err := c.eventFilter()
 	if err != nil {
 		return err
 	}
-	for _, e := range d.Entries {
-		b := api.EventBatch{Index: e.Index, Term: e.Term, NowMillis: e.AtMillis}
-		for _, v := range e.Events {
-			if match(q.Get("app"), v.App) && match(q.Get("node"), v.Node) && match(q.Get("queue"), v.Queue) && match(q.Get("kind"), v.Kind) {
-				b.Events = append(b.Events, v)
+	since, err := c.since()
+	if err != nil {
+		return err
+	}
+	follow := c.Bool("follow")
+	switch {
+	case follow && c.format() == output.YAML:
+		return exit.Usagef("use -o jsonl with --follow", "events are told one after the other, and -o yaml is one document")
+	case since > 0 && c.IsSet("after"):
+		return exit.Usagef("use one of them", "--since and --after contradict each other")
+	case since > 0 && c.IsSet("count"):
+		return exit.Usagef("use one of them", "--since and --count contradict each other")
+	case follow && c.IsSet("count"):
+		return exit.Usagef("leave --count out", "--follow has no end")
+	}
+	if follow {
+		return c.followEvents(f, since)
+	}
+	var all []api.EventBatch
+	print := c.printBatch
+	if c.format().Machine() {
+		all = []api.EventBatch{}
+		print = func(b api.EventBatch) error { all = append(all, b); return nil }
+	}
+	if _, err := c.pastEvents(c.ctx(), f, since, print); err != nil || all == nil {
+		return err
+	}
+	doc, err := json.Marshal(map[string]any{"batches": all})
+	if err != nil {
+		return err
+	}
+	return output.WriteDocument(c.p.Out, c.format(), doc)
+}
+
+// eventFilter reads the flags. A kind that there is not would never come.
+func (c *call) eventFilter() (eventFilter, error) {
+	f := eventFilter{app: c.String("app"), node: c.String("node"), queue: c.String("queue")}
+	known := eventKinds()
+	for _, k := range c.StringSlice("kind") {
+		i := -1
+		for j, have := range known {
+			if strings.EqualFold(have, strings.TrimSpace(k)) {
+				i = j
 			}
 		}
-		if len(b.Events) == 0 {
-			continue
+		if i < 0 {
+			do := "see \"rmd events --kind <TAB>\", or rmd log show"
+			if n := words.Nearest(k, known); n != "" {
+				do = "did you mean " + n + "?"
+			}
+			return f, exit.Usagef(do, "%q is no kind of event", k)
 		}
-		if err := print(b); err != nil {
+		f.kinds = append(f.kinds, known[i])
+	}
+	return f, nil
+}
+
+// eventKinds are the names of all kinds of events.
+func eventKinds() []string {
+	var out []string
+	for _, k := range event.Kinds() {
+		out = append(out, k.String())
+	}
+	return out
+}
+
+// query is the filter as the stream's parameters.
+func (f eventFilter) query() url.Values {
+	q := url.Values{}
+	for name, v := range map[string]string{"app": f.app, "node": f.node, "queue": f.queue} { // url.Values sorts
+		if v != "" {
+			q.Set(name, v)
+		}
+	}
+	for _, k := range f.kinds {
+		q.Add("kind", k)
+	}
+	return q
+}
+
+// pass takes a queue for itself and everything below it, as the stream does.
+func (f eventFilter) pass(v api.Event) bool {
+	kind := len(f.kinds) == 0
+	for _, k := range f.kinds {
+		kind = kind || k == v.Kind
+	}
+	queue := f.queue == "" || v.Queue == f.queue || strings.HasPrefix(v.Queue, f.queue+".") || strings.HasSuffix(v.Queue, "."+f.queue)
+	return kind && queue && (f.app == "" || f.app == v.App) && (f.node == "" || f.node == v.Node)
+}
+
+// batch keeps what passes of an entry.
+func (f eventFilter) batch(e api.LogEntry) api.EventBatch {
+	b := api.EventBatch{Index: e.Index, Term: e.Term, NowMillis: e.AtMillis}
+	for _, v := range e.Events {
+		if f.pass(v) {
+			b.Events = append(b.Events, v)
+		}
+	}
+	return b
+}
+
+// pastEvents shows what the end of the log holds, and returns its last index.
+func (c *call) pastEvents(ctx context.Context, f eventFilter, since int64, print func(api.EventBatch) error) (last uint64, err error) {
+	d, _, err := c.entries(ctx, 0, 1)
+	if err != nil {
+		return 0, err
+	}
+	last = d.Last
+	count := uint64(min(max(c.Int("count"), 1), 100_000))
+	from := max(d.First, last-min(last, count-1), 1)
+	switch {
+	case since > 0:
+		if from, err = c.firstSince(ctx, d, since); err != nil {
+			return 0, err
+		}
+	case c.IsSet("after"):
+		from = c.Uint64("after") + 1
+		if !c.Bool("follow") {
+			last = min(last, from+count-1)
+		}
+	}
+	return last, c.between(ctx, from, last, func(e api.LogEntry) error {
+		if e.AtMillis < since {
+			return nil
+		}
+		if b := f.batch(e); len(b.Events) > 0 {
+			return print(b)
+		}
+		return nil
+	})
+}
+
+// logStep is how many entries are asked for at once.
+const logStep = 1000
+
+// between reads a stretch of the log.
+func (c *call) between(ctx context.Context, from, to uint64, each func(api.LogEntry) error) error {
+	for from <= to {
+		d, _, err := c.entries(ctx, from, int(min(to-from+1, logStep)))
+		if err != nil || len(d.Entries) == 0 {
 			return err
 		}
+		for _, e := range d.Entries {
+			if err := each(e); err != nil {
+				return err
+			}
+		}
+		from = d.Entries[len(d.Entries)-1].Index + 1
 	}
 	return nil
 }
 
-func match(want, have string) bool { return want == "" || strings.EqualFold(want, have) }
+// firstSince finds the first entry that is not older than a time, from the end
+// backwards.
+func (c *call) firstSince(ctx context.Context, d api.Log, since int64) (uint64, error) {
+	for end := d.Last; ; {
+		from := max(d.First, end-min(end, logStep-1), 1)
+		part, _, err := c.entries(ctx, from, logStep)
+		if err != nil {
+			return 0, err
+		}
+		for _, e := range part.Entries {
+			if e.AtMillis > 0 && e.AtMillis < since {
+				return e.Index + 1, nil // entries before are older; those between are filtered
+			}
+			if e.AtMillis >= since {
+				break
+			}
+		}
+		if from <= max(d.First, 1) {
+			return from, nil
+		}
+		end = from - 1
+	}
+}
+
+// followEvents shows what there was since, then what comes.
+func (c *call) followEvents(f eventFilter, since int64) error {
+	after := c.Uint64("after")
+	if since > 0 {
+		last, err := c.pastEvents(c.ctx(), f, since, c.printBatch)
+		if err != nil {
+			return err
+		}
+		after = last
+	}
+	return c.follow(f.query(), after, c.printBatch)
+}
 
 // follow prints the stream of committed entries until Ctrl-C. A replica that
-// goes away is replaced by another one without loss.
+// goes away is replaced by another one without loss; what is too old for its
+// stream is taken from the log.
 func (c *call) follow(q url.Values, after uint64, print func(api.EventBatch) error) error {
 	cl, err := c.client()
 	if err != nil {
 		return err
 	}
-	err = cl.Events(c.ctx(), "/v1/events", q, after, func(m client.Message) error {
-		if m.Event != "batch" {
-			return nil
+	f := eventFilter{app: q.Get("app"), node: q.Get("node"), queue: q.Get("queue"), kinds: q["kind"]}
+	for {
+		err = cl.Events(c.ctx(), "/v1/events", q, after, func(m client.Message) error {
+			after = max(after, m.Index())
+			if m.Event != "batch" {
+				return nil
+			}
+			var b api.EventBatch
+			if err := json.Unmarshal(m.Data, &b); err != nil {
+				return fmt.Errorf("event stream: %w", err)
+			}
+			if len(b.Events) == 0 {
+				return nil
+			}
+			return print(b)
+		})
+		var old *api.Error
+		if after == 0 || !errors.As(err, &old) || old.Code != api.CodeTooOld {
+			break
 		}
-		var b api.EventBatch
-		if err := json.Unmarshal(m.Data, &b); err != nil {
-			return fmt.Errorf("event stream: %w", err)
+		if after, err = c.catchUp(f, after, print); err != nil {
+			break
 		}
-		if len(b.Events) == 0 {
-			return nil
-		}
-		return print(b)
-	})
-	if errors.Is(err, c.ctx().Err()) && c.ctx().Err() != nil {
+	}
+	if c.ctx().Err() != nil && errors.Is(err, c.ctx().Err()) {
 		return nil
 	}
 	return err
+}
+
+// catchUp takes from the log what the stream does not hold any more, and says
+// what the log has lost too.
+func (c *call) catchUp(f eventFilter, after uint64, print func(api.EventBatch) error) (uint64, error) {
+	d, _, err := c.entries(c.ctx(), 0, 1)
+	if err != nil {
+		return after, err
+	}
+	if d.First > after+1 {
+		c.say("entries %d to %d are in a snapshot and cannot be shown", after+1, d.First-1)
+		after = d.First - 1
+	}
+	err = c.between(c.ctx(), after+1, d.Last, func(e api.LogEntry) error {
+		after = e.Index
+		if b := f.batch(e); len(b.Events) > 0 {
+			return print(b)
+		}
+		return nil
+	})
+	return after, err
 }
 
 // clerical are events that tell nothing of their own: they are shown with -o
 // wide only.
 var clerical = map[string]bool{"TimeAdvanced": true, "RequestRecorded": true}
 
-// printBatch prints each event of an entry on a line.
-func (c *call) printBatch(b api.EventBatch) {
+// printBatch prints each event of an entry on a line, or the entry as one.
+func (c *call) printBatch(b api.EventBatch) error {
+	switch c.format() {
+	case output.JSONL, output.JSON: // with --follow, documents one after the other
+		return output.WriteLine(c.p.Out, b)
+	case output.Name:
+		_, err := fmt.Fprintln(c.p.Out, b.Index)
+		return err
+	}
 	for _, v := range b.Events {
 		if clerical[v.Kind] && c.format() != output.Wide {
 			continue
 		}
 		line := fmt.Sprintf("%s  %-8d %s%s", clockText(b.NowMillis), b.Index, v.Kind, eventText(v))
-		if w := c.cut(); w > 0 {
+		if w := c.cut(); w > 0 && c.format() != output.Wide {
 			line = output.Cut(line, w)
 		}
-		fmt.Fprintln(c.p.Out, line)
+		if _, err := fmt.Fprintln(c.p.Out, line); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // eventText writes what an event speaks of, then its own fields by name.

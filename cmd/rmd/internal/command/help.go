@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +20,16 @@ func tidyFlags(flags []cli.Flag) {
 			b.DisableDefaultText = true
 		}
 	}
+}
+
+// listWord is how the library writes that a flag may be given again.
+var listWord = regexp.MustCompile(` \[ --[^]]* \]`)
+
+// The library keeps the form of a flag in a variable of its own, for the whole
+// program.
+func init() {
+	written := cli.FlagStringer
+	cli.FlagStringer = func(f cli.Flag) string { return listWord.ReplaceAllString(written(f), "...") }
 }
 
 // helpWriter gathers a help text and folds its lines to helpWidth.

@@ -135,7 +135,9 @@ func (c *call) showEntries(d api.Log, doc []byte, first bool) error {
 	o.Quiet = o.Quiet || !first
 	if c.Bool("events") && (o.Format == output.Table || o.Format == output.Wide) {
 		for _, e := range d.Entries {
-			c.printBatch(api.EventBatch{Index: e.Index, Term: e.Term, NowMillis: e.AtMillis, Events: e.Events})
+			if err := c.printBatch(api.EventBatch{Index: e.Index, Term: e.Term, NowMillis: e.AtMillis, Events: e.Events}); err != nil {
+				return err
+			}
 		}
 		return nil
 	}

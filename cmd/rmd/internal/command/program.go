@@ -89,6 +89,7 @@ func writeError(s Streams, err error) int {
 // program is one run of the command line.
 type program struct {
 	Streams
+	tokenFile string // of the access token
 }
 
 // app is the whole command tree.
@@ -98,7 +99,7 @@ func (p *program) app() *cli.App {
 	app.Usage = "a YARN ResourceManager replicated by Raft"
 	app.HideVersion, app.HideHelpCommand = true, true
 	app.Writer, app.ErrWriter, app.Reader = p.Out, p.Err, p.In
-	app.Flags = globalFlags(p.Env)
+	app.Flags = append(globalFlags(p.Env), p.tokenFileFlag())
 	app.Commands = p.tree()
 	app.Suggest = true
 	app.UseShortOptionHandling = false

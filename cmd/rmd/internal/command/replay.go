@@ -3,6 +3,8 @@ package command
 import (
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +40,7 @@ func (p *program) replay() verb {
 			&cli.IntFlag{Name: "replicas", Usage: "of the private cluster", Value: 3},
 			&cli.StringFlag{Name: "compare", Usage: noReservations + ": run it once more without them"},
 			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
+			reportFlag(),
 		},
 		run: runReplay,
 	}
@@ -48,6 +51,11 @@ func runReplay(c *call) error {
 	if err != nil {
 		return err
 	}
+	page, err := c.openReport()
+	if err != nil {
+		return err
+	}
+	defer page.abandon()
 	bar := c.progressBar(o)
 	if bar != nil {
 		o.Progress = bar.show
@@ -57,6 +65,12 @@ func runReplay(c *call) error {
 		bar.end()
 	}
 	if err != nil {
+		return err
+	}
+	if err := page.write(func(w io.Writer, h report.Head) error {
+		h.Source = filepath.Base(c.arg(0))
+		return report.WriteHTML(w, h, with, without)
+	}); err != nil {
 		return err
 	}
 	switch f := c.format(); f {
@@ -100,6 +114,9 @@ func (c *call) replayOptions() (replay.Options, error) {
 	}
 	if c.IsSet("addr") || c.envSet("RMD_ADDR") {
 		o.Addrs = splitList(c.String("addr"))
+		if o.Token, err = c.p.accessToken(); err != nil {
+			return o, err
+		}
 		if o.Speed == 0 && !c.IsSet("speed") {
 			o.Speed = 1
 		}

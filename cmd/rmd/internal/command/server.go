@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,7 +19,9 @@ import (
 	"rmd/cmd/rmd/internal/config"
 	"rmd/cmd/rmd/internal/exit"
 	"rmd/cmd/rmd/internal/replica"
+	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
+	"rmd/transport/hadoop"
 )
 
 // handOverMax bounds how long a stopping leader looks for a successor.
@@ -31,7 +34,8 @@ var short = map[string]string{"id": "id", "cluster": "cluster", "data": "data", 
 func (p *program) server() verb {
 	return verb{
 		name: "server", usage: "run one replica in the foreground",
-		long: "SIGTERM hands leadership over, then stops; SIGHUP reads log.level again.\n" +
+		long: "SIGTERM hands leadership over, then stops; SIGHUP reads log.level and certificates again, and of Hadoop's\n" +
+			"files administrators, proxy users, groups and racks.\n" +
 			"Exit codes for supervisors: 70 disk sync failed, 71 disk full at start, 72 disk hung, 73 removed from the\n" +
 			"cluster, 74 state differs, 75 log entry not understood. After 73, 74 and 75 it must not be started again.",
 		flags: []cli.Flag{
@@ -134,7 +138,7 @@ func runServer(c *call) error {
 		return openError(err)
 	}
 	log.Info("replica is up", "id", r.ID(), "version", Version(), "peers", r.PeerAddr(), "rest", r.HTTPAddr(), "data", loaded.Data)
-	c.untilStopped(src, log)
+	c.untilStopped(src, log, r)
 	return stop(r, log)
 }
 
@@ -178,19 +182,40 @@ func tellConfig(log hclog.Logger, l *config.Loaded) {
 	if l.Hadoop == nil {
 		return
 	}
-	conf, err := capacity.Parse(replica.Properties(l.Hadoop))
+	ignored, err := ignoredKeys(l.Hadoop)
 	if err != nil {
 		log.Warn("the queue configuration of the Hadoop files is not valid; it would only be used for a new cluster", "error", err)
+	}
+	if len(ignored) == 0 {
 		return
 	}
-	for _, f := range conf.Ignored {
-		log.Warn("a key is not honoured", "key", f.Name, "origin", f.Origin, "why", f.What)
+	names := make([]string, len(ignored))
+	for i, k := range ignored {
+		names[i] = k.Name
+		log.Debug("a key is not honoured", "key", k.Name, "origin", k.Origin, "why", k.What)
 	}
+	log.Warn("keys of the Hadoop files are not honoured; \"rmd conf get --ignored\" tells why", "count", len(names), "keys", strings.Join(names, " "))
 }
 
-// untilStopped waits for the signal to stop, and reads the log level again on
-// SIGHUP.
-func (c *call) untilStopped(src config.Source, log hclog.Logger) {
+// ignoredKeys are the keys of Hadoop's files that are meant for a
+// ResourceManager and that rmd does not honour. Those of the queue configuration
+// are missing when it is not valid, which the error tells.
+func ignoredKeys(conf *hadoopconf.Config) ([]capacity.Fault, error) {
+	var out []capacity.Fault
+	queues, err := capacity.Parse(replica.Properties(conf))
+	if err == nil {
+		out = slices.Clone(queues.Ignored)
+	}
+	for _, k := range hadoop.IgnoredKeys(conf, capacity.Relevant) {
+		out = append(out, capacity.Fault{Name: k.Name, Value: k.Value, Origin: k.Origin, What: k.Why})
+	}
+	slices.SortStableFunc(out, func(a, b capacity.Fault) int { return strings.Compare(a.Name, b.Name) })
+	return out, err
+}
+
+// untilStopped waits for the signal to stop. On SIGHUP it reads the log level
+// again, and what may change of Hadoop's files.
+func (c *call) untilStopped(src config.Source, log hclog.Logger, r *replica.Replica) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
@@ -206,6 +231,17 @@ func (c *call) untilStopped(src config.Source, log hclog.Logger) {
 			}
 			log.SetLevel(hclog.LevelFromString(loaded.Log.Level))
 			log.Info("log level is reloaded; other keys take a restart", "level", loaded.Log.Level)
+			if err := r.ReloadCertificates(); err != nil {
+				log.Error("certificates are not reloaded, the ones before stay in force", "error", err)
+			}
+			if loaded.Hadoop == nil {
+				continue
+			}
+			if err := r.ReloadHadoop(); err != nil {
+				log.Error("hadoop's files are not reloaded", "error", err)
+				continue
+			}
+			log.Info("hadoop's files are reloaded: administrators, proxy users, groups and racks; the queues stay", "dir", loaded.Config.Hadoop)
 		}
 	}
 }

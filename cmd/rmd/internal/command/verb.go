@@ -125,6 +125,10 @@ func (c *call) clientOf(addrs []string) (*client.Client, error) {
 	if cfg.User = c.String("as"); cfg.User == "" {
 		cfg.User = loginName()
 	}
+	var err error
+	if cfg.Token, err = c.p.accessToken(); err != nil {
+		return nil, err
+	}
 	return client.New(cfg)
 }
 
@@ -146,7 +150,10 @@ Usage: {{.HelpName}}{{if .ArgsUsage}} {{.ArgsUsage}}{{end}}{{if .VisibleFlags}} 
 
 Flags:
    {{range .VisibleFlags}}{{.}}
-   {{end}}{{end}}
+   {{end}}{{end}}{{if .UsageText}}
+Examples:
+{{.UsageText}}
+{{end}}
 The flags of every command: rmd --help
 `
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -35,7 +36,8 @@ func (p *program) version() verb {
 			return output.WriteDocument(c.p.Out, f, doc)
 		}
 		if c.format() == output.Name || c.quiet() {
-			return output.WriteFacts(c.p.Out, []output.Fact{{Name: Version(), Value: " "}})
+			_, err := fmt.Fprintln(c.p.Out, Version())
+			return err
 		}
 		return output.WriteFacts(c.p.Out, []output.Fact{
 			{Name: "rmd", Value: Version()}, {Name: "go", Value: runtime.Version()}, {Name: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH},

@@ -161,6 +161,15 @@ func (l *loader) checkAddresses() {
 	if _, err := hostPort(c.HTTP.Listen); err != nil && c.HTTP.Listen != "none" {
 		l.bad("http.listen", "", "%q: %v", c.HTTP.Listen, err)
 	}
+	if c.HTTP.Rate < 1 {
+		l.bad("http.rate", "the default is 200", "must be at least 1")
+	}
+	if c.HTTP.Burst < c.HTTP.Rate {
+		l.bad("http.burst", "", "must not be below http.rate (%d)", c.HTTP.Rate)
+	}
+	if c.HTTP.Auth == "off" {
+		l.warn("http.auth is off: access tokens and certificates count for nothing on this replica")
+	}
 	if c.HTTP.ListenTLS != "" {
 		if _, err := hostPort(c.HTTP.ListenTLS); err != nil {
 			l.bad("http.listen_tls", "", "%q: %v", c.HTTP.ListenTLS, err)

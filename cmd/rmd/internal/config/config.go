@@ -51,6 +51,8 @@ type HTTP struct {
 	ListenTLS    string
 	Hosts        []string
 	PublicWrites bool
+	Auth         string // optional, required or off
+	Rate, Burst  uint
 }
 
 // Log is the part about what is logged.
@@ -75,7 +77,7 @@ func Default() Config {
 			SnapshotThreshold: uint(c.SnapshotThreshold), SnapshotBytes: Size(c.SnapshotBytes), SnapshotInterval: c.SnapshotInterval,
 			Trailing: uint(c.Trailing), Sync: "always",
 		},
-		HTTP:      HTTP{Listen: "127.0.0.1:8088"},
+		HTTP:      HTTP{Listen: "127.0.0.1:8088", Auth: "optional", Rate: 200, Burst: 400},
 		Log:       Log{Level: "info", Format: "text"},
 		Disk:      Disk{Reserve: Size(c.DiskReserve), Stop: Size(c.DiskStop), GiveUpAt: c.HungGiveUp, ExitAt: c.HungExit},
 		Autopilot: c.Autopilot,

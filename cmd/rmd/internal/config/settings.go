@@ -40,6 +40,9 @@ func settings(c *Config) []setting {
 		{"http.listen_tls", "the same over TLS (default: yarn.resourcemanager.webapp.https.address, when tls is configured)", text{&c.HTTP.ListenTLS}},
 		{"http.hosts", "further names that a Host header may carry; \"*\" for any", list{&c.HTTP.Hosts}},
 		{"http.public_writes", "take writes under /v1 over plain HTTP from other machines", truth{&c.HTTP.PublicWrites}},
+		{"http.auth", "optional: everybody reads, writes need a role once there are access tokens; required: reads too; off: tokens count for nothing", oneOf{&c.HTTP.Auth, []string{"optional", "required", "off"}}},
+		{"http.rate", "requests a second of one principal, or of one address without one", number{&c.HTTP.Rate}},
+		{"http.burst", "how many may come at once", number{&c.HTTP.Burst}},
 
 		{"hadoop.conf_dir", "directory of yarn-site.xml, core-site.xml and capacity-scheduler.xml (default: HADOOP_CONF_DIR)", text{&c.Hadoop}},
 

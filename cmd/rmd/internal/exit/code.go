@@ -47,7 +47,8 @@ var byCode = map[string]int{
 	"NOT_FOUND": NotFound, "TOO_OLD": NotFound,
 	"NO_LEADER": NoLeader, "NOT_READY": NoLeader,
 	"TIMEOUT": TimedOut, "UNKNOWN_OUTCOME": TimedOut,
-	"NOT_ALLOWED": NotAllowed, "HOST_NOT_ALLOWED": NotAllowed,
+	"NOT_ALLOWED": NotAllowed, "HOST_NOT_ALLOWED": NotAllowed, "UNAUTHENTICATED": NotAllowed, "TOO_MANY_REQUESTS": Failure,
+	"NO_SUCH_TOKEN": NotFound, "TOKEN_EXISTS": Refused, "NO_ADMIN_LEFT": Refused,
 	"INVALID_REQUEST": Usage, "UNKNOWN_FIELD": Usage, "OUT_OF_RANGE": Usage,
 	"BUSY": Failure, "NOT_AVAILABLE": Failure, "TOO_LARGE": Failure, "INTERNAL": Failure,
 

@@ -70,8 +70,8 @@ func (l List[T]) Write(w io.Writer, things []T, o Options) error {
 	return writeTable(w, columns, things, o)
 }
 
-// heads are the names of all columns.
-func (l List[T]) heads() []string {
+// Heads are the names of all columns, in lower case.
+func (l List[T]) Heads() []string {
 	out := make([]string, len(l.Columns))
 	for i, c := range l.Columns {
 		out[i] = strings.ToLower(c.Head)
@@ -85,8 +85,8 @@ func (l List[T]) column(head string) (Column[T], error) {
 			return c, nil
 		}
 	}
-	do := "the columns are " + strings.Join(l.heads(), ", ")
-	if n := words.Nearest(head, l.heads()); n != "" {
+	do := "the columns are " + strings.Join(l.Heads(), ", ")
+	if n := words.Nearest(head, l.Heads()); n != "" {
 		do = "did you mean " + n + "? " + do
 	}
 	return Column[T]{}, exit.Usagef(do, "there is no column %q", head)
@@ -169,6 +169,9 @@ func (l List[T]) filter(text string) (func(T) bool, error) {
 	c, err := l.column(strings.TrimSpace(text[:i]))
 	if err != nil {
 		return nil, err
+	}
+	if want == nothing && op != "~" {
+		want = "" // as it is shown
 	}
 	return func(t T) bool {
 		have := strings.ToLower(c.Text(t))

@@ -61,6 +61,8 @@ func TestShapes(t *testing.T) {
 		{Options{Format: Name, Filters: []string{"count!=7", "id~RM1"}}, "rm10\n"},
 		{Options{Format: Wide, Columns: []string{"more", "id"}, Filters: []string{"id=rm1"}}, "MORE  ID\nm     rm1\n"},
 		{Options{Format: Table, Quiet: true, Columns: []string{"id"}}, "rm10\nrm2\nrm1\n"},
+		{Options{Format: Name, Filters: []string{"note=-"}}, "rm1\n"},
+		{Options{Format: Name, Filters: []string{"note!=-"}}, "rm10\nrm2\n"},
 		{Options{Format: JSONL, Filters: []string{"id=rm1"}}, `{"id":"rm1","count":7,"note":""}` + "\n"},
 	} {
 		if got := write(t, c.o); got != c.want {

@@ -9,6 +9,8 @@ import (
 const (
 	gap       = 2 // blanks between columns
 	shrinkMin = 8 // a column is never cut below
+
+	nothing = "-" // stands where a thing has no value
 )
 
 // writeTable lays the cells out and prints them.
@@ -42,7 +44,7 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 // oneLine keeps control characters of others' text away from the terminal.
 func oneLine(s string) string {
 	if s == "" {
-		return "-"
+		return nothing
 	}
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -31,6 +31,7 @@ type Options struct {
 	Nodes []trace.Node
 	// Addrs are REST addresses of a running cluster; none starts a private one.
 	Addrs []string
+	Token string // access token for them
 	// Speed is trace time over real time; 0 is as fast as the cluster answers,
 	// in virtual time.
 	Speed float64
@@ -84,10 +85,11 @@ func (o Options) onCluster(ctx context.Context) (*report.Summary, error) {
 	if o.Speed == 0 {
 		return nil, errors.New("a running cluster cannot be replayed at --speed max: its clock is real; use a number")
 	}
-	c := o.config("")
-	c.Addrs, c.Speed, c.Leave = o.Addrs, o.Speed, true
-	c.Observe = workload.Observer(o.Addrs, nil)
-	return workload.Run(ctx, c)
+	c, n := o.config(""), &counts{}
+	c.Addrs, c.Token, c.Speed, c.Leave = o.Addrs, o.Token, o.Speed, true
+	n.count(&c, workload.Observer(o.Addrs, nil))
+	s, err := workload.Run(ctx, c)
+	return n.into(s), err
 }
 
 // private replays on three replicas of its own.
@@ -137,21 +139,24 @@ func (o Options) private(ctx context.Context, run string, more []capacity.Proper
 func (o Options) drive(ctx context.Context, run string, l *local.Cluster, kinds yarn.Kinds) (*report.Summary, error) {
 	c := o.config(run)
 	c.Kinds = kinds
+	n := &counts{}
 	if o.Speed > 0 {
-		c.Observe = observer(l.Replicas[0])
 		c.Addrs, c.Speed = l.Addrs(), o.Speed
-		return workload.Run(ctx, c)
+		n.count(&c, observer(l.Replicas[0]))
+		s, err := workload.Run(ctx, c)
+		return n.into(s), err
 	}
 	r := l.Replicas[max(l.Leader(), 0)]
 	c.Door, c.Heartbeat = &straight{replica: r, run: run}, time.Second
-	c.SampleEvery, c.ProgressEvery = time.Minute, 10*time.Minute
+	c.SampleEvery, c.ProgressEvery = time.Minute, time.Minute
 	c.Patience = 60
-	c.Observe = observer(r)
+	n.count(&c, observer(r))
 	c.Granted = func() uint64 {
 		st, _ := r.Machine().Fork()
 		return st.Meta.Allocated
 	}
-	return workload.Simulate(ctx, c)
+	s, err := workload.Simulate(ctx, c)
+	return n.into(s), err
 }
 
 // straight is the front door of a replica in this process, without HTTP between:

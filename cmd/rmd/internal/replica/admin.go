@@ -3,12 +3,12 @@ package replica
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"rmd/cluster"
+	"rmd/scheduler/input"
 	"rmd/transport/rest/api"
 )
 
@@ -18,9 +18,8 @@ const methodReplica byte = 33
 
 // The questions.
 const (
-	opAbout        = "about"
-	opAutopilot    = "autopilot"
-	opSetAutopilot = "set-autopilot"
+	opAbout     = "about"
+	opAutopilot = "autopilot"
 )
 
 const (
@@ -29,8 +28,7 @@ const (
 )
 
 type question struct {
-	Op       string                   `json:"op"`
-	Settings *cluster.AutopilotConfig `json:"settings,omitempty"`
+	Op string `json:"op"`
 }
 
 type answer struct {
@@ -60,11 +58,6 @@ func (r *Replica) answer(q question) (answer, error) {
 		return answer{HTTP: r.HTTPAddr()}, nil
 	case opAutopilot:
 		return answer{Settings: r.cluster.AutopilotConfig(), Health: r.cluster.Health()}, nil
-	case opSetAutopilot:
-		if q.Settings == nil {
-			return answer{}, errors.New("no settings")
-		}
-		return answer{}, r.cluster.SetAutopilot(*q.Settings)
 	}
 	return answer{}, fmt.Errorf("unknown question %q", q.Op)
 }
@@ -164,27 +157,45 @@ func (c consensus) Autopilot(ctx context.Context) (api.AutopilotState, error) {
 	return s, nil
 }
 
-// SetAutopilot implements rest.Consensus: every replica is told, since any may
-// lead next. One that does not answer keeps its own settings until it is told
-// again.
+// SetAutopilot implements rest.Consensus: the settings are in the log, and every
+// replica that may lead has them.
 func (c consensus) SetAutopilot(ctx context.Context, doc api.Autopilot) error {
-	conf := c.r.cluster.AutopilotConfig()
-	conf.CleanupDeadServers, conf.MinQuorum, conf.MaxTrailingLogs = doc.CleanupDeadServers, doc.MinQuorum, doc.MaxTrailingLogs
-	conf.DeadServerLastContactThreshold = time.Duration(doc.DeadServerLastContactThreshold)
-	conf.LastContactThreshold = time.Duration(doc.LastContactThreshold)
-	conf.ServerStabilizationTime = time.Duration(doc.ServerStabilizationTime)
-	if err := c.r.cluster.SetAutopilot(conf); err != nil {
+	conf := cluster.AutopilotConfig{CleanupDeadServers: doc.CleanupDeadServers, MinQuorum: doc.MinQuorum, MaxTrailingLogs: doc.MaxTrailingLogs,
+		DeadServerLastContactThreshold: time.Duration(doc.DeadServerLastContactThreshold), LastContactThreshold: time.Duration(doc.LastContactThreshold),
+		ServerStabilizationTime: time.Duration(doc.ServerStabilizationTime)}
+	if err := c.r.cluster.CheckAutopilot(conf); err != nil {
 		return err
 	}
-	for _, m := range c.r.cluster.Members() {
-		if m.State != cluster.StateAlive || m.Address == c.r.PeerAddr() {
-			continue
-		}
-		if _, err := c.r.ask(ctx, m.Address, question{Op: opSetAutopilot, Settings: &conf}); err != nil {
-			c.r.log.Warn("a replica was not told the autopilot settings", "replica", m.ID, "error", err)
-		}
+	in := &input.SetAutopilot{CleanupDeadServers: conf.CleanupDeadServers, MinQuorum: uint32(conf.MinQuorum), MaxTrailingLogs: conf.MaxTrailingLogs,
+		DeadServerMillis: conf.DeadServerLastContactThreshold.Milliseconds(), LastContactMillis: conf.LastContactThreshold.Milliseconds(),
+		StabilizationMillis: conf.ServerStabilizationTime.Milliseconds()}
+	reply, _, err := c.r.door.Do(ctx, input.Request{Input: in})
+	if err != nil {
+		return err
+	}
+	if f := reply.Refused(); f != nil {
+		return f
 	}
 	return nil
+}
+
+// autopilot are the settings that the state has, once somebody has set them.
+func (r *Replica) autopilot() (cluster.AutopilotConfig, bool) {
+	st, _ := r.machine.Fork()
+	a := st.Autopilot
+	return cluster.AutopilotConfig{CleanupDeadServers: a.CleanupDeadServers, MinQuorum: uint(a.MinQuorum), MaxTrailingLogs: a.MaxTrailingLogs,
+		DeadServerLastContactThreshold: time.Duration(a.DeadServerMillis) * time.Millisecond,
+		LastContactThreshold:           time.Duration(a.LastContactMillis) * time.Millisecond,
+		ServerStabilizationTime:        time.Duration(a.StabilizationMillis) * time.Millisecond}, a.Set
+}
+
+// isMember says whether a replica is in the membership that this one knows. One
+// that is in none yet knows itself.
+func (r *Replica) isMember(id string) bool {
+	if id == r.ID() {
+		return true
+	}
+	return r.cluster.HasMember(id)
 }
 
 func settingsDoc(a cluster.AutopilotConfig) api.Autopilot {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -161,19 +164,55 @@ func utilization(u tracker.Usage) *proto.ResourceUtilizationProto {
 }
 
 func (d *hadoopDoor) openAdmin() error {
+	c := admin.DefaultConfig()
+	c.Logger, c.ID, c.Door, c.Reader, c.Files = d.logger("admin"), d.r.ID(), d.r.door, d.read, d.files
+	c.Admit, c.Groups, c.Leader, c.Unhealthy = d.access.Admit, d.access.Groups, d.leader, d.r.machine.Failure
+	c.Authorization = strings.EqualFold(d.conf.Value("hadoop.security.authorization", "false"), "true")
+	if n, err := strconv.ParseInt(d.conf.Value("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", ""), 10, 32); err == nil {
+		c.GracefulTime = max(time.Duration(n)*time.Second, 0) // below 0 is without end
+	}
+	if d.r.opt.Config.Standby == "refuse" {
+		c.Standby = func() error {
+			if err := d.standby(); err != nil {
+				return ipc.Standby(err.Error())
+			}
+			return nil
+		}
+	}
 	var err error
-	d.admin, err = admin.New(admin.Config{
-		Logger: d.logger("admin"), ID: d.r.ID(), Door: d.r.door, Reader: d.read, Files: d.files,
-		Admit: d.access.Admit, Groups: d.access.Groups, Leader: d.leader, Unhealthy: d.r.machine.Failure,
-		Authorization: d.conf.Value("hadoop.security.authorization", "false") == "true",
-	})
+	d.admin, err = admin.New(c)
 	return err
 }
 
 func (d *hadoopDoor) openWeb() error {
 	var err error
-	d.web, err = web.New(web.Config{Logger: d.logger("web"), Reader: d.read, Client: d.client})
+	d.web, err = web.New(web.Config{Logger: d.logger("web"), Reader: d.read, Client: d.client, Own: d.own})
 	return err
+}
+
+// own says whether an address is one of this replica's own ports.
+func (d *hadoopDoor) own(at netip.AddrPort) bool {
+	listens := []string{d.r.PeerAddr()}
+	for _, l := range d.r.http {
+		listens = append(listens, l.Addr().String())
+	}
+	if d.front != nil {
+		for _, a := range d.front.Addrs() {
+			listens = append(listens, a.String())
+		}
+	}
+	port := strconv.Itoa(int(at.Port()))
+	if !slices.ContainsFunc(listens, func(l string) bool { return strings.HasSuffix(l, ":"+port) }) {
+		return false
+	}
+	if at.Addr().IsLoopback() || at.Addr().IsUnspecified() {
+		return true
+	}
+	addrs, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(addrs, func(a net.Addr) bool {
+		p, err := netip.ParsePrefix(a.String())
+		return err == nil && p.Addr().Unmap() == at.Addr()
+	})
 }
 
 func (d *hadoopDoor) openLauncher() error {
@@ -261,6 +300,16 @@ func (d *hadoopDoor) follow(l leader.Leadership) {
 	case d.leads <- launcher.Leadership{Term: l.Term, Here: l.Here}:
 	case <-d.r.ctx.Done():
 	}
+}
+
+// ReloadHadoop reads again what may change of Hadoop's files while the replica
+// runs: who may administer and act for whom, groups, and racks. The queues stay:
+// they are replicated.
+func (r *Replica) ReloadHadoop() error {
+	if r.hadoop == nil {
+		return nil
+	}
+	return r.hadoop.files.Reload()
 }
 
 // close ends the ports; what runs beside them ends with the replica's context.

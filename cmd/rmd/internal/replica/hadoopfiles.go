@@ -1,12 +1,13 @@
 package replica
 
 import (
-	"bufio"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"sync"
+	"unicode"
 
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/input"
@@ -71,24 +72,32 @@ func (f *hadoopFiles) Reload() error {
 	return f.racks.Reload()
 }
 
-// hostsOf reads a list of hosts: one or more a line, "#" begins a comment.
+// hostsOf reads a list of hosts: one or more a line, "#" begins a comment; or, in
+// a file named .xml, <hosts><host><name>.
 func hostsOf(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
 	}
-	file, err := os.Open(path)
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("list of hosts: %w", err)
 	}
-	defer file.Close()
 	var out []string
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		text, _, _ := strings.Cut(lines.Text(), "#")
-		out = append(out, strings.Fields(text)...)
+	if strings.HasSuffix(path, ".xml") {
+		var doc struct {
+			Names []string `xml:"host>name"`
+		}
+		if err := xml.Unmarshal(b, &doc); err != nil {
+			return nil, fmt.Errorf("list of hosts %s: %w", path, err)
+		}
+		for _, names := range doc.Names {
+			out = append(out, strings.FieldsFunc(names, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })...)
+		}
+		return out, nil
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("list of hosts %s: %w", path, err)
+	for line := range strings.Lines(string(b)) {
+		text, _, _ := strings.Cut(line, "#")
+		out = append(out, strings.Fields(text)...)
 	}
 	return out, nil
 }

@@ -1,12 +1,10 @@
 package replica
 
 import (
-	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 
-	"rmd/cmd/rmd/internal/config"
 	"rmd/transport/rest"
 )
 
@@ -26,24 +24,21 @@ func (r *Replica) listenHTTP() error {
 	if c.HTTP.ListenTLS == "" {
 		return nil
 	}
-	conf, err := config.LoadTLS(c.TLS)
-	if err != nil {
-		return err
-	}
 	l, err := net.Listen("tcp", c.HTTP.ListenTLS)
 	if err != nil {
 		return fmt.Errorf("http.listen_tls: %w", err)
 	}
-	r.http = append(r.http, withTLS(l, conf))
+	r.http, r.secure = append(r.http, l), l
 	return nil
 }
 
-// withTLS puts TLS round a listener. A client's certificate is asked for and,
-// when there is one, must be good.
-func withTLS(l net.Listener, conf *tls.Config) net.Listener {
-	conf.MinVersion, conf.ClientAuth = tls.VersionTLS12, tls.VerifyClientCertIfGiven
-	conf.NextProtos = []string{"http/1.1"}
-	return tls.NewListener(l, conf)
+// serveHTTP answers on one of the ports until the end.
+func (r *Replica) serveHTTP(l net.Listener) {
+	if l == r.secure {
+		_ = r.rest.ServeTLS(l, r.certs.HTTP()) // it ends with Close
+		return
+	}
+	_ = r.rest.Serve(l) // it ends with Close
 }
 
 // admitWrites is the usual admission, but takes writes over plain HTTP from

@@ -41,6 +41,7 @@ type Options struct {
 type Replica struct {
 	opt     Options
 	log     hclog.Logger
+	certs   *config.Certificates // nil without tls
 	peer    *peer.Server
 	cluster *cluster.Cluster
 	machine *fsm.Machine
@@ -48,6 +49,7 @@ type Replica struct {
 	door    *forward.Door
 	rest    *rest.Server
 	http    []net.Listener // plain first
+	secure  net.Listener   // the one of http with TLS, when there is one
 	metrics *rest.Metrics
 	hadoop  *hadoopDoor // nil without Hadoop's files
 	tracker *forward.Tracker
@@ -95,7 +97,7 @@ func (r *Replica) open() error {
 		}
 	}
 	for _, l := range r.http {
-		r.wg.Go(func() { _ = r.rest.Serve(l) }) // it ends with Close
+		r.wg.Go(func() { r.serveHTTP(l) })
 	}
 	return nil
 }
@@ -106,11 +108,13 @@ func (r *Replica) openPeer() error {
 	p.ClusterName, p.ID, p.Listen, p.Advertise, p.Logger = c.Cluster, c.ID, c.Raft.Listen, c.Raft.Advertise, r.log.Named("peer")
 	p.FrameMax = entryMax // an input is smaller than what follows from it
 	if c.TLS.On() {
-		conf, err := config.LoadTLS(c.TLS)
+		certs, err := config.OpenCertificates(c.TLS, c.Cluster, c.ID)
 		if err != nil {
 			return err
 		}
-		p.TLS = conf
+		r.certs, p.TLS, p.FreshTLS = certs, certs.Peer(), certs.Peer
+		r.measureCertificates()
+		r.wg.Go(r.watchCertificates)
 	}
 	var err error
 	r.peer, err = peer.Listen(p)
@@ -139,6 +143,7 @@ func (r *Replica) openCluster() error {
 	k.CheckToken = r.checkToken
 	k.Digest = r.digest
 	k.Observe = r.measure
+	k.AutopilotNow = r.autopilot
 	var err error
 	if r.cluster, err = cluster.Open(k); err != nil {
 		return fmt.Errorf("replica %s: %w", c.ID, err)
@@ -216,6 +221,8 @@ func (r *Replica) openREST() error {
 		return p.Explain(id)
 	}
 	c.RefusalOf, c.Hosts = refusalOf, r.opt.Config.HTTP.Hosts
+	c.Auth.Mode, c.Auth.Cluster, c.Auth.Member = r.opt.Config.HTTP.Auth, r.opt.Config.Cluster, r.isMember
+	c.Auth.Rate, c.Auth.Burst = int(r.opt.Config.HTTP.Rate), int(r.opt.Config.HTTP.Burst)
 	if r.opt.Config.HTTP.PublicWrites {
 		c.Admit = admitWrites
 	}

@@ -121,7 +121,7 @@ func (a *arranger) flag(w string, rest []string) (int, error) {
 	if f == nil {
 		return 0, a.unknown(w, name)
 	}
-	if takesNoValue(f) {
+	if !TakesValue(f) {
 		l.found = append(l.found, w)
 		return 0, l.once(f, w, strconv.FormatBool(!joined || value == "true"))
 	}
@@ -186,10 +186,10 @@ func (l *level) once(f cli.Flag, w, value string) error {
 	return nil
 }
 
-// takesNoValue says whether the flag is a switch.
-func takesNoValue(f cli.Flag) bool {
+// TakesValue says whether the flag wants a value; a switch does not.
+func TakesValue(f cli.Flag) bool {
 	d, ok := f.(cli.DocGenerationFlag)
-	return ok && !d.TakesValue()
+	return !ok || d.TakesValue()
 }
 
 func dashes(name string) string {

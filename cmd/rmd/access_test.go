@@ -1,0 +1,134 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"rmd/cmd/rmd/internal/certificate"
+	"rmd/transport/rest/api"
+)
+
+// accessFile makes an access token and returns the file that holds it.
+func (c *processes) accessFile(name, role string, more ...string) string {
+	c.t.Helper()
+	file := filepath.Join(c.t.(*testing.T).TempDir(), name)
+	secret := c.done(append([]string{"access", "token", "create", "-q", "--role", role, "--name", name}, more...)...)
+	if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	return file
+}
+
+// TestAccessTokens follows tokens over the death of a leader: made by one,
+// good at every replica, revoked under the next one. The settings of autopilot
+// go the same way, and outlive a restart of all.
+func TestAccessTokens(t *testing.T) {
+	c := startProcesses(t, 3, lowest, "")
+	c.refused(8, "NO_ADMIN_LEFT", "access", "token", "create", "--role", "operator", "--name", "ci")
+	boss := c.accessFile("boss", "admin")
+	c.refused(7, "UNAUTHENTICATED", "queue", "stop", "root.online")
+	c.refused(7, "UNAUTHENTICATED", "access", "token", "create", "--role", "admin", "--name", "mallory")
+	c.done("queue", "list") // reads stay open
+	ci := c.accessFile("ci", "operator", "--token-file", boss)
+	c.done("queue", "stop", "root.online", "--token-file", ci)
+	c.refused(7, "ci has the role operator, this needs admin", "autopilot", "set", "min_quorum=3", "--token-file", ci)
+	c.done("autopilot", "set", "max_trailing_logs=777", "--token-file", boss)
+
+	dead := c.leader()
+	c.kill(dead)
+	c.leader()
+	for _, p := range c.others(dead) {
+		c.done("queue", "start", "root.online", "--token-file", ci, "--addr", p.http)
+		if out := c.done("access", "whoami", "--token-file", ci, "--addr", p.http); !strings.Contains(out, "operator") {
+			t.Errorf("%s takes ci for\n%s", p.id, out)
+		}
+	}
+	c.refused(8, "NO_ADMIN_LEFT", "access", "token", "revoke", "boss", "--token-file", boss)
+	c.done("access", "token", "revoke", "ci", "--token-file", boss)
+	for _, p := range c.others(dead) {
+		c.refused(7, "not known, or was revoked", "queue", "stop", "root.online", "--token-file", ci, "--addr", p.http)
+	}
+	if out := c.done("audit", "tail"); !strings.Contains(out, "token boss from") || !strings.Contains(out, "access token revoke ci: done") ||
+		!strings.Contains(out, "PUT /v1/autopilot") || strings.Contains(out, "rmd_") {
+		t.Errorf("the audit says\n%s", out)
+	}
+
+	for _, p := range c.others(dead) {
+		c.terminate(p)
+	}
+	for _, p := range c.all {
+		c.start(p)
+	}
+	c.awaitReady(c.all...)
+	for _, p := range c.all {
+		var d api.AutopilotState
+		c.await(p.id+" knows autopilot's settings", 20*time.Second, func() bool { return c.get(p, "/v1/autopilot", &d) })
+		if d.Settings.MaxTrailingLogs != 777 {
+			t.Errorf("%s: autopilot's settings are lost: %+v", p.id, d.Settings)
+		}
+	}
+	c.refused(7, "UNAUTHENTICATED", "queue", "stop", "root.online")
+	c.done("queue", "stop", "root.online", "--token-file", boss)
+	c.done("access", "token", "revoke", "boss", "--token-file", boss)
+	c.done("queue", "start", "root.online") // as before there were any
+}
+
+// TestCertificatesInUse: a replica with TLS takes a role from a certificate, and
+// a renewed certificate of its own at SIGHUP.
+func TestCertificatesInUse(t *testing.T) {
+	dir := t.TempDir()
+	ca, _, err := certificate.Open(dir, "test", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := []string{"127.0.0.1", "localhost"}
+	files, err := ca.Issue(dir, "test", "rm1", hosts, time.Now().AddDate(-2, 0, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newProcesses(t, 1, lowest, "  bootstrap_expect: 1\n", "tls: {ca: "+files.CA+", cert: "+files.Cert+", key: "+files.Key+"}\n")
+	p, secure := c.all[0], "127.0.0.1:"+itoa(uint64(freePorts(t, 1)[0]))
+	c.reconfigure(p, "http:\n", "http:\n  auth: required\n  listen_tls: "+secure+"\n")
+	c.start(p)
+	c.awaitReady(p)
+	contains(t, p.id, p.said(), "a certificate ends soon")
+	at := []string{"--addr", "https://" + secure, "--cacert", files.CA}
+	for _, role := range []string{"read", "operator"} {
+		c.done("access", "certificate", "create", "--dir", dir, "--cluster", "test", "--role", role, "--name", role)
+	}
+	as := func(name string) []string {
+		return append(at, "--cert", filepath.Join(dir, name+".pem"), "--key", filepath.Join(dir, name+"-key.pem"))
+	}
+	c.refused(7, "UNAUTHENTICATED", append([]string{"queue", "list"}, at...)...)
+	c.done(append([]string{"queue", "list"}, as("read")...)...)
+	c.refused(7, "certificate read has the role read, this needs operator", append([]string{"queue", "stop", "root.online"}, as("read")...)...)
+	c.done(append([]string{"queue", "stop", "root.online"}, as("operator")...)...)
+	c.done(append([]string{"autopilot", "get"}, as("rm1")...)...)
+
+	if err := os.Rename(files.Cert, files.Cert+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(files.Key, files.Key+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ca.Issue(dir, "test", "rm1", hosts, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(t, syscall.SIGHUP)
+	c.await("the certificate is renewed", 20*time.Second, func() bool {
+		said := p.said()
+		return contain(said, "certificates are reloaded") || contain(said, "changed certificates are taken")
+	})
+	for _, use := range []string{"peer", "http"} {
+		_, value, _ := strings.Cut(c.done(append([]string{"metrics"}, as("read")...)...), `rmd_certificate_expiry_timestamp_seconds{use="`+use+`"} `)
+		value, _, _ = strings.Cut(value, "\n")
+		if end, err := strconv.ParseFloat(value, 64); err != nil || end < float64(time.Now().AddDate(1, 11, 0).Unix()) {
+			t.Errorf("the metric of %s shows %q, not an end in two years: %v", use, value, err)
+		}
+	}
+}

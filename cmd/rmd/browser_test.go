@@ -1,0 +1,318 @@
+//go:build browser
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	devlog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// tab is one tab of a real browser. It does what a person does: it looks,
+// clicks and types.
+type tab struct {
+	t   testing.TB
+	ctx context.Context
+
+	mu   sync.Mutex
+	said []string // errors of the page: exceptions, what the policy stopped
+}
+
+// openBrowser starts a browser with a profile of its own; without one there is
+// nothing to test, which is an error where RMD_BROWSER demands it.
+func openBrowser(t testing.TB) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		if os.Getenv("RMD_BROWSER") == "" {
+			t.Skipf("no browser: %v", err)
+		}
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// newTab opens a tab. When the test ends, the page must not have complained.
+func newTab(t testing.TB, browser context.Context) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	b := &tab{t: t, ctx: ctx}
+	if err := chromedp.Listen(ctx, b.hear); err != nil {
+		t.Fatal(err)
+	}
+	b.do("listen to the page's log", chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
+		_, err := cdp.Call(ctx, at, devlog.Enable, cdp.Empty{})
+		return err
+	}))
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, s := range b.said {
+			t.Errorf("the page complained: %s", s)
+		}
+		cancel()
+	})
+	return b
+}
+
+// hear notes exceptions and errors. What cannot be fetched while a replica is
+// down is no error of the page.
+func (b *tab) hear(ev any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch ev := ev.(type) {
+	case *runtime.EventExceptionThrown:
+		b.said = append(b.said, fmt.Sprintf("%+v", ev.ExceptionDetails))
+	case *devlog.EventEntryAdded:
+		if string(ev.Entry.Level) == "error" && string(ev.Entry.Source) != "network" {
+			b.said = append(b.said, ev.Entry.Text+" "+ev.Entry.URL)
+		}
+	}
+}
+
+const patience = 20 * time.Second
+
+func (b *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.t.Fatalf("%s: %v\n%s", what, err, b.text())
+	}
+}
+
+func (b *tab) open(address string) {
+	b.t.Helper()
+	b.do("open "+address, chromedp.Navigate(address), chromedp.WaitVisible(chromedp.CSS("main h1")))
+}
+
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	b.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+}
+
+// fill replaces what is in a field.
+func (b *tab) fill(selector, text string) {
+	b.t.Helper()
+	b.do("fill in "+selector, chromedp.Clear(chromedp.CSS(selector)), chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// text is what a person reads on the page.
+func (b *tab) text() string {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	s, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))
+	if err != nil {
+		return err.Error()
+	}
+	return s
+}
+
+// reads waits until a person reads all of these on the page.
+func (b *tab) reads(says ...string) {
+	b.t.Helper()
+	text := ""
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		text = b.text()
+		missing := false
+		for _, s := range says {
+			missing = missing || !strings.Contains(text, s)
+		}
+		if !missing {
+			return
+		}
+	}
+	b.t.Fatalf("the page does not say %q:\n%s", says, text)
+}
+
+// holds waits until an expression is true on the page.
+func (b *tab) holds(what, expression string) {
+	b.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		cancel()
+		if err == nil && ok {
+			return
+		}
+	}
+	b.t.Fatalf("%s: %s does not hold:\n%s", what, expression, b.text())
+}
+
+// script turns JavaScript on or off.
+func (b *tab) script(on bool) {
+	b.t.Helper()
+	b.do("turn scripts on or off", chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
+		_, err := cdp.Call(ctx, at, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+		return err
+	}))
+}
+
+// TestBrowser does what an operator does, in a real browser, on the leader and
+// on a follower of a cluster of real processes.
+func TestBrowser(t *testing.T) {
+	browser := openBrowser(t)
+	c := startProcesses(t, 3, defaults, "")
+	call := newCaller(t, c.addrs())
+	h := call.hold()
+	c.awaitInStep()
+	leader := c.leader()
+	follower := c.others(leader)[0]
+	held := c.reservations(leader)
+	if len(held) != 1 {
+		t.Fatalf("%d reservations are held, not 1", len(held))
+	}
+	app := h.waiting.App.String()
+	for _, p := range []*process{leader, follower} {
+		role := map[bool]string{true: "leader", false: "follower"}[p == leader]
+		t.Run("why on the "+role, func(t *testing.T) { browserWhy(t, newTab(t, browser), p, role, app, held[0].ID) })
+		t.Run("queue on the "+role, func(t *testing.T) { browserQueue(t, newTab(t, browser), c, p) })
+		t.Run("every page on the "+role, func(t *testing.T) { browserPages(t, newTab(t, browser), p, app, held[0].ID, held[0].Node) })
+	}
+	t.Run("without scripts", func(t *testing.T) { browserPlain(t, newTab(t, browser), c, follower, app) })
+	t.Run("cancel", func(t *testing.T) {
+		browserCancel(t, newTab(t, browser), newTab(t, browser), c, leader, follower, held[0].ID)
+	})
+	t.Run("failover", func(t *testing.T) { browserFailover(t, newTab(t, browser), newTab(t, browser), c, leader, follower) })
+}
+
+// browserWhy finds out why an application waits, from the overview on.
+func browserWhy(t *testing.T, b *tab, p *process, role, app, reservation string) {
+	b.open("http://" + p.http + "/ui/")
+	b.reads(p.id+" "+role, "Waiting longest", "live")
+	b.do("g a leads to the applications", chromedp.KeyEvent("g"), chromedp.KeyEvent("a"), chromedp.WaitVisible(chromedp.CSS("#states")))
+	b.click(`#list a.why[href="/ui/apps/` + app + `"]`)
+	b.reads("Why waiting", "NODE_TOO_SMALL_FREE", "held:", reservation, "4096MB", "It waits for 2 containers", "in root.train")
+	b.click(`#explain a[href="/ui/reservations/` + reservation + `"]`)
+	b.reads("Reservation "+reservation, "What runs there, oldest first", "Misses", "2 GiB")
+}
+
+// browserQueue changes a queue's maximum, sees the difference first, and rolls
+// it back.
+func browserQueue(t *testing.T, b *tab, c *processes, p *process) {
+	version := func() uint64 {
+		var conf struct {
+			Version uint64 `json:"version"`
+		}
+		c.get(p, "/v1/conf", &conf)
+		return conf.Version
+	}
+	most := func() float64 {
+		var q struct {
+			Most float64 `json:"max_capacity"`
+		}
+		c.get(p, "/v1/queues/root.batch", &q)
+		return q.Most
+	}
+	began, usual := version(), most()
+	b.open("http://" + p.http + "/ui/queues")
+	b.click(`a[href="/ui/queues/root.batch"]`)
+	b.reads("Change it", "Nothing changes before")
+	b.fill(`input[name="set.maximum-capacity"]`, "64")
+	b.click(`form[action="/ui/conf/stage"] button.primary`)
+	b.reads("Staged change", "Nothing has been written", "maximum-capacity", "64", "Valid")
+	if version() != began {
+		t.Fatal("a staged change was written")
+	}
+	b.fill(`input[name="comment"]`, "tried in a browser")
+	b.click(`form[action="/ui/conf/apply"] button.primary`)
+	b.reads("The new configuration is in force", "tried in a browser", fmt.Sprintf("Version %d is in force", began+1))
+	if most() != 64 {
+		t.Fatalf("the maximum is %v, not 64", most())
+	}
+	b.click(fmt.Sprintf(`a[href="/ui/conf/rollback?to=%d"]`, began))
+	b.reads(fmt.Sprintf("Roll back to version %d", began), "What would change", "maximum-capacity")
+	b.click(`form[action="/ui/conf/rollback"] button.primary`)
+	b.reads("The earlier configuration is in force again", fmt.Sprintf("Version %d is in force", began+2))
+	if most() != usual {
+		t.Fatalf("the maximum is %v, not %v again", most(), usual)
+	}
+}
+
+// browserPages opens every page on a wide and on a narrow screen: nothing is cut
+// off, and everything can be reached by the keyboard.
+func browserPages(t *testing.T, b *tab, p *process, app, reservation, node string) {
+	for _, width := range []int64{1400, 400} {
+		b.do("set the size", chromedp.EmulateViewport(width, 900))
+		for _, path := range []string{"", "apps", "apps?all=1", "apps/" + app, "queues", "queues/root.train", "nodes", "nodes/" + node, "reservations", "reservations/" + reservation,
+			"cluster", "cluster?verify=1", "decisions", "decisions?kind=all", "conf", "conf/edit", "labels", "replay", "nowhere"} {
+			b.open("http://" + p.http + "/ui/" + path)
+			b.holds(fmt.Sprintf("/ui/%s at %d fits", path, width), "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+			b.do("tab", chromedp.KeyEvent("\t"))
+			b.holds("/ui/"+path+" leads past the navigation first", `document.activeElement.className === "skip"`)
+		}
+	}
+}
+
+// browserPlain does an action without JavaScript.
+func browserPlain(t *testing.T, b *tab, c *processes, p *process, app string) {
+	b.script(false)
+	b.do("open", chromedp.Navigate("http://"+p.http+"/ui/apps/"+app), chromedp.WaitVisible(chromedp.CSS("#explain")))
+	b.click(".actions details:nth-of-type(3) summary")
+	b.do("type", chromedp.Clear(chromedp.CSS(`input[name="priority"]`)), chromedp.SendKeys(chromedp.CSS(`input[name="priority"]`), "7"))
+	b.click(`form[action$="/priority"] button`)
+	b.do("note", chromedp.WaitVisible(chromedp.CSS(".banner.good")))
+	var doc struct {
+		Priority int32 `json:"priority"`
+	}
+	c.await("the priority is 7", patience, func() bool { return c.get(p, "/v1/apps/"+app, &doc) && doc.Priority == 7 })
+	b.script(true)
+}
+
+// browserCancel cancels a reservation on a follower, while somebody watches it
+// go on the leader.
+func browserCancel(t *testing.T, b, watcher *tab, c *processes, leader, follower *process, reservation string) {
+	watcher.open("http://" + leader.http + "/ui/reservations")
+	watcher.reads(reservation, "1 held", "live")
+	watcher.holds("a mark", "window.mark = true")
+	b.open("http://" + follower.http + "/ui/reservations")
+	b.reads("1 held", "held:")
+	b.click(`a[href="/ui/reservations/` + reservation + `#cancel"]`)
+	b.fill(`input[name="reason"]`, "holds up others")
+	b.click(`form[action="/ui/reservations/` + reservation + `/cancel"] button.danger`)
+	b.reads("The reservation was cancelled", "0 held", "1 operator")
+	watcher.reads("0 held", "No node is reserved")
+	watcher.holds("the page was not loaded anew", "window.mark === true")
+	if n := len(c.reservations(follower)); n != 0 {
+		t.Errorf("%d reservations are held", n)
+	}
+}
+
+// browserFailover watches the leader being killed: on a survivor the page tells
+// the new leader by itself, on the dead one it says that nobody answers, and
+// goes on when it is back.
+func browserFailover(t *testing.T, b, dead *tab, c *processes, leader, survivor *process) {
+	b.open("http://" + survivor.http + "/ui/cluster")
+	b.reads("Healthy", "live")
+	dead.open("http://" + leader.http + "/ui/")
+	dead.reads("live")
+	b.holds("a mark", "window.mark = true")
+	dead.holds("a mark", "window.mark = true")
+	c.kill(leader)
+	dead.reads("This replica does not answer", "reconnecting")
+	next := c.leader()
+	b.holds("the new leader is told", `document.querySelector('[data-status="leader"]').textContent === "`+next.id+`"`)
+	b.reads(next.id+" leads", "unreachable", "Degraded", "Last election")
+	b.holds("the page was not loaded anew", "window.mark === true")
+	c.start(leader)
+	c.awaitReady(leader)
+	dead.holds("it is live again", `document.getElementById("lost").hidden && document.querySelector('[data-status="leader"]').textContent === "`+next.id+`"`)
+	b.reads("Healthy")
+	dead.holds("the page was not loaded anew", "window.mark === true")
+}

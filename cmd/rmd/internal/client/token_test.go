@@ -1,0 +1,28 @@
+package client
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+)
+
+// TestTheTokenGoesAlong with every request, and none when there is none.
+func TestTheTokenGoesAlong(t *testing.T) {
+	var got []string
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		fmt.Fprint(w, "{}")
+	})
+	for _, token := range []string{"", "rmd_secret"} {
+		c := client(t, func(c *Config) { c.Token = token }, url)
+		if _, err := c.Get(t.Context(), "/v1/apps", nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Post(t.Context(), "/v1/x", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"", "", "Bearer rmd_secret", "Bearer rmd_secret"}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q", got)
+	}
+}

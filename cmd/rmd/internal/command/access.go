@@ -1,0 +1,252 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/certificate"
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
+	"rmd/yarn"
+)
+
+// Defaults of what lets people and programs in.
+const (
+	accessTTL         = 720 * time.Hour
+	certificateTTL    = 365 * 24 * time.Hour
+	certificateTTLMax = 10 * certificateTTL
+)
+
+func (p *program) access() *cli.Command {
+	return noun("access", "who may do what: tokens and certificates with roles",
+		noun("token", "access tokens", p.command(p.accessCreate()), p.command(p.accessList()), p.command(p.accessRevoke())),
+		noun("certificate", "client certificates with a role", p.command(p.accessCertificate())),
+		p.command(p.accessWho()))
+}
+
+func roleFlag() cli.Flag {
+	return &cli.StringFlag{Name: "role", Usage: "read|submit|operator|admin"}
+}
+
+// role reads --role, which has no default: nobody gets more than was meant.
+func (c *call) role() (string, error) {
+	if c.String("role") == "" {
+		return "", exit.Usagef("write --role read, submit, operator or admin", "--role is missing")
+	}
+	role, err := yarn.ParseRole(c.String("role"))
+	if err != nil {
+		return "", exit.Usagef("write --role operator", "%v", err)
+	}
+	return role.String(), nil
+}
+
+func (p *program) accessCreate() verb {
+	return verb{
+		name: "create", usage: "make an access token; it is shown this once",
+		long: "The first token closes the doors: from then on changes need a role, on the replicas' own machines too.\nIt must be one of role admin. With -q only the token is printed, for a file.",
+		flags: []cli.Flag{
+			roleFlag(),
+			&cli.StringFlag{Name: "name", Usage: "whose it is"},
+			spanFlag("ttl", "how long it may be used", accessTTL),
+			&cli.BoolFlag{Name: "replace", Usage: "give the token of that name a new secret, role and end"},
+			&cli.BoolFlag{Name: "force", Usage: "also when no token is left that may change access"},
+		},
+		run: func(c *call) error {
+			role, err := c.role()
+			if err != nil {
+				return err
+			}
+			if c.String("name") == "" {
+				return exit.Usagef("write --name ci", "--name is missing")
+			}
+			cl, err := c.client()
+			if err != nil {
+				return err
+			}
+			a, err := cl.Post(c.ctx(), "/v1/access/tokens", api.AccessTokenRequest{Name: c.String("name"), Role: role,
+				TTL: api.Duration(c.span("ttl").Duration), Replace: c.Bool("replace"), Force: c.Bool("force")})
+			if err != nil {
+				return err
+			}
+			var d api.AccessTokenMade
+			if err := a.Decode(&d); err != nil {
+				return err
+			}
+			switch f := c.format(); f {
+			case output.JSON, output.YAML:
+				return output.WriteDocument(c.p.Out, f, a.Body)
+			case output.JSONL:
+				return writeCompact(c.p.Out, a.Body)
+			}
+			if _, err := fmt.Fprintln(c.p.Out, d.Token); err != nil {
+				return err
+			}
+			c.say("%s has the role %s until %s; keep the token in a file for --token-file, it is not shown again", d.Name, d.Role, output.Time(d.ExpiresMillis))
+			return nil
+		},
+	}
+}
+
+func (p *program) accessList() verb {
+	list := output.List[api.AccessToken]{
+		Name: func(t api.AccessToken) string { return t.Name }, Empty: "there are no access tokens: who reaches a replica on its own machine may do everything",
+		Columns: []output.Column[api.AccessToken]{
+			{Head: "NAME", Text: func(t api.AccessToken) string { return t.Name }},
+			{Head: "ROLE", Text: func(t api.AccessToken) string { return t.Role }},
+			{Head: "EXPIRES", Text: func(t api.AccessToken) string { return output.Time(t.ExpiresMillis) }, Key: func(t api.AccessToken) float64 { return float64(t.ExpiresMillis) }},
+			{Head: "EXPIRED", Text: func(t api.AccessToken) string { return output.YesNo(t.Expired) }},
+			{Head: "CHANGED", Text: func(t api.AccessToken) string { return output.Time(t.ChangedMillis) }, Key: func(t api.AccessToken) float64 { return float64(t.ChangedMillis) }},
+			{Head: "BY", Text: func(t api.AccessToken) string { return t.By }, Shrink: true},
+		},
+	}
+	return verb{name: "list", usage: "list access tokens, without their secrets", flags: listFlags(), run: func(c *call) error {
+		return showList(c, list, func(ctx context.Context) (f fetched[api.AccessToken], err error) {
+			var d api.AccessTokens
+			f.doc, err = c.get(ctx, "/v1/access/tokens", nil, &d)
+			f.things = d.Tokens
+			return f, err
+		})
+	}}
+}
+
+func (p *program) accessRevoke() verb {
+	return verb{
+		name: "revoke", usage: "forget an access token; it is good for nothing at once", args: "NAME", min: 1, max: 1,
+		long:  "Revoking the last one opens the doors again to whoever is on the replicas' own machines.",
+		flags: []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "also when no token is left that may change access"}},
+		run: func(c *call) error {
+			cl, err := c.client()
+			if err != nil {
+				return err
+			}
+			var q url.Values
+			if c.Bool("force") {
+				q = url.Values{"force": {""}}
+			}
+			a, err := cl.Delete(c.ctx(), "/v1/access/tokens/"+url.PathEscape(c.arg(0)), q)
+			if err != nil {
+				return err
+			}
+			return showDone(c, a, c.arg(0), "%s is revoked", c.arg(0))
+		},
+	}
+}
+
+func (p *program) accessWho() verb {
+	return verb{name: "whoami", usage: "show who the replica takes the caller for", run: func(c *call) error {
+		return showFacts(c, func() string { return "access" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+			var d api.Access
+			doc, err := c.get(ctx, "/v1/access", nil, &d)
+			return doc, []output.Fact{{Name: "name", Value: fmt.Sprint(orDash(d.Name))}, {Name: "role", Value: d.Role}, {Name: "by", Value: d.By},
+				{Name: "http.auth", Value: d.Auth}, {Name: "changes need a role", Value: output.YesNo(d.Guarded)}}, err
+		})
+	}}
+}
+
+var certificateName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+
+func (p *program) accessCertificate() verb {
+	return verb{
+		name: "create", usage: "make a client certificate with a role; needs the CA's key, and no replica",
+		long: "Run it where \"rmd init --tls\" has made the CA. Give NAME.pem, NAME-key.pem and ca.pem to its owner, for --cert, --key\nand --cacert. A certificate cannot be revoked: choose a short --ttl, or use a token.",
+		flags: []cli.Flag{
+			roleFlag(),
+			&cli.StringFlag{Name: "name", Usage: "whose it is"},
+			&cli.StringFlag{Name: "dir", Usage: "the directory with ca.pem and ca-key.pem", Value: "."},
+			&cli.StringFlag{Name: "cluster", Usage: "the cluster's name", Value: "rmd"},
+			spanFlag("ttl", "how long it is good; at most ten years", certificateTTL),
+		},
+		run: func(c *call) error {
+			role, err := c.role()
+			if err != nil {
+				return err
+			}
+			name, life := c.String("name"), c.span("ttl").Duration
+			switch {
+			case !certificateName.MatchString(name):
+				return exit.Usagef("write --name alice", "--name: %q is not 1 to 64 letters, digits, '.', '_', '@', '-'", name)
+			case life < time.Minute || life > certificateTTLMax:
+				return exit.Usagef("write --ttl 720h", "--ttl %s is not a minute to ten years", life)
+			}
+			return c.issueClient(role, name, life)
+		},
+	}
+}
+
+func (c *call) issueClient(role, name string, life time.Duration) error {
+	dir, err := filepath.Abs(c.String("dir"))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ca-key.pem")); err != nil {
+		return exit.New(exit.CodeFile, "run it where \"rmd init --tls\" has made the CA, or name that with --dir", "there is no ca-key.pem in %s", dir)
+	}
+	ca, _, err := certificate.Open(dir, c.String("cluster"), time.Now())
+	if err != nil {
+		return err
+	}
+	files, err := ca.IssueClient(dir, c.String("cluster"), role, name, life, time.Now())
+	if os.IsExist(err) {
+		return exit.New(exit.CodeExists, "take another --name, or remove it", "there is a certificate of %s already", name)
+	}
+	if err != nil {
+		return err
+	}
+	c.say("%s has the role %s until %s", name, role, time.Now().Add(life).Format(time.DateOnly))
+	_, err = fmt.Fprintln(c.p.Out, files.Cert)
+	return err
+}
+
+// tokenMax bounds a file with a token.
+const tokenMax = 4096
+
+// tokenFileFlag names a file with an access token. "cluster join" has a flag of
+// that name of its own, for its token: there this one stands before "cluster".
+func (p *program) tokenFileFlag() cli.Flag {
+	return &cli.StringFlag{Name: "token-file", Usage: "a file with an access token; $RMD_TOKEN holds one itself [$RMD_TOKEN_FILE]", Destination: &p.tokenFile, Value: p.env("RMD_TOKEN_FILE")}
+}
+
+func (p *program) env(name string) string {
+	if p.Env == nil {
+		return ""
+	}
+	v, _ := p.Env(name)
+	return v
+}
+
+// accessToken is what the caller shows replicas; none is no error.
+func (p *program) accessToken() (string, error) {
+	file := p.tokenFile
+	if file == "" {
+		return checkToken("RMD_TOKEN", p.env("RMD_TOKEN"))
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", exit.New(exit.CodeFile, "name a file with an access token", "the access token cannot be read: %v", err)
+	}
+	if len(b) > tokenMax || len(bytes.TrimSpace(b)) == 0 {
+		return "", exit.New(exit.CodeFile, "name a file with an access token and nothing else", "%s holds no access token", file)
+	}
+	return checkToken(file, string(b))
+}
+
+// checkToken keeps out what cannot be in a header. It does not show the text.
+func checkToken(from, text string) (string, error) {
+	token := strings.TrimSpace(text)
+	for _, r := range token {
+		if r <= ' ' || r > '~' {
+			return "", exit.Usagef("give the token alone, as \"rmd access token create -q\" prints it", "what is in %s is no access token", from)
+		}
+	}
+	return token, nil
+}

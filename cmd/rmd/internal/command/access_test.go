@@ -1,0 +1,66 @@
+package command
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rmd/cmd/rmd/internal/exit"
+)
+
+// TestWhereTheAccessTokenComesFrom: flag before file's variable before variable;
+// a join's own flag is another token's.
+func TestWhereTheAccessTokenComesFrom(t *testing.T) {
+	var auth, body string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b := make([]byte, 1000)
+		n, _ := r.Body.Read(b)
+		auth, body = r.Header.Get("Authorization"), string(b[:n])
+		fmt.Fprint(w, `{"index":1}`)
+	}))
+	defer s.Close()
+	file := func(text string) string {
+		f := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(f, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	one, two, join := file("rmd_one\n"), file("rmd_two"), file("join-secret")
+	for _, c := range []struct {
+		env        map[string]string
+		line, want string
+	}{
+		{nil, "queue stop root.a", ""},
+		{map[string]string{"RMD_TOKEN": "rmd_env"}, "queue stop root.a", "Bearer rmd_env"},
+		{map[string]string{"RMD_TOKEN": "rmd_env", "RMD_TOKEN_FILE": two}, "queue stop root.a", "Bearer rmd_two"},
+		{map[string]string{"RMD_TOKEN": "rmd_env", "RMD_TOKEN_FILE": two}, "queue stop root.a --token-file " + one, "Bearer rmd_one"},
+		{nil, "--token-file " + one + " queue stop root.a", "Bearer rmd_one"},
+		{nil, "cluster join 127.0.0.1:8034 --token-file " + join, ""},
+		{map[string]string{"RMD_TOKEN_FILE": two}, "cluster join 127.0.0.1:8034 --token-file " + join, "Bearer rmd_two"},
+		{nil, "--token-file " + one + " cluster join 127.0.0.1:8034 --token-file " + join, "Bearer rmd_one"},
+	} {
+		env := map[string]string{"RMD_ADDR": s.URL}
+		for k, v := range c.env {
+			env[k] = v
+		}
+		auth, body = "none was asked", ""
+		r := rmd(t, env, strings.Fields(c.line)...)
+		if r.exit != exit.OK || auth != c.want {
+			t.Errorf("%v %s: %q, want %q (%+v)", c.env, c.line, auth, c.want, r)
+		}
+		if strings.Contains(c.line, "join") && !strings.Contains(body, "join-secret") {
+			t.Errorf("%s: the join token is not in %s", c.line, body)
+		}
+	}
+	for _, bad := range []string{"", "two words", "a\nb", strings.Repeat("x", tokenMax+1)} {
+		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, "queue", "stop", "root.a", "--token-file", file(bad))
+		if r.exit == exit.OK || bad != "" && strings.Contains(r.err, bad) {
+			t.Errorf("%.20q is taken: %+v", bad, r)
+		}
+	}
+}

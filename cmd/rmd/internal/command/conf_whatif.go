@@ -1,0 +1,151 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
+)
+
+// showWhatIf has the planner try a file's queues on a copy of the live state,
+// and tells who would gain, lose, wait or start.
+func showWhatIf(c *call) error {
+	if c.NArg() != 1 {
+		return exit.Usagef("write --whatif FILE", "what would be is planned for one file")
+	}
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	if o.Shaped() {
+		return exit.Usagef("leave them out, or use -o jsonl and a filter", "--columns, --sort and --filter do not go with --whatif: it shows several tables")
+	}
+	props, err := readProperties(c.arg(0))
+	if err != nil {
+		return err
+	}
+	return c.repeat(func(ctx context.Context, w io.Writer) error {
+		cl, err := c.client()
+		if err != nil {
+			return err
+		}
+		a, err := cl.Post(ctx, "/v1/whatif", api.PutConf{Properties: asMap(props)})
+		if err != nil {
+			return err
+		}
+		var d api.WhatIf
+		if err := a.Decode(&d); err != nil {
+			return err
+		}
+		switch o.Format {
+		case output.JSON, output.YAML:
+			return output.WriteDocument(w, o.Format, a.Body)
+		case output.JSONL:
+			return writeCompact(w, a.Body)
+		}
+		return writeWhatIf(w, c.arg(0), d, o)
+	})
+}
+
+// whatIfGroup is the applications that fare alike.
+type whatIfGroup struct {
+	title string
+	total int
+	apps  []api.WhatIfApp
+}
+
+func groupsOf(d api.WhatIf) []whatIfGroup {
+	return []whatIfGroup{
+		{"would start at once, and wait now", d.Totals.Starts, d.Starts}, {"would wait, and would not without the change", d.Totals.Waits, d.Waits},
+		{"would hold more", d.Totals.Gains, d.Gains}, {"would hold less", d.Totals.Loses, d.Loses},
+	}
+}
+
+// writeWhatIf prints the verdict, the queues, then each group of applications.
+func writeWhatIf(w io.Writer, file string, d api.WhatIf, o output.Options) error {
+	groups := groupsOf(d)
+	if o.Format == output.Name {
+		for _, g := range groups {
+			if err := whatIfColumns.Write(w, g.apps, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	fmt.Fprintf(w, "%s in place of version %d: %d keys change; %d applications would start at once, %d would wait, %d would gain, %d would lose\n",
+		file, d.Version, len(d.Changes), d.Totals.Starts, d.Totals.Waits, d.Totals.Gains, d.Totals.Loses)
+	for _, text := range d.Warnings {
+		fmt.Fprintln(w, "warning: "+text)
+	}
+	if !d.Complete {
+		fmt.Fprintf(w, "this is a beginning: the planning was ended after %d turns of nodes\n", d.Turns)
+	}
+	if len(d.Queues) > 0 {
+		fmt.Fprintln(w, "\nqueues that would differ")
+		if err := whatIfQueueColumns.Write(w, d.Queues, o); err != nil {
+			return err
+		}
+	}
+	for _, g := range groups {
+		if g.total == 0 {
+			continue
+		}
+		more := ""
+		if g.total > len(g.apps) {
+			more = fmt.Sprintf(", of them %d", len(g.apps))
+		}
+		fmt.Fprintf(w, "\n%d %s%s\n", g.total, g.title, more)
+		if err := whatIfColumns.Write(w, g.apps, o); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(w, "\nnothing was changed, and nothing that runs is stopped by a change of queues")
+	return err
+}
+
+var whatIfQueueColumns = output.List[api.WhatIfQueue]{
+	Name: func(q api.WhatIfQueue) string { return q.Path },
+	Columns: []output.Column[api.WhatIfQueue]{
+		{Head: "QUEUE", Text: func(q api.WhatIfQueue) string { return q.Path }, Shrink: true},
+		{Head: "GUARANTEED", Text: func(q api.WhatIfQueue) string { return change(q.Before.Guaranteed, q.After.Guaranteed) }, Shrink: true},
+		{Head: "USED", Text: func(q api.WhatIfQueue) string { return change(q.Before.Used, q.After.Used) }, Shrink: true},
+		{Head: "OVER", Text: func(q api.WhatIfQueue) string { return output.YesNo(q.Over) }},
+		{Head: "MAX", Wide: true, Text: func(q api.WhatIfQueue) string { return change(q.Before.Max, q.After.Max) }},
+		{Head: "PENDING", Wide: true, Text: func(q api.WhatIfQueue) string { return change(q.Before.Pending, q.After.Pending) }},
+	},
+}
+
+var whatIfColumns = output.List[api.WhatIfApp]{
+	Name: func(a api.WhatIfApp) string { return a.ID },
+	Columns: []output.Column[api.WhatIfApp]{
+		{Head: "ID", Text: func(a api.WhatIfApp) string { return a.ID }},
+		{Head: "QUEUE", Text: func(a api.WhatIfApp) string { return a.Queue }, Shrink: true},
+		{Head: "LIVE", Text: func(a api.WhatIfApp) string {
+			return change(output.Number(a.Before.Containers), output.Number(a.After.Containers))
+		}},
+		{Head: "USED", Text: func(a api.WhatIfApp) string { return change(a.Before.Used, a.After.Used) }, Shrink: true},
+		{Head: "WHY", Text: func(a api.WhatIfApp) string { return change(a.Before.Reason, a.After.Reason) }, Shrink: true},
+		{Head: "USER", Wide: true, Text: func(a api.WhatIfApp) string { return a.User }},
+		{Head: "ASKS", Wide: true, Text: func(a api.WhatIfApp) string {
+			return change(output.Number(a.Before.Outstanding), output.Number(a.After.Outstanding))
+		}},
+	},
+}
+
+// change writes what is and what would be; once when they are the same.
+func change(before, after string) string {
+	if before == after {
+		return before
+	}
+	return dashed(before) + " → " + dashed(after)
+}
+
+func dashed(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,207 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/transport/rest/api"
+)
+
+// queueFile is a queue configuration that is valid.
+func queueFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "queues.json")
+	if err := os.WriteFile(path, []byte(`{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// terminal opens a pseudo-terminal of 80 columns and 20 lines.
+func terminal(t *testing.T) (outer, inner *os.File) {
+	t.Helper()
+	outer, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("there are no pseudo-terminals: %v", err)
+	}
+	n, err := unix.IoctlGetInt(int(outer.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(outer.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(int(outer.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 20, Col: 80})
+	}
+	if err == nil {
+		inner, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Skipf("there are no pseudo-terminals: %v", err)
+	}
+	t.Cleanup(func() { _ = outer.Close(); _ = inner.Close() })
+	return outer, inner
+}
+
+// seen is what a program has written to its terminal.
+type seen struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *seen) read(f *os.File) {
+	b := make([]byte, 4096)
+	for {
+		n, err := f.Read(b)
+		s.mu.Lock()
+		s.b.Write(b[:n])
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *seen) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func (s *seen) await(t *testing.T, what string) {
+	t.Helper()
+	if err := until(10*time.Second, what+" is on the screen", func() error {
+		if !strings.Contains(s.text(), what) {
+			return errors.New("it is not there")
+		}
+		return nil
+	}); err != nil {
+		t.Fatalf("%v\n%q", err, s.text())
+	}
+}
+
+// TestTopOnATerminal presses every key of a live picture.
+func TestTopOnATerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs a cluster")
+	}
+	s := stage0.ready(t)
+	outer, inner := terminal(t)
+	cmd := exec.CommandContext(t.Context(), "rmd", "top", "--every", "300ms", "--addr", s.env["RMD_ADDR"])
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inner, inner, inner
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	screen := &seen{}
+	go screen.read(outer)
+	screen.await(t, "\x1b[?1049h")
+	screen.await(t, "by app, sorted: -wait")
+	screen.await(t, "q end  p pause")
+	for _, step := range []struct{ key, want string }{
+		{"p", "PAUSED, p goes on"}, {"s", "sorted: id"}, {"r", "sorted: -id"}, {"p", ""}, {"b", "by queue, sorted: as they are"}, {"s", "sorted: queue"},
+		{"b", "by node, sorted: -used"}, {"+", "pace 250ms"}, {"-", "pace 500ms"}, {"q", "\x1b[?25h\x1b[?1049l"},
+	} {
+		if _, err := outer.WriteString(step.key); err != nil {
+			t.Fatal(err)
+		}
+		screen.await(t, step.want)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%q", err, screen.text())
+	}
+	for line := range strings.SplitSeq(screen.text(), "\r\n") {
+		for _, code := range []string{screenOn, screenOff, "\x1b[H", "\x1b[K", "\x1b[J", "\x1b[?1049h", "\x1b[?25l"} {
+			line = strings.ReplaceAll(line, code, "")
+		}
+		if n := len([]rune(line)); n > 80 && !strings.Contains(line, "q end") {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}
+
+// TestFollowFillsGapsFromTheLog lets the stream be too old on the way: the log
+// has what is missing, but for what went into a snapshot.
+func TestFollowFillsGapsFromTheLog(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		last := r.Header.Get("Last-Event-ID")
+		switch {
+		case r.URL.Path == "/v1/log":
+			from, _ := strconv.ParseUint(r.URL.Query().Get("from"), 10, 64)
+			d := api.Log{First: 12, Last: 14}
+			for i := max(from, 12); i <= 14; i++ {
+				d.Entries = append(d.Entries, api.LogEntry{Index: i, AtMillis: 5000, Events: []api.Event{{Kind: "ReservationMade", App: anApp}, {Kind: "NodeLost"}}})
+			}
+			_ = json.NewEncoder(w).Encode(d)
+		case last == "10" || last == "9":
+			w.WriteHeader(http.StatusGone)
+			_ = json.NewEncoder(w).Encode(api.Error{Code: api.CodeTooOld, Message: "too old"})
+		default:
+			asked = append(asked, last)
+			b, _ := json.Marshal(api.EventBatch{Index: 15, NowMillis: 6000, Events: []api.Event{{Kind: "ReservationMade"}}})
+			fmt.Fprintf(w, ": hello\n\nid: 15\nevent: batch\ndata: %s\n\n", b)
+		}
+	}))
+	defer s.Close()
+	var out, errs bytes.Buffer
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	p := Streams{In: strings.NewReader(""), Out: writerFunc(func(b []byte) (int, error) {
+		if strings.Contains(string(b), `"index":15`) {
+			cancel()
+		}
+		return out.Write(b)
+	}), Err: &errs, Width: 80, Env: func(string) (string, bool) { return "", false }}
+	code := Run(ctx, []string{"rmd", "events", "--follow", "--after", "10", "--kind", "reservationmade", "-o", "jsonl", "--addr", s.URL}, p)
+	var indexes []string
+	for line := range strings.Lines(out.String()) {
+		var b api.EventBatch
+		if err := json.Unmarshal([]byte(line), &b); err != nil || len(b.Events) != 1 {
+			t.Errorf("%v: %s", err, line)
+		}
+		indexes = append(indexes, strconv.FormatUint(b.Index, 10))
+	}
+	if code != exit.OK || strings.Join(indexes, " ") != "12 13 14 15" || !slices.Equal(asked, []string{"14"}) {
+		t.Errorf("exit %d, entries %v, streams behind %q\n%s", code, indexes, asked, errs.String())
+	}
+	if !strings.Contains(errs.String(), "entries 11 to 11 are in a snapshot") {
+		t.Errorf("nothing is said of what is lost: %s", errs.String())
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+func TestParseSince(t *testing.T) {
+	now := time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"10m": now.Add(-10 * time.Minute), "90": now.Add(-90 * time.Second), "12:00": now.Add(-30 * time.Minute), "13:00": now.Add(-23*time.Hour - 30*time.Minute),
+		"12:00:05": time.Date(2026, 3, 4, 12, 0, 5, 0, time.UTC), "2026-03-01": time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), "2026-03-04T12:00:00Z": now.Add(-30 * time.Minute),
+		"2026-03-04 11:59": time.Date(2026, 3, 4, 11, 59, 0, 0, time.UTC),
+	} {
+		if got, err := parseSince(text, now); err != nil || got != want.UnixMilli() {
+			t.Errorf("%s: %v %v, want %v", text, time.UnixMilli(got).UTC(), err, want)
+		}
+	}
+	for _, text := range []string{"tomorrow", "2027-01-01", "-5m", "25:00"} {
+		if got, err := parseSince(text, now); err == nil || exit.Code(err) != exit.Usage {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+)
+
+// docs writes what is made of the command tree; packages and the repository use
+// it, people do not.
+func (p *program) docs() *cli.Command {
+	man := p.command(verb{name: "man", usage: "write the manual pages", args: "DIR", min: 1, max: 1, run: func(c *call) error {
+		pages := manPages((&program{}).app()) // without an environment, whose values would be the defaults
+		if err := os.MkdirAll(c.arg(0), 0o755); err != nil {
+			return err
+		}
+		for _, name := range sorted(pages) {
+			if err := os.WriteFile(filepath.Join(c.arg(0), name), []byte(pages[name]), 0o644); err != nil {
+				return err
+			}
+		}
+		c.say("%d pages in %s", len(pages), c.arg(0))
+		return nil
+	}})
+	d := noun("docs", "what is made of the command tree", man)
+	d.Hidden = true
+	return d
+}
+
+// manPages makes rmd(1), and a page for each command or noun below it.
+func manPages(app *cli.App) map[string]string {
+	app.Setup() // sorts the commands into their categories
+	pages := map[string]string{"rmd.1": manRoot(app)}
+	for _, c := range app.Commands {
+		if !c.Hidden {
+			pages["rmd-"+c.Name+".1"] = manCommand(c)
+		}
+	}
+	return pages
+}
+
+// roff is a manual page being written.
+type roff struct{ strings.Builder }
+
+// newRoff begins a page. It bears no date and no version: it changes only when
+// the commands do.
+func newRoff(name, usage string) *roff {
+	r := &roff{}
+	r.linef(`.\" Made by "rmd docs man"; do not edit.`)
+	r.linef(`.TH %s 1 "" "rmd" "rmd manual"`, strings.ToUpper(strings.ReplaceAll(name, "-", `\-`)))
+	r.linef(".SH NAME")
+	r.linef("%s %s %s", plain(name), `\-`, plain(usage))
+	return r
+}
+
+func (r *roff) linef(format string, args ...any) { fmt.Fprintf(r, format+"\n", args...) }
+
+// plain escapes a text. A point or an apostrophe at the begin of a line would be
+// a request.
+func plain(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...", "×", "x").Replace(s)
+	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
+		s = `\&` + s
+	}
+	return s
+}
+
+// text writes lines as they stand, those that belong together filled.
+func (r *roff) text(s string) {
+	for i, par := range strings.Split(s, "\n\n") {
+		if i > 0 {
+			r.linef(".PP")
+		}
+		kept := strings.Contains(par, "  ") // a table of its own
+		if kept {
+			r.linef(".nf")
+		}
+		for _, line := range strings.Split(par, "\n") {
+			r.linef("%s", plain(line))
+		}
+		if kept {
+			r.linef(".fi")
+		}
+	}
+}
+
+// flags writes flags with what they are for.
+func (r *roff) flags(flags []cli.Flag) {
+	for _, f := range flags {
+		if v, ok := f.(cli.VisibleFlag); ok && !v.IsVisible() || f.Names()[0] == "help" {
+			continue
+		}
+		names, about, _ := strings.Cut(f.String(), "\t")
+		r.linef(".TP")
+		r.linef(`\fB%s\fR`, valueWord.ReplaceAllString(plain(names), ` \fI$1\fR\fB`))
+		r.linef("%s", plain(strings.TrimSpace(about)))
+	}
+}
+
+// valueWord is where a flag's value is named.
+var valueWord = regexp.MustCompile(` (value[.,]*)`)
+
+// verbs writes one command: its synopsis, what it does, its flags, its examples.
+func (r *roff) command(c *cli.Command, path string) {
+	r.linef(`.PP`)
+	r.linef(`\fB%s\fR %s`, plain(path), synopsis(c))
+	if c.Description != "" {
+		r.linef(".PP")
+		r.text(c.Description)
+	}
+	r.flags(c.Flags)
+	r.examples(c)
+}
+
+func (r *roff) examples(c *cli.Command) {
+	if c.UsageText == "" {
+		return
+	}
+	r.linef(".PP")
+	r.linef("Examples:")
+	r.linef(".PP")
+	r.linef(".nf")
+	for _, line := range strings.Split(c.UsageText, "\n") {
+		r.linef(".RS 4\n%s\n.RE", plain(strings.TrimSpace(line)))
+	}
+	r.linef(".fi")
+}
+
+func synopsis(c *cli.Command) string {
+	s := ""
+	if c.ArgsUsage != "" {
+		s = `\fI` + plain(c.ArgsUsage) + `\fR `
+	}
+	return s + "[flags]"
+}
+
+// meanings are the exit codes of the client commands in words.
+var meanings = []struct {
+	code  int
+	means string
+}{
+	{exit.OK, "done"}, {exit.Failure, "any other failure"}, {exit.Usage, "wrong usage"}, {exit.NotFound, "no such thing"},
+	{exit.Ended, "wait: it ended FAILED or KILLED"}, {exit.NoLeader, "no leader, or no replica reached"},
+	{exit.TimedOut, "timed out; of a write the outcome is unknown"}, {exit.NotAllowed, "not allowed"},
+	{exit.Refused, "refused by state: version conflict, invalid queues, would lose quorum"},
+	{exit.CheckFailed, "a check failed: verify, health, check, validate, bench"},
+}
+
+func manRoot(app *cli.App) string {
+	r := newRoff("rmd", app.Usage)
+	r.linef(".SH SYNOPSIS")
+	r.linef(`\fBrmd\fR \fIcommand\fR [\fIarguments\fR] [flags]`)
+	r.linef(".PP\nFlags may stand anywhere on the line. Each command has a page of its own: \\fBman rmd\\-app\\fR.")
+	r.linef(".SH COMMANDS")
+	for _, cat := range app.VisibleCategories() {
+		r.linef(".SS %s", plain(cat.Name()))
+		for _, c := range cat.VisibleCommands() {
+			r.linef(".TP\n\\fBrmd\\-%s\\fR(1)\n%s", plain(c.Name), plain(c.Usage))
+		}
+	}
+	r.linef(".SH FLAGS OF EVERY COMMAND")
+	r.flags(app.Flags)
+	r.linef(".SH EXIT STATUS")
+	for _, e := range meanings {
+		r.linef(".TP\n\\fB%d\\fR\n%s", e.code, plain(e.means))
+	}
+	r.linef(".SH SEE ALSO\nThe operator's guide, docs/operations.")
+	return r.String()
+}
+
+func manCommand(c *cli.Command) string {
+	name := "rmd-" + c.Name
+	r := newRoff(name, c.Usage)
+	r.linef(".SH SYNOPSIS")
+	if len(c.Subcommands) == 0 {
+		r.linef(`\fBrmd %s\fR %s`, plain(c.Name), synopsis(c))
+		if c.Description != "" {
+			r.linef(".SH DESCRIPTION")
+			r.text(c.Description)
+		}
+		if len(c.Flags) > 0 {
+			r.linef(".SH FLAGS")
+			r.flags(c.Flags)
+		}
+		if c.UsageText != "" {
+			r.linef(".SH EXAMPLES")
+			r.linef(".nf\n%s\n.fi", plainLines(c.UsageText))
+		}
+	} else {
+		r.linef(`\fBrmd %s\fR \fIcommand\fR [\fIarguments\fR] [flags]`, plain(c.Name))
+		r.linef(".SH COMMANDS")
+		r.subcommands(c, "rmd "+c.Name)
+	}
+	r.linef(".SH SEE ALSO\n\\fBrmd\\fR(1), which has the flags of every command and the exit codes.")
+	return r.String()
+}
+
+// subcommands writes all commands below a noun.
+func (r *roff) subcommands(c *cli.Command, path string) {
+	for _, s := range c.Subcommands {
+		here := path + " " + s.Name
+		if len(s.Subcommands) > 0 {
+			r.subcommands(s, here)
+			continue
+		}
+		r.linef(".SS %s: %s", plain(strings.TrimPrefix(here, "rmd "+c.Name+" ")), plain(s.Usage))
+		r.command(s, here)
+	}
+}
+
+func plainLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = plain(strings.TrimSpace(l))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,45 @@
+package command
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// size is how large the terminal is now; a pipe is as wide as a page.
+func (s Streams) size() (width, height int) {
+	if f, ok := s.Out.(*os.File); ok {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+			return w, h
+		}
+	}
+	return max(s.Width, 20), 24
+}
+
+// rawKeys has the terminal hand over each key at once. Undo gives it back; it
+// is called once, at the end. Without a terminal there are no keys.
+func (s Streams) rawKeys() (keys <-chan byte, undo func()) {
+	f, ok := s.In.(*os.File)
+	if !ok || !s.InTerminal {
+		return nil, func() {}
+	}
+	old, err := term.MakeRaw(int(f.Fd()))
+	if err != nil {
+		return nil, func() {}
+	}
+	c := make(chan byte, 16)
+	go readKeys(f, c) // ends with the process: a read of a terminal cannot be broken off
+	return c, func() { _ = term.Restore(int(f.Fd()), old) }
+}
+
+func readKeys(r io.Reader, keys chan<- byte) {
+	b := make([]byte, 1)
+	for {
+		if n, err := r.Read(b); err != nil || n == 0 {
+			close(keys)
+			return
+		}
+		keys <- b[0]
+	}
+}

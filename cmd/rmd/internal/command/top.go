@@ -1,0 +1,325 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/client"
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
+)
+
+// topViews are what the lower part of the picture can show, in the order of the
+// key that walks through them.
+var topViews = []string{"app", "queue", "node"}
+
+func (p *program) top() verb {
+	return verb{
+		name: "top", usage: "the cluster live: replicas, use, and the applications, queues or nodes",
+		long: "Keys: q ends it, p or blank pauses, b shows what is next (applications, queues,\n" +
+			"nodes), s sorts by the next column, r turns the order round, + and - change the\n" +
+			"pace. Into a pipe, pictures are printed one below the other, without keys; with\n" +
+			"-o jsonl each is a line of JSON.",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "by", Usage: "app|queue|node", Value: "app"},
+			&cli.StringFlag{Name: "sort", Usage: "the column to sort by; -COLUMN is downwards", DefaultText: "-wait, -used"},
+			spanFlag("every", "the pause between two pictures", 2*time.Second),
+			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "end after so many pictures", DefaultText: "never"},
+		},
+		run: runTop,
+	}
+}
+
+// topScreen is what `rmd top` holds from one picture to the next.
+type topScreen struct {
+	c      *call
+	client *client.Client
+	live   bool
+	by     string
+	sort   map[string]string // by view
+	every  time.Duration
+	paused bool
+	last   *topPicture
+	err    error // of the last try to read
+	index  uint64
+	at     time.Time
+	rate   float64 // entries of the log a second
+}
+
+func runTop(c *call) error {
+	t := &topScreen{c: c, by: c.String("by"), every: max(c.span("every").Duration, 200*time.Millisecond), live: c.p.OutTerminal,
+		sort: map[string]string{"app": "-wait", "queue": "", "node": "-used"}}
+	if _, ok := t.sort[t.by]; !ok {
+		return exit.Usagef("one of app, queue, node", "there is no view by %q", t.by)
+	}
+	if s := c.String("sort"); s != "" {
+		t.sort[t.by] = s
+	}
+	if err := topTables[t.by].check(t.sort[t.by]); err != nil {
+		return err
+	}
+	switch f := c.format(); {
+	case f == output.YAML || f == output.Name || f == output.JSON && c.Int("count") != 1:
+		return exit.Usagef("use -o table or jsonl", "pictures come one after the other, and -o %s is of one", f)
+	case f == output.JSON || f == output.JSONL:
+		t.live = false
+	}
+	var err error
+	if t.client, err = c.client(); err != nil {
+		return err
+	}
+	if t.last, err = readTop(c.ctx(), t.client, t.by); err != nil {
+		return err // told as an error, not on a screen that is gone at once
+	}
+	if t.live {
+		return t.runLive()
+	}
+	return t.runPlain()
+}
+
+// runPlain prints picture after picture.
+func (t *topScreen) runPlain() error {
+	for n := 1; ; n++ {
+		t.measure()
+		if err := t.printPlain(); err != nil {
+			return err
+		}
+		if n == t.c.Int("count") {
+			return nil
+		}
+		select {
+		case <-time.After(t.every):
+		case <-t.c.ctx().Done():
+			return nil
+		}
+		p, err := readTop(t.c.ctx(), t.client, t.by)
+		switch {
+		case t.c.ctx().Err() != nil:
+			return nil
+		case err != nil && exit.Code(err) == exit.Usage:
+			return err
+		case err != nil:
+			exit.Write(t.c.p.Err, err) // the cluster may be electing a leader
+			n--
+		default:
+			t.last = p
+		}
+	}
+}
+
+func (t *topScreen) printPlain() error {
+	if f := t.c.format(); f == output.JSON || f == output.JSONL {
+		doc, err := t.last.document()
+		if err != nil {
+			return err
+		}
+		if f == output.JSONL {
+			return writeCompact(t.c.p.Out, doc)
+		}
+		return output.WriteDocument(t.c.p.Out, f, doc)
+	}
+	lines, err := t.lines(output.Options{Format: t.c.format(), Quiet: t.c.quiet()}, 0, 80)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(t.c.p.Out, strings.Join(append(lines, ""), "\n"))
+	return err
+}
+
+// Sequences of a terminal: another screen without a cursor, and back.
+const (
+	screenOn  = "\x1b[?1049h\x1b[?25l"
+	screenOff = "\x1b[?25h\x1b[?1049l"
+)
+
+// runLive draws on a screen of its own until q.
+func (t *topScreen) runLive() error {
+	keys, undo := t.c.p.rawKeys()
+	fmt.Fprint(t.c.p.Out, screenOn)
+	defer func() {
+		fmt.Fprint(t.c.p.Out, screenOff)
+		undo()
+	}()
+	for n := 1; ; n++ {
+		t.measure()
+		if err := t.draw(); err != nil {
+			return err
+		}
+		if n == t.c.Int("count") || !t.await(keys) {
+			return nil
+		}
+		p, err := readTop(t.c.ctx(), t.client, t.by)
+		if t.c.ctx().Err() != nil {
+			return nil
+		}
+		if t.err = err; err == nil {
+			t.last = p
+		}
+	}
+}
+
+// await lets the keys do what they say until the next picture is due; false is
+// the end.
+func (t *topScreen) await(keys <-chan byte) bool {
+	due := time.NewTimer(t.every)
+	defer due.Stop()
+	for {
+		select {
+		case <-t.c.ctx().Done():
+			return false
+		case <-due.C:
+			if !t.paused {
+				return true
+			}
+		case k, ok := <-keys:
+			if !ok {
+				keys = nil // stdin has ended: Ctrl-C ends this too
+				continue
+			}
+			again, end := t.key(k)
+			if end {
+				return false
+			}
+			if again {
+				return true
+			}
+			if err := t.draw(); err != nil {
+				return false
+			}
+		}
+	}
+}
+
+// key does what a key says: read again at once, or end.
+func (t *topScreen) key(k byte) (again, end bool) {
+	switch k {
+	case 'q', 'Q', 3, 4: // Ctrl-C and Ctrl-D come as they are in raw mode
+		return false, true
+	case 'p', 'P', ' ':
+		t.paused = !t.paused
+		return !t.paused, false
+	case 'b', '\t':
+		t.by = nextOf(topViews, t.by)
+		return true, false
+	case 's':
+		t.sort[t.by] = topTables[t.by].next(t.sort[t.by])
+	case 'r':
+		t.sort[t.by] = turned(t.sort[t.by])
+	case '+':
+		t.every = max(t.every/2, 250*time.Millisecond)
+		return !t.paused, false
+	case '-':
+		t.every = min(t.every*2, time.Minute)
+	}
+	return false, false
+}
+
+func turned(sort string) string {
+	if head, down := strings.CutPrefix(sort, "-"); down || sort == "" {
+		return head
+	}
+	return "-" + sort
+}
+
+// nextOf is the one behind a word, round about.
+func nextOf(list []string, word string) string {
+	for i, w := range list {
+		if w == word {
+			return list[(i+1)%len(list)]
+		}
+	}
+	return list[0]
+}
+
+// measure counts entries of the log a second between two pictures.
+func (t *topScreen) measure() {
+	now, index := time.Now(), t.last.cluster.Index
+	if d := now.Sub(t.at).Seconds(); t.index > 0 && d > 0.05 && index >= t.index {
+		t.rate = float64(index-t.index) / d
+	}
+	t.index, t.at = index, now
+}
+
+// draw writes the whole screen at once.
+func (t *topScreen) draw() error {
+	w, h := t.c.p.size()
+	lines, err := t.lines(output.Options{Format: output.Table, Width: w}, h-2, w)
+	if err != nil {
+		return err
+	}
+	foot := "q end  p pause  b next view  s sort  r turn  + - pace " + output.Span(t.every)
+	if t.paused {
+		foot = "PAUSED, p goes on   " + foot
+	}
+	if t.err != nil {
+		foot = "no answer: " + exit.From(t.err).Error()
+	}
+	for len(lines) < h-1 {
+		lines = append(lines, "")
+	}
+	lines = append(lines[:max(h-1, 1)], output.Cut(foot, w))
+	_, err = fmt.Fprint(t.c.p.Out, "\x1b[H"+strings.Join(lines, "\x1b[K\r\n")+"\x1b[K\x1b[J")
+	return err
+}
+
+// lines are the head and the table, at most so many (0: all).
+func (t *topScreen) lines(o output.Options, most, width int) ([]string, error) {
+	o.Sort = t.sort[t.by]
+	var b bytes.Buffer
+	if err := topTables[t.by].write(&b, t.last, o); err != nil {
+		return nil, err
+	}
+	lines := t.head(width)
+	for i, l := range lines {
+		lines[i] = output.Cut(l, width)
+	}
+	lines = append(lines, strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...)
+	if most > 0 && len(lines) > most {
+		lines = append(lines[:most-1], fmt.Sprintf("… %d more", len(lines)-most+1))
+	}
+	return lines, nil
+}
+
+// head is the upper part: verdict, counts, and a bar for each kind of resource.
+func (t *topScreen) head(width int) []string {
+	p, n := t.last, t.last.cluster.Totals
+	v := p.cluster.Verdict
+	leader := "no leader"
+	if p.cluster.Leader != "" {
+		leader = "leader " + p.cluster.Leader
+	}
+	lines := []string{
+		fmt.Sprintf("%s   %s (term %d)   %d of %d in step   can lose %d   index %s, %.0f/s", v.Status, leader, p.cluster.Term, v.InStep, len(p.cluster.Members), v.CanLose, output.Count(p.cluster.Index), t.rate),
+		fmt.Sprintf("apps %s run, %s wait, %s ended   containers %s   nodes %d of %d   held %d", output.Count(n.Running), output.Count(n.Waiting), output.Count(n.Ended), output.Count(n.Containers), n.UsableNodes, n.Nodes, n.Reservations),
+	}
+	for _, kind := range sorted(n.Total) {
+		if n.Total[kind] <= 0 {
+			continue
+		}
+		used, held, pending := part(n.Used, n.Total, kind), part(n.Reserved, n.Total, kind), part(n.Pending, n.Total, kind)
+		lines = append(lines, fmt.Sprintf("%-12s %s %3.0f%% used %3.0f%% held %4.0f%% asked for", output.Cut(kind, 12), bar(used, held, pending, -1), used*100, held*100, min(pending*100, 9999)))
+	}
+	order := t.sort[t.by]
+	if order == "" {
+		order = "as they are"
+	}
+	more := ""
+	if p.more {
+		more = fmt.Sprintf(", the first %d", topMost)
+	}
+	return append(lines, fmt.Sprintf("by %s, sorted: %s%s", t.by, order, more))
+}
+
+func part(r, of api.Resource, kind string) float64 { return float64(r[kind]) / float64(of[kind]) }
+
+// readTop reads all that one picture shows.
+func readTop(ctx context.Context, cl *client.Client, by string) (*topPicture, error) {
+	p := &topPicture{by: by}
+	return p, p.read(ctx, cl)
+}

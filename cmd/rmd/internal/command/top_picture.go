@@ -1,0 +1,111 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"rmd/cmd/rmd/internal/client"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/transport/rest/api"
+)
+
+// topMost is how many things of a view are read: more do not help on a screen.
+const topMost = 1000
+
+// topPicture is what is read for one picture.
+type topPicture struct {
+	by      string
+	cluster api.Cluster
+	apps    []api.App
+	queues  []flatQueue
+	nodes   []api.Node
+	more    bool // there are more things than were read
+}
+
+// read asks one replica, as it stands: a picture is not worth the leader's time.
+func (p *topPicture) read(ctx context.Context, cl *client.Client) error {
+	if err := readDoc(ctx, cl, "/v1/cluster", nil, &p.cluster); err != nil {
+		return err
+	}
+	most := url.Values{"limit": {strconv.Itoa(topMost)}}
+	switch p.by {
+	case "app":
+		var d api.Apps
+		most.Set("state", "SUBMITTED,ACCEPTED,RUNNING")
+		err := readDoc(ctx, cl, "/v1/apps", most, &d)
+		p.apps, p.more = d.Apps, d.Next != ""
+		return err
+	case "node":
+		var d api.Nodes
+		err := readDoc(ctx, cl, "/v1/nodes", most, &d)
+		p.nodes, p.more = d.Nodes, d.Next != ""
+		return err
+	}
+	var d api.Queues
+	err := readDoc(ctx, cl, "/v1/queues", nil, &d)
+	p.queues = flatten(d.Root, 0)
+	return err
+}
+
+func readDoc(ctx context.Context, cl *client.Client, path string, q url.Values, v any) error {
+	a, err := cl.Do(ctx, client.Request{Method: "GET", Path: path, Query: q, Plain: true})
+	if err != nil {
+		return err
+	}
+	return a.Decode(v)
+}
+
+// document is the picture for programs.
+func (p *topPicture) document() ([]byte, error) {
+	doc := map[string]any{"cluster": p.cluster}
+	switch p.by {
+	case "app":
+		doc["apps"] = p.apps
+	case "node":
+		doc["nodes"] = p.nodes
+	default:
+		doc["queues"] = p.queues
+	}
+	return json.Marshal(doc)
+}
+
+// topTable shows the things of one view.
+type topTable struct {
+	heads []string
+	write func(w io.Writer, p *topPicture, o output.Options) error
+	check func(sort string) error
+}
+
+// next is the order by the column behind that of an order: names go up, figures
+// down.
+func (t topTable) next(sort string) string {
+	head := nextOf(t.heads, strings.ToLower(strings.TrimPrefix(sort, "-")))
+	switch head {
+	case "id", "queue", "state", "user":
+		return head
+	}
+	return "-" + head
+}
+
+func topTableOf[T any](l output.List[T], things func(*topPicture) []T) topTable {
+	t := topTable{
+		write: func(w io.Writer, p *topPicture, o output.Options) error { return l.Write(w, things(p), o) },
+		check: func(sort string) error { return l.Write(io.Discard, nil, output.Options{Sort: sort}) },
+	}
+	for _, c := range l.Columns {
+		if !c.Wide {
+			t.heads = append(t.heads, strings.ToLower(c.Head))
+		}
+	}
+	return t
+}
+
+var topTables = map[string]topTable{
+	"app":   topTableOf(appColumns, func(p *topPicture) []api.App { return p.apps }),
+	"queue": topTableOf(queueColumns(false), func(p *topPicture) []flatQueue { return p.queues }),
+	"node":  topTableOf(nodeColumns, func(p *topPicture) []api.Node { return p.nodes }),
+}

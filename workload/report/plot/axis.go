@@ -1,0 +1,125 @@
+package plot
+
+import (
+	"math"
+	"strconv"
+)
+
+// Axis maps values to places on one side of a picture.
+type Axis struct {
+	Label    string
+	Min, Max float64 // the values at its ends; equal ones are moved apart
+	Ticks    []float64
+	Format   func(float64) string  // of a tick; nil writes the number
+	Scale    func(float64) float64 // rising; nil is linear
+}
+
+// text writes a tick.
+func (a Axis) text(v float64) string {
+	if a.Format != nil {
+		return a.Format(v)
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+// at is where a value lies between the ends, 0 to 1; what is beyond an end lies at it.
+func (a Axis) at(v float64) float64 {
+	f := a.Scale
+	if f == nil {
+		f = func(v float64) float64 { return v }
+	}
+	lo, hi := f(a.Min), f(a.Max)
+	if !(hi > lo) {
+		hi = lo + 1
+	}
+	return min(max((f(v)-lo)/(hi-lo), 0), 1)
+}
+
+// Linear is an axis from 0 whose ticks are round numbers.
+func Linear(most float64) Axis {
+	ticks := roundTicks(most, 4)
+	return Axis{Max: max(most, ticks[len(ticks)-1]), Ticks: ticks}
+}
+
+// Shares is an axis from 0 to most, at most 1, in per cent.
+func Shares(most float64) Axis {
+	a := Linear(min(max(most, 0.01), 1))
+	a.Max = min(a.Max, 1)
+	a.Format = func(v float64) string { return strconv.FormatFloat(math.Round(v*1000)/10, 'f', -1, 64) + "%" }
+	return a
+}
+
+// roundTicks are multiples of 1, 2 or 5 times a power of ten, about n of them, the last at or above most.
+func roundTicks(most float64, n int) []float64 {
+	if !(most > 0) || math.IsInf(most, 0) {
+		most = 1
+	}
+	step := math.Pow(10, math.Floor(math.Log10(most/float64(n))))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if most/(step*m) <= float64(n) {
+			step *= m
+			break
+		}
+	}
+	var out []float64
+	for i := 0; ; i++ {
+		v := float64(i) * step
+		out = append(out, v)
+		if v >= most*(1-1e-9) {
+			return out
+		}
+	}
+}
+
+// spanSteps are the distances that time is cut into, in milliseconds.
+var spanSteps = []float64{1, 10, 100, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000,
+	3_600_000, 7_200_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 172_800_000, 604_800_000, 2_592_000_000}
+
+// Times is an axis of milliseconds from 0. Format writes a duration.
+func Times(label string, most float64, format func(millis int64) string) Axis {
+	step := spanSteps[len(spanSteps)-1]
+	for _, s := range spanSteps {
+		if most/s <= 8 {
+			step = s
+			break
+		}
+	}
+	a := Axis{Label: label, Max: max(most, 1), Format: func(v float64) string { return format(int64(v)) }}
+	for v := 0.0; v <= most && len(a.Ticks) < 100; v += step {
+		a.Ticks = append(a.Ticks, v)
+	}
+	return a
+}
+
+// Waits is an axis of milliseconds on which a second, a minute, an hour and a day
+// lie about as far from each other, and which still has a place for 0.
+func Waits(label string, most float64, format func(millis int64) string) Axis {
+	return decades(label, most, 1000, []float64{0, 1000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000}, format)
+}
+
+// Latencies is such an axis for times of fractions of a millisecond to seconds.
+func Latencies(most float64) Axis {
+	a := decades("", most, 0.3, []float64{0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 60_000}, nil)
+	a.Format = func(v float64) string {
+		if v >= 1000 {
+			return strconv.FormatFloat(v/1000, 'f', -1, 64) + "s"
+		}
+		return strconv.FormatFloat(v, 'f', -1, 64) + "ms"
+	}
+	return a
+}
+
+func decades(label string, most, unit float64, ticks []float64, format func(int64) string) Axis {
+	a := Axis{Label: label, Max: most, Scale: func(v float64) float64 { return math.Log1p(max(v, 0) / unit) }}
+	if format != nil {
+		a.Format = func(v float64) string { return format(int64(v)) }
+	}
+	for i, t := range ticks {
+		a.Ticks = append(a.Ticks, t)
+		if t >= most || i == len(ticks)-1 {
+			a.Max = max(t, most)
+			break
+		}
+	}
+	return a
+}

@@ -1,0 +1,183 @@
+package plot
+
+import (
+	"html/template"
+)
+
+// Ink names a colour of the page's style.
+type Ink string
+
+// The colours. One thing keeps its colour on the whole page.
+const (
+	Blue   Ink = "blue"
+	Orange Ink = "orange"
+	Green  Ink = "green"
+	Violet Ink = "violet"
+	Yellow Ink = "yellow"
+	Grey   Ink = "grey"
+)
+
+// Figure is what can stand on a page.
+type Figure interface{ SVG() template.HTML }
+
+// Point is one value of a line.
+type Point struct{ X, Y float64 }
+
+// Line is a named row of points, in order of X.
+type Line struct {
+	Name   string
+	Ink    Ink
+	Points []Point
+	Step   bool // a value holds until the next
+	Fill   bool // what is below it is tinted
+	Dashed bool
+}
+
+// Mark is a moment, or with Until above At a span, that matters to all lines: an
+// election.
+type Mark struct {
+	At, Until float64
+	Text      string
+}
+
+// Chart is lines over one axis.
+type Chart struct {
+	Title  string
+	Note   string // small, under the title
+	Empty  string // stands in the middle when no line has points
+	X, Y   Axis
+	Lines  []Line
+	Marks  []Mark
+	Width  int // 0: that of half a page
+	Height int // 0: 240
+}
+
+// The room around the plane of a chart, and the height of its head.
+const (
+	halfWidth   = 540
+	wholeWidth  = 1100
+	chartHeight = 240
+	padLeft     = 52
+	padRight    = 14
+	padBottom   = 36
+	headLine    = 18
+)
+
+// plane is the rectangle that the axes span.
+type plane struct {
+	left, top, right, bottom float64
+	x, y                     Axis
+}
+
+func (p plane) px(v float64) float64 { return p.left + p.x.at(v)*(p.right-p.left) }
+func (p plane) py(v float64) float64 { return p.bottom - p.y.at(v)*(p.bottom-p.top) }
+
+// SVG draws the chart.
+func (c Chart) SVG() template.HTML {
+	w, h := c.size()
+	s := newSheet(w, h, c.Title)
+	top := s.head(c.Title, c.Note, c.Lines)
+	p := plane{padLeft, top, float64(w) - padRight, float64(h) - padBottom, c.X, c.Y}
+	drawn := 0
+	for _, l := range c.Lines {
+		if len(l.Points) > 0 {
+			drawn++
+		}
+	}
+	s.grid(p)
+	for _, m := range c.Marks {
+		s.mark(p, m)
+	}
+	for _, l := range c.Lines {
+		s.line(p, l)
+	}
+	if drawn == 0 && c.Empty != "" {
+		s.middle((p.left+p.right)/2, (p.top+p.bottom)/2, "note", c.Empty)
+	}
+	return s.end()
+}
+
+func (c Chart) size() (w, h int) {
+	w, h = c.Width, c.Height
+	if w == 0 {
+		w = halfWidth
+	}
+	if h == 0 {
+		h = chartHeight
+	}
+	return w, h
+}
+
+// Wide is the width of a chart that takes a whole row.
+const Wide = wholeWidth
+
+// grid draws the lines and texts of both axes.
+func (s *sheet) grid(p plane) {
+	for _, v := range p.y.Ticks {
+		if v > p.y.Max*(1+1e-9) {
+			continue
+		}
+		y := p.py(v)
+		s.addf(`<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, p.left, p.right, y, y)
+		s.right(p.left-6, y+4, "tick", p.y.text(v))
+	}
+	last := -100.0
+	for _, v := range p.x.Ticks {
+		if v > p.x.Max*(1+1e-9) {
+			continue
+		}
+		x := p.px(v)
+		s.addf(`<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, x, x, p.bottom, p.bottom+4)
+		if text := p.x.text(v); x-last > 7*float64(len(text))+8 && x+3.5*float64(len(text)) < p.right+padRight {
+			s.middle(x, p.bottom+17, "tick", text)
+			last = x
+		}
+	}
+	s.addf(`<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, p.left, p.right, p.bottom, p.bottom)
+	s.right(p.right, p.bottom+32, "tick", p.x.Label)
+}
+
+// line draws one line, and its name as what a pointer over it is told.
+func (s *sheet) line(p plane, l Line) {
+	if len(l.Points) == 0 {
+		return
+	}
+	d := s.path(p, l)
+	if l.Fill {
+		last, first := l.Points[len(l.Points)-1], l.Points[0]
+		s.addf(`<path class="fill %s" d="%s L%.1f %.1f L%.1f %.1fZ"/>`, l.Ink, d, p.px(last.X), p.bottom, p.px(first.X), p.bottom)
+	}
+	dash := ""
+	if l.Dashed {
+		dash = " dashed"
+	}
+	s.addf(`<path class="line %s%s" d="%s"><title>%s</title></path>`, l.Ink, dash, d, template.HTMLEscapeString(l.Name))
+}
+
+// path writes the way of a line.
+func (s *sheet) path(p plane, l Line) string {
+	var b pathBuilder
+	for i, pt := range l.Points {
+		x, y := p.px(pt.X), p.py(pt.Y)
+		switch {
+		case i == 0:
+			b.move(x, y)
+		case l.Step:
+			b.across(x)
+			b.to(x, y)
+		default:
+			b.to(x, y)
+		}
+	}
+	return b.String()
+}
+
+// mark draws a moment over the whole height, with a triangle and its text at the top.
+func (s *sheet) mark(p plane, m Mark) {
+	x, until := p.px(m.At), p.px(max(m.Until, m.At))
+	s.addf(`<g class="mark"><title>%s</title>`, template.HTMLEscapeString(m.Text))
+	if until-x >= 1 {
+		s.addf(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, x, p.top, until-x, p.bottom-p.top)
+	}
+	s.addf(`<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><path d="M%.1f %.1fl-4 -7h8z"/></g>`, x, x, p.top, p.bottom, x, p.top)
+}
