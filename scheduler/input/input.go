@@ -118,6 +118,17 @@ const (
 	KindSetAutopilot
 )
 
+// KindsEnd is above every kind that this build knows.
+const KindsEnd = KindSetAutopilot + 1
+
+// New returns an empty input of a kind; nil when this build does not know it.
+func New(k Kind) Input {
+	if mk := makers[k]; mk != nil {
+		return mk()
+	}
+	return nil
+}
+
 var makers = map[Kind]func() Input{
 	KindInitCluster:           func() Input { return new(InitCluster) },
 	KindTick:                  func() Input { return new(Tick) },

@@ -28,6 +28,8 @@ type Metrics struct {
 	reservations                             *prometheus.CounterVec
 	plan, appWait, ipc, http_                *prometheus.HistogramVec
 
+	plans []prometheus.Observer // of m.plan by input.Kind
+
 	mu     sync.Mutex
 	source *Server // whose state is shown; nil until a server has these metrics
 }
@@ -66,6 +68,13 @@ func NewMetrics(version string) *Metrics {
 	m.ipcRequests = counts("rmd_ipc_requests_total", "Calls on Hadoop's wire.", "protocol", "method", "code")
 	m.reservations = counts("rmd_reservations_total", "Reservations made, fulfilled and cancelled, as this replica applied them.", "queue", "outcome")
 	m.plan = hists("rmd_plan_seconds", "Planning one input.", planBuckets, "kind")
+	for k := input.Kind(0); k < input.KindsEnd; k++ {
+		var o prometheus.Observer
+		if in := input.New(k); in != nil {
+			o = m.plan.WithLabelValues(kindName(in))
+		}
+		m.plans = append(m.plans, o)
+	}
 	m.appWait = hists("rmd_app_wait_seconds", "From an application's submission to its first container; large containers need over half an average node.", waitBuckets, "queue", "size")
 	m.ipc = hists("rmd_ipc_seconds", "A call on Hadoop's wire.", fastBuckets, "protocol", "method")
 	m.http_ = hists("rmd_http_seconds", "An HTTP request.", fastBuckets, "route", "code")
@@ -122,8 +131,10 @@ func (m *Metrics) ObserveFailover(d time.Duration) { m.failover.Observe(d.Second
 func (m *Metrics) ObserveReplyWait(d time.Duration) { m.replyWait.Observe(d.Seconds()) }
 
 // ObservePlan notes the planning of one input.
-func (m *Metrics) ObservePlan(in input.Input, d time.Duration) {
-	m.plan.WithLabelValues(kindName(in)).Observe(d.Seconds())
+func (m *Metrics) ObservePlan(kind input.Kind, d time.Duration) {
+	if int(kind) < len(m.plans) && m.plans[kind] != nil {
+		m.plans[kind].Observe(d.Seconds())
+	}
 }
 
 // ObserveIPC notes one call on Hadoop's wire.

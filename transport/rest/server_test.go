@@ -154,7 +154,7 @@ func TestMetrics(t *testing.T) {
 	m.CountElection()
 	m.CountSnapshot("take", "ok")
 	m.ObserveIPC("ClientProtocol", "getApps", "OK", 1)
-	m.ObservePlan(beat(1).Input, 1)
+	m.ObservePlan(beat(1).Input.Kind(), 1)
 	body := b.ask("GET", "/metrics", "").Body.String()
 	for _, line := range []string{
 		`rmd_build_info{version="1.0"} 1`, `rmd_feature_level 1`, `rmd_raft_leader 1`, `rmd_raft_term 7`, `rmd_raft_commit_index 20`, `rmd_raft_applied_index 16`, `rmd_raft_peer_lag{peer="rm2"} 2`,

@@ -78,7 +78,7 @@ const (
 	reasonsKept = 1024
 	// reasonsSaved is how much unused time may be saved up: a page that is
 	// opened after a while finds its first rows explained.
-	reasonsSaved = 5 * time.Second
+	reasonsSaved = 400 * time.Millisecond
 )
 
 func (x *reasons) init(share int) { x.share, x.kept = share, map[yarn.ApplicationID]keptReason{} }

@@ -128,7 +128,7 @@ func (d *hadoopDoor) openClient() error {
 		return err
 	}
 	c.Logger, c.Door, c.Reader, c.Access = d.logger("client"), d.r.door, d.read, d.access
-	c.Queues, c.Nodes, c.Why = new(queueView), nodeUsage{d.tracker}, (&reasons{machine: d.r.machine}).of
+	c.Queues, c.Nodes, c.Why = new(queueView), nodeUsage{d.tracker}, d.r.reasons.of
 	c.WebURL = d.webURL()
 	var err error
 	d.client, err = client.New(c)

@@ -13,6 +13,7 @@ import (
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/tracker"
+	"rmd/transport/rest"
 )
 
 // hadoopFiles are Hadoop's configuration files as they are on this machine.
@@ -100,4 +101,13 @@ func hostsOf(path string) ([]string, error) {
 		out = append(out, strings.Fields(text)...)
 	}
 	return out, nil
+}
+
+// settings shows the last reading to /conf.
+func (f *hadoopFiles) settings() []rest.Setting {
+	var out []rest.Setting
+	for _, p := range f.Conf().Properties() {
+		out = append(out, rest.Setting{Name: p.Name, Value: p.Value, File: p.File, Final: p.Final})
+	}
+	return out
 }

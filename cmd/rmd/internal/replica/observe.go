@@ -5,6 +5,7 @@ import (
 
 	"rmd/cluster"
 	"rmd/leader"
+	"rmd/scheduler/input"
 )
 
 // observeSequencer hands the sequencer's measurements to the metrics.
@@ -12,6 +13,7 @@ func (r *Replica) observeSequencer() leader.Observe {
 	return leader.Observe{
 		Batch:  func(events, _, _ int) { r.metrics.ObserveBatch(events) },
 		Commit: r.metrics.ObserveCommit,
+		Plan:   func(kind input.Kind, _ int, _ bool, took time.Duration) { r.metrics.ObservePlan(kind, took) },
 		Wait:   r.metrics.ObserveReplyWait,
 	}
 }

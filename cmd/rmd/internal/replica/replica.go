@@ -18,6 +18,7 @@ import (
 	"rmd/leader"
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
 	"rmd/transport/forward"
 	"rmd/transport/peer"
 	"rmd/transport/rest"
@@ -51,6 +52,7 @@ type Replica struct {
 	http    []net.Listener // plain first
 	secure  net.Listener   // the one of http with TLS, when there is one
 	metrics *rest.Metrics
+	reasons *reasons
 	hadoop  *hadoopDoor // nil without Hadoop's files
 	tracker *forward.Tracker
 	offices chan leader.Leadership
@@ -131,6 +133,7 @@ func (r *Replica) openMachine() error {
 		return r.cluster.AppliedIndex()
 	}
 	r.machine = fsm.New(c)
+	r.reasons = &reasons{machine: r.machine}
 	return nil
 }
 
@@ -220,6 +223,9 @@ func (r *Replica) openREST() error {
 		}
 		return p.Explain(id)
 	}
+	c.Planning = func() *state.State { st, _, _ := r.machine.Planning(0); return st }
+	c.WhatIf = whatIf
+	c.Reason = r.reasons.of
 	c.RefusalOf, c.Hosts = refusalOf, r.opt.Config.HTTP.Hosts
 	c.Auth.Mode, c.Auth.Cluster, c.Auth.Member = r.opt.Config.HTTP.Auth, r.opt.Config.Cluster, r.isMember
 	c.Auth.Rate, c.Auth.Burst = int(r.opt.Config.HTTP.Rate), int(r.opt.Config.HTTP.Burst)
@@ -227,7 +233,7 @@ func (r *Replica) openREST() error {
 		c.Admit = admitWrites
 	}
 	if r.hadoop != nil {
-		c.Hadoop = r.hadoop.web
+		c.Hadoop, c.Settings = r.hadoop.web, r.hadoop.files.settings
 	}
 	var err error
 	if r.rest, err = rest.New(c); err != nil {
@@ -236,8 +242,18 @@ func (r *Replica) openREST() error {
 	return r.listenHTTP()
 }
 
+// whatIf asks the planner what another queue configuration would change.
+func whatIf(st *state.State, props []input.Property, stop func() bool) (any, error) {
+	limits := scheduler.DefaultWhatIfLimits()
+	limits.Stop = stop
+	return scheduler.WhatIf(st, props, limits)
+}
+
 // fatal ends what this replica must not do any more, and tells its owner.
 func (r *Replica) fatal(code int, err error) {
+	if code == fsm.ExitDiverged {
+		r.metrics.CountDivergence()
+	}
 	if r.opt.OnFatal != nil {
 		r.opt.OnFatal(code, err)
 	}
