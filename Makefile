@@ -6,13 +6,15 @@ LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover failover interop golden proto clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover failover interop browser golden proto clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
-setup: ## download the pinned modules and tools
+setup: ## download the pinned modules, and what the browser and interop tests need where it can be had
 	$(GO) mod download
+	command -v chromium >/dev/null || { apt-get update -q && apt-get install -qy chromium; } || echo "no chromium: the browser tests will not run"
+	command -v mvn >/dev/null && interop/fetch || echo "no Maven: the interop tests will not run"
 
 build: ## build bin/rmd
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rmd
@@ -54,6 +56,9 @@ bench-failover: build ## the same, and as real AMs feel it (needs a JDK 17 and M
 RUN ?= .
 interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs a JDK 17 and Maven); RUN=TestJobs for a part
 	RMD_INTEROP_RECORDED=$(RECORDED) $(GO) test -tags interop -count=1 -v -timeout 60m -run '$(RUN)' ./interop/...
+
+browser: build ## the pages in a real browser (needs Chromium)
+	RMD_BROWSER=1 $(GO) test -tags browser -count=1 -timeout 15m -run TestBrowser ./cmd/rmd
 
 golden: ## rewrite golden files and scenarios; read the diff before committing
 	$(GO) test ./fsm/event ./snapshot ./transport/rest ./scheduler -rewrite

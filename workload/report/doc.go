@@ -2,7 +2,9 @@
 // waited, how full the cluster was, how much of it stood reserved and idle, and what became of the reservations.
 //
 // A [Collector] is fed by one goroutine with virtual times in milliseconds; [Collector.Summary] computes, [WriteText]
-// prints one run or two side by side, [WriteJSON] writes the same for programs.
+// prints one run or two side by side, [WriteJSON] writes the same for programs, [WriteHTML] draws it on a page of its
+// own. A measurement over time of any other kind is a [Bench]: [WriteBenchHTML] draws throughput and latency with the
+// elections that fell into it. The drawing itself is in package plot.
 //
 // How the figures are defined:
 //   - The wait of a container is from its ask to its allocation. One that is still waiting at the end counts with the
@@ -12,5 +14,5 @@
 //   - A sample holds until the next one, the last until the end, so that averages are weighted by time.
 //   - The dominant share of what is reserved and idle is taken for each sample, then averaged.
 //
-// Floats are fine here: nothing is decided by these figures. The package imports the standard library only.
+// Floats are fine here: nothing is decided by these figures. The package imports the standard library and plot only.
 package report

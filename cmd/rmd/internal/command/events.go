@@ -31,7 +31,8 @@ func (p *program) events() verb {
 			&cli.IntFlag{Name: "count", Usage: "without --follow and --since: how many entries of the log are looked at", Value: 200},
 		},
 		long: "A line an event: time, log index, kind, what it speaks of. Heartbeats of the clock\n" +
-			"are shown with -o wide only. With -o jsonl: a line for each entry of the log.\n" +
+			"are shown with -o wide only. With -o jsonl: a line for each entry of the log; with\n" +
+			"-o json or yaml, without --follow, one document of all.\n" +
 			"With --follow, a replica that goes away is replaced by another of --addr, and\nthe stream goes on behind the last entry seen: nothing is lost or shown twice.",
 		run: runEvents,
 	}
