@@ -123,6 +123,18 @@ func (g *guard) halt() {
 // noSpace says that err is a full file system.
 func noSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
+// forgive takes time off the age of every write in flight.
+func (g *guard) forgive(d time.Duration, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for op, t := range g.ops { // the order does not matter
+		if t = t.Add(d); t.After(now) {
+			t = now
+		}
+		g.ops[op] = t
+	}
+}
+
 // exitCode is the code of the first failure.
 func (g *guard) exitCode() int {
 	g.mu.Lock()

@@ -75,7 +75,7 @@ func writeWhatIf(w io.Writer, file string, d api.WhatIf, o output.Options) error
 		}
 		return nil
 	}
-	fmt.Fprintf(w, "%s in place of version %d: %d keys change; %d applications would start at once, %d would wait, %d would gain, %d would lose\n",
+	fmt.Fprintf(w, "%s in place of version %d: %d keys change\n%d applications would start at once, %d would wait, %d would gain, %d would lose\n",
 		file, d.Version, len(d.Changes), d.Totals.Starts, d.Totals.Waits, d.Totals.Gains, d.Totals.Loses)
 	for _, text := range d.Warnings {
 		fmt.Fprintln(w, "warning: "+text)

@@ -78,7 +78,7 @@ func TestWhatIf(t *testing.T) {
 	env := map[string]string{"RMD_ADDR": s.URL}
 	file := queueFile(t)
 	r := rmd(t, env, "conf", "diff", file, "--whatif")
-	for _, want := range []string{"in place of version 3: 1 keys change; 120 applications would start at once, 0 would wait", "warning: a warning", "ended after 50 turns",
+	for _, want := range []string{"in place of version 3: 1 keys change\n120 applications would start at once, 0 would wait", "warning: a warning", "ended after 50 turns",
 		"root.train  30MB → 40MB  10MB  yes", "120 would start at once, and wait now, of them 1\n", anApp + "  root.train  0 → 2  - → 8MB  QUEUE_MAX_CAPACITY → -", "nothing was changed"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("no %q in\n%s%s", want, r.out, r.err)

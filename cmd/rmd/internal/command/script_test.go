@@ -174,6 +174,10 @@ func (s *stage) furnish() error {
 			return fmt.Errorf("%d reservations, %d containers", len(d.Reservations), a.Containers)
 		}
 		s.env["RESERVATION"], s.env["NODE"] = d.Reservations[0].ID, d.Reservations[0].Node
+		s.env["OTHER"] = "sim-03:45454" // what is drained must not be what is reserved: scripts run side by side
+		if s.env["NODE"] == s.env["OTHER"] {
+			s.env["OTHER"] = "sim-04:45454"
+		}
 		return nil
 	})
 }

@@ -126,7 +126,7 @@ func runServer(c *call) error {
 	}
 	log := newLogger(loaded.Log, c.p.Err)
 	tellConfig(log, loaded)
-	opt := replica.Options{Config: loaded.Config, Version: Version(), Logger: log, OnFatal: func(code int, err error) {
+	opt := replica.Options{Config: loaded.Config, Origins: loaded.Origins, Version: Version(), Logger: log, OnFatal: func(code int, err error) {
 		log.Error("this replica must not go on", "exit", code, "error", err)
 		os.Exit(code)
 	}}
