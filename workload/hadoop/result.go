@@ -70,6 +70,9 @@ type Result struct {
 	Nodes   int     `json:"nodes"`
 	Masters int     `json:"masters,omitempty"`
 	Seconds float64 `json:"seconds"`
+	// Began is when the measured span did, Points cut it into seconds.
+	Began  time.Time `json:"began"`
+	Points []Point   `json:"points,omitempty"`
 	// Stopped says that the run was ended before its time.
 	Stopped bool `json:"stopped"`
 

@@ -241,8 +241,11 @@ func (r *run) measure(ctx context.Context, before usage) (*Result, error) {
 	}
 	a := r.sample()
 	r.measuring.Store(true)
+	cut := make(chan struct{})
+	points := r.watch(cut)
 	whole := r.wait(ctx, r.cfg.Duration)
 	r.measuring.Store(false)
+	close(cut)
 	b := r.sample()
 	to, err := look(r.cfg.PIDs)
 	if err != nil {
@@ -252,6 +255,7 @@ func (r *run) measure(ctx context.Context, before usage) (*Result, error) {
 		return nil, err
 	}
 	out := r.result(a, b)
+	out.Began, out.Points = a.at, <-points
 	out.usage(before, from, to)
 	if whole && r.cfg.Kind != Heartbeats {
 		r.drain(ctx)

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 // keepMax is the largest output buffer that is kept for the next use.
@@ -23,6 +24,7 @@ type outbox struct {
 	conn net.Conn
 	max  int
 	now  func() int64
+	raw  syscall.RawConn // nil: conn writes
 
 	mu      sync.Mutex
 	free    sync.Cond // a write is over, or all is
@@ -32,11 +34,20 @@ type outbox struct {
 	err     error
 	// since is when the write that is under way began, 0 when none is.
 	since atomic.Int64
+
+	// Of the writer.
+	tryWrite func(fd uintptr) bool // what raw calls, made once
+	rest     []byte
+	failed   error
 }
 
 func (o *outbox) init(conn net.Conn, limit int, now func() int64) {
 	o.conn, o.max, o.now = conn, limit, now
 	o.free.L = &o.mu
+	if sc, ok := conn.(syscall.Conn); ok && rawWrites {
+		o.raw, _ = sc.SyscallConn()
+		o.tryWrite = o.writable
+	}
 }
 
 // begin waits for room and returns the buffer to append to, locked until finish.
@@ -99,7 +110,7 @@ func (o *outbox) write(yield bool) {
 		var err error
 		if len(out.b) > 0 {
 			o.since.Store(o.now())
-			_, err = o.conn.Write(out.b)
+			err = o.send(out.b)
 			o.since.Store(0)
 		}
 		if cap(out.b) <= keepMax {
@@ -117,6 +128,34 @@ func (o *outbox) write(yield bool) {
 		o.free.Broadcast()
 	}
 	o.mu.Unlock()
+}
+
+// send writes all of b. A large piece is left to conn, which lets the scheduler
+// know.
+func (o *outbox) send(b []byte) error {
+	if o.raw == nil || len(b) > keepMax {
+		_, err := o.conn.Write(b)
+		return err
+	}
+	o.rest, o.failed = b, nil
+	err := o.raw.Write(o.tryWrite)
+	o.rest = nil
+	if err != nil {
+		return err
+	}
+	return o.failed
+}
+
+// writable is called when there may be room; false waits for more.
+func (o *outbox) writable(fd uintptr) bool {
+	for len(o.rest) > 0 && o.failed == nil {
+		n, again, err := rawWrite(fd, o.rest)
+		if again {
+			return false
+		}
+		o.rest, o.failed = o.rest[n:], err
+	}
+	return true
 }
 
 // stop makes every later use fail with err and wakes those who wait. A write

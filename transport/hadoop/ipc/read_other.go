@@ -4,9 +4,17 @@ package ipc
 
 import "errors"
 
-// rawReads says that rawRead does not work here: connections hold their buffers.
-const rawReads = false
+// rawReads and rawWrites say that neither works here: connections hold their
+// buffers.
+const (
+	rawReads  = false
+	rawWrites = false
+)
 
 func rawRead(uintptr, []byte) (n int, again bool, err error) {
+	return 0, false, errors.ErrUnsupported
+}
+
+func rawWrite(uintptr, []byte) (n int, again bool, err error) {
 	return 0, false, errors.ErrUnsupported
 }

@@ -1,11 +1,17 @@
-//go:build unix
+//go:build unix && !linux
 
 package ipc
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+)
 
-// rawReads says that rawRead works here.
-const rawReads = true
+// rawReads and rawWrites say that rawRead works here, and that rawWrite does not.
+const (
+	rawReads  = true
+	rawWrites = false
+)
 
 // rawRead reads what is there without waiting; again means that nothing is.
 func rawRead(fd uintptr, b []byte) (n int, again bool, err error) {
@@ -21,4 +27,8 @@ func rawRead(fd uintptr, b []byte) (n int, again bool, err error) {
 		}
 		return 0, false, err
 	}
+}
+
+func rawWrite(uintptr, []byte) (n int, again bool, err error) {
+	return 0, false, errors.ErrUnsupported
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"rmd/internal/hadoopconf"
 	"rmd/transport/hadoop"
 	load "rmd/workload/hadoop"
+	"rmd/workload/report"
 )
 
 func (p *program) bench() *cli.Command {
@@ -45,6 +47,7 @@ func benchFlags(kind load.Kind) []cli.Flag {
 		spanFlag("warmup", "before the measured span", d.Warmup),
 		spanFlag("duration", "the measured span", d.Duration),
 		&cli.StringFlag{Name: "pids", Usage: "processes whose CPU and memory to tell, comma list"},
+		reportFlag(),
 	}
 	if kind == load.Heartbeats {
 		return flags
@@ -81,6 +84,11 @@ func runBench(c *call, kind load.Kind) error {
 	if err := cfg.Validate(); err != nil {
 		return exit.Usagef("see "+c.path+" --help", "%v", err)
 	}
+	page, err := c.openReport()
+	if err != nil {
+		return err
+	}
+	defer page.abandon()
 	out, err := load.Run(c.ctx(), cfg)
 	switch {
 	case errors.Is(err, load.ErrUnreachable):
@@ -93,6 +101,9 @@ func runBench(c *call, kind load.Kind) error {
 		return err
 	}
 	if err := c.showBench(out); err != nil {
+		return err
+	}
+	if err := page.write(func(w io.Writer, h report.Head) error { return report.WriteBenchHTML(w, h, c.benchPage(out)) }); err != nil {
 		return err
 	}
 	if out.Faults.Total() > 0 {
