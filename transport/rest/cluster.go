@@ -105,7 +105,7 @@ func showCluster(c *call) error {
 	d := api.Cluster{
 		ClusterID: v.st.Meta.ClusterID, ClusterTimestamp: v.st.Meta.ClusterTimestamp, Epoch: v.st.Meta.Epoch, Level: v.st.Meta.Level, NowMillis: v.st.Meta.NowMillis,
 		ID: c.s.cfg.ID, Role: k.Role(), Version: c.s.cfg.Version, Leader: id, LeaderAddress: addr, Term: k.Term(), Index: v.index,
-		Digest: digestText(v.st.Digest()), LastFailover: k.LastFailover(), Members: list, Totals: v.totals(),
+		Digest: digestText(v.st.Digest()), LastFailover: k.LastFailover(), Failovers: k.Failovers(), Members: list, Totals: v.totals(),
 	}
 	d.LeaderSinceMs = c.s.leaders.since(k)
 	d.Verdict = verdict(d.ClusterID != "", id, list)

@@ -77,6 +77,8 @@ type Consensus interface {
 	Members(ctx context.Context) ([]api.Member, error)
 	// LastFailover is the last election seen here, nil when there was none.
 	LastFailover() *api.Failover
+	// Failovers are the last elections seen here, newest first.
+	Failovers() []api.Failover
 	// Verify compares the digests of all replicas at one index.
 	Verify(ctx context.Context) (api.Verify, error)
 
@@ -125,6 +127,9 @@ type Setting struct {
 	Final             bool
 }
 
+// OwnSetting is one key of this replica's own configuration as it is in force.
+type OwnSetting struct{ Name, Value, About, Origin string }
+
 // Class is what a request may do, for admission.
 type Class uint8
 
@@ -164,8 +169,10 @@ type Config struct {
 	// Settings are the properties of Hadoop's files that this replica read, for
 	// /conf; nil: those of the replicated configuration alone.
 	Settings func() []Setting
-	Logger   hclog.Logger
-	Metrics  *Metrics // made when nil
+	// Own are this replica's own settings, for the page about it.
+	Own     []OwnSetting
+	Logger  hclog.Logger
+	Metrics *Metrics // made when nil
 
 	// RefusalOf turns errors of other packages into answers; nil from it means
 	// that it does not know the error.

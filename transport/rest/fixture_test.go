@@ -248,6 +248,9 @@ func (k *consensus) Members(context.Context) ([]api.Member, error) {
 func (k *consensus) LastFailover() *api.Failover {
 	return &api.Failover{AtMillis: clusterTime, Millis: 214, Term: 7, OldLeader: "rm2", NewLeader: "rm1"}
 }
+func (k *consensus) Failovers() []api.Failover {
+	return []api.Failover{*k.LastFailover(), {AtMillis: clusterTime - 60_000, Millis: 301, Term: 6, OldLeader: "rm3", NewLeader: "rm2"}}
+}
 func (k *consensus) Verify(context.Context) (api.Verify, error) {
 	return api.Verify{Index: 20, Equal: true, Digests: []api.ReplicaDigest{{ID: "rm1", Digest: "aa"}, {ID: "rm2", Digest: "aa"}}}, k.err
 }

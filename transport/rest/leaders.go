@@ -46,12 +46,13 @@ func (l *leaderClock) since(k Consensus) int64 {
 	return l.at
 }
 
-// watchLeader looks at the leader until Close.
+// watchLeader looks at the leader, and at what commits take, until Close.
 func (s *Server) watchLeader() {
 	tick := time.NewTicker(leaderPause)
 	defer tick.Stop()
 	for {
 		s.leaders.look(s.cfg.Consensus)
+		s.timings.look()
 		select {
 		case <-tick.C:
 		case <-s.ctx.Done():

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
@@ -51,13 +53,13 @@ func (s *Server) watchOnce(reservations map[uint64]held) error {
 		reservations[r.Number] = heldOf(st, r.App, r.Container)
 		return true
 	})
+	t := tally{m: s.metrics, fork: s.cfg.Reader.Fork, reservations: reservations}
 	for {
 		b, err := sub.Next(s.ctx)
 		if err != nil {
 			return err
 		}
-		st, _ := s.cfg.Reader.Fork()
-		s.metrics.count(st, b, reservations)
+		t.count(b)
 	}
 }
 
@@ -79,35 +81,80 @@ func firstContainer(attempt uint32, number uint64) bool {
 	return attempt == 1 && number&(1<<40-1) == 1
 }
 
+// tally counts batches. Few events need the state: a fork for each batch would
+// make every replica copy all that the next one changes.
+type tally struct {
+	m            *Metrics
+	fork         func() (*state.State, uint64)
+	reservations map[uint64]held
+
+	kinds  [maxKind]prometheus.Counter // by event number, as they are met
+	events [maxKind]int                // of the batch
+}
+
+// maxKind is above every event number that a counter is kept for.
+const maxKind = 128
+
 // count notes the events of a batch.
-func (m *Metrics) count(st *state.State, b Batch, reservations map[uint64]held) {
+func (t *tally) count(b Batch) {
 	for _, e := range b.Events {
-		m.events.WithLabelValues(e.Kind().String()).Inc()
+		k := e.Kind()
+		if k >= maxKind {
+			t.m.events.WithLabelValues(k.String()).Inc()
+			continue
+		}
+		t.events[k]++
 		switch e := e.(type) {
 		case *event.ContainerAllocated:
-			if slot := st.App(e.App); slot != 0 && firstContainer(st.Apps.Get(slot).Attempt, e.Number) {
-				m.waited(st, slot, b.NowMillis)
+			if firstContainer(1, e.Number) { // or of a later attempt
+				t.allocated(e, b.NowMillis)
 			}
-		case *event.ReservationMade:
-			if slot := st.App(e.App); slot != 0 {
-				reservations[e.Reservation] = heldOf(st, slot, e.Number)
-			}
-			m.reservations.WithLabelValues(reservations[e.Reservation].queue, "made").Inc()
-		case *event.ReservationFulfilled:
-			h := reservations[e.Reservation]
-			delete(reservations, e.Reservation)
-			m.reservations.WithLabelValues(h.queue, "fulfilled").Inc()
-			if slot := st.App(h.app); slot != 0 && h.first {
-				m.waited(st, slot, b.NowMillis)
-			}
-		case *event.ReservationCancelled:
-			outcome := "cancelled"
-			if e.Cause == yarn.CancelExchanged {
-				outcome = "moved"
-			}
-			m.reservations.WithLabelValues(reservations[e.Reservation].queue, outcome).Inc()
-			delete(reservations, e.Reservation)
+		case *event.ReservationMade, *event.ReservationFulfilled, *event.ReservationCancelled:
+			t.reserved(e, b.NowMillis)
 		}
+	}
+	for k, n := range t.events {
+		if n == 0 {
+			continue
+		}
+		if t.kinds[k] == nil {
+			t.kinds[k] = t.m.events.WithLabelValues(event.Kind(k).String())
+		}
+		t.kinds[k].Add(float64(n))
+		t.events[k] = 0
+	}
+}
+
+func (t *tally) allocated(e *event.ContainerAllocated, now int64) {
+	st, _ := t.fork()
+	if slot := st.App(e.App); slot != 0 && firstContainer(st.Apps.Get(slot).Attempt, e.Number) {
+		t.m.waited(st, slot, now)
+	}
+}
+
+// reserved notes what became of a reservation.
+func (t *tally) reserved(e event.Event, now int64) {
+	st, _ := t.fork()
+	switch e := e.(type) {
+	case *event.ReservationMade:
+		if slot := st.App(e.App); slot != 0 {
+			t.reservations[e.Reservation] = heldOf(st, slot, e.Number)
+		}
+		t.m.reservations.WithLabelValues(t.reservations[e.Reservation].queue, "made").Inc()
+	case *event.ReservationFulfilled:
+		h := t.reservations[e.Reservation]
+		delete(t.reservations, e.Reservation)
+		t.m.reservations.WithLabelValues(h.queue, "fulfilled").Inc()
+		if slot := st.App(h.app); slot != 0 && h.first {
+			t.m.waited(st, slot, now)
+		}
+	case *event.ReservationCancelled:
+		outcome := "cancelled"
+		if e.Cause == yarn.CancelExchanged {
+			outcome = "moved"
+		}
+		t.m.reservations.WithLabelValues(t.reservations[e.Reservation].queue, outcome).Inc()
+		delete(t.reservations, e.Reservation)
 	}
 }
 

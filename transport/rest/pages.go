@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
+	"strings"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -46,10 +48,42 @@ func (p pages) Status() ui.Status {
 	k := p.s.cfg.Consensus
 	d := ui.Status{ID: p.s.cfg.ID, Version: p.s.cfg.Version, Role: k.Role(), Term: k.Term(), Index: index,
 		ClusterID: st.Meta.ClusterID, NowMillis: st.Meta.NowMillis, StalenessMillis: -1}
+	d.CommitP99, d.SyncP99 = p.s.timings.p99(commitSeconds), p.s.timings.p99(syncSeconds)
 	d.Leader, _ = k.Leader()
 	if age := k.Staleness(); age >= 0 {
 		d.StalenessMillis = age.Milliseconds()
 	}
+	return d
+}
+
+// Visitor implements ui.Backend.
+func (p pages) Visitor(r *http.Request) ui.Visitor {
+	st, _ := p.s.cfg.Reader.Fork()
+	who := principalOf(r)
+	d := ui.Visitor{Guarded: p.s.guarded(st), ByLogin: who.by == bySession}
+	if who.known() {
+		d.Name, d.Role = who.name, who.role.String()
+	}
+	return d
+}
+
+// About implements ui.Backend.
+func (p pages) About() ui.About {
+	d := ui.About{Version: p.s.cfg.Version, Built: runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH}
+	for _, o := range p.s.cfg.Own {
+		d.Own = append(d.Own, ui.Setting{Name: o.Name, Value: maskProperty(o.Name, o.Value), About: o.About, Origin: o.Origin})
+	}
+	if p.s.cfg.Settings == nil {
+		return d
+	}
+	for _, o := range p.s.cfg.Settings() {
+		s := ui.Setting{Name: o.Name, Value: maskProperty(o.Name, o.Value), Origin: o.File}
+		if o.Final {
+			s.Origin += ", final"
+		}
+		d.Settings = append(d.Settings, s)
+	}
+	slices.SortFunc(d.Settings, func(a, b ui.Setting) int { return strings.Compare(a.Name, b.Name) })
 	return d
 }
 

@@ -45,7 +45,9 @@ var pagePaths = []struct {
 	{"/ui/nodes/sim-01:8041", []string{"To scale", "kept for", "containerlogs/container_1780000000000_0001_01_000001/alice", "Drain the node"}},
 	{"/ui/reservations", []string{"<b>1</b> held", "misses 32 GiB", "Cancel…", "the largest container does", "ReservationMade"}},
 	{"/ui/reservations/r1", []string{"Cancel reservation r1", "…_0001_01_000001", "bob"}},
-	{"/ui/cluster", []string{"degraded", "Last election", "★ leader", "unreachable", "214 ms", "Hand leadership over"}},
+	{"/ui/cluster", []string{"degraded", "Last election", "★ leader", "unreachable", "214 ms", "301 ms", "fsync p99", "Hand leadership over"}},
+	{"/ui/about", []string{"Feature level", "raft.sync", "rmd.yaml:3", "yarn.resourcemanager.hostname", "Settings of this replica"}},
+	{"/ui/about?find=always", []string{"raft.sync", "Show all"}},
 	{"/ui/cluster?verify=1", []string{"Verified at index 20"}},
 	{"/ui/decisions", []string{"ReservationMade", "container granted", "…_0002"}},
 	{"/ui/decisions?kind=all&app=" + appTwo, []string{"AskChanged", "…_0002"}},
@@ -70,7 +72,13 @@ func fullyExplained(_ *state.State, id yarn.ApplicationID) (any, error) {
 }
 
 func TestPagesSayWhatTheStateSays(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Explain = fullyExplained })
+	b := newBench(t, func(c *Config) {
+		c.Explain = fullyExplained
+		c.Own = []OwnSetting{{Name: "raft.sync", Value: "always", About: "cannot be turned off", Origin: "default"}, {Name: "id", Value: "rm1", Origin: "rmd.yaml:3"}}
+		c.Settings = func() []Setting {
+			return []Setting{{Name: "yarn.resourcemanager.hostname", Value: "a", File: "yarn-site.xml"}, {Name: "my.password", Value: "hunter2", File: "yarn-site.xml"}}
+		}
+	})
 	for _, p := range pagePaths {
 		t.Run(p.path, func(t *testing.T) {
 			w := b.ask("GET", p.path, "")
@@ -82,6 +90,9 @@ func TestPagesSayWhatTheStateSays(t *testing.T) {
 				if !strings.Contains(body, want) {
 					t.Errorf("does not say %q", want)
 				}
+			}
+			if strings.Contains(body, "hunter2") {
+				t.Error("a secret is shown")
 			}
 			for _, found := range checkHTML(body) {
 				t.Error(found)
@@ -154,7 +165,7 @@ func TestBookmarksOfYARN(t *testing.T) {
 		"/cluster": "/ui/", "/cluster/": "/ui/", "/cluster/apps": "/ui/apps", "/cluster/apps/RUNNING": "/ui/apps?state=RUNNING",
 		"/cluster/apps/NEW,NEW_SAVING,SUBMITTED": "/ui/apps?state=SUBMITTED&state=SUBMITTED&state=SUBMITTED", "/cluster/app/" + appOne: "/ui/apps/" + appOne,
 		"/cluster/appattempt/appattempt_1780000000000_0001_000001": "/ui/apps/" + appOne + "#attempts", "/cluster/container/container_1780000000000_0001_01_000001": "/ui/apps/" + appOne + "#containers",
-		"/cluster/nodes": "/ui/nodes", "/cluster/nodes/lost": "/ui/nodes?state=LOST", "/cluster/scheduler": "/ui/queues", "/cluster/nodelabels": "/ui/labels", "/cluster/cluster": "/ui/cluster",
+		"/cluster/nodes": "/ui/nodes", "/cluster/nodes/lost": "/ui/nodes?state=LOST", "/cluster/scheduler": "/ui/queues", "/cluster/nodelabels": "/ui/labels", "/cluster/cluster": "/ui/cluster", "/cluster/about": "/ui/about",
 		"/cluster/scheduler?openQueues=Queue:%20root.online": "/ui/queues/root.online", "/cluster/app/%3Cscript%3E": "/ui/apps", "/": "/ui/", "/cluster//evil.example/": "/ui/",
 	} {
 		w := b.ask("GET", from, "")

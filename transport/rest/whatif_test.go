@@ -189,6 +189,8 @@ type firstLeader struct{ consensus }
 
 func (*firstLeader) LastFailover() *api.Failover { return nil }
 
+func (*firstLeader) Failovers() []api.Failover { return nil }
+
 func TestUninitialized(t *testing.T) {
 	b := newBench(t, nil)
 	b.h.mu.Lock()

@@ -32,8 +32,10 @@ type Cluster struct {
 	Digest           string    `json:"digest,omitempty"`
 	Verdict          Verdict   `json:"verdict"`
 	LastFailover     *Failover `json:"last_failover,omitempty"`
-	Members          []Member  `json:"members"`
-	Totals           Totals    `json:"totals"`
+	// Failovers are the last ones that the answering replica saw, newest first.
+	Failovers []Failover `json:"failovers,omitempty"`
+	Members   []Member   `json:"members"`
+	Totals    Totals     `json:"totals"`
 }
 
 // Verdict says in words and numbers how the cluster does.
@@ -49,7 +51,7 @@ type Verdict struct {
 	DigestsEqual *bool `json:"digests_equal"`
 }
 
-// Failover is the last election that this replica saw.
+// Failover is an election that this replica saw.
 type Failover struct {
 	AtMillis  int64   `json:"at_ms"`
 	Millis    float64 `json:"duration_ms"` // from the loss of a leader to the next one

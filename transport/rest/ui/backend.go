@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"rmd/fsm/state"
 	"rmd/transport/rest/api"
@@ -16,6 +17,10 @@ type Backend interface {
 	// Status says how this replica stands. It is asked for twice a second by
 	// every open page.
 	Status() Status
+	// Visitor says who looks at a page.
+	Visitor(r *http.Request) Visitor
+	// About says what this replica runs, and with which settings.
+	About() About
 	// Call makes a call of the API in the name of r, as if it had come in by
 	// itself. The answer is decoded into out.
 	Call(r *http.Request, method, path string, header map[string]string, body, out any) error
@@ -63,7 +68,27 @@ type Status struct {
 	Term, Index            uint64
 	NowMillis              int64 // the state's clock
 	StalenessMillis        int64 // since it heard the leader; −1 never
+	// What 99 of 100 stayed below in the last minute or two on this replica; 0
+	// when there were none. Commits are measured by the leader alone.
+	CommitP99, SyncP99 time.Duration
 }
+
+// Visitor is who looks at a page. Guarded says that changing something needs a
+// role, which a token gives; ByLogin that the role can be given back.
+type Visitor struct {
+	Name, Role       string
+	Guarded, ByLogin bool
+}
+
+// About is what a replica runs. Settings are those of Hadoop's files, Own its
+// own ones.
+type About struct {
+	Version, Built string
+	Own, Settings  []Setting
+}
+
+// Setting is one key as it is in force.
+type Setting struct{ Name, Value, About, Origin string }
 
 // Recent is a stretch of the log, newest first. Next is the index before which
 // the next stretch goes on; 0 when there is none.

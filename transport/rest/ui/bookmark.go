@@ -31,7 +31,9 @@ func bookmarked(u *url.URL) string {
 		return "/ui/labels"
 	case "scheduler":
 		return ofScheduler(u)
-	case "cluster", "about":
+	case "about":
+		return "/ui/about"
+	case "cluster":
 		return "/ui/cluster"
 	}
 	return "/ui/"

@@ -16,10 +16,11 @@ type clusterData struct {
 	NoVerify  *api.Error
 	Others    []string // replicas that leadership could go to
 	Now       int64
+	Here      Status // with what this replica measured
 }
 
 func clusterPage(q *query) (any, error) {
-	d := clusterData{Index: q.v.Index(), Now: q.u.cfg.Now().UnixMilli()}
+	d := clusterData{Index: q.v.Index(), Now: q.u.cfg.Now().UnixMilli(), Here: q.u.back.Status()}
 	var c api.Cluster
 	if err := q.get("/v1/cluster", &c); err != nil {
 		d.Problem = q.u.back.Problem(err, false)

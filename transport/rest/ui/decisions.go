@@ -72,14 +72,21 @@ func (q *query) decisions(f decisionFilter, before uint64, limit int) (decided, 
 	}
 	out := decided{Next: list.Next}
 	made := map[string]api.Event{} // by reservation
+	put := map[string]string{}     // the node of a container
 	for _, e := range list.Events {
-		if e.Kind == "ReservationMade" {
+		switch e.Kind {
+		case "ReservationMade":
 			made[e.Reservation] = e.Event
+		case "ContainerAllocated":
+			put[e.Container] = e.Node
 		}
 	}
 	for _, e := range list.Events {
 		if m, ok := made[e.Reservation]; ok && e.App == "" {
 			e.App, e.Node, e.Queue = m.App, m.Node, m.Queue
+		}
+		if e.Node == "" && e.Container != "" {
+			e.Node = put[e.Container]
 		}
 		out.Rows = append(out.Rows, decisionRow{Decision: e, Text: tell(&e.Event)})
 	}
@@ -99,7 +106,7 @@ func tell(e *api.Event) string {
 	case "ApplicationSubmitted":
 		return sentence("submitted by "+text("user"), quoted("as", text("name")))
 	case "ApplicationEnded":
-		return "ended: " + word(text("state"))
+		return reasoned("ended: "+outcome(text("state"), text("final")), text("diagnostics"))
 	case "ApplicationMoved":
 		return "moved to " + e.Queue
 	case "ApplicationReprioritized":
@@ -109,19 +116,19 @@ func tell(e *api.Event) string {
 	case "AttemptRegistered":
 		return "its ApplicationMaster registered"
 	case "AttemptEnded":
-		return sentence("attempt ended", text("diagnostics"))
+		return reasoned(sentence("attempt ended", word(text("final"))), text("diagnostics"))
 	case "ContainerAllocated":
-		return sentence("container granted", word(text("locality")))
+		return sentence("container granted", localities[text("locality")])
 	case "ContainerReleased":
-		return sentence("container released", text("diagnostics"))
+		return reasoned("container released", text("diagnostics"))
 	case "ContainerCompleted":
-		return "container ended" + exit(text("exit_status"))
+		return reasoned("container ended"+exit(text("exit_status")), text("diagnostics"))
 	case "ReservationMade":
 		return "node reserved: the container does not fit yet"
 	case "ReservationFulfilled":
 		return "reservation fulfilled: its container is placed"
 	case "ReservationCancelled":
-		return "reservation cancelled: " + word(text("cause"))
+		return reasoned("reservation cancelled", orWord(causes[text("cause")], text("cause")))
 	case "QueuesConfigured":
 		return sentence("configuration version "+text("version")+" in force", quoted("", text("comment")), by(text("author")))
 	case "QueueStateChanged":
@@ -136,6 +143,48 @@ func tell(e *api.Event) string {
 		return sentence("administrator: "+text("action"), text("target"), by(text("who")), text("result"))
 	}
 	return ""
+}
+
+// causes say why a reservation was cancelled.
+var causes = map[string]string{
+	"ASK_GONE":         "the application does not ask for it any more",
+	"EXCHANGED":        "given up for another node",
+	"ATTEMPT_ENDED":    "the application's attempt ended",
+	"NODE_NOT_RUNNING": "the node does not run any more",
+	"NODE_RELABELLED":  "the node's label changed",
+	"PREEMPTED":        "another queue needs its share",
+	"RESIZE_ENDED":     "the change of the container's size ended",
+	"LARGER_THAN_NODE": "the container is larger than the node is now",
+	"BLACKLISTED":      "the application does not want the node any more",
+	"SIZE_CHANGED":     "the application asks for another size",
+	"OPERATOR":         "an operator cancelled it",
+}
+
+var localities = map[string]string{"NODE_LOCAL": "on a node it asked for", "RACK_LOCAL": "on a rack it asked for", "OFF_SWITCH": ""}
+
+// outcome says a state, and how it went where that differs from it.
+func outcome(state, final string) string {
+	if final == "" || final == "UNDEFINED" || final == state || state == "FINISHED" && final == "SUCCEEDED" {
+		return word(state)
+	}
+	return word(state) + ", " + word(final)
+}
+
+func orWord(s, name string) string {
+	if s == "" {
+		return word(name)
+	}
+	return s
+}
+
+// reasoned puts the reason behind what happened; its first line is enough here.
+func reasoned(what, why string) string {
+	why, _, _ = strings.Cut(strings.TrimSpace(why), "\n")
+	why = strings.TrimSuffix(strings.TrimSpace(why), ".")
+	if why == "" {
+		return what
+	}
+	return what + ": " + why
 }
 
 func quoted(before, s string) string {

@@ -36,7 +36,7 @@ func parse(mark string) (map[string]*template.Template, error) {
 var functions = template.FuncMap{
 	"n": number, "mem": memory, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "short": short, "pct": percent,
 	"path": url.PathEscape, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": plural, "stale": staleness,
-	"dict": dict, "containerShort": containerShort, "bytes": bytesText, "tone": tone, "kinds": kindsOf, "safeURL": webURL, "hex": shortDigest, "equal": equality,
+	"dict": dict, "containerShort": containerShort, "bytes": bytesText, "tone": tone, "kinds": kindsOf, "safeURL": webURL, "hex": shortDigest, "equal": equality, "took": took,
 }
 
 // number writes a whole number with thousands apart: 184,201.
@@ -148,6 +148,18 @@ func span(millis int64) string {
 		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
 	return fmt.Sprintf("%dd %02dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// took writes a short time as it was measured: 3.1 ms.
+func took(d time.Duration) string {
+	ms := float64(d.Microseconds()) / 1000
+	if ms < 10 {
+		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
+	}
+	if ms < 10_000 {
+		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+	}
+	return span(d.Milliseconds())
 }
 
 // when writes a time; the browser's module may show it in local time.

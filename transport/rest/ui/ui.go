@@ -98,6 +98,7 @@ func (u *UI) routes() {
 		{path: "/ui/conf/edit", name: "edit", nav: "conf", title: "Edit the configuration", show: editConfiguration},
 		{path: "/ui/conf/rollback", name: "rollback", nav: "conf", title: "Roll back", show: confirmRollback},
 		{path: "/ui/labels", name: "labels", title: "Labels", show: labels},
+		{path: "/ui/about", name: "about", title: "About", show: about},
 		{path: "/ui/replay", name: "replay", title: "Replay", show: replay},
 	} {
 		if p.nav == "" {
@@ -207,6 +208,8 @@ type shellData struct {
 	Title, Nav string
 	Main       template.HTML
 	Status     Status
+	Visitor    Visitor
+	Here       string // the page's own address, to come back to after a login
 	Token      string
 	Assets     string
 	Note       string
@@ -216,6 +219,10 @@ type shellData struct {
 // shell answers with a whole page.
 func (u *UI) shell(w http.ResponseWriter, r *http.Request, status int, d shellData) {
 	d.Status, d.Token, d.Assets = u.back.Status(), token(w, r), u.assets
+	d.Visitor, d.Here = u.back.Visitor(r), "/ui/"
+	if r.Method == http.MethodGet {
+		d.Here = r.URL.RequestURI()
+	}
 	if d.Note == "" {
 		d.Note = notes[r.URL.Query().Get("done")]
 	}

@@ -211,3 +211,31 @@ func FuzzFile(f *testing.F) {
 		_, _ = Load(Source{File: file(t, text)}) // it must not panic
 	})
 }
+
+func TestEffectiveSaysWhereEachCameFrom(t *testing.T) {
+	c := Default()
+	c.ID = "rm7"
+	find := func(list []Shown, path string) Shown {
+		for _, s := range list {
+			if s.Path == path {
+				return s
+			}
+		}
+		t.Fatalf("%s is not listed", path)
+		return Shown{}
+	}
+	list := Effective(c, map[string]Origin{"id": {Kind: "file", Name: "rmd.yaml", Line: 3}})
+	if s := find(list, "id"); s.Value != "rm7" || s.Origin != "rmd.yaml:3" || s.About == "" {
+		t.Errorf("%+v", s)
+	}
+	if s := find(list, "raft.sync"); s.Value != "always" || s.Origin != "default" {
+		t.Errorf("%+v", s)
+	}
+	list = Effective(c, nil)
+	if id, sync := find(list, "id"), find(list, "raft.sync"); id.Origin != "this program" || sync.Origin != "default" {
+		t.Errorf("%+v %+v", id, sync)
+	}
+	if len(list) != len(Keys()) {
+		t.Errorf("%d of %d keys", len(list), len(Keys()))
+	}
+}

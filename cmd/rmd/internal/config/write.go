@@ -17,6 +17,29 @@ func Print(w io.Writer, l *Loaded) error {
 	}, nil)
 }
 
+// Shown is one key as it is in force.
+type Shown struct {
+	Path, Value string
+	About       string // one line
+	Origin      string // where it came from
+}
+
+// Effective lists every key as it is in force. Without origins, a value that is
+// not the default was set by the program, as those of "rmd dev" are.
+func Effective(c Config, origins map[string]Origin) []Shown {
+	first := Default()
+	defaults := settings(&first)
+	var out []Shown
+	for i, s := range settings(&c) {
+		d := Shown{Path: s.path, Value: s.value.String(), About: s.about, Origin: origins[s.path].String()}
+		if origins == nil && d.Value != defaults[i].value.String() {
+			d.Origin = "this program"
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
 // Sample writes a commented file: the keys given are set, the others stand
 // there as comments with their defaults.
 func Sample(w io.Writer, set map[string]string) error {

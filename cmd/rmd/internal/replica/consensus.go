@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"rmd/scheduler/capacity"
@@ -91,6 +92,15 @@ func (c consensus) LastFailover() *api.Failover {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
 	return c.r.failover.last
+}
+
+// Failovers implements rest.Consensus.
+func (c consensus) Failovers() []api.Failover {
+	c.r.mu.Lock()
+	defer c.r.mu.Unlock()
+	out := slices.Clone(c.r.failover.seen)
+	slices.Reverse(out)
+	return out
 }
 
 // Verify implements rest.Consensus.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"rmd/cluster"
@@ -24,7 +25,10 @@ const barrierTimeout = 30 * time.Second
 func (r *Replica) follow(changes <-chan cluster.Leadership) {
 	for l := range changes {
 		r.tracker.Set(forward.Leader{Term: l.Term, Addr: l.Address, Here: l.IsLeader})
-		if f := r.failover.follow(l, time.Now()); f != nil {
+		r.mu.Lock()
+		f := r.failover.follow(l, time.Now())
+		r.mu.Unlock()
+		if f != nil {
 			r.log.Info("new leader", "leader", f.NewLeader, "term", f.Term, "without_leader_ms", fmt.Sprintf("%.1f", f.Millis), "before", f.OldLeader)
 			r.metrics.ObserveFailover(time.Duration(f.Millis * float64(time.Millisecond)))
 		}
@@ -192,13 +196,17 @@ func lifetimesDue(st *state.State, now int64) bool {
 	return due
 }
 
+// failoversKept is how many elections are remembered, for those who look later.
+const failoversKept = 16
+
 // failoverClock measures how long the cluster was without a leader, as this
 // replica saw it.
 type failoverClock struct {
 	old     string // the last leader known
 	lost    time.Time
 	last    *api.Failover
-	since   time.Time // the present leader's
+	seen    []api.Failover // the last failoversKept, oldest first
+	since   time.Time      // the present leader's
 	version uint64
 	expiry  leader.Expiry
 }
@@ -223,6 +231,10 @@ func (f *failoverClock) follow(l cluster.Leadership, now time.Time) *api.Failove
 		return nil
 	}
 	f.last = out
+	if len(f.seen) == failoversKept {
+		f.seen = slices.Delete(f.seen, 0, 1)
+	}
+	f.seen = append(f.seen, *out)
 	return out
 }
 

@@ -27,7 +27,9 @@ import (
 
 // Options are what a replica needs besides its configuration.
 type Options struct {
-	Config  config.Config
+	Config config.Config
+	// Origins say where the values of Config came from; nil: from the program.
+	Origins map[string]config.Origin
 	Version string
 	Logger  hclog.Logger
 	// Queues seeds a new cluster's queue configuration; nil: the files of
@@ -231,6 +233,9 @@ func (r *Replica) openREST() error {
 	c.Auth.Rate, c.Auth.Burst = int(r.opt.Config.HTTP.Rate), int(r.opt.Config.HTTP.Burst)
 	if r.opt.Config.HTTP.PublicWrites {
 		c.Admit = admitWrites
+	}
+	for _, s := range config.Effective(r.opt.Config, r.opt.Origins) {
+		c.Own = append(c.Own, rest.OwnSetting{Name: s.Path, Value: s.Value, About: s.About, Origin: s.Origin})
 	}
 	if r.hadoop != nil {
 		c.Hadoop, c.Settings = r.hadoop.web, r.hadoop.files.settings

@@ -1,0 +1,335 @@
+package local
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// The size of the cluster that people look at, and how long each measurement of
+// BenchmarkViewers lasts.
+const (
+	viewedNodes   = 10_000
+	viewedApps    = 100_000
+	viewedBusy    = 1_000 // applications with demand; the others wait for their AM
+	viewedLeaves  = 100
+	viewers       = 50
+	viewedLatency = 15 * time.Second
+	viewedWindow  = 1500 * time.Millisecond
+	viewedRounds  = 5
+)
+
+// BenchmarkViewers has people look at a cluster of 10,000 nodes and 100,000
+// applications that schedules at full rate, as BenchmarkDecisions does. Budgets:
+// each page and list below 50 ms at the 99th percentile, and at most 5 % of the
+// throughput lost to 50 viewers. The viewers and all three replicas share the
+// machine, so what viewers of followers cost is an upper bound.
+func BenchmarkViewers(b *testing.B) {
+	w := newViewed(b)
+	halt := w.schedule()
+	defer halt()
+	b.ResetTimer()
+	w.latency(b)
+	w.loss(b)
+}
+
+// viewed is a large busy cluster.
+type viewed struct {
+	c      *Cluster
+	do     func(in input.Input) input.Reply
+	lead   int
+	app    string // one that waits
+	queue  string
+	client *http.Client // of programs
+}
+
+// clientAt is a browser of its own address: what bounds one address is not what
+// is measured.
+func clientAt(address string) *http.Client {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 2, DisableCompression: true}}
+}
+
+func newViewed(b *testing.B) *viewed {
+	b.Helper()
+	var paths []string
+	for i := range viewedLeaves {
+		paths = append(paths, fmt.Sprintf("root.p%d.q%03d", i/10, i))
+	}
+	queues := append(capacity.QueuesFor(paths), capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
+		capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"},
+		capacity.Property{Name: "yarn.scheduler.capacity.resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
+	for _, p := range paths {
+		queues = append(queues, capacity.Property{Name: "yarn.scheduler.capacity." + p + ".user-limit-factor", Value: "100"})
+	}
+	c, do := bench(b, queues)
+	w := &viewed{c: c, do: do, lead: c.Leader(), queue: paths[0], client: clientAt("127.0.0.2")}
+	b.Cleanup(w.client.CloseIdleConnections)
+	began := time.Now()
+	together(viewedNodes, func(i int) {
+		do(&input.RegisterNode{ID: nodeID(i), Rack: fmt.Sprintf("/r%03d", i/40), Total: yarn.NewResource(8*1024, 8)})
+	})
+	b.Logf("nodes %s", time.Since(began))
+	together(viewedBusy, func(i int) {
+		id := yarn.AttemptID{App: w.submit(i, paths), Attempt: 1}
+		do(&input.RegisterAttempt{Attempt: id})
+		do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: yarn.NewResource(1024, 1), Relax: true}}})
+	})
+	b.Logf("busy %s", time.Since(began))
+	together(viewedApps-viewedBusy, func(i int) {
+		if id := w.submit(i, paths); i == 0 {
+			w.app = id.String()
+		}
+	})
+	b.Logf("apps %s", time.Since(began))
+	together(viewedNodes, func(i int) { do(&input.NodeHeartbeat{ID: nodeID(i)}) })
+	b.Logf("fill %s", time.Since(began))
+	return w
+}
+
+func (w *viewed) submit(i int, paths []string) yarn.ApplicationID {
+	in := &input.SubmitApplication{User: fmt.Sprint("u", i%50), Queue: paths[i%len(paths)], Name: fmt.Sprint("job-", i), Unmanaged: true}
+	return w.do(in).(*input.SubmitApplicationReply).ID
+}
+
+// together does a thing n times, 256 at once.
+func together(n int, do func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range 256 {
+		wg.Go(func() {
+			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+				do(int(i) - 1)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// schedule has nodes heartbeat as fast as they are answered, each time with the
+// ends of what they ran, until the function that it returns is called.
+func (w *viewed) schedule() (halt func()) {
+	machine := w.c.Replicas[w.lead].Machine()
+	var next atomic.Uint64
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for range 256 {
+		wg.Go(func() {
+			for !stop.Load() {
+				id := nodeID(int(next.Add(1) % viewedNodes))
+				st, _ := machine.Fork()
+				var ended []input.ContainerStatus
+				for s := st.Nodes.Get(st.Node(id)).Containers; s != 0; s = st.Containers.Get(s).NextOnNode() {
+					ended = append(ended, input.ContainerStatus{Container: st.ContainerID(st.Containers.Get(s)), State: yarn.ContainerCompleted})
+				}
+				w.do(&input.NodeHeartbeat{ID: id, Statuses: ended})
+			}
+		})
+	}
+	return func() { stop.Store(true); wg.Wait() }
+}
+
+// decisions is how many containers were allocated or completed so far.
+func (w *viewed) decisions() uint64 {
+	st, _ := w.c.Replicas[w.lead].Machine().Fork()
+	return st.Meta.Allocated + st.Meta.Completed
+}
+
+// rate is the throughput of scheduling over a window.
+func (w *viewed) rate() float64 {
+	began, before := time.Now(), w.decisions()
+	time.Sleep(viewedWindow)
+	return float64(w.decisions()-before) / time.Since(began).Seconds()
+}
+
+// pages are what the viewers look at.
+func (w *viewed) pages() []string {
+	return []string{"/ui/", "/ui/apps", "/ui/apps/" + w.app, "/ui/queues", "/ui/queues/" + w.queue, "/ui/nodes", "/ui/nodes/n00001:45454",
+		"/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf"}
+}
+
+// lists are what programs ask for.
+func (w *viewed) lists() []string {
+	return []string{"/v1/apps?limit=100", "/v1/nodes?limit=100", "/v1/queues", "/v1/cluster", "/v1/apps/" + w.app + "/explain",
+		"/ws/v1/cluster/apps?limit=100", "/ws/v1/cluster/nodes", "/ws/v1/cluster/metrics", "/ws/v1/cluster/scheduler"}
+}
+
+// get fetches one address of a replica and reads all of the answer.
+func (w *viewed) get(ctx context.Context, client *http.Client, replica int, path string, live bool, tag *string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.c.Replicas[replica].HTTPAddr()+path, nil)
+	if err != nil {
+		return err
+	}
+	if live {
+		req.Header.Set("X-Rmd-Live", "1")
+		req.Header.Set("If-None-Match", *tag)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return err
+	}
+	if live && resp.Header.Get("ETag") != "" {
+		*tag = resp.Header.Get("ETag")
+	}
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNotModified {
+		return fmt.Errorf("%s: %s", path, resp.Status)
+	}
+	return nil
+}
+
+// floor costs nothing to make: what it takes is the machine's own wait.
+const floor = "/ui/static/icon.svg"
+
+// latency asks for every address in turn, again and again.
+func (w *viewed) latency(b *testing.B) {
+	all := append(append([]string{floor}, w.pages()...), w.lists()...)
+	took := map[string][]time.Duration{}
+	for began := time.Now(); time.Since(began) < viewedLatency; {
+		for _, path := range all {
+			began := time.Now()
+			if err := w.get(b.Context(), w.client, w.lead, path, false, nil); err != nil {
+				b.Error(err)
+				return
+			}
+			took[path] = append(took[path], time.Since(began))
+			time.Sleep(5 * time.Millisecond) // people do not ask all at once
+		}
+	}
+	var whole []time.Duration
+	for _, path := range all[1:] {
+		whole = append(whole, took[path]...)
+		b.Logf("%-44s %s", path, spread(took[path]))
+	}
+	b.Logf("%-44s %s", floor, spread(took[floor]))
+	b.Logf("%-44s %s, %d times each", "all", spread(whole), len(took[floor]))
+	b.ReportMetric(ms(percentile(whole, 50)), "page-p50-ms")
+	b.ReportMetric(ms(percentile(whole, 99)), "page-p99-ms")
+}
+
+func percentile(d []time.Duration, p int) time.Duration {
+	slices.Sort(d)
+	return d[min(len(d)*p/100, len(d)-1)]
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func spread(d []time.Duration) string {
+	return fmt.Sprintf("p50 %7.1f ms  p99 %7.1f ms  max %7.1f ms", ms(percentile(d, 50)), ms(percentile(d, 99)), ms(percentile(d, 100)))
+}
+
+// loss compares the throughput without viewers, with viewers of the leader, and
+// with viewers of a follower, in turn, so that whatever else the machine does
+// meets all alike. The medians of the rounds are compared.
+func (w *viewed) loss(b *testing.B) {
+	follower := (w.lead + 1) % len(w.c.Replicas)
+	var alone, leader, followers []float64
+	var looks []time.Duration
+	for range viewedRounds {
+		without := w.rate()
+		alone = append(alone, without)
+		for i, replica := range []int{w.lead, follower} {
+			took, leave := w.look(b, replica)
+			rate := w.rate()
+			leave()
+			without := w.rate()
+			alone = append(alone, without)
+			if i == 0 {
+				leader, looks = append(leader, rate), append(looks, *took...)
+			} else {
+				followers = append(followers, rate)
+			}
+		}
+	}
+	if len(looks) == 0 {
+		b.Fatal("no viewer saw anything")
+	}
+	b.Logf("%d looks of viewers at the leader: %s", len(looks), spread(looks))
+	base := median(alone)
+	lost := func(with []float64) float64 { return 100 * (1 - median(with)/base) }
+	b.Logf("decisions/s without viewers %.0f, at the leader %.0f, at a follower %.0f", alone, leader, followers)
+	b.ReportMetric(base, "decisions/s")
+	b.ReportMetric(ms(percentile(looks, 99)), "live-p99-ms")
+	b.ReportMetric(lost(leader), "%lost-leader")
+	b.ReportMetric(lost(followers), "%lost-follower")
+}
+
+func median(v []float64) float64 {
+	v = slices.Clone(v)
+	slices.SortFunc(v, cmp.Compare[float64])
+	return v[len(v)/2]
+}
+
+// look opens the pages of all viewers; leave closes them and waits. Each viewer
+// has a page's stream, and fetches the page again at every live message, as the
+// page's script does.
+func (w *viewed) look(b *testing.B, replica int) (took *[]time.Duration, leave func()) {
+	ctx, cancel := context.WithCancel(b.Context())
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	took = &[]time.Duration{}
+	pages := w.pages()
+	var opened sync.WaitGroup
+	for i := range viewers {
+		opened.Add(1)
+		wg.Go(func() {
+			path, tag, client := pages[i%len(pages)], "", clientAt(fmt.Sprintf("127.0.1.%d", 1+i))
+			defer client.CloseIdleConnections()
+			err := w.get(ctx, client, replica, path, false, nil)
+			opened.Done()
+			for err == nil {
+				err = w.follow(ctx, client, replica, func() error {
+					began := time.Now()
+					err := w.get(ctx, client, replica, path, true, &tag)
+					mu.Lock()
+					defer mu.Unlock()
+					*took = append(*took, time.Since(began))
+					return err
+				})
+			}
+			if ctx.Err() == nil {
+				b.Error(err)
+			}
+		})
+	}
+	opened.Wait()
+	return took, func() { cancel(); wg.Wait() }
+}
+
+// follow reads a live stream and calls renew for each message.
+func (w *viewed) follow(ctx context.Context, client *http.Client, replica int, renew func() error) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.c.Replicas[replica].HTTPAddr()+"/ui/live", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "data:") {
+			if err := renew(); err != nil {
+				return err
+			}
+		}
+	}
+	return io.ErrUnexpectedEOF
+}

@@ -1,0 +1,35 @@
+package ui
+
+import (
+	"strings"
+)
+
+type aboutData struct {
+	About
+	Here  Status
+	Find  string
+	All   int // settings before any was filtered away
+	Level uint32
+}
+
+func about(q *query) (any, error) {
+	d := aboutData{About: q.u.back.About(), Here: q.u.back.Status(), Find: strings.TrimSpace(q.q.Get("find")), Level: q.v.State().Meta.Level}
+	d.All = len(d.Own) + len(d.Settings)
+	d.Own, d.Settings = matching(d.Own, d.Find), matching(d.Settings, d.Find)
+	return d, nil
+}
+
+// matching keeps the settings in which a text occurs.
+func matching(list []Setting, find string) []Setting {
+	if find == "" {
+		return list
+	}
+	find = strings.ToLower(find)
+	var out []Setting
+	for _, s := range list {
+		if strings.Contains(strings.ToLower(s.Name+" "+s.Value+" "+s.Origin+" "+s.About), find) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
