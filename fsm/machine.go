@@ -104,7 +104,7 @@ func (m *Machine) apply(l *raft.Log, b *event.Batch) (Result, error) {
 		if b.Sequence != 0 {
 			m.sequence = b.Sequence
 		}
-		m.recent.add(recentBatch{index: l.Index, term: l.Term, nowMillis: m.st.Meta.NowMillis, data: l.Data})
+		m.recent.add(recentBatch{index: l.Index, term: l.Term, nowMillis: m.st.Meta.NowMillis, data: l.Data, events: b.Events})
 	}
 	m.command, m.term = l.Index, l.Term
 	m.digests.add(Entry{Index: l.Index, Digest: m.st.Digest(), Skipped: skipped})

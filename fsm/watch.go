@@ -7,7 +7,8 @@ import (
 	"rmd/fsm/event"
 )
 
-// Batch is one applied entry as a watch sees it.
+// Batch is one applied entry as a watch sees it. Its events are shared with
+// other watches: nobody may change them.
 type Batch struct {
 	Index     uint64
 	Term      uint64
@@ -15,12 +16,17 @@ type Batch struct {
 	Events    []event.Event
 }
 
-// recentBatch is a batch as it is kept: its bytes, since events decoded take
-// several times as much.
+// decodedBatches is how many batches are kept decoded. A watch that keeps up
+// reads them as they were applied; they take several times their bytes.
+const decodedBatches = 16
+
+// recentBatch is a batch as it is kept: its bytes, and while it is one of the
+// last few its events.
 type recentBatch struct {
 	index, term uint64
 	nowMillis   int64
 	data        []byte
+	events      []event.Event
 }
 
 // recentRing keeps the last batches within bounds of number and bytes. Batches
@@ -40,6 +46,9 @@ type recentRing struct {
 func (r *recentRing) add(b recentBatch) {
 	r.batches = append(r.batches, b)
 	r.bytes += len(b.data)
+	if r.len() > decodedBatches {
+		r.batches[len(r.batches)-1-decodedBatches].events = nil
+	}
 	for r.len() > 1 && (r.len() > r.batchesMax || r.bytes > r.bytesMax) {
 		r.drop()
 	}
@@ -150,9 +159,12 @@ func (s *Subscription) take() (recentBatch, <-chan struct{}, error) {
 }
 
 func (b recentBatch) decode() (*Batch, error) {
-	d, err := event.Decode(b.data)
-	if err != nil {
-		return nil, fmt.Errorf("decode batch at index %d: %w", b.index, err) // it was applied
+	if b.events == nil {
+		d, err := event.Decode(b.data)
+		if err != nil {
+			return nil, fmt.Errorf("decode batch at index %d: %w", b.index, err) // it was applied
+		}
+		b.events = d.Events
 	}
-	return &Batch{Index: b.index, Term: b.term, NowMillis: b.nowMillis, Events: d.Events}, nil
+	return &Batch{Index: b.index, Term: b.term, NowMillis: b.nowMillis, Events: b.events}, nil
 }

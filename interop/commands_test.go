@@ -127,6 +127,14 @@ func TestCommands(t *testing.T) {
 	got := answers(t, harness.DefaultKind())
 	same := 0
 	for _, key := range keys() {
+		if _, command, _ := strings.Cut(key, " "); better[command] != "" {
+			if !strings.Contains(got[key], better[command]) {
+				t.Errorf("%s does not say %q:\n%s", key, better[command], got[key])
+				continue
+			}
+			same++
+			continue
+		}
 		if d := harness.Diff(want[key], got[key]); d != "" {
 			t.Errorf("%s\n%s", key, d)
 			continue
@@ -135,6 +143,11 @@ func TestCommands(t *testing.T) {
 	}
 	t.Logf("%d of %d commands answer alike", same, len(keys()))
 }
+
+// better are the commands that rmd answers otherwise on purpose, with what must be
+// in the answer: its queue configuration can be changed at run time, and so be
+// read, where YARN's refuses while it comes from a file.
+var better = map[string]string{"schedulerconf -getconf": "exit 0"}
 
 // keys are the commands, numbered, for some are given twice.
 func keys() []string {

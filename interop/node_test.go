@@ -37,7 +37,10 @@ func TestNodeRestart(t *testing.T) {
 // TestNodeLost kills a NodeManager and all that it runs for good. Its containers
 // are told lost, and the ApplicationMaster gets others.
 func TestNodeLost(t *testing.T) {
-	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Site: map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": "8000"}})
+	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Site: map[string]string{
+		"yarn.nm.liveness-monitor.expiry-interval-ms": "8000",
+		// At its end DistributedShell's AM wants to stop what it started on the lost node.
+		"yarn.client.nodemanager-connect.max-wait-ms": "4000", "yarn.client.nodemanager-connect.retry-interval-ms": "1000"}})
 	shell := c.StartShell(harness.Shell{Containers: 2, MB: 2048, Command: "sleep", Args: "15"})
 	app := c.Submitted(shell)
 	c.AwaitApp(app, "running 2 containers", time.Minute, func(a harness.App) bool { return a.Containers == 3 })

@@ -42,13 +42,14 @@ type Batch struct {
 // Writer builds a batch's bytes event by event.
 type Writer struct {
 	body  codec.Coder
+	kind  uint16 // of the event appended last
 	count int
 }
 
 // Append adds an event.
 func (w *Writer) Append(e Event) {
-	k := uint16(e.Kind())
-	w.body.U16(&k)
+	w.kind = uint16(e.Kind())
+	w.body.U16(&w.kind)
 	e.Code(&w.body)
 	w.count++
 }
@@ -112,8 +113,9 @@ func Decode(data []byte) (*Batch, error) {
 		return nil, fmt.Errorf("batch header: %w", err)
 	}
 	b.Events = make([]Event, 0, n)
+	m := maker{left: n}
 	for i := 0; i < n; i++ {
-		e, err := decodeEvent(c)
+		e, err := m.decode(c)
 		if err != nil {
 			return nil, fmt.Errorf("event %d of %d: %w", i+1, n, err)
 		}
@@ -125,19 +127,18 @@ func Decode(data []byte) (*Batch, error) {
 	return b, nil
 }
 
-func decodeEvent(c *codec.Coder) (Event, error) {
-	var k uint16
-	c.U16(&k)
+func (m *maker) decode(c *codec.Coder) (Event, error) {
+	c.U16(&m.kind)
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
-	e := New(Kind(k))
+	e := m.make(Kind(m.kind))
 	if e == nil {
-		return nil, fmt.Errorf("%w %d at byte %d", ErrUnknownEvent, k, c.Offset())
+		return nil, fmt.Errorf("%w %d at byte %d", ErrUnknownEvent, m.kind, c.Offset())
 	}
 	e.Code(c)
 	if err := c.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", Kind(k), err)
+		return nil, fmt.Errorf("%s: %w", Kind(m.kind), err)
 	}
 	return e, nil
 }

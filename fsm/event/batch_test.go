@@ -184,3 +184,49 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	}
 }
+
+// TestEventsOfABatchAreApart decodes more events of each kind than one array
+// holds, mixed: each is its own.
+func TestEventsOfABatchAreApart(t *testing.T) {
+	var want Batch
+	for i := range 3 * makeAtOnce {
+		for _, k := range Kinds() {
+			e := sample(k)
+			if a, ok := e.(*ContainerAllocated); ok {
+				a.Number = uint64(i)
+			}
+			want.Events = append(want.Events, e)
+		}
+	}
+	got, err := Decode(want.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	met := map[Event]bool{}
+	for i, e := range got.Events {
+		if met[e] && reflect.TypeOf(e).Elem().Size() > 0 {
+			t.Fatalf("event %d is one before it", i)
+		}
+		met[e] = true
+		if !reflect.DeepEqual(e, want.Events[i]) {
+			t.Fatalf("event %d is %+v, want %+v", i, e, want.Events[i])
+		}
+	}
+}
+
+// BenchmarkDecode reads a batch as full load writes it.
+func BenchmarkDecode(b *testing.B) {
+	var batch Batch
+	for i := range 200 {
+		batch.Events = append(batch.Events, &ContainerCompleted{Container: ContainerRef{App: 7, Attempt: 1, Number: uint64(1<<40 + i)}},
+			&ContainerAllocated{App: 7, Number: uint64(1<<40 + 1000 + i), Node: uint32(i), Locality: 2})
+	}
+	data := batch.Encode()
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decode(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

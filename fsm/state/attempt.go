@@ -129,7 +129,7 @@ func (s *State) dropUndelivered(a *App) {
 	for slot := a.Undelivered; slot != 0; {
 		c := s.Containers.mut(slot)
 		next := c.nextUndelivered
-		c.listed, c.nextUndelivered = false, 0
+		c.listed, c.prevUndelivered, c.nextUndelivered = false, 0, 0
 		if c.State == yarn.ContainerCompleted {
 			s.freeContainer(slot, a)
 		}
@@ -156,27 +156,17 @@ func (s *State) allocateAnswered(e *event.AllocateAnswered) error {
 // deliver tells what is new with the response just given, and drops from the
 // list what an earlier response has told.
 func (s *State) deliver(a *App) {
-	var head, tail uint32
 	for slot := a.Undelivered; slot != 0; {
 		c := s.Containers.mut(slot)
 		next := c.nextUndelivered
-		c.nextUndelivered = 0
-		if s.tell(c, a.Response) {
-			if tail == 0 {
-				head = slot
-			} else {
-				s.Containers.mut(tail).nextUndelivered = slot
-			}
-			tail = slot
-		} else {
-			c.listed = false
+		if !s.tell(c, a.Response) {
+			s.unlist(slot, a)
 			if c.State == yarn.ContainerCompleted {
 				s.freeContainer(slot, a)
 			}
 		}
 		slot = next
 	}
-	a.Undelivered = head
 }
 
 // tell stamps a container with the response that tells of it; false when all

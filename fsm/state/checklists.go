@@ -122,9 +122,12 @@ func (w *listWalk) app(slot uint32, a *App) error {
 	if err != nil {
 		return err
 	}
+	prev = 0
 	err = w.undelivered.follow(a.Undelivered, func(at uint32) (uint32, bool) {
 		c := s.Containers.Get(at)
-		return c.nextUndelivered, c.App == slot && c.listed
+		ok := c.App == slot && c.listed && c.prevUndelivered == prev
+		prev = at
+		return c.nextUndelivered, ok
 	})
 	if err != nil {
 		return err

@@ -11,10 +11,15 @@ func (s *State) Container(r event.ContainerRef) uint32 {
 	if app == 0 {
 		return 0
 	}
-	return s.byContainer.find(hashContainer(app, r.Attempt, r.Number), func(slot uint32) bool {
-		c := s.Containers.Get(slot)
-		return c.App == app && c.Attempt == r.Attempt && c.Number == r.Number
-	})
+	for p := s.byContainer.probe(hashContainer(app, r.Attempt, r.Number)); ; {
+		slot := p.next()
+		if slot == 0 {
+			return 0
+		}
+		if c := s.Containers.Get(slot); c.App == app && c.Attempt == r.Attempt && c.Number == r.Number {
+			return slot
+		}
+	}
 }
 
 func hashContainer(app, attempt uint32, number uint64) uint64 {
@@ -118,6 +123,9 @@ func (s *State) list(slot uint32, a *App) {
 		return
 	}
 	c.listed, c.nextUndelivered = true, a.Undelivered
+	if c.nextUndelivered != 0 {
+		s.Containers.mut(c.nextUndelivered).prevUndelivered = slot
+	}
 	a.Undelivered = slot
 }
 
@@ -290,17 +298,31 @@ func (s *State) unlist(slot uint32, a *App) {
 	if !c.listed {
 		return
 	}
-	next := c.nextUndelivered
-	c.listed, c.nextUndelivered = false, 0
-	if a.Undelivered == slot {
+	prev, next := c.prevUndelivered, c.nextUndelivered
+	if prev != 0 {
+		s.Containers.mut(prev).nextUndelivered = next
+	} else {
 		a.Undelivered = next
-		return
 	}
-	p := a.Undelivered
-	for s.Containers.Get(p).nextUndelivered != slot {
-		p = s.Containers.Get(p).nextUndelivered
+	if next != 0 {
+		s.Containers.mut(next).prevUndelivered = prev
 	}
-	s.Containers.mut(p).nextUndelivered = next
+	c.listed, c.prevUndelivered, c.nextUndelivered = false, 0, 0
+}
+
+// linkUndelivered makes the links back, which follow from the others, in a state
+// from a snapshot. A list that is none is left to Check.
+func (s *State) linkUndelivered() {
+	left := s.Containers.Len()
+	s.Apps.Each(func(_ uint32, a *App) bool {
+		prev := uint32(0)
+		for slot := a.Undelivered; left > 0 && s.Containers.Has(slot); left-- {
+			c := s.Containers.mut(slot)
+			c.prevUndelivered, prev = prev, slot
+			slot = c.nextUndelivered
+		}
+		return true
+	})
 }
 
 // freeContainer forgets a completed container.

@@ -1,9 +1,12 @@
 package state
 
-// index finds slots by hash: open addressing in copy-on-write pages. It holds
-// slots only; whoever asks brings the hash and the comparison. It is derived
-// from its table and rebuilt when a snapshot is restored, so its layout may
-// depend on history without harm: nothing ever ranges over it.
+// index finds slots by hash: open addressing in copy-on-write pages. An entry
+// holds a slot and how far it stands from where its hash would have it; whoever
+// asks brings the hash and the comparison. The distance tells most entries of
+// other hashes apart without looking at their records, and lets a gap be closed
+// without hashing those behind it. The index is derived from its table and
+// rebuilt when a snapshot is restored, so its layout may depend on history
+// without harm: nothing ever ranges over it.
 type index struct {
 	owner *owner
 	pages []*indexPage
@@ -11,11 +14,19 @@ type index struct {
 	n     uint32
 }
 
+// An entry is the distance above the slot's bits; 0 is none. A distance of far
+// stands for itself and all beyond.
+const (
+	slotBits = 26
+	slotMask = 1<<slotBits - 1
+	far      = 1<<(32-slotBits) - 1
+)
+
 const indexPageSize = 256
 
 type indexPage struct {
 	owner *owner
-	slot  [indexPageSize]uint32
+	entry [indexPageSize]uint32
 }
 
 func newIndex() index {
@@ -37,9 +48,9 @@ func (x *index) fork() index {
 	return index{owner: new(owner), pages: append([]*indexPage(nil), x.pages...), mask: x.mask, n: x.n}
 }
 
-func (x *index) at(i uint32) uint32 { return x.pages[i/indexPageSize].slot[i%indexPageSize] }
+func (x *index) at(i uint32) uint32 { return x.pages[i/indexPageSize].entry[i%indexPageSize] }
 
-func (x *index) set(i, slot uint32) {
+func (x *index) set(i, entry uint32) {
 	pg := x.pages[i/indexPageSize]
 	if pg.owner != x.owner {
 		clone := *pg
@@ -47,30 +58,58 @@ func (x *index) set(i, slot uint32) {
 		pg = &clone
 		x.pages[i/indexPageSize] = pg
 	}
-	pg.slot[i%indexPageSize] = slot
+	pg.entry[i%indexPageSize] = entry
 }
 
-// find returns the slot for which same holds, or 0.
-func (x *index) find(hash uint64, same func(slot uint32) bool) uint32 {
-	for i := uint32(hash) & x.mask; ; i = (i + 1) & x.mask {
-		s := x.at(i)
-		if s == 0 || same(s) {
-			return s
+// put sets an entry at i that is at home elsewhere.
+func (x *index) put(i, home, slot uint32) { x.set(i, min((i-home)&x.mask, far)<<slotBits|slot) }
+
+// probe meets the slots that may have a hash, one by one.
+type probe struct {
+	x    *index
+	at   uint32
+	dist uint32
+}
+
+func (x *index) probe(hash uint64) probe { return probe{x: x, at: uint32(hash) & x.mask} }
+
+// next returns the next slot, or 0 when there is no more.
+func (p *probe) next() uint32 {
+	for {
+		e := p.x.at(p.at)
+		if e == 0 {
+			return 0
+		}
+		same := e>>slotBits == min(p.dist, far)
+		p.at, p.dist = (p.at+1)&p.x.mask, p.dist+1
+		if same {
+			return e & slotMask
 		}
 	}
 }
 
-// insert adds a slot that is not in the index yet. hashOf gives the hash of a
-// slot already there, for when the index must grow.
+// find returns the slot for which same holds, or 0.
+func (x *index) find(hash uint64, same func(slot uint32) bool) uint32 {
+	p := x.probe(hash)
+	for {
+		if slot := p.next(); slot == 0 || same(slot) {
+			return slot
+		}
+	}
+}
+
+// insert adds a slot below MaxSlots that is not in the index yet. hashOf gives
+// the hash of a slot already there, for when the index must grow.
 func (x *index) insert(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
 	if size := x.mask + 1; x.n >= size/4*3 {
 		x.resize(size*2, hashOf)
 	}
-	i := uint32(hash) & x.mask
+	home := uint32(hash) & x.mask
+	i := home
 	for x.at(i) != 0 {
 		i = (i + 1) & x.mask
 	}
-	x.set(i, slot)
+	x.put(i, home, slot)
 	x.n++
 }
 
@@ -78,16 +117,26 @@ func (x *index) resize(size uint32, hashOf func(slot uint32) uint64) {
 	old, oldSize := x.pages, x.mask+1
 	x.reset(size)
 	for i := uint32(0); i < oldSize; i++ {
-		if s := old[i/indexPageSize].slot[i%indexPageSize]; s != 0 {
-			x.insert(hashOf(s), s, hashOf)
+		if e := old[i/indexPageSize].entry[i%indexPageSize]; e != 0 {
+			slot := e & slotMask
+			x.insert(hashOf(slot), slot, hashOf)
 		}
 	}
+}
+
+// reserve makes room for n slots in an empty index, as much as growing would.
+func (x *index) reserve(n int) {
+	size := x.mask + 1
+	for uint64(n) > uint64(size)/4*3 {
+		size *= 2
+	}
+	x.reset(size)
 }
 
 // remove takes a slot out and closes the gap (no tombstones).
 func (x *index) remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
 	i := uint32(hash) & x.mask
-	for x.at(i) != slot {
+	for x.at(i)&slotMask != slot {
 		if x.at(i) == 0 {
 			return
 		}
@@ -96,13 +145,17 @@ func (x *index) remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64
 	x.n--
 	for j := i; ; {
 		j = (j + 1) & x.mask
-		s := x.at(j)
-		if s == 0 {
+		e := x.at(j)
+		if e == 0 {
 			break
 		}
+		home := (j - e>>slotBits) & x.mask
+		if e>>slotBits == far {
+			home = uint32(hashOf(e&slotMask)) & x.mask
+		}
 		// A slot may move back only to where its own probe would still meet it.
-		if home := uint32(hashOf(s)) & x.mask; (j-home)&x.mask >= (j-i)&x.mask {
-			x.set(i, s)
+		if (j-home)&x.mask >= (j-i)&x.mask {
+			x.put(i, home, e&slotMask)
 			i = j
 		}
 	}

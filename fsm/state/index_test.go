@@ -101,3 +101,28 @@ func TestIndexGrows(t *testing.T) {
 	}
 	x.remove(hash(n+1), n+1, hash) // not there: no harm
 }
+
+// TestIndexFar lets slots stand further from home than an entry can say, closes
+// gaps among them and wraps round the end.
+func TestIndexFar(t *testing.T) {
+	const n = 3 * far
+	home := func(slot uint32) uint64 { return uint64(indexPageSize - 40 + slot%2) } // of the smallest index
+	x := newIndex()
+	for slot := uint32(1); slot <= n; slot++ {
+		x.insert(home(slot), slot, home)
+	}
+	gone := map[uint32]bool{}
+	for i := uint32(0); i < n; i++ {
+		slot := (i*29)%n + 1
+		x.remove(home(slot), slot, home)
+		gone[slot] = true
+		for s := uint32(1); s <= n; s++ {
+			if got := x.find(home(s), func(at uint32) bool { return at == s }); (got == s) == gone[s] {
+				t.Fatalf("slot %d is found as %d with %d gone", s, got, len(gone))
+			}
+		}
+	}
+	if x.n != 0 {
+		t.Errorf("%d slots are left", x.n)
+	}
+}

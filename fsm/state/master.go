@@ -167,22 +167,15 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 
 // tellAnew keeps of what is to be told the ends of containers that the AM knows.
 func (s *State) tellAnew(a *App) {
-	first, last := a.Undelivered, uint32(0)
-	a.Undelivered = 0
-	for slot := first; slot != 0; {
+	for slot := a.Undelivered; slot != 0; {
 		c := s.Containers.mut(slot)
-		next, ended := c.nextUndelivered, !c.State.Live()
-		c.nextUndelivered, c.CompletedIn = 0, 0
-		switch {
-		case c.GrantedIn != 0 && ended && last == 0:
-			a.Undelivered, last = slot, slot
-		case c.GrantedIn != 0 && ended:
-			s.Containers.mut(last).nextUndelivered, last = slot, slot
-		case c.State == yarn.ContainerCompleted:
-			c.listed = false
-			s.freeContainer(slot, a)
-		default:
-			c.listed = false
+		next := c.nextUndelivered
+		c.CompletedIn = 0
+		if c.GrantedIn == 0 || c.State.Live() {
+			s.unlist(slot, a)
+			if c.State == yarn.ContainerCompleted {
+				s.freeContainer(slot, a)
+			}
 		}
 		slot = next
 	}

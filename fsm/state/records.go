@@ -206,30 +206,35 @@ type Location struct {
 	Next  uint32
 }
 
-// Container is a granted slice of a node, until its end has been told.
+// Container is a granted slice of a node, until its end has been told. What is
+// needed to find it, tell of it and forget it stands first, together.
 type Container struct {
-	App             uint32
-	Attempt         uint32
-	Number          uint64
-	Node            uint32
-	Key             yarn.SchedulerKey
-	Size            yarn.Resource
-	State           yarn.ContainerState
-	Locality        yarn.Locality
-	AM              bool
-	OnNode          bool // counts in its node's allocation
-	Launched        bool // its node has reported it
-	ExitStatus      int32
-	GrantedIn       int32 // response that told the grant; 0 not yet
-	CompletedIn     int32 // response that told the end; 0 not yet
-	Note            uint32
-	AllocatedMillis int64
+	App     uint32
+	Attempt uint32
+	Number  uint64
+	Node    uint32
+
+	prevUndelivered uint32 // not in snapshots: follows from nextUndelivered
+	nextUndelivered uint32
+	listed          bool // in the application's undelivered list
+
+	State       yarn.ContainerState
+	Locality    yarn.Locality
+	AM          bool
+	OnNode      bool  // counts in its node's allocation
+	Launched    bool  // its node has reported it
+	Signal      uint8 // to be sent by its node; YARN's number
+	ExitStatus  int32
+	GrantedIn   int32 // response that told the grant; 0 not yet
+	CompletedIn int32 // response that told the end; 0 not yet
+	Note        uint32
 
 	prevApp, nextApp   uint32
 	prevNode, nextNode uint32
-	nextUndelivered    uint32
-	listed             bool  // in the application's undelivered list
-	Signal             uint8 // to be sent by its node; YARN's number
+
+	Key             yarn.SchedulerKey
+	Size            yarn.Resource
+	AllocatedMillis int64
 }
 
 // NextOfApp is the slot of the application's next container.

@@ -23,7 +23,7 @@ type Section struct {
 // MaxSlots bounds the slot that a snapshot may name, so that damaged bytes
 // cannot ask for unbounded memory. Slots may lie far apart, after a peak: what
 // lies between costs a word a page.
-const MaxSlots = 1 << 26
+const MaxSlots = 1 << slotBits
 
 func table[T any](id uint8, name string, of func(s *State) *Table[T], code func(r *T, c *codec.Coder)) Section {
 	return Section{
@@ -95,6 +95,9 @@ var ErrInconsistent = errors.New("records do not fit together")
 
 // Reindex builds the look-up structures of a state filled from a snapshot.
 func (s *State) Reindex() error {
+	s.byContainer.reserve(s.Containers.Len())
+	s.bySeq.reserve(s.Apps.Len())
+	s.linkUndelivered()
 	s.Names.Each(func(slot uint32, r *Name) bool { s.byName.insert(hashString(r.Text), slot, s.hashOfName); return true })
 	s.Queues.Each(func(slot uint32, _ *Queue) bool {
 		s.byPath.insert(s.hashOfQueue(slot), slot, s.hashOfQueue)

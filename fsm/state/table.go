@@ -20,6 +20,7 @@ type Table[T any] struct {
 	owner *owner
 	pages []*page[T]
 	room  []uint64 // bit p: page p has a free slot
+	full  int      // this many words of room are known to be 0
 	live  int
 }
 
@@ -32,6 +33,7 @@ func (t *Table[T]) fork() Table[T] {
 		owner: new(owner),
 		pages: append([]*page[T](nil), t.pages...),
 		room:  append([]uint64(nil), t.room...),
+		full:  t.full,
 		live:  t.live,
 	}
 }
@@ -107,9 +109,9 @@ func (t *Table[T]) place(slot uint32) *T {
 }
 
 func (t *Table[T]) lowestRoom() int {
-	for w, m := range t.room {
-		if m != 0 {
-			return w*64 + bits.TrailingZeros64(m)
+	for ; t.full < len(t.room); t.full++ {
+		if m := t.room[t.full]; m != 0 {
+			return t.full*64 + bits.TrailingZeros64(m)
 		}
 	}
 	return -1
@@ -128,8 +130,14 @@ func (t *Table[T]) grow(pg *page[T]) int {
 	if p/64 == len(t.room) {
 		t.room = append(t.room, 0)
 	}
-	t.room[p/64] |= 1 << (p % 64)
+	t.free(uint32(p))
 	return p
+}
+
+// free notes that a page has a free slot.
+func (t *Table[T]) free(p uint32) {
+	t.room[p/64] |= 1 << (p % 64)
+	t.full = min(t.full, int(p/64))
 }
 
 // release empties a slot.
@@ -139,7 +147,7 @@ func (t *Table[T]) release(slot uint32) {
 	var zero T
 	pg.rec[slot%pageSize] = zero
 	pg.used &^= 1 << (slot % pageSize)
-	t.room[p/64] |= 1 << (p % 64)
+	t.free(p)
 	t.live--
 }
 

@@ -275,7 +275,21 @@ func (h *host) timeout(end <-chan time.Time) error {
 	return errLost
 }
 
-// Call implements cluster.Peer and forward.Peer.
+// CallUntil implements forward.Peer.
+func (h *host) CallUntil(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-over:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return h.Call(ctx, addr, method, req)
+}
+
+// Call implements cluster.Peer.
 func (h *host) Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error) {
 	p := h.net.find(addr)
 	if p == nil {

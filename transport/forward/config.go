@@ -21,10 +21,11 @@ type Sequencer interface {
 	Do(ctx context.Context, req input.Request) (input.Reply, uint64, error)
 }
 
-// Peer is the wire to the other replicas (peer.Server). An error of Call that Is
-// peer.ErrNotSent means that the request surely never left.
+// Peer is the wire to the other replicas (peer.Server). A call is given up when
+// its context ends or over is closed. An error that Is peer.ErrNotSent means that
+// the request surely never left.
 type Peer interface {
-	Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error)
+	CallUntil(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error)
 	Handle(method byte, h func(ctx context.Context, from string, req []byte) ([]byte, error))
 }
 

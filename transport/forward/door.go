@@ -136,34 +136,11 @@ func (t *try) call(ctx context.Context, leader Leader, changed <-chan struct{}) 
 		t.bytes = encodeRequest(t.req)
 	}
 	t.forwarded = true
-	cctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type answered struct {
-		b   []byte
-		err error
+	b, err := t.d.cfg.Peer.CallUntil(ctx, changed, leader.Addr, MethodInput, t.bytes)
+	if err != nil {
+		return failed(err)
 	}
-	back := make(chan answered, 1)
-	go func() {
-		b, err := t.d.cfg.Peer.Call(cctx, leader.Addr, MethodInput, t.bytes)
-		back <- answered{b, err}
-	}()
-	a, waiting := answered{}, true
-	for waiting {
-		select {
-		case a = <-back:
-			waiting = false
-		case <-changed:
-			var now Leader
-			if now, changed = t.d.cfg.Leader(); now != leader {
-				cancel()
-				a, waiting = <-back, false // Call returns once its context has ended
-			}
-		}
-	}
-	if a.err == nil {
-		return outcomeOf(t.req.Input, a.b)
-	}
-	return failed(a.err)
+	return outcomeOf(t.req.Input, b)
 }
 
 // failed says what an error of the wire means for the input.

@@ -50,7 +50,18 @@ func (p port) Handle(method byte, h func(context.Context, string, []byte) ([]byt
 	p.n.set(func() { p.n.handlers[p.name] = h })
 }
 
-func (p port) Call(ctx context.Context, addr string, _ byte, req []byte) ([]byte, error) {
+func (p port) CallUntil(ctx context.Context, over <-chan struct{}, addr string, _ byte, req []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-over:
+			cancel()
+		case <-ended:
+		}
+	}()
 	p.n.mu.Lock()
 	h, cut, refuse := p.n.handlers[addr], p.n.cut[addr], p.n.refuse[addr]
 	p.n.seen = append(p.n.seen, bytes.Clone(req))

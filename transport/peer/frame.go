@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"runtime"
 )
 
 // frameKind says what an rpc frame is. Numbers are part of the wire: append only.
@@ -42,6 +43,16 @@ func writeFrame(w *bufio.Writer, f frame) error {
 	}
 	_, err := w.Write(f.payload)
 	return err
+}
+
+// idle says that no frame waits, also after those who can run now had the chance to queue one: a
+// write to the network costs more than many frames.
+func idle[T any](out chan T) bool {
+	if len(out) > 0 {
+		return false
+	}
+	runtime.Gosched()
+	return len(out) == 0
 }
 
 // readFrame reads one frame whose payload has at most limit bytes.

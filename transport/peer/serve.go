@@ -120,7 +120,7 @@ func (c *rpcConn) write(conn net.Conn) {
 		select {
 		case f := <-c.out:
 			err := writeFrame(w, f)
-			if err == nil && len(c.out) == 0 {
+			if err == nil && idle(c.out) {
 				err = w.Flush()
 			}
 			if err != nil {

@@ -243,14 +243,14 @@ func localPage(next string) string {
 var loginPage = template.Must(template.New("login").Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Log in · rmd</title><meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="/ui/static/rmd.css"><link rel="icon" href="/ui/static/icon.svg"></head>
-<body><main><h1>{{if .Who}}Logged in{{else}}Log in{{end}}</h1>
-{{with .Problem}}<p role="alert"><strong>Not done:</strong> {{.}}</p>{{end}}
+<body class="alone"><main><h1>{{if .Who}}Logged in{{else}}Log in{{end}}</h1>
+{{with .Problem}}<p class="problem" role="alert"><strong>Not done:</strong> {{.}}</p>{{end}}
 {{if .Who}}<p>You are {{.Who}}, with the role {{.Role}}.</p>
-<form method="post" action="/ui/logout"><button type="submit">Log out</button></form>
-<p><a href="{{.Next}}">Back to the pages</a></p>
+<form method="post" action="/ui/logout"><p class="row"><button type="submit">Log out</button> <a class="button" href="{{.Next}}">Back to the pages</a></p></form>
 {{else}}<form method="post" action="/ui/login"><input type="hidden" name="next" value="{{.Next}}">
-<p><label>Access token <input type="password" name="token" autocomplete="current-password" required autofocus></label> <button type="submit">Log in</button></p></form>
-<p>An administrator makes one: <code>rmd access token create --role operator --name you</code></p>{{end}}
+<label>Access token <input type="password" name="token" autocomplete="current-password" required autofocus></label>
+<p class="row"><button class="primary" type="submit">Log in</button> <a class="button" href="{{.Next}}">Back to the pages</a></p></form>
+<p class="more">An administrator makes one: <code>rmd access token create --role operator --name you</code></p>{{end}}
 </main></body></html>
 `))
 

@@ -220,7 +220,8 @@ func (s *Server) hadoopPath(r *http.Request) bool {
 		return false
 	}
 	read := r.Method == http.MethodGet || r.Method == http.MethodHead
-	return strings.HasPrefix(r.URL.Path, "/proxy/") || !read && strings.HasPrefix(r.URL.Path, wsRoot) && !strings.HasPrefix(r.URL.Path, wsRoot+schedConf)
+	ours := strings.HasPrefix(r.URL.Path, wsRoot+schedConf) && r.Method != http.MethodOptions
+	return strings.HasPrefix(r.URL.Path, "/proxy/") || !read && strings.HasPrefix(r.URL.Path, wsRoot) && !ours
 }
 
 func otherSite() error {

@@ -27,7 +27,7 @@ type appRow struct {
 func (q *query) appRow(slot uint32) appRow {
 	st := q.v.State()
 	a := st.Apps.Get(slot)
-	r := appRow{App: q.v.App(slot), Why: q.u.reasons.of(q.v, a, q.u.cfg.Now()), Progress: float64(a.Progress) / 100, Ended: a.State.Ended()}
+	r := appRow{App: q.v.App(slot), Why: q.u.reasons.of(q.v, a, q.u.cfg.Now(), q.behind), Progress: float64(a.Progress) / 100, Ended: a.State.Ended()}
 	r.WaitsMs = waitsSince(st, a)
 	if a.StartedMillis != 0 {
 		until := st.Meta.NowMillis

@@ -24,12 +24,13 @@ type Config struct {
 	PageRows     int           // of a table
 	SharedPages  int           // how many rendered pages are kept
 	ReasonShare  int           // one part in so many of the time may go into explaining rows of lists
+	RenderShare  int           // one part in so many of the time may go into renewing pages that are open
 }
 
 // DefaultConfig returns the values for all but the parts of the replica.
 func DefaultConfig() Config {
 	return Config{Tick: 500 * time.Millisecond, Heartbeat: 10 * time.Second, MaxStreams: 256, MaxBodyBytes: 4 << 20,
-		PageRows: 50, SharedPages: 128, ReasonShare: 20}
+		PageRows: 50, SharedPages: 128, ReasonShare: 100, RenderShare: 50}
 }
 
 // Validate says everything that is wrong with the configuration.
@@ -49,5 +50,6 @@ func (c Config) Validate() error {
 	need(c.PageRows > 0, "PageRows must be above 0")
 	need(c.SharedPages > 0, "SharedPages must be above 0")
 	need(c.ReasonShare > 0, "ReasonShare must be above 0")
+	need(c.RenderShare > 0, "RenderShare must be above 0")
 	return errors.Join(errs...)
 }

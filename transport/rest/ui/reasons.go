@@ -65,7 +65,9 @@ type reasons struct {
 	mu    sync.Mutex
 	share int
 	kept  map[yarn.ApplicationID]keptReason
-	free  time.Time // from when on the next explanation may be made
+	free  time.Time     // from when on the next explanation may be made
+	cost  time.Duration // of the last one
+	made  time.Time     // when that was
 }
 
 type keptReason struct {
@@ -76,15 +78,21 @@ type keptReason struct {
 const (
 	reasonKept  = 10 * time.Second
 	reasonsKept = 1024
+	// An explanation that took longer than reasonSlow is believed to do so again,
+	// for reasonSlowKept.
+	reasonSlow     = 10 * time.Millisecond
+	reasonSlowKept = 30 * time.Second
 	// reasonsSaved is how much unused time may be saved up: a page that is
 	// opened after a while finds its first rows explained.
-	reasonsSaved = 400 * time.Millisecond
+	reasonsSaved = 2 * time.Second
 )
 
 func (x *reasons) init(share int) { x.share, x.kept = share, map[yarn.ApplicationID]keptReason{} }
 
-// of is why an application waits; empty when it does not.
-func (x *reasons) of(v View, a *state.App, now time.Time) reason {
+// of is why an application waits; empty when it does not. Somebody who waits for
+// the page does not wait for explanations that take long: they are made when it
+// is renewed.
+func (x *reasons) of(v View, a *state.App, now time.Time, behind bool) reason {
 	if !waits(a) {
 		return reason{}
 	}
@@ -94,7 +102,7 @@ func (x *reasons) of(v View, a *state.App, now time.Time) reason {
 	if ok && now.Sub(have.at) < reasonKept {
 		return have.reason
 	}
-	if now.Before(x.free) {
+	if now.Before(x.free) || !behind && x.cost > reasonSlow && now.Sub(x.made) < reasonSlowKept {
 		if ok {
 			return have.reason
 		}
@@ -105,7 +113,8 @@ func (x *reasons) of(v View, a *state.App, now time.Time) reason {
 	}
 	began := time.Now()
 	doc, err := explain(v, a.ID)
-	x.free = x.free.Add(time.Duration(x.share) * time.Since(began))
+	x.made, x.cost = now, time.Since(began)
+	x.free = x.free.Add(time.Duration(x.share) * x.cost)
 	if err != nil {
 		return reason{Code: coarse(a)}
 	}

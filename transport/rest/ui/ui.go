@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"hash/fnv"
 	"html/template"
@@ -41,7 +42,7 @@ func New(cfg Config) (*UI, error) {
 		cfg.Now = time.Now
 	}
 	u := &UI{cfg: cfg, log: cfg.Logger, back: cfg.Backend, mux: http.NewServeMux()}
-	u.shared.init(cfg.SharedPages)
+	u.shared.init(cfg.SharedPages, cfg.RenderShare)
 	u.reasons.init(cfg.ReasonShare)
 	// Nobody can guess the mark, so nothing that is shown can contain it.
 	u.mark = []byte(draw())
@@ -120,11 +121,12 @@ type page struct {
 
 // query is one request for a page.
 type query struct {
-	u     *UI
-	r     *http.Request
-	v     View
-	q     url.Values
-	title string // set by a page that has a name of its own
+	u      *UI
+	r      *http.Request
+	v      View
+	q      url.Values
+	title  string // set by a page that has a name of its own
+	behind bool   // nobody waits for what is renewed
 }
 
 // get makes a call of the API that reads.
@@ -166,26 +168,50 @@ func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 		return nil, err
 	}
 	stand := standOf(u.back.Status())
-	key := r.URL.RequestURI()
+	key := keyOf(r)
+	live := isLive(r)
+	once := !live && (r.URL.Query().Has("done") || r.URL.Query().Has("verify"))
+	return u.shared.get(key, want{now: u.cfg.Now, live: live, fresh: once, stand: stand,
+		good: func(have *rendered) bool {
+			return have.serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.index >= v.Index() || live)
+		},
+		render: func(behind bool) (*rendered, error) {
+			r := r
+			if behind { // the viewer is answered by then
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), renewTimeout)
+				defer cancel()
+				r = r.Clone(ctx)
+			}
+			return u.draw(&query{u: u, r: r, v: v, q: r.URL.Query(), title: p.title, behind: behind || live}, p, stand)
+		}})
+}
+
+// keyOf names what viewers of a page share: its address without the note of what
+// was done. A page that renews itself leaves out what was asked for once.
+func keyOf(r *http.Request) string {
+	q := r.URL.Query()
+	q.Del("done")
 	if isLive(r) {
-		key += " live" // a page that renews itself leaves out what was asked for once
+		q.Del("verify")
 	}
-	return u.shared.get(key, func(have *rendered) (*rendered, error) {
-		now := u.cfg.Now()
-		if have.serves(now, u.cfg.Tick, stand) && (have.index == v.Index() || isLive(r)) {
-			return have, nil
-		}
-		q := &query{u: u, r: r, v: v, q: r.URL.Query(), title: p.title}
-		data, err := p.show(q)
-		if err != nil {
-			return nil, err
-		}
-		html, err := u.render(p.name, data)
-		if err != nil {
-			return nil, err
-		}
-		return &rendered{index: v.Index(), stand: stand, at: now, html: html, title: q.title, tag: tagOf(html)}, nil
-	})
+	return r.URL.EscapedPath() + "?" + q.Encode()
+}
+
+// renewTimeout bounds the renewal of a page that nobody waits for.
+const renewTimeout = 10 * time.Second
+
+// draw renders the main part of a page.
+func (u *UI) draw(q *query, p page, stand stand) (*rendered, error) {
+	at := u.cfg.Now()
+	data, err := p.show(q)
+	if err != nil {
+		return nil, err
+	}
+	html, err := u.render(p.name, data)
+	if err != nil {
+		return nil, err
+	}
+	return &rendered{index: q.v.Index(), stand: stand, at: at, html: html, title: q.title, tag: tagOf(html)}, nil
 }
 
 func tagOf(b []byte) string {

@@ -85,16 +85,14 @@ func TestConfigurationTextRoundTrip(t *testing.T) {
 
 func TestSharedKeepsABoundedNumberOfPages(t *testing.T) {
 	var s shared
-	s.init(3)
+	s.init(3, 40)
 	renders := 0
 	get := func(key string) {
-		if _, err := s.get(key, func(have *rendered) (*rendered, error) {
-			if have != nil {
-				return have, nil
-			}
+		w := want{now: time.Now, good: func(*rendered) bool { return true }, render: func(bool) (*rendered, error) {
 			renders++
 			return &rendered{at: time.Now()}, nil
-		}); err != nil {
+		}}
+		if _, err := s.get(key, w); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,7 +117,7 @@ func TestEnoughContainers(t *testing.T) {
 
 func TestConfigSaysAllThatIsWrong(t *testing.T) {
 	err := Config{}.Validate()
-	for _, want := range []string{"Backend", "Logger", "Tick", "Heartbeat", "MaxStreams", "MaxBodyBytes", "PageRows", "SharedPages", "ReasonShare"} {
+	for _, want := range []string{"Backend", "Logger", "Tick", "Heartbeat", "MaxStreams", "MaxBodyBytes", "PageRows", "SharedPages", "ReasonShare", "RenderShare"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not named: %v", want, err)
 		}
