@@ -51,6 +51,7 @@ func TestNodeLost(t *testing.T) {
 	}
 	harness.Await(t, lost.Name+" runs a container", time.Minute, func() bool { return len(harness.Of(lost.Started(), app)) > 0 })
 	gone := harness.Of(lost.Started(), app)
+	time.Sleep(3 * time.Second) // DistributedShell gives up when the node dies between start and answer
 	lost.Destroy()
 	harness.Await(t, lost.ID()+" is lost", time.Minute, func() bool { return c.NodeStates()[lost.ID()] == "LOST" })
 	succeeded(t, shell.Wait(), "Application completed successfully")

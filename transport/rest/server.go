@@ -74,7 +74,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, hosts: map[string]bool{},
 		origin: http.NewCrossOriginProtection(), inputs: make(chan struct{}, cfg.InputsInFlight), whatIf: make(chan struct{}, 1),
 		rates: newRates(cfg.Auth.Rate, cfg.Auth.Burst), lookups: newBucket(10, 20), refusals: newRefusals()}
-	s.leaders.now, s.timings = cfg.Now, newTimings(cfg.Metrics, cfg.Now)
+	s.leaders.now, s.timings = cfg.Now, newTimings(cfg.Metrics)
 	for _, h := range cfg.Hosts {
 		s.hosts[strings.ToLower(h)] = true
 	}

@@ -12,7 +12,6 @@ import (
 // read from the histograms of the metrics once a second, so that showing them
 // costs nothing.
 type timings struct {
-	now    func() time.Time
 	source *prometheus.Registry // of the histograms alone
 
 	mu     sync.Mutex
@@ -24,12 +23,13 @@ type timings struct {
 type timing struct {
 	bounds    []float64
 	old, base []uint64 // cumulative by bucket, the whole last
-	begun     time.Time
+	looks     int      // of this window
 	p99       time.Duration
 }
 
-// timingWindow is long enough for a hundredth of the commits of a quiet cluster.
-const timingWindow = time.Minute
+// timingWindow is a minute, in looks; long enough for a hundredth of the commits
+// of a quiet cluster.
+const timingWindow = int(time.Minute / leaderPause)
 
 // Names of the histograms that timings are taken from.
 const (
@@ -37,8 +37,8 @@ const (
 	syncSeconds   = "rmd_raft_fsync_seconds"
 )
 
-func newTimings(m *Metrics, now func() time.Time) *timings {
-	t := &timings{now: now, source: prometheus.NewRegistry(), byName: map[string]*timing{}}
+func newTimings(m *Metrics) *timings {
+	t := &timings{source: prometheus.NewRegistry(), byName: map[string]*timing{}}
 	t.source.MustRegister(m.commit, m.sync)
 	return t
 }
@@ -59,7 +59,7 @@ func (t *timings) look() {
 			for _, b := range h.GetBucket() {
 				bounds, counts = append(bounds, b.GetUpperBound()), append(counts, b.GetCumulativeCount())
 			}
-			t.of(f.GetName()).take(t.now(), bounds, append(counts, h.GetSampleCount()))
+			t.of(f.GetName()).take(bounds, append(counts, h.GetSampleCount()))
 		}
 	}
 }
@@ -79,12 +79,12 @@ func (t *timings) p99(name string) time.Duration {
 }
 
 // take moves the window and finds the figure anew.
-func (t *timing) take(now time.Time, bounds []float64, counts []uint64) {
+func (t *timing) take(bounds []float64, counts []uint64) {
 	if len(t.old) != len(counts) {
-		t.bounds, t.old, t.base, t.begun = bounds, make([]uint64, len(counts)), make([]uint64, len(counts)), now
+		t.bounds, t.old, t.base = bounds, make([]uint64, len(counts)), make([]uint64, len(counts))
 	}
-	if now.Sub(t.begun) >= timingWindow {
-		t.old, t.base, t.begun = t.base, slices.Clone(counts), now
+	if t.looks++; t.looks > timingWindow {
+		t.old, t.base, t.looks = t.base, slices.Clone(counts), 1
 	}
 	lately := make([]uint64, len(counts))
 	for i := range counts {
