@@ -223,15 +223,32 @@ func (k *consensus) note(call string) error {
 	return k.err
 }
 
+// become changes what is told while the server looks on.
+func (k *consensus) become(change func(k *consensus)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	change(k)
+}
+
 func (k *consensus) Leader() (string, string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.leader == "" {
 		return "", ""
 	}
 	return k.leader, "10.0.0.1:8034"
 }
-func (k *consensus) Role() string             { return k.role }
-func (k *consensus) Term() uint64             { return 7 }
-func (k *consensus) Staleness() time.Duration { return k.staleness }
+func (k *consensus) Role() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.role
+}
+func (k *consensus) Term() uint64 { return 7 }
+func (k *consensus) Staleness() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.staleness
+}
 func (k *consensus) ReadIndex(ctx context.Context) (uint64, error) {
 	if k.readIndex != nil {
 		return k.readIndex(ctx)

@@ -229,12 +229,12 @@ func TestPagingHasNoGaps(t *testing.T) {
 
 func TestPagesOnAFollowerAndWithoutALeader(t *testing.T) {
 	b := newBench(t, nil)
-	b.k.role, b.k.staleness = "follower", 30*time.Millisecond
+	b.k.become(func(k *consensus) { k.role, k.staleness = "follower", 30*time.Millisecond })
 	body := b.ask("GET", "/ui/", "").Body.String()
 	if !strings.Contains(body, `data-status="role">follower<`) || !strings.Contains(body, "in step") || !strings.Contains(body, `role="alert" hidden`) {
 		t.Error("a follower's page does not say so, or shows the banner")
 	}
-	b.k.leader, b.k.staleness = "", 5*time.Second
+	b.k.become(func(k *consensus) { k.leader, k.staleness = "", 5*time.Second })
 	body = b.ask("GET", "/ui/apps", "").Body.String()
 	if !strings.Contains(body, `id="banner" role="alert">`) || !strings.Contains(body, "heard the leader 5 s ago") || !strings.Contains(body, `data-status="leader">none<`) {
 		t.Error("the page does not say that there is no leader")

@@ -74,14 +74,14 @@ func TestPagingIsStable(t *testing.T) {
 
 func TestReadHeaders(t *testing.T) {
 	b := newBench(t, nil)
-	b.k.role, b.k.staleness = "follower", 1500*time.Millisecond
+	b.k.become(func(k *consensus) { k.role, k.staleness = "follower", 1500*time.Millisecond })
 	h := b.into(200, nil, "GET", "/v1/apps", "")
 	for name, want := range map[string]string{api.HeaderIndex: "16", api.HeaderRole: "follower", api.HeaderStaleness: "1500", "X-Content-Type-Options": "nosniff"} {
 		if h.Get(name) != want {
 			t.Errorf("%s: %q, want %q", name, h.Get(name), want)
 		}
 	}
-	b.k.staleness = -1
+	b.k.become(func(k *consensus) { k.staleness = -1 })
 	if h := b.into(200, nil, "GET", "/v1/health", ""); h.Get(api.HeaderStaleness) != "" {
 		t.Errorf("staleness %q of a replica that never heard a leader", h.Get(api.HeaderStaleness))
 	}
@@ -94,7 +94,7 @@ func TestReadHeaders(t *testing.T) {
 func TestReadRules(t *testing.T) {
 	for _, path := range []string{"/v1/apps?consistent", "/v1/queues?consistent=true", "/v1/nodes?min_index=17", "/ws/v1/cluster/apps?consistent"} {
 		b := newBench(t, nil)
-		b.k.readIndex = func(context.Context) (uint64, error) { return 17, nil }
+		b.k.become(func(k *consensus) { k.readIndex = func(context.Context) (uint64, error) { return 17, nil } })
 		got := make(chan string)
 		go func() { got <- b.ask("GET", path, "").Header().Get(api.HeaderIndex) }()
 		b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 130_000})
@@ -110,7 +110,7 @@ func TestReadRulesFail(t *testing.T) {
 	if strings.Contains(e.Message, "outcome") {
 		t.Errorf("a read has no outcome: %s", e.Message)
 	}
-	b.k.readIndex = func(context.Context) (uint64, error) { return 0, ErrNoLeader }
+	b.k.become(func(k *consensus) { k.readIndex = func(context.Context) (uint64, error) { return 0, ErrNoLeader } })
 	b.fails(503, api.CodeNoLeader, "GET", "/v1/apps?consistent", "")
 	b.fails(400, api.CodeInvalidRequest, "GET", "/v1/apps?min_index=x", "")
 	b.into(200, nil, "GET", "/v1/apps?consistent=false", "")
@@ -125,7 +125,7 @@ func TestHealth(t *testing.T) {
 	if w := b.ask("GET", "/isActive", ""); w.Code != 200 {
 		t.Errorf("isActive on the leader: %d", w.Code)
 	}
-	b.k.role, b.k.leader = "follower", ""
+	b.k.become(func(k *consensus) { k.role, k.leader = "follower", "" })
 	b.into(200, nil, "GET", "/v1/health", "")
 	var h api.Health
 	if hd := b.into(503, &h, "GET", "/v1/ready", ""); h.Status != api.CodeNoLeader || hd.Get("Retry-After") == "" {

@@ -280,7 +280,7 @@ func TestMembership(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.path, got, c.want)
 		}
 	}
-	b.k.err = refusal{"WOULD_LOSE_QUORUM"}
+	b.k.become(func(k *consensus) { k.err = refusal{"WOULD_LOSE_QUORUM"} })
 	e := b.fails(409, "WOULD_LOSE_QUORUM", "POST", "/v1/cluster/members/rm3:remove", "", api.HeaderUser, "op")
 	if e.Message != "no" || e.Remedy != "do that" {
 		t.Errorf("%+v", e)
@@ -290,7 +290,7 @@ func TestMembership(t *testing.T) {
 		t.Errorf("audit %+v", audit)
 	}
 	n := len(b.d.got)
-	b.k.err = nil
+	b.k.become(func(k *consensus) { k.err = nil })
 	b.into(200, nil, "POST", "/v1/cluster/members/rm3:remove?dry_run", "")
 	if len(b.d.got) != n {
 		t.Error("a dry run was audited")
