@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,10 +92,11 @@ func TestLogin(t *testing.T) {
 
 // TestASessionEnds: by logging out, with its time, with its token.
 func TestASessionEnds(t *testing.T) {
-	now := time.UnixMilli(clusterTime)
+	var passed atomic.Int64 // seconds
+	clock := func() time.Time { return time.UnixMilli(clusterTime).Add(time.Duration(passed.Load()) * time.Second) }
 	b := guardedBench(t, func(c *Config) {
 		c.Auth.Mode, c.Auth.SessionLife = AuthRequired, time.Minute
-		c.Now = func() time.Time { return now }
+		c.Now = clock
 	})
 	status := func(cookie string) int { return b.ask("GET", "/ui/", "", "Cookie", cookie).Code }
 	first, second, third := cookieOf(b.logIn("operator", "")), cookieOf(b.logIn("operator", "")), cookieOf(b.logIn("read", ""))
@@ -110,12 +112,12 @@ func TestASessionEnds(t *testing.T) {
 		t.Error("the token is revoked, its session goes on")
 	}
 	b.h.apply(t, tokenEvent("again", yarn.RoleRead, clusterTime+1))
-	now = now.Add(61 * time.Second)
+	passed.Add(61)
 	if status(second) != 303 {
 		t.Error("the session is older than it may be")
 	}
 	for range sessionsMax + 50 {
-		if _, err := b.s.sessions.open([32]byte{}, now, time.Minute); err != nil {
+		if _, err := b.s.sessions.open([32]byte{}, clock(), time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}

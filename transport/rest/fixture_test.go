@@ -309,6 +309,13 @@ type door struct {
 	answer func(ctx context.Context, r input.Request) (input.Reply, uint64, error)
 }
 
+// answering sets what is answered from now on.
+func (d *door) answering(f func(ctx context.Context, r input.Request) (input.Reply, uint64, error)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.answer = f
+}
+
 func (d *door) Do(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
 	d.mu.Lock()
 	d.got = append(d.got, r)

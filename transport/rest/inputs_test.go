@@ -42,7 +42,7 @@ func TestInputs(t *testing.T) {
 	const n = 50
 	var running atomic.Int32
 	all := make(chan struct{})
-	b.d.answer = func(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
+	b.d.answering(func(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
 		if running.Add(1) == n-2 {
 			close(all)
 		}
@@ -56,7 +56,7 @@ func TestInputs(t *testing.T) {
 			return nil, 0, refusal{"STANDBY"}
 		}
 		return &input.NodeHeartbeatReply{Kill: []yarn.ContainerID{{Number: uint64(port)}}, Resync: port == 3}, uint64(port), nil
-	}
+	})
 	var body []byte
 	for i := range n {
 		frame := input.EncodeRequest(nil, beat(i))
@@ -101,9 +101,9 @@ func TestInputs(t *testing.T) {
 // A refusal is a reply, with its fault.
 func TestInputsRefused(t *testing.T) {
 	b := newBench(t, nil)
-	b.d.answer = func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
 		return input.Refuse(r.Input, input.Faultf(input.NoSuchNode, "register", "no node")), 0, nil
-	}
+	})
 	req := input.Request{Key: "sim/4", BodyHash: 77, Input: beat(1).Input}
 	got := answers(t, postFrames(b, api.AppendFrame(nil, input.EncodeRequest(nil, req))).Body.Bytes())
 	r, err := input.DecodeReply(req.Input, got[0][1:])
@@ -138,7 +138,7 @@ func TestInputsBounds(t *testing.T) {
 func TestInputsInFlight(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.InputsInFlight = 2 })
 	var now, most atomic.Int32
-	b.d.answer = func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
 		n := now.Add(1)
 		for {
 			old := most.Load()
@@ -148,7 +148,7 @@ func TestInputsInFlight(t *testing.T) {
 		}
 		defer now.Add(-1)
 		return r.Input.NewReply(), 1, nil
-	}
+	})
 	body := bytes.Repeat(api.AppendFrame(nil, input.EncodeRequest(nil, beat(1))), 200)
 	if got := answers(t, postFrames(b, body).Body.Bytes()); len(got) != 200 || most.Load() > 2 {
 		t.Errorf("%d answers, %d at once", len(got), most.Load())
@@ -177,9 +177,9 @@ func TestInputsOverTheWire(t *testing.T) {
 // on one core, in bodies of 100.
 func BenchmarkInputs(b *testing.B) {
 	w := newBench(b, nil)
-	w.d.answer = func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+	w.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
 		return r.Input.NewReply(), 1, nil
-	}
+	})
 	body := bytes.Repeat(api.AppendFrame(nil, input.EncodeRequest(nil, beat(1))), 100)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -196,7 +196,7 @@ func TestUninitialized(t *testing.T) {
 	b.h.mu.Lock()
 	b.h.st, b.h.index = state.New(), 0
 	b.h.mu.Unlock()
-	b.d.answer = func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, ErrNoLeader }
+	b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, ErrNoLeader })
 	b.fails(409, "NOT_INITIALIZED", "POST", "/v1/apps", `{"unmanaged":true,"user":"ann"}`)
 	b.k.readIndex = func(context.Context) (uint64, error) { return 0, ErrNoLeader }
 	b.fails(409, "NOT_INITIALIZED", "GET", "/v1/apps?consistent", "")

@@ -69,7 +69,7 @@ func TestWrites(t *testing.T) {
 // Replies come back as documents, with the cluster's names.
 func TestReplies(t *testing.T) {
 	b := newBench(t, nil)
-	b.d.answer = func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
 		switch r.Input.(type) {
 		case *input.SubmitApplication:
 			return &input.SubmitApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: clusterTime, Seq: 3}, Queue: "root.batch"}, 20, nil
@@ -78,7 +78,7 @@ func TestReplies(t *testing.T) {
 				Completed: []input.ContainerStatus{{Container: yarn.ContainerID{App: id1, Attempt: 1, Number: 1}, ExitStatus: -100}}, Headroom: gpu(9, 9, 9), Nodes: 3}, 21, nil
 		}
 		return &input.SetPriorityReply{Priority: 10}, 22, nil
-	}
+	})
 	var sub api.Submitted
 	h := b.into(201, &sub, "POST", "/v1/apps?explain", `{"user":"carol"}`)
 	if sub.ID != app3 || sub.Queue != "root.batch" || sub.Index != 20 || h.Get("Location") != "/v1/apps/"+app3 || !strings.Contains(string(sub.Explain), "AM_LIMIT_QUEUE") {
@@ -208,21 +208,21 @@ func TestRefusals(t *testing.T) {
 		{context.DeadlineExceeded, 504, api.CodeTimedOut}, {fmt.Errorf("forward: %w", ErrNoLeader), 503, api.CodeNoLeader}, {errBroken, 500, api.CodeInternal},
 		{input.Faultf(input.KeyReused, "", "other body"), 409, "KEY_REUSED"}, {input.Faultf(input.VersionConflict, "", "it is 3"), 412, "VERSION_CONFLICT"},
 	} {
-		b.d.answer = func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, c.err }
+		b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, c.err })
 		e := b.fails(c.status, c.code, "POST", kill, "")
 		if c.code == api.CodeTimedOut && !strings.Contains(e.Message, "outcome is unknown") {
 			t.Errorf("%v: %s", c.err, e.Message)
 		}
 	}
-	b.d.answer = func(context.Context, input.Request) (input.Reply, uint64, error) {
+	b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) {
 		return nil, 0, busy{refusal{"BUSY"}}
-	}
+	})
 	if h := b.into(503, nil, "POST", kill, ""); h.Get("Retry-After") != "3" {
 		t.Errorf("Retry-After %q", h.Get("Retry-After"))
 	}
-	b.d.answer = func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
 		return input.Refuse(r.Input, &input.Fault{Reason: input.InvalidQueues, What: "bad", Do: "fix", Details: []string{"a", "b"}}), 0, nil
-	}
+	})
 	if e := b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf", `{"properties":{"a":"b"}}`); len(e.Details) != 2 || e.Remedy != "fix" {
 		t.Errorf("%+v", e)
 	}
@@ -233,10 +233,10 @@ func TestRefusals(t *testing.T) {
 // A write that takes too long is answered with what that means.
 func TestWriteTimesOut(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.WriteTimeout = 5 * time.Millisecond })
-	b.d.answer = func(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
+	b.d.answering(func(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
 		<-ctx.Done()
 		return nil, 0, ctx.Err()
-	}
+	})
 	b.fails(504, api.CodeTimedOut, "POST", "/v1/apps/"+app1+":kill", "")
 }
 
@@ -305,9 +305,9 @@ func TestJoinTokens(t *testing.T) {
 	if !in.Voter || len(in.Hash) != 32 || in.ExpiresMillis != clusterTime+3600_000 || one.ExpiresMillis != in.ExpiresMillis || strings.Contains(string(in.Hash), one.Token) {
 		t.Errorf("%+v %+v", in, one)
 	}
-	b.d.answer = func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
 		return input.Refuse(r.Input, input.Faultf(input.AlreadyDone, "", "there is such a token")), 0, nil
-	}
+	})
 	b.into(201, &two, "POST", "/v1/cluster/tokens", `{"role":"nonvoter","ttl":"24h"}`)
 	if one.Token == two.Token || two.Role != "nonvoter" {
 		t.Errorf("%+v %+v", one, two)
