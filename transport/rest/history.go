@@ -86,7 +86,7 @@ func (s *Server) readHistory(ctx context.Context, v *view, number uint64, d *api
 func historyOf(v *view, e LogEntry, number uint64, d *api.ReservationHistory) (made bool, err error) {
 	b, err := event.Decode(e.Data)
 	if err != nil {
-		return false, nil //nolint:nilerr // an entry of a newer build: "rmd log show" tells of it
+		return false, nil // an entry of a newer build: "rmd log show" tells of it
 	}
 	var at int64
 	for _, x := range b.Events {

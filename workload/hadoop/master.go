@@ -41,7 +41,6 @@ type master struct {
 	seen  bitset
 	told  []*container // in the last answer
 	after int          // calls answered since draining began
-	over  bool         // its attempt is none any more
 }
 
 // numberMask takes the epoch off a container's number.

@@ -111,7 +111,8 @@ func (m *many[T]) UnmarshalJSON(b []byte) error {
 func (d *submission) context() (*proto.ApplicationSubmissionContextProto, error) {
 	id, err := yarn.ParseApplicationID(d.ID)
 	if err != nil {
-		return nil, fmt.Errorf("Could not parse application id %s", d.ID) //nolint:staticcheck // YARN's words
+		//lint:ignore ST1005 YARN's words
+		return nil, fmt.Errorf("Could not parse application id %s", d.ID)
 	}
 	container, err := d.Container.context()
 	if err != nil {
@@ -175,7 +176,8 @@ func (l *launch) credentials(out *proto.ContainerLaunchContextProto) error {
 	for _, e := range l.Credentials.Tokens.Entry {
 		t, err := token.FromURLString(e.Value)
 		if err != nil {
-			return fmt.Errorf("Could not parse credentials data. Exception message = %w", err) //nolint:staticcheck // YARN's words
+			//lint:ignore ST1005 YARN's words
+			return fmt.Errorf("Could not parse credentials data. Exception message = %w", err)
 		}
 		c.AddToken(e.Key, t)
 	}

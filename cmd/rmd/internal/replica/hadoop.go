@@ -285,7 +285,8 @@ func (d *hadoopDoor) standby() error {
 	if here, _ := d.leader(); here {
 		return nil
 	}
-	return fmt.Errorf("ResourceManager %s is not Active!", d.r.ID()) //nolint:staticcheck // YARN's words
+	//lint:ignore ST1005 YARN's words
+	return fmt.Errorf("ResourceManager %s is not Active!", d.r.ID())
 }
 
 // observe counts a call under the last part of its protocol's name.
