@@ -50,15 +50,27 @@ func (c *call) auditInput(in input.Input, err error) {
 // audit records an administrator's action in the replicated log. A failure to
 // record is logged; the action stands.
 func (c *call) audit(action, target string, result error) {
+	if target, ok := c.auditable(target, result); ok {
+		c.record(action, target, result)
+	}
+}
+
+// auditable says whether an action is to be recorded: every success, and
+// failures while they are few. The target tells of those that were not.
+func (c *call) auditable(target string, result error) (string, bool) {
 	c.audited = true
+	if result == nil {
+		return target, true
+	}
+	missed, ok := c.s.refusals.take()
+	return withMissed(target, missed), ok
+}
+
+// record writes what is auditable.
+func (c *call) record(action, target string, result error) {
 	text := "done"
 	if result != nil {
 		text = c.s.errorOf(result, true).Code
-		missed, ok := c.s.refusals.take()
-		if !ok {
-			return
-		}
-		target = withMissed(target, missed)
 	}
 	if text == api.CodeNoLeader { // nobody can record it
 		c.s.log.Warn("action not recorded in the audit: no leader", "action", action, "target", target)

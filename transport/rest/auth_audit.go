@@ -41,13 +41,16 @@ func (c *call) auditRefused(err error) {
 	if err == nil || c.audited || !c.route.administrative() {
 		return
 	}
-	c.audited = true
+	target, ok := c.auditable(clip(c.r.URL.Path), err) // in the order of the failures
+	if !ok {
+		return
+	}
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	if c.s.closed {
 		return
 	}
-	c.s.wg.Go(func() { c.audit(c.route.method+" "+c.route.pattern, clip(c.r.URL.Path), err) })
+	c.s.wg.Go(func() { c.record(c.route.method+" "+c.route.pattern, target, err) })
 }
 
 // withMissed adds to a target how many failures were not recorded.
