@@ -229,6 +229,12 @@ func (p *fakePlanner) decide(in input.Input) []event.Event {
 	return nil
 }
 
+func (p *fakePlanner) entropy() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.drawn
+}
+
 func (p *fakePlanner) expired() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -149,11 +149,11 @@ func TestTickBringsEntropy(t *testing.T) {
 		defer r.reign(1)()
 		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()
-		one := r.planner.drawn
+		one := r.planner.entropy()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(one) != 32 || bytes.Equal(one, r.planner.drawn) {
-			t.Errorf("two ticks drew %x and %x", one, r.planner.drawn)
+		if len(one) != 32 || bytes.Equal(one, r.planner.entropy()) {
+			t.Errorf("two ticks drew %x and %x", one, r.planner.entropy())
 		}
 	})
 	c := DefaultConfig()
