@@ -3,13 +3,13 @@ package cluster
 import (
 	"bufio"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"rmd/internal/portblock"
 	"rmd/transport/peer"
 )
 
@@ -84,13 +84,8 @@ func newProcesses(t *testing.T) *processes {
 		t.Skip("this binary cannot be run again: ", err)
 	}
 	p := &processes{t: t, exe: exe, cmds: make([]*exec.Cmd, 3), leads: make(chan leads, 64)}
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.addrs, p.dirs = append(p.addrs, l.Addr().String()), append(p.dirs, t.TempDir())
-		_ = l.Close()
+	for _, port := range portblock.Open(t).TakeAll(3) {
+		p.addrs, p.dirs = append(p.addrs, portblock.Loopback(port)), append(p.dirs, t.TempDir())
 	}
 	t.Cleanup(func() {
 		for i := range p.cmds {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rmd/cmd/rmd/internal/certificate"
+	"rmd/internal/portblock"
 	"rmd/transport/rest/api"
 )
 
@@ -92,7 +93,7 @@ func TestCertificatesInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newProcesses(t, 1, lowest, "  bootstrap_expect: 1\n", "tls: {ca: "+files.CA+", cert: "+files.Cert+", key: "+files.Key+"}\n")
-	p, secure := c.all[0], "127.0.0.1:"+itoa(uint64(freePorts(t, 1)[0]))
+	p, secure := c.all[0], portblock.Loopback(portblock.Open(t).Take())
 	c.reconfigure(p, "http:\n", "http:\n  auth: required\n  listen_tls: "+secure+"\n")
 	c.start(p)
 	c.awaitReady(p)

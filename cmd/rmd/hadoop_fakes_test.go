@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	gproto "google.golang.org/protobuf/proto"
 
+	"rmd/internal/portblock"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
@@ -55,7 +56,7 @@ func newHadoop(t *testing.T, n int, more string, site ...string) *hadoopCluster 
 	dir := t.TempDir()
 	h := &hadoopCluster{at: map[*process]ports{}, conf: dir}
 	h.processes = newProcesses(t, n, lowest, fmt.Sprintf("  bootstrap_expect: %d\n", n), "hadoop:\n  conf_dir: "+dir+"\n"+more)
-	free := freePorts(t, 4*n)
+	free := portblock.Open(t).TakeAll(4 * n)
 	var ids []string
 	for i, p := range h.all {
 		at := func(k int) string { return fmt.Sprintf("127.0.0.1:%d", free[4*i+k]) }

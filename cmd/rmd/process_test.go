@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"rmd/cmd/rmd/internal/command"
+	"rmd/internal/portblock"
 	"rmd/transport/rest/api"
 )
 
@@ -101,7 +101,7 @@ func startProcesses(t testing.TB, n int, tm timers, more string) *processes {
 // newProcesses writes the configurations; nothing runs yet.
 func newProcesses(t testing.TB, n int, tm timers, raft, more string) *processes {
 	t.Helper()
-	ports := freePorts(t, 2*n)
+	ports := portblock.Open(t).TakeAll(2 * n)
 	c := &processes{t: t}
 	var peers []string
 	for i := range n {
@@ -124,20 +124,6 @@ func newProcesses(t testing.TB, n int, tm timers, raft, more string) *processes 
 	}
 	t.Cleanup(c.stop)
 	return c
-}
-
-func freePorts(t testing.TB, n int) []int {
-	t.Helper()
-	var out []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close() // all are held until all are known
-		out = append(out, l.Addr().(*net.TCPAddr).Port)
-	}
-	return out
 }
 
 func (c *processes) start(p *process) {

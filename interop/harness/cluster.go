@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rmd/internal/portblock"
 )
 
 // Kind says which ResourceManager a cluster has.
@@ -65,7 +67,8 @@ type Cluster struct {
 	History  *History
 
 	t     testing.TB
-	ports *ports
+	ports *portblock.Block
+	names map[int]string // what Normal calls a port
 	zoo   *zookeeper
 	began map[string]int // how often a name was used for a log
 }
@@ -107,7 +110,7 @@ func New(t testing.TB, o Options) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{Options: o.filled(), Install: Fetch(t), Dir: dir, t: t, ports: openPorts(t), began: map[string]int{}}
+	c := &Cluster{Options: o.filled(), Install: Fetch(t), Dir: dir, t: t, ports: portblock.Open(t), names: map[int]string{}, began: map[string]int{}}
 	t.Cleanup(c.end)
 	for _, d := range []string{"conf", "log", "home", "staging", "tmp"} {
 		c.folder(d)
@@ -191,4 +194,11 @@ func (c *Cluster) report() {
 			c.t.Logf("%s:\n%s", filepath.Base(log), strings.Join(bad[max(0, len(bad)-15):], "\n"))
 		}
 	}
+}
+
+// port is the next free port of the cluster's block; name is what Normal calls it.
+func (c *Cluster) port(name string) int {
+	p := c.ports.Take()
+	c.names[p] = name
+	return p
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"rmd/internal/portblock"
 )
 
 // property is one setting of a Hadoop file.
@@ -82,7 +84,7 @@ func (c *Cluster) coreSite(name string) *settings {
 	s.set("hadoop.tmp.dir", c.path("tmp", name))
 	s.set("hadoop.security.authentication", "simple")
 	if c.zoo != nil {
-		s.set("hadoop.zk.address", loopback(c.zoo.port))
+		s.set("hadoop.zk.address", portblock.Loopback(c.zoo.port))
 	}
 	if c.Tuned {
 		s.setInt("ipc.client.connect.timeout", 1000)
@@ -138,12 +140,12 @@ func (c *Cluster) front(s *settings, rm string) {
 		}
 		ids = append(ids, m.ID)
 		s.set("yarn.resourcemanager.hostname"+suffix, "127.0.0.1")
-		s.set("yarn.resourcemanager.address"+suffix, loopback(m.Client))
-		s.set("yarn.resourcemanager.scheduler.address"+suffix, loopback(m.Scheduler))
-		s.set("yarn.resourcemanager.resource-tracker.address"+suffix, loopback(m.Tracker))
-		s.set("yarn.resourcemanager.admin.address"+suffix, loopback(m.Admin))
-		s.set("yarn.resourcemanager.webapp.address"+suffix, loopback(m.Web))
-		s.set("yarn.resourcemanager.webapp.https.address"+suffix, loopback(m.https))
+		s.set("yarn.resourcemanager.address"+suffix, portblock.Loopback(m.Client))
+		s.set("yarn.resourcemanager.scheduler.address"+suffix, portblock.Loopback(m.Scheduler))
+		s.set("yarn.resourcemanager.resource-tracker.address"+suffix, portblock.Loopback(m.Tracker))
+		s.set("yarn.resourcemanager.admin.address"+suffix, portblock.Loopback(m.Admin))
+		s.set("yarn.resourcemanager.webapp.address"+suffix, portblock.Loopback(m.Web))
+		s.set("yarn.resourcemanager.webapp.https.address"+suffix, portblock.Loopback(m.https))
 	}
 	if c.Kind == Java {
 		return
@@ -176,9 +178,9 @@ func (c *Cluster) mapredSite(n *Node) *settings {
 		s.setInt("mapreduce.shuffle.port", n.shuffle)
 	}
 	if c.History != nil {
-		s.set("mapreduce.jobhistory.address", loopback(c.History.rpc))
-		s.set("mapreduce.jobhistory.webapp.address", loopback(c.History.Web))
-		s.set("mapreduce.jobhistory.admin.address", loopback(c.History.admin))
+		s.set("mapreduce.jobhistory.address", portblock.Loopback(c.History.rpc))
+		s.set("mapreduce.jobhistory.webapp.address", portblock.Loopback(c.History.Web))
+		s.set("mapreduce.jobhistory.admin.address", portblock.Loopback(c.History.admin))
 	}
 	return s
 }

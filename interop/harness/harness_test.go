@@ -30,7 +30,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestNormal(t *testing.T) {
-	c := &Cluster{Dir: "/tmp/rmd-interop-7", ports: &ports{names: map[int]string{21005: "rm2.web", 21010: "nm1.rpc"}}}
+	c := &Cluster{Dir: "/tmp/rmd-interop-7", names: map[int]string{21005: "rm2.web", 21010: "nm1.rpc"}}
 	for in, want := range map[string]string{
 		"  application_1795262775769_0002 \t RUNNING":                                        "application_T_0002 RUNNING",
 		"container_e03_1795262775769_0002_01_000001":                                         "container_T_0002_01_000001",
@@ -45,20 +45,6 @@ func TestNormal(t *testing.T) {
 	} {
 		if got := c.Normal(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestPortsAreOurs(t *testing.T) {
-	a, b := openPorts(t), openPorts(t)
-	seen := map[int]bool{}
-	for range 20 {
-		for _, p := range []*ports{a, b} {
-			n := p.take("x")
-			if seen[n] || n <= portFirst || n >= portEnd {
-				t.Fatalf("port %d", n)
-			}
-			seen[n] = true
 		}
 	}
 }

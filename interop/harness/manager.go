@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"rmd/internal/portblock"
 )
 
 // Manager is one ResourceManager process: a replica of rmd, or a Java one.
@@ -21,7 +23,7 @@ type Manager struct {
 
 func newManager(c *Cluster, i int) *Manager {
 	m := &Manager{ID: fmt.Sprintf("rm%d", i), c: c}
-	take := func(what string) int { return c.ports.take(m.ID + "." + what) }
+	take := func(what string) int { return c.port(m.ID + "." + what) }
 	m.Client, m.Scheduler, m.Tracker, m.Admin = take("client"), take("scheduler"), take("tracker"), take("admin")
 	m.Web, m.https, m.peer = take("web"), take("https"), take("peer")
 	if c.Kind == RMD {
@@ -49,14 +51,14 @@ func (m *Manager) configure() {
 	c := m.c
 	var peers []string
 	for _, o := range c.Managers {
-		peers = append(peers, loopback(o.peer))
+		peers = append(peers, portblock.Loopback(o.peer))
 	}
 	heartbeat, election, lease := "500ms", "500ms", "400ms"
 	if c.Quick {
 		heartbeat, election, lease = "150ms", "150ms", "100ms"
 	}
 	text := fmt.Sprintf("id: %s\ndata: %s\nhadoop:\n  conf_dir: %s\nraft:\n  listen: %s\n  join: [%s]\n  bootstrap_expect: %d\n  allow_even: true\n  heartbeat: %s\n  election: %s\n  lease: %s\n",
-		m.ID, c.path("data", m.ID), c.conf(m.ID), loopback(m.peer), strings.Join(peers, ", "), len(peers), heartbeat, election, lease)
+		m.ID, c.path("data", m.ID), c.conf(m.ID), portblock.Loopback(m.peer), strings.Join(peers, ", "), len(peers), heartbeat, election, lease)
 	data := c.folder("data", m.ID)
 	if err := os.Chmod(data, 0o700); err != nil {
 		c.t.Fatal(err)
@@ -105,7 +107,7 @@ func (p *Process) awaitPort(port int, within time.Duration) {
 	p.t.Helper()
 	Await(p.t, fmt.Sprintf("%s listens on %d", p.Name, port), within, func() bool {
 		p.mustLive()
-		conn, err := net.DialTimeout("tcp", loopback(port), time.Second)
+		conn, err := net.DialTimeout("tcp", portblock.Loopback(port), time.Second)
 		if err == nil {
 			_ = conn.Close() // it was only a question
 		}
@@ -163,7 +165,7 @@ func (c *Cluster) Lead(to *Manager) {
 func (c *Cluster) addresses() string {
 	var all []string
 	for _, m := range c.Managers {
-		all = append(all, loopback(m.Web))
+		all = append(all, portblock.Loopback(m.Web))
 	}
 	return strings.Join(all, ",")
 }
@@ -206,7 +208,7 @@ type zookeeper struct {
 }
 
 func newZookeeper(c *Cluster) *zookeeper {
-	z := &zookeeper{port: c.ports.take("zookeeper")}
+	z := &zookeeper{port: c.port("zookeeper")}
 	tick := 2000
 	if c.Tuned {
 		tick = 500

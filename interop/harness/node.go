@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"rmd/internal/portblock"
 )
 
 // Node is a NodeManager. Kill leaves its containers alone; Start after Kill
@@ -22,9 +24,9 @@ func newNode(c *Cluster, i int) *Node {
 	name := fmt.Sprintf("nm%d", i)
 	n := &Node{c: c}
 	n.Process = c.daemon(c.t, name, name, "200m", true, "org.apache.hadoop.yarn.server.nodemanager.NodeManager")
-	n.RPC, n.Web = c.ports.take(name+".rpc"), c.ports.take(name+".web")
-	n.localizer, n.shuffle = c.ports.take(name+".localizer"), c.ports.take(name+".shuffle")
-	n.collector, n.proxy = c.ports.take(name+".collector"), c.ports.take(name+".proxy")
+	n.RPC, n.Web = c.port(name+".rpc"), c.port(name+".web")
+	n.localizer, n.shuffle = c.port(name+".localizer"), c.port(name+".shuffle")
+	n.collector, n.proxy = c.port(name+".collector"), c.port(name+".proxy")
 	for _, d := range []string{"local", "logs", "recovery"} {
 		c.folder(name, d)
 	}
@@ -39,11 +41,11 @@ func (n *Node) ID() string { return fmt.Sprintf("localhost:%d", n.RPC) }
 func (n *Node) site(s *settings) {
 	const at = "yarn.nodemanager."
 	s.set(at+"hostname", "127.0.0.1")
-	s.set(at+"address", loopback(n.RPC))
-	s.set(at+"webapp.address", loopback(n.Web))
-	s.set(at+"localizer.address", loopback(n.localizer))
-	s.set(at+"collector-service.address", loopback(n.collector))
-	s.set(at+"amrmproxy.address", loopback(n.proxy))
+	s.set(at+"address", portblock.Loopback(n.RPC))
+	s.set(at+"webapp.address", portblock.Loopback(n.Web))
+	s.set(at+"localizer.address", portblock.Loopback(n.localizer))
+	s.set(at+"collector-service.address", portblock.Loopback(n.collector))
+	s.set(at+"amrmproxy.address", portblock.Loopback(n.proxy))
 	s.set(at+"local-dirs", n.c.path(n.Name, "local"))
 	s.set(at+"log-dirs", n.c.path(n.Name, "logs"))
 	s.set(at+"remote-app-log-dir", n.c.path("tmp", "app-logs"))
@@ -142,7 +144,7 @@ type History struct {
 
 func newHistory(c *Cluster) *History {
 	h := &History{Process: c.daemon(c.t, "history", "history", "200m", true, "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer")}
-	h.rpc, h.Web, h.admin = c.ports.take("history.rpc"), c.ports.take("history.web"), c.ports.take("history.admin")
+	h.rpc, h.Web, h.admin = c.port("history.rpc"), c.port("history.web"), c.port("history.admin")
 	return h
 }
 

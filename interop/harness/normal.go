@@ -49,7 +49,7 @@ func (c *Cluster) Normal(text string) string {
 	}
 	text = port.ReplaceAllStringFunc(text, func(s string) string {
 		n, err := strconv.Atoi(s[1:])
-		if name, ok := c.ports.names[n]; ok && err == nil {
+		if name, ok := c.names[n]; ok && err == nil {
 			if who, what, ok := strings.Cut(name, "."); ok {
 				name = strings.TrimRight(who, "0123456789") + "." + what // which of them it is is chance
 			}

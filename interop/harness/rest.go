@@ -6,13 +6,15 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"rmd/internal/portblock"
 )
 
 var asker = &http.Client{Timeout: 5 * time.Second}
 
 // Get reads a JSON document from a port on this machine; doc may be nil.
 func Get(port int, path string, doc any) error {
-	req, err := http.NewRequest(http.MethodGet, "http://"+loopback(port)+path, nil)
+	req, err := http.NewRequest(http.MethodGet, "http://"+portblock.Loopback(port)+path, nil)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"rmd/cmd/rmd/internal/config"
 	"rmd/cmd/rmd/internal/exit"
 	"rmd/cmd/rmd/internal/local"
+	"rmd/internal/portblock"
 	load "rmd/workload/hadoop"
 )
 
@@ -26,15 +26,7 @@ import (
 func hadoopCluster(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	var held []net.Listener
-	port := func() string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		held = append(held, l)
-		return l.Addr().String()
-	}
+	free := portblock.Open(t)
 	text := "<configuration>\n"
 	put := func(name, value string) {
 		text += fmt.Sprintf("<property><name>%s</name><value>%s</value></property>\n", name, value)
@@ -42,7 +34,7 @@ func hadoopCluster(t testing.TB) string {
 	put("yarn.resourcemanager.ha.rm-ids", "rm1,rm2,rm3")
 	for _, id := range []string{"rm1", "rm2", "rm3"} {
 		for _, key := range []string{"", "scheduler.", "resource-tracker.", "admin."} {
-			put("yarn.resourcemanager."+key+"address."+id, port())
+			put("yarn.resourcemanager."+key+"address."+id, portblock.Loopback(free.Take()))
 		}
 	}
 	put("yarn.scheduler.capacity.root.queues", "default")
@@ -51,9 +43,6 @@ func hadoopCluster(t testing.TB) string {
 	put("yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", "100")
 	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(text+"</configuration>\n"), 0o600); err != nil {
 		t.Fatal(err)
-	}
-	for _, l := range held {
-		_ = l.Close()
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

@@ -88,7 +88,7 @@ func (s *stage) start() error {
 
 // freeBase finds a port such that those of all replicas are free now.
 func freeBase() (int, error) {
-	for base := 20100 + os.Getpid()%300*40; base < 60000; base += 17 {
+	for base := 10100 + os.Getpid()%200*40; base < 20000; base += 17 { // below those of package portblock
 		free := true
 		for i := range 3 {
 			for _, p := range []int{base + devStep*i, base + devStep*i + devPeer - devHTTP} {
