@@ -42,7 +42,7 @@ func TestHadoopHostilePeers(t *testing.T) {
 	well(t)
 	am.until(2, wants(2, 1, 512, "")...)
 	h.held([]*nodeManager{good, other}, am)
-	if after := h.memory(h.all[0]); after > before+256<<20 {
+	if after := h.memory(h.all[0]); after > before+overhead*256<<20 {
 		t.Errorf("memory went from %d to %d MiB", before>>20, after>>20)
 	} else {
 		t.Logf("memory went from %d to %d MiB", before>>20, after>>20)
