@@ -6,7 +6,7 @@ LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover failover interop browser golden proto clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-peers failover interop browser golden proto logsim mutants mutate clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -52,6 +52,22 @@ failover: ## kill -9 the leader of a real cluster KILLS times with reservations 
 bench-failover: build ## the same, and as real AMs feel it (needs a JDK 17 and Maven), with the figures printed
 	RMD_KILLS=$(KILLS) RMD_BENCH=1 $(GO) test -count=1 -v -timeout 60m -run 'TestKillLeader' ./cmd/rmd
 	RMD_INTEROP_KILLS=20 RMD_BENCH=1 $(GO) test -tags interop -count=1 -v -timeout 60m -run 'TestFailover|TestAskLatency' ./interop
+
+bench-peers: build ## rmd beside the Java ResourceManager on this machine, as ratios (needs a JDK 17 and Maven)
+	$(GO) test -tags interop -count=1 -v -timeout 60m -run TestPeers ./bench
+
+SEEDS ?= 200
+FIRST ?= 1
+logsim: ## the log-contract simulation: SEEDS seeds from FIRST on, or SEED=n alone
+	RMD_LOGSIM_SEEDS=$(SEEDS) RMD_LOGSIM_FIRST=$(FIRST) RMD_LOGSIM_SEED=$(SEED) $(GO) test -count=1 -v -timeout 60m -run TestSeeds ./jepsen-lite/logsim
+
+ONLY ?=
+mutants: ## plant every known kind of bug and see that the tests catch it; ONLY=7,12 for a part
+	$(GO) run ./jepsen-lite/mutants -only '$(ONLY)'
+
+GENERAL ?= 60
+mutate: ## GENERAL random changes of fsm/ and scheduler/: how many does a test notice
+	$(GO) run ./jepsen-lite/mutants -general $(GENERAL)
 
 RUN ?= .
 interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs a JDK 17 and Maven); RUN=TestJobs for a part

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/point"
 )
 
 // The methods of the admin protocol over Peer. Numbers are part of the wire: append only; up to 31
-// belong to this package. Messages are JSON, except the two on the way of every read.
+// belong to this package. Messages are JSON, except those on the way of every read and write.
 const (
 	methodInfo      byte = 1
 	methodJoin      byte = 2
@@ -25,6 +27,7 @@ const (
 	methodDigest    byte = 9
 	methodStop      byte = 10
 	methodMove      byte = 11
+	methodCommitted byte = 12
 )
 
 const (
@@ -111,6 +114,7 @@ func (c *Cluster) serveAdmin() {
 	serve(c, methodRole, func(_ context.Context, _ string, q string) (none, error) { return none{}, c.setRole(q) })
 	serve(c, methodMove, func(ctx context.Context, _ string, q moveRequest) (none, error) { return none{}, c.moveHere(ctx, q) })
 	c.serveDigest()
+	c.peer.Handle(methodCommitted, c.committedThere)
 	c.peer.Handle(methodTerm, func(context.Context, string, []byte) ([]byte, error) {
 		return binary.BigEndian.AppendUint64(nil, c.Term()), nil
 	})
@@ -195,5 +199,6 @@ func (c *Cluster) changed(ctx context.Context, in *instance, f raft.IndexFuture)
 		}
 		return fmt.Errorf("membership change: %w", err)
 	}
+	point.Hit(point.MemberChanged)
 	return nil
 }

@@ -40,6 +40,8 @@ type Cluster struct {
 
 	lead      leadershipHub
 	reads     readBatcher
+	spread    spreader
+	notices   notices
 	pilot     *pilot
 	transfers transferGate
 	installs  installWatch
@@ -62,7 +64,7 @@ func Open(cfg Config) (*Cluster, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer}
+	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, spread: newSpreader(), notices: newNotices()}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.guard = newGuard(c.log, c.fatal, cfg.Observe)
 	c.guard.slow = cfg.Election
@@ -105,6 +107,7 @@ func (c *Cluster) open() (err error) {
 	}
 	c.report(rep)
 	c.stores.snaps.made = c.snapshotMade
+	c.stores.logs.grown = c.notices.look
 	c.fsm = newMachine(c.cfg.FSM, c.configurationApplied)
 	c.conf.init(rep.Snapshot)
 	c.openTransport()
@@ -125,7 +128,10 @@ func (c *Cluster) openDir() error {
 		if want.Incarnation == "" {
 			want.Incarnation = draw(8)
 		}
-		c.dir = &dataDir{id: want}
+		if kept := c.cfg.Options.Identity; kept != nil {
+			want = *kept
+		}
+		c.dir = &dataDir{id: want, keep: c.cfg.Options.KeepIdentity}
 		return nil
 	}
 	var err error
@@ -214,6 +220,8 @@ func (c *Cluster) startWatchers() {
 	if c.peer == nil {
 		return
 	}
+	c.wg.Go(c.watchCommits)
+	c.wg.Go(c.watchNotices)
 	c.wg.Go(c.watchMembership)
 	c.wg.Go(c.watchNotes)
 	if c.cfg.DigestInterval > 0 && c.cfg.Digest != nil {

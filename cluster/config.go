@@ -93,6 +93,9 @@ type Options struct {
 	Transport     raft.Transport
 	// Incarnation and ClusterID are the identity when there is no DataDir.
 	Incarnation, ClusterID string
+	// Identity is what such a replica kept, instead of those two; KeepIdentity keeps each change of it.
+	Identity     *Identity
+	KeepIdentity func(Identity) error
 	// FreeSpace returns the free bytes of the file system under dir. Nil: the kernel's.
 	FreeSpace func(dir string) (uint64, error)
 	// LowTrailing permits Trailing below 1,024 and thresholds of a few entries.
@@ -100,6 +103,8 @@ type Options struct {
 	// HeartbeatFastPath lets raft's heartbeat handler through to the transport, which brings back
 	// hashicorp/raft #695. It exists so that a simulation can prove that the guard is needed.
 	HeartbeatFastPath bool
+	// CommitTimeout is when a follower is told of a commit that nothing else has told it. 0: 100 ms.
+	CommitTimeout time.Duration
 	// FastTimers permits timeouts below the lowest advised, for measurements.
 	FastTimers bool
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/point"
 )
 
 // Crash detection: see DESIGN.md. The wire proves that the leader's process has ended (its liveness
@@ -245,6 +247,7 @@ func (c *Cluster) rank(gone string) int {
 // be about to take: that raises the term and gets no vote.
 func (c *Cluster) stand() {
 	in := c.current()
+	point.Hit(point.CrashStand)
 	if in.raft.State() == raft.Candidate {
 		c.wire.inject(&raft.RequestVoteRequest{RPCHeader: c.header(), Term: in.raft.CurrentTerm() + 2}, c.ctx.Done())
 	}

@@ -81,7 +81,8 @@ func splitServerID(s raft.ServerID) (id, incarnation string) {
 type dataDir struct {
 	path    string
 	lock    *os.File
-	unclean bool // the last process did not close it
+	unclean bool                 // the last process did not close it
+	keep    func(Identity) error // without a path, where there is one
 
 	mu sync.Mutex
 	id Identity
@@ -267,6 +268,11 @@ func (d *dataDir) save(id Identity) error {
 			return err
 		}
 		if err := writeSynced(filepath.Join(d.path, fileIdentity), b); err != nil {
+			return err
+		}
+	}
+	if d.path == "" && d.keep != nil {
+		if err := d.keep(id); err != nil {
 			return err
 		}
 	}

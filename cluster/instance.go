@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/point"
 )
 
 // instance is one life of the library's Raft. A restart in place ends one and starts the next over
@@ -23,12 +25,18 @@ type instance struct {
 	wg     sync.WaitGroup // the leadership watcher
 }
 
+// commitTimeout is at least how often the leader writes to each follower.
+const commitTimeout = 100 * time.Millisecond
+
 // raftConfig translates the configuration.
 func (c *Cluster) raftConfig(notify chan<- bool) *raft.Config {
 	rc := raft.DefaultConfig()
 	rc.LocalID = c.Identity().ServerID()
 	rc.HeartbeatTimeout, rc.ElectionTimeout, rc.LeaderLeaseTimeout = c.cfg.Heartbeat, c.cfg.Election, c.cfg.Lease
-	rc.CommitTimeout = 20 * time.Millisecond
+	rc.CommitTimeout = commitTimeout // for notices of commits that were lost
+	if t := c.cfg.Options.CommitTimeout; t > 0 {
+		rc.CommitTimeout = t
+	}
 	rc.MaxAppendEntries = 64
 	rc.ShutdownOnRemove = false // the membership watcher ends the process with its own code
 	rc.TrailingLogs, rc.SnapshotInterval, rc.SnapshotThreshold = c.cfg.Trailing, c.cfg.SnapshotInterval, c.cfg.SnapshotThreshold
@@ -125,6 +133,7 @@ func (c *Cluster) restart(why string) {
 	c.log.Warn("restarting raft in place", "why", why)
 	start := time.Now()
 	c.current().stop()
+	point.Hit(point.RestartStopped)
 	rep, err := c.stores.inspect()
 	if err == nil {
 		rep.Drop = c.divergent.Swap(false) || rep.Drop
@@ -134,6 +143,7 @@ func (c *Cluster) restart(why string) {
 		c.guard.fail(ExitStore, fmt.Errorf("restart of raft in place: %w", err))
 		return
 	}
+	point.Hit(point.RestartStarted)
 	c.counters.restarts.Add(1)
 	c.observe(MeasureRestart, time.Since(start))
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/point"
 )
 
 const (
@@ -22,6 +24,7 @@ const (
 type logStore struct {
 	g     *guard
 	inner raft.LogStore
+	turn  turn // appending, or deleting at the end where entries are appended
 
 	mu          sync.RWMutex
 	ring        [cacheEntries]*raft.Log
@@ -30,7 +33,8 @@ type logStore struct {
 	lastTerm    uint64
 	noop        uint64 // index and term of the newest no-op, which a leader stores first
 	noopTerm    uint64
-	stored      int64 // bytes stored since the last snapshot
+	stored      int64  // bytes stored since the last snapshot
+	grown       func() // called after each write, if set
 }
 
 var (
@@ -40,7 +44,7 @@ var (
 
 // openLog reads the bounds of the inner store.
 func openLog(g *guard, inner raft.LogStore) (*logStore, error) {
-	s := &logStore{g: g, inner: inner}
+	s := &logStore{g: g, inner: inner, turn: make(turn, 1)}
 	var err error
 	if s.first, err = inner.FirstIndex(); err != nil {
 		return nil, fmt.Errorf("first index of the log: %w", err)
@@ -128,6 +132,8 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
 	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	sealed := make([]*raft.Log, len(logs))
 	next := logs[0].Index
 	for i, l := range logs {
@@ -139,8 +145,13 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 	if last, _ := s.tail(); last != 0 && next != last+1 {
 		return s.broken(fmt.Errorf("store log entries from %d behind %d: there would be a gap or an overwritten entry", next, last))
 	}
+	point.Hit(point.StoreEntries)
 	if err := s.g.write(fmt.Sprintf("store %d log entries from %d", len(logs), next), func() error { return s.inner.StoreLogs(sealed) }); err != nil {
 		s.g.halt()
+	}
+	point.Hit(point.EntriesStored)
+	if s.grown != nil {
+		defer s.grown()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,6 +203,11 @@ func (s *logStore) DeleteRange(lo, hi uint64) error {
 	if first == 0 || lo > hi || hi < first || lo > last {
 		return nil
 	}
+	if hi >= last { // a compaction that keeps nothing runs beside appending
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		last, _ = s.tail()
+	}
 	lo, hi = max(lo, first), min(hi, last)
 	s.forget(lo, hi)
 	head := lo == first && hi < last
@@ -206,6 +222,7 @@ func (s *logStore) DeleteRange(lo, hi uint64) error {
 		if err := s.cut(a, b); err != nil {
 			return s.broken(err)
 		}
+		point.Hit(point.EntriesDeleted)
 		if head {
 			lo = b + 1
 		} else {

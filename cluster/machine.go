@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/point"
 )
 
 // machine is the caller's FSM as raft sees it. It remembers what was really applied, and after raft
@@ -101,6 +103,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	if err := m.inner.Restore(r); err != nil {
 		return err
 	}
+	point.Hit(point.SnapshotApplied)
 	m.seen.Store(index)
 	m.applied.Store(index) // a restored backup may lie anywhere: set, not raise
 	m.mu.Lock()

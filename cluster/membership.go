@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/point"
 )
 
 // confState follows the committed membership.
 type confState struct {
-	change sync.Mutex // one membership change at a time is judged and made
+	change turn // one membership change at a time is judged and made
 
 	mu     sync.Mutex
 	known  map[raft.ServerID]bool // of the membership before
@@ -27,13 +29,23 @@ type confState struct {
 // they are applied. Applying old ones again finds the same ones gone, which is right.
 func (s *confState) init(snapshot *raft.SnapshotMeta) {
 	s.known = map[raft.ServerID]bool{}
-	s.signal = make(chan struct{}, 1)
+	s.signal, s.change = make(chan struct{}, 1), make(turn, 1)
 	if snapshot != nil {
 		for _, v := range snapshot.Configuration.Servers {
 			s.known[v.ID] = true
 		}
 	}
 }
+
+// turn is a lock that is held while others are asked. It is a channel because in virtual time the clock
+// stands still for who waits in a sync.Mutex.
+type turn chan struct{}
+
+// Lock takes the turn.
+func (t turn) Lock() { t <- struct{}{} }
+
+// Unlock gives it back.
+func (t turn) Unlock() { <-t }
 
 // configurationApplied is called on raft's FSM goroutine: it only takes note.
 func (c *Cluster) configurationApplied(index uint64, conf raft.Configuration) {
@@ -102,6 +114,7 @@ func (c *Cluster) stepMembership() {
 		return
 	}
 	if len(left) > 0 {
+		point.Hit(point.MemberLeft)
 		err := c.dir.change(func(i *Identity) {
 			for _, id := range left {
 				if !slices.Contains(i.Gone, string(id)) {
@@ -185,6 +198,7 @@ func (c *Cluster) removedHere(n removedNotice) error {
 	if err := c.dir.change(func(i *Identity) { i.Removed = &Removal{By: n.By, At: n.At} }); err != nil {
 		return err
 	}
+	point.Hit(point.RemovedHere)
 	c.goRun(func() {
 		select { // answers under way go out: this replica may have been asked to remove itself
 		case <-time.After(removedGrace):

@@ -28,6 +28,7 @@ func (c *Cluster) Propose(entry []byte) Future {
 	}
 	in := c.current()
 	start := time.Now()
+	c.spread.inFlight.Add(1)
 	return &proposal{c: c, in: in, start: start, f: in.raft.Apply(entry, c.enqueueTimeout())}
 }
 
@@ -50,7 +51,9 @@ type proposal struct {
 
 // Wait reads both of the future's places for errors: raft's and the FSM's.
 func (p *proposal) Wait() (uint64, any, error) {
-	if err := p.in.await(context.Background(), p.f); err != nil {
+	err := p.in.await(context.Background(), p.f)
+	p.c.spread.ended(err == nil)
+	if err != nil {
 		return 0, nil, p.c.outcome(p.f, err)
 	}
 	p.c.observe(MeasureCommit, time.Since(p.start))

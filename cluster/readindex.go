@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/point"
 )
 
 // AppliedIndex is the highest index whose effect is in the FSM. No-ops and barriers have none, so
@@ -136,6 +138,7 @@ func (c *Cluster) verifiedIndex(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	index := in.raft.CommitIndex()
+	point.Hit(point.ReadIndexed)
 	if err := c.verify(ctx, in, term); err != nil {
 		return 0, err
 	}

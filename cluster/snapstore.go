@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/point"
 )
 
 // snapStore is raft's snapshot store behind the guard: what is written is verified while it is
@@ -145,6 +147,7 @@ func (k *snapSink) Close() error {
 	if err := k.s.g.check(); err != nil {
 		return err
 	}
+	point.Hit(point.SnapshotVerified)
 	err := k.SnapshotSink.Close() // long for a large one: not under the watchdog's eye
 	if err != nil {
 		return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
@@ -154,6 +157,7 @@ func (k *snapSink) Close() error {
 			return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
 		}
 	}
+	point.Hit(point.SnapshotFinished)
 	if k.s.made != nil {
 		k.s.made(k.meta, time.Since(k.start))
 	}

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/point"
 )
 
 // stableStore is raft's term and vote behind the guard. Values carry a checksum over key and value.
@@ -27,9 +29,11 @@ func stableSum(key, val []byte) uint32 {
 // Set stores a value.
 func (s *stableStore) Set(key, val []byte) error {
 	b := binary.BigEndian.AppendUint32(append([]byte{envelopeVersion}, val...), stableSum(key, val))
+	point.Hit(point.StoreValue)
 	if err := s.g.write("store "+string(key), func() error { return s.inner.Set(key, b) }); err != nil {
 		s.g.halt()
 	}
+	point.Hit(point.ValueStored)
 	return nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/point"
 )
 
 // transferGate knows our own transfers and since when the library refuses because of one.
@@ -83,6 +85,7 @@ func (c *Cluster) transferHere(ctx context.Context, id string) error {
 		defer c.transfers.end()
 		f = in.raft.LeadershipTransferToServer(s.ID, s.Address)
 	}
+	point.Hit(point.TransferBegun)
 	if err := in.await(ctx, f); err != nil {
 		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("transfer leadership: %w", err)

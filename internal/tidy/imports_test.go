@@ -33,7 +33,9 @@ const (
 	pilot    = "github.com/hashicorp/raft-autopilot"
 	yaml     = "github.com/goccy/go-yaml"
 	msgpack  = "github.com/hashicorp/go-msgpack/v2"
-	progress = "github.com/schollz/progressbar"
+	// gometrics is where raft counts; the simulation holds goroutines back there.
+	gometrics = "github.com/hashicorp/go-metrics"
+	progress  = "github.com/schollz/progressbar"
 )
 
 const (
@@ -55,9 +57,9 @@ var places = map[string]place{
 	"scheduler/...": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "internal/invariant"},
 		why: pureWhy + "; what two folders of the planner share belongs to its root"},
 	"snapshot":          {ours: []string{"yarn", "fsm/event", "fsm/state", "internal/codec"}, why: "a snapshot is a format and knows neither Raft nor planner"},
-	"fsm":               {ours: []string{"yarn", "fsm/...", "snapshot", "internal/codec"}, outside: []string{raft, hclog}, why: "the state machine replays facts and never schedules or talks"},
-	"cluster/...":       {ours: []string{"cluster/..."}, outside: []string{raft, boltdb, bbolt, hclog, xsys, pilot}, why: "it is Raft alone and knows nothing of YARN"},
-	"leader":            {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/input"}, outside: []string{hclog}, why: "it sees Raft through its own interface Log"},
+	"fsm":               {ours: []string{"yarn", "fsm/...", "snapshot", "internal/codec", "internal/point"}, outside: []string{raft, hclog}, why: "the state machine replays facts and never schedules or talks"},
+	"cluster/...":       {ours: []string{"cluster/...", "internal/point"}, outside: []string{raft, boltdb, bbolt, hclog, xsys, pilot}, why: "it is Raft alone and knows nothing of YARN"},
+	"leader":            {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/input", "internal/point"}, outside: []string{hclog}, why: "it sees Raft through its own interface Log"},
 	"transport/peer":    {outside: []string{raft, hclog, xsys}, why: "it carries bytes between replicas and knows no meaning"},
 	"transport/forward": {ours: []string{"yarn", "scheduler/input", "transport/peer", "internal/codec"}, outside: []string{hclog}, why: edgeWhy},
 	"transport/hadoop/...": {ours: []string{"yarn", "scheduler/input", "fsm/state", "internal/hadoopconf", "transport/hadoop/..."},
@@ -68,16 +70,19 @@ var places = map[string]place{
 	"workload/...":        {ours: []string{"yarn", "scheduler/input", "internal/codec", "workload/..."}, outside: []string{protobuf, hclog}, why: "it speaks to a cluster through the public wire"},
 	"workload/hadoop":     {ours: []string{"yarn", "transport/hadoop/ipc", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, hclog}, why: "it loads a ResourceManager through Hadoop's wire alone"},
 	"jepsen-lite/...":     {ours: []string{"jepsen-lite/...", "workload/..."}, outside: []string{porc, protobuf}, why: "a checker must not share the suspect's code"},
-	"jepsen-lite/sim/...": {ours: []string{"..."}, outside: []string{raft, hclog, porc, rapid}, why: "it simulates with the real parts"},
+	"jepsen-lite/logsim":  {ours: []string{"..."}, outside: []string{raft}, why: "it simulates with the real core over a log of its own"},
+	"jepsen-lite/mutants": {why: "it reads sources and runs commands"},
+	"jepsen-lite/replay":  {ours: []string{"yarn", "fsm/event"}, why: "it knows the vocabulary of the log and shares no code with those who write it"},
+	"jepsen-lite/sim/...": {ours: []string{"..."}, outside: []string{raft, hclog, porc, rapid, msgpack, gometrics}, why: "it simulates with the real parts"},
 	"cmd/rmd/...":         {ours: []string{"..."}, outside: []string{cli, hclog, raft, metrics, yaml, xterm, progress}, why: "the program wires and holds no logic"},
 	"interop/...":         {ours: []string{"interop/...", "internal/portblock"}, why: "it drives real Hadoop and rmd from outside, as a user does"},
+	"bench":               {ours: []string{"interop/harness"}, why: "it compares running systems from outside"},
 	"internal/hadoopconf": {why: "it reads XML files"},
 	"internal/invariant":  {why: "it asserts"},
 	"internal/portblock":  {why: "it gives ports to tests"},
 	"internal/point":      {why: "it marks points for tests"},
 	"internal/testlog":    {outside: []string{hclog}, why: "it logs to a test"},
 	"internal/tidy":       {why: "it reads sources"},
-	"internal/virtual":    {ours: []string{"..."}, outside: []string{raft, hclog, msgpack, rapid}, why: "it simulates with the real parts"},
 }
 
 // placeOf finds the entry of the table for a folder.

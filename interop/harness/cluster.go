@@ -32,6 +32,8 @@ type Options struct {
 	// Tuned gives clients, NodeManagers and ApplicationMasters the settings
 	// advised for quick failover; otherwise they are Hadoop's defaults.
 	Tuned bool
+	// Heap is of a Java ResourceManager: 512m.
+	Heap string
 	// Quick gives the replicas the shortest advised Raft timers.
 	Quick bool
 	// Site has further properties of yarn-site.xml, by name.
@@ -49,6 +51,9 @@ func (o Options) filled() Options {
 	}
 	if o.Kind == Java {
 		o.Managers = 1
+	}
+	if o.Heap == "" {
+		o.Heap = "512m"
 	}
 	set(&o.Managers, 3)
 	set(&o.Nodes, 2)

@@ -30,6 +30,9 @@ func (s *settings) set(name, value string) {
 
 func (s *settings) setInt(name string, value int) { s.set(name, strconv.Itoa(value)) }
 
+// ClientConf is the folder of Hadoop's files that a client reads.
+func (c *Cluster) ClientConf() string { return c.conf("client") }
+
 // conf is the folder with the configuration of one process.
 func (c *Cluster) conf(name string) string { return c.path("conf", name) }
 

@@ -29,7 +29,7 @@ func newManager(c *Cluster, i int) *Manager {
 	if c.Kind == RMD {
 		m.Process = c.replica(m)
 	} else {
-		m.Process = c.daemon(c.t, m.ID, m.ID, "512m", false, "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager")
+		m.Process = c.daemon(c.t, m.ID, m.ID, c.Heap, false, "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager")
 	}
 	return m
 }

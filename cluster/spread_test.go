@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// TestCommitReachesFollowers gives raft no occasion of its own to tell followers
+// what is committed: they hear of it by notices.
+func TestCommitReachesFollowers(t *testing.T) {
+	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
+	for range 20 {
+		index := put(t, rs, 1)
+		for _, r := range rs {
+			eventually(t, 10*time.Second, r.id+" applies the only entry", func() bool { return r.c.AppliedIndex() >= index })
+		}
+	}
+	next := leader(t, rs)
+	if err := next.c.Transfer(""); err != nil {
+		t.Fatal(err)
+	}
+	inStep(t, rs, put(t, rs, 3))
+}
+
+// TestNoticesThatAreRefused gives a follower notices of what it does not have, of
+// other terms and from others than the leader: its commit index stays.
+func TestNoticesThatAreRefused(t *testing.T) {
+	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
+	inStep(t, rs, put(t, rs, 3))
+	l := leader(t, rs)
+	f := rs[0]
+	if f == l {
+		f = rs[1]
+	}
+	// an entry that is in the follower's log and not committed: raft is asked to store one more
+	last, lastTerm := f.c.stores.logs.tail()
+	term := f.c.Term()
+	header := l.c.header()
+	header.ID = []byte(l.c.Identity().ServerID())
+	f.c.wire.inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: term, Leader: header.Addr, PrevLogEntry: last, PrevLogTerm: lastTerm,
+		Entries: []*raft.Log{{Index: last + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
+	if at, _ := f.c.stores.logs.tail(); at != last+1 {
+		t.Fatalf("the follower's log ends at %d, want %d", at, last+1)
+	}
+	before := f.c.CommitIndex()
+	for what, n := range map[string]struct {
+		from string
+		notice
+	}{
+		"an older term":     {l.id, notice{term - 1, last + 1, term}},
+		"a later term":      {l.id, notice{term + 1, last + 1, term}},
+		"not the leader":    {"rm9", notice{term, last + 1, term}},
+		"another entry":     {l.id, notice{term, last + 1, term - 1}},
+		"an entry to come":  {l.id, notice{term, last + 2, term}},
+		"what is committed": {l.id, notice{term, before, lastTerm}},
+	} {
+		if _, err := f.c.committedThere(t.Context(), n.from, n.encode()); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if open := f.c.notices.open.Load(); open != nil && f.c.follow(*open) {
+			t.Errorf("%s is done with", what)
+		}
+		if at := f.c.CommitIndex(); at != before {
+			t.Fatalf("%s: the commit index went from %d to %d", what, before, at)
+		}
+	}
+	if _, err := f.c.committedThere(t.Context(), l.id, binary.BigEndian.AppendUint64(nil, 1)); err == nil {
+		t.Error("a short notice is taken")
+	}
+	if _, err := f.c.committedThere(t.Context(), l.id, notice{term, last + 1, term}.encode()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Second, "a true notice commits the entry", func() bool { return f.c.CommitIndex() == last+1 })
+}

@@ -1,0 +1,98 @@
+package point
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestListener(t *testing.T) {
+	Hit(BatchClosed) // nobody listens
+	var heard []Name
+	Set(func(n Name) { heard = append(heard, n) })
+	defer Set(nil)
+	Hit(BatchClosed)
+	Hit(EntryApplied)
+	if !slices.Equal(heard, []Name{BatchClosed, EntryApplied}) {
+		t.Errorf("heard %v", heard)
+	}
+	Set(nil)
+	Hit(BatchClosed)
+	if len(heard) != 2 {
+		t.Errorf("heard %v after the listener left", heard)
+	}
+}
+
+// TestNames: each name has one place at least and stands in the list; a place has
+// a name of the list.
+func TestNames(t *testing.T) {
+	consts, listed, used := map[string]bool{}, len(All()), map[string]bool{}
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root:
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		own := f.Name.Name == "point" && filepath.Base(path) == "names.go"
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ValueSpec:
+				for _, id := range n.Names {
+					if own {
+						consts[id.Name] = true
+					}
+				}
+			case *ast.CallExpr:
+				fn, ok := n.Fun.(*ast.SelectorExpr)
+				if !ok || fn.Sel.Name != "Hit" || len(n.Args) != 1 {
+					return true
+				}
+				if pkg, ok := fn.X.(*ast.Ident); ok && pkg.Name == "point" {
+					if name, ok := n.Args[0].(*ast.SelectorExpr); ok {
+						used[name.Sel.Name] = true
+					}
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(consts) != listed {
+		t.Errorf("%d names, %d are listed", len(consts), listed)
+	}
+	for n := range consts {
+		if !used[n] {
+			t.Errorf("%s has no place", n)
+		}
+	}
+	seen := map[Name]bool{}
+	for _, n := range All() {
+		if seen[n] {
+			t.Errorf("%s is listed twice", n)
+		}
+		seen[n] = true
+	}
+}
+
+// BenchmarkHit: nobody listens. It must cost less than a nanosecond.
+func BenchmarkHit(b *testing.B) {
+	for b.Loop() {
+		Hit(BatchClosed)
+	}
+}
