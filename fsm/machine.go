@@ -10,6 +10,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/point"
 )
 
 // Machine is one replica's committed state.
@@ -76,6 +77,7 @@ func (m *Machine) Apply(l *raft.Log) any {
 	case err != nil:
 		return err
 	}
+	point.Hit(point.EntryApplied)
 	if m.cfg.Observe.Apply != nil {
 		m.cfg.Observe.Apply(len(b.Events), len(l.Data), time.Since(start))
 	}

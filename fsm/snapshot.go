@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/fsm/state"
+	"rmd/internal/point"
 	"rmd/snapshot"
 )
 
@@ -18,6 +19,7 @@ const yieldBytes = 1 << 20
 
 // Snapshot forks the state; Persist writes the fork beside further applying.
 func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
+	defer point.Hit(point.StateForked) // the lock is given back by then
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed != nil {
@@ -46,6 +48,7 @@ func (m *Machine) restore(r io.ReadCloser) error {
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
+	point.Hit(point.StateRead)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed != nil {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"rmd/internal/point"
 )
 
 // batch is the events of one entry and the replies that wait for it.
@@ -63,6 +65,7 @@ func (o *office) propose() {
 	o.sequence++
 	o.inflight = append(o.inflight, b)
 	o.open = newBatch()
+	point.Hit(point.BatchClosed)
 	o.handed <- b // room for MaxInFlight
 	if f := o.s.cfg.Observe.Batch; f != nil {
 		f(b.events, len(b.entry), len(b.parked))
@@ -104,7 +107,9 @@ func (o *office) commit() {
 		case <-failed:
 			waiting <- proposed{b: b}
 		default:
-			waiting <- proposed{b, o.s.cfg.Log.Propose(b.entry)}
+			f := o.s.cfg.Log.Propose(b.entry)
+			point.Hit(point.BatchProposed)
+			waiting <- proposed{b, f}
 		}
 	}
 }
@@ -127,6 +132,7 @@ func (o *office) settle(b *batch) {
 		o.lose(b)
 		return
 	}
+	point.Hit(point.BatchSettled)
 	o.applied = b.index
 	if f := o.s.cfg.Observe.Commit; f != nil {
 		f(time.Since(b.since))

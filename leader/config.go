@@ -76,6 +76,8 @@ type Config struct {
 	// Due says that a Tick is due for a reason that this package does not know
 	// of. Nil: there is none.
 	Due func(st *state.State, nowMillis int64) bool
+	// Now is the wall clock that stamps inputs.
+	Now func() time.Time
 	// Entropy draws 32 random bytes, of which new keys are made.
 	Entropy func() []byte
 	// OnFatal is called when this replica must not go on.
@@ -124,6 +126,7 @@ func DefaultConfig() Config {
 		TickInterval:  time.Second,
 		RetryInterval: 50 * time.Millisecond,
 		Entropy:       entropy,
+		Now:           time.Now,
 	}
 }
 
@@ -140,8 +143,8 @@ func (c Config) Validate() error {
 	if c.Log == nil || c.Barrier == nil || c.Fork == nil || c.NewPlanner == nil || c.Expiry == nil || c.Logger == nil {
 		bad("logger, log, barrier, fork, planner and expiry are required")
 	}
-	if c.Entropy == nil {
-		bad("a source of entropy is required (start from DefaultConfig)")
+	if c.Entropy == nil || c.Now == nil {
+		bad("a clock and a source of entropy are required (start from DefaultConfig)")
 	}
 	if c.QueueMax < 1 || c.BatchEvents < 1 || c.BatchBytes < 1 {
 		bad("bounds of queue and batch must be positive (start from DefaultConfig)")

@@ -153,6 +153,9 @@ func (l *fakeLog) applied() (uint64, *state.State) {
 	return l.index, l.st.Fork()
 }
 
+// lateStay is that of heartbeats that the fakePlanner finds late.
+const lateStay = 1
+
 // fakePlanner knows nodes and audits; what it is asked it remembers.
 type fakePlanner struct {
 	st     *state.State
@@ -175,6 +178,9 @@ func (p *fakePlanner) Plan(now int64, req input.Request) (input.Reply, []event.E
 		time.Sleep(p.cost)
 	}
 	reply := req.Input.NewReply()
+	if r, ok := reply.(*input.NodeHeartbeatReply); ok {
+		r.Late = req.Input.(*input.NodeHeartbeat).Stay == lateStay
+	}
 	events := p.decide(req.Input)
 	if len(events) > 0 {
 		events = append([]event.Event{&event.TimeAdvanced{NowMillis: now}}, events...)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rmd/fsm/event"
+	"rmd/internal/point"
 )
 
 // office is one leadership's worth of state; its goroutine owns all of it but
@@ -59,6 +60,7 @@ func (s *Sequencer) take(ctx context.Context, term uint64) (*office, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	point.Hit(point.OfficeBarrier)
 	// 2. The planning state is a fork of it.
 	from := s.cfg.Fork(term)
 	planner, err := s.cfg.NewPlanner(from.State)
@@ -81,6 +83,7 @@ func (s *Sequencer) take(ctx context.Context, term uint64) (*office, error) {
 	s.queue = o.queue
 	s.mu.Unlock()
 	s.term.Store(term)
+	point.Hit(point.OfficeTaken)
 	return o, nil
 }
 
@@ -93,6 +96,7 @@ func (o *office) leave(err error) {
 	o.s.mu.Lock()
 	o.s.queue = nil
 	o.s.mu.Unlock()
+	point.Hit(point.OfficeLeft)
 	close(o.queue)
 	close(o.handed)
 	for b := range o.settled {

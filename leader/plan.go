@@ -22,7 +22,7 @@ func (o *office) plan(c *call) {
 // reply. c is nil for an input of our own.
 func (o *office) step(c *call, req input.Request) {
 	start := time.Now()
-	o.stamp = max(o.stamp, start.UnixMilli(), o.planner.State().Meta.NowMillis)
+	o.stamp = max(o.stamp, o.s.cfg.Now().UnixMilli(), o.planner.State().Meta.NowMillis)
 	reply, events, err := o.planSafely(req)
 	if err != nil {
 		o.failure = err
@@ -42,7 +42,9 @@ func (o *office) step(c *call, req input.Request) {
 			reserved++
 		}
 	}
-	o.timers.touch(o.planner.State(), req.Input)
+	if r, ok := reply.(*input.NodeHeartbeatReply); !ok || !r.Late { // a late copy does not show that the node lives
+		o.timers.touch(o.planner.State(), req.Input)
+	}
 	o.observePlan(req.Input, reply, len(events), allocated, reserved, time.Since(start))
 	o.open.decides = o.open.decides || (len(events) > 0 && !onlyCounts(req.Input, events))
 	if c == nil {

@@ -55,6 +55,24 @@ func TestSilentNodeExpires(t *testing.T) {
 	})
 }
 
+// A copy of a heartbeat that comes late does not show that the node lives.
+func TestLateHeartbeatsDoNotKeepANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		defer r.reign(1)()
+		r.must(t, register("gone"))
+		for range 60 {
+			time.Sleep(10 * time.Second)
+			r.must(t, input.Request{Input: &input.NodeHeartbeat{ID: yarn.NodeID{Host: "gone", Port: 1}, Stay: lateStay}})
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if e := r.planner.expired(); !slices.Equal(e, []string{"gone"}) {
+			t.Errorf("expired: %v", e)
+		}
+	})
+}
+
 func TestNewLeaderGivesAFullInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)

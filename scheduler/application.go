@@ -53,7 +53,7 @@ func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32) *
 		ValidityMillis: max(in.ValidityMillis, 0), Context: in.Context,
 	}
 	if !in.Unmanaged {
-		e.AM = p.normalize(in.AM, leaf)
+		e.AM, e.AMPlaces, e.AMStrict = p.normalize(in.AM, leaf), in.AMPlaces, in.AMStrict
 	}
 	return e
 }
@@ -82,6 +82,9 @@ func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
 			return 0, input.Faultf(input.InvalidRequest, "ask memory and vcores above zero for the AM", "the AM asks %s", p.cfg.Kinds.Format(in.AM))
 		}
 		if fault := p.neverFits(in.AM, leaf, "the AM"); fault != nil {
+			return 0, fault
+		}
+		if fault := checkPlaces(in.AMPlaces); fault != nil {
 			return 0, fault
 		}
 	}

@@ -32,6 +32,8 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 	leaf := p.indexOf[a.Queue]
 	reply := &input.RegisterAttemptReply{Queue: p.cfg.Queues[leaf].Path, Maximum: p.cfg.Queues[leaf].MaxAlloc}
 	switch {
+	case a.AttemptState == state.AttemptRegistered && a.Response > 0 && in.Dated && in.Response != a.Response:
+		return input.Refuse(in, input.Faultf(input.WrongResponse, "register again", "%s was told response %d since this registration was sent", in.Attempt, a.Response))
 	case a.AttemptState == state.AttemptRegistered && a.Response > 0:
 		p.resync(slot)
 	case a.AttemptState == state.AttemptActive:

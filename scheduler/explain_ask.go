@@ -31,8 +31,9 @@ func (p *Planner) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	ask := p.firstAsk(a)
 	k := p.st.Asks.Get(ask)
 	p.explainLimits(x, i, a, k)
-	p.explainNodes(x, slot, ask, without{})
-	j := p.judge(slot, ask, without{})
+	all := p.survey(slot, ask, without{})
+	x.tellNodes(p, &all)
+	j := p.judge(slot, ask, without{}, &all)
 	x.Never = j.never
 	size := p.cfg.Kinds.Format(k.Size)
 	switch {
@@ -55,13 +56,12 @@ func (p *Planner) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	default:
 		x.because(j.reason, "it asks %s: %s", size, verdicts[j.reason])
 	}
-	p.explainIfs(x, slot, ask)
-	p.explainEnd(x, slot, ask)
+	p.explainIfs(x, slot, ask, &all)
 }
 
 // judge runs the checks of a pass for one ask, in their order, and returns the
-// first that fails.
-func (p *Planner) judge(app, ask uint32, w without) judgement {
+// first that fails. The nodes have said what they say when all is given.
+func (p *Planner) judge(app, ask uint32, w without, all *survey) judgement {
 	a, k := p.st.Apps.Get(app), p.st.Asks.Get(ask)
 	i := p.indexOf[a.Queue]
 	if p.st.Meta.UsableNodes == 0 {
@@ -77,7 +77,11 @@ func (p *Planner) judge(app, ask uint32, w without) judgement {
 	if !allowed && !w.user {
 		return judgement{reason: UserLimit}
 	}
-	best := p.nearest(app, ask, w, func(Reason, yarn.NodeID) {})
+	if all == nil {
+		fresh := p.survey(app, ask, w)
+		all = &fresh
+	}
+	best := all.nearest()
 	return judgement{reason: best, never: best == NodeTooSmall}
 }
 
@@ -146,47 +150,77 @@ var verdicts = map[Reason]string{
 // order of preference when nodes differ: the first that any node says.
 var preference = []Reason{NoReason, LocalityDelay, NodeTooSmallFree, NodeReservedByOther, Blacklisted, NodeTooSmall}
 
-// explainNodes groups the verdicts of the running nodes that the ask may use.
-func (p *Planner) explainNodes(x *Explanation, app, ask uint32, w without) {
-	var counts [len(reasonNames)]int
-	var example [len(reasonNames)]yarn.NodeID
-	p.nearest(app, ask, w, func(r Reason, id yarn.NodeID) {
-		if counts[r]++; counts[r] == 1 {
-			example[r] = id
-		}
-	})
-	for _, r := range preference {
-		if counts[r] > 0 {
-			x.Nodes = append(x.Nodes, ExplainedNodes{Reason: r, Verdict: verdicts[r], Diagnostic: r.Diagnostic(), Count: counts[r], Example: example[r].String()})
-		}
-	}
+// survey is what the running nodes that an ask may use say of it.
+type survey struct {
+	count   [len(reasonNames)]int
+	example [len(reasonNames)]uint32 // the first node that says so
+	// closed are those that somebody else has reserved.
+	closed []uint32
 }
 
-// nearest asks every running node that the ask may use, and returns the verdict
-// that is nearest to being served; NoNodes when there is none.
-func (p *Planner) nearest(app, ask uint32, w without, each func(r Reason, id yarn.NodeID)) Reason {
+// survey asks every running node that the ask may use.
+func (p *Planner) survey(app, ask uint32, w without) survey {
+	var out survey
 	l := p.handedTo(p.st.Apps.Get(app), w)
 	k := p.st.Asks.Get(ask)
-	var said [len(reasonNames)]bool
 	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if n.State == yarn.NodeRunning && p.mayUse(k, n) {
-			r := p.verdict(app, ask, slot, n, l, w)
-			said[r] = true
-			each(r, n.ID)
+			out.add(p.verdict(app, ask, slot, n, l, w), slot)
 		}
 		return true
 	})
+	return out
+}
+
+func (s *survey) add(r Reason, node uint32) {
+	if s.count[r]++; s.count[r] == 1 {
+		s.example[r] = node
+	}
+	if r == NodeReservedByOther {
+		s.closed = append(s.closed, node)
+	}
+}
+
+// nearest is the verdict that is nearest to being served; NoNodes when there is
+// no node.
+func (s *survey) nearest() Reason {
 	for _, r := range preference {
-		if said[r] {
+		if s.count[r] > 0 {
 			return r
 		}
 	}
 	return NoNodes
 }
 
+// opened is what the nodes would say if none were reserved for others: only those
+// that are have to be asked again.
+func (p *Planner) opened(app, ask uint32, all *survey) survey {
+	w := without{reservations: true}
+	l := p.handedTo(p.st.Apps.Get(app), w)
+	out := *all
+	out.count[NodeReservedByOther] -= len(all.closed)
+	for _, node := range all.closed {
+		out.add(p.verdict(app, ask, node, p.st.Nodes.Get(node), l, w), node)
+	}
+	return out
+}
+
+// tellNodes groups the verdicts of the nodes.
+func (x *Explanation) tellNodes(p *Planner, all *survey) {
+	for _, r := range preference {
+		if all.count[r] > 0 {
+			x.Nodes = append(x.Nodes, ExplainedNodes{Reason: r, Verdict: verdicts[r], Diagnostic: r.Diagnostic(), Count: all.count[r],
+				Example: p.st.Nodes.Get(all.example[r]).ID.String()})
+		}
+	}
+}
+
 // mayUse says whether an ask may be served on a node at all: it names the host or
 // the rack, or takes any.
 func (p *Planner) mayUse(k *state.Ask, n *state.Node) bool {
+	if k.Locations == 0 {
+		return k.Relax
+	}
 	if p.askedAt(k, n.Host) {
 		return true
 	}

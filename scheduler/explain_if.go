@@ -9,9 +9,10 @@ import (
 	"rmd/yarn"
 )
 
-// explainIfs adds what would be without the thing that holds the first ask back.
-func (p *Planner) explainIfs(x *Explanation, app, ask uint32) {
-	try := func(text string, w without) { x.suppose(text, p.judge(app, ask, w).reason) }
+// explainIfs adds what would be without the thing that holds the first ask back,
+// and what must end for it to fit.
+func (p *Planner) explainIfs(x *Explanation, app, ask uint32, all *survey) {
+	try := func(text string, w without) { x.suppose(text, p.judge(app, ask, w, nil).reason) }
 	switch x.Reason {
 	case QueueMaxCapacity, ParentMaxCapacity:
 		try("its queues had no maximum", without{maximum: true})
@@ -22,10 +23,11 @@ func (p *Planner) explainIfs(x *Explanation, app, ask uint32) {
 	case Blacklisted:
 		try("it had no blacklist", without{blacklist: true})
 	case NodeTooSmall, NodeTooSmallFree, NodeReservedByOther:
-		p.ifSmaller(x, app, ask)
+		p.explainRoom(x, app, ask)
 	}
-	if slices.ContainsFunc(x.Nodes, func(n ExplainedNodes) bool { return n.Reason == NodeReservedByOther }) {
-		try("no node were reserved for others", without{reservations: true})
+	if all.count[NodeReservedByOther] > 0 {
+		opened := p.opened(app, ask, all)
+		x.suppose("no node were reserved for others", p.judge(app, ask, without{reservations: true}, &opened).reason)
 	}
 }
 
@@ -41,25 +43,32 @@ func (x *Explanation) suppose(text string, r Reason) {
 	x.WhatIf = append(x.WhatIf, k)
 }
 
-// ifSmaller finds how much of the ask would fit on some node now: on the one with
-// the largest part of it free.
-func (p *Planner) ifSmaller(x *Explanation, app, ask uint32) {
+// explainRoom looks at the nodes that an ask may use for the most of it that would
+// fit now, and, when it is a matter of what is free, for what must end.
+func (p *Planner) explainRoom(x *Explanation, app, ask uint32) {
 	a, k := p.st.Apps.Get(app), p.st.Asks.Get(ask)
 	var best yarn.Resource
 	var share uint64
-	p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	var fullest candidates
+	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if !p.open(a, k, n) {
 			return true
 		}
-		part := p.cfg.Calculator.RoundDown(yarn.ComponentMin(n.Unallocated(), k.Size), p.cfg.MinAlloc)
-		if s := p.leastShare(part, k.Size); s > share {
-			best, share = part, s
+		free := n.Unallocated()
+		if part := p.cfg.Calculator.RoundDown(yarn.ComponentMin(free, k.Size), p.cfg.MinAlloc); part != best {
+			if s := p.leastShare(part, k.Size); s > share {
+				best, share = part, s
+			}
+		}
+		if x.Reason == NodeTooSmallFree && p.cfg.Calculator.FitsIn(k.Size, n.Total) {
+			fullest.add(candidate{slot, p.leastShare(free, k.Size), n.Reservation != 0})
 		}
 		return true
 	})
 	if share > 0 {
 		x.suppose("it asked "+p.cfg.Kinds.Format(best)+" instead", NoReason)
 	}
+	p.explainEnd(x, k, fullest)
 }
 
 // leastShare is the smallest part, over the kinds that count, that some has of
@@ -83,7 +92,7 @@ func (p *Planner) open(a *state.App, k *state.Ask, n *state.Node) bool {
 // ifNoAMLimit supposes an application activated.
 func (p *Planner) ifNoAMLimit(x *Explanation, slot uint32, a *state.App) {
 	if ask := p.firstAsk(a); ask != 0 {
-		x.suppose("AMs had no limit", p.judge(slot, ask, without{}).reason)
+		x.suppose("AMs had no limit", p.judge(slot, ask, without{}, nil).reason)
 	}
 }
 
@@ -106,35 +115,52 @@ func (p *Planner) ifNoParallelLimit(x *Explanation, a *state.App) {
 // endCandidates is how many nodes are looked at closely for what must end.
 const endCandidates = 32
 
-// explainEnd finds the least that must end on one node for the first ask to fit:
-// on the node reserved for it, else on the one where the fewest containers do.
-func (p *Planner) explainEnd(x *Explanation, app, ask uint32) {
-	if x.Reason != NodeTooSmallFree {
-		return
+// candidate is a node where an ask would fit if enough ended.
+type candidate struct {
+	node  uint32
+	share uint64 // of the ask that is free already
+	held  bool   // it is reserved for the application
+}
+
+// before says which of two is the better one: one that is held, then the one with
+// more free.
+func (c candidate) before(o candidate) bool {
+	if c.held != o.held {
+		return c.held
 	}
-	a, k := p.st.Apps.Get(app), p.st.Asks.Get(ask)
-	type candidate struct {
-		node  uint32
-		share uint64
-	}
-	var list []candidate
-	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if p.open(a, k, n) && p.cfg.Calculator.FitsIn(k.Size, n.Total) {
-			c := candidate{slot, p.leastShare(n.Unallocated(), k.Size)}
-			if n.Reservation != 0 { // it is held for this application
-				c.share = 1 << 33
-			}
-			list = append(list, c)
+	return c.share > o.share
+}
+
+// candidates are the best of those seen, best first; among equals the first seen.
+type candidates struct {
+	list [endCandidates]candidate
+	n    int
+}
+
+func (l *candidates) add(c candidate) {
+	at := l.n
+	if at == len(l.list) {
+		if at--; !c.before(l.list[at]) {
+			return
 		}
-		return true
-	})
-	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.share, a.share) })
-	for _, c := range list[:min(len(list), endCandidates)] {
+	} else {
+		l.n++
+	}
+	for ; at > 0 && c.before(l.list[at-1]); at-- {
+		l.list[at] = l.list[at-1]
+	}
+	l.list[at] = c
+}
+
+// explainEnd finds the least that must end on one node for an ask to fit: on the
+// node reserved for it, else on the one where the fewest containers do.
+func (p *Planner) explainEnd(x *Explanation, k *state.Ask, from candidates) {
+	for _, c := range from.list[:from.n] {
 		end := p.endOn(c.node, k.Size)
 		if end != nil && (x.MustEnd == nil || len(end.Containers) < len(x.MustEnd.Containers)) {
 			x.MustEnd = end
 		}
-		if x.MustEnd != nil && c.share > 1<<32 {
+		if x.MustEnd != nil && c.held {
 			return
 		}
 	}

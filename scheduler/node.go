@@ -20,6 +20,9 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 	if fault := p.refusedHost(slot, in.ID); fault != nil {
 		return input.Refuse(in, fault)
 	}
+	if fault := p.elsewhere(slot, in); fault != nil {
+		return input.Refuse(in, fault)
+	}
 	if slot != 0 {
 		if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
 			return input.Refuse(in, input.Faultf(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
@@ -31,7 +34,8 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 	} else {
 		slot = p.st.NextNode()
 	}
-	p.emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version, Dialed: in.Dialed})
+	p.emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version, Dialed: in.Dialed,
+		Address: in.Address, Stay: in.Stay})
 	if drains >= 0 { // a restart does not end a drain
 		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains, Report: report})
 	}
@@ -45,6 +49,7 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 	if n := p.st.Nodes.Get(slot); n.TotalSet {
 		reply.Total = n.SetTotal
 	}
+	p.health(slot, in.Unhealthy, in.Report)
 	reply.Number = slot
 	p.activateAll()
 	return reply
@@ -108,10 +113,15 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 		reply.Resync = true
 		return reply
 	}
+	if late(p.st.Nodes.Get(slot), in) {
+		reply.Late = true
+		return reply
+	}
 	reply.Resync = p.st.Nodes.Get(slot).Report == takenBack
 	p.hadOrders(slot, in)
 	reply.Kill = p.statuses(slot, in.Statuses, in.Full && !in.Unhealthy)
-	p.health(slot, in)
+	p.health(slot, in.Unhealthy, in.Report)
+	p.heard(slot, in)
 	p.turn(slot)
 	if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
 		reply.Shutdown = true
@@ -149,13 +159,13 @@ func (p *Planner) completeFor(ref event.ContainerRef, exit int32, text, reason s
 
 // health follows a node's own judgement of itself. An unhealthy node loses its
 // containers, as a lost one does.
-func (p *Planner) health(slot uint32, in *input.NodeHeartbeat) {
+func (p *Planner) health(slot uint32, unhealthy bool, report string) {
 	n := p.st.Nodes.Get(slot)
 	switch {
 	case n.State == yarn.NodeDecommissioning: // it stays so, whatever its health, as in YARN
-	case in.Unhealthy && n.State != yarn.NodeUnhealthy:
-		p.stopNode(slot, yarn.NodeUnhealthy, in.Report)
-	case !in.Unhealthy && n.State == yarn.NodeUnhealthy:
+	case unhealthy && n.State != yarn.NodeUnhealthy:
+		p.stopNode(slot, yarn.NodeUnhealthy, report)
+	case !unhealthy && n.State == yarn.NodeUnhealthy:
 		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeRunning})
 		p.activateAll()
 	}
@@ -220,6 +230,9 @@ func (p *Planner) unregisterNode(in *input.UnregisterNode) input.Reply {
 	slot := p.st.Node(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, p.noSuchNode(in.ID))
+	}
+	if in.Stay != 0 && in.Stay != p.st.Nodes.Get(slot).Stay {
+		return input.Refuse(in, heardElsewhere(in.ID))
 	}
 	if p.st.Nodes.Get(slot).State.Usable() || p.st.Nodes.Get(slot).State == yarn.NodeUnhealthy {
 		p.stopNode(slot, yarn.NodeShutdown, "it said that it stops")

@@ -127,7 +127,8 @@ func (m *machine) nodeSize(t *rapid.T) yarn.Resource {
 func (m *machine) registerNode(t *rapid.T) {
 	host := rapid.SampledFrom(hosts).Draw(t, "host")
 	id := yarn.NodeID{Host: host, Port: 1}
-	in := &input.RegisterNode{ID: id, Rack: rackOf(host), Total: m.nodeSize(t), Dialed: rapid.Bool().Draw(t, "dialed"), Running: m.apps}
+	in := &input.RegisterNode{ID: id, Rack: rackOf(host), Total: m.nodeSize(t), Dialed: rapid.Bool().Draw(t, "dialed"), Running: m.apps,
+		Unhealthy: rapid.IntRange(0, 7).Draw(t, "unhealthy") == 0}
 	if slot := m.p.st.Node(id); slot != 0 {
 		for _, c := range m.p.containersOn(slot) {
 			if k := m.p.st.Containers.Get(c); rapid.Bool().Draw(t, "still there") {
@@ -144,7 +145,13 @@ func (m *machine) node(t *rapid.T) yarn.NodeID { return rapid.SampledFrom(m.node
 
 // heartbeat reports some containers running and some ended.
 func (m *machine) heartbeat(t *rapid.T) {
-	in := &input.NodeHeartbeat{ID: m.node(t), Full: rapid.IntRange(0, 7).Draw(t, "full") == 0}
+	in := &input.NodeHeartbeat{ID: m.node(t), Full: rapid.IntRange(0, 7).Draw(t, "full") == 0,
+		Stay: rapid.Uint64Range(0, 3).Draw(t, "stay"), Response: rapid.Int32Range(0, 9).Draw(t, "response")}
+	if n := m.p.st.Nodes.Get(m.p.st.Node(in.ID)); in.Stay == 3 {
+		in.Before = n.Stay
+	} else if in.Stay != 0 && rapid.Bool().Draw(t, "same stay") {
+		in.Stay = n.Stay
+	}
 	slot := m.p.st.Node(in.ID)
 	m.had(t, in)
 	for _, c := range m.p.containersOn(slot) {
@@ -186,6 +193,11 @@ func (m *machine) submit(t *rapid.T) {
 		Queue: rapid.SampledFrom(leaves).Draw(t, "queue"), Unmanaged: rapid.Bool().Draw(t, "unmanaged"), KeepContainers: rapid.Bool().Draw(t, "keep"),
 		Priority: rapid.Int32Range(0, 9).Draw(t, "priority"), PrioritySet: true, MaxAttempts: rapid.Uint32Range(0, 3).Draw(t, "attempts"),
 		AM: m.size(t, 2), LifetimeMillis: rapid.SampledFrom([]int64{0, 0, 0, 5000}).Draw(t, "lifetime")}
+	if rapid.IntRange(0, 3).Draw(t, "places") == 0 {
+		host := rapid.SampledFrom(hosts).Draw(t, "AM host")
+		in.AMPlaces = []yarn.Place{{Name: host, Relax: rapid.Bool().Draw(t, "relax host")}, {Name: rackOf(host), Relax: rapid.Bool().Draw(t, "relax rack")}}
+		in.AMStrict = rapid.Bool().Draw(t, "strict")
+	}
 	r := m.plan(in).(*input.SubmitApplicationReply)
 	if r.Refused() == nil {
 		m.apps = append(m.apps, r.ID)

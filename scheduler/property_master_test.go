@@ -58,7 +58,10 @@ func (m *machine) registerAgain(t *rapid.T) {
 			keeps = append(keeps, c)
 		}
 	}
-	r := m.plan(&input.RegisterAttempt{Attempt: a.AttemptID()})
+	if late := m.plan(&input.RegisterAttempt{Attempt: a.AttemptID(), Dated: true, Response: was - 1}); was > 0 && (late.Refused() == nil || len(m.log) != events) {
+		m.fail("a late registration of %s is answered %+v", a.ID, late)
+	}
+	r := m.plan(&input.RegisterAttempt{Attempt: a.AttemptID(), Dated: rapid.Bool().Draw(t, "dated"), Response: was})
 	a = m.p.st.Apps.Get(slot)
 	switch {
 	case r.Refused() != nil:

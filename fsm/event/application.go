@@ -23,6 +23,10 @@ type ApplicationSubmitted struct {
 	ValidityMillis int64
 	// Context is the front door's own submission context, opaque here.
 	Context []byte
+	// AMPlaces are the hosts and racks that the AM is asked at; with AMStrict it
+	// may run nowhere else.
+	AMPlaces []yarn.Place
+	AMStrict bool
 }
 
 // ApplicationEnded ends an application for good. Its attempt has ended before.
@@ -154,6 +158,11 @@ func (e *ApplicationSubmitted) Code(c *codec.Coder) {
 	c.I64(&e.LifetimeMillis)
 	c.I64(&e.ValidityMillis)
 	c.Raw(&e.Context)
+	codec.List(c, &e.AMPlaces, func(c *codec.Coder, p *yarn.Place) {
+		c.String(&p.Name)
+		c.Bool(&p.Relax)
+	})
+	c.Bool(&e.AMStrict)
 }
 
 // Code implements Event.

@@ -45,6 +45,7 @@ const (
 	KindNodeStateChanged    Kind = 31
 	KindNodeResourceChanged Kind = 32
 	KindCleanUpsTold        Kind = 33
+	KindNodeHeard           Kind = 34
 
 	KindApplicationSubmitted       Kind = 40
 	KindApplicationEnded           Kind = 41
@@ -118,6 +119,7 @@ var specs = map[Kind]spec{
 	KindNodeStateChanged:           of[NodeStateChanged]("NodeStateChanged"),
 	KindNodeResourceChanged:        of[NodeResourceChanged]("NodeResourceChanged"),
 	KindCleanUpsTold:               of[CleanUpsTold]("CleanUpsTold"),
+	KindNodeHeard:                  of[NodeHeard]("NodeHeard"),
 	KindApplicationSubmitted:       of[ApplicationSubmitted]("ApplicationSubmitted"),
 	KindApplicationEnded:           of[ApplicationEnded]("ApplicationEnded"),
 	KindApplicationMoved:           of[ApplicationMoved]("ApplicationMoved"),

@@ -13,6 +13,7 @@ type maker struct {
 	answered  []AllocateAnswered
 	asked     []AskChanged
 	counted   []AskCounted
+	heard     []NodeHeard
 }
 
 // makeAtOnce bounds one array: a batch has few events of most kinds.
@@ -35,6 +36,8 @@ func (m *maker) make(k Kind) Event {
 		return next(&m.asked, n)
 	case KindAskCounted:
 		return next(&m.counted, n)
+	case KindNodeHeard:
+		return next(&m.heard, n)
 	}
 	return New(k)
 }

@@ -15,6 +15,18 @@ type NodeRegistered struct {
 	Total    yarn.Resource
 	Version  string
 	Dialed   bool
+	// Address is where the node called from; empty when that is not known.
+	Address string
+	// Stay is the registration's own name among the node's stays.
+	Stay uint64
+}
+
+// NodeHeard says that a node's report was taken in: the stay at a door that it
+// belongs to, and its number there. What comes after it and is older is late.
+type NodeHeard struct {
+	Node     uint32
+	Stay     uint64
+	Response int32
 }
 
 // NodeStateChanged moves a node between its states.
@@ -41,6 +53,7 @@ type CleanUpsTold struct {
 	Apps []yarn.ApplicationID
 }
 
+func (*NodeHeard) Kind() Kind           { return KindNodeHeard }
 func (*CleanUpsTold) Kind() Kind        { return KindCleanUpsTold }
 func (*NodeRegistered) Kind() Kind      { return KindNodeRegistered }
 func (*NodeStateChanged) Kind() Kind    { return KindNodeStateChanged }
@@ -55,6 +68,15 @@ func (e *NodeRegistered) Code(c *codec.Coder) {
 	c.Resource(&e.Total)
 	c.String(&e.Version)
 	c.Bool(&e.Dialed)
+	c.String(&e.Address)
+	c.U64(&e.Stay)
+}
+
+// Code implements Event.
+func (e *NodeHeard) Code(c *codec.Coder) {
+	c.U32(&e.Node)
+	c.U64(&e.Stay)
+	c.I32(&e.Response)
 }
 
 // Code implements Event.

@@ -47,13 +47,17 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 		Name: e.Name, User: user, Type: e.Type, Tags: e.Tags, Context: e.Context,
 		Queue: queue, Priority: e.Priority, State: yarn.AppSubmitted,
 		Unmanaged: e.Unmanaged, KeepContainers: e.KeepContainers, MaxAttempts: e.MaxAttempts,
-		AM: e.AM, LifetimeMillis: e.LifetimeMillis, ValidityMillis: e.ValidityMillis, SubmittedMillis: s.Meta.NowMillis,
+		AM: e.AM, AMPlaces: e.AMPlaces, AMStrict: e.AMStrict, LifetimeMillis: e.LifetimeMillis, ValidityMillis: e.ValidityMillis, SubmittedMillis: s.Meta.NowMillis,
 	}
 	a.UserSlot = s.joinUser(queue, user)
 	s.bySeq.insert(hash64(uint64(e.App)), slot, s.hashOfApp)
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Priority)))
 	s.fold(uint64(queue)<<32 | uint64(user))
 	s.foldResource(e.AM)
+	s.fold(uint64(count(e.AMStrict)))
+	for _, p := range e.AMPlaces {
+		s.fold(hashString(p.Name) ^ uint64(count(p.Relax)))
+	}
 	return nil
 }
 

@@ -189,6 +189,10 @@ func (s *State) checkApps() error {
 			err = fmt.Errorf("%s says %+v; its records sum to %+v", a.ID, got, w)
 			return false
 		}
+		if a.Spent.Negative() {
+			err = fmt.Errorf("%s has used %s over time", a.ID, a.Spent)
+			return false
+		}
 		if a.Reservations != 0 && !a.Activated() {
 			err = fmt.Errorf("%s holds a reservation and is not active", a.ID)
 		}

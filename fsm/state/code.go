@@ -1,6 +1,9 @@
 package state
 
-import "rmd/internal/codec"
+import (
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
 
 func (q *Queue) code(c *codec.Coder) {
 	c.String(&q.Path)
@@ -56,6 +59,12 @@ func (a *App) code(c *codec.Coder) {
 	c.I64(&a.SubmittedMillis)
 	c.I64(&a.StartedMillis)
 	c.I64(&a.EndedMillis)
+	c.Resource(&a.Spent)
+	codec.List(c, &a.AMPlaces, func(c *codec.Coder, p *yarn.Place) {
+		c.String(&p.Name)
+		c.Bool(&p.Relax)
+	})
+	c.Bool(&a.AMStrict)
 	a.codeAttempt(c)
 }
 
@@ -160,6 +169,9 @@ func (n *Node) code(c *codec.Coder) {
 	c.Resource(&n.SetTotal)
 	c.U32(&n.Presences)
 	c.I32(&n.CleanUps)
+	c.String(&n.Address)
+	c.U64(&n.Stay)
+	c.I32(&n.Response)
 }
 
 func (r *Reservation) code(c *codec.Coder) {

@@ -253,8 +253,10 @@ func (s *State) end(slot uint32, c *Container, exit int32, text string) {
 	if !c.AM && a.Open() {
 		s.list(slot, a)
 	}
+	a.Spent = a.Spent.AddCapped(c.spent(s.Meta.NowMillis))
 	s.Meta.Completed++
 	s.fold(uint64(slot)<<32 | uint64(uint32(exit)))
+	s.foldResource(a.Spent)
 }
 
 func (s *State) containerCompleted(e *event.ContainerCompleted) error {

@@ -7,6 +7,11 @@ import (
 	"rmd/yarn"
 )
 
+func placed(e *event.ApplicationSubmitted, places ...yarn.Place) *event.ApplicationSubmitted {
+	e.AMPlaces = places
+	return e
+}
+
 // TestDigestTellsEffectsApart applies two events that differ in one thing that
 // decides later on: the digests must differ. A replica whose effect differs is
 // found out by this alone.
@@ -41,11 +46,18 @@ func TestDigestTellsEffectsApart(t *testing.T) {
 		{"node total", nodeUp(5, "h5", gb(1)), nodeUp(5, "h5", gb(2))},
 		{"node host", nodeUp(5, "h5", gb(1)), nodeUp(5, "h6", gb(1))},
 		{"node state", &event.NodeStateChanged{Node: 3, State: yarn.NodeLost}, &event.NodeStateChanged{Node: 3, State: yarn.NodeShutdown}},
+		{"node's address", nodeUp(5, "h5", gb(1)), &event.NodeRegistered{Node: 5, ID: yarn.NodeID{Host: "h5", Port: 1}, Rack: "/r5", Total: gb(1), Address: "10.0.0.5"}},
+		{"node's registration", nodeUp(5, "h5", gb(1)), &event.NodeRegistered{Node: 5, ID: yarn.NodeID{Host: "h5", Port: 1}, Rack: "/r5", Total: gb(1), Stay: 5}},
+		{"node's stay", &event.NodeHeard{Node: 3, Stay: 1}, &event.NodeHeard{Node: 3, Stay: 2}},
+		{"node's response", &event.NodeHeard{Node: 3, Stay: 1}, &event.NodeHeard{Node: 3, Stay: 1, Response: 1}},
 		{"node resource", &event.NodeResourceChanged{Node: 3, Total: gb(4)}, &event.NodeResourceChanged{Node: 3, Total: gb(5)}},
 		{"application's queue", submit(6, "ann", "root.a"), submit(6, "ann", "root.b.x")},
 		{"application's user", submit(6, "ann", "root.a"), submit(6, "bob", "root.a")},
 		{"application's AM", submit(6, "ann", "root.a"), &event.ApplicationSubmitted{App: 6, Name: "n", User: "ann", Queue: "root.a", AM: gb(2), MaxAttempts: 2}},
 		{"application's priority", submit(6, "ann", "root.a"), &event.ApplicationSubmitted{App: 6, Name: "n", User: "ann", Queue: "root.a", AM: gb(1), MaxAttempts: 2, Priority: 1}},
+		{"application's places", placed(submit(6, "ann", "root.a"), yarn.Place{Name: "h1"}), placed(submit(6, "ann", "root.a"), yarn.Place{Name: "h2"})},
+		{"application's place relaxed", placed(submit(6, "ann", "root.a"), yarn.Place{Name: "h1"}), placed(submit(6, "ann", "root.a"), yarn.Place{Name: "h1", Relax: true})},
+		{"application's AM nowhere else", submit(6, "ann", "root.a"), &event.ApplicationSubmitted{App: 6, Name: "n", User: "ann", Queue: "root.a", AM: gb(1), MaxAttempts: 2, AMStrict: true}},
 		{"application's end", &event.ApplicationEnded{App: 3, State: yarn.AppFailed}, &event.ApplicationEnded{App: 3, State: yarn.AppKilled}},
 		{"move", &event.ApplicationMoved{App: 2, Queue: "root.a"}, &event.ApplicationMoved{App: 2, Queue: "root.b.y"}},
 		{"priority", &event.ApplicationReprioritized{App: 1, Priority: 1}, &event.ApplicationReprioritized{App: 1, Priority: 2}},

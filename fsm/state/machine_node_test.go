@@ -19,7 +19,13 @@ func (m *machine) RegisterNode(t *rapid.T) {
 	}
 	m.apply(t, &event.NodeRegistered{Node: node, ID: id, HTTPPort: 8042, Rack: drawOf(t, "rack", []string{"/r1", "/r2"}),
 		Total: gb(rapid.Int64Range(4, 12).Draw(t, "total")), Version: "3",
-		Dialed: rapid.IntRange(0, 3).Draw(t, "simulated") > 0})
+		Dialed:  rapid.IntRange(0, 3).Draw(t, "simulated") > 0,
+		Address: drawOf(t, "address", []string{"", "10.0.0.1", "10.0.0.2"}), Stay: rapid.Uint64().Draw(t, "stay")})
+}
+
+func (m *machine) HearNode(t *rapid.T) {
+	slot, _ := pick(t, "node", &m.s.Nodes, func(*Node) bool { return true })
+	m.apply(t, &event.NodeHeard{Node: slot, Stay: rapid.Uint64Min(1).Draw(t, "stay"), Response: rapid.Int32Min(0).Draw(t, "response")})
 }
 
 func (m *machine) ChangeNodeState(t *rapid.T) {

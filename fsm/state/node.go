@@ -40,10 +40,23 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 		}
 		n.Registered = s.Meta.NowMillis
 	})
+	n.Address, n.Stay, n.Response = e.Address, e.Stay, 0
 	s.fold(uint64(count(n.Dialed)))
+	s.fold(hashString(n.Address) ^ n.Stay)
 	if n.Dialed {
 		s.presentAgain(slot, n)
 	}
+	return nil
+}
+
+func (s *State) nodeHeard(e *event.NodeHeard) error {
+	if !s.Nodes.Has(e.Node) || e.Stay == 0 || e.Response < 0 {
+		return broken(e, "no such node, stay or response")
+	}
+	n := s.Nodes.mut(e.Node)
+	n.Stay, n.Response = e.Stay, e.Response
+	s.fold(uint64(e.Node)<<32 | uint64(uint32(e.Response)))
+	s.fold(e.Stay)
 	return nil
 }
 

@@ -28,13 +28,19 @@ func (s *State) Presence(app yarn.ApplicationID, node uint32) uint32 {
 	})
 }
 
-// present notes that a node that is dialed has something of an application.
+// present notes that a node that is dialed has something of an application. Where
+// the id was another application's, long forgotten, of which the node has yet to
+// be told, that is not told any more: the order would hit this one.
 func (s *State) present(app uint32, a *App, node uint32, n *Node) {
 	hash := hashPresence(a.ID, node)
-	if s.byPresence.find(hash, func(slot uint32) bool {
-		p := s.Presences.Get(slot)
-		return p.Node == node && p.App == a.ID
-	}) != 0 {
+	if slot := s.Presence(a.ID, node); slot != 0 {
+		if s.Presences.Get(slot).Slot == 0 {
+			p := s.Presences.mut(slot)
+			p.Slot, p.nextApp = app, a.Presences
+			a.Presences = slot
+			n.CleanUps--
+			s.fold(uint64(slot)<<32 | uint64(node))
+		}
 		return
 	}
 	slot, p := s.Presences.alloc()

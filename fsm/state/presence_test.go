@@ -272,3 +272,21 @@ func TestPresenceIsLookedUpWithoutAllocation(t *testing.T) {
 		t.Errorf("it allocates %v times", n)
 	}
 }
+
+// TestIDOfAForgottenApplication is used again, before the node was told of the
+// first one's end: the node must not be told to clear the second one away.
+func TestIDOfAForgottenApplication(t *testing.T) {
+	s := dialed(t)
+	apply(t, s, &event.ApplicationForgotten{App: 3}, submit(3, "cid", "root.a"), &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3})
+	if got := toTell(s, 1); !slices.Equal(got, []uint32{3}) {
+		t.Fatalf("node 1 is to be told of %v", got)
+	}
+	apply(t, s, ask(3, k1, 1, 1), allocated(3, 1, k1, 1))
+	if got := toTell(s, 1); len(got) != 0 || s.Nodes.Get(1).CleanUps != 0 {
+		t.Errorf("node 1 is to be told of %v", got)
+	}
+	endApp(t, s, 3, ref(3, 1))
+	if got := toTell(s, 1); !slices.Equal(got, []uint32{3}) {
+		t.Errorf("after the second end node 1 is to be told of %v", got)
+	}
+}

@@ -93,6 +93,8 @@ type App struct {
 	MaxAttempts    uint32
 	Failures       uint32 // attempts that counted towards the maximum
 	AM             yarn.Resource
+	AMPlaces       []yarn.Place // hosts and racks to ask for it at; never changed
+	AMStrict       bool         // and nowhere else
 	LifetimeMillis int64
 	ValidityMillis int64
 
@@ -116,6 +118,9 @@ type App struct {
 	Used     yarn.Resource
 	Reserved yarn.Resource
 	Pending  yarn.Resource
+	// Spent is what its ended containers have used over time, of all attempts, in
+	// resource-seconds; see State.Spent.
+	Spent yarn.Resource
 
 	Host        string
 	RPCPort     int32
@@ -270,6 +275,11 @@ type Node struct {
 	SetTotal       yarn.Resource
 	Presences      uint32 // first Presence
 	CleanUps       int32  // presences of applications that are over
+	Address        string // that it registered from; empty: not known
+	// Stay and Response are those of the last report that was taken in; what is
+	// older than it is late.
+	Stay     uint64
+	Response int32
 }
 
 // Unallocated is what is free on the node; negative when its total shrank.

@@ -148,6 +148,8 @@ func (s *State) apply(e event.Event) error {
 		return s.askCounted(e)
 	case *event.AllocateAnswered:
 		return s.allocateAnswered(e)
+	case *event.NodeHeard:
+		return s.nodeHeard(e)
 	case *event.TimeAdvanced:
 		return s.timeAdvanced(e)
 	case *event.ReservationMade:

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -172,6 +173,47 @@ yarn.web-proxy.address = y`)
 		if p.Name == "yarn.web-proxy.address" || p.Name == "yarn.nodemanager.address" {
 			t.Errorf("%s is not of the queue configuration", p.Name)
 		}
+	}
+}
+
+// Keys without the prefix have no effect, which is worth a warning unless another
+// part of Hadoop has them; however many there are.
+func TestStrayKeys(t *testing.T) {
+	props := DefaultProperties()
+	for _, name := range []string{"root.online.capacity", "yarn.schedular.capacity.root.online.capacity", "yarn.scheduler.capcity.root.online.maximum-capacity", "node-locality-delay", "zzz",
+		"yarn.scheduler.maximum-allocation-mbs", "yarn.nodemanager.address", "fs.defaultFS"} {
+		props = append(props, Property{Name: name, Value: "1", Origin: "file:1"})
+	}
+	c, err := Parse(props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]Fault{}
+	for _, w := range c.Warnings {
+		got[w.Name] = w
+	}
+	for name, do := range map[string]string{
+		"root.online.capacity":                                `did you mean "yarn.scheduler.capacity.root.online.capacity"?`,
+		"yarn.scheduler.capcity.root.online.maximum-capacity": `did you mean "yarn.scheduler.capacity.root.online.maximum-capacity"?`,
+		"node-locality-delay":                                 `did you mean "yarn.scheduler.capacity.node-locality-delay"?`,
+		"yarn.schedular.capacity.root.online.capacity":        `did you mean "yarn.scheduler.capacity.root.online.capacity"?`,
+		"zzz":                                   "remove it; keys of queues begin with yarn.scheduler.capacity.",
+		"yarn.scheduler.maximum-allocation-mbs": `did you mean "yarn.scheduler.maximum-allocation-mb"?`,
+	} {
+		if w := got[name]; w.Do != do || w.Origin != "file:1" || !strings.HasPrefix(w.What, "unknown key") {
+			t.Errorf("%s: %+v", name, w)
+		}
+	}
+	for _, name := range []string{"yarn.nodemanager.address", "fs.defaultFS"} {
+		if w, ok := got[name]; ok {
+			t.Errorf("%+v", w)
+		}
+	}
+	for i := range 1000 {
+		props = append(props, Property{Name: "x" + strconv.Itoa(i)})
+	}
+	if c, err = Parse(props); err != nil || len(c.Warnings) != maxStray {
+		t.Errorf("%d warnings, %v", len(c.Warnings), err)
 	}
 }
 

@@ -16,11 +16,12 @@ const (
 
 // Parse reads a queue configuration from properties. Of several with one name
 // the last counts. Keys that are not of the queue configuration are passed
-// over. A configuration that cannot be used gives an *Invalid with all faults.
+// over, with a warning when they look as if they were meant to be. A configuration that cannot be used gives an *Invalid with all faults.
 func Parse(props []Property) (*Config, error) {
 	r := &reader{values: map[string]Property{}, seen: map[string]bool{}}
 	for _, p := range props {
 		if !Relevant(p.Name) {
+			r.warnStray(p)
 			continue
 		}
 		if len(p.Value) > maxValueBytes {
@@ -188,6 +189,34 @@ func longestQueue(c *Config, key string) string {
 		p = p[:dot]
 	}
 	return ""
+}
+
+// otherParts begin the keys of Hadoop's other parts, which share files with ours.
+var otherParts = []string{"yarn.", "hadoop.", "fs.", "dfs.", "ha.", "io.", "ipc.", "mapred.", "mapreduce.", "net.", "nfs.", "rpc.", "security.", "tfile.", "zk-", "file.", "ftp.", "s3", "seq."}
+
+// maxStray bounds the warnings about them: a wrong file has many.
+const maxStray = 100
+
+// warnStray reports a key that has no effect since it does not begin as those of
+// queues do; what belongs to another part of Hadoop is none.
+func (r *reader) warnStray(p Property) {
+	name := p.Name
+	ours := strings.HasPrefix(name, "yarn.scheduler.") && !strings.HasPrefix(name, "yarn.scheduler.configuration.") || strings.Contains(name, "capacity.root.")
+	other := func(part string) bool { return strings.HasPrefix(name, part) }
+	if !ours && slices.ContainsFunc(otherParts, other) || r.seen[name] || r.strays >= maxStray {
+		return
+	}
+	r.seen[name] = true
+	r.strays++
+	do := "remove it; keys of queues begin with " + Prefix
+	if at := strings.Index(name, "root."); at >= 0 && (at == 0 || name[at-1] == '.') {
+		do = fmt.Sprintf("did you mean %q?", Prefix+name[at:])
+	} else if _, ok := slices.BinarySearch(globalKeys, name); ok {
+		do = fmt.Sprintf("did you mean %q?", Prefix+name)
+	} else if near := nearest(name, siteKeys); near != "" {
+		do = fmt.Sprintf("did you mean %q?", near)
+	}
+	r.warnings = append(r.warnings, Fault{Name: clip(name), Value: clip(p.Value), Origin: p.Origin, What: "unknown key: it is passed over", Do: do})
 }
 
 // warnUnknown reports an unknown key with the nearest right one.

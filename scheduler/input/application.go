@@ -26,6 +26,10 @@ type SubmitApplication struct {
 	ValidityMillis int64
 	Context        []byte
 	DryRun         bool
+	// AMPlaces are the hosts and racks to ask the AM at, beside "*"; with AMStrict
+	// it may run nowhere else. All are for one container of size AM.
+	AMPlaces []yarn.Place
+	AMStrict bool
 }
 
 // SubmitApplicationReply tells the id and the leaf queue it went to.
@@ -144,6 +148,11 @@ func (i *SubmitApplication) Code(c *codec.Coder) {
 	c.I64(&i.ValidityMillis)
 	c.Raw(&i.Context)
 	c.Bool(&i.DryRun)
+	codec.List(c, &i.AMPlaces, func(c *codec.Coder, p *yarn.Place) {
+		c.String(&p.Name)
+		c.Bool(&p.Relax)
+	})
+	c.Bool(&i.AMStrict)
 }
 
 // Code implements Reply.

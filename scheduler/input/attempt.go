@@ -5,12 +5,16 @@ import (
 	"rmd/yarn"
 )
 
-// RegisterAttempt is an AM's registration.
+// RegisterAttempt is an AM's registration. With Dated, Response is the last one
+// that the door knew to be given when the AM called: a copy that comes late, when
+// others have been given since, is told by it and does not make the AM begin anew.
 type RegisterAttempt struct {
 	Attempt     yarn.AttemptID
 	Host        string
 	RPCPort     int32
 	TrackingURL string
+	Dated       bool
+	Response    int32
 }
 
 // RegisterAttemptReply tells an AM its limits and the containers kept from the
@@ -121,6 +125,8 @@ func (i *RegisterAttempt) Code(c *codec.Coder) {
 	c.String(&i.Host)
 	c.I32(&i.RPCPort)
 	c.String(&i.TrackingURL)
+	c.Bool(&i.Dated)
+	c.I32(&i.Response)
 }
 
 func (g *Granted) code(c *codec.Coder) {

@@ -44,6 +44,7 @@ const (
 	NoSuchToken       Code = "NO_SUCH_TOKEN"
 	TokenExists       Code = "TOKEN_EXISTS"
 	NoAdminLeft       Code = "NO_ADMIN_LEFT"
+	NodeElsewhere     Code = "NODE_ELSEWHERE"
 )
 
 // Fault says what was refused and what to do about it. Details lists every

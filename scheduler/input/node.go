@@ -33,6 +33,14 @@ type RegisterNode struct {
 	// Dialed nodes are Hadoop's NodeManagers: the leader starts AMs on them by
 	// calling them; others are ordered to in their heartbeats.
 	Dialed bool
+	// Unhealthy is the node's own judgement of itself, with its reasons.
+	Unhealthy bool
+	Report    string
+	// Address is where the node calls from; empty when that is not known.
+	Address string
+	// Stay and Before are those of NodeHeartbeat; the registration is a stay of its
+	// own, which the first heartbeat after it ends.
+	Stay, Before uint64
 }
 
 // RegisterNodeReply tells a node which containers to kill, those that the
@@ -59,6 +67,14 @@ type NodeHeartbeat struct {
 	// Told and Signalled are the clean-ups and signals that the node has had.
 	Told      []yarn.ApplicationID
 	Signalled []yarn.ContainerID
+	// Stay names an unbroken run of the node's heartbeats at one door, by a number
+	// that no other run has; Response is the number of the last answer that the
+	// node has. A run that begins says which one it follows: Before. By them a
+	// heartbeat that arrives late, after the node has gone on at another door or by
+	// another call, is told from a new one. Stay 0: the door does not say, and its
+	// heartbeats come in order.
+	Stay, Before uint64
+	Response     int32
 }
 
 // NodesHeard says that nodes, by their numbers, sent heartbeats that changed
@@ -97,6 +113,9 @@ type NodeHeartbeatReply struct {
 	Signals []Signal
 	// Total is what an administrator set the node to; zero: nothing was set.
 	Total yarn.Resource
+	// Late says that the node has been heard since: nothing of the report was
+	// believed, and nothing is answered.
+	Late bool
 }
 
 // ExpireNode says that a node has been silent for its expiry interval.
@@ -116,8 +135,12 @@ type SetNodeResource struct {
 	Total yarn.Resource
 }
 
-// UnregisterNode is a node's clean shutdown.
-type UnregisterNode struct{ ID yarn.NodeID }
+// UnregisterNode is a node's clean shutdown. Stay is the one that it ends, by
+// which a call that comes late is told; 0: the door does not say.
+type UnregisterNode struct {
+	ID   yarn.NodeID
+	Stay uint64
+}
 
 // Kind implements Input.
 func (*RegisterNode) Kind() Kind     { return KindRegisterNode }
@@ -149,6 +172,11 @@ func (i *RegisterNode) Code(c *codec.Coder) {
 	codec.List(c, &i.Containers, func(c *codec.Coder, s *ContainerStatus) { s.code(c) })
 	appIDs(c, &i.Running)
 	c.Bool(&i.Dialed)
+	c.Bool(&i.Unhealthy)
+	c.String(&i.Report)
+	c.String(&i.Address)
+	c.U64(&i.Stay)
+	c.U64(&i.Before)
 }
 
 // Code implements Reply.
@@ -177,6 +205,9 @@ func (i *NodeHeartbeat) Code(c *codec.Coder) {
 	c.Bool(&i.Full)
 	appIDs(c, &i.Told)
 	containerIDs(c, &i.Signalled)
+	c.U64(&i.Stay)
+	c.U64(&i.Before)
+	c.I32(&i.Response)
 }
 
 // Code implements Input.
@@ -205,6 +236,7 @@ func (r *NodeHeartbeatReply) Code(c *codec.Coder) {
 		c.U8(&s.Command)
 	})
 	c.Resource(&r.Total)
+	c.Bool(&r.Late)
 }
 
 // Code implements Input.
@@ -225,4 +257,7 @@ func (i *SetNodeResource) Code(c *codec.Coder) {
 }
 
 // Code implements Input.
-func (i *UnregisterNode) Code(c *codec.Coder) { c.NodeID(&i.ID) }
+func (i *UnregisterNode) Code(c *codec.Coder) {
+	c.NodeID(&i.ID)
+	c.U64(&i.Stay)
+}

@@ -13,6 +13,28 @@ func invalidResource(format string, args ...any) error {
 	return exception(classInvalidResource, format, args...)
 }
 
+// amPlaces are the hosts and racks of am_container_resource_request, and whether
+// the AM may run nowhere else. As in YARN they are for one container of the size
+// that "*" asks; of two requests for one place the later one counts.
+func amPlaces(sub *proto.ApplicationSubmissionContextProto) (places []yarn.Place, strict bool, err error) {
+	at := map[string]int{} // looked up by key only
+	for _, r := range sub.GetAmContainerResourceRequest() {
+		name := r.GetResourceName()
+		switch i, again := at[name]; {
+		case name == "":
+			return nil, false, invalidResource("Invalid resource request, resource name missing")
+		case name == yarn.Any:
+			strict = !r.GetRelaxLocality()
+		case again:
+			places[i].Relax = r.GetRelaxLocality()
+		default:
+			at[name] = len(places)
+			places = append(places, yarn.Place{Name: name, Relax: r.GetRelaxLocality()})
+		}
+	}
+	return places, strict, nil
+}
+
 // amSize is what the AM asks for: the one request of am_container_resource_request
 // that names "*", or the older field resource. Zero memory becomes the smallest
 // container, as everywhere in YARN.

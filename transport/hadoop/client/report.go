@@ -77,6 +77,7 @@ func (v *view) report(a *state.App, see bool) *proto.ApplicationReportProto {
 // reportAttempt fills in what the current attempt tells.
 func (v *view) reportAttempt(r *proto.ApplicationReportProto, a *state.App, user string) {
 	r.TrackingUrl, r.Diagnostics = new(v.s.proxyURL(a.ID)), new(v.s.diagnostics(a.ID, a.Diagnostics))
+	r.AppResource_Usage = v.usage(a)
 	if a.Attempt == 0 {
 		return
 	}
@@ -85,9 +86,6 @@ func (v *view) reportAttempt(r *proto.ApplicationReportProto, a *state.App, user
 	r.Host, r.RpcPort = new(t.host), new(t.port)
 	r.TrackingUrl, r.OriginalTrackingUrl = new(t.proxied), new(t.original)
 	r.Progress = new(progress(a))
-	if a.AttemptState != state.AttemptEnded {
-		r.AppResource_Usage = v.usage(a)
-	}
 	switch {
 	case !v.s.cfg.LogAggregation:
 		r.LogAggregationStatus = proto.LogAggregationStatusProto_LOG_DISABLED.Enum()

@@ -290,3 +290,62 @@ func TestStoredContexts(t *testing.T) {
 		contextACLs(b[i:])
 	}
 }
+
+// TestUseOverTime: reports tell what an application has used, running or ended,
+// to those who may see it.
+func TestUseOverTime(t *testing.T) {
+	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ")
+	h.acls = true
+	node := h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	h.launch(t, id)
+	granted := h.st.Containers.Get(h.record(t, id).Containers).AllocatedMillis
+	usage := func(user string) (memory, vcores int64) {
+		t.Helper()
+		u := h.report(t, user, id).GetAppResource_Usage()
+		kinds := u.GetApplicationResourceUsageMap()
+		if len(kinds) != 2 || kinds[0].GetKey() != "memory-mb" || kinds[1].GetKey() != "vcores" ||
+			kinds[0].GetValue() != u.GetMemorySeconds() || kinds[1].GetValue() != u.GetVcoreSeconds() {
+			t.Errorf("by kind: %v", kinds)
+		}
+		if u.GetPreemptedMemorySeconds() != 0 || u.GetPreemptedVcoreSeconds() != 0 {
+			t.Errorf("preempted: %v", u)
+		}
+		return u.GetMemorySeconds(), u.GetVcoreSeconds()
+	}
+	want := func(user string, memory, vcores int64) {
+		t.Helper()
+		if m, v := usage(user); m != memory || v != vcores {
+			t.Errorf("%s is told of %d MB-seconds and %d vcore-seconds, want %d and %d", user, m, v, memory, vcores)
+		}
+	}
+	h.now = granted + 2500
+	want("ann", 2560, 2)
+	want("eve", 0, 0)
+	h.now = granted + 9999
+	h.end(t, node, id, 0) // at 10,000
+	h.now += 50_000
+	a := h.record(t, id)
+	if a.Attempt != 2 {
+		t.Fatalf("%+v", a)
+	}
+	second := h.st.Containers.Get(a.Containers).AllocatedMillis
+	want("ann", 10240+(h.now-second)*1024/1000, 10+(h.now-second)/1000)
+	h.must(t, &input.KillApplication{ID: id})
+	m, _ := usage("ann")
+	h.now += 60_000
+	want("ann", m, m/1024)
+}
+
+// TestNoClientToken: with authentication by name alone YARN hands out no token
+// for an AM, to nobody, and neither does rmd. A client that had one would try it
+// on an AM that knows of none.
+func TestNoClientToken(t *testing.T) {
+	h := newHouse(t)
+	h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	h.launch(t, id)
+	if r := h.report(t, "ann", id); r.GetYarnApplicationState() != proto.YarnApplicationStateProto_RUNNING || r.ClientToAmToken != nil {
+		t.Errorf("report %v", r)
+	}
+}

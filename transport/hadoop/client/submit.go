@@ -151,8 +151,11 @@ func (s *Service) checkLaunch(sub *proto.ApplicationSubmissionContextProto, in *
 	if in.Unmanaged {
 		return nil
 	}
-	size, err := amSize(sub, s.cfg.Reader.Fork().Kinds())
-	in.AM = size
+	var err error
+	if in.AM, err = amSize(sub, s.cfg.Reader.Fork().Kinds()); err != nil {
+		return err
+	}
+	in.AMPlaces, in.AMStrict, err = amPlaces(sub)
 	return err
 }
 

@@ -3,6 +3,8 @@ package client
 import (
 	"bytes"
 	"context"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -210,4 +212,43 @@ func TestNobodyToAnswer(t *testing.T) {
 	h.doorErr, h.readErr = nil, coded("NO_LEADER")
 	_, err := h.svc.applicationReport(context.Background(), as("ann"), &proto.GetApplicationReportRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
 	refused(t, err, ipc.ClassStandby, "error NO_LEADER")
+}
+
+// TestAMIsAskedAtHostsAndRacks takes the list of requests as YARN does: every
+// entry stands for one container of the size of "*", whatever it says itself.
+func TestAMIsAskedAtHostsAndRacks(t *testing.T) {
+	h := newHouse(t)
+	h.node(t, "node1")
+	h.node(t, "node2")
+	at := func(name string, relax bool) *proto.ResourceRequestProto {
+		return &proto.ResourceRequestProto{Priority: wire.PriorityProto(9), ResourceName: new(name), NumContainers: new(int32(5)), RelaxLocality: new(relax),
+			Capability: wire.ResourceProto(yarn.NewResource(4096, 4), yarn.DefaultKinds())}
+	}
+	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) {
+		any := s.AmContainerResourceRequest[0]
+		any.RelaxLocality = new(false)
+		s.AmContainerResourceRequest = []*proto.ResourceRequestProto{at("node2", false), any, at("/default-rack", true), at("node2", true), at("/default-rack", false)}
+	})
+	in := h.inputs[len(h.inputs)-1].(*input.SubmitApplication)
+	if want := []yarn.Place{{Name: "node2", Relax: true}, {Name: "/default-rack"}}; !slices.Equal(in.AMPlaces, want) || !in.AMStrict || in.AM != yarn.NewResource(1024, 1) {
+		t.Errorf("submitted as %+v", in)
+	}
+	a := h.record(t, id)
+	if n := h.st.Nodes.Get(a.MasterNode); n.ID.Host != "node2" {
+		t.Errorf("the AM is on %s", n.ID)
+	}
+	plain := h.app(t, "ann", nil)
+	if in := h.inputs[len(h.inputs)-1].(*input.SubmitApplication); in.AMPlaces != nil || in.AMStrict || h.record(t, plain).MasterNode == 0 {
+		t.Errorf("without places: %+v", in)
+	}
+	sub := subOf(h.newID(t))
+	sub.AmContainerResourceRequest = append(sub.AmContainerResourceRequest, at("", true))
+	refused(t, h.submit(t, "ann", sub), classInvalidResource, "Invalid resource request, resource name missing")
+	sub.AmContainerResourceRequest = sub.AmContainerResourceRequest[:1]
+	for i := range 1001 {
+		sub.AmContainerResourceRequest = append(sub.AmContainerResourceRequest, at(strconv.Itoa(i), true))
+	}
+	if err := h.submit(t, "ann", sub); err == nil {
+		t.Error("an AM at 1,001 places is taken")
+	}
 }

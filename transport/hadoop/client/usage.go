@@ -10,28 +10,49 @@ import (
 // one is the whole in the fixed-point shares of a Calculator.
 const one = 1 << 32
 
-// noUsage is YARN's report of an application that uses nothing that can be
-// told: it has no attempt, has ended, or is not the caller's to see. It is
-// shared: nobody changes a reply.
-var noUsage = func() *proto.ApplicationResourceUsageReportProto {
-	none := wire.ResourceProto(yarn.NewResource(-1, -1), yarn.DefaultKinds())
+// noResource is what YARN says of resources that cannot be told; shared, as what
+// follows: nobody changes a reply.
+var noResource = wire.ResourceProto(yarn.NewResource(-1, -1), yarn.DefaultKinds())
+
+// noUsage is YARN's report of an application that is not the caller's to see.
+var noUsage = nothing()
+
+// nothing is the report of an application that holds nothing that can be told:
+// it has no attempt, or none any more.
+func nothing() *proto.ApplicationResourceUsageReportProto {
 	return &proto.ApplicationResourceUsageReportProto{
 		NumUsedContainers: new(int32(-1)), NumReservedContainers: new(int32(-1)),
-		UsedResources: none, ReservedResources: none, NeededResources: none,
+		UsedResources: noResource, ReservedResources: noResource, NeededResources: noResource,
 		MemorySeconds: new(int64(0)), VcoreSeconds: new(int64(0)), PreemptedMemorySeconds: new(int64(0)), PreemptedVcoreSeconds: new(int64(0)),
 		ApplicationResourceUsageMap: noSeconds, ApplicationPreemptedResourceUsageMap: noSeconds,
 	}
-}()
+}
 
-// noSeconds is the use over time, which the cluster does not add up;
-// shared as well.
+// noSeconds is the use over time of what has used nothing; of what was
+// preempted, always: rmd preempts nothing.
 var noSeconds = []*proto.StringLongMapProto{
 	{Key: new(yarn.MemoryName), Value: new(int64(0))},
 	{Key: new(yarn.VCoresName), Value: new(int64(0))},
 }
 
-// usage is what an application holds now.
+// usage is what an application holds now, and has used over time.
 func (v *view) usage(a *state.App) *proto.ApplicationResourceUsageReportProto {
+	r := nothing()
+	if a.AttemptState != state.AttemptNone && a.AttemptState != state.AttemptEnded {
+		r = v.held(a)
+	}
+	if spent := v.st.Spent(a, max(v.now, v.st.Meta.NowMillis)); !spent.IsZero() {
+		r.MemorySeconds, r.VcoreSeconds = new(spent[yarn.Memory]), new(spent[yarn.VCores])
+		r.ApplicationResourceUsageMap = make([]*proto.StringLongMapProto, min(len(v.kinds), yarn.MaxKinds))
+		for i := range r.ApplicationResourceUsageMap {
+			r.ApplicationResourceUsageMap[i] = &proto.StringLongMapProto{Key: new(v.kinds[i]), Value: new(spent[i])}
+		}
+	}
+	return r
+}
+
+// held is what an application holds now.
+func (v *view) held(a *state.App) *proto.ApplicationResourceUsageReportProto {
 	r := &proto.ApplicationResourceUsageReportProto{
 		NumUsedContainers: new(a.Live), NumReservedContainers: new(a.Reserving),
 		UsedResources:     wire.ResourceProto(a.Used, v.kinds),

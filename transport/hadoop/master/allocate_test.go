@@ -312,6 +312,7 @@ func TestUpdateRequests(t *testing.T) {
 	a.register()
 	c := a.allocate(asks(ask("*", 1, 1024))).AllocatedContainers[0].GetId()
 	unknown := wire.ContainerIDProto(yarn.ContainerID{App: a.id.App, Attempt: 1, Number: 99})
+	down := proto.ContainerUpdateTypeProto_DECREASE_RESOURCE
 	up, promote, demote := proto.ContainerUpdateTypeProto_INCREASE_RESOURCE, proto.ContainerUpdateTypeProto_PROMOTE_EXECUTION_TYPE, proto.ContainerUpdateTypeProto_DEMOTE_EXECUTION_TYPE
 	size := func(m int64) *proto.ResourceProto {
 		return &proto.ResourceProto{Memory: new(m), VirtualCores: new(int32(1))}
@@ -325,11 +326,20 @@ func TestUpdateRequests(t *testing.T) {
 		{"no id", reasonNoContainer, -1, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: &proto.ContainerIdProto{}, UpdateType: &up}},
 		{"version", reasonWrongVersion, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(1)), ContainerId: c, UpdateType: &up, Capability: size(2048)}},
 		{"too large", reasonOutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(9000)}},
-		{"increase", reasonOff, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(2048)}},
+		{"increase", reasonOutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(2048)}},
+		{"increase to what it has", "", 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(1024)}},
+		{"increase of nothing", "", 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(1)}},
+		{"below zero", reasonOutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(-1)}},
+		{"no size", reasonOutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &down}},
+		{"decrease", reasonOutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &down, Capability: size(512)}},
 		{"promote", "", 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &promote, ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum()}},
 		{"demote", reasonOff, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &demote, ExecutionType: proto.ExecutionTypeProto_OPPORTUNISTIC.Enum()}},
 	} {
-		got := a.allocate(&proto.AllocateRequestProto{UpdateRequests: []*proto.UpdateContainerRequestProto{u.req}}).UpdateErrors
+		r := a.allocate(&proto.AllocateRequestProto{UpdateRequests: []*proto.UpdateContainerRequestProto{u.req}})
+		got := r.UpdateErrors
+		if len(r.UpdatedContainers) != 0 {
+			t.Errorf("%s: updated %v", u.name, r.UpdatedContainers)
+		}
 		switch {
 		case u.reason == "" && len(got) != 0:
 			t.Errorf("%s: %v, want nothing", u.name, got)

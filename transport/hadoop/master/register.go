@@ -28,11 +28,19 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 	if err != nil {
 		return nil, err
 	}
-	reply, fault, err := s.do(ctx, &input.RegisterAttempt{
-		Attempt: a.id, Host: req.GetHost(), RPCPort: req.GetRpcPort(), TrackingURL: req.GetTrackingUrl()})
+	if err := s.cfg.Reader.Current(ctx); err != nil {
+		return nil, unavailable(err)
+	}
+	in := &input.RegisterAttempt{Attempt: a.id, Host: req.GetHost(), RPCPort: req.GetRpcPort(), TrackingURL: req.GetTrackingUrl(), Dated: true}
+	if app := appOf(s.cfg.Reader.Fork(), a.id); app != nil {
+		in.Response = app.Response
+	}
+	reply, fault, err := s.do(ctx, in)
 	switch {
 	case err != nil:
 		return nil, err
+	case fault != nil && fault.Reason == input.WrongResponse: // its client calls again
+		return nil, ipc.Standby(fault.Error())
 	case fault != nil && isOver(fault):
 		s.book.drop(a.id)
 		return nil, notFound(a.id)

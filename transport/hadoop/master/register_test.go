@@ -180,3 +180,46 @@ func TestFinishOfAnAMOnANode(t *testing.T) {
 		t.Errorf("heartbeat after the end: %v", resp)
 	}
 }
+
+// TestRegistrationThatArrivesLate: the call of one replica hangs, the AM goes on at
+// another one; the copy that comes through at last must not void what it asks.
+func TestRegistrationThatArrivesLate(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8192, 8)
+	a := w.replica().am(w.app())
+	var copied input.Input
+	w.before = func(in input.Input) input.Reply { copied = in; return nil }
+	a.register() // once here, and a copy is under way
+	w.before = nil
+	a.allocate(asks(ask("*", 1, 1024)))
+	a.allocate(asks(ask("*", 9, 1024)))
+	last := w.st().Apps.Get(w.st().AppByID(a.id.App)).Response
+	reply, _, err := doorOf{a.replica}.Do(ctx, input.Request{Input: copied})
+	if err != nil || reply.Refused() == nil {
+		t.Fatalf("the copy is answered %+v, %v", reply, err)
+	}
+	if app := w.st().Apps.Get(w.st().AppByID(a.id.App)); app.Response != last {
+		t.Errorf("response %d has become %d", last, app.Response)
+	}
+	a.allocate(idle())
+
+	// The AM's own second registration, at a replica that lags, is taken.
+	b := w.replica()
+	b.lag()
+	a.replica = b
+	a.allocate(asks(ask("*", 1, 1024)))
+	b.lag()
+	a.register()
+	if app := w.st().Apps.Get(w.st().AppByID(a.id.App)); app.Response != 0 {
+		t.Errorf("registered anew with response %d", app.Response)
+	}
+	// When answers were given meanwhile, its client calls again.
+	w.before = func(in input.Input) input.Reply {
+		if _, ok := in.(*input.RegisterAttempt); ok {
+			return input.Refuse(in, input.Faultf(input.WrongResponse, "", "late"))
+		}
+		return nil
+	}
+	_, err = a.Service.register(ctx, a.call(), &proto.RegisterApplicationMasterRequestProto{})
+	class(t, err, ipc.ClassStandby)
+}

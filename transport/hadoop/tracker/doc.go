@@ -22,6 +22,10 @@
 //   - A replica that does not reach a leader for a while does not tell its nodes
 //     that all is well: the leader may be losing them. It passes their heartbeats
 //     on, fails, and so has them go to another replica.
+//   - A report that comes late, after the node was heard by another call, is not
+//     believed: each session is a stay, which the planner knows (input.NodeHeartbeat).
+//   - A call for a node from another address than the one that it registered from
+//     touches neither session nor node.
 //   - Sessions are volatile and bounded: a node that is not heard for two expiry
 //     intervals is forgotten.
 package tracker

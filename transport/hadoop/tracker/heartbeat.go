@@ -24,6 +24,7 @@ func (s *Service) nodeHeartbeat(ctx context.Context, call *ipc.Call, body []byte
 	if call.Conn != nil {
 		b.conn = call.Conn.ID()
 	}
+	b.from = address(call)
 	if out := s.quick(&b); out != nil {
 		return out, nil
 	}
@@ -51,7 +52,7 @@ func (s *Service) quick(b *beat) []byte {
 		b.response != ss.last || b.unhealthy || b.logs,
 		!ss.hashed || b.hash != ss.hash || b.containers != len(ss.running),
 		b.containerKey != v.containerKey || b.nmKey != v.nmKey,
-		!ss.quiet(v.st), s.cut(now):
+		foreign(ss.address, b.from), !ss.quiet(v.st), s.cut(now):
 		return nil
 	}
 	if n := v.st.Nodes.Get(ss.number); n.TotalSet && n.SetTotal != ss.total {
@@ -157,6 +158,9 @@ func (s *Service) turn(ctx context.Context, r *report) (out []byte, err error) {
 		s.heard.add(ss.number)
 	} else if reply, err = s.plan(ctx, in); err != nil {
 		return nil, err
+	}
+	if reply.Late {
+		return nil, ipc.Standby("node " + ss.id.String() + " has been heard by another call since")
 	}
 	out = s.leave(ss, r, reply)
 	answered = true

@@ -55,6 +55,10 @@ func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *
 	var reply *input.RegisterNodeReply
 	if err == nil {
 		in.Rack = s.cfg.Racks.Rack(ctx, in.ID.Host)
+		in.Stay = newStay()
+		if from := address(call); from.IsValid() {
+			in.Address = from.String()
+		}
 		reply, err = s.register(ctx, in)
 	}
 	if no, ok := err.(refusal); ok {
@@ -82,6 +86,12 @@ func (s *Service) registration(st *state.State, req *proto.RegisterNodeManagerRe
 		return nil, invalid("registerNodeManager: %v", err)
 	}
 	in := &input.RegisterNode{ID: id, Version: s.text(req.GetNmVersion()), Dialed: true}
+	if h := req.GetNodeStatus().GetNodeHealthStatus(); h != nil {
+		in.Unhealthy, in.Report = !h.GetIsNodeHealthy(), s.text(h.GetHealthReport())
+	}
+	if slot := st.Node(id); slot != 0 {
+		in.Before = st.Nodes.Get(slot).Stay
+	}
 	if !validHost(id.Host) || len(in.Version) > versionBytesMax {
 		return in, invalid("registerNodeManager: %q is no host's name, or version %.40q none", clip(id.Host), in.Version)
 	}
@@ -185,6 +195,8 @@ func (s *Service) register(ctx context.Context, in *input.RegisterNode) (*input.
 			return nil, refusal(f.What)
 		case input.NotAllowed:
 			return nil, refusal(f.Error())
+		case input.NodeElsewhere:
+			return nil, ipc.Standby(f.Error())
 		}
 		return nil, invalid("registerNodeManager of %s: %v", in.ID, f)
 	}
@@ -239,16 +251,24 @@ func (s *Service) welcome(in *input.RegisterNode, reply *input.RegisterNodeReply
 
 // unRegisterNodeManager is a node's clean end. A node that is not known is none
 // any more, which is what it asks for.
-func (s *Service) unRegisterNodeManager(ctx context.Context, _ *ipc.Call, req *proto.UnRegisterNodeManagerRequestProto) (*proto.UnRegisterNodeManagerResponseProto, error) {
+func (s *Service) unRegisterNodeManager(ctx context.Context, call *ipc.Call, req *proto.UnRegisterNodeManagerRequestProto) (*proto.UnRegisterNodeManagerResponseProto, error) {
 	id, err := wire.NodeID(req.GetNodeId())
 	if err != nil {
 		return nil, invalid("unRegisterNodeManager: %v", err)
 	}
-	reply, err := s.do(ctx, &input.UnregisterNode{ID: id})
+	stay, err := s.own(ctx, call, id)
 	if err != nil {
 		return nil, err
 	}
-	if f := reply.Refused(); f != nil && f.Reason != input.NoSuchNode {
+	reply, err := s.do(ctx, &input.UnregisterNode{ID: id, Stay: stay})
+	if err != nil {
+		return nil, err
+	}
+	switch f := reply.Refused(); {
+	case f == nil, f.Reason == input.NoSuchNode:
+	case f.Reason == input.NodeElsewhere:
+		return nil, ipc.Standby(f.Error())
+	default:
 		return nil, invalid("unRegisterNodeManager of %s: %v", id, f)
 	}
 	if ss := s.session(id); ss != nil {

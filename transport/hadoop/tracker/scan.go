@@ -4,6 +4,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"math"
+	"net/netip"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -25,7 +26,8 @@ type beat struct {
 	// The ids of the keys that the node knows; 0 is none.
 	containerKey, nmKey int32
 	use                 Utilization
-	conn                uint64 // that it came over
+	conn                uint64     // that it came over
+	from                netip.Addr // and from where; not valid: not known
 }
 
 // seed makes the hashes of container statuses; they never leave the process.

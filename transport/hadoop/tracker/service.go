@@ -26,6 +26,8 @@ type Service struct {
 	// cutSince is when turns began to fail to reach the leader, as time since
 	// start plus one; 0: the last ones did.
 	cutSince atomic.Int64
+	// strangeNext is when the next stranger is named in the log, as time since start.
+	strangeNext atomic.Int64
 
 	mu       sync.RWMutex
 	sessions map[yarn.NodeID]*session

@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"context"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -23,6 +24,10 @@ type session struct {
 	last       int32  // response id of the last answer
 	answered   bool   // there was one in this session
 	answer     []byte // nil: it said nothing but its number
+	// stay names this run of heartbeats to the planner, follows the one before it;
+	// what comes late is told by them. See input.NodeHeartbeat.
+	stay, follows uint64
+	address       netip.Addr // that the node registered from
 	// full says that the next report is passed on whole, failed that the last
 	// heartbeat could not be answered.
 	full, failed bool
@@ -74,16 +79,19 @@ func (ss *session) record(st *state.State) *state.Node {
 	return nil
 }
 
-// quiet says whether the state has nothing to tell the node.
+// quiet says whether the state has nothing to tell the node, which has not been
+// heard elsewhere.
 func (ss *session) quiet(st *state.State) bool {
 	n := ss.record(st)
-	return n != nil && n.State == yarn.NodeRunning && n.Report == "" && n.Orders == 0 && n.CleanUps == 0 && n.Registered == ss.registered
+	return n != nil && n.State == yarn.NodeRunning && n.Report == "" && n.Orders == 0 && n.CleanUps == 0 && n.Registered == ss.registered && n.Stay == ss.stay
 }
 
 // reset begins the session anew, at a response id that the node has from another
 // replica.
 func (ss *session) reset(n *state.Node, response int32) {
 	ss.registered, ss.last = n.Registered, response
+	ss.address, _ = netip.ParseAddr(n.Address)
+	ss.begin(n)
 	ss.answered, ss.answer, ss.full, ss.hashed, ss.tell = false, nil, true, false, nil
 	ss.running, ss.total = nil, yarn.Resource{}
 }
@@ -119,12 +127,10 @@ func (s *Service) enter(ctx context.Context, r *report) (*session, []byte, error
 	for checked := false; ; {
 		ss := s.session(r.id)
 		if ss == nil {
+			var out []byte
 			var err error
-			if ss, err = s.adopt(ctx, r); err != nil {
-				return nil, nil, err
-			}
-			if ss == nil {
-				return nil, s.resync("node %s is not known: it must register", r.id), nil
+			if ss, out, err = s.adopt(ctx, r); ss == nil {
+				return nil, out, err
 			}
 		}
 		ss.mu.Lock()
@@ -136,6 +142,14 @@ func (s *Service) enter(ctx context.Context, r *report) (*session, []byte, error
 			case <-ctx.Done():
 				return nil, nil, ipc.Standby(ctx.Err().Error())
 			}
+		}
+		if ss.failed && !checked { // whether the last one took effect is seen in the state
+			ss.mu.Unlock()
+			if err := s.current(ctx); err != nil {
+				return nil, nil, err
+			}
+			checked = true
+			continue
 		}
 		if out, done := s.admit(ss, r); done {
 			busy := ss.busy != nil
@@ -166,6 +180,8 @@ func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 	now := s.now()
 	n := ss.record(s.fresh(now).st)
 	switch {
+	case n != nil && stranger(n, &r.beat):
+		return s.strange(n, r), true
 	case n != nil && n.Registered != ss.registered:
 		ss.reset(n, r.response)
 	default:
@@ -177,6 +193,11 @@ func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 			return nil, false
 		case moved:
 			ss.reset(n, r.response)
+		case n != nil && ss.failed:
+			ss.begin(n) // a copy of what failed may still be on its way
+		case n != nil && n.Stay != ss.stay && n.Stay != ss.follows: // it was elsewhere meanwhile
+			ss.begin(n)
+			ss.full = true
 		}
 	}
 	ss.busy = make(chan struct{})
@@ -184,24 +205,26 @@ func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 	return nil, true
 }
 
-// adopt makes the session of a node that this replica has not heard of; nil when
-// the cluster does not know it either.
-func (s *Service) adopt(ctx context.Context, r *report) (*session, error) {
-	now := s.now()
-	st := s.fresh(now).st
+// adopt makes the session of a node that this replica has not heard of. Without
+// one there is the answer: the cluster does not know the node either, or this is
+// not the node.
+func (s *Service) adopt(ctx context.Context, r *report) (*session, []byte, error) {
+	// The stay that it follows is in the state, and must not be an older one.
+	if err := s.current(ctx); err != nil {
+		return nil, nil, err
+	}
+	st := s.cfg.Reader.Fork()
 	number := st.Node(r.id)
 	if number == 0 {
-		if err := s.current(ctx); err != nil {
-			return nil, err
-		}
-		st = s.cfg.Reader.Fork()
-		if number = st.Node(r.id); number == 0 {
-			return nil, nil
-		}
+		return nil, s.resync("node %s is not known: it must register", r.id), nil
 	}
-	ss := &session{id: r.id, number: number, heard: now}
-	ss.reset(st.Nodes.Get(number), r.response)
-	return s.open(nil, ss), nil
+	n := st.Nodes.Get(number)
+	if stranger(n, &r.beat) {
+		return nil, s.strange(n, r), nil
+	}
+	ss := &session{id: r.id, number: number, heard: s.now()}
+	ss.reset(n, r.response)
+	return s.open(nil, ss), nil, nil
 }
 
 // release ends the heartbeat that is in work; the session must be locked.
@@ -215,7 +238,8 @@ func (ss *session) release(work chan struct{}) {
 // news is what of a report the cluster has not been told: everything when the
 // session is new, or when a container is missing that has not ended.
 func (ss *session) news(r *report) *input.NodeHeartbeat {
-	in := &input.NodeHeartbeat{ID: ss.id, Unhealthy: r.unhealthy, Report: r.text, Full: ss.full}
+	in := &input.NodeHeartbeat{ID: ss.id, Unhealthy: r.unhealthy, Report: r.text, Full: ss.full,
+		Stay: ss.stay, Before: ss.follows, Response: r.response}
 	if t := ss.tell; t != nil {
 		in.Told, in.Signalled = t.told, t.signalled
 	}

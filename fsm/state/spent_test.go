@@ -1,0 +1,108 @@
+package state
+
+import (
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// TestUseOverTime follows what an application has used through grants and every
+// way in which a container can end, a snapshot in between.
+func TestUseOverTime(t *testing.T) {
+	s := world(t)
+	at := func(ms int64) *event.TimeAdvanced { return &event.TimeAdvanced{NowMillis: ms} }
+	spent := func(now int64, want yarn.Resource) {
+		t.Helper()
+		if got := s.Spent(appAt(t, s, 1), now); got != want {
+			t.Errorf("at %d: %s, want %s", now, got, want)
+		}
+	}
+	apply(t, s, at(10_000), ask(1, k1, 4, 1))
+	spent(10_000, yarn.Resource{})
+	apply(t, s, allocated(1, 1, k1, 1), at(10_500), allocated(1, 2, k1, 1), allocated(1, 3, k1, 2))
+	spent(10_500, yarn.NewResource(512, 0)) // rounded down
+	spent(9_000, yarn.Resource{})           // a reader's clock that is behind
+	spent(12_500, yarn.NewResource(2560+2*2048, 2+2*2))
+
+	// The first ends at 13,000 ms; what it had counts no further.
+	apply(t, s, at(13_000), &event.ContainerCompleted{Container: ref(1, 1)})
+	if a := appAt(t, s, 1); a.Spent != yarn.NewResource(3072, 3) {
+		t.Errorf("one ended after 3 s: %s", a.Spent)
+	}
+	spent(14_500, yarn.NewResource(3072+2*4096, 3+2*4))
+
+	// The second is released while its node has it: that is its end, not the
+	// node's own report later.
+	apply(t, s, &event.ContainerLaunched{Container: ref(1, 2)}, at(14_500), &event.ContainerReleased{Container: ref(1, 2)},
+		at(20_000), &event.ContainerCompleted{Container: ref(1, 2)})
+	if a := appAt(t, s, 1); a.Spent != yarn.NewResource(3072+4096, 3+4) {
+		t.Errorf("one released after 4 s: %s", a.Spent)
+	}
+	r, err := decode(encode(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.Spent(appAt(t, r, 1), 21_500), s.Spent(appAt(t, s, 1), 21_500); got != want || got != yarn.NewResource(3072+4096+11*1024, 3+4+11) {
+		t.Errorf("restored: %s, was %s", got, want)
+	}
+
+	// The third is lost before its AM heard of it: it was held all the same.
+	apply(t, s, at(20_500), &event.ContainerCompleted{Container: ref(1, 3), Restore: true},
+		&event.AttemptEnded{App: 1, Final: yarn.FinalFailed}, &event.AttemptStarted{App: 1, Attempt: 2})
+	spent(99_000, yarn.NewResource(3072+4096+10*1024, 3+4+10)) // of all attempts
+	if got := s.Spent(appAt(t, s, 2), 99_000); !got.IsZero() {
+		t.Errorf("another application used %s", got)
+	}
+}
+
+// TestUseOverTimeIsChecked: a snapshot that says something absurd is refused.
+func TestUseOverTimeIsChecked(t *testing.T) {
+	s := world(t)
+	s.Apps.mut(s.App(1)).Spent = yarn.NewResource(-1, 0)
+	if s.Check() == nil {
+		t.Error("a use below zero passes")
+	}
+}
+
+// TestWhoSpeaksForANode: a registration begins anew, a report moves on, and a
+// snapshot keeps both.
+func TestWhoSpeaksForANode(t *testing.T) {
+	s := world(t)
+	up := nodeUp(3, "h3", gb(4))
+	up.Stay, up.Address = 7, "10.0.0.3"
+	apply(t, s, up)
+	if n := s.Nodes.Get(3); n.Stay != 7 || n.Response != 0 || n.Address != "10.0.0.3" {
+		t.Errorf("registered: %+v", n)
+	}
+	apply(t, s, &event.NodeHeard{Node: 3, Stay: 9, Response: 4})
+	r, err := decode(encode(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := r.Nodes.Get(3); n.Stay != 9 || n.Response != 4 || n.Address != "10.0.0.3" {
+		t.Errorf("restored: %+v", n)
+	}
+	apply(t, s, up)
+	if n := s.Nodes.Get(3); n.Stay != 7 || n.Response != 0 {
+		t.Errorf("registered again: %+v", n)
+	}
+	for _, e := range []*event.NodeHeard{{Node: 9, Stay: 1}, {Node: 3}, {Node: 3, Stay: 1, Response: -1}} {
+		refuse(t, s, e)
+	}
+}
+
+// TestWhereAnAMIsAskedAt is kept for the attempts to come.
+func TestWhereAnAMIsAskedAt(t *testing.T) {
+	s := world(t)
+	e := submit(3, "ann", "root.a")
+	e.AMPlaces, e.AMStrict = []yarn.Place{{Name: "h1", Relax: true}, {Name: "/r1"}}, true
+	apply(t, s, e)
+	r, err := decode(encode(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := appAt(t, r, 3); len(a.AMPlaces) != 2 || a.AMPlaces[0] != e.AMPlaces[0] || a.AMPlaces[1] != e.AMPlaces[1] || !a.AMStrict {
+		t.Errorf("restored: %+v", a)
+	}
+}
