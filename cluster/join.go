@@ -112,7 +112,7 @@ func (c *Cluster) joinHere(ctx context.Context, q joinRequest) (joinReply, error
 		id, _ := splitServerID(s.ID)
 		switch {
 		case s.ID == sid && string(s.Address) == q.Address: // the answer to the first try was lost
-			return joinReply{self.ClusterID, self.Epoch, c.roleOf(s)}, nil
+			return joinReply{self.ClusterID, self.Epoch, c.roleOf(s, q)}, nil
 		case id == q.Identity.ID:
 			return joinReply{}, refuse(CodeIDInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or choose another id", id), "id %s is a member already, at %s", id, s.Address)
 		case string(s.Address) == q.Address:
@@ -157,10 +157,14 @@ func (c *Cluster) useToken(q joinRequest) (string, error) {
 	return role, nil
 }
 
-// roleOf guesses the role of a member that asks again.
-func (c *Cluster) roleOf(s raft.Server) string {
+// roleOf is the role of a member that asks again. One that was never answered knows none yet: what its
+// token says is what the first answer would have been, and without it autopilot would never promote it.
+func (c *Cluster) roleOf(s raft.Server, q joinRequest) string {
 	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Identity.Role != "" {
 		return i.Identity.Role
+	}
+	if role, err := c.useToken(q); err == nil {
+		return role
 	}
 	return RoleNonvoter // promotion by hand stays possible
 }

@@ -77,6 +77,27 @@ func TestJoinRefusals(t *testing.T) {
 	wantRefusal(t, newReplica(t, "rm9", nil).start().c.Join(t.Context(), []string{"127.0.0.1:1"}, "", false), CodePeerUnreachable)
 }
 
+// TestJoinAskedAgain loses the answer to a join: who asks again is told the role of its token, or it would
+// never be promoted.
+func TestJoinAskedAgain(t *testing.T) {
+	lead := newReplica(t, "rm1", func(c *Config) {
+		c.CheckToken = func(string, string, bool) (string, error) { return RoleVoter, nil }
+	}).start()
+	if err := lead.c.Init(false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 5*time.Second, "leader", lead.c.IsLeader)
+	rm2 := newReplica(t, "rm2", nil).start()
+	q := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "good"}
+	if r, err := ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, q); err != nil || r.Role != RoleVoter {
+		t.Fatalf("the answer that is lost: %+v %v", r, err)
+	}
+	if err := rm2.c.Join(t.Context(), []string{lead.addr}, "good", false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Second, "rm2 votes", func() bool { return len(voters(lead.c.configuration())) == 2 })
+}
+
 func TestInitRefusedByPeerState(t *testing.T) {
 	one := newReplica(t, "rm1", nil).start()
 	if err := one.c.Init(true); err != nil {
