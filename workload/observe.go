@@ -27,16 +27,16 @@ type reservations struct {
 	Cancelled map[string]int64 `json:"cancelled"`
 }
 
-// Observer gives a Config.Observe that reads GET /v1/reservations of the first replica at addrs that answers. Client
-// may be nil.
-func Observer(addrs []string, client *http.Client) func(context.Context) (Observation, error) {
+// Observer gives a Config.Observe that reads GET /v1/reservations of the first replica at addrs that answers, with an
+// access token unless that is empty. Client may be nil.
+func Observer(addrs []string, token string, client *http.Client) func(context.Context) (Observation, error) {
 	if client == nil {
 		client = http.DefaultClient
 	}
 	return func(ctx context.Context) (Observation, error) {
 		var errs []error
 		for _, a := range addrs {
-			o, err := observe(ctx, client, a)
+			o, err := observe(ctx, client, a, token)
 			if err == nil {
 				return o, nil
 			}
@@ -46,13 +46,16 @@ func Observer(addrs []string, client *http.Client) func(context.Context) (Observ
 	}
 }
 
-func observe(ctx context.Context, client *http.Client, addr string) (Observation, error) {
+func observe(ctx context.Context, client *http.Client, addr, token string) (Observation, error) {
 	if !strings.Contains(addr, "://") {
 		addr = "http://" + addr
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(addr, "/")+"/v1/reservations", nil)
 	if err != nil {
 		return Observation{}, fmt.Errorf("read reservations: %w", err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := client.Do(req)
 	if err != nil {

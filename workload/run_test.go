@@ -372,20 +372,27 @@ func TestObserver(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
 		w.Write([]byte(`{"reservations":[
 			{"id":"r1","size":{"memory-mb":4096,"vcores":2,"yarn.io/gpu":8},"free_on_node":{"memory-mb":1024,"vcores":9,"yarn.io/gpu":3}},
 			{"id":"r2","size":{"memory-mb":1000},"free_on_node":{"memory-mb":0}}],
 			"made":7,"fulfilled":2,"cancelled":{"EXCHANGED":2,"ASK_GONE":1}}`))
 	}))
 	defer srv.Close()
-	got, err := Observer([]string{gone.URL, srv.URL}, nil)(t.Context())
+	got, err := Observer([]string{gone.URL, srv.URL}, "secret", nil)(t.Context())
 	want := Observation{Reserved: report.Resource{MemoryMB: 5096, VCores: 2, GPUs: 8}, ReservedIdle: report.Resource{MemoryMB: 1024, VCores: 2, GPUs: 3},
 		Outcomes: report.Outcomes{Made: 7, Fulfilled: 2, Cancelled: 3, Causes: map[string]int64{"EXCHANGED": 2, "ASK_GONE": 1}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("error %v, observed %+v; want %+v", err, got, want)
 	}
-	if _, err := Observer([]string{gone.URL}, nil)(t.Context()); err == nil {
+	if _, err := Observer([]string{gone.URL}, "secret", nil)(t.Context()); err == nil {
 		t.Error("no error though nobody answers")
+	}
+	if _, err := Observer([]string{srv.URL}, "", nil)(t.Context()); err == nil || !strings.Contains(err.Error(), "401") {
+		t.Errorf("without a token: %v", err)
 	}
 }
 

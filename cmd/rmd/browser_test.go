@@ -124,6 +124,18 @@ func (b *tab) text() string {
 	return s
 }
 
+// address is what stands in the address line.
+func (b *tab) address() string {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	s, err := chromedp.Run(ctx, chromedp.Evaluate[string]("location.href"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return s
+}
+
 // reads waits until a person reads all of these on the page.
 func (b *tab) reads(says ...string) {
 	b.t.Helper()
@@ -185,6 +197,7 @@ func TestBrowser(t *testing.T) {
 		t.Run("queue on the "+role, func(t *testing.T) { browserQueue(t, newTab(t, browser), c, p) })
 		t.Run("every page on the "+role, func(t *testing.T) { browserPages(t, newTab(t, browser), p, app, held[0].ID, held[0].Node) })
 	}
+	t.Run("replay", func(t *testing.T) { browserReplay(t, newTab(t, browser), follower, held[0].ID) })
 	t.Run("without scripts", func(t *testing.T) { browserPlain(t, newTab(t, browser), c, follower, app) })
 	t.Run("cancel", func(t *testing.T) {
 		browserCancel(t, newTab(t, browser), newTab(t, browser), c, leader, follower, held[0].ID)
@@ -258,6 +271,38 @@ func browserPages(t *testing.T, b *tab, p *process, app, reservation, node strin
 			b.holds("/ui/"+path+" leads past the navigation first", `document.activeElement.className === "skip"`)
 		}
 	}
+}
+
+// browserReplay rewinds the recorded log, steps to the reservation, plays on to the
+// end, and has it all played with and without reservations; then steps without
+// JavaScript.
+func browserReplay(t *testing.T, b *tab, p *process, reservation string) {
+	b.open("http://" + p.http + "/ui/replay")
+	b.reads("Paused at index", "1 held", "Held then", reservation)
+	b.click(`.controls a[href="/ui/replay?at=1"]`)
+	b.reads("Paused at index 1\n", "0 of 0 nodes usable")
+	steps := 0
+	for ; steps < 60 && !strings.Contains(b.text(), "node reserved"); steps++ {
+		before := b.address()
+		b.click(`.controls a[href^="/ui/replay?at="]:nth-last-of-type(2)`)
+		b.holds("the film has moved on", fmt.Sprintf("location.href !== %q", before))
+	}
+	if steps == 60 {
+		t.Fatalf("the reservation is not found:\n%s", b.text())
+	}
+	b.reads("1 held, 1 made, 0 fulfilled", "Held then", reservation)
+	b.holds("the place is marked", `document.querySelector("#decided tr[aria-current=step]")`)
+	paused := b.address()
+	b.click(`.controls a[href*="speed=300"]`)
+	b.reads("At the end at index")
+	b.holds("the address has followed the film", fmt.Sprintf("location.href !== %q", paused))
+	b.click(`form[action="/ui/replay/rerun"] button.primary`)
+	b.reads("What was recorded has been played", "Large containers", "Reservations made", "With", "Without")
+	b.script(false)
+	b.do("go back without scripts", chromedp.Navigate(paused), chromedp.WaitVisible(chromedp.CSS("#film")))
+	b.click(`.controls a[href="/ui/replay?at=1"]`)
+	b.do("it is rewound", chromedp.WaitVisible(chromedp.CSS(`input[name="at"][value="1"]`)))
+	b.script(true)
 }
 
 // browserPlain does an action without JavaScript.

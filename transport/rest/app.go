@@ -1,13 +1,13 @@
 package rest
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"
 
 	"rmd/fsm/state"
 	"rmd/transport/rest/api"
+	"rmd/transport/rest/census"
 	"rmd/yarn"
 )
 
@@ -33,8 +33,7 @@ func (s *Server) appRoutes() []route {
 type appFilter struct {
 	states    map[string]bool
 	queue     uint32
-	queuePath string
-	under     bool // the queue is a parent: its whole subtree
+	under     []bool // by queue's slot: the queue asked for, or one below it
 	user      state.NameID
 	userName  string
 	kind, tag string
@@ -86,52 +85,51 @@ func (c *call) appFilter(v *view) (appFilter, error) {
 }
 
 func (f *appFilter) setQueue(v *view, slot uint32) {
-	q := v.st.Queues.Get(slot)
-	f.queue, f.queuePath, f.under = slot, q.Path, !q.Leaf
+	f.queue, f.under = slot, v.subtree(slot)
 }
 
-func (f *appFilter) pass(v *view, a *state.App) bool {
+// subtree marks a queue and those below it, by slot.
+func (v *view) subtree(slot uint32) []bool {
+	out := make([]bool, v.st.Queues.Cap())
+	var walk func(slot uint32)
+	walk = func(slot uint32) {
+		out[slot] = true
+		for _, k := range v.st.Queues.Get(slot).Children {
+			walk(k)
+		}
+	}
+	walk(slot)
+	return out
+}
+
+func (f *appFilter) pass(v *view, a *census.App) bool {
 	switch {
-	case f.states != nil && !f.states[a.Shown().String()],
+	case f.states != nil && !f.states[a.Shown.String()],
 		f.userName != "" && a.User != f.user,
-		f.queue != 0 && !f.inQueue(v, a),
-		f.kind != "" && !strings.EqualFold(f.kind, a.Type),
-		f.name != "" && f.name != a.Name,
-		f.tag != "" && !slices.Contains(a.Tags, f.tag):
+		f.queue != 0 && !f.under[a.Queue]:
 		return false
-	}
-	return true
-}
-
-func (f *appFilter) inQueue(v *view, a *state.App) bool {
-	if !f.under {
-		return a.Queue == f.queue
-	}
-	return strings.HasPrefix(v.queuePath(a.Queue), f.queuePath+".")
-}
-
-// appRef is an application in a list that is still to be sorted.
-type appRef struct{ seq, slot uint32 }
-
-// pick returns the applications that pass, by sequence number, which is the
-// order of submission and never changes: pages taken one after the other are
-// free of gaps and repetitions whatever happens between.
-func (f *appFilter) pick(v *view, after uint32, newest bool) []appRef {
-	var out []appRef
-	v.st.Apps.Each(func(slot uint32, a *state.App) bool {
-		if after != 0 && (a.ID.Seq == after || (a.ID.Seq < after) != newest) {
-			return true
-		}
-		if f.pass(v, a) {
-			out = append(out, appRef{a.ID.Seq, slot})
-		}
+	case f.kind == "" && f.name == "" && f.tag == "":
 		return true
+	}
+	r := v.st.Apps.Get(a.Slot)
+	return (f.kind == "" || strings.EqualFold(f.kind, r.Type)) && (f.name == "" || f.name == r.Name) && (f.tag == "" || slices.Contains(r.Tags, f.tag))
+}
+
+// each calls yield with the slots of the applications that pass, by sequence
+// number, which is the order of submission and never changes: pages taken one
+// after the other are free of gaps and repetitions whatever happens between.
+func (f *appFilter) each(v *view, after uint32, newest bool, yield func(slot uint32) bool) {
+	v.census().From(after, newest, func(a *census.App) bool {
+		return !f.pass(v, a) || yield(a.Slot)
 	})
-	slices.SortFunc(out, func(a, b appRef) int {
-		if newest {
-			return cmp.Compare(b.seq, a.seq)
-		}
-		return cmp.Compare(a.seq, b.seq)
+}
+
+// pick returns the first of them, one more than the limit; all without one.
+func (f *appFilter) pick(v *view, after uint32, newest bool, limit int) []uint32 {
+	var out []uint32
+	f.each(v, after, newest, func(slot uint32) bool {
+		out = append(out, slot)
+		return limit == 0 || len(out) <= limit
 	})
 	return out
 }
@@ -159,10 +157,10 @@ func listApps(c *call) error {
 	if err != nil {
 		return err
 	}
-	refs, next := page(f.pick(v, after.Seq, order == "newest"), limit, func(r appRef) string { return v.st.Apps.Get(r.slot).ID.String() })
+	slots, next := page(f.pick(v, after.Seq, order == "newest", limit), limit, func(slot uint32) string { return v.st.Apps.Get(slot).ID.String() })
 	items := func(yield func(api.App) bool) {
-		for _, r := range refs {
-			if !yield(v.appDoc(v.st.Apps.Get(r.slot))) {
+		for _, slot := range slots {
+			if !yield(v.appDoc(v.st.Apps.Get(slot))) {
 				return
 			}
 		}
@@ -195,15 +193,15 @@ func explainApp(c *call, v *view, a *state.App) error {
 	return c.json(http.StatusOK, doc)
 }
 
-// explainOf runs the planner's explanation on a private fork, which may be newer
-// than the view. One at a time: planning costs a core.
+// explainOf is the planner's explanation in the state of the view. One at a time:
+// planning costs a core.
 func (s *Server) explainOf(v *view, id yarn.ApplicationID) (any, error) {
 	if s.cfg.Explain == nil {
 		return nil, notAvailable("the explanation")
 	}
 	s.explain.Lock()
 	defer s.explain.Unlock()
-	return s.cfg.Explain(s.privateFork(v.st), id)
+	return s.cfg.Explain(v.st, id)
 }
 
 // privateFork is a state to plan on: the committed one's, or without Planning

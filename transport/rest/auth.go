@@ -120,7 +120,7 @@ func (s *Server) identify(r *http.Request) (principal, error) {
 	case err != nil:
 		return principal{}, err
 	case secret != "":
-		return s.principalOfToken(r.Context(), secret)
+		return s.principalOfToken(r, secret)
 	}
 	if p, ok := s.principalOfCertificate(r); ok {
 		return p, nil
@@ -154,15 +154,15 @@ func secretOf(h http.Header) (string, error) {
 const freshWait = time.Second
 
 // principalOfToken looks a token up by its hash.
-func (s *Server) principalOfToken(ctx context.Context, secret string) (principal, error) {
+func (s *Server) principalOfToken(r *http.Request, secret string) (principal, error) {
 	hash := sha256.Sum256([]byte(secret))
-	st, _ := s.cfg.Reader.Fork()
+	st, _ := s.forkOf(r)
 	t, ok := st.AccessTokenByHash(hash[:])
 	if !ok && strings.HasPrefix(secret, accessPrefix) && s.lookups.allow() {
-		ctx, cancel := context.WithTimeout(ctx, freshWait)
+		ctx, cancel := context.WithTimeout(r.Context(), freshWait)
 		defer cancel()
 		if index, err := s.cfg.Consensus.ReadIndex(ctx); err == nil && s.cfg.Reader.WaitApplied(ctx, index) == nil {
-			st, _ = s.cfg.Reader.Fork()
+			st, _ = s.reforked(r)
 			t, ok = st.AccessTokenByHash(hash[:])
 		}
 	}
@@ -236,7 +236,7 @@ func (s *Server) admit(r *http.Request, t *route) error {
 		}
 		return s.cfg.Admit(r, ClassWrite)
 	}
-	st, _ := s.cfg.Reader.Fork()
+	st, _ := s.forkOf(r)
 	open := t.least == yarn.RoleNone || !s.guarded(st) || s.firstSteps(r, t, st)
 	if s.cfg.Auth.Mode == AuthOptional && (t.least == yarn.RoleRead || t.hadoop) {
 		open = true

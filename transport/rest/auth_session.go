@@ -98,7 +98,7 @@ func (s *Server) principalOfSession(r *http.Request) (principal, error) {
 	if !ok {
 		return principal{}, nil
 	}
-	st, _ := s.cfg.Reader.Fork()
+	st, _ := s.forkOf(r)
 	t, ok := st.AccessTokenByHash(have.token[:])
 	if !ok || t.Expired(s.clock(st)) {
 		s.sessions.close(cookie.Value)
@@ -184,7 +184,7 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request) error {
 	if secret == "" {
 		return unauthenticated("no token was given")
 	}
-	p, err := s.principalOfToken(r.Context(), secret)
+	p, err := s.principalOfToken(r, secret)
 	if err != nil {
 		var e *api.Error
 		if errors.As(err, &e) {

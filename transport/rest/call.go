@@ -192,6 +192,7 @@ func do[R input.Reply](c *call, in input.Input) (R, uint64, error) {
 		return none, 0, f
 	}
 	c.s.metrics.input(in, "ok")
+	unfork(c.r)
 	c.auditInput(in, nil)
 	r, ok := reply.(R)
 	if !ok {

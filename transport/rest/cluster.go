@@ -181,15 +181,8 @@ func (v *view) totals() api.Totals {
 	m := &v.st.Meta
 	t := api.Totals{Apps: v.st.Apps.Len(), Ended: int(m.EndedApps), Nodes: v.st.Nodes.Len(), UsableNodes: int(m.UsableNodes),
 		Reservations: v.st.Reservations.Len(), Total: v.size(m.Cluster)}
-	v.st.Apps.Each(func(_ uint32, a *state.App) bool {
-		switch a.State {
-		case yarn.AppRunning:
-			t.Running++
-		case yarn.AppSubmitted, yarn.AppAccepted:
-			t.Waiting++
-		}
-		return true
-	})
+	n := v.census().All()
+	t.Running, t.Waiting = int(n.ByState[yarn.AppRunning]), n.ForAM()
 	var used, reserved, pending yarn.Resource
 	if root := v.st.Root(); root != 0 {
 		q := v.st.Queues.Get(root)

@@ -26,6 +26,7 @@ func (s *Server) confRoutes() []route {
 		get("/v1/conf/versions/{v}/diff/{w}", "", confDiff),
 		{method: http.MethodPost, pattern: "/v1/conf:validate", class: ClassRead, query: readParams, handle: validateConf},
 		{method: http.MethodPost, pattern: "/v1/whatif", class: ClassRead, query: readParams, handle: whatIf},
+		{method: http.MethodPost, pattern: "/v1/replay:rerun", class: ClassRead, query: readParams, handle: rerun},
 		post("/v1/conf:rollback", "", rollbackConf),
 	}
 }

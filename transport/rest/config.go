@@ -27,6 +27,8 @@ type Door interface {
 // the same one may be handed to several callers.
 type Reader interface {
 	Fork() (st *state.State, index uint64)
+	// Applied is the index and term of what was applied last; it forks nothing.
+	Applied() (index, term uint64)
 	WaitApplied(ctx context.Context, index uint64) error
 	// Watch subscribes to the batches after an index, which the watcher has; 0
 	// is from now on. One that is not kept any more is a *TooOldError.
@@ -151,21 +153,30 @@ type Config struct {
 	Consensus Consensus
 	Snapshots Snapshots
 	Log       LogReader
-	// Planning returns a private fork of the committed state, for Explain and
-	// WhatIf, which change it. Without it they get a fork of the shared one.
+	// Planning returns a private fork of the committed state, for WhatIf, which
+	// changes it. Without it that gets a fork of the shared one.
 	Planning func() *state.State
 	// Explain is the planner's explanation of why an application waits, a
-	// document as api.Explanation. It is given a fork of its own, one call at a
-	// time.
+	// document as api.Explanation. It only reads the state, which others read
+	// too, and is called once at a time.
 	Explain func(st *state.State, id yarn.ApplicationID) (any, error)
 	// WhatIf is the planner's answer to what another queue configuration would
 	// change, a document as api.WhatIf; an *input.Fault where that one is refused.
 	// It is given a fork of its own, one call at a time, and asks stop now and
 	// then whether it should end early.
 	WhatIf func(st *state.State, properties []input.Property, stop func() bool) (any, error)
+	// Past is the state as it was after an index, for reading; a *TooOldError when
+	// what is kept does not reach back so far.
+	Past func(ctx context.Context, index uint64) (*state.State, error)
+	// Rerun plays what a stretch of the log has recorded again, on planners of its
+	// own, with and without reservations: a document as api.Rerun. It reads the log
+	// itself, and the state only for the nodes and queues.
+	Rerun func(ctx context.Context, st *state.State) (any, error)
 	// Reason is YARN's sentence for why an application waits, for reports that
 	// clients poll: it must be cheap. Nil: none is told.
 	Reason func(st *state.State, id yarn.ApplicationID) string
+	// Admin says whether yarn.admin.acl names a user; nil: it names everybody.
+	Admin func(user string) bool
 	// Settings are the properties of Hadoop's files that this replica read, for
 	// /conf; nil: those of the replicated configuration alone.
 	Settings func() []Setting

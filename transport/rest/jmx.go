@@ -12,6 +12,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/transport/rest/census"
 	"rmd/yarn"
 )
 
@@ -217,30 +218,67 @@ type appTally struct {
 	byAge          [4]int64 // running for less than 60, 300, 1440 minutes, and for longer
 }
 
+// add counts one application.
+func (n *appCounts) add(a *census.App) {
+	n.submitted++
+	n.asked += a.Outstanding
+	switch a.Shown {
+	case yarn.AppSubmitted, yarn.AppAccepted:
+		n.pending++
+	case yarn.AppRunning:
+		n.running++
+	case yarn.AppFinished:
+		n.completed++
+	case yarn.AppFailed:
+		n.failed++
+	case yarn.AppKilled:
+		n.killed++
+	}
+}
+
+// sum adds what others came to.
+func (t *appTally) sum(o *appTally) {
+	for _, k := range []struct{ to, from *appCounts }{{&t.all, &o.all}, {&t.unmanaged, &o.unmanaged}} {
+		k.to.submitted += k.from.submitted
+		k.to.asked += k.from.asked
+		k.to.pending += k.from.pending
+		k.to.running += k.from.running
+		k.to.completed += k.from.completed
+		k.to.failed += k.from.failed
+		k.to.killed += k.from.killed
+	}
+	for i := range t.byAge {
+		t.byAge[i] += o.byAge[i]
+	}
+}
+
 // queueApps counts the remembered applications of every queue.
 func (v *view) queueApps() map[uint32]*appTally {
-	out := map[uint32]*appTally{}
-	v.st.Apps.Each(func(_ uint32, a *state.App) bool {
-		for slot := a.Queue; slot != 0 && v.st.Queues.Has(slot); slot = v.st.Queues.Get(slot).Parent {
-			t := out[slot]
-			if t == nil {
-				t = new(appTally)
-				out[slot] = t
+	own := make([]appTally, v.st.Queues.Cap())
+	v.census().Each(false, func(a *census.App) bool {
+		t := &own[a.Queue]
+		t.all.add(a)
+		if a.Unmanaged {
+			t.unmanaged.add(a)
+		}
+		if a.Shown == yarn.AppRunning {
+			minutes := (v.st.Meta.NowMillis - a.StartedMillis) / 60_000
+			k := 0
+			for k < 3 && minutes >= [...]int64{60, 300, 1440}[k] {
+				k++
 			}
-			t.all.add(a)
-			if a.Unmanaged {
-				t.unmanaged.add(a)
-			}
-			if a.Shown() == yarn.AppRunning {
-				minutes := (v.st.Meta.NowMillis - a.StartedMillis) / 60_000
-				k := 0
-				for k < 3 && minutes >= []int64{60, 300, 1440}[k] {
-					k++
-				}
-				t.byAge[k]++
-			}
+			t.byAge[k]++
 		}
 		return true
 	})
+	out := map[uint32]*appTally{}
+	for from := range own {
+		for slot := uint32(from); slot != 0 && v.st.Queues.Has(slot); slot = v.st.Queues.Get(slot).Parent {
+			if out[slot] == nil {
+				out[slot] = new(appTally)
+			}
+			out[slot].sum(&own[from])
+		}
+	}
 	return out
 }

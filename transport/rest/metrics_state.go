@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"rmd/fsm/state"
+	"rmd/transport/rest/census"
 	"rmd/yarn"
 )
 
@@ -114,39 +115,34 @@ func (g *gauges) raft(s *Server) {
 	}
 }
 
-// waitingFor is the coarse reason that follows from where an attempt stands;
+// waitingFor counts by the coarse reasons that follow from where attempts stand;
 // the exact one of a single application is its explanation's.
-func waitingFor(a *state.App) string {
-	switch a.AttemptState {
-	case state.AttemptParked:
-		return "MAX_PARALLEL_APPS"
-	case state.AttemptPending:
-		return "AM_LIMIT"
-	case state.AttemptActive:
-		if a.Live > 0 || a.Unmanaged {
-			return "AM_NOT_REGISTERED"
+func waitingFor(t *census.Tally) map[string]int32 {
+	out := map[string]int32{"MAX_PARALLEL_APPS": t.Waiting[state.AttemptParked], "AM_LIMIT": t.Waiting[state.AttemptPending],
+		"AM_NOT_PLACED": t.Unplaced, "AM_NOT_REGISTERED": t.Waiting[state.AttemptActive] - t.Unplaced}
+	for at, n := range t.Waiting {
+		switch state.AttemptState(at) {
+		case state.AttemptParked, state.AttemptPending, state.AttemptActive:
+		default:
+			out["NO_ATTEMPT"] += n
 		}
-		return "AM_NOT_PLACED"
 	}
-	return "NO_ATTEMPT"
+	return out
 }
 
 func (g *gauges) apps() {
-	type key struct{ queue, what string }
-	byState, waiting := map[key]int{}, map[key]int{}
-	g.v.st.Apps.Each(func(_ uint32, a *state.App) bool {
-		queue := g.v.queuePath(a.Queue)
-		byState[key{queue, a.State.String()}]++
-		if !a.State.Ended() && a.State != yarn.AppRunning {
-			waiting[key{queue, waitingFor(a)}]++
+	for slot := range g.v.st.Queues.Cap() { // 0: of queues that are gone
+		t, path := g.v.census().Queue(slot), g.v.queuePath(slot)
+		for s := yarn.AppSubmitted; s <= yarn.AppKilled; s++ {
+			if n := t.ByState[s]; n > 0 {
+				g.set(descApps, float64(n), path, s.String())
+			}
 		}
-		return true
-	})
-	for k, n := range byState { // the registry sorts
-		g.set(descApps, float64(n), k.queue, k.what)
-	}
-	for k, n := range waiting {
-		g.set(descWaiting, float64(n), k.queue, k.what)
+		for what, n := range waitingFor(&t) { // the registry sorts
+			if n > 0 {
+				g.set(descWaiting, float64(n), path, what)
+			}
+		}
 	}
 }
 

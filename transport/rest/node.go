@@ -66,13 +66,11 @@ func listNodes(c *call) error {
 // nodes lists the nodes that pass, by host and port.
 func (v *view) nodes(pass func(n *state.Node) bool) []uint32 {
 	var out []uint32
-	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if pass(n) {
+	for _, slot := range v.census().Nodes() {
+		if pass(v.st.Nodes.Get(slot)) {
 			out = append(out, slot)
 		}
-		return true
-	})
-	slices.SortFunc(out, func(a, b uint32) int { return compareNodes(v.st.Nodes.Get(a).ID, v.st.Nodes.Get(b).ID) })
+	}
 	return out
 }
 

@@ -16,6 +16,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/transport/rest/api"
+	"rmd/transport/rest/census"
 	"rmd/transport/rest/ui"
 	"rmd/yarn"
 )
@@ -38,16 +39,15 @@ func (p pages) View(r *http.Request) (ui.View, error) {
 	if err := p.s.cfg.Admit(r, ClassRead); err != nil {
 		return nil, err
 	}
-	st, index := p.s.cfg.Reader.Fork()
+	st, index := p.s.forkOf(r)
 	return &pageView{view: p.s.viewOf(st, index), s: p.s}, nil
 }
 
 // Status implements ui.Backend.
 func (p pages) Status() ui.Status {
-	st, index := p.s.cfg.Reader.Fork()
+	index, _ := p.s.cfg.Reader.Applied()
 	k := p.s.cfg.Consensus
-	d := ui.Status{ID: p.s.cfg.ID, Version: p.s.cfg.Version, Role: k.Role(), Term: k.Term(), Index: index,
-		ClusterID: st.Meta.ClusterID, NowMillis: st.Meta.NowMillis, StalenessMillis: -1}
+	d := ui.Status{ID: p.s.cfg.ID, Version: p.s.cfg.Version, Role: k.Role(), Term: k.Term(), Index: index, StalenessMillis: -1}
 	d.CommitP99, d.SyncP99 = p.s.timings.p99(commitSeconds), p.s.timings.p99(syncSeconds)
 	d.Leader, _ = k.Leader()
 	if age := k.Staleness(); age >= 0 {
@@ -58,7 +58,7 @@ func (p pages) Status() ui.Status {
 
 // Visitor implements ui.Backend.
 func (p pages) Visitor(r *http.Request) ui.Visitor {
-	st, _ := p.s.cfg.Reader.Fork()
+	st, _ := p.s.forkOf(r)
 	who := principalOf(r)
 	d := ui.Visitor{Guarded: p.s.guarded(st), ByLogin: who.by == bySession}
 	if who.known() {
@@ -143,6 +143,7 @@ type pageView struct {
 	s    *Server
 	wait []demand
 	have bool
+	then bool // it is of the past
 }
 
 // Index implements ui.View.
@@ -150,6 +151,9 @@ func (v *pageView) Index() uint64 { return v.index }
 
 // State implements ui.View.
 func (v *pageView) State() *state.State { return v.st }
+
+// Census implements ui.View.
+func (v *pageView) Census() *census.Census { return v.census() }
 
 // Kinds implements ui.View.
 func (v *pageView) Kinds() []string { return v.kinds }
@@ -230,11 +234,21 @@ func (v *pageView) FindQueue(name string) (uint32, error) { return v.queue(name)
 // FindReservation implements ui.View.
 func (v *pageView) FindReservation(id string) (uint32, error) { return v.reservation(id) }
 
-// Explain implements ui.View.
-func (v *pageView) Explain(id yarn.ApplicationID) (any, error) { return v.s.explainOf(v.view, id) }
+// Explain implements ui.View. Nobody explains the past: who asks about the present
+// would have to wait for it.
+func (v *pageView) Explain(id yarn.ApplicationID) (any, error) {
+	if v.then {
+		return nil, notAvailable("the explanation of an earlier state")
+	}
+	return v.s.explainOf(v.view, id)
+}
 
-// recentEntries is how many entries Recent reads at once.
-const recentEntries = 128
+// How many entries Recent reads at once: few at first, since an entry of a busy
+// cluster holds hundreds of events, and then more and more.
+const (
+	recentFirst = 4
+	recentMost  = 128
+)
 
 // Recent implements ui.View: it goes back in the log until it has enough, or
 // has looked at as much as it may.
@@ -246,8 +260,9 @@ func (v *pageView) Recent(ctx context.Context, before uint64, limit, look int, p
 		before = v.index + 1
 	}
 	out := ui.Recent{Next: before}
-	for seen := 0; len(out.Events) < limit && out.Next > 1 && seen < look; {
-		from := max(out.Next, recentEntries+1) - recentEntries
+	step := uint64(recentFirst)
+	for seen := 0; len(out.Events) < limit && out.Next > 1 && seen < look; step = min(2*step, recentMost) {
+		from := max(out.Next, step+1) - step
 		entries, first, _, err := v.s.cfg.Log.Entries(ctx, from, int(out.Next-from))
 		if err != nil {
 			var old *TooOldError

@@ -57,7 +57,7 @@ var pagePaths = []struct {
 	{"/ui/conf/edit", []string{"root.online.maximum-applications = 7"}},
 	{"/ui/conf/rollback?to=1", []string{"Roll back to version 1", "What would change", "maximum-applications"}},
 	{"/ui/labels", []string{"Node labels are off", "default"}},
-	{"/ui/replay", []string{"rmd replay", "127.0.0.1:8088"}},
+	{"/ui/replay", []string{"Paused at index 16", "Rewind", "Step back", "Held then", "…_0002", "rmd replay", "127.0.0.1:8088", "Play it with and without"}},
 }
 
 // fullyExplained is a document with everything in it.

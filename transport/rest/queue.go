@@ -58,13 +58,13 @@ func setQueueState(c *call, to yarn.QueueState) error {
 	return c.done(&input.SetQueueState{Queue: path, State: to})
 }
 
-// queueNumbers are the sums that the documents of all queues draw on.
+// queueNumbers are the sums that the documents of all queues draw on, by slot.
 type queueNumbers struct {
-	users  map[uint32][]*state.User // by leaf, in slot order
-	limits map[uint32]yarn.Resource // what the parents leave to each queue
-	apps   map[uint32]int32         // in the whole subtree
+	users  [][]*state.User // of a leaf, in slot order
+	limits []yarn.Resource // what the parents leave to each queue
+	apps   []int32         // in the whole subtree
 	// Reservations and outstanding containers, in the whole subtree too.
-	reservations, outstanding map[uint32]int64
+	reservations, outstanding []int64
 }
 
 // queueTree shows a queue with everything below it.
@@ -74,15 +74,12 @@ func (v *view) queueTree(slot uint32) api.Queue {
 }
 
 func (v *view) queueNumbers() *queueNumbers {
-	n := &queueNumbers{users: map[uint32][]*state.User{}, limits: map[uint32]yarn.Resource{}, apps: map[uint32]int32{},
-		reservations: map[uint32]int64{}, outstanding: map[uint32]int64{}}
-	v.st.Apps.Each(func(_ uint32, a *state.App) bool {
-		if !a.State.Ended() {
-			n.reservations[a.Queue] += int64(a.Reserving)
-			n.outstanding[a.Queue] += a.Outstanding
-		}
-		return true
-	})
+	most := v.st.Queues.Cap()
+	n := &queueNumbers{users: make([][]*state.User, most), limits: make([]yarn.Resource, most), apps: make([]int32, most),
+		reservations: make([]int64, most), outstanding: make([]int64, most)}
+	for slot, t := range v.census().Tree() {
+		n.reservations[slot], n.outstanding[slot] = t.Reserving, t.Outstanding
+	}
 	v.st.Users.Each(func(_ uint32, u *state.User) bool {
 		n.users[u.Queue] = append(n.users[u.Queue], u)
 		return true
@@ -101,8 +98,6 @@ func (v *view) walk(slot uint32, n *queueNumbers) int32 {
 	for _, k := range q.Children {
 		n.limits[k] = v.childLimit(slot, k, n)
 		sum += v.walk(k, n)
-		n.reservations[slot] += n.reservations[k]
-		n.outstanding[slot] += n.outstanding[k]
 	}
 	n.apps[slot] = sum
 	return sum

@@ -19,31 +19,36 @@ import (
 func (c *call) fork() (*state.State, uint64, error) {
 	ctx, cancel := context.WithTimeout(c.r.Context(), c.s.cfg.ReadTimeout)
 	defer cancel()
-	if err := c.await(ctx); err != nil {
+	waited, err := c.await(ctx)
+	if err != nil {
 		return nil, 0, err
 	}
-	st, index := c.s.cfg.Reader.Fork()
+	st, index := c.s.forkOf(c.r)
+	if waited {
+		st, index = c.s.reforked(c.r)
+	}
 	c.readHeaders(index)
 	return st, index, nil
 }
 
-// await waits for the index that the read rules ask for.
-func (c *call) await(ctx context.Context) error {
+// await waits for the index that the read rules ask for, and says whether they
+// asked for one.
+func (c *call) await(ctx context.Context) (bool, error) {
 	least, err := c.number("min_index", 0)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if c.flag("consistent") {
 		index, err := c.s.cfg.Consensus.ReadIndex(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
 		least = max(least, index)
 	}
 	if least == 0 {
-		return nil
+		return false, nil
 	}
-	return c.s.cfg.Reader.WaitApplied(ctx, least)
+	return true, c.s.cfg.Reader.WaitApplied(ctx, least)
 }
 
 func (c *call) readHeaders(index uint64) {

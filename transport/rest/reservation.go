@@ -11,6 +11,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/rest/api"
+	"rmd/transport/rest/census"
 	"rmd/yarn"
 )
 
@@ -56,7 +57,7 @@ func (c *call) reservationFilter(v *view) (func(r *state.Reservation) bool, erro
 		queue.setQueue(v, slot)
 	}
 	return func(r *state.Reservation) bool {
-		return (node == 0 || r.Node == node) && (app == 0 || r.App == app) && (queue.queue == 0 || queue.inQueue(v, v.st.Apps.Get(r.App)))
+		return (node == 0 || r.Node == node) && (app == 0 || r.App == app) && (queue.queue == 0 || queue.under[v.st.Apps.Get(r.App).Queue])
 	}, nil
 }
 
@@ -140,13 +141,17 @@ func (v *view) demands() []demand {
 	if v.st.Reservations.Len() == 0 {
 		return nil
 	}
-	v.st.Asks.Each(func(_ uint32, k *state.Ask) bool {
-		if k.Count > 0 && v.st.Apps.Get(k.App).Activated() {
-			out = append(out, demand{k.App, k.Size})
+	v.census().Each(false, func(a *census.App) bool {
+		if a.Outstanding == 0 || a.Attempt != state.AttemptActive && a.Attempt != state.AttemptRegistered {
+			return true
+		}
+		for at := v.st.Apps.Get(a.Slot).Asks; at != 0; at = v.st.Asks.Get(at).Next {
+			if k := v.st.Asks.Get(at); k.Count > 0 {
+				out = append(out, demand{a.Slot, k.Size})
+			}
 		}
 		return true
 	})
-	slices.SortFunc(out, func(a, b demand) int { return cmp.Compare(a.app, b.app) })
 	return out
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/transport/rest/api"
+	"rmd/transport/rest/census"
 )
 
 // Server is the HTTP front door of one replica.
@@ -31,6 +32,9 @@ type Server struct {
 	hosts   map[string]bool
 
 	confs     confCache
+	census    census.Keeper
+	past      census.Keeper // of earlier states
+	recent    recent
 	explain   sync.Mutex    // one explanation at a time: it plans on a fork
 	forking   sync.Mutex    // of a shared state
 	whatIf    chan struct{} // taken by the one what-if in work
@@ -151,6 +155,9 @@ func (s *Server) Close() error {
 		}
 	}
 	s.wg.Wait()
+	s.census.Close()
+	s.past.Close()
+	s.recent.close()
 	return errors.Join(errs...)
 }
 
@@ -160,6 +167,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	rec := &recorder{ResponseWriter: w}
 	secureHeaders(rec.Header())
 	label := "none"
+	r = withFork(r)
 	c := &call{s: s, w: rec, r: r}
 	err := s.checkHost(r)
 	if err == nil && r.Header.Get(passedOn) != "" && !strings.HasPrefix(r.URL.Path, "/proxy/") {

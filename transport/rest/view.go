@@ -2,11 +2,13 @@ package rest
 
 import (
 	"fmt"
+	"sort"
 	"sync"
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/transport/rest/api"
+	"rmd/transport/rest/census"
 	"rmd/yarn"
 )
 
@@ -20,13 +22,23 @@ type view struct {
 	sizes   map[yarn.Resource]api.Resource // equal amounts share one document
 	wsSizes map[yarn.Resource]*shared
 	wsZeros *shared // of every kind, as a map
+	keeper  *census.Keeper
+	counts  *census.Census // made when it is needed
+}
+
+// census is what the version comes to, for lists and sums.
+func (v *view) census() *census.Census {
+	if v.counts == nil {
+		v.counts = v.keeper.At(v.st, v.index)
+	}
+	return v.counts
 }
 
 // sharedSizes bounds what is kept of either.
 const sharedSizes = 4096
 
 func (s *Server) viewOf(st *state.State, index uint64) *view {
-	v := &view{st: st, index: index, kinds: st.Kinds(), sizes: map[yarn.Resource]api.Resource{}, wsSizes: map[yarn.Resource]*shared{}}
+	v := &view{st: st, index: index, kinds: st.Kinds(), sizes: map[yarn.Resource]api.Resource{}, wsSizes: map[yarn.Resource]*shared{}, keeper: &s.census}
 	v.conf, v.tree = s.confs.of(st)
 	return v
 }
@@ -152,19 +164,13 @@ func (v *view) node(text string) (uint32, error) {
 			return slot, nil
 		}
 	}
-	var found uint32
-	many := false
-	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.ID.Host == text {
-			many = found != 0
-			found = slot
-		}
-		return !many
-	})
-	if found == 0 || many {
+	nodes := v.census().Nodes()
+	host := func(i int) string { return v.st.Nodes.Get(nodes[i]).ID.Host }
+	i := sort.Search(len(nodes), func(i int) bool { return host(i) >= text })
+	if i == len(nodes) || host(i) != text || i+1 < len(nodes) && host(i+1) == text {
 		return 0, problem("NO_SUCH_NODE", fmt.Sprintf("there is no node %q", text), "give host:port as \"rmd node list\" shows it")
 	}
-	return found, nil
+	return nodes[i], nil
 }
 
 // reservation finds a reservation by r41 or 41.

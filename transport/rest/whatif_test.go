@@ -129,17 +129,28 @@ func TestWhatIfOneAtATime(t *testing.T) {
 	none.fails(501, "NOT_AVAILABLE", "POST", "/v1/whatif", body)
 }
 
-// Planning gives Explain and WhatIf a fork of their own: the shared one is not
-// touched.
+// Planning gives WhatIf, which changes it, a fork of its own; Explain only reads,
+// and gets the state that the answer says it is of.
 func TestPrivateForks(t *testing.T) {
-	var given *state.State
+	var explained, planned *state.State
 	mine := state.New()
 	b := newBench(t, func(c *Config) {
 		c.Planning = func() *state.State { return mine }
-		c.Explain = func(st *state.State, _ yarn.ApplicationID) (any, error) { given = st; return map[string]string{}, nil }
+		c.Explain = func(st *state.State, _ yarn.ApplicationID) (any, error) {
+			explained = st
+			return map[string]string{}, nil
+		}
+		c.WhatIf = func(st *state.State, _ []input.Property, _ func() bool) (any, error) {
+			planned = st
+			return map[string]string{}, nil
+		}
 	})
 	b.into(200, nil, "GET", "/v1/apps/"+app3+"/explain", "")
-	if given != mine {
+	if shared, _ := b.h.Fork(); explained != shared {
+		t.Error("the explanation is not of the state that is shown")
+	}
+	b.into(200, nil, "POST", "/v1/whatif", `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`)
+	if planned != mine {
 		t.Error("not the private fork")
 	}
 }

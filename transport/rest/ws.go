@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"rmd/fsm/state"
+	"rmd/transport/rest/census"
 	"rmd/yarn"
 )
 
@@ -56,27 +57,15 @@ func wsInfo(c *call) error {
 // appCounts counts applications by where they stand, as YARN's metrics do.
 type appCounts struct{ submitted, pending, running, completed, failed, killed, asked int64 }
 
-// add counts one application.
-func (n *appCounts) add(a *state.App) {
-	n.submitted++
-	n.asked += a.Outstanding
-	switch a.Shown() {
-	case yarn.AppSubmitted, yarn.AppAccepted:
-		n.pending++
-	case yarn.AppRunning:
-		n.running++
-	case yarn.AppFinished:
-		n.completed++
-	case yarn.AppFailed:
-		n.failed++
-	case yarn.AppKilled:
-		n.killed++
-	}
+// appCountsOf are YARN's words for what was counted.
+func appCountsOf(t *census.Tally) appCounts {
+	by := func(s yarn.ApplicationState) int64 { return int64(t.ByShown[s]) }
+	return appCounts{submitted: int64(t.Apps()), pending: by(yarn.AppSubmitted) + by(yarn.AppAccepted), running: by(yarn.AppRunning),
+		completed: by(yarn.AppFinished), failed: by(yarn.AppFailed), killed: by(yarn.AppKilled), asked: t.OutstandingAll}
 }
 
 func (v *view) appCounts() appCounts {
-	var n appCounts
-	v.st.Apps.Each(func(_ uint32, a *state.App) bool { n.add(a); return true })
+	n := appCountsOf(v.census().All())
 	// Applications that are forgotten were submitted too; ids count from 1.
 	n.submitted = max(n.submitted, int64(v.st.Meta.NextApp)-1)
 	return n
@@ -113,8 +102,7 @@ func wsMetrics(c *call) error {
 	return c.writeWS("clusterMetrics", doc)
 }
 
-func (v *view) nodesByState() map[yarn.NodeState]int {
-	by := map[yarn.NodeState]int{}
+func (v *view) nodesByState() (by [yarn.NodeShutdown + 1]int) {
 	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool { by[n.State]++; return true })
 	return by
 }

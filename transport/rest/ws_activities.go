@@ -3,13 +3,13 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"rmd/fsm/state"
 	"rmd/transport/rest/api"
+	"rmd/transport/rest/census"
 	"rmd/yarn"
 )
 
@@ -163,14 +163,13 @@ func (c *call) activities() (obj, error) {
 // waitingApps lists the oldest applications with an outstanding ask.
 func (v *view) waitingApps(most int) []*state.App {
 	var out []*state.App
-	v.st.Apps.Each(func(_ uint32, a *state.App) bool {
+	v.census().Each(false, func(a *census.App) bool {
 		if a.Outstanding > 0 && !a.State.Ended() {
-			out = append(out, a)
+			out = append(out, v.st.Apps.Get(a.Slot))
 		}
-		return true
+		return len(out) < most
 	})
-	slices.SortFunc(out, func(a, b *state.App) int { return int(int64(a.ID.Seq) - int64(b.ID.Seq)) })
-	return out[:min(len(out), most)]
+	return out
 }
 
 // queueActivity is one queue of the tree with those that wait in it.

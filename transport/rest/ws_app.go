@@ -17,18 +17,16 @@ func wsApps(c *call) error {
 	if err != nil {
 		return err
 	}
-	refs := f.app.pick(v, 0, false)
 	return c.streamWS("apps", "app", func(yield func(obj) bool) {
 		n := 0
-		for _, r := range refs {
-			a := v.st.Apps.Get(r.slot)
+		f.app.each(v, 0, false, func(slot uint32) bool {
+			a := v.st.Apps.Get(slot)
 			if !f.pass(a) {
-				continue
+				return true
 			}
-			if n++; (f.limit > 0 && n > f.limit) || !yield(c.wsApp(v, a, f.without)) {
-				return
-			}
-		}
+			n++
+			return (f.limit == 0 || n <= f.limit) && yield(c.wsApp(v, a, f.without))
+		})
 	})
 }
 
@@ -327,12 +325,18 @@ func wsStatistics(c *call) error {
 		kind = strings.ToLower(t)
 	}
 	counts := map[string]int64{}
-	v.st.Apps.Each(func(_ uint32, a *state.App) bool {
-		if kind == "*" || strings.EqualFold(kind, a.Type) {
-			counts[a.Shown().String()]++
+	if kind == "*" {
+		for s := yarn.AppSubmitted; s <= yarn.AppKilled; s++ {
+			counts[s.String()] = int64(v.census().All().ByShown[s])
 		}
-		return true
-	})
+	} else {
+		v.st.Apps.Each(func(_ uint32, a *state.App) bool {
+			if strings.EqualFold(kind, a.Type) {
+				counts[a.Shown().String()]++
+			}
+			return true
+		})
+	}
 	list := []obj{}
 	for _, s := range yarnStates {
 		if len(states) == 0 || states[s] {

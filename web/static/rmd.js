@@ -56,6 +56,8 @@ async function renew() {
 
 function replace(fresh) {
   const main = $("#main");
+  const here = $("[data-here]", fresh);
+  if (here) { history.replaceState(null, "", here.dataset.here); tag = ""; }
   for (const region of all("[data-live]", main)) {
     const next = fresh.getElementById(region.id);
     if (!next) { region.replaceChildren(); continue; }
@@ -127,6 +129,11 @@ function listen() {
 setInterval(() => {
   if (stream && !document.hidden && silent === 0 && $("[data-paced]")) renew();
 }, 2000);
+
+// A film that plays goes on whether anything is decided now or not.
+setInterval(() => {
+  if (stream && !document.hidden && $("[data-here]")) renew();
+}, 700);
 
 // Nothing is renewed where nobody looks.
 function look() {

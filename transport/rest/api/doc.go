@@ -61,6 +61,7 @@
 //	GET    /v1/conf/versions/{v}/diff/{w}                       ConfDiff
 //	POST   /v1/conf:validate                    PutConf or XML → Validation
 //	POST   /v1/whatif                           PutConf or XML → WhatIf
+//	POST   /v1/replay:rerun                     → Rerun: what the log recorded, played with and without reservations
 //	POST   /v1/conf:rollback                    Rollback     →  ConfApplied
 //
 //	GET    /v1/events?app&node&queue&kind&after  Server-Sent Events: event "batch", id = log index, data = EventBatch

@@ -6,14 +6,16 @@ import (
 
 type aboutData struct {
 	About
-	Here  Status
-	Find  string
-	All   int // settings before any was filtered away
-	Level uint32
+	Here    Status
+	Cluster string // its id
+	Find    string
+	All     int // settings before any was filtered away
+	Level   uint32
 }
 
 func about(q *query) (any, error) {
-	d := aboutData{About: q.u.back.About(), Here: q.u.back.Status(), Find: strings.TrimSpace(q.q.Get("find")), Level: q.v.State().Meta.Level}
+	d := aboutData{About: q.u.back.About(), Here: q.u.back.Status(), Cluster: q.v.State().Meta.ClusterID,
+		Find: strings.TrimSpace(q.q.Get("find")), Level: q.v.State().Meta.Level}
 	d.All = len(d.Own) + len(d.Settings)
 	d.Own, d.Settings = matching(d.Own, d.Find), matching(d.Settings, d.Find)
 	return d, nil

@@ -32,6 +32,7 @@ func (u *UI) actions() {
 		"/ui/conf/rollback":            u.rollback,
 		"/ui/cluster/transfer":         u.transfer,
 		"/ui/cluster/snapshot":         u.snapshot,
+		"/ui/replay/rerun":             u.runAgain,
 	} {
 		u.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 			err := u.form(w, r)
@@ -190,6 +191,22 @@ func (u *UI) transfer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	done(w, r, "/ui/cluster", "transfer")
+	return nil
+}
+
+// runAgain plays what the log has recorded with and without reservations; the page
+// shows the last answer to everybody.
+func (u *UI) runAgain(w http.ResponseWriter, r *http.Request) error {
+	d := &api.Rerun{}
+	if err := u.back.Call(r, http.MethodPost, "/v1/replay:rerun", nil, nil, d); err != nil {
+		return err
+	}
+	u.rerun.Store(d)
+	at, err := strconv.ParseUint(r.PostFormValue("at"), 10, 63)
+	if err != nil {
+		return bad("the form does not say where the film stands", "open the page again")
+	}
+	done(w, r, pausedAt(at)+"#rerun", "rerun")
 	return nil
 }
 

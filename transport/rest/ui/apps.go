@@ -7,6 +7,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/transport/rest/api"
+	"rmd/transport/rest/census"
 	"rmd/yarn"
 )
 
@@ -27,8 +28,12 @@ type appRow struct {
 func (q *query) appRow(slot uint32) appRow {
 	st := q.v.State()
 	a := st.Apps.Get(slot)
-	r := appRow{App: q.v.App(slot), Why: q.u.reasons.of(q.v, a, q.u.cfg.Now(), q.behind), Progress: float64(a.Progress) / 100, Ended: a.State.Ended()}
-	r.WaitsMs = waitsSince(st, a)
+	why := reason{Code: coarse(a)}
+	if !q.past {
+		why = q.u.reasons.of(q.v, a, q.u.cfg.Now(), q.behind)
+	}
+	r := appRow{App: q.v.App(slot), Why: why, Progress: float64(a.Progress) / 100, Ended: a.State.Ended()}
+	r.WaitsMs = q.v.Census().App(slot).WaitsSince(st.Meta.NowMillis)
 	if a.StartedMillis != 0 {
 		until := st.Meta.NowMillis
 		if a.EndedMillis != 0 {
@@ -100,13 +105,14 @@ func (q *query) appFilter() (appFilter, error) {
 }
 
 // pass leaves the state out: the numbers beside the states are of the rest.
-func (f *appFilter) pass(st *state.State, a *state.App) bool {
+func (f *appFilter) pass(st *state.State, k *census.App) bool {
 	switch {
-	case f.named && a.User != f.user, f.under != nil && !f.under[a.Queue]:
+	case f.named && k.User != f.user, f.under != nil && !f.under[k.Queue]:
 		return false
 	case f.find == "":
 		return true
 	}
+	a := st.Apps.Get(k.Slot)
 	return strings.Contains(strings.ToLower(a.Name), f.find) || strings.HasSuffix(a.ID.String(), f.find) ||
 		strings.Contains(strings.ToLower(st.NameOf(a.User)), f.find) || slices.ContainsFunc(a.Tags, func(t string) bool { return strings.ToLower(t) == f.find })
 }
@@ -114,51 +120,26 @@ func (f *appFilter) pass(st *state.State, a *state.App) bool {
 // appKeys are what a list of applications can be sorted by.
 var appKeys = []string{"id", "priority", "submitted", "wait", "containers", "memory", "pending", "reserved", "ended"}
 
-func appKey(st *state.State, name string, a *state.App) int64 {
+func appKey(now int64, name string, a *census.App) int64 {
 	switch name {
 	case "priority":
 		return int64(a.Priority)
 	case "submitted":
 		return a.SubmittedMillis
 	case "wait":
-		return waited(st, a)
+		return a.Waited(now)
 	case "containers":
 		return int64(a.Live)
 	case "memory":
-		return a.Used[yarn.Memory]
+		return a.Used
 	case "pending":
-		return a.Pending[yarn.Memory]
+		return a.Pending
 	case "reserved":
-		return a.Reserved[yarn.Memory]
+		return a.Reserved
 	case "ended":
 		return a.EndedMillis
 	}
 	return 0 // the id alone
-}
-
-// waited is how long an application waited for its AM to register, or waits.
-func waited(st *state.State, a *state.App) int64 {
-	until := st.Meta.NowMillis
-	switch {
-	case a.StartedMillis != 0:
-		until = a.StartedMillis
-	case a.EndedMillis != 0:
-		until = a.EndedMillis
-	}
-	return max(until-a.SubmittedMillis, 0)
-}
-
-// waitsSince is how long an application has been waiting: for its AM, or since
-// it holds a node for a container. For other containers nobody keeps the time.
-func waitsSince(st *state.State, a *state.App) int64 {
-	if a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted {
-		return waited(st, a)
-	}
-	var age int64
-	for at := a.Reservations; at != 0; at = st.Reservations.Get(at).NextOfApp() {
-		age = max(age, st.Meta.NowMillis-st.Reservations.Get(at).MadeMillis)
-	}
-	return age
 }
 
 func applications(q *query) (any, error) {
@@ -176,18 +157,25 @@ func applications(q *query) (any, error) {
 	}
 	st := q.v.State()
 	t := top{most: q.u.cfg.PageRows, desc: desc}
-	counts := map[string]int{}
-	st.Apps.Each(func(slot uint32, a *state.App) bool {
+	var byState [yarn.AppKilled + 1]int
+	var wanted [yarn.AppKilled + 1]bool
+	for s := range wanted {
+		wanted[s] = f.states == nil || f.states[yarn.ApplicationState(s).String()]
+	}
+	q.v.Census().Each(desc, func(a *census.App) bool {
 		if !f.pass(st, a) {
 			return true
 		}
-		name := a.State.String()
-		counts[name]++
-		if f.states == nil || f.states[name] {
-			t.add(row{key: appKey(st, sorted, a), id: uint64(a.ID.Seq), slot: slot}, after)
+		byState[a.State]++
+		if wanted[a.State] {
+			t.add(row{key: appKey(st.Meta.NowMillis, sorted, a), id: uint64(a.Seq), slot: a.Slot}, after)
 		}
 		return true
 	})
+	counts := map[string]int{}
+	for s, n := range byState {
+		counts[yarn.ApplicationState(s).String()] = n
+	}
 	rows, next := t.page()
 	d := appsData{Index: q.v.Index(), User: q.q.Get("user"), Find: q.q.Get("find"), Sort: q.q.Get("sort"), All: q.q.Get("all") == "1",
 		Pager: q.pager("application", t.all, len(rows), next), Filter: f.states != nil || f.named || f.under != nil || f.find != ""}

@@ -7,6 +7,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/transport/rest/api"
+	"rmd/transport/rest/census"
 	"rmd/yarn"
 )
 
@@ -31,8 +32,10 @@ type Backend interface {
 // View is one fork of the committed state with the documents made of it.
 type View interface {
 	Index() uint64
-	// State is for passes over a table; it is only read.
+	// State is for records; it is only read.
 	State() *state.State
+	// Census is for lists, counts and sums of all applications.
+	Census() *census.Census
 	Kinds() []string
 	Size(r yarn.Resource) api.Resource
 	QueuePath(slot uint32) string
@@ -59,15 +62,25 @@ type View interface {
 	// until limit events have passed, or it has looked at so many. pass gets an event's kind, and a function
 	// that makes its document when the kind alone does not decide.
 	Recent(ctx context.Context, before uint64, limit, look int, pass func(kind string, d func() api.Event) bool) (Recent, error)
+	// Kept is the oldest and the newest index that the log can be played from.
+	Kept(ctx context.Context) (first, last uint64, err error)
+	// Played is the index that is reached when the log is played from an index on
+	// for so many milliseconds of its own time, at most so many entries; played is
+	// the part of that time up to there; ended, that it goes no further.
+	Played(ctx context.Context, from uint64, millis int64, most int) (index uint64, played int64, ended bool, err error)
+	// After is the first index behind one whose entry has an event that passes, 0
+	// when there is none among so many entries.
+	After(ctx context.Context, index uint64, most int, pass func(kind string, d func() api.Event) bool) (uint64, error)
+	// Past is the view of the state as it was after an index.
+	Past(ctx context.Context, index uint64) (View, error)
 }
 
 // Status is how the replica that answers stands.
 type Status struct {
-	ID, Version, ClusterID string
-	Role, Leader           string
-	Term, Index            uint64
-	NowMillis              int64 // the state's clock
-	StalenessMillis        int64 // since it heard the leader; −1 never
+	ID, Version     string
+	Role, Leader    string
+	Term, Index     uint64
+	StalenessMillis int64 // since it heard the leader; −1 never
 	// What 99 of 100 stayed below in the last minute or two on this replica; 0
 	// when there were none. Commits are measured by the leader alone.
 	CommitP99, SyncP99 time.Duration

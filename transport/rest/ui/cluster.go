@@ -66,12 +66,3 @@ func labels(q *query) (any, error) {
 	t := q.v.Totals()
 	return labelsData{Index: q.v.Index(), Nodes: t.Nodes, Usable: t.UsableNodes}, nil
 }
-
-type replayData struct {
-	Index   uint64
-	Address string
-}
-
-func replay(q *query) (any, error) {
-	return replayData{Index: q.v.Index(), Address: q.r.Host}, nil
-}

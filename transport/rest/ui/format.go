@@ -37,6 +37,7 @@ var functions = template.FuncMap{
 	"n": number, "mem": memory, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "short": short, "pct": percent,
 	"path": url.PathEscape, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": plural, "stale": staleness,
 	"dict": dict, "containerShort": containerShort, "bytes": bytesText, "tone": tone, "kinds": kindsOf, "safeURL": webURL, "hex": shortDigest, "equal": equality, "took": took,
+	"part": func(share float64) string { return percent(share * 100) },
 }
 
 // number writes a whole number with thousands apart: 184,201.

@@ -27,7 +27,8 @@ type top struct {
 	most int
 	desc bool
 	rows []row
-	all  int // that passed the filter, before the cursor too
+	last *row // the last of a full page with one more; what comes behind it is not kept
+	all  int  // that passed the filter, before the cursor too
 }
 
 // cursor is where a page begins: behind a row. It stands in the address as
@@ -63,7 +64,7 @@ func (t *top) order(a, b row) int {
 // add takes a row that has passed the filter.
 func (t *top) add(r row, after cursor) {
 	t.all++
-	if after.set && t.order(r, after.row) <= 0 {
+	if after.set && t.order(r, after.row) <= 0 || t.last != nil && t.order(r, *t.last) >= 0 {
 		return
 	}
 	t.rows = append(t.rows, r)
@@ -75,6 +76,10 @@ func (t *top) add(r row, after cursor) {
 func (t *top) cut() {
 	slices.SortFunc(t.rows, t.order)
 	t.rows = t.rows[:min(len(t.rows), t.most+1)]
+	if len(t.rows) > t.most {
+		last := t.rows[t.most]
+		t.last = &last
+	}
 }
 
 // page returns the rows of the page and the cursor of the next one.

@@ -89,6 +89,9 @@ type shape struct {
 	Bar       bar
 }
 
+// shapeParts are the parts of the largest node that are asked about.
+var shapeParts = [...]int64{1, 2, 4, 8, 16}
+
 // shapes takes a node's total and halves it, as far as it is worth asking.
 func shapes(v View, order []uint32) []shape {
 	st := v.State()
@@ -103,26 +106,33 @@ func shapes(v View, order []uint32) []shape {
 	if usable == 0 {
 		return nil
 	}
-	var out []shape
-	for _, part := range []int64{1, 2, 4, 8, 16} {
-		var size yarn.Resource
+	var sizes [len(shapeParts)]yarn.Resource
+	var out [len(shapeParts)]shape
+	for k, part := range shapeParts {
 		for i, most := range largest {
-			size[i] = most / part
+			sizes[k][i] = most / part
 		}
-		s := shape{Size: v.Size(size)}
-		for _, slot := range order {
-			n := st.Nodes.Get(slot)
-			if n.State != yarn.NodeRunning || !size.Within(n.Total) {
-				continue
-			}
-			s.Ever++
-			if n.Reservation == 0 && size.Within(n.Unallocated()) {
-				s.Now++
+		out[k].Size = v.Size(sizes[k])
+	}
+	for _, slot := range order {
+		n := st.Nodes.Get(slot)
+		if n.State != yarn.NodeRunning {
+			continue
+		}
+		free := n.Unallocated()
+		for k := range sizes {
+			if sizes[k].Within(n.Total) {
+				out[k].Ever++
+				if n.Reservation == 0 && sizes[k].Within(free) {
+					out[k].Now++
+				}
 			}
 		}
+	}
+	for k := range out {
+		s := &out[k]
 		s.Bar = newBar(int64(usable)).add(int64(s.Now), "free", number(s.Now)+" now").add(int64(s.Ever-s.Now), "pending", number(s.Ever-s.Now)+" when they are emptier").
 			done(fmt.Sprintf("%s fits on %d of %d nodes now, on %d at all", amount(s.Size), s.Now, usable, s.Ever))
-		out = append(out, s)
 	}
-	return out
+	return out[:]
 }

@@ -78,19 +78,19 @@ func nodes(q *query) (any, error) {
 	d := nodesData{Index: q.v.Index(), Find: strings.TrimSpace(q.q.Get("find"))}
 	rack, find := q.q.Get("rack"), strings.ToLower(d.Find)
 	st := q.v.State()
-	counts, racks := map[string]int{}, map[string]bool{}
+	counts, all := map[string]int{}, q.v.Census()
 	var order []uint32
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		racks[n.Rack] = true
-		if (rack == "" || n.Rack == rack) && (find == "" || strings.Contains(strings.ToLower(n.ID.Host), find)) {
-			counts[n.State.String()]++
-			if states == nil || states[n.State.String()] {
-				order = append(order, slot)
-			}
+	for _, slot := range all.Nodes() {
+		at := all.Place(slot)
+		if rack != "" && at.Rack != rack || find != "" && !strings.Contains(at.Host, find) {
+			continue
 		}
-		return true
-	})
-	slices.SortFunc(order, func(a, b uint32) int { return compareNodes(st.Nodes.Get(a).ID, st.Nodes.Get(b).ID) })
+		name := st.Nodes.Get(slot).State.String()
+		counts[name]++
+		if states == nil || states[name] {
+			order = append(order, slot)
+		}
+	}
 	t := top{most: q.u.cfg.PageRows, desc: desc}
 	for place, slot := range order { // the place by name breaks ties
 		t.add(row{key: nodeKey(sorted, st.Nodes.Get(slot)), id: uint64(place) + 1, slot: slot}, after)
@@ -109,25 +109,13 @@ func nodes(q *query) (any, error) {
 		}
 		d.States = append(d.States, choice{Value: s, Text: strings.ToLower(s), Chosen: states[s]})
 	}
-	d.Racks = rackChoices(racks, rack)
+	racks := all.Racks()
+	d.Racks = choices(racks[:min(len(racks), mostRacks)], rack)
 	return d, nil
-}
-
-func compareNodes(a, b yarn.NodeID) int {
-	return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
 }
 
 // mostRacks bounds the list of racks to choose from.
 const mostRacks = 500
-
-func rackChoices(racks map[string]bool, chosen string) []choice {
-	names := make([]string, 0, len(racks))
-	for name := range racks { // sorted below
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return choices(names[:min(len(names), mostRacks)], chosen)
-}
 
 func (q *query) nodeHeads(sorted string, desc bool) []column {
 	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }

@@ -3,6 +3,7 @@ package ui
 import (
 	"rmd/fsm/state"
 	"rmd/transport/rest/api"
+	"rmd/transport/rest/census"
 	"rmd/yarn"
 )
 
@@ -54,9 +55,9 @@ func overview(q *query) (any, error) {
 func (q *query) longestWaits(limit int) ([]appRow, bool) {
 	st := q.v.State()
 	t := top{most: limit, desc: true}
-	st.Apps.Each(func(slot uint32, a *state.App) bool {
-		if a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted || a.Reserving > 0 {
-			t.add(row{key: waitsSince(st, a), id: uint64(a.ID.Seq), slot: slot}, cursor{})
+	q.v.Census().Each(false, func(a *census.App) bool {
+		if a.ForAM() || a.Reserving > 0 {
+			t.add(row{key: a.WaitsSince(st.Meta.NowMillis), id: uint64(a.Seq), slot: a.Slot}, cursor{})
 		}
 		return true
 	})

@@ -3,8 +3,8 @@ package ui
 import (
 	"strings"
 
-	"rmd/fsm/state"
 	"rmd/transport/rest/api"
+	"rmd/transport/rest/census"
 	"rmd/yarn"
 )
 
@@ -21,48 +21,19 @@ type queueRow struct {
 
 // queueRows lists a tree from its root down, with bars over the whole cluster.
 func (q *query) queueRows(root *api.Queue, total api.Resource) []queueRow {
-	counts := q.queueCounts()
+	counts := q.v.Census().Tree()
 	var out []queueRow
 	var walk func(k *api.Queue, depth int)
 	walk = func(k *api.Queue, depth int) {
 		r := newQueueRow(k, depth, total)
-		r.Running, r.Waiting = counts[k.Path].running, counts[k.Path].waiting
+		t := &counts[q.v.State().Queue(k.Path)]
+		r.Running, r.Waiting = int(t.ByState[yarn.AppRunning]), t.ForAM()
 		out = append(out, r)
 		for i := range k.Children {
 			walk(&k.Children[i], depth+1)
 		}
 	}
 	walk(root, 0)
-	return out
-}
-
-// queueCount is how many applications run, and wait for their AM.
-type queueCount struct{ running, waiting int }
-
-// queueCounts counts the applications of every queue with those above it.
-func (q *query) queueCounts() map[string]queueCount {
-	bySlot := map[uint32]queueCount{}
-	q.v.State().Apps.Each(func(_ uint32, a *state.App) bool {
-		c := bySlot[a.Queue]
-		switch a.State {
-		case yarn.AppRunning:
-			c.running++
-		case yarn.AppSubmitted, yarn.AppAccepted:
-			c.waiting++
-		default:
-			return true
-		}
-		bySlot[a.Queue] = c
-		return true
-	})
-	out := map[string]queueCount{}
-	for slot, c := range bySlot { // order is harmless: these are sums
-		for path := q.v.QueuePath(slot); path != ""; {
-			sum := out[path]
-			out[path] = queueCount{sum.running + c.running, sum.waiting + c.waiting}
-			path = path[:max(strings.LastIndexByte(path, '.'), 0)]
-		}
-	}
 	return out
 }
 
@@ -186,13 +157,13 @@ const queueApps = 15
 // wait first, then by submission.
 func (q *query) appsOf(slot uint32) ([]appRow, bool) {
 	t := top{most: queueApps}
-	q.v.State().Apps.Each(func(at uint32, a *state.App) bool {
+	q.v.Census().Each(false, func(a *census.App) bool {
 		if a.Queue == slot && !a.State.Ended() {
 			key := int64(1)
-			if waits(a) {
+			if a.Waits() {
 				key = 0
 			}
-			t.add(row{key: key, id: uint64(a.ID.Seq), slot: at}, cursor{})
+			t.add(row{key: key, id: uint64(a.Seq), slot: a.Slot}, cursor{})
 		}
 		return true
 	})

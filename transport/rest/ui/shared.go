@@ -3,6 +3,8 @@ package ui
 import (
 	"sync"
 	"time"
+
+	"rmd/transport/rest/api"
 )
 
 // rendered is the main part of a page as it was at an index.
@@ -14,16 +16,22 @@ type rendered struct {
 	html  []byte
 	title string
 	tag   string
+	// refresh is where a browser without scripts goes on by itself; mostly empty.
+	refresh string
 }
 
-// stand is what a page shows besides the state: who leads. An election moves it
-// and not the index.
+// stand is what a page shows besides the state: who leads, and what was played
+// again. Neither moves the index.
 type stand struct {
 	role, leader string
 	term         uint64
+	rerun        *api.Rerun
 }
 
-func standOf(s Status) stand { return stand{s.Role, s.Leader, s.Term} }
+func (u *UI) stand() stand {
+	s := u.back.Status()
+	return stand{s.Role, s.Leader, s.Term, u.rerun.Load()}
+}
 
 // serves says whether a page that is kept may be handed out again.
 func (p *rendered) serves(now time.Time, tick time.Duration, stand stand) bool {
@@ -33,11 +41,14 @@ func (p *rendered) serves(now time.Time, tick time.Duration, stand stand) bool {
 // A page that costs more than cheap is renewed behind its viewers' backs: they
 // get the last one at once. One that somebody opens is not older than stale, or
 // than staleCosts times what it costs; one that is open not older than staleOpen.
+// Whatever the budget says, an open page is renewed once it is overdue.
 const (
 	cheap      = 3 * time.Millisecond
 	stale      = 2 * time.Second
 	staleCosts = 100
-	staleOpen  = 30 * time.Second
+
+	overdueAfter = 3 * time.Second
+	staleOpen    = 30 * time.Second
 )
 
 // lasts says whether a page does while, or until, another is made.
@@ -48,6 +59,12 @@ func (p *rendered) lasts(now time.Time, live bool) bool {
 	}
 	age := now.Sub(p.at)
 	return age >= 0 && age < most
+}
+
+// overdue says whether a page that is open must be renewed even when the budget
+// is spent: after overdueAfter, or staleCosts times what it costs.
+func (p *rendered) overdue(now time.Time) bool {
+	return now.Sub(p.at) >= max(overdueAfter, staleCosts*p.cost)
 }
 
 // budget bounds the share of the time that goes into renewing pages.
@@ -145,7 +162,7 @@ func (s *shared) get(key string, w want) (*rendered, error) {
 		switch afford := s.budget.allows(time.Now()); {
 		case w.good(p):
 			return p, nil
-		case !afford:
+		case !afford && !p.overdue(w.now()):
 			return p, nil
 		case p.cost > cheap:
 			if k.making.TryLock() {

@@ -31,6 +31,7 @@ type UI struct {
 	shared  shared
 	reasons reasons
 	streams atomic.Int64
+	rerun   atomic.Pointer[api.Rerun] // the last one
 }
 
 // New makes the pages. It fails when a template cannot be read.
@@ -127,6 +128,9 @@ type query struct {
 	q      url.Values
 	title  string // set by a page that has a name of its own
 	behind bool   // nobody waits for what is renewed
+	past   bool   // the view is of an earlier state
+	// refresh is where a browser without scripts goes on by itself.
+	refresh string
 }
 
 // get makes a call of the API that reads.
@@ -154,6 +158,9 @@ func (u *UI) page(w http.ResponseWriter, r *http.Request, p page) {
 		_, _ = w.Write(bytes.ReplaceAll(m.html, u.mark, []byte(token(w, r)))) // a client that is gone is no error of ours
 		return
 	}
+	if m.refresh != "" {
+		h.Set("Refresh", "2; url="+m.refresh)
+	}
 	u.shell(w, r, http.StatusOK, shellData{Title: m.title, Nav: p.nav, Main: template.HTML(m.html)})
 }
 
@@ -167,10 +174,11 @@ func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	stand := standOf(u.back.Status())
+	stand := u.stand()
 	key := keyOf(r)
 	live := isLive(r)
-	once := !live && (r.URL.Query().Has("done") || r.URL.Query().Has("verify"))
+	asked := r.URL.Query()
+	once := !live && (asked.Has("done") || asked.Has("verify")) || asked.Has("speed") // a film goes on by itself
 	return u.shared.get(key, want{now: u.cfg.Now, live: live, fresh: once, stand: stand,
 		good: func(have *rendered) bool {
 			return have.serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.index >= v.Index() || live)
@@ -211,7 +219,7 @@ func (u *UI) draw(q *query, p page, stand stand) (*rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rendered{index: q.v.Index(), stand: stand, at: at, html: html, title: q.title, tag: tagOf(html)}, nil
+	return &rendered{index: q.v.Index(), stand: stand, at: at, html: html, title: q.title, tag: tagOf(html), refresh: q.refresh}, nil
 }
 
 func tagOf(b []byte) string {
@@ -280,6 +288,7 @@ var notes = map[string]string{
 	"snapshot":    "A snapshot was taken on this replica.",
 	"unchanged":   "Nothing was changed: the configuration is as it was.",
 	"initialized": "The cluster is initialized.",
+	"rerun":       "What was recorded has been played with and without reservations.",
 }
 
 // failure is the data of the error page.

@@ -87,7 +87,7 @@ func (o Options) onCluster(ctx context.Context) (*report.Summary, error) {
 	}
 	c, n := o.config(""), &counts{}
 	c.Addrs, c.Token, c.Speed, c.Leave = o.Addrs, o.Token, o.Speed, true
-	n.count(&c, workload.Observer(o.Addrs, nil))
+	n.count(&c, workload.Observer(o.Addrs, o.Token, nil))
 	s, err := workload.Run(ctx, c)
 	return n.into(s), err
 }

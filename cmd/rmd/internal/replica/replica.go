@@ -12,6 +12,7 @@ import (
 
 	"rmd/cluster"
 	"rmd/cmd/rmd/internal/config"
+	"rmd/cmd/rmd/internal/rerun"
 	"rmd/fsm"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -55,6 +56,7 @@ type Replica struct {
 	secure  net.Listener   // the one of http with TLS, when there is one
 	metrics *rest.Metrics
 	reasons *reasons
+	past    *past
 	hadoop  *hadoopDoor // nil without Hadoop's files
 	tracker *forward.Tracker
 	offices chan leader.Leadership
@@ -135,7 +137,7 @@ func (r *Replica) openMachine() error {
 		return r.cluster.AppliedIndex()
 	}
 	r.machine = fsm.New(c)
-	r.reasons = &reasons{machine: r.machine}
+	r.reasons, r.past = &reasons{}, &past{r: r}
 	return nil
 }
 
@@ -218,15 +220,11 @@ func (r *Replica) openREST() error {
 	c.ID, c.Version, c.Logger = r.opt.Config.ID, r.opt.Version, r.log.Named("rest")
 	c.Door, c.Reader, c.Metrics = r.door, reader{r.machine}, r.metrics
 	c.Consensus, c.Snapshots, c.Log = consensus{r}, snapshots{r}, history{r}
-	c.Explain = func(st *state.State, id yarn.ApplicationID) (any, error) {
-		p, err := scheduler.New(st, scheduler.Options{})
-		if err != nil {
-			return nil, err
-		}
-		return p.Explain(id)
-	}
+	c.Explain = func(st *state.State, id yarn.ApplicationID) (any, error) { return r.reasons.explain(st, id) }
 	c.Planning = func() *state.State { st, _, _ := r.machine.Planning(0); return st }
 	c.WhatIf = whatIf
+	c.Past = r.past.at
+	c.Rerun = func(ctx context.Context, st *state.State) (any, error) { return rerun.Compare(ctx, history{r}, st) }
 	c.Reason = r.reasons.of
 	c.RefusalOf, c.Hosts = refusalOf, r.opt.Config.HTTP.Hosts
 	c.Auth.Mode, c.Auth.Cluster, c.Auth.Member = r.opt.Config.HTTP.Auth, r.opt.Config.Cluster, r.isMember
@@ -238,7 +236,7 @@ func (r *Replica) openREST() error {
 		c.Own = append(c.Own, rest.OwnSetting{Name: s.Path, Value: s.Value, About: s.About, Origin: s.Origin})
 	}
 	if r.hadoop != nil {
-		c.Hadoop, c.Settings = r.hadoop.web, r.hadoop.files.settings
+		c.Hadoop, c.Settings, c.Admin = r.hadoop.web, r.hadoop.files.settings, r.hadoop.access.Admin
 	}
 	var err error
 	if r.rest, err = rest.New(c); err != nil {
@@ -284,6 +282,11 @@ func (r *Replica) Cluster() *cluster.Cluster { return r.cluster }
 // Machine is the committed state.
 func (r *Replica) Machine() *fsm.Machine { return r.machine }
 
+// Past is the state as it was after an index, for reading.
+func (r *Replica) Past(ctx context.Context, index uint64) (*state.State, error) {
+	return r.past.at(ctx, index)
+}
+
 // Door takes inputs, as a front door of this replica does.
 func (r *Replica) Door() *forward.Door { return r.door }
 
@@ -312,6 +315,10 @@ func (r *Replica) Close() error {
 		}
 		if r.rest != nil {
 			errs = append(errs, r.rest.Close())
+		}
+		if r.reasons != nil {
+			r.reasons.close()
+			r.past.close()
 		}
 		r.cancel()
 		if r.cluster != nil {

@@ -1,0 +1,215 @@
+package rerun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/transport/rest"
+	"rmd/transport/rest/api"
+	"rmd/workload"
+	"rmd/workload/report"
+	"rmd/workload/trace"
+	"rmd/yarn"
+)
+
+// noReservations is the key that turns reservations off.
+const noReservations = capacity.Prefix + "reservation.maximum-per-cluster"
+
+// sampleParts is how many samples of use there are in the time that was recorded.
+const sampleParts = 500
+
+// readAtOnce is how many entries of the log are read together.
+const readAtOnce = 256
+
+// Compare plays what a log has recorded twice, on the nodes and with the queues
+// that a state has. The state is only read.
+func Compare(ctx context.Context, log rest.LogReader, st *state.State) (*api.Rerun, error) {
+	if st.Version() == nil {
+		return nil, refused("the cluster has no queues yet", "initialize it first")
+	}
+	d := &api.Rerun{}
+	r, err := record(ctx, log, st.Kinds().Index(yarn.GPUName), d)
+	if err != nil {
+		return nil, err
+	}
+	t, containers, cut := r.trace()
+	d.Apps, d.Containers, d.Cut, d.SpanMillis = len(t.Jobs), containers, d.Cut || cut, r.now-r.began
+	t.Nodes = nodesOf(st)
+	d.Nodes = len(t.Nodes)
+	if len(t.Jobs) == 0 || len(t.Nodes) == 0 {
+		return nil, refused("the log that is kept records no application that asked for containers, or no node is running", "submit something, and come back")
+	}
+	sample := time.Duration(max(d.SpanMillis/sampleParts, 100)) * time.Millisecond
+	with, err := play(ctx, t, st, false, sample)
+	if err != nil {
+		return nil, err
+	}
+	without, err := play(ctx, t, st, true, sample)
+	if err != nil {
+		return nil, err
+	}
+	d.With, d.Without = sideOf(with), sideOf(without)
+	return d, nil
+}
+
+func refused(what, do string) error {
+	return &api.Error{Code: "NOTHING_RECORDED", Message: what, Remedy: do, Status: 409}
+}
+
+// record reads the newest part of the log that is kept.
+func record(ctx context.Context, log rest.LogReader, gpu int, d *api.Rerun) (*recording, error) {
+	_, first, last, err := log.Entries(ctx, 0, 1)
+	if err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	if last > maxEntries && last-maxEntries > first {
+		first, d.Cut = last-maxEntries, true
+	}
+	r := newRecording(gpu)
+	d.From, d.To = first, last
+	for at := first; at <= last; {
+		entries, _, _, err := log.Entries(ctx, at, readAtOnce)
+		var old *rest.TooOldError
+		if errors.As(err, &old) && old.Oldest > at {
+			at, d.From = old.Oldest, old.Oldest
+			continue
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for _, e := range entries {
+			at = e.Index + 1
+			if b, err := event.Decode(e.Data); e.Type == "events" && err == nil {
+				for _, x := range b.Events {
+					r.add(x)
+				}
+			}
+		}
+	}
+	return r, nil
+}
+
+// nodesOf are the running nodes of a state.
+func nodesOf(st *state.State) []trace.Node {
+	gpu := st.Kinds().Index(yarn.GPUName)
+	var out []trace.Node
+	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		if n.State == yarn.NodeRunning {
+			k := trace.Node{Name: fmt.Sprintf("%s-%d", n.ID.Host, n.ID.Port), Rack: n.Rack, MemoryMB: n.Total[yarn.Memory], VCores: n.Total[yarn.VCores]}
+			if gpu >= 0 {
+				k.GPUs = n.Total[gpu]
+			}
+			out = append(out, k)
+		}
+		return true
+	})
+	return out
+}
+
+// play runs a workload on a planner with the queues of a state.
+func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sample time.Duration) (*report.Summary, error) {
+	d, err := newDoor(st, without)
+	if err != nil {
+		return nil, err
+	}
+	c := workload.DefaultConfig()
+	c.Nodes, c.Jobs, c.AM, c.Logger, c.Kinds = t.Nodes, workload.FromTrace(t), false, hclog.NewNullLogger(), st.Kinds()
+	c.Door, c.Heartbeat, c.SampleEvery, c.ProgressEvery, c.Patience = d, time.Second, sample, time.Minute, 60
+	c.Granted = func() uint64 { return d.p.State().Meta.Allocated }
+	c.Observe = d.observe
+	s, err := workload.Simulate(ctx, c)
+	if ctx.Err() != nil {
+		return nil, &api.Error{Code: api.CodeTimedOut, Message: "playing what was recorded takes longer than an answer may", Remedy: "use \"rmd replay\" with a trace for so much", Status: 503}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("play what was recorded: %w", err)
+	}
+	return s, nil
+}
+
+// door is a planner that nobody else uses.
+type door struct {
+	p   *scheduler.Planner
+	now int64
+}
+
+func newDoor(st *state.State, without bool) (*door, error) {
+	p, err := scheduler.New(state.New(), scheduler.Options{Eager: true})
+	if err != nil {
+		return nil, err
+	}
+	d := &door{p: p, now: 1}
+	in := &input.InitCluster{ClusterID: "rerun", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
+	for _, q := range st.Version().Properties {
+		if !without || q.Name != noReservations {
+			in.Properties = append(in.Properties, input.Property{Name: q.Name, Value: q.Value})
+		}
+	}
+	if without {
+		in.Properties = append(in.Properties, input.Property{Name: noReservations, Value: "0"})
+	}
+	reply, err := d.Do(context.Background(), in)
+	if err != nil {
+		return nil, err
+	}
+	if f := reply.Refused(); f != nil {
+		return nil, f
+	}
+	return d, nil
+}
+
+// Do implements workload.Door.
+func (d *door) Do(_ context.Context, in input.Input) (input.Reply, error) {
+	d.now++
+	reply, _ := d.p.Plan(d.now, input.Request{Input: in})
+	return reply, nil
+}
+
+// observe tells what became of reservations.
+func (d *door) observe(context.Context) (workload.Observation, error) {
+	st := d.p.State()
+	out := workload.Observation{Outcomes: report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}}
+	for cause, n := range st.Meta.Cancelled {
+		if n > 0 {
+			out.Outcomes.Cancelled += int64(n)
+			out.Outcomes.Causes[yarn.CancelCause(cause).String()] = int64(n)
+		}
+	}
+	gpu := st.Kinds().Index(yarn.GPUName)
+	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		idle := yarn.ComponentMax(yarn.ComponentMin(r.Size, st.Nodes.Get(r.Node).Unallocated()), yarn.Resource{})
+		out.Reserved.MemoryMB += r.Size[yarn.Memory]
+		out.Reserved.VCores += r.Size[yarn.VCores]
+		out.ReservedIdle.MemoryMB += idle[yarn.Memory]
+		out.ReservedIdle.VCores += idle[yarn.VCores]
+		if gpu >= 0 {
+			out.Reserved.GPUs += r.Size[gpu]
+			out.ReservedIdle.GPUs += idle[gpu]
+		}
+		return true
+	})
+	return out, nil
+}
+
+func sideOf(s *report.Summary) api.RerunSide {
+	waits := func(w report.Waits) api.RerunWaits {
+		return api.RerunWaits{Containers: w.Containers, Unserved: w.Unserved, P50Millis: w.P50Millis, P95Millis: w.P95Millis, MaxMillis: w.MaxMillis}
+	}
+	return api.RerunSide{Large: waits(s.Large), Small: waits(s.Small), Made: s.Reservations.Made, Moved: s.Reservations.Moved,
+		Fulfilled: s.Reservations.Fulfilled, Cancelled: s.Reservations.Cancelled, Used: s.Utilisation.Dominant, ReservedIdle: s.ReservedIdle.Dominant, EndMillis: s.EndMillis}
+}

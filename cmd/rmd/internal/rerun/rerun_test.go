@@ -1,0 +1,162 @@
+package rerun
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/transport/rest"
+	"rmd/transport/rest/api"
+	"rmd/yarn"
+)
+
+// recorder is a planner whose events are kept as a log.
+type recorder struct {
+	t     *testing.T
+	p     *scheduler.Planner
+	now   int64
+	apps  []yarn.AttemptID
+	log   []rest.LogEntry
+	first uint64
+}
+
+func newRecorder(t *testing.T) *recorder {
+	t.Helper()
+	p, err := scheduler.New(state.New(), scheduler.Options{Eager: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{t: t, p: p, now: 1_000_000, first: 1}
+	in := &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
+	for _, q := range append(capacity.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
+		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"}) {
+		in.Properties = append(in.Properties, input.Property(q))
+	}
+	r.do(in)
+	for _, host := range []string{"n1", "n2"} {
+		r.do(&input.RegisterNode{ID: yarn.NodeID{Host: host, Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
+	}
+	return r
+}
+
+func (r *recorder) do(in input.Input) input.Reply {
+	r.t.Helper()
+	reply, events := r.p.Plan(r.now, input.Request{Input: in})
+	if f := reply.Refused(); f != nil {
+		r.t.Fatalf("%T: %v", in, f)
+	}
+	if len(events) > 0 {
+		b := event.Batch{Level: 1, Events: events}
+		r.log = append(r.log, rest.LogEntry{Index: uint64(len(r.log)) + 1, Term: 1, Type: "events", Data: b.Encode()})
+	}
+	return reply
+}
+
+// Entries implements rest.LogReader.
+func (r *recorder) Entries(_ context.Context, from uint64, count int) ([]rest.LogEntry, uint64, uint64, error) {
+	if from != 0 && from < r.first {
+		return nil, 0, 0, &rest.TooOldError{Oldest: r.first}
+	}
+	from = max(from, r.first)
+	last := uint64(len(r.log))
+	return r.log[min(from-1, last):min(from-1+uint64(count), last)], r.first, last, nil
+}
+
+// app submits an application that asks for so many containers.
+func (r *recorder) app(count int64, size yarn.Resource) yarn.AttemptID {
+	r.t.Helper()
+	id := yarn.AttemptID{App: r.do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+	r.do(&input.RegisterAttempt{Attempt: id})
+	r.apps = append(r.apps, id)
+	r.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: size, Relax: true}}})
+	return id
+}
+
+// pass lets time pass; every AM takes what it got, and every node ends a container.
+func (r *recorder) pass(millis int64) {
+	for _, id := range r.apps {
+		r.do(&input.Allocate{Attempt: id, Response: r.p.State().Apps.Get(r.p.State().AppByID(id.App)).Response})
+	}
+	r.now += millis
+	var beats []input.NodeHeartbeat
+	r.p.State().Nodes.Each(func(_ uint32, n *state.Node) bool {
+		hb := input.NodeHeartbeat{ID: n.ID}
+		if n.Containers != 0 {
+			k := r.p.State().Containers.Get(n.Containers)
+			hb.Statuses = []input.ContainerStatus{{Container: r.p.State().ContainerID(k), State: yarn.ContainerCompleted}}
+		}
+		beats = append(beats, hb)
+		return true
+	})
+	for i := range beats {
+		r.do(&beats[i])
+	}
+}
+
+// What was recorded is found again: everything that was asked for, with how long
+// it ran, and reservations only where they are on.
+func TestCompare(t *testing.T) {
+	r := newRecorder(t)
+	r.app(24, yarn.NewResource(1024, 1))
+	r.app(2, yarn.NewResource(14*1024, 1))
+	for range 8 {
+		r.pass(30_000)
+	}
+	r.app(10, yarn.NewResource(2048, 1))
+	for range 40 {
+		r.pass(30_000)
+	}
+	if r.p.State().Meta.Made == 0 {
+		t.Fatal("nothing was reserved when it was recorded")
+	}
+	digest := r.p.State().Digest()
+	d, err := Compare(t.Context(), r, r.p.State().Fork())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Apps != 3 || d.Containers != 36 || d.Nodes != 2 || d.Cut || d.From != 1 || d.To != uint64(len(r.log)) || d.SpanMillis < 600_000 {
+		t.Errorf("%+v", d)
+	}
+	for _, s := range []api.RerunSide{d.With, d.Without} {
+		if s.Large.Containers != 2 || s.Small.Containers != 34 || s.Large.Unserved+s.Small.Unserved != 0 || s.Used <= 0 || s.EndMillis == 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if d.With.Made == 0 || d.With.Fulfilled == 0 || d.Without.Made != 0 || d.Without.ReservedIdle != 0 {
+		t.Errorf("with %+v, without %+v", d.With, d.Without)
+	}
+	if r.p.State().Digest() != digest {
+		t.Error("the cluster was touched")
+	}
+}
+
+// Endless demand is bounded, a log that lost its beginning is played from where it
+// is kept, and nothing to play is said so.
+func TestCompareBounds(t *testing.T) {
+	r := newRecorder(t)
+	_, err := Compare(t.Context(), r, r.p.State().Fork())
+	var none *api.Error
+	if !errors.As(err, &none) || none.Code != "NOTHING_RECORDED" {
+		t.Fatalf("%v", err)
+	}
+	r.first = uint64(len(r.log))
+	r.app(1_000_000, yarn.NewResource(1024, 1))
+	r.pass(1000)
+	d, err := Compare(t.Context(), r, r.p.State().Fork())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Cut || d.Containers != maxOfAsk || d.From != r.first {
+		t.Errorf("%+v", d)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Compare(ctx, r, r.p.State().Fork()); err == nil {
+		t.Error("it goes on though nobody waits")
+	}
+}
