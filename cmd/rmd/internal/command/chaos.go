@@ -1,0 +1,183 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/rmd/internal/words"
+	"rmd/jepsen-lite/harness"
+	"rmd/jepsen-lite/nemesis"
+	"rmd/jepsen-lite/scenario"
+)
+
+func (p *program) chaos() *cli.Command {
+	return noun("chaos", "break a throw-away cluster on purpose, and hold what it did against what it must",
+		p.command(p.chaosRun()))
+}
+
+func (p *program) chaosRun() verb {
+	return verb{
+		name: "run", usage: "run a scenario of faults under load, and check the history", args: "[SCENARIO]", max: 1,
+		long: "Real processes of this program, in a directory of their own, with simulated nodes, masters,\n" +
+			"operators and readers. What this machine does not offer (network namespaces, loop devices,\n" +
+			"strace) is replaced where it can be, and skipped by name where not. Exit 9 when a check failed.",
+		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "list", Usage: "list the scenarios and their faults, and what this machine offers"},
+			&cli.Uint64Flag{Name: "seed", Usage: "decides which fault comes when, and who is hit", DefaultText: "drawn from the clock"},
+			spanFlag("duration", "of the faults; 0 is the scenario's own", 0),
+			&cli.StringFlag{Name: "out", Usage: "directory of history, logs and report", DefaultText: "a new one below the temporary directory"},
+			&cli.StringFlag{Name: "network", Usage: "auto|loopback|namespaces", DefaultText: "the scenario's"},
+			&cli.StringFlag{Name: "disk", Usage: "auto|directory|loop", DefaultText: "the scenario's"},
+			&cli.IntFlag{Name: "replicas", Usage: "3 or 5", Value: 3},
+			&cli.StringFlag{Name: "old", Usage: "a program of an earlier version, for the scenario upgrade"},
+			&cli.BoolFlag{Name: "keep", Usage: "keep the data directories, also when all is well"},
+		},
+		run: runChaos,
+	}
+}
+
+func runChaos(c *call) error {
+	if c.Bool("list") {
+		if c.NArg() > 0 {
+			return exit.Usagef("leave one of them out", "--list and a scenario contradict each other")
+		}
+		return c.listChaos()
+	}
+	opt, err := c.chaosOptions()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	opt.Note = func(format string, args ...any) {
+		c.say("%6.1fs  "+format, append([]any{time.Since(began).Seconds()}, args...)...)
+	}
+	c.say("seed %d, everything is in %s", opt.Seed, opt.Out)
+	res, err := scenario.Run(c.ctx(), opt)
+	if err != nil {
+		return exit.New(exit.CodeFailed, "see "+c.path+" --list for what this machine offers", "%v", err)
+	}
+	return c.showChaos(res)
+}
+
+// showChaos prints the result; a run that does not pass is a failed check.
+func (c *call) showChaos(res *scenario.Result) error {
+	if err := res.WritePage(); err != nil {
+		return err
+	}
+	var err error
+	if c.format().Machine() {
+		err = output.WriteDocument(c.p.Out, c.format(), res.JSON())
+	} else {
+		err = res.WriteText(c.p.Out)
+	}
+	if err != nil {
+		return err
+	}
+	if !res.OK() {
+		return exit.New(exit.CodeCheck, "read "+filepath.Join(res.Out, "index.html")+" and the logs beside it", "scenario %s with seed %d does not pass", res.Scenario, res.Seed)
+	}
+	return nil
+}
+
+// chaosOptions reads the flags.
+func (c *call) chaosOptions() (scenario.Options, error) {
+	opt := scenario.DefaultOptions()
+	var known []string
+	for _, s := range scenario.All() {
+		known = append(known, s.Name)
+	}
+	name := c.arg(0)
+	if name == "" {
+		return opt, exit.Usagef("write "+c.path+" smoke, or --list", "no scenario is named")
+	}
+	s, ok := scenario.Find(name)
+	if !ok {
+		do := "see " + c.path + " --list"
+		if near := words.Nearest(name, known); near != "" {
+			do = fmt.Sprintf("did you mean %q?", near)
+		}
+		return opt, &exit.Error{Code: exit.CodeUsage, What: fmt.Sprintf("there is no scenario %q", name), Do: do, Exit: exit.NotFound}
+	}
+	opt.Scenario, opt.Seed, opt.Replicas, opt.Keep = s, c.Uint64("seed"), c.Int("replicas"), c.Bool("keep")
+	if !c.IsSet("seed") {
+		opt.Seed = uint64(time.Now().UnixNano()) % 1_000_000
+	}
+	opt.Duration, opt.Network, opt.Disk, opt.Commit = c.span("duration").Duration, c.String("network"), c.String("disk"), Version()
+	var err error
+	if opt.Binary, err = os.Executable(); err != nil {
+		return opt, err
+	}
+	if old := c.String("old"); old != "" {
+		if opt.Old, err = filepath.Abs(old); err != nil {
+			return opt, err
+		}
+		if _, err := os.Stat(opt.Old); err != nil {
+			return opt, &exit.Error{Code: exit.CodeFile, What: err.Error(), Do: "name a program with --old", Err: err}
+		}
+	}
+	if opt.Out, err = c.chaosDir(); err != nil {
+		return opt, err
+	}
+	if err := opt.Validate(); err != nil {
+		return opt, exit.Usagef("see "+c.path+" --help", "%v", err)
+	}
+	return opt, nil
+}
+
+// chaosDir is the directory of a run: a new one, or an empty one that was named.
+func (c *call) chaosDir() (string, error) {
+	dir := c.String("out")
+	if dir == "" {
+		return os.MkdirTemp("", "rmd-chaos-*")
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(abs)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	if len(entries) > 0 {
+		return "", exit.New(exit.CodeExists, "name another, or empty it", "%s is not empty", abs)
+	}
+	return abs, nil
+}
+
+// listChaos prints the scenarios, the faults, and what this machine offers.
+func (c *call) listChaos() error {
+	dir, err := os.MkdirTemp("", "rmd-chaos-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	cfg := harness.DefaultConfig()
+	cfg.Dir = dir
+	offer, err := harness.Probe(cfg, true)
+	if err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(c.p.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SCENARIO\tLASTS\tWHAT")
+	for _, s := range scenario.All() {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, (&span{s.Duration}).String(), s.Text)
+	}
+	fmt.Fprintln(t, "\t\t\nFAULT\tNEEDS\tWHAT")
+	for _, f := range nemesis.All() {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, f.Kind, f.Text)
+	}
+	fmt.Fprintln(t, "\t\t\nKIND\tHERE\tHOW")
+	for _, o := range offer.All {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", o.Fault, o.Answer, strings.ReplaceAll(o.Why, "\n", "; "))
+	}
+	return t.Flush()
+}

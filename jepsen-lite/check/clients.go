@@ -1,0 +1,328 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/replay"
+)
+
+// clients holds what clients were told against the log: S4, acked stays, and S5,
+// an unknown outcome is all or nothing.
+func (j *judge) clients() {
+	f := j.found["S4"]
+	f.Unit = "acks"
+	if j.renewed {
+		f.Why = "the log was replaced on purpose (restore or recovery), which may lose what was acked"
+	} else {
+		if j.log != nil {
+			for _, c := range j.calls {
+				if c.Type == history.OK {
+					j.stays(c)
+				}
+			}
+		}
+		j.listed()
+	}
+	j.keys()
+	j.once()
+}
+
+// lost notes a violation of S4: what the client was told, and what there is.
+func (j *judge) lost(c history.Call, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	j.found["S4"].fail(c.Return, []Link{callLink(c, fmt.Sprintf("%s is acknowledged", describe(c))), {Lane: "log", NS: c.Return, Text: text}},
+		"%s was acknowledged and %s", describe(c), text)
+}
+
+// stays holds one acknowledgement against the log.
+func (j *judge) stays(c history.Call) {
+	f := j.found["S4"]
+	switch c.F {
+	case history.Submit:
+		f.Checked++
+		a, ok := j.log.App(c.Out.App)
+		switch {
+		case !ok:
+			j.lost(c, "the log has no %s", c.Out.App)
+		case c.In.Name != "" && a.Name != c.In.Name:
+			j.lost(c, "%s is %q in the log", c.Out.App, a.Name)
+		default:
+			j.inTime(c, a.Turns[0].Index)
+		}
+	case history.Kill, history.Finish:
+		f.Checked++
+		id := c.In.App
+		if id == "" {
+			id = history.AppOf(c.In.Attempt)
+		}
+		a, ok := j.log.App(id)
+		switch {
+		case !ok:
+			j.lost(c, "the log has no %s", id)
+		case a.Ended != 0:
+			j.inTime(c, a.Ended)
+		case !a.Finishing:
+			j.lost(c, "%s is %s", id, a.State)
+		}
+	case history.Move, history.Prioritize:
+		f.Checked++
+		j.changed(c)
+	case history.CancelReservation:
+		f.Checked++
+		switch ended, ok := j.log.Reservation(c.In.Reservation); {
+		case !ok:
+			j.lost(c, "the log has no %s", c.In.Reservation)
+		case ended == 0:
+			j.lost(c, "%s is held", c.In.Reservation)
+		default:
+			j.inTime(c, ended)
+		}
+	case history.Allocate:
+		j.granted(c)
+		j.releases(c, c.In.Containers)
+	case history.Release:
+		j.releases(c, c.In.Containers)
+	case history.Complete:
+		for _, id := range c.In.Containers {
+			if x, ok := j.log.Container(id); ok {
+				f.Checked++
+				if x.Completed == 0 {
+					j.lost(c, "%s counts on %s still", id, x.Node)
+				}
+			}
+		}
+	}
+}
+
+// changed holds that a change of an application is in the log: another may have
+// followed it since.
+func (j *judge) changed(c history.Call) {
+	a, ok := j.log.App(c.In.App)
+	if !ok {
+		j.lost(c, "the log has no %s", c.In.App)
+		return
+	}
+	if c.F == history.Move {
+		if !slices.ContainsFunc(a.Turns, func(t replay.Turn) bool { return named(t.Queue, c.In.Queue) }) {
+			j.lost(c, "%s never was in %s", c.In.App, c.In.Queue)
+		}
+		return
+	}
+	want := c.Out.Text // what was asked for may have been lowered
+	if want != "" && !slices.ContainsFunc(a.Priorities, func(p replay.Priority) bool { return fmt.Sprint(p.Priority) == want }) {
+		j.lost(c, "%s never had priority %s", c.In.App, want)
+	}
+}
+
+// named says whether a name, which may be the last part alone, is a queue's.
+func named(path, name string) bool { return path == name || strings.HasSuffix(path, "."+name) }
+
+func (j *judge) granted(c history.Call) {
+	for _, g := range c.Out.Granted {
+		j.found["S4"].Checked++
+		x, ok := j.log.Container(g.Container)
+		switch {
+		case !ok:
+			j.lost(c, "the log has no %s", g.Container)
+		case g.Node != "" && x.Node.String() != g.Node:
+			j.lost(c, "%s is on %s in the log, the AM was told %s", g.Container, x.Node, g.Node)
+		case g.MemoryMB != 0 && x.Size[0] != g.MemoryMB:
+			j.lost(c, "%s has %s in the log, the AM was told %dMB", g.Container, x.Size, g.MemoryMB)
+		default:
+			j.inTime(c, x.Made)
+		}
+	}
+}
+
+func (j *judge) releases(c history.Call, ids []string) {
+	for _, id := range ids {
+		if x, ok := j.log.Container(id); ok {
+			j.found["S4"].Checked++
+			if x.Live {
+				j.lost(c, "%s lives", id)
+			}
+		}
+	}
+}
+
+// inTime holds that an answer left after its entry was applied, and says an index
+// that is not before it.
+func (j *judge) inTime(c history.Call, index uint64) {
+	switch t := j.timeOf(index); {
+	case c.Out.Index != 0 && c.Out.Index < index:
+		j.lost(c, "its answer is of index %d, the entry is %d", c.Out.Index, index)
+	case j.opt.Exact && t > c.Return:
+		j.lost(c, "its entry %d was applied for the first time %d ns later", index, t-c.Return)
+	}
+}
+
+// listed holds lists, and the final reads, against the submissions that were
+// acknowledged before they were asked for. Without the log, which tells what was
+// forgotten in time, only final lists count.
+func (j *judge) listed() {
+	from, final := j.h.MarkAt(history.Final)
+	var submits []history.Call // acknowledged, by return
+	for _, c := range j.calls {
+		if c.F == history.Submit && c.Type == history.OK && !j.forgotten(c.Out.App) {
+			submits = append(submits, c)
+		}
+	}
+	slices.SortStableFunc(submits, func(a, b history.Call) int { return cmp.Compare(a.Return, b.Return) })
+	gone := map[string]history.Call{} // looked up by key only
+	for _, c := range j.calls {
+		last := final && c.NS >= from
+		switch {
+		case c.In.Stale:
+		case c.F == history.List && c.Type == history.OK && (last || j.log != nil):
+			j.list(c, submits)
+		case last && c.F == history.ReadApp && c.Type == history.Fail && c.Out.Code == history.NotFound:
+			gone[c.In.App] = c
+		}
+	}
+	for _, c := range submits {
+		if r, ok := gone[c.Out.App]; ok && c.Return < r.NS {
+			j.lost(c, "a final read at %d ns finds no %s", r.NS, c.Out.App)
+		}
+	}
+}
+
+// list holds that a list names every submission that was acknowledged before it
+// was asked for.
+func (j *judge) list(l history.Call, submits []history.Call) {
+	names := slices.Sorted(slices.Values(l.Out.Names))
+	for _, c := range submits {
+		if c.Return >= l.NS {
+			return
+		}
+		j.found["S4"].Checked++
+		if _, ok := slices.BinarySearch(names, c.Out.App); !ok {
+			j.lost(c, "the list of %.3f s does not name %s", float64(l.NS)/1e9, c.Out.App)
+		}
+	}
+}
+
+// forgotten says whether the log itself dropped an application after its end.
+func (j *judge) forgotten(id string) bool {
+	if j.log == nil {
+		return false
+	}
+	a, ok := j.log.App(id)
+	return ok && a.Forgotten
+}
+
+// keys holds that an idempotency key has one meaning: repeated with the same
+// content it gets the same answer, with other content none.
+func (j *judge) keys() {
+	f := j.found["S5"]
+	first := map[string]history.Call{} // looked up by key only
+	for _, c := range j.calls {
+		if c.F != history.Submit || c.In.Key == "" || c.Type != history.OK {
+			continue
+		}
+		f.Checked++
+		f.Unit = "requests"
+		have, ok := first[c.In.Key]
+		switch {
+		case !ok:
+			first[c.In.Key] = c
+		case have.Out.App != c.Out.App:
+			f.fail(c.Return, []Link{callLink(have, describe(have)), callLink(c, describe(c))}, "request %s made %s and %s", c.In.Key, have.Out.App, c.Out.App)
+		case have.In.Name != c.In.Name || have.In.Queue != c.In.Queue:
+			f.fail(c.Return, []Link{callLink(have, describe(have)), callLink(c, describe(c))}, "request %s was accepted again with other content", c.In.Key)
+		}
+	}
+}
+
+// once holds submissions against the log by their names, where each request has a
+// name of its own: once or never, and never after a refusal.
+func (j *judge) once() {
+	if j.log == nil {
+		return
+	}
+	f := j.found["S5"]
+	made := map[string][]string{} // ids by name; looked up by key only
+	for _, a := range j.log.Apps() {
+		made[a.Name] = append(made[a.Name], a.ID.String())
+	}
+	byName := map[string][]history.Call{}
+	meanings := map[string]string{} // the first name of a key; looked up by key only
+	shared := map[string]bool{}     // keys that were used again with other content
+	var names []string
+	for _, c := range j.calls {
+		if c.F != history.Submit || c.In.Name == "" {
+			continue
+		}
+		if byName[c.In.Name] == nil {
+			names = append(names, c.In.Name)
+		}
+		byName[c.In.Name] = append(byName[c.In.Name], c)
+		if was, ok := meanings[c.In.Key]; ok && was != c.In.Name {
+			shared[c.In.Key] = true
+		} else {
+			meanings[c.In.Key] = c.In.Name
+		}
+	}
+	for _, name := range names {
+		calls := byName[name]
+		if !oneRequest(calls) {
+			continue
+		}
+		f.Checked++
+		f.Unit = "requests"
+		ids, last := made[name], calls[len(calls)-1]
+		var chain []Link
+		for _, c := range calls {
+			chain = append(chain, callLink(c, describe(c)))
+		}
+		if len(ids) > 1 {
+			f.fail(last.NS, chain, "%s was submitted once and happened %d times: %v", name, len(ids), ids)
+		}
+		refused := !slices.ContainsFunc(calls, func(c history.Call) bool { return c.Type != history.Fail })
+		if refused && len(ids) > 0 {
+			f.fail(last.NS, chain, "the submission of %s was refused and is in the log as %s", name, ids[0])
+		}
+		if !shared[last.In.Key] {
+			j.wholly(last, len(ids) > 0, chain)
+		}
+	}
+}
+
+// oneRequest says whether calls are repetitions of one: of one key, or a single
+// call.
+func oneRequest(calls []history.Call) bool {
+	for _, c := range calls[1:] {
+		if c.In.Key == "" || c.In.Key != calls[0].In.Key {
+			return false
+		}
+	}
+	return true
+}
+
+// wholly holds that a request is remembered if, and only if, it happened.
+func (j *judge) wholly(c history.Call, happened bool, chain []Link) {
+	if c.In.Key == "" || !j.remembers() {
+		return
+	}
+	if _, recorded := j.log.Recorded(c.In.Key); recorded != happened {
+		j.found["S5"].fail(c.NS, chain, "the submission of %s is half done: in the log %v, remembered %v", c.In.Name, happened, recorded)
+	}
+}
+
+// remembers says whether the log remembers calls under the clients' own keys, and
+// none was dropped.
+func (j *judge) remembers() bool {
+	if j.log.Counts.Forgotten > 0 {
+		return false
+	}
+	for _, c := range j.calls {
+		if c.F == history.Submit && c.In.Key != "" && c.Type == history.OK {
+			_, ok := j.log.Recorded(c.In.Key)
+			return ok
+		}
+	}
+	return false
+}

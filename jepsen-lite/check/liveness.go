@@ -1,0 +1,287 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rmd/jepsen-lite/history"
+)
+
+// liveness judges what comes after the faults: L1 to L5.
+func (j *judge) liveness() {
+	calm, ok := j.h.MarkAt(history.Calm)
+	if !ok {
+		for _, id := range []string{"L1", "L2", "L3"} {
+			j.found[id].Why = "the history has no calm"
+		}
+	} else {
+		j.leaderBack(calm)
+		j.caughtUp(calm)
+		j.placed(calm)
+	}
+	j.bounded(calm)
+	j.disks()
+}
+
+func (f *Finding) worst(d int64) {
+	if d >= f.Max {
+		f.Max = d
+		f.Figure = "max " + short(time.Duration(d))
+	}
+}
+
+// short is a duration to two figures, as a report prints it.
+func short(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.0f min", d.Minutes())
+}
+
+// leaderBack is L1: a leader within ten election timeouts, and it takes writes.
+func (j *judge) leaderBack(calm int64) {
+	f := j.found["L1"]
+	leading := map[string]bool{}
+	elected := int64(-1)
+	for _, e := range j.h.Replicas {
+		switch {
+		case e.NS > calm && e.Kind == history.Lead && elected < 0:
+			elected = e.NS - calm
+		case e.NS > calm:
+		case e.Kind == history.Lead:
+			leading[e.ID] = true
+		case e.Kind == history.Follow, e.Kind == history.Stop, e.Kind == history.Start:
+			delete(leading, e.ID)
+		}
+	}
+	wrote, asked := j.nextWrite(calm)
+	if !asked && elected < 0 && len(leading) == 0 && len(j.h.Replicas) == 0 {
+		return
+	}
+	f.Checked++
+	f.Unit = "calms"
+	limit := int64(10 * j.opt.Election)
+	switch {
+	case len(leading) == 0 && elected < 0:
+		f.fail(calm, []Link{{NS: calm, Text: "every fault is gone"}}, "nobody leads after the faults are gone")
+		return
+	case len(leading) == 0 && elected > limit:
+		f.fail(calm+elected, []Link{{NS: calm, Text: "every fault is gone"}}, "a leader comes %s after the faults are gone, the limit is %s", time.Duration(elected), time.Duration(limit))
+	case asked && (wrote < 0 || wrote > int64(j.opt.Calm)):
+		f.fail(calm, []Link{{NS: calm, Text: "every fault is gone"}}, "no write is acknowledged within %s of the faults' end", j.opt.Calm)
+	}
+	if len(leading) == 0 {
+		f.worst(elected)
+	} else {
+		f.worst(max(0, min(wrote, max(elected, 0))))
+	}
+}
+
+// nextWrite is how long after a time a write that was called after it was
+// acknowledged, -1 when none was; asked says whether there was one.
+func (j *judge) nextWrite(from int64) (after int64, asked bool) {
+	after = -1
+	for _, c := range j.calls {
+		if c.NS < from || c.F.Reads() {
+			continue
+		}
+		asked = true
+		if c.Type == history.OK && (after < 0 || c.Return-from < after) {
+			after = c.Return - from
+		}
+	}
+	return after, asked
+}
+
+// caughtUp is L2: every replica that runs reaches what had been applied when the
+// calm began.
+func (j *judge) caughtUp(calm int64) {
+	f := j.found["L2"]
+	f.Unit = "replicas"
+	head := j.headAt(calm)
+	if head == 0 {
+		f.Why = "nothing was applied before the calm"
+		return
+	}
+	reached := map[string]int64{}
+	runs := map[string]bool{}
+	var order []string
+	for _, e := range j.h.Replicas {
+		if _, known := runs[e.ID]; !known {
+			order = append(order, e.ID)
+			runs[e.ID] = true
+		}
+		switch e.Kind {
+		case history.Start:
+			runs[e.ID] = true
+			delete(reached, e.ID)
+		case history.Stop:
+			runs[e.ID] = false
+		case history.Apply, history.Restore:
+			if _, ok := reached[e.ID]; !ok && e.Index >= head {
+				reached[e.ID] = e.NS
+			}
+		}
+	}
+	for _, id := range order {
+		r := j.streams.replicas[id]
+		if !runs[id] || r == nil || r.removed {
+			continue
+		}
+		f.Checked++
+		at, ok := reached[id]
+		late := max(0, at-calm)
+		if !ok || late > int64(j.opt.Calm) {
+			f.fail(calm, []Link{{NS: calm, Index: head, Text: fmt.Sprintf("every fault is gone; index %d is applied", head)},
+				{NS: j.h.End(), Lane: id, Index: r.applied, Text: fmt.Sprintf("%s is at index %d", id, r.applied)}},
+				"%s is at index %d at the end, index %d was applied before the calm", id, r.applied, head)
+			continue
+		}
+		f.worst(late)
+	}
+}
+
+// quiet is how long nothing must have been decided for what waits to be stuck.
+const quiet = 3 * time.Second
+
+// placed is L3, of the state that the log ends in.
+func (j *judge) placed(calm int64) {
+	f := j.found["L3"]
+	f.Unit = "states"
+	if j.log == nil {
+		f.Why = "the log is not part of the history"
+		return
+	}
+	end := j.h.End()
+	if lastNS := j.timeOf(j.log.Index()); end-max(lastNS, calm) < int64(quiet) {
+		f.Why = "decisions were made until the end"
+	} else {
+		f.Checked++
+		if stuck := j.log.Stuck(); len(stuck) > 0 {
+			f.fail(end, j.steps(stuck), "%s", stuck[0].Text)
+		}
+		if sure, _ := j.log.Waiting(); len(sure) > 0 {
+			f.fail(end, j.steps(sure), "%s", sure[0].Text)
+		}
+	}
+	if !j.opt.WorkEnds {
+		return
+	}
+	f.Checked++
+	for _, a := range j.log.Apps() {
+		if a.Ended == 0 {
+			f.fail(end, nil, "%s (%s) is %s at the end", a.ID, a.Name, a.State)
+		}
+	}
+}
+
+// bounded is L4: what can go round for ever is counted.
+func (j *judge) bounded(calm int64) {
+	f := j.found["L4"]
+	f.Unit = "repetitions"
+	var installs, campaigns, resyncs int
+	for _, e := range j.h.Replicas {
+		switch {
+		case e.Kind == history.Install:
+			installs++
+		case e.Kind == history.Campaign && calm != 0 && e.NS > calm:
+			campaigns++
+		case e.Kind == history.Resync:
+			resyncs++
+		}
+	}
+	retries, worst := map[string]int{}, 0
+	for _, c := range j.calls {
+		if c.In.Key != "" && !c.F.Reads() {
+			retries[c.In.Key]++
+			worst = max(worst, retries[c.In.Key])
+		}
+	}
+	if len(j.h.Replicas) == 0 && len(retries) == 0 {
+		return
+	}
+	f.Checked += uint64(1 + installs + campaigns + resyncs + worst)
+	f.Figure = fmt.Sprintf("%d installs", installs)
+	for _, x := range []struct {
+		what       string
+		n, ceiling int
+	}{{"snapshots were installed", installs, j.opt.Ceilings.Installs}, {"elections were called after the calm", campaigns, j.opt.Ceilings.Campaigns},
+		{"nodes and AMs were told to begin anew", resyncs, j.opt.Ceilings.Resyncs}, {"calls were made of one request", worst, j.opt.Ceilings.Retries}} {
+		if x.ceiling > 0 && x.n > x.ceiling {
+			f.fail(j.h.End(), nil, "%d %s, the ceiling is %d", x.n, x.what, x.ceiling)
+		}
+	}
+}
+
+// disks is L5: while one disk is slow, full or hung and nothing else is wrong,
+// writes go on within the watchdog's limit. What counts is the longest time
+// without an acknowledgement, to the end of the fault or to the next one.
+func (j *judge) disks() {
+	f := j.found["L5"]
+	f.Unit = "faults"
+	var acks []int64
+	for _, c := range j.calls {
+		if c.Type == history.OK && !c.F.Reads() {
+			acks = append(acks, c.Return)
+		}
+	}
+	slices.Sort(acks)
+	limit := int64(j.opt.Watchdog + 10*j.opt.Election)
+	for i, x := range j.h.Faults {
+		if x.When != history.Begin || len(x.On) != 1 || !(strings.Contains(x.Kind, "disk") || strings.Contains(x.Kind, "sync")) {
+			continue
+		}
+		to, alone := j.alone(i)
+		gap, asked := j.silence(acks, x.NS, to)
+		if !alone || !asked {
+			continue
+		}
+		f.Checked++
+		if gap > limit {
+			f.fail(x.NS, []Link{faultLink(x, x.Text)}, "%s on %s: no write was acknowledged for %s, the limit is %s", x.Kind, list(x.On), time.Duration(gap).Round(time.Millisecond), time.Duration(limit))
+		}
+		f.worst(gap)
+	}
+}
+
+// silence is the longest time without an acknowledgement within a window; asked
+// says whether a write was called in it.
+func (j *judge) silence(acks []int64, from, to int64) (gap int64, asked bool) {
+	for _, c := range j.calls {
+		if !c.F.Reads() && c.NS >= from && c.NS < to {
+			asked = true
+			break
+		}
+	}
+	at := from
+	first, _ := slices.BinarySearch(acks, from)
+	for _, ns := range acks[first:] {
+		if ns > to {
+			break
+		}
+		gap, at = max(gap, ns-at), ns
+	}
+	return max(gap, to-at), asked
+}
+
+// alone says whether no other fault is there when one begins, and until when it
+// stays the only one.
+func (j *judge) alone(i int) (until int64, ok bool) {
+	open := map[int]bool{}
+	for k, x := range j.h.Faults {
+		switch {
+		case k < i && x.When == history.Begin:
+			open[x.ID] = true
+		case k < i && x.When == history.End:
+			delete(open, x.ID)
+		case k > i && (x.When != history.End || x.ID == j.h.Faults[i].ID):
+			return x.NS, len(open) == 0
+		}
+	}
+	return j.h.End(), len(open) == 0
+}

@@ -1,0 +1,95 @@
+package check
+
+import (
+	"fmt"
+
+	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/replay"
+)
+
+// replay follows the committed log through the independent model and takes over
+// what it finds.
+func (j *judge) replay() (notes []string) {
+	ids := []string{"S4", "S6", "S7", "S8", "S9", "S10", replay.Audit}
+	m := replay.New()
+	dumps := byIndex(j.h.Dumps)
+	for _, e := range j.h.Entries {
+		if e.Kind != history.Command {
+			continue
+		}
+		if err := m.Entry(e.Index, e.Term, e.Data); err != nil {
+			for _, id := range ids {
+				j.found[id].Why = err.Error()
+			}
+			return nil
+		}
+		j.compare(m, dumps[e.Index])
+	}
+	if m.Counts.Entries == 0 {
+		for _, id := range ids {
+			j.found[id].Why = "the log is not part of the history"
+		}
+		return nil
+	}
+	j.log = m
+	j.take(m)
+	for _, text := range m.Recount() {
+		j.found["S9"].fail(j.timeOf(m.Index()), nil, "%s", text)
+	}
+	for _, n := range m.Notes() {
+		notes = append(notes, n.String())
+	}
+	return notes
+}
+
+// take turns the model's counts and violations into findings.
+func (j *judge) take(m *replay.Model) {
+	c := m.Counts
+	for _, x := range []struct {
+		id, unit string
+		n        uint64
+	}{
+		{"S5", "requests", 0}, {"S6", "containers", c.Containers}, {"S7", "placements", c.Decisions}, {"S8", "reservations", c.Reservations},
+		{"S9", "balances", c.Balances}, {"S10", "ends", c.Terminal}, {replay.Audit, "decisions", c.Decisions},
+	} {
+		f := j.found[x.id]
+		f.Unit = x.unit
+		f.Checked += x.n
+	}
+	for _, v := range m.Violations() {
+		j.found[v.ID].fail(j.timeOf(v.Index), j.steps(v.Chain), "%s at index %d (term %d)", v.Text, v.Index, v.Term)
+	}
+}
+
+// steps are events of the log as links, with the time of their entry.
+func (j *judge) steps(chain []replay.Step) []Link {
+	var out []Link
+	for _, s := range chain {
+		out = append(out, Link{NS: j.timeOf(s.Index), Lane: "log", Index: s.Index, Text: fmt.Sprintf("index %d, term %d: %s", s.Index, s.Term, s.Text)})
+	}
+	return out
+}
+
+func byIndex(dumps []*history.Dump) map[uint64][]*history.Dump {
+	out := map[uint64][]*history.Dump{}
+	for _, d := range dumps {
+		out[d.Index] = append(out[d.Index], d)
+	}
+	return out
+}
+
+// compare holds the sums that replicas keep against the books at the same index:
+// S9 of what rmd itself says of queues and nodes.
+func (j *judge) compare(m *replay.Model, dumps []*history.Dump) {
+	for _, d := range dumps {
+		f := j.found["S9"]
+		fields := make([]replay.Field, 0, len(d.Fields))
+		for _, x := range d.Fields {
+			fields = append(fields, replay.Field(x))
+		}
+		f.Checked += uint64(len(fields))
+		for _, text := range m.Differ(fields) {
+			f.fail(d.NS, []Link{{NS: d.NS, Lane: d.Replica, Index: d.Index, Text: text}}, "on %s at index %d %s", d.Replica, d.Index, text)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package check
+
+import (
+	"fmt"
+
+	"rmd/jepsen-lite/history"
+)
+
+// attempt is what an AM was told so far, since it registered last.
+type attempt struct {
+	id        string
+	told      map[string]told // completions; looked up by key only
+	granted   []string
+	lastIndex uint64 // that an answered pull was of
+	lastNS    int64
+	resyncs   int
+}
+
+type told struct {
+	response int32
+	link     Link
+}
+
+// masters holds AMs' pulls: S12. The end of a container is told with one response,
+// however often that response is repeated, and never before the container ended;
+// whoever goes on pulling is told of every end.
+func (j *judge) masters() {
+	f := j.found["S12"]
+	f.Unit = "completions"
+	attempts := map[string]*attempt{}
+	var order []*attempt
+	for _, c := range j.calls {
+		id := c.In.Attempt
+		if c.Type != history.OK || id == "" || (c.F != history.Allocate && c.F != history.RegisterAM) {
+			continue
+		}
+		a := attempts[id]
+		if a == nil {
+			a = &attempt{id: id, told: map[string]told{}}
+			attempts[id], order = a, append(order, a)
+		}
+		if c.F == history.RegisterAM {
+			if a.lastNS != 0 { // it begins anew: ends that it may have missed are told again
+				a.told = map[string]told{}
+				a.resyncs++
+			}
+			continue
+		}
+		j.pull(a, c)
+	}
+	if j.log == nil {
+		return
+	}
+	everTold := map[string]bool{}
+	for _, a := range order {
+		for id := range a.told { // into a set
+			everTold[id] = true
+		}
+	}
+	for _, a := range order {
+		if a.resyncs == 0 {
+			j.complete(a, everTold)
+		}
+	}
+}
+
+// pull takes one answered call.
+func (j *judge) pull(a *attempt, c history.Call) {
+	f := j.found["S12"]
+	for _, g := range c.Out.Granted {
+		a.granted = append(a.granted, g.Container)
+	}
+	for _, x := range c.Out.Completed {
+		f.Checked++
+		l := callLink(c, fmt.Sprintf("response %d tells %s of the end of %s", c.Out.Response, a.id, x.Container))
+		was, again := a.told[x.Container]
+		switch {
+		case !again:
+			a.told[x.Container] = told{c.Out.Response, l}
+		case was.response != c.Out.Response:
+			f.fail(c.Return, []Link{was.link, l}, "the end of %s is told with response %d and again with %d", x.Container, was.response, c.Out.Response)
+		}
+		j.hadEnded(c, x, l)
+	}
+	a.lastNS = c.Return
+	a.lastIndex = max(a.lastIndex, c.Out.Index)
+}
+
+// hadEnded holds that an end was committed before it was told.
+func (j *judge) hadEnded(c history.Call, x history.Completion, l Link) {
+	if j.log == nil {
+		return
+	}
+	f := j.found["S12"]
+	fact, ok := j.log.Container(x.Container)
+	if !ok || fact.Ended() == 0 {
+		f.fail(c.Return, []Link{l}, "%s is told of the end of %s, which the log does not have", c.In.Attempt, x.Container)
+		return
+	}
+	if t := j.timeOf(fact.Ended()); j.opt.Exact && t > c.Return {
+		f.fail(c.Return, []Link{l, {NS: t, Lane: "log", Index: fact.Ended(), Text: x.Container + " ends"}},
+			"%s is told of the end of %s before entry %d is applied anywhere", c.In.Attempt, x.Container, fact.Ended())
+	}
+}
+
+// complete holds that nothing was kept from an AM: of the containers that it was
+// given, each whose end is in a state that one of its pulls was answered from.
+func (j *judge) complete(a *attempt, everTold map[string]bool) {
+	f := j.found["S12"]
+	for _, id := range a.granted {
+		x, ok := j.log.Container(id)
+		if !ok || x.Ended() == 0 || x.Ended() > a.lastIndex || everTold[id] || x.Restored {
+			continue
+		}
+		f.Checked++
+		f.fail(a.lastNS, []Link{{NS: j.timeOf(x.Ended()), Lane: "log", Index: x.Ended(), Text: id + " ends"},
+			{NS: a.lastNS, Lane: a.id, Index: a.lastIndex, Text: "the last answer of " + a.id + " does not tell it, nor did any before"}},
+			"%s ended at index %d, %s was answered as of index %d and never told", id, x.Ended(), a.id, a.lastIndex)
+	}
+}

@@ -1,0 +1,191 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"rmd/jepsen-lite/history"
+)
+
+// roster is the memberships that were committed and the votes that were cast.
+type roster struct {
+	configs []config           // by index
+	votes   map[uint64][]*vote // by term
+}
+
+type config struct {
+	index            uint64
+	voters, nonvoter []string
+	who              string
+	ns               int64
+}
+
+type vote struct {
+	who, to, disk string
+	ns            int64
+}
+
+func newRoster() roster { return roster{votes: map[uint64][]*vote{}} }
+
+// config notes a committed membership: the same on every replica, and no two
+// neighbours with majorities that do not meet: S14.
+func (s *Streams) config(r *replica, e *history.Replica) {
+	f := s.found["S14"]
+	f.Unit = "changes"
+	c := config{index: e.Index, voters: slices.Sorted(slices.Values(e.Voters)), nonvoter: slices.Sorted(slices.Values(e.Nonvoters)), who: e.ID, ns: e.NS}
+	was := r.removed
+	r.removed = !slices.Contains(c.voters, e.ID)
+	if r.removed && !was {
+		r.removedNS, r.removedIndex = e.NS, e.Index
+	}
+	i, known := slices.BinarySearchFunc(s.roster.configs, c.index, func(c config, index uint64) int {
+		switch {
+		case c.index < index:
+			return -1
+		case c.index > index:
+			return 1
+		}
+		return 0
+	})
+	if known {
+		if have := s.roster.configs[i]; !slices.Equal(have.voters, c.voters) || !slices.Equal(have.nonvoter, c.nonvoter) {
+			f.fail(e.NS, []Link{have.link(), c.link()}, "the members as of index %d are %v on %s and %v on %s", c.index, have.voters, have.who, c.voters, e.ID)
+		}
+		return
+	}
+	f.Checked++
+	s.roster.configs = slices.Insert(s.roster.configs, i, c)
+	if i > 0 {
+		s.meet(f, s.roster.configs[i-1], c)
+	}
+	if i+1 < len(s.roster.configs) {
+		s.meet(f, c, s.roster.configs[i+1])
+	}
+}
+
+func (c config) link() Link {
+	return Link{NS: c.ns, Lane: c.who, Index: c.index, Text: "the voters are " + list(c.voters)}
+}
+
+func list(names []string) string {
+	out := ""
+	for i, n := range names {
+		if i > 0 {
+			out += ", "
+		}
+		out += n
+	}
+	return out
+}
+
+// meet holds that a majority of one membership and one of the next always share a
+// replica.
+func (s *Streams) meet(f *Finding, a, b config) {
+	if len(a.voters) == 0 || len(b.voters) == 0 || !disjoint(a.voters, b.voters) {
+		return
+	}
+	f.fail(b.ns, []Link{a.link(), b.link()}, "a majority of %v (index %d) and one of %v (index %d) need not share a replica", a.voters, a.index, b.voters, b.index)
+}
+
+// disjoint says whether two disjoint majorities exist: those not shared are taken
+// first, the shared ones must suffice for what is left of both.
+func disjoint(a, b []string) bool {
+	shared := 0
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			shared++
+		}
+	}
+	left := max(0, len(a)/2+1-(len(a)-shared)) + max(0, len(b)/2+1-(len(b)-shared))
+	return left <= shared
+}
+
+// vote notes a vote: S14. A replica that knows of its removal votes no more, and
+// nobody votes twice in a term, on the same disk.
+func (s *Streams) vote(r *replica, e *history.Replica) {
+	f := s.found["S14"]
+	f.Unit = "changes"
+	to := e.For
+	if to == "" {
+		to = e.ID
+	}
+	v := &vote{who: e.ID, to: to, disk: r.disk, ns: e.NS}
+	if r.removed {
+		f.fail(e.NS, []Link{{NS: r.removedNS, Lane: e.ID, Index: r.removedIndex, Text: e.ID + " learns that it is removed"}, link(e, "%s votes for %s in term %d", e.ID, to, e.Term)},
+			"%s was removed at index %d and votes for %s in term %d", e.ID, r.removedIndex, to, e.Term)
+	}
+	for _, o := range s.roster.votes[e.Term] {
+		if o.who == v.who && o.to != v.to {
+			s.found["S2"].fail(e.NS, []Link{{NS: o.ns, Lane: o.who, Text: o.who + " votes for " + o.to}, link(e, "%s votes for %s in term %d", e.ID, to, e.Term)},
+				"%s votes in term %d for %s and for %s", e.ID, e.Term, o.to, to)
+			return
+		}
+	}
+	s.roster.votes[e.Term] = append(s.roster.votes[e.Term], v)
+}
+
+// election is a leadership that votes led to.
+type election struct {
+	who  string
+	term uint64
+	ns   int64
+	age  int
+}
+
+// count holds every leadership against the votes for it, where votes are part of
+// the history: those of voters of the membership in force, the one before it or
+// the one after it (which its leader may have had before it was committed), must
+// be a majority. A vote of anybody else is not counted.
+func (s *Streams) count() {
+	f := s.found["S14"]
+	for _, e := range s.elections {
+		votes := s.roster.votes[e.term]
+		if e.age != s.age || len(votes) == 0 || len(s.roster.configs) == 0 {
+			continue
+		}
+		f.Checked++
+		in := s.inForce(e.ns)
+		if slices.ContainsFunc(in, func(c config) bool { return majority(c, e, votes) }) {
+			continue
+		}
+		chain := []Link{in[0].link()}
+		for _, v := range votes {
+			if v.to == e.who {
+				chain = append(chain, Link{NS: v.ns, Lane: v.who, Text: v.who + " votes for " + v.to})
+			}
+		}
+		chain = append(chain, Link{NS: e.ns, Lane: e.who, Text: fmt.Sprintf("%s leads term %d", e.who, e.term)})
+		f.fail(e.ns, chain, "%s leads term %d by votes that are no majority of the voters %v", e.who, e.term, in[0].voters)
+	}
+	s.elections = nil
+}
+
+// inForce is the last membership committed at a time, and its neighbours.
+func (s *Streams) inForce(ns int64) []config {
+	all, last := s.roster.configs, 0
+	for i, c := range all {
+		if c.ns <= ns {
+			last = i
+		}
+	}
+	out := []config{all[last]}
+	if last > 0 {
+		out = append(out, all[last-1])
+	}
+	if last+1 < len(all) {
+		out = append(out, all[last+1])
+	}
+	return out
+}
+
+// majority counts the votes for a leader among the voters of a membership; its
+// own is one of them.
+func majority(c config, e election, votes []*vote) bool {
+	n := 0
+	for _, who := range c.voters {
+		if who == e.who || slices.ContainsFunc(votes, func(v *vote) bool { return v.who == who && v.to == e.who }) {
+			n++
+		}
+	}
+	return n > len(c.voters)/2
+}

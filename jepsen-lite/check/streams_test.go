@@ -1,0 +1,146 @@
+package check
+
+import (
+	"testing"
+
+	"rmd/jepsen-lite/history"
+)
+
+// start begins a life with what its disk holds.
+func (r *run) start(id string, life int, term, index uint64, disk string) *run {
+	return r.add(&history.Replica{ID: id, Kind: history.Start, Life: life, Term: term, Index: index, Disk: disk})
+}
+
+func (r *run) restore(id string, index, digest uint64) *run {
+	return r.add(&history.Replica{ID: id, Kind: history.Restore, Index: index, Digest: digest})
+}
+
+func (r *run) vote(id string, term uint64, to string) *run {
+	return r.add(&history.Replica{ID: id, Kind: history.Vote, Term: term, For: to})
+}
+
+// steady is three replicas that elect r1, replicate, crash one and bring it back
+// by a snapshot, elect r2 and go on.
+func steady() *run {
+	r := newRun().at(1)
+	for _, id := range []string{"r1", "r2", "r3"} {
+		r.start(id, 1, 0, 0, "d-"+id).members(id, 1, "r1", "r2", "r3")
+	}
+	r.at(2).vote("r1", 1, "r1").vote("r2", 1, "r1").tell("r1", history.Lead, 1)
+	for i := uint64(2); i <= 5; i++ {
+		r.at(int64(i)+1).apply("r1", i, 1, 100+i).apply("r2", i, 1, 100+i)
+	}
+	r.at(7).tell("r3", history.Stop, 0).add(&history.Replica{ID: "r1", Kind: history.Snapshot, Index: 5, Digest: 105})
+	r.at(8).start("r3", 2, 1, 0, "d-r3").restore("r3", 5, 105).members("r3", 1, "r1", "r2", "r3")
+	r.at(9).tell("r1", history.Follow, 2).vote("r2", 2, "r2").vote("r3", 2, "r2").tell("r2", history.Lead, 2)
+	for _, id := range []string{"r1", "r2", "r3"} {
+		r.at(10).apply(id, 6, 2, 106)
+	}
+	return r
+}
+
+func TestStreamsHold(t *testing.T) {
+	v := steady().judge(t, DefaultOptions())
+	for _, id := range []string{"S1", "S2", "S3", "S14", "S15"} {
+		holds(t, v, id)
+	}
+	if f := v.Find("S2"); f.Checked != 2 || f.Unit != "terms" {
+		t.Errorf("%+v", f)
+	}
+	if !v.Holds("S1", "S2") || v.Holds("S7") {
+		t.Errorf("required: %v", v.Missing("S7"))
+	}
+}
+
+func TestStreamsBreak(t *testing.T) {
+	tests := []struct {
+		name, id, text string
+		do             func(r *run)
+	}{
+		{"another digest", "S1", "at index 6 r1 has digest 000000000000006a (term 2), r4 has 0000000000000063", func(r *run) {
+			r.start("r4", 1, 0, 0, "d4").apply("r4", 6, 2, 99)
+		}},
+		{"an entry of another term", "S1", "at index 6", func(r *run) { r.start("r4", 1, 0, 0, "d4").apply("r4", 6, 1, 106) }},
+		{"two leaders", "S2", "term 2 has two leaders: r2 and r3", func(r *run) { r.tell("r3", history.Propose, 2) }},
+		{"two votes in a term", "S2", "r3 votes in term 2 for r2 and for r1", func(r *run) { r.vote("r3", 2, "r1") }},
+		{"a term that goes back", "S3", "goes back from term 2 to 1", func(r *run) { r.tell("r2", history.Campaign, 1) }},
+		{"an index that goes back", "S3", "applies index 4 after 6", func(r *run) { r.apply("r1", 4, 1, 104) }},
+		{"an old copy of a disk: the log", "S3", "starts with a log that ends at index 3, it had applied 6", func(r *run) { r.start("r1", 2, 2, 3, "d-r1") }},
+		{"an old copy of a disk: the term", "S3", "starts in term 1, it was in term 2", func(r *run) { r.start("r2", 2, 1, 6, "d-r2") }},
+		{"a snapshot of the past", "S3", "goes back from index 6 to 5 by a snapshot", func(r *run) { r.restore("r1", 5, 105) }},
+		{"disjoint majorities", "S14", "need not share a replica", func(r *run) { r.members("r2", 7, "r3", "r4", "r5") }},
+		{"two memberships at one index", "S14", "as of index 1", func(r *run) { r.members("r2", 1, "r1", "r2") }},
+		{"a removed replica votes", "S14", "was removed at index 7 and votes for r2", func(r *run) {
+			r.members("r2", 7, "r1", "r2").members("r3", 7, "r1", "r2").at(20).vote("r3", 3, "r2").vote("r1", 3, "r2").tell("r2", history.Lead, 3)
+		}},
+		{"a vote of nobody is counted", "S14", "r2 leads term 3 by votes that are no majority", func(r *run) {
+			r.vote("r2", 3, "r2").vote("r9", 3, "r2").tell("r2", history.Lead, 3)
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := steady().at(15)
+			tt.do(r)
+			breaks(t, r.judge(t, DefaultOptions()), tt.id, tt.text)
+		})
+	}
+}
+
+// TestReplacedDisk: a new disk under a new identity owes nothing; a backup that is
+// restored begins another age.
+func TestReplacedDisk(t *testing.T) {
+	r := steady().at(20).start("r1", 2, 0, 0, "d-new").restore("r1", 6, 106).apply("r1", 7, 2, 107)
+	holds(t, r.judge(t, DefaultOptions()), "S3")
+	r = steady().at(20)
+	for _, id := range []string{"r1", "r2", "r3"} {
+		r.add(&history.Replica{ID: id, Kind: history.Restore, Index: 3, Digest: 900, Fresh: true}).apply(id, 4, 1, 901)
+	}
+	holds(t, r.tell("r3", history.Lead, 2).judge(t, DefaultOptions()), "S1")
+}
+
+// TestSnapshotIsTheIdentity: what is restored is what the snapshot was made of,
+// where nobody had applied that index as a command.
+func TestSnapshotIsTheIdentity(t *testing.T) {
+	r := steady().at(15).add(&history.Replica{ID: "r1", Kind: history.Snapshot, Index: 8, Digest: 5}).start("r4", 1, 0, 0, "d4").restore("r4", 8, 6)
+	breaks(t, r.judge(t, DefaultOptions()), "S15", "the snapshot of index 8 has digest 0000000000000005, restored on r4 0000000000000006")
+	r = steady().at(15).start("r4", 1, 0, 0, "d4").restore("r4", 6, 7) // all others have applied it
+	if v := r.judge(t, DefaultOptions()); v.Find("S1").Status != Failed || v.Find("S15").Status != Failed {
+		t.Errorf("a state that differs from what was applied: %s", v)
+	}
+}
+
+// TestOnline: a run can be judged while it goes on.
+func TestOnline(t *testing.T) {
+	s := NewStreams()
+	for _, e := range steady().h.Replicas {
+		s.Add(e)
+	}
+	if s.Failing() {
+		t.Error(s.Verdict())
+	}
+	s.Forget(6)
+	s.Add(&history.Replica{ID: "r4", Kind: history.Start, Life: 1})
+	s.Add(&history.Replica{ID: "r4", Kind: history.Apply, Index: 6, Term: 2, Digest: 1})
+	if !s.Failing() || s.Verdict().Find("S1").Status != Failed {
+		t.Error("a difference is not seen at once")
+	}
+}
+
+func TestDisjoint(t *testing.T) {
+	for _, tt := range []struct {
+		a, b []string
+		want bool
+	}{
+		{[]string{"1", "2", "3"}, []string{"1", "2", "3"}, false},
+		{[]string{"1", "2", "3"}, []string{"1", "2", "3", "4"}, false},
+		{[]string{"1", "2", "3", "4"}, []string{"1", "2", "3"}, false},
+		{[]string{"1"}, []string{"1", "2"}, false},
+		{[]string{"1", "2", "3"}, []string{"1", "2", "3", "4", "5"}, true},
+		{[]string{"1", "2", "3"}, []string{"1"}, true},
+		{[]string{"1", "2"}, []string{"3"}, true},
+	} {
+		if got := disjoint(tt.a, tt.b); got != tt.want {
+			t.Errorf("%v and %v: %v", tt.a, tt.b, got)
+		}
+	}
+}

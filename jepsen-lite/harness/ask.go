@@ -1,0 +1,258 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"rmd/transport/rest/api"
+)
+
+// TLS is what clients use; nil on loopback.
+func (c *Cluster) TLS() *tls.Config { return c.tls }
+
+// certificates makes a CA, a certificate for each replica and one of an
+// administrator, with the program's own commands.
+func (c *Cluster) certificates() error {
+	dir := filepath.Join(c.cfg.Dir, "tls")
+	for _, r := range c.Replicas {
+		host, _, _ := strings.Cut(r.Place.Peer, ":")
+		if _, err := c.offline("init", "--dir", dir, "--id", r.ID, "--cluster", ClusterName, "--advertise", r.Place.Peer, "--tls", "--host", host); err != nil {
+			return err
+		}
+	}
+	if _, err := c.offline("access", "certificate", "create", "--dir", dir, "--cluster", ClusterName, "--name", "chaos", "--role", "admin"); err != nil {
+		return err
+	}
+	pair, err := tls.LoadX509KeyPair(c.pem("chaos"), c.pem("chaos-key"))
+	if err != nil {
+		return err
+	}
+	ca, err := os.ReadFile(c.pem("ca"))
+	if err != nil {
+		return err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return errors.New("ca.pem holds no certificate")
+	}
+	c.tls = &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, Certificates: []tls.Certificate{pair}}
+	return nil
+}
+
+// URL is a replica's REST door as clients reach it; direct is past the faults of
+// links, where there is a way.
+func (c *Cluster) URL(r *Replica, direct bool) string {
+	scheme, at := "http://", r.Place.HTTP
+	if r.Place.Public {
+		scheme = "https://"
+	}
+	if direct {
+		at = r.Place.Direct
+	}
+	return scheme + at
+}
+
+// URLs are the doors of those that are members from the beginning, as clients
+// reach them.
+func (c *Cluster) URLs() []string {
+	var out []string
+	for _, r := range c.Voters() {
+		out = append(out, c.URL(r, false))
+	}
+	return out
+}
+
+// Get reads a document of one replica. A refusal is an *api.Error.
+func (c *Cluster) Get(ctx context.Context, r *Replica, path string, doc any) error {
+	return c.Call(ctx, http.MethodGet, c.URL(r, true)+path, nil, doc)
+}
+
+// Call is one request to a REST door.
+func (c *Cluster) Call(ctx context.Context, method, url string, body, doc any) error {
+	var in io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		in = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, in)
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return c.do(req, doc)
+}
+
+func (c *Cluster) do(req *http.Request, doc any) error {
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
+	if err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	if resp.StatusCode >= 300 {
+		refusal := &api.Error{Status: resp.StatusCode}
+		if json.Unmarshal(b, refusal) != nil || refusal.Code == "" {
+			refusal.Code, refusal.Message = api.CodeInternal, resp.Status+" "+string(b[:min(len(b), 200)])
+		}
+		return refusal
+	}
+	if doc == nil {
+		return nil
+	}
+	return json.Unmarshal(b, doc)
+}
+
+// offline runs a command that needs no replica.
+func (c *Cluster) offline(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	return c.command(ctx, args)
+}
+
+// CLI runs one of the program's commands against the cluster, the leader first: an
+// empty replica answers too, and refuses. A command that did
+// not end with 0 is an error of type *exec.ExitError inside.
+func (c *Cluster) CLI(ctx context.Context, args ...string) (string, error) {
+	var addrs []string
+	leader := c.Leader(ctx)
+	if leader != nil {
+		addrs = append(addrs, c.URL(leader, false))
+	}
+	for _, r := range c.Replicas {
+		if r.Awake() && r != leader {
+			addrs = append(addrs, c.URL(r, false))
+		}
+	}
+	return c.command(ctx, args, "RMD_ADDR="+strings.Join(addrs, ","))
+}
+
+func (c *Cluster) command(ctx context.Context, args []string, env ...string) (string, error) {
+	if c.tls != nil {
+		args = append([]string{"--cacert", c.pem("ca"), "--cert", c.pem("chaos"), "--key", c.pem("chaos-key")}, args...)
+	}
+	cmd := exec.CommandContext(ctx, c.cfg.Binary, args...)
+	cmd.Env = append(c.environment(), env...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("rmd %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
+	}
+	return out.String(), nil
+}
+
+// environment is that of every process: nothing of this one's that rmd would
+// read.
+func (c *Cluster) environment() []string {
+	var out []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "RMD_") && !strings.HasPrefix(v, "HADOOP_") {
+			out = append(out, v)
+		}
+	}
+	return append(out, c.cfg.Env...)
+}
+
+// ExitCode is that of a command which ended with an error; −1 when it is another
+// error.
+func ExitCode(err error) int {
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return ended.ExitCode()
+	}
+	return -1
+}
+
+// poll asks until a condition holds or the context ends.
+func poll(ctx context.Context, what string, holds func() bool) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting until %s: %w", what, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// AwaitReady waits until replicas take part.
+func (c *Cluster) AwaitReady(ctx context.Context, of ...*Replica) error {
+	for _, r := range of {
+		if err := poll(ctx, r.ID+" is ready", func() bool { return c.Get(ctx, r, "/v1/ready", nil) == nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AwaitUp waits until replicas answer at all.
+func (c *Cluster) AwaitUp(ctx context.Context, of ...*Replica) error {
+	for _, r := range of {
+		if err := poll(ctx, r.ID+" answers", func() bool { return c.Get(ctx, r, "/v1/health", nil) == nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Leader is the replica that says that it leads; nil when none does. One that
+// cannot be asked in a short time is passed over.
+func (c *Cluster) Leader(ctx context.Context) *Replica {
+	type answer struct {
+		r    *Replica
+		term uint64
+	}
+	found := make(chan answer, len(c.Replicas))
+	asked := 0
+	for _, r := range c.Replicas {
+		if !r.Awake() {
+			continue
+		}
+		asked++
+		go func() { // it ends with its time-out
+			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+			var h api.Health
+			if err := c.Get(ctx, r, "/v1/leader?role=leader", &h); err != nil {
+				found <- answer{}
+				return
+			}
+			found <- answer{r, h.Term}
+		}()
+	}
+	var best answer
+	for range asked {
+		if a := <-found; a.r != nil && (best.r == nil || a.term > best.term) {
+			best = a
+		}
+	}
+	return best.r
+}
+
+// Facts is the cluster's document as a replica has it.
+func (c *Cluster) Facts(ctx context.Context, r *Replica) (api.Cluster, error) {
+	var doc api.Cluster
+	err := c.Get(ctx, r, "/v1/cluster", &doc)
+	return doc, err
+}

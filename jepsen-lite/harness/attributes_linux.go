@@ -1,0 +1,9 @@
+package harness
+
+import "syscall"
+
+// childAttributes put a process in a group of its own, so that a signal from the
+// terminal does not reach it, and end it with this one.
+func childAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}

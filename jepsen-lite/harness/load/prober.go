@@ -1,0 +1,113 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/workload/door"
+	"rmd/yarn"
+)
+
+// Prober writes all the time, one write after the other: between two of its
+// acknowledgements lies the time that nobody was served.
+type Prober struct {
+	l    *Load
+	door *door.Door
+	id   yarn.ApplicationID
+
+	mu    sync.Mutex
+	acks  []time.Time
+	value int32
+}
+
+// probeEvery is between two writes.
+const probeEvery = 5 * time.Millisecond
+
+func (l *Load) newProber(ctx context.Context) (*Prober, error) {
+	cfg := door.DefaultConfig()
+	cfg.Addrs, cfg.TLS, cfg.Timeout, cfg.Connections, cfg.Pause = l.cfg.Doors, l.cfg.TLS, 2*time.Second, len(l.cfg.Doors), 10*time.Millisecond
+	d, err := door.Open(cfg)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prober{l: l, door: d}
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Patience)
+	defer cancel()
+	reply, err := d.Do(ctx, &input.SubmitApplication{Name: "prober", User: "prober", Queue: "root.online", Unmanaged: true})
+	if err == nil && reply.Refused() != nil {
+		err = reply.Refused()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("submit the prober's application: %w", err)
+	}
+	p.id = reply.(*input.SubmitApplicationReply).ID
+	return p, nil
+}
+
+// Writers of one door wait for one another's bodies, so each write goes by
+// whichever lane is free; a lane that hangs on a stopped replica holds up its
+// own call alone, which is why several are under way.
+const probeWriters = 3
+
+func (p *Prober) run() {
+	defer p.door.Close()
+	var wg sync.WaitGroup
+	for range probeWriters {
+		wg.Go(p.write)
+	}
+	wg.Wait()
+}
+
+func (p *Prober) write() {
+	for rest(p.l.ctx, probeEvery) {
+		p.mu.Lock()
+		p.value++
+		value := p.value%10 + 1
+		p.mu.Unlock()
+		ctx, cancel := context.WithTimeout(p.l.ctx, p.l.cfg.Patience)
+		reply, err := p.door.Do(ctx, &input.SetPriority{ID: p.id, Priority: value})
+		cancel()
+		if err != nil || reply.Refused() != nil {
+			continue
+		}
+		p.mu.Lock()
+		p.acks = append(p.acks, time.Now())
+		p.mu.Unlock()
+	}
+}
+
+// Gap is the longest time without an acknowledged write that touches the span
+// from one moment to another; one that has not ended counts to now.
+func (p *Prober) Gap(from, to time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(p.acks, from, time.Time.Compare)
+	last := from
+	if i > 0 {
+		last = p.acks[i-1]
+	}
+	var longest time.Duration
+	for ; i < len(p.acks) && last.Before(to); i++ {
+		longest, last = max(longest, p.acks[i].Sub(last)), p.acks[i]
+	}
+	if i == len(p.acks) && last.Before(to) {
+		longest = max(longest, time.Since(last))
+	}
+	return longest
+}
+
+// Next is when the first write was acknowledged after a moment; zero when none
+// was.
+func (p *Prober) Next(from time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(p.acks, from, time.Time.Compare)
+	if i == len(p.acks) {
+		return time.Time{}
+	}
+	return p.acks[i]
+}

@@ -1,0 +1,24 @@
+package load
+
+import "fmt"
+
+// Violation is something that whoever saw it knows to be wrong at once.
+type Violation struct {
+	Invariant string // S5
+	What      string
+}
+
+func (l *Load) violate(invariant, format string, args ...any) {
+	v := Violation{invariant, fmt.Sprintf(format, args...)}
+	l.note("VIOLATION %s: %s", v.Invariant, v.What)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.violations = append(l.violations, v)
+}
+
+// Violations are what was seen to be wrong.
+func (l *Load) Violations() []Violation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Violation(nil), l.violations...)
+}

@@ -1,0 +1,244 @@
+package harness
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// namespaces is the Network of a machine where this process may make network
+// namespaces: one for each replica, joined by a bridge that the clients are on
+// too. Cuts are rules of the kernel's routing policy, in the namespace of the
+// replica concerned, so packets really vanish and TCP does what it does.
+type namespaces struct {
+	name   string // of the bridge; the namespaces and links begin with it
+	prefix string // of the addresses: 10.219.7
+
+	mu    sync.Mutex
+	at    map[string]int // last part of each replica's address
+	rules map[link][]string
+}
+
+const (
+	outsidePart = 1
+	peerPort    = 8034
+	httpPort    = 8090
+)
+
+func newNamespaces() (*namespaces, error) {
+	n := &namespaces{at: map[string]int{Outside: outsidePart}, rules: map[link][]string{}}
+	for part := 1; part < 250; part++ {
+		n.name, n.prefix = "rmdc"+strconv.Itoa(part), "10.219."+strconv.Itoa(part)
+		if addressTaken(n.prefix) {
+			continue
+		}
+		if err := ip("link", "add", n.name, "type", "bridge"); err != nil {
+			if strings.Contains(err.Error(), "File exists") {
+				continue // another run's
+			}
+			return nil, err
+		}
+		err := errors.Join(ip("addr", "add", n.address(Outside)+"/24", "dev", n.name), ip("link", "set", n.name, "up"))
+		if err != nil {
+			return nil, errors.Join(err, n.Close())
+		}
+		return n, nil
+	}
+	return nil, errors.New("no free range of addresses below 10.219.0.0/16")
+}
+
+func addressTaken(prefix string) bool {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return true
+	}
+	for _, a := range all {
+		if strings.HasPrefix(a.String(), prefix+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// ip runs iproute2.
+func ip(args ...string) error { return run("ip", args...) }
+
+// run runs a command of the machine that is to be silent.
+func run(name string, args ...string) error {
+	var said bytes.Buffer
+	cmd := exec.Command(name, args...)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+	}
+	return nil
+}
+
+func (n *namespaces) address(id string) string { return n.prefix + "." + strconv.Itoa(n.at[id]) }
+
+func (n *namespaces) space(id string) string { return n.name + "-" + id }
+
+// Kind implements Network.
+func (n *namespaces) Kind() string { return Namespaces }
+
+// Add implements Network.
+func (n *namespaces) Add(id string) (Place, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	part := 10 + len(n.at)
+	n.at[id] = part
+	ns, veth := n.space(id), n.name+"v"+strconv.Itoa(part)
+	if err := ip("netns", "add", ns); err != nil {
+		return Place{}, err
+	}
+	for _, args := range [][]string{
+		{"link", "add", veth, "type", "veth", "peer", "name", "eth0", "netns", ns},
+		{"link", "set", veth, "master", n.name, "up"},
+		{"-n", ns, "addr", "add", n.address(id) + "/24", "dev", "eth0"},
+		{"-n", ns, "link", "set", "lo", "up"},
+		{"-n", ns, "link", "set", "eth0", "up"},
+		// The rules that cut links come before all others, the one of local addresses too.
+		{"-n", ns, "rule", "add", "pref", "100", "lookup", "local"},
+		{"-n", ns, "rule", "del", "pref", "0"},
+		// Known connections would pass by them.
+		{"netns", "exec", ns, "sysctl", "-qw", "net.ipv4.ip_early_demux=0"},
+	} {
+		if err := ip(args...); err != nil {
+			return Place{}, err
+		}
+	}
+	at := n.address(id)
+	p := Place{Peer: net.JoinHostPort(at, strconv.Itoa(peerPort)), HTTP: net.JoinHostPort(at, strconv.Itoa(httpPort)), Public: true}
+	p.PeerListen, p.HTTPListen, p.Direct = p.Peer, p.HTTP, p.HTTP
+	return p, nil
+}
+
+// Wrap implements Network. The network's namespace alone is entered: one of mounts,
+// as "ip netns exec" makes it, would hold every disk for as long as it lasts.
+func (n *namespaces) Wrap(id string, argv []string) []string {
+	return append([]string{"nsenter", "--net=/var/run/netns/" + n.space(id)}, argv...)
+}
+
+// Cut implements Network. A drop is a rule of the receiver against the sender's
+// packets; where the receiver is outside, and for a rejection, it is the sender's
+// own.
+func (n *namespaces) Cut(from, to string, how Cut) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	k := link{from, to}
+	if err := n.undo(k); err != nil || how == Pass {
+		return err
+	}
+	at, rule := to, []string{"from", n.address(from), "blackhole"}
+	switch {
+	case how == Reject && from != Outside:
+		at, rule = from, []string{"to", n.address(to), "unreachable"}
+	case how == Reject:
+		rule[2] = "unreachable"
+	case to == Outside:
+		at, rule = from, []string{"to", n.address(to), "blackhole"}
+	}
+	if err := ip(append([]string{"-n", n.space(at), "rule", "add", "pref", "10"}, rule...)...); err != nil {
+		return err
+	}
+	n.rules[k] = append([]string{"-n", n.space(at), "rule", "del", "pref", "10"}, rule...)
+	return nil
+}
+
+func (n *namespaces) undo(k link) error {
+	rule := n.rules[k]
+	if rule == nil {
+		return nil
+	}
+	delete(n.rules, k)
+	return ip(rule...)
+}
+
+// Shape implements Network: what a replica sends to anybody is slowed, for the
+// kernel's queues are of an interface. netem does all of it, tbf the rate alone.
+func (n *namespaces) Shape(from, _ string, s Shape) error {
+	if from == Outside {
+		return nil
+	}
+	ns := n.space(from)
+	if s == (Shape{}) {
+		if err := ip("netns", "exec", ns, "tc", "qdisc", "del", "dev", "eth0", "root"); err != nil && !strings.Contains(err.Error(), "Cannot delete qdisc with handle of zero") {
+			return err
+		}
+		return nil
+	}
+	args := []string{"netns", "exec", ns, "tc", "qdisc", "replace", "dev", "eth0", "root"}
+	if s.Delay > 0 || s.Stall > 0 {
+		args = append(args, "netem", "delay", s.Delay.String(), s.Jitter.String(), "loss", fmt.Sprintf("%.1f%%", s.Stall*100))
+	} else {
+		args = append(args, "tbf", "rate", strconv.Itoa(s.Rate*8)+"bit", "burst", "32kbit", "latency", "400ms")
+	}
+	return ip(args...)
+}
+
+// Heal implements Network.
+func (n *namespaces) Heal() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var errs []error
+	for k := range n.rules {
+		errs = append(errs, n.undo(k))
+	}
+	for id := range n.at {
+		errs = append(errs, n.Shape(id, "", Shape{}))
+	}
+	return errors.Join(errs...)
+}
+
+// Close implements Network.
+func (n *namespaces) Close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var errs []error
+	for id := range n.at {
+		if id != Outside {
+			errs = append(errs, ip("netns", "del", n.space(id)))
+		}
+	}
+	errs = append(errs, ip("link", "del", n.name))
+	return errors.Join(errs...)
+}
+
+// mayNamespace says whether this process can make them; why not otherwise.
+func mayNamespace() error {
+	for tool, from := range map[string]string{"ip": "iproute2", "nsenter": "util-linux"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return fmt.Errorf("%s is not installed (%s)", tool, from)
+		}
+	}
+	if os.Geteuid() != 0 {
+		return errors.New("needs root")
+	}
+	n, err := newNamespaces()
+	if err != nil {
+		return err
+	}
+	_, err = n.Add("probe")
+	if err == nil {
+		err = n.Cut("probe", Outside, Drop)
+	}
+	return errors.Join(err, n.Close())
+}
+
+// mayNetem says whether the kernel delays and loses packets.
+func mayNetem() error {
+	n, err := newNamespaces()
+	if err != nil {
+		return err
+	}
+	if _, err = n.Add("probe"); err == nil {
+		err = ip("netns", "exec", n.space("probe"), "tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", "1ms")
+	}
+	return errors.Join(err, n.Close())
+}

@@ -1,0 +1,156 @@
+package harness
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Names of what a machine may offer to faults.
+const (
+	Crash     = "crash"
+	PauseIt   = "pause"
+	Partition = "partition"
+	OneWay    = "one-way"
+	Delay     = "delay"
+	Loss      = "loss"
+	ThinPipe  = "thin-pipe"
+	PowerLoss = "power-cut"
+	DiskFull  = "disk-full"
+	SyncFails = "fsync-fails"
+	SlowDisk  = "slow-disk"
+	HungDisk  = "hung-disk"
+	ReadOnly  = "read-only"
+	Damage    = "damage"
+	LostDisk  = "lost-disk"
+	Members   = "membership"
+	Backup    = "backup"
+	Recover   = "recover"
+	Hostile   = "hostile-peer"
+	Upgrade   = "upgrade"
+	Clock     = "clock"
+)
+
+// Answers of a Capability.
+const (
+	Yes      = "yes"
+	Fallback = "by fallback"
+	No       = "no"
+)
+
+// Capability says whether a kind of fault can run here.
+type Capability struct {
+	Fault  string
+	Answer string // yes, by fallback, no
+	Why    string // how, or why not
+}
+
+// Offer is what a machine offers.
+type Offer struct {
+	Network string // Loopback or Namespaces
+	Disk    string // Directory or Loop
+	All     []Capability
+}
+
+// Can says whether a kind of fault can run, at first choice or by fallback.
+func (o Offer) Can(fault string) bool {
+	for _, c := range o.All {
+		if c.Fault == fault {
+			return c.Answer != No
+		}
+	}
+	return false
+}
+
+// Probe tries what the machine offers to a cluster of this configuration. Old
+// says whether there is a program of an earlier version.
+func Probe(cfg Config, old bool) (Offer, error) {
+	o := Offer{Network: Loopback, Disk: Directory}
+	noSpaces := fmt.Errorf("--network %s", Loopback)
+	if cfg.Network != Loopback {
+		noSpaces = mayNamespace()
+	}
+	noLoop := fmt.Errorf("--disk %s", Directory)
+	if cfg.Disk != Directory {
+		noLoop = mayLoop(cfg.Dir)
+	}
+	switch {
+	case noSpaces != nil && cfg.Network == Namespaces:
+		return o, fmt.Errorf("network namespaces were asked for and cannot be had: %w", noSpaces)
+	case noLoop != nil && cfg.Disk == Loop:
+		return o, fmt.Errorf("disks on loop devices were asked for and cannot be had: %w", noLoop)
+	}
+	if noSpaces == nil {
+		o.Network = Namespaces
+	}
+	if noLoop == nil {
+		o.Disk = Loop
+	}
+	o.networkFaults(noSpaces)
+	o.diskFaults(noLoop, mayTrace())
+	for _, f := range []string{Damage, LostDisk, Members, Backup, Recover, Hostile} {
+		o.add(f, Yes, "")
+	}
+	if old {
+		o.add(Upgrade, Yes, "")
+	} else {
+		o.add(Upgrade, No, "no program of an earlier version: name one with --old")
+	}
+	o.add(Clock, No, "needs a build whose wall clock can be moved")
+	return o, nil
+}
+
+func (o *Offer) add(fault, answer, why string) {
+	o.All = append(o.All, Capability{Fault: fault, Answer: answer, Why: why})
+}
+
+func (o *Offer) networkFaults(noSpaces error) {
+	o.add(Crash, Yes, "SIGKILL")
+	o.add(PauseIt, Yes, "SIGSTOP")
+	if noSpaces != nil {
+		for _, f := range []string{Partition, OneWay, Delay, Loss, ThinPipe} {
+			o.add(f, Fallback, "a proxy on every link ("+noSpaces.Error()+")")
+		}
+		return
+	}
+	o.add(Partition, Yes, "namespaces, rules of routing policy")
+	o.add(OneWay, Yes, "namespaces, rules of routing policy")
+	if err := mayNetem(); err != nil {
+		o.add(Delay, No, "the kernel has no netem; --network loopback has a fallback")
+		o.add(Loss, No, "the kernel has no netem; --network loopback has a fallback")
+	} else {
+		o.add(Delay, Yes, "netem")
+		o.add(Loss, Yes, "netem")
+	}
+	o.add(ThinPipe, Yes, "tbf")
+}
+
+func (o *Offer) diskFaults(noLoop, noTrace error) {
+	for _, f := range []string{PowerLoss, DiskFull, ReadOnly, HungDisk} {
+		if noLoop != nil {
+			o.add(f, No, "no loop devices: "+noLoop.Error())
+		} else {
+			o.add(f, Yes, "ext4 on a loop device")
+		}
+	}
+	for _, f := range []string{SyncFails, SlowDisk} {
+		if noTrace != nil {
+			o.add(f, No, noTrace.Error())
+		} else {
+			o.add(f, Yes, "strace")
+		}
+	}
+}
+
+// Write prints the table.
+func (o Offer) Write(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, c := range o.All {
+		text := c.Answer
+		if c.Why != "" {
+			text += ": " + c.Why
+		}
+		fmt.Fprintf(t, "%s\t%s\n", c.Fault, text)
+	}
+	return t.Flush()
+}

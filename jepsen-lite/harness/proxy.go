@@ -1,0 +1,317 @@
+package harness
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// loopback is the Network of a machine that offers nothing: every replica
+// listens on loopback, and what the others and the clients dial is a proxy of
+// this process. A proxy of the peer port learns who dials from the hello that
+// opens every connection between replicas.
+type loopback struct {
+	links *links
+	done  chan struct{}
+	wg    sync.WaitGroup
+
+	mu        sync.Mutex
+	listeners []net.Listener
+	conns     map[net.Conn]struct{}
+}
+
+func newLoopback() *loopback {
+	return &loopback{links: newLinks(), done: make(chan struct{}), conns: map[net.Conn]struct{}{}}
+}
+
+// Kind implements Network.
+func (n *loopback) Kind() string { return Loopback }
+
+// Add implements Network.
+func (n *loopback) Add(id string) (Place, error) {
+	ports, err := freePorts(2)
+	if err != nil {
+		return Place{}, err
+	}
+	p := Place{PeerListen: fmt.Sprintf("127.0.0.1:%d", ports[0]), HTTPListen: fmt.Sprintf("127.0.0.1:%d", ports[1])}
+	p.Direct = p.HTTPListen
+	if p.Peer, err = n.serve(id, p.PeerListen, peerDialer); err != nil {
+		return p, err
+	}
+	p.HTTP, err = n.serve(id, p.HTTPListen, func(net.Conn) (string, []byte, error) { return Outside, nil, nil })
+	return p, err
+}
+
+// freePorts asks the kernel for ports that are free now.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // all are held until all are known
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// serve listens in front of an address. who tells the dialer of a connection,
+// and what of it was read to know.
+func (n *loopback) serve(to, address string, who func(net.Conn) (string, []byte, error)) (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	n.mu.Lock()
+	n.listeners = append(n.listeners, l)
+	n.mu.Unlock()
+	n.wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			n.wg.Go(func() { n.carry(c, to, address, who) })
+		}
+	})
+	return l.Addr().String(), nil
+}
+
+// helloWait bounds how long a dialer may take to say who it is.
+const helloWait = 10 * time.Second
+
+// peerDialer reads the hello of a replica: magic 4, version 1, length 2, and a
+// body of kind 1, code 1, boot 8 and texts of one length byte each: a text, the
+// cluster's name, the replica's id, and more.
+func peerDialer(c net.Conn) (string, []byte, error) {
+	_ = c.SetReadDeadline(time.Now().Add(helloWait))
+	defer c.SetReadDeadline(time.Time{})
+	head := make([]byte, 7)
+	if _, err := io.ReadFull(c, head); err != nil {
+		return "", nil, err
+	}
+	if string(head[:4]) != "RMDP" {
+		return Outside, head, nil // a stranger; the replica is to refuse it
+	}
+	body := make([]byte, binary.BigEndian.Uint16(head[5:]))
+	n, err := io.ReadFull(c, body)
+	read := append(head, body[:n]...)
+	if err != nil {
+		return Outside, read, nil
+	}
+	rest := body[min(10, len(body)):]
+	for range 2 {
+		if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
+			return Outside, read, nil
+		}
+		rest = rest[1+int(rest[0]):]
+	}
+	if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
+		return Outside, read, nil
+	}
+	return string(rest[1 : 1+int(rest[0])]), read, nil
+}
+
+// carry serves one connection to its end.
+func (n *loopback) carry(c net.Conn, to, address string, who func(net.Conn) (string, []byte, error)) {
+	defer n.forget(c)
+	if !n.keep(c) {
+		return
+	}
+	from, first, err := who(c)
+	if err != nil {
+		return
+	}
+	there, back := link{from, to}, link{to, from}
+	// A connection is made by both directions.
+	if !n.links.await(there, n.done) || !n.links.await(back, n.done) {
+		reset(c)
+		return
+	}
+	d, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		reset(c)
+		return
+	}
+	defer n.forget(d)
+	if !n.keep(d) {
+		return
+	}
+	over := make(chan struct{})
+	end := sync.OnceFunc(func() { close(over) })
+	var both sync.WaitGroup
+	both.Go(func() { n.pump(d, c, there, first, over, end) })
+	both.Go(func() { n.pump(c, d, back, nil, over, end) })
+	both.Wait()
+}
+
+// piece is what was read at one go, and when it may leave the link.
+type piece struct {
+	data []byte
+	due  time.Time
+	err  error // of the reader: the connection ends behind what is before it
+}
+
+// pump carries one direction: in from src, through the link, out to dst.
+func (n *loopback) pump(dst, src net.Conn, k link, first []byte, over chan struct{}, end func()) {
+	pieces := make(chan piece, 64)
+	go func() { // it ends when src is closed
+		defer close(pieces)
+		if len(first) > 0 && !n.offer(pieces, piece{data: first, due: time.Now()}, over) {
+			return
+		}
+		for {
+			b := make([]byte, 32<<10)
+			m, err := src.Read(b)
+			_, shape, _ := n.links.of(k)
+			p := piece{data: b[:m], due: time.Now().Add(shape.wait(m)), err: err}
+			if !n.offer(pieces, p, over) || err != nil {
+				return
+			}
+		}
+	}()
+	defer end()
+	for {
+		how, _, changed := n.links.of(k)
+		if how == Reject {
+			reset(dst)
+			reset(src)
+			return
+		}
+		select {
+		case p, ok := <-pieces:
+			if !ok || !n.deliver(dst, src, k, p, over) {
+				return
+			}
+		case <-changed:
+		case <-over:
+			return
+		}
+	}
+}
+
+func (n *loopback) offer(pieces chan<- piece, p piece, over <-chan struct{}) bool {
+	select {
+	case pieces <- p:
+		return true
+	case <-over:
+	case <-n.done:
+	}
+	return false
+}
+
+// deliver waits until the link lets a piece through and writes it; false ends
+// the connection. The end of one side is a piece like any other: while a link
+// drops, nobody learns of it.
+func (n *loopback) deliver(dst, src net.Conn, k link, p piece, over <-chan struct{}) bool {
+	if !sleepUntil(p.due, over) {
+		return false
+	}
+	if !n.links.await(k, over) {
+		reset(dst)
+		reset(src)
+		return false
+	}
+	if len(p.data) > 0 {
+		_, shape, _ := n.links.of(k)
+		if d := shape.hold(len(p.data)); d > 0 && !sleepUntil(time.Now().Add(d), over) {
+			return false
+		}
+		if _, err := dst.Write(p.data); err != nil {
+			n.links.await(link{k.to, k.from}, over) // so long the sender is not told
+			return false
+		}
+	}
+	if p.err != nil {
+		if !errors.Is(p.err, io.EOF) {
+			reset(dst)
+		}
+		_ = dst.Close() // it may be closed already
+		return false
+	}
+	return true
+}
+
+func sleepUntil(t time.Time, over <-chan struct{}) bool {
+	d := time.Until(t)
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-over:
+		return false
+	}
+}
+
+// reset closes a connection so that the other side is told of an error.
+func reset(c net.Conn) {
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetLinger(0) // it is closed next, with or without
+	}
+	_ = c.Close() // it may be closed already
+}
+
+func (n *loopback) keep(c net.Conn) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	select {
+	case <-n.done:
+		_ = c.Close() // nothing is carried any more
+		return false
+	default:
+	}
+	n.conns[c] = struct{}{}
+	return true
+}
+
+func (n *loopback) forget(c net.Conn) {
+	_ = c.Close() // it may be closed already
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.conns, c)
+}
+
+// Wrap implements Network.
+func (n *loopback) Wrap(_ string, argv []string) []string { return argv }
+
+// Cut implements Network.
+func (n *loopback) Cut(from, to string, how Cut) error {
+	n.links.setCut(link{from, to}, how) // those who carry something learn of it with their next piece
+	return nil
+}
+
+// Shape implements Network.
+func (n *loopback) Shape(from, to string, s Shape) error {
+	n.links.setShape(link{from, to}, s)
+	return nil
+}
+
+// Heal implements Network.
+func (n *loopback) Heal() error {
+	n.links.heal()
+	return nil
+}
+
+// Close implements Network.
+func (n *loopback) Close() error {
+	n.mu.Lock()
+	close(n.done)
+	for _, l := range n.listeners {
+		_ = l.Close() // it ends its loop
+	}
+	for c := range n.conns {
+		_ = c.Close()
+	}
+	n.mu.Unlock()
+	n.wg.Wait()
+	return nil
+}

@@ -1,0 +1,140 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+)
+
+// History is a run in memory, each kind of line in the order of time.
+type History struct {
+	Ops      []*Op
+	Replicas []*Replica
+	Orders   []*Order
+	Faults   []*Fault
+	Marks    []*Mark
+	Entries  []*Entry
+	Dumps    []*Dump
+	Torn     int // lines that somebody did not finish
+}
+
+// New returns an empty history.
+func New() *History { return &History{} }
+
+// Of makes a history of lines.
+func Of(lines ...Line) *History {
+	h := New()
+	for _, l := range lines {
+		h.Add(l)
+	}
+	return h
+}
+
+// Add implements Sink; it is not for several goroutines, a Recorder is.
+func (h *History) Add(l Line) {
+	switch l := l.(type) {
+	case *Op:
+		h.Ops = append(h.Ops, l)
+	case *Replica:
+		h.Replicas = append(h.Replicas, l)
+	case *Order:
+		h.Orders = append(h.Orders, l)
+	case *Fault:
+		h.Faults = append(h.Faults, l)
+	case *Mark:
+		h.Marks = append(h.Marks, l)
+	case *Entry:
+		h.Entries = append(h.Entries, l)
+	case *Dump:
+		h.Dumps = append(h.Dumps, l)
+	}
+}
+
+// Sort orders what came from several files: lines by time, entries by index.
+// Lines of one time keep their order, so that one writer's stay as written.
+func (h *History) Sort() {
+	byTime(h.Ops)
+	byTime(h.Replicas)
+	byTime(h.Orders)
+	byTime(h.Faults)
+	byTime(h.Marks)
+	byTime(h.Dumps)
+	slices.SortStableFunc(h.Entries, func(a, b *Entry) int { return cmp.Compare(a.Index, b.Index) })
+}
+
+func byTime[L Line](lines []L) {
+	slices.SortStableFunc(lines, func(a, b L) int { return cmp.Compare(a.At(), b.At()) })
+}
+
+// MarkAt is the time of the first mark of a name.
+func (h *History) MarkAt(name string) (ns int64, ok bool) {
+	for _, m := range h.Marks {
+		if m.Name == name {
+			return m.NS, true
+		}
+	}
+	return 0, false
+}
+
+// End is the time of the last thing seen.
+func (h *History) End() int64 {
+	var end int64
+	add := func(ns int64) { end = max(end, ns) }
+	last(h.Ops, add)
+	last(h.Replicas, add)
+	last(h.Orders, add)
+	last(h.Faults, add)
+	last(h.Marks, add)
+	return end
+}
+
+func last[L Line](lines []L, add func(int64)) {
+	for _, l := range lines {
+		add(l.At())
+	}
+}
+
+// Call is an operation with both ends.
+type Call struct {
+	Op
+	// Type is OK, Fail or Info; an operation without an end is Info. Return is
+	// its time then: the end of all.
+	Return int64
+	Seen   int // place among the calls, by invocation
+}
+
+// Endless is the return of an operation that nobody saw end.
+const Endless = int64(1<<63 - 1)
+
+// Calls joins the ends of operations, in the order of their invocation.
+func (h *History) Calls() []Call {
+	var out []Call
+	open := map[int]int{} // looked up by key only
+	for _, o := range h.Ops {
+		if o.Type == Invoke {
+			c := Call{Op: *o, Return: Endless, Seen: len(out)}
+			c.Type = Info
+			open[o.Process] = len(out)
+			out = append(out, c)
+			continue
+		}
+		i, ok := open[o.Process]
+		if !ok {
+			continue
+		}
+		delete(open, o.Process)
+		c := &out[i]
+		c.Type, c.Out = o.Type, o.Out
+		if o.Type != Info {
+			c.Return = o.NS
+		}
+	}
+	for i := range out {
+		if out[i].In == nil {
+			out[i].In = &Value{}
+		}
+		if out[i].Out == nil {
+			out[i].Out = &Value{}
+		}
+	}
+	return out
+}

@@ -1,0 +1,251 @@
+package logsim
+
+import (
+	"fmt"
+	"slices"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// agent is a simulated NodeManager.
+type agent struct {
+	w      *world
+	id     yarn.NodeID
+	rack   string
+	own    yarn.Resource // what its machine has
+	dialed bool
+	number uint32 // given at its registration; 0 before
+	up     bool   // registered, as far as it knows
+	busy   bool
+	silent uint64 // round until which it says nothing
+	sent   int    // how often it was told to register again in the calm
+
+	running []process
+	news    []input.ContainerStatus
+	gone    []yarn.ContainerID // ended here, newest last
+	clean   []yarn.ApplicationID
+	signals []yarn.ContainerID
+}
+
+// process is a container on a node.
+type process struct {
+	id  yarn.ContainerID
+	am  *master
+	end int64 // when it ends by itself; 0: never
+}
+
+const (
+	goneMax    = 256
+	resyncsMax = 60 // more than any node needs
+)
+
+func newAgent(w *world, i int) *agent {
+	a := &agent{w: w, id: yarn.NodeID{Host: fmt.Sprintf("h%d", i), Port: 45454}, rack: fmt.Sprintf("/r%d", i/3), dialed: w.rng.IntN(2) == 0}
+	a.own = w.size(8).Add(yarn.NewResource(4096, 6))
+	if w.opt.has(LoadTight) {
+		a.own = yarn.NewResource(8192, 8)
+	}
+	if w.opt.Kinds == 3 {
+		a.own[2] = int64(w.rng.IntN(5))
+	}
+	return a
+}
+
+// size draws a size of up to most GB and vcores.
+func (w *world) size(most int64) yarn.Resource {
+	r := yarn.NewResource(1024*(1+w.rng.Int64N(most)), 1+w.rng.Int64N(most))
+	if w.opt.Kinds == 3 {
+		r[2] = w.rng.Int64N(3)
+	}
+	return r
+}
+
+// turn implements party: a registration or a heartbeat.
+func (a *agent) turn() {
+	w := a.w
+	if a.busy || w.rounds < a.silent {
+		return
+	}
+	if !w.calm && w.opt.has(LoadChurn) && w.rng.IntN(60) == 0 {
+		a.mishap()
+		return
+	}
+	for i := 0; i < len(a.running); {
+		if p := a.running[i]; p.end > 0 && p.end <= w.now {
+			a.exit(p.id, a.exitCode())
+			continue
+		}
+		i++
+	}
+	a.busy = true
+	switch {
+	case !a.up:
+		a.register()
+	case len(a.news) == 0 && len(a.clean)+len(a.signals) == 0 && w.rng.IntN(3) == 0:
+		w.wire.send(a, input.Request{Input: &input.NodesHeard{Nodes: []uint32{a.number}}})
+	default:
+		a.beat()
+	}
+}
+
+func (a *agent) exitCode() int32 {
+	if !a.w.calm && a.w.rng.IntN(12) == 0 {
+		return 1
+	}
+	return yarn.ExitSuccess
+}
+
+// mishap is what nodes do now and then.
+func (a *agent) mishap() {
+	w := a.w
+	switch w.rng.IntN(5) {
+	case 0: // silent, perhaps for longer than it may be
+		a.silent = w.rounds + uint64(w.rng.IntN(900))
+	case 1: // its machine restarts
+		a.loseAll()
+		a.up = false
+	case 2: // it restarts and keeps its containers
+		a.up = false
+	case 3:
+		a.busy, a.up = true, false
+		a.loseAll()
+		w.wire.send(a, input.Request{Input: &input.UnregisterNode{ID: a.id}})
+	case 4:
+		a.busy = true
+		w.wire.send(a, input.Request{Input: &input.NodeHeartbeat{ID: a.id, Unhealthy: true, Report: "disks"}})
+	}
+}
+
+// loseAll ends everything without a word.
+func (a *agent) loseAll() {
+	for _, p := range a.running {
+		a.forget(p.id)
+		if p.am != nil {
+			p.am.dead = true
+		}
+	}
+	a.running, a.news = nil, nil
+}
+
+func (a *agent) forget(id yarn.ContainerID) {
+	a.gone = append(a.gone, id)
+	if len(a.gone) > goneMax {
+		a.gone = slices.Delete(a.gone, 0, goneMax/2)
+	}
+}
+
+func (a *agent) register() {
+	in := &input.RegisterNode{ID: a.id, HTTPPort: 8042, Rack: a.rack, Total: a.own, Version: "logsim", Dialed: a.dialed}
+	for _, s := range a.news {
+		if s.State == yarn.ContainerCompleted {
+			in.Containers = append(in.Containers, s)
+		}
+	}
+	a.news = nil
+	in.Containers = append(in.Containers, a.all()...)
+	if a.w.rng.IntN(4) == 0 {
+		for _, j := range a.w.jobs[max(0, len(a.w.jobs)-3):] {
+			in.Running = append(in.Running, j.id)
+		}
+	}
+	a.w.wire.send(a, input.Request{Input: in})
+}
+
+func (a *agent) all() []input.ContainerStatus {
+	var out []input.ContainerStatus
+	for _, p := range a.running {
+		out = append(out, input.ContainerStatus{Container: p.id, State: yarn.ContainerRunning})
+	}
+	return out
+}
+
+func (a *agent) beat() {
+	in := &input.NodeHeartbeat{ID: a.id, Full: a.w.rng.IntN(6) == 0, Statuses: a.news, Told: a.clean, Signalled: a.signals}
+	a.news, a.clean, a.signals = nil, nil, nil
+	if in.Full {
+		in.Statuses = append(in.Statuses, a.all()...)
+	}
+	a.w.wire.send(a, input.Request{Input: in})
+}
+
+// answered implements party.
+func (a *agent) answered(in input.Input, r input.Reply) {
+	a.busy = false
+	switch r := r.(type) {
+	case *input.RegisterNodeReply:
+		a.up = r.Refused() == nil
+		a.number = r.Number
+		for _, id := range r.Kill {
+			a.kill(id)
+		}
+	case *input.NodeHeartbeatReply:
+		if r.Resync || r.Shutdown {
+			if a.sent += one(a.w.calm); a.sent > resyncsMax {
+				a.w.check.fail("L4", "%s was told to register again %d times since all is calm", a.id, a.sent)
+			}
+			a.news = append(in.(*input.NodeHeartbeat).Statuses, a.news...)
+			a.up = false
+			return
+		}
+		for _, l := range r.Launch {
+			a.launch(l)
+		}
+		for _, id := range r.Kill {
+			a.kill(id)
+		}
+		a.clean = r.CleanUp
+		for _, s := range r.Signals {
+			a.signals = append(a.signals, s.Container)
+		}
+	}
+}
+
+func (a *agent) find(id yarn.ContainerID) int {
+	return slices.IndexFunc(a.running, func(p process) bool { return p.id == id })
+}
+
+// launch starts an AM's container, once.
+func (a *agent) launch(l input.Launch) {
+	if a.find(l.Container) >= 0 || slices.Contains(a.gone, l.Container) {
+		return
+	}
+	m := a.w.startMaster(l, a)
+	a.running = append(a.running, process{id: l.Container, am: m})
+	a.news = append(a.news, input.ContainerStatus{Container: l.Container, State: yarn.ContainerRunning})
+}
+
+// start runs a task's container for a time.
+func (a *agent) start(id yarn.ContainerID, d int64) {
+	if a.find(id) >= 0 || slices.Contains(a.gone, id) {
+		return
+	}
+	a.running = append(a.running, process{id: id, end: a.w.now + d})
+	a.news = append(a.news, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
+}
+
+// exit ends a container.
+func (a *agent) exit(id yarn.ContainerID, code int32) {
+	i := a.find(id)
+	if i < 0 {
+		return
+	}
+	if m := a.running[i].am; m != nil {
+		m.dead = true
+	}
+	a.running = slices.Delete(a.running, i, i+1)
+	a.forget(id)
+	a.news = append(a.news, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: code})
+}
+
+// kill obeys an order; a container that is not here is told as ended again.
+func (a *agent) kill(id yarn.ContainerID) {
+	if a.find(id) >= 0 {
+		a.exit(id, yarn.ExitKilledByRM)
+		return
+	}
+	if !slices.ContainsFunc(a.news, func(s input.ContainerStatus) bool { return s.Container == id }) {
+		a.forget(id)
+		a.news = append(a.news, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: yarn.ExitAborted})
+	}
+}

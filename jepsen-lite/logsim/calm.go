@@ -1,0 +1,183 @@
+package logsim
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/internal/codec"
+	"rmd/scheduler/input"
+	"rmd/snapshot"
+	"rmd/yarn"
+)
+
+// calmRounds bounds how long the work that is left may take.
+const calmRounds = 120_000
+
+// settle takes every fault away and waits until all work is done, then compares
+// everything with everything: L3, and what leaks.
+func (w *world) settle() {
+	w.calm = true
+	w.check.note("the calm")
+	w.opt.Lost, w.ghost, w.log.late, w.wire.past = 0, nil, nil, nil
+	for w.off == nil && !w.check.broken() {
+		w.vacancy()
+	}
+	if w.check.broken() {
+		return
+	}
+	w.op.busy = true // nothing more comes from it
+	w.pacify()
+	left := ""
+	for n := 0; n < calmRounds && !w.check.broken(); n++ {
+		w.round()
+		if n%64 == 0 {
+			if n%2048 == 0 {
+				w.pacify()
+			}
+			if left = w.left(); left == "" {
+				break
+			}
+		}
+	}
+	if left != "" && !w.check.broken() {
+		w.check.fail("L3", "after %d rounds without a fault there is still %s", calmRounds, left)
+	}
+	w.finish()
+}
+
+// pacify gives the cluster queues and nodes on which all that is left can run.
+func (w *world) pacify() {
+	if w.off == nil {
+		return
+	}
+	ins := []input.Input{&input.SetHosts{}, &input.SetQueues{Properties: w.opt.properties(0, false), Author: "calm"}}
+	for _, q := range append([]string{"root", "root.a"}, leaves...) {
+		ins = append(ins, &input.SetQueueState{Queue: q, State: yarn.QueueRunning})
+	}
+	for _, a := range w.agents {
+		big := yarn.NewResource(16384, 16)
+		if w.opt.Kinds == 3 {
+			big[2] = 4
+		}
+		ins = append(ins, &input.DrainNode{ID: a.id, Back: true}, &input.SetNodeResource{ID: a.id, Total: big})
+	}
+	for _, in := range ins { // what is refused is so already
+		w.off.step(nil, input.Request{Input: in})
+	}
+	w.off.propose()
+}
+
+// left says what is not done yet; empty when all is.
+func (w *world) left() string {
+	if len(w.masters) > 0 {
+		m := w.masters[0]
+		return fmt.Sprintf("the AM of %s: phase %d, %d left, waiting for %v, holding %v, dead %v; %s", m.id, m.at, m.left, m.waiting, m.held, m.dead, w.has(m.id.App))
+	}
+	for _, c := range w.clients {
+		if c.busy || c.live > 0 {
+			return fmt.Sprintf("client %d at work", c.id)
+		}
+	}
+	if w.off == nil || len(w.off.inflight) > 0 || w.off.writer.Count() > 0 {
+		return "something in flight"
+	}
+	st := w.off.planner.State()
+	text := ""
+	st.Apps.Each(func(_ uint32, a *state.App) bool {
+		if !a.State.Ended() {
+			text = fmt.Sprintf("%s, %s, attempt %d in state %d, %d outstanding, %d live", a.ID, a.State, a.Attempt, a.AttemptState, a.Outstanding, a.Live)
+		}
+		return text == ""
+	})
+	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		if text == "" && (n.Allocated != yarn.Resource{} || n.Reservation != 0 || n.Count != 0) {
+			text = fmt.Sprintf("node %s, which gives %s to nobody", n.ID, n.Allocated)
+		}
+		return text == ""
+	})
+	return text
+}
+
+// has tells what the planning state has of an application.
+func (w *world) has(id yarn.ApplicationID) string {
+	if w.off == nil {
+		return ""
+	}
+	st := w.off.planner.State()
+	slot := st.AppByID(id)
+	if slot == 0 {
+		return "it is not there"
+	}
+	a := st.Apps.Get(slot)
+	out := fmt.Sprintf("it is %s, attempt %d in state %d, %d outstanding", a.State, a.Attempt, a.AttemptState, a.Outstanding)
+	for c := a.Containers; c != 0; c = st.Containers.Get(c).NextOfApp() {
+		k := st.Containers.Get(c)
+		out += fmt.Sprintf(", container %d %s on %s", k.Number, k.State, st.Nodes.Get(k.Node).ID.Host)
+	}
+	return out
+}
+
+// finish brings all replicas to the end of the log and compares them.
+func (w *world) finish() {
+	if w.check.broken() {
+		return
+	}
+	var first [32]byte
+	for i, r := range w.rs {
+		if !r.up {
+			r.start()
+		}
+		r.catchUp(1 << 30)
+		if w.check.broken() {
+			return
+		}
+		w.check.compare(r)
+		st, index := r.m.Fork()
+		if index != w.log.last() {
+			w.check.fail("L2", "replica %d is at %d, the log at %d", r.id, index, w.log.last())
+		}
+		if sum := snapshot.Sum(st); i == 0 {
+			first = sum
+		} else if sum != first {
+			base, _ := w.rs[0].m.Fork()
+			w.check.fail("S1", "contents of replicas 0 and %d differ at %d: %v", r.id, index, snapshot.Diff(base, st))
+		}
+		st.Queues.Each(func(_ uint32, q *state.Queue) bool {
+			if q.Used != (yarn.Resource{}) || q.Reserved != (yarn.Resource{}) || q.Pending != (yarn.Resource{}) || q.AMUsed != (yarn.Resource{}) || q.Runnable != 0 {
+				w.check.fail("S9", "in the end queue %s uses %s, %s reserved, %s pending, %s for AMs, %d runnable", q.Path, q.Used, q.Reserved, q.Pending, q.AMUsed, q.Runnable)
+			}
+			return true
+		})
+	}
+	w.trace.number(w.log.last())
+	w.newer()
+}
+
+// strange is an event that only a later build knows.
+type strange struct{ n uint32 }
+
+// Kind implements event.Event.
+func (*strange) Kind() event.Kind { return 251 }
+
+// Code implements event.Event.
+func (e *strange) Code(c *codec.Coder) { c.U32(&e.n) }
+
+// newer ends the run with an entry of a later build. A replica that passed over
+// what it does not know would from then on have another state than one that does: it
+// must stop instead.
+func (w *world) newer() {
+	if w.check.broken() {
+		return
+	}
+	data := (&event.Batch{Level: 1, Events: []event.Event{&event.Audited{Who: "later"}, &strange{7}, &event.Audited{Who: "later"}}}).Encode()
+	for _, r := range w.rs {
+		r.expectStop = true
+		res := r.m.Apply(&raft.Log{Index: w.log.last() + 1, Term: w.log.term, Type: raft.LogCommand, Data: data})
+		if err, _ := res.(error); err == nil || r.m.Failure() == nil {
+			w.check.fail("S1", "replica %d goes on past an event that it does not know and that a later build applies: %v", r.id, res)
+		}
+	}
+}

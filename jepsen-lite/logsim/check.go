@@ -1,0 +1,341 @@
+package logsim
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/jepsen-lite/replay"
+	"rmd/snapshot"
+	"rmd/yarn"
+)
+
+// checker judges a run. It keeps books of its own from the entries, the replay
+// model's, and what all replicas must see at an index.
+type checker struct {
+	w       *world
+	faults  []string
+	history []line
+
+	seen  []record // by index, from 1
+	snaps map[uint64]uint32
+	skips map[uint64]bool
+	books *books
+	model *replay.Model
+	told  map[yarn.ContainerID]telling
+	burnt map[yarn.ContainerID]bool // handed out before everything was restored from a backup
+}
+
+// record is what all replicas must see at an index.
+type record struct {
+	entry
+	digest  uint64
+	skipped bool
+}
+
+// telling is the answer in which an AM was told of a grant.
+type telling struct {
+	resyncs  int
+	response int32
+}
+
+// line is one of the history, put into words only when it is asked for.
+type line struct {
+	now   int64
+	text  string
+	index uint64
+	data  []byte
+}
+
+const (
+	historyMax = 600
+	historyOut = 60
+	checkEvery = 16 // entries between two comparisons of state, books and itself
+)
+
+func newChecker(w *world) *checker {
+	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, books: newBooks(w.opt.Dominant), model: replay.New(),
+		told: map[yarn.ContainerID]telling{}, burnt: map[yarn.ContainerID]bool{}}
+}
+
+func (c *checker) broken() bool { return len(c.faults) > 0 }
+
+// fail notes a violation of an invariant.
+func (c *checker) fail(invariant, format string, args ...any) {
+	c.faults = append(c.faults, invariant+": "+fmt.Sprintf(format, args...))
+}
+
+// note adds a line to the history.
+func (c *checker) note(format string, args ...any) {
+	c.add(line{now: c.w.now, text: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) add(l line) {
+	c.history = append(c.history, l)
+	if len(c.history) > 2*historyMax {
+		c.history = append([]line(nil), c.history[historyMax:]...)
+	}
+}
+
+// tail is the end of the history in words.
+func (c *checker) tail() []string {
+	var out []string
+	for _, l := range c.history[max(0, len(c.history)-historyOut):] {
+		text := l.text
+		if l.data != nil {
+			text = fmt.Sprintf("index %d ", l.index)
+			if b, err := event.Decode(l.data); err == nil {
+				text += tell(b.Events)
+			}
+		}
+		out = append(out, fmt.Sprintf("%8.3fs %s", float64(l.now)/1000, text))
+	}
+	return out
+}
+
+// tell shows events briefly.
+func tell(events []event.Event) string {
+	var out []string
+	for _, e := range events {
+		switch e := e.(type) {
+		case *event.TimeAdvanced, *event.AskCounted, *event.RequestRecorded, *event.QueuesConfigured:
+		default:
+			out = append(out, fmt.Sprintf("%s%+v", e.Kind(), e))
+		}
+	}
+	text := strings.Join(out, " ")
+	return text[:min(len(text), 800)]
+}
+
+// begins tells of a new life of a replica.
+func (c *checker) begins(id int) { c.note("replica %d starts", id) }
+
+// expectSkip says that the fence must skip the entry at an index.
+func (c *checker) expectSkip(index uint64) { c.skips[index] = true }
+
+// applied tells that a replica has applied an entry: S1.
+func (c *checker) applied(r *replica, index uint64, e entry, skipped bool, err error) {
+	if err != nil && !skipped {
+		c.fail("S1", "replica %d cannot apply index %d: %v", r.id, index, err)
+		return
+	}
+	got, ok := r.m.Entry(index)
+	if !ok {
+		c.fail("S3", "replica %d does not know index %d, which it has just applied", r.id, index)
+		return
+	}
+	rec := record{entry: e, digest: got.Digest, skipped: skipped}
+	if n := uint64(len(c.seen)); index <= n {
+		have := c.seen[index-1]
+		if have.term != e.term || have.digest != rec.digest || have.skipped != skipped || !bytes.Equal(have.data, e.data) {
+			c.fail("S1", "replica %d sees digest %016x, skipped %v at index %d; another replica saw %016x, %v", r.id, rec.digest, skipped, index, have.digest, have.skipped)
+		}
+		return
+	} else if index != n+1 {
+		c.fail("S3", "index %d is applied first anywhere after %d", index, n)
+		return
+	}
+	c.seen = append(c.seen, rec)
+	c.w.trace.number(rec.digest)
+	c.w.trace.bytes(e.data)
+	c.w.counts.Entries++
+	if skipped != c.skips[index] {
+		c.fail("S1", "the entry at %d was skipped: %v; it was planned on the entries before it: %v", index, skipped, !c.skips[index])
+	}
+	c.enter(index, rec)
+	if index%checkEvery == 0 {
+		c.compare(r)
+	}
+}
+
+// enter follows a new entry in the books.
+func (c *checker) enter(index uint64, rec record) {
+	b, err := event.Decode(rec.data)
+	if err != nil {
+		c.fail("S1", "entry %d: %v", index, err)
+		return
+	}
+	c.add(line{now: c.w.now, index: index, data: rec.data})
+	if err := c.model.Batch(index, rec.term, b); err != nil {
+		c.fail("S1", "the replay model cannot follow: %v", err)
+	}
+	for _, v := range c.model.Violations() {
+		c.fail(v.ID, "%v", v)
+	}
+	if rec.skipped {
+		c.w.counts.Skipped++
+		return
+	}
+	for _, e := range b.Events {
+		if v := c.books.follow(e); v != nil {
+			c.fail(v.invariant, "index %d: %s", index, v.text)
+			return
+		}
+		c.count(e)
+	}
+}
+
+// count follows what a run meets, and that no id of before a restore comes back.
+func (c *checker) count(e event.Event) {
+	n := &c.w.counts
+	switch e := e.(type) {
+	case *event.ApplicationSubmitted:
+		n.Submitted++
+	case *event.ContainerAllocated:
+		n.Allocated++
+		c.fresh(e.App, e.Number)
+	case *event.ReservationMade:
+		n.Made++
+		c.fresh(e.App, e.Number)
+	case *event.ReservationFulfilled:
+		n.Fulfilled++
+	case *event.ReservationCancelled:
+		n.Cancelled++
+	case *event.ContainerCompleted:
+		n.Completed++
+	case *event.ContainerReleased:
+		n.Released++
+	case *event.NodeStateChanged:
+		if e.State == yarn.NodeLost {
+			n.NodesLost++
+		}
+	case *event.ApplicationEnded:
+		n.Finished += one(e.State == yarn.AppFinished)
+		n.Failed += one(e.State == yarn.AppFailed)
+		n.Killed += one(e.State == yarn.AppKilled)
+	}
+}
+
+// idOf is the full name of a container that is given now.
+func (c *checker) idOf(app uint32, number uint64) yarn.ContainerID {
+	a := c.books.apps[app]
+	return yarn.ContainerID{App: a.id, Attempt: a.attempt, Number: number}
+}
+
+func (c *checker) fresh(app uint32, number uint64) {
+	if id := c.idOf(app, number); c.burnt[id] {
+		c.fail("S6", "%s was handed out before the backup was restored, and is again", id)
+	}
+}
+
+// compare holds a replica's state against itself and the books.
+func (c *checker) compare(r *replica) {
+	st, index := r.m.Fork()
+	if err := st.Check(); err != nil {
+		c.fail("S9", "state at %d: %v", index, err)
+	}
+	if index != uint64(len(c.seen)) {
+		return
+	}
+	if why := c.books.differ(st); why != "" {
+		c.fail(why[:2], "at index %d %s", index, why[4:])
+	}
+}
+
+// snapshotted judges a finished snapshot: the same bytes as everybody's at that
+// index, and its restoration the identity: S15.
+func (c *checker) snapshotted(r *replica, p *pendingSnapshot, data []byte) {
+	c.w.counts.Snapshots++
+	crc := crc32.Checksum(data, castagnoli)
+	if have, ok := c.snaps[p.index]; ok && have != crc {
+		c.fail("S15", "replica %d writes another snapshot of index %d than another replica did", r.id, p.index)
+	}
+	c.snaps[p.index] = crc
+	if !p.known {
+		return
+	}
+	h, st, err := snapshot.Read(bytes.NewReader(data))
+	switch {
+	case err != nil:
+		c.fail("S15", "the snapshot of index %d cannot be read: %v", p.index, err)
+	case h.Index != p.index || st.Digest() != c.seen[p.index-1].digest:
+		c.fail("S15", "the snapshot of index %d is of index %d with digest %016x", p.index, h.Index, st.Digest())
+	case snapshot.Sum(st) != p.sum:
+		c.fail("S15", "the snapshot of index %d, restored, is not the state that it was made of", p.index)
+	}
+}
+
+// restored judges a state that comes from a snapshot.
+func (c *checker) restored(r *replica) {
+	st, index := r.m.Fork()
+	c.note("replica %d is restored at %d", r.id, index)
+	if index == 0 || index > uint64(len(c.seen)) {
+		c.fail("S15", "replica %d is restored at index %d, beyond %d", r.id, index, len(c.seen))
+		return
+	}
+	if st.Digest() != c.seen[index-1].digest {
+		c.fail("S15", "replica %d is restored at index %d with digest %016x, it was %016x", r.id, index, st.Digest(), c.seen[index-1].digest)
+	}
+	if index == uint64(len(c.seen)) {
+		c.compare(r)
+	}
+}
+
+// keep is told of a backup's index.
+func (c *checker) keep(index uint64) { c.note("a backup is taken at %d", index) }
+
+// rollback forgets what came after an index. Container ids handed out since then
+// must never be handed out again.
+func (c *checker) rollback(index uint64) {
+	lost := c.seen[index:]
+	c.seen = c.seen[:index:index]
+	c.books = newBooks(c.w.opt.Dominant)
+	for _, rec := range c.seen {
+		c.refollow(rec, false)
+	}
+	for _, rec := range lost {
+		c.refollow(rec, true)
+	}
+	c.books, c.model = newBooks(c.w.opt.Dominant), replay.New()
+	for i, rec := range c.seen {
+		c.refollow(rec, false)
+		if b, err := event.Decode(rec.data); err == nil {
+			if err := c.model.Batch(uint64(i+1), rec.term, b); err != nil {
+				c.fail("S1", "the replay model cannot follow: %v", err)
+			}
+		}
+	}
+	for i := range c.snaps { // all of them: the order is harmless
+		if i > index {
+			delete(c.snaps, i)
+		}
+	}
+	for i := range c.skips { // all of them: the order is harmless
+		if i > index {
+			delete(c.skips, i)
+		}
+	}
+	for id, t := range c.told { // all of them: the order is harmless
+		t.resyncs += 1_000_000 // what was told may be told again
+		c.told[id] = t
+	}
+}
+
+// refollow enters an old entry into the present books and perhaps burns the
+// ids that it hands out.
+func (c *checker) refollow(rec record, burn bool) {
+	if rec.skipped {
+		return
+	}
+	b, err := event.Decode(rec.data)
+	if err != nil {
+		return
+	}
+	for _, e := range b.Events {
+		if v := c.books.follow(e); v != nil {
+			c.fail(v.invariant, "%s", v.text)
+			return
+		}
+		if !burn {
+			continue
+		}
+		switch e := e.(type) {
+		case *event.ContainerAllocated:
+			c.burnt[c.idOf(e.App, e.Number)] = true
+		case *event.ReservationMade:
+			c.burnt[c.idOf(e.App, e.Number)] = true
+		}
+	}
+}

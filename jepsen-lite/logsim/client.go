@@ -1,0 +1,114 @@
+package logsim
+
+import (
+	"fmt"
+	"hash/crc32"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// client submits applications one after another, changes, moves and kills them. Its
+// calls carry idempotency keys.
+type client struct {
+	w    *world
+	id   int
+	busy bool
+	seq  int
+	job  *job
+	app  yarn.ApplicationID
+	sent *input.SubmitApplication
+	wait uint64 // round until which it does nothing
+	live int    // calls it still makes about its application
+}
+
+// keyed gives a request the next key of this client.
+func (c *client) keyed(in input.Input) input.Request {
+	c.seq++
+	return input.Request{Key: fmt.Sprintf("client%d/%d", c.id, c.seq), BodyHash: bodyHash(in), Input: in}
+}
+
+func bodyHash(in input.Input) uint64 {
+	return uint64(crc32.Checksum(input.EncodeRequest(nil, input.Request{Input: in}), castagnoli))
+}
+
+// turn implements party.
+func (c *client) turn() {
+	w := c.w
+	if c.busy || w.rounds < c.wait {
+		return
+	}
+	if c.live == 0 {
+		if w.calm {
+			return
+		}
+		c.busy = true
+		c.submit()
+		return
+	}
+	c.live--
+	c.wait = w.rounds + uint64(w.rng.IntN(200))
+	c.busy = true
+	switch n := w.rng.IntN(12); {
+	case n < 3:
+		w.wire.send(c, c.keyed(&input.SetPriority{ID: c.app, Priority: int32(w.rng.IntN(8)) - 1}))
+	case n < 5 && !w.calm:
+		w.wire.send(c, c.keyed(&input.MoveApplication{ID: c.app, Queue: leaves[w.rng.IntN(len(leaves))]}))
+	case n == 5 || (n < 9 && w.opt.has(LoadStorm)):
+		w.wire.send(c, input.Request{Input: &input.KillApplication{ID: c.app, User: "u"}})
+	case n == 9 && c.sent != nil: // the submission again, with another content: refused
+		other := *c.sent
+		other.Name += "-other"
+		w.wire.send(c, input.Request{Key: fmt.Sprintf("client%d/%d", c.id, c.seq), BodyHash: bodyHash(&other), Input: &other})
+		c.seq++ // the key is spent in any case
+	default:
+		c.busy = false
+	}
+}
+
+// submit submits a new application under a name that is used once.
+func (c *client) submit() {
+	w := c.w
+	n := len(w.jobs)
+	j := w.newJob(fmt.Sprintf("job-%d", n))
+	c.job = j
+	in := &input.SubmitApplication{Name: j.name, User: fmt.Sprintf("u%d", w.rng.IntN(3)), Queue: leaves[w.rng.IntN(len(leaves))],
+		Unmanaged: j.unmanaged, KeepContainers: w.rng.IntN(2) == 0, MaxAttempts: 1 + w.rng.Uint32N(3), Priority: int32(w.rng.IntN(7)), PrioritySet: true,
+		AM: yarn.NewResource(512, 1), Context: j.context(n)}
+	if w.rng.IntN(8) == 0 {
+		in.ValidityMillis = 5000
+	}
+	if w.rng.IntN(16) == 0 {
+		in.LifetimeMillis = 20_000
+	}
+	c.sent = in
+	w.wire.send(c, c.keyed(in))
+}
+
+// answered implements party.
+func (c *client) answered(in input.Input, r input.Reply) {
+	w := c.w
+	c.busy = false
+	c.wait = w.rounds + uint64(w.rng.IntN(100))
+	submitted, ok := in.(*input.SubmitApplication)
+	if !ok {
+		return
+	}
+	if f := r.Refused(); f != nil {
+		if f.Reason == input.KeyReused {
+			w.counts.KeysReused++
+		}
+		c.sent = nil
+		return
+	}
+	c.sent = nil
+	reply := r.(*input.SubmitApplicationReply)
+	if submitted.Name != c.job.name { // the key was not remembered: the submission was refused before
+		return
+	}
+	c.sent = submitted
+	c.app, c.job.id, c.live = reply.ID, reply.ID, 1+w.rng.IntN(4)
+	if c.job.unmanaged {
+		w.begin(c.job, yarn.AttemptID{App: reply.ID, Attempt: 1}, nil, yarn.ContainerID{})
+	}
+}

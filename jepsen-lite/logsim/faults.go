@@ -1,0 +1,164 @@
+package logsim
+
+import (
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// Fault is a kind of fault.
+type Fault string
+
+// The kinds of fault.
+const (
+	FaultDepose   Fault = "depose"   // leadership moves
+	FaultCrash    Fault = "crash"    // a replica restarts
+	FaultWipe     Fault = "wipe"     // a replica restarts with an empty disk
+	FaultRefuse   Fault = "refuse"   // the log refuses a batch and takes the one behind it
+	FaultLate     Fault = "late"     // a batch is appended long after its leadership
+	FaultGhost    Fault = "ghost"    // a leader does not know that it was deposed
+	FaultSnapshot Fault = "snapshot" // a replica makes a snapshot at any index
+	FaultJump     Fault = "jump"     // a wall clock jumps
+	FaultHaunt    Fault = "haunt"    // a call comes from the past
+	FaultBackup   Fault = "backup"   // all replicas are restored from a backup
+)
+
+var allFaults = []Fault{FaultDepose, FaultCrash, FaultWipe, FaultRefuse, FaultLate, FaultGhost, FaultSnapshot, FaultJump, FaultHaunt, FaultBackup}
+
+func (o Options) enabled(f Fault) bool { return slices.Contains(o.Faults, f) }
+
+// fault lets one of the kinds that the seed has happen.
+func (w *world) fault() {
+	if len(w.opt.Faults) == 0 {
+		return
+	}
+	f := w.opt.Faults[w.rng.IntN(len(w.opt.Faults))]
+	w.trace.bytes([]byte(f))
+	r := w.rs[w.rng.IntN(len(w.rs))]
+	switch f {
+	case FaultDepose, FaultLate, FaultGhost:
+		if w.off != nil {
+			w.check.note("leadership of term %d ends", w.off.term)
+			w.off.depose()
+		}
+	case FaultRefuse:
+		if w.off != nil {
+			w.check.note("the log refuses a batch")
+			w.off.refuse()
+		}
+	case FaultCrash:
+		w.crash(r, false)
+	case FaultWipe:
+		w.crash(r, w.sparable(r))
+	case FaultSnapshot:
+		if r.up && r.pending == nil {
+			r.snapshot()
+		}
+	case FaultJump:
+		w.check.note("the clock of replica %d jumps", r.id)
+		r.offset += w.rng.Int64N(20_000) - 10_000
+	case FaultHaunt:
+		w.wire.haunt()
+	case FaultBackup:
+		w.backUp()
+	}
+}
+
+// crash ends and begins a replica's life, soon after or at once.
+func (w *world) crash(r *replica, wipe bool) {
+	w.check.note("replica %d crashes, disk lost: %v", r.id, wipe)
+	w.counts.Crashes++
+	if w.off != nil && w.off.r == r {
+		w.off.depose()
+		w.ghost = nil
+	}
+	if w.ghost != nil && w.ghost.r == r {
+		w.ghost = nil
+	}
+	r.crash(wipe)
+	r.start()
+}
+
+// sparable says whether the log can be had without a replica's disk.
+func (w *world) sparable(r *replica) bool {
+	if w.log.base == 0 {
+		return true
+	}
+	for _, o := range w.rs {
+		if o != r && o.snap.index >= w.log.base {
+			return true
+		}
+	}
+	return false
+}
+
+// backUp takes a backup, or restores the one there is on every replica: what came
+// after it is lost, and must not come back under the same names. As in the product
+// the epoch is raised before anybody plans on what was restored; here by an entry.
+func (w *world) backUp() {
+	if w.off == nil {
+		return
+	}
+	if w.backup.index == 0 {
+		w.backup = w.takeBackup()
+		return
+	}
+	if w.rng.IntN(3) > 0 {
+		return
+	}
+	w.check.note("everything is restored from the backup of index %d", w.backup.index)
+	w.counts.Rollbacks++
+	running, _ := w.off.r.m.Fork()
+	w.off.depose()
+	w.ghost = nil
+	w.log.late = nil
+	w.check.rollback(w.backup.index)
+	w.log.entries, w.log.base = nil, w.backup.index
+	for _, r := range w.rs {
+		r.crash(true)
+		r.snap = w.backup
+		r.start()
+	}
+	for _, c := range w.wire.calls {
+		c.heard = nil
+	}
+	st, _ := w.rs[0].m.Fork()
+	for _, a := range w.agents { // what the backup does not know was cleared away before it was restored
+		for i := len(a.running) - 1; i >= 0; i-- {
+			if id := a.running[i].id; !knows(st, id) {
+				a.exit(id, yarn.ExitAborted)
+			}
+		}
+	}
+	raised := &event.EpochRaised{Epoch: max(st.Meta.Epoch, running.Meta.Epoch) + 1, Why: "restored",
+		ClusterTimestamp: max(w.rs[0].clock(), st.Meta.ClusterTimestamp+1, running.Meta.ClusterTimestamp+1)}
+	w.log.append(w.log.term, (&event.Batch{Level: st.Meta.Level, Events: []event.Event{raised}}).Encode())
+	if w.rng.IntN(2) == 0 { // else the same file may be restored again
+		w.backup = saved{}
+	}
+}
+
+// takeBackup is a snapshot of the leader's state.
+func (w *world) takeBackup() saved {
+	r := w.off.r
+	f, err := r.m.Snapshot()
+	if err != nil {
+		w.check.fail("S15", "no backup can be taken: %v", err)
+		return saved{}
+	}
+	var s sink
+	if err := f.Persist(&s); err != nil {
+		w.check.fail("S15", "no backup can be written: %v", err)
+		return saved{}
+	}
+	w.check.keep(r.applied)
+	return saved{r.applied, s.Bytes()}
+}
+
+// knows says whether a state has a container.
+func knows(st *state.State, id yarn.ContainerID) bool {
+	slot := st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
+	return slot != 0 && st.ContainerID(st.Containers.Get(slot)) == id
+}

@@ -1,0 +1,83 @@
+package logsim
+
+import (
+	"os"
+	"runtime/debug"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// defaultSeeds is how many seeds run without RMD_LOGSIM_SEEDS.
+const defaultSeeds = 24
+
+// TestMain lets garbage lie: a run makes much of it and holds little.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
+
+// seeds are those to run: RMD_LOGSIM_SEEDS of them, RMD_LOGSIM_SEED alone, from
+// RMD_LOGSIM_FIRST on.
+func seeds() []uint64 {
+	if one, err := strconv.ParseUint(os.Getenv("RMD_LOGSIM_SEED"), 10, 64); err == nil {
+		return []uint64{one}
+	}
+	n, first := defaultSeeds, uint64(1)
+	if v, err := strconv.Atoi(os.Getenv("RMD_LOGSIM_SEEDS")); err == nil {
+		n = v
+	}
+	if v, err := strconv.ParseUint(os.Getenv("RMD_LOGSIM_FIRST"), 10, 64); err == nil {
+		first = v
+	}
+	out := make([]uint64, n)
+	for i := range out {
+		out[i] = first + uint64(i)
+	}
+	return out
+}
+
+// TestSeeds runs random load over a log that does whatever it may, then calms down
+// and waits until all work is done.
+func TestSeeds(t *testing.T) {
+	var all Counts
+	start := time.Now()
+	ran := 0
+	for _, seed := range seeds() {
+		res := Run(Draw(seed))
+		all.Add(res.Counts)
+		ran++
+		if res.Failed() {
+			t.Errorf("%s\nagain: make logsim SEED=%d\n%+v", res, seed, Draw(seed))
+			break
+		}
+		if len(seeds()) == 1 {
+			t.Log(res)
+		}
+	}
+	took := time.Since(start)
+	t.Logf("%d seeds, %d steps in %.1fs: %.0f a minute\n%+v", ran, all.Steps, took.Seconds(), float64(all.Steps)/took.Minutes(), all)
+	if t.Failed() || ran < defaultSeeds {
+		return
+	}
+	for what, n := range map[string]int{"offices": all.Offices - ran, "skipped entries": all.Skipped, "surviving batches": all.Survived, "dropped batches": all.Dropped,
+		"restores": all.Restores, "installs": all.Installs, "restored backups": all.Rollbacks, "unknown outcomes": all.Unknown, "reservations": all.Made,
+		"fulfilments": all.Fulfilled, "cancellations": all.Cancelled, "lost nodes": all.NodesLost, "finished applications": all.Finished,
+		"killed applications": all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused} {
+		if n < 3 {
+			t.Errorf("%d %s: does the simulation still meet what it is there for?", n, what)
+		}
+	}
+}
+
+// TestRepeats: a seed gives the same run, to the bit.
+func TestRepeats(t *testing.T) {
+	for seed := uint64(1); seed <= 3; seed++ {
+		o := Draw(seed)
+		o.Steps = 800
+		a, b := Run(o), Run(o)
+		if a.Trace != b.Trace || a.Counts != b.Counts {
+			t.Errorf("seed %d gave %016x and %016x:\n%+v\n%+v", seed, a.Trace, b.Trace, a.Counts, b.Counts)
+		}
+	}
+}

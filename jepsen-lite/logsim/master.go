@@ -1,0 +1,333 @@
+package logsim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// job is what an application wants.
+type job struct {
+	name      string
+	id        yarn.ApplicationID // once it is known
+	unmanaged bool
+	groups    []group
+}
+
+type group struct {
+	count int64
+	size  yarn.Resource
+	host  string // preferred; empty: none
+}
+
+// phase is how far an AM is.
+type phase uint8
+
+const (
+	registering phase = iota
+	running
+	finishing
+)
+
+// master is a simulated AM: it asks for its groups, runs what it is given and
+// finishes when all has run.
+type master struct {
+	w    *world
+	id   yarn.AttemptID
+	job  *job
+	on   *agent // nil when unmanaged
+	own  yarn.ContainerID
+	busy bool
+	dead bool
+	at   phase
+	// shaken is how many restores from a backup it has come to terms with.
+	shaken int
+
+	response int32
+	waiting  []int64 // per group
+	left     int64
+	held     []holding
+	known    map[yarn.ContainerID]bool // every grant it was told of
+	releases []yarn.ContainerID
+	dirty    bool
+	last     *input.Allocate // the call before, to be repeated
+}
+
+type holding struct {
+	id    yarn.ContainerID
+	group int
+}
+
+// newJob draws what an application wants, by the loads of the run.
+func (w *world) newJob(name string) *job {
+	j := &job{name: name, unmanaged: w.rng.IntN(2) == 0}
+	groups := 1 + w.rng.IntN(3)
+	for range groups {
+		g := group{count: 1 + w.rng.Int64N(5), size: w.size(3)}
+		if w.opt.has(LoadTight) || w.rng.IntN(4) == 0 {
+			g.count, g.size = 1+w.rng.Int64N(3), w.size(7)
+		}
+		if w.opt.has(LoadStorm) {
+			g.count = 1
+		}
+		if w.rng.IntN(3) == 0 {
+			g.host = w.agents[w.rng.IntN(len(w.agents))].id.Host
+		}
+		j.groups = append(j.groups, g)
+	}
+	if w.opt.has(LoadGang) && w.rng.IntN(12) == 0 {
+		j.groups[0] = group{count: 100 + w.rng.Int64N(100), size: yarn.NewResource(1024, 1)}
+	}
+	w.jobs = append(w.jobs, j)
+	return j
+}
+
+// startMaster starts the AM of an application whose launch names its job.
+func (w *world) startMaster(l input.Launch, on *agent) *master {
+	n, err := strconv.Atoi(strings.TrimPrefix(string(l.Context), "job "))
+	if err != nil || n < 0 || n >= len(w.jobs) {
+		w.check.fail("S11", "an order to launch %s carries the context %q", l.Container, l.Context)
+		return nil
+	}
+	return w.begin(w.jobs[n], yarn.AttemptID{App: l.Container.App, Attempt: l.Container.Attempt}, on, l.Container)
+}
+
+func (w *world) begin(j *job, id yarn.AttemptID, on *agent, own yarn.ContainerID) *master {
+	m := &master{w: w, id: id, job: j, on: on, own: own, shaken: w.counts.Rollbacks, known: map[yarn.ContainerID]bool{}}
+	w.masters = append(w.masters, m)
+	w.enroll()
+	return m
+}
+
+// turn implements party.
+func (m *master) turn() {
+	w := m.w
+	if m.busy {
+		return
+	}
+	if m.dead {
+		m.leave()
+		return
+	}
+	if m.shaken != w.counts.Rollbacks {
+		m.startOver()
+	}
+	if !w.calm && w.rng.IntN(400) == 0 && m.on != nil {
+		m.on.exit(m.own, 1) // it fails
+		return
+	}
+	m.busy = true
+	switch m.at {
+	case registering:
+		w.wire.send(m, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am", RPCPort: 1}})
+	case finishing:
+		w.wire.send(m, input.Request{Input: &input.FinishAttempt{Attempt: m.id, Final: yarn.FinalSucceeded}})
+	default:
+		m.allocate()
+	}
+}
+
+// startOver is what an AM does when the cluster has forgotten some of what it was
+// told: it counts on nothing that it holds.
+func (m *master) startOver() {
+	m.shaken, m.at = m.w.counts.Rollbacks, registering
+	for _, h := range m.held {
+		m.waiting[h.group]++
+	}
+	m.held = nil
+}
+
+// leave takes the AM out of the world.
+func (m *master) leave() {
+	for i, o := range m.w.masters {
+		if o == m {
+			m.w.masters = append(m.w.masters[:i], m.w.masters[i+1:]...)
+			break
+		}
+	}
+	m.w.enroll()
+}
+
+// allocate is the AM's heartbeat.
+func (m *master) allocate() {
+	w := m.w
+	if w.opt.has(LoadRestarts) && !w.calm {
+		switch w.rng.IntN(40) {
+		case 0: // its process restarts: it knows nothing of responses
+			m.at, m.busy = registering, false
+			return
+		case 1:
+			if m.last != nil {
+				w.wire.send(m, input.Request{Input: m.last})
+				return
+			}
+		}
+	}
+	in := &input.Allocate{Attempt: m.id, Response: m.response, Releases: m.releases, Progress: uint32(w.rng.IntN(10_000))}
+	if w.rng.IntN(4) > 0 {
+		in.Progress = 0
+	}
+	if m.dirty {
+		in.Asks = m.asks()
+	}
+	if !w.calm && w.rng.IntN(50) == 0 {
+		in.BlacklistAdd = []string{w.agents[w.rng.IntN(len(w.agents))].id.Host}
+	} else if w.rng.IntN(50) == 0 || w.calm {
+		in.BlacklistRemove = []string{w.agents[w.rng.IntN(len(w.agents))].id.Host}
+	}
+	m.last = in
+	w.wire.send(m, input.Request{Input: in})
+}
+
+func (m *master) asks() []input.Ask {
+	var out []input.Ask
+	for i, g := range m.job.groups {
+		key := yarn.SchedulerKey{Priority: int32(i + 1)}
+		out = append(out, input.Ask{Key: key, Name: yarn.Any, Count: m.waiting[i], Size: g.size, Relax: true})
+		if g.host != "" {
+			a := m.w.agentOf(g.host)
+			out = append(out, input.Ask{Key: key, Name: g.host, Count: min(m.waiting[i], 1), Size: g.size, Relax: true},
+				input.Ask{Key: key, Name: a.rack, Count: m.waiting[i], Size: g.size, Relax: true})
+		}
+	}
+	return out
+}
+
+func (w *world) agentOf(host string) *agent {
+	for _, a := range w.agents {
+		if a.id.Host == host {
+			return a
+		}
+	}
+	return w.agents[0]
+}
+
+// answered implements party.
+func (m *master) answered(in input.Input, r input.Reply) {
+	m.busy = false
+	if m.dead {
+		return
+	}
+	if f := r.Refused(); f != nil {
+		m.refused(in, f)
+		return
+	}
+	switch r := r.(type) {
+	case *input.RegisterAttemptReply:
+		m.registered()
+	case *input.AllocateReply:
+		m.pulled(in.(*input.Allocate), r)
+	default: // finished
+		m.dead = true
+		if m.on != nil {
+			m.on.exit(m.own, yarn.ExitSuccess)
+		}
+	}
+}
+
+// refused judges a refusal: one of an attempt that is over ends its AM.
+func (m *master) refused(in input.Input, f *input.Fault) {
+	if m.w.check.books.over(m.id) {
+		m.dead = true
+		if m.on != nil {
+			m.on.exit(m.own, yarn.ExitKilledByRM)
+		} else {
+			m.succeed()
+		}
+		return
+	}
+	if m.w.counts.Rollbacks > 0 {
+		return // what it was told since the backup is not known any more: it begins anew
+	}
+	if a, ok := in.(*input.Allocate); ok && a.Response == m.response && f.Reason != input.NotRegistered {
+		m.w.check.fail("S12", "allocate %d of %s, which runs, is refused: %v", a.Response, m.id, f)
+	}
+}
+
+// succeed starts the next attempt of an unmanaged application, as its client does.
+func (m *master) succeed() {
+	if next := m.w.check.books.attemptOf(m.id.App); next > m.id.Attempt {
+		m.w.begin(m.job, yarn.AttemptID{App: m.id.App, Attempt: next}, nil, yarn.ContainerID{})
+	}
+}
+
+// registered begins, or begins anew: everything is asked for again.
+func (m *master) registered() {
+	m.at, m.response, m.dirty, m.last = running, 0, true, nil
+	if m.waiting == nil {
+		m.waiting = make([]int64, len(m.job.groups))
+		for i, g := range m.job.groups {
+			m.waiting[i] = g.count
+			m.left += g.count
+		}
+	}
+}
+
+// pulled takes in an answer. One to an old call is old as well, unless the answer
+// then was idle: that was not written, so the call was new to the leader.
+func (m *master) pulled(in *input.Allocate, r *input.AllocateReply) {
+	switch {
+	case in.Response == m.response:
+		m.response, m.releases, m.dirty = r.Response, nil, false
+	case r.Response == m.response:
+		m.dirty = true // its asks were those of then
+	default:
+		return
+	}
+	for _, g := range r.Granted {
+		m.granted(g)
+	}
+	for _, s := range r.Completed {
+		m.completed(s)
+	}
+	if m.left == 0 {
+		m.at = finishing
+	}
+}
+
+// granted runs a container; now and then it is given back at once, or not started.
+func (m *master) granted(g input.Granted) {
+	if m.known[g.Container] {
+		return // an answer heard again; the checker judges those
+	}
+	m.known[g.Container] = true
+	w, i := m.w, int(g.Key.Priority)-1
+	if i < 0 || i >= len(m.waiting) {
+		w.check.fail("S12", "%s is granted %s under the key %v, which it never asked for", m.id, g.Container, g.Key)
+		return
+	}
+	if m.waiting[i] == 0 {
+		m.releases = append(m.releases, g.Container)
+		return
+	}
+	m.waiting[i]--
+	m.held = append(m.held, holding{g.Container, i})
+	switch n := w.rng.IntN(16); {
+	case n == 0 && !w.calm:
+		m.releases = append(m.releases, g.Container)
+	case n == 1 && !w.calm: // never started: it expires
+	default:
+		w.agentOf(g.Node.Host).start(g.Container, 100+w.rng.Int64N(8000))
+	}
+}
+
+func (m *master) completed(s input.ContainerStatus) {
+	for i, h := range m.held {
+		if h.id != s.Container {
+			continue
+		}
+		m.held = append(m.held[:i], m.held[i+1:]...)
+		if s.ExitStatus == yarn.ExitSuccess {
+			m.left--
+			return
+		}
+		m.waiting[h.group]++
+		m.dirty = true
+		return
+	}
+}
+
+func (j *job) context(n int) []byte { return fmt.Appendf(nil, "job %d", n) }

@@ -1,0 +1,149 @@
+package logsim
+
+import (
+	"fmt"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// operator changes queues, nodes and what else an administrator may.
+type operator struct {
+	w      *world
+	busy   bool
+	tree   int
+	lazy   bool
+	wanted int // the tree that was asked for
+	tokens int
+	issued []uint32
+}
+
+// turn implements party.
+func (p *operator) turn() {
+	w := p.w
+	if p.busy || w.calm {
+		return
+	}
+	var in input.Input
+	switch n := w.rng.IntN(100); {
+	case w.opt.has(LoadQueues) && n < 30:
+		in = p.queues()
+	case w.opt.has(LoadChurn) && n < 60:
+		in = p.nodes()
+	case w.opt.has(LoadAdmin) && n < 80:
+		in = p.admin()
+	case n < 90:
+		in = p.cancel()
+	case n < 93:
+		in = p.queues()
+	case n < 96:
+		in = p.nodes()
+	}
+	if in != nil {
+		p.busy = true
+		w.wire.send(p, input.Request{Input: in})
+	}
+}
+
+func (p *operator) queues() input.Input {
+	w := p.w
+	switch w.rng.IntN(6) {
+	case 0, 1:
+		p.wanted = w.rng.IntN(len(trees))
+		p.lazy = w.rng.IntN(2) == 0
+		return &input.SetQueues{Properties: w.opt.properties(p.wanted, p.lazy), Author: "op"}
+	case 2:
+		return &input.SetQueueState{Queue: w.queue(), State: yarn.QueueStopped}
+	case 3:
+		return &input.RollbackQueues{To: 1 + w.rng.Uint64N(8), Author: "op"}
+	}
+	return &input.SetQueueState{Queue: w.queue(), State: yarn.QueueRunning}
+}
+
+func (w *world) queue() string {
+	return append([]string{"root.a", "root", "root.c", "root.c"}, leaves...)[w.rng.IntN(4+len(leaves))]
+}
+
+func (p *operator) nodes() input.Input {
+	w := p.w
+	a := w.agents[w.rng.IntN(len(w.agents))]
+	switch w.rng.IntN(6) {
+	case 0:
+		return &input.DrainNode{ID: a.id, DeadlineMillis: epochMillis + w.now + w.rng.Int64N(20_000)}
+	case 1:
+		return &input.DrainNode{ID: a.id, Now: true}
+	case 2, 3:
+		return &input.DrainNode{ID: a.id, Back: true}
+	case 4:
+		return &input.SetNodeResource{ID: a.id, Total: w.size(10)}
+	}
+	return &input.SetNodeResource{ID: a.id, Total: a.own}
+}
+
+func (p *operator) admin() input.Input {
+	w := p.w
+	p.tokens++
+	switch w.rng.IntN(12) {
+	case 0:
+		return &input.CreateJoinToken{Hash: p.hash(), Voter: true, ExpiresMillis: epochMillis + w.now + 5000, Who: "op"}
+	case 1:
+		return &input.Audit{Who: "op", Action: "look", Result: "ok"}
+	case 2:
+		return &input.SetHosts{Exclude: []string{w.agents[w.rng.IntN(len(w.agents))].id.Host}, Graceful: w.rng.IntN(2) == 0, TimeoutMillis: 5000}
+	case 3:
+		return &input.SetHosts{}
+	case 4:
+		return &input.IssueDelegationToken{Owner: "u0", Renewer: "u1"}
+	case 5:
+		return &input.NewApplication{}
+	case 6, 9, 10:
+		return &input.SetAccessToken{Name: fmt.Sprintf("t%d", w.rng.IntN(2)), Hash: p.hash(), Role: 1, Who: "op", Replace: w.rng.IntN(4) > 0, Force: true}
+	case 7:
+		p.tokens--
+		return &input.UseJoinToken{Hash: p.hash(), By: fmt.Sprintf("r%d", w.rng.IntN(3))}
+	case 8:
+		return &input.SetAutopilot{CleanupDeadServers: true, DeadServerMillis: 1000, LastContactMillis: 200, StabilizationMillis: 1000}
+	}
+	if len(p.issued) > 0 && w.rng.IntN(2) == 0 {
+		return &input.CancelDelegationToken{Sequence: p.issued[w.rng.IntN(len(p.issued))], By: "u0"}
+	}
+	if len(p.issued) > 0 {
+		return &input.RenewDelegationToken{Sequence: p.issued[w.rng.IntN(len(p.issued))], By: "u1"}
+	}
+	return nil
+}
+
+func (p *operator) hash() []byte {
+	b := make([]byte, 32)
+	copy(b, fmt.Sprintf("hash %d", p.tokens))
+	return b
+}
+
+// cancel ends some reservation.
+func (p *operator) cancel() input.Input {
+	w := p.w
+	if w.off == nil || w.rng.IntN(4) > 0 {
+		return nil
+	}
+	var numbers []uint64
+	w.off.planner.State().Reservations.Each(func(_ uint32, r *state.Reservation) bool { numbers = append(numbers, r.Number); return true })
+	if len(numbers) == 0 {
+		return nil
+	}
+	return &input.CancelReservation{Number: numbers[w.rng.IntN(len(numbers))], Who: "op"}
+}
+
+// answered implements party.
+func (p *operator) answered(in input.Input, r input.Reply) {
+	p.busy = false
+	if r.Refused() != nil {
+		return
+	}
+	switch r := r.(type) {
+	case *input.SetQueuesReply:
+		p.tree = p.wanted
+	case *input.IssueDelegationTokenReply:
+		p.issued = append(p.issued, r.Sequence)
+	}
+}

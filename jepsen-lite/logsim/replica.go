@@ -1,0 +1,185 @@
+package logsim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/fsm"
+	"rmd/snapshot"
+)
+
+// replica is one machine, restarted on a disk that outlives it.
+type replica struct {
+	w      *world
+	id     int
+	m      *fsm.Machine
+	up     bool
+	offset int64 // of its wall clock
+
+	applied uint64
+	since   uint64 // entries applied since the last snapshot
+	snap    saved  // the newest on its disk
+	pending *pendingSnapshot
+
+	expectStop bool // it is about to meet what it cannot understand
+}
+
+// saved is a finished snapshot; index 0 is none.
+type saved struct {
+	index uint64
+	data  []byte
+}
+
+// pendingSnapshot is one that is written beside further applying.
+type pendingSnapshot struct {
+	index uint64
+	due   uint64 // the index at which it is written
+	fork  raft.FSMSnapshot
+	sum   [32]byte
+	known bool // sum was taken
+}
+
+// sink is a snapshot in memory.
+type sink struct{ bytes.Buffer }
+
+// ID implements raft.SnapshotSink.
+func (s *sink) ID() string { return "memory" }
+
+// Cancel implements raft.SnapshotSink.
+func (s *sink) Cancel() error { return nil }
+
+// Close implements raft.SnapshotSink.
+func (s *sink) Close() error { return nil }
+
+// start begins a life: on the disk's snapshot, or on nothing.
+func (r *replica) start() {
+	c := fsm.DefaultConfig()
+	c.Digests, c.WatchBatches = 64, 8
+	c.OnFatal = func(code int, err error) {
+		if !r.expectStop {
+			r.w.check.fail("S1", "replica %d stops itself with code %d: %v", r.id, code, err)
+		}
+	}
+	r.m, r.up, r.applied, r.since = fsm.New(c), true, 0, 0
+	r.w.check.begins(r.id)
+	if r.snap.index > 0 {
+		r.restore(r.snap, "its own")
+	}
+}
+
+// crash ends a life. What was not finished on the disk is gone.
+func (r *replica) crash(wipe bool) {
+	r.up, r.m, r.pending = false, nil, nil
+	if wipe {
+		r.snap = saved{}
+	}
+}
+
+// catchUp applies up to n entries that are committed.
+func (r *replica) catchUp(n int) {
+	l := &r.w.log
+	for ; n > 0 && r.up && r.applied < l.last() && !r.w.check.broken(); n-- {
+		if r.applied < l.base {
+			r.install()
+			continue
+		}
+		r.apply(r.applied + 1)
+	}
+}
+
+// apply hands the machine the next entry.
+func (r *replica) apply(index uint64) {
+	e := r.w.log.at(index)
+	res := r.m.Apply(&raft.Log{Index: index, Term: e.term, Type: raft.LogCommand, Data: e.data})
+	err, _ := res.(error)
+	r.applied = index
+	r.w.check.applied(r, index, e, errors.Is(err, fsm.ErrStale), err)
+	r.since++
+	r.snapshots(index)
+}
+
+// snapshots begins and finishes snapshots where they are due.
+func (r *replica) snapshots(index uint64) {
+	if r.pending != nil && index >= r.pending.due {
+		r.persist()
+	}
+	if r.pending == nil && index%r.w.opt.SnapshotEvery == 0 {
+		r.snapshot()
+	}
+}
+
+// snapshot forks the state; persist writes it some entries later.
+func (r *replica) snapshot() {
+	if r.applied == 0 {
+		return
+	}
+	f, err := r.m.Snapshot()
+	if err != nil {
+		r.w.check.fail("S15", "replica %d cannot begin a snapshot at %d: %v", r.id, r.applied, err)
+		return
+	}
+	p := &pendingSnapshot{index: r.applied, due: r.applied + 1 + r.w.rng.Uint64N(min(r.w.opt.SnapshotEvery, 40)), fork: f}
+	if r.w.opt.SnapshotEvery >= 50 || r.w.rng.IntN(16) == 0 {
+		st, _ := r.m.Fork()
+		p.sum, p.known = snapshot.Sum(st), true
+	}
+	r.pending, r.since = p, 0
+}
+
+// persist writes the snapshot that was begun and holds it against what the state
+// was then and against other replicas' snapshots of the same index.
+func (r *replica) persist() {
+	p := r.pending
+	r.pending = nil
+	var s sink
+	if err := p.fork.Persist(&s); err != nil {
+		r.w.check.fail("S15", "replica %d cannot write the snapshot of %d: %v", r.id, p.index, err)
+		return
+	}
+	p.fork.Release()
+	r.w.check.snapshotted(r, p, s.Bytes())
+	r.snap = saved{p.index, s.Bytes()}
+	r.w.compact()
+}
+
+// install brings a replica that is behind the log up by another one's snapshot.
+func (r *replica) install() {
+	var from saved
+	for _, o := range r.w.rs {
+		if o.snap.index > from.index {
+			from = o.snap
+		}
+	}
+	if from.index < r.w.log.base {
+		r.w.check.fail("S15", "the log begins after %d and nobody has a snapshot of it", r.w.log.base)
+		return
+	}
+	r.w.counts.Installs++
+	r.restore(from, "another's")
+	r.snap = from
+}
+
+// restore makes a snapshot the state.
+func (r *replica) restore(s saved, whose string) {
+	if err := r.m.Restore(io.NopCloser(bytes.NewReader(s.data))); err != nil {
+		r.w.check.fail("S15", "replica %d cannot restore %s snapshot of %d: %v", r.id, whose, s.index, err)
+		r.crash(true)
+		return
+	}
+	r.pending, r.since = nil, 0
+	r.applied, _ = r.m.Applied()
+	r.w.counts.Restores++
+	if r.applied != s.index {
+		r.w.check.fail("S15", "replica %d is at %d after restoring the snapshot of %d", r.id, r.applied, s.index)
+	}
+	r.w.check.restored(r)
+}
+
+// clock is the replica's wall clock.
+func (r *replica) clock() int64 { return epochMillis + r.w.now + r.offset }
+
+func (r *replica) String() string { return fmt.Sprintf("replica %d at %d", r.id, r.applied) }

@@ -1,0 +1,189 @@
+package logsim
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/leader"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// The real sequencer on a log that takes its time: what the office of the simulation
+// does by its rules, the product must do as well.
+
+// slowLog keeps every entry; a batch is committed when the test says so.
+type slowLog struct {
+	entries [][]byte
+	open    bool // everything is committed at once
+	commit  chan struct{}
+}
+
+type slowFuture struct {
+	index  uint64
+	commit chan struct{}
+}
+
+// Wait implements leader.Future.
+func (f slowFuture) Wait() (uint64, error) {
+	if f.commit != nil {
+		<-f.commit
+	}
+	return f.index, nil
+}
+
+// Propose implements leader.Log.
+func (l *slowLog) Propose(entry []byte) leader.Future {
+	l.entries = append(l.entries, entry)
+	f := slowFuture{index: uint64(len(l.entries)), commit: l.commit}
+	if l.open {
+		f.commit = nil
+	}
+	return f
+}
+
+// events are those of the entries from one on.
+func (l *slowLog) events(t *testing.T, from int) []event.Event {
+	var out []event.Event
+	for _, e := range l.entries[from:] {
+		b, err := event.Decode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, b.Events...)
+	}
+	return out
+}
+
+// lead runs a test against a sequencer in office over a cluster that is booted.
+func lead(t *testing.T, level uint32, jump *time.Duration, f func(log *slowLog, seq *leader.Sequencer)) {
+	synctest.Test(t, func(t *testing.T) {
+		opt := Draw(1)
+		opt.Tree, opt.Dominant, opt.Kinds = 0, false, 2
+		w := newWorld(opt)
+		w.boot()
+		log := &slowLog{open: true, commit: make(chan struct{}, 16)}
+		cfg := leader.DefaultConfig()
+		cfg.Logger, cfg.Log = hclog.NewNullLogger(), log
+		cfg.Barrier = func(context.Context) error { return nil }
+		cfg.Now = func() time.Time { return time.Now().Add(*jump) }
+		cfg.Fork = func(term uint64) leader.Start {
+			st, index, sequence := w.rs[0].m.Planning(term)
+			st.Meta.Level = level
+			return leader.Start{State: st, Index: index, Sequence: sequence}
+		}
+		cfg.NewPlanner = func(st *state.State) (leader.Planner, error) { return scheduler.New(st, scheduler.Options{}) }
+		cfg.Expiry = func(*state.State) leader.Expiry {
+			return leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry}
+		}
+		seq, err := leader.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- seq.Lead(ctx, 2) }()
+		synctest.Wait()
+		f(log, seq)
+		cancel()
+		close(log.commit)
+		<-ended
+	})
+}
+
+func ask(t *testing.T, seq *leader.Sequencer, in input.Input) input.Reply {
+	t.Helper()
+	r, _, err := seq.Do(context.Background(), input.Request{Input: in})
+	if err != nil {
+		t.Fatalf("%T: %v", in, err)
+	}
+	if f := r.Refused(); f != nil {
+		t.Fatalf("%T: %v", in, f)
+	}
+	return r
+}
+
+// TestLevelIsTheClusters: a leader of a newer build than the cluster's feature level
+// writes nothing above that level, or the replicas of the older build stop.
+func TestLevelIsTheClusters(t *testing.T) {
+	lead(t, event.Level-1, new(time.Duration), func(log *slowLog, seq *leader.Sequencer) {
+		ask(t, seq, &input.Audit{Who: "op"})
+		for _, e := range log.entries {
+			if b, err := event.Decode(e); err != nil || b.Level > event.Level-1 {
+				t.Errorf("S1: an entry of level %d in a cluster of level %d: replicas of the older build stop (%v)", b.Level, event.Level-1, err)
+			}
+		}
+		if len(log.entries) == 0 {
+			t.Error("nothing was written")
+		}
+	})
+}
+
+// TestNothingLeavesEarly: no answer that rests on a batch leaves before it is
+// committed: an acknowledgement (S4), an order to a node (S11), the receipt of a
+// container's end (S12).
+func TestNothingLeavesEarly(t *testing.T) {
+	node := yarn.NodeID{Host: "n", Port: 1}
+	lead(t, event.Level, new(time.Duration), func(log *slowLog, seq *leader.Sequencer) {
+		ask(t, seq, &input.RegisterNode{ID: node, Rack: "/r", Total: yarn.NewResource(8192, 8)})
+		early := func(invariant string, in input.Input) input.Reply {
+			t.Helper()
+			log.open = false
+			var reply input.Reply
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				reply = ask(t, seq, in)
+			}()
+			synctest.Wait()
+			select {
+			case <-done:
+				t.Errorf("%s: %T is answered with %+v before its entry is committed", invariant, in, reply)
+			default:
+			}
+			log.open = true
+			log.commit <- struct{}{}
+			<-done
+			synctest.Wait()
+			return reply
+		}
+		early("S4", &input.SubmitApplication{Name: "a", User: "u", Queue: "root.b", AM: yarn.NewResource(1024, 1)})
+		launch := early("S11", &input.NodeHeartbeat{ID: node}).(*input.NodeHeartbeatReply).Launch
+		if len(launch) != 1 {
+			t.Fatalf("%d containers are to be launched", len(launch))
+		}
+		ended := []input.ContainerStatus{{Container: launch[0].Container, State: yarn.ContainerCompleted}}
+		early("S12", &input.NodeHeartbeat{ID: node, Statuses: ended})
+	})
+}
+
+// TestClockJumpExpiresNobody: when the machine's clock jumps, no node that is heard of
+// is given up with all that runs on it: S7, S11.
+func TestClockJumpExpiresNobody(t *testing.T) {
+	node := yarn.NodeID{Host: "n", Port: 1}
+	jump := new(time.Duration)
+	lead(t, event.Level, jump, func(log *slowLog, seq *leader.Sequencer) {
+		ask(t, seq, &input.RegisterNode{ID: node, Rack: "/r", Total: yarn.NewResource(8192, 8)})
+		from := len(log.entries)
+		for _, step := range []time.Duration{0, time.Hour, -2 * time.Hour, 24 * time.Hour} {
+			*jump += step
+			for range 4 {
+				time.Sleep(time.Second)
+				synctest.Wait()
+				ask(t, seq, &input.NodeHeartbeat{ID: node})
+			}
+		}
+		for _, e := range log.events(t, from) {
+			if e, ok := e.(*event.NodeStateChanged); ok && e.State == yarn.NodeLost {
+				t.Errorf("S7, S11: a node that is heard of every second is lost when the clock jumps: %+v", e)
+			}
+		}
+	})
+}

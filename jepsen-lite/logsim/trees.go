@@ -1,0 +1,76 @@
+package logsim
+
+import (
+	"fmt"
+	"strings"
+
+	"rmd/scheduler/input"
+)
+
+const prefix = "yarn.scheduler.capacity."
+
+const dominantClass = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+
+// leaves are where applications go. The last is the one that some trees lack.
+var leaves = []string{"root.a.x", "root.a.y", "root.b", "root.c"}
+
+// trees are queue configurations by unit of capacity. Leaves keep their paths, so
+// that one may replace another while applications run.
+var trees = [][]string{
+	{ // few limits: reservations abound; the one of the calm
+		"root.queues=a,b,c", "root.a.capacity=40", "root.b.capacity=30", "root.c.capacity=30", "root.a.queues=x,y", "root.a.x.capacity=50", "root.a.y.capacity=50",
+		"root.a.x.user-limit-factor=20", "root.a.y.user-limit-factor=20", "root.b.user-limit-factor=20", "root.c.user-limit-factor=20",
+		"maximum-am-resource-percent=1", "per-node-heartbeat.maximum-offswitch-assignments=4",
+	},
+	{ // percent
+		"root.queues=a,b,c", "root.a.capacity=50", "root.b.capacity=30", "root.c.capacity=20", "root.a.queues=x,y", "root.a.x.capacity=60", "root.a.y.capacity=40",
+		"root.a.maximum-capacity=80", "root.b.maximum-capacity=60", "root.a.x.user-limit-factor=2", "root.b.user-limit-factor=3", "root.c.user-limit-factor=10",
+		"root.a.x.minimum-user-limit-percent=50", "root.c.minimum-user-limit-percent=25", "root.c.user-settings.u1.weight=2",
+	},
+	{ // weights, fair order, queue priorities
+		"root.queues=a,b,c", "root.a.capacity=2w", "root.b.capacity=1w", "root.c.capacity=1w", "root.a.queues=x,y", "root.a.x.capacity=1w", "root.a.y.capacity=3w",
+		"root.ordering-policy=priority-utilization", "root.a.priority=2", "root.a.x.ordering-policy=fair", "root.b.ordering-policy=fair",
+		"root.a.x.user-limit-factor=-1", "root.b.user-limit-factor=4", "root.c.user-limit-factor=10",
+		"root.c.max-parallel-apps=2", "user.max-parallel-apps=3", "root.a.x.minimum-user-limit-percent=33.3", "reservation.maximum-per-queue=2",
+	},
+	{ // absolute
+		"root.queues=a,b,c", "root.a.capacity=[memory=12288,vcores=12]", "root.b.capacity=[memory=8192,vcores=8]", "root.c.capacity=[memory=4096,vcores=4]",
+		"root.a.queues=x,y", "root.a.x.capacity=[memory=8192,vcores=8]", "root.a.y.capacity=[memory=4096,vcores=4]",
+		"root.a.x.maximum-capacity=[memory=10240,vcores=10]", "root.a.x.user-limit-factor=3", "root.b.user-limit-factor=3", "root.c.maximum-applications=2",
+		"root.a.max-parallel-apps=3", "root.c.user-limit-factor=5", "reservations-continue-look-all-nodes=false",
+	},
+	{ // without c
+		"root.queues=a,b", "root.a.capacity=60", "root.b.capacity=40", "root.a.queues=x,y", "root.a.x.capacity=50", "root.a.y.capacity=50",
+		"root.a.x.user-limit-factor=20", "root.a.y.user-limit-factor=20", "root.b.user-limit-factor=20",
+	},
+}
+
+// properties writes a tree with what all of them have.
+func (o Options) properties(tree int, lazy bool) []input.Property {
+	lines := []string{
+		"yarn.scheduler.maximum-allocation-mb=16384", "yarn.scheduler.maximum-allocation-vcores=16", "yarn.cluster.max-application-priority=5",
+		"yarn.resourcemanager.max-completed-applications=12", prefix + "node-locality-delay=2", prefix + "maximum-applications=200",
+		prefix + fmt.Sprintf("reservation.eager-cancel=%v", !lazy),
+		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs=20", "yarn.nm.liveness-monitor.expiry-interval-ms=10000",
+		"yarn.resourcemanager.delegation.key.update-interval=15000", "yarn.resourcemanager.delegation.token.renew-interval=30000",
+		"yarn.resourcemanager.delegation.token.max-lifetime=90000",
+	}
+	if o.Dominant {
+		lines = append(lines, prefix+"resource-calculator="+dominantClass)
+	}
+	if o.Kinds == 3 {
+		lines = append(lines, "yarn.resource-types=yarn.io/gpu", "yarn.resource-types.yarn.io/gpu.maximum-allocation=4")
+	}
+	if tree != 0 {
+		lines = append(lines, prefix+"maximum-am-resource-percent=0.5")
+	}
+	for _, l := range trees[tree] {
+		lines = append(lines, prefix+l)
+	}
+	out := make([]input.Property, 0, len(lines))
+	for _, l := range lines {
+		k, v, _ := strings.Cut(l, "=")
+		out = append(out, input.Property{Name: k, Value: v})
+	}
+	return out
+}

@@ -1,0 +1,170 @@
+package logsim
+
+import (
+	"rmd/scheduler/input"
+)
+
+// party is somebody who calls: a node, an AM, a client, the operator. Each has at
+// most one call under way, which is repeated with the same bytes until answered.
+type party interface {
+	// turn lets the party begin a call, when it has one to make.
+	turn()
+	// answered gives it the reply to its call.
+	answered(in input.Input, r input.Reply)
+}
+
+// call is one request on its way.
+type call struct {
+	from  party // nil: a copy, whose answer nobody waits for
+	bytes []byte
+	after uint64 // the round from which it may be delivered
+	heard *input.AllocateReply
+}
+
+// wire carries calls to whoever leads.
+type wire struct {
+	w     *world
+	calls []*call
+	past  [][]byte // copies of calls that come again much later
+}
+
+// pastMax bounds the copies kept.
+const pastMax = 32
+
+// send puts a party's request on the wire.
+func (x *wire) send(from party, req input.Request) {
+	x.calls = append(x.calls, &call{from: from, bytes: input.EncodeRequest(nil, req)})
+}
+
+// again puts a call back that got no answer.
+func (x *wire) again(c *call) {
+	if c.from == nil {
+		return
+	}
+	c.after = x.w.rounds + uint64(x.w.rng.IntN(20))
+	x.calls = append(x.calls, c)
+}
+
+// deliver takes the next call, mostly the oldest, to the office or to one that
+// believes to be it.
+func (x *wire) deliver() {
+	w := x.w
+	c := x.take()
+	if c == nil {
+		return
+	}
+	if w.chance(w.opt.Lost) {
+		w.counts.Lost++
+		x.again(c)
+		return
+	}
+	req, err := input.DecodeRequest(c.bytes)
+	if err != nil {
+		w.check.fail("S4", "a request does not survive its encoding: %v", err)
+		return
+	}
+	o := w.off
+	if w.ghost != nil && w.rng.IntN(4) == 0 {
+		o = w.ghost
+	}
+	if o == nil || o.full() {
+		x.again(c)
+		return
+	}
+	x.double(c, req)
+	o.step(c, req)
+	o.propose()
+	if o.ghost > 0 { // whatever waits for its batches learns nothing
+		for _, b := range append(o.inflight, o.open) {
+			w.hand(b.parked)
+			b.parked = nil
+		}
+	}
+}
+
+// take removes a call that may be delivered.
+func (x *wire) take() *call {
+	n := len(x.calls)
+	if n == 0 {
+		return nil
+	}
+	at := 0
+	if x.w.rng.IntN(8) == 0 {
+		at = x.w.rng.IntN(n)
+	}
+	for ; at < n; at++ {
+		if c := x.calls[at]; c.after <= x.w.rounds {
+			x.calls = append(x.calls[:at], x.calls[at+1:]...)
+			return c
+		}
+	}
+	return nil
+}
+
+// double lets a call come a second time, soon or from the past. An AM's calls come
+// again only when it repeats them itself: its connection keeps them in order.
+func (x *wire) double(c *call, req input.Request) {
+	w := x.w
+	if c.from == nil || !w.chance(w.opt.Doubled) || w.calm {
+		return
+	}
+	switch req.Input.(type) {
+	case *input.Allocate, *input.RegisterAttempt:
+		return
+	}
+	w.counts.Doubled++
+	if w.rng.IntN(2) == 0 {
+		x.calls = append([]*call{{bytes: c.bytes}}, x.calls...)
+		return
+	}
+	if len(x.past) < pastMax {
+		x.past = append(x.past, c.bytes)
+	}
+}
+
+// haunt delivers something from the past.
+func (x *wire) haunt() {
+	if n := len(x.past); n > 0 && !x.w.calm {
+		i := x.w.rng.IntN(n)
+		x.calls = append(x.calls, &call{bytes: x.past[i]})
+		x.past = append(x.past[:i], x.past[i+1:]...)
+	}
+}
+
+// hand gives calls back that a leadership left unanswered.
+func (w *world) hand(waiting []parked) {
+	for _, p := range waiting {
+		w.counts.Unknown++
+		w.wire.again(p.c)
+	}
+}
+
+// release lets an answer go, through its encoding; now and then it is lost.
+func (w *world) release(c *call, r input.Reply, o *office) {
+	req, err := input.DecodeRequest(c.bytes)
+	if err != nil {
+		w.check.fail("S4", "a request does not survive its encoding: %v", err)
+		return
+	}
+	b := input.EncodeReply(nil, r)
+	w.trace.bytes(b)
+	reply, err := input.DecodeReply(req.Input, b)
+	if err != nil {
+		w.check.fail("S4", "the answer to %T does not survive its encoding: %v", req.Input, err)
+		return
+	}
+	w.check.released(req, reply, c, o)
+	if c.from == nil {
+		return
+	}
+	if w.chance(w.opt.Lost) {
+		w.counts.Lost++
+		if a, ok := reply.(*input.AllocateReply); ok {
+			c.heard = a
+		}
+		w.wire.again(c)
+		return
+	}
+	w.counts.Acked++
+	c.from.answered(req.Input, reply)
+}

@@ -1,0 +1,260 @@
+package logsim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"strings"
+
+	"rmd/scheduler/input"
+)
+
+// world is one run.
+type world struct {
+	opt    Options
+	rng    *rand.Rand
+	now    int64 // true time since the begin, in milliseconds
+	rounds uint64
+	steps  int
+	trace  mix
+	counts Counts
+
+	log      fakeLog
+	rs       []*replica
+	off      *office
+	ghost    *office
+	same     *replica // leads on in the same term
+	noLeader int      // rounds until somebody leads
+
+	wire    wire
+	parties []party
+	agents  []*agent
+	masters []*master
+	jobs    []*job
+	clients []*client
+	op      *operator
+	check   *checker
+
+	calm   bool
+	backup saved
+}
+
+// Counts tell what a run met.
+type Counts struct {
+	Steps, Entries, Skipped, Survived, Dropped, Offices, Terms             int
+	Crashes, Restores, Installs, Snapshots, Rollbacks                      int
+	Acked, Lost, Doubled, Unknown, Twins                                   int
+	Submitted, Allocated, Made, Fulfilled, Cancelled, Completed, Repeated  int
+	NodesLost, Finished, Killed, Failed, KeysReused, StaleOrders, Released int
+}
+
+// Add sums counts.
+func (c *Counts) Add(o Counts) {
+	for _, p := range []struct {
+		to   *int
+		from int
+	}{{&c.Steps, o.Steps}, {&c.Entries, o.Entries}, {&c.Skipped, o.Skipped}, {&c.Survived, o.Survived}, {&c.Dropped, o.Dropped},
+		{&c.Offices, o.Offices}, {&c.Terms, o.Terms}, {&c.Crashes, o.Crashes}, {&c.Restores, o.Restores}, {&c.Installs, o.Installs},
+		{&c.Snapshots, o.Snapshots}, {&c.Rollbacks, o.Rollbacks}, {&c.Acked, o.Acked}, {&c.Lost, o.Lost}, {&c.Doubled, o.Doubled},
+		{&c.Unknown, o.Unknown}, {&c.Twins, o.Twins}, {&c.Submitted, o.Submitted}, {&c.Allocated, o.Allocated}, {&c.Made, o.Made},
+		{&c.Fulfilled, o.Fulfilled}, {&c.Cancelled, o.Cancelled}, {&c.Completed, o.Completed}, {&c.Repeated, o.Repeated},
+		{&c.NodesLost, o.NodesLost}, {&c.Finished, o.Finished}, {&c.Killed, o.Killed}, {&c.Failed, o.Failed},
+		{&c.KeysReused, o.KeysReused}, {&c.StaleOrders, o.StaleOrders}, {&c.Released, o.Released}} {
+		*p.to += p.from
+	}
+}
+
+// Result is what came of a run.
+type Result struct {
+	Seed   uint64
+	Trace  uint64
+	Counts Counts
+	// Faults are the violations, each beginning with its invariant's name.
+	Faults []string
+	// History is the end of what happened.
+	History []string
+}
+
+// Failed says whether something was violated.
+func (r Result) Failed() bool { return len(r.Faults) > 0 }
+
+// String is the violations with the end of the history.
+func (r Result) String() string {
+	if !r.Failed() {
+		return fmt.Sprintf("seed %d: trace %016x, %+v", r.Seed, r.Trace, r.Counts)
+	}
+	return fmt.Sprintf("seed %d: %s\n... history:\n%s", r.Seed, strings.Join(r.Faults, "\n"), strings.Join(r.History, "\n"))
+}
+
+// Run runs a seed to its end, or to the first violation.
+func Run(opt Options) (res Result) {
+	if err := opt.Validate(); err != nil {
+		return Result{Seed: opt.Seed, Faults: []string{err.Error()}}
+	}
+	w := newWorld(opt)
+	defer func() {
+		if p := recover(); p != nil { // the core panics when an event does not follow from its state
+			w.check.fail("S7", "panic: %v\n%s", p, debug.Stack())
+		}
+		w.counts.Steps = w.steps
+		res = Result{Seed: opt.Seed, Trace: uint64(w.trace), Counts: w.counts, Faults: w.check.faults, History: w.check.tail()}
+	}()
+	w.boot()
+	for w.steps < opt.Steps && !w.check.broken() {
+		w.round()
+	}
+	if !w.check.broken() {
+		w.settle()
+	}
+	return res
+}
+
+func newWorld(opt Options) *world {
+	w := &world{opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 2))}
+	w.check = newChecker(w)
+	w.wire.w = w
+	for i := range opt.Replicas {
+		w.rs = append(w.rs, &replica{w: w, id: i, offset: w.rng.Int64N(4000) - 2000})
+	}
+	for i := range opt.Nodes {
+		w.agents = append(w.agents, newAgent(w, i))
+	}
+	for i := range opt.Clients {
+		w.clients = append(w.clients, &client{w: w, id: i})
+	}
+	w.op = &operator{w: w, tree: opt.Tree, lazy: opt.Lazy}
+	w.enroll()
+	return w
+}
+
+// enroll lists who may have a turn.
+func (w *world) enroll() {
+	w.parties = w.parties[:0]
+	for _, a := range w.agents {
+		w.parties = append(w.parties, a)
+	}
+	for _, c := range w.clients {
+		w.parties = append(w.parties, c)
+	}
+	for _, m := range w.masters {
+		w.parties = append(w.parties, m)
+	}
+	w.parties = append(w.parties, w.op)
+}
+
+// boot starts the replicas and gives the cluster its first queues.
+func (w *world) boot() {
+	w.log.term = 1
+	for _, r := range w.rs {
+		r.start()
+	}
+	w.takeOffice(w.rs[0])
+	w.off.step(nil, input.Request{Input: &input.InitCluster{ClusterID: "logsim", ClusterTimestamp: epochMillis,
+		Properties: w.opt.properties(w.opt.Tree, w.opt.Lazy), Entropy: w.entropy()}})
+	if w.off.planner.Config() == nil {
+		w.check.fail("S1", "the first queues are refused")
+		return
+	}
+	w.off.propose()
+	w.off.commit()
+}
+
+// timersEvery is how many rounds lie between two looks at the office's timers.
+const timersEvery = 40
+
+// round lets a little time pass: a party's turn, deliveries, the log, the replicas,
+// and now and then a fault.
+func (w *world) round() {
+	w.rounds++
+	w.now += w.rng.Int64N(60)
+	w.parties[w.rng.IntN(len(w.parties))].turn()
+	for range 1 + w.rng.IntN(2) {
+		w.wire.deliver()
+	}
+	if w.off != nil {
+		if w.rounds%timersEvery == 0 {
+			w.off.clock.look(w.off)
+		}
+		w.off.propose()
+		if w.chance(w.opt.Commit) || w.off.full() {
+			w.off.commit()
+			if w.off != nil {
+				w.off.propose()
+			}
+		}
+	} else {
+		w.vacancy()
+	}
+	for _, r := range w.rs {
+		if w.chance(w.opt.Apply) {
+			r.catchUp(1 + w.rng.IntN(6))
+		}
+	}
+	w.appendLate()
+	if g := w.ghost; g != nil {
+		if g.ghost--; g.ghost == 0 {
+			w.ghost = nil
+		}
+	}
+	if w.opt.Fault > 0 && !w.calm && w.rng.IntN(10_000) < w.opt.Fault {
+		w.fault()
+	}
+}
+
+// vacancy waits, then has a replica take office.
+func (w *world) vacancy() {
+	if w.noLeader--; w.noLeader > 0 {
+		return
+	}
+	r := w.same
+	if r == nil || !r.up {
+		r = w.rs[w.rng.IntN(len(w.rs))]
+	}
+	w.same = nil
+	if !r.up {
+		r.start()
+	}
+	if w.check.broken() {
+		return
+	}
+	w.counts.Terms++
+	w.takeOffice(r)
+}
+
+// appendLate lets batches of leaderships that are over come to the log.
+func (w *world) appendLate() {
+	if w.off == nil || len(w.log.late) == 0 || w.log.late[0].at > w.rounds {
+		return
+	}
+	e := w.log.late[0]
+	w.log.late = w.log.late[1:]
+	w.check.expectSkip(w.log.append(w.log.term, e.data))
+}
+
+// compact drops what a majority has in snapshots, but for the trailing entries.
+func (w *world) compact() {
+	first, second := uint64(0), uint64(0)
+	for _, r := range w.rs {
+		switch i := r.snap.index; {
+		case i > first:
+			first, second = i, first
+		case i > second:
+			second = i
+		}
+	}
+	if second > w.opt.Trailing {
+		w.log.compact(second - w.opt.Trailing)
+	}
+}
+
+// chance draws one in a thousand times n.
+func (w *world) chance(n int) bool { return w.rng.IntN(1000) < n }
+
+// entropy is what keys are made of: the same in each run of a seed.
+func (w *world) entropy() []byte {
+	b := make([]byte, 32)
+	for i := range b {
+		b[i] = byte(w.rng.Uint32())
+	}
+	return b
+}

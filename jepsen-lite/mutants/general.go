@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// generalFolders are where random changes are made.
+var generalFolders = []string{"fsm", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/placement", "scheduler/reservation"}
+
+// generalBudget bounds one judge of one random change; a test that hangs has
+// noticed it.
+const generalBudget = 4 * time.Minute
+
+// outcome is what came of one random change.
+type outcome struct {
+	c  change
+	by string // who noticed; empty: it survives
+}
+
+// mutate makes n random changes one after the other and prints who noticed them.
+func mutate(from, tree string, n int, seed uint64) error {
+	if err := copyTree(from, tree); err != nil {
+		return fmt.Errorf("copy the tree: %w", err)
+	}
+	all, err := changes(tree, generalFolders)
+	if err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(seed, 3))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	fmt.Printf("%d places for a change, %d are drawn with seed %d\n", len(all), n, seed)
+	var out []outcome
+	counts := map[string]int{}
+	for _, c := range all {
+		if len(out) == n {
+			break
+		}
+		start := time.Now()
+		by, compiles, err := try(tree, c)
+		if err != nil {
+			return err
+		}
+		if !compiles {
+			continue
+		}
+		out = append(out, outcome{c, by})
+		counts[by]++
+		if by == "" {
+			by = "SURVIVES"
+		}
+		fmt.Printf("%3d %-10s %6.1fs %s\n", len(out), by, time.Since(start).Seconds(), c)
+	}
+	report(out, counts)
+	return nil
+}
+
+// report prints the score and, once more, the survivors.
+func report(out []outcome, counts map[string]int) {
+	noticed := len(out) - counts[""]
+	fmt.Printf("score %d of %d: %d by the log-contract simulation, %d by tests, %d by a hang\n",
+		noticed, len(out), counts["logsim"], counts["tests"], counts["hang"])
+	for _, o := range out {
+		if o.by == "" {
+			fmt.Println("survives:", o.c)
+		}
+	}
+}
+
+// try makes a change, lets the judges look, and takes it back.
+func try(tree string, c change) (by string, compiles bool, err error) {
+	path := filepath.Join(tree, c.file)
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return "", false, err
+	}
+	if err := os.WriteFile(path, c.applied(src), 0o644); err != nil {
+		return "", false, err
+	}
+	defer func() {
+		if back := os.WriteFile(path, src, 0o644); err == nil {
+			err = back
+		}
+	}()
+	pkg := "./" + filepath.ToSlash(filepath.Dir(c.file))
+	if _, failed := run(tree, "go vet "+pkg, generalBudget); failed {
+		return "", false, nil
+	}
+	judges := []struct{ name, line string }{
+		{"logsim", "RMD_LOGSIM_SEEDS=24 go test -count=1 ./jepsen-lite/logsim"},
+		{"tests", "go test -count=1 " + pkg},
+		{"tests", "go test -count=1 ./fsm/... ./snapshot ./scheduler"},
+	}
+	for _, j := range judges {
+		text, failed := run(tree, j.line, generalBudget)
+		switch {
+		case strings.Contains(text, overBudget):
+			return "hang", true, nil
+		case failed:
+			return j.name, true, nil
+		}
+	}
+	return "", true, nil
+}

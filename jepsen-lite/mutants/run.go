@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// verdict is what came of one planted bug.
+type verdict struct {
+	m      mutant
+	caught string // the invariant, or what was matched; empty: it lives
+	by     string // the command
+	seeds  string
+	took   time.Duration
+	err    error // the patch does not apply, or does not compile
+	output string
+}
+
+// copyTree copies the sources of a module, without what git keeps and what is built.
+func copyTree(from, to string) error {
+	skip := []string{".git", "bin", "out", "node_modules"}
+	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			if errors.Is(err, os.ErrNotExist) {
+				return nil // somebody's temporary file
+			}
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir() && slices.Contains(skip, rel):
+			return filepath.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		return copyFile(path, filepath.Join(to, rel))
+	})
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, info.Mode().Perm()|0o200)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// apply applies a patch to the copy, or takes it back.
+func apply(tree, patch string, back bool) error {
+	args := []string{"apply", "--whitespace=nowarn"}
+	if back {
+		args = append(args, "-R")
+	}
+	cmd := exec.Command("git", append(args, patch)...)
+	cmd.Dir = tree
+	// A temporary folder below some repository must not be taken for part of it.
+	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(tree))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("the patch does not apply: %s", strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// judge plants one bug in the copy and runs its commands until one catches it.
+func judge(tree string, m mutant) verdict {
+	v := verdict{m: m, seeds: "-"}
+	patch, err := filepath.Abs(m.file)
+	if err == nil {
+		err = apply(tree, patch, false)
+	}
+	if err != nil {
+		v.err = err
+		return v
+	}
+	defer func() { v.err = errors.Join(v.err, apply(tree, patch, true)) }()
+	start := time.Now()
+	for _, line := range m.runs {
+		out, failed := run(tree, line, m.budget)
+		v.took, v.output = time.Since(start), out
+		if broken.MatchString(out) {
+			v.err = errors.New("it does not compile")
+			return v
+		}
+		if why := m.sees(out); failed && why != "" {
+			v.caught, v.by, v.seeds = why, line, seedsOf(out)
+			return v
+		}
+	}
+	return v
+}
+
+var (
+	broken    = regexp.MustCompile(`\[(build|setup) failed\]`)
+	seedFound = regexp.MustCompile(`\bseed (\d+)\b`)
+)
+
+// sees says which expected invariant a failure names; empty: none.
+func (m mutant) sees(out string) string {
+	if m.says != nil {
+		if m.says.MatchString(out) {
+			return strings.Join(m.expected, "/")
+		}
+		return ""
+	}
+	for _, e := range m.expected {
+		if regexp.MustCompile(`\b` + regexp.QuoteMeta(e) + `\b`).MatchString(out) {
+			return e
+		}
+	}
+	return ""
+}
+
+// seedsOf is the seed that failed, which is how many were needed since they count
+// from 1.
+func seedsOf(out string) string {
+	if m := seedFound.FindStringSubmatch(out); m != nil {
+		return m[1]
+	}
+	return "-"
+}
+
+// overBudget is what the output of a command that was ended ends with.
+const overBudget = "ended: over its budget of "
+
+// run runs a command in the copy within a budget; all of it is ended then.
+func run(tree, line string, budget time.Duration) (out string, failed bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), budget)
+	defer cancel()
+	var b bytes.Buffer
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = tree, &b, &b
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return b.String() + "\n" + overBudget + budget.String(), false
+	}
+	return b.String(), err != nil
+}
+
+// numbers reads a list of numbers.
+func numbers(list string) ([]int, error) {
+	var out []int
+	for _, f := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no number of a planted bug", f)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}

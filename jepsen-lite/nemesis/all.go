@@ -1,0 +1,18 @@
+package nemesis
+
+import "slices"
+
+// All are the faults there are.
+func All() []Fault {
+	return slices.Concat(Processes(), Links(), Disks(), Files(), Membership(), Others())
+}
+
+// Find returns a fault by its name.
+func Find(name string) (Fault, bool) {
+	for _, f := range All() {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return Fault{}, false
+}

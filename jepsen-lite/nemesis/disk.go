@@ -1,0 +1,217 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"rmd/jepsen-lite/harness"
+)
+
+// Exit codes of a replica whose disk failed, is full, or hangs.
+const (
+	exitStore = 70
+	exitFull  = 71
+	exitHung  = 72
+)
+
+// Disks are the faults of disks under a running replica.
+func Disks() []Fault {
+	return []Fault{
+		{Name: "power-cut", Kind: harness.PowerLoss, Text: "one replica's file system loses what was not synced, and its process", Hold: seconds(0, 2), Inject: powerCut},
+		{Name: "power-cut-all", Kind: harness.PowerLoss, Text: "the same to all replicas at once", Inject: powerCutAll},
+		{Name: "disk-reserve", Kind: harness.DiskFull, Text: "a disk with less than the reserve free", Hold: seconds(3, 8), Inject: fill(harness.ReserveMB*3/4, false)},
+		{Name: "disk-stop", Kind: harness.DiskFull, Text: "a disk with less than the stop level free", Hold: seconds(3, 8), Inject: fill(harness.StopMB*3/4, false)},
+		{Name: "disk-full", Kind: harness.DiskFull, Text: "a disk with no byte free", Hold: seconds(3, 8), Inject: fill(0, true)},
+		{Name: "fsync-fails", Kind: harness.SyncFails, Text: "every sync fails with EIO", Inject: syncFails},
+		{Name: "write-fails", Kind: harness.SyncFails, Text: "writes fail with ENOSPC", Inject: writeFails},
+		{Name: "slow-disk", Kind: harness.SlowDisk, Text: "every sync takes 20 to 500 ms longer", Hold: seconds(3, 10), Inject: slowDisk},
+		{Name: "hung-disk", Kind: harness.HungDisk, Text: "writes and syncs do not return; then they do", Inject: hungDisk},
+		{Name: "short-hang", Kind: harness.HungDisk, Text: "the same for 1 to 12 s, which a replica survives", Hold: seconds(1, 12), Inject: shortHang},
+	}
+}
+
+func powerCut(ctx context.Context, e *Env) (Heal, error) {
+	r, err := e.victim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.on("%s", []*harness.Replica{r}, r.ID)
+	return func(ctx context.Context) error {
+		if err := r.Disk.Remount(false); err != nil {
+			return err
+		}
+		return e.back(ctx, r)
+	}, cutPower(r)
+}
+
+func cutPower(r *harness.Replica) error {
+	r.Expect() // it may notice before it is killed
+	return errors.Join(r.Disk.PowerCut(), r.Kill())
+}
+
+func powerCutAll(ctx context.Context, e *Env) (Heal, error) {
+	leader, voters := e.members(ctx)
+	if leader == nil {
+		return nil, ErrNotNow
+	}
+	e.on("%s", voters, names(voters))
+	var err error
+	for _, r := range voters {
+		err = errors.Join(err, cutPower(r))
+	}
+	return func(ctx context.Context) error {
+		for _, r := range voters {
+			if err := errors.Join(r.Disk.Remount(false), r.Start()); err != nil {
+				return err
+			}
+		}
+		for _, r := range voters {
+			if err := e.awaitBack(ctx, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, err
+}
+
+// fill leaves so many MiB free. Only a disk without a byte may end the replica.
+func fill(leaveMB int64, mayEnd bool) func(context.Context, *Env) (Heal, error) {
+	return func(ctx context.Context, e *Env) (Heal, error) {
+		r, err := e.victim(ctx)
+		if err != nil {
+			return nil, err
+		}
+		e.on("%s, %d MiB left", []*harness.Replica{r}, r.ID, leaveMB)
+		if mayEnd {
+			r.Expect()
+		}
+		began := time.Now()
+		return func(ctx context.Context) error {
+			if !mayEnd && !r.Running() {
+				e.Violate("disk", "%s ended %s after its disk had %d MiB left; it was to go on without writing", r.ID, time.Since(began).Round(time.Second), leaveMB)
+			}
+			if err := r.Disk.Free(); err != nil {
+				return err
+			}
+			return e.back(ctx, r)
+		}, r.Disk.Fill(leaveMB << 20)
+	}
+}
+
+// ends waits until a replica ends by itself, because of a fault, with one of the
+// codes for it.
+func (e *Env) ends(ctx context.Context, r *harness.Replica, within time.Duration, codes ...int) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	x, err := r.AwaitExit(ctx)
+	if err != nil {
+		e.Violate("disk", "%s did not end within %s of %s", r.ID, within, e.moment.Fault)
+		return err
+	}
+	for _, c := range codes {
+		if x.Code == c {
+			e.moment.Text += fmt.Sprintf("; ended with %d after %s", c, x.At.Sub(e.moment.Began).Round(time.Millisecond))
+			return nil
+		}
+	}
+	e.Violate("disk", "%s ended with %d because of %s; expected %v: %s", r.ID, x.Code, e.moment.Fault, codes, lastLines(x.Said, 3))
+	return nil
+}
+
+// noticeWithin bounds how long a replica may take to notice that its disk fails:
+// it writes all the time.
+const noticeWithin = 15 * time.Second
+
+func syncFails(ctx context.Context, e *Env) (Heal, error) {
+	return injected(ctx, e, "fsync,fdatasync:error=EIO", noticeWithin, exitStore)
+}
+
+func writeFails(ctx context.Context, e *Env) (Heal, error) {
+	return injected(ctx, e, "pwrite64:error=ENOSPC", noticeWithin, exitStore, exitFull)
+}
+
+// injected changes what a replica is told by the kernel until it ends.
+func injected(ctx context.Context, e *Env, calls string, within time.Duration, codes ...int) (Heal, error) {
+	r, err := e.victim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.on("%s", []*harness.Replica{r}, r.ID)
+	r.Expect()
+	t, err := r.Inject(calls)
+	if err != nil {
+		return func(ctx context.Context) error { return e.back(ctx, r) }, err
+	}
+	err = e.ends(ctx, r, within, codes...)
+	return func(ctx context.Context) error {
+		if err := errors.Join(t.Stop(), r.Kill()); err != nil {
+			return err
+		}
+		return e.back(ctx, r)
+	}, err
+}
+
+func slowDisk(ctx context.Context, e *Env) (Heal, error) {
+	r, err := e.victim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	late := time.Duration(20+e.Rand.IntN(480)) * time.Millisecond
+	e.on("%s by %s", []*harness.Replica{r}, r.ID, late)
+	t, err := r.Inject(fmt.Sprintf("fsync,fdatasync:delay_enter=%d", late.Microseconds()))
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		if err := t.Stop(); err != nil {
+			return err
+		}
+		return e.awaitBack(ctx, r)
+	}, nil
+}
+
+// hungAfter is when a replica has given up whose disk hangs (disk.exit_after, 20 s),
+// and some.
+const hungAfter = 26 * time.Second
+
+// hungDisk freezes a disk for longer than a replica bears. The kernel keeps the
+// process for as long as its write does not return, so that it can only end
+// afterwards; the others must have gone on long before.
+func hungDisk(ctx context.Context, e *Env) (Heal, error) {
+	r, err := e.victim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.on("%s", []*harness.Replica{r}, r.ID)
+	r.Expect()
+	if err := r.Disk.Freeze(); err != nil {
+		return nil, err
+	}
+	sleep(ctx, hungAfter)
+	return func(ctx context.Context) error {
+		if err := r.Disk.Thaw(); err != nil {
+			return err
+		}
+		if ctx.Err() == nil {
+			_ = e.ends(ctx, r, 5*time.Second, exitHung) // what is wrong is told there
+		}
+		return errors.Join(r.Kill(), e.back(ctx, r))
+	}, nil
+}
+
+// shortHang freezes a disk for less than that.
+func shortHang(ctx context.Context, e *Env) (Heal, error) {
+	r, err := e.victim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.on("%s", []*harness.Replica{r}, r.ID)
+	return func(ctx context.Context) error {
+		if err := r.Disk.Thaw(); err != nil {
+			return err
+		}
+		return e.awaitBack(ctx, r)
+	}, r.Disk.Freeze()
+}

@@ -1,0 +1,263 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"rmd/jepsen-lite/harness"
+	"rmd/jepsen-lite/history"
+)
+
+// Files are the faults of a stopped replica's files.
+func Files() []Fault {
+	return []Fault{
+		{Name: "bit-flip", Kind: harness.Damage, Text: "one bit of one file of a stopped replica flips", Inject: flip},
+		{Name: "truncate", Kind: harness.Damage, Text: "one file of a stopped replica loses its end", Inject: truncate},
+		{Name: "roll-back", Kind: harness.Damage, Text: "a replica's disk is that of some time ago", Inject: rollBack},
+		{Name: "lost-disk", Kind: harness.LostDisk, Text: "a replica's disk is empty", Inject: lostDisk},
+		{Name: "read-only", Kind: harness.ReadOnly, Text: "a replica's file system is mounted read-only", Inject: readOnly},
+	}
+}
+
+// aside copies a stopped replica's files away and returns what puts them back.
+func aside(e *Env, r *harness.Replica) (restore func() error, err error) {
+	dir, err := os.MkdirTemp(e.Cluster.Dir(), "aside-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(r.Dir)); err != nil {
+		return nil, fmt.Errorf("copy the files of %s aside: %w", r.ID, err)
+	}
+	return func() error {
+		defer os.RemoveAll(dir)
+		if err := r.Wipe(); err != nil {
+			return err
+		}
+		if err := os.CopyFS(r.Dir, os.DirFS(filepath.Join(dir, "data"))); err != nil {
+			return fmt.Errorf("put the files of %s back: %w", r.ID, err)
+		}
+		defer syscall.Sync() // a power cut is not to lose what the replica never wrote
+		return filepath.WalkDir(r.Dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() {
+				return os.Chmod(path, 0o700)
+			}
+			return os.Chmod(path, 0o600)
+		})
+	}, nil
+}
+
+// dataFiles are the files whose content matters.
+func dataFiles(r *harness.Replica) []string {
+	out := []string{filepath.Join(r.Dir, "raft.db"), filepath.Join(r.Dir, "replica.json")}
+	for _, name := range []string{"state.bin", "meta.json"} {
+		found, _ := filepath.Glob(filepath.Join(r.Dir, "snapshots", "*", name)) // the pattern is good
+		out = append(out, found...)
+	}
+	return out
+}
+
+func flip(ctx context.Context, e *Env) (Heal, error) {
+	return damage(ctx, e, func(file string, b []byte) []byte {
+		at, bit := e.Rand.IntN(len(b)), byte(1)<<e.Rand.IntN(8)
+		b[at] ^= bit
+		e.moment.Text += fmt.Sprintf(", %s, bit %#x of byte %d", filepath.Base(file), bit, at)
+		return b
+	})
+}
+
+func truncate(ctx context.Context, e *Env) (Heal, error) {
+	return damage(ctx, e, func(file string, b []byte) []byte {
+		n := e.Rand.IntN(len(b))
+		e.moment.Text += fmt.Sprintf(", %s, %d of %d bytes", filepath.Base(file), n, len(b))
+		return b[:n]
+	})
+}
+
+// startsWithin is when a replica that does not refuse its files has begun.
+const startsWithin = 10 * time.Second
+
+// damage changes one file of a replica that was stopped in order. The replica
+// refuses it, or goes on with a state that is right; which one is noted. Its own
+// files are put back where it refused them.
+func damage(ctx context.Context, e *Env, change func(file string, b []byte) []byte) (Heal, error) {
+	_, r, err := e.follower(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Terminate(terminateWithin); err != nil {
+		return nil, err
+	}
+	restore, err := aside(e, r)
+	if err != nil {
+		return nil, err
+	}
+	heal := func(ctx context.Context) error { return e.back(ctx, r) }
+	files := dataFiles(r)
+	file := files[e.Rand.IntN(len(files))]
+	b, err := os.ReadFile(file)
+	if err != nil || len(b) == 0 {
+		return heal, fmt.Errorf("%w: %s cannot be damaged: %v", ErrNotNow, file, err)
+	}
+	e.on("%s", []*harness.Replica{r}, r.ID)
+	if err := os.WriteFile(file, change(file, b), 0o600); err != nil {
+		return heal, err
+	}
+	if err := r.Start(); err != nil {
+		return heal, err
+	}
+	r.Expect()
+	outcome, err := e.outcome(ctx, r)
+	e.Record.Note(&history.Fault{Kind: e.moment.Fault, When: history.Once, On: []string{r.ID}, Text: e.moment.Text, Outcome: outcome})
+	e.moment.Text += ": " + string(outcome)
+	if outcome == history.Unread {
+		_ = os.RemoveAll(filepath.Dir(file)) // the copy is of no use; restore removes its own
+		return heal, err
+	}
+	return func(ctx context.Context) error {
+		if err := restore(); err != nil {
+			return err
+		}
+		return heal(ctx)
+	}, err
+}
+
+// outcome waits until a replica has ended or takes part, and says which.
+func (e *Env) outcome(ctx context.Context, r *harness.Replica) (history.Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*startsWithin)
+	defer cancel()
+	ready := make(chan error, 1)
+	go func() { ready <- e.Cluster.AwaitReady(ctx, r) }() // it ends with ctx
+	gone, err := r.AwaitExit(withReady(ctx, ready))
+	if err == nil {
+		if gone.Code == 0 || gone.Code == 2 || gone.Signal != "" {
+			e.Violate("S16", "%s met damaged files (%s) and ended with %d%s: %s", r.ID, e.moment.Text, gone.Code, gone.Signal, lastLines(gone.Said, 5))
+		}
+		return history.Stopped, nil
+	}
+	if r.Running() && e.Cluster.AwaitReady(ctx, r) == nil {
+		return history.Unread, nil
+	}
+	return history.Refused, nil // it runs, and does not take part
+}
+
+// withReady is a context that also ends when ready says something.
+func withReady(ctx context.Context, ready <-chan error) context.Context {
+	out, cancel := context.WithCancel(ctx)
+	go func() { // it ends with either
+		defer cancel()
+		select {
+		case <-ready:
+		case <-ctx.Done():
+		}
+	}()
+	return out
+}
+
+// rollBack gives a replica the disk that it had before it wrote more. It has
+// forgotten votes and entries that it acknowledged, and must notice.
+func rollBack(ctx context.Context, e *Env) (Heal, error) {
+	_, r, err := e.follower(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Terminate(terminateWithin); err != nil {
+		return nil, err
+	}
+	restore, err := aside(e, r)
+	if err != nil {
+		return nil, err
+	}
+	e.on("%s", []*harness.Replica{r}, r.ID)
+	again := func(ctx context.Context) error { return e.rejoin(ctx, r) }
+	if err := e.back(ctx, r); err != nil {
+		return again, err
+	}
+	sleep(ctx, seconds(1, 4)(e.Rand))
+	if err := r.Kill(); err != nil {
+		return again, err
+	}
+	if err := restore(); err != nil {
+		return again, err
+	}
+	if err := r.Start(); err != nil {
+		return again, err
+	}
+	r.Expect()
+	outcome, err := e.outcome(ctx, r)
+	e.moment.Text += ": " + string(outcome)
+	if outcome == history.Unread {
+		e.moment.Text += " (it was let in again)"
+	}
+	e.Record.Note(&history.Fault{Kind: e.moment.Fault, When: history.Once, On: []string{r.ID}, Text: e.moment.Text})
+	return again, err
+}
+
+// lostDisk empties a replica's disk. Under its old identity it must not take
+// part; it joins as a new one.
+func lostDisk(ctx context.Context, e *Env) (Heal, error) {
+	leader, r, err := e.follower(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.on("%s", []*harness.Replica{r}, r.ID)
+	if err := r.Kill(); err != nil {
+		return nil, err
+	}
+	again := func(ctx context.Context) error { return e.rejoin(ctx, r) }
+	if err := r.Wipe(); err != nil {
+		return again, err
+	}
+	if err := r.Start(); err != nil {
+		return again, err
+	}
+	if err := e.Cluster.AwaitUp(ctx, r); err != nil {
+		return again, err
+	}
+	sleep(ctx, 2*time.Second)
+	if e.Cluster.Get(ctx, r, "/v1/ready", nil) == nil {
+		e.Violate("S14", "%s takes part with an empty disk under its old name, beside %s", r.ID, leader.ID)
+	}
+	return again, nil
+}
+
+// readOnly mounts a stopped replica's disk read-only: it must refuse to start.
+func readOnly(ctx context.Context, e *Env) (Heal, error) {
+	r, err := e.victim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.on("%s", []*harness.Replica{r}, r.ID)
+	heal := func(ctx context.Context) error {
+		if err := r.Kill(); err != nil {
+			return err
+		}
+		if err := r.Disk.Remount(false); err != nil {
+			return err
+		}
+		return e.back(ctx, r)
+	}
+	if err := r.Terminate(terminateWithin); err != nil {
+		return heal, err
+	}
+	if err := r.Disk.Remount(true); err != nil {
+		return heal, err
+	}
+	if err := r.Start(); err != nil {
+		return heal, err
+	}
+	r.Expect()
+	outcome, err := e.outcome(ctx, r)
+	e.moment.Text += ": " + string(outcome)
+	if outcome == history.Unread {
+		e.Violate("disk", "%s takes part on a disk that it cannot write", r.ID)
+	}
+	return heal, err
+}

@@ -1,0 +1,129 @@
+package nemesis
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"rmd/jepsen-lite/harness"
+)
+
+const (
+	crowdSize = 900 // connections at one port: below the limit of a listener, so that the good ones find room
+	memoryMax = 768 << 20
+)
+
+// hostile treats every port of one replica badly while others use it. It must
+// stay up, and its memory bounded.
+func hostile(ctx context.Context, e *Env) (Heal, error) {
+	r, err := e.victim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.on("%s", []*harness.Replica{r}, r.ID)
+	before := memory(r)
+	var all sync.WaitGroup
+	for _, address := range []string{r.Place.PeerListen, r.Place.HTTPListen} {
+		all.Go(func() { noise(ctx, e, address) })
+		all.Go(func() { crowd(ctx, address) })
+		all.Go(func() { endless(ctx, address) })
+	}
+	all.Wait()
+	if !r.Running() {
+		e.Violate("hostile", "%s ended because of strangers: %s", r.ID, lastLines(r.Said(4000), 5))
+	}
+	after := memory(r)
+	if after > memoryMax {
+		e.Violate("hostile", "%s holds %d MiB because of strangers; it was %d", r.ID, after>>20, before>>20)
+	}
+	e.moment.Text += fmt.Sprintf("; memory %d to %d MiB", before>>20, after>>20)
+	return func(ctx context.Context) error { return e.back(ctx, r) }, nil
+}
+
+// memory is what a replica's process holds; 0 where the system does not tell.
+func memory(r *harness.Replica) int64 {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", r.PID()))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "VmRSS:"); ok {
+			kb, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64) // else 0
+			return kb << 10
+		}
+	}
+	return 0
+}
+
+// dial opens a connection that does not last longer than a stranger's patience.
+func dial(address string) (net.Conn, error) {
+	c, err := net.DialTimeout("tcp", address, 2*time.Second)
+	if err == nil {
+		err = c.SetDeadline(time.Now().Add(5 * time.Second))
+	}
+	return c, err
+}
+
+// noise sends what is no sentence of any protocol, and half of what is one.
+func noise(ctx context.Context, e *Env, address string) {
+	sentences := [][]byte{
+		[]byte("GET / HTTP/1.1\r\n"), []byte("POST /v1/inputs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999\r\n\r\n"),
+		[]byte("RMDP"), []byte("RMDP\x01\xff\xff"), []byte("RMDP\x02\x00\x10"), []byte("RMDP\x01\x00\x00"), []byte("\x16\x03\x01\x02\x00\x01"), []byte("hrpc\x09\x00\x00"), nil,
+	}
+	for i := 0; i < 200 && ctx.Err() == nil; i++ {
+		c, err := dial(address)
+		if err != nil {
+			continue // it may be full of the crowd
+		}
+		b := sentences[i%len(sentences)]
+		if b == nil {
+			b = make([]byte, 8192)
+			for j := range b {
+				b[j] = byte(j * i)
+			}
+		}
+		_, _ = c.Write(b) // it may be cut off already
+		if i%3 == 0 {
+			_, _ = io.CopyN(io.Discard, c, 64)
+		}
+		_ = c.Close()
+	}
+}
+
+// crowd opens connections that say nothing.
+func crowd(ctx context.Context, address string) {
+	var conns []net.Conn
+	for range crowdSize {
+		if c, err := dial(address); err == nil {
+			conns = append(conns, c)
+		}
+	}
+	sleep(ctx, 2*time.Second)
+	for _, c := range conns {
+		_ = c.Close()
+	}
+}
+
+// endless never comes to an end of what it says.
+func endless(ctx context.Context, address string) {
+	c, err := dial(address)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	_, _ = c.Write([]byte("GET /v1/cluster HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ")) // it may be cut off already
+	line := []byte(strings.Repeat("x", 1024))
+	for i := 0; i < 4096 && ctx.Err() == nil; i++ {
+		if _, err := c.Write(line); err != nil {
+			return
+		}
+	}
+}

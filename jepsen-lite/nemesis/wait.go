@@ -1,0 +1,39 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// terminateWithin is how long a replica may take to end in order.
+const terminateWithin = 15 * time.Second
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// await asks until a condition holds.
+func await(ctx context.Context, what string, within time.Duration, holds func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for !holds() {
+		sleep(ctx, 20*time.Millisecond)
+		if ctx.Err() != nil {
+			return fmt.Errorf("not within %s: %s", within, what)
+		}
+	}
+	return nil
+}
+
+// lastLines is the end of a text, on one line.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], " | ")
+}

@@ -1,0 +1,197 @@
+package replay
+
+import (
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// attempt moves the current attempt from one stage to the next.
+func (m *Model) attempt(seq uint32, what string, from, to stage) *app {
+	a := m.app(seq)
+	if a == nil {
+		return nil
+	}
+	if a.state.Ended() {
+		m.bad("S10", a.chain(m), "the attempt of application %d is %s after the application is %s", seq, what, a.state)
+		return nil
+	}
+	if a.stage != from {
+		m.bad(Audit, a.chain(m), "attempt %d of application %d is %s while it is %s", a.attempt, seq, what, a.stage)
+	}
+	a.stage = to
+	return a
+}
+
+func (m *Model) attemptStarted(e *event.AttemptStarted) {
+	a := m.app(e.App)
+	if a == nil {
+		return
+	}
+	if a.state.Ended() {
+		m.bad("S10", a.chain(m), "application %d is %s and begins attempt %d", e.App, a.state, e.Attempt)
+		return
+	}
+	unparked := a.stage == parked && e.Attempt == a.attempt && !e.Parked
+	if !unparked {
+		if (a.stage != none && a.stage != over) || e.Attempt != a.attempt+1 {
+			m.bad(Audit, a.chain(m), "application %d begins attempt %d while attempt %d is %s", e.App, e.Attempt, a.attempt, a.stage)
+		}
+		a.attempt, a.lastNumber, a.response, a.black = e.Attempt, 0, 0, nil
+	}
+	a.stage = pending
+	if e.Parked {
+		a.stage = parked
+	}
+	m.turn(a, yarn.AppAccepted)
+}
+
+func (m *Model) attemptEnded(e *event.AttemptEnded) {
+	a := m.app(e.App)
+	if a == nil {
+		return
+	}
+	if a.stage == none || a.stage == over {
+		m.bad("S10", a.chain(m), "attempt %d of application %d ends, it is %s", a.attempt, e.App, a.stage)
+		return
+	}
+	m.noReservations(a, "ends its attempt")
+	if !e.Keep && a.live > 0 {
+		m.bad(Audit, a.chain(m), "attempt %d of application %d ends with %d live containers that it does not keep", a.attempt, e.App, a.live)
+	}
+	a.dropAsks()
+	a.stage = over
+}
+
+// noReservations holds that a reservation does not outlive its demand: S8.
+func (m *Model) noReservations(a *app, what string) {
+	if a.holds == 0 {
+		return
+	}
+	for _, r := range m.reservations {
+		if m.apps[r.app].seq == a.seq {
+			m.bad("S8", r.chain(m), "application %d %s and r%d goes on holding node %s", a.seq, what, r.number, m.nodeName(r.node))
+			return
+		}
+	}
+}
+
+func (a *app) dropAsks() { a.asks = a.asks[:0] }
+
+// ask finds what is asked under a key; nil when nothing is.
+func (a *app) ask(key yarn.SchedulerKey) *ask {
+	for i := range a.asks {
+		if a.asks[i].key == key {
+			return &a.asks[i]
+		}
+	}
+	return nil
+}
+
+func (m *Model) asked(e *event.AskChanged) {
+	a := m.app(e.App)
+	if a == nil {
+		return
+	}
+	if a.stage < pending || a.stage > registered {
+		m.bad(Audit, a.chain(m), "application %d asks while its attempt is %s", e.App, a.stage)
+		return
+	}
+	k := a.ask(e.Key)
+	if e.Name != yarn.Any {
+		if k != nil {
+			k.put(e.Name, e.Count)
+		}
+		return
+	}
+	if k == nil {
+		if e.Count == 0 {
+			return
+		}
+		a.asks = append(a.asks, ask{key: e.Key})
+		k = &a.asks[len(a.asks)-1]
+	}
+	k.count, k.size, k.relax = e.Count, e.Size, e.Relax
+	a.settle(k)
+}
+
+// put sets the count of a host or rack.
+func (k *ask) put(name string, count int64) {
+	i := slices.IndexFunc(k.where, func(p place) bool { return p.name == name })
+	switch {
+	case i < 0 && count > 0:
+		k.where = append(k.where, place{name, count})
+	case i >= 0 && count > 0:
+		k.where[i].count = count
+	case i >= 0:
+		k.where = slices.Delete(k.where, i, i+1)
+	}
+}
+
+func (k *ask) at(name string) int64 {
+	for _, p := range k.where {
+		if p.name == name {
+			return p.count
+		}
+	}
+	return 0
+}
+
+// settle forgets what is not asked any more: the places at a count of 0, the key
+// when it holds no reservation either.
+func (a *app) settle(k *ask) {
+	if k.count != 0 {
+		return
+	}
+	k.where = k.where[:0]
+	if k.holds == 0 {
+		key := k.key
+		a.asks = slices.DeleteFunc(a.asks, func(k ask) bool { return k.key == key })
+	}
+}
+
+// use takes one container off an ask, at the places that the locality names.
+func (a *app) use(k *ask, n *node, l yarn.Locality) {
+	if l == yarn.NodeLocal {
+		if c := k.at(n.id.Host); c > 0 {
+			k.put(n.id.Host, c-1)
+		}
+	}
+	if l == yarn.NodeLocal || l == yarn.RackLocal {
+		if c := k.at(n.rack); c > 0 {
+			k.put(n.rack, c-1)
+		}
+	}
+	k.count--
+	a.settle(k)
+}
+
+// putBack gives an ask the container back that was lost before its AM had it.
+func (a *app) putBack(c *container, n *node) {
+	k := a.ask(c.key)
+	if k == nil {
+		a.asks = append(a.asks, ask{key: c.key, size: c.size, relax: true})
+		k = &a.asks[len(a.asks)-1]
+	}
+	k.count++
+	if c.locality == yarn.NodeLocal {
+		k.put(n.id.Host, k.at(n.id.Host)+1)
+	}
+	if c.locality == yarn.NodeLocal || c.locality == yarn.RackLocal {
+		k.put(n.rack, k.at(n.rack)+1)
+	}
+}
+
+func (m *Model) blacklisted(e *event.BlacklistChanged) {
+	a := m.app(e.App)
+	if a == nil {
+		return
+	}
+	a.black = slices.DeleteFunc(a.black, func(s string) bool { return slices.Contains(e.Remove, s) })
+	for _, name := range e.Add {
+		if !slices.Contains(a.black, name) {
+			a.black = append(a.black, name)
+		}
+	}
+}

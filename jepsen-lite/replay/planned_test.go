@@ -1,0 +1,253 @@
+package replay
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// story is a log as the real planner writes it, under random load.
+type story struct {
+	t       *testing.T
+	rng     *rand.Rand
+	p       *scheduler.Planner
+	now     int64
+	batches [][]event.Event
+	nodes   []yarn.NodeID
+	apps    map[yarn.ApplicationID]int32 // live, with the last response
+	running map[yarn.NodeID][]yarn.ContainerID
+}
+
+// tell plays a story of n inputs.
+func tell(t *testing.T, seed int64, n int) *story {
+	p, err := scheduler.New(state.New(), scheduler.Options{Eager: seed%2 == 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &story{t: t, rng: rand.New(rand.NewSource(seed)), p: p, now: 1000, apps: map[yarn.ApplicationID]int32{}, running: map[yarn.NodeID][]yarn.ContainerID{}}
+	props := []input.Property{
+		{Name: "yarn.scheduler.capacity.root.queues", Value: "a,b"}, {Name: "yarn.scheduler.capacity.root.a.capacity", Value: "40"},
+		{Name: "yarn.scheduler.capacity.root.b.capacity", Value: "60"}, {Name: "yarn.scheduler.capacity.root.a.maximum-capacity", Value: "62.5"},
+		{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"}, {Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "10"},
+		{Name: "yarn.scheduler.capacity.maximum-am-resource-percent", Value: "0.6"}, {Name: "yarn.scheduler.maximum-allocation-mb", Value: "8192"},
+	}
+	s.plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: props, Entropy: make([]byte, 256)})
+	for i := range 4 {
+		id := yarn.NodeID{Host: fmt.Sprintf("h%d", i), Port: 1}
+		s.nodes = append(s.nodes, id)
+		s.register(id)
+	}
+	for range n {
+		s.step()
+	}
+	return s
+}
+
+func (s *story) plan(in input.Input) input.Reply {
+	s.now += 50
+	reply, events := s.p.Plan(s.now, input.Request{Input: in})
+	if len(events) > 0 {
+		s.batches = append(s.batches, append([]event.Event(nil), events...))
+	}
+	return reply
+}
+
+func (s *story) register(id yarn.NodeID) {
+	s.plan(&input.RegisterNode{ID: id, Rack: "/r" + id.Host[1:][:1], Total: yarn.NewResource(8192, 8)})
+	s.running[id] = nil
+}
+
+func (s *story) some() (yarn.ApplicationID, bool) {
+	var ids []yarn.ApplicationID
+	for seq := uint32(1); seq < 1000; seq++ {
+		id := yarn.ApplicationID{ClusterTimestamp: 1000, Seq: seq}
+		if _, ok := s.apps[id]; ok {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return yarn.ApplicationID{}, false
+	}
+	return ids[s.rng.Intn(len(ids))], true
+}
+
+func (s *story) step() {
+	id, ok := s.some()
+	switch d := s.rng.Intn(40); {
+	case !ok || d < 2:
+		r, _ := s.plan(&input.SubmitApplication{Name: "j", User: fmt.Sprint("u", s.rng.Intn(3)), Queue: [2]string{"a", "b"}[s.rng.Intn(2)], Unmanaged: true, MaxAttempts: 1}).(*input.SubmitApplicationReply)
+		if r != nil && r.Refused() == nil {
+			s.apps[r.ID] = 0
+			s.plan(&input.RegisterAttempt{Attempt: yarn.AttemptID{App: r.ID, Attempt: 1}})
+		}
+	case d < 3:
+		s.plan(&input.KillApplication{ID: id, User: "u"})
+		delete(s.apps, id)
+	case d < 4:
+		s.plan(&input.MoveApplication{ID: id, Queue: [2]string{"a", "b"}[s.rng.Intn(2)]})
+	case d < 5:
+		node := s.nodes[s.rng.Intn(len(s.nodes))]
+		s.plan(&input.ExpireNode{ID: node})
+		s.register(node)
+	case d < 14:
+		s.allocate(id)
+	default:
+		s.heartbeat(s.nodes[s.rng.Intn(len(s.nodes))])
+	}
+}
+
+func (s *story) allocate(id yarn.ApplicationID) {
+	in := &input.Allocate{Attempt: yarn.AttemptID{App: id, Attempt: 1}, Response: s.apps[id]}
+	if s.rng.Intn(2) == 0 {
+		key := yarn.SchedulerKey{Priority: int32(1 + s.rng.Intn(3))}
+		in.Asks = append(in.Asks, input.Ask{Key: key, Name: yarn.Any, Count: int64(s.rng.Intn(4)), Size: yarn.NewResource(int64(1+s.rng.Intn(7))*1024, 1), Relax: true})
+	}
+	r, _ := s.plan(in).(*input.AllocateReply)
+	if r == nil || r.Refused() != nil {
+		return
+	}
+	s.apps[id] = r.Response
+	for _, g := range r.Granted {
+		s.running[g.Node] = append(s.running[g.Node], g.Container)
+	}
+}
+
+func (s *story) heartbeat(id yarn.NodeID) {
+	in := &input.NodeHeartbeat{ID: id}
+	var keep []yarn.ContainerID
+	for _, c := range s.running[id] {
+		st := input.ContainerStatus{Container: c, State: yarn.ContainerRunning}
+		if s.rng.Intn(4) == 0 {
+			st.State = yarn.ContainerCompleted
+		} else {
+			keep = append(keep, c)
+		}
+		in.Statuses = append(in.Statuses, st)
+	}
+	s.running[id] = keep
+	if r, _ := s.plan(in).(*input.NodeHeartbeatReply); r != nil {
+		for _, c := range r.Kill {
+			s.plan(&input.NodeHeartbeat{ID: id, Statuses: []input.ContainerStatus{{Container: c, State: yarn.ContainerCompleted}}})
+		}
+	}
+}
+
+// follow plays batches to a new model. Events are read from their bytes, for the
+// planner keeps its own.
+func follow(t *testing.T, batches [][]event.Event) *Model {
+	t.Helper()
+	m := New()
+	for i, events := range batches {
+		if err := m.Entry(uint64(i+1), 1, (&event.Batch{Level: 1, Events: events}).Encode()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+// TestPlanned: of what the real planner decides nothing is illegal, and its own
+// sums are those of the model.
+func TestPlanned(t *testing.T) {
+	made, allocated := uint64(0), uint64(0)
+	for seed := int64(1); seed <= 12; seed++ {
+		s := tell(t, seed, 800)
+		m := follow(t, s.batches)
+		if v := m.Violations(); len(v) > 0 {
+			t.Fatalf("seed %d: %v\n%v", seed, v[0], v[0].Chain)
+		}
+		if d := m.Recount(); len(d) > 0 {
+			t.Fatalf("seed %d: %v", seed, d)
+		}
+		if d := m.Differ(fieldsOf(s.p.State())); len(d) > 0 {
+			t.Fatalf("seed %d: %v", seed, d)
+		}
+		made, allocated = made+m.Counts.Reservations, allocated+m.Counts.Containers
+	}
+	if made < 50 || allocated < 1000 {
+		t.Errorf("%d reservations, %d containers: the stories tell too little", made, allocated)
+	}
+}
+
+// fieldsOf is what a state says of itself.
+func fieldsOf(st *state.State) []Field {
+	var out []Field
+	add := func(value any, format string, args ...any) {
+		out = append(out, Field{fmt.Sprintf(format, args...), fmt.Sprint(value)})
+	}
+	st.Queues.Each(func(_ uint32, q *state.Queue) bool {
+		add(q.Used, "queue/%s/used", q.Path)
+		add(q.Reserved, "queue/%s/reserved", q.Path)
+		return true
+	})
+	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		add(n.Allocated, "node/%s/allocated", n.ID)
+		add(n.Total, "node/%s/total", n.ID)
+		add(n.State, "node/%s/state", n.ID)
+		return true
+	})
+	st.Apps.Each(func(_ uint32, a *state.App) bool {
+		add(a.State, "app/%d/state", a.ID.Seq)
+		add(a.Live, "app/%d/live", a.ID.Seq)
+		return true
+	})
+	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		add(st.Nodes.Get(r.Node).ID, "reservation/r%d/node", r.Number)
+		add(r.Size, "reservation/r%d/size", r.Number)
+		return true
+	})
+	return out
+}
+
+// TestTampered spoils one event of a good log at a time, and counts what is seen.
+// An event said twice must always be; of those left out some lead to nothing wrong
+// within the rest of the log.
+func TestTampered(t *testing.T) {
+	s := tell(t, 3, 800)
+	rng := rand.New(rand.NewSource(1))
+	seen, all := map[string]int{}, map[string]int{}
+	for range 400 {
+		i := 1 + rng.Intn(len(s.batches)*3/4)
+		k := rng.Intn(len(s.batches[i]))
+		e := s.batches[i][k]
+		if !matters(e) {
+			continue
+		}
+		for _, how := range []string{"twice", "left out"} {
+			batches := append([][]event.Event(nil), s.batches...)
+			events := append([]event.Event(nil), batches[i][:k]...)
+			if how == "twice" {
+				events = append(events, e, e)
+			}
+			batches[i] = append(events, s.batches[i][k+1:]...)
+			all[how]++
+			m := follow(t, batches)
+			if len(m.Violations()) > 0 {
+				seen[how]++
+			} else if how == "twice" {
+				t.Errorf("%s%+v, twice at index %d, is not seen", e.Kind(), e, i+1)
+			}
+		}
+	}
+	t.Logf("twice: %d of %d seen, left out: %d of %d", seen["twice"], all["twice"], seen["left out"], all["left out"])
+	if all["twice"] < 50 || seen["left out"]*10 < all["left out"]*7 {
+		t.Errorf("left out: %d of %d are seen", seen["left out"], all["left out"])
+	}
+}
+
+// matters says whether an event changes who has what.
+func matters(e event.Event) bool {
+	switch e := e.(type) {
+	case *event.ContainerAllocated, *event.ContainerReleased, *event.ReservationMade, *event.ReservationFulfilled, *event.ReservationCancelled,
+		*event.ApplicationSubmitted, *event.ApplicationEnded, *event.AttemptEnded:
+		return true
+	case *event.ContainerCompleted:
+		return !e.Restore
+	}
+	return false
+}

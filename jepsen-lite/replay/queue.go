@@ -1,0 +1,171 @@
+package replay
+
+import (
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+type queue struct {
+	path       string
+	parent     int32 // -1 of the root
+	leaf, gone bool
+	state      yarn.QueueState
+	used, held yarn.Resource // of a leaf; a parent's are summed
+	apps       int           // not ended
+	before     yarn.Resource // used at the start of the entry
+	seen       uint64        // entry in which before was taken
+	max        ceiling
+	most       yarn.Resource // the maximum in force, for the cluster it was computed of
+	mostOf     yarn.Resource
+	bounded    bool
+}
+
+// queue finds a queue in force by its path; -1 when there is none.
+func (m *Model) queue(path string) int32 {
+	for i := range m.queues {
+		if q := &m.queues[i]; !q.gone && q.path == path {
+			return int32(i)
+		}
+	}
+	return -1
+}
+
+func parentOf(path string) string {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 {
+		return ""
+	}
+	return path[:i]
+}
+
+// configure replaces the tree. Queues that are kept keep their use; those left
+// out must be empty.
+func (m *Model) configure(e *event.QueuesConfigured) {
+	if e.Version <= m.version {
+		m.bad(Audit, nil, "configuration %d is in force and is followed by %d", m.version, e.Version)
+	}
+	m.version, m.dominant, m.configured = e.Version, e.Dominant, true
+	if len(e.Kinds) > 0 {
+		m.kinds = e.Kinds
+	}
+	kept := make([]bool, len(m.queues))
+	for _, d := range e.Queues {
+		i := m.queue(d.Path)
+		if i < 0 {
+			i = int32(len(m.queues))
+			m.queues = append(m.queues, queue{path: d.Path})
+			kept = append(kept, false)
+		}
+		kept[i] = true
+		q := &m.queues[i]
+		if !d.Leaf && q.apps > 0 {
+			m.bad("S9", nil, "leaf %s holds %d applications and becomes a parent", q.path, q.apps)
+		}
+		q.leaf, q.state, q.parent = d.Leaf, d.State, m.queue(parentOf(d.Path))
+		q.max = readCeiling(maximumOf(e.Properties, d.Path), m.kinds)
+		q.bounded = false
+	}
+	for i := range kept {
+		q := &m.queues[i]
+		if kept[i] || q.gone {
+			continue
+		}
+		q.gone = true
+		if q.apps > 0 || !q.used.IsZero() {
+			m.bad("S9", nil, "queue %s is dropped with %d applications that use %s", q.path, q.apps, q.used)
+		}
+	}
+	for i := range m.queues {
+		m.queues[i].bounded = false
+	}
+}
+
+func maximumOf(properties []event.Property, path string) string {
+	name := "yarn.scheduler.capacity." + path + ".maximum-capacity"
+	for i := len(properties) - 1; i >= 0; i-- {
+		if properties[i].Name == name {
+			return properties[i].Value
+		}
+	}
+	return ""
+}
+
+// charge adds to what an application's leaf uses, negative to give back.
+func (m *Model) charge(a *app, used, held yarn.Resource) {
+	q := &m.queues[a.queue]
+	if q.seen != m.index {
+		q.seen, q.before = m.index, q.used
+		m.grown = append(m.grown, a.queue)
+	}
+	q.take(used, held)
+}
+
+func (q *queue) take(used, held yarn.Resource) {
+	q.used, q.held = q.used.Add(used), q.held.Add(held)
+}
+
+// sum is what a queue uses: a leaf its own, a parent what its leaves do.
+func (m *Model) sum(i int32) (used, held yarn.Resource) {
+	if m.queues[i].leaf {
+		return m.queues[i].used, m.queues[i].held
+	}
+	for k := range m.queues {
+		if q := &m.queues[k]; q.leaf && !q.gone && m.below(int32(k), i) {
+			used, held = used.Add(q.used), held.Add(q.held)
+		}
+	}
+	return used, held
+}
+
+func (m *Model) below(i, above int32) bool {
+	for ; i >= 0; i = m.queues[i].parent {
+		if i == above {
+			return true
+		}
+	}
+	return false
+}
+
+// balance holds the queues of an entry against their limits, as a reader sees
+// them after it: S9.
+func (m *Model) balance() {
+	for _, leaf := range m.grown {
+		q := &m.queues[leaf]
+		m.Counts.Balances++
+		if q.used.Negative() || q.held.Negative() || !q.held.Within(q.used) {
+			m.bad("S9", nil, "queue %s uses %s, of which %s is reserved", q.path, q.used, q.held)
+		}
+		if m.configured || m.moved || q.used.Within(q.before) {
+			continue
+		}
+		for i := leaf; i >= 0; i = m.queues[i].parent {
+			m.underMaximum(i)
+		}
+	}
+}
+
+// underMaximum holds that nothing was taken beyond a queue's maximum. What was
+// above it before, for the cluster shrank, is not the entry's doing, and one that
+// moves an application is passed over; the largest cluster within the entry is taken for its limits.
+func (m *Model) underMaximum(i int32) {
+	used, _ := m.sum(i)
+	most := m.maximum(i, m.entryPeak)
+	if m.fits(used, most) {
+		return
+	}
+	var before yarn.Resource
+	for _, leaf := range m.grown {
+		if m.below(leaf, i) {
+			before = before.Add(m.queues[leaf].used.Sub(m.queues[leaf].before))
+		}
+	}
+	before = used.Sub(before)
+	for k := range used {
+		if used[k] > most[k] && used[k] > before[k] && (k == yarn.Memory || m.dominant) {
+			m.bad("S9", nil, "queue %s uses %s, its maximum is %s (before the entry %s)", m.queues[i].path, used, most, before)
+			return
+		}
+	}
+}

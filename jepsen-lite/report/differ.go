@@ -1,0 +1,135 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"rmd/jepsen-lite/history"
+)
+
+// differ is the first index at which replicas have different digests.
+type differ struct {
+	Index  uint64
+	Before uint64 // the last index at which all agree; 0 is none
+	Sides  []side
+	// Left and Right name the replicas whose states are compared field by field.
+	Left, Right string
+	Same        int // fields that are equal
+	Fields      []fieldPair
+	More        int // differing fields that are not shown
+}
+
+// side is one replica at that index.
+type side struct {
+	Replica, Term, Before, Digest string
+	Odd                           bool // it is not with the majority
+}
+
+type fieldPair struct{ Name, Left, Right string }
+
+const fieldsMax = 200
+
+// findDiffer looks for it; nil when all digests agree.
+func findDiffer(h *history.History) *differ {
+	type key struct {
+		index uint64
+		id    string
+	}
+	said := map[key]*history.Replica{} // the last word of each; looked up by key only
+	first := map[uint64]uint64{}
+	var found uint64
+	var ids []string
+	for _, e := range h.Replicas {
+		if e.Kind != history.Apply {
+			continue
+		}
+		if !slices.Contains(ids, e.ID) {
+			ids = append(ids, e.ID)
+		}
+		said[key{e.Index, e.ID}] = e
+		if have, ok := first[e.Index]; !ok {
+			first[e.Index] = e.Digest
+		} else if have != e.Digest && (found == 0 || e.Index < found) {
+			found = e.Index
+		}
+	}
+	if found == 0 {
+		return nil
+	}
+	d := &differ{Index: found}
+	slices.Sort(ids)
+	votes := map[uint64]int{}
+	for index := range first { // the largest, in any order
+		if index < found {
+			d.Before = max(d.Before, index)
+		}
+	}
+	for _, id := range ids {
+		if e := said[key{found, id}]; e != nil {
+			votes[e.Digest]++
+		}
+	}
+	for _, id := range ids {
+		e := said[key{found, id}]
+		if e == nil {
+			d.Sides = append(d.Sides, side{Replica: id, Digest: "has not applied it"})
+			continue
+		}
+		s := side{Replica: id, Term: fmt.Sprint(e.Term), Digest: fmt.Sprintf("%016x", e.Digest), Odd: 2*votes[e.Digest] <= len(ids)}
+		if b := said[key{d.Before, id}]; b != nil {
+			s.Before = fmt.Sprintf("%016x", b.Digest)
+		}
+		d.Sides = append(d.Sides, s)
+	}
+	d.fields(h.Dumps)
+	return d
+}
+
+// fields compares two dumps of that index with different digests, or of the next
+// index that two replicas were dumped at.
+func (d *differ) fields(dumps []*history.Dump) {
+	dumps = slices.Clone(dumps)
+	slices.SortStableFunc(dumps, func(a, b *history.Dump) int { return cmp.Compare(a.Index, b.Index) })
+	for i, a := range dumps {
+		for _, b := range dumps[i+1:] {
+			if a.Index >= d.Index && a.Index == b.Index && a.Replica != b.Replica && (a.Digest != b.Digest || a.Digest == 0) {
+				d.Left, d.Right = a.Replica, b.Replica
+				d.pair(a.Fields, b.Fields)
+				return
+			}
+		}
+	}
+}
+
+func (d *differ) pair(left, right []history.Field) {
+	values := map[string]string{} // looked up by key only
+	for _, f := range right {
+		values[f.Name] = f.Value
+	}
+	add := func(p fieldPair) {
+		if len(d.Fields) == fieldsMax {
+			d.More++
+			return
+		}
+		d.Fields = append(d.Fields, p)
+	}
+	have := map[string]bool{}
+	for _, f := range left {
+		have[f.Name] = true
+		other, ok := values[f.Name]
+		switch {
+		case !ok:
+			add(fieldPair{f.Name, f.Value, "—"})
+		case other != f.Value:
+			add(fieldPair{f.Name, f.Value, other})
+		default:
+			d.Same++
+		}
+	}
+	for _, f := range right {
+		if !have[f.Name] {
+			add(fieldPair{f.Name, "—", f.Value})
+		}
+	}
+}

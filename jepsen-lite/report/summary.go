@@ -1,0 +1,151 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"rmd/jepsen-lite/check"
+	"rmd/jepsen-lite/history"
+)
+
+// Summary is one run, or many.
+type Summary struct {
+	Name        string // tier1 exact, tier2 leader-kills
+	Commit, Go  string
+	From, To    int64 // seeds
+	ClusterTime time.Duration
+	Took        time.Duration // of real time; 0 is not told
+	Faults      []Count       // by kind, in the order in which they are printed
+	Operations  int64
+	Acked       int64
+	Refused     int64
+	Unknown     int64
+	Verdict     check.Verdict
+	// Points are those of the code that a run came by, of all; 0 is not told.
+	PointsHit, Points int
+	Missed            []string // points never hit
+	Skipped           []Skip   // kinds of faults that could not run
+	// Required are the invariants and the kinds of faults that must not be skipped.
+	Required, RequiredFaults []string
+	Failures                 []Failure
+	// Gaps are the times without a committed write after the kills of leaders.
+	Gaps  []time.Duration
+	Notes []string
+}
+
+// Count is how often a fault of a kind was done.
+type Count struct {
+	Kind string
+	N    int64
+}
+
+// Skip is a kind of fault that could not run.
+type Skip struct{ Kind, Why string }
+
+// Failure is a seed or run that failed.
+type Failure struct {
+	Seed     int64
+	ID, Text string
+	Again    string // the command that repeats it
+	Shrunk   string // the command that runs the shrunk case, and how small it is
+	Report   string // where its page is
+}
+
+// Add counts a run in: its operations, faults and what was found.
+func (s *Summary) Add(h *history.History, v *check.Verdict) {
+	for _, c := range h.Calls() {
+		s.Operations++
+		switch c.Type {
+		case history.OK:
+			s.Acked++
+		case history.Fail:
+			s.Refused++
+		default:
+			s.Unknown++
+		}
+	}
+	for _, f := range h.Faults {
+		if f.When != history.End {
+			s.Count(f.Kind, 1)
+		}
+	}
+	s.ClusterTime += time.Duration(h.End() - begin(h))
+	s.Verdict.Merge(v)
+}
+
+// Count adds faults of a kind.
+func (s *Summary) Count(kind string, n int64) {
+	for i := range s.Faults {
+		if s.Faults[i].Kind == kind {
+			s.Faults[i].N += n
+			return
+		}
+	}
+	s.Faults = append(s.Faults, Count{kind, n})
+}
+
+// Fail notes what a verdict found wrong in a seed; nothing when it holds.
+func (s *Summary) Fail(seed int64, v *check.Verdict, again, shrunk, page string) {
+	for _, text := range s.wrong(v) {
+		s.Failures = append(s.Failures, Failure{Seed: seed, ID: text[0], Text: text[1], Again: again, Shrunk: shrunk, Report: page})
+		return
+	}
+}
+
+// wrong lists what failed, then what is undecided.
+func (s *Summary) wrong(v *check.Verdict) [][2]string {
+	var out [][2]string
+	for _, f := range v.Failed() {
+		out = append(out, [2]string{f.ID, f.Text})
+	}
+	for _, f := range v.Findings {
+		if f.Status == check.Undecided {
+			out = append(out, [2]string{f.ID, "undecided: " + f.Why})
+		}
+	}
+	return out
+}
+
+// Pass says whether the exit code is 0.
+func (s *Summary) Pass() bool { return len(s.Missing()) == 0 && len(s.Failures) == 0 }
+
+// Missing says what stands between the summary and a pass.
+func (s *Summary) Missing() []string {
+	out := s.Verdict.Missing(s.Required...)
+	for _, kind := range s.RequiredFaults {
+		done := slices.ContainsFunc(s.Faults, func(c Count) bool { return c.Kind == kind && c.N > 0 })
+		if !done {
+			out = append(out, "fault "+kind+" is required and was not done")
+		}
+	}
+	return out
+}
+
+// begin is the time of the first thing seen.
+func begin(h *history.History) int64 {
+	first := int64(1<<63 - 1)
+	see := func(ns int64) {
+		if ns != 0 {
+			first = min(first, ns)
+		}
+	}
+	if len(h.Ops) > 0 {
+		see(h.Ops[0].NS)
+	}
+	if len(h.Replicas) > 0 {
+		see(h.Replicas[0].NS)
+	}
+	if len(h.Faults) > 0 {
+		see(h.Faults[0].NS)
+	}
+	if len(h.Marks) > 0 {
+		see(h.Marks[0].NS)
+	}
+	if len(h.Orders) > 0 {
+		see(h.Orders[0].NS)
+	}
+	if first == 1<<63-1 {
+		return 0
+	}
+	return first
+}

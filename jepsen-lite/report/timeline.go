@@ -1,0 +1,313 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/jepsen-lite/check"
+	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/model"
+)
+
+// timeline is the data of the page's script. Times are milliseconds since the
+// begin.
+type timeline struct {
+	Data  data
+	from  int64
+	lanes map[string]int // looked up by key only
+	focus int64          // time of the first violation; 0 is none
+	shown string
+}
+
+// data is as the script reads it: short names, for there are many.
+type data struct {
+	End   float64  `json:"end"`
+	Focus float64  `json:"focus"`
+	Lanes []lane   `json:"lanes"`
+	Bars  []bar    `json:"bars"`
+	Ticks []tick   `json:"ticks"`
+	Marks []moment `json:"marks"`
+	Chain []moment `json:"chain"`
+}
+
+type lane struct {
+	Name string `json:"n"`
+	Kind string `json:"k"` // faults, replica, agent, client
+}
+
+type bar struct {
+	Lane int     `json:"l"`
+	From float64 `json:"f"`
+	To   float64 `json:"t"`
+	Kind string  `json:"k"` // fault, lead, deposed, down
+	Text string  `json:"x"`
+}
+
+type tick struct {
+	Lane int     `json:"l"`
+	At   float64 `json:"t"`
+	Kind string  `json:"k"` // ok, fail, info, order, vote, event
+	Text string  `json:"x"`
+}
+
+type moment struct {
+	Lane int     `json:"l"`
+	At   float64 `json:"t"`
+	Text string  `json:"x"`
+}
+
+func (t *timeline) ms(ns int64) float64 {
+	if ns == history.Endless {
+		return t.Data.End
+	}
+	return float64(ns-t.from) / 1e6
+}
+
+func newTimeline(p Page, from int64, failed []check.Finding) *timeline {
+	t := &timeline{from: from, lanes: map[string]int{}}
+	t.Data = data{Bars: []bar{}, Ticks: []tick{}, Marks: []moment{}, Chain: []moment{}} // none is [] to the script, not null
+	t.Data.End = max(t.ms(p.History.End()), 1)
+	if len(failed) > 0 && failed[0].NS != 0 {
+		t.focus = failed[0].NS
+		t.Data.Focus = t.ms(t.focus)
+	}
+	t.addLanes(p, failed)
+	t.faults(p.History)
+	t.replicas(p.History)
+	for _, o := range p.History.Orders {
+		text := strings.TrimSpace(strings.Join([]string{string(o.Kind), o.Container, o.App}, " "))
+		t.tick(o.Node, "agents", o.NS, "order", text)
+	}
+	t.operations(p.History)
+	for _, m := range p.History.Marks {
+		t.Data.Marks = append(t.Data.Marks, moment{-1, t.ms(m.NS), m.Name})
+	}
+	if len(failed) > 0 {
+		for _, l := range failed[0].Chain {
+			if l.NS != 0 {
+				t.Data.Chain = append(t.Data.Chain, moment{t.lane(l.Lane, ""), t.ms(l.NS), l.Text})
+			}
+		}
+	}
+	t.cut(p.Ticks)
+	return t
+}
+
+// addLanes gives lanes to faults and replicas, and to the agents and clients that
+// matter most: those of the chain, then those with unknown outcomes, then as they
+// come.
+func (t *timeline) addLanes(p Page, failed []check.Finding) {
+	t.lanes["faults"] = 0
+	t.Data.Lanes = append(t.Data.Lanes, lane{"faults", "faults"})
+	weight := map[string]int{}
+	for _, f := range failed {
+		for _, l := range f.Chain {
+			weight[l.Lane] += 1 << 20
+		}
+	}
+	var replicas, agents, clients []string
+	seen := map[string]bool{}
+	note := func(list *[]string, name string) {
+		if name != "" && !seen[name] {
+			seen[name] = true
+			*list = append(*list, name)
+		}
+	}
+	for _, e := range p.History.Replicas {
+		note(&replicas, e.ID)
+	}
+	for _, o := range p.History.Orders {
+		note(&agents, o.Node)
+	}
+	for _, o := range p.History.Ops {
+		note(&clients, clientOf(o))
+		if o.Type == history.Info {
+			weight[clientOf(o)] += 1 << 10
+		}
+		weight[clientOf(o)]++
+	}
+	slices.Sort(replicas)
+	t.give("replica", replicas, len(replicas), weight)
+	t.give("agent", agents, p.Lanes, weight)
+	t.give("client", clients, p.Lanes, weight)
+}
+
+func clientOf(o *history.Op) string {
+	if o.Client == "" {
+		return fmt.Sprintf("p%d", o.Process)
+	}
+	return o.Client
+}
+
+// give makes lanes for the weightiest of a kind, in the order of their names, and
+// one for the others.
+func (t *timeline) give(kind string, names []string, most int, weight map[string]int) {
+	if len(names) > most {
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(weight[b], weight[a]) })
+		names = names[:most]
+		defer func() {
+			t.lanes[kind+"s"] = len(t.Data.Lanes)
+			t.Data.Lanes = append(t.Data.Lanes, lane{"other " + kind + "s", kind})
+		}()
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		t.lanes[n] = len(t.Data.Lanes)
+		t.Data.Lanes = append(t.Data.Lanes, lane{n, kind})
+	}
+}
+
+// lane finds a lane, or that of the others of its sort; -1 when there is none.
+func (t *timeline) lane(name, others string) int {
+	if i, ok := t.lanes[name]; ok {
+		return i
+	}
+	if i, ok := t.lanes[others]; ok {
+		return i
+	}
+	return -1
+}
+
+func (t *timeline) tick(name, others string, ns int64, kind, text string) {
+	if i := t.lane(name, others); i >= 0 {
+		t.Data.Ticks = append(t.Data.Ticks, tick{i, t.ms(ns), kind, clip(text)})
+	}
+}
+
+func clip(text string) string {
+	const most = 160
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// faults draws each fault from begin to end, in a lane of their own and on the
+// replicas that it is done to.
+func (t *timeline) faults(h *history.History) {
+	for i, f := range h.Faults {
+		if f.When == history.End {
+			continue
+		}
+		to := f.NS
+		if f.When == history.Begin {
+			to = h.End()
+			for _, e := range h.Faults[i+1:] {
+				if e.When == history.End && e.ID == f.ID && e.Kind == f.Kind {
+					to = e.NS
+					break
+				}
+			}
+		}
+		text := strings.TrimSpace(f.Kind + " " + strings.Join(f.On, " ") + " " + f.Text)
+		for _, lane := range append([]string{"faults"}, f.On...) {
+			if k := t.lane(lane, ""); k >= 0 {
+				t.Data.Bars = append(t.Data.Bars, bar{k, t.ms(f.NS), t.ms(to), "fault", clip(text)})
+			}
+		}
+	}
+}
+
+// replicas draws leaderships, the times in which a replica is down, and what is
+// rare: votes, snapshots, memberships.
+func (t *timeline) replicas(h *history.History) {
+	open := map[string]*bar{} // leadership or down time that goes on; looked up by key only
+	shut := func(id string, ns int64) {
+		if b := open[id]; b != nil {
+			b.To = t.ms(ns)
+			t.Data.Bars = append(t.Data.Bars, *b)
+			delete(open, id)
+		}
+	}
+	var ids []string
+	for _, e := range h.Replicas {
+		i := t.lane(e.ID, "")
+		if !slices.Contains(ids, e.ID) {
+			ids = append(ids, e.ID)
+		}
+		switch e.Kind {
+		case history.Apply, history.Propose:
+			continue
+		case history.Lead:
+			shut(e.ID, e.NS)
+			for _, id := range ids { // who led before does so as far as it knows
+				if b := open[id]; b != nil && b.Kind == "lead" {
+					old := *b
+					shut(id, e.NS)
+					open[id] = &bar{Lane: old.Lane, From: t.ms(e.NS), Kind: "deposed", Text: old.Text + ", as far as it knows"}
+				}
+			}
+			open[e.ID] = &bar{Lane: i, From: t.ms(e.NS), Kind: "lead", Text: fmt.Sprintf("%s leads term %d", e.ID, e.Term)}
+			continue
+		case history.Follow, history.Start:
+			shut(e.ID, e.NS)
+		case history.Stop:
+			shut(e.ID, e.NS)
+			open[e.ID] = &bar{Lane: i, From: t.ms(e.NS), Kind: "down", Text: strings.TrimSpace(fmt.Sprintf("%s is down %s", e.ID, stopText(e)))}
+			continue
+		}
+		t.tick(e.ID, "", e.NS, "event", eventText(e))
+	}
+	for _, id := range ids {
+		shut(id, h.End())
+	}
+}
+
+func stopText(e *history.Replica) string {
+	if e.Code != 0 {
+		return fmt.Sprintf("(exit %d) %s", e.Code, e.Text)
+	}
+	return e.Text
+}
+
+func eventText(e *history.Replica) string {
+	out := e.ID + ": " + string(e.Kind)
+	if e.Term != 0 {
+		out += fmt.Sprintf(", term %d", e.Term)
+	}
+	if e.Index != 0 {
+		out += fmt.Sprintf(", index %d", e.Index)
+	}
+	if e.For != "" {
+		out += ", for " + e.For
+	}
+	if len(e.Voters) > 0 {
+		out += ", voters " + strings.Join(e.Voters, " ")
+	}
+	return strings.TrimSpace(out + " " + e.Text)
+}
+
+func (t *timeline) operations(h *history.History) {
+	for _, c := range h.Calls() {
+		kind, at := string(c.Type), c.Return
+		if at == history.Endless {
+			at = c.NS
+		}
+		t.tick(clientOf(&c.Op), "clients", at, kind, model.Describe(c))
+	}
+}
+
+// cut leaves out the events farthest from the first violation (or, without one,
+// those that went well) until few enough are left, and says so.
+func (t *timeline) cut(most int) {
+	all := len(t.Data.Ticks)
+	if all > most {
+		slices.SortStableFunc(t.Data.Ticks, func(a, b tick) int { return cmp.Compare(t.distance(a), t.distance(b)) })
+		t.Data.Ticks = t.Data.Ticks[:most]
+		t.shown = fmt.Sprintf("%s of %s events are drawn: those nearest to the first violation, and what was refused or unknown.", number(int64(most)), number(int64(all)))
+	}
+	slices.SortStableFunc(t.Data.Ticks, func(a, b tick) int { return cmp.Compare(a.At, b.At) })
+}
+
+func (t *timeline) distance(k tick) float64 {
+	d := k.At - t.Data.Focus
+	if d < 0 {
+		d = -d
+	}
+	if k.Kind != "ok" && k.Kind != "order" {
+		d /= 10
+	}
+	return d
+}

@@ -1,0 +1,311 @@
+package scenario
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"rmd/jepsen-lite/harness"
+	"rmd/jepsen-lite/history"
+	"rmd/transport/rest/api"
+)
+
+// calmWithin is how long liveness may take after the faults are gone.
+const calmWithin = 30 * time.Second
+
+// keepAll has the cluster remember every application that ends: a run looks for
+// them all at its end.
+func (r *run) keepAll(ctx context.Context) error {
+	at := r.cluster.URL(r.cluster.Replicas[0], false) + "/v1/conf"
+	var conf api.Conf
+	if err := r.cluster.Call(ctx, http.MethodGet, at+"?consistent", nil, &conf); err != nil {
+		return err
+	}
+	conf.Properties["yarn.resourcemanager.max-completed-applications"] = "1000000"
+	return r.cluster.Call(ctx, http.MethodPut, at, api.PutConf{Properties: conf.Properties, Comment: "chaos"}, nil)
+}
+
+// calm takes every fault away and holds that everything comes to rest: a leader
+// that serves (L1), replicas in step (L2) and with one state (S1), nothing
+// acknowledged lost (S4), nothing left over.
+func (r *run) calm(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 4*calmWithin)
+	defer cancel()
+	if err := r.cluster.Network().Heal(); err != nil {
+		return err
+	}
+	began := time.Now()
+	r.rec.Mark(history.Calm)
+	if err := r.supervise(ctx); err != nil {
+		return err
+	}
+	r.opt.note("calm: writes are served %s after the last fault", r.load.Prober.Next(began).Sub(began).Round(time.Millisecond))
+	r.load.Settle()
+	r.rec.Mark(history.Demand)
+	if err := r.inStep(ctx); err != nil {
+		return err
+	}
+	if err := r.endAll(ctx); err != nil {
+		return err
+	}
+	r.rec.Mark(history.Final)
+	if err := r.acknowledged(ctx); err != nil {
+		return err
+	}
+	return r.verify(ctx)
+}
+
+// inStep waits until every voter has applied what the leader has committed: L2.
+func (r *run) inStep(ctx context.Context) error {
+	var last string
+	err := awaitCalm(ctx, func() bool {
+		leader := r.cluster.Leader(ctx)
+		if leader == nil {
+			last = "there is no leader"
+			return false
+		}
+		doc, err := r.cluster.Facts(ctx, leader)
+		if err != nil {
+			last = err.Error()
+			return false
+		}
+		last = doc.Verdict.Text
+		return doc.Verdict.HealthyVoters == r.opt.Replicas
+	})
+	if err != nil {
+		r.violate("L2", "not all replicas are in step %s after the last fault: %s", calmWithin, last)
+	}
+	return nil
+}
+
+func awaitCalm(ctx context.Context, holds func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, calmWithin)
+	defer cancel()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// ended says whether an application's state is a last one.
+func ended(state string) bool { return state == "FINISHED" || state == "FAILED" || state == "KILLED" }
+
+// endAll kills every application that is left; containers, asks and reservations
+// must all go with them: L3.
+func (r *run) endAll(ctx context.Context) error {
+	leader := r.cluster.Leader(ctx)
+	if leader == nil {
+		return errors.New("there is no leader in the calm")
+	}
+	apps, err := r.apps(ctx, leader)
+	if err != nil {
+		return err
+	}
+	for _, a := range apps {
+		if ended(a.State) {
+			continue
+		}
+		at := r.cluster.URL(leader, true) + "/v1/apps/" + a.ID + ":kill"
+		var refused *api.Error
+		if err := r.cluster.Call(ctx, http.MethodPost, at, api.Kill{}, nil); err != nil && !errors.As(err, &refused) {
+			return fmt.Errorf("end %s: %w", a.ID, err)
+		}
+	}
+	var left api.Totals
+	err = awaitCalm(ctx, func() bool {
+		doc, err := r.cluster.Facts(ctx, leader)
+		left = doc.Totals
+		return err == nil && left.Containers == 0 && left.Reservations == 0 && left.Running == 0 && left.Waiting == 0
+	})
+	if err != nil {
+		r.violate("L3", "%d containers, %d reservations, %d running and %d waiting applications are left %s after all were killed",
+			left.Containers, left.Reservations, left.Running, left.Waiting, calmWithin)
+	}
+	return nil
+}
+
+// apps lists all applications, as a replica reads them consistently.
+func (r *run) apps(ctx context.Context, p *harness.Replica) ([]api.App, error) {
+	var out []api.App
+	for after := ""; ; {
+		var page api.Apps
+		if err := r.cluster.Get(ctx, p, "/v1/apps?consistent&limit=1000&after="+after, &page); err != nil {
+			return nil, err
+		}
+		out = append(out, page.Apps...)
+		if after = page.Next; after == "" {
+			return out, nil
+		}
+	}
+}
+
+// acknowledged looks for every acknowledged application on every replica: S4; and
+// that no name is there twice: S5.
+func (r *run) acknowledged(ctx context.Context) error {
+	want := r.load.Apps()
+	r.res.Apps = len(want)
+	hist := r.rec.Client("final")
+	for _, p := range r.cluster.Voters() {
+		hist.Invoke(history.List, history.Value{Replica: p.ID})
+		apps, err := r.apps(ctx, p)
+		if err != nil {
+			hist.Info(err.Error())
+			r.violate("L2", "%s cannot be read in the calm: %v", p.ID, err)
+			continue
+		}
+		have, named, out := map[string]api.App{}, map[string]string{}, history.Value{Replica: p.ID}
+		for _, a := range apps {
+			have[a.ID] = a
+			out.Names = append(out.Names, a.ID)
+			if other := named[a.Name]; other != "" && a.Name != "" && a.Name != "prober" {
+				r.violate("S5", "%s and %s are both %q: one submission has happened twice", other, a.ID, a.Name)
+			}
+			named[a.Name] = a.ID
+		}
+		hist.OK(out)
+		for _, a := range want {
+			if _, ok := have[a.ID]; !ok && !slices.Contains(r.res.Lost, a.ID) {
+				r.res.Lost = append(r.res.Lost, a.ID)
+				r.violate("S4", "%s (%s) was acknowledged and is not on %s", a.ID, a.Name, p.ID)
+			}
+		}
+	}
+	return nil
+}
+
+// verify has the cluster itself compare all digests: S1.
+func (r *run) verify(ctx context.Context) error {
+	var text string
+	err := awaitCalm(ctx, func() bool {
+		var err error
+		text, err = r.cluster.CLI(ctx, "cluster", "verify", "-o", "json")
+		if harness.ExitCode(err) == 9 {
+			r.violate("S1", "cluster verify: %v %s", err, text)
+			return true
+		}
+		return err == nil
+	})
+	if err != nil {
+		r.violate("L2", "the digests of all replicas could not be compared in the calm: %s", text)
+		return nil
+	}
+	var doc api.Verify
+	if json.Unmarshal([]byte(text), &doc) == nil && doc.Index > 0 {
+		r.opt.note("all replicas have the same digest at index %d", doc.Index)
+	}
+	return nil
+}
+
+// logs stops all replicas in order and reads their logs: the same entry at each
+// index everywhere, as far as a majority has it. The one that goes back furthest
+// goes into the history.
+func (r *run) logs() {
+	all := map[string][]*history.Entry{}
+	var ends []uint64
+	for _, p := range r.cluster.Replicas {
+		if p.Runs() == 0 {
+			continue
+		}
+		if err := p.Terminate(20 * time.Second); err != nil {
+			r.violate("exit", "%v", err)
+		}
+		if !p.Voter {
+			continue
+		}
+		entries, err := p.Log()
+		if err != nil {
+			r.violate("S16", "%v", err)
+		}
+		if len(entries) > 0 {
+			all[p.ID] = entries
+			ends = append(ends, entries[len(entries)-1].Index)
+		}
+	}
+	majority := r.opt.Replicas/2 + 1
+	if len(ends) < majority {
+		return
+	}
+	slices.Sort(ends)
+	common := ends[len(ends)-majority]
+	r.compareLogs(all, common)
+	var longest []*history.Entry
+	for _, p := range r.cluster.Voters() {
+		if e := all[p.ID]; len(e) > 0 && e[len(e)-1].Index >= common && (longest == nil || e[0].Index < longest[0].Index) {
+			longest = e
+		}
+	}
+	for _, e := range longest {
+		if e.Index <= common {
+			r.rec.Note(e)
+		}
+	}
+}
+
+func (r *run) compareLogs(all map[string][]*history.Entry, common uint64) {
+	type place struct {
+		who string
+		e   *history.Entry
+	}
+	at := map[uint64]place{}
+	compared := 0
+	for who, entries := range all {
+		for _, e := range entries {
+			if e.Index > common {
+				break
+			}
+			have, ok := at[e.Index]
+			if !ok {
+				at[e.Index] = place{who, e}
+				continue
+			}
+			compared++
+			if have.e.Term != e.Term || have.e.Kind != e.Kind || !bytes.Equal(have.e.Data, e.Data) {
+				r.violate("S1", "at index %d the log of %s has %s of term %d, that of %s %s of term %d (%d and %d bytes)", e.Index, have.who, have.e.Kind, have.e.Term, who, e.Kind, e.Term, len(have.e.Data), len(e.Data))
+				return
+			}
+		}
+	}
+	r.opt.note("logs: %d entries are the same on the replicas that have them", compared)
+}
+
+// outcries are words of a log that tell of a bug.
+var outcries = []string{"panic: ", "fatal error: ", "WARNING: DATA RACE", "SIGSEGV", "goroutine 1 ["}
+
+// cries looks for them.
+func (r *run) cries() {
+	files, _ := filepath.Glob(filepath.Join(r.opt.Out, "logs", "*.log")) // the pattern is good
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			continue
+		}
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, 1<<20)
+		for n := 1; lines.Scan(); n++ {
+			if slices.ContainsFunc(outcries, func(w string) bool { return strings.HasPrefix(lines.Text(), w) }) {
+				r.violate("exit", "%s:%d: %s", name, n, lines.Text())
+				break
+			}
+		}
+		_ = f.Close() // it was only read
+	}
+}
+
+// tail is the end of a text, on one line.
+func tail(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], " | ")
+}

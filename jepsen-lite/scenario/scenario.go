@@ -1,0 +1,104 @@
+package scenario
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"rmd/jepsen-lite/harness"
+	"rmd/jepsen-lite/nemesis"
+)
+
+// Scenario is a mix of faults.
+type Scenario struct {
+	Name     string
+	Text     string
+	Duration time.Duration // of the faults, unless asked otherwise
+	Faults   []string      // by name; each comes once before any comes again
+	Ordered  bool          // in this order, not a drawn one
+	Scale    float64       // of how long faults hold
+	Pause    time.Duration // between two faults, about
+	Require  []string      // kinds of faults without which a run does not pass
+	Spare    int           // replicas that may join
+	Trailing uint          // entries kept in the log; 0: all, so that the whole log can be replayed
+	// Finale are the faults that come once, last.
+	Finale  []string
+	Network string // what it needs; empty: any
+	Disk    string
+	Slow    bool // timers of a real cluster in place of the lowest
+}
+
+var (
+	crashes    = []string{"kill", "kill-leader", "terminate", "pause", "flicker", "kill-all"}
+	partitions = []string{"isolate", "isolate-all", "isolate-reject", "halves", "deaf", "mute", "ring", "bridge", "flapping-link", "delay", "loss", "thin-pipe"}
+	disks      = []string{"power-cut", "disk-reserve", "disk-stop", "disk-full", "fsync-fails", "write-fails", "slow-disk", "power-cut-all", "bit-flip", "truncate", "lost-disk", "roll-back", "read-only", "short-hang", "hung-disk"}
+	members    = []string{"transfer", "demote-promote", "replace", "remove-leader", "grow-shrink", "join-kill", "transfer"}
+	everything = slices.Concat(crashes, partitions, disks, members, []string{"pause-long", "hostile-peers", "backup", "overlap"})
+)
+
+// All are the scenarios, in the order of the list.
+func All() []Scenario {
+	return []Scenario{
+		{Name: "smoke", Text: "a kill, a pause and a partition of the leader, within a minute; for every push", Duration: 22 * time.Second, Ordered: true,
+			Faults: []string{"kill-leader", "pause", "isolate", "kill"}, Scale: 0.4, Pause: 700 * time.Millisecond, Network: harness.Loopback, Disk: harness.Directory},
+		{Name: "leader-kills", Text: "SIGKILL to the leader, again and again: how long nobody is served", Duration: 3 * time.Minute,
+			Faults: []string{"kill-leader"}, Scale: 0.5, Pause: 2 * time.Second},
+		{Name: "partitions", Text: "every way in which replicas do not hear each other", Duration: 5 * time.Minute, Faults: partitions, Scale: 1, Pause: time.Second,
+			Require: []string{harness.Partition, harness.OneWay}},
+		{Name: "disks", Text: "power cuts, full, failing, slow and damaged disks", Duration: 5 * time.Minute, Faults: disks, Scale: 0.7, Pause: time.Second,
+			Require: []string{harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.Damage}, Trailing: 2048},
+		{Name: "membership", Text: "replicas join, vote, are removed and replaced under load", Duration: 5 * time.Minute, Faults: slices.Concat(members, []string{"kill", "pause", "isolate", "lost-disk"}),
+			Scale: 0.5, Pause: time.Second, Spare: 1, Require: []string{harness.Members}, Trailing: 2048},
+		{Name: "upgrade", Text: "a rolling upgrade and back, under load and kills", Duration: 3 * time.Minute, Faults: []string{"upgrade", "kill", "pause", "downgrade", "kill-leader"}, Ordered: true,
+			Scale: 0.5, Pause: time.Second, Require: []string{harness.Upgrade}},
+		{Name: "restore", Text: "backups under load, restored elsewhere, and a majority lost for good", Duration: time.Minute, Faults: []string{"backup", "kill-leader", "pause"}, Scale: 0.5, Pause: 2 * time.Second,
+			Finale: []string{"recover"}},
+		{Name: "nightly", Text: "everything there is", Duration: 2 * time.Hour, Faults: everything, Scale: 1, Pause: 2 * time.Second, Spare: 1, Trailing: 2048, Finale: []string{"recover"}},
+		{Name: "release", Text: "everything there is, for a day, with a real cluster's timers; nothing may be skipped", Duration: 24 * time.Hour, Faults: everything, Scale: 2, Pause: 2 * time.Second, Spare: 1,
+			Trailing: 2048, Slow: true, Finale: []string{"recover"},
+			Require: []string{harness.Partition, harness.OneWay, harness.Delay, harness.Loss, harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk, harness.ReadOnly, harness.Members, harness.Upgrade}},
+	}
+}
+
+// Find returns a scenario by its name.
+func Find(name string) (Scenario, bool) {
+	for _, s := range All() {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Scenario{}, false
+}
+
+// bag draws faults so that each comes once before any comes again.
+type bag struct {
+	all     []nemesis.Fault
+	ordered bool
+	left    []nemesis.Fault
+}
+
+func (b *bag) next(r *rand.Rand) nemesis.Fault {
+	if len(b.left) == 0 {
+		b.left = slices.Clone(b.all)
+		if !b.ordered {
+			r.Shuffle(len(b.left), func(i, j int) { b.left[i], b.left[j] = b.left[j], b.left[i] })
+		}
+	}
+	f := b.left[0]
+	b.left = b.left[1:]
+	return f
+}
+
+// split returns the faults that can run here, and the names of those that cannot.
+func split(names []string, offer harness.Offer) (can []nemesis.Fault, cannot []string) {
+	for _, name := range names {
+		f, ok := nemesis.Find(name)
+		switch {
+		case !ok || !offer.Can(f.Kind):
+			cannot = append(cannot, name)
+		default:
+			can = append(can, f)
+		}
+	}
+	return can, cannot
+}

@@ -1,0 +1,159 @@
+package sim
+
+import (
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// acks are what callers were told.
+type acks struct {
+	submitted  map[yarn.ApplicationID]submission
+	priorities map[uint32]int32
+	killed     map[uint32]bool
+	finished   map[uint32]bool
+	released   map[event.ContainerRef]bool
+	granted    map[yarn.ContainerID]grant
+	ended      map[yarn.ContainerID]int32 // the response that told the end
+}
+
+type submission struct{ name, user, queue string }
+
+// grant is how an AM heard of a container.
+type grant struct {
+	attempt  yarn.AttemptID
+	response int32
+	node     yarn.NodeID
+	size     yarn.Resource
+}
+
+func newAcks() *acks {
+	return &acks{submitted: map[yarn.ApplicationID]submission{}, priorities: map[uint32]int32{}, killed: map[uint32]bool{}, finished: map[uint32]bool{},
+		released: map[event.ContainerRef]bool{}, granted: map[yarn.ContainerID]grant{}, ended: map[yarn.ContainerID]int32{}}
+}
+
+func refOf(id yarn.ContainerID) event.ContainerRef {
+	return event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}
+}
+
+// acked tells that a caller was answered by a replica, which says that it has
+// applied index. What the answer promises must be in the books already: a reply
+// that leaves before its entry is committed is not (S4, S6, S11, S12).
+func (c *checker) acked(id string, applied uint64, in input.Input, reply input.Reply, index uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.acked++
+	if applied < index {
+		c.bad("%s answers %T as of index %d and has applied %d", id, in, index, applied)
+	}
+	if index > c.last {
+		c.bad("%s answers %T as of index %d, the newest command applied anywhere is %d", id, in, index, c.last)
+	}
+	c.floor = max(c.floor, index)
+	if reply.Refused() != nil {
+		c.counts.refused++
+		return
+	}
+	switch in := in.(type) {
+	case *input.SubmitApplication:
+		c.ackedSubmit(id, in, reply.(*input.SubmitApplicationReply))
+	case *input.SetPriority:
+		want := reply.(*input.SetPriorityReply).Priority
+		c.acks.priorities[in.ID.Seq] = want
+		if a := c.books.apps[in.ID.Seq]; a == nil || a.priority != want {
+			c.bad("%s acknowledges priority %d of %s, the books have %+v", id, want, in.ID, a)
+		}
+	case *input.KillApplication:
+		c.acks.killed[in.ID.Seq] = true
+		c.mustBeOver(id, in, in.ID.Seq)
+	case *input.FinishAttempt:
+		c.acks.finished[in.Attempt.App.Seq] = true
+		c.mustBeOver(id, in, in.Attempt.App.Seq)
+	case *input.Allocate:
+		c.ackedAllocate(id, in, reply.(*input.AllocateReply))
+	case *input.NodeHeartbeat:
+		for _, l := range reply.(*input.NodeHeartbeatReply).Launch {
+			if b := c.books.containers[refOf(l.Container)]; b == nil || !b.am || b.promised || c.books.nodes[b.node].id != in.ID {
+				c.bad("%s orders %s to launch %s, the books have %+v", id, in.ID, l.Container, b)
+			}
+		}
+	}
+}
+
+func (c *checker) mustBeOver(id string, in input.Input, app uint32) {
+	if a := c.books.apps[app]; a == nil || !a.ended {
+		c.bad("%s acknowledges %T of application %d, which goes on", id, in, app)
+	}
+}
+
+func (c *checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.SubmitApplicationReply) {
+	c.acks.submitted[r.ID] = submission{in.Name, in.User, r.Queue}
+	if a := c.books.apps[r.ID.Seq]; a == nil || a.name != in.Name {
+		c.bad("%s acknowledges the submission of %s as %s, the books have %+v", id, in.Name, r.ID, a)
+	}
+}
+
+func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.AllocateReply) {
+	for _, g := range r.Granted {
+		b := c.books.containers[refOf(g.Container)]
+		if b == nil || b.promised || c.books.nodes[b.node].id != g.Node || b.size != g.Size {
+			c.bad("%s grants %s on %s to %s, the books have %+v", id, g.Container, g.Node, in.Attempt, b)
+		}
+		now := grant{in.Attempt, r.Response, g.Node, g.Size}
+		if before, ok := c.acks.granted[g.Container]; ok && before != now {
+			c.bad("%s is given twice: as %+v and as %+v", g.Container, before, now)
+		}
+		c.acks.granted[g.Container] = now
+	}
+	for _, s := range r.Completed {
+		if b := c.books.containers[refOf(s.Container)]; b == nil || b.live || b.promised {
+			c.bad("%s tells %s of the end of %s, the books have %+v", id, in.Attempt, s.Container, b)
+		}
+		if before, ok := c.acks.ended[s.Container]; ok && before != r.Response {
+			c.bad("the end of %s is told with response %d and again with %d", s.Container, before, r.Response)
+		}
+		c.acks.ended[s.Container] = r.Response
+	}
+	for _, rel := range in.Releases {
+		c.acks.released[refOf(rel)] = true
+		if b := c.books.containers[refOf(rel)]; b != nil && b.live {
+			c.bad("%s acknowledges the release of %s, which lives", id, rel)
+		}
+	}
+}
+
+// unknown counts a call whose outcome its caller was not told.
+func (c *checker) unknown() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.unknown++
+}
+
+// acknowledged holds a final state against everything that was acknowledged.
+func (c *checker) acknowledged(id string, st *state.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for app, want := range c.acks.submitted {
+		slot := st.AppByID(app)
+		if slot == 0 {
+			c.bad("%s has lost %s (%s), whose submission was acknowledged", id, app, want.name)
+			continue
+		}
+		a := st.Apps.Get(slot)
+		if got := (submission{a.Name, st.Names.Get(a.User).Text, st.Queues.Get(a.Queue).Path}); got != want {
+			c.bad("%s has %s as %+v, acknowledged was %+v", id, app, got, want)
+		}
+		if p, ok := c.acks.priorities[app.Seq]; ok && a.Priority != p {
+			c.bad("%s has %s with priority %d, acknowledged was %d", id, app, a.Priority, p)
+		}
+		if (c.acks.killed[app.Seq] || c.acks.finished[app.Seq]) && !a.State.Ended() {
+			c.bad("%s has %s as %s, its end was acknowledged", id, app, a.State)
+		}
+	}
+	for ref := range c.acks.released {
+		if slot := st.Container(ref); slot != 0 && st.Containers.Get(slot).State.Live() {
+			c.bad("%s has %+v alive, whose release was acknowledged", id, ref)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"context"
+	"hash/fnv"
+	"math/rand"
+	"time"
+
+	"rmd/scheduler/input"
+)
+
+// caller is a client of the cluster: it stays with one replica while that one
+// answers, and repeats the same call at another when it does not know what became
+// of it.
+type caller struct {
+	w    *world
+	name string
+	rng  *rand.Rand
+	at   int // index of its replica
+	seq  int // of calls with an idempotency key
+}
+
+// callTimeout is when a caller gives a replica up.
+const callTimeout = 8 * time.Second
+
+// keyed makes a request that is remembered under a key of this caller's.
+func (c *caller) keyed(in input.Input) input.Request {
+	c.seq++
+	body := input.EncodeRequest(nil, input.Request{Input: in})
+	h := fnv.New64a()
+	_, _ = h.Write(body)
+	return input.Request{Key: c.name + "/" + string(rune('0'+c.seq/100%10)) + string(rune('0'+c.seq/10%10)) + string(rune('0'+c.seq%10)), BodyHash: h.Sum64(), Input: in}
+}
+
+// call makes a call until it is answered; false when ctx ended first.
+func (c *caller) call(ctx context.Context, req input.Request) (input.Reply, bool) {
+	for ctx.Err() == nil {
+		if reply, ok := c.try(ctx, req); ok {
+			return reply, true
+		}
+		c.at = c.rng.Intn(64)
+		if !pause(ctx, time.Duration(20+c.rng.Intn(200))*time.Millisecond) {
+			break
+		}
+	}
+	return nil, false
+}
+
+// try makes a call once.
+func (c *caller) try(ctx context.Context, req input.Request) (input.Reply, bool) {
+	members := c.w.members()
+	r := members[c.at%len(members)]
+	l, up := r.now()
+	if !up {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	defer context.AfterFunc(l.ctx, cancel)()
+	l.host.wake()
+	// The replica works on a copy, as if the call had come over a wire.
+	copied, err := input.DecodeRequest(input.EncodeRequest(nil, req))
+	if err != nil {
+		c.w.check.fail("request of %T: %v", req.Input, err)
+		return nil, false
+	}
+	reply, index, err := l.door.Do(ctx, copied)
+	l.host.wake()
+	if l.ctx.Err() != nil || err != nil {
+		c.w.check.unknown()
+		return nil, false
+	}
+	applied, _ := l.machine.Applied()
+	c.w.check.acked(r.id, applied, req.Input, reply, index)
+	if reply, err = input.DecodeReply(req.Input, input.EncodeReply(nil, reply)); err != nil {
+		c.w.check.fail("reply to %T: %v", req.Input, err)
+		return nil, false
+	}
+	return reply, true
+}
+
+// pause sleeps; false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

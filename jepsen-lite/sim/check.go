@@ -1,0 +1,361 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/fsm"
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/snapshot"
+)
+
+// checker watches every replica and every answer. It is told; it never asks.
+type checker struct {
+	mu       sync.Mutex
+	dominant bool
+	begin    time.Time
+	books    *books
+	faults   []string
+	history  []line
+
+	entries map[uint64]entry // by index, as first applied anywhere
+	last    uint64           // highest index in entries
+	term    uint64
+	applies map[string]uint64 // replica to the last index of its present life
+	reached map[string]place // by ID.INCARNATION, over all its lives
+	leaders map[uint64]string
+	sums    map[uint64][32]byte // content of the state when a snapshot was begun at an index
+	tail    map[uint64]bool     // indexes whose state was compared with the books
+	acks    *acks
+	counts  counts
+
+	servers map[string]string              // replica to its present ID.INCARNATION
+	votes   map[uint64]map[string]string   // term to voter to candidate
+	confs   map[uint64]raft.Configuration  // membership by index, as first applied anywhere
+	confAt  uint64                         // the newest of them
+	floor   uint64                         // everything up to here was shown to somebody
+	done    map[string]int                 // what operators achieved, and faults by kind
+}
+
+// entry is what all replicas must see at an index.
+type entry struct {
+	term    uint64
+	digest  uint64
+	crc     uint32
+	skipped bool
+}
+
+// counts tell whether the simulation still meets what it is there for.
+type counts struct {
+	entries, skipped, terms, restores, acked, unknown int
+	made, fulfilled, cancelled, exchanged             int
+	allocated, lost, expired                          int
+	members, votes, reads, refused, digests           int
+}
+
+func (c *counts) add(o counts) {
+	c.entries += o.entries
+	c.skipped += o.skipped
+	c.terms += o.terms
+	c.restores += o.restores
+	c.acked += o.acked
+	c.unknown += o.unknown
+	c.made += o.made
+	c.fulfilled += o.fulfilled
+	c.cancelled += o.cancelled
+	c.exchanged += o.exchanged
+	c.allocated += o.allocated
+	c.lost += o.lost
+	c.expired += o.expired
+	c.members += o.members
+	c.votes += o.votes
+	c.reads += o.reads
+	c.refused += o.refused
+	c.digests += o.digests
+}
+
+func newChecker() *checker {
+	return &checker{begin: time.Now(), books: newBooks(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]place{},
+		leaders: map[uint64]string{}, sums: map[uint64][32]byte{}, tail: map[uint64]bool{}, acks: newAcks(),
+		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{}, done: map[string]int{}}
+}
+
+// Bounds of what a failure prints.
+const (
+	historyMax = 4000
+	historyOut = 80
+	faultsMax  = 10
+)
+
+// note adds a line to the history.
+func (c *checker) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.write(format, args...)
+}
+
+func (c *checker) write(format string, args ...any) {
+	c.keep(line{text: fmt.Sprintf(format, args...)})
+}
+
+// line is one of the history: a text, or an entry that is shown when it must be.
+type line struct {
+	at      time.Duration
+	text    string
+	index   uint64
+	term    uint64
+	skipped bool
+	events  []event.Event
+}
+
+func (c *checker) keep(l line) {
+	l.at = time.Since(c.begin)
+	c.history = append(c.history, l)
+	if len(c.history) > 2*historyMax {
+		c.history = append([]line(nil), c.history[historyMax:]...)
+	}
+}
+
+// String is the line as it is printed.
+func (l line) String() string {
+	at := fmt.Sprintf("%9.3fs ", l.at.Seconds())
+	switch {
+	case l.text != "":
+		return at + l.text
+	case l.skipped:
+		return at + fmt.Sprintf("index %d term %d skipped, %d events", l.index, l.term, len(l.events))
+	}
+	return at + fmt.Sprintf("index %d term %d: %s", l.index, l.term, tell(l.events))
+}
+
+// fail notes a violation.
+func (c *checker) fail(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bad(format, args...)
+}
+
+func (c *checker) bad(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	c.write("VIOLATION %s", text)
+	if len(c.faults) < faultsMax {
+		c.faults = append(c.faults, text)
+	}
+}
+
+// broken says whether something was violated.
+func (c *checker) broken() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.faults) > 0
+}
+
+// report is the violations and the end of the history.
+func (c *checker) report() string { return c.told(historyOut) }
+
+// told is report with so many lines of history.
+func (c *checker) told(lines int) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out strings.Builder
+	out.WriteString(strings.Join(c.faults, "\n") + "\n... history:")
+	for _, l := range c.history[max(0, len(c.history)-lines):] {
+		out.WriteString("\n" + l.String())
+	}
+	return out.String()
+}
+
+func (c *checker) head() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+// begins tells of a new life of a replica, and where its log ends and which term it
+// has stored: S3, over restarts too.
+func (c *checker) begins(id, server string, last, term uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.write("%s starts as %s, its log ends at %d, its term is %d", id, server, last, term)
+	if reached := c.reached[server]; last < reached.index || term < reached.term {
+		c.bad("S3: %s comes back with index %d of term %d, it had applied %d and known term %d", server, last, term, reached.index, reached.term)
+	}
+	c.applies[id], c.servers[id] = 0, server
+}
+
+// reach keeps how far a replica's present identity has come.
+func (c *checker) reach(server string, index, term uint64) {
+	r := c.reached[server]
+	c.reached[server] = place{max(r.index, index), max(r.term, term)}
+}
+
+// place is an index and a term.
+type place struct{ index, term uint64 }
+
+// leads tells of leadership in a term: S2.
+func (c *checker) leads(term uint64, id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if who, ok := c.leaders[term]; ok && who != id {
+		c.bad("S2: two leaders of term %d: %s and %s", term, who, id)
+		return
+	}
+	if _, ok := c.leaders[term]; !ok {
+		c.counts.terms++
+	}
+	c.leaders[term] = id
+	c.reach(c.servers[id], 0, term)
+	c.write("%s leads term %d", id, term)
+}
+
+// compareEvery is how many entries lie between two comparisons of books and state.
+const compareEvery = 16
+
+// applied tells that a replica has applied a command: S1, S3, and the books.
+func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
+	got, _ := m.Entry(l.Index)
+	var st *state.State
+	c.mu.Lock()
+	if l.Index > c.last && l.Index%compareEvery == 0 {
+		c.mu.Unlock()
+		st, _ = m.Fork()
+		c.mu.Lock()
+	}
+	defer c.mu.Unlock()
+	c.counts.digests++
+	e := entry{term: l.Term, digest: got.Digest, crc: crc32.ChecksumIEEE(l.Data), skipped: errors.Is(err, fsm.ErrStale)}
+	if err != nil && !e.skipped {
+		c.bad("%s cannot apply index %d: %v", id, l.Index, err)
+		return
+	}
+	if l.Index <= c.applies[id] {
+		c.bad("%s applies index %d after %d", id, l.Index, c.applies[id])
+	}
+	c.applies[id] = l.Index
+	c.reach(c.servers[id], l.Index, l.Term)
+	if have, ok := c.entries[l.Index]; ok {
+		if have != e {
+			c.bad("S1: %s sees %+v at index %d, another replica saw %+v", id, e, l.Index, have)
+		}
+		return
+	}
+	if l.Index < c.last {
+		c.bad("%s applies index %d, which the others never had as a command (they are at %d)", id, l.Index, c.last)
+		return
+	}
+	if l.Term < c.term {
+		c.bad("index %d is of term %d, after one of term %d", l.Index, l.Term, c.term)
+	}
+	c.entries[l.Index], c.last, c.term = e, l.Index, l.Term
+	c.counts.entries++
+	c.follow(l, e.skipped)
+	if st != nil {
+		c.compareLocked(id, st, l.Index)
+	}
+}
+
+// follow enters a new entry into the books.
+func (c *checker) follow(l *raft.Log, skipped bool) {
+	b, err := event.Decode(l.Data)
+	if err != nil {
+		c.bad("entry %d: %v", l.Index, err)
+		return
+	}
+	if skipped {
+		c.counts.skipped++
+	}
+	c.keep(line{index: l.Index, term: l.Term, skipped: skipped, events: b.Events})
+	if skipped {
+		return
+	}
+	for _, e := range b.Events {
+		if err := c.books.follow(e, &c.counts); err != nil {
+			c.bad("index %d: %v", l.Index, err)
+		}
+	}
+	if err := c.books.balance(c.dominant); err != nil {
+		c.bad("index %d: %v", l.Index, err)
+	}
+}
+
+// tell shows events briefly.
+func tell(events []event.Event) string {
+	var out []string
+	for _, e := range events {
+		switch e := e.(type) {
+		case *event.TimeAdvanced, *event.AskCounted, *event.RequestRecorded:
+		default:
+			out = append(out, fmt.Sprintf("%s%+v", e.Kind(), e))
+		}
+	}
+	text := strings.Join(out, " ")
+	return text[:min(len(text), 600)]
+}
+
+// snapshotted remembers the content of a state that goes into a snapshot.
+func (c *checker) snapshotted(id string, m *fsm.Machine) {
+	st, index := m.Fork()
+	sum := snapshot.Sum(st)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if have, ok := c.sums[index]; ok && have != sum {
+		c.bad("%s has other contents at index %d than the state that another snapshot was made of", id, index)
+	}
+	c.sums[index] = sum
+	if index == c.last {
+		c.compareLocked(id, st, index)
+	}
+}
+
+// restored tells that a replica's state now comes from a snapshot: S15.
+func (c *checker) restored(id string, m *fsm.Machine, err error) {
+	if err != nil {
+		c.fail("%s cannot restore a snapshot: %v", id, err)
+		return
+	}
+	st, index := m.Fork()
+	sum, fault := snapshot.Sum(st), st.Check()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.restores++
+	c.write("%s restores a snapshot of index %d", id, index)
+	if fault != nil {
+		c.bad("%s after restore at %d: %v", id, index, fault)
+	}
+	if have, ok := c.sums[index]; !ok {
+		c.bad("%s restores a snapshot at index %d that nobody made", id, index)
+	} else if have != sum {
+		c.bad("%s restores other contents at index %d than the snapshot was made of", id, index)
+	}
+	if index < c.applies[id] {
+		c.bad("%s goes back from index %d to %d by a snapshot", id, c.applies[id], index)
+	}
+	c.applies[id] = index
+	if index == c.last {
+		c.compareLocked(id, st, index)
+	}
+}
+
+// compare holds a state against the books, when they are at the same index.
+func (c *checker) compare(id string, st *state.State, index uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if index != c.last {
+		c.bad("%s is at index %d, the books at %d", id, index, c.last)
+		return
+	}
+	c.compareLocked(id, st, index)
+}
+
+func (c *checker) compareLocked(id string, st *state.State, index uint64) {
+	for _, d := range c.books.differ(st) {
+		c.bad("%s at index %d: %s", id, index, d)
+	}
+}

@@ -1,0 +1,322 @@
+package sim
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/cluster"
+)
+
+// disk plays log, stable and snapshot store of one replica, and its identity file.
+// The product's guard stands on it. It is a journal of writes with a durable mark:
+// a write is seen at once and safe when it is synced. A kill leaves what was seen,
+// a power cut what was safe and maybe more.
+//
+// A process that died goes on with the disk it had; the next one gets another, so
+// that nobody sees what the dead still write.
+type disk struct {
+	mu    sync.Mutex
+	rng   *rand.Rand
+	seen  image
+	safe  image
+	loose []write // seen, not safe
+	dead  chan struct{}
+	made  int // snapshots
+	faults
+}
+
+// image is the content of a disk.
+type image struct {
+	logs  map[uint64]*raft.Log // as the guard stores them, in envelopes
+	first uint64               // 0, 0 when empty
+	last  uint64
+	kv    map[string][]byte
+	snaps []*snap // oldest first
+	who   cluster.Identity
+}
+
+// snap is one finished snapshot.
+type snap struct {
+	meta raft.SnapshotMeta
+	data []byte
+	sum  uint32 // of data, when it was written
+}
+
+// write is one change of the content.
+type write struct {
+	apply func(*image)
+	logs  []*raft.Log // of a write to the log: it may arrive torn
+}
+
+const snapsKept = 2
+
+func newDisk(seed int64, who cluster.Identity) *disk {
+	d := &disk{rng: rand.New(rand.NewSource(seed)), seen: newImage(), safe: newImage(), dead: make(chan struct{})}
+	d.seen.who, d.safe.who = who, who
+	return d
+}
+
+func newImage() image { return image{logs: map[uint64]*raft.Log{}, kv: map[string][]byte{}} }
+
+func (i image) clone() image {
+	i.logs, i.kv, i.snaps = maps.Clone(i.logs), maps.Clone(i.kv), slices.Clone(i.snaps)
+	return i
+}
+
+// after is the disk that the next process finds: after a kill, or a power cut.
+func (d *disk) after(power bool) *disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	next := &disk{rng: rand.New(rand.NewSource(d.rng.Int63())), made: d.made, dead: make(chan struct{})}
+	next.faults = d.faults.after()
+	if !power {
+		next.seen = d.seen.clone()
+	} else {
+		next.seen = d.safe.clone()
+		d.survive(&next.seen)
+		next.torn = d.torn
+	}
+	next.safe = next.seen.clone()
+	return next
+}
+
+// survive draws which of the loose writes have reached the platter all the same:
+// each is one transaction, and they are in order.
+func (d *disk) survive(to *image) {
+	if d.lying {
+		return // its cache is gone
+	}
+	n := 0
+	if len(d.loose) > 0 {
+		n = d.rng.Intn(len(d.loose) + 1)
+	}
+	for i, w := range d.loose[:n] {
+		if d.tearing && i == n-1 && len(w.logs) > 0 {
+			d.torn = true
+			tear(d.rng, w.logs).apply(to)
+			continue
+		}
+		w.apply(to)
+	}
+}
+
+// rollback is a copy of the disk as it is now, to be put back later.
+func (d *disk) rollback() *disk { return d.after(true) }
+
+// kill ends all waiting on the disk.
+func (d *disk) kill() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	select {
+	case <-d.dead:
+	default:
+		close(d.dead)
+	}
+}
+
+// do is one transaction: write, sync. What it returns from without an error is
+// safe, unless the disk lies.
+func (d *disk) do(w write) error {
+	d.step()
+	d.mu.Lock()
+	if d.poisoned {
+		d.mu.Unlock()
+		d.tell("a disk is written to after a sync on it has failed")
+		return syscall.EIO
+	}
+	if d.full {
+		d.mu.Unlock()
+		return fmt.Errorf("write: %w", syscall.ENOSPC)
+	}
+	w.apply(&d.seen)
+	d.loose = append(d.loose, w)
+	d.mu.Unlock()
+	d.step()
+	d.wait()
+	d.mu.Lock()
+	if d.failing {
+		d.failing, d.poisoned = false, true
+		d.seen, d.loose = d.safe.clone(), nil // the kernel drops the pages
+		failed := d.failed
+		d.mu.Unlock()
+		if failed != nil {
+			failed()
+		}
+		return fmt.Errorf("fsync: %w", syscall.EIO)
+	}
+	if d.poisoned { // by another goroutine's sync, which took this write with it
+		d.mu.Unlock()
+		return fmt.Errorf("fsync: %w", syscall.EIO)
+	}
+	if !d.lying {
+		for _, w := range d.loose {
+			w.apply(&d.safe)
+		}
+		d.loose = d.loose[:0]
+	}
+	d.mu.Unlock()
+	d.step()
+	return nil
+}
+
+// wait takes the time of one sync.
+func (d *disk) wait() {
+	d.mu.Lock()
+	stall := d.stall
+	t := time.Duration(200+d.rng.Intn(2000)) * time.Microsecond
+	if d.rng.Intn(200) == 0 {
+		t += time.Duration(d.rng.Intn(100)) * time.Millisecond
+	}
+	t *= time.Duration(max(1, d.slow))
+	d.mu.Unlock()
+	if stall == nil {
+		time.Sleep(t)
+		return
+	}
+	select {
+	case <-stall:
+	case <-d.dead:
+	}
+}
+
+// FirstIndex implements raft.LogStore.
+func (d *disk) FirstIndex() (uint64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.seen.first, nil
+}
+
+// LastIndex implements raft.LogStore.
+func (d *disk) LastIndex() (uint64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.seen.last, nil
+}
+
+// GetLog implements raft.LogStore.
+func (d *disk) GetLog(index uint64, l *raft.Log) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.misread > 0 {
+		if d.misread--; d.misread == 0 && d.seen.first < d.seen.last {
+			d.mixed++
+			if index++; index > d.seen.last {
+				index = d.seen.first
+			}
+		}
+	}
+	have, ok := d.seen.logs[index]
+	if !ok {
+		return raft.ErrLogNotFound
+	}
+	*l = *have
+	l.Data = slices.Clone(have.Data)
+	return nil
+}
+
+// StoreLog implements raft.LogStore.
+func (d *disk) StoreLog(l *raft.Log) error { return d.StoreLogs([]*raft.Log{l}) }
+
+// StoreLogs implements raft.LogStore. The guard has made the entries for this call
+// alone, so they are kept as they are.
+func (d *disk) StoreLogs(logs []*raft.Log) error { return d.do(storing(logs)) }
+
+func storing(logs []*raft.Log) write {
+	return write{logs: logs, apply: func(i *image) {
+		for _, l := range logs {
+			i.logs[l.Index] = l
+			if i.first == 0 {
+				i.first = l.Index
+			}
+			i.last = max(i.last, l.Index)
+		}
+	}}
+}
+
+// DeleteRange implements raft.LogStore.
+func (d *disk) DeleteRange(lo, hi uint64) error {
+	first, _ := d.FirstIndex()
+	last, _ := d.LastIndex()
+	if lo > first && hi < last {
+		return fmt.Errorf("delete %d to %d inside %d to %d", lo, hi, first, last)
+	}
+	return d.do(write{apply: func(i *image) {
+		for k := max(lo, i.first); k <= min(hi, i.last); k++ {
+			delete(i.logs, k)
+		}
+		switch {
+		case lo <= i.first && hi >= i.last:
+			i.first, i.last = 0, 0
+		case lo <= i.first:
+			i.first = hi + 1
+		case hi >= i.last:
+			i.last = lo - 1
+		}
+	}})
+}
+
+var errNoValue = errors.New("not found") // the text that raft looks for
+
+// Set implements raft.StableStore.
+func (d *disk) Set(key, val []byte) error {
+	k, v := string(key), slices.Clone(val)
+	return d.do(write{apply: func(i *image) { i.kv[k] = v }})
+}
+
+// Get implements raft.StableStore.
+func (d *disk) Get(key []byte) ([]byte, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v, ok := d.seen.kv[string(key)]
+	if !ok {
+		return nil, errNoValue
+	}
+	return slices.Clone(v), nil
+}
+
+// SetUint64 implements raft.StableStore; the guard never calls it.
+func (d *disk) SetUint64([]byte, uint64) error { return errors.ErrUnsupported }
+
+// GetUint64 implements raft.StableStore; the guard never calls it.
+func (d *disk) GetUint64([]byte) (uint64, error) { return 0, errors.ErrUnsupported }
+
+// ends is where the log, or the newest snapshot, ends, and the stored term. What is
+// damaged counts as there: the product must notice that itself.
+func (d *disk) ends() (last, term uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	last = d.seen.last
+	if n := len(d.seen.snaps); n > 0 {
+		last = max(last, d.seen.snaps[n-1].meta.Index)
+	}
+	if v := d.seen.kv["CurrentTerm"]; len(v) == 13 && len(d.rotten) == 0 { // version, value, checksum
+		return last, binary.BigEndian.Uint64(v[1:])
+	} else if len(v) > 0 {
+		return last, ^uint64(0)
+	}
+	return last, 0
+}
+
+// keep stores the identity: the product replaces a synced file.
+func (d *disk) keep(who cluster.Identity) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.seen.who, d.safe.who = who, who
+	return nil
+}
+
+// identity is what the identity file says.
+func (d *disk) identity() cluster.Identity {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.seen.who
+}

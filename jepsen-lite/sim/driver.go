@@ -1,0 +1,246 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"time"
+
+	"rmd/yarn"
+)
+
+// Profile says which faults a run may draw from: names of kinds or groups with
+// commas between; "all", "calm" for none.
+type Profile string
+
+// kind is one kind of fault.
+type kind struct {
+	name, group string
+	do          func(d *driver)
+}
+
+// kinds is every kind.
+func kinds() []kind {
+	return []kind{
+		{"kill", "crash", (*driver).kill}, {"kill-leader", "crash", (*driver).killLeader},
+		{"blackout", "crash", (*driver).blackout}, {"crash-at-point", "crash", (*driver).crashAtPoint},
+		{"power-cut", "disk", (*driver).powerCut}, {"crash-at-write", "disk", (*driver).crashAtWrite}, {"torn-write", "disk", (*driver).tornWrite},
+		{"sync-error", "disk", (*driver).syncError}, {"sync-lies", "disk", (*driver).syncLies}, {"no-space", "disk", (*driver).noSpace},
+		{"slow-disk", "disk", (*driver).slowDisk}, {"hung-disk", "disk", (*driver).hungDisk}, {"bit-rot", "disk", (*driver).bitRot},
+		{"misread", "disk", (*driver).misread}, {"lost-disk", "disk", (*driver).lostDisk},
+		{"cut", "net", (*driver).isolate}, {"cut-link", "net", (*driver).cutLink}, {"loss", "net", (*driver).loss}, {"double", "net", (*driver).double},
+		{"reorder", "net", (*driver).reorder}, {"slow-link", "net", (*driver).slowLink}, {"reset", "net", (*driver).reset},
+		{"pause", "pause", (*driver).pause}, {"slow-apply", "pause", (*driver).slowApply}, {"late-batches", "pause", (*driver).late},
+		{"clock-step", "clock", (*driver).clockStep}, {"clock-drift", "clock", (*driver).clockDrift},
+		{"transfer", "member", (*driver).transfer}, {"join", "member", (*driver).join}, {"remove", "member", (*driver).remove},
+		{"demote", "member", (*driver).demote},
+		{"snapshot", "load", (*driver).snapshot}, {"silent-node", "load", (*driver).silence},
+	}
+}
+
+// Validate refuses names that no kind or group has.
+func (p Profile) Validate() error {
+	for _, n := range p.names() {
+		if n != "all" && n != "calm" && !slices.ContainsFunc(kinds(), func(k kind) bool { return k.name == n || k.group == n }) {
+			return fmt.Errorf("profile %q: no kind or group of faults is named %q", p, n)
+		}
+	}
+	return nil
+}
+
+func (p Profile) names() []string { return strings.Split(string(p), ",") }
+
+func (p Profile) has(k kind) bool {
+	n := p.names()
+	return slices.Contains(n, "all") || slices.Contains(n, k.name) || slices.Contains(n, k.group)
+}
+
+// driver injects faults.
+type driver struct {
+	w     *world
+	l     *load
+	rng   *rand.Rand
+	kinds []kind // of this seed, heavy ones several times
+	done  map[string]int
+}
+
+// newDriver draws which kinds this seed has and how heavy each is, so that rare ones
+// are not drowned.
+func newDriver(w *world, l *load, rng *rand.Rand, p Profile) *driver {
+	d := &driver{w: w, l: l, rng: rng, done: map[string]int{}}
+	var all []kind
+	for _, k := range kinds() {
+		if !p.has(k) {
+			continue
+		}
+		all = append(all, k)
+		if rng.Intn(3) > 0 {
+			for range 1 + rng.Intn(3)*rng.Intn(3) {
+				d.kinds = append(d.kinds, k)
+			}
+		}
+	}
+	if len(d.kinds) == 0 {
+		d.kinds = all
+	}
+	return d
+}
+
+// step waits, injects a fault, waits, and now and then heals.
+func (d *driver) step() {
+	d.sleep(200*time.Millisecond, 3*time.Second)
+	if len(d.kinds) == 0 {
+		return
+	}
+	k := d.kinds[d.rng.Intn(len(d.kinds))]
+	d.done[k.name]++
+	k.do(d)
+	d.sleep(100*time.Millisecond, 3*time.Second)
+	if d.rng.Intn(2) == 0 {
+		d.w.check.note("all heals")
+		d.w.heal()
+	}
+}
+
+func (d *driver) sleep(least, more time.Duration) {
+	time.Sleep(least + time.Duration(d.rng.Int63n(int64(more))))
+}
+
+func (d *driver) oneIn(n int) bool { return d.rng.Intn(n) == 0 }
+
+// any is some replica that is a member.
+func (d *driver) any() *replica {
+	rs := d.w.members()
+	return rs[d.rng.Intn(len(rs))]
+}
+
+// victim is the leader half of the time, a quarter of it the newest replica, else
+// any.
+func (d *driver) victim() *replica {
+	switch d.rng.Intn(4) {
+	case 0, 1:
+		return d.leading()
+	case 2:
+		rs := d.w.members()
+		return rs[len(rs)-1]
+	}
+	return d.any()
+}
+
+// leading is the leader, or any replica when there is none.
+func (d *driver) leading() *replica {
+	if r := d.w.leading(); r != nil {
+		return r
+	}
+	return d.any()
+}
+
+func (d *driver) note(format string, args ...any) { d.w.check.note(format, args...) }
+
+// What the calm may take.
+const (
+	leaderTime = 10 * election
+	stepTime   = 2 * time.Minute
+	drainTime  = 5 * time.Minute
+)
+
+// settle heals and waits until all is as it should be: L1, L2, L3. It returns how
+// long a leader and all in step took.
+func (d *driver) settle() (leads, step time.Duration) {
+	w := d.w
+	d.note("the calm")
+	w.yield.turn(dialOff)
+	w.heal()
+	begin := time.Now()
+	for w.await(leaderTime) == nil {
+		w.check.fail("L1: no leader within %s of the calm: %s", leaderTime, w.where())
+		return 0, 0
+	}
+	leads = time.Since(begin)
+	d.l.settle()
+	if !d.operatorsDone() || !w.inStep(stepTime) {
+		return leads, 0
+	}
+	step = time.Since(begin)
+	for end := time.Now().Add(drainTime); ; time.Sleep(100 * time.Millisecond) {
+		left := d.left()
+		if left == "" || w.check.broken() {
+			return leads, step
+		}
+		if time.Now().After(end) {
+			w.check.fail("L3: %s after everything was healed, still: %s", drainTime, left)
+			return leads, step
+		}
+	}
+}
+
+// operatorsDone waits for replacements, joins and removals: in the calm each must
+// come to its end.
+func (d *driver) operatorsDone() bool {
+	w := d.w
+	over := make(chan struct{})
+	go func() {
+		w.ops.Wait()
+		close(over)
+	}()
+	for end := time.NewTimer(2 * operatorTime); ; {
+		select {
+		case <-over:
+			end.Stop()
+			return d.noneLeft()
+		case <-end.C:
+			w.check.fail("L2: operators do not come to an end: %s", w.where())
+			return false
+		}
+	}
+}
+
+// noneLeft begins anew what gave up before the calm, and says that nothing was left.
+func (d *driver) noneLeft() bool {
+	w := d.w
+	for range 2 {
+		again := false
+		for _, r := range w.members() {
+			switch {
+			case r.is(func(r *replica) bool { return r.leaving }):
+				w.dismiss(r)
+				again = true
+			case r.is(func(r *replica) bool { return !r.up }):
+				w.heal()
+				again = true
+			}
+		}
+		if !again {
+			return true
+		}
+		w.ops.Wait()
+	}
+	w.check.fail("L2: not all operators have come to their end: %s", w.where())
+	return false
+}
+
+// left says what is not done yet; empty when all is.
+func (d *driver) left() string {
+	if n := d.l.clientsLeft(); n > 0 {
+		return fmt.Sprintf("%d clients wait for an answer; %s", n, d.w.where())
+	}
+	c := d.w.check
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.books
+	for seq, a := range b.apps {
+		if !a.ended {
+			return fmt.Sprintf("application %d %+v goes on, %d reservations are held; %s", seq, *a, len(b.reservations), d.l.telling(seq))
+		}
+	}
+	for number, r := range b.reservations {
+		return fmt.Sprintf("r%d is held: %+v", number, *r)
+	}
+	for _, n := range b.nodes {
+		if n.used != (yarn.Resource{}) {
+			return fmt.Sprintf("node %s gives %s to nobody", n.id, n.used)
+		}
+	}
+	return ""
+}

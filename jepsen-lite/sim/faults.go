@@ -1,0 +1,256 @@
+package sim
+
+import (
+	"time"
+
+	"rmd/internal/point"
+)
+
+// The faults of processes, network, clocks and membership.
+
+func (d *driver) kill()       { d.any().crash() }
+func (d *driver) killLeader() { d.leading().crash() }
+
+func (d *driver) blackout() {
+	if !d.oneIn(4) {
+		return
+	}
+	for _, r := range d.w.members() {
+		if d.oneIn(2) {
+			r.cutPower()
+		} else {
+			r.crash()
+		}
+	}
+	time.Sleep(time.Duration(d.rng.Intn(1000)) * time.Millisecond)
+	d.w.heal()
+}
+
+// crashAtPoint ends the next process that comes to a point, just there; or the one
+// that comes there some times later.
+func (d *driver) crashAtPoint() {
+	all := point.All()
+	name, power, after := all[d.rng.Intn(len(all))], d.oneIn(2), d.rng.Intn(3)
+	d.note("whoever comes to %s crashes", name)
+	hit := func(l *life, n point.Name) {
+		if n != name {
+			return
+		}
+		d.w.mu.Lock()
+		after--
+		now := after < 0
+		d.w.mu.Unlock()
+		if !now {
+			return
+		}
+		d.w.armed.Store(nil)
+		d.w.check.achieved("crash at " + string(name))
+		l.r.end(power)
+	}
+	d.w.armed.Store(&hit)
+	d.provoke(name)
+}
+
+// provoke does what leads to points that are seldom come to by themselves.
+func (d *driver) provoke(name point.Name) {
+	switch name {
+	case point.TransferBegun, point.OfficeLeft, point.OfficeBarrier, point.OfficeTaken:
+		d.transfer()
+	case point.CrashStand:
+		d.killLeader()
+	case point.SnapshotFinished, point.SnapshotVerified, point.StateForked, point.EntriesDeleted:
+		d.snapshot()
+	case point.SnapshotApplied, point.StateRead:
+		d.any().crash()
+		time.Sleep(time.Second)
+		d.w.heal()
+	case point.MemberChanged:
+		d.join()
+	case point.MemberLeft, point.RemovedHere:
+		d.remove()
+	}
+}
+
+func (d *driver) isolate() {
+	r, way := d.victim(), d.rng.Intn(3)
+	d.note("%s is cut off (in %v, out %v)", r.id, way != 1, way != 0)
+	d.w.net.isolate(r.id, way != 1, way != 0)
+}
+
+// cutLink cuts one way between two replicas; the others reach both.
+func (d *driver) cutLink() {
+	a, b := d.victim(), d.any()
+	if a != b {
+		d.note("nothing goes from %s to %s", a.id, b.id)
+		d.w.net.sever(a.id, b.id)
+	}
+}
+
+func (d *driver) loss() {
+	d.note("messages are lost")
+	n := 2 + d.rng.Intn(20)
+	d.w.net.turn(func(w *weather) { w.loss = n })
+}
+
+func (d *driver) double() {
+	d.note("messages come twice")
+	n := 1 + d.rng.Intn(10)
+	d.w.net.turn(func(w *weather) { w.double = n })
+}
+
+func (d *driver) reorder() {
+	d.note("messages overtake each other")
+	n, most := 1+d.rng.Intn(10), time.Duration(1+d.rng.Intn(400))*time.Millisecond
+	d.w.net.turn(func(w *weather) { w.late, w.lateness = n, most })
+}
+
+func (d *driver) slowLink() {
+	a, b := d.victim(), d.any()
+	if a == b {
+		return
+	}
+	w := weather{delay: time.Duration(d.rng.Intn(200)) * time.Millisecond, jitter: time.Duration(1+d.rng.Intn(200)) * time.Millisecond,
+		perByte: time.Duration(d.rng.Intn(20)) * time.Microsecond}
+	d.note("the way from %s to %s is slow: %+v", a.id, b.id, w)
+	d.w.net.turnLink(a.id, b.id, w)
+}
+
+func (d *driver) reset() {
+	for range 1 + d.rng.Intn(20) {
+		d.w.net.reset(d.any().id, d.any().id)
+		time.Sleep(time.Duration(d.rng.Intn(50)) * time.Millisecond)
+	}
+}
+
+func (d *driver) pause() {
+	r := d.victim()
+	if _, up := r.now(); !up {
+		return
+	}
+	d.note("%s stands still", r.id)
+	d.w.freeze(r)
+	time.Sleep(time.Duration(100+d.rng.Intn(3500)) * time.Millisecond)
+	d.note("%s goes on", r.id)
+	d.w.thaw()
+}
+
+func (d *driver) slowApply() {
+	r := d.any()
+	d.note("%s applies slowly", r.id)
+	d.w.slowDown(r.id, time.Duration(1+d.rng.Intn(100))*time.Millisecond)
+}
+
+// late makes batches come to Raft late, so that leadership moves in between.
+func (d *driver) late() {
+	d.note("batches come to Raft late")
+	d.w.setTrap(func(string, []byte) { time.Sleep(d.w.drawn(2 * time.Second)) })
+	for range 1 + d.rng.Intn(3) {
+		d.transfer()
+		time.Sleep(d.w.drawn(time.Second))
+	}
+	d.w.trap.Store(nil)
+}
+
+func (w *world) setTrap(f func(id string, entry []byte)) { w.trap.Store(&f) }
+
+// clockStep sets a machine's clock forward or back.
+func (d *driver) clockStep() {
+	r := d.victim()
+	steps := []time.Duration{time.Second, 10 * time.Second, time.Minute}
+	step := steps[d.rng.Intn(len(steps))]
+	if d.oneIn(2) {
+		step = -step
+	}
+	d.note("the clock of %s jumps by %s", r.id, step)
+	r.setClock(step, 0)
+}
+
+// clockDrift makes a machine's clock too fast or too slow, by ten per cent at most.
+func (d *driver) clockDrift() {
+	r := d.any()
+	drift := int64(d.rng.Intn(201) - 100)
+	d.note("the clock of %s is too fast by %d per thousand", r.id, drift)
+	r.setClock(0, drift)
+}
+
+// transfer hands leadership over; it is refused when the target is not fit, which
+// is all right.
+func (d *driver) transfer() {
+	l, up := d.leading().now()
+	if !up {
+		return
+	}
+	id := ""
+	if d.oneIn(2) {
+		id = d.any().id
+	}
+	d.note("leadership is handed over to %q", id)
+	_ = l.within(func() error { return l.cluster.Transfer(id) })
+}
+
+func (d *driver) join() {
+	if len(d.w.members()) < membersMax {
+		d.w.enlarge()
+	}
+}
+
+// remove dismisses somebody, as long as enough are left who are well.
+func (d *driver) remove() {
+	if voters(d.w.membership()) <= votersMin || d.busy() {
+		return
+	}
+	if r := d.victim(); !r.is(func(r *replica) bool { return r.leaving }) {
+		d.w.dismiss(r)
+	}
+}
+
+// busy says that some member is leaving or being replaced.
+func (d *driver) busy() bool {
+	d.w.mu.Lock()
+	hurt := d.w.hurt != nil
+	d.w.mu.Unlock()
+	for _, r := range d.w.members() {
+		hurt = hurt || r.is(func(r *replica) bool { return r.leaving })
+	}
+	return hurt
+}
+
+// demote takes a vote and gives it back.
+func (d *driver) demote() {
+	if d.busy() || voters(d.w.membership()) <= votersMin {
+		return
+	}
+	r := d.any()
+	d.note("%s is to lose its vote and get it back", r.id)
+	demoted := false
+	d.w.operate(func() bool {
+		l := d.w.beside(r)
+		if l == nil {
+			return false
+		}
+		m, member := memberOf(d.w.membership(), r.id)
+		switch {
+		case !demoted && member && m.Voter:
+			demoted = l.within(func() error { return l.cluster.Demote(r.id) }) == nil
+		case demoted && member && m.Voter:
+			return true
+		case member && !m.Voter:
+			demoted = true
+			_ = l.within(func() error { return l.cluster.Promote(r.id, 1000) })
+		}
+		return r.is(func(r *replica) bool { return r.out || r.leaving })
+	})
+}
+
+// snapshot is refused when there is nothing new.
+func (d *driver) snapshot() {
+	if l, up := d.any().now(); up {
+		_ = l.within(l.cluster.Snapshot)
+	}
+}
+
+func (d *driver) silence() {
+	n := d.l.nodes[d.rng.Intn(len(d.l.nodes))]
+	d.note("node %s is silent", n.id)
+	n.sleep(time.Duration(1+d.rng.Intn(30)) * time.Second)
+}

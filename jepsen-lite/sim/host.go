@@ -1,0 +1,340 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"rmd/cluster"
+	"rmd/transport/forward"
+	"rmd/transport/peer"
+)
+
+// host is one process's end: a raft.Transport, a cluster.Peer and a forward.Peer.
+type host struct {
+	net   *network
+	id    string // also the address
+	owner owner
+	ch    chan raft.RPC
+	down  chan struct{}
+	life  context.Context
+	end   context.CancelFunc
+
+	mu       sync.Mutex
+	server   string // ID.INCARNATION
+	cluster  string // the cluster's id, empty before it is known
+	allowed  func(id string) bool
+	beat     func(raft.RPC) // Raft's handler of heartbeats, when it may keep one
+	handlers map[byte]handler
+	watched  map[string]bool
+	note     func() []byte
+	gone     func(id string)
+	notes    map[string]told
+	heard    chan struct{}
+	nudge    chan struct{}
+	frozen   chan struct{} // closed to go on; nil while running
+}
+
+type handler func(ctx context.Context, from string, req []byte) ([]byte, error)
+
+type told struct {
+	text []byte
+	at   time.Time
+}
+
+var (
+	errLost    = errors.New("i/o timeout")
+	errRefused = errors.New("connection refused")
+	errReset   = errors.New("connection reset")
+)
+
+var (
+	_ cluster.Peer = (*host)(nil)
+	_ forward.Peer = (*host)(nil)
+)
+
+// host makes a process's end and starts telling its notes.
+func (n *network) host(id string, o owner) *host {
+	h := &host{net: n, id: id, owner: o, ch: make(chan raft.RPC, 64), down: make(chan struct{}),
+		handlers: map[byte]handler{}, watched: map[string]bool{}, notes: map[string]told{},
+		heard: make(chan struct{}), nudge: make(chan struct{}, 1)}
+	h.life, h.end = context.WithCancel(context.Background())
+	n.mu.Lock()
+	n.hosts[id] = h
+	n.mu.Unlock()
+	go h.tellNotes()
+	return h
+}
+
+// proof tells a host that another's process has ended.
+func (h *host) proof(id string) {
+	h.owner.own()
+	time.Sleep(time.Millisecond)
+	h.mu.Lock()
+	gone := h.gone
+	if !h.watched[id] {
+		gone = nil
+	}
+	h.mu.Unlock()
+	if gone != nil && h.life.Err() == nil {
+		gone(id)
+	}
+}
+
+// freeze holds everything that goes to and from a host until the func returned
+// is called.
+func (h *host) freeze() (thaw func()) {
+	ch := make(chan struct{})
+	h.mu.Lock()
+	h.frozen = ch
+	h.mu.Unlock()
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.frozen == ch {
+			h.frozen = nil
+			close(ch)
+		}
+	}
+}
+
+// wake waits while the host is frozen.
+func (h *host) wake() {
+	for {
+		h.mu.Lock()
+		ch := h.frozen
+		h.mu.Unlock()
+		if ch == nil {
+			return
+		}
+		select {
+		case <-ch:
+		case <-h.down:
+			return
+		}
+	}
+}
+
+// identity is what a host says in its hello, and whom it lets in.
+func (h *host) identity() (server, cluster string, allowed func(string) bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.server, h.cluster, h.allowed
+}
+
+// CallUntil implements forward.Peer.
+func (h *host) CallUntil(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error) {
+	return h.call(ctx, over, addr, method, req)
+}
+
+// Call implements cluster.Peer.
+func (h *host) Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error) {
+	return h.call(ctx, nil, addr, method, req)
+}
+
+type answer struct {
+	b   []byte
+	err error
+}
+
+func (h *host) call(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error) {
+	p := h.net.find(addr)
+	if p == nil || p == h {
+		time.Sleep(time.Millisecond)
+		return nil, fmt.Errorf("%w: %w", peer.ErrNotSent, errRefused)
+	}
+	if err := h.hello(p, false); err != nil {
+		time.Sleep(time.Millisecond)
+		return nil, fmt.Errorf("hello to %s: %w", addr, err)
+	}
+	back := make(chan answer, 2) // a doubled request has two answers
+	conn := h.net.conn(h.id, addr)
+	c := &call{from: h, to: p, method: method, req: bytes.Clone(req), back: back}
+	c.ctx, c.cancel = context.WithCancel(p.life)
+	go c.deliver()
+	end := time.NewTimer(4 * messageTimeout)
+	defer end.Stop()
+	select {
+	case a := <-back:
+		c.cancel()
+		return a.b, a.err
+	case <-ctx.Done():
+		go c.giveUp()
+		return nil, ctx.Err()
+	case <-over:
+		go c.giveUp()
+		return nil, context.Canceled
+	case <-conn:
+		go c.giveUp()
+		return nil, fmt.Errorf("%w: %w", peer.ErrOutcomeUnknown, errReset)
+	case <-p.down:
+		c.cancel()
+		return nil, fmt.Errorf("%w: %w", peer.ErrOutcomeUnknown, errReset)
+	case <-h.down:
+		go c.giveUp()
+		return nil, peer.ErrClosed
+	case <-end.C:
+		go c.giveUp()
+		return nil, fmt.Errorf("%w: %w", peer.ErrOutcomeUnknown, errLost)
+	}
+}
+
+// call is one request on its way, and its answer on the way back.
+type call struct {
+	from, to *host
+	method   byte
+	req      []byte
+	back     chan answer
+	ctx      context.Context // of the one who serves it
+	cancel   context.CancelFunc
+}
+
+// giveUp sends word that nobody waits any more. It comes behind the request, as on
+// the real wire, and may come too late.
+func (c *call) giveUp() {
+	c.from.net.travel(c.from, c.to, 16)
+	c.cancel()
+}
+
+// deliver carries a request over and its answer back. Forwarded inputs never come
+// twice: on the real wire a call's copy ends with its connection.
+func (c *call) deliver() {
+	c.to.owner.own()
+	arrives, twice := c.from.net.travel(c.from, c.to, len(c.req))
+	if !arrives {
+		return
+	}
+	if twice && c.method != forward.MethodInput {
+		go func() {
+			if ok, _ := c.from.net.travel(c.from, c.to, len(c.req)); ok {
+				c.serve(bytes.Clone(c.req))
+			}
+		}()
+	}
+	c.serve(c.req)
+}
+
+func (c *call) serve(req []byte) {
+	c.to.mu.Lock()
+	f := c.to.handlers[c.method]
+	c.to.mu.Unlock()
+	if f == nil || c.ctx.Err() != nil {
+		return
+	}
+	b, err := f(c.ctx, c.from.id, req)
+	if ok, _ := c.from.net.travel(c.to, c.from, len(b)); ok {
+		c.back <- answer{bytes.Clone(b), err}
+	}
+}
+
+// Handle implements cluster.Peer and forward.Peer.
+func (h *host) Handle(method byte, f func(ctx context.Context, from string, req []byte) ([]byte, error)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.handlers[method] = f
+}
+
+// Addr implements cluster.Peer.
+func (h *host) Addr() string { return h.id }
+
+// Identify implements cluster.Peer.
+func (h *host) Identify(incarnation, clusterID string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.server, h.cluster = h.id+"."+incarnation, clusterID
+}
+
+// SetAllowed implements cluster.Peer.
+func (h *host) SetAllowed(f func(id string) bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.allowed = f
+}
+
+// Recheck implements cluster.Peer: each message is judged anew.
+func (h *host) Recheck() {}
+
+// Transport implements cluster.Peer.
+func (h *host) Transport(time.Duration, hclog.Logger) raft.Transport { return h }
+
+// Watch implements cluster.Peer.
+func (h *host) Watch(peers map[string]string, note func() []byte, gone func(id string)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.note, h.gone = note, gone
+	clear(h.watched)
+	for id := range peers {
+		h.watched[id] = true
+	}
+}
+
+// Note implements cluster.Peer.
+func (h *host) Note(id string) ([]byte, time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.notes[id].text, h.notes[id].at
+}
+
+// Heard implements cluster.Peer.
+func (h *host) Heard() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.heard
+}
+
+// Nudge implements cluster.Peer.
+func (h *host) Nudge() {
+	select {
+	case h.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// tellNotes tells this process's note to all others until its end.
+func (h *host) tellNotes() {
+	h.owner.own()
+	t := time.NewTicker(noteInterval)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-h.nudge:
+		case <-h.down:
+			return
+		}
+		h.mu.Lock()
+		f := h.note
+		h.mu.Unlock()
+		if f == nil {
+			continue
+		}
+		text := f()
+		h.net.mu.Lock()
+		for _, p := range h.net.hosts {
+			if p != h {
+				go p.hear(h, text)
+			}
+		}
+		h.net.mu.Unlock()
+	}
+}
+
+func (h *host) hear(from *host, text []byte) {
+	if ok, _ := h.net.travel(from, h, len(text)); !ok {
+		return
+	}
+	if from.hello(h, false) != nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notes[from.id] = told{text, time.Now()}
+	close(h.heard)
+	h.heard = make(chan struct{})
+}

@@ -1,0 +1,238 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"sync"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// load is the simulated nodes, AMs and clients of one run.
+type load struct {
+	w      *world
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	nodes  []*agent
+	rng    *rand.Rand
+
+	mu      sync.Mutex
+	masters map[yarn.AttemptID]*master
+	jobs    map[string]job // by application name
+	calm    bool           // nothing new is asked for
+	clients int            // that are still at work
+}
+
+// job is what an application wants.
+type job struct {
+	unmanaged bool
+	groups    []group
+	seed      int64
+}
+
+type group struct {
+	priority int32
+	count    int64
+	size     yarn.Resource
+	host     string // preferred; "" for none
+}
+
+func newLoad(w *world, seed int64) *load {
+	l := &load{w: w, rng: rand.New(rand.NewSource(seed)), masters: map[yarn.AttemptID]*master{}, jobs: map[string]job{}}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// caller makes a client of its own.
+func (l *load) caller(name string) *caller {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return &caller{w: l.w, name: name, rng: rand.New(rand.NewSource(l.rng.Int63())), at: l.rng.Intn(64)}
+}
+
+// begin starts nodes and clients.
+func (l *load) begin(nodes, clients int) {
+	for i := range nodes {
+		host := fmt.Sprintf("n%d", i+1)
+		n := &agent{l: l, c: l.caller(host), id: yarn.NodeID{Host: host, Port: 45454}, total: yarn.NewResource(8192, 8),
+			running: map[yarn.ContainerID]*process{}, gone: map[yarn.ContainerID]bool{}}
+		l.nodes = append(l.nodes, n)
+		l.wg.Go(n.run)
+	}
+	for i := range readers {
+		c := l.caller(fmt.Sprintf("reader%d", i+1))
+		l.wg.Go(func() { l.reader(c) })
+	}
+	l.clients = clients
+	for i := range clients {
+		c := l.caller(fmt.Sprintf("client%d", i+1))
+		l.wg.Go(func() { l.client(c) })
+	}
+}
+
+// settle ends new demand; what is under way goes on.
+func (l *load) settle() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calm = true
+	for _, n := range l.nodes {
+		n.awake()
+	}
+}
+
+func (l *load) settled() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calm
+}
+
+func (l *load) clientsLeft() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.clients
+}
+
+// stop ends every simulated party.
+func (l *load) stop() {
+	l.cancel()
+	l.wg.Wait()
+}
+
+// client submits applications one after another, changes priorities and kills.
+func (l *load) client(c *caller) {
+	defer func() {
+		l.mu.Lock()
+		l.clients--
+		l.mu.Unlock()
+	}()
+	for n := 1; !l.settled(); n++ {
+		name := fmt.Sprintf("%s-%d", c.name, n)
+		j := l.draw(c.rng)
+		l.mu.Lock()
+		l.jobs[name] = j
+		l.mu.Unlock()
+		q := l.w.opt.queues[c.rng.Intn(len(l.w.opt.queues))].name
+		in := &input.SubmitApplication{Name: name, User: "u" + c.name[6:], Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
+		reply, ok := c.call(l.ctx, c.keyed(in))
+		if !ok {
+			return
+		}
+		if f := reply.Refused(); f != nil {
+			l.w.check.fail("submission of %s is refused: %v", name, f)
+			return
+		}
+		id := reply.(*input.SubmitApplicationReply).ID
+		if j.unmanaged {
+			l.startMaster(name, yarn.AttemptID{App: id, Attempt: 1}, nil)
+		}
+		if !l.attend(c, id) {
+			return
+		}
+	}
+}
+
+// attend is what a client does about a running application.
+func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
+	if !pause(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
+		return false
+	}
+	if c.rng.Intn(3) == 0 {
+		if _, ok := c.call(l.ctx, c.keyed(&input.SetPriority{ID: id, Priority: int32(c.rng.Intn(5))})); !ok {
+			return false
+		}
+	}
+	if !pause(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
+		return false
+	}
+	if c.rng.Intn(5) == 0 {
+		if _, ok := c.call(l.ctx, input.Request{Input: &input.KillApplication{ID: id, User: c.name}}); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// draw makes a job: a few keys with small sizes, now and then one that only fits
+// an empty node, which is what reservations come from.
+func (l *load) draw(rng *rand.Rand) job {
+	j := job{unmanaged: rng.Intn(2) == 0, seed: rng.Int63()}
+	for p := range 1 + rng.Intn(3) {
+		g := group{priority: int32(1 + p), count: int64(1 + rng.Intn(5)), size: yarn.NewResource(int64(1+rng.Intn(3))*1024, 1)}
+		if rng.Intn(3) == 0 {
+			g.count, g.size = int64(1+rng.Intn(2)), yarn.NewResource(int64(4+rng.Intn(4))*1024, int64(1+rng.Intn(4)))
+		}
+		if rng.Intn(3) == 0 {
+			g.host = fmt.Sprintf("n%d", 1+rng.Intn(4))
+		}
+		j.groups = append(j.groups, g)
+	}
+	return j
+}
+
+// startMaster starts an application's AM; node is where its container runs.
+func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
+	l.mu.Lock()
+	j, known := l.jobs[name]
+	_, runs := l.masters[id]
+	if !known || runs {
+		l.mu.Unlock()
+		return
+	}
+	m := &master{l: l, id: id, job: j, node: node}
+	l.masters[id] = m
+	l.mu.Unlock()
+	m.c = l.caller("am-" + name)
+	m.ctx, m.cancel = context.WithCancel(l.ctx)
+	l.wg.Go(m.run)
+}
+
+// nameOf is the name of an application by its id, from the books: what a launch
+// context would carry.
+func (l *load) nameOf(id yarn.ApplicationID) string {
+	l.w.check.mu.Lock()
+	defer l.w.check.mu.Unlock()
+	if a := l.w.check.books.apps[id.Seq]; a != nil {
+		return a.name
+	}
+	return ""
+}
+
+func (l *load) agent(id yarn.NodeID) *agent {
+	for _, n := range l.nodes {
+		if n.id == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// telling is what the AMs of an application and the nodes believe, for a report.
+func (l *load) telling(seq uint32) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := ""
+	for id, m := range l.masters {
+		if id.App.Seq == seq {
+			out += fmt.Sprintf("AM of attempt %d (over %v): response %d, %d left, waits for %v, holds %v; ", id.Attempt, m.ctx.Err() != nil, m.response, m.left, m.waiting, m.held)
+		}
+	}
+	for _, n := range l.nodes {
+		n.mu.Lock()
+		for id := range n.running {
+			if id.App.Seq == seq {
+				out += fmt.Sprintf("%s runs %s; ", n.id, id)
+			}
+		}
+		for id := range n.gone {
+			if id.App.Seq == seq {
+				out += fmt.Sprintf("%s has ended %s; ", n.id, id)
+			}
+		}
+		n.mu.Unlock()
+	}
+	return out
+}

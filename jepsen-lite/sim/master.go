@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// master is a simulated AM: it asks for its groups, runs what it is given and
+// finishes when all has run.
+type master struct {
+	l      *load
+	c      *caller
+	id     yarn.AttemptID
+	job    job
+	node   *agent // nil when unmanaged
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	response int32
+	waiting  map[int32]int64 // priority to how many are still wanted
+	left     int64           // containers that have yet to end well
+	held     map[yarn.ContainerID]int32
+	surplus  map[yarn.ContainerID]bool // given back as more than was wanted
+	releases []yarn.ContainerID
+	dirty    bool
+}
+
+const anyHost = yarn.Any
+
+// unheard counts grants that reached no AM.
+const unheard = "grants that nobody heard"
+
+func (m *master) run() {
+	defer m.cancel()
+	defer m.succeed()
+	if !m.register() {
+		return
+	}
+	m.waiting, m.held, m.surplus, m.dirty = map[int32]int64{}, map[yarn.ContainerID]int32{}, map[yarn.ContainerID]bool{}, true
+	for _, g := range m.job.groups {
+		m.waiting[g.priority] = g.count
+		m.left += g.count
+	}
+	for m.left > 0 {
+		if !m.allocate() || !pause(m.ctx, time.Duration(200+m.c.rng.Intn(600))*time.Millisecond) {
+			return
+		}
+	}
+	reply, ok := m.c.call(m.ctx, input.Request{Input: &input.FinishAttempt{Attempt: m.id, Final: yarn.FinalSucceeded}})
+	if ok && reply.Refused() != nil && !m.over() {
+		m.l.w.check.fail("the end of %s is refused: %v", m.id, reply.Refused())
+	}
+	if ok && reply.Refused() == nil && m.node != nil {
+		m.node.mu.Lock()
+		var own []yarn.ContainerID
+		for id, p := range m.node.running {
+			if p.am == m {
+				own = append(own, id)
+			}
+		}
+		m.node.mu.Unlock()
+		for _, id := range own {
+			m.node.exit(id, yarn.ExitSuccess)
+		}
+	}
+}
+
+// succeed starts the next attempt of an unmanaged application, as its client does.
+func (m *master) succeed() {
+	c := m.l.w.check
+	c.mu.Lock()
+	var name string
+	next := yarn.AttemptID{App: m.id.App}
+	if a := c.books.apps[m.id.App.Seq]; a != nil && !a.ended {
+		name, next.Attempt = a.name, a.attempt
+	}
+	c.mu.Unlock()
+	if m.node == nil && m.ctx.Err() == nil && next.Attempt > m.id.Attempt {
+		m.l.startMaster(name, next, nil)
+	}
+}
+
+// register tries until the attempt is activated; false when it is over.
+func (m *master) register() bool {
+	for {
+		reply, ok := m.c.call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am"}})
+		switch {
+		case !ok:
+			return false
+		case reply.Refused() == nil:
+			return true
+		case m.over():
+			return false
+		case !pause(m.ctx, 500*time.Millisecond):
+			return false
+		}
+	}
+}
+
+// over says that the attempt has ended, from the books: an AM of the real world is
+// told by its client or node.
+func (m *master) over() bool {
+	c := m.l.w.check
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.books.apps[m.id.App.Seq]
+	return a != nil && (a.ended || a.attempt != m.id.Attempt)
+}
+
+// allocate is the AM's heartbeat; false when the attempt is over.
+func (m *master) allocate() bool {
+	in := &input.Allocate{Attempt: m.id, Response: m.response, Releases: m.releases}
+	if m.dirty {
+		in.Asks = m.asks()
+	}
+	reply, ok := m.c.call(m.ctx, input.Request{Input: in})
+	if !ok {
+		return false
+	}
+	if f := reply.Refused(); f != nil {
+		if !m.over() {
+			m.l.w.check.fail("allocate %d of %s is refused: %v", in.Response, m.id, f)
+		}
+		return false
+	}
+	m.releases, m.dirty = nil, false
+	r := reply.(*input.AllocateReply)
+	m.response = r.Response
+	for _, g := range r.Granted {
+		m.granted(g)
+	}
+	for _, s := range r.Completed {
+		m.completed(s)
+	}
+	return true
+}
+
+func (m *master) asks() []input.Ask {
+	var out []input.Ask
+	for _, g := range m.job.groups {
+		key := yarn.SchedulerKey{Priority: g.priority}
+		out = append(out, input.Ask{Key: key, Name: anyHost, Count: m.waiting[g.priority], Size: g.size, Relax: true})
+		if g.host != "" {
+			out = append(out, input.Ask{Key: key, Name: g.host, Count: min(m.waiting[g.priority], 1), Size: g.size, Relax: true},
+				input.Ask{Key: key, Name: "/rack", Count: m.waiting[g.priority], Size: g.size, Relax: true})
+		}
+	}
+	return out
+}
+
+// granted runs a container; now and then one is given back at once and asked for
+// again.
+func (m *master) granted(g input.Granted) {
+	p := g.Key.Priority
+	if _, known := m.held[g.Container]; known {
+		return // told again; the checker judges that
+	}
+	if m.waiting[p] == 0 {
+		m.surplus[g.Container] = true
+		m.releases = append(m.releases, g.Container)
+		return
+	}
+	m.waiting[p]--
+	m.held[g.Container] = p
+	if m.c.rng.Intn(8) == 0 && !m.l.settled() {
+		m.releases = append(m.releases, g.Container)
+		return
+	}
+	if n := m.l.agent(g.Node); n != nil {
+		n.start(g.Container, time.Duration(500+m.c.rng.Intn(6000))*time.Millisecond)
+	}
+}
+
+func (m *master) completed(s input.ContainerStatus) {
+	p, known := m.held[s.Container]
+	if !known {
+		// The end of a container that this AM never heard of: its grant was the answer to a
+		// late copy of a call. It asks again, and the summary says how often that was.
+		if s.ExitStatus != yarn.ExitSuccess && !m.surplus[s.Container] {
+			m.l.w.check.achieved(unheard)
+			m.dirty = true
+		}
+		return
+	}
+	delete(m.held, s.Container)
+	if s.ExitStatus == yarn.ExitSuccess {
+		m.left--
+		return
+	}
+	m.waiting[p]++
+	m.dirty = true
+}

@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// TestLateSnapshot: a request to install a snapshot comes a second time, out of a
+// queue or over a connection that its leader has given up. The follower has gone on
+// since: its state must not go back, and its log must keep what it has promised.
+func TestLateSnapshot(t *testing.T) {
+	opt := plainSettings()
+	opt.trailing = 0
+	tellStory(t, opt, func(s *story) {
+		s.addNodes(8, "n1")
+		lead := s.leader(10 * election)
+		f := s.rs[(slices.Index(s.rs, lead)+1)%len(s.rs)]
+		f.crash()
+		s.submit("app1", "a", 0, "")
+		l, _ := lead.now()
+		if err := l.cluster.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		s.submit("app2", "a", 0, "")
+		s.inStep(time.Minute)
+		before, _ := f.disk.LastIndex()
+		s.net.mu.Lock()
+		q, data := *s.net.install, s.net.data
+		s.net.mu.Unlock()
+		q.Term = l.cluster.Term()
+		fl, _ := f.now()
+		answer := make(chan raft.RPCResponse, 1)
+		fl.host.ch <- raft.RPC{Command: &q, Reader: bytes.NewReader(data), RespChan: answer}
+		r := <-answer
+		if a, ok := r.Response.(*raft.InstallSnapshotResponse); !ok || r.Error != nil || !a.Success {
+			t.Errorf("the answer is %+v: it has all of that snapshot", r)
+		}
+		if after, _ := f.disk.LastIndex(); after != before || before <= q.LastLogIndex {
+			t.Errorf("its log ended at %d and ends at %d now; the snapshot is of %d", before, after, q.LastLogIndex)
+		}
+		if n := fl.cluster.Stats().Restarts; n != 0 {
+			t.Errorf("raft was restarted %d times", n)
+		}
+	})
+}
+
+// TestMembers: a fourth replica joins while a node is reserved, is made a voter, and
+// leads; the one that led before is removed. The reservation goes with it all.
+func TestMembers(t *testing.T) {
+	opt := plainSettings()
+	opt.trailing = 0
+	tellStory(t, opt, func(s *story) {
+		s.nine()
+		old := s.leader(10 * election)
+		l, _ := old.now()
+		if err := l.cluster.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+		d := s.newReplica("d", "", "")
+		if err := d.start(); err != nil {
+			t.Fatal(err)
+		}
+		s.rs = append(s.rs, d)
+		fresh, _ := d.now()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := fresh.cluster.Join(ctx, []string{old.id}, "", false); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(2 * time.Minute); !s.votes(l, "d"); time.Sleep(time.Second) {
+			s.beat("n1")
+			s.allocate("app1")
+			s.allocate("app2")
+			if time.Now().After(end) {
+				t.Fatalf("d is not made a voter: %+v", l.cluster.Members())
+			}
+		}
+		s.inStep(time.Minute)
+		s.hand(d)
+		old.set(func(r *replica) { r.leaving = true })
+		if err := fresh.cluster.Remove(old.id, false); err != nil {
+			t.Fatal(err)
+		}
+		old.crash()
+		<-old.ended
+		s.rs = slices.DeleteFunc(s.rs, func(r *replica) bool { return r == old })
+		if got := s.reservations(d); !strings.HasPrefix(got, "[r1 app2 #2 4096MB 1vc on n1,") {
+			t.Errorf("the newcomer holds %s", got)
+		}
+		s.complete("app1", 2, "n1")
+		s.beat("n1")
+		s.want("app2", s.containers(d, "app2"), "[#1 on n1 #2 on n1]")
+	})
+}
+
+// votes says whether a replica is a voter, as another sees it.
+func (s *story) votes(l *life, id string) bool {
+	for _, m := range l.cluster.Members() {
+		if m.ID == id {
+			return m.Voter
+		}
+	}
+	return false
+}

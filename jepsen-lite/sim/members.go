@@ -1,0 +1,252 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/cluster"
+)
+
+// What operators give themselves time for, and the pause between tries.
+const (
+	operatorTime  = 3 * time.Minute
+	operatorPause = 500 * time.Millisecond
+)
+
+// operate runs what an operator does beside everything else, until it says that it
+// is done.
+func (w *world) operate(done func() bool) {
+	w.ops.Go(func() {
+		for end := time.Now().Add(operatorTime); time.Now().Before(end) && w.ctx.Err() == nil && !w.check.broken(); {
+			if done() || !pause(w.ctx, operatorPause) {
+				return
+			}
+		}
+	})
+}
+
+// membership is what the leader says of all members, nil while there is none.
+func (w *world) membership() []cluster.Member {
+	r := w.leading()
+	if r == nil {
+		return nil
+	}
+	l, up := r.now()
+	if !up {
+		return nil
+	}
+	return l.cluster.Members()
+}
+
+func memberOf(all []cluster.Member, id string) (cluster.Member, bool) {
+	i := slices.IndexFunc(all, func(m cluster.Member) bool { return m.ID == id })
+	if i < 0 {
+		return cluster.Member{}, false
+	}
+	return all[i], true
+}
+
+// beside is some running replica other than r, for a command.
+func (w *world) beside(r *replica) *life {
+	for _, o := range w.members() {
+		if l, up := o.now(); o != r && up {
+			return l
+		}
+	}
+	return nil
+}
+
+// voters counts them, as the leader sees it.
+func voters(all []cluster.Member) int {
+	n := 0
+	for _, m := range all {
+		if m.Voter {
+			n++
+		}
+	}
+	return n
+}
+
+// replace brings a replica whose disk is lost, or refused, back as another: a new
+// disk, the old identity removed, the new one let in and promoted.
+func (w *world) replace(r *replica) {
+	w.mu.Lock()
+	busy := w.hurt != nil && w.hurt != r
+	again := w.hurt == r && !r.is(func(r *replica) bool { return r.broken || r.disk.is(func(f faults) bool { return f.lost }) })
+	if !busy {
+		w.hurt = r
+	}
+	w.mu.Unlock()
+	if busy || again {
+		return
+	}
+	r.crash()
+	w.check.note("%s gets a new disk", r.id)
+	r.set(func(r *replica) { r.disk, r.broken = w.emptyDisk(r, "", ""), false })
+	w.operate(func() bool { return w.replaced(r) })
+}
+
+// replaced does the next step of a replacement and says whether all are done.
+func (w *world) replaced(r *replica) bool {
+	if r.is(func(r *replica) bool { return r.broken || r.disk.is(func(f faults) bool { return f.lost }) }) {
+		return true // hurt again: another replacement runs
+	}
+	if err := r.start(); errors.Is(err, errDisk) {
+		return true // hurt again
+	} else if err != nil {
+		w.check.fail("start on an empty disk: %v", err)
+		return true
+	}
+	all, l := w.membership(), w.beside(r)
+	self, up := r.now()
+	if all == nil || l == nil || !up {
+		return false
+	}
+	mine := self.cluster.Identity().Incarnation
+	m, member := memberOf(all, r.id)
+	switch {
+	case member && m.Incarnation != mine:
+		if err := l.within(func() error { return l.cluster.Remove(r.id, false) }); err != nil {
+			w.check.note("the old %s is not removed: %v", r.id, err)
+		}
+	case !member || self.cluster.ClusterID() == "": // or the answer was lost
+		w.join(self, []string{l.r.id})
+	case m.Voter:
+		w.check.note("%s is back as a voter", r.id)
+		w.mu.Lock()
+		w.hurt = nil
+		w.mu.Unlock()
+		w.check.achieved("replaced")
+		return true
+	}
+	return false
+}
+
+// join asks others to be let in.
+func (w *world) join(l *life, addrs []string) {
+	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+	defer cancel()
+	if err := l.within(func() error { return l.cluster.Join(ctx, addrs, "", false) }); err != nil {
+		w.check.note("%s is not let in: %v", l.r.id, err)
+	}
+}
+
+// The bounds of a cluster's size.
+const (
+	votersMin  = 3
+	membersMax = 5
+)
+
+// enlarge lets another machine join; autopilot makes it a voter.
+func (w *world) enlarge() bool {
+	w.mu.Lock()
+	var r *replica
+	if len(w.rs) < 20 {
+		r = w.newReplica(string(rune('a'+len(w.rs))), "", "")
+		w.rs = append(w.rs, r)
+	}
+	w.mu.Unlock()
+	if r == nil {
+		return false
+	}
+	w.check.note("%s is new", r.id)
+	w.operate(func() bool {
+		if err := r.start(); errors.Is(err, errDisk) {
+			return true // it is to be replaced
+		} else if err != nil {
+			w.check.fail("start on an empty disk: %v", err)
+			return true
+		}
+		all, l := w.membership(), w.beside(r)
+		self, up := r.now()
+		if all == nil || l == nil || !up {
+			return r.is(func(r *replica) bool { return r.out || r.broken })
+		}
+		m, member := memberOf(all, r.id)
+		if !member || self.cluster.ClusterID() == "" { // or the answer was lost
+			w.join(self, []string{l.r.id})
+		}
+		if member && m.Voter {
+			w.check.achieved("joined")
+		}
+		return member && m.Voter
+	})
+	return true
+}
+
+// dismiss removes a member for good.
+func (w *world) dismiss(r *replica) {
+	r.set(func(r *replica) { r.leaving = true })
+	w.check.note("%s is to be removed", r.id)
+	w.operate(func() bool {
+		l := w.beside(r)
+		if l == nil {
+			return false
+		}
+		all := w.membership()
+		if _, member := memberOf(all, r.id); all == nil || member {
+			if err := l.within(func() error { return l.cluster.Remove(r.id, false) }); err != nil {
+				w.check.note("%s is not removed: %v", r.id, err)
+			}
+			return false
+		}
+		if err := r.start(); err != nil { // one that was down when it was removed learns it when it is back
+			w.check.note("%v", err)
+		}
+		if r.is(func(r *replica) bool { return r.out }) {
+			w.check.achieved("removed")
+			return true
+		}
+		return false
+	})
+}
+
+// leads tells of a leadership: S2, and S14 by the votes that were given.
+func (w *world) leads(l *life, term uint64) {
+	w.check.leads(term, l.r.id)
+	now, before := l.disk.configurations()
+	self := string(l.cluster.Identity().ServerID())
+	if now.Servers != nil {
+		w.check.elected(term, self, now, before)
+	}
+}
+
+// configurations are the newest membership that a disk holds and the one before it.
+func (d *disk) configurations() (now, before raft.Configuration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for i := d.seen.last; i >= d.seen.first && i > 0 && n < 2; i-- {
+		l := d.seen.logs[i]
+		if l == nil || l.Type != raft.LogConfiguration {
+			continue
+		}
+		if n++; n == 1 {
+			now = configurationOf(l)
+		} else {
+			before = configurationOf(l)
+		}
+	}
+	if k := len(d.seen.snaps); n < 2 && k > 0 {
+		if c := d.seen.snaps[k-1].meta.Configuration; n == 0 {
+			now = c
+		} else {
+			before = c
+		}
+	}
+	return now, before
+}
+
+// configurationOf reads a stored entry: what the guard keeps lies between its head
+// of 22 bytes and its checksum of 4.
+func configurationOf(l *raft.Log) raft.Configuration {
+	const head, tail = 22, 4
+	if len(l.Data) < head+tail {
+		return raft.Configuration{}
+	}
+	return raft.DecodeConfiguration(l.Data[head : len(l.Data)-tail])
+}

@@ -1,0 +1,236 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// network carries Raft's messages and the replicas' calls: copied through bytes,
+// delayed, lost, doubled, overtaken, cut between chosen hosts in chosen
+// directions.
+type network struct {
+	mu       sync.Mutex
+	rng      *rand.Rand
+	hosts    map[string]*host
+	all      weather                     // of every link
+	links    map[[2]string]weather       // of those that have their own
+	cut      map[[2]string]bool          // from, to
+	conns    map[[2]string]chan struct{} // closed when the connection of two hosts is reset
+	patience time.Duration
+	installs int
+	install  *raft.InstallSnapshotRequest // the last one sent, with its data
+	data     []byte
+	votes    func(term uint64, voter, candidate string) // told of each vote that is granted
+	hang     func(msg any) bool                         // messages that stay in the network for ever
+	sent     traffic
+}
+
+// traffic counts what happened to messages.
+type traffic struct{ messages, lost, doubled, late, resets int }
+
+// weather is what a link does to messages; "one in" so many, 0 is none.
+type weather struct {
+	loss, double, late int
+	lateness           time.Duration // at most, of a late one
+	delay, jitter      time.Duration // of every one, beside what a quiet network takes
+	perByte            time.Duration // of a thin pipe
+}
+
+func newNetwork(seed int64) *network {
+	return &network{rng: rand.New(rand.NewSource(seed)), hosts: map[string]*host{}, links: map[[2]string]weather{},
+		cut: map[[2]string]bool{}, conns: map[[2]string]chan struct{}{}, patience: messageTimeout}
+}
+
+const (
+	messageTimeout = 2 * time.Second
+	noteInterval   = 500 * time.Millisecond
+)
+
+// crash takes a process's end away; who watched it and can be reached has proof.
+func (n *network) crash(h *host) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	close(h.down)
+	h.end()
+	if n.hosts[h.id] == h {
+		delete(n.hosts, h.id)
+	}
+	for _, w := range n.hosts {
+		if !n.cut[[2]string{h.id, w.id}] && !n.cut[[2]string{w.id, h.id}] {
+			go w.proof(h.id)
+		}
+	}
+}
+
+// isolate cuts a host off from all others, in one or both directions.
+func (n *network) isolate(id string, in, out bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for other := range n.hosts {
+		if other != id {
+			n.cut[[2]string{other, id}] = n.cut[[2]string{other, id}] || in
+			n.cut[[2]string{id, other}] = n.cut[[2]string{id, other}] || out
+		}
+	}
+}
+
+// sever cuts one direction between two hosts.
+func (n *network) sever(from, to string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cut[[2]string{from, to}] = true
+}
+
+// heal makes the weather good and every way free.
+func (n *network) heal() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.cut)
+	clear(n.links)
+	n.all, n.patience, n.hang = weather{}, messageTimeout, nil
+}
+
+// turn changes the weather of all links.
+func (n *network) turn(change func(*weather)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change(&n.all)
+}
+
+// turnLink changes the weather between two hosts, in one direction.
+func (n *network) turnLink(from, to string, w weather) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.links[[2]string{from, to}] = w
+}
+
+// impatient sets how long Raft waits for an answer.
+func (n *network) impatient(d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.patience = d
+}
+
+func pair(a, b string) [2]string {
+	if a > b {
+		a, b = b, a
+	}
+	return [2]string{a, b}
+}
+
+// conn is closed when the connection of two hosts is reset.
+func (n *network) conn(a, b string) <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := pair(a, b)
+	if n.conns[p] == nil {
+		n.conns[p] = make(chan struct{})
+	}
+	return n.conns[p]
+}
+
+// reset ends all that is under way between two hosts.
+func (n *network) reset(a, b string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if ch := n.conns[pair(a, b)]; ch != nil {
+		close(ch)
+		delete(n.conns, pair(a, b))
+		n.sent.resets++
+	}
+}
+
+func (n *network) find(id string) *host {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.hosts[id]
+}
+
+func (n *network) countInstalls() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.installs
+}
+
+// counted is what happened to messages so far.
+func (n *network) counted() traffic {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.sent
+}
+
+// fate is what becomes of one message.
+type fate struct {
+	takes   time.Duration
+	arrives bool
+	twice   bool
+}
+
+// draw decides about one message of some bytes.
+func (n *network) draw(from, to string, size int) fate {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w := n.all
+	if own, ok := n.links[[2]string{from, to}]; ok {
+		w = own
+	}
+	oneIn := func(k int) bool { return k > 0 && n.rng.Intn(k) == 0 }
+	f := fate{takes: time.Duration(200+n.rng.Intn(1800))*time.Microsecond + w.delay + time.Duration(size)*w.perByte}
+	if w.jitter > 0 {
+		f.takes += time.Duration(n.rng.Int63n(int64(w.jitter)))
+	}
+	if n.rng.Intn(1000) == 0 {
+		f.takes += time.Duration(n.rng.Intn(300)) * time.Millisecond
+	}
+	n.sent.messages++
+	if oneIn(w.late) && w.lateness > 0 {
+		n.sent.late++
+		f.takes += time.Duration(n.rng.Int63n(int64(w.lateness)))
+	}
+	if f.arrives = !n.cut[[2]string{from, to}] && !oneIn(w.loss); !f.arrives {
+		n.sent.lost++
+	}
+	if f.twice = f.arrives && oneIn(w.double); f.twice {
+		n.sent.doubled++
+	}
+	return f
+}
+
+// travel takes one message's time and says whether it arrives, and whether it
+// will a second time.
+func (n *network) travel(from, to *host, size int) (arrives, twice bool) {
+	from.wake()
+	f := n.draw(from.id, to.id, size)
+	time.Sleep(f.takes)
+	to.wake()
+	return f.arrives && from.life.Err() == nil && to.life.Err() == nil, f.twice
+}
+
+// helloError is what the other side's hello says, as package peer has it.
+type helloError struct{ code, text string }
+
+// Error is code and text.
+func (e *helloError) Error() string { return fmt.Sprintf("%s: %s", e.code, e.text) }
+
+// ErrorCode is the stable name.
+func (e *helloError) ErrorCode() string { return e.code }
+
+// hello is the judgement of the real wire over two ends: Raft flows only inside one
+// cluster that both know, and nothing from who was removed.
+func (h *host) hello(p *host, forRaft bool) error {
+	me, mine, _ := h.identity()
+	_, theirs, allowed := p.identity()
+	switch {
+	case mine != "" && theirs != "" && mine != theirs:
+		return &helloError{"OTHER_CLUSTER", fmt.Sprintf("cluster id is %s here, %s there", theirs, mine)}
+	case forRaft && (mine == "" || theirs == ""):
+		return &helloError{"NOT_READY", "no cluster id yet"}
+	case allowed != nil && !allowed(me):
+		return &helloError{"REMOVED", me + " was removed from the cluster"}
+	}
+	return nil
+}

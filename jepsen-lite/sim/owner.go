@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"context"
+	"runtime/pprof"
+	"sync"
+	"unsafe"
+)
+
+// owner is the mark that all goroutines of one simulated process carry, so that
+// what is global in a real process (points, metrics) can be told apart here. It is
+// a profiler's label: the runtime hands it down to every goroutine that a marked
+// one starts. The network marks those that serve a request as the server's.
+type owner struct{ ctx context.Context }
+
+// owners maps a mark to its process.
+var owners sync.Map // unsafe.Pointer to *life
+
+//go:linkname profLabel runtime/pprof.runtime_getProfLabel
+func profLabel() unsafe.Pointer
+
+// mark makes a process's mark and gives it to the calling goroutine.
+func mark(l *life, name string) owner {
+	o := owner{pprof.WithLabels(context.Background(), pprof.Labels("replica", name))}
+	o.own()
+	owners.Store(profLabel(), l)
+	return o
+}
+
+// own marks the calling goroutine.
+func (o owner) own() {
+	if o.ctx != nil {
+		pprof.SetGoroutineLabels(o.ctx)
+	}
+}
+
+// forget ends the use of a mark.
+func (o owner) forget() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		o.own()
+		owners.Delete(profLabel())
+	}()
+	<-done
+}
+
+// current is the process that the calling goroutine belongs to, nil for none: the
+// load, the faults and the checker are nobody's.
+func current() *life {
+	p := profLabel()
+	if p == nil {
+		return nil
+	}
+	l, ok := owners.Load(p)
+	if !ok {
+		return nil
+	}
+	return l.(*life)
+}
+
+// within runs a command in a process, as its admin door would.
+func (l *life) within(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		l.owner.own()
+		done <- f()
+	}()
+	return <-done
+}

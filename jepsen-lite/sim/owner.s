@@ -1,0 +1,1 @@
+// Empty: it lets the compiler accept a function without a body.

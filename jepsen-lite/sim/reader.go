@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"context"
+	"time"
+)
+
+// readers is how many clients only read.
+const readers = 2
+
+// reader reads at one replica after another: one read must show everything that was
+// shown to anybody before it began, the next one only what this reader has seen.
+func (l *load) reader(c *caller) {
+	session := uint64(0)
+	for pause(l.ctx, time.Duration(300+c.rng.Intn(1500))*time.Millisecond) {
+		if c.rng.Intn(4) == 0 {
+			c.at = c.rng.Intn(64)
+		}
+		if c.rng.Intn(2) == 0 {
+			session = max(session, c.read(l.ctx))
+		} else {
+			session = max(session, c.readStale(l.ctx, session))
+		}
+	}
+}
+
+// read is a linearizable read, as the doors of a replica do it: an index from the
+// leader, and the state here once it has that. It returns the index it saw, 0 for a
+// read that failed.
+func (c *caller) read(ctx context.Context) uint64 {
+	floor := c.w.check.shown()
+	return c.readAt(ctx, readLinear, floor, func(ctx context.Context, l *life) (uint64, error) { return l.cluster.ReadIndex(ctx) })
+}
+
+// readStale reads what is here, not older than what the session has seen.
+func (c *caller) readStale(ctx context.Context, session uint64) uint64 {
+	return c.readAt(ctx, readStale, session, func(context.Context, *life) (uint64, error) { return session, nil })
+}
+
+func (c *caller) readAt(ctx context.Context, kind string, floor uint64, index func(context.Context, *life) (uint64, error)) uint64 {
+	members := c.w.members()
+	r := members[c.at%len(members)]
+	l, up := r.now()
+	if !up {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	defer context.AfterFunc(l.ctx, cancel)()
+	l.host.wake()
+	var at uint64
+	err := l.within(func() (err error) {
+		at, err = index(ctx, l)
+		return err
+	})
+	if err != nil || l.machine.WaitApplied(ctx, at) != nil {
+		return 0
+	}
+	st, seen := l.machine.Fork()
+	l.host.wake()
+	if l.ctx.Err() != nil {
+		return 0
+	}
+	c.w.check.read(r.id, kind, floor, seen, st.Digest())
+	return seen
+}

@@ -1,0 +1,423 @@
+package sim
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/cluster"
+	"rmd/fsm"
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/leader"
+	"rmd/scheduler"
+	"rmd/snapshot"
+	"rmd/transport/forward"
+)
+
+// replica is one rmd process, restarted on a disk that outlives it.
+type replica struct {
+	w  *world
+	id string
+
+	mu       sync.Mutex // held for a look only: whoever waits for it stops the bubble's clock
+	disk     *disk
+	clock    clock
+	born     int // incarnations so far
+	up       bool
+	leaving  bool // it is being removed: it ends by itself
+	out      bool // it has ended so
+	broken   bool // it refuses its disk: it is to come back as another
+	starting bool
+	life     *life
+	ended    chan struct{} // closed when a crashed life has been taken down
+	restarts uint64        // of raft in place, in lives before
+}
+
+// life is one running process, wired as cmd/rmd wires it.
+type life struct {
+	r       *replica
+	owner   owner
+	disk    *disk
+	host    *host
+	machine *fsm.Machine
+	cluster *cluster.Cluster
+	seq     *leader.Sequencer
+	door    *forward.Door
+	tracker *forward.Tracker
+	offices chan leader.Leadership
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+}
+
+// now is the present life, or the last one; up is false while the process is down.
+func (r *replica) now() (l *life, up bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.life, r.up
+}
+
+// is reads what holds of a replica.
+func (r *replica) is(f func(*replica) bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return f(r)
+}
+
+// set changes what holds of a replica.
+func (r *replica) set(f func(*replica)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(r)
+}
+
+const (
+	heartbeat = 500 * time.Millisecond
+	election  = 500 * time.Millisecond
+	lease     = 400 * time.Millisecond
+)
+
+// errDisk says that a replica does not start on its disk, rightly.
+var errDisk = errors.New("it refuses its disk")
+
+// start begins a life on what the disk holds. errDisk is what is expected of a
+// damaged one.
+func (r *replica) start() error {
+	r.mu.Lock()
+	if r.up || r.starting || r.out || r.broken {
+		r.mu.Unlock()
+		return nil
+	}
+	if r.disk.is(func(f faults) bool { return f.lost }) { // its operator knows that it must come back as another
+		r.broken = true
+		r.mu.Unlock()
+		return fmt.Errorf("%s: %w: it has lost what was synced", r.id, errDisk)
+	}
+	r.starting = true
+	ended, d := r.ended, r.disk
+	r.mu.Unlock()
+	defer r.set(func(r *replica) { r.starting = false })
+	if ended != nil {
+		<-ended
+	}
+	surely, maybe := d.damaged()
+	passing := d.is(func(f faults) bool { return f.full || f.misread > 0 }) // it will start when that is over
+	l := &life{r: r, disk: d, offices: make(chan leader.Leadership, 16), tracker: forward.NewTracker()}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- l.open() }() // its goroutines carry its mark
+	err := <-done
+	var fatal *cluster.FatalError
+	switch {
+	case err == nil && surely:
+		r.w.check.fail("S16: %s starts on a damaged disk", r.id)
+	case err == nil:
+	case errors.As(err, &fatal) && fatal.Code == cluster.ExitStore && passing:
+		r.w.exited(r.id, fatal.Code, fatal.Err)
+		return nil
+	case errors.As(err, &fatal) && fatal.Code == cluster.ExitStore && (surely || maybe):
+		r.w.exited(r.id, fatal.Code, fatal.Err)
+		r.set(func(r *replica) { r.broken = true })
+		return fmt.Errorf("%s: %w: %w", r.id, errDisk, err)
+	case errors.As(err, &fatal) && fatal.Code == cluster.ExitRemoved && r.is(func(r *replica) bool { return r.leaving }):
+		r.w.exited(r.id, fatal.Code, fatal.Err)
+		r.set(func(r *replica) { r.out = true })
+		return nil
+	}
+	return err
+}
+
+// open wires a life and lets it run.
+func (l *life) open() error {
+	r := l.r
+	l.owner = mark(l, r.id)
+	l.host = r.w.net.host(r.id, l.owner)
+	last, term := l.disk.ends()
+	r.w.check.begins(r.id, string(l.disk.identity().ServerID()), last, term)
+	for _, step := range []func() error{l.openMachine, l.openCluster, l.openSequencer, l.openDoor} {
+		if err := step(); err != nil {
+			l.cancel()
+			r.w.net.crash(l.host)
+			l.owner.forget()
+			return fmt.Errorf("start %s: %w", r.id, err)
+		}
+	}
+	l.disk.wrong(func(f *faults) {
+		f.cut, f.accuse = r.cutPower, func(what string) { r.w.check.fail("S16: %s: %s", r.id, what) }
+		f.failed = func() { time.AfterFunc(failedGrace, func() { l.mustBeOver("a failed sync") }) }
+	})
+	changes := l.cluster.Leadership()
+	l.wg.Go(func() { _ = l.seq.Run(l.ctx, l.offices) })
+	l.wg.Go(func() { l.follow(changes) })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.life, r.up = l, true
+	return nil
+}
+
+// failedGrace is how long a process may live on after a failed sync: no time, but
+// for the goroutines of one instant.
+const failedGrace = time.Millisecond
+
+func (l *life) mustBeOver(why string) {
+	if now, up := l.r.now(); up && now == l {
+		l.r.w.check.fail("%s goes on after %s", l.r.id, why)
+	}
+}
+
+// follow carries changes of leadership to the parts that act on them.
+func (l *life) follow(changes <-chan cluster.Leadership) {
+	for c := range changes {
+		l.tracker.Set(forward.Leader{Term: c.Term, Addr: c.Address, Here: c.IsLeader})
+		if c.IsLeader && l.ctx.Err() == nil {
+			l.r.w.leads(l, c.Term)
+		}
+		select {
+		case l.offices <- leader.Leadership{Term: c.Term, Here: c.IsLeader}:
+		case <-l.ctx.Done():
+			return
+		}
+	}
+}
+
+// fatal is the end of the process by its own will. Which ends are right depends on
+// what was done to it.
+func (l *life) fatal(code int, err error) {
+	r := l.r
+	r.mu.Lock()
+	alive := r.up && r.life == l
+	leaving := r.leaving
+	if alive && code == cluster.ExitRemoved {
+		r.out = true
+	}
+	r.mu.Unlock()
+	if !alive || l.ctx.Err() != nil {
+		return
+	}
+	r.w.exited(r.id, code, err)
+	right := false
+	switch code {
+	case cluster.ExitStore:
+		right = l.disk.is(func(f faults) bool { return f.poisoned || f.full || f.mixed > 0 || f.torn || len(f.rotten) > 0 })
+	case cluster.ExitDiskHung:
+		right = l.disk.is(func(f faults) bool { return f.hindered })
+	case cluster.ExitRemoved:
+		right = leaving
+	}
+	if !right {
+		r.w.check.fail("replica %s stopped itself with code %d: %v", r.id, code, err)
+	}
+	r.end(false)
+}
+
+func (l *life) openMachine() error {
+	c := fsm.DefaultConfig()
+	c.OnFatal = l.fatal
+	c.AppliedIndex = func() uint64 { return l.cluster.AppliedIndex() }
+	l.machine = fsm.New(c)
+	return nil
+}
+
+func (l *life) openCluster() error {
+	k, machine, w := cluster.DefaultConfig(), l.machine, l.r.w
+	who := l.disk.identity()
+	k.ID, k.ClusterName, k.Peer = l.r.id, who.ClusterName, l.host
+	k.Logger, k.OnFatal = w.logger(l.r.id), l.fatal
+	k.Heartbeat, k.Election, k.Lease = heartbeat, election, lease
+	k.SnapshotThreshold, k.SnapshotInterval, k.Trailing = w.opt.snapshotAfter, time.Second, w.opt.trailing
+	k.DiskReserve, k.DiskStop = diskReserve, diskStop
+	k.EntryMax = 16 << 20
+	k.Level = event.Level
+	k.FeatureLevel = func() uint64 { st, _ := machine.Fork(); return uint64(st.Meta.Level) }
+	k.VerifySnapshot = func(rd io.Reader) error { _, err := snapshot.Verify(rd); return err }
+	k.Digest = func(index uint64) (uint64, []byte, bool) {
+		at, d, ok := machine.DigestAt(index)
+		return at, binary.BigEndian.AppendUint64(nil, d), ok
+	}
+	k.FSM = &observed{Machine: machine, l: l}
+	k.Options = cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: snapshots{l.disk}, Transport: l.host,
+		Identity: &who, KeepIdentity: l.disk.keep, FreeSpace: l.disk.space, LowTrailing: true, HeartbeatFastPath: w.opt.fastPath}
+	var err error
+	l.cluster, err = cluster.Open(k)
+	return err
+}
+
+// The product's levels of free space, and what a healthy disk has.
+const (
+	diskReserve = 256 << 20
+	diskStop    = 64 << 20
+	diskPlenty  = 1 << 40
+)
+
+// space is what the file system says is free.
+func (d *disk) space(string) (uint64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.free == 0 {
+		return diskPlenty, nil
+	}
+	return d.free, nil
+}
+
+func (l *life) openSequencer() error {
+	c, machine, raftCluster := leader.DefaultConfig(), l.machine, l.cluster
+	c.Logger, c.OnFatal = l.r.w.log.Named("leader"), l.fatal
+	c.Log = raftLog{l.r.w, l.r.id, raftCluster}
+	c.MaxInFlight = l.r.w.opt.inFlight
+	c.Now = l.r.wall
+	c.Barrier = func(context.Context) error { return raftCluster.Barrier(30 * time.Second) }
+	c.Fork = func(term uint64) leader.Start {
+		st, index, sequence := machine.Planning(term)
+		return leader.Start{State: st, Index: index, Sequence: sequence}
+	}
+	c.Outcome = func(index uint64) (leader.Outcome, bool) {
+		e, ok := machine.Entry(index)
+		return leader.Outcome{Digest: e.Digest, Skipped: e.Skipped}, ok
+	}
+	eager := l.r.w.opt.eager
+	c.NewPlanner = func(st *state.State) (leader.Planner, error) {
+		return scheduler.New(st, scheduler.Options{Eager: eager})
+	}
+	c.Expiry = func(*state.State) leader.Expiry {
+		return leader.Expiry{NodeMillis: nodeExpiry.Milliseconds(), AttemptMillis: attemptExpiry.Milliseconds(), ContainerMillis: containerExpiry.Milliseconds()}
+	}
+	c.Entropy = l.r.w.entropy
+	var err error
+	l.seq, err = leader.New(c)
+	return err
+}
+
+// How long nodes and AMs may be silent, and containers wait to be started.
+const (
+	nodeExpiry      = 10 * time.Second
+	attemptExpiry   = 30 * time.Second
+	containerExpiry = 20 * time.Second
+)
+
+func (l *life) openDoor() error {
+	c := forward.DefaultConfig()
+	c.Logger, c.Sequencer, c.Peer = l.r.w.log.Named("forward"), l.seq, l.host
+	c.Leader, c.WaitApplied = l.tracker.Leader, l.machine.WaitApplied
+	var err error
+	l.door, err = forward.New(c)
+	return err
+}
+
+// crash kills the process: its disk is what was written, its connections are
+// reset. It returns while the dead process is still taken down.
+func (r *replica) crash() { r.end(false) }
+
+// cutPower is a crash that takes what was not synced.
+func (r *replica) cutPower() { r.end(true) }
+
+func (r *replica) end(power bool) {
+	r.mu.Lock()
+	if !r.up {
+		r.mu.Unlock()
+		return
+	}
+	l, ended := r.life, make(chan struct{})
+	r.up, r.disk, r.ended = false, l.disk.after(power), ended
+	r.mu.Unlock()
+	l.cancel()
+	r.w.net.crash(l.host)
+	l.disk.kill()
+	r.w.check.note("%s crashes (power cut %v)", r.id, power)
+	go func() {
+		defer close(ended)
+		var restarts uint64
+		if l.cluster.Failure() == nil { // the guard ends whoever asks it anything after a failure
+			restarts = l.cluster.Stats().Restarts
+		}
+		_ = l.cluster.Close()
+		l.wg.Wait()
+		l.owner.forget()
+		r.set(func(r *replica) { r.restarts += restarts })
+	}()
+}
+
+// observed is the machine as Raft sees it, with the checker looking on.
+type observed struct {
+	*fsm.Machine
+	l *life
+}
+
+// alive says that the process has not been ended: what a dead one still does, on a
+// disk that nobody will see, is nothing that has happened.
+func (l *life) alive() bool { return l.ctx.Err() == nil }
+
+// Apply implements raft.FSM.
+func (o *observed) Apply(l *raft.Log) any {
+	r := o.l.r
+	r.w.delayApply(r.id)
+	res := o.Machine.Apply(l)
+	if o.l.alive() {
+		err, _ := res.(error)
+		r.w.check.applied(r.id, o.Machine, l, err)
+	}
+	return res
+}
+
+// StoreConfiguration implements raft.ConfigurationStore.
+func (o *observed) StoreConfiguration(index uint64, conf raft.Configuration) {
+	o.Machine.StoreConfiguration(index, conf)
+	if o.l.alive() {
+		o.l.r.w.check.configured(o.l.r.id, index, conf)
+	}
+}
+
+// Snapshot implements raft.FSM.
+func (o *observed) Snapshot() (raft.FSMSnapshot, error) {
+	s, err := o.Machine.Snapshot()
+	if err == nil && o.l.alive() {
+		o.l.r.w.check.snapshotted(o.l.r.id, o.Machine)
+	}
+	return s, err
+}
+
+// Restore implements raft.FSM.
+func (o *observed) Restore(r io.ReadCloser) error {
+	err := o.Machine.Restore(r)
+	if o.l.alive() {
+		o.l.r.w.check.restored(o.l.r.id, o.Machine, err)
+	}
+	return err
+}
+
+// raftLog shows the consensus part to the sequencer; a scenario may get between.
+type raftLog struct {
+	w  *world
+	id string
+	c  *cluster.Cluster
+}
+
+// Propose implements leader.Log.
+func (l raftLog) Propose(entry []byte) leader.Future {
+	if trap := l.w.trap.Load(); trap != nil {
+		(*trap)(l.id, entry)
+	}
+	return raftFuture{l.c.Propose(entry)}
+}
+
+type raftFuture struct{ f cluster.Future }
+
+// Wait implements leader.Future.
+func (f raftFuture) Wait() (uint64, error) {
+	index, _, err := f.f.Wait()
+	switch {
+	case err == nil:
+		return index, nil
+	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, cluster.ErrDiskFull), errors.Is(err, fsm.ErrStale):
+		return index, fmt.Errorf("%w: %w", leader.ErrNotLeader, err)
+	case errors.Is(err, cluster.ErrTooLarge):
+		return index, fmt.Errorf("%w: %w", leader.ErrTooLarge, err)
+	}
+	return index, fmt.Errorf("%w: %w", leader.ErrUnknownOutcome, err)
+}

@@ -1,0 +1,456 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// story is one scenario of capacity-scheduler.md, part C, told to a cluster: every
+// input is made by hand, and passes run with heartbeats alone.
+type story struct {
+	*world
+	apps map[string]yarn.ApplicationID
+	resp map[string]int32
+}
+
+// tell runs a story in a bubble.
+func tellStory(t *testing.T, opt settings, f func(s *story)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &story{world: newWorld(t, 1, opt), apps: map[string]yarn.ApplicationID{}, resp: map[string]int32{}}
+		s.boot()
+		f(s)
+		if !s.check.broken() {
+			s.heal()
+			s.leader(10 * election)
+			s.finish()
+		} else {
+			s.stop()
+		}
+		if s.check.broken() {
+			t.Error(s.check.report())
+		}
+	})
+}
+
+const gib = 1024
+
+func node(name string) yarn.NodeID { return yarn.NodeID{Host: name, Port: 45454} }
+
+func (s *story) addNodes(memory int64, names ...string) {
+	for _, n := range names {
+		s.do(&input.RegisterNode{ID: node(n), HTTPPort: 8042, Rack: "/rack", Total: yarn.NewResource(memory*gib, 64), Version: "virtual"})
+	}
+}
+
+func (s *story) beat(names ...string) *input.NodeHeartbeatReply {
+	var r *input.NodeHeartbeatReply
+	for _, n := range names {
+		r = s.do(&input.NodeHeartbeat{ID: node(n)}).(*input.NodeHeartbeatReply)
+		time.Sleep(50 * time.Millisecond) // one that only counts is answered before its entry is committed
+	}
+	return r
+}
+
+// submit submits an application; with am its AM runs on a node, else it is unmanaged.
+func (s *story) submit(name, queue string, am int64, on string) {
+	in := &input.SubmitApplication{Name: name, User: "u-" + name, Queue: queue, Unmanaged: am == 0, AM: yarn.NewResource(am*gib, 1), MaxAttempts: 2}
+	id := s.do(in).(*input.SubmitApplicationReply).ID
+	s.apps[name] = id
+	for i := 0; am > 0 && i < 3; i++ {
+		for _, l := range s.beat(on).Launch {
+			s.do(&input.NodeHeartbeat{ID: node(on), Statuses: []input.ContainerStatus{{Container: l.Container, State: yarn.ContainerRunning}}})
+			am = 0
+		}
+	}
+	s.do(&input.RegisterAttempt{Attempt: yarn.AttemptID{App: id, Attempt: 1}})
+}
+
+// ask asks for any host; count 0 takes the ask back.
+func (s *story) ask(app string, priority int32, count, size int64) {
+	s.allocate(app, input.Ask{Key: yarn.SchedulerKey{Priority: priority}, Name: yarn.Any, Count: count, Size: yarn.NewResource(size*gib, 1), Relax: true})
+}
+
+func (s *story) allocate(app string, asks ...input.Ask) *input.AllocateReply {
+	r := s.do(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps[app], Attempt: 1}, Response: s.resp[app], Asks: asks}).(*input.AllocateReply)
+	s.resp[app] = r.Response
+	return r
+}
+
+// complete ends a container by its number, on its node, once its AM has been told of it.
+func (s *story) complete(app string, number uint64, on string) {
+	s.allocate(app)
+	id := yarn.ContainerID{App: s.apps[app], Attempt: 1, Number: number}
+	s.do(&input.NodeHeartbeat{ID: node(on), Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerCompleted}}})
+}
+
+// state is a replica's committed state.
+func (s *story) state(r *replica) *state.State {
+	l, _ := r.now()
+	st, _ := l.machine.Fork()
+	return st
+}
+
+// reservations shows what a state holds.
+func (s *story) reservations(r *replica) string {
+	var out []string
+	st := s.state(r)
+	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		a := st.Apps.Get(r.App)
+		rr := st.Asks.Get(st.Ask(a, r.Key)).ReReservations
+		out = append(out, fmt.Sprintf("r%d %s #%d %s on %s, %d", r.Number, a.Name, r.Container, r.Size, st.Nodes.Get(r.Node).ID.Host, rr))
+		return true
+	})
+	slices.Sort(out)
+	return fmt.Sprint(out)
+}
+
+func (s *story) want(what, got, want string) {
+	s.t.Helper()
+	if got != want {
+		s.t.Errorf("%s: %s, want %s", what, got, want)
+	}
+}
+
+// containers is the numbers of an application's live containers.
+func (s *story) containers(r *replica, app string) string {
+	var out []string
+	st := s.state(r)
+	st.Containers.Each(func(_ uint32, c *state.Container) bool {
+		if st.Apps.Get(c.App).Name == app && c.State.Live() {
+			out = append(out, fmt.Sprintf("#%d on %s", c.Number, st.Nodes.Get(c.Node).ID.Host))
+		}
+		return true
+	})
+	slices.Sort(out)
+	return fmt.Sprint(out)
+}
+
+// nine is scenario 9 up to the reservation: 4G of app2 on n1.
+func (s *story) nine() {
+	s.addNodes(8, "n1", "n2")
+	s.submit("app1", "a", 1, "n1")
+	s.submit("app2", "a", 1, "n1")
+	s.ask("app1", 1, 1, 4)
+	s.ask("app2", 1, 1, 4)
+	s.beat("n1", "n1")
+}
+
+// killLeader ends the leader and waits for another.
+func (s *story) killLeader() (old, now *replica) {
+	old = s.leader(10 * election)
+	old.crash()
+	return old, s.leader(10*election, old)
+}
+
+// TestStory72: the leader is killed while a reservation is held.
+func TestStory72(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		s.nine()
+		for range 7 {
+			s.beat("n1")
+		}
+		held := "[r1 app2 #2 4096MB 1vc on n1, 7]"
+		s.want("before", s.reservations(s.leader(10*election)), held)
+		_, now := s.killLeader()
+		s.want("at the new leader", s.reservations(now), held)
+		q := s.state(now)
+		leaf := q.Queues.Get(q.Queue("root.a"))
+		s.want("queue a", fmt.Sprint(leaf.Used[yarn.Memory]/gib, leaf.Reserved[yarn.Memory]/gib), "10 4")
+		s.submit("app3", "a", 0, "")
+		s.ask("app3", 1, 1, 2)
+		s.beat("n1")
+		s.want("app3 on the guarded room", s.containers(now, "app3"), "[]")
+		s.complete("app1", 2, "n1")
+		s.beat("n1")
+		s.want("after the room is free", s.reservations(now), "[]")
+		s.want("app2", s.containers(now, "app2"), "[#1 on n1 #2 on n1]")
+		s.beat("n1")
+		s.want("app3 afterwards", s.containers(now, "app3"), "[#1 on n1]")
+	})
+}
+
+// TestStory73: the leader is killed between computing a fulfilment and its commit:
+// before the entry has left it, and after the others have it.
+func TestStory73(t *testing.T) {
+	for _, reached := range []bool{false, true} {
+		t.Run(fmt.Sprintf("others have the entry %v", reached), func(t *testing.T) {
+			tellStory(t, plainSettings(), func(s *story) {
+				s.nine()
+				s.allocate("app1")
+				old := s.leader(10 * election)
+				sprung := make(chan struct{})
+				s.setTrap(func(id string, entry []byte) {
+					if id == old.id && fulfils(entry) {
+						s.trap.Store(nil)
+						close(sprung)
+						if !reached {
+							old.crash()
+							return
+						}
+						// They hear it, it does not hear them. What is under way is given up soon,
+						// so that the entry is sent before its lease ends.
+						s.net.impatient(100 * time.Millisecond)
+						s.net.isolate(old.id, true, false)
+						go func() {
+							time.Sleep(300 * time.Millisecond)
+							old.crash()
+						}()
+					}
+				})
+				l, _ := old.now()
+				ctx, cancel := context.WithTimeout(l.ctx, 5*time.Second)
+				defer cancel()
+				c := &caller{w: s.world, name: "n1", rng: rand.New(rand.NewSource(1)), at: slices.Index(s.rs, old)}
+				ended := []input.ContainerStatus{{Container: yarn.ContainerID{App: s.apps["app1"], Attempt: 1, Number: 2}, State: yarn.ContainerCompleted}}
+				if _, ok := c.try(ctx, input.Request{Input: &input.NodeHeartbeat{ID: node("n1"), Statuses: ended}}); ok {
+					t.Error("a leader that was killed before the commit has answered")
+				}
+				<-sprung
+				now := s.leader(10*election, old)
+				s.net.heal()
+				if reached {
+					s.want("reservations", s.reservations(now), "[]")
+				} else {
+					s.want("reservations", s.reservations(now), "[r1 app2 #2 4096MB 1vc on n1, 0]")
+					s.want("app2", s.containers(now, "app2"), "[#1 on n1]")
+					s.want("app1", s.containers(now, "app1"), "[#1 on n1 #2 on n1]")
+				}
+				s.complete("app1", 2, "n1") // the node repeats what it was not told is known
+				s.beat("n1")
+				s.want("reservations afterwards", s.reservations(now), "[]")
+				s.want("app2 afterwards", s.containers(now, "app2"), "[#1 on n1 #2 on n1]")
+				if n := s.check.counts; n.made != 1 || n.fulfilled != 1 || n.cancelled != 0 {
+					t.Errorf("made %d, fulfilled %d, cancelled %d", n.made, n.fulfilled, n.cancelled)
+				}
+			})
+		})
+	}
+}
+
+func fulfils(entry []byte) bool {
+	b, err := event.Decode(entry)
+	return err == nil && slices.ContainsFunc(b.Events, func(e event.Event) bool { _, ok := e.(*event.ReservationFulfilled); return ok })
+}
+
+// TestStory74: a snapshot is taken while three nodes are reserved, the log is cut, a
+// follower is restored from it and made leader. The same inputs are told to a
+// cluster that nothing happens to; both must decide alike.
+func TestStory74(t *testing.T) {
+	var runs [2][]string
+	for i, disturbed := range []bool{false, true} {
+		opt := plainSettings()
+		opt.trailing = 0
+		opt.queues = []queue{{"a", "60"}, {"b", "40"}}
+		tellStory(t, opt, func(s *story) { runs[i] = s.seventyFour(disturbed) })
+	}
+	if len(runs[0]) < 8 {
+		t.Errorf("the twin decided only %v", runs[0])
+	}
+	if !slices.Equal(runs[0], runs[1]) {
+		t.Errorf("decisions differ\nuninterrupted: %v\nrestored:      %v", runs[0], runs[1])
+	}
+}
+
+func (s *story) seventyFour(disturbed bool) []string {
+	s.addNodes(8, "n1", "n2", "n3")
+	s.addNodes(32, "n4")
+	s.submit("full", "a", 0, "")
+	s.ask("full", 1, 3, 6)
+	s.beat("n1", "n2", "n3")
+	s.submit("app1", "a", 0, "")
+	s.submit("app2", "b", 0, "")
+	behind := s.rs[0]
+	if old := s.leader(10 * election); old == behind {
+		behind = s.rs[1]
+	}
+	if disturbed {
+		behind.crash()
+	}
+	s.ask("app1", 1, 2, 4)
+	s.ask("app2", 1, 1, 3)
+	s.beat("n1", "n2", "n3", "n1", "n2", "n2", "n3")
+	if n := len(s.check.books.reservations); n != 3 {
+		s.t.Fatalf("%d nodes are reserved, not 3: %s", n, s.reservations(s.leader(10*election)))
+	}
+	if disturbed {
+		s.restoreAndLead(behind)
+	}
+	s.allocate("full")
+	mark := s.check.head()
+	s.beat("n1", "n2", "n3", "n1", "n2", "n3")
+	s.ask("app2", 1, 2, 3)
+	s.complete("full", 2, "n2")
+	s.beat("n1", "n2", "n3")
+	s.complete("full", 1, "n1")
+	s.complete("full", 3, "n3")
+	s.beat("n1", "n2", "n3", "n1", "n2", "n3")
+	return s.decisions(mark)
+}
+
+// restoreAndLead brings a replica back that needs a snapshot, and makes it leader.
+func (s *story) restoreAndLead(behind *replica) {
+	l, _ := s.leader(10 * election).now()
+	if err := l.cluster.Snapshot(); err != nil {
+		s.t.Fatal(err)
+	}
+	before := s.check.counts.restores
+	if err := behind.start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.inStep(time.Minute)
+	if s.check.counts.restores == before {
+		s.t.Error("the replica was not restored from a snapshot")
+	}
+	s.hand(behind)
+	if now := s.leader(10 * election); now != behind {
+		s.t.Errorf("%s leads, not %s", now.id, behind.id)
+	}
+}
+
+// hand makes a replica leader. A transfer may time out: then it is tried again.
+func (s *story) hand(to *replica) {
+	l, _ := to.now()
+	var err error
+	for range 20 {
+		if l.cluster.IsLeader() {
+			return
+		}
+		err = l.cluster.Transfer(to.id)
+		time.Sleep(2 * election)
+	}
+	s.t.Errorf("leadership does not go to %s: %v", to.id, err)
+}
+
+// decisions are the events after an index, without the clock.
+func (s *story) decisions(after uint64) []string {
+	l, _ := s.leader(10 * election).now()
+	entries, _, _, err := l.cluster.Entries(after+1, 1000)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		b, err := event.Decode(e.Data)
+		if err != nil {
+			continue // a no-op or a membership
+		}
+		for _, e := range b.Events {
+			if _, clock := e.(*event.TimeAdvanced); !clock {
+				out = append(out, fmt.Sprintf("%s%+v", e.Kind(), e))
+			}
+		}
+	}
+	return out
+}
+
+// TestStory75: an exchange is one entry. No replica ever shows a state in which the
+// application has neither the reservation nor the container that it was given up
+// for.
+func TestStory75(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		s.addNodes(8, "n0", "n1", "n2")
+		s.submit("app0", "a", 0, "")
+		s.ask("app0", 1, 1, 2)
+		s.ask("app0", 5, 2, 3)
+		s.ask("app0", 10, 2, 5)
+		s.beat("n0", "n0", "n1", "n0", "n2")
+		s.inStep(time.Minute)
+		s.want("before", s.reservations(s.leader(10*election)), "[r1 app0 #4 5120MB 1vc on n0, 0]")
+		ctx, cancel := context.WithCancel(context.Background())
+		seen := make(chan int, len(s.rs))
+		for _, r := range s.rs {
+			l, _ := r.now()
+			sub, err := l.machine.Watch(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				both := 0
+				for {
+					b, err := sub.Next(ctx)
+					if err != nil {
+						seen <- both
+						return
+					}
+					cancelled, allocated := false, false
+					for _, e := range b.Events {
+						switch e := e.(type) {
+						case *event.ReservationCancelled:
+							cancelled = e.Cause == yarn.CancelExchanged
+						case *event.ContainerAllocated:
+							allocated = true
+						}
+					}
+					if cancelled != allocated {
+						s.check.fail("entry %d holds one half of an exchange", b.Index)
+					}
+					if cancelled && allocated {
+						both++
+					}
+				}
+			}()
+		}
+		s.beat("n1")
+		s.inStep(time.Minute)
+		time.Sleep(time.Second)
+		cancel()
+		for range s.rs {
+			if n := <-seen; n != 1 {
+				t.Errorf("a replica saw %d exchanges", n)
+			}
+		}
+		s.want("after", s.reservations(s.leader(10*election)), "[]")
+		s.want("app0", s.containers(s.leader(10*election), "app0"), "[#1 on n0 #2 on n0 #3 on n1 #5 on n2 #6 on n1]")
+	})
+}
+
+// TestFence: a batch that its leader appends only after leadership was lost and won
+// again, with another leader's entries in between, has no effect anywhere.
+func TestFence(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		s.addNodes(8, "n1", "n2")
+		s.submit("app1", "a", 0, "")
+		a := s.leader(10 * election)
+		b := s.rs[(slices.Index(s.rs, a)+1)%len(s.rs)]
+		held, goOn := make(chan struct{}), make(chan struct{})
+		s.setTrap(func(id string, _ []byte) {
+			if id == a.id {
+				s.trap.Store(nil)
+				close(held)
+				<-goOn
+			}
+		})
+		done := make(chan bool)
+		go func() {
+			c := &caller{w: s.world, name: "late", rng: rand.New(rand.NewSource(1)), at: slices.Index(s.rs, a)}
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			in := &input.SubmitApplication{Name: "late", User: "u", Queue: "a", Unmanaged: true}
+			_, ok := c.call(ctx, c.keyed(in))
+			done <- ok
+		}()
+		<-held
+		s.hand(b)
+		s.leader(10*election, a)
+		s.submit("between", "a", 0, "")
+		s.hand(a)
+		close(goOn)
+		if !<-done {
+			t.Error("the late submission is not answered")
+		}
+		s.inStep(time.Minute)
+		if s.check.counts.skipped != 1 {
+			t.Errorf("%d batches were skipped: does the scenario still show what the fence is for?", s.check.counts.skipped)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// defaultSeeds is how many seeds run without RMD_SIM_SEEDS, each with faults for
+// defaultFaults.
+const (
+	defaultSeeds  = 12
+	defaultFaults = time.Minute
+)
+
+// seeds are those to run, and what they are told.
+func seeds(t *testing.T) (list []int64, opt Options) {
+	opt = DefaultOptions()
+	opt.Faults = defaultFaults
+	number := func(name string, set func(n int64)) {
+		text := os.Getenv(name)
+		if text == "" {
+			return
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		set(n)
+	}
+	first, count := int64(1), int64(defaultSeeds)
+	number("RMD_SIM_SEEDS", func(n int64) { count, opt.Faults = n, DefaultOptions().Faults })
+	number("RMD_SIM_FIRST", func(n int64) { first = n })
+	number("RMD_SIM_SEED", func(n int64) { first, count, opt.Faults = n, 1, DefaultOptions().Faults })
+	number("RMD_SIM_MINUTES", func(n int64) { opt.Faults = time.Duration(n) * time.Minute })
+	if p := os.Getenv("RMD_SIM_PROFILE"); p != "" {
+		opt.Profile = Profile(p)
+	}
+	opt.Out = os.Getenv("RMD_SIM_OUT")
+	if err := opt.Profile.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for s := range count {
+		list = append(list, first+s)
+	}
+	return list, opt
+}
+
+// TestSeeds runs random load under random faults, then heals everything and waits
+// until all work is done.
+func TestSeeds(t *testing.T) {
+	all, begin := NewSummary(), time.Now()
+	list, opt := seeds(t)
+	var mu sync.Mutex
+	t.Run("all", func(t *testing.T) {
+		next := make(chan int64, len(list))
+		for _, s := range list {
+			next <- s
+		}
+		close(next)
+		for core := range runtime.GOMAXPROCS(0) {
+			t.Run(fmt.Sprint("core", core), func(t *testing.T) {
+				t.Parallel()
+				for seed := range next {
+					res := Run(t, seed, opt)
+					mu.Lock()
+					all.Add(res)
+					mu.Unlock()
+					if len(res.Violations) > 0 {
+						t.Errorf("seed %d, %s:\n%s", seed, res.Settings, tail(res.History, historyOut))
+					}
+				}
+			})
+		}
+	})
+	report := all.Report(time.Since(begin))
+	t.Log("\n" + report)
+	if out := os.Getenv("RMD_SIM_OUT"); out != "" {
+		fmt.Print(report)
+	}
+	if len(list) < defaultSeeds || opt.Profile != "all" || t.Failed() {
+		return
+	}
+	c := all.counts
+	for what, n := range map[string]int{"leaders": c.terms - len(list), "restores": c.restores, "unknown outcomes": c.unknown, "reads": c.reads,
+		"reservations": c.made, "fulfilments": c.fulfilled, "cancellations": c.cancelled, "lost containers": c.lost, "memberships": c.members - len(list)} {
+		if n < 3 {
+			t.Errorf("%d %s: does the simulation still meet what it is there for?", n, what)
+		}
+	}
+}
+
+// tail is the head of a report, with its violations, and its last lines.
+func tail(text string, lines int) string {
+	all := strings.Split(text, "\n")
+	if len(all) <= 2*lines {
+		return text
+	}
+	return strings.Join(append(append(all[:12:12], "..."), all[len(all)-lines:]...), "\n")
+}

@@ -1,0 +1,180 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"rmd/internal/point"
+)
+
+// Summary adds up the results of many seeds.
+type Summary struct {
+	seeds    []int64
+	failed   []Result
+	cluster  time.Duration
+	machine  time.Duration // of one core
+	counts   counts
+	kinds    map[string]int
+	achieved map[string]int
+	exits    map[int]int
+	hits     map[point.Name]int
+	net      traffic
+	installs int
+	leader   time.Duration // the longest
+	step     time.Duration
+}
+
+// NewSummary returns an empty one.
+func NewSummary() *Summary {
+	return &Summary{kinds: map[string]int{}, achieved: map[string]int{}, exits: map[int]int{}, hits: map[point.Name]int{}}
+}
+
+// Add adds the result of one seed.
+func (s *Summary) Add(r Result) {
+	s.seeds = append(s.seeds, r.Seed)
+	if len(r.Violations) > 0 {
+		s.failed = append(s.failed, r)
+	}
+	s.cluster += r.Virtual
+	s.machine += r.Real
+	s.counts.add(r.counts)
+	addAll(s.kinds, r.kinds)
+	addAll(s.achieved, r.achieved)
+	addAll(s.exits, r.exits)
+	addAll(s.hits, r.hits)
+	s.net.messages += r.net.messages
+	s.net.lost += r.net.lost
+	s.net.doubled += r.net.doubled
+	s.net.late += r.net.late
+	s.net.resets += r.net.resets
+	s.installs += r.installs
+	s.leader, s.step = max(s.leader, r.leader), max(s.step, r.step)
+}
+
+func addAll[K comparable](to, from map[K]int) {
+	for k, n := range from {
+		to[k] += n
+	}
+}
+
+// Failed says whether any seed has a violation.
+func (s *Summary) Failed() bool { return len(s.failed) > 0 }
+
+// Report is what a run prints; wall is the time that all seeds took together.
+func (s *Summary) Report(wall time.Duration) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	slices.Sort(s.seeds)
+	line("jepsen-lite tier1 native  commit %s  %s  seeds %d (%d to %d)", commit(), runtime.Version(), len(s.seeds), s.seeds[0], s.seeds[len(s.seeds)-1])
+	line("cluster time %.2f h in %s: %.0f cluster-hours per machine-hour, %.0f per core-hour", s.cluster.Hours(), wall.Round(time.Second),
+		s.cluster.Hours()/max(wall.Hours(), 1e-9), s.cluster.Hours()/max(s.machine.Hours(), 1e-9))
+	faults := 0
+	for _, n := range s.kinds {
+		faults += n
+	}
+	line("faults %d (%s)", faults, list(s.kinds))
+	line("messages %d (lost %d, doubled %d, late %d, connections reset %d)", s.net.messages, s.net.lost, s.net.doubled, s.net.late, s.net.resets)
+	line("processes that ended by their own will: %s   operators: %s", list(s.exits), list(s.achieved))
+	c := s.counts
+	line("operations acked %d   refused %d   unknown %d   reads %d", c.acked-c.refused, c.refused, c.unknown, c.reads)
+	line("log %d entries, %d of them without effect   %d memberships   %d snapshots sent, %d restored", c.entries, c.skipped, c.members, s.installs, c.restores)
+	line("containers allocated %d, lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.allocated, c.lost, c.made, c.fulfilled, c.cancelled, c.exchanged)
+	line("%s", s.verdicts())
+	line("points hit %s   fault kinds that never ran: %s", s.points(), s.missing())
+	for _, r := range s.failed {
+		line("FAIL seed %d: %s\n  settings %s\n  again (not to the bit): make sim SEED=%d", r.Seed, strings.Join(r.Violations, "\n  "), r.Settings, r.Seed)
+	}
+	return b.String()
+}
+
+// verdicts is a line for the invariants.
+func (s *Summary) verdicts() string {
+	c, out := s.counts, []string{}
+	for _, v := range []struct{ id, what string }{
+		{"S1", fmt.Sprintf("%d digests", c.digests)}, {"S2", fmt.Sprintf("%d terms", c.terms)}, {"S3", ""}, {"S4", ""}, {"S5", ""}, {"S6", ""},
+		{"S7", ""}, {"S8", ""}, {"S9", ""}, {"S10", ""}, {"S11", ""}, {"S12", ""}, {"S13", fmt.Sprintf("%d reads", c.reads)},
+		{"S14", fmt.Sprintf("%d votes", c.votes)}, {"S15", fmt.Sprintf("%d restores", c.restores)}, {"S16", ""},
+		{"L1", fmt.Sprintf("max %s", s.leader.Round(time.Millisecond))}, {"L2", fmt.Sprintf("max %s", s.step.Round(time.Millisecond))},
+		{"L3", ""}, {"L4", ""}, {"L5", ""}} {
+		state := "ok"
+		if n := s.violated(v.id); n > 0 {
+			state = fmt.Sprintf("FAILED %d times", n)
+		}
+		out = append(out, strings.TrimSpace(v.id+" "+state+" "+v.what))
+	}
+	if n := s.violated(""); n > 0 {
+		out = append(out, fmt.Sprintf("others FAILED %d times", n))
+	}
+	return strings.Join(out, "   ")
+}
+
+// violated counts violations of an invariant; "" those that name none.
+func (s *Summary) violated(id string) int {
+	n := 0
+	for _, r := range s.failed {
+		for _, v := range r.Violations {
+			head, _, named := strings.Cut(v, ":")
+			named = named && len(head) <= 3
+			if named && head == id || !named && id == "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// points tells which points nobody came to.
+func (s *Summary) points() string {
+	var never []string
+	for _, n := range point.All() {
+		if s.hits[n] == 0 {
+			never = append(never, string(n))
+		}
+	}
+	text := fmt.Sprintf("%d/%d", len(point.All())-len(never), len(point.All()))
+	if len(never) > 0 {
+		text += " (never: " + strings.Join(never, ", ") + ")"
+	}
+	return text
+}
+
+func (s *Summary) missing() string {
+	var out []string
+	for _, k := range kinds() {
+		if s.kinds[k.name] == 0 {
+			out = append(out, k.name)
+		}
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
+
+func list[K interface{ ~int | ~string }](m map[K]int) string {
+	if len(m) == 0 {
+		return "none"
+	}
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, fmt.Sprintf("%v %d", k, m[k]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// commit is the one this was built from, as far as the build knows.
+func commit() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	return "unknown"
+}

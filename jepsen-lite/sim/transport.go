@@ -1,0 +1,257 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/hashicorp/go-msgpack/v2/codec"
+	"github.com/hashicorp/raft"
+)
+
+var (
+	_ raft.Transport   = (*host)(nil)
+	_ raft.WithPreVote = (*host)(nil)
+)
+
+// handle is shared: a codec learns the types once.
+var handle = &codec.MsgpackHandle{}
+
+// recode copies a message through its wire encoding and returns its size.
+func recode(dst, src any) (int, error) {
+	var b []byte
+	if err := codec.NewEncoderBytes(&b, handle).Encode(src); err != nil {
+		return 0, err
+	}
+	return len(b), codec.NewDecoderBytes(b, handle).Decode(dst)
+}
+
+// request is one of Raft's on its way.
+type request struct {
+	msg  any
+	data []byte // of a snapshot
+	size int
+}
+
+// copied makes the message that the other side gets.
+func copied(in, msg any, data []byte) (request, error) {
+	size, err := recode(msg, in)
+	return request{msg, data, size + len(data)}, err
+}
+
+func (q request) rpc(answer chan raft.RPCResponse) raft.RPC {
+	r := raft.RPC{Command: q.msg, RespChan: answer}
+	if q.data != nil {
+		r.Reader = bytes.NewReader(q.data)
+	}
+	return r
+}
+
+// ask sends one of Raft's requests and waits for its answer.
+func (h *host) ask(to string, in, msg, out any, data []byte) error {
+	h.net.mu.Lock()
+	patience, hang := h.net.patience, h.net.hang
+	h.net.mu.Unlock()
+	end := time.NewTimer(patience)
+	defer end.Stop()
+	q, err := copied(in, msg, data)
+	if err != nil {
+		return err
+	}
+	if hang != nil && hang(msg) {
+		<-h.down
+		return errLost
+	}
+	p := h.net.find(to)
+	if p == nil {
+		time.Sleep(time.Millisecond)
+		return errRefused
+	}
+	if err := h.hello(p, true); err != nil {
+		time.Sleep(time.Millisecond)
+		return err
+	}
+	conn := h.net.conn(h.id, to)
+	arrives, twice := h.net.travel(h, p, q.size)
+	if !arrives {
+		return h.timeout(end.C, conn)
+	}
+	if twice {
+		if second, err := copied(in, fresh(msg), data); err == nil { // now: raft uses its own again
+			go h.again(p, second)
+		}
+	}
+	answer := make(chan raft.RPCResponse, 1)
+	if !p.quick(q, answer) {
+		select {
+		case p.ch <- q.rpc(answer):
+		case <-end.C:
+			return errLost
+		case <-conn:
+			return errReset
+		case <-p.down:
+			return errReset
+		}
+	}
+	select {
+	case r := <-answer:
+		return h.answered(p, q, r, out, end.C, conn)
+	case <-end.C:
+		return errLost
+	case <-conn:
+		return errReset
+	case <-p.down:
+		return errReset
+	}
+}
+
+// answered carries an answer back.
+func (h *host) answered(p *host, q request, r raft.RPCResponse, out any, end <-chan time.Time, conn <-chan struct{}) error {
+	p.voted(q.msg, r)
+	if ok, _ := h.net.travel(p, h, 64); !ok {
+		return h.timeout(end, conn)
+	}
+	if r.Error != nil {
+		return errors.New(r.Error.Error())
+	}
+	_, err := recode(out, r.Response)
+	return err
+}
+
+// voted tells of a vote that this host has granted, whether or not the answer arrives.
+func (h *host) voted(msg any, r raft.RPCResponse) {
+	q, ok := msg.(*raft.RequestVoteRequest)
+	if !ok || h.life.Err() != nil {
+		return
+	}
+	a, ok := r.Response.(*raft.RequestVoteResponse)
+	h.net.mu.Lock()
+	tell := h.net.votes
+	h.net.mu.Unlock()
+	if ok && a.Granted && tell != nil {
+		server, _, _ := h.identity()
+		tell(q.Term, server, string(q.ID))
+	}
+}
+
+// again delivers a doubled request; nobody waits for its answer.
+func (h *host) again(p *host, q request) {
+	if ok, _ := h.net.travel(h, p, q.size); !ok {
+		return
+	}
+	answer := make(chan raft.RPCResponse, 1)
+	select {
+	case p.ch <- q.rpc(answer):
+	case <-p.down:
+		return
+	}
+	select {
+	case r := <-answer:
+		p.voted(q.msg, r)
+	case <-p.down:
+	}
+}
+
+// fresh is an empty message of the same type.
+func fresh(msg any) any {
+	switch msg.(type) {
+	case *raft.AppendEntriesRequest:
+		return new(raft.AppendEntriesRequest)
+	case *raft.RequestVoteRequest:
+		return new(raft.RequestVoteRequest)
+	case *raft.RequestPreVoteRequest:
+		return new(raft.RequestPreVoteRequest)
+	case *raft.InstallSnapshotRequest:
+		return new(raft.InstallSnapshotRequest)
+	}
+	return new(raft.TimeoutNowRequest)
+}
+
+// quick does what the library's own transport does with a heartbeat when it has a
+// handler: the message goes past Raft's main loop.
+func (h *host) quick(q request, answer chan raft.RPCResponse) bool {
+	a, ok := q.msg.(*raft.AppendEntriesRequest)
+	if !ok || a.Term == 0 || a.PrevLogEntry != 0 || a.PrevLogTerm != 0 || len(a.Entries) != 0 || a.LeaderCommitIndex != 0 {
+		return false
+	}
+	h.mu.Lock()
+	beat := h.beat
+	h.mu.Unlock()
+	if beat == nil {
+		return false
+	}
+	go func() {
+		h.owner.own()
+		beat(q.rpc(answer))
+	}()
+	return true
+}
+
+func (h *host) timeout(end <-chan time.Time, conn <-chan struct{}) error {
+	select {
+	case <-end:
+	case <-conn:
+		return errReset
+	case <-h.down:
+	}
+	return errLost
+}
+
+// Consumer implements raft.Transport.
+func (h *host) Consumer() <-chan raft.RPC { return h.ch }
+
+// LocalAddr implements raft.Transport.
+func (h *host) LocalAddr() raft.ServerAddress { return raft.ServerAddress(h.id) }
+
+// AppendEntriesPipeline implements raft.Transport: requests go one by one.
+func (h *host) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
+	return nil, raft.ErrPipelineReplicationNotSupported
+}
+
+// AppendEntries implements raft.Transport.
+func (h *host) AppendEntries(_ raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, a *raft.AppendEntriesResponse) error {
+	return h.ask(string(to), q, new(raft.AppendEntriesRequest), a, nil)
+}
+
+// RequestVote implements raft.Transport.
+func (h *host) RequestVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestVoteRequest, a *raft.RequestVoteResponse) error {
+	return h.ask(string(to), q, new(raft.RequestVoteRequest), a, nil)
+}
+
+// RequestPreVote implements raft.WithPreVote.
+func (h *host) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestPreVoteRequest, a *raft.RequestPreVoteResponse) error {
+	return h.ask(string(to), q, new(raft.RequestPreVoteRequest), a, nil)
+}
+
+// InstallSnapshot implements raft.Transport.
+func (h *host) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.InstallSnapshotRequest, a *raft.InstallSnapshotResponse, data io.Reader) error {
+	b, err := io.ReadAll(data)
+	if err != nil {
+		return err
+	}
+	h.net.mu.Lock()
+	h.net.installs++
+	h.net.install, h.net.data = q, b
+	h.net.mu.Unlock()
+	return h.ask(string(to), q, new(raft.InstallSnapshotRequest), a, b)
+}
+
+// TimeoutNow implements raft.Transport.
+func (h *host) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, q *raft.TimeoutNowRequest, a *raft.TimeoutNowResponse) error {
+	return h.ask(string(to), q, new(raft.TimeoutNowRequest), a, nil)
+}
+
+// EncodePeer implements raft.Transport.
+func (h *host) EncodePeer(_ raft.ServerID, a raft.ServerAddress) []byte { return []byte(a) }
+
+// DecodePeer implements raft.Transport.
+func (h *host) DecodePeer(b []byte) raft.ServerAddress { return raft.ServerAddress(b) }
+
+// SetHeartbeatHandler implements raft.Transport. The product never hands one down;
+// a world made without that guard does (Options.HeartbeatFastPath).
+func (h *host) SetHeartbeatHandler(f func(raft.RPC)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.beat = f
+}

@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/cluster"
+)
+
+// The traps of jepsen-lite.md, section 8: each is shown without what we have against
+// it, and is gone with it.
+
+// TestTrap695: hashicorp/raft handles heartbeats beside its main loop. A replica that
+// has won an election and has not acted on it yet learns of a later term that way and
+// then leads in that one, which has a leader.
+func TestTrap695(t *testing.T) {
+	for _, guarded := range []bool{false, true} {
+		two := false
+		synctest.Test(t, func(t *testing.T) {
+			opt := plainSettings()
+			opt.fastPath = !guarded
+			w := newWorld(t, 1, opt)
+			w.boot()
+			old := w.leader(10 * election)
+			next := w.members()[(slices.Index(w.members(), old)+1)%3]
+			var held atomic.Bool
+			hold := func(id, message string) {
+				if id == next.id && strings.HasPrefix(message, "election won") && held.CompareAndSwap(false, true) {
+					time.Sleep(8 * election)
+				}
+			}
+			w.atLog.Store(&hold)
+			l, _ := old.now()
+			_ = l.within(func() error { return l.cluster.Transfer(next.id) }) // it seems to fail
+			time.Sleep(20 * election)
+			if !held.Load() {
+				t.Error("nobody was held back between winning and acting")
+			}
+			two = strings.Contains(w.check.report(), "S2: two leaders")
+			w.stop()
+		})
+		if two == guarded {
+			t.Errorf("guarded %v: two leaders of a term %v", guarded, two)
+		}
+	}
+}
+
+// divergent makes a follower whose tail was never committed and reaches past a
+// snapshot of the leader's.
+func (s *story) divergent() (old, now *replica) {
+	s.addNodes(8, "n1")
+	s.submit("app1", "a", 0, "")
+	old = s.leader(10 * election)
+	l, _ := old.now()
+	s.net.isolate(old.id, true, true)
+	for range 100 {
+		go l.cluster.Propose([]byte("lost"))
+	}
+	now = s.leader(10*election, old)
+	for _, app := range []string{"app2", "app3", "app4"} {
+		s.submit(app, "a", 0, "")
+	}
+	nl, _ := now.now()
+	if err := nl.within(nl.cluster.Snapshot); err != nil {
+		s.t.Fatal(err)
+	}
+	return old, now
+}
+
+// TestTrap697: a follower with a divergent tail is sent a snapshot into that tail.
+func TestTrap697(t *testing.T) {
+	opt := plainSettings()
+	opt.trailing = 0
+	tellStory(t, opt, func(s *story) {
+		old, _ := s.divergent()
+		before := s.net.countInstalls()
+		s.net.heal()
+		if !s.inStep(time.Minute) {
+			t.Error("the follower does not follow")
+		}
+		if n := s.net.countInstalls() - before; n > 3 {
+			t.Errorf("%d snapshots were sent", n)
+		}
+		if l, _ := old.now(); l.cluster.Stats().Restarts == 0 {
+			t.Error("raft was not restarted in place: does the scenario still show the trap?")
+		}
+	})
+}
+
+// TestTrap697Library: the library alone is sent it for ever.
+func TestTrap697Library(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBare(t)
+		old := b.leader(nil)
+		for range 10 {
+			if err := old.apply(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.net.isolate(old.id, true, true)
+		for range 100 {
+			old.raft.Apply([]byte("lost"), time.Second)
+		}
+		now := b.leader(old)
+		for range 20 {
+			if err := now.apply(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := now.raft.Snapshot().Error(); err != nil {
+			t.Fatal(err)
+		}
+		b.net.heal()
+		time.Sleep(time.Minute)
+		if n := b.net.countInstalls(); n < 50 {
+			t.Errorf("only %d snapshots were sent: the library has changed, and our guard may not be needed any more", n)
+		}
+		b.stop()
+	})
+}
+
+func isTimeoutNow(msg any) bool { _, ok := msg.(*raft.TimeoutNowRequest); return ok }
+
+// TestTrap696: a leadership transfer is interrupted, and the leader refuses
+// everything for its sake.
+func TestTrap696(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		old := s.leader(10 * election)
+		s.net.mu.Lock()
+		s.net.hang = isTimeoutNow
+		s.net.mu.Unlock()
+		l, _ := old.now()
+		if err := l.within(func() error { return l.cluster.Transfer("") }); err == nil {
+			t.Error("the transfer succeeded")
+		}
+		s.addNodes(8, "n1") // tries until it is answered
+		if n := l.cluster.Stats().Restarts; n != 1 {
+			t.Errorf("raft was restarted in place %d times: does the scenario still show the trap?", n)
+		}
+	})
+}
+
+// TestTrap696Library: the library alone refuses for ever.
+func TestTrap696Library(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBare(t)
+		l := b.leader(nil)
+		if err := l.apply(); err != nil {
+			t.Fatal(err)
+		}
+		b.net.mu.Lock()
+		b.net.hang = isTimeoutNow
+		b.net.mu.Unlock()
+		_ = l.raft.LeadershipTransfer().Error()
+		time.Sleep(5 * time.Minute)
+		if err := l.apply(); err != raft.ErrLeadershipTransferInProgress || l.raft.State() != raft.Leader {
+			t.Errorf("five minutes later: %v, %s; the library has changed, and our watchdog may not be needed any more", err, l.raft.State())
+		}
+		b.stop()
+	})
+}
+
+// TestTrap503: the leader's disk hangs. L5: another one leads within the watchdog's
+// limit, and the process ends.
+func TestTrap503(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		s.addNodes(8, "n1")
+		old := s.leader(10 * election)
+		l, _ := old.now()
+		begin := time.Now()
+		thaw := l.disk.freeze()
+		defer thaw()
+		s.submit("app1", "a", 0, "")
+		if took := time.Since(begin); took > cluster.DefaultConfig().HungGiveUp+6*election {
+			t.Errorf("L5: the next write was answered after %s", took)
+		}
+		if now := s.leader(10 * election); now == old {
+			t.Error("L5: the one whose disk hangs leads")
+		}
+		time.Sleep(time.Until(begin.Add(cluster.DefaultConfig().HungExit + time.Second)))
+		if _, up := old.now(); up || s.exits[cluster.ExitDiskHung] != 1 {
+			t.Errorf("L5: up %v, exits %v", up, s.exits)
+		}
+	})
+}
+
+// TestTrap503Library: the library alone keeps such a leader.
+func TestTrap503Library(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBare(t)
+		l := b.leader(nil)
+		l.logs.mu.Lock()
+		l.logs.hang = make(chan struct{})
+		l.logs.mu.Unlock()
+		if err := l.apply(); err == nil {
+			t.Error("a write to a disk that hangs has succeeded")
+		}
+		time.Sleep(5 * time.Minute)
+		if l.raft.State() != raft.Leader {
+			t.Error("it gave up leadership: the library has changed, and our watchdog may not be needed any more")
+		}
+		b.stop()
+	})
+}

@@ -1,0 +1,372 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"rmd/cluster"
+	"rmd/internal/point"
+	"rmd/scheduler/input"
+	"rmd/snapshot"
+)
+
+// settings are what a seed draws of the cluster itself.
+type settings struct {
+	replicas      int
+	eager         bool
+	dominant      bool
+	inFlight      int
+	snapshotAfter uint64
+	trailing      uint64
+	yields        dial // how much goroutines are held back where they race
+	lazyCancel    bool
+	fastPath      bool // without the guard against hashicorp/raft #695
+	queues        []queue
+}
+
+type queue struct{ name, capacity string }
+
+func plainSettings() settings {
+	return settings{replicas: 3, inFlight: 1, snapshotAfter: 8192, trailing: 2048, lazyCancel: true, queues: []queue{{"a", "100"}}}
+}
+
+// world is one simulated cluster. It is made inside a bubble.
+type world struct {
+	t     testing.TB
+	seed  int64
+	opt   settings
+	net   *network
+	check *checker
+	log   hclog.Logger
+	yield *yielder
+	trap  atomic.Pointer[func(id string, entry []byte)]  // called before each proposal
+	atLog atomic.Pointer[func(id, message string)]       // called where raft logs
+	armed atomic.Pointer[func(l *life, name point.Name)] // called at each point
+	ctx   context.Context                                // ends with the world
+	stop1 context.CancelFunc
+	ops   sync.WaitGroup // what operators are about
+
+	mu    sync.Mutex
+	rng   *rand.Rand
+	rs    []*replica // that are or were members
+	slow  map[string]time.Duration // how long one replica takes to apply an entry
+	thaws []func()
+	hurt  *replica // its disk has lost something, until it is back under another identity
+	exits map[int]int
+	hits  map[point.Name]int
+}
+
+func newWorld(t testing.TB, seed int64, opt settings) *world {
+	w := &world{t: t, seed: seed, opt: opt, net: newNetwork(seed + 1), check: newChecker(), rng: rand.New(rand.NewSource(seed + 2)),
+		slow: map[string]time.Duration{}, exits: map[int]int{}, hits: map[point.Name]int{}}
+	w.ctx, w.stop1 = context.WithCancel(context.Background())
+	w.check.dominant = opt.dominant
+	w.yield = &yielder{rng: rand.New(rand.NewSource(seed + 3)), dial: opt.yields}
+	w.log = rootLogger()
+	w.net.votes = w.check.voted
+	for i := range opt.replicas {
+		w.rs = append(w.rs, w.newReplica(string(rune('a'+i)), "virtual", cluster.RoleVoter))
+	}
+	return w
+}
+
+// newReplica makes a machine with an empty disk that is not started.
+func (w *world) newReplica(id, clusterID, role string) *replica {
+	r := &replica{w: w, id: id}
+	r.disk = w.emptyDisk(r, clusterID, role)
+	return r
+}
+
+// emptyDisk is a new disk; a process on it has a new incarnation.
+func (w *world) emptyDisk(r *replica, clusterID, role string) *disk {
+	who := cluster.Identity{ID: r.id, Incarnation: fmt.Sprint(r.born), ClusterName: "virtual", ClusterID: clusterID, Role: role}
+	r.born++
+	return newDisk(w.seed+10+int64(r.id[0])*100+int64(r.born), who)
+}
+
+// boot starts all replicas and gives the cluster its first queues.
+func (w *world) boot() {
+	var conf raft.Configuration
+	for _, r := range w.members() {
+		if err := r.start(); err != nil {
+			w.t.Fatal(err)
+		}
+		conf.Servers = append(conf.Servers, raft.Server{ID: raft.ServerID(r.id + ".0"), Address: raft.ServerAddress(r.id)})
+	}
+	if err := w.rs[0].life.cluster.Bootstrap(conf); err != nil {
+		w.t.Fatal(err)
+	}
+	w.do(&input.InitCluster{ClusterID: "virtual", ClusterTimestamp: 1_000_000, Properties: w.properties(),
+		Entropy: []byte("thirty-two bytes that never vary")})
+}
+
+const prefix = "yarn.scheduler.capacity."
+
+func (w *world) properties() []input.Property {
+	var props []input.Property
+	set := func(k, v string) { props = append(props, input.Property{Name: k, Value: v}) }
+	names := ""
+	for i, q := range w.opt.queues {
+		if i > 0 {
+			names += ","
+		}
+		names += q.name
+		set(prefix+"root."+q.name+".capacity", q.capacity)
+		set(prefix+"root."+q.name+".maximum-capacity", "100")
+		set(prefix+"root."+q.name+".user-limit-factor", "10")
+	}
+	set(prefix+"root.queues", names)
+	set(prefix+"maximum-am-resource-percent", "1")
+	if w.opt.lazyCancel {
+		set(prefix+"reservation.eager-cancel", "false")
+	}
+	if w.opt.dominant {
+		set(prefix+"resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
+	}
+	return props
+}
+
+// do has an input planned, asking one replica after another until it is answered;
+// a refusal fails the test.
+func (w *world) do(in input.Input) input.Reply {
+	w.t.Helper()
+	c := &caller{w: w, name: "test", rng: rand.New(rand.NewSource(1))}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	reply, ok := c.call(ctx, input.Request{Input: in})
+	if !ok {
+		w.t.Fatalf("%T is not answered within a minute\n%s", in, w.check.report())
+	}
+	if f := reply.Refused(); f != nil {
+		w.t.Fatalf("%T: %v", in, f)
+	}
+	return reply
+}
+
+// members are the replicas that have not left for good.
+func (w *world) members() []*replica {
+	w.mu.Lock()
+	all := slices.Clone(w.rs)
+	w.mu.Unlock()
+	return slices.DeleteFunc(all, func(r *replica) bool { return r.is(func(r *replica) bool { return r.out }) })
+}
+
+// leading is the replica in office that is none of those left out, nil for none.
+func (w *world) leading(not ...*replica) *replica {
+	for _, r := range w.members() {
+		if slices.Contains(not, r) {
+			continue
+		}
+		if l, up := r.now(); up && l.cluster.IsLeader() {
+			if _, ok := l.seq.Leading(); ok {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// await waits for a replica in office, nil when there is none in time.
+func (w *world) await(within time.Duration, not ...*replica) *replica {
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if r := w.leading(not...); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// leader is await for tests that cannot go on without.
+func (w *world) leader(within time.Duration, not ...*replica) *replica {
+	w.t.Helper()
+	r := w.await(within, not...)
+	if r == nil {
+		w.t.Fatalf("no leader within %s\n%s", within, w.check.report())
+	}
+	return r
+}
+
+// inStep waits until all running replicas have applied what the leader has.
+func (w *world) inStep(within time.Duration) bool {
+	for end := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
+		head, same := w.check.head(), true
+		for _, r := range w.members() {
+			l, up := r.now()
+			if !up {
+				same = false
+				break
+			}
+			at, _ := l.machine.Applied()
+			same = same && at == head
+		}
+		if same {
+			return true
+		}
+		if time.Now().After(end) {
+			w.check.fail("L2: replicas are not in step within %s: %s", within, w.where())
+			return false
+		}
+	}
+}
+
+// where tells how far each replica is.
+func (w *world) where() string {
+	out := ""
+	for _, r := range w.members() {
+		l, up := r.now()
+		if l == nil {
+			out += r.id + " never ran; "
+			continue
+		}
+		at, term := l.machine.Applied()
+		out += fmt.Sprintf("%s up %v applied %d of term %d (raft: %d, term %d, leads %v); ", r.id, up, at, term, l.cluster.AppliedIndex(), l.cluster.Term(), l.cluster.IsLeader())
+	}
+	return out
+}
+
+// freeze stops a replica as SIGSTOP does, as far as others can see: nothing comes
+// in or goes out and nothing is written.
+func (w *world) freeze(r *replica) {
+	l, _ := r.now()
+	w.later(l.host.freeze(), l.disk.freeze())
+}
+
+// later keeps what ends a fault.
+func (w *world) later(thaws ...func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.thaws = append(w.thaws, thaws...)
+}
+
+func (w *world) thaw() {
+	w.mu.Lock()
+	thaws := w.thaws
+	w.thaws = nil
+	w.mu.Unlock()
+	for _, f := range thaws {
+		f()
+	}
+}
+
+// slowDown makes a replica take its time to apply.
+func (w *world) slowDown(id string, d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.slow[id] = d
+}
+
+func (w *world) delayApply(id string) {
+	w.mu.Lock()
+	d := w.slow[id]
+	if d > 0 {
+		d = time.Duration(w.rng.Int63n(int64(d)))
+	}
+	w.mu.Unlock()
+	if d > 0 {
+		time.Sleep(d)
+	}
+}
+
+// drawn is a time below d.
+func (w *world) drawn(d time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Duration(w.rng.Int63n(int64(d)))
+}
+
+// entropy is what keys are made of: the same in each run of a seed.
+func (w *world) entropy() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := make([]byte, 32)
+	w.rng.Read(b)
+	return b
+}
+
+// exited counts a process that ended by its own will.
+func (w *world) exited(id string, code int, err error) {
+	w.mu.Lock()
+	w.exits[code]++
+	w.mu.Unlock()
+	w.check.note("%s ends with code %d: %v", id, code, err)
+}
+
+// heal takes every fault away and starts what is down.
+func (w *world) heal() {
+	w.net.heal()
+	w.thaw()
+	w.mu.Lock()
+	clear(w.slow)
+	w.mu.Unlock()
+	w.armed.Store(nil)
+	for _, r := range w.members() {
+		r.set(func(r *replica) { r.disk.repair() })
+		if err := r.start(); err != nil && !errors.Is(err, errDisk) {
+			w.check.fail("start: %v", err)
+		}
+		if r.is(func(r *replica) bool { return r.broken || r.disk.is(func(f faults) bool { return f.lost }) }) {
+			w.replace(r)
+		}
+	}
+}
+
+// finish compares all replicas with each other and with the books, then ends them.
+func (w *world) finish() {
+	if w.inStep(time.Minute) {
+		var base *replica
+		var first [32]byte
+		for _, r := range w.members() {
+			l, _ := r.now()
+			st, index := l.machine.Fork()
+			w.check.compare(r.id, st, index)
+			w.check.acknowledged(r.id, st)
+			if err := st.Check(); err != nil {
+				w.check.fail("state of %s at %d: %v", r.id, index, err)
+			}
+			if sum := snapshot.Sum(st); base == nil {
+				base, first = r, sum
+			} else if sum != first {
+				other, _ := base.now()
+				was, _ := other.machine.Fork()
+				w.check.fail("S1: contents of %s and %s differ at %d: %v", base.id, r.id, index, snapshot.Diff(was, st))
+			}
+		}
+	}
+	w.stop()
+}
+
+// stop ends all processes and lets late timers run out.
+func (w *world) stop() {
+	w.stop1()
+	w.net.heal()
+	w.thaw()
+	w.armed.Store(nil)
+	w.yield.turn(0)
+	for _, r := range w.members() {
+		r.crash()
+	}
+	w.ops.Wait()
+	w.mu.Lock()
+	all := slices.Clone(w.rs)
+	w.mu.Unlock()
+	for _, r := range all {
+		r.crash()
+		r.mu.Lock()
+		ended := r.ended
+		r.mu.Unlock()
+		if ended != nil {
+			<-ended
+		}
+	}
+	time.Sleep(time.Minute)
+}

@@ -1,0 +1,181 @@
+package sim
+
+import (
+	"io"
+	"log"
+	"math/rand"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-metrics"
+
+	"rmd/internal/point"
+)
+
+// dial is how much goroutines are held back in the windows where they race: where
+// raft logs and counts, and at our own points.
+type dial int
+
+// The dials.
+const (
+	dialOff dial = iota
+	dialLow
+	dialHigh // what hashicorp/raft #695 needs
+)
+
+// yielder draws how long.
+type yielder struct {
+	mu   sync.Mutex
+	rng  *rand.Rand
+	dial dial
+}
+
+func (y *yielder) turn(d dial) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.dial = d
+}
+
+// yield holds the calling goroutine back; rare makes that so much rarer.
+func (y *yielder) yield(rare int) {
+	y.mu.Lock()
+	var d time.Duration
+	switch {
+	case y.dial == dialOff || y.rng.Intn(rare) > 0:
+	case y.dial == dialLow && y.rng.Intn(4) == 0:
+		d = time.Duration(y.rng.Intn(20)) * time.Millisecond
+		if y.rng.Intn(20) == 0 {
+			d = time.Duration(y.rng.Intn(500)) * time.Millisecond
+		}
+	case y.dial == dialHigh && y.rng.Intn(3) == 0:
+		d = time.Duration(y.rng.Intn(30)) * time.Millisecond
+		if y.rng.Intn(5) == 0 {
+			d = time.Duration(y.rng.Intn(1500)) * time.Millisecond
+		}
+	}
+	y.mu.Unlock()
+	if d > 0 {
+		time.Sleep(d)
+	}
+}
+
+// Raft counts far more often than it logs, and so do our points.
+const (
+	rareMetric = 8
+	rarePoint  = 8
+)
+
+// listen makes this process's metrics and points come to the worlds; once.
+var listen = sync.OnceFunc(func() {
+	c := metrics.DefaultConfig("sim")
+	c.EnableRuntimeMetrics, c.EnableHostname = false, false
+	if _, err := metrics.NewGlobal(c, &countingSink{}); err != nil {
+		panic(err) // the configuration is ours
+	}
+	point.Set(func(n point.Name) {
+		if l := current(); l != nil {
+			l.r.w.at(l, n)
+		}
+	})
+})
+
+// at is told when a process comes to a point.
+func (w *world) at(l *life, n point.Name) {
+	w.mu.Lock()
+	w.hits[n]++
+	w.mu.Unlock()
+	if f := w.armed.Load(); f != nil {
+		(*f)(l, n)
+	}
+	w.yield.yield(rarePoint)
+}
+
+// countingSink is where raft counts.
+type countingSink struct{ metrics.BlackholeSink }
+
+func (*countingSink) held() {
+	if l := current(); l != nil {
+		l.r.w.yield.yield(rareMetric)
+	}
+}
+
+// SetGauge implements metrics.MetricSink.
+func (s *countingSink) SetGauge([]string, float32) { s.held() }
+
+// SetGaugeWithLabels implements metrics.MetricSink.
+func (s *countingSink) SetGaugeWithLabels([]string, float32, []metrics.Label) { s.held() }
+
+// IncrCounter implements metrics.MetricSink.
+func (s *countingSink) IncrCounter([]string, float32) { s.held() }
+
+// IncrCounterWithLabels implements metrics.MetricSink.
+func (s *countingSink) IncrCounterWithLabels([]string, float32, []metrics.Label) { s.held() }
+
+// rootLogger is silent unless RMD_TEST_LOG is set.
+func rootLogger() hclog.Logger {
+	if os.Getenv("RMD_TEST_LOG") == "" {
+		return hclog.NewNullLogger()
+	}
+	return hclog.New(&hclog.LoggerOptions{Name: "sim", Level: hclog.Debug, Output: os.Stderr, TimeFormat: "05.000"})
+}
+
+// logger is a replica's; the one it names "raft" holds its callers back, since that
+// library has no lock while it logs.
+func (w *world) logger(id string) hclog.Logger {
+	return replicaLogger{w.log.Named(id), w, id}
+}
+
+type replicaLogger struct {
+	hclog.Logger
+	w  *world
+	id string
+}
+
+// Named implements hclog.Logger.
+func (l replicaLogger) Named(n string) hclog.Logger {
+	if n == "raft" {
+		return raftLogger{l.Logger.Named(n), l.w, l.id}
+	}
+	return replicaLogger{l.Logger.Named(n), l.w, l.id}
+}
+
+type raftLogger struct {
+	hclog.Logger
+	w  *world
+	id string
+}
+
+func (l raftLogger) at(message string) {
+	if f := l.w.atLog.Load(); f != nil {
+		(*f)(l.id, message)
+	}
+	l.w.yield.yield(1)
+}
+
+// Trace implements hclog.Logger.
+func (l raftLogger) Trace(m string, _ ...any) { l.at(m) }
+
+// Debug implements hclog.Logger.
+func (l raftLogger) Debug(m string, a ...any) { l.Logger.Debug(m, a...); l.at(m) }
+
+// Info implements hclog.Logger.
+func (l raftLogger) Info(m string, a ...any) { l.Logger.Info(m, a...); l.at(m) }
+
+// Warn implements hclog.Logger.
+func (l raftLogger) Warn(m string, a ...any) { l.Logger.Warn(m, a...); l.at(m) }
+
+// Error implements hclog.Logger.
+func (l raftLogger) Error(m string, a ...any) { l.Logger.Error(m, a...); l.at(m) }
+
+// With implements hclog.Logger.
+func (l raftLogger) With(...any) hclog.Logger { return l }
+
+// Named implements hclog.Logger.
+func (l raftLogger) Named(string) hclog.Logger { return l }
+
+// StandardLogger implements hclog.Logger.
+func (raftLogger) StandardLogger(*hclog.StandardLoggerOptions) *log.Logger {
+	return log.New(io.Discard, "", 0)
+}
