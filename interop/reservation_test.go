@@ -3,6 +3,7 @@
 package interop
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -25,10 +26,14 @@ type reservation struct {
 // ResourceManager would lose it, so there only its fulfilment is looked at.
 func TestReservationAcrossLeaders(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind()})
-	// one on each node: they have 1,792 MB left, and 3,328 together
-	filler := c.StartShell(harness.Shell{Name: "filler", Queue: "batch", Containers: 2, MB: 2304, Command: "sleep", Args: "600", Within: 10 * time.Minute})
-	small := c.Submitted(filler)
-	c.AwaitApp(small, "running 2 containers", time.Minute, func(a harness.App) bool { return a.Containers == 3 })
+	// one on each node: they have 1,792 MB left at most, and more than 2,560 together
+	var fillers [2]*harness.Running
+	var small [2]string
+	for i := range fillers {
+		fillers[i] = c.StartShell(harness.Shell{Name: fmt.Sprintf("filler%d", i+1), Queue: "batch", Containers: 1, MB: 2304, Command: "sleep", Args: "600", Within: 10 * time.Minute})
+		small[i] = c.Submitted(fillers[i])
+		c.AwaitApp(small[i], "running its container", time.Minute, func(a harness.App) bool { return a.Containers == 2 })
+	}
 	bigger := c.StartShell(harness.Shell{Name: "big", MB: 2560, Command: "sleep", Args: "1", Within: 5 * time.Minute})
 	big := c.Submitted(bigger)
 	c.AwaitApp(big, "holding a reservation", time.Minute, func(a harness.App) bool { return a.ReservedMB == 2560 })
@@ -45,10 +50,20 @@ func TestReservationAcrossLeaders(t *testing.T) {
 			lead.AwaitReady()
 		}
 	}
-	succeeded(t, c.Yarn("application", "-kill", small))
+	// room on the reserved node first: on another one the application would be served there, and the reservation cancelled
+	first := 0
+	for _, n := range c.Nodes {
+		if n.ID() == before.Node && holds(n, small[1], 2) {
+			first = 1
+		}
+	}
+	succeeded(t, c.Yarn("application", "-kill", small[first]))
 	succeeded(t, bigger.Wait(), "Application completed successfully")
-	if r := filler.Wait(); r.Code != 2 {
-		t.Errorf("the client of the killed application ended with %s", r.Last())
+	succeeded(t, c.Yarn("application", "-kill", small[1-first]))
+	for _, f := range fillers {
+		if r := f.Wait(); r.Code != 2 {
+			t.Errorf("the client of a killed application ended with %s", r.Last())
+		}
 	}
 	if c.Kind != harness.RMD {
 		return
@@ -59,6 +74,11 @@ func TestReservationAcrossLeaders(t *testing.T) {
 			t.Errorf("%s ran the container of %+v: %v", n.ID(), before, ran)
 		}
 	}
+}
+
+// holds says whether a node was told to start an application's container of a number.
+func holds(n *harness.Node, app string, number int) bool {
+	return slices.ContainsFunc(harness.Of(n.Started(), app), func(id string) bool { return strings.HasSuffix(id, fmt.Sprintf("_%06d", number)) })
 }
 
 // theReservation is the only one, and it is the application's.
