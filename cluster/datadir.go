@@ -149,7 +149,7 @@ func lockDir(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory lock: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := flock(f); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", path, ErrInUse)
 	}

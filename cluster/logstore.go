@@ -25,6 +25,7 @@ type logStore struct {
 	g     *guard
 	inner raft.LogStore
 	turn  turn // appending, or deleting at the end where entries are appended
+	cuts  turn // deleting: raft compacts in one goroutine and clears the log in another
 
 	mu          sync.RWMutex
 	ring        [cacheEntries]*raft.Log
@@ -44,7 +45,7 @@ var (
 
 // openLog reads the bounds of the inner store.
 func openLog(g *guard, inner raft.LogStore) (*logStore, error) {
-	s := &logStore{g: g, inner: inner, turn: make(turn, 1)}
+	s := &logStore{g: g, inner: inner, turn: make(turn, 1), cuts: make(turn, 1)}
 	var err error
 	if s.first, err = inner.FirstIndex(); err != nil {
 		return nil, fmt.Errorf("first index of the log: %w", err)
@@ -197,6 +198,8 @@ func (s *logStore) remember(l *raft.Log) {
 // snapshot was installed). It goes in slices from the open end, and from the tail when all go, so that
 // a crash between two slices leaves neither a hole nor a gap behind the snapshot.
 func (s *logStore) DeleteRange(lo, hi uint64) error {
+	s.cuts.Lock()
+	defer s.cuts.Unlock()
 	s.mu.RLock()
 	first, last := s.first, s.last
 	s.mu.RUnlock()

@@ -46,8 +46,7 @@ func (c *Cluster) Stats() Stats {
 		s.SnapshotAge = time.Since(time.Unix(0, at))
 	}
 	if b := c.stores.bolt; b != nil {
-		st := b.Stats()
-		s.StoreFreeBytes = int64(st.FreeAlloc)
+		s.StoreFreeBytes = b.freeBytes()
 		s.StoreBytes = fileSize(c.cfg.DataDir)
 	}
 	return s

@@ -7,12 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
 )
 
 const snapshotsKept = 2
@@ -22,12 +19,7 @@ type stores struct {
 	logs   *logStore
 	stable *stableStore
 	snaps  *snapStore
-	bolt   *raftboltdb.BoltStore // nil when injected
-}
-
-// boltOptions: the free list is not written at every commit but found again when opening.
-func boltOptions(readOnly bool) *bbolt.Options {
-	return &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, ReadOnly: readOnly}
+	bolt   *boltStore // nil when injected
 }
 
 // openStores opens what is not injected and wraps all of it.
@@ -38,7 +30,7 @@ func openStores(dir string, o Options, g *guard, verify func(io.Reader) error, l
 		if err := checkBoltFile(filepath.Join(dir, fileLog)); err != nil {
 			return nil, err
 		}
-		bolt, err := raftboltdb.New(raftboltdb.Options{Path: filepath.Join(dir, fileLog), BoltOptions: boltOptions(false)})
+		bolt, err := openBolt(filepath.Join(dir, fileLog))
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", fileLog, err)
 		}
@@ -115,33 +107,4 @@ func (s *stores) empty() (bool, error) {
 	}
 	list, err := s.snaps.List()
 	return len(list) == 0, err
-}
-
-// checkBolt walks the pages of a store that was not closed in order.
-func checkBolt(path string) (err error) {
-	if _, serr := os.Stat(path); errors.Is(serr, os.ErrNotExist) {
-		return nil
-	}
-	if err := checkBoltFile(path); err != nil {
-		return err
-	}
-	defer func() {
-		if p := recover(); p != nil { // bolt panics on pages it cannot make sense of
-			err = fmt.Errorf("%s: %v: %w", path, p, ErrDamaged)
-		}
-	}()
-	db, err := bbolt.Open(path, 0o600, boltOptions(true))
-	if err != nil {
-		return fmt.Errorf("open %s: %w", path, err)
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return db.View(func(tx *bbolt.Tx) error {
-		var first error
-		for cerr := range tx.Check() {
-			if first == nil {
-				first = fmt.Errorf("%s: %w: %w", path, cerr, ErrDamaged)
-			}
-		}
-		return first
-	})
 }

@@ -2,21 +2,11 @@ package cluster
 
 import (
 	"fmt"
-	"syscall"
 	"time"
 )
 
 // watchInterval is how often the disk is looked at; small against the limits it watches.
 const watchInterval = 250 * time.Millisecond
-
-// freeSpace asks the kernel.
-func freeSpace(dir string) (uint64, error) {
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
-		return 0, fmt.Errorf("free space of %s: %w", dir, err)
-	}
-	return st.Bavail * uint64(st.Bsize), nil
-}
 
 // watchDisk looks at the age of writes until the cluster closes.
 //

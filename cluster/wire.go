@@ -174,12 +174,54 @@ func (w *wire) AppendEntriesPipeline(id raft.ServerID, to raft.ServerAddress) (r
 	if err != nil {
 		return nil, err
 	}
-	return &pipeline{p, w}, nil
+	return newPipeline(p, w), nil
 }
 
+// pipeline ends itself with the first answer that refuses entries. The library stops reading answers there,
+// and may send once more before it notices: it would wait for ever then (hashicorp/raft #612), the follower
+// would hear heartbeats and get no entry, and raft would neither stop nor be restarted.
 type pipeline struct {
 	raft.AppendPipeline
-	w *wire
+	w    *wire
+	out  chan raft.AppendFuture
+	over chan struct{}
+	end  sync.Once
+}
+
+func newPipeline(inner raft.AppendPipeline, w *wire) *pipeline {
+	p := &pipeline{AppendPipeline: inner, w: w, out: make(chan raft.AppendFuture), over: make(chan struct{})}
+	w.wg.Go(p.answers)
+	return p
+}
+
+// answers passes answers on, up to the one that is the last.
+func (p *pipeline) answers() {
+	for {
+		select {
+		case f := <-p.AppendPipeline.Consumer():
+			last := !f.Response().Success || f.Response().Term > f.Request().Term
+			select {
+			case p.out <- f:
+			case <-p.over:
+				return
+			}
+			if last {
+				_ = p.Close() // whoever sends is told
+				return
+			}
+		case <-p.over:
+			return
+		}
+	}
+}
+
+// Consumer is where raft reads answers.
+func (p *pipeline) Consumer() <-chan raft.AppendFuture { return p.out }
+
+// Close ends the pipeline; it may be called again.
+func (p *pipeline) Close() error {
+	p.end.Do(func() { close(p.over) })
+	return p.AppendPipeline.Close()
 }
 
 // AppendEntries sends entries unless muted.

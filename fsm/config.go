@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/event"
 )
 
 // Exit codes for supervisors, as package cluster and operations have them.
@@ -49,6 +51,9 @@ type Config struct {
 	// counts entries that still wait for Apply. Nil: only commands,
 	// configurations and snapshots move the index.
 	AppliedIndex func() uint64
+	// Level is the highest feature level that this replica applies; 0: all that
+	// this build knows.
+	Level uint32
 	// PollInterval is how often AppliedIndex is asked while somebody waits.
 	PollInterval time.Duration
 	// Digests is how many applied indexes keep their digest.
@@ -98,6 +103,9 @@ func (c Config) orDefaults() Config {
 	}
 	if c.PollInterval <= 0 {
 		c.PollInterval = d.PollInterval
+	}
+	if c.Level == 0 {
+		c.Level = event.Level
 	}
 	if c.Digests < 1 {
 		c.Digests = d.Digests

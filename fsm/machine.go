@@ -63,8 +63,8 @@ type Result struct {
 func (m *Machine) Apply(l *raft.Log) any {
 	start := time.Now()
 	b, err := event.Decode(l.Data)
-	if err == nil && b.Level > event.Level {
-		err = fmt.Errorf("feature level %d, this build knows %d", b.Level, event.Level)
+	if err == nil && b.Level > m.cfg.Level {
+		err = fmt.Errorf("feature level %d, this build knows %d", b.Level, m.cfg.Level)
 	}
 	if err != nil {
 		return m.fatal(ExitNotKnown, fmt.Errorf("decode batch at index %d: %w", l.Index, err))

@@ -83,8 +83,8 @@ func (p *Planner) raiseLevel(in *input.RaiseLevel) input.Reply {
 	switch {
 	case in.Level <= p.st.Meta.Level:
 		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "the feature level is %d", p.st.Meta.Level))
-	case in.Level > event.Level:
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "upgrade all replicas first", "the leader knows level %d, not %d", event.Level, in.Level))
+	case in.Level > p.knows:
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "upgrade all replicas first", "the leader knows level %d, not %d", p.knows, in.Level))
 	}
 	p.emit(&event.LevelRaised{Level: in.Level})
 	return in.NewReply()

@@ -14,12 +14,15 @@ type Options struct {
 	// Eager adds passes when an ask arrives and when room is freed; without it
 	// passes run on node heartbeats alone, as YARN's do.
 	Eager bool
+	// Level is the highest feature level that this replica knows; 0: this build's.
+	Level uint32
 }
 
 // Planner plans inputs on a state that it owns. It is not for concurrent use.
 type Planner struct {
 	st    *state.State
 	eager bool
+	knows uint32
 	cfg   *capacity.Config // nil before the cluster is initialized
 	tree  *capacity.Tree
 	stale bool // tree is older than the cluster's resources
@@ -47,7 +50,10 @@ type Planner struct {
 // New makes a planner that takes st over. It fails when the queue configuration
 // in the state cannot be read, which a validated one always can.
 func New(st *state.State, opt Options) (*Planner, error) {
-	p := &Planner{st: st, eager: opt.Eager}
+	p := &Planner{st: st, eager: opt.Eager, knows: opt.Level}
+	if p.knows == 0 {
+		p.knows = event.Level
+	}
 	if err := p.rebuild(); err != nil {
 		return nil, err
 	}

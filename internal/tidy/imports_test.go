@@ -36,6 +36,7 @@ const (
 	// gometrics is where raft counts; the simulation holds goroutines back there.
 	gometrics = "github.com/hashicorp/go-metrics"
 	progress  = "github.com/schollz/progressbar"
+	wazero    = "github.com/tetratelabs/wazero"
 )
 
 const (
@@ -73,6 +74,12 @@ var places = map[string]place{
 	"jepsen-lite/logsim":  {ours: []string{"..."}, outside: []string{raft}, why: "it simulates with the real core over a log of its own"},
 	"jepsen-lite/mutants": {why: "it reads sources and runs commands"},
 	"jepsen-lite/replay":  {ours: []string{"yarn", "fsm/event"}, why: "it knows the vocabulary of the log and shares no code with those who write it"},
+	"jepsen-lite/harness/...": {ours: []string{"yarn", "scheduler/input", "transport/rest/api", "jepsen-lite/...", "workload/..."}, outside: []string{bbolt, msgpack, xsys},
+		why: "it starts rmd, asks it by the public wire and reads its files by itself"},
+	"jepsen-lite/scenario":   {ours: []string{"transport/rest/api", "jepsen-lite/..."}, why: "it runs rmd as an operator does"},
+	"jepsen-lite/sim/script": {why: "it is what the simulation and its host tell each other"},
+	"jepsen-lite/exact/...": {ours: []string{"jepsen-lite/exact/...", "jepsen-lite/sim/script"}, outside: []string{wazero},
+		why: "it runs a build of the simulation from outside"},
 	"jepsen-lite/sim/...": {ours: []string{"..."}, outside: []string{raft, hclog, porc, rapid, msgpack, gometrics}, why: "it simulates with the real parts"},
 	"cmd/rmd/...":         {ours: []string{"..."}, outside: []string{cli, hclog, raft, metrics, yaml, xterm, progress}, why: "the program wires and holds no logic"},
 	"interop/...":         {ours: []string{"interop/...", "internal/portblock"}, why: "it drives real Hadoop and rmd from outside, as a user does"},

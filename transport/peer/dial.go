@@ -7,8 +7,6 @@ import (
 	"net"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // userTimeout is how long the kernel keeps bytes that the other side does not acknowledge, so that a
@@ -23,9 +21,7 @@ func tune(c net.Conn) {
 	}
 	_ = tc.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 3 * time.Second, Interval: 2 * time.Second, Count: 3})
 	if raw, err := tc.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) {
-			_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(userTimeout.Milliseconds()))
-		})
+		_ = raw.Control(setUserTimeout)
 	}
 }
 
