@@ -54,6 +54,7 @@ func submitApp(c *call) error {
 		out.ID = reply.ID.String()
 	}
 	if in.DryRun {
+		out.Explain = c.s.foreseen(in)
 		return c.json(http.StatusOK, out)
 	}
 	if c.flag("explain") {
@@ -81,6 +82,28 @@ func (s *Server) whyWaiting(id yarn.ApplicationID) json.RawMessage {
 	b, err := json.Marshal(doc)
 	if err != nil {
 		s.log.Debug("explanation not encoded", "application", id, "error", err)
+		return nil
+	}
+	return b
+}
+
+// foreseen is the explanation that goes with a submission that is only tried:
+// help, as whyWaiting is.
+func (s *Server) foreseen(in *input.SubmitApplication) json.RawMessage {
+	if s.cfg.Foresee == nil {
+		return nil
+	}
+	s.explain.Lock()
+	defer s.explain.Unlock()
+	st, _ := s.cfg.Reader.Fork()
+	doc, err := s.cfg.Foresee(s.privateFork(st), in)
+	if err != nil {
+		s.log.Debug("submission not foreseen", "queue", in.Queue, "error", err)
+		return nil
+	}
+	b, err := json.Marshal(doc)
+	if err != nil {
+		s.log.Debug("explanation not encoded", "error", err)
 		return nil
 	}
 	return b

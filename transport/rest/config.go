@@ -165,6 +165,10 @@ type Config struct {
 	// It is given a fork of its own, one call at a time, and asks stop now and
 	// then whether it should end early.
 	WhatIf func(st *state.State, properties []input.Property, stop func() bool) (any, error)
+	// Foresee is the explanation of an application that would be submitted, a
+	// document as api.Explanation; an *input.Fault where it would be refused. It is
+	// given a fork of its own, one call at a time.
+	Foresee func(st *state.State, in *input.SubmitApplication) (any, error)
 	// Past is the state as it was after an index, for reading; a *TooOldError when
 	// what is kept does not reach back so far.
 	Past func(ctx context.Context, index uint64) (*state.State, error)

@@ -94,10 +94,10 @@ func (v *pageView) timeOf(ctx context.Context, index uint64) (at int64) {
 }
 
 // After implements ui.View.
-func (v *pageView) After(ctx context.Context, index uint64, most int, pass func(kind string, d func() api.Event) bool) (next uint64, err error) {
+func (v *pageView) After(ctx context.Context, index uint64, most int, pass ui.Pass) (next uint64, err error) {
 	_, _, err = v.forward(ctx, index, most, func(e LogEntry, b *event.Batch) bool {
 		for _, x := range b.Events {
-			if pass(x.Kind().String(), func() api.Event { return v.eventDoc(x) }) {
+			if pass(x.Kind().String(), v.subject(x), func() api.Event { return v.eventDoc(x) }) {
 				next = e.Index
 				return false
 			}

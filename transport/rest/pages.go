@@ -252,7 +252,7 @@ const (
 
 // Recent implements ui.View: it goes back in the log until it has enough, or
 // has looked at as much as it may.
-func (v *pageView) Recent(ctx context.Context, before uint64, limit, look int, pass func(kind string, d func() api.Event) bool) (ui.Recent, error) {
+func (v *pageView) Recent(ctx context.Context, before uint64, limit, look int, pass ui.Pass) (ui.Recent, error) {
 	if v.s.cfg.Log == nil {
 		return ui.Recent{}, notAvailable("the log")
 	}
@@ -296,8 +296,39 @@ func (v *pageView) Recent(ctx context.Context, before uint64, limit, look int, p
 	return out, nil
 }
 
+// subject is what one of the events is about that there are most of. It says what
+// the event's document says.
+func (v *view) subject(e event.Event) ui.Subject {
+	of := func(c event.ContainerRef) ui.Subject {
+		s := ui.Subject{App: c.App, Known: true}
+		if slot := v.st.Container(c); slot != 0 {
+			s.Node = v.st.Containers.Get(slot).Node
+		}
+		return s
+	}
+	switch e := e.(type) {
+	case *event.ContainerAllocated:
+		return ui.Subject{App: e.App, Node: e.Node, Known: true}
+	case *event.ReservationMade:
+		return ui.Subject{App: e.App, Node: e.Node, Known: true}
+	case *event.ContainerLaunched:
+		return of(e.Container)
+	case *event.ContainerReleased:
+		return of(e.Container)
+	case *event.ContainerCompleted:
+		return of(e.Container)
+	case *event.AskChanged:
+		return ui.Subject{App: e.App, Known: true}
+	case *event.AllocateAnswered:
+		return ui.Subject{App: e.App, Known: true}
+	case *event.TimeAdvanced:
+		return ui.Subject{Known: true}
+	}
+	return ui.Subject{}
+}
+
 // recentEntry adds the events of one entry, the last one first.
-func (v *pageView) recentEntry(e LogEntry, out *ui.Recent, pass func(kind string, d func() api.Event) bool) int {
+func (v *pageView) recentEntry(e LogEntry, out *ui.Recent, pass ui.Pass) int {
 	if e.Type != "events" || e.Index > v.index {
 		return 1
 	}
@@ -315,7 +346,7 @@ func (v *pageView) recentEntry(e LogEntry, out *ui.Recent, pass func(kind string
 		out.Events[i].AtMillis = at
 	}
 	for _, ev := range slices.Backward(b.Events) {
-		if pass(ev.Kind().String(), func() api.Event { return v.eventDoc(ev) }) {
+		if pass(ev.Kind().String(), v.subject(ev), func() api.Event { return v.eventDoc(ev) }) {
 			out.Events = append(out.Events, ui.Decision{Index: e.Index, Term: e.Term, AtMillis: at, Event: v.eventDoc(ev)})
 		}
 	}

@@ -240,3 +240,37 @@ func TestAttemptHistory(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// A submission that is only tried is answered with what it would wait for, planned
+// on a fork of its own; what cannot be foreseen is left out.
+func TestDryRunIsExplained(t *testing.T) {
+	var given *input.SubmitApplication
+	mine := state.New()
+	b := newBench(t, func(c *Config) {
+		c.Planning = func() *state.State { return mine }
+		c.Foresee = func(st *state.State, in *input.SubmitApplication) (any, error) {
+			if given = in; st != mine {
+				t.Error("not a private fork")
+			}
+			if in.Queue == "root.batch" {
+				return nil, input.Faultf(input.NoSuchQueue, "", "no")
+			}
+			return api.Explanation{Reason: "AM_LIMIT_QUEUE", Waiting: true}, nil
+		}
+	})
+	var d api.Submitted
+	b.into(200, &d, "POST", "/v1/apps?dry_run", `{"user":"u","queue":"root.online","am":{"memory-mb":2048}}`)
+	if !strings.Contains(string(d.Explain), "AM_LIMIT_QUEUE") || given == nil || given.AM[yarn.Memory] != 2048 || !d.DryRun {
+		t.Errorf("%+v of %+v", d, given)
+	}
+	d = api.Submitted{}
+	b.into(200, &d, "POST", "/v1/apps?dry_run", `{"user":"u","queue":"root.batch"}`)
+	if len(d.Explain) != 0 {
+		t.Errorf("%s", d.Explain)
+	}
+	given = nil
+	b.into(201, &d, "POST", "/v1/apps", `{"user":"u","queue":"root.online"}`)
+	if given != nil {
+		t.Error("a real submission is foreseen")
+	}
+}

@@ -196,17 +196,29 @@ func (c *call) wsApp(v *view, a *state.App, without map[string]bool) obj {
 	return append(d, v.wsTail(a, without)...)
 }
 
-// wsUse is what an application holds. Its use over time (memorySeconds and the
-// like) is not kept by the replicated state, and is told as 0; nothing is ever
+// wsUse is what an application holds, and has used over time; nothing is ever
 // preempted.
 func (v *view) wsUse(a *state.App) obj {
 	queueShare, clusterShare := v.usage(a)
+	spent := v.st.Spent(a, v.st.Meta.NowMillis)
 	return obj{
 		{"allocatedMB", orNone(a, a.Used[yarn.Memory])}, {"allocatedVCores", orNone(a, a.Used[yarn.VCores])}, {"reservedMB", orNone(a, a.Reserved[yarn.Memory])}, {"reservedVCores", orNone(a, a.Reserved[yarn.VCores])},
-		{"runningContainers", orNone(a, int64(a.Live))}, {"memorySeconds", 0}, {"vcoreSeconds", 0},
-		{"queueUsagePercentage", queueShare}, {"clusterUsagePercentage", clusterShare}, {"resourceSecondsMap", v.zeros()},
+		{"runningContainers", orNone(a, int64(a.Live))}, {"memorySeconds", spent[yarn.Memory]}, {"vcoreSeconds", spent[yarn.VCores]},
+		{"queueUsagePercentage", queueShare}, {"clusterUsagePercentage", clusterShare}, {"resourceSecondsMap", v.seconds(spent)},
 		{"preemptedResourceMB", 0}, {"preemptedResourceVCores", 0}, {"numNonAMContainerPreempted", 0}, {"numAMContainerPreempted", 0}, {"preemptedMemorySeconds", 0}, {"preemptedVcoreSeconds", 0}, {"preemptedResourceSecondsMap", obj{}},
 	}
+}
+
+// seconds is a map of every kind to its use over time.
+func (v *view) seconds(spent yarn.Resource) *shared {
+	if spent.IsZero() {
+		return v.zeros()
+	}
+	list := make([]obj, 0, len(v.kinds))
+	for i, name := range v.kinds {
+		list = append(list, obj{{"key", name}, {"value", strconv.FormatInt(spent[i], 10)}})
+	}
+	return share(obj{{"entry", list}})
 }
 
 // zeros is a map of every kind to nothing; all applications share it.

@@ -159,15 +159,30 @@ func writeJSON(b *bytes.Buffer, v any) {
 
 // writeText writes a string; most need no escaping.
 func writeText(b *bytes.Buffer, s string) {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			writeOther(b, s)
-			return
-		}
+	if !plain(s) {
+		writeOther(b, s)
+		return
 	}
 	b.WriteByte('"')
 	b.WriteString(s)
 	b.WriteByte('"')
+}
+
+// plain says whether a string needs no escaping in JSON.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return false
+		}
+	}
+	return true
+}
+
+// quoteJSON writes a string that needs escaping.
+func quoteJSON(s string) []byte {
+	var b bytes.Buffer
+	writeOther(&b, s)
+	return b.Bytes()
 }
 
 func writeOther(b *bytes.Buffer, v any) {

@@ -36,6 +36,9 @@ func wsNodes(c *call) error {
 		return err
 	}
 	slots := v.nodes(func(n *state.Node) bool { return states == nil || states[n.State.String()] })
+	if !wantsXML(c.r) {
+		return c.writeNodes(v, slots)
+	}
 	return c.streamWS("nodes", "node", func(yield func(obj) bool) {
 		for _, slot := range slots {
 			if !yield(v.wsNode(v.st.Nodes.Get(slot))) {

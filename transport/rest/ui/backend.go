@@ -59,9 +59,8 @@ type View interface {
 	// Explain is the planner's explanation of why an application waits.
 	Explain(id yarn.ApplicationID) (any, error)
 	// Recent goes back in the log from before an index (0: from the newest),
-	// until limit events have passed, or it has looked at so many. pass gets an event's kind, and a function
-	// that makes its document when the kind alone does not decide.
-	Recent(ctx context.Context, before uint64, limit, look int, pass func(kind string, d func() api.Event) bool) (Recent, error)
+	// until limit events have passed, or it has looked at so many.
+	Recent(ctx context.Context, before uint64, limit, look int, pass Pass) (Recent, error)
 	// Kept is the oldest and the newest index that the log can be played from.
 	Kept(ctx context.Context) (first, last uint64, err error)
 	// Played is the index that is reached when the log is played from an index on
@@ -70,9 +69,21 @@ type View interface {
 	Played(ctx context.Context, from uint64, millis int64, most int) (index uint64, played int64, ended bool, err error)
 	// After is the first index behind one whose entry has an event that passes, 0
 	// when there is none among so many entries.
-	After(ctx context.Context, index uint64, most int, pass func(kind string, d func() api.Event) bool) (uint64, error)
+	After(ctx context.Context, index uint64, most int, pass Pass) (uint64, error)
 	// Past is the view of the state as it was after an index.
 	Past(ctx context.Context, index uint64) (View, error)
+}
+
+// Pass says whether an event belongs into a list. It gets its kind; what it is
+// about, as far as that is known at once; and a function that makes its document
+// when these do not decide.
+type Pass func(kind string, s Subject, d func() api.Event) bool
+
+// Subject is the application, by its number, and the node, by its slot, that an
+// event is about; 0 is none.
+type Subject struct {
+	App, Node uint32
+	Known     bool
 }
 
 // Status is how the replica that answers stands.

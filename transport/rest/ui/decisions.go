@@ -18,6 +18,7 @@ type decisionRow struct {
 // decisionFilter says which events a list is of; empty is every decision.
 type decisionFilter struct {
 	app, node, queue string
+	seq, slot        uint32   // of the application, and the node
 	kinds            []string // nil: what the scheduler decided
 	all              bool     // every kind
 }
@@ -30,7 +31,7 @@ var decisionKinds = []string{"ApplicationSubmitted", "ApplicationEnded", "Applic
 
 var reservationKinds = []string{"ReservationMade", "ReservationFulfilled", "ReservationCancelled"}
 
-func (f *decisionFilter) pass(kind string, d func() api.Event) bool {
+func (f *decisionFilter) pass(kind string, s Subject, d func() api.Event) bool {
 	kinds := f.kinds
 	if kinds == nil && !f.all {
 		kinds = decisionKinds
@@ -38,8 +39,11 @@ func (f *decisionFilter) pass(kind string, d func() api.Event) bool {
 	if kinds != nil && !slices.Contains(kinds, kind) {
 		return false
 	}
-	if f.app == "" && f.node == "" && f.queue == "" {
+	switch {
+	case f.app == "" && f.node == "" && f.queue == "":
 		return true
+	case s.Known && (f.seq != 0 && s.App != f.seq || f.slot != 0 && s.Node != f.slot):
+		return false
 	}
 	e := d()
 	return (f.app == "" || e.App == f.app) && (f.node == "" || e.Node == f.node) && (f.queue == "" || e.Queue == f.queue || strings.HasPrefix(e.Queue, f.queue+"."))
@@ -65,6 +69,10 @@ func (q *query) decisions(f decisionFilter, before uint64, limit int) (decided, 
 	look := lookNear
 	if limit > overviewDecisions {
 		look = lookFar
+	}
+	f.seq = idOf(f.app).Seq
+	if slot, err := q.v.FindNode(f.node); err == nil {
+		f.slot = slot
 	}
 	list, err := q.v.Recent(q.r.Context(), before, limit, look, f.pass)
 	if err != nil {

@@ -73,6 +73,45 @@ func TestCheapPageIsAlwaysNew(t *testing.T) {
 	})
 }
 
+// Many pages that cost more than the budget allows are some seconds old at most,
+// and nobody waits for them.
+func TestOpenPagesAreRenewedWhenOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s shared
+		s.init(64, 1_000_000) // hardly any
+		const tick, cost = 500 * time.Millisecond, 2 * cheap
+		look := func(key string) time.Duration {
+			began := time.Now()
+			p, err := s.get(key, want{now: time.Now, live: true, good: func(have *rendered) bool { return time.Since(have.at) < tick },
+				render: func(bool) (*rendered, error) {
+					at := time.Now()
+					time.Sleep(cost)
+					return &rendered{at: at}, nil
+				}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took > cost {
+				t.Fatalf("a look took %s", took)
+			}
+			return time.Since(p.at)
+		}
+		keys := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}
+		for _, key := range keys {
+			look(key)
+		}
+		for range 60 {
+			time.Sleep(tick)
+			for _, key := range keys {
+				if age := look(key); age > overdueAfter+tick {
+					t.Fatalf("page %s is %s old", key, age)
+				}
+			}
+		}
+		synctest.Wait()
+	})
+}
+
 func TestRenewalThatFailsIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shared

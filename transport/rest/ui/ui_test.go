@@ -37,6 +37,21 @@ func TestBarStaysWithinItsWhole(t *testing.T) {
 	}
 }
 
+// A bar's texts cannot break out of it.
+func TestBarEscapesWhatItSays(t *testing.T) {
+	got := string(newBar(10).add(6, "used", `</title>"'&`).link(`/ui/apps/x"><b>`).add(2, "reserved", "r").limit(5, "most", "<m>").done(`a"b`).SVG())
+	for _, bad := range []string{`</title>"'`, `"><b>`, "<m>", `a"b"`} {
+		if strings.Contains(got, bad) {
+			t.Errorf("%s is in %s", bad, got)
+		}
+	}
+	for _, want := range []string{`aria-label="a&#34;b"`, `fill="url(#hatch)"`, `<rect class="used" x="0.0" width="600.0" height="24">`, `x1="500.0"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+}
+
 // TestTopAgreesWithSorting pages through rows with many equal keys and compares
 // with all of them sorted.
 func TestTopAgreesWithSorting(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 	"rmd/fsm"
 	"rmd/fsm/state"
-	"rmd/transport/rest"
+	"rmd/transport/rest/api"
 )
 
 // past rebuilds the state as it was after an index: from the newest snapshot
@@ -26,7 +27,15 @@ type past struct {
 	machine *fsm.Machine // nil: nothing is kept
 	index   uint64       // applied to it
 	idle    *time.Timer
+	free    time.Time // from when on it may be rebuilt from the beginning again
 }
+
+// Rebuilding from the beginning reads a whole snapshot. Where that takes long,
+// it has a fifth of the time at most, whoever asks.
+const (
+	pastCheap = 250 * time.Millisecond
+	pastShare = 4
+)
 
 const (
 	pastIdle    = time.Minute
@@ -43,7 +52,16 @@ func (p *past) at(ctx context.Context, index uint64) (*state.State, error) {
 	} else {
 		p.idle.Reset(pastIdle)
 	}
-	if p.machine == nil || p.index > index {
+	if began := time.Now(); p.machine == nil || p.index > index {
+		if began.Before(p.free) {
+			return nil, &api.Error{Code: api.CodeBusy, Message: "an earlier state was rebuilt a moment ago, which takes long here", Remedy: "step forwards, or wait a moment",
+				Status: http.StatusServiceUnavailable, RetryAfterMillis: p.free.Sub(began).Milliseconds()}
+		}
+		defer func() {
+			if took := time.Since(began); took > pastCheap {
+				p.free = time.Now().Add(pastShare * took)
+			}
+		}()
 		if err := p.begin(index); err != nil {
 			return nil, err
 		}
@@ -76,17 +94,17 @@ func (p *past) begin(index uint64) error {
 	}
 	oldest := uint64(0)
 	for _, s := range list { // the newest first
-		if oldest = s.Index; s.Index > index {
-			continue
-		}
 		if first > s.Index+1 {
 			break
 		}
-		return p.restore(s.ID, s.Index)
+		if oldest = s.Index; s.Index <= index {
+			return p.restore(s.ID, s.Index)
+		}
 	}
 	if first > 1 {
 		p.machine = nil
-		return &rest.TooOldError{Oldest: max(oldest, first)}
+		return &api.Error{Code: api.CodeTooOld, Message: fmt.Sprintf("the state at index %d cannot be rebuilt: the log and the snapshots that are kept begin at %d", index, oldest),
+			Remedy: fmt.Sprintf("choose an index from %d on", oldest), Status: http.StatusGone}
 	}
 	return nil
 }
@@ -106,13 +124,19 @@ func (p *past) restore(id string, index uint64) error {
 
 // apply applies the next entries, up to an index. The lock is held.
 func (p *past) apply(ctx context.Context, index uint64) error {
-	entries, _, last, err := p.r.cluster.Entries(p.index+1, int(min(index-p.index, pastAtOnce)))
+	entries, first, last, err := p.r.cluster.Entries(p.index+1, int(min(index-p.index, pastAtOnce)))
 	if err != nil {
 		return err
+	}
+	if first > p.index+1 { // a snapshot has cut away what came next
+		return p.begin(index)
 	}
 	for _, e := range entries {
 		if e.Index > index {
 			break
+		}
+		if e.Index != p.index+1 { // cut away meanwhile
+			return p.begin(index)
 		}
 		p.index = e.Index
 		if e.Type != "command" {
@@ -120,7 +144,9 @@ func (p *past) apply(ctx context.Context, index uint64) error {
 		}
 		l := raft.Log{Index: e.Index, Term: e.Term, Type: raft.LogCommand, Data: e.Data}
 		if err, failed := p.machine.Apply(&l).(error); failed && !errors.Is(err, fsm.ErrStale) {
-			return fmt.Errorf("the state at index %d: %w", e.Index, err)
+			// What stopped that machine is not this replica's end.
+			return &api.Error{Code: "NOT_REBUILT", Message: fmt.Sprintf("the state at index %d cannot be rebuilt: %v", e.Index, err),
+				Remedy: "choose an index after a later snapshot", Status: http.StatusInternalServerError}
 		}
 	}
 	if len(entries) == 0 {

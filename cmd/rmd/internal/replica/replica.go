@@ -223,6 +223,9 @@ func (r *Replica) openREST() error {
 	c.Explain = func(st *state.State, id yarn.ApplicationID) (any, error) { return r.reasons.explain(st, id) }
 	c.Planning = func() *state.State { st, _, _ := r.machine.Planning(0); return st }
 	c.WhatIf = whatIf
+	c.Foresee = func(st *state.State, in *input.SubmitApplication) (any, error) {
+		return scheduler.ExplainSubmission(st, in)
+	}
 	c.Past = r.past.at
 	c.Rerun = func(ctx context.Context, st *state.State) (any, error) { return rerun.Compare(ctx, history{r}, st) }
 	c.Reason = r.reasons.of
