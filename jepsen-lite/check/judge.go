@@ -37,6 +37,9 @@ func Judge(h *history.History, opt Options) (*Verdict, error) {
 		j.streams.Add(e)
 		j.renewed = j.renewed || e.Fresh
 	}
+	for _, c := range j.calls {
+		j.renewed = j.renewed || c.F == history.RestoreSnapshot && c.Type != history.Fail
+	}
 	j.streams.count()
 	j.found = j.streams.found
 	j.when()

@@ -191,8 +191,10 @@ func TestNeverTold(t *testing.T) {
 	if v := r.judge(t, exact()); v.Find("S12").Status == Failed {
 		t.Errorf("the entry is not in what was answered from: %s", v.Find("S12").Text)
 	}
-	r.at(8).ok(history.Allocate, value{Attempt: am1}, value{Response: 3, Index: 7})
-	breaks(t, r.judge(t, exact()), "S12", con1+" ended at index 7, "+am1+" was answered as of index 7 and never told")
+	r.at(8).ok(history.Allocate, value{Attempt: am1}, value{Response: 3, Index: 7}) // before the end, in the same entry
+	holds(t, r.judge(t, exact()), "S6")
+	r.at(9).entry(&event.AllocateAnswered{App: 1, Response: 4}).ok(history.Allocate, value{Attempt: am1}, value{Response: 4, Index: 8})
+	breaks(t, r.judge(t, exact()), "S12", con1+" ended at index 7, "+am1+" was answered with index 8 and never told")
 }
 
 // TestTellAnew: after it has registered again an AM may be told again.
@@ -256,5 +258,17 @@ func TestUndecidedFails(t *testing.T) {
 	v := r.judge(t, opt)
 	if f := v.Find("S13"); f.Status != Undecided || f.Why == "" || v.Holds() {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestRestored: after a restore the log does not lead to the state by itself, and
+// what was acknowledged may be gone.
+func TestRestored(t *testing.T) {
+	r := work().at(20).ok(history.RestoreSnapshot, value{}, value{}).ok(history.Submit, value{Name: "lost"}, value{App: "application_1780000000000_0002"})
+	v := r.judge(t, exact())
+	for _, id := range []string{"S4", "S7"} {
+		if f := v.Find(id); f.Status != Skipped || f.Why == "" {
+			t.Errorf("%+v", f)
+		}
 	}
 }

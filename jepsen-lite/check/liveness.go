@@ -111,7 +111,7 @@ func (j *judge) caughtUp(calm int64) {
 	reached := map[string]int64{}
 	runs := map[string]bool{}
 	var order []string
-	for _, e := range j.h.Replicas {
+	for _, e := range withoutEnd(j.h.Replicas) {
 		if _, known := runs[e.ID]; !known {
 			order = append(order, e.ID)
 			runs[e.ID] = true
@@ -130,7 +130,7 @@ func (j *judge) caughtUp(calm int64) {
 	}
 	for _, id := range order {
 		r := j.streams.replicas[id]
-		if !runs[id] || r == nil || r.removed {
+		if !runs[id] || r == nil || r.removed || !j.streams.member(id) {
 			continue
 		}
 		f.Checked++
@@ -144,6 +144,16 @@ func (j *judge) caughtUp(calm int64) {
 		}
 		f.worst(late)
 	}
+}
+
+// withoutEnd leaves out the stops at the very end: that is the harness taking the
+// cluster down.
+func withoutEnd(events []*history.Replica) []*history.Replica {
+	n := len(events)
+	for n > 0 && events[n-1].Kind == history.Stop {
+		n--
+	}
+	return events[:n]
 }
 
 // quiet is how long nothing must have been decided for what waits to be stuck.

@@ -21,7 +21,7 @@ func calm() *run {
 }
 
 func TestCalmHolds(t *testing.T) {
-	v := calm().judge(t, exact())
+	v := calm().tell("r1", history.Stop, 0).tell("r2", history.Stop, 0).tell("r3", history.Stop, 0).judge(t, exact())
 	for _, id := range []string{"L1", "L2", "L4"} {
 		holds(t, v, id)
 	}
@@ -49,6 +49,10 @@ func TestCalmBreaks(t *testing.T) {
 		}},
 		{"a replica stays behind", "L2", "r3 is at index 6 at the end, index 7 was applied before the calm", func() *run {
 			r := steady().at(13).apply("r1", 7, 2, 107).apply("r2", 7, 2, 107)
+			return r.at(20).add(&history.Mark{Name: history.Calm}).at(90).add(&history.Mark{Name: history.Over})
+		}},
+		{"a new member stays behind", "L2", "r4 is at index 0 at the end", func() *run {
+			r := steady().at(13).start("r4", 1, 0, 0, "d4").members("r2", 7, "r1", "r2", "r3", "r4")
 			return r.at(20).add(&history.Mark{Name: history.Calm}).at(90).add(&history.Mark{Name: history.Over})
 		}},
 		{"a snapshot for ever", "L4", "1600 snapshots were installed", func() *run {

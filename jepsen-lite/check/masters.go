@@ -104,17 +104,18 @@ func (j *judge) hadEnded(c history.Call, x history.Completion, l Link) {
 }
 
 // complete holds that nothing was kept from an AM: of the containers that it was
-// given, each whose end is in a state that one of its pulls was answered from.
+// given, each that ended in an entry before the one that a pull was answered with.
+// Within one entry the end may have come after the answer.
 func (j *judge) complete(a *attempt, everTold map[string]bool) {
 	f := j.found["S12"]
 	for _, id := range a.granted {
 		x, ok := j.log.Container(id)
-		if !ok || x.Ended() == 0 || x.Ended() > a.lastIndex || everTold[id] || x.Restored {
+		if !ok || x.Ended() == 0 || x.Ended() >= a.lastIndex || everTold[id] || x.Restored {
 			continue
 		}
 		f.Checked++
 		f.fail(a.lastNS, []Link{{NS: j.timeOf(x.Ended()), Lane: "log", Index: x.Ended(), Text: id + " ends"},
 			{NS: a.lastNS, Lane: a.id, Index: a.lastIndex, Text: "the last answer of " + a.id + " does not tell it, nor did any before"}},
-			"%s ended at index %d, %s was answered as of index %d and never told", id, x.Ended(), a.id, a.lastIndex)
+			"%s ended at index %d, %s was answered with index %d and never told", id, x.Ended(), a.id, a.lastIndex)
 	}
 }

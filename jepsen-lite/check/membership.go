@@ -33,11 +33,7 @@ func (s *Streams) config(r *replica, e *history.Replica) {
 	f := s.found["S14"]
 	f.Unit = "changes"
 	c := config{index: e.Index, voters: slices.Sorted(slices.Values(e.Voters)), nonvoter: slices.Sorted(slices.Values(e.Nonvoters)), who: e.ID, ns: e.NS}
-	was := r.removed
-	r.removed = !slices.Contains(c.voters, e.ID)
-	if r.removed && !was {
-		r.removedNS, r.removedIndex = e.NS, e.Index
-	}
+	r.learn(e, slices.Contains(c.voters, e.ID) || slices.Contains(c.nonvoter, e.ID))
 	i, known := slices.BinarySearchFunc(s.roster.configs, c.index, func(c config, index uint64) int {
 		switch {
 		case c.index < index:
@@ -60,6 +56,21 @@ func (s *Streams) config(r *replica, e *history.Replica) {
 	}
 	if i+1 < len(s.roster.configs) {
 		s.meet(f, c, s.roster.configs[i+1])
+	}
+}
+
+// learn keeps what a replica knows of its own membership. Old memberships, which
+// it meets again after a restart or while it catches up, tell nothing new.
+func (r *replica) learn(e *history.Replica, member bool) {
+	if e.Index < r.configured {
+		return
+	}
+	r.configured = e.Index
+	switch {
+	case member:
+		r.member, r.removed = true, false
+	case r.member:
+		r.member, r.removed, r.removedNS, r.removedIndex = false, true, e.NS, e.Index
 	}
 }
 
@@ -122,6 +133,17 @@ func (s *Streams) vote(r *replica, e *history.Replica) {
 		}
 	}
 	s.roster.votes[e.Term] = append(s.roster.votes[e.Term], v)
+}
+
+// member says whether the newest membership has a replica; where memberships are
+// no part of the history everybody is a member.
+func (s *Streams) member(id string) bool {
+	n := len(s.roster.configs)
+	if n == 0 {
+		return true
+	}
+	last := s.roster.configs[n-1]
+	return slices.Contains(last.voters, id) || slices.Contains(last.nonvoter, id)
 }
 
 // election is a leadership that votes led to.

@@ -49,7 +49,9 @@ type replica struct {
 	everNS       int64
 	leads        uint64 // term it leads; 0 is none
 	running      bool
-	removed      bool // it knows that it is no voter any more
+	configured   uint64 // newest membership that it knows
+	member       bool   // of that
+	removed      bool   // it was a member and knows that it is none any more
 	removedNS    int64
 	removedIndex uint64
 	origin       []Link // how its state began in this life
@@ -147,8 +149,11 @@ func (s *Streams) start(r *replica, e *history.Replica) {
 	f := s.found["S3"]
 	f.Checked++
 	other := e.Disk != "" && r.disk != "" && e.Disk != r.disk
-	if r.life == 0 || other {
+	switch {
+	case r.life == 0 || other:
 		*r = replica{age: s.age, disk: e.Disk}
+	case r.age < s.age: // it comes back to a cluster whose log was replaced meanwhile
+		*r = replica{age: s.age, life: r.life, disk: r.disk}
 	}
 	if e.Term != 0 && e.Term < r.term {
 		f.fail(e.NS, []Link{{NS: r.termNS, Lane: e.ID, Text: fmt.Sprintf("%s is in term %d", e.ID, r.term)}, link(e, "%s starts in term %d", e.ID, e.Term)},

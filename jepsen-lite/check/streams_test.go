@@ -96,6 +96,10 @@ func TestReplacedDisk(t *testing.T) {
 		r.add(&history.Replica{ID: id, Kind: history.Restore, Index: 3, Digest: 900, Fresh: true}).apply(id, 4, 1, 901)
 	}
 	holds(t, r.tell("r3", history.Lead, 2).judge(t, DefaultOptions()), "S1")
+	r = steady().at(20).add(&history.Replica{ID: "r1", Kind: history.Start, Life: 2, Fresh: true}).apply("r1", 6, 3, 906) // recovered by hand, behind
+	r.start("r2", 2, 3, 0, "").apply("r2", 6, 3, 906)
+	holds(t, r.judge(t, DefaultOptions()), "S1")
+	breaks(t, r.apply("r2", 7, 3, 1).apply("r1", 7, 3, 2).judge(t, DefaultOptions()), "S1", "at index 7")
 }
 
 // TestSnapshotIsTheIdentity: what is restored is what the snapshot was made of,
@@ -124,6 +128,15 @@ func TestOnline(t *testing.T) {
 	if !s.Failing() || s.Verdict().Find("S1").Status != Failed {
 		t.Error("a difference is not seen at once")
 	}
+}
+
+// TestCatchingUp: a replica that learns of memberships before its own was never
+// removed, and may vote once it has joined.
+func TestCatchingUp(t *testing.T) {
+	four := []string{"r1", "r2", "r3", "r4"}
+	r := steady().at(15).start("r4", 1, 0, 0, "d4").members("r2", 7, four...).members("r4", 1, "r1", "r2", "r3").vote("r4", 3, "r2").members("r4", 7, four...)
+	r.vote("r4", 4, "r2").start("r4", 2, 4, 6, "d4").members("r4", 1, "r1", "r2", "r3").vote("r4", 5, "r2")
+	holds(t, r.judge(t, DefaultOptions()), "S14")
 }
 
 func TestDisjoint(t *testing.T) {

@@ -160,12 +160,13 @@ func (c *Cluster) command(ctx context.Context, args []string, env ...string) (st
 	return out.String(), nil
 }
 
-// environment is that of every process: nothing of this one's that rmd would
-// read.
+// environment is that of every process: nothing of this one's that rmd would read
+// as a setting. What its tests set stays.
 func (c *Cluster) environment() []string {
 	var out []string
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "RMD_") && !strings.HasPrefix(v, "HADOOP_") {
+		setting := strings.HasPrefix(v, "RMD_") && !strings.HasPrefix(v, "RMD_TEST_") || strings.HasPrefix(v, "HADOOP_")
+		if !setting {
 			out = append(out, v)
 		}
 	}

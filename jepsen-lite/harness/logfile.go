@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-msgpack/v2/codec"
@@ -97,4 +98,31 @@ func entryOf(key, value []byte) (*history.Entry, error) {
 		kind = "other"
 	}
 	return &history.Entry{Kind: kind, Index: index, Term: term, Data: bytes.Clone(body[envelopeHead+ext:])}, nil
+}
+
+// members is a membership as raft writes it into the log.
+type members struct {
+	Servers []struct {
+		Suffrage int // 0 votes
+		ID       string
+		Address  string
+	}
+}
+
+// Membership reads an entry that changes the members; the names are those of
+// replicas, without their incarnations.
+func Membership(e *history.Entry) (voters, nonvoters []string, err error) {
+	var m members
+	if err := codec.NewDecoder(bytes.NewReader(e.Data), &codec.MsgpackHandle{}).Decode(&m); err != nil {
+		return nil, nil, fmt.Errorf("membership at index %d: %w", e.Index, err)
+	}
+	for _, s := range m.Servers {
+		id, _, _ := strings.Cut(s.ID, ".")
+		if s.Suffrage == 0 {
+			voters = append(voters, id)
+		} else {
+			nonvoters = append(nonvoters, id)
+		}
+	}
+	return voters, nonvoters, nil
 }

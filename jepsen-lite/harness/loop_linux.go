@@ -3,6 +3,7 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,7 +123,10 @@ func (d *loopDisk) Fill(leave int64) error {
 	}
 	// The replica writes beside it, and the file system keeps some for itself: what
 	// does not fit is tried in smaller pieces.
-	var at int64
+	at, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
 	for step := more; step >= s.Bsize && more > 0; {
 		step = min(step, more)
 		switch err := unix.Fallocate(int(f.Fd()), 0, at, step); {

@@ -175,19 +175,23 @@ func (n *loopback) pump(dst, src net.Conn, k link, first []byte, over chan struc
 			}
 		}
 	}()
-	defer end()
 	for {
 		how, _, changed := n.links.of(k)
 		if how == Reject {
 			reset(dst)
 			reset(src)
+			end()
 			return
 		}
 		select {
 		case p, ok := <-pieces:
-			if !ok || !n.deliver(dst, src, k, p, over) {
-				return
+			if ok && n.deliver(dst, src, k, p, over) {
+				continue
 			}
+			if !ok || !errors.Is(p.err, io.EOF) {
+				end()
+			}
+			return // at the end of one direction the other goes on
 		case <-changed:
 		case <-over:
 			return
@@ -206,7 +210,7 @@ func (n *loopback) offer(pieces chan<- piece, p piece, over <-chan struct{}) boo
 }
 
 // deliver waits until the link lets a piece through and writes it; false ends
-// the connection. The end of one side is a piece like any other: while a link
+// the direction. The end of one side is a piece like any other: while a link
 // drops, nobody learns of it.
 func (n *loopback) deliver(dst, src net.Conn, k link, p piece, over <-chan struct{}) bool {
 	if !sleepUntil(p.due, over) {
@@ -227,14 +231,15 @@ func (n *loopback) deliver(dst, src net.Conn, k link, p piece, over <-chan struc
 			return false
 		}
 	}
-	if p.err != nil {
-		if !errors.Is(p.err, io.EOF) {
-			reset(dst)
-		}
-		_ = dst.Close() // it may be closed already
-		return false
+	switch t, ok := dst.(*net.TCPConn); {
+	case p.err == nil:
+		return true
+	case ok && errors.Is(p.err, io.EOF):
+		_ = t.CloseWrite() // it may be closed already
+	default:
+		reset(dst)
 	}
-	return true
+	return false
 }
 
 func sleepUntil(t time.Time, over <-chan struct{}) bool {

@@ -182,9 +182,15 @@ func (r *Replica) end(s syscall.Signal, within time.Duration) error {
 		return nil
 	case <-late.C:
 	}
-	_ = cmd.Process.Kill() // it is late already, which is told
-	<-ended
-	return fmt.Errorf("%s did not end within %s of %s", r.ID, within, s)
+	// It is late already, which is told; its log is to say where it stands.
+	_ = cmd.Process.Signal(syscall.SIGQUIT)
+	select {
+	case <-ended:
+	case <-time.After(2 * time.Second):
+		_ = cmd.Process.Kill()
+		<-ended
+	}
+	return fmt.Errorf("%s did not end within %s of %s; its log has its goroutines", r.ID, within, s)
 }
 
 // AwaitExit waits until the process has ended by itself, and returns how.

@@ -138,3 +138,21 @@ func (h *History) Calls() []Call {
 	}
 	return out
 }
+
+// Each gives every line to f, kind by kind; read back and sorted they are the
+// same history.
+func (h *History) Each(f func(l Line)) {
+	each(h.Marks, f)
+	each(h.Faults, f)
+	each(h.Replicas, f)
+	each(h.Orders, f)
+	each(h.Ops, f)
+	each(h.Entries, f)
+	each(h.Dumps, f)
+}
+
+func each[L Line](lines []L, f func(Line)) {
+	for _, l := range lines {
+		f(l)
+	}
+}

@@ -27,6 +27,22 @@ func (r *Recorder) Note(l Line) {
 	r.sink.Add(l)
 }
 
+// Now is the clock's time.
+func (r *Recorder) Now() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now()
+}
+
+// NoteAt adds a line that was seen at an earlier time. A history that has such
+// lines is in the order of time after Sort.
+func (r *Recorder) NoteAt(ns int64, l Line) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.stamp(ns)
+	r.sink.Add(l)
+}
+
 // Mark notes a moment.
 func (r *Recorder) Mark(name string) { r.Note(&Mark{Name: name}) }
 

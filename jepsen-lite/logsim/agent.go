@@ -21,6 +21,10 @@ type agent struct {
 	silent uint64 // round until which it says nothing
 	sent   int    // how often it was told to register again in the calm
 
+	stay     uint64 // the run of heartbeats under way; 0: one is to begin
+	stays    bool   // its door tells late reports from new ones
+	response int32
+
 	running []process
 	news    []input.ContainerStatus
 	gone    []yarn.ContainerID // ended here, newest last
@@ -49,6 +53,7 @@ func newAgent(w *world, i int) *agent {
 	if w.opt.Kinds == 3 {
 		a.own[2] = int64(w.rng.IntN(5))
 	}
+	a.stays = w.rng.IntN(2) == 0
 	return a
 }
 
@@ -110,10 +115,10 @@ func (a *agent) mishap() {
 	case 3:
 		a.busy, a.up = true, false
 		a.loseAll()
-		w.wire.send(a, input.Request{Input: &input.UnregisterNode{ID: a.id}})
+		w.wire.send(a, input.Request{Input: &input.UnregisterNode{ID: a.id, Stay: a.stay}})
 	case 4:
 		a.busy = true
-		w.wire.send(a, input.Request{Input: &input.NodeHeartbeat{ID: a.id, Unhealthy: true, Report: "disks"}})
+		a.report(&input.NodeHeartbeat{ID: a.id, Unhealthy: true, Report: "disks"})
 	}
 }
 
@@ -149,6 +154,38 @@ func (a *agent) register() {
 			in.Running = append(in.Running, j.id)
 		}
 	}
+	if a.stays {
+		in.Stay, in.Before = a.w.newStay(), a.before()
+	}
+	a.stay = 0
+	a.w.wire.send(a, input.Request{Input: in})
+}
+
+// newStay is a number that no other run of heartbeats has.
+func (w *world) newStay() uint64 {
+	w.stays++
+	return w.stays
+}
+
+// before is the node's stay as the door of some replica knows it.
+func (a *agent) before() uint64 {
+	r := a.w.rs[a.w.rng.IntN(len(a.w.rs))]
+	st, _ := r.m.Fork()
+	if slot := st.Node(a.id); slot != 0 {
+		return st.Nodes.Get(slot).Stay
+	}
+	return 0
+}
+
+// report sends a heartbeat as the next of its run, or as the first of a new one.
+func (a *agent) report(in *input.NodeHeartbeat) {
+	if a.stays {
+		if a.stay == 0 {
+			a.stay, a.response = a.w.newStay(), 0
+			in.Before = a.before()
+		}
+		in.Stay, in.Response = a.stay, a.response
+	}
 	a.w.wire.send(a, input.Request{Input: in})
 }
 
@@ -166,7 +203,7 @@ func (a *agent) beat() {
 	if in.Full {
 		in.Statuses = append(in.Statuses, a.all()...)
 	}
-	a.w.wire.send(a, input.Request{Input: in})
+	a.report(in)
 }
 
 // answered implements party.
@@ -180,6 +217,11 @@ func (a *agent) answered(in input.Input, r input.Reply) {
 			a.kill(id)
 		}
 	case *input.NodeHeartbeatReply:
+		a.response++
+		if r.Late { // the door did not know all: it begins a new run
+			a.stay, a.news = 0, append(in.(*input.NodeHeartbeat).Statuses, a.news...)
+			return
+		}
 		if r.Resync || r.Shutdown {
 			if a.sent += one(a.w.calm); a.sent > resyncsMax {
 				a.w.check.fail("L4", "%s was told to register again %d times since all is calm", a.id, a.sent)

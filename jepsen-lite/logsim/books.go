@@ -24,6 +24,8 @@ type books struct {
 	lastNumber   uint64                                // of a reservation
 	live, onNode int
 	epochs       int
+	forgotten    int // calls that are not remembered any more
+	again        int // applications that a call repeated after that submitted once more
 }
 
 type appBook struct {
@@ -110,6 +112,8 @@ func (b *books) follow(e event.Event) *violation {
 	case *event.EpochRaised:
 		b.stamp = e.ClusterTimestamp
 		b.epochs++
+	case *event.RequestsForgotten:
+		b.forgotten += int(e.Count)
 	case *event.NodeRegistered, *event.NodeResourceChanged, *event.NodeStateChanged:
 		b.followNode(e)
 	case *event.ContainerAllocated, *event.ContainerReleased, *event.ContainerCompleted, *event.ContainerLaunched:
@@ -230,7 +234,9 @@ func (b *books) submitted(e *event.ApplicationSubmitted) *violation {
 	if b.apps[e.App] != nil {
 		return against("S6", "application number %d is given twice", e.App)
 	}
-	if b.names[e.Name] != 0 {
+	if b.names[e.Name] != 0 && b.forgotten > 0 {
+		b.again++ // a call repeated after a day of log time, which a clock that jumps can bring about, is a new one
+	} else if b.names[e.Name] != 0 {
 		return against("S5", "%s is submitted twice, as application %d and as %d", e.Name, b.names[e.Name], e.App)
 	}
 	b.apps[e.App] = &appBook{id: yarn.ApplicationID{ClusterTimestamp: b.stamp, Seq: e.App}, name: e.Name, queue: e.Queue, sizes: map[yarn.SchedulerKey]yarn.Resource{}}

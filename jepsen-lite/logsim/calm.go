@@ -152,6 +152,7 @@ func (w *world) finish() {
 			return true
 		})
 	}
+	w.counts.Again = w.check.books.again
 	w.trace.number(w.log.last())
 	w.newer()
 }

@@ -180,6 +180,7 @@ func (c *checker) enter(index uint64, rec record) {
 // count follows what a run meets, and that no id of before a restore comes back.
 func (c *checker) count(e event.Event) {
 	n := &c.w.counts
+	c.w.events[uint8(e.Kind())]++
 	switch e := e.(type) {
 	case *event.ApplicationSubmitted:
 		n.Submitted++

@@ -56,6 +56,10 @@ func (c *client) turn() {
 		w.wire.send(c, c.keyed(&input.MoveApplication{ID: c.app, Queue: leaves[w.rng.IntN(len(leaves))]}))
 	case n == 5 || (n < 9 && w.opt.has(LoadStorm)):
 		w.wire.send(c, input.Request{Input: &input.KillApplication{ID: c.app, User: "u"}})
+	case n == 10:
+		w.wire.send(c, c.keyed(&input.SetLifetime{ID: c.app, LifetimeMillis: 20_000 + w.rng.Int64N(60_000)}))
+	case n == 11 && w.opt.has(LoadRestarts):
+		w.wire.send(c, c.keyed(&input.FailAttempt{Attempt: yarn.AttemptID{App: c.app, Attempt: 1}, User: "u"}))
 	case n == 9 && c.sent != nil: // the submission again, with another content: refused
 		other := *c.sent
 		other.Name += "-other"

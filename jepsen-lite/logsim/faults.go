@@ -59,6 +59,9 @@ func (w *world) fault() {
 	case FaultJump:
 		w.check.note("the clock of replica %d jumps", r.id)
 		r.offset += w.rng.Int64N(20_000) - 10_000
+		if w.rng.IntN(16) == 0 { // to the day after tomorrow: calls remembered are forgotten
+			r.offset += 30 * 60 * 60 * 1000
+		}
 	case FaultHaunt:
 		w.wire.haunt()
 	case FaultBackup:

@@ -3,9 +3,12 @@ package logsim
 import (
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
+
+	"rmd/fsm/event"
 )
 
 // defaultSeeds is how many seeds run without RMD_LOGSIM_SEEDS.
@@ -41,12 +44,17 @@ func seeds() []uint64 {
 // and waits until all work is done.
 func TestSeeds(t *testing.T) {
 	var all Counts
+	var events [256]int
 	start := time.Now()
-	ran := 0
+	ran, trace := 0, mix(0)
 	for _, seed := range seeds() {
 		res := Run(Draw(seed))
 		all.Add(res.Counts)
+		for k, n := range res.Events {
+			events[k] += n
+		}
 		ran++
+		trace.number(res.Trace)
 		if res.Failed() {
 			t.Errorf("%s\nagain: make logsim SEED=%d\n%+v", res, seed, Draw(seed))
 			break
@@ -56,16 +64,29 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	took := time.Since(start)
-	t.Logf("%d seeds, %d steps in %.1fs: %.0f a minute\n%+v", ran, all.Steps, took.Seconds(), float64(all.Steps)/took.Minutes(), all)
+	t.Logf("%d seeds, trace %016x, %d steps in %.1fs: %.0f a minute\n%+v", ran, uint64(trace), all.Steps, took.Seconds(), float64(all.Steps)/took.Minutes(), all)
 	if t.Failed() || ran < defaultSeeds {
 		return
 	}
+	vocabulary(t, &events)
 	for what, n := range map[string]int{"offices": all.Offices - ran, "skipped entries": all.Skipped, "surviving batches": all.Survived, "dropped batches": all.Dropped,
 		"restores": all.Restores, "installs": all.Installs, "restored backups": all.Rollbacks, "unknown outcomes": all.Unknown, "reservations": all.Made,
 		"fulfilments": all.Fulfilled, "cancellations": all.Cancelled, "lost nodes": all.NodesLost, "finished applications": all.Finished,
 		"killed applications": all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused} {
 		if n < 3 {
 			t.Errorf("%d %s: does the simulation still meet what it is there for?", n, what)
+		}
+	}
+}
+
+// unmet are the events that no run has: the level of this build is that of the cluster.
+var unmet = []event.Kind{event.KindLevelRaised}
+
+// vocabulary asks whether every event that there is was met.
+func vocabulary(t *testing.T, events *[256]int) {
+	for _, k := range event.Kinds() {
+		if events[uint8(k)] == 0 && !slices.Contains(unmet, k) {
+			t.Errorf("no %s in any run: does the load know of it?", k)
 		}
 	}
 }

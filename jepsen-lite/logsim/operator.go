@@ -84,7 +84,7 @@ func (p *operator) nodes() input.Input {
 func (p *operator) admin() input.Input {
 	w := p.w
 	p.tokens++
-	switch w.rng.IntN(12) {
+	switch w.rng.IntN(14) {
 	case 0:
 		return &input.CreateJoinToken{Hash: p.hash(), Voter: true, ExpiresMillis: epochMillis + w.now + 5000, Who: "op"}
 	case 1:
@@ -98,12 +98,17 @@ func (p *operator) admin() input.Input {
 	case 5:
 		return &input.NewApplication{}
 	case 6, 9, 10:
-		return &input.SetAccessToken{Name: fmt.Sprintf("t%d", w.rng.IntN(2)), Hash: p.hash(), Role: 1, Who: "op", Replace: w.rng.IntN(4) > 0, Force: true}
+		return &input.SetAccessToken{Name: fmt.Sprintf("t%d", w.rng.IntN(2)), Hash: p.hash(), Role: 1, Who: "op",
+			ExpiresMillis: epochMillis + w.now + 3_600_000, Replace: w.rng.IntN(4) > 0, Force: true}
 	case 7:
 		p.tokens--
 		return &input.UseJoinToken{Hash: p.hash(), By: fmt.Sprintf("r%d", w.rng.IntN(3))}
 	case 8:
-		return &input.SetAutopilot{CleanupDeadServers: true, DeadServerMillis: 1000, LastContactMillis: 200, StabilizationMillis: 1000}
+		return &input.SetAutopilot{CleanupDeadServers: true, MinQuorum: 3, DeadServerMillis: 60_000, LastContactMillis: 200 + w.rng.Int64N(9), StabilizationMillis: 1000}
+	case 11:
+		return &input.RevokeAccessToken{Name: fmt.Sprintf("t%d", w.rng.IntN(2)), Force: true}
+	case 12:
+		return p.signal()
 	}
 	if len(p.issued) > 0 && w.rng.IntN(2) == 0 {
 		return &input.CancelDelegationToken{Sequence: p.issued[w.rng.IntN(len(p.issued))], By: "u0"}
@@ -112,6 +117,15 @@ func (p *operator) admin() input.Input {
 		return &input.RenewDelegationToken{Sequence: p.issued[w.rng.IntN(len(p.issued))], By: "u1"}
 	}
 	return nil
+}
+
+// signal has a container that runs somewhere sent a signal.
+func (p *operator) signal() input.Input {
+	a := p.w.agents[p.w.rng.IntN(len(p.w.agents))]
+	if len(a.running) == 0 {
+		return nil
+	}
+	return &input.SignalContainer{Container: a.running[p.w.rng.IntN(len(a.running))].id, Command: 1 + uint8(p.w.rng.IntN(3))}
 }
 
 func (p *operator) hash() []byte {

@@ -21,8 +21,7 @@ type replica struct {
 	offset int64 // of its wall clock
 
 	applied uint64
-	since   uint64 // entries applied since the last snapshot
-	snap    saved  // the newest on its disk
+	snap    saved // the newest on its disk
 	pending *pendingSnapshot
 
 	expectStop bool // it is about to meet what it cannot understand
@@ -64,7 +63,7 @@ func (r *replica) start() {
 			r.w.check.fail("S1", "replica %d stops itself with code %d: %v", r.id, code, err)
 		}
 	}
-	r.m, r.up, r.applied, r.since = fsm.New(c), true, 0, 0
+	r.m, r.up, r.applied = fsm.New(c), true, 0
 	r.w.check.begins(r.id)
 	if r.snap.index > 0 {
 		r.restore(r.snap, "its own")
@@ -98,7 +97,6 @@ func (r *replica) apply(index uint64) {
 	err, _ := res.(error)
 	r.applied = index
 	r.w.check.applied(r, index, e, errors.Is(err, fsm.ErrStale), err)
-	r.since++
 	r.snapshots(index)
 }
 
@@ -127,7 +125,7 @@ func (r *replica) snapshot() {
 		st, _ := r.m.Fork()
 		p.sum, p.known = snapshot.Sum(st), true
 	}
-	r.pending, r.since = p, 0
+	r.pending = p
 }
 
 // persist writes the snapshot that was begun and holds it against what the state
@@ -170,7 +168,7 @@ func (r *replica) restore(s saved, whose string) {
 		r.crash(true)
 		return
 	}
-	r.pending, r.since = nil, 0
+	r.pending = nil
 	r.applied, _ = r.m.Applied()
 	r.w.counts.Restores++
 	if r.applied != s.index {

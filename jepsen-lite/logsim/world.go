@@ -18,6 +18,7 @@ type world struct {
 	steps  int
 	trace  mix
 	counts Counts
+	events [256]int
 
 	log      fakeLog
 	rs       []*replica
@@ -36,16 +37,19 @@ type world struct {
 	check   *checker
 
 	calm   bool
+	stays  uint64 // runs of heartbeats so far
 	backup saved
 }
 
-// Counts tell what a run met.
+// Counts tell what a run met. StaleOrders are kills that a leader which did not know
+// of its end ordered of containers that it did not know; Again are applications that
+// a call repeated after a day of log time submitted once more.
 type Counts struct {
-	Steps, Entries, Skipped, Survived, Dropped, Offices, Terms             int
-	Crashes, Restores, Installs, Snapshots, Rollbacks                      int
-	Acked, Lost, Doubled, Unknown, Twins                                   int
-	Submitted, Allocated, Made, Fulfilled, Cancelled, Completed, Repeated  int
-	NodesLost, Finished, Killed, Failed, KeysReused, StaleOrders, Released int
+	Steps, Entries, Skipped, Survived, Dropped, Offices, Terms                    int
+	Crashes, Restores, Installs, Snapshots, Rollbacks                             int
+	Acked, Lost, Doubled, Unknown, Twins                                          int
+	Submitted, Allocated, Made, Fulfilled, Cancelled, Completed, Repeated         int
+	NodesLost, Finished, Killed, Failed, KeysReused, StaleOrders, Released, Again int
 }
 
 // Add sums counts.
@@ -59,7 +63,7 @@ func (c *Counts) Add(o Counts) {
 		{&c.Unknown, o.Unknown}, {&c.Twins, o.Twins}, {&c.Submitted, o.Submitted}, {&c.Allocated, o.Allocated}, {&c.Made, o.Made},
 		{&c.Fulfilled, o.Fulfilled}, {&c.Cancelled, o.Cancelled}, {&c.Completed, o.Completed}, {&c.Repeated, o.Repeated},
 		{&c.NodesLost, o.NodesLost}, {&c.Finished, o.Finished}, {&c.Killed, o.Killed}, {&c.Failed, o.Failed},
-		{&c.KeysReused, o.KeysReused}, {&c.StaleOrders, o.StaleOrders}, {&c.Released, o.Released}} {
+		{&c.KeysReused, o.KeysReused}, {&c.StaleOrders, o.StaleOrders}, {&c.Released, o.Released}, {&c.Again, o.Again}} {
 		*p.to += p.from
 	}
 }
@@ -69,6 +73,8 @@ type Result struct {
 	Seed   uint64
 	Trace  uint64
 	Counts Counts
+	// Events is how many events of each kind were committed.
+	Events [256]int
 	// Faults are the violations, each beginning with its invariant's name.
 	Faults []string
 	// History is the end of what happened.
@@ -97,7 +103,7 @@ func Run(opt Options) (res Result) {
 			w.check.fail("S7", "panic: %v\n%s", p, debug.Stack())
 		}
 		w.counts.Steps = w.steps
-		res = Result{Seed: opt.Seed, Trace: uint64(w.trace), Counts: w.counts, Faults: w.check.faults, History: w.check.tail()}
+		res = Result{Seed: opt.Seed, Trace: uint64(w.trace), Counts: w.counts, Events: w.events, Faults: w.check.faults, History: w.check.tail()}
 	}()
 	w.boot()
 	for w.steps < opt.Steps && !w.check.broken() {

@@ -90,12 +90,7 @@ func try(tree string, c change) (by string, compiles bool, err error) {
 	if _, failed := run(tree, "go vet "+pkg, generalBudget); failed {
 		return "", false, nil
 	}
-	judges := []struct{ name, line string }{
-		{"logsim", "RMD_LOGSIM_SEEDS=24 go test -count=1 ./jepsen-lite/logsim"},
-		{"tests", "go test -count=1 " + pkg},
-		{"tests", "go test -count=1 ./fsm/... ./snapshot ./scheduler"},
-	}
-	for _, j := range judges {
+	for _, j := range judges(tree, pkg) {
 		text, failed := run(tree, j.line, generalBudget)
 		switch {
 		case strings.Contains(text, overBudget):
@@ -105,4 +100,34 @@ func try(tree string, c change) (by string, compiles bool, err error) {
 		}
 	}
 	return "", true, nil
+}
+
+// witness is a command that may notice a change.
+type witness struct{ name, line string }
+
+// judges are the log-contract simulation, the package's own tests, and those of the
+// packages that show most of what it does.
+func judges(tree, pkg string) []witness {
+	out := []witness{{"logsim", "RMD_LOGSIM_SEEDS=24 go test -count=1 -failfast ./jepsen-lite/logsim"}}
+	others := []string{pkg, "./scheduler"}
+	if strings.HasPrefix(pkg, "./fsm") {
+		others = []string{pkg, "./fsm/state", "./fsm", "./snapshot"}
+	}
+	for i, p := range others {
+		if i == 0 || p != pkg {
+			out = append(out, witness{"tests", "go test -count=1 -failfast " + p + fewer(tree, p)})
+		}
+	}
+	return out
+}
+
+// fewer bounds the draws of property tests, where a package has some.
+func fewer(tree, pkg string) string {
+	files, _ := filepath.Glob(filepath.Join(tree, pkg, "*_test.go")) // the pattern is well-formed
+	for _, f := range files {
+		if src, err := os.ReadFile(f); err == nil && strings.Contains(string(src), "pgregory.net/rapid") {
+			return " -rapid.checks=30"
+		}
+	}
+	return ""
 }

@@ -102,9 +102,8 @@ func (m *mutant) set(key, value string) error {
 	case "bug":
 		m.bug = strings.TrimSpace(m.bug + " " + value)
 	case "expected":
-		for _, e := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == '/' || r == ' ' }) {
-			m.expected = append(m.expected, e)
-		}
+		list := func(r rune) bool { return r == ',' || r == '/' || r == ' ' }
+		m.expected = append(m.expected, strings.FieldsFunc(value, list)...)
 	case "run":
 		m.runs = append(m.runs, value)
 	case "says":

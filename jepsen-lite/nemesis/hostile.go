@@ -18,6 +18,8 @@ import (
 const (
 	crowdSize = 900 // connections at one port: below the limit of a listener, so that the good ones find room
 	memoryMax = 768 << 20
+	// hostileFor bounds it all.
+	hostileFor = 12 * time.Second
 )
 
 // hostile treats every port of one replica badly while others use it. It must
@@ -29,6 +31,8 @@ func hostile(ctx context.Context, e *Env) (Heal, error) {
 	}
 	e.on("%s", []*harness.Replica{r}, r.ID)
 	before := memory(r)
+	ctx, cancel := context.WithTimeout(ctx, hostileFor)
+	defer cancel()
 	var all sync.WaitGroup
 	for _, address := range []string{r.Place.PeerListen, r.Place.HTTPListen} {
 		all.Go(func() { noise(ctx, e, address) })
@@ -67,7 +71,7 @@ func memory(r *harness.Replica) int64 {
 func dial(address string) (net.Conn, error) {
 	c, err := net.DialTimeout("tcp", address, 2*time.Second)
 	if err == nil {
-		err = c.SetDeadline(time.Now().Add(5 * time.Second))
+		err = c.SetDeadline(time.Now().Add(time.Second))
 	}
 	return c, err
 }
@@ -101,8 +105,9 @@ func noise(ctx context.Context, e *Env, address string) {
 // crowd opens connections that say nothing.
 func crowd(ctx context.Context, address string) {
 	var conns []net.Conn
-	for range crowdSize {
+	for i := 0; i < crowdSize && ctx.Err() == nil; i++ {
 		if c, err := dial(address); err == nil {
+			_ = c.SetDeadline(time.Time{})
 			conns = append(conns, c)
 		}
 	}

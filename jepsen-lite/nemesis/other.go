@@ -52,8 +52,7 @@ func backup(ctx context.Context, e *Env) (Heal, error) {
 // restoreElsewhere restores a file into a fresh cluster of one replica.
 func (e *Env) restoreElsewhere(ctx context.Context, dir, file, inspected string) error {
 	var was struct {
-		Index  uint64 `json:"index"`
-		Digest string `json:"digest"`
+		Index uint64 `json:"index"`
 	}
 	if err := json.Unmarshal([]byte(inspected), &was); err != nil {
 		return fmt.Errorf("read what \"snapshot inspect\" says: %w", err)

@@ -114,6 +114,7 @@ func (m *Model) asked(e *event.AskChanged) {
 	}
 	k.count, k.size, k.relax = e.Count, e.Size, e.Relax
 	a.settle(k)
+	m.changed(a)
 }
 
 // put sets the count of a host or rack.
@@ -189,6 +190,7 @@ func (m *Model) blacklisted(e *event.BlacklistChanged) {
 		return
 	}
 	a.black = slices.DeleteFunc(a.black, func(s string) bool { return slices.Contains(e.Remove, s) })
+	m.changed(a)
 	for _, name := range e.Add {
 		if !slices.Contains(a.black, name) {
 			a.black = append(a.black, name)

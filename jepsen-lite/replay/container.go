@@ -89,6 +89,7 @@ func (m *Model) allocated(e *event.ContainerAllocated) {
 	m.auditPlace(a, k, n, e.Locality, id)
 	size := k.size
 	a.use(k, n, e.Locality)
+	m.changed(a)
 	m.place(a, e.Node, container{attempt: a.attempt, number: e.Number, node: e.Node, key: e.Key, size: size, locality: e.Locality, am: e.AM})
 	m.charge(a, size, none1)
 }

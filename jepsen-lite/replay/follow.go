@@ -56,9 +56,7 @@ func (m *Model) followRest(e event.Event) {
 	case *event.QueuesConfigured:
 		m.configure(e)
 	case *event.QueueStateChanged:
-		if i := m.queue(e.Path); i >= 0 {
-			m.queues[i].state = e.State
-		}
+		m.queueState(e)
 	case *event.RequestRecorded:
 		m.recorded(e.Key)
 	case *event.RequestsForgotten:

@@ -52,6 +52,7 @@ type Model struct {
 	now       int64
 	dominant  bool
 	kinds     yarn.Kinds
+	rules     rules
 
 	apps  []app
 	seqs  []seqAt // ascending by sequence
@@ -69,6 +70,7 @@ type Model struct {
 	cluster    yarn.Resource // total of usable nodes
 	entryPeak  yarn.Resource // largest total within the entry
 	configured bool          // the entry brought a configuration
+	doubtful   []int32       // applications with reservations whose asks changed in it
 	grown      []int32       // leaves that took something in the entry
 	moved      bool          // an application changed its queue in it
 
@@ -97,7 +99,7 @@ type keyMade struct {
 
 // New returns empty books.
 func New() *Model {
-	return &Model{nodes: make([]node, 1), requestSet: map[string]uint64{}, kinds: yarn.DefaultKinds()}
+	return &Model{nodes: make([]node, 1), requestSet: map[string]uint64{}, kinds: yarn.DefaultKinds(), rules: readRules(nil)}
 }
 
 // Violations are those found, the first one first; at most 32 are kept.
@@ -137,12 +139,13 @@ func (m *Model) Batch(index, term uint64, b *event.Batch) error {
 		m.Counts.Skipped++
 		return nil
 	}
-	m.entryPeak, m.configured, m.moved, m.grown = m.cluster, false, false, m.grown[:0]
+	m.entryPeak, m.configured, m.moved, m.grown, m.doubtful = m.cluster, false, false, m.grown[:0], m.doubtful[:0]
 	for _, e := range b.Events {
 		m.Counts.Events++
 		m.follow(e)
 	}
 	m.balance()
+	m.needless()
 	return nil
 }
 

@@ -50,6 +50,7 @@ func (m *Model) configure(e *event.QueuesConfigured) {
 	if len(e.Kinds) > 0 {
 		m.kinds = e.Kinds
 	}
+	m.rules = readRules(e.Properties)
 	kept := make([]bool, len(m.queues))
 	for _, d := range e.Queues {
 		i := m.queue(d.Path)
@@ -79,6 +80,21 @@ func (m *Model) configure(e *event.QueuesConfigured) {
 	}
 	for i := range m.queues {
 		m.queues[i].bounded = false
+	}
+}
+
+// queueState stops, drains or starts a queue; none stands still with applications
+// in it.
+func (m *Model) queueState(e *event.QueueStateChanged) {
+	i := m.queue(e.Path)
+	if i < 0 {
+		m.bad(Audit, nil, "queue %s, which there is not, becomes %s", e.Path, e.State)
+		return
+	}
+	q := &m.queues[i]
+	q.state = e.State
+	if e.State == yarn.QueueStopped && q.apps > 0 {
+		m.bad(Audit, nil, "queue %s is %s with %d applications in it", q.path, e.State, q.apps)
 	}
 }
 

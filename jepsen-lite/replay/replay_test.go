@@ -27,7 +27,7 @@ func TestLegal(t *testing.T) {
 	l.entry(&event.ApplicationMoved{App: 2, Queue: "root.a"})
 	l.entry(configuration(2, "100"))
 	l.entry(want(2, large, 1), hold(2, 2, 3, 1))
-	l.entry(&event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelAttemptEnded}, &event.ContainerReleased{Container: ref(2, 2)},
+	l.entry(want(2, large, 0), &event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelAttemptEnded}, &event.ContainerReleased{Container: ref(2, 2)},
 		&event.AttemptEnded{App: 2}, &event.ApplicationEnded{App: 2, State: yarn.AppKilled})
 	l.entry(&event.ContainerCompleted{Container: ref(2, 2)})
 	l.entry(&event.ApplicationForgotten{App: 2})
@@ -94,6 +94,25 @@ func TestViolations(t *testing.T) {
 		{"a reservation outlives its attempt", "S8", "ends its attempt and r1 goes on", func(l *logbook) {
 			l.full()
 			l.entry(&event.AttemptEnded{App: 2})
+		}},
+		{"a reservation outlives its ask", "S8", "nothing is asked for it any more", func(l *logbook) {
+			l.full()
+			l.entry(want(2, large, 0))
+		}},
+		{"a reservation outlives its size", "S8", "goes on holding n1:45454, its ask is of 1024MB 1vc", func(l *logbook) {
+			l.full()
+			l.entry(want(2, small, 2))
+		}},
+		{"a reservation of a refused node", "S8", "which its application refuses", func(l *logbook) {
+			l.full()
+			l.entry(&event.BlacklistChanged{App: 2, Add: []string{"/r"}})
+		}},
+		{"a reservation of a full node", Audit, "the smallest container is 1024MB 1vc", func(l *logbook) {
+			l.entry(want(1, yarn.NewResource(7680, 1), 1), give(1, 1, 1), want(1, large, 1))
+			l.entry(hold(1, 1, 2, 1))
+		}},
+		{"a queue stopped with applications", Audit, "root.a is STOPPED with 1 applications", func(l *logbook) {
+			l.entry(&event.QueueStateChanged{Path: "root.a", State: yarn.QueueStopped})
 		}},
 		{"a fulfilment of nothing", "S8", "r7 is fulfilled and is not held", func(l *logbook) {
 			l.entry(&event.ReservationFulfilled{Reservation: 7, Locality: yarn.OffSwitch})

@@ -94,6 +94,8 @@ func (m *Model) auditReservation(a *app, k *ask, n *node, number uint64) {
 		m.bad(Audit, nil, "r%d reserves %s of %s for %s", number, n.id, n.total, k.size)
 	case m.fits(k.size, room):
 		m.bad(Audit, nil, "r%d reserves %s for %s, and %s is free there", number, n.id, k.size, room)
+	case !m.fits(m.rules.minimum, room):
+		m.bad(Audit, nil, "r%d reserves %s, where %s is free and the smallest container is %s", number, n.id, room, m.rules.minimum)
 	case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
 		m.bad(Audit, nil, "r%d reserves %s, which its application refuses", number, n.id)
 	}
@@ -126,6 +128,7 @@ func (m *Model) fulfilled(e *event.ReservationFulfilled) {
 	}
 	k.holds--
 	a.use(k, n, e.Locality)
+	m.changed(a)
 	m.place(a, r.node, container{attempt: r.attempt, number: r.container, node: r.node, key: r.key, size: r.size, locality: e.Locality, am: r.am})
 	m.charge(a, none1, none1.Sub(r.size))
 }

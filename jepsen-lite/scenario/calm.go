@@ -242,16 +242,31 @@ func (r *run) logs() {
 	common := ends[len(ends)-majority]
 	r.compareLogs(all, common)
 	var longest []*history.Entry
+	var whose string
 	for _, p := range r.cluster.Voters() {
 		if e := all[p.ID]; len(e) > 0 && e[len(e)-1].Index >= common && (longest == nil || e[0].Index < longest[0].Index) {
-			longest = e
+			longest, whose = e, p.ID
 		}
 	}
 	for _, e := range longest {
 		if e.Index <= common {
 			r.rec.Note(e)
+			r.membership(whose, e)
 		}
 	}
+}
+
+// membership notes a change of the members, as the log of a replica has it.
+func (r *run) membership(whose string, e *history.Entry) {
+	if e.Kind != "configuration" {
+		return
+	}
+	voters, nonvoters, err := harness.Membership(e)
+	if err != nil {
+		r.violate("S14", "%v", err)
+		return
+	}
+	r.rec.Note(&history.Replica{ID: whose, Kind: history.Config, Index: e.Index, Voters: voters, Nonvoters: nonvoters})
 }
 
 func (r *run) compareLogs(all map[string][]*history.Entry, common uint64) {

@@ -18,9 +18,10 @@ type Result struct {
 	Began    time.Time
 	Took     time.Duration
 	Offer    harness.Offer
-	Moments  []nemesis.Moment // faults, as they were done
-	Skipped  []string         // faults that the machine does not offer
-	Missing  []string         // kinds that the scenario requires, and that did not run
+	Moments  []nemesis.Moment  // faults, as they were done
+	Skipped  []string          // faults that the machine does not offer
+	Kinds    map[string]string // what each of the scenario's faults needs
+	Missing  []string          // kinds that the scenario requires, and that did not run
 	Asked    int64
 	Acked    int64
 	Refused  int64

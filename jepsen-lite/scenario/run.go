@@ -78,7 +78,7 @@ func (r *run) config() harness.Config {
 	}
 	cfg.Replicas, cfg.Spare = r.opt.Replicas, s.Spare
 	cfg.Network, cfg.Disk = choice(r.opt.Network, s.Network), choice(r.opt.Disk, s.Disk)
-	if s.Trailing > 0 {
+	if s.Trailing > 0 && r.opt.Seed%2 == 1 { // else all is kept, and the whole log is replayed
 		cfg.Trailing, cfg.SnapshotEvery = s.Trailing, 500
 	}
 	if s.Slow {
@@ -118,6 +118,12 @@ func (r *run) open(cfg harness.Config, offer harness.Offer) error {
 	r.env = &nemesis.Env{Cluster: r.cluster, Rand: rng, Record: r.rec, Note: r.opt.note, Violate: r.violate, Old: r.opt.Old, New: r.opt.Binary}
 	can, cannot := split(s.Faults, offer)
 	r.bag, r.res.Skipped = &bag{all: can, ordered: s.Ordered}, slices.Compact(cannot)
+	r.res.Kinds = map[string]string{}
+	for _, name := range s.Faults {
+		if f, ok := nemesis.Find(name); ok {
+			r.res.Kinds[name] = f.Kind
+		}
+	}
 	for _, kind := range s.Require {
 		if !offer.Can(kind) {
 			r.res.Missing = append(r.res.Missing, kind)

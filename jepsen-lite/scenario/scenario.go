@@ -20,7 +20,7 @@ type Scenario struct {
 	Pause    time.Duration // between two faults, about
 	Require  []string      // kinds of faults without which a run does not pass
 	Spare    int           // replicas that may join
-	Trailing uint          // entries kept in the log; 0: all, so that the whole log can be replayed
+	Trailing uint          // entries kept in the log where the seed is odd; else all, so that the whole log can be replayed
 	// Finale are the faults that come once, last.
 	Finale  []string
 	Network string // what it needs; empty: any

@@ -3,75 +3,132 @@ package scenario
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
 	"rmd/jepsen-lite/check"
+	"rmd/jepsen-lite/report"
 )
+
+// pageFile is the name of the report.
+const pageFile = "index.html"
+
+// again is the command that repeats a run.
+func (r *Result) again() string {
+	return fmt.Sprintf("rmd chaos run %s --seed %d", r.Scenario, r.Seed)
+}
+
+// Summary is the result as the report prints it.
+func (r *Result) Summary() report.Summary {
+	s := report.Summary{
+		Name: "tier2 " + r.Scenario, Commit: r.Commit, Go: runtime.Version(), From: int64(r.Seed), To: int64(r.Seed), ClusterTime: r.Took, Took: r.Took,
+		Operations: r.Asked, Acked: r.Acked, Refused: r.Refused, Unknown: r.Unknown, Gaps: r.Gaps,
+	}
+	if r.Verdict != nil {
+		s.Verdict = *r.Verdict
+	}
+	for _, c := range r.Counts() {
+		s.Count(c.Fault, int64(c.Times))
+	}
+	for _, name := range r.Skipped {
+		s.Skipped = append(s.Skipped, report.Skip{Kind: name, Why: r.whySkipped(name)})
+	}
+	s.Notes = append(s.Notes, fmt.Sprintf("network %s, disks %s; %d applications acknowledged, %d lost; %d containers", r.Offer.Network, r.Offer.Disk, r.Apps, len(r.Lost), r.Containers))
+	fail := func(id, text string) {
+		s.Failures = append(s.Failures, report.Failure{Seed: int64(r.Seed), ID: id, Text: text})
+	}
+	for _, v := range r.Violations {
+		fail(v.Invariant, fmt.Sprintf("after %s: %s", v.After.Round(time.Millisecond), v.What))
+	}
+	if r.Verdict != nil {
+		for _, f := range r.Verdict.Findings {
+			switch f.Status {
+			case check.Failed:
+				fail(f.ID, f.Text)
+			case check.Undecided:
+				fail(f.ID, "undecided: "+f.Why)
+			}
+		}
+	}
+	for _, k := range r.Missing {
+		fail("missing", "the scenario requires "+k+", which this machine does not offer")
+	}
+	if r.Broken != nil {
+		fail("broken", r.Broken.Error())
+	}
+	if n := len(s.Failures); n > 0 {
+		s.Failures[n-1].Again, s.Failures[n-1].Report = r.again(), filepath.Join(r.Out, pageFile)
+	}
+	return s
+}
+
+func (r *Result) whySkipped(fault string) string {
+	for _, c := range r.Offer.All {
+		if c.Fault == r.Kinds[fault] {
+			return strings.ReplaceAll(c.Why, "\n", "; ")
+		}
+	}
+	return ""
+}
 
 // WriteText prints what a run came to.
 func (r *Result) WriteText(w io.Writer) error {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("jepsen-lite tier2 %s  %s  seed %d  %s, %s, %s", r.Scenario, r.Commit, r.Seed, r.Took.Round(time.Second), r.Offer.Network, r.Offer.Disk)
-	var counts []string
-	total := 0
-	for _, c := range r.Counts() {
-		counts = append(counts, fmt.Sprintf("%s %d", c.Fault, c.Times))
-		total += c.Times
-	}
-	line("faults %d (%s)", total, strings.Join(counts, ", "))
-	line("operations %d   acked %d   refused %d   unknown %d   containers %d", r.Asked, r.Acked, r.Refused, r.Unknown, r.Containers)
-	line("applications acknowledged %d   lost %d", r.Apps, len(r.Lost))
-	if len(r.Gaps) > 0 {
-		line("kills of a leader %d   time without a committed write: p50 %s   p99 %s   max %s", len(r.Gaps),
-			r.Percentile(0.5).Round(time.Millisecond), r.Percentile(0.99).Round(time.Millisecond), r.Percentile(1).Round(time.Millisecond))
-	}
-	if r.Verdict != nil {
-		line("%s", verdictText(r.Verdict))
-	}
-	line("fault kinds skipped: %s", orNone(r.Skipped))
-	for _, k := range r.Missing {
-		line("MISSING %s: the scenario requires it", k)
-	}
-	for _, v := range r.Violations {
-		line("FAIL after %s: %s %s", v.After.Round(time.Millisecond), v.Invariant, v.What)
-	}
-	if r.Verdict != nil {
-		for _, m := range r.Verdict.Missing() {
-			line("FAIL %s", m)
-		}
-	}
-	if r.Broken != nil {
-		line("BROKEN %v", r.Broken)
+	s := r.Summary()
+	if err := s.WriteText(w); err != nil {
+		return err
 	}
 	if !r.OK() {
-		line("  again:   rmd chaos run %s --seed %d", r.Scenario, r.Seed)
+		return nil // the last failure names the report
 	}
-	line("  report:  %s/index.html", r.Out)
-	_, err := io.WriteString(w, b.String())
+	_, err := fmt.Fprintf(w, "  report:  %s\n", filepath.Join(r.Out, pageFile))
 	return err
 }
 
-func orNone(names []string) string {
-	if len(names) == 0 {
-		return "none"
+// WritePage writes index.html beside the history.
+func (r *Result) WritePage() error {
+	if r.History == nil {
+		return nil
 	}
-	return strings.Join(names, ", ")
+	f, err := os.OpenFile(filepath.Join(r.Out, pageFile), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	err = report.WritePage(f, report.Page{
+		Title: fmt.Sprintf("tier2 %s, seed %d", r.Scenario, r.Seed), Lead: fmt.Sprintf("%s, %s, network %s, disks %s, %s", r.Commit, runtime.Version(), r.Offer.Network, r.Offer.Disk, r.Took.Round(time.Second)),
+		Again: r.again(), History: r.History, Verdict: r.shown(),
+	})
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
 }
 
-// verdictText is one line of all invariants.
-func verdictText(v *check.Verdict) string {
-	var out []string
-	for _, f := range v.Findings {
-		text := f.ID + " " + string(f.Status)
-		if f.Checked > 0 && f.Status == check.OK {
-			text += fmt.Sprintf(" %d", f.Checked)
-			if f.Unit != "" {
-				text += " " + f.Unit
+// shown is the verdict with what the run itself saw to be wrong.
+func (r *Result) shown() *check.Verdict {
+	v := &check.Verdict{}
+	if r.Verdict != nil {
+		v.Notes = r.Verdict.Notes
+		v.Findings = append(v.Findings, r.Verdict.Findings...)
+	}
+	for _, x := range r.Violations {
+		found := false
+		for i := range v.Findings {
+			f := &v.Findings[i]
+			if f.ID != x.Invariant {
+				continue
+			}
+			found = true
+			f.Violations++
+			if f.Status != check.Failed {
+				f.Status, f.Text, f.NS, f.Why = check.Failed, x.What, int64(x.After), ""
 			}
 		}
-		out = append(out, text)
+		if !found {
+			v.Findings = append(v.Findings, check.Finding{ID: x.Invariant, Status: check.Failed, Violations: 1, Text: x.What, NS: int64(x.After)})
+		}
 	}
-	return strings.Join(out, "   ")
+	return v
 }

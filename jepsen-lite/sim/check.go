@@ -13,6 +13,8 @@ import (
 	"rmd/fsm"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/replay"
 	"rmd/snapshot"
 )
 
@@ -22,26 +24,32 @@ type checker struct {
 	dominant bool
 	begin    time.Time
 	books    *books
+	model    *replay.Model // S6 to S10, by the log alone
+	judged   int           // violations of the model that are told
 	faults   []string
 	history  []line
+	trace    trace
+	brokeAt  time.Duration // the first violation, since begin
 
 	entries map[uint64]entry // by index, as first applied anywhere
 	last    uint64           // highest index in entries
 	term    uint64
 	applies map[string]uint64 // replica to the last index of its present life
-	reached map[string]place // by ID.INCARNATION, over all its lives
+	reached map[string]place  // by ID.INCARNATION, over all its lives
 	leaders map[uint64]string
 	sums    map[uint64][32]byte // content of the state when a snapshot was begun at an index
 	tail    map[uint64]bool     // indexes whose state was compared with the books
 	acks    *acks
 	counts  counts
 
-	servers map[string]string              // replica to its present ID.INCARNATION
-	votes   map[uint64]map[string]string   // term to voter to candidate
-	confs   map[uint64]raft.Configuration  // membership by index, as first applied anywhere
-	confAt  uint64                         // the newest of them
-	floor   uint64                         // everything up to here was shown to somebody
-	done    map[string]int                 // what operators achieved, and faults by kind
+	servers map[string]string             // replica to its present ID.INCARNATION
+	votes   map[uint64]map[string]string  // term to voter to candidate
+	confs   map[uint64]raft.Configuration // membership by index, as first applied anywhere
+	confAt  uint64                        // the newest of them
+	floor   uint64                        // everything up to here was shown to somebody
+	lines   []history.Line                // for reports and the other checker
+	lives   map[string]int                // of each replica
+	done    map[string]int                // what operators achieved, and faults by kind
 }
 
 // entry is what all replicas must see at an index.
@@ -82,9 +90,9 @@ func (c *counts) add(o counts) {
 }
 
 func newChecker() *checker {
-	return &checker{begin: time.Now(), books: newBooks(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]place{},
+	return &checker{begin: time.Now(), books: newBooks(), model: replay.New(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]place{},
 		leaders: map[uint64]string{}, sums: map[uint64][32]byte{}, tail: map[uint64]bool{}, acks: newAcks(),
-		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{}, done: map[string]int{}}
+		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{}, done: map[string]int{}, lives: map[string]int{}}
 }
 
 // Bounds of what a failure prints.
@@ -117,6 +125,7 @@ type line struct {
 
 func (c *checker) keep(l line) {
 	l.at = time.Since(c.begin)
+	c.trace.add(l.at, l.text, l.index, l.term, l.skipped, len(l.events))
 	c.history = append(c.history, l)
 	if len(c.history) > 2*historyMax {
 		c.history = append([]line(nil), c.history[historyMax:]...)
@@ -144,6 +153,9 @@ func (c *checker) fail(format string, args ...any) {
 
 func (c *checker) bad(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
+	if len(c.faults) == 0 {
+		c.brokeAt = time.Since(c.begin)
+	}
 	c.write("VIOLATION %s", text)
 	if len(c.faults) < faultsMax {
 		c.faults = append(c.faults, text)
@@ -188,6 +200,10 @@ func (c *checker) begins(id, server string, last, term uint64) {
 		c.bad("S3: %s comes back with index %d of term %d, it had applied %d and known term %d", server, last, term, reached.index, reached.term)
 	}
 	c.applies[id], c.servers[id] = 0, server
+	c.lives[id]++
+	l := c.replicaLine(id, history.Start)
+	l.Disk = server
+	c.record(l)
 }
 
 // reach keeps how far a replica's present identity has come.
@@ -213,6 +229,16 @@ func (c *checker) leads(term uint64, id string) {
 	c.leaders[term] = id
 	c.reach(c.servers[id], 0, term)
 	c.write("%s leads term %d", id, term)
+	l := c.replicaLine(id, history.Lead)
+	l.Term = term
+	c.record(l)
+}
+
+// terms is how many leaderships there were.
+func (c *checker) terms() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts.terms
 }
 
 // compareEvery is how many entries lie between two comparisons of books and state.
@@ -230,6 +256,7 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	}
 	defer c.mu.Unlock()
 	c.counts.digests++
+	c.trace.add(time.Since(c.begin), id, l.Index, l.Term, got.Digest)
 	e := entry{term: l.Term, digest: got.Digest, crc: crc32.ChecksumIEEE(l.Data), skipped: errors.Is(err, fsm.ErrStale)}
 	if err != nil && !e.skipped {
 		c.bad("%s cannot apply index %d: %v", id, l.Index, err)
@@ -240,6 +267,9 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	}
 	c.applies[id] = l.Index
 	c.reach(c.servers[id], l.Index, l.Term)
+	seen := c.replicaLine(id, history.Apply)
+	seen.Term, seen.Index, seen.Digest = l.Term, l.Index, got.Digest
+	c.record(seen)
 	if have, ok := c.entries[l.Index]; ok {
 		if have != e {
 			c.bad("S1: %s sees %+v at index %d, another replica saw %+v", id, e, l.Index, have)
@@ -255,6 +285,7 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	}
 	c.entries[l.Index], c.last, c.term = e, l.Index, l.Term
 	c.counts.entries++
+	c.record(&history.Entry{Kind: history.Command, Index: l.Index, Term: l.Term, Data: l.Data, Skipped: e.skipped, NS: c.ns()})
 	c.follow(l, e.skipped)
 	if st != nil {
 		c.compareLocked(id, st, l.Index)
@@ -272,6 +303,13 @@ func (c *checker) follow(l *raft.Log, skipped bool) {
 		c.counts.skipped++
 	}
 	c.keep(line{index: l.Index, term: l.Term, skipped: skipped, events: b.Events})
+	if err := c.model.Batch(l.Index, l.Term, b); err != nil {
+		c.bad("the log cannot be followed: %v", err)
+	}
+	for _, v := range c.model.Violations()[c.judged:] {
+		c.bad("%s: index %d (term %d): %s", v.ID, v.Index, v.Term, v.Text)
+	}
+	c.judged = len(c.model.Violations())
 	if skipped {
 		return
 	}
@@ -325,6 +363,9 @@ func (c *checker) restored(id string, m *fsm.Machine, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.restores++
+	l := c.replicaLine(id, history.Restore)
+	l.Index, l.Digest = index, st.Digest()
+	c.record(l)
 	c.write("%s restores a snapshot of index %d", id, index)
 	if fault != nil {
 		c.bad("%s after restore at %d: %v", id, index, fault)

@@ -2,8 +2,11 @@ package sim
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/jepsen-lite/history"
 )
 
 // configured tells that a replica has applied a membership: S1 for it, and S14: two
@@ -11,6 +14,10 @@ import (
 func (c *checker) configured(id string, index uint64, conf raft.Configuration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	l := c.replicaLine(id, history.Config)
+	l.Index = index
+	l.Voters, l.Nonvoters = membersOf(conf)
+	c.record(l)
 	if have, ok := c.confs[index]; ok {
 		if !slices.Equal(have.Servers, conf.Servers) {
 			c.bad("S14: %s has the membership %v at index %d, another replica had %v", id, conf.Servers, index, have.Servers)
@@ -28,6 +35,13 @@ func (c *checker) configured(id string, index uint64, conf raft.Configuration) {
 		c.counts.members++
 		c.write("the membership of index %d is %v", index, conf.Servers)
 	}
+}
+
+// membershipAt is the index of the newest membership.
+func (c *checker) membershipAt() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.confAt
 }
 
 func isVoter(conf raft.Configuration, server string) bool {
@@ -63,6 +77,11 @@ func (c *checker) voted(term uint64, voter, candidate string) {
 	c.votes[term][voter] = candidate
 	c.reach(voter, 0, term)
 	c.counts.votes++
+	id, _, _ := strings.Cut(voter, ".")
+	to, _, _ := strings.Cut(candidate, ".")
+	l := c.replicaLine(id, history.Vote)
+	l.Term, l.For = term, to
+	c.record(l)
 }
 
 // elected holds a leader against the votes that were given in its term: a majority

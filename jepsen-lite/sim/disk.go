@@ -250,6 +250,9 @@ func (d *disk) DeleteRange(lo, hi uint64) error {
 		return fmt.Errorf("delete %d to %d inside %d to %d", lo, hi, first, last)
 	}
 	return d.do(write{apply: func(i *image) {
+		if i.first == 0 || hi < i.first || lo > i.last {
+			return
+		}
 		for k := max(lo, i.first); k <= min(hi, i.last); k++ {
 			delete(i.logs, k)
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/sim/script"
 	"rmd/yarn"
 )
 
@@ -34,8 +36,9 @@ func kinds() []kind {
 		{"pause", "pause", (*driver).pause}, {"slow-apply", "pause", (*driver).slowApply}, {"late-batches", "pause", (*driver).late},
 		{"clock-step", "clock", (*driver).clockStep}, {"clock-drift", "clock", (*driver).clockDrift},
 		{"transfer", "member", (*driver).transfer}, {"join", "member", (*driver).join}, {"remove", "member", (*driver).remove},
-		{"demote", "member", (*driver).demote},
+		{"demote", "member", (*driver).demote}, {"upgrade", "member", (*driver).upgrade},
 		{"snapshot", "load", (*driver).snapshot}, {"silent-node", "load", (*driver).silence},
+		{"reconfigure", "load", (*driver).reconfigure},
 	}
 }
 
@@ -58,49 +61,16 @@ func (p Profile) has(k kind) bool {
 
 // driver injects faults.
 type driver struct {
-	w     *world
-	l     *load
-	rng   *rand.Rand
-	kinds []kind // of this seed, heavy ones several times
-	done  map[string]int
+	w       *world
+	l       *load
+	rng     *rand.Rand // of the present fault
+	done    map[string]int
+	changes int // of the queues' configuration
+	played  []script.Played
 }
 
-// newDriver draws which kinds this seed has and how heavy each is, so that rare ones
-// are not drowned.
-func newDriver(w *world, l *load, rng *rand.Rand, p Profile) *driver {
-	d := &driver{w: w, l: l, rng: rng, done: map[string]int{}}
-	var all []kind
-	for _, k := range kinds() {
-		if !p.has(k) {
-			continue
-		}
-		all = append(all, k)
-		if rng.Intn(3) > 0 {
-			for range 1 + rng.Intn(3)*rng.Intn(3) {
-				d.kinds = append(d.kinds, k)
-			}
-		}
-	}
-	if len(d.kinds) == 0 {
-		d.kinds = all
-	}
-	return d
-}
-
-// step waits, injects a fault, waits, and now and then heals.
-func (d *driver) step() {
-	d.sleep(200*time.Millisecond, 3*time.Second)
-	if len(d.kinds) == 0 {
-		return
-	}
-	k := d.kinds[d.rng.Intn(len(d.kinds))]
-	d.done[k.name]++
-	k.do(d)
-	d.sleep(100*time.Millisecond, 3*time.Second)
-	if d.rng.Intn(2) == 0 {
-		d.w.check.note("all heals")
-		d.w.heal()
-	}
+func newDriver(w *world, l *load) *driver {
+	return &driver{w: w, l: l, rng: rand.New(rand.NewSource(w.seed)), done: map[string]int{}}
 }
 
 func (d *driver) sleep(least, more time.Duration) {
@@ -150,6 +120,7 @@ const (
 func (d *driver) settle() (leads, step time.Duration) {
 	w := d.w
 	d.note("the calm")
+	w.check.mark(history.Calm)
 	w.yield.turn(dialOff)
 	w.heal()
 	begin := time.Now()
@@ -159,10 +130,13 @@ func (d *driver) settle() (leads, step time.Duration) {
 	}
 	leads = time.Since(begin)
 	d.l.settle()
+	w.check.mark(history.Demand)
 	if !d.operatorsDone() || !w.inStep(stepTime) {
 		return leads, 0
 	}
 	step = time.Since(begin)
+	terms, installs := w.check.terms(), w.net.countInstalls()
+	defer func() { w.quiet(terms, installs) }()
 	for end := time.Now().Add(drainTime); ; time.Sleep(100 * time.Millisecond) {
 		left := d.left()
 		if left == "" || w.check.broken() {
@@ -172,6 +146,20 @@ func (d *driver) settle() (leads, step time.Duration) {
 			w.check.fail("L3: %s after everything was healed, still: %s", drainTime, left)
 			return leads, step
 		}
+	}
+}
+
+// What may still happen in the calm once all are in step: an election because a
+// message was late by chance, and a snapshot for it.
+const calmMax = 2
+
+// quiet holds that elections and snapshots have come to an end in the calm: L4.
+func (w *world) quiet(terms, installs int) {
+	if n := w.check.terms() - terms; n > calmMax {
+		w.check.fail("L4: %d leaders were elected in the calm", n)
+	}
+	if n := w.net.countInstalls() - installs; n > calmMax {
+		w.check.fail("L4: %d snapshots were sent in the calm", n)
 	}
 }
 

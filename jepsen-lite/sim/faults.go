@@ -1,9 +1,14 @@
 package sim
 
 import (
+	"context"
+	"fmt"
+	"math/rand"
+	"slices"
 	"time"
 
 	"rmd/internal/point"
+	"rmd/scheduler/input"
 )
 
 // The faults of processes, network, clocks and membership.
@@ -253,4 +258,31 @@ func (d *driver) silence() {
 	n := d.l.nodes[d.rng.Intn(len(d.l.nodes))]
 	d.note("node %s is silent", n.id)
 	n.sleep(time.Duration(1+d.rng.Intn(30)) * time.Second)
+}
+
+// reconfigure gives the queues other shares while they are in use.
+func (d *driver) reconfigure() {
+	w := d.w
+	shares := [][]string{{"50", "30", "20"}, {"10", "10", "80"}, {"34", "33", "33"}, {"90", "5", "5"}}
+	pick := shares[d.rng.Intn(len(shares))]
+	if len(w.opt.queues) != len(pick) {
+		return
+	}
+	queues := slices.Clone(w.opt.queues)
+	for i := range queues {
+		queues[i].capacity = pick[i]
+	}
+	d.changes++
+	c := &caller{w: w, name: fmt.Sprintf("operator%d", d.changes), rng: rand.New(rand.NewSource(d.rng.Int63()))}
+	req := c.keyed(&input.SetQueues{Properties: w.propertiesOf(queues), Author: c.name})
+	d.note("the queues get the shares %v", pick)
+	w.ops.Go(func() {
+		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)
+		defer cancel()
+		if reply, ok := c.call(ctx, req); ok && reply.Refused() != nil {
+			w.check.fail("the shares %v are refused: %v", pick, reply.Refused())
+		} else if ok {
+			w.check.achieved("reconfigured")
+		}
+	})
 }

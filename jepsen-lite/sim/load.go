@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"rmd/jepsen-lite/sim/script"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -55,20 +56,20 @@ func (l *load) caller(name string) *caller {
 }
 
 // begin starts nodes and clients.
-func (l *load) begin(nodes, clients int) {
-	for i := range nodes {
+func (l *load) begin(of script.Load) {
+	for i := range of.Nodes {
 		host := fmt.Sprintf("n%d", i+1)
 		n := &agent{l: l, c: l.caller(host), id: yarn.NodeID{Host: host, Port: 45454}, total: yarn.NewResource(8192, 8),
 			running: map[yarn.ContainerID]*process{}, gone: map[yarn.ContainerID]bool{}}
 		l.nodes = append(l.nodes, n)
 		l.wg.Go(n.run)
 	}
-	for i := range readers {
+	for i := range of.Readers {
 		c := l.caller(fmt.Sprintf("reader%d", i+1))
 		l.wg.Go(func() { l.reader(c) })
 	}
-	l.clients = clients
-	for i := range clients {
+	l.clients = of.Clients
+	for i := range of.Clients {
 		c := l.caller(fmt.Sprintf("client%d", i+1))
 		l.wg.Go(func() { l.client(c) })
 	}
@@ -117,7 +118,8 @@ func (l *load) client(c *caller) {
 		l.mu.Unlock()
 		q := l.w.opt.queues[c.rng.Intn(len(l.w.opt.queues))].name
 		in := &input.SubmitApplication{Name: name, User: "u" + c.name[6:], Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
-		reply, ok := c.call(l.ctx, c.keyed(in))
+		req := c.keyed(in)
+		reply, ok := c.call(l.ctx, req)
 		if !ok {
 			return
 		}
@@ -126,6 +128,9 @@ func (l *load) client(c *caller) {
 			return
 		}
 		id := reply.(*input.SubmitApplicationReply).ID
+		if c.rng.Intn(6) == 0 && !l.repeat(c, req, *in, id) {
+			return
+		}
 		if j.unmanaged {
 			l.startMaster(name, yarn.AttemptID{App: id, Attempt: 1}, nil)
 		}
@@ -133,6 +138,24 @@ func (l *load) client(c *caller) {
 			return
 		}
 	}
+}
+
+// repeat makes a call again under its key: the same call has the same answer, another
+// one is refused (S5).
+func (l *load) repeat(c *caller, req input.Request, in input.SubmitApplication, id yarn.ApplicationID) bool {
+	reply, ok := c.call(l.ctx, req)
+	if !ok {
+		return false
+	}
+	if r, same := reply.(*input.SubmitApplicationReply); reply.Refused() != nil || !same || r.ID != id {
+		l.w.check.fail("S5: the submission of %s under the same key is answered %+v, it was %s", in.Name, reply, id)
+	}
+	in.Name += "-other"
+	req.Input, req.BodyHash = &in, req.BodyHash+1
+	if reply, ok = c.call(l.ctx, req); ok && reply.Refused() == nil {
+		l.w.check.fail("S5: another submission under the key of %s is taken", in.Name)
+	}
+	return ok
 }
 
 // attend is what a client does about a running application.

@@ -13,6 +13,8 @@ import (
 // delayed, lost, doubled, overtaken, cut between chosen hosts in chosen
 // directions.
 type network struct {
+	pipelined bool // Raft may send on before it is answered
+
 	mu       sync.Mutex
 	rng      *rand.Rand
 	hosts    map[string]*host

@@ -13,7 +13,6 @@ import (
 
 	"rmd/cluster"
 	"rmd/fsm"
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/leader"
 	"rmd/scheduler"
@@ -29,7 +28,8 @@ type replica struct {
 	mu       sync.Mutex // held for a look only: whoever waits for it stops the bubble's clock
 	disk     *disk
 	clock    clock
-	born     int // incarnations so far
+	level    uint32 // the feature level of the program that runs here
+	born     int    // incarnations so far
 	up       bool
 	leaving  bool // it is being removed: it ends by itself
 	out      bool // it has ended so
@@ -45,6 +45,7 @@ type life struct {
 	r       *replica
 	owner   owner
 	disk    *disk
+	level   uint32
 	host    *host
 	machine *fsm.Machine
 	cluster *cluster.Cluster
@@ -78,6 +79,13 @@ func (r *replica) set(f func(*replica)) {
 	f(r)
 }
 
+// restartsInPlace counts those of raft in all lives that have ended.
+func (r *replica) restartsInPlace() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.restarts
+}
+
 const (
 	heartbeat = 500 * time.Millisecond
 	election  = 500 * time.Millisecond
@@ -101,7 +109,7 @@ func (r *replica) start() error {
 		return fmt.Errorf("%s: %w: it has lost what was synced", r.id, errDisk)
 	}
 	r.starting = true
-	ended, d := r.ended, r.disk
+	ended, d, level := r.ended, r.disk, r.level
 	r.mu.Unlock()
 	defer r.set(func(r *replica) { r.starting = false })
 	if ended != nil {
@@ -109,7 +117,7 @@ func (r *replica) start() error {
 	}
 	surely, maybe := d.damaged()
 	passing := d.is(func(f faults) bool { return f.full || f.misread > 0 }) // it will start when that is over
-	l := &life{r: r, disk: d, offices: make(chan leader.Leadership, 16), tracker: forward.NewTracker()}
+	l := &life{r: r, disk: d, level: level, offices: make(chan leader.Leadership, 16), tracker: forward.NewTracker()}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- l.open() }() // its goroutines carry its mark
@@ -150,7 +158,12 @@ func (l *life) open() error {
 		}
 	}
 	l.disk.wrong(func(f *faults) {
-		f.cut, f.accuse = r.cutPower, func(what string) { r.w.check.fail("S16: %s: %s", r.id, what) }
+		f.cut = r.cutPower
+		f.accuse = func(what string) {
+			if l.alive() {
+				r.w.check.fail("S16: %s: %s", r.id, what)
+			}
+		}
 		f.failed = func() { time.AfterFunc(failedGrace, func() { l.mustBeOver("a failed sync") }) }
 	})
 	changes := l.cluster.Leadership()
@@ -210,6 +223,8 @@ func (l *life) fatal(code int, err error) {
 		right = l.disk.is(func(f faults) bool { return f.hindered })
 	case cluster.ExitRemoved:
 		right = leaving
+	case cluster.ExitNotKnown:
+		right = r.w.finalLevel() > l.level
 	}
 	if !right {
 		r.w.check.fail("replica %s stopped itself with code %d: %v", r.id, code, err)
@@ -219,7 +234,7 @@ func (l *life) fatal(code int, err error) {
 
 func (l *life) openMachine() error {
 	c := fsm.DefaultConfig()
-	c.OnFatal = l.fatal
+	c.OnFatal, c.Level = l.fatal, l.level
 	c.AppliedIndex = func() uint64 { return l.cluster.AppliedIndex() }
 	l.machine = fsm.New(c)
 	return nil
@@ -234,7 +249,7 @@ func (l *life) openCluster() error {
 	k.SnapshotThreshold, k.SnapshotInterval, k.Trailing = w.opt.snapshotAfter, time.Second, w.opt.trailing
 	k.DiskReserve, k.DiskStop = diskReserve, diskStop
 	k.EntryMax = 16 << 20
-	k.Level = event.Level
+	k.Level = uint64(l.level)
 	k.FeatureLevel = func() uint64 { st, _ := machine.Fork(); return uint64(st.Meta.Level) }
 	k.VerifySnapshot = func(rd io.Reader) error { _, err := snapshot.Verify(rd); return err }
 	k.Digest = func(index uint64) (uint64, []byte, bool) {
@@ -281,9 +296,9 @@ func (l *life) openSequencer() error {
 		e, ok := machine.Entry(index)
 		return leader.Outcome{Digest: e.Digest, Skipped: e.Skipped}, ok
 	}
-	eager := l.r.w.opt.eager
+	eager, level := l.r.w.opt.eager, l.level
 	c.NewPlanner = func(st *state.State) (leader.Planner, error) {
-		return scheduler.New(st, scheduler.Options{Eager: eager})
+		return scheduler.New(st, scheduler.Options{Eager: eager, Level: level})
 	}
 	c.Expiry = func(*state.State) leader.Expiry {
 		return leader.Expiry{NodeMillis: nodeExpiry.Milliseconds(), AttemptMillis: attemptExpiry.Milliseconds(), ContainerMillis: containerExpiry.Milliseconds()}
@@ -330,6 +345,7 @@ func (r *replica) end(power bool) {
 	r.w.net.crash(l.host)
 	l.disk.kill()
 	r.w.check.note("%s crashes (power cut %v)", r.id, power)
+	r.w.check.stopped(r.id, 0, "")
 	go func() {
 		defer close(ended)
 		var restarts uint64

@@ -3,14 +3,13 @@ package sim
 import (
 	"fmt"
 	"math/rand"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"rmd/internal/point"
+	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/sim/script"
 )
 
 // Options are what a run is told from outside; the seed draws the rest.
@@ -21,6 +20,8 @@ type Options struct {
 	Faults time.Duration
 	// Out is the folder where a failing seed leaves its history; empty: nowhere.
 	Out string
+	// Judge has package check look at the run too.
+	Judge bool
 }
 
 // DefaultOptions returns every fault for ten minutes.
@@ -29,12 +30,17 @@ func DefaultOptions() Options { return Options{Profile: "all", Faults: 10 * time
 // Result is what one seed came to.
 type Result struct {
 	Seed       int64
+	Script     script.Script // what the seed means
 	Violations []string
 	History    string // of a failing seed
 	Settings   string
 	Virtual    time.Duration // of cluster time
 	Real       time.Duration
 
+	trace    trace
+	brokeAt  time.Duration // the first violation, from the beginning
+	played   []script.Played
+	lines    []history.Line
 	counts   counts
 	kinds    map[string]int
 	achieved map[string]int
@@ -42,6 +48,7 @@ type Result struct {
 	hits     map[point.Name]int
 	net      traffic
 	installs int
+	restarts int           // of raft in place
 	leader   time.Duration // L1: from the calm to a leader
 	step     time.Duration // L2: from the calm to all in step
 }
@@ -49,10 +56,12 @@ type Result struct {
 // Run runs one seed: a cluster under load and faults, then the calm in which all
 // work must end.
 func Run(t *testing.T, seed int64, opt Options) (res Result) {
-	listen()
-	begin := time.Now()
-	synctest.Test(t, func(t *testing.T) { res = run(t, seed, opt) })
-	res.Real = time.Since(begin)
+	res = Play(t, Draw(seed, opt))
+	if opt.Judge {
+		if err := res.judge(); err != nil {
+			res.Violations = append(res.Violations, err.Error())
+		}
+	}
 	if len(res.Violations) > 0 && opt.Out != "" {
 		res.keep(t, opt.Out)
 	}
@@ -64,22 +73,40 @@ const garbage = 400
 
 func init() { debug.SetGCPercent(garbage) }
 
-// installsMax is more snapshots than any minute of faults needs.
-const installsMax = 60
+// More of these than any minute of faults needs.
+const (
+	installsMax = 60
+	restartsMax = 12
+	termsMax    = 300
+)
 
-// run is Run inside the bubble.
-func run(t *testing.T, seed int64, opt Options) Result {
-	rng := rand.New(rand.NewSource(seed))
-	begin := time.Now()
-	w := newWorld(t, seed, drawSettings(rng))
-	w.boot()
-	l := newLoad(w, seed+20)
-	l.begin(4, 4)
-	d := newDriver(w, l, rng, opt.Profile)
-	for end := time.Now().Add(opt.Faults); time.Now().Before(end) && !w.check.broken(); {
-		d.step()
+// bounded holds that nothing was repeated without end: L4.
+func (w *world) bounded(minutes int, res *Result) {
+	w.mu.Lock()
+	for _, r := range w.rs {
+		res.restarts += int(r.restartsInPlace())
 	}
-	res := Result{Seed: seed, Settings: fmt.Sprintf("%+v", w.opt), installs: w.net.countInstalls()}
+	w.mu.Unlock()
+	for _, c := range []struct {
+		what    string
+		n, most int
+	}{{"snapshots were sent", w.net.countInstalls(), installsMax}, {"times raft was restarted in place", res.restarts, restartsMax}, {"leaders were elected", w.check.terms(), termsMax}} {
+		if c.n > c.most*minutes {
+			w.check.fail("L4: %d %s in %d minutes", c.n, c.what, minutes)
+		}
+	}
+}
+
+// play is Play inside the bubble.
+func play(t *testing.T, s script.Script) Result {
+	begin := time.Now()
+	w := newWorld(t, s.Seed, read(s.Cluster))
+	w.boot()
+	l := newLoad(w, s.Seed+20)
+	l.begin(s.Load)
+	d := newDriver(w, l)
+	d.play(s)
+	res := Result{Script: s, Seed: s.Seed, Settings: fmt.Sprintf("%+v", w.opt), installs: w.net.countInstalls()}
 	if !w.check.broken() {
 		res.leader, res.step = d.settle()
 	}
@@ -90,9 +117,7 @@ func run(t *testing.T, seed int64, opt Options) Result {
 	} else {
 		w.finish()
 	}
-	if most := installsMax * max(1, int(opt.Faults/time.Minute)); w.net.countInstalls() > most {
-		w.check.fail("L4: %d snapshots were sent: some follower is sent the same one for ever", w.net.countInstalls())
-	}
+	w.bounded(max(1, int(time.Duration(s.Length)/time.Minute)), &res)
 	w.tally(&res, d)
 	return res
 }
@@ -103,31 +128,19 @@ func (w *world) tally(res *Result, d *driver) {
 		res.History = w.check.told(2 * historyMax)
 	}
 	w.check.mu.Lock()
-	res.Violations, res.counts, res.achieved = w.check.faults, w.check.counts, w.check.done
+	res.trace, res.brokeAt = w.check.trace, w.check.brokeAt
+	res.Violations, res.counts, res.achieved, res.lines = w.check.faults, w.check.counts, w.check.done, w.check.lines
 	w.check.mu.Unlock()
 	w.mu.Lock()
 	res.exits, res.hits = w.exits, w.hits
 	w.mu.Unlock()
-	res.kinds, res.net = d.done, w.net.counted()
-}
-
-// keep writes what is known of a failing seed.
-func (r Result) keep(t *testing.T, out string) {
-	dir := filepath.Join(out, fmt.Sprint(r.Seed))
-	text := fmt.Sprintf("seed %d\nsettings %s\nfaults %v\n\n%s\n", r.Seed, r.Settings, r.kinds, r.History)
-	err := os.MkdirAll(dir, 0o755)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "history.txt"), []byte(text), 0o644)
-	}
-	if err != nil {
-		t.Logf("the history of seed %d is not kept: %v", r.Seed, err)
-	}
+	res.kinds, res.played, res.net = d.done, d.played, w.net.counted()
 }
 
 func drawSettings(rng *rand.Rand) settings {
 	pick := func(list ...uint64) uint64 { return list[rng.Intn(len(list))] }
 	opt := settings{replicas: 3, eager: rng.Intn(2) == 0, dominant: rng.Intn(2) == 0, inFlight: 1 + rng.Intn(2),
-		snapshotAfter: pick(1, 7, 50, 500), trailing: pick(0, 1, 64, 10240), yields: dial(rng.Intn(3)), lazyCancel: rng.Intn(2) == 0,
+		snapshotAfter: pick(1, 7, 50, 500), trailing: pick(0, 1, 64, 10240), yields: dial(rng.Intn(3)), lazyCancel: rng.Intn(2) == 0, pipelined: rng.Intn(2) == 0,
 		queues: []queue{{"a", "50"}, {"b", "30"}, {"c", "20"}}}
 	if rng.Intn(4) == 0 {
 		opt.replicas = 5

@@ -14,14 +14,14 @@ import (
 // defaultSeeds is how many seeds run without RMD_SIM_SEEDS, each with faults for
 // defaultFaults.
 const (
-	defaultSeeds  = 12
+	defaultSeeds  = 10
 	defaultFaults = time.Minute
 )
 
 // seeds are those to run, and what they are told.
 func seeds(t *testing.T) (list []int64, opt Options) {
 	opt = DefaultOptions()
-	opt.Faults = defaultFaults
+	opt.Faults, opt.Judge = defaultFaults, os.Getenv("RMD_SIM_SEEDS") == ""
 	number := func(name string, set func(n int64)) {
 		text := os.Getenv(name)
 		if text == "" {
@@ -72,7 +72,7 @@ func TestSeeds(t *testing.T) {
 					all.Add(res)
 					mu.Unlock()
 					if len(res.Violations) > 0 {
-						t.Errorf("seed %d, %s:\n%s", seed, res.Settings, tail(res.History, historyOut))
+						t.Errorf("seed %d, %s: %v\n%s", seed, res.Settings, res.Violations, tail(res.History, historyOut))
 					}
 				}
 			})

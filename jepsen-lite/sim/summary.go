@@ -25,6 +25,7 @@ type Summary struct {
 	hits     map[point.Name]int
 	net      traffic
 	installs int
+	restarts int
 	leader   time.Duration // the longest
 	step     time.Duration
 }
@@ -53,6 +54,7 @@ func (s *Summary) Add(r Result) {
 	s.net.late += r.net.late
 	s.net.resets += r.net.resets
 	s.installs += r.installs
+	s.restarts += r.restarts
 	s.leader, s.step = max(s.leader, r.leader), max(s.step, r.step)
 }
 
@@ -82,7 +84,7 @@ func (s *Summary) Report(wall time.Duration) string {
 	line("processes that ended by their own will: %s   operators: %s", list(s.exits), list(s.achieved))
 	c := s.counts
 	line("operations acked %d   refused %d   unknown %d   reads %d", c.acked-c.refused, c.refused, c.unknown, c.reads)
-	line("log %d entries, %d of them without effect   %d memberships   %d snapshots sent, %d restored", c.entries, c.skipped, c.members, s.installs, c.restores)
+	line("log %d entries, %d of them without effect   %d memberships   %d snapshots sent, %d restored   raft restarted in place %d times", c.entries, c.skipped, c.members, s.installs, c.restores, s.restarts)
 	line("containers allocated %d, lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.allocated, c.lost, c.made, c.fulfilled, c.cancelled, c.exchanged)
 	line("%s", s.verdicts())
 	line("points hit %s   fault kinds that never ran: %s", s.points(), s.missing())

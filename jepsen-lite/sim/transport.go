@@ -204,9 +204,13 @@ func (h *host) Consumer() <-chan raft.RPC { return h.ch }
 // LocalAddr implements raft.Transport.
 func (h *host) LocalAddr() raft.ServerAddress { return raft.ServerAddress(h.id) }
 
-// AppendEntriesPipeline implements raft.Transport: requests go one by one.
-func (h *host) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
-	return nil, raft.ErrPipelineReplicationNotSupported
+// AppendEntriesPipeline implements raft.Transport; without pipelines requests go one
+// by one.
+func (h *host) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress) (raft.AppendPipeline, error) {
+	if !h.net.pipelined {
+		return nil, raft.ErrPipelineReplicationNotSupported
+	}
+	return newPipeline(h, string(to)), nil
 }
 
 // AppendEntries implements raft.Transport.

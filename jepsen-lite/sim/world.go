@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster"
+	"rmd/fsm/event"
 	"rmd/internal/point"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
@@ -30,6 +31,7 @@ type settings struct {
 	trailing      uint64
 	yields        dial // how much goroutines are held back where they race
 	lazyCancel    bool
+	pipelined     bool // Raft's entries are sent on before they are answered
 	fastPath      bool // without the guard against hashicorp/raft #695
 	queues        []queue
 }
@@ -56,24 +58,26 @@ type world struct {
 	stop1 context.CancelFunc
 	ops   sync.WaitGroup // what operators are about
 
-	mu    sync.Mutex
-	rng   *rand.Rand
-	rs    []*replica // that are or were members
-	slow  map[string]time.Duration // how long one replica takes to apply an entry
-	thaws []func()
-	hurt  *replica // its disk has lost something, until it is back under another identity
-	exits map[int]int
-	hits  map[point.Name]int
+	mu     sync.Mutex
+	rng    *rand.Rand
+	calls  int                      // of do
+	newest uint32                   // feature level of new machines
+	rs     []*replica               // that are or were members
+	slow   map[string]time.Duration // how long one replica takes to apply an entry
+	thaws  []func()
+	hurt   *replica // its disk has lost something, until it is back under another identity
+	exits  map[int]int
+	hits   map[point.Name]int
 }
 
 func newWorld(t testing.TB, seed int64, opt settings) *world {
 	w := &world{t: t, seed: seed, opt: opt, net: newNetwork(seed + 1), check: newChecker(), rng: rand.New(rand.NewSource(seed + 2)),
-		slow: map[string]time.Duration{}, exits: map[int]int{}, hits: map[point.Name]int{}}
+		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[point.Name]int{}}
 	w.ctx, w.stop1 = context.WithCancel(context.Background())
 	w.check.dominant = opt.dominant
 	w.yield = &yielder{rng: rand.New(rand.NewSource(seed + 3)), dial: opt.yields}
 	w.log = rootLogger()
-	w.net.votes = w.check.voted
+	w.net.votes, w.net.pipelined = w.check.voted, opt.pipelined
 	for i := range opt.replicas {
 		w.rs = append(w.rs, w.newReplica(string(rune('a'+i)), "virtual", cluster.RoleVoter))
 	}
@@ -82,7 +86,7 @@ func newWorld(t testing.TB, seed int64, opt settings) *world {
 
 // newReplica makes a machine with an empty disk that is not started.
 func (w *world) newReplica(id, clusterID, role string) *replica {
-	r := &replica{w: w, id: id}
+	r := &replica{w: w, id: id, level: w.newest}
 	r.disk = w.emptyDisk(r, clusterID, role)
 	return r
 }
@@ -112,11 +116,13 @@ func (w *world) boot() {
 
 const prefix = "yarn.scheduler.capacity."
 
-func (w *world) properties() []input.Property {
+func (w *world) properties() []input.Property { return w.propertiesOf(w.opt.queues) }
+
+func (w *world) propertiesOf(queues []queue) []input.Property {
 	var props []input.Property
 	set := func(k, v string) { props = append(props, input.Property{Name: k, Value: v}) }
 	names := ""
-	for i, q := range w.opt.queues {
+	for i, q := range queues {
 		if i > 0 {
 			names += ","
 		}
@@ -140,14 +146,19 @@ func (w *world) properties() []input.Property {
 // a refusal fails the test.
 func (w *world) do(in input.Input) input.Reply {
 	w.t.Helper()
-	c := &caller{w: w, name: "test", rng: rand.New(rand.NewSource(1))}
+	w.calls++
+	c := &caller{w: w, name: fmt.Sprintf("test%d", w.calls), rng: rand.New(rand.NewSource(1))}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	reply, ok := c.call(ctx, input.Request{Input: in})
+	req := input.Request{Input: in}
+	if _, ok := in.(*input.SubmitApplication); ok {
+		req = c.keyed(in)
+	}
+	reply, ok := c.call(ctx, req)
 	if !ok {
 		w.t.Fatalf("%T is not answered within a minute\n%s", in, w.check.report())
 	}
-	if f := reply.Refused(); f != nil {
+	if f := reply.Refused(); f != nil && f.Reason != input.AlreadyDone { // by a try that was not answered
 		w.t.Fatalf("%T: %v", in, f)
 	}
 	return reply

@@ -1,0 +1,173 @@
+package exact
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"rmd/jepsen-lite/sim/script"
+)
+
+// Package is the simulation's, and entry its test that a host talks to.
+const (
+	Package = "./jepsen-lite/sim"
+	entry   = "^TestScript$"
+)
+
+// Build compiles a package's tests in a source tree for wasm.
+func Build(ctx context.Context, tree, pkg, out string) error {
+	out, err := filepath.Abs(out)
+	if err != nil {
+		return fmt.Errorf("build guest: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-o", out, pkg)
+	cmd.Dir, cmd.Env = tree, append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build guest: %w\n%s", err, text)
+	}
+	return nil
+}
+
+// Options are what seeds are told from outside.
+type Options struct {
+	// Profile says which faults there may be, as package sim reads it; empty is all.
+	Profile string
+	// Minutes is how long faults are injected, in virtual time.
+	Minutes int
+	// FastPath leaves the guard against hashicorp/raft #695 away: runs are to fail.
+	FastPath bool
+	// Within is how much real time a run may take.
+	Within time.Duration
+}
+
+// DefaultOptions returns three minutes of every fault.
+func DefaultOptions() Options { return Options{Minutes: 3, Within: 10 * time.Minute} }
+
+// Validate refuses what cannot be run.
+func (o Options) Validate() error {
+	if o.Minutes < 1 {
+		return fmt.Errorf("%d minutes of faults: at least 1", o.Minutes)
+	}
+	if o.Within < 0 {
+		return fmt.Errorf("a limit of %s for a run: 0 for none, or more", o.Within)
+	}
+	return nil
+}
+
+// Lab plays scripts on one build of the simulation.
+type Lab struct {
+	Program *Program
+	Options Options
+}
+
+// Finding is a script that was played.
+type Finding struct {
+	script.Outcome
+	Hash string // of everything that left the guest, and of its clock
+	Real time.Duration
+}
+
+// Failed says that something was violated.
+func (f Finding) Failed() bool { return len(f.Violations) > 0 }
+
+// errNoOutcome is what a guest is blamed for that ends without a word.
+var errNoOutcome = errors.New("the run ended without an outcome")
+
+// Draw writes out what a seed means.
+func (l *Lab) Draw(ctx context.Context, seed int64) (script.Script, error) {
+	env := [][2]string{{"RMD_SIM_TELL", "draw"}, {"RMD_SIM_SEED", strconv.FormatInt(seed, 10)}, {"RMD_SIM_MINUTES", strconv.Itoa(l.Options.Minutes)}}
+	if l.Options.Profile != "" {
+		env = append(env, [2]string{"RMD_SIM_PROFILE", l.Options.Profile})
+	}
+	var s script.Script
+	if _, err := l.ask(ctx, Call{Env: env, Schedule: seed, Within: l.Options.Within}, &s); err != nil {
+		return script.Script{}, fmt.Errorf("draw seed %d: %w", seed, err)
+	}
+	s.Cluster.FastPath = s.Cluster.FastPath || l.Options.FastPath
+	return s, nil
+}
+
+// Play plays a script. Its name and story are not shown to the guest: they would lie
+// in its memory and so change the run.
+func (l *Lab) Play(ctx context.Context, s script.Script) (Finding, error) {
+	bare := s
+	bare.Name, bare.Story, bare.Found, bare.Invariant = "", "", "", ""
+	text, err := json.Marshal(bare)
+	if err != nil {
+		return Finding{}, fmt.Errorf("encode script: %w", err)
+	}
+	var f Finding
+	env := [][2]string{{"RMD_SIM_TELL", "outcome"}, {"RMD_SIM_SCRIPT", string(text)}}
+	ran, err := l.ask(ctx, Call{Env: env, Schedule: s.Schedule, Within: l.Options.Within}, &f.Outcome)
+	if err != nil {
+		return Finding{}, fmt.Errorf("play script of seed %d: %w", s.Seed, err)
+	}
+	f.Script, f.Hash, f.Real = s, ran.Hash, ran.Real
+	return f, nil
+}
+
+// mark begins the line that a guest answers in.
+var mark = []byte("outcome ")
+
+// ask runs a guest and reads its answer. A guest that crashes instead (a panic of the
+// product, a deadlock that synctest saw) is told by the end of its output.
+func (l *Lab) ask(ctx context.Context, c Call, answer any) (Ran, error) {
+	c.Args = []string{"-test.run=" + entry, "-test.timeout=0"}
+	ran, err := l.Program.Run(ctx, c)
+	if err != nil {
+		return ran, err
+	}
+	for line := range bytes.Lines(ran.Output) {
+		if text, ok := bytes.CutPrefix(line, mark); ok {
+			if err := json.Unmarshal(text, answer); err != nil {
+				return ran, fmt.Errorf("%w: %w", errNoOutcome, err)
+			}
+			return ran, nil
+		}
+	}
+	if o, plays := answer.(*script.Outcome); plays && ran.Exit != 0 {
+		*o = script.Outcome{Violations: []string{"crash: " + cause(ran.Output)}, History: string(ran.Output)}
+		return ran, nil
+	}
+	return ran, fmt.Errorf("%w, with code %d:\n%s", errNoOutcome, ran.Exit, ran.Output)
+}
+
+// cause is the line of a crashed guest's output that names it.
+func cause(out []byte) string {
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "no cause is told"
+}
+
+// Invariant names what a run violated first: "S1", or the beginning of a violation
+// that has no name, without its numbers.
+func Invariant(o script.Outcome) string {
+	if len(o.Violations) == 0 {
+		return ""
+	}
+	head, rest, _ := strings.Cut(o.Violations[0], ":")
+	if len(head) <= 3 || head == "crash" {
+		if head == "crash" {
+			return head + ":" + rest
+		}
+		return head
+	}
+	var words []string
+	for _, w := range strings.Fields(o.Violations[0]) {
+		if !strings.ContainsAny(w, "0123456789") && len(words) < 6 {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,184 @@
+package exact
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"rmd/jepsen-lite/sim/script"
+)
+
+// Shrinker makes a failing script smaller for as long as the same invariant fails.
+//
+// A change of the script shifts every race in the run, so a smaller script that could
+// fail may not do so at once: each is tried under several schedules.
+type Shrinker struct {
+	// Play plays a script; Lab.Play in earnest.
+	Play func(ctx context.Context, s script.Script) (Finding, error)
+	// Schedules is how many are tried for each candidate.
+	Schedules int
+	// Plays is how many runs there may be, Until when it must be over; zero for no limit.
+	Plays int
+	Until time.Time
+	// Tell is told of each success; it may be nil.
+	Tell func(best Finding, plays int)
+
+	plays int
+	best  Finding
+	want  string
+}
+
+// Shrink returns the smallest that was found, the failing run itself when none is
+// smaller. An error ends the search early and comes with what was found so far.
+func (k *Shrinker) Shrink(ctx context.Context, failed Finding) (Finding, error) {
+	k.best, k.want, k.plays = failed, Invariant(failed.Outcome), 0
+	for {
+		before := size(k.best.Script)
+		for _, pass := range []func(context.Context) error{k.cutTime, k.cutFaults, k.cutCluster, k.cutWaits} {
+			if err := pass(ctx); err != nil {
+				return k.best, err
+			}
+		}
+		if k.over() || size(k.best.Script) >= before {
+			return k.best, nil
+		}
+	}
+}
+
+// size weighs a script: faults first, then parties, then time.
+func size(s script.Script) int64 {
+	c, l := s.Cluster, s.Load
+	parties := c.Replicas + c.Yields + len(c.Queues) + l.Nodes + l.Clients + l.Readers
+	return int64(len(s.Faults))*1e9 + int64(parties)*1e6 + int64(time.Duration(s.Length)/time.Millisecond)
+}
+
+func (k *Shrinker) over() bool {
+	return k.Plays > 0 && k.plays >= k.Plays || !k.Until.IsZero() && time.Now().After(k.Until)
+}
+
+// try plays a candidate and keeps it when it fails alike.
+func (k *Shrinker) try(ctx context.Context, s script.Script) (bool, error) {
+	for i := range max(1, k.Schedules) {
+		if k.over() {
+			return false, nil
+		}
+		k.plays++
+		c := s
+		c.Schedule = s.Schedule + int64(i)
+		f, err := k.Play(ctx, c)
+		if err != nil {
+			return false, err
+		}
+		if f.Failed() && Invariant(f.Outcome) == k.want {
+			k.best = f
+			if k.Tell != nil {
+				k.Tell(f, k.plays)
+			}
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// cutTime ends the script where it failed; what would have come later is not needed.
+func (k *Shrinker) cutTime(ctx context.Context) error {
+	s, n := k.best.Script, len(k.best.Played)
+	if n >= len(s.Faults) && k.best.BrokeAt >= s.Length {
+		return nil // it failed in the calm
+	}
+	s.Faults = slices.Clone(s.Faults[:min(n, len(s.Faults))])
+	s.Length = min(s.Length, k.best.BrokeAt)
+	if size(s) == size(k.best.Script) {
+		return nil
+	}
+	_, err := k.try(ctx, s)
+	return err
+}
+
+// cutFaults takes away half of the faults, then quarters, down to single ones.
+func (k *Shrinker) cutFaults(ctx context.Context) error {
+	for chunk := max(1, len(k.best.Script.Faults)/2); ; chunk = max(1, chunk/2) {
+		for from := 0; from < len(k.best.Script.Faults); {
+			cut, err := k.try(ctx, without(k.best, from, min(from+chunk, len(k.best.Script.Faults))))
+			if err != nil {
+				return err
+			}
+			if k.over() {
+				return nil
+			}
+			if !cut {
+				from += chunk
+			}
+		}
+		if chunk == 1 {
+			return nil
+		}
+	}
+}
+
+// without takes some faults away. The next one waits for as long as they took, so
+// that it comes at its time.
+func without(f Finding, from, to int) script.Script {
+	s := f.Script
+	s.Faults = slices.Clone(s.Faults)
+	var gap script.Duration
+	for i := from; i < to; i++ {
+		gap += s.Faults[i].After
+		if i < len(f.Played) {
+			gap += f.Played[i].Took
+		}
+	}
+	if to < len(s.Faults) {
+		s.Faults[to].After += gap
+	}
+	s.Faults = slices.Delete(s.Faults, from, to)
+	return s
+}
+
+// cutCluster takes parties away and makes the cluster plainer, one thing at a time.
+func (k *Shrinker) cutCluster(ctx context.Context) error {
+	for _, less := range []func(*script.Script){
+		func(s *script.Script) { s.Cluster.Replicas = min(s.Cluster.Replicas, 3) },
+		func(s *script.Script) { s.Load.Readers = 0 },
+		func(s *script.Script) { s.Load.Clients = min(s.Load.Clients, 1) },
+		func(s *script.Script) { s.Load.Clients = min(s.Load.Clients, 2) },
+		func(s *script.Script) { s.Load.Nodes = 1 },
+		func(s *script.Script) { s.Load.Nodes = min(s.Load.Nodes, 2) },
+		func(s *script.Script) { s.Cluster.Yields = 0 },
+		func(s *script.Script) { s.Cluster.Yields = min(s.Cluster.Yields, 1) },
+		func(s *script.Script) { s.Cluster.Queues = []script.Queue{{Name: "a", Capacity: "100"}} },
+	} {
+		s := k.best.Script
+		less(&s)
+		if size(s) >= size(k.best.Script) {
+			continue
+		}
+		if _, err := k.try(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shortest is a wait that is not worth halving.
+const shortest = script.Duration(50 * time.Millisecond)
+
+// cutWaits halves waits, each as often as it can be.
+func (k *Shrinker) cutWaits(ctx context.Context) error {
+	for i := range len(k.best.Script.Faults) {
+		for k.best.Script.Faults[i].After > shortest && !k.over() {
+			s := k.best.Script
+			s.Faults = slices.Clone(s.Faults)
+			half := s.Faults[i].After / 2
+			s.Faults[i].After -= half
+			s.Length = max(0, s.Length-half)
+			if cut, err := k.try(ctx, s); err != nil || !cut {
+				if err != nil {
+					return err
+				}
+				break
+			}
+		}
+	}
+	return nil
+}

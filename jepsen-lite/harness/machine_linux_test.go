@@ -1,0 +1,178 @@
+package harness
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asEcho makes this test binary listen at the address it holds and say everything
+// back.
+const asEcho = "HARNESS_ECHO"
+
+func TestMain(m *testing.M) {
+	if at := os.Getenv(asEcho); at != "" {
+		l, err := net.Listen("tcp", at)
+		if err != nil {
+			os.Exit(1)
+		}
+		for {
+			if c, err := l.Accept(); err == nil {
+				go func() {
+					defer c.Close()
+					io.Copy(c, c)
+				}()
+			}
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// TestPowerCut: what was synced stays, what was not is lost, and until the disk is
+// mounted again every access fails.
+func TestPowerCut(t *testing.T) {
+	if err := mayLoop(t.TempDir()); err != nil {
+		t.Skip(err)
+	}
+	d, err := newLoop(filepath.Join(t.TempDir(), "disk"), 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Remount(false); err != nil { // the directory itself is there for good
+		t.Fatal(err)
+	}
+	write := func(name string, sync bool) {
+		f, err := os.Create(filepath.Join(d.Dir(), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString(name); err != nil {
+			t.Fatal(err)
+		}
+		if sync {
+			if err := f.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write("synced", true)
+	write("late", false)
+	if err := d.PowerCut(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(d.Dir(), "after"), nil, 0o600); err == nil {
+		t.Error("a write after the power was cut succeeds")
+	}
+	if err := d.Remount(false); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(filepath.Join(d.Dir(), "synced")); err != nil || string(b) != "synced" {
+		t.Errorf("what was synced is %q: %v", b, err)
+	}
+	if b, _ := os.ReadFile(filepath.Join(d.Dir(), "late")); string(b) == "late" {
+		t.Error("what was never synced is there")
+	}
+}
+
+func TestFillAndFree(t *testing.T) {
+	if err := mayLoop(t.TempDir()); err != nil {
+		t.Skip(err)
+	}
+	d, err := newLoop(filepath.Join(t.TempDir(), "disk"), 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	free := func() uint64 {
+		var s syscall.Statfs_t
+		if err := syscall.Statfs(d.Dir(), &s); err != nil {
+			t.Fatal(err)
+		}
+		return s.Bavail * uint64(s.Bsize)
+	}
+	before := free()
+	if err := d.Fill(4 << 20); err != nil {
+		t.Fatal(err)
+	}
+	if n := free(); n > 5<<20 || n < 3<<20 {
+		t.Errorf("%d bytes are free, 4 MiB were to be left", n)
+	}
+	if err := d.Fill(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(d.Dir(), "x"), make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a write on a full disk: %v", err)
+	}
+	os.Remove(filepath.Join(d.Dir(), "x"))
+	if err := d.Free(); err != nil || free() < before-1<<20 {
+		t.Errorf("%d bytes are free again, it were %d: %v", free(), before, err)
+	}
+}
+
+// TestNamespaces cuts a link for one sender and one direction at a time.
+func TestNamespaces(t *testing.T) {
+	if err := mayNamespace(); err != nil {
+		t.Skip(err)
+	}
+	n, err := newNamespaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	p, err := n.Add("rm1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	argv := n.Wrap("rm1", []string{os.Args[0]})
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), asEcho+"="+p.HTTPListen)
+	cmd.SysProcAttr = childAttributes()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}()
+	ask := func() error {
+		c, err := net.DialTimeout("tcp", p.HTTP, 500*time.Millisecond)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(500 * time.Millisecond))
+		c.Write([]byte("x\n"))
+		_, err = bufio.NewReader(c).ReadString('\n')
+		return err
+	}
+	for end := time.Now().Add(5 * time.Second); ask() != nil; {
+		if time.Now().After(end) {
+			t.Fatal("a process in a namespace is not reached")
+		}
+	}
+	for _, k := range []link{{Outside, "rm1"}, {"rm1", Outside}} {
+		for _, how := range []Cut{Drop, Reject} {
+			if err := n.Cut(k.from, k.to, how); err != nil {
+				t.Fatal(err)
+			}
+			if err := ask(); err == nil {
+				t.Errorf("%v cut by %d is passed", k, how)
+			}
+			if err := n.Heal(); err != nil {
+				t.Fatal(err)
+			}
+			if err := ask(); err != nil {
+				t.Errorf("%v healed: %v", k, err)
+			}
+		}
+	}
+}

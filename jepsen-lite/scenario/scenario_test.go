@@ -1,0 +1,125 @@
+package scenario
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/jepsen-lite/check"
+	"rmd/jepsen-lite/harness"
+	"rmd/jepsen-lite/nemesis"
+)
+
+// Every scenario draws from faults that there are, and has what they need.
+func TestScenarios(t *testing.T) {
+	names := map[string]bool{}
+	for _, s := range All() {
+		if names[s.Name] {
+			t.Errorf("there are two scenarios %s", s.Name)
+		}
+		names[s.Name] = true
+		if s.Text == "" || s.Duration <= 0 || s.Scale <= 0 || s.Pause <= 0 || len(s.Faults) == 0 {
+			t.Errorf("%s is not complete: %+v", s.Name, s)
+		}
+		for _, name := range slices.Concat(s.Faults, s.Finale) {
+			f, ok := nemesis.Find(name)
+			if !ok {
+				t.Errorf("%s: there is no fault %s", s.Name, name)
+			}
+			if needsSpare := name == "grow-shrink" || name == "join-kill"; needsSpare && s.Spare == 0 {
+				t.Errorf("%s: %s needs a spare replica", s.Name, name)
+			}
+			_ = f
+		}
+	}
+	if s, ok := Find("smoke"); !ok || s.Duration > 30*time.Second {
+		t.Error("the smoke does not fit into a minute")
+	}
+	if _, ok := Find("none"); ok {
+		t.Error("a scenario that there is not is found")
+	}
+}
+
+func TestFaults(t *testing.T) {
+	names := map[string]bool{}
+	for _, f := range nemesis.All() {
+		if names[f.Name] || f.Name == "" || f.Kind == "" || f.Text == "" || f.Inject == nil {
+			t.Errorf("fault %+v is not complete, or there twice", f)
+		}
+		names[f.Name] = true
+	}
+}
+
+// Each fault comes once before any comes again.
+func TestBag(t *testing.T) {
+	all := nemesis.Links()
+	b := &bag{all: all}
+	rng := rand.New(rand.NewPCG(1, 2))
+	var first []string
+	for round := range 3 {
+		seen := map[string]bool{}
+		var order []string
+		for range all {
+			f := b.next(rng)
+			seen[f.Name] = true
+			order = append(order, f.Name)
+		}
+		if len(seen) != len(all) {
+			t.Errorf("round %d has %d of %d faults", round, len(seen), len(all))
+		}
+		if round == 0 {
+			first = order
+		} else if slices.Equal(first, order) {
+			t.Error("two rounds have one order")
+		}
+	}
+	o := &bag{all: all, ordered: true}
+	for i := range all {
+		if f := o.next(rng); f.Name != all[i].Name {
+			t.Errorf("%d: %s, want %s", i, f.Name, all[i].Name)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	offer := harness.Offer{All: []harness.Capability{{Fault: harness.Crash, Answer: harness.Yes}, {Fault: harness.Delay, Answer: harness.Fallback}, {Fault: harness.PowerLoss, Answer: harness.No}}}
+	can, cannot := split([]string{"kill", "delay", "power-cut", "no-such"}, offer)
+	if len(can) != 2 || !slices.Equal(cannot, []string{"power-cut", "no-such"}) {
+		t.Errorf("%d can, %v cannot", len(can), cannot)
+	}
+}
+
+func TestResult(t *testing.T) {
+	ok := Result{Scenario: "smoke", Seed: 3, Verdict: &check.Verdict{Findings: []check.Finding{{ID: "S1", Status: check.OK, Checked: 9, Unit: "digests"}}}}
+	for _, ms := range []int{300, 100, 200} {
+		ok.Gaps = append(ok.Gaps, time.Duration(ms)*time.Millisecond)
+	}
+	if !ok.OK() || ok.Percentile(0.5) != 200*time.Millisecond || ok.Percentile(1) != 300*time.Millisecond {
+		t.Errorf("%v %s %s", ok.OK(), ok.Percentile(0.5), ok.Percentile(1))
+	}
+	var text strings.Builder
+	if err := ok.WriteText(&text); err != nil || strings.Contains(text.String(), "FAIL") || !strings.Contains(text.String(), "S1 ok 9 digests") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+	for name, bad := range map[string]func(*Result){
+		"S4":      func(r *Result) { r.Violations = []Violation{{Invariant: "S4", What: "lost"}} },
+		"S1":      func(r *Result) { r.Verdict = &check.Verdict{Findings: []check.Finding{{ID: "S1", Status: check.Failed, Text: "differ"}}} },
+		"broken":  func(r *Result) { r.Broken = errors.New("no leader") },
+		"missing": func(r *Result) { r.Missing = []string{"power-cut"} },
+	} {
+		r := ok
+		bad(&r)
+		var text strings.Builder
+		if err := r.WriteText(&text); err != nil || r.OK() || !strings.Contains(text.String(), "FAIL seed 3: "+name) || !strings.Contains(text.String(), "rmd chaos run smoke --seed 3") {
+			t.Errorf("%s: %v %v\n%s", name, r.OK(), err, text.String())
+		}
+		var doc struct{ OK bool }
+		if err := json.Unmarshal(r.JSON(), &doc); err != nil || doc.OK {
+			t.Errorf("%s: %v %+v", name, err, doc)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+// Package sim is tier 1 of jepsen-lite: whole clusters in virtual time.
+//
+// Three or five replicas, each with the real Raft, guard, watchdogs, state machine,
+// sequencer, planner and door, run in one testing/synctest bubble together with
+// simulated nodes, AMs, clients and operators. Only four things are replaced: the
+// network (net.go, host.go, transport.go), the disk under the guard (disk.go,
+// diskfaults.go, disksnap.go), the wall clock (clock.go) and entropy.
+//
+//	load ─▶ door ─▶ sequencer ─▶ raft ─▶ guard ─▶ disk
+//	                                └──▶ machine ─▶ checker
+//	faults ─▶ network, disks, clocks, processes, membership
+//
+// A seed draws the cluster, the load, which kinds of faults there are and how heavy
+// each is (driver.go), and where goroutines are held back: where raft logs and
+// counts and at the points of internal/point (yield.go). After the faults comes the
+// calm, in which everything must come to its end.
+//
+// The checker is told of everything and asks the product only to compare it with its
+// own books: what each replica applied (S1 to S3), what callers were told (S4 to S6,
+// S11, S12), the log followed by package replay (S6 to S10), reads (S13), votes and
+// memberships (S14), snapshots (S15), and what became of damage (S16); in the calm
+// L1 to L5.
+//
+// # Choosing what runs
+//
+//	RMD_SIM_SEEDS    so many seeds, with faults for ten minutes each
+//	RMD_SIM_SEED     a single one
+//	RMD_SIM_FIRST    the first of RMD_SIM_SEEDS, 1 when it is not given
+//	RMD_SIM_MINUTES  how long faults are injected, in virtual time
+//	RMD_SIM_PROFILE  kinds or groups of faults with commas between: all, calm, crash,
+//	                 disk, net, pause, clock, member, load, or a kind by its name
+//	RMD_SIM_OUT      the folder where a failing seed leaves its history
+//	RMD_TEST_LOG     not empty: the replicas' own logs, to standard error
+//
+// A run is not repeatable to the bit: a seed draws faults and load, the Go scheduler
+// still decides which of several goroutines goes first. A test binary built for wasm
+// is.
+//
+// What it leaves out: data races, real files, TLS, the kernel. A process that stands
+// still is one that neither sends, receives nor writes; its timers go on.
+package sim

@@ -1,0 +1,230 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/transport/peer"
+)
+
+// two are hosts a and b; b answers calls of method 1 with what it is asked, and
+// Raft's requests for a vote with a grant.
+func two(t *testing.T) (n *network, a, b *host, heard func() int) {
+	t.Helper()
+	n = newNetwork(1)
+	a, b = n.host("a", owner{}), n.host("b", owner{})
+	a.Identify("0", "c")
+	b.Identify("0", "c")
+	calls := 0
+	b.Handle(1, func(_ context.Context, _ string, req []byte) ([]byte, error) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		calls++
+		return req, nil
+	})
+	go func() {
+		for {
+			select {
+			case rpc := <-b.Consumer():
+				n.mu.Lock()
+				calls++
+				n.mu.Unlock()
+				rpc.Respond(&raft.RequestVoteResponse{Term: rpc.Command.(*raft.RequestVoteRequest).Term, Granted: true}, nil)
+			case <-b.down:
+				return
+			}
+		}
+	}()
+	return n, a, b, func() int {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return calls
+	}
+}
+
+func (n *network) end(hs ...*host) {
+	for _, h := range hs {
+		n.crash(h)
+	}
+	time.Sleep(time.Minute)
+}
+
+func ask(a *host) error {
+	return a.RequestVote("b.0", "b", &raft.RequestVoteRequest{Term: 3, RPCHeader: raft.RPCHeader{ID: []byte("a.0")}}, &raft.RequestVoteResponse{})
+}
+
+func TestNetCarries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, a, b, heard := two(t)
+		votes := ""
+		n.votes = func(term uint64, voter, candidate string) { votes += voter + " for " + candidate + "; " }
+		b1, err := a.Call(t.Context(), "b", 1, []byte("x"))
+		if string(b1) != "x" || err != nil {
+			t.Errorf("%q, %v", b1, err)
+		}
+		if err := ask(a); err != nil || heard() != 2 || votes != "b.0 for a.0; " {
+			t.Errorf("%v, heard %d, votes %q", err, heard(), votes)
+		}
+		if _, err := a.Call(t.Context(), "z", 1, nil); !errors.Is(err, peer.ErrNotSent) {
+			t.Errorf("a call to nobody: %v", err)
+		}
+		n.end(a, b)
+	})
+}
+
+// TestNetWeather: each kind of weather does what its name says.
+func TestNetWeather(t *testing.T) {
+	for name, c := range map[string]struct {
+		turn  func(n *network)
+		heard int
+		fails bool
+		least time.Duration
+	}{
+		"good":             {func(*network) {}, 1, false, 0},
+		"lost":             {func(n *network) { n.turn(func(w *weather) { w.loss = 1 }) }, 0, true, messageTimeout},
+		"twice":            {func(n *network) { n.turn(func(w *weather) { w.double = 1 }) }, 2, false, 0},
+		"cut there":        {func(n *network) { n.sever("a", "b") }, 0, true, messageTimeout},
+		"cut back":         {func(n *network) { n.sever("b", "a") }, 1, true, messageTimeout},
+		"isolated":         {func(n *network) { n.isolate("b", true, true) }, 0, true, messageTimeout},
+		"slow":             {func(n *network) { n.turnLink("a", "b", weather{delay: 300 * time.Millisecond}) }, 1, false, 300 * time.Millisecond},
+		"thin":             {func(n *network) { n.turnLink("a", "b", weather{perByte: 10 * time.Millisecond}) }, 1, false, 500 * time.Millisecond},
+		"healed":           {func(n *network) { n.sever("a", "b"); n.heal() }, 1, false, 0},
+		"the other's link": {func(n *network) { n.turnLink("b", "z", weather{loss: 1}) }, 1, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, a, b, heard := two(t)
+				c.turn(n)
+				begin := time.Now()
+				err := ask(a)
+				took := time.Since(begin)
+				time.Sleep(time.Second)
+				if (err != nil) != c.fails || heard() != c.heard || took < c.least {
+					t.Errorf("%v after %s, heard %d times", err, took, heard())
+				}
+				n.end(a, b)
+			})
+		})
+	}
+}
+
+// TestNetReset: what is under way fails at once, with its outcome unknown; what comes
+// after goes through.
+func TestNetReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, a, b, _ := two(t)
+		n.turnLink("a", "b", weather{delay: time.Second})
+		time.AfterFunc(100*time.Millisecond, func() { n.reset("b", "a") })
+		begin := time.Now()
+		if _, err := a.Call(t.Context(), "b", 1, nil); !errors.Is(err, peer.ErrOutcomeUnknown) || time.Since(begin) != 100*time.Millisecond {
+			t.Errorf("%v after %s", err, time.Since(begin))
+		}
+		if err := ask(a); err != nil {
+			t.Error(err)
+		}
+		n.end(a, b)
+	})
+}
+
+// TestNetHello: nothing from a replica that was removed, or of another cluster, and
+// Raft only between two that know their cluster.
+func TestNetHello(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare    func(a, b *host)
+		call, raft bool
+	}{
+		"members":       {func(_, _ *host) {}, true, true},
+		"removed":       {func(_, b *host) { b.SetAllowed(func(id string) bool { return id != "a.0" }) }, false, false},
+		"other cluster": {func(a, _ *host) { a.Identify("0", "d") }, false, false},
+		"stranger":      {func(a, _ *host) { a.Identify("0", "") }, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, a, b, _ := two(t)
+				c.prepare(a, b)
+				if _, err := a.Call(t.Context(), "b", 1, nil); (err == nil) != c.call {
+					t.Errorf("call: %v", err)
+				}
+				if err := ask(a); (err == nil) != c.raft {
+					t.Errorf("raft: %v", err)
+				}
+				n.end(a, b)
+			})
+		})
+	}
+}
+
+// TestNetFrozen: a host that stands still neither takes nor gives; afterwards all
+// goes on.
+func TestNetFrozen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, a, b, heard := two(t)
+		thaw := b.freeze()
+		time.AfterFunc(time.Second, func() {
+			if heard() != 0 {
+				t.Error("it hears while it stands still")
+			}
+			thaw()
+		})
+		if err := ask(a); err != nil || heard() != 1 {
+			t.Errorf("%v, heard %d", err, heard())
+		}
+		n.end(a, b)
+	})
+}
+
+// TestClock: a step is kept, drift grows with time, and a correction of both starts
+// from where the clock stands.
+func TestClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &replica{}
+		off := func() time.Duration { return r.wall().Sub(time.Now()) }
+		if off() != 0 {
+			t.Errorf("a clock that was never set is off by %s", off())
+		}
+		r.setClock(time.Minute, 0)
+		time.Sleep(time.Hour)
+		if off() != time.Minute {
+			t.Errorf("off by %s", off())
+		}
+		r.setClock(0, -100)
+		time.Sleep(10 * time.Second)
+		if off() != 59*time.Second {
+			t.Errorf("off by %s", off())
+		}
+		r.setClock(-time.Minute, 0)
+		if off() != -time.Second {
+			t.Errorf("off by %s", off())
+		}
+	})
+}
+
+// TestOwner: a mark goes to every goroutine that a marked one starts, and to no
+// other.
+func TestOwner(t *testing.T) {
+	l := &life{}
+	seen := make(chan *life, 1)
+	go func() {
+		l.owner = mark(l, "x")
+		go func() { seen <- current() }()
+	}()
+	if got := <-seen; got != l {
+		t.Errorf("a child is of %p, want %p", got, l)
+	}
+	if current() != nil {
+		t.Error("the mark went to its maker's maker")
+	}
+	l.owner.forget()
+	go func() {
+		l.owner.own()
+		seen <- current()
+	}()
+	if got := <-seen; got != nil {
+		t.Error("a mark that was forgotten is known")
+	}
+}

@@ -1,0 +1,162 @@
+package sim
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/jepsen-lite/check"
+	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/report"
+)
+
+// recordMax bounds the lines that a run keeps for its report.
+const recordMax = 400_000
+
+// record keeps a line of the history. The lock is held.
+func (c *checker) record(l history.Line) {
+	if len(c.lines) < recordMax {
+		c.lines = append(c.lines, l)
+	}
+}
+
+// ns is the time of the run.
+func (c *checker) ns() int64 { return int64(time.Since(c.begin)) + 1 }
+
+// replicaLine is a line of a replica's stream.
+func (c *checker) replicaLine(id string, kind history.ReplicaKind) *history.Replica {
+	return &history.Replica{ID: id, Life: c.lives[id], Kind: kind, NS: c.ns()}
+}
+
+// fault tells that something is done to the cluster.
+func (c *checker) fault(kind string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.record(&history.Fault{Kind: kind, When: history.Once, NS: c.ns()})
+}
+
+// mark tells of a moment of the run.
+func (c *checker) mark(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.record(&history.Mark{Name: name, NS: c.ns()})
+}
+
+// stopped tells of a process's end; code is 0 for one that was killed.
+func (c *checker) stopped(id string, code int, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.replicaLine(id, history.Stop)
+	l.Code, l.Text = code, text
+	c.record(l)
+}
+
+// membersOf are the names of a membership's voters and others.
+func membersOf(conf raft.Configuration) (voters, others []string) {
+	for _, s := range conf.Servers {
+		id, _, _ := strings.Cut(string(s.ID), ".")
+		if s.Suffrage == raft.Voter {
+			voters = append(voters, id)
+		} else {
+			others = append(others, id)
+		}
+	}
+	slices.Sort(voters)
+	slices.Sort(others)
+	return voters, others
+}
+
+// keep writes what is known of a failing seed: its history as text and by line, and
+// the page.
+func (r Result) keep(t testing.TB, out string) {
+	dir := filepath.Join(out, fmt.Sprint(r.Seed))
+	text := fmt.Sprintf("seed %d\nsettings %s\nfaults %v\n\n%s\n", r.Seed, r.Settings, r.kinds, r.History)
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "history.txt"), []byte(text), 0o644)
+	}
+	if err == nil {
+		err = r.keepLines(filepath.Join(dir, "history.jsonl"))
+	}
+	if err == nil {
+		err = r.keepPage(filepath.Join(dir, "index.html"))
+	}
+	if err != nil {
+		t.Logf("not all of seed %d is kept: %v", r.Seed, err)
+	}
+}
+
+func (r Result) keepLines(path string) error {
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	w, err := history.Open(path)
+	if err != nil {
+		return err
+	}
+	for _, l := range r.lines {
+		w.Add(l)
+	}
+	return w.Close()
+}
+
+func (r Result) keepPage(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return report.WritePage(f, report.Page{Title: fmt.Sprintf("jepsen-lite tier1 native, seed %d", r.Seed),
+		Lead:  fmt.Sprintf("commit %s, %s, %s", commit(), runtime.Version(), r.Settings),
+		Again: fmt.Sprintf("make sim SEED=%d", r.Seed), History: history.Of(r.lines...), Verdict: r.verdict()})
+}
+
+// verdict is what the run itself found, for the page.
+func (r Result) verdict() *check.Verdict {
+	v := &check.Verdict{}
+	for _, id := range append(slices.Clone(check.IDs), "") {
+		f := check.Finding{ID: id, Status: check.OK, Checked: 1}
+		for _, text := range r.Violations {
+			head, what, named := strings.Cut(text, ": ")
+			if named = named && slices.Contains(check.IDs, head); !named {
+				head, what = "", text
+			}
+			if head == id {
+				f.Violations++
+				f.Status = check.Failed
+				if f.Text == "" {
+					f.Text = what
+				}
+			}
+		}
+		if id != "" || f.Violations > 0 {
+			v.Findings = append(v.Findings, f)
+		}
+	}
+	return v
+}
+
+// judge has the other checker look at a run: by the replicas' streams and the log
+// alone, after the run is over.
+func (r *Result) judge() error {
+	opt := check.DefaultOptions()
+	opt.Exact, opt.Autopilot, opt.Election = true, true, election
+	opt.Ceilings = check.Ceilings{}
+	v, err := check.Judge(history.Of(r.lines...), opt)
+	if err != nil {
+		return err
+	}
+	for _, f := range v.Findings {
+		if f.Status == check.Failed {
+			r.Violations = append(r.Violations, fmt.Sprintf("%s: by the streams: %s", f.ID, f.Text))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rmd/jepsen-lite/sim/script"
+)
+
+// Draw writes out what a seed means: the cluster and every fault with its time.
+func Draw(seed int64, opt Options) script.Script {
+	rng := rand.New(rand.NewSource(seed))
+	s := script.Script{Seed: seed, Schedule: seed, Cluster: written(drawSettings(rng)),
+		Load: script.Load{Nodes: 4, Clients: 4, Readers: readers}, Length: script.Duration(opt.Faults)}
+	between := func(least, more time.Duration) script.Duration {
+		return script.Duration(least + time.Duration(rng.Int63n(int64(more))))
+	}
+	var at, wait script.Duration
+	step := func(f script.Fault) {
+		s.Faults = append(s.Faults, f)
+		at, wait = at+f.After, 0
+	}
+	for kinds := drawKinds(rng, opt.Profile); len(kinds) > 0 && at < s.Length; {
+		step(script.Fault{After: wait + between(100*time.Millisecond, 2*time.Second), Kind: kinds[rng.Intn(len(kinds))], Draw: rng.Int63()})
+		wait = between(100*time.Millisecond, 2*time.Second)
+		if rng.Intn(2) == 0 {
+			step(script.Fault{After: wait, Kind: script.Heal})
+		}
+	}
+	return s
+}
+
+// drawKinds draws which kinds a seed has and how heavy each is, so that rare ones are
+// not drowned; heavy ones are there several times.
+func drawKinds(rng *rand.Rand, p Profile) []string {
+	var all, drawn []string
+	for _, k := range kinds() {
+		if !p.has(k) {
+			continue
+		}
+		all = append(all, k.name)
+		if rng.Intn(3) > 0 {
+			for range 1 + rng.Intn(3)*rng.Intn(3) {
+				drawn = append(drawn, k.name)
+			}
+		}
+	}
+	if len(drawn) == 0 {
+		return all
+	}
+	return drawn
+}
+
+// written are settings as a script has them.
+func written(o settings) script.Cluster {
+	c := script.Cluster{Replicas: o.replicas, Eager: o.eager, Dominant: o.dominant, InFlight: o.inFlight, SnapshotAfter: o.snapshotAfter,
+		Trailing: o.trailing, Yields: int(o.yields), LazyCancel: o.lazyCancel, Pipelined: o.pipelined, FastPath: o.fastPath}
+	for _, q := range o.queues {
+		c.Queues = append(c.Queues, script.Queue{Name: q.name, Capacity: q.capacity})
+	}
+	return c
+}
+
+// read is the way back.
+func read(c script.Cluster) settings {
+	o := settings{replicas: c.Replicas, eager: c.Eager, dominant: c.Dominant, inFlight: c.InFlight, snapshotAfter: c.SnapshotAfter,
+		trailing: c.Trailing, yields: dial(c.Yields), lazyCancel: c.LazyCancel, pipelined: c.Pipelined, fastPath: c.FastPath}
+	for _, q := range c.Queues {
+		o.queues = append(o.queues, queue{q.Name, q.Capacity})
+	}
+	return o
+}
+
+// Check refuses a script that this build cannot play.
+func Check(s script.Script) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	for i, f := range s.Faults {
+		if _, ok := kindOf(f.Kind); !ok && f.Kind != script.Heal {
+			return fmt.Errorf("script %s: fault %d: no kind of faults is named %q", s.Name, i, f.Kind)
+		}
+	}
+	return nil
+}
+
+func kindOf(name string) (kind, bool) {
+	all := kinds()
+	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return kind{}, false
+	}
+	return all[i], true
+}
+
+// Play runs a script: a cluster under load and faults, then the calm in which all
+// work must end.
+func Play(t *testing.T, s script.Script) (res Result) {
+	listen()
+	if err := Check(s); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	synctest.Test(t, func(t *testing.T) { res = play(t, s) })
+	res.Real = time.Since(begin)
+	return res
+}
+
+// Outcome is a result as it is told to a host.
+func (r Result) Outcome() script.Outcome {
+	return script.Outcome{Script: r.Script, Violations: r.Violations, BrokeAt: script.Duration(r.brokeAt), Virtual: script.Duration(r.Virtual),
+		Trace: r.trace.String(), Steps: r.trace.steps, Played: r.played, History: r.History, Acked: r.counts.acked}
+}
+
+// play does the steps of a script, each after its time.
+func (d *driver) play(s script.Script) {
+	begin := time.Now()
+	end := begin.Add(time.Duration(s.Length))
+	for _, f := range s.Faults {
+		at := time.Now().Add(time.Duration(f.After))
+		if at.After(end) || !d.until(at) {
+			break
+		}
+		d.played = append(d.played, script.Played{Kind: f.Kind, At: script.Duration(at.Sub(begin))})
+		d.do(f)
+		d.played[len(d.played)-1].Took = script.Duration(time.Since(at))
+	}
+	d.until(end)
+}
+
+// do is one step; what it draws, it draws from its own number.
+func (d *driver) do(f script.Fault) {
+	d.rng = rand.New(rand.NewSource(f.Draw))
+	if f.Kind == script.Heal {
+		d.note("all heals")
+		d.w.heal()
+		return
+	}
+	k, _ := kindOf(f.Kind) // Check has looked
+	d.done[k.name]++
+	d.w.check.fault(k.name)
+	k.do(d)
+}
+
+// until waits; false when something was violated meanwhile.
+func (d *driver) until(at time.Time) bool {
+	for !d.w.check.broken() {
+		left := time.Until(at)
+		if left <= 0 {
+			return true
+		}
+		time.Sleep(min(left, time.Second))
+	}
+	return false
+}

@@ -1,0 +1,199 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Script is one run.
+type Script struct {
+	// Name is the file's, without its ending; Story says what it shows, Found where it
+	// comes from and Invariant what was violated then. A drawn script has none of them.
+	Name      string `json:"name,omitempty"`
+	Story     string `json:"story,omitempty"`
+	Found     string `json:"found,omitempty"`
+	Invariant string `json:"invariant,omitempty"`
+	// Seed draws what network, disks and load do by themselves.
+	Seed int64 `json:"seed"`
+	// Schedule is what the host of an exact run draws the guest's randomness from:
+	// the order of map walks, of ready select cases, of raft's timeouts.
+	Schedule int64 `json:"schedule,omitempty"`
+
+	Cluster Cluster  `json:"cluster"`
+	Load    Load     `json:"load"`
+	Length  Duration `json:"length"` // of load and faults; then comes the calm
+	Faults  []Fault  `json:"faults"`
+}
+
+// Cluster is how the replicas are set up.
+type Cluster struct {
+	Replicas      int     `json:"replicas"`
+	Eager         bool    `json:"eager,omitempty"`
+	Dominant      bool    `json:"dominant,omitempty"`
+	InFlight      int     `json:"in_flight"`
+	SnapshotAfter uint64  `json:"snapshot_after"`
+	Trailing      uint64  `json:"trailing"`
+	Yields        int     `json:"yields"` // how much goroutines are held back where they race: 0 to 2
+	LazyCancel    bool    `json:"lazy_cancel,omitempty"`
+	Pipelined     bool    `json:"pipelined,omitempty"`
+	FastPath      bool    `json:"fast_path,omitempty"` // without the guard against hashicorp/raft #695
+	Queues        []Queue `json:"queues"`
+}
+
+// Queue is a leaf below root.
+type Queue struct {
+	Name     string `json:"name"`
+	Capacity string `json:"capacity"`
+}
+
+// Load is how many parties there are.
+type Load struct {
+	Nodes   int `json:"nodes"`
+	Clients int `json:"clients"`
+	Readers int `json:"readers"`
+}
+
+// Fault is one step: wait, then do what its kind says.
+type Fault struct {
+	After Duration `json:"after"` // the step before has ended
+	Kind  string   `json:"kind"`
+	Draw  int64    `json:"draw,omitempty"` // what its details are drawn from
+}
+
+// Heal is the kind of step that takes every fault away.
+const Heal = "heal"
+
+// Outcome is what a run came to.
+type Outcome struct {
+	Script     Script   `json:"script"`
+	Violations []string `json:"violations,omitempty"`
+	// BrokeAt is when the first of them was seen, in virtual time from the beginning.
+	BrokeAt Duration `json:"broke_at,omitempty"`
+	Virtual Duration `json:"virtual"`
+	// Trace sums up every event of the run with its virtual nanosecond.
+	Trace string `json:"trace"`
+	Steps int    `json:"steps"` // of the trace
+	// Played are the steps that were begun.
+	Played  []Played `json:"played,omitempty"`
+	History string   `json:"history,omitempty"` // of a failed run
+	Acked   int      `json:"acked"`
+}
+
+// Played is one step of a script as it was run.
+type Played struct {
+	Kind string   `json:"kind"`
+	At   Duration `json:"at"`   // it began, from the beginning of the faults
+	Took Duration `json:"took"` // it
+}
+
+// Duration is a time.Duration that is written as text, to the nanosecond.
+type Duration time.Duration
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	*d = Duration(v)
+	return err
+}
+
+// String is the text.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// lengthMax is more virtual time than anybody waits for.
+const lengthMax = Duration(24 * time.Hour)
+
+// Validate refuses what cannot be run. Kinds of faults are package sim's to judge.
+func (s Script) Validate() error {
+	var errs []error
+	bad := func(wrong bool, format string, a ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, a...))
+		}
+	}
+	c := s.Cluster
+	bad(c.Replicas < 1 || c.Replicas > 9, "cluster.replicas is %d: 1 to 9", c.Replicas)
+	bad(c.InFlight < 1, "cluster.in_flight is %d: at least 1", c.InFlight)
+	bad(c.SnapshotAfter < 1, "cluster.snapshot_after is 0: at least 1")
+	bad(c.Yields < 0 || c.Yields > 2, "cluster.yields is %d: 0 to 2", c.Yields)
+	bad(len(c.Queues) == 0, "cluster.queues is empty: name one at least")
+	bad(s.Load.Nodes < 1, "load.nodes is %d: at least 1", s.Load.Nodes)
+	bad(s.Load.Clients < 0 || s.Load.Readers < 0, "load has a negative number")
+	bad(s.Length < 0 || s.Length > lengthMax, "length is %s: 0 to %s", s.Length, lengthMax)
+	for i, f := range s.Faults {
+		bad(f.After < 0, "fault %d (%s) is to come %s before the one before it", i, f.Kind, -f.After)
+	}
+	return errors.Join(errs...)
+}
+
+// Decode reads a script. Fields that it does not know are refused, since what they
+// ask for would not be done.
+func Decode(b []byte) (Script, error) {
+	var s Script
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return Script{}, fmt.Errorf("decode script: %w", err)
+	}
+	if err := s.Validate(); err != nil {
+		return Script{}, fmt.Errorf("script %s: %w", s.Name, err)
+	}
+	return s, nil
+}
+
+// Read is Decode of a file.
+func Read(path string) (Script, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return Script{}, fmt.Errorf("read script: %w", err)
+	}
+	s, err := Decode(b)
+	if err != nil {
+		return Script{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Encode is the text that is kept, a line for each fault.
+func (s Script) Encode() ([]byte, error) {
+	faults := s.Faults
+	s.Faults = nil
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode script: %w", err)
+	}
+	var list bytes.Buffer
+	for i, f := range faults {
+		line, err := json.Marshal(f)
+		if err != nil {
+			return nil, fmt.Errorf("encode fault %d: %w", i, err)
+		}
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		list.WriteString("\n    ")
+		list.Write(line)
+	}
+	if len(faults) > 0 {
+		list.WriteString("\n  ")
+	}
+	return append(bytes.Replace(b, []byte(`"faults": null`), []byte(`"faults": [`+list.String()+`]`), 1), '\n'), nil
+}
+
+// Write keeps a script in a file.
+func (s Script) Write(path string) error {
+	b, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		return fmt.Errorf("write script: %w", err)
+	}
+	return nil
+}

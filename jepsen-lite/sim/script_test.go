@@ -1,0 +1,158 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/jepsen-lite/sim/script"
+)
+
+// outcomeMark begins the line that a host looks for.
+const outcomeMark = "outcome "
+
+// TestScript plays the script that RMD_SIM_SCRIPT names or holds. With
+// RMD_SIM_TELL=draw it only writes out what a seed means, with RMD_SIM_TELL=outcome it
+// tells what the run came to: this is how a host of exact runs asks.
+func TestScript(t *testing.T) {
+	tell := func(v any) {
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("%s%s\n", outcomeMark, b)
+	}
+	if os.Getenv("RMD_SIM_TELL") == "draw" {
+		list, opt := seeds(t)
+		tell(Draw(list[0], opt))
+		return
+	}
+	text := os.Getenv("RMD_SIM_SCRIPT")
+	if text == "" {
+		t.Skip("RMD_SIM_SCRIPT names no script")
+	}
+	s := scriptOf(t, text)
+	res := Play(t, s)
+	if os.Getenv("RMD_SIM_TELL") == "outcome" {
+		o := res.Outcome()
+		o.Script = script.Script{}
+		tell(o)
+		return
+	}
+	t.Logf("%s: trace %s of %d steps, %s of cluster time, %d acked", s.Name, res.trace, res.trace.steps, res.Virtual, res.counts.acked)
+	if len(res.Violations) > 0 {
+		t.Errorf("%s\n%s", res.Settings, tail(res.History, historyOut))
+	}
+}
+
+func scriptOf(t *testing.T, text string) script.Script {
+	t.Helper()
+	s, err := script.Decode([]byte(text))
+	if !strings.HasPrefix(text, "{") {
+		s, err = script.Read(text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestCorpus plays every script that once found something: none does any more.
+func TestCorpus(t *testing.T) {
+	files, err := filepath.Glob("../corpus/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts in the corpus: %v", err)
+	}
+	for _, f := range files {
+		t.Run(filepath.Base(f), func(t *testing.T) {
+			t.Parallel()
+			s, err := script.Read(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Name+".json" != filepath.Base(f) || s.Story == "" || s.Found == "" || s.Invariant == "" {
+				t.Errorf("a script in the corpus has the name of its file, a story, where it was found and an invariant; this one: %q, %q, %q, %q",
+					s.Name, s.Story, s.Found, s.Invariant)
+			}
+			if res := Play(t, s); len(res.Violations) > 0 {
+				t.Errorf("%s\n%s", res.Settings, tail(res.History, historyOut))
+			}
+		})
+	}
+}
+
+// TestDraw holds that a seed means one script, that it survives being written and
+// read, and that no setting of the cluster is left out of it.
+func TestDraw(t *testing.T) {
+	kinds := map[string]int{}
+	for seed := range int64(200) {
+		s := Draw(seed, DefaultOptions())
+		if err := Check(s); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		b, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := script.Decode(b)
+		if err != nil || !reflect.DeepEqual(s, again) || !reflect.DeepEqual(s, Draw(seed, DefaultOptions())) {
+			t.Fatalf("seed %d is read back as another script: %v\n%s", seed, err, b)
+		}
+		for _, f := range s.Faults {
+			kinds[f.Kind]++
+		}
+		set := drawSettings(rand.New(rand.NewSource(seed)))
+		if got := read(written(set)); !reflect.DeepEqual(got, set) {
+			t.Errorf("settings %+v come back as %+v", set, got)
+		}
+	}
+	if len(kinds) != len(allKinds()) {
+		t.Errorf("%d kinds were drawn of %d", len(kinds), len(allKinds()))
+	}
+	var all settings
+	v := reflect.ValueOf(&all).Elem()
+	if c := reflect.TypeFor[script.Cluster](); c.NumField() != v.NumField() {
+		t.Errorf("a script has %d settings of the cluster, package sim has %d", c.NumField(), v.NumField())
+	}
+}
+
+// allKinds are all kinds of steps.
+func allKinds() []string {
+	out := []string{script.Heal}
+	for _, k := range kinds() {
+		out = append(out, k.name)
+	}
+	return out
+}
+
+// TestPlayed holds that a script is played step by step, at its times.
+func TestPlayed(t *testing.T) {
+	s := Draw(1, Options{Profile: "calm"})
+	second := script.Duration(time.Second)
+	s.Length = 10 * second
+	s.Faults = []script.Fault{{After: 2 * second, Kind: "kill"}, {After: second, Kind: script.Heal}, {After: 3 * second, Kind: "pause", Draw: 7},
+		{After: 9 * second, Kind: "kill"}}
+	res := Play(t, s)
+	if len(res.Violations) > 0 {
+		t.Fatal(res.History)
+	}
+	if len(res.played) != 3 || res.played[0].At != 2*second || res.played[1].At < 3*second || res.played[2].Kind != "pause" || res.played[2].Took < second/10 {
+		t.Errorf("played: %+v", res.played)
+	}
+	if res.kinds["kill"] != 1 || res.trace.steps == 0 || res.brokeAt != 0 {
+		t.Errorf("kinds %v, %d steps, broke at %s", res.kinds, res.trace.steps, res.brokeAt)
+	}
+	if err := Check(script.Script{}); err == nil {
+		t.Error("an empty script is taken")
+	}
+	s.Faults[0].Kind = "flood"
+	if err := Check(s); err == nil || !strings.Contains(err.Error(), "flood") {
+		t.Errorf("an unknown kind: %v", err)
+	}
+}

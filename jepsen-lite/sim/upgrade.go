@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"context"
+	"math/rand"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/input"
+)
+
+// nextLevel is the feature level of the program that replicas are upgraded to: the
+// same with another number, since this build knows no event above its own level.
+const nextLevel = event.Level + 1
+
+// upgrade does the next step of a rolling upgrade, or one back while it is not
+// final: a replica is restarted with the other program. When all have the new one it
+// is made final.
+func (d *driver) upgrade() {
+	w := d.w
+	final, all := d.levels()
+	switch {
+	case final:
+		return
+	case all:
+		d.finalize()
+		return
+	}
+	r, level := d.victim(), uint32(nextLevel)
+	if d.oneIn(3) {
+		level = event.Level
+	}
+	d.note("%s is restarted with feature level %d", r.id, level)
+	r.set(func(r *replica) { r.level = level })
+	r.crash()
+	d.sleep(time.Millisecond, 500*time.Millisecond)
+	if err := r.start(); err != nil {
+		d.note("%v", err)
+	}
+	w.mu.Lock()
+	w.newest = max(w.newest, level)
+	w.mu.Unlock()
+}
+
+// levels says whether the upgrade is final anywhere, and whether every member, as the
+// leader sees them, has the new program.
+func (d *driver) levels() (final, all bool) {
+	final = d.w.finalLevel() >= nextLevel
+	ms := d.w.membership()
+	all = len(ms) > 0
+	for _, m := range ms {
+		all = all && m.Level >= nextLevel
+	}
+	for _, r := range d.w.members() { // some may not have joined yet
+		all = all && r.is(func(r *replica) bool { return r.level >= nextLevel })
+	}
+	return final, all
+}
+
+// finalLevel is the highest that any replica has applied.
+func (w *world) finalLevel() uint32 {
+	var level uint32
+	for _, r := range w.members() {
+		if l, _ := r.now(); l != nil {
+			st, _ := l.machine.Fork()
+			level = max(level, st.Meta.Level)
+		}
+	}
+	return level
+}
+
+// finalize raises the cluster's level, as `rmd upgrade finalize` does once it has
+// looked at all members.
+func (d *driver) finalize() {
+	d.note("the upgrade is made final")
+	c := &caller{w: d.w, name: "upgrade", rng: rand.New(rand.NewSource(d.rng.Int63()))}
+	ctx, cancel := context.WithTimeout(d.w.ctx, 20*time.Second)
+	defer cancel()
+	if reply, ok := c.call(ctx, input.Request{Input: &input.RaiseLevel{Level: nextLevel}}); ok && reply.Refused() == nil {
+		d.w.check.achieved("upgraded")
+	}
+}

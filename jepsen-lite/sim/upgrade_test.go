@@ -1,0 +1,109 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"math/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/cluster"
+	"rmd/fsm/event"
+	"rmd/scheduler/input"
+)
+
+// restartAs restarts a replica with a program of another feature level.
+func (s *story) restartAs(r *replica, level uint32) {
+	s.t.Helper()
+	r.set(func(r *replica) { r.level = level })
+	r.crash()
+	if err := r.start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.leader(20 * election)
+}
+
+// raise asks for the next level and returns the refusal, nil when it was raised.
+func (s *story) raise() *input.Fault {
+	s.t.Helper()
+	c := &caller{w: s.world, name: "upgrade", rng: rand.New(rand.NewSource(1))}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	reply, ok := c.call(ctx, input.Request{Input: &input.RaiseLevel{Level: nextLevel}})
+	if !ok {
+		s.t.Fatal("no answer")
+	}
+	return reply.Refused()
+}
+
+// TestUpgrade: replicas with two feature levels work together, in either order; an
+// old leader refuses to raise the level; when all are new it is raised, and from
+// then on an old program is let in no more.
+func TestUpgrade(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		s.nine()
+		lead := s.leader(10 * election)
+		for _, r := range s.members() {
+			if r != lead {
+				s.restartAs(r, nextLevel)
+				s.beat("n1")
+			}
+		}
+		s.hand(lead)
+		if f := s.raise(); f == nil {
+			t.Error("a leader of the old level raises it")
+		}
+		s.restartAs(lead, nextLevel)
+		s.restartAs(lead, event.Level) // back, while it is not final
+		s.restartAs(lead, nextLevel)
+		s.inStep(time.Minute)
+		if f := s.raise(); f != nil {
+			t.Errorf("the level is not raised: %v", f)
+		}
+		s.beat("n1")
+		s.inStep(time.Minute)
+		if got := s.state(lead).Meta.Level; got != nextLevel {
+			t.Errorf("the level is %d", got)
+		}
+		if got := s.reservations(lead); !strings.HasPrefix(got, "[r1 app2 #2 ") {
+			t.Errorf("the reservation is %s", got)
+		}
+		old := s.newReplica("d", "", "")
+		old.level = event.Level
+		if err := old.start(); err != nil {
+			t.Fatal(err)
+		}
+		l, _ := old.now()
+		err := l.within(func() error { return l.cluster.Join(s.ctx, []string{lead.id}, "", false) })
+		if !errors.Is(err, &cluster.Refusal{Code: cluster.CodeVersionTooOld}) {
+			t.Errorf("an old program is let in: %v", err)
+		}
+		old.crash()
+		<-old.ended
+	})
+}
+
+// TestDowngradeTooLate: an old program on the data of a cluster of the new level stops
+// with its own code rather than pass over what it does not understand.
+func TestDowngradeTooLate(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		for _, r := range s.members() {
+			s.restartAs(r, nextLevel)
+		}
+		s.inStep(time.Minute)
+		if f := s.raise(); f != nil {
+			t.Fatal(f)
+		}
+		s.addNodes(8, "n1")
+		r := s.follower()
+		s.inStep(time.Minute)
+		r.set(func(r *replica) { r.level = event.Level })
+		r.crash()
+		if err := r.start(); err != nil {
+			t.Fatal(err)
+		}
+		s.ends(r, cluster.ExitNotKnown, 10*time.Second)
+		r.set(func(r *replica) { r.level = nextLevel })
+	})
+}
