@@ -295,6 +295,7 @@ func browserReplay(t *testing.T, b *tab, p *process, reservation string) {
 	paused := b.address()
 	b.click(`.controls a[href*="speed=300"]`)
 	b.reads("At the end at index")
+	b.holds("it stays there", `document.querySelector("#film[data-still]")`)
 	b.holds("the address has followed the film", fmt.Sprintf("location.href !== %q", paused))
 	b.click(`form[action="/ui/replay/rerun"] button.primary`)
 	b.reads("What was recorded has been played", "Large containers", "Reservations made", "With", "Without")

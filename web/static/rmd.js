@@ -113,7 +113,7 @@ function listen() {
     if (t.assets !== document.body.dataset.assets) { location.reload(); return; }
     const moved = !shown || shown.index !== t.index || shown.leader !== t.leader || shown.term !== t.term || shown.role !== t.role;
     shown = t;
-    if (moved) renew();
+    if (moved && !$("#main [data-still]")) renew(); // a film that is paused stays as it is
   });
   stream.onerror = () => {
     silent++;

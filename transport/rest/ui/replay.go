@@ -51,6 +51,7 @@ type replayData struct {
 	NoThen                              *api.Error
 	Rerun                               *api.Rerun
 	Address                             string
+	Live                                bool // it moves on by itself: it plays, or shows the newest
 }
 
 // filmRow is a decision; New, that it was made at the place itself.
@@ -85,6 +86,7 @@ func replay(q *query) (any, error) {
 		d.Film.Speed = 0
 	}
 	q.filmControls(&d)
+	d.Live = d.Here != "" || !q.q.Has("at") && !q.q.Has("speed")
 	list, err := q.decisions(decisionFilter{}, f.At+1, filmRows)
 	if err != nil {
 		return nil, err
