@@ -12,6 +12,6 @@
 // simulation, or a program built for breaking, listens with Set: it holds the
 // goroutine back there, or ends the process exactly there.
 //
-// Names are never reused for another place. Hit is called while no lock is held:
+// Names are never reused for another place. Hit is called while no mutex is held:
 // a listener may sleep.
 package point

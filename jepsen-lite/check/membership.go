@@ -126,7 +126,7 @@ func (s *Streams) vote(r *replica, e *history.Replica) {
 			"%s was removed at index %d and votes for %s in term %d", e.ID, r.removedIndex, to, e.Term)
 	}
 	for _, o := range s.roster.votes[e.Term] {
-		if o.who == v.who && o.to != v.to {
+		if o.who == v.who && o.disk == v.disk && o.to != v.to {
 			s.found["S2"].fail(e.NS, []Link{{NS: o.ns, Lane: o.who, Text: o.who + " votes for " + o.to}, link(e, "%s votes for %s in term %d", e.ID, to, e.Term)},
 				"%s votes in term %d for %s and for %s", e.ID, e.Term, o.to, to)
 			return

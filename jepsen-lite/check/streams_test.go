@@ -91,6 +91,8 @@ func TestStreamsBreak(t *testing.T) {
 func TestReplacedDisk(t *testing.T) {
 	r := steady().at(20).start("r1", 2, 0, 0, "d-new").restore("r1", 6, 106).apply("r1", 7, 2, 107)
 	holds(t, r.judge(t, DefaultOptions()), "S3")
+	r.vote("r2", 3, "r2").vote("r1", 3, "r2").start("r1", 3, 0, 0, "d-newer").vote("r1", 3, "r3") // another identity has a vote of its own
+	holds(t, r.judge(t, DefaultOptions()), "S2")
 	r = steady().at(20)
 	for _, id := range []string{"r1", "r2", "r3"} {
 		r.add(&history.Replica{ID: id, Kind: history.Restore, Index: 3, Digest: 900, Fresh: true}).apply(id, 4, 1, 901)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,18 @@ func Build(ctx context.Context, tree, pkg, out string) error {
 		return fmt.Errorf("build guest: %w\n%s", err, text)
 	}
 	return nil
+}
+
+// Version names what a guest of a source tree is built from, as far as it is known. A
+// hash holds for one version.
+func Version(ctx context.Context, tree string) string {
+	commit := "unknown"
+	cmd := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty")
+	cmd.Dir = tree
+	if out, err := cmd.Output(); err == nil { // a tree without git has no commit
+		commit = strings.TrimSpace(string(out))
+	}
+	return fmt.Sprintf("commit %s  %s", commit, runtime.Version())
 }
 
 // Options are what seeds are told from outside.
@@ -151,21 +164,21 @@ func cause(out []byte) string {
 }
 
 // Invariant names what a run violated first: "S1", or the beginning of a violation
-// that has no name, without its numbers.
+// that has no name, without numbers and names of replicas.
 func Invariant(o script.Outcome) string {
 	if len(o.Violations) == 0 {
 		return ""
 	}
 	head, rest, _ := strings.Cut(o.Violations[0], ":")
-	if len(head) <= 3 || head == "crash" {
-		if head == "crash" {
-			return head + ":" + rest
-		}
+	switch {
+	case head == "crash":
+		return head + ":" + rest
+	case len(head) <= 3:
 		return head
 	}
 	var words []string
 	for _, w := range strings.Fields(o.Violations[0]) {
-		if !strings.ContainsAny(w, "0123456789") && len(words) < 6 {
+		if len(w) > 1 && !strings.ContainsAny(w, "0123456789") && len(words) < 6 {
 			words = append(words, w)
 		}
 	}

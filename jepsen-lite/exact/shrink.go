@@ -74,6 +74,9 @@ func (k *Shrinker) try(ctx context.Context, s script.Script) (bool, error) {
 			if k.Tell != nil {
 				k.Tell(f, k.plays)
 			}
+			if len(f.Played) < len(c.Faults) { // it failed before the rest came
+				return true, k.cutTime(ctx)
+			}
 			return true, nil
 		}
 	}
@@ -83,11 +86,12 @@ func (k *Shrinker) try(ctx context.Context, s script.Script) (bool, error) {
 // cutTime ends the script where it failed; what would have come later is not needed.
 func (k *Shrinker) cutTime(ctx context.Context) error {
 	s, n := k.best.Script, len(k.best.Played)
-	if n >= len(s.Faults) && k.best.BrokeAt >= s.Length {
-		return nil // it failed in the calm
+	needed := k.best.BrokeAt - k.best.Began
+	if k.best.BrokeAt == 0 || n >= len(s.Faults) && needed >= s.Length {
+		return nil // it crashed, nobody knows when; or it failed in the calm
 	}
 	s.Faults = slices.Clone(s.Faults[:min(n, len(s.Faults))])
-	s.Length = min(s.Length, k.best.BrokeAt)
+	s.Length = max(0, min(s.Length, needed))
 	if size(s) == size(k.best.Script) {
 		return nil
 	}

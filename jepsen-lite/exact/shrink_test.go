@@ -26,7 +26,7 @@ func bug(s script.Script) Finding {
 		f.Played = append(f.Played, script.Played{Kind: x.Kind, At: at, Took: second / 10})
 		at += second / 10
 		if x.Kind == "cut" && killed && s.Load.Clients >= 2 && s.Schedule%2 == 1 {
-			f.BrokeAt = at
+			f.Began, f.BrokeAt = 7*second, 7*second+at
 			f.Violations = []string{"S4: an acked submission of 17 is gone"}
 			return f
 		}
@@ -121,7 +121,7 @@ func TestWithout(t *testing.T) {
 // TestInvariant names violations.
 func TestInvariant(t *testing.T) {
 	for text, want := range map[string]string{"S1: a sees 3": "S1", "L3: still there": "L3", "crash: panic: boom": "crash: panic: boom",
-		"index 17: node n3 gives too much": "index node gives too much"} {
+		"index 17: node n3 gives too much": "index node gives too much", "replica b stopped itself with code 74: x": "replica stopped itself with code"} {
 		if got := Invariant(script.Outcome{Violations: []string{text}}); got != want {
 			t.Errorf("%q is named %q, not %q", text, got, want)
 		}

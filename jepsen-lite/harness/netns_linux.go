@@ -182,6 +182,9 @@ func (n *namespaces) Shape(from, _ string, s Shape) error {
 	return ip(args...)
 }
 
+// Absent implements Network: the kernel refuses by itself.
+func (n *namespaces) Absent(string, bool) error { return nil }
+
 // Heal implements Network.
 func (n *namespaces) Heal() error {
 	n.mu.Lock()

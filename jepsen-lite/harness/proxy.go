@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -19,9 +18,16 @@ type loopback struct {
 	done  chan struct{}
 	wg    sync.WaitGroup
 
-	mu        sync.Mutex
-	listeners []net.Listener
-	conns     map[net.Conn]struct{}
+	mu    sync.Mutex
+	ports []*port
+	conns map[net.Conn]struct{}
+}
+
+// port is a proxy's: what it listens at, and for whom.
+type port struct {
+	to, behind, at string
+	who            func(net.Conn) (string, []byte, error)
+	listener       net.Listener // nil while it is closed
 }
 
 func newLoopback() *loopback {
@@ -63,58 +69,50 @@ func freePorts(n int) ([]int, error) {
 // serve listens in front of an address. who tells the dialer of a connection,
 // and what of it was read to know.
 func (n *loopback) serve(to, address string, who func(net.Conn) (string, []byte, error)) (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
+	p := &port{to: to, behind: address, at: "127.0.0.1:0", who: who}
 	n.mu.Lock()
-	n.listeners = append(n.listeners, l)
-	n.mu.Unlock()
+	defer n.mu.Unlock()
+	n.ports = append(n.ports, p)
+	err := n.listen(p)
+	return p.at, err
+}
+
+// listen opens a port; the lock is held.
+func (n *loopback) listen(p *port) error {
+	l, err := net.Listen("tcp", p.at)
+	if err != nil {
+		return err
+	}
+	p.listener, p.at = l, l.Addr().String()
 	n.wg.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return // closed
 			}
-			n.wg.Go(func() { n.carry(c, to, address, who) })
+			n.wg.Go(func() { n.carry(c, p.to, p.behind, p.who) })
 		}
 	})
-	return l.Addr().String(), nil
+	return nil
 }
 
-// helloWait bounds how long a dialer may take to say who it is.
-const helloWait = 10 * time.Second
-
-// peerDialer reads the hello of a replica: magic 4, version 1, length 2, and a
-// body of kind 1, code 1, boot 8 and texts of one length byte each: a text, the
-// cluster's name, the replica's id, and more.
-func peerDialer(c net.Conn) (string, []byte, error) {
-	_ = c.SetReadDeadline(time.Now().Add(helloWait))
-	defer c.SetReadDeadline(time.Time{})
-	head := make([]byte, 7)
-	if _, err := io.ReadFull(c, head); err != nil {
-		return "", nil, err
-	}
-	if string(head[:4]) != "RMDP" {
-		return Outside, head, nil // a stranger; the replica is to refuse it
-	}
-	body := make([]byte, binary.BigEndian.Uint16(head[5:]))
-	n, err := io.ReadFull(c, body)
-	read := append(head, body[:n]...)
-	if err != nil {
-		return Outside, read, nil
-	}
-	rest := body[min(10, len(body)):]
-	for range 2 {
-		if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
-			return Outside, read, nil
+// Absent implements Network.
+func (n *loopback) Absent(id string, away bool) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.ports {
+		switch {
+		case p.to != id:
+		case away && p.listener != nil:
+			_ = p.listener.Close() // it ends its loop
+			p.listener = nil
+		case !away && p.listener == nil:
+			if err := n.listen(p); err != nil {
+				return err
+			}
 		}
-		rest = rest[1+int(rest[0]):]
 	}
-	if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
-		return Outside, read, nil
-	}
-	return string(rest[1 : 1+int(rest[0])]), read, nil
+	return nil
 }
 
 // carry serves one connection to its end.
@@ -310,8 +308,10 @@ func (n *loopback) Heal() error {
 func (n *loopback) Close() error {
 	n.mu.Lock()
 	close(n.done)
-	for _, l := range n.listeners {
-		_ = l.Close() // it ends its loop
+	for _, p := range n.ports {
+		if p.listener != nil {
+			_ = p.listener.Close() // it ends its loop
+		}
 	}
 	for c := range n.conns {
 		_ = c.Close()

@@ -157,6 +157,12 @@ func (w *world) release(c *call, r input.Reply, o *office) {
 	if c.from == nil {
 		return
 	}
+	if _, is := c.from.(*master); is && o.ghost > 0 && reply.Refused() != nil {
+		// An AM that a later leader has let in would be told to stop: known, counted.
+		w.counts.StaleRefusals++
+		w.wire.again(c)
+		return
+	}
 	if w.chance(w.opt.Lost) {
 		w.counts.Lost++
 		if a, ok := reply.(*input.AllocateReply); ok {

@@ -27,6 +27,8 @@ type Env struct {
 	Violate func(invariant, format string, args ...any)
 	// Observe begins to watch a replica that was not watched: a new one.
 	Observe func(r *harness.Replica)
+	// Until is when no fault is to hold any more; zero is no bound.
+	Until time.Time
 	// Old and New are the programs of a rolling upgrade.
 	Old, New string
 
@@ -75,7 +77,11 @@ func (e *Env) Do(ctx context.Context, f Fault, scale float64) Moment {
 	}
 	e.Record.Note(&history.Fault{Kind: f.Name, When: history.Begin, ID: id, On: m.On, Text: m.Text})
 	if err == nil && f.Hold != nil {
-		hold := time.NewTimer(time.Duration(float64(f.Hold(e.Rand)) * scale))
+		d := time.Duration(float64(f.Hold(e.Rand)) * scale)
+		if !e.Until.IsZero() {
+			d = min(d, time.Until(e.Until))
+		}
+		hold := time.NewTimer(d)
 		select {
 		case <-hold.C:
 		case <-ctx.Done():

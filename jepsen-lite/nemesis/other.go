@@ -3,6 +3,7 @@ package nemesis
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,9 +93,10 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 	}
 	e.on("%s", voters, names(voters))
 	for _, r := range voters {
-		if err := r.Kill(); err != nil {
+		if err := errors.Join(r.Kill(), e.Cluster.Network().Absent(r.ID, true)); err != nil {
 			return nil, err
 		}
+		defer e.Cluster.Network().Absent(r.ID, false)
 	}
 	best, err := e.furthest(ctx, voters)
 	if err != nil {
@@ -111,6 +113,11 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 	}
 	e.Record.Note(&history.Replica{ID: best.ID, Kind: history.Start, Life: best.Runs() + 1, Fresh: true})
 	e.moment.Text += ", of " + best.ID
+	for _, r := range voters {
+		if err := e.Cluster.Network().Absent(r.ID, false); err != nil {
+			return nil, err
+		}
+	}
 	if err := e.back(ctx, best); err != nil {
 		return nil, err
 	}

@@ -124,6 +124,7 @@ func (r *run) endAll(ctx context.Context) error {
 			return fmt.Errorf("end %s: %w", a.ID, err)
 		}
 	}
+	r.rested = 1
 	var left api.Totals
 	err = awaitCalm(ctx, func() bool {
 		doc, err := r.cluster.Facts(ctx, leader)

@@ -35,6 +35,7 @@ type run struct {
 	bag     *bag
 	watch   *observer
 	unwatch context.CancelFunc
+	rested  int // 1 when all that was left over was looked for
 
 	mu      sync.Mutex
 	excused map[string]int // exits that were told already, by replica
@@ -168,6 +169,9 @@ func (r *run) whole(ctx context.Context) error {
 	if err := r.faults(ctx); err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		r.opt.note("broken off; what was done is judged")
+	}
 	return r.calm(context.WithoutCancel(ctx))
 }
 
@@ -178,7 +182,8 @@ func (r *run) faults(ctx context.Context) error {
 	if r.opt.Duration > 0 {
 		length = r.opt.Duration
 	}
-	over, cancel := context.WithTimeout(ctx, length)
+	r.env.Until = time.Now().Add(length)
+	over, cancel := context.WithDeadline(ctx, r.env.Until)
 	defer cancel()
 	for over.Err() == nil {
 		wait := s.Pause/2 + time.Duration(r.env.Rand.Int64N(int64(s.Pause)))
@@ -187,10 +192,11 @@ func (r *run) faults(ctx context.Context) error {
 			continue
 		case <-time.After(wait):
 		}
-		if err := r.one(over, r.bag.next(r.env.Rand)); err != nil {
+		if err := r.one(ctx, r.bag.next(r.env.Rand)); err != nil {
 			return err
 		}
 	}
+	r.env.Until = time.Time{}
 	for _, name := range s.Finale {
 		if f, ok := nemesis.Find(name); ok && ctx.Err() == nil && r.res.Offer.Can(f.Kind) {
 			if err := r.one(ctx, f); err != nil {
@@ -208,7 +214,7 @@ func (r *run) one(ctx context.Context, f nemesis.Fault) error {
 		return r.supervise(ctx)
 	}
 	r.res.Moments = append(r.res.Moments, m)
-	if m.Err != nil {
+	if m.Err != nil && ctx.Err() == nil { // else it was broken off
 		r.violate("heal", "%s (%s): %v", m.Fault, m.Text, m.Err)
 	}
 	if err := r.supervise(context.WithoutCancel(ctx)); err != nil {

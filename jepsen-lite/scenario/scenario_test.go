@@ -106,8 +106,10 @@ func TestResult(t *testing.T) {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 	for name, bad := range map[string]func(*Result){
-		"S4":      func(r *Result) { r.Violations = []Violation{{Invariant: "S4", What: "lost"}} },
-		"S1":      func(r *Result) { r.Verdict = &check.Verdict{Findings: []check.Finding{{ID: "S1", Status: check.Failed, Text: "differ"}}} },
+		"S4": func(r *Result) { r.Violations = []Violation{{Invariant: "S4", What: "lost"}} },
+		"S1": func(r *Result) {
+			r.Verdict = &check.Verdict{Findings: []check.Finding{{ID: "S1", Status: check.Failed, Text: "differ"}}}
+		},
 		"broken":  func(r *Result) { r.Broken = errors.New("no leader") },
 		"missing": func(r *Result) { r.Missing = []string{"power-cut"} },
 	} {

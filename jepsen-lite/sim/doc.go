@@ -27,9 +27,11 @@
 //	RMD_SIM_SEED     a single one
 //	RMD_SIM_FIRST    the first of RMD_SIM_SEEDS, 1 when it is not given
 //	RMD_SIM_MINUTES  how long faults are injected, in virtual time
+//	RMD_SIM_FOR      begin no seed after so much real time (20m)
 //	RMD_SIM_PROFILE  kinds or groups of faults with commas between: all, calm, crash,
 //	                 disk, net, pause, clock, member, load, or a kind by its name
 //	RMD_SIM_OUT      the folder where a failing seed leaves its history
+//	RMD_SIM_COMMIT   what the report calls the commit
 //	RMD_TEST_LOG     not empty: the replicas' own logs, to standard error
 //
 // A run is not repeatable to the bit: a seed draws faults and load, the Go scheduler

@@ -65,8 +65,10 @@ type driver struct {
 	l       *load
 	rng     *rand.Rand // of the present fault
 	done    map[string]int
-	changes int // of the queues' configuration
+	stuck   uint32 // an application that goes on
+	changes int    // of the queues' configuration
 	played  []script.Played
+	began   time.Time // the first fault may come
 }
 
 func newDriver(w *world, l *load) *driver {
@@ -143,7 +145,8 @@ func (d *driver) settle() (leads, step time.Duration) {
 			return leads, step
 		}
 		if time.Now().After(end) {
-			w.check.fail("L3: %s after everything was healed, still: %s", drainTime, left)
+			d.l.stop() // nobody writes what is read now
+			w.check.fail("L3: %s after everything was healed, still: %s; %s", drainTime, left, d.l.telling(d.stuck))
 			return leads, step
 		}
 	}
@@ -219,7 +222,8 @@ func (d *driver) left() string {
 	b := c.books
 	for seq, a := range b.apps {
 		if !a.ended {
-			return fmt.Sprintf("application %d %+v goes on, %d reservations are held; %s", seq, *a, len(b.reservations), d.l.telling(seq))
+			d.stuck = seq
+			return fmt.Sprintf("application %d %+v goes on, %d reservations are held", seq, *a, len(b.reservations))
 		}
 	}
 	for number, r := range b.reservations {

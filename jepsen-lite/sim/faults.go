@@ -161,7 +161,7 @@ func (w *world) setTrap(f func(id string, entry []byte)) { w.trap.Store(&f) }
 // clockStep sets a machine's clock forward or back.
 func (d *driver) clockStep() {
 	r := d.victim()
-	steps := []time.Duration{time.Second, 10 * time.Second, time.Minute}
+	steps := []time.Duration{time.Second, 10 * time.Second, time.Minute, time.Hour}
 	step := steps[d.rng.Intn(len(steps))]
 	if d.oneIn(2) {
 		step = -step

@@ -228,3 +228,62 @@ func TestOwner(t *testing.T) {
 		t.Error("a mark that was forgotten is known")
 	}
 }
+
+// TestNetPipeline: requests of a pipeline arrive in the order in which they were
+// sent, more than one under way; a lost one ends it.
+func TestNetPipeline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(1)
+		n.pipelined = true
+		a, b := n.host("a", owner{}), n.host("b", owner{})
+		a.Identify("0", "c")
+		b.Identify("0", "c")
+		go func() {
+			for last := uint64(0); ; {
+				select {
+				case rpc := <-b.Consumer():
+					q := rpc.Command.(*raft.AppendEntriesRequest)
+					if q.PrevLogEntry != last+1 {
+						t.Errorf("request %d after %d", q.PrevLogEntry, last)
+					}
+					last = q.PrevLogEntry
+					time.AfterFunc(50*time.Millisecond, func() { rpc.Respond(&raft.AppendEntriesResponse{LastLog: last, Success: true}, nil) })
+				case <-b.down:
+					return
+				}
+			}
+		}()
+		p, err := a.AppendEntriesPipeline("b.0", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for i := uint64(1); i <= 20; i++ {
+				if _, err := p.AppendEntries(&raft.AppendEntriesRequest{PrevLogEntry: i}, &raft.AppendEntriesResponse{}); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		begin := time.Now()
+		for i := uint64(1); i <= 20; i++ {
+			f := <-p.Consumer()
+			if f.Error() != nil || f.Request().PrevLogEntry != i || !f.Response().Success {
+				t.Errorf("answer %d: %v, %+v", i, f.Error(), f.Response())
+			}
+		}
+		if took := time.Since(begin); took > 20*50*time.Millisecond {
+			t.Errorf("20 requests took %s: one waits for the other", took)
+		}
+		n.turn(func(w *weather) { w.loss = 1 })
+		f, err := p.AppendEntries(&raft.AppendEntriesRequest{PrevLogEntry: 21}, &raft.AppendEntriesResponse{})
+		if err != nil || !errors.Is(f.Error(), errLost) {
+			t.Errorf("a lost request: %v, %v", err, f.Error())
+		}
+		<-p.Consumer()
+		time.Sleep(time.Second)
+		if _, err := p.AppendEntries(&raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{}); !errors.Is(err, raft.ErrPipelineShutdown) {
+			t.Errorf("a pipeline goes on that has lost something: %v", err)
+		}
+		n.end(a, b)
+	})
+}

@@ -73,6 +73,8 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 		return a, nil
 	case <-p.stop:
 		return nil, raft.ErrPipelineShutdown
+	case <-p.h.down:
+		return nil, raft.ErrPipelineShutdown
 	}
 }
 

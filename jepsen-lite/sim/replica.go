@@ -112,8 +112,8 @@ func (r *replica) start() error {
 	ended, d, level := r.ended, r.disk, r.level
 	r.mu.Unlock()
 	defer r.set(func(r *replica) { r.starting = false })
-	if ended != nil {
-		<-ended
+	if !over(ended) {
+		return fmt.Errorf("%s: the process before does not end", r.id)
 	}
 	surely, maybe := d.damaged()
 	passing := d.is(func(f faults) bool { return f.full || f.misread > 0 }) // it will start when that is over
@@ -140,6 +140,25 @@ func (r *replica) start() error {
 		return nil
 	}
 	return err
+}
+
+// endMax is how long a dead process may take to be taken down: everything in it ends
+// with its network and disk.
+const endMax = 10 * time.Minute
+
+// over waits until a life has been taken down; false when it does not end.
+func over(ended <-chan struct{}) bool {
+	if ended == nil {
+		return true
+	}
+	t := time.NewTimer(endMax)
+	defer t.Stop()
+	select {
+	case <-ended:
+		return true
+	case <-t.C:
+		return false
+	}
 }
 
 // open wires a life and lets it run.

@@ -39,6 +39,7 @@ type Result struct {
 
 	trace    trace
 	brokeAt  time.Duration // the first violation, from the beginning
+	began    time.Duration // the faults, from the beginning
 	played   []script.Played
 	lines    []history.Line
 	counts   counts
@@ -134,6 +135,7 @@ func (w *world) tally(res *Result, d *driver) {
 	w.mu.Lock()
 	res.exits, res.hits = w.exits, w.hits
 	w.mu.Unlock()
+	res.began = d.began.Sub(w.check.begin)
 	res.kinds, res.played, res.net = d.done, d.played, w.net.counted()
 }
 

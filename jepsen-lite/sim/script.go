@@ -112,13 +112,14 @@ func Play(t *testing.T, s script.Script) (res Result) {
 
 // Outcome is a result as it is told to a host.
 func (r Result) Outcome() script.Outcome {
-	return script.Outcome{Script: r.Script, Violations: r.Violations, BrokeAt: script.Duration(r.brokeAt), Virtual: script.Duration(r.Virtual),
+	return script.Outcome{Script: r.Script, Violations: r.Violations, BrokeAt: script.Duration(r.brokeAt), Began: script.Duration(r.began), Virtual: script.Duration(r.Virtual),
 		Trace: r.trace.String(), Steps: r.trace.steps, Played: r.played, History: r.History, Acked: r.counts.acked}
 }
 
 // play does the steps of a script, each after its time.
 func (d *driver) play(s script.Script) {
 	begin := time.Now()
+	d.began = begin
 	end := begin.Add(time.Duration(s.Length))
 	for _, f := range s.Faults {
 		at := time.Now().Add(time.Duration(f.After))

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -56,6 +57,10 @@ func seeds(t *testing.T) (list []int64, opt Options) {
 func TestSeeds(t *testing.T) {
 	all, begin := NewSummary(), time.Now()
 	list, opt := seeds(t)
+	limit, err := time.ParseDuration(cmp.Or(os.Getenv("RMD_SIM_FOR"), "0"))
+	if err != nil {
+		t.Fatalf("RMD_SIM_FOR: %v", err)
+	}
 	var mu sync.Mutex
 	t.Run("all", func(t *testing.T) {
 		next := make(chan int64, len(list))
@@ -67,6 +72,9 @@ func TestSeeds(t *testing.T) {
 			t.Run(fmt.Sprint("core", core), func(t *testing.T) {
 				t.Parallel()
 				for seed := range next {
+					if limit > 0 && time.Since(begin) > limit {
+						return
+					}
 					res := Run(t, seed, opt)
 					mu.Lock()
 					all.Add(res)

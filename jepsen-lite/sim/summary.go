@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"maps"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -169,8 +170,11 @@ func list[K interface{ ~int | ~string }](m map[K]int) string {
 	return strings.Join(out, ", ")
 }
 
-// commit is the one this was built from, as far as the build knows.
+// commit is the one this was built from, as far as the build or RMD_SIM_COMMIT know.
 func commit() string {
+	if c := os.Getenv("RMD_SIM_COMMIT"); c != "" {
+		return c
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {

@@ -375,8 +375,8 @@ func (w *world) stop() {
 		r.mu.Lock()
 		ended := r.ended
 		r.mu.Unlock()
-		if ended != nil {
-			<-ended
+		if !over(ended) {
+			w.check.fail("%s does not end", r.id)
 		}
 	}
 	time.Sleep(time.Minute)

@@ -27,7 +27,9 @@ type flags struct {
 	tree, pkg, guest, out, file string
 	seed, first                 int64
 	seeds, parallel, schedules  int
+	tries                       int
 	shrink                      bool
+	build                       string
 	budget                      time.Duration
 	opt                         exact.Options
 }
@@ -44,6 +46,7 @@ func parse() flags {
 	flag.IntVar(&f.seeds, "seeds", 0, "play so many seeds")
 	flag.IntVar(&f.parallel, "parallel", runtime.GOMAXPROCS(0), "so many at a time")
 	flag.BoolVar(&f.shrink, "shrink", false, "make what fails smaller (always with -seeds)")
+	flag.IntVar(&f.tries, "tries", 1, "schedules that -script is played under until it fails, from its own on")
 	flag.IntVar(&f.schedules, "schedules", 2, "schedules that a smaller script is tried under")
 	flag.DurationVar(&f.budget, "budget", 20*time.Minute, "real time for making one script smaller")
 	flag.StringVar(&f.opt.Profile, "profile", "", "kinds of faults, as RMD_SIM_PROFILE; empty is all")
@@ -86,6 +89,8 @@ func run(ctx context.Context, f flags) (failed bool, err error) {
 		}
 	}
 	begin := time.Now()
+	f.build = exact.Version(ctx, f.tree)
+	fmt.Printf("jepsen-lite tier1 exact  %s\n", f.build)
 	switch {
 	case f.file != "":
 		err = f.play(ctx, lab, tell)
@@ -128,16 +133,23 @@ func (f flags) play(ctx context.Context, lab *exact.Lab, tell func(exact.Finding
 		return err
 	}
 	s.Cluster.FastPath = s.Cluster.FastPath || f.opt.FastPath
-	g, err := lab.Play(ctx, s)
-	if err == nil {
+	for i := 0; ; i++ {
+		g, err := lab.Play(ctx, s)
+		if err != nil {
+			return err
+		}
 		tell(g)
+		if g.Failed() || i+1 >= f.tries {
+			return nil
+		}
+		s.Schedule++
 	}
-	return err
 }
 
 // report keeps a failed run, and a smaller one that fails alike.
 func (f flags) report(ctx context.Context, lab *exact.Lab, g exact.Finding) error {
 	name := fmt.Sprintf("seed-%d", g.Script.Seed)
+	g.Script.Found = fmt.Sprintf("seed %d, schedule %d, %s", g.Script.Seed, g.Script.Schedule, f.build)
 	path, err := g.Keep(f.out, name, "as it was drawn")
 	if err != nil {
 		return err

@@ -71,8 +71,10 @@ const Heal = "heal"
 type Outcome struct {
 	Script     Script   `json:"script"`
 	Violations []string `json:"violations,omitempty"`
-	// BrokeAt is when the first of them was seen, in virtual time from the beginning.
+	// BrokeAt is when the first of them was seen, in virtual time from the beginning;
+	// Began is when the faults began, once the cluster was up.
 	BrokeAt Duration `json:"broke_at,omitempty"`
+	Began   Duration `json:"began,omitempty"`
 	Virtual Duration `json:"virtual"`
 	// Trace sums up every event of the run with its virtual nanosecond.
 	Trace string `json:"trace"`

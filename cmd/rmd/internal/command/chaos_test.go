@@ -1,0 +1,53 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rmd/jepsen-lite/scenario"
+)
+
+// TestChaosRefuses: what cannot be run is refused before anything is started.
+func TestChaosRefuses(t *testing.T) {
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		exit int
+		says string
+		args []string
+	}{
+		{2, "no scenario is named", nil},
+		{3, `did you mean "smoke"?`, []string{"smok"}},
+		{2, "contradict", []string{"smoke", "--list"}},
+		{2, "4 replicas; expected 3 or 5", []string{"smoke", "--replicas", "4", "--out", t.TempDir()}},
+		{8, "is not empty", []string{"smoke", "--out", full}},
+		{1, "no-such-program", []string{"upgrade", "--old", filepath.Join(full, "no-such-program")}},
+		{2, "too many arguments", []string{"smoke", "disks"}},
+	} {
+		r := rmd(t, nil, append([]string{"chaos", "run"}, c.args...)...)
+		if r.exit != c.exit || !strings.Contains(r.err, c.says) {
+			t.Errorf("%q ended with %d: %s", c.args, r.exit, r.err)
+		}
+	}
+}
+
+func TestChaosList(t *testing.T) {
+	r := rmd(t, nil, "chaos", "run", "--list")
+	if r.exit != 0 {
+		t.Fatalf("%+v", r)
+	}
+	for _, s := range scenario.All() {
+		if !strings.Contains(r.out, s.Name) {
+			t.Errorf("%s is not in the list", s.Name)
+		}
+	}
+	for _, word := range []string{"kill-leader", "power-cut", "partition", "yes"} {
+		if !strings.Contains(r.out, word) {
+			t.Errorf("%q is not in the list:\n%s", word, r.out)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package logsim
+
+import (
+	"fmt"
+
+	"rmd/yarn"
+)
+
+// job is what an application wants.
+type job struct {
+	name      string
+	id        yarn.ApplicationID // once it is known
+	unmanaged bool
+	groups    []group
+}
+
+type group struct {
+	count int64
+	size  yarn.Resource
+	host  string // preferred; empty: none
+}
+
+// newJob draws what an application wants, by the loads of the run.
+func (w *world) newJob(name string) *job {
+	j := &job{name: name, unmanaged: w.rng.IntN(2) == 0}
+	groups := 1 + w.rng.IntN(3)
+	for range groups {
+		g := group{count: 1 + w.rng.Int64N(5), size: w.size(3)}
+		if w.opt.has(LoadTight) || w.rng.IntN(4) == 0 {
+			g.count, g.size = 1+w.rng.Int64N(3), w.size(7)
+		}
+		if w.opt.has(LoadStorm) {
+			g.count = 1
+		}
+		if w.rng.IntN(3) == 0 {
+			g.host = w.agents[w.rng.IntN(len(w.agents))].id.Host
+		}
+		j.groups = append(j.groups, g)
+	}
+	if w.opt.has(LoadGang) && w.rng.IntN(12) == 0 {
+		j.groups[0] = group{count: 100 + w.rng.Int64N(100), size: yarn.NewResource(1024, 1)}
+	}
+	w.jobs = append(w.jobs, j)
+	return j
+}
+
+func (j *job) context(n int) []byte { return fmt.Appendf(nil, "job %d", n) }
