@@ -56,6 +56,19 @@ bench-failover: build ## the same, and as real AMs feel it (needs a JDK 17 and M
 bench-peers: build ## rmd beside the Java ResourceManager on this machine, as ratios (needs a JDK 17 and Maven)
 	$(GO) test -tags interop -count=1 -v -timeout 60m -run TestPeers ./bench
 
+SCENARIO ?= nightly
+DURATION ?= 5m
+chaos: build ## real processes under faults, judged: SCENARIO=nightly DURATION=5m SEED=7
+	./$(BIN) chaos run $(SCENARIO) --duration $(DURATION) $(if $(SEED),--seed $(SEED))
+
+chaos-smoke: build ## a bounded part of it, for every push, without privileges
+	timeout 90 ./$(BIN) chaos run smoke --seed 1
+
+chaos-upgrade: build ## a rolling upgrade and back: the old program is this tree, the new one a feature level above
+	rm -rf out/next && mkdir -p out/next && git archive HEAD | tar x -C out/next
+	sed -i 's/^const Level = 1/const Level = 2/' out/next/fsm/event/batch.go && cd out/next && $(GO) build -o ../rmd-next ./cmd/rmd
+	rm -rf out/next && out/rmd-next chaos run upgrade --old $(BIN) --duration $(DURATION)
+
 SEEDS ?= 200
 FIRST ?= 1
 logsim: ## the log-contract simulation: SEEDS seeds from FIRST on, or SEED=n alone

@@ -28,6 +28,7 @@ const (
 	methodStop      byte = 10
 	methodMove      byte = 11
 	methodCommitted byte = 12
+	methodForgot    byte = 13
 )
 
 const (
@@ -111,6 +112,9 @@ func (c *Cluster) serveAdmin() {
 	serve(c, methodAdopt, func(_ context.Context, _ string, q adoptRequest) (none, error) { return none{}, c.adopt(q) })
 	serve(c, methodAdmin, func(ctx context.Context, _ string, q adminRequest) (none, error) { return none{}, c.adminHere(ctx, q) })
 	serve(c, methodRemoved, func(_ context.Context, _ string, q removedNotice) (none, error) { return none{}, c.removedHere(q) })
+	serve(c, methodForgot, func(_ context.Context, from string, q amnesiaNotice) (none, error) {
+		return none{}, c.forgotHere(from, q)
+	})
 	serve(c, methodRole, func(_ context.Context, _ string, q string) (none, error) { return none{}, c.setRole(q) })
 	serve(c, methodMove, func(ctx context.Context, _ string, q moveRequest) (none, error) { return none{}, c.moveHere(ctx, q) })
 	c.serveDigest()

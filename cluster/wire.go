@@ -31,7 +31,9 @@ type wire struct {
 	installs func(index, term uint64) // before each successful snapshot install is answered
 	holds    func(*raft.InstallSnapshotRequest) (term uint64, ok bool)
 	shorten  func(*raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
-	fast     bool // Options.HeartbeatFastPath
+	acks     *ackBook
+	forgot   func(raft.ServerID, raft.ServerAddress, amnesiaNotice) // a follower has lost what it acknowledged
+	fast     bool                                                   // Options.HeartbeatFastPath
 	wg       sync.WaitGroup
 }
 
@@ -41,9 +43,9 @@ var (
 )
 
 func newWire(t raft.Transport, fast bool, c *Cluster) *wire {
-	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{})}
+	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{}), acks: newAckBook()}
 	if c != nil {
-		w.installs, w.holds, w.shorten = c.installed, c.holds, c.shorten
+		w.installs, w.holds, w.shorten, w.forgot = c.installed, c.holds, c.shorten, c.tellForgetful
 	}
 	w.wg.Go(w.relay)
 	return w
@@ -162,7 +164,29 @@ func (w *wire) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft
 	if w.muted.Load() {
 		return errMuted
 	}
-	return w.Transport.AppendEntries(id, to, args, resp)
+	floor, ok := w.acks.floor(id, args.Term)
+	if !ok {
+		return errForgetful
+	}
+	if err := w.Transport.AppendEntries(id, to, args, resp); err != nil {
+		return err
+	}
+	if w.proof(id, to, args, resp, floor) {
+		return errForgetful
+	}
+	return nil
+}
+
+// proof takes an answer in and says whether it proves that the follower has lost what it acknowledged, which was at
+// least floor when it was asked.
+func (w *wire) proof(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, floor uint64) bool {
+	if !w.acks.judge(id, args, resp, floor) {
+		return false
+	}
+	if w.forgot != nil {
+		w.forgot(id, to, amnesiaNotice{string(id), args.Term, floor, resp.LastLog})
+	}
+	return true
 }
 
 // AppendEntriesPipeline starts a pipeline that obeys mute too.
@@ -174,7 +198,7 @@ func (w *wire) AppendEntriesPipeline(id raft.ServerID, to raft.ServerAddress) (r
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(p, w), nil
+	return newPipeline(p, w, id, to), nil
 }
 
 // pipeline ends itself with the first answer that refuses entries. The library stops reading answers there,
@@ -182,23 +206,38 @@ func (w *wire) AppendEntriesPipeline(id raft.ServerID, to raft.ServerAddress) (r
 // would hear heartbeats and get no entry, and raft would neither stop nor be restarted.
 type pipeline struct {
 	raft.AppendPipeline
-	w    *wire
-	out  chan raft.AppendFuture
-	over chan struct{}
-	end  sync.Once
+	w     *wire
+	id    raft.ServerID
+	to    raft.ServerAddress
+	known ack // what was acknowledged before the first request
+	out   chan raft.AppendFuture
+	over  chan struct{}
+	end   sync.Once
 }
 
-func newPipeline(inner raft.AppendPipeline, w *wire) *pipeline {
-	p := &pipeline{AppendPipeline: inner, w: w, out: make(chan raft.AppendFuture), over: make(chan struct{})}
+func newPipeline(inner raft.AppendPipeline, w *wire, id raft.ServerID, to raft.ServerAddress) *pipeline {
+	p := &pipeline{AppendPipeline: inner, w: w, id: id, to: to, known: w.acks.of(id), out: make(chan raft.AppendFuture), over: make(chan struct{})}
 	w.wg.Go(p.answers)
 	return p
 }
 
 // answers passes answers on, up to the one that is the last.
 func (p *pipeline) answers() {
+	known := p.known
 	for {
 		select {
 		case f := <-p.AppendPipeline.Consumer():
+			q := f.Request()
+			if q.Term != known.term {
+				known = ack{term: q.Term}
+			}
+			if p.w.proof(p.id, p.to, q, f.Response(), known.index) {
+				_ = p.Close()
+				return
+			}
+			if f.Response().Success { // requests of one pipeline are answered in their order
+				known.index = max(known.index, q.PrevLogEntry+uint64(len(q.Entries)))
+			}
 			last := !f.Response().Success || f.Response().Term > f.Request().Term
 			select {
 			case p.out <- f:

@@ -79,6 +79,9 @@ func (b *books) follow(e event.Event, n *counts) error {
 	case *event.ReservationMade, *event.ReservationFulfilled, *event.ReservationCancelled:
 		return b.followReservation(e, n)
 	default:
+		if _, over := e.(*event.ApplicationEnded); over {
+			n.over++
+		}
 		return b.followApp(e)
 	}
 	return nil

@@ -66,6 +66,7 @@ type counts struct {
 	made, fulfilled, cancelled, exchanged             int
 	allocated, lost, expired                          int
 	members, votes, reads, refused, digests           int
+	over                                              int // applications
 }
 
 func (c *counts) add(o counts) {
@@ -86,6 +87,7 @@ func (c *counts) add(o counts) {
 	c.votes += o.votes
 	c.reads += o.reads
 	c.refused += o.refused
+	c.over += o.over
 	c.digests += o.digests
 }
 
@@ -239,6 +241,20 @@ func (c *checker) terms() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts.terms
+}
+
+// moved counts what work has been done.
+func (c *checker) moved() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts.allocated + c.counts.fulfilled + c.counts.over
+}
+
+// running counts the applications that have not ended.
+func (c *checker) running() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.books.apps) - c.counts.over
 }
 
 // compareEvery is how many entries lie between two comparisons of books and state.

@@ -140,7 +140,7 @@ func TestDiskSyncLies(t *testing.T) {
 }
 
 // TestDiskRolledBack: an older copy of a disk, used under its identity, breaks what Raft
-// rests on; that is what the checker is there to see.
+// rests on. The checker sees it, and so does the leader, which ends the replica.
 func TestDiskRolledBack(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.follower()
@@ -151,6 +151,7 @@ func TestDiskRolledBack(t *testing.T) {
 		s.busy("app2", "app3")
 		s.inStep(time.Minute)
 		r.crash()
+		old.wrong(func(f *faults) { f.setBack = true })
 		r.set(func(r *replica) { r.disk = old })
 		if err := r.start(); err != nil {
 			t.Fatal(err)
@@ -161,6 +162,9 @@ func TestDiskRolledBack(t *testing.T) {
 		s.check.mu.Lock()
 		s.check.faults = nil // it was to be seen
 		s.check.mu.Unlock()
+		s.ends(r, cluster.ExitStore, 10*time.Second)
+		r.set(func(r *replica) { r.broken = true })
+		s.replacedBy(r, "1")
 	})
 }
 

@@ -22,6 +22,7 @@ type faults struct {
 	misread  int           // so many reads from now, one returns another index's record
 	mixed    int           // reads that did
 	rotten   []rot         // bits that were flipped
+	setBack  bool          // it is an older copy of itself
 	lost     bool          // something that was synced is gone: never to be used under its old identity
 
 	steps  int // so many steps of writes from now the process dies; 0 never

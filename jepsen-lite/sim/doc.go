@@ -30,6 +30,9 @@
 //	RMD_SIM_FOR      begin no seed after so much real time (20m)
 //	RMD_SIM_PROFILE  kinds or groups of faults with commas between: all, calm, crash,
 //	                 disk, net, pause, clock, member, load, or a kind by its name
+//	RMD_SIM_SCRIPT   TestScript plays this script: a file, or its text (package script)
+//	RMD_SIM_TELL     draw: TestScript writes RMD_SIM_SEED out as a script; outcome: it
+//	                 tells a host what the script came to (package exact)
 //	RMD_SIM_OUT      the folder where a failing seed leaves its history
 //	RMD_SIM_COMMIT   what the report calls the commit
 //	RMD_TEST_LOG     not empty: the replicas' own logs, to standard error

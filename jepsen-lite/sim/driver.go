@@ -114,7 +114,8 @@ func (d *driver) note(format string, args ...any) { d.w.check.note(format, args.
 const (
 	leaderTime = 10 * election
 	stepTime   = 2 * time.Minute
-	drainTime  = 5 * time.Minute
+	drainTime  = 30 * time.Minute // for all the work that is left
+	stallTime  = 2 * time.Minute  // without a container begun or ended
 )
 
 // settle heals and waits until all is as it should be: L1, L2, L3. It returns how
@@ -139,14 +140,18 @@ func (d *driver) settle() (leads, step time.Duration) {
 	step = time.Since(begin)
 	terms, installs := w.check.terms(), w.net.countInstalls()
 	defer func() { w.quiet(terms, installs) }()
-	for end := time.Now().Add(drainTime); ; time.Sleep(100 * time.Millisecond) {
+	moved, at := w.check.moved(), time.Now()
+	for ; ; time.Sleep(100 * time.Millisecond) {
 		left := d.left()
 		if left == "" || w.check.broken() {
 			return leads, step
 		}
-		if time.Now().After(end) {
+		if n := w.check.moved(); n != moved {
+			moved, at = n, time.Now()
+		}
+		if time.Since(at) > stallTime || time.Since(begin) > drainTime {
 			d.l.stop() // nobody writes what is read now
-			w.check.fail("L3: %s after everything was healed, still: %s; %s", drainTime, left, d.l.telling(d.stuck))
+			w.check.fail("L3: %s after everything was healed, still: %s; %s", time.Since(begin), left, d.l.telling(d.stuck))
 			return leads, step
 		}
 	}

@@ -103,6 +103,10 @@ func (l *load) stop() {
 	l.wg.Wait()
 }
 
+// backlogMax bounds the applications that run or wait: more would only make the calm
+// longer.
+const backlogMax = 30
+
 // client submits applications one after another, changes priorities and kills.
 func (l *load) client(c *caller) {
 	defer func() {
@@ -111,6 +115,13 @@ func (l *load) client(c *caller) {
 		l.mu.Unlock()
 	}()
 	for n := 1; !l.settled(); n++ {
+		if l.w.check.running() > backlogMax {
+			n--
+			if !pause(l.ctx, time.Second) {
+				return
+			}
+			continue
+		}
 		name := fmt.Sprintf("%s-%d", c.name, n)
 		j := l.draw(c.rng)
 		l.mu.Lock()

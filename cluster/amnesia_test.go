@@ -1,0 +1,118 @@
+package cluster
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// TestDiskGoneBack puts an older copy of a follower's disk in place while its
+// leader goes on: it has forgotten what it acknowledged, and must not take part.
+func TestDiskGoneBack(t *testing.T) {
+	rs := trio(t, nil)
+	inStep(t, rs, put(t, rs, 5))
+	l := leader(t, rs)
+	victim := rs[0]
+	if victim == l {
+		victim = rs[1]
+	}
+	victim.stop()
+	old := filepath.Join(t.TempDir(), "old")
+	copyDir(t, victim.dir, old)
+	victim.start()
+	inStep(t, rs, put(t, rs, 20))
+	term := l.c.Term()
+	victim.stop()
+	if err := os.RemoveAll(victim.dir); err != nil {
+		t.Fatal(err)
+	}
+	copyDir(t, old, victim.dir)
+	victim.start()
+	select {
+	case f := <-victim.fatal:
+		if f.Code != ExitStore || !errors.Is(f.Err, ErrForgetful) {
+			t.Fatalf("it ended with %d: %v", f.Code, f.Err)
+		}
+	case <-time.After(20 * time.Second):
+		if l.c.Term() != term {
+			t.Skip("leadership moved meanwhile: nobody remembers what was acknowledged")
+		}
+		t.Fatal("a disk that has gone back takes part again")
+	}
+	put(t, []*replica{l}, 3) // the other two go on
+}
+
+// copyDir copies a data directory with its modes.
+func copyDir(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o600)
+		if d.IsDir() {
+			mode = 0o700
+		}
+		return os.Chmod(path, mode)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAckBook: what is proof and what is not.
+func TestAckBook(t *testing.T) {
+	b := newAckBook()
+	ask := func(term, prev uint64, n int) *raft.AppendEntriesRequest {
+		return &raft.AppendEntriesRequest{Term: term, PrevLogEntry: prev, Entries: make([]*raft.Log, n)}
+	}
+	yes := func(term uint64) *raft.AppendEntriesResponse {
+		return &raft.AppendEntriesResponse{Term: term, Success: true}
+	}
+	no := func(term, last uint64) *raft.AppendEntriesResponse {
+		return &raft.AppendEntriesResponse{Term: term, LastLog: last}
+	}
+	floor := func(term, want uint64) uint64 {
+		t.Helper()
+		at, ok := b.floor("a", term)
+		if at != want || !ok {
+			t.Fatalf("floor %d %v in term %d, want %d", at, ok, term, want)
+		}
+		return at
+	}
+	if b.judge("a", ask(2, 50, 0), no(2, 10), floor(2, 0)) {
+		t.Error("a follower that was never heard is behind: no proof")
+	}
+	before := floor(2, 0)
+	b.judge("a", ask(2, 10, 5), yes(2), before)
+	if b.judge("a", ask(2, 50, 0), no(2, 10), before) {
+		t.Error("an answer that was asked for before the acknowledgement is no proof")
+	}
+	if b.judge("a", ask(2, 50, 0), no(2, 15), floor(2, 15)) {
+		t.Error("it has what it acknowledged")
+	}
+	if b.judge("a", ask(2, 50, 0), no(3, 3), floor(2, 15)) {
+		t.Error("in another term the log may have been cut")
+	}
+	if b.judge("a", ask(3, 50, 0), no(3, 3), floor(3, 0)) {
+		t.Error("what was acknowledged in an older term may have been cut since")
+	}
+	b.judge("a", ask(3, 3, 1), yes(3), 0)
+	if !b.judge("a", ask(3, 50, 0), no(3, 3), floor(3, 4)) {
+		t.Error("a shorter log than was acknowledged is proof")
+	}
+	if _, ok := b.floor("a", 3); ok {
+		t.Error("a forgetful follower is sent to")
+	}
+	if _, ok := b.floor("a", 4); !ok {
+		t.Error("another term's leader has no proof")
+	}
+}

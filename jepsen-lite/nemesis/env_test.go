@@ -1,0 +1,81 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rmd/jepsen-lite/history"
+)
+
+func testEnv(h *history.History) *Env {
+	return &Env{Rand: rand.New(rand.NewPCG(1, 2)), Record: history.NewRecorder(h, func() int64 { return int64(len(h.Faults)) }), Note: func(string, ...any) {}}
+}
+
+// A fault holds for its time and is healed, also when the run is broken off; both
+// ends are in the history.
+func TestDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := history.New()
+		e := testEnv(h)
+		healed := 0
+		f := Fault{Name: "x", Kind: "crash", Hold: func(*rand.Rand) time.Duration { return 10 * time.Second },
+			Inject: func(_ context.Context, e *Env) (Heal, error) {
+				e.on("somebody", nil)
+				return func(ctx context.Context) error {
+					healed++
+					return ctx.Err()
+				}, nil
+			}}
+		began := time.Now()
+		if m := e.Do(t.Context(), f, 0.5); m.Err != nil || healed != 1 || time.Since(began) != 5*time.Second || m.Ended.IsZero() {
+			t.Errorf("%+v, healed %d times after %s", m, healed, time.Since(began))
+		}
+		if len(h.Faults) != 2 || h.Faults[0].When != history.Begin || h.Faults[1].When != history.End || h.Faults[0].ID != h.Faults[1].ID || h.Faults[1].Text != "somebody" {
+			t.Errorf("%+v", h.Faults)
+		}
+		e.Until = time.Now().Add(2 * time.Second)
+		began = time.Now()
+		if e.Do(t.Context(), f, 1); time.Since(began) != 2*time.Second || healed != 2 {
+			t.Errorf("it held for %s", time.Since(began))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		e.Until, began = time.Time{}, time.Now()
+		if m := e.Do(ctx, f, 1); m.Err != nil || healed != 3 || time.Since(began) != 0 {
+			t.Errorf("broken off: %+v, healed %d times after %s", m, healed, time.Since(began))
+		}
+	})
+}
+
+func TestDoFails(t *testing.T) {
+	h := history.New()
+	e := testEnv(h)
+	healed, bad := false, errors.New("no such file")
+	m := e.Do(t.Context(), Fault{Name: "x", Hold: seconds(100, 200), Inject: func(context.Context, *Env) (Heal, error) {
+		return func(context.Context) error { healed = true; return nil }, bad
+	}}, 1)
+	if !errors.Is(m.Err, bad) || !healed {
+		t.Errorf("%+v, healed %v", m, healed)
+	}
+	before := len(h.Faults)
+	m = e.Do(t.Context(), Fault{Name: "y", Inject: func(context.Context, *Env) (Heal, error) { return nil, ErrNotNow }}, 1)
+	if !errors.Is(m.Err, ErrNotNow) || !m.Ended.IsZero() || len(h.Faults) != before {
+		t.Errorf("a fault that was not done: %+v, %d lines", m, len(h.Faults)-before)
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 100 {
+		if d := seconds(0.1, 0.3)(r); d < 100*time.Millisecond || d > 300*time.Millisecond {
+			t.Fatal(d)
+		}
+	}
+	if got := lastLines("a\nb\nc\n", 2); got != "b | c" {
+		t.Errorf("%q", got)
+	}
+}
