@@ -6,7 +6,7 @@ LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-peers failover interop browser golden proto logsim mutants mutate clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-peers failover interop browser chaos chaos-smoke chaos-upgrade sim sim-exact sim-script logsim mutants mutate golden proto clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -71,6 +71,15 @@ chaos-upgrade: build ## a rolling upgrade and back: the old program is this tree
 
 SEEDS ?= 200
 FIRST ?= 1
+sim: ## whole clusters in virtual time: SEEDS seeds from FIRST on, or SEED=n alone; PROFILE=disk,net for some faults
+	mkdir -p out && RMD_SIM_SEEDS=$(SEEDS) RMD_SIM_FIRST=$(FIRST) RMD_SIM_SEED=$(SEED) RMD_SIM_PROFILE=$(PROFILE) RMD_SIM_OUT=$(CURDIR)/out/sim $(GO) test -count=1 -v -timeout 120m -run 'TestSeeds$$' ./jepsen-lite/sim
+
+sim-exact: ## the same bit for bit (wasm), failures made smaller: SEED=n alone, or SEEDS seeds; MINUTES of faults each
+	$(GO) run ./jepsen-lite/exact/run -minutes $(or $(MINUTES),3) -profile '$(PROFILE)' $(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST))
+
+sim-script: ## play one script natively: F=jepsen-lite/corpus/NAME.json
+	RMD_SIM_SCRIPT=$(abspath $(F)) $(GO) test -count=1 -v -run 'TestScript$$' ./jepsen-lite/sim
+
 logsim: ## the log-contract simulation: SEEDS seeds from FIRST on, or SEED=n alone
 	RMD_LOGSIM_SEEDS=$(SEEDS) RMD_LOGSIM_FIRST=$(FIRST) RMD_LOGSIM_SEED=$(SEED) $(GO) test -count=1 -v -timeout 60m -run TestSeeds ./jepsen-lite/logsim
 

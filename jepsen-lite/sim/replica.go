@@ -237,7 +237,9 @@ func (l *life) fatal(code int, err error) {
 	right := false
 	switch code {
 	case cluster.ExitStore:
-		right = l.disk.is(func(f faults) bool { return f.poisoned || f.full || f.mixed > 0 || f.torn || f.setBack || len(f.rotten) > 0 })
+		right = l.disk.is(func(f faults) bool {
+			return f.poisoned || f.full || f.mixed > 0 || f.torn || f.setBack || len(f.rotten) > 0
+		})
 	case cluster.ExitDiskHung:
 		right = l.disk.is(func(f faults) bool { return f.hindered })
 	case cluster.ExitRemoved:
