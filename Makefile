@@ -71,8 +71,9 @@ chaos-upgrade: build ## a rolling upgrade and back: the old program is this tree
 
 SEEDS ?= 200
 FIRST ?= 1
-sim: ## whole clusters in virtual time: SEEDS seeds from FIRST on, or SEED=n alone; PROFILE=disk,net for some faults
-	mkdir -p out && RMD_SIM_SEEDS=$(SEEDS) RMD_SIM_FIRST=$(FIRST) RMD_SIM_SEED=$(SEED) RMD_SIM_PROFILE=$(PROFILE) RMD_SIM_OUT=$(CURDIR)/out/sim $(GO) test -count=1 -v -timeout 120m -run 'TestSeeds$$' ./jepsen-lite/sim
+sim: ## whole clusters in virtual time: SEEDS seeds from FIRST on, or SEED=n alone; FOR=1h, MINUTES=2 of faults, PROFILE=disk,net
+	RMD_SIM_SEEDS=$(SEEDS) RMD_SIM_FIRST=$(FIRST) RMD_SIM_SEED=$(SEED) RMD_SIM_FOR=$(FOR) RMD_SIM_PROFILE=$(PROFILE) RMD_SIM_MINUTES=$(MINUTES) \
+	  RMD_SIM_COMMIT=$(VERSION) RMD_SIM_OUT=$(CURDIR)/out/sim $(GO) test -count=1 -timeout 24h -run '^TestSeeds$$' ./jepsen-lite/sim
 
 sim-exact: ## the same bit for bit (wasm), failures made smaller: SEED=n alone, or SEEDS seeds; MINUTES of faults each
 	$(GO) run ./jepsen-lite/exact/run -minutes $(or $(MINUTES),3) -profile '$(PROFILE)' $(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST))

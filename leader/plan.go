@@ -46,7 +46,7 @@ func (o *office) step(c *call, req input.Request) {
 		o.timers.touch(o.planner.State(), req.Input)
 	}
 	o.observePlan(req.Input, reply, len(events), allocated, reserved, time.Since(start))
-	o.open.decides = o.open.decides || (len(events) > 0 && !onlyCounts(req.Input, events))
+	o.open.decides = o.open.decides || (len(events) > 0 && (ordersKill(reply) || !onlyCounts(req.Input, events)))
 	if c == nil {
 		return
 	}
@@ -105,6 +105,13 @@ func onlyCounts(in input.Input, events []event.Event) bool {
 		}
 	}
 	return true
+}
+
+// ordersKill says whether an answer orders a node to end containers: it waits, even
+// when only the clock has moved.
+func ordersKill(r input.Reply) bool {
+	hb, ok := r.(*input.NodeHeartbeatReply)
+	return ok && len(hb.Kill) > 0
 }
 
 // observePlan keeps the pace and hands measurements on.

@@ -119,7 +119,9 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	}
 	reply.Resync = p.st.Nodes.Get(slot).Report == takenBack
 	p.hadOrders(slot, in)
-	reply.Kill = p.statuses(slot, in.Statuses, in.Full && !in.Unhealthy)
+	if reply.Kill = p.statuses(slot, in.Statuses, in.Full && !in.Unhealthy); len(reply.Kill) > 0 {
+		p.confirm()
+	}
 	p.health(slot, in.Unhealthy, in.Report)
 	p.heard(slot, in)
 	p.turn(slot)

@@ -76,7 +76,7 @@ func (o *office) step(c *call, req input.Request) {
 		o.compare(twin, req, reply, events)
 	}
 	o.clock.touch(o, req.Input)
-	o.open.decides = o.open.decides || (len(events) > 0 && !onlyCounts(req.Input, events))
+	o.open.decides = o.open.decides || (len(events) > 0 && (ordersKill(reply) || !onlyCounts(req.Input, events)))
 	if c == nil {
 		return
 	}
@@ -98,6 +98,12 @@ func (o *office) restsOn() *batch {
 		}
 	}
 	return nil
+}
+
+// ordersKill is package leader's: an answer that ends containers waits.
+func ordersKill(r input.Reply) bool {
+	hb, ok := r.(*input.NodeHeartbeatReply)
+	return ok && len(hb.Kill) > 0
 }
 
 // onlyCounts is package leader's: heartbeats after which only counters moved.

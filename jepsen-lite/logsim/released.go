@@ -79,11 +79,7 @@ func (c *checker) kills(node yarn.NodeID, ids []yarn.ContainerID, o *office) {
 		if b == nil || !b.live || c.books.nodes[b.node].id != node {
 			continue
 		}
-		if o.ghost > 0 {
-			c.w.counts.StaleOrders++
-			continue
-		}
-		c.fail("S11", "%s is ordered to end %s, which lives", node, id)
+		c.fail("S11", "%s is ordered to end %s, which lives (by a leader that is none: %v)", node, id, o.ghost > 0)
 	}
 }
 

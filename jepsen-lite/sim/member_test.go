@@ -111,3 +111,19 @@ func (s *story) votes(l *life, id string) bool {
 	}
 	return false
 }
+
+// TestPipelined: entries are sent on before they are answered, as on the real wire;
+// a reservation survives the leader's end.
+func TestPipelined(t *testing.T) {
+	opt := plainSettings()
+	opt.pipelined = true
+	tellStory(t, opt, func(s *story) {
+		s.nine()
+		time.Sleep(time.Second)
+		s.addNodes(8, "n3")
+		held := s.reservations(s.leader(10 * election))
+		_, now := s.killLeader()
+		s.submit("app3", "a", 0, "")
+		s.want("at the new leader", s.reservations(now), held)
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime/pprof"
 	"sync"
+	"time"
 	"unsafe"
 )
 
@@ -59,6 +60,10 @@ func current() *life {
 	return l.(*life)
 }
 
+// commandMax is how long a command is waited for: longer than the product's own
+// limits, and not for ever, since a disk that hangs keeps a snapshot for as long.
+const commandMax = 30 * time.Second
+
 // within runs a command in a process, as its admin door would.
 func (l *life) within(f func() error) error {
 	done := make(chan error, 1)
@@ -66,5 +71,12 @@ func (l *life) within(f func() error) error {
 		l.owner.own()
 		done <- f()
 	}()
-	return <-done
+	t := time.NewTimer(commandMax)
+	defer t.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-t.C:
+		return errLost
+	}
 }

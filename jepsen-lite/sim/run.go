@@ -139,10 +139,13 @@ func (w *world) tally(res *Result, d *driver) {
 	res.kinds, res.played, res.net = d.done, d.played, w.net.counted()
 }
 
+// drawSettings draws the cluster. Pipelines are not drawn: when the guard ends a
+// goroutine of raft that sends, the library leaves the one that reads the answers
+// behind, which a process that has ended does not notice and a bubble does.
 func drawSettings(rng *rand.Rand) settings {
 	pick := func(list ...uint64) uint64 { return list[rng.Intn(len(list))] }
 	opt := settings{replicas: 3, eager: rng.Intn(2) == 0, dominant: rng.Intn(2) == 0, inFlight: 1 + rng.Intn(2),
-		snapshotAfter: pick(1, 7, 50, 500), trailing: pick(0, 1, 64, 10240), yields: dial(rng.Intn(3)), lazyCancel: rng.Intn(2) == 0, pipelined: rng.Intn(2) == 0,
+		snapshotAfter: pick(1, 7, 50, 500), trailing: pick(0, 1, 64, 10240), yields: dial(rng.Intn(3)), lazyCancel: rng.Intn(2) == 0,
 		queues: []queue{{"a", "50"}, {"b", "30"}, {"c", "20"}}}
 	if rng.Intn(4) == 0 {
 		opt.replicas = 5
