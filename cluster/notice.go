@@ -90,6 +90,6 @@ func (c *Cluster) follow(n notice) bool {
 	}
 	header := c.header()
 	header.ID, header.Addr = []byte(sid), c.trans.EncodePeer(sid, addr)
-	return c.wire.inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: n.term, Leader: header.Addr,
+	return c.wire.inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: n.term,
 		PrevLogEntry: n.index, PrevLogTerm: n.entryTerm, LeaderCommitIndex: n.index}, c.ctx.Done())
 }

@@ -40,7 +40,7 @@ func TestNoticesThatAreRefused(t *testing.T) {
 	term := f.c.Term()
 	header := l.c.header()
 	header.ID = []byte(l.c.Identity().ServerID())
-	f.c.wire.inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: term, Leader: header.Addr, PrevLogEntry: last, PrevLogTerm: lastTerm,
+	f.c.wire.inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: term, PrevLogEntry: last, PrevLogTerm: lastTerm,
 		Entries: []*raft.Log{{Index: last + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
 	if at, _ := f.c.stores.logs.tail(); at != last+1 {
 		t.Fatalf("the follower's log ends at %d, want %d", at, last+1)

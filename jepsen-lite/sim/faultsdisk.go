@@ -131,17 +131,19 @@ func (d *driver) bitRot() {
 	if l, up := r.now(); up {
 		disk = l.disk
 	}
-	var what string
-	switch ok := false; d.rng.Intn(3) {
+	what := "the log"
+	switch d.rng.Intn(3) {
 	case 0:
-		ok, what = disk.rotLog(), "the log"
-		fallthrough
-	case 1:
-		if !ok {
-			ok, what = disk.rotValue(), "term or vote"
+		if !disk.rotLog() {
+			disk.rotValue()
+			what = "term or vote"
 		}
+	case 1:
+		disk.rotValue()
+		what = "term or vote"
 	default:
-		_, what = disk.rotSnapshot(), "a snapshot"
+		disk.rotSnapshot()
+		what = "a snapshot"
 	}
 	d.note("a bit flips in %s of %s (running %v)", what, r.id, k)
 	d.sleep(100*time.Millisecond, time.Second)
