@@ -36,8 +36,9 @@ type Options struct {
 	Heap string
 	// Quick gives the replicas the shortest advised Raft timers.
 	Quick bool
-	// Site has further properties of yarn-site.xml, by name.
-	Site map[string]string
+	// Site has further properties of yarn-site.xml, by name; Scheduler those of
+	// capacity-scheduler.xml, by what follows yarn.scheduler.capacity.
+	Site, Scheduler map[string]string
 }
 
 func (o Options) filled() Options {

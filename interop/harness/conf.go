@@ -71,7 +71,7 @@ func (c *Cluster) write(name, rm string, n *Node) {
 	c.t.Helper()
 	c.folder("conf", name)
 	for file, s := range map[string]*settings{
-		"core-site": c.coreSite(name), "yarn-site": c.yarnSite(name, rm, n), "mapred-site": c.mapredSite(n), "capacity-scheduler": capacityScheduler(),
+		"core-site": c.coreSite(name), "yarn-site": c.yarnSite(name, rm, n), "mapred-site": c.mapredSite(n), "capacity-scheduler": c.capacityScheduler(),
 	} {
 		b, err := xml.MarshalIndent(s, "", "  ")
 		if err != nil {
@@ -189,7 +189,7 @@ func (c *Cluster) mapredSite(n *Node) *settings {
 }
 
 // capacityScheduler has two leaf queues that may each take the whole cluster.
-func capacityScheduler() *settings {
+func (c *Cluster) capacityScheduler() *settings {
 	s := &settings{}
 	const at = "yarn.scheduler.capacity."
 	s.set(at+"root.queues", "default,batch")
@@ -199,5 +199,8 @@ func capacityScheduler() *settings {
 		s.setInt(at+"root."+queue+".user-limit-factor", 10)
 	}
 	s.set(at+"maximum-am-resource-percent", "0.5")
+	for _, k := range slices.Sorted(maps.Keys(c.Scheduler)) {
+		s.set(at+k, c.Scheduler[k])
+	}
 	return s
 }
