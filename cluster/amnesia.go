@@ -41,6 +41,9 @@ func (b *ackBook) floor(id raft.ServerID, term uint64) (index uint64, ok bool) {
 	return index, b.outlaw[id] != term || term == 0
 }
 
+// reach is the index up to which a follower that takes a request has what its leader has.
+func reach(q *raft.AppendEntriesRequest) uint64 { return q.PrevLogEntry + uint64(len(q.Entries)) }
+
 // of is what a follower has acknowledged last.
 func (b *ackBook) of(id raft.ServerID) ack {
 	b.mu.Lock()
@@ -53,7 +56,7 @@ func (b *ackBook) judge(id raft.ServerID, q *raft.AppendEntriesRequest, r *raft.
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if r.Success {
-		to := q.PrevLogEntry + uint64(len(q.Entries))
+		to := reach(q)
 		if a := b.acks[id]; q.Term > a.term || (q.Term == a.term && to > a.index) {
 			b.acks[id] = ack{q.Term, to}
 		}

@@ -236,7 +236,7 @@ func (p *pipeline) answers() {
 				return
 			}
 			if f.Response().Success { // requests of one pipeline are answered in their order
-				known.index = max(known.index, q.PrevLogEntry+uint64(len(q.Entries)))
+				known.index = max(known.index, reach(q))
 			}
 			last := !f.Response().Success || f.Response().Term > f.Request().Term
 			select {

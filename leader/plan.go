@@ -46,7 +46,7 @@ func (o *office) step(c *call, req input.Request) {
 		o.timers.touch(o.planner.State(), req.Input)
 	}
 	o.observePlan(req.Input, reply, len(events), allocated, reserved, time.Since(start))
-	o.open.decides = o.open.decides || (len(events) > 0 && (ordersKill(reply) || !onlyCounts(req.Input, events)))
+	o.open.decides = o.open.decides || Decides(req.Input, reply, events)
 	if c == nil {
 		return
 	}
@@ -85,6 +85,12 @@ func (o *office) restsOn() *batch {
 		}
 	}
 	return nil
+}
+
+// Decides says whether what an input has led to must be committed before anybody is told: all but what only
+// counts, and of that too what orders a node to end containers.
+func Decides(in input.Input, reply input.Reply, events []event.Event) bool {
+	return len(events) > 0 && (ordersKill(reply) || !onlyCounts(in, events))
 }
 
 // onlyCounts says whether an input is a heartbeat of a node, or a batch of them,

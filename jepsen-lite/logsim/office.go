@@ -2,6 +2,7 @@ package logsim
 
 import (
 	"rmd/fsm/event"
+	"rmd/leader"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
 )
@@ -76,7 +77,7 @@ func (o *office) step(c *call, req input.Request) {
 		o.compare(twin, req, reply, events)
 	}
 	o.clock.touch(o, req.Input)
-	o.open.decides = o.open.decides || (len(events) > 0 && (ordersKill(reply) || !onlyCounts(req.Input, events)))
+	o.open.decides = o.open.decides || leader.Decides(req.Input, reply, events)
 	if c == nil {
 		return
 	}
@@ -98,29 +99,6 @@ func (o *office) restsOn() *batch {
 		}
 	}
 	return nil
-}
-
-// ordersKill is package leader's: an answer that ends containers waits.
-func ordersKill(r input.Reply) bool {
-	hb, ok := r.(*input.NodeHeartbeatReply)
-	return ok && len(hb.Kill) > 0
-}
-
-// onlyCounts is package leader's: heartbeats after which only counters moved.
-func onlyCounts(in input.Input, events []event.Event) bool {
-	switch in.(type) {
-	case *input.NodeHeartbeat, *input.NodesHeard:
-	default:
-		return false
-	}
-	for _, e := range events {
-		switch e.(type) {
-		case *event.AskCounted, *event.TimeAdvanced:
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // propose hands the open batch to the log when that has room.

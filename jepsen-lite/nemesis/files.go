@@ -84,18 +84,24 @@ func truncate(ctx context.Context, e *Env) (Heal, error) {
 // startsWithin is when a replica that does not refuse its files has begun.
 const startsWithin = 10 * time.Second
 
+// stopped stops a follower in order and keeps a copy of its files, which restore
+// puts back.
+func stopped(ctx context.Context, e *Env) (r *harness.Replica, restore func() error, err error) {
+	if _, r, err = e.follower(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := r.Terminate(terminateWithin); err != nil {
+		return nil, nil, err
+	}
+	restore, err = aside(e, r)
+	return r, restore, err
+}
+
 // damage changes one file of a replica that was stopped in order. The replica
 // refuses it, or goes on with a state that is right; which one is noted. Its own
 // files are put back where it refused them.
 func damage(ctx context.Context, e *Env, change func(file string, b []byte) []byte) (Heal, error) {
-	_, r, err := e.follower(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.Terminate(terminateWithin); err != nil {
-		return nil, err
-	}
-	restore, err := aside(e, r)
+	r, restore, err := stopped(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -164,14 +170,7 @@ func withReady(ctx context.Context, ready <-chan error) context.Context {
 // rollBack gives a replica the disk that it had before it wrote more. It has
 // forgotten votes and entries that it acknowledged, and must notice.
 func rollBack(ctx context.Context, e *Env) (Heal, error) {
-	_, r, err := e.follower(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.Terminate(terminateWithin); err != nil {
-		return nil, err
-	}
-	restore, err := aside(e, r)
+	r, restore, err := stopped(ctx, e)
 	if err != nil {
 		return nil, err
 	}

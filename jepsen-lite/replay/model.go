@@ -16,7 +16,6 @@ const Audit = "audit"
 var (
 	ErrNoBeginning = errors.New("the log does not begin with the cluster's first entry")
 	ErrOrder       = errors.New("the log's indexes do not ascend")
-	ErrGap         = errors.New("the log has a gap")
 )
 
 // Step is one event of a chain.
