@@ -404,16 +404,22 @@ func TestObserve(t *testing.T) {
 		}
 	})
 	cl := openClient(t)
-	_, _ = echo(t.Context(), cl, target(s), "x")
-	_, _ = echo(t.Context(), cl, target(s), "class")
-	_ = cl.Call(t.Context(), target(s), "none", ask("x"), &proto.GetQueueInfoResponseProto{})
-	to := target(s)
-	to.Protocol = "none"
-	_ = cl.Call(t.Context(), to, "echo", ask("x"), &proto.GetQueueInfoResponseProto{})
-	for _, want := range []string{testProtocol + " echo OK true", testProtocol + " echo Refusal true",
-		testProtocol + " unknown RpcNoSuchMethodException true", "unknown unknown RpcNoSuchProtocolException true"} {
-		if got := <-calls; got != want {
-			t.Errorf("got %s, want %s", got, want)
+	unknown := target(s)
+	unknown.Protocol = "none"
+	// A call is observed after its answer has gone, so the next is sent only when this one was seen.
+	for _, c := range []struct {
+		to           Target
+		method, text string
+		observed     string
+	}{
+		{target(s), "echo", "x", testProtocol + " echo OK true"},
+		{target(s), "echo", "class", testProtocol + " echo Refusal true"},
+		{target(s), "none", "x", testProtocol + " unknown RpcNoSuchMethodException true"},
+		{unknown, "echo", "x", "unknown unknown RpcNoSuchProtocolException true"},
+	} {
+		_ = cl.Call(t.Context(), c.to, c.method, ask(c.text), &proto.GetQueueInfoResponseProto{})
+		if got := <-calls; got != c.observed {
+			t.Errorf("got %s, want %s", got, c.observed)
 		}
 	}
 	_ = cl.Close()
