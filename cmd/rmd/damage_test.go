@@ -128,8 +128,7 @@ func TestDamage(t *testing.T) {
 	flipAnywhere(t, c, victim, restore)
 	openToOthers(t, c, victim)
 	work.goesOn()
-	c.start(victim)
-	c.awaitReady(victim)
+	startBehindDamage(t, c, victim)
 	c.awaitInStep()
 	c.done("cluster", "verify")
 
@@ -163,12 +162,6 @@ func damageSnapshots(t *testing.T, c *processes, p *process, restore func()) {
 		}
 	}
 	restore()
-	flip(t, newest, []byte("root.batch"), 3)
-	c.start(p) // the older one and the log behind it are whole
-	c.awaitReady(p)
-	contains(t, p.id, p.said(), filepath.Base(filepath.Dir(newest)))
-	c.kill(p)
-	restore()
 	for _, f := range files { // one in its content, one in the membership beside it
 		if f == newest {
 			flip(t, filepath.Join(filepath.Dir(f), "meta.json"), []byte(`"Address":"127.0.0.1:`), 12)
@@ -179,6 +172,18 @@ func damageSnapshots(t *testing.T, c *processes, p *process, restore func()) {
 	c.refused(9, "CHECK_FAILED: "+p.dir+": no snapshot is whole", "check", "--data", p.dir)
 	c.refuses(p, cluster.ExitStore, "CANNOT_START", "no snapshot is whole", filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "wipe this one")
 	restore()
+}
+
+// startBehindDamage starts a replica whose newest snapshot is damaged: the older one
+// and the log behind it are whole. It goes on from there, so no older copy of its
+// disk may come back after this.
+func startBehindDamage(t *testing.T, c *processes, p *process) {
+	files := c.snapshotFiles(p)
+	newest := files[len(files)-1]
+	flip(t, newest, []byte("root.batch"), 3)
+	c.start(p)
+	c.awaitReady(p)
+	contains(t, p.id, p.said(), filepath.Base(filepath.Dir(newest)))
 }
 
 func damageLog(t *testing.T, c *processes, p *process, restore func(), e api.LogEntry) {

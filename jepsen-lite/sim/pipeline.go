@@ -68,6 +68,11 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 		return nil, err
 	}
 	a := &appending{q: q, start: time.Now(), args: args, resp: resp, answer: make(chan raft.RPCResponse, 1), over: make(chan struct{})}
+	select { // first: a pipeline that has ended has room still
+	case <-p.stop:
+		return nil, raft.ErrPipelineShutdown
+	default:
+	}
 	select {
 	case p.sent <- a:
 		return a, nil
