@@ -31,9 +31,12 @@ const (
 	methodForgot    byte = 13
 )
 
+// Who does not answer within infoTimeout is shown as unreachable; a command is refused for it only after
+// patientTimeout, since a busy machine is no dead one. (A process that is gone is known at once.)
 const (
-	infoTimeout  = 500 * time.Millisecond
-	adminTimeout = 15 * time.Second
+	infoTimeout    = 500 * time.Millisecond
+	patientTimeout = 4 * time.Second
+	adminTimeout   = 15 * time.Second
 )
 
 // envelope of every JSON answer: a refusal travels as itself.

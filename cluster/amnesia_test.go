@@ -39,7 +39,7 @@ func TestDiskGoneBack(t *testing.T) {
 		if f.Code != ExitStore || !errors.Is(f.Err, ErrForgetful) {
 			t.Fatalf("it ended with %d: %v", f.Code, f.Err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		if l.c.Term() != term {
 			t.Skip("leadership moved meanwhile: nobody remembers what was acknowledged")
 		}

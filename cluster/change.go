@@ -56,7 +56,7 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 	case len(voters(conf)) >= replicasMax:
 		return refuse(CodeTooMany, "remove one first", "there are %d voters, the most there may be", replicasMax)
 	}
-	i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]
+	i, ok := c.askPatiently(s)[s.ID]
 	if !ok {
 		return refuse(CodeNotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", q.ID)
 	}
@@ -148,7 +148,7 @@ func (c *Cluster) staysHealthy(s raft.Server, q adminRequest) error {
 	if q.Force {
 		return nil
 	}
-	infos := c.askAll(raft.Configuration{Servers: vs})
+	infos := c.askPatiently(vs...)
 	commit := c.CommitIndex()
 	healthy, left := 0, 0
 	var sick []string

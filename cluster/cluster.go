@@ -45,8 +45,9 @@ type Cluster struct {
 	pilot     *pilot
 	transfers transferGate
 	installs  installWatch
-	divergent atomic.Bool // the log behind the snapshot is to be dropped at the next restart in place
-	dropping  atomic.Bool // that restart is under way
+	snapshots chan struct{} // held by the one request for a snapshot that is with raft
+	divergent atomic.Bool   // the log behind the snapshot is to be dropped at the next restart in place
+	dropping  atomic.Bool   // that restart is under way
 	crash     crashState
 	conf      confState
 	counters  counters
@@ -64,7 +65,7 @@ func Open(cfg Config) (*Cluster, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, spread: newSpreader(), notices: newNotices()}
+	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, spread: newSpreader(), notices: newNotices(), snapshots: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.guard = newGuard(c.log, c.fatal, cfg.Observe)
 	c.guard.slow = cfg.Election

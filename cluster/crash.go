@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ const (
 	crashStagger = 20 * time.Millisecond // between ranks
 	crashSettle  = 60 * time.Millisecond // for a vote to be counted
 	crashRetry   = 15 * time.Millisecond
+	crashSlowest = 16 // how much longer later tries may take
 )
 
 // crashState is what is known about a leader that is gone.
@@ -102,6 +104,9 @@ func (c *Cluster) succeed(id string, term uint64) {
 	c.log.Warn("the leader's process is gone: standing without waiting for timeouts", "leader", id, "term", term)
 	c.peer.Nudge()
 	c.hearOthers(id, term, start)
+	// What a try is given doubles with each that came to nothing: on a machine or disk that needs longer for a
+	// vote than the first one waits, the survivors would end each other's elections until the search is over.
+	slower := time.Duration(1)
 	for deadline := start.Add(3 * c.cfg.Heartbeat); time.Now().Before(deadline) && c.ctx.Err() == nil; {
 		if c.led(term) {
 			c.counters.crashes.Add(1)
@@ -112,15 +117,21 @@ func (c *Cluster) succeed(id string, term uint64) {
 			c.pause(crashRetry)
 			continue
 		}
-		before := c.Term()
-		if c.waitLed(term, time.Duration(c.rank(id))*crashStagger) {
+		before, order := c.Term(), c.order(id)
+		mine := slices.Index(order, c.cfg.ID)
+		if c.waitLed(term, slower*time.Duration(mine)*crashStagger) {
 			continue
 		}
-		if c.Term() == before { // nobody else stands
+		switch {
+		case c.Term() != before: // another stands
+		case mine > 0 && slower > 1:
+			c.urge(order[0])
+		default:
 			c.stand()
 		}
-		if !c.waitLed(term, crashSettle) {
-			c.pause(crashRetry + rand.N(2*crashRetry))
+		if !c.waitLed(term, slower*crashSettle) {
+			c.pause(slower * (crashRetry + rand.N(2*crashRetry)))
+			slower = min(2*slower, crashSlowest)
 		}
 	}
 }
@@ -209,8 +220,8 @@ func (c *Cluster) doubted(gone string, term uint64, start time.Time) bool {
 	return false
 }
 
-// rank is this replica's place among the voters that are heard from: the longest log first.
-func (c *Cluster) rank(gone string) int {
+// order is the voters that are heard from, this one too: the longest log first.
+func (c *Cluster) order(gone string) []string {
 	type candidate struct {
 		id string
 		p  position
@@ -234,12 +245,26 @@ func (c *Cluster) rank(gone string) int {
 		}
 		return a.id < b.id
 	})
+	ids := make([]string, len(all))
 	for i, x := range all {
-		if x.id == c.cfg.ID {
-			return i
-		}
+		ids[i] = x.id
 	}
-	return 0
+	return ids
+}
+
+// urge tells another voter to stand at once, as a leader does that hands over. Who has the shorter log cannot
+// win: to stand again and again would only end the other's elections, and that one may have no proof, or may
+// have won, have been deposed by a try of ours and wait for its timers now.
+func (c *Cluster) urge(id string) {
+	s, ok := find(c.configuration(), id)
+	if !ok {
+		return
+	}
+	c.goRun(func() {
+		if err := c.trans.TimeoutNow(s.ID, s.Address, &raft.TimeoutNowRequest{RPCHeader: c.header()}, &raft.TimeoutNowResponse{}); err != nil {
+			c.log.Debug("a voter could not be told to stand", "replica", id, "error", err)
+		}
+	})
 }
 
 // stand starts an election here at once. Raft takes TimeoutNow only as a follower; a candidate that lost

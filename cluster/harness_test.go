@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"rmd/internal/portblock"
 	"rmd/transport/peer"
 )
 
@@ -120,21 +121,35 @@ func testLogger(_ testing.TB, name string) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Name: name, Level: hclog.Debug, Output: os.Stderr, TimeFormat: "05.000"})
 }
 
-// fastConfig are the lowest advised timeouts.
-func fastConfig(id string) Config {
+// calm is a timeout of raft that no pause of a busy machine outlasts. A leader with calm timers leads until
+// a test takes its leadership: elections come at once, by the end of its process, a transfer or elect.
+const calm = 12 * time.Second
+
+// fastTimers are the lowest advised, for tests that wait for raft's own timers and do not mind who leads.
+func fastTimers(c *Config) {
+	c.Heartbeat, c.Election, c.Lease = 150*time.Millisecond, 150*time.Millisecond, 100*time.Millisecond
+}
+
+// patience bounds the waiting for what must come; it costs nothing when it comes.
+const patience = time.Minute
+
+// testConfig has calm timers and a quick autopilot.
+func testConfig(id string) Config {
 	cfg := DefaultConfig()
 	cfg.ID, cfg.ClusterName = id, "test"
-	cfg.Heartbeat, cfg.Election, cfg.Lease = 150*time.Millisecond, 150*time.Millisecond, 100*time.Millisecond
+	cfg.Heartbeat, cfg.Election, cfg.Lease = calm, calm, calm
+	cfg.Autopilot.LastContactThreshold = patience
 	cfg.Autopilot.Interval = 50 * time.Millisecond
 	cfg.Autopilot.ServerStabilizationTime = 100 * time.Millisecond
 	cfg.DigestInterval = 0
 	cfg.DiskReserve, cfg.DiskStop = 0, 0
+	cfg.HungGiveUp, cfg.HungExit = 10*patience, 20*patience // a slow disk is not what is tested
 	cfg.VerifySnapshot = verifyTestSnap
 	return cfg
 }
 
 func newReplica(t testing.TB, id string, tweak func(*Config)) *replica {
-	r := &replica{t: t, id: id, dir: t.TempDir(), addr: "127.0.0.1:0", tweak: tweak}
+	r := &replica{t: t, id: id, dir: t.TempDir(), addr: portblock.Loopback(portblock.Open(t).Take()), tweak: tweak}
 	if err := os.Chmod(r.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +168,7 @@ func (r *replica) open() error {
 	r.addr = srv.Addr()
 	r.fsm = newTestFSM()
 	r.fatal = make(chan FatalError, 4)
-	cfg := fastConfig(r.id)
+	cfg := testConfig(r.id)
 	cfg.DataDir, cfg.Peer, cfg.FSM, cfg.Logger = r.dir, srv, r.fsm, testLogger(r.t, r.id)
 	fatal := r.fatal
 	cfg.OnFatal = func(code int, err error) { fatal <- FatalError{code, err} }
@@ -207,6 +222,29 @@ func eventually(t testing.TB, d time.Duration, what string, ok func() bool) {
 	t.Fatalf("not within %s: %s", d, what)
 }
 
+// leadAlone makes a replica a cluster of one that leads.
+func leadAlone(t testing.TB, r *replica) {
+	t.Helper()
+	if err := r.c.Init(false); err != nil {
+		t.Fatal(err)
+	}
+	elect(t, r)
+}
+
+// elect has a replica stand, again and again, until it leads: nobody waits for timers. The others must
+// have no leader, or be ready to lose him.
+func elect(t testing.TB, r *replica) {
+	t.Helper()
+	var next time.Time
+	eventually(t, patience, r.id+" leads", func() bool {
+		if !r.c.IsLeader() && time.Now().After(next) {
+			r.c.stand()
+			next = time.Now().Add(time.Second)
+		}
+		return r.c.IsLeader()
+	})
+}
+
 // trio starts three replicas: the first initialises, the others join and are promoted by autopilot.
 func trio(t testing.TB, tweak func(*Config)) []*replica {
 	t.Helper()
@@ -214,16 +252,18 @@ func trio(t testing.TB, tweak func(*Config)) []*replica {
 	for i := range 3 {
 		rs = append(rs, newReplica(t, fmt.Sprintf("rm%d", i+1), tweak).start())
 	}
-	if err := rs[0].c.Init(false); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, 5*time.Second, "first leader", rs[0].c.IsLeader)
+	leadAlone(t, rs[0])
 	for _, r := range rs[1:] {
-		if err := r.c.Join(t.Context(), []string{rs[0].addr}, "", false); err != nil {
-			t.Fatal(err)
-		}
+		var err error
+		eventually(t, patience, r.id+" joins", func() bool {
+			var ref *Refusal
+			err = r.c.Join(t.Context(), []string{rs[0].addr}, "", false)
+			return err == nil || errors.As(err, &ref) && ref.Code == CodeAlreadyInitialized // the answer to the first try was lost
+		})
 	}
-	eventually(t, 10*time.Second, "three voters", func() bool { return len(voters(rs[0].c.configuration())) == 3 })
+	for _, r := range rs {
+		eventually(t, patience, r.id+" knows three voters", func() bool { return len(voters(r.c.configuration())) == 3 })
+	}
 	return rs
 }
 
@@ -231,7 +271,7 @@ func trio(t testing.TB, tweak func(*Config)) []*replica {
 func leader(t testing.TB, rs []*replica) *replica {
 	t.Helper()
 	var l *replica
-	eventually(t, 10*time.Second, "a leader known to all", func() bool {
+	eventually(t, patience, "a leader known to all", func() bool {
 		l = nil
 		for _, r := range rs {
 			if r.c != nil && r.c.IsLeader() {
@@ -251,11 +291,39 @@ func leader(t testing.TB, rs []*replica) *replica {
 	return l
 }
 
+// follower is the first that is not the leader.
+func follower(rs []*replica, l *replica) *replica { return without(rs, l)[0] }
+
+// without are all but one.
+func without(rs []*replica, not *replica) []*replica {
+	var out []*replica
+	for _, r := range rs {
+		if r != not {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// acquainted waits until each has heard on its liveness connections how every other one stands in the
+// present term, and that it hears the leader.
+func acquainted(t testing.TB, rs []*replica) {
+	t.Helper()
+	for _, a := range rs {
+		for _, b := range without(rs, a) {
+			eventually(t, patience, a.id+" hears from "+b.id, func() bool {
+				p := a.c.positionOf(b.c.Identity().ServerID())
+				return p.Term == a.c.Term() && p.Hears && p.Gone == 0
+			})
+		}
+	}
+}
+
 // put proposes until n entries are acknowledged by whoever leads.
 func put(t testing.TB, rs []*replica, n int) uint64 {
 	t.Helper()
 	var index uint64
-	deadline := time.Now().Add(15 * time.Second)
+	deadline := time.Now().Add(patience)
 	for i := 0; i < n; {
 		var err error = ErrNoLeader
 		for _, r := range rs {
@@ -281,7 +349,7 @@ func inStep(t testing.TB, rs []*replica, index uint64) {
 	t.Helper()
 	var want uint64
 	for i, r := range rs {
-		eventually(t, 15*time.Second, fmt.Sprintf("%s applies %d", r.id, index), func() bool { return r.c.AppliedIndex() >= index })
+		eventually(t, patience, fmt.Sprintf("%s applies %d", r.id, index), func() bool { return r.c.AppliedIndex() >= index })
 		digest, count, _ := r.fsm.state()
 		if i == 0 {
 			want = digest

@@ -127,7 +127,17 @@ func (c *Cluster) HasMember(id string) bool {
 
 // askAll gathers what the servers say about themselves; those that do not answer are missing.
 func (c *Cluster) askAll(conf raft.Configuration) map[raft.ServerID]info {
-	ctx, cancel := context.WithTimeout(c.ctx, infoTimeout)
+	return c.askWithin(infoTimeout, conf)
+}
+
+// askPatiently is askAll for what is refused when one does not answer.
+func (c *Cluster) askPatiently(servers ...raft.Server) map[raft.ServerID]info {
+	return c.askWithin(patientTimeout, raft.Configuration{Servers: servers})
+}
+
+// askWithin does the work of both.
+func (c *Cluster) askWithin(d time.Duration, conf raft.Configuration) map[raft.ServerID]info {
+	ctx, cancel := context.WithTimeout(c.ctx, d)
 	defer cancel()
 	self := c.Identity().ServerID()
 	out := map[raft.ServerID]info{}

@@ -52,7 +52,7 @@ func TestCheckAndRecover(t *testing.T) {
 		t.Fatalf("%+v %v", got, err)
 	}
 	l.start()
-	eventually(t, 5*time.Second, "the survivor leads alone", l.c.IsLeader)
+	elect(t, l)
 	if d, n, _ := l.fsm.state(); d != want || n != count {
 		t.Fatalf("%d entries, not %d", n, count)
 	}
@@ -106,7 +106,7 @@ func TestDigestMinorityStops(t *testing.T) {
 		}
 	})
 	inStep(t, rs, put(t, rs, 5))
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond) // some comparisons of equal states
 	l := leader(t, rs)
 	var bad *replica
 	for _, r := range rs {
@@ -126,7 +126,7 @@ func TestDigestMinorityStops(t *testing.T) {
 		if f.Code != ExitDigest || !errors.Is(f.Err, ErrDigest) {
 			t.Fatalf("got %d %v", f.Code, f.Err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("a replica with another state goes on")
 	}
 }

@@ -25,10 +25,7 @@ func TestJoinRefusals(t *testing.T) {
 			return RoleNonvoter, tokens[tok]
 		}
 	}).start()
-	if err := lead.c.Init(false); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, 5*time.Second, "leader", lead.c.IsLeader)
+	leadAlone(t, lead)
 	join := func(r *replica, token string) error { return r.c.Join(t.Context(), []string{lead.addr}, token, false) }
 	level := func(n uint64) func(*Config) { return func(c *Config) { c.Level = n } }
 
@@ -46,7 +43,7 @@ func TestJoinRefusals(t *testing.T) {
 	if err := join(rm2, "good"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 5*time.Second, "rm2 has state", rm2.c.hasState)
+	eventually(t, patience, "rm2 has state", rm2.c.hasState)
 	stranger := newReplica(t, "rm7", level(3)).start() // it has no more than a certificate
 	_, err := ask[none](t.Context(), stranger.srv, lead.addr, methodAdmin, adminRequest{Op: "remove", ID: "rm2"})
 	wantRefusal(t, err, CodeNoSuchReplica)
@@ -83,10 +80,7 @@ func TestJoinAskedAgain(t *testing.T) {
 	lead := newReplica(t, "rm1", func(c *Config) {
 		c.CheckToken = func(string, string, bool) (string, error) { return RoleVoter, nil }
 	}).start()
-	if err := lead.c.Init(false); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, 5*time.Second, "leader", lead.c.IsLeader)
+	leadAlone(t, lead)
 	rm2 := newReplica(t, "rm2", nil).start()
 	q := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "good"}
 	if r, err := ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, q); err != nil || r.Role != RoleVoter {
@@ -95,7 +89,7 @@ func TestJoinAskedAgain(t *testing.T) {
 	if err := rm2.c.Join(t.Context(), []string{lead.addr}, "good", false); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 10*time.Second, "rm2 votes", func() bool { return len(voters(lead.c.configuration())) == 2 })
+	eventually(t, patience, "rm2 votes", func() bool { return len(voters(lead.c.configuration())) == 2 })
 }
 
 func TestInitRefusedByPeerState(t *testing.T) {
@@ -136,7 +130,11 @@ func TestChangeRefusals(t *testing.T) {
 	g.stop()
 	wantRefusal(t, l.c.Promote(g.id, 0), CodeNotHealthy)
 	g.start()
-	eventually(t, 5*time.Second, "promotion by hand", func() bool { return f.c.Promote(g.id, 0) == nil })
+	eventually(t, patience, "promotion by hand", func() bool {
+		err := f.c.Promote(g.id, 0)
+		var r *Refusal
+		return err == nil || errors.As(err, &r) && r.Code == CodeAlreadyVoter // a first try's answer was lost
+	})
 	inStep(t, rs, put(t, rs, 2))
 
 	g.stop()
@@ -160,6 +158,7 @@ func TestChangeRefusals(t *testing.T) {
 	wantRefusal(t, l.c.Transfer(""), CodeNotHealthy)
 
 	// The removed one comes back with its old disk: it is told so, and stops.
+	g.tweak = fastTimers // how often it asks why nobody leads goes by them
 	if err := g.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +167,7 @@ func TestChangeRefusals(t *testing.T) {
 		if fe.Code != ExitRemoved {
 			t.Fatalf("got %d %v", fe.Code, fe.Err)
 		}
-	case <-time.After(8 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("a removed replica with its old disk goes on")
 	}
 }
@@ -176,7 +175,7 @@ func TestChangeRefusals(t *testing.T) {
 // TestRemovedUnheard removes a replica that the notice never reaches: it has the entry that removes it, but
 // nobody tells it that the entry is committed.
 func TestRemovedUnheard(t *testing.T) {
-	rs := trio(t, nil)
+	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 }) // it asks the others by them
 	l := leader(t, rs)
 	f := rs[0]
 	if f == l {
@@ -193,7 +192,7 @@ func TestRemovedUnheard(t *testing.T) {
 		if fe.Code != ExitRemoved {
 			t.Fatalf("got %d %v", fe.Code, fe.Err)
 		}
-	case <-time.After(8 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("a removed replica that was not told goes on")
 	}
 }
@@ -234,7 +233,8 @@ func TestNoLeaderRefusal(t *testing.T) {
 
 func TestConfigValidate(t *testing.T) {
 	good := func() Config {
-		c := fastConfig("rm1")
+		c := testConfig("rm1")
+		fastTimers(&c)
 		c.DataDir, c.FSM, c.Logger, c.Peer = "x", newTestFSM(), testLogger(t, ""), &struct{ Peer }{}
 		return c
 	}

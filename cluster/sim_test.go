@@ -51,8 +51,9 @@ func (s *simCluster) addr(r *simReplica) raft.ServerAddress { return raft.Server
 
 func (s *simCluster) start(r *simReplica) {
 	r.fsm = newTestFSM()
-	cfg := fastConfig(r.id)
+	cfg := testConfig(r.id)
 	cfg.Heartbeat, cfg.Election, cfg.Lease = time.Second, time.Second, 500*time.Millisecond
+	cfg.HungGiveUp, cfg.HungExit = DefaultConfig().HungGiveUp, DefaultConfig().HungExit
 	cfg.FSM, cfg.Logger = r.fsm, s.log
 	cfg.OnFatal = func(code int, err error) { r.fatal <- FatalError{code, err} }
 	cfg.Options = Options{LogStore: r.logs, StableStore: r.disk, SnapshotStore: r.snaps, Transport: s.net.host(s.addr(r)), Incarnation: "0", ClusterID: "sim", LowTrailing: true}

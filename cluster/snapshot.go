@@ -19,17 +19,50 @@ type SnapshotInfo struct {
 	Size  int64  `json:"size"`
 }
 
-// Snapshot takes one now. Nothing new to take is no error.
+// snapshotTimeout bounds a snapshot that nobody bounds otherwise.
+const snapshotTimeout = time.Minute
+
+// Snapshot is SnapshotWithin for those who have no context.
 func (c *Cluster) Snapshot() error {
-	in := c.current()
-	err := in.await(c.ctx, in.raft.Snapshot())
-	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
+	ctx, cancel := context.WithTimeout(c.ctx, snapshotTimeout)
+	defer cancel()
+	return c.SnapshotWithin(ctx)
+}
+
+// SnapshotWithin takes a snapshot now. Nothing new to take is no error. It waits no longer than ctx, whatever
+// the disk does; a snapshot under way then may still come into being.
+func (c *Cluster) SnapshotWithin(ctx context.Context) error {
+	err := c.takeSnapshot(ctx)
+	if err == nil || errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("take snapshot: %w", err)
+	return fmt.Errorf("take snapshot: %w", err)
+}
+
+// takeSnapshot asks raft for one. The library takes the request only when the one before is written, and
+// its call cannot be cancelled: the goroutine of a disk that hangs stays, but never more than one.
+func (c *Cluster) takeSnapshot(ctx context.Context) error {
+	select {
+	case c.snapshots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.ctx.Done():
+		return ErrClosed
 	}
-	return nil
+	in := c.current()
+	done := make(chan error, 1)
+	go func() { // ends with raft
+		done <- in.await(in.ctx, in.raft.Snapshot())
+		<-c.snapshots
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.ctx.Done():
+		return ErrClosed
+	}
 }
 
 // SnapshotList returns the snapshots on disk, newest first.
@@ -121,12 +154,9 @@ func (c *Cluster) watchSnapshotBytes() {
 		if c.cfg.SnapshotBytes <= 0 || c.stores.logs.storedBytes(false) < c.cfg.SnapshotBytes {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
-		in := c.current()
-		if err := in.await(ctx, in.raft.Snapshot()); err != nil && !errors.Is(err, raft.ErrNothingNewToSnapshot) {
+		if err := c.Snapshot(); err != nil {
 			c.log.Warn("snapshot for its size was not taken", "error", err)
 		}
-		cancel()
 		c.stores.logs.storedBytes(true)
 	}
 }

@@ -15,7 +15,7 @@ func TestCommitReachesFollowers(t *testing.T) {
 	for range 20 {
 		index := put(t, rs, 1)
 		for _, r := range rs {
-			eventually(t, 10*time.Second, r.id+" applies the only entry", func() bool { return r.c.AppliedIndex() >= index })
+			eventually(t, patience, r.id+" applies the only entry", func() bool { return r.c.AppliedIndex() >= index })
 		}
 	}
 	next := leader(t, rs)
@@ -73,5 +73,5 @@ func TestNoticesThatAreRefused(t *testing.T) {
 	if _, err := f.c.committedThere(t.Context(), l.id, notice{term, last + 1, term}.encode()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 10*time.Second, "a true notice commits the entry", func() bool { return f.c.CommitIndex() == last+1 })
+	eventually(t, patience, "a true notice commits the entry", func() bool { return f.c.CommitIndex() == last+1 })
 }

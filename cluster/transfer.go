@@ -102,12 +102,12 @@ func (c *Cluster) transferHere(ctx context.Context, id string) error {
 	return nil
 }
 
-// awaitTarget gives the target a second to have all that is committed now.
+// awaitTarget gives the target some seconds to have all that is committed now.
 func (c *Cluster) awaitTarget(ctx context.Context, s raft.Server, id string) error {
 	want := c.CommitIndex()
 	var lag uint64
-	for deadline := time.Now().Add(time.Second); ; {
-		i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]
+	for deadline := time.Now().Add(patientTimeout); ; {
+		i, ok := c.askPatiently(s)[s.ID]
 		if !ok {
 			return refuse(CodeNotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", id)
 		}

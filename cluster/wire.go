@@ -22,6 +22,8 @@ var (
 //   - It can be muted, so that followers leave a leader whose disk hangs.
 //   - It answers for a snapshot of what is here already: the library would go back to it and clear the
 //     log behind it, with entries that this replica has promised to keep.
+//   - It cuts what a request tells of commits down to what the request proves.
+//   - It lets a candidate be judged by its log when its promotion has not reached this replica.
 type wire struct {
 	raft.Transport
 	out      chan raft.RPC
@@ -31,6 +33,8 @@ type wire struct {
 	installs func(index, term uint64) // before each successful snapshot install is answered
 	holds    func(*raft.InstallSnapshotRequest) (term uint64, ok bool)
 	shorten  func(*raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
+	vote     func(*raft.RequestVoteRequest) *raft.RequestVoteRequest
+	preVote  func(*raft.RequestPreVoteRequest) *raft.RequestPreVoteResponse
 	acks     *ackBook
 	forgot   func(raft.ServerID, raft.ServerAddress, amnesiaNotice) // a follower has lost what it acknowledged
 	fast     bool                                                   // Options.HeartbeatFastPath
@@ -46,6 +50,7 @@ func newWire(t raft.Transport, fast bool, c *Cluster) *wire {
 	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{}), acks: newAckBook()}
 	if c != nil {
 		w.installs, w.holds, w.shorten, w.forgot = c.installed, c.holds, c.shorten, c.tellForgetful
+		w.vote, w.preVote = c.vote, c.preVote
 	}
 	w.wg.Go(w.relay)
 	return w
@@ -81,6 +86,8 @@ func (w *wire) pass(rpc raft.RPC) {
 			rpc.Respond(nil, errFull)
 			return
 		}
+		cmd = proven(cmd)
+		rpc.Command = cmd
 		if w.shorten != nil {
 			short, answer := w.shorten(cmd)
 			if answer != nil {
@@ -103,6 +110,17 @@ func (w *wire) pass(rpc raft.RPC) {
 			}
 		}
 		rpc = w.follow(rpc, cmd)
+	case *raft.RequestVoteRequest:
+		if w.vote != nil {
+			rpc.Command = w.vote(cmd)
+		}
+	case *raft.RequestPreVoteRequest:
+		if w.preVote != nil {
+			if answer := w.preVote(cmd); answer != nil {
+				rpc.Respond(answer, nil)
+				return
+			}
+		}
 	}
 	select {
 	case w.out <- rpc:

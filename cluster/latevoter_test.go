@@ -1,0 +1,172 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// lateVoter makes a cluster of two voters and a third that is promoted while one of the first two is cut
+// off. It returns the leader that did it, the new voter, and the one that has not heard of it.
+func lateVoter(t *testing.T, s *simCluster) (old, promoted, away *simReplica) {
+	t.Helper()
+	var conf raft.Configuration
+	for _, r := range s.rs {
+		s.start(r)
+		conf.Servers = append(conf.Servers, raft.Server{ID: raft.ServerID(r.id + ".0"), Address: s.addr(r)})
+	}
+	promoted = s.rs[1]
+	conf.Servers[1].Suffrage = raft.Nonvoter
+	if err := s.rs[0].c.Bootstrap(conf); err != nil {
+		t.Fatal(err)
+	}
+	old, away = s.leader(nil), s.rs[2]
+	if old == away {
+		away = s.rs[0]
+	}
+	if _, _, err := old.c.Propose([]byte("x")).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond) // all have it
+	s.net.isolate(s.addr(away), true, true)
+	if err := old.c.current().raft.AddVoter(raft.ServerID(promoted.id+".0"), s.addr(promoted), 0, time.Minute).Error(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	if n := len(voters(promoted.c.configuration())); n != 3 {
+		t.Fatalf("the new voter knows %d voters", n)
+	}
+	if n := len(voters(away.c.configuration())); n != 2 {
+		t.Fatalf("who was cut off knows %d voters", n)
+	}
+	return old, promoted, away
+}
+
+// TestLateVoter: two of three voters are up, and one of them has not heard that the other one votes. The
+// library refuses such a candidate; it must win all the same.
+func TestLateVoter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimCluster(t, 1, nil)
+		old, promoted, away := lateVoter(t, s)
+		s.stop(old)
+		s.net.heal()
+		if l := s.leader(old); l != promoted {
+			t.Fatalf("%s leads, whose log lacks what was committed", l.id)
+		}
+		index, _, err := promoted.c.Propose([]byte("y")).Wait()
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if at := away.c.AppliedIndex(); at < index {
+			t.Errorf("%s is at %d, not at %d", away.id, at, index)
+		}
+		if msg := differ(s.rs); msg != "" {
+			t.Error(msg)
+		}
+		s.stopAll()
+	})
+}
+
+// TestLateVoterStands: the same when it stands at once, as by crash detection, which asks no vote before.
+func TestLateVoterStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimCluster(t, 2, nil)
+		old, promoted, away := lateVoter(t, s)
+		s.stop(old)
+		time.Sleep(10 * time.Second) // who was cut off knows no leader any more
+		s.net.heal()
+		if promoted.c.IsLeader() || away.c.IsLeader() {
+			t.Fatal("one leads without the other's vote")
+		}
+		promoted.c.stand()
+		time.Sleep(500 * time.Millisecond) // less than an election timeout
+		if !promoted.c.IsLeader() {
+			t.Errorf("it does not lead: %s", promoted.c.current().raft.State())
+		}
+		s.stopAll()
+	})
+}
+
+// TestUnheardVoter: whose log decides, and who stays refused.
+func TestUnheardVoter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimCluster(t, 3, nil)
+		_, _, away := lateVoter(t, s)
+		c := away.c
+		last, term := c.stores.logs.tail()
+		for _, x := range []struct {
+			what        string
+			id          string
+			term, index uint64
+			want        bool
+		}{
+			{"a non-voter with more entries", "b.0", term, last + 1, true},
+			{"a non-voter with a newer entry", "b.0", term + 1, 1, true},
+			{"a stranger with more entries", "d.0", term, last + 1, true},
+			{"a non-voter with the same log", "b.0", term, last, false},
+			{"a non-voter with less", "b.0", term, last - 1, false},
+			{"one of an older term", "b.0", term - 1, last + 9, false},
+			{"a voter", "a.0", term + 1, last + 9, false},
+			{"nobody", "", term + 1, last + 9, false},
+		} {
+			if got := c.unheardVoter([]byte(x.id), x.term, x.index); got != x.want {
+				t.Errorf("%s: %v", x.what, got)
+			}
+			q := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ID: []byte(x.id), Addr: []byte("b")}, Term: term + 2, LastLogTerm: x.term, LastLogIndex: x.index}
+			if got := c.vote(q); (len(got.ID) == 0) != (x.want || x.id == "") || string(got.Addr) != "b" || string(q.ID) != x.id {
+				t.Errorf("%s: the request is %+v, and was %+v", x.what, got, q)
+			}
+		}
+		s.stopAll()
+	})
+}
+
+// hungSnaps is a snapshot store whose disk hangs.
+type hungSnaps struct {
+	raft.SnapshotStore
+	release chan struct{}
+}
+
+// Create waits.
+func (h hungSnaps) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, tr raft.Transport) (raft.SnapshotSink, error) {
+	<-h.release
+	return h.SnapshotStore.Create(v, index, term, conf, confIndex, tr)
+}
+
+// TestSnapshotIsBounded: who asks for a snapshot of a disk that hangs waits as long as he said, the next one
+// too, and the disk's return is no harm.
+func TestSnapshotIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		s := newSimCluster(t, 1, func(c *Config) {
+			c.Options.SnapshotStore = hungSnaps{c.Options.SnapshotStore, release}
+		})
+		s.boot()
+		l := s.leader(nil)
+		if _, _, err := l.c.Propose([]byte("x")).Wait(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			begin := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			err := l.c.SnapshotWithin(ctx)
+			cancel()
+			if took := time.Since(begin); !errors.Is(err, context.DeadlineExceeded) || took != 3*time.Second {
+				t.Errorf("%v after %s", err, took)
+			}
+		}
+		close(release)
+		if err := l.c.Snapshot(); err != nil {
+			t.Error(err)
+		}
+		if list, err := l.c.SnapshotList(); err != nil || len(list) == 0 {
+			t.Errorf("%d snapshots, %v", len(list), err)
+		}
+		s.stopAll()
+	})
+}
