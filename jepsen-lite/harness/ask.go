@@ -251,6 +251,13 @@ func (c *Cluster) Leader(ctx context.Context) *Replica {
 	return best.r
 }
 
+// TakeSnapshot has a replica write a snapshot to its disk.
+func (c *Cluster) TakeSnapshot(ctx context.Context, r *Replica) (api.Snapshot, error) {
+	var doc api.Snapshot
+	err := c.Call(ctx, http.MethodPost, c.URL(r, true)+"/v1/snapshot:take", nil, &doc)
+	return doc, err
+}
+
 // Facts is the cluster's document as a replica has it.
 func (c *Cluster) Facts(ctx context.Context, r *Replica) (api.Cluster, error) {
 	var doc api.Cluster

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-msgpack/v2/codec"
@@ -43,28 +45,86 @@ func (r *Replica) Log() ([]*history.Entry, error) {
 	if r.Running() {
 		return nil, fmt.Errorf("read the log of %s: it runs", r.ID)
 	}
-	file := filepath.Join(r.Dir, "raft.db")
+	return r.readLog(filepath.Join(r.Dir, logName), 0)
+}
+
+// logName is the file of a replica's log.
+const logName = "raft.db"
+
+// LogFrom reads the log of a replica from an index on, also while it runs: its
+// process is held still for as long as a copy takes. What was written last may be
+// no more than proposed.
+func (r *Replica) LogFrom(index uint64) ([]*history.Entry, error) {
+	dir, err := os.MkdirTemp(r.cluster.cfg.Dir, "log-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, logName)
+	if err := r.copyStill(file); err != nil {
+		return nil, fmt.Errorf("copy the log of %s: %w", r.ID, err)
+	}
+	return r.readLog(file, index)
+}
+
+// copyStill copies the log while no thread of the process writes. The lock is
+// held all the while, so that nobody else stops or wakes it.
+func (r *Replica) copyStill(to string) (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running() && !r.paused {
+		p := r.cmd.Process
+		if err := p.Signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, p.Signal(syscall.SIGCONT)) }()
+		if err := standStill(p.Pid); err != nil {
+			return err
+		}
+	}
+	in, err := os.Open(filepath.Join(r.Dir, logName))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// readLog reads a log's entries from an index on. bbolt panics where pages are
+// damaged; that is an error here.
+func (r *Replica) readLog(file string, from uint64) (out []*history.Entry, err error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = nil, fmt.Errorf("read the log of %s: %w: %v", r.ID, ErrDamagedLog, p)
+		}
+	}()
 	db, err := bbolt.Open(file, 0o600, &bbolt.Options{ReadOnly: true, Timeout: 5 * time.Second})
 	if err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", r.ID, err)
 	}
 	defer db.Close()
-	var out []*history.Entry
 	err = db.View(func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte("logs"))
 		if b == nil {
 			return nil
 		}
-		return b.ForEach(func(k, v []byte) error {
+		c := b.Cursor()
+		for k, v := c.Seek(binary.BigEndian.AppendUint64(nil, from)); k != nil; k, v = c.Next() {
 			e, err := entryOf(k, v)
-			if err == nil {
-				out = append(out, e)
+			if err != nil {
+				return err
 			}
-			return err
-		})
+			out = append(out, e)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the log of %s: %w", r.ID, err)

@@ -18,6 +18,9 @@ import (
 const asEcho = "HARNESS_ECHO"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asClock) != "" {
+		tellClock()
+	}
 	if at := os.Getenv(asEcho); at != "" {
 		l, err := net.Listen("tcp", at)
 		if err != nil {

@@ -48,8 +48,9 @@ type Network interface {
 	Cut(from, to string, how Cut) error
 	// Shape slows a link; the zero Shape undoes it.
 	Shape(from, to string, s Shape) error
-	// Absent says that nobody is at a replica's place, or that somebody may be
-	// again: who dials it is refused at once, as by a machine whose process is gone.
+	// Absent says that nobody is at a replica's place, or that somebody is about to
+	// be: who dials it is refused, as by a machine whose process is gone, until a
+	// process listens there.
 	Absent(id string, away bool) error
 	// Heal makes all links whole and fast again.
 	Heal() error

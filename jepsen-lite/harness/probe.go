@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -29,6 +30,7 @@ const (
 	Hostile   = "hostile-peer"
 	Upgrade   = "upgrade"
 	Clock     = "clock"
+	Points    = "point"
 )
 
 // Answers of a Capability.
@@ -60,6 +62,16 @@ func (o Offer) Can(fault string) bool {
 		}
 	}
 	return false
+}
+
+// Why says how a kind of fault runs here, or why it does not.
+func (o Offer) Why(fault string) string {
+	for _, c := range o.All {
+		if c.Fault == fault {
+			return strings.ReplaceAll(c.Why, "\n", "; ")
+		}
+	}
+	return "it is not known"
 }
 
 // Probe tries what the machine offers to a cluster of this configuration. Old
@@ -96,7 +108,16 @@ func Probe(cfg Config, old bool) (Offer, error) {
 	} else {
 		o.add(Upgrade, No, "no program of an earlier version: name one with --old")
 	}
-	o.add(Clock, No, "needs a build whose wall clock can be moved")
+	if err := mayClock(); err != nil {
+		o.add(Clock, No, err.Error())
+	} else {
+		o.add(Clock, Yes, "the kernel's clock_gettime, changed in the memory of one process")
+	}
+	if cfg.Points {
+		o.add(Points, Yes, "rmd chaos server")
+	} else {
+		o.add(Points, No, "a program of an earlier version may not know how")
+	}
 	return o, nil
 }
 

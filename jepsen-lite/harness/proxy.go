@@ -28,6 +28,7 @@ type port struct {
 	to, behind, at string
 	who            func(net.Conn) (string, []byte, error)
 	listener       net.Listener // nil while it is closed
+	away           bool         // nobody is behind it
 }
 
 func newLoopback() *loopback {
@@ -93,25 +94,6 @@ func (n *loopback) listen(p *port) error {
 			n.wg.Go(func() { n.carry(c, p.to, p.behind, p.who) })
 		}
 	})
-	return nil
-}
-
-// Absent implements Network.
-func (n *loopback) Absent(id string, away bool) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, p := range n.ports {
-		switch {
-		case p.to != id:
-		case away && p.listener != nil:
-			_ = p.listener.Close() // it ends its loop
-			p.listener = nil
-		case !away && p.listener == nil:
-			if err := n.listen(p); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,9 @@ type Replica struct {
 	runs   int
 	began  int64 // where the present run's log begins
 	exits  []Exit
+	orders io.WriteCloser // where the present run reads which place to crash at
+	first  Stand          // that the next run is told before it begins
+	clock  *wallClock     // of the present run, when it was moved
 }
 
 // Start runs the replica's process.
@@ -64,18 +68,28 @@ func (r *Replica) Start() error {
 	if info, err := log.Stat(); err == nil {
 		r.began = info.Size()
 	}
-	argv := r.cluster.network.Wrap(r.ID, []string{r.binary, "server", "--config", r.Config})
+	argv := []string{r.binary, "server", "--config", r.Config}
+	if r.cluster.cfg.Points {
+		argv = []string{r.binary, "chaos", "server", "--config", r.Config}
+	}
+	argv = r.cluster.network.Wrap(r.ID, argv)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = r.cluster.environment()
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = childAttributes()
+	if err := r.listen(cmd); err != nil {
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", r.ID, err)
 	}
+	if err := r.tell(r.first); err != nil {
+		r.cluster.cfg.note("tell %s where to crash: %v", r.ID, err) // it ended at once, which is told
+	}
 	r.runs++
-	r.cmd, r.ended, r.asked, r.paused = cmd, make(chan struct{}), false, false
+	r.cmd, r.ended, r.asked, r.paused, r.clock, r.first = cmd, make(chan struct{}), r.first != Stand{}, false, nil, Stand{}
 	go r.watch(cmd, r.ended)
-	return nil
+	return r.cluster.network.Absent(r.ID, false)
 }
 
 // watch notes how a run ends.
@@ -85,9 +99,15 @@ func (r *Replica) watch(cmd *exec.Cmd, ended chan struct{}) {
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		e.Signal = s.Signal().String()
 	}
+	if err := r.cluster.network.Absent(r.ID, true); err != nil {
+		r.cluster.cfg.note("%s is gone, and its place still answers: %v", r.ID, err)
+	}
 	r.mu.Lock()
 	e.Asked = r.asked
 	r.exits = append(r.exits, e)
+	if r.orders != nil {
+		_ = r.orders.Close() // nobody reads it any more
+	}
 	r.mu.Unlock()
 	close(ended)
 	if !e.Asked {
@@ -167,6 +187,9 @@ func (r *Replica) end(s syscall.Signal, within time.Duration) error {
 	}
 	r.asked = true
 	cmd, ended, paused := r.cmd, r.ended, r.paused
+	if s == syscall.SIGKILL {
+		_ = r.cluster.network.Absent(r.ID, true) // it is said again when the process is gone
+	}
 	err := cmd.Process.Signal(s)
 	if paused && err == nil && s != syscall.SIGKILL {
 		err = cmd.Process.Signal(syscall.SIGCONT) // a stopped process takes no other signal

@@ -38,6 +38,8 @@ type master struct {
 	known    map[yarn.ContainerID]bool // every grant it was told of
 	releases []yarn.ContainerID
 	dirty    bool
+	counted  bool            // it names the number of the last answer that it had
+	offices  int             // taken when it had that
 	last     *input.Allocate // the call before, to be repeated
 }
 
@@ -57,7 +59,7 @@ func (w *world) startMaster(l input.Launch, on *agent) *master {
 }
 
 func (w *world) begin(j *job, id yarn.AttemptID, on *agent, own yarn.ContainerID) *master {
-	m := &master{w: w, id: id, job: j, on: on, own: own, shaken: w.counts.Rollbacks, known: map[yarn.ContainerID]bool{}}
+	m := &master{w: w, id: id, job: j, on: on, own: own, shaken: w.counts.Rollbacks, known: map[yarn.ContainerID]bool{}, counted: w.rng.IntN(4) > 0}
 	w.masters = append(w.masters, m)
 	w.enroll()
 	return m
@@ -127,7 +129,7 @@ func (m *master) allocate() {
 			}
 		}
 	}
-	in := &input.Allocate{Attempt: m.id, Response: m.response, Releases: m.releases, Progress: uint32(w.rng.IntN(10_000))}
+	in := &input.Allocate{Attempt: m.id, Response: m.response, Releases: m.releases, Progress: uint32(w.rng.IntN(10_000)), Counted: m.counted}
 	if w.rng.IntN(4) > 0 {
 		in.Progress = 0
 	}
@@ -203,6 +205,13 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 	if m.w.counts.Rollbacks > 0 {
 		return // what it was told since the backup is not known any more: it begins anew
 	}
+	if a, ok := in.(*input.Allocate); ok && a.Counted && f.Reason == input.WrongResponse && m.w.counts.Offices-m.offices >= 2 {
+		// A late copy of its call was all that one leader saw of it, and the next one knows of nothing
+		// but that: known, counted. It registers anew.
+		m.w.counts.Resyncs++
+		m.at = registering
+		return
+	}
 	if a, ok := in.(*input.Allocate); ok && a.Response == m.response && f.Reason != input.NotRegistered {
 		m.w.check.fail("S12", "allocate %d of %s, which runs, is refused: %v", a.Response, m.id, f)
 	}
@@ -232,6 +241,7 @@ func (m *master) registered() {
 func (m *master) pulled(in *input.Allocate, r *input.AllocateReply) {
 	switch {
 	case in.Response == m.response:
+		m.offices = m.w.counts.Offices
 		m.response, m.releases, m.dirty = r.Response, nil, false
 	case r.Response == m.response:
 		m.dirty = true // its asks were those of then

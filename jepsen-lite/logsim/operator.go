@@ -16,6 +16,7 @@ type operator struct {
 	lazy   bool
 	wanted int // the tree that was asked for
 	tokens int
+	join   []byte // the token made last for a replica to join with
 	issued []uint32
 }
 
@@ -86,7 +87,8 @@ func (p *operator) admin() input.Input {
 	p.tokens++
 	switch w.rng.IntN(14) {
 	case 0:
-		return &input.CreateJoinToken{Hash: p.hash(), Voter: true, ExpiresMillis: epochMillis + w.now + 5000, Who: "op"}
+		p.join = p.hash()
+		return &input.CreateJoinToken{Hash: p.join, Voter: true, ExpiresMillis: epochMillis + w.now + 60_000, Who: "op"}
 	case 1:
 		return &input.Audit{Who: "op", Action: "look", Result: "ok"}
 	case 2:
@@ -101,8 +103,10 @@ func (p *operator) admin() input.Input {
 		return &input.SetAccessToken{Name: fmt.Sprintf("t%d", w.rng.IntN(2)), Hash: p.hash(), Role: 1, Who: "op",
 			ExpiresMillis: epochMillis + w.now + 3_600_000, Replace: w.rng.IntN(4) > 0, Force: true}
 	case 7:
-		p.tokens--
-		return &input.UseJoinToken{Hash: p.hash(), By: fmt.Sprintf("r%d", w.rng.IntN(3))}
+		if p.join == nil {
+			p.join = p.hash() // nobody made it
+		}
+		return &input.UseJoinToken{Hash: p.join, By: fmt.Sprintf("r%d", w.rng.IntN(3))}
 	case 8:
 		return &input.SetAutopilot{CleanupDeadServers: true, MinQuorum: 3, DeadServerMillis: 60_000, LastContactMillis: 200 + w.rng.Int64N(9), StabilizationMillis: 1000}
 	case 11:

@@ -30,8 +30,12 @@ func (c *checker) released(req input.Request, r input.Reply, k *call, o *office)
 			c.fail("S4", "the registration of %s is acknowledged as number %d, which is %+v", in.ID, reply.Number, n)
 		}
 		c.kills(in.ID, reply.Kill, o)
+		c.ends(in.ID, in.Containers, k, o)
 	case *input.NodeHeartbeat:
 		reply := r.(*input.NodeHeartbeatReply)
+		if !reply.Resync && !reply.Late && !reply.Shutdown { // else the node says it all again
+			c.ends(in.ID, in.Statuses, k, o)
+		}
 		c.kills(in.ID, reply.Kill, o)
 		for _, l := range reply.Launch {
 			if b := c.containerOf(l.Container); b == nil || !b.am || b.size != l.Size {
@@ -80,6 +84,23 @@ func (c *checker) kills(node yarn.NodeID, ids []yarn.ContainerID, o *office) {
 			continue
 		}
 		c.fail("S11", "%s is ordered to end %s, which lives (by a leader that is none: %v)", node, id, o.ghost > 0)
+	}
+}
+
+// ends judges the receipt of a node's reports: the end of a container that is
+// acknowledged is in the log, since the node will not say it again: S12. Once a backup
+// was restored a node may report what that knows only as a reservation's.
+func (c *checker) ends(node yarn.NodeID, all []input.ContainerStatus, k *call, o *office) {
+	if c.w.counts.Rollbacks > 0 {
+		return
+	}
+	for _, s := range all {
+		if s.State != yarn.ContainerCompleted || k.from == nil { // nobody hears the answer to a copy
+			continue
+		}
+		if b := c.containerOf(s.Container); b != nil && b.onNode && c.books.nodes[b.node].id == node {
+			c.fail("S12", "the end of %s is acknowledged to %s and not in the log (by a leader that is none: %v)", s.Container, node, o.ghost > 0)
+		}
 	}
 }
 

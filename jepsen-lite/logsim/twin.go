@@ -8,10 +8,10 @@ import (
 	"rmd/scheduler/input"
 )
 
-// twin is a planner made anew from a fork of the planning state: it must decide as
-// the one that has lived through it all.
+// twin is a planner made anew from a fork of the planning state, with what the one
+// that has lived through it all has told AMs: it must decide as that one does.
 func (o *office) twin() *scheduler.Planner {
-	p, err := scheduler.New(o.planner.State().Fork(), scheduler.Options{Eager: o.w.opt.Eager})
+	p, err := o.planner.Twin()
 	if err != nil {
 		o.w.check.fail("S1", "no planner can be made from the planning state: %v", err)
 		return nil

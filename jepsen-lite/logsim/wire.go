@@ -101,15 +101,25 @@ func (x *wire) take() *call {
 	return nil
 }
 
-// double lets a call come a second time, soon or from the past. An AM's calls come
-// again only when it repeats them itself: its connection keeps them in order.
+// double lets a call come a second time, soon or from the past. The registration of
+// an AM, and the calls of one that does not count its answers, come again only when it
+// repeats them itself: its connection keeps them in order.
 func (x *wire) double(c *call, req input.Request) {
 	w := x.w
 	if c.from == nil || !w.chance(w.opt.Doubled) || w.calm {
 		return
 	}
-	switch req.Input.(type) {
-	case *input.Allocate, *input.RegisterAttempt:
+	switch in := req.Input.(type) {
+	case *input.Allocate:
+		if !in.Counted {
+			return
+		}
+		if w.rng.IntN(2) == 0 { // out of a connection that is whole again: the AM has gone on elsewhere
+			w.counts.Doubled++
+			x.calls = append(x.calls, &call{bytes: c.bytes, after: w.rounds + w.rng.Uint64N(400)})
+			return
+		}
+	case *input.RegisterAttempt:
 		return
 	}
 	w.counts.Doubled++
@@ -155,12 +165,6 @@ func (w *world) release(c *call, r input.Reply, o *office) {
 	}
 	w.check.released(req, reply, c, o)
 	if c.from == nil {
-		return
-	}
-	if _, is := c.from.(*master); is && o.ghost > 0 && reply.Refused() != nil {
-		// An AM that a later leader has let in would be told to stop: known, counted.
-		w.counts.StaleRefusals++
-		w.wire.again(c)
 		return
 	}
 	if w.chance(w.opt.Lost) {

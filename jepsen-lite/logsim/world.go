@@ -41,16 +41,15 @@ type world struct {
 	backup saved
 }
 
-// Counts tell what a run met. StaleOrders and StaleRefusals are answers without events
-// of a leader that did not know of its end: kills of containers that only its
-// successor knew, and refusals of AMs that only that had let in. Again are
-// applications that a call repeated after a day of log time submitted once more.
+// Counts tell what a run met. Again are applications that a call repeated after a day of
+// log time submitted once more; Resyncs are AMs that had to register anew, because a late
+// copy of their call came to a leader between two others.
 type Counts struct {
-	Steps, Entries, Skipped, Survived, Dropped, Offices, Terms                                   int
-	Crashes, Restores, Installs, Snapshots, Rollbacks                                            int
-	Acked, Lost, Doubled, Unknown, Twins                                                         int
-	Submitted, Allocated, Made, Fulfilled, Cancelled, Completed, Repeated                        int
-	NodesLost, Finished, Killed, Failed, KeysReused, StaleOrders, StaleRefusals, Released, Again int
+	Steps, Entries, Skipped, Survived, Dropped, Offices, Terms                int
+	Crashes, Restores, Installs, Snapshots, Rollbacks                         int
+	Acked, Lost, Doubled, Unknown, Twins                                      int
+	Submitted, Allocated, Made, Fulfilled, Cancelled, Completed, Repeated     int
+	NodesLost, Finished, Killed, Failed, KeysReused, Released, Again, Resyncs int
 }
 
 // Add sums counts.
@@ -64,8 +63,7 @@ func (c *Counts) Add(o Counts) {
 		{&c.Unknown, o.Unknown}, {&c.Twins, o.Twins}, {&c.Submitted, o.Submitted}, {&c.Allocated, o.Allocated}, {&c.Made, o.Made},
 		{&c.Fulfilled, o.Fulfilled}, {&c.Cancelled, o.Cancelled}, {&c.Completed, o.Completed}, {&c.Repeated, o.Repeated},
 		{&c.NodesLost, o.NodesLost}, {&c.Finished, o.Finished}, {&c.Killed, o.Killed}, {&c.Failed, o.Failed},
-		{&c.KeysReused, o.KeysReused}, {&c.StaleOrders, o.StaleOrders}, {&c.Released, o.Released}, {&c.Again, o.Again},
-		{&c.StaleRefusals, o.StaleRefusals}} {
+		{&c.KeysReused, o.KeysReused}, {&c.Released, o.Released}, {&c.Again, o.Again}, {&c.Resyncs, o.Resyncs}} {
 		*p.to += p.from
 	}
 }

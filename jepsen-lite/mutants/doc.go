@@ -1,7 +1,7 @@
 // Command mutants proves that the tests can see: it plants bugs in copies of the
 // tree and runs what must catch them.
 //
-//	go run ./jepsen-lite/mutants [-only 7,12] [-control] [-list]     the planted bugs
+//	go run ./jepsen-lite/mutants [-only 7,12] [-control] [-list] [-limit 30m] [-workers 2]
 //	go run ./jepsen-lite/mutants -general 60 [-seed 1]             general mutation
 //
 // A planted bug is a file NN-name.patch beside this one: lines "# key: value", then
@@ -11,7 +11,7 @@
 //	# expected: the invariants that must fire, by their names
 //	# run:      a command that must fail (several lines: in this order, until one fails)
 //	# says:     a pattern that the failure must match; without it, an expected invariant's name
-//	# budget:   the longest a command may take (default 10m)
+//	# budget:   the longest a command may take (default 6m)
 //
 // For each the runner copies the tree, applies the patch with git apply, builds what
 // changed, and runs the commands. A command that fails without naming an expected

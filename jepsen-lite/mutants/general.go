@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -22,41 +24,76 @@ type outcome struct {
 	by string // who noticed; empty: it survives
 }
 
-// mutate makes n random changes one after the other and prints who noticed them.
-func mutate(from, tree string, n int, seed uint64) error {
-	if err := copyTree(from, tree); err != nil {
-		return fmt.Errorf("copy the tree: %w", err)
-	}
-	all, err := changes(tree, generalFolders)
+// mutation is one run of general mutation.
+type mutation struct {
+	n int
+
+	mu     sync.Mutex
+	left   []change
+	out    []outcome
+	counts map[string]int
+}
+
+// mutate makes n random changes, in as many copies of the tree at a time as there
+// are workers, and prints who noticed them.
+func mutate(from, trees string, n, workers int, seed uint64) error {
+	all, err := changes(from, generalFolders)
 	if err != nil {
 		return err
 	}
 	rng := rand.New(rand.NewPCG(seed, 3))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	fmt.Printf("%d places for a change, %d are drawn with seed %d\n", len(all), n, seed)
-	var out []outcome
-	counts := map[string]int{}
-	for _, c := range all {
-		if len(out) == n {
-			break
-		}
+	m := &mutation{n: n, left: all, counts: map[string]int{}}
+	errs := make([]error, max(1, workers))
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = m.work(from, filepath.Join(trees, fmt.Sprint("copy", i))) })
+	}
+	wg.Wait()
+	report(m.out, m.counts)
+	return errors.Join(errs...)
+}
+
+// next takes a change that nobody has tried; false when there are enough.
+func (m *mutation) next() (change, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.out) >= m.n || len(m.left) == 0 {
+		return change{}, false
+	}
+	c := m.left[0]
+	m.left = m.left[1:]
+	return c, true
+}
+
+// work tries changes in one copy of the tree.
+func (m *mutation) work(from, tree string) error {
+	if err := copyTree(from, tree); err != nil {
+		return fmt.Errorf("copy the tree: %w", err)
+	}
+	for c, ok := m.next(); ok; c, ok = m.next() {
 		start := time.Now()
 		by, compiles, err := try(tree, c)
 		if err != nil {
 			return err
 		}
-		if !compiles {
-			continue
+		if compiles {
+			m.tell(c, by, time.Since(start))
 		}
-		out = append(out, outcome{c, by})
-		counts[by]++
-		if by == "" {
-			by = "SURVIVES"
-		}
-		fmt.Printf("%3d %-10s %6.1fs %s\n", len(out), by, time.Since(start).Seconds(), c)
 	}
-	report(out, counts)
 	return nil
+}
+
+func (m *mutation) tell(c change, by string, took time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.out = append(m.out, outcome{c, by})
+	m.counts[by]++
+	if by == "" {
+		by = "SURVIVES"
+	}
+	fmt.Printf("%3d %-10s %6.1fs %s\n", len(m.out), by, took.Seconds(), c)
 }
 
 // report prints the score and, once more, the survivors.
@@ -105,20 +142,20 @@ func try(tree string, c change) (by string, compiles bool, err error) {
 // witness is a command that may notice a change.
 type witness struct{ name, line string }
 
-// judges are the log-contract simulation, the package's own tests, and those of the
-// packages that show most of what it does.
+// judges are the package's own tests, those of the packages that show most of what it
+// does, and the log-contract simulation.
 func judges(tree, pkg string) []witness {
-	out := []witness{{"logsim", "RMD_LOGSIM_SEEDS=24 go test -count=1 -failfast ./jepsen-lite/logsim"}}
 	others := []string{pkg, "./scheduler"}
 	if strings.HasPrefix(pkg, "./fsm") {
 		others = []string{pkg, "./fsm/state", "./fsm", "./snapshot"}
 	}
+	var out []witness
 	for i, p := range others {
 		if i == 0 || p != pkg {
 			out = append(out, witness{"tests", "go test -count=1 -failfast " + p + fewer(tree, p)})
 		}
 	}
-	return out
+	return append(out, witness{"logsim", "RMD_LOGSIM_SEEDS=24 go test -count=1 -failfast ./jepsen-lite/logsim"})
 }
 
 // fewer bounds the draws of property tests, where a package has some.

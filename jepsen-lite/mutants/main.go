@@ -5,7 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +28,8 @@ func command(args []string) error {
 	list := f.Bool("list", false, "list the planted bugs")
 	control := f.Bool("control", false, "first run the commands on the tree as it is: they must pass")
 	verbose := f.Bool("v", false, "print the end of what each command printed")
+	limit := f.Duration("limit", 0, "bound all planted bugs together; what is left then counts as not caught; 0: none")
+	workers := f.Int("workers", min(runtime.NumCPU(), 4), "bugs judged at a time, each in a copy of its own on one core")
 	general := f.Int("general", 0, "that many random changes instead of the planted bugs")
 	seed := f.Uint64("seed", 1, "what random changes are drawn from")
 	if err := f.Parse(args); err != nil {
@@ -39,7 +41,7 @@ func command(args []string) error {
 	}
 	defer os.RemoveAll(tree)
 	if *general > 0 {
-		return mutate(".", tree, *general, *seed)
+		return mutate(".", tree, *general, *workers, *seed)
 	}
 	numbers, err := numbers(*only)
 	if err != nil {
@@ -55,15 +57,19 @@ func command(args []string) error {
 		}
 		return err
 	}
-	if err := copyTree(".", tree); err != nil {
-		return fmt.Errorf("copy the tree: %w", err)
-	}
 	if *control {
+		if err := copyTree(".", tree); err != nil {
+			return fmt.Errorf("copy the tree: %w", err)
+		}
 		if err := controls(tree, all); err != nil {
 			return err
 		}
 	}
-	return plant(tree, all, *verbose)
+	g := garden{trees: tree, workers: *workers, verbose: *verbose}
+	if *limit > 0 {
+		g.end = time.Now().Add(*limit)
+	}
+	return g.plant(all)
 }
 
 // controls runs every command once on the tree without a bug.
@@ -81,38 +87,6 @@ func controls(tree string, all []mutant) error {
 		}
 	}
 	fmt.Printf("%d commands pass without a bug\n", len(done))
-	return nil
-}
-
-// plant plants one bug after the other and prints the table.
-func plant(tree string, all []mutant, verbose bool) error {
-	const row = "%-3s %-34s %-10s %-10s %-7s %-8s %s\n"
-	fmt.Printf(row, "#", "bug", "expected", "caught by", "seeds", "seconds", "command")
-	lives := 0
-	for _, m := range all {
-		start := time.Now()
-		v := judge(tree, m)
-		name := strings.TrimSuffix(filepath.Base(m.file), ".patch")
-		_, name, _ = strings.Cut(name, "-")
-		caught, by := v.caught, v.by
-		switch {
-		case v.err != nil:
-			caught, by = "BROKEN", v.err.Error()
-		case caught == "":
-			caught, by = "LIVES", strings.Join(m.runs, "; ")
-		}
-		if v.caught == "" || v.err != nil {
-			lives++
-		}
-		fmt.Printf(row, fmt.Sprint(m.number), name, strings.Join(m.expected, "/"), caught, v.seeds, fmt.Sprintf("%.1f", time.Since(start).Seconds()), by)
-		if verbose || v.caught == "" || v.err != nil {
-			fmt.Println(tail(v.output, 6))
-		}
-	}
-	fmt.Printf("%d of %d caught\n", len(all)-lives, len(all))
-	if lives > 0 {
-		return errLives
-	}
 	return nil
 }
 

@@ -77,8 +77,9 @@ func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct{ head, caught string }{
 		"caught":         {"# run: grep -q b sum.txt || { echo S9: seed 12; exit 1; }\n", "S9"},
 		"other failure":  {"# run: grep -q b sum.txt || { echo S1: no; exit 1; }\n", ""},
-		"passes":         {"# run: echo S9\n", ""},
-		"second command": {"# run: true\n# run: echo S9; exit 1\n", "S9"},
+		"passes":         {"# run: echo S9:\n", ""},
+		"says ok":        {"# run: echo S9 ok; exit 1\n", ""},
+		"second command": {"# run: true\n# run: echo S9: no; exit 1\n", "S9"},
 		"hangs":          {"# run: echo S9; sleep 60\n# budget: 100ms\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +100,7 @@ func TestJudge(t *testing.T) {
 
 // TestJudgeBroken: what does not apply or compile is said, not passed over.
 func TestJudgeBroken(t *testing.T) {
-	tree, m := plantIn(t, "# bug: b\n# expected: S9\n# run: echo S9; exit 1\n"+strings.Replace(diff, "-b", "-x", 1))
+	tree, m := plantIn(t, "# bug: b\n# expected: S9\n# run: echo S9: no; exit 1\n"+strings.Replace(diff, "-b", "-x", 1))
 	if v := judge(tree, m); v.err == nil || v.caught != "" {
 		t.Errorf("a patch that does not apply: %+v", v)
 	}

@@ -25,7 +25,7 @@ type mutant struct {
 	budget   time.Duration
 }
 
-const defaultBudget = 10 * time.Minute
+const defaultBudget = 6 * time.Minute
 
 // bugs is how many planted bugs there must be, numbered from 1.
 const bugs = 28

@@ -32,9 +32,22 @@ type Env struct {
 	// Old and New are the programs of a rolling upgrade.
 	Old, New string
 
-	faults int
-	moment *Moment
+	faults  int
+	moment  *Moment
+	reached map[string]int
 }
+
+// Reach notes that a replica came to a named place of its code at which it was to
+// crash or to wait.
+func (e *Env) Reach(point string) {
+	if e.reached == nil {
+		e.reached = map[string]int{}
+	}
+	e.reached[point]++
+}
+
+// Reached are those places, and how often each was come to.
+func (e *Env) Reached() map[string]int { return e.reached }
 
 // Moment is one fault as it was done.
 type Moment struct {

@@ -40,14 +40,7 @@ func hostile(ctx context.Context, e *Env) (Heal, error) {
 		all.Go(func() { endless(ctx, address) })
 	}
 	all.Wait()
-	if !r.Running() {
-		e.Violate("hostile", "%s ended because of strangers: %s", r.ID, lastLines(r.Said(4000), 5))
-	}
-	after := memory(r)
-	if after > memoryMax {
-		e.Violate("hostile", "%s holds %d MiB because of strangers; it was %d", r.ID, after>>20, before>>20)
-	}
-	e.moment.Text += fmt.Sprintf("; memory %d to %d MiB", before>>20, after>>20)
+	e.judgeMemory(r, before)
 	return func(ctx context.Context) error { return e.back(ctx, r) }, nil
 }
 
@@ -81,6 +74,7 @@ func noise(ctx context.Context, e *Env, address string) {
 	sentences := [][]byte{
 		[]byte("GET / HTTP/1.1\r\n"), []byte("POST /v1/inputs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999\r\n\r\n"),
 		[]byte("RMDP"), []byte("RMDP\x01\xff\xff"), []byte("RMDP\x02\x00\x10"), []byte("RMDP\x01\x00\x00"), []byte("\x16\x03\x01\x02\x00\x01"), []byte("hrpc\x09\x00\x00"), nil,
+		append(hello(1), make([]byte, 4096)...), append(hello(2), 0xff, 0xff, 0xff, 0xff), append(hello(3), "\xff\xff\xff\xff\x01\x01\x00\x00"...), append(hello(9), 1, 2, 3),
 	}
 	for i := 0; i < 200 && ctx.Err() == nil; i++ {
 		c, err := dial(address)

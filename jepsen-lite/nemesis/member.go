@@ -156,12 +156,15 @@ func (e *Env) joinOnce(ctx context.Context, r *harness.Replica) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(e.Cluster.Dir(), "join-token")
+	file := e.tokenFile()
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 		return err
 	}
 	return e.cli(ctx, history.Join, history.Value{Replica: r.ID}, "--addr", e.Cluster.URL(r, false), "cluster", "join", leader.Place.Peer, "--token-file", file)
 }
+
+// tokenFile holds the token of the last one who joined.
+func (e *Env) tokenFile() string { return filepath.Join(e.Cluster.Dir(), "join-token") }
 
 func replace(ctx context.Context, e *Env) (Heal, error) {
 	_, r, err := e.follower(ctx)

@@ -3,24 +3,19 @@ package nemesis
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
 )
 
-// Others are backups, recoveries, upgrades and strangers.
+// Others are backups, recoveries, and what overlaps.
 func Others() []Fault {
 	return []Fault{
 		{Name: "backup", Kind: harness.Backup, Text: "a snapshot is saved under load, and restored into a fresh cluster", Inject: backup},
 		{Name: "recover", Kind: harness.Recover, Text: "all replicas but the furthest one are lost for good, and a cluster is made of it", Inject: recoverOne},
-		{Name: "upgrade", Kind: harness.Upgrade, Text: "one replica after the other runs the new program, the leader last", Inject: roll(true)},
-		{Name: "downgrade", Kind: harness.Upgrade, Text: "the same, back to the old one", Inject: roll(false)},
-		{Name: "hostile-peers", Kind: harness.Hostile, Text: "strangers on every port: noise, half sentences, endless ones, and a crowd", Inject: hostile},
 		{Name: "overlap", Kind: harness.Crash, Text: "a follower is paused while the leader is killed, and another fault besides", Hold: seconds(0.5, 3), Inject: overlap},
 	}
 }
@@ -93,10 +88,9 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 	}
 	e.on("%s", voters, names(voters))
 	for _, r := range voters {
-		if err := errors.Join(r.Kill(), e.Cluster.Network().Absent(r.ID, true)); err != nil {
+		if err := r.Kill(); err != nil {
 			return nil, err
 		}
-		defer e.Cluster.Network().Absent(r.ID, false)
 	}
 	best, err := e.furthest(ctx, voters)
 	if err != nil {
@@ -113,11 +107,6 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 	}
 	e.Record.Note(&history.Replica{ID: best.ID, Kind: history.Start, Life: best.Runs() + 1, Fresh: true})
 	e.moment.Text += ", of " + best.ID
-	for _, r := range voters {
-		if err := e.Cluster.Network().Absent(r.ID, false); err != nil {
-			return nil, err
-		}
-	}
 	if err := e.back(ctx, best); err != nil {
 		return nil, err
 	}
@@ -160,40 +149,6 @@ func (e *Env) furthest(ctx context.Context, of []*harness.Replica) (*harness.Rep
 		}
 	}
 	return best, nil
-}
-
-// roll has one replica after the other run another program, the leader last.
-func roll(up bool) func(context.Context, *Env) (Heal, error) {
-	return func(ctx context.Context, e *Env) (Heal, error) {
-		leader, voters := e.members(ctx)
-		if leader == nil || len(voters) < 3 {
-			return nil, ErrNotNow
-		}
-		program := e.New
-		if !up {
-			program = e.Old
-		}
-		e.on("%s", voters, names(voters))
-		order := append([]*harness.Replica(nil), voters...)
-		for i, r := range order { // the leader to the end
-			if r == leader {
-				order = append(append(order[:i:i], order[i+1:]...), r)
-				break
-			}
-		}
-		for _, r := range order {
-			if err := r.Terminate(terminateWithin); err != nil {
-				return nil, err
-			}
-			r.Run(program)
-			if err := e.back(ctx, r); err != nil {
-				e.Violate("upgrade", "%s does not take part with the other program: %v", r.ID, err)
-				return nil, err
-			}
-			sleep(ctx, time.Second)
-		}
-		return nil, nil
-	}
 }
 
 // overlap pauses a follower, kills the leader and cuts what is left, so that

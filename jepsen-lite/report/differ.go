@@ -23,7 +23,7 @@ type differ struct {
 // side is one replica at that index.
 type side struct {
 	Replica, Term, Before, Digest string
-	Odd                           bool // it is not with the majority
+	Odd                           bool // there is a majority, and it is not with it
 }
 
 type fieldPair struct{ Name, Left, Right string }
@@ -70,13 +70,17 @@ func findDiffer(h *history.History) *differ {
 			votes[e.Digest]++
 		}
 	}
+	most := 0
+	for _, n := range votes { // the largest, in any order
+		most = max(most, n)
+	}
 	for _, id := range ids {
 		e := said[key{found, id}]
 		if e == nil {
 			d.Sides = append(d.Sides, side{Replica: id, Digest: "has not applied it"})
 			continue
 		}
-		s := side{Replica: id, Term: fmt.Sprint(e.Term), Digest: fmt.Sprintf("%016x", e.Digest), Odd: 2*votes[e.Digest] <= len(ids)}
+		s := side{Replica: id, Term: fmt.Sprint(e.Term), Digest: fmt.Sprintf("%016x", e.Digest), Odd: 2*most > len(ids) && votes[e.Digest] < most}
 		if b := said[key{d.Before, id}]; b != nil {
 			s.Before = fmt.Sprintf("%016x", b.Digest)
 		}

@@ -58,7 +58,7 @@
     data.bars.forEach(b => { if (b.t >= f && b.f <= f + w) drawBar(b, x); });
     data.ticks.forEach(k => { if (k.t >= f && k.t <= f + w) drawTick(k, x(k.t)); });
     data.chain.forEach((c, i) => drawChain(c, x, i));
-    data.marks.forEach(m => drawMark(m, x));
+    data.marks.reduce((end, m) => drawMark(m, x, end), -Infinity);
     pen.strokeStyle = hues.ink;
     pen.lineWidth = 1;
     pen.beginPath();
@@ -204,7 +204,8 @@
     }
   }
 
-  function drawMark(m, x) {
+  // drawMark returns where its name ends: the next one stands behind it.
+  function drawMark(m, x, end) {
     const a = x(m.t);
     pen.strokeStyle = hues.good;
     pen.lineWidth = 1;
@@ -216,8 +217,11 @@
     pen.setLineDash([]);
     pen.fillStyle = hues.good;
     pen.font = "11px " + font;
-    pen.fillText(m.x, a + 3, height - 5);
+    const at = Math.max(a + 3, end);
+    pen.fillText(m.x, at, height - 5);
+    const right = at + pen.measureText(m.x).width + 8;
     pen.font = "12px " + font;
+    return right;
   }
 
   // What was going on: bars that lie over the time, then the events nearest to it.

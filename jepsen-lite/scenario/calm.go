@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -208,93 +207,6 @@ func (r *run) verify(ctx context.Context) error {
 		r.opt.note("all replicas have the same digest at index %d", doc.Index)
 	}
 	return nil
-}
-
-// logs stops all replicas in order and reads their logs: the same entry at each
-// index everywhere, as far as a majority has it. The one that goes back furthest
-// goes into the history.
-func (r *run) logs() {
-	all := map[string][]*history.Entry{}
-	var ends []uint64
-	for _, p := range r.cluster.Replicas {
-		if p.Runs() == 0 {
-			continue
-		}
-		if err := p.Terminate(20 * time.Second); err != nil {
-			r.violate("exit", "%v", err)
-		}
-		if !p.Voter {
-			continue
-		}
-		entries, err := p.Log()
-		if err != nil {
-			r.violate("S16", "%v", err)
-		}
-		if len(entries) > 0 {
-			all[p.ID] = entries
-			ends = append(ends, entries[len(entries)-1].Index)
-		}
-	}
-	majority := r.opt.Replicas/2 + 1
-	if len(ends) < majority {
-		return
-	}
-	slices.Sort(ends)
-	common := ends[len(ends)-majority]
-	r.compareLogs(all, common)
-	var longest []*history.Entry
-	var whose string
-	for _, p := range r.cluster.Voters() {
-		if e := all[p.ID]; len(e) > 0 && e[len(e)-1].Index >= common && (longest == nil || e[0].Index < longest[0].Index) {
-			longest, whose = e, p.ID
-		}
-	}
-	for _, e := range longest {
-		if e.Index <= common {
-			r.rec.Note(e)
-			r.membership(whose, e)
-		}
-	}
-}
-
-// membership notes a change of the members, as the log of a replica has it.
-func (r *run) membership(whose string, e *history.Entry) {
-	if e.Kind != "configuration" {
-		return
-	}
-	voters, nonvoters, err := harness.Membership(e)
-	if err != nil {
-		r.violate("S14", "%v", err)
-		return
-	}
-	r.rec.Note(&history.Replica{ID: whose, Kind: history.Config, Index: e.Index, Voters: voters, Nonvoters: nonvoters})
-}
-
-func (r *run) compareLogs(all map[string][]*history.Entry, common uint64) {
-	type place struct {
-		who string
-		e   *history.Entry
-	}
-	at := map[uint64]place{}
-	compared := 0
-	for who, entries := range all {
-		for _, e := range entries {
-			if e.Index > common {
-				break
-			}
-			have, ok := at[e.Index]
-			if !ok {
-				at[e.Index] = place{who, e}
-				continue
-			}
-			compared++
-			if have.e.Term != e.Term || have.e.Kind != e.Kind || !bytes.Equal(have.e.Data, e.Data) {
-				r.violate("S1", "at index %d the log of %s has %s of term %d, that of %s %s of term %d (%d and %d bytes)", e.Index, have.who, have.e.Kind, have.e.Term, who, e.Kind, e.Term, len(have.e.Data), len(e.Data))
-				return
-			}
-		}
-	}
-	r.opt.note("logs: %d entries are the same on the replicas that have them", compared)
 }
 
 // outcries are words of a log that tell of a bug.

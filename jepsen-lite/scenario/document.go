@@ -27,6 +27,8 @@ type document struct {
 	Lost       []string         `json:"lost"`
 	Kills      int              `json:"leader_kills"`
 	GapMillis  map[string]int64 `json:"gap_ms,omitempty"`
+	GapsMillis []int64          `json:"gaps_ms,omitempty"` // each kill's
+	Points     map[string]int   `json:"points,omitempty"`  // named places that were come to
 	Violations []violation      `json:"violations"`
 	Broken     string           `json:"broken,omitempty"`
 	Verdict    *check.Verdict   `json:"verdict,omitempty"`
@@ -53,6 +55,10 @@ func (r *Result) JSON() []byte {
 	if len(r.Gaps) > 0 {
 		d.GapMillis = map[string]int64{"p50": r.Percentile(0.5).Milliseconds(), "p99": r.Percentile(0.99).Milliseconds(), "max": r.Percentile(1).Milliseconds()}
 	}
+	for _, g := range r.Gaps {
+		d.GapsMillis = append(d.GapsMillis, g.Milliseconds())
+	}
+	d.Points = r.Reached
 	for _, v := range r.Violations {
 		d.Violations = append(d.Violations, violation{v.Invariant, v.What, v.After.Milliseconds()})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
+	"rmd/transport/rest/api"
 )
 
 // observer asks every replica all the time how it stands, past the faults of
@@ -19,14 +20,34 @@ type observer struct {
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex
-	applied map[string]uint64 // the last index that each was seen at
+	applied map[string]sight // how each was seen last
+}
+
+// sight is how a replica was seen.
+type sight struct {
+	id      string
+	applied uint64
+	leads   bool
+}
+
+// sights are how replicas were seen last.
+func (o *observer) sights() []sight {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var out []sight
+	for _, r := range o.cluster.Replicas {
+		if s, ok := o.applied[r.ID]; ok {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // look bounds one question.
 const look = 2 * time.Second
 
 func observe(ctx context.Context, c *harness.Cluster, rec *history.Recorder, every time.Duration) *observer {
-	o := &observer{cluster: c, rec: rec, every: every, applied: map[string]uint64{}}
+	o := &observer{cluster: c, rec: rec, every: every, applied: map[string]sight{}}
 	for _, r := range c.Replicas {
 		o.wg.Go(func() { o.watch(ctx, r) })
 	}
@@ -82,25 +103,35 @@ func (o *observer) look(ctx context.Context, r *harness.Replica, s *seen) {
 	if err != nil || r.Runs() != run || len(r.Exits()) >= run || doc.Index == 0 {
 		return
 	}
-	disk := ""
-	for _, m := range doc.Members {
-		if m.ID == r.ID {
-			disk = m.Incarnation
-		}
-	}
+	disk := diskOf(doc, r.ID)
 	if run != s.run || disk != s.disk && disk != "" {
 		*s = seen{run: run, exits: s.exits, disk: disk}
 		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Start, Life: run, Disk: disk})
 	}
 	if doc.Index > s.index {
 		s.index = doc.Index
-		digest, _ := strconv.ParseUint(doc.Digest, 16, 64) // absent is 0
-		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Apply, Life: run, Index: doc.Index, Digest: digest})
-		o.mu.Lock()
-		o.applied[r.ID] = doc.Index
-		o.mu.Unlock()
+		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Apply, Life: run, Index: doc.Index, Digest: digestOf(doc)})
 	}
+	o.mu.Lock()
+	o.applied[r.ID] = sight{r.ID, doc.Index, doc.Role == "leader"}
+	o.mu.Unlock()
 	o.leads(r, s, doc.Role, doc.Term)
+}
+
+// diskOf is the identity of a replica's disk, as the members tell it.
+func diskOf(doc api.Cluster, id string) string {
+	for _, m := range doc.Members {
+		if m.ID == id {
+			return m.Incarnation
+		}
+	}
+	return ""
+}
+
+// digestOf is 0 where none is told.
+func digestOf(doc api.Cluster) uint64 {
+	d, _ := strconv.ParseUint(doc.Digest, 16, 64) // absent is 0
+	return d
 }
 
 // leads notes a leadership that a replica told of twice: role and term of one

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
+
+	"rmd/jepsen-lite/harness"
 )
 
 // Options are how a scenario is run.
@@ -21,6 +23,7 @@ type Options struct {
 	Replicas int
 	Keep     bool   // data directories, also when all is well
 	Commit   string // of the build, for the report
+	Points   int    // named places of the program's code, for the report
 	// Note is told what goes on, for people; may be nil.
 	Note func(format string, args ...any)
 }
@@ -39,6 +42,10 @@ func (o Options) Validate() error {
 		return fmt.Errorf("scenario: output directory %q is not absolute", o.Out)
 	case o.Duration < 0 || o.Duration > 30*24*time.Hour:
 		return fmt.Errorf("scenario: duration %s; expected 0 to 30 days", o.Duration)
+	case o.Network != "" && o.Network != harness.Auto && o.Network != harness.Loopback && o.Network != harness.Namespaces:
+		return fmt.Errorf("scenario: network %q; expected auto, loopback or namespaces", o.Network)
+	case o.Disk != "" && o.Disk != harness.Auto && o.Disk != harness.Directory && o.Disk != harness.Loop:
+		return fmt.Errorf("scenario: disk %q; expected auto, directory or loop", o.Disk)
 	case o.Replicas != 3 && o.Replicas != 5:
 		return fmt.Errorf("scenario: %d replicas; expected 3 or 5", o.Replicas)
 	}

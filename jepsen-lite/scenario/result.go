@@ -33,6 +33,10 @@ type Result struct {
 	Lost       []string
 	Gaps       []time.Duration // time without a committed write, of each kill of a leader
 	Violations []Violation
+	// Reached are the named places of the program's code where a replica crashed or
+	// was held, and how often.
+	Reached map[string]int
+	Points  int // all such places
 	// Broken is why the run came to no end; the rest is what there is so far.
 	Broken  error
 	Verdict *check.Verdict

@@ -35,7 +35,11 @@ type run struct {
 	bag     *bag
 	watch   *observer
 	unwatch context.CancelFunc
-	rested  int // 1 when all that was left over was looked for
+	archive *archive
+	// replaced says that the log was replaced by hand.
+	replaced bool
+	complete bool // the history has the log to its end
+	rested   int  // 1 when all that was left over was looked for
 
 	mu      sync.Mutex
 	excused map[string]int // exits that were told already, by replica
@@ -50,7 +54,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err := os.MkdirAll(opt.Out, 0o700); err != nil {
 		return nil, err
 	}
-	r := &run{opt: opt, excused: map[string]int{}, res: &Result{Scenario: opt.Scenario.Name, Seed: opt.Seed, Commit: opt.Commit, Began: time.Now(), Out: opt.Out}}
+	r := &run{opt: opt, excused: map[string]int{}, res: &Result{Scenario: opt.Scenario.Name, Seed: opt.Seed, Commit: opt.Commit, Began: time.Now(), Out: opt.Out, Points: opt.Points}}
 	cfg := r.config()
 	offer, err := harness.Probe(cfg, opt.Old != "")
 	if err != nil {
@@ -61,7 +65,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 		return nil, err
 	}
 	r.res.Broken = r.whole(ctx)
-	r.close()
+	r.close(context.WithoutCancel(ctx))
 	r.res.Took = time.Since(r.res.Began)
 	if err := r.judge(); err != nil {
 		r.res.Broken = errors.Join(r.res.Broken, err)
@@ -75,7 +79,7 @@ func (r *run) config() harness.Config {
 	cfg := harness.DefaultConfig()
 	cfg.Binary, cfg.Dir, cfg.Env, cfg.Note = r.opt.Binary, r.opt.Out, r.opt.Env, r.opt.Note
 	if s.Name == "upgrade" && r.opt.Old != "" {
-		cfg.Binary = r.opt.Old // it begins with the old one
+		cfg.Binary, cfg.Points = r.opt.Old, false // it begins with the old one
 	}
 	cfg.Replicas, cfg.Spare = r.opt.Replicas, s.Spare
 	cfg.Network, cfg.Disk = choice(r.opt.Network, s.Network), choice(r.opt.Disk, s.Disk)
@@ -128,6 +132,7 @@ func (r *run) open(cfg harness.Config, offer harness.Offer) error {
 	for _, kind := range s.Require {
 		if !offer.Can(kind) {
 			r.res.Missing = append(r.res.Missing, kind)
+			r.opt.note("this run cannot pass: %s requires %s (%s)", s.Name, kind, offer.Why(kind))
 		}
 	}
 	return nil
@@ -157,6 +162,7 @@ func (r *run) whole(ctx context.Context) error {
 	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
 	r.unwatch = unwatch
 	r.watch = observe(watching, r.cluster, r.rec, 50*time.Millisecond)
+	r.archive = r.openArchive(watching)
 	if err := r.keepAll(born); err != nil {
 		return fmt.Errorf("set the cluster up: %w", err)
 	}
@@ -199,6 +205,10 @@ func (r *run) faults(ctx context.Context) error {
 	r.env.Until = time.Time{}
 	for _, name := range s.Finale {
 		if f, ok := nemesis.Find(name); ok && ctx.Err() == nil && r.res.Offer.Can(f.Kind) {
+			if f.Kind == harness.Recover {
+				r.archive.close(true) // what lies in the log from here on is another one
+				r.replaced = true
+			}
 			if err := r.one(ctx, f); err != nil {
 				return err
 			}
@@ -226,82 +236,4 @@ func (r *run) one(ctx context.Context, f nemesis.Fault) error {
 		r.opt.note("  nobody was served for %s", gap.Round(time.Millisecond))
 	}
 	return nil
-}
-
-// servedWithin is when the cluster must take writes again after a fault is gone.
-const servedWithin = 20 * time.Second
-
-// supervise starts what ended by itself, as a machine's supervisor does, tells of
-// what had no reason to end, and waits until writes are served.
-func (r *run) supervise(ctx context.Context) error {
-	from := time.Now()
-	for _, p := range r.cluster.Replicas {
-		r.ends(p)
-		if p.Voter && !p.Running() {
-			if err := p.Start(); err != nil {
-				return err
-			}
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, servedWithin)
-	defer cancel()
-	if err := r.cluster.AwaitReady(ctx, r.cluster.Voters()...); err != nil {
-		r.violate("L2", "not all replicas take part %s after the last fault was gone: %v", servedWithin, err)
-		return fmt.Errorf("the cluster is not whole any more: %w", err)
-	}
-	for r.load.Prober.Next(from).IsZero() {
-		select {
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				r.violate("L1", "no write was served for %s after the last fault was gone", servedWithin)
-				return errors.New("the cluster serves no writes any more")
-			}
-			return nil
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	return nil
-}
-
-// ends tells of runs that ended with no reason given by a fault.
-func (r *run) ends(p *harness.Replica) {
-	all := p.Exits()
-	r.mu.Lock()
-	fresh := all[r.excused[p.ID]:]
-	r.excused[p.ID] = len(all)
-	r.mu.Unlock()
-	for _, x := range fresh {
-		if !x.Asked {
-			r.violate("exit", "%s ended by itself with %d %s: %s", p.ID, x.Code, x.Signal, tail(x.Said, 4))
-		}
-	}
-}
-
-// close ends everybody and everything that is still there.
-func (r *run) close() {
-	if r.load != nil {
-		r.load.Close()
-		c := &r.load.Counts
-		r.res.Asked, r.res.Acked, r.res.Refused, r.res.Unknown = c.Asked.Load(), c.Acked.Load(), c.Refused.Load(), c.Unknown.Load()
-		r.res.Containers = c.Containers.Load()
-		for _, v := range r.load.Violations() {
-			r.res.Violations = append(r.res.Violations, Violation{Invariant: v.Invariant, What: v.What})
-		}
-	}
-	if r.unwatch != nil {
-		r.unwatch()
-		r.watch.wg.Wait()
-	}
-	for _, p := range r.cluster.Replicas {
-		r.ends(p)
-	}
-	r.logs()
-	r.cries()
-	if err := r.cluster.Close(); err != nil {
-		r.opt.note("taking the cluster away: %v", err)
-	}
-	r.rec.Mark(history.Over)
-	if err := r.writer.Close(); err != nil {
-		r.res.Broken = errors.Join(r.res.Broken, err)
-	}
 }

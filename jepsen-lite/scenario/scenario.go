@@ -33,7 +33,10 @@ var (
 	partitions = []string{"isolate", "isolate-all", "isolate-reject", "halves", "deaf", "mute", "ring", "bridge", "flapping-link", "delay", "loss", "thin-pipe"}
 	disks      = []string{"power-cut", "disk-reserve", "disk-stop", "disk-full", "fsync-fails", "write-fails", "slow-disk", "power-cut-all", "bit-flip", "truncate", "lost-disk", "roll-back", "read-only", "short-hang", "hung-disk"}
 	members    = []string{"transfer", "demote-promote", "replace", "remove-leader", "grow-shrink", "join-kill", "transfer"}
-	everything = slices.Concat(crashes, partitions, disks, members, []string{"pause-long", "hostile-peers", "backup", "overlap"})
+	clocks     = []string{"clock-step", "clock-drift", "clock-flicker"}
+	points     = []string{"crash-writing", "crash-leading", "crash-electing", "crash-snapshot", "crash-starting", "hold-writing", "hold-leading", "hold-electing"}
+	strangers  = []string{"hostile-peers", "half-open", "slow-writers", "replayed-token", "removed-returns"}
+	everything = slices.Concat(crashes, partitions, disks, members, clocks, points, strangers, []string{"pause-long", "backup", "overlap"})
 )
 
 // All are the scenarios, in the order of the list.
@@ -47,16 +50,22 @@ func All() []Scenario {
 			Require: []string{harness.Partition, harness.OneWay}},
 		{Name: "disks", Text: "power cuts, full, failing, slow and damaged disks", Duration: 5 * time.Minute, Faults: disks, Scale: 0.7, Pause: time.Second,
 			Require: []string{harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.Damage}, Trailing: 2048},
+		{Name: "clocks", Text: "one replica's wall clock jumps, drifts and flickers, with kills between", Duration: 3 * time.Minute, Faults: slices.Concat(clocks, []string{"kill-leader", "transfer"}),
+			Scale: 0.5, Pause: time.Second, Require: []string{harness.Clock}},
+		{Name: "points", Text: "replicas crash and stand still at named places of their own code", Duration: 5 * time.Minute, Faults: points, Scale: 0.5, Pause: time.Second,
+			Require: []string{harness.Points}, Trailing: 2048},
+		{Name: "strangers", Text: "noise, half sentences, slow and endless ones, tokens used twice, members that were removed", Duration: 3 * time.Minute, Faults: strangers, Scale: 0.5, Pause: time.Second,
+			Spare: 1},
 		{Name: "membership", Text: "replicas join, vote, are removed and replaced under load", Duration: 5 * time.Minute, Faults: slices.Concat(members, []string{"kill", "pause", "isolate", "lost-disk"}),
 			Scale: 0.5, Pause: time.Second, Spare: 1, Require: []string{harness.Members}, Trailing: 2048},
 		{Name: "upgrade", Text: "a rolling upgrade and back, under load and kills", Duration: 3 * time.Minute, Faults: []string{"upgrade", "kill", "pause", "downgrade", "kill-leader"}, Ordered: true,
-			Scale: 0.5, Pause: time.Second, Require: []string{harness.Upgrade}},
+			Scale: 0.5, Pause: time.Second, Require: []string{harness.Upgrade}, Finale: []string{"finalize"}},
 		{Name: "restore", Text: "backups under load, restored elsewhere, and a majority lost for good", Duration: time.Minute, Faults: []string{"backup", "kill-leader", "pause"}, Scale: 0.5, Pause: 2 * time.Second,
 			Finale: []string{"recover"}},
 		{Name: "nightly", Text: "everything there is", Duration: 2 * time.Hour, Faults: everything, Scale: 1, Pause: 2 * time.Second, Spare: 1, Trailing: 2048, Finale: []string{"recover"}},
 		{Name: "release", Text: "everything there is, for a day, with a real cluster's timers; nothing may be skipped", Duration: 24 * time.Hour, Faults: everything, Scale: 2, Pause: 2 * time.Second, Spare: 1,
 			Trailing: 2048, Slow: true, Finale: []string{"recover"},
-			Require: []string{harness.Partition, harness.OneWay, harness.Delay, harness.Loss, harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk, harness.ReadOnly, harness.Members, harness.Upgrade}},
+			Require: []string{harness.Partition, harness.OneWay, harness.Delay, harness.Loss, harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk, harness.ReadOnly, harness.Members, harness.Clock, harness.Points, harness.Upgrade}},
 	}
 }
 

@@ -30,7 +30,7 @@ func TestScenarios(t *testing.T) {
 			if !ok {
 				t.Errorf("%s: there is no fault %s", s.Name, name)
 			}
-			if needsSpare := name == "grow-shrink" || name == "join-kill"; needsSpare && s.Spare == 0 {
+			if needsSpare := name == "grow-shrink" || name == "join-kill" || name == "replayed-token" || name == "removed-returns"; needsSpare && s.Spare == 0 {
 				t.Errorf("%s: %s needs a spare replica", s.Name, name)
 			}
 			_ = f

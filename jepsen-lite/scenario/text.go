@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"rmd/jepsen-lite/check"
@@ -33,8 +32,11 @@ func (r *Result) Summary() report.Summary {
 	for _, c := range r.Counts() {
 		s.Count(c.Fault, int64(c.Times))
 	}
+	if len(r.Reached) > 0 {
+		s.PointsHit, s.Points = len(r.Reached), r.Points
+	}
 	for _, name := range r.Skipped {
-		s.Skipped = append(s.Skipped, report.Skip{Kind: name, Why: r.whySkipped(name)})
+		s.Skipped = append(s.Skipped, report.Skip{Kind: name, Why: r.Offer.Why(r.Kinds[name])})
 	}
 	s.Notes = append(s.Notes, fmt.Sprintf("network %s, disks %s; %d applications acknowledged, %d lost; %d containers", r.Offer.Network, r.Offer.Disk, r.Apps, len(r.Lost), r.Containers))
 	fail := func(id, text string) {
@@ -54,7 +56,7 @@ func (r *Result) Summary() report.Summary {
 		}
 	}
 	for _, k := range r.Missing {
-		fail("missing", "the scenario requires "+k+", which this machine does not offer")
+		fail("missing", "the scenario requires "+k+", which this machine does not offer: "+r.Offer.Why(k))
 	}
 	if r.Broken != nil {
 		fail("broken", r.Broken.Error())
@@ -63,15 +65,6 @@ func (r *Result) Summary() report.Summary {
 		s.Failures[n-1].Again, s.Failures[n-1].Report = r.again(), filepath.Join(r.Out, pageFile)
 	}
 	return s
-}
-
-func (r *Result) whySkipped(fault string) string {
-	for _, c := range r.Offer.All {
-		if c.Fault == r.Kinds[fault] {
-			return strings.ReplaceAll(c.Why, "\n", "; ")
-		}
-	}
-	return ""
 }
 
 // WriteText prints what a run came to.

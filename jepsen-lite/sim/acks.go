@@ -45,10 +45,10 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 	defer c.mu.Unlock()
 	c.counts.acked++
 	if applied < index {
-		c.bad("%s answers %T as of index %d and has applied %d", id, in, index, applied)
+		c.bad("S4: %s answers %T as of index %d and has applied %d", id, in, index, applied)
 	}
 	if index > c.last {
-		c.bad("%s answers %T as of index %d, the newest command applied anywhere is %d", id, in, index, c.last)
+		c.bad("S4: %s answers %T as of index %d, the newest command applied anywhere is %d", id, in, index, c.last)
 	}
 	c.floor = max(c.floor, index)
 	if reply.Refused() != nil {
@@ -62,7 +62,7 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 		want := reply.(*input.SetPriorityReply).Priority
 		c.acks.priorities[in.ID.Seq] = want
 		if a := c.books.apps[in.ID.Seq]; a == nil || a.priority != want {
-			c.bad("%s acknowledges priority %d of %s, the books have %+v", id, want, in.ID, a)
+			c.bad("S4: %s acknowledges priority %d of %s, the books have %+v", id, want, in.ID, a)
 		}
 	case *input.KillApplication:
 		c.acks.killed[in.ID.Seq] = true
@@ -72,25 +72,41 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 		c.mustBeOver(id, in, in.Attempt.App.Seq)
 	case *input.Allocate:
 		c.ackedAllocate(id, in, reply.(*input.AllocateReply))
+	case *input.RegisterNode:
+		c.ackedEnds(id, in.ID, in.Containers)
 	case *input.NodeHeartbeat:
-		for _, l := range reply.(*input.NodeHeartbeatReply).Launch {
+		r := reply.(*input.NodeHeartbeatReply)
+		if !r.Resync && !r.Late && !r.Shutdown { // else the node says it all again
+			c.ackedEnds(id, in.ID, in.Statuses)
+		}
+		for _, l := range r.Launch {
 			if b := c.books.containers[refOf(l.Container)]; b == nil || !b.am || b.promised || c.books.nodes[b.node].id != in.ID {
-				c.bad("%s orders %s to launch %s, the books have %+v", id, in.ID, l.Container, b)
+				c.bad("S11: %s orders %s to launch %s, the books have %+v", id, in.ID, l.Container, b)
 			}
+		}
+	}
+}
+
+// ackedEnds holds that the end of a container of which a node has reported, and was
+// answered, is in the log: the node will not say it again (S12).
+func (c *checker) ackedEnds(id string, node yarn.NodeID, all []input.ContainerStatus) {
+	for _, s := range all {
+		if b := c.books.containers[refOf(s.Container)]; s.State == yarn.ContainerCompleted && b != nil && b.onNode && c.books.nodes[b.node].id == node {
+			c.bad("S12: %s acknowledges to %s that %s has ended, the books have %+v", id, node, s.Container, *b)
 		}
 	}
 }
 
 func (c *checker) mustBeOver(id string, in input.Input, app uint32) {
 	if a := c.books.apps[app]; a == nil || !a.ended {
-		c.bad("%s acknowledges %T of application %d, which goes on", id, in, app)
+		c.bad("S4: %s acknowledges %T of application %d, which goes on", id, in, app)
 	}
 }
 
 func (c *checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.SubmitApplicationReply) {
 	c.acks.submitted[r.ID] = submission{in.Name, in.User, r.Queue}
 	if a := c.books.apps[r.ID.Seq]; a == nil || a.name != in.Name {
-		c.bad("%s acknowledges the submission of %s as %s, the books have %+v", id, in.Name, r.ID, a)
+		c.bad("S4: %s acknowledges the submission of %s as %s, the books have %+v", id, in.Name, r.ID, a)
 	}
 }
 
@@ -98,27 +114,27 @@ func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 	for _, g := range r.Granted {
 		b := c.books.containers[refOf(g.Container)]
 		if b == nil || b.promised || c.books.nodes[b.node].id != g.Node || b.size != g.Size {
-			c.bad("%s grants %s on %s to %s, the books have %+v", id, g.Container, g.Node, in.Attempt, b)
+			c.bad("S4: %s grants %s on %s to %s, the books have %+v", id, g.Container, g.Node, in.Attempt, b)
 		}
 		now := grant{in.Attempt, r.Response, g.Node, g.Size}
 		if before, ok := c.acks.granted[g.Container]; ok && before != now {
-			c.bad("%s is given twice: as %+v and as %+v", g.Container, before, now)
+			c.bad("S6: %s is given twice: as %+v and as %+v", g.Container, before, now)
 		}
 		c.acks.granted[g.Container] = now
 	}
 	for _, s := range r.Completed {
 		if b := c.books.containers[refOf(s.Container)]; b == nil || b.live || b.promised {
-			c.bad("%s tells %s of the end of %s, the books have %+v", id, in.Attempt, s.Container, b)
+			c.bad("S12: %s tells %s of the end of %s, the books have %+v", id, in.Attempt, s.Container, b)
 		}
 		if before, ok := c.acks.ended[s.Container]; ok && before != r.Response {
-			c.bad("the end of %s is told with response %d and again with %d", s.Container, before, r.Response)
+			c.bad("S12: the end of %s is told with response %d and again with %d", s.Container, before, r.Response)
 		}
 		c.acks.ended[s.Container] = r.Response
 	}
 	for _, rel := range in.Releases {
 		c.acks.released[refOf(rel)] = true
 		if b := c.books.containers[refOf(rel)]; b != nil && b.live {
-			c.bad("%s acknowledges the release of %s, which lives", id, rel)
+			c.bad("S4: %s acknowledges the release of %s, which lives", id, rel)
 		}
 	}
 }
@@ -137,23 +153,23 @@ func (c *checker) acknowledged(id string, st *state.State) {
 	for app, want := range c.acks.submitted {
 		slot := st.AppByID(app)
 		if slot == 0 {
-			c.bad("%s has lost %s (%s), whose submission was acknowledged", id, app, want.name)
+			c.bad("S4: %s has lost %s (%s), whose submission was acknowledged", id, app, want.name)
 			continue
 		}
 		a := st.Apps.Get(slot)
 		if got := (submission{a.Name, st.Names.Get(a.User).Text, st.Queues.Get(a.Queue).Path}); got != want {
-			c.bad("%s has %s as %+v, acknowledged was %+v", id, app, got, want)
+			c.bad("S4: %s has %s as %+v, acknowledged was %+v", id, app, got, want)
 		}
 		if p, ok := c.acks.priorities[app.Seq]; ok && a.Priority != p {
-			c.bad("%s has %s with priority %d, acknowledged was %d", id, app, a.Priority, p)
+			c.bad("S4: %s has %s with priority %d, acknowledged was %d", id, app, a.Priority, p)
 		}
 		if (c.acks.killed[app.Seq] || c.acks.finished[app.Seq]) && !a.State.Ended() {
-			c.bad("%s has %s as %s, its end was acknowledged", id, app, a.State)
+			c.bad("S4: %s has %s as %s, its end was acknowledged", id, app, a.State)
 		}
 	}
 	for ref := range c.acks.released {
 		if slot := st.Container(ref); slot != 0 && st.Containers.Get(slot).State.Live() {
-			c.bad("%s has %+v alive, whose release was acknowledged", id, ref)
+			c.bad("S4: %s has %+v alive, whose release was acknowledged", id, ref)
 		}
 	}
 }

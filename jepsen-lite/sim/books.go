@@ -15,6 +15,7 @@ type books struct {
 	names        map[string]uint32 // every application is submitted under a name of its own
 	nodes        map[uint32]*nodeBook
 	containers   map[event.ContainerRef]*containerBook // every id ever given
+	present      map[event.ContainerRef]*containerBook // those that live, or that a node holds
 	reservations map[uint64]*reservationBook           // those held
 	lastNumber   uint64                                // of a reservation
 }
@@ -51,7 +52,7 @@ type reservationBook struct {
 
 func newBooks() *books {
 	return &books{apps: map[uint32]*appBook{}, names: map[string]uint32{}, nodes: map[uint32]*nodeBook{},
-		containers: map[event.ContainerRef]*containerBook{}, reservations: map[uint64]*reservationBook{}}
+		containers: map[event.ContainerRef]*containerBook{}, present: map[event.ContainerRef]*containerBook{}, reservations: map[uint64]*reservationBook{}}
 }
 
 // follow enters an event; an error is a violation.
@@ -59,7 +60,7 @@ func (b *books) follow(e event.Event, n *counts) error {
 	switch e := e.(type) {
 	case *event.ApplicationSubmitted:
 		if b.apps[e.App] != nil || b.names[e.Name] != 0 {
-			return fmt.Errorf("application %d (%s) is submitted twice", e.App, e.Name)
+			return fmt.Errorf("S5: application %d (%s) is submitted twice", e.App, e.Name)
 		}
 		b.apps[e.App] = &appBook{name: e.Name, user: e.User, queue: e.Queue, priority: e.Priority, sizes: map[yarn.SchedulerKey]yarn.Resource{}}
 		b.names[e.Name] = e.App
@@ -101,7 +102,7 @@ func (b *books) followApp(e event.Event) error {
 		of(e.App).priority = e.Priority
 	case *event.ApplicationEnded:
 		if of(e.App).ended {
-			return fmt.Errorf("application %d ends twice", e.App)
+			return fmt.Errorf("S10: application %d ends twice", e.App)
 		}
 		of(e.App).ended = true
 	case *event.AttemptStarted:
@@ -123,32 +124,34 @@ func (b *books) followContainer(e event.Event, n *counts) error {
 		n.allocated++
 		a, node := b.apps[e.App], b.nodes[e.Node]
 		if a == nil || node == nil {
-			return fmt.Errorf("%+v names an unknown application or node", e)
+			return fmt.Errorf("S10: %+v names an unknown application or node", e)
 		}
 		ref := event.ContainerRef{App: e.App, Attempt: a.attempt, Number: e.Number}
 		if b.containers[ref] != nil {
-			return fmt.Errorf("container id %+v is given twice", ref)
+			return fmt.Errorf("S6: container id %+v is given twice", ref)
 		}
 		if node.reservation != 0 {
-			return fmt.Errorf("%+v on %s, which r%d holds", e, node.id, node.reservation)
+			return fmt.Errorf("S8: %+v on %s, which r%d holds", e, node.id, node.reservation)
 		}
 		b.containers[ref] = &containerBook{node: e.Node, size: a.sizes[e.Key], am: e.AM, live: true, onNode: true}
+		b.present[ref] = b.containers[ref]
 		node.used = node.used.Add(a.sizes[e.Key])
 	case *event.ContainerReleased:
 		c := b.containers[e.Container]
 		if c == nil || !c.live {
-			return fmt.Errorf("%+v of a container that does not live", e)
+			return fmt.Errorf("S10: %+v of a container that does not live", e)
 		}
 		c.live = false
 	case *event.ContainerCompleted:
 		c := b.containers[e.Container]
 		if c == nil || !c.onNode {
-			return fmt.Errorf("%+v of a container that no node holds", e)
+			return fmt.Errorf("S10: %+v of a container that no node holds", e)
 		}
 		if c.live && e.ExitStatus != yarn.ExitSuccess {
 			n.lost++
 		}
 		c.live, c.onNode = false, false
+		delete(b.present, e.Container)
 		b.nodes[c.node].used = b.nodes[c.node].used.Sub(c.size)
 	}
 	return nil
@@ -160,16 +163,16 @@ func (b *books) followReservation(e event.Event, n *counts) error {
 		n.made++
 		a, node := b.apps[e.App], b.nodes[e.Node]
 		if a == nil || node == nil {
-			return fmt.Errorf("%+v names an unknown application or node", e)
+			return fmt.Errorf("S10: %+v names an unknown application or node", e)
 		}
 		ref := event.ContainerRef{App: e.App, Attempt: a.attempt, Number: e.Number}
 		switch {
 		case e.Reservation <= b.lastNumber:
-			return fmt.Errorf("reservation number %d after %d", e.Reservation, b.lastNumber)
+			return fmt.Errorf("S8: reservation number %d after %d", e.Reservation, b.lastNumber)
 		case b.containers[ref] != nil:
-			return fmt.Errorf("container id %+v is given twice, to r%d", ref, e.Reservation)
+			return fmt.Errorf("S6: container id %+v is given twice, to r%d", ref, e.Reservation)
 		case node.reservation != 0:
-			return fmt.Errorf("%s is reserved by r%d and by r%d", node.id, node.reservation, e.Reservation)
+			return fmt.Errorf("S8: %s is reserved by r%d and by r%d", node.id, node.reservation, e.Reservation)
 		}
 		b.lastNumber, node.reservation = e.Reservation, e.Reservation
 		b.containers[ref] = &containerBook{node: e.Node, size: a.sizes[e.Key], am: e.AM, promised: true}
@@ -178,11 +181,12 @@ func (b *books) followReservation(e event.Event, n *counts) error {
 		n.fulfilled++
 		r := b.reservations[e.Reservation]
 		if r == nil {
-			return fmt.Errorf("r%d is fulfilled and is not held", e.Reservation)
+			return fmt.Errorf("S8: r%d is fulfilled and is not held", e.Reservation)
 		}
 		b.leave(e.Reservation)
 		c := b.containers[r.container]
 		c.promised, c.live, c.onNode = false, true, true
+		b.present[r.container] = c
 		b.nodes[r.node].used = b.nodes[r.node].used.Add(r.size)
 	case *event.ReservationCancelled:
 		n.cancelled++
@@ -190,7 +194,7 @@ func (b *books) followReservation(e event.Event, n *counts) error {
 			n.exchanged++
 		}
 		if b.reservations[e.Reservation] == nil {
-			return fmt.Errorf("r%d is cancelled and is not held", e.Reservation)
+			return fmt.Errorf("S8: r%d is cancelled and is not held", e.Reservation)
 		}
 		b.leave(e.Reservation)
 	}
@@ -206,10 +210,10 @@ func (b *books) leave(number uint64) {
 func (b *books) balance(dominant bool) error {
 	for _, n := range b.nodes {
 		if n.used[yarn.Memory] > n.total[yarn.Memory] || (dominant && !n.used.Within(n.total)) {
-			return fmt.Errorf("%s gives %s of %s", n.id, n.used, n.total)
+			return fmt.Errorf("S7: %s gives %s of %s", n.id, n.used, n.total)
 		}
 		if n.used.Negative() {
-			return fmt.Errorf("%s gives %s", n.id, n.used)
+			return fmt.Errorf("S7: %s gives %s", n.id, n.used)
 		}
 	}
 	return nil
@@ -242,17 +246,23 @@ func (b *books) differ(st *state.State) []string {
 		}
 		return true
 	})
-	live := map[event.ContainerRef]bool{}
+	live := 0
 	st.Containers.Each(func(_ uint32, c *state.Container) bool {
-		if c.State.Live() {
-			live[st.Ref(c)] = true
+		if ref := st.Ref(c); c.State.Live() {
+			live++
+			if want := b.present[ref]; want == nil || !want.live {
+				bad("container %+v lives in the state, the books have %+v", ref, want)
+			}
 		}
 		return true
 	})
-	for ref, c := range b.containers {
-		if c.live != live[ref] {
-			bad("container %+v lives %v in the state, %v in the books", ref, live[ref], c.live)
+	for _, c := range b.present {
+		if c.live {
+			live--
 		}
+	}
+	if live != 0 {
+		bad("the state has %d more living containers than the books", live)
 	}
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
 		if want := b.apps[a.ID.Seq]; want == nil || want.name != a.Name || want.priority != a.Priority || want.ended != a.State.Ended() {

@@ -127,7 +127,7 @@ type line struct {
 
 func (c *checker) keep(l line) {
 	l.at = time.Since(c.begin)
-	c.trace.add(l.at, l.text, l.index, l.term, l.skipped, len(l.events))
+	c.trace.add(l.at, l.text, l.index, l.term, uint64(len(l.events)))
 	c.history = append(c.history, l)
 	if len(c.history) > 2*historyMax {
 		c.history = append([]line(nil), c.history[historyMax:]...)
@@ -275,11 +275,11 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	c.trace.add(time.Since(c.begin), id, l.Index, l.Term, got.Digest)
 	e := entry{term: l.Term, digest: got.Digest, crc: crc32.ChecksumIEEE(l.Data), skipped: errors.Is(err, fsm.ErrStale)}
 	if err != nil && !e.skipped {
-		c.bad("%s cannot apply index %d: %v", id, l.Index, err)
+		c.bad("S1: %s cannot apply index %d: %v", id, l.Index, err)
 		return
 	}
 	if l.Index <= c.applies[id] {
-		c.bad("%s applies index %d after %d", id, l.Index, c.applies[id])
+		c.bad("S3: %s applies index %d after %d", id, l.Index, c.applies[id])
 	}
 	c.applies[id] = l.Index
 	c.reach(c.servers[id], l.Index, l.Term)
@@ -293,11 +293,11 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 		return
 	}
 	if l.Index < c.last {
-		c.bad("%s applies index %d, which the others never had as a command (they are at %d)", id, l.Index, c.last)
+		c.bad("S1: %s applies index %d, which the others never had as a command (they are at %d)", id, l.Index, c.last)
 		return
 	}
 	if l.Term < c.term {
-		c.bad("index %d is of term %d, after one of term %d", l.Index, l.Term, c.term)
+		c.bad("S3: index %d is of term %d, after one of term %d", l.Index, l.Term, c.term)
 	}
 	c.entries[l.Index], c.last, c.term = e, l.Index, l.Term
 	c.counts.entries++
@@ -312,7 +312,7 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 func (c *checker) follow(l *raft.Log, skipped bool) {
 	b, err := event.Decode(l.Data)
 	if err != nil {
-		c.bad("entry %d: %v", l.Index, err)
+		c.bad("S1: entry %d: %v", l.Index, err)
 		return
 	}
 	if skipped {
@@ -320,7 +320,7 @@ func (c *checker) follow(l *raft.Log, skipped bool) {
 	}
 	c.keep(line{index: l.Index, term: l.Term, skipped: skipped, events: b.Events})
 	if err := c.model.Batch(l.Index, l.Term, b); err != nil {
-		c.bad("the log cannot be followed: %v", err)
+		c.bad("S1: the log cannot be followed: %v", err)
 	}
 	for _, v := range c.model.Violations()[c.judged:] {
 		c.bad("%s: index %d (term %d): %s", v.ID, v.Index, v.Term, v.Text)
@@ -331,11 +331,11 @@ func (c *checker) follow(l *raft.Log, skipped bool) {
 	}
 	for _, e := range b.Events {
 		if err := c.books.follow(e, &c.counts); err != nil {
-			c.bad("index %d: %v", l.Index, err)
+			c.bad("%v (index %d)", err, l.Index)
 		}
 	}
 	if err := c.books.balance(c.dominant); err != nil {
-		c.bad("index %d: %v", l.Index, err)
+		c.bad("%v (index %d)", err, l.Index)
 	}
 }
 
@@ -360,7 +360,7 @@ func (c *checker) snapshotted(id string, m *fsm.Machine) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if have, ok := c.sums[index]; ok && have != sum {
-		c.bad("%s has other contents at index %d than the state that another snapshot was made of", id, index)
+		c.bad("S1: %s has other contents at index %d than the state that another snapshot was made of", id, index)
 	}
 	c.sums[index] = sum
 	if index == c.last {
@@ -371,7 +371,7 @@ func (c *checker) snapshotted(id string, m *fsm.Machine) {
 // restored tells that a replica's state now comes from a snapshot: S15.
 func (c *checker) restored(id string, m *fsm.Machine, err error) {
 	if err != nil {
-		c.fail("%s cannot restore a snapshot: %v", id, err)
+		c.fail("S15: %s cannot restore a snapshot: %v", id, err)
 		return
 	}
 	st, index := m.Fork()
@@ -384,15 +384,15 @@ func (c *checker) restored(id string, m *fsm.Machine, err error) {
 	c.record(l)
 	c.write("%s restores a snapshot of index %d", id, index)
 	if fault != nil {
-		c.bad("%s after restore at %d: %v", id, index, fault)
+		c.bad("S15: %s after restore at %d: %v", id, index, fault)
 	}
 	if have, ok := c.sums[index]; !ok {
-		c.bad("%s restores a snapshot at index %d that nobody made", id, index)
+		c.bad("S15: %s restores a snapshot at index %d that nobody made", id, index)
 	} else if have != sum {
-		c.bad("%s restores other contents at index %d than the snapshot was made of", id, index)
+		c.bad("S15: %s restores other contents at index %d than the snapshot was made of", id, index)
 	}
 	if index < c.applies[id] {
-		c.bad("%s goes back from index %d to %d by a snapshot", id, c.applies[id], index)
+		c.bad("S3: %s goes back from index %d to %d by a snapshot", id, c.applies[id], index)
 	}
 	c.applies[id] = index
 	if index == c.last {
@@ -405,7 +405,7 @@ func (c *checker) compare(id string, st *state.State, index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if index != c.last {
-		c.bad("%s is at index %d, the books at %d", id, index, c.last)
+		c.bad("S1: %s is at index %d, the books at %d", id, index, c.last)
 		return
 	}
 	c.compareLocked(id, st, index)
@@ -413,6 +413,6 @@ func (c *checker) compare(id string, st *state.State, index uint64) {
 
 func (c *checker) compareLocked(id string, st *state.State, index uint64) {
 	for _, d := range c.books.differ(st) {
-		c.bad("%s at index %d: %s", id, index, d)
+		c.bad("S9: %s at index %d: %s", id, index, d)
 	}
 }

@@ -247,12 +247,12 @@ func TestDiskRot(t *testing.T) {
 			l, _ := r.now()
 			s.busy("app1")
 			if older {
-				if err := l.within(l.cluster.Snapshot); err != nil {
+				if err := l.snapshot(); err != nil {
 					t.Fatal(err)
 				}
 				s.busy("app2")
 			}
-			if err := l.within(l.cluster.Snapshot); err != nil {
+			if err := l.snapshot(); err != nil {
 				t.Fatal(err)
 			}
 			r.crash()

@@ -10,6 +10,7 @@ import (
 // faults are what is wrong with a disk.
 type faults struct {
 	stall    chan struct{} // closed to go on; nil while the disk works
+	stalls   int           // how many faults stall it
 	slow     int           // times the usual latency; 0 is 1
 	hindered bool          // it was slow or hung since the process began
 	failing  bool          // the next sync fails
@@ -83,15 +84,21 @@ func (d *disk) step() {
 	}
 }
 
-// freeze stalls every write until the func returned is called.
+// freeze stalls every write until the func returned is called, and those of all
+// others who stall it.
 func (d *disk) freeze() (thaw func()) {
-	ch := make(chan struct{})
-	d.wrong(func(f *faults) { f.stall, f.hindered = ch, true })
+	d.wrong(func(f *faults) {
+		if f.stall == nil {
+			f.stall = make(chan struct{})
+		}
+		f.stalls++
+		f.hindered = true
+	})
 	return func() {
 		d.wrong(func(f *faults) {
-			if f.stall == ch {
+			if f.stalls--; f.stalls == 0 {
+				close(f.stall)
 				f.stall = nil
-				close(ch)
 			}
 		})
 	}

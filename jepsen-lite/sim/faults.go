@@ -250,7 +250,7 @@ func (d *driver) demote() {
 // snapshot is refused when there is nothing new.
 func (d *driver) snapshot() {
 	if l, up := d.any().now(); up {
-		_ = l.within(l.cluster.Snapshot)
+		_ = l.snapshot()
 	}
 }
 

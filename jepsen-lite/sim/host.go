@@ -39,6 +39,7 @@ type host struct {
 	heard    chan struct{}
 	nudge    chan struct{}
 	frozen   chan struct{} // closed to go on; nil while running
+	freezes  int           // how many faults hold it
 }
 
 type handler func(ctx context.Context, from string, req []byte) ([]byte, error)
@@ -90,16 +91,18 @@ func (h *host) proof(id string) {
 // freeze holds everything that goes to and from a host until the func returned
 // is called.
 func (h *host) freeze() (thaw func()) {
-	ch := make(chan struct{})
 	h.mu.Lock()
-	h.frozen = ch
-	h.mu.Unlock()
+	defer h.mu.Unlock()
+	if h.frozen == nil {
+		h.frozen = make(chan struct{})
+	}
+	h.freezes++
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.frozen == ch {
+		if h.freezes--; h.freezes == 0 {
+			close(h.frozen)
 			h.frozen = nil
-			close(ch)
 		}
 	}
 }

@@ -30,9 +30,6 @@ type master struct {
 
 const anyHost = yarn.Any
 
-// unheard counts grants that reached no AM.
-const unheard = "grants that nobody heard"
-
 func (m *master) run() {
 	defer m.cancel()
 	defer m.succeed()
@@ -112,7 +109,7 @@ func (m *master) over() bool {
 
 // allocate is the AM's heartbeat; false when the attempt is over.
 func (m *master) allocate() bool {
-	in := &input.Allocate{Attempt: m.id, Response: m.response, Releases: m.releases}
+	in := &input.Allocate{Attempt: m.id, Response: m.response, Releases: m.releases, Counted: true}
 	if m.dirty {
 		in.Asks = m.asks()
 	}
@@ -177,11 +174,8 @@ func (m *master) granted(g input.Granted) {
 func (m *master) completed(s input.ContainerStatus) {
 	p, known := m.held[s.Container]
 	if !known {
-		// The end of a container that this AM never heard of: its grant was the answer to a
-		// late copy of a call. It asks again, and the summary says how often that was.
 		if s.ExitStatus != yarn.ExitSuccess && !m.surplus[s.Container] {
-			m.l.w.check.achieved(unheard)
-			m.dirty = true
+			m.l.w.check.fail("S12: %s is told of the end of %s, whose grant it never heard of: %+v", m.id, s.Container, s)
 		}
 		return
 	}

@@ -24,7 +24,7 @@ func TestLateSnapshot(t *testing.T) {
 		f.crash()
 		s.submit("app1", "a", 0, "")
 		l, _ := lead.now()
-		if err := l.cluster.Snapshot(); err != nil {
+		if err := l.snapshot(); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.start(); err != nil {
@@ -62,7 +62,7 @@ func TestMembers(t *testing.T) {
 		s.nine()
 		old := s.leader(10 * election)
 		l, _ := old.now()
-		if err := l.cluster.Snapshot(); err != nil {
+		if err := l.snapshot(); err != nil {
 			t.Fatal(err)
 		}
 		d := s.newReplica("d", "", "")

@@ -20,7 +20,9 @@ const (
 // operate runs what an operator does beside everything else, until it says that it
 // is done.
 func (w *world) operate(done func() bool) {
+	w.operators.Add(1)
 	w.ops.Go(func() {
+		defer w.operators.Add(-1)
 		for end := time.Now().Add(operatorTime); time.Now().Before(end) && w.ctx.Err() == nil && !w.check.broken(); {
 			if done() || !pause(w.ctx, operatorPause) {
 				return

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,11 +25,13 @@ type network struct {
 	conns    map[[2]string]chan struct{} // closed when the connection of two hosts is reset
 	patience time.Duration
 	installs int
-	install  *raft.InstallSnapshotRequest // the last one sent, with its data
-	data     []byte
-	votes    func(term uint64, voter, candidate string) // told of each vote that is granted
-	hang     func(msg any) bool                         // messages that stay in the network for ever
-	sent     traffic
+	// installed tells of each snapshot sent and what its sender heard.
+	installed []string
+	install   *raft.InstallSnapshotRequest // the last one sent, with its data
+	data      []byte
+	votes     func(term uint64, voter, candidate string) // told of each vote that is granted
+	hang      func(msg any) bool                         // messages that stay in the network for ever
+	sent      traffic
 }
 
 // traffic counts what happened to messages.
@@ -85,6 +88,19 @@ func (n *network) sever(from, to string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cut[[2]string{from, to}] = true
+}
+
+// part cuts both directions between two hosts; join is the way back.
+func (n *network) part(a, b string) {
+	n.sever(a, b)
+	n.sever(b, a)
+}
+
+func (n *network) join(a, b string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.cut, [2]string{a, b})
+	delete(n.cut, [2]string{b, a})
 }
 
 // heal makes the weather good and every way free.
@@ -156,6 +172,13 @@ func (n *network) countInstalls() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.installs
+}
+
+// toldInstalls is what became of the last snapshots sent.
+func (n *network) toldInstalls(last int) []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.installed[max(0, len(n.installed)-last):])
 }
 
 // counted is what happened to messages so far.

@@ -64,6 +64,9 @@ func current() *life {
 // limits, and not for ever, since a disk that hangs keeps a snapshot for as long.
 const commandMax = 30 * time.Second
 
+// snapshot has a process take one, as its operator would.
+func (l *life) snapshot() error { return l.within(l.cluster.Snapshot) }
+
 // within runs a command in a process, as its admin door would.
 func (l *life) within(f func() error) error {
 	done := make(chan error, 1)

@@ -18,6 +18,7 @@ import (
 	"rmd/scheduler"
 	"rmd/snapshot"
 	"rmd/transport/forward"
+	"rmd/yarn"
 )
 
 // replica is one rmd process, restarted on a disk that outlives it.
@@ -248,7 +249,11 @@ func (l *life) fatal(code int, err error) {
 		right = r.w.finalLevel() > l.level
 	}
 	if !right {
-		r.w.check.fail("replica %s stopped itself with code %d: %v", r.id, code, err)
+		who := "replica " + r.id
+		if code == fsm.ExitDiverged || code == fsm.ExitNotKnown {
+			who = "S1: " + who // what the others have applied does not follow from what it has
+		}
+		r.w.check.fail("%s stopped itself with code %d: %v", who, code, err)
 	}
 	r.end(false)
 }
@@ -319,7 +324,8 @@ func (l *life) openSequencer() error {
 	}
 	eager, level := l.r.w.opt.eager, l.level
 	c.NewPlanner = func(st *state.State) (leader.Planner, error) {
-		return scheduler.New(st, scheduler.Options{Eager: eager, Level: level})
+		p, err := scheduler.New(st, scheduler.Options{Eager: eager, Level: level})
+		return &watched{Planner: p, l: l, nodes: map[uint32]time.Time{}, attempts: map[yarn.AttemptID]time.Time{}}, err
 	}
 	c.Expiry = func(*state.State) leader.Expiry {
 		return leader.Expiry{NodeMillis: nodeExpiry.Milliseconds(), AttemptMillis: attemptExpiry.Milliseconds(), ContainerMillis: containerExpiry.Milliseconds()}

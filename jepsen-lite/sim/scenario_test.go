@@ -300,7 +300,7 @@ func (s *story) seventyFour(disturbed bool) []string {
 // restoreAndLead brings a replica back that needs a snapshot, and makes it leader.
 func (s *story) restoreAndLead(behind *replica) {
 	l, _ := s.leader(10 * election).now()
-	if err := l.cluster.Snapshot(); err != nil {
+	if err := l.snapshot(); err != nil {
 		s.t.Fatal(err)
 	}
 	before := s.check.counts.restores

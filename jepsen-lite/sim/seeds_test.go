@@ -2,12 +2,14 @@ package sim
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -61,6 +63,8 @@ func TestSeeds(t *testing.T) {
 	if err != nil {
 		t.Fatalf("RMD_SIM_FOR: %v", err)
 	}
+	failfast := flag.Lookup("test.failfast").Value.String() == "true"
+	var failed atomic.Bool
 	var mu sync.Mutex
 	t.Run("all", func(t *testing.T) {
 		next := make(chan int64, len(list))
@@ -72,7 +76,7 @@ func TestSeeds(t *testing.T) {
 			t.Run(fmt.Sprint("core", core), func(t *testing.T) {
 				t.Parallel()
 				for seed := range next {
-					if limit > 0 && time.Since(begin) > limit {
+					if limit > 0 && time.Since(begin) > limit || failfast && failed.Load() {
 						return
 					}
 					res := Run(t, seed, opt)
@@ -80,6 +84,7 @@ func TestSeeds(t *testing.T) {
 					all.Add(res)
 					mu.Unlock()
 					if len(res.Violations) > 0 {
+						failed.Store(true)
 						t.Errorf("seed %d, %s: %v\n%s", seed, res.Settings, res.Violations, tail(res.History, historyOut))
 					}
 				}
@@ -91,12 +96,13 @@ func TestSeeds(t *testing.T) {
 	if out := os.Getenv("RMD_SIM_OUT"); out != "" {
 		fmt.Print(report)
 	}
-	if len(list) < defaultSeeds || opt.Profile != "all" || t.Failed() {
+	ran := len(all.seeds)
+	if ran < defaultSeeds || opt.Profile != "all" || t.Failed() {
 		return
 	}
 	c := all.counts
-	for what, n := range map[string]int{"leaders": c.terms - len(list), "restores": c.restores, "unknown outcomes": c.unknown, "reads": c.reads,
-		"reservations": c.made, "fulfilments": c.fulfilled, "cancellations": c.cancelled, "lost containers": c.lost, "memberships": c.members - len(list)} {
+	for what, n := range map[string]int{"leaders": c.terms - ran, "restores": c.restores, "unknown outcomes": c.unknown, "reads": c.reads,
+		"reservations": c.made, "fulfilments": c.fulfilled, "cancellations": c.cancelled, "lost containers": c.lost, "memberships": c.members - ran} {
 		if n < 3 {
 			t.Errorf("%d %s: does the simulation still meet what it is there for?", n, what)
 		}

@@ -2,7 +2,7 @@ package sim
 
 import (
 	"fmt"
-	"hash/fnv"
+	"hash/crc32"
 	"time"
 )
 
@@ -14,11 +14,19 @@ type trace struct {
 }
 
 // add enters one event.
-func (t *trace) add(at time.Duration, what ...any) {
-	h := fnv.New64a()
-	_, _ = fmt.Fprint(h, t.sum, int64(at), what) // it never fails
-	t.sum = h.Sum64()
+func (t *trace) add(at time.Duration, text string, numbers ...uint64) {
+	t.mix(uint64(at))
+	t.mix(uint64(crc32.Checksum([]byte(text), castagnoli))<<32 | uint64(len(text)))
+	for _, n := range numbers {
+		t.mix(n)
+	}
 	t.steps++
+}
+
+// mix folds a number in.
+func (t *trace) mix(v uint64) {
+	t.sum = (t.sum ^ v) * 0x9e3779b97f4a7c15
+	t.sum ^= t.sum >> 29
 }
 
 // String is the sum in hexadecimal.

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -18,13 +19,51 @@ var (
 // handle is shared: a codec learns the types once.
 var handle = &codec.MsgpackHandle{}
 
-// recode copies a message through its wire encoding and returns its size.
+// recode copies a message and returns its size: through its wire encoding, but for
+// the requests to append and their answers. Those are nearly all there are, and are
+// copied field by field, with everything that they point to.
 func recode(dst, src any) (int, error) {
+	switch src := src.(type) {
+	case *raft.AppendEntriesRequest:
+		return copyAppend(dst.(*raft.AppendEntriesRequest), src), nil
+	case *raft.AppendEntriesResponse:
+		if to, ok := dst.(*raft.AppendEntriesResponse); ok {
+			*to = *src
+			to.ID, to.Addr = bytes.Clone(src.ID), bytes.Clone(src.Addr)
+			return appendBytes, nil
+		}
+	}
 	var b []byte
 	if err := codec.NewEncoderBytes(&b, handle).Encode(src); err != nil {
 		return 0, err
 	}
 	return len(b), codec.NewDecoderBytes(b, handle).Decode(dst)
+}
+
+// What a request to append, and each of its entries, needs on the wire beside its data.
+const (
+	appendBytes = 120
+	entryBytes  = 64
+)
+
+func copyAppend(to, from *raft.AppendEntriesRequest) (size int) {
+	*to = *from
+	to.ID, to.Addr = bytes.Clone(from.ID), bytes.Clone(from.Addr)
+	//lint:ignore SA1019 the library still sends it
+	to.Leader = bytes.Clone(from.Leader)
+	size = appendBytes
+	if len(from.Entries) == 0 {
+		return size
+	}
+	logs := make([]raft.Log, len(from.Entries))
+	to.Entries = make([]*raft.Log, len(logs))
+	for i, l := range from.Entries {
+		logs[i] = *l
+		logs[i].Data, logs[i].Extensions = bytes.Clone(l.Data), bytes.Clone(l.Extensions)
+		to.Entries[i] = &logs[i]
+		size += entryBytes + len(l.Data)
+	}
+	return size
 }
 
 // request is one of Raft's on its way.
@@ -238,7 +277,11 @@ func (h *host) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.I
 	h.net.installs++
 	h.net.install, h.net.data = q, b
 	h.net.mu.Unlock()
-	return h.ask(string(to), q, new(raft.InstallSnapshotRequest), a, b)
+	err = h.ask(string(to), q, new(raft.InstallSnapshotRequest), a, b)
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	h.net.installed = append(h.net.installed, fmt.Sprintf("%s to %s of index %d: %v, %v", h.id, to, q.LastLogIndex, a.Success, err))
+	return err
 }
 
 // TimeoutNow implements raft.Transport.

@@ -68,7 +68,7 @@ func (s *story) divergent() (old, now *replica) {
 		s.submit(app, "a", 0, "")
 	}
 	nl, _ := now.now()
-	if err := nl.within(nl.cluster.Snapshot); err != nil {
+	if err := nl.snapshot(); err != nil {
 		s.t.Fatal(err)
 	}
 	return old, now

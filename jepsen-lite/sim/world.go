@@ -58,6 +58,8 @@ type world struct {
 	stop1 context.CancelFunc
 	ops   sync.WaitGroup // what operators are about
 
+	operators atomic.Int32 // who change the membership just now
+
 	mu     sync.Mutex
 	rng    *rand.Rand
 	calls  int                      // of do
@@ -342,7 +344,7 @@ func (w *world) finish() {
 			w.check.compare(r.id, st, index)
 			w.check.acknowledged(r.id, st)
 			if err := st.Check(); err != nil {
-				w.check.fail("state of %s at %d: %v", r.id, index, err)
+				w.check.fail("S9: state of %s at %d: %v", r.id, index, err)
 			}
 			if sum := snapshot.Sum(st); base == nil {
 				base, first = r, sum
@@ -362,6 +364,7 @@ func (w *world) stop() {
 	w.net.heal()
 	w.thaw()
 	w.armed.Store(nil)
+	w.atLog.Store(nil)
 	w.yield.turn(0)
 	for _, r := range w.members() {
 		r.crash()

@@ -93,6 +93,7 @@ func (a *agent) run() {
 
 // start takes a container that its master brings. It ends by itself.
 func (a *agent) start(id yarn.ContainerID, life time.Duration) {
+	a.l.rec.Note(&history.Order{Node: a.id.String(), Kind: history.StartContainer, Container: id.String(), App: id.App.String()})
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.running[id] = time.Now().Add(life)

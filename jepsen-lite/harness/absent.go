@@ -1,0 +1,67 @@
+package harness
+
+import (
+	"net"
+	"time"
+)
+
+// backEvery is how often a closed port looks whether somebody listens behind it.
+const backEvery = 5 * time.Millisecond
+
+// Absent implements Network. A port opens again when somebody listens behind it:
+// until then it refuses, as the kernel of a machine does whose process is gone.
+func (n *loopback) Absent(id string, away bool) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	select {
+	case <-n.done:
+		return nil
+	default:
+	}
+	for _, p := range n.ports {
+		if p.to != id || p.away == away {
+			continue
+		}
+		p.away = away
+		if !away {
+			n.wg.Go(func() { n.comeBack(p) })
+		} else if p.listener != nil {
+			_ = p.listener.Close() // it ends its loop
+			p.listener = nil
+		}
+	}
+	return nil
+}
+
+// comeBack opens a port when somebody listens behind it.
+func (n *loopback) comeBack(p *port) {
+	tick := time.NewTicker(backEvery)
+	defer tick.Stop()
+	for {
+		c, err := net.DialTimeout("tcp", p.behind, time.Second)
+		if err == nil {
+			_ = c.Close()
+		}
+		if n.reopen(p, err == nil) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-n.done:
+			return
+		}
+	}
+}
+
+// reopen says whether there is nothing left to do: the port is open, or is to stay
+// closed. One that somebody else has taken meanwhile is tried again.
+func (n *loopback) reopen(p *port, up bool) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	select {
+	case <-n.done:
+		return true
+	default:
+	}
+	return p.away || p.listener != nil || up && n.listen(p) == nil
+}

@@ -1,0 +1,67 @@
+package harness
+
+import (
+	"errors"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestAbsent: who dials a replica that is gone is refused, not let in and cut off;
+// the port opens again when somebody listens behind it, and not before.
+func TestAbsent(t *testing.T) {
+	n := newLoopback()
+	defer n.Close()
+	p, err := n.Add("rm1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := func() net.Listener {
+		t.Helper()
+		l, err := net.Listen("tcp", p.HTTPListen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { // until it is closed
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_ = c.Close()
+			}
+		}()
+		return l
+	}
+	dials := func() error {
+		c, err := net.DialTimeout("tcp", p.HTTP, time.Second)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	}
+	l := serve()
+	if err := dials(); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	if err := n.Absent("rm1", true); err != nil {
+		t.Fatal(err)
+	}
+	if err := dials(); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("who dials what is gone is told %v", err)
+	}
+	if err := n.Absent("rm1", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := dials(); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("who dials what has not begun to listen is told %v", err)
+	}
+	defer serve().Close()
+	for end := time.Now().Add(10 * time.Second); dials() != nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the port does not open again")
+		}
+	}
+}

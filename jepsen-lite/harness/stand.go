@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Stand is what happens to a replica that comes to a named place in its own code:
+// it is gone there, or whoever came there is held up.
+type Stand struct {
+	Point string        // internal/point's name of the place
+	After int           // which time it comes there, from 1
+	Hold  time.Duration // 0: the process ends there
+}
+
+// String is what the process is told.
+func (s Stand) String() string {
+	if s == (Stand{}) {
+		return "none"
+	}
+	return fmt.Sprintf("%s %d %s", s.Point, s.After, s.Hold)
+}
+
+// Reached is what a replica says on its standard error at the place.
+func (s Stand) Reached() string { return "point " + s.Point + " reached" }
+
+// listen gives a process ears for stands.
+func (r *Replica) listen(cmd *exec.Cmd) (err error) {
+	r.orders = nil
+	if r.cluster.cfg.Points {
+		r.orders, err = cmd.StdinPipe()
+	}
+	return err
+}
+
+// tell writes a stand to the process; the lock is held.
+func (r *Replica) tell(s Stand) error {
+	if r.orders == nil {
+		return nil
+	}
+	_, err := io.WriteString(r.orders, s.String()+"\n")
+	return err
+}
+
+// Stand has the running process crash or wait at a place; the zero Stand takes an
+// earlier one back.
+func (r *Replica) Stand(s Stand) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.running() {
+		return fmt.Errorf("%s: %w", r.ID, ErrNotRunning)
+	}
+	if s.Point != "" && s.Hold == 0 {
+		r.asked = true
+	}
+	return r.tell(s)
+}
+
+// StandFirst has the next run told so before it begins.
+func (r *Replica) StandFirst(s Stand) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.first = s
+}
+
+// Reached says whether the present run has come to the place of a stand.
+func (r *Replica) Reached(s Stand) bool { return strings.Contains(r.Said(1<<20), s.Reached()) }

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// garden is where bugs are planted: a copy of the tree for each worker.
+type garden struct {
+	trees   string // the folder of the copies
+	workers int
+	verbose bool
+	end     time.Time // nothing runs past it; zero: no end
+
+	mu    sync.Mutex // of what is printed
+	lives int
+}
+
+const row = "%-3s %-34s %-10s %-10s %-7s %-8s %s\n"
+
+// plant plants every bug and prints the table, each line when its bug is judged.
+func (g *garden) plant(all []mutant) error {
+	begin := time.Now()
+	fmt.Printf(row, "#", "bug", "expected", "caught by", "seeds", "seconds", "command")
+	next := make(chan mutant, len(all))
+	for _, m := range all {
+		next <- m
+	}
+	close(next)
+	errs := make([]error, max(1, g.workers))
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = g.work(filepath.Join(g.trees, fmt.Sprint("copy", i)), next) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	fmt.Printf("%d of %d caught in %s\n", len(all)-g.lives, len(all), time.Since(begin).Round(time.Second))
+	if g.lives > 0 {
+		return errLives
+	}
+	return nil
+}
+
+// work judges one bug after the other in one copy of the tree.
+func (g *garden) work(tree string, next <-chan mutant) error {
+	if err := copyTree(".", tree); err != nil {
+		return fmt.Errorf("copy the tree: %w", err)
+	}
+	for m := range next {
+		if !g.end.IsZero() {
+			m.budget = min(m.budget, time.Until(g.end))
+		}
+		if m.budget <= 0 {
+			g.tell(verdict{m: m, seeds: "-", err: errors.New("not run: all are over their limit")})
+			continue
+		}
+		g.tell(judge(tree, m))
+	}
+	return nil
+}
+
+// tell prints what came of one bug.
+func (g *garden) tell(v verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	name := strings.TrimSuffix(filepath.Base(v.m.file), ".patch")
+	_, name, _ = strings.Cut(name, "-")
+	caught, by := v.caught, v.by
+	switch {
+	case v.err != nil:
+		caught, by = "BROKEN", v.err.Error()
+	case caught == "":
+		caught, by = "LIVES", strings.Join(v.m.runs, "; ")
+	}
+	lives := v.caught == "" || v.err != nil
+	if lives {
+		g.lives++
+	}
+	fmt.Printf(row, fmt.Sprint(v.m.number), name, strings.Join(v.m.expected, "/"), caught, v.seeds, fmt.Sprintf("%.1f", v.took.Seconds()), by)
+	if g.verbose || lives {
+		fmt.Println(tail(v.output, 6))
+	}
+}

@@ -1,0 +1,80 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rmd/jepsen-lite/harness"
+)
+
+// Clocks are the faults of wall clocks: of one process, while its timers go on.
+func Clocks() []Fault {
+	return []Fault{
+		{Name: "clock-step", Kind: harness.Clock, Text: "one replica's clock jumps by 1 s to 1 h, forward or back", Hold: seconds(1, 8), Inject: clockStep},
+		{Name: "clock-drift", Kind: harness.Clock, Text: "one replica's clock is up to a tenth too fast or too slow", Hold: seconds(3, 10), Inject: clockDrift},
+		{Name: "clock-flicker", Kind: harness.Clock, Text: "one replica's clock jumps to and fro, several times a second", Inject: clockFlicker},
+	}
+}
+
+// clockSteps are kept below a day: by then the memory of calls is over, on purpose.
+var clockSteps = []time.Duration{time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour}
+
+// drawStep draws a jump.
+func (e *Env) drawStep() time.Duration {
+	d := clockSteps[e.Rand.IntN(len(clockSteps))]
+	if e.Rand.IntN(2) == 0 {
+		d = -d
+	}
+	return d
+}
+
+// rightClock gives a replica its machine's clock again; it must take part all along.
+func (e *Env) rightClock(r *harness.Replica) Heal {
+	return func(ctx context.Context) error {
+		if !r.Running() {
+			e.Violate("clock", "%s ended when its clock was moved: %s", r.ID, lastLines(r.Said(4000), 5))
+			return e.back(ctx, r)
+		}
+		if err := r.RightClock(); err != nil {
+			return err
+		}
+		return e.awaitBack(ctx, r)
+	}
+}
+
+func clockStep(ctx context.Context, e *Env) (Heal, error) {
+	r, err := e.victim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	step := e.drawStep()
+	e.on("%s by %s", []*harness.Replica{r}, r.ID, step)
+	return e.rightClock(r), r.MoveClock(step, 0)
+}
+
+func clockDrift(ctx context.Context, e *Env) (Heal, error) {
+	r, err := e.victim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	drift := int64(e.Rand.IntN(201) - 100)
+	e.on("%s by %d thousandths", []*harness.Replica{r}, r.ID, drift)
+	return e.rightClock(r), r.MoveClock(0, drift)
+}
+
+func clockFlicker(ctx context.Context, e *Env) (Heal, error) {
+	r, err := e.victim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rounds := 5 + e.Rand.IntN(16)
+	e.on("%s, %d times", []*harness.Replica{r}, r.ID, rounds)
+	for range rounds {
+		if err := r.MoveClock(e.drawStep(), 0); err != nil {
+			return e.rightClock(r), fmt.Errorf("after a step: %w", err)
+		}
+		sleep(ctx, seconds(0.02, 0.3)(e.Rand))
+	}
+	return e.rightClock(r), nil
+}

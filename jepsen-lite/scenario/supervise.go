@@ -1,0 +1,96 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"rmd/jepsen-lite/harness"
+	"rmd/jepsen-lite/history"
+)
+
+// servedWithin is when the cluster must take writes again after a fault is gone.
+const servedWithin = 20 * time.Second
+
+// supervise starts what ended by itself, as a machine's supervisor does, tells of
+// what had no reason to end, and waits until writes are served.
+func (r *run) supervise(ctx context.Context) error {
+	from := time.Now()
+	for _, p := range r.cluster.Replicas {
+		r.ends(p)
+		if p.Voter && !p.Running() {
+			if err := p.Start(); err != nil {
+				return err
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, servedWithin)
+	defer cancel()
+	if err := r.cluster.AwaitReady(ctx, r.cluster.Voters()...); err != nil {
+		r.violate("L2", "not all replicas take part %s after the last fault was gone: %v", servedWithin, err)
+		return fmt.Errorf("the cluster is not whole any more: %w", err)
+	}
+	for r.load.Prober.Next(from).IsZero() {
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				r.violate("L1", "no write was served for %s after the last fault was gone", servedWithin)
+				return errors.New("the cluster serves no writes any more")
+			}
+			return nil
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// ends tells of runs that ended with no reason given by a fault.
+func (r *run) ends(p *harness.Replica) {
+	all := p.Exits()
+	r.mu.Lock()
+	fresh := all[r.excused[p.ID]:]
+	r.excused[p.ID] = len(all)
+	r.mu.Unlock()
+	for _, x := range fresh {
+		if !x.Asked {
+			r.violate("exit", "%s ended by itself with %d %s: %s", p.ID, x.Code, x.Signal, tail(x.Said, 4))
+		}
+	}
+}
+
+// close ends everybody and everything that is still there.
+func (r *run) close(ctx context.Context) {
+	if r.load != nil {
+		r.load.Close()
+		c := &r.load.Counts
+		r.res.Asked, r.res.Acked, r.res.Refused, r.res.Unknown = c.Asked.Load(), c.Acked.Load(), c.Refused.Load(), c.Unknown.Load()
+		r.res.Containers = c.Containers.Load()
+		for _, v := range r.load.Violations() {
+			r.res.Violations = append(r.res.Violations, Violation{Invariant: v.Invariant, What: v.What})
+		}
+	}
+	if r.archive != nil && !r.replaced {
+		r.archive.close(false)
+	}
+	if r.unwatch != nil {
+		r.unwatch()
+		r.watch.wg.Wait()
+	}
+	if r.res.Broken == nil {
+		r.identity(ctx)
+	}
+	for _, p := range r.cluster.Replicas {
+		r.ends(p)
+	}
+	r.logs()
+	r.cries()
+	if err := r.cluster.Close(); err != nil {
+		r.opt.note("taking the cluster away: %v", err)
+	}
+	r.res.Reached = r.env.Reached()
+	r.rec.Mark(history.Over)
+	if err := r.writer.Close(); err != nil {
+		r.res.Broken = errors.Join(r.res.Broken, err)
+	}
+}

@@ -1,0 +1,41 @@
+package sim
+
+import (
+	"context"
+	"math/rand"
+	"testing"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// TestLateAllocate: a copy of an AM's call comes after the AM has had its answer
+// elsewhere and gone on with calls that changed nothing. It must not take the grants
+// that the AM is waiting for.
+func TestLateAllocate(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		s.addNodes(8, "n1")
+		s.submit("app1", "a", 0, "")
+		pull := func(asks ...input.Ask) *input.AllocateReply {
+			r := s.do(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"], Asks: asks, Counted: true}).(*input.AllocateReply)
+			s.resp["app1"] = r.Response
+			return r
+		}
+		pull(input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(gib, 1), Relax: true})
+		late := &input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"], Counted: true}
+		pull()
+		pull()
+		s.beat("n1") // the container is allocated, and nobody is told
+		c := &caller{w: s.world, name: "late", rng: rand.New(rand.NewSource(1))}
+		if r, ok := c.call(context.Background(), input.Request{Input: late}); !ok || r.Refused() == nil || r.Refused().Reason != input.WrongResponse {
+			t.Errorf("the late copy is answered %+v, %v", r, ok)
+		}
+		told := 0
+		for range 3 {
+			told += len(pull().Granted)
+		}
+		if told != 1 {
+			t.Errorf("the AM was told of %d containers; %s live", told, s.containers(s.leader(10*election), "app1"))
+		}
+	})
+}
