@@ -113,7 +113,7 @@ func allocate(c *call) error {
 	}
 	in := &input.Allocate{Attempt: id, Response: a.Response, BlacklistAdd: doc.BlacklistAdd, BlacklistRemove: doc.BlacklistRemove}
 	if doc.Response != nil {
-		in.Response = *doc.Response
+		in.Response, in.Counted = *doc.Response, true
 	}
 	if err := v.fillAllocate(in, doc); err != nil {
 		return err

@@ -50,6 +50,8 @@ var leastRoles = map[string]yarn.Role{
 	"POST /v1/access/tokens":                yarn.RoleAdmin,
 	"DELETE /v1/access/tokens/{name}":       yarn.RoleAdmin,
 	"POST /v1/inputs":                       yarn.RoleAdmin, // it speaks for nodes
+	"GET /debug/pprof":                      yarn.RoleAdmin, // what is in memory
+	"GET /debug/pprof/{name}":               yarn.RoleAdmin,
 }
 
 // first are the first steps of a cluster, which nobody can have a token for.

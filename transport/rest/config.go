@@ -172,6 +172,14 @@ type Config struct {
 	// Past is the state as it was after an index, for reading; a *TooOldError when
 	// what is kept does not reach back so far.
 	Past func(ctx context.Context, index uint64) (*state.State, error)
+	// Why says why the events of some entries of the log were decided, from the
+	// state just before each: for an index one for each event, in order. What is not
+	// known when the context ends is left out. It works for callers together, as much
+	// as suits pages that are open; atOnce is for somebody who asks.
+	Why func(ctx context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because
+	// Warm is given a version of the state, to read, now and then: what Explain
+	// needs can follow it while nobody asks.
+	Warm func(st *state.State)
 	// Rerun plays what a stretch of the log has recorded again, on planners of its
 	// own, with and without reservations: a document as api.Rerun. It reads the log
 	// itself, and the state only for the nodes and queues.
@@ -210,6 +218,9 @@ type Config struct {
 	// neither is there.
 	Hadoop http.Handler
 
+	// Profiles opens /debug/pprof to administrators on this machine.
+	Profiles bool
+
 	// Hosts are the names that a Host header may carry besides loopback and
 	// plain addresses; "*" turns the check off.
 	Hosts []string
@@ -220,6 +231,7 @@ type Config struct {
 	ReadTimeout   time.Duration // for a read to be answered
 	WriteTimeout  time.Duration // for a write to be answered
 	Heartbeat     time.Duration // of an event stream
+	WarmPause     time.Duration // between two looks at the state while nobody asks
 	CloseTimeout  time.Duration // for requests in work when the server closes
 
 	MaxHeaderBytes    int
@@ -241,7 +253,7 @@ func DefaultConfig() Config {
 	return Config{
 		Auth:          DefaultAuth(),
 		HeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, BodyTimeout: 30 * time.Second,
-		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: 10 * time.Second, CloseTimeout: 5 * time.Second,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: 10 * time.Second, CloseTimeout: 5 * time.Second, WarmPause: 5 * time.Second,
 		MaxHeaderBytes: 64 << 10, MaxBodyBytes: 4 << 20, MaxInputsBytes: 16 << 20, MaxInputs: 65_536, InputsInFlight: 16_384,
 		MaxConnections: 1024, MaxPerAddress: 64, MaxStreams: 256, MaxLogEntries: 1000,
 		LongestJoinToken: 24 * time.Hour, DefaultJoinTokens: time.Hour,
@@ -261,7 +273,7 @@ func (c Config) Validate() error {
 	need(c.Consensus != nil, "no Consensus")
 	need(c.Logger != nil, "no Logger")
 	for name, d := range map[string]time.Duration{"HeaderTimeout": c.HeaderTimeout, "IdleTimeout": c.IdleTimeout, "BodyTimeout": c.BodyTimeout,
-		"ReadTimeout": c.ReadTimeout, "WriteTimeout": c.WriteTimeout, "Heartbeat": c.Heartbeat, "CloseTimeout": c.CloseTimeout,
+		"ReadTimeout": c.ReadTimeout, "WriteTimeout": c.WriteTimeout, "Heartbeat": c.Heartbeat, "WarmPause": c.WarmPause, "CloseTimeout": c.CloseTimeout,
 		"LongestJoinToken": c.LongestJoinToken, "DefaultJoinTokens": c.DefaultJoinTokens} {
 		need(d > 0, name+" must be above 0")
 	}

@@ -229,13 +229,13 @@ func (c *call) eventFilter(st *state.State, index uint64) (eventFilter, error) {
 	return f, words("kind", f.kinds, known)
 }
 
-// batchDoc shows a batch through a filter.
-func (v *view) batchDoc(b Batch, f eventFilter) api.EventBatch {
-	d := api.EventBatch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: []api.Event{}}
-	for _, e := range b.Events {
+// batchDoc shows a batch through a filter, and which of its events passed.
+func (v *view) batchDoc(b Batch, f eventFilter) (d api.EventBatch, places []int) {
+	d = api.EventBatch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: []api.Event{}}
+	for i, e := range b.Events {
 		if doc := v.eventDoc(e); f.empty() || f.pass(&doc) {
-			d.Events = append(d.Events, doc)
+			d.Events, places = append(d.Events, doc), append(places, i)
 		}
 	}
-	return d
+	return d, places
 }

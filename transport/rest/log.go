@@ -9,7 +9,7 @@ import (
 )
 
 func (s *Server) logRoutes() []route {
-	return []route{get("/v1/log", "from count", showLog)}
+	return []route{get("/v1/log", "from count why", showLog)}
 }
 
 const defaultLogCount = 100
@@ -45,7 +45,27 @@ func showLog(c *call) error {
 	for _, e := range entries {
 		d.Entries = append(d.Entries, v.logEntry(e))
 	}
+	if c.flag("why") {
+		c.explainLog(ctx, d.Entries)
+	}
 	return c.json(http.StatusOK, d)
+}
+
+// explainLog fills in why the events of entries were decided, as far as the log and
+// the snapshots that are kept tell it in time.
+func (c *call) explainLog(ctx context.Context, entries []api.LogEntry) {
+	var indexes []uint64
+	for _, e := range entries {
+		if len(e.Events) > 0 {
+			indexes = append(indexes, e.Index)
+		}
+	}
+	told := c.s.why(ctx, indexes, whyAsked)
+	for _, e := range entries {
+		for i := range e.Events {
+			explainEvent(&e.Events[i], told[e.Index], i)
+		}
+	}
 }
 
 func (v *view) logEntry(e LogEntry) api.LogEntry {

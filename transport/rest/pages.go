@@ -345,9 +345,9 @@ func (v *pageView) recentEntry(e LogEntry, out *ui.Recent, pass ui.Pass) int {
 	for i := len(out.Events) - 1; at != 0 && i >= 0 && out.Events[i].AtMillis == 0; i-- {
 		out.Events[i].AtMillis = at
 	}
-	for _, ev := range slices.Backward(b.Events) {
+	for place, ev := range slices.Backward(b.Events) {
 		if pass(ev.Kind().String(), v.subject(ev), func() api.Event { return v.eventDoc(ev) }) {
-			out.Events = append(out.Events, ui.Decision{Index: e.Index, Term: e.Term, AtMillis: at, Event: v.eventDoc(ev)})
+			out.Events = append(out.Events, ui.Decision{Index: e.Index, Term: e.Term, Place: place, AtMillis: at, Event: v.eventDoc(ev)})
 		}
 	}
 	return len(b.Events)

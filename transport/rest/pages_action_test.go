@@ -159,7 +159,7 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 	if b.d.asked() != 0 {
 		t.Errorf("something came through the door: %+v", b.d.got)
 	}
-	if w := b.ask("GET", path, ""); w.Code != http.StatusNotFound {
+	if w := b.ask("GET", path, ""); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("an action by GET: %d", w.Code)
 	}
 }

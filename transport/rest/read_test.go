@@ -105,7 +105,7 @@ func TestReadRules(t *testing.T) {
 }
 
 func TestReadRulesFail(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.ReadTimeout = 10 * time.Millisecond })
+	b := newBench(t, func(c *Config) { c.ReadTimeout = 500 * time.Millisecond })
 	e := b.fails(504, api.CodeTimedOut, "GET", "/v1/apps?min_index=9999", "")
 	if strings.Contains(e.Message, "outcome") {
 		t.Errorf("a read has no outcome: %s", e.Message)

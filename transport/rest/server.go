@@ -100,6 +100,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.wg.Go(s.watchMetrics)
 	s.wg.Go(s.watchLeader)
+	s.wg.Go(s.keepWarm)
 	return s, nil
 }
 

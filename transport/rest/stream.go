@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"rmd/transport/rest/api"
 )
 
 func (s *Server) eventRoutes() []route {
-	return []route{get("/v1/events", "app node queue kind after", streamEvents)}
+	return []route{get("/v1/events", "app node queue kind after why", streamEvents)}
 }
 
 // lastEventID is what a stream goes on after: Last-Event-ID, or ?after. 0 is
@@ -64,7 +65,7 @@ func streamEvents(c *call) error {
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	out := &stream{c: c, filter: f, seen: index}
+	out := &stream{c: c, filter: f, seen: index, why: c.flag("why")}
 	out.run(sub)
 	return nil
 }
@@ -75,6 +76,8 @@ type stream struct {
 	filter eventFilter
 	seen   uint64 // the last index looked at
 	buf    []byte
+	why    bool      // the reasons of decisions are wanted
+	rest   time.Time // until when none are asked for: they came too late
 }
 
 // run sends until the client goes, the server closes, or the client is too slow.
@@ -115,9 +118,12 @@ func (o *stream) next(ctx context.Context, sub Subscription) (Batch, error) {
 func (o *stream) send(b Batch) bool {
 	o.seen = b.Index
 	st, index := o.c.s.cfg.Reader.Fork()
-	doc := o.c.s.viewOf(st, index).batchDoc(b, o.filter)
+	doc, places := o.c.s.viewOf(st, index).batchDoc(b, o.filter)
 	if len(doc.Events) == 0 {
 		return true
+	}
+	if o.why {
+		o.explain(&doc, places)
 	}
 	data, err := json.Marshal(doc)
 	if err != nil {
@@ -125,6 +131,22 @@ func (o *stream) send(b Batch) bool {
 		return false
 	}
 	return o.write(fmt.Sprintf("id: %d\nevent: batch\ndata: %s\n\n", b.Index, data))
+}
+
+// whyRest is how long a stream does without reasons after they came too late: it
+// must not fall behind for them.
+const whyRest = 5 * time.Second
+
+// explain fills in why the events were decided.
+func (o *stream) explain(doc *api.EventBatch, places []int) {
+	if time.Now().Before(o.rest) {
+		return
+	}
+	told, ok := o.c.s.why(o.c.r.Context(), []uint64{doc.Index}, whyStreamed)[doc.Index]
+	if !ok {
+		o.rest = time.Now().Add(whyRest)
+	}
+	explainEvents(doc.Events, places, told)
 }
 
 // end tells the client why the stream stops. It may come back with the last id.

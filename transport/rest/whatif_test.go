@@ -106,7 +106,7 @@ func TestComparisonIsTheDocument(t *testing.T) {
 func TestWhatIfOneAtATime(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	b := newBench(t, func(c *Config) {
-		c.ReadTimeout = 50 * time.Millisecond
+		c.ReadTimeout = time.Second
 		c.WhatIf = func(_ *state.State, _ []input.Property, stop func() bool) (any, error) {
 			close(entered)
 			<-leave

@@ -19,6 +19,14 @@ type Event struct {
 	Container   string         `json:"container,omitempty"`
 	Reservation string         `json:"reservation,omitempty"`
 	Data        map[string]any `json:"data,omitempty"`
+	Because     *Because       `json:"because,omitempty"`
+}
+
+// Because is why something was decided, from the state just before it: a stable
+// code, and the numbers it rests on.
+type Because struct {
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
 }
 
 // Log is a stretch of the replicated log.

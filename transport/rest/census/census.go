@@ -31,6 +31,9 @@ var nothing = &Census{st: state.New(), places: &places{}}
 // App is an application by slot; it must hold one.
 func (c *Census) App(slot uint32) *App { return &c.chunks[slot/chunkSize][slot%chunkSize] }
 
+// Index is that of the version of the state.
+func (c *Census) Index() uint64 { return c.index }
+
 // Len is the number of applications.
 func (c *Census) Len() int { return len(c.order) }
 

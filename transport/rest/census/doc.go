@@ -12,6 +12,8 @@
 //	                       ▲
 //	                the last Census, and its fork
 //
-// A keeper keeps the last census with its fork alive while somebody asks. Package
-// rest and the pages call it; it knows no HTTP.
+// A keeper keeps the last census with its fork alive while somebody asks; package
+// rest asks for one of the committed state every few seconds, whether somebody looks
+// or not, so that the next one is always made from a census that is nearly the same.
+// Package rest and the pages call it; it knows no HTTP.
 package census

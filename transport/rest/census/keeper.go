@@ -34,6 +34,13 @@ func (k *Keeper) At(st *state.State, index uint64) *Census {
 	return c
 }
 
+// Have is the last census; nil when it was let go.
+func (k *Keeper) Have() *Census {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.last
+}
+
 // wake makes sure that there is a census to begin with. The lock is held.
 func (k *Keeper) wake() {
 	if k.last == nil {

@@ -61,6 +61,9 @@ type View interface {
 	// Recent goes back in the log from before an index (0: from the newest),
 	// until limit events have passed, or it has looked at so many.
 	Recent(ctx context.Context, before uint64, limit, look int, pass Pass) (Recent, error)
+	// Why fills in why events of a list, in its order, were decided, and says whether
+	// all of that was at hand in time.
+	Why(ctx context.Context, list []Decision, wait time.Duration) (all bool)
 	// Kept is the oldest and the newest index that the log can be played from.
 	Kept(ctx context.Context) (first, last uint64, err error)
 	// Played is the index that is reached when the log is played from an index on
@@ -125,6 +128,7 @@ type Recent struct {
 // not move the clock has the time of the one before it.
 type Decision struct {
 	Index, Term uint64
+	Place       int // among the events of its entry
 	AtMillis    int64
 	api.Event
 }

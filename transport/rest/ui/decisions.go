@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"rmd/fsm/event"
 	"rmd/transport/rest/api"
 )
 
-// decisionRow is one event in words.
+// decisionRow is one event in words, with why it was decided.
 type decisionRow struct {
 	Decision
 	Text string
+	Why  string // from the state just before; empty where the event says all
 }
 
 // decisionFilter says which events a list is of; empty is every decision.
@@ -65,6 +67,39 @@ const (
 	lookNear = 2_000
 )
 
+// whyFar is how far behind the newest event of a list one may be whose reason is
+// looked for: all entries between them have to be followed.
+const whyFar = 20_000
+
+// How long a page waits for the reasons of its rows: one that is opened; one that
+// renews itself, and has them with the next look; and one of the past, which is
+// made from an earlier state anyhow and does not change.
+const (
+	whyOpened = 25 * time.Millisecond
+	whyBehind = 2 * time.Millisecond
+	whyOfPast = time.Second
+)
+
+func (q *query) patience() time.Duration {
+	switch {
+	case q.q.Has("at"):
+		return whyOfPast
+	case q.behind:
+		return whyBehind
+	}
+	return whyOpened
+}
+
+// explained is the part of a list that is near enough to its newest event.
+func explained(list []Decision) []Decision {
+	for i := range list {
+		if list[0].Index-list[i].Index > whyFar {
+			return list[:i]
+		}
+	}
+	return list
+}
+
 func (q *query) decisions(f decisionFilter, before uint64, limit int) (decided, error) {
 	look := lookNear
 	if limit > overviewDecisions {
@@ -77,6 +112,11 @@ func (q *query) decisions(f decisionFilter, before uint64, limit int) (decided, 
 	list, err := q.v.Recent(q.r.Context(), before, limit, look, f.pass)
 	if err != nil {
 		return decided{}, err
+	}
+	if limit > overviewDecisions {
+		began := time.Now()
+		q.lacks = !q.v.Why(q.r.Context(), explained(list.Events), q.patience())
+		q.waited = time.Since(began)
 	}
 	out := decided{Next: list.Next}
 	made := map[string]api.Event{} // by reservation
@@ -96,7 +136,11 @@ func (q *query) decisions(f decisionFilter, before uint64, limit int) (decided, 
 		if e.Node == "" && e.Container != "" {
 			e.Node = put[e.Container]
 		}
-		out.Rows = append(out.Rows, decisionRow{Decision: e, Text: tell(&e.Event)})
+		row := decisionRow{Decision: e, Text: tell(&e.Event)}
+		if e.Because != nil {
+			row.Why = e.Because.Text
+		}
+		out.Rows = append(out.Rows, row)
 	}
 	return out, nil
 }
@@ -147,6 +191,10 @@ func tell(e *api.Event) string {
 		return "node is " + word(text("state"))
 	case "NodeResourceChanged":
 		return "the node's total changed"
+	case "ClusterInitialized":
+		return "the cluster begins"
+	case "LevelRaised":
+		return "feature level " + text("level") + " in force"
 	case "Audited":
 		return sentence("administrator: "+text("action"), text("target"), by(text("who")), text("result"))
 	}
@@ -225,6 +273,7 @@ type decisionsData struct {
 	Rows   []decisionRow
 	Pager  pager
 	Filter bool
+	Lacks  bool // reasons were not at hand
 }
 
 // decisionRows is how many events a page lists.
@@ -270,6 +319,7 @@ func decisions(q *query) (any, error) {
 	if list.Next != 0 {
 		next = fmt.Sprint(list.Next)
 	}
+	d.Lacks = q.lacks
 	d.Rows, d.Pager = list.Rows, q.pager("event", len(list.Rows), len(list.Rows), next)
 	d.Kinds = append([]choice{{Value: "all", Text: "every event", Chosen: kind == "all"}, {Value: "reservations", Text: "reservations", Chosen: kind == "reservations"}}, choices(kindNames(), kind)...)
 	d.Filter = d.App != "" || d.Node != "" || f.queue != "" || kind != ""

@@ -34,7 +34,7 @@ func parse(mark string) (map[string]*template.Template, error) {
 
 // functions are what the templates may call.
 var functions = template.FuncMap{
-	"n": number, "mem": memory, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "short": short, "pct": percent,
+	"n": number, "mem": memory, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "life": lifeText, "verdict": verdictWord, "short": short, "pct": percent,
 	"path": url.PathEscape, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": plural, "stale": staleness,
 	"dict": dict, "containerShort": containerShort, "bytes": bytesText, "tone": tone, "kinds": kindsOf, "safeURL": webURL, "hex": shortDigest, "equal": equality, "took": took,
 	"part": func(share float64) string { return percent(share * 100) },
@@ -169,7 +169,7 @@ func when(millis int64) template.HTML {
 		return "–"
 	}
 	t := time.UnixMilli(millis).UTC()
-	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `">` + t.Format("2006-01-02 15:04:05") + `</time>`)
+	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `"><span class="date">` + t.Format("2006-01-02") + ` </span>` + t.Format("15:04:05") + `</time>`)
 }
 
 // short writes an application's id by its number.
@@ -202,6 +202,9 @@ func percent(f float64) string {
 
 // word writes an upper-case name in words: NODE_TOO_SMALL is node too small.
 func word(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", " ")) }
+
+// verdictWord writes a cluster's verdict.
+func verdictWord(s string) string { return strings.ReplaceAll(word(s), "-", " ") }
 
 // plural is "1 node", "2 nodes".
 func plural(v any, one string) string {

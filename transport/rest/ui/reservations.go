@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -183,12 +184,14 @@ type reservationData struct {
 	Name        string // of its application
 	Ahead       []api.Container
 	NowMillis   int64
+	// Past is the life of one that is not held any more; the rest is empty then.
+	Past *api.ReservationHistory
 }
 
 func reservation(q *query) (any, error) {
 	slot, err := q.v.FindReservation(q.r.PathValue("id"))
 	if err != nil {
-		return nil, err
+		return q.pastReservation(err)
 	}
 	st := q.v.State()
 	r := st.Reservations.Get(slot)
@@ -201,6 +204,29 @@ func reservation(q *query) (any, error) {
 		return cmp.Or(cmp.Compare(a.AllocatedMillis, b.AllocatedMillis), strings.Compare(a.ID, b.ID))
 	})
 	return d, nil
+}
+
+// pastReservation shows what became of a reservation, as far as the log tells.
+func (q *query) pastReservation(gone error) (any, error) {
+	d := reservationData{Index: q.v.Index(), Past: &api.ReservationHistory{}}
+	if err := q.get("/v1/reservations/"+url.PathEscape(q.r.PathValue("id"))+"/history", d.Past); err != nil || len(d.Past.Events) == 0 {
+		return nil, gone
+	}
+	q.title = "Reservation " + d.Past.ID
+	return d, nil
+}
+
+// lifeText says in words what happened to a reservation.
+func lifeText(e api.ReservationEvent) string {
+	switch e.What {
+	case "made":
+		return "made: the container did not fit yet"
+	case "moved":
+		return "given up for another node"
+	case "fulfilled":
+		return "fulfilled: its container was placed"
+	}
+	return reasoned(word(e.What), causes[e.Cause])
 }
 
 // idOf reads an application's id; the zero value passes everything.

@@ -18,6 +18,8 @@ type rendered struct {
 	tag   string
 	// refresh is where a browser without scripts goes on by itself; mostly empty.
 	refresh string
+	lacks   bool          // something was not at hand when it was made
+	waited  time.Duration // for what others make
 }
 
 // stand is what a page shows besides the state: who leads, and what was played
@@ -198,7 +200,10 @@ func (s *shared) make(k *slot, w want, behind bool) (*rendered, error) {
 	began := time.Now()
 	p, err := w.render(behind)
 	cost := time.Since(began)
-	s.budget.charge(began.Add(cost), cost)
+	if p != nil {
+		cost -= p.waited
+	}
+	s.budget.charge(time.Now(), cost)
 	if err != nil {
 		return nil, err
 	}

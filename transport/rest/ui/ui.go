@@ -109,9 +109,26 @@ func (u *UI) routes() {
 		u.mux.HandleFunc("GET "+p.path, func(w http.ResponseWriter, r *http.Request) { u.page(w, r, p) })
 	}
 	u.actions()
-	u.mux.HandleFunc("/ui/", func(w http.ResponseWriter, r *http.Request) {
-		u.fail(w, r, &api.Error{Code: api.CodeNotFound, Message: "there is no page at " + r.URL.Path, Remedy: "choose one of those on the side", Status: http.StatusNotFound})
-	})
+	u.mux.HandleFunc("/ui/", u.nowhere)
+}
+
+// nowhere answers where there is no page, or not for this method.
+func (u *UI) nowhere(w http.ResponseWriter, r *http.Request) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := u.mux.Handler(other); pattern == "/ui/" || method == r.Method {
+			continue
+		}
+		e := &api.Error{Code: api.CodeMethodNotAllowed, Message: r.URL.Path + " does not take " + r.Method, Remedy: "open it as a page", Status: http.StatusMethodNotAllowed}
+		if method == http.MethodPost {
+			e.Remedy = "use the button of the page that it belongs to"
+		}
+		w.Header().Set("Allow", method)
+		u.fail(w, r, e)
+		return
+	}
+	u.fail(w, r, &api.Error{Code: api.CodeNotFound, Message: "there is no page at " + r.URL.Path, Remedy: "choose one of those on the side", Status: http.StatusNotFound})
 }
 
 // page is one kind of page. Its data is made by show from one view.
@@ -129,6 +146,8 @@ type query struct {
 	title  string // set by a page that has a name of its own
 	behind bool   // nobody waits for what is renewed
 	past   bool   // the view is of an earlier state
+	lacks  bool   // something was not at hand yet: the page is not done
+	waited time.Duration
 	// refresh is where a browser without scripts goes on by itself.
 	refresh string
 }
@@ -181,7 +200,7 @@ func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 	once := !live && (asked.Has("done") || asked.Has("verify")) || asked.Has("speed") // a film goes on by itself
 	return u.shared.get(key, want{now: u.cfg.Now, live: live, fresh: once, stand: stand,
 		good: func(have *rendered) bool {
-			return have.serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.index >= v.Index() || live)
+			return !have.lacks && have.serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.index >= v.Index() || live)
 		},
 		render: func(behind bool) (*rendered, error) {
 			r := r
@@ -219,7 +238,7 @@ func (u *UI) draw(q *query, p page, stand stand) (*rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rendered{index: q.v.Index(), stand: stand, at: at, html: html, title: q.title, tag: tagOf(html), refresh: q.refresh}, nil
+	return &rendered{index: q.v.Index(), stand: stand, at: at, html: html, title: q.title, tag: tagOf(html), refresh: q.refresh, lacks: q.lacks, waited: q.waited}, nil
 }
 
 func tagOf(b []byte) string {

@@ -1,10 +1,13 @@
 package command
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,22 +17,59 @@ import (
 	"rmd/cmd/rmd/internal/exit"
 	"rmd/cmd/rmd/internal/output"
 	"rmd/cmd/rmd/internal/words"
+	"rmd/internal/point"
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/nemesis"
 	"rmd/jepsen-lite/scenario"
 )
 
 func (p *program) chaos() *cli.Command {
-	return noun("chaos", "break a throw-away cluster on purpose, and hold what it did against what it must",
-		p.command(p.chaosRun()))
+	c := noun("chaos", "break a throw-away cluster on purpose, and hold what it did against what it must",
+		p.command(p.chaosRun()), p.command(p.chaosSum()))
+	c.Subcommands = append(c.Subcommands, p.command(p.chaosServer())) // hidden: nobody is told to use it
+	return c
+}
+
+func (p *program) chaosSum() verb {
+	return verb{
+		name: "sum", usage: "add up what several runs came to", args: "DIR...", min: 1, max: -1,
+		long: "Each DIR is the --out of a run. It tells how often every fault was done, how\n" +
+			"long nobody was served when a leader was killed, and what was checked.\n" +
+			"Exit 9 when one of the runs does not pass.",
+		run: runChaosSum,
+	}
+}
+
+func runChaosSum(c *call) error {
+	sum, err := scenario.SumUp(c.Args().Slice())
+	if err != nil {
+		return &exit.Error{Code: exit.CodeFile, What: err.Error(), Do: "name directories that rmd chaos run has written", Err: err}
+	}
+	if c.format().Machine() {
+		b, err := json.Marshal(sum)
+		if err != nil {
+			return err
+		}
+		err = output.WriteDocument(c.p.Out, c.format(), b)
+		if err != nil {
+			return err
+		}
+	} else if err := sum.WriteText(c.p.Out); err != nil {
+		return err
+	}
+	if len(sum.Failed) > 0 {
+		return exit.New(exit.CodeCheck, "read the index.html of each", "%d of %d runs do not pass", len(sum.Failed), sum.Runs)
+	}
+	return nil
 }
 
 func (p *program) chaosRun() verb {
 	return verb{
 		name: "run", usage: "run a scenario of faults under load, and check the history", args: "[SCENARIO]", max: 1,
-		long: "Real processes of this program, in a directory of their own, with simulated nodes, masters,\n" +
-			"operators and readers. What this machine does not offer (network namespaces, loop devices,\n" +
-			"strace) is replaced where it can be, and skipped by name where not. Exit 9 when a check failed.",
+		long: "Real processes of this program, in a directory of their own, with simulated\n" +
+			"nodes, masters, operators and readers. What this machine does not offer (network\n" +
+			"namespaces, loop devices, strace) is replaced where it can be, and skipped by\n" +
+			"name where not. Exit 9 when a check failed.",
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "list", Usage: "list the scenarios and their faults, and what this machine offers"},
 			&cli.Uint64Flag{Name: "seed", Usage: "decides which fault comes when, and who is hit", DefaultText: "drawn from the clock"},
@@ -70,7 +110,7 @@ func runChaos(c *call) error {
 
 // showChaos prints the result; a run that does not pass is a failed check.
 func (c *call) showChaos(res *scenario.Result) error {
-	if err := res.WritePage(); err != nil {
+	if err := errors.Join(res.WritePage(), res.WriteResult()); err != nil {
 		return err
 	}
 	var err error
@@ -112,25 +152,45 @@ func (c *call) chaosOptions() (scenario.Options, error) {
 		opt.Seed = uint64(time.Now().UnixNano()) % 1_000_000
 	}
 	opt.Duration, opt.Network, opt.Disk, opt.Commit = c.span("duration").Duration, c.String("network"), c.String("disk"), Version()
+	opt.Points = len(point.All())
 	var err error
 	if opt.Binary, err = os.Executable(); err != nil {
 		return opt, err
 	}
-	if old := c.String("old"); old != "" {
-		if opt.Old, err = filepath.Abs(old); err != nil {
-			return opt, err
-		}
-		if _, err := os.Stat(opt.Old); err != nil {
-			return opt, &exit.Error{Code: exit.CodeFile, What: err.Error(), Do: "name a program with --old", Err: err}
-		}
+	if opt.Old, err = c.oldProgram(s); err != nil {
+		return opt, err
 	}
 	if opt.Out, err = c.chaosDir(); err != nil {
 		return opt, err
 	}
 	if err := opt.Validate(); err != nil {
+		_ = os.Remove(opt.Out) // it is empty, and may have been made just now
 		return opt, exit.Usagef("see "+c.path+" --help", "%v", err)
 	}
 	return opt, nil
+}
+
+// oldProgram is the one that --old names, which a rolling upgrade begins with.
+func (c *call) oldProgram(s scenario.Scenario) (string, error) {
+	old := c.String("old")
+	if old == "" {
+		if slices.Contains(s.Faults, "upgrade") {
+			return "", exit.Usagef("name a program of an earlier version with --old; make chaos-upgrade builds one", "scenario %s needs two programs", s.Name)
+		}
+		return "", nil
+	}
+	path, err := filepath.Abs(old)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	if err == nil && (info.IsDir() || info.Mode()&0o111 == 0) {
+		err = fmt.Errorf("%s is no program", path)
+	}
+	if err != nil {
+		return "", &exit.Error{Code: exit.CodeFile, What: err.Error(), Do: "name a program with --old", Err: err}
+	}
+	return path, nil
 }
 
 // chaosDir is the directory of a run: a new one, or an empty one that was named.
@@ -146,6 +206,9 @@ func (c *call) chaosDir() (string, error) {
 	entries, err := os.ReadDir(abs)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
+	}
+	if err := os.MkdirAll(abs, 0o700); err != nil {
+		return "", &exit.Error{Code: exit.CodeFile, What: err.Error(), Do: "name another directory with --out", Err: err}
 	}
 	if len(entries) > 0 {
 		return "", exit.New(exit.CodeExists, "name another, or empty it", "%s is not empty", abs)
@@ -166,18 +229,36 @@ func (c *call) listChaos() error {
 	if err != nil {
 		return err
 	}
-	t := tabwriter.NewWriter(c.p.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SCENARIO\tLASTS\tWHAT")
-	for _, s := range scenario.All() {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, (&span{s.Duration}).String(), s.Text)
+	var b strings.Builder
+	table := func(head string, rows func(t io.Writer)) error {
+		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, head)
+		rows(t)
+		return t.Flush()
 	}
-	fmt.Fprintln(t, "\t\t\nFAULT\tNEEDS\tWHAT")
-	for _, f := range nemesis.All() {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, f.Kind, f.Text)
+	err = errors.Join(
+		table("SCENARIO\tLASTS\tWHAT", func(t io.Writer) {
+			for _, s := range scenario.All() {
+				fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, (&span{s.Duration}).String(), s.Text)
+			}
+		}),
+		table("\nFAULT\tNEEDS\tWHAT", func(t io.Writer) {
+			for _, f := range nemesis.All() {
+				fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, f.Kind, f.Text)
+			}
+		}),
+		table("\nNEEDS\tHERE\tHOW", func(t io.Writer) {
+			for _, o := range offer.All {
+				fmt.Fprintf(t, "%s\t%s\t%s\n", o.Fault, o.Answer, strings.ReplaceAll(o.Why, "\n", "; "))
+			}
+		}))
+	if err != nil {
+		return err
 	}
-	fmt.Fprintln(t, "\t\t\nKIND\tHERE\tHOW")
-	for _, o := range offer.All {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", o.Fault, o.Answer, strings.ReplaceAll(o.Why, "\n", "; "))
+	for line := range strings.Lines(b.String()) {
+		if _, err := fmt.Fprintln(c.p.Out, fold(strings.TrimRight(line, " \n"), helpWidth)); err != nil {
+			return err
+		}
 	}
-	return t.Flush()
+	return nil
 }

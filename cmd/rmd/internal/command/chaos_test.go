@@ -26,6 +26,10 @@ func TestChaosRefuses(t *testing.T) {
 		{2, "4 replicas; expected 3 or 5", []string{"smoke", "--replicas", "4", "--out", t.TempDir()}},
 		{8, "is not empty", []string{"smoke", "--out", full}},
 		{1, "no-such-program", []string{"upgrade", "--old", filepath.Join(full, "no-such-program")}},
+		{2, "needs two programs", []string{"upgrade"}},
+		{1, "is no program", []string{"upgrade", "--old", full}},
+		{2, `network "foo"`, []string{"smoke", "--network", "foo"}},
+		{2, `disk "foo"`, []string{"smoke", "--disk", "foo"}},
 		{2, "too many arguments", []string{"smoke", "disks"}},
 	} {
 		r := rmd(t, nil, append([]string{"chaos", "run"}, c.args...)...)
@@ -45,9 +49,31 @@ func TestChaosList(t *testing.T) {
 			t.Errorf("%s is not in the list", s.Name)
 		}
 	}
+	for line := range strings.Lines(r.out) {
+		if len([]rune(line)) > 81 {
+			t.Errorf("a line of %d columns: %s", len(line)-1, line)
+		}
+	}
 	for _, word := range []string{"kill-leader", "power-cut", "partition", "yes"} {
 		if !strings.Contains(r.out, word) {
 			t.Errorf("%q is not in the list:\n%s", word, r.out)
 		}
+	}
+}
+
+// TestChaosHelp: nobody is told of the command that is for the harness alone, and
+// what no run has written cannot be added up.
+func TestChaosHelp(t *testing.T) {
+	if r := rmd(t, nil, "chaos"); r.exit != 2 || strings.Contains(r.err, "server") || !strings.Contains(r.err, "run, sum") {
+		t.Errorf("%+v", r)
+	}
+	if r := rmd(t, nil, "chaos", "--help"); r.exit != 0 || strings.Contains(r.out, "server") {
+		t.Errorf("%+v", r)
+	}
+	if r := rmd(t, nil, "chaos", "sum", t.TempDir()); r.exit != 1 || !strings.Contains(r.err, "result.json") {
+		t.Errorf("%+v", r)
+	}
+	if r := rmd(t, nil, "chaos", "sum"); r.exit != 2 {
+		t.Errorf("%+v", r)
 	}
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,8 +22,8 @@ func open(t *testing.T, id, dir string) *replica.Replica {
 	k := config.Default()
 	k.ID, k.Cluster, k.Data = id, "test", filepath.Join(dir, id)
 	k.Raft.Listen, k.HTTP.Listen = "127.0.0.1:0", "127.0.0.1:0"
-	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 200*time.Millisecond, 200*time.Millisecond, 150*time.Millisecond
-	k.Autopilot.ServerStabilizationTime = time.Hour // promoted by hand here
+	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second // no pause of a busy machine deposes a leader
+	k.Autopilot.ServerStabilizationTime = time.Hour                                               // promoted by hand here
 	r, err := replica.Open(replica.Options{Config: k, Version: "test", Logger: hclog.NewNullLogger(),
 		OnFatal: func(code int, err error) { t.Errorf("%s must stop with %d: %v", id, code, err) }})
 	if err != nil {
@@ -75,7 +76,14 @@ func TestLifeOfACluster(t *testing.T) {
 		}
 		ok(t, env, "cluster promote "+id)
 	}
-	ok(t, env, "cluster health")
+	if err := until(time.Minute, "all are well", func() error {
+		if r := rmd(t, env, "cluster", "health"); r.exit != exit.OK {
+			return errors.New(r.out + r.err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 	ok(t, env, "cluster verify")
 
 	env["RMD_ADDR"] = strings.Join([]string{addrs[1], addrs[2], addrs[0]}, ",")

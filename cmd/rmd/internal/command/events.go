@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -29,8 +30,11 @@ func (p *program) events() verb {
 			&cli.Uint64Flag{Name: "after", Usage: "begin behind this log index", DefaultText: "now"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on for ever; without, the last entries of the log are shown"},
 			&cli.IntFlag{Name: "count", Usage: "without --follow and --since: how many entries of the log are looked at", Value: 200},
+			&cli.BoolFlag{Name: "why", Usage: "tell why each decision was taken, from the state just before it", Value: true},
 		},
-		long: "A line an event: time, log index, kind, what it speaks of. Heartbeats of the clock\n" +
+		long: "A line an event: time, log index, kind, what it speaks of; after \"because\", why it was\n" +
+			"decided, as the state just before tells: --why=false leaves that out, and a replica\n" +
+			"that is busy tells it of some only. Heartbeats of the clock\n" +
 			"are shown with -o wide only. With -o jsonl: a line for each entry of the log; with\n" +
 			"-o json or yaml, without --follow, one document of all.\n" +
 			"With --follow, a replica that goes away is replaced by another of --addr, and\nthe stream goes on behind the last entry seen: nothing is lost or shown twice.",
@@ -43,6 +47,7 @@ func (p *program) events() verb {
 type eventFilter struct {
 	app, node, queue string
 	kinds            []string
+	why              bool
 }
 
 func runEvents(c *call) error {
@@ -86,7 +91,7 @@ func runEvents(c *call) error {
 
 // eventFilter reads the flags. A kind that there is not would never come.
 func (c *call) eventFilter() (eventFilter, error) {
-	f := eventFilter{app: c.String("app"), node: c.String("node"), queue: c.String("queue")}
+	f := eventFilter{app: c.String("app"), node: c.String("node"), queue: c.String("queue"), why: c.Bool("why")}
 	known := eventKinds()
 	for _, k := range c.StringSlice("kind") {
 		i := -1
@@ -126,6 +131,9 @@ func (f eventFilter) query() url.Values {
 	}
 	for _, k := range f.kinds {
 		q.Add("kind", k)
+	}
+	if f.why {
+		q.Set("why", "true")
 	}
 	return q
 }
@@ -171,7 +179,7 @@ func (c *call) pastEvents(ctx context.Context, f eventFilter, since int64, print
 			last = min(last, from+count-1)
 		}
 	}
-	return last, c.between(ctx, from, last, func(e api.LogEntry) error {
+	return last, c.between(ctx, from, last, f.why, func(e api.LogEntry) error {
 		if e.AtMillis < since {
 			return nil
 		}
@@ -185,12 +193,21 @@ func (c *call) pastEvents(ctx context.Context, f eventFilter, since int64, print
 // logStep is how many entries are asked for at once.
 const logStep = 1000
 
+// whySlow is how long a stretch may take with its reasons before the rest is read
+// without.
+const whySlow = 3 * time.Second
+
 // between reads a stretch of the log.
-func (c *call) between(ctx context.Context, from, to uint64, each func(api.LogEntry) error) error {
+func (c *call) between(ctx context.Context, from, to uint64, why bool, each func(api.LogEntry) error) error {
 	for from <= to {
-		d, _, err := c.entries(ctx, from, int(min(to-from+1, logStep)))
+		began := time.Now()
+		d, _, err := c.stretch(ctx, from, int(min(to-from+1, logStep)), why)
 		if err != nil || len(d.Entries) == 0 {
 			return err
+		}
+		if why && time.Since(began) > whySlow {
+			c.say("the replica needs long to find out why entries from %d on were decided; the rest is told without", from)
+			why = false
 		}
 		for _, e := range d.Entries {
 			if err := each(e); err != nil {
@@ -247,7 +264,7 @@ func (c *call) follow(q url.Values, after uint64, print func(api.EventBatch) err
 	if err != nil {
 		return err
 	}
-	f := eventFilter{app: q.Get("app"), node: q.Get("node"), queue: q.Get("queue"), kinds: q["kind"]}
+	f := eventFilter{app: q.Get("app"), node: q.Get("node"), queue: q.Get("queue"), kinds: q["kind"], why: q.Has("why")}
 	for {
 		err = cl.Events(c.ctx(), "/v1/events", q, after, func(m client.Message) error {
 			after = max(after, m.Index())
@@ -288,7 +305,7 @@ func (c *call) catchUp(f eventFilter, after uint64, print func(api.EventBatch) e
 		c.say("entries %d to %d are in a snapshot and cannot be shown", after+1, d.First-1)
 		after = d.First - 1
 	}
-	err = c.between(c.ctx(), after+1, d.Last, func(e api.LogEntry) error {
+	err = c.between(c.ctx(), after+1, d.Last, f.why, func(e api.LogEntry) error {
 		after = e.Index
 		if b := f.batch(e); len(b.Events) > 0 {
 			return print(b)
@@ -340,6 +357,9 @@ func eventText(v api.Event) string {
 			continue
 		}
 		fmt.Fprintf(&b, "  %s=%s", name, strings.Trim(string(text), `"`))
+	}
+	if v.Because != nil {
+		fmt.Fprintf(&b, "  because %s: %s", v.Because.Reason, v.Because.Text)
 	}
 	return b.String()
 }

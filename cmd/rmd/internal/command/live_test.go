@@ -85,7 +85,7 @@ func (s *seen) text() string {
 
 func (s *seen) await(t *testing.T, what string) {
 	t.Helper()
-	if err := until(10*time.Second, what+" is on the screen", func() error {
+	if err := until(time.Minute, what+" is on the screen", func() error {
 		if !strings.Contains(s.text(), what) {
 			return errors.New("it is not there")
 		}
@@ -159,7 +159,7 @@ func TestFollowFillsGapsFromTheLog(t *testing.T) {
 	}))
 	defer s.Close()
 	var out, errs bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	p := Streams{In: strings.NewReader(""), Out: writerFunc(func(b []byte) (int, error) {
 		if strings.Contains(string(b), `"index":15`) {

@@ -116,9 +116,17 @@ func runLogShow(c *call) error {
 // entries reads a stretch of the log. Following it, one is asked for beyond its
 // end, which is no error.
 func (c *call) entries(ctx context.Context, from uint64, count int) (d api.Log, doc []byte, err error) {
+	return c.stretch(ctx, from, count, false)
+}
+
+// stretch is entries, with why their events were decided.
+func (c *call) stretch(ctx context.Context, from uint64, count int, why bool) (d api.Log, doc []byte, err error) {
 	q := url.Values{"count": {strconv.Itoa(min(count, 1000))}}
 	if from > 0 {
 		q.Set("from", strconv.FormatUint(from, 10))
+	}
+	if why {
+		q.Set("why", "true")
 	}
 	doc, err = c.get(ctx, "/v1/log", q, &d)
 	return d, doc, err

@@ -74,7 +74,7 @@ func (s *stage) start() error {
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
-	return until(30*time.Second, "4 nodes run", func() error {
+	return until(2*time.Minute, "4 nodes run", func() error {
 		var d api.Cluster
 		if err := s.get("/v1/cluster", &d); err != nil {
 			return err
@@ -161,7 +161,7 @@ func (s *stage) furnish() error {
 		return err
 	}
 	s.env["FULL"], s.env["WAITING"] = full, waiting
-	return until(20*time.Second, "a node is reserved", func() error {
+	return until(time.Minute, "a node is reserved", func() error {
 		var d api.Reservations
 		if err := s.get("/v1/reservations", &d); err != nil {
 			return err
@@ -256,7 +256,7 @@ func narrow(ts *testscript.TestScript, neg bool, args []string) {
 
 // waitFor repeats a command until it does well.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
-	if err := until(10*time.Second, strings.Join(args, " "), func() error { return ts.Exec(args[0], args[1:]...) }); err != nil {
+	if err := until(time.Minute, strings.Join(args, " "), func() error { return ts.Exec(args[0], args[1:]...) }); err != nil {
 		ts.Fatalf("%v", err)
 	}
 }

@@ -53,6 +53,7 @@ type HTTP struct {
 	PublicWrites bool
 	Auth         string // optional, required or off
 	Rate, Burst  uint
+	Pprof        bool
 }
 
 // Log is the part about what is logged.

@@ -21,7 +21,7 @@ func start(t *testing.T, adjust func(o *Options)) *Cluster {
 	if adjust != nil {
 		adjust(&o)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	c, err := Start(ctx, o)
 	if err != nil {
@@ -45,7 +45,7 @@ func (w testWriter) Write(b []byte) (int, error) {
 // do asks replica i and fails the test on any error or refusal.
 func do[R input.Reply](t *testing.T, c *Cluster, i int, in input.Input) R {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	reply, _, err := c.Replicas[i].Door().Do(ctx, input.Request{Input: in})
 	if err != nil {

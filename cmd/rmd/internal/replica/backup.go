@@ -153,7 +153,7 @@ func (s snapshots) install(h snapshot.Header, st *state.State) error {
 
 // Take implements rest.Snapshots.
 func (s snapshots) Take(ctx context.Context) (api.Snapshot, error) {
-	if err := s.r.cluster.Snapshot(); err != nil {
+	if err := s.r.cluster.SnapshotWithin(ctx); err != nil {
 		return api.Snapshot{}, err
 	}
 	list, err := s.List(ctx)

@@ -22,6 +22,10 @@ import (
 // kept for a while, since the next question is mostly about what came next.
 type past struct {
 	r *Replica
+	// each hears of every entry of events that is applied, or was skipped; began,
+	// that what was rebuilt is gone. Both may be nil, and are called with the lock held.
+	each  func(index uint64, data []byte, applied bool) error
+	began func()
 
 	mu      sync.Mutex
 	machine *fsm.Machine // nil: nothing is kept
@@ -47,6 +51,15 @@ const (
 func (p *past) at(ctx context.Context, index uint64) (*state.State, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := p.reach(ctx, index); err != nil {
+		return nil, err
+	}
+	st, _ := p.machine.Fork()
+	return st, nil
+}
+
+// reach brings it to an index. The lock is held.
+func (p *past) reach(ctx context.Context, index uint64) error {
 	if p.idle == nil {
 		p.idle = time.AfterFunc(pastIdle, p.drop)
 	} else {
@@ -54,7 +67,7 @@ func (p *past) at(ctx context.Context, index uint64) (*state.State, error) {
 	}
 	if began := time.Now(); p.machine == nil || p.index > index {
 		if began.Before(p.free) {
-			return nil, &api.Error{Code: api.CodeBusy, Message: "an earlier state was rebuilt a moment ago, which takes long here", Remedy: "step forwards, or wait a moment",
+			return &api.Error{Code: api.CodeBusy, Message: "an earlier state was rebuilt a moment ago, which takes long here", Remedy: "step forwards, or wait a moment",
 				Status: http.StatusServiceUnavailable, RetryAfterMillis: p.free.Sub(began).Milliseconds()}
 		}
 		defer func() {
@@ -63,20 +76,19 @@ func (p *past) at(ctx context.Context, index uint64) (*state.State, error) {
 			}
 		}()
 		if err := p.begin(index); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for applied := 0; p.index < index && applied < pastEntries; applied += pastAtOnce {
 		if err := p.apply(ctx, index); err != nil {
 			p.machine = nil
-			return nil, err
+			return err
 		}
 	}
 	if p.index < index {
-		return nil, fmt.Errorf("the state at index %d: more than %d entries lie between it and the snapshot before it", index, pastEntries)
+		return fmt.Errorf("the state at index %d: more than %d entries lie between it and the snapshot before it", index, pastEntries)
 	}
-	st, _ := p.machine.Fork()
-	return st, nil
+	return nil
 }
 
 // begin opens the newest snapshot that is not after an index. The lock is held.
@@ -84,6 +96,9 @@ func (p *past) begin(index uint64) error {
 	c := fsm.DefaultConfig()
 	c.Logger = hclog.NewNullLogger()
 	p.machine, p.index = fsm.New(c), 0
+	if p.began != nil {
+		p.began()
+	}
 	list, err := p.r.cluster.SnapshotList()
 	if err != nil {
 		return err
@@ -143,10 +158,16 @@ func (p *past) apply(ctx context.Context, index uint64) error {
 			continue
 		}
 		l := raft.Log{Index: e.Index, Term: e.Term, Type: raft.LogCommand, Data: e.Data}
-		if err, failed := p.machine.Apply(&l).(error); failed && !errors.Is(err, fsm.ErrStale) {
+		err, failed := p.machine.Apply(&l).(error)
+		if failed && !errors.Is(err, fsm.ErrStale) {
 			// What stopped that machine is not this replica's end.
 			return &api.Error{Code: "NOT_REBUILT", Message: fmt.Sprintf("the state at index %d cannot be rebuilt: %v", e.Index, err),
 				Remedy: "choose an index after a later snapshot", Status: http.StatusInternalServerError}
+		}
+		if p.each != nil {
+			if err := p.each(e.Index, e.Data, !failed); err != nil {
+				return err
+			}
 		}
 	}
 	if len(entries) == 0 {
@@ -163,6 +184,9 @@ func (p *past) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.machine = nil
+	if p.began != nil {
+		p.began()
+	}
 }
 
 func (p *past) close() {

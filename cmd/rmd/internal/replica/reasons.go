@@ -11,8 +11,8 @@ import (
 
 // reasons says why applications wait. The planner's lists for it cost more the
 // larger the state is, so that one explainer serves everybody and follows the
-// state from question to question. It is let go when nobody asks: it keeps the
-// version of the state alive that it explained last.
+// state from question to question, and now and then while nobody asks. It keeps
+// the version of the state alive that it has come to.
 type reasons struct {
 	mu      sync.Mutex
 	planner *scheduler.Explainer // nil when nobody asked for a while
@@ -58,6 +58,17 @@ func (r *reasons) of(st *state.State, id yarn.ApplicationID) string {
 		return x.Diagnostic
 	}
 	return x.Text
+}
+
+// warm follows the state while nobody asks, so that nobody who asks has to wait
+// for the planner's lists to be made. A state without a configuration has none.
+func (r *reasons) warm(st *state.State) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wake()
+	if err := r.planner.Follow(st); err != nil {
+		r.planner = nil
+	}
 }
 
 // wake makes sure that there is an explainer. The lock is held.

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"rmd/cluster"
@@ -48,6 +49,7 @@ func refusalOf(err error) *api.Error {
 			var hint interface{ RetryAfterMillis() int64 }
 			if errors.As(err, &hint) {
 				e.RetryAfterMillis = hint.RetryAfterMillis()
+				e.Remedy = fmt.Sprintf("try again in %d ms", e.RetryAfterMillis)
 			}
 			return &e
 		}

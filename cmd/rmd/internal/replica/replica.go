@@ -57,6 +57,7 @@ type Replica struct {
 	metrics *rest.Metrics
 	reasons *reasons
 	past    *past
+	whys    *whys
 	hadoop  *hadoopDoor // nil without Hadoop's files
 	tracker *forward.Tracker
 	offices chan leader.Leadership
@@ -137,7 +138,7 @@ func (r *Replica) openMachine() error {
 		return r.cluster.AppliedIndex()
 	}
 	r.machine = fsm.New(c)
-	r.reasons, r.past = &reasons{}, &past{r: r}
+	r.reasons, r.past, r.whys = &reasons{}, &past{r: r}, newWhys(r)
 	return nil
 }
 
@@ -226,12 +227,13 @@ func (r *Replica) openREST() error {
 	c.Foresee = func(st *state.State, in *input.SubmitApplication) (any, error) {
 		return scheduler.ExplainSubmission(st, in)
 	}
-	c.Past = r.past.at
+	c.Past, c.Why, c.Warm = r.past.at, r.whys.of, r.reasons.warm
 	c.Rerun = func(ctx context.Context, st *state.State) (any, error) { return rerun.Compare(ctx, history{r}, st) }
 	c.Reason = r.reasons.of
 	c.RefusalOf, c.Hosts = refusalOf, r.opt.Config.HTTP.Hosts
 	c.Auth.Mode, c.Auth.Cluster, c.Auth.Member = r.opt.Config.HTTP.Auth, r.opt.Config.Cluster, r.isMember
 	c.Auth.Rate, c.Auth.Burst = int(r.opt.Config.HTTP.Rate), int(r.opt.Config.HTTP.Burst)
+	c.Profiles = r.opt.Config.HTTP.Pprof
 	if r.opt.Config.HTTP.PublicWrites {
 		c.Admit = admitWrites
 	}
@@ -322,6 +324,7 @@ func (r *Replica) Close() error {
 		if r.reasons != nil {
 			r.reasons.close()
 			r.past.close()
+			r.whys.close()
 		}
 		r.cancel()
 		if r.cluster != nil {
