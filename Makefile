@@ -6,7 +6,7 @@ LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-peers failover interop browser chaos chaos-smoke chaos-upgrade sim sim-exact sim-script logsim mutants mutate golden proto clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop browser chaos chaos-smoke chaos-upgrade chaos-sum sim sim-exact sim-script logsim mutants mutate golden proto clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -53,6 +53,12 @@ bench-failover: build ## the same, and as real AMs feel it (needs a JDK 17 and M
 	RMD_KILLS=$(KILLS) RMD_BENCH=1 $(GO) test -count=1 -v -timeout 60m -run 'TestKillLeader' ./cmd/rmd
 	RMD_INTEROP_KILLS=20 RMD_BENCH=1 $(GO) test -tags interop -count=1 -v -timeout 60m -run 'TestFailover|TestAskLatency' ./interop
 
+bench-cluster: ## three replicas in processes of their own, loaded through the public wire
+	$(GO) test -run '^$$' -bench 'BenchmarkCluster' -benchtime 5s -timeout 30m ./cmd/rmd
+
+longrun: ## full rate for DURATION each: a follower away and back; four times too much; hogs and a follower that stalls
+	RMD_LONG=$(DURATION) $(GO) test -count=1 -v -timeout 24h -run 'TestSustained|TestPressure|TestNoNeedlessElection' ./cmd/rmd
+
 bench-peers: build ## rmd beside the Java ResourceManager on this machine, as ratios (needs a JDK 17 and Maven)
 	$(GO) test -tags interop -count=1 -v -timeout 60m -run TestPeers ./bench
 
@@ -62,12 +68,20 @@ chaos: build ## real processes under faults, judged: SCENARIO=nightly DURATION=5
 	./$(BIN) chaos run $(SCENARIO) --duration $(DURATION) $(if $(SEED),--seed $(SEED))
 
 chaos-smoke: build ## a bounded part of it, for every push, without privileges
-	timeout 90 ./$(BIN) chaos run smoke --seed 1
+	timeout 300 ./$(BIN) chaos run smoke --seed 1
 
-chaos-upgrade: build ## a rolling upgrade and back: the old program is this tree, the new one a feature level above
-	rm -rf out/next && mkdir -p out/next && git archive HEAD | tar x -C out/next
-	sed -i 's/^const Level = 1/const Level = 2/' out/next/fsm/event/batch.go && cd out/next && $(GO) build -o ../rmd-next ./cmd/rmd
-	rm -rf out/next && out/rmd-next chaos run upgrade --old $(BIN) --duration $(DURATION)
+# The version before this one: its last tag. Where there is none, the newer program is
+# this commit with a feature level more, and the older one this tree.
+PREVIOUS ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
+chaos-upgrade: build ## a rolling upgrade and back, from the last tag: PREVIOUS=v1.0 DURATION=5m SEED=7
+	rm -rf out/other && mkdir -p out/other && git archive $(or $(PREVIOUS),HEAD) | tar x -C out/other
+	$(if $(PREVIOUS),,sed -i 's/^const Level = .*/& + 1/' out/other/fsm/event/batch.go)
+	cd out/other && $(GO) build -ldflags '-X rmd/cmd/rmd/internal/command.version=$(or $(PREVIOUS),$(VERSION)-next)' -o ../rmd-other ./cmd/rmd
+	rm -rf out/other
+	$(if $(PREVIOUS),$(BIN) chaos run upgrade --old out/rmd-other,out/rmd-other chaos run upgrade --old $(BIN)) --duration $(DURATION) $(if $(SEED),--seed $(SEED))
+
+chaos-sum: build ## add up several runs: RUNS='out/a out/b'
+	./$(BIN) chaos sum $(RUNS)
 
 SEEDS ?= 200
 FIRST ?= 1
@@ -86,7 +100,7 @@ logsim: ## the log-contract simulation: SEEDS seeds from FIRST on, or SEED=n alo
 
 ONLY ?=
 mutants: ## plant every known kind of bug and see that the tests catch it; ONLY=7,12 for a part
-	$(GO) run ./jepsen-lite/mutants -only '$(ONLY)'
+	$(GO) run ./jepsen-lite/mutants -limit 30m -only '$(ONLY)'
 
 GENERAL ?= 60
 mutate: ## GENERAL random changes of fsm/ and scheduler/: how many does a test notice

@@ -23,7 +23,7 @@ func TestUnderRaft(t *testing.T) {
 	lead(t, r)
 	_, _, seq := m.Planning(r.CurrentTerm())
 	propose := func(sequence uint64, e event.Event) raft.ApplyFuture {
-		f := r.Apply(entry(0, 0, sequence, e).Data, time.Second)
+		f := r.Apply(entry(0, 0, sequence, e).Data, time.Minute)
 		if err := f.Error(); err != nil {
 			t.Fatal(err)
 		}
@@ -37,10 +37,10 @@ func TestUnderRaft(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := propose(seq+1, node(2))
-	if err := r.AddNonvoter("r2", "r2", 0, time.Second).Error(); err != nil {
+	if err := r.AddNonvoter("r2", "r2", 0, time.Minute).Error(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Barrier(time.Second).Error(); err != nil {
+	if err := r.Barrier(time.Minute).Error(); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.WaitApplied(t.Context(), f.Index()+1); err != nil {
@@ -68,7 +68,7 @@ func open(t *testing.T, logs raft.LogStore, stable raft.StableStore, snaps raft.
 	m := New(Config{})
 	c := raft.DefaultConfig()
 	c.LocalID, c.Logger = "r1", hclog.NewNullLogger()
-	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
+	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = 500*time.Millisecond, 500*time.Millisecond, 500*time.Millisecond
 	c.TrailingLogs = 1
 	_, trans := raft.NewInmemTransport("r1")
 	r, err := raft.NewRaft(c, m, logs, stable, snaps, trans)
@@ -82,7 +82,7 @@ func lead(t *testing.T, r *raft.Raft) {
 	t.Helper()
 	select {
 	case <-r.LeaderCh():
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no leader")
 	}
 }

@@ -207,7 +207,7 @@ func answers(t *testing.T, kind harness.Kind) map[string]string {
 func awaitAttempt(t *testing.T, c *harness.Cluster, app, state, attempt string) {
 	t.Helper()
 	seen := ""
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		a := c.App(app)
 		seen = fmt.Sprintf("%s in attempt %d: %s", a.State, c.Attempt(app).Number, a.Diagnostics)
 		if strings.HasPrefix(seen, fmt.Sprintf("%s in attempt %s:", state, attempt)) {

@@ -30,6 +30,7 @@ type machineLog struct {
 	index   uint64
 	term    uint64
 	delay   time.Duration
+	deposed bool // it takes nothing any more
 }
 
 type applied struct {
@@ -47,6 +48,10 @@ func (l *machineLog) Propose(entry []byte) leader.Future {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		defer close(a.done)
+		if l.deposed {
+			a.err = leader.ErrNotLeader
+			return
+		}
 		l.index++
 		e := &raft.Log{Type: raft.LogCommand, Index: l.index, Term: l.term, Data: entry}
 		l.replica.Apply(e)

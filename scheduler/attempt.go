@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"rmd/fsm/event"
@@ -38,6 +37,7 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 		p.resync(slot)
 	case a.AttemptState == state.AttemptActive:
 		p.emit(&event.AttemptRegistered{App: a.ID.Seq, Host: in.Host, RPCPort: in.RPCPort, TrackingURL: in.TrackingURL})
+		p.telling(slot).count(0)
 	}
 	for c := p.st.Apps.Get(slot).Containers; c != 0; c = p.st.Containers.Get(c).NextOfApp() {
 		if k := p.st.Containers.Get(c); k.Attempt != in.Attempt.Attempt && k.State.Live() {
@@ -53,8 +53,8 @@ func (p *Planner) granted(c *state.Container) input.Granted {
 }
 
 // allocate is an AM's heartbeat. Response numbers make it exactly-once: a call
-// that repeats the last number gets the last answer; an idle answer is not
-// written, so the next call may carry a number beyond the one remembered.
+// that repeats the last number gets the last answer. An idle answer is not
+// written; what that asks of the numbers is told in response.go.
 func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	slot, fault := p.current(in.Attempt)
 	if fault != nil {
@@ -64,13 +64,19 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 		return input.Refuse(in, fault)
 	}
 	a := p.st.Apps.Get(slot)
-	switch {
-	case a.AttemptState != state.AttemptRegistered:
+	if a.AttemptState != state.AttemptRegistered {
 		return input.Refuse(in, input.Faultf(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
-	case in.Response == a.Response-1 && in.Response >= 0:
-		return p.answer(slot, a.Response)
-	case in.Response < a.Response || in.Response < 0 || in.Response == math.MaxInt32:
-		return input.Refuse(in, input.Faultf(input.WrongResponse, "resynchronize", "response %d is older than the last one, %d", in.Response, a.Response))
+	}
+	told := p.telling(slot)
+	turn, response := told.turn(in, a, p.now)
+	switch turn {
+	case turnAgain:
+		if in.Counted && in.Response == 0 { // the AM may have registered again since, with a later leader
+			p.confirm()
+		}
+		return p.answer(slot, response)
+	case turnWrong:
+		return input.Refuse(in, input.Faultf(input.WrongResponse, "resynchronize", "response %d of %s is not the last one, %d", in.Response, in.Attempt, max(told.last, a.Response)))
 	}
 	if fault := p.checkAsks(slot, in); fault != nil {
 		return input.Refuse(in, fault)
@@ -80,11 +86,18 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	p.blacklist(slot, in)
 	p.ask(slot, in.Asks)
 	p.eagerPasses()
-	response := in.Response + 1
-	if len(p.events) > 0 || p.st.Apps.Get(slot).Undelivered != 0 {
+	a = p.st.Apps.Get(slot)
+	if turn == turnAfter && p.unheard(slot, a.Response) {
+		told.of, told.body, told.idle = in.Response, bodyOf(in), false
+		return p.answer(slot, a.Response)
+	}
+	changed := len(p.events) > 0
+	if changed || a.Undelivered != 0 || told.mustWrite(in, a, response) {
 		p.emit(&event.AllocateAnswered{App: in.Attempt.App.Seq, Response: response})
 	}
-	return p.answer(slot, response)
+	r := p.answer(slot, response)
+	told.give(in, turn, response, !changed && len(r.Granted)+len(r.Completed) == 0)
+	return r
 }
 
 // answer is what response n tells, from the state: the same again when it is

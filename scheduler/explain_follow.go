@@ -20,6 +20,10 @@ func (x *Explainer) Explain(st *state.State, id yarn.ApplicationID) (*Explanatio
 	return x.p.Explain(id)
 }
 
+// Follow brings the explainer to a version of the state, so that who asks next
+// finds its lists made.
+func (x *Explainer) Follow(st *state.State) error { return x.take(st) }
+
 // Last explains on the version that was explained on last; ok is false before
 // the first.
 func (x *Explainer) Last(id yarn.ApplicationID) (doc *Explanation, ok bool, err error) {

@@ -246,7 +246,7 @@ func TestLateRegistrationOfAnAM(t *testing.T) {
 	last := app().Response
 	for _, known := range []int32{0, last - 1} {
 		r, events := h.try(&input.RegisterAttempt{Attempt: at, Dated: true, Response: known})
-		if f := r.Refused(); f == nil || f.Reason != input.WrongResponse || events != 0 || app().Response != last || app().Outstanding != 3 {
+		if f := r.Refused(); f == nil || f.Reason != input.WrongResponse || events != 1 || app().Response != last || app().Outstanding != 3 {
 			t.Errorf("a registration from response %d is answered %+v, and the AM has %d, asking %d", known, r, app().Response, app().Outstanding)
 		}
 	}

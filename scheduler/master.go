@@ -52,7 +52,9 @@ func (p *Planner) resync(slot uint32) {
 	for _, c := range untold {
 		p.stopContainer(c, yarn.ExitAborted, "Container was granted and not told before its AM registered again.")
 	}
+	last := p.st.Apps.Get(slot).Response
 	p.emit(&event.AttemptResynced{App: p.st.Apps.Get(slot).ID.Seq})
+	p.telling(slot).count(last)
 }
 
 // runsUnreported says whether a container is an AM that runs though its node's

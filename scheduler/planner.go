@@ -41,10 +41,11 @@ type Planner struct {
 	stamped  bool
 	counting bool // the pass is a node's own heartbeat: delays count
 	events   []event.Event
-	freed    []uint32 // nodes that got room back by this input
-	asking   []uint32 // applications that ask for something new
-	named    []uint32 // container slot → the last full report that named it
-	round    uint32   // of full reports
+	freed    []uint32  // nodes that got room back by this input
+	asking   []uint32  // applications that ask for something new
+	told     []telling // by application slot: what AMs were answered
+	named    []uint32  // container slot → the last full report that named it
+	round    uint32    // of full reports
 }
 
 // New makes a planner that takes st over. It fails when the queue configuration
@@ -82,7 +83,7 @@ func (p *Planner) Plan(nowMillis int64, req input.Request) (input.Reply, []event
 	}
 	reply := p.plan(req.Input)
 	p.afterwards()
-	if req.Key != "" && len(p.events) > 0 {
+	if req.Key != "" && len(p.events) > 0 && reply.Refused() == nil {
 		p.remember(req, reply)
 	}
 	return reply, p.events
@@ -100,7 +101,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.NodeHeartbeat:
 		return p.nodeHeartbeat(in)
 	case *input.Allocate:
-		return p.allocate(in)
+		return p.certain(p.allocate(in))
 	case *input.NodesHeard:
 		return p.nodesHeard(in)
 	case *input.RegisterNode:
@@ -108,9 +109,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.SubmitApplication:
 		return p.submitApplication(in)
 	case *input.RegisterAttempt:
-		return p.registerAttempt(in)
+		return p.certain(p.registerAttempt(in))
 	case *input.FinishAttempt:
-		return p.finishAttempt(in)
+		return p.certain(p.finishAttempt(in))
 	case *input.KillApplication:
 		return p.killApplication(in)
 	case *input.MoveApplication:
@@ -211,6 +212,16 @@ func (p *Planner) confirm() {
 		p.stamped = true
 		p.apply(&event.TimeAdvanced{NowMillis: p.now})
 	}
+}
+
+// certain has a refusal of an AM wait for an entry: the AM would stop, or begin
+// anew, and a leader that does not know of its end knows nothing of those that a
+// later one has let in.
+func (p *Planner) certain(r input.Reply) input.Reply {
+	if r.Refused() != nil {
+		p.confirm()
+	}
+	return r
 }
 
 func (p *Planner) apply(e event.Event) {

@@ -73,7 +73,7 @@ func (a *app) wake() {
 func (a *app) allocate() {
 	in := a.repeat
 	if in == nil {
-		in = &input.Allocate{Attempt: a.attempt, Response: a.response, Releases: a.releases}
+		in = &input.Allocate{Attempt: a.attempt, Response: a.response, Releases: a.releases, Counted: true}
 		for i := range a.groups {
 			if a.groups[i].dirty {
 				in.Asks = append(in.Asks, a.groups[i].asks(a.w.racks)...)
@@ -111,7 +111,7 @@ func (a *app) allocate() {
 // refused says what to do when an allocate call is refused: register again, wait for the next attempt, or give up.
 func (a *app) refused(f *input.Fault) {
 	switch {
-	case f.Reason == input.NotRegistered:
+	case f.Reason == input.NotRegistered || f.Reason == input.WrongResponse:
 		a.phase, a.again = phaseRegistering, true
 	case gone(f):
 		a.notCurrent()

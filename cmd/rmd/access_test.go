@@ -29,7 +29,7 @@ func (c *processes) accessFile(name, role string, more ...string) string {
 // good at every replica, revoked under the next one. The settings of autopilot
 // go the same way, and outlive a restart of all.
 func TestAccessTokens(t *testing.T) {
-	c := startProcesses(t, 3, lowest, "")
+	c := startProcesses(t, 3, calm, "")
 	c.refused(8, "NO_ADMIN_LEFT", "access", "token", "create", "--role", "operator", "--name", "ci")
 	boss := c.accessFile("boss", "admin")
 	c.refused(7, "UNAUTHENTICATED", "queue", "stop", "root.online")
@@ -68,7 +68,7 @@ func TestAccessTokens(t *testing.T) {
 	c.awaitReady(c.all...)
 	for _, p := range c.all {
 		var d api.AutopilotState
-		c.await(p.id+" knows autopilot's settings", 20*time.Second, func() bool { return c.get(p, "/v1/autopilot", &d) })
+		c.await(p.id+" knows autopilot's settings", patience, func() bool { return c.get(p, "/v1/autopilot", &d) })
 		if d.Settings.MaxTrailingLogs != 777 {
 			t.Errorf("%s: autopilot's settings are lost: %+v", p.id, d.Settings)
 		}
@@ -92,7 +92,7 @@ func TestCertificatesInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newProcesses(t, 1, lowest, "  bootstrap_expect: 1\n", "tls: {ca: "+files.CA+", cert: "+files.Cert+", key: "+files.Key+"}\n")
+	c := newProcesses(t, 1, calm, "  bootstrap_expect: 1\n", "tls: {ca: "+files.CA+", cert: "+files.Cert+", key: "+files.Key+"}\n")
 	p, secure := c.all[0], portblock.Loopback(portblock.Open(t).Take())
 	c.reconfigure(p, "http:\n", "http:\n  auth: required\n  listen_tls: "+secure+"\n")
 	c.start(p)
@@ -121,7 +121,7 @@ func TestCertificatesInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.signal(t, syscall.SIGHUP)
-	c.await("the certificate is renewed", 20*time.Second, func() bool {
+	c.await("the certificate is renewed", patience, func() bool {
 		said := p.said()
 		return contain(said, "certificates are reloaded") || contain(said, "changed certificates are taken")
 	})

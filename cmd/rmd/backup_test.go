@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
-	"time"
 
 	"rmd/scheduler/input"
 	"rmd/snapshot"
@@ -26,7 +25,7 @@ func (c *processes) picture(p *process) picture {
 	c.t.Helper()
 	out := picture{apps: map[string]api.App{}, containers: map[string][]api.Container{}, reservations: c.reservations(p)}
 	read := func(path string, doc any) {
-		c.await(path+" is read", 20*time.Second, func() bool { return c.get(p, path+"?consistent", doc) })
+		c.await(path+" is read", patience, func() bool { return c.get(p, path+"?consistent", doc) })
 	}
 	var conf struct {
 		Properties any `json:"properties"`
@@ -96,14 +95,14 @@ func (p picture) same(t *testing.T, is picture) {
 func (c *processes) facts(p *process) api.Cluster {
 	c.t.Helper()
 	var doc api.Cluster
-	c.await("the cluster is read", 20*time.Second, func() bool { return c.get(p, "/v1/cluster", &doc) })
+	c.await("the cluster is read", patience, func() bool { return c.get(p, "/v1/cluster", &doc) })
 	return doc
 }
 
 // TestBackup saves the state under load, restores it into another cluster, and
 // goes on there.
 func TestBackup(t *testing.T) {
-	old := startProcesses(t, 3, lowest, "")
+	old := startProcesses(t, 3, calm, "")
 	call := newCaller(t, old.addrs())
 	h := call.hold()
 	work := old.work(call, 2)
@@ -122,7 +121,7 @@ func TestBackup(t *testing.T) {
 	}
 	old.stop()
 
-	c := startProcesses(t, 3, lowest, "")
+	c := startProcesses(t, 3, calm, "")
 	contains(t, "dry run", c.done("snapshot", "restore", under, "--dry-run"), "could be restored")
 	contains(t, "restore", c.done("snapshot", "restore", file), fmt.Sprintf("is restored: %d applications", len(was.apps)))
 	c.awaitInStep()

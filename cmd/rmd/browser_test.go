@@ -86,8 +86,6 @@ func (b *tab) hear(ev any) {
 	}
 }
 
-const patience = 20 * time.Second
-
 func (b *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -180,7 +178,7 @@ func (b *tab) script(on bool) {
 // on a follower of a cluster of real processes.
 func TestBrowser(t *testing.T) {
 	browser := openBrowser(t)
-	c := startProcesses(t, 3, defaults, "")
+	c := startProcesses(t, 3, calm, "")
 	call := newCaller(t, c.addrs())
 	h := call.hold()
 	c.awaitInStep()

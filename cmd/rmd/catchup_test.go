@@ -4,7 +4,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"rmd/transport/rest/api"
 )
@@ -15,7 +14,7 @@ const often = "  snapshot_threshold: 100\n  snapshot_interval: 1s\n  trailing: 1
 // TestCatchUp takes a follower away, by a stop signal and by a kill, until the
 // log it would need is gone. It must come back by a snapshot, with the same state.
 func TestCatchUp(t *testing.T) {
-	c := newProcesses(t, 3, lowest, "  bootstrap_expect: 3\n"+often, "")
+	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n"+often, "")
 	for _, p := range c.all {
 		c.start(p)
 	}
@@ -34,7 +33,7 @@ func TestCatchUp(t *testing.T) {
 		work.goesOn()
 		way.away(follower)
 		work.goesOn()
-		c.await("the log that it needs is gone", 60*time.Second, func() bool {
+		c.await("the log that it needs is gone", patience, func() bool {
 			var log api.Log
 			return c.get(leader, "/v1/log?count=1", &log) && log.First > from+200
 		})

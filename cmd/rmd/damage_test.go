@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"rmd/cluster"
 	"rmd/transport/rest/api"
@@ -101,20 +100,20 @@ func (c *processes) keep(p *process) (restore func()) {
 // TestDamage damages one replica's disk in every way that counts. It must not
 // start, and say why and what to do; the others go on; and it gets well as it said.
 func TestDamage(t *testing.T) {
-	c := newProcesses(t, 3, lowest, "  bootstrap_expect: 3\n"+strings.Replace(often, "1024", "3072", 1), quickPilot)
+	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n"+strings.Replace(often, "1024", "3072", 1), quickPilot)
 	for _, p := range c.all {
 		c.start(p)
 	}
 	c.awaitReady(c.all...)
 	work := c.work(newCaller(t, c.addrs()), 4)
 	victim := c.others(c.leader())[0]
-	c.await("the log begins behind its first entries", 60*time.Second, func() bool {
+	c.await("the log begins behind its first entries", patience, func() bool {
 		var log api.Log
 		var list api.Snapshots
 		return c.get(victim, "/v1/log?count=1", &log) && log.First > 1 && c.get(victim, "/v1/snapshots", &list) && len(list.Snapshots) == 2
 	})
 	var log api.Log
-	c.await("the log is read", 10*time.Second, func() bool {
+	c.await("the log is read", patience, func() bool {
 		return c.get(victim, "/v1/log?count=1", &log) && len(log.Entries) == 1 && log.Entries[0].Type == "events"
 	})
 	entry := log.Entries[0]

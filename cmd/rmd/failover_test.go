@@ -30,11 +30,11 @@ func kills(t *testing.T) int {
 
 // caller asks a cluster of processes and fails the test on what cannot be.
 type caller struct {
-	t *testing.T
+	t testing.TB
 	d *door.Door
 }
 
-func newCaller(t *testing.T, addrs []string) *caller {
+func newCaller(t testing.TB, addrs []string) *caller {
 	t.Helper()
 	cfg := door.DefaultConfig()
 	cfg.Addrs = addrs
@@ -57,7 +57,7 @@ func (c *caller) ask(ctx context.Context, in input.Input) (input.Reply, error) {
 
 func must[R input.Reply](c *caller, in input.Input) R {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
 	reply, err := c.ask(ctx, in)
 	if err != nil {
@@ -131,7 +131,7 @@ func (l *load) run(ctx context.Context) error {
 	response := int32(0)
 	for ctx.Err() == nil {
 		// Not the test's context: a call under way when it ends is seen to its end.
-		call, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		call, cancel := context.WithTimeout(context.Background(), patience)
 		err := l.round(call, &response)
 		cancel()
 		if err != nil {
@@ -169,7 +169,7 @@ func (c *processes) reservations(p *process) []api.Reservation {
 	var list struct {
 		Reservations []api.Reservation `json:"reservations"`
 	}
-	c.await("reservations are read", 20*time.Second, func() bool { return c.get(p, "/v1/reservations?consistent", &list) })
+	c.await("reservations are read", patience, func() bool { return c.get(p, "/v1/reservations?consistent", &list) })
 	return list.Reservations
 }
 
@@ -215,7 +215,7 @@ func killLeader(t *testing.T, tm timers, rounds int) {
 func (c *processes) probe(survivors []*process, id yarn.AttemptID, value int32) time.Duration {
 	c.t.Helper()
 	began := time.Now()
-	call := newCaller(c.t.(*testing.T), []string{survivors[0].http, survivors[1].http})
+	call := newCaller(c.t, []string{survivors[0].http, survivors[1].http})
 	got := must[*input.SetPriorityReply](call, &input.SetPriority{ID: id.App, Priority: value})
 	took := time.Since(began)
 	if got.Priority != value {
@@ -223,7 +223,7 @@ func (c *processes) probe(survivors []*process, id yarn.AttemptID, value int32) 
 	}
 	for _, p := range survivors {
 		var app api.App
-		c.await("the application is read", 20*time.Second, func() bool { return c.get(p, "/v1/apps/"+id.App.String()+"?consistent", &app) })
+		c.await("the application is read", patience, func() bool { return c.get(p, "/v1/apps/"+id.App.String()+"?consistent", &app) })
 		if app.Priority != value {
 			c.t.Fatalf("%s says priority %d; %d was acknowledged", p.id, app.Priority, value)
 		}
@@ -247,14 +247,14 @@ func (c *processes) checkHeld(p *process, h held, was api.Reservation) {
 	var containers struct {
 		Containers []api.Container `json:"containers"`
 	}
-	c.await("containers are read", 20*time.Second, func() bool {
+	c.await("containers are read", patience, func() bool {
 		return c.get(p, "/v1/apps/"+h.running.App.String()+"/containers?consistent", &containers)
 	})
 	if len(containers.Containers) != len(h.containers) {
 		c.t.Fatalf("%d containers after the kill, %d before", len(containers.Containers), len(h.containers))
 	}
 	var app api.App
-	c.await("the application is read", 20*time.Second, func() bool { return c.get(p, "/v1/apps/"+h.waiting.App.String()+"?consistent", &app) })
+	c.await("the application is read", patience, func() bool { return c.get(p, "/v1/apps/"+h.waiting.App.String()+"?consistent", &app) })
 	if app.Outstanding != 1 || app.Reservations != 1 {
 		c.t.Fatalf("the waiting application asks for %d and holds %d reservations; it was 1 and 1", app.Outstanding, app.Reservations)
 	}
@@ -264,7 +264,7 @@ func (c *processes) checkHeld(p *process, h held, was api.Reservation) {
 // committed, so that the next kill finds a majority.
 func (c *processes) awaitInStep() {
 	c.t.Helper()
-	c.await("all replicas are in step", 30*time.Second, func() bool {
+	c.await("all replicas are in step", patience, func() bool {
 		var doc api.Cluster
 		return c.get(c.all[0], "/v1/cluster", &doc) && doc.Verdict.HealthyVoters == len(c.all)
 	})

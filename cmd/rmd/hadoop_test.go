@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -31,7 +30,7 @@ func TestHadoopFailover(t *testing.T) {
 	waiting.beat(wants(1, 1, 6144, "127.0.0.2")...)
 	atLeader := h.registered(lead, "eve", "b", nodes...)
 	atLeader.until(1, wants(1, 1, 512, "")...)
-	h.await("a reservation is made", 20*time.Second, func() bool { return len(h.reservations(leader)) == 1 })
+	h.await("a reservation is made", patience, func() bool { return len(h.reservations(leader)) == 1 })
 	was := h.reservations(leader)[0]
 
 	h.kill(leader)
@@ -62,7 +61,7 @@ func TestHadoopFailover(t *testing.T) {
 	if got := waiting.container(0); got.String() != was.Container {
 		t.Errorf("granted %s; %s was reserved", got, was.Container)
 	}
-	h.await("the AM is told of its container's end", 20*time.Second, func() bool { first.beat(); return first.ended[first.container(0)] })
+	h.await("the AM is told of its container's end", patience, func() bool { first.beat(); return first.ended[first.container(0)] })
 	h.finish(first)
 }
 
@@ -100,7 +99,7 @@ func (h *hadoopCluster) held(nodes []*nodeManager, masters ...*master) {
 // finish unregisters an AM, as AMs do: until it is told that it is.
 func (h *hadoopCluster) finish(m *master) {
 	h.t.Helper()
-	h.await(m.id.String()+" has unregistered", 20*time.Second, func() bool {
+	h.await(m.id.String()+" has unregistered", patience, func() bool {
 		var out proto.FinishApplicationMasterResponseProto
 		if err := m.call("finishApplicationMaster", &proto.FinishApplicationMasterRequestProto{FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()}, &out); err != nil {
 			h.t.Fatal(err)
@@ -181,7 +180,7 @@ func TestHadoopAdministration(t *testing.T) {
 	}
 	h.writeSite("yarn.admin.acl", "ann")
 	follower.signal(t, syscall.SIGHUP)
-	h.await("the files are read again", 10*time.Second, func() bool { return contain(follower.said(), "hadoop's files are reloaded") })
+	h.await("the files are read again", patience, func() bool { return contain(follower.said(), "hadoop's files are reloaded") })
 	refusedWith(t, refresh(), ipc.ClassYarn, "User eve doesn't have permission to call 'refreshNodes'")
 }
 

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"rmd/cluster"
 	"rmd/scheduler/input"
@@ -16,7 +15,7 @@ import (
 // TestRecover loses two of three replicas for good and makes a cluster of the
 // third one's disk, as operations.md says.
 func TestRecover(t *testing.T) {
-	c := startProcesses(t, 3, lowest, quickPilot)
+	c := startProcesses(t, 3, calm, quickPilot)
 	call := newCaller(t, c.addrs())
 	h := call.hold()
 	before := c.reservations(c.all[0])
@@ -53,7 +52,7 @@ func TestRecover(t *testing.T) {
 
 	oldDisk() // a lost one with its old disk is a stranger, by the epoch
 	c.start(lost[0])
-	c.await(lost[0].id+" says that it is of before", 20*time.Second, func() bool { return strings.Contains(lost[0].said(), "recovered by hand since it last ran") })
+	c.await(lost[0].id+" says that it is of before", patience, func() bool { return strings.Contains(lost[0].said(), "recovered by hand since it last ran") })
 	if c.get(lost[0], "/v1/ready", nil) {
 		t.Errorf("%s takes part with its old disk", lost[0].id)
 	}

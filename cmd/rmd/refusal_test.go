@@ -11,7 +11,7 @@ import (
 // TestRefusals asks for everything that must be refused, and tests code and
 // words. Nothing of it may change the cluster.
 func TestRefusals(t *testing.T) {
-	c := newProcesses(t, 5, lowest, "", "standby_hold: 500ms\n"+quickPilot)
+	c := newProcesses(t, 5, calm, "", "standby_hold: 500ms\n"+quickPilot)
 	c.birth(3)
 	before := c.members(c.all[0])
 	refuseUsage(c)
@@ -68,7 +68,7 @@ func refuseBirth(c *processes) {
 	c.refused(8, "ALREADY_INITIALIZED: replica rm1 already has state of cluster ", "cluster", "init", "--addr", first.http)
 	c.refused(8, "already belongs to cluster", "cluster", "init", "--addr", fresh.http)
 	c.refused(8, "already belongs to cluster", "cluster", "init", "--dry-run", "--addr", fresh.http)
-	one := newProcesses(c.t, 1, lowest, "", "").all[0]
+	one := newProcesses(c.t, 1, calm, "", "").all[0]
 	c.start(one)
 	defer c.kill(one)
 	c.awaitUp(one)
@@ -98,7 +98,7 @@ func refuseJoin(c *processes) {
 	c.refused(7, "TOKEN_INVALID", join(fresh, bogus, "--dry-run")...)
 	c.refused(5, "PEER_UNREACHABLE", "cluster", "join", "127.0.0.1:1", "--addr", fresh.http, "--token-file", good)
 
-	twin := newProcesses(c.t, 1, lowest, "", "") // its id is rm1 too
+	twin := newProcesses(c.t, 1, calm, "", "") // its id is rm1 too
 	p := twin.all[0]
 	c.start(p)
 	c.awaitUp(p)
@@ -130,7 +130,7 @@ func refuseJoin(c *processes) {
 	c.done(join(last, c.token("--addr", leader.http, "--role", "nonvoter"))...)
 	c.awaitVoters(c.all[:4]...) // rm4's token was for a voter, rm5's is not
 	c.done("cluster", "remove", "rm4", "--yes")
-	c.exited(fresh, 10*time.Second)
+	c.exited(fresh)
 }
 
 // refuseMembers is about a cluster of rm1 to rm3, all well, and the non-voter rm5.
@@ -143,11 +143,11 @@ func refuseMembers(c *processes) {
 	c.refused(8, "NOT_HEALTHY: replica rm5 does not answer", "cluster", "promote", "rm5")
 	work := c.work(newCaller(c.t.(*testing.T), c.addrs()[:3]), 2)
 	from := c.members(c.all[0])["rm1"].LastIndex
-	c.await("some hundred entries", 20*time.Second, func() bool { return c.members(c.all[0])["rm1"].LastIndex > from+400 })
+	c.await("some hundred entries", patience, func() bool { return c.members(c.all[0])["rm1"].LastIndex > from+400 })
 	work.end()
 	c.start(last)
 	var errs string
-	c.await("rm5 answers", 20*time.Second, func() bool {
+	c.await("rm5 answers", patience, func() bool {
 		_, said, code := c.rmd("cluster", "promote", "rm5", "--max-lag", "1")
 		errs = said
 		return code == 0 || !contain(said, "NOT_HEALTHY")
@@ -155,12 +155,12 @@ func refuseMembers(c *processes) {
 	if errs != "" && !contain(errs, `NOT_CAUGHT_UP: replica rm5 is `) {
 		c.t.Errorf("rm5 is behind, and: %s", errs)
 	}
-	c.await("rm5 is promoted once it has caught up", 30*time.Second, func() bool {
+	c.await("rm5 is promoted once it has caught up", patience, func() bool {
 		_, said, code := c.rmd("cluster", "promote", "rm5")
 		return code == 0 || contain(said, "ALREADY_VOTER")
 	})
 	c.done("cluster", "remove", "rm5", "--yes")
-	c.exited(last, 10*time.Second)
+	c.exited(last)
 }
 
 // refuseSnapshots comes when the cluster has nodes.
@@ -232,7 +232,7 @@ func refuseSick(c *processes) {
 	c.refused(9, "no replica may be lost", "cluster", "health")
 	c.refused(9, "CHECK_FAILED: rm3 did not tell a digest at index ", "cluster", "verify")
 	c.kill(other)
-	c.await(leader.id+" knows that it does not lead any more", 10*time.Second, func() bool { return !c.get(leader, "/v1/leader?role=leader", nil) })
+	c.await(leader.id+" knows that it does not lead any more", patience, func() bool { return !c.get(leader, "/v1/leader?role=leader", nil) })
 	for _, args := range [][]string{{"cluster", "transfer"}, {"cluster", "token", "create"}, {"app", "list"}, {"snapshot", "save", filepath.Join(c.t.(*testing.T).TempDir(), "s")}} {
 		c.refused(5, "NO_LEADER", append(args, "--timeout", "1", "--addr", leader.http)...)
 	}

@@ -58,7 +58,7 @@ func (w *work) keep(ctx context.Context, c *caller) error {
 			return nil
 		case <-time.After(50 * time.Millisecond):
 		}
-		call, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		call, cancel := context.WithTimeout(context.Background(), patience)
 		reply, err := c.ask(call, &input.SubmitApplication{User: "ledger", Queue: "root.adhoc", Unmanaged: true})
 		cancel()
 		if err != nil {
@@ -78,7 +78,7 @@ func (w *work) halt() {
 func (w *work) goesOn() {
 	w.c.t.Helper()
 	from, kept := w.done.Load(), w.kept.Load()
-	w.c.await("decisions go on", 20*time.Second, func() bool { return w.done.Load() > from+8 && w.kept.Load() > kept })
+	w.c.await("decisions go on", patience, func() bool { return w.done.Load() > from+8 && w.kept.Load() > kept })
 }
 
 // end stops the load and looks for everything acknowledged on every replica that
@@ -120,6 +120,6 @@ func (c *processes) apps(p *process) []api.App {
 	var doc struct {
 		Apps []api.App `json:"apps"`
 	}
-	c.await(p.id+" lists the applications", 20*time.Second, func() bool { return c.get(p, "/v1/apps?consistent&limit=10000", &doc) })
+	c.await(p.id+" lists the applications", patience, func() bool { return c.get(p, "/v1/apps?consistent&limit=10000", &doc) })
 	return doc.Apps
 }

@@ -172,9 +172,14 @@ func (p *Process) AwaitLogged(expr string, within time.Duration) {
 	})
 }
 
-// Await asks until a condition holds, and fails the test after so long.
+// slack is by how much a busy machine may be slower than what a wait is written for. It costs nothing when
+// the thing comes.
+const slack = 4
+
+// Await asks until a condition holds, and fails the test after so long, with slack.
 func Await(t testing.TB, what string, within time.Duration, holds func() bool) {
 	t.Helper()
+	within *= slack
 	for end := time.Now().Add(within); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not within %s: %s", within, what)

@@ -42,7 +42,7 @@ func Get(port int, path string, doc any) error {
 func (c *Cluster) Read(path string, doc any) {
 	c.t.Helper()
 	var last error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(slack * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		if last = Get(c.Active().Web, path, doc); last == nil {
 			return
 		}
@@ -82,6 +82,7 @@ func (c *Cluster) App(id string) App {
 func (c *Cluster) AwaitApp(id, what string, within time.Duration, wanted func(App) bool) App {
 	c.t.Helper()
 	var a App
+	within *= slack
 	for end := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
 		if a = c.App(id); wanted(a) {
 			return a

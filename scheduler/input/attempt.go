@@ -50,7 +50,11 @@ type Granted struct {
 }
 
 // Allocate is an AM's heartbeat. Response is the number of the last response
-// it has; repeating it repeats the answer.
+// it has; repeating it repeats the answer. Counted says that the number is the
+// AM's own, as it had it with an answer, and that any later one will do for it: a
+// copy of such a call that comes late takes nothing from the AM. Without it a call
+// may name the number that the state knows, which stands still while answers are
+// idle, and a late copy may take what was meant for the next call.
 type Allocate struct {
 	Attempt         yarn.AttemptID
 	Response        int32
@@ -62,6 +66,7 @@ type Allocate struct {
 	Progress uint32
 	// TrackingURL replaces the one of the registration; empty: no change.
 	TrackingURL string
+	Counted     bool
 }
 
 // AllocateReply carries what was granted and what ended since the response
@@ -163,6 +168,7 @@ func (i *Allocate) Code(c *codec.Coder) {
 	texts(c, &i.BlacklistRemove)
 	c.U32(&i.Progress)
 	c.String(&i.TrackingURL)
+	c.Bool(&i.Counted)
 }
 
 // Code implements Reply.

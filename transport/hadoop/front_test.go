@@ -116,7 +116,7 @@ func TestErrorsOfTheDoor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	call := func(port int) error {
 		return client.Call(ctx, ipc.Target{Address: f.Addrs()[port].String(), Protocol: testProtocol, User: "ann"}, "getClusterMetrics",
@@ -161,7 +161,7 @@ func TestStandbyPorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for port, at := range f.Addrs() {
 		to := ipc.Target{Address: at.String(), Protocol: testProtocol, User: "ann"}

@@ -49,7 +49,8 @@ type fakeNode struct {
 	room     int64
 	response int32
 	last     *proto.NodeHeartbeatResponseProto
-	running  map[string]*fakeApp
+	running  map[string]*fakeApp // what was granted there and is not complete
+	told     map[string]bool     // those that a heartbeat has told of
 }
 
 // newFake opens front doors; the test closes them.
@@ -116,13 +117,23 @@ func (f *fakeRM) registerNode(_ context.Context, _ *ipc.Call, req *proto.Registe
 	key := &proto.MasterKeyProto{KeyId: new(int32(7)), Bytes: []byte("key")}
 	n := f.nodes[req.GetNodeId().GetHost()]
 	if n == nil {
-		n = &fakeNode{id: req.GetNodeId(), room: req.GetResource().GetMemory(), running: map[string]*fakeApp{}}
+		n = &fakeNode{id: req.GetNodeId(), room: req.GetResource().GetMemory(), running: map[string]*fakeApp{}, told: map[string]bool{}}
 		f.nodes[n.id.GetHost()] = n
 		f.order = append(f.order, n)
 	}
 	n.response, n.last = 0, nil
-	if len(req.GetContainerStatuses()) != len(n.running) {
-		return nil, fmt.Errorf("%d containers in the registration, %d run", len(req.GetContainerStatuses()), len(n.running))
+	listed := map[string]bool{}
+	for _, c := range req.GetContainerStatuses() {
+		id := c.GetContainerId().String()
+		if n.running[id] == nil || listed[id] {
+			return nil, fmt.Errorf("the registration lists %s, which does not run there, or twice", id)
+		}
+		listed[id] = true
+	}
+	for id := range n.told { // others may be granted and not be started yet
+		if n.running[id] != nil && !listed[id] {
+			return nil, fmt.Errorf("the registration does not list %s", id)
+		}
 	}
 	return &proto.RegisterNodeManagerResponseProto{NodeAction: proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(), ContainerTokenMasterKey: key, NmTokenMasterKey: key}, nil
 }
@@ -148,6 +159,9 @@ func (f *fakeRM) heartbeat(_ context.Context, _ *ipc.Call, req *proto.NodeHeartb
 		return n.last, nil
 	case s.GetResponseId() != n.response:
 		return nil, fmt.Errorf("response id %d of %v, expected %d", s.GetResponseId(), n.id, n.response)
+	}
+	for _, c := range s.GetContainersStatuses() {
+		n.told[c.GetContainerId().String()] = true
 	}
 	if f.calls["nodeHeartbeat"] > 20 && f.once(f.resync, "resync") {
 		return &proto.NodeHeartbeatResponseProto{NodeAction: proto.NodeActionProto_NODE_ACTION_RESYNC.Enum(), DiagnosticsMessage: new("again")}, nil

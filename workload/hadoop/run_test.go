@@ -17,58 +17,86 @@ func small(f *fakeRM, kind Kind) Config {
 	c.Logger, c.Doors = hclog.NewNullLogger(), f.doors()
 	c.Nodes, c.NodeContainers = 6, 4
 	c.Interval, c.MasterInterval = 4*time.Millisecond, 3*time.Millisecond
-	c.Warmup, c.Duration, c.Drain, c.Patience = 20*time.Millisecond, 150*time.Millisecond, 5*time.Second, 10*time.Second
+	c.Warmup, c.Duration, c.Drain, c.Patience = 20*time.Millisecond, 150*time.Millisecond, time.Minute, time.Minute
 	if kind == Allocations {
 		c.Masters, c.Batch = 3, 5
 	}
 	return c
 }
 
-func TestHeartbeatsAreSentAsFastAsAsked(t *testing.T) {
-	f := newFake(t, 3, nil)
-	c := small(f, Heartbeats)
-	c.PIDs = []int{os.Getpid()}
-	out, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
+// tried is the first run that holds what is asked of it, or the last: each is against a fake of its own and four
+// times as long as the one before, since how much fits into a short span is the machine's matter.
+func tried(t *testing.T, run func(longer time.Duration) (*Result, *fakeRM, error), holds func(*Result) bool) (*Result, *fakeRM) {
+	t.Helper()
+	for longer := time.Duration(1); ; longer *= 4 {
+		out, f, err := run(longer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if holds(out) || longer >= 64 {
+			return out, f
+		}
 	}
-	per := float64(c.Nodes) / c.Interval.Seconds()
-	if h := out.Heartbeats; h.Count < 20 || h.PerSecond > per*1.3 || h.Errors != 0 || h.P50 <= 0 || h.Max < h.P99 || h.P99 < h.P50 {
-		t.Errorf("%+v, at most %.0f a second were asked for", h, per)
+}
+
+func TestHeartbeatsAreSentAsFastAsAsked(t *testing.T) {
+	var per float64
+	var nodes int
+	right := func(out *Result) bool {
+		h := out.Heartbeats
+		return h.Count >= 20 && h.PerSecond <= per*1.3 && h.Errors == 0 && h.P50 > 0 && h.Max >= h.P99 && h.P99 >= h.P50
+	}
+	out, f := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
+		f := newFake(t, 3, nil)
+		c := small(f, Heartbeats)
+		c.PIDs, c.Duration = []int{os.Getpid()}, longer*c.Duration
+		per, nodes = float64(c.Nodes)/c.Interval.Seconds(), c.Nodes
+		out, err := Run(t.Context(), c)
+		return out, f, err
+	}, right)
+	if !right(out) {
+		t.Errorf("%+v, at most %.0f a second were asked for", out.Heartbeats, per)
 	}
 	if out.Resyncs != 0 || out.Failovers != 0 || out.Stopped || len(out.Processes) != 1 || out.Processes[0].RSSAfter == 0 {
 		t.Errorf("%+v", out)
 	}
-	if n := f.called("unRegisterNodeManager"); n != c.Nodes {
-		t.Errorf("%d nodes were taken out, of %d", n, c.Nodes)
+	if n := f.called("unRegisterNodeManager"); n != nodes {
+		t.Errorf("%d nodes were taken out, of %d", n, nodes)
 	}
 }
 
 func TestHeartbeatsBackToBackAreBounded(t *testing.T) {
-	f := newFake(t, 1, nil)
-	c := small(f, Heartbeats)
-	c.Interval, c.Parallel = 0, 2
-	out, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if out.Heartbeats.Count < 50 || out.Heartbeats.Errors != 0 {
+	right := func(out *Result) bool { return out.Heartbeats.Count >= 50 && out.Heartbeats.Errors == 0 }
+	out, _ := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
+		f := newFake(t, 1, nil)
+		c := small(f, Heartbeats)
+		c.Interval, c.Parallel, c.Duration = 0, 2, longer*c.Duration
+		out, err := Run(t.Context(), c)
+		return out, f, err
+	}, right)
+	if !right(out) {
 		t.Errorf("%+v", out.Heartbeats)
 	}
 }
 
 func TestContainersLiveTheirWholeLifeOnce(t *testing.T) {
 	for _, kind := range []Kind{Allocations, Latency} {
-		f := newFake(t, 2, nil)
-		out, err := Run(t.Context(), small(f, kind))
-		if err != nil {
-			t.Fatal(err)
+		enough := func(out *Result) bool {
+			l := out.Containers
+			return l.Done >= 3 && l.Grant.Count > 0 && l.Told.Count > 0 && l.Life.P50 >= l.Grant.P50
 		}
-		l := out.Containers
-		if l.Done < 3 || l.Grant.Count == 0 || l.Told.Count == 0 || l.Life.P50 < l.Grant.P50 || out.Faults.Total() != 0 || out.LastError != "" {
-			t.Errorf("%s: %+v, %+v, %s", kind, l, out.Faults, out.LastError)
+		out, _ := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
+			f := newFake(t, 2, nil)
+			c := small(f, kind)
+			c.Duration *= longer
+			out, err := Run(t.Context(), c)
+			if err == nil && (out.Faults.Total() != 0 || out.LastError != "") {
+				t.Errorf("%s: %+v, %s", kind, out.Faults, out.LastError)
+			}
+			return out, f, err
+		}, enough)
+		if !enough(out) {
+			t.Errorf("%s: %+v", kind, out.Containers)
 		}
 	}
 }
@@ -88,14 +116,16 @@ func TestFaultsAreFound(t *testing.T) {
 		"lost":          {func(f *fakeRM) { f.exit = true }, func(x Faults) int64 { return x.Lost }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake(t, 1, x.set)
-			c := small(f, Allocations)
-			c.Drain = 500 * time.Millisecond
-			out, err := Run(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if x.want(out.Faults) == 0 || out.Faults.String() == "" {
+			found := func(out *Result) bool { return x.want(out.Faults) > 0 }
+			out, _ := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
+				f := newFake(t, 1, x.set)
+				c := small(f, Allocations)
+				c.Duration *= longer
+				c.Drain = longer * 500 * time.Millisecond
+				out, err := Run(t.Context(), c)
+				return out, f, err
+			}, found)
+			if !found(out) || out.Faults.String() == "" {
 				t.Errorf("not found: %+v", out.Faults)
 			}
 		})
@@ -103,54 +133,64 @@ func TestFaultsAreFound(t *testing.T) {
 }
 
 func TestNodeRegistersAgainWhenToldTo(t *testing.T) {
-	f := newFake(t, 1, func(f *fakeRM) { f.resync = true })
-	out, err := Run(t.Context(), small(f, Allocations))
-	if err != nil {
-		t.Fatal(err)
+	right := func(out *Result) bool {
+		return out.Resyncs == 1 && out.Faults.Total() == 0 && out.Heartbeats.Errors == 0
 	}
-	if out.Resyncs != 1 || f.called("registerNodeManager") != 7 || out.Faults.Total() != 0 || out.Heartbeats.Errors != 0 {
+	out, f := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
+		f := newFake(t, 1, func(f *fakeRM) { f.resync = true })
+		c := small(f, Allocations)
+		c.Duration *= longer
+		out, err := Run(t.Context(), c)
+		return out, f, err
+	}, func(out *Result) bool { return out.Resyncs > 0 })
+	if !right(out) || f.called("registerNodeManager") != 7 {
 		t.Errorf("%+v", out)
 	}
 }
 
 func TestStandbyAndDeadDoorsArePassedOver(t *testing.T) {
-	f := newFake(t, 3, func(f *fakeRM) { f.standby = true })
-	c := small(f, Allocations)
-	c.Duration = 400 * time.Millisecond
-	c.OnPhase = func(what string) {
-		if strings.HasPrefix(what, "measuring") {
-			time.AfterFunc(100*time.Millisecond, func() {
-				for _, s := range []interface{ Close() error }{f.fronts[1].tracker, f.fronts[1].scheduler} {
-					_ = s.Close()
-				}
-			})
+	enough := func(out *Result) bool { return out.Failovers >= 4 && out.Containers.Done > 0 }
+	out, _ := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
+		f := newFake(t, 3, func(f *fakeRM) { f.standby = true })
+		c := small(f, Allocations)
+		c.Duration = longer * 400 * time.Millisecond
+		c.OnPhase = func(what string) {
+			if strings.HasPrefix(what, "measuring") {
+				time.AfterFunc(c.Duration/4, func() {
+					for _, s := range []interface{ Close() error }{f.fronts[1].tracker, f.fronts[1].scheduler} {
+						_ = s.Close()
+					}
+				})
+			}
 		}
-	}
-	out, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out.Failovers < 4 || out.Faults.Total() != 0 || out.Containers.Done == 0 {
-		t.Errorf("failovers %d, %+v, %+v, %s", out.Failovers, out.Faults, out.Containers, out.LastError)
+		out, err := Run(t.Context(), c)
+		if err == nil && out.Faults.Total() != 0 {
+			t.Errorf("%+v, %s", out.Faults, out.LastError)
+		}
+		return out, f, err
+	}, enough)
+	if !enough(out) {
+		t.Errorf("failovers %d, %+v, %s", out.Failovers, out.Containers, out.LastError)
 	}
 }
 
 func TestStoppedRunTellsWhatWasMeasured(t *testing.T) {
-	f := newFake(t, 1, nil)
-	c := small(f, Allocations)
-	c.Duration = time.Hour
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	c.OnPhase = func(what string) {
-		if strings.HasPrefix(what, "measuring") {
-			time.AfterFunc(150*time.Millisecond, stop)
+	var c Config
+	out, f := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
+		f := newFake(t, 1, nil)
+		c = small(f, Allocations)
+		c.Duration = time.Hour
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		c.OnPhase = func(what string) {
+			if strings.HasPrefix(what, "measuring") {
+				time.AfterFunc(longer*150*time.Millisecond, stop)
+			}
 		}
-	}
-	out, err := Run(ctx, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !out.Stopped || out.Seconds <= 0 || out.Seconds > 60 || out.Heartbeats.Count == 0 || out.Faults.Total() != 0 {
+		out, err := Run(ctx, c)
+		return out, f, err
+	}, func(out *Result) bool { return out.Heartbeats.Count > 0 })
+	if !out.Stopped || out.Seconds <= 0 || out.Seconds > 600 || out.Heartbeats.Count == 0 || out.Faults.Total() != 0 {
 		t.Errorf("%+v", out)
 	}
 	if f.called("unRegisterNodeManager") != c.Nodes || f.called("finish") < c.Masters {

@@ -206,7 +206,7 @@ func dialBare(t testing.TB, s *Server) *bare {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = nc.SetDeadline(time.Now().Add(2 * time.Minute))
 	return &bare{t, nc}
 }
 

@@ -62,6 +62,7 @@ func (s *Service) read(a *attempt, req *proto.AllocateRequestProto) (*input.Allo
 		BlacklistRemove: req.GetBlacklistRequest().GetBlacklistRemovals(),
 		Progress:        progress(req.GetProgress()),
 		TrackingURL:     req.GetTrackingUrl(),
+		Counted:         true,
 	}
 	var err error
 	if len(req.GetAsk()) > 0 {

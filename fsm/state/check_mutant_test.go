@@ -1,0 +1,68 @@
+package state
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDanglingReferencesAreSeen: every reference of every table that leads nowhere is
+// found before anything follows it.
+func TestDanglingReferencesAreSeen(t *testing.T) {
+	const nowhere = 99
+	for name, spoil := range map[string]func(s *State){
+		"queue's parent":            func(s *State) { s.Queues.mut(2).Parent = nowhere },
+		"queue's child":             func(s *State) { s.Queues.mut(s.Root()).Children = []uint32{nowhere} },
+		"user's queue":              func(s *State) { s.Users.mut(1).Queue = nowhere },
+		"user's name":               func(s *State) { s.Users.mut(1).Name = nowhere },
+		"application's user":        func(s *State) { s.Apps.mut(1).User = nowhere },
+		"application's queue":       func(s *State) { s.Apps.mut(1).Queue = nowhere },
+		"application's charge":      func(s *State) { s.Apps.mut(1).UserSlot = nowhere },
+		"application's asks":        func(s *State) { s.Apps.mut(1).Asks = nowhere },
+		"application's containers":  func(s *State) { s.Apps.mut(1).Containers = nowhere },
+		"application's untold":      func(s *State) { s.Apps.mut(1).Undelivered = nowhere },
+		"application's reservation": func(s *State) { s.Apps.mut(1).Reservations = nowhere },
+		"application's presences":   func(s *State) { s.Apps.mut(1).Presences = nowhere },
+		"application's attempts":    func(s *State) { s.Apps.mut(1).History = nowhere },
+		"AM's node":                 func(s *State) { s.Apps.mut(1).MasterNode = nowhere },
+		"ask's application":         func(s *State) { s.Asks.mut(1).App = nowhere },
+		"ask's next":                func(s *State) { s.Asks.mut(1).Next = nowhere },
+		"ask's locations":           func(s *State) { s.Asks.mut(1).Locations = nowhere },
+		"location's name":           func(s *State) { s.Locations.mut(1).Name = nowhere },
+		"location's next":           func(s *State) { s.Locations.mut(1).Next = nowhere },
+		"node's host":               func(s *State) { s.Nodes.mut(1).Host = nowhere },
+		"node's rack":               func(s *State) { s.Nodes.mut(1).RackID = nowhere },
+		"node's containers":         func(s *State) { s.Nodes.mut(1).Containers = nowhere },
+		"node's reservation":        func(s *State) { s.Nodes.mut(1).Reservation = nowhere },
+		"node's bars":               func(s *State) { s.Nodes.mut(1).Bars = nowhere },
+		"node's presences":          func(s *State) { s.Nodes.mut(1).Presences = nowhere },
+		"bar's application":         func(s *State) { _, b := s.Bars.alloc(); b.App = nowhere },
+		"bar's next":                func(s *State) { _, b := s.Bars.alloc(); b.App, b.Next = 1, nowhere },
+		"request's next":            func(s *State) { s.Requests.mut(1).Next = nowhere },
+		"oldest request":            func(s *State) { s.Meta.OldestRequest = nowhere },
+		"newest request":            func(s *State) { s.Meta.NewestRequest = nowhere },
+		"container's application":   func(s *State) { s.Containers.mut(1).App = nowhere },
+		"container's node":          func(s *State) { s.Containers.mut(1).Node = nowhere },
+		"container's note":          func(s *State) { s.Containers.mut(1).Note = nowhere },
+		"container's next":          func(s *State) { s.Containers.mut(1).nextApp = nowhere },
+		"container's next on node":  func(s *State) { s.Containers.mut(1).nextNode = nowhere },
+		"container's next untold":   func(s *State) { s.Containers.mut(1).nextUndelivered = nowhere },
+		"reservation's application": func(s *State) { s.Reservations.mut(1).App = nowhere },
+		"reservation's node":        func(s *State) { s.Reservations.mut(1).Node = nowhere },
+		"reservation's next":        func(s *State) { s.Reservations.mut(1).nextApp = nowhere },
+		"reservation's previous":    func(s *State) { s.Reservations.mut(1).prevApp = nowhere },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := refusable(t)
+			near := ask(1, k1, 5, 3)
+			near.Name, near.Count = "h1", 1
+			apply(t, s, near)
+			if err := s.checkReferences(); err != nil {
+				t.Fatalf("before: %v", err)
+			}
+			spoil(s)
+			if err := s.checkReferences(); err == nil || !strings.Contains(err.Error(), "not there") {
+				t.Errorf("checkReferences says %v", err)
+			}
+		})
+	}
+}

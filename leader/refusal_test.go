@@ -1,0 +1,78 @@
+package leader_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rmd/fsm"
+	"rmd/leader"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// refusedAMs are calls of AMs that a leader refuses which does not know what has
+// become of their attempts.
+func refusedAMs(app yarn.ApplicationID) []input.Input {
+	later := yarn.AttemptID{App: app, Attempt: 2}
+	unknown := yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: app.ClusterTimestamp, Seq: app.Seq + 1}, Attempt: 1}
+	silent := yarn.AttemptID{App: app, Attempt: 1} // has not registered
+	return []input.Input{
+		&input.RegisterAttempt{Attempt: later}, &input.Allocate{Attempt: later, Response: 5, Counted: true}, &input.FinishAttempt{Attempt: later},
+		&input.RegisterAttempt{Attempt: unknown}, &input.Allocate{Attempt: unknown}, &input.FinishAttempt{Attempt: unknown},
+		&input.Allocate{Attempt: silent, Counted: true}, &input.FinishAttempt{Attempt: silent},
+	}
+}
+
+// TestARefusalOfAnAMWaitsForItsEntry: a leader that was deposed while it stood still
+// does not tell an AM to stop which its successor has let in; one that leads does.
+func TestARefusalOfAnAMWaitsForItsEntry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &machineLog{m: fsm.New(fsm.Config{}), replica: fsm.New(fsm.Config{}), delay: time.Millisecond}
+		s := sequencerOf(t, l)
+		changes := make(chan leader.Leadership)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- s.Run(ctx, changes) }()
+		defer func() { cancel(); <-ended }()
+		elect := func(term uint64) {
+			l.mu.Lock()
+			l.term, l.deposed = term, false
+			l.mu.Unlock()
+			changes <- leader.Leadership{Term: term, Here: true}
+			synctest.Wait()
+		}
+		elect(1)
+		do := func(in input.Input) (input.Reply, uint64, error) { return s.Do(ctx, input.Request{Input: in}) }
+		if _, _, err := do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: []input.Property{
+			{Name: capacity.Prefix + "root.queues", Value: "a"}, {Name: capacity.Prefix + "root.a.capacity", Value: "100"},
+			{Name: capacity.Prefix + "maximum-am-resource-percent", Value: "1"}}}); err != nil {
+			t.Fatal(err)
+		}
+		r, _, err := do(&input.SubmitApplication{Name: "x", User: "ann", Queue: "a", Unmanaged: true})
+		if err != nil || r.Refused() != nil {
+			t.Fatal(err, r.Refused())
+		}
+		app := r.(*input.SubmitApplicationReply).ID
+		for i, in := range refusedAMs(app) {
+			before, _ := l.m.Applied()
+			reply, index, err := do(in)
+			if err != nil || reply.Refused() == nil || index <= before {
+				t.Errorf("%T %d: %v, %v at index %d after %d", in, i, reply, err, index, before)
+			}
+		}
+		for i := range refusedAMs(app) {
+			in := refusedAMs(app)[i]
+			l.mu.Lock()
+			l.deposed = true
+			l.mu.Unlock()
+			if reply, _, err := do(in); !errors.Is(err, leader.ErrNotLeader) {
+				t.Errorf("a leader that is none answers %T %d: %+v, %v", in, i, reply, err)
+			}
+			elect(uint64(i + 2))
+		}
+	})
+}
