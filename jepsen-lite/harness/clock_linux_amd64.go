@@ -76,8 +76,20 @@ func mayClock() error {
 	return err
 }
 
-// vdso finds the kernel's code in a process.
+var errNoVDSO = errors.New("the kernel maps no vDSO")
+
+// vdso finds the kernel's code in a process. One that was started just now may not
+// have it yet.
 func vdso(pid int) (at int64, code []byte, err error) {
+	for end := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		at, code, err = vdsoNow(pid)
+		if !errors.Is(err, errNoVDSO) || time.Now().After(end) {
+			return at, code, err
+		}
+	}
+}
+
+func vdsoNow(pid int) (at int64, code []byte, err error) {
 	maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return 0, nil, err
@@ -100,7 +112,7 @@ func vdso(pid int) (at int64, code []byte, err error) {
 		_, err = mem.ReadAt(code, from)
 		return from, code, err
 	}
-	return 0, nil, errors.New("the kernel maps no vDSO")
+	return 0, nil, errNoVDSO
 }
 
 // places are where clock_gettime begins, and where there is room for the hook.

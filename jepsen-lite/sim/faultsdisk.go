@@ -44,11 +44,6 @@ func (d *driver) mayLose() bool {
 		if !up || r.is(func(r *replica) bool { return r.broken }) {
 			return false
 		}
-		// A voter that does not know the newest membership grants no vote to who became a voter in it:
-		// with that one lost besides there would be no leader until it is back.
-		if at := d.w.check.membershipAt(); l.cluster.AppliedIndex() < at {
-			return false
-		}
 		if surely, maybe := l.disk.damaged(); surely || maybe || l.disk.is(func(f faults) bool { return f.lying || f.tearing }) {
 			return false
 		}
