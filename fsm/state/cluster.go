@@ -46,6 +46,7 @@ func (s *State) epochRaised(e *event.EpochRaised) error {
 	s.skipSecrets(e.Epoch)
 	s.fold(uint64(e.Epoch))
 	s.fold(uint64(e.ClusterTimestamp))
+	s.renumberReservations()
 	return nil
 }
 

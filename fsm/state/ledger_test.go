@@ -143,6 +143,23 @@ func TestFulfilmentKeepsTheIdentity(t *testing.T) {
 	}
 }
 
+// TestReservationsOfANewEpoch: after a restore the id that was promised may be that
+// of a container which is undone; another one is promised, that nobody has had.
+func TestReservationsOfANewEpoch(t *testing.T) {
+	s := world(t)
+	apply(t, s, ask(1, k1, 2, 4), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), ask(2, k2, 2, 4),
+		&event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: k2, Node: 1},
+		&event.EpochRaised{Epoch: 2, ClusterTimestamp: 78},
+		&event.ContainerCompleted{Container: ref(1, 1)},
+		&event.ReservationFulfilled{Reservation: 1, Locality: yarn.RackLocal})
+	if s.Container(ref(2, 1)) != 0 {
+		t.Error("the container has the id of the epoch before")
+	}
+	if promised := yarn.ContainerNumber(2, 1); s.Container(ref(2, promised)) == 0 || s.NextNumber(appAt(t, s, 2)) != promised+1 {
+		t.Errorf("the container is not number %d, the next one is %d", promised, s.NextNumber(appAt(t, s, 2)))
+	}
+}
+
 // TestLocationsAreTakenAndPutBack follows what a container consumes at each
 // locality, and what its loss puts back.
 func TestLocationsAreTakenAndPutBack(t *testing.T) {

@@ -1,6 +1,9 @@
 package state
 
 import (
+	"cmp"
+	"slices"
+
 	"rmd/fsm/event"
 	"rmd/yarn"
 )
@@ -91,6 +94,27 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 		Container: e.Number, Size: size, AM: e.AM, MadeMillis: s.Meta.NowMillis}
 	s.enterReservation(slot, r, a, n, ask)
 	return nil
+}
+
+// renumberReservations has all that are held promise containers of this epoch, in
+// the order in which they were made. What they promised before may have been made,
+// run, and been undone by a restore: its id is used.
+func (s *State) renumberReservations() {
+	held := make([]uint32, 0, s.Reservations.Len())
+	s.Reservations.Each(func(slot uint32, _ *Reservation) bool {
+		held = append(held, slot)
+		return true
+	})
+	slices.SortFunc(held, func(a, b uint32) int {
+		return cmp.Compare(s.Reservations.Get(a).Number, s.Reservations.Get(b).Number)
+	})
+	for _, slot := range held {
+		r := s.Reservations.mut(slot)
+		a := s.Apps.mut(r.App)
+		r.Container = s.NextNumber(a)
+		a.NextNumber = r.Container
+		s.fold(r.Container)
+	}
 }
 
 func (s *State) enterReservation(slot uint32, r *Reservation, a *App, n *Node, ask uint32) {

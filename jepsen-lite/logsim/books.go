@@ -111,6 +111,7 @@ func (b *books) follow(e event.Event) *violation {
 	case *event.EpochRaised:
 		b.stamp = e.ClusterTimestamp
 		b.epochs++
+		return b.renumber(e.Epoch)
 	case *event.RequestsForgotten:
 		b.forgotten += int(e.Count)
 	case *event.NodeRegistered, *event.NodeResourceChanged, *event.NodeStateChanged:

@@ -1,6 +1,9 @@
 package logsim
 
 import (
+	"maps"
+	"slices"
+
 	"rmd/fsm/event"
 	"rmd/yarn"
 )
@@ -116,6 +119,27 @@ func (b *books) followReservation(e event.Event) *violation {
 		b.nodes[r.node].reservation = 0
 		b.containers[r.container].promised = false
 		return b.charge(b.apps[r.app].queue, yarn.Resource{}.Sub(r.size))
+	}
+	return nil
+}
+
+// renumber has what is held promise containers of a new epoch, in the order in
+// which the reservations were made.
+func (b *books) renumber(epoch uint32) *violation {
+	for _, number := range slices.Sorted(maps.Keys(b.reservations)) {
+		r := b.reservations[number]
+		last := yarn.ContainerNumber(epoch, 0)
+		for _, ref := range b.apps[r.app].containers {
+			if ref.Attempt == r.container.Attempt {
+				last = max(last, ref.Number)
+			}
+		}
+		promised := *b.containers[r.container]
+		b.containers[r.container].promised = false
+		r.container.Number = last + 1
+		if v := b.enter(r.container, &promised); v != nil {
+			return v
+		}
 	}
 	return nil
 }

@@ -88,12 +88,8 @@ func (c *checker) kills(node yarn.NodeID, ids []yarn.ContainerID, o *office) {
 }
 
 // ends judges the receipt of a node's reports: the end of a container that is
-// acknowledged is in the log, since the node will not say it again: S12. Once a backup
-// was restored a node may report what that knows only as a reservation's.
+// acknowledged is in the log, since the node will not say it again: S12.
 func (c *checker) ends(node yarn.NodeID, all []input.ContainerStatus, k *call, o *office) {
-	if c.w.counts.Rollbacks > 0 {
-		return
-	}
 	for _, s := range all {
 		if s.State != yarn.ContainerCompleted || k.from == nil { // nobody hears the answer to a copy
 			continue

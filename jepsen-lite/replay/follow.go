@@ -53,6 +53,7 @@ func (m *Model) followRest(e event.Event) {
 			m.bad("S6", nil, "epoch %d is raised to %d: ids made later can meet older ones", m.epoch, e.Epoch)
 		}
 		m.epoch, m.timestamp = e.Epoch, e.ClusterTimestamp
+		m.renumber()
 	case *event.QueuesConfigured:
 		m.configure(e)
 	case *event.QueueStateChanged:

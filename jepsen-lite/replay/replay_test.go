@@ -65,6 +65,12 @@ func TestViolations(t *testing.T) {
 			l.entry(&event.EpochRaised{Epoch: 1, ClusterTimestamp: 1780000000001})
 			l.entry(give(1, 1, 1))
 		}},
+		{"the id that a reservation promises in a new epoch", "S6", "after container", func(l *logbook) {
+			l.full()
+			l.entry(&event.EpochRaised{Epoch: 1, ClusterTimestamp: 1780000000001})
+			l.entry(&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged})
+			l.entry(&event.ContainerAllocated{App: 2, Number: yarn.ContainerNumber(1, 1), Key: key, Node: 2, Locality: yarn.OffSwitch})
+		}},
 		{"more than a node has", "S7", "6144MB 1vc is put on n1:45454", func(l *logbook) {
 			l.entry(want(1, large, 2))
 			l.entry(give(1, 1, 1))

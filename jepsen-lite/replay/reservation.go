@@ -101,6 +101,16 @@ func (m *Model) auditReservation(a *app, k *ask, n *node, number uint64) {
 	}
 }
 
+// renumber has what is held promise containers of a new epoch: S6.
+func (m *Model) renumber() {
+	for i := range m.reservations {
+		r := &m.reservations[i]
+		a := &m.apps[r.app]
+		a.lastNumber = max(a.lastNumber, yarn.ContainerNumber(m.epoch, 0)) + 1
+		r.container = a.lastNumber
+	}
+}
+
 func (m *Model) fulfilled(e *event.ReservationFulfilled) {
 	r := m.leave(e.Reservation, "fulfilled")
 	if r == nil {

@@ -37,13 +37,6 @@ func (c *checker) configured(id string, index uint64, conf raft.Configuration) {
 	}
 }
 
-// membershipAt is the index of the newest membership.
-func (c *checker) membershipAt() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.confAt
-}
-
 func isVoter(conf raft.Configuration, server string) bool {
 	return slices.ContainsFunc(conf.Servers, func(s raft.Server) bool { return string(s.ID) == server && s.Suffrage == raft.Voter })
 }
