@@ -47,6 +47,11 @@ func TestRecover(t *testing.T) {
 	if now := c.facts(best); now.Epoch <= was.Epoch || now.ClusterID != was.ClusterID || len(now.Members) != 1 {
 		t.Errorf("epoch %d, cluster %s, %d members; it was %d and %s", now.Epoch, now.ClusterID, len(now.Members), was.Epoch, was.ClusterID)
 	}
+	promised := c.reservations(best)[0].Container // an id of the new epoch: the old one may be that of a lost container
+	if promised == before[0].Container {
+		t.Errorf("%s is promised still", promised)
+	}
+	before[0].Container = promised
 	c.checkHeld(best, h, before[0])
 	c.checkApps(best, work.apps)
 
