@@ -84,7 +84,7 @@ func (c *processes) term(p *process) uint64 {
 // the log stay bounded, and nobody else is elected.
 func TestSustained(t *testing.T) {
 	length := span(t)
-	c := newProcesses(t, 3, defaults, "  bootstrap_expect: 3\n  snapshot_threshold: 512\n  snapshot_interval: 5s\n  trailing: 512\n", "")
+	c := newProcesses(t, 3, defaults, "  bootstrap_expect: 3\n  snapshot_threshold: 1024\n  snapshot_interval: 5s\n  trailing: 1024\n", "")
 	for _, p := range c.all {
 		c.start(p)
 	}
