@@ -3,13 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -52,16 +49,11 @@ func TestHadoopHostilePeers(t *testing.T) {
 // memory is what a process holds.
 func (h *hadoopCluster) memory(p *process) int64 {
 	h.t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		h.t.Skip("the system does not tell the memory of a process: ", err)
+	n := p.resident()
+	if n == 0 {
+		h.t.Skip("the system does not tell the memory of a process")
 	}
-	_, rest, _ := strings.Cut(string(b), "VmRSS:")
-	n, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return n << 10
+	return n
 }
 
 // behave is a client that calls all the time; the function returned ends it and
