@@ -89,27 +89,40 @@ func sequencerOf(t *testing.T, l *machineLog) *leader.Sequencer {
 	return s
 }
 
+// run starts a sequencer on a log. elect has it lead in a term; end stops it.
+func run(t *testing.T, l *machineLog) (s *leader.Sequencer, elect func(term uint64), end func()) {
+	s = sequencerOf(t, l)
+	changes := make(chan leader.Leadership)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- s.Run(ctx, changes) }()
+	elect = func(term uint64) {
+		l.mu.Lock()
+		l.term, l.deposed = term, false
+		l.mu.Unlock()
+		changes <- leader.Leadership{Term: term, Here: true}
+		synctest.Wait()
+	}
+	return s, elect, func() { cancel(); <-ended }
+}
+
+// oneQueue is a cluster with root.a alone.
+func oneQueue() *input.InitCluster {
+	return &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: []input.Property{
+		{Name: capacity.Prefix + "root.queues", Value: "a"}, {Name: capacity.Prefix + "root.a.capacity", Value: "100"},
+		{Name: capacity.Prefix + "maximum-am-resource-percent", Value: "1"}}}
+}
+
 // The real planner, machine and codec: applications run through three
 // leaderships; a follower that saw only bytes, a snapshot read back and the
 // leader's state are one.
 func TestWithTheRealPlanner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &machineLog{m: fsm.New(fsm.Config{}), replica: fsm.New(fsm.Config{}), delay: time.Millisecond}
-		s := sequencerOf(t, l)
-		changes := make(chan leader.Leadership)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- s.Run(ctx, changes) }()
-		elect := func(term uint64) {
-			l.mu.Lock()
-			l.term = term
-			l.mu.Unlock()
-			changes <- leader.Leadership{Term: term, Here: true}
-			synctest.Wait()
-		}
+		s, elect, end := run(t, l)
 		do := func(in input.Input) input.Reply {
 			t.Helper()
-			reply, index, err := s.Do(ctx, input.Request{Input: in})
+			reply, index, err := s.Do(t.Context(), input.Request{Input: in})
 			if err != nil {
 				t.Fatalf("%T: %v", in, err)
 			}
@@ -122,9 +135,7 @@ func TestWithTheRealPlanner(t *testing.T) {
 			return reply
 		}
 		elect(1)
-		do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: []input.Property{
-			{Name: capacity.Prefix + "root.queues", Value: "a"}, {Name: capacity.Prefix + "root.a.capacity", Value: "100"},
-			{Name: capacity.Prefix + "maximum-am-resource-percent", Value: "1"}}})
+		do(oneQueue())
 		var nodes []yarn.NodeID
 		for i := range 10 {
 			id := yarn.NodeID{Host: fmt.Sprintf("h%d", i), Port: 1}
@@ -154,8 +165,7 @@ func TestWithTheRealPlanner(t *testing.T) {
 		if granted != 120 {
 			t.Errorf("%d containers granted, 120 asked", granted)
 		}
-		cancel()
-		<-ended
+		end()
 		here, index := l.m.Fork()
 		there, at := l.replica.Fork()
 		if d := snapshot.Diff(here, there); len(d) > 0 || at != index || here.Digest() != there.Digest() {

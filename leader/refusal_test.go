@@ -1,7 +1,6 @@
 package leader_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -9,7 +8,6 @@ import (
 
 	"rmd/fsm"
 	"rmd/leader"
-	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -32,24 +30,11 @@ func refusedAMs(app yarn.ApplicationID) []input.Input {
 func TestARefusalOfAnAMWaitsForItsEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &machineLog{m: fsm.New(fsm.Config{}), replica: fsm.New(fsm.Config{}), delay: time.Millisecond}
-		s := sequencerOf(t, l)
-		changes := make(chan leader.Leadership)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- s.Run(ctx, changes) }()
-		defer func() { cancel(); <-ended }()
-		elect := func(term uint64) {
-			l.mu.Lock()
-			l.term, l.deposed = term, false
-			l.mu.Unlock()
-			changes <- leader.Leadership{Term: term, Here: true}
-			synctest.Wait()
-		}
+		s, elect, end := run(t, l)
+		defer end()
 		elect(1)
-		do := func(in input.Input) (input.Reply, uint64, error) { return s.Do(ctx, input.Request{Input: in}) }
-		if _, _, err := do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: []input.Property{
-			{Name: capacity.Prefix + "root.queues", Value: "a"}, {Name: capacity.Prefix + "root.a.capacity", Value: "100"},
-			{Name: capacity.Prefix + "maximum-am-resource-percent", Value: "1"}}}); err != nil {
+		do := func(in input.Input) (input.Reply, uint64, error) { return s.Do(t.Context(), input.Request{Input: in}) }
+		if _, _, err := do(oneQueue()); err != nil {
 			t.Fatal(err)
 		}
 		r, _, err := do(&input.SubmitApplication{Name: "x", User: "ann", Queue: "a", Unmanaged: true})

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ticksPerSecond is the unit of /proc's times on every Linux that Go runs on.
@@ -40,6 +41,13 @@ func look(pids []int) (usage, error) {
 		u.list = append(u.list, p)
 	}
 	return u, nil
+}
+
+// Used is what a running process has used since it began: processor time, and
+// memory that is resident now, in bytes. It fails where there is no /proc.
+func Used(pid int) (cpu time.Duration, resident int64, err error) {
+	p, err := lookAt(pid)
+	return time.Duration(p.cpuMicros) * time.Microsecond, p.rss, err
 }
 
 func lookAt(pid int) (processUse, error) {
