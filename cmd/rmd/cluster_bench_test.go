@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/scheduler/input"
+	"rmd/workload/door"
 	"rmd/yarn"
 )
 
@@ -61,18 +62,28 @@ func BenchmarkClusterAsk(b *testing.B) {
 	b.ReportMetric(float64(quantile(all, 0.99).Microseconds())/1000, "p99-ms")
 }
 
-// BenchmarkClusterSubmit is durable submissions by 64 submitters.
+const submitters = 64
+
+// BenchmarkClusterSubmit is durable submissions by 64 submitters, each with a
+// connection of its own.
 func BenchmarkClusterSubmit(b *testing.B) {
 	c := startProcesses(b, 3, defaults, "")
 	c.queues(crowd)
-	call := newCaller(b, c.addrs())
+	cfg := door.DefaultConfig()
+	cfg.Addrs, cfg.Connections = c.addrs(), submitters
+	way, err := door.Open(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = way.Close() }()
+	call := &caller{b, way}
 	queue := crowd.paths()[0]
 	var took samples
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	var wg sync.WaitGroup
 	b.ResetTimer()
-	for range 64 {
+	for range submitters {
 		wg.Go(func() {
 			for left.Add(-1) >= 0 {
 				began := time.Now()
