@@ -32,6 +32,7 @@ type decision struct {
 	locality yarn.Locality
 	victim   uint32 // own reservation released in exchange
 	number   uint64 // the victim's
+	grows    uint32 // the container that it makes larger; 0: one of its own
 	delayed  bool   // this rack would do, after more visits
 	why      Reason
 }
@@ -63,6 +64,10 @@ func (p *Planner) offerKey(app, ask, node uint32, l *limits) decision {
 	switch {
 	case k.Count == 0:
 		return refuse(kindNextKey, NoAsks)
+	case k.Grows != 0 && !p.standsOn(k, node):
+		// In YARN it would hold its leaf up at every node when the queue has too little
+		// room for it.
+		return refuse(kindNextKey, LocalityDelay)
 	case !p.cfg.ContinueLooking && !p.mayHold(a, k):
 		return refuse(kindNextKey, NodeReservedByOther)
 	case !p.withinHeadroom(a, k, l):
@@ -96,6 +101,16 @@ func (p *Planner) withinHeadroom(a *state.App, k *state.Ask, l *limits) bool {
 func (p *Planner) place(app, ask, node uint32, l *limits, fulfilment bool) decision {
 	k, n := p.st.Asks.Get(ask), p.st.Nodes.Get(node)
 	none := decision{kind: kindNextKey, app: app, ask: ask, key: k.Key, why: LocalityDelay}
+	if k.Grows != 0 {
+		if !p.standsOn(k, node) {
+			return none
+		}
+		d := p.level(app, ask, node, yarn.NodeLocal, l, fulfilment)
+		if d.kind == kindSkipLevel {
+			d.kind = kindNextKey
+		}
+		return d
+	}
 	if p.askedAt(k, n.Host) {
 		if d := p.level(app, ask, node, yarn.NodeLocal, l, fulfilment); d.kind >= kindAllocate {
 			return d
@@ -124,6 +139,11 @@ func (p *Planner) place(app, ask, node uint32, l *limits, fulfilment bool) decis
 	return d
 }
 
+// standsOn says whether the container that an ask makes larger is on a node.
+func (p *Planner) standsOn(k *state.Ask, node uint32) bool {
+	return p.st.Containers.Get(k.Grows).Node == node
+}
+
 func (p *Planner) askedAt(k *state.Ask, name state.NameID) bool {
 	slot := p.st.Location(k, name)
 	return slot != 0 && p.st.Locations.Get(slot).Count > 0
@@ -132,7 +152,7 @@ func (p *Planner) askedAt(k *state.Ask, name state.NameID) bool {
 // level decides at one locality level: allocate, reserve, or skip it.
 func (p *Planner) level(app, ask, node uint32, at yarn.Locality, l *limits, fulfilment bool) decision {
 	a, k, n, calc := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node), p.cfg.Calculator
-	d := decision{kind: kindSkipLevel, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at}
+	d := decision{kind: kindSkipLevel, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, grows: k.Grows}
 	skip := func(why Reason) decision { d.why = why; return d }
 	// A reserved node's visits are not counted, so a strict ask's fulfilment does
 	// not wait for more of them.
@@ -151,7 +171,7 @@ func (p *Planner) level(app, ask, node uint32, at yarn.Locality, l *limits, fulf
 			if !mustFree {
 				need = k.Size
 			}
-			if d.victim = p.victim(a, k.Key, need); d.victim == 0 {
+			if d.victim = p.victim(a, k, need); d.victim == 0 {
 				return skip(NodeReservedByOther)
 			}
 			d.number = p.st.Reservations.Get(d.victim).Number
@@ -206,10 +226,10 @@ func (p *Planner) mayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
 }
 
 // victim is the newest own reservation of the key that covers need; 0 if none.
-func (p *Planner) victim(a *state.App, key yarn.SchedulerKey, need yarn.Resource) uint32 {
+func (p *Planner) victim(a *state.App, k *state.Ask, need yarn.Resource) uint32 {
 	for slot := a.Reservations; slot != 0; slot = p.st.Reservations.Get(slot).NextOfApp() {
 		r := p.st.Reservations.Get(slot)
-		if r.Key == key && p.cfg.Calculator.FitsIn(need, r.Size) {
+		if r.Key == k.Key && r.Grows == k.Grows && p.cfg.Calculator.FitsIn(need, r.Size) {
 			return slot
 		}
 	}

@@ -19,7 +19,7 @@ const (
 // checkAsks refuses a call with anything wrong in it, before any of it takes
 // effect. A size above the queue's largest container is an error at the request.
 func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
-	if len(in.Asks) > maxAsks || len(in.Releases) > maxAsks || len(in.BlacklistAdd) > maxAsks {
+	if len(in.Asks) > maxAsks || len(in.Releases) > maxAsks || len(in.BlacklistAdd) > maxAsks || len(in.Updates) > maxAsks {
 		return input.Faultf(input.TooLarge, "split the call", "one call carries more than %d entries", maxAsks)
 	}
 	if fault := p.checkReleases(slot, in); fault != nil {
@@ -69,7 +69,7 @@ func (p *Planner) ask(slot uint32, asks []input.Ask) {
 		k := &asks[i]
 		size := p.normalize(k.Size, leaf)
 		if k.Name == yarn.Any && k.Count > 0 {
-			p.cancelWhere(slot, yarn.CancelSizeChanged, func(r reserved) bool { return r.key == k.Key && r.size != size })
+			p.cancelWhere(slot, yarn.CancelSizeChanged, func(r reserved) bool { return r.grows == 0 && r.key == k.Key && r.size != size })
 		}
 		if p.unchanged(slot, k, size) {
 			continue

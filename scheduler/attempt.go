@@ -42,6 +42,10 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 	for c := p.st.Apps.Get(slot).Containers; c != 0; c = p.st.Containers.Get(c).NextOfApp() {
 		if k := p.st.Containers.Get(c); k.Attempt != in.Attempt.Attempt && k.State.Live() {
 			reply.Kept = append(reply.Kept, p.granted(k))
+			if v := p.st.SizeVersion(k); v > 0 || len(reply.KeptVersions) > 0 {
+				reply.KeptVersions = append(reply.KeptVersions, make([]int32, len(reply.Kept)-len(reply.KeptVersions))...)
+				reply.KeptVersions[len(reply.Kept)-1] = v
+			}
 		}
 	}
 	return reply
@@ -74,7 +78,9 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 		if in.Counted && in.Response == 0 { // the AM may have registered again since, with a later leader
 			p.confirm()
 		}
-		return p.answer(slot, response)
+		r := p.answer(slot, response)
+		r.UpdateErrors = p.update(slot, in, true)
+		return r
 	case turnWrong:
 		return input.Refuse(in, input.Faultf(input.WrongResponse, "resynchronize", "response %d of %s is not the last one, %d", in.Response, in.Attempt, max(told.last, a.Response)))
 	}
@@ -82,6 +88,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 		return input.Refuse(in, fault)
 	}
 	p.report(slot, in)
+	errs := p.update(slot, in, false)
 	p.release(slot, in.Releases)
 	p.blacklist(slot, in)
 	p.ask(slot, in.Asks)
@@ -89,14 +96,17 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	a = p.st.Apps.Get(slot)
 	if turn == turnAfter && p.unheard(slot, a.Response) {
 		told.of, told.body, told.idle = in.Response, bodyOf(in), false
-		return p.answer(slot, a.Response)
+		r := p.answer(slot, a.Response)
+		r.UpdateErrors = errs
+		return r
 	}
 	changed := len(p.events) > 0
 	if changed || a.Undelivered != 0 || told.mustWrite(in, a, response) {
 		p.emit(&event.AllocateAnswered{App: in.Attempt.App.Seq, Response: response})
 	}
 	r := p.answer(slot, response)
-	told.give(in, turn, response, !changed && len(r.Granted)+len(r.Completed) == 0)
+	r.UpdateErrors = errs
+	told.give(in, turn, response, !changed && len(r.Granted)+len(r.Completed)+len(r.Resized) == 0)
 	return r
 }
 
@@ -117,12 +127,16 @@ func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 		if k.GrantedIn == n && k.CompletedIn != n {
 			r.Granted = append(r.Granted, p.granted(k))
 		}
+		if z, ok := p.resized(k, n); ok {
+			r.Resized = append(r.Resized, z)
+		}
 		if k.CompletedIn == n {
 			r.Completed = append(r.Completed, input.ContainerStatus{Container: p.st.ContainerID(k), State: yarn.ContainerCompleted,
 				ExitStatus: k.ExitStatus, Diagnostics: p.note(k)})
 		}
 	}
 	slices.Reverse(r.Granted)
+	slices.Reverse(r.Resized)
 	return r
 }
 
@@ -245,6 +259,7 @@ func (p *Planner) liveOf(slot uint32) []uint32 {
 func (p *Planner) stopContainer(slot uint32, exit int32, text string) {
 	c := p.st.Containers.Get(slot)
 	ref, node := p.st.Ref(c), c.Node
+	p.giveUpGrowth(c)
 	if c.Launched || p.runsUnreported(c) {
 		p.emit(&event.ContainerReleased{Container: ref, ExitStatus: exit, Diagnostics: text})
 		return

@@ -12,7 +12,7 @@ func (p *Planner) accept(d *decision) bool {
 		return false
 	}
 	a, n := p.st.Apps.Get(d.app), p.st.Nodes.Get(d.node)
-	ask := p.st.Ask(a, d.key)
+	ask := p.st.AskFor(a, d.key, d.grows)
 	if n.State != yarn.NodeRunning || n.Reservation != 0 || ask == 0 || ask != d.ask {
 		return false
 	}
@@ -58,6 +58,10 @@ func (p *Planner) commit(d *decision) {
 	if d.victim != 0 {
 		p.cancel(d.number, yarn.CancelExchanged)
 	}
+	if d.grows != 0 {
+		p.commitGrowth(d)
+		return
+	}
 	number := p.st.NextNumber(p.st.Apps.Get(d.app))
 	if d.kind == kindReserve {
 		p.emit(&event.ReservationMade{Reservation: p.st.Meta.NextReservation + 1, App: seq, Number: number, Key: d.key, Node: d.node, AM: am})
@@ -66,6 +70,18 @@ func (p *Planner) commit(d *decision) {
 	}
 	p.emit(&event.ContainerAllocated{App: seq, Number: number, Key: d.key, Node: d.node, Locality: d.locality, AM: am})
 	p.counted(d, opportunities, counts)
+	p.cancelNeedless(d.app)
+}
+
+// commitGrowth is commit for a container that grows. Its ask waits for one node
+// alone, so nothing is counted.
+func (p *Planner) commitGrowth(d *decision) {
+	ref := p.st.Ref(p.st.Containers.Get(d.grows))
+	if d.kind == kindReserve {
+		p.emit(&event.ResizeReserved{Reservation: p.st.Meta.NextReservation + 1, Container: ref})
+		return
+	}
+	p.emit(&event.ContainerIncreased{Container: ref})
 	p.cancelNeedless(d.app)
 }
 
@@ -113,6 +129,9 @@ func (p *Planner) wantedAt(ask, node uint32) bool {
 		return false
 	}
 	k, n := p.st.Asks.Get(ask), p.st.Nodes.Get(node)
+	if k.Grows != 0 {
+		return p.standsOn(k, node)
+	}
 	if p.askedAt(k, n.Host) {
 		return true
 	}
@@ -124,10 +143,11 @@ func (p *Planner) wantedAt(ask, node uint32) bool {
 
 // reserved is what a cancellation is decided by.
 type reserved struct {
-	node uint32
-	ask  uint32
-	key  yarn.SchedulerKey
-	size yarn.Resource
+	node  uint32
+	ask   uint32
+	key   yarn.SchedulerKey
+	size  yarn.Resource
+	grows uint32
 }
 
 // cancelWhere cancels the reservations of an application that meet a condition.
@@ -136,7 +156,7 @@ func (p *Planner) cancelWhere(app uint32, cause yarn.CancelCause, when func(r re
 	a := p.st.Apps.Get(app)
 	for slot := a.Reservations; slot != 0; {
 		r := p.st.Reservations.Get(slot)
-		if when(reserved{r.Node, p.st.Ask(a, r.Key), r.Key, r.Size}) {
+		if when(reserved{r.Node, p.st.AskFor(a, r.Key, r.Grows), r.Key, r.Size, r.Grows}) {
 			numbers = append(numbers, r.Number)
 		}
 		slot = r.NextOfApp()

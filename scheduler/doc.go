@@ -13,8 +13,7 @@
 //	        pass ─▶ parent ─▶ leaf ─▶ allocator table ─▶ accept ─▶ commit ─▶ events
 //
 // The rules are those of Hadoop 3.4.2's Capacity Scheduler; comments name the
-// behaviour matched, and say why where we differ. Node labels, container resize
-// and preemption are not part of it yet: labels will multiply the ledger rows
-// by partition, resize adds keys that carry a container id, preemption is a
-// folder of its own beside these.
+// behaviour matched, and say why where we differ. Node labels and preemption are
+// not part of it yet: labels will multiply the ledger rows by partition,
+// preemption is a folder of its own beside these.
 package scheduler

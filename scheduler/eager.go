@@ -101,7 +101,7 @@ func (p *Planner) smallestAsk(app uint32) (int64, bool) {
 	var least int64
 	var found bool
 	for slot := p.st.Apps.Get(app).Asks; slot != 0; slot = p.st.Asks.Get(slot).Next {
-		if k := p.st.Asks.Get(slot); k.Count > 0 && (!found || k.Size[yarn.Memory] < least) {
+		if k := p.st.Asks.Get(slot); k.Count > 0 && k.Grows == 0 && (!found || k.Size[yarn.Memory] < least) {
 			least, found = k.Size[yarn.Memory], true
 		}
 	}

@@ -140,6 +140,10 @@ func (p *Planner) explainAsks(x *Explanation, a *state.App) {
 				where = fmt.Sprintf("%d hosts or racks only", k.Entries-1)
 			}
 		}
+		if k.Grows != 0 {
+			c := p.st.Containers.Get(k.Grows)
+			where = fmt.Sprintf("for %s to grow on %s", p.st.ContainerID(c), p.st.Nodes.Get(c.Node).ID)
+		}
 		x.Asks = append(x.Asks, ExplainedAsk{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Count: k.Count,
 			Size: p.cfg.Kinds.Format(k.Size), Where: where, AM: k.AM})
 	}

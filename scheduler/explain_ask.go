@@ -218,6 +218,9 @@ func (x *Explanation) tellNodes(p *Planner, all *survey) {
 // mayUse says whether an ask may be served on a node at all: it names the host or
 // the rack, or takes any.
 func (p *Planner) mayUse(k *state.Ask, n *state.Node) bool {
+	if k.Grows != 0 {
+		return p.st.Nodes.Get(p.st.Containers.Get(k.Grows).Node) == n
+	}
 	if k.Locations == 0 {
 		return k.Relax
 	}

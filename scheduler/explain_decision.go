@@ -49,6 +49,10 @@ func (p *Planner) because(e event.Event) Because {
 		return p.becauseAllocated(e)
 	case *event.ReservationMade:
 		return p.becauseReserved(e)
+	case *event.ContainerIncreased:
+		return p.becauseIncreased(e)
+	case *event.ResizeReserved:
+		return p.becauseResizeReserved(e)
 	case *event.ReservationFulfilled:
 		return p.becauseFulfilled(e)
 	case *event.ReservationCancelled:

@@ -34,6 +34,9 @@ func groundStories() []groundStory {
 		{QueuesHeldBack.String(), event.KindContainerAllocated, []string{"before root.b came root.a (BLACKLISTED)"},
 			plain + "app app1 user=u1\nblacklist app1 n1\nask app1 1x1G\napp app2 user=u2 queue=b\nask app2 1x1G\nhb n1 quiet"},
 		{TooLittleFree.String(), event.KindReservationMade, []string{"it asks 4096MB", "n1:1 had 2048MB", "of 8192MB", "0 reservations for 1 containers"}, reserveStory},
+		{FirstInLine.String(), event.KindContainerIncreased, []string{"it asks to grow from 1024MB", "by 2048MB", "n1:1 had 7168MB"}, growStory + "\nupdate app1 1:+3G\nhb n1 quiet"},
+		{TooLittleFree.String(), event.KindResizeReserved, []string{"it asks to grow from 1024MB", "by 6144MB", "n1:1 had 5120MB", "of 8192MB"},
+			growStory + "\napp app2\nask app2 1x2G\nhb n1 quiet\nupdate app1 1:+7G\nhb n1 quiet"},
 		{RoomFreed.String(), event.KindReservationFulfilled, []string{"it needed 4096MB", "n1:1 had 8192MB", "held for 0 s"}, reserveStory + "\ncomplete app0 1\nhb n1 quiet"},
 		{yarn.CancelAttemptEnded.String(), event.KindReservationCancelled, []string{"it needed 4096MB", "n1:1 had 2048MB"}, reserveStory + "\nkill app1"},
 		{WithinAMLimit.String(), event.KindAttemptActivated, []string{"its AM needs 1024MB", "the AMs of root.a used 1024MB", "those of u2 0MB"},
@@ -54,6 +57,15 @@ hb n1 quiet
 app app1 user=u1
 ask app1 1x4G hosts=(n1:1) racks=(r0:1) strict strict-rack
 hb n1 quiet`
+
+const growStory = `conf queues=(a:100) a.user-limit-factor=10
+node add n1 8G
+node add n2 8G
+app app1
+ask app1 1x1G
+hb n1 quiet
+pull app1
+launch app1`
 
 // TestEveryDecisionHasItsReason follows each story's log and looks at the reason
 // of the last decision that it is about.
@@ -98,7 +110,7 @@ func TestEveryDecisionHasItsReason(t *testing.T) {
 // Whatever happens, a witness of the log comes to the planner's state, and every
 // grant, reservation and activation has a reason.
 func TestWitnessFollows(t *testing.T) {
-	reasoned := []event.Kind{event.KindContainerAllocated, event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled, event.KindAttemptActivated}
+	reasoned := []event.Kind{event.KindContainerIncreased, event.KindResizeReserved, event.KindContainerAllocated, event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled, event.KindAttemptActivated}
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t)
 		x, seen := must(NewWitness(state.New())), 0

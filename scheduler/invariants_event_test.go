@@ -26,6 +26,10 @@ func (w *walk) step(e event.Event) {
 		w.allocated(e)
 	case *event.ReservationMade:
 		w.reserved(e)
+	case *event.ContainerIncreased:
+		w.increased(e)
+	case *event.ResizeReserved:
+		w.reservedToGrow(e)
 	case *event.ReservationFulfilled:
 		w.fulfilled(e)
 	case *event.ReservationCancelled:
@@ -49,7 +53,7 @@ func (w *walk) step(e event.Event) {
 	if !exchanged {
 		w.pre = st
 	}
-	if cancelled != nil {
+	if cancelled != nil && cancelled.Grows == 0 {
 		w.countsAnew(st.Apps.Get(cancelled.App).ID.Seq, cancelled.Key)
 	}
 	if made, ok := e.(*event.ReservationMade); ok {
@@ -85,9 +89,14 @@ func (w *walk) moved(e *event.ApplicationMoved) {
 
 // placed holds what is common to allocations and reservations: 5, 7, 17, 24, 25.
 func (w *walk) placed(app uint32, key yarn.SchedulerKey, node uint32, what string) (*state.App, *state.Ask, *state.Node) {
+	st := w.st
+	a := st.Apps.Get(st.App(app))
+	return w.placedFor(a, st.Asks.Get(st.Ask(a, key)), node, what)
+}
+
+func (w *walk) placedFor(a *state.App, k *state.Ask, node uint32, what string) (*state.App, *state.Ask, *state.Node) {
 	m, st, calc := w.m, w.st, w.m.p.cfg.Calculator
-	a, n := st.Apps.Get(st.App(app)), st.Nodes.Get(node)
-	k := st.Asks.Get(st.Ask(a, key))
+	n := st.Nodes.Get(node)
 	switch {
 	case n.Reservation != 0:
 		m.fail("5: %s for %s on %s, which is reserved", what, a.ID, n.ID)
@@ -171,7 +180,9 @@ func (w *walk) fulfilled(e *event.ReservationFulfilled) {
 	if !m.p.cfg.Calculator.FitsIn(n.Allocated.Add(r.Size), n.Total) {
 		m.fail("3: r%d fulfilled on %s, which has %v of %v allocated", e.Reservation, n.ID, n.Allocated, n.Total)
 	}
-	w.locality(w.st.Asks.Get(w.st.Ask(a, r.Key)), n, e.Locality)
+	if r.Grows == 0 {
+		w.locality(w.st.Asks.Get(w.st.Ask(a, r.Key)), n, e.Locality)
+	}
 	after := w.st.Fork()
 	if err := after.Apply(e); err != nil {
 		m.fail("an event does not follow: %v", err)

@@ -79,9 +79,9 @@ func (m *machine) checkReservations() error {
 	var err error
 	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
 		a, n := st.Apps.Get(r.App), st.Nodes.Get(r.Node)
-		ask := st.Ask(a, r.Key)
+		ask := st.AskFor(a, r.Key, r.Grows)
 		switch {
-		case a.State.Ended() || !a.Activated() || r.Attempt != a.Attempt:
+		case a.State.Ended() || !a.Activated() || (r.Attempt != a.Attempt && r.Grows == 0):
 			err = fmt.Errorf("8: r%d is of attempt %d of %s, which is %s", r.Number, r.Attempt, a.ID, a.State)
 		case ask == 0:
 			err = fmt.Errorf("9: r%d has no ask", r.Number)
@@ -98,7 +98,7 @@ func (m *machine) checkReservations() error {
 		held := int32(0)
 		a := st.Apps.Get(k.App)
 		for slot := a.Reservations; slot != 0; slot = st.Reservations.Get(slot).NextOfApp() {
-			if st.Reservations.Get(slot).Key == k.Key {
+			if r := st.Reservations.Get(slot); r.Key == k.Key && r.Grows == k.Grows {
 				held++
 			}
 		}
@@ -313,7 +313,7 @@ func (m *machine) checkServed(id yarn.NodeID) {
 	}
 	r := st.Reservations.Get(n.Reservation)
 	a := st.Apps.Get(r.App)
-	if ask := st.Ask(a, r.Key); ask == 0 || st.Asks.Get(ask).Count == 0 {
+	if ask := st.AskFor(a, r.Key, r.Grows); ask == 0 || st.Asks.Get(ask).Count == 0 {
 		m.fail("9: %s has had its turn and is still reserved by r%d, whose ask is gone", id, r.Number)
 	}
 	if m.p.cfg.Calculator.FitsIn(r.Size, n.Unallocated()) {

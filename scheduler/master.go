@@ -45,7 +45,7 @@ func (p *Planner) resync(slot uint32) {
 	p.cancelWhere(slot, yarn.CancelAskGone, func(reserved) bool { return true })
 	var untold []uint32
 	for c := p.st.Apps.Get(slot).Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
-		if k := p.st.Containers.Get(c); k.GrantedIn == 0 && k.State.Live() {
+		if k := p.st.Containers.Get(c); k.GrantedIn == 0 && k.State.Live() && !k.AM {
 			untold = append(untold, c)
 		}
 	}

@@ -83,7 +83,7 @@ func (p *Planner) dropUnsuited(node uint32) {
 		p.cancel(r.Number, yarn.CancelLargerThanNode)
 	case p.st.Apps.Get(r.App).Blacklisted(n):
 		p.cancel(r.Number, yarn.CancelBlacklisted)
-	case p.cfg.EagerCancel && !p.wantedAt(p.st.Ask(p.st.Apps.Get(r.App), r.Key), node):
+	case p.cfg.EagerCancel && !p.wantedAt(p.st.AskFor(p.st.Apps.Get(r.App), r.Key, r.Grows), node):
 		p.cancel(r.Number, yarn.CancelAskGone)
 	}
 }
@@ -119,9 +119,11 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	}
 	reply.Resync = p.st.Nodes.Get(slot).Report == takenBack
 	p.hadOrders(slot, in)
+	p.hadSizes(slot, in.SizesTold)
 	if reply.Kill = p.statuses(slot, in.Statuses, in.Full && !in.Unhealthy); len(reply.Kill) > 0 {
 		p.confirm()
 	}
+	p.saidSizes(slot, in.Sizes)
 	p.health(slot, in.Unhealthy, in.Report)
 	p.heard(slot, in)
 	p.turn(slot)
@@ -145,6 +147,7 @@ func (p *Planner) completeFor(ref event.ContainerRef, exit int32, text, reason s
 	app, am, live, node := c.App, c.AM, c.State.Live(), c.Node
 	a := p.st.Apps.Get(app)
 	current, finishing := a.Open() && a.Attempt == ref.Attempt, a.AttemptState == state.AttemptFinishing && a.Attempt == ref.Attempt
+	p.giveUpGrowth(c)
 	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && current
 	p.emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Restore: restore, Diagnostics: text})
 	p.freed = append(p.freed, node)

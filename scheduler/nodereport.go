@@ -132,6 +132,9 @@ func (p *Planner) orders(slot uint32, reply *input.NodeHeartbeatReply) {
 		if c.Signal != 0 {
 			reply.Signals = append(reply.Signals, input.Signal{Container: p.st.ContainerID(c), Command: c.Signal})
 		}
+		if r := p.st.Resize(c); r != nil && r.Ordered {
+			reply.Resize = append(reply.Resize, input.SizeOrder{Container: p.st.ContainerID(c), Version: r.Version})
+		}
 		switch a := p.st.Apps.Get(c.App); {
 		case c.State == yarn.ContainerReleasing:
 			reply.Kill = append(reply.Kill, p.st.ContainerID(c))
@@ -199,7 +202,8 @@ func (p *Planner) turn(slot uint32) {
 	}
 }
 
-// expireContainers ends containers that were told to their AM and never started.
+// expireContainers ends containers that were told to their AM and never started,
+// and takes back what containers have grown by and do not use.
 func (p *Planner) expireContainers(in *input.ExpireContainers) input.Reply {
 	for _, id := range in.Containers {
 		ref := event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}
@@ -207,8 +211,11 @@ func (p *Planner) expireContainers(in *input.ExpireContainers) input.Reply {
 		if slot == 0 || p.st.ContainerID(p.st.Containers.Get(slot)) != id {
 			continue
 		}
-		if c := p.st.Containers.Get(slot); c.Unused() {
+		switch c := p.st.Containers.Get(slot); {
+		case c.Unstarted():
 			p.complete(ref, yarn.ExitAborted, "Container expired since it was unused")
+		case c.Unused():
+			p.rollBack(slot)
 		}
 	}
 	return in.NewReply()

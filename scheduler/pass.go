@@ -227,7 +227,7 @@ func (p *Planner) tryFulfil(node uint32) {
 	n := p.st.Nodes.Get(node)
 	r := p.st.Reservations.Get(n.Reservation)
 	a := p.st.Apps.Get(r.App)
-	ask := p.st.Ask(a, r.Key)
+	ask := p.st.AskFor(a, r.Key, r.Grows)
 	if !p.wantedAt(ask, node) {
 		// YARN keeps a reservation whose ask has narrowed to other places: it
 		// could never be fulfilled, and would lock the node.
@@ -242,7 +242,7 @@ func (p *Planner) tryFulfil(node uint32) {
 		p.emit(&event.ReservationFulfilled{Reservation: r.Number, Locality: d.locality})
 		p.cancelNeedless(d.app)
 	case kindReserve:
-		if p.counting {
+		if p.counting && r.Grows == 0 {
 			k := p.st.Asks.Get(ask)
 			p.emit(&event.AskCounted{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities, ReReservations: k.ReReservations + 1})
 		}

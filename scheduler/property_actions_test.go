@@ -154,6 +154,7 @@ func (m *machine) heartbeat(t *rapid.T) {
 	}
 	slot := m.p.st.Node(in.ID)
 	m.had(t, in)
+	m.sizes(t, in)
 	for _, c := range m.p.containersOn(slot) {
 		k := m.p.st.Containers.Get(c)
 		s := input.ContainerStatus{Container: m.p.st.ContainerID(k), State: yarn.ContainerRunning}
@@ -283,8 +284,14 @@ func (m *machine) ask(t *rapid.T) {
 			in.Releases = append(in.Releases, m.p.st.ContainerID(m.p.st.Containers.Get(c)))
 		}
 	}
-	if r := m.plan(in).(*input.AllocateReply); r.Headroom.Negative() {
+	m.updates(t, slot, in)
+	next := in.Response >= a.Response && a.AttemptState == state.AttemptRegistered // else it repeats a call, or is the last
+	r := m.plan(in).(*input.AllocateReply)
+	if r.Headroom.Negative() {
 		m.fail("an AM is told a headroom of %v", r.Headroom)
+	}
+	if r.Refused() == nil && next {
+		m.checkUpdates(in, r)
 	}
 }
 

@@ -71,7 +71,13 @@ func (m *machine) sweep(done bool) {
 func (m *machine) askNothing(a *state.App) {
 	in := &input.Allocate{Attempt: a.AttemptID(), Response: a.Response}
 	for slot := a.Asks; slot != 0; slot = m.p.st.Asks.Get(slot).Next {
-		in.Asks = append(in.Asks, input.Ask{Key: m.p.st.Asks.Get(slot).Key, Name: yarn.Any, Relax: true})
+		k := m.p.st.Asks.Get(slot)
+		if k.Grows != 0 {
+			c := m.p.st.Containers.Get(k.Grows)
+			in.Updates = append(in.Updates, input.Update{Container: m.p.st.ContainerID(c), Version: m.p.st.SizeVersion(c), Size: c.Size})
+			continue
+		}
+		in.Asks = append(in.Asks, input.Ask{Key: k.Key, Name: yarn.Any, Relax: true})
 	}
 	m.plan(in)
 }

@@ -65,7 +65,7 @@ func (m *machine) unused(t *rapid.T) {
 	before := *m.p.st.Containers.Get(m.p.find(m.nodeOf(id), id))
 	m.plan(&input.ExpireContainers{Containers: []yarn.ContainerID{id, {}, id}})
 	slot := m.p.find(m.nodeOf(id), id)
-	if gone := slot == 0 || m.p.st.Containers.Get(slot).State != before.State; gone != before.Unused() {
+	if gone := slot == 0 || m.p.st.Containers.Get(slot).State != before.State; gone != before.Unstarted() {
 		m.fail("%s, which was %+v, expired: %v", id, before, gone)
 	}
 }

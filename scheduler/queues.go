@@ -19,8 +19,12 @@ func (p *Planner) initCluster(in *input.InitCluster) input.Reply {
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
+	states, _, fault := p.statesFor(cfg)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
 	p.emit(&event.ClusterInitialized{ClusterID: in.ClusterID, ClusterTimestamp: in.ClusterTimestamp, Level: event.Level})
-	p.emit(p.configured(cfg, 1, "", "first configuration"))
+	p.emit(p.configured(cfg, states, 1, "", "first configuration"))
 	p.rollKeys(in.Entropy)
 	return &input.SetQueuesReply{Version: 1, Warnings: warningsOf(cfg)}
 }
@@ -58,25 +62,17 @@ func warningsOf(cfg *capacity.Config) []string {
 	return out
 }
 
-// configured is the event of a configuration. A queue that is stopped with
-// applications in it drains.
-func (p *Planner) configured(cfg *capacity.Config, version uint64, author, comment string) *event.QueuesConfigured {
+// configured is the event of a configuration and the states of its queues.
+func (p *Planner) configured(cfg *capacity.Config, states []yarn.QueueState, version uint64, author, comment string) *event.QueuesConfigured {
 	e := &event.QueuesConfigured{Version: version, Kinds: cfg.Kinds, Dominant: cfg.Calculator.Dominant, Author: author, Comment: comment}
 	for _, q := range cfg.Properties() {
 		e.Properties = append(e.Properties, event.Property{Name: q.Name, Value: q.Value})
 	}
 	for i := range cfg.Queues {
 		q := &cfg.Queues[i]
-		e.Queues = append(e.Queues, event.QueueDefinition{Path: q.Path, Leaf: q.Leaf, State: p.stateFor(q)})
+		e.Queues = append(e.Queues, event.QueueDefinition{Path: q.Path, Leaf: q.Leaf, State: states[i]})
 	}
 	return e
-}
-
-func (p *Planner) stateFor(q *capacity.Queue) yarn.QueueState {
-	if q.State == yarn.QueueStopped && p.holdsApps(q.Path) {
-		return yarn.QueueDraining
-	}
-	return q.State
 }
 
 // holdsApps says whether a queue, or one below it, has applications.
@@ -102,15 +98,20 @@ func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
 	if fault == nil {
 		fault = p.replaceable(cfg)
 	}
+	var states []yarn.QueueState
+	var notes []string
+	if fault == nil {
+		states, notes, fault = p.statesFor(cfg)
+	}
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
-	reply := &input.SetQueuesReply{Version: v.Version, Warnings: warningsOf(cfg)}
+	reply := &input.SetQueuesReply{Version: v.Version, Warnings: append(notes, warningsOf(cfg)...)}
 	if in.DryRun {
 		return reply
 	}
 	reply.Version++
-	p.emit(p.configured(cfg, reply.Version, in.Author, in.Comment))
+	p.emit(p.configured(cfg, states, reply.Version, in.Author, in.Comment))
 	p.reconfigured()
 	return reply
 }
@@ -156,8 +157,8 @@ func (p *Planner) rollbackQueues(in *input.RollbackQueues) input.Reply {
 
 // setQueueState stops or starts a queue. Stopping a parent stops everything
 // below it; a queue with applications drains first. The change is of the queue's
-// state alone: the configuration's own state key is what the next change of the
-// configuration brings back.
+// state alone: it stands until the queue is started, or until a configuration
+// states another (statesFor).
 func (p *Planner) setQueueState(in *input.SetQueueState) input.Reply {
 	i, err := p.cfg.Lookup(in.Queue)
 	if err != nil {

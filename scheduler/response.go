@@ -158,6 +158,9 @@ func (p *Planner) unheard(slot uint32, n int32) bool {
 		if k := p.st.Containers.Get(c); k.GrantedIn == n || k.CompletedIn == n {
 			return true
 		}
+		if _, told := p.resized(p.st.Containers.Get(c), n); told {
+			return true
+		}
 	}
 	return false
 }
@@ -172,7 +175,7 @@ func another(in *input.Allocate, body uint64) bool {
 // bodyOf tells what two calls of the same number ask from one another; 0 when it
 // is nothing.
 func bodyOf(in *input.Allocate) uint64 {
-	if len(in.Asks)+len(in.Releases)+len(in.BlacklistAdd)+len(in.BlacklistRemove) == 0 {
+	if len(in.Asks)+len(in.Releases)+len(in.BlacklistAdd)+len(in.BlacklistRemove)+len(in.Updates) == 0 {
 		return 0
 	}
 	h := uint64(14695981039346656037)
@@ -194,6 +197,12 @@ func bodyOf(in *input.Allocate) uint64 {
 	number(uint64(len(in.Asks)))
 	for _, id := range in.Releases {
 		number(id.Number)
+	}
+	for _, u := range in.Updates {
+		number(u.Container.Number)
+		number(uint64(uint32(u.Version))<<8 | uint64(u.Type))
+		number(uint64(one(u.Opportunistic)))
+		resource(u.Size, number)
 	}
 	for _, list := range [][]string{in.BlacklistAdd, in.BlacklistRemove} {
 		number(uint64(len(list)))

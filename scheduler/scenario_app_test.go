@@ -145,6 +145,12 @@ func (w *world) tellReply(out *strings.Builder, r *input.AllocateReply) {
 	for _, g := range r.Granted {
 		fmt.Fprintf(out, "granted #%d %s on %s\n", g.Container.Number, w.size(g.Size), g.Node.Host)
 	}
+	for _, z := range r.Resized {
+		fmt.Fprintf(out, "resized #%d %s version %d %s\n", z.Container.Number, w.size(z.Size), z.Version, z.Change)
+	}
+	for _, e := range r.UpdateErrors {
+		fmt.Fprintf(out, "update %d: %s, version %d\n", e.Update+1, e.Reason, e.Version)
+	}
 	for _, c := range r.Completed {
 		fmt.Fprintf(out, "completed #%d %d\n", c.Container.Number, c.ExitStatus)
 	}

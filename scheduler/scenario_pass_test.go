@@ -108,6 +108,18 @@ func (w *world) tellOne(e event.Event) string {
 		return fmt.Sprintf("%s #%d ended\n", w.names[e.Container.App], e.Container.Number)
 	case *event.ContainerReleased:
 		return fmt.Sprintf("%s #%d released, its node has yet to end it\n", w.names[e.Container.App], e.Container.Number)
+	case *event.ContainerResizeAsked:
+		return fmt.Sprintf("%s #%d is to have %s\n", w.names[e.Container.App], e.Container.Number, w.size(e.Size))
+	case *event.ContainerIncreased:
+		return fmt.Sprintf("%s #%d increased\n", w.names[e.Container.App], e.Container.Number)
+	case *event.ContainerDecreased:
+		return fmt.Sprintf("%s #%d decreased to %s\n", w.names[e.Container.App], e.Container.Number, w.size(e.Size))
+	case *event.ContainerSized:
+		return fmt.Sprintf("%s #%d has %s on its node\n", w.names[e.Container.App], e.Container.Number, w.size(e.Size))
+	case *event.ContainerSizeTold:
+		return fmt.Sprintf("%s #%d: its node has had version %d\n", w.names[e.Container.App], e.Container.Number, e.Version)
+	case *event.ResizeReserved:
+		return fmt.Sprintf("%s r%d reserved for #%d to grow\n", w.names[e.Container.App], e.Reservation, e.Container.Number)
 	case *event.AttemptActivated:
 		return fmt.Sprintf("%s activated\n", w.names[e.App])
 	case *event.AttemptStarted:

@@ -51,7 +51,7 @@ func doRes(w *world, _ args, out *strings.Builder) {
 	w.p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
 		a := w.p.st.Apps.Get(r.App)
 		fmt.Fprintf(out, "r%d %s @%d #%d %s on %s, re-reservations %d\n", r.Number, w.names[a.ID.Seq], r.Key.Priority, r.Container, w.size(r.Size),
-			w.p.st.Nodes.Get(r.Node).ID.Host, w.p.st.Asks.Get(w.p.st.Ask(a, r.Key)).ReReservations)
+			w.p.st.Nodes.Get(r.Node).ID.Host, w.p.st.Asks.Get(w.p.st.AskFor(a, r.Key, r.Grows)).ReReservations)
 		return true
 	})
 	if w.p.st.Reservations.Len() == 0 {

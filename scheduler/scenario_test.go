@@ -55,10 +55,10 @@ func runScenario(t *testing.T, path string) {
 }
 
 // partC is every scenario of the specification's part C that does not need
-// labels, resize or preemption.
+// labels or preemption.
 func partC() []string {
 	list := []string{"45a", "45b"}
-	for _, span := range [][2]int{{1, 41}, {50, 54}, {72, 75}} {
+	for _, span := range [][2]int{{1, 41}, {46, 54}, {72, 75}} {
 		for n := span[0]; n <= span[1]; n++ {
 			list = append(list, fmt.Sprint(n))
 		}
@@ -192,6 +192,7 @@ func verbs() map[string]verb {
 		"userlimit": doUserLimit, "amlimit": doAMLimit, "counters": doCounters, "explain": doExplain, "pendinglimit": doPendingLimit,
 		"check": doCheck, "victim": doVictim, "mayhold": doMayHold, "propose": doPropose, "commit": doCommit, // scenario_unit_test.go
 		"apply": doApply, "cancel": doCancel, "rawsize": doRawSize,
+		"update": doUpdate, "sized": doSized, "had": doHad, "orders": doOrders, "expire": doExpire, // scenario_resize_test.go
 		"failover": doFailover, "steps": doSteps, // scenario_failover_test.go
 	}
 }
@@ -219,7 +220,9 @@ func (w *world) alike(events, same []event.Event) {
 	}
 }
 
-func bytesOf(events []event.Event) []byte { return (&event.Batch{Level: 1, Events: events}).Encode() }
+func bytesOf(events []event.Event) []byte {
+	return (&event.Batch{Level: event.Level, Events: events}).Encode()
+}
 
 // direct runs a part of the planner as if it were an input.
 func (w *world) direct(f func(p *Planner)) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/reservation"
@@ -32,7 +33,7 @@ func doCheck(w *world, a args, out *strings.Builder) {
 func doVictim(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	n, _ := strconv.Atoi(a.need(1))
-	slot := w.p.victim(app, yarn.SchedulerKey{Priority: int32(n)}, parseSize(a.get("need", "")))
+	slot := w.p.victim(app, &state.Ask{Key: yarn.SchedulerKey{Priority: int32(n)}}, parseSize(a.get("need", "")))
 	if slot == 0 {
 		out.WriteString("none\n")
 		return

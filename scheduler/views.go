@@ -109,6 +109,14 @@ func (p *Planner) subjectOf(e event.Event) subject {
 		return p.subjectContainer(e.Container)
 	case *event.ContainerReleased:
 		return p.subjectContainer(e.Container)
+	case *event.ContainerResizeAsked:
+		return p.subjectContainer(e.Container)
+	case *event.ContainerIncreased:
+		return p.subjectContainer(e.Container)
+	case *event.ContainerDecreased:
+		return p.subjectContainer(e.Container)
+	case *event.ResizeReserved:
+		return p.subjectContainer(e.Container)
 	case *event.ReservationMade:
 		return p.subjectApp(e.App, e.Node)
 	case *event.ReservationFulfilled:

@@ -23,11 +23,13 @@ func apply(tb testing.TB, st *state.State, events ...event.Event) {
 var key = yarn.SchedulerKey{Priority: 1}
 
 // began is a state with two queues and n nodes of 100 GB.
-func began(tb testing.TB, nodes int) *state.State {
+func began(tb testing.TB, nodes int) *state.State { return beganAt(tb, nodes, event.Level) }
+
+func beganAt(tb testing.TB, nodes int, level uint32) *state.State {
 	st := state.New()
 	apply(tb, st,
 		&event.TimeAdvanced{NowMillis: 1_700_000_000_000},
-		&event.ClusterInitialized{ClusterID: "c-1", ClusterTimestamp: 1_700_000_000_000, Level: event.Level},
+		&event.ClusterInitialized{ClusterID: "c-1", ClusterTimestamp: 1_700_000_000_000, Level: level},
 		&event.QueuesConfigured{
 			Version: 1, Kinds: []string{yarn.MemoryName, yarn.VCoresName}, Author: "seed",
 			Properties: []event.Property{{Name: "yarn.scheduler.capacity.root.queues", Value: "a,b"}},
@@ -66,7 +68,18 @@ func grant(tb testing.TB, st *state.State, app uint32, memoryMB int64, count, fi
 
 // small is a state with at least one record in every section.
 func small(tb testing.TB) *state.State {
-	st := began(tb, 3)
+	st := smallAt(tb, event.Level)
+	first := event.ContainerRef{App: 1, Attempt: 1, Number: 1}
+	apply(tb, st,
+		&event.ContainerResizeAsked{Container: first, Size: yarn.NewResource(50<<10, 1)},
+		&event.ContainerDecreased{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 4}, Size: yarn.NewResource(30<<10, 1)},
+		&event.ContainerResizeAsked{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 3}, Size: yarn.NewResource(90<<10, 1)})
+	return st
+}
+
+// smallAt is small as far as a level goes; what was added since is left out.
+func smallAt(tb testing.TB, level uint32) *state.State {
+	st := beganAt(tb, 3, level)
 	submit(tb, st, 1, "root.a")
 	submit(tb, st, 2, "root.b")
 	grant(tb, st, 1, 40<<10, 4, 1, 2)

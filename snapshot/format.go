@@ -10,9 +10,19 @@ import (
 	"rmd/internal/codec"
 )
 
-// Format is the snapshot format that this build writes; it reads every earlier
+// Format is the newest snapshot format. This build writes it, or the newest one
+// that every replica of the cluster's feature level reads; it reads every earlier
 // one.
-const Format = 1
+const Format = 2
+
+// formatOf is the format that a state is written in. What a newer format adds is
+// empty below its level.
+func formatOf(st *state.State) byte {
+	if st.Meta.Level < event.LevelResize {
+		return 1
+	}
+	return Format
+}
 
 const (
 	magic      = "RMDSNAP"
@@ -46,6 +56,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // released line never changes.
 var sectionIDs = map[byte][]uint8{
 	1: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21},
+	2: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22},
 }
 
 // Header says what a snapshot is of.
@@ -62,7 +73,7 @@ type Header struct {
 
 // HeaderOf makes the header of a state at an index and term.
 func HeaderOf(st *state.State, index, term, sequence uint64) Header {
-	return Header{Format: Format, ClusterID: st.Meta.ClusterID, Index: index, Term: term,
+	return Header{Format: formatOf(st), ClusterID: st.Meta.ClusterID, Index: index, Term: term,
 		Level: st.Meta.Level, Epoch: st.Meta.Epoch, Sequence: sequence}
 }
 

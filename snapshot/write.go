@@ -7,6 +7,7 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"rmd/fsm/state"
 	"rmd/internal/codec"
@@ -16,11 +17,14 @@ import (
 // writer gets pieces of about 64 KiB.
 func Write(w io.Writer, h Header, st *state.State) error {
 	fw := &frameWriter{w: w, sum: sha256.New()}
-	fw.raw(append([]byte(magic), Format))
-	h.Format = Format
+	h.Format = formatOf(st)
+	fw.raw(append([]byte(magic), h.Format))
 	fw.coded(frameHeader, h.code)
 	records := uint64(0)
 	for _, s := range state.Sections() {
+		if !slices.Contains(sectionIDs[h.Format], s.ID) {
+			continue
+		}
 		writeSection(fw, s, st)
 		records += uint64(s.Len(st))
 		if fw.err != nil {

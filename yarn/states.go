@@ -128,6 +128,20 @@ func (l Locality) String() string {
 	return name(uint8(l), "", "NODE_LOCAL", "RACK_LOCAL", "OFF_SWITCH")
 }
 
+// SizeChange says which way a container's size was changed last.
+type SizeChange uint8
+
+// Changes of size; append only.
+const (
+	SizeKept SizeChange = iota
+	SizeIncreased
+	SizeDecreased
+)
+
+func (c SizeChange) String() string {
+	return name(uint8(c), "KEPT", "INCREASED", "DECREASED")
+}
+
 // CancelCause says why a reservation was cancelled. The numbers are in the log.
 type CancelCause uint8
 

@@ -13,7 +13,10 @@ import (
 const Format = 1
 
 // Level is the feature level of this build: the highest whose events it knows.
-const Level = 1
+const Level = 2
+
+// LevelResize is the level from which containers change their size.
+const LevelResize = 2
 
 // Errors of decoding a batch.
 var (

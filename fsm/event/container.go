@@ -60,6 +60,44 @@ type ContainerSignalled struct {
 	Command   uint8
 }
 
+// ContainerResizeAsked sets what a running container is to grow to: a hidden ask
+// for the difference, on the container's own node alone. A size that the
+// container has already takes the ask back.
+type ContainerResizeAsked struct {
+	Container ContainerRef
+	Size      yarn.Resource
+}
+
+// ContainerIncreased grants what a container was to grow by. Its version is one
+// more, and so it is with each change of its size.
+type ContainerIncreased struct{ Container ContainerRef }
+
+// ContainerDecreased gives a container another size, no larger in any kind; what
+// it was to grow by is not asked any more.
+type ContainerDecreased struct {
+	Container ContainerRef
+	Size      yarn.Resource
+}
+
+// ContainerSized is a node's word of how large a container is there.
+type ContainerSized struct {
+	Container ContainerRef
+	Size      yarn.Resource
+}
+
+// ContainerSizeTold says that a node has had the order to give a container the
+// size of a version.
+type ContainerSizeTold struct {
+	Container ContainerRef
+	Version   int32
+}
+
+func (*ContainerResizeAsked) Kind() Kind { return KindContainerResizeAsked }
+func (*ContainerIncreased) Kind() Kind   { return KindContainerIncreased }
+func (*ContainerDecreased) Kind() Kind   { return KindContainerDecreased }
+func (*ContainerSized) Kind() Kind       { return KindContainerSized }
+func (*ContainerSizeTold) Kind() Kind    { return KindContainerSizeTold }
+
 func (*ContainerSignalled) Kind() Kind { return KindContainerSignalled }
 func (*ContainerAllocated) Kind() Kind { return KindContainerAllocated }
 func (*ContainerLaunched) Kind() Kind  { return KindContainerLaunched }
@@ -98,4 +136,31 @@ func (e *ContainerCompleted) Code(c *codec.Coder) {
 func (e *ContainerSignalled) Code(c *codec.Coder) {
 	e.Container.Code(c)
 	c.U8(&e.Command)
+}
+
+// Code implements Event.
+func (e *ContainerResizeAsked) Code(c *codec.Coder) {
+	e.Container.Code(c)
+	c.Resource(&e.Size)
+}
+
+// Code implements Event.
+func (e *ContainerIncreased) Code(c *codec.Coder) { e.Container.Code(c) }
+
+// Code implements Event.
+func (e *ContainerDecreased) Code(c *codec.Coder) {
+	e.Container.Code(c)
+	c.Resource(&e.Size)
+}
+
+// Code implements Event.
+func (e *ContainerSized) Code(c *codec.Coder) {
+	e.Container.Code(c)
+	c.Resource(&e.Size)
+}
+
+// Code implements Event.
+func (e *ContainerSizeTold) Code(c *codec.Coder) {
+	e.Container.Code(c)
+	c.I32(&e.Version)
 }

@@ -74,9 +74,17 @@ const (
 	KindContainerCompleted Kind = 73
 	KindContainerSignalled Kind = 74
 
+	// From LevelResize on.
+	KindContainerResizeAsked Kind = 75
+	KindContainerIncreased   Kind = 76
+	KindContainerDecreased   Kind = 77
+	KindContainerSized       Kind = 78
+	KindContainerSizeTold    Kind = 79
+
 	KindReservationMade      Kind = 80
 	KindReservationFulfilled Kind = 81
 	KindReservationCancelled Kind = 82
+	KindResizeReserved       Kind = 83 // from LevelResize on
 )
 
 // spec ties a number to its name and type; one table, no registration.
@@ -144,9 +152,15 @@ var specs = map[Kind]spec{
 	KindContainerReleased:          of[ContainerReleased]("ContainerReleased"),
 	KindContainerCompleted:         of[ContainerCompleted]("ContainerCompleted"),
 	KindContainerSignalled:         of[ContainerSignalled]("ContainerSignalled"),
+	KindContainerResizeAsked:       of[ContainerResizeAsked]("ContainerResizeAsked"),
+	KindContainerIncreased:         of[ContainerIncreased]("ContainerIncreased"),
+	KindContainerDecreased:         of[ContainerDecreased]("ContainerDecreased"),
+	KindContainerSized:             of[ContainerSized]("ContainerSized"),
+	KindContainerSizeTold:          of[ContainerSizeTold]("ContainerSizeTold"),
 	KindReservationMade:            of[ReservationMade]("ReservationMade"),
 	KindReservationFulfilled:       of[ReservationFulfilled]("ReservationFulfilled"),
 	KindReservationCancelled:       of[ReservationCancelled]("ReservationCancelled"),
+	KindResizeReserved:             of[ResizeReserved]("ResizeReserved"),
 }
 
 // String is the event type's name.

@@ -31,6 +31,15 @@ type ReservationCancelled struct {
 	Cause       yarn.CancelCause
 }
 
+// ResizeReserved holds a node for what a container on it is to grow by. Such a
+// reservation is fulfilled and cancelled as others are; fulfilled, it makes its
+// container larger.
+type ResizeReserved struct {
+	Reservation uint64
+	Container   ContainerRef
+}
+
+func (*ResizeReserved) Kind() Kind       { return KindResizeReserved }
 func (*ReservationMade) Kind() Kind      { return KindReservationMade }
 func (*ReservationFulfilled) Kind() Kind { return KindReservationFulfilled }
 func (*ReservationCancelled) Kind() Kind { return KindReservationCancelled }
@@ -55,4 +64,10 @@ func (e *ReservationFulfilled) Code(c *codec.Coder) {
 func (e *ReservationCancelled) Code(c *codec.Coder) {
 	c.U64(&e.Reservation)
 	codec.Enum(c, &e.Cause)
+}
+
+// Code implements Event.
+func (e *ResizeReserved) Code(c *codec.Coder) {
+	c.U64(&e.Reservation)
+	e.Container.Code(c)
 }

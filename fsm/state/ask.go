@@ -8,9 +8,13 @@ import (
 )
 
 // Ask returns the slot of an application's ask under a key; 0 when there is none.
+// Asks for what containers are to grow by stand behind all others.
 func (s *State) Ask(a *App, key yarn.SchedulerKey) uint32 {
 	for slot := a.Asks; slot != 0; {
 		k := s.Asks.Get(slot)
+		if k.Grows != 0 {
+			return 0
+		}
 		if k.Key == key {
 			return slot
 		}
@@ -82,7 +86,7 @@ func (s *State) addAsk(app uint32, a *App, key yarn.SchedulerKey, size yarn.Reso
 	*k = Ask{App: app, Key: key, Size: size, Relax: true, Entries: 1,
 		AM: a.AttemptState < AttemptRegistered && !a.Unmanaged}
 	prev, next := uint32(0), a.Asks
-	for next != 0 && s.Asks.Get(next).Key.Less(key) {
+	for next != 0 && s.askBefore(s.Asks.Get(next), k) {
 		prev, next = next, s.Asks.Get(next).Next
 	}
 	k.Next = next
@@ -177,6 +181,7 @@ func (s *State) dropAskIfIdle(slot uint32, a *App) {
 		}
 		s.Asks.mut(p).Next = k.Next
 	}
+	s.leaveResize(s.Asks.Get(slot))
 	s.dropLocations(s.Asks.mut(slot))
 	s.Asks.release(slot)
 }
@@ -190,6 +195,7 @@ func (s *State) dropAsks(a *App) {
 	for slot := a.Asks; slot != 0; {
 		k := s.Asks.mut(slot)
 		next := k.Next
+		s.leaveResize(k)
 		s.dropLocations(k)
 		s.Asks.release(slot)
 		slot = next

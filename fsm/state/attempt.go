@@ -130,6 +130,7 @@ func (s *State) dropUndelivered(a *App) {
 		c := s.Containers.mut(slot)
 		next := c.nextUndelivered
 		c.listed, c.prevUndelivered, c.nextUndelivered = false, 0, 0
+		s.forgetChange(c)
 		if c.State == yarn.ContainerCompleted {
 			s.freeContainer(slot, a)
 		}
@@ -173,7 +174,7 @@ func (s *State) deliver(a *App) {
 // there was to tell has been told before.
 func (s *State) tell(c *Container, response int32) bool {
 	told := true
-	if c.GrantedIn == 0 {
+	if c.GrantedIn == 0 && !c.AM { // an AM is listed for a change of its size alone
 		c.GrantedIn, told = response, false
 		if c.State == yarn.ContainerAllocated {
 			c.State = yarn.ContainerAcquired
@@ -181,6 +182,9 @@ func (s *State) tell(c *Container, response int32) bool {
 				c.State = yarn.ContainerRunning
 			}
 		}
+	}
+	if s.tellResize(c, response) {
+		told = false
 	}
 	if c.State >= yarn.ContainerReleasing && c.CompletedIn == 0 {
 		c.CompletedIn, told = response, false

@@ -12,7 +12,7 @@ import (
 // step. It reads everything: tens of milliseconds for 100,000 containers.
 func (s *State) Check() error {
 	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys,
-		s.checkNodes, s.checkPresences, s.checkHosts, s.checkAccess, s.checkApps, s.checkMasters, s.checkSecrets, s.checkUsers, s.checkTree, s.checkMeta} {
+		s.checkNodes, s.checkPresences, s.checkHosts, s.checkAccess, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkUsers, s.checkTree, s.checkMeta} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
 		}
@@ -51,6 +51,9 @@ func (s *State) checkReferences() error {
 	})
 	s.Asks.Each(func(slot uint32, k *Ask) bool {
 		return (s.Apps.Has(k.App) && opt(s.Asks.Has(k.Next), k.Next) && opt(s.Locations.Has(k.Locations), k.Locations)) || fail("ask", slot)
+	})
+	s.Resizes.Each(func(slot uint32, r *Resize) bool {
+		return (s.Containers.Has(r.Container) && opt(s.Asks.Has(r.Ask), r.Ask) && opt(s.Reservations.Has(r.Reservation), r.Reservation)) || fail("resize", slot)
 	})
 	s.Locations.Each(func(slot uint32, l *Location) bool {
 		return (s.Names.Has(l.Name) && opt(s.Locations.Has(l.Next), l.Next)) || fail("location", slot)
@@ -204,8 +207,8 @@ func (s *State) checkApps() error {
 	var held scratch[int32]
 	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
 		a := s.Apps.Get(r.App)
-		ask := s.Ask(a, r.Key)
-		if r.Attempt != a.Attempt || ask == 0 {
+		ask := s.AskFor(a, r.Key, r.Grows)
+		if (r.Attempt != a.Attempt && r.Grows == 0) || ask == 0 {
 			err = fmt.Errorf("reservation r%d belongs to no ask of the current attempt of %s", r.Number, a.ID)
 			return false
 		}

@@ -160,7 +160,7 @@ func (w *listWalk) appAsks(slot uint32, a *App) error {
 	var inner error
 	err := w.asks.follow(a.Asks, func(at uint32) (uint32, bool) {
 		k := s.Asks.Get(at)
-		ok := k.App == slot && (last == nil || last.Key.Less(k.Key))
+		ok := k.App == slot && (last == nil || s.askBefore(last, k))
 		last = k
 		entries := int32(1)
 		inner = w.locations.follow(k.Locations, func(at uint32) (uint32, bool) {

@@ -188,6 +188,19 @@ func (r *Reservation) code(c *codec.Coder) {
 	c.U32(&r.nextApp)
 }
 
+func (r *Resize) code(c *codec.Coder) {
+	c.U32(&r.Container)
+	c.I32(&r.Version)
+	c.U32(&r.Ask)
+	c.U32(&r.Reservation)
+	codec.Enum(c, &r.Change)
+	c.I32(&r.ToldIn)
+	c.Bool(&r.Ordered)
+	c.Bool(&r.Unconfirmed)
+	c.Resource(&r.Confirmed)
+	c.I64(&r.SinceMillis)
+}
+
 func (b *Bar) code(c *codec.Coder) {
 	c.U32(&b.App)
 	c.Key(&b.Key)

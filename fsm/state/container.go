@@ -22,6 +22,15 @@ func (s *State) Container(r event.ContainerRef) uint32 {
 	}
 }
 
+// ContainerByID returns the slot of a container by its name on every wire; 0 when
+// there is none (any more).
+func (s *State) ContainerByID(id yarn.ContainerID) uint32 {
+	if s.AppByID(id.App) == 0 {
+		return 0
+	}
+	return s.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
+}
+
 func hashContainer(app, attempt uint32, number uint64) uint64 {
 	return hash64(hash64(uint64(app)<<32|uint64(attempt)) ^ number)
 }
@@ -171,14 +180,21 @@ func (s *State) vacate(slot uint32) {
 	s.freeRoomChanged(n)
 }
 
-// ordered says whether the node must still be told to launch, kill or signal it.
+// ordered says whether the node must still be told to launch, kill, signal or size
+// it, or must say how large it is.
 func (c *Container) ordered() bool {
-	return c.OnNode && (c.State == yarn.ContainerReleasing || (c.AM && !c.Launched) || c.Signal != 0)
+	return c.OnNode && (c.State == yarn.ContainerReleasing || (c.AM && !c.Launched) || c.Signal != 0 || c.sizing != 0)
 }
 
-// Unused says whether a container was told to its AM and has not been started.
-func (c *Container) Unused() bool {
+// Unstarted says whether a container was told to its AM and has not been started.
+func (c *Container) Unstarted() bool {
 	return c.State == yarn.ContainerAcquired && !c.Launched && !c.AM
+}
+
+// Unused says whether a container, or what it has grown by, was granted and is not
+// known to be used.
+func (c *Container) Unused() bool {
+	return c.Unstarted() || c.sizing&sizeUnconfirmed != 0
 }
 
 func (s *State) containerOf(e event.Event, r event.ContainerRef) (uint32, *Container, error) {
@@ -224,11 +240,14 @@ func (s *State) containerReleased(e *event.ContainerReleased) error {
 	if err != nil {
 		return err
 	}
-	if !c.State.Live() {
+	if !c.State.Live() || s.heldToGrow(c) {
 		return broken(e, "it is %s", c.State)
 	}
 	s.uncharge(c)
-	s.changeOrder(c, func() { c.State, c.Signal = yarn.ContainerReleasing, 0 })
+	s.changeOrder(c, func() {
+		s.endResize(c)
+		c.State, c.Signal = yarn.ContainerReleasing, 0
+	})
 	s.end(slot, c, e.ExitStatus, e.Diagnostics)
 	return nil
 }
@@ -250,10 +269,13 @@ func (s *State) end(slot uint32, c *Container, exit int32, text string) {
 		n.Text, c.Note = text, id
 	}
 	a := s.Apps.mut(c.App)
-	if !c.AM && a.Open() {
+	switch {
+	case c.AM:
+		s.unlist(slot, a) // nobody is left to be told
+	case a.Open():
 		s.list(slot, a)
 	}
-	a.Spent = a.Spent.AddCapped(c.spent(s.Meta.NowMillis))
+	a.Spent = a.Spent.AddCapped(s.spentOf(c, s.Meta.NowMillis))
 	s.Meta.Completed++
 	s.fold(uint64(slot)<<32 | uint64(uint32(exit)))
 	s.foldResource(a.Spent)
@@ -264,7 +286,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	if err != nil {
 		return err
 	}
-	if c.State == yarn.ContainerCompleted {
+	if c.State == yarn.ContainerCompleted || s.heldToGrow(c) {
 		return broken(e, "it is %s", c.State)
 	}
 	a := s.Apps.mut(c.App)
@@ -276,6 +298,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 		s.uncharge(c)
 	}
 	s.changeOrder(c, func() {
+		s.endResize(c)
 		s.vacate(slot)
 		c.State = yarn.ContainerCompleted
 	})
@@ -341,6 +364,9 @@ func (s *State) freeContainer(slot uint32, a *App) {
 	}
 	if c.Note != 0 {
 		s.Notes.release(c.Note)
+	}
+	if c.resize != 0 {
+		s.Resizes.release(c.resize)
 	}
 	s.Containers.release(slot)
 }

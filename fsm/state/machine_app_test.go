@@ -80,13 +80,13 @@ func (m *machine) ChangeAsk(t *rapid.T) {
 }
 
 func (m *machine) ChangeLocation(t *rapid.T) {
-	_, k := pick(t, "ask", &m.s.Asks, func(*Ask) bool { return true })
+	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.Grows == 0 })
 	m.apply(t, &event.AskChanged{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key, Name: drawOf(t, "name", machineNames),
 		Count: rapid.Int64Range(0, 3).Draw(t, "count"), Size: k.Size, Relax: rapid.Bool().Draw(t, "relax")})
 }
 
 func (m *machine) CountAsk(t *rapid.T) {
-	_, k := pick(t, "ask", &m.s.Asks, func(*Ask) bool { return true })
+	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.Grows == 0 })
 	m.apply(t, &event.AskCounted{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key,
 		Opportunities: rapid.Uint32Max(50).Draw(t, "missed"), ReReservations: rapid.Uint32Max(50).Draw(t, "again")})
 }

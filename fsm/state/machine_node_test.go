@@ -64,7 +64,7 @@ func (m *machine) ResizeNode(t *rapid.T) {
 
 // wanting draws an ask that may be served, with its application.
 func (m *machine) wanting(t *rapid.T) (*App, *Ask) {
-	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.Count > 0 && m.s.Apps.Get(k.App).Activated() })
+	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.Grows == 0 && k.Count > 0 && m.s.Apps.Get(k.App).Activated() })
 	return m.s.Apps.Get(k.App), k
 }
 
@@ -131,7 +131,7 @@ func (m *machine) EmptyReserved(t *rapid.T) {
 
 func (m *machine) fulfillable(r *Reservation) bool {
 	n, a := m.s.Nodes.Get(r.Node), m.s.Apps.Get(r.App)
-	k := m.s.Asks.Get(m.s.Ask(a, r.Key))
+	k := m.s.Asks.Get(m.s.AskFor(a, r.Key, r.Grows))
 	return n.State.Usable() && k.Count > 0 && k.Size == r.Size && m.within(r.Size, n.Unallocated())
 }
 

@@ -154,7 +154,7 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 		return broken(e, "attempt is in state %d with response %d, reservations: %v", a.AttemptState, a.Response, a.Reservations != 0)
 	}
 	for slot := a.Undelivered; slot != 0; slot = s.Containers.Get(slot).nextUndelivered {
-		if c := s.Containers.Get(slot); c.State.Live() && c.GrantedIn == 0 {
+		if c := s.Containers.Get(slot); c.State.Live() && c.GrantedIn == 0 && !c.AM {
 			return broken(e, "container %d was never told of and has not ended", c.Number)
 		}
 	}
@@ -165,13 +165,14 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 	return nil
 }
 
-// tellAnew keeps of what is to be told the ends of containers that the AM knows.
+// tellAnew keeps of what is to be told the ends of containers that the AM knows,
+// and the changes of their size.
 func (s *State) tellAnew(a *App) {
 	for slot := a.Undelivered; slot != 0; {
 		c := s.Containers.mut(slot)
 		next := c.nextUndelivered
 		c.CompletedIn = 0
-		if c.GrantedIn == 0 || c.State.Live() {
+		if again := s.untoldResize(c); !again && (c.GrantedIn == 0 || c.State.Live()) {
 			s.unlist(slot, a)
 			if c.State == yarn.ContainerCompleted {
 				s.freeContainer(slot, a)

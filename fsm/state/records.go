@@ -201,6 +201,9 @@ type Ask struct {
 	Entries        int32  // resource names, "*" among them
 	Locations      uint32 // first Location
 	Next           uint32
+	// Grows is the slot of the container that it makes larger, on that one's node;
+	// 0: it is for containers of their own. Not in snapshots: follows from Resizes.
+	Grows uint32
 }
 
 // Location is a host or rack entry of an Ask.
@@ -229,6 +232,7 @@ type Container struct {
 	OnNode      bool  // counts in its node's allocation
 	Launched    bool  // its node has reported it
 	Signal      uint8 // to be sent by its node; YARN's number
+	sizing      uint8 // marks of its Resize; not in snapshots
 	ExitStatus  int32
 	GrantedIn   int32 // response that told the grant; 0 not yet
 	CompletedIn int32 // response that told the end; 0 not yet
@@ -236,10 +240,30 @@ type Container struct {
 
 	prevApp, nextApp   uint32
 	prevNode, nextNode uint32
+	resize             uint32 // slot of its Resize; not in snapshots: follows from that
 
 	Key             yarn.SchedulerKey
 	Size            yarn.Resource
 	AllocatedMillis int64
+}
+
+// Resize is what there is to know of a container whose size is to change, or has
+// changed: most never do.
+type Resize struct {
+	Container   uint32
+	Version     int32  // how often it was changed
+	Ask         uint32 // the hidden ask for what it is to grow by
+	Reservation uint32 // held for that
+	// Change is one that its AM has not shown to have heard of, ToldIn the response
+	// that told it; 0 not yet.
+	Change yarn.SizeChange
+	ToldIn int32
+	// Ordered: its node must be told of its size. Unconfirmed: its node has not said
+	// that it has grown beyond Confirmed, and if it never does it shrinks to that.
+	Ordered     bool
+	Unconfirmed bool
+	Confirmed   yarn.Resource
+	SinceMillis int64 // it has had its size since then
 }
 
 // NextOfApp is the slot of the application's next container.
@@ -269,7 +293,7 @@ type Node struct {
 	Count          int32
 	Bars           uint32 // first Bar
 	Registered     int64  // Unix milliseconds of the last registration
-	Orders         int32  // containers that the node must still be told to launch, kill or signal
+	Orders         int32  // containers that the node must still be told to launch, kill, signal or size, or whose size it has to confirm
 	Dialed         bool   // a Hadoop NodeManager: AMs are started by calling it
 	TotalSet       bool   // an administrator set the total, to SetTotal
 	SetTotal       yarn.Resource
@@ -296,6 +320,7 @@ type Reservation struct {
 	Size       yarn.Resource
 	AM         bool
 	MadeMillis int64
+	Grows      uint32 // slot of the container that it makes larger, else 0; not in snapshots
 
 	prevApp, nextApp uint32
 }

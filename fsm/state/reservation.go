@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"rmd/fsm/event"
@@ -77,15 +78,11 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 		return broken(e, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)
 	}
 	n, size := s.Nodes.mut(e.Node), s.Asks.Get(ask).Size
-	switch {
-	case e.Reservation != s.Meta.NextReservation+1 || e.Number != s.NextNumber(a):
+	if e.Reservation != s.Meta.NextReservation+1 || e.Number != s.NextNumber(a) {
 		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1, s.NextNumber(a))
-	case !n.State.Usable():
-		return broken(e, "node %s is %s", n.ID, n.State)
-	case n.Reservation != 0:
-		return broken(e, "node %s is reserved", n.ID)
-	case !s.fits(size, n.Total) || s.fits(size, n.Unallocated()):
-		return broken(e, "%s, of %s in all %s is free", size, n.Total, n.Unallocated())
+	}
+	if why := s.unreservable(n, size); why != nil {
+		return broken(e, "%v", why)
 	}
 	s.Meta.NextReservation = e.Reservation
 	a.NextNumber = e.Number
@@ -96,13 +93,28 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 	return nil
 }
 
+// unreservable says why a node cannot be held for a size; nil when it can.
+func (s *State) unreservable(n *Node, size yarn.Resource) error {
+	switch {
+	case !n.State.Usable():
+		return fmt.Errorf("node %s is %s", n.ID, n.State)
+	case n.Reservation != 0:
+		return fmt.Errorf("node %s is reserved", n.ID)
+	case !s.fits(size, n.Total) || s.fits(size, n.Unallocated()):
+		return fmt.Errorf("%s, of %s in all %s is free", size, n.Total, n.Unallocated())
+	}
+	return nil
+}
+
 // renumberReservations has all that are held promise containers of this epoch, in
 // the order in which they were made. What they promised before may have been made,
 // run, and been undone by a restore: its id is used.
 func (s *State) renumberReservations() {
 	held := make([]uint32, 0, s.Reservations.Len())
-	s.Reservations.Each(func(slot uint32, _ *Reservation) bool {
-		held = append(held, slot)
+	s.Reservations.Each(func(slot uint32, r *Reservation) bool {
+		if r.Grows == 0 { // the others are for containers that run
+			held = append(held, slot)
+		}
 		return true
 	})
 	slices.SortFunc(held, func(a, b uint32) int {
@@ -150,7 +162,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 		return err
 	}
 	n, a, res := s.Nodes.Get(r.Node), s.Apps.mut(r.App), *r
-	ask := s.Ask(a, r.Key)
+	ask := s.AskFor(a, r.Key, r.Grows)
 	if ask == 0 || s.Asks.Get(ask).Count <= 0 || s.Asks.Get(ask).Size != r.Size {
 		return broken(e, "its ask is gone or of another size")
 	}
@@ -158,6 +170,12 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 		return broken(e, "%s does not fit the %s free on %s, which is %s", r.Size, n.Unallocated(), n.ID, n.State)
 	}
 	s.leaveReservation(slot, a)
+	if res.Grows != 0 {
+		s.charge(a, yarn.Resource{}, yarn.Resource{}.Sub(res.Size), -1)
+		s.grow(res.Grows, a, ask, res.Size)
+		s.Meta.Fulfilled++
+		return nil
+	}
 	c := s.addContainer(res.App, a, Container{Number: res.Container, Node: res.Node, Key: res.Key, Size: res.Size, Locality: e.Locality, AM: res.AM})
 	s.consume(ask, a, n, e.Locality)
 	s.dropAskIfIdle(ask, a)
@@ -185,7 +203,7 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 	s.leaveReservation(slot, a)
 	none := yarn.Resource{}
 	s.charge(a, none.Sub(res.Size), none.Sub(res.Size), -1)
-	if ask := s.Ask(a, res.Key); ask != 0 {
+	if ask := s.AskFor(a, res.Key, res.Grows); ask != 0 {
 		s.Asks.mut(ask).ReReservations = 0
 		s.dropAskIfIdle(ask, a)
 	}
@@ -216,12 +234,15 @@ func (s *State) leaveReservation(slot uint32, a *App) {
 	a.Reserving--
 	a.Reserved = a.Reserved.Sub(r.Size)
 	s.Nodes.mut(r.Node).Reservation = 0
-	if ask := s.Ask(a, r.Key); ask != 0 {
+	if ask := s.AskFor(a, r.Key, r.Grows); ask != 0 {
 		k := s.Asks.mut(ask)
 		k.Reservations--
 		if k.Reservations == 0 {
 			k.ReReservations = 0
 		}
+	}
+	if r.Grows != 0 {
+		s.Resizes.mut(s.Containers.Get(r.Grows).resize).Reservation = 0
 	}
 	s.fold(r.Number)
 	s.Reservations.release(slot)

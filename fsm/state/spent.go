@@ -2,11 +2,18 @@ package state
 
 import "rmd/yarn"
 
-// spent is what a container amounts to when it is held until a time: as YARN
+// spentOf is what a container amounts to when it is held until a time: as YARN
 // counts it, from its grant to its end, each container rounded down to whole
 // resource-seconds by itself.
-func (c *Container) spent(untilMillis int64) yarn.Resource {
-	return c.Size.Seconds(untilMillis - c.AllocatedMillis)
+// What it used at a size that it had before is settled.
+func (s *State) spentOf(c *Container, untilMillis int64) yarn.Resource {
+	since := c.AllocatedMillis
+	if c.resize != 0 {
+		if r := s.Resizes.Get(c.resize); r.Version > 0 {
+			since = r.SinceMillis
+		}
+	}
+	return c.Size.Seconds(untilMillis - since)
 }
 
 // Spent is what an application has used over time, in resource-seconds of each
@@ -18,7 +25,7 @@ func (s *State) Spent(a *App, nowMillis int64) yarn.Resource {
 	for slot := a.Containers; slot != 0 && live > 0; {
 		c := s.Containers.Get(slot)
 		if c.State.Live() {
-			total = total.AddCapped(c.spent(nowMillis))
+			total = total.AddCapped(s.spentOf(c, nowMillis))
 			live--
 		}
 		slot = c.nextApp

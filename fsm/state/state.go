@@ -35,6 +35,7 @@ type State struct {
 	Attempts     Table[Attempt] // ended ones
 	Presences    Table[Presence]
 	Delegations  Table[DelegationToken]
+	Resizes      Table[Resize]
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -62,7 +63,8 @@ func New() *State {
 		Containers: newTable[Container](), Notes: newTable[Note](), Nodes: newTable[Node](),
 		Reservations: newTable[Reservation](), Bars: newTable[Bar](), Requests: newTable[Request](),
 		Attempts: newTable[Attempt](), Presences: newTable[Presence](), Delegations: newTable[DelegationToken](),
-		byName: newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
+		Resizes: newTable[Resize](),
+		byName:  newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
 		byContainer: newIndex(), byNode: newIndex(), byReservation: newIndex(), byRequest: newIndex(),
 		byPresence: newIndex(), byDelegation: newIndex(),
 	}
@@ -79,6 +81,7 @@ func (s *State) Fork() *State {
 		Containers: s.Containers.fork(), Notes: s.Notes.fork(), Nodes: s.Nodes.fork(),
 		Reservations: s.Reservations.fork(), Bars: s.Bars.fork(), Requests: s.Requests.fork(),
 		Attempts: s.Attempts.fork(), Presences: s.Presences.fork(), Delegations: s.Delegations.fork(),
+		Resizes:    s.Resizes.fork(),
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
@@ -200,6 +203,18 @@ func (s *State) applyRare(e event.Event) error {
 		return s.attemptReported(e)
 	case *event.ContainerSignalled:
 		return s.containerSignalled(e)
+	case *event.ContainerResizeAsked:
+		return s.containerResizeAsked(e)
+	case *event.ContainerIncreased:
+		return s.containerIncreased(e)
+	case *event.ContainerDecreased:
+		return s.containerDecreased(e)
+	case *event.ContainerSized:
+		return s.containerSized(e)
+	case *event.ContainerSizeTold:
+		return s.containerSizeTold(e)
+	case *event.ResizeReserved:
+		return s.resizeReserved(e)
 	case *event.CleanUpsTold:
 		return s.cleanUpsTold(e)
 	case *event.AttemptEnded:

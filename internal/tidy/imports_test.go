@@ -71,7 +71,7 @@ var places = map[string]place{
 	"workload/...":        {ours: []string{"yarn", "scheduler/input", "internal/codec", "workload/..."}, outside: []string{protobuf, hclog}, why: "it speaks to a cluster through the public wire"},
 	"workload/hadoop":     {ours: []string{"yarn", "transport/hadoop/ipc", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, hclog}, why: "it loads a ResourceManager through Hadoop's wire alone"},
 	"jepsen-lite/...":     {ours: []string{"jepsen-lite/...", "workload/..."}, outside: []string{porc, protobuf}, why: "a checker must not share the suspect's code"},
-	"jepsen-lite/logsim":  {ours: []string{"..."}, outside: []string{raft}, why: "it simulates with the real core over a log of its own"},
+	"jepsen-lite/logsim":  {ours: []string{"..."}, outside: []string{raft, hclog}, why: "it simulates with the real core over a log of its own"},
 	"jepsen-lite/mutants": {why: "it reads sources and runs commands"},
 	"jepsen-lite/replay":  {ours: []string{"yarn", "fsm/event"}, why: "it knows the vocabulary of the log and shares no code with those who write it"},
 	"jepsen-lite/harness/...": {ours: []string{"yarn", "scheduler/input", "transport/rest/api", "jepsen-lite/...", "workload/..."}, outside: []string{bbolt, msgpack, xsys},

@@ -30,6 +30,8 @@ type agent struct {
 	gone    []yarn.ContainerID // ended here, newest last
 	clean   []yarn.ApplicationID
 	signals []yarn.ContainerID
+	sizes   []input.ContainerSize // of containers that have grown here, to be told
+	sized   []input.SizeOrder     // that the last answer gave
 }
 
 // process is a container on a node.
@@ -87,7 +89,7 @@ func (a *agent) turn() {
 	switch {
 	case !a.up:
 		a.register()
-	case len(a.news) == 0 && len(a.clean)+len(a.signals) == 0 && w.rng.IntN(3) == 0:
+	case len(a.news) == 0 && len(a.clean)+len(a.signals)+len(a.sizes)+len(a.sized) == 0 && w.rng.IntN(3) == 0:
 		w.wire.send(a, input.Request{Input: &input.NodesHeard{Nodes: []uint32{a.number}}})
 	default:
 		a.beat()
@@ -198,8 +200,8 @@ func (a *agent) all() []input.ContainerStatus {
 }
 
 func (a *agent) beat() {
-	in := &input.NodeHeartbeat{ID: a.id, Full: a.w.rng.IntN(6) == 0, Statuses: a.news, Told: a.clean, Signalled: a.signals}
-	a.news, a.clean, a.signals = nil, nil, nil
+	in := &input.NodeHeartbeat{ID: a.id, Full: a.w.rng.IntN(6) == 0, Statuses: a.news, Told: a.clean, Signalled: a.signals, Sizes: a.sizes, SizesTold: a.sized}
+	a.news, a.clean, a.signals, a.sizes, a.sized = nil, nil, nil, nil, nil
 	if in.Full {
 		in.Statuses = append(in.Statuses, a.all()...)
 	}
@@ -236,7 +238,7 @@ func (a *agent) answered(in input.Input, r input.Reply) {
 		for _, id := range r.Kill {
 			a.kill(id)
 		}
-		a.clean = r.CleanUp
+		a.clean, a.sized = r.CleanUp, r.Resize
 		for _, s := range r.Signals {
 			a.signals = append(a.signals, s.Container)
 		}

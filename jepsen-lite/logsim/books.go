@@ -55,12 +55,15 @@ type containerBook struct {
 	promised bool // by a reservation: it exists when that is fulfilled
 	live     bool
 	onNode   bool
+	more     yarn.Resource // that it is to grow by
+	held     yarn.Resource // reserved for that
 }
 
 type reservationBook struct {
 	app, node uint32
 	container event.ContainerRef
 	size      yarn.Resource
+	grows     bool // its container lives, and is to grow
 }
 
 // violation is what the books object to.
@@ -120,6 +123,8 @@ func (b *books) follow(e event.Event) *violation {
 		return b.followContainer(e)
 	case *event.ReservationMade, *event.ReservationFulfilled, *event.ReservationCancelled:
 		return b.followReservation(e)
+	case *event.ContainerResizeAsked, *event.ContainerIncreased, *event.ContainerDecreased, *event.ResizeReserved:
+		return b.followResize(e)
 	default:
 		return b.followApp(e)
 	}
@@ -249,7 +254,7 @@ func (b *books) moved(a *appBook, to string) *violation {
 	var has yarn.Resource
 	for _, r := range a.containers {
 		if c := b.containers[r]; c.live || c.promised {
-			has = has.Add(c.size)
+			has = has.Add(c.size).Add(c.held)
 		}
 	}
 	if v := b.charge(a.queue, yarn.Resource{}.Sub(has)); v != nil {

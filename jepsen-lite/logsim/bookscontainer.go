@@ -109,6 +109,9 @@ func (b *books) followReservation(e event.Event) *violation {
 		delete(b.reservations, e.Reservation)
 		n := b.nodes[r.node]
 		n.reservation = 0
+		if r.grows {
+			return b.grows(b.apps[r.app], b.containers[r.container], false)
+		}
 		return b.placed(b.apps[r.app], n, b.containers[r.container], false)
 	case *event.ReservationCancelled:
 		r := b.reservations[e.Reservation]
@@ -117,7 +120,7 @@ func (b *books) followReservation(e event.Event) *violation {
 		}
 		delete(b.reservations, e.Reservation)
 		b.nodes[r.node].reservation = 0
-		b.containers[r.container].promised = false
+		b.containers[r.container].promised, b.containers[r.container].held = false, yarn.Resource{}
 		return b.charge(b.apps[r.app].queue, yarn.Resource{}.Sub(r.size))
 	}
 	return nil
@@ -128,6 +131,9 @@ func (b *books) followReservation(e event.Event) *violation {
 func (b *books) renumber(epoch uint32) *violation {
 	for _, number := range slices.Sorted(maps.Keys(b.reservations)) {
 		r := b.reservations[number]
+		if r.grows {
+			continue
+		}
 		last := yarn.ContainerNumber(epoch, 0)
 		for _, ref := range b.apps[r.app].containers {
 			if ref.Attempt == r.container.Attempt {

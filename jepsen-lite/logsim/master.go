@@ -44,8 +44,9 @@ type master struct {
 }
 
 type holding struct {
-	id    yarn.ContainerID
-	group int
+	id      yarn.ContainerID
+	group   int
+	version int32 // of its size
 }
 
 // startMaster starts the AM of an application whose launch names its job.
@@ -129,7 +130,7 @@ func (m *master) allocate() {
 			}
 		}
 	}
-	in := &input.Allocate{Attempt: m.id, Response: m.response, Releases: m.releases, Progress: uint32(w.rng.IntN(10_000)), Counted: m.counted}
+	in := &input.Allocate{Attempt: m.id, Response: m.response, Releases: m.releases, Progress: uint32(w.rng.IntN(10_000)), Counted: m.counted, Updates: m.updates()}
 	if w.rng.IntN(4) > 0 {
 		in.Progress = 0
 	}
@@ -251,6 +252,9 @@ func (m *master) pulled(in *input.Allocate, r *input.AllocateReply) {
 	for _, g := range r.Granted {
 		m.granted(g)
 	}
+	for _, z := range r.Resized {
+		m.resized(z)
+	}
 	for _, s := range r.Completed {
 		m.completed(s)
 	}
@@ -275,7 +279,7 @@ func (m *master) granted(g input.Granted) {
 		return
 	}
 	m.waiting[i]--
-	m.held = append(m.held, holding{g.Container, i})
+	m.held = append(m.held, holding{id: g.Container, group: i})
 	switch n := w.rng.IntN(16); {
 	case n == 0 && !w.calm:
 		m.releases = append(m.releases, g.Container)

@@ -63,7 +63,7 @@ func (o *office) full() bool { return o.writer.Count() >= o.w.opt.BatchEvents }
 // step plans one input, appends its events to the open batch and parks its reply.
 func (o *office) step(c *call, req input.Request) {
 	w := o.w
-	o.stamp = max(o.stamp, o.r.clock(), o.planner.State().Meta.NowMillis)
+	o.stamp = o.r.time.Millis(max(o.stamp, o.planner.State().Meta.NowMillis))
 	var twin *scheduler.Planner
 	if w.rng.IntN(512) == 0 {
 		twin = o.twin()

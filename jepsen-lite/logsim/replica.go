@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"rmd/fsm"
+	"rmd/leader"
 	"rmd/snapshot"
 )
 
@@ -18,7 +21,8 @@ type replica struct {
 	id     int
 	m      *fsm.Machine
 	up     bool
-	offset int64 // of its wall clock
+	offset int64         // of its wall clock
+	time   *leader.Clock // of this life: what a leader stamps with
 
 	applied uint64
 	snap    saved // the newest on its disk
@@ -56,6 +60,8 @@ func (s *sink) Close() error { return nil }
 
 // start begins a life: on the disk's snapshot, or on nothing.
 func (r *replica) start() {
+	r.time = leader.NewClock(func() time.Time { return time.UnixMilli(r.clock()) },
+		func() time.Duration { return time.Duration(r.w.now) * time.Millisecond }, hclog.NewNullLogger())
 	c := fsm.DefaultConfig()
 	c.Digests, c.WatchBatches = 64, 8
 	c.OnFatal = func(code int, err error) {

@@ -77,7 +77,12 @@ func (m *Model) noReservations(a *app, what string) {
 	}
 }
 
-func (a *app) dropAsks() { a.asks = a.asks[:0] }
+func (a *app) dropAsks() {
+	a.asks = a.asks[:0]
+	for i := range a.containers {
+		a.containers[i].more = none1
+	}
+}
 
 // ask finds what is asked under a key; nil when nothing is.
 func (a *app) ask(key yarn.SchedulerKey) *ask {

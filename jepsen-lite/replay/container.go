@@ -14,6 +14,8 @@ type container struct {
 	number   uint64
 	key      yarn.SchedulerKey
 	size     yarn.Resource
+	more     yarn.Resource // that it is to grow by
+	version  int32         // how often its size was changed
 	locality yarn.Locality
 	am       bool
 	live     bool // counts in its queue
@@ -191,6 +193,7 @@ func (m *Model) released(e *event.ContainerReleased) {
 		m.bad("S10", a.life(m, c), "%s is released after its end", a.id(c.attempt, c.number))
 		return
 	}
+	m.growthOver(a, c)
 	m.Counts.Terminal++
 	c.released = m.index
 	m.uncharge(a, c)
@@ -211,6 +214,7 @@ func (m *Model) completed(e *event.ContainerCompleted) {
 		m.bad("S10", a.life(m, c), "%s is completed after its end: its share of %s is given back twice", a.id(c.attempt, c.number), m.nodeName(c.node))
 		return
 	}
+	m.growthOver(a, c)
 	m.Counts.Terminal++
 	n := &m.nodes[c.node]
 	if c.live {

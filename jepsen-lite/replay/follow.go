@@ -19,6 +19,16 @@ func (m *Model) follow(e event.Event) {
 		m.completed(e)
 	case *event.ContainerSignalled:
 		m.signalled(e)
+	case *event.ContainerIncreased:
+		m.increased(e)
+	case *event.ContainerDecreased:
+		m.decreased(e)
+	case *event.ContainerResizeAsked:
+		m.resizeAsked(e)
+	case *event.ContainerSizeTold:
+		m.sizeTold(e)
+	case *event.ResizeReserved:
+		m.reservedToGrow(e)
 	case *event.ReservationMade:
 		m.reserved(e)
 	case *event.ReservationFulfilled:

@@ -52,7 +52,7 @@ func (m *Model) needless() {
 			continue
 		}
 		a, n := &m.apps[r.app], &m.nodes[r.node]
-		k := a.ask(r.key)
+		k := m.wanted(r)
 		switch {
 		case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
 			m.bad("S8", r.chain(m), "r%d goes on holding %s, which its application refuses", r.number, n.id)

@@ -108,6 +108,7 @@ func (s *story) allocate(id yarn.ApplicationID) {
 		key := yarn.SchedulerKey{Priority: int32(1 + s.rng.Intn(3))}
 		in.Asks = append(in.Asks, input.Ask{Key: key, Name: yarn.Any, Count: int64(s.rng.Intn(4)), Size: yarn.NewResource(int64(1+s.rng.Intn(7))*1024, 1), Relax: true})
 	}
+	s.updates(in)
 	r, _ := s.plan(in).(*input.AllocateReply)
 	if r == nil || r.Refused() != nil {
 		return
@@ -115,6 +116,23 @@ func (s *story) allocate(id yarn.ApplicationID) {
 	s.apps[id] = r.Response
 	for _, g := range r.Granted {
 		s.running[g.Node] = append(s.running[g.Node], g.Container)
+	}
+}
+
+// updates asks now and then for containers to be changed, by the version that they
+// have, or by another.
+func (s *story) updates(in *input.Allocate) {
+	st := s.p.State()
+	slot := st.AppByID(in.Attempt.App)
+	if slot == 0 || s.rng.Intn(2) > 0 {
+		return
+	}
+	for c := st.Apps.Get(slot).Containers; c != 0; c = st.Containers.Get(c).NextOfApp() {
+		k := st.Containers.Get(c)
+		if s.rng.Intn(2) == 0 {
+			in.Updates = append(in.Updates, input.Update{Container: st.ContainerID(k), Version: st.SizeVersion(k) + int32(s.rng.Intn(5)/4),
+				Type: input.UpdateType(s.rng.Intn(7) / 5), Size: yarn.NewResource(int64(3+s.rng.Intn(6))*1024, 1)})
+		}
 	}
 }
 
@@ -155,6 +173,7 @@ func follow(t *testing.T, batches [][]event.Event) *Model {
 // sums are those of the model.
 func TestPlanned(t *testing.T) {
 	made, allocated := uint64(0), uint64(0)
+	resized := map[event.Kind]int{}
 	for seed := int64(1); seed <= 12; seed++ {
 		s := tell(t, seed, 800)
 		m := follow(t, s.batches)
@@ -167,7 +186,17 @@ func TestPlanned(t *testing.T) {
 		if d := m.Differ(fieldsOf(s.p.State())); len(d) > 0 {
 			t.Fatalf("seed %d: %v", seed, d)
 		}
+		for _, events := range s.batches {
+			for _, e := range events {
+				resized[e.Kind()]++
+			}
+		}
 		made, allocated = made+m.Counts.Reservations, allocated+m.Counts.Containers
+	}
+	for _, k := range []event.Kind{event.KindContainerResizeAsked, event.KindContainerIncreased, event.KindContainerDecreased, event.KindResizeReserved} {
+		if resized[k] < 3 {
+			t.Errorf("%d %s: the stories tell too little", resized[k], k)
+		}
 	}
 	if made < 50 || allocated < 1000 {
 		t.Errorf("%d reservations, %d containers: the stories tell too little", made, allocated)
@@ -244,6 +273,7 @@ func TestTampered(t *testing.T) {
 func matters(e event.Event) bool {
 	switch e := e.(type) {
 	case *event.ContainerAllocated, *event.ContainerReleased, *event.ReservationMade, *event.ReservationFulfilled, *event.ReservationCancelled,
+		*event.ContainerIncreased, *event.ResizeReserved,
 		*event.ApplicationSubmitted, *event.ApplicationEnded, *event.AttemptEnded:
 		return true
 	case *event.ContainerCompleted:

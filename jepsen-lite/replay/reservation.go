@@ -19,6 +19,7 @@ type reservation struct {
 	size      yarn.Resource
 	am        bool
 	made      uint64
+	grows     bool // its container runs, and is to grow
 }
 
 // end is how a reservation ended.
@@ -105,6 +106,9 @@ func (m *Model) auditReservation(a *app, k *ask, n *node, number uint64) {
 func (m *Model) renumber() {
 	for i := range m.reservations {
 		r := &m.reservations[i]
+		if r.grows {
+			continue
+		}
 		a := &m.apps[r.app]
 		a.lastNumber = max(a.lastNumber, yarn.ContainerNumber(m.epoch, 0)) + 1
 		r.container = a.lastNumber
@@ -114,6 +118,10 @@ func (m *Model) renumber() {
 func (m *Model) fulfilled(e *event.ReservationFulfilled) {
 	r := m.leave(e.Reservation, "fulfilled")
 	if r == nil {
+		return
+	}
+	if r.grows {
+		m.fulfilledGrowth(r)
 		return
 	}
 	a, n := &m.apps[r.app], &m.nodes[r.node]
@@ -152,7 +160,7 @@ func (m *Model) cancelled(e *event.ReservationCancelled) {
 		m.bad(Audit, r.chain(m), "r%d is cancelled for no cause there is (%d)", r.number, e.Cause)
 	}
 	a := &m.apps[r.app]
-	if k := a.ask(r.key); k != nil {
+	if k := a.ask(r.key); k != nil && !r.grows {
 		k.holds--
 		a.settle(k)
 	}

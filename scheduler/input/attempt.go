@@ -25,6 +25,8 @@ type RegisterAttemptReply struct {
 	Queue   string
 	Maximum yarn.Resource
 	Kept    []Granted
+	// KeptVersions are how often the sizes of Kept were changed; none: never.
+	KeptVersions []int32
 }
 
 // Ask sets what an attempt asks under a key and a resource name (host, rack or
@@ -67,6 +69,8 @@ type Allocate struct {
 	// TrackingURL replaces the one of the registration; empty: no change.
 	TrackingURL string
 	Counted     bool
+	// Updates are containers to be changed.
+	Updates []Update
 }
 
 // AllocateReply carries what was granted and what ended since the response
@@ -79,6 +83,10 @@ type AllocateReply struct {
 	Headroom  yarn.Resource
 	Nodes     uint32
 	Priority  int32 // of the application
+	// Resized are containers whose size has changed, UpdateErrors the updates of
+	// this call that are not made.
+	Resized      []Resized
+	UpdateErrors []UpdateError
 }
 
 // FinishAttempt is an AM's unregistration. On a node that is dialed the attempt
@@ -150,6 +158,9 @@ func (r *RegisterAttemptReply) Code(c *codec.Coder) {
 	c.String(&r.Queue)
 	c.Resource(&r.Maximum)
 	codec.List(c, &r.Kept, func(c *codec.Coder, g *Granted) { g.code(c) })
+	if further(c, len(r.KeptVersions) > 0) {
+		codec.List(c, &r.KeptVersions, func(c *codec.Coder, v *int32) { c.I32(v) })
+	}
 }
 
 // Code implements Input.
@@ -169,6 +180,9 @@ func (i *Allocate) Code(c *codec.Coder) {
 	c.U32(&i.Progress)
 	c.String(&i.TrackingURL)
 	c.Bool(&i.Counted)
+	if further(c, len(i.Updates) > 0) {
+		codec.List(c, &i.Updates, func(c *codec.Coder, u *Update) { u.code(c) })
+	}
 }
 
 // Code implements Reply.
@@ -180,6 +194,10 @@ func (r *AllocateReply) Code(c *codec.Coder) {
 	c.Resource(&r.Headroom)
 	c.U32(&r.Nodes)
 	c.I32(&r.Priority)
+	if further(c, len(r.Resized)+len(r.UpdateErrors) > 0) {
+		codec.List(c, &r.Resized, func(c *codec.Coder, z *Resized) { z.code(c) })
+		codec.List(c, &r.UpdateErrors, func(c *codec.Coder, e *UpdateError) { e.code(c) })
+	}
 }
 
 // Code implements Input.

@@ -75,6 +75,10 @@ type NodeHeartbeat struct {
 	// heartbeats come in order.
 	Stay, Before uint64
 	Response     int32
+	// Sizes are how large containers are there that have grown and not been confirmed;
+	// SizesTold the orders of sizes that the node has had.
+	Sizes     []ContainerSize
+	SizesTold []SizeOrder
 }
 
 // NodesHeard says that nodes, by their numbers, sent heartbeats that changed
@@ -116,6 +120,9 @@ type NodeHeartbeatReply struct {
 	// Late says that the node has been heard since: nothing of the report was
 	// believed, and nothing is answered.
 	Late bool
+	// Resize are containers to be given the size that they have in the state, repeated
+	// until the node is said to have had it.
+	Resize []SizeOrder
 }
 
 // ExpireNode says that a node has been silent for its expiry interval.
@@ -208,6 +215,10 @@ func (i *NodeHeartbeat) Code(c *codec.Coder) {
 	c.U64(&i.Stay)
 	c.U64(&i.Before)
 	c.I32(&i.Response)
+	if further(c, len(i.Sizes)+len(i.SizesTold) > 0) {
+		sizes(c, &i.Sizes)
+		sizeOrders(c, &i.SizesTold)
+	}
 }
 
 // Code implements Input.
@@ -237,6 +248,9 @@ func (r *NodeHeartbeatReply) Code(c *codec.Coder) {
 	})
 	c.Resource(&r.Total)
 	c.Bool(&r.Late)
+	if further(c, len(r.Resize) > 0) {
+		sizeOrders(c, &r.Resize)
+	}
 }
 
 // Code implements Input.

@@ -47,7 +47,7 @@ func (s *Service) allocate(ctx context.Context, c *ipc.Call, body []byte) ([]byt
 	case fault != nil:
 		return nil, s.refused(a, in, fault)
 	}
-	return s.answer(a, who, req, reply.(*input.AllocateReply))
+	return s.answer(a, who, req, in, reply.(*input.AllocateReply))
 }
 
 // read checks a request as far as that needs no plan, and makes its input.
@@ -74,6 +74,9 @@ func (s *Service) read(a *attempt, req *proto.AllocateRequestProto) (*input.Allo
 		if name == yarn.Any {
 			return nil, refusal(classInvalidBlacklist, "Cannot add %s to the blacklist!", yarn.Any)
 		}
+	}
+	if len(req.GetUpdateRequests()) > 0 {
+		in.Updates = readUpdates(req.GetUpdateRequests(), s.cfg.Reader.Fork())
 	}
 	if in.Releases, err = a.readReleases(req.GetRelease()); err != nil {
 		return nil, err
@@ -136,19 +139,19 @@ func (s *Service) instead(ctx context.Context, a *attempt, err error) error {
 
 // answer makes the response of a planner's reply: the rare parts as a message,
 // the rest by hand.
-func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestProto, reply *input.AllocateReply) ([]byte, error) {
+func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestProto, in *input.Allocate, reply *input.AllocateReply) ([]byte, error) {
 	m := s.newMint(a)
 	defer m.close()
 	b := m.appendReply(make([]byte, 0, 128+768*len(reply.Granted)), reply)
 	rest := proto.AllocateResponseProto{CompletedContainerStatuses: statuses(reply.Completed)}
 	var err error
 	for i := range reply.Granted {
-		if m.pages.container, err = m.appendContainer(m.pages.container[:0], &reply.Granted[i]); err != nil {
+		if m.pages.container, err = m.appendContainer(m.pages.container[:0], &reply.Granted[i], 0); err != nil {
 			return nil, s.noKey(err)
 		}
 		b = field(b, fieldAllocated, m.pages.container)
 	}
-	if err := m.news(&rest, who, req, reply); err != nil {
+	if err := m.news(&rest, who, req, in, reply); err != nil {
 		return nil, s.noKey(err)
 	}
 	return gproto.MarshalOptions{}.MarshalAppend(b, &rest)
@@ -157,16 +160,19 @@ func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestP
 // news adds what an attempt is told once: tokens for nodes, a new one for itself,
 // and what became of nodes. What was sent with a response counts as told when a
 // later response is asked for; before that it is sent again.
-func (m *mint) news(out *proto.AllocateResponseProto, who token.AMRM, req *proto.AllocateRequestProto, reply *input.AllocateReply) error {
+func (m *mint) news(out *proto.AllocateResponseProto, who token.AMRM, req *proto.AllocateRequestProto, in *input.Allocate, reply *input.AllocateReply) error {
 	a := m.a
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if reply.Response != a.response {
 		a.response, a.nodesTold = reply.Response, a.nodesSent
 	}
-	out.UpdateErrors = m.updateErrors(req.GetUpdateRequests())
+	out.UpdateErrors = m.updateErrors(req.GetUpdateRequests(), in, reply)
 	var err error
-	if out.NmTokens, err = m.nmTokens(reply.Granted, reply.Response); err != nil {
+	if out.UpdatedContainers, err = m.updated(reply.Resized); err != nil {
+		return err
+	}
+	if out.NmTokens, err = m.nmTokens(told(reply), reply.Response); err != nil {
 		return err
 	}
 	if out.AmRmToken, err = m.amToken(who, reply.Response); err != nil {

@@ -305,8 +305,10 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestUpdateRequests(t *testing.T) {
+// TestUpdateRequestsBeforeSizesChange: at the first level nothing is updated.
+func TestUpdateRequestsBeforeSizesChange(t *testing.T) {
 	w := newWorld(t)
+	w.st().Meta.Level = 1
 	w.node("n1", 8192, 8)
 	a := w.replica().am(w.app())
 	a.register()
@@ -322,18 +324,18 @@ func TestUpdateRequests(t *testing.T) {
 		version      int32
 		req          *proto.UpdateContainerRequestProto
 	}{
-		{"unknown", reasonNoContainer, -1, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: unknown, UpdateType: &up, Capability: size(2048)}},
-		{"no id", reasonNoContainer, -1, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: &proto.ContainerIdProto{}, UpdateType: &up}},
-		{"version", reasonWrongVersion, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(1)), ContainerId: c, UpdateType: &up, Capability: size(2048)}},
-		{"too large", reasonOutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(9000)}},
-		{"increase", reasonOutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(2048)}},
+		{"unknown", input.UnknownContainer, -1, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: unknown, UpdateType: &up, Capability: size(2048)}},
+		{"no id", input.UnknownContainer, -1, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: &proto.ContainerIdProto{}, UpdateType: &up}},
+		{"version", input.WrongVersion, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(1)), ContainerId: c, UpdateType: &up, Capability: size(2048)}},
+		{"too large", input.OutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(9000)}},
+		{"increase", input.OutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(2048)}},
 		{"increase to what it has", "", 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(1024)}},
 		{"increase of nothing", "", 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(1)}},
-		{"below zero", reasonOutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(-1)}},
-		{"no size", reasonOutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &down}},
-		{"decrease", reasonOutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &down, Capability: size(512)}},
+		{"below zero", input.OutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(-1)}},
+		{"no size", input.OutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &down}},
+		{"decrease", input.OutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &down, Capability: size(512)}},
 		{"promote", "", 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &promote, ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum()}},
-		{"demote", reasonOff, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &demote, ExecutionType: proto.ExecutionTypeProto_OPPORTUNISTIC.Enum()}},
+		{"demote", input.NotSupported, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &demote, ExecutionType: proto.ExecutionTypeProto_OPPORTUNISTIC.Enum()}},
 	} {
 		r := a.allocate(&proto.AllocateRequestProto{UpdateRequests: []*proto.UpdateContainerRequestProto{u.req}})
 		got := r.UpdateErrors

@@ -43,9 +43,9 @@ func (m *mint) appendReply(b []byte, r *input.AllocateReply) []byte {
 	return appendPriority(b, fieldPriority, r.Priority)
 }
 
-// appendContainer writes a granted container, with the token to start it, as a
-// ContainerProto.
-func (m *mint) appendContainer(b []byte, g *input.Granted) ([]byte, error) {
+// appendContainer writes a container as it is granted, or has become by changes of
+// its size, with the token to start or update it, as a ContainerProto.
+func (m *mint) appendContainer(b []byte, g *input.Granted, version int32) ([]byte, error) {
 	key, err := m.ring.Signing(yarn.KeyContainer)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (m *mint) appendContainer(b []byte, g *input.Granted) ([]byte, error) {
 	if p.sized != g.Size || len(p.size) == 0 {
 		p.size, p.sized = appendResource(p.size[:0], g.Size, m.kinds), g.Size
 	}
-	p.ident = m.appendIdentifier(p.ident[:0], g, key.ID)
+	p.ident = m.appendIdentifier(p.ident[:0], g, version, key.ID)
 	password := m.signers.container.of(key).sign(p.password[:0], p.ident)
 	p.token = field(p.token[:0], 1, p.ident)
 	p.token = field(p.token, 2, password)
@@ -74,12 +74,12 @@ func (m *mint) appendContainer(b []byte, g *input.Granted) ([]byte, error) {
 	b = field(b, 6, p.token)
 	b = number(b, 7, int64(proto.ExecutionTypeProto_GUARANTEED))
 	b = number(b, 8, g.Key.AllocationID)
-	return number(b, 9, 0), nil
+	return number(b, 9, int64(version)), nil
 }
 
 // appendIdentifier writes the canonical identifier of a container's token; id and
 // size are on their pages.
-func (m *mint) appendIdentifier(b []byte, g *input.Granted, key int32) []byte {
+func (m *mint) appendIdentifier(b []byte, g *input.Granted, version, key int32) []byte {
 	b = field(b, 1, m.pages.id)
 	b = appendAddress(b, 2, g.Node.Host, g.Node.Port)
 	b = text(b, 3, m.a.user)
@@ -95,7 +95,7 @@ func (m *mint) appendIdentifier(b []byte, g *input.Granted, key int32) []byte {
 	b = text(b, 11, "")
 	b = number(b, 12, int64(proto.ContainerTypeProto_TASK))
 	b = number(b, 13, int64(proto.ExecutionTypeProto_GUARANTEED))
-	b = number(b, 14, 0)
+	b = number(b, 14, int64(version))
 	return number(b, 15, g.Key.AllocationID)
 }
 

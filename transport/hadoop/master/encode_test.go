@@ -15,7 +15,7 @@ import (
 )
 
 // slow says what an answer says, by way of messages.
-func slow(m *mint, r *input.AllocateReply, logs *proto.LogAggregationContextProto) *proto.AllocateResponseProto {
+func slow(m *mint, r *input.AllocateReply, version int32, logs *proto.LogAggregationContextProto) *proto.AllocateResponseProto {
 	out := &proto.AllocateResponseProto{
 		ResponseId:          new(r.Response),
 		Limit:               wire.ResourceProto(r.Headroom, m.kinds),
@@ -26,7 +26,7 @@ func slow(m *mint, r *input.AllocateReply, logs *proto.LogAggregationContextProt
 		t, err := m.ring.ContainerToken(token.Container{
 			ID: g.Container, Node: g.Node.String(), User: m.a.user, Size: g.Size,
 			ExpiresMillis: m.expires(g.AllocatedMillis), Priority: g.Key.Priority, CreatedMillis: g.AllocatedMillis,
-			Logs: logs, AllocationID: g.Key.AllocationID,
+			Logs: logs, AllocationID: g.Key.AllocationID, Version: version,
 		}, m.cfg.Services.Of(g.Node))
 		if err != nil {
 			panic(err)
@@ -40,7 +40,7 @@ func slow(m *mint, r *input.AllocateReply, logs *proto.LogAggregationContextProt
 			ContainerToken:      t,
 			ExecutionType:       proto.ExecutionTypeProto_GUARANTEED.Enum(),
 			AllocationRequestId: new(g.Key.AllocationID),
-			Version:             new(int32(0)),
+			Version:             new(version),
 		})
 	}
 	return out
@@ -72,10 +72,11 @@ func TestWrittenByHand(t *testing.T) {
 		if rapid.Bool().Draw(t, "two kinds") {
 			m.kinds = m.st.Kinds()
 		}
+		version := rapid.Int32Min(0).Draw(t, "version")
 		reply := drawReply(t, id, len(m.kinds))
 		b := m.appendReply(nil, reply)
 		for i := range reply.Granted {
-			c, err := m.appendContainer(nil, &reply.Granted[i])
+			c, err := m.appendContainer(nil, &reply.Granted[i], version)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +86,7 @@ func TestWrittenByHand(t *testing.T) {
 		if err := gproto.Unmarshal(b, got); err != nil {
 			t.Fatal(err)
 		}
-		want := slow(m, reply, logs)
+		want := slow(m, reply, version, logs)
 		if len(m.kinds) > 2 { // the ring knows the kinds of the state alone
 			for _, list := range [][]*proto.ContainerProto{got.AllocatedContainers, want.AllocatedContainers} {
 				for _, c := range list {

@@ -61,7 +61,7 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 	defer a.mu.Unlock()
 	a.largest, a.known = r.Maximum, true
 	a.response, a.nodesSent, a.tokens, a.ownKey = 0, a.nodesTold, nil, 0
-	if out.ContainersFromPreviousAttempts, err = m.kept(r.Kept); err == nil {
+	if out.ContainersFromPreviousAttempts, err = m.kept(r.Kept, r.KeptVersions); err == nil {
 		out.NmTokensFromPreviousAttempts, err = m.nmTokens(r.Kept, 0)
 	}
 	if err != nil {
@@ -70,21 +70,35 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 	return out, nil
 }
 
-// kept tells of the containers that the attempt before has left.
-func (m *mint) kept(list []input.Granted) ([]*proto.ContainerProto, error) {
+// kept tells of the containers that the attempt before has left, by the versions
+// of their sizes: none is 0.
+func (m *mint) kept(list []input.Granted, versions []int32) ([]*proto.ContainerProto, error) {
 	var out []*proto.ContainerProto
 	for i := range list {
-		b, err := m.appendContainer(nil, &list[i])
+		version := int32(0)
+		if i < len(versions) {
+			version = versions[i]
+		}
+		c, err := m.container(&list[i], version)
 		if err != nil {
 			return nil, err
-		}
-		c := new(proto.ContainerProto)
-		if err := gproto.Unmarshal(b, c); err != nil {
-			return nil, fmt.Errorf("container %s: %w", list[i].Container, err)
 		}
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// container is what appendContainer writes, as a message.
+func (m *mint) container(g *input.Granted, version int32) (*proto.ContainerProto, error) {
+	b, err := m.appendContainer(nil, g, version)
+	if err != nil {
+		return nil, err
+	}
+	c := new(proto.ContainerProto)
+	if err := gproto.Unmarshal(b, c); err != nil {
+		return nil, fmt.Errorf("container %s: %w", g.Container, err)
+	}
+	return c, nil
 }
 
 // schedulerTypes are the kinds by which the scheduler counts, of the two that

@@ -24,11 +24,12 @@ type orders struct {
 	cleanUp []yarn.ApplicationID
 	remove  []yarn.ContainerID
 	signals []input.Signal
+	resize  []*proto.ContainerProto
 	total   *yarn.Resource
 }
 
 func (o *orders) none() bool {
-	return len(o.kill) == 0 && len(o.cleanUp) == 0 && len(o.remove) == 0 && len(o.signals) == 0 && o.total == nil
+	return len(o.kill) == 0 && len(o.cleanUp) == 0 && len(o.remove) == 0 && len(o.signals) == 0 && len(o.resize) == 0 && o.total == nil
 }
 
 // plain encodes the answer that says nothing but its number.
@@ -76,6 +77,8 @@ func (s *Service) answer(v *view, r *report, response int32, o *orders) (out, ke
 			Command:     proto.SignalContainerCommandProto(g.Command).Enum(),
 		})
 	}
+	// YARN names a decrease in both lists: older nodes read the second alone.
+	p.ContainersToUpdate, p.ContainersToDecrease = o.resize, o.resize
 	if o.total != nil {
 		p.Resource = wire.ResourceProto(*o.total, v.st.Kinds())
 	}

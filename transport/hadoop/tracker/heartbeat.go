@@ -49,7 +49,7 @@ func (s *Service) quick(b *beat) []byte {
 	defer ss.mu.Unlock()
 	switch {
 	case ss.busy != nil || ss.full || ss.failed || ss.tell != nil,
-		b.response != ss.last || b.unhealthy || b.logs,
+		b.response != ss.last || b.unhealthy || b.more,
 		!ss.hashed || b.hash != ss.hash || b.containers != len(ss.running),
 		b.containerKey != v.containerKey || b.nmKey != v.nmKey,
 		foreign(ss.address, b.from), !ss.quiet(v.st), s.cut(now):
@@ -71,6 +71,7 @@ type report struct {
 	statuses []input.ContainerStatus
 	text     string // of its health
 	said     []LogReport
+	sizes    []input.ContainerSize
 }
 
 // read decodes the heartbeat that b was scanned from. The report holds nothing
@@ -97,6 +98,7 @@ func (s *Service) read(b *beat, body []byte) (*report, error) {
 		}
 		s.trim(&r.statuses[i])
 	}
+	r.sizes = s.sizes(r.id, req.GetNodeStatus())
 	r.said, err = s.logReports(req.GetLogAggregationReportsForApps())
 	return r, err
 }
@@ -208,6 +210,8 @@ func (s *Service) leave(ss *session, r *report, reply *input.NodeHeartbeatReply)
 		return s.resync("the cluster has taken node %s out: it must register again", ss.id)
 	}
 	o := orders{kill: reply.Kill, cleanUp: reply.CleanUp, signals: reply.Signals}
+	var sized []input.SizeOrder
+	o.resize, sized = s.resized(v.st, reply.Resize)
 	if t := ss.tell; t != nil {
 		o.kill = append(t.kill, o.kill...)
 		o.cleanUp = append(t.cleanUp, o.cleanUp...)
@@ -216,8 +220,8 @@ func (s *Service) leave(ss *session, r *report, reply *input.NodeHeartbeatReply)
 	n := ss.record(v.st)
 	o.kill = append(o.kill, strangers(v.st, n, ss.running, o.kill)...)
 	ss.tell = nil
-	if len(reply.CleanUp) > 0 || len(reply.Signals) > 0 {
-		ss.tell = &tell{told: reply.CleanUp}
+	if len(reply.CleanUp) > 0 || len(reply.Signals) > 0 || len(sized) > 0 {
+		ss.tell = &tell{told: reply.CleanUp, sized: sized}
 		for _, g := range reply.Signals {
 			ss.tell.signalled = append(ss.tell.signalled, g.Container)
 		}

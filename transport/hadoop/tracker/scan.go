@@ -22,7 +22,7 @@ type beat struct {
 	// hash is over the container statuses in their order, containers their number.
 	hash       uint64
 	containers int
-	logs       bool // there are log aggregation reports
+	more       bool // there are log aggregation reports, or containers that have grown
 	// The ids of the keys that the node knows; 0 is none.
 	containerKey, nmKey int32
 	use                 Utilization
@@ -64,7 +64,7 @@ func (b *beat) scan(data []byte) error {
 		case 3:
 			return keyID(v.bytes, &b.nmKey)
 		case 5:
-			b.logs = true
+			b.more = true
 		}
 		return nil
 	})
@@ -99,6 +99,8 @@ func (b *beat) status(num protowire.Number, v value) error {
 		return fields(v.bytes, b.health)
 	case 6:
 		return fields(v.bytes, b.use.Containers.read)
+	case 8:
+		b.more = b.more || v.bytes != nil
 	case 7:
 		return fields(v.bytes, b.use.Node.read)
 	case 9:

@@ -23,7 +23,7 @@ func decoded(p *proto.NodeHeartbeatRequestProto) beat {
 	return beat{
 		host: []byte(st.GetNodeId().GetHost()), port: st.GetNodeId().GetPort(), response: st.GetResponseId() & responseMax,
 		unhealthy:  st.GetNodeHealthStatus() != nil && !st.GetNodeHealthStatus().GetIsNodeHealthy(),
-		containers: len(st.GetContainersStatuses()), logs: len(p.GetLogAggregationReportsForApps()) > 0,
+		containers: len(st.GetContainersStatuses()), more: len(p.GetLogAggregationReportsForApps()) > 0,
 		containerKey: p.GetLastKnownContainerTokenMasterKey().GetKeyId(), nmKey: p.GetLastKnownNmTokenMasterKey().GetKeyId(),
 		use: Utilization{Containers: usage(st.GetContainersUtilization()), Node: usage(st.GetNodeUtilization()),
 			Opportunistic: Opportunistic{Running: o.GetRunningOpportContainers(), MemoryMB: o.GetOpportMemoryUsed(), VCores: o.GetOpportCoresUsed(),
@@ -42,7 +42,7 @@ func sameBeat(a, b beat) bool {
 	}
 	x, y := a, b
 	return host && x.port == y.port && x.response == y.response && x.unhealthy == y.unhealthy && x.containers == y.containers &&
-		x.logs == y.logs && x.containerKey == y.containerKey && x.nmKey == y.nmKey && x.use == y.use
+		x.more == y.more && x.containerKey == y.containerKey && x.nmKey == y.nmKey && x.use == y.use
 }
 
 func samples(tb testing.TB) [][]byte {
@@ -168,7 +168,7 @@ func TestFieldsOfOtherTypes(t *testing.T) {
 	}
 	for _, data := range [][]byte{b, protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), b)} {
 		var x beat
-		if err := x.scan(data); err != errNoNode || x.logs && len(data) > len(b) {
+		if err := x.scan(data); err != errNoNode || x.more && len(data) > len(b) {
 			t.Fatalf("scan says %v, %+v", err, x)
 		}
 	}

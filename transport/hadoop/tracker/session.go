@@ -52,10 +52,11 @@ type tell struct {
 	// kill and cleanUp are what the registration led to.
 	kill    []yarn.ContainerID
 	cleanUp []yarn.ApplicationID
-	// told and signalled were in the last answer; the next heartbeat proves that
+	// told, signalled and sized were in the last answer; the next heartbeat proves that
 	// the node had it.
 	told      []yarn.ApplicationID
 	signalled []yarn.ContainerID
+	sized     []input.SizeOrder
 }
 
 func (ss *session) silent(now time.Duration) time.Duration {
@@ -241,8 +242,9 @@ func (ss *session) news(r *report) *input.NodeHeartbeat {
 	in := &input.NodeHeartbeat{ID: ss.id, Unhealthy: r.unhealthy, Report: r.text, Full: ss.full,
 		Stay: ss.stay, Before: ss.follows, Response: r.response}
 	if t := ss.tell; t != nil {
-		in.Told, in.Signalled = t.told, t.signalled
+		in.Told, in.Signalled, in.SizesTold = t.told, t.signalled, t.sized
 	}
+	in.Sizes = r.sizes
 	if !in.Full {
 		missing := make(map[yarn.ContainerID]struct{}, len(ss.running)) // looked up by key only
 		for _, id := range ss.running {

@@ -1,0 +1,50 @@
+package state
+
+import "fmt"
+
+// checkResizes holds what is known of changes of size against containers, asks
+// and reservations: each is of one container, and only those say that they are.
+func (s *State) checkResizes() error {
+	var err error
+	resized, asks, reservations := 0, 0, 0
+	s.Resizes.Each(func(slot uint32, r *Resize) bool {
+		c := s.Containers.Get(r.Container)
+		asks += int(count(r.Ask != 0))
+		reservations += int(count(r.Reservation != 0))
+		switch {
+		case c.resize != slot || c.sizing != r.marks():
+			err = fmt.Errorf("container %s is resized twice", s.ContainerID(c))
+		case r.Version < 0 || (r.Version == 0 && r.Ask == 0) || (r.Version == 0 && (r.Change != 0 || r.marks() != 0)):
+			err = fmt.Errorf("container %s has version %d and nothing is asked for it", s.ContainerID(c), r.Version)
+		case !c.State.Live() && (r.Ask != 0 || r.Change != 0 || r.marks() != 0):
+			err = fmt.Errorf("container %s is %s and to be resized", s.ContainerID(c), c.State)
+		case r.Change != 0 && !c.listed, r.Change == 0 && r.ToldIn != 0:
+			err = fmt.Errorf("the change of container %s is told to nobody", s.ContainerID(c))
+		case !s.growsBy(r):
+			err = fmt.Errorf("container %s grows by what is asked or reserved for another", s.ContainerID(c))
+		}
+		return err == nil
+	})
+	s.Containers.Each(func(_ uint32, c *Container) bool { resized += int(count(c.resize != 0)); return true })
+	s.Asks.Each(func(_ uint32, k *Ask) bool { asks -= int(count(k.Grows != 0)); return true })
+	s.Reservations.Each(func(_ uint32, r *Reservation) bool { reservations -= int(count(r.Grows != 0)); return true })
+	if err == nil && (resized != s.Resizes.Len() || asks != 0 || reservations != 0) {
+		err = fmt.Errorf("%d containers are resized and there are %d resizes; %d asks and %d reservations too many", resized, s.Resizes.Len(), asks, reservations)
+	}
+	return err
+}
+
+// growsBy says whether ask and reservation of a resize are of its container.
+func (s *State) growsBy(r *Resize) bool {
+	c := s.Containers.Get(r.Container)
+	if r.Ask != 0 {
+		if k := s.Asks.Get(r.Ask); k.Grows != r.Container || k.App != c.App || k.Key != c.Key || k.Count > 1 || k.Reservations != count(r.Reservation != 0) {
+			return false
+		}
+	}
+	if r.Reservation != 0 {
+		h := s.Reservations.Get(r.Reservation)
+		return r.Ask != 0 && h.Grows == r.Container && h.App == c.App && h.Node == c.Node && h.Container == c.Number && h.Attempt == c.Attempt
+	}
+	return true
+}

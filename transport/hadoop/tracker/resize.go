@@ -1,0 +1,107 @@
+package tracker
+
+import (
+	"time"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/token"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// sizeExpiry is for how long the token of an order to change a size is good. The
+// node acts on it at once.
+const sizeExpiry = 10 * time.Minute
+
+// sizes are how large a node says that containers are of which the cluster waits
+// to hear that they have grown: by their status, which a node repeats, and by what
+// it lists as increased, once. What the cluster knows already is left out.
+func (s *Service) sizes(id yarn.NodeID, status *proto.NodeStatusProto) []input.ContainerSize {
+	st := s.fresh(s.now()).st
+	number := st.Node(id)
+	if number == 0 || st.Nodes.Get(number).Orders == 0 {
+		return nil
+	}
+	var out []input.ContainerSize
+	say := func(p *proto.ContainerIdProto, capability *proto.ResourceProto) {
+		if capability == nil {
+			return
+		}
+		c := containerOf(st, p)
+		if c == nil || c.Node != number {
+			return
+		}
+		size, err := wire.Resource(capability, st.Kinds())
+		if r := st.Resize(c); err == nil && r != nil && r.Unconfirmed && size != r.Confirmed {
+			out = append(out, input.ContainerSize{Container: st.ContainerID(c), Size: size})
+		}
+	}
+	for _, p := range status.GetContainersStatuses() {
+		say(p.GetContainerId(), p.Capability)
+	}
+	for _, p := range status.GetIncreasedContainers() {
+		say(p.GetId(), p.Resource)
+	}
+	return out
+}
+
+// containerOf finds a container in a state; nil when it is not there.
+func containerOf(st *state.State, p *proto.ContainerIdProto) *state.Container {
+	id, err := wire.ContainerID(p)
+	if err != nil {
+		return nil
+	}
+	slot := st.ContainerByID(id)
+	if slot == 0 {
+		return nil
+	}
+	return st.Containers.Get(slot)
+}
+
+// resized makes the containers whose size a node must change, each with a token
+// that says so, as YARN tells a decrease. One that has gone since is left out.
+func (s *Service) resized(st *state.State, list []input.SizeOrder) (out []*proto.ContainerProto, told []input.SizeOrder) {
+	for _, o := range list {
+		slot := st.ContainerByID(o.Container)
+		if slot == 0 {
+			continue
+		}
+		c := st.Containers.Get(slot)
+		p, err := sizeOrder(st, c)
+		if err != nil {
+			s.cfg.Logger.Warn("order to change a container's size not made", "container", o.Container, "error", err)
+			continue
+		}
+		out = append(out, p)
+		told = append(told, input.SizeOrder{Container: o.Container, Version: st.SizeVersion(c)})
+	}
+	return out, told
+}
+
+func sizeOrder(st *state.State, c *state.Container) (*proto.ContainerProto, error) {
+	a, n, id, version := st.Apps.Get(c.App), st.Nodes.Get(c.Node), st.ContainerID(c), st.SizeVersion(c)
+	var logs *proto.LogAggregationContextProto
+	if submission, err := wire.Submission(a.Context); err == nil {
+		logs = submission.GetLogAggregationContext()
+	}
+	t, err := token.NewRing(st).ContainerToken(token.Container{
+		ID: id, Node: n.ID.String(), User: st.NameOf(a.User), Size: c.Size, ExpiresMillis: st.Meta.NowMillis + sizeExpiry.Milliseconds(),
+		Priority: c.Key.Priority, CreatedMillis: c.AllocatedMillis, Logs: logs, Version: version, AllocationID: c.Key.AllocationID,
+	}, n.ID.String())
+	if err != nil {
+		return nil, err
+	}
+	return &proto.ContainerProto{
+		Id:                  wire.ContainerIDProto(id),
+		NodeId:              wire.NodeIDProto(n.ID),
+		NodeHttpAddress:     new(yarn.NodeID{Host: n.ID.Host, Port: n.HTTPPort}.String()),
+		Resource:            wire.ResourceProto(c.Size, st.Kinds()),
+		Priority:            wire.PriorityProto(c.Key.Priority),
+		ContainerToken:      t,
+		ExecutionType:       proto.ExecutionTypeProto_GUARANTEED.Enum(),
+		AllocationRequestId: new(c.Key.AllocationID),
+		Version:             new(version),
+	}, nil
+}
