@@ -42,7 +42,8 @@ func (c *Cluster) shorten(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequ
 		return q, nil
 	}
 	list, err := c.stores.snaps.List()
-	if err != nil || len(list) == 0 || q.PrevLogEntry > list[0].Index || list[0].Index > c.fsm.applied.Load() {
+	// A snapshot may end with a barrier, which the FSM is not told of: raft knows that it is applied.
+	if err != nil || len(list) == 0 || q.PrevLogEntry > list[0].Index || list[0].Index > max(c.fsm.applied.Load(), in.raft.AppliedIndex()) {
 		return q, nil
 	}
 	short := *q

@@ -113,6 +113,9 @@ func (c *Cluster) succeed(id string, term uint64) {
 			c.observe(MeasureCrash, time.Since(start))
 			return
 		}
+		if c.refuted(id, term, start) {
+			return
+		}
 		if c.doubted(id, term, start) {
 			c.pause(crashRetry)
 			continue
@@ -205,6 +208,22 @@ func (c *Cluster) hearOthers(gone string, term uint64, start time.Time) {
 			return
 		}
 	}
+}
+
+// refuted says that the one which is taken for gone has told since the proof that it leads in this very term: the
+// proof was of an earlier process of it, or a firewall's. It is believed again. Without that this replica would say
+// until the next term that it is gone, and that it hears no leader.
+func (c *Cluster) refuted(id string, term uint64, start time.Time) bool {
+	b, at := c.peer.Note(id)
+	if p, ok := decodePosition(b); !ok || !at.After(start) || !p.Hears || p.Term != term {
+		return false
+	}
+	c.crash.mu.Lock()
+	defer c.crash.mu.Unlock()
+	if c.crash.term == term {
+		c.crash.term = 0
+	}
+	return true
 }
 
 // doubted says that another voter has told, since the proof, that it still hears this leader: then the

@@ -108,6 +108,26 @@ func TestDoubtHoldsBack(t *testing.T) {
 	}
 }
 
+// TestFalseProofIsForgotten: a leader that tells that it leads is believed again after a false proof, which may
+// be of an earlier process of it. Who goes on to say that it is gone hears no leader, for as long as the term lasts.
+func TestFalseProofIsForgotten(t *testing.T) {
+	rs := trio(t, nil)
+	put(t, rs, 5)
+	l := leader(t, rs)
+	term := l.c.Term()
+	acquainted(t, rs)
+	f := follower(rs, l)
+	f.c.gone(l.id)
+	eventually(t, patience, f.id+" hears "+l.id+" again", func() bool {
+		p, ok := decodePosition(f.c.note())
+		return ok && p.Hears && p.Gone == 0
+	})
+	if now := f.c.Term(); now != term {
+		t.Errorf("term %d, it was %d", now, term)
+	}
+	put(t, rs, 5)
+}
+
 // calmPeer is a wire on which nobody says that he hears a leader: every proof counts.
 type calmPeer struct{ Peer }
 

@@ -21,6 +21,8 @@ var (
 	ErrDiskFull = errors.New("disk full, writes are refused")
 	// ErrInUse means that another process holds the data directory.
 	ErrInUse = errors.New("data directory is in use by another process")
+	// ErrOvertaken means that a snapshot is no use: one of a higher index was finished while it was written.
+	ErrOvertaken = errors.New("a newer snapshot is there already")
 	// ErrDamaged means that stored bytes are not what was written.
 	ErrDamaged = errors.New("stored data is damaged")
 	// ErrPoisoned is returned by stores after the first failed write or sync.

@@ -345,6 +345,38 @@ func TestSnapshotRefused(t *testing.T) {
 	}
 }
 
+// TestSnapshotOvertaken: a snapshot that is finished behind a newer one does not come into being.
+func TestSnapshotOvertaken(t *testing.T) {
+	inner, err := openSnapshots(t.TempDir(), hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGuard(hclog.NewNullLogger(), nil, nil)
+	s := &snapStore{g: g, inner: inner}
+	begin := func(index uint64) raft.SnapshotSink {
+		k, err := s.Create(1, index, 2, raft.Configuration{}, 1, plainTransport{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Write([]byte("state")); err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	old, newer, same := begin(10), begin(13), begin(13)
+	for _, k := range []raft.SnapshotSink{newer, same} {
+		if err := k.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := old.Close(); !errors.Is(err, ErrOvertaken) {
+		t.Errorf("the older one, finished last: %v", err)
+	}
+	if list, _ := s.List(); len(list) == 0 || list[0].Index != 13 || list[len(list)-1].Index != 13 || g.failure() != nil {
+		t.Errorf("%d snapshots, failure %v", len(list), g.failure())
+	}
+}
+
 // TestStopOn holds that the library's futures can still be ended from outside.
 func TestStopOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

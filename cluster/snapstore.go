@@ -147,6 +147,10 @@ func (k *snapSink) Close() error {
 	if err := k.s.g.check(); err != nil {
 		return err
 	}
+	if err := k.overtaken(); err != nil {
+		_ = k.SnapshotSink.Cancel()
+		return err
+	}
 	point.Hit(point.SnapshotVerified)
 	err := k.SnapshotSink.Close() // long for a large one: not under the watchdog's eye
 	if err != nil {
@@ -162,6 +166,17 @@ func (k *snapSink) Close() error {
 		k.s.made(k.meta, time.Since(k.start))
 	}
 	return nil
+}
+
+// overtaken refuses a snapshot behind the newest one. Raft takes the index of whichever is finished last for
+// that of its state, so one begun before another was received, and finished after it, would have this replica
+// say that its log ends before what it has acknowledged: as a disk does that was put back (amnesia.go).
+func (k *snapSink) overtaken() error {
+	list, err := k.s.List()
+	if err != nil || len(list) == 0 || list[0].Index <= k.meta.Index {
+		return nil
+	}
+	return fmt.Errorf("snapshot at %d: %w, at %d", k.meta.Index, ErrOvertaken, list[0].Index)
 }
 
 // Cancel throws the snapshot away.

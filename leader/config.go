@@ -76,8 +76,10 @@ type Config struct {
 	// Due says that a Tick is due for a reason that this package does not know
 	// of. Nil: there is none.
 	Due func(st *state.State, nowMillis int64) bool
-	// Now is the wall clock that stamps inputs.
-	Now func() time.Time
+	// Now is the wall clock, and Elapsed the time since some moment that no setting of a clock changes: of both a
+	// Clock makes what inputs are stamped with.
+	Now     func() time.Time
+	Elapsed func() time.Duration
 	// Entropy draws 32 random bytes, of which new keys are made.
 	Entropy func() []byte
 	// OnFatal is called when this replica must not go on.
@@ -127,7 +129,14 @@ func DefaultConfig() Config {
 		RetryInterval: 50 * time.Millisecond,
 		Entropy:       entropy,
 		Now:           time.Now,
+		Elapsed:       elapsed(),
 	}
+}
+
+// elapsed returns the time since it was called, by the monotonic clock.
+func elapsed() func() time.Duration {
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }
 }
 
 func entropy() []byte {
@@ -143,8 +152,8 @@ func (c Config) Validate() error {
 	if c.Log == nil || c.Barrier == nil || c.Fork == nil || c.NewPlanner == nil || c.Expiry == nil || c.Logger == nil {
 		bad("logger, log, barrier, fork, planner and expiry are required")
 	}
-	if c.Entropy == nil || c.Now == nil {
-		bad("a clock and a source of entropy are required (start from DefaultConfig)")
+	if c.Entropy == nil || c.Now == nil || c.Elapsed == nil {
+		bad("clocks and a source of entropy are required (start from DefaultConfig)")
 	}
 	if c.QueueMax < 1 || c.BatchEvents < 1 || c.BatchBytes < 1 {
 		bad("bounds of queue and batch must be positive (start from DefaultConfig)")

@@ -22,7 +22,7 @@ func (o *office) plan(c *call) {
 // reply. c is nil for an input of our own.
 func (o *office) step(c *call, req input.Request) {
 	start := time.Now()
-	o.stamp = max(o.stamp, o.s.cfg.Now().UnixMilli(), o.planner.State().Meta.NowMillis)
+	o.stamp = o.s.clock.Millis(max(o.stamp, o.planner.State().Meta.NowMillis))
 	reply, events, err := o.planSafely(req)
 	if err != nil {
 		o.failure = err

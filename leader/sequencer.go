@@ -18,7 +18,8 @@ const (
 
 // Sequencer takes inputs while this replica leads.
 type Sequencer struct {
-	cfg Config
+	cfg   Config
+	clock *Clock // of the office; it goes on between two
 
 	mu    sync.RWMutex  // held for writing only to open and close the queue
 	queue chan *call    // nil while not in office
@@ -46,7 +47,7 @@ func New(cfg Config) (*Sequencer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Sequencer{cfg: cfg}, nil
+	return &Sequencer{cfg: cfg, clock: NewClock(cfg.Now, cfg.Elapsed, cfg.Logger)}, nil
 }
 
 // Do plans one input and returns its reply once everything that it rests on is

@@ -188,7 +188,7 @@ func (o *office) lookAtTimers() {
 		return slot != 0 && attemptKey(st.Apps.Get(slot)) == key && started(st.Apps.Get(slot))
 	}, func(key uint64) { t.due = append(t.due, due{false, key}) })
 	t.unused.look(st, t.now, t.expiry.ContainerMillis, o.s.cfg.TickInterval.Milliseconds())
-	now := max(o.s.cfg.Now().UnixMilli(), o.stamp)
+	now := o.s.clock.Millis(max(o.stamp, st.Meta.NowMillis))
 	t.tick = t.tickDue(st, now) || (o.s.cfg.Due != nil && o.s.cfg.Due(st, now))
 }
 

@@ -26,10 +26,11 @@ func TestChaosSmoke(t *testing.T) {
 		OK    bool           `json:"ok"`
 		Acked int64          `json:"acked"`
 		Apps  int            `json:"apps_acked"`
+		Beats int64          `json:"hadoop_beats"`
 		Lost  []string       `json:"lost"`
 		Kinds map[string]int `json:"faults"`
 	}
-	if err := json.Unmarshal(text, &doc); err != nil || !doc.OK || doc.Acked == 0 || doc.Apps == 0 || len(doc.Lost) > 0 || doc.Kinds["kill-leader"] == 0 {
+	if err := json.Unmarshal(text, &doc); err != nil || !doc.OK || doc.Acked == 0 || doc.Apps == 0 || doc.Beats < 10 || len(doc.Lost) > 0 || doc.Kinds["kill-leader"] == 0 {
 		t.Errorf("%+v %v", doc, err)
 	}
 	for _, name := range []string{"index.html", "history.jsonl"} {

@@ -44,7 +44,9 @@ type watch struct {
 const (
 	redialPause    = 2 * time.Millisecond
 	redialTries    = 20
-	redialTimeout  = 250 * time.Millisecond
+	redialTimeout  = 250 * time.Millisecond // of the first dial; each that takes longer gives the next twice as much
+	redialMax      = time.Second
+	proveMax       = 5 * time.Second
 	reconnectPause = 100 * time.Millisecond
 	reconnectMax   = time.Second
 	tellAtLeast    = 500 * time.Millisecond
@@ -109,9 +111,14 @@ func (s *Server) Nudge() {
 // run watches one replica until ctx ends.
 func (m *mesh) run(ctx context.Context, id, addr string) {
 	pause := reconnectPause
+	var boot uint64 // of the process that was last spoken to; 0: there is none, or it is gone
 	for ctx.Err() == nil {
 		conn, them, err := m.s.dial(ctx, addr, KindLiveness)
 		if err != nil {
+			if boot != 0 && refused(err) { // a proof, though a late one
+				m.report(id, addr)
+				boot = 0
+			}
 			m.s.cfg.Logger.Trace("liveness connection failed", "replica", id, "error", err)
 			if !sleep(ctx, pause) {
 				return
@@ -120,7 +127,7 @@ func (m *mesh) run(ctx context.Context, id, addr string) {
 			continue
 		}
 		pause = reconnectPause
-		for boot := them.Boot; conn != nil; {
+		for boot = them.Boot; conn != nil; {
 			m.listen(ctx, id, conn)
 			_ = conn.Close()
 			if ctx.Err() != nil {
@@ -187,10 +194,14 @@ func readNote(r io.Reader) ([]byte, error) {
 // prove dials again after a connection ended. It returns the new connection, if there is one, and
 // the nonce of whoever is there now: boot when nothing is proven, 0 when nobody listens, another
 // when the process was started again. A process that exits closes its sockets one after the other,
-// so a dial may still succeed for a moment: only a finished hello counts as a sign of life.
+// so a dial may still succeed for a moment: only a finished hello counts as a sign of life. Nor is a dial that takes
+// long an answer: its packet may have met the end of the old listener, or the process is slow.
 func (m *mesh) prove(ctx context.Context, addr string, boot uint64) (net.Conn, uint64) {
+	ctx, stop := context.WithTimeout(ctx, proveMax)
+	defer stop()
+	timeout := redialTimeout
 	for range redialTries {
-		dctx, cancel := context.WithTimeout(ctx, redialTimeout)
+		dctx, cancel := context.WithTimeout(ctx, timeout)
 		conn, them, err := m.s.dial(dctx, addr, KindLiveness)
 		expired := dctx.Err() != nil
 		cancel()
@@ -203,7 +214,7 @@ func (m *mesh) prove(ctx context.Context, addr string, boot uint64) (net.Conn, u
 		case errors.As(err, &he) && them.Boot != 0:
 			return nil, them.Boot
 		case expired:
-			return nil, boot
+			timeout = min(2*timeout, redialMax)
 		}
 		if !sleep(ctx, redialPause) {
 			break

@@ -34,6 +34,8 @@ type Server struct {
 	handlers map[byte]Handler
 	conns    map[net.Conn]string // open connections and the ID.INCARNATION at their other end
 	clients  map[string]*client
+
+	strangers []stranger // accepted and without a hello, the oldest first
 }
 
 // Listen opens the port. Connections are answered with "not ready" until Identify is called.
@@ -106,9 +108,7 @@ func (s *Server) Close() error {
 	s.closed = true
 	s.cancel()
 	err := s.ln.Close()
-	for c := range s.conns {
-		_ = c.Close()
-	}
+	s.closeLocked()
 	s.mu.Unlock()
 	_ = s.stream.Close()
 	s.wg.Wait()
@@ -119,9 +119,7 @@ func (s *Server) Close() error {
 func (s *Server) CloseConns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c := range s.conns {
-		_ = c.Close()
-	}
+	s.closeLocked()
 }
 
 // Recheck ends the connections of replicas that are no longer allowed.
@@ -135,15 +133,6 @@ func (s *Server) Recheck() {
 		if id != "" && !s.allowed(id) {
 			_ = c.Close()
 		}
-	}
-}
-
-// identified remembers who is at the other end of a connection.
-func (s *Server) identified(c net.Conn, them Identity) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.conns[c]; ok {
-		s.conns[c] = them.ServerID()
 	}
 }
 
@@ -164,33 +153,13 @@ func (s *Server) accept() {
 			}
 		}
 		tune(c)
-		release, err := s.track(c)
+		release, err := s.admit(c)
 		if err != nil {
 			s.cfg.Logger.Debug("connection refused", "remote", c.RemoteAddr(), "error", err)
 			continue
 		}
 		s.wg.Go(func() { s.welcome(c, release) })
 	}
-}
-
-// track remembers a connection so that Close ends it, and bounds how many there are.
-func (s *Server) track(c net.Conn) (release func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		_ = c.Close()
-		return nil, ErrClosed
-	}
-	if len(s.conns) >= s.cfg.ConnsMax {
-		_ = c.Close()
-		return nil, fmt.Errorf("%d connections are open, the limit", len(s.conns))
-	}
-	s.conns[c] = ""
-	return func() {
-		s.mu.Lock()
-		delete(s.conns, c)
-		s.mu.Unlock()
-	}, nil
 }
 
 // welcome answers one hello and hands the connection to its kind.
@@ -202,7 +171,6 @@ func (s *Server) welcome(raw net.Conn, release func()) {
 		release()
 		return
 	}
-	s.identified(raw, h.From)
 	tc := &trackedConn{Conn: conn, release: release}
 	switch h.Kind {
 	case KindRaft:
@@ -229,6 +197,11 @@ func (s *Server) answer(raw net.Conn) (net.Conn, hello, error) {
 	}
 	me, _ := s.Identity()
 	code, text := s.judge(conn, h)
+	if code == HelloOK {
+		if err := s.know(raw, h.From); err != nil {
+			code, text = HelloNotReady, err.Error()
+		}
+	}
 	if _, err := conn.Write((hello{Kind: h.Kind, Code: code, Text: text, From: me}).encode()); err != nil {
 		return nil, h, err
 	}

@@ -60,10 +60,15 @@ func (c *call) health() api.Health {
 // health says that the process answers; it is not a verdict on the cluster.
 func health(c *call) error { return c.json(http.StatusOK, c.health()) }
 
-// ready says whether this replica can serve clients: it knows a leader and the
-// cluster is initialized.
+// ready says whether this replica can serve clients: it knows a leader, the
+// cluster is initialized, and what the leader had committed is applied here.
 func ready(c *call) error {
 	h := c.health()
+	if h.Status == "ok" {
+		if ok, why := c.s.cfg.Consensus.Ready(); !ok {
+			h.Status, h.Message = api.CodeCatchingUp, why
+		}
+	}
 	if h.Status != "ok" {
 		c.w.Header().Set("Retry-After", "1")
 		return c.json(http.StatusServiceUnavailable, h)

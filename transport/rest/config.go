@@ -71,6 +71,9 @@ type Consensus interface {
 	// Role is leader, follower or candidate.
 	Role() string
 	Term() uint64
+	// Ready says whether this replica shows all that was committed when it came
+	// to follow its leader, or is itself a leader in office; if not, why.
+	Ready() (ok bool, why string)
 	// Staleness is the time since this replica heard the leader: 0 on the
 	// leader, negative when it never has.
 	Staleness() time.Duration

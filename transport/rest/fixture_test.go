@@ -214,6 +214,7 @@ func submit(t testing.TB, h *history, seq uint32, queue, user string) {
 // consensus is a fake of fixed answers.
 type consensus struct {
 	role, leader string
+	behind       string // why it is not ready; empty: it is
 	staleness    time.Duration
 	readIndex    func(ctx context.Context) (uint64, error)
 	err          error
@@ -250,6 +251,11 @@ func (k *consensus) Role() string {
 	return k.role
 }
 func (k *consensus) Term() uint64 { return 7 }
+func (k *consensus) Ready() (bool, string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.behind == "", k.behind
+}
 func (k *consensus) Staleness() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()

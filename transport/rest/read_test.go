@@ -131,6 +131,13 @@ func TestHealth(t *testing.T) {
 	if hd := b.into(503, &h, "GET", "/v1/ready", ""); h.Status != api.CodeNoLeader || hd.Get("Retry-After") == "" {
 		t.Errorf("ready without a leader: %+v", h)
 	}
+	b.k.become(func(k *consensus) { k.leader, k.behind = "rm2", "3 of 9 entries" })
+	if hd := b.into(503, &h, "GET", "/v1/ready", ""); h.Status != api.CodeCatchingUp || h.Message != "3 of 9 entries" || hd.Get("Retry-After") == "" {
+		t.Errorf("ready before it has caught up: %+v", h)
+	}
+	b.into(200, nil, "GET", "/v1/health", "")
+	b.into(200, nil, "GET", "/v1/leader", "")
+	b.k.become(func(k *consensus) { k.leader, k.behind = "", "" })
 	b.into(503, nil, "GET", "/v1/leader", "")
 	if w := b.ask("GET", "/isActive", ""); w.Code != 405 {
 		t.Errorf("isActive on a follower: %d", w.Code)

@@ -27,6 +27,11 @@ func (s *Service) refreshQueues(ctx context.Context, c *ipc.Call, _ *proto.Refre
 	if f := reply.Refused(); f != nil {
 		return nil, refusal(head, f)
 	}
+	if r, ok := reply.(*input.SetQueuesReply); ok { // Hadoop's answer has no room for them
+		for _, w := range r.Warnings {
+			s.cfg.Logger.Warn("queues refreshed", "who", c.Caller.User, "version", r.Version, "warning", w)
+		}
+	}
 	return &proto.RefreshQueuesResponseProto{}, nil
 }
 

@@ -70,7 +70,7 @@ func (c *Conn) request(h *requestHeader, rest []byte) (over bool, err error) {
 	if string(h.client) != c.clientID {
 		c.clientID = string(h.client)
 	}
-	call := &Call{Caller: c.caller, Conn: c, ClientID: c.clientID, ID: h.call, RetryCount: h.retry, Received: time.Now()}
+	call := &Call{Caller: c.caller, Conn: c, ClientID: c.clientID, ID: h.call, RetryCount: h.retry, Received: c.s.epoch.Add(time.Duration(c.last.Load()))}
 	if err := c.admit(); err != nil {
 		return false, err
 	}

@@ -22,7 +22,9 @@ func (c *Conn) answer(call *Call, reply proto.Message, bytes []byte, err error) 
 	}
 	// More inline calls have come: their replies leave together.
 	held := call.inline && !call.detached && c.in.buffered()
-	c.last.Store(c.s.now())
+	if !call.inline || call.detached { // else it was set a moment ago, with the call
+		c.last.Store(c.s.now())
+	}
 	out, failed := c.out.begin()
 	if failed == nil {
 		out.b = c.encode(out.b, &h, reply, bytes)

@@ -8,7 +8,6 @@
 //	AMRM        AM → ResourceManager   checked here (AMRMPassword)
 //	NM          AM → NodeManager       checked by the node
 //	Container   in a start request     checked by the node
-//	ClientToAM  client → AM            checked by the AM
 //	Delegation  client → ResourceManager, checked here (DelegationPassword)
 //
 // A node parses an identifier and serializes it again before it computes the

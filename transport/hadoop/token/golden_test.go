@@ -56,7 +56,6 @@ var goldenIdentifiers = []struct {
 	{"Container with wishes for its logs", "0a11120d0a0908071080d095ffbc311001180512076e313a383034311a05616c696365222b08801010021a140a096d656d6f72792d6d62" +
 		"1080101a024d6920001a0e0a0676636f72657310021a00200028c09fbaffbc3130fbffffffffffffffff013880d095ffbc31420208144881d095ffbc31" +
 		"52200a03696e6312036578631a0472696e632204726578632a03706f6c32037061725a006002680170007809", withLogs.Bytes()},
-	{"ClientToAM", "0a0d0a0908071080d095ffbc3110011203626f62", ClientToAM{attempt1, "bob"}.Bytes()},
 	{"Delegation", "0a05616c69636512047961726e2081d095ffbc312881d8c79fbf3130033802",
 		Delegation{Owner: "alice", Renewer: "yarn", IssuedMillis: 1700000000001, MaxMillis: 1700604800001, Sequence: 3, KeyID: 2}.Bytes()},
 	{"Delegation for another", "0a05616c69636512047961726e1a056f6f7a69652081d095ffbc312881d8c79fbf3130033802",
@@ -102,10 +101,6 @@ func TestIdentifiersReadBack(t *testing.T) {
 	if got, err := ParseDelegation(d.Bytes()); err != nil || got != d {
 		t.Errorf("%+v, %v", got, err)
 	}
-	ca := ClientToAM{attempt1, "bob"}
-	if got, err := ParseClientToAM(ca.Bytes()); err != nil || got != ca {
-		t.Errorf("%+v, %v", got, err)
-	}
 }
 
 // TestBytesAreWhatProtobufWrites holds the hand-written identifiers against
@@ -119,7 +114,6 @@ func TestBytesAreWhatProtobufWrites(t *testing.T) {
 		node := yarn.NodeID{Host: str.Draw(t, "host"), Port: rapid.Uint16().Draw(t, "port")}
 		check(t, AMRM{at, key}.Bytes(), &proto.AMRMTokenIdentifierProto{AppAttemptId: wire.AttemptIDProto(at), KeyId: new(key)})
 		check(t, NM{at, node, user, key}.Bytes(), &proto.NMTokenIdentifierProto{AppAttemptId: wire.AttemptIDProto(at), NodeId: wire.NodeIDProto(node), AppSubmitter: new(user), KeyId: new(key)})
-		check(t, ClientToAM{at, user}.Bytes(), &proto.ClientToAMTokenIdentifierProto{AppAttemptId: wire.AttemptIDProto(at), ClientName: new(user)})
 		c := Container{ID: yarn.ContainerID{App: at.App, Attempt: at.Attempt, Number: rapid.Uint64().Draw(t, "number")}, Node: node.String(), User: user,
 			Size: yarn.Resource{rapid.Int64().Draw(t, "mem"), rapid.Int64().Draw(t, "vcores"), rapid.Int64().Draw(t, "gpu")}, Kinds: kinds,
 			ExpiresMillis: rapid.Int64().Draw(t, "expires"), KeyID: key, RMIdentifier: at.App.ClusterTimestamp, Priority: rapid.Int32().Draw(t, "priority"),

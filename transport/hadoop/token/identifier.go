@@ -39,12 +39,6 @@ type NM struct {
 	KeyID   int32
 }
 
-// ClientToAM identifies a client to an AM.
-type ClientToAM struct {
-	Attempt yarn.AttemptID
-	Client  string
-}
-
 // Delegation identifies who may act for Owner at the ResourceManager.
 type Delegation struct {
 	Owner, Renewer, RealUser string
@@ -66,11 +60,6 @@ func (t NM) Bytes() []byte {
 	b = message(b, 2, number(text(nil, 1, t.Node.Host), 2, int64(t.Node.Port)))
 	b = text(b, 3, t.User)
 	return number(b, 4, int64(t.KeyID))
-}
-
-// Bytes is the canonical identifier.
-func (t ClientToAM) Bytes() []byte {
-	return text(message(nil, 1, attempt(t.Attempt)), 2, t.Client)
 }
 
 // Bytes is the canonical identifier. As in YARN, fields that say nothing are
@@ -124,19 +113,6 @@ func ParseNM(identifier []byte) (NM, error) {
 		return NM{}, malformed("key id missing")
 	}
 	return NM{Attempt: at, Node: node, User: p.GetAppSubmitter(), KeyID: *p.KeyId}, nil
-}
-
-// ParseClientToAM reads the identifier of a token for an AM.
-func ParseClientToAM(identifier []byte) (ClientToAM, error) {
-	var p proto.ClientToAMTokenIdentifierProto
-	if err := parse(identifier, &p); err != nil {
-		return ClientToAM{}, err
-	}
-	at, err := wire.AttemptID(p.AppAttemptId)
-	if err != nil {
-		return ClientToAM{}, malformed("%v", err)
-	}
-	return ClientToAM{Attempt: at, Client: p.GetClientName()}, nil
 }
 
 // ParseDelegation reads the identifier of a delegation token.

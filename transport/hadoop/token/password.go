@@ -13,7 +13,6 @@ const (
 	KindAMRM       = "YARN_AM_RM_TOKEN"
 	KindNM         = "NMToken"
 	KindContainer  = "ContainerToken"
-	KindClientToAM = "YARN_CLIENT_TOKEN"
 	KindDelegation = "RM_DELEGATION_TOKEN"
 )
 

@@ -129,9 +129,3 @@ func (r Ring) DelegationToken(d Delegation, service string) (*proto.TokenProto, 
 	}
 	return Proto(KindDelegation, service, d.Bytes(), k.Bytes), nil
 }
-
-// ClientToAMToken makes the token with which a client calls an AM, under the
-// key that the AM was given when it registered.
-func ClientToAMToken(at yarn.AttemptID, client string, key []byte, service string) *proto.TokenProto {
-	return Proto(KindClientToAM, service, ClientToAM{Attempt: at, Client: client}.Bytes(), key)
-}

@@ -37,6 +37,7 @@ const (
 	CodeHostNotAllowed   = "HOST_NOT_ALLOWED"   // 421
 	CodeNoLeader         = "NO_LEADER"          // 503
 	CodeNotReady         = "NOT_READY"          // 503
+	CodeCatchingUp       = "CATCHING_UP"        // 503 of /v1/ready: committed entries are not applied yet
 	CodeBusy             = "BUSY"               // 503, Retry-After
 	CodeTimedOut         = "TIMED_OUT"          // 504: of a write the outcome is unknown
 	CodeTooOld           = "TOO_OLD"            // 410: details hold the oldest index

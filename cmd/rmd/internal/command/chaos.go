@@ -152,7 +152,9 @@ func (c *call) chaosOptions() (scenario.Options, error) {
 		opt.Seed = uint64(time.Now().UnixNano()) % 1_000_000
 	}
 	opt.Duration, opt.Network, opt.Disk, opt.Commit = c.span("duration").Duration, c.String("network"), c.String("disk"), Version()
-	opt.Points = len(point.All())
+	for _, name := range point.All() {
+		opt.Points = append(opt.Points, string(name))
+	}
 	var err error
 	if opt.Binary, err = os.Executable(); err != nil {
 		return opt, err

@@ -3,9 +3,12 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"rmd/internal/point"
+	"rmd/jepsen-lite/nemesis"
 	"rmd/jepsen-lite/scenario"
 )
 
@@ -75,5 +78,21 @@ func TestChaosHelp(t *testing.T) {
 	}
 	if r := rmd(t, nil, "chaos", "sum"); r.exit != 2 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestChaosPlaces: faults lead to every named place of the code, and to no other.
+func TestChaosPlaces(t *testing.T) {
+	var all []string
+	for _, name := range point.All() {
+		all = append(all, string(name))
+		if !slices.Contains(nemesis.Places(), string(name)) {
+			t.Errorf("no fault leads to %s", name)
+		}
+	}
+	for _, name := range nemesis.Places() {
+		if !slices.Contains(all, name) {
+			t.Errorf("a fault leads to %s, which is no place", name)
+		}
 	}
 }

@@ -120,8 +120,13 @@ func applyFlags() []cli.Flag {
 	}
 }
 
+// statesKept tells what a file does to queues that are stopped.
+const statesKept = "A queue whose state the file does not state stays as it is, running or stopped, as\n" +
+	"YARN refreshes queues; one whose state it states gets it. Queues that are stopped\n" +
+	"are named, with what becomes of them, also with --dry-run."
+
 func (p *program) confApply() verb {
-	return verb{name: "apply", usage: "replace the configuration by a file's", args: "FILE | DIR", min: 1, max: 1, flags: applyFlags(), run: func(c *call) error {
+	return verb{name: "apply", usage: "replace the configuration by a file's", args: "FILE | DIR", min: 1, max: 1, long: statesKept, flags: applyFlags(), run: func(c *call) error {
 		props, err := readProperties(c.arg(0))
 		if err != nil {
 			return err
@@ -132,7 +137,7 @@ func (p *program) confApply() verb {
 
 func (p *program) confRefresh() verb {
 	return verb{
-		name: "refresh", usage: "replace the configuration by that of this machine's Hadoop files", flags: append([]cli.Flag{
+		name: "refresh", usage: "replace the configuration by that of this machine's Hadoop files", long: statesKept, flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "conf-dir", Usage: "where they are [$HADOOP_CONF_DIR]"},
 		}, applyFlags()...),
 		run: func(c *call) error {

@@ -32,6 +32,17 @@ func (c consensus) Role() string {
 // Term implements rest.Consensus.
 func (c consensus) Term() uint64 { return c.r.cluster.Term() }
 
+// Ready implements rest.Consensus.
+func (c consensus) Ready() (ok bool, why string) {
+	if c.r.cluster.IsLeader() {
+		if _, ok := c.r.seq.Leading(); !ok {
+			return false, "this replica leads and is not in office yet"
+		}
+		return true, ""
+	}
+	return c.r.ready.verdict()
+}
+
 // Staleness implements rest.Consensus.
 func (c consensus) Staleness() time.Duration {
 	if c.r.cluster.IsLeader() {

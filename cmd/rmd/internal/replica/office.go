@@ -32,6 +32,7 @@ func (r *Replica) follow(changes <-chan cluster.Leadership) {
 			r.log.Info("new leader", "leader", f.NewLeader, "term", f.Term, "without_leader_ms", fmt.Sprintf("%.1f", f.Millis), "before", f.OldLeader)
 			r.metrics.ObserveFailover(time.Duration(f.Millis * float64(time.Millisecond)))
 		}
+		r.ready.follow(r.ctx, l)
 		r.office(leader.Leadership{Term: l.Term, Here: l.IsLeader})
 		if r.hadoop != nil {
 			r.hadoop.follow(leader.Leadership{Term: l.Term, Here: l.IsLeader})

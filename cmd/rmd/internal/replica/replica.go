@@ -55,6 +55,7 @@ type Replica struct {
 	http    []net.Listener // plain first
 	secure  net.Listener   // the one of http with TLS, when there is one
 	metrics *rest.Metrics
+	ready   *readiness
 	reasons *reasons
 	past    *past
 	whys    *whys
@@ -156,6 +157,7 @@ func (r *Replica) openCluster() error {
 	if r.cluster, err = cluster.Open(k); err != nil {
 		return fmt.Errorf("replica %s: %w", c.ID, err)
 	}
+	r.ready = r.newReadiness()
 	return nil
 }
 

@@ -1,0 +1,145 @@
+package leader
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/state"
+)
+
+// twoClocks are a wall clock that can be set and a monotonic one that cannot.
+type twoClocks struct {
+	off     time.Duration
+	elapsed time.Duration
+}
+
+var someDay = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func (c *twoClocks) wall() time.Time           { return someDay.Add(c.elapsed + c.off) }
+func (c *twoClocks) passed() time.Duration     { return c.elapsed }
+func (c *twoClocks) clock() *Clock             { return NewClock(c.wall, c.passed, hclog.NewNullLogger()) }
+func since(millis int64) time.Duration         { return time.UnixMilli(millis).Sub(someDay) }
+func (c *twoClocks) pass(d time.Duration)      { c.elapsed += d }
+func read(k *Clock, floor int64) time.Duration { return since(k.Millis(floor)) }
+
+// run lets time pass second by second and returns by how much the clock went on.
+func (c *twoClocks) run(t *testing.T, k *Clock, d time.Duration) time.Duration {
+	t.Helper()
+	first := read(k, 0)
+	last := first
+	for end := c.elapsed + d; c.elapsed < end; {
+		c.pass(time.Second)
+		now := read(k, 0)
+		if went := now - last; went < 700*time.Millisecond || went > 1300*time.Millisecond {
+			t.Fatalf("a second was %s", went)
+		}
+		last = now
+	}
+	return last - first
+}
+
+// TestClockSwallowsSteps: no step of the wall clock moves the time; each is worked off, in a bounded time.
+func TestClockSwallowsSteps(t *testing.T) {
+	for _, step := range []time.Duration{25 * time.Hour, -25 * time.Hour, 90 * time.Minute, -time.Minute, 300 * time.Millisecond} {
+		c := &twoClocks{}
+		k := c.clock()
+		c.run(t, k, time.Minute)
+		c.off = step
+		if now := read(k, 0); now != time.Minute {
+			t.Errorf("a step of %s moved the time by %s", step, now-time.Minute)
+		}
+		c.run(t, k, slewPart*step.Abs()+time.Second)
+		if now := read(k, 0); (now - c.elapsed - step).Abs() > time.Millisecond {
+			t.Errorf("%s after a step of %s the time is off by %s", c.elapsed, step, now-c.elapsed-step)
+		}
+	}
+}
+
+// TestClockFollowsDrift: a wall clock that runs a tenth too fast or too slow is followed.
+func TestClockFollowsDrift(t *testing.T) {
+	for _, part := range []time.Duration{10, -10} {
+		c := &twoClocks{}
+		k := c.clock()
+		for range 3600 {
+			c.pass(time.Second)
+			c.off += time.Second / part
+			if now := read(k, 0); now != c.elapsed+c.off {
+				t.Fatalf("the time is %s, not %s", now, c.elapsed+c.off)
+			}
+		}
+	}
+}
+
+// TestClockAfterOthers: the time begins with that of the newest entry, when its leader's clock was ahead, and goes on
+// from there; a step that comes while nobody asks is not let in because much time has passed.
+func TestClockAfterOthers(t *testing.T) {
+	c := &twoClocks{}
+	k := c.clock()
+	floor := someDay.Add(time.Hour).UnixMilli()
+	if now := read(k, floor); now != time.Hour {
+		t.Errorf("the time is %s, before the newest entry's", now)
+	}
+	if went := c.run(t, k, time.Minute); went <= 0 || went >= time.Minute {
+		t.Errorf("in a minute the time went on by %s", went)
+	}
+	c.pass(30 * 24 * time.Hour)
+	c.off = 25 * time.Hour
+	if now := read(k, 0); now < c.elapsed || now > c.elapsed+time.Hour+slewPassed {
+		t.Errorf("after a month the time is off by %s", now-c.elapsed)
+	}
+}
+
+// TestClockNeverSet: a machine that begins in 1970 and is set when it has found the network.
+func TestClockNeverSet(t *testing.T) {
+	c := &twoClocks{off: -someDay.Sub(time.Unix(0, 0))}
+	k := c.clock()
+	c.pass(time.Minute)
+	if now := k.Millis(0); now != 60_000 {
+		t.Errorf("the time is %d", now)
+	}
+	c.off = 0
+	if now := read(k, 0); now != time.Minute {
+		t.Errorf("the time is %s after the clock was set", now)
+	}
+}
+
+// TestStepForgetsNothing: when the leader's clock steps by more than calls are remembered for, and the office is
+// taken anew after it, what is remembered is not due to be forgotten, and keys, lifetimes and tokens are not due.
+func TestStepForgetsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var step time.Duration
+		var dueAt int64
+		begin := time.Now()
+		r := newRig(t, func(c *Config) {
+			c.Now = func() time.Time { return time.Now().Add(step) }
+			c.Due = func(_ *state.State, now int64) bool { dueAt = now; return false }
+		})
+		end := r.reign(1)
+		time.Sleep(5 * time.Second)
+		if _, _, err := r.Do(t.Context(), audit("x")); err != nil {
+			t.Fatal(err)
+		}
+		step = 25 * time.Hour
+		for term := uint64(2); term < 4; term++ {
+			time.Sleep(5 * time.Second)
+			if _, _, err := r.Do(t.Context(), audit("y")); err != nil {
+				t.Fatal(err)
+			}
+			end()
+			end = r.reign(term)
+			time.Sleep(5 * time.Second)
+		}
+		end()
+		most := begin.UnixMilli() + (time.Since(begin) + time.Since(begin)/slewPart).Milliseconds()
+		_, st := r.log.applied()
+		if last := st.Meta.NowMillis; last > most || dueAt > most || dueAt == 0 {
+			t.Errorf("stamped with %s after %s, timers looked at for %s", time.UnixMilli(last).Sub(begin), time.Since(begin), time.UnixMilli(dueAt).Sub(begin))
+		}
+		if st.Meta.NowMillis-begin.UnixMilli() >= state.RequestKeepMillis {
+			t.Error("what was remembered before the step is forgotten")
+		}
+	})
+}
