@@ -15,14 +15,17 @@ import (
 type bare struct {
 	t   *testing.T
 	net *network
+	w   *world // for what raft logs
 	rs  []*bareReplica
 }
 
 type bareReplica struct {
-	id   string
-	host *host
-	raft *raft.Raft
-	logs *hangingStore
+	id    string
+	host  *host
+	raft  *raft.Raft
+	logs  *hangingStore
+	snaps raft.SnapshotStore
+	fsm   *remembering
 }
 
 // hangingStore is a store whose writes may hang.
@@ -46,34 +49,77 @@ func (s *hangingStore) StoreLogs(l []*raft.Log) error {
 // StoreLog implements raft.LogStore.
 func (s *hangingStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
-// nothing is a state machine that keeps nothing.
-type nothing struct{}
+// freeze hangs all writes until the func returned is called.
+func (s *hangingStore) freeze() (thaw func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hang = make(chan struct{})
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		close(s.hang)
+		s.hang = nil
+	}
+}
 
-func (nothing) Apply(*raft.Log) any                  { return nil }
-func (nothing) Snapshot() (raft.FSMSnapshot, error)  { return nothing{}, nil }
-func (nothing) Restore(r io.ReadCloser) error        { return r.Close() }
-func (nothing) Persist(sink raft.SnapshotSink) error { return sink.Close() }
-func (nothing) Release()                             {}
+// remembering is a state machine that keeps nothing but what it was given last.
+type remembering struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// Apply implements raft.FSM.
+func (m *remembering) Apply(l *raft.Log) any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen[string(l.Data)] = true
+	return nil
+}
+
+func (m *remembering) saw(data string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.seen[data]
+}
+
+func (*remembering) Snapshot() (raft.FSMSnapshot, error)  { return &remembering{}, nil }
+func (*remembering) Restore(r io.ReadCloser) error        { return r.Close() }
+func (*remembering) Persist(sink raft.SnapshotSink) error { return sink.Close() }
+func (*remembering) Release()                             {}
 
 func newBare(t *testing.T) *bare {
-	b := &bare{t: t, net: newNetwork(1)}
+	b := &bare{t: t, net: newNetwork(1), w: &world{yield: &yielder{}}}
 	var conf raft.Configuration
 	for _, id := range []string{"a", "b", "c"} {
-		r := &bareReplica{id: id, host: b.net.host(id, owner{}), logs: &hangingStore{InmemStore: raft.NewInmemStore()}}
-		r.host.Identify("0", "bare")
-		rc := raft.DefaultConfig()
-		rc.LocalID, rc.Logger, rc.TrailingLogs = raft.ServerID(id), hclog.NewNullLogger(), 0
-		var err error
-		if r.raft, err = raft.NewRaft(rc, nothing{}, r.logs, r.logs, raft.NewInmemSnapshotStore(), r.host); err != nil {
-			t.Fatal(err)
-		}
-		conf.Servers = append(conf.Servers, raft.Server{ID: rc.LocalID, Address: raft.ServerAddress(id)})
+		r := &bareReplica{id: id, logs: &hangingStore{InmemStore: raft.NewInmemStore()}, snaps: raft.NewInmemSnapshotStore()}
+		b.start(r)
+		conf.Servers = append(conf.Servers, raft.Server{ID: raft.ServerID(id), Address: raft.ServerAddress(id)})
 		b.rs = append(b.rs, r)
 	}
 	if err := b.rs[0].raft.BootstrapCluster(conf).Error(); err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// start begins a life on what the stores hold.
+func (b *bare) start(r *bareReplica) {
+	r.host, r.fsm = b.net.host(r.id, owner{}), &remembering{seen: map[string]bool{}}
+	r.host.Identify("0", "bare")
+	rc := raft.DefaultConfig()
+	rc.LocalID, rc.Logger, rc.TrailingLogs = raft.ServerID(r.id), raftLogger{hclog.NewNullLogger(), b.w, r.id}, 0
+	var err error
+	if r.raft, err = raft.NewRaft(rc, r.fsm, r.logs, r.logs, r.snaps, r.host); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// crash ends a life.
+func (b *bare) crash(r *bareReplica) {
+	b.net.crash(r.host)
+	if err := r.raft.Shutdown().Error(); err != nil {
+		b.t.Error(err)
+	}
 }
 
 // leader waits for one that is not the given one.

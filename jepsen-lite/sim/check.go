@@ -15,7 +15,6 @@ import (
 	"rmd/fsm/state"
 	"rmd/jepsen-lite/history"
 	"rmd/jepsen-lite/replay"
-	"rmd/snapshot"
 )
 
 // checker watches every replica and every answer. It is told; it never asks.
@@ -356,7 +355,7 @@ func tell(events []event.Event) string {
 // snapshotted remembers the content of a state that goes into a snapshot.
 func (c *checker) snapshotted(id string, m *fsm.Machine) {
 	st, index := m.Fork()
-	sum := snapshot.Sum(st)
+	sum := contents(st)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if have, ok := c.sums[index]; ok && have != sum {
@@ -375,7 +374,7 @@ func (c *checker) restored(id string, m *fsm.Machine, err error) {
 		return
 	}
 	st, index := m.Fork()
-	sum, fault := snapshot.Sum(st), st.Check()
+	sum, fault := contents(st), st.Check()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.restores++

@@ -33,7 +33,9 @@
 //	RMD_SIM_SCRIPT   TestScript plays this script: a file, or its text (package script)
 //	RMD_SIM_TELL     draw: TestScript writes RMD_SIM_SEED out as a script; outcome: it
 //	                 tells a host what the script came to (package exact)
-//	RMD_SIM_OUT      the folder where a failing seed leaves its history
+//	RMD_SIM_OUT      the folder where a failing seed leaves its history, and where each
+//	                 run of TestSeeds adds a line to total.jsonl
+//	RMD_SIM_SUM      TestTotals adds up the runs of that folder
 //	RMD_SIM_COMMIT   what the report calls the commit
 //	RMD_TEST_LOG     not empty: the replicas' own logs, to standard error
 //

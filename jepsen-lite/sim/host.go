@@ -30,7 +30,9 @@ type host struct {
 	server   string // ID.INCARNATION
 	cluster  string // the cluster's id, empty before it is known
 	allowed  func(id string) bool
-	beat     func(raft.RPC) // Raft's handler of heartbeats, when it may keep one
+	verdicts map[string]bool // of allowed, until it is to be asked anew
+	judged   int             // how often it was to be
+	beat     func(raft.RPC)  // Raft's handler of heartbeats, when it may keep one
 	handlers map[byte]handler
 	watched  map[string]bool
 	note     func() []byte
@@ -124,11 +126,30 @@ func (h *host) wake() {
 	}
 }
 
-// identity is what a host says in its hello, and whom it lets in.
-func (h *host) identity() (server, cluster string, allowed func(string) bool) {
+// identity is what a host says in its hello.
+func (h *host) identity() (server, cluster string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.server, h.cluster, h.allowed
+	return h.server, h.cluster
+}
+
+// lets says whether a host lets another one in. It is asked once for each, as at the hello of a real connection, and
+// anew when the product says so.
+func (h *host) lets(server string) bool {
+	h.mu.Lock()
+	allowed, judged := h.allowed, h.judged
+	ok, known := h.verdicts[server]
+	h.mu.Unlock()
+	if allowed == nil || known {
+		return allowed == nil || ok
+	}
+	ok = allowed(server)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if judged == h.judged {
+		h.verdicts[server] = ok
+	}
+	return ok
 }
 
 // CallUntil implements forward.Peer.
@@ -258,10 +279,20 @@ func (h *host) SetAllowed(f func(id string) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.allowed = f
+	h.judgeAnew()
 }
 
-// Recheck implements cluster.Peer: each message is judged anew.
-func (h *host) Recheck() {}
+// Recheck implements cluster.Peer.
+func (h *host) Recheck() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.judgeAnew()
+}
+
+func (h *host) judgeAnew() {
+	h.verdicts = map[string]bool{}
+	h.judged++
+}
 
 // Transport implements cluster.Peer.
 func (h *host) Transport(time.Duration, hclog.Logger) raft.Transport { return h }

@@ -181,6 +181,19 @@ func (n *network) toldInstalls(last int) []string {
 	return slices.Clone(n.installed[max(0, len(n.installed)-last):])
 }
 
+// mostInstalled is the way of a snapshot, and what its sender heard, that came most often.
+func (n *network) mostInstalled() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	times, most := map[string]int{}, ""
+	for _, what := range n.installed {
+		if times[what]++; times[what] > times[most] {
+			most = what
+		}
+	}
+	return fmt.Sprintf("%q, %d times", most, times[most])
+}
+
 // counted is what happened to messages so far.
 func (n *network) counted() traffic {
 	n.mu.Lock()
@@ -247,14 +260,14 @@ func (e *helloError) ErrorCode() string { return e.code }
 // hello is the judgement of the real wire over two ends: Raft flows only inside one
 // cluster that both know, and nothing from who was removed.
 func (h *host) hello(p *host, forRaft bool) error {
-	me, mine, _ := h.identity()
-	_, theirs, allowed := p.identity()
+	me, mine := h.identity()
+	_, theirs := p.identity()
 	switch {
 	case mine != "" && theirs != "" && mine != theirs:
 		return &helloError{"OTHER_CLUSTER", fmt.Sprintf("cluster id is %s here, %s there", theirs, mine)}
 	case forRaft && (mine == "" || theirs == ""):
 		return &helloError{"NOT_READY", "no cluster id yet"}
-	case allowed != nil && !allowed(me):
+	case !p.lets(me):
 		return &helloError{"REMOVED", me + " was removed from the cluster"}
 	}
 	return nil

@@ -154,8 +154,11 @@ func (r *Result) judge() error {
 		return err
 	}
 	for _, f := range v.Findings {
-		if f.Status == check.Failed {
+		switch f.Status {
+		case check.Failed:
 			r.Violations = append(r.Violations, fmt.Sprintf("%s: by the streams: %s", f.ID, f.Text))
+		case check.Undecided:
+			r.undecided++
 		}
 	}
 	return nil

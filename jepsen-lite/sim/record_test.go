@@ -52,7 +52,7 @@ func TestSummary(t *testing.T) {
 
 // TestProfile: names of kinds and groups choose; others are refused.
 func TestProfile(t *testing.T) {
-	for p, want := range map[Profile]int{"all": len(kinds()), "calm": 0, "clock": 2, "kill,disk": 12, "bit-rot": 1} {
+	for p, want := range map[Profile]int{"all": len(kinds()), "calm": 0, "clock": 2, "kill,disk": 13, "bit-rot": 1} {
 		n := 0
 		for _, k := range kinds() {
 			if p.has(k) {

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand"
+	"runtime"
 	"runtime/debug"
 	"testing"
 	"time"
@@ -52,6 +53,8 @@ type Result struct {
 	restarts int           // of raft in place
 	leader   time.Duration // L1: from the calm to a leader
 	step     time.Duration // L2: from the calm to all in step
+
+	undecided int // judgements of package check that came to no end
 }
 
 // Run runs one seed: a cluster under load and faults, then the calm in which all
@@ -69,10 +72,18 @@ func Run(t *testing.T, seed int64, opt Options) (res Result) {
 	return res
 }
 
-// garbage lets memory grow: a run is short, and collecting costs a third of it.
+// garbage lets memory grow: a run is short, and collecting costs a third of it. What a
+// run holds is bounded, so its memory is.
 const garbage = 400
 
-func init() { debug.SetGCPercent(garbage) }
+// profileRate is how many bytes are allocated between two samples of a profile of
+// memory, which a test binary takes whether or not anybody asks for one.
+const profileRate = 64 << 20
+
+func init() {
+	debug.SetGCPercent(garbage)
+	runtime.MemProfileRate = profileRate
+}
 
 // More of these than any minute of faults needs.
 const (
@@ -93,7 +104,7 @@ func (w *world) bounded(minutes int, res *Result) {
 		n, most int
 	}{{"snapshots were sent", w.net.countInstalls(), installsMax}, {"times raft was restarted in place", res.restarts, restartsMax}, {"leaders were elected", w.check.terms(), termsMax}} {
 		if c.n > c.most*minutes {
-			w.check.fail("L4: %d %s in %d minutes", c.n, c.what, minutes)
+			w.check.fail("L4: %d %s in %d minutes; the most that went from one replica to another of one snapshot: %s", c.n, c.what, minutes, w.net.mostInstalled())
 		}
 	}
 }

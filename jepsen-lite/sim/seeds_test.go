@@ -94,7 +94,11 @@ func TestSeeds(t *testing.T) {
 	report := all.Report(time.Since(begin))
 	t.Log("\n" + report)
 	if out := os.Getenv("RMD_SIM_OUT"); out != "" {
-		fmt.Print(report)
+		total := all.Total(opt.Profile, time.Since(begin))
+		fmt.Print(report, total, "\n")
+		if err := total.Append(out); err != nil {
+			t.Error(err)
+		}
 	}
 	ran := len(all.seeds)
 	if ran < defaultSeeds || opt.Profile != "all" || t.Failed() {

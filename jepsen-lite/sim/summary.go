@@ -29,6 +29,8 @@ type Summary struct {
 	restarts int
 	leader   time.Duration // the longest
 	step     time.Duration
+
+	undecided int // judgements that came to no end
 }
 
 // NewSummary returns an empty one.
@@ -40,6 +42,7 @@ func NewSummary() *Summary {
 func (s *Summary) Add(r Result) {
 	s.seeds = append(s.seeds, r.Seed)
 	if len(r.Violations) > 0 {
+		r.lines = nil // they are kept in a file, if anywhere: memory stays bounded
 		s.failed = append(s.failed, r)
 	}
 	s.cluster += r.Virtual
@@ -57,6 +60,7 @@ func (s *Summary) Add(r Result) {
 	s.installs += r.installs
 	s.restarts += r.restarts
 	s.leader, s.step = max(s.leader, r.leader), max(s.step, r.step)
+	s.undecided += r.undecided
 }
 
 func addAll[K comparable](to, from map[K]int) {

@@ -169,7 +169,7 @@ func (h *host) voted(msg any, r raft.RPCResponse) {
 	tell := h.net.votes
 	h.net.mu.Unlock()
 	if ok && a.Granted && tell != nil {
-		server, _, _ := h.identity()
+		server, _ := h.identity()
 		tell(q.Term, server, string(q.ID))
 	}
 }

@@ -208,3 +208,56 @@ func TestTrap503Library(t *testing.T) {
 		b.stop()
 	})
 }
+
+// TestTrapCommit: a follower is back with entries that nobody else has, and is told of commits that the request does
+// not reach. It does not apply what it has there.
+func TestTrapCommit(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		s.addNodes(8, "n1")
+		s.submit("app1", "a", 0, "")
+		s.leader(10 * election)
+		d := newDriver(s.world, newLoad(s.world, 1))
+		d.rng = s.rng
+		d.lateOffice()
+		if s.check.done["late office"] == 0 {
+			t.Error("no leader stored its first entry late: does the scenario still show the trap?")
+		}
+	})
+}
+
+// TestTrapCommitLibrary: the library alone applies it.
+func TestTrapCommitLibrary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBare(t)
+		old := b.leader(nil)
+		if err := old.apply(); err != nil {
+			t.Fatal(err)
+		}
+		o, thaw := &late{enough: make(chan struct{})}, func() {}
+		hook := func(id, message string) {
+			o.logs(id, message, func(id string) {
+				for _, r := range b.rs {
+					if r.id == id {
+						thaw = r.logs.freeze()
+					}
+				}
+			})
+		}
+		b.net.isolate(old.id, true, true)
+		old.raft.Apply([]byte("lost"), time.Second)
+		time.Sleep(time.Millisecond)
+		b.w.atLog.Store(&hook)
+		b.crash(old)
+		<-o.enough
+		time.Sleep(backoffBegun)
+		thaw()
+		time.Sleep(backoffLeft / 6)
+		b.net.heal()
+		b.start(old)
+		time.Sleep(2 * backoffLeft)
+		if !old.fsm.saw("lost") {
+			t.Error("it does not apply what was never committed: the library has changed, and our guard may not be needed any more")
+		}
+		b.stop()
+	})
+}

@@ -21,8 +21,9 @@ type watched struct {
 }
 
 // early is how much sooner than its interval says somebody may be given up: the
-// office's clock is looked at once a second.
-const early = 2 * time.Second
+// office's clock is looked at once a second, and the office may be held back meanwhile
+// (yield.go), so that what it hears then counts as heard before.
+const early = 3 * time.Second
 
 // Plan implements leader.Planner.
 func (p *watched) Plan(now int64, req input.Request) (input.Reply, []event.Event) {

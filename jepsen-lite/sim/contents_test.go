@@ -1,0 +1,34 @@
+package sim
+
+import (
+	"testing"
+
+	"rmd/snapshot"
+)
+
+// TestContents holds the digest of a state's contents against the product's: two states that one tells apart the other
+// tells apart, and replicas that have applied the same have the same.
+func TestContents(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		mine, theirs := map[[32]byte]bool{}, map[[32]byte]bool{}
+		look := func() {
+			if !s.inStep(10 * election) {
+				return
+			}
+			for _, r := range s.rs {
+				mine[contents(s.state(r))], theirs[snapshot.Sum(s.state(r))] = true, true
+			}
+		}
+		look()
+		s.addNodes(8, "n1")
+		look()
+		s.submit("app1", "a", 0, "")
+		look()
+		s.ask("app1", 1, 1, 2)
+		s.beat("n1")
+		look()
+		if len(mine) != len(theirs) || len(mine) != 4 {
+			t.Errorf("%d digests of contents, %d of the product's, of four states", len(mine), len(theirs))
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"strings"
+	"sync"
+	"time"
+)
+
+// missesMax is after how many failures to reach a follower raft waits so long before the next try that the leader
+// commits, and the follower comes back, within one wait.
+const missesMax = 8
+
+// backoffBegun is when the wait behind the last of those failures has surely begun, backoffLeft what is then
+// surely left of it.
+const (
+	backoffBegun = 250 * time.Millisecond
+	backoffLeft  = 300 * time.Millisecond
+)
+
+// late is a leader that cannot store its first entry yet, and how often it missed a follower meanwhile.
+type late struct {
+	mu     sync.Mutex
+	leader string
+	misses int
+	enough chan struct{} // closed when it has missed it often enough
+}
+
+// logs is told what raft logs: hold keeps the disk of the replica that enters office from storing anything.
+func (o *late) logs(id, message string, hold func(id string)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.leader == "" && strings.HasPrefix(message, "entering leader state"):
+		o.leader = id
+		hold(id)
+	case o.leader == id && strings.HasPrefix(message, "failed to appendEntries to"):
+		if o.misses++; o.misses == missesMax {
+			close(o.enough)
+		}
+	}
+}
+
+// lateOffice brings a follower back with entries that nobody else has, to a leader that looked for its own last entry
+// before it had stored one, and has committed some since: its first request tells of commits that it does not reach,
+// and what the follower has there must not be applied (S1).
+func (d *driver) lateOffice() {
+	w, all, first := d.w, d.well(), d.w.leading()
+	if len(all) < 3 || first == nil {
+		return
+	}
+	d.note("%s keeps entries that nobody else has, and its successor stores its first one late", first.id)
+	o := &late{enough: make(chan struct{})}
+	thaw := func() {}
+	hold := func(id string) {
+		for _, r := range all {
+			if l, up := r.now(); r.id == id && up {
+				thaw = l.disk.freeze()
+			}
+		}
+	}
+	hook := func(id, message string) {
+		if id != first.id {
+			o.logs(id, message, hold)
+		}
+	}
+	w.net.isolate(first.id, true, true)
+	d.propose(first, 2+d.rng.Intn(4))
+	w.atLog.Store(&hook)
+	first.crash()
+	end := time.NewTimer(10 * election)
+	defer end.Stop()
+	met := false
+	select {
+	case <-o.enough:
+		met = true
+		time.Sleep(backoffBegun)
+	case <-end.C:
+	}
+	w.atLog.Store(nil)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	thaw()
+	if second := d.w.named(o.leader); met && second != nil {
+		d.propose(second, 4)
+		d.sleep(backoffLeft/6, backoffLeft/6)
+		w.check.achieved("late office")
+	}
+	w.heal()
+	d.sleep(2*backoffLeft, lease)
+}
+
+// named is the member of a name, nil for none.
+func (w *world) named(id string) *replica {
+	for _, r := range w.members() {
+		if r.id == id {
+			return r
+		}
+	}
+	return nil
+}
