@@ -69,6 +69,9 @@ func (c *Cluster) open() error {
 		}
 	}
 	c.http = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: c.tls, MaxIdleConnsPerHost: 4, IdleConnTimeout: 5 * time.Second}}
+	if err := c.hadoopFiles(); err != nil {
+		return err
+	}
 	for _, r := range c.Replicas {
 		if err := os.WriteFile(r.Config, []byte(c.yaml(r)), 0o600); err != nil {
 			return err
@@ -122,6 +125,7 @@ func (c *Cluster) yaml(r *Replica) string {
 	line("  snapshot_threshold: %d\n  snapshot_interval: 1s\n  trailing: %d", c.cfg.SnapshotEvery, c.cfg.Trailing)
 	line("disk:\n  reserve: %dMiB\n  stop: %dMiB", ReserveMB, StopMB)
 	line("autopilot:\n  server_stabilization_time: 500ms")
+	line("hadoop:\n  conf_dir: %s", c.hadoopDir())
 	return b.String() + c.cfg.Extra
 }
 

@@ -115,7 +115,7 @@ func (n *namespaces) Add(id string) (Place, error) {
 	}
 	at := n.address(id)
 	p := Place{Peer: net.JoinHostPort(at, strconv.Itoa(peerPort)), HTTP: net.JoinHostPort(at, strconv.Itoa(httpPort)), Public: true}
-	p.PeerListen, p.HTTPListen, p.Direct = p.Peer, p.HTTP, p.HTTP
+	p.PeerListen, p.HTTPListen, p.Direct, p.Hadoop = p.Peer, p.HTTP, p.HTTP, hadoopAt(at)
 	return p, nil
 }
 

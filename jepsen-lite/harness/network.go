@@ -1,6 +1,10 @@
 package harness
 
-import "time"
+import (
+	"net"
+	"strconv"
+	"time"
+)
 
 // Outside is the name, in links, of the clients: everything that is no replica.
 const Outside = "clients"
@@ -13,6 +17,23 @@ type Place struct {
 	HTTP       string // where clients reach it, through every fault
 	Direct     string // where the harness looks at it; past the faults of links, where there is a way past them
 	Public     bool   // not loopback: TLS on both ports
+	Hadoop     Hadoop
+}
+
+// Hadoop is where a replica's ports of Hadoop's wire are, host:port; on loopback past
+// the faults of links.
+type Hadoop struct{ Client, Scheduler, Tracker, Admin string }
+
+// All are the four.
+func (h Hadoop) All() []string { return []string{h.Client, h.Scheduler, h.Tracker, h.Admin} }
+
+// hadoopAt are YARN's ports of a host, or four others.
+func hadoopAt(host string, ports ...int) Hadoop {
+	if len(ports) == 0 {
+		ports = []int{8032, 8030, 8031, 8033}
+	}
+	at := func(i int) string { return net.JoinHostPort(host, strconv.Itoa(ports[i])) }
+	return Hadoop{at(0), at(1), at(2), at(3)}
 }
 
 // Cut says what a link does to what is sent over it.

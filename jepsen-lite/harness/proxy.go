@@ -2,7 +2,6 @@ package harness
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -15,6 +14,7 @@ import (
 // opens every connection between replicas.
 type loopback struct {
 	links *links
+	own   portBlock
 	done  chan struct{}
 	wg    sync.WaitGroup
 
@@ -40,11 +40,11 @@ func (n *loopback) Kind() string { return Loopback }
 
 // Add implements Network.
 func (n *loopback) Add(id string) (Place, error) {
-	ports, err := freePorts(2)
+	ports, err := n.own.take(6)
 	if err != nil {
 		return Place{}, err
 	}
-	p := Place{PeerListen: fmt.Sprintf("127.0.0.1:%d", ports[0]), HTTPListen: fmt.Sprintf("127.0.0.1:%d", ports[1])}
+	p := Place{PeerListen: loopbackPort(ports[0]), HTTPListen: loopbackPort(ports[1]), Hadoop: hadoopAt("127.0.0.1", ports[2:]...)}
 	p.Direct = p.HTTPListen
 	if p.Peer, err = n.serve(id, p.PeerListen, peerDialer); err != nil {
 		return p, err
@@ -53,29 +53,18 @@ func (n *loopback) Add(id string) (Place, error) {
 	return p, err
 }
 
-// freePorts asks the kernel for ports that are free now.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() // all are held until all are known
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
-}
-
 // serve listens in front of an address. who tells the dialer of a connection,
 // and what of it was read to know.
 func (n *loopback) serve(to, address string, who func(net.Conn) (string, []byte, error)) (string, error) {
-	p := &port{to: to, behind: address, at: "127.0.0.1:0", who: who}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	own, err := n.own.take(1)
+	if err != nil {
+		return "", err
+	}
+	p := &port{to: to, behind: address, at: loopbackPort(own[0]), who: who}
 	n.ports = append(n.ports, p)
-	err := n.listen(p)
-	return p.at, err
+	return p.at, n.listen(p)
 }
 
 // listen opens a port; the lock is held.
@@ -290,6 +279,7 @@ func (n *loopback) Heal() error {
 func (n *loopback) Close() error {
 	n.mu.Lock()
 	close(n.done)
+	n.own.release()
 	for _, p := range n.ports {
 		if p.listener != nil {
 			_ = p.listener.Close() // it ends its loop

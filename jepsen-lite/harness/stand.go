@@ -66,5 +66,8 @@ func (r *Replica) StandFirst(s Stand) {
 	r.first = s
 }
 
+// Count is how often the present run has come to the place of a stand.
+func (r *Replica) Count(s Stand) int { return strings.Count(r.Said(1<<20), s.Reached()) }
+
 // Reached says whether the present run has come to the place of a stand.
 func (r *Replica) Reached(s Stand) bool { return strings.Contains(r.Said(1<<20), s.Reached()) }

@@ -12,6 +12,7 @@
 //	# run:      a command that must fail (several lines: in this order, until one fails)
 //	# says:     a pattern that the failure must match; without it, an expected invariant's name
 //	# budget:   the longest a command may take (default 6m)
+//	# slow:     why it takes long; it begins before the others, so that no core waits for it at the end
 //
 // For each the runner copies the tree, applies the patch with git apply, builds what
 // changed, and runs the commands. A command that fails without naming an expected

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,12 +22,19 @@ type garden struct {
 	lives int
 }
 
-const row = "%-3s %-34s %-10s %-10s %-7s %-8s %s\n"
+const row = "%-3s %-34s %-12s %-12s %-7s %-8s %-8s %s\n"
+
+// warmBudget bounds the first build.
+const warmBudget = 10 * time.Minute
 
 // plant plants every bug and prints the table, each line when its bug is judged.
 func (g *garden) plant(all []mutant) error {
 	begin := time.Now()
-	fmt.Printf(row, "#", "bug", "expected", "caught by", "seeds", "seconds", "command")
+	fmt.Printf(row, "#", "bug", "expected", "caught by", "seeds", "seconds", "cpu", "command")
+	if err := g.warm(all); err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b mutant) int { return btoi(b.slow) - btoi(a.slow) })
 	next := make(chan mutant, len(all))
 	for _, m := range all {
 		next <- m
@@ -45,6 +54,44 @@ func (g *garden) plant(all []mutant) error {
 		return errLives
 	}
 	return nil
+}
+
+// warm builds once, on all cores, what every judge needs and no bug changes; each
+// worker would build it for itself otherwise.
+func (g *garden) warm(all []mutant) error {
+	if len(all) < 2 {
+		return nil
+	}
+	tree := filepath.Join(g.trees, "copy0")
+	if err := copyTree(".", tree); err != nil {
+		return fmt.Errorf("copy the tree: %w", err)
+	}
+	if out, failed, _ := runOn(runtime.NumCPU(), tree, "go test -count=1 -run '^$' "+strings.Join(judging(all), " "), warmBudget); failed {
+		return fmt.Errorf("the tree without a bug does not build:\n%s", tail(out, 10))
+	}
+	return nil
+}
+
+// judging are the packages that judge bugs.
+func judging(all []mutant) []string {
+	var out []string
+	for _, m := range all {
+		for _, line := range m.runs {
+			for _, word := range strings.Fields(line) {
+				if strings.HasPrefix(word, "./") && !slices.Contains(out, word) {
+					out = append(out, word)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // work judges one bug after the other in one copy of the tree.
@@ -82,7 +129,7 @@ func (g *garden) tell(v verdict) {
 	if lives {
 		g.lives++
 	}
-	fmt.Printf(row, fmt.Sprint(v.m.number), name, strings.Join(v.m.expected, "/"), caught, v.seeds, fmt.Sprintf("%.1f", v.took.Seconds()), by)
+	fmt.Printf(row, fmt.Sprint(v.m.number), name, strings.Join(v.m.expected, "/"), caught, v.seeds, fmt.Sprintf("%.1f", v.took.Seconds()), fmt.Sprintf("%.1f", v.cpu.Seconds()), by)
 	if g.verbose || lives {
 		fmt.Println(tail(v.output, 6))
 	}

@@ -124,11 +124,11 @@ func try(tree string, c change) (by string, compiles bool, err error) {
 		}
 	}()
 	pkg := "./" + filepath.ToSlash(filepath.Dir(c.file))
-	if _, failed := run(tree, "go vet "+pkg, generalBudget); failed {
+	if _, failed, _ := run(tree, "go vet "+pkg, generalBudget); failed {
 		return "", false, nil
 	}
 	for _, j := range judges(tree, pkg) {
-		text, failed := run(tree, j.line, generalBudget)
+		text, failed, _ := run(tree, j.line, generalBudget)
 		switch {
 		case strings.Contains(text, overBudget):
 			return "hang", true, nil

@@ -81,7 +81,7 @@ func controls(tree string, all []mutant) error {
 				continue
 			}
 			done[line] = true
-			if out, failed := run(tree, line, m.budget); failed {
+			if out, failed, _ := run(tree, line, m.budget); failed {
 				return fmt.Errorf("without a bug, %q fails:\n%s", line, tail(out, 40))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -135,6 +136,23 @@ func TestChanges(t *testing.T) {
 	for _, c := range all {
 		if text := string(c.applied([]byte(src))); !strings.Contains(text, want[c.what]) || want[c.what] == "" {
 			t.Errorf("%s gives\n%s", c, text)
+		}
+	}
+}
+
+// TestJudging: what is built before the first bug is what the commands name, and there.
+func TestJudging(t *testing.T) {
+	all := []mutant{{runs: []string{"A=1 go test -run T ./x", "go test ./y"}}, {runs: []string{"go test ./y"}}}
+	if got := judging(all); !slices.Equal(got, []string{"./x", "./y"}) {
+		t.Errorf("%v", got)
+	}
+	planted, err := load(".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range judging(planted) {
+		if info, err := os.Stat(filepath.Join("..", "..", dir)); err != nil || !info.IsDir() {
+			t.Errorf("%s is no package: %v", dir, err)
 		}
 	}
 }

@@ -24,7 +24,8 @@ type verdict struct {
 	by     string // the command
 	seeds  string
 	took   time.Duration
-	err    error // the patch does not apply, or does not compile
+	cpu    time.Duration // of all its processes
+	err    error         // the patch does not apply, or does not compile
 	output string
 }
 
@@ -105,8 +106,8 @@ func judge(tree string, m mutant) verdict {
 	defer func() { v.err = errors.Join(v.err, apply(tree, patch, true)) }()
 	start := time.Now()
 	for _, line := range m.runs {
-		out, failed := run(tree, line, m.budget)
-		v.took, v.output = time.Since(start), out
+		out, failed, cpu := run(tree, line, m.budget)
+		v.took, v.cpu, v.output = time.Since(start), v.cpu+cpu, out
 		if broken.MatchString(out) {
 			v.err = errors.New("it does not compile")
 			return v
@@ -150,22 +151,34 @@ func seedsOf(out string) string {
 // overBudget is what the output of a command that was ended ends with.
 const overBudget = "ended: over its budget of "
 
-// run runs a command in the copy within a budget; all of it is ended then.
-func run(tree, line string, budget time.Duration) (out string, failed bool) {
+// run runs a command in the copy on one core within a budget; all of it is ended then.
+func run(tree, line string, budget time.Duration) (out string, failed bool, cpu time.Duration) {
+	return runOn(1, tree, line, budget)
+}
+
+// buildFlags leave out what a build is not read for: its tests are vetted elsewhere, and
+// nobody looks at it with a debugger.
+const buildFlags = "GOFLAGS=-trimpath -vet=off -ldflags=-s"
+
+// runOn runs a command on so many cores.
+func runOn(cores int, tree, line string, budget time.Duration) (out string, failed bool, cpu time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), budget)
 	defer cancel()
 	var b bytes.Buffer
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = tree, &b, &b
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOMAXPROCS=1") // one core for each worker, and seeds in their order
+	cmd.Env = append(os.Environ(), buildFlags, fmt.Sprintf("GOMAXPROCS=%d", cores)) // with one core, seeds in their order
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
 	err := cmd.Run()
-	if ctx.Err() != nil {
-		return b.String() + "\n" + overBudget + budget.String(), false
+	if s := cmd.ProcessState; s != nil {
+		cpu = s.UserTime() + s.SystemTime()
 	}
-	return b.String(), err != nil
+	if ctx.Err() != nil {
+		return b.String() + "\n" + overBudget + budget.String(), false, cpu
+	}
+	return b.String(), err != nil, cpu
 }
 
 // numbers reads a list of numbers.

@@ -27,6 +27,9 @@ type Env struct {
 	Violate func(invariant, format string, args ...any)
 	// Observe begins to watch a replica that was not watched: a new one.
 	Observe func(r *harness.Replica)
+	// BeatGap is the longest that a node which speaks Hadoop's wire waited for an answer
+	// between two moments; nil where there is none.
+	BeatGap func(from, to time.Time) time.Duration
 	// Until is when no fault is to hold any more; zero is no bound.
 	Until time.Time
 	// Old and New are the programs of a rolling upgrade.
@@ -35,6 +38,8 @@ type Env struct {
 	faults  int
 	moment  *Moment
 	reached map[string]int
+	tried   map[string]int // named places, reached or not
+	set     harness.Stand  // the present one
 }
 
 // Reach notes that a replica came to a named place of its code at which it was to
@@ -58,7 +63,10 @@ type Moment struct {
 	Began    time.Time
 	Ended    time.Time
 	OnLeader bool // the victim led
-	Err      error
+	// Lone says that one replica was killed and nothing else was done to the cluster: where it
+	// led, the others were left to find a new leader.
+	Lone bool
+	Err  error
 }
 
 // Heal undoes a fault and waits until its victims take part again.
@@ -71,6 +79,7 @@ type Fault struct {
 	Text string // one line for the list
 	// Hold draws how long the fault is to last; nil: it is over at once.
 	Hold   func(r *rand.Rand) time.Duration
+	Lone   bool // as in Moment
 	Inject func(ctx context.Context, e *Env) (Heal, error)
 }
 
@@ -81,7 +90,7 @@ const healWithin = 60 * time.Second
 func (e *Env) Do(ctx context.Context, f Fault, scale float64) Moment {
 	e.faults++
 	id := e.faults
-	m := &Moment{Fault: f.Name, Kind: f.Kind, Began: time.Now()}
+	m := &Moment{Fault: f.Name, Kind: f.Kind, Lone: f.Lone, Began: time.Now()}
 	e.moment = m
 	heal, err := f.Inject(ctx, e)
 	if errors.Is(err, ErrNotNow) {

@@ -36,7 +36,7 @@ func hostile(ctx context.Context, e *Env) (Heal, error) {
 	var all sync.WaitGroup
 	for _, address := range []string{r.Place.PeerListen, r.Place.HTTPListen} {
 		all.Go(func() { noise(ctx, e, address) })
-		all.Go(func() { crowd(ctx, address) })
+		all.Go(func() { crowd(ctx, address, crowdSize) })
 		all.Go(func() { endless(ctx, address) })
 	}
 	all.Wait()
@@ -97,9 +97,9 @@ func noise(ctx context.Context, e *Env, address string) {
 }
 
 // crowd opens connections that say nothing.
-func crowd(ctx context.Context, address string) {
+func crowd(ctx context.Context, address string, size int) {
 	var conns []net.Conn
-	for i := 0; i < crowdSize && ctx.Err() == nil; i++ {
+	for i := 0; i < size && ctx.Err() == nil; i++ {
 		if c, err := dial(address); err == nil {
 			_ = c.SetDeadline(time.Time{})
 			conns = append(conns, c)

@@ -10,8 +10,8 @@ import (
 // Processes are the faults of processes.
 func Processes() []Fault {
 	return []Fault{
-		{Name: "kill", Kind: harness.Crash, Text: "SIGKILL to one replica", Hold: seconds(0, 3), Inject: kill},
-		{Name: "kill-leader", Kind: harness.Crash, Text: "SIGKILL to the leader", Hold: seconds(1, 3), Inject: killLeader},
+		{Name: "kill", Kind: harness.Crash, Text: "SIGKILL to one replica", Lone: true, Hold: seconds(0, 3), Inject: kill},
+		{Name: "kill-leader", Kind: harness.Crash, Text: "SIGKILL to the leader", Lone: true, Hold: seconds(1, 3), Inject: killLeader},
 		{Name: "kill-all", Kind: harness.Crash, Text: "SIGKILL to all replicas at once", Hold: seconds(0, 2), Inject: killAll},
 		{Name: "terminate", Kind: harness.Crash, Text: "SIGTERM to one replica, which ends in order", Hold: seconds(0, 2), Inject: terminate},
 		{Name: "pause", Kind: harness.PauseIt, Text: "SIGSTOP to one replica for 0.1 to 10 s", Hold: seconds(0.1, 10), Inject: pause},

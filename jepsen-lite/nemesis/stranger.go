@@ -20,6 +20,8 @@ func Strangers() []Fault {
 		{Name: "hostile-peers", Kind: harness.Hostile, Text: "strangers on every port: noise, half sentences, endless ones, and a crowd", Inject: hostile},
 		{Name: "half-open", Kind: harness.Hostile, Text: "callers that stop in mid-sentence, or never read what they asked for", Hold: seconds(2, 6), Inject: slow(halfOpen)},
 		{Name: "slow-writers", Kind: harness.Hostile, Text: "callers that say a byte now and then", Hold: seconds(2, 6), Inject: slow(drip)},
+		{Name: "hadoop-noise", Kind: harness.Hostile, Text: "strangers on Hadoop's ports: noise, sentences cut, endless or of another port, and forged tokens", Inject: hadoopNoise},
+		{Name: "hadoop-slow", Kind: harness.Hostile, Text: "callers of Hadoop's ports that stop in mid-sentence, or say a byte now and then", Hold: seconds(2, 6), Inject: hadoopSlow},
 		{Name: "replayed-token", Kind: harness.Members, Text: "a join token is used a second time", Inject: replayedToken},
 		{Name: "removed-returns", Kind: harness.Members, Text: "a removed replica comes back with the disk that it had", Inject: removedReturns},
 	}
@@ -57,27 +59,34 @@ func slow(call func(ctx context.Context, c net.Conn, sentence []byte)) func(cont
 		}
 		e.on("%s", []*harness.Replica{r}, r.ID)
 		before := memory(r)
-		calling, hangUp := context.WithCancel(context.WithoutCancel(ctx))
-		var all sync.WaitGroup
-		said := sentences()
-		for i := range slowCallers {
-			for _, address := range []string{r.Place.PeerListen, r.Place.HTTPListen} {
-				all.Go(func() {
-					if c, err := dial(address); err == nil {
-						defer c.Close()
-						_ = c.SetDeadline(time.Time{}) // they have patience
-						call(calling, c, said[i%len(said)])
-					}
-				})
-			}
-		}
+		hangUp := callers(ctx, []string{r.Place.PeerListen, r.Place.HTTPListen}, sentences(), call)
 		return func(ctx context.Context) error {
 			e.servedBeside(ctx, r)
 			hangUp()
-			all.Wait()
 			e.judgeMemory(r, before)
 			return e.back(ctx, r)
 		}, nil
+	}
+}
+
+// callers has many callers at each port; what it returns ends them all.
+func callers(ctx context.Context, addresses []string, said [][]byte, call func(ctx context.Context, c net.Conn, sentence []byte)) (hangUp func()) {
+	calling, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var all sync.WaitGroup
+	for i := range slowCallers {
+		for _, address := range addresses {
+			all.Go(func() {
+				if c, err := dial(address); err == nil {
+					defer c.Close()
+					_ = c.SetDeadline(time.Time{}) // they have patience
+					call(calling, c, said[i%len(said)])
+				}
+			})
+		}
+	}
+	return func() {
+		cancel()
+		all.Wait()
 	}
 }
 

@@ -37,3 +37,13 @@ func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], " | ")
 }
+
+// between is the text between two others; empty when they are not there.
+func between(text, open, end string) string {
+	_, rest, ok := strings.Cut(text, open)
+	in, _, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		return ""
+	}
+	return in
+}

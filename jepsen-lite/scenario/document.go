@@ -23,12 +23,14 @@ type document struct {
 	Refused    int64            `json:"refused"`
 	Unknown    int64            `json:"unknown"`
 	Containers int64            `json:"containers"`
+	Beats      int64            `json:"hadoop_beats"`
 	Apps       int              `json:"apps_acked"`
 	Lost       []string         `json:"lost"`
 	Kills      int              `json:"leader_kills"`
 	GapMillis  map[string]int64 `json:"gap_ms,omitempty"`
-	GapsMillis []int64          `json:"gaps_ms,omitempty"` // each kill's
-	Points     map[string]int   `json:"points,omitempty"`  // named places that were come to
+	GapsMillis []int64          `json:"gaps_ms,omitempty"`       // each kill's
+	Points     map[string]int   `json:"points,omitempty"`        // named places that were come to
+	Missed     []string         `json:"points_missed,omitempty"` // those that were not, where any was
 	Violations []violation      `json:"violations"`
 	Broken     string           `json:"broken,omitempty"`
 	Verdict    *check.Verdict   `json:"verdict,omitempty"`
@@ -46,7 +48,7 @@ func (r *Result) JSON() []byte {
 	d := document{
 		Scenario: r.Scenario, Seed: r.Seed, Commit: r.Commit, OK: r.OK(), TookMillis: r.Took.Milliseconds(), Network: r.Offer.Network, Disk: r.Offer.Disk,
 		Faults: map[string]int{}, Skipped: append([]string{}, r.Skipped...), Missing: r.Missing,
-		Asked: r.Asked, Acked: r.Acked, Refused: r.Refused, Unknown: r.Unknown, Containers: r.Containers, Apps: r.Apps, Lost: append([]string{}, r.Lost...),
+		Asked: r.Asked, Acked: r.Acked, Refused: r.Refused, Unknown: r.Unknown, Containers: r.Containers, Beats: r.Beats, Apps: r.Apps, Lost: append([]string{}, r.Lost...),
 		Kills: len(r.Gaps), Violations: []violation{}, Verdict: r.Verdict, Out: r.Out,
 	}
 	for _, c := range r.Counts() {
@@ -58,7 +60,9 @@ func (r *Result) JSON() []byte {
 	for _, g := range r.Gaps {
 		d.GapsMillis = append(d.GapsMillis, g.Milliseconds())
 	}
-	d.Points = r.Reached
+	if d.Points = r.Reached; len(r.Reached) > 0 {
+		d.Missed = r.Missed()
+	}
 	for _, v := range r.Violations {
 		d.Violations = append(d.Violations, violation{v.Invariant, v.What, v.After.Milliseconds()})
 	}

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +13,10 @@ import (
 
 // identityTries bounds how often a snapshot is taken anew because the leader has
 // written meanwhile.
-const identityTries = 5
+const (
+	identityTries = 5
+	identityPause = 200 * time.Millisecond
+)
 
 // identity holds that a state restored from a snapshot is the state that it was
 // made of: S15. Nobody asks for anything any more, so the index stands still: each
@@ -26,50 +30,58 @@ func (r *run) identity(ctx context.Context) {
 		if p == leader || leader == nil {
 			continue
 		}
+		var why error
 		for range identityTries {
-			ok, why := r.restored(ctx, p)
-			if ok {
+			if why = r.restored(ctx, p); why == nil {
 				break
 			}
 			r.opt.note("no restored snapshot of %s to look at: %v", p.ID, why)
+			time.Sleep(identityPause) // one may be under way already
+		}
+		if errors.Is(why, errNotTaken) {
+			r.violate("S15", "%s, asked %d times in the calm: %v", p.ID, identityTries, why)
 		}
 	}
 }
 
-// restored has one replica come back from a snapshot; false, and why, when there is
+// errNotTaken says that a replica does not give a snapshot of its state: nobody could be
+// restored from it, so that is no reason to look at none.
+var errNotTaken = errors.New("no snapshot is taken")
+
+// restored has one replica come back from a snapshot; an error says why there is
 // nothing to compare.
-func (r *run) restored(ctx context.Context, p *harness.Replica) (bool, error) {
+func (r *run) restored(ctx context.Context, p *harness.Replica) error {
 	snap, err := r.cluster.TakeSnapshot(ctx, p)
 	if err != nil {
-		return false, err
+		return fmt.Errorf("%w: %w", errNotTaken, err)
 	}
 	was, err := r.cluster.Facts(ctx, p)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if was.Index > snap.Index+1 || was.Digest == "" {
-		return false, fmt.Errorf("the snapshot is of index %d, the digest %q of %d", snap.Index, was.Digest, was.Index)
+		return fmt.Errorf("the snapshot is of index %d, the digest %q of %d", snap.Index, was.Digest, was.Index)
 	}
 	if err := p.Kill(); err != nil {
-		return false, err
+		return err
 	}
 	if err := p.Start(); err != nil {
-		return false, err
+		return err
 	}
 	if err := r.cluster.AwaitReady(ctx, p); err != nil {
-		return false, err
+		return err
 	}
 	var is api.Cluster
 	for end := time.Now().Add(5 * time.Second); is.Index < was.Index && time.Now().Before(end); {
 		if is, err = r.cluster.Facts(ctx, p); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if is.Index != was.Index {
-		return false, fmt.Errorf("it comes back with index %d, it had %d", is.Index, was.Index)
+		return fmt.Errorf("it comes back with index %d, it had %d", is.Index, was.Index)
 	}
 	// The start between is not noted: whoever had caught up in the calm would have to do so anew.
 	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Snapshot, Life: p.Runs() - 1, Index: was.Index, Digest: digestOf(was)})
 	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Restore, Life: p.Runs(), Index: is.Index, Digest: digestOf(is)})
-	return true, nil
+	return nil
 }

@@ -21,9 +21,9 @@ type Options struct {
 	Network  string        // auto, loopback or namespaces; empty: the scenario's
 	Disk     string        // auto, directory or loop; empty: the scenario's
 	Replicas int
-	Keep     bool   // data directories, also when all is well
-	Commit   string // of the build, for the report
-	Points   int    // named places of the program's code, for the report
+	Keep     bool     // data directories, also when all is well
+	Commit   string   // of the build, for the report
+	Points   []string // named places of the program's code, for the report
 	// Note is told what goes on, for people; may be nil.
 	Note func(format string, args ...any)
 }

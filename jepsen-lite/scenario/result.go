@@ -29,6 +29,7 @@ type Result struct {
 	// Containers were given to masters; Apps were acknowledged, Lost of them are
 	// not there any more.
 	Containers int64
+	Beats      int64 // heartbeats over Hadoop's wire that were answered
 	Apps       int
 	Lost       []string
 	Gaps       []time.Duration // time without a committed write, of each kill of a leader
@@ -36,7 +37,7 @@ type Result struct {
 	// Reached are the named places of the program's code where a replica crashed or
 	// was held, and how often.
 	Reached map[string]int
-	Points  int // all such places
+	Points  []string // all such places
 	// Broken is why the run came to no end; the rest is what there is so far.
 	Broken  error
 	Verdict *check.Verdict
@@ -55,6 +56,12 @@ type Violation struct {
 // was skipped that the scenario requires.
 func (r *Result) OK() bool {
 	return r.Broken == nil && len(r.Violations) == 0 && len(r.Missing) == 0 && (r.Verdict == nil || r.Verdict.Holds())
+}
+
+// Missed are the named places at which nobody crashed or was held, in the order of the
+// program's own list.
+func (r *Result) Missed() []string {
+	return slices.DeleteFunc(slices.Clone(r.Points), func(name string) bool { return r.Reached[name] > 0 })
 }
 
 // Counts are how often each fault was done, by name, in the order of names.

@@ -39,6 +39,7 @@ type run struct {
 	// replaced says that the log was replaced by hand.
 	replaced bool
 	complete bool // the history has the log to its end
+	idle     int  // faults in a row that found no victim
 	rested   int  // 1 when all that was left over was looked for
 
 	mu      sync.Mutex
@@ -167,11 +168,12 @@ func (r *run) whole(ctx context.Context) error {
 		return fmt.Errorf("set the cluster up: %w", err)
 	}
 	cfg := load.DefaultConfig()
-	cfg.Doors, cfg.TLS, cfg.Seed, cfg.Note = r.cluster.URLs(), r.cluster.TLS(), r.opt.Seed, r.opt.Note
+	cfg.Doors, cfg.Trackers, cfg.TLS, cfg.Seed, cfg.Note = r.cluster.URLs(), r.cluster.Trackers(), r.cluster.TLS(), r.opt.Seed, r.opt.Note
 	var err error
 	if r.load, err = load.Start(born, cfg, r.rec); err != nil {
 		return fmt.Errorf("start the load: %w", err)
 	}
+	r.env.BeatGap = r.load.BeatGap
 	if err := r.faults(ctx); err != nil {
 		return err
 	}
@@ -217,12 +219,20 @@ func (r *run) faults(ctx context.Context) error {
 	return nil
 }
 
+// idleMax is how many faults may find no victim in a row: between two of them the
+// cluster has time to come back to what it was.
+const idleMax = 20
+
 // one does a fault, and holds that the cluster is served again after it.
 func (r *run) one(ctx context.Context, f nemesis.Fault) error {
 	m := r.env.Do(ctx, f, r.opt.Scenario.Scale)
 	if errors.Is(m.Err, nemesis.ErrNotNow) {
+		if r.idle++; r.idle == idleMax {
+			r.violate("heal", "%d faults in a row found no victim, the last one %s: the cluster is not what it was", r.idle, f.Name)
+		}
 		return r.supervise(ctx)
 	}
+	r.idle = 0
 	r.res.Moments = append(r.res.Moments, m)
 	if m.Err != nil && ctx.Err() == nil { // else it was broken off
 		r.violate("heal", "%s (%s): %v", m.Fault, m.Text, m.Err)
@@ -230,7 +240,7 @@ func (r *run) one(ctx context.Context, f nemesis.Fault) error {
 	if err := r.supervise(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	if m.OnLeader && m.Kind == harness.Crash {
+	if m.OnLeader && m.Lone {
 		gap := r.load.Prober.Gap(m.Began, m.Ended)
 		r.res.Gaps = append(r.res.Gaps, gap)
 		r.opt.note("  nobody was served for %s", gap.Round(time.Millisecond))

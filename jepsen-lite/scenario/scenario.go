@@ -34,8 +34,8 @@ var (
 	disks      = []string{"power-cut", "disk-reserve", "disk-stop", "disk-full", "fsync-fails", "write-fails", "slow-disk", "power-cut-all", "bit-flip", "truncate", "lost-disk", "roll-back", "read-only", "short-hang", "hung-disk"}
 	members    = []string{"transfer", "demote-promote", "replace", "remove-leader", "grow-shrink", "join-kill", "transfer"}
 	clocks     = []string{"clock-step", "clock-drift", "clock-flicker"}
-	points     = []string{"crash-writing", "crash-leading", "crash-electing", "crash-snapshot", "crash-starting", "hold-writing", "hold-leading", "hold-electing"}
-	strangers  = []string{"hostile-peers", "half-open", "slow-writers", "replayed-token", "removed-returns"}
+	points     = []string{"crash-writing", "crash-leading", "crash-electing", "crash-snapshot", "crash-starting", "crash-members", "crash-restarting", "hold-writing", "hold-leading", "hold-electing", "hold-members", "hold-restarting"}
+	strangers  = []string{"hostile-peers", "hadoop-noise", "hadoop-slow", "half-open", "slow-writers", "replayed-token", "removed-returns"}
 	everything = slices.Concat(crashes, partitions, disks, members, clocks, points, strangers, []string{"pause-long", "backup", "overlap"})
 )
 
@@ -53,8 +53,8 @@ func All() []Scenario {
 		{Name: "clocks", Text: "one replica's wall clock jumps, drifts and flickers, with kills between", Duration: 3 * time.Minute, Faults: slices.Concat(clocks, []string{"kill-leader", "transfer"}),
 			Scale: 0.5, Pause: time.Second, Require: []string{harness.Clock}},
 		{Name: "points", Text: "replicas crash and stand still at named places of their own code", Duration: 5 * time.Minute, Faults: points, Scale: 0.5, Pause: time.Second,
-			Require: []string{harness.Points}, Trailing: 2048},
-		{Name: "strangers", Text: "noise, half sentences, slow and endless ones, tokens used twice, members that were removed", Duration: 3 * time.Minute, Faults: strangers, Scale: 0.5, Pause: time.Second,
+			Spare: 1, Require: []string{harness.Points}, Trailing: 2048},
+		{Name: "strangers", Text: "noise, half sentences, slow and endless ones, forged tokens, tokens used twice, members that were removed", Duration: 3 * time.Minute, Faults: strangers, Scale: 0.5, Pause: time.Second,
 			Spare: 1},
 		{Name: "membership", Text: "replicas join, vote, are removed and replaced under load", Duration: 5 * time.Minute, Faults: slices.Concat(members, []string{"kill", "pause", "isolate", "lost-disk"}),
 			Scale: 0.5, Pause: time.Second, Spare: 1, Require: []string{harness.Members}, Trailing: 2048},

@@ -30,7 +30,8 @@ func TestScenarios(t *testing.T) {
 			if !ok {
 				t.Errorf("%s: there is no fault %s", s.Name, name)
 			}
-			if needsSpare := name == "grow-shrink" || name == "join-kill" || name == "replayed-token" || name == "removed-returns"; needsSpare && s.Spare == 0 {
+			needSpare := []string{"grow-shrink", "join-kill", "replayed-token", "removed-returns", "crash-members", "hold-members"}
+			if slices.Contains(needSpare, name) && s.Spare == 0 {
 				t.Errorf("%s: %s needs a spare replica", s.Name, name)
 			}
 			_ = f

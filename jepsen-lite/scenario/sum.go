@@ -29,6 +29,7 @@ type Sum struct {
 	TookMillis int64            `json:"took_ms"`
 	Faults     map[string]int   `json:"faults"`
 	Points     map[string]int   `json:"points"`
+	Missed     []string         `json:"points_missed,omitempty"` // by every run that looked for any
 	Acked      int64            `json:"acked"`
 	Unknown    int64            `json:"unknown"`
 	Apps       int              `json:"apps_acked"`
@@ -38,7 +39,8 @@ type Sum struct {
 	Checks     []SumOf          `json:"checks"`
 	Failed     []string         `json:"failed,omitempty"` // what each failed run says
 
-	gaps []int64
+	gaps   []int64
+	missed []string
 }
 
 // SumOf is what became of one invariant in all runs.
@@ -68,6 +70,8 @@ func SumUp(dirs []string) (*Sum, error) {
 		}
 		s.add(dir, &d)
 	}
+	slices.Sort(s.missed)
+	s.Missed = slices.DeleteFunc(slices.Compact(s.missed), func(name string) bool { return s.Points[name] > 0 })
 	if len(s.gaps) > 0 {
 		slices.Sort(s.gaps)
 		at := func(p float64) int64 { return s.gaps[min(len(s.gaps)-1, int(p*float64(len(s.gaps))))] }
@@ -90,6 +94,7 @@ func (s *Sum) add(dir string, d *document) {
 	for name, n := range d.Points {
 		s.Points[name] += n
 	}
+	s.missed = append(s.missed, d.Missed...)
 	s.Acked, s.Unknown, s.Apps, s.Lost, s.Kills = s.Acked+d.Acked, s.Unknown+d.Unknown, s.Apps+d.Apps, s.Lost+len(d.Lost), s.Kills+d.Kills
 	s.gaps = append(s.gaps, d.GapsMillis...)
 	if d.Verdict == nil {
@@ -146,6 +151,9 @@ func (s *Sum) WriteText(w io.Writer) error {
 		fmt.Fprintln(t, "\nPLACE\tREACHED")
 		for _, name := range slices.Sorted(maps.Keys(s.Points)) {
 			fmt.Fprintf(t, "%s\t%d\n", name, s.Points[name])
+		}
+		for _, name := range s.Missed {
+			fmt.Fprintf(t, "%s\t0\n", name)
 		}
 	}
 	fmt.Fprintln(t, "\nCHECK\tHELD\tFAILED\tSKIPPED\tLOOKED AT")

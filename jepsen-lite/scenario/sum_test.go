@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,10 +23,10 @@ func TestSumUp(t *testing.T) {
 		return r.Out
 	}
 	now := time.Now()
-	one := write(Result{Scenario: "smoke", Seed: 1, Acked: 5, Apps: 2, Gaps: []time.Duration{20 * time.Millisecond, 40 * time.Millisecond}, Reached: map[string]int{"batch.closed": 2},
+	one := write(Result{Scenario: "smoke", Seed: 1, Acked: 5, Apps: 2, Gaps: []time.Duration{20 * time.Millisecond, 40 * time.Millisecond}, Reached: map[string]int{"batch.closed": 2}, Points: []string{"batch.closed", "office.left", "member.left"},
 		Moments: []nemesis.Moment{{Fault: "kill", Ended: now}, {Fault: "pause", Ended: now}},
 		Verdict: &check.Verdict{Findings: []check.Finding{{ID: "S1", Status: check.OK, Checked: 3, Unit: "digests"}}}})
-	two := write(Result{Scenario: "smoke", Seed: 2, Acked: 7, Apps: 1, Lost: []string{"a"}, Gaps: []time.Duration{90 * time.Millisecond}, Broken: errors.New("no leader"),
+	two := write(Result{Scenario: "smoke", Seed: 2, Acked: 7, Apps: 1, Lost: []string{"a"}, Gaps: []time.Duration{90 * time.Millisecond}, Broken: errors.New("no leader"), Reached: map[string]int{"office.left": 1}, Points: []string{"batch.closed", "office.left", "member.left"},
 		Moments: []nemesis.Moment{{Fault: "kill", Ended: now}},
 		Verdict: &check.Verdict{Findings: []check.Finding{{ID: "S1", Status: check.Failed, Checked: 4}}}})
 	s, err := SumUp([]string{one, two})
@@ -35,6 +36,9 @@ func TestSumUp(t *testing.T) {
 	if s.Runs != 2 || s.Passed != 1 || s.Acked != 12 || s.Apps != 3 || s.Lost != 1 || s.Kills != 3 || s.Faults["kill"] != 2 || s.Faults["pause"] != 1 || s.Points["batch.closed"] != 2 {
 		t.Errorf("%+v", s)
 	}
+	if !slices.Equal(s.Missed, []string{"member.left"}) {
+		t.Errorf("nobody came to %v; want member.left alone, which neither run came to", s.Missed)
+	}
 	if s.GapMillis["p50"] != 40 || s.GapMillis["max"] != 90 {
 		t.Errorf("gaps %v", s.GapMillis)
 	}
@@ -42,7 +46,8 @@ func TestSumUp(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	var text strings.Builder
-	if err := s.WriteText(&text); err != nil || !strings.Contains(text.String(), "2, 1 passed") || !strings.Contains(text.String(), "FAIL smoke seed 2") || !strings.Contains(text.String(), "no leader") {
+	if err := s.WriteText(&text); err != nil || !strings.Contains(text.String(), "2, 1 passed") || !strings.Contains(text.String(), "FAIL smoke seed 2") || !strings.Contains(text.String(), "no leader") ||
+		!strings.Contains(text.String(), "member.left   0") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 	if _, err := SumUp([]string{t.TempDir()}); !errors.Is(err, os.ErrNotExist) {

@@ -33,12 +33,12 @@ func (r *Result) Summary() report.Summary {
 		s.Count(c.Fault, int64(c.Times))
 	}
 	if len(r.Reached) > 0 {
-		s.PointsHit, s.Points = len(r.Reached), r.Points
+		s.PointsHit, s.Points, s.Missed = len(r.Reached), len(r.Points), r.Missed()
 	}
 	for _, name := range r.Skipped {
 		s.Skipped = append(s.Skipped, report.Skip{Kind: name, Why: r.Offer.Why(r.Kinds[name])})
 	}
-	s.Notes = append(s.Notes, fmt.Sprintf("network %s, disks %s; %d applications acknowledged, %d lost; %d containers", r.Offer.Network, r.Offer.Disk, r.Apps, len(r.Lost), r.Containers))
+	s.Notes = append(s.Notes, fmt.Sprintf("network %s, disks %s; %d applications acknowledged, %d lost; %d containers; %d heartbeats over Hadoop's wire", r.Offer.Network, r.Offer.Disk, r.Apps, len(r.Lost), r.Containers, r.Beats))
 	fail := func(id, text string) {
 		s.Failures = append(s.Failures, report.Failure{Seed: int64(r.Seed), ID: id, Text: text})
 	}

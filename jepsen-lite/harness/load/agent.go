@@ -19,9 +19,12 @@ const (
 	nodeVCores = 8
 )
 
-// agent is a simulated NodeManager.
+// agent is a simulated NodeManager. It speaks as the load's other parts do, or
+// Hadoop's wire.
 type agent struct {
 	l    *Load
+	ask  func(input.Input) (input.Reply, error)
+	end  func() // of its connection; may be nil
 	id   yarn.NodeID
 	rng  *rand.Rand
 	hist *history.Client
@@ -33,8 +36,13 @@ type agent struct {
 
 func (l *Load) newAgent(i int) *agent {
 	id := yarn.NodeID{Host: fmt.Sprintf("n%d", i+1), Port: 45454}
-	return &agent{l: l, id: id, rng: l.random(uint64(i)), hist: l.rec.Client("node " + id.Host),
+	a := &agent{l: l, ask: l.ask, id: id, rng: l.random(uint64(i)), hist: l.rec.Client("node " + id.Host),
 		running: map[yarn.ContainerID]time.Time{}, ended: map[yarn.ContainerID]int32{}}
+	if len(l.cfg.Trackers) > 0 && i < l.cfg.NodeManagers {
+		n := l.newNodeManager(id, i)
+		a.ask, a.end = n.ask, n.hangUp
+	}
+	return a
 }
 
 // register brings the node in, with what it runs.
@@ -50,7 +58,7 @@ func (a *agent) register(ctx context.Context) error {
 	a.mu.Unlock()
 	slices.SortFunc(in.Containers, func(x, y input.ContainerStatus) int { return compareIDs(x.Container, y.Container) })
 	a.hist.Invoke(history.NodeAdd, history.Value{Node: a.id.String(), Text: "registers"})
-	reply, err := a.l.ask(in)
+	reply, err := a.ask(in)
 	if err != nil {
 		a.hist.Info(err.Error())
 		if ctx.Err() != nil {
@@ -83,6 +91,9 @@ func compareIDs(a, b yarn.ContainerID) int {
 
 // run is the node's life.
 func (a *agent) run() {
+	if a.end != nil {
+		defer a.end()
+	}
 	for rest(a.l.ctx, jitter(a.rng, a.l.cfg.Beat)) {
 		if resync := a.beat(); resync {
 			for a.register(a.l.ctx) != nil && rest(a.l.ctx, a.l.cfg.Beat) {
@@ -124,7 +135,7 @@ func (a *agent) beat() (resync bool) {
 	if len(in.Statuses) > 0 {
 		a.hist.Invoke(history.Complete, history.Value{Node: a.id.String(), Containers: containersOf(in.Statuses)})
 	}
-	reply, err := a.l.ask(in)
+	reply, err := a.ask(in)
 	if err != nil {
 		a.hist.Info(err.Error())
 		return false // the next one says it again

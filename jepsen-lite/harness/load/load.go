@@ -19,23 +19,26 @@ import (
 
 // Config says who uses the cluster, and how much.
 type Config struct {
-	Doors     []string // URLs of the replicas' REST doors
-	TLS       *tls.Config
-	Nodes     int
-	Masters   int
-	Operators int
-	Readers   int
-	Beat      time.Duration // of nodes and masters
-	Pace      time.Duration // between two operations of an operator or a reader
-	Patience  time.Duration // after which an outcome is unknown
-	Seed      uint64
+	Doors    []string // URLs of the replicas' REST doors
+	Trackers []string // the replicas' ports for NodeManagers, host:port; none: nobody speaks Hadoop's wire
+	TLS      *tls.Config
+	Nodes    int
+	// NodeManagers are those of the nodes that speak Hadoop's wire.
+	NodeManagers int
+	Masters      int
+	Operators    int
+	Readers      int
+	Beat         time.Duration // of nodes and masters
+	Pace         time.Duration // between two operations of an operator or a reader
+	Patience     time.Duration // after which an outcome is unknown
+	Seed         uint64
 	// Note is told what is odd, for people; may be nil.
 	Note func(format string, args ...any)
 }
 
 // DefaultConfig is a load that two cores carry beside three replicas.
 func DefaultConfig() Config {
-	return Config{Nodes: 6, Masters: 6, Operators: 2, Readers: 3, Beat: 100 * time.Millisecond, Pace: 100 * time.Millisecond, Patience: 20 * time.Second}
+	return Config{Nodes: 6, NodeManagers: 2, Masters: 6, Operators: 2, Readers: 3, Beat: 100 * time.Millisecond, Pace: 100 * time.Millisecond, Patience: 20 * time.Second}
 }
 
 // Validate tells which field is out of its bounds.
@@ -45,6 +48,8 @@ func (c Config) Validate() error {
 		return errors.New("load: no door")
 	case c.Nodes < 2 || c.Nodes > 1000 || c.Masters < 1 || c.Masters > 1000:
 		return fmt.Errorf("load: %d nodes and %d masters; expected 2 to 1000, and 1 to 1000", c.Nodes, c.Masters)
+	case c.NodeManagers < 0 || c.NodeManagers > c.Nodes:
+		return fmt.Errorf("load: %d of %d nodes speak Hadoop's wire; expected 0 to all", c.NodeManagers, c.Nodes)
 	case c.Operators < 0 || c.Operators > 100 || c.Readers < 0 || c.Readers > 100:
 		return fmt.Errorf("load: %d operators and %d readers; expected 0 to 100", c.Operators, c.Readers)
 	case c.Beat < time.Millisecond || c.Pace < time.Millisecond || c.Patience < time.Second:
@@ -76,7 +81,8 @@ type Load struct {
 
 	mu     sync.Mutex
 	agents map[yarn.NodeID]*agent
-	apps   []App // every one acknowledged
+	beats  []*answers // of those that speak Hadoop's wire
+	apps   []App      // every one acknowledged
 	doors  []string
 
 	violations []Violation
@@ -183,11 +189,14 @@ var errOver = errors.New("the load is over")
 
 // ask brings an input in. ctx is whose end makes the outcome unknown; what ends
 // by the caller's patience is unknown too.
-func (l *Load) ask(in input.Input) (input.Reply, error) {
+func (l *Load) ask(in input.Input) (input.Reply, error) { return l.askBy(l.door.Do, in) }
+
+// askBy does so by another way than the door.
+func (l *Load) askBy(do func(context.Context, input.Input) (input.Reply, error), in input.Input) (input.Reply, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.cfg.Patience)
 	defer cancel()
 	l.Counts.Asked.Add(1)
-	reply, err := l.door.Do(ctx, in)
+	reply, err := do(ctx, in)
 	switch {
 	case err != nil:
 		l.Counts.Unknown.Add(1)

@@ -35,7 +35,7 @@ func TestGap(t *testing.T) {
 	at := func(ms int) time.Time { return t0.Add(time.Duration(ms) * time.Millisecond) }
 	p := &Prober{}
 	for _, ms := range []int{0, 10, 20, 320, 330, 900, 910} {
-		p.acks = append(p.acks, at(ms))
+		p.acks.at = append(p.acks.at, at(ms))
 	}
 	for _, c := range []struct{ from, to, want int }{
 		{15, 400, 570}, // the one that begins within counts to its end

@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,8 +18,9 @@ type Prober struct {
 	door *door.Door
 	id   yarn.ApplicationID
 
+	acks answers
+
 	mu    sync.Mutex
-	acks  []time.Time
 	value int32
 }
 
@@ -74,40 +74,14 @@ func (p *Prober) write() {
 		if err != nil || reply.Refused() != nil {
 			continue
 		}
-		p.mu.Lock()
-		p.acks = append(p.acks, time.Now())
-		p.mu.Unlock()
+		p.acks.add()
 	}
 }
 
 // Gap is the longest time without an acknowledged write that touches the span
 // from one moment to another; one that has not ended counts to now.
-func (p *Prober) Gap(from, to time.Time) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	i, _ := slices.BinarySearchFunc(p.acks, from, time.Time.Compare)
-	last := from
-	if i > 0 {
-		last = p.acks[i-1]
-	}
-	var longest time.Duration
-	for ; i < len(p.acks) && last.Before(to); i++ {
-		longest, last = max(longest, p.acks[i].Sub(last)), p.acks[i]
-	}
-	if i == len(p.acks) && last.Before(to) {
-		longest = max(longest, time.Since(last))
-	}
-	return longest
-}
+func (p *Prober) Gap(from, to time.Time) time.Duration { return p.acks.gap(from, to) }
 
 // Next is when the first write was acknowledged after a moment; zero when none
 // was.
-func (p *Prober) Next(from time.Time) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	i, _ := slices.BinarySearchFunc(p.acks, from, time.Time.Compare)
-	if i == len(p.acks) {
-		return time.Time{}
-	}
-	return p.acks[i]
-}
+func (p *Prober) Next(from time.Time) time.Time { return p.acks.next(from) }

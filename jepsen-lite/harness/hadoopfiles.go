@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// hadoopDir holds Hadoop's files of a cluster: where the ports are, and the queues.
+func (c *Cluster) hadoopDir() string { return filepath.Join(c.cfg.Dir, "hadoop") }
+
+// queues are those that a cluster without any files has: each may grow to the whole.
+var queues = []struct{ name, percent string }{{"online", "40"}, {"train", "30"}, {"batch", "20"}, {"adhoc", "10"}}
+
+// hadoopFiles writes what the replicas read, and what users of Hadoop's would.
+func (c *Cluster) hadoopFiles() error {
+	if err := os.MkdirAll(c.hadoopDir(), 0o700); err != nil {
+		return err
+	}
+	site := []string{"yarn.resourcemanager.ha.enabled", "true", "yarn.resourcemanager.cluster-id", ClusterName,
+		"yarn.scheduler.minimum-allocation-mb", "1024", "yarn.scheduler.minimum-allocation-vcores", "1",
+		"yarn.scheduler.maximum-allocation-mb", "393216", "yarn.scheduler.maximum-allocation-vcores", "96",
+		"yarn.cluster.max-application-priority", "10"}
+	var ids []string
+	for _, r := range c.Replicas {
+		h := r.Place.Hadoop
+		ids = append(ids, r.ID)
+		site = append(site, "yarn.resourcemanager.address."+r.ID, h.Client, "yarn.resourcemanager.scheduler.address."+r.ID, h.Scheduler,
+			"yarn.resourcemanager.resource-tracker.address."+r.ID, h.Tracker, "yarn.resourcemanager.admin.address."+r.ID, h.Admin)
+	}
+	site = append(site, "yarn.resourcemanager.ha.rm-ids", strings.Join(ids, ","))
+	const of = "yarn.scheduler.capacity."
+	var names []string
+	tree := []string{of + "maximum-applications", "10000", of + "maximum-am-resource-percent", "0.5",
+		of + "resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"}
+	for _, q := range queues {
+		names = append(names, q.name)
+		at := of + "root." + q.name
+		tree = append(tree, at+".capacity", q.percent, at+".maximum-capacity", "100", at+".user-limit-factor", "10")
+	}
+	tree = append(tree, of+"root.queues", strings.Join(names, ","))
+	for name, pairs := range map[string][]string{"core-site.xml": nil, "yarn-site.xml": site, "capacity-scheduler.xml": tree} { // each is a file of its own
+		if err := c.hadoopFile(name, pairs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hadoopFile writes keys and values; none of them needs to be escaped.
+func (c *Cluster) hadoopFile(name string, pairs []string) error {
+	var b strings.Builder
+	b.WriteString("<configuration>\n")
+	for i := 0; i < len(pairs); i += 2 {
+		fmt.Fprintf(&b, "  <property><name>%s</name><value>%s</value></property>\n", pairs[i], pairs[i+1])
+	}
+	b.WriteString("</configuration>\n")
+	return os.WriteFile(filepath.Join(c.hadoopDir(), name), []byte(b.String()), 0o600)
+}
+
+// Trackers are the ports for NodeManagers of those that are members from the
+// beginning.
+func (c *Cluster) Trackers() []string {
+	var out []string
+	for _, r := range c.Voters() {
+		out = append(out, r.Place.Hadoop.Tracker)
+	}
+	return out
+}

@@ -1,0 +1,157 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"rmd/jepsen-lite/harness"
+	"rmd/jepsen-lite/history"
+)
+
+// spot is a named place, who can come there, and what brings him there.
+type spot struct {
+	point string
+	times int // that it may be passed before
+	who   func(e *Env, leader *harness.Replica, voters []*harness.Replica) []*harness.Replica
+	bring func(ctx context.Context, e *Env, leader *harness.Replica, of []*harness.Replica) error
+	first bool // the next run of the replica comes there, not the present one
+	spare bool // a spare replica comes and goes
+}
+
+// The places that the faults here lead to: all there are.
+var (
+	writing = []spot{
+		{"store.entries", 40, anyVoter, nothing, false, false}, {"entries.stored", 40, anyVoter, nothing, false, false}, {"entry.applied", 40, anyVoter, nothing, false, false},
+		{"entries.deleted", 1, theLeader, diverge, false, false},
+	}
+	leading = []spot{
+		{"batch.closed", 40, theLeader, nothing, false, false}, {"batch.proposed", 40, theLeader, nothing, false, false}, {"batch.settled", 40, theLeader, nothing, false, false},
+		{"read.indexed", 10, theLeader, nothing, false, false}, {"transfer.begun", 1, theLeader, handOver, false, false}, {"office.left", 1, theLeader, handOver, false, false},
+		{"member.changed", 1, theLeader, demoteOne, false, false},
+	}
+	electing = []spot{
+		{"store.value", 2, theOthers, killIt, false, false}, {"value.stored", 2, theOthers, killIt, false, false}, {"crash.stand", 1, theOthers, killIt, false, false},
+		{"office.barrier", 1, theOthers, killIt, false, false}, {"office.taken", 1, theOthers, killIt, false, false},
+	}
+	making = []spot{
+		{"state.forked", 1, anyVoter, snapshotNow, false, false}, {"snapshot.verified", 1, anyVoter, snapshotNow, false, false}, {"snapshot.finished", 1, anyVoter, snapshotNow, false, false},
+	}
+	starting = []spot{
+		{"state.read", 1, anyVoter, fromSnapshot, true, false}, {"snapshot.applied", 1, anyVoter, fromSnapshot, true, false}, {"store.value", 1, anyVoter, restart, true, false},
+		{"store.entries", 1, anyVoter, restart, true, false}, {"entry.applied", 5, anyVoter, restart, true, false},
+	}
+	changing = []spot{
+		{"member.changed", 3, theLeader, inAndOut, false, true}, {"member.left", 1, anyVoter, inAndOut, false, true}, {"removed.here", 1, theSpare, inAndOut, true, true},
+	}
+	restarting = []spot{
+		{"restart.stopped", 1, theLeader, stuckTransfer, false, false}, {"restart.started", 1, theLeader, stuckTransfer, false, false},
+	}
+)
+
+// Places are the names of all places that faults lead to, sorted.
+func Places() []string {
+	var out []string
+	for _, s := range slices.Concat(writing, leading, electing, making, starting, changing, restarting) {
+		out = append(out, s.point)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func anyVoter(e *Env, leader *harness.Replica, voters []*harness.Replica) []*harness.Replica {
+	if e.Rand.IntN(2) == 0 {
+		return []*harness.Replica{leader}
+	}
+	return []*harness.Replica{voters[e.Rand.IntN(len(voters))]}
+}
+
+func theLeader(_ *Env, leader *harness.Replica, _ []*harness.Replica) []*harness.Replica {
+	return []*harness.Replica{leader}
+}
+
+func theOthers(_ *Env, leader *harness.Replica, voters []*harness.Replica) []*harness.Replica {
+	return slices.DeleteFunc(slices.Clone(voters), func(r *harness.Replica) bool { return r == leader })
+}
+
+// theSpare is nobody where the scenario has none.
+func theSpare(e *Env, _ *harness.Replica, _ []*harness.Replica) []*harness.Replica {
+	if r := e.spare(); r != nil {
+		return []*harness.Replica{r}
+	}
+	return nil
+}
+
+func nothing(context.Context, *Env, *harness.Replica, []*harness.Replica) error { return nil }
+
+func handOver(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness.Replica) error {
+	_, to, err := e.follower(ctx)
+	if err == nil {
+		// It may be refused, or end with the leader.
+		_ = e.cli(ctx, history.Transfer, history.Value{Replica: to.ID}, "cluster", "transfer", to.ID)
+	}
+	return err
+}
+
+func demoteOne(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness.Replica) error {
+	_, r, err := e.follower(ctx)
+	if err == nil {
+		_ = e.cli(ctx, history.Promote, history.Value{Replica: r.ID}, "cluster", "demote", r.ID) // it ends with the leader
+	}
+	return err
+}
+
+func killIt(_ context.Context, _ *Env, leader *harness.Replica, _ []*harness.Replica) error {
+	return leader.Kill()
+}
+
+func snapshotNow(ctx context.Context, e *Env, _ *harness.Replica, of []*harness.Replica) error {
+	_, _ = e.Cluster.TakeSnapshot(ctx, of[0]) // it ends with the replica
+	return nil
+}
+
+func restart(_ context.Context, _ *Env, _ *harness.Replica, of []*harness.Replica) error {
+	return errors.Join(of[0].Kill(), of[0].Start())
+}
+
+// fromSnapshot has one come back with a snapshot on its disk.
+func fromSnapshot(ctx context.Context, e *Env, leader *harness.Replica, of []*harness.Replica) error {
+	return errors.Join(snapshotNow(ctx, e, leader, of), restart(ctx, e, leader, of))
+}
+
+// diverge lets the leader write what nobody else gets, until another one leads: it
+// deletes that when it hears of it.
+func diverge(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness.Replica) error {
+	_, voters := e.members(ctx)
+	var err error
+	for _, o := range voters {
+		if o != leader {
+			err = errors.Join(err, e.cutBoth(leader.ID, o.ID, harness.Drop))
+		}
+	}
+	_ = await(ctx, "another one leads", reachWithin, func() bool { // else nobody comes to the place, which is told
+		now := e.Cluster.Leader(ctx)
+		return now != nil && now != leader
+	})
+	return errors.Join(err, e.Cluster.Network().Heal())
+}
+
+// inAndOut lets a spare replica in and takes it out. Either may end with who comes to
+// the place.
+func inAndOut(ctx context.Context, e *Env, _ *harness.Replica, _ []*harness.Replica) error {
+	r := e.spare()
+	if r == nil {
+		return nil
+	}
+	if err := r.Wipe(); err != nil {
+		return err
+	}
+	if err := e.join(ctx, r); err != nil {
+		e.Note("  %s does not vote: %v", r.ID, err)
+	}
+	r.Expect()
+	if err := e.remove(ctx, r); err != nil {
+		e.Note("  %s is not removed yet: %v", r.ID, err)
+	}
+	return nil
+}
