@@ -21,8 +21,15 @@ type Master struct {
 // java/rmd/interop/Master.java for what mb, count and pause mean in each.
 func (c *Cluster) StartMaster(name, queue, mode string, mb, count int, pause time.Duration) *Master {
 	c.t.Helper()
+	return c.StartJava(name, queue, "rmd.interop.Master", mode, strconv.Itoa(mb), strconv.Itoa(count), strconv.FormatInt(pause.Milliseconds(), 10))
+}
+
+// StartJava submits an application whose ApplicationMaster is a class of ours,
+// with its report as the first argument.
+func (c *Cluster) StartJava(name, queue, main string, args ...string) *Master {
+	c.t.Helper()
 	m := &Master{report: c.path("tmp", "master-"+name), c: c}
-	m.App = c.Submit(name, queue, 256, 2, c.javaLine("rmd.interop.Master", m.report, mode, strconv.Itoa(mb), strconv.Itoa(count), strconv.FormatInt(pause.Milliseconds(), 10)))
+	m.App = c.Submit(name, queue, 256, 2, c.javaLine(main, append([]string{m.report}, args...)...))
 	return m
 }
 
@@ -45,6 +52,9 @@ func (c *Cluster) Submit(name, queue string, mb, attempts int, command string) s
 	}
 	return id
 }
+
+// Go lets one that waits go on.
+func (m *Master) Go() { m.c.file("", "tmp", m.name()+".go") }
 
 // Finish lets it unregister.
 func (m *Master) Finish() { m.c.file("", "tmp", m.name()+".stop") }
