@@ -37,10 +37,16 @@ func (m *machine) TellCleanUps(t *rapid.T) {
 // on: those that are dialed and listen have to be told.
 func (m *machine) EndAll(t *rapid.T) {
 	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() && a.Presences != 0 })
-	seq, id, present := a.ID.Seq, a.ID, map[uint32]bool{}
+	seq, id, present, owed := a.ID.Seq, a.ID, map[uint32]bool{}, map[uint32]bool{}
 	for p := a.Presences; p != 0; p = m.s.Presences.Get(p).nextApp {
 		present[m.s.Presences.Get(p).Node] = true
 	}
+	m.s.Presences.Each(func(_ uint32, p *Presence) bool { // of an application that had this id before, and was forgotten
+		if p.App == id && p.Slot == 0 {
+			owed[p.Node] = true
+		}
+		return true
+	})
 	live, reservations := m.holdings(slot)
 	for _, r := range reservations {
 		m.apply(t, &event.ReservationCancelled{Reservation: r, Cause: yarn.CancelAttemptEnded})
@@ -51,7 +57,7 @@ func (m *machine) EndAll(t *rapid.T) {
 	}
 	m.apply(t, &event.ApplicationEnded{App: seq, State: yarn.AppKilled, Final: yarn.FinalKilled})
 	m.s.Nodes.Each(func(node uint32, n *Node) bool {
-		if must := present[node] && n.Dialed && n.Heard(); must != (m.s.Presence(id, node) != 0) {
+		if must := owed[node] || present[node] && n.Dialed && n.Heard(); must != (m.s.Presence(id, node) != 0) {
 			t.Fatalf("%s (%s, dialed %v) must be told of the end: %v", n.ID, n.State, n.Dialed, must)
 		}
 		return true
