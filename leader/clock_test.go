@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,19 +111,18 @@ func TestClockNeverSet(t *testing.T) {
 // taken anew after it, what is remembered is not due to be forgotten, and keys, lifetimes and tokens are not due.
 func TestStepForgetsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var step time.Duration
-		var dueAt int64
+		var step, dueAt atomic.Int64 // nanoseconds, milliseconds
 		begin := time.Now()
 		r := newRig(t, func(c *Config) {
-			c.Now = func() time.Time { return time.Now().Add(step) }
-			c.Due = func(_ *state.State, now int64) bool { dueAt = now; return false }
+			c.Now = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }
+			c.Due = func(_ *state.State, now int64) bool { dueAt.Store(now); return false }
 		})
 		end := r.reign(1)
 		time.Sleep(5 * time.Second)
 		if _, _, err := r.Do(t.Context(), audit("x")); err != nil {
 			t.Fatal(err)
 		}
-		step = 25 * time.Hour
+		step.Store(int64(25 * time.Hour))
 		for term := uint64(2); term < 4; term++ {
 			time.Sleep(5 * time.Second)
 			if _, _, err := r.Do(t.Context(), audit("y")); err != nil {
@@ -135,8 +135,8 @@ func TestStepForgetsNothing(t *testing.T) {
 		end()
 		most := begin.UnixMilli() + (time.Since(begin) + time.Since(begin)/slewPart).Milliseconds()
 		_, st := r.log.applied()
-		if last := st.Meta.NowMillis; last > most || dueAt > most || dueAt == 0 {
-			t.Errorf("stamped with %s after %s, timers looked at for %s", time.UnixMilli(last).Sub(begin), time.Since(begin), time.UnixMilli(dueAt).Sub(begin))
+		if last := st.Meta.NowMillis; last > most || dueAt.Load() > most || dueAt.Load() == 0 {
+			t.Errorf("stamped with %s after %s, timers looked at for %s", time.UnixMilli(last).Sub(begin), time.Since(begin), time.UnixMilli(dueAt.Load()).Sub(begin))
 		}
 		if st.Meta.NowMillis-begin.UnixMilli() >= state.RequestKeepMillis {
 			t.Error("what was remembered before the step is forgotten")

@@ -45,8 +45,10 @@ func writeSection(fw *frameWriter, s state.Section, st *state.State) {
 	fw.coded(frameSection, head.code)
 	c := &fw.coder
 	c.Reset(fw.buf[:0])
+	var at uint32 // one for all: its address is given away
 	s.Each(st, func(slot uint32) bool {
-		c.U32(&slot)
+		at = slot
+		c.U32(&at)
 		s.Code(st, slot, c)
 		if c.Len() >= chunkBytes {
 			fw.frame(frameChunk, c.Bytes())
@@ -108,8 +110,10 @@ func Sum(st *state.State) [32]byte {
 	for _, s := range state.Sections() {
 		head := sectionHead{s.ID, uint64(s.Len(st))}
 		head.code(c)
+		var at uint32
 		s.Each(st, func(slot uint32) bool {
-			c.U32(&slot)
+			at = slot
+			c.U32(&at)
 			s.Code(st, slot, c)
 			if c.Len() >= chunkBytes {
 				sum.Write(c.Bytes())

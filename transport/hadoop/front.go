@@ -34,6 +34,8 @@ type Config struct {
 	Observe ipc.Observe
 	// FrameMax bounds a request in bytes (ipc.maximum.data.length).
 	FrameMax int
+	// ConnsMax bounds the connections of each port; 0 is the default.
+	ConnsMax int
 }
 
 // Front is the open ports.
@@ -57,6 +59,9 @@ func Open(cfg Config) (*Front, error) {
 		c.Logger, c.Name, c.Listen = cfg.Logger.Named(p.name), p.name, p.at.Listen
 		c.Auth, c.Protocols, c.Password = p.auth, p.port.Protocols, p.port.Password
 		c.MayImpersonate, c.Observe, c.Translate = cfg.MayImpersonate, cfg.Observe, translate
+		if cfg.ConnsMax > 0 {
+			c.ConnsMax = cfg.ConnsMax
+		}
 		if cfg.FrameMax > 0 {
 			c.FrameMax = cfg.FrameMax
 			c.LargeFramesMax = max(c.LargeFramesMax, 2*cfg.FrameMax)

@@ -161,6 +161,9 @@ func (l *loader) checkAddresses() {
 	if _, err := hostPort(c.HTTP.Listen); err != nil && c.HTTP.Listen != "none" {
 		l.bad("http.listen", "", "%q: %v", c.HTTP.Listen, err)
 	}
+	if c.Callers < 1 || c.Callers > 1<<20 {
+		l.bad("hadoop.connections", "the default is 16384", "must be from 1 to %d", 1<<20)
+	}
 	if c.HTTP.Rate < 1 {
 		l.bad("http.rate", "the default is 200", "must be at least 1")
 	}

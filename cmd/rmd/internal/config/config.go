@@ -18,6 +18,7 @@ type Config struct {
 	TLS        TLS
 	HTTP       HTTP
 	Hadoop     string // configuration directory
+	Callers    uint   // connections that each of Hadoop's ports takes
 	Log        Log
 	Disk       Disk
 	Autopilot  cluster.AutopilotConfig
@@ -72,7 +73,7 @@ type Size uint64
 func Default() Config {
 	c := cluster.DefaultConfig()
 	return Config{
-		Cluster: "rmd", Data: "/var/lib/rmd", Standby: "forward", Hold: 4 * time.Second, Scheduling: "eager",
+		Cluster: "rmd", Data: "/var/lib/rmd", Standby: "forward", Hold: 4 * time.Second, Scheduling: "eager", Callers: 16384,
 		Raft: Raft{
 			Listen: "127.0.0.1:8034", Heartbeat: c.Heartbeat, Election: c.Election, Lease: c.Lease,
 			SnapshotThreshold: uint(c.SnapshotThreshold), SnapshotBytes: Size(c.SnapshotBytes), SnapshotInterval: c.SnapshotInterval,

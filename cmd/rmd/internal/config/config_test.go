@@ -79,6 +79,7 @@ func TestBounds(t *testing.T) {
 		{"raft: {join: [nowhere]}", "not HOST:PORT"},
 		{"raft: {join: ['127.0.0.1:1', '127.0.0.1:1']}", "stands twice"},
 		{"raft: {snapshot_threshold: 0}", "must be at least 1"},
+		{"hadoop: {connections: 0}", "must be from 1 to 1048576"},
 		{"raft: {snapshot_bytes: 1000}", "must be at least 1MiB"},
 		{"raft: {snapshot_interval: 10ms}", "is below 1s"},
 		{"raft: {trailing: 1023}", "is below 1024"},

@@ -46,6 +46,7 @@ func settings(c *Config) []setting {
 		{"http.pprof", "answer /debug/pprof, for administrators on this machine", truth{&c.HTTP.Pprof}},
 
 		{"hadoop.conf_dir", "directory of yarn-site.xml, core-site.xml and capacity-scheduler.xml (default: HADOOP_CONF_DIR)", text{&c.Hadoop}},
+		{"hadoop.connections", "how many each of YARN's ports takes; more are refused", number{&c.Callers}},
 
 		{"log.level", "trace, debug, info, warn, error or off", oneOf{&c.Log.Level, []string{"trace", "debug", "info", "warn", "error", "off"}}},
 		{"log.format", "text or json", oneOf{&c.Log.Format, []string{"text", "json"}}},

@@ -263,6 +263,7 @@ func (d *hadoopDoor) serve() error {
 		Admin:          hadoop.Port{Protocols: d.admin.Protocols()},
 		MayImpersonate: d.access.MayImpersonate,
 		Observe:        ipc.Observe{Call: d.observe},
+		ConnsMax:       int(d.r.opt.Config.Callers),
 	}
 	if n, err := strconv.Atoi(d.conf.Value("ipc.maximum.data.length", "")); err == nil {
 		c.FrameMax = n
