@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -69,15 +70,22 @@ func BenchmarkSubmit(b *testing.B) {
 	left.Store(int64(b.N))
 	b.ResetTimer()
 	var wg sync.WaitGroup
-	for range 64 {
+	took := make([][]time.Duration, 64)
+	for i := range took {
 		wg.Go(func() {
 			for left.Add(-1) >= 0 {
+				began := time.Now()
 				do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true})
+				took[i] = append(took[i], time.Since(began))
 			}
 		})
 	}
 	wg.Wait()
+	b.StopTimer()
+	all := slices.Sorted(slices.Values(slices.Concat(took...)))
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "applications/s")
+	b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms")
 }
 
 // BenchmarkDecisions is the main job end to end: 1,000 nodes heartbeat, each
