@@ -6,7 +6,6 @@ import (
 	"math/rand"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"rmd/fsm/event"
@@ -25,7 +24,7 @@ type story struct {
 
 // tell runs a story in a bubble.
 func tellStory(t *testing.T, opt settings, f func(s *story)) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s := &story{world: newWorld(t, 1, opt), apps: map[string]yarn.ApplicationID{}, resp: map[string]int32{}}
 		s.boot()
 		f(s)

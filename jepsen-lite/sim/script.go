@@ -5,7 +5,6 @@ import (
 	"math/rand"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"rmd/jepsen-lite/sim/script"
@@ -105,7 +104,7 @@ func Play(t *testing.T, s script.Script) (res Result) {
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	synctest.Test(t, func(t *testing.T) { res = play(t, s) })
+	bubble(t, func(t *testing.T) { res = play(t, s) })
 	res.Real = time.Since(begin)
 	return res
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -22,7 +21,7 @@ import (
 func TestTrap695(t *testing.T) {
 	for _, guarded := range []bool{false, true} {
 		two := false
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			opt := plainSettings()
 			opt.fastPath = !guarded
 			w := newWorld(t, 1, opt)
@@ -97,7 +96,7 @@ func TestTrap697(t *testing.T) {
 
 // TestTrap697Library: the library alone is sent it for ever.
 func TestTrap697Library(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		b := newBare(t)
 		old := b.leader(nil)
 		for range 10 {
@@ -150,7 +149,7 @@ func TestTrap696(t *testing.T) {
 
 // TestTrap696Library: the library alone refuses for ever.
 func TestTrap696Library(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		b := newBare(t)
 		l := b.leader(nil)
 		if err := l.apply(); err != nil {
@@ -192,7 +191,7 @@ func TestTrap503(t *testing.T) {
 
 // TestTrap503Library: the library alone keeps such a leader.
 func TestTrap503Library(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		b := newBare(t)
 		l := b.leader(nil)
 		l.logs.mu.Lock()
@@ -227,7 +226,7 @@ func TestTrapCommit(t *testing.T) {
 
 // TestTrapCommitLibrary: the library alone applies it.
 func TestTrapCommitLibrary(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		b := newBare(t)
 		old := b.leader(nil)
 		if err := old.apply(); err != nil {

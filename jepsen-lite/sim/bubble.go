@@ -1,0 +1,80 @@
+package sim
+
+import (
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+var bubbleName = regexp.MustCompile(`^goroutine \d+ .*(synctest bubble \d+)\]`)
+
+// leaks are functions of hashicorp/raft 1.8.0 that may wait for ever in a raft that has
+// ended: a transfer of leadership asks the goroutine of a follower that has gone already
+// (leadershipTransfer's second send to triggerDeferErrorCh), and the leader's loop waits
+// for the transfer.
+var leaks = []string{"raft.(*Raft).leadershipTransfer(", "raft.(*Raft).leaderLoop.func2("}
+
+// bubble is synctest.Test for clusters: what the library leaves behind when it ends is
+// no deadlock of ours. Any other goroutine that is left still is.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	name := ""
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if name == "" || !onlyLeaks(stacks(), name) {
+			panic(p)
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		name = bubbleOf(firstLine(stack()))
+		f(t)
+	})
+}
+
+// onlyLeaks says whether all goroutines of a bubble are such as the library forgets, and there are some.
+func onlyLeaks(dump, bubble string) bool {
+	found := false
+	for g := range strings.SplitSeq(dump, "\n\n") {
+		if bubbleOf(firstLine(g)) != bubble {
+			continue
+		}
+		known := false
+		for _, f := range leaks {
+			known = known || strings.Contains(g, f)
+		}
+		if !known {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+func bubbleOf(line string) string {
+	if m := bubbleName.FindStringSubmatch(line); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+func firstLine(s string) string { line, _, _ := strings.Cut(s, "\n"); return line }
+
+// stack is the caller's goroutine.
+func stack() string {
+	b := make([]byte, 4<<10)
+	return string(b[:runtime.Stack(b, false)])
+}
+
+// stacks are all goroutines.
+func stacks() string {
+	for size := 1 << 20; ; size *= 4 {
+		b := make([]byte, size)
+		if n := runtime.Stack(b, true); n < size {
+			return string(b[:n])
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestOnlyLeaks: a bubble in which anything of ours is left is not forgiven.
+func TestOnlyLeaks(t *testing.T) {
+	const other = "goroutine 3 [chan receive (durable), synctest bubble 7]:\nrmd/leader.(*office).run(...)\n"
+	leak := "goroutine 39174 [chan send (durable), synctest bubble 75]:\ngithub.com/hashicorp/raft.(*Raft).leadershipTransfer(0x2e20e40f9088)\n\t/x.go:1003 +0x129\n"
+	loop := "goroutine 39173 [chan receive (durable), synctest bubble 75]:\ngithub.com/hashicorp/raft.(*Raft).leaderLoop.func2()\n\t/x.go:740 +0x7f7\n"
+	ours := "goroutine 40000 [select (durable), synctest bubble 75]:\nrmd/leader.(*office).run(...)\n"
+	for _, c := range []struct {
+		dump []string
+		want bool
+	}{
+		{[]string{other, leak, loop}, true},
+		{[]string{other, leak}, true},
+		{[]string{other, leak, loop, ours}, false},
+		{[]string{ours}, false},
+		{[]string{other}, false},
+	} {
+		if got := onlyLeaks(strings.Join(c.dump, "\n"), "synctest bubble 75"); got != c.want {
+			t.Errorf("%v for\n%s", got, strings.Join(c.dump, "\n"))
+		}
+	}
+	bubble(t, func(t *testing.T) {
+		if got := bubbleOf(firstLine(stack())); !strings.HasPrefix(got, "synctest bubble ") {
+			t.Errorf("the bubble is %q in\n%s", got, stack())
+		}
+	})
+}
+
+// TestBubbleTellsOthers: a goroutine of ours that is left ends the run.
+func TestBubbleTellsOthers(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("nothing was told of a goroutine that waits for ever")
+		}
+	}()
+	bubble(t, func(*testing.T) {
+		never := make(chan struct{})
+		go func() { <-never }()
+	})
+}
