@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,12 +87,12 @@ func (s *samples) take() []time.Duration {
 	return out
 }
 
-// quantile of sorted durations; 0 without any.
+// quantile of sorted durations, by the nearest rank; 0 without any.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
 	}
-	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
 // leaves are the queues of d, ten to a parent.
