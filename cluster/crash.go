@@ -25,10 +25,28 @@ const (
 
 // crashState is what is known about a leader that is gone.
 type crashState struct {
-	mu     sync.Mutex
-	busy   bool
-	term   uint64    // of the leader that is gone, 0 for none
-	answer time.Time // last nudge sent because another doubts
+	mu      sync.Mutex
+	busy    bool
+	term    uint64    // of the leader that is gone, 0 for none
+	answer  time.Time // last nudge sent because another doubts
+	asked   uint64    // highest term in which another asked for this replica's vote
+	askedAt time.Time
+}
+
+// ask notes that another asks for a vote. Raft says so only once it has synced its answer.
+func (s *crashState) ask(term uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if term > s.asked {
+		s.asked, s.askedAt = term, time.Now()
+	}
+}
+
+// voting says whether another asked a moment ago for a vote in a term above: to stand now would depose it.
+func (s *crashState) voting(term uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked > term && time.Since(s.askedAt) < crashStagger
 }
 
 // note is this replica's position, told on liveness connections.
@@ -126,7 +144,7 @@ func (c *Cluster) succeed(id string, term uint64) {
 			continue
 		}
 		switch {
-		case c.Term() != before: // another stands
+		case c.Term() != before || c.crash.voting(before): // another stands
 		case mine > 0 && slower > 1:
 			c.urge(order[0])
 		default:

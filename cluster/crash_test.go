@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -209,4 +210,24 @@ func TestRestartedLeaderIsNotDeposed(t *testing.T) {
 			t.Fatal("one leader deposes the other")
 		}
 	}
+}
+
+// TestWhoIsAskedDoesNotStand: between a request for its vote and the synced answer a replica's term is the old one;
+// to stand then would depose the one that is about to win. The request of one that died counts for a moment only.
+func TestWhoIsAskedDoesNotStand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s crashState
+		if s.voting(3) {
+			t.Error("nobody has asked")
+		}
+		s.ask(4)
+		s.ask(2) // late
+		if !s.voting(3) || s.voting(4) {
+			t.Error("asked for a vote in term 4")
+		}
+		time.Sleep(crashStagger)
+		if s.voting(3) {
+			t.Error("nobody came of it")
+		}
+	})
 }

@@ -26,6 +26,7 @@ func (c *Cluster) unheardVoter(id []byte, lastTerm, lastIndex uint64) bool {
 
 // vote is the request for raft. Without its candidate's id the library judges all of it but the membership.
 func (c *Cluster) vote(q *raft.RequestVoteRequest) *raft.RequestVoteRequest {
+	c.crash.ask(q.Term)
 	if !c.unheardVoter(q.ID, q.LastLogTerm, q.LastLogIndex) {
 		return q
 	}

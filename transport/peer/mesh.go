@@ -27,6 +27,9 @@ type mesh struct {
 	gone  func(id string)
 	nudge chan struct{} // closed and replaced to send notes at once
 	heard chan struct{} // closed and replaced when a note arrived
+
+	// A replica that does not answer is left alone for pause, then for twice as long, up to longest.
+	pause, longest time.Duration
 }
 
 // note is what a replica said last.
@@ -39,6 +42,7 @@ type note struct {
 type watch struct {
 	addr   string
 	cancel context.CancelFunc
+	awake  chan struct{} // holds one: the replica has come to us, so it can be dialed
 }
 
 const (
@@ -54,7 +58,7 @@ const (
 )
 
 func newMesh(s *Server) *mesh {
-	return &mesh{s: s, peers: map[string]*watch{}, notes: map[string]note{}, nudge: make(chan struct{}), heard: make(chan struct{})}
+	return &mesh{s: s, peers: map[string]*watch{}, notes: map[string]note{}, nudge: make(chan struct{}), heard: make(chan struct{}), pause: reconnectPause, longest: reconnectMax}
 }
 
 // Watch sets the replicas to be watched (configured id to address), the note that is sent to those
@@ -77,11 +81,12 @@ func (s *Server) Watch(peers map[string]string, note func() []byte, gone func(id
 			continue
 		}
 		ctx, cancel := context.WithCancel(s.ctx)
-		if !s.spawn(func() { m.run(ctx, id, addr) }) {
+		w := &watch{addr: addr, cancel: cancel, awake: make(chan struct{}, 1)}
+		if !s.spawn(func() { m.run(ctx, id, w) }) {
 			cancel()
 			return
 		}
-		m.peers[id] = &watch{addr: addr, cancel: cancel}
+		m.peers[id] = w
 	}
 }
 
@@ -108,9 +113,35 @@ func (s *Server) Nudge() {
 	s.mesh.nudge = make(chan struct{})
 }
 
+// wake has a replica dialed at once that has come to us. One that was started again would go unwatched
+// until the pause is over, and if it led and died meanwhile, only timers would find it.
+func (m *mesh) wake(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w := m.peers[id]; w != nil {
+		select {
+		case w.awake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// rest waits for d, or until the replica comes to us; false when ctx ended.
+func (w *watch) rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-w.awake:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
 // run watches one replica until ctx ends.
-func (m *mesh) run(ctx context.Context, id, addr string) {
-	pause := reconnectPause
+func (m *mesh) run(ctx context.Context, id string, w *watch) {
+	addr, pause := w.addr, m.pause
 	var boot uint64 // of the process that was last spoken to; 0: there is none, or it is gone
 	for ctx.Err() == nil {
 		conn, them, err := m.s.dial(ctx, addr, KindLiveness)
@@ -120,13 +151,13 @@ func (m *mesh) run(ctx context.Context, id, addr string) {
 				boot = 0
 			}
 			m.s.cfg.Logger.Trace("liveness connection failed", "replica", id, "error", err)
-			if !sleep(ctx, pause) {
+			if !w.rest(ctx, pause) {
 				return
 			}
-			pause = min(2*pause, reconnectMax)
+			pause = min(2*pause, m.longest)
 			continue
 		}
-		pause = reconnectPause
+		pause = m.pause
 		for boot = them.Boot; conn != nil; {
 			m.listen(ctx, id, conn)
 			_ = conn.Close()
@@ -139,7 +170,7 @@ func (m *mesh) run(ctx context.Context, id, addr string) {
 				boot = now
 			}
 		}
-		if !sleep(ctx, reconnectPause) {
+		if !w.rest(ctx, m.pause) {
 			return
 		}
 	}

@@ -176,6 +176,7 @@ func (s *Server) welcome(raw net.Conn, release func()) {
 	case KindRaft:
 		s.stream.deliver(tc) // raft closes it
 	case KindLiveness:
+		s.mesh.wake(h.From.ID)
 		s.mesh.serve(tc)
 		_ = tc.Close()
 	case KindRPC:

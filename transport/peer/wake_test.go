@@ -1,0 +1,30 @@
+package peer
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// TestWhoComesBackIsWatched: a replica that was away is dialed when it comes to us,
+// not when the pause between two dials is over.
+func TestWhoComesBackIsWatched(t *testing.T) {
+	a := listen(t, "a", nil)
+	a.mesh.pause, a.mesh.longest = time.Hour, time.Hour
+	away, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := away.Addr().String()
+	a.Watch(map[string]string{"b": addr}, func() []byte { return []byte("a") }, nil)
+	conn, err := away.Accept() // it was dialed once, in vain
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = away.Close()
+	_ = conn.Close()
+	b := listen(t, "b", func(c *Config) { c.Listen = addr })
+	b.Watch(map[string]string{"a": a.Addr()}, func() []byte { return []byte("b") }, nil)
+	b.hears(t, "a", "a")
+	a.hears(t, "b", "b")
+}
