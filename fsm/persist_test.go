@@ -1,50 +1,12 @@
 package fsm
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"rmd/fsm/event"
-	"rmd/yarn"
 )
-
-// churner applies containers' whole lives, on a node of their own.
-type churner struct {
-	m             *Machine
-	index, number uint64
-	node          uint32
-	events        int
-}
-
-func newChurner(b *testing.B, m *Machine) *churner {
-	st, index := m.Fork()
-	c := &churner{m: m, index: index, number: st.NextNumber(st.Apps.Get(st.App(1))), node: uint32(st.NextNode())}
-	c.apply(b, &event.NodeRegistered{Node: c.node, ID: yarn.NodeID{Host: fmt.Sprint("persist", index), Port: 1}, Rack: "/n", Total: yarn.NewResource(1<<30, 1<<20)})
-	return c
-}
-
-func (c *churner) apply(b *testing.B, events ...event.Event) {
-	c.index++
-	c.events += len(events)
-	if err, bad := c.m.Apply(entry(c.index, 1, 0, events...)).(error); bad {
-		b.Fatal(err)
-	}
-}
-
-// turn is one entry of 1,000 events.
-func (c *churner) turn(b *testing.B) {
-	events := make([]event.Event, 0, 1000)
-	for range 500 {
-		events = append(events, &event.ContainerAllocated{App: 1, Number: c.number, Key: key, Node: c.node, Locality: yarn.OffSwitch},
-			&event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: c.number}, Restore: true})
-		c.number++
-	}
-	c.apply(b, events...)
-}
 
 // fileSink is a raft.SnapshotSink of one file.
 type fileSink struct {

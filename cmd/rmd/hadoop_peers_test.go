@@ -274,7 +274,7 @@ func (h *hadoopCluster) crowd(t *testing.T) {
 			t.Fatalf("connection %d: %v", i, err)
 		}
 	}
-	if m := h.memory(h.all[0]); m > 512<<20 {
+	if m := h.memory(h.all[0]); m > overhead*512<<20 {
 		t.Errorf("%d MiB with %d connections", m>>20, len(conns))
 	}
 	slow.Wait()

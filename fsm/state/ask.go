@@ -85,6 +85,12 @@ func (s *State) addAsk(app uint32, a *App, key yarn.SchedulerKey, size yarn.Reso
 	slot, k := s.Asks.alloc()
 	*k = Ask{App: app, Key: key, Size: size, Relax: true, Entries: 1,
 		AM: a.AttemptState < AttemptRegistered && !a.Unmanaged}
+	s.enterAsk(slot, k, a)
+	return slot
+}
+
+// enterAsk links a new ask into its application's, in their order.
+func (s *State) enterAsk(slot uint32, k *Ask, a *App) {
 	prev, next := uint32(0), a.Asks
 	for next != 0 && s.askBefore(s.Asks.Get(next), k) {
 		prev, next = next, s.Asks.Get(next).Next
@@ -95,7 +101,6 @@ func (s *State) addAsk(app uint32, a *App, key yarn.SchedulerKey, size yarn.Reso
 	} else {
 		s.Asks.mut(prev).Next = slot
 	}
-	return slot
 }
 
 // setAsk sets count and size, and what is pending along with them.

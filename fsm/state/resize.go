@@ -96,25 +96,22 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 // addResizeAsk puts a hidden ask in its place: behind all others, by key, then by
 // container.
 func (s *State) addResizeAsk(container uint32, c *Container, a *App, size yarn.Resource) uint32 {
-	if c.resize == 0 {
-		slot, r := s.Resizes.alloc()
-		*r = Resize{Container: container, SinceMillis: c.AllocatedMillis, Confirmed: c.Size}
-		c.resize = slot
-	}
 	slot, k := s.Asks.alloc()
 	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, Grows: container}
-	s.Resizes.mut(c.resize).Ask = slot
-	prev, next := uint32(0), a.Asks
-	for next != 0 && s.askBefore(s.Asks.Get(next), k) {
-		prev, next = next, s.Asks.Get(next).Next
-	}
-	k.Next = next
-	if prev == 0 {
-		a.Asks = slot
-	} else {
-		s.Asks.mut(prev).Next = slot
-	}
+	s.ownResize(container, c).Ask = slot
+	s.enterAsk(slot, k, a)
 	return slot
+}
+
+// ownResize returns the record of a container's changes of size, to be changed; it
+// is made when there is none.
+func (s *State) ownResize(slot uint32, c *Container) *Resize {
+	if c.resize == 0 {
+		at, r := s.Resizes.alloc()
+		*r = Resize{Container: slot, SinceMillis: c.AllocatedMillis, Confirmed: c.Size}
+		c.resize = at
+	}
+	return s.Resizes.mut(c.resize)
 }
 
 // askBefore is the order of an application's asks: those for containers of their
@@ -197,12 +194,7 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.SizeChange) {
 	c := s.Containers.mut(slot)
 	a.Spent = a.Spent.AddCapped(s.spentOf(c, s.Meta.NowMillis))
-	if c.resize == 0 {
-		at, r := s.Resizes.alloc()
-		*r = Resize{Container: slot}
-		c.resize = at
-	}
-	r, by := s.Resizes.mut(c.resize), size.Sub(c.Size)
+	r, by := s.ownResize(slot, c), size.Sub(c.Size)
 	if change == yarn.SizeDecreased {
 		s.mark(c, r, true, false)
 		r.Confirmed = size
@@ -301,7 +293,7 @@ func (s *State) resizeReserved(e *event.ResizeReserved) error {
 	return nil
 }
 
-// held says whether a container has a reservation to grow, which ends before it.
+// heldToGrow says whether a container has a reservation to grow, which ends before it.
 func (s *State) heldToGrow(c *Container) bool {
 	r := s.Resize(c)
 	return r != nil && r.Reservation != 0
