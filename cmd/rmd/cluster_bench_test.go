@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/internal/quantile"
 	"rmd/scheduler/input"
 	"rmd/workload/door"
 	"rmd/yarn"
@@ -33,8 +34,8 @@ func BenchmarkCluster(b *testing.B) {
 	n, took := float64(e.decisions()-from), e.took.take()
 	b.ReportMetric(n/time.Since(began).Seconds(), "decisions/s")
 	b.ReportMetric(float64((c.cpu()-cpu).Microseconds())/n, "µs-cpu/decision")
-	b.ReportMetric(float64(quantile(took, 0.5).Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(quantile(took, 0.99).Microseconds())/1000, "p99-ms")
+	b.ReportMetric(float64(quantile.Of(took, 0.5).Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(quantile.Of(took, 0.99).Microseconds())/1000, "p99-ms")
 }
 
 // BenchmarkClusterAsk is one ask at a time on an idle cluster at the leader's
@@ -58,8 +59,8 @@ func BenchmarkClusterAsk(b *testing.B) {
 		b.StartTimer()
 	}
 	all := took.take()
-	b.ReportMetric(float64(quantile(all, 0.5).Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(quantile(all, 0.99).Microseconds())/1000, "p99-ms")
+	b.ReportMetric(float64(quantile.Of(all, 0.5).Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(quantile.Of(all, 0.99).Microseconds())/1000, "p99-ms")
 }
 
 const submitters = 64
@@ -99,6 +100,6 @@ func BenchmarkClusterSubmit(b *testing.B) {
 	b.StopTimer()
 	all := took.take()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "applications/s")
-	b.ReportMetric(float64(quantile(all, 0.5).Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(quantile(all, 0.99).Microseconds())/1000, "p99-ms")
+	b.ReportMetric(float64(quantile.Of(all, 0.5).Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(quantile.Of(all, 0.99).Microseconds())/1000, "p99-ms")
 }

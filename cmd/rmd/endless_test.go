@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,14 +84,6 @@ func (s *samples) take() []time.Duration {
 	s.all, s.n = nil, 0
 	slices.Sort(out)
 	return out
-}
-
-// quantile of sorted durations, by the nearest rank; 0 without any.
-func quantile(sorted []time.Duration, q float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
 // leaves are the queues of d, ten to a parent.

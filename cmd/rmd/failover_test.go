@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/internal/quantile"
 	"rmd/scheduler/input"
 	"rmd/transport/rest/api"
 	"rmd/workload/door"
@@ -219,7 +220,7 @@ func loseLeader(t *testing.T, tm timers, rounds int, away, back func(*processes,
 	work.end()
 	slices.Sort(took)
 	t.Logf("%d times at %s/%s/%s: next committed decision after %s (median), %s (p99), %s (max); %d decisions meanwhile",
-		rounds, tm[0], tm[1], tm[2], quantile(took, 0.5), quantile(took, 0.99), took[len(took)-1], work.done.Load())
+		rounds, tm[0], tm[1], tm[2], quantile.Of(took, 0.5), quantile.Of(took, 0.99), took[len(took)-1], work.done.Load())
 	c.fulfil(call, h, before[0])
 }
 

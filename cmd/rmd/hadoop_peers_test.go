@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protodelim"
 
+	"rmd/internal/quantile"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
@@ -88,8 +89,8 @@ func (h *hadoopCluster) behave() func(*testing.T) {
 		close(stop)
 		end.Wait()
 		slices.Sort(took)
-		p99 := took[len(took)*99/100]
-		t.Logf("%d calls beside them: %s (median), %s (p99), %s (max)", len(took), took[len(took)/2], p99, took[len(took)-1])
+		p99 := quantile.Of(took, 0.99)
+		t.Logf("%d calls beside them: %s (median), %s (p99), %s (max)", len(took), quantile.Of(took, 0.5), p99, took[len(took)-1])
 		if failed != nil {
 			t.Errorf("a well-behaved client was refused: %v", failed)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/internal/quantile"
 	"rmd/transport/rest/api"
 )
 
@@ -52,7 +53,7 @@ func (c *processes) watch(e *endless, began time.Time, every time.Duration) watc
 	time.Sleep(every)
 	took := e.took.take()
 	w := watched{at: time.Since(began), rate: float64(e.decisions()-from) / time.Since(at).Seconds(),
-		p50: quantile(took, 0.5), p99: quantile(took, 0.99), slowest: quantile(took, 1)}
+		p50: quantile.Of(took, 0.5), p99: quantile.Of(took, 0.99), slowest: quantile.Of(took, 1)}
 	for i, p := range c.all {
 		if p.cmd.ProcessState == nil {
 			w.resident[i] = p.resident()

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/internal/quantile"
 	"rmd/scheduler/input"
 	"rmd/transport/rest/api"
 	"rmd/workload/door"
@@ -145,7 +146,7 @@ func TestPressure(t *testing.T) {
 	time.Sleep(length / 3)
 	calm.end()
 	all := calm.answered.take()
-	t.Logf("below the limit: %.0f applications/s, %s (p50), %s (p99)", float64(calm.granted.Load())/(length/3).Seconds(), quantile(all, 0.5), quantile(all, 0.99))
+	t.Logf("below the limit: %.0f applications/s, %s (p50), %s (p99)", float64(calm.granted.Load())/(length/3).Seconds(), quantile.Of(all, 0.5), quantile.Of(all, 0.99))
 	k := c.crush(leader, crowd.paths()[0], 64, 512) // four times what may wait
 	time.Sleep(length / 3)
 	for _, p := range c.others(leader) { // a second in which nothing is committed

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"rmd/internal/quantile"
 	"rmd/jepsen-lite/check"
 )
 
@@ -77,7 +78,7 @@ func (s *Summary) faults() string {
 func (s *Summary) gaps() []string {
 	sorted := slices.Sorted(slices.Values(s.Gaps))
 	at := func(p float64) string {
-		return sorted[min(len(sorted)-1, int(p*float64(len(sorted))))].Round(time.Millisecond).String()
+		return quantile.Of(sorted, p).Round(time.Millisecond).String()
 	}
 	return []string{"p50 " + at(0.5), "p99 " + at(0.99), "max " + at(1)}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"rmd/internal/quantile"
 	"rmd/jepsen-lite/check"
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
@@ -96,9 +97,5 @@ type Count struct {
 
 // Percentile of the gaps; 0 when there is none.
 func (r *Result) Percentile(p float64) time.Duration {
-	if len(r.Gaps) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(r.Gaps))
-	return sorted[min(len(sorted)-1, int(p*float64(len(sorted))))]
+	return quantile.Of(slices.Sorted(slices.Values(r.Gaps)), p)
 }

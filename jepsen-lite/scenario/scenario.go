@@ -62,7 +62,7 @@ func All() []Scenario {
 			Scale: 0.5, Pause: time.Second, Require: []string{harness.Upgrade}, Finale: []string{"finalize"}},
 		{Name: "restore", Text: "backups under load, restored elsewhere, and a majority lost for good", Duration: time.Minute, Faults: []string{"backup", "kill-leader", "pause"}, Scale: 0.5, Pause: 2 * time.Second,
 			Finale: []string{"recover"}},
-		{Name: "nightly", Text: "everything there is", Duration: 2 * time.Hour, Faults: everything, Scale: 1, Pause: 2 * time.Second, Spare: 1, Trailing: 2048, Finale: []string{"recover"}},
+		{Name: "nightly", Text: "everything there is", Duration: 2 * time.Hour, Faults: everything, Scale: 0.5, Pause: time.Second, Spare: 1, Trailing: 2048, Finale: []string{"recover"}},
 		{Name: "release", Text: "everything there is, for a day, with a real cluster's timers; nothing may be skipped", Duration: 24 * time.Hour, Faults: everything, Scale: 2, Pause: 2 * time.Second, Spare: 1,
 			Trailing: 2048, Slow: true, Finale: []string{"recover"},
 			Require: []string{harness.Partition, harness.OneWay, harness.Delay, harness.Loss, harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk, harness.ReadOnly, harness.Members, harness.Clock, harness.Points, harness.Upgrade}},

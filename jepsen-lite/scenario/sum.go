@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"rmd/internal/quantile"
 	"rmd/jepsen-lite/check"
 )
 
@@ -74,8 +75,7 @@ func SumUp(dirs []string) (*Sum, error) {
 	s.Missed = slices.DeleteFunc(slices.Compact(s.missed), func(name string) bool { return s.Points[name] > 0 })
 	if len(s.gaps) > 0 {
 		slices.Sort(s.gaps)
-		at := func(p float64) int64 { return s.gaps[min(len(s.gaps)-1, int(p*float64(len(s.gaps))))] }
-		s.GapMillis = map[string]int64{"p50": at(0.5), "p99": at(0.99), "max": at(1)}
+		s.GapMillis = map[string]int64{"p50": quantile.Of(s.gaps, 0.5), "p99": quantile.Of(s.gaps, 0.99), "max": quantile.Of(s.gaps, 1)}
 	}
 	return s, nil
 }

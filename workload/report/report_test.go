@@ -77,21 +77,6 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-func TestPercentileIsNearestRank(t *testing.T) {
-	var values []int64
-	for i := range int64(100) {
-		values = append(values, i+1)
-	}
-	for _, c := range []struct {
-		n, p int
-		want int64
-	}{{100, 50, 50}, {100, 95, 95}, {1, 50, 1}, {1, 95, 1}, {2, 50, 1}, {3, 50, 2}, {20, 95, 19}, {21, 95, 20}, {19, 95, 19}} {
-		if got := percentile(values[:c.n], c.p); got != c.want {
-			t.Errorf("p%d of 1..%d: got %d, want %d", c.p, c.n, got, c.want)
-		}
-	}
-}
-
 func TestSharesAreWeightedByTime(t *testing.T) {
 	c := NewCollector(node)
 	cluster := Resource{2000, 20, 16}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"rmd/internal/quantile"
 )
 
 // Summary is a replay in figures.
@@ -113,16 +115,10 @@ func (m *meter) waits() Waits {
 	for _, x := range m.all {
 		sum += float64(x)
 	}
-	w.P50Millis, w.P95Millis = percentile(m.all, 50), percentile(m.all, 95)
+	w.P50Millis, w.P95Millis = quantile.Of(m.all, 0.5), quantile.Of(m.all, 0.95)
 	w.MaxMillis = m.all[len(m.all)-1]
 	w.MeanMillis = sum / float64(len(m.all))
 	return w
-}
-
-// percentile is the nearest rank of sorted values, of which there is at least one.
-func percentile(sorted []int64, p int) int64 {
-	rank := (len(sorted)*p + 99) / 100
-	return sorted[max(rank, 1)-1]
 }
 
 // average weights each sample with the time until the next. Shares are of the capacity over the same time; without any

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/internal/quantile"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -84,8 +85,8 @@ func BenchmarkSubmit(b *testing.B) {
 	b.StopTimer()
 	all := slices.Sorted(slices.Values(slices.Concat(took...)))
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "applications/s")
-	b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(float64(quantile.Of(all, 0.5).Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(quantile.Of(all, 0.99).Microseconds())/1000, "p99-ms")
 }
 
 // BenchmarkDecisions is the main job end to end: 1,000 nodes heartbeat, each

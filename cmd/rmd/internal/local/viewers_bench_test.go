@@ -2,7 +2,6 @@ package local
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/internal/quantile"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -65,8 +65,8 @@ func (w *viewed) cold(b *testing.B) {
 	}
 	b.Logf("%-44s %s", "first page after a while", spread(firsts))
 	b.Logf("%-44s %s", "every page after a while", spread(all))
-	b.ReportMetric(ms(percentile(all, 99)), "cold-p99-ms")
-	b.ReportMetric(ms(percentile(firsts, 100)), "cold-first-max-ms")
+	b.ReportMetric(ms(quantile.Of(all, 0.99)), "cold-p99-ms")
+	b.ReportMetric(ms(quantile.Of(firsts, 1)), "cold-first-max-ms")
 }
 
 // BenchmarkViewers has people look at a cluster of 10,000 nodes and 100,000
@@ -275,19 +275,16 @@ func (w *viewed) latency(b *testing.B) {
 		}
 	}
 	b.Logf("%-44s %s, %d times each", "pages and lists", spread(pages), len(took[floor]))
-	b.ReportMetric(ms(percentile(pages, 50)), "page-p50-ms")
-	b.ReportMetric(ms(percentile(pages, 99)), "page-p99-ms")
-}
-
-func percentile(d []time.Duration, p int) time.Duration {
-	slices.Sort(d)
-	return d[min(len(d)*p/100, len(d)-1)]
+	slices.Sort(pages)
+	b.ReportMetric(ms(quantile.Of(pages, 0.5)), "page-p50-ms")
+	b.ReportMetric(ms(quantile.Of(pages, 0.99)), "page-p99-ms")
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func spread(d []time.Duration) string {
-	return fmt.Sprintf("p50 %7.1f ms  p99 %7.1f ms  max %7.1f ms", ms(percentile(d, 50)), ms(percentile(d, 99)), ms(percentile(d, 100)))
+	slices.Sort(d)
+	return fmt.Sprintf("p50 %7.1f ms  p99 %7.1f ms  max %7.1f ms", ms(quantile.Of(d, 0.5)), ms(quantile.Of(d, 0.99)), ms(quantile.Of(d, 1)))
 }
 
 // loss compares the throughput with viewers of the leader, and of a follower,
@@ -320,7 +317,7 @@ func (w *viewed) loss(b *testing.B) {
 		b.Logf("percent lost with viewers of replica %d (%d leads): %.0f, of processor time %.0f", replica, w.lead, wall[replica], cpu[replica])
 	}
 	b.ReportMetric(median(alone), "decisions/s")
-	b.ReportMetric(ms(percentile(looks, 99)), "live-p99-ms")
+	b.ReportMetric(ms(quantile.Of(looks, 0.99)), "live-p99-ms")
 	b.ReportMetric(median(wall[w.lead]), "%lost-leader")
 	b.ReportMetric(median(wall[follower]), "%lost-follower")
 	b.ReportMetric(median(cpu[w.lead]), "%cpu-leader")
@@ -328,9 +325,7 @@ func (w *viewed) loss(b *testing.B) {
 }
 
 func median(v []float64) float64 {
-	v = slices.Clone(v)
-	slices.SortFunc(v, cmp.Compare[float64])
-	return v[len(v)/2]
+	return quantile.Of(slices.Sorted(slices.Values(v)), 0.5)
 }
 
 // look opens the pages of all viewers; leave closes them and waits. Each viewer
