@@ -33,6 +33,7 @@ type checker struct {
 	entries map[uint64]entry // by index, as first applied anywhere
 	last    uint64           // highest index in entries
 	term    uint64
+	level   uint32            // feature level of the cluster as of last
 	applies map[string]uint64 // replica to the last index of its present life
 	reached map[string]place  // by ID.INCARNATION, over all its lives
 	leaders map[uint64]string
@@ -329,6 +330,9 @@ func (c *checker) follow(l *raft.Log, skipped bool) {
 		return
 	}
 	for _, e := range b.Events {
+		if raised, ok := e.(*event.LevelRaised); ok {
+			c.level = raised.Level
+		}
 		if err := c.books.follow(e, &c.counts); err != nil {
 			c.bad("%v (index %d)", err, l.Index)
 		}

@@ -68,6 +68,7 @@ type driver struct {
 	done    map[string]int
 	stuck   uint32 // an application that goes on
 	changes int    // of the queues' configuration
+	raising bool   // an upgrade was, or may have been, made final
 	played  []script.Played
 	began   time.Time // the first fault may come
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -63,6 +64,8 @@ func TestSeeds(t *testing.T) {
 	if err != nil {
 		t.Fatalf("RMD_SIM_FOR: %v", err)
 	}
+	broken, stop := signal.NotifyContext(t.Context(), os.Interrupt) // ends it in order: what ran is summed up
+	defer stop()
 	failfast := flag.Lookup("test.failfast").Value.String() == "true"
 	var failed atomic.Bool
 	var mu sync.Mutex
@@ -76,7 +79,7 @@ func TestSeeds(t *testing.T) {
 			t.Run(fmt.Sprint("core", core), func(t *testing.T) {
 				t.Parallel()
 				for seed := range next {
-					if limit > 0 && time.Since(begin) > limit || failfast && failed.Load() {
+					if limit > 0 && time.Since(begin) > limit || broken.Err() != nil || failfast && failed.Load() {
 						return
 					}
 					res := Run(t, seed, opt)

@@ -27,7 +27,7 @@ func (d *driver) upgrade() {
 		return
 	}
 	r, level := d.victim(), uint32(nextLevel)
-	if d.oneIn(3) {
+	if d.oneIn(3) && !d.raising {
 		level = event.Level
 	}
 	d.note("%s is restarted with feature level %d", r.id, level)
@@ -57,22 +57,19 @@ func (d *driver) levels() (final, all bool) {
 	return final, all
 }
 
-// finalLevel is the highest that any replica has applied.
+// finalLevel is the level of the cluster's last raise that any replica has applied,
+// be it up or not; 0 before the first.
 func (w *world) finalLevel() uint32 {
-	var level uint32
-	for _, r := range w.members() {
-		if l, _ := r.now(); l != nil {
-			st, _ := l.machine.Fork()
-			level = max(level, st.Meta.Level)
-		}
-	}
-	return level
+	w.check.mu.Lock()
+	defer w.check.mu.Unlock()
+	return w.check.level
 }
 
 // finalize raises the cluster's level, as `rmd upgrade finalize` does once it has
 // looked at all members.
 func (d *driver) finalize() {
 	d.note("the upgrade is made final")
+	d.raising = true
 	c := &caller{w: d.w, name: "upgrade", rng: rand.New(rand.NewSource(d.rng.Int63()))}
 	ctx, cancel := context.WithTimeout(d.w.ctx, 20*time.Second)
 	defer cancel()
