@@ -1,8 +1,10 @@
 package scenario
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"rmd/jepsen-lite/harness"
@@ -77,6 +79,22 @@ func Find(name string) (Scenario, bool) {
 		}
 	}
 	return Scenario{}, false
+}
+
+// Only is the scenario with no other faults than those named; a name that it does not
+// have is an error, and so is to leave nothing but what comes last.
+func (s Scenario) Only(names []string) (Scenario, error) {
+	for _, name := range names {
+		if !slices.Contains(s.Faults, name) && !slices.Contains(s.Finale, name) {
+			return s, fmt.Errorf("scenario %s has no fault %q", s.Name, name)
+		}
+	}
+	other := func(name string) bool { return !slices.Contains(names, name) }
+	s.Faults, s.Finale = slices.DeleteFunc(slices.Clone(s.Faults), other), slices.DeleteFunc(slices.Clone(s.Finale), other)
+	if len(s.Faults) == 0 {
+		return s, fmt.Errorf("scenario %s: %s can only come last; name a fault to come before", s.Name, strings.Join(s.Finale, " and "))
+	}
+	return s, nil
 }
 
 // bag draws faults so that each comes once before any comes again.

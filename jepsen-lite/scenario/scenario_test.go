@@ -86,6 +86,22 @@ func TestBag(t *testing.T) {
 	}
 }
 
+func TestOnly(t *testing.T) {
+	s, _ := Find("restore")
+	few, err := s.Only([]string{"pause", "recover"})
+	if err != nil || !slices.Equal(few.Faults, []string{"pause"}) || !slices.Equal(few.Finale, []string{"recover"}) {
+		t.Errorf("%v %v %v", few.Faults, few.Finale, err)
+	}
+	if all, _ := Find("restore"); len(all.Faults) != len(s.Faults) || len(s.Faults) < 2 {
+		t.Errorf("the scenario itself has %v", s.Faults)
+	}
+	for _, bad := range [][]string{{"recover"}, {"no-such", "pause"}, {"power-cut"}} {
+		if _, err := s.Only(bad); err == nil {
+			t.Errorf("%v is taken", bad)
+		}
+	}
+}
+
 func TestSplit(t *testing.T) {
 	offer := harness.Offer{All: []harness.Capability{{Fault: harness.Crash, Answer: harness.Yes}, {Fault: harness.Delay, Answer: harness.Fallback}, {Fault: harness.PowerLoss, Answer: harness.No}}}
 	can, cannot := split([]string{"kill", "delay", "power-cut", "no-such"}, offer)

@@ -74,6 +74,7 @@ func (p *program) chaosRun() verb {
 			&cli.BoolFlag{Name: "list", Usage: "list the scenarios and their faults, and what this machine offers"},
 			&cli.Uint64Flag{Name: "seed", Usage: "decides which fault comes when, and who is hit", DefaultText: "drawn from the clock"},
 			spanFlag("duration", "of the faults; 0 is the scenario's own", 0),
+			&cli.StringFlag{Name: "only", Usage: "only these of its faults, as `NAME,NAME`"},
 			&cli.StringFlag{Name: "out", Usage: "directory of history, logs and report", DefaultText: "a new one below the temporary directory"},
 			&cli.StringFlag{Name: "network", Usage: "auto|loopback|namespaces", DefaultText: "the scenario's"},
 			&cli.StringFlag{Name: "disk", Usage: "auto|directory|loop", DefaultText: "the scenario's"},
@@ -146,6 +147,12 @@ func (c *call) chaosOptions() (scenario.Options, error) {
 			do = fmt.Sprintf("did you mean %q?", near)
 		}
 		return opt, &exit.Error{Code: exit.CodeUsage, What: fmt.Sprintf("there is no scenario %q", name), Do: do, Exit: exit.NotFound}
+	}
+	if only := c.String("only"); only != "" {
+		var err error
+		if s, err = s.Only(strings.Split(only, ",")); err != nil {
+			return opt, exit.Usagef("see "+c.path+" --list", "%v", err)
+		}
 	}
 	opt.Scenario, opt.Seed, opt.Replicas, opt.Keep = s, c.Uint64("seed"), c.Int("replicas"), c.Bool("keep")
 	if !c.IsSet("seed") {

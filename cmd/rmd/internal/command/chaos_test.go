@@ -33,6 +33,8 @@ func TestChaosRefuses(t *testing.T) {
 		{1, "is no program", []string{"upgrade", "--old", full}},
 		{2, `network "foo"`, []string{"smoke", "--network", "foo"}},
 		{2, `disk "foo"`, []string{"smoke", "--disk", "foo"}},
+		{2, `no fault "kil"`, []string{"smoke", "--only", "kill,kil"}},
+		{2, "can only come last", []string{"restore", "--only", "recover"}},
 		{2, "too many arguments", []string{"smoke", "disks"}},
 	} {
 		r := rmd(t, nil, append([]string{"chaos", "run"}, c.args...)...)
