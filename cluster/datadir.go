@@ -186,8 +186,8 @@ func checkModes(path string) error {
 func (d *dataDir) load(want Identity) error {
 	b, err := os.ReadFile(filepath.Join(d.path, fileIdentity))
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Join(d.path, fileLog)); err == nil {
-			return fmt.Errorf("%s is there but %s is not: %w", fileLog, fileIdentity, ErrDamaged)
+		if left := d.remains(); left != "" {
+			return fmt.Errorf("%s is there but %s is not: %w", left, fileIdentity, ErrDamaged)
 		}
 		want.Incarnation = draw(8)
 		return d.save(want)
@@ -200,6 +200,38 @@ func (d *dataDir) load(want Identity) error {
 	}
 	if d.id.ID != want.ID || d.id.ClusterName != want.ClusterName {
 		return fmt.Errorf("%s is of replica %s in cluster %s, not of %s in %s: %w", d.path, d.id.ID, d.id.ClusterName, want.ID, want.ClusterName, ErrForeign)
+	}
+	return nil
+}
+
+// remains names what a replica has left here, the log or a snapshot; empty: nothing.
+func (d *dataDir) remains() string {
+	if _, err := os.Stat(filepath.Join(d.path, fileLog)); err == nil {
+		return fileLog
+	}
+	if found, _ := filepath.Glob(filepath.Join(d.path, dirSnapshots, "*")); len(found) > 0 { // the pattern is good
+		return filepath.Join(dirSnapshots, filepath.Base(found[0]))
+	}
+	return ""
+}
+
+// gone tells that the path leads no more to what this process has open: somebody has
+// removed, moved or unmounted it, and what is synced from here on nobody finds again.
+// A disk that does not answer is another matter, and no error here.
+func (d *dataDir) gone() error {
+	held, err := d.lock.Stat()
+	if err != nil {
+		return nil
+	}
+	there, err := os.Stat(filepath.Join(d.path, fileLock))
+	if err == nil {
+		if !os.SameFile(held, there) {
+			return fmt.Errorf("%s: another one is in its place", d.path)
+		}
+		_, err = os.Stat(filepath.Join(d.path, fileLog))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

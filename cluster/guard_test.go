@@ -287,6 +287,49 @@ func TestDataDirRefusals(t *testing.T) {
 	if err := r.open(); !errors.Is(err, ErrDamaged) {
 		t.Errorf("identity lost: %v", err)
 	}
+	if err := os.Remove(filepath.Join(r.dir, fileLog)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(r.dir, dirSnapshots, "1-2-3"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.open(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "1-2-3") {
+		t.Errorf("nothing left but a snapshot: %v", err)
+	}
+}
+
+// TestDataDirTaken: a replica whose directory is removed, or is another one, while it
+// runs acknowledges no more.
+func TestDataDirTaken(t *testing.T) {
+	for name, take := range map[string]func(dir string) error{
+		"removed":       os.RemoveAll,
+		"the log alone": func(dir string) error { return os.Remove(filepath.Join(dir, fileLog)) },
+		"replaced": func(dir string) error {
+			if err := os.Rename(dir, dir+".old"); err != nil {
+				return err
+			}
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(dir, fileLock), nil, 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReplica(t, "rm1", nil).start()
+			if err := take(r.dir); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case f := <-r.fatal:
+				if f.Code != ExitStore || !strings.Contains(f.Err.Error(), "data directory was removed") {
+					t.Errorf("ended with %d: %v", f.Code, f.Err)
+				}
+			case <-time.After(patience):
+				t.Error("it goes on")
+			}
+			r.kill()
+		})
+	}
 }
 
 // TestLogHole: entries between snapshot and log are missing.

@@ -51,17 +51,29 @@ func (c *Cluster) watchDisk() {
 	}
 }
 
-// watchSpace looks at free space, apart from watchDisk: on a hung disk the question may hang too.
+// watchSpace looks at the data directory and its free space, apart from watchDisk: on a hung disk the question may hang too.
 func (c *Cluster) watchSpace() {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
 	for {
+		c.lookAtDir()
 		c.lookAtSpace()
 		select {
 		case <-c.ctx.Done():
 			return
 		case <-t.C:
 		}
+	}
+}
+
+// lookAtDir ends a replica whose data directory was taken from under it: what it acknowledges would be on no
+// disk after its process.
+func (c *Cluster) lookAtDir() {
+	if c.cfg.DataDir == "" {
+		return
+	}
+	if err := c.dir.gone(); err != nil {
+		c.guard.fail(ExitStore, fmt.Errorf("the data directory was removed, moved or unmounted while in use: %w", err))
 	}
 }
 

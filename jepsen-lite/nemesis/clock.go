@@ -33,7 +33,7 @@ func (e *Env) drawStep() time.Duration {
 func (e *Env) rightClock(r *harness.Replica) Heal {
 	return func(ctx context.Context) error {
 		if !r.Running() {
-			e.Violate("clock", "%s ended when its clock was moved: %s", r.ID, lastLines(r.Said(4000), 5))
+			e.violated("clock", "%s ended when its clock was moved: %s", r.ID, lastLines(r.Said(4000), 5))
 			return e.back(ctx, r)
 		}
 		if err := r.RightClock(); err != nil {

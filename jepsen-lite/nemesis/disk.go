@@ -90,7 +90,7 @@ func fill(leaveMB int64, mayEnd bool) func(context.Context, *Env) (Heal, error) 
 		began := time.Now()
 		return func(ctx context.Context) error {
 			if !mayEnd && !r.Running() {
-				e.Violate("disk", "%s ended %s after its disk had %d MiB left; it was to go on without writing", r.ID, time.Since(began).Round(time.Second), leaveMB)
+				e.violated("disk", "%s ended %s after its disk had %d MiB left; it was to go on without writing", r.ID, time.Since(began).Round(time.Second), leaveMB)
 			}
 			if err := r.Disk.Free(); err != nil {
 				return err
@@ -107,7 +107,7 @@ func (e *Env) ends(ctx context.Context, r *harness.Replica, within time.Duration
 	defer cancel()
 	x, err := r.AwaitExit(ctx)
 	if err != nil {
-		e.Violate("disk", "%s did not end within %s of %s", r.ID, within, e.moment.Fault)
+		e.violated("disk", "%s did not end within %s of %s", r.ID, within, e.moment.Fault)
 		return err
 	}
 	for _, c := range codes {
@@ -116,7 +116,7 @@ func (e *Env) ends(ctx context.Context, r *harness.Replica, within time.Duration
 			return nil
 		}
 	}
-	e.Violate("disk", "%s ended with %d because of %s; expected %v: %s", r.ID, x.Code, e.moment.Fault, codes, lastLines(x.Said, 3))
+	e.violated("disk", "%s ended with %d because of %s; expected %v: %s", r.ID, x.Code, e.moment.Fault, codes, lastLines(x.Said, 3))
 	return nil
 }
 

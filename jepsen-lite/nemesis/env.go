@@ -37,6 +37,7 @@ type Env struct {
 
 	faults  int
 	moment  *Moment
+	broken  func() error // tells that the fault was broken off
 	reached map[string]int
 	tried   map[string]int // named places, reached or not
 	set     harness.Stand  // the present one
@@ -91,7 +92,7 @@ func (e *Env) Do(ctx context.Context, f Fault, scale float64) Moment {
 	e.faults++
 	id := e.faults
 	m := &Moment{Fault: f.Name, Kind: f.Kind, Lone: f.Lone, Began: time.Now()}
-	e.moment = m
+	e.moment, e.broken = m, ctx.Err
 	heal, err := f.Inject(ctx, e)
 	if errors.Is(err, ErrNotNow) {
 		m.Err = err
@@ -123,6 +124,14 @@ func (e *Env) Do(ctx context.Context, f Fault, scale float64) Moment {
 	}
 	e.Record.Note(end)
 	return *m
+}
+
+// violated tells what is wrong. What a fault that was broken off did not bring about
+// says nothing.
+func (e *Env) violated(invariant, format string, args ...any) {
+	if e.broken == nil || e.broken() == nil {
+		e.Violate(invariant, format, args...)
+	}
 }
 
 // on notes who the victims are, and what is done to them.

@@ -51,6 +51,26 @@ func TestDo(t *testing.T) {
 	})
 }
 
+// What a fault does not bring about proves nothing once it was broken off.
+func TestBrokenOff(t *testing.T) {
+	e, told := testEnv(history.New()), 0
+	e.Violate = func(string, string, ...any) { told++ }
+	f := Fault{Name: "x", Inject: func(_ context.Context, e *Env) (Heal, error) {
+		return func(context.Context) error {
+			e.violated("disk", "it did not end")
+			return nil
+		}, nil
+	}}
+	if e.Do(t.Context(), f, 1); told != 1 {
+		t.Errorf("told %d times", told)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if e.Do(ctx, f, 1); told != 1 {
+		t.Errorf("told %d times, also when broken off", told)
+	}
+}
+
 func TestDoFails(t *testing.T) {
 	h := history.New()
 	e := testEnv(h)

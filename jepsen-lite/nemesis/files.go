@@ -24,8 +24,14 @@ func Files() []Fault {
 	}
 }
 
-// aside copies a stopped replica's files away and returns what puts them back.
-func aside(e *Env, r *harness.Replica) (restore func() error, err error) {
+// kept is a copy of a stopped replica's files.
+type kept struct {
+	r   *harness.Replica
+	dir string
+}
+
+// aside copies a stopped replica's files away.
+func aside(e *Env, r *harness.Replica) (*kept, error) {
 	dir, err := os.MkdirTemp(e.Cluster.Dir(), "aside-*")
 	if err != nil {
 		return nil, err
@@ -33,26 +39,32 @@ func aside(e *Env, r *harness.Replica) (restore func() error, err error) {
 	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(r.Dir)); err != nil {
 		return nil, fmt.Errorf("copy the files of %s aside: %w", r.ID, err)
 	}
-	return func() error {
-		defer os.RemoveAll(dir)
-		if err := r.Wipe(); err != nil {
+	return &kept{r: r, dir: dir}, nil
+}
+
+// restore puts the files back, and removes the copy.
+func (k *kept) restore() error {
+	defer k.drop()
+	if err := k.r.Wipe(); err != nil {
+		return err
+	}
+	if err := os.CopyFS(k.r.Dir, os.DirFS(filepath.Join(k.dir, "data"))); err != nil {
+		return fmt.Errorf("put the files of %s back: %w", k.r.ID, err)
+	}
+	defer syscall.Sync() // a power cut is not to lose what the replica never wrote
+	return filepath.WalkDir(k.r.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
 			return err
 		}
-		if err := os.CopyFS(r.Dir, os.DirFS(filepath.Join(dir, "data"))); err != nil {
-			return fmt.Errorf("put the files of %s back: %w", r.ID, err)
+		if d.IsDir() {
+			return os.Chmod(path, 0o700)
 		}
-		defer syscall.Sync() // a power cut is not to lose what the replica never wrote
-		return filepath.WalkDir(r.Dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if d.IsDir() {
-				return os.Chmod(path, 0o700)
-			}
-			return os.Chmod(path, 0o600)
-		})
-	}, nil
+		return os.Chmod(path, 0o600)
+	})
 }
+
+// drop removes the copy.
+func (k *kept) drop() { _ = os.RemoveAll(k.dir) } // what is left of it harms nobody
 
 // dataFiles are the files whose content matters.
 func dataFiles(r *harness.Replica) []string {
@@ -84,24 +96,23 @@ func truncate(ctx context.Context, e *Env) (Heal, error) {
 // startsWithin is when a replica that does not refuse its files has begun.
 const startsWithin = 10 * time.Second
 
-// stopped stops a follower in order and keeps a copy of its files, which restore
-// puts back.
-func stopped(ctx context.Context, e *Env) (r *harness.Replica, restore func() error, err error) {
+// stopped stops a follower in order and keeps a copy of its files.
+func stopped(ctx context.Context, e *Env) (r *harness.Replica, files *kept, err error) {
 	if _, r, err = e.follower(ctx); err != nil {
 		return nil, nil, err
 	}
 	if err := r.Terminate(terminateWithin); err != nil {
 		return nil, nil, err
 	}
-	restore, err = aside(e, r)
-	return r, restore, err
+	files, err = aside(e, r)
+	return r, files, err
 }
 
 // damage changes one file of a replica that was stopped in order. The replica
 // refuses it, or goes on with a state that is right; which one is noted. Its own
 // files are put back where it refused them.
 func damage(ctx context.Context, e *Env, change func(file string, b []byte) []byte) (Heal, error) {
-	r, restore, err := stopped(ctx, e)
+	r, before, err := stopped(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -124,11 +135,11 @@ func damage(ctx context.Context, e *Env, change func(file string, b []byte) []by
 	e.Record.Note(&history.Fault{Kind: e.moment.Fault, When: history.Once, On: []string{r.ID}, Text: e.moment.Text, Outcome: outcome})
 	e.moment.Text += ": " + string(outcome)
 	if outcome == history.Unread {
-		_ = os.RemoveAll(filepath.Dir(file)) // the copy is of no use; restore removes its own
+		before.drop()
 		return heal, err
 	}
 	return func(ctx context.Context) error {
-		if err := restore(); err != nil {
+		if err := before.restore(); err != nil {
 			return err
 		}
 		return heal(ctx)
@@ -144,7 +155,7 @@ func (e *Env) outcome(ctx context.Context, r *harness.Replica) (history.Outcome,
 	gone, err := r.AwaitExit(withReady(ctx, ready))
 	if err == nil {
 		if gone.Code == 0 || gone.Code == 2 || gone.Signal != "" {
-			e.Violate("S16", "%s met damaged files (%s) and ended with %d%s: %s", r.ID, e.moment.Text, gone.Code, gone.Signal, lastLines(gone.Said, 5))
+			e.violated("S16", "%s met damaged files (%s) and ended with %d%s: %s", r.ID, e.moment.Text, gone.Code, gone.Signal, lastLines(gone.Said, 5))
 		}
 		return history.Stopped, nil
 	}
@@ -170,7 +181,7 @@ func withReady(ctx context.Context, ready <-chan error) context.Context {
 // rollBack gives a replica the disk that it had before it wrote more. It has
 // forgotten votes and entries that it acknowledged, and must notice.
 func rollBack(ctx context.Context, e *Env) (Heal, error) {
-	r, restore, err := stopped(ctx, e)
+	r, before, err := stopped(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +194,7 @@ func rollBack(ctx context.Context, e *Env) (Heal, error) {
 	if err := r.Kill(); err != nil {
 		return again, err
 	}
-	if err := restore(); err != nil {
+	if err := before.restore(); err != nil {
 		return again, err
 	}
 	if err := r.Start(); err != nil {
@@ -222,7 +233,7 @@ func lostDisk(ctx context.Context, e *Env) (Heal, error) {
 	}
 	sleep(ctx, 2*time.Second)
 	if e.Cluster.Get(ctx, r, "/v1/ready", nil) == nil {
-		e.Violate("S14", "%s takes part with an empty disk under its old name, beside %s", r.ID, leader.ID)
+		e.violated("S14", "%s takes part with an empty disk under its old name, beside %s", r.ID, leader.ID)
 	}
 	return again, nil
 }
@@ -256,7 +267,7 @@ func readOnly(ctx context.Context, e *Env) (Heal, error) {
 	outcome, err := e.outcome(ctx, r)
 	e.moment.Text += ": " + string(outcome)
 	if outcome == history.Unread {
-		e.Violate("disk", "%s takes part on a disk that it cannot write", r.ID)
+		e.violated("disk", "%s takes part on a disk that it cannot write", r.ID)
 	}
 	return heal, err
 }

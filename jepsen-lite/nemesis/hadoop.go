@@ -81,7 +81,7 @@ func (e *Env) judgeBeats(ctx context.Context, from time.Time) {
 	sleep(ctx, beatsAfter)
 	gap := e.BeatGap(from, time.Now())
 	if gap > beatsWithin {
-		e.Violate("hostile", "a node waited %s for the answer to a heartbeat beside %s", gap.Round(time.Millisecond), e.moment.Fault)
+		e.violated("hostile", "a node waited %s for the answer to a heartbeat beside %s", gap.Round(time.Millisecond), e.moment.Fault)
 	}
 	e.moment.Text += fmt.Sprintf("; nodes waited %s at most", gap.Round(time.Millisecond))
 	e.Note("  %s", e.moment.Text)
@@ -175,7 +175,7 @@ func (e *Env) wrongCalls(ctx context.Context, address string) {
 			b, err := c.Call(ctx, servedSoon, call[1], nil)
 			_ = c.Close() // it may have ended
 			if err == nil {
-				e.Violate("hostile", "%s of %s is answered at %s with %d bytes", call[1], call[0], address, len(b))
+				e.violated("hostile", "%s of %s is answered at %s with %d bytes", call[1], call[0], address, len(b))
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func (e *Env) forged(address string, identifier []byte) {
 	}
 	defer c.Close()
 	if err := prove(c, identifier); err == nil {
-		e.Violate("hostile", "a forged token is taken at %s", address)
+		e.violated("hostile", "a forged token is taken at %s", address)
 	}
 }
 

@@ -39,7 +39,7 @@ func backup(ctx context.Context, e *Env) (Heal, error) {
 	}
 	text, err := e.Cluster.CLI(ctx, "snapshot", "inspect", file, "-o", "json")
 	if err != nil {
-		e.Violate("S15", "a snapshot that was saved under load is refused: %v", err)
+		e.violated("S15", "a snapshot that was saved under load is refused: %v", err)
 		return nil, err
 	}
 	return nil, e.restoreElsewhere(ctx, dir, file, text)
@@ -65,7 +65,7 @@ func (e *Env) restoreElsewhere(ctx context.Context, dir, file, inspected string)
 		return err
 	}
 	if _, err := c.CLI(ctx, "snapshot", "restore", file); err != nil {
-		e.Violate("S15", "a snapshot of index %d cannot be restored into a fresh cluster: %v", was.Index, err)
+		e.violated("S15", "a snapshot of index %d cannot be restored into a fresh cluster: %v", was.Index, err)
 		return err
 	}
 	facts, err := c.Facts(ctx, c.Replicas[0])
@@ -73,7 +73,7 @@ func (e *Env) restoreElsewhere(ctx context.Context, dir, file, inspected string)
 		return err
 	}
 	if facts.Totals.Apps == 0 || facts.Epoch == 0 {
-		e.Violate("S15", "a restored cluster has %d applications and epoch %d", facts.Totals.Apps, facts.Epoch)
+		e.violated("S15", "a restored cluster has %d applications and epoch %d", facts.Totals.Apps, facts.Epoch)
 	}
 	e.moment.Text += fmt.Sprintf("; index %d restored with %d applications, epoch %d", was.Index, facts.Totals.Apps, facts.Epoch)
 	return nil
@@ -102,7 +102,7 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 		return nil, err
 	}
 	if _, err := e.Cluster.CLI(ctx, "recover", "--data", best.Dir, "--peers", peers, "--yes", "-o", "json"); err != nil {
-		e.Violate("recover", "the log of %s cannot be made a cluster of: %v", best.ID, err)
+		e.violated("recover", "the log of %s cannot be made a cluster of: %v", best.ID, err)
 		return nil, err
 	}
 	e.Record.Note(&history.Replica{ID: best.ID, Kind: history.Start, Life: best.Runs() + 1, Fresh: true})
@@ -134,7 +134,7 @@ func (e *Env) furthest(ctx context.Context, of []*harness.Replica) (*harness.Rep
 	for _, r := range of {
 		text, err := e.Cluster.CLI(ctx, "check", "--data", r.Dir, "-o", "json")
 		if err != nil {
-			e.Violate("S16", "the disk of %s is not whole after a kill: %v", r.ID, err)
+			e.violated("S16", "the disk of %s is not whole after a kill: %v", r.ID, err)
 			return nil, err
 		}
 		var doc struct {

@@ -74,7 +74,7 @@ func terminate(ctx context.Context, e *Env) (Heal, error) {
 	err = r.Terminate(terminateWithin)
 	if err == nil {
 		if all := r.Exits(); all[len(all)-1].Code != 0 {
-			e.Violate("exit", "%s was asked to end and ended with %d: %s", r.ID, all[len(all)-1].Code, lastLines(all[len(all)-1].Said, 3))
+			e.violated("exit", "%s was asked to end and ended with %d: %s", r.ID, all[len(all)-1].Code, lastLines(all[len(all)-1].Said, 3))
 		}
 	}
 	return func(ctx context.Context) error { return e.back(ctx, r) }, err

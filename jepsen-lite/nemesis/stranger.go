@@ -95,18 +95,18 @@ func (e *Env) servedBeside(ctx context.Context, r *harness.Replica) {
 	ctx, cancel := context.WithTimeout(ctx, servedSoon)
 	defer cancel()
 	if err := e.Cluster.Get(ctx, r, "/v1/health", nil); err != nil && r.Running() {
-		e.Violate("hostile", "%s serves nobody within %s beside %s: %v", r.ID, servedSoon, e.moment.Fault, err)
+		e.violated("hostile", "%s serves nobody within %s beside %s: %v", r.ID, servedSoon, e.moment.Fault, err)
 	}
 }
 
 // judgeMemory holds that strangers neither ended a replica nor filled it.
 func (e *Env) judgeMemory(r *harness.Replica, before int64) {
 	if !r.Running() {
-		e.Violate("hostile", "%s ended because of strangers: %s", r.ID, lastLines(r.Said(4000), 5))
+		e.violated("hostile", "%s ended because of strangers: %s", r.ID, lastLines(r.Said(4000), 5))
 	}
 	after := memory(r)
 	if after > memoryMax {
-		e.Violate("hostile", "%s holds %d MiB because of strangers; it was %d", r.ID, after>>20, before>>20)
+		e.violated("hostile", "%s holds %d MiB because of strangers; it was %d", r.ID, after>>20, before>>20)
 	}
 	e.moment.Text += fmt.Sprintf("; memory %d to %d MiB", before>>20, after>>20)
 }
@@ -161,7 +161,7 @@ func replayedToken(ctx context.Context, e *Env) (Heal, error) {
 	}
 	_, err = e.Cluster.CLI(ctx, "--addr", e.Cluster.URL(r, false), "cluster", "join", leader.Place.Peer, "--token-file", e.tokenFile())
 	if err == nil {
-		e.Violate("token", "%s was let in with a token that had been used", r.ID)
+		e.violated("token", "%s was let in with a token that had been used", r.ID)
 	} else {
 		e.moment.Text += fmt.Sprintf("; refused with exit %d", harness.ExitCode(err))
 	}
@@ -205,7 +205,7 @@ func removedReturns(ctx context.Context, e *Env) (Heal, error) {
 	e.moment.Text += ": " + string(outcome)
 	_, voters := e.members(ctx)
 	if outcome == history.Unread || slices.Contains(voters, r) {
-		e.Violate("S14", "%s was removed while it did not run, and takes part again with its old disk", r.ID)
+		e.violated("S14", "%s was removed while it did not run, and takes part again with its old disk", r.ID)
 	}
 	return heal, err
 }

@@ -42,7 +42,7 @@ func roll(up bool) func(context.Context, *Env) (Heal, error) {
 			}
 			r.Run(program)
 			if err := e.back(ctx, r); err != nil {
-				e.Violate("upgrade", "%s does not take part with the other program: %v", r.ID, err)
+				e.violated("upgrade", "%s does not take part with the other program: %v", r.ID, err)
 				return nil, err
 			}
 			sleep(ctx, time.Second)
@@ -66,7 +66,7 @@ func finalize(ctx context.Context, e *Env) (Heal, error) {
 		return nil, err
 	}
 	if _, err := e.Cluster.CLI(ctx, "upgrade", "finalize", "--yes"); err != nil {
-		e.Violate("upgrade", "all replicas run the new program, and the upgrade cannot be finalized: %v", err)
+		e.violated("upgrade", "all replicas run the new program, and the upgrade cannot be finalized: %v", err)
 		return nil, err
 	}
 	is, err := e.Cluster.Facts(ctx, leader)
@@ -108,9 +108,9 @@ func (e *Env) refusesLevel(ctx context.Context, r *harness.Replica, level uint32
 	x, err := r.AwaitExit(ctx)
 	switch {
 	case err != nil:
-		e.Violate("upgrade", "%s goes on with the old program at feature level %d: %v", r.ID, level, err)
+		e.violated("upgrade", "%s goes on with the old program at feature level %d: %v", r.ID, level, err)
 	case x.Code != exitNotKnown:
-		e.Violate("upgrade", "%s met feature level %d with the old program and ended with %d%s: %s", r.ID, level, x.Code, x.Signal, lastLines(x.Said, 3))
+		e.violated("upgrade", "%s met feature level %d with the old program and ended with %d%s: %s", r.ID, level, x.Code, x.Signal, lastLines(x.Said, 3))
 	default:
 		e.moment.Text += fmt.Sprintf(": ended with %d", x.Code)
 	}
