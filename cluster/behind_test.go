@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,5 +105,54 @@ func TestLateInstall(t *testing.T) {
 			}
 		}
 		s.stopAll()
+	})
+}
+
+// fed is a transport of which a test is the other end.
+type fed struct {
+	raft.Transport
+	in chan raft.RPC
+}
+
+func (f fed) Consumer() <-chan raft.RPC { return f.in }
+
+// TestInstallBehindAppend: a late snapshot comes while raft stores the entries that it
+// brings, and later ones. It must be judged by what is here when raft has done so: it
+// would clear the later ones, which raft has acknowledged by then.
+func TestInstallBehindAppend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, stored := make(chan raft.RPC), false
+		w := newWire(fed{in: in}, false, nil)
+		w.holds = func(*raft.InstallSnapshotRequest) (uint64, bool) { return 1, stored }
+		go func() { // raft's main loop
+			for rpc := range w.Consumer() {
+				switch rpc.Command.(type) {
+				case *raft.AppendEntriesRequest:
+					time.Sleep(time.Second)
+					stored = true
+					rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
+				case *raft.InstallSnapshotRequest:
+					t.Error("the snapshot is installed")
+					rpc.Respond(nil, raft.ErrLogNotFound)
+				case nothing:
+					rpc.Respond(nil, raft.ErrUnsupportedProtocol)
+				default:
+					rpc.Respond(nil, nil)
+					return
+				}
+			}
+		}()
+		answers := make(chan raft.RPCResponse, 2)
+		in <- raft.RPC{Command: &raft.AppendEntriesRequest{Term: 1}, RespChan: answers}
+		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: 7}, Reader: strings.NewReader("snapshot"), RespChan: answers}
+		if r := <-answers; r.Error != nil {
+			t.Error(r.Error)
+		}
+		r := <-answers
+		if a, ok := r.Response.(*raft.InstallSnapshotResponse); !ok || r.Error != nil || !a.Success {
+			t.Errorf("the snapshot is answered with %+v, %v", r.Response, r.Error)
+		}
+		w.inject(&raft.TimeoutNowRequest{}, t.Context().Done()) // the loop ends
+		w.close()
 	})
 }

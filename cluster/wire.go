@@ -102,7 +102,7 @@ func (w *wire) pass(rpc raft.RPC) {
 			rpc.Respond(nil, errFull)
 			return
 		}
-		if w.holds != nil {
+		if w.holds != nil && w.settle() {
 			if term, ok := w.holds(cmd); ok {
 				_, _ = io.Copy(io.Discard, rpc.Reader)
 				rpc.Respond(&raft.InstallSnapshotResponse{Term: term, Success: true}, nil)
@@ -147,21 +147,38 @@ func (w *wire) follow(rpc raft.RPC, cmd *raft.InstallSnapshotRequest) raft.RPC {
 
 // inject gives raft a request as if a peer had sent it. It says whether raft took it.
 func (w *wire) inject(cmd any, stop <-chan struct{}) bool {
+	r, ok := w.ask(cmd, stop)
+	return ok && r.Error == nil
+}
+
+// nothing is no request: raft refuses it for want of a header, before it looks at anything else.
+type nothing struct{}
+
+// settle waits until raft has done with the request before. What a snapshot is compared with would
+// otherwise be what was here before that one: entries that raft is just storing would be taken for
+// missing, and be cleared by the snapshot after they were acknowledged.
+func (w *wire) settle() bool {
+	_, ok := w.ask(nothing{}, nil)
+	return ok
+}
+
+// ask hands raft a request of this replica's own and returns its answer.
+func (w *wire) ask(cmd any, stop <-chan struct{}) (r raft.RPCResponse, ok bool) {
 	answer := make(chan raft.RPCResponse, 1)
 	select {
 	case w.out <- raft.RPC{Command: cmd, RespChan: answer}:
 	case <-stop:
-		return false
+		return r, false
 	case <-w.done:
-		return false
+		return r, false
 	}
 	select {
-	case r := <-answer:
-		return r.Error == nil
+	case r = <-answer:
+		return r, true
 	case <-stop:
-		return false
+		return r, false
 	case <-w.done:
-		return false
+		return r, false
 	}
 }
 
