@@ -47,6 +47,7 @@ type Replica struct {
 	paused bool
 	runs   int
 	began  int64 // where the present run's log begins
+	stood  int64 // where the log ended when a stand was set last
 	exits  []Exit
 	orders io.WriteCloser // where the present run reads which place to crash at
 	first  Stand          // that the next run is told before it begins
@@ -272,6 +273,11 @@ func (r *Replica) Said(most int) string {
 	r.mu.Lock()
 	began := r.began
 	r.mu.Unlock()
+	return r.logged(began, most)
+}
+
+// logged is the end of the log from a place on, at most so many bytes.
+func (r *Replica) logged(since int64, most int) string {
 	f, err := os.Open(r.logFile)
 	if err != nil {
 		return ""
@@ -281,8 +287,8 @@ func (r *Replica) Said(most int) string {
 	if err != nil {
 		return ""
 	}
-	from := max(began, info.Size()-int64(most))
-	b := make([]byte, info.Size()-from)
+	from := max(since, info.Size()-int64(most))
+	b := make([]byte, max(0, info.Size()-from))
 	n, _ := f.ReadAt(b, from) // what there is
 	return string(b[:n])
 }

@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -53,10 +54,19 @@ func (r *Replica) Stand(s Stand) error {
 	if !r.running() {
 		return fmt.Errorf("%s: %w", r.ID, ErrNotRunning)
 	}
-	if s.Point != "" && s.Hold == 0 {
-		r.asked = true
-	}
+	r.note(s)
 	return r.tell(s)
+}
+
+// note keeps what a stand means for the present run; the lock is held.
+func (r *Replica) note(s Stand) {
+	if s.Point == "" {
+		return
+	}
+	r.asked = r.asked || s.Hold == 0
+	if info, err := os.Stat(r.logFile); err == nil {
+		r.stood = info.Size()
+	}
 }
 
 // StandFirst has the next run told so before it begins.
@@ -69,5 +79,11 @@ func (r *Replica) StandFirst(s Stand) {
 // Count is how often the present run has come to the place of a stand.
 func (r *Replica) Count(s Stand) int { return strings.Count(r.Said(1<<20), s.Reached()) }
 
-// Reached says whether the present run has come to the place of a stand.
-func (r *Replica) Reached(s Stand) bool { return strings.Contains(r.Said(1<<20), s.Reached()) }
+// Reached says whether the present run has come to the place of a stand since it was
+// told of the last one; before that it may have been there for another.
+func (r *Replica) Reached(s Stand) bool {
+	r.mu.Lock()
+	since := max(r.began, r.stood)
+	r.mu.Unlock()
+	return strings.Contains(r.logged(since, 1<<20), s.Reached())
+}
