@@ -53,7 +53,8 @@ bench-failover: build ## the same, and as real AMs feel it (needs a JDK 17 and M
 	RMD_KILLS=$(KILLS) RMD_BENCH=1 $(GO) test -count=1 -v -timeout 60m -run 'TestKillLeader|TestFreezeLeader' ./cmd/rmd
 	RMD_INTEROP_KILLS=20 RMD_BENCH=1 $(GO) test -tags interop -count=1 -v -timeout 60m -run 'TestFailover|TestAskLatency' ./interop
 
-bench-cluster: ## three replicas in processes of their own, loaded through the public wire
+bench-cluster: ## three replicas in processes of their own, loaded at the leader's door and through the public wire
+	$(GO) test -run '^$$' -bench 'BenchmarkDecisionsApart' -benchtime 5s -timeout 30m ./cmd/rmd/internal/local
 	$(GO) test -run '^$$' -bench 'BenchmarkCluster' -benchtime 5s -timeout 30m ./cmd/rmd
 
 longrun: ## full rate for DURATION each: a follower away and back; four times too much; hogs and a follower that stalls

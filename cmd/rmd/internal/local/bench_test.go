@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/cmd/rmd/internal/replica"
 	"rmd/internal/quantile"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
@@ -27,8 +28,12 @@ func bench(b *testing.B, queues []capacity.Property) (*Cluster, func(in input.In
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = c.Close() })
-	lead := c.Replicas[c.Leader()]
-	return c, func(in input.Input) input.Reply {
+	return c, through(b, c.Replicas[c.Leader()])
+}
+
+// through gives inputs to a replica that leads.
+func through(b *testing.B, lead *replica.Replica) func(in input.Input) input.Reply {
+	return func(in input.Input) input.Reply {
 		reply, _, err := lead.Door().Do(context.Background(), input.Request{Input: in})
 		if err != nil {
 			b.Error(err)
@@ -94,26 +99,46 @@ func BenchmarkSubmit(b *testing.B) {
 // applications in 100 leaves with endless demand. A decision is a container
 // allocated or completed, committed on a majority and released.
 func BenchmarkDecisions(b *testing.B) {
-	const nodes, leaves, apps, perNode = 1000, 100, 1000, 8
-	var paths []string
-	for i := range leaves {
+	c, _ := bench(b, manyLeaves())
+	decide(b, c.Replicas[c.Leader()])
+}
+
+// BenchmarkDecisionsApart is the same with the replicas in processes of their own:
+// two that follow, and this one, which leads.
+func BenchmarkDecisionsApart(b *testing.B) { decide(b, apart(b, manyLeaves())) }
+
+// leaves are a hundred queues.
+func leaves() (paths []string) {
+	for i := range 100 {
 		paths = append(paths, fmt.Sprintf("root.p%d.q%03d", i/10, i))
 	}
+	return paths
+}
+
+// manyLeaves configures them, without limits that would stand in the way.
+func manyLeaves() []capacity.Property {
+	paths := leaves()
 	queues := append(capacity.QueuesFor(paths), capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
 		capacity.Property{Name: "yarn.scheduler.capacity.resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
 	for _, p := range paths {
 		queues = append(queues, capacity.Property{Name: "yarn.scheduler.capacity." + p + ".user-limit-factor", Value: "100"})
 	}
-	c, do := bench(b, queues)
+	return queues
+}
+
+// decide loads the replica that leads.
+func decide(b *testing.B, lead *replica.Replica) {
+	const nodes, apps, perNode = 1000, 1000, 8
+	do, paths := through(b, lead), leaves()
 	for i := range nodes {
 		do(&input.RegisterNode{ID: nodeID(i), Rack: "/r", Total: yarn.NewResource(perNode*1024, perNode)})
 	}
 	for i := range apps {
-		id := yarn.AttemptID{App: do(&input.SubmitApplication{User: fmt.Sprint("u", i%50), Queue: paths[i%leaves], Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+		id := yarn.AttemptID{App: do(&input.SubmitApplication{User: fmt.Sprint("u", i%50), Queue: paths[i%len(paths)], Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 		do(&input.RegisterAttempt{Attempt: id})
 		do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: yarn.NewResource(1024, 1), Relax: true}}})
 	}
-	machine := c.Replicas[c.Leader()].Machine()
+	machine := lead.Machine()
 	count := func() uint64 { st, _ := machine.Fork(); return st.Meta.Allocated + st.Meta.Completed }
 	running := func(n int) []input.ContainerStatus {
 		st, _ := machine.Fork()

@@ -1,0 +1,104 @@
+package local
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/cmd/rmd/internal/config"
+	"rmd/cmd/rmd/internal/replica"
+	"rmd/scheduler/capacity"
+)
+
+// asFollower tells a process of this test program that it is a replica: its place, the
+// directory and the peers.
+const asFollower = "RMD_LOCAL_FOLLOWER"
+
+func TestMain(m *testing.M) {
+	if as := os.Getenv(asFollower); as != "" {
+		os.Exit(follow(strings.Fields(as)))
+	}
+	os.Exit(m.Run())
+}
+
+// follow is a replica until its standard input ends.
+func follow(as []string) int {
+	i, err := strconv.Atoi(as[0])
+	if err != nil {
+		panic(err)
+	}
+	c := member(as[1], as[2:], nil)
+	r, err := c.open(i)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	_ = r.Close() // nobody listens any more
+	return 0
+}
+
+// member is one process's view of a cluster of which it runs a part. All but the first
+// replica are slow to stand, so that the first leads.
+func member(dir string, peers []string, queues []capacity.Property) *Cluster {
+	c := &Cluster{opt: Options{Replicas: len(peers), Dir: dir, Scheduling: "eager", Queues: queues, Version: "bench", Logger: hclog.NewNullLogger(),
+		Adjust: func(i int, k *config.Config) {
+			if i > 0 {
+				k.Raft.Heartbeat, k.Raft.Election = 5*time.Second, 5*time.Second
+			}
+		}}}
+	for i := range peers {
+		c.configs = append(c.configs, c.configOf(i, peers))
+	}
+	return c
+}
+
+// apart runs three replicas, each in a process of its own; the one that leads is this.
+func apart(b *testing.B, queues []capacity.Property) *replica.Replica {
+	b.Helper()
+	ports, err := freePorts(3)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var peers []string
+	for _, p := range ports {
+		peers = append(peers, "127.0.0.1:"+strconv.Itoa(p))
+	}
+	dir := b.TempDir()
+	for i := 1; i < len(peers); i++ {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), asFollower+"="+strings.Join(append([]string{strconv.Itoa(i), dir}, peers...), " "))
+		cmd.Stderr = os.Stderr
+		in, err := cmd.StdinPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() {
+			_ = in.Close()
+			_ = cmd.Wait()
+		})
+	}
+	r, err := member(dir, peers, queues).open(0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = r.Close() })
+	ctx, cancel := context.WithTimeout(b.Context(), 20*time.Second)
+	defer cancel()
+	for err = r.AwaitLeader(ctx); err == nil && !r.Cluster().IsLeader(); err = ctx.Err() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
