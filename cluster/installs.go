@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strconv"
 	"sync"
 	"time"
 )
@@ -36,12 +37,21 @@ func (w *installWatch) repeated(index uint64, now time.Time) bool {
 	return true
 }
 
+// believes says whether raft still remembers a last log entry that is not before the
+// snapshot which has cleared the log, and is not the snapshot's own last entry.
+func (in *instance) believes(index, term uint64) bool {
+	stats := in.raft.Stats()
+	last, _ := strconv.ParseUint(stats["last_log_index"], 10, 64) // the library's own numbers
+	of, _ := strconv.ParseUint(stats["last_log_term"], 10, 64)
+	return last > index || last == index && of != term
+}
+
 // installed is called before the leader hears that a snapshot was installed here.
 func (c *Cluster) installed(index, term uint64) {
 	c.counters.installs.Add(1)
 	c.observe(MeasureInstall, 0)
 	last, _ := c.stores.logs.tail()
-	stale := last == 0 && c.current().raft.LastIndex() > index
+	stale := last == 0 && c.current().believes(index, term)
 	if again := c.installs.repeated(index, time.Now()); again || stale {
 		c.goRun(func() { c.restart("a snapshot was installed into a divergent log (hashicorp/raft #697)") })
 	}

@@ -281,8 +281,8 @@ func TestNoHeartbeatHandler(t *testing.T) {
 }
 
 // divergentTail makes the state of trap 697: a follower whose stored tail was never committed is sent a
-// snapshot that ends inside it. It returns that follower and the leader.
-func divergentTail(t *testing.T, s *simCluster) (old, now *simReplica) {
+// snapshot that ends inside it, or at its end. It returns that follower and the leader.
+func divergentTail(t *testing.T, s *simCluster, atEnd bool) (old, now *simReplica) {
 	s.boot()
 	old = s.leader(nil)
 	for i := range 10 {
@@ -295,7 +295,7 @@ func divergentTail(t *testing.T, s *simCluster) (old, now *simReplica) {
 		old.c.current().raft.Apply([]byte("lost"), time.Second)
 	}
 	now = s.leader(old)
-	for range 20 {
+	for n := 0; n < 20 || atEnd && now.c.LastIndex() < old.c.LastIndex(); n++ {
 		if _, _, err := now.c.Propose([]byte("y")).Wait(); err != nil {
 			t.Fatal(err)
 		}
@@ -307,9 +307,15 @@ func divergentTail(t *testing.T, s *simCluster) (old, now *simReplica) {
 }
 
 func TestTrap697(t *testing.T) {
+	for _, atEnd := range []bool{false, true} {
+		t.Run(fmt.Sprintf("at end %v", atEnd), func(t *testing.T) { leavesDivergentTail(t, atEnd) })
+	}
+}
+
+func leavesDivergentTail(t *testing.T, atEnd bool) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, func(c *Config) { c.Trailing = 0 })
-		old, now := divergentTail(t, s)
+		old, now := divergentTail(t, s, atEnd)
 		applied := old.c.AppliedIndex()
 		before := s.net.countInstalls()
 		s.net.heal()
@@ -346,7 +352,7 @@ func TestTrap697(t *testing.T) {
 func TestTrap697Library(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, func(c *Config) { c.Trailing = 0 })
-		old, _ := divergentTail(t, s)
+		old, _ := divergentTail(t, s, false)
 		// The follower goes on without our stores and without restarts.
 		s.net.crash(s.addr(old))
 		_ = old.c.Close()
