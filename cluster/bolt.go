@@ -8,12 +8,14 @@ import (
 	"os"
 	"time"
 
+	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 )
 
 // boltStore is the store on disk. It lies in a file of its own because bbolt maps
-// its file into memory, which not every platform of the tests can.
+// its file into memory, which not every platform of the tests can. Where bbolt meets
+// pages that it cannot make sense of, it panics; here that is an error.
 type boltStore struct{ *raftboltdb.BoltStore }
 
 // boltOptions: the free list is not written at every commit but found again when opening.
@@ -23,29 +25,66 @@ func boltOptions(readOnly bool) *bbolt.Options {
 
 // openBolt opens the store, or makes it.
 func openBolt(path string) (*boltStore, error) {
-	b, err := raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: boltOptions(false)})
-	if err != nil {
-		return nil, err
-	}
-	return &boltStore{b}, nil
+	b := &boltStore{}
+	return b, sane(path, func() (err error) {
+		b.BoltStore, err = raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: boltOptions(false)})
+		return err
+	})
+}
+
+// FirstIndex implements raft.LogStore.
+func (b *boltStore) FirstIndex() (i uint64, err error) {
+	err = sane("first index", func() (err error) { i, err = b.BoltStore.FirstIndex(); return err })
+	return i, err
+}
+
+// LastIndex implements raft.LogStore.
+func (b *boltStore) LastIndex() (i uint64, err error) {
+	err = sane("last index", func() (err error) { i, err = b.BoltStore.LastIndex(); return err })
+	return i, err
+}
+
+// GetLog implements raft.LogStore.
+func (b *boltStore) GetLog(index uint64, l *raft.Log) error {
+	return sane("read", func() error { return b.BoltStore.GetLog(index, l) })
+}
+
+// StoreLogs implements raft.LogStore.
+func (b *boltStore) StoreLogs(logs []*raft.Log) error {
+	return sane("store", func() error { return b.BoltStore.StoreLogs(logs) })
+}
+
+// DeleteRange implements raft.LogStore.
+func (b *boltStore) DeleteRange(first, last uint64) error {
+	return sane("delete", func() error { return b.BoltStore.DeleteRange(first, last) })
+}
+
+// Set implements raft.StableStore.
+func (b *boltStore) Set(key, val []byte) error {
+	return sane("set", func() error { return b.BoltStore.Set(key, val) })
+}
+
+// Get implements raft.StableStore.
+func (b *boltStore) Get(key []byte) (val []byte, err error) {
+	err = sane("get", func() (err error) { val, err = b.BoltStore.Get(key); return err })
+	return val, err
 }
 
 // freeBytes is the room in the file that nothing uses.
 func (b *boltStore) freeBytes() int64 { return int64(b.Stats().FreeAlloc) }
 
 // checkBolt walks the pages of a store that was not closed in order.
-func checkBolt(path string) (err error) {
+func checkBolt(path string) error {
 	if _, serr := os.Stat(path); errors.Is(serr, os.ErrNotExist) {
 		return nil
 	}
 	if err := checkBoltFile(path); err != nil {
 		return err
 	}
-	defer func() {
-		if p := recover(); p != nil { // bolt panics on pages it cannot make sense of
-			err = fmt.Errorf("%s: %v: %w", path, p, ErrDamaged)
-		}
-	}()
+	return sane(path, func() error { return walkBolt(path) })
+}
+
+func walkBolt(path string) (err error) {
 	db, err := bbolt.Open(path, 0o600, boltOptions(true))
 	if err != nil {
 		return fmt.Errorf("open %s: %w", path, err)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func checkBoltFile(path string) error {
 	if need := int64(b.pages) * b.pageSize; st.Size() < need {
 		return b.bad("it has %d bytes of %d: it was cut off", st.Size(), need)
 	}
-	return b.page(root, 0)
+	return b.page(root, 0, span{})
 }
 
 func (b *boltFile) bad(format string, a ...any) error {
@@ -85,8 +86,11 @@ func (b *boltFile) meta() (root uint64, err error) {
 	return root, nil
 }
 
+// span is what the keys of a page may be: from, and before; nil: anything.
+type span struct{ from, before []byte }
+
 // page checks a page and those below it.
-func (b *boltFile) page(id uint64, depth int) error {
+func (b *boltFile) page(id uint64, depth int, within span) error {
 	head := make([]byte, boltHead)
 	if id < 2 || id >= b.pages || b.seen[id] || depth > boltDepthMax {
 		return b.bad("page %d is out of place", id)
@@ -112,28 +116,57 @@ func (b *boltFile) page(id uint64, depth int) error {
 	if _, err := b.f.ReadAt(elements, int64(id)*b.pageSize+boltHead); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s: page %d: %w", b.path, id, err)
 	}
+	keys := make([][]byte, count)
 	for i := range count {
 		e, at := elements[i*boltElement:(i+1)*boltElement], boltHead+i*boltElement
-		if err := b.element(id, flags, e, at, size, depth); err != nil {
+		var err error
+		if keys[i], err = b.key(id, flags, e, at, size); err != nil {
+			return err
+		}
+		if i > 0 && bytes.Compare(keys[i-1], keys[i]) >= 0 || i == 0 && bytes.Compare(within.from, keys[0]) > 0 {
+			return b.bad("key %d of page %d is out of order", i, id)
+		}
+	}
+	if within.before != nil && count > 0 && bytes.Compare(keys[count-1], within.before) >= 0 {
+		return b.bad("the last key of page %d is out of order", id)
+	}
+	for i := range count {
+		e, at := elements[i*boltElement:(i+1)*boltElement], boltHead+i*boltElement
+		below := span{from: keys[i], before: within.before}
+		if i+1 < count {
+			below.before = keys[i+1]
+		}
+		if err := b.element(id, flags, e, at, depth, below); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// element checks one element, at an offset in its page, and what it points to.
-func (b *boltFile) element(id uint64, flags uint16, e []byte, at, size int64, depth int) error {
+// key reads an element's key, and holds that key and value lie inside the page.
+func (b *boltFile) key(id uint64, flags uint16, e []byte, at, size int64) ([]byte, error) {
+	word := func(i int) int64 { return int64(binary.LittleEndian.Uint32(e[i:])) }
+	from, length, value := at+word(4), word(8), word(12)
+	if flags == boltBranch {
+		from, length, value = at+word(0), word(4), 0
+	}
+	if from+length+value > size {
+		return nil, b.bad("page %d has a key or a value beyond its end", id)
+	}
+	key := make([]byte, length)
+	if _, err := b.f.ReadAt(key, int64(id)*b.pageSize+from); err != nil {
+		return nil, fmt.Errorf("%s: page %d: %w", b.path, id, err)
+	}
+	return key, nil
+}
+
+// element checks what an element, at an offset in its page, points to.
+func (b *boltFile) element(id uint64, flags uint16, e []byte, at int64, depth int, below span) error {
 	word := func(i int) int64 { return int64(binary.LittleEndian.Uint32(e[i:])) }
 	if flags == boltBranch {
-		if at+word(0)+word(4) > size {
-			return b.bad("page %d has a key beyond its end", id)
-		}
-		return b.page(binary.LittleEndian.Uint64(e[8:]), depth+1)
+		return b.page(binary.LittleEndian.Uint64(e[8:]), depth+1, below)
 	}
 	value := at + word(4) + word(8)
-	if value+word(12) > size {
-		return b.bad("page %d has a value beyond its end", id)
-	}
 	if word(0)&boltBucketFlag == 0 {
 		return nil
 	}
@@ -142,7 +175,7 @@ func (b *boltFile) element(id uint64, flags uint16, e []byte, at, size int64, de
 		return fmt.Errorf("%s: page %d: %w", b.path, id, err)
 	}
 	if r := binary.LittleEndian.Uint64(root); r != 0 { // else the bucket is small and lies inside
-		return b.page(r, depth+1)
+		return b.page(r, depth+1, span{})
 	}
 	return nil
 }

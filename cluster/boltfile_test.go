@@ -1,12 +1,15 @@
 package cluster
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/hashicorp/raft"
 	"go.etcd.io/bbolt"
 )
 
@@ -80,5 +83,47 @@ func TestBoltFile(t *testing.T) {
 		x := append([]byte(nil), whole...)
 		x[int64(root)*b.pageSize+at] ^= 0x40
 		damaged(what, x)
+	}
+}
+
+// TestBoltDisorder: bbolt panics, and in a goroutine of its own, when it opens a store
+// whose keys are out of order. A replica is told of the damage before.
+func TestBoltDisorder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), fileLog)
+	b, err := openBolt(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := uint64(1); i <= 2000; i++ {
+		if err := b.StoreLogs([]*raft.Log{{Index: i, Term: 1, Data: make([]byte, 100)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkBoltFile(path); err != nil {
+		t.Fatalf("a whole store: %v", err)
+	}
+	for i := uint64(2); i < 2000; i += 37 { // behind the last one there is order, too
+		bad := bytes.Clone(whole)
+		for key, at := binary.BigEndian.AppendUint64(nil, i), 0; ; at++ { // wherever it stands, in leaves and branches, old and new
+			found := bytes.Index(bad[at:], key)
+			if found < 0 {
+				break
+			}
+			at += found
+			bad[at+1] = 4
+		}
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkBoltFile(path); !errors.Is(err, ErrDamaged) {
+			t.Errorf("key %d: %v", i, err)
+		}
 	}
 }

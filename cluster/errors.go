@@ -129,3 +129,14 @@ func commas(n uint64) string {
 	}
 	return s
 }
+
+// sane makes an error of a panic, for what reads stored bytes and panics at those that it
+// cannot make sense of.
+func sane(what string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: %v: %w", what, p, ErrDamaged)
+		}
+	}()
+	return f()
+}

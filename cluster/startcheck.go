@@ -117,10 +117,6 @@ func (s *stores) verifySnapshot(id string) error {
 
 // decodeConfiguration is raft's, without its panic.
 func decodeConfiguration(b []byte) (conf raft.Configuration, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("membership: %v: %w", p, ErrDamaged)
-		}
-	}()
-	return raft.DecodeConfiguration(b), nil
+	err = sane("membership", func() error { conf = raft.DecodeConfiguration(b); return nil })
+	return conf, err
 }
