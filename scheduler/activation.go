@@ -115,7 +115,7 @@ func (p *Planner) askForAM(app uint32) {
 	a := p.st.Apps.Get(app)
 	if !a.Unmanaged {
 		p.emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: yarn.Any, Count: 1, Size: a.AM, Relax: !a.AMStrict})
-		for _, at := range a.AMPlaces {
+		for _, at := range a.Details().AMPlaces {
 			p.emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: at.Name, Count: 1, Size: a.AM, Relax: at.Relax})
 		}
 	}

@@ -34,9 +34,9 @@ func (p *Planner) endsByItself(slot uint32) bool {
 // What the AM said of its end stands.
 func (p *Planner) finished(slot uint32) {
 	a := p.st.Apps.Get(slot)
-	final, text, url := a.Final, a.Diagnostics, a.TrackingURL
-	p.endAttempt(slot, final, text, url, false, false)
-	p.endApplication(slot, yarn.AppFinished, final, text)
+	final, d := a.Final, a.Details()
+	p.endAttempt(slot, final, d.Diagnostics, d.TrackingURL, false, false)
+	p.endApplication(slot, yarn.AppFinished, final, d.Diagnostics)
 }
 
 // resync is a registered AM's second registration: it will ask for everything
@@ -153,7 +153,7 @@ func (p *Planner) isLast(a *state.App, counts bool) bool {
 func (p *Planner) report(slot uint32, in *input.Allocate) {
 	a := p.st.Apps.Get(slot)
 	progress := min(in.Progress, 10_000)
-	if progress/100 == a.Progress/100 && (in.TrackingURL == "" || in.TrackingURL == a.TrackingURL) {
+	if progress/100 == a.Progress/100 && (in.TrackingURL == "" || in.TrackingURL == a.Details().TrackingURL) {
 		return
 	}
 	p.emit(&event.AttemptReported{App: a.ID.Seq, Progress: progress, TrackingURL: in.TrackingURL})

@@ -288,8 +288,8 @@ func TestFinishingOnADialedNode(t *testing.T) {
 			r.ok(&input.ExpireNode{ID: yarn.NodeID{Host: "n0", Port: 1}})
 		}
 		a = r.app(id)
-		if a.State != yarn.AppFinished || a.Final != yarn.FinalFailed || a.Diagnostics != "why" || a.TrackingURL != "history" || a.Live != 0 || a.Failures != 0 {
-			t.Errorf("%s: it is %s %s %q %q with %d live", how, a.State, a.Final, a.Diagnostics, a.TrackingURL, a.Live)
+		if a.State != yarn.AppFinished || a.Final != yarn.FinalFailed || a.Details().Diagnostics != "why" || a.Details().TrackingURL != "history" || a.Live != 0 || a.Failures != 0 {
+			t.Errorf("%s: it is %s %s %q %q with %d live", how, a.State, a.Final, a.Details().Diagnostics, a.Details().TrackingURL, a.Live)
 		}
 		r.ok(finish)
 		r.refused(&input.Allocate{Attempt: id, Response: 7}, input.NoSuchAttempt)
@@ -373,8 +373,8 @@ func TestAllocateTells(t *testing.T) {
 			t.Errorf("%d: %d %q gives %d events", i, c.progress, c.url, len(events))
 		}
 	}
-	if a := r.app(id); a.Progress != 10_000 || a.TrackingURL != "new" {
-		t.Errorf("%d %q", a.Progress, a.TrackingURL)
+	if a := r.app(id); a.Progress != 10_000 || a.Details().TrackingURL != "new" {
+		t.Errorf("%d %q", a.Progress, a.Details().TrackingURL)
 	}
 	other := yarn.ContainerID{App: id.App, Attempt: 2, Number: 1}
 	call := func(releases ...yarn.ContainerID) *input.Allocate {

@@ -139,7 +139,7 @@ func (p *Planner) orders(slot uint32, reply *input.NodeHeartbeatReply) {
 		case c.State == yarn.ContainerReleasing:
 			reply.Kill = append(reply.Kill, p.st.ContainerID(c))
 		case c.AM && !c.Launched && !n.Dialed:
-			reply.Launch = append(reply.Launch, input.Launch{Container: p.st.ContainerID(c), Size: c.Size, User: p.st.NameOf(a.User), Context: a.Context})
+			reply.Launch = append(reply.Launch, input.Launch{Container: p.st.ContainerID(c), Size: c.Size, User: p.st.NameOf(a.User), Context: []byte(a.Details().Context)})
 		}
 	}
 }

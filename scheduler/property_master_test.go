@@ -136,7 +136,7 @@ func (m *machine) report(t *rapid.T) {
 	if a.AttemptState != state.AttemptRegistered {
 		return
 	}
-	percent, url := a.Progress/100, a.TrackingURL
+	percent, url := a.Progress/100, a.Details().TrackingURL
 	in := &input.Allocate{Attempt: a.AttemptID(), Response: a.Response, Progress: rapid.SampledFrom([]uint32{0, 55, 120, 20_000}).Draw(t, "progress"),
 		TrackingURL: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "url")}
 	news := min(in.Progress, 10_000)/100 != percent || (in.TrackingURL != "" && in.TrackingURL != url)
@@ -212,8 +212,8 @@ func (m *machine) finishMore(t *rapid.T) {
 		return
 	}
 	if slot := m.p.st.AppByID(id.App); slot != 0 {
-		if a := m.p.st.Apps.Get(slot); a.State != yarn.AppFinished || a.Final != yarn.FinalEnded || a.Diagnostics != "bye" || a.Live != 0 {
-			m.fail("%s ended as %s %s %q with %d containers", a.ID, a.State, a.Final, a.Diagnostics, a.Live)
+		if a := m.p.st.Apps.Get(slot); a.State != yarn.AppFinished || a.Final != yarn.FinalEnded || a.Details().Diagnostics != "bye" || a.Live != 0 {
+			m.fail("%s ended as %s %s %q with %d containers", a.ID, a.State, a.Final, a.Details().Diagnostics, a.Live)
 		}
 	}
 }

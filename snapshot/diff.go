@@ -91,9 +91,9 @@ func show(section string, st *state.State, slot uint32) string {
 	case "nodes":
 		text = fmt.Sprintf("%+v", *st.Nodes.Get(slot))
 	case "applications":
-		a := *st.Apps.Get(slot)
-		a.Context = nil
-		text = fmt.Sprintf("%+v", a)
+		a, details := st.Apps.Get(slot).Apart()
+		details.Context = ""
+		text = fmt.Sprintf("%+v %+v", a, details)
 	case "asks":
 		text = fmt.Sprintf("%+v", *st.Asks.Get(slot))
 	case "locations":

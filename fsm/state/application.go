@@ -43,11 +43,11 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	user := s.intern(e.User)
 	slot, a := s.Apps.alloc()
 	*a = App{
-		ID:   yarn.ApplicationID{ClusterTimestamp: s.Meta.ClusterTimestamp, Seq: e.App},
-		Name: e.Name, User: user, Type: e.Type, Tags: e.Tags, Context: e.Context,
-		Queue: queue, Priority: e.Priority, State: yarn.AppSubmitted,
+		ID:      yarn.ApplicationID{ClusterTimestamp: s.Meta.ClusterTimestamp, Seq: e.App},
+		details: pack(AppDetails{Name: e.Name, Type: e.Type, Tags: e.Tags, Context: string(e.Context), AMPlaces: e.AMPlaces}),
+		User:    user, Queue: queue, Priority: e.Priority, State: yarn.AppSubmitted,
 		Unmanaged: e.Unmanaged, KeepContainers: e.KeepContainers, MaxAttempts: e.MaxAttempts,
-		AM: e.AM, AMPlaces: e.AMPlaces, AMStrict: e.AMStrict, LifetimeMillis: e.LifetimeMillis, ValidityMillis: e.ValidityMillis, SubmittedMillis: s.Meta.NowMillis,
+		AM: e.AM, AMStrict: e.AMStrict, LifetimeMillis: e.LifetimeMillis, ValidityMillis: e.ValidityMillis, SubmittedMillis: s.Meta.NowMillis,
 	}
 	a.UserSlot = s.joinUser(queue, user)
 	s.bySeq.insert(hash64(uint64(e.App)), slot, s.hashOfApp)
@@ -71,7 +71,7 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	}
 	a.State, a.Final, a.EndedMillis = e.State, e.Final, s.Meta.NowMillis
 	if e.Diagnostics != "" {
-		a.Diagnostics = e.Diagnostics
+		a.changeDetails(func(d *AppDetails) { d.Diagnostics = e.Diagnostics })
 	}
 	s.leaveUser(a.UserSlot)
 	a.UserSlot = 0

@@ -94,7 +94,8 @@ func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 	if a.StartedMillis == 0 {
 		a.StartedMillis = s.Meta.NowMillis
 	}
-	a.Host, a.RPCPort, a.TrackingURL = e.Host, e.RPCPort, e.TrackingURL
+	a.RPCPort = e.RPCPort
+	a.changeDetails(func(d *AppDetails) { d.Host, d.TrackingURL = e.Host, e.TrackingURL })
 	return nil
 }
 
@@ -116,10 +117,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	if e.Counts {
 		a.Failures++
 	}
-	a.Final, a.Diagnostics = e.Final, e.Diagnostics
-	if e.TrackingURL != "" {
-		a.TrackingURL = e.TrackingURL
-	}
+	a.ending(e.Final, e.Diagnostics, e.TrackingURL)
 	s.remember(slot, a, e.Counts)
 	return nil
 }

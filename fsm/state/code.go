@@ -38,12 +38,13 @@ func (u *User) code(c *codec.Coder) {
 }
 
 func (a *App) code(c *codec.Coder) {
+	d := a.Details()
 	c.ApplicationID(&a.ID)
-	c.String(&a.Name)
+	c.String(&d.Name)
 	c.U32(&a.User)
-	c.String(&a.Type)
-	codeStrings(c, &a.Tags)
-	c.Raw(&a.Context)
+	c.String(&d.Type)
+	codeStrings(c, &d.Tags)
+	c.String(&d.Context)
 	c.U32(&a.Queue)
 	c.U32(&a.UserSlot)
 	c.I32(&a.Priority)
@@ -60,15 +61,18 @@ func (a *App) code(c *codec.Coder) {
 	c.I64(&a.StartedMillis)
 	c.I64(&a.EndedMillis)
 	c.Resource(&a.Spent)
-	codec.List(c, &a.AMPlaces, func(c *codec.Coder, p *yarn.Place) {
+	codec.List(c, &d.AMPlaces, func(c *codec.Coder, p *yarn.Place) {
 		c.String(&p.Name)
 		c.Bool(&p.Relax)
 	})
 	c.Bool(&a.AMStrict)
-	a.codeAttempt(c)
+	a.codeAttempt(c, &d)
+	if c.Decoding() {
+		a.details = pack(d)
+	}
 }
 
-func (a *App) codeAttempt(c *codec.Coder) {
+func (a *App) codeAttempt(c *codec.Coder, d *AppDetails) {
 	c.U32(&a.Attempt)
 	codec.Enum(c, &a.AttemptState)
 	c.I64(&a.AttemptMillis)
@@ -82,10 +86,10 @@ func (a *App) codeAttempt(c *codec.Coder) {
 	c.Resource(&a.Used)
 	c.Resource(&a.Reserved)
 	c.Resource(&a.Pending)
-	c.String(&a.Host)
+	c.String(&d.Host)
 	c.I32(&a.RPCPort)
-	c.String(&a.TrackingURL)
-	c.String(&a.Diagnostics)
+	c.String(&d.TrackingURL)
+	c.String(&d.Diagnostics)
 	c.U32(&a.Asks)
 	c.I64(&a.Outstanding)
 	c.U32(&a.Containers)

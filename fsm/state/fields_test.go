@@ -18,11 +18,11 @@ func TestWhatRecordsRemember(t *testing.T) {
 		&event.AttemptActivated{App: 7}, at(4000), &event.AttemptRegistered{App: 7, Host: "h", RPCPort: 5, TrackingURL: "u"},
 		ask(7, k1, 1, 1), at(5000), allocated(7, 1, k1, 2), &event.AllocateAnswered{App: 7, Response: 3})
 	a := appAt(t, s, 7)
-	if a.ID != (yarn.ApplicationID{ClusterTimestamp: 77, Seq: 7}) || a.Name != "name" || s.NameOf(a.User) != "eve" || a.Type != "SPARK" || len(a.Tags) != 2 ||
-		string(a.Context) != "ctx" || a.Priority != 4 || a.AM != gb(2) || !a.KeepContainers || a.Unmanaged || a.MaxAttempts != 3 || a.LifetimeMillis != 99 {
+	if a.ID != (yarn.ApplicationID{ClusterTimestamp: 77, Seq: 7}) || a.Details().Name != "name" || s.NameOf(a.User) != "eve" || a.Details().Type != "SPARK" || len(a.Details().Tags) != 2 ||
+		string(a.Details().Context) != "ctx" || a.Priority != 4 || a.AM != gb(2) || !a.KeepContainers || a.Unmanaged || a.MaxAttempts != 3 || a.LifetimeMillis != 99 {
 		t.Errorf("submitted: %+v", a)
 	}
-	if a.SubmittedMillis != 2000 || a.AttemptMillis != 3000 || a.StartedMillis != 4000 || a.Host != "h" || a.RPCPort != 5 || a.TrackingURL != "u" ||
+	if a.SubmittedMillis != 2000 || a.AttemptMillis != 3000 || a.StartedMillis != 4000 || a.Details().Host != "h" || a.RPCPort != 5 || a.Details().TrackingURL != "u" ||
 		a.State != yarn.AppRunning || a.Response != 3 || a.NextNumber != 1 || a.AttemptID().Attempt != 1 {
 		t.Errorf("running: %+v", a)
 	}
@@ -30,7 +30,7 @@ func TestWhatRecordsRemember(t *testing.T) {
 		t.Errorf("container: %+v", c)
 	}
 	apply(t, s, at(6000), &event.AttemptEnded{App: 7, Final: yarn.FinalFailed, Keep: true, Counts: true, Diagnostics: "first", TrackingURL: "v"})
-	if a := appAt(t, s, 7); a.Failures != 1 || a.Final != yarn.FinalFailed || a.Diagnostics != "first" || a.TrackingURL != "v" {
+	if a := appAt(t, s, 7); a.Failures != 1 || a.Final != yarn.FinalFailed || a.Details().Diagnostics != "first" || a.Details().TrackingURL != "v" {
 		t.Errorf("ended attempt: %+v", a)
 	}
 	apply(t, s, &event.AttemptStarted{App: 7, Attempt: 2, Parked: true})
@@ -41,7 +41,7 @@ func TestWhatRecordsRemember(t *testing.T) {
 		&event.ContainerCompleted{Container: ref(7, 1)}, &event.AttemptEnded{App: 7, Final: yarn.FinalSucceeded}, at(8000),
 		&event.ApplicationEnded{App: 7, State: yarn.AppFinished, Final: yarn.FinalSucceeded, Diagnostics: "last"})
 	if a := appAt(t, s, 7); a.AttemptMillis != 6000 || a.StartedMillis != 4000 || a.EndedMillis != 8000 || a.Failures != 1 || a.Final != yarn.FinalSucceeded ||
-		a.State != yarn.AppFinished || a.Diagnostics != "last" || a.Containers != 0 {
+		a.State != yarn.AppFinished || a.Details().Diagnostics != "last" || a.Containers != 0 {
 		t.Errorf("ended: %+v", a)
 	}
 }

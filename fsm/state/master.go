@@ -53,17 +53,32 @@ func (s *State) setMaster(a *App, number uint64, node uint32) {
 func (a *App) beginAttempt(number uint32, nowMillis int64) {
 	a.Attempt, a.Response, a.NextNumber, a.AttemptMillis = number, 0, 0, nowMillis
 	a.MasterNumber, a.MasterNode, a.LaunchedMillis, a.FinishMillis, a.Progress = 0, 0, 0, 0, 0
-	a.Host, a.RPCPort, a.TrackingURL, a.Diagnostics = "", 0, "", ""
-	a.Final, a.Blacklist = yarn.FinalUndefined, nil
+	if d := a.Details(); d.Host != "" || d.TrackingURL != "" || d.Diagnostics != "" {
+		a.changeDetails(func(d *AppDetails) { d.Host, d.TrackingURL, d.Diagnostics = "", "", "" })
+	}
+	a.RPCPort, a.Final, a.Blacklist = 0, yarn.FinalUndefined, nil
+}
+
+// ending notes how the attempt ends, as its AM says or as it is found; an empty
+// tracking URL leaves the one that it had.
+func (a *App) ending(final yarn.FinalStatus, diagnostics, trackingURL string) {
+	a.Final = final
+	a.changeDetails(func(d *AppDetails) {
+		d.Diagnostics = diagnostics
+		if trackingURL != "" {
+			d.TrackingURL = trackingURL
+		}
+	})
 }
 
 // remember makes the record of the attempt that has just ended.
 func (s *State) remember(app uint32, a *App, counted bool) {
 	slot, h := s.Attempts.alloc()
+	d := a.Details()
 	*h = Attempt{App: app, Number: a.Attempt, Final: a.Final, Counted: counted, Unregistered: a.FinishMillis != 0,
 		StartedMillis: a.AttemptMillis, LaunchedMillis: a.LaunchedMillis, EndedMillis: s.Meta.NowMillis,
-		MasterNumber: a.MasterNumber, MasterNode: a.MasterNode, Host: a.Host, RPCPort: a.RPCPort,
-		TrackingURL: a.TrackingURL, Diagnostics: a.Diagnostics, Next: a.History}
+		MasterNumber: a.MasterNumber, MasterNode: a.MasterNode, Host: d.Host, RPCPort: a.RPCPort,
+		TrackingURL: d.TrackingURL, Diagnostics: d.Diagnostics, Next: a.History}
 	a.History = slot
 	s.fold(uint64(slot)<<32 | uint64(a.Attempt)<<1 | uint64(count(counted)))
 	n, last := 1, slot
@@ -134,11 +149,8 @@ func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
 	s.dropAsks(a)
 	s.dropUndelivered(a)
 	s.setAttempt(a, AttemptFinishing)
-	a.Final, a.Diagnostics = e.Final, e.Diagnostics
+	a.ending(e.Final, e.Diagnostics, e.TrackingURL)
 	a.FinishMillis, a.Progress = s.Meta.NowMillis, wholeProgress
-	if e.TrackingURL != "" {
-		a.TrackingURL = e.TrackingURL
-	}
 	s.fold(uint64(e.Final)<<48 ^ uint64(a.FinishMillis))
 	return nil
 }
@@ -202,10 +214,10 @@ func (s *State) attemptReported(e *event.AttemptReported) error {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
 	a.Progress = e.Progress
-	if e.TrackingURL != "" {
-		a.TrackingURL = e.TrackingURL
+	if e.TrackingURL != "" && e.TrackingURL != a.Details().TrackingURL {
+		a.changeDetails(func(d *AppDetails) { d.TrackingURL = e.TrackingURL })
 	}
 	s.fold(uint64(e.App)<<32 | uint64(e.Progress))
-	s.fold(hashString(a.TrackingURL))
+	s.fold(hashString(a.Details().TrackingURL))
 	return nil
 }

@@ -62,7 +62,7 @@ func TestFinishing(t *testing.T) {
 	apply(t, s, at(4000), &event.AttemptUnregistered{App: 1, Final: yarn.FinalSucceeded, Diagnostics: "done", TrackingURL: "history"})
 	a, q := appAt(t, s, 1), queueAt(t, s, "root.a")
 	if a.AttemptState != AttemptFinishing || a.Shown() != yarn.AppFinished || a.State != yarn.AppRunning || a.Final != yarn.FinalSucceeded ||
-		a.Diagnostics != "done" || a.TrackingURL != "history" || a.FinishMillis != 4000 || a.Progress != wholeProgress {
+		a.Details().Diagnostics != "done" || a.Details().TrackingURL != "history" || a.FinishMillis != 4000 || a.Progress != wholeProgress {
 		t.Errorf("it is %+v", a)
 	}
 	if a.Asks != 0 || a.Undelivered != 0 || !a.Pending.IsZero() || a.Live != 2 || a.Activated() || a.Open() || !a.Runnable() {
@@ -131,7 +131,7 @@ func TestHistory(t *testing.T) {
 	s := withMaster(t)
 	apply(t, s, at(3000), &event.AttemptLaunched{App: 3}, at(3500), &event.AttemptRegistered{App: 3, Host: "h", RPCPort: 5, TrackingURL: "u"},
 		&event.AttemptReported{App: 3, Progress: 4200, TrackingURL: "u2"}, &event.BlacklistChanged{App: 3, Add: []string{"h7"}})
-	if a := appAt(t, s, 3); a.Progress != 4200 || a.TrackingURL != "u2" {
+	if a := appAt(t, s, 3); a.Progress != 4200 || a.Details().TrackingURL != "u2" {
 		t.Errorf("reported: %+v", a)
 	}
 	apply(t, s, &event.AttemptReported{App: 3, Progress: 4300}, &event.ContainerCompleted{Container: ref(3, 1)}, at(4000),
@@ -142,13 +142,13 @@ func TestHistory(t *testing.T) {
 	if got := *s.Attempts.Get(a.History); got != want {
 		t.Errorf("remembered %+v\nwant %+v", got, want)
 	}
-	if a.MasterNumber != 1 || a.Host != "h" || a.Progress != 4300 || a.Diagnostics != "first" || s.Master(a) != 0 {
+	if a.MasterNumber != 1 || a.Details().Host != "h" || a.Progress != 4300 || a.Details().Diagnostics != "first" || s.Master(a) != 0 {
 		t.Errorf("after its end it reads %+v", a)
 	}
 	first := a.History
 	apply(t, s, at(5000), &event.AttemptStarted{App: 3, Attempt: 2})
-	if a := appAt(t, s, 3); a.MasterNumber != 0 || a.MasterNode != 0 || a.LaunchedMillis != 0 || a.FinishMillis != 0 || a.Progress != 0 || a.Host != "" || a.RPCPort != 0 ||
-		a.TrackingURL != "" || a.Diagnostics != "" || a.Final != yarn.FinalUndefined || a.Blacklist != nil || a.AttemptMillis != 5000 || a.History != first {
+	if a := appAt(t, s, 3); a.MasterNumber != 0 || a.MasterNode != 0 || a.LaunchedMillis != 0 || a.FinishMillis != 0 || a.Progress != 0 || a.Details().Host != "" || a.RPCPort != 0 ||
+		a.Details().TrackingURL != "" || a.Details().Diagnostics != "" || a.Final != yarn.FinalUndefined || a.Blacklist != nil || a.AttemptMillis != 5000 || a.History != first {
 		t.Errorf("the second attempt begins as %+v", a)
 	}
 	apply(t, s, &event.AttemptEnded{App: 3, Final: yarn.FinalKilled})

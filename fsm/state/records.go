@@ -78,11 +78,9 @@ const (
 // App is one application, its current attempt and its ledger.
 type App struct {
 	ID             yarn.ApplicationID
-	Name           string
+	details        packed   // see Details
+	Blacklist      []NameID // sorted; replaced whole; beside details, as the two that point
 	User           NameID
-	Type           string
-	Tags           []string
-	Context        []byte
 	Queue          uint32
 	UserSlot       uint32
 	Priority       int32
@@ -93,8 +91,7 @@ type App struct {
 	MaxAttempts    uint32
 	Failures       uint32 // attempts that counted towards the maximum
 	AM             yarn.Resource
-	AMPlaces       []yarn.Place // hosts and racks to ask for it at; never changed
-	AMStrict       bool         // and nowhere else
+	AMStrict       bool // and nowhere else
 	LifetimeMillis int64
 	ValidityMillis int64
 
@@ -122,10 +119,7 @@ type App struct {
 	// resource-seconds; see State.Spent.
 	Spent yarn.Resource
 
-	Host        string
-	RPCPort     int32
-	TrackingURL string
-	Diagnostics string
+	RPCPort int32
 
 	Asks         uint32 // first Ask, in key order
 	Outstanding  int64  // sum of the "*" counts
@@ -134,9 +128,8 @@ type App struct {
 	Undelivered  uint32 // first container with something to tell the AM
 	Reservations uint32 // first reservation
 	Reserving    int32
-	Blacklist    []NameID // sorted; replaced whole
-	History      uint32   // newest ended Attempt
-	Presences    uint32   // first Presence
+	History      uint32 // newest ended Attempt
+	Presences    uint32 // first Presence
 }
 
 // Attempt is an ended attempt of a remembered application.

@@ -102,7 +102,7 @@ func TestWhereAnAMIsAskedAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := appAt(t, r, 3); len(a.AMPlaces) != 2 || a.AMPlaces[0] != e.AMPlaces[0] || a.AMPlaces[1] != e.AMPlaces[1] || !a.AMStrict {
+	if a := appAt(t, r, 3); len(a.Details().AMPlaces) != 2 || a.Details().AMPlaces[0] != e.AMPlaces[0] || a.Details().AMPlaces[1] != e.AMPlaces[1] || !a.AMStrict {
 		t.Errorf("restored: %+v", a)
 	}
 }

@@ -265,8 +265,8 @@ func (b *books) differ(st *state.State) []string {
 		bad("the state has %d more living containers than the books", live)
 	}
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
-		if want := b.apps[a.ID.Seq]; want == nil || want.name != a.Name || want.priority != a.Priority || want.ended != a.State.Ended() {
-			bad("the state has %s as %s, priority %d, %s; the books %+v", a.ID, a.Name, a.Priority, a.State, want)
+		if want := b.apps[a.ID.Seq]; want == nil || want.name != a.Details().Name || want.priority != a.Priority || want.ended != a.State.Ended() {
+			bad("the state has %s as %s, priority %d, %s; the books %+v", a.ID, a.Details().Name, a.Priority, a.State, want)
 		}
 		return true
 	})

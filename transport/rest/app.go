@@ -111,8 +111,8 @@ func (f *appFilter) pass(v *view, a *census.App) bool {
 	case f.kind == "" && f.name == "" && f.tag == "":
 		return true
 	}
-	r := v.st.Apps.Get(a.Slot)
-	return (f.kind == "" || strings.EqualFold(f.kind, r.Type)) && (f.name == "" || f.name == r.Name) && (f.tag == "" || slices.Contains(r.Tags, f.tag))
+	d := v.st.Apps.Get(a.Slot).Details()
+	return (f.kind == "" || strings.EqualFold(f.kind, d.Type)) && (f.name == "" || f.name == d.Name) && (f.tag == "" || slices.Contains(d.Tags, f.tag))
 }
 
 // each calls yield with the slots of the applications that pass, by sequence
@@ -226,14 +226,15 @@ func attemptState(s state.AttemptState) string {
 
 // appDoc shows one application.
 func (v *view) appDoc(a *state.App) api.App {
+	about := a.Details()
 	d := api.App{
-		ID: a.ID.String(), Name: a.Name, User: v.st.NameOf(a.User), Queue: v.queuePath(a.Queue), Type: a.Type, Tags: a.Tags,
+		ID: a.ID.String(), Name: about.Name, User: v.st.NameOf(a.User), Queue: v.queuePath(a.Queue), Type: about.Type, Tags: about.Tags,
 		State: a.Shown().String(), FinalStatus: a.Final.String(), Priority: a.Priority, Unmanaged: a.Unmanaged, KeepContainers: a.KeepContainers,
 		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: v.waited(a),
 		LifetimeMillis: a.LifetimeMillis, AttemptState: attemptState(a.AttemptState), MaxAttempts: a.MaxAttempts, Failures: a.Failures,
 		AM: v.size(a.AM), Used: v.size(a.Used), Reserved: v.size(a.Reserved), Pending: v.size(a.Pending),
 		Outstanding: a.Outstanding, Containers: a.Live, Reservations: a.Reserving, Response: a.Response,
-		Host: a.Host, RPCPort: a.RPCPort, TrackingURL: a.TrackingURL, Diagnostics: a.Diagnostics,
+		Host: about.Host, RPCPort: a.RPCPort, TrackingURL: about.TrackingURL, Diagnostics: about.Diagnostics,
 	}
 	if a.Attempt != 0 {
 		d.Attempt = a.AttemptID().String()

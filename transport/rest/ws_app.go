@@ -141,7 +141,7 @@ func (c *call) proxied(a *state.App, original string) string {
 // tracking is what the tracking address leads to, and the address.
 func (c *call) tracking(a *state.App) (ui, url string) {
 	if s := a.Shown(); s != yarn.AppSubmitted && s != yarn.AppAccepted {
-		url = c.proxied(a, a.TrackingURL)
+		url = c.proxied(a, a.Details().TrackingURL)
 	}
 	switch {
 	case url == "":
@@ -155,10 +155,11 @@ func (c *call) tracking(a *state.App) (ui, url string) {
 // diagnostics are the application's own; of one alone, while it waits, why: in a
 // list of all that would cost too much.
 func (c *call) diagnostics(v *view, a *state.App) string {
-	if a.Diagnostics == "" && c.s.cfg.Reason != nil && c.args["id"] != "" && (a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted) {
+	text := a.Details().Diagnostics
+	if text == "" && c.s.cfg.Reason != nil && c.args["id"] != "" && (a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted) {
 		return c.s.cfg.Reason(v.st, a.ID)
 	}
-	return a.Diagnostics
+	return text
 }
 
 func (c *call) wsApp(v *view, a *state.App, without map[string]bool) obj {
@@ -168,23 +169,24 @@ func (c *call) wsApp(v *view, a *state.App, without map[string]bool) obj {
 		elapsed = finished - a.SubmittedMillis
 	}
 	ui, url := c.tracking(a)
+	about := a.Details()
 	d := obj{
-		{"id", a.ID.String()}, {"user", v.st.NameOf(a.User)}, {"name", a.Name}, {"queue", v.queuePath(a.Queue)}, {"state", a.Shown().String()}, {"finalStatus", finalStatus(a)},
+		{"id", a.ID.String()}, {"user", v.st.NameOf(a.User)}, {"name", about.Name}, {"queue", v.queuePath(a.Queue)}, {"state", a.Shown().String()}, {"finalStatus", finalStatus(a)},
 		{"progress", progress(a)}, {"trackingUI", ui},
 	}
 	if url != "" {
 		d = append(d, field{"trackingUrl", url})
 	}
 	d = append(d, obj{
-		{"diagnostics", c.diagnostics(v, a)}, {"clusterId", a.ID.ClusterTimestamp}, {"applicationType", a.Type}, {"applicationTags", strings.Join(a.Tags, ",")}, {"priority", a.Priority},
+		{"diagnostics", c.diagnostics(v, a)}, {"clusterId", a.ID.ClusterTimestamp}, {"applicationType", about.Type}, {"applicationTags", strings.Join(about.Tags, ",")}, {"priority", a.Priority},
 		{"startedTime", a.SubmittedMillis}, {"launchTime", v.launchMillis(a)}, {"finishedTime", finished}, {"elapsedTime", max(elapsed, 0)},
 	}...)
 	container, address, master := v.masterOf(a.ID, a.Attempt, a.MasterNumber, a.MasterNode)
 	if container != "" {
 		d = append(d, obj{{"amContainerLogs", logsLink(address, container, v.st.NameOf(a.User))}, {"amHostHttpAddress", address}}...)
 	}
-	if a.Host != "" && a.RPCPort != -1 {
-		d = append(d, field{"amRPCAddress", a.Host + ":" + strconv.Itoa(int(a.RPCPort))})
+	if about.Host != "" && a.RPCPort != -1 {
+		d = append(d, field{"amRPCAddress", about.Host + ":" + strconv.Itoa(int(a.RPCPort))})
 	}
 	d = append(d, field{"masterNodeId", master})
 	d = append(d, v.wsUse(a)...)
@@ -343,7 +345,7 @@ func wsStatistics(c *call) error {
 		}
 	} else {
 		v.st.Apps.Each(func(_ uint32, a *state.App) bool {
-			if strings.EqualFold(kind, a.Type) {
+			if strings.EqualFold(kind, a.Details().Type) {
 				counts[a.Shown().String()]++
 			}
 			return true

@@ -29,9 +29,10 @@ type attemptView struct {
 func (v *view) attemptViews(a *state.App) []attemptView {
 	var out []attemptView
 	if a.Attempt != 0 && a.AttemptState != state.AttemptEnded {
+		d := a.Details()
 		out = append(out, attemptView{id: a.AttemptID(), current: true, state: wsAttemptState(a), final: a.Final,
-			started: a.AttemptMillis, launched: a.LaunchedMillis, master: a.MasterNumber, node: a.MasterNode, host: a.Host, port: a.RPCPort,
-			tracking: a.TrackingURL, diagnostics: a.Diagnostics})
+			started: a.AttemptMillis, launched: a.LaunchedMillis, master: a.MasterNumber, node: a.MasterNode, host: d.Host, port: a.RPCPort,
+			tracking: d.TrackingURL, diagnostics: d.Diagnostics})
 	}
 	for slot := a.History; slot != 0; {
 		h := v.st.Attempts.Get(slot)

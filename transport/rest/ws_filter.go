@@ -129,8 +129,8 @@ func (f *wsFilter) times(c *call) error {
 func (f *wsFilter) pass(a *state.App) bool {
 	switch {
 	case f.final != "" && finalStatus(a) != f.final,
-		f.types != nil && !f.types[strings.ToUpper(a.Type)],
-		f.tags != nil && !slices.ContainsFunc(a.Tags, func(t string) bool { return f.tags[strings.ToUpper(t)] }),
+		f.types != nil && !f.types[strings.ToUpper(a.Details().Type)],
+		f.tags != nil && !slices.ContainsFunc(a.Details().Tags, func(t string) bool { return f.tags[strings.ToUpper(t)] }),
 		a.SubmittedMillis < f.startedFrom || a.SubmittedMillis > f.startedTo,
 		finishedMillis(a) < f.finishedFrom || finishedMillis(a) > f.finishedTo:
 		return false

@@ -138,9 +138,9 @@ func (f *filter) pass(v *view, a *state.App) bool {
 	switch {
 	case f.states != nil && !f.states[wire.ApplicationState(a)],
 		!f.started.has(a.SubmittedMillis), !f.ended.has(finished(a)),
-		f.name != nil && *f.name != a.Name,
-		f.types != nil && !f.types[strings.ToLower(a.Type)],
-		f.tags != nil && !slices.ContainsFunc(a.Tags, func(t string) bool { return f.tags[t] }):
+		f.name != nil && *f.name != a.Details().Name,
+		f.types != nil && !f.types[strings.ToLower(a.Details().Type)],
+		f.tags != nil && !slices.ContainsFunc(a.Details().Tags, func(t string) bool { return f.tags[t] }):
 		return false
 	}
 	if f.owner != "" || f.users != nil {

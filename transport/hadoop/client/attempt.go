@@ -30,8 +30,9 @@ func (v *view) current(a *state.App) attempt {
 			return v.past(a, t)
 		}
 	}
-	t := attempt{number: a.Attempt, state: wire.AttemptState(a), host: a.Host, port: a.RPCPort, diagnostics: v.s.diagnostics(a.ID, a.Diagnostics),
-		master: a.MasterNumber, started: a.AttemptMillis, original: a.TrackingURL}
+	d := a.Details()
+	t := attempt{number: a.Attempt, state: wire.AttemptState(a), host: d.Host, port: a.RPCPort, diagnostics: v.s.diagnostics(a.ID, d.Diagnostics),
+		master: a.MasterNumber, started: a.AttemptMillis, original: d.TrackingURL}
 	if a.Unmanaged && a.AttemptState == state.AttemptActive {
 		// Whoever starts the AM waits for this, and does it then.
 		t.state = proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED

@@ -122,8 +122,8 @@ func TestFailAttempt(t *testing.T) {
 	if err := fail(yarn.AttemptID{App: id, Attempt: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if a := h.record(t, id); a.State != yarn.AppFailed || !strings.Contains(a.Diagnostics, "Attempt failed by user") {
-		t.Errorf("%s: %s", a.State, a.Diagnostics)
+	if a := h.record(t, id); a.State != yarn.AppFailed || !strings.Contains(a.Details().Diagnostics, "Attempt failed by user") {
+		t.Errorf("%s: %s", a.State, a.Details().Diagnostics)
 	}
 	if err := fail(yarn.AttemptID{App: id, Attempt: 2}); err != nil {
 		t.Errorf("of an application that has ended: %v", err)

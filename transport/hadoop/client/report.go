@@ -43,22 +43,22 @@ func (s *Service) applicationReport(ctx context.Context, c *ipc.Call, req *proto
 // report shows an application; to those who may not see it, without anything
 // that its attempts tell.
 func (v *view) report(a *state.App, see bool) *proto.ApplicationReportProto {
-	user := v.st.NameOf(a.User)
+	user, about := v.st.NameOf(a.User), a.Details()
 	r := &proto.ApplicationReportProto{
 		ApplicationId:          wire.ApplicationIDProto(a.ID),
 		User:                   new(user),
 		Queue:                  new(v.queuePath(a.Queue)),
-		Name:                   new(a.Name),
+		Name:                   new(about.Name),
 		YarnApplicationState:   wire.ApplicationState(a).Enum(),
 		FinalApplicationStatus: wire.AppFinalStatus(a).Enum(),
 		StartTime:              new(a.SubmittedMillis),
 		LaunchTime:             new(v.launched(a)),
 		FinishTime:             new(finished(a)),
-		ApplicationType:        new(a.Type),
-		ApplicationTags:        a.Tags,
+		ApplicationType:        new(about.Type),
+		ApplicationTags:        about.Tags,
 		Priority:               wire.PriorityProto(a.Priority),
 		UnmanagedApplication:   new(a.Unmanaged),
-		AppNodeLabelExpression: new(appLabel(a)),
+		AppNodeLabelExpression: new(appLabel([]byte(about.Context))),
 		AppTimeouts:            []*proto.AppTimeoutsMapProto{v.timeout(a)},
 
 		Host: new(unavailable), RpcPort: new(int32(-1)), TrackingUrl: new(unavailable), OriginalTrackingUrl: new(unavailable),
@@ -76,7 +76,7 @@ func (v *view) report(a *state.App, see bool) *proto.ApplicationReportProto {
 
 // reportAttempt fills in what the current attempt tells.
 func (v *view) reportAttempt(r *proto.ApplicationReportProto, a *state.App, user string) {
-	r.TrackingUrl, r.Diagnostics = new(v.s.proxyURL(a.ID)), new(v.s.diagnostics(a.ID, a.Diagnostics))
+	r.TrackingUrl, r.Diagnostics = new(v.s.proxyURL(a.ID)), new(v.s.diagnostics(a.ID, a.Details().Diagnostics))
 	r.AppResource_Usage = v.usage(a)
 	if a.Attempt == 0 {
 		return
@@ -127,15 +127,15 @@ func finished(a *state.App) int64 {
 // progress is the AM's own figure. That it is done counts as all of it, and so,
 // in YARN, does being killed at work.
 func progress(a *state.App) float32 {
-	if a.State == yarn.AppKilled && a.Host != "" {
+	if a.State == yarn.AppKilled && a.Details().Host != "" {
 		return 1
 	}
 	return float32(a.Progress) / 10000
 }
 
 // appLabel is how YARN shows an application's label expression.
-func appLabel(a *state.App) string {
-	switch label := contextLabel(a.Context); {
+func appLabel(context []byte) string {
+	switch label := contextLabel(context); {
 	case label == nil:
 		return labelNotSet
 	case *label == "":

@@ -42,7 +42,7 @@ func TestSubmitTakesYARNsDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := h.record(t, id)
-	if a.Name != "N/A" || a.Type != "YARN" || h.st.Queues.Get(a.Queue).Path != "root.default" || h.st.NameOf(a.User) != "ann" || a.Priority != 0 ||
+	if a.Details().Name != "N/A" || a.Details().Type != "YARN" || h.st.Queues.Get(a.Queue).Path != "root.default" || h.st.NameOf(a.User) != "ann" || a.Priority != 0 ||
 		a.MaxAttempts != 2 || a.Unmanaged || a.KeepContainers || a.LifetimeMillis != 0 || a.ValidityMillis != 0 || a.AM != yarn.NewResource(1024, 1) {
 		t.Errorf("submitted as %+v", a)
 	}
@@ -63,7 +63,7 @@ func TestSubmitSaysEverything(t *testing.T) {
 		t.Errorf("input %+v", in)
 	}
 	a := h.record(t, id)
-	if a.Type != "a type that is much " || h.st.Queues.Get(a.Queue).Path != "root.batch.day" || a.MaxAttempts != 1 || !a.KeepContainers ||
+	if a.Details().Type != "a type that is much " || h.st.Queues.Get(a.Queue).Path != "root.batch.day" || a.MaxAttempts != 1 || !a.KeepContainers ||
 		a.ValidityMillis != 60000 || a.LifetimeMillis != 90_000 || a.AM[yarn.Memory] != 2048 {
 		t.Errorf("submitted as %+v", a)
 	}
@@ -83,7 +83,7 @@ func TestContextIsStoredAsItCame(t *testing.T) {
 	}
 	want := append(bytes.Clone(first), second...)
 	clear(body) // the door does not own it
-	if got := h.record(t, id).Context; !bytes.Equal(got, want) {
+	if got := []byte(h.record(t, id).Details().Context); !bytes.Equal(got, want) {
 		t.Errorf("stored %x\nwant   %x", got, want)
 	}
 }

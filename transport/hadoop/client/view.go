@@ -99,7 +99,7 @@ func (v *view) may(a *state.App, r right) bool {
 	if !v.acls || v.admin || v.user == v.st.NameOf(a.User) {
 		return true
 	}
-	lists := contextACLs(a.Context)
+	lists := contextACLs([]byte(a.Details().Context))
 	text := lists.View
 	if r == modifyApp {
 		text = lists.Modify

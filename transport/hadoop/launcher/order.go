@@ -37,7 +37,7 @@ func (l *Launcher) order(st *state.State, k key) (*order, error) {
 		return nil, errGone
 	}
 	return &order{ring: token.NewRing(st), attempt: k.attempt, id: st.ContainerID(c), node: st.Nodes.Get(c.Node).ID,
-		user: st.NameOf(a.User), submitted: a.SubmittedMillis, container: c, context: a.Context}, nil
+		user: st.NameOf(a.User), submitted: a.SubmittedMillis, container: c, context: []byte(a.Details().Context)}, nil
 }
 
 // target is the node, called as the attempt with a token made for that.

@@ -78,7 +78,7 @@ func (s *Service) enter(ctx context.Context, id yarn.AttemptID, fresh bool) (*at
 		}
 	}
 	a := &attempt{id: id, user: st.NameOf(app.User), keeps: app.KeepContainers, wireID: appendAttempt(nil, id)}
-	if c, err := wire.Submission(app.Context); err == nil {
+	if c, err := wire.Submission([]byte(app.Details().Context)); err == nil {
 		a.logs = appendLogs(c.GetLogAggregationContext())
 		a.acls = c.GetAmContainerSpec().GetApplication_ACLs()
 	}

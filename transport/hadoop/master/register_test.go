@@ -34,7 +34,7 @@ func TestRegister(t *testing.T) {
 		t.Errorf("registered: %v\nwant %v", r, want)
 	}
 	app := w.st().Apps.Get(w.st().AppByID(a.id.App))
-	if app.State != yarn.AppRunning || app.Host != "am-host/10.0.0.1" || app.RPCPort != -1 || app.TrackingURL != "http://am/" {
+	if app.State != yarn.AppRunning || app.Details().Host != "am-host/10.0.0.1" || app.RPCPort != -1 || app.Details().TrackingURL != "http://am/" {
 		t.Errorf("application %+v", app)
 	}
 	if again := a.register(); !gproto.Equal(again, want) {
@@ -133,7 +133,7 @@ func TestFinish(t *testing.T) {
 		}
 	}
 	app := w.st().Apps.Get(w.st().AppByID(a.id.App))
-	if app.State != yarn.AppFinished || app.Final != yarn.FinalSucceeded || app.Diagnostics != "all done" || app.TrackingURL != "http://history/" {
+	if app.State != yarn.AppFinished || app.Final != yarn.FinalSucceeded || app.Details().Diagnostics != "all done" || app.Details().TrackingURL != "http://history/" {
 		t.Errorf("application %+v", app)
 	}
 	_, err = a.try(idle())

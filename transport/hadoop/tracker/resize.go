@@ -83,7 +83,7 @@ func (s *Service) resized(st *state.State, list []input.SizeOrder) (out []*proto
 func sizeOrder(st *state.State, c *state.Container) (*proto.ContainerProto, error) {
 	a, n, id, version := st.Apps.Get(c.App), st.Nodes.Get(c.Node), st.ContainerID(c), st.SizeVersion(c)
 	var logs *proto.LogAggregationContextProto
-	if submission, err := wire.Submission(a.Context); err == nil {
+	if submission, err := wire.Submission([]byte(a.Details().Context)); err == nil {
 		logs = submission.GetLogAggregationContext()
 	}
 	t, err := token.NewRing(st).ContainerToken(token.Container{

@@ -55,7 +55,7 @@ func (s *Service) serveProxy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := st.Apps.Get(slot)
-	base := trackingURL(a.TrackingURL)
+	base := trackingURL(a.Details().TrackingURL)
 	switch {
 	case base == nil, a.Shown().Ended() && strings.HasPrefix(ownPath(base.Path), ProxyPath+name):
 		http.Redirect(w, r, "/cluster/app/"+name, http.StatusFound)

@@ -95,11 +95,11 @@ func TestSubmit(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := h.record(id)
-		if a.Name != "job" || h.planner.State().NameOf(a.User) != "ann" || a.Type != "SPARK" || a.Priority != 3 || a.MaxAttempts != 4 || !a.KeepContainers || a.ValidityMillis != 60000 ||
-			a.AM != yarn.NewResource(1024, 1) || a.Unmanaged || !slices.Equal(a.Tags, []string{"b", "a"}) {
+		if a.Details().Name != "job" || h.planner.State().NameOf(a.User) != "ann" || a.Details().Type != "SPARK" || a.Priority != 3 || a.MaxAttempts != 4 || !a.KeepContainers || a.ValidityMillis != 60000 ||
+			a.AM != yarn.NewResource(1024, 1) || a.Unmanaged || !slices.Equal(a.Details().Tags, []string{"b", "a"}) {
 			t.Errorf("%s: submitted as %+v", media, a)
 		}
-		checkContext(t, a.Context)
+		checkContext(t, []byte(a.Details().Context))
 	}
 }
 
@@ -255,8 +255,8 @@ func TestChanges(t *testing.T) {
 		t.Fatal("a stranger has killed it")
 	}
 	h.do(http.MethodPut, at+"state?user.name=ann", `<appstate><state>KILLED</state><diagnostics>enough</diagnostics></appstate>`, "Content-Type", asXML).want(t, http.StatusOK, `{"state":"KILLED"}`)
-	if a := h.record(id); a.Shown() != yarn.AppKilled || !strings.Contains(a.Diagnostics, "enough") {
-		t.Errorf("it is %s: %s", a.Shown(), a.Diagnostics)
+	if a := h.record(id); a.Shown() != yarn.AppKilled || !strings.Contains(a.Details().Diagnostics, "enough") {
+		t.Errorf("it is %s: %s", a.Shown(), a.Details().Diagnostics)
 	}
 }
 

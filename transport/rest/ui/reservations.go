@@ -195,7 +195,7 @@ func reservation(q *query) (any, error) {
 	}
 	st := q.v.State()
 	r := st.Reservations.Get(slot)
-	d := reservationData{Index: q.v.Index(), Reservation: q.reservationRow(slot), Name: st.Apps.Get(r.App).Name, NowMillis: st.Meta.NowMillis}
+	d := reservationData{Index: q.v.Index(), Reservation: q.reservationRow(slot), Name: st.Apps.Get(r.App).Details().Name, NowMillis: st.Meta.NowMillis}
 	q.title = "Reservation " + d.Reservation.ID
 	for at := st.Nodes.Get(r.Node).Containers; at != 0; at = st.Containers.Get(at).NextOnNode() {
 		d.Ahead = append(d.Ahead, q.v.Container(at))
