@@ -103,7 +103,9 @@ func (c *Cluster) open() (err error) {
 		}
 	}()
 	rep, err := c.stores.inspect()
-	if err != nil {
+	if errors.Is(err, ErrNewer) {
+		return err
+	} else if err != nil {
 		return &FatalError{ExitStore, fmt.Errorf("start check: %w", err)}
 	}
 	c.report(rep)

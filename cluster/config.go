@@ -70,7 +70,8 @@ type Config struct {
 
 	// OnFatal is called once, at once, when this replica must not go on. It should not return.
 	OnFatal func(code int, err error)
-	// VerifySnapshot reads a whole snapshot and checks it. It is called before anything is restored.
+	// VerifySnapshot reads a whole snapshot and checks it. It is called before anything is restored. ErrNewer
+	// is its word for one that this program is too old for.
 	VerifySnapshot func(io.Reader) error
 	// CheckToken uses up a join token for the replica with the server id by, and returns its role,
 	// RoleVoter or RoleNonvoter; dry only looks at it. It runs on the leader. Its error may be a

@@ -11,6 +11,9 @@ var (
 	// ErrUnknownOutcome means that leadership was lost, or raft stopped, while the entry was being
 	// committed: it may be committed later or never.
 	ErrUnknownOutcome = errors.New("leadership lost while committing, outcome unknown")
+	// ErrNewer is what VerifySnapshot says of a snapshot that a newer program has written: nothing is wrong
+	// with it.
+	ErrNewer = errors.New("written by a newer program")
 	// ErrNoLeader means that no leader is known.
 	ErrNoLeader = errors.New("no leader")
 	// ErrClosed is returned after Close and after a fatal error.

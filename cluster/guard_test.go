@@ -594,3 +594,60 @@ func TestStandingStillIsNotTheDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestNewerSnapshot: a snapshot that a newer program has written is not called damage,
+// on this disk or when it comes from the leader: the replica says that it is too old.
+func TestNewerSnapshot(t *testing.T) {
+	var old atomic.Pointer[string] // the replica that is run with an old program
+	none := ""
+	old.Store(&none)
+	rs := trio(t, func(c *Config) {
+		id := c.ID
+		c.Trailing, c.Options.LowTrailing = 0, true
+		c.VerifySnapshot = func(r io.Reader) error {
+			_, err := io.Copy(io.Discard, r)
+			if *old.Load() == id {
+				return fmt.Errorf("%w: feature level 9", ErrNewer)
+			}
+			return err
+		}
+	})
+	l := leader(t, rs)
+	f := follower(rs, l)
+	put(t, rs, 5)
+	f.stop()
+	old.Store(&f.id)
+	put(t, without(rs, f), 5)
+	if err := l.c.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, without(rs, f), 5)
+	if err := l.c.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	f.start()
+	select {
+	case fe := <-f.fatal:
+		if fe.Code != ExitNotKnown || !errors.Is(fe.Err, ErrNewer) {
+			t.Errorf("sent a newer snapshot it ended with %d: %v", fe.Code, fe.Err)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not say that the snapshot is newer than it")
+	}
+	f.kill()
+	old.Store(&none)
+	f.start()
+	inStep(t, rs, put(t, without(rs, f), 1))
+	if err := f.c.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	f.stop()
+	old.Store(&f.id)
+	var fe *FatalError
+	if err := f.open(); !errors.As(err, &fe) || fe.Code != ExitNotKnown || errors.Is(err, ErrDamaged) {
+		t.Errorf("started on a newer snapshot: %v", err)
+	}
+	old.Store(&none)
+	f.start()
+	inStep(t, rs, put(t, rs, 1))
+}

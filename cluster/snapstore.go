@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -141,7 +142,11 @@ func (k *snapSink) Close() error {
 		_ = k.pipe.Close()
 		if err := <-k.verdict; err != nil {
 			_ = k.SnapshotSink.Cancel()
-			return fmt.Errorf("snapshot at %d refused, the old state stays: %w", k.meta.Index, err)
+			err = fmt.Errorf("snapshot at %d refused, the old state stays: %w", k.meta.Index, err)
+			if errors.Is(err, ErrNewer) { // no other one will ever come
+				k.s.g.fail(ExitNotKnown, err)
+			}
+			return err
 		}
 	}
 	if err := k.s.g.check(); err != nil {

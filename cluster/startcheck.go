@@ -82,7 +82,9 @@ func (s *stores) inspectSnapshots(rep *startReport) error {
 		return fmt.Errorf("list snapshots: %w", err)
 	}
 	for _, meta := range list {
-		if err := s.verifySnapshot(meta.ID); err != nil {
+		if err := s.verifySnapshot(meta.ID); errors.Is(err, ErrNewer) {
+			return &FatalError{ExitNotKnown, err}
+		} else if err != nil {
 			s.snaps.condemn(meta.ID)
 			rep.BadSnapshot = append(rep.BadSnapshot, fmt.Sprintf("%s: %v", meta.ID, err))
 			continue

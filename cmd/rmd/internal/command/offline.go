@@ -22,12 +22,6 @@ import (
 	"rmd/snapshot"
 )
 
-// verifySnapshot reads a snapshot to its end.
-func verifySnapshot(r io.Reader) error {
-	_, err := snapshot.Verify(r)
-	return err
-}
-
 func (p *program) check() verb {
 	return verb{
 		name: "check", usage: "test a data directory that no process holds: log, checksums, snapshots, store",
@@ -38,7 +32,7 @@ func (p *program) check() verb {
 			if err := needDir(dir); err != nil {
 				return err
 			}
-			rep, err := cluster.Check(dir, verifySnapshot)
+			rep, err := cluster.Check(dir, replica.VerifySnapshot)
 			var refusal *cluster.Refusal
 			if errors.As(err, &refusal) {
 				return err
@@ -51,6 +45,9 @@ func (p *program) check() verb {
 				return doc, checkFacts(rep), nil
 			}); perr != nil {
 				return perr
+			}
+			if errors.Is(err, cluster.ErrNewer) {
+				return &exit.Error{Code: exit.CodeCheck, What: dir + ": " + err.Error(), Do: "check it with the newer rmd", Err: err}
 			}
 			if err != nil {
 				return &exit.Error{Code: exit.CodeCheck, What: dir + ": " + err.Error(), Do: "do not start a replica on it; take a good disk, or wipe it and join anew", Err: err}
@@ -148,7 +145,7 @@ func runRecover(c *call) error {
 
 func recoverOnce(dir string, peers []cluster.RecoverPeer, dry bool) (cluster.RecoverReport, error) {
 	return cluster.Recover(dir, peers, cluster.RecoverOptions{
-		FSM: fsm.New(fsm.DefaultConfig()), Verify: verifySnapshot, RaiseEpoch: raiseEpoch, By: loginName(), Dry: dry,
+		FSM: fsm.New(fsm.DefaultConfig()), Verify: replica.VerifySnapshot, RaiseEpoch: raiseEpoch, By: loginName(), Dry: dry,
 	})
 }
 

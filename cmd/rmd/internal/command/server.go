@@ -163,6 +163,8 @@ func healing(err error) string {
 	switch {
 	case errors.Is(err, cluster.ErrRemoved):
 		return "once it is wiped, \"rmd cluster join\" lets it in as a new replica"
+	case errors.Is(err, cluster.ErrNewer):
+		return "start it with the newer rmd; nothing is wrong with its disk"
 	case errors.Is(err, cluster.ErrDamaged):
 		return "\"rmd check --data DIR\" tells more; take a good disk, or wipe this one, \"rmd cluster remove\" this replica at another one, and join anew"
 	}

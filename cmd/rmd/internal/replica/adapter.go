@@ -97,9 +97,12 @@ func (h history) Entries(_ context.Context, from uint64, count int) ([]rest.LogE
 	return out, first, last, nil
 }
 
-// verifySnapshot reads a whole snapshot before anything is replaced by it.
-func verifySnapshot(r io.Reader) error {
+// VerifySnapshot reads a whole snapshot, as before anything is replaced by it.
+func VerifySnapshot(r io.Reader) error {
 	_, err := snapshot.Verify(r)
+	if errors.Is(err, snapshot.ErrFormat) {
+		return fmt.Errorf("%w: %w", cluster.ErrNewer, err)
+	}
 	return err
 }
 
