@@ -214,10 +214,12 @@ func (s *State) attemptReported(e *event.AttemptReported) error {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
 	a.Progress = e.Progress
-	if e.TrackingURL != "" && e.TrackingURL != a.Details().TrackingURL {
-		a.changeDetails(func(d *AppDetails) { d.TrackingURL = e.TrackingURL })
+	url := a.Details().TrackingURL
+	if e.TrackingURL != "" && e.TrackingURL != url {
+		url = e.TrackingURL
+		a.changeDetails(func(d *AppDetails) { d.TrackingURL = url })
 	}
 	s.fold(uint64(e.App)<<32 | uint64(e.Progress))
-	s.fold(hashString(a.Details().TrackingURL))
+	s.fold(hashString(url))
 	return nil
 }

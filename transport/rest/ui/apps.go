@@ -113,8 +113,9 @@ func (f *appFilter) pass(st *state.State, k *census.App) bool {
 		return true
 	}
 	a := st.Apps.Get(k.Slot)
-	return strings.Contains(strings.ToLower(a.Details().Name), f.find) || strings.HasSuffix(a.ID.String(), f.find) ||
-		strings.Contains(strings.ToLower(st.NameOf(a.User)), f.find) || slices.ContainsFunc(a.Details().Tags, func(t string) bool { return strings.ToLower(t) == f.find })
+	d := a.Details()
+	return strings.Contains(strings.ToLower(d.Name), f.find) || strings.HasSuffix(a.ID.String(), f.find) ||
+		strings.Contains(strings.ToLower(st.NameOf(a.User)), f.find) || slices.ContainsFunc(d.Tags, func(t string) bool { return strings.ToLower(t) == f.find })
 }
 
 // appKeys are what a list of applications can be sorted by.
