@@ -37,6 +37,12 @@ func TestInitJoinPromotePropose(t *testing.T) {
 	if err := l.c.Barrier(patience); err != nil {
 		t.Error(err)
 	}
+	if err := l.c.Confirm(t.Context(), l.c.Term()); err != nil {
+		t.Errorf("the leader is not sure of itself: %v", err)
+	}
+	if err := l.c.Confirm(t.Context(), l.c.Term()-1); !errors.Is(err, ErrNotLeader) {
+		t.Errorf("a term that is over is confirmed: %v", err)
+	}
 	if err := l.c.VerifyLeader(); err != nil {
 		t.Error(err)
 	}
@@ -323,6 +329,9 @@ func TestVerifyNeedsMajority(t *testing.T) {
 	}
 	if !l.c.IsLeader() {
 		t.Skip("leadership ended too soon on this machine")
+	}
+	if err := l.c.Confirm(t.Context(), l.c.Term()); err == nil {
+		t.Error("a leader whom nobody hears confirms itself")
 	}
 	if err := l.c.VerifyLeader(); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("got %v", err)

@@ -86,6 +86,18 @@ func (c *Cluster) ReadIndex(ctx context.Context) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
+// Confirm returns when it is sure that this replica led in a term when it was called. Calls share
+// verifications, as reads do.
+func (c *Cluster) Confirm(ctx context.Context, term uint64) error {
+	if _, err := c.readIndexHere(ctx); err != nil {
+		return err
+	}
+	if c.Term() != term { // terms only rise: what was verified is this one, or it is over
+		return ErrNotLeader
+	}
+	return nil
+}
+
 // readIndexHere joins the next batch, and runs it when nobody does.
 func (c *Cluster) readIndexHere(ctx context.Context) (uint64, error) {
 	r := &c.reads

@@ -64,6 +64,10 @@ type Config struct {
 	// Barrier returns when everything in the log before it is applied here; it
 	// fails when this replica does not lead.
 	Barrier func(ctx context.Context) error
+	// Confirm returns when it is sure that nobody had been elected in a later term when it was called, and fails
+	// otherwise. A refusal that rests on no entry waits for it: a leader that does not know of its end knows
+	// nothing of what a later one has let in. Nil: refusals are told at once.
+	Confirm func(ctx context.Context, term uint64) error
 	// Fork is called after Barrier (fsm.Machine.Planning).
 	Fork func(term uint64) Start
 	// Outcome tells what the entry at an index led to (fsm.Machine.Entry).

@@ -56,6 +56,9 @@ func (o *office) step(c *call, req input.Request) {
 		return
 	}
 	res.index = o.applied
+	if reply.Refused() != nil {
+		res.doubt = o.term
+	}
 	o.release(c, res)
 }
 

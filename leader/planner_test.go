@@ -31,6 +31,7 @@ type machineLog struct {
 	term    uint64
 	delay   time.Duration
 	deposed bool // it takes nothing any more
+	confirm func(ctx context.Context, term uint64) error
 }
 
 type applied struct {
@@ -69,6 +70,7 @@ func sequencerOf(t *testing.T, l *machineLog) *leader.Sequencer {
 	c := leader.DefaultConfig()
 	c.Logger, c.Log = hclog.NewNullLogger(), l
 	c.Barrier = func(context.Context) error { return nil }
+	c.Confirm = l.confirm
 	c.Fork = func(term uint64) leader.Start {
 		st, index, seq := l.m.Planning(term)
 		return leader.Start{State: st, Index: index, Sequence: seq}

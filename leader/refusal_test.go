@@ -1,6 +1,7 @@
 package leader_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -58,6 +59,41 @@ func TestARefusalOfAnAMWaitsForItsEntry(t *testing.T) {
 				t.Errorf("a leader that is none answers %T %d: %+v, %v", in, i, reply, err)
 			}
 			elect(uint64(i + 2))
+		}
+	})
+}
+
+// TestARefusalIsConfirmed: a leader that was deposed while it stood still refuses
+// nobody by what it knew; one that leads does, and writes nothing for it.
+func TestARefusalIsConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var over error
+		asked := uint64(0)
+		l := &machineLog{m: fsm.New(fsm.Config{}), replica: fsm.New(fsm.Config{}), delay: time.Millisecond, confirm: func(_ context.Context, term uint64) error {
+			asked = term
+			return over
+		}}
+		s, elect, end := run(t, l)
+		defer end()
+		elect(7)
+		do := func(in input.Input) (input.Reply, error) {
+			r, _, err := s.Do(t.Context(), input.Request{Input: in})
+			return r, err
+		}
+		if _, err := do(oneQueue()); err != nil || asked != 0 {
+			t.Fatal(err, asked)
+		}
+		before, _ := l.m.Applied()
+		nowhere := &input.SubmitApplication{Name: "x", User: "ann", Queue: "nowhere", Unmanaged: true}
+		if r, err := do(nowhere); err != nil || r.Refused() == nil || asked != 7 {
+			t.Errorf("%v %v, asked for term %d", r, err, asked)
+		}
+		if after, _ := l.m.Applied(); after != before {
+			t.Errorf("the refusal took %d entries", after-before)
+		}
+		over = errors.New("another leads")
+		if r, err := do(nowhere); !errors.Is(err, leader.ErrNotLeader) {
+			t.Errorf("a leader that is none answers %+v, %v", r, err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package leader
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,9 @@ type result struct {
 	reply input.Reply
 	index uint64
 	err   error
+	// doubt is the term of a leader that refuses by what it knows, and may have been
+	// deposed; 0: there is none.
+	doubt uint64
 }
 
 // New returns a sequencer that is not in office.
@@ -60,6 +64,11 @@ func (s *Sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uin
 	}
 	select {
 	case r := <-c.result:
+		if r.doubt != 0 && s.cfg.Confirm != nil {
+			if err := s.cfg.Confirm(ctx, r.doubt); err != nil {
+				return nil, 0, fmt.Errorf("%w: %w", ErrNotLeader, err) // nothing has happened
+			}
+		}
 		return r.reply, r.index, r.err
 	case <-ctx.Done():
 		return nil, 0, ctx.Err()

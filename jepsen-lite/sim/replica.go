@@ -314,6 +314,7 @@ func (l *life) openSequencer() error {
 	c.MaxInFlight = l.r.w.opt.inFlight
 	c.Now = l.r.wall
 	c.Barrier = func(context.Context) error { return raftCluster.Barrier(30 * time.Second) }
+	c.Confirm = raftCluster.Confirm
 	c.Fork = func(term uint64) leader.Start {
 		st, index, sequence := machine.Planning(term)
 		return leader.Start{State: st, Index: index, Sequence: sequence}

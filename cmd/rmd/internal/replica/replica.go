@@ -189,6 +189,7 @@ func (r *Replica) openSequencer() error {
 	c := leader.DefaultConfig()
 	c.Logger, c.Log, c.OnFatal = r.log.Named("leader"), raftLog{r.cluster}, r.fatal
 	c.Barrier = func(context.Context) error { return r.cluster.Barrier(barrierTimeout) }
+	c.Confirm = r.cluster.Confirm
 	c.Fork = func(term uint64) leader.Start {
 		st, index, sequence := r.machine.Planning(term)
 		return leader.Start{State: st, Index: index, Sequence: sequence}
