@@ -56,7 +56,7 @@ func (w *work) keep(ctx context.Context, c *caller) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond * time.Duration(1+len(w.apps)/50)): // ever slower: the queue holds 1,000, and a test may be slow
 		}
 		call, cancel := context.WithTimeout(context.Background(), patience)
 		reply, err := c.ask(call, &input.SubmitApplication{User: "ledger", Queue: "root.adhoc", Unmanaged: true})
