@@ -45,6 +45,9 @@ func (m *Machine) restore(r io.ReadCloser) error {
 	if closed := r.Close(); err == nil {
 		err = closed
 	}
+	if err == nil {
+		err = h.Within(m.cfg.Level)
+	}
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}

@@ -93,8 +93,14 @@ func (h *Header) describes(st *state.State) error {
 		return fmt.Errorf("%w: header says cluster %q level %d epoch %d, the state %q, %d, %d", ErrDamaged,
 			h.ClusterID, h.Level, h.Epoch, m.ClusterID, m.Level, m.Epoch)
 	}
-	if h.Level > event.Level {
-		return fmt.Errorf("%w: feature level %d, this build knows %d", ErrFormat, h.Level, event.Level)
+	return nil
+}
+
+// Within refuses, with ErrFormat, a state of a higher feature level than a program
+// knows: it can be read, but not what the log says next.
+func (h *Header) Within(level uint32) error {
+	if h.Level > level {
+		return fmt.Errorf("%w: feature level %d, this build knows %d", ErrFormat, h.Level, level)
 	}
 	return nil
 }

@@ -179,7 +179,11 @@ func TestNewerIsRefused(t *testing.T) {
 	}
 	st := small(t)
 	st.Meta.Level = event.Level + 1
-	if _, _, err := Read(bytes.NewReader(written(t, st))); !errors.Is(err, ErrFormat) {
+	h, _, err := Read(bytes.NewReader(written(t, st)))
+	if err != nil || h.Within(event.Level+1) != nil {
+		t.Errorf("a program of its level: %v, %v", err, h.Within(event.Level+1))
+	}
+	if err := h.Within(event.Level); !errors.Is(err, ErrFormat) {
 		t.Errorf("newer feature level: %v", err)
 	}
 }

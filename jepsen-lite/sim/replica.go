@@ -277,7 +277,7 @@ func (l *life) openCluster() error {
 	k.EntryMax = 16 << 20
 	k.Level = uint64(l.level)
 	k.FeatureLevel = func() uint64 { st, _ := machine.Fork(); return uint64(st.Meta.Level) }
-	k.VerifySnapshot = verifySnapshot
+	k.VerifySnapshot = l.verifySnapshot
 	k.Digest = func(index uint64) (uint64, []byte, bool) {
 		at, d, ok := machine.DigestAt(index)
 		return at, binary.BigEndian.AppendUint64(nil, d), ok
@@ -467,8 +467,11 @@ func (f raftFuture) Wait() (uint64, error) {
 }
 
 // verifySnapshot reads a snapshot to its end.
-func verifySnapshot(r io.Reader) error {
-	_, err := snapshot.Verify(r)
+func (l *life) verifySnapshot(r io.Reader) error {
+	info, err := snapshot.Verify(r)
+	if err == nil {
+		err = info.Within(l.level)
+	}
 	if errors.Is(err, snapshot.ErrFormat) {
 		return fmt.Errorf("%w: %w", cluster.ErrNewer, err)
 	}

@@ -69,12 +69,22 @@ func TestUpgrade(t *testing.T) {
 		if got := s.reservations(lead); !strings.HasPrefix(got, "[r1 app2 #2 ") {
 			t.Errorf("the reservation is %s", got)
 		}
+		l, _ := lead.now()
+		if err := l.within(func() error { return l.cluster.Snapshot() }); err != nil {
+			t.Fatal(err)
+		}
+		s.restartAs(lead, nextLevel) // what is written at the new level is read again
+		s.beat("n1")
+		s.inStep(time.Minute)
+		if got := s.state(lead).Meta.Level; got != nextLevel {
+			t.Errorf("with its snapshot the level is %d", got)
+		}
 		old := s.newReplica("d", "", "")
 		old.level = event.Level
 		if err := old.start(); err != nil {
 			t.Fatal(err)
 		}
-		l, _ := old.now()
+		l, _ = old.now()
 		err := l.within(func() error { return l.cluster.Join(s.ctx, []string{lead.id}, "", false) })
 		if !errors.Is(err, &cluster.Refusal{Code: cluster.CodeVersionTooOld}) {
 			t.Errorf("an old program is let in: %v", err)

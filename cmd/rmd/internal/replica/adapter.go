@@ -10,6 +10,7 @@ import (
 
 	"rmd/cluster"
 	"rmd/fsm"
+	"rmd/fsm/event"
 	"rmd/internal/hadoopconf"
 	"rmd/leader"
 	"rmd/scheduler/capacity"
@@ -99,7 +100,10 @@ func (h history) Entries(_ context.Context, from uint64, count int) ([]rest.LogE
 
 // VerifySnapshot reads a whole snapshot, as before anything is replaced by it.
 func VerifySnapshot(r io.Reader) error {
-	_, err := snapshot.Verify(r)
+	info, err := snapshot.Verify(r)
+	if err == nil {
+		err = info.Within(event.Level)
+	}
 	if errors.Is(err, snapshot.ErrFormat) {
 		return fmt.Errorf("%w: %w", cluster.ErrNewer, err)
 	}

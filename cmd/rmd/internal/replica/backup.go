@@ -80,6 +80,9 @@ func scratch(write func(w io.Writer) error) (*os.File, error) {
 // that no decision is planned on the state that goes away.
 func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState string, dryRun bool) (api.Restored, error) {
 	h, st, err := snapshot.Read(bufio.NewReaderSize(in, 1<<20))
+	if errors.Is(err, snapshot.ErrFormat) {
+		return api.Restored{}, versionTooOld(err)
+	}
 	if err != nil {
 		return api.Restored{}, &api.Error{Code: "SNAPSHOT_DAMAGED", Message: err.Error(), Remedy: "use another snapshot; nothing was changed", Status: 409}
 	}
@@ -108,18 +111,23 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 
 // mayReplace refuses what would overwrite a running cluster's state unasked.
 func (s snapshots) mayReplace(h snapshot.Header, replaceState string) error {
+	if err := h.Within(event.Level); err != nil {
+		return versionTooOld(err)
+	}
 	now, _ := s.r.machine.Fork()
 	own := s.r.cluster.ClusterID()
 	fresh := now.Apps.Len() == 0 && now.Nodes.Len() == 0
 	switch {
-	case h.Level > event.Level:
-		return &api.Error{Code: "VERSION_TOO_OLD", Message: fmt.Sprintf("the snapshot needs feature level %d, this program knows %d", h.Level, event.Level), Remedy: "upgrade rmd first", Status: 409}
 	case replaceState != "" && replaceState != own:
 		return &api.Error{Code: "CLUSTER_ID_DIFFERS", Message: fmt.Sprintf("this cluster is %s, not %s", own, replaceState), Remedy: "name the running cluster whose state may be overwritten", Status: 409}
 	case replaceState == "" && !fresh:
 		return &api.Error{Code: "NOT_FRESH", Message: fmt.Sprintf("cluster %s has %d applications and %d nodes", own, now.Apps.Len(), now.Nodes.Len()), Remedy: "restore into a fresh cluster, or use --replace-state " + own, Status: 409}
 	}
 	return nil
+}
+
+func versionTooOld(err error) error {
+	return &api.Error{Code: "VERSION_TOO_OLD", Message: "the snapshot was " + err.Error(), Remedy: "upgrade rmd first; nothing was changed", Status: 409}
 }
 
 // RaiseEpoch makes a state safe to go on with elsewhere or again, in place of
