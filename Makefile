@@ -90,7 +90,7 @@ SEEDS ?= $(if $(FOR),100000,200)
 FIRST ?= 1
 sim: ## whole clusters in virtual time: SEEDS seeds from FIRST on, or SEED=n alone; FOR=1h, MINUTES=2 of faults, PROFILE=disk,net
 	cd jepsen-lite/sim && RMD_SIM_SEEDS=$(SEEDS) RMD_SIM_FIRST=$(FIRST) RMD_SIM_SEED=$(SEED) RMD_SIM_FOR=$(FOR) RMD_SIM_PROFILE=$(PROFILE) RMD_SIM_MINUTES=$(MINUTES) \
-	  GODEBUG=adaptivestackstart=1 RMD_SIM_COMMIT=$(VERSION) RMD_SIM_OUT=$(CURDIR)/out/sim $(GO) test -count=1 -timeout 24h -run '^TestSeeds$$'
+	  GOGC=400 GODEBUG=adaptivestackstart=1 RMD_SIM_COMMIT=$(VERSION) RMD_SIM_OUT=$(CURDIR)/out/sim $(GO) test -count=1 -timeout 24h -run '^TestSeeds$$'
 
 sim-sum: ## add up all runs of sim, by commit: cluster-hours, faults, violations, CPU seconds per cluster-hour
 	@cd jepsen-lite/sim && RMD_SIM_SUM=$(CURDIR)/out/sim $(GO) test -count=1 -run '^TestTotals$$'
