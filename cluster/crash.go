@@ -126,6 +126,7 @@ func (c *Cluster) succeed(id string, term uint64) {
 	// vote than the first one waits, the survivors would end each other's elections until the search is over.
 	slower := time.Duration(1)
 	for deadline := start.Add(3 * c.cfg.Heartbeat); time.Now().Before(deadline) && c.ctx.Err() == nil; {
+		heard := c.peer.Heard()
 		if c.led(term) {
 			c.counters.crashes.Add(1)
 			c.observe(MeasureCrash, time.Since(start))
@@ -134,11 +135,11 @@ func (c *Cluster) succeed(id string, term uint64) {
 		if c.refuted(id, term, start) {
 			return
 		}
-		if c.doubted(id, term, start) {
-			c.pause(crashRetry)
+		if c.doubted(id, term, start) { // until it tells otherwise, which is most often a moment later
+			c.hear(heard, crashRetry)
 			continue
 		}
-		before, order := c.Term(), c.order(id)
+		before, order := c.Term(), c.order(id, term, start)
 		mine := slices.Index(order, c.cfg.ID)
 		if c.waitLed(term, slower*time.Duration(mine)*crashStagger) {
 			continue
@@ -213,7 +214,7 @@ func (c *Cluster) hearOthers(gone string, term uint64, start time.Time) {
 			id, _ := splitServerID(s.ID)
 			b, at := c.peer.Note(id)
 			p, ok := decodePosition(b)
-			missing = missing || !ok || at.Before(start) && p.Gone != term
+			missing = missing || !ok || stale(p, at, term, start)
 		}
 		if !missing {
 			return
@@ -225,6 +226,27 @@ func (c *Cluster) hearOthers(gone string, term uint64, start time.Time) {
 		case <-c.ctx.Done():
 			return
 		}
+	}
+}
+
+// shorter compares where logs end.
+func (p position) shorter(q position) bool {
+	return p.LastTerm < q.LastTerm || p.LastTerm == q.LastTerm && p.LastIndex < q.LastIndex
+}
+
+// stale says that a note is of before the leader's end: its writer's log may have grown since.
+func stale(p position, at time.Time, term uint64, start time.Time) bool {
+	return at.Before(start) && p.Gone != term
+}
+
+// hear waits for the next note, at most d.
+func (c *Cluster) hear(heard <-chan struct{}, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-heard:
+	case <-t.C:
+	case <-c.ctx.Done():
 	}
 }
 
@@ -257,30 +279,31 @@ func (c *Cluster) doubted(gone string, term uint64, start time.Time) bool {
 	return false
 }
 
-// order is the voters that are heard from, this one too: the longest log first.
-func (c *Cluster) order(gone string) []string {
+// order is the voters that are heard from, this one too: the longest log first. Of one whose note is stale it is
+// taken that its log is no shorter than ours, so that two who have not heard each other agree who is first.
+func (c *Cluster) order(gone string, term uint64, start time.Time) []string {
 	type candidate struct {
 		id string
 		p  position
 	}
-	last, lastTerm := c.stores.logs.tail()
-	all := []candidate{{c.cfg.ID, position{LastTerm: lastTerm, LastIndex: last}}}
+	var mine position
+	mine.LastIndex, mine.LastTerm = c.stores.logs.tail()
+	all := []candidate{{c.cfg.ID, mine}}
 	for _, s := range c.others(gone) {
 		id, _ := splitServerID(s.ID)
 		b, at := c.peer.Note(id)
-		if p, ok := decodePosition(b); ok && time.Since(at) < 2*time.Second {
-			all = append(all, candidate{id, p})
+		p, ok := decodePosition(b)
+		if !ok || time.Since(at) >= 2*time.Second {
+			continue
 		}
+		if stale(p, at, term, start) && p.shorter(mine) {
+			p = mine
+		}
+		all = append(all, candidate{id, p})
 	}
 	sort.Slice(all, func(i, j int) bool {
 		a, b := all[i], all[j]
-		if a.p.LastTerm != b.p.LastTerm {
-			return a.p.LastTerm > b.p.LastTerm
-		}
-		if a.p.LastIndex != b.p.LastIndex {
-			return a.p.LastIndex > b.p.LastIndex
-		}
-		return a.id < b.id
+		return b.p.shorter(a.p) || !a.p.shorter(b.p) && a.id < b.id
 	})
 	ids := make([]string, len(all))
 	for i, x := range all {

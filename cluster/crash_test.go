@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,6 +160,28 @@ func TestShorterLogUrges(t *testing.T) {
 	})
 	behind.c.gone(l.id)
 	eventually(t, soonerThanTimers, "the one with the longer log leads", other.c.IsLeader)
+}
+
+// latePeer is a wire on which no note arrives after a leader's end: what is known is of before, when logs were shorter.
+type latePeer struct{ Peer }
+
+// Note is a note of a second ago.
+func (p latePeer) Note(string) ([]byte, time.Time) {
+	return position{Term: 1, LastTerm: 1, LastIndex: 1}.encode(), time.Now().Add(-time.Second)
+}
+
+// TestStaleNotesRankAlike: two survivors who have not heard each other since agree who stands first. If each went by
+// what it knew of the other's log, both would, and neither would win.
+func TestStaleNotesRankAlike(t *testing.T) {
+	rs := trio(t, func(c *Config) { c.Peer = latePeer{c.Peer} })
+	inStep(t, rs, put(t, rs, 5))
+	l := leader(t, rs)
+	a := follower(rs, l)
+	b := follower(without(rs, a), l)
+	now, term := time.Now(), l.c.Term()
+	if x, y := a.c.order(l.id, term, now), b.c.order(l.id, term, now); !slices.Equal(x, y) || len(x) != 2 {
+		t.Errorf("%s would go by %v, %s by %v", a.id, x, b.id, y)
+	}
 }
 
 // TestStandFromCandidate: a candidate that lost stands again at once instead of sitting out its timer.
