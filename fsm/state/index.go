@@ -8,8 +8,8 @@ package state
 // rebuilt when a snapshot is restored, so its layout may depend on history
 // without harm: nothing ever ranges over it.
 type index struct {
-	owner *owner
 	pages []*indexPage
+	owned owned
 	mask  uint32
 	n     uint32
 }
@@ -25,38 +25,40 @@ const (
 const indexPageSize = 256
 
 type indexPage struct {
-	owner *owner
 	entry [indexPageSize]uint32
 }
 
 func newIndex() index {
-	x := index{owner: new(owner)}
+	var x index
 	x.reset(indexPageSize)
 	return x
 }
 
 func (x *index) reset(size uint32) {
 	x.pages = make([]*indexPage, size/indexPageSize)
+	x.owned = make(owned, (len(x.pages)+63)/64)
 	for i := range x.pages {
-		x.pages[i] = &indexPage{owner: x.owner}
+		x.pages[i] = new(indexPage)
+		x.owned.add(uint32(i))
 	}
 	x.mask, x.n = size-1, 0
 }
 
 func (x *index) fork() index {
-	x.owner = new(owner)
-	return index{owner: new(owner), pages: append([]*indexPage(nil), x.pages...), mask: x.mask, n: x.n}
+	clear(x.owned)
+	return index{owned: make(owned, len(x.owned)), pages: append([]*indexPage(nil), x.pages...), mask: x.mask, n: x.n}
 }
 
 func (x *index) at(i uint32) uint32 { return x.pages[i/indexPageSize].entry[i%indexPageSize] }
 
 func (x *index) set(i, entry uint32) {
-	pg := x.pages[i/indexPageSize]
-	if pg.owner != x.owner {
+	p := i / indexPageSize
+	pg := x.pages[p]
+	if !x.owned.has(p) {
 		clone := *pg
-		clone.owner = x.owner
 		pg = &clone
-		x.pages[i/indexPageSize] = pg
+		x.pages[p] = pg
+		x.owned.add(p)
 	}
 	pg.entry[i%indexPageSize] = entry
 }

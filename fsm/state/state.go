@@ -58,13 +58,7 @@ type State struct {
 // New returns the empty state of a cluster not initialized yet.
 func New() *State {
 	return &State{
-		Names: newTable[Name](), Queues: newTable[Queue](), Users: newTable[User](),
-		Apps: newTable[App](), Asks: newTable[Ask](), Locations: newTable[Location](),
-		Containers: newTable[Container](), Notes: newTable[Note](), Nodes: newTable[Node](),
-		Reservations: newTable[Reservation](), Bars: newTable[Bar](), Requests: newTable[Request](),
-		Attempts: newTable[Attempt](), Presences: newTable[Presence](), Delegations: newTable[DelegationToken](),
-		Resizes: newTable[Resize](),
-		byName:  newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
+		byName: newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
 		byContainer: newIndex(), byNode: newIndex(), byReservation: newIndex(), byRequest: newIndex(),
 		byPresence: newIndex(), byDelegation: newIndex(),
 	}

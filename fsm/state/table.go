@@ -5,32 +5,35 @@ import "math/bits"
 // pageSize is the number of records in a page: one word of occupancy bits.
 const pageSize = 64
 
-// owner marks the pages that a table may write in place; a fork gets another.
-type owner struct{ _ byte }
-
 type page[T any] struct {
-	owner *owner
-	used  uint64
-	rec   [pageSize]T
+	used uint64
+	rec  [pageSize]T
 }
 
+// owned has a bit for each page that may be written in place. A fork shares all
+// pages, so none is owned then, on either side. It lies beside the pages: a mark in
+// them that points would have a collection of garbage look into each.
+type owned []uint64
+
+func (o owned) has(p uint32) bool { return o[p/64]&(1<<(p%64)) != 0 }
+
+func (o owned) add(p uint32) { o[p/64] |= 1 << (p % 64) }
+
 // Table holds records of one type by slot, in pages shared between forks. Slot
-// 0 is never given out. The zero Table is not usable; see newTable.
+// 0 is never given out.
 type Table[T any] struct {
-	owner *owner
 	pages []*page[T]
+	owned owned
 	room  []uint64 // bit p: page p has a free slot
 	full  int      // this many words of room are known to be 0
 	live  int
 }
 
-func newTable[T any]() Table[T] { return Table[T]{owner: new(owner)} }
-
 // fork returns a copy that shares all pages; afterwards both copy before writing.
 func (t *Table[T]) fork() Table[T] {
-	t.owner = new(owner)
+	clear(t.owned)
 	return Table[T]{
-		owner: new(owner),
+		owned: make(owned, len(t.owned)),
 		pages: append([]*page[T](nil), t.pages...),
 		room:  append([]uint64(nil), t.room...),
 		full:  t.full,
@@ -58,11 +61,11 @@ func (t *Table[T]) mut(slot uint32) *T { return &t.own(slot / pageSize).rec[slot
 
 func (t *Table[T]) own(p uint32) *page[T] {
 	pg := t.pages[p]
-	if pg.owner != t.owner {
+	if !t.owned.has(p) {
 		clone := *pg
-		clone.owner = t.owner
 		pg = &clone
 		t.pages[p] = pg
+		t.owned.add(p)
 	}
 	return pg
 }
@@ -120,16 +123,18 @@ func (t *Table[T]) lowestRoom() int {
 // grow adds a page, a new one unless given, and returns its number.
 func (t *Table[T]) grow(pg *page[T]) int {
 	p := len(t.pages)
+	if p/64 == len(t.room) {
+		t.room = append(t.room, 0)
+		t.owned = append(t.owned, 0)
+	}
 	if pg == nil {
-		pg = &page[T]{owner: t.owner}
+		pg = new(page[T])
+		t.owned.add(uint32(p))
 	}
 	if p == 0 {
 		pg.used = 1 // slot 0 means none
 	}
 	t.pages = append(t.pages, pg)
-	if p/64 == len(t.room) {
-		t.room = append(t.room, 0)
-	}
 	t.free(uint32(p))
 	return p
 }

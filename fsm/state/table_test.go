@@ -61,7 +61,7 @@ func (v *version) alloc(t failer, text string) {
 // TestTableAgainstAMap runs forks of a table beside forks of a map.
 func TestTableAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := []*version{{newTable[Name](), map[uint32]string{}}}
+		all := []*version{{Table[Name]{}, map[uint32]string{}}}
 		n := 0
 		pick := func(t *rapid.T) *version { return all[rapid.IntRange(0, len(all)-1).Draw(t, "version")] }
 		used := func(t *rapid.T, v *version) uint32 {
@@ -120,7 +120,7 @@ func TestTableAgainstAMap(t *testing.T) {
 }
 
 func TestEachStops(t *testing.T) {
-	tab := newTable[Name]()
+	tab := Table[Name]{}
 	for range 200 {
 		tab.alloc()
 	}
@@ -134,7 +134,7 @@ func TestEachStops(t *testing.T) {
 // TestALoneHighSlotIsCheap: a table shrunk after a peak, or damaged bytes, may
 // name a slot far from all others.
 func TestALoneHighSlotIsCheap(t *testing.T) {
-	tab := newTable[Container]()
+	tab := Table[Container]{}
 	tab.place(MaxSlots - 1).Number = 7
 	distinct := map[*page[Container]]bool{}
 	for _, p := range tab.pages {
