@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -176,6 +178,49 @@ func TestNamespaces(t *testing.T) {
 			if err := ask(); err != nil {
 				t.Errorf("%v healed: %v", k, err)
 			}
+		}
+	}
+}
+
+// TestNamespacesLeaveNothing: what is made next takes the same names, though a
+// process that is slow to end still holds its namespace.
+func TestNamespacesLeaveNothing(t *testing.T) {
+	if err := mayNamespace(); err != nil {
+		t.Skip(err)
+	}
+	n, err := newNamespaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = n.Add("rm1")
+	argv := n.Wrap("rm1", []string{os.Args[0]})
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), asEcho+"=127.0.0.1:0")
+	cmd.SysProcAttr = childAttributes()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(errors.Join(err, n.Close()))
+	}
+	defer func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}()
+	inside := "/proc/" + strconv.Itoa(cmd.Process.Pid) + "/ns/net"
+	outside, _ := os.Readlink("/proc/self/ns/net")
+	for at := outside; at == outside; time.Sleep(time.Millisecond) {
+		if at, err = os.Readlink(inside); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range all {
+		if strings.HasPrefix(i.Name, n.name+"v") || i.Name == n.name {
+			t.Errorf("%s is left", i.Name)
 		}
 	}
 }

@@ -84,6 +84,9 @@ func (n *namespaces) address(id string) string { return n.prefix + "." + strconv
 
 func (n *namespaces) space(id string) string { return n.name + "-" + id }
 
+// veth is the outer end of a replica's link.
+func (n *namespaces) veth(id string) string { return n.name + "v" + strconv.Itoa(n.at[id]) }
+
 // Kind implements Network.
 func (n *namespaces) Kind() string { return Namespaces }
 
@@ -93,7 +96,7 @@ func (n *namespaces) Add(id string) (Place, error) {
 	defer n.mu.Unlock()
 	part := 10 + len(n.at)
 	n.at[id] = part
-	ns, veth := n.space(id), n.name+"v"+strconv.Itoa(part)
+	ns, veth := n.space(id), n.veth(id)
 	if err := ip("netns", "add", ns); err != nil {
 		return Place{}, err
 	}
@@ -205,8 +208,8 @@ func (n *namespaces) Close() error {
 	defer n.mu.Unlock()
 	var errs []error
 	for id := range n.at {
-		if id != Outside {
-			errs = append(errs, ip("netns", "del", n.space(id)))
+		if id != Outside { // the link first: a namespace takes its own along some time later, and its name is used again
+			errs = append(errs, ip("link", "del", n.veth(id)), ip("netns", "del", n.space(id)))
 		}
 	}
 	errs = append(errs, ip("link", "del", n.name))
