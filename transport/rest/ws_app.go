@@ -138,10 +138,10 @@ func (c *call) proxied(a *state.App, original string) string {
 	return scheme + c.r.Host + "/proxy/" + a.ID.String() + "/"
 }
 
-// tracking is what the tracking address leads to, and the address.
-func (c *call) tracking(a *state.App) (ui, url string) {
+// tracking is what the tracking address, as the AM told it, leads to, and the address.
+func (c *call) tracking(a *state.App, told string) (ui, url string) {
 	if s := a.Shown(); s != yarn.AppSubmitted && s != yarn.AppAccepted {
-		url = c.proxied(a, a.Details().TrackingURL)
+		url = c.proxied(a, told)
 	}
 	switch {
 	case url == "":
@@ -154,8 +154,7 @@ func (c *call) tracking(a *state.App) (ui, url string) {
 
 // diagnostics are the application's own; of one alone, while it waits, why: in a
 // list of all that would cost too much.
-func (c *call) diagnostics(v *view, a *state.App) string {
-	text := a.Details().Diagnostics
+func (c *call) diagnostics(v *view, a *state.App, text string) string {
 	if text == "" && c.s.cfg.Reason != nil && c.args["id"] != "" && (a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted) {
 		return c.s.cfg.Reason(v.st, a.ID)
 	}
@@ -168,8 +167,8 @@ func (c *call) wsApp(v *view, a *state.App, without map[string]bool) obj {
 	if finished != 0 {
 		elapsed = finished - a.SubmittedMillis
 	}
-	ui, url := c.tracking(a)
 	about := a.Details()
+	ui, url := c.tracking(a, about.TrackingURL)
 	d := obj{
 		{"id", a.ID.String()}, {"user", v.st.NameOf(a.User)}, {"name", about.Name}, {"queue", v.queuePath(a.Queue)}, {"state", a.Shown().String()}, {"finalStatus", finalStatus(a)},
 		{"progress", progress(a)}, {"trackingUI", ui},
@@ -178,7 +177,7 @@ func (c *call) wsApp(v *view, a *state.App, without map[string]bool) obj {
 		d = append(d, field{"trackingUrl", url})
 	}
 	d = append(d, obj{
-		{"diagnostics", c.diagnostics(v, a)}, {"clusterId", a.ID.ClusterTimestamp}, {"applicationType", about.Type}, {"applicationTags", strings.Join(about.Tags, ",")}, {"priority", a.Priority},
+		{"diagnostics", c.diagnostics(v, a, about.Diagnostics)}, {"clusterId", a.ID.ClusterTimestamp}, {"applicationType", about.Type}, {"applicationTags", strings.Join(about.Tags, ",")}, {"priority", a.Priority},
 		{"startedTime", a.SubmittedMillis}, {"launchTime", v.launchMillis(a)}, {"finishedTime", finished}, {"elapsedTime", max(elapsed, 0)},
 	}...)
 	container, address, master := v.masterOf(a.ID, a.Attempt, a.MasterNumber, a.MasterNode)
