@@ -34,10 +34,10 @@ var short = map[string]string{"id": "id", "cluster": "cluster", "data": "data", 
 func (p *program) server() verb {
 	return verb{
 		name: "server", usage: "run one replica in the foreground",
-		long: "SIGTERM hands leadership over, then stops; SIGHUP reads log.level and certificates again, and of Hadoop's\n" +
+		long: "SIGTERM hands leadership over, then stops; SIGHUP reads log.level and certificates again, and of Hadoop's " +
 			"files administrators, proxy users, groups and racks.\n" +
-			"Exit codes for supervisors: 70 disk sync failed, 71 disk full at start, 72 disk hung, 73 removed from the\n" +
-			"cluster, 74 state differs, 75 log entry not understood. After 73, 74 and 75 it must not be started again.",
+			"Exit codes for supervisors: 70 disk sync failed, 71 disk full at start, 72 disk hung, 73 removed from the " +
+			"cluster, 74 state differs, 75 log entry or snapshot of a newer program. After 73, 74 and 75 it must not be started again.",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "config", Usage: "rmd.yaml", EnvVars: []string{"RMD_CONFIG"}},
 			&cli.StringFlag{Name: "id", Usage: "key id"}, &cli.StringFlag{Name: "cluster", Usage: "key cluster"},
