@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"rmd/fsm/event"
+	"rmd/snapshot"
 )
 
 // TestRefusals asks for everything that must be refused, and tests code and
@@ -185,6 +189,31 @@ func refuseSnapshots(c *processes) {
 	c.refused(8, "NOT_FRESH: cluster ", "snapshot", "restore", file, "--dry-run")
 	c.refused(8, "CLUSTER_ID_DIFFERS: this cluster is ", "snapshot", "restore", file, "--replace-state", "other", "--yes")
 	c.refused(2, "NEEDS_YES", "snapshot", "restore", file, "--replace-state", "other")
+	newer := filepath.Join(dir, "newer")
+	raiseLevel(c, file, newer)
+	c.done("snapshot", "inspect", newer)
+	c.refused(8, "VERSION_TOO_OLD: the snapshot was written by a newer build: feature level ", "snapshot", "restore", newer)
+}
+
+// raiseLevel writes a snapshot anew, as a program of the next feature level would have.
+func raiseLevel(c *processes, file, newer string) {
+	in, err := os.Open(file)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer in.Close()
+	h, st, err := snapshot.Read(in)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	st.Meta.Level = event.Level + 1
+	var b bytes.Buffer
+	if err := snapshot.Write(&b, snapshot.HeaderOf(st, h.Index, h.Term, h.Sequence), st); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.WriteFile(newer, b.Bytes(), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // refuseOffline is about commands on data directories; rm3 stops for it.
