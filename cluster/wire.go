@@ -23,6 +23,7 @@ var (
 //   - It answers for a snapshot of what is here already: the library would go back to it and clear the
 //     log behind it, with entries that this replica has promised to keep.
 //   - It cuts what a request tells of commits down to what the request proves.
+//   - It has entries sent again as soon as a follower that was away is back.
 //   - It lets a candidate be judged by its log when its promotion has not reached this replica.
 type wire struct {
 	raft.Transport
@@ -36,6 +37,8 @@ type wire struct {
 	vote     func(*raft.RequestVoteRequest) *raft.RequestVoteRequest
 	preVote  func(*raft.RequestPreVoteRequest) *raft.RequestPreVoteResponse
 	acks     *ackBook
+	returns  returns
+	serves   func(follower raft.ServerID, term uint64) bool
 	forgot   func(raft.ServerID, raft.ServerAddress, amnesiaNotice) // a follower has lost what it acknowledged
 	fast     bool                                                   // Options.HeartbeatFastPath
 	wg       sync.WaitGroup
@@ -47,10 +50,11 @@ var (
 )
 
 func newWire(t raft.Transport, fast bool, c *Cluster) *wire {
-	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{}), acks: newAckBook()}
+	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{}), acks: newAckBook(),
+		returns: returns{of: map[raft.ServerID]chan struct{}{}}}
 	if c != nil {
 		w.installs, w.holds, w.shorten, w.forgot = c.installed, c.holds, c.shorten, c.tellForgetful
-		w.vote, w.preVote = c.vote, c.preVote
+		w.vote, w.preVote, w.serves = c.vote, c.preVote, c.serves
 	}
 	w.wg.Go(w.relay)
 	return w
@@ -203,9 +207,14 @@ func (w *wire) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft
 	if !ok {
 		return errForgetful
 	}
+	back := w.returns.next(id)
 	if err := w.Transport.AppendEntries(id, to, args, resp); err != nil {
+		if !isHeartbeat(args) {
+			w.wait(back, id, args.Term)
+		}
 		return err
 	}
+	w.returns.heard(id)
 	if w.proof(id, to, args, resp, floor) {
 		return errForgetful
 	}

@@ -1,0 +1,84 @@
+package cluster
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// awayPoll is how often who waits for a follower looks whether it still leads.
+const awayPoll = 50 * time.Millisecond
+
+// returns tells when a follower that could not be reached is there again. After each call that failed the library
+// waits twice as long as before, up to 10 s, before it sends entries again, and nothing wakes it: a replica that was
+// down for half a minute would lag behind for up to 10 s after its start, and its doors with it. Heartbeats go
+// on meanwhile, half a heartbeat timeout apart at most. So a call that failed returns to the library with the next
+// heartbeat that succeeds: an absence counts as one failure, however long it is.
+type returns struct {
+	mu sync.Mutex
+	of map[raft.ServerID]chan struct{}
+}
+
+// next returns a channel that is closed when the follower answers again.
+func (r *returns) next(id raft.ServerID) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ch := r.of[id]
+	if ch == nil {
+		ch = make(chan struct{})
+		r.of[id] = ch
+	}
+	return ch
+}
+
+// heard wakes who waits for a follower.
+func (r *returns) heard(id raft.ServerID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ch := r.of[id]; ch != nil {
+		close(ch)
+		delete(r.of, id)
+	}
+}
+
+// wait holds a failed call back until its follower answers again, or has no say any more, or this replica.
+func (w *wire) wait(back <-chan struct{}, id raft.ServerID, term uint64) {
+	t := time.NewTicker(awayPoll)
+	defer t.Stop()
+	for w.serves != nil && w.serves(id, term) {
+		select {
+		case <-back:
+			return
+		case <-w.done:
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// serves says whether this replica leads in a term, and a member is one that it sends entries to.
+func (c *Cluster) serves(id raft.ServerID, term uint64) bool {
+	in := c.current()
+	if in == nil || in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
+		return false
+	}
+	_, member := find(in.raft.GetConfiguration().Configuration(), string(id))
+	return member
+}
+
+// InstallSnapshot sends a snapshot.
+func (w *wire) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+	back := w.returns.next(id)
+	err := w.Transport.InstallSnapshot(id, to, args, resp, data)
+	if err != nil {
+		w.wait(back, id, args.Term)
+	}
+	return err
+}
+
+// isHeartbeat says whether a request is one of those that the library sends beside the entries.
+func isHeartbeat(q *raft.AppendEntriesRequest) bool {
+	return q.PrevLogEntry == 0 && len(q.Entries) == 0
+}

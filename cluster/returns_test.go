@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// put commits entries and returns the index of the last.
+func (s *simCluster) put(l *simReplica, n int) (index uint64) {
+	s.t.Helper()
+	for range n {
+		var err error
+		if index, _, err = l.c.Propose([]byte("x")).Wait(); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return index
+}
+
+// TestReturnAfterAbsence: a replica that was away for minutes has all entries within a second of its start, whether
+// it takes them from the log or needs a snapshot first. (The library alone takes up to ten.)
+func TestReturnAfterAbsence(t *testing.T) {
+	for _, bySnapshot := range []bool{false, true} {
+		for shift := range 4 { // of its return against the library's clock
+			synctest.Test(t, func(t *testing.T) { returnAfter(t, bySnapshot, 5*time.Minute+time.Duration(shift)*2*time.Second) })
+		}
+	}
+}
+
+func returnAfter(t *testing.T, bySnapshot bool, absence time.Duration) {
+	s := newSimCluster(t, 7, func(c *Config) {
+		if bySnapshot {
+			c.Trailing = 1
+		}
+	})
+	s.boot()
+	defer s.stopAll()
+	l := s.leader(nil)
+	s.put(l, 5)
+	away := s.rs[0]
+	if away == l {
+		away = s.rs[1]
+	}
+	s.stop(away)
+	s.put(l, 5)
+	if bySnapshot {
+		if err := l.c.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(absence)
+	index := s.put(s.leader(nil), 1)
+	s.start(away)
+	start := time.Now()
+	for away.c.AppliedIndex() < index {
+		if time.Since(start) > time.Second {
+			t.Fatalf("away for %s, by a snapshot %t: after %s it has %d of %d entries", absence, bySnapshot, time.Since(start), away.c.AppliedIndex(), index)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestNoOneWaitsForWhoWasRemoved: what waits for a follower ends with its membership, and with the office.
+func TestNoOneWaitsForWhoWasRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var member, leads atomic.Bool
+		member.Store(true)
+		leads.Store(true)
+		w := newWire(newSimNet(1).host("a"), false, nil)
+		defer w.close()
+		w.serves = func(raft.ServerID, uint64) bool { return member.Load() && leads.Load() }
+		held := func() <-chan struct{} {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_ = w.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 1}, &raft.AppendEntriesResponse{})
+			}()
+			time.Sleep(time.Minute)
+			select {
+			case <-done:
+				t.Error("it does not wait for who is away")
+			default:
+			}
+			return done
+		}
+		done := held()
+		member.Store(false)
+		time.Sleep(2 * awayPoll)
+		<-done
+		member.Store(true)
+		done = held()
+		leads.Store(false)
+		time.Sleep(2 * awayPoll)
+		<-done
+		if err := w.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 1}, &raft.AppendEntriesResponse{}); err == nil {
+			t.Error("a heartbeat to who is away succeeds")
+		}
+	})
+}
