@@ -102,12 +102,28 @@ func (d *loopDisk) PowerCut() error {
 	return nil
 }
 
-// Remount implements Disk.
+// Remount implements Disk. Whatever makes a namespace of mounts at that moment holds
+// the old file system a moment longer, and the kernel gives it again as it was: shut
+// down.
 func (d *loopDisk) Remount(readOnly bool) error {
-	if err := d.off(); err != nil {
-		return err
+	var err error
+	for range 50 {
+		if err := d.off(); err != nil {
+			return err
+		}
+		if err := d.on(readOnly); err != nil {
+			return err
+		}
+		if readOnly {
+			return nil
+		}
+		trial := filepath.Join(d.mount, "trial")
+		if err = errors.Join(os.WriteFile(trial, nil, 0o600), os.Remove(trial)); !errors.Is(err, syscall.EIO) {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
-	return d.on(readOnly)
+	return fmt.Errorf("mount %s: %w", d.mount, err)
 }
 
 // Fill implements Disk.

@@ -88,6 +88,42 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
+// TestRemountBesideOthers: a process with mounts of its own, which any tool of the
+// machine may start, holds the file system that was shut down until it ends.
+func TestRemountBesideOthers(t *testing.T) {
+	if err := mayLoop(t.TempDir()); err != nil {
+		t.Skip(err)
+	}
+	d, err := newLoop(filepath.Join(t.TempDir(), "disk"), 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Remount(false); err != nil {
+		t.Fatal(err)
+	}
+	holder := exec.Command("unshare", "--mount", "sh", "-c", "echo; sleep 1")
+	out, err := holder.StdoutPipe()
+	if err == nil {
+		err = holder.Start()
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.PowerCut(), d.Remount(false)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(d.Dir(), "x"), nil, 0o600); err != nil {
+		t.Error(err)
+	}
+	if err := holder.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestFillAndFree(t *testing.T) {
 	if err := mayLoop(t.TempDir()); err != nil {
 		t.Skip(err)

@@ -103,16 +103,22 @@ func (n *namespaces) Add(id string) (Place, error) {
 	for _, args := range [][]string{
 		{"link", "add", veth, "type", "veth", "peer", "name", "eth0", "netns", ns},
 		{"link", "set", veth, "master", n.name, "up"},
-		{"-n", ns, "addr", "add", n.address(id) + "/24", "dev", "eth0"},
-		{"-n", ns, "link", "set", "lo", "up"},
-		{"-n", ns, "link", "set", "eth0", "up"},
-		// The rules that cut links come before all others, the one of local addresses too.
-		{"-n", ns, "rule", "add", "pref", "100", "lookup", "local"},
-		{"-n", ns, "rule", "del", "pref", "0"},
-		// Known connections would pass by them.
-		{"netns", "exec", ns, "sysctl", "-qw", "net.ipv4.ip_early_demux=0"},
 	} {
 		if err := ip(args...); err != nil {
+			return Place{}, err
+		}
+	}
+	for _, argv := range [][]string{
+		{"ip", "addr", "add", n.address(id) + "/24", "dev", "eth0"},
+		{"ip", "link", "set", "lo", "up"},
+		{"ip", "link", "set", "eth0", "up"},
+		// The rules that cut links come before all others, the one of local addresses too.
+		{"ip", "rule", "add", "pref", "100", "lookup", "local"},
+		{"ip", "rule", "del", "pref", "0"},
+		// Known connections would pass by them.
+		{"sysctl", "-qw", "net.ipv4.ip_early_demux=0"},
+	} {
+		if err := n.in(id, argv...); err != nil {
 			return Place{}, err
 		}
 	}
@@ -122,8 +128,15 @@ func (n *namespaces) Add(id string) (Place, error) {
 	return p, nil
 }
 
+// in runs a command in a replica's namespace.
+func (n *namespaces) in(id string, argv ...string) error {
+	argv = n.Wrap(id, argv)
+	return run(argv[0], argv[1:]...)
+}
+
 // Wrap implements Network. The network's namespace alone is entered: one of mounts,
-// as "ip netns exec" makes it, would hold every disk for as long as it lasts.
+// as "ip netns exec", "ip -n" and "tc -n" make it, would hold every disk for as long
+// as it lasts, those of other runs too.
 func (n *namespaces) Wrap(id string, argv []string) []string {
 	return append([]string{"nsenter", "--net=/var/run/netns/" + n.space(id)}, argv...)
 }
@@ -147,10 +160,10 @@ func (n *namespaces) Cut(from, to string, how Cut) error {
 	case to == Outside:
 		at, rule = from, []string{"to", n.address(to), "blackhole"}
 	}
-	if err := ip(append([]string{"-n", n.space(at), "rule", "add", "pref", "10"}, rule...)...); err != nil {
+	if err := n.in(at, append([]string{"ip", "rule", "add", "pref", "10"}, rule...)...); err != nil {
 		return err
 	}
-	n.rules[k] = append([]string{"-n", n.space(at), "rule", "del", "pref", "10"}, rule...)
+	n.rules[k] = n.Wrap(at, append([]string{"ip", "rule", "del", "pref", "10"}, rule...))
 	return nil
 }
 
@@ -160,7 +173,7 @@ func (n *namespaces) undo(k link) error {
 		return nil
 	}
 	delete(n.rules, k)
-	return ip(rule...)
+	return run(rule[0], rule[1:]...)
 }
 
 // Shape implements Network: what a replica sends to anybody is slowed, for the
@@ -169,20 +182,19 @@ func (n *namespaces) Shape(from, _ string, s Shape) error {
 	if from == Outside {
 		return nil
 	}
-	ns := n.space(from)
 	if s == (Shape{}) {
-		if err := ip("netns", "exec", ns, "tc", "qdisc", "del", "dev", "eth0", "root"); err != nil && !strings.Contains(err.Error(), "Cannot delete qdisc with handle of zero") {
+		if err := n.in(from, "tc", "qdisc", "del", "dev", "eth0", "root"); err != nil && !strings.Contains(err.Error(), "Cannot delete qdisc with handle of zero") {
 			return err
 		}
 		return nil
 	}
-	args := []string{"netns", "exec", ns, "tc", "qdisc", "replace", "dev", "eth0", "root"}
+	args := []string{"tc", "qdisc", "replace", "dev", "eth0", "root"}
 	if s.Delay > 0 || s.Stall > 0 {
 		args = append(args, "netem", "delay", s.Delay.String(), s.Jitter.String(), "loss", fmt.Sprintf("%.1f%%", s.Stall*100))
 	} else {
 		args = append(args, "tbf", "rate", strconv.Itoa(s.Rate*8)+"bit", "burst", "32kbit", "latency", "400ms")
 	}
-	return ip(args...)
+	return n.in(from, args...)
 }
 
 // Absent implements Network: the kernel refuses by itself.
@@ -244,7 +256,7 @@ func mayNetem() error {
 		return err
 	}
 	if _, err = n.Add("probe"); err == nil {
-		err = ip("netns", "exec", n.space("probe"), "tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", "1ms")
+		err = n.in("probe", "tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", "1ms")
 	}
 	return errors.Join(err, n.Close())
 }
