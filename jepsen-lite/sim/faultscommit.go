@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
 // missesMax is after how many failures to reach a follower raft waits so long before the next try that the leader
@@ -22,8 +24,11 @@ type late struct {
 	mu     sync.Mutex
 	leader string
 	misses int
+	begun  chan struct{} // closed when it leads
 	enough chan struct{} // closed when it has missed it often enough
 }
+
+func newLate() *late { return &late{begun: make(chan struct{}), enough: make(chan struct{})} }
 
 // logs is told what raft logs: hold keeps the disk of the replica that enters office from storing anything.
 func (o *late) logs(id, message string, hold func(id string)) {
@@ -33,6 +38,7 @@ func (o *late) logs(id, message string, hold func(id string)) {
 	case o.leader == "" && strings.HasPrefix(message, "entering leader state"):
 		o.leader = id
 		hold(id)
+		close(o.begun)
 	case o.leader == id && strings.HasPrefix(message, "failed to appendEntries to"):
 		if o.misses++; o.misses == missesMax {
 			close(o.enough)
@@ -42,14 +48,15 @@ func (o *late) logs(id, message string, hold func(id string)) {
 
 // lateOffice brings a follower back with entries that nobody else has, to a leader that looked for its own last entry
 // before it had stored one, and has committed some since: its first request tells of commits that it does not reach,
-// and what the follower has there must not be applied (S1).
+// and what the follower has there must not be applied (S1). Heartbeats reach the follower all the while, since the
+// leader waits for one before it counts the next failure (cluster/returns.go).
 func (d *driver) lateOffice() {
 	w, all, first := d.w, d.well(), d.w.leading()
 	if len(all) < 3 || first == nil {
 		return
 	}
 	d.note("%s keeps entries that nobody else has, and its successor stores its first one late", first.id)
-	o := &late{enough: make(chan struct{})}
+	o := newLate()
 	thaw := func() {}
 	hold := func(id string) {
 		for _, r := range all {
@@ -71,9 +78,8 @@ func (d *driver) lateOffice() {
 	defer end.Stop()
 	met := false
 	select {
-	case <-o.enough:
-		met = true
-		time.Sleep(backoffBegun)
+	case <-o.begun:
+		met = d.missed(first, o.enough, end.C)
 	case <-end.C:
 	}
 	w.atLog.Store(nil)
@@ -87,6 +93,29 @@ func (d *driver) lateOffice() {
 	}
 	w.heal()
 	d.sleep(2*backoffLeft, lease)
+}
+
+// missed has a follower hear heartbeats and nothing else, until its leader has missed it often enough.
+func (d *driver) missed(first *replica, enough <-chan struct{}, end <-chan time.Time) bool {
+	w := d.w
+	w.net.deny(func(to string, msg any) bool {
+		q, entries := msg.(*raft.AppendEntriesRequest)
+		_, install := msg.(*raft.InstallSnapshotRequest)
+		return to == first.id && (install || entries && (q.PrevLogEntry > 0 || len(q.Entries) > 0))
+	})
+	for _, r := range w.members() {
+		w.net.join(first.id, r.id)
+	}
+	if err := first.start(); err != nil {
+		d.note("%v", err)
+	}
+	select {
+	case <-enough:
+		time.Sleep(backoffBegun)
+		return true
+	case <-end:
+		return false
+	}
 }
 
 // named is the member of a name, nil for none.

@@ -31,6 +31,7 @@ type network struct {
 	data      []byte
 	votes     func(term uint64, voter, candidate string) // told of each vote that is granted
 	hang      func(msg any) bool                         // messages that stay in the network for ever
+	denied    func(to string, msg any) bool              // messages that are refused at once
 	sent      traffic
 }
 
@@ -109,7 +110,14 @@ func (n *network) heal() {
 	defer n.mu.Unlock()
 	clear(n.cut)
 	clear(n.links)
-	n.all, n.patience, n.hang = weather{}, messageTimeout, nil
+	n.all, n.patience, n.hang, n.denied = weather{}, messageTimeout, nil, nil
+}
+
+// deny has some messages refused until the network heals.
+func (n *network) deny(some func(to string, msg any) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.denied = some
 }
 
 // turn changes the weather of all links.

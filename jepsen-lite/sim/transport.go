@@ -90,7 +90,7 @@ func (q request) rpc(answer chan raft.RPCResponse) raft.RPC {
 // ask sends one of Raft's requests and waits for its answer.
 func (h *host) ask(to string, in, msg, out any, data []byte) error {
 	h.net.mu.Lock()
-	patience, hang := h.net.patience, h.net.hang
+	patience, hang, denied := h.net.patience, h.net.hang, h.net.denied
 	h.net.mu.Unlock()
 	end := time.NewTimer(patience)
 	defer end.Stop()
@@ -103,7 +103,7 @@ func (h *host) ask(to string, in, msg, out any, data []byte) error {
 		return errLost
 	}
 	p := h.net.find(to)
-	if p == nil {
+	if p == nil || denied != nil && denied(to, msg) {
 		time.Sleep(time.Millisecond)
 		return errRefused
 	}

@@ -232,7 +232,7 @@ func TestTrapCommitLibrary(t *testing.T) {
 		if err := old.apply(); err != nil {
 			t.Fatal(err)
 		}
-		o, thaw := &late{enough: make(chan struct{})}, func() {}
+		o, thaw := newLate(), func() {}
 		hook := func(id, message string) {
 			o.logs(id, message, func(id string) {
 				for _, r := range b.rs {
