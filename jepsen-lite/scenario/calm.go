@@ -103,8 +103,34 @@ func awaitCalm(ctx context.Context, holds func() bool) error {
 func ended(state string) bool { return state == "FINISHED" || state == "FAILED" || state == "KILLED" }
 
 // endAll kills every application that is left; containers, asks and reservations
-// must all go with them: L3.
+// must all go with them: L3. Leaders may still change on a machine that has much to
+// do, so what nobody answered is asked again.
 func (r *run) endAll(ctx context.Context) error {
+	var last error
+	if err := awaitCalm(ctx, func() bool { last = r.killAll(ctx); return last == nil }); err != nil {
+		return fmt.Errorf("end all applications: %w", last)
+	}
+	r.rested = 1
+	var left api.Totals
+	err := awaitCalm(ctx, func() bool {
+		leader := r.cluster.Leader(ctx)
+		if leader == nil {
+			return false
+		}
+		doc, err := r.cluster.Facts(ctx, leader)
+		left = doc.Totals
+		return err == nil && left.Containers == 0 && left.Reservations == 0 && left.Running == 0 && left.Waiting == 0
+	})
+	if err != nil {
+		r.violate("L3", "%d containers, %d reservations, %d running and %d waiting applications are left %s after all were killed",
+			left.Containers, left.Reservations, left.Running, left.Waiting, calmWithin)
+	}
+	return nil
+}
+
+// killAll asks for the end of all applications once; what is refused for good has
+// ended by itself.
+func (r *run) killAll(ctx context.Context) error {
 	leader := r.cluster.Leader(ctx)
 	if leader == nil {
 		return errors.New("there is no leader in the calm")
@@ -118,21 +144,11 @@ func (r *run) endAll(ctx context.Context) error {
 			continue
 		}
 		at := r.cluster.URL(leader, true) + "/v1/apps/" + a.ID + ":kill"
+		err := r.cluster.Call(ctx, http.MethodPost, at, api.Kill{}, nil)
 		var refused *api.Error
-		if err := r.cluster.Call(ctx, http.MethodPost, at, api.Kill{}, nil); err != nil && !errors.As(err, &refused) {
-			return fmt.Errorf("end %s: %w", a.ID, err)
+		if err != nil && (!errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError) {
+			return fmt.Errorf("%s: %w", a.ID, err)
 		}
-	}
-	r.rested = 1
-	var left api.Totals
-	err = awaitCalm(ctx, func() bool {
-		doc, err := r.cluster.Facts(ctx, leader)
-		left = doc.Totals
-		return err == nil && left.Containers == 0 && left.Reservations == 0 && left.Running == 0 && left.Waiting == 0
-	})
-	if err != nil {
-		r.violate("L3", "%d containers, %d reservations, %d running and %d waiting applications are left %s after all were killed",
-			left.Containers, left.Reservations, left.Running, left.Waiting, calmWithin)
 	}
 	return nil
 }
@@ -160,8 +176,9 @@ func (r *run) acknowledged(ctx context.Context) error {
 	hist := r.rec.Client("final")
 	for _, p := range r.cluster.Voters() {
 		hist.Invoke(history.List, history.Value{Replica: p.ID})
-		apps, err := r.apps(ctx, p)
-		if err != nil {
+		var apps []api.App
+		var err error
+		if awaitCalm(ctx, func() bool { apps, err = r.apps(ctx, p); return err == nil }) != nil {
 			hist.Info(err.Error())
 			r.violate("L2", "%s cannot be read in the calm: %v", p.ID, err)
 			continue
