@@ -54,9 +54,11 @@ func (e *Env) stickOnce(ctx context.Context, from, to *harness.Replica) error {
 		_ = e.cli(ctx, history.Transfer, history.Value{Replica: to.ID}, "cluster", "transfer", to.ID) // it fails, as it is to
 	}()
 	err := await(ctx, "the transfer begins", reachWithin, func() bool { return from.Count(begun) > before })
-	if now, _, ferr := e.follower(ctx); err != nil && ferr == nil && now != from {
-		err = nil // a busy machine has made another one leader: there is nothing to hand over
-	} else if err == nil {
+	if err != nil {
+		if now, _, ferr := e.follower(ctx); ferr == nil && now != from {
+			err = nil // a busy machine has made another one leader: there is nothing to hand over
+		}
+	} else {
 		// What is under way arrives, and is answered, within one delay and a write; the word to
 		// stand is on its way for another one.
 		sleep(ctx, seconds(0.07, 0.15)(e.Rand))
