@@ -30,6 +30,9 @@ type Env struct {
 	// BeatGap is the longest that a node which speaks Hadoop's wire waited for an answer
 	// between two moments; nil where there is none.
 	BeatGap func(from, to time.Time) time.Duration
+	// Replaces is called before the cluster's log is replaced by another one, while it
+	// can be read.
+	Replaces func()
 	// Until is when no fault is to hold any more; zero is no bound.
 	Until time.Time
 	// Old and New are the programs of a rolling upgrade.

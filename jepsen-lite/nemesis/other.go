@@ -87,6 +87,7 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 		return nil, ErrNotNow
 	}
 	e.on("%s", voters, names(voters))
+	e.Replaces()
 	for _, r := range voters {
 		if err := r.Kill(); err != nil {
 			return nil, err

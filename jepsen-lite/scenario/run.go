@@ -174,6 +174,10 @@ func (r *run) whole(ctx context.Context) error {
 		return fmt.Errorf("start the load: %w", err)
 	}
 	r.env.BeatGap = r.load.BeatGap
+	r.env.Replaces = func() {
+		r.archive.close(true) // what lies in the log from here on is another one
+		r.replaced = true
+	}
 	if err := r.faults(ctx); err != nil {
 		return err
 	}
@@ -206,14 +210,25 @@ func (r *run) faults(ctx context.Context) error {
 	}
 	r.env.Until = time.Time{}
 	for _, name := range s.Finale {
-		if f, ok := nemesis.Find(name); ok && ctx.Err() == nil && r.res.Offer.Can(f.Kind) {
-			if f.Kind == harness.Recover {
-				r.archive.close(true) // what lies in the log from here on is another one
-				r.replaced = true
-			}
-			if err := r.one(ctx, f); err != nil {
+		if f, ok := nemesis.Find(name); ok && r.res.Offer.Can(f.Kind) {
+			if err := r.finale(ctx, f); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// finale does a fault that ends a run; on a busy machine it may have to wait for
+// its victim.
+func (r *run) finale(ctx context.Context, f nemesis.Fault) error {
+	r.idle = 0
+	for done := len(r.res.Moments); len(r.res.Moments) == done && r.idle < idleMax-1 && ctx.Err() == nil; {
+		if err := r.one(ctx, f); err != nil {
+			return err
+		}
+		if r.idle > 0 {
+			time.Sleep(time.Second)
 		}
 	}
 	return nil
