@@ -25,12 +25,20 @@ const calmWithin = 30 * time.Second
 // them all at its end.
 func (r *run) keepAll(ctx context.Context) error {
 	at := r.cluster.URL(r.cluster.Replicas[0], false) + "/v1/conf"
-	var conf api.Conf
-	if err := r.cluster.Call(ctx, http.MethodGet, at+"?consistent", nil, &conf); err != nil {
-		return err
+	var last error
+	err := awaitCalm(ctx, func() bool {
+		var conf api.Conf
+		if last = r.cluster.Call(ctx, http.MethodGet, at+"?consistent", nil, &conf); last != nil {
+			return false
+		}
+		conf.Properties["yarn.resourcemanager.max-completed-applications"] = "1000000"
+		last = r.cluster.Call(ctx, http.MethodPut, at, api.PutConf{Properties: conf.Properties, Comment: "chaos"}, nil)
+		return last == nil
+	})
+	if err != nil {
+		return last
 	}
-	conf.Properties["yarn.resourcemanager.max-completed-applications"] = "1000000"
-	return r.cluster.Call(ctx, http.MethodPut, at, api.PutConf{Properties: conf.Properties, Comment: "chaos"}, nil)
+	return nil
 }
 
 // calm takes every fault away and holds that everything comes to rest: a leader
