@@ -154,9 +154,16 @@ func keys(h *history.History) []figure {
 	return []figure{
 		{"cluster time", span(s.ClusterTime), fmt.Sprintf("%s leaderships, %s starts", number(int64(len(terms))), number(int64(lives)))},
 		{"operations", number(s.Operations), fmt.Sprintf("acked %s, refused %s, unknown %s", number(s.Acked), number(s.Refused), number(s.Unknown))},
-		{"faults", number(faults), fmt.Sprintf("of %d kinds", len(s.Faults))},
+		{"faults", number(faults), kindsOf(len(s.Faults))},
 		{"log", number(int64(len(h.Entries))), "entries replayed by the checker's own model"},
 	}
+}
+
+func kindsOf(n int) string {
+	if n == 1 {
+		return "of one kind"
+	}
+	return fmt.Sprintf("of %d kinds", n)
 }
 
 func steps(chain []check.Link, from int64) []chained {
