@@ -40,17 +40,24 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestPowerCut: what was synced stays, what was not is lost, and until the disk is
-// mounted again every access fails.
-func TestPowerCut(t *testing.T) {
+// loopOf is a disk of so many MiB; where there can be none, the test is skipped.
+func loopOf(t *testing.T, mib int) Disk {
+	t.Helper()
 	if err := mayLoop(t.TempDir()); err != nil {
 		t.Skip(err)
 	}
-	d, err := newLoop(filepath.Join(t.TempDir(), "disk"), 32)
+	d, err := newLoop(filepath.Join(t.TempDir(), "disk"), mib)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
+	t.Cleanup(func() { _ = d.Close() }) // what was to be seen was
+	return d
+}
+
+// TestPowerCut: what was synced stays, what was not is lost, and until the disk is
+// mounted again every access fails.
+func TestPowerCut(t *testing.T) {
+	d := loopOf(t, 32)
 	if err := d.Remount(false); err != nil { // the directory itself is there for good
 		t.Fatal(err)
 	}
@@ -91,14 +98,7 @@ func TestPowerCut(t *testing.T) {
 // TestRemountBesideOthers: a process with mounts of its own, which any tool of the
 // machine may start, holds the file system that was shut down until it ends.
 func TestRemountBesideOthers(t *testing.T) {
-	if err := mayLoop(t.TempDir()); err != nil {
-		t.Skip(err)
-	}
-	d, err := newLoop(filepath.Join(t.TempDir(), "disk"), 32)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
+	d := loopOf(t, 32)
 	if err := d.Remount(false); err != nil {
 		t.Fatal(err)
 	}
@@ -125,14 +125,7 @@ func TestRemountBesideOthers(t *testing.T) {
 }
 
 func TestFillAndFree(t *testing.T) {
-	if err := mayLoop(t.TempDir()); err != nil {
-		t.Skip(err)
-	}
-	d, err := newLoop(filepath.Join(t.TempDir(), "disk"), 32)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
+	d := loopOf(t, 32)
 	free := func() uint64 {
 		var s syscall.Statfs_t
 		if err := syscall.Statfs(d.Dir(), &s); err != nil {

@@ -25,20 +25,14 @@ const calmWithin = 30 * time.Second
 // them all at its end.
 func (r *run) keepAll(ctx context.Context) error {
 	at := r.cluster.URL(r.cluster.Replicas[0], false) + "/v1/conf"
-	var last error
-	err := awaitCalm(ctx, func() bool {
+	return inCalm(ctx, func() error {
 		var conf api.Conf
-		if last = r.cluster.Call(ctx, http.MethodGet, at+"?consistent", nil, &conf); last != nil {
-			return false
+		if err := r.cluster.Call(ctx, http.MethodGet, at+"?consistent", nil, &conf); err != nil {
+			return err
 		}
 		conf.Properties["yarn.resourcemanager.max-completed-applications"] = "1000000"
-		last = r.cluster.Call(ctx, http.MethodPut, at, api.PutConf{Properties: conf.Properties, Comment: "chaos"}, nil)
-		return last == nil
+		return r.cluster.Call(ctx, http.MethodPut, at, api.PutConf{Properties: conf.Properties, Comment: "chaos"}, nil)
 	})
-	if err != nil {
-		return last
-	}
-	return nil
 }
 
 // calm takes every fault away and holds that everything comes to rest: a leader
@@ -107,6 +101,15 @@ func awaitCalm(ctx context.Context, holds func() bool) error {
 	return nil
 }
 
+// inCalm does what may have to be asked again, and returns its last error.
+func inCalm(ctx context.Context, do func() error) error {
+	var last error
+	if awaitCalm(ctx, func() bool { last = do(); return last == nil }) != nil {
+		return last
+	}
+	return nil
+}
+
 // ended says whether an application's state is a last one.
 func ended(state string) bool { return state == "FINISHED" || state == "FAILED" || state == "KILLED" }
 
@@ -114,9 +117,8 @@ func ended(state string) bool { return state == "FINISHED" || state == "FAILED" 
 // must all go with them: L3. Leaders may still change on a machine that has much to
 // do, so what nobody answered is asked again.
 func (r *run) endAll(ctx context.Context) error {
-	var last error
-	if err := awaitCalm(ctx, func() bool { last = r.killAll(ctx); return last == nil }); err != nil {
-		return fmt.Errorf("end all applications: %w", last)
+	if err := inCalm(ctx, func() error { return r.killAll(ctx) }); err != nil {
+		return fmt.Errorf("end all applications: %w", err)
 	}
 	r.rested = 1
 	var left api.Totals
@@ -185,8 +187,7 @@ func (r *run) acknowledged(ctx context.Context) error {
 	for _, p := range r.cluster.Voters() {
 		hist.Invoke(history.List, history.Value{Replica: p.ID})
 		var apps []api.App
-		var err error
-		if awaitCalm(ctx, func() bool { apps, err = r.apps(ctx, p); return err == nil }) != nil {
+		if err := inCalm(ctx, func() (err error) { apps, err = r.apps(ctx, p); return err }); err != nil {
 			hist.Info(err.Error())
 			r.violate("L2", "%s cannot be read in the calm: %v", p.ID, err)
 			continue
