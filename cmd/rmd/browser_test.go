@@ -165,6 +165,25 @@ func (b *tab) holds(what, expression string) {
 	b.t.Fatalf("%s: %s does not hold:\n%s", what, expression, b.text())
 }
 
+// missesOne has the first renewal of the page that would show something new
+// answered by what was there before, as a replica may do to a page that many
+// look at.
+func (b *tab) missesOne() {
+	b.t.Helper()
+	b.holds("the next renewal misses what is new", `(() => {
+		const real = window.fetch, index = (r) => Number(r.headers.get("X-Rmd-Index"));
+		const before = real(location.href, { headers: { "X-Rmd-Live": "1" } });
+		window.fetch = async (...asked) => {
+			const old = await before, now = await real(...asked);
+			if (index(now) <= index(old)) return now;
+			window.fetch = real;
+			window.missed = true;
+			return old;
+		};
+		return true;
+	})()`)
+}
+
 // script turns JavaScript on or off.
 func (b *tab) script(on bool) {
 	b.t.Helper()
@@ -325,6 +344,7 @@ func browserCancel(t *testing.T, b, watcher *tab, c *processes, leader, follower
 	watcher.open("http://" + leader.http + "/ui/reservations")
 	watcher.reads(reservation, "1 held", "live")
 	watcher.holds("a mark", "window.mark = true")
+	watcher.missesOne()
 	b.open("http://" + follower.http + "/ui/reservations")
 	b.reads("1 held", "held:")
 	b.click(`a[href="/ui/reservations/` + reservation + `#cancel"]`)
@@ -332,6 +352,7 @@ func browserCancel(t *testing.T, b, watcher *tab, c *processes, leader, follower
 	b.click(`form[action="/ui/reservations/` + reservation + `/cancel"] button.danger`)
 	b.reads("The reservation was cancelled", "0 held", "1 operator")
 	watcher.reads("0 held", "No node is reserved")
+	watcher.holds("a page of before was served", "window.missed === true")
 	watcher.holds("the page was not loaded anew", "window.mark === true")
 	if n := len(c.reservations(follower)); n != 0 {
 		t.Errorf("%d reservations are held", n)

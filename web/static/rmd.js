@@ -30,16 +30,24 @@ function pulse(kind, text) {
 // --- renewing the regions ---
 
 let tag = "";
+let seen = 0; // the index of the regions on the page
 let busy = false;
 let again = false;
+let late = 0;
+
+// What others look at too may be a moment older than the message that it was
+// fetched for. While nothing moves on, no other message follows.
+const behind = () => stream && silent === 0 && !document.hidden && shown && seen < shown.index && !$("#main [data-still]");
 
 async function renew() {
   if (busy) { again = true; return; }
   busy = true;
+  clearTimeout(late);
   try {
     const headers = { "X-Rmd-Live": "1" };
     if (tag) headers["If-None-Match"] = tag;
     const answer = await fetch(location.pathname + location.search, { headers, cache: "no-store", credentials: "same-origin" });
+    if (answer.ok || answer.status === 304) seen = Number(answer.headers.get("X-Rmd-Index"));
     if (answer.status === 200) {
       tag = answer.headers.get("ETag") || "";
       replace(new DOMParser().parseFromString(await answer.text(), "text/html"));
@@ -51,6 +59,7 @@ async function renew() {
   } finally {
     busy = false;
     if (again) { again = false; setTimeout(renew, 250); }
+    else late = setTimeout(() => { if (behind()) renew(); }, 1000);
   }
 }
 
@@ -61,7 +70,8 @@ function replace(fresh) {
   for (const region of all("[data-live]", main)) {
     const next = fresh.getElementById(region.id);
     if (!next) { region.replaceChildren(); continue; }
-    if (region.innerHTML === next.innerHTML || held(region)) continue;
+    if (region.innerHTML === next.innerHTML) continue;
+    if (held(region)) { tag = ""; seen = 0; continue; }
     const scroll = all(".wide", region).map((el) => el.scrollLeft);
     const focus = focusPath(region);
     region.replaceWith(document.adoptNode(next));

@@ -9,7 +9,8 @@
 // A page is whole without JavaScript. With it, the live messages make the page
 // fetch itself again and replace its regions marked data-live; the rendered
 // main part of a page is shared by all viewers for one tick, so that fifty
-// viewers cost what one does. Nothing in the main part belongs to one viewer but the
+// viewers cost what one does. A page that got less than the last message told, by
+// the index beside it, asks once more. Nothing in the main part belongs to one viewer but the
 // token in its forms, which is put in when it is sent.
 //
 // No page does work beyond one pass over a table of the fork. What is exact but
