@@ -34,6 +34,8 @@ type Config struct {
 	Queue string
 
 	Nodes, Masters int
+	// Connections is how many the nodes share; 0 is one each, as NodeManagers have.
+	Connections int
 	// NodePort is the port in the nodes' ids: runs at the same time need others.
 	NodePort int
 	// NodeContainers is for how many containers a node has room.
@@ -99,6 +101,7 @@ func (c Config) Validate() error {
 	bad(c.Logger == nil, "logger is missing")
 	bad(c.User == "", "user is missing")
 	bad(c.Nodes < 1 || c.Nodes > nodesMax, "%d nodes are not 1 to %d", c.Nodes, nodesMax)
+	bad(c.Connections < 0, "%d connections are too few", c.Connections)
 	bad(c.NodePort < 1 || c.NodePort > 65535, "port %d of the nodes is none", c.NodePort)
 	bad(c.NodeContainers < 1 || c.NodeContainers > 10_000, "%d containers on a node are not 1 to 10000", c.NodeContainers)
 	bad(c.MemoryMB < 1 || c.VCores < 1 || c.MemoryMB > 1<<20 || c.VCores > 1<<10, "a container of %d MB and %d vcores is none", c.MemoryMB, c.VCores)

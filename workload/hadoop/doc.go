@@ -12,8 +12,8 @@
 // counts when that call is answered.
 //
 // What always holds:
-//   - Each node and each master has a connection of its own and at most one call
-//     under way, whose bytes are kept until it is answered: what is repeated at
+//   - Each node and each master has a connection of its own (nodes may be told to
+//     share some) and at most one call under way, whose bytes are kept until it is answered: what is repeated at
 //     another front door is the same call.
 //   - Heartbeats and allocates are encoded and decoded by hand, on the goroutine
 //     that reads the connection: the load shares the machine with what it loads.

@@ -51,6 +51,7 @@ func is(remote *ipc.RemoteError, class string) bool {
 // one goroutine at a time.
 type link struct {
 	r      *run
+	trunk  *trunk // whose connection it is; nil: its own
 	target ipc.Target
 	doors  []string
 	at     int
@@ -60,9 +61,18 @@ type link struct {
 // pauseMost bounds the pause after all doors were tried in vain.
 const pauseMost = 500 * time.Millisecond
 
+// trackerLink is one to the resource trackers, the i-th of them first.
+func trackerLink(r *run, i int) link {
+	return link{r: r, doors: r.cfg.Doors.Tracker, at: i % len(r.cfg.Doors.Tracker), target: ipc.Target{Protocol: trackerProtocol, User: r.cfg.User}}
+}
+
 // dial connects to the door that it is at, or the next that takes it, until the
 // context ends.
-func (l *link) dial(ctx context.Context) error {
+func (l *link) dial(ctx context.Context) (err error) {
+	if l.trunk != nil {
+		l.conn, err = l.trunk.take(ctx, l.conn)
+		return err
+	}
 	pause := 20 * time.Millisecond
 	for tried := 1; ; tried++ {
 		l.target.Address = l.doors[l.at]
@@ -89,6 +99,9 @@ func (l *link) dial(ctx context.Context) error {
 
 // move goes to the next door, at once.
 func (l *link) move(ctx context.Context) error {
+	if l.trunk != nil {
+		return l.dial(ctx)
+	}
 	l.close()
 	l.r.failovers.Add(1)
 	l.at = (l.at + 1) % len(l.doors)
@@ -96,7 +109,7 @@ func (l *link) move(ctx context.Context) error {
 }
 
 func (l *link) close() {
-	if l.conn != nil {
+	if l.trunk == nil && l.conn != nil {
 		_ = l.conn.Close() // it is given up
 		l.conn = nil
 	}

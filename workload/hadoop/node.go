@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	gproto "google.golang.org/protobuf/proto"
 
-	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
 	"rmd/yarn"
@@ -55,7 +54,8 @@ type node struct {
 
 func newNode(r *run, i int) *node {
 	n := &node{r: r, number: i, id: yarn.NodeID{Host: fmt.Sprintf("198.%d.%d.%d", 18+i>>16, i>>8&255, i&255), Port: uint16(r.cfg.NodePort)}}
-	n.link = link{r: r, doors: r.cfg.Doors.Tracker, at: i % len(r.cfg.Doors.Tracker), target: ipc.Target{Protocol: trackerProtocol, User: r.cfg.User}}
+	n.link = trackerLink(r, i)
+	n.link.trunk = r.trunkOf(i)
 	n.answer = n.reply
 	id, _ := gproto.Marshal(wire.NodeIDProto(n.id)) // it has no required fields
 	n.idPart = protowire.AppendBytes([]byte{1<<3 | 2}, id)

@@ -40,6 +40,7 @@ type run struct {
 	measured
 	draining atomic.Bool
 
+	trunks  []*trunk
 	all     []*node
 	byID    map[string]*node
 	ams     []*master
@@ -179,6 +180,7 @@ func (r *run) phase(format string, args ...any) {
 // setUp registers nodes, then masters.
 func (r *run) setUp(ctx context.Context) error {
 	r.phase("registering %d nodes", r.cfg.Nodes)
+	r.trunks = newTrunks(r)
 	for i := range r.cfg.Nodes {
 		n := newNode(r, i)
 		r.all = append(r.all, n)

@@ -65,6 +65,29 @@ func TestHeartbeatsAreSentAsFastAsAsked(t *testing.T) {
 	}
 }
 
+// TestNodesShareConnections has the door of one of two connections refuse: all its
+// nodes go on over one other connection.
+func TestNodesShareConnections(t *testing.T) {
+	right := func(out *Result) bool { return out.Heartbeats.Count >= 20 }
+	out, f := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
+		f := newFake(t, 2, func(f *fakeRM) { f.standby = true })
+		c := small(f, Heartbeats)
+		c.Connections, c.Duration = 2, longer*c.Duration
+		out, err := Run(t.Context(), c)
+		return out, f, err
+	}, right)
+	if !right(out) || out.Resyncs != 0 || out.Failovers != 1 {
+		t.Errorf("%+v, %d failovers", out.Heartbeats, out.Failovers)
+	}
+	accepted := uint64(0)
+	for _, x := range f.fronts {
+		accepted += uint64(x.tracker.Stats().Accepted)
+	}
+	if accepted != 2+2+1 { // looked whether the doors are open, connected, moved
+		t.Errorf("%d connections were made", accepted)
+	}
+}
+
 func TestHeartbeatsBackToBackAreBounded(t *testing.T) {
 	right := func(out *Result) bool { return out.Heartbeats.Count >= 50 && out.Heartbeats.Errors == 0 }
 	out, _ := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {

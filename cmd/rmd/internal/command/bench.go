@@ -19,8 +19,7 @@ import (
 
 func (p *program) bench() *cli.Command {
 	return noun("bench", "load a running cluster with fake nodes and masters, and measure",
-		p.command(p.benchOf(load.Heartbeats, "heartbeats of idle nodes",
-			"Each node has a connection of its own, over all front doors in turn.")),
+		p.command(p.benchOf(load.Heartbeats, "heartbeats of idle nodes", "")),
 		p.command(p.benchOf(load.Allocations, "whole lives of containers",
 			"Unmanaged masters keep asks outstanding; the fake nodes run what they are\ngranted. A container counts when it was asked for, granted, run, reported\ncomplete, told to its master and acknowledged.")),
 		p.command(p.benchOf(load.Latency, "ask to container, one at a time, on an idle cluster", "")))
@@ -29,7 +28,8 @@ func (p *program) bench() *cli.Command {
 func (p *program) benchOf(kind load.Kind, usage, long string) verb {
 	long = strings.TrimLeft(long+"\nAny ResourceManager of Hadoop's wire will do. Its doors are named by --conf-dir,\n"+
 		"or by --addr HOST,... with YARN's ports, or by the ports themselves.\n"+
-		"Nodes are 198.18.0.0 and on. Do not load a cluster that has work to do.", "\n")
+		"Nodes are 198.18.0.0 and on, spread over all front doors. Each has a connection\nof its own, as NodeManagers have, unless --connections says how many they share:\n"+
+		"so one machine can play a cluster for which it has too few. Do not load a\ncluster that has work to do.", "\n")
 	return verb{name: string(kind), usage: usage, long: long, flags: benchFlags(kind),
 		run: func(c *call) error { return runBench(c, kind) }}
 }
@@ -41,6 +41,7 @@ func benchFlags(kind load.Kind) []cli.Flag {
 		&cli.StringFlag{Name: "conf-dir", Usage: "a directory of Hadoop's files that name the doors"},
 		&cli.StringFlag{Name: "tracker", Usage: "ResourceTracker ports, HOST:PORT,..."},
 		&cli.IntFlag{Name: "nodes", Usage: "fake nodes", Value: d.Nodes},
+		&cli.IntFlag{Name: "connections", Usage: "that the nodes share", DefaultText: "one each"},
 		&cli.IntFlag{Name: "node-port", Usage: "of the nodes' ids; runs at one time need different ones", Value: d.NodePort},
 		spanFlag("interval", "between two heartbeats of a node; 0 is none", d.Interval),
 		&cli.IntFlag{Name: "parallel", Usage: "calls under way, where the interval is 0", DefaultText: "one for each caller"},
@@ -122,7 +123,7 @@ func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
 	if cfg.Doors, err = c.benchDoors(kind); err != nil {
 		return cfg, err
 	}
-	cfg.Nodes, cfg.NodePort, cfg.Parallel = c.Int("nodes"), c.Int("node-port"), c.Int("parallel")
+	cfg.Nodes, cfg.Connections, cfg.NodePort, cfg.Parallel = c.Int("nodes"), c.Int("connections"), c.Int("node-port"), c.Int("parallel")
 	cfg.Interval, cfg.Warmup, cfg.Duration = c.span("interval").Duration, c.span("warmup").Duration, c.span("duration").Duration
 	for _, text := range splitList(c.String("pids")) {
 		pid, err := strconv.Atoi(text)
