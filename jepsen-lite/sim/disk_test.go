@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -215,6 +216,33 @@ func TestDiskSlow(t *testing.T) {
 		s.busy("app1", "app2", "app3")
 		if took := time.Since(begin); took > 30*time.Second {
 			t.Errorf("three submissions took %s", took)
+		}
+	})
+}
+
+// TestRotBringsNothingBack: a bit that flips in an entry whose deletion is not safe
+// yet does not undo the deletion for who reads now.
+func TestRotBringsNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk(1, cluster.Identity{})
+		var logs []*raft.Log
+		for i := uint64(1); i <= 20; i++ {
+			logs = append(logs, &raft.Log{Index: i, Data: []byte("an entry")})
+		}
+		if err := d.StoreLogs(logs); err != nil {
+			t.Fatal(err)
+		}
+		thaw := d.freeze()
+		go func() { _ = d.DeleteRange(1, 19) }()
+		synctest.Wait()
+		for range 20 {
+			if !d.rotLog() {
+				t.Fatal("nothing to damage")
+			}
+		}
+		thaw()
+		if n := len(d.seen.logs); n != 1 {
+			t.Errorf("%d entries are there, 1 was kept", n)
 		}
 	})
 }

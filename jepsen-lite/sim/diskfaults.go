@@ -147,7 +147,10 @@ func (d *disk) rotLog() bool {
 	}
 	c := *l
 	c.Data = flip(d.rng, l.Data)
-	d.seen.logs[index], d.safe.logs[index] = &c, &c
+	if d.seen.logs[index] == l { // and not deleted or written over, which is yet to be synced
+		d.seen.logs[index] = &c
+	}
+	d.safe.logs[index] = &c
 	d.rotten = append(d.rotten, rot{log: index})
 	return true
 }

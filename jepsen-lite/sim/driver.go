@@ -71,6 +71,8 @@ type driver struct {
 	raising bool   // an upgrade was, or may have been, made final
 	played  []script.Played
 	began   time.Time // the first fault may come
+	moved   int       // containers that had begun or ended
+	movedAt time.Time
 }
 
 func newDriver(w *world, l *load) *driver {
@@ -120,6 +122,14 @@ const (
 	stallTime  = 2 * time.Minute  // without a container begun or ended
 )
 
+// still says for how long no container has begun or ended.
+func (d *driver) still() time.Duration {
+	if n := d.w.check.moved(); n != d.moved || d.movedAt.IsZero() {
+		d.moved, d.movedAt = n, time.Now()
+	}
+	return time.Since(d.movedAt)
+}
+
 // settle heals and waits until all is as it should be: L1, L2, L3. It returns how
 // long a leader and all in step took.
 func (d *driver) settle() (leads, step time.Duration) {
@@ -142,21 +152,19 @@ func (d *driver) settle() (leads, step time.Duration) {
 	step = time.Since(begin)
 	terms, installs := w.check.terms(), w.net.countInstalls()
 	defer func() { w.quiet(terms, installs) }()
-	moved, at := w.check.moved(), time.Now()
+	d.movedAt = time.Now()
 	for ; ; time.Sleep(100 * time.Millisecond) {
 		left := d.left()
 		if left == "" || w.check.broken() {
 			return leads, step
 		}
-		if n := w.check.moved(); n != moved {
-			moved, at = n, time.Now()
+		still := d.still()
+		if still > stallTime/2 && d.unlock(20*time.Second) {
+			continue
 		}
-		if time.Since(at) > stallTime/2 && d.unlock() {
-			at = time.Now()
-		}
-		if time.Since(at) > stallTime || time.Since(begin) > drainTime {
+		if still > stallTime || time.Since(begin) > drainTime {
 			d.l.stop() // nobody writes what is read now
-			w.check.fail("L3: %s after everything was healed, still: %s; %s", time.Since(begin), left, d.l.telling(d.stuck))
+			w.check.fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.telling(d.stuck), d.waiting())
 			return leads, step
 		}
 	}

@@ -40,7 +40,21 @@ func TestGridlock(t *testing.T) {
 	if id, locked := gridlock(st); !locked || id.Seq == 0 {
 		t.Errorf("nothing fits beside it: %s %v", id, locked)
 	}
-	apply(ask(1, 0, 5120), ask(2, 0, 6144))
+	apply(&event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r", Total: yarn.NewResource(2048, 8)},
+		&event.ReservationMade{Reservation: 1, App: 1, Number: 2, Key: key, Node: 1}, ask(2, 1, 2048))
+	if id, locked := gridlock(st); !locked {
+		t.Errorf("all that may be used is reserved: %s", id)
+	}
+	apply(ask(2, 1, 1024))
+	if id, locked := gridlock(st); locked {
+		t.Errorf("this may still be used: %s", id)
+	}
+	apply(ask(2, 0, 1024), &event.AskChanged{App: 1, Key: yarn.SchedulerKey{Priority: 2}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(2048, 1), Relax: true})
+	if id, locked := gridlock(st); locked {
+		t.Errorf("its reservation may be traded: %s", id)
+	}
+	apply(&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged}, ask(1, 0, 5120),
+		&event.AskChanged{App: 1, Key: yarn.SchedulerKey{Priority: 2}, Name: yarn.Any, Size: yarn.NewResource(2048, 1), Relax: true})
 	if id, locked := gridlock(st); locked {
 		t.Errorf("nobody waits: %s", id)
 	}
