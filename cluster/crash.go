@@ -203,29 +203,29 @@ func (c *Cluster) others(gone string) []raft.Server {
 	return out
 }
 
-// hearOthers waits shortly for the others' notes after the leader's end, which say where their logs end.
+// hearOthers waits for the others' notes after the leader's end, which say where their logs end. Nobody wins without
+// a majority: who has not heard one waits longer, since another that is a moment late may have the longer log.
 func (c *Cluster) hearOthers(gone string, term uint64, start time.Time) {
-	t := time.NewTimer(crashListen)
-	defer t.Stop()
 	for {
 		heard := c.peer.Heard()
-		missing := false
-		for _, s := range c.others(gone) {
+		others := c.others(gone)
+		fresh := 0
+		for _, s := range others {
 			id, _ := splitServerID(s.ID)
 			b, at := c.peer.Note(id)
-			p, ok := decodePosition(b)
-			missing = missing || !ok || stale(p, at, term, start)
+			if p, ok := decodePosition(b); ok && !stale(p, at, term, start) {
+				fresh++
+			}
 		}
-		if !missing {
+		most := crashListen
+		if voters := len(others) + 2; fresh+1 <= voters/2 {
+			most = crashSettle
+		}
+		left := time.Until(start.Add(most))
+		if fresh == len(others) || left <= 0 || c.ctx.Err() != nil {
 			return
 		}
-		select {
-		case <-heard:
-		case <-t.C:
-			return
-		case <-c.ctx.Done():
-			return
-		}
+		c.hear(heard, left)
 	}
 }
 

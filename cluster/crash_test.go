@@ -184,6 +184,19 @@ func TestStaleNotesRankAlike(t *testing.T) {
 	}
 }
 
+// TestUnheardMajorityIsWaitedFor: with three voters nobody wins without the other survivor, whose log may be the
+// longer one. Its word is waited for longer than the word of one that a majority can do without.
+func TestUnheardMajorityIsWaitedFor(t *testing.T) {
+	rs := trio(t, func(c *Config) { c.Peer = latePeer{c.Peer} })
+	put(t, rs, 5)
+	l := leader(t, rs)
+	start := time.Now()
+	follower(rs, l).c.hearOthers(l.id, l.c.Term(), start)
+	if took := time.Since(start); took < crashSettle {
+		t.Errorf("it goes on after %s", took)
+	}
+}
+
 // TestStandFromCandidate: a candidate that lost stands again at once instead of sitting out its timer.
 func TestStandFromCandidate(t *testing.T) {
 	rs := trio(t, nil)

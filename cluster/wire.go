@@ -3,8 +3,10 @@ package cluster
 import (
 	"errors"
 	"io"
+	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/hashicorp/raft"
 )
@@ -23,6 +25,7 @@ var (
 //   - It answers for a snapshot of what is here already: the library would go back to it and clear the
 //     log behind it, with entries that this replica has promised to keep.
 //   - It cuts what a request tells of commits down to what the request proves.
+//   - It calls again where the library kept a connection to a process that has ended.
 //   - It has entries sent again as soon as a follower that was away is back.
 //   - It lets a candidate be judged by its log when its promotion has not reached this replica.
 type wire struct {
@@ -208,7 +211,7 @@ func (w *wire) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft
 		return errForgetful
 	}
 	back := w.returns.next(id)
-	if err := w.Transport.AppendEntries(id, to, args, resp); err != nil {
+	if err := anew(func() error { return w.Transport.AppendEntries(id, to, args, resp) }); err != nil {
 		if !isHeartbeat(args) {
 			w.wait(back, id, args.Term)
 		}
@@ -318,7 +321,35 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 // RequestPreVote asks whether an election could be won; every transport in use knows it.
 func (w *wire) RequestPreVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
 	if t, ok := w.Transport.(raft.WithPreVote); ok {
-		return t.RequestPreVote(id, to, args, resp)
+		return anew(func() error { return t.RequestPreVote(id, to, args, resp) })
 	}
 	return errors.New("unexpected command") // raft counts such a peer as willing
+}
+
+// RequestVote asks for a vote.
+func (w *wire) RequestVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	return anew(func() error { return w.Transport.RequestVote(id, to, args, resp) })
+}
+
+// TimeoutNow tells another voter to stand.
+func (w *wire) TimeoutNow(id raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+	return anew(func() error { return w.Transport.TimeoutNow(id, to, args, resp) })
+}
+
+// connsKept is how many connections to a replica the library keeps for the next calls.
+const connsKept = 3
+
+// anew makes a call again when the connection that the library kept for it has ended. It does not see that the
+// process at the other end is another one since: a candidate would miss that vote, and the survivors of a dead leader
+// need each other's. Raft takes the same request twice as it takes it once.
+func anew(call func() error) error {
+	err := call()
+	for tries := 0; tries < connsKept && connEnded(err); tries++ {
+		err = call()
+	}
+	return err
+}
+
+func connEnded(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed)
 }

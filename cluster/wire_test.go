@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// TestVoteOverKeptConnections: a voter was started again since the library last called it. Its vote counts all the
+// same, though every connection that was kept for it has ended.
+func TestVoteOverKeptConnections(t *testing.T) {
+	voter := func(address string) *raft.NetworkTransport {
+		t.Helper()
+		tr, err := raft.NewTCPTransportWithLogger(address, nil, connsKept, 5*time.Second, hclog.NewNullLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { tr.Close() })
+		return tr
+	}
+	grant := func(rpc raft.RPC) { rpc.Respond(&raft.RequestVoteResponse{Term: 2, Granted: true}, nil) }
+	w := newWire(voter("127.0.0.1:0"), false, nil)
+	defer w.close()
+	before := voter("127.0.0.1:0")
+	to := before.LocalAddr()
+	ask := func() error {
+		var resp raft.RequestVoteResponse
+		return w.RequestVote("b", to, &raft.RequestVoteRequest{Term: 2}, &resp)
+	}
+	told := make(chan error)
+	for range connsKept {
+		go func() { told <- ask() }()
+	}
+	var calls []raft.RPC // all under way at one time, each over a connection of its own
+	for range connsKept {
+		calls = append(calls, <-before.Consumer())
+	}
+	for _, rpc := range calls {
+		grant(rpc)
+	}
+	for range connsKept {
+		if err := <-told; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := before.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before.CloseStreams()
+	after := voter(string(to))
+	go func() { // it ends with the test
+		for rpc := range after.Consumer() {
+			grant(rpc)
+		}
+	}()
+	if err := ask(); err != nil {
+		t.Errorf("the vote is lost: %v", err)
+	}
+}
