@@ -55,6 +55,7 @@ func (c *Cluster) note() []byte {
 	last, lastTerm := c.stores.logs.tail()
 	p := position{Term: in.raft.CurrentTerm(), LastTerm: lastTerm, LastIndex: last, Applied: c.fsm.applied.Load()}
 	c.crash.mu.Lock()
+	busy := c.crash.busy
 	if c.crash.term == p.Term {
 		p.Gone = c.crash.term
 	}
@@ -64,7 +65,7 @@ func (c *Cluster) note() []byte {
 		p.Hears = true
 	case raft.Follower:
 		_, id := in.raft.LeaderWithID()
-		p.Hears = p.Gone == 0 && id != "" && time.Since(in.raft.LastContact()) < c.cfg.Heartbeat
+		p.Hears = p.Gone == 0 && !busy && id != "" && time.Since(in.raft.LastContact()) < c.cfg.Heartbeat
 	}
 	return p.encode()
 }
@@ -94,7 +95,7 @@ func (c *Cluster) gone(id string) {
 	}
 	c.crash.mu.Lock()
 	busy := c.crash.busy
-	c.crash.busy, c.crash.term = true, term
+	c.crash.busy = true
 	c.crash.mu.Unlock()
 	if !busy {
 		c.goRun(func() { c.succeed(id, term) })
@@ -120,7 +121,7 @@ func (c *Cluster) succeed(id string, term uint64) {
 		c.crash.mu.Unlock()
 	}()
 	c.log.Warn("the leader's process is gone: standing without waiting for timeouts", "leader", id, "term", term)
-	c.peer.Nudge()
+	c.tellGone(term)
 	c.hearOthers(id, term, start)
 	// What a try is given doubles with each that came to nothing: on a machine or disk that needs longer for a
 	// vote than the first one waits, the survivors would end each other's elections until the search is over.
@@ -139,7 +140,7 @@ func (c *Cluster) succeed(id string, term uint64) {
 			c.hear(heard, crashRetry)
 			continue
 		}
-		before, order := c.Term(), c.order(id, term, start)
+		before, order := c.Term(), c.order(id, term)
 		mine := slices.Index(order, c.cfg.ID)
 		if c.waitLed(term, slower*time.Duration(mine)*crashStagger) {
 			continue
@@ -156,6 +157,17 @@ func (c *Cluster) succeed(id string, term uint64) {
 			slower = min(2*slower, crashSlowest)
 		}
 	}
+}
+
+// tellGone tells the others that the leader of a term is gone, and where this log ends for good: what the leader has
+// sent to the end is stored first. Survivors that told where they were before the last entry, and compared that with
+// where they were behind it, would each hold its own log for the longest.
+func (c *Cluster) tellGone(term uint64) {
+	c.wire.ask(nothing{}, c.ctx.Done())
+	c.crash.mu.Lock()
+	c.crash.term = term
+	c.crash.mu.Unlock()
+	c.peer.Nudge()
 }
 
 // led says that somebody leads after the one that is gone; that may be the same replica, started again.
@@ -213,7 +225,7 @@ func (c *Cluster) hearOthers(gone string, term uint64, start time.Time) {
 		for _, s := range others {
 			id, _ := splitServerID(s.ID)
 			b, at := c.peer.Note(id)
-			if p, ok := decodePosition(b); ok && !stale(p, at, term, start) {
+			if p, ok := decodePosition(b); ok && (p.ended(term) || p.Hears && at.After(start)) {
 				fresh++
 			}
 		}
@@ -234,10 +246,8 @@ func (p position) shorter(q position) bool {
 	return p.LastTerm < q.LastTerm || p.LastTerm == q.LastTerm && p.LastIndex < q.LastIndex
 }
 
-// stale says that a note is of before the leader's end: its writer's log may have grown since.
-func stale(p position, at time.Time, term uint64, start time.Time) bool {
-	return at.Before(start) && p.Gone != term
-}
+// ended says that a replica's log gets nothing more from the leader of a term that is gone.
+func (p position) ended(term uint64) bool { return p.Gone == term || p.Term > term }
 
 // hear waits for the next note, at most d.
 func (c *Cluster) hear(heard <-chan struct{}, d time.Duration) {
@@ -279,9 +289,9 @@ func (c *Cluster) doubted(gone string, term uint64, start time.Time) bool {
 	return false
 }
 
-// order is the voters that are heard from, this one too: the longest log first. Of one whose note is stale it is
-// taken that its log is no shorter than ours, so that two who have not heard each other agree who is first.
-func (c *Cluster) order(gone string, term uint64, start time.Time) []string {
+// order is the voters that are heard from, this one too: the longest log first. Of one that has not told its end for
+// good it is taken that its log is no shorter than ours, so that two who have not heard each other agree who is first.
+func (c *Cluster) order(gone string, term uint64) []string {
 	type candidate struct {
 		id string
 		p  position
@@ -296,7 +306,7 @@ func (c *Cluster) order(gone string, term uint64, start time.Time) []string {
 		if !ok || time.Since(at) >= 2*time.Second {
 			continue
 		}
-		if stale(p, at, term, start) && p.shorter(mine) {
+		if !p.ended(term) && p.shorter(mine) {
 			p = mine
 		}
 		all = append(all, candidate{id, p})
