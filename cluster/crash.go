@@ -76,9 +76,15 @@ func (c *Cluster) positionOf(sid raft.ServerID) position {
 		return position{}
 	}
 	id, _ := splitServerID(sid)
-	b, _ := c.peer.Note(id)
-	p, _ := decodePosition(b)
+	p, _, _ := c.told(id)
 	return p
+}
+
+// told is what another replica told last, and when it did.
+func (c *Cluster) told(id string) (p position, at time.Time, ok bool) {
+	b, at := c.peer.Note(id)
+	p, ok = decodePosition(b)
+	return p, at, ok
 }
 
 // gone is called by the wire with proof that a replica's process has ended.
@@ -205,11 +211,11 @@ func (c *Cluster) pause(d time.Duration) bool {
 }
 
 // others are the voters beside this replica and the one that is gone.
-func (c *Cluster) others(gone string) []raft.Server {
-	var out []raft.Server
+func (c *Cluster) others(gone string) []string {
+	var out []string
 	for _, s := range voters(c.configuration()) {
 		if id, _ := splitServerID(s.ID); id != gone && id != c.cfg.ID {
-			out = append(out, s)
+			out = append(out, id)
 		}
 	}
 	return out
@@ -222,10 +228,8 @@ func (c *Cluster) hearOthers(gone string, term uint64, start time.Time) {
 		heard := c.peer.Heard()
 		others := c.others(gone)
 		fresh := 0
-		for _, s := range others {
-			id, _ := splitServerID(s.ID)
-			b, at := c.peer.Note(id)
-			if p, ok := decodePosition(b); ok && (p.ended(term) || p.Hears && at.After(start)) {
+		for _, id := range others {
+			if p, at, ok := c.told(id); ok && (p.ended(term) || p.Hears && at.After(start)) {
 				fresh++
 			}
 		}
@@ -264,8 +268,7 @@ func (c *Cluster) hear(heard <-chan struct{}, d time.Duration) {
 // proof was of an earlier process of it, or a firewall's. It is believed again. Without that this replica would say
 // until the next term that it is gone, and that it hears no leader.
 func (c *Cluster) refuted(id string, term uint64, start time.Time) bool {
-	b, at := c.peer.Note(id)
-	if p, ok := decodePosition(b); !ok || !at.After(start) || !p.Hears || p.Term != term {
+	if p, at, ok := c.told(id); !ok || !at.After(start) || !p.Hears || p.Term != term {
 		return false
 	}
 	c.crash.mu.Lock()
@@ -279,10 +282,8 @@ func (c *Cluster) refuted(id string, term uint64, start time.Time) bool {
 // doubted says that another voter has told, since the proof, that it still hears this leader: then the
 // proof may be a firewall's, and raft's own timers decide.
 func (c *Cluster) doubted(gone string, term uint64, start time.Time) bool {
-	for _, s := range c.others(gone) {
-		id, _ := splitServerID(s.ID)
-		b, at := c.peer.Note(id)
-		if p, ok := decodePosition(b); ok && at.After(start) && p.Hears && p.Term == term {
+	for _, id := range c.others(gone) {
+		if p, at, ok := c.told(id); ok && at.After(start) && p.Hears && p.Term == term {
 			return true
 		}
 	}
@@ -299,10 +300,8 @@ func (c *Cluster) order(gone string, term uint64) []string {
 	var mine position
 	mine.LastIndex, mine.LastTerm = c.stores.logs.tail()
 	all := []candidate{{c.cfg.ID, mine}}
-	for _, s := range c.others(gone) {
-		id, _ := splitServerID(s.ID)
-		b, at := c.peer.Note(id)
-		p, ok := decodePosition(b)
+	for _, id := range c.others(gone) {
+		p, at, ok := c.told(id)
 		if !ok || time.Since(at) >= 2*time.Second {
 			continue
 		}
