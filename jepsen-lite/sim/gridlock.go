@@ -3,34 +3,27 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand"
 	"time"
 
+	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
 
-// gridlock says whether nothing that anybody waits for can be had: AMs take the room that
-// the others wait for, or what is reserved beside them is all that the queues may use, and
-// none will end. So it is with YARN, where somebody must kill one of them; it is named here.
-func gridlock(st *state.State) (victim yarn.ApplicationID, locked bool) {
-	left, trades := leftOf(st)
-	fits := false
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		room := n.Unallocated()
-		if n.Reservation != 0 {
-			fits = fits || st.Reservations.Get(n.Reservation).Size.Within(room)
-			return !fits
-		}
-		st.Asks.Each(func(_ uint32, k *state.Ask) bool {
-			fits = fits || k.Count > 0 && k.Size.Within(room) && (trades[k.App] || k.Size[yarn.Memory] <= left)
-			return !fits
-		})
-		return !fits
-	})
-	if fits {
+// lockRounds is how many heartbeats of each node are tried: more than any delay for the sake of locality counts.
+const lockRounds = 100
+
+// gridlock says whether nothing that anybody waits for can be had: AMs take the room, or
+// hold by reservations what the queues may use, that the others wait for, and none will
+// end. So it is with YARN, where somebody must kill one of them; it is named here. What a
+// heartbeat of a node would begin now is asked of a planner, so st is used up: that a
+// cluster begins nothing when its planner would is no gridlock.
+func gridlock(st *state.State, eager bool) (victim yarn.ApplicationID, locked bool) {
+	if busy(st) || begins(st, eager) {
 		return victim, false
 	}
 	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
@@ -42,20 +35,41 @@ func gridlock(st *state.State) (victim yarn.ApplicationID, locked bool) {
 	return victim, locked
 }
 
-// leftOf is how much memory the queues may still use, in MB: what is reserved counts as
-// used. The applications that hold a reservation may trade it for room elsewhere.
-func leftOf(st *state.State) (left int64, trades map[uint32]bool) {
-	trades = map[uint32]bool{}
+// busy says whether some container is no AM, or one whose AM has yet to register: it will
+// end, or should have.
+func busy(st *state.State) (found bool) {
+	st.Containers.Each(func(_ uint32, c *state.Container) bool {
+		found = c.OnNode && !(c.AM && st.Apps.Get(c.App).AttemptState == state.AttemptRegistered)
+		return !found
+	})
+	return found
+}
+
+// begins says whether heartbeats of the nodes would begin a container.
+func begins(st *state.State, eager bool) bool {
+	var nodes []yarn.NodeID
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		left += n.Unallocated()[yarn.Memory]
+		if n.State == yarn.NodeRunning {
+			nodes = append(nodes, n.ID)
+		}
 		return true
 	})
-	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
-		left -= r.Size[yarn.Memory]
-		trades[r.App] = true
-		return true
-	})
-	return left, trades
+	p, err := scheduler.New(st, scheduler.Options{Eager: eager})
+	if err != nil {
+		return false
+	}
+	for round := range lockRounds {
+		for _, id := range nodes {
+			_, events := p.Plan(st.Meta.NowMillis+1000*int64(round), input.Request{Input: &input.NodeHeartbeat{ID: id}})
+			for _, e := range events {
+				switch e.(type) {
+				case *event.ContainerAllocated, *event.ReservationFulfilled:
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // unlock ends a gridlock, when there is one and somebody answers in time.
@@ -64,7 +78,7 @@ func (d *driver) unlock(patience time.Duration) bool {
 	if st == nil {
 		return false
 	}
-	id, locked := gridlock(st)
+	id, locked := gridlock(st, d.w.opt.eager)
 	if !locked {
 		return false
 	}
@@ -79,7 +93,7 @@ func (d *driver) unlock(patience time.Duration) bool {
 	return ok && reply.Refused() == nil
 }
 
-// led is what the leader has applied; nil without one.
+// led is a copy of what the leader has applied; nil without one.
 func (d *driver) led() *state.State {
 	r := d.w.leading()
 	if r == nil {
@@ -89,7 +103,7 @@ func (d *driver) led() *state.State {
 	if !up {
 		return nil
 	}
-	st, _ := l.machine.Fork()
+	st, _, _ := l.machine.Planning(math.MaxUint64)
 	return st
 }
 

@@ -3,59 +3,113 @@ package sim
 import (
 	"testing"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
 	"rmd/yarn"
 )
 
+// lockable is a cluster of one queue whose AMs may take all there is.
+type lockable struct {
+	t        *testing.T
+	p        *scheduler.Planner
+	response map[yarn.AttemptID]int32
+}
+
+func newLockable(t *testing.T, memory ...int64) *lockable {
+	t.Helper()
+	p, err := scheduler.New(state.New(), scheduler.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &lockable{t, p, map[yarn.AttemptID]int32{}}
+	k.do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: []byte("thirty-two bytes that never vary"), Properties: []input.Property{
+		{Name: prefix + "root.queues", Value: "a"}, {Name: prefix + "root.a.capacity", Value: "100"}, {Name: prefix + "maximum-am-resource-percent", Value: "1"}}})
+	for i, mb := range memory {
+		k.do(&input.RegisterNode{ID: node("n" + string(rune('1'+i))), HTTPPort: 8042, Rack: "/r", Total: yarn.NewResource(mb, 64), Version: "virtual"})
+	}
+	return k
+}
+
+func (k *lockable) do(in input.Input) input.Reply {
+	k.t.Helper()
+	r, _ := k.p.Plan(1, input.Request{Input: in})
+	if f := r.Refused(); f != nil {
+		k.t.Fatalf("%T: %v", in, f)
+	}
+	return r
+}
+
+// beat has every node tell that it lives, twice.
+func (k *lockable) beat() {
+	k.t.Helper()
+	for range 2 {
+		k.p.State().Nodes.Each(func(_ uint32, n *state.Node) bool {
+			k.do(&input.NodeHeartbeat{ID: n.ID})
+			return true
+		})
+	}
+}
+
+// submit runs an application whose AM takes some memory, up to its registration.
+func (k *lockable) submit(mb int64) yarn.AttemptID {
+	k.t.Helper()
+	r := k.do(&input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(mb, 1)}).(*input.SubmitApplicationReply)
+	id := yarn.AttemptID{App: r.ID, Attempt: 1}
+	k.beat()
+	k.do(&input.RegisterAttempt{Attempt: id, Host: "am"})
+	return id
+}
+
+func (k *lockable) ask(id yarn.AttemptID, count, mb int64) {
+	k.t.Helper()
+	r := k.do(&input.Allocate{Attempt: id, Response: k.response[id], Counted: true,
+		Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: yarn.NewResource(mb, 1), Relax: true}}})
+	k.response[id] = r.(*input.AllocateReply).Response
+}
+
+func (k *lockable) locked() bool {
+	_, locked := gridlock(k.p.State().Fork(), false)
+	return locked
+}
+
 func TestGridlock(t *testing.T) {
-	st := state.New()
-	key := yarn.SchedulerKey{Priority: 1}
-	apply := func(events ...event.Event) {
-		t.Helper()
-		for _, e := range events {
-			if err := st.Apply(e); err != nil {
-				t.Fatal(err)
-			}
-		}
+	k := newLockable(t, 4096, 4096)
+	one, two := k.submit(3072), k.submit(3072)
+	if k.locked() {
+		t.Error("nobody waits for anything")
 	}
-	ask := func(app uint32, count, mb int64) *event.AskChanged {
-		return &event.AskChanged{App: app, Key: key, Name: yarn.Any, Count: count, Size: yarn.NewResource(mb, 1), Relax: true}
+	k.ask(one, 1, 1024)
+	if k.locked() {
+		t.Error("what is asked for fits, at the next heartbeat")
 	}
-	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: 1},
-		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}},
-		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(8192, 8)})
-	for app := uint32(1); app <= 2; app++ {
-		apply(&event.ApplicationSubmitted{App: app, User: "u", Queue: "root.a", Unmanaged: true}, &event.AttemptStarted{App: app, Attempt: 1},
-			&event.AttemptActivated{App: app}, &event.AttemptRegistered{App: app}, ask(app, 2, 4096))
+	k.ask(one, 1, 2048)
+	k.ask(two, 1, 2048)
+	k.beat()
+	if !k.locked() {
+		t.Error("the AMs take the room that each of them waits for")
 	}
-	if id, locked := gridlock(st); locked {
-		t.Errorf("an empty node: %s", id)
+	k.ask(one, 0, 2048) // its reservation is gone with it
+	k.ask(two, 1, 1024)
+	k.beat()
+	if k.locked() {
+		t.Error("a container runs, and will end")
 	}
-	apply(&event.ContainerAllocated{App: 1, Number: 1, Key: key, Node: 1, Locality: yarn.OffSwitch}, ask(2, 1, 6144))
-	if id, locked := gridlock(st); locked {
-		t.Errorf("what the first one waits for fits: %s", id)
+}
+
+// TestGridlockByReservations: a node has room for what the first one asks for, but what is
+// reserved elsewhere is all that the queue may use, and nobody passes the first one.
+func TestGridlockByReservations(t *testing.T) {
+	k := newLockable(t, 4096, 3072)
+	one, two := k.submit(2048), k.submit(1024)
+	k.ask(one, 1, 4096)
+	k.beat()
+	if n := k.p.State().Reservations.Len(); n == 0 {
+		t.Fatal("nothing is reserved")
 	}
-	apply(ask(1, 1, 5120))
-	if id, locked := gridlock(st); !locked || id.Seq == 0 {
-		t.Errorf("nothing fits beside it: %s %v", id, locked)
-	}
-	apply(&event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r", Total: yarn.NewResource(2048, 8)},
-		&event.ReservationMade{Reservation: 1, App: 1, Number: 2, Key: key, Node: 1}, ask(2, 1, 2048))
-	if id, locked := gridlock(st); !locked {
-		t.Errorf("all that may be used is reserved: %s", id)
-	}
-	apply(ask(2, 1, 1024))
-	if id, locked := gridlock(st); locked {
-		t.Errorf("this may still be used: %s", id)
-	}
-	apply(ask(2, 0, 1024), &event.AskChanged{App: 1, Key: yarn.SchedulerKey{Priority: 2}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(2048, 1), Relax: true})
-	if id, locked := gridlock(st); locked {
-		t.Errorf("its reservation may be traded: %s", id)
-	}
-	apply(&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged}, ask(1, 0, 5120),
-		&event.AskChanged{App: 1, Key: yarn.SchedulerKey{Priority: 2}, Name: yarn.Any, Size: yarn.NewResource(2048, 1), Relax: true})
-	if id, locked := gridlock(st); locked {
-		t.Errorf("nobody waits: %s", id)
+	k.ask(two, 1, 2048)
+	k.beat()
+	if !k.locked() {
+		t.Error("the second one is served although the queue is full")
 	}
 }
