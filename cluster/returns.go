@@ -60,11 +60,10 @@ func (w *wire) wait(back <-chan struct{}, id raft.ServerID, term uint64) {
 
 // serves says whether this replica leads in a term, and a member is one that it sends entries to.
 func (c *Cluster) serves(id raft.ServerID, term uint64) bool {
-	in := c.current()
-	if in == nil || in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
+	if !c.leads(term) {
 		return false
 	}
-	_, member := find(in.raft.GetConfiguration().Configuration(), string(id))
+	_, member := find(c.current().raft.GetConfiguration().Configuration(), string(id))
 	return member
 }
 

@@ -26,6 +26,7 @@ var (
 //     log behind it, with entries that this replica has promised to keep.
 //   - It cuts what a request tells of commits down to what the request proves.
 //   - It calls again where the library kept a connection to a process that has ended.
+//   - It sends no entries in the name of a leadership that has ended, and takes none.
 //   - It has entries sent again as soon as a follower that was away is back.
 //   - It lets a candidate be judged by its log when its promotion has not reached this replica.
 type wire struct {
@@ -42,6 +43,7 @@ type wire struct {
 	acks     *ackBook
 	returns  returns
 	serves   func(follower raft.ServerID, term uint64) bool
+	leads    func(term uint64) bool
 	forgot   func(raft.ServerID, raft.ServerAddress, amnesiaNotice) // a follower has lost what it acknowledged
 	fast     bool                                                   // Options.HeartbeatFastPath
 	wg       sync.WaitGroup
@@ -57,7 +59,7 @@ func newWire(t raft.Transport, fast bool, c *Cluster) *wire {
 		returns: returns{of: map[raft.ServerID]chan struct{}{}}}
 	if c != nil {
 		w.installs, w.holds, w.shorten, w.forgot = c.installed, c.holds, c.shorten, c.tellForgetful
-		w.vote, w.preVote, w.serves = c.vote, c.preVote, c.serves
+		w.vote, w.preVote, w.serves, w.leads = c.vote, c.preVote, c.serves, c.leads
 	}
 	w.wg.Go(w.relay)
 	return w
@@ -91,6 +93,10 @@ func (w *wire) pass(rpc raft.RPC) {
 	case *raft.AppendEntriesRequest:
 		if w.full.Load() && len(cmd.Entries) > 0 {
 			rpc.Respond(nil, errFull)
+			return
+		}
+		if ofLaterTerm(cmd) {
+			rpc.Respond(nil, errDeposed)
 			return
 		}
 		cmd = proven(cmd)
@@ -206,6 +212,9 @@ func (w *wire) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft
 	if w.muted.Load() {
 		return errMuted
 	}
+	if w.deposed(args) {
+		return errDeposed
+	}
 	floor, ok := w.acks.floor(id, args.Term)
 	if !ok {
 		return errForgetful
@@ -312,8 +321,11 @@ func (p *pipeline) Close() error {
 
 // AppendEntries sends entries unless muted.
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
-	if p.w.muted.Load() {
+	switch {
+	case p.w.muted.Load():
 		return nil, errMuted
+	case p.w.deposed(args):
+		return nil, errDeposed
 	}
 	return p.AppendPipeline.AppendEntries(args, resp)
 }

@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/hashicorp/raft"
+)
+
+// TestDeposedSendsNoEntries: a leadership has ended while the library waited to send entries, or built the request.
+// They do not leave, and who is sent such entries does not take them: those of a later term are not the sender's.
+func TestDeposedSendsNoEntries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net := newSimNet(1)
+		leads := true
+		from, to := newWire(net.host("a"), false, nil), newWire(net.host("b"), false, nil)
+		defer from.close()
+		defer to.close()
+		from.leads = func(term uint64) bool { return leads && term == 7 }
+		taken := 0
+		go func() {
+			for rpc := range to.out { // it ends with the wire's relay
+				taken++
+				rpc.Respond(&raft.AppendEntriesResponse{Term: 7, Success: true}, nil)
+			}
+		}()
+		defer close(to.out)
+		send := func(prev, entry uint64) error {
+			q := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, Addr: []byte("a")}, Term: 7}
+			if entry > 0 {
+				q.PrevLogEntry, q.PrevLogTerm, q.Entries = 1, prev, []*raft.Log{{Index: 2, Term: entry}}
+			}
+			return from.AppendEntries("b", "b", q, new(raft.AppendEntriesResponse))
+		}
+		if err := send(7, 7); err != nil || taken != 1 {
+			t.Fatalf("a leader's entry: %v, %d taken", err, taken)
+		}
+		for _, terms := range [][2]uint64{{7, 9}, {9, 9}, {9, 7}} {
+			if err := send(terms[0], terms[1]); err == nil || taken != 1 {
+				t.Errorf("an entry of term %d behind one of term %d is taken in the name of term 7", terms[1], terms[0])
+			}
+		}
+		leads = false
+		if err := send(7, 7); !errors.Is(err, errDeposed) || taken != 1 {
+			t.Errorf("the entry of a leader of before is sent: %v", err)
+		}
+		if err := send(0, 0); err != nil || taken != 2 {
+			t.Errorf("a heartbeat is held back, which says nothing of the log: %v", err)
+		}
+	})
+}
