@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -362,6 +364,8 @@ func anew(call func() error) error {
 	return err
 }
 
+// connEnded goes by what is said: the library's codec keeps no more of the error of a read.
 func connEnded(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed)
+	return err != nil && slices.ContainsFunc([]error{io.EOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed},
+		func(end error) bool { return strings.HasSuffix(err.Error(), end.Error()) })
 }
