@@ -169,7 +169,7 @@ func (c *Cluster) succeed(id string, term uint64) {
 // sent to the end is stored first. Survivors that told where they were before the last entry, and compared that with
 // where they were behind it, would each hold its own log for the longest.
 func (c *Cluster) tellGone(term uint64) {
-	c.wire.ask(nothing{}, c.ctx.Done())
+	c.wire.settle(c.ctx.Done())
 	c.crash.mu.Lock()
 	c.crash.term = term
 	c.crash.mu.Unlock()
@@ -268,7 +268,7 @@ func (c *Cluster) hear(heard <-chan struct{}, d time.Duration) {
 // proof was of an earlier process of it, or a firewall's. It is believed again. Without that this replica would say
 // until the next term that it is gone, and that it hears no leader.
 func (c *Cluster) refuted(id string, term uint64, start time.Time) bool {
-	if p, at, ok := c.told(id); !ok || !at.After(start) || !p.Hears || p.Term != term {
+	if !c.hearsStill(id, term, start) {
 		return false
 	}
 	c.crash.mu.Lock()
@@ -282,12 +282,13 @@ func (c *Cluster) refuted(id string, term uint64, start time.Time) bool {
 // doubted says that another voter has told, since the proof, that it still hears this leader: then the
 // proof may be a firewall's, and raft's own timers decide.
 func (c *Cluster) doubted(gone string, term uint64, start time.Time) bool {
-	for _, id := range c.others(gone) {
-		if p, at, ok := c.told(id); ok && at.After(start) && p.Hears && p.Term == term {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.others(gone), func(id string) bool { return c.hearsStill(id, term, start) })
+}
+
+// hearsStill says that a replica has told, since the proof, that it leads in a term or hears that term's leader.
+func (c *Cluster) hearsStill(id string, term uint64, start time.Time) bool {
+	p, at, ok := c.told(id)
+	return ok && at.After(start) && p.Hears && p.Term == term
 }
 
 // order is the voters that are heard from, this one too: the longest log first. Of one that has not told its end for

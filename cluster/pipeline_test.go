@@ -8,18 +8,21 @@ import (
 	"github.com/hashicorp/raft"
 )
 
+// openTransport is the library's own, which keeps so many connections to each peer.
+func openTransport(t *testing.T, address string, kept int) *raft.NetworkTransport {
+	t.Helper()
+	tr, err := raft.NewTCPTransportWithLogger(address, nil, kept, 5*time.Second, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tr.Close() })
+	return tr
+}
+
 // TestTrap612: a follower refuses entries in a pipeline. Raft's reader stops there;
 // whoever still sends must not wait for ever.
 func TestTrap612(t *testing.T) {
-	open := func() *raft.NetworkTransport {
-		tr, err := raft.NewTCPTransportWithLogger("127.0.0.1:0", nil, 2, 5*time.Second, hclog.NewNullLogger())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { tr.Close() })
-		return tr
-	}
-	leads, follows := open(), open()
+	leads, follows := openTransport(t, "127.0.0.1:0", 2), openTransport(t, "127.0.0.1:0", 2)
 	go func() { // it ends with the test
 		for rpc := range follows.Consumer() {
 			rpc.Respond(&raft.AppendEntriesResponse{Term: 1, LastLog: 1}, nil)

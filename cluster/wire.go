@@ -117,7 +117,7 @@ func (w *wire) pass(rpc raft.RPC) {
 			rpc.Respond(nil, errFull)
 			return
 		}
-		if w.holds != nil && w.settle() {
+		if w.holds != nil && w.settle(nil) {
 			if term, ok := w.holds(cmd); ok {
 				_, _ = io.Copy(io.Discard, rpc.Reader)
 				rpc.Respond(&raft.InstallSnapshotResponse{Term: term, Success: true}, nil)
@@ -172,8 +172,8 @@ type nothing struct{}
 // settle waits until raft has done with the request before. What a snapshot is compared with would
 // otherwise be what was here before that one: entries that raft is just storing would be taken for
 // missing, and be cleared by the snapshot after they were acknowledged.
-func (w *wire) settle() bool {
-	_, ok := w.ask(nothing{}, nil)
+func (w *wire) settle(stop <-chan struct{}) bool {
+	_, ok := w.ask(nothing{}, stop)
 	return ok
 }
 

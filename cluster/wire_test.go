@@ -2,28 +2,17 @@ package cluster
 
 import (
 	"testing"
-	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 )
 
 // TestVoteOverKeptConnections: a voter was started again since the library last called it. Its vote counts all the
 // same, though every connection that was kept for it has ended.
 func TestVoteOverKeptConnections(t *testing.T) {
-	voter := func(address string) *raft.NetworkTransport {
-		t.Helper()
-		tr, err := raft.NewTCPTransportWithLogger(address, nil, connsKept, 5*time.Second, hclog.NewNullLogger())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { tr.Close() })
-		return tr
-	}
 	grant := func(rpc raft.RPC) { rpc.Respond(&raft.RequestVoteResponse{Term: 2, Granted: true}, nil) }
-	w := newWire(voter("127.0.0.1:0"), false, nil)
+	w := newWire(openTransport(t, "127.0.0.1:0", connsKept), false, nil)
 	defer w.close()
-	before := voter("127.0.0.1:0")
+	before := openTransport(t, "127.0.0.1:0", connsKept)
 	to := before.LocalAddr()
 	ask := func() error {
 		var resp raft.RequestVoteResponse
@@ -49,7 +38,7 @@ func TestVoteOverKeptConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	before.CloseStreams()
-	after := voter(string(to))
+	after := openTransport(t, string(to), connsKept)
 	go func() { // it ends with the test
 		for rpc := range after.Consumer() {
 			grant(rpc)

@@ -56,11 +56,13 @@ func begins(st *state.State, eager bool) bool {
 	})
 	p, err := scheduler.New(st, scheduler.Options{Eager: eager})
 	if err != nil {
-		return false
+		return true // nobody can say, so nobody is killed
 	}
-	for round := range lockRounds {
+	now := st.Meta.NowMillis // planning moves it
+	for range lockRounds {
+		now += 1000
 		for _, id := range nodes {
-			_, events := p.Plan(st.Meta.NowMillis+1000*int64(round), input.Request{Input: &input.NodeHeartbeat{ID: id}})
+			_, events := p.Plan(now, input.Request{Input: &input.NodeHeartbeat{ID: id}})
 			for _, e := range events {
 				switch e.(type) {
 				case *event.ContainerAllocated, *event.ReservationFulfilled:
@@ -87,10 +89,11 @@ func (d *driver) unlock(patience time.Duration) bool {
 	ctx, cancel := context.WithTimeout(d.w.ctx, patience)
 	defer cancel()
 	reply, ok := c.call(ctx, input.Request{Input: &input.KillApplication{ID: id, User: st.NameOf(st.Apps.Get(st.App(id.Seq)).User)}})
-	if ok && reply.Refused() == nil {
+	killed := ok && reply.Refused() == nil
+	if killed {
 		d.movedAt = time.Now()
 	}
-	return ok && reply.Refused() == nil
+	return killed
 }
 
 // led is a copy of what the leader has applied; nil without one.

@@ -35,9 +35,11 @@ let busy = false;
 let again = false;
 let late = 0;
 
+const watched = () => stream && silent === 0 && !document.hidden;
+
 // What others look at too may be a moment older than the message that it was
 // fetched for. While nothing moves on, no other message follows.
-const behind = () => stream && silent === 0 && !document.hidden && shown && seen < shown.index && !$("#main [data-still]");
+const behind = () => watched() && shown && seen < shown.index && !$("#main [data-still]");
 
 async function renew() {
   if (busy) { again = true; return; }
@@ -137,7 +139,7 @@ function listen() {
 // What the other replicas do does not move the index here: pages that show it
 // look again now and then.
 setInterval(() => {
-  if (stream && !document.hidden && silent === 0 && $("[data-paced]")) renew();
+  if (watched() && $("[data-paced]")) renew();
 }, 2000);
 
 // A film that plays goes on whether anything is decided now or not.

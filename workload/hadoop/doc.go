@@ -13,8 +13,8 @@
 //
 // What always holds:
 //   - Each node and each master has a connection of its own (nodes may be told to
-//     share some) and at most one call under way, whose bytes are kept until it is answered: what is repeated at
-//     another front door is the same call.
+//     share some) and at most one call under way, whose bytes are kept until it is
+//     answered: what is repeated at another front door is the same call.
 //   - Heartbeats and allocates are encoded and decoded by hand, on the goroutine
 //     that reads the connection: the load shares the machine with what it loads.
 //   - A batch is asked for under a key that has nothing outstanding, so that no

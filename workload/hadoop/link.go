@@ -61,9 +61,14 @@ type link struct {
 // pauseMost bounds the pause after all doors were tried in vain.
 const pauseMost = 500 * time.Millisecond
 
-// trackerLink is one to the resource trackers, the i-th of them first.
+// newLink is one to some doors, the i-th of them first.
+func newLink(r *run, doors []string, i int, target ipc.Target) link {
+	return link{r: r, doors: doors, at: i % len(doors), target: target}
+}
+
+// trackerLink is one to the resource trackers.
 func trackerLink(r *run, i int) link {
-	return link{r: r, doors: r.cfg.Doors.Tracker, at: i % len(r.cfg.Doors.Tracker), target: ipc.Target{Protocol: trackerProtocol, User: r.cfg.User}}
+	return newLink(r, r.cfg.Doors.Tracker, i, ipc.Target{Protocol: trackerProtocol, User: r.cfg.User})
 }
 
 // dial connects to the door that it is at, or the next that takes it, until the

@@ -67,7 +67,7 @@ func (b bitset) has(n uint64) bool {
 
 func newMaster(r *run, i int) *master {
 	m := &master{r: r, number: i, slots: make([]slot, r.cfg.Outstanding), live: map[uint64]*container{}}
-	m.link = link{r: r, doors: r.cfg.Doors.Scheduler, at: i % len(r.cfg.Doors.Scheduler), target: ipc.Target{Protocol: masterProtocol}}
+	m.link = newLink(r, r.cfg.Doors.Scheduler, i, ipc.Target{Protocol: masterProtocol})
 	m.answer = m.reply
 	return m
 }

@@ -201,7 +201,7 @@ func (r *run) setUp(ctx context.Context) error {
 	return each(ctx, r.ams, mastersAtOnce, func(m *master) error {
 		ctx, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 		defer cancel()
-		cl := link{r: r, doors: r.cfg.Doors.Client, at: m.number % len(r.cfg.Doors.Client), target: ipc.Target{Protocol: clientProtocol, User: r.cfg.User}}
+		cl := newLink(r, r.cfg.Doors.Client, m.number, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
 		defer cl.close()
 		if err := m.submit(ctx, &cl); err != nil {
 			return err
