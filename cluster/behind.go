@@ -23,7 +23,13 @@ func (c *Cluster) holds(q *raft.InstallSnapshotRequest) (term uint64, ok bool) {
 	if term = in.raft.CurrentTerm(); q.Term < term {
 		return term, false
 	}
-	return term, q.LastLogIndex <= c.fsm.applied.Load() || c.hasEntry(q.LastLogIndex, q.LastLogTerm)
+	return term, q.LastLogIndex <= c.appliedIn(in) || c.hasEntry(q.LastLogIndex, q.LastLogTerm)
+}
+
+// appliedIn is up to where everything is applied. A snapshot may end with a barrier or a no-op, of which only
+// raft knows that it is: the FSM is not told. After a restart in place the state may be ahead of raft.
+func (c *Cluster) appliedIn(in *instance) uint64 {
+	return max(c.fsm.applied.Load(), in.raft.AppliedIndex())
 }
 
 // hasEntry says whether the log has an entry.
@@ -32,25 +38,34 @@ func (c *Cluster) hasEntry(index, term uint64) bool {
 	return c.stores.logs.peek(index, &l) == nil && l.Term == term
 }
 
-// shorten makes a request to append start behind what is surely here, when it starts at or before the
-// newest snapshot and the log has nothing to compare there. It returns the request for raft, or the
-// answer when nothing is left of it.
-func (c *Cluster) shorten(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {
+// behind returns the newest snapshot when a request to append starts at or before it and the log has nothing to
+// compare there, otherwise nil.
+func (c *Cluster) behind(q *raft.AppendEntriesRequest) *raft.SnapshotMeta {
 	in := c.current()
 	first, _ := c.stores.logs.FirstIndex()
 	if in == nil || len(q.Entries) == 0 || q.PrevLogEntry == 0 || (first != 0 && q.PrevLogEntry >= first) || q.Term != in.raft.CurrentTerm() {
-		return q, nil
+		return nil
 	}
 	list, err := c.stores.snaps.List()
-	// A snapshot may end with a barrier, which the FSM is not told of: raft knows that it is applied.
-	if err != nil || len(list) == 0 || q.PrevLogEntry > list[0].Index || list[0].Index > max(c.fsm.applied.Load(), in.raft.AppliedIndex()) {
+	if err != nil || len(list) == 0 || q.PrevLogEntry > list[0].Index || list[0].Index > c.appliedIn(in) {
+		return nil
+	}
+	return list[0]
+}
+
+// shorten makes a request that is behind the newest snapshot start after what is surely here. It returns the
+// request for raft, or the answer when nothing is left of it. Raft must have done with the request before: one
+// that installs a snapshot clears entries that are here still.
+func (c *Cluster) shorten(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {
+	snap := c.behind(q)
+	if snap == nil {
 		return q, nil
 	}
 	short := *q
-	short.PrevLogEntry, short.PrevLogTerm = list[0].Index, list[0].Term
+	short.PrevLogEntry, short.PrevLogTerm = snap.Index, snap.Term
 	rest := q.Entries
-	for len(rest) > 0 && (rest[0].Index <= list[0].Index || c.hasEntry(rest[0].Index, rest[0].Term)) {
-		if e := rest[0]; e.Index > list[0].Index {
+	for len(rest) > 0 && (rest[0].Index <= snap.Index || c.hasEntry(rest[0].Index, rest[0].Term)) {
+		if e := rest[0]; e.Index > snap.Index {
 			short.PrevLogEntry, short.PrevLogTerm = e.Index, e.Term
 		}
 		rest = rest[1:]
@@ -59,19 +74,32 @@ func (c *Cluster) shorten(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequ
 		return nil, &raft.AppendEntriesResponse{Term: q.Term, LastLog: q.Entries[len(q.Entries)-1].Index, Success: true}
 	}
 	short.Entries = rest
-	last, _ := c.stores.logs.LastIndex()
-	if short.PrevLogEntry == list[0].Index && last >= list[0].Index && !c.hasEntry(list[0].Index, list[0].Term) {
+	if last, term := c.stores.logs.tail(); short.PrevLogEntry == snap.Index && last >= snap.Index && !c.hasEntry(snap.Index, snap.Term) {
 		// Raft would look for the snapshot's own entry in the log, and the log goes on behind it without one: it
 		// begins there with another entry than this term's leader has, or has another entry in its place. By the log
 		// matching property all that follows is divergent and nothing of it was committed; what precedes is in the
 		// snapshot. (A log that ends before the snapshot, or has its entry, is raft's to compare and cut.)
-		if c.dropping.CompareAndSwap(false, true) {
-			c.divergent.Store(true)
-			c.goRun(func() {
-				defer c.dropping.Store(false)
-				c.restart("the log behind the snapshot is divergent (hashicorp/raft #697)")
-			})
-		}
+		c.drop(raft.Log{Index: last, Term: term})
 	}
 	return &short, nil
+}
+
+// drop has the log that ends with an entry dropped by a restart in place. A log that ends otherwise by then is
+// another: it was cleared by a snapshot, and holds what was acknowledged since.
+func (c *Cluster) drop(tail raft.Log) {
+	if !c.dropping.CompareAndSwap(false, true) {
+		return
+	}
+	c.divergent.Store(&tail)
+	c.goRun(func() {
+		defer c.dropping.Store(false)
+		c.restart("the log behind the snapshot is divergent (hashicorp/raft #697)")
+	})
+}
+
+// toDrop says, once, whether the log is the one to be dropped.
+func (c *Cluster) toDrop() bool {
+	tail := c.divergent.Swap(nil)
+	last, term := c.stores.logs.tail()
+	return tail != nil && tail.Index == last && tail.Term == term
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -108,6 +109,53 @@ func TestLateInstall(t *testing.T) {
 	})
 }
 
+// TestLateInstallOfBarrier: a snapshot may end with an entry that the FSM is not told of, and that the log does
+// not have any more: it is here, and what is behind it must not be cleared.
+func TestLateInstallOfBarrier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimCluster(t, 1, func(c *Config) { c.Trailing = 0 })
+		s.boot()
+		l := s.leader(nil)
+		if _, _, err := l.c.Propose([]byte("x")).Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.c.Barrier(time.Second), l.c.Snapshot()); err != nil {
+			t.Fatal(err)
+		}
+		snaps, err := l.c.stores.snaps.List()
+		if err != nil || len(snaps) == 0 || snaps[0].Index <= l.c.AppliedIndex() {
+			t.Fatalf("the snapshot does not end with the barrier: %v, %v", snaps, err)
+		}
+		if _, ok := l.c.holds(&raft.InstallSnapshotRequest{Term: l.c.Term(), LastLogIndex: snaps[0].Index, LastLogTerm: snaps[0].Term}); !ok {
+			t.Error("a snapshot that was taken here would be installed over the log behind it")
+		}
+		s.stopAll()
+	})
+}
+
+// TestDropsNoOtherLog: a log that was found to be divergent is dropped by a restart in place, and one that took
+// its place before that is not.
+func TestDropsNoOtherLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimCluster(t, 1, nil)
+		s.boot()
+		l := s.leader(nil)
+		index, term := l.c.stores.logs.tail()
+		l.c.divergent.Store(&raft.Log{Index: index, Term: term})
+		if !l.c.toDrop() || l.c.toDrop() {
+			t.Error("the log that was found is not dropped, or more than once")
+		}
+		l.c.divergent.Store(&raft.Log{Index: index, Term: term})
+		if _, _, err := l.c.Propose([]byte("x")).Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if l.c.toDrop() {
+			t.Error("a log with an entry more than the one that was found is dropped")
+		}
+		s.stopAll()
+	})
+}
+
 // fed is a transport of which a test is the other end.
 type fed struct {
 	raft.Transport
@@ -151,6 +199,48 @@ func TestInstallBehindAppend(t *testing.T) {
 		r := <-answers
 		if a, ok := r.Response.(*raft.InstallSnapshotResponse); !ok || r.Error != nil || !a.Success {
 			t.Errorf("the snapshot is answered with %+v, %v", r.Response, r.Error)
+		}
+		w.inject(&raft.TimeoutNowRequest{}, t.Context().Done()) // the loop ends
+		w.close()
+	})
+}
+
+// TestAppendBehindInstall: a request to append, behind the newest snapshot, comes while raft installs one and
+// clears the log. It must be judged by what is left: what goes would be acknowledged.
+func TestAppendBehindInstall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, cleared := make(chan raft.RPC), false
+		w := newWire(fed{in: in}, false, nil)
+		w.behind = func(*raft.AppendEntriesRequest) *raft.SnapshotMeta { return &raft.SnapshotMeta{Index: 7} }
+		w.shorten = func(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {
+			if cleared {
+				return q, nil
+			}
+			return nil, &raft.AppendEntriesResponse{Success: true}
+		}
+		go func() { // raft's main loop
+			for rpc := range w.Consumer() {
+				switch rpc.Command.(type) {
+				case *raft.InstallSnapshotRequest:
+					time.Sleep(time.Second)
+					cleared = true
+					rpc.Respond(&raft.InstallSnapshotResponse{Success: true}, nil)
+				case *raft.AppendEntriesRequest:
+					rpc.Respond(&raft.AppendEntriesResponse{}, nil)
+				case nothing:
+					rpc.Respond(nil, raft.ErrUnsupportedProtocol)
+				default:
+					rpc.Respond(nil, nil)
+					return
+				}
+			}
+		}()
+		installed, appended := make(chan raft.RPCResponse, 1), make(chan raft.RPCResponse, 1)
+		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: 7}, Reader: strings.NewReader("snapshot"), RespChan: installed}
+		in <- raft.RPC{Command: &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 6, Entries: []*raft.Log{{Index: 7}, {Index: 8}}}, RespChan: appended}
+		<-installed
+		if r := <-appended; r.Error != nil || r.Response.(*raft.AppendEntriesResponse).Success {
+			t.Errorf("entries that were cleared are answered with %+v, %v", r.Response, r.Error)
 		}
 		w.inject(&raft.TimeoutNowRequest{}, t.Context().Done()) // the loop ends
 		w.close()

@@ -45,9 +45,9 @@ type Cluster struct {
 	pilot     *pilot
 	transfers transferGate
 	installs  installWatch
-	snapshots chan struct{} // held by the one request for a snapshot that is with raft
-	divergent atomic.Bool   // the log behind the snapshot is to be dropped at the next restart in place
-	dropping  atomic.Bool   // that restart is under way
+	snapshots chan struct{}            // held by the one request for a snapshot that is with raft
+	divergent atomic.Pointer[raft.Log] // where the log ends that is to be dropped at the next restart in place
+	dropping  atomic.Bool              // that restart is under way
 	crash     crashState
 	conf      confState
 	counters  counters

@@ -136,7 +136,7 @@ func (c *Cluster) restart(why string) {
 	point.Hit(point.RestartStopped)
 	rep, err := c.stores.inspect()
 	if err == nil {
-		rep.Drop = c.divergent.Swap(false) || rep.Drop
+		rep.Drop = c.toDrop() || rep.Drop
 		err = c.start(rep, true)
 	}
 	if err != nil {

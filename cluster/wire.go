@@ -39,6 +39,7 @@ type wire struct {
 	full     atomic.Bool
 	installs func(index, term uint64) // before each successful snapshot install is answered
 	holds    func(*raft.InstallSnapshotRequest) (term uint64, ok bool)
+	behind   func(*raft.AppendEntriesRequest) *raft.SnapshotMeta
 	shorten  func(*raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
 	vote     func(*raft.RequestVoteRequest) *raft.RequestVoteRequest
 	preVote  func(*raft.RequestPreVoteRequest) *raft.RequestPreVoteResponse
@@ -60,7 +61,7 @@ func newWire(t raft.Transport, fast bool, c *Cluster) *wire {
 	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{}), acks: newAckBook(),
 		returns: returns{of: map[raft.ServerID]chan struct{}{}}}
 	if c != nil {
-		w.installs, w.holds, w.shorten, w.forgot = c.installed, c.holds, c.shorten, c.tellForgetful
+		w.installs, w.holds, w.behind, w.shorten, w.forgot = c.installed, c.holds, c.behind, c.shorten, c.tellForgetful
 		w.vote, w.preVote, w.serves, w.leads = c.vote, c.preVote, c.serves, c.leads
 	}
 	w.wg.Go(w.relay)
@@ -103,7 +104,7 @@ func (w *wire) pass(rpc raft.RPC) {
 		}
 		cmd = proven(cmd)
 		rpc.Command = cmd
-		if w.shorten != nil {
+		if w.behind != nil && w.behind(cmd) != nil && w.settle(nil) {
 			short, answer := w.shorten(cmd)
 			if answer != nil {
 				rpc.Respond(answer, nil)
@@ -169,9 +170,10 @@ func (w *wire) inject(cmd any, stop <-chan struct{}) bool {
 // nothing is no request: raft refuses it for want of a header, before it looks at anything else.
 type nothing struct{}
 
-// settle waits until raft has done with the request before. What a snapshot is compared with would
+// settle waits until raft has done with the request before. What a request is compared with would
 // otherwise be what was here before that one: entries that raft is just storing would be taken for
-// missing, and be cleared by the snapshot after they were acknowledged.
+// missing, and be cleared by a snapshot after they were acknowledged; entries that a snapshot is just
+// clearing would be taken for kept, and be acknowledged.
 func (w *wire) settle(stop <-chan struct{}) bool {
 	_, ok := w.ask(nothing{}, stop)
 	return ok
