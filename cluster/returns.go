@@ -11,6 +11,10 @@ import (
 // awayPoll is how often who waits for a follower looks whether it still leads.
 const awayPoll = 50 * time.Millisecond
 
+// spacePoll is how often entries are offered again to a follower whose disk is full. Its heartbeats succeed, so it
+// does not count as away; but the library's pauses would grow with each refusal as well.
+const spacePoll = 250 * time.Millisecond
+
 // returns tells when a follower that could not be reached is there again. After each call that failed the library
 // waits twice as long as before, up to 10 s, before it sends entries again, and nothing wakes it: a replica that was
 // down for half a minute would lag behind for up to 10 s after its start, and its doors with it. Heartbeats go
@@ -57,6 +61,21 @@ func (w *wire) wait(back <-chan struct{}, id raft.ServerID, term uint64) {
 		}
 	}
 }
+
+// pauseFor waits and says whether a follower is to be asked again.
+func (w *wire) pauseFor(id raft.ServerID, term uint64, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-w.done:
+		return false
+	}
+	return w.serves != nil && w.serves(id, term) && !w.muted.Load()
+}
+
+// isFull goes by what is said, too: that is all that comes over the network.
+func isFull(err error) bool { return err != nil && err.Error() == errFull.Error() }
 
 // serves says whether this replica leads in a term, and a member is one that it sends entries to.
 func (c *Cluster) serves(id raft.ServerID, term uint64) bool {

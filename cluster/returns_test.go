@@ -64,6 +64,58 @@ func returnAfter(t *testing.T, bySnapshot bool, absence time.Duration) {
 	}
 }
 
+// TestReturnOfSpace: a follower whose disk was full, and without which nothing can be committed, has all entries
+// soon after there is space, however long that took. (The library alone takes up to ten seconds.)
+func TestReturnOfSpace(t *testing.T) {
+	for shift := range 4 { // of the return against the library's clock
+		synctest.Test(t, func(t *testing.T) {
+			full := map[string]*atomic.Bool{"a": {}, "b": {}, "c": {}}
+			s := newSimCluster(t, 7, func(c *Config) {
+				mine := full[c.ID]
+				c.DiskReserve, c.DiskStop = 2, 2
+				c.Options.FreeSpace = func(string) (uint64, error) {
+					if mine.Load() {
+						return 1, nil
+					}
+					return c.DiskReserve, nil
+				}
+			})
+			s.net.lossless = true // a lost call takes ten seconds, too
+			s.boot()
+			defer s.stopAll()
+			l := s.leader(nil)
+			s.put(l, 5)
+			var gone, other *simReplica
+			for _, r := range s.rs {
+				switch {
+				case r == l:
+				case gone == nil:
+					gone = r
+				default:
+					other = r
+				}
+			}
+			s.stop(gone)
+			full[other.id].Store(true)
+			time.Sleep(2 * time.Second)
+			l.c.current().raft.Apply([]byte("x"), time.Second)
+			time.Sleep(time.Minute + time.Duration(shift)*2*time.Second)
+			index := l.c.LastIndex()
+			if other.c.LastIndex() >= index {
+				t.Fatal("the other survivor is not full")
+			}
+			full[other.id].Store(false)
+			start := time.Now()
+			for other.c.AppliedIndex() < index {
+				if time.Since(start) > 2*time.Second { // of which one may pass before it looks
+					t.Fatalf("%s after there was space it has %d of %d entries", time.Since(start), other.c.AppliedIndex(), index)
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		})
+	}
+}
+
 // TestNoOneWaitsForWhoWasRemoved: what waits for a follower ends with its membership, and with the office.
 func TestNoOneWaitsForWhoWasRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

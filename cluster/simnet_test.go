@@ -20,6 +20,7 @@ type simNet struct {
 	hosts     map[raft.ServerAddress]*simHost
 	cut       map[[2]raft.ServerAddress]bool
 	installs  int
+	lossless  bool
 	transfers chan struct{} // when set, TimeoutNow waits for it
 }
 
@@ -83,7 +84,7 @@ func (n *simNet) hop(a, b raft.ServerAddress) (time.Duration, bool) {
 	if n.rng.Intn(1000) == 0 {
 		d += time.Duration(n.rng.Intn(300)) * time.Millisecond
 	}
-	return d, !n.cut[[2]raft.ServerAddress{a, b}] && n.rng.Intn(500) != 0
+	return d, !n.cut[[2]raft.ServerAddress{a, b}] && (n.lossless || n.rng.Intn(500) != 0)
 }
 
 var (

@@ -224,7 +224,12 @@ func (w *wire) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft
 		return errForgetful
 	}
 	back := w.returns.next(id)
-	if err := anew(func() error { return w.Transport.AppendEntries(id, to, args, resp) }); err != nil {
+	call := func() error { return anew(func() error { return w.Transport.AppendEntries(id, to, args, resp) }) }
+	err := call()
+	for isFull(err) && w.pauseFor(id, args.Term, spacePoll) {
+		err = call()
+	}
+	if err != nil {
 		if !isHeartbeat(args) {
 			w.wait(back, id, args.Term)
 		}
