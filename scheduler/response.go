@@ -88,7 +88,7 @@ func (t *telling) turn(in *input.Allocate, a *state.App, now int64) (_ turn, n i
 		}
 		return turnNext, r + 1
 	case !t.known:
-		return t.begin(r, a, now)
+		return t.begin(in, a, now)
 	case r == t.last:
 		return turnNext, t.top + 1
 	case r == t.of && another(in, t.body) && t.idle:
@@ -98,16 +98,29 @@ func (t *telling) turn(in *input.Allocate, a *state.App, now int64) (_ turn, n i
 	case r == t.of:
 		return turnAgain, t.last
 	case r > t.of && r < t.first:
-		return turnAfter, max(t.top, r+blockSize) + 1
+		return turnAfter, t.after(r)
 	}
 	return turnWrong, 0
 }
 
+// after is the number of the answer to a call of a leadership before. It tells a later leader which call that was,
+// unless this leadership has given higher ones; then it is not the next one either, or a call that names the highest
+// one would be taken for the one that was answered.
+func (t *telling) after(r int32) int32 {
+	if n := r + 1 + blockSize; n > t.top {
+		return n
+	}
+	return t.top + 3
+}
+
 // begin judges the first call that this leadership sees of an attempt. That it
 // names the number written last, or a later one, shows that the AM has heard that;
-// one that led to that number is answered as it was.
-func (t *telling) begin(r int32, a *state.App, now int64) (_ turn, n int32) {
-	switch {
+// one that led to that number is answered as it was. So is one that asks nothing
+// and is newer than that, of a leadership before: a late copy led to that number, by
+// a leader that saw no other call of the AM. (What such a call asks could be here
+// already: its AM has to register again.)
+func (t *telling) begin(in *input.Allocate, a *state.App, now int64) (_ turn, n int32) {
+	switch r := in.Response; {
 	case a.Response == 0 && r == 0:
 		// Nothing was told since the AM registered. What was given before that is not
 		// known any more: an AM that calls every few milliseconds has not come so far.
@@ -115,6 +128,8 @@ func (t *telling) begin(r int32, a *state.App, now int64) (_ turn, n int32) {
 	case r >= a.Response && a.Response > 0 && r < numberMax:
 		return turnNext, r + 1 + blockSize
 	case r == a.Response-1 || r == a.Response-2 || r == a.Response-1-blockSize || r == 0:
+		return turnAgain, a.Response
+	case r > a.Response-1-blockSize && r/blockSize < a.Response/blockSize && bodyOf(in) == 0:
 		return turnAgain, a.Response
 	}
 	return turnWrong, 0

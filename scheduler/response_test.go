@@ -83,6 +83,39 @@ func TestLateCallTakesNothing(t *testing.T) {
 	}
 }
 
+// TestLateCallOfTheLeaderBefore: a late copy of a call is all that one leader sees of an AM, and the next one knows
+// of nothing but that. The AM goes on all the same when it asks nothing, and hears of everything once, also of what
+// the copy was told.
+func TestLateCallOfTheLeaderBefore(t *testing.T) {
+	for _, idle := range []int{2, 3, blockSize - 2, blockSize + 5} {
+		for back := int32(1); back <= 2; back++ {
+			for _, beat := range []int{0, 1, 2} { // when the container is there: before the copy, after it, at the end
+				c := newCounting(t)
+				c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
+				for range idle {
+					c.pull()
+				}
+				for leader := range 2 {
+					if c.elect(); beat == leader {
+						c.beat(0)
+					}
+					if leader == 0 {
+						c.late(c.call(c.last-back), false)
+					}
+				}
+				n := c.granted()
+				if beat == 2 {
+					c.beat(0)
+					n = c.granted()
+				}
+				if n != 1 {
+					t.Errorf("%d idle answers, a copy %d older, beat %d: the AM was told of %d containers", idle, back, beat, n)
+				}
+			}
+		}
+	}
+}
+
 // TestAnswerLost: the same call again is answered the same, by whoever leads.
 func TestAnswerLost(t *testing.T) {
 	for _, when := range []int{0, 1, 2} {

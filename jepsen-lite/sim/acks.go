@@ -15,7 +15,8 @@ type acks struct {
 	finished   map[uint32]bool
 	released   map[event.ContainerRef]bool
 	granted    map[yarn.ContainerID]grant
-	ended      map[yarn.ContainerID]int32 // the response that told the end
+	ended      map[yarn.ContainerID]ending
+	again      map[yarn.AttemptID]int // how often an AM has had to register again
 }
 
 type submission struct{ name, user, queue string }
@@ -23,14 +24,21 @@ type submission struct{ name, user, queue string }
 // grant is how an AM heard of a container.
 type grant struct {
 	attempt  yarn.AttemptID
+	again    int
 	response int32
 	node     yarn.NodeID
 	size     yarn.Resource
 }
 
+// ending is how an AM heard of a container's end.
+type ending struct {
+	again    int
+	response int32
+}
+
 func newAcks() *acks {
 	return &acks{submitted: map[yarn.ApplicationID]submission{}, priorities: map[uint32]int32{}, killed: map[uint32]bool{}, finished: map[uint32]bool{},
-		released: map[event.ContainerRef]bool{}, granted: map[yarn.ContainerID]grant{}, ended: map[yarn.ContainerID]int32{}}
+		released: map[event.ContainerRef]bool{}, granted: map[yarn.ContainerID]grant{}, ended: map[yarn.ContainerID]ending{}, again: map[yarn.AttemptID]int{}}
 }
 
 func refOf(id yarn.ContainerID) event.ContainerRef {
@@ -111,13 +119,14 @@ func (c *checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.S
 }
 
 func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.AllocateReply) {
+	again := c.acks.again[in.Attempt] // what is told is told anew then
 	for _, g := range r.Granted {
 		b := c.books.containers[refOf(g.Container)]
 		if b == nil || b.promised || c.books.nodes[b.node].id != g.Node || b.size != g.Size {
 			c.bad("S4: %s grants %s on %s to %s, the books have %+v", id, g.Container, g.Node, in.Attempt, b)
 		}
-		now := grant{in.Attempt, r.Response, g.Node, g.Size}
-		if before, ok := c.acks.granted[g.Container]; ok && before != now {
+		now := grant{in.Attempt, again, r.Response, g.Node, g.Size}
+		if before, ok := c.acks.granted[g.Container]; ok && before.again == again && before != now {
 			c.bad("S6: %s is given twice: as %+v and as %+v", g.Container, before, now)
 		}
 		c.acks.granted[g.Container] = now
@@ -126,10 +135,10 @@ func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 		if b := c.books.containers[refOf(s.Container)]; b == nil || b.live || b.promised {
 			c.bad("S12: %s tells %s of the end of %s, the books have %+v", id, in.Attempt, s.Container, b)
 		}
-		if before, ok := c.acks.ended[s.Container]; ok && before != r.Response {
-			c.bad("S12: the end of %s is told with response %d and again with %d", s.Container, before, r.Response)
+		if before, ok := c.acks.ended[s.Container]; ok && before.again == again && before.response != r.Response {
+			c.bad("S12: the end of %s is told with response %d and again with %d", s.Container, before.response, r.Response)
 		}
-		c.acks.ended[s.Container] = r.Response
+		c.acks.ended[s.Container] = ending{again, r.Response}
 	}
 	for _, rel := range in.Releases {
 		c.acks.released[refOf(rel)] = true
@@ -137,6 +146,21 @@ func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 			c.bad("S4: %s acknowledges the release of %s, which lives", id, rel)
 		}
 	}
+}
+
+// registersAgain says whether an AM whose call is refused may have to register again: it asks something, two leaders
+// have come since it began the call that was answered last, and of that the first may have seen a late copy only (the
+// README's "Found and open").
+func (c *checker) registersAgain(in *input.Allocate, f *input.Fault, since int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.Reason != input.WrongResponse || len(in.Asks)+len(in.Releases) == 0 || c.counts.terms-since < 2 {
+		return false
+	}
+	c.acks.again[in.Attempt]++
+	c.counts.again++
+	c.write("%s registers again", in.Attempt)
+	return true
 }
 
 // unknown counts a call whose outcome its caller was not told.

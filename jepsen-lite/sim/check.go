@@ -67,6 +67,7 @@ type counts struct {
 	allocated, lost, expired                          int
 	members, votes, reads, refused, digests           int
 	over                                              int // applications
+	again                                             int // AMs that had to register again
 }
 
 func (c *counts) add(o counts) {
@@ -88,6 +89,7 @@ func (c *counts) add(o counts) {
 	c.reads += o.reads
 	c.refused += o.refused
 	c.over += o.over
+	c.again += o.again
 	c.digests += o.digests
 }
 

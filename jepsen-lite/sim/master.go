@@ -20,6 +20,8 @@ type master struct {
 	cancel context.CancelFunc
 
 	response int32
+	since    int             // how many leaderships there had been when the call began that was answered last
+	again    bool            // it has had to register again
 	waiting  map[int32]int64 // priority to how many are still wanted
 	left     int64           // containers that have yet to end well
 	held     map[yarn.ContainerID]int32
@@ -113,17 +115,22 @@ func (m *master) allocate() bool {
 	if m.dirty {
 		in.Asks = m.asks()
 	}
+	since := m.l.w.check.terms()
 	reply, ok := m.c.call(m.ctx, input.Request{Input: in})
 	if !ok {
 		return false
 	}
 	if f := reply.Refused(); f != nil {
+		if m.l.w.check.registersAgain(in, f, m.since) {
+			m.response, m.dirty, m.again = 0, true, true
+			return m.register()
+		}
 		if !m.over() {
 			m.l.w.check.fail("allocate %d of %s is refused: %v", in.Response, m.id, f)
 		}
 		return false
 	}
-	m.releases, m.dirty = nil, false
+	m.releases, m.dirty, m.since = nil, false, since
 	r := reply.(*input.AllocateReply)
 	m.response = r.Response
 	for _, g := range r.Granted {
@@ -174,7 +181,7 @@ func (m *master) granted(g input.Granted) {
 func (m *master) completed(s input.ContainerStatus) {
 	p, known := m.held[s.Container]
 	if !known {
-		if s.ExitStatus != yarn.ExitSuccess && !m.surplus[s.Container] {
+		if s.ExitStatus != yarn.ExitSuccess && !m.surplus[s.Container] && !m.again {
 			m.l.w.check.fail("S12: %s is told of the end of %s, whose grant it never heard of: %+v", m.id, s.Container, s)
 		}
 		return

@@ -104,7 +104,7 @@ func (s *Summary) verdicts() string {
 	c, out := s.counts, []string{}
 	for _, v := range []struct{ id, what string }{
 		{"S1", fmt.Sprintf("%d digests", c.digests)}, {"S2", fmt.Sprintf("%d terms", c.terms)}, {"S3", ""}, {"S4", ""}, {"S5", ""}, {"S6", ""},
-		{"S7", ""}, {"S8", ""}, {"S9", ""}, {"S10", ""}, {"S11", ""}, {"S12", ""}, {"S13", fmt.Sprintf("%d reads", c.reads)},
+		{"S7", ""}, {"S8", ""}, {"S9", ""}, {"S10", ""}, {"S11", ""}, {"S12", registeredAgain(c.again)}, {"S13", fmt.Sprintf("%d reads", c.reads)},
 		{"S14", fmt.Sprintf("%d votes", c.votes)}, {"S15", fmt.Sprintf("%d restores", c.restores)}, {"S16", ""},
 		{"L1", fmt.Sprintf("max %s", s.leader.Round(time.Millisecond))}, {"L2", fmt.Sprintf("max %s", s.step.Round(time.Millisecond))},
 		{"L3", ""}, {"L4", ""}, {"L5", ""}} {
@@ -118,6 +118,14 @@ func (s *Summary) verdicts() string {
 		out = append(out, fmt.Sprintf("others FAILED %d times", n))
 	}
 	return strings.Join(out, "   ")
+}
+
+// registeredAgain tells of AMs that had to register again, when there were any.
+func registeredAgain(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(%d AMs registered again)", n)
 }
 
 // violated counts violations of an invariant; "" those that name none.
