@@ -89,11 +89,7 @@ func TestLateInstall(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
 		s.boot()
 		l := s.leader(nil)
-		for range 5 {
-			if _, _, err := l.c.Propose([]byte("x")).Wait(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		s.put(l, 5)
 		at := l.c.AppliedIndex()
 		for _, q := range []raft.InstallSnapshotRequest{{Term: l.c.Term(), LastLogIndex: at - 1}, {Term: l.c.Term(), LastLogIndex: at}} {
 			if term, ok := l.c.holds(&q); !ok || term != l.c.Term() {
@@ -116,9 +112,7 @@ func TestLateInstallOfBarrier(t *testing.T) {
 		s := newSimCluster(t, 1, func(c *Config) { c.Trailing = 0 })
 		s.boot()
 		l := s.leader(nil)
-		if _, _, err := l.c.Propose([]byte("x")).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		s.put(l, 1)
 		if err := errors.Join(l.c.Barrier(time.Second), l.c.Snapshot()); err != nil {
 			t.Fatal(err)
 		}
@@ -146,9 +140,7 @@ func TestDropsNoOtherLog(t *testing.T) {
 			t.Error("the log that was found is not dropped, or more than once")
 		}
 		l.c.divergent.Store(&raft.Log{Index: index, Term: term})
-		if _, _, err := l.c.Propose([]byte("x")).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		s.put(l, 1)
 		if l.c.toDrop() {
 			t.Error("a log with an entry more than the one that was found is dropped")
 		}
@@ -164,6 +156,21 @@ type fed struct {
 
 func (f fed) Consumer() <-chan raft.RPC { return f.in }
 
+// playRaft is raft's main loop: one request is served after the other, until TimeoutNow ends it.
+func playRaft(w *wire, serve func(raft.RPC)) {
+	for rpc := range w.Consumer() {
+		switch rpc.Command.(type) {
+		case nothing:
+			rpc.Respond(nil, raft.ErrUnsupportedProtocol)
+		case *raft.TimeoutNowRequest:
+			rpc.Respond(nil, nil)
+			return
+		default:
+			serve(rpc)
+		}
+	}
+}
+
 // TestInstallBehindAppend: a late snapshot comes while raft stores the entries that it
 // brings, and later ones. It must be judged by what is here when raft has done so: it
 // would clear the later ones, which raft has acknowledged by then.
@@ -172,24 +179,17 @@ func TestInstallBehindAppend(t *testing.T) {
 		in, stored := make(chan raft.RPC), false
 		w := newWire(fed{in: in}, false, nil)
 		w.holds = func(*raft.InstallSnapshotRequest) (uint64, bool) { return 1, stored }
-		go func() { // raft's main loop
-			for rpc := range w.Consumer() {
-				switch rpc.Command.(type) {
-				case *raft.AppendEntriesRequest:
-					time.Sleep(time.Second)
-					stored = true
-					rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
-				case *raft.InstallSnapshotRequest:
-					t.Error("the snapshot is installed")
-					rpc.Respond(nil, raft.ErrLogNotFound)
-				case nothing:
-					rpc.Respond(nil, raft.ErrUnsupportedProtocol)
-				default:
-					rpc.Respond(nil, nil)
-					return
-				}
+		go playRaft(w, func(rpc raft.RPC) {
+			switch rpc.Command.(type) {
+			case *raft.AppendEntriesRequest:
+				time.Sleep(time.Second)
+				stored = true
+				rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
+			case *raft.InstallSnapshotRequest:
+				t.Error("the snapshot is installed")
+				rpc.Respond(nil, raft.ErrLogNotFound)
 			}
-		}()
+		})
 		answers := make(chan raft.RPCResponse, 2)
 		in <- raft.RPC{Command: &raft.AppendEntriesRequest{Term: 1}, RespChan: answers}
 		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: 7}, Reader: strings.NewReader("snapshot"), RespChan: answers}
@@ -218,23 +218,16 @@ func TestAppendBehindInstall(t *testing.T) {
 			}
 			return nil, &raft.AppendEntriesResponse{Success: true}
 		}
-		go func() { // raft's main loop
-			for rpc := range w.Consumer() {
-				switch rpc.Command.(type) {
-				case *raft.InstallSnapshotRequest:
-					time.Sleep(time.Second)
-					cleared = true
-					rpc.Respond(&raft.InstallSnapshotResponse{Success: true}, nil)
-				case *raft.AppendEntriesRequest:
-					rpc.Respond(&raft.AppendEntriesResponse{}, nil)
-				case nothing:
-					rpc.Respond(nil, raft.ErrUnsupportedProtocol)
-				default:
-					rpc.Respond(nil, nil)
-					return
-				}
+		go playRaft(w, func(rpc raft.RPC) {
+			switch rpc.Command.(type) {
+			case *raft.InstallSnapshotRequest:
+				time.Sleep(time.Second)
+				cleared = true
+				rpc.Respond(&raft.InstallSnapshotResponse{Success: true}, nil)
+			case *raft.AppendEntriesRequest:
+				rpc.Respond(&raft.AppendEntriesResponse{}, nil)
 			}
-		}()
+		})
 		installed, appended := make(chan raft.RPCResponse, 1), make(chan raft.RPCResponse, 1)
 		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: 7}, Reader: strings.NewReader("snapshot"), RespChan: installed}
 		in <- raft.RPC{Command: &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 6, Entries: []*raft.Log{{Index: 7}, {Index: 8}}}, RespChan: appended}
