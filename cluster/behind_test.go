@@ -3,11 +3,14 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 )
 
@@ -237,5 +240,114 @@ func TestAppendBehindInstall(t *testing.T) {
 		}
 		w.inject(&raft.TimeoutNowRequest{}, t.Context().Done()) // the loop ends
 		w.close()
+	})
+}
+
+// slowSnaps is a store of snapshots in which finishing one takes until it is released.
+type slowSnaps struct {
+	raft.SnapshotStore
+	begun, release chan struct{} // nil while the store is not slow
+}
+
+func (s *slowSnaps) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, at uint64, trans raft.Transport) (raft.SnapshotSink, error) {
+	k, err := s.SnapshotStore.Create(v, index, term, conf, at, trans)
+	return slowSink{k, s}, err
+}
+
+type slowSink struct {
+	raft.SnapshotSink
+	s *slowSnaps
+}
+
+func (k slowSink) Close() error {
+	if begun := k.s.begun; begun != nil {
+		k.s.begun = nil
+		close(begun)
+		<-k.s.release
+	}
+	return k.SnapshotSink.Close()
+}
+
+// TestInstallBesideOwnSnapshot: a follower takes a snapshot, and its disk is slow; meanwhile it receives a newer
+// one. The snapshot that raft believes in must not go back.
+func TestInstallBesideOwnSnapshot(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		slow := map[string]*slowSnaps{}
+		s := newSimCluster(t, 1, func(c *Config) {
+			files, err := openSnapshots(filepath.Join(dir, c.ID), c.Logger)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slow[c.ID] = &slowSnaps{SnapshotStore: files}
+			c.Trailing, c.Options.SnapshotStore = 0, slow[c.ID]
+		})
+		s.boot()
+		l := s.leader(nil)
+		f := s.rs[slices.IndexFunc(s.rs, func(r *simReplica) bool { return r != l })]
+		s.put(l, 5)
+		begun, release := make(chan struct{}), make(chan struct{})
+		slow[f.id].begun, slow[f.id].release = begun, release
+		go func() { _ = f.c.Snapshot() }()
+		<-begun
+		s.net.isolate(s.addr(f), true, true)
+		s.put(l, 5)
+		if err := l.c.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+		s.net.heal()
+		time.Sleep(5 * time.Second) // the newer one is on its way, or here
+		close(release)
+		time.Sleep(30 * time.Second)
+		list, err := f.c.SnapshotList()
+		if err != nil || len(list) == 0 || s.net.countInstalls() == 0 {
+			t.Fatalf("snapshots: %v, %v; %d were sent", list, err, s.net.countInstalls())
+		}
+		if at := f.c.current().raft.Stats()["last_snapshot_index"]; at != fmt.Sprint(list[0].Index) {
+			t.Errorf("raft believes in the snapshot at %s, the newest one is at %d", at, list[0].Index)
+		}
+		if msg := differ(s.rs); msg != "" {
+			t.Error(msg)
+		}
+		s.stopAll()
+	})
+}
+
+// TestOwnSnapshotIsTakenIn: none that is received is finished until raft has taken in that the replica's own is.
+func TestOwnSnapshotIsTakenIn(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		inner, err := openSnapshots(dir, hclog.NewNullLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &snapStore{g: newGuard(hclog.NewNullLogger(), nil, nil), turn: make(turn, 1), inner: inner}
+		begin := func(index uint64) raft.SnapshotSink {
+			k, err := s.Create(1, index, 2, raft.Configuration{}, 1, plainTransport{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return k
+		}
+		own, err := newMachine(newTestFSM(), nil).Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sink, received, finished := begin(10), begin(13), make(chan error, 1)
+		if err := errors.Join(own.Persist(sink), sink.Close()); err != nil {
+			t.Fatal(err)
+		}
+		go func() { finished <- received.Close() }()
+		synctest.Wait()
+		if len(finished) > 0 {
+			t.Error("the received one is finished between the end of the replica's own and raft's knowing of it")
+		}
+		own.Release()
+		if err := <-finished; err != nil {
+			t.Error(err)
+		}
+		if list, _ := s.List(); len(list) != 2 || list[0].Index != 13 {
+			t.Errorf("%d snapshots", len(list))
+		}
 	})
 }

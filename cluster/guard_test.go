@@ -343,7 +343,7 @@ func TestLogHole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &stores{logs: logs, stable: &stableStore{g: g, inner: inner}, snaps: &snapStore{g: g, inner: raft.NewInmemSnapshotStore()}}
+	st := &stores{logs: logs, stable: &stableStore{g: g, inner: inner}, snaps: &snapStore{g: g, turn: make(turn, 1), inner: raft.NewInmemSnapshotStore()}}
 	if _, err := st.inspect(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "begins at 5") {
 		t.Fatalf("got %v", err)
 	}
@@ -357,7 +357,7 @@ func TestSnapshotRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := newGuard(hclog.NewNullLogger(), nil, nil)
-	s := &snapStore{g: g, inner: inner, verify: verifyTestSnap}
+	s := &snapStore{g: g, turn: make(turn, 1), inner: inner, verify: verifyTestSnap}
 	write := func(b []byte) error {
 		k, err := s.Create(1, 10, 2, raft.Configuration{}, 1, plainTransport{})
 		if err != nil {
@@ -395,7 +395,7 @@ func TestSnapshotOvertaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := newGuard(hclog.NewNullLogger(), nil, nil)
-	s := &snapStore{g: g, inner: inner}
+	s := &snapStore{g: g, turn: make(turn, 1), inner: inner}
 	begin := func(index uint64) raft.SnapshotSink {
 		k, err := s.Create(1, index, 2, raft.Configuration{}, 1, plainTransport{})
 		if err != nil {

@@ -91,7 +91,11 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	if m.seen.Load() < m.applied.Load() {
 		return nil, errReplaying
 	}
-	return m.inner.Snapshot()
+	s, err := m.inner.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return &ownSnapshot{FSMSnapshot: s}, nil
 }
 
 // Restore replaces the state with a snapshot that was verified when it was written.

@@ -21,6 +21,7 @@ type snapStore struct {
 	dir    string // the data directory; empty when the inner store was injected
 	verify func(io.Reader) error
 	made   func(meta raft.SnapshotMeta, took time.Duration) // after each finished snapshot
+	turn   turn                                             // finishing one, see snapSink.finish
 
 	mu  sync.Mutex
 	bad map[string]bool // damaged ones, by id: raft must not see them
@@ -113,6 +114,7 @@ type snapSink struct {
 	start   time.Time
 	pipe    *io.PipeWriter
 	verdict chan error
+	own     *ownSnapshot // nil for a received one
 	done    bool
 	refused bool
 }
@@ -152,6 +154,21 @@ func (k *snapSink) Close() error {
 	if err := k.s.g.check(); err != nil {
 		return err
 	}
+	return k.finish()
+}
+
+// finish has a verified snapshot come into being, unless it is behind the newest one. Raft takes the index of
+// whichever is finished last for that of its state: one that this replica takes itself and finishes behind one that
+// it has received meanwhile would have it say that its log ends before what it has acknowledged, as a disk does that
+// was put back (amnesia.go), and vote by that. So to compare, to finish and, for its own, to be known to raft is one
+// step.
+func (k *snapSink) finish() error {
+	k.s.turn.Lock()
+	if k.own != nil {
+		k.own.done = k.s.turn.Unlock
+	} else {
+		defer k.s.turn.Unlock()
+	}
 	if err := k.overtaken(); err != nil {
 		_ = k.SnapshotSink.Cancel()
 		return err
@@ -173,9 +190,7 @@ func (k *snapSink) Close() error {
 	return nil
 }
 
-// overtaken refuses a snapshot behind the newest one. Raft takes the index of whichever is finished last for
-// that of its state, so one begun before another was received, and finished after it, would have this replica
-// say that its log ends before what it has acknowledged: as a disk does that was put back (amnesia.go).
+// overtaken refuses a snapshot behind the newest one.
 func (k *snapSink) overtaken() error {
 	list, err := k.s.List()
 	if err != nil || len(list) == 0 || list[0].Index <= k.meta.Index {
@@ -195,4 +210,27 @@ func (k *snapSink) Cancel() error {
 		<-k.verdict
 	}
 	return k.SnapshotSink.Cancel()
+}
+
+// ownSnapshot is one that this replica takes itself. Raft releases it when it has taken in that it is finished, so
+// until then none that is received is finished.
+type ownSnapshot struct {
+	raft.FSMSnapshot
+	done func() // gives the turn back, nil while it is not taken
+}
+
+// Persist writes the state.
+func (s *ownSnapshot) Persist(sink raft.SnapshotSink) error {
+	if k, ok := sink.(*snapSink); ok {
+		k.own = s
+	}
+	return s.FSMSnapshot.Persist(sink)
+}
+
+// Release is called once, whether the snapshot came into being or not.
+func (s *ownSnapshot) Release() {
+	if s.done != nil {
+		s.done()
+	}
+	s.FSMSnapshot.Release()
 }

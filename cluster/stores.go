@@ -52,7 +52,7 @@ func openStores(dir string, o Options, g *guard, verify func(io.Reader) error, l
 		return nil, errors.Join(err, st.close())
 	}
 	st.stable = &stableStore{g: g, inner: stable}
-	st.snaps = &snapStore{g: g, inner: snaps, verify: verify}
+	st.snaps = &snapStore{g: g, turn: make(turn, 1), inner: snaps, verify: verify}
 	if o.SnapshotStore == nil {
 		st.snaps.dir = dir
 	}
