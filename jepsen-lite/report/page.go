@@ -24,7 +24,7 @@ type Page struct {
 	// 0 is 16. The others share one.
 	Lanes int
 	// Ticks bounds how many events are drawn; 0 is 40,000. Those about the first
-	// violation are kept.
+	// violation are kept, without one those that did not go well and the rest evenly.
 	Ticks int
 }
 
@@ -153,11 +153,14 @@ func keys(h *history.History) []figure {
 	}
 	return []figure{
 		{"cluster time", span(s.ClusterTime), fmt.Sprintf("%s leaderships, %s starts", number(int64(len(terms))), number(int64(lives)))},
-		{"operations", number(s.Operations), fmt.Sprintf("acked %s, refused %s, unknown %s", number(s.Acked), number(s.Refused), number(s.Unknown))},
+		{"operations in the history", number(s.Operations), fmt.Sprintf("acked %s, refused %s, unknown %s", whole(s.Acked), whole(s.Refused), whole(s.Unknown))},
 		{"faults", number(faults), kindsOf(len(s.Faults))},
 		{"log", number(int64(len(h.Entries))), "entries replayed by the checker's own model"},
 	}
 }
+
+// whole is a number that no line ends in.
+func whole(n int64) string { return strings.ReplaceAll(number(n), " ", "\u00a0") }
 
 func kindsOf(n int) string {
 	if n == 1 {

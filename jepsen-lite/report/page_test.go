@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 
@@ -230,6 +231,33 @@ func TestPageIsBounded(t *testing.T) {
 	}
 	if n := len(d.Lanes); n != 1+3+3+3 || d.Lanes[n-1].Name != "other clients" {
 		t.Errorf("%d lanes: %+v", n, d.Lanes)
+	}
+}
+
+// TestPageIsThinned: a long run without a violation is drawn to its end, and with all that did not go well.
+func TestPageIsThinned(t *testing.T) {
+	var ticks []tick
+	for i := range 1000 {
+		k := tick{At: float64(i), Kind: "ok"}
+		if i%10 == 0 {
+			k.Kind = "info"
+		}
+		ticks = append(ticks, k)
+	}
+	line := &timeline{Data: data{Ticks: slices.Clone(ticks)}}
+	line.cut(400)
+	var halves, bad [2]int
+	for _, k := range line.Data.Ticks {
+		halves[int(k.At)/500]++
+		bad[int(k.At)/500] += 1 - k.sort()
+	}
+	if halves != [2]int{200, 200} || bad != [2]int{50, 50} || !strings.Contains(line.shown, "400 of 1 000") {
+		t.Errorf("%v of the halves, %v of what did not go well, %q", halves, bad, line.shown)
+	}
+	line = &timeline{Data: data{Ticks: slices.Clone(ticks)}}
+	line.cut(40)
+	if last := line.Data.Ticks[len(line.Data.Ticks)-1]; len(line.Data.Ticks) != 40 || last.Kind != "info" || last.At < 900 {
+		t.Errorf("%d events, the last one %+v", len(line.Data.Ticks), last)
 	}
 }
 

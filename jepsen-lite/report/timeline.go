@@ -289,16 +289,46 @@ func (t *timeline) operations(h *history.History) {
 	}
 }
 
-// cut leaves out the events farthest from the first violation (or, without one,
-// those that went well) until few enough are left, and says so.
+// cut leaves events out until few enough are left, and says so: those farthest from the first violation or,
+// without one, evenly those that went well.
 func (t *timeline) cut(most int) {
 	all := len(t.Data.Ticks)
 	if all > most {
-		slices.SortStableFunc(t.Data.Ticks, func(a, b tick) int { return cmp.Compare(t.distance(a), t.distance(b)) })
-		t.Data.Ticks = t.Data.Ticks[:most]
-		t.shown = fmt.Sprintf("%s of %s events are drawn: those nearest to the first violation, and what was refused or unknown.", number(int64(most)), number(int64(all)))
+		kept := "all that was refused or unknown, and the rest evenly"
+		if t.focus == 0 {
+			t.Data.Ticks = thin(t.Data.Ticks, most)
+		} else {
+			kept = "those nearest to the first violation, and what was refused or unknown"
+			slices.SortStableFunc(t.Data.Ticks, func(a, b tick) int { return cmp.Compare(t.distance(a), t.distance(b)) })
+			t.Data.Ticks = t.Data.Ticks[:most]
+		}
+		t.shown = fmt.Sprintf("%s of %s events are drawn: %s.", number(int64(most)), number(int64(all)), kept)
 	}
 	slices.SortStableFunc(t.Data.Ticks, func(a, b tick) int { return cmp.Compare(a.At, b.At) })
+}
+
+// thin keeps as many events, those that did not go well first, and of each sort evenly.
+func thin(ticks []tick, most int) []tick {
+	slices.SortStableFunc(ticks, func(a, b tick) int { return cmp.Compare(a.At, b.At) })
+	var all, seen [2]int // of both sorts
+	for _, k := range ticks {
+		all[k.sort()]++
+	}
+	bad := min(all[0], most)
+	keep := [2]int{bad, most - bad}
+	return slices.DeleteFunc(ticks, func(k tick) bool {
+		i := k.sort()
+		seen[i]++
+		return seen[i]*keep[i]/all[i] == (seen[i]-1)*keep[i]/all[i]
+	})
+}
+
+// sort is 0 for what did not go well and 1 for what did.
+func (k tick) sort() int {
+	if k.Kind == "ok" || k.Kind == "order" {
+		return 1
+	}
+	return 0
 }
 
 func (t *timeline) distance(k tick) float64 {
@@ -306,7 +336,7 @@ func (t *timeline) distance(k tick) float64 {
 	if d < 0 {
 		d = -d
 	}
-	if k.Kind != "ok" && k.Kind != "order" {
+	if k.sort() == 0 {
 		d /= 10
 	}
 	return d
