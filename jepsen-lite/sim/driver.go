@@ -218,18 +218,11 @@ func (d *driver) operatorsDone() bool {
 func (d *driver) noneLeft() bool {
 	w := d.w
 	for range 2 {
-		again := false
-		for _, r := range w.members() {
-			switch {
-			case r.is(func(r *replica) bool { return r.leaving }):
-				w.dismiss(r)
-				again = true
-			case r.is(func(r *replica) bool { return !r.up }):
-				w.heal()
-				again = true
-			}
+		down := slices.ContainsFunc(w.members(), func(r *replica) bool { return r.is(func(r *replica) bool { return !r.up }) })
+		if down {
+			w.heal()
 		}
-		if !again {
+		if again := w.resume(); !again && !down {
 			return true
 		}
 		w.ops.Wait()

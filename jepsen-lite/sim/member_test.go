@@ -102,6 +102,29 @@ func TestMembers(t *testing.T) {
 	})
 }
 
+// TestOperatorsResume: who replaces a disk gives up while there is no majority; in the calm that is done after all.
+func TestOperatorsResume(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		hurt := s.leader(10 * election)
+		other := s.rs[(slices.Index(s.rs, hurt)+1)%len(s.rs)]
+		other.crash()
+		hurt.set(func(r *replica) { r.broken = true })
+		s.replace(hurt)
+		time.Sleep(operatorTime + time.Minute)
+		if n := s.operators.Load(); n != 0 {
+			t.Fatalf("%d operators have not given up", n)
+		}
+		if err := other.start(); err != nil {
+			t.Fatal(err)
+		}
+		l, _ := s.leader(10 * election).now()
+		if (&driver{w: s.world}).noneLeft(); !s.votes(l, hurt.id) {
+			t.Errorf("%s is no voter: %+v", hurt.id, l.cluster.Members())
+		}
+		s.inStep(time.Minute)
+	})
+}
+
 // votes says whether a replica is a voter, as another sees it.
 func (s *story) votes(l *life, id string) bool {
 	for _, m := range l.cluster.Members() {

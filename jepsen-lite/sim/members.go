@@ -18,17 +18,32 @@ const (
 )
 
 // operate runs what an operator does beside everything else, until it says that it
-// is done.
+// is done. Who has no time left gives up, until the calm.
 func (w *world) operate(done func() bool) {
 	w.operators.Add(1)
 	w.ops.Go(func() {
 		defer w.operators.Add(-1)
-		for end := time.Now().Add(operatorTime); time.Now().Before(end) && w.ctx.Err() == nil && !w.check.broken(); {
-			if done() || !pause(w.ctx, operatorPause) {
+		for end := time.Now().Add(operatorTime); time.Now().Before(end); {
+			if w.ctx.Err() != nil || w.check.broken() || done() || !pause(w.ctx, operatorPause) {
 				return
 			}
 		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.gaveUp = append(w.gaveUp, done)
 	})
+}
+
+// resume begins anew what operators gave up, and says whether there was any.
+func (w *world) resume() bool {
+	w.mu.Lock()
+	again := w.gaveUp
+	w.gaveUp = nil
+	w.mu.Unlock()
+	for _, done := range again {
+		w.operate(done)
+	}
+	return len(again) > 0
 }
 
 // membership is what the leader says of all members, nil while there is none.

@@ -67,7 +67,8 @@ type world struct {
 	rs     []*replica               // that are or were members
 	slow   map[string]time.Duration // how long one replica takes to apply an entry
 	thaws  []func()
-	hurt   *replica // its disk has lost something, until it is back under another identity
+	gaveUp []func() bool // operators who had no time left
+	hurt   *replica      // its disk has lost something, until it is back under another identity
 	exits  map[int]int
 	hits   map[point.Name]int
 }
