@@ -21,8 +21,9 @@ type machine struct {
 	applied atomic.Uint64 // highest index whose effect is in the FSM
 	seen    atomic.Uint64 // highest index this raft instance has offered
 
-	mu   sync.Mutex
-	wake chan struct{} // closed and replaced when applied grows
+	mu        sync.Mutex
+	wake      chan struct{}      // closed and replaced when applied grows
+	committed raft.Configuration // the newest membership that was applied; none before the first
 }
 
 var (
@@ -54,11 +55,23 @@ func (m *machine) Apply(l *raft.Log) any {
 // StoreConfiguration is told of each committed membership.
 func (m *machine) StoreConfiguration(index uint64, conf raft.Configuration) {
 	m.seen.Store(index)
-	if s, ok := m.inner.(raft.ConfigurationStore); ok && index > m.applied.Load() {
-		s.StoreConfiguration(index, conf)
+	if index > m.applied.Load() {
+		if s, ok := m.inner.(raft.ConfigurationStore); ok {
+			s.StoreConfiguration(index, conf)
+		}
+		m.mu.Lock()
+		m.committed = conf
+		m.mu.Unlock()
 	}
 	m.advance(index)
 	m.changed(index, conf)
+}
+
+// membership is the newest one that is known here to be committed; it is empty before the first.
+func (m *machine) membership() raft.Configuration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.committed
 }
 
 // advance raises applied and wakes those who wait for it.
@@ -100,7 +113,7 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 
 // Restore replaces the state with a snapshot that was verified when it was written.
 func (m *machine) Restore(r io.ReadCloser) error {
-	index, err := restoredIndex(r)
+	meta, err := restoredMeta(r)
 	if err != nil {
 		return err
 	}
@@ -108,25 +121,26 @@ func (m *machine) Restore(r io.ReadCloser) error {
 		return err
 	}
 	point.Hit(point.SnapshotApplied)
-	m.seen.Store(index)
-	m.applied.Store(index) // a restored backup may lie anywhere: set, not raise
+	m.seen.Store(meta.Index)
+	m.applied.Store(meta.Index) // a restored backup may lie anywhere: set, not raise
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.committed = meta.Configuration
 	close(m.wake)
 	m.wake = make(chan struct{})
 	return nil
 }
 
-// restoredIndex finds out which snapshot raft has wrapped.
-func restoredIndex(r io.ReadCloser) (uint64, error) {
+// restoredMeta finds out which snapshot raft has wrapped.
+func restoredMeta(r io.ReadCloser) (*raft.SnapshotMeta, error) {
 	for {
 		switch v := r.(type) {
 		case *snapReader:
-			return v.meta.Index, nil
+			return &v.meta, nil
 		case raft.ReadCloserWrapper:
 			r = v.WrappedReadCloser()
 		default:
-			return 0, fmt.Errorf("restore from a %T, not from the snapshot store", r)
+			return nil, fmt.Errorf("restore from a %T, not from the snapshot store", r)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ type Member struct {
 	Incarnation string        `json:"incarnation"`
 	Address     string        `json:"address"`
 	Voter       bool          `json:"voter"`
+	Pending     bool          `json:"pending"` // being let in, promoted, demoted or removed: not committed yet
 	Leader      bool          `json:"leader"`
 	Role        string        `json:"role"`
 	State       string        `json:"state"`
@@ -84,9 +86,16 @@ func (c *Cluster) hasState() bool {
 	return err != nil || !empty
 }
 
-// Members asks every replica of the membership, each with a short timeout. It is sorted by id.
+// Members asks every replica of the membership, each with a short timeout. It is sorted by id. What a change
+// makes of a replica is told once it is committed: who is seen to vote counts in every majority from now on,
+// and who is not seen any more in none. Raft itself goes by the newest membership in its log at once.
 func (c *Cluster) Members() []Member {
-	conf := c.configuration()
+	committed := c.fsm.membership() // first: what is committed meanwhile is pending here
+	latest := c.configuration()
+	if len(committed.Servers) == 0 {
+		committed = latest // nothing was applied since the start
+	}
+	conf := union(latest, committed)
 	infos := c.askAll(conf)
 	var commit uint64
 	for _, i := range infos {
@@ -95,7 +104,9 @@ func (c *Cluster) Members() []Member {
 	leader, _ := c.Leader()
 	out := make([]Member, 0, len(conf.Servers))
 	for _, s := range conf.Servers {
-		m := Member{Address: string(s.Address), Voter: s.Suffrage == raft.Voter, State: StateUnreachable}
+		m := Member{Address: string(s.Address), State: StateUnreachable}
+		m.Voter = votes(committed, s.ID) && votes(latest, s.ID)
+		m.Pending = !contains(committed, s) || !contains(latest, s)
 		m.ID, m.Incarnation = splitServerID(s.ID)
 		m.Leader = m.ID == leader
 		m.Lag = commit
@@ -108,6 +119,24 @@ func (c *Cluster) Members() []Member {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
 	return out
+}
+
+// union is a membership and those of an older one that it has nobody for.
+func union(latest, older raft.Configuration) raft.Configuration {
+	all := latest.Clone()
+	for _, s := range older.Servers {
+		id, _ := splitServerID(s.ID)
+		if _, ok := find(latest, id); !ok {
+			all.Servers = append(all.Servers, s)
+		}
+	}
+	return all
+}
+
+func contains(conf raft.Configuration, s raft.Server) bool { return slices.Contains(conf.Servers, s) }
+
+func votes(conf raft.Configuration, id raft.ServerID) bool {
+	return slices.ContainsFunc(conf.Servers, func(s raft.Server) bool { return s.ID == id && s.Suffrage == raft.Voter })
 }
 
 // configuration is raft's newest membership.

@@ -88,6 +88,7 @@ type Member struct {
 	Address     string `json:"address"`
 	HTTPAddress string `json:"http_address,omitempty"`
 	Voter       bool   `json:"voter"`
+	Pending     bool   `json:"pending,omitempty"` // being let in, promoted, demoted or removed: not committed yet
 	Leader      bool   `json:"leader"`
 	Role        string `json:"role"`  // leader, follower, candidate
 	State       string `json:"state"` // alive, unreachable

@@ -28,7 +28,7 @@ var memberColumns = output.List[api.Member]{
 		{Head: "ID", Text: func(m api.Member) string { return m.ID }},
 		{Head: "ADDRESS", Text: func(m api.Member) string { return m.Address }, Shrink: true},
 		{Head: "ROLE", Text: memberRole},
-		{Head: "VOTER", Text: func(m api.Member) string { return output.YesNo(m.Voter) }},
+		{Head: "VOTER", Text: memberVoter},
 		{Head: "APPLIED", Text: func(m api.Member) string { return output.Number(m.Applied) }, Key: func(m api.Member) float64 { return float64(m.Applied) }},
 		{Head: "LAG", Text: func(m api.Member) string { return output.Number(m.Lag) }, Key: func(m api.Member) float64 { return float64(m.Lag) }},
 		{Head: "CONTACT", Text: memberContact, Key: func(m api.Member) float64 { return float64(m.LastContactMillis) }},
@@ -41,6 +41,13 @@ var memberColumns = output.List[api.Member]{
 		{Head: "HTTP", Wide: true, Text: func(m api.Member) string { return m.HTTPAddress }},
 		{Head: "INCARNATION", Wide: true, Text: func(m api.Member) string { return m.Incarnation }},
 	},
+}
+
+func memberVoter(m api.Member) string {
+	if m.Pending {
+		return "pending"
+	}
+	return output.YesNo(m.Voter)
 }
 
 func memberRole(m api.Member) string {

@@ -67,7 +67,7 @@ func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 		if m.LastContact < 0 {
 			contact = -1
 		}
-		out = append(out, api.Member{ID: m.ID, Incarnation: m.Incarnation, Address: m.Address, Voter: m.Voter, Leader: m.Leader,
+		out = append(out, api.Member{ID: m.ID, Incarnation: m.Incarnation, Address: m.Address, Voter: m.Voter, Pending: m.Pending, Leader: m.Leader,
 			Role: m.Role, State: m.State, Term: m.Term, Commit: m.Commit, Applied: m.Applied, LastIndex: m.LastIndex, Lag: m.Lag,
 			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full})
 	}

@@ -1,0 +1,58 @@
+package cluster
+
+import "testing"
+
+// TestMembersTellWhatIsCommitted: an operator who reads that a replica votes, or is gone, takes the next one's
+// disk away. A change that a leader wrote and cannot commit is not told yet.
+func TestMembersTellWhatIsCommitted(t *testing.T) {
+	rs := trio(t, nil)
+	inStep(t, rs, put(t, rs, 2))
+	l := leader(t, rs)
+	others := without(rs, l)
+	f, g := others[0], others[1]
+	if err := l.c.Demote(g.id); err != nil {
+		t.Fatal(err)
+	}
+	see := func(what string, want Member, listed bool) {
+		t.Helper()
+		var got Member
+		var found bool
+		eventually(t, patience, what, func() bool {
+			found = false
+			for _, m := range l.c.Members() {
+				if m.ID == g.id {
+					got, found = m, true
+				}
+			}
+			return found == listed && got.Voter == want.Voter && got.Pending == want.Pending
+		})
+	}
+	see("who was demoted has no vote", Member{}, true)
+	conf := l.c.configuration()
+	s, _ := find(conf, g.id)
+	f.kill()
+	g.kill()
+
+	promoted := l.c.current().raft.AddVoter(s.ID, s.Address, 0, patience)
+	eventually(t, patience, "the leader has the promotion in its log", func() bool { return len(voters(l.c.configuration())) == 3 })
+	for _, m := range l.c.Members() {
+		if m.ID == g.id && (m.Voter || !m.Pending) {
+			t.Errorf("%s is shown as %+v while its promotion is not committed", g.id, m)
+		}
+	}
+	f.start()
+	if err := promoted.Error(); err != nil {
+		t.Fatal(err)
+	}
+	see("who was promoted votes", Member{Voter: true}, true)
+
+	f.kill()
+	removed := l.c.current().raft.RemoveServer(s.ID, 0, patience)
+	eventually(t, patience, "the leader has the removal in its log", func() bool { return !l.c.HasMember(g.id) })
+	see("who is being removed is still listed", Member{Pending: true}, true)
+	f.start()
+	if err := removed.Error(); err != nil {
+		t.Fatal(err)
+	}
+	see("who was removed is not listed", Member{}, false)
+}
