@@ -58,7 +58,7 @@
     data.bars.forEach(b => { if (b.t >= f && b.f <= f + w) drawBar(b, x); });
     data.ticks.forEach(k => { if (k.t >= f && k.t <= f + w) drawTick(k, x(k.t)); });
     data.chain.forEach((c, i) => drawChain(c, x, i));
-    data.marks.reduce((end, m) => drawMark(m, x, end), -Infinity);
+    data.marks.filter(m => m.t >= f && m.t <= f + w).reduceRight((limit, m) => drawMark(m, x, limit), box - right);
     pen.strokeStyle = hues.ink;
     pen.lineWidth = 1;
     pen.beginPath();
@@ -204,8 +204,8 @@
     }
   }
 
-  // drawMark returns where its name ends: the next one stands behind it.
-  function drawMark(m, x, end) {
+  // drawMark returns where its name begins: the one before it ends there.
+  function drawMark(m, x, limit) {
     const a = x(m.t);
     pen.strokeStyle = hues.good;
     pen.lineWidth = 1;
@@ -217,11 +217,10 @@
     pen.setLineDash([]);
     pen.fillStyle = hues.good;
     pen.font = "11px " + font;
-    const at = Math.max(a + 3, end);
-    pen.fillText(m.x, at, height - 5);
-    const right = at + pen.measureText(m.x).width + 8;
+    const start = Math.min(a + 3, limit - pen.measureText(m.x).width);
+    pen.fillText(m.x, start, height - 5);
     pen.font = "12px " + font;
-    return right;
+    return start - 8;
   }
 
   // What was going on: bars that lie over the time, then the events nearest to it.
