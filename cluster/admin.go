@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -185,6 +186,11 @@ func (c *Cluster) forward(hops *int) (string, error) {
 
 // runAdmin carries a request out on the leader.
 func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
+	if q.Op != "transfer" {
+		if err := c.settled(ctx); err != nil {
+			return err
+		}
+	}
 	switch q.Op {
 	case "promote":
 		return c.promoteHere(ctx, q)
@@ -196,6 +202,31 @@ func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
 		return c.transferHere(ctx, q.ID)
 	}
 	return fmt.Errorf("unknown admin operation %q", q.Op)
+}
+
+// settlePause is how often a leader that waits for its membership looks whether it still leads.
+const settlePause = 50 * time.Millisecond
+
+// settled waits until the newest membership is committed. Who asks for a change is answered by it ("is a
+// member", "votes already", "is gone"): an answer by what a new leader may not have would be lost with this one.
+func (c *Cluster) settled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	for {
+		moved := c.fsm.moved()
+		if slices.Equal(c.fsm.membership().Servers, c.configuration().Servers) {
+			return nil
+		}
+		if !c.IsLeader() {
+			return refuse(CodeNoLeader, "try again", "%s lost its leadership while the change before was not committed", c.cfg.ID)
+		}
+		select {
+		case <-moved:
+		case <-time.After(settlePause):
+		case <-ctx.Done():
+			return refuse(CodeTimeout, "see \"rmd cluster members\"; try again when a majority is there", "the change of the membership before this one is not committed")
+		}
+	}
 }
 
 // changed waits for a membership change and translates its errors.

@@ -103,6 +103,9 @@ func (c *Cluster) joinHere(ctx context.Context, q joinRequest) (joinReply, error
 	}
 	c.conf.change.Lock()
 	defer c.conf.change.Unlock()
+	if err := c.settled(ctx); err != nil {
+		return joinReply{}, err
+	}
 	self := c.Identity()
 	if q.Identity.ClusterID != "" && q.Identity.ClusterID != self.ClusterID {
 		return joinReply{}, refuse(CodeClusterIDDiffers, "wipe its data directory", "replica %s has data of cluster %s, this is %s", q.Identity.ID, q.Identity.ClusterID, self.ClusterID)

@@ -1,6 +1,10 @@
 package cluster
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"time"
+)
 
 // TestMembersTellWhatIsCommitted: an operator who reads that a replica votes, or is gone, takes the next one's
 // disk away. A change that a leader wrote and cannot commit is not told yet.
@@ -40,6 +44,7 @@ func TestMembersTellWhatIsCommitted(t *testing.T) {
 			t.Errorf("%s is shown as %+v while its promotion is not committed", g.id, m)
 		}
 	}
+	wantUnsettled(t, l, "demote", g.id)
 	f.start()
 	if err := promoted.Error(); err != nil {
 		t.Fatal(err)
@@ -50,9 +55,18 @@ func TestMembersTellWhatIsCommitted(t *testing.T) {
 	removed := l.c.current().raft.RemoveServer(s.ID, 0, patience)
 	eventually(t, patience, "the leader has the removal in its log", func() bool { return !l.c.HasMember(g.id) })
 	see("who is being removed is still listed", Member{Pending: true}, true)
+	wantUnsettled(t, l, "remove", g.id)
 	f.start()
 	if err := removed.Error(); err != nil {
 		t.Fatal(err)
 	}
 	see("who was removed is not listed", Member{}, false)
+}
+
+// wantUnsettled asks for a change while another one is not committed: no answer may go by that one.
+func wantUnsettled(t *testing.T, l *replica, op, id string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	wantRefusal(t, l.c.adminHere(ctx, adminRequest{Op: op, ID: id}), CodeTimeout)
 }

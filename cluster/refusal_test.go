@@ -92,6 +92,34 @@ func TestJoinAskedAgain(t *testing.T) {
 	eventually(t, patience, "rm2 votes", func() bool { return len(voters(lead.c.configuration())) == 2 })
 }
 
+// TestJoinIsCommitted: a leader that has let a replica in and cannot commit it does not say so when it is asked again.
+func TestJoinIsCommitted(t *testing.T) {
+	rs := trio(t, nil)
+	inStep(t, rs, put(t, rs, 2))
+	l := leader(t, rs)
+	rm4 := newReplica(t, "rm4", nil).start()
+	others := without(rs, l)
+	for _, r := range others {
+		r.kill()
+	}
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if err := rm4.c.Join(ctx, []string{l.addr}, "", false); err == nil {
+			t.Error("the replica was told that it is let in, which only the leader knows")
+		}
+		cancel()
+	}
+	if !l.c.HasMember("rm4") {
+		t.Fatal("the leader has no such change in its log")
+	}
+	for _, r := range others {
+		r.start()
+	}
+	eventually(t, patience, "rm4 is let in", func() bool {
+		return rm4.c.ClusterID() != "" || rm4.c.Join(t.Context(), []string{l.addr}, "", false) == nil
+	})
+}
+
 func TestInitRefusedByPeerState(t *testing.T) {
 	one := newReplica(t, "rm1", nil).start()
 	if err := one.c.Init(true); err != nil {
