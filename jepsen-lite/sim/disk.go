@@ -176,16 +176,26 @@ func (d *disk) wait() {
 	if d.rng.Intn(200) == 0 {
 		t += time.Duration(d.rng.Intn(100)) * time.Millisecond
 	}
-	t *= time.Duration(max(1, d.slow))
 	d.mu.Unlock()
 	if stall == nil {
 		time.Sleep(t)
+		for i := 1; d.isSlow(i); i++ {
+			time.Sleep(t)
+		}
 		return
 	}
 	select {
 	case <-stall:
 	case <-d.dead:
 	}
+}
+
+// isSlow says whether a sync has to wait once more after n times. One that is under way when the disk is
+// healed is quick from then on.
+func (d *disk) isSlow(n int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return n < d.slow
 }
 
 // FirstIndex implements raft.LogStore.

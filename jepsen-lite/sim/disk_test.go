@@ -349,3 +349,25 @@ func TestDiskLost(t *testing.T) {
 		s.replacedBy(r, "2")
 	})
 }
+
+// TestHealedDiskIsQuick: a write that began while the disk was slow does not outlast its healing.
+func TestHealedDiskIsQuick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk(1, cluster.Identity{})
+		d.wrong(func(f *faults) { f.slow = 1_000_000 })
+		done := make(chan struct{})
+		go func() { defer close(done); d.wait() }()
+		time.Sleep(time.Minute)
+		select {
+		case <-done:
+			t.Fatal("the slow write has ended")
+		default:
+		}
+		d.repair()
+		begin := time.Now()
+		<-done
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("it went on for %v", took)
+		}
+	})
+}
