@@ -125,6 +125,29 @@ func TestOperatorsResume(t *testing.T) {
 	})
 }
 
+// TestDismissedWhileReplaced: one operator removes a replica for good, another gives it a new disk, with which it is
+// let in once more, and removed once more. Both have done what they could.
+func TestDismissedWhileReplaced(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		lead := s.leader(10 * election)
+		hurt := s.rs[(slices.Index(s.rs, lead)+1)%len(s.rs)]
+		hurt.crash()
+		hurt.set(func(r *replica) { r.broken = true })
+		s.dismiss(hurt)
+		s.replace(hurt)
+		time.Sleep(operatorTime / 2)
+		if n := s.operators.Load(); n != 0 {
+			t.Errorf("%d operators have not come to their end", n)
+		}
+		if s.hurt != nil {
+			t.Errorf("%s is still being replaced", s.hurt.id)
+		}
+		if l, _ := lead.now(); len(l.cluster.Members()) != 2 {
+			t.Errorf("the members are %+v", l.cluster.Members())
+		}
+	})
+}
+
 // votes says whether a replica is a voter, as another sees it.
 func (s *story) votes(l *life, id string) bool {
 	for _, m := range l.cluster.Members() {

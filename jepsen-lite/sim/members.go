@@ -118,6 +118,10 @@ func (w *world) replaced(r *replica) bool {
 		w.check.fail("start on an empty disk: %v", err)
 		return true
 	}
+	if r.is(func(r *replica) bool { return r.out }) { // who dismissed it removed the new one too
+		w.healed()
+		return true
+	}
 	all, l := w.membership(), w.beside(r)
 	self, up := r.now()
 	if all == nil || l == nil || !up {
@@ -134,13 +138,18 @@ func (w *world) replaced(r *replica) bool {
 		w.join(self, []string{l.r.id})
 	case m.Voter:
 		w.check.note("%s is back as a voter", r.id)
-		w.mu.Lock()
-		w.hurt = nil
-		w.mu.Unlock()
+		w.healed()
 		w.check.achieved("replaced")
 		return true
 	}
 	return false
+}
+
+// healed says that nobody is being replaced any more.
+func (w *world) healed() {
+	w.mu.Lock()
+	w.hurt = nil
+	w.mu.Unlock()
 }
 
 // join asks others to be let in.
