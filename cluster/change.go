@@ -22,8 +22,8 @@ func (c *Cluster) Promote(id string, maxLag uint64) error {
 // Demote takes a voter's vote. It stays a non-voter until it is promoted by hand.
 func (c *Cluster) Demote(id string) error { return c.admin(adminRequest{Op: "demote", ID: id}) }
 
-// Remove takes a replica out of the membership. A leader hands leadership over first. force skips the
-// question whether a majority of healthy voters stays.
+// Remove takes a replica out of the membership, by its id, or by "ID.INCARNATION" that one alone. A leader
+// hands leadership over first. force skips the question whether a majority of healthy voters stays.
 func (c *Cluster) Remove(id string, force bool) error {
 	return c.admin(adminRequest{Op: "remove", ID: id, Force: force})
 }

@@ -145,9 +145,10 @@ func TestChangeRefusals(t *testing.T) {
 			f, g = r, f
 		}
 	}
-	for _, err := range []error{f.c.Promote("rm9", 0), f.c.Demote("rm9"), f.c.Remove("rm9", false), f.c.Transfer("rm9")} {
+	for _, err := range []error{f.c.Promote("rm9", 0), f.c.Demote("rm9"), f.c.Remove("rm9", false), f.c.Remove(f.id+".before", true), f.c.Transfer("rm9")} {
 		wantRefusal(t, err, CodeNoSuchReplica)
 	}
+	whole := string(g.c.Identity().ServerID()) // ID.INCARNATION: this one and no other
 	wantRefusal(t, f.c.Promote(g.id, 0), CodeAlreadyVoter)
 	if err := l.c.Demote(g.id); err != nil {
 		t.Fatal(err)
@@ -175,7 +176,7 @@ func TestChangeRefusals(t *testing.T) {
 	if err := l.c.CheckRemove(g.id, false); err != nil {
 		t.Errorf("removing the dead one: %v", err)
 	}
-	if err := l.c.Remove(g.id, false); err != nil {
+	if err := l.c.Remove(whole, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.c.Remove(f.id, true); err != nil {
