@@ -131,8 +131,8 @@ func (w *world) replaced(r *replica) bool {
 	m, member := memberOf(all, r.id)
 	switch {
 	case member && m.Incarnation != mine:
-		old := m.ID + "." + m.Incarnation // asked again by its id alone, the new one could go
-		if err := l.within(func() error { return l.cluster.Remove(old, false) }); err != nil {
+		old := cluster.Identity{ID: m.ID, Incarnation: m.Incarnation}.ServerID() // all may come from a deposed leader: by its id alone the new one could go
+		if err := l.within(func() error { return l.cluster.Remove(string(old), false) }); err != nil {
 			w.check.note("the old %s is not removed: %v", r.id, err)
 		}
 	case !member || self.cluster.ClusterID() == "": // or the answer was lost
