@@ -138,10 +138,12 @@ func (c *Cluster) serveAdmin() {
 	})
 }
 
-// adminRequest is a change of membership on its way to the leader. Hops bounds forwarding.
+// adminRequest is a change of membership on its way to the leader. ID is what the operator wrote, Server whom
+// that named when the request came to its first leader. Hops bounds forwarding.
 type adminRequest struct {
 	Op     string `json:"op"`
 	ID     string `json:"id,omitempty"`
+	Server string `json:"server,omitempty"`
 	MaxLag uint64 `json:"max_lag,omitempty"`
 	Force  bool   `json:"force,omitempty"`
 	Dry    bool   `json:"dry,omitempty"`
@@ -186,10 +188,14 @@ func (c *Cluster) forward(hops *int) (string, error) {
 
 // runAdmin carries a request out on the leader.
 func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
-	if q.Op != "transfer" {
-		if err := c.settled(ctx); err != nil {
-			return err
-		}
+	if q.Op == "transfer" {
+		return c.transferHere(ctx, q.ID)
+	}
+	if err := c.name(&q); err != nil {
+		return err
+	}
+	if err := c.settled(ctx); err != nil {
+		return err
 	}
 	switch q.Op {
 	case "promote":
@@ -198,10 +204,22 @@ func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
 		return c.demoteHere(ctx, q)
 	case "remove":
 		return c.removeHere(ctx, q)
-	case "transfer":
-		return c.transferHere(ctx, q.ID)
 	}
 	return fmt.Errorf("unknown admin operation %q", q.Op)
+}
+
+// name sets whom a request is about, before it waits for anything: a replica that takes the place of one that
+// was removed has its id, and is not meant by who asked before it came.
+func (c *Cluster) name(q *adminRequest) error {
+	if q.Server != "" {
+		return nil
+	}
+	s, ok := find(union(c.configuration(), c.fsm.membership()), q.ID)
+	if !ok {
+		return noSuch(q.ID)
+	}
+	q.Server = string(s.ID)
+	return nil
 }
 
 // settlePause is how often a leader that waits for its membership looks whether it still leads.

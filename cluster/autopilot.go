@@ -201,7 +201,7 @@ func (p *pilot) FetchServerStats(_ context.Context, servers map[raft.ServerID]*a
 // RemoveFailedServer removes a dead replica; the library has counted the quorum.
 func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
 	p.c.goRun(func() {
-		if err := p.c.Remove(s.Name, false); err != nil {
+		if err := p.c.Remove(string(s.ID), false); err != nil {
 			p.c.log.Warn("a dead replica was not removed", "replica", s.Name, "error", err)
 		}
 	})

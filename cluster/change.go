@@ -47,7 +47,7 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 	c.conf.change.Lock()
 	defer c.conf.change.Unlock()
 	conf := c.configuration()
-	s, ok := find(conf, q.ID)
+	s, ok := find(conf, q.Server)
 	switch {
 	case !ok:
 		return noSuch(q.ID)
@@ -87,7 +87,7 @@ func (c *Cluster) tellRole(ctx context.Context, s raft.Server, role string) {
 
 // demoteHere checks and demotes; a leader hands over first.
 func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
-	s, ok := find(c.configuration(), q.ID)
+	s, ok := find(c.configuration(), q.Server)
 	switch {
 	case !ok:
 		return noSuch(q.ID)
@@ -113,7 +113,7 @@ func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 
 // removeHere checks and removes; a leader hands over first.
 func (c *Cluster) removeHere(ctx context.Context, q adminRequest) error {
-	s, ok := find(c.configuration(), q.ID)
+	s, ok := find(c.configuration(), q.Server)
 	if !ok {
 		return noSuch(q.ID)
 	}
@@ -204,10 +204,12 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 // very replica and that is out: the leader closes its connections, mostly before the answer has gone out.
 func (c *Cluster) orOut(ctx context.Context, q adminRequest, leader string, err error) error {
 	var ref *Refusal
-	if err == nil || q.Op != "remove" || q.ID != c.cfg.ID || errors.As(err, &ref) {
+	self := c.Identity()
+	mine := q.ID == self.ID || q.ID == string(self.ServerID())
+	if err == nil || q.Op != "remove" || !mine || errors.As(err, &ref) {
 		return err
 	}
-	if c.Identity().Removed != nil {
+	if self.Removed != nil {
 		return nil
 	}
 	_, ierr := ask[info](ctx, c.peer, leader, methodInfo, none{})

@@ -70,3 +70,39 @@ func wantUnsettled(t *testing.T, l *replica, op, id string) {
 	defer cancel()
 	wantRefusal(t, l.c.adminHere(ctx, adminRequest{Op: op, ID: id}), CodeTimeout)
 }
+
+// TestRemovalMeansWhoWasThere: a removal that waits for the change before it does not take who joined meanwhile
+// with the id of the one that was meant.
+func TestRemovalMeansWhoWasThere(t *testing.T) {
+	rs := trio(t, nil)
+	inStep(t, rs, put(t, rs, 2))
+	l := leader(t, rs)
+	others := without(rs, l)
+	f, g := others[0], others[1]
+	old, _ := find(l.c.configuration(), g.id)
+	next := Identity{ID: g.id, Incarnation: "next"}.ServerID()
+	f.kill()
+	g.kill()
+
+	raft := l.c.current().raft
+	removed := raft.RemoveServer(old.ID, 0, patience)
+	eventually(t, patience, "the leader has the removal in its log", func() bool { return !l.c.HasMember(g.id) })
+	asked, joined := make(chan error, 1), make(chan error, 1)
+	go func() { asked <- l.c.adminHere(t.Context(), adminRequest{Op: "remove", ID: g.id}) }()
+	go func() { joined <- raft.AddNonvoter(next, old.Address, 0, patience).Error() }()
+	time.Sleep(settlePause) // both wait for the removal, which f will commit
+	l.c.fsm.mu.Lock()       // nobody sees the time between
+	f.start()
+	eventually(t, patience, "the other one is let in", func() bool { return l.c.HasMember(g.id) })
+	l.c.fsm.mu.Unlock()
+	if err := removed.Error(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-joined; err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, <-asked, CodeNoSuchReplica)
+	if _, ok := find(l.c.configuration(), string(next)); !ok {
+		t.Errorf("%s went by a removal that was asked for before it came", next)
+	}
+}
