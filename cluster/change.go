@@ -205,8 +205,7 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 func (c *Cluster) orOut(ctx context.Context, q adminRequest, leader string, err error) error {
 	var ref *Refusal
 	self := c.Identity()
-	mine := q.ID == self.ID || q.ID == string(self.ServerID())
-	if err == nil || q.Op != "remove" || !mine || errors.As(err, &ref) {
+	if err == nil || q.Op != "remove" || !named(self.ServerID(), q.ID) || errors.As(err, &ref) {
 		return err
 	}
 	if self.Removed != nil {

@@ -77,6 +77,12 @@ func splitServerID(s raft.ServerID) (id, incarnation string) {
 	return string(s), ""
 }
 
+// named says whether an operator's name for a replica, ID or ID.INCARNATION, is one of s.
+func named(s raft.ServerID, name string) bool {
+	id, _ := splitServerID(s)
+	return name == id || name == string(s)
+}
+
 // dataDir is an open and locked data directory; path is empty for a replica without disk.
 type dataDir struct {
 	path    string

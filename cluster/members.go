@@ -197,10 +197,10 @@ func (c *Cluster) askWithin(d time.Duration, conf raft.Configuration) map[raft.S
 	return out
 }
 
-// find returns the server with a configured id.
-func find(conf raft.Configuration, id string) (raft.Server, bool) {
+// find returns the server of a name, ID or ID.INCARNATION.
+func find(conf raft.Configuration, name string) (raft.Server, bool) {
 	for _, s := range conf.Servers {
-		if have, _ := splitServerID(s.ID); have == id || string(s.ID) == id {
+		if named(s.ID, name) {
 			return s, true
 		}
 	}

@@ -6,14 +6,20 @@ import (
 	"time"
 )
 
+// ledTrio starts three replicas that are in step: the leader and the others.
+func ledTrio(t *testing.T) (l, f, g *replica) {
+	t.Helper()
+	rs := trio(t, nil)
+	inStep(t, rs, put(t, rs, 2))
+	l = leader(t, rs)
+	others := without(rs, l)
+	return l, others[0], others[1]
+}
+
 // TestMembersTellWhatIsCommitted: an operator who reads that a replica votes, or is gone, takes the next one's
 // disk away. A change that a leader wrote and cannot commit is not told yet.
 func TestMembersTellWhatIsCommitted(t *testing.T) {
-	rs := trio(t, nil)
-	inStep(t, rs, put(t, rs, 2))
-	l := leader(t, rs)
-	others := without(rs, l)
-	f, g := others[0], others[1]
+	l, f, g := ledTrio(t)
 	if err := l.c.Demote(g.id); err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +80,7 @@ func wantUnsettled(t *testing.T, l *replica, op, id string) {
 // TestRemovalMeansWhoWasThere: a removal that waits for the change before it does not take who joined meanwhile
 // with the id of the one that was meant.
 func TestRemovalMeansWhoWasThere(t *testing.T) {
-	rs := trio(t, nil)
-	inStep(t, rs, put(t, rs, 2))
-	l := leader(t, rs)
-	others := without(rs, l)
-	f, g := others[0], others[1]
+	l, f, g := ledTrio(t)
 	old, _ := find(l.c.configuration(), g.id)
 	next := Identity{ID: g.id, Incarnation: "next"}.ServerID()
 	f.kill()

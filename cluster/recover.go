@@ -152,7 +152,7 @@ func recoveredMembers(me Identity, peers []RecoverPeer) (raft.Configuration, err
 	self := false
 	for _, p := range peers {
 		s := raft.Server{ID: raft.ServerID(p.ID), Address: raft.ServerAddress(p.Address)}
-		if p.ID == me.ID || p.ID == string(me.ServerID()) {
+		if named(me.ServerID(), p.ID) {
 			s.ID, self = me.ServerID(), !p.NonVoter
 		}
 		if p.NonVoter {
