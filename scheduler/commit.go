@@ -88,11 +88,6 @@ func (p *Planner) commitGrowth(d *decision) {
 // counted keeps the count of missed offers after a grant: one near enough
 // starts it anew, one further away counts as a visit.
 func (p *Planner) counted(d *decision, before uint32, counts bool) {
-	a := p.st.Apps.Get(d.app)
-	ask := p.st.Ask(a, d.key)
-	if ask == 0 {
-		return
-	}
 	after := uint32(0)
 	if d.locality == yarn.OffSwitch || (d.locality == yarn.RackLocal && !p.cfg.RackLocalityFullReset) {
 		after = before
@@ -100,8 +95,20 @@ func (p *Planner) counted(d *decision, before uint32, counts bool) {
 			after++
 		}
 	}
-	if k := p.st.Asks.Get(ask); k.Opportunities != after {
-		p.emit(&event.AskCounted{App: a.ID.Seq, Key: d.key, Opportunities: after, ReReservations: k.ReReservations})
+	if ask := p.st.Ask(p.st.Apps.Get(d.app), d.key); ask != 0 {
+		p.recount(d.app, d.key, after, p.st.Asks.Get(ask).ReReservations)
+	}
+}
+
+// recount sets the counts of a key that is still asked for.
+func (p *Planner) recount(app uint32, key yarn.SchedulerKey, opportunities, reReservations uint32) {
+	a := p.st.Apps.Get(app)
+	ask := p.st.Ask(a, key)
+	if ask == 0 {
+		return
+	}
+	if k := p.st.Asks.Get(ask); k.Opportunities != opportunities || k.ReReservations != reReservations {
+		p.emit(&event.AskCounted{App: a.ID.Seq, Key: key, Opportunities: opportunities, ReReservations: reReservations})
 	}
 }
 

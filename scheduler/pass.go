@@ -237,14 +237,20 @@ func (p *Planner) tryFulfil(node uint32) {
 	if a.Blacklisted(n) {
 		return
 	}
-	switch d := p.place(r.App, ask, node, &limits{}, true); d.kind {
-	case kindAllocate:
+	k := p.st.Asks.Get(ask)
+	grows, opportunities, reReservations := k.Grows, k.Opportunities, k.ReReservations
+	d := p.place(r.App, ask, node, &limits{}, true)
+	switch {
+	case d.kind == kindAllocate:
 		p.emit(&event.ReservationFulfilled{Reservation: r.Number, Locality: d.locality})
+		reReservations = 0
+	case d.kind == kindReserve && p.counting:
+		reReservations++
+	}
+	if grows == 0 {
+		p.recount(d.app, d.key, opportunities, reReservations)
+	}
+	if d.kind == kindAllocate {
 		p.cancelNeedless(d.app)
-	case kindReserve:
-		if p.counting && r.Grows == 0 {
-			k := p.st.Asks.Get(ask)
-			p.emit(&event.AskCounted{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities, ReReservations: k.ReReservations + 1})
-		}
 	}
 }
