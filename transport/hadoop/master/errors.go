@@ -6,6 +6,7 @@ import (
 
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/token"
 	"rmd/yarn"
 )
 
@@ -61,6 +62,18 @@ func unavailable(err error) error {
 // notFound tells an AM that its attempt is over: it stops.
 func notFound(id yarn.AttemptID) *ipc.Error {
 	return refusal(classAttemptNotFound, "Application attempt %s doesn't exist in ApplicationMasterService cache.", id)
+}
+
+// invalidToken refuses an AM's token in YARN's words, by which clients and proxies of AMs tell
+// a token that was replaced from other failures. The cause follows them.
+func invalidToken(at yarn.AttemptID, err error) *ipc.Error {
+	switch {
+	case at == yarn.AttemptID{}:
+		return ipc.InvalidToken("Can't de-serialize tokenIdentifier: " + err.Error())
+	case errors.Is(err, token.ErrUnknown):
+		return ipc.InvalidToken(at.String() + " not found in AMRMTokenSecretManager.")
+	}
+	return ipc.InvalidToken(fmt.Sprintf("Invalid AMRMToken from %s: %v", at, err))
 }
 
 // isOver says whether a refusal means that the attempt is over.

@@ -67,7 +67,7 @@ func (s *Service) Password(ctx context.Context, identifier []byte) (user string,
 		at, password, err = token.AMRMPassword(s.cfg.Reader.Fork(), identifier)
 	}
 	if err != nil && !errors.Is(err, token.ErrOver) {
-		return "", nil, ipc.InvalidToken("Invalid AMRMToken: " + err.Error())
+		return "", nil, invalidToken(at, err)
 	}
 	return at.String(), password, nil
 }
@@ -84,7 +84,11 @@ func caller(c *ipc.Call) (token.AMRM, error) {
 		}
 	}
 	if c.Caller == nil || c.Caller.Kind != ipc.KindToken {
-		return token.AMRM{}, refusal(ipc.ClassYarn, "No AMRMToken found for this call.")
+		user := ""
+		if c.Caller != nil {
+			user = c.Caller.User
+		}
+		return token.AMRM{}, refusal(ipc.ClassYarn, "No AMRMToken found for user %s", user)
 	}
 	who, err := token.ParseAMRM(c.Caller.Identifier)
 	if err != nil {

@@ -1,6 +1,8 @@
 package master
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"rmd/fsm/event"
@@ -33,12 +35,39 @@ func TestPassword(t *testing.T) {
 	if user, password, err = a.password(); err != nil || user != a.id.String() || string(password) != string(want) {
 		t.Errorf("of an attempt that is over: user %q, %v", user, err)
 	}
-	bad := *a
-	bad.key = 77
-	_, _, err = bad.password()
-	class(t, err, ipc.ClassInvalidToken)
 	_, _, err = r.Service.Password(ctx, []byte{0xff})
 	class(t, err, ipc.ClassInvalidToken)
+}
+
+// TestBadTokenIsRefusedInYARNsWords follows the attempt of a token that is refused into the text:
+// clients and the NodeManagers' AMRMProxy look for it there.
+func TestBadTokenIsRefusedInYARNsWords(t *testing.T) {
+	w := newWorld(t)
+	a := w.replica().am(w.app())
+	over := w.replica().am(w.app())
+	w.plan(&input.KillApplication{ID: over.id.App})
+	for range 2 { // the key of both is retired
+		w.newKey(yarn.KeyAMRM)
+		w.apply(&event.KeyActivated{Which: yarn.KeyAMRM})
+	}
+	foreign, unknown := *a, *a
+	foreign.key = 77
+	unknown.id.App.Seq, unknown.key = 99, w.st().Keys(yarn.KeyAMRM).Current.ID
+	for _, c := range []struct {
+		name, begins string
+		am           *am
+	}{
+		{"a retired key", "Invalid AMRMToken from " + a.id.String(), a},
+		{"a key of nobody", "Invalid AMRMToken from " + a.id.String(), &foreign},
+		{"a retired key of an attempt that is over", "Invalid AMRMToken from " + over.id.String(), over},
+		{"an attempt that never was", unknown.id.String() + " not found in AMRMTokenSecretManager.", &unknown},
+	} {
+		_, _, err := c.am.password()
+		class(t, err, ipc.ClassInvalidToken)
+		if e := (*ipc.Error)(nil); !errors.As(err, &e) || !strings.HasPrefix(e.Message, c.begins) {
+			t.Errorf("%s: refused with %q, want it to begin with %q", c.name, e.Message, c.begins)
+		}
+	}
 }
 
 // TestPasswordOnAReplicaBehind holds that a replica catches up before it says

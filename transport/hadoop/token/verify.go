@@ -37,7 +37,7 @@ func AMRMPassword(st *state.State, identifier []byte) (yarn.AttemptID, []byte, e
 	}
 	key, err := NewRing(st).checking(yarn.KeyAMRM, t.KeyID)
 	if err != nil {
-		return t.Attempt, nil, fmt.Errorf("%s: %w", t.Attempt, err)
+		return t.Attempt, nil, err
 	}
 	if err := live(st, t.Attempt); err != nil && !errors.Is(err, ErrOver) {
 		return t.Attempt, nil, err
