@@ -54,12 +54,22 @@ const envelopeHead = 22
 
 func (c *processes) snapshotFiles(p *process) []string {
 	c.t.Helper()
-	files, err := filepath.Glob(filepath.Join(p.dir, "snapshots", "*", "state.bin"))
-	if err != nil || len(files) < 2 {
-		c.t.Fatalf("snapshots of %s: %q %v", p.id, files, err)
+	files := c.allSnapshotFiles(p)
+	if len(files) < 2 {
+		c.t.Fatalf("snapshots of %s: %q", p.id, files)
 	}
 	slices.SortFunc(files, func(a, b string) int { return int(snapshotIndex(a)) - int(snapshotIndex(b)) })
 	return files // the newest last
+}
+
+// allSnapshotFiles are the files of all snapshots on a replica's disk.
+func (c *processes) allSnapshotFiles(p *process) []string {
+	c.t.Helper()
+	files, err := filepath.Glob(filepath.Join(p.dir, "snapshots", "*", "state.bin"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return files
 }
 
 // snapshotIndex is that in the name of a snapshot's directory, TERM-INDEX-TIME.

@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 type process struct {
 	id, dir, peer, http string
 	config              string
+	files               int // its limit of open files, if it is not the test's
 
 	cmd   *exec.Cmd
 	mu    sync.Mutex
@@ -138,6 +139,9 @@ func (c *processes) start(p *process) {
 	p.began = p.err.Len()
 	p.mu.Unlock()
 	p.cmd = exec.Command(os.Args[0], "server", "--config", p.config)
+	if p.files > 0 {
+		p.cmd = exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d && exec \"$0\" server --config \"$1\"", p.files), os.Args[0], p.config)
+	}
 	p.cmd.Env = append(os.Environ(), asProgram+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	if err := p.cmd.Start(); err != nil {

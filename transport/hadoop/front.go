@@ -36,6 +36,8 @@ type Config struct {
 	FrameMax int
 	// ConnsMax bounds the connections of each port; 0 is the default.
 	ConnsMax int
+	// Bound limits the connections of all ports together; nil does not.
+	Bound func(port string, l net.Listener) net.Listener
 }
 
 // Front is the open ports.
@@ -69,13 +71,30 @@ func Open(cfg Config) (*Front, error) {
 		if p.name != "admin" {
 			c.Standby = cfg.Standby
 		}
-		s, err := ipc.Open(c)
+		s, err := openPort(c, cfg.Bound)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("hadoop's %s port: %w", p.name, err), f.Close())
 		}
 		f.servers = append(f.servers, s)
 	}
 	return f, nil
+}
+
+// openPort opens one port. What it opened is closed again on an error.
+func openPort(c ipc.Config, bound func(string, net.Listener) net.Listener) (*ipc.Server, error) {
+	if bound == nil {
+		return ipc.Open(c)
+	}
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, err
+	}
+	c.Listener = bound(c.Name, l)
+	s, err := ipc.Open(c)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return s, nil
 }
 
 // Addrs are where client, scheduler, tracker and admin port listen.

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -41,7 +42,12 @@ type Config struct {
 	// Own says whether an address is one at which this replica itself listens;
 	// the proxy does not fetch from there. Nil knows none.
 	Own func(netip.AddrPort) bool
+	// Bound limits the connections with ApplicationMasters; nil does not.
+	Bound func(Dial) Dial
 }
+
+// Dial opens a connection.
+type Dial = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // Service answers /proxy/ and the writes of /ws/v1/cluster.
 type Service struct {
@@ -54,7 +60,11 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil || cfg.Reader == nil || cfg.Client == nil {
 		return nil, errors.New("logger, reader and client are required")
 	}
-	return &Service{cfg: cfg, transport: newTransport(cfg.Own)}, nil
+	t := newTransport(cfg.Own)
+	if cfg.Bound != nil {
+		t.DialContext = cfg.Bound(t.DialContext)
+	}
+	return &Service{cfg: cfg, transport: t}, nil
 }
 
 // ServeHTTP implements http.Handler.

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"rmd/internal/descriptors"
+	"rmd/transport/rest"
 )
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
@@ -179,6 +182,36 @@ func (l *loader) checkAddresses() {
 		} else if !c.TLS.On() {
 			l.bad("http.listen_tls", "configure tls.ca, tls.cert and tls.key", "there is no certificate")
 		}
+	}
+}
+
+// checkFiles compares the configured numbers of connections with the limit of open files. Too low a
+// limit for the replica itself is a fault; connections that do not fit are refused when they come.
+func (l *loader) checkFiles(limit int) {
+	if limit == 0 {
+		var err error
+		if limit, err = descriptors.Limit(); err != nil {
+			l.warn("%v", err)
+			return
+		}
+	}
+	if limit < descriptors.Min {
+		l.fault(Origin{}, "raise it: LimitNOFILE= in the unit file, or ulimit -n", "the limit of open files is %d; a replica needs %d", limit, descriptors.Min)
+		return
+	}
+	want := 0
+	if l.cfg.HTTP.Listen != "none" {
+		want += rest.DefaultConfig().MaxConnections
+	}
+	if l.cfg.HTTP.ListenTLS != "" {
+		want += rest.DefaultConfig().MaxConnections
+	}
+	if l.cfg.Hadoop != "" {
+		want += 4 * int(l.cfg.Callers)
+	}
+	if p := descriptors.Divide(limit); want > p.Shared {
+		l.warn("the ports of REST and of YARN (4 x hadoop.connections) take up to %d connections, but the limit of open files, %d, leaves %d for them and %d for one port alone; "+
+			"more are refused; raise the limit (LimitNOFILE= in the unit file, ulimit -n) to %d or lower hadoop.connections", want, limit, p.Shared, p.PortMax(), descriptors.LimitFor(want))
 	}
 }
 

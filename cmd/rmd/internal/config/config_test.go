@@ -240,3 +240,37 @@ func TestEffectiveSaysWhereEachCameFrom(t *testing.T) {
 		t.Errorf("%d of %d keys", len(list), len(Keys()))
 	}
 }
+
+// TestLimitOfOpenFiles: too low a limit for a replica is a fault, too low a one for the configured
+// connections a warning with the limit that is wanted.
+func TestLimitOfOpenFiles(t *testing.T) {
+	path := file(t, "id: rm1\n")
+	load := func(files int, more map[string]string) (*Loaded, error) {
+		return Load(Source{File: path, Files: files, Flags: more})
+	}
+	if _, err := load(511, nil); err == nil || !strings.Contains(err.Error(), "the limit of open files is 511; a replica needs 512; raise it: LimitNOFILE=") {
+		t.Errorf("511: %v", err)
+	}
+	hadoop := t.TempDir()
+	for name, c := range map[string]struct {
+		files int
+		flags map[string]string
+		want  string
+	}{
+		"room":    {files: 1365},
+		"no room": {files: 1364, want: "take up to 1024 connections, but the limit of open files, 1364, leaves 1023"},
+		"off":     {files: 512, flags: map[string]string{"http.listen": "none"}},
+		"yarn":    {files: 68608, flags: map[string]string{"hadoop.conf_dir": hadoop}},
+		"yarn too many": {files: 65536, flags: map[string]string{"hadoop.conf_dir": hadoop},
+			want: "take up to 66560 connections, but the limit of open files, 65536, leaves 63488 for them and 31744 for one port alone; more are refused; raise the limit (LimitNOFILE= in the unit file, ulimit -n) to 68608"},
+	} {
+		l, err := load(c.files, c.flags)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := strings.Join(l.Warnings, "\n"); c.want == "" && strings.Contains(got, "open files") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: warned %q", name, got)
+		}
+	}
+}

@@ -16,6 +16,8 @@ type Source struct {
 	// the flag of a key was written, for messages.
 	Flags    map[string]string
 	Spelling map[string]string
+	// Files is how many files the process may open; 0 asks the system.
+	Files int
 }
 
 // Loaded is a configuration that was found good.
@@ -59,6 +61,7 @@ func Load(src Source) (*Loaded, error) {
 	l.readFlags(src)
 	l.readHadoop(src.Env)
 	l.check()
+	l.checkFiles(src.Files)
 	if len(l.faults) > 0 {
 		return nil, &Invalid{Faults: l.faults}
 	}

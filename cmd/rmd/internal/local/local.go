@@ -16,6 +16,7 @@ import (
 
 	"rmd/cmd/rmd/internal/config"
 	"rmd/cmd/rmd/internal/replica"
+	"rmd/internal/descriptors"
 	"rmd/scheduler/capacity"
 )
 
@@ -93,13 +94,17 @@ func (c *Cluster) open(i int) (*replica.Replica, error) {
 	if err := os.MkdirAll(k.Data, 0o700); err != nil {
 		return nil, err
 	}
+	files, err := descriptors.Limit()
+	if err != nil {
+		return nil, err
+	}
 	fatal := func(code int, err error) {
 		if c.opt.OnFatal != nil {
 			c.opt.OnFatal(k.ID, code, err)
 		}
 	}
 	return replica.Open(replica.Options{Config: k, Version: c.opt.Version, Queues: c.opt.Queues,
-		Logger: c.opt.Logger.With("replica", k.ID), OnFatal: fatal})
+		Logger: c.opt.Logger.With("replica", k.ID), OnFatal: fatal, Files: files / c.opt.Replicas})
 }
 
 // Reopen opens a replica that was closed again, on the same ports and disk.

@@ -186,7 +186,8 @@ func (d *hadoopDoor) openAdmin() error {
 
 func (d *hadoopDoor) openWeb() error {
 	var err error
-	d.web, err = web.New(web.Config{Logger: d.logger("web"), Reader: d.read, Client: d.client, Own: d.own})
+	d.web, err = web.New(web.Config{Logger: d.logger("web"), Reader: d.read, Client: d.client, Own: d.own,
+		Bound: func(dial web.Dial) web.Dial { return d.r.budget.Dialer("proxy", dial) }})
 	return err
 }
 
@@ -218,7 +219,7 @@ func (d *hadoopDoor) own(at netip.AddrPort) bool {
 func (d *hadoopDoor) openLauncher() error {
 	var err error
 	k := ipc.DefaultClientConfig()
-	k.Logger = d.logger("nodes")
+	k.Logger, k.Dial = d.logger("nodes"), d.r.budget.Dialer("nodes", new(net.Dialer).DialContext)
 	if d.caller, err = ipc.OpenClient(k); err != nil {
 		return err
 	}
@@ -264,6 +265,7 @@ func (d *hadoopDoor) serve() error {
 		MayImpersonate: d.access.MayImpersonate,
 		Observe:        ipc.Observe{Call: d.observe},
 		ConnsMax:       int(d.r.opt.Config.Callers),
+		Bound:          d.r.budget.Listen,
 	}
 	if n, err := strconv.Atoi(d.conf.Value("ipc.maximum.data.length", "")); err == nil {
 		c.FrameMax = n

@@ -5,8 +5,23 @@ import (
 	"net"
 	"net/http"
 
+	"rmd/internal/descriptors"
 	"rmd/transport/rest"
 )
+
+// divideFiles plans the file descriptors of this replica before anything takes one.
+func (r *Replica) divideFiles() error {
+	limit := r.opt.Files
+	if limit == 0 {
+		var err error
+		if limit, err = descriptors.Limit(); err != nil {
+			return err
+		}
+	}
+	r.files = descriptors.Divide(limit)
+	r.budget = descriptors.NewBudget(r.files, r.log.Named("files"))
+	return nil
+}
 
 // off turns plain REST off in http.listen.
 const off = "none"
@@ -19,7 +34,7 @@ func (r *Replica) listenHTTP() error {
 		if err != nil {
 			return fmt.Errorf("http.listen: %w", err)
 		}
-		r.http = append(r.http, l)
+		r.http = append(r.http, r.budget.Listen("http.listen", l))
 	}
 	if c.HTTP.ListenTLS == "" {
 		return nil
@@ -28,7 +43,8 @@ func (r *Replica) listenHTTP() error {
 	if err != nil {
 		return fmt.Errorf("http.listen_tls: %w", err)
 	}
-	r.http, r.secure = append(r.http, l), l
+	r.secure = r.budget.Listen("http.listen_tls", l)
+	r.http = append(r.http, r.secure)
 	return nil
 }
 

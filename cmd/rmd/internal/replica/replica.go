@@ -16,6 +16,7 @@ import (
 	"rmd/fsm"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/descriptors"
 	"rmd/leader"
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
@@ -39,6 +40,8 @@ type Options struct {
 	// OnFatal is called once when the replica must not go on, with the exit code
 	// for the supervisor. It should not return.
 	OnFatal func(code int, err error)
+	// Files is how many file descriptors this replica may use; 0 is the limit of the process.
+	Files int
 }
 
 // Replica is one running replica.
@@ -47,6 +50,8 @@ type Replica struct {
 	log     hclog.Logger
 	certs   *config.Certificates // nil without tls
 	peer    *peer.Server
+	files   descriptors.Plan
+	budget  *descriptors.Budget // of the connections of everybody but the other replicas
 	cluster *cluster.Cluster
 	machine *fsm.Machine
 	seq     *leader.Sequencer
@@ -90,7 +95,7 @@ func Open(opt Options) (*Replica, error) {
 
 // open starts the parts, each resting on those before it.
 func (r *Replica) open() error {
-	for _, step := range []func() error{r.openPeer, r.openMachine, r.openCluster, r.openSequencer, r.openDoor, r.openHadoop, r.openREST} {
+	for _, step := range []func() error{r.divideFiles, r.openPeer, r.openMachine, r.openCluster, r.openSequencer, r.openDoor, r.openHadoop, r.openREST} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -114,6 +119,7 @@ func (r *Replica) openPeer() error {
 	c := r.opt.Config
 	p := peer.DefaultConfig()
 	p.ClusterName, p.ID, p.Listen, p.Advertise, p.Logger = c.Cluster, c.ID, c.Raft.Listen, c.Raft.Advertise, r.log.Named("peer")
+	p.ConnsMax, p.StrangersMax = min(p.ConnsMax, r.files.Members), min(p.StrangersMax, r.files.Unknown)
 	p.FrameMax = entryMax // an input is smaller than what follows from it
 	if c.TLS.On() {
 		certs, err := config.OpenCertificates(c.TLS, c.Cluster, c.ID)
