@@ -20,7 +20,7 @@ func (r *reader) readQueues(c *Config) {
 		r.readQueueCounts(c, q, key)
 		r.readMaxAlloc(c, q, key)
 		r.readState(c, q, key)
-		r.readOrder(q, key)
+		r.readOrder(c, q, key)
 		r.readQueueACLs(q, key)
 	}
 }
@@ -200,14 +200,20 @@ func (r *reader) readState(c *Config, q *Queue, key func(string) string) {
 	}
 }
 
-func (r *reader) readOrder(q *Queue, key func(string) string) {
+// readOrder reads in which order a parent serves its children, or a leaf its
+// applications. A parent that does not say has its own parent's order.
+func (r *reader) readOrder(c *Config, q *Queue, key func(string) string) {
 	name := key("ordering-policy")
 	v, ok := r.get(name)
 	q.SizeBasedWeight = r.bool(key("ordering-policy.fair.enable-size-based-weight"), false)
 	if !q.Leaf {
 		q.ChildOrder = Utilization
 		switch {
-		case !ok || v == "utilization":
+		case !ok:
+			if p := c.parentOf(q); p != nil {
+				q.ChildOrder = p.ChildOrder
+			}
+		case v == "utilization":
 		case v == "priority-utilization":
 			q.ChildOrder = PriorityUtilization
 		default:
