@@ -133,6 +133,17 @@ func (s *State) autopilotSet(e *event.AutopilotSet) error {
 	return nil
 }
 
+// KeepAccess makes a state that is about to replace a running one as protected as
+// that: without access tokens of its own it takes the running one's over. It
+// returns how many it took.
+func (s *State) KeepAccess(running *State) int {
+	if len(s.Access) > 0 {
+		return 0
+	}
+	s.Access = running.Access
+	return len(s.Access)
+}
+
 // checkAccess tests what a restored state holds.
 func (s *State) checkAccess() error {
 	if len(s.Access) > MaxAccessTokens {

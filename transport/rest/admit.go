@@ -34,24 +34,40 @@ func hostOf(hostport string) string {
 	return strings.Trim(hostport, "[]")
 }
 
-// AdmitLocal is the admission without authentication. Reads are for everyone.
-// Writes need TLS or a loopback connection: plain HTTP on a public address
-// serves reads only. The binary door, which may speak for nodes, needs a client
-// certificate or a loopback peer.
-func AdmitLocal(r *http.Request, class Class) error {
-	certified := r.TLS != nil && len(r.TLS.VerifiedChains) > 0
-	switch {
-	case class == ClassRead || certified:
-		return nil
-	case class == ClassInputs:
-		if loopback(r.RemoteAddr) {
-			return nil
-		}
-		return problem(api.CodeNotAllowed, "this door speaks for nodes and is for programs on this machine", "connect from loopback, or with a client certificate of the cluster")
-	case r.TLS != nil || loopback(localAddress(r)):
+// AdmitPrivate is the rule of connections: what changes something, or shows a
+// secret, does not cross a network in the open. It takes such calls over TLS and
+// over loopback.
+func AdmitPrivate(r *http.Request, class Class) error {
+	if class == ClassRead || r.TLS != nil || loopback(localAddress(r)) {
 		return nil
 	}
 	return problem(api.CodeNotAllowed, "plain HTTP on a public address serves reads only", "use HTTPS (port 8090), or connect over loopback")
+}
+
+// admitUnknown is the rule of changes by a caller without a role, where none is
+// required: it must be a program on this machine. Neither TLS nor a certificate
+// without a role says anything about a caller.
+func admitUnknown(r *http.Request) error {
+	if onThisMachine(r) {
+		return nil
+	}
+	return problem(api.CodeNotAllowed, "changes without a role are for programs on the replica's own machine",
+		"use a client certificate with a role, or run it on that machine; the first access token is made there (rmd access token create)")
+}
+
+// forwarding are the headers by which a proxy says for whom it asks.
+var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"}
+
+// onThisMachine says whether a request comes from a program on this machine, and
+// from it alone: one that a reverse proxy there passes on is somebody else's.
+// No header can make a request local.
+func onThisMachine(r *http.Request) bool {
+	for _, name := range forwarding {
+		if r.Header.Get(name) != "" {
+			return false
+		}
+	}
+	return loopback(localAddress(r)) && loopback(r.RemoteAddr)
 }
 
 // localAddress is the address a request came in at; the peer's where the server

@@ -16,14 +16,14 @@ import (
 
 // Modes of http.auth.
 const (
-	// AuthOptional lets everybody read; writes need a role as soon as there is an
-	// access token in the cluster, and follow Config.Admit before.
+	// AuthOptional lets everybody read; writes need a role. Until there is an access
+	// token in the cluster, programs on this machine need none.
 	AuthOptional = "optional"
 	// AuthRequired lets nobody do anything without a role, but ask whether the
 	// replica is well.
 	AuthRequired = "required"
-	// AuthOff takes no notice of tokens and certificates: Config.Admit alone
-	// decides. It is the way back in for whoever may change rmd.yaml.
+	// AuthOff takes no notice of tokens and certificates: programs on this machine
+	// may do everything. It is the way back in for whoever may change rmd.yaml.
 	AuthOff = "off"
 )
 
@@ -244,13 +244,18 @@ func (s *Server) admit(r *http.Request, t *route) error {
 	if !open {
 		return unauthenticated("this needs the role " + t.least.String())
 	}
+	if carrier != ClassRead && t.least > yarn.RoleRead {
+		if err := admitUnknown(r); err != nil {
+			return err
+		}
+	}
 	return s.cfg.Admit(r, carrier)
 }
 
 // firstSteps are what somebody on this machine may do where a role is required
 // and nobody can have a token yet.
 func (s *Server) firstSteps(r *http.Request, t *route, st *state.State) bool {
-	return t.first && len(st.Access) == 0 && loopback(localAddress(r)) && loopback(r.RemoteAddr)
+	return t.first && len(st.Access) == 0 && onThisMachine(r)
 }
 
 // admitHadoop decides about what Config.Hadoop answers. Hadoop's simple

@@ -32,7 +32,7 @@ const (
 func showAccess(c *call) error {
 	st, _ := c.s.cfg.Reader.Fork()
 	p := principalOf(c.r)
-	d := api.Access{Role: p.role.String(), By: "nothing", Auth: c.s.cfg.Auth.Mode, Guarded: c.s.guarded(st)}
+	d := api.Access{Role: p.role.String(), By: "nothing", Auth: c.s.cfg.Auth.Mode, Guarded: c.s.guarded(st) || !onThisMachine(c.r)}
 	if p.known() {
 		d.Name, d.By = p.name, p.by
 	}

@@ -140,9 +140,8 @@ type Class uint8
 
 // Classes of requests.
 const (
-	ClassRead   Class = 1 + iota
-	ClassWrite        // changes the state or the membership
-	ClassInputs       // the binary door, which may speak for nodes
+	ClassRead  Class = 1 + iota
+	ClassWrite       // changes the state or the membership
 )
 
 // Config is what a server needs. Door, Reader, Consensus and Logger are
@@ -205,8 +204,7 @@ type Config struct {
 	RefusalOf func(error) *api.Error
 	// Auth is how callers are told apart and bounded.
 	Auth Auth
-	// Admit decides what may come in over which connection, and who may do what
-	// without a role while access is not guarded; nil is AdmitLocal.
+	// Admit decides what may come in over which connection; nil is AdmitPrivate.
 	Admit func(r *http.Request, class Class) error
 	// Who names the caller for the audit and as an application's user; nil
 	// takes X-Rmd-User.

@@ -14,7 +14,7 @@ import (
 )
 
 func (s *Server) inputRoutes() []route {
-	return []route{{method: http.MethodPost, pattern: "/v1/inputs", class: ClassInputs, handle: postInputs}}
+	return []route{{method: http.MethodPost, pattern: "/v1/inputs", class: ClassWrite, handle: postInputs}}
 }
 
 // answer is the frame that answers one input; done is closed when it is there.

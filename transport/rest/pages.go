@@ -60,7 +60,7 @@ func (p pages) Status() ui.Status {
 func (p pages) Visitor(r *http.Request) ui.Visitor {
 	st, _ := p.s.forkOf(r)
 	who := principalOf(r)
-	d := ui.Visitor{Guarded: p.s.guarded(st), ByLogin: who.by == bySession}
+	d := ui.Visitor{Guarded: p.s.guarded(st) || !onThisMachine(r), ByLogin: who.by == bySession}
 	if who.known() {
 		d.Name, d.Role = who.name, who.role.String()
 	}

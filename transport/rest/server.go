@@ -64,7 +64,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if cfg.Admit == nil {
-		cfg.Admit = AdmitLocal
+		cfg.Admit = AdmitPrivate
 	}
 	if cfg.Who == nil {
 		cfg.Who = func(r *http.Request) string { return r.Header.Get(api.HeaderUser) }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -46,33 +47,83 @@ func TestCrossSite(t *testing.T) {
 	b.into(200, nil, "GET", "/v1/apps", "", "Sec-Fetch-Site", "cross-site")
 }
 
-func TestAdmitLocal(t *testing.T) {
-	request := func(local, remote string, state *tls.ConnectionState) *http.Request {
-		r := httptest.NewRequest("POST", "/", nil)
-		addr, err := net.ResolveTCPAddr("tcp", local)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r = r.WithContext(contextWithLocal(r, addr))
-		r.RemoteAddr, r.TLS = remote, state
-		return r
+// caller is a way to reach a server.
+type caller struct {
+	local, remote string
+	tls           bool
+	uri           string // in a verified client certificate; "-" is a certificate without one
+	header        []string
+}
+
+func (c caller) request(t testing.TB, method, path, body string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host, r.RemoteAddr = "127.0.0.1:8088", c.remote
+	addr, err := net.ResolveTCPAddr("tcp", c.local)
+	if err != nil {
+		t.Fatal(err)
 	}
-	certified := &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{}}}}
-	for _, c := range []struct {
-		name                string
-		r                   *http.Request
-		read, write, inputs bool
+	r = r.WithContext(contextWithLocal(r, addr))
+	r.TLS = nil
+	if c.tls {
+		r.TLS = &tls.ConnectionState{}
+	}
+	if c.uri != "" {
+		leaf := &x509.Certificate{}
+		if u, err := url.Parse(c.uri); err == nil && c.uri != "-" {
+			leaf.URIs = []*url.URL{u}
+		}
+		r.TLS.VerifiedChains = [][]*x509.Certificate{{leaf}}
+	}
+	for i := 0; i+1 < len(c.header); i += 2 {
+		r.Header.Set(c.header[i], c.header[i+1])
+	}
+	return r
+}
+
+// TestChangesBeforeThereIsAToken: they come from this machine, or with a
+// certificate that carries a role. TLS alone is no reason, nor is what a header
+// says of where a request comes from.
+func TestChangesBeforeThereIsAToken(t *testing.T) {
+	const here, far = "127.0.0.1:8088", "10.0.0.9:4"
+	callers := map[string]struct {
+		caller
+		may bool
 	}{
-		{"loopback", request("127.0.0.1:8088", "127.0.0.1:4", nil), true, true, true},
-		{"public plain", request("10.0.0.1:8088", "10.0.0.9:4", nil), true, false, false},
-		{"public tls", request("10.0.0.1:8090", "10.0.0.9:4", &tls.ConnectionState{}), true, true, false},
-		{"certified", request("10.0.0.1:8090", "10.0.0.9:4", certified), true, true, true},
-		{"v6 loopback", request("[::1]:8088", "[::1]:4", nil), true, true, true},
-	} {
-		for class, want := range map[Class]bool{ClassRead: c.read, ClassWrite: c.write, ClassInputs: c.inputs} {
-			if err := AdmitLocal(c.r, class); (err == nil) != want {
-				t.Errorf("%s, class %d: %v", c.name, class, err)
+		"this machine":                 {caller{local: here, remote: "127.0.0.1:4"}, true},
+		"this machine, IPv6":           {caller{local: "[::1]:8088", remote: "[::1]:4"}, true},
+		"this machine over TLS":        {caller{local: here, remote: "127.0.0.1:4", tls: true}, true},
+		"an administrator elsewhere":   {caller{local: "10.0.0.1:8090", remote: far, tls: true, uri: "rmd://prod/role/admin/alice"}, true},
+		"plain HTTP":                   {caller{local: "10.0.0.1:8088", remote: far}, false},
+		"TLS":                          {caller{local: "10.0.0.1:8090", remote: far, tls: true}, false},
+		"a certificate without a role": {caller{local: "10.0.0.1:8090", remote: far, tls: true, uri: "-"}, false},
+		"a role elsewhere":             {caller{local: "10.0.0.1:8090", remote: far, tls: true, uri: "rmd://other/role/admin/alice"}, false},
+		"its own word":                 {caller{local: "10.0.0.1:8090", remote: far, tls: true, header: []string{"X-Forwarded-For", "127.0.0.1", "X-Real-Ip", "127.0.0.1", "Forwarded", "for=127.0.0.1"}}, false},
+		"a proxy on this machine":      {caller{local: here, remote: "127.0.0.1:4", header: []string{"X-Forwarded-For", "10.0.0.9"}}, false},
+		"a proxy that says Via":        {caller{local: here, remote: "127.0.0.1:4", header: []string{"Via", "1.1 front"}}, false},
+	}
+	calls := []string{"POST /v1/nodes/sim-01:drain", "POST /v1/access/tokens", "POST /v1/inputs", "PUT /v1/conf", "POST /v1/apps", "PUT /ws/v1/cluster/scheduler-conf",
+		"GET /v1/snapshot", "GET /v1/access/tokens", "PUT /v1/snapshot", "POST /v1/cluster/members/rm2:remove", "POST /v1/cluster:init"}
+	for _, mode := range []string{AuthOptional, AuthRequired, AuthOff} {
+		b := newBench(t, func(c *Config) { c.Auth.Cluster, c.Auth.Mode = "prod", mode })
+		for name, c := range callers {
+			for _, call := range calls {
+				method, path, _ := strings.Cut(call, " ")
+				w := httptest.NewRecorder()
+				b.s.Handler().ServeHTTP(w, c.request(t, method, path, "{}"))
+				may := c.may && (mode != AuthOff || c.uri == "")
+				refused := w.Code == http.StatusForbidden || w.Code == http.StatusUnauthorized
+				if mode == AuthRequired && may && c.uri == "" {
+					continue // TestEveryRouteByEveryRole knows the first steps
+				}
+				if refused == may {
+					t.Errorf("%s, %s: %s: %d %s", mode, name, call, w.Code, w.Body)
+				}
 			}
+		}
+		w := httptest.NewRecorder()
+		if b.s.Handler().ServeHTTP(w, callers["TLS"].request(t, "GET", "/v1/apps", "")); mode != AuthRequired && w.Code != http.StatusOK {
+			t.Errorf("%s: a read: %d", mode, w.Code)
 		}
 	}
 }

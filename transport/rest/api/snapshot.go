@@ -24,5 +24,8 @@ type Restored struct {
 	Apps      int    `json:"apps"`
 	Nodes     int    `json:"nodes"`
 	Digest    string `json:"digest,omitempty"`
-	DryRun    bool   `json:"dry_run,omitempty"`
+	// TokensKept counts the access tokens of the running cluster that stay in force,
+	// because the snapshot holds none.
+	TokensKept int  `json:"tokens_kept,omitempty"`
+	DryRun     bool `json:"dry_run,omitempty"`
 }

@@ -117,7 +117,7 @@ func (p *program) snapshotInspect() verb {
 func (p *program) snapshotRestore() verb {
 	return verb{
 		name: "restore", usage: "put a snapshot's state in place", args: "FILE", min: 1, max: 1,
-		long: "Into a fresh cluster; into a running one only with --replace-state and that cluster's id.\nThe file is verified here, and again by the cluster before it sees one byte of it.",
+		long: "Into a fresh cluster; into a running one only with --replace-state and that cluster's id.\nA file without access tokens leaves those of the cluster in force. The file is verified here, and again by the cluster before it sees one byte of it.",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "replace-state", Usage: "the id of the cluster whose state is given up"},
 			dryRunFlag(), yesFlag(),
@@ -163,10 +163,14 @@ func runRestore(c *call) error {
 	if err := a.Decode(&d); err != nil {
 		return err
 	}
-	if d.DryRun {
-		return showDone(c, a, path, "%s could be restored: %d applications, %d nodes", path, d.Apps, d.Nodes)
+	kept := ""
+	if d.TokensKept > 0 {
+		kept = fmt.Sprintf("; it holds no access token, so the cluster keeps its own (%d)", d.TokensKept)
 	}
-	return showDone(c, a, path, "%s is restored: %d applications, %d nodes, epoch %d", path, d.Apps, d.Nodes, d.Epoch)
+	if d.DryRun {
+		return showDone(c, a, path, "%s could be restored: %d applications, %d nodes%s", path, d.Apps, d.Nodes, kept)
+	}
+	return showDone(c, a, path, "%s is restored: %d applications, %d nodes, epoch %d%s", path, d.Apps, d.Nodes, d.Epoch, kept)
 }
 
 // leaderClient makes a client of the leader alone: a snapshot is not passed on

@@ -39,7 +39,7 @@ func settings(c *Config) []setting {
 		{"http.listen", "REST and web pages (default: yarn.resourcemanager.webapp.address); \"none\" turns it off", text{&c.HTTP.Listen}},
 		{"http.listen_tls", "the same over TLS (default: yarn.resourcemanager.webapp.https.address, when tls is configured)", text{&c.HTTP.ListenTLS}},
 		{"http.hosts", "further names that a Host header may carry; \"*\" for any", list{&c.HTTP.Hosts}},
-		{"http.public_writes", "take writes under /v1 over plain HTTP from other machines", truth{&c.HTTP.PublicWrites}},
+		{"http.public_writes", "take writes under /v1 over plain HTTP from other machines, from callers with a token", truth{&c.HTTP.PublicWrites}},
 		{"http.auth", "optional: everybody reads, writes need a role once there are access tokens; required: reads too; off: tokens count for nothing", oneOf{&c.HTTP.Auth, []string{"optional", "required", "off"}}},
 		{"http.rate", "requests a second of one principal, or of one address without one", number{&c.HTTP.Rate}},
 		{"http.burst", "how many may come at once", number{&c.HTTP.Burst}},

@@ -76,8 +76,9 @@ func scratch(write func(w io.Writer) error) (*os.File, error) {
 }
 
 // Restore implements rest.Snapshots. The whole file is decoded first. Its epoch
-// is raised before the cluster sees it, and the office is closed meanwhile, so
-// that no decision is planned on the state that goes away.
+// is raised before the cluster sees it, and the sequencer is closed meanwhile, so
+// that no decision is planned on the state that goes away. A snapshot without
+// access tokens leaves the cluster's own in force.
 func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState string, dryRun bool) (api.Restored, error) {
 	h, st, err := snapshot.Read(bufio.NewReaderSize(in, 1<<20))
 	if errors.Is(err, snapshot.ErrFormat) {
@@ -90,23 +91,49 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 		return api.Restored{}, err
 	}
 	now, _ := s.r.machine.Fork()
-	running := now.Meta
-	running.ClusterID = s.r.cluster.ClusterID()
-	out := api.Restored{ClusterID: h.ClusterID, Index: h.Index, Epoch: max(st.Meta.Epoch, running.Epoch) + 1, Apps: st.Apps.Len(), Nodes: st.Nodes.Len(), DryRun: dryRun}
+	out := api.Restored{ClusterID: h.ClusterID, Index: h.Index, Epoch: max(st.Meta.Epoch, now.Meta.Epoch) + 1, Apps: st.Apps.Len(), Nodes: st.Nodes.Len(), DryRun: dryRun,
+		TokensKept: st.KeepAccess(now)}
 	if dryRun {
 		return out, nil
 	}
 	if !s.r.cluster.IsLeader() {
 		return api.Restored{}, &api.Error{Code: "NOT_LEADER", Message: "a snapshot is restored by the leader", Remedy: "send it to the leader: see \"rmd cluster members\"", Status: 409}
 	}
+	resume, err := s.lastState(ctx)
+	defer resume()
+	if err != nil {
+		return api.Restored{}, err
+	}
+	now, _ = s.r.machine.Fork()
+	out.TokensKept += st.KeepAccess(now) // the first one may have been made meanwhile
+	running := now.Meta
+	running.ClusterID = s.r.cluster.ClusterID()
 	if err := RaiseEpoch(st, running, "restored from a snapshot of cluster "+h.ClusterID+" at index "+strconv.FormatUint(h.Index, 10), time.Now()); err != nil {
 		return api.Restored{}, err
 	}
+	out.Epoch = st.Meta.Epoch
 	if err := s.install(h, st); err != nil {
 		return api.Restored{}, err
 	}
 	out.Digest = fmt.Sprintf("%016x", st.Digest())
 	return out, ctx.Err()
+}
+
+// lastState closes the sequencer until resume is called, and waits until what it
+// has proposed is applied here: nothing is committed between the state that this
+// replica shows then and the restore.
+func (s snapshots) lastState(ctx context.Context) (resume func(), err error) {
+	resume = s.r.pause()
+	for {
+		if _, leading := s.r.seq.Leading(); !leading {
+			return resume, s.r.cluster.Barrier(barrierTimeout)
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return resume, ctx.Err()
+		}
+	}
 }
 
 // mayReplace refuses what would overwrite a running cluster's state unasked.
@@ -154,8 +181,6 @@ func (s snapshots) install(h snapshot.Header, st *state.State) error {
 	if err != nil {
 		return err
 	}
-	resume := s.r.pause()
-	defer resume()
 	return s.r.cluster.RestoreSnapshot(cluster.SnapshotInfo{Index: h.Index, Term: h.Term, Size: size.Size()}, f)
 }
 

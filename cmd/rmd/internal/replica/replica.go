@@ -244,7 +244,7 @@ func (r *Replica) openREST() error {
 	c.Auth.Rate, c.Auth.Burst = int(r.opt.Config.HTTP.Rate), int(r.opt.Config.HTTP.Burst)
 	c.Profiles = r.opt.Config.HTTP.Pprof
 	if r.opt.Config.HTTP.PublicWrites {
-		c.Admit = admitWrites
+		c.Admit = admitOpen
 	}
 	for _, s := range config.Effective(r.opt.Config, r.opt.Origins) {
 		c.Own = append(c.Own, rest.OwnSetting{Name: s.Path, Value: s.Value, About: s.About, Origin: s.Origin})
