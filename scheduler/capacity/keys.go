@@ -44,6 +44,7 @@ var globalKeys = []string{
 	"max-parallel-apps",
 	"maximum-am-resource-percent",
 	"maximum-applications",
+	"minimum-user-limit-percent",
 	"node-locality-delay",
 	"per-node-heartbeat.maximum-container-assignments",
 	"per-node-heartbeat.maximum-offswitch-assignments",
@@ -58,6 +59,7 @@ var globalKeys = []string{
 	"reservation.maximum-per-queue",
 	"reservations-continue-look-all-nodes",
 	"resource-calculator",
+	"user-limit-factor",
 	"user.max-parallel-apps",
 }
 

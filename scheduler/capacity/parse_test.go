@@ -248,3 +248,41 @@ root.a.acl_submit_applications = bob dev`
 		t.Error("without yarn.acl.enable everybody may submit")
 	}
 }
+
+// TestWhatQueuesInherit holds what a queue has that does not say: YARN's global
+// defaults of the user limits, and its parent's lifetimes.
+func TestWhatQueuesInherit(t *testing.T) {
+	c := parse(t, `
+minimum-user-limit-percent = 25
+user-limit-factor = 3
+root.queues = a,p
+root.maximum-application-lifetime = 100
+root.a.capacity = 40
+root.a.maximum-application-lifetime = -1
+root.p.capacity = 60
+root.p.default-application-lifetime = 50
+root.p.queues = b,c
+root.p.b.capacity = 50
+root.p.b.maximum-application-lifetime = 10
+root.p.b.minimum-user-limit-percent = 50
+root.p.c.capacity = 50
+root.p.c.user-limit-factor = -1
+`)
+	type values struct {
+		percent       int64
+		off           bool
+		factor        int64
+		longest, used int64
+	}
+	for path, want := range map[string]values{
+		"root.a":   {25, false, 3, 100, 100},
+		"root.p.b": {50, false, 3, 10, 10},
+		"root.p.c": {25, true, 1, 100, 50},
+	} {
+		q := &c.Queues[index(t, c, path)]
+		got := values{q.MinUserLimitPercent.Num, q.UserLimitOff, q.UserLimitFactor.Num, q.MaxLifetime, q.DefaultLifetime}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", path, got, want)
+		}
+	}
+}

@@ -90,12 +90,17 @@ func (r *reader) checkPercent(name string, a Amount) {
 }
 
 func (r *reader) readUserLimits(c *Config, q *Queue, key func(string) string) {
-	q.MinUserLimitPercent = r.fraction(key("minimum-user-limit-percent"), yarn.Fraction{Num: 100, Den: 1}, 100_000)
+	usual := r.fraction(Prefix+"minimum-user-limit-percent", yarn.Fraction{Num: 100, Den: 1}, 100_000)
+	q.MinUserLimitPercent = r.fraction(key("minimum-user-limit-percent"), usual, 100_000)
+	factor := key("user-limit-factor")
+	if !r.set(factor) {
+		factor = Prefix + "user-limit-factor"
+	}
 	q.UserLimitFactor = yarn.One
-	if v, _ := r.get(key("user-limit-factor")); v == "-1" || v == "-1.0" {
+	if v, _ := r.get(factor); v == "-1" || v == "-1.0" {
 		q.UserLimitOff = true
 	} else {
-		q.UserLimitFactor = r.fraction(key("user-limit-factor"), yarn.One, 1_000_000)
+		q.UserLimitFactor = r.fraction(factor, yarn.One, 1_000_000)
 	}
 	if p := c.parentOf(q); p != nil {
 		q.UserWeights = slices.Clone(p.UserWeights)
@@ -128,12 +133,24 @@ func (r *reader) readQueueCounts(c *Config, q *Queue, key func(string) string) {
 	q.MaxParallelApps = r.bound(key("max-parallel-apps"), r.bound(Prefix+"max-parallel-apps", Unlimited))
 	q.Priority = r.int32(key("priority"), 0)
 	q.DefaultAppPriority = r.int32(key("default-application-priority"), 0)
-	longest, usual := int64(-1), int64(-1)
-	if p := c.parentOf(q); p != nil {
-		longest, usual = p.MaxLifetime, p.DefaultLifetime
+	r.readLifetimes(c, q, key)
+}
+
+// readLifetimes reads how long applications may live, and live unless they say
+// otherwise. A queue that does not say has its parent's times, the usual one cut
+// to its own maximum.
+func (r *reader) readLifetimes(c *Config, q *Queue, key func(string) string) {
+	q.MaxLifetime = r.int(key("maximum-application-lifetime"), -1, -1, math.MaxInt32)
+	q.DefaultLifetime = r.int(key("default-application-lifetime"), -1, -1, math.MaxInt32)
+	p := c.parentOf(q)
+	if p != nil && q.MaxLifetime < 0 {
+		q.MaxLifetime = p.MaxLifetime
 	}
-	q.MaxLifetime = r.int(key("maximum-application-lifetime"), longest, -1, math.MaxInt32)
-	q.DefaultLifetime = r.int(key("default-application-lifetime"), usual, -1, math.MaxInt32)
+	if p != nil && q.DefaultLifetime < 0 {
+		if q.DefaultLifetime = p.DefaultLifetime; q.MaxLifetime > 0 {
+			q.DefaultLifetime = min(q.DefaultLifetime, q.MaxLifetime)
+		}
+	}
 	if q.MaxLifetime > 0 && q.DefaultLifetime > q.MaxLifetime {
 		r.fault(key("default-application-lifetime"), fmt.Sprintf("is %d s, longer than the maximum of %d s", q.DefaultLifetime, q.MaxLifetime),
 			"lower it, or raise maximum-application-lifetime")
