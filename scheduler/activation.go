@@ -48,7 +48,7 @@ func (p *Planner) activate(i int32) {
 func (p *Planner) amShareSpent(i int32) bool {
 	q, calc := p.st.Queues.Get(p.queues[i].slot), p.cfg.Calculator
 	return q.ActiveApps > 0 && calc.AnyAboveZero(q.AMUsed) && p.queues[i].unmanaged == 0 &&
-		calc.Compare(p.st.Meta.Cluster, q.AMUsed.Add(p.cfg.MinAlloc), p.amLimit(i)) > 0
+		!calc.FitsIn(q.AMUsed.Add(p.cfg.MinAlloc), p.amLimit(i))
 }
 
 // mayActivate says what keeps an application from being activated, if anything.
@@ -59,12 +59,11 @@ func (p *Planner) mayActivate(i int32, a *state.App) Reason {
 	}
 	limit := p.amLimit(i)
 	first := q.ActiveApps < 1 || !calc.AnyAboveZero(q.AMUsed)
-	total := p.st.Meta.Cluster
-	if calc.Compare(total, q.AMUsed.Add(a.AM), limit) > 0 && !first {
+	if !first && !calc.FitsIn(q.AMUsed.Add(a.AM), limit) {
 		return AMLimitQueue
 	}
 	u := p.st.Users.Get(a.UserSlot)
-	if calc.Compare(total, u.AMUsed.Add(a.AM), p.userAMLimit(i, a.UserSlot, limit)) > 0 && !first {
+	if !first && !calc.FitsIn(u.AMUsed.Add(a.AM), p.userAMLimit(i, a.UserSlot, limit)) {
 		return AMLimitUser
 	}
 	return NoReason
@@ -96,7 +95,7 @@ func (p *Planner) currentLimit(i int32) yarn.Resource {
 		return own
 	}
 	handed := p.childLimit(parent, i, &limits{limit: p.currentLimit(parent)})
-	return p.cfg.Calculator.Min(p.st.Meta.Cluster, handed, own)
+	return p.cfg.Calculator.Min(p.st.Meta.Cluster, own, handed)
 }
 
 // start begins an application's next attempt: parked when a limit on parallel
