@@ -97,3 +97,46 @@ func TestARefusalIsConfirmed(t *testing.T) {
 		}
 	})
 }
+
+// TestIDsOfABlockNeedNoEntry: but the first, the ids of applications leave without one, also those
+// of a leader that was deposed and does not know it; its successor hands out none of them.
+func TestIDsOfABlockNeedNoEntry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &machineLog{m: fsm.New(fsm.Config{}), replica: fsm.New(fsm.Config{}), delay: time.Millisecond}
+		s, elect, end := run(t, l)
+		defer end()
+		id := func() uint32 {
+			t.Helper()
+			reply, _, err := s.Do(t.Context(), input.Request{Input: &input.NewApplication{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return reply.(*input.NewApplicationReply).ID.Seq
+		}
+		elect(1)
+		if _, _, err := s.Do(t.Context(), input.Request{Input: oneQueue()}); err != nil {
+			t.Fatal(err)
+		}
+		before := l.index
+		if got := id(); got != 1 || l.index != before+1 {
+			t.Errorf("the first id is %d, in entry %d after %d", got, l.index, before)
+		}
+		for want := uint32(2); want <= 1000; want++ {
+			if want == 500 {
+				l.mu.Lock()
+				l.deposed = true
+				l.mu.Unlock()
+			}
+			if got := id(); got != want || l.index != before+1 {
+				t.Fatalf("id %d, want %d; entry %d, want %d", got, want, l.index, before+1)
+			}
+		}
+		if _, _, err := s.Do(t.Context(), input.Request{Input: &input.NewApplication{}}); err == nil {
+			t.Error("a deposed leader handed out an id of a block that it did not get")
+		}
+		elect(2)
+		if got := id(); got != 1001 {
+			t.Errorf("the next leader begins at %d", got)
+		}
+	})
+}

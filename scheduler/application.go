@@ -27,9 +27,9 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 		return input.Refuse(in, fault)
 	}
 	reply := &input.SubmitApplicationReply{Queue: p.cfg.Queues[leaf].Path}
-	seq := max(p.st.Meta.NextApp, 1)
+	seq, reserved := p.nextID()
 	if in.ID.Seq != 0 {
-		seq = in.ID.Seq
+		seq, reserved = in.ID.Seq, false
 	}
 	if seq > maxApplication {
 		return input.Refuse(in, noMoreIDs())
@@ -37,6 +37,9 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	reply.ID = yarn.ApplicationID{ClusterTimestamp: p.st.Meta.ClusterTimestamp, Seq: seq}
 	if in.DryRun {
 		return reply
+	}
+	if reserved {
+		p.ids.next++
 	}
 	p.emit(p.submitted(in, leaf, seq))
 	slot := p.st.App(seq)
@@ -63,7 +66,7 @@ func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
 	if in.User == "" {
 		return 0, input.Faultf(input.InvalidRequest, "name the user it runs for", "the application has no user")
 	}
-	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.App(in.ID.Seq) != 0) {
+	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.App(in.ID.Seq) != 0 || p.ids.holdsBack(in.ID.Seq)) {
 		return 0, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
 	}
 	leaf, fault := p.leafFor(in)

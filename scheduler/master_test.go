@@ -118,9 +118,14 @@ func TestIDsGivenBefore(t *testing.T) {
 	}
 	third := first.ID
 	third.Seq = 10
+	r.refused(submit(third), input.InvalidRequest) // somebody else will get it
+	third.Seq = 5000
 	r.ok(submit(third))
-	if id := r.ok(&input.NewApplication{}).(*input.NewApplicationReply).ID; id.Seq != 11 {
-		t.Errorf("after 10 comes %s", id)
+	if id := r.ok(&input.SubmitApplication{User: "ann", Queue: "a", AM: yarn.NewResource(1024, 1)}).(*input.SubmitApplicationReply).ID; id.Seq != 3 {
+		t.Errorf("a submission without an id after 2 gets %s", id)
+	}
+	if id := r.ok(&input.NewApplication{}).(*input.NewApplicationReply).ID; id.Seq != 4 {
+		t.Errorf("after 3 comes %s", id)
 	}
 	for _, bad := range []yarn.ApplicationID{{ClusterTimestamp: 78, Seq: 20}, {ClusterTimestamp: 77}} {
 		r.refused(submit(bad), input.InvalidRequest)
@@ -129,6 +134,9 @@ func TestIDsGivenBefore(t *testing.T) {
 	r.refused(submit(third), input.TooLarge)
 	third.Seq = maxApplication
 	r.ok(submit(third))
+	for range idBlockSize - 4 {
+		r.ok(&input.NewApplication{})
+	}
 	r.refused(&input.NewApplication{}, input.TooLarge)
 }
 

@@ -21,13 +21,48 @@ func alreadyEnded(a *state.App) *input.Fault {
 	return input.Faultf(input.AlreadyEnded, "", "application %s is %s", a.ID, a.Shown())
 }
 
-// newApplication reserves the next id.
-func (p *Planner) newApplication(in *input.NewApplication) input.Reply {
-	seq := max(p.st.Meta.NextApp, 1)
-	if seq > maxApplication {
-		return input.Refuse(in, noMoreIDs())
+// idBlock is the rest of the ids that this planner has reserved in the log: from next up to, and
+// without, end.
+//
+// An id is unique although it is handed out without an entry of its own. A block begins at the
+// state's NextApp and moves NextApp behind it, in one entry; NextApp never decreases, and a restore
+// gives ids another cluster timestamp. So no two committed blocks share an id, whichever leader
+// reserved them. A reply waits for what its planner proposed before, so the first id leaves when
+// the block is committed, and so do the others. A deposed leader therefore hands out only what is
+// its own for ever: its successor's state has the block, and begins behind it. A planner that
+// begins on another state, after a restart, a restore or a change of leader, has no block: what was
+// left of the last one is lost.
+type idBlock struct{ next, end uint32 }
+
+// idBlockSize is how many ids one entry reserves.
+const idBlockSize = 1000
+
+// nextID is the id that the next application gets, and whether it is of the block.
+func (p *Planner) nextID() (seq uint32, reserved bool) {
+	if p.ids.next < p.ids.end {
+		return p.ids.next, true
 	}
-	p.emit(&event.ApplicationIDGiven{App: seq})
+	return max(p.st.Meta.NextApp, 1), false
+}
+
+// holdsBack says that an id is reserved here and not handed out yet.
+func (b idBlock) holdsBack(seq uint32) bool { return b.next <= seq && seq < b.end }
+
+// newApplication hands out an id.
+func (p *Planner) newApplication(in *input.NewApplication) input.Reply {
+	seq, reserved := p.nextID()
+	switch {
+	case seq > maxApplication:
+		return input.Refuse(in, noMoreIDs())
+	case reserved:
+		p.ids.next++
+	case p.st.Meta.Level >= event.LevelIDBlocks:
+		n := min(idBlockSize, maxApplication-seq+1)
+		p.emit(&event.ApplicationIDsReserved{App: seq, Count: n})
+		p.ids = idBlock{next: seq + 1, end: seq + n}
+	default:
+		p.emit(&event.ApplicationIDGiven{App: seq})
+	}
 	return &input.NewApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: p.st.Meta.ClusterTimestamp, Seq: seq}, Maximum: p.cfg.MaxAlloc}
 }
 

@@ -46,6 +46,7 @@ type Planner struct {
 	told     []telling // by application slot: what AMs were answered
 	named    []uint32  // container slot → the last full report that named it
 	round    uint32    // of full reports
+	ids      idBlock   // of applications, to hand out
 }
 
 // New makes a planner that takes st over. It fails when the queue configuration

@@ -121,6 +121,7 @@ func (m *machine) request(req input.Request) input.Reply {
 	if m.dirty++; m.dirty >= 3 {
 		m.dirty = 0
 		twin = must(New(m.p.st.Fork(), m.opt))
+		twin.ids = m.p.ids // which no state can tell
 	}
 	reply, events := m.p.Plan(m.now, req)
 	for _, e := range events {

@@ -239,7 +239,7 @@ func resource(r yarn.Resource, number func(uint64)) {
 func (p *Planner) Twin() (*Planner, error) {
 	q, err := New(p.st.Fork(), Options{Eager: p.eager, Level: p.knows})
 	if err == nil {
-		q.told = slices.Clone(p.told)
+		q.told, q.ids = slices.Clone(p.told), p.ids
 	}
 	return q, err
 }

@@ -68,7 +68,14 @@ func grant(tb testing.TB, st *state.State, app uint32, memoryMB int64, count, fi
 
 // small is a state with at least one record in every section.
 func small(tb testing.TB) *state.State {
-	st := smallAt(tb, event.Level)
+	st := smallResized(tb, event.Level)
+	apply(tb, st, &event.ApplicationIDsReserved{App: st.Meta.NextApp, Count: 1000})
+	return st
+}
+
+// smallResized is small as it was in format 2.
+func smallResized(tb testing.TB, level uint32) *state.State {
+	st := smallAt(tb, level)
 	first := event.ContainerRef{App: 1, Attempt: 1, Number: 1}
 	apply(tb, st,
 		&event.ContainerResizeAsked{Container: first, Size: yarn.NewResource(50<<10, 1)},

@@ -13,13 +13,16 @@ import (
 // Format is the newest snapshot format. This build writes it, or the newest one
 // that every replica of the cluster's feature level reads; it reads every earlier
 // one.
-const Format = 2
+const Format = 3
 
 // formatOf is the format that a state is written in. What a newer format adds is
 // empty below its level.
 func formatOf(st *state.State) byte {
-	if st.Meta.Level < event.LevelResize {
+	switch {
+	case st.Meta.Level < event.LevelResize:
 		return 1
+	case st.Meta.Level < event.LevelIDBlocks:
+		return 2
 	}
 	return Format
 }
@@ -57,6 +60,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 var sectionIDs = map[byte][]uint8{
 	1: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21},
 	2: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22},
+	3: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22},
 }
 
 // Header says what a snapshot is of.

@@ -32,7 +32,7 @@ func written(tb testing.TB, st *state.State) []byte {
 // TestGolden: snapshots of every format released are written at their level as
 // they were then, and are read.
 func TestGolden(t *testing.T) {
-	for format, st := range map[byte]*state.State{1: smallAt(t, 1), Format: small(t)} {
+	for format, st := range map[byte]*state.State{1: smallAt(t, 1), 2: smallResized(t, event.LevelResize), Format: small(t)} {
 		t.Run(fmt.Sprint("format ", format), func(t *testing.T) { golden(t, format, st) })
 	}
 }

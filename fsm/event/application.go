@@ -95,6 +95,10 @@ type AllocateAnswered struct {
 // ApplicationIDGiven reserves the next application id.
 type ApplicationIDGiven struct{ App uint32 }
 
+// ApplicationIDsReserved reserves the next Count application ids, from App on, for the leader that
+// proposed it: it hands them out one by one, and no other leader does.
+type ApplicationIDsReserved struct{ App, Count uint32 }
+
 // ApplicationLifetimeChanged bounds an application's time since its submission.
 type ApplicationLifetimeChanged struct {
 	App            uint32
@@ -126,6 +130,7 @@ type AttemptReported struct {
 }
 
 func (*ApplicationIDGiven) Kind() Kind         { return KindApplicationIDGiven }
+func (*ApplicationIDsReserved) Kind() Kind     { return KindApplicationIDsReserved }
 func (*ApplicationLifetimeChanged) Kind() Kind { return KindApplicationLifetimeChanged }
 func (*AttemptLaunched) Kind() Kind            { return KindAttemptLaunched }
 func (*AttemptUnregistered) Kind() Kind        { return KindAttemptUnregistered }
@@ -224,6 +229,12 @@ func (e *AllocateAnswered) Code(c *codec.Coder) {
 
 // Code implements Event.
 func (e *ApplicationIDGiven) Code(c *codec.Coder) { c.U32(&e.App) }
+
+// Code implements Event.
+func (e *ApplicationIDsReserved) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.U32(&e.Count)
+}
 
 // Code implements Event.
 func (e *ApplicationLifetimeChanged) Code(c *codec.Coder) {

@@ -13,10 +13,13 @@ import (
 const Format = 1
 
 // Level is the feature level of this build: the highest whose events it knows.
-const Level = 2
+const Level = 3
 
 // LevelResize is the level from which containers change their size.
 const LevelResize = 2
+
+// LevelIDBlocks is the level from which ids of applications are reserved many at a time.
+const LevelIDBlocks = 3
 
 // Errors of decoding a batch.
 var (

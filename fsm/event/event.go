@@ -63,6 +63,7 @@ const (
 	KindAttemptUnregistered        Kind = 53
 	KindAttemptResynced            Kind = 54
 	KindAttemptReported            Kind = 55
+	KindApplicationIDsReserved     Kind = 56 // from LevelIDBlocks on
 
 	KindAskChanged       Kind = 60
 	KindBlacklistChanged Kind = 61
@@ -144,6 +145,7 @@ var specs = map[Kind]spec{
 	KindAttemptUnregistered:        of[AttemptUnregistered]("AttemptUnregistered"),
 	KindAttemptResynced:            of[AttemptResynced]("AttemptResynced"),
 	KindAttemptReported:            of[AttemptReported]("AttemptReported"),
+	KindApplicationIDsReserved:     of[ApplicationIDsReserved]("ApplicationIDsReserved"),
 	KindAskChanged:                 of[AskChanged]("AskChanged"),
 	KindBlacklistChanged:           of[BlacklistChanged]("BlacklistChanged"),
 	KindAskCounted:                 of[AskCounted]("AskCounted"),

@@ -23,6 +23,11 @@ func (m *machine) SubmitGiven(t *rapid.T) {
 		AM: gb(1), MaxAttempts: 2, ValidityMillis: rapid.Int64Range(0, 9).Draw(t, "validity")})
 }
 
+// ReserveIDs reserves a few ids at once; GiveID's applications may be submitted under them.
+func (m *machine) ReserveIDs(t *rapid.T) {
+	m.apply(t, &event.ApplicationIDsReserved{App: max(m.s.Meta.NextApp, 1), Count: rapid.Uint32Range(1, 5).Draw(t, "count")})
+}
+
 func (m *machine) ChangeLifetime(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() })
 	m.apply(t, &event.ApplicationLifetimeChanged{App: a.ID.Seq, LifetimeMillis: rapid.Int64Range(0, 99).Draw(t, "lifetime")})

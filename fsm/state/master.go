@@ -110,6 +110,24 @@ func (s *State) applicationIDGiven(e *event.ApplicationIDGiven) error {
 	return nil
 }
 
+func (s *State) applicationIDsReserved(e *event.ApplicationIDsReserved) error {
+	if e.App != max(s.Meta.NextApp, 1) || e.Count == 0 || e.Count > 1<<32-1-e.App {
+		return broken(e, "the next application is %d", s.Meta.NextApp)
+	}
+	s.Meta.NextApp = e.App + e.Count
+	s.fold(uint64(e.App)<<32 | uint64(e.Count))
+	return nil
+}
+
+// Submitted is how many applications were submitted since the cluster began. Below LevelIDBlocks
+// every id that was given counts, for they were not counted apart.
+func (s *State) Submitted() uint64 {
+	if s.Meta.Level < event.LevelIDBlocks {
+		return uint64(max(s.Meta.NextApp, 1) - 1)
+	}
+	return s.Meta.Submitted
+}
+
 func (s *State) applicationLifetimeChanged(e *event.ApplicationLifetimeChanged) error {
 	_, a, err := s.appOf(e, e.App)
 	if err != nil {

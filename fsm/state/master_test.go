@@ -181,6 +181,25 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestNumbersReserved in a block are given once; what is submitted is counted apart.
+func TestNumbersReserved(t *testing.T) {
+	s := world(t)
+	apply(t, s, &event.ApplicationIDGiven{App: 3})
+	if s.Submitted() != 3 {
+		t.Errorf("%d submitted, by the ids", s.Submitted())
+	}
+	apply(t, s, &event.LevelRaised{Level: event.LevelIDBlocks}, &event.ApplicationIDsReserved{App: 4, Count: 1000})
+	for _, e := range []event.Event{&event.ApplicationIDsReserved{App: 4, Count: 1}, &event.ApplicationIDsReserved{App: 1004},
+		&event.ApplicationIDsReserved{App: 1004, Count: 1<<32 - 1004}, &event.ApplicationIDGiven{App: 4}} {
+		refuse(t, s, e)
+	}
+	apply(t, s, submit(7, "ann", "root.a"), &event.ApplicationIDsReserved{App: 1004, Count: 1<<32 - 1 - 1004})
+	refuse(t, s, &event.ApplicationIDsReserved{App: 1<<32 - 1, Count: 1})
+	if s.Submitted() != 4 || s.Meta.NextApp != 1<<32-1 {
+		t.Errorf("%d submitted, the next is %d", s.Submitted(), s.Meta.NextApp)
+	}
+}
+
 // TestNumbersGivenBefore may be submitted in any order, each once.
 func TestNumbersGivenBefore(t *testing.T) {
 	s := world(t)

@@ -423,4 +423,5 @@ type Meta struct {
 	NextKey              int32
 	NextToken            uint32
 	NodeChanges          uint64 // counts changes of nodes' states and totals
+	Submitted            uint64 // counts submissions, from event.LevelIDBlocks on
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"rmd/fsm/event"
 	"rmd/internal/codec"
 )
 
@@ -166,6 +167,9 @@ func (m *Meta) code(c *codec.Coder) {
 	c.I32(&m.NextKey)
 	c.U32(&m.NextToken)
 	c.U64(&m.NodeChanges)
+	if m.Level >= event.LevelIDBlocks {
+		c.U64(&m.Submitted)
+	}
 }
 
 func (s *State) codeVersions(c *codec.Coder) {

@@ -185,6 +185,8 @@ func (s *State) applyRare(e event.Event) error {
 		return s.attemptRegistered(e)
 	case *event.ApplicationIDGiven:
 		return s.applicationIDGiven(e)
+	case *event.ApplicationIDsReserved:
+		return s.applicationIDsReserved(e)
 	case *event.ApplicationLifetimeChanged:
 		return s.applicationLifetimeChanged(e)
 	case *event.AttemptLaunched:

@@ -25,7 +25,8 @@ type checker struct {
 	books *books
 	model *replay.Model
 	told  map[yarn.ContainerID]telling
-	burnt map[yarn.ContainerID]bool // handed out before everything was restored from a backup
+	ids   map[yarn.ApplicationID]bool // handed out without an application
+	burnt map[yarn.ContainerID]bool   // handed out before everything was restored from a backup
 }
 
 // record is what all replicas must see at an index.
@@ -57,7 +58,7 @@ const (
 
 func newChecker(w *world) *checker {
 	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, books: newBooks(w.opt.Dominant), model: replay.New(),
-		told: map[yarn.ContainerID]telling{}, burnt: map[yarn.ContainerID]bool{}}
+		told: map[yarn.ContainerID]telling{}, ids: map[yarn.ApplicationID]bool{}, burnt: map[yarn.ContainerID]bool{}}
 }
 
 func (c *checker) broken() bool { return len(c.faults) > 0 }

@@ -16,6 +16,8 @@ func (c *checker) released(req input.Request, r input.Reply, k *call, o *office)
 	switch in := req.Input.(type) {
 	case *input.SubmitApplication:
 		c.submitted(in, r.(*input.SubmitApplicationReply))
+	case *input.NewApplication:
+		c.given(r.(*input.NewApplicationReply).ID)
 	case *input.KillApplication:
 		if a := c.books.apps[in.ID.Seq]; a != nil && a.id == in.ID && !a.ended {
 			c.fail("S4", "the kill of %s is acknowledged and not in the log", in.ID)
@@ -60,6 +62,14 @@ func (c *checker) submitted(in *input.SubmitApplication, r *input.SubmitApplicat
 	case a != nil && (a.id != r.ID || a.name != in.Name):
 		c.fail("S6", "%s is acknowledged as %s, which is %s of %s", in.Name, r.ID, a.id, a.name)
 	}
+}
+
+// given judges an id that was handed out: nobody else ever got it.
+func (c *checker) given(id yarn.ApplicationID) {
+	if a := c.books.apps[id.Seq]; c.ids[id] || a != nil && a.id == id {
+		c.fail("S6", "%s is handed out, and is somebody's already", id)
+	}
+	c.ids[id] = true
 }
 
 // containerOf finds what the books have of a container; nil when nothing.

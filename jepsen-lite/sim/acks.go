@@ -9,6 +9,7 @@ import (
 
 // acks are what callers were told.
 type acks struct {
+	ids        map[yarn.ApplicationID]bool // handed out
 	submitted  map[yarn.ApplicationID]submission
 	priorities map[uint32]int32
 	killed     map[uint32]bool
@@ -37,7 +38,7 @@ type ending struct {
 }
 
 func newAcks() *acks {
-	return &acks{submitted: map[yarn.ApplicationID]submission{}, priorities: map[uint32]int32{}, killed: map[uint32]bool{}, finished: map[uint32]bool{},
+	return &acks{ids: map[yarn.ApplicationID]bool{}, submitted: map[yarn.ApplicationID]submission{}, priorities: map[uint32]int32{}, killed: map[uint32]bool{}, finished: map[uint32]bool{},
 		released: map[event.ContainerRef]bool{}, granted: map[yarn.ContainerID]grant{}, ended: map[yarn.ContainerID]ending{}, again: map[yarn.AttemptID]int{}}
 }
 
@@ -66,6 +67,8 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 	switch in := in.(type) {
 	case *input.SubmitApplication:
 		c.ackedSubmit(id, in, reply.(*input.SubmitApplicationReply))
+	case *input.NewApplication:
+		c.ackedID(id, reply.(*input.NewApplicationReply).ID)
 	case *input.SetPriority:
 		want := reply.(*input.SetPriorityReply).Priority
 		c.acks.priorities[in.ID.Seq] = want
@@ -111,7 +114,18 @@ func (c *checker) mustBeOver(id string, in input.Input, app uint32) {
 	}
 }
 
+// ackedID holds that an id that is handed out is nobody else's.
+func (c *checker) ackedID(replica string, id yarn.ApplicationID) {
+	if c.acks.ids[id] || c.books.apps[id.Seq] != nil {
+		c.bad("S6: %s hands out %s, which is somebody's already", replica, id)
+	}
+	c.acks.ids[id] = true
+}
+
 func (c *checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.SubmitApplicationReply) {
+	if in.ID.Seq != 0 && in.ID != r.ID {
+		c.bad("S6: %s acknowledges the submission of %s as %s", id, in.ID, r.ID)
+	}
 	c.acks.submitted[r.ID] = submission{in.Name, in.User, r.Queue}
 	if a := c.books.apps[r.ID.Seq]; a == nil || a.name != in.Name {
 		c.bad("S4: %s acknowledges the submission of %s as %s, the books have %+v", id, in.Name, r.ID, a)

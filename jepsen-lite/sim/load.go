@@ -129,6 +129,13 @@ func (l *load) client(c *caller) {
 		l.mu.Unlock()
 		q := l.w.opt.queues[c.rng.Intn(len(l.w.opt.queues))].name
 		in := &input.SubmitApplication{Name: name, User: "u" + c.name[6:], Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
+		if n%2 == 0 { // as Hadoop's clients do
+			reply, ok := c.call(l.ctx, input.Request{Input: &input.NewApplication{}})
+			if !ok {
+				return
+			}
+			in.ID = reply.(*input.NewApplicationReply).ID
+		}
 		req := c.keyed(in)
 		reply, ok := c.call(l.ctx, req)
 		if !ok {

@@ -66,8 +66,8 @@ func appCountsOf(t *census.Tally) appCounts {
 
 func (v *view) appCounts() appCounts {
 	n := appCountsOf(v.census().All())
-	// Applications that are forgotten were submitted too; ids count from 1.
-	n.submitted = max(n.submitted, int64(v.st.Meta.NextApp)-1)
+	// Applications that are forgotten were submitted too.
+	n.submitted = max(n.submitted, int64(v.st.Submitted()))
 	return n
 }
 

@@ -94,6 +94,16 @@ func BenchmarkSubmit(b *testing.B) {
 	b.ReportMetric(float64(quantile.Of(all, 0.99).Microseconds())/1000, "p99-ms")
 }
 
+// BenchmarkSubmitAsHadoop is one client that gets an id and submits under it, one application after
+// the other, as Hadoop's clients do.
+func BenchmarkSubmitAsHadoop(b *testing.B) {
+	_, do := bench(b, append(capacity.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
+	for b.Loop() {
+		id := do(&input.NewApplication{}).(*input.NewApplicationReply).ID
+		do(&input.SubmitApplication{ID: id, User: "u", Queue: "root.a", Unmanaged: true})
+	}
+}
+
 // BenchmarkDecisions is the main job end to end: 1,000 nodes heartbeat, each
 // time with the containers that it ran and that have ended, to 1,000
 // applications in 100 leaves with endless demand. A decision is a container
