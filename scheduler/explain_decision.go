@@ -94,7 +94,7 @@ func (p *Planner) line(slot, node uint32) (Ground, string) {
 	if at > 0 {
 		return AppsHeldBack, fmt.Sprintf("before it in %s came %s", path, p.heldBackApps(active[:at], node))
 	}
-	line := fmt.Sprintf("%s used %s of its guarantee", path, percent(p.queues[leaf].key.Used))
+	line := fmt.Sprintf("%s used %s of its guarantee", path, percent(p.queues[leaf].key.Used.Fixed()))
 	wanting := 1
 	if parent := p.queues[leaf].parent; parent >= 0 {
 		wanting = len(p.queues[parent].children)

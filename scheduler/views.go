@@ -348,8 +348,8 @@ func (p *Planner) refreshChain(slot uint32) {
 func (p *Planner) orderKey(i int) capacity.OrderKey {
 	q, e, total := p.st.Queues.Get(p.queues[i].slot), &p.tree.Capacities[i], p.st.Meta.Cluster
 	return capacity.OrderKey{
-		Used:          capacity.UsedShare(p.cfg.Calculator, total, q.Used, e.EffMin, p.cfg.MinAlloc),
-		AbsUsed:       capacity.AbsUsedShare(p.cfg.Calculator, total, q.Used),
+		Used:          capacity.Used(p.cfg.Calculator, total, q.Used, e.EffMin, p.cfg.MinAlloc),
+		AbsUsed:       capacity.AbsUsed(p.cfg.Calculator, total, q.Used),
 		AbsCapacity:   e.AbsFixed,
 		ConfiguredMin: e.ConfiguredMin,
 		Priority:      p.cfg.Queues[i].Priority,

@@ -199,34 +199,28 @@ func (c Calculator) AvailableContainers(avail, req Resource) int64 {
 	return max(n, 0)
 }
 
-// DivideShare returns divide(total, a, b) as a fixed-point share of 2^32: by
-// memory, or the largest share of a over the largest share of b.
-func (c Calculator) DivideShare(total, a, b Resource) uint64 {
-	if !c.Dominant {
-		return Share(a[Memory], b[Memory])
+// Divide returns a over b, exactly: by memory, or the largest share of a in
+// total over the largest share of b.
+func (c Calculator) Divide(total, a, b Resource) Ratio {
+	i, j := c.dominant(total, a), c.dominant(total, b)
+	if i == j {
+		return NewRatio(a[i], 1, b[i], 1)
 	}
-	sa, sb := c.MaxShare(total, a), c.MaxShare(total, b)
-	if sb == 0 {
-		return 0
-	}
-	hi, lo := bits.Mul64(sa, shareOne)
-	if hi >= sb {
-		return 1<<64 - 1
-	}
-	q, _ := bits.Div64(hi, lo, sb)
-	return q
+	return NewRatio(a[i], total[j], total[i], b[j])
 }
 
-// MaxShare returns the largest share of r in total, in parts of 2^32.
-func (c Calculator) MaxShare(total, r Resource) uint64 {
-	if !c.Dominant {
-		return Share(r[Memory], total[Memory])
+// DivideShare is Divide in parts of 2^32.
+func (c Calculator) DivideShare(total, a, b Resource) uint64 { return c.Divide(total, a, b).Fixed() }
+
+// dominant returns the kind of which r has the largest share in total.
+func (c Calculator) dominant(total, r Resource) int {
+	best := Memory
+	for i := VCores; c.Dominant && i < c.Kinds; i++ {
+		if total[i] > 0 && r[i] > 0 && (total[best] <= 0 || r[best] <= 0 || CompareProducts(r[i], total[best], r[best], total[i]) > 0) {
+			best = i
+		}
 	}
-	var s uint64
-	for i := 0; i < c.Kinds; i++ {
-		s = max(s, Share(r[i], total[i]))
-	}
-	return s
+	return best
 }
 
 // scalar is what the default calculator's roundings produce: the memory, and

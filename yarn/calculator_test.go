@@ -207,12 +207,6 @@ func TestShares(t *testing.T) {
 		}
 	}
 	total := r3(100, 10, 0)
-	if got := dominant2.MaxShare(total, r3(10, 5, 0)); got != 1<<31 {
-		t.Errorf("MaxShare = %d", got)
-	}
-	if got := byMemory.MaxShare(total, r3(50, 10, 0)); got != 1<<31 {
-		t.Errorf("MaxShare by memory = %d", got)
-	}
 	if got := dominant2.DivideShare(total, r3(10, 5, 0), r3(25, 0, 0)); got != 2<<32 {
 		t.Errorf("DivideShare = %d, want 2.0", got)
 	}

@@ -9,23 +9,32 @@ import (
 // OrderKey is what the order of a parent's children depends on. Take all keys
 // before sorting: the order is that of a snapshot.
 type OrderKey struct {
-	Used          uint64        // UsedShare, parts of 2^32
-	AbsUsed       uint64        // AbsUsedShare, parts of 2^32
+	Used          yarn.Ratio    // Used
+	AbsUsed       yarn.Ratio    // AbsUsed
 	AbsCapacity   uint64        // Capacity.AbsFixed
 	ConfiguredMin yarn.Resource // Capacity.ConfiguredMin
 	Priority      int32
 }
 
-// UsedShare is usedCapacity: use over the guarantee (at least one minimum
-// allocation), in parts of 2^32.
-func UsedShare(calc yarn.Calculator, total, used, effMin, minAlloc yarn.Resource) uint64 {
-	return calc.DivideShare(total, used, calc.Max(total, effMin, minAlloc))
+// Used is usedCapacity: use over the guarantee (at least one minimum
+// allocation).
+func Used(calc yarn.Calculator, total, used, effMin, minAlloc yarn.Resource) yarn.Ratio {
+	return calc.Divide(total, used, calc.Max(total, effMin, minAlloc))
 }
 
-// AbsUsedShare is absoluteUsedCapacity: use over the label resource, in parts
-// of 2^32.
+// AbsUsed is absoluteUsedCapacity: use over the label resource.
+func AbsUsed(calc yarn.Calculator, total, used yarn.Resource) yarn.Ratio {
+	return calc.Divide(total, used, total)
+}
+
+// UsedShare is Used in parts of 2^32.
+func UsedShare(calc yarn.Calculator, total, used, effMin, minAlloc yarn.Resource) uint64 {
+	return Used(calc, total, used, effMin, minAlloc).Fixed()
+}
+
+// AbsUsedShare is AbsUsed in parts of 2^32.
 func AbsUsedShare(calc yarn.Calculator, total, used yarn.Resource) uint64 {
-	return calc.DivideShare(total, used, total)
+	return AbsUsed(calc, total, used).Fixed()
 }
 
 // CompareQueues orders two children of a parent: negative when a is served
@@ -47,10 +56,10 @@ func CompareQueues(policy ParentPolicy, a, b OrderKey) int {
 			return d
 		}
 	}
-	if d := cmp.Compare(ua, ub); d != 0 {
+	if d := ua.Cmp(ub); d != 0 {
 		return d
 	}
-	if !a.ConfiguredMin.IsZero() && !b.ConfiguredMin.IsZero() {
+	if !a.ConfiguredMin.IsZero() || !b.ConfiguredMin.IsZero() {
 		return compareComponents(b.ConfiguredMin, a.ConfiguredMin)
 	}
 	return cmp.Compare(b.AbsCapacity, a.AbsCapacity)
@@ -58,8 +67,8 @@ func CompareQueues(policy ParentPolicy, a, b OrderKey) int {
 
 // comparePriority puts the under-used queue before the satisfied one, and among
 // queues on the same side the one of higher priority.
-func comparePriority(ua, ub uint64, pa, pb int32) int {
-	if under := ua < ShareOne; under != (ub < ShareOne) {
+func comparePriority(ua, ub yarn.Ratio, pa, pb int32) int {
+	if under := ua.BelowOne(); under != ub.BelowOne() {
 		if under {
 			return -1
 		}

@@ -8,8 +8,8 @@ import (
 
 func key(used, effMin, total int64, priority int32) OrderKey {
 	return OrderKey{
-		Used:        UsedShare(memoryOnly, mem(total), mem(used), mem(effMin), mem(1)),
-		AbsUsed:     AbsUsedShare(memoryOnly, mem(total), mem(used)),
+		Used:        Used(memoryOnly, mem(total), mem(used), mem(effMin), mem(1)),
+		AbsUsed:     AbsUsed(memoryOnly, mem(total), mem(used)),
 		AbsCapacity: NewShare(effMin, total).Fixed(),
 		Priority:    priority,
 	}
@@ -64,6 +64,9 @@ func TestQueueOrderTies(t *testing.T) {
 	if !QueueLess(Utilization, small, large) {
 		t.Error("equal use: the larger configured minimum comes first")
 	}
+	if large.ConfiguredMin = (yarn.Resource{}); !QueueLess(Utilization, small, large) {
+		t.Error("equal use: a configured minimum comes before none")
+	}
 	if CompareQueues(Utilization, small, small) != 0 {
 		t.Error("a queue is not equal to itself")
 	}
@@ -88,5 +91,24 @@ func TestUsedShareAtTheGuarantee(t *testing.T) {
 	total := yarn.Resource{100, 100, 8}
 	if got := UsedShare(calc, total, yarn.Resource{10, 10, 4}, yarn.Resource{50, 50, 4}, yarn.Resource{1, 1}); got != ShareOne {
 		t.Errorf("the GPUs dominate: %d", got)
+	}
+}
+
+// Equal use is equal, whatever the quotients: the larger queue comes first.
+func TestEqualUseRatios(t *testing.T) {
+	calc := yarn.Calculator{Dominant: true, Kinds: 2}
+	for total := int64(20); total < 60; total++ {
+		for guarantee := int64(1); guarantee <= total/3; guarantee++ {
+			for used := int64(1); used < guarantee; used++ {
+				of := func(times int64) OrderKey {
+					min := yarn.Resource{times * guarantee, 1}
+					cluster := yarn.Resource{total, 1000}
+					return OrderKey{Used: Used(calc, cluster, yarn.Resource{times * used, 1}, min, yarn.Resource{1, 1}), AbsCapacity: NewShare(times*guarantee, total).Fixed()}
+				}
+				if small, large := of(1), of(2); CompareQueues(Utilization, large, small) >= 0 {
+					t.Fatalf("%d of %d and twice that, of %d in all: %+v before %+v", used, guarantee, total, small, large)
+				}
+			}
+		}
 	}
 }
