@@ -56,8 +56,12 @@ func New(cfg Config) (*Sequencer, error) {
 
 // Do plans one input and returns its reply once everything that it rests on is
 // applied here, with the index to which that is so. When ctx ends first the
-// outcome is unknown to the caller.
+// outcome is unknown to the caller. Every port's inputs and those of other replicas
+// come this way, so what is out of bounds is refused here.
 func (s *Sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
+	if fault := input.Check(req); fault != nil {
+		return input.Refuse(req.Input, fault), 0, nil
+	}
 	c := &call{ctx: ctx, req: req, since: time.Now(), result: make(chan result, 1)}
 	if err := s.enqueue(c); err != nil {
 		return nil, 0, err

@@ -69,6 +69,9 @@ func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
 	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.App(in.ID.Seq) != 0 || p.ids.holdsBack(in.ID.Seq)) {
 		return 0, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
 	}
+	if fault := p.roomForNames(in); fault != nil {
+		return 0, fault
+	}
 	leaf, fault := p.leafFor(in)
 	if fault != nil {
 		return 0, fault

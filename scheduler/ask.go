@@ -10,19 +10,13 @@ import (
 	"rmd/yarn"
 )
 
-// Bounds on what one call may carry; more is refused as TOO_LARGE.
-const (
-	maxAsks  = 100_000
-	maxCount = 1_000_000
-)
-
 // checkAsks refuses a call with anything wrong in it, before any of it takes
 // effect. A size above the queue's largest container is an error at the request.
 func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
-	if len(in.Asks) > maxAsks || len(in.Releases) > maxAsks || len(in.BlacklistAdd) > maxAsks || len(in.Updates) > maxAsks {
-		return input.Faultf(input.TooLarge, "split the call", "one call carries more than %d entries", maxAsks)
-	}
 	if fault := p.checkReleases(slot, in); fault != nil {
+		return fault
+	}
+	if fault := p.checkDemand(slot, in); fault != nil {
 		return fault
 	}
 	if len(in.Asks) == 0 {
@@ -41,7 +35,7 @@ func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
 		switch {
 		case k.Name == "":
 			return input.Faultf(input.InvalidAsk, "name a host, a rack or \"*\"", "ask %d names no place", i+1)
-		case k.Count < 0 || k.Count > maxCount:
+		case k.Count < 0 || k.Count > input.MaxCount:
 			return input.Faultf(input.InvalidAsk, "ask between 0 and 1,000,000", "ask %d wants %d containers", i+1, k.Count)
 		case k.Size.Negative() || (k.Count > 0 && k.Size[yarn.Memory] == 0):
 			return input.Faultf(input.InvalidAsk, "ask memory above zero", "ask %d is for %s", i+1, p.cfg.Kinds.Format(k.Size))

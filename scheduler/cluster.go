@@ -11,6 +11,7 @@ import (
 
 // tick does what time alone makes due.
 func (p *Planner) tick(in *input.Tick) input.Reply {
+	p.shrinkHuge()
 	p.drainsDue()
 	p.lifetimesDue()
 	p.tokensDue() // before the keys: a token that goes may let its key go

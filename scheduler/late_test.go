@@ -225,8 +225,7 @@ func TestAMIsAskedWhereItsSubmissionSays(t *testing.T) {
 	if on(rack) == "" {
 		t.Error("an AM for a rack waits for ever")
 	}
-	many := make([]yarn.Place, maxPlaces+1)
-	for _, places := range [][]yarn.Place{many, {{Name: ""}}, {{Name: yarn.Any}}, {{Name: "a"}, {Name: "a"}}} {
+	for _, places := range [][]yarn.Place{{{Name: ""}}, {{Name: yarn.Any}}, {{Name: "a"}, {Name: "a"}}} {
 		if r, _ := h.try(&input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1), AMPlaces: places}); r.Refused() == nil {
 			t.Errorf("%d places %+v are taken", len(places), places[0])
 		}

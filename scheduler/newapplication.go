@@ -89,14 +89,8 @@ func (p *Planner) setLifetime(in *input.SetLifetime) input.Reply {
 	return in.NewReply()
 }
 
-// maxPlaces bounds the hosts and racks that an AM is asked at.
-const maxPlaces = 1000
-
 // checkPlaces holds that every place is a host or rack, and named once.
 func checkPlaces(places []yarn.Place) *input.Fault {
-	if len(places) > maxPlaces {
-		return input.Faultf(input.TooLarge, "name fewer hosts and racks", "the AM is asked at %d places, at most %d are taken", len(places), maxPlaces)
-	}
 	named := make(map[string]bool, len(places)) // looked up by key only
 	for _, p := range places {
 		if p.Name == "" || p.Name == yarn.Any || named[p.Name] {

@@ -23,6 +23,9 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 	if fault := p.elsewhere(slot, in); fault != nil {
 		return input.Refuse(in, fault)
 	}
+	if fault := p.roomForNode(slot); fault != nil {
+		return input.Refuse(in, fault)
+	}
 	if slot != 0 {
 		if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
 			return input.Refuse(in, input.Faultf(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
@@ -303,13 +306,7 @@ func (p *Planner) setNodeResource(in *input.SetNodeResource) input.Reply {
 	if in.Total.Negative() {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give amounts of zero or more", "a node cannot have %s", in.Total))
 	}
-	if n := p.st.Nodes.Get(slot); n.Reservation != 0 {
-		if r := p.st.Reservations.Get(n.Reservation); !p.cfg.Calculator.FitsIn(r.Size, in.Total) {
-			p.cancel(r.Number, yarn.CancelLargerThanNode)
-		}
-	}
-	p.emit(&event.NodeResourceChanged{Node: slot, Total: in.Total, Set: true})
-	p.freed = append(p.freed, slot)
+	p.changeTotal(slot, in.Total, true)
 	p.activateAll()
 	return in.NewReply()
 }

@@ -305,17 +305,17 @@ func roundUp(v, step int64) int64 {
 	if step <= 0 {
 		return v
 	}
-	return ceilDiv(v, step) * step
+	return mul(ceilDiv(v, step), step)
 }
 
 func roundDown(v, step int64) int64 {
 	if step <= 0 {
 		return v
 	}
-	return floorDiv(v, step) * step
+	return mul(floorDiv(v, step), step)
 }
 
-func ceilDiv(v, n int64) int64 { return -floorDiv(-v, n) }
+func ceilDiv(v, n int64) int64 { return sub(0, floorDiv(sub(0, v), n)) }
 
 func floorDiv(v, n int64) int64 {
 	if n == 0 {

@@ -92,7 +92,7 @@ func (f Fraction) mul(v, add int64) int64 {
 	if f.Den == 0 {
 		return 0
 	}
-	if p := v * f.Num; add <= 1<<62 && (f.Num == 0 || (p/f.Num == v && p <= 1<<62 && p >= -(1<<62))) {
+	if p := mul(v, f.Num); add < 1<<62 && p < 1<<62 && p > -(1<<62) {
 		return floorDiv(p+add, f.Den)
 	}
 	p := new(big.Int).Mul(big.NewInt(v), big.NewInt(f.Num))

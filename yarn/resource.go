@@ -2,6 +2,8 @@ package yarn
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"strings"
 )
 
@@ -22,8 +24,21 @@ const (
 	GPUName    = "yarn.io/gpu"
 )
 
+// MaxAmount is the most of one kind that a node, a container or an ask may have, and
+// MaxDemand the most that one application may wait for in all. They leave room for
+// sums: no cluster has so many nodes and applications that a sum passes 64 bits.
+const (
+	MaxAmount = int64(1) << 44
+	MaxDemand = int64(1) << 46
+)
+
 // Resource is a vector of whole units: memory in MiB, vcores, then further
 // kinds in the order of the cluster's Kinds. The zero value is no resource.
+//
+// What a component cannot hold becomes the number nearest to it: a sum that
+// wrapped would turn a cluster with too much of a kind into one with less than none,
+// and stop all scheduling. Inputs are bounded by MaxAmount and MaxDemand, so that
+// this is met only where an older build took a larger number.
 type Resource [MaxKinds]int64
 
 // NewResource makes a resource of memory (MiB) and vcores.
@@ -34,7 +49,7 @@ func NewResource(memoryMB, vcores int64) Resource {
 // Add returns r + o, component by component.
 func (r Resource) Add(o Resource) Resource {
 	for i := range r {
-		r[i] += o[i]
+		r[i] = add(r[i], o[i])
 	}
 	return r
 }
@@ -42,7 +57,7 @@ func (r Resource) Add(o Resource) Resource {
 // Sub returns r − o, component by component.
 func (r Resource) Sub(o Resource) Resource {
 	for i := range r {
-		r[i] -= o[i]
+		r[i] = sub(r[i], o[i])
 	}
 	return r
 }
@@ -50,9 +65,63 @@ func (r Resource) Sub(o Resource) Resource {
 // Times returns r multiplied by n.
 func (r Resource) Times(n int64) Resource {
 	for i := range r {
-		r[i] *= n
+		r[i] = mul(r[i], n)
 	}
 	return r
+}
+
+// Saturated says whether some component is the largest number there is: it may stand
+// for more.
+func (r Resource) Saturated() bool {
+	for _, v := range r {
+		if v == math.MaxInt64 {
+			return true
+		}
+	}
+	return false
+}
+
+func add(a, b int64) int64 {
+	s := a + b
+	if (a < 0) == (b < 0) && (s < 0) != (a < 0) {
+		return furthest(a < 0)
+	}
+	return s
+}
+
+func sub(a, b int64) int64 {
+	d := a - b
+	if (a < 0) != (b < 0) && (d < 0) != (a < 0) {
+		return furthest(a < 0)
+	}
+	return d
+}
+
+func mul(a, b int64) int64 {
+	hi, lo := bits.Mul64(magnitude(a), magnitude(b))
+	negative := (a < 0) != (b < 0)
+	switch {
+	case hi == 0 && lo <= math.MaxInt64 && negative:
+		return -int64(lo)
+	case hi == 0 && lo <= math.MaxInt64:
+		return int64(lo)
+	}
+	return furthest(negative)
+}
+
+func magnitude(v int64) uint64 {
+	if v < 0 {
+		return -uint64(v)
+	}
+	return uint64(v)
+}
+
+// furthest is the end of the numbers on one side of zero.
+func furthest(negative bool) int64 {
+	if negative {
+		return math.MinInt64
+	}
+	return math.MaxInt64
 }
 
 // IsZero says whether every component is zero.

@@ -2,8 +2,65 @@ package yarn
 
 import (
 	"encoding/json"
+	"math"
+	"math/big"
 	"testing"
+
+	"pgregory.net/rapid"
 )
+
+// nearest is the number of 64 bits that is nearest to v.
+func nearest(v *big.Int) int64 {
+	switch {
+	case v.IsInt64():
+		return v.Int64()
+	case v.Sign() < 0:
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}
+
+// TestResourceArithmeticDoesNotWrap holds sums, differences, products and roundings of
+// any numbers against big integers.
+func TestResourceArithmeticDoesNotWrap(t *testing.T) {
+	number := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}))
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := number.Draw(t, "a"), number.Draw(t, "b")
+		x, y := big.NewInt(a), big.NewInt(b)
+		for _, c := range []struct {
+			name string
+			got  int64
+			want *big.Int
+		}{
+			{"sum", NewResource(a, 0).Add(NewResource(b, 0))[Memory], new(big.Int).Add(x, y)},
+			{"difference", NewResource(a, 0).Sub(NewResource(b, 0))[Memory], new(big.Int).Sub(x, y)},
+			{"product", NewResource(a, 0).Times(b)[Memory], new(big.Int).Mul(x, y)},
+			{"fraction", Fraction{b, 3}.MulFloor(a), new(big.Int).Div(new(big.Int).Mul(x, y), big.NewInt(3))},
+		} {
+			if c.got != nearest(c.want) {
+				t.Fatalf("%s of %d and %d: %d, want %d", c.name, a, b, c.got, nearest(c.want))
+			}
+		}
+		if a > 0 && b > 0 {
+			up := (Calculator{Dominant: true, Kinds: 2}).RoundUp(NewResource(a, 0), NewResource(b, 0))[Memory]
+			steps := new(big.Int).Div(new(big.Int).Add(x, new(big.Int).Sub(y, big.NewInt(1))), y)
+			if want := nearest(steps.Mul(steps, y)); up != want {
+				t.Fatalf("%d rounded up to %d: %d, want %d", a, b, up, want)
+			}
+		}
+		if got := NewResource(a, b).Saturated(); got != (a == math.MaxInt64 || b == math.MaxInt64) {
+			t.Fatalf("%d, %d saturated: %v", a, b, got)
+		}
+	})
+}
+
+// TestSumsOfLegalAmountsHaveRoom: a quarter of a million nodes of the greatest size, or
+// half as many applications of the greatest demand, do not reach the end of the numbers.
+func TestSumsOfLegalAmountsHaveRoom(t *testing.T) {
+	if NewResource(MaxAmount, MaxAmount).Times(1<<18).Saturated() || NewResource(MaxDemand, 0).Times(1<<17-1).Saturated() {
+		t.Error("a sum of what inputs may carry does not fit 64 bits")
+	}
+}
 
 func TestResourceAlgebra(t *testing.T) {
 	a, b := Resource{5, 3, 1}, Resource{2, 4, 1}

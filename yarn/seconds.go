@@ -27,16 +27,3 @@ func (r Resource) Seconds(millis int64) Resource {
 	}
 	return r
 }
-
-// AddCapped returns r + o of two resources that are not negative; what no int64
-// can hold becomes the greatest.
-func (r Resource) AddCapped(o Resource) Resource {
-	for i := range r {
-		if r[i] > math.MaxInt64-o[i] {
-			r[i] = math.MaxInt64
-			continue
-		}
-		r[i] += o[i]
-	}
-	return r
-}

@@ -25,9 +25,6 @@ func TestSeconds(t *testing.T) {
 			t.Errorf("%s for %d ms: %s, want %s", c.r, c.millis, got, c.want)
 		}
 	}
-	if got := NewResource(math.MaxInt64, 1).AddCapped(NewResource(1, 1)); got != NewResource(math.MaxInt64, 2) {
-		t.Errorf("capped: %s", got)
-	}
 }
 
 // TestSecondsAreExact holds the quick form against big integers.

@@ -309,13 +309,10 @@ func (q *Queue) differs(w *Queue) error {
 }
 
 func (s *State) checkMeta() error {
-	var total yarn.Resource
+	total := s.usableTotal()
 	var usable, ended int32
 	s.Nodes.Each(func(_ uint32, n *Node) bool {
-		if n.State.Usable() {
-			total = total.Add(n.Total)
-			usable++
-		}
+		usable += count(n.State.Usable())
 		return true
 	})
 	var high uint64

@@ -275,7 +275,7 @@ func (s *State) end(slot uint32, c *Container, exit int32, text string) {
 	case a.Open():
 		s.list(slot, a)
 	}
-	a.Spent = a.Spent.AddCapped(s.spentOf(c, s.Meta.NowMillis))
+	a.Spent = a.Spent.Add(s.spentOf(c, s.Meta.NowMillis))
 	s.Meta.Completed++
 	s.fold(uint64(slot)<<32 | uint64(uint32(exit)))
 	s.foldResource(a.Spent)

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"math"
+
 	"rmd/fsm/event"
 	"rmd/yarn"
 )
@@ -66,9 +68,11 @@ func (n *Node) Heard() bool {
 }
 
 // changeCapacity changes a node's total or state and keeps the cluster's sum of
-// usable nodes.
+// usable nodes. From a sum that stands for more than its number nothing can be taken:
+// it is summed again.
 func (s *State) changeCapacity(n *Node, f func()) {
 	state, total := n.State, n.Total
+	again := s.Meta.Cluster.Saturated()
 	if n.State.Usable() {
 		s.Meta.Cluster = s.Meta.Cluster.Sub(n.Total)
 		s.Meta.UsableNodes--
@@ -78,12 +82,36 @@ func (s *State) changeCapacity(n *Node, f func()) {
 		s.Meta.Cluster = s.Meta.Cluster.Add(n.Total)
 		s.Meta.UsableNodes++
 	}
+	if again {
+		s.Meta.Cluster = s.usableTotal()
+	}
 	if n.State != state || n.Total != total {
 		s.Meta.NodeChanges++
 	}
 	s.fold(uint64(n.Host)<<32 | uint64(n.ID.Port)<<8 | uint64(n.State))
 	s.freeRoomChanged(n)
 	s.foldResource(n.Total)
+}
+
+// usableTotal sums up what usable nodes have.
+func (s *State) usableTotal() (total yarn.Resource) {
+	s.Nodes.Each(func(_ uint32, n *Node) bool {
+		if n.State.Usable() {
+			total = total.Add(n.Total)
+		}
+		return true
+	})
+	return total
+}
+
+// unwrapCluster mends the sum in a snapshot of a build whose sums wrapped: where it
+// does not fit its number, it is the greatest there is.
+func (s *State) unwrapCluster() {
+	for i, v := range s.usableTotal() {
+		if v == math.MaxInt64 {
+			s.Meta.Cluster[i] = v
+		}
+	}
 }
 
 func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {

@@ -193,7 +193,7 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 // in what it is told of. What it has used until now is settled.
 func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.SizeChange) {
 	c := s.Containers.mut(slot)
-	a.Spent = a.Spent.AddCapped(s.spentOf(c, s.Meta.NowMillis))
+	a.Spent = a.Spent.Add(s.spentOf(c, s.Meta.NowMillis))
 	r, by := s.ownResize(slot, c), size.Sub(c.Size)
 	if change == yarn.SizeDecreased {
 		s.mark(c, r, true, false)

@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"errors"
+	"math"
 	"sync"
 	"testing"
 
@@ -218,4 +219,25 @@ func TestForksAreReadWhileTheOriginGoesOn(t *testing.T) {
 			&event.BlacklistChanged{App: 1, Add: []string{string(rune('a' + i))}}, &event.JoinTokenCreated{Hash: []byte{9, byte(i)}})
 	}
 	wg.Wait()
+}
+
+// TestRestoreOfAWrappedTotal: a build whose sums wrapped wrote the cluster's total as
+// what is left of it. Such a snapshot is read, and the total is the greatest there is.
+func TestRestoreOfAWrappedTotal(t *testing.T) {
+	s := New()
+	apply(t, s, &event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "evil", Port: 1}, Total: yarn.NewResource(math.MaxInt64, 1)},
+		&event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "n2", Port: 1}, Total: gb(4)})
+	if got := s.Meta.Cluster[yarn.Memory]; got != math.MaxInt64 {
+		t.Errorf("the total is %d", got)
+	}
+	wrapped := s.Fork()
+	wrapped.Meta.Cluster[yarn.Memory] = math.MinInt64 + 4095
+	r, err := decode(encode(wrapped))
+	if err != nil || r.Meta.Cluster != s.Meta.Cluster {
+		t.Fatalf("%v: the total is %v, want %v", err, r, s.Meta.Cluster)
+	}
+	apply(t, r, &event.NodeStateChanged{Node: 1, State: yarn.NodeLost})
+	if r.Meta.Cluster != gb(4) {
+		t.Errorf("without the node it is %s", r.Meta.Cluster)
+	}
 }

@@ -129,6 +129,7 @@ func (s *State) Reindex() error {
 		s.byDelegation.insert(s.hashOfDelegation(slot), slot, s.hashOfDelegation)
 		return true
 	})
+	s.unwrapCluster()
 	return s.Check()
 }
 

@@ -25,7 +25,7 @@ func (s *State) Spent(a *App, nowMillis int64) yarn.Resource {
 	for slot := a.Containers; slot != 0 && live > 0; {
 		c := s.Containers.Get(slot)
 		if c.State.Live() {
-			total = total.AddCapped(s.spentOf(c, nowMillis))
+			total = total.Add(s.spentOf(c, nowMillis))
 			live--
 		}
 		slot = c.nextApp

@@ -50,6 +50,9 @@ func (h *house) Do(_ context.Context, req input.Request) (input.Reply, uint64, e
 	}
 	h.inputs = append(h.inputs, req.Input)
 	h.now++
+	if f := input.Check(req); f != nil {
+		return input.Refuse(req.Input, f), 1, nil
+	}
 	reply, _ := h.planner.Plan(h.now, req)
 	h.st = h.planner.State().Fork()
 	return reply, 1, nil

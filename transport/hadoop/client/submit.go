@@ -3,7 +3,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"math"
 	"slices"
 	"strings"
 
@@ -146,7 +145,7 @@ func (s *Service) checkLaunch(sub *proto.ApplicationSubmissionContextProto, in *
 		if v <= 0 {
 			return yarnException("Invalid application timeout, value=%d for type=LIFETIME", v)
 		}
-		in.LifetimeMillis = min(v, math.MaxInt64/4000) * 1000
+		in.LifetimeMillis = min(v, input.MaxMillis/1000) * 1000
 	}
 	if in.Unmanaged {
 		return nil

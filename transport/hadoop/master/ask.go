@@ -11,10 +11,6 @@ import (
 	"rmd/yarn"
 )
 
-// maxCount is the largest number of containers that the planner takes under one
-// name. An AM that asks for more asks for more than any cluster has.
-const maxCount = 1_000_000
-
 // readAsks reads what an AM asks for. As in YARN with opportunistic containers
 // off the execution type makes no difference, an ask for no memory is for the
 // least there is, and an ask below zero containers is for none.
@@ -40,7 +36,7 @@ func readAsks(list []*proto.ResourceRequestProto, kinds yarn.Kinds) ([]input.Ask
 		out[i] = input.Ask{
 			Key:   yarn.SchedulerKey{Priority: wire.Priority(p.Priority), AllocationID: p.GetAllocationRequestId()},
 			Name:  p.GetResourceName(),
-			Count: min(max(int64(p.GetNumContainers()), 0), maxCount),
+			Count: min(max(int64(p.GetNumContainers()), 0), input.MaxCount),
 			Size:  size,
 			Relax: p.GetRelaxLocality(),
 		}

@@ -176,7 +176,11 @@ func newDoor(st *state.State, without bool) (*door, error) {
 // Do implements workload.Door.
 func (d *door) Do(_ context.Context, in input.Input) (input.Reply, error) {
 	d.now++
-	reply, _ := d.p.Plan(d.now, input.Request{Input: in})
+	req := input.Request{Input: in}
+	if f := input.Check(req); f != nil {
+		return input.Refuse(in, f), nil
+	}
+	reply, _ := d.p.Plan(d.now, req)
 	return reply, nil
 }
 

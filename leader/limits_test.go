@@ -1,0 +1,26 @@
+package leader
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// TestOutOfBoundsIsNotPlanned: what no port may let in is refused before the planner
+// sees it, whichever port it came by.
+func TestOutOfBoundsIsNotPlanned(t *testing.T) {
+	r := newRig(t, nil)
+	for name, in := range map[string]input.Input{
+		"a node of 2^63-1 MB": &input.RegisterNode{ID: yarn.NodeID{Host: "evil", Port: 1}, Total: yarn.NewResource(math.MaxInt64, 8)},
+		"the same, set":       &input.SetNodeResource{ID: yarn.NodeID{Host: "n1", Port: 1}, Total: yarn.NewResource(math.MaxInt64, 8)},
+		"a tag of 3.9 MB":     &input.SubmitApplication{User: "u", Tags: []string{string(make([]byte, 3_900_000))}},
+	} {
+		reply, index, err := r.Do(context.Background(), input.Request{Input: in})
+		if err != nil || index != 0 || reply.Refused() == nil || reply.Refused().Do == "" {
+			t.Errorf("%s: %+v, %d, %v", name, reply, index, err)
+		}
+	}
+}

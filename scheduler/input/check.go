@@ -1,0 +1,150 @@
+package input
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"rmd/yarn"
+)
+
+// Check holds a request against the limits of its fields, before anything else is done
+// with it. What people read is shortened and times are brought into range, in place; for
+// the rest the fault says which field is refused.
+func Check(r Request) *Fault {
+	if len(r.Key) > MaxKey {
+		return Faultf(TooLarge, "use a shorter one", "the idempotency key has %d bytes, at most %d are taken", len(r.Key), MaxKey)
+	}
+	check := checks[r.Input.Kind()]
+	if check == nil {
+		return nil
+	}
+	return check(reflect.ValueOf(r.Input).Elem())
+}
+
+// check looks at one value and all below it.
+type check func(v reflect.Value) *Fault
+
+// checks are made once from the types of inputs; an input of which nothing needs a
+// look has none.
+var checks = func() map[Kind]check {
+	out := map[Kind]check{}
+	for k, mk := range makers { // order is harmless: a map is made of it
+		out[k] = checkOf(reflect.TypeOf(mk()).Elem(), "")
+	}
+	return out
+}()
+
+var resourceType = reflect.TypeFor[yarn.Resource]()
+
+// checkOf makes the check of a type that stands in a field; nil when the type bounds
+// itself.
+func checkOf(t reflect.Type, field string) check {
+	switch {
+	case t == resourceType:
+		return checkResource(field)
+	case t.Kind() == reflect.Struct:
+		return checkStruct(t)
+	case t.Kind() == reflect.String:
+		return checkText(field, limits[field])
+	case t.Kind() == reflect.Int64, t.Kind() == reflect.Uint64:
+		return checkNumber(field, limits[field])
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+		return checkLength(field, "bytes", limits[field])
+	case t.Kind() == reflect.Slice:
+		return checkList(t, field)
+	}
+	return nil
+}
+
+func checkStruct(t reflect.Type) check {
+	type fieldCheck struct {
+		at    int
+		check check
+	}
+	var fields []fieldCheck
+	for i := range t.NumField() {
+		if c := checkOf(t.Field(i).Type, t.Name()+"."+t.Field(i).Name); c != nil {
+			fields = append(fields, fieldCheck{i, c})
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return func(v reflect.Value) *Fault {
+		for _, f := range fields {
+			if fault := f.check(v.Field(f.at)); fault != nil {
+				return fault
+			}
+		}
+		return nil
+	}
+}
+
+func checkList(t reflect.Type, field string) check {
+	length, each := checkLength(field, "entries", limits[field]), checkOf(t.Elem(), field+"[]")
+	return func(v reflect.Value) *Fault {
+		if fault := length(v); fault != nil || each == nil {
+			return fault
+		}
+		for i := range v.Len() {
+			if fault := each(v.Index(i)); fault != nil {
+				return fault
+			}
+		}
+		return nil
+	}
+}
+
+func checkLength(field, what string, l limit) check {
+	return func(v reflect.Value) *Fault {
+		if n := int64(v.Len()); n > l.most {
+			return Faultf(TooLarge, "send less", "%s has %d %s, at most %d are taken", field, n, what, l.most)
+		}
+		return nil
+	}
+}
+
+func checkText(field string, l limit) check {
+	length := checkLength(field, "bytes", l)
+	return func(v reflect.Value) *Fault {
+		text := v.String()
+		switch over := len(text) - int(l.most); {
+		case over <= 0 || l.over == refuse:
+			return length(v)
+		case l.over == keepStart:
+			v.SetString(strings.ToValidUTF8(text[:l.most], ""))
+		default:
+			v.SetString(strings.ToValidUTF8(text[over:], ""))
+		}
+		return nil
+	}
+}
+
+func checkNumber(field string, l limit) check {
+	if l.over == nothing {
+		return nil
+	}
+	return func(v reflect.Value) *Fault {
+		n := v.Int()
+		if n >= l.least && n <= l.most {
+			return nil
+		}
+		if l.over == nearest {
+			v.SetInt(min(max(n, l.least), l.most))
+			return nil
+		}
+		return Faultf(InvalidRequest, fmt.Sprintf("give %d to %d", l.least, l.most), "%s is %d", field, n)
+	}
+}
+
+func checkResource(field string) check {
+	return func(v reflect.Value) *Fault {
+		for i := range v.Len() {
+			if n := v.Index(i).Int(); n < amount.least || n > amount.most {
+				return Faultf(InvalidRequest, fmt.Sprintf("give at most %d of each kind", amount.most), "%s has %d of a kind", field, n)
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,206 @@
+package input
+
+import (
+	"maps"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"rmd/internal/codec/codectest"
+	"rmd/yarn"
+)
+
+// bounded calls f with every field below a type that must have a limit: what its type
+// does not bound.
+func bounded(t reflect.Type, field string, f func(field string, t reflect.Type)) {
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			bounded(t.Field(i).Type, t.Name()+"."+t.Field(i).Name, f)
+		}
+	case reflect.Slice:
+		f(field, t)
+		if t.Elem().Kind() != reflect.Uint8 {
+			bounded(t.Elem(), field+"[]", f)
+		}
+	case reflect.String, reflect.Int64, reflect.Uint64, reflect.Int, reflect.Uint, reflect.Map:
+		f(field, t)
+	case reflect.Array: // a Resource: yarn.MaxAmount
+	case reflect.Pointer, reflect.Interface:
+		f(field+" is a "+t.Kind().String()+", which Check does not follow", t)
+	}
+}
+
+// TestEveryFieldHasALimit walks all inputs: a field that somebody adds without saying
+// how large it may be fails here.
+func TestEveryFieldHasALimit(t *testing.T) {
+	left := maps.Clone(limits)
+	for _, k := range kinds() {
+		bounded(reflect.TypeOf(makers[k]()).Elem(), "", func(field string, _ reflect.Type) {
+			delete(left, field)
+			if _, ok := limits[field]; !ok {
+				t.Errorf("%s has no limit: give it one in limits.go", field)
+			}
+		})
+	}
+	for field := range left {
+		t.Errorf("%s is a limit of no field", field)
+	}
+	for field, l := range limits {
+		if l.over != nothing && (l.most <= 0 || l.most > MaxMillis) {
+			t.Errorf("%s: up to %d", field, l.most)
+		}
+	}
+}
+
+// set gives the field of that name, wherever it is below v, a value; it says whether
+// there is one.
+func set(v reflect.Value, name, field string, to func(v reflect.Value)) bool {
+	if name == field {
+		to(v)
+		return true
+	}
+	switch {
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if set(v.Field(i), v.Type().Name()+"."+v.Type().Field(i).Name, field, to) {
+				return true
+			}
+		}
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8:
+		return v.Len() > 0 && set(v.Index(v.Len()-1), name+"[]", field, to)
+	}
+	return false
+}
+
+// filled gives a field a content of that many bytes or entries, or that number.
+func filled(n int64) func(v reflect.Value) {
+	return func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.String:
+			v.SetString(strings.Repeat("x", int(n)))
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), int(n), int(n)))
+		default:
+			v.SetInt(n)
+		}
+	}
+}
+
+// TestLimitsHold tries every field of every input at its limit and above it.
+func TestLimitsHold(t *testing.T) {
+	for _, k := range kinds() {
+		bounded(reflect.TypeOf(makers[k]()).Elem(), "", func(field string, _ reflect.Type) {
+			l := limits[field]
+			if l.over == nothing {
+				return
+			}
+			at := sample(k)
+			if !set(reflect.ValueOf(at).Elem(), "", field, filled(l.most)) {
+				t.Fatalf("no %s in %T", field, at)
+			}
+			if f := Check(Request{Input: at}); f != nil {
+				t.Errorf("%s at its limit: %v", field, f)
+			}
+			above := sample(k)
+			set(reflect.ValueOf(above).Elem(), "", field, filled(l.most+1))
+			switch f := Check(Request{Input: above}); {
+			case l.over == refuse && (f == nil || !strings.Contains(f.What, field) || f.Do == ""):
+				t.Errorf("%s above its limit: %v", field, f)
+			case l.over != refuse && f != nil:
+				t.Errorf("%s above its limit is refused: %v", field, f)
+			}
+			if f := Check(Request{Input: above}); l.over != refuse && f != nil {
+				t.Errorf("%s does not stay within its limit: %v", field, f)
+			}
+		})
+	}
+	if f := Check(Request{Key: strings.Repeat("k", MaxKey+1), Input: &Tick{}}); f == nil || f.Reason != TooLarge {
+		t.Errorf("a long key: %v", f)
+	}
+}
+
+// TestAmountsAreBounded: no resource of any input may be so large that sums wrap.
+func TestAmountsAreBounded(t *testing.T) {
+	var resources func(v reflect.Value, f func(v reflect.Value))
+	resources = func(v reflect.Value, f func(v reflect.Value)) {
+		switch {
+		case v.Type() == resourceType:
+			f(v)
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				resources(v.Field(i), f)
+			}
+		case v.Kind() == reflect.Slice && v.Len() > 0:
+			resources(v.Index(0), f)
+		}
+	}
+	seen := 0
+	for _, k := range kinds() {
+		in := sample(k)
+		resources(reflect.ValueOf(in).Elem(), func(v reflect.Value) {
+			seen++
+			for _, n := range []int64{yarn.MaxAmount + 1, math.MaxInt64, math.MinInt64} {
+				for i := range yarn.MaxKinds {
+					v.Set(reflect.Zero(v.Type()))
+					v.Index(i).SetInt(n)
+					if f := Check(Request{Input: in}); f == nil || f.Reason != InvalidRequest {
+						t.Errorf("%T with %d of kind %d: %v", in, n, i, f)
+					}
+				}
+			}
+			v.Set(reflect.ValueOf(yarn.NewResource(yarn.MaxAmount, 1)))
+			if f := Check(Request{Input: in}); f != nil {
+				t.Errorf("%T with the most there may be: %v", in, f)
+			}
+		})
+	}
+	if seen < 6 {
+		t.Errorf("only %d resources in all inputs", seen)
+	}
+}
+
+// TestTextsAreShortened keeps the start of a name and the end of a report, whole
+// characters of both.
+func TestTextsAreShortened(t *testing.T) {
+	long := strings.Repeat("é", 100_000)
+	sub, kill := &SubmitApplication{Name: "first " + long}, &KillApplication{Diagnostics: long + "the cause"}
+	if f := Check(Request{Input: sub}); f != nil || !strings.HasPrefix(sub.Name, "first ") || len(sub.Name) > 1<<10 || !utf8.ValidString(sub.Name) {
+		t.Errorf("%v, %d bytes", f, len(sub.Name))
+	}
+	if f := Check(Request{Input: kill}); f != nil || !strings.HasSuffix(kill.Diagnostics, "the cause") || len(kill.Diagnostics) > MaxText || !utf8.ValidString(kill.Diagnostics) {
+		t.Errorf("%v, %d bytes", f, len(kill.Diagnostics))
+	}
+	drain := &DrainNode{DeadlineMillis: math.MaxInt64}
+	if f := Check(Request{Input: drain}); f != nil || drain.DeadlineMillis != MaxMillis {
+		t.Errorf("%v, %d", f, drain.DeadlineMillis)
+	}
+}
+
+// TestCheckTakesAnything holds that no input makes Check fail, and that what it has
+// passed it passes again.
+func TestCheckTakesAnything(t *testing.T) {
+	for _, k := range kinds() {
+		rapid.Check(t, func(t *rapid.T) {
+			in := makers[k]()
+			codectest.Random(t, in)
+			if Check(Request{Input: in}) == nil && Check(Request{Input: in}) != nil {
+				t.Fatalf("%+v", in)
+			}
+		})
+	}
+}
+
+func BenchmarkCheckHeartbeat(b *testing.B) {
+	in := &NodeHeartbeat{ID: yarn.NodeID{Host: "host-1", Port: 45454}, Statuses: make([]ContainerStatus, 3)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if Check(Request{Input: in}) != nil {
+			b.Fatal("refused")
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package input
+
+import "rmd/yarn"
+
+// Limits that others need to know.
+const (
+	MaxCount   = 1_000_000 // containers under one name of an ask
+	MaxEntries = 100_000   // of one list in one call
+	MaxName    = 256       // bytes of the name of a user, group, token, host or rack
+	MaxPath    = 2 << 10   // bytes of a queue's path
+	MaxAddress = 4 << 10   // bytes of a tracking URL
+	MaxText    = 64 << 10  // bytes of what is said of an end
+	MaxContext = 4 << 20   // bytes of a submission context
+	MaxKey     = 512       // bytes of an idempotency key
+
+	// MaxMillis bounds times and spans of time, in milliseconds: 2,200 years. Any of
+	// them may be added to another.
+	MaxMillis = int64(1) << 46
+)
+
+// limits has the bound of every field of every input, however deep, that its type does
+// not bound: texts and bytes by their length, lists by their length, numbers of 64 bits
+// by their value. Resources are bounded by yarn.MaxAmount. A field that is not here
+// takes nothing (TestEveryFieldHasALimit).
+var limits = map[string]limit{
+	// Identities are compared, never counted with.
+	"ApplicationID.ClusterTimestamp": any64,
+	"ContainerID.Number":             any64,
+	"SchedulerKey.AllocationID":      any64,
+	"NodeID.Host":                    upTo(MaxName),
+
+	"InitCluster.ClusterID":        upTo(MaxName),
+	"InitCluster.ClusterTimestamp": millis,
+	"InitCluster.Properties":       upTo(200_000),
+	"InitCluster.Entropy":          upTo(4 << 10),
+	"Property.Name":                upTo(4 << 10),
+	"Property.Value":               upTo(1 << 20),
+	"Property.Origin":              start(4 << 10),
+	"Tick.Entropy":                 upTo(4 << 10),
+
+	"SetQueues.Properties":        upTo(200_000),
+	"SetQueues.IfVersion":         any64,
+	"SetQueues.Author":            upTo(MaxName),
+	"SetQueues.Comment":           upTo(4 << 10),
+	"RollbackQueues.To":           any64,
+	"RollbackQueues.Author":       upTo(MaxName),
+	"RollbackQueues.Comment":      upTo(4 << 10),
+	"SetQueueState.Queue":         upTo(MaxPath),
+	"SetHosts.Include":            upTo(MaxEntries),
+	"SetHosts.Include[]":          upTo(MaxName),
+	"SetHosts.Exclude":            upTo(MaxEntries),
+	"SetHosts.Exclude[]":          upTo(MaxName),
+	"SetHosts.TimeoutMillis":      millis,
+	"SetHosts.Who":                upTo(MaxName),
+	"CancelReservation.Number":    any64,
+	"CancelReservation.Who":       upTo(MaxName),
+	"CancelReservation.Reason":    upTo(4 << 10),
+	"RaiseEpoch.ClusterTimestamp": millis,
+	"RaiseEpoch.Why":              upTo(4 << 10),
+	"Audit.Who":                   start(MaxName),
+	"Audit.From":                  start(MaxName),
+	"Audit.Action":                start(MaxName),
+	"Audit.Target":                start(4 << 10),
+	"Audit.Result":                start(4 << 10),
+
+	"CreateJoinToken.Hash":             upTo(64),
+	"CreateJoinToken.ExpiresMillis":    millis,
+	"CreateJoinToken.Who":              upTo(MaxName),
+	"UseJoinToken.Hash":                upTo(64),
+	"UseJoinToken.By":                  upTo(MaxName),
+	"SetAccessToken.Name":              upTo(MaxName),
+	"SetAccessToken.Hash":              upTo(64),
+	"SetAccessToken.ExpiresMillis":     millis,
+	"SetAccessToken.Who":               upTo(MaxName),
+	"RevokeAccessToken.Name":           upTo(MaxName),
+	"SetAutopilot.DeadServerMillis":    millis,
+	"SetAutopilot.LastContactMillis":   millis,
+	"SetAutopilot.MaxTrailingLogs":     any64,
+	"SetAutopilot.StabilizationMillis": millis,
+	"IssueDelegationToken.Owner":       upTo(MaxName),
+	"IssueDelegationToken.Renewer":     upTo(MaxName),
+	"IssueDelegationToken.RealUser":    upTo(MaxName),
+	"RenewDelegationToken.By":          upTo(MaxName),
+	"CancelDelegationToken.By":         upTo(MaxName),
+
+	"SubmitApplication.Name":           start(1 << 10),
+	"SubmitApplication.User":           upTo(MaxName),
+	"SubmitApplication.Groups":         upTo(10_000),
+	"SubmitApplication.Groups[]":       upTo(MaxName),
+	"SubmitApplication.Queue":          upTo(MaxPath),
+	"SubmitApplication.Type":           start(MaxName),
+	"SubmitApplication.Tags":           upTo(100),
+	"SubmitApplication.Tags[]":         upTo(MaxName),
+	"SubmitApplication.LifetimeMillis": millis,
+	"SubmitApplication.ValidityMillis": millis,
+	"SubmitApplication.Context":        upTo(MaxContext),
+	"SubmitApplication.AMPlaces":       upTo(1000),
+	"Place.Name":                       upTo(MaxName),
+	"SetLifetime.LifetimeMillis":       millis,
+	"FailAttempt.User":                 upTo(MaxName),
+	"KillApplication.User":             upTo(MaxName),
+	"KillApplication.Diagnostics":      end(MaxText),
+	"MoveApplication.Queue":            upTo(MaxPath),
+	"MoveApplication.User":             upTo(MaxName),
+	"MoveApplication.Groups":           upTo(10_000),
+	"MoveApplication.Groups[]":         upTo(MaxName),
+
+	"RegisterAttempt.Host":            upTo(MaxName),
+	"RegisterAttempt.TrackingURL":     upTo(MaxAddress),
+	"Allocate.Asks":                   upTo(MaxEntries),
+	"Ask.Name":                        upTo(MaxName),
+	"Ask.Count":                       within(0, MaxCount),
+	"Allocate.Releases":               upTo(MaxEntries),
+	"Allocate.BlacklistAdd":           upTo(10_000),
+	"Allocate.BlacklistAdd[]":         upTo(MaxName),
+	"Allocate.BlacklistRemove":        upTo(10_000),
+	"Allocate.BlacklistRemove[]":      upTo(MaxName),
+	"Allocate.TrackingURL":            upTo(MaxAddress),
+	"Allocate.Updates":                upTo(MaxEntries),
+	"FinishAttempt.Diagnostics":       end(MaxText),
+	"FinishAttempt.TrackingURL":       upTo(MaxAddress),
+	"AttemptLaunched.Container":       any64,
+	"AttemptLaunchFailed.Container":   any64,
+	"AttemptLaunchFailed.Diagnostics": end(MaxText),
+
+	"RegisterNode.Rack":           upTo(MaxName),
+	"RegisterNode.Version":        upTo(MaxName),
+	"RegisterNode.Containers":     upTo(MaxEntries),
+	"ContainerStatus.Diagnostics": end(16 << 10),
+	"RegisterNode.Running":        upTo(MaxEntries),
+	"RegisterNode.Report":         end(16 << 10),
+	"RegisterNode.Address":        upTo(MaxName),
+	"RegisterNode.Stay":           any64,
+	"RegisterNode.Before":         any64,
+	"NodeHeartbeat.Report":        end(16 << 10),
+	"NodeHeartbeat.Statuses":      upTo(MaxEntries),
+	"NodeHeartbeat.Told":          upTo(MaxEntries),
+	"NodeHeartbeat.Signalled":     upTo(MaxEntries),
+	"NodeHeartbeat.Stay":          any64,
+	"NodeHeartbeat.Before":        any64,
+	"NodeHeartbeat.Sizes":         upTo(MaxEntries),
+	"NodeHeartbeat.SizesTold":     upTo(MaxEntries),
+	"NodesHeard.Nodes":            upTo(MaxEntries),
+	"ExpireContainers.Containers": upTo(MaxEntries),
+	"DrainNode.DeadlineMillis":    millis,
+	"UnregisterNode.Stay":         any64,
+}
+
+// limit bounds one field.
+type limit struct {
+	least, most int64
+	// over says what becomes of more: it is refused, or brought to the bound.
+	over over
+}
+
+type over uint8
+
+const (
+	refuse    over = iota
+	keepStart      // of a text
+	keepEnd        // of a text, where causes stand
+	nearest        // number that is allowed
+	nothing        // any number will do
+)
+
+var (
+	any64  = limit{over: nothing}
+	millis = limit{least: -MaxMillis, most: MaxMillis, over: nearest}
+)
+
+func upTo(most int64) limit          { return limit{most: most} }
+func start(most int64) limit         { return limit{most: most, over: keepStart} }
+func end(most int64) limit           { return limit{most: most, over: keepEnd} }
+func within(least, most int64) limit { return limit{least: least, most: most} }
+
+// amount bounds each kind of a resource from above; what is below zero is refused, or
+// passed over, where its meaning is known.
+var amount = limit{least: -yarn.MaxAmount, most: yarn.MaxAmount}
