@@ -154,8 +154,8 @@ func (p *Planner) level(app, ask, node uint32, at yarn.Locality, l *limits, fulf
 	a, k, n, calc := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node), p.cfg.Calculator
 	d := decision{kind: kindSkipLevel, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, grows: k.Grows}
 	skip := func(why Reason) decision { d.why = why; return d }
-	// A reserved node's visits are not counted, so a strict ask's fulfilment does
-	// not wait for more of them.
+	// A strict ask has waited for its rack when it reserved a node there: its
+	// fulfilment waits no more.
 	waits := !fulfilment || (at == yarn.RackLocal && k.Relax)
 	if waits && !placement.MayGo(at, p.delay(k), fulfilment) {
 		return skip(LocalityDelay)

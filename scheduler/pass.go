@@ -239,6 +239,9 @@ func (p *Planner) tryFulfil(node uint32) {
 	}
 	k := p.st.Asks.Get(ask)
 	grows, opportunities, reReservations := k.Grows, k.Opportunities, k.ReReservations
+	if p.counts(k) {
+		opportunities++
+	}
 	d := p.place(r.App, ask, node, &limits{}, true)
 	switch {
 	case d.kind == kindAllocate:
