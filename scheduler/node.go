@@ -123,6 +123,7 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	reply.Resync = p.st.Nodes.Get(slot).Report == takenBack
 	p.hadOrders(slot, in)
 	p.hadSizes(slot, in.SizesTold)
+	p.hadRemovals(slot, in.RemovalsAcked)
 	if reply.Kill = p.statuses(slot, in.Statuses, in.Full && !in.Unhealthy); len(reply.Kill) > 0 {
 		p.confirm()
 	}

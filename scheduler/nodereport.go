@@ -110,6 +110,13 @@ func (p *Planner) hadOrders(node uint32, in *input.NodeHeartbeat) {
 	}
 }
 
+// hadRemovals drops the completed containers that a node is said to have been told to forget.
+func (p *Planner) hadRemovals(node uint32, through uint64) {
+	if first, list := p.st.Removals(node); through >= first && through-first < uint64(len(list)) {
+		p.emit(&event.RemovalsAcked{Node: node, Through: through})
+	}
+}
+
 func byID(a, b yarn.ApplicationID) int {
 	return cmp.Or(cmp.Compare(a.ClusterTimestamp, b.ClusterTimestamp), cmp.Compare(a.Seq, b.Seq))
 }

@@ -70,6 +70,8 @@ func grant(tb testing.TB, st *state.State, app uint32, memoryMB int64, count, fi
 func small(tb testing.TB) *state.State {
 	st := smallResized(tb, event.Level)
 	apply(tb, st, &event.ApplicationIDsReserved{App: st.Meta.NextApp, Count: 1000})
+	finished := event.ContainerRef{App: 3, Attempt: 2, Number: 1} // its node may forget the AM of attempt 1 already
+	apply(tb, st, &event.RemovalsAcked{Node: 4, Through: 1}, &event.ContainerCompleted{Container: finished})
 	return st
 }
 

@@ -21,6 +21,10 @@ const LevelResize = 2
 // LevelIDBlocks is the level from which ids of applications are reserved many at a time.
 const LevelIDBlocks = 3
 
+// LevelRemovals is the level from which nodes keep completed containers until their AMs have heard
+// of the end.
+const LevelRemovals = 3
+
 // Errors of decoding a batch.
 var (
 	ErrNotBatch     = errors.New("not a batch of events")

@@ -46,6 +46,7 @@ const (
 	KindNodeResourceChanged Kind = 32
 	KindCleanUpsTold        Kind = 33
 	KindNodeHeard           Kind = 34
+	KindRemovalsAcked       Kind = 35 // from LevelRemovals on
 
 	KindApplicationSubmitted       Kind = 40
 	KindApplicationEnded           Kind = 41
@@ -129,6 +130,7 @@ var specs = map[Kind]spec{
 	KindNodeResourceChanged:        of[NodeResourceChanged]("NodeResourceChanged"),
 	KindCleanUpsTold:               of[CleanUpsTold]("CleanUpsTold"),
 	KindNodeHeard:                  of[NodeHeard]("NodeHeard"),
+	KindRemovalsAcked:              of[RemovalsAcked]("RemovalsAcked"),
 	KindApplicationSubmitted:       of[ApplicationSubmitted]("ApplicationSubmitted"),
 	KindApplicationEnded:           of[ApplicationEnded]("ApplicationEnded"),
 	KindApplicationMoved:           of[ApplicationMoved]("ApplicationMoved"),

@@ -53,6 +53,14 @@ type CleanUpsTold struct {
 	Apps []yarn.ApplicationID
 }
 
+// RemovalsAcked says that a node has had the order to forget the completed containers that were
+// listed for it, up to the one with the number Through.
+type RemovalsAcked struct {
+	Node    uint32
+	Through uint64
+}
+
+func (*RemovalsAcked) Kind() Kind       { return KindRemovalsAcked }
 func (*NodeHeard) Kind() Kind           { return KindNodeHeard }
 func (*CleanUpsTold) Kind() Kind        { return KindCleanUpsTold }
 func (*NodeRegistered) Kind() Kind      { return KindNodeRegistered }
@@ -98,4 +106,10 @@ func (e *NodeResourceChanged) Code(c *codec.Coder) {
 func (e *CleanUpsTold) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	codec.List(c, &e.Apps, func(c *codec.Coder, id *yarn.ApplicationID) { c.ApplicationID(id) })
+}
+
+// Code implements Event.
+func (e *RemovalsAcked) Code(c *codec.Coder) {
+	c.U32(&e.Node)
+	c.U64(&e.Through)
 }

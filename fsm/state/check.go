@@ -12,7 +12,7 @@ import (
 // step. It reads everything: tens of milliseconds for 100,000 containers.
 func (s *State) Check() error {
 	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys,
-		s.checkNodes, s.checkPresences, s.checkHosts, s.checkAccess, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkUsers, s.checkTree, s.checkMeta} {
+		s.checkNodes, s.checkPresences, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkUsers, s.checkTree, s.checkMeta} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
 		}
@@ -63,6 +63,7 @@ func (s *State) checkReferences() error {
 			opt(s.Reservations.Has(n.Reservation), n.Reservation) && opt(s.Bars.Has(n.Bars), n.Bars) &&
 			opt(s.Presences.Has(n.Presences), n.Presences)) || fail("node", slot)
 	})
+	s.Removable.Each(func(slot uint32, r *Removals) bool { return s.Nodes.Has(r.Node) || fail("removals", slot) })
 	s.Presences.Each(func(slot uint32, p *Presence) bool {
 		ok := s.Nodes.Has(p.Node) && opt(s.Apps.Has(p.Slot), p.Slot)
 		for _, l := range []uint32{p.prevNode, p.nextNode, p.nextApp} {

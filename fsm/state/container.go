@@ -352,6 +352,7 @@ func (s *State) linkUndelivered() {
 
 // freeContainer forgets a completed container.
 func (s *State) freeContainer(slot uint32, a *App) {
+	s.listRemoval(s.Containers.Get(slot), a)
 	c := s.Containers.mut(slot)
 	s.byContainer.remove(hashContainer(c.App, c.Attempt, c.Number), slot, s.hashOfContainer)
 	if c.prevApp != 0 {

@@ -33,6 +33,19 @@ func (m *machine) TellCleanUps(t *rapid.T) {
 	}
 }
 
+// AckRemovals says that a node has had the order to forget some of its completed containers.
+func (m *machine) AckRemovals(t *rapid.T) {
+	slot, _ := pick(t, "node", &m.s.Nodes, func(n *Node) bool {
+		return n.removals != 0 && len(m.s.Removable.Get(n.removals).Containers) > 0
+	})
+	first, list := m.s.Removals(slot)
+	had := rapid.IntRange(1, len(list)).Draw(t, "had")
+	m.apply(t, &event.RemovalsAcked{Node: slot, Through: first + uint64(had) - 1})
+	if now, left := m.s.Removals(slot); now != first+uint64(had) || !slices.Equal(left, list[had:]) {
+		t.Fatalf("of %v, %d were acknowledged; %v are left, from %d on", list, had, left, now)
+	}
+}
+
 // EndAll ends an application with everything it has, on every node that it was
 // on: those that are dialed and listen have to be told.
 func (m *machine) EndAll(t *rapid.T) {

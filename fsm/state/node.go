@@ -47,6 +47,8 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	s.fold(hashString(n.Address) ^ n.Stay)
 	if n.Dialed {
 		s.presentAgain(slot, n)
+	} else {
+		s.dropRemovals(n)
 	}
 	return nil
 }
@@ -127,6 +129,7 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 	})
 	if !n.told() {
 		s.dropPresences(n)
+		s.dropRemovals(n)
 	}
 	return nil
 }

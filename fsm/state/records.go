@@ -297,6 +297,7 @@ type Node struct {
 	// older than it is late.
 	Stay     uint64
 	Response int32
+	removals uint32 // slot of its Removals; not in snapshots: follows from those
 }
 
 // Unallocated is what is free on the node; negative when its total shrank.

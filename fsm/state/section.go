@@ -89,6 +89,7 @@ func Sections() []Section {
 		single(20, "access-tokens", (*State).codeAccess),
 		single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.code(c) }),
 		table(22, "resizes", func(s *State) *Table[Resize] { return &s.Resizes }, (*Resize).code),
+		table(23, "removals", func(s *State) *Table[Removals] { return &s.Removable }, (*Removals).code),
 	}
 }
 
@@ -101,6 +102,7 @@ func (s *State) Reindex() error {
 	s.bySeq.reserve(s.Apps.Len())
 	s.linkUndelivered()
 	s.linkResizes()
+	s.linkRemovals()
 	s.Names.Each(func(slot uint32, r *Name) bool { s.byName.insert(hashString(r.Text), slot, s.hashOfName); return true })
 	s.Queues.Each(func(slot uint32, _ *Queue) bool {
 		s.byPath.insert(s.hashOfQueue(slot), slot, s.hashOfQueue)

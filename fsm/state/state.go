@@ -36,6 +36,7 @@ type State struct {
 	Presences    Table[Presence]
 	Delegations  Table[DelegationToken]
 	Resizes      Table[Resize]
+	Removable    Table[Removals]
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -75,7 +76,7 @@ func (s *State) Fork() *State {
 		Containers: s.Containers.fork(), Notes: s.Notes.fork(), Nodes: s.Nodes.fork(),
 		Reservations: s.Reservations.fork(), Bars: s.Bars.fork(), Requests: s.Requests.fork(),
 		Attempts: s.Attempts.fork(), Presences: s.Presences.fork(), Delegations: s.Delegations.fork(),
-		Resizes:    s.Resizes.fork(),
+		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(),
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
@@ -211,6 +212,8 @@ func (s *State) applyRare(e event.Event) error {
 		return s.containerSizeTold(e)
 	case *event.ResizeReserved:
 		return s.resizeReserved(e)
+	case *event.RemovalsAcked:
+		return s.removalsAcked(e)
 	case *event.CleanUpsTold:
 		return s.cleanUpsTold(e)
 	case *event.AttemptEnded:

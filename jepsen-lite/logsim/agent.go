@@ -179,6 +179,17 @@ func (a *agent) before() uint64 {
 	return 0
 }
 
+// removed is the number of the last container that the door of some replica had the node forget.
+func (a *agent) removed() uint64 {
+	st, _ := a.w.rs[a.w.rng.IntN(len(a.w.rs))].m.Fork()
+	slot := st.Node(a.id)
+	if slot == 0 {
+		return 0
+	}
+	first, list := st.Removals(slot)
+	return first + uint64(len(list)) - 1
+}
+
 // report sends a heartbeat as the next of its run, or as the first of a new one.
 func (a *agent) report(in *input.NodeHeartbeat) {
 	if a.stays {
@@ -200,7 +211,7 @@ func (a *agent) all() []input.ContainerStatus {
 }
 
 func (a *agent) beat() {
-	in := &input.NodeHeartbeat{ID: a.id, Full: a.w.rng.IntN(6) == 0, Statuses: a.news, Told: a.clean, Signalled: a.signals, Sizes: a.sizes, SizesTold: a.sized}
+	in := &input.NodeHeartbeat{ID: a.id, Full: a.w.rng.IntN(6) == 0, Statuses: a.news, Told: a.clean, Signalled: a.signals, Sizes: a.sizes, SizesTold: a.sized, RemovalsAcked: a.removed()}
 	a.news, a.clean, a.signals, a.sizes, a.sized = nil, nil, nil, nil, nil
 	if in.Full {
 		in.Statuses = append(in.Statuses, a.all()...)

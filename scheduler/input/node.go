@@ -79,6 +79,9 @@ type NodeHeartbeat struct {
 	// SizesTold the orders of sizes that the node has had.
 	Sizes     []ContainerSize
 	SizesTold []SizeOrder
+	// RemovalsAcked is the number of the last completed container that the node has been
+	// told to forget; 0: none since the door serves it. See state.Removals.
+	RemovalsAcked uint64
 }
 
 // NodesHeard says that nodes, by their numbers, sent heartbeats that changed
@@ -215,9 +218,12 @@ func (i *NodeHeartbeat) Code(c *codec.Coder) {
 	c.U64(&i.Stay)
 	c.U64(&i.Before)
 	c.I32(&i.Response)
-	if further(c, len(i.Sizes)+len(i.SizesTold) > 0) {
+	if further(c, len(i.Sizes)+len(i.SizesTold) > 0 || i.RemovalsAcked > 0) {
 		sizes(c, &i.Sizes)
 		sizeOrders(c, &i.SizesTold)
+	}
+	if further(c, i.RemovalsAcked > 0) {
+		c.U64(&i.RemovalsAcked)
 	}
 }
 

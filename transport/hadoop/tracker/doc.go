@@ -13,8 +13,9 @@
 //
 // What always holds:
 //
-//   - A completion is committed before the heartbeat that carried it is answered;
-//     so the same answer tells the node to forget the container.
+//   - A completion is committed before the heartbeat that carried it is answered.
+//     The node keeps the container until its AM has heard of the end; what it may
+//     forget is in the state, for whichever replica serves it then.
 //   - One heartbeat of a node is in work at a time. One that failed leaves the
 //     session as it was, and the next one reports everything.
 //   - Orders are told from the state until they are done; what is told once is

@@ -55,7 +55,7 @@ func (s *Service) quick(b *beat) []byte {
 		foreign(ss.address, b.from), !ss.quiet(v.st), s.cut(now):
 		return nil
 	}
-	if n := v.st.Nodes.Get(ss.number); n.TotalSet && n.SetTotal != ss.total {
+	if n := v.st.Nodes.Get(ss.number); (n.TotalSet && n.SetTotal != ss.total) || lastRemoval(v.st, ss.number) != ss.removed {
 		return nil
 	}
 	ss.last, ss.answered, ss.answer = next(ss.last), true, nil
@@ -189,7 +189,8 @@ func (s *Service) plan(ctx context.Context, in *input.NodeHeartbeat) (*input.Nod
 // lives.
 func (s *Service) local(ss *session, in *input.NodeHeartbeat) bool {
 	now := s.now()
-	return !in.Full && len(in.Statuses) == 0 && !in.Unhealthy && ss.tell == nil && !s.cut(now) && ss.quiet(s.fresh(now).st)
+	st := s.fresh(now).st
+	return !in.Full && len(in.Statuses) == 0 && !in.Unhealthy && ss.tell == nil && !s.cut(now) && ss.quiet(st) && ss.unacked(st) < unackedMax
 }
 
 // leave takes in what the cluster answered and makes the node's answer of it.
@@ -215,9 +216,15 @@ func (s *Service) leave(ss *session, r *report, reply *input.NodeHeartbeatReply)
 	if t := ss.tell; t != nil {
 		o.kill = append(t.kill, o.kill...)
 		o.cleanUp = append(t.cleanUp, o.cleanUp...)
+		o.remove = t.remove
 	}
-	ss.take(r, &o)
+	running, forget := split(v.st, ss.number, r.statuses)
+	ss.running, ss.hash, ss.hashed = running, r.hash, len(running) == len(r.statuses)
+	o.remove = append(o.remove, forget...)
 	n := ss.record(v.st)
+	if n != nil {
+		o.remove = append(o.remove, ss.removals(v.st)...)
+	}
 	o.kill = append(o.kill, strangers(v.st, n, ss.running, o.kill)...)
 	ss.tell = nil
 	if len(reply.CleanUp) > 0 || len(reply.Signals) > 0 || len(sized) > 0 {
@@ -236,20 +243,6 @@ func (s *Service) leave(ss *session, r *report, reply *input.NodeHeartbeatReply)
 	var out []byte
 	out, ss.answer = s.answer(v, r, ss.last, &o)
 	return out
-}
-
-// take notes what a report said of containers: those that run are known, those
-// that have ended may be forgotten by the node.
-func (ss *session) take(r *report, o *orders) {
-	running := make([]yarn.ContainerID, 0, len(r.statuses))
-	for i := range r.statuses {
-		if id := r.statuses[i].Container; r.statuses[i].State == yarn.ContainerCompleted {
-			o.remove = append(o.remove, id)
-		} else {
-			running = append(running, id)
-		}
-	}
-	ss.running, ss.hash, ss.hashed = running, r.hash, len(o.remove) == 0
 }
 
 // strangers are containers that run on a node and that the cluster does not have

@@ -225,9 +225,10 @@ func (s *Service) welcome(in *input.RegisterNode, reply *input.RegisterNodeReply
 		return nil, ipc.Standby("the registration of " + in.ID.String() + " has not arrived here yet")
 	}
 	ss.number, ss.heard = number, now
-	ss.reset(v.st.Nodes.Get(number), 0)
-	if len(reply.Kill) > 0 || len(reply.CleanUp) > 0 {
-		ss.tell = &tell{kill: reply.Kill, cleanUp: reply.CleanUp}
+	ss.reset(v.st, v.st.Nodes.Get(number), 0)
+	_, remove := split(v.st, number, in.Containers)
+	if len(reply.Kill) > 0 || len(reply.CleanUp) > 0 || len(remove) > 0 {
+		ss.tell = &tell{kill: reply.Kill, cleanUp: reply.CleanUp, remove: remove}
 	}
 	ss.total = reply.Total
 	s.mu.Lock()

@@ -43,15 +43,18 @@ type session struct {
 	hashed  bool
 	total   yarn.Resource // that an administrator set, as the node was told
 	tell    *tell         // rare
+	// removed is the number of the last container that the node was told to forget.
+	removed uint64
 	use     Utilization
 	logs    []LogReport
 }
 
 // tell is what a session has to tell the node, and to tell of it.
 type tell struct {
-	// kill and cleanUp are what the registration led to.
+	// kill, cleanUp and remove are what the registration led to.
 	kill    []yarn.ContainerID
 	cleanUp []yarn.ApplicationID
+	remove  []yarn.ContainerID
 	// told, signalled and sized were in the last answer; the next heartbeat proves that
 	// the node had it.
 	told      []yarn.ApplicationID
@@ -89,12 +92,14 @@ func (ss *session) quiet(st *state.State) bool {
 
 // reset begins the session anew, at a response id that the node has from another
 // replica.
-func (ss *session) reset(n *state.Node, response int32) {
+func (ss *session) reset(st *state.State, n *state.Node, response int32) {
 	ss.registered, ss.last = n.Registered, response
 	ss.address, _ = netip.ParseAddr(n.Address)
 	ss.begin(n)
 	ss.answered, ss.answer, ss.full, ss.hashed, ss.tell = false, nil, true, false, nil
 	ss.running, ss.total = nil, yarn.Resource{}
+	first, _ := st.Removals(ss.number)
+	ss.removed = first - 1
 }
 
 // verdict is what the response id of a heartbeat says.
@@ -179,12 +184,13 @@ func (s *Service) enter(ctx context.Context, r *report) (*session, []byte, error
 // gap.
 func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 	now := s.now()
-	n := ss.record(s.fresh(now).st)
+	st := s.fresh(now).st
+	n := ss.record(st)
 	switch {
 	case n != nil && stranger(n, &r.beat):
 		return s.strange(n, r), true
 	case n != nil && n.Registered != ss.registered:
-		ss.reset(n, r.response)
+		ss.reset(st, n, r.response)
 	default:
 		v, moved := ss.judge(&r.beat, now, 2*s.cfg.HeartbeatInterval)
 		switch {
@@ -193,7 +199,7 @@ func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 		case v == gap && (!moved || n == nil):
 			return nil, false
 		case moved:
-			ss.reset(n, r.response)
+			ss.reset(st, n, r.response)
 		case n != nil && ss.failed:
 			ss.begin(n) // a copy of what failed may still be on its way
 		case n != nil && n.Stay != ss.stay && n.Stay != ss.follows: // it was elsewhere meanwhile
@@ -224,7 +230,7 @@ func (s *Service) adopt(ctx context.Context, r *report) (*session, []byte, error
 		return nil, s.strange(n, r), nil
 	}
 	ss := &session{id: r.id, number: number, heard: s.now()}
-	ss.reset(n, r.response)
+	ss.reset(st, n, r.response)
 	return s.open(nil, ss), nil, nil
 }
 
@@ -240,7 +246,7 @@ func (ss *session) release(work chan struct{}) {
 // session is new, or when a container is missing that has not ended.
 func (ss *session) news(r *report) *input.NodeHeartbeat {
 	in := &input.NodeHeartbeat{ID: ss.id, Unhealthy: r.unhealthy, Report: r.text, Full: ss.full,
-		Stay: ss.stay, Before: ss.follows, Response: r.response}
+		Stay: ss.stay, Before: ss.follows, Response: r.response, RemovalsAcked: ss.removed}
 	if t := ss.tell; t != nil {
 		in.Told, in.Signalled, in.SizesTold = t.told, t.signalled, t.sized
 	}

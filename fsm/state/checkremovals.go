@@ -1,0 +1,22 @@
+package state
+
+import "fmt"
+
+// checkRemovals makes sure that a node has one list of containers to forget, and that it is empty
+// for a node that is not told of anything.
+func (s *State) checkRemovals() error {
+	var err error
+	s.Removable.Each(func(slot uint32, r *Removals) bool {
+		n := s.Nodes.Get(r.Node)
+		switch {
+		case n.removals != slot:
+			err = fmt.Errorf("node %s has two lists of containers to forget", n.ID)
+		case r.First == 0 || len(r.Containers) > MaxRemovals:
+			err = fmt.Errorf("node %s has to forget %d containers from number %d on", n.ID, len(r.Containers), r.First)
+		case len(r.Containers) > 0 && !n.told():
+			err = fmt.Errorf("node %s is %s, dialed: %v, and is to forget %d containers", n.ID, n.State, n.Dialed, len(r.Containers))
+		}
+		return err == nil
+	})
+	return err
+}

@@ -1,0 +1,107 @@
+package state
+
+import (
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// Removals are the completed containers that a node may forget: YARN's
+// containersToBeRemovedFromNM. A container is listed when its AM has confirmed that it heard of
+// the end, or when the attempt that would have heard of it is over; until then the node answers
+// getContainerStatuses with how the container ended. A NodeManager reports an end once, so
+// whichever replica serves it next must find here what the node is still to be told.
+type Removals struct {
+	Node       uint32
+	First      uint64             // number of the first of Containers; numbers begin at 1
+	Containers []yarn.ContainerID // replaced whole, never written in place
+}
+
+// MaxRemovals bounds the list of a node. A node that is not told of a container keeps its status
+// until the application ends.
+const MaxRemovals = 1000
+
+// ListsRemovals says whether the cluster's level has lists of removals. Below it a node may forget
+// a container as soon as it has reported its end.
+func (s *State) ListsRemovals() bool { return s.Meta.Level >= event.LevelRemovals }
+
+// Removals returns the containers that a node may forget and the number of the first one.
+func (s *State) Removals(node uint32) (first uint64, containers []yarn.ContainerID) {
+	n := s.Nodes.Get(node)
+	if n.removals == 0 {
+		return 1, nil
+	}
+	r := s.Removable.Get(n.removals)
+	return r.First, r.Containers
+}
+
+// listRemoval lets the node forget a container that is about to be freed. One that its AM was
+// never told of cannot have been started, and an application's end is an order of its own.
+func (s *State) listRemoval(c *Container, a *App) {
+	n := s.Nodes.Get(c.Node)
+	if !s.ListsRemovals() || !n.told() || a.State.Ended() || (c.GrantedIn == 0 && !c.AM) {
+		return
+	}
+	r := s.removalsOf(c.Node)
+	if len(r.Containers) == MaxRemovals {
+		r.Containers, r.First = r.Containers[1:], r.First+1
+	}
+	list := make([]yarn.ContainerID, 0, len(r.Containers)+1)
+	r.Containers = append(append(list, r.Containers...), s.ContainerID(c))
+	s.fold(uint64(c.Node)<<32 | uint64(len(r.Containers)))
+	s.fold(r.First)
+}
+
+// removalsOf is a node's record for writing; it is made when there is none.
+func (s *State) removalsOf(node uint32) *Removals {
+	if slot := s.Nodes.Get(node).removals; slot != 0 {
+		return s.Removable.mut(slot)
+	}
+	slot, r := s.Removable.alloc()
+	r.Node, r.First = node, 1
+	s.Nodes.mut(node).removals = slot
+	return r
+}
+
+// dropRemovals empties the list of a node that has left: it registers again, with every container
+// that it still knows.
+func (s *State) dropRemovals(n *Node) {
+	if n.removals == 0 {
+		return
+	}
+	r := s.Removable.mut(n.removals)
+	r.First, r.Containers = r.First+uint64(len(r.Containers)), nil
+	s.fold(r.First)
+}
+
+func (s *State) removalsAcked(e *event.RemovalsAcked) error {
+	if !s.Nodes.Has(e.Node) {
+		return broken(e, "no such node")
+	}
+	first, list := s.Removals(e.Node)
+	if e.Through < first || e.Through-first >= uint64(len(list)) {
+		return broken(e, "%d containers are listed, from number %d", len(list), first)
+	}
+	r := s.removalsOf(e.Node)
+	r.First, r.Containers = e.Through+1, list[e.Through-first+1:]
+	s.fold(uint64(e.Node)<<32 | uint64(len(r.Containers)))
+	s.fold(r.First)
+	return nil
+}
+
+// linkRemovals makes what nodes say of their lists, which follows from these, in a state from a
+// snapshot. Two lists of one node are left to Check.
+func (s *State) linkRemovals() {
+	s.Removable.Each(func(slot uint32, r *Removals) bool {
+		if s.Nodes.Has(r.Node) {
+			s.Nodes.mut(r.Node).removals = slot
+		}
+		return true
+	})
+}
+
+func (r *Removals) code(c *codec.Coder) {
+	c.U32(&r.Node)
+	c.U64(&r.First)
+	codec.List(c, &r.Containers, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
+}

@@ -1,0 +1,138 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// forgettable is dialed at the level from which removals are listed. The AM of app 1 has heard of
+// the ends of containers 1 and 2 on node 1, and of container 3 on node 2.
+func forgettable(t failer) *State {
+	s := dialed(t)
+	s.Meta.Level = event.LevelRemovals
+	apply(t, s, &event.AllocateAnswered{App: 1, Response: 1}, &event.AllocateAnswered{App: 1, Response: 2})
+	for n := range uint64(3) {
+		apply(t, s, &event.ContainerCompleted{Container: ref(1, n+1)})
+	}
+	apply(t, s, &event.AllocateAnswered{App: 1, Response: 3})
+	return s
+}
+
+func removals(s *State, node uint32) (out []uint64) {
+	_, list := s.Removals(node)
+	for _, id := range list {
+		out = append(out, id.Number)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestRemovals follows containers from their end to the day the node was told to forget them.
+func TestRemovals(t *testing.T) {
+	s := forgettable(t)
+	if got := removals(s, 1); got != nil {
+		t.Errorf("%v are listed before the AM has confirmed", got)
+	}
+	apply(t, s, &event.AllocateAnswered{App: 1, Response: 4})
+	if a, b := removals(s, 1), removals(s, 2); !slices.Equal(a, []uint64{1, 2}) || !slices.Equal(b, []uint64{3}) {
+		t.Errorf("listed are %v and %v", a, b)
+	}
+	back, err := decode(encode(s))
+	if err != nil || !bytes.Equal(encode(back), encode(s)) || !slices.Equal(removals(back, 1), []uint64{1, 2}) {
+		t.Errorf("from a snapshot: %v, %v", removals(back, 1), err)
+	}
+	apply(t, s, &event.RemovalsAcked{Node: 1, Through: 1})
+	apply(t, s, &event.RemovalsAcked{Node: 1, Through: 2})
+	if first, list := s.Removals(1); first != 3 || len(list) != 0 {
+		t.Errorf("acknowledged; left are %v from %d on", list, first)
+	}
+	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.AllocateAnswered{App: 1, Response: 5}, &event.AllocateAnswered{App: 1, Response: 6})
+	if got := removals(s, 3); got != nil {
+		t.Errorf("%v are listed for a node that is not dialed", got)
+	}
+	apply(t, s, &event.NodeStateChanged{Node: 2, State: yarn.NodeLost})
+	if first, list := s.Removals(2); first != 2 || len(list) != 0 {
+		t.Errorf("%v are listed for a lost node, from %d on", list, first)
+	}
+}
+
+// TestRemovalsOfAnAttemptThatIsOver: nobody is left to confirm, and its AM's container is listed
+// with the others.
+func TestRemovalsOfAnAttemptThatIsOver(t *testing.T) {
+	s := forgettable(t)
+	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.AttemptEnded{App: 1})
+	if got := removals(s, 1); !slices.Equal(got, []uint64{1, 2}) {
+		t.Errorf("listed are %v", got)
+	}
+}
+
+func TestRemovalsAreBounded(t *testing.T) {
+	s := forgettable(t)
+	c, a := *s.Containers.Get(s.Container(ref(1, 1))), s.Apps.mut(s.App(1))
+	for n := range uint64(MaxRemovals + 5) {
+		c.Number = n + 10
+		s.listRemoval(&c, a)
+	}
+	if first, list := s.Removals(1); first != 6 || len(list) != MaxRemovals || list[0].Number != 15 || s.Check() != nil {
+		t.Errorf("%d are listed from %d on, the first is %v; %v", len(list), first, list[0], s.Check())
+	}
+}
+
+// TestNoRemovalsAtAnOlderLevel: replicas of an earlier version keep no list.
+func TestNoRemovalsAtAnOlderLevel(t *testing.T) {
+	s := forgettable(t)
+	s.Meta.Level = event.LevelRemovals - 1
+	apply(t, s, &event.AllocateAnswered{App: 1, Response: 4})
+	if got := removals(s, 1); got != nil {
+		t.Errorf("listed are %v", got)
+	}
+}
+
+func TestRemovalsAckedIsRefused(t *testing.T) {
+	s := forgettable(t)
+	apply(t, s, &event.AllocateAnswered{App: 1, Response: 4}, &event.RemovalsAcked{Node: 1, Through: 1})
+	for name, e := range map[string]event.Event{
+		"by an unknown node": &event.RemovalsAcked{Node: 9, Through: 1},
+		"of nothing":         &event.RemovalsAcked{Node: 3, Through: 1},
+		"twice":              &event.RemovalsAcked{Node: 1, Through: 1},
+		"what is not listed": &event.RemovalsAcked{Node: 1, Through: 3},
+	} {
+		t.Run(name, func(t *testing.T) { refuse(t, s.Fork(), e) })
+	}
+}
+
+func TestDamageToRemovalsIsSeen(t *testing.T) {
+	for name, spoil := range map[string]func(s *State, r *Removals){
+		"unknown node":          func(_ *State, r *Removals) { r.Node = 99 },
+		"node of another":       func(_ *State, r *Removals) { r.Node = 3 },
+		"two lists of one node": func(s *State, r *Removals) { _, x := s.Removable.alloc(); *x = *r },
+		"number":                func(_ *State, r *Removals) { r.First = 0 },
+		"too many":              func(_ *State, r *Removals) { r.Containers = make([]yarn.ContainerID, MaxRemovals+1) },
+		"node that is not told": func(s *State, r *Removals) { s.Nodes.mut(r.Node).State = yarn.NodeLost },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := forgettable(t)
+			apply(t, s, &event.AllocateAnswered{App: 1, Response: 4})
+			spoil(s, s.Removable.mut(s.Nodes.Get(2).removals))
+			if err := s.Check(); !errors.Is(err, ErrInconsistent) {
+				t.Errorf("Check says %v", err)
+			}
+		})
+	}
+}
+
+func TestDigestTellsRemovalsApart(t *testing.T) {
+	s := forgettable(t)
+	apply(t, s, &event.AllocateAnswered{App: 1, Response: 4})
+	a, b := s.Fork(), s.Fork()
+	apply(t, a, &event.RemovalsAcked{Node: 1, Through: 1})
+	apply(t, b, &event.RemovalsAcked{Node: 1, Through: 2})
+	if a.Digest() == b.Digest() {
+		t.Error("how many were acknowledged is not in the digest")
+	}
+}
