@@ -6,7 +6,7 @@ LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop browser chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-script logsim mutants mutate golden proto clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop browser chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-script logsim mutants mutate golden proto twin clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -115,6 +115,9 @@ mutate: ## GENERAL random changes of fsm/ and scheduler/: how many does a test n
 RUN ?= .
 interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs a JDK 17 and Maven); RUN=TestJobs for a part
 	RMD_INTEROP_RECORDED=$(RECORDED) $(GO) test -tags interop -count=1 -v -timeout 60m -run '$(RUN)' ./interop/...
+
+twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Maven): SEEDS=n from FIRST on, SEED=n or F=file alone; FOR=2m, ONLY=families
+	$(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'
 
 browser: build ## the pages in a real browser (needs Chromium)
 	RMD_BROWSER=1 $(GO) test -tags browser -count=1 -timeout 15m -run TestBrowser ./cmd/rmd

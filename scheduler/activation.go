@@ -118,7 +118,9 @@ func (p *Planner) askForAM(app uint32) {
 			p.emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: at.Name, Count: 1, Size: a.AM, Relax: at.Relax})
 		}
 	}
-	p.activate(p.indexOf[a.Queue])
+	if p.cfg.Calculator.AnyAboveZero(p.st.Meta.Cluster) { // else it waits for the first node, as in YARN
+		p.activate(p.indexOf[a.Queue])
+	}
 }
 
 // mayRun holds max-parallel-apps of the user, the leaf and every ancestor.

@@ -1,0 +1,605 @@
+package rmd.interop;
+
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerState;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.Priority;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceOption;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerAppUtils;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptAddedSchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptRemovedSchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppRemovedSchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeAddedSchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeRemovedSchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeResourceUpdateSchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeUpdateSchedulerEvent;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.apache.hadoop.yarn.util.resource.ResourceUtils;
+import org.apache.hadoop.yarn.util.resource.Resources;
+import org.apache.log4j.Level;
+import org.apache.log4j.LogManager;
+
+/**
+ * Twin plays histories into Hadoop's own CapacityScheduler. Each line of standard input is a step, in the words of
+ * twin/history.go; "end" ends a history. For each step it writes what the scheduler holds after it, and a line with a
+ * dot alone.
+ */
+public final class Twin {
+  private static final String NO_LABEL = "";
+  private final Configuration conf = new Configuration(false);
+  final TreeMap<String, TwinContext.Node> nodes = new TreeMap<>();
+  final TreeMap<Integer, TwinContext.App> apps = new TreeMap<>();
+  /** known has the applications that have ended, too: nodes speak of their containers later. */
+  private final Map<Integer, TwinContext.App> known = new HashMap<>();
+  private final Map<ApplicationId, Integer> numbers = new HashMap<>();
+  private final Set<ContainerId> running = new HashSet<>();
+  private TwinContext context;
+  CapacityScheduler cs;
+  private String result;
+  private final List<String> intended = new ArrayList<>();
+
+  public static void main(String[] args) throws Exception {
+    BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    PrintWriter out = new PrintWriter(new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8), 1 << 16));
+    System.setOut(System.err);
+    LogManager.getLoggerRepository().setThreshold(Level.OFF);
+    Twin twin = new Twin();
+    StringBuilder text = new StringBuilder();
+    for (String line = in.readLine(); line != null; line = in.readLine()) {
+      if (line.equals("end")) {
+        twin.close();
+        twin = new Twin();
+        out.flush();
+        continue;
+      }
+      text.setLength(0);
+      try {
+        twin.step(line.split(" "), text);
+      } catch (Exception e) {
+        StringWriter trace = new StringWriter();
+        e.printStackTrace(new PrintWriter(trace));
+        text.append("error ").append(trace.toString().replace('\n', '|')).append('\n');
+      }
+      out.print(text);
+      out.print(".\n");
+    }
+    out.flush();
+    System.exit(0);
+  }
+
+  private void close() {
+    if (cs != null) {
+      cs.stop();
+    }
+  }
+
+  private void step(String[] w, StringBuilder text) throws Exception {
+    result = null;
+    intended.clear();
+    switch (w[0]) {
+      case "set":
+        conf.set(w[1], w.length > 2 ? w[2] : "");
+        return;
+      case "unset":
+        conf.unset(w[1]);
+        return;
+      case "start":
+        start();
+        break;
+      default:
+        deriveLimits();
+        act(w);
+        deriveLimits();
+        activeUsers();
+        masters();
+        activeUsers();
+    }
+    for (String name : intended) {
+      text.append("intended ").append(name).append('\n');
+    }
+    if (result != null) {
+      text.append("result ").append(result).append('\n');
+    }
+    new TwinView(this, text).write();
+  }
+
+  private void start() throws Exception {
+    // The largest container is what the configuration says, not what the largest node has.
+    conf.set("yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", String.valueOf(Long.MAX_VALUE / 2));
+    ResourceUtils.resetResourceTypes(conf);
+    context = new TwinContext(conf);
+    cs = context.scheduler;
+  }
+
+  private void act(String[] w) throws Exception {
+    switch (w[0]) {
+      case "node":
+        node(w[1], w[2], resource(w[3]));
+        break;
+      case "lose":
+        lose(w[1]);
+        break;
+      case "size":
+        size(w[1], resource(w[2]));
+        break;
+      case "beat":
+        beat(w);
+        break;
+      case "submit":
+        submit(w);
+        break;
+      case "allocate":
+        allocate(w);
+        break;
+      case "fail":
+        if (apps.containsKey(Integer.parseInt(w[1]))) {
+          fail(Integer.parseInt(w[1]), true);
+        }
+        break;
+      case "finish":
+        end(Integer.parseInt(w[1]), RMAppAttemptState.FINISHED, RMAppState.FINISHED);
+        break;
+      case "move":
+        move(Integer.parseInt(w[1]), w[2]);
+        break;
+      case "priority":
+        priority(Integer.parseInt(w[1]), Integer.parseInt(w[2]));
+        break;
+      case "refresh":
+        refresh();
+        break;
+      default:
+        throw new IllegalArgumentException("no step " + w[0]);
+    }
+  }
+
+  static Resource resource(String text) {
+    String[] p = text.split(",");
+    Resource r = Resource.newInstance(Long.parseLong(p[0]), Integer.parseInt(p[1]));
+    for (int i = 2; i < p.length; i++) {
+      r.setResourceValue(r.getResources()[i].getName(), Long.parseLong(p[i]));
+    }
+    return r;
+  }
+
+  int number(ApplicationId id) {
+    return numbers.get(id);
+  }
+
+  private void node(String host, String rack, Resource total) {
+    if (!nodes.containsKey(host)) {
+      TwinContext.Node n = new TwinContext.Node(host, rack, total);
+      nodes.put(host, n);
+      context.getRMNodes().put(n.id, n.face);
+      cs.handle(new NodeAddedSchedulerEvent(n.face));
+    }
+  }
+
+  private void lose(String host) {
+    TwinContext.Node n = nodes.remove(host);
+    if (n != null) {
+      context.getRMNodes().remove(n.id);
+      cs.handle(new NodeRemovedSchedulerEvent(n.face));
+    }
+  }
+
+  private void size(String host, Resource total) {
+    TwinContext.Node n = nodes.get(host);
+    if (n != null) {
+      n.total = total;
+      RMContainer held = cs.getNode(n.id).getReservedContainer();
+      if (held != null && !Resources.fitsIn(cs.getResourceCalculator(), held.getReservedResource(), total)) {
+        cancel("larger-than-node", held);
+      }
+      cs.handle(new NodeResourceUpdateSchedulerEvent(n.face, ResourceOption.newInstance(total, -1)));
+    }
+  }
+
+  /** beat is a heartbeat: run= and done= name containers that the node says it runs, or that have ended there. */
+  private void beat(String[] w) {
+    TwinContext.Node n = nodes.get(w[1]);
+    if (n == null) {
+      return;
+    }
+    for (int i = 2; i < w.length; i++) {
+      boolean run = w[i].startsWith("run=");
+      for (String name : w[i].substring(w[i].indexOf('=') + 1).split(",")) {
+        ContainerId id = container(name);
+        if (id != null && run) {
+          RMContainer c = cs.getRMContainer(id);
+          if (c != null && c.getState() == RMContainerState.ACQUIRED && c.getAllocatedNode().equals(n.id) && running.add(id)) {
+            n.launched.add(ContainerStatus.newInstance(id, ContainerState.RUNNING, "", 0));
+          }
+        } else if (id != null && running.contains(id) && !isMaster(id) && cs.getNode(n.id).getCopiedListOfRunningContainers().stream()
+            .anyMatch(c -> c.getContainerId().equals(id))) {
+          running.remove(id);
+          n.completed.add(ContainerStatus.newInstance(id, ContainerState.COMPLETE, "", 0));
+        }
+      }
+    }
+    cs.handle(new NodeUpdateSchedulerEvent(n.face));
+  }
+
+  /** isMaster says whether a container is the AM of a live attempt: its end is a step of its own. */
+  private boolean isMaster(ContainerId id) {
+    TwinContext.App a = apps.get(number(id.getApplicationAttemptId().getApplicationId()));
+    return a != null && a.attempt.master != null && a.attempt.master.getId().equals(id);
+  }
+
+  /** container finds the container with a name such as 3.2: the second one granted to application 3. */
+  private ContainerId container(String name) {
+    int dot = name.indexOf('.');
+    TwinContext.App a = known.get(Integer.parseInt(name.substring(0, dot)));
+    int n = Integer.parseInt(name.substring(dot + 1));
+    return a == null || n < 1 || n > a.granted.size() ? null : a.granted.get(n - 1);
+  }
+
+  /** submit NUMBER QUEUE USER PRIORITY SIZE [unmanaged] [keep]. */
+  private void submit(String[] w) {
+    int number = Integer.parseInt(w[1]);
+    if (apps.containsKey(number)) {
+      return;
+    }
+    ApplicationId id = ApplicationId.newInstance(1, number);
+    numbers.put(id, number);
+    boolean unmanaged = false;
+    boolean keep = false;
+    for (int i = 6; i < w.length; i++) {
+      unmanaged |= w[i].equals("unmanaged");
+      keep |= w[i].equals("keep");
+    }
+    Priority priority = Priority.newInstance(Integer.parseInt(w[4]));
+    ApplicationSubmissionContext c = ApplicationSubmissionContext.newInstance(id, "", w[2], priority, null, unmanaged, false, 2, resource(w[5]),
+        "", keep);
+    List<ResourceRequest> am = new ArrayList<>();
+    if (!unmanaged) {
+      Resource size = cs.getNormalizedResource(resource(w[5]), cs.getMaximumResourceCapability(w[2]));
+      am.add(ResourceRequest.newInstance(Priority.newInstance(0), ResourceRequest.ANY, size, 1));
+    }
+    TwinContext.App a = new TwinContext.App(id, w[3], w[2], c, unmanaged ? null : am);
+    context.getRMApps().put(id, a.face);
+    context.rejected = false;
+    try {
+      priority = cs.checkAndGetApplicationPriority(priority, UserGroupInformation.createRemoteUser(w[3]), w[2], id);
+    } catch (YarnException e) {
+      context.rejected = true;
+    }
+    if (!context.rejected) {
+      cs.handle(new AppAddedSchedulerEvent(w[3], c, false, priority));
+    }
+    result = context.rejected ? "refused" : "accepted";
+    if (!context.rejected) {
+      apps.put(number, a);
+      known.put(number, a);
+      attempt(a, false);
+    }
+  }
+
+  private void attempt(TwinContext.App a, boolean transfer) {
+    a.attempts++;
+    a.attempt = new TwinContext.Attempt(ApplicationAttemptId.newInstance(a.id, a.attempts), context);
+    cs.handle(new AppAttemptAddedSchedulerEvent(a.attempt.id, transfer));
+    if (a.am != null) {
+      List<ResourceRequest> asks = new ArrayList<>();
+      for (ResourceRequest r : a.am) {
+        asks.add(ResourceRequest.clone(r));
+      }
+      call(a, asks, Collections.emptyList(), null, null, new ContainerUpdates());
+    }
+  }
+
+  private void call(TwinContext.App a, List<ResourceRequest> asks, List<ContainerId> releases, List<String> add, List<String> remove,
+      ContainerUpdates updates) {
+    cs.allocate(a.attempt.id, asks, Collections.emptyList(), releases, add, remove, updates);
+  }
+
+  /** allocate NUMBER [ask=KEY:NAME:COUNT:SIZE[:strict]]… [release=CONTAINER]… [refuse=NAME]… [admit=NAME]…. */
+  private void allocate(String[] w) {
+    TwinContext.App a = apps.get(Integer.parseInt(w[1]));
+    if (a == null || a.attempt == null || (a.am != null && a.attempt.master == null)) {
+      return;
+    }
+    List<ResourceRequest> asks = new ArrayList<>();
+    List<ContainerId> releases = new ArrayList<>();
+    List<String> add = new ArrayList<>();
+    List<String> remove = new ArrayList<>();
+    for (int i = 2; i < w.length; i++) {
+      String v = w[i].substring(w[i].indexOf('=') + 1);
+      if (w[i].startsWith("ask=")) {
+        asks.add(ask(v.split(":")));
+      } else if (w[i].startsWith("release=")) {
+        ContainerId id = container(v);
+        if (id != null && !isMaster(id) && id.getApplicationAttemptId().equals(a.attempt.id) && told(id)) {
+          releases.add(id);
+        }
+      } else if (w[i].startsWith("refuse=")) {
+        add.add(v);
+      } else if (w[i].startsWith("admit=")) {
+        remove.add(v);
+      }
+    }
+    FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
+    sizeChanged(s, asks);
+    call(a, asks, releases, add, remove, new ContainerUpdates());
+    blacklisted(s);
+  }
+
+  /** told says whether the AM knows of a container, and that is there. */
+  private boolean told(ContainerId id) {
+    RMContainer c = cs.getRMContainer(id);
+    return c != null && c.getState() != RMContainerState.ALLOCATED;
+  }
+
+  /** cancel ends a reservation that rmd ends and YARN would keep. */
+  private void cancel(String name, RMContainer held) {
+    intended.add(name);
+    cs.killReservedContainer(held);
+  }
+
+  private void sizeChanged(FiCaSchedulerApp s, List<ResourceRequest> asks) {
+    for (ResourceRequest r : asks) {
+      Resource size = cs.getNormalizedResource(r.getCapability(), cs.getMaximumResourceCapability(s.getQueueName()));
+      for (RMContainer held : s.getReservedContainers()) {
+        if (r.getResourceName().equals(ResourceRequest.ANY) && r.getNumContainers() > 0 && !held.getReservedResource().equals(size)
+            && held.getReservedSchedulerKey().equals(SchedulerRequestKey.create(r))) {
+          cancel("size-changed", held);
+        }
+      }
+    }
+  }
+
+  private void blacklisted(FiCaSchedulerApp s) {
+    for (RMContainer held : s.getReservedContainers()) {
+      if (SchedulerAppUtils.isPlaceBlacklisted(s, cs.getNode(held.getReservedNode()), null)) {
+        cancel("blacklisted", held);
+      }
+    }
+  }
+
+  private static ResourceRequest ask(String[] p) {
+    int dot = p[0].indexOf('.');
+    ResourceRequest r = ResourceRequest.newInstance(Priority.newInstance(Integer.parseInt(p[0].substring(0, dot))), p[1], resource(p[3]),
+        Integer.parseInt(p[2]), p.length < 5);
+    r.setAllocationRequestId(Long.parseLong(p[0].substring(dot + 1)));
+    return r;
+  }
+
+  /** masters does for each attempt what RMAppAttemptImpl does: take its AM container, and end when that has ended. */
+  private void masters() {
+    for (Map.Entry<Integer, TwinContext.App> e : new TreeMap<>(apps).entrySet()) {
+      TwinContext.App a = e.getValue();
+      FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
+      if (s == null || !s.getApplicationAttemptId().equals(a.attempt.id)) {
+        continue;
+      }
+      count(a, s);
+      newestFirst(s);
+      if (a.am == null) {
+        continue;
+      }
+      if (a.attempt.master == null) {
+        for (RMContainer c : s.getLiveContainers()) {
+          if (c.getState() == RMContainerState.ALLOCATED && c.getContainerId().getApplicationAttemptId().equals(a.attempt.id)) {
+            call(a, Collections.emptyList(), Collections.emptyList(), null, null, new ContainerUpdates());
+            a.attempt.master = c.getContainer();
+            ((org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl) c).setAMContainer(true);
+          }
+        }
+      } else if (cs.getRMContainer(a.attempt.master.getId()) == null) {
+        fail(e.getKey(), false);
+      }
+    }
+  }
+
+  /**
+   * newestFirst makes an application give up its newest reservation first, as rmd does, where it has a choice:
+   * YARN takes the first in the order of a hash of the nodes' names.
+   */
+  private void newestFirst(FiCaSchedulerApp s) {
+    for (Map.Entry<SchedulerRequestKey, Map<NodeId, RMContainer>> e : reservations(s).entrySet()) {
+      if (!(e.getValue() instanceof NewestFirst)) {
+        e.setValue(new NewestFirst(e.getValue()));
+      }
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Map<SchedulerRequestKey, Map<NodeId, RMContainer>> reservations(FiCaSchedulerApp s) {
+    try {
+      return (Map<SchedulerRequestKey, Map<NodeId, RMContainer>>) RESERVED.get(s);
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static final class NewestFirst extends LinkedHashMap<NodeId, RMContainer> {
+    private static final long serialVersionUID = 1L;
+
+    NewestFirst(Map<NodeId, RMContainer> m) {
+      super(m);
+    }
+
+    @Override
+    public Set<Map.Entry<NodeId, RMContainer>> entrySet() {
+      List<Map.Entry<NodeId, RMContainer>> list = new ArrayList<>(super.entrySet());
+      Collections.reverse(list);
+      return new LinkedHashSet<>(list);
+    }
+  }
+
+  /**
+   * deriveLimits gives each leaf the limit that its ancestors would hand down to it now, as rmd does. YARN remembers
+   * the one that was handed down when a pass last came by, and takes AM limits of that.
+   */
+  private void deriveLimits() throws ReflectiveOperationException {
+    if (cs != null) {
+      deriveLimits(cs.getRootQueue(), new ResourceLimits(cs.getClusterResource()));
+    }
+  }
+
+  private void deriveLimits(CSQueue q, ResourceLimits limits) throws ReflectiveOperationException {
+    Resource cluster = cs.getClusterResource();
+    if (q instanceof AbstractParentQueue) {
+      for (CSQueue child : q.getChildQueues()) {
+        deriveLimits(child, ((AbstractParentQueue) q).getResourceLimitsOfChild(child, cluster, limits, NO_LABEL, false));
+      }
+      return;
+    }
+    UPDATE_LIMITS.invoke(q, limits, cluster);
+    SET_LIMITS.invoke(q, cluster);
+  }
+
+  private static final Method UPDATE_LIMITS = method("updateCurrentResourceLimits", ResourceLimits.class, Resource.class);
+  private static final Method SET_LIMITS = method("setQueueResourceLimitsInfo", Resource.class);
+
+  private static Method method(String name, Class<?>... args) {
+    try {
+      Method m = AbstractLeafQueue.class.getDeclaredMethod(name, args);
+      m.setAccessible(true);
+      return m;
+    } catch (NoSuchMethodException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static final Field RESERVED = field(SchedulerApplicationAttempt.class, "reservedContainers");
+
+  private static Field field(Class<?> c, String name) {
+    try {
+      Field f = c.getDeclaredField(name);
+      f.setAccessible(true);
+      return f;
+    } catch (NoSuchFieldException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /**
+   * activeUsers counts the user of each active application that asks for something, as rmd does. YARN counts a user
+   * when an ask is made: one whose application is activated after its AM was asked for is not counted.
+   */
+  private void activeUsers() {
+    for (TwinContext.App a : apps.values()) {
+      FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
+      AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
+      int before = leaf.getUsersManager().getNumActiveUsers();
+      if (leaf.getApplications().contains(s) && !s.getAppSchedulingInfo().getSchedulerKeys().isEmpty()) {
+        leaf.getUsersManager().activateApplication(a.user, a.id);
+        if (leaf.getUsersManager().getNumActiveUsers() != before) {
+          intended.add("activated-user");
+        }
+      }
+    }
+  }
+
+  /** count gives the containers of an application their names, in the order of their numbers. */
+  private void count(TwinContext.App a, FiCaSchedulerApp s) {
+    Collection<RMContainer> live = s.getLiveContainers();
+    live.stream().map(RMContainer::getContainerId).filter(id -> !a.ordinal.containsKey(id)).sorted().forEach(id -> {
+      a.granted.add(id);
+      a.ordinal.put(id, a.granted.size());
+    });
+  }
+
+  private void fail(int number, boolean counts) {
+    TwinContext.App a = apps.get(number);
+    if (a == null) {
+      return;
+    }
+    a.failures += counts ? 1 : 0;
+    boolean last = a.am == null || a.failures >= 2 || a.attempts / 4 >= 2;
+    if (last) {
+      end(number, RMAppAttemptState.FAILED, RMAppState.FAILED);
+      return;
+    }
+    boolean keep = a.submission.getKeepContainersAcrossApplicationAttempts();
+    cs.handle(new AppAttemptRemovedSchedulerEvent(a.attempt.id, RMAppAttemptState.FAILED, keep));
+    attempt(a, keep);
+  }
+
+  private void end(int number, RMAppAttemptState attempt, RMAppState app) {
+    TwinContext.App a = apps.remove(number);
+    if (a != null) {
+      cs.handle(new AppAttemptRemovedSchedulerEvent(a.attempt.id, attempt, false));
+      cs.handle(new AppRemovedSchedulerEvent(a.id, app));
+      context.getRMApps().remove(a.id);
+    }
+  }
+
+  private void move(int number, String queue) {
+    TwinContext.App a = apps.get(number);
+    if (a == null) {
+      return;
+    }
+    try {
+      cs.preValidateMoveApplication(a.id, queue);
+      cs.moveApplication(a.id, queue);
+      a.queue = queue;
+      result = "accepted";
+    } catch (YarnException e) {
+      result = "refused";
+    }
+  }
+
+  private void priority(int number, int to) throws YarnException {
+    TwinContext.App a = apps.get(number);
+    if (a != null) {
+      cs.updateApplicationPriority(Priority.newInstance(to), a.id, SettableFuture.create(), UserGroupInformation.createRemoteUser(a.user));
+    }
+  }
+
+  private void refresh() {
+    try {
+      cs.reinitialize(new Configuration(conf), context);
+      result = "accepted";
+    } catch (Exception e) {
+      result = "refused";
+    }
+  }
+
+  private Twin() {
+  }
+}

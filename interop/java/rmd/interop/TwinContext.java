@@ -1,0 +1,340 @@
+package rmd.interop;
+
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
+import org.apache.hadoop.yarn.LocalConfigurationProvider;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.ExecutionType;
+import org.apache.hadoop.yarn.api.records.LogAggregationContext;
+import org.apache.hadoop.yarn.api.records.NMToken;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.NodeState;
+import org.apache.hadoop.yarn.api.records.Priority;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.api.records.Token;
+import org.apache.hadoop.yarn.event.Dispatcher;
+import org.apache.hadoop.yarn.event.Event;
+import org.apache.hadoop.yarn.event.EventHandler;
+import org.apache.hadoop.yarn.server.api.ContainerType;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContextImpl;
+import org.apache.hadoop.yarn.server.resourcemanager.ahs.RMApplicationHistoryWriter;
+import org.apache.hadoop.yarn.server.resourcemanager.metrics.NoOpSystemMetricPublisher;
+import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsManager;
+import org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore;
+import org.apache.hadoop.yarn.server.resourcemanager.recovery.records.ApplicationStateData;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptMetrics;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.AllocationExpirationInfo;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.ContainerAllocationExpirer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.UpdatedContainerInfo;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.constraint.AllocationTagsManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.security.NMTokenSecretManagerInRM;
+import org.apache.hadoop.yarn.server.resourcemanager.security.RMContainerTokenSecretManager;
+
+/**
+ * TwinContext is what surrounds a CapacityScheduler in a ResourceManager, without threads, tokens, stores and clocks:
+ * events are handled where they are sent, and what only tells others of a decision does nothing.
+ */
+final class TwinContext extends RMContextImpl {
+  final CapacityScheduler scheduler = new CapacityScheduler();
+  private final Events events = new Events();
+  private final RMContainerTokenSecretManager containerTokens;
+  private final NMTokenSecretManagerInRM nodeTokens;
+  private final ContainerAllocationExpirer expirer;
+  /** rejected says that the scheduler rejected an application since it was last set to false. */
+  boolean rejected;
+
+  TwinContext(Configuration conf) throws Exception {
+    setConfigurationProvider(new NoFiles());
+    setYarnConfiguration(conf);
+    setScheduler(scheduler);
+    RMNodeLabelsManager labels = new RMNodeLabelsManager();
+    labels.init(conf);
+    labels.setRMContext(this);
+    setNodeLabelManager(labels);
+    containerTokens = new NoContainerTokens(conf);
+    nodeTokens = new NoNodeTokens(conf);
+    expirer = new NeverExpires(events);
+    setRMApplicationHistoryWriter(new RMApplicationHistoryWriter());
+    setSystemMetricsPublisher(new NoOpSystemMetricPublisher());
+    setAllocationTagsManager(new AllocationTagsManager(this));
+    setStateStore(new NoStore());
+    scheduler.setConf(conf);
+    scheduler.setRMContext(this);
+    scheduler.init(conf);
+  }
+
+  @Override
+  public Dispatcher getDispatcher() {
+    return events;
+  }
+
+  @Override
+  public RMContainerTokenSecretManager getContainerTokenSecretManager() {
+    return containerTokens;
+  }
+
+  @Override
+  public NMTokenSecretManagerInRM getNMTokenSecretManager() {
+    return nodeTokens;
+  }
+
+  @Override
+  public ContainerAllocationExpirer getContainerAllocationExpirer() {
+    return expirer;
+  }
+
+  /** Events hands what is meant for the scheduler to it at once, and keeps the word of a rejection. */
+  private final class Events implements Dispatcher {
+    @Override
+    public EventHandler<Event> getEventHandler() {
+      return event -> {
+        if (event instanceof SchedulerEvent) {
+          scheduler.handle((SchedulerEvent) event);
+        } else if (event instanceof RMAppEvent && event.getType() == RMAppEventType.APP_REJECTED) {
+          rejected = true;
+        }
+      };
+    }
+
+    @Override
+    @SuppressWarnings("rawtypes")
+    public void register(Class<? extends Enum> type, EventHandler handler) {
+    }
+  }
+
+  /** NoFiles gives an empty capacity-scheduler.xml: all properties stand in the configuration itself. */
+  private static final class NoFiles extends LocalConfigurationProvider {
+    @Override
+    public InputStream getConfigurationInputStream(Configuration conf, String name) {
+      return new ByteArrayInputStream("<configuration/>".getBytes(StandardCharsets.UTF_8));
+    }
+  }
+
+  private static final class NoContainerTokens extends RMContainerTokenSecretManager {
+    NoContainerTokens(Configuration conf) {
+      super(conf);
+    }
+
+    @Override
+    public Token createContainerToken(ContainerId id, int version, NodeId node, String user, Resource size, Priority priority,
+        long created, LogAggregationContext logs, String label, ContainerType type, ExecutionType execution, long request,
+        Set<String> tags) {
+      return null;
+    }
+  }
+
+  private static final class NoNodeTokens extends NMTokenSecretManagerInRM {
+    NoNodeTokens(Configuration conf) {
+      super(conf);
+    }
+
+    @Override
+    public NMToken createAndGetNMToken(String user, ApplicationAttemptId attempt, Container container) {
+      return null;
+    }
+  }
+
+  private static final class NeverExpires extends ContainerAllocationExpirer {
+    NeverExpires(Dispatcher d) {
+      super(d);
+    }
+
+    @Override
+    public synchronized void register(AllocationExpirationInfo info) {
+    }
+
+    @Override
+    public synchronized void unregister(AllocationExpirationInfo info) {
+    }
+  }
+
+  private static final class NoStore extends NullRMStateStore {
+    @Override
+    public void updateApplicationStateSynchronously(ApplicationStateData state, boolean notify, SettableFuture<Object> done) {
+      if (done != null) {
+        done.set(null);
+      }
+    }
+  }
+
+  /** Answers stands in for one of the ResourceManager's large interfaces: what is not answered is null, 0 or false. */
+  private abstract static class Answers implements InvocationHandler {
+    abstract Object answer(String name, Object[] args);
+
+    @Override
+    public Object invoke(Object self, Method m, Object[] args) {
+      switch (m.getName()) {
+        case "hashCode":
+          return System.identityHashCode(self);
+        case "equals":
+          return self == args[0];
+        case "toString":
+          return "twin " + getClass().getSimpleName();
+        default:
+      }
+      Object a = answer(m.getName(), args);
+      Class<?> type = m.getReturnType();
+      if (a != null || !type.isPrimitive() || type == void.class) {
+        return a;
+      }
+      return type == boolean.class ? (Object) false : type == long.class ? (Object) 0L : type == float.class ? (Object) 0f : (Object) 0;
+    }
+
+    <T> T as(Class<T> type) {
+      return type.cast(Proxy.newProxyInstance(Answers.class.getClassLoader(), new Class<?>[] {type}, this));
+    }
+  }
+
+  /** Node is an RMNode that RMNodeImpl's state machine has nothing to do with: it is RUNNING as long as it is there. */
+  static final class Node extends Answers {
+    final NodeId id;
+    final String rack;
+    Resource total;
+    final List<ContainerStatus> launched = new ArrayList<>();
+    final List<ContainerStatus> completed = new ArrayList<>();
+    final RMNode face = as(RMNode.class);
+
+    Node(String host, String rack, Resource total) {
+      this.id = NodeId.newInstance(host, 1);
+      this.rack = rack;
+      this.total = total;
+    }
+
+    @Override
+    Object answer(String name, Object[] args) {
+      switch (name) {
+        case "getNodeID":
+          return id;
+        case "getHostName":
+        case "getNodeAddress":
+        case "getHttpAddress":
+          return id.getHost();
+        case "getRackName":
+          return rack;
+        case "getTotalCapability":
+          return total;
+        case "getState":
+          return NodeState.RUNNING;
+        case "getNodeLabels":
+          return Collections.emptySet();
+        case "pullNewlyIncreasedContainers":
+          return Collections.emptyList();
+        case "pullContainerUpdates":
+          return pull();
+        default:
+          return null;
+      }
+    }
+
+    private List<UpdatedContainerInfo> pull() {
+      UpdatedContainerInfo info = new UpdatedContainerInfo(new ArrayList<>(launched), new ArrayList<>(completed), new ArrayList<>());
+      launched.clear();
+      completed.clear();
+      return Collections.singletonList(info);
+    }
+  }
+
+  /** Attempt is an RMAppAttempt: it has an AM container or waits for one. */
+  static final class Attempt extends Answers {
+    final ApplicationAttemptId id;
+    final RMAppAttemptMetrics metrics;
+    Container master;
+    final RMAppAttempt face = as(RMAppAttempt.class);
+
+    Attempt(ApplicationAttemptId id, TwinContext context) {
+      this.id = id;
+      this.metrics = new RMAppAttemptMetrics(id, context);
+    }
+
+    @Override
+    Object answer(String name, Object[] args) {
+      switch (name) {
+        case "getAppAttemptId":
+          return id;
+        case "getMasterContainer":
+          return master;
+        case "getRMAppAttemptMetrics":
+          return metrics;
+        default:
+          return null;
+      }
+    }
+  }
+
+  /** App is an RMApp with its current attempt. */
+  static final class App extends Answers {
+    final ApplicationId id;
+    final String user;
+    final ApplicationSubmissionContext submission;
+    final List<ResourceRequest> am;
+    String queue;
+    int attempts;
+    int failures;
+    Attempt attempt;
+    final RMApp face = as(RMApp.class);
+    /** containers by the order in which they were granted, over all attempts. */
+    final List<ContainerId> granted = new ArrayList<>();
+    final Map<ContainerId, Integer> ordinal = new HashMap<>();
+
+    App(ApplicationId id, String user, String queue, ApplicationSubmissionContext submission, List<ResourceRequest> am) {
+      this.id = id;
+      this.user = user;
+      this.queue = queue;
+      this.submission = submission;
+      this.am = am;
+    }
+
+    @Override
+    Object answer(String name, Object[] args) {
+      switch (name) {
+        case "getApplicationId":
+          return id;
+        case "getUser":
+        case "getRealUser":
+          return user;
+        case "getQueue":
+          return queue;
+        case "getApplicationSubmissionContext":
+          return submission;
+        case "getCurrentAppAttempt":
+        case "getRMAppAttempt":
+          return attempt == null ? null : attempt.face;
+        case "getAMResourceRequests":
+          // An unmanaged application has no AM container, and takes nothing of a queue's share for AMs; in YARN it takes
+          // the smallest container's size.
+          return am != null ? am : Collections.singletonList(
+              ResourceRequest.newInstance(Priority.newInstance(0), ResourceRequest.ANY, Resource.newInstance(0, 0), 1));
+        case "getApplicationSchedulingEnvs":
+        case "getApplicationTimeouts":
+          return Collections.emptyMap();
+        default:
+          return null;
+      }
+    }
+  }
+}

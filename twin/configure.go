@@ -1,0 +1,190 @@
+package twin
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// tree is a random queue tree: its properties and its leaves.
+type tree struct {
+	props  map[string]string
+	leaves []string
+	shape  map[string][]string // parents, with their children
+}
+
+// configure makes the configuration that a history starts with.
+func (g *generator) configure() error {
+	g.queues.shape = map[string][]string{}
+	g.absolute = g.with["queues"] && g.chance(25)
+	g.shape("root", 1)
+	props := g.scheduling()
+	maps.Copy(props, g.capacities())
+	return g.set(props)
+}
+
+// set sets properties, and unsets those of the last configuration that this one has not.
+func (g *generator) set(props map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(g.queues.props)) {
+		if _, ok := props[name]; !ok {
+			if err := g.step("unset %s", name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(props)) {
+		if was, ok := g.queues.props[name]; ok && was == props[name] {
+			continue
+		}
+		if err := g.step("set %s %s", name, props[name]); err != nil {
+			return err
+		}
+	}
+	g.queues.props = props
+	return nil
+}
+
+// shape grows the tree under a queue.
+func (g *generator) shape(path string, depth int) {
+	n := 1
+	if g.with["queues"] {
+		n = g.between(1, 3)
+	}
+	for i := range n {
+		child := path + "." + string(rune('a'+i))
+		g.queues.shape[path] = append(g.queues.shape[path], child)
+		if g.with["queues"] && depth < 3 && g.chance(30) {
+			g.shape(child, depth+1)
+			continue
+		}
+		g.queues.leaves = append(g.queues.leaves, child)
+	}
+}
+
+// scheduling is what is not of one queue.
+func (g *generator) scheduling() map[string]string {
+	props := map[string]string{
+		"yarn.scheduler.maximum-allocation-mb": "8192", "yarn.scheduler.maximum-allocation-vcores": "8",
+		prefix + "maximum-am-resource-percent":  pick(g, []string{"1", "0.5"}),
+		"yarn.cluster.max-application-priority": "5",
+	}
+	some := func(percent int, name string, values ...string) {
+		if g.chance(percent) {
+			props[prefix+name] = pick(g, values)
+		}
+	}
+	if g.with["dominant"] {
+		props[prefix+"resource-calculator"] = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+	}
+	if g.with["unmanaged"] { // one that waits for AMs of others differs: rmd activates it at once
+		props[prefix+"maximum-am-resource-percent"] = "8"
+	} else if g.with["limits"] {
+		some(60, "maximum-am-resource-percent", "0.125", "0.25", "0.375")
+		some(30, "maximum-applications", "4", "10")
+	}
+	if g.with["delays"] {
+		some(80, "node-locality-delay", "0", "1", "2", "4", "40")
+		some(50, "rack-locality-additional-delay", "-1", "0", "1", "3")
+		some(30, "rack-locality-full-reset", "false")
+	} else {
+		props[prefix+"node-locality-delay"] = "-1"
+	}
+	if g.with["nolook"] {
+		some(60, "reservations-continue-look-all-nodes", "false")
+	}
+	some(30, "per-node-heartbeat.multiple-assignments-enabled", "false")
+	some(30, "per-node-heartbeat.maximum-container-assignments", "1", "2", "3")
+	some(50, "per-node-heartbeat.maximum-offswitch-assignments", "1", "2", "4", "10")
+	return props
+}
+
+// capacities gives every queue of the tree its share and its limits.
+func (g *generator) capacities() map[string]string {
+	props := map[string]string{}
+	g.divide(props, "root", 27*256, 27, g.absolute)
+	return props
+}
+
+// shares are the ways in which children may divide a parent. YARN computes with floats of 32 bits and rmd
+// with fractions (docs/adr/0004): these are the same in both.
+var shares = map[int][][]string{
+	1: {{"100"}},
+	2: {{"50", "50"}, {"25", "75"}, {"87.5", "12.5"}},
+	3: {{"25", "25", "50"}, {"12.5", "62.5", "25"}, {"37.5", "37.5", "25"}},
+}
+
+var weights = map[int][][]string{
+	1: {{"1w"}, {"4w"}},
+	2: {{"1w", "1w"}, {"1w", "3w"}, {"0.5w", "1.5w"}},
+	3: {{"1w", "1w", "2w"}, {"5w", "1w", "2w"}, {"3w", "4w", "1w"}},
+}
+
+func (g *generator) divide(props map[string]string, path string, memory, vcores int, absolute bool) {
+	children := g.queues.shape[path]
+	names := make([]string, len(children))
+	how := pick(g, shares[len(children)])
+	if g.chance(30) {
+		how = pick(g, weights[len(children)])
+	}
+	for i, child := range children {
+		names[i] = child[strings.LastIndexByte(child, '.')+1:]
+		key := prefix + child
+		mb, vc := memory/len(children)/64*64, vcores/len(children)
+		if absolute {
+			props[key+".capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", mb, vc)
+			if path == "root" && g.chance(30) {
+				props[key+".maximum-capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", g.between(mb, 7168), g.between(vc, 27))
+			}
+		} else {
+			props[key+".capacity"] = how[i]
+			if len(children) > 1 && g.chance(30) {
+				props[key+".maximum-capacity"] = pick(g, []string{"100", "87.5", "93.75"}) // not below any capacity
+			}
+		}
+		g.queue(props, child, mb, vc, absolute)
+	}
+	props[prefix+path+".queues"] = strings.Join(names, ",")
+	if g.with["priorities"] && g.chance(40) {
+		props[prefix+path+".ordering-policy"] = "priority-utilization"
+	}
+}
+
+// queue gives one queue what is its own.
+func (g *generator) queue(props map[string]string, path string, memory, vcores int, absolute bool) {
+	key := prefix + path
+	if len(g.queues.shape[path]) > 0 {
+		g.divide(props, path, memory, vcores, absolute)
+		return
+	}
+	if g.with["fair"] && g.chance(60) {
+		props[key+".ordering-policy"] = "fair"
+	}
+	if g.with["priorities"] && g.chance(40) {
+		props[key+".priority"] = fmt.Sprint(g.r.IntN(3))
+	}
+	if g.with["limits"] {
+		props[key+".user-limit-factor"] = pick(g, []string{"1", "2", "0.5", "-1", "10"})
+		props[key+".minimum-user-limit-percent"] = pick(g, []string{"100", "50", "25", "12.5"})
+		if !g.with["unmanaged"] && g.chance(30) {
+			props[key+".maximum-am-resource-percent"] = pick(g, []string{"0.125", "0.25", "1"})
+		}
+	} else {
+		props[key+".user-limit-factor"] = "20"
+	}
+}
+
+// refresh gives the same tree other shares and limits.
+func (g *generator) refresh() error {
+	props := maps.Clone(g.queues.props)
+	for name := range maps.Clone(props) {
+		if strings.HasPrefix(name, prefix+"root.") {
+			delete(props, name)
+		}
+	}
+	maps.Copy(props, g.capacities())
+	if err := g.set(props); err != nil {
+		return err
+	}
+	return g.step("refresh")
+}

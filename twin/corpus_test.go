@@ -1,0 +1,94 @@
+package twin
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var record = flag.String("record", "", "folder of interop/fetch: play testdata anew into Hadoop's scheduler and record what it holds")
+
+// TestCorpus plays the histories that once showed a difference, and compares with what Hadoop's
+// scheduler held when they were recorded. It needs no Java.
+func TestCorpus(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no histories: %v", err)
+	}
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) { replay(t, path) })
+	}
+}
+
+func replay(t *testing.T, path string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ParseRecording(filepath.Base(path), string(text))
+	if *record != "" {
+		hadoop, err := StartHadoop(*record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer hadoop.Close()
+		if r.Hadoop, err = hadoop.Play(r.History); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(r.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rmd, err := Play(r.History)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := Compare(r.History, rmd, r.Hadoop); d != nil {
+		t.Errorf("rmd differs from what Hadoop's CapacityScheduler held:\n%s", d.Report(r.History))
+	}
+}
+
+// TestRecordingReadsWhatItWrites holds the file format.
+func TestRecordingReadsWhatItWrites(t *testing.T) {
+	h := Parse("h", "set a b\nstart\nnode h0 /r0 1024,1\nbeat h0\n")
+	r := &Recording{About: []string{"# why"}, History: h, Hadoop: []Observation{nil, {"cluster 0", "queue root"}, {"cluster 1", "queue root"}, {"cluster 1"}}}
+	again := ParseRecording("h", r.String())
+	if again.String() != r.String() || Compare(h, again.Hadoop, r.Hadoop) != nil {
+		t.Errorf("wrote\n%s\nread\n%s", r, again)
+	}
+}
+
+// TestShrinkKeepsTheDifference: what is left shows the same, and nothing can be left out of it.
+func TestShrinkKeepsTheDifference(t *testing.T) {
+	h := Parse("h", "start\nnode a\nbeat a run=1.1 done=1.2\nnode b\nbeat b\nlose a\n")
+	differs := func(h *History) *Difference {
+		var a bool
+		for i, s := range h.Steps {
+			a = a || s.String() == "node a"
+			if a && s.Is("beat") && strings.Contains(s.String(), "done=1.2") {
+				return &Difference{Step: i, After: "beat", Rmd: []string{"node x"}}
+			}
+		}
+		return nil
+	}
+	small, d := Shrink(h, differs)
+	if d == nil || small.String() != "node a\nbeat a done=1.2\n" {
+		t.Errorf("left %v:\n%s", d, small)
+	}
+}
+
+// TestGenerateIsTheSameForASeed: a seed names one history.
+func TestGenerateIsTheSameForASeed(t *testing.T) {
+	for seed := range uint64(20) {
+		a, _, err := Generate(seed, nil)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		b, _, _ := Generate(seed, nil)
+		if a.String() != b.String() {
+			t.Errorf("seed %d gives two histories", seed)
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package twin
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// Families are what a history may have beside asks for "*" in one queue.
+var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
+	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook"}
+
+// generator makes a history step by step, and looks at what the planner holds to take steps that mean
+// something.
+type generator struct {
+	r        *rand.Rand
+	h        *History
+	p        *Planner
+	out      []Observation
+	with     map[string]bool
+	queues   tree
+	hosts    []string
+	apps     uint32
+	absolute bool // queues are given amounts, not shares
+}
+
+// Generate makes the history of a seed, with some of the families given (nil: of all), and says what
+// the planner holds after each of its steps.
+func Generate(seed uint64, families []string) (*History, []Observation, error) {
+	if families == nil {
+		families = Families
+	}
+	g := &generator{r: rand.New(rand.NewPCG(seed, 7)), h: &History{Name: fmt.Sprintf("seed-%d", seed)}, p: NewPlanner(), with: map[string]bool{}}
+	for _, f := range Families {
+		if chosen := g.chance(55); chosen && slices.Contains(families, f) {
+			g.with[f] = true
+		}
+	}
+	err := g.run()
+	return g.h, g.out, err
+}
+
+func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
+
+func (g *generator) between(low, high int) int { return low + g.r.IntN(high-low+1) }
+
+func pick[T any](g *generator, list []T) T { return list[g.r.IntN(len(list))] }
+
+// step adds a step and plays it.
+func (g *generator) step(format string, args ...any) error {
+	s := g.h.add(format, args...)
+	o, err := g.p.Step(s)
+	if err != nil {
+		return fmt.Errorf("step %d, %s: %w", len(g.h.Steps), s, err)
+	}
+	g.out = append(g.out, o)
+	return nil
+}
+
+func (g *generator) run() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("step %d, %s: the planner panics: %v", len(g.h.Steps), g.h.Steps[len(g.h.Steps)-1], r)
+		}
+	}()
+	if err := g.configure(); err != nil {
+		return err
+	}
+	if err := g.step("start"); err != nil {
+		return err
+	}
+	for range g.between(1, 4) {
+		if err := g.newNode(); err != nil {
+			return err
+		}
+	}
+	for range g.between(1, 4) {
+		if err := g.submit(); err != nil {
+			return err
+		}
+	}
+	for range g.between(20, 90) {
+		if err := g.action(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// action takes one of the steps that may come, the frequent ones more often.
+func (g *generator) action() error {
+	type choice struct {
+		weight int
+		family string
+		do     func() error
+	}
+	choices := []choice{
+		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
+		{2, "churn", g.newNode}, {2, "churn", g.lose}, {3, "sizes", g.resizeNode}, {2, "moves", g.move}, {2, "refresh", g.refresh},
+		{2, "attempts", g.fail}, {3, "priorities", g.priority},
+	}
+	total := 0
+	for _, c := range choices {
+		if c.family == "" || g.with[c.family] {
+			total += c.weight
+		}
+	}
+	n := g.r.IntN(total)
+	for _, c := range choices {
+		if c.family != "" && !g.with[c.family] {
+			continue
+		}
+		if n -= c.weight; n < 0 {
+			return c.do()
+		}
+	}
+	return nil
+}
+
+func rack(host string) string { return "/r" + string(host[1]/2*2) }
+
+func (g *generator) newNode() error {
+	host := fmt.Sprintf("h%d", g.r.IntN(6))
+	if g.p.racks[host] == "" && !slices.Contains(g.hosts, host) {
+		g.hosts = append(g.hosts, host)
+	}
+	return g.step("node %s %s %s", host, rack(host), g.nodeSize())
+}
+
+func (g *generator) nodeSize() string {
+	least := 2
+	if g.absolute { // no node alone is smaller than what the queues are guaranteed
+		return fmt.Sprintf("%d,%d", g.between(7, 14)*1024, g.between(27, 30))
+	}
+	return fmt.Sprintf("%d,%d", g.between(least, 12)*1024, g.between(least, 12))
+}
+
+func (g *generator) lose() error { return g.step("lose %s", pick(g, g.hosts)) }
+
+func (g *generator) resizeNode() error { return g.step("size %s %s", pick(g, g.hosts), g.nodeSize()) }
+
+func (g *generator) submit() error {
+	g.apps++
+	user := "u1"
+	if g.with["users"] {
+		user = pick(g, []string{"u1", "u1", "u2", "u3"})
+	}
+	priority, more := 0, ""
+	if g.with["priorities"] {
+		priority = g.r.IntN(4)
+	}
+	if g.with["unmanaged"] && g.chance(30) {
+		more = " unmanaged"
+	}
+	return g.step("submit %d %s %s %d %d,%d%s", g.apps, pick(g, g.queues.leaves), user, priority, g.between(1, 2)*1024, g.between(1, 2), more)
+}
+
+// running are the applications that have not ended.
+func (g *generator) running() (out []*state.App) {
+	for seq := uint32(1); seq <= g.apps; seq++ {
+		if a := g.p.live(fmt.Sprint(seq)); a != nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// onOne takes a step with one of the running applications.
+func (g *generator) onOne(format string, args ...any) error {
+	apps := g.running()
+	if len(apps) == 0 {
+		return g.submit()
+	}
+	return g.step(format, append([]any{pick(g, apps).ID.Seq}, args...)...)
+}
+
+func (g *generator) finish() error { return g.onOne("finish %d") }
+func (g *generator) fail() error   { return g.onOne("fail %d") }
+func (g *generator) move() error   { return g.onOne("move %d %s", pick(g, g.queues.leaves)) }
+
+func (g *generator) priority() error { return g.onOne("priority %d %d", g.r.IntN(6)) }
+
+// beat is a heartbeat of a node that tells of some of what has happened there.
+func (g *generator) beat() error {
+	host := pick(g, g.hosts)
+	node := g.p.st.Node(nodeID(host))
+	var run, done []string
+	if node != 0 && g.p.racks[host] != "" {
+		for slot := g.p.st.Nodes.Get(node).Containers; slot != 0; slot = g.p.st.Containers.Get(slot).NextOnNode() {
+			c := g.p.st.Containers.Get(slot)
+			name := g.name(c)
+			switch {
+			case name == "":
+			case stands(c) == yarn.ContainerAcquired && g.chance(80):
+				run = append(run, name)
+			case c.Launched && c.State == yarn.ContainerReleasing && g.chance(60):
+				done = append(done, name)
+			case c.Launched && !c.AM && c.State.Live() && g.chance(12):
+				done = append(done, name)
+			}
+		}
+	}
+	words := ""
+	if len(run) > 0 {
+		words += " run=" + strings.Join(run, ",")
+	}
+	if len(done) > 0 {
+		words += " done=" + strings.Join(done, ",")
+	}
+	return g.step("beat %s%s", host, words)
+}
+
+// name is a container's name in histories; empty when it has none yet.
+func (g *generator) name(c *state.Container) string {
+	a := g.p.apps[g.p.st.Apps.Get(c.App).ID.Seq]
+	if a == nil || a.ordinal[g.p.st.Ref(c)] == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", g.p.st.Apps.Get(c.App).ID.Seq, a.ordinal[g.p.st.Ref(c)])
+}
+
+// allocate is a call of one AM: new asks, releases, nodes that it refuses, or nothing.
+func (g *generator) allocate() error {
+	var ready []*state.App
+	for _, a := range g.running() {
+		if a.AttemptState == state.AttemptRegistered {
+			ready = append(ready, a)
+		}
+	}
+	if len(ready) == 0 {
+		return g.beat()
+	}
+	a := pick(g, ready)
+	words := ""
+	if g.chance(70) {
+		words += g.asks()
+	}
+	if g.with["keys"] && g.chance(30) {
+		words += g.asks()
+	}
+	if g.chance(15) {
+		for slot := a.Containers; slot != 0; slot = g.p.st.Containers.Get(slot).NextOfApp() {
+			c := g.p.st.Containers.Get(slot)
+			if name := g.name(c); name != "" && c.State.Live() && c.State != yarn.ContainerAllocated && !c.AM && c.Attempt == a.Attempt && g.chance(40) {
+				words += " release=" + name
+			}
+		}
+	}
+	if g.with["blacklist"] && g.chance(12) {
+		words += pick(g, []string{" refuse=", " refuse=", " admit="}) + pick(g, append(slices.Clone(g.hosts), "/r0", "/r2"))
+	}
+	return g.step("allocate %d%s", a.ID.Seq, words)
+}
+
+// asks is what is asked under one key: "*", and some hosts with their racks.
+func (g *generator) asks() string {
+	k := "1.0"
+	if g.with["keys"] {
+		k = pick(g, []string{"1.0", "1.1", "2.0", "3.0"})
+	}
+	size := g.askSize()
+	count := pick(g, []int{1, 1, 1, 2, 2, 3, 4, 6, 0})
+	if !g.with["places"] || count == 0 || g.chance(35) {
+		return fmt.Sprintf(" ask=%s:*:%d:%s", k, count, size)
+	}
+	any := "" // what follows an ask that relaxes no locality
+	words := ""
+	strict := g.with["strict"] && g.chance(40)
+	racks := map[string]int{}
+	for _, host := range g.someHosts() {
+		n := g.between(1, count)
+		if g.chance(80) {
+			words += fmt.Sprintf(" ask=%s:%s:%d:%s", k, host, n, size)
+			racks[rack(host)] += n
+		} else {
+			racks[rack(host)] += n
+		}
+	}
+	mark := ""
+	if strict {
+		any = ":strict"
+		if g.chance(50) {
+			mark = ":strict"
+		}
+	}
+	for _, name := range []string{"/r0", "/r2", "/r4"} {
+		if n := racks[name]; n > 0 {
+			words += fmt.Sprintf(" ask=%s:%s:%d:%s%s", k, name, min(n, count), size, mark)
+		}
+	}
+	return words + fmt.Sprintf(" ask=%s:*:%d:%s%s", k, count, size, any)
+}
+
+func (g *generator) someHosts() []string {
+	list := slices.Clone(g.hosts)
+	g.r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:g.between(1, min(len(list), 3))]
+}
+
+func (g *generator) askSize() string {
+	most := 2
+	if g.with["large"] && g.chance(60) {
+		most = 7
+	}
+	return fmt.Sprintf("%d,%d", g.between(1, most)*1024, g.between(1, most))
+}

@@ -1,0 +1,76 @@
+package twin
+
+import (
+	"fmt"
+	"strings"
+)
+
+// History is what is played into both schedulers: one step a line, in words that a reader follows and
+// both programs read.
+//
+//	set NAME VALUE                  a property of the configuration, before start or refresh
+//	unset NAME                      the property has no value
+//	start                           the scheduler begins with the properties
+//	node HOST RACK SIZE             a node registers
+//	lose HOST                       a node is lost
+//	size HOST SIZE                  an administrator changes a node's total
+//	beat HOST [run=C,…] [done=C,…]  a heartbeat: the node runs containers, others have ended
+//	submit APP QUEUE USER PRIORITY SIZE [unmanaged]
+//	allocate APP [ask=KEY:NAME:COUNT:SIZE[:strict]]… [release=C]… [refuse=NAME]… [admit=NAME]…
+//	fail APP                        the current attempt fails
+//	finish APP                      the application ends
+//	move APP QUEUE
+//	priority APP PRIORITY
+//	refresh                         the queues are configured anew
+//
+// SIZE is memory in MiB, vcores and further kinds with commas between; KEY is priority.allocation id;
+// a container C is named by its application and the order in which that got its containers: 3.2.
+type History struct {
+	Name  string
+	Steps []Step
+}
+
+// Step is one line of a history, in words.
+type Step []string
+
+func (s Step) String() string { return strings.Join(s, " ") }
+
+// Is says whether the step is of one of the kinds.
+func (s Step) Is(kinds ...string) bool {
+	for _, k := range kinds {
+		if len(s) > 0 && s[0] == k {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *History) add(format string, args ...any) Step {
+	s := Step(strings.Fields(fmt.Sprintf(format, args...)))
+	h.Steps = append(h.Steps, s)
+	return s
+}
+
+func (h *History) String() string {
+	var b strings.Builder
+	for _, s := range h.Steps {
+		b.WriteString(s.String())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Parse reads a history. What follows "#" is a remark.
+func Parse(name, text string) *History {
+	h := &History{Name: name}
+	for _, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if w := strings.Fields(line); len(w) > 0 {
+			h.Steps = append(h.Steps, w)
+		}
+	}
+	return h
+}
+
+// Observation is what a scheduler holds after a step, one line for each thing.
+type Observation []string

@@ -1,0 +1,348 @@
+package twin
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// clusterTimestamp is the one of both schedulers' application ids.
+const clusterTimestamp = 1
+
+// Planner plays a history into rmd's planner.
+type Planner struct {
+	p     *scheduler.Planner
+	st    *state.State
+	now   int64
+	props map[string]string
+	racks map[string]string // of the nodes that are there
+	apps  map[uint32]*application
+}
+
+// application is what the player knows of one: its AM's last response and the names of its containers.
+type application struct {
+	granted  []event.ContainerRef
+	ordinal  map[event.ContainerRef]int
+	attempt  uint32
+	response int32
+}
+
+// NewPlanner begins a history.
+func NewPlanner() *Planner {
+	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, apps: map[uint32]*application{}}
+}
+
+// Play plays a whole history; an observation for each step. A panic of the planner is an error.
+func Play(h *History) (out []Observation, err error) {
+	p := NewPlanner()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("step %d, %s: the planner panics: %v", len(out)+1, h.Steps[len(out)], r)
+		}
+	}()
+	for _, s := range h.Steps {
+		o, err := p.Step(s)
+		if err != nil {
+			return out, fmt.Errorf("step %d, %s: %w", len(out)+1, s, err)
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// Step plays one step. What a step names and is not there is passed over, so that a history stays
+// playable when parts of it are left out.
+func (p *Planner) Step(s Step) (o Observation, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if bad, ok := r.(badStep); ok {
+				err = fmt.Errorf("%s", string(bad))
+				return
+			}
+			panic(r)
+		}
+	}()
+	switch s[0] {
+	case "set":
+		p.props[word(s, 1)] = strings.Join(s[2:], " ")
+		return nil, nil
+	case "unset":
+		delete(p.props, word(s, 1))
+		return nil, nil
+	case "start":
+		if err := p.start(); err != nil {
+			return nil, err
+		}
+		return p.view(""), nil
+	}
+	if p.p == nil {
+		return nil, fmt.Errorf("the history has not started")
+	}
+	result := p.act(s)
+	p.masters()
+	return p.view(result), nil
+}
+
+// badStep is a step that cannot be read.
+type badStep string
+
+func word(s Step, i int) string {
+	if i >= len(s) {
+		panic(badStep(fmt.Sprintf("%q has too few words", s.String())))
+	}
+	return s[i]
+}
+
+func number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic(badStep(fmt.Sprintf("%q is not a number", text)))
+	}
+	return n
+}
+
+func size(text string) (r yarn.Resource) {
+	for i, n := range strings.Split(text, ",") {
+		r[i] = number(n)
+	}
+	return r
+}
+
+func key(text string) yarn.SchedulerKey {
+	priority, allocation, _ := strings.Cut(text, ".")
+	return yarn.SchedulerKey{Priority: int32(number(priority)), AllocationID: number(allocation)}
+}
+
+func (p *Planner) properties() (out []input.Property) {
+	for _, name := range slices.Sorted(maps.Keys(p.props)) {
+		out = append(out, input.Property{Name: name, Value: p.props[name]})
+	}
+	// YARN looks at a reservation that is not needed any more at its node's next heartbeat.
+	return append(out, input.Property{Name: prefix + "reservation.eager-cancel", Value: "false"})
+}
+
+func (p *Planner) start() (err error) {
+	if p.p, err = scheduler.New(state.New(), scheduler.Options{}); err != nil {
+		return err
+	}
+	p.st = p.p.State()
+	entropy := []byte("0123456789abcdef0123456789abcdef")
+	r := p.plan(&input.InitCluster{ClusterID: "twin", ClusterTimestamp: clusterTimestamp, Properties: p.properties(), Entropy: entropy})
+	if f := r.Refused(); f != nil {
+		return fmt.Errorf("configuration: %v %v", f, f.Details)
+	}
+	return nil
+}
+
+func (p *Planner) plan(in input.Input) input.Reply {
+	p.now += 1000
+	reply, _ := p.p.Plan(p.now, input.Request{Input: in})
+	return reply
+}
+
+func (p *Planner) act(s Step) (result string) {
+	switch s[0] {
+	case "node":
+		if host := word(s, 1); p.racks[host] == "" {
+			p.racks[host] = word(s, 2)
+			p.must(&input.RegisterNode{ID: nodeID(host), Rack: word(s, 2), Total: size(word(s, 3))})
+		}
+	case "lose":
+		if host := word(s, 1); p.racks[host] != "" {
+			delete(p.racks, host)
+			p.must(&input.ExpireNode{ID: nodeID(host)})
+		}
+	case "size":
+		if host := word(s, 1); p.racks[host] != "" {
+			p.must(&input.SetNodeResource{ID: nodeID(host), Total: size(word(s, 2))})
+		}
+	case "beat":
+		p.beat(s)
+	case "submit":
+		return p.submit(s)
+	case "allocate":
+		p.allocate(s)
+	case "fail":
+		if a := p.live(word(s, 1)); a != nil {
+			p.must(&input.FailAttempt{Attempt: a.AttemptID()})
+		}
+	case "finish":
+		if a := p.live(word(s, 1)); a != nil {
+			p.must(&input.KillApplication{ID: a.ID})
+		}
+	case "move":
+		if a := p.live(word(s, 1)); a != nil {
+			return accepted(p.plan(&input.MoveApplication{ID: a.ID, Queue: word(s, 2)}))
+		}
+	case "priority":
+		if a := p.live(word(s, 1)); a != nil {
+			p.must(&input.SetPriority{ID: a.ID, Priority: int32(number(word(s, 2)))})
+		}
+	case "refresh":
+		return accepted(p.plan(&input.SetQueues{Properties: p.properties()}))
+	default:
+		panic(badStep(fmt.Sprintf("there is no step %q", s[0])))
+	}
+	return ""
+}
+
+func accepted(r input.Reply) string {
+	if r.Refused() != nil {
+		return "refused"
+	}
+	return "accepted"
+}
+
+// must plans what the planner has no reason to refuse.
+func (p *Planner) must(in input.Input) input.Reply {
+	r := p.plan(in)
+	if f := r.Refused(); f != nil {
+		panic(badStep(fmt.Sprintf("%T is refused: %v", in, f)))
+	}
+	return r
+}
+
+func nodeID(host string) yarn.NodeID { return yarn.NodeID{Host: host, Port: 1} }
+
+// live finds an application that has not ended.
+func (p *Planner) live(name string) *state.App {
+	slot := p.st.App(uint32(number(name)))
+	if slot == 0 || p.st.Apps.Get(slot).State.Ended() {
+		return nil
+	}
+	return p.st.Apps.Get(slot)
+}
+
+// container finds the container with a name such as 3.2; nil when it is not there any more.
+func (p *Planner) container(name string) *state.Container {
+	app, n, _ := strings.Cut(name, ".")
+	a := p.apps[uint32(number(app))]
+	i := int(number(n))
+	if a == nil || i < 1 || i > len(a.granted) {
+		return nil
+	}
+	slot := p.st.Container(a.granted[i-1])
+	if slot == 0 {
+		return nil
+	}
+	return p.st.Containers.Get(slot)
+}
+
+func (p *Planner) beat(s Step) {
+	host := word(s, 1)
+	if p.racks[host] == "" {
+		return
+	}
+	node, in := p.st.Node(nodeID(host)), &input.NodeHeartbeat{ID: nodeID(host)}
+	for _, w := range s[2:] {
+		kind, list, _ := strings.Cut(w, "=")
+		for _, name := range strings.Split(list, ",") {
+			c := p.container(name)
+			switch {
+			case c == nil || c.Node != node || !c.OnNode:
+			case kind == "run" && stands(c) == yarn.ContainerAcquired && !c.Launched:
+				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.ContainerID(c), State: yarn.ContainerRunning})
+			case kind == "done" && c.Launched && !(c.AM && c.State.Live()):
+				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.ContainerID(c), State: yarn.ContainerCompleted})
+			}
+		}
+	}
+	// YARN takes in what has started before what has ended.
+	slices.SortStableFunc(in.Statuses, func(a, b input.ContainerStatus) int { return cmp.Compare(a.State, b.State) })
+	p.must(in)
+}
+
+func (p *Planner) submit(s Step) string {
+	seq := uint32(number(word(s, 1)))
+	if p.apps[seq] != nil {
+		return ""
+	}
+	r := p.plan(&input.SubmitApplication{
+		ID: yarn.ApplicationID{ClusterTimestamp: clusterTimestamp, Seq: seq}, Queue: word(s, 2), User: word(s, 3),
+		Priority: int32(number(word(s, 4))), PrioritySet: true, AM: size(word(s, 5)), MaxAttempts: 2,
+		Unmanaged: slices.Contains(s, "unmanaged"),
+	})
+	if r.Refused() == nil {
+		p.apps[seq] = &application{ordinal: map[event.ContainerRef]int{}}
+	}
+	return accepted(r)
+}
+
+func (p *Planner) allocate(s Step) {
+	a := p.live(word(s, 1))
+	if a == nil || a.AttemptState != state.AttemptRegistered {
+		return
+	}
+	known := p.apps[a.ID.Seq]
+	in := &input.Allocate{Attempt: a.AttemptID(), Response: known.response}
+	for _, w := range s[2:] {
+		kind, v, _ := strings.Cut(w, "=")
+		switch kind {
+		case "ask":
+			in.Asks = append(in.Asks, ask(v))
+		case "release":
+			if c := p.container(v); c != nil && c.State.Live() && c.State != yarn.ContainerAllocated && !c.AM && c.Attempt == a.Attempt && p.st.Apps.Get(c.App).ID == a.ID {
+				in.Releases = append(in.Releases, p.st.ContainerID(c))
+			}
+		case "refuse":
+			in.BlacklistAdd = append(in.BlacklistAdd, v)
+		case "admit":
+			in.BlacklistRemove = append(in.BlacklistRemove, v)
+		}
+	}
+	known.response = p.must(in).(*input.AllocateReply).Response
+}
+
+func ask(text string) input.Ask {
+	w := strings.Split(text, ":")
+	if len(w) < 4 {
+		panic(badStep(fmt.Sprintf("%q is not KEY:NAME:COUNT:SIZE", text)))
+	}
+	return input.Ask{Key: key(w[0]), Name: w[1], Count: number(w[2]), Size: size(w[3]), Relax: len(w) < 5}
+}
+
+// masters does for each attempt what its AM does once it has a container: it registers. New
+// containers get their names.
+func (p *Planner) masters() {
+	for _, seq := range slices.Sorted(maps.Keys(p.apps)) {
+		known, slot := p.apps[seq], p.st.App(seq)
+		if slot == 0 || p.st.Apps.Get(slot).State.Ended() {
+			continue
+		}
+		a := p.st.Apps.Get(slot)
+		if known.attempt != a.Attempt {
+			known.attempt, known.response = a.Attempt, 0
+		}
+		p.count(known, a)
+		if a.AttemptState == state.AttemptActive && (a.Unmanaged || a.MasterNumber != 0) {
+			p.must(&input.RegisterAttempt{Attempt: a.AttemptID(), Host: "am"})
+		}
+	}
+}
+
+// count gives the containers of an application their names, in the order of their numbers.
+func (p *Planner) count(known *application, a *state.App) {
+	var fresh []event.ContainerRef
+	for slot := a.Containers; slot != 0; slot = p.st.Containers.Get(slot).NextOfApp() {
+		c := p.st.Containers.Get(slot)
+		if ref := p.st.Ref(c); c.State.Live() && known.ordinal[ref] == 0 {
+			fresh = append(fresh, ref)
+		}
+	}
+	slices.SortFunc(fresh, func(x, y event.ContainerRef) int {
+		return cmp.Or(cmp.Compare(x.Attempt, y.Attempt), cmp.Compare(x.Number, y.Number))
+	})
+	for _, ref := range fresh {
+		known.granted = append(known.granted, ref)
+		known.ordinal[ref] = len(known.granted)
+	}
+}

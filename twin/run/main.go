@@ -1,0 +1,74 @@
+// Command run compares rmd's planner with Hadoop's CapacityScheduler over many histories.
+//
+//	go run ./twin/run -seeds 1000         histories 1 to 1000
+//	go run ./twin/run -seed 42            one, made smaller when it differs
+//	go run ./twin/run -file F             a history in a file
+//
+// It exits with 1 when something differs that is not intended, with 2 when it could not run.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"rmd/twin"
+)
+
+func main() {
+	var f twin.Flags
+	families := ""
+	fetch := flag.String("fetch", "interop/fetch", "command that prints the folder with Hadoop's jars and our classes")
+	file := flag.String("file", "", "play this history")
+	flag.Uint64Var(&f.First, "first", 1, "first of -seeds")
+	flag.Uint64Var(&f.Seeds, "seeds", 0, "play so many seeds")
+	seed := flag.Uint64("seed", 0, "play this seed alone")
+	flag.StringVar(&families, "only", "", "families of steps, with commas between; empty: all")
+	flag.StringVar(&f.Out, "out", "out/twin", "folder for the histories that differ")
+	flag.IntVar(&f.Show, "show", 5, "make so many of those that differ smaller, and show them")
+	flag.DurationVar(&f.For, "for", 0, "begin no new history after this time")
+	flag.IntVar(&f.Parallel, "parallel", runtime.GOMAXPROCS(0), "so many JVMs")
+	flag.Parse()
+	if families != "" {
+		f.Families = strings.Split(families, ",")
+	}
+	if *seed != 0 {
+		f.First, f.Seeds = *seed, 1
+	}
+	cache, err := cacheFolder(*fetch)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "twin:", err)
+		os.Exit(2)
+	}
+	f.Cache = cache
+	if *file != "" {
+		text, err := os.ReadFile(*file)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "twin:", err)
+			os.Exit(2)
+		}
+		f.History = twin.Parse(filepath.Base(*file), string(text))
+	}
+	unexplained, err := twin.Run(f, os.Stdout)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "twin:", err)
+		os.Exit(2)
+	case unexplained > 0:
+		os.Exit(1)
+	}
+}
+
+func cacheFolder(fetch string) (string, error) {
+	cmd := exec.Command(fetch)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w; it needs a JDK 17 and Maven", fetch, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,80 @@
+package twin
+
+import "strings"
+
+// Shrink leaves parts of a history out as long as the rest still shows a difference of the same kind.
+// differs plays a history into both.
+func Shrink(h *History, differs func(*History) *Difference) (*History, *Difference) {
+	found := differs(h)
+	if found == nil {
+		return h, nil
+	}
+	h = &History{Name: h.Name, Steps: h.Steps[:min(found.Step+1, len(h.Steps))]}
+	try := func(steps []Step) bool {
+		smaller := &History{Name: h.Name, Steps: steps}
+		d := differs(smaller)
+		if d == nil || d.kind() != found.kind() {
+			return false
+		}
+		found = d
+		h.Steps = steps[:min(d.Step+1, len(steps))]
+		return true
+	}
+	for again := true; again; {
+		again = leaveOutSteps(h, try)
+		again = leaveOutWords(h, try) || again
+	}
+	return h, found
+}
+
+// leaveOutSteps tries ever smaller runs of steps.
+func leaveOutSteps(h *History, try func([]Step) bool) (any bool) {
+	for n := len(h.Steps) / 2; n >= 1; n /= 2 {
+		for i := len(h.Steps) - n; i >= 0; i -= n {
+			if i+n > len(h.Steps) {
+				continue
+			}
+			steps := append(append([]Step{}, h.Steps[:i]...), h.Steps[i+n:]...)
+			any = try(steps) || any
+		}
+	}
+	return any
+}
+
+// leaveOutWords tries steps without one of their parts. Asks under one key go together.
+func leaveOutWords(h *History, try func([]Step) bool) (any bool) {
+	for i := len(h.Steps) - 1; i >= 0; i-- {
+		for w := 2; i < len(h.Steps) && w < len(h.Steps[i]); w++ {
+			s := h.Steps[i]
+			if !s.Is("allocate", "beat") {
+				break
+			}
+			rest := Step{}
+			for k, text := range s {
+				if k != w && (askKey(s[w]) == "" || askKey(s[w]) != askKey(text) || named(s[w])) {
+					rest = append(rest, text)
+				}
+			}
+			steps := append([]Step{}, h.Steps...)
+			steps[i] = rest
+			if try(steps) {
+				any = true
+				w--
+			}
+		}
+	}
+	return any
+}
+
+// askKey is the scheduler key of a word that asks; empty for others.
+func askKey(w string) string {
+	v, ok := strings.CutPrefix(w, "ask=")
+	if !ok {
+		return ""
+	}
+	k, _, _ := strings.Cut(v, ":")
+	return k
+}
+
+// named says whether a word asks at a host or rack: it may go without the others of its key.
+func named(w string) bool { return strings.HasPrefix(w, "ask=") && !strings.Contains(w, ":*:") }

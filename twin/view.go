@@ -1,0 +1,182 @@
+package twin
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/yarn"
+)
+
+// prefix is that of the CapacityScheduler's properties.
+const prefix = "yarn.scheduler.capacity."
+
+// observer writes down what the planner holds, in the words of TwinView.java.
+type observer struct {
+	*Planner
+	out   Observation
+	kinds int
+	tree  *capacity.Tree
+}
+
+func (p *Planner) view(result string) Observation {
+	o := &observer{Planner: p, kinds: len(p.p.Config().Kinds), tree: p.p.Config().Compute(p.st.Meta.Cluster)}
+	if result != "" {
+		o.line("result %s", result)
+	}
+	o.line("cluster %s nodes=%d", o.text(p.st.Meta.Cluster), p.st.Meta.UsableNodes)
+	for _, host := range slices.Sorted(maps.Keys(p.racks)) {
+		o.node(host, p.st.Nodes.Get(p.st.Node(nodeID(host))))
+	}
+	cfg := p.p.Config()
+	o.queue(cfg, 0)
+	for _, seq := range slices.Sorted(maps.Keys(p.apps)) {
+		if slot := p.st.App(seq); slot != 0 && !p.st.Apps.Get(slot).State.Ended() {
+			o.app(seq, slot)
+		}
+	}
+	return o.out
+}
+
+func (o *observer) line(format string, args ...any) {
+	o.out = append(o.out, fmt.Sprintf(format, args...))
+}
+
+func (o *observer) text(r yarn.Resource) string {
+	var b strings.Builder
+	for i := range o.kinds {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprint(&b, r[i])
+	}
+	return b.String()
+}
+
+// counted is what the calculator counts of a resource.
+func (o *observer) counted(r yarn.Resource) string {
+	if o.p.Config().Calculator.Dominant {
+		return o.text(r)
+	}
+	return fmt.Sprint(r[yarn.Memory])
+}
+
+func (o *observer) node(host string, n *state.Node) {
+	by := ""
+	if n.Reservation != 0 {
+		r := o.st.Reservations.Get(n.Reservation)
+		by = fmt.Sprintf(" reserved=%d/%s/%s", o.st.Apps.Get(r.App).ID.Seq, keyText(r.Key, r.Grows), o.text(r.Size))
+	}
+	o.line("node %s %s used=%s%s", host, o.text(n.Total), o.text(n.Allocated), by)
+}
+
+func keyText(k yarn.SchedulerKey, grows uint32) string {
+	more := ""
+	if grows != 0 {
+		more = "+"
+	}
+	return fmt.Sprintf("%d.%d%s", k.Priority, k.AllocationID, more)
+}
+
+func (o *observer) queue(cfg *capacity.Config, i int) {
+	path, c := cfg.Queues[i].Path, &o.tree.Capacities[i]
+	q := o.st.Queues.Get(o.st.Queue(path))
+	shares := ""
+	if len(o.racks) > 0 {
+		shares = fmt.Sprintf(" min=%s max=%s", o.counted(c.EffMin), o.counted(c.EffMax))
+	}
+	o.line("queue %s %s reserved=%s pending=%s%s", path, o.text(q.Used), o.text(q.Reserved), o.text(q.Pending), shares)
+	if !cfg.Queues[i].Leaf {
+		children := slices.Clone(cfg.Queues[i].Children)
+		slices.SortFunc(children, func(a, b int) int { return strings.Compare(cfg.Queues[a].Path, cfg.Queues[b].Path) })
+		for _, k := range children {
+			o.queue(cfg, k)
+		}
+		return
+	}
+	o.line("leaf %s active=%d waiting=%d am=%s users=%d", path, q.ActiveApps, q.PendingApps, o.text(q.AMUsed), q.ActiveUsers)
+	var users []*state.User
+	o.st.Users.Each(func(_ uint32, u *state.User) bool {
+		if u.Apps > 0 && u.Queue == o.st.Queue(path) {
+			users = append(users, u)
+		}
+		return true
+	})
+	slices.SortFunc(users, func(a, b *state.User) int { return strings.Compare(o.st.NameOf(a.Name), o.st.NameOf(b.Name)) })
+	for _, u := range users {
+		o.line("user %s %s %s am=%s active=%d waiting=%d", path, o.st.NameOf(u.Name), o.text(u.Used), o.text(u.AMUsed), u.Active, u.Pending)
+	}
+}
+
+func (o *observer) app(seq, slot uint32) {
+	a := o.st.Apps.Get(slot)
+	waits := "waiting"
+	if a.AttemptState >= state.AttemptActive {
+		waits = "active"
+	}
+	o.line("app %d %s %s %s reserved=%s pending=%s priority=%d", seq, o.st.Queues.Get(a.Queue).Path, waits, o.text(a.Used), o.text(a.Reserved), o.text(a.Pending), a.Priority)
+	for ask := a.Asks; ask != 0; ask = o.st.Asks.Get(ask).Next {
+		o.ask(seq, o.st.Asks.Get(ask))
+	}
+	known := o.apps[seq]
+	for n, ref := range known.granted {
+		if s := o.st.Container(ref); s != 0 && o.st.Containers.Get(s).State.Live() {
+			c := o.st.Containers.Get(s)
+			o.line("container %d.%d %s %s %s %s", seq, n+1, o.st.Nodes.Get(c.Node).ID.Host, keyText(c.Key, 0), o.text(c.Size), stands(c))
+		}
+	}
+}
+
+// stands is a container's state in YARN's words: an AM's container is acquired by the ResourceManager
+// itself, as soon as it is there.
+func stands(c *state.Container) yarn.ContainerState {
+	if c.AM && c.State == yarn.ContainerAllocated {
+		return yarn.ContainerAcquired
+	}
+	return c.State
+}
+
+func (o *observer) ask(seq uint32, k *state.Ask) {
+	if k.Count == 0 && k.Reservations == 0 {
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "ask %d %s held=%d", seq, keyText(k.Key, k.Grows), k.Reservations)
+	if k.Reservations > 0 {
+		fmt.Fprintf(&b, " again=%d", k.ReReservations)
+	}
+	if k.Count > 0 {
+		fmt.Fprintf(&b, " %s%s", o.text(k.Size), o.entries(k))
+	}
+	o.out = append(o.out, b.String())
+}
+
+// entries are the places of an ask, and how many offers it has missed.
+func (o *observer) entries(k *state.Ask) string {
+	var b strings.Builder
+	if k.Entries > 1 {
+		fmt.Fprintf(&b, " missed=%d", k.Opportunities)
+	}
+	entries := map[string]string{}
+	entry := func(name string, count int64, relax bool) {
+		mark := ""
+		if !relax {
+			mark = "!"
+		}
+		if count > 0 {
+			entries[name] = fmt.Sprintf(" %s=%d%s", name, count, mark)
+		}
+	}
+	entry(yarn.Any, k.Count, k.Relax)
+	for l := k.Locations; l != 0; l = o.st.Locations.Get(l).Next {
+		e := o.st.Locations.Get(l)
+		entry(o.st.NameOf(e.Name), e.Count, e.Relax)
+	}
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		b.WriteString(entries[name])
+	}
+	return b.String()
+}
