@@ -77,11 +77,22 @@ func (c *Cluster) inMembership() bool { return len(c.configuration().Servers) > 
 func (c *Cluster) setCluster(id string, epoch uint64, role string) error {
 	err := c.dir.change(func(i *Identity) { i.ClusterID, i.Epoch, i.Role = id, epoch, role })
 	if err != nil {
-		c.guard.fail(ExitStore, err)
-		return err
+		return c.identityFailed(err)
 	}
 	c.identify()
 	return nil
+}
+
+// identityFailed ends this replica for a failed write of its identity. A full disk, or a system short of
+// something, leaves the old identity in place: that is an error and no more.
+func (c *Cluster) identityFailed(err error) error {
+	switch {
+	case isShortage(err):
+		c.guard.short(err)
+	case !noSpace(err):
+		c.guard.fail(ExitStore, err)
+	}
+	return err
 }
 
 // identify tells the wire who this replica is.

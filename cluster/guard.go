@@ -27,6 +27,10 @@ type guard struct {
 	warned time.Time
 	nextOp uint64
 	ops    map[uint64]time.Time // begin of each write in flight
+
+	shortage             error // the newest one
+	shortAt, shortLogged time.Time
+	shortCount           uint64
 }
 
 func newGuard(log hclog.Logger, onFatal func(int, error), observe func(Measure, time.Duration)) *guard {
@@ -96,6 +100,9 @@ func (g *guard) write(what string, f func() error) error {
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", what, err)
+		if isShortage(err) {
+			err = fmt.Errorf("%w: the system is out of memory or file descriptors; the disk is not damaged", err)
+		}
 		g.fail(ExitStore, err)
 		return err
 	}

@@ -115,20 +115,24 @@ func (c *Cluster) stepMembership() {
 	}
 	if len(left) > 0 {
 		point.Hit(point.MemberLeft)
-		err := c.dir.change(func(i *Identity) {
-			for _, id := range left {
-				if !slices.Contains(i.Gone, string(id)) {
-					i.Gone = append(i.Gone, string(id))
-				}
-			}
-		})
-		if err != nil {
-			c.guard.fail(ExitStore, err)
+		err := c.guard.patiently("note who was removed", func() error { return c.noteGone(left) })
+		if err != nil && c.identityFailed(err) != nil {
 			return
 		}
 		c.peer.Recheck()
 	}
 	c.rewatch()
+}
+
+// noteGone remembers replicas that were removed.
+func (c *Cluster) noteGone(left []raft.ServerID) error {
+	return c.dir.change(func(i *Identity) {
+		for _, id := range left {
+			if !slices.Contains(i.Gone, string(id)) {
+				i.Gone = append(i.Gone, string(id))
+			}
+		}
+	})
 }
 
 // allowed refuses removed replicas at the hello.

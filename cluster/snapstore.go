@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,8 +26,9 @@ type snapStore struct {
 	made   func(meta raft.SnapshotMeta, took time.Duration) // after each finished snapshot
 	turn   turn                                             // finishing one, see snapSink.finish
 
-	mu  sync.Mutex
-	bad map[string]bool // damaged ones, by id: raft must not see them
+	mu      sync.Mutex
+	bad     map[string]bool // damaged ones, by id: raft must not see them
+	writing map[string]bool // those that are being written, by id
 }
 
 var _ raft.SnapshotStore = (*snapStore)(nil)
@@ -34,7 +38,9 @@ func (s *snapStore) Create(version raft.SnapshotVersion, index, term uint64, con
 	if err := s.g.check(); err != nil {
 		return nil, err
 	}
-	inner, err := s.inner.Create(version, index, term, conf, confIndex, trans)
+	inner, err := s.begin(func() (raft.SnapshotSink, error) {
+		return s.inner.Create(version, index, term, conf, confIndex, trans)
+	})
 	if err != nil {
 		return nil, s.trouble(fmt.Errorf("create snapshot at %d: %w", index, err))
 	}
@@ -54,6 +60,44 @@ func (s *snapStore) Create(version raft.SnapshotVersion, index, term uint64, con
 	return k, nil
 }
 
+// begin makes a sink. First it removes what the library has left of snapshots that it could not begin or finish.
+func (s *snapStore) begin(create func() (raft.SnapshotSink, error)) (raft.SnapshotSink, error) {
+	if s.dir == "" {
+		return create()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweep()
+	k, err := create()
+	if err == nil && s.writing == nil {
+		s.writing = map[string]bool{}
+	}
+	if err == nil {
+		s.writing[k.ID()] = true
+	}
+	return k, err
+}
+
+// ended notes that a snapshot is no longer written.
+func (s *snapStore) ended(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.writing, id)
+}
+
+// sweep removes unfinished snapshots that nobody writes. The lock is held.
+func (s *snapStore) sweep() {
+	left, _ := filepath.Glob(filepath.Join(s.dir, dirSnapshots, "*.tmp")) // the pattern is well-formed
+	for _, path := range left {
+		if s.writing[strings.TrimSuffix(filepath.Base(path), ".tmp")] {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			s.g.log.Warn("an unfinished snapshot was not removed", "path", path, "error", err)
+		}
+	}
+}
+
 // orDamaged is err, or ErrDamaged for nil: a pipe needs some error.
 func orDamaged(err error) error {
 	if err == nil {
@@ -62,20 +106,64 @@ func orDamaged(err error) error {
 	return err
 }
 
-// trouble ends the replica for a failed write, unless the disk is merely full: a snapshot can wait.
+// trouble ends the replica for a failed write, unless the disk is merely full or the system short of something:
+// a snapshot can wait, and raft takes another one soon.
 func (s *snapStore) trouble(err error) error {
-	if !noSpace(err) {
+	switch {
+	case isShortage(err):
+		s.g.short(err)
+	case !noSpace(err):
 		s.g.fail(ExitStore, err)
 	}
 	return err
 }
 
 // List returns the snapshots that are not known to be damaged, newest first.
-func (s *snapStore) List() ([]*raft.SnapshotMeta, error) {
+func (s *snapStore) List() (list []*raft.SnapshotMeta, err error) {
+	err = s.g.patiently("list snapshots", func() error {
+		list, err = s.list()
+		return err
+	})
+	return list, err
+}
+
+// list is List without patience.
+func (s *snapStore) list() ([]*raft.SnapshotMeta, error) {
 	list, err := s.inner.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range s.unread(list) { // in any order
+		if isShortage(err) {
+			return nil, err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(list, func(m *raft.SnapshotMeta) bool { return s.bad[m.ID] }), err
+	return slices.DeleteFunc(list, func(m *raft.SnapshotMeta) bool { return s.bad[m.ID] }), nil
+}
+
+// unread tells of finished snapshots that are not in the library's list, which passes over those whose metadata
+// it cannot read, and why.
+func (s *snapStore) unread(list []*raft.SnapshotMeta) map[string]error {
+	if s.dir == "" {
+		return nil
+	}
+	files := snapshotFiles{filepath.Join(s.dir, dirSnapshots)}
+	names, err := files.finished()
+	if err != nil {
+		return map[string]error{dirSnapshots: err}
+	}
+	out := map[string]error{}
+	for _, name := range names {
+		if slices.ContainsFunc(list, func(m *raft.SnapshotMeta) bool { return m.ID == name }) {
+			continue
+		}
+		if _, err := files.meta(name); err != nil {
+			out[name] = err
+		}
+	}
+	return out
 }
 
 // condemn hides a damaged snapshot.
@@ -93,7 +181,12 @@ func (s *snapStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	if err := s.g.check(); err != nil {
 		return nil, nil, err
 	}
-	meta, r, err := s.inner.Open(id)
+	var meta *raft.SnapshotMeta
+	var r io.ReadCloser
+	err := s.g.patiently("open snapshot "+id, func() (err error) {
+		meta, r, err = s.inner.Open(id)
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -140,6 +233,7 @@ func (k *snapSink) Close() error {
 		return nil
 	}
 	k.done = true
+	defer k.s.ended(k.meta.ID)
 	if k.pipe != nil {
 		_ = k.pipe.Close()
 		if err := <-k.verdict; err != nil {
@@ -175,13 +269,12 @@ func (k *snapSink) finish() error {
 	}
 	point.Hit(point.SnapshotVerified)
 	err := k.SnapshotSink.Close() // long for a large one: not under the watchdog's eye
-	if err != nil {
-		return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
+	if err == nil && k.s.dir != "" {
+		err = sealMeta(k.s.dir, k.meta.ID)
 	}
-	if k.s.dir != "" {
-		if err := sealMeta(k.s.dir, k.meta.ID); err != nil {
-			return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
-		}
+	if err != nil {
+		k.discard()
+		return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
 	}
 	point.Hit(point.SnapshotFinished)
 	if k.s.made != nil {
@@ -190,9 +283,23 @@ func (k *snapSink) finish() error {
 	return nil
 }
 
+// discard removes what is left of a snapshot that was not finished: raft does not count on it.
+func (k *snapSink) discard() {
+	if k.s.dir == "" {
+		return
+	}
+	path := filepath.Join(k.s.dir, dirSnapshots, k.meta.ID)
+	if err := errors.Join(os.RemoveAll(path), os.RemoveAll(path+".tmp")); err != nil {
+		k.s.g.log.Warn("an unfinished snapshot was not removed", "snapshot", k.meta.ID, "error", err)
+	}
+}
+
 // overtaken refuses a snapshot behind the newest one.
 func (k *snapSink) overtaken() error {
-	list, err := k.s.List()
+	list, err := k.s.list()
+	if isShortage(err) {
+		return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
+	}
 	if err != nil || len(list) == 0 || list[0].Index <= k.meta.Index {
 		return nil
 	}
@@ -205,6 +312,7 @@ func (k *snapSink) Cancel() error {
 		return nil
 	}
 	k.done = true
+	defer k.s.ended(k.meta.ID)
 	if k.pipe != nil {
 		_ = k.pipe.CloseWithError(io.ErrUnexpectedEOF)
 		<-k.verdict

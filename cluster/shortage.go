@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+)
+
+// A shortage is an error that says nothing of the disk: the process or the machine is out of file descriptors or
+// memory, or the call was interrupted. Nothing was written or lost, so what failed is tried again.
+
+// isShortage says whether an error is one.
+func isShortage(err error) bool {
+	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	// shortagePause is how long what failed waits before it is tried again; the pause doubles up to shortagePauseMax.
+	shortagePause    = 20 * time.Millisecond
+	shortagePauseMax = time.Second
+	// shortageShown is how long a shortage is shown after it was met last.
+	shortageShown = time.Minute
+)
+
+// short notes a shortage, for the log and for status.
+func (g *guard) short(err error) {
+	g.mu.Lock()
+	g.shortCount++
+	quiet := time.Since(g.shortLogged) < shortagePauseMax*10
+	if !quiet {
+		g.shortLogged = time.Now()
+	}
+	g.shortage, g.shortAt = err, time.Now()
+	count := g.shortCount
+	g.mu.Unlock()
+	if !quiet {
+		g.log.Error("the system is short of file descriptors or memory; the disk is not damaged, and it is tried again", "error", err, "count", count)
+	}
+}
+
+// shortText describes a shortage that was met in the last minute, "" for none.
+func (g *guard) shortText() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shortage == nil || time.Since(g.shortAt) > shortageShown {
+		return ""
+	}
+	return g.shortage.Error()
+}
+
+// patiently calls f until it meets no shortage any more, or this replica has failed.
+func (g *guard) patiently(what string, f func() error) error {
+	for pause := shortagePause; ; pause = min(2*pause, shortagePauseMax) {
+		err := f()
+		if !isShortage(err) {
+			return err
+		}
+		g.short(fmt.Errorf("%s: %w", what, err))
+		select {
+		case <-time.After(pause):
+		case <-g.failed:
+			return err
+		}
+	}
+}

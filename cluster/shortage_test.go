@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// useUp takes all file descriptors of the process but some, until it is told to give them back.
+func useUp(t *testing.T, but int) (giveBack func()) {
+	t.Helper()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	low := limit
+	low.Cur = 200
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low); err != nil {
+		t.Fatal(err)
+	}
+	var taken []*os.File
+	for {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			break
+		}
+		taken = append(taken, f)
+	}
+	if len(taken) < but {
+		t.Fatalf("%d descriptors are free", len(taken))
+	}
+	for _, f := range taken[:but] {
+		_ = f.Close()
+	}
+	done := false
+	giveBack = func() {
+		if done {
+			return
+		}
+		done = true
+		for _, f := range taken[but:] {
+			_ = f.Close()
+		}
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(giveBack)
+	return giveBack
+}
+
+// TestNoDescriptorLeft: a leader without file descriptors commits on and does not stop; its snapshot waits, whatever
+// step of it fails, and leaves nothing behind.
+func TestNoDescriptorLeft(t *testing.T) {
+	r := newReplica(t, "rm1", nil).start()
+	leadAlone(t, r)
+	one := []*replica{r}
+	put(t, one, 3)
+	for free := range 4 {
+		giveBack := useUp(t, free)
+		put(t, one, 1)
+		err := r.c.Snapshot()
+		text := r.c.guard.shortText()
+		giveBack()
+		if err == nil && free == 0 || err != nil && (!errors.Is(err, syscall.EMFILE) && !strings.Contains(err.Error(), "too many open files") || text == "") {
+			t.Errorf("with %d free descriptors: %v, status %q", free, err, text)
+		}
+		select {
+		case f := <-r.fatal:
+			t.Fatalf("with %d free descriptors it ended with %d: %v", free, f.Code, f.Err)
+		default:
+		}
+		if list, err := os.ReadDir(r.dir + "/" + dirSnapshots); err != nil || len(list) > snapshotsKept {
+			t.Errorf("with %d free descriptors: %v %v", free, list, err)
+		}
+	}
+	put(t, one, 1)
+	if err := r.c.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	r.stop()
+	if rep, err := Check(r.dir, verifyTestSnap); err != nil || len(rep.Snapshots) == 0 {
+		t.Errorf("%+v %v", rep, err)
+	}
+}
+
+// TestRestartWithoutDescriptors: raft is restarted in place as soon as there are descriptors again.
+func TestRestartWithoutDescriptors(t *testing.T) {
+	r := newReplica(t, "rm1", nil).start()
+	leadAlone(t, r)
+	put(t, []*replica{r}, 3)
+	if err := r.c.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	giveBack := useUp(t, 0)
+	done := make(chan struct{})
+	go func() { r.c.restart("test"); close(done) }()
+	time.Sleep(200 * time.Millisecond)
+	giveBack()
+	select {
+	case <-done:
+	case f := <-r.fatal:
+		t.Fatalf("it ended with %d: %v", f.Code, f.Err)
+	case <-time.After(patience):
+		t.Fatal("it does not come back")
+	}
+	elect(t, r)
+	put(t, []*replica{r}, 1)
+}
+
+// shortSnapshots has no descriptor for its first calls.
+type shortSnapshots struct {
+	raft.SnapshotStore
+	left int
+}
+
+func (s *shortSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	if s.left--; s.left >= 0 {
+		return nil, nil, &os.PathError{Op: "open", Path: id, Err: syscall.ENFILE}
+	}
+	return s.SnapshotStore.Open(id)
+}
+
+// TestShortageIsNoDamage: a snapshot that cannot be opened for want of a descriptor is opened later, not condemned.
+func TestShortageIsNoDamage(t *testing.T) {
+	inner := raft.NewInmemSnapshotStore()
+	k, err := inner.Create(1, 5, 1, raft.Configuration{}, 1, plainTransport{})
+	if err == nil {
+		_, err = k.Write(append([]byte("SNAP"), make([]byte, 24)...))
+		err = errors.Join(err, k.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGuard(hclog.NewNullLogger(), nil, nil)
+	st := &stores{snaps: &snapStore{g: g, turn: make(turn, 1), inner: &shortSnapshots{inner, 3}, verify: verifyTestSnap}}
+	rep := &startReport{}
+	if err := st.inspectSnapshots(rep); err != nil || rep.Snapshot == nil || g.failure() != nil {
+		t.Fatalf("%+v %v %v", rep, err, g.failure())
+	}
+	if g.shortText() == "" {
+		t.Error("nothing is said of it")
+	}
+}
