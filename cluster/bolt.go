@@ -23,11 +23,11 @@ func boltOptions(readOnly bool) *bbolt.Options {
 	return &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, ReadOnly: readOnly}
 }
 
-// openBolt opens the store, or makes it.
-func openBolt(path string) (*boltStore, error) {
+// openBolt opens the store, or makes it unless it is only to be read.
+func openBolt(path string, readOnly bool) (*boltStore, error) {
 	b := &boltStore{}
 	return b, sane(path, func() (err error) {
-		b.BoltStore, err = raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: boltOptions(false)})
+		b.BoltStore, err = raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: boltOptions(readOnly)})
 		return err
 	})
 }

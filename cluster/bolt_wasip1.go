@@ -13,7 +13,7 @@ var errNoBolt = errors.New("no store on disk on this platform: memory cannot be 
 // boltStore stands for the store on disk, which this platform cannot have.
 type boltStore struct{ *raft.InmemStore }
 
-func openBolt(string) (*boltStore, error) { return nil, errNoBolt }
+func openBolt(string, bool) (*boltStore, error) { return nil, errNoBolt }
 
 // Close closes nothing.
 func (*boltStore) Close() error { return nil }

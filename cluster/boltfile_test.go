@@ -90,7 +90,7 @@ func TestBoltFile(t *testing.T) {
 // whose keys are out of order. A replica is told of the damage before.
 func TestBoltDisorder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), fileLog)
-	b, err := openBolt(path)
+	b, err := openBolt(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,29 +28,27 @@ type Report struct {
 	StoreBytes int64          `json:"store_bytes"`
 }
 
-// Check reads a data directory that no process holds: store pages, every entry's checksum, that log and
+// Check reads a data directory that no process holds, and changes nothing in it: store pages, every entry's checksum, that log and
 // snapshots fit, and, with verify, the snapshots' content. The report is filled as far as it got; the
 // error says what is wrong.
 func Check(dataDir string, verify func(io.Reader) error) (Report, error) {
-	d, st, err := openOffline(dataDir, verify)
-	if errors.Is(err, ErrInUse) {
-		return Report{}, refuse(CodeInUse, "stop rmd first", "%s is in use by another process", dataDir)
-	}
+	d, err := openExisting(dataDir, true)
 	if err != nil {
 		return Report{}, err
 	}
 	rep := Report{Identity: d.identity(), Unclean: d.unclean, StoreBytes: fileSize(dataDir)}
+	st, err := openOffline(d, verify)
+	if err != nil {
+		return rep, errors.Join(err, d.close(false))
+	}
 	err = st.fill(&rep)
-	return rep, errors.Join(err, st.close(), d.close(!d.unclean))
+	return rep, errors.Join(err, st.close(), d.close(false))
 }
 
 // fill completes a report.
 func (s *stores) fill(rep *Report) error {
-	if _, err := s.stable.peek([]byte("CurrentTerm")); err == nil {
-		if rep.Term, err = s.stable.GetUint64([]byte("CurrentTerm")); err != nil {
-			return err
-		}
-	} else if err.Error() != errNotFound {
+	var err error
+	if rep.Term, err = s.term(); err != nil {
 		return err
 	}
 	found, err := s.inspect()
@@ -86,19 +84,14 @@ func (s *stores) fill(rep *Report) error {
 	return nil
 }
 
-// openOffline opens an existing data directory without a replica round it.
-func openOffline(dataDir string, verify func(io.Reader) error) (*dataDir, *stores, error) {
-	d, err := openExisting(dataDir)
-	if err != nil {
-		return nil, nil, err
+// openOffline opens the stores of an existing data directory without a replica round them.
+func openOffline(d *dataDir, verify func(io.Reader) error) (*stores, error) {
+	if _, err := d.hasLog(); err != nil {
+		return nil, err
 	}
-	if err := checkBolt(filepath.Join(dataDir, fileLog)); err != nil {
-		return nil, nil, errors.Join(err, d.close(!d.unclean))
+	if err := checkBolt(filepath.Join(d.path, fileLog)); err != nil {
+		return nil, err
 	}
 	log := hclog.NewNullLogger()
-	st, err := openStores(dataDir, Options{}, newGuard(log, nil, nil), verify, log)
-	if err != nil {
-		return nil, nil, errors.Join(err, d.close(!d.unclean))
-	}
-	return d, st, nil
+	return openStores(d, Options{}, newGuard(log, nil, nil), verify, log)
 }

@@ -91,7 +91,7 @@ func (c *Cluster) open() (err error) {
 	if r := c.Identity().Removed; r != nil {
 		return &FatalError{ExitRemoved, fmt.Errorf("%w by %s at %s: wipe %s and join anew", ErrRemoved, r.By, r.At.Format(time.RFC3339), c.cfg.DataDir)}
 	}
-	if c.stores, err = openStores(c.cfg.DataDir, c.cfg.Options, c.guard, c.cfg.VerifySnapshot, c.log.Named("snapshots")); err != nil {
+	if c.stores, err = openStores(c.dir, c.cfg.Options, c.guard, c.cfg.VerifySnapshot, c.log.Named("snapshots")); err != nil {
 		if errors.Is(err, ErrDamaged) {
 			err = &FatalError{ExitStore, fmt.Errorf("start check: %w", err)}
 		}
@@ -108,6 +108,10 @@ func (c *Cluster) open() (err error) {
 	} else if err != nil {
 		return &FatalError{ExitStore, fmt.Errorf("start check: %w", err)}
 	}
+	if rep.Term > 0 {
+		c.dir.markUsed(c.log)
+	}
+	c.stores.stable.used = func() { c.dir.markUsed(c.log) }
 	c.report(rep)
 	c.stores.snaps.made = c.snapshotMade
 	c.stores.logs.grown = c.notices.look

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -85,10 +86,12 @@ func named(s raft.ServerID, name string) bool {
 
 // dataDir is an open and locked data directory; path is empty for a replica without disk.
 type dataDir struct {
-	path    string
-	lock    *os.File
-	unclean bool                 // the last process did not close it
-	keep    func(Identity) error // without a path, where there is one
+	path     string
+	lock     *os.File
+	readOnly bool                 // nothing may be changed in it
+	unclean  bool                 // the last process did not close it
+	keep     func(Identity) error // without a path, where there is one
+	used     atomic.Bool          // this replica has stored a term or an entry
 
 	mu sync.Mutex
 	id Identity
@@ -102,7 +105,7 @@ func openDir(path string, want Identity) (*dataDir, error) {
 	if err := checkModes(path); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(path)
+	lock, err := lockDir(path, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +125,7 @@ func openDir(path string, want Identity) (*dataDir, error) {
 }
 
 // openExisting opens a directory that a replica has used, whoever it was.
-func openExisting(path string) (*dataDir, error) {
+func openExisting(path string, readOnly bool) (*dataDir, error) {
 	if _, err := os.Stat(filepath.Join(path, fileIdentity)); errors.Is(err, fs.ErrNotExist) {
 		return nil, refuse(CodeNoSuchData, "name the directory that the key data of rmd.yaml names", "%s is not a data directory: no %s is in it", path, fileIdentity)
 	} else if err != nil {
@@ -131,17 +134,25 @@ func openExisting(path string) (*dataDir, error) {
 	if err := checkModes(path); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(path)
-	if err != nil {
+	flags := os.O_CREATE | os.O_RDWR
+	if readOnly {
+		flags = os.O_RDONLY
+	}
+	lock, err := lockDir(path, flags)
+	switch {
+	case errors.Is(err, ErrInUse):
+		return nil, refuse(CodeInUse, "stop rmd first", "%s is in use by another process", path)
+	case readOnly && errors.Is(err, fs.ErrNotExist): // without the file nobody holds it
+	case err != nil:
 		return nil, err
 	}
-	d := &dataDir{path: path, lock: lock}
+	d := &dataDir{path: path, lock: lock, readOnly: readOnly}
 	b, err := os.ReadFile(filepath.Join(path, fileIdentity))
 	if err == nil {
-		d.id, err = decodeIdentity(b)
+		err = d.decode(b)
 	}
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, d.close(false))
 	}
 	if _, err := os.Stat(filepath.Join(path, fileRunning)); err == nil {
 		d.unclean = true
@@ -150,14 +161,17 @@ func openExisting(path string) (*dataDir, error) {
 }
 
 // lockDir takes the directory for this process.
-func lockDir(path string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(path, fileLock), os.O_CREATE|os.O_RDWR, 0o600)
+func lockDir(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(path, fileLock), flags, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("data directory lock: %w", err)
 	}
 	if err := flock(f); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("%s: %w", path, ErrInUse)
+		if errors.Is(err, syscall.EAGAIN) {
+			return nil, fmt.Errorf("%s: %w", path, ErrInUse)
+		}
+		return nil, fmt.Errorf("%s cannot be locked: %w", path, err)
 	}
 	return f, nil
 }
@@ -201,7 +215,7 @@ func (d *dataDir) load(want Identity) error {
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	if d.id, err = decodeIdentity(b); err != nil {
+	if err := d.decode(b); err != nil {
 		return fmt.Errorf("%s: %w", d.path, err)
 	}
 	if d.id.ID != want.ID || d.id.ClusterName != want.ClusterName {
@@ -210,15 +224,43 @@ func (d *dataDir) load(want Identity) error {
 	return nil
 }
 
+// hasLog says whether raft.db is there. Without it this replica has forgotten its votes and entries on which
+// others count, so that is an error unless it has never stored any: the file is there before the replica
+// enters a cluster.
+func (d *dataDir) hasLog() (bool, error) {
+	id, path := d.identity(), filepath.Join(d.path, fileLog)
+	st, err := os.Stat(path)
+	if err == nil && st.Size() > 0 {
+		return true, nil
+	}
+	state := "empty"
+	if errors.Is(err, fs.ErrNotExist) {
+		state = "missing"
+	} else if err != nil {
+		return false, fmt.Errorf("data directory: %w", err)
+	}
+	if left := d.snapshotLeft(); id.ClusterID != "" || d.used.Load() || left != "" {
+		return false, fmt.Errorf("%s is %s, but %s was a replica of cluster %s: it has forgotten its votes and the entries that it acknowledged: %w",
+			path, state, id.ServerID(), strings.TrimSpace(id.ClusterName+" "+id.ClusterID), ErrDamaged)
+	}
+	return false, nil
+}
+
+// snapshotLeft names a snapshot that is here, "" for none.
+func (d *dataDir) snapshotLeft() string {
+	found, _ := filepath.Glob(filepath.Join(d.path, dirSnapshots, "*")) // the pattern is good
+	if len(found) == 0 {
+		return ""
+	}
+	return filepath.Join(dirSnapshots, filepath.Base(found[0]))
+}
+
 // remains names what a replica has left here, the log or a snapshot; empty: nothing.
 func (d *dataDir) remains() string {
 	if _, err := os.Stat(filepath.Join(d.path, fileLog)); err == nil {
 		return fileLog
 	}
-	if found, _ := filepath.Glob(filepath.Join(d.path, dirSnapshots, "*")); len(found) > 0 { // the pattern is good
-		return filepath.Join(dirSnapshots, filepath.Base(found[0]))
-	}
-	return ""
+	return d.snapshotLeft()
 }
 
 // gone tells that the path leads no more to what this process has open: somebody has
@@ -243,10 +285,12 @@ func (d *dataDir) gone() error {
 }
 
 // storedIdentity is what replica.json holds. The checksum is over the identity's compact JSON: a changed
-// incarnation would otherwise make a stranger of the replica, silently.
+// incarnation would otherwise make a stranger of the replica, silently. Used lies beside the identity, so that an
+// older program can still read the file.
 type storedIdentity struct {
 	Identity
-	Sum string `json:"crc32c"`
+	Used bool   `json:"used,omitempty"` // raft.db has held a term or an entry
+	Sum  string `json:"crc32c"`
 }
 
 func identitySum(id Identity) (string, error) {
@@ -254,24 +298,27 @@ func identitySum(id Identity) (string, error) {
 	return fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)), err
 }
 
-func encodeIdentity(id Identity) ([]byte, error) {
+func encodeIdentity(id Identity, used bool) ([]byte, error) {
 	sum, err := identitySum(id)
 	if err != nil {
 		return nil, err
 	}
-	b, err := json.MarshalIndent(storedIdentity{id, sum}, "", "  ")
+	b, err := json.MarshalIndent(storedIdentity{id, used, sum}, "", "  ")
 	return append(b, '\n'), err
 }
 
-func decodeIdentity(b []byte) (Identity, error) {
+// decode takes in what replica.json holds.
+func (d *dataDir) decode(b []byte) error {
 	var s storedIdentity
 	if err := json.Unmarshal(b, &s); err != nil {
-		return Identity{}, fmt.Errorf("%s: %w: %w", fileIdentity, err, ErrDamaged)
+		return fmt.Errorf("%s: %w: %w", fileIdentity, err, ErrDamaged)
 	}
 	if sum, err := identitySum(s.Identity); err != nil || sum != s.Sum || s.Incarnation == "" {
-		return Identity{}, fmt.Errorf("%s: checksum differs: %w", fileIdentity, ErrDamaged)
+		return fmt.Errorf("%s: checksum differs: %w", fileIdentity, ErrDamaged)
 	}
-	return s.Identity, nil
+	d.id = s.Identity
+	d.used.Store(s.Used)
+	return nil
 }
 
 // identity returns a copy.
@@ -301,11 +348,7 @@ func (d *dataDir) save(id Identity) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.path != "" {
-		b, err := encodeIdentity(id)
-		if err != nil {
-			return err
-		}
-		if err := writeSynced(filepath.Join(d.path, fileIdentity), b); err != nil {
+		if err := d.write(id, d.used.Load()); err != nil {
 			return err
 		}
 	}
@@ -318,9 +361,36 @@ func (d *dataDir) save(id Identity) error {
 	return nil
 }
 
+// write replaces replica.json. The lock is held.
+func (d *dataDir) write(id Identity, used bool) error {
+	b, err := encodeIdentity(id, used)
+	if err != nil {
+		return err
+	}
+	return writeSynced(filepath.Join(d.path, fileIdentity), b)
+}
+
+// markUsed remembers that raft.db has held something, so that its loss is noticed. Where that fails it is
+// tried again after the next write.
+func (d *dataDir) markUsed(log hclog.Logger) {
+	if d.path == "" || d.used.Load() {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.used.Load() {
+		return
+	}
+	if err := d.write(d.id, true); err != nil {
+		log.Warn("it was not noted that this replica has stored data", "error", err)
+		return
+	}
+	d.used.Store(true)
+}
+
 // close releases the directory; clean says that all stores were closed in order.
 func (d *dataDir) close(clean bool) error {
-	if d.path == "" {
+	if d.path == "" || d.lock == nil {
 		return nil
 	}
 	var err error

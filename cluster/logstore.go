@@ -87,6 +87,12 @@ func (s *logStore) tail() (index, term uint64) {
 	return s.last, s.lastTerm
 }
 
+// empty says that there is no entry.
+func (s *logStore) empty() bool {
+	last, _ := s.tail()
+	return last == 0
+}
+
 // lastNoop returns the index and term of the newest no-op stored since the start.
 func (s *logStore) lastNoop() (index, term uint64) {
 	s.mu.RLock()

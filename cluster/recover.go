@@ -85,15 +85,16 @@ func Recover(dataDir string, peers []RecoverPeer, o RecoverOptions) (RecoverRepo
 			return RecoverReport{}, refuse(CodeLivePeer, "stop every rmd first; if it is healthy, no recovery is needed", "replica %s answers at %s", p.ID, p.Address)
 		}
 	}
-	d, st, err := openOffline(dataDir, o.Verify)
-	if errors.Is(err, ErrInUse) {
-		return RecoverReport{}, refuse(CodeInUse, "stop rmd first", "%s is in use by another process", dataDir)
-	}
+	d, err := openExisting(dataDir, o.Dry)
 	if err != nil {
 		return RecoverReport{}, err
 	}
+	st, err := openOffline(d, o.Verify)
+	if err != nil {
+		return RecoverReport{}, errors.Join(err, d.close(false))
+	}
 	rep, err := recoverIn(d, st, peers, o)
-	return rep, errors.Join(err, st.close(), d.close(true))
+	return rep, errors.Join(err, st.close(), d.close(err == nil && !o.Dry))
 }
 
 // alive asks the option or the network.

@@ -15,6 +15,7 @@ import (
 type stableStore struct {
 	g     *guard
 	inner raft.StableStore
+	used  func() // called when a term was stored, before anybody counts on it; nil: nobody asks
 }
 
 var _ raft.StableStore = (*stableStore)(nil)
@@ -67,7 +68,11 @@ func (s *stableStore) peek(key []byte) ([]byte, error) {
 
 // SetUint64 stores a number.
 func (s *stableStore) SetUint64(key []byte, val uint64) error {
-	return s.Set(key, binary.BigEndian.AppendUint64(nil, val))
+	err := s.Set(key, binary.BigEndian.AppendUint64(nil, val))
+	if err == nil && val > 0 && s.used != nil {
+		s.used()
+	}
+	return err
 }
 
 // GetUint64 returns a number, or an error with the text "not found".

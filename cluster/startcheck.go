@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,8 @@ import (
 type startReport struct {
 	Snapshot    *raft.SnapshotMeta // newest good one
 	BadSnapshot []string           // why others are not
+	badTo       uint64             // the highest index in one of those
+	Term        uint64             // that was stored, 0 for none
 	First, Last uint64
 	LastTerm    uint64
 	LastAt      time.Time // when the leader appended the newest entry, by its clock
@@ -22,12 +26,38 @@ type startReport struct {
 	ConfigIndex uint64
 }
 
-// inspect verifies the newest good snapshot and every entry of the log, and that the two fit.
+// inspect verifies the newest good snapshot and every entry of the log, and that they and the stored term fit.
 func (s *stores) inspect() (*startReport, error) {
 	rep := &startReport{}
 	if err := s.inspectSnapshots(rep); err != nil {
 		return nil, err
 	}
+	if err := s.inspectLog(rep); err != nil {
+		return nil, err
+	}
+	if rep.Last < rep.badTo {
+		return nil, fmt.Errorf("the log ends at %d, before a snapshot that is damaged: entries are missing: %w; damaged snapshots: %s", rep.Last, ErrDamaged, strings.Join(rep.BadSnapshot, ", "))
+	}
+	return rep, s.inspectTerm(rep)
+}
+
+// inspectTerm holds the stored term against the newest entry: raft stores a term before any entry of it. A
+// replica without its term would vote again where it has voted.
+func (s *stores) inspectTerm(rep *startReport) (err error) {
+	if rep.Term, err = s.term(); err != nil {
+		return err
+	}
+	switch {
+	case rep.Term == 0 && s.logs.empty() && s.dir != nil && s.dir.used.Load():
+		return fmt.Errorf("%s holds neither a term nor an entry, but this replica has stored some: %w", fileLog, ErrDamaged)
+	case rep.Term < rep.LastTerm:
+		return fmt.Errorf("the stored term is %d, the newest entry is of term %d: %w", rep.Term, rep.LastTerm, ErrDamaged)
+	}
+	return nil
+}
+
+// inspectLog verifies every entry, and that the log goes on where the snapshot ends.
+func (s *stores) inspectLog(rep *startReport) error {
 	var snapIndex, snapTerm uint64
 	if rep.Snapshot != nil {
 		snapIndex, snapTerm = rep.Snapshot.Index, rep.Snapshot.Term
@@ -37,21 +67,21 @@ func (s *stores) inspect() (*startReport, error) {
 	rep.Last, rep.LastTerm = s.logs.tail()
 	if rep.Last == 0 {
 		rep.Last, rep.LastTerm = snapIndex, snapTerm
-		return rep, nil
+		return nil
 	}
 	if rep.First > snapIndex+1 {
 		err := fmt.Errorf("log begins at %d but the snapshot ends at %d: entries are missing: %w", rep.First, snapIndex, ErrDamaged)
 		if len(rep.BadSnapshot) > 0 {
 			err = fmt.Errorf("%w; damaged snapshots: %s", err, strings.Join(rep.BadSnapshot, ", "))
 		}
-		return nil, err
+		return err
 	}
 	for i := rep.First; i <= rep.Last; i++ {
 		var l raft.Log
 		if err := s.logs.peek(i, &l); errors.Is(err, raft.ErrLogNotFound) {
-			return nil, fmt.Errorf("log has a hole at %d: %w", i, ErrDamaged)
+			return fmt.Errorf("log has a hole at %d: %w", i, ErrDamaged)
 		} else if err != nil {
-			return nil, err
+			return err
 		}
 		rep.LastAt = l.AppendedAt
 		if i == snapIndex && l.Term != snapTerm {
@@ -60,7 +90,7 @@ func (s *stores) inspect() (*startReport, error) {
 		if l.Type == raft.LogConfiguration && i > rep.ConfigIndex {
 			conf, err := decodeConfiguration(l.Data)
 			if err != nil {
-				return nil, fmt.Errorf("log entry %d: %w", i, err)
+				return fmt.Errorf("log entry %d: %w", i, err)
 			}
 			rep.Config, rep.ConfigIndex = conf, i
 		}
@@ -72,7 +102,7 @@ func (s *stores) inspect() (*startReport, error) {
 		rep.Last, rep.LastTerm = snapIndex, snapTerm
 		rep.Config, rep.ConfigIndex = rep.Snapshot.Configuration, rep.Snapshot.ConfigurationIndex
 	}
-	return rep, nil
+	return nil
 }
 
 // inspectSnapshots finds the newest snapshot that is whole.
@@ -81,27 +111,40 @@ func (s *stores) inspectSnapshots(rep *startReport) error {
 	if err != nil {
 		return fmt.Errorf("list snapshots: %w", err)
 	}
+	unread := s.snaps.unread(list)
+	for _, id := range slices.Sorted(maps.Keys(unread)) {
+		rep.bad(id, unread[id])
+	}
 	for _, meta := range list {
 		if err := s.verifySnapshot(meta.ID); errors.Is(err, ErrNewer) {
 			return &FatalError{ExitNotKnown, err}
 		} else if err != nil {
 			s.snaps.condemn(meta.ID)
-			rep.BadSnapshot = append(rep.BadSnapshot, fmt.Sprintf("%s: %v", meta.ID, err))
+			rep.bad(meta.ID, err)
 			continue
 		}
 		rep.Snapshot = meta
 		return nil
 	}
-	if len(list) > 0 {
+	if len(rep.BadSnapshot) > 0 {
 		return fmt.Errorf("no snapshot is whole %q: %w", rep.BadSnapshot, ErrDamaged)
 	}
 	return nil
 }
 
+// bad takes note of a damaged snapshot, and of the index in its name, TERM-INDEX-TIME.
+func (r *startReport) bad(id string, err error) {
+	r.BadSnapshot = append(r.BadSnapshot, fmt.Sprintf("%s: %v", id, err))
+	var term, index, at uint64
+	if n, _ := fmt.Sscanf(id, "%d-%d-%d", &term, &index, &at); n == 3 { // else it has another name
+		r.badTo = max(r.badTo, index)
+	}
+}
+
 // verifySnapshot reads a snapshot through.
 func (s *stores) verifySnapshot(id string) error {
 	if s.snaps.dir != "" {
-		if err := checkMeta(s.snaps.dir, id); err != nil {
+		if err := s.snaps.g.patiently("check snapshot "+id, func() error { return checkMeta(s.snaps.dir, id) }); err != nil {
 			return fmt.Errorf("snapshot %s: %w", id, err)
 		}
 	}

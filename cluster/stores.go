@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -20,33 +21,35 @@ type stores struct {
 	stable *stableStore
 	snaps  *snapStore
 	bolt   *boltStore // nil when injected
+	dir    *dataDir
 }
 
 // openStores opens what is not injected and wraps all of it.
-func openStores(dir string, o Options, g *guard, verify func(io.Reader) error, log hclog.Logger) (*stores, error) {
-	st := &stores{}
+func openStores(d *dataDir, o Options, g *guard, verify func(io.Reader) error, log hclog.Logger) (*stores, error) {
+	st := &stores{dir: d}
 	inner, stable, snaps := o.LogStore, o.StableStore, o.SnapshotStore
 	if inner == nil || stable == nil {
-		if err := checkBoltFile(filepath.Join(dir, fileLog)); err != nil {
+		both, err := st.openLogFile()
+		if err != nil {
 			return nil, err
 		}
-		bolt, err := openBolt(filepath.Join(dir, fileLog))
-		if err != nil {
-			return nil, fmt.Errorf("open %s: %w", fileLog, err)
-		}
-		st.bolt = bolt
 		if inner == nil {
-			inner = bolt
+			inner = both
 		}
 		if stable == nil {
-			stable = bolt
+			stable = both
 		}
 	}
 	var err error
-	if snaps == nil {
-		if snaps, err = openSnapshots(dir, log); err != nil {
-			return nil, errors.Join(err, st.close())
-		}
+	switch {
+	case snaps != nil:
+	case d.readOnly:
+		snaps = snapshotFiles{filepath.Join(d.path, dirSnapshots)}
+	default:
+		snaps, err = openSnapshots(d.path, log)
+	}
+	if err != nil {
+		return nil, errors.Join(err, st.close())
 	}
 	if st.logs, err = openLog(g, inner); err != nil {
 		return nil, errors.Join(err, st.close())
@@ -54,9 +57,75 @@ func openStores(dir string, o Options, g *guard, verify func(io.Reader) error, l
 	st.stable = &stableStore{g: g, inner: stable}
 	st.snaps = &snapStore{g: g, turn: make(turn, 1), inner: snaps, verify: verify}
 	if o.SnapshotStore == nil {
-		st.snaps.dir = dir
+		st.snaps.dir = d.path
+	}
+	if err := st.checkOwner(); err != nil {
+		return nil, errors.Join(err, st.close())
 	}
 	return st, nil
+}
+
+// logAndStable is what raft.db holds.
+type logAndStable interface {
+	raft.LogStore
+	raft.StableStore
+}
+
+// openLogFile opens raft.db. It is made where no replica has stored anything yet.
+func (s *stores) openLogFile() (logAndStable, error) {
+	path := filepath.Join(s.dir.path, fileLog)
+	there, err := s.dir.hasLog()
+	if err != nil {
+		return nil, err
+	}
+	if !there && s.dir.readOnly {
+		return raft.NewInmemStore(), nil
+	}
+	if err := checkBoltFile(path); err != nil {
+		return nil, err
+	}
+	bolt, err := openBolt(path, s.dir.readOnly)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", fileLog, err)
+	}
+	s.bolt = bolt
+	return bolt, nil
+}
+
+// keyOwner names the replica that a raft.db belongs to.
+var keyOwner = []byte("Replica")
+
+// checkOwner refuses a raft.db of another replica: its votes and entries are not those that this one has
+// given its word for. One of an older program bears no name, and gets it now.
+func (s *stores) checkOwner() error {
+	if s.bolt == nil {
+		return nil
+	}
+	self := string(s.dir.identity().ServerID())
+	owner, err := s.stable.peek(keyOwner)
+	switch {
+	case err == nil && string(owner) != self:
+		return fmt.Errorf("%s belongs to replica %s, not to %s: %w", filepath.Join(s.dir.path, fileLog), owner, self, ErrDamaged)
+	case err == nil || s.dir.readOnly && err.Error() == errNotFound:
+		return nil
+	case err.Error() != errNotFound:
+		return err
+	}
+	return s.stable.Set(keyOwner, []byte(self))
+}
+
+// term is the newest term that was stored, 0 for none.
+func (s *stores) term() (uint64, error) {
+	b, err := s.stable.peek([]byte("CurrentTerm"))
+	switch {
+	case err != nil && err.Error() == errNotFound:
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case len(b) != 8:
+		return 0, fmt.Errorf("stored value CurrentTerm has %d bytes: %w", len(b), ErrDamaged)
+	}
+	return binary.BigEndian.Uint64(b), nil
 }
 
 // openSnapshots opens the directory of snapshots and removes unfinished ones.
@@ -97,12 +166,7 @@ func (s *stores) empty() (bool, error) {
 	if last, _ := s.logs.tail(); last > 0 {
 		return false, nil
 	}
-	if _, err := s.stable.peek([]byte("CurrentTerm")); err == nil {
-		n, err := s.stable.GetUint64([]byte("CurrentTerm"))
-		if err != nil || n > 0 {
-			return false, err
-		}
-	} else if err.Error() != errNotFound {
+	if term, err := s.term(); err != nil || term > 0 {
 		return false, err
 	}
 	list, err := s.snaps.List()

@@ -207,6 +207,13 @@ func damageLog(t *testing.T, c *processes, p *process, restore func(), e api.Log
 	c.refused(9, "raft.db", "check", "--data", p.dir)
 	c.refuses(p, cluster.ExitStore, "CANNOT_START", "raft.db")
 	restore()
+	if err := os.Remove(filepath.Join(p.dir, "raft.db")); err != nil {
+		t.Fatal(err)
+	}
+	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir)
+	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir) // it did not make one
+	c.refuses(p, cluster.ExitStore, "CANNOT_START", "raft.db is missing, but "+p.id, "wipe this one")
+	restore()
 	if err := os.WriteFile(filepath.Join(p.dir, "raft.db"), bytes.Repeat([]byte("x"), 65536), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 func (p *program) check() verb {
 	return verb{
 		name: "check", usage: "test a data directory that no process holds: log, checksums, snapshots, store",
-		long:  "Exit 9 when something is wrong.",
+		long:  "It changes nothing in the directory. Exit 9 when something is wrong.",
 		flags: []cli.Flag{&cli.StringFlag{Name: "data", Usage: "the data directory"}},
 		run: func(c *call) error {
 			dir := c.String("data")

@@ -1,0 +1,269 @@
+package cluster
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// picture is every name, mode and byte below a directory.
+func picture(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		sum := ""
+		if d.Type().IsRegular() {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			h := sha256.Sum256(content)
+			sum = hex.EncodeToString(h[:])
+		}
+		fmt.Fprintln(&b, strings.TrimPrefix(path, dir), info.Mode(), sum)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// dataDirs are those of two replicas of one cluster, stopped in order: logs that begin after their first entry,
+// two snapshots each.
+func dataDirs(t *testing.T) (a, b *replica) {
+	t.Helper()
+	rs := trio(t, func(c *Config) { c.Options.LowTrailing, c.Trailing = true, 3 })
+	for range 2 {
+		inStep(t, rs, put(t, rs, 10))
+		for _, r := range rs {
+			if err := r.c.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	inStep(t, rs, put(t, rs, 5))
+	for _, r := range rs {
+		r.stop()
+	}
+	return rs[0], rs[1]
+}
+
+// damages are what may befall a data directory, and what a start says of it. other is another replica's.
+var damages = map[string]struct {
+	do   func(t *testing.T, dir, other string)
+	says string
+}{
+	"nothing":             {do: func(*testing.T, string, string) {}},
+	"raft.db missing":     {func(t *testing.T, dir, _ string) { remove(t, dir, fileLog) }, "raft.db is missing, but rm"},
+	"raft.db empty":       {func(t *testing.T, dir, _ string) { truncate(t, dir, fileLog, 0) }, "raft.db is empty, but rm"},
+	"raft.db cut":         {func(t *testing.T, dir, _ string) { truncate(t, dir, fileLog, 9000) }, "raft.db: it has 9000 bytes of"},
+	"raft.db new":         {freshLog, "raft.db holds neither a term nor an entry, but this replica has stored some"},
+	"raft.db of another":  {func(t *testing.T, dir, other string) { copyFile(t, other, dir, fileLog) }, "raft.db belongs to replica rm"},
+	"no term":             {noTerm, "the stored term is 0, the newest entry is of term"},
+	"replica.json gone":   {func(t *testing.T, dir, _ string) { remove(t, dir, fileIdentity) }, "raft.db is there but replica.json is not"},
+	"replica.json empty":  {func(t *testing.T, dir, _ string) { truncate(t, dir, fileIdentity, 0) }, "replica.json"},
+	"snapshots gone":      {func(t *testing.T, dir, _ string) { remove(t, dir, dirSnapshots) }, "but the snapshot ends at 0: entries are missing"},
+	"meta.json empty":     {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, fileMeta) }, "no snapshot is whole"},
+	"meta.crc32c empty":   {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, fileMetaSum) }, "meta.json: checksum differs"},
+	"state.bin empty":     {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, fileState) }, "no snapshot is whole"},
+	"state.bin gone":      {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, "-"+fileState) }, "no snapshot is whole"},
+	"log and snapshots":   {func(t *testing.T, dir, _ string) { remove(t, dir, fileLog); remove(t, dir, dirSnapshots) }, "raft.db is missing"},
+	"newest, no log":      {newestWithoutLog, "before a snapshot that is damaged: entries are missing"},
+	"lock gone":           {do: func(t *testing.T, dir, _ string) { remove(t, dir, fileLock) }},
+	"unfinished snapshot": {do: func(t *testing.T, dir, _ string) { mkdir(t, dir, dirSnapshots, "9-9-9.tmp") }},
+}
+
+func remove(t *testing.T, path ...string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(path...)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mkdir(t *testing.T, path ...string) {
+	t.Helper()
+	if err := os.Mkdir(filepath.Join(path...), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func truncate(t *testing.T, dir, name string, size int64) {
+	t.Helper()
+	if err := os.Truncate(filepath.Join(dir, name), size); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func copyFile(t *testing.T, from, to, name string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(from, name))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(to, name), b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eachSnapshot empties a file of every snapshot, or removes it.
+func eachSnapshot(t *testing.T, dir, name string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, dirSnapshots, "*"))
+	if err != nil || len(all) != 2 {
+		t.Fatal(all, err)
+	}
+	for _, s := range all {
+		if gone, ok := strings.CutPrefix(name, "-"); ok {
+			remove(t, s, gone)
+		} else {
+			truncate(t, s, name, 0)
+		}
+	}
+}
+
+// freshLog puts a store in place that bbolt has just made.
+func freshLog(t *testing.T, dir, _ string) {
+	t.Helper()
+	remove(t, dir, fileLog)
+	withStore(t, dir, func(*boltStore) error { return nil })
+}
+
+func withStore(t *testing.T, dir string, f func(*boltStore) error) {
+	t.Helper()
+	b, err := openBolt(filepath.Join(dir, fileLog), false)
+	if err == nil {
+		err = errors.Join(f(b), b.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func noTerm(t *testing.T, dir, _ string) {
+	t.Helper()
+	withStore(t, dir, func(b *boltStore) error { return b.Set([]byte("CurrentTerm"), nil) })
+}
+
+// newestWithoutLog damages the newest snapshot where the log, as after its installation, begins behind it.
+func newestWithoutLog(t *testing.T, dir, _ string) {
+	t.Helper()
+	withStore(t, dir, func(b *boltStore) error {
+		first, err := b.FirstIndex()
+		if err != nil {
+			return err
+		}
+		last, err := b.LastIndex()
+		return errors.Join(err, b.DeleteRange(first, last))
+	})
+	list, err := snapshotFiles{filepath.Join(dir, dirSnapshots)}.List()
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	truncate(t, dir, filepath.Join(dirSnapshots, list[0].ID, fileState), 5)
+}
+
+// TestDamagedDirectory damages a data directory in every way. A replica does not start on it, and says why; what
+// looks at it offline says so too, and changes nothing in it.
+func TestDamagedDirectory(t *testing.T) {
+	a, b := dataDirs(t)
+	whole := filepath.Join(t.TempDir(), "whole")
+	copyDir(t, a.dir, whole)
+	for name, d := range damages {
+		t.Run(name, func(t *testing.T) {
+			remove(t, a.dir)
+			copyDir(t, whole, a.dir)
+			d.do(t, a.dir, b.dir)
+			before := picture(t, a.dir)
+			_, err := Check(a.dir, verifyTestSnap)
+			if d.says == "" && err != nil || d.says != "" && (err == nil || !strings.Contains(err.Error(), d.says) && name != "replica.json gone") {
+				t.Errorf("check: %v", err)
+			}
+			if _, err := Recover(a.dir, []RecoverPeer{{ID: a.id, Address: "127.0.0.1:1"}}, RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Dry: true}); d.says != "" && err == nil {
+				t.Error("a recovery would take it")
+			}
+			if after := picture(t, a.dir); after != before {
+				t.Errorf("check and a dry recovery changed it from\n%s\nto\n%s", before, after)
+			}
+			err = a.open()
+			if err == nil {
+				a.stop()
+			}
+			var fatal *FatalError
+			switch {
+			case d.says == "" && err != nil:
+				t.Errorf("it does not start: %v", err)
+			case d.says != "" && (!errors.As(err, &fatal) || fatal.Code != ExitStore || !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), d.says)):
+				t.Errorf("start: %v", err)
+			}
+		})
+	}
+}
+
+// TestCutAnywhere cuts each file of a data directory at random places: what is wrong is always said, and a check
+// changes nothing.
+func TestCutAnywhere(t *testing.T) {
+	a, _ := dataDirs(t)
+	whole := filepath.Join(t.TempDir(), "whole")
+	copyDir(t, a.dir, whole)
+	var files []string
+	err := filepath.WalkDir(whole, func(path string, d fs.DirEntry, err error) error {
+		if info, ierr := d.Info(); err == nil && ierr == nil && d.Type().IsRegular() && info.Size() > 0 {
+			files = append(files, strings.TrimPrefix(path, whole))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, name := range files {
+		for range 4 {
+			remove(t, a.dir)
+			copyDir(t, whole, a.dir)
+			info, err := os.Stat(filepath.Join(a.dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			size := r.Int64N(info.Size())
+			truncate(t, a.dir, name, size)
+			before := picture(t, a.dir)
+			if _, err := Check(a.dir, verifyTestSnap); err == nil || !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s cut to %d of %d bytes: check says %v", name, size, info.Size(), err)
+			}
+			if picture(t, a.dir) != before {
+				t.Errorf("%s cut to %d bytes: check changed the directory", name, size)
+			}
+		}
+	}
+}
+
+// TestCheckOfAFreshDirectory: a replica that has never stored anything is whole without a raft.db, and stays as it is.
+func TestCheckOfAFreshDirectory(t *testing.T) {
+	r := newReplica(t, "rm1", nil).start()
+	r.stop()
+	remove(t, r.dir, fileLog)
+	before := picture(t, r.dir)
+	if rep, err := Check(r.dir, nil); err != nil || rep.Last != 0 {
+		t.Errorf("%+v %v", rep, err)
+	}
+	if after := picture(t, r.dir); after != before {
+		t.Errorf("%s\n%s", before, after)
+	}
+	r.start()
+	leadAlone(t, r)
+}
