@@ -137,6 +137,7 @@ var limits = map[string]limit{
 	"NodeHeartbeat.Told":          upTo(MaxEntries),
 	"NodeHeartbeat.Signalled":     upTo(MaxEntries),
 	"NodeHeartbeat.Stay":          any64,
+	"NodeHeartbeat.RemovalsAcked": any64,
 	"NodeHeartbeat.Before":        any64,
 	"NodeHeartbeat.Sizes":         upTo(MaxEntries),
 	"NodeHeartbeat.SizesTold":     upTo(MaxEntries),
