@@ -78,7 +78,7 @@ func (g *generator) scheduling() map[string]string {
 		props[prefix+"resource-calculator"] = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 	}
 	if g.with["unmanaged"] { // one that waits for AMs of others differs: rmd activates it at once
-		props[prefix+"maximum-am-resource-percent"] = "8"
+		props[prefix+"maximum-am-resource-percent"] = "1000"
 	} else if g.with["limits"] {
 		some(60, "maximum-am-resource-percent", "0.125", "0.25", "0.375")
 		some(30, "maximum-applications", "4", "10")

@@ -34,11 +34,25 @@ func leaveOutSteps(h *History, try func([]Step) bool) (any bool) {
 			if i+n > len(h.Steps) {
 				continue
 			}
-			steps := append(append([]Step{}, h.Steps[:i]...), h.Steps[i+n:]...)
+			steps := append([]Step{}, h.Steps[:i]...)
+			for _, s := range h.Steps[i : i+n] {
+				if kept(s) {
+					steps = append(steps, s)
+				}
+			}
+			if len(steps) == i+n {
+				continue
+			}
+			steps = append(steps, h.Steps[i+n:]...)
 			any = try(steps) || any
 		}
 	}
 	return any
+}
+
+// kept says whether a step stays: without room for AMs, unmanaged applications show what is intended.
+func kept(s Step) bool {
+	return s.Is("set") && strings.HasSuffix(s[1], ".maximum-am-resource-percent")
 }
 
 // leaveOutWords tries steps without one of their parts. Asks under one key go together.

@@ -47,6 +47,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Abstract
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.UsersManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptAddedSchedulerEvent;
@@ -76,7 +77,7 @@ public final class Twin {
   private final Map<Integer, TwinContext.App> known = new HashMap<>();
   private final Map<ApplicationId, Integer> numbers = new HashMap<>();
   private final Set<ContainerId> running = new HashSet<>();
-  private TwinContext context;
+  TwinContext context;
   CapacityScheduler cs;
   private String result;
   private final List<String> intended = new ArrayList<>();
@@ -132,6 +133,7 @@ public final class Twin {
       default:
         deriveLimits();
         act(w);
+        unmanaged();
         deriveLimits();
         activeUsers();
         masters();
@@ -152,6 +154,12 @@ public final class Twin {
     ResourceUtils.resetResourceTypes(conf);
     context = new TwinContext(conf);
     cs = context.scheduler;
+    new TwinPass(this).watch(cs.getRootQueue());
+  }
+
+  /** intended notes that an imitation has had an effect. */
+  void intended(String name) {
+    intended.add(name);
   }
 
   private void act(String[] w) throws Exception {
@@ -507,7 +515,7 @@ public final class Twin {
 
   private static final Field RESERVED = field(SchedulerApplicationAttempt.class, "reservedContainers");
 
-  private static Field field(Class<?> c, String name) {
+  static Field field(Class<?> c, String name) {
     try {
       Field f = c.getDeclaredField(name);
       f.setAccessible(true);
@@ -517,20 +525,39 @@ public final class Twin {
     }
   }
 
+  /** unmanaged activates applications without an AM, as rmd does: what AMs may take is nothing to them. */
+  private void unmanaged() {
+    for (TwinContext.App a : apps.values()) {
+      FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
+      AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
+      if (a.am == null && !nodes.isEmpty() && leaf.getPendingAppsOrderingPolicy().getSchedulableEntities().contains(s)) {
+        intended("unmanaged");
+        leaf.getUser(a.user).activateApplication();
+        leaf.getOrderingPolicy().addSchedulableEntity(s);
+        leaf.getPendingAppsOrderingPolicy().removeSchedulableEntity(s);
+      }
+    }
+  }
+
   /**
-   * activeUsers counts the user of each active application that asks for something, as rmd does. YARN counts a user
-   * when an ask is made: one whose application is activated after its AM was asked for is not counted.
+   * activeUsers counts a user that has an active application and one that asks for something, as rmd does. YARN decides
+   * when an ask is made: one who asks before an application is active is not counted later.
    */
   private void activeUsers() {
     for (TwinContext.App a : apps.values()) {
       FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
-      AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
-      int before = leaf.getUsersManager().getNumActiveUsers();
-      if (leaf.getApplications().contains(s) && !s.getAppSchedulingInfo().getSchedulerKeys().isEmpty()) {
-        leaf.getUsersManager().activateApplication(a.user, a.id);
-        if (leaf.getUsersManager().getNumActiveUsers() != before) {
-          intended.add("activated-user");
-        }
+      UsersManager users = ((AbstractLeafQueue) s.getQueue()).getUsersManager();
+      if (s.getAppSchedulingInfo().getSchedulerKeys().isEmpty() || users.getUser(a.user) == null) {
+        continue;
+      }
+      int before = users.getNumActiveUsers();
+      if (users.getUser(a.user).getActiveApplications() > 0) {
+        users.activateApplication(a.user, a.id);
+      } else {
+        users.deactivateApplication(a.user, a.id);
+      }
+      if (users.getNumActiveUsers() != before) {
+        intended.add("active-user");
       }
     }
   }
@@ -594,6 +621,7 @@ public final class Twin {
   private void refresh() {
     try {
       cs.reinitialize(new Configuration(conf), context);
+      new TwinPass(this).watch(cs.getRootQueue());
       result = "accepted";
     } catch (Exception e) {
       result = "refused";

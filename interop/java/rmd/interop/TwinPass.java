@@ -1,0 +1,151 @@
+package rmd.interop;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSAssignment;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.policy.QueueOrderingPolicy;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.ResourceCommitRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.SchedulerContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy.OrderingPolicy;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+
+/**
+ * TwinPass has a pass go on to a queue's siblings when what the queue proposes is refused, as rmd does. In YARN the
+ * pass ends there, without anything, and the siblings wait for another heartbeat.
+ */
+final class TwinPass {
+  private static final Field POLICY = Twin.field(AbstractParentQueue.class, "queueOrderingPolicy");
+  private static final Field ORDER = Twin.field(AbstractLeafQueue.class, "orderingPolicy");
+  private final Twin twin;
+
+  TwinPass(Twin twin) {
+    this.twin = twin;
+  }
+
+  /** watch has every parent offer nodes to leaves that look at their own proposals, and leaves count users exactly. */
+  void watch(CSQueue q) throws IllegalAccessException {
+    if (!(q instanceof AbstractParentQueue)) {
+      TwinUsers.install(twin, (AbstractLeafQueue) q);
+      askingOnly((AbstractLeafQueue) q);
+      return;
+    }
+    QueueOrderingPolicy policy = (QueueOrderingPolicy) POLICY.get(q);
+    if (!Proxy.isProxyClass(policy.getClass())) {
+      POLICY.set(q, Proxy.newProxyInstance(TwinPass.class.getClassLoader(), new Class<?>[] {QueueOrderingPolicy.class},
+          (self, method, args) -> {
+            Object answer = call(policy, method, args);
+            return method.getName().equals("getAssignmentIterator") ? leaves((Iterator<?>) answer) : answer;
+          }));
+    }
+    for (CSQueue child : q.getChildQueues()) {
+      watch(child);
+    }
+  }
+
+  private static Object call(Object on, java.lang.reflect.Method method, Object[] args) throws Throwable {
+    try {
+      return method.invoke(on, args);
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
+  }
+
+  private Iterator<CSQueue> leaves(Iterator<?> children) {
+    List<CSQueue> list = new ArrayList<>();
+    while (children.hasNext()) {
+      CSQueue child = (CSQueue) children.next();
+      list.add(child instanceof AbstractLeafQueue ? leaf((AbstractLeafQueue) child) : child);
+    }
+    return list.iterator();
+  }
+
+  /**
+   * askingOnly leaves out of a leaf's order, for a pass, the applications that ask for nothing, as rmd does. In YARN
+   * a leaf at its limit is closed by the first application, even by one that asks for nothing and has nothing to give up.
+   */
+  private void askingOnly(AbstractLeafQueue q) throws IllegalAccessException {
+    OrderingPolicy<FiCaSchedulerApp> policy = q.getOrderingPolicy();
+    if (Proxy.isProxyClass(policy.getClass())) {
+      return;
+    }
+    ORDER.set(q, Proxy.newProxyInstance(TwinPass.class.getClassLoader(), new Class<?>[] {OrderingPolicy.class}, (self, method, args) -> {
+      Object answer = call(policy, method, args);
+      return method.getName().equals("getAssignmentIterator") ? asking((Iterator<?>) answer) : answer;
+    }));
+  }
+
+  private static Iterator<FiCaSchedulerApp> asking(Iterator<?> apps) {
+    List<FiCaSchedulerApp> list = new ArrayList<>();
+    while (apps.hasNext()) {
+      FiCaSchedulerApp s = (FiCaSchedulerApp) apps.next();
+      if (!s.getAppSchedulingInfo().getSchedulerKeys().isEmpty()) {
+        list.add(s);
+      }
+    }
+    return list.iterator();
+  }
+
+  private CSQueue leaf(AbstractLeafQueue q) {
+    return (CSQueue) Proxy.newProxyInstance(TwinPass.class.getClassLoader(), new Class<?>[] {CSQueue.class}, (self, method, args) -> {
+      if (!method.getName().equals("assignContainers")) {
+        return call(q, method, args);
+      }
+      Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> before = opportunities(q);
+      CSAssignment a = (CSAssignment) call(q, method, args);
+      if (a.getSkippedType() == CSAssignment.SkippedType.QUEUE_LIMIT) {
+        // A parent takes a leaf's headroom, and of another parent this; it takes the proxy for one.
+        ResourceLimits limits = (ResourceLimits) args[2];
+        limits.addBlockedHeadroom(limits.getHeadroom());
+      }
+      return accepted((Resource) args[0], a, before) ? a : CSAssignment.NULL_ASSIGNMENT;
+    });
+  }
+
+  /** opportunities are the missed offers of a leaf's applications. */
+  private static Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> opportunities(AbstractLeafQueue q) {
+    Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> all = new HashMap<>();
+    for (FiCaSchedulerApp s : q.getApplications()) {
+      Map<SchedulerRequestKey, Integer> of = new HashMap<>();
+      s.getAppSchedulingInfo().getSchedulerKeys().forEach(k -> of.put(k, s.getSchedulingOpportunities(k)));
+      all.put(s, of);
+    }
+    return all;
+  }
+
+  /** accepted says whether a proposal will be; what is refused leaves nothing behind. */
+  private boolean accepted(Resource cluster, CSAssignment a, Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> before) {
+    ResourceCommitRequest<FiCaSchedulerApp, FiCaSchedulerNode> request = twin.cs.createResourceCommitRequest(a);
+    if (request == null || !request.anythingAllocatedOrReserved()) {
+      return true;
+    }
+    SchedulerContainer<FiCaSchedulerApp, FiCaSchedulerNode> c = request.getFirstAllocatedOrReservedContainer()
+        .getAllocatedOrReservedContainer();
+    FiCaSchedulerApp s = c.getSchedulerApplicationAttempt();
+    if (s.accept(cluster, request, true)) {
+      return true;
+    }
+    twin.intended("refused-proposal");
+    if (!request.getContainersToAllocate().isEmpty()) {
+      s.decUnconfirmedRes(request.getTotalAllocatedResource()); // as the commit does
+    }
+    SchedulerRequestKey k = c.getSchedulerRequestKey();
+    s.resetSchedulingOpportunities(k);
+    for (int i = before.get(s).getOrDefault(k, 0); i > 0; i--) {
+      s.addSchedulingOpportunity(k);
+    }
+    return false;
+  }
+}

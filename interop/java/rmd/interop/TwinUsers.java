@@ -1,0 +1,69 @@
+package rmd.interop;
+
+import java.lang.reflect.Field;
+import java.math.BigInteger;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.UsersManager;
+import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
+
+/**
+ * TwinUsers is a leaf's UsersManager that knows exactly what part of the cluster its users have. YARN adds floats up,
+ * change by change, and rounds what comes of it up to the next container.
+ */
+final class TwinUsers extends UsersManager {
+  private static final Field USERS = Twin.field(AbstractLeafQueue.class, "usersManager");
+  private final Twin twin;
+
+  private TwinUsers(Twin twin, QueueMetrics metrics, AbstractLeafQueue leaf) {
+    super(metrics, leaf, twin.context.getNodeLabelManager(), twin.cs.getResourceCalculator());
+    this.twin = twin;
+  }
+
+  /** install gives a leaf that has no users yet its TwinUsers. */
+  static void install(Twin twin, AbstractLeafQueue leaf) throws IllegalAccessException {
+    UsersManager was = leaf.getUsersManager();
+    if (was instanceof TwinUsers) {
+      return;
+    }
+    TwinUsers users = new TwinUsers(twin, leaf.getMetrics(), leaf);
+    users.setUserLimit(was.getUserLimit());
+    users.setUserLimitFactor(was.getUserLimitFactor());
+    USERS.set(leaf, users);
+  }
+
+  @Override
+  public float getUsageRatio(String label) {
+    Resource total = twin.cs.getClusterResource();
+    BigInteger num = BigInteger.ZERO;
+    BigInteger den = BigInteger.ONE;
+    for (User u : getUsers().values()) {
+      long[] share = share(u.getUsed(label), total);
+      num = num.multiply(BigInteger.valueOf(share[1])).add(BigInteger.valueOf(share[0]).multiply(den));
+      den = den.multiply(BigInteger.valueOf(share[1]));
+    }
+    float near = (float) (num.doubleValue() / den.doubleValue());
+    return near == 0 || below(near, num, den) ? near : Math.nextDown(near);
+  }
+
+  /** below says whether a float is at most a fraction. */
+  private static boolean below(float f, BigInteger num, BigInteger den) {
+    return new java.math.BigDecimal(f).multiply(new java.math.BigDecimal(den)).compareTo(new java.math.BigDecimal(num)) <= 0;
+  }
+
+  /** share is the largest share of any kind that counts, as a fraction. */
+  private long[] share(Resource used, Resource total) {
+    long[] most = {0, 1};
+    boolean memoryAlone = twin.cs.getResourceCalculator() instanceof DefaultResourceCalculator;
+    for (int i = 0; i < (memoryAlone ? 1 : total.getResources().length); i++) {
+      long of = total.getResourceInformation(i).getValue();
+      long is = used.getResourceInformation(i).getValue();
+      if (of > 0 && BigInteger.valueOf(is).multiply(BigInteger.valueOf(most[1]))
+          .compareTo(BigInteger.valueOf(most[0]).multiply(BigInteger.valueOf(of))) > 0) {
+        most = new long[] {is, of};
+      }
+    }
+    return most;
+  }
+}
