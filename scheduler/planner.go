@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"strings"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -82,12 +83,31 @@ func (p *Planner) Plan(nowMillis int64, req input.Request) (input.Reply, []event
 			return reply, nil
 		}
 	}
-	reply := p.plan(req.Input)
+	reply := p.planFor(req.Caller, req.Input)
 	p.afterwards()
 	if req.Key != "" && len(p.events) > 0 && reply.Refused() == nil {
 		p.remember(req, reply)
 	}
 	return reply, p.events
+}
+
+// planFor plans an input, and records an operation in its caller's name.
+func (p *Planner) planFor(c input.Caller, in input.Input) input.Reply {
+	action := input.Operation(in)
+	if c == (input.Caller{}) || p.cfg == nil || action == "" {
+		return p.plan(in)
+	}
+	target := p.targetOf(in)
+	reply := p.plan(in)
+	if reply.Refused() != nil || !p.changed() {
+		return reply
+	}
+	switch in.(type) {
+	case *input.SetQueues, *input.RollbackQueues:
+		target = strings.TrimSuffix(p.confChanges()+" ("+strings.TrimSpace(target)+")", " ()")
+	}
+	p.audit(c, action, target)
+	return reply
 }
 
 // plan is the one table from an input to what answers it.
@@ -182,7 +202,7 @@ func (p *Planner) planRare(in input.Input) input.Reply {
 	case *input.RaiseEpoch:
 		return p.raiseEpoch(in)
 	case *input.Audit:
-		p.emit(&event.Audited{Who: in.Who, From: in.From, Action: in.Action, Target: in.Target, Result: in.Result})
+		p.emit(audited(in))
 		return in.NewReply()
 	case *input.InitCluster:
 		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "the cluster is initialized as %s", p.st.Meta.ClusterID))

@@ -72,6 +72,9 @@ func small(tb testing.TB) *state.State {
 	apply(tb, st, &event.ApplicationIDsReserved{App: st.Meta.NextApp, Count: 1000})
 	finished := event.ContainerRef{App: 3, Attempt: 2, Number: 1} // its node may forget the AM of attempt 1 already
 	apply(tb, st, &event.RemovalsAcked{Node: 4, Through: 1}, &event.ContainerCompleted{Container: finished})
+	apply(tb, st,
+		&event.Audited{Who: "token ci", From: "10.0.0.9:4", Action: "node drain", Target: "host-1:45454", Result: event.AuditDone},
+		&event.Audited{Who: "mallory", From: "10.0.0.8:4", Action: "node drain", Target: "host-1:45454", Result: "NOT_ALLOWED"})
 	return st
 }
 

@@ -25,6 +25,10 @@ const LevelIDBlocks = 3
 // of the end.
 const LevelRemovals = 3
 
+// LevelAudit is the level from which the state keeps the audit, and inputs that are
+// forwarded say who asks.
+const LevelAudit = 3
+
 // Errors of decoding a batch.
 var (
 	ErrNotBatch     = errors.New("not a batch of events")

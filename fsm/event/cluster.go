@@ -25,6 +25,9 @@ type EpochRaised struct {
 	Why              string
 }
 
+// AuditDone begins the result of an action that was done; others are refusals.
+const AuditDone = "done"
+
 // Audited records an administrator's action.
 type Audited struct {
 	Who, From, Action, Target, Result string

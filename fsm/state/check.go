@@ -12,7 +12,7 @@ import (
 // step. It reads everything: tens of milliseconds for 100,000 containers.
 func (s *State) Check() error {
 	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys,
-		s.checkNodes, s.checkPresences, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkUsers, s.checkTree, s.checkMeta} {
+		s.checkNodes, s.checkPresences, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkUsers, s.checkTree, s.checkMeta} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
 		}

@@ -163,7 +163,7 @@ func TestSectionsRefuseOddSlots(t *testing.T) {
 // TestSectionNumbersAreFixed: they are in snapshots.
 func TestSectionNumbersAreFixed(t *testing.T) {
 	names := []string{"meta", "configuration", "join-tokens", "names", "queues", "users", "nodes", "applications", "asks",
-		"locations", "containers", "notes", "reservations", "bars", "requests", "attempts", "presences", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals"}
+		"locations", "containers", "notes", "reservations", "bars", "requests", "attempts", "presences", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit"}
 	all := Sections()
 	if len(all) != len(names) {
 		t.Fatalf("%d sections", len(all))

@@ -90,6 +90,7 @@ func Sections() []Section {
 		single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.code(c) }),
 		table(22, "resizes", func(s *State) *Table[Resize] { return &s.Resizes }, (*Resize).code),
 		table(23, "removals", func(s *State) *Table[Removals] { return &s.Removable }, (*Removals).code),
+		table(24, "audit", func(s *State) *Table[AuditEntry] { return &s.Audit }, (*AuditEntry).code),
 	}
 }
 
@@ -103,6 +104,7 @@ func (s *State) Reindex() error {
 	s.linkUndelivered()
 	s.linkResizes()
 	s.linkRemovals()
+	s.linkAudits()
 	s.Names.Each(func(slot uint32, r *Name) bool { s.byName.insert(hashString(r.Text), slot, s.hashOfName); return true })
 	s.Queues.Each(func(slot uint32, _ *Queue) bool {
 		s.byPath.insert(s.hashOfQueue(slot), slot, s.hashOfQueue)

@@ -37,6 +37,7 @@ type State struct {
 	Delegations  Table[DelegationToken]
 	Resizes      Table[Resize]
 	Removable    Table[Removals]
+	Audit        Table[AuditEntry]
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -54,15 +55,20 @@ type State struct {
 	byRequest     index // Requests
 	byPresence    index // Presences
 	byDelegation  index // Delegations
+
+	auditNewest                 uint64 // number of the newest entry
+	auditChanges, auditRefusals auditList
 }
 
 // New returns the empty state of a cluster not initialized yet.
 func New() *State {
-	return &State{
+	s := &State{
 		byName: newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
 		byContainer: newIndex(), byNode: newIndex(), byReservation: newIndex(), byRequest: newIndex(),
 		byPresence: newIndex(), byDelegation: newIndex(),
 	}
+	s.auditChanges, s.auditRefusals = newAuditLists()
+	return s
 }
 
 // Fork returns a private version of the state in the time it takes to copy the
@@ -76,12 +82,13 @@ func (s *State) Fork() *State {
 		Containers: s.Containers.fork(), Notes: s.Notes.fork(), Nodes: s.Nodes.fork(),
 		Reservations: s.Reservations.fork(), Bars: s.Bars.fork(), Requests: s.Requests.fork(),
 		Attempts: s.Attempts.fork(), Presences: s.Presences.fork(), Delegations: s.Delegations.fork(),
-		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(),
+		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
 		byReservation: s.byReservation.fork(), byRequest: s.byRequest.fork(),
 		byPresence: s.byPresence.fork(), byDelegation: s.byDelegation.fork(),
+		auditNewest: s.auditNewest, auditChanges: s.auditChanges, auditRefusals: s.auditRefusals,
 	}
 	return f
 }
@@ -241,7 +248,7 @@ func (s *State) applyRare(e event.Event) error {
 	case *event.JoinTokensExpired:
 		return s.joinTokensExpired(e)
 	case *event.Audited:
-		return nil
+		return s.audited(e)
 	}
 	return s.applySecurity(e)
 }

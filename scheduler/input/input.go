@@ -7,8 +7,12 @@ import (
 	"rmd/internal/codec"
 )
 
-// Version is the version of the codec between replicas.
-const Version = 1
+// Versions of the codec between replicas. A request that says who asks has the
+// second one, which replicas know that know event.LevelAudit.
+const (
+	Version       = 1
+	versionCaller = 2
+)
 
 // Errors of decoding.
 var (
@@ -66,11 +70,13 @@ func Refuse(in Input, f *Fault) Reply {
 }
 
 // Request is an input as it is handed to the sequencer: with the idempotency
-// key of its caller, when it has one, and a hash of its body.
+// key of its caller, when it has one, and a hash of its body. Caller is who asks for
+// an operation; without it the planner records none.
 type Request struct {
 	// Key is CLIENT/SEQUENCE; empty when repetition is harmless by itself.
 	Key      string
 	BodyHash uint64
+	Caller   Caller
 	Input    Input
 }
 
@@ -176,12 +182,24 @@ var makers = map[Kind]func() Input{
 func EncodeRequest(buf []byte, r Request) []byte {
 	c := codec.NewEncoder(buf)
 	v, k := uint8(Version), uint8(r.Input.Kind())
+	if r.Caller != (Caller{}) {
+		v = versionCaller
+	}
 	c.U8(&v)
 	c.U8(&k)
-	c.String(&r.Key)
-	c.U64(&r.BodyHash)
+	r.code(c, v)
 	r.Input.Code(c)
 	return c.Bytes()
+}
+
+// code codes what stands before the input.
+func (r *Request) code(c *codec.Coder, version uint8) {
+	c.String(&r.Key)
+	c.U64(&r.BodyHash)
+	if version >= versionCaller {
+		c.String(&r.Caller.Who)
+		c.String(&r.Caller.From)
+	}
 }
 
 // DecodeRequest reads one request, which must be all of data.
@@ -190,12 +208,11 @@ func DecodeRequest(data []byte) (Request, error) {
 	var r Request
 	var v, k uint8
 	c.U8(&v)
-	if c.Err() == nil && v != Version {
-		return r, fmt.Errorf("%w: %d, this replica speaks %d", ErrVersion, v, Version)
+	if c.Err() == nil && v != Version && v != versionCaller {
+		return r, fmt.Errorf("%w: %d, this replica speaks %d", ErrVersion, v, versionCaller)
 	}
 	c.U8(&k)
-	c.String(&r.Key)
-	c.U64(&r.BodyHash)
+	r.code(c, v)
 	if err := c.Err(); err != nil {
 		return r, fmt.Errorf("input: %w", err)
 	}

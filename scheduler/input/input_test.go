@@ -65,7 +65,8 @@ func TestRequestsRoundTrip(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			in := makers[k]()
 			codectest.Random(t, in)
-			want := Request{Key: rapid.String().Draw(t, "key"), BodyHash: rapid.Uint64().Draw(t, "hash"), Input: in}
+			want := Request{Key: rapid.String().Draw(t, "key"), BodyHash: rapid.Uint64().Draw(t, "hash"), Input: in,
+				Caller: Caller{Who: rapid.String().Draw(t, "who"), From: rapid.String().Draw(t, "from")}}
 			got, err := DecodeRequest(EncodeRequest(nil, want))
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("%+v came back as %+v, %v", want, got, err)
@@ -136,7 +137,7 @@ func TestRefusals(t *testing.T) {
 		says string
 	}{
 		{"empty", nil, codec.ErrTruncated, ""},
-		{"later version", edit(0, Version+1), ErrVersion, "2, this replica speaks 1"},
+		{"later version", edit(0, versionCaller+1), ErrVersion, "3, this replica speaks 2"},
 		{"version 0", edit(0, 0), ErrVersion, ""},
 		{"unknown kind", edit(1, 126), ErrKind, "126"},
 		{"kind 0", edit(1, 0), ErrKind, ""},

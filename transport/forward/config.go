@@ -76,6 +76,10 @@ type Config struct {
 	// WaitApplied waits until this replica has applied an index.
 	WaitApplied func(ctx context.Context, index uint64) error
 
+	// Callers says whether all replicas know requests that say who asks; nil: they
+	// do not.
+	Callers func() bool
+
 	// Refuse answers ErrStandby at once when this replica does not lead.
 	Refuse bool
 	// Hold is how long a call waits for a leader.

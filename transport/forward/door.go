@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/scheduler/input"
+	"rmd/transport/caller"
 	"rmd/transport/peer"
 )
 
@@ -29,10 +30,14 @@ func New(cfg Config) (*Door, error) {
 }
 
 // Do has an input planned by the leader, whoever that is, and returns the reply
-// with the index that this replica has applied by then. ErrStandby: nothing
+// with the index that this replica has applied by then. An operator's change is
+// recorded in the name of caller.Of(ctx). ErrStandby: nothing
 // happened; ErrUnknownOutcome: repeat the same call. A leader that is there but
 // cannot be reached counts as none.
 func (d *Door) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
+	if req.Caller == (input.Caller{}) && d.cfg.Callers != nil && input.Operation(req.Input) != "" && d.cfg.Callers() {
+		req.Caller = caller.Of(ctx)
+	}
 	t := &try{d: d, req: req, started: time.Now()}
 	reply, index, err := t.run(ctx)
 	if f := d.cfg.Observe.Call; f != nil {

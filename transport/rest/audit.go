@@ -2,54 +2,41 @@ package rest
 
 import (
 	"context"
-	"strconv"
 	"time"
 
+	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/transport/rest/api"
 )
 
-// administration names what an administrator's input does and to what, for the
-// audit; ok is false for everybody's daily inputs.
-func administration(in input.Input) (action, target string, ok bool) {
-	switch in := in.(type) {
-	case *input.SetQueues:
-		return "conf apply", in.Comment, !in.DryRun
-	case *input.RollbackQueues:
-		return "conf rollback", strconv.FormatUint(in.To, 10), true
-	case *input.SetQueueState:
-		return "queue " + in.State.String(), in.Queue, true
-	case *input.DrainNode:
-		if in.Back {
-			return "node drain --undo", in.ID.String(), true
-		}
-		return "node drain", in.ID.String(), true
-	case *input.SetNodeResource:
-		return "node resource", in.ID.String(), true
-	case *input.CancelReservation:
-		return "reservation cancel", "r" + strconv.FormatUint(in.Number, 10) + " " + in.Reason, true
-	case *input.CreateJoinToken:
-		return "cluster token create", "", true
-	case *input.SetAccessToken:
-		return "access token create", in.Name + " " + in.Role.String(), true
-	case *input.RevokeAccessToken:
-		return "access token revoke", in.Name, true
-	case *input.RaiseLevel:
-		return "upgrade finalize", strconv.FormatUint(uint64(in.Level), 10), true
-	}
-	return "", "", false
+// plannerAudits says whether operations are recorded where they are planned, in one
+// entry of the log with what they change.
+func (s *Server) plannerAudits() bool {
+	st, _ := s.cfg.Reader.Fork()
+	return st.Meta.Level >= event.LevelAudit
 }
 
-// auditInput records an administrator's input with how it ended, refusals too.
+// auditInput records an operation that was refused or failed. One that was done is
+// recorded by the planner, once all replicas know who asks.
 func (c *call) auditInput(in input.Input, err error) {
-	if action, target, ok := administration(in); ok {
-		c.audit(action, target, err)
+	action := input.Operation(in)
+	if action == "" {
+		return
 	}
+	if err == nil && c.s.plannerAudits() {
+		return
+	}
+	c.note(action, clip(c.r.URL.Path), err)
 }
 
 // audit records an administrator's action in the replicated log. A failure to
 // record is logged; the action stands.
 func (c *call) audit(action, target string, result error) {
+	c.audited = true
+	c.note(action, target, result)
+}
+
+func (c *call) note(action, target string, result error) {
 	if target, ok := c.auditable(target, result); ok {
 		c.record(action, target, result)
 	}
@@ -58,7 +45,6 @@ func (c *call) audit(action, target string, result error) {
 // auditable says whether an action is to be recorded: every success, and
 // failures while they are few. The target tells of those that were not.
 func (c *call) auditable(target string, result error) (string, bool) {
-	c.audited = true
 	if result == nil {
 		return target, true
 	}
@@ -68,7 +54,7 @@ func (c *call) auditable(target string, result error) (string, bool) {
 
 // record writes what is auditable.
 func (c *call) record(action, target string, result error) {
-	text := "done"
+	text := event.AuditDone
 	if result != nil {
 		text = c.s.errorOf(result, true).Code
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/caller"
 	"rmd/transport/rest/api"
 	"rmd/yarn"
 )
@@ -106,7 +108,8 @@ func (s *Server) identified(r *http.Request) (*http.Request, error) {
 	if rate := s.rates.take(p, r); rate != nil {
 		return r, rate
 	}
-	return r.WithContext(context.WithValue(r.Context(), principalKey{}, p)), err
+	r = r.WithContext(context.WithValue(r.Context(), principalKey{}, p))
+	return r.WithContext(caller.With(r.Context(), input.Caller{Who: s.who(r), From: r.RemoteAddr})), err
 }
 
 // identify finds out who asks: by token, by certificate, on the pages also by

@@ -178,6 +178,7 @@ func do[R input.Reply](c *call, in input.Input) (R, uint64, error) {
 	if req.Key != "" {
 		req.BodyHash = c.bodyHash()
 	}
+	c.audited = c.audited || input.Operation(in) != ""
 	ctx, cancel := context.WithTimeout(c.r.Context(), c.s.cfg.WriteTimeout)
 	defer cancel()
 	reply, index, err := c.s.cfg.Door.Do(ctx, req)
@@ -238,9 +239,11 @@ func (c *call) json(status int, v any) error {
 
 // who names the caller for what is recorded: whom it proves to be, else whom it
 // says.
-func (c *call) who() string {
-	if p := principalOf(c.r); p.known() {
+func (s *Server) who(r *http.Request) string {
+	if p := principalOf(r); p.known() {
 		return p.String()
 	}
-	return clip(c.s.cfg.Who(c.r))
+	return clip(s.cfg.Who(r))
 }
+
+func (c *call) who() string { return c.s.who(c.r) }

@@ -3,6 +3,7 @@ package rest
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -83,7 +84,7 @@ func (c *call) startInputs(ctx context.Context, wg *sync.WaitGroup) ([]*answer, 
 		}
 		wg.Go(func() {
 			defer func() { <-c.s.inputs }()
-			c.s.runInput(ctx, frame, a)
+			c.runInput(ctx, frame, a)
 		})
 	}
 }
@@ -104,9 +105,15 @@ func (s *Server) slot(ctx context.Context) error {
 }
 
 // runInput takes one input through the door. A refusal is a reply like any
-// other; an error is what the door itself says.
-func (s *Server) runInput(ctx context.Context, frame []byte, a *answer) {
+// other; an error is what the door itself says. An operation is recorded in the name
+// of who has sent the body, whatever the frame says.
+func (c *call) runInput(ctx context.Context, frame []byte, a *answer) {
+	s := c.s
 	req, err := input.DecodeRequest(frame)
+	if _, forged := req.Input.(*input.Audit); err == nil && forged {
+		err = errors.New("the audit is written by replicas")
+	}
+	req.Caller = input.Caller{}
 	if err != nil {
 		a.finish(api.FrameError, []byte(invalid(err.Error(), "").Error()))
 		return
@@ -114,10 +121,16 @@ func (s *Server) runInput(ctx context.Context, frame []byte, a *answer) {
 	reply, _, err := s.cfg.Door.Do(ctx, req)
 	if err != nil {
 		s.metrics.input(req.Input, "error")
+		c.auditInput(req.Input, err)
 		a.finish(api.FrameError, []byte(s.errorOf(err, true).Error()))
 		return
 	}
 	s.metrics.input(req.Input, result(reply))
+	if f := reply.Refused(); f != nil {
+		c.auditInput(req.Input, f)
+	} else {
+		c.auditInput(req.Input, nil)
+	}
 	a.finish(api.FrameReply, input.EncodeReply(nil, reply))
 }
 

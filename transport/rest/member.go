@@ -145,7 +145,7 @@ func createToken(c *call) error {
 	if f := reply.Refused(); f != nil && f.Reason != input.AlreadyDone {
 		return f
 	}
-	c.audit("cluster token create", doc.Role, nil)
+	c.auditInput(in, nil)
 	c.setIndex(index)
 	return c.json(http.StatusCreated, api.Token{Token: token, Role: doc.Role, ExpiresMillis: in.ExpiresMillis})
 }
@@ -180,7 +180,7 @@ func setAutopilot(c *call) error {
 		return invalid("dead_server_last_contact_threshold is below 1m", "give 1m or more; 24h is the default", "dead_server_last_contact_threshold")
 	}
 	err = c.s.cfg.Consensus.SetAutopilot(ctx, settings)
-	c.audit("autopilot set", "", err)
+	c.auditInput(&input.SetAutopilot{}, err)
 	if err != nil {
 		return err
 	}

@@ -47,15 +47,15 @@ func TestCrossSite(t *testing.T) {
 	b.into(200, nil, "GET", "/v1/apps", "", "Sec-Fetch-Site", "cross-site")
 }
 
-// caller is a way to reach a server.
-type caller struct {
+// reach is a way to reach a server.
+type reach struct {
 	local, remote string
 	tls           bool
 	uri           string // in a verified client certificate; "-" is a certificate without one
 	header        []string
 }
 
-func (c caller) request(t testing.TB, method, path, body string) *http.Request {
+func (c reach) request(t testing.TB, method, path, body string) *http.Request {
 	t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host, r.RemoteAddr = "127.0.0.1:8088", c.remote
@@ -87,20 +87,20 @@ func (c caller) request(t testing.TB, method, path, body string) *http.Request {
 func TestChangesBeforeThereIsAToken(t *testing.T) {
 	const here, far = "127.0.0.1:8088", "10.0.0.9:4"
 	callers := map[string]struct {
-		caller
+		reach
 		may bool
 	}{
-		"this machine":                 {caller{local: here, remote: "127.0.0.1:4"}, true},
-		"this machine, IPv6":           {caller{local: "[::1]:8088", remote: "[::1]:4"}, true},
-		"this machine over TLS":        {caller{local: here, remote: "127.0.0.1:4", tls: true}, true},
-		"an administrator elsewhere":   {caller{local: "10.0.0.1:8090", remote: far, tls: true, uri: "rmd://prod/role/admin/alice"}, true},
-		"plain HTTP":                   {caller{local: "10.0.0.1:8088", remote: far}, false},
-		"TLS":                          {caller{local: "10.0.0.1:8090", remote: far, tls: true}, false},
-		"a certificate without a role": {caller{local: "10.0.0.1:8090", remote: far, tls: true, uri: "-"}, false},
-		"a role elsewhere":             {caller{local: "10.0.0.1:8090", remote: far, tls: true, uri: "rmd://other/role/admin/alice"}, false},
-		"its own word":                 {caller{local: "10.0.0.1:8090", remote: far, tls: true, header: []string{"X-Forwarded-For", "127.0.0.1", "X-Real-Ip", "127.0.0.1", "Forwarded", "for=127.0.0.1"}}, false},
-		"a proxy on this machine":      {caller{local: here, remote: "127.0.0.1:4", header: []string{"X-Forwarded-For", "10.0.0.9"}}, false},
-		"a proxy that says Via":        {caller{local: here, remote: "127.0.0.1:4", header: []string{"Via", "1.1 front"}}, false},
+		"this machine":                 {reach{local: here, remote: "127.0.0.1:4"}, true},
+		"this machine, IPv6":           {reach{local: "[::1]:8088", remote: "[::1]:4"}, true},
+		"this machine over TLS":        {reach{local: here, remote: "127.0.0.1:4", tls: true}, true},
+		"an administrator elsewhere":   {reach{local: "10.0.0.1:8090", remote: far, tls: true, uri: "rmd://prod/role/admin/alice"}, true},
+		"plain HTTP":                   {reach{local: "10.0.0.1:8088", remote: far}, false},
+		"TLS":                          {reach{local: "10.0.0.1:8090", remote: far, tls: true}, false},
+		"a certificate without a role": {reach{local: "10.0.0.1:8090", remote: far, tls: true, uri: "-"}, false},
+		"a role elsewhere":             {reach{local: "10.0.0.1:8090", remote: far, tls: true, uri: "rmd://other/role/admin/alice"}, false},
+		"its own word":                 {reach{local: "10.0.0.1:8090", remote: far, tls: true, header: []string{"X-Forwarded-For", "127.0.0.1", "X-Real-Ip", "127.0.0.1", "Forwarded", "for=127.0.0.1"}}, false},
+		"a proxy on this machine":      {reach{local: here, remote: "127.0.0.1:4", header: []string{"X-Forwarded-For", "10.0.0.9"}}, false},
+		"a proxy that says Via":        {reach{local: here, remote: "127.0.0.1:4", header: []string{"Via", "1.1 front"}}, false},
 	}
 	calls := []string{"POST /v1/nodes/sim-01:drain", "POST /v1/access/tokens", "POST /v1/inputs", "PUT /v1/conf", "POST /v1/apps", "PUT /ws/v1/cluster/scheduler-conf",
 		"GET /v1/snapshot", "GET /v1/access/tokens", "PUT /v1/snapshot", "POST /v1/cluster/members/rm2:remove", "POST /v1/cluster:init"}

@@ -25,11 +25,11 @@ func (s *Service) updateNodeResource(ctx context.Context, c *ipc.Call, req *prot
 		return nil, err
 	}
 	for _, in := range inputs {
-		if _, err := s.do(ctx, in); err != nil {
+		if _, err := s.do(ctx, c, in); err != nil {
 			return nil, err
 		}
 	}
-	return &proto.UpdateNodeResourceResponseProto{}, s.audit(ctx, c, "rmadmin updateNodeResource", "done")
+	return &proto.UpdateNodeResourceResponseProto{}, nil
 }
 
 func totals(st *state.State, entries []*proto.NodeResourceMapProto) ([]*input.SetNodeResource, error) {

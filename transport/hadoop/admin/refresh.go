@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rmd/scheduler/input"
+	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 )
@@ -19,7 +20,7 @@ func (s *Service) refreshQueues(ctx context.Context, c *ipc.Call, _ *proto.Refre
 	if err != nil {
 		return nil, ioException("%s%v", head, err)
 	}
-	reply, _, err := s.cfg.Door.Do(ctx, input.Request{Input: &input.SetQueues{
+	reply, _, err := s.cfg.Door.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: &input.SetQueues{
 		Properties: props, Author: c.Caller.User, Comment: "rmadmin -refreshQueues at " + s.cfg.ID}})
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func (s *Service) refreshNodes(ctx context.Context, c *ipc.Call, req *proto.Refr
 	}
 	in := &input.SetHosts{Include: include, Exclude: exclude, Who: c.Caller.User}
 	in.Graceful, in.TimeoutMillis = s.graceful(req)
-	reply, err := s.do(ctx, in)
+	reply, err := s.do(ctx, c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func (s *Service) refreshMaxPriority(ctx context.Context, c *ipc.Call, _ *proto.
 		}
 	}
 	in := &input.SetQueues{Properties: props, IfVersion: version, Author: c.Caller.User, Comment: "rmadmin -refreshClusterMaxPriority at " + s.cfg.ID}
-	if _, err := s.do(ctx, in); err != nil {
+	if _, err := s.do(ctx, c, in); err != nil {
 		return nil, err
 	}
 	return &proto.RefreshClusterMaxPriorityResponseProto{}, nil

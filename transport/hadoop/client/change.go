@@ -33,7 +33,7 @@ func (s *Service) killApplication(ctx context.Context, c *ipc.Call, req *proto.K
 	if a.State.Ended() {
 		return &proto.KillApplicationResponseProto{IsKillCompleted: new(true)}, nil
 	}
-	f, err := s.change(ctx, &input.KillApplication{ID: id, User: v.user, Diagnostics: killText(id, v.user, c.Caller, req.GetDiagnostics())})
+	f, err := s.change(ctx, c, &input.KillApplication{ID: id, User: v.user, Diagnostics: killText(id, v.user, c.Caller, req.GetDiagnostics())})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *Service) failAttempt(ctx context.Context, c *ipc.Call, req *proto.FailA
 	if over(a) || id.Attempt != a.Attempt {
 		return out, nil // it has ended already, and as YARN says it: well
 	}
-	f, err := s.change(ctx, &input.FailAttempt{Attempt: id, User: v.user})
+	f, err := s.change(ctx, c, &input.FailAttempt{Attempt: id, User: v.user})
 	switch {
 	case err != nil:
 		return nil, err
@@ -117,7 +117,7 @@ func (s *Service) moveApplication(ctx context.Context, c *ipc.Call, req *proto.M
 		return nil, yarnException("App in %s state cannot be moved.", stateName(a))
 	}
 	in := &input.MoveApplication{ID: id, Queue: to, User: v.user, Groups: s.cfg.Access.Groups(v.user)}
-	f, err := s.change(ctx, in)
+	f, err := s.change(ctx, c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (s *Service) updatePriority(ctx context.Context, c *ipc.Call, req *proto.Up
 	if a.State == yarn.AppSubmitted {
 		return nil, yarnException("Application in %s state cannot update priority.", stateName(a))
 	}
-	reply, err := s.do(ctx, &input.SetPriority{ID: id, Priority: wire.Priority(req.GetApplicationPriority())})
+	reply, err := s.do(ctx, c, &input.SetPriority{ID: id, Priority: wire.Priority(req.GetApplicationPriority())})
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (s *Service) signalContainer(ctx context.Context, c *ipc.Call, req *proto.S
 	if v.containerOf(id) == nil {
 		return nil, absent
 	}
-	f, err := s.change(ctx, &input.SignalContainer{Container: id, Command: uint8(req.GetCommand())})
+	f, err := s.change(ctx, c, &input.SignalContainer{Container: id, Command: uint8(req.GetCommand())})
 	switch {
 	case err != nil:
 		return nil, err

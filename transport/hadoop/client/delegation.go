@@ -19,7 +19,7 @@ func (s *Service) issueToken(ctx context.Context, c *ipc.Call, req *proto.GetDel
 	if in.Owner == "" {
 		return nil, inside("java.io.IOException", "a delegation token needs an owner: the call has no user")
 	}
-	reply, err := s.do(ctx, in)
+	reply, err := s.do(ctx, c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Service) renewToken(ctx context.Context, c *ipc.Call, req *proto.RenewD
 	case d.Renewer != by:
 		return nil, denied("%s tries to renew a token %s with non-matching renewer %s", by, tokenText(d), d.Renewer)
 	}
-	reply, err := s.do(ctx, &input.RenewDelegationToken{Sequence: d.Sequence, By: by})
+	reply, err := s.do(ctx, c, &input.RenewDelegationToken{Sequence: d.Sequence, By: by})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *Service) cancelToken(ctx context.Context, c *ipc.Call, req *proto.Cance
 			return nil, denied("%s is not authorized to cancel the token %s", c.Caller.User, tokenText(d))
 		}
 	}
-	f, err := s.change(ctx, &input.CancelDelegationToken{Sequence: d.Sequence, By: by})
+	f, err := s.change(ctx, c, &input.CancelDelegationToken{Sequence: d.Sequence, By: by})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rmd/scheduler/input"
+	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/ipc"
 )
 
@@ -78,8 +79,8 @@ func (s *Service) Protocol() ipc.Protocol {
 }
 
 // do has an input planned. A refusal is in the reply.
-func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, error) {
-	reply, _, err := s.cfg.Door.Do(ctx, input.Request{Input: in})
+func (s *Service) do(ctx context.Context, c *ipc.Call, in input.Input) (input.Reply, error) {
+	reply, _, err := s.cfg.Door.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: in})
 	if err != nil {
 		return nil, elsewhere(err)
 	}
@@ -87,8 +88,8 @@ func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, error) {
 }
 
 // change has an input planned whose reply says nothing but yes or no.
-func (s *Service) change(ctx context.Context, in input.Input) (*input.Fault, error) {
-	reply, err := s.do(ctx, in)
+func (s *Service) change(ctx context.Context, c *ipc.Call, in input.Input) (*input.Fault, error) {
+	reply, err := s.do(ctx, c, in)
 	if err != nil {
 		return nil, err
 	}

@@ -25,8 +25,8 @@ const (
 	tokenConfKey = "yarn.resourcemanager.delegation-token.max-conf-size-bytes"
 )
 
-func (s *Service) newApplication(ctx context.Context, _ *ipc.Call, _ *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
-	reply, err := s.do(ctx, &input.NewApplication{})
+func (s *Service) newApplication(ctx context.Context, c *ipc.Call, _ *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
+	reply, err := s.do(ctx, c, &input.NewApplication{})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byt
 		return nil, err
 	}
 	in.Context, in.Groups = raw, s.cfg.Access.Groups(in.User)
-	f, err := s.change(ctx, in)
+	f, err := s.change(ctx, c, in)
 	if err != nil {
 		return nil, err
 	}

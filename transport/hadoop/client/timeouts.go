@@ -45,7 +45,7 @@ func (s *Service) updateTimeouts(ctx context.Context, c *ipc.Call, req *proto.Up
 
 func (s *Service) setLifetime(ctx context.Context, c *ipc.Call, a *state.App, asked string, end int64) (*proto.UpdateApplicationTimeoutsResponseProto, error) {
 	id := a.ID
-	f, err := s.change(ctx, &input.SetLifetime{ID: id, LifetimeMillis: end - a.SubmittedMillis})
+	f, err := s.change(ctx, c, &input.SetLifetime{ID: id, LifetimeMillis: end - a.SubmittedMillis})
 	switch {
 	case err != nil:
 		return nil, err

@@ -106,6 +106,7 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 	}
 	now, _ = s.r.machine.Fork()
 	out.TokensKept += st.KeepAccess(now) // the first one may have been made meanwhile
+	st.KeepAudit(now)
 	running := now.Meta
 	running.ClusterID = s.r.cluster.ClusterID()
 	if err := RaiseEpoch(st, running, "restored from a snapshot of cluster "+h.ClusterID+" at index "+strconv.FormatUint(h.Index, 10), time.Now()); err != nil {

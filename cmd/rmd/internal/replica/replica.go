@@ -219,6 +219,7 @@ func (r *Replica) openDoor() error {
 	c := forward.DefaultConfig()
 	c.Logger, c.Sequencer, c.Peer = r.log.Named("forward"), r.seq, r.peer
 	c.Leader, c.WaitApplied = r.tracker.Leader, r.machine.WaitApplied
+	c.Callers = func() bool { st, _ := r.machine.Fork(); return st.Meta.Level >= event.LevelAudit }
 	c.Refuse, c.Hold = r.opt.Config.Standby == "refuse", r.opt.Config.Hold
 	var err error
 	r.door, err = forward.New(c)

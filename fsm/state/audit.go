@@ -1,0 +1,153 @@
+package state
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+)
+
+// Limits of the audit that the state keeps. Changes and refusals are kept apart,
+// so that whoever is refused again and again does not drive out what was changed.
+const (
+	MaxAuditChanges  = 10_000
+	MaxAuditRefusals = 1_000
+)
+
+// AuditEntry is an operator's change, or a call that was refused or failed.
+type AuditEntry struct {
+	Number   uint64 // in the order of the log, from 1 on
+	AtMillis int64
+	Who      string
+	From     string
+	Action   string
+	Target   string
+	Result   string
+
+	next uint32 // the entry after it of its kind; not in snapshots
+}
+
+// Changed says whether the entry is of something that was done.
+func (a *AuditEntry) Changed() bool {
+	return strings.HasPrefix(a.Result, event.AuditDone) || a.Result == "ok" // as `rmd recover` writes it
+}
+
+// auditList is one kind of entries, in their order. Not in snapshots: follows from
+// the entries' numbers.
+type auditList struct {
+	oldest, newest uint32
+	count, most    int
+}
+
+func (s *State) auditList(a *AuditEntry) *auditList {
+	if a.Changed() {
+		return &s.auditChanges
+	}
+	return &s.auditRefusals
+}
+
+// AuditNewest is the number of the newest entry.
+func (s *State) AuditNewest() uint64 { return s.auditNewest }
+
+// AuditEntries are the entries after a number, oldest first.
+func (s *State) AuditEntries(after uint64) []AuditEntry {
+	var out []AuditEntry
+	s.Audit.Each(func(_ uint32, a *AuditEntry) bool {
+		if a.Number > after {
+			out = append(out, *a)
+		}
+		return true
+	})
+	slices.SortFunc(out, func(a, b AuditEntry) int { return cmp.Compare(a.Number, b.Number) })
+	return out
+}
+
+// audited keeps an entry, and drops the oldest one of its kind when there are too
+// many. Below LevelAudit the log alone has it.
+func (s *State) audited(e *event.Audited) error {
+	if s.Meta.Level < event.LevelAudit {
+		return nil
+	}
+	s.auditNewest++
+	slot, a := s.Audit.alloc()
+	*a = AuditEntry{Number: s.auditNewest, AtMillis: s.Meta.NowMillis, Who: e.Who, From: e.From, Action: e.Action, Target: e.Target, Result: e.Result}
+	s.linkAudit(slot)
+	s.fold(s.auditNewest)
+	return nil
+}
+
+// linkAudit appends an entry to the list of its kind.
+func (s *State) linkAudit(slot uint32) {
+	l := s.auditList(s.Audit.Get(slot))
+	if l.newest != 0 {
+		s.Audit.mut(l.newest).next = slot
+	} else {
+		l.oldest = slot
+	}
+	l.newest = slot
+	if l.count++; l.count > l.most {
+		first := l.oldest
+		l.oldest = s.Audit.Get(first).next
+		l.count--
+		s.Audit.release(first)
+	}
+}
+
+// linkAudits makes the lists of entries that come from a snapshot.
+func (s *State) linkAudits() {
+	var slots []uint32
+	s.Audit.Each(func(slot uint32, _ *AuditEntry) bool { slots = append(slots, slot); return true })
+	slices.SortFunc(slots, func(a, b uint32) int { return cmp.Compare(s.Audit.Get(a).Number, s.Audit.Get(b).Number) })
+	for _, slot := range slots {
+		s.auditNewest = s.Audit.Get(slot).Number
+		s.linkAudit(slot)
+	}
+}
+
+// checkAudit tests what a restored state holds.
+func (s *State) checkAudit() error {
+	seen := map[uint64]bool{} // looked up by key only
+	var err error
+	s.Audit.Each(func(_ uint32, a *AuditEntry) bool {
+		if a.Number == 0 || a.Number > s.auditNewest || seen[a.Number] {
+			err = errors.New("the audit's entries are not in order")
+		}
+		seen[a.Number] = true
+		return err == nil
+	})
+	if err == nil && s.Audit.Len() != s.auditChanges.count+s.auditRefusals.count {
+		err = errors.New("the audit has more entries than it keeps")
+	}
+	return err
+}
+
+// KeepAudit takes the audit of a running state over, which this one is about to
+// replace: a restore does not undo what is known of who did what.
+func (s *State) KeepAudit(running *State) {
+	if running.Audit.Len() == 0 || s.Meta.Level < event.LevelAudit {
+		return
+	}
+	s.Audit, s.auditNewest = Table[AuditEntry]{}, 0
+	s.auditChanges, s.auditRefusals = newAuditLists()
+	running.Audit.Each(func(slot uint32, a *AuditEntry) bool {
+		*s.Audit.place(slot) = *a
+		return true
+	})
+	s.Audit.Each(func(slot uint32, _ *AuditEntry) bool { s.Audit.mut(slot).next = 0; return true })
+	s.linkAudits()
+}
+
+func newAuditLists() (changes, refusals auditList) {
+	return auditList{most: MaxAuditChanges}, auditList{most: MaxAuditRefusals}
+}
+
+func (a *AuditEntry) code(c *codec.Coder) {
+	c.U64(&a.Number)
+	c.I64(&a.AtMillis)
+	for _, text := range []*string{&a.Who, &a.From, &a.Action, &a.Target, &a.Result} {
+		c.String(text)
+	}
+}

@@ -1,0 +1,21 @@
+package capacity
+
+import "strings"
+
+// secretWords mark the names of keys whose values are not shown.
+var secretWords = []string{"password", "secret", "credential", "keytab", "token.key", "private"}
+
+// Secret says whether the value of a key must not be shown. A queue's path says
+// nothing about it: a queue may be called secret.
+func Secret(name string) bool {
+	name = strings.ToLower(name)
+	if rest, ok := strings.CutPrefix(name, Prefix+"root."); ok {
+		name = rest[strings.LastIndexByte(rest, '.')+1:]
+	}
+	for _, w := range secretWords {
+		if strings.Contains(name, w) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,44 @@
+package input
+
+// Caller is who asks for a change, for the audit: who it proves or claims to be,
+// and the address it asks from.
+type Caller struct{ Who, From string }
+
+// Operation names an operator's change, which the audit records with its caller; it
+// is empty for other inputs. What programs ask for thousands of times a second is
+// none: heartbeats, asks, registrations, submissions, tokens of Hadoop's clients.
+func Operation(in Input) string {
+	switch in := in.(type) {
+	case *SetQueues:
+		if in.DryRun {
+			return ""
+		}
+	case *SetQueueState:
+		return "queue " + in.State.String()
+	case *DrainNode:
+		if in.Back {
+			return "node undrain"
+		}
+	}
+	return operations[in.Kind()]
+}
+
+var operations = map[Kind]string{
+	KindKillApplication:   "app kill",
+	KindMoveApplication:   "app move",
+	KindSetPriority:       "app priority",
+	KindSetLifetime:       "app lifetime",
+	KindFailAttempt:       "attempt fail",
+	KindSignalContainer:   "container signal",
+	KindSetQueues:         "conf set",
+	KindRollbackQueues:    "conf rollback",
+	KindCancelReservation: "reservation cancel",
+	KindDrainNode:         "node drain",
+	KindSetNodeResource:   "node resource",
+	KindSetHosts:          "node lists",
+	KindCreateJoinToken:   "cluster token create",
+	KindSetAccessToken:    "access token create",
+	KindRevokeAccessToken: "access token revoke",
+	KindSetAutopilot:      "autopilot set",
+	KindRaiseLevel:        "upgrade finalize",
+}
