@@ -6,7 +6,7 @@ LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop browser chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-script logsim mutants mutate golden proto twin clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop hadoop-tests browser chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-script logsim mutants mutate golden proto twin clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -118,6 +118,10 @@ interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs 
 
 twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Maven): SEEDS=n from FIRST on, SEED=n or F=file alone; FOR=2m, ONLY=families
 	$(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'
+
+SUITES ?= .
+hadoop-tests: build ## Hadoop's own client tests on rmd, quiet and with leaders killed (needs a JDK 17 and Maven); SUITES=TestNMClient MODE=quiet for a part
+	RMD_HADOOP_TESTS='$(SUITES)' RMD_HADOOP_MODE=$(MODE) RMD_INTEROP_BIN=$(CURDIR)/$(BIN) $(GO) test -tags interop -count=1 -v -timeout 8h -run TestHadoop ./interop/hadooptests
 
 browser: build ## the pages in a real browser (needs Chromium)
 	RMD_BROWSER=1 $(GO) test -tags browser -count=1 -timeout 15m -run TestBrowser ./cmd/rmd

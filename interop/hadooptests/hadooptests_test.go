@@ -1,0 +1,179 @@
+//go:build interop
+
+package hadooptests
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"rmd/interop/harness"
+)
+
+func TestMain(m *testing.M) { os.Exit(harness.Run(m)) }
+
+// everyKill is how often the leader is killed in the second run.
+const everyKill = "5"
+
+// TestHadoop runs Hadoop's client tests on three replicas, then again while the leader is killed
+// every few seconds. RMD_HADOOP_TESTS names the suites by a regular expression, or is "small";
+// RMD_HADOOP_MODE is "quiet" or "kills" for one of the two runs.
+func TestHadoop(t *testing.T) {
+	if os.Getenv("RMD_HADOOP_TESTS") == "" {
+		t.Skip("takes hours: run make hadoop-tests")
+	}
+	dir := fetch(t)
+	for _, run := range []struct{ name, kill string }{{"quiet", "0"}, {"kills", everyKill}} {
+		t.Run(run.name, func(t *testing.T) {
+			if mode := os.Getenv("RMD_HADOOP_MODE"); mode != "" && mode != run.name {
+				t.Skip("left out by RMD_HADOOP_MODE")
+			}
+			table, all := []string{"", "| class | run | passed | failed | known | skipped | leaders killed | took |", "|---|---|---|---|---|---|---|---|"}, readKnown(t)
+			for _, s := range chosen(t) {
+				t.Run(s.name(), func(t *testing.T) {
+					if s.quiet && run.kill != "0" {
+						t.Skip("it kills ResourceManagers itself")
+					}
+					table = append(table, judge(t, s, start(t, dir, s, run.kill), all, run.kill != "0"))
+				})
+			}
+			t.Log(strings.Join(table, "\n"))
+		})
+	}
+}
+
+func chosen(t *testing.T) []suite {
+	t.Helper()
+	which := os.Getenv("RMD_HADOOP_TESTS")
+	if which == "small" {
+		return slices.DeleteFunc(slices.Clone(suites), func(s suite) bool { return !slices.Contains(small, s.name()) })
+	}
+	re, err := regexp.Compile(which)
+	if err != nil {
+		t.Fatalf("RMD_HADOOP_TESTS: %v", err)
+	}
+	out := slices.DeleteFunc(slices.Clone(suites), func(s suite) bool { return !re.MatchString(s.name()) })
+	if len(out) == 0 {
+		t.Fatalf("RMD_HADOOP_TESTS=%s: no suite has such a name", which)
+	}
+	return out
+}
+
+// fetch brings the tests onto this machine and returns the folder that they are in.
+func fetch(t *testing.T) string {
+	t.Helper()
+	_, file, _, _ := runtime.Caller(0)
+	cmd := exec.Command(filepath.Join(filepath.Dir(file), "fetch"))
+	for _, s := range suites {
+		cmd.Args = append(cmd.Args, s.class)
+	}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if e := (*exec.ExitError)(nil); errors.As(err, &e) && e.ExitCode() == 69 {
+		t.Skip("SKIPPED: Hadoop's tests need a JDK 17 and Maven")
+	}
+	if err != nil {
+		t.Fatalf("interop/hadooptests/fetch: %v", err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// start runs a suite in a JVM and a folder of its own.
+func start(t *testing.T, cache string, s suite, kill string) outcome {
+	t.Helper()
+	dir := work(t)
+	timeout := s.timeout
+	if kill != "0" {
+		timeout *= 3
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	java, home := jvm(t)
+	args := []string{"-Xmx" + s.heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
+		"-Duser.home=" + dir, "-Djava.io.tmpdir=" + filepath.Join(dir, "tmp"), "-Dtest.build.data=" + filepath.Join(dir, "data"),
+		"-Drmd.bin=" + harness.Program(t), "-Drmd.kill=" + kill}
+	for _, p := range []string{"java.lang", "java.lang.reflect", "java.util", "java.io", "java.net"} {
+		args = append(args, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
+	}
+	args = append(args, "-cp", strings.Join([]string{filepath.Join(dir, "conf"), filepath.Join(cache, "classes"), filepath.Join(cache, "lib", "*")}, ":"),
+		"rmd.hadooptests.Run", filepath.Join(dir, "results"), s.class)
+	cmd := exec.CommandContext(ctx, java, args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"JAVA_HOME=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "tmp")}
+	out, err := os.Create(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	// Replicas and containers are in the JVM's group, and must not outlive it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		t.Logf("the JVM of %s: %v", s.name(), err) // what it lacks is found in its results
+	}
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // of those that are left
+	}
+	o := readOutcome(t, filepath.Join(dir, "results"))
+	o.took = time.Since(began)
+	return o
+}
+
+// work lays out the folder of a suite. It stays when the suite fails, or with RMD_INTEROP_KEEP.
+func work(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "rmd-hadooptests-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() || os.Getenv("RMD_INTEROP_KEEP") != "" {
+			t.Logf("kept: %s", dir)
+			return
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Logf("remove %s: %v", dir, err)
+		}
+	})
+	for _, d := range []string{"conf", "tmp", "data"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// DistributedShell's tests write what the cluster's configuration became over this file.
+	log := "log4j.rootLogger=INFO,A\nlog4j.appender.A=org.apache.log4j.FileAppender\nlog4j.appender.A.File=" + filepath.Join(dir, "log") +
+		"\nlog4j.appender.A.layout=org.apache.log4j.PatternLayout\nlog4j.appender.A.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n\n"
+	for name, text := range map[string]string{"yarn-site.xml": "<configuration/>\n", "log4j.properties": log} {
+		if err := os.WriteFile(filepath.Join(dir, "conf", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// jvm is the java to run, and its JAVA_HOME.
+func jvm(t *testing.T) (java, home string) {
+	t.Helper()
+	if home = os.Getenv("JAVA_HOME"); home == "" {
+		path, err := exec.LookPath("java")
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err != nil {
+			t.Fatalf("find a JVM: %v", err)
+		}
+		home = filepath.Dir(filepath.Dir(path))
+	}
+	return filepath.Join(home, "bin", "java"), home
+}

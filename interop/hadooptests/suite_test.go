@@ -1,0 +1,156 @@
+//go:build interop
+
+package hadooptests
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// suite is one of Hadoop's test classes.
+type suite struct {
+	class   string
+	heap    string
+	timeout time.Duration // on a quiet run; three times that with kills
+	quiet   bool          // it kills ResourceManagers itself: not with kills
+}
+
+const (
+	client = "org.apache.hadoop.yarn.client."
+	shell  = "org.apache.hadoop.yarn.applications.distributedshell."
+	jobs   = "org.apache.hadoop.mapreduce.v2."
+)
+
+// suites are those that start a MiniYARNCluster and use what rmd has. Not among them: tests of
+// timeline service 2, reservations of the ReservationSystem, placement constraints, node labels,
+// opportunistic containers and federation, which rmd has not, and those that replace services inside
+// the ResourceManager by their own (ProtocolHATestBase).
+var suites = []suite{
+	{client + "api.impl.TestYarnClient", "700m", 10 * time.Minute, false},
+	{client + "api.impl.TestNMClient", "500m", 6 * time.Minute, false},
+	{client + "api.impl.TestAMRMClient", "700m", 20 * time.Minute, false},
+	{client + "api.impl.TestAMRMProxy", "500m", 8 * time.Minute, false},
+	{client + "cli.TestYarnCLI", "500m", 5 * time.Minute, false},
+	{client + "TestRMFailover", "500m", 8 * time.Minute, true},
+	{client + "TestNoHaRMFailoverProxyProvider", "500m", 5 * time.Minute, false},
+	{shell + "TestDSTimelineV10", "1000m", 20 * time.Minute, false},
+	{jobs + "TestMRJobs", "1000m", 20 * time.Minute, false},
+}
+
+// small are the suites of a bounded run.
+var small = []string{"TestNMClient", "TestNoHaRMFailoverProxyProvider"}
+
+func (s suite) name() string { return s.class[strings.LastIndexByte(s.class, '.')+1:] }
+
+// known is a test that is expected to fail, and why.
+type known struct {
+	test   string // Class#method; a final * stands for anything
+	kills  bool   // only while leaders are killed; it may pass then too
+	reason string
+	failed bool
+}
+
+//go:embed known.txt
+var knownText string
+
+// readKnown reads known.txt: test, "always" or "kills", reason.
+func readKnown(t *testing.T) []*known {
+	t.Helper()
+	var out []*known
+	s := bufio.NewScanner(strings.NewReader(knownText))
+	for n := 1; s.Scan(); n++ {
+		line := strings.TrimSpace(s.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		f := strings.Fields(line)
+		if len(f) < 3 || (f[1] != "always" && f[1] != "kills") {
+			t.Fatalf("known.txt:%d: want a test, \"always\" or \"kills\", and a reason", n)
+		}
+		out = append(out, &known{test: f[0], kills: f[1] == "kills", reason: strings.Join(f[2:], " ")})
+	}
+	return out
+}
+
+func (k *known) is(test string) bool {
+	if head, any := strings.CutSuffix(k.test, "*"); any {
+		return strings.HasPrefix(test, head)
+	}
+	return k.test == test
+}
+
+// result is what became of one test.
+type result struct{ status, test, millis, what string }
+
+// outcome is what became of a suite.
+type outcome struct {
+	results []result
+	killed  string // leaders
+	began   string // the test that was under way last
+	done    bool   // the JVM came to its end
+	took    time.Duration
+}
+
+// readOutcome reads what rmd.hadooptests.Run has written.
+func readOutcome(t *testing.T, path string) (o outcome) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Errorf("%v: the JVM did not start its tests", err)
+	}
+	for line := range strings.Lines(string(b)) {
+		f := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		switch {
+		case f[0] == "DONE":
+			o.done = true
+		case f[0] == "KILLS" && len(f) == 2:
+			o.killed = f[1]
+		case f[0] == "BEGIN" && len(f) == 2:
+			o.began = f[1]
+		case len(f) == 4:
+			o.results = append(o.results, result{f[0], f[1], f[2], f[3]})
+		}
+	}
+	return o
+}
+
+// judge counts a suite's tests, and fails t for those that failed and are not known to.
+func judge(t *testing.T, s suite, o outcome, all []*known, kills bool) (row string) {
+	t.Helper()
+	if !o.done {
+		o.results = append(o.results, result{"FAIL", o.began, "", "it was under way when the time was up, or ended the JVM"})
+	}
+	var run, passed, failed, expected, skipped int
+	for _, r := range o.results {
+		if r.status == "SKIP" {
+			skipped++
+			continue
+		}
+		run++
+		if r.status == "PASS" {
+			passed++
+			continue
+		}
+		i := slices.IndexFunc(all, func(k *known) bool { return k.is(r.test) && (kills || !k.kills) })
+		if i < 0 {
+			failed++
+			t.Errorf("%s failed: %s", r.test, r.what)
+			continue
+		}
+		expected++
+		all[i].failed = true
+		t.Logf("%s failed as known (%s): %s", r.test, all[i].reason, r.what)
+	}
+	for _, k := range all {
+		if strings.HasPrefix(k.test, s.name()+"#") && !k.failed && !k.kills && o.done && !kills {
+			t.Errorf("%s is listed in known.txt and passed", k.test)
+		}
+	}
+	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %s | %s |", s.name(), run, passed, failed, expected, skipped, o.killed, o.took.Round(time.Second))
+}
