@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -24,11 +25,11 @@ type ack struct{ term, index uint64 }
 type ackBook struct {
 	mu     sync.Mutex
 	acks   map[raft.ServerID]ack
-	outlaw map[raft.ServerID]uint64 // the term in which it was found to be forgetful
+	outlaw map[raft.ServerID]amnesiaNotice // the proof against a replica that was found to be forgetful
 }
 
 func newAckBook() *ackBook {
-	return &ackBook{acks: map[raft.ServerID]ack{}, outlaw: map[raft.ServerID]uint64{}}
+	return &ackBook{acks: map[raft.ServerID]ack{}, outlaw: map[raft.ServerID]amnesiaNotice{}}
 }
 
 // floor is what a follower has acknowledged in a term so far; ok is false when nothing may be sent to it.
@@ -38,7 +39,7 @@ func (b *ackBook) floor(id raft.ServerID, term uint64) (index uint64, ok bool) {
 	if a := b.acks[id]; a.term == term {
 		index = a.index
 	}
-	return index, b.outlaw[id] != term || term == 0
+	return index, b.outlaw[id].Term != term || term == 0
 }
 
 // reach is the index up to which a follower that takes a request has what its leader has.
@@ -49,6 +50,29 @@ func (b *ackBook) of(id raft.ServerID) ack {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.acks[id]
+}
+
+// rolledBack describes the replicas that have lost what they acknowledged, as far as is known in a term.
+func (b *ackBook) rolledBack(term uint64) map[raft.ServerID]string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := map[raft.ServerID]string{}
+	for id, n := range b.outlaw { // each goes to its own place
+		if n.Term == term {
+			name, _ := splitServerID(id)
+			out[id] = fmt.Sprintf("its disk has gone back: its log ended at %d where %d was acknowledged; put its own disk back, or wipe it, \"rmd cluster remove %s\", and join anew", n.Left, n.Had, name)
+		}
+	}
+	return out
+}
+
+// restored ends what stands against a replica in a term.
+func (b *ackBook) restored(id raft.ServerID, term uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.outlaw[id].Term == term {
+		delete(b.outlaw, id)
+	}
 }
 
 // judge takes an answer in: a success raises what is acknowledged, a refusal below floor is proof of a loss.
@@ -65,7 +89,9 @@ func (b *ackBook) judge(id raft.ServerID, q *raft.AppendEntriesRequest, r *raft.
 	if r.Term != q.Term || r.LastLog >= floor {
 		return false
 	}
-	b.outlaw[id] = q.Term
+	if b.outlaw[id].Term != q.Term {
+		b.outlaw[id] = amnesiaNotice{string(id), q.Term, floor, r.LastLog}
+	}
 	return true
 }
 
@@ -77,31 +103,74 @@ type amnesiaNotice struct {
 	Term, Had, Left uint64
 }
 
-// tellForgetful has a follower stop that has lost what it acknowledged.
-func (c *Cluster) tellForgetful(id raft.ServerID, to raft.ServerAddress, n amnesiaNotice) {
+// rolledBackPause is how often a replica that has lost what it acknowledged is looked at.
+const rolledBackPause = time.Second
+
+// tellForgetful has a follower stop that has lost what it acknowledged, and takes it back once its own disk is back.
+func (c *Cluster) tellForgetful(id raft.ServerID, n amnesiaNotice) {
 	name, _ := splitServerID(id)
-	c.log.Error("a replica has lost entries that it acknowledged: its disk has gone back", "replica", name, "acknowledged", n.Had, "last", n.Left)
+	c.log.Error("a replica has lost entries that it acknowledged: its disk has gone back; put its own disk back, or wipe it, remove it and join anew",
+		"replica", name, "acknowledged", n.Had, "last", n.Left)
 	if c.peer == nil {
 		return
 	}
 	c.goRun(func() {
-		ctx, cancel := context.WithTimeout(c.ctx, 2*infoTimeout)
-		defer cancel()
-		if _, err := ask[none](ctx, c.peer, string(to), methodForgot, n); err != nil {
-			c.log.Warn("it was not stopped", "replica", name, "error", err)
+		for told := false; c.serves(id, n.Term); {
+			if c.hasItsDiskBack(id, n) {
+				c.wire.acks.restored(id, n.Term)
+				c.log.Info("a replica has all that it acknowledged again: its disk is back", "replica", name, "acknowledged", n.Had)
+				return
+			}
+			told = c.stopRolledBack(id, n, told)
+			if !c.pause(rolledBackPause) {
+				return
+			}
 		}
 	})
 }
 
-// forgotHere stops this replica when the leader that it follows has proof against its disk.
+// stopRolledBack tells a replica that it has lost what it acknowledged. It may have to be told again: after a start
+// with the same disk nobody else sends it anything.
+func (c *Cluster) stopRolledBack(id raft.ServerID, n amnesiaNotice, told bool) bool {
+	s, ok := find(c.configuration(), string(id))
+	if !ok {
+		return told
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, 2*infoTimeout)
+	defer cancel()
+	if _, err := ask[none](ctx, c.peer, string(s.Address), methodForgot, n); err != nil && !told {
+		c.log.Warn("it was not stopped", "replica", id, "error", err)
+	}
+	return true
+}
+
+// hasItsDiskBack says whether a replica has again what it had acknowledged. Its applied entries are committed ones;
+// and by the log matching property, all before an entry that both have is the same in both logs.
+func (c *Cluster) hasItsDiskBack(id raft.ServerID, n amnesiaNotice) bool {
+	s, ok := find(c.configuration(), string(id))
+	if !ok {
+		return false
+	}
+	i, ok := c.askWithin(infoTimeout, raft.Configuration{Servers: []raft.Server{s}})[id]
+	if !ok {
+		return false
+	}
+	return i.Applied >= n.Had || i.LastIndex >= n.Had && (i.LastTerm == n.Term || c.hasEntry(i.LastIndex, i.LastTerm))
+}
+
+// forgotHere stops this replica when a leader has proof against its disk. One that was started again with that disk
+// hears of no leader but by this.
 func (c *Cluster) forgotHere(from string, n amnesiaNotice) error {
 	if n.ServerID != string(c.Identity().ServerID()) {
 		return errors.New("not this replica")
 	}
-	if id, _ := c.Leader(); id != from || c.Term() != n.Term {
+	if id, _ := c.Leader(); id != "" && id != from || n.Term < c.Term() {
 		return errors.New("not from this term's leader")
 	}
-	c.guard.fail(ExitStore, fmt.Errorf("%w: its log ended at %d where %d was acknowledged in term %d: wipe %s, \"rmd cluster remove %s\", and join anew",
+	if last := c.LastIndex(); last >= n.Had {
+		return fmt.Errorf("nothing is missing: the log ends at %d", last)
+	}
+	c.guard.fail(ExitStore, fmt.Errorf("%w: its log ended at %d where %d was acknowledged in term %d: put its own disk back in %s, or wipe it, \"rmd cluster remove %s\", and join anew",
 		ErrForgetful, n.Left, n.Had, n.Term, c.cfg.DataDir, c.cfg.ID))
 	return nil
 }

@@ -79,6 +79,8 @@ type Config struct {
 	CheckToken func(token, by string, dry bool) (role string, err error)
 	// Digest returns the FSM's digest at an applied index, or at the latest for 0. Nil: no comparison.
 	Digest func(index uint64) (at uint64, digest []byte, ok bool)
+	// Problem says what else is wrong with this replica, "" for nothing; it is shown with its members. Nil: nothing is.
+	Problem func() string
 	// Observe takes measurements; it must be quick. Nil: none.
 	Observe func(what Measure, d time.Duration)
 

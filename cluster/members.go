@@ -36,6 +36,7 @@ type Member struct {
 	Level       uint64        `json:"level"`
 	DiskFree    uint64        `json:"disk_free"`
 	Full        bool          `json:"full"`
+	Problem     string        `json:"problem,omitempty"` // what is wrong with it, as it or the leader says
 }
 
 // info is what a replica says about itself.
@@ -58,6 +59,9 @@ type info struct {
 	Full        bool          `json:"full"`
 	Expect      int           `json:"expect,omitempty"`
 	Join        []string      `json:"join,omitempty"`
+	Problem     string        `json:"problem,omitempty"`
+	// RolledBack says, on the leader, which replicas have lost what they acknowledged.
+	RolledBack map[raft.ServerID]string `json:"rolled_back,omitempty"`
 }
 
 // info describes this replica.
@@ -68,7 +72,10 @@ func (c *Cluster) info() info {
 		Identity: c.Identity(), Address: c.Addr(), Empty: !c.hasState(), Leads: c.IsLeader(), LeaderID: id, LeaderAddr: addr,
 		Term: c.Term(), LastTerm: lastTerm, Commit: c.CommitIndex(), Applied: c.AppliedIndex(), LastIndex: c.LastIndex(),
 		LastContact: -1, Version: c.cfg.Version, Level: c.cfg.Level, DiskFree: c.diskFree.Load(), Full: c.full.Load(),
-		Expect: c.cfg.BootstrapExpect, Join: c.cfg.Join,
+		Expect: c.cfg.BootstrapExpect, Join: c.cfg.Join, Problem: c.Problem(),
+	}
+	if i.Leads {
+		i.RolledBack = c.wire.acks.rolledBack(i.Term)
 	}
 	i.Identity.Gone, i.Identity.Recovered = nil, nil
 	switch at := c.LastContact(); {
@@ -97,9 +104,13 @@ func (c *Cluster) Members() []Member {
 	}
 	conf := union(latest, committed)
 	infos := c.askAll(conf)
-	var commit uint64
-	for _, i := range infos {
+	var commit, term uint64
+	var rolledBack map[raft.ServerID]string
+	for _, i := range infos { // one leads in a term, and the highest is the newest
 		commit = max(commit, i.Commit)
+		if i.Leads && i.Term > term {
+			term, rolledBack = i.Term, i.RolledBack
+		}
 	}
 	leader, _ := c.Leader()
 	out := make([]Member, 0, len(conf.Servers))
@@ -113,7 +124,10 @@ func (c *Cluster) Members() []Member {
 		if i, ok := infos[s.ID]; ok {
 			m.State, m.Role, m.Term, m.Commit, m.Applied, m.LastIndex = StateAlive, i.Identity.Role, i.Term, i.Commit, i.Applied, i.LastIndex
 			m.LastContact, m.Version, m.Level, m.DiskFree, m.Full = i.LastContact, i.Version, i.Level, i.DiskFree, i.Full
-			m.Lag = commit - min(commit, i.Applied)
+			m.Lag, m.Problem = commit-min(commit, i.Applied), i.Problem
+		}
+		if text := rolledBack[s.ID]; text != "" {
+			m.Problem = text
 		}
 		out = append(out, m)
 	}

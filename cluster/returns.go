@@ -90,6 +90,7 @@ func (c *Cluster) serves(id raft.ServerID, term uint64) bool {
 func (w *wire) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
 	back := w.returns.next(id)
 	err := w.Transport.InstallSnapshot(id, to, args, resp, data)
+	w.absences.called(id, to, err)
 	if err != nil {
 		w.wait(back, id, args.Term)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 )
 
@@ -47,8 +48,9 @@ type wire struct {
 	returns  returns
 	serves   func(follower raft.ServerID, term uint64) bool
 	leads    func(term uint64) bool
-	forgot   func(raft.ServerID, raft.ServerAddress, amnesiaNotice) // a follower has lost what it acknowledged
-	fast     bool                                                   // Options.HeartbeatFastPath
+	forgot   func(raft.ServerID, amnesiaNotice) // a follower has lost what it acknowledged
+	absences *absences
+	fast     bool // Options.HeartbeatFastPath
 	wg       sync.WaitGroup
 }
 
@@ -59,8 +61,9 @@ var (
 
 func newWire(t raft.Transport, fast bool, c *Cluster) *wire {
 	w := &wire{Transport: t, fast: fast, out: make(chan raft.RPC), done: make(chan struct{}), acks: newAckBook(),
-		returns: returns{of: map[raft.ServerID]chan struct{}{}}}
+		returns: returns{of: map[raft.ServerID]chan struct{}{}}, absences: newAbsences(hclog.NewNullLogger())}
 	if c != nil {
+		w.absences = newAbsences(c.log)
 		w.installs, w.holds, w.behind, w.shorten, w.forgot = c.installed, c.holds, c.behind, c.shorten, c.tellForgetful
 		w.vote, w.preVote, w.serves, w.leads = c.vote, c.preVote, c.serves, c.leads
 	}
@@ -219,12 +222,17 @@ func (w *wire) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft
 	if w.deposed(args) {
 		return errDeposed
 	}
+	back := w.returns.next(id)
 	floor, ok := w.acks.floor(id, args.Term)
 	if !ok {
+		if !isHeartbeat(args) {
+			w.wait(back, id, args.Term)
+		}
 		return errForgetful
 	}
-	back := w.returns.next(id)
-	call := func() error { return anew(func() error { return w.Transport.AppendEntries(id, to, args, resp) }) }
+	call := func() error {
+		return w.called(id, to, func() error { return w.Transport.AppendEntries(id, to, args, resp) })
+	}
 	err := call()
 	for isFull(err) && w.pauseFor(id, args.Term, spacePoll) {
 		err = call()
@@ -236,7 +244,7 @@ func (w *wire) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft
 		return err
 	}
 	w.returns.heard(id)
-	if w.proof(id, to, args, resp, floor) {
+	if w.proof(id, args, resp, floor) {
 		return errForgetful
 	}
 	return nil
@@ -244,12 +252,13 @@ func (w *wire) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft
 
 // proof takes an answer in and says whether it proves that the follower has lost what it acknowledged, which was at
 // least floor when it was asked.
-func (w *wire) proof(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, floor uint64) bool {
+func (w *wire) proof(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, floor uint64) bool {
+	_, fine := w.acks.floor(id, args.Term)
 	if !w.acks.judge(id, args, resp, floor) {
 		return false
 	}
-	if w.forgot != nil {
-		w.forgot(id, to, amnesiaNotice{string(id), args.Term, floor, resp.LastLog})
+	if w.forgot != nil && fine {
+		w.forgot(id, amnesiaNotice{string(id), args.Term, floor, resp.LastLog})
 	}
 	return true
 }
@@ -263,7 +272,7 @@ func (w *wire) AppendEntriesPipeline(id raft.ServerID, to raft.ServerAddress) (r
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(p, w, id, to), nil
+	return newPipeline(p, w, id), nil
 }
 
 // pipeline ends itself with the first answer that refuses entries. The library stops reading answers there,
@@ -273,15 +282,14 @@ type pipeline struct {
 	raft.AppendPipeline
 	w     *wire
 	id    raft.ServerID
-	to    raft.ServerAddress
 	known ack // what was acknowledged before the first request
 	out   chan raft.AppendFuture
 	over  chan struct{}
 	end   sync.Once
 }
 
-func newPipeline(inner raft.AppendPipeline, w *wire, id raft.ServerID, to raft.ServerAddress) *pipeline {
-	p := &pipeline{AppendPipeline: inner, w: w, id: id, to: to, known: w.acks.of(id), out: make(chan raft.AppendFuture), over: make(chan struct{})}
+func newPipeline(inner raft.AppendPipeline, w *wire, id raft.ServerID) *pipeline {
+	p := &pipeline{AppendPipeline: inner, w: w, id: id, known: w.acks.of(id), out: make(chan raft.AppendFuture), over: make(chan struct{})}
 	w.wg.Go(p.answers)
 	return p
 }
@@ -296,7 +304,7 @@ func (p *pipeline) answers() {
 			if q.Term != known.term {
 				known = ack{term: q.Term}
 			}
-			if p.w.proof(p.id, p.to, q, f.Response(), known.index) {
+			if p.w.proof(p.id, q, f.Response(), known.index) {
 				_ = p.Close()
 				return
 			}
@@ -342,19 +350,26 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 // RequestPreVote asks whether an election could be won; every transport in use knows it.
 func (w *wire) RequestPreVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
 	if t, ok := w.Transport.(raft.WithPreVote); ok {
-		return anew(func() error { return t.RequestPreVote(id, to, args, resp) })
+		return w.called(id, to, func() error { return t.RequestPreVote(id, to, args, resp) })
 	}
 	return errors.New("unexpected command") // raft counts such a peer as willing
 }
 
 // RequestVote asks for a vote.
 func (w *wire) RequestVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
-	return anew(func() error { return w.Transport.RequestVote(id, to, args, resp) })
+	return w.called(id, to, func() error { return w.Transport.RequestVote(id, to, args, resp) })
 }
 
 // TimeoutNow tells another voter to stand.
 func (w *wire) TimeoutNow(id raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
 	return anew(func() error { return w.Transport.TimeoutNow(id, to, args, resp) })
+}
+
+// called makes a call and takes note of how it ended.
+func (w *wire) called(id raft.ServerID, to raft.ServerAddress, call func() error) error {
+	err := anew(call)
+	w.absences.called(id, to, err)
+	return err
 }
 
 // connsKept is how many connections to a replica the library keeps for the next calls.

@@ -1,0 +1,25 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem says what is wrong with this replica that a person should look at, "" for nothing.
+func (c *Cluster) Problem() string {
+	var all []string
+	if c.full.Load() {
+		all = append(all, fmt.Sprintf("disk full: %s free, writes are refused below disk.stop, %s", mebibytes(c.diskFree.Load()), mebibytes(c.cfg.DiskStop)))
+	}
+	if t := c.guard.shortText(); t != "" {
+		all = append(all, "short of file descriptors or memory: "+t)
+	}
+	if c.cfg.Problem != nil {
+		if t := c.cfg.Problem(); t != "" {
+			all = append(all, t)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func mebibytes(n uint64) string { return fmt.Sprintf("%d MiB", n>>20) }
