@@ -71,6 +71,7 @@ type Budget struct {
 	mu      sync.Mutex
 	used    int
 	refused uint64
+	last    time.Time // when one was refused last
 	report  time.Time // when refusals may be logged again
 }
 
@@ -93,6 +94,16 @@ func (b *Budget) Stats() Stats {
 	return Stats{Shared: b.shared, Used: b.used, Refused: b.refused}
 }
 
+// Problem says that connections were refused in the last minute, "" when none was.
+func (b *Budget) Problem() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last.IsZero() || time.Since(b.last) > time.Minute {
+		return ""
+	}
+	return fmt.Sprintf("connections are refused for the limit of open files: %d of %d for clients are open, %d were refused", b.used, b.shared, b.refused)
+}
+
 // port is one user of a budget.
 type port struct {
 	b    *Budget
@@ -110,8 +121,10 @@ func (p *port) take() bool {
 		p.b.used++
 		return true
 	}
+	now := time.Now()
 	p.b.refused++
-	if now := time.Now(); !now.Before(p.b.report) {
+	p.b.last = now
+	if !now.Before(p.b.report) {
 		p.b.report = now.Add(reportPause)
 		p.b.log.Warn("too many connections for the limit of open files: one is refused",
 			"port", p.name, "open", p.open, "all", p.b.used, "limit", p.b.shared, "refused", p.b.refused)

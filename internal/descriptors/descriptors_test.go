@@ -77,6 +77,9 @@ func TestFlood(t *testing.T) {
 	if s := b.Stats(); s != (Stats{Shared: 12, Used: 9, Refused: 2}) {
 		t.Fatalf("%+v", s)
 	}
+	if p := b.Problem(); p != "connections are refused for the limit of open files: 9 of 12 for clients are open, 2 were refused" {
+		t.Errorf("status says %q", p)
+	}
 	for _, c := range kept {
 		if _, ok := c.(syscall.Conn); !ok {
 			t.Fatalf("%T hides its descriptor", c)

@@ -44,7 +44,7 @@ func (c *call) health() api.Health {
 	k := c.s.cfg.Consensus
 	id, addr := k.Leader()
 	c.readHeaders(index)
-	h := api.Health{Status: "ok", ID: c.s.cfg.ID, Role: k.Role(), Leader: id, Address: addr, Term: k.Term(), Index: index, StalenessMillis: -1}
+	h := api.Health{Status: "ok", ID: c.s.cfg.ID, Role: k.Role(), Leader: id, Address: addr, Term: k.Term(), Index: index, StalenessMillis: -1, Problem: k.Problem()}
 	if d := k.Staleness(); d >= 0 {
 		h.StalenessMillis = d.Milliseconds()
 	}
@@ -145,7 +145,7 @@ func verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 		v.Status, v.Text = "diverged", "replicas differ in their state"
 	case leader == "":
 		v.Status, v.Text = "no-leader", fmt.Sprintf("no leader; %d of %d voters healthy, %d needed", v.HealthyVoters, v.Voters, v.Quorum)
-	case v.InStep < len(list) || v.HealthyVoters < v.Quorum:
+	case v.InStep < len(list) || v.HealthyVoters < v.Quorum || len(problems(list)) > 0:
 		v.Status = "degraded"
 		v.Text = fmt.Sprintf("%d of %d replicas in step, can lose %d", v.InStep, len(list), v.CanLose)
 	default:
@@ -155,7 +155,21 @@ func verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 			v.Text += ": the loss of any voter stops it; add voters"
 		}
 	}
+	v.Text = strings.Join(append([]string{v.Text}, problems(list)...), "; ")
 	return v
+}
+
+// problems lists what is wrong with each replica.
+func problems(list []api.Member) (out []string) {
+	for _, m := range list {
+		switch {
+		case m.Problem != "":
+			out = append(out, m.ID+": "+m.Problem)
+		case m.DiskFull: // an older program says no more
+			out = append(out, m.ID+": disk full")
+		}
+	}
+	return out
 }
 
 // digestsEqual compares the digests that replicas told for the same index.

@@ -74,6 +74,8 @@ type Consensus interface {
 	// Ready says whether this replica shows all that was committed when it came
 	// to follow its leader, or is itself a leader in office; if not, why.
 	Ready() (ok bool, why string)
+	// Problem says what is wrong with this replica that a person should look at, "" for nothing.
+	Problem() string
 	// Staleness is the time since this replica heard the leader: 0 on the
 	// leader, negative when it never has.
 	Staleness() time.Duration

@@ -277,6 +277,8 @@ func (k *consensus) Members(context.Context) ([]api.Member, error) {
 func (k *consensus) LastFailover() *api.Failover {
 	return &api.Failover{AtMillis: clusterTime, Millis: 214, Term: 7, OldLeader: "rm2", NewLeader: "rm1"}
 }
+func (k *consensus) Problem() string { return "" }
+
 func (k *consensus) Failovers() []api.Failover {
 	return []api.Failover{*k.LastFailover(), {AtMillis: clusterTime - 60_000, Millis: 301, Term: 6, OldLeader: "rm3", NewLeader: "rm2"}}
 }

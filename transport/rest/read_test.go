@@ -172,6 +172,11 @@ func TestVerdict(t *testing.T) {
 			t.Errorf("%s: %s, can lose %d; want %s, %d", c.name, v.Status, v.CanLose, c.status, c.canLose)
 		}
 	}
+	full := []api.Member{alive("a", 0, "x"), alive("b", 0, "x"), alive("c", 0, "x")}
+	full[1].DiskFull, full[1].Problem, full[2].Problem = true, "disk full: 10 MiB free", "connections are refused"
+	if v := verdict(true, "a", full); v.Status != "degraded" || v.CanLose != 0 || v.Text != "2 of 3 replicas in step, can lose 0; b: disk full: 10 MiB free; c: connections are refused" {
+		t.Errorf("with problems: %+v", v)
+	}
 	if v := verdict(false, "", nil); v.Status != "not-initialized" {
 		t.Errorf("empty: %s", v.Status)
 	}

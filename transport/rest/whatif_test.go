@@ -200,6 +200,7 @@ type firstLeader struct{ consensus }
 
 func (*firstLeader) LastFailover() *api.Failover { return nil }
 
+func (*firstLeader) Problem() string { return "" }
 func (*firstLeader) Failovers() []api.Failover { return nil }
 
 func TestUninitialized(t *testing.T) {

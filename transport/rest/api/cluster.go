@@ -12,6 +12,8 @@ type Health struct {
 	// StalenessMillis is −1 when this replica has not heard a leader yet.
 	StalenessMillis int64  `json:"staleness_ms"`
 	Message         string `json:"message,omitempty"`
+	// Problem is what a person should look at on this replica: a full disk, no file descriptors.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Cluster is the state of the replicas, with a verdict.
@@ -103,8 +105,10 @@ type Member struct {
 	Level             uint64 `json:"level"`
 	DiskFree          uint64 `json:"disk_free,omitempty"` // bytes
 	DiskFull          bool   `json:"disk_full,omitempty"`
-	Digest            string `json:"digest,omitempty"`
-	DigestIndex       uint64 `json:"digest_index,omitempty"`
+	// Problem is what a person should look at: a full disk, no file descriptors, a disk that was put back to an older copy.
+	Problem     string `json:"problem,omitempty"`
+	Digest      string `json:"digest,omitempty"`
+	DigestIndex uint64 `json:"digest_index,omitempty"`
 }
 
 // Verify holds the state digests of all replicas at one index.

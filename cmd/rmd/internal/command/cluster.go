@@ -36,11 +36,18 @@ var memberColumns = output.List[api.Member]{
 		{Head: "LEVEL", Text: func(m api.Member) string { return output.Number(m.Level) }},
 		{Head: "TERM", Wide: true, Text: func(m api.Member) string { return output.Number(m.Term) }},
 		{Head: "STATE", Wide: true, Text: func(m api.Member) string { return m.State }},
-		{Head: "DISK-FREE", Wide: true, Text: func(m api.Member) string { return output.Bytes(m.DiskFree) }, Key: func(m api.Member) float64 { return float64(m.DiskFree) }},
+		{Head: "DISK-FREE", Wide: true, Text: memberDisk, Key: func(m api.Member) float64 { return float64(m.DiskFree) }},
 		{Head: "DIGEST", Wide: true, Text: func(m api.Member) string { return output.Digest(m.Digest) }},
 		{Head: "HTTP", Wide: true, Text: func(m api.Member) string { return m.HTTPAddress }},
 		{Head: "INCARNATION", Wide: true, Text: func(m api.Member) string { return m.Incarnation }},
 	},
+}
+
+func memberDisk(m api.Member) string {
+	if m.DiskFull {
+		return "FULL"
+	}
+	return output.Bytes(m.DiskFree)
 }
 
 func memberVoter(m api.Member) string {
@@ -200,6 +207,11 @@ func judgeHealth(d api.Cluster) error {
 	}
 	if len(wrong) == 0 {
 		return nil
+	}
+	for _, m := range d.Members {
+		if m.Problem != "" {
+			wrong = append(wrong, m.ID+": "+m.Problem)
+		}
 	}
 	return exit.New(exit.CodeCheck, "see \"rmd cluster status -o wide\"", "%s", strings.Join(wrong, ", "))
 }

@@ -43,6 +43,9 @@ func (c consensus) Ready() (ok bool, why string) {
 	return c.r.ready.verdict()
 }
 
+// Problem implements rest.Consensus.
+func (c consensus) Problem() string { return c.r.cluster.Problem() }
+
 // Staleness implements rest.Consensus.
 func (c consensus) Staleness() time.Duration {
 	if c.r.cluster.IsLeader() {
@@ -69,7 +72,7 @@ func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 		}
 		out = append(out, api.Member{ID: m.ID, Incarnation: m.Incarnation, Address: m.Address, Voter: m.Voter, Pending: m.Pending, Leader: m.Leader,
 			Role: m.Role, State: m.State, Term: m.Term, Commit: m.Commit, Applied: m.Applied, LastIndex: m.LastIndex, Lag: m.Lag,
-			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full})
+			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full, Problem: m.Problem})
 	}
 	for id, addr := range c.r.aboutAll(ctx, members) { // each goes to its own place: order is harmless
 		for i := range out {

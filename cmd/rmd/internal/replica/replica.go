@@ -159,6 +159,7 @@ func (r *Replica) openCluster() error {
 	k.Digest = r.digest
 	k.Observe = r.measure
 	k.AutopilotNow = r.autopilot
+	k.Problem = r.budget.Problem
 	var err error
 	if r.cluster, err = cluster.Open(k); err != nil {
 		return fmt.Errorf("replica %s: %w", c.ID, err)

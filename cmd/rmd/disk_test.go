@@ -1,0 +1,63 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"rmd/transport/rest/api"
+)
+
+// TestFullDisk fills the disk of a follower: status, health, REST and the page say which replica's disk is full, and
+// how full.
+func TestFullDisk(t *testing.T) {
+	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "")
+	for _, p := range c.all {
+		if err := syscall.Mount("tmpfs", p.dir, "tmpfs", 0, "size=300m,mode=0700"); err != nil {
+			t.Skipf("a small file system cannot be mounted: %v", err)
+		}
+		t.Cleanup(func() { _ = syscall.Unmount(p.dir, syscall.MNT_DETACH) })
+		c.start(p)
+	}
+	c.awaitReady(c.all...)
+	victim := c.others(c.leader())[0]
+	fill := filepath.Join(victim.dir, "fill")
+	if err := os.WriteFile(fill, make([]byte, 270<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var h api.Health
+	c.await("the replica says that its disk is full", patience, func() bool {
+		return c.get(victim, "/v1/health", &h) && strings.Contains(h.Problem, "disk full: ") && strings.Contains(h.Problem, "below disk.stop, 64 MiB")
+	})
+	says := victim.id + ": disk full: "
+	for _, p := range c.all {
+		contains(t, "status", c.done("cluster", "status", "--addr", p.http), "degraded", says)
+		_, errs, code := c.rmd("cluster", "health", "--addr", p.http)
+		if code != 9 {
+			t.Errorf("health ended with %d", code)
+		}
+		contains(t, "health", errs, says)
+		contains(t, "JSON", c.done("cluster", "status", "-o", "json", "--addr", p.http), `"disk_full": true`, `"problem": "disk full: `)
+		resp, err := http.Get("http://" + p.http + "/ui/cluster")
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		contains(t, "the page", string(page), says)
+	}
+	if err := os.Remove(fill); err != nil {
+		t.Fatal(err)
+	}
+	c.await("all is well", patience, func() bool {
+		var d api.Cluster
+		return c.get(victim, "/v1/cluster", &d) && d.Verdict.Status == "healthy"
+	})
+}
