@@ -56,7 +56,7 @@ func (p *Planner) ask(slot uint32, asks []input.Ask) {
 	if len(asks) == 0 {
 		return
 	}
-	asks = slices.Clone(asks)
+	asks = lastOfEach(asks)
 	slices.SortStableFunc(asks, func(x, y input.Ask) int { return cmp.Compare(rankOf(x.Name), rankOf(y.Name)) })
 	leaf := int(p.indexOf[p.st.Apps.Get(slot).Queue])
 	for i := range asks {
@@ -70,8 +70,34 @@ func (p *Planner) ask(slot uint32, asks []input.Ask) {
 		}
 		p.emit(&event.AskChanged{App: p.st.Apps.Get(slot).ID.Seq, Key: k.Key, Name: k.Name, Count: k.Count, Size: size, Relax: k.Relax})
 	}
+	for i := range asks {
+		if ask := p.st.Ask(p.st.Apps.Get(slot), asks[i].Key); ask != 0 {
+			k := p.st.Asks.Get(ask)
+			p.recount(slot, k.Key, k.Opportunities, k.ReReservations)
+		}
+	}
 	p.cancelNeedless(slot)
 	p.wanted(slot)
+}
+
+// lastOfEach returns the asks of a call without those that a later one for the
+// same place under the same key replaces, as YARN takes a call.
+func lastOfEach(asks []input.Ask) []input.Ask {
+	type place struct {
+		key  yarn.SchedulerKey
+		name string
+	}
+	last := make(map[place]int, len(asks)) // looked up by place only
+	for i := range asks {
+		last[place{asks[i].Key, asks[i].Name}] = i
+	}
+	out := make([]input.Ask, 0, len(last))
+	for i := range asks {
+		if last[place{asks[i].Key, asks[i].Name}] == i {
+			out = append(out, asks[i])
+		}
+	}
+	return out
 }
 
 func rankOf(name string) int {

@@ -100,14 +100,19 @@ func (p *Planner) counted(d *decision, before uint32, counts bool) {
 	}
 }
 
-// recount sets the counts of a key that is still asked for.
+// recount sets the counts of a key that is still asked for. A key that names no
+// place waits for none: it has no count of visits.
 func (p *Planner) recount(app uint32, key yarn.SchedulerKey, opportunities, reReservations uint32) {
 	a := p.st.Apps.Get(app)
 	ask := p.st.Ask(a, key)
 	if ask == 0 {
 		return
 	}
-	if k := p.st.Asks.Get(ask); k.Opportunities != opportunities || k.ReReservations != reReservations {
+	k := p.st.Asks.Get(ask)
+	if k.Entries <= 1 {
+		opportunities = 0
+	}
+	if k.Opportunities != opportunities || k.ReReservations != reReservations {
 		p.emit(&event.AskCounted{App: a.ID.Seq, Key: key, Opportunities: opportunities, ReReservations: reReservations})
 	}
 }
