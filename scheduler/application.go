@@ -138,10 +138,13 @@ func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 	if most := p.cfg.MaxApplications(leaf, p.tree); int64(q.Apps()) >= most {
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)
 	}
+	apps := int64(0)
 	if u := p.st.User(p.queues[leaf].slot, p.st.NameID(user)); u != 0 {
-		if most := p.cfg.MaxApplicationsPerUser(leaf, p.tree); int64(p.st.Users.Get(u).Apps) >= most {
-			return input.Faultf(input.QueueFull, "wait for applications to end", "user %s has the maximum of %d applications in %s", user, most, q.Path)
-		}
+		apps = int64(p.st.Users.Get(u).Apps)
+	}
+	if most := p.cfg.MaxApplicationsPerUser(leaf, p.tree); apps >= most { // a share of few may be none
+		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications or minimum-user-limit-percent",
+			"user %s has the maximum of %d applications in %s", user, most, q.Path)
 	}
 	return nil
 }

@@ -144,6 +144,9 @@ func (g *generator) lose() error { return g.step("lose %s", pick(g, g.hosts)) }
 func (g *generator) resizeNode() error { return g.step("size %s %s", pick(g, g.hosts), g.nodeSize()) }
 
 func (g *generator) submit() error {
+	if len(g.p.racks) == 0 { // in YARN a queue with a weight takes no application as long as there is no node
+		return g.newNode()
+	}
 	g.apps++
 	user := "u1"
 	if g.with["users"] {
@@ -180,7 +183,13 @@ func (g *generator) onOne(format string, args ...any) error {
 
 func (g *generator) finish() error { return g.onOne("finish %d") }
 func (g *generator) fail() error   { return g.onOne("fail %d") }
-func (g *generator) move() error   { return g.onOne("move %d %s", pick(g, g.queues.leaves)) }
+
+func (g *generator) move() error {
+	if len(g.p.racks) == 0 {
+		return g.newNode()
+	}
+	return g.onOne("move %d %s", pick(g, g.queues.leaves))
+}
 
 func (g *generator) priority() error { return g.onOne("priority %d %d", g.r.IntN(6)) }
 

@@ -47,7 +47,6 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Abstract
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.UsersManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptAddedSchedulerEvent;
@@ -286,7 +285,7 @@ public final class Twin {
   }
 
   /** submit NUMBER QUEUE USER PRIORITY SIZE [unmanaged] [keep]. */
-  private void submit(String[] w) {
+  private void submit(String[] w) throws ReflectiveOperationException {
     int number = Integer.parseInt(w[1]);
     if (apps.containsKey(number)) {
       return;
@@ -326,10 +325,11 @@ public final class Twin {
     }
   }
 
-  private void attempt(TwinContext.App a, boolean transfer) {
+  private void attempt(TwinContext.App a, boolean transfer) throws ReflectiveOperationException {
     a.attempts++;
     a.attempt = new TwinContext.Attempt(ApplicationAttemptId.newInstance(a.id, a.attempts), context);
     cs.handle(new AppAttemptAddedSchedulerEvent(a.attempt.id, transfer));
+    startTime(cs.getApplicationAttempt(a.attempt.id));
     if (a.am != null) {
       List<ResourceRequest> asks = new ArrayList<>();
       for (ResourceRequest r : a.am) {
@@ -338,6 +338,14 @@ public final class Twin {
       call(a, asks, Collections.emptyList(), null, null, new ContainerUpdates());
     }
   }
+
+  /** startTime has no two attempts begin within one millisecond: a fair order goes by it. */
+  private void startTime(FiCaSchedulerApp s) throws ReflectiveOperationException {
+    STARTED.set(s, ++started);
+  }
+
+  private static final Field STARTED = field(SchedulerApplicationAttempt.class, "startTime");
+  private long started;
 
   private void call(TwinContext.App a, List<ResourceRequest> asks, List<ContainerId> releases, List<String> add, List<String> remove,
       ContainerUpdates updates) {
@@ -416,7 +424,7 @@ public final class Twin {
   }
 
   /** masters does for each attempt what RMAppAttemptImpl does: take its AM container, and end when that has ended. */
-  private void masters() {
+  private void masters() throws ReflectiveOperationException {
     for (Map.Entry<Integer, TwinContext.App> e : new TreeMap<>(apps).entrySet()) {
       TwinContext.App a = e.getValue();
       FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
@@ -546,17 +554,17 @@ public final class Twin {
   private void activeUsers() {
     for (TwinContext.App a : apps.values()) {
       FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
-      UsersManager users = ((AbstractLeafQueue) s.getQueue()).getUsersManager();
+      TwinUsers users = (TwinUsers) ((AbstractLeafQueue) s.getQueue()).getUsersManager();
       if (s.getAppSchedulingInfo().getSchedulerKeys().isEmpty() || users.getUser(a.user) == null) {
         continue;
       }
-      int before = users.getNumActiveUsers();
+      int before = users.asking();
       if (users.getUser(a.user).getActiveApplications() > 0) {
         users.activateApplication(a.user, a.id);
       } else {
         users.deactivateApplication(a.user, a.id);
       }
-      if (users.getNumActiveUsers() != before) {
+      if (users.asking() != before) {
         intended.add("active-user");
       }
     }
@@ -571,7 +579,7 @@ public final class Twin {
     });
   }
 
-  private void fail(int number, boolean counts) {
+  private void fail(int number, boolean counts) throws ReflectiveOperationException {
     TwinContext.App a = apps.get(number);
     if (a == null) {
       return;
@@ -605,6 +613,7 @@ public final class Twin {
       cs.preValidateMoveApplication(a.id, queue);
       cs.moveApplication(a.id, queue);
       a.queue = queue;
+      reorder(a);
       result = "accepted";
     } catch (YarnException e) {
       result = "refused";
@@ -614,7 +623,20 @@ public final class Twin {
   private void priority(int number, int to) throws YarnException {
     TwinContext.App a = apps.get(number);
     if (a != null) {
-      cs.updateApplicationPriority(Priority.newInstance(to), a.id, SettableFuture.create(), UserGroupInformation.createRemoteUser(a.user));
+      Priority set = cs.updateApplicationPriority(Priority.newInstance(to), a.id, SettableFuture.create(),
+          UserGroupInformation.createRemoteUser(a.user));
+      // In YARN the application keeps its first priority: it cannot be set back, and a later attempt has it again.
+      cs.getSchedulerApplications().get(a.id).setPriority(set);
+      reorder(a);
+    }
+  }
+
+  /** reorder has a leaf's order look at an application's use anew, which YARN forgets when it takes one out and in. */
+  private void reorder(TwinContext.App a) {
+    FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
+    AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
+    if (leaf.getApplications().contains(s)) {
+      leaf.getOrderingPolicy().containerReleased(s, null);
     }
   }
 

@@ -33,6 +33,21 @@ final class TwinUsers extends UsersManager {
     USERS.set(leaf, users);
   }
 
+  /** asking is how many users have an active application and ask for something. */
+  int asking() {
+    return super.getNumActiveUsers() - getNumActiveUsersWithOnlyPendingApps();
+  }
+
+  /** getNumActiveUsers counts those that only wait as they are now; YARN counts them when a user limit is computed. */
+  @Override
+  public int getNumActiveUsers() {
+    int waiting = 0;
+    for (User u : getUsers().values()) {
+      waiting += u.getPendingApplications() > 0 && u.getActiveApplications() <= 0 ? 1 : 0;
+    }
+    return asking() + waiting;
+  }
+
   @Override
   public float getUsageRatio(String label) {
     Resource total = twin.cs.getClusterResource();

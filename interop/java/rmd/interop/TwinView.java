@@ -77,9 +77,12 @@ final class TwinView {
     AbstractLeafQueue leaf = (AbstractLeafQueue) q;
     out.append("leaf ").append(q.getQueuePath()).append(" active=").append(leaf.getNumActiveApplications()).append(" waiting=")
         .append(leaf.getNumPendingApplications()).append(" am=").append(text(u.getAMUsed())).append(" users=")
-        .append(leaf.getUsersManager().getNumActiveUsers() - leaf.getUsersManager().getNumActiveUsersWithOnlyPendingApps()).append('\n');
+        .append(((TwinUsers) leaf.getUsersManager()).asking()).append('\n');
     for (Map.Entry<String, UsersManager.User> e : new TreeMap<>(leaf.getUsersManager().getUsers()).entrySet()) {
       UsersManager.User v = e.getValue();
+      if (v.getTotalApplications() == 0) {
+        continue; // one who was refused
+      }
       line("user " + q.getQueuePath() + " " + e.getKey(), v.getUsed(), " am=" + text(v.getConsumedAMResources()) + " active="
           + v.getActiveApplications() + " waiting=" + v.getPendingApplications());
     }
