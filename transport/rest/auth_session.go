@@ -271,11 +271,3 @@ func (s *Server) showLogin(w http.ResponseWriter, status int, d login) {
 	w.WriteHeader(status)
 	_, _ = w.Write(b.Bytes()) // a client that is gone is no error of ours
 }
-
-// sandboxProxied keeps the pages of an application's own web server, which are
-// shown under our name, from using the session of whoever is logged in.
-func (s *Server) sandboxProxied(h http.Header, r *http.Request) {
-	if _, err := r.Cookie(s.sessionCookie()); err == nil && strings.HasPrefix(r.URL.Path, "/proxy/") {
-		h.Set("Content-Security-Policy", "sandbox allow-scripts allow-forms allow-popups allow-downloads")
-	}
-}

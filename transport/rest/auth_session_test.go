@@ -186,21 +186,3 @@ func TestWhereALoginLeads(t *testing.T) {
 		}
 	}
 }
-
-// TestProxiedPagesAreInASandbox for whoever is logged in: they are the
-// application's, under our name.
-func TestProxiedPagesAreInASandbox(t *testing.T) {
-	b := guardedBench(t, func(c *Config) {
-		c.Hadoop = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) })
-	})
-	cookie := cookieOf(b.logIn("operator", ""))
-	policy := func(header ...string) string {
-		return b.ask("GET", "/proxy/application_1_0001/", "", header...).Header().Get("Content-Security-Policy")
-	}
-	if p := policy("Cookie", cookie); !strings.HasPrefix(p, "sandbox ") || strings.Contains(p, "allow-same-origin") {
-		t.Errorf("logged in: %q", p)
-	}
-	if p := policy(); strings.HasPrefix(p, "sandbox") {
-		t.Errorf("not logged in: %q", p)
-	}
-}

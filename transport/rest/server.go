@@ -194,7 +194,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		if err = s.origin.Check(r); err != nil {
 			err = otherSite()
 		} else if err = s.admitHadoop(r); err == nil {
-			s.sandboxProxied(rec.Header(), r)
 			s.cfg.Hadoop.ServeHTTP(rec, r)
 			s.metrics.http("hadoop", rec.status(), time.Since(start))
 			return

@@ -41,6 +41,10 @@ func (s *Service) serveProxy(w http.ResponseWriter, r *http.Request) {
 		notFound(w, fmt.Sprintf("%q is not an application", clip(name)))
 		return
 	}
+	w.Header().Set("Content-Security-Policy", sandbox)
+	if share(w, r) {
+		return
+	}
 	if r.Header.Get(passedOn) != "" {
 		http.Error(w, "the pages of "+name+" are said to be at a ResourceManager's proxy", http.StatusLoopDetected)
 		return
@@ -137,11 +141,9 @@ func (s *Service) relay(w http.ResponseWriter, r *http.Request, own string, base
 		http.Error(w, r.Method+" is not passed on to ApplicationMasters", http.StatusMethodNotAllowed)
 		return
 	}
-	for _, h := range []string{"Content-Security-Policy", "Cache-Control"} {
-		w.Header().Del(h) // the page is the AM's
-	}
+	w.Header().Del("Cache-Control") // the page is the AM's
 	proxy := &httputil.ReverseProxy{
-		Transport: s.transport,
+		Transport: plain{s.transport},
 		ErrorLog:  s.cfg.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL, p.Out.Host = target, target.Host
@@ -155,11 +157,13 @@ func (s *Service) relay(w http.ResponseWriter, r *http.Request, own string, base
 			switch {
 			case errors.Is(err, errLoop), errors.Is(err, errOwn):
 				status = http.StatusLoopDetected
+			case errors.Is(err, errLocal), errors.Is(err, errOutside):
+				status = http.StatusForbidden
 			case errors.As(err, new(*http.MaxBytesError)):
 				status = http.StatusRequestEntityTooLarge
 			}
 			s.cfg.Logger.Debug("application master's page is not reachable", "url", target.Redacted(), "error", err)
-			http.Error(w, "the ApplicationMaster at "+target.Host+" does not answer: "+err.Error(), status)
+			http.Error(w, "the page of the ApplicationMaster at "+target.Host+" cannot be shown: "+err.Error(), status)
 		},
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, bodyMax)
@@ -222,18 +226,15 @@ func notFound(w http.ResponseWriter, text string) {
 	http.Error(w, text, http.StatusNotFound)
 }
 
-// newTransport makes the client that fetches AMs' pages. It does not call what
-// is own: an AM's address would make a viewer's request one of this machine's.
-func newTransport(own func(netip.AddrPort) bool) *http.Transport {
+// newTransport makes the client that fetches AMs' pages, from where may allows. An
+// AM's address would make a viewer's request one of this machine's.
+func newTransport(may func(netip.AddrPort) error) *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
 		if err != nil {
 			return err
 		}
-		if own != nil && own(netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())) {
-			return errOwn
-		}
-		return nil
+		return may(at)
 	}}
 	return &http.Transport{
 		DialContext:           dialer.DialContext,

@@ -179,7 +179,7 @@ func TestHostileTrackingURLs(t *testing.T) {
 	id := h.registered("file:///etc/passwd").App
 	h.get("/proxy/"+id.String()).to(t, "/cluster/app/"+id.String())
 	gone := h.registered("127.0.0.1:1").App
-	h.get("/proxy/"+gone.String()).want(t, http.StatusBadGateway, "the ApplicationMaster at 127.0.0.1:1 does not answer")
+	h.get("/proxy/"+gone.String()).want(t, http.StatusBadGateway, "the page of the ApplicationMaster at 127.0.0.1:1 cannot be shown")
 	over := h.registered("javascript:alert(1)")
 	h.must(&input.FinishAttempt{Attempt: over, Final: yarn.FinalSucceeded})
 	h.get("/proxy/"+over.App.String()).to(t, "/cluster/app/"+over.App.String())

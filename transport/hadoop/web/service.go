@@ -42,6 +42,9 @@ type Config struct {
 	// Own says whether an address is one at which this replica itself listens;
 	// the proxy does not fetch from there. Nil knows none.
 	Own func(netip.AddrPort) bool
+	// Allow are the networks that ApplicationMasters' pages are fetched from; none
+	// allows all.
+	Allow []netip.Prefix
 	// Bound limits the connections with ApplicationMasters; nil does not.
 	Bound func(Dial) Dial
 }
@@ -60,7 +63,7 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil || cfg.Reader == nil || cfg.Client == nil {
 		return nil, errors.New("logger, reader and client are required")
 	}
-	t := newTransport(cfg.Own)
+	t := newTransport(cfg.mayFetch)
 	if cfg.Bound != nil {
 		t.DialContext = cfg.Bound(t.DialContext)
 	}

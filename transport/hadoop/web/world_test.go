@@ -84,6 +84,7 @@ func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
 		{Name: "yarn.acl.enable", Value: "true"}, {Name: "yarn.admin.acl", Value: "root"}, {Name: prefix + "root.acl_submit_applications", Value: "ann"}, {Name: prefix + "root.acl_administer_queue", Value: "root"},
 		{Name: "yarn.cluster.max-application-priority", Value: "10"}, {Name: "yarn.resourcemanager.am.max-attempts", Value: "4"}}})
 	h.must(&input.Tick{Entropy: entropy})
+	h.must(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(65536, 64)})
 	c := client.DefaultConfig()
 	c.Logger, c.Door, c.Reader, c.Access, c.Queues, c.WebURL = hclog.NewNullLogger(), h, h, h, h, "http://rm1:8088"
 	c.Now = func() time.Time { return time.UnixMilli(h.now) }

@@ -167,6 +167,9 @@ func (l *loader) checkAddresses() {
 	if c.Callers < 1 || c.Callers > 1<<20 {
 		l.bad("hadoop.connections", "the default is 16384", "must be from 1 to %d", 1<<20)
 	}
+	if _, err := c.HTTP.ProxyNetworks(); err != nil {
+		l.bad("http.proxy_allow", "write addresses or networks, as 10.0.0.0/8", "%v", err)
+	}
 	if c.HTTP.Rate < 1 {
 		l.bad("http.rate", "the default is 200", "must be at least 1")
 	}

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"net/netip"
 	"time"
 
 	"rmd/cluster"
@@ -55,6 +57,24 @@ type HTTP struct {
 	Auth         string // optional, required or off
 	Rate, Burst  uint
 	Pprof        bool
+	ProxyAllow   []string // addresses and networks of ApplicationMasters' pages
+}
+
+// ProxyNetworks are the networks of http.proxy_allow.
+func (h HTTP) ProxyNetworks() ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range h.ProxyAllow {
+		if addr, err := netip.ParseAddr(text); err == nil {
+			out = append(out, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no address and no network", text)
+		}
+		out = append(out, p)
+	}
+	return out, nil
 }
 
 // Log is the part about what is logged.

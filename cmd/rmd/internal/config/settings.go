@@ -43,6 +43,7 @@ func settings(c *Config) []setting {
 		{"http.auth", "optional: everybody reads, writes need a role once there are access tokens; required: reads too; off: tokens count for nothing", oneOf{&c.HTTP.Auth, []string{"optional", "required", "off"}}},
 		{"http.rate", "requests a second of one principal, or of one address without one", number{&c.HTTP.Rate}},
 		{"http.burst", "how many may come at once", number{&c.HTTP.Burst}},
+		{"http.proxy_allow", "addresses or networks, as 10.0.0.0/8, at which ApplicationMasters' pages may be; none: anywhere but link-local", list{&c.HTTP.ProxyAllow}},
 		{"http.pprof", "answer /debug/pprof, for administrators on this machine", truth{&c.HTTP.Pprof}},
 
 		{"hadoop.conf_dir", "directory of yarn-site.xml, core-site.xml and capacity-scheduler.xml (default: HADOOP_CONF_DIR)", text{&c.Hadoop}},

@@ -185,8 +185,11 @@ func (d *hadoopDoor) openAdmin() error {
 }
 
 func (d *hadoopDoor) openWeb() error {
-	var err error
-	d.web, err = web.New(web.Config{Logger: d.logger("web"), Reader: d.read, Client: d.client, Own: d.own,
+	allow, err := d.r.opt.Config.HTTP.ProxyNetworks()
+	if err != nil {
+		return err
+	}
+	d.web, err = web.New(web.Config{Logger: d.logger("web"), Reader: d.read, Client: d.client, Own: d.own, Allow: allow,
 		Bound: func(dial web.Dial) web.Dial { return d.r.budget.Dialer("proxy", dial) }})
 	return err
 }
