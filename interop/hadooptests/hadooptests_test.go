@@ -90,7 +90,7 @@ func fetch(t *testing.T) string {
 // start runs a suite in a JVM and a folder of its own.
 func start(t *testing.T, cache string, s suite, kill string) outcome {
 	t.Helper()
-	dir := work(t)
+	dir := work(t, filepath.Join(cache, "sources"))
 	timeout := s.timeout
 	if kill != "0" {
 		timeout *= 3
@@ -131,7 +131,8 @@ func start(t *testing.T, cache string, s suite, kill string) outcome {
 }
 
 // work lays out the folder of a suite. It stays when the suite fails, or with RMD_INTEROP_KEEP.
-func work(t *testing.T) string {
+// Tests find the files that they are built with where Maven has them, in src/test/resources.
+func work(t *testing.T, resources string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rmd-hadooptests-")
 	if err != nil {
@@ -151,9 +152,16 @@ func work(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	// DistributedShell's tests write what the cluster's configuration became over this file.
-	log := "log4j.rootLogger=INFO,A\nlog4j.appender.A=org.apache.log4j.FileAppender\nlog4j.appender.A.File=" + filepath.Join(dir, "log") +
-		"\nlog4j.appender.A.layout=org.apache.log4j.PatternLayout\nlog4j.appender.A.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n\n"
+	if err := os.MkdirAll(filepath.Join(dir, "src", "test"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(resources, filepath.Join(dir, "src", "test", "resources")); err != nil {
+		t.Fatal(err)
+	}
+	// DistributedShell's tests write what the cluster's configuration became over yarn-site.xml, and
+	// rely on the appender's name.
+	log := "log4j.rootLogger=INFO,stdout\nlog4j.appender.stdout=org.apache.log4j.ConsoleAppender\n" +
+		"log4j.appender.stdout.layout=org.apache.log4j.PatternLayout\nlog4j.appender.stdout.layout.ConversionPattern=%d{ISO8601} %-5p %c{2}: %m%n\n"
 	for name, text := range map[string]string{"yarn-site.xml": "<configuration/>\n", "log4j.properties": log} {
 		if err := os.WriteFile(filepath.Join(dir, "conf", name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -144,8 +144,7 @@ public final class Replicas {
       peers.add("127.0.0.1:" + o.peer);
     }
     String yaml = "id: " + r.id + "\ndata: " + data + "\nhadoop:\n  conf_dir: " + hadoop
-        + "\nraft:\n  listen: 127.0.0.1:" + r.peer + "\n  join: [" + String.join(", ", peers) + "]\n  bootstrap_expect: " + COUNT
-        + "\n  heartbeat: 300ms\n  election: 300ms\n  lease: 250ms\n";
+        + "\nraft:\n  listen: 127.0.0.1:" + r.peer + "\n  join: [" + String.join(", ", peers) + "]\n  bootstrap_expect: " + COUNT + "\n";
     Files.write(new File(r.dir, "rmd.yaml").toPath(), yaml.getBytes(StandardCharsets.UTF_8));
   }
 
