@@ -29,6 +29,9 @@ const LevelRemovals = 3
 // forwarded say who asks.
 const LevelAudit = 3
 
+// LevelKeyOwners is the level from which idempotency keys are remembered with their owners.
+const LevelKeyOwners = 3
+
 // Errors of decoding a batch.
 var (
 	ErrNotBatch     = errors.New("not a batch of events")

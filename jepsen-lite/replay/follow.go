@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"strings"
+
 	"rmd/fsm/event"
 	"rmd/yarn"
 )
@@ -69,7 +71,8 @@ func (m *Model) followRest(e event.Event) {
 	case *event.QueueStateChanged:
 		m.queueState(e)
 	case *event.RequestRecorded:
-		m.recorded(e.Key)
+		key, _, _ := strings.Cut(e.Key, " of ") // the owner of the key
+		m.recorded(key)
 	case *event.RequestsForgotten:
 		m.forgotten(int(e.Count))
 	case *event.KeyMade:

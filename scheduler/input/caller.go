@@ -1,8 +1,24 @@
 package input
 
+import "strings"
+
 // Caller is who asks for a change, for the audit: who it proves or claims to be,
 // and the address it asks from.
 type Caller struct{ Who, From string }
+
+// keyOwner stands between an idempotency key and its owner. No key has a blank.
+const keyOwner = " of "
+
+// OwnedKey is an idempotency key with whom it belongs to: two callers may have the same
+// one.
+func OwnedKey(key, who string) string { return key + keyOwner + who }
+
+// BareKey is a key without its owner, as calls were remembered before; ok is false when
+// there is none.
+func BareKey(key string) (bare string, ok bool) {
+	bare, _, ok = strings.Cut(key, keyOwner)
+	return bare, ok
+}
 
 // Operation names an operator's change, which the audit records with its caller; it
 // is empty for other inputs. What programs ask for thousands of times a second is

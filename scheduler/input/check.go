@@ -15,6 +15,9 @@ func Check(r Request) *Fault {
 	if len(r.Key) > MaxKey {
 		return Faultf(TooLarge, "use a shorter one", "the idempotency key has %d bytes, at most %d are taken", len(r.Key), MaxKey)
 	}
+	if fault := checkCaller(reflect.ValueOf(r.Caller)); fault != nil {
+		return fault
+	}
 	check := checks[r.Input.Kind()]
 	if check == nil {
 		return nil
@@ -34,6 +37,8 @@ var checks = func() map[Kind]check {
 	}
 	return out
 }()
+
+var checkCaller = checkStruct(reflect.TypeFor[Caller]())
 
 var resourceType = reflect.TypeFor[yarn.Resource]()
 

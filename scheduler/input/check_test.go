@@ -39,8 +39,12 @@ func bounded(t reflect.Type, field string, f func(field string, t reflect.Type))
 // how large it may be fails here.
 func TestEveryFieldHasALimit(t *testing.T) {
 	left := maps.Clone(limits)
+	types := []reflect.Type{reflect.TypeFor[Caller]()}
 	for _, k := range kinds() {
-		bounded(reflect.TypeOf(makers[k]()).Elem(), "", func(field string, _ reflect.Type) {
+		types = append(types, reflect.TypeOf(makers[k]()).Elem())
+	}
+	for _, typ := range types {
+		bounded(typ, "", func(field string, _ reflect.Type) {
 			delete(left, field)
 			if _, ok := limits[field]; !ok {
 				t.Errorf("%s has no limit: give it one in limits.go", field)
@@ -118,6 +122,9 @@ func TestLimitsHold(t *testing.T) {
 				t.Errorf("%s does not stay within its limit: %v", field, f)
 			}
 		})
+	}
+	if f := Check(Request{Caller: Caller{Who: strings.Repeat("w", 2*MaxName+1)}, Input: &Tick{}}); f == nil || f.Reason != TooLarge {
+		t.Errorf("a long name: %v", f)
 	}
 	if f := Check(Request{Key: strings.Repeat("k", MaxKey+1), Input: &Tick{}}); f == nil || f.Reason != TooLarge {
 		t.Errorf("a long key: %v", f)

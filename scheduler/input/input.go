@@ -73,7 +73,7 @@ func Refuse(in Input, f *Fault) Reply {
 // key of its caller, when it has one, and a hash of its body. Caller is who asks for
 // an operation; without it the planner records none.
 type Request struct {
-	// Key is CLIENT/SEQUENCE; empty when repetition is harmless by itself.
+	// Key is CLIENT/SEQUENCE, with its owner (OwnedKey); empty when repetition is harmless by itself.
 	Key      string
 	BodyHash uint64
 	Caller   Caller

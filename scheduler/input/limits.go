@@ -29,6 +29,9 @@ var limits = map[string]limit{
 	"SchedulerKey.AllocationID":      any64,
 	"NodeID.Host":                    upTo(MaxName),
 
+	"Caller.Who":  upTo(2 * MaxName),
+	"Caller.From": upTo(MaxName),
+
 	"InitCluster.ClusterID":        upTo(MaxName),
 	"InitCluster.ClusterTimestamp": millis,
 	"InitCluster.Properties":       upTo(200_000),

@@ -135,7 +135,7 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 // mayCall says in plain words who may make a call from this machine.
 func mayCall(mode string, tokens bool, role yarn.Role, r *route) bool {
 	probe := slices.Contains([]string{"/", "/isActive", "/v1/health", "/v1/ready", "/v1/leader", "/v1/access"}, r.pattern)
-	look := r.class == ClassRead && r.pattern != "/v1/snapshot" && r.pattern != "/v1/access/tokens" && !strings.HasPrefix(r.pattern, "/debug/")
+	look := r.class == ClassRead && r.pattern != "/v1/snapshot" && r.pattern != "/v1/replay:rerun" && r.pattern != "/v1/access/tokens" && !strings.HasPrefix(r.pattern, "/debug/")
 	switch {
 	case mode == AuthOff || probe:
 		return true

@@ -173,7 +173,10 @@ func (c *call) properties() ([]capacity.Property, string, error) {
 	out := make([]capacity.Property, 0, len(doc.Properties))
 	for name, value := range doc.Properties { // sorted below
 		if value == masked && maskProperty(name, value) == masked {
-			return nil, "", invalid(name+" has the value that stands for a hidden one", "give its real value, or leave it out", name)
+			var ok bool
+			if value, ok = c.hidden(name); !ok {
+				return nil, "", invalid(name+" has the value that stands for a hidden one, and has none now", "give its real value, or leave it out", name)
+			}
 		}
 		out = append(out, capacity.Property{Name: name, Value: value})
 	}
@@ -185,6 +188,20 @@ func (c *call) properties() ([]capacity.Property, string, error) {
 		err = invalid("there are no properties", `send {"properties":{…}}, or a Hadoop file as application/xml`, "properties")
 	}
 	return out, doc.Comment, err
+}
+
+// hidden is the value in force of a key whose value is not shown: who sends back what it
+// was shown means that one.
+func (c *call) hidden(name string) (string, bool) {
+	st, _ := c.s.cfg.Reader.Fork()
+	if v := st.Version(); v != nil {
+		for _, p := range v.Properties {
+			if p.Name == name {
+				return p.Value, true
+			}
+		}
+	}
+	return "", false
 }
 
 // xmlProperties reads a Hadoop configuration document without includes and

@@ -7,6 +7,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/transport/rest/api"
 	"rmd/yarn"
 )
@@ -169,9 +170,13 @@ var secretWords = []string{"password", "secret", "credential", "keytab", "token.
 // masked stands for a value that is not shown.
 const masked = "********"
 
-// maskProperty hides the value of a key that holds a secret.
+// maskProperty hides the value of a key that holds a secret. What a queue is called says
+// nothing about that: of its keys only the last part counts.
 func maskProperty(name, value string) string {
 	lower := strings.ToLower(name)
+	if strings.HasPrefix(name, capacity.Prefix) {
+		lower = lower[strings.LastIndexByte(lower, '.')+1:]
+	}
 	for _, w := range secretWords {
 		if value != "" && strings.Contains(lower, w) {
 			return masked

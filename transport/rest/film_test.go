@@ -176,3 +176,11 @@ func TestReplayRunsAgain(t *testing.T) {
 	none := newBench(t, nil)
 	none.fails(501, "NOT_AVAILABLE", "POST", "/v1/replay:rerun", "")
 }
+
+// TestPlayingAgainNeedsARole: it plans thousands of decisions anew.
+func TestPlayingAgainNeedsARole(t *testing.T) {
+	b := guardedBench(t, nil)
+	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/replay:rerun", "")
+	b.fails(403, api.CodeNotAllowed, "POST", "/v1/replay:rerun", "", bearer("submit")...)
+	b.fails(501, "NOT_AVAILABLE", "POST", "/v1/replay:rerun", "", bearer("operator")...) // this server has none
+}

@@ -234,7 +234,7 @@ func TestConfigurationIsStagedAppliedAndKeptSecret(t *testing.T) {
 
 func TestHiddenValuesStayHiddenAndSurvive(t *testing.T) {
 	b := newBench(t, nil)
-	const name = "yarn.scheduler.capacity.root.secret.key"
+	const name = "yarn.scheduler.capacity.root.password"
 	old := b.h.st.Version()
 	e := &event.QueuesConfigured{Version: 3, Kinds: old.Kinds, Dominant: old.Dominant}
 	for _, p := range old.Properties {

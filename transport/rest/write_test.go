@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"rmd/fsm/event"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/transport/rest/api"
 	"rmd/yarn"
@@ -265,6 +267,62 @@ func TestIdempotencyKeys(t *testing.T) {
 	one, two := send("/v1/apps", `{"user":"u"}`, ""), send("/v1/apps", `{"user":"u"}`, "")
 	if one.Key == "" || one.Key == two.Key || one.BodyHash == 0 {
 		t.Errorf("keys %q and %q", one.Key, two.Key)
+	}
+}
+
+// TestQueuesNamedLikeSecrets: what is shown of a configuration can be sent back, whatever
+// its queues are called.
+func TestQueuesNamedLikeSecrets(t *testing.T) {
+	b := newBench(t, nil)
+	var props []capacity.Property
+	for i, name := range []string{"secret", "private", "credentials", "password"} {
+		props = append(props, capacity.Property{Name: capacity.Prefix + "root." + name + ".capacity", Value: []string{"10", "20", "30", "40"}[i]})
+	}
+	props = append(props, capacity.Property{Name: "ssl.keystore.password", Value: "hunter2"})
+	e := configured(t, 3, capacity.DefaultProperties(), "names")
+	for _, p := range props {
+		e.Properties = append(e.Properties, event.Property{Name: p.Name, Value: p.Value})
+	}
+	b.h.apply(t, e)
+	var shown api.Conf
+	b.into(200, &shown, "GET", "/v1/conf", "")
+	body, err := json.Marshal(api.PutConf{Properties: shown.Properties})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.into(200, nil, "PUT", "/v1/conf", string(body))
+	if shown.Properties["ssl.keystore.password"] != masked {
+		t.Error("a password is shown")
+	}
+	sent := map[string]string{}
+	for _, p := range b.d.last(t).Input.(*input.SetQueues).Properties {
+		sent[p.Name] = p.Value
+	}
+	for _, p := range props {
+		if sent[p.Name] != p.Value {
+			t.Errorf("%s comes back as %q, it is %q", p.Name, sent[p.Name], p.Value)
+		}
+	}
+}
+
+// TestKeysHaveOwners: two callers with one idempotency key are told apart, whichever way
+// they prove who they are, and each is known again at any replica. Before all replicas
+// know of owners, keys are as they were.
+func TestKeysHaveOwners(t *testing.T) {
+	b := guardedBench(t, nil)
+	b.h.apply(t, tokenEvent("alice", yarn.RoleSubmit, clusterTime+3_600_000), tokenEvent("bob", yarn.RoleSubmit, clusterTime+3_600_000))
+	key := func(who string) string {
+		t.Helper()
+		b.into(201, nil, "POST", "/v1/apps", `{}`, append(bearer(who), api.HeaderKey, "laptop/1")...)
+		return b.d.last(t).Key
+	}
+	if got := key("alice"); got != "laptop/1" {
+		t.Errorf("at level %d the key is %q", 1, got)
+	}
+	b.h.apply(t, &event.LevelRaised{Level: event.LevelKeyOwners})
+	alice, bob := key("alice"), key("bob")
+	if alice == bob || alice != key("alice") || alice != input.OwnedKey("laptop/1", "token alice") {
+		t.Errorf("alice's key is %q, bob's %q", alice, bob)
 	}
 }
 
