@@ -147,7 +147,12 @@ func (b *Budget) Listen(name string, l net.Listener) net.Listener {
 type listener struct {
 	net.Listener
 	port *port
+	full func(net.Conn) bool
 }
+
+// OnFull has f asked to close another connection of the listener when there is no room for
+// one that has just come; f says whether it did. It is called before the first Accept.
+func (l *listener) OnFull(f func(net.Conn) bool) { l.full = f }
 
 // Accept implements net.Listener.
 func (l *listener) Accept() (net.Conn, error) {
@@ -156,7 +161,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.port.take() {
+		if l.port.take() || (l.full != nil && l.full(c) && l.port.take()) {
 			return l.port.wrap(c), nil
 		}
 		_ = c.Close()

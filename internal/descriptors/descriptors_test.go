@@ -131,3 +131,26 @@ func TestDivide(t *testing.T) {
 		t.Errorf("limit %d, %v", n, err)
 	}
 }
+
+// TestFullPortMakesRoom: before a connection is refused, the port may close another one for it.
+func TestFullPortMakesRoom(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inner.Close()
+	l := NewBudget(Plan{Shared: 1}, hclog.NewNullLogger()).Listen("x", inner)
+	var open net.Conn
+	l.(interface{ OnFull(func(net.Conn) bool) }).OnFull(func(net.Conn) bool { return open.Close() == nil })
+	for range 3 {
+		nc, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		if open, err = l.Accept(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = open.Close()
+}

@@ -29,6 +29,7 @@ const (
 	metrics  = "github.com/prometheus/client_golang"
 	rapid    = "pgregory.net/rapid"
 	xsys     = "golang.org/x/sys"
+	xsync    = "golang.org/x/sync"
 	xterm    = "golang.org/x/term"
 	pilot    = "github.com/hashicorp/raft-autopilot"
 	yaml     = "github.com/goccy/go-yaml"
@@ -61,12 +62,13 @@ var places = map[string]place{
 	"fsm":               {ours: []string{"yarn", "fsm/...", "snapshot", "internal/codec", "internal/point"}, outside: []string{raft, hclog}, why: "the state machine replays facts and never schedules or talks"},
 	"cluster/...":       {ours: []string{"cluster/...", "internal/point"}, outside: []string{raft, boltdb, bbolt, hclog, xsys, pilot}, why: "it is Raft alone and knows nothing of YARN"},
 	"leader":            {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/input", "internal/point"}, outside: []string{hclog}, why: "it sees Raft through its own interface Log"},
-	"transport/peer":    {outside: []string{raft, hclog, xsys}, why: "it carries bytes between replicas and knows no meaning"},
+	"transport/peer":    {ours: []string{"internal/share"}, outside: []string{raft, hclog, xsys}, why: "it carries bytes between replicas and knows no meaning"},
 	"transport/caller":  {ours: []string{"scheduler/input"}, why: "it carries a name through contexts"},
 	"transport/forward": {ours: []string{"yarn", "scheduler/input", "transport/caller", "transport/peer", "internal/codec"}, outside: []string{hclog}, why: edgeWhy},
 	"transport/hadoop/...": {ours: []string{"yarn", "scheduler/input", "fsm/state", "internal/hadoopconf", "transport/caller", "transport/hadoop/..."},
 		outside: []string{protobuf, hclog}, why: edgeWhy},
-	"transport/rest/...": {ours: []string{"yarn", "scheduler/input", "scheduler/capacity", "fsm/event", "fsm/state", "web", "internal/hadoopconf", "transport/caller", "transport/rest/..."},
+	"transport/hadoop/ipc": {ours: []string{"internal/share", "transport/hadoop/proto", "transport/hadoop/token/digest"}, outside: []string{protobuf, hclog, xsync}, why: edgeWhy},
+	"transport/rest/...": {ours: []string{"yarn", "scheduler/input", "scheduler/capacity", "fsm/event", "fsm/state", "web", "internal/hadoopconf", "internal/share", "transport/caller", "transport/rest/..."},
 		outside: []string{hclog, metrics}, why: edgeWhy},
 	"web":                 {why: "assets import nothing"},
 	"workload/...":        {ours: []string{"yarn", "scheduler/input", "internal/codec", "internal/quantile", "workload/..."}, outside: []string{protobuf, hclog}, why: "it speaks to a cluster through the public wire"},
@@ -88,6 +90,7 @@ var places = map[string]place{
 		why: "it compares the planner itself with Hadoop's, and nothing around it"},
 	"twin/run":             {ours: []string{"twin"}, why: "it reads flags"},
 	"bench":                {ours: []string{"interop/harness"}, why: "it compares running systems from outside"},
+	"internal/share":       {why: "it counts connections by address"},
 	"internal/descriptors": {outside: []string{hclog}, why: "it counts connections"},
 	"internal/hadoopconf":  {why: "it reads XML files"},
 	"internal/invariant":   {why: "it asserts"},

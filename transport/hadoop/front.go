@@ -34,8 +34,9 @@ type Config struct {
 	Observe ipc.Observe
 	// FrameMax bounds a request in bytes (ipc.maximum.data.length).
 	FrameMax int
-	// ConnsMax bounds the connections of each port; 0 is the default.
-	ConnsMax int
+	// ConnsMax bounds the connections of each port, and ConnsPerAddressMax those of one
+	// address; 0 is the default.
+	ConnsMax, ConnsPerAddressMax int
 	// Bound limits the connections of all ports together; nil does not.
 	Bound func(port string, l net.Listener) net.Listener
 }
@@ -64,9 +65,11 @@ func Open(cfg Config) (*Front, error) {
 		if cfg.ConnsMax > 0 {
 			c.ConnsMax = cfg.ConnsMax
 		}
+		c.ConnsPerAddressMax = cfg.ConnsPerAddressMax
 		if cfg.FrameMax > 0 {
 			c.FrameMax = cfg.FrameMax
 			c.LargeFramesMax = max(c.LargeFramesMax, 2*cfg.FrameMax)
+			c.LargeRequestsMax = max(c.LargeRequestsMax, cfg.FrameMax)
 		}
 		if p.name != "admin" {
 			c.Standby = cfg.Standby

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+
+	"rmd/internal/share"
 )
 
 // Connections are bounded twice. Those whose other end has shown to be a replica, and those dialed from here, count
@@ -15,7 +17,7 @@ import (
 // stranger is an accepted connection before its hello.
 type stranger struct {
 	conn net.Conn
-	from netip.Addr
+	from netip.Prefix
 }
 
 // admit takes an accepted connection in as a stranger.
@@ -31,24 +33,20 @@ func (s *Server) admit(c net.Conn) (release func(), err error) {
 		_ = s.strangers[i].conn.Close()
 		s.strangers = slices.Delete(s.strangers, i, i+1)
 	}
-	var from netip.Addr
-	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
-		from = a.AddrPort().Addr().Unmap()
-	}
-	s.strangers = append(s.strangers, stranger{c, from})
+	s.strangers = append(s.strangers, stranger{c, share.From(c.RemoteAddr())})
 	return func() { s.forget(c) }, nil
 }
 
 // crowding is the stranger who must go: the oldest of the address that has the most, so that the many of one host
 // push out each other before those of another.
 func crowding(all []stranger) int {
-	count := map[netip.Addr]int{}
+	var count share.Count
 	for _, x := range all {
-		count[x.from]++
+		count.Add(x.from)
 	}
 	worst := 0
 	for i, x := range all { // the first of those with as many is the oldest
-		if count[x.from] > count[all[worst].from] {
+		if count.By(x.from) > count.By(all[worst].from) {
 			worst = i
 		}
 	}

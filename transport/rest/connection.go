@@ -2,23 +2,25 @@ package rest
 
 import (
 	"net"
+	"net/netip"
 	"sync"
+
+	bysource "rmd/internal/share"
 )
 
 // limitConnections bounds the open connections of a listener, in all and of one
 // remote address. One too many is closed at once: a client that opens without
 // end must not keep others waiting in the backlog.
 func limitConnections(l net.Listener, total, perAddress int) net.Listener {
-	return &limited{Listener: l, total: total, each: perAddress, open: map[string]int{}}
+	return &limited{Listener: l, total: total, each: perAddress}
 }
 
 type limited struct {
 	net.Listener
 	total, each int
 
-	mu   sync.Mutex
-	all  int
-	open map[string]int
+	mu    sync.Mutex
+	count bysource.Count
 }
 
 // Accept implements net.Listener.
@@ -28,7 +30,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		from := hostOf(c.RemoteAddr().String())
+		from := bysource.From(c.RemoteAddr())
 		if l.take(from, loopback(c.RemoteAddr().String())) {
 			return &limitedConn{Conn: c, release: sync.OnceFunc(func() { l.give(from) })}, nil
 		}
@@ -38,24 +40,20 @@ func (l *limited) Accept() (net.Conn, error) {
 
 // take counts a connection in. Loopback peers are bounded by the total alone:
 // they are simulated nodes and load generators.
-func (l *limited) take(from string, local bool) bool {
+func (l *limited) take(from netip.Prefix, local bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.all >= l.total || (!local && l.open[from] >= l.each) {
+	if l.count.All() >= l.total || (!local && l.count.By(from) >= l.each) {
 		return false
 	}
-	l.all++
-	l.open[from]++
+	l.count.Add(from)
 	return true
 }
 
-func (l *limited) give(from string) {
+func (l *limited) give(from netip.Prefix) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.all--
-	if l.open[from]--; l.open[from] == 0 {
-		delete(l.open, from)
-	}
+	l.count.Remove(from)
 }
 
 type limitedConn struct {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -175,24 +176,27 @@ func TestServe(t *testing.T) {
 }
 
 func TestConnectionsPerAddress(t *testing.T) {
+	at := func(name string) netip.Prefix {
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, name[0]}), 32)
+	}
 	l := limitConnections(nil, 10, 2).(*limited)
 	for i, want := range []bool{true, true, false} {
-		if l.take("a", false) != want {
+		if l.take(at("a"), false) != want {
 			t.Errorf("connection %d of one address: want %v; two are allowed", i+1, want)
 		}
 	}
-	if !l.take("b", false) {
+	if !l.take(at("b"), false) {
 		t.Error("another address is refused")
 	}
-	if l.give("a"); !l.take("a", false) {
+	if l.give(at("a")); !l.take(at("a"), false) {
 		t.Error("a closed connection still counts")
 	}
 	for range 7 {
-		if !l.take("c", true) {
+		if !l.take(at("c"), true) {
 			t.Error("loopback is bounded by the total alone")
 		}
 	}
-	if l.take("d", true) {
+	if l.take(at("d"), true) {
 		t.Error("the eleventh")
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	gproto "google.golang.org/protobuf/proto"
-
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -49,7 +47,7 @@ func (s *Service) newApplication(ctx context.Context, c *ipc.Call, _ *proto.GetN
 func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byte) ([]byte, error) {
 	raw := contextBytes(body)
 	sub := new(proto.ApplicationSubmissionContextProto)
-	if err := (gproto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, sub); err != nil {
+	if err := ipc.Unmarshal(raw, sub); err != nil {
 		return nil, &ipc.Error{Class: ipc.ClassServer, Message: "submission context: " + err.Error(), Detail: ipc.DetailSerializing}
 	}
 	if len(raw) > s.cfg.MaxContext {

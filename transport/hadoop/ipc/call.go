@@ -49,6 +49,7 @@ type Call struct {
 	body     []byte
 	inline   bool
 	detached bool
+	weight   int64 // of its bytes among those of large requests
 }
 
 // Detach lets the connection go on reading although the handler has not

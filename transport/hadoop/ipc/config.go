@@ -76,8 +76,11 @@ type Config struct {
 	// LargeFramesMax bounds the bytes of all frames beyond the ordinary size that
 	// are being received at one time.
 	LargeFramesMax int
+	// LargeRequestsMax bounds the bytes of such frames that are being served. One that
+	// does not fit waits for others to end.
+	LargeRequestsMax int
 	// ConnsMax bounds the connections, ConnsPerAddressMax those of one address (0:
-	// no bound but ConnsMax).
+	// half of ConnsMax). One too many takes the place of an idle one.
 	ConnsMax           int
 	ConnsPerAddressMax int
 	// CallsPerConnMax bounds the calls in flight of one connection, CallsMax those
@@ -87,11 +90,13 @@ type Config struct {
 	// OutputMax bounds the bytes of replies that wait for one connection, beyond
 	// the reply that passes the bound.
 	OutputMax int
-	// IdleTimeout ends a connection without frames and without calls.
+	// IdleTimeout ends a connection without calls.
 	IdleTimeout time.Duration
 	// HandshakeTimeout bounds preamble, SASL and context, without the time that
 	// Password takes.
 	HandshakeTimeout time.Duration
+	// FirstCallTimeout bounds the time from there to the first call that is served.
+	FirstCallTimeout time.Duration
 	// FrameTimeout bounds the arrival of one frame after its first byte.
 	FrameTimeout time.Duration
 	// WriteTimeout ends a connection whose peer does not read.
@@ -122,13 +127,15 @@ func DefaultConfig() Config {
 		Listen:            "127.0.0.1:0",
 		FrameMax:          4 << 20,
 		HandshakeFrameMax: 64 << 10,
-		LargeFramesMax:    256 << 20,
+		LargeFramesMax:    128 << 20,
+		LargeRequestsMax:  64 << 20,
 		ConnsMax:          16384,
 		CallsPerConnMax:   256,
 		CallsMax:          16384,
 		OutputMax:         8 << 20,
 		IdleTimeout:       2 * time.Minute,
 		HandshakeTimeout:  5 * time.Second,
+		FirstCallTimeout:  20 * time.Second,
 		FrameTimeout:      20 * time.Second,
 		WriteTimeout:      20 * time.Second,
 		CloseGrace:        5 * time.Second,
@@ -162,10 +169,13 @@ func (c Config) Validate() error {
 	if c.LargeFramesMax < 2*max(c.FrameMax, c.HandshakeFrameMax) {
 		bad("LargeFramesMax must be twice FrameMax or more, is %d bytes", c.LargeFramesMax)
 	}
+	if c.LargeRequestsMax < c.FrameMax {
+		bad("LargeRequestsMax must be FrameMax or more, is %d bytes", c.LargeRequestsMax)
+	}
 	if c.ConnsMax < 1 || c.ConnsPerAddressMax < 0 || c.CallsPerConnMax < 1 || c.CallsMax < 1 || c.OutputMax < 1 {
 		bad("bounds must be positive (start from DefaultConfig)")
 	}
-	if c.IdleTimeout <= 0 || c.HandshakeTimeout <= 0 || c.FrameTimeout <= 0 || c.WriteTimeout <= 0 || c.CloseGrace < 0 {
+	if c.IdleTimeout <= 0 || c.HandshakeTimeout <= 0 || c.FirstCallTimeout <= 0 || c.FrameTimeout <= 0 || c.WriteTimeout <= 0 || c.CloseGrace < 0 {
 		bad("time-outs must be positive (start from DefaultConfig)")
 	}
 	if _, err := register(c.Protocols); err != nil {

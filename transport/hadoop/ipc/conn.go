@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rmd/internal/share"
 	"rmd/transport/hadoop/token/digest"
 )
 
@@ -19,6 +20,7 @@ type Conn struct {
 	s    *Server
 	id   uint64
 	peer netip.AddrPort
+	from netip.Prefix // whose share of the port it takes
 	net  net.Conn
 	out  outbox
 	in   intake // of the goroutine that reads
@@ -32,6 +34,7 @@ type Conn struct {
 	wake     chan struct{} // a call has ended and the reader may wait for that
 	draining atomic.Bool
 	last     atomic.Int64 // when the last frame came
+	called   atomic.Int64 // when the last call came or ended; at first, when it was accepted
 	deadline atomic.Int64 // until when the peer must send more; 0: no matter
 
 	// The following belong to the goroutine that reads.
@@ -42,6 +45,7 @@ type Conn struct {
 	proof    *digest.Server
 	token    *Caller // who the token says it is
 	clientID string
+	served   bool // a call was
 	corked   bool // the outbox has something that was not flushed
 
 	mu     sync.Mutex
@@ -83,7 +87,8 @@ func (c *Conn) SetValue(key, value any) {
 // Reasons for the end of a connection, as Observe.Closed has them.
 const (
 	endPeer     = "peer"     // closed by the other side
-	endIdle     = "idle"     // nothing came and nothing was in flight
+	endIdle     = "idle"     // no call came and none was in flight
+	endCrowded  = "crowded"  // it was idle, and its place was needed
 	endSlow     = "slow"     // a frame, or the handshake, did not arrive in time
 	endUnread   = "unread"   // replies were not read
 	endProtocol = "protocol" // no Hadoop IPC, or a malformed or too long frame
@@ -93,12 +98,13 @@ const (
 )
 
 func newConn(s *Server, nc net.Conn, id uint64, peer netip.AddrPort) *Conn {
-	c := &Conn{s: s, id: id, peer: peer, net: nc, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	c := &Conn{s: s, id: id, peer: peer, from: share.From(nc.RemoteAddr()), net: nc, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
 	c.out.init(nc, s.cfg.OutputMax, s.now)
 	c.in = newIntake(nc, &s.large, c.await)
 	now := s.now()
 	c.last.Store(now)
+	c.called.Store(now)
 	c.deadline.Store(now + int64(s.cfg.HandshakeTimeout))
 	return c
 }
@@ -177,7 +183,7 @@ func (c *Conn) handOver(keepsFrame bool) {
 
 // await is told by the intake that the rest of a frame must come.
 func (c *Conn) await() {
-	if c.caller != nil {
+	if c.served {
 		c.deadline.Store(c.s.now() + int64(c.s.cfg.FrameTimeout))
 	}
 }
@@ -207,7 +213,7 @@ func (c *Conn) expire(now int64) {
 		c.fail(endUnread)
 	case deadline != 0 && now > deadline:
 		c.fail(endSlow)
-	case c.inflight.Load() == 0 && now-c.last.Load() > int64(cfg.IdleTimeout):
+	case c.inflight.Load() == 0 && now-c.called.Load() > int64(cfg.IdleTimeout):
 		c.fail(endIdle)
 	}
 }

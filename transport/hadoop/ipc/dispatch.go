@@ -38,7 +38,7 @@ func (c *Conn) handle(frame []byte) (over bool, err error) {
 	case h.kind != kindProtobuf:
 		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "calls of kind %d are not served", h.kind))
 	}
-	if c.deadline.Load() != 0 {
+	if c.served && c.deadline.Load() != 0 {
 		c.deadline.Store(0)
 	}
 	return c.request(&h, rest)
@@ -47,7 +47,7 @@ func (c *Conn) handle(frame []byte) (over bool, err error) {
 // control handles what is no call.
 func (c *Conn) control(h *requestHeader, rest []byte) error {
 	if h.call == idPing {
-		if c.caller != nil {
+		if c.served {
 			c.deadline.Store(0)
 		}
 		return nil
@@ -71,12 +71,21 @@ func (c *Conn) request(h *requestHeader, rest []byte) (over bool, err error) {
 		c.clientID = string(h.client)
 	}
 	call := &Call{Caller: c.caller, Conn: c, ClientID: c.clientID, ID: h.call, RetryCount: h.retry, Received: c.s.epoch.Add(time.Duration(c.last.Load()))}
+	if call.weight, err = c.weigh(len(rest)); err != nil {
+		return false, err
+	}
 	if err := c.admit(); err != nil {
+		c.s.requests.Release(call.weight)
 		return false, err
 	}
 	if e := c.find(call, rest); e != nil {
 		c.answer(call, nil, nil, e)
 		return false, nil
+	}
+	c.called.Store(c.last.Load())
+	if !c.served {
+		c.served = true
+		c.deadline.Store(0)
 	}
 	if !call.entry.inline {
 		if call.body != nil {
@@ -88,6 +97,18 @@ func (c *Conn) request(h *requestHeader, rest []byte) (over bool, err error) {
 	call.inline = true
 	c.serve(call)
 	return call.detached, nil
+}
+
+// weigh waits until there is memory to serve a large request with.
+func (c *Conn) weigh(size int) (int64, error) {
+	if size <= readSize {
+		return 0, nil
+	}
+	if c.corked {
+		c.corked = false
+		c.out.flush()
+	}
+	return int64(size), c.s.requests.Acquire(c.ctx, int64(size))
 }
 
 // admit waits until the bounds allow one more call, and counts it.

@@ -185,13 +185,18 @@ func (c *Conn) introduce(h *requestHeader, body []byte) error {
 	if err := unmarshal.Unmarshal(body, &m); err != nil {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "IpcConnectionContextProto: %v", err))
 	}
+	for what, name := range map[string]string{"effective user": m.GetUserInfo().GetEffectiveUser(), "real user": m.GetUserInfo().GetRealUser(), "protocol": m.GetProtocol()} {
+		if len(name) > nameMax { // order is harmless: any of them will do
+			return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "the %s has %d bytes, at most %d are taken", what, len(name), nameMax))
+		}
+	}
 	caller, e := c.identify(m.GetUserInfo())
 	if e != nil {
 		c.s.log.Info("caller is not authorized", "address", c.peer, "class", e.Class, "message", e.Message)
 		return c.refuse(h.call, h.retry, e)
 	}
 	c.caller, c.protocol = caller, m.GetProtocol()
-	c.deadline.Store(0)
+	c.deadline.Store(c.s.now() + int64(c.s.cfg.FirstCallTimeout))
 	return nil
 }
 

@@ -38,7 +38,7 @@ func Handle[Req any, Resp proto.Message, P interface {
 	return Method{
 		decode: func(b []byte) (proto.Message, error) {
 			m := P(new(Req))
-			return m, unmarshal.Unmarshal(b, m)
+			return m, Unmarshal(b, m)
 		},
 		serve: func(ctx context.Context, c *Call, m proto.Message) (proto.Message, error) {
 			return f(ctx, c, m.(P))

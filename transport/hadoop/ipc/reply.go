@@ -22,9 +22,10 @@ func (c *Conn) answer(call *Call, reply proto.Message, bytes []byte, err error) 
 	}
 	// More inline calls have come: their replies leave together.
 	held := call.inline && !call.detached && c.in.buffered()
-	if !call.inline || call.detached { // else it was set a moment ago, with the call
-		c.last.Store(c.s.now())
+	if call.entry != nil && (!call.inline || call.detached) { // else it was set a moment ago, with the call
+		c.called.Store(c.s.now())
 	}
+	c.s.requests.Release(call.weight)
 	out, failed := c.out.begin()
 	if failed == nil {
 		out.b = c.encode(out.b, &h, reply, bytes)

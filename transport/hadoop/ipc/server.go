@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sync/semaphore"
+
+	"rmd/internal/share"
 )
 
 // Server serves one port.
@@ -21,6 +24,7 @@ type Server struct {
 	services map[string]*service
 	epoch    time.Time
 	large    budget
+	requests *semaphore.Weighted // bytes of large requests that are being served
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -34,7 +38,8 @@ type Server struct {
 
 	mu       sync.Mutex
 	conns    map[*Conn]struct{}
-	perIP    map[netip.Addr]int
+	count    share.Count
+	barren   int64 // until when there is no idle connection to be found
 	lastID   uint64
 	accepted atomic.Uint64
 	refused  atomic.Uint64
@@ -71,12 +76,15 @@ func Open(cfg Config) (*Server, error) {
 		services: services,
 		epoch:    time.Now(),
 		large:    budget{max: int64(cfg.LargeFramesMax)},
+		requests: semaphore.NewWeighted(int64(cfg.LargeRequestsMax)),
 		jobs:     make(chan *Call),
 		slots:    make(chan struct{}, cfg.CallsMax),
 		conns:    map[*Conn]struct{}{},
-		perIP:    map[netip.Addr]int{},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if l, ok := l.(interface{ OnFull(func(net.Conn) bool) }); ok {
+		l.OnFull(s.makeRoom)
+	}
 	s.wg.Go(s.accept)
 	s.wg.Go(s.sweep)
 	return s, nil
@@ -165,9 +173,9 @@ func (s *Server) admit(nc net.Conn) {
 		peer = a.AddrPort()
 		peer = netip.AddrPortFrom(peer.Addr().Unmap(), peer.Port())
 	}
-	ip := peer.Addr()
+	from := share.From(nc.RemoteAddr())
 	s.mu.Lock()
-	full := len(s.conns) >= s.cfg.ConnsMax || (s.cfg.ConnsPerAddressMax > 0 && s.perIP[ip] >= s.cfg.ConnsPerAddressMax)
+	full := !s.roomLocked(from)
 	if full || s.closing.Load() {
 		s.mu.Unlock()
 		_ = nc.Close()
@@ -179,7 +187,7 @@ func (s *Server) admit(nc net.Conn) {
 	s.lastID++
 	c := newConn(s, nc, s.lastID, peer)
 	s.conns[c] = struct{}{}
-	s.perIP[ip]++
+	s.count.Add(from)
 	s.mu.Unlock()
 	s.accepted.Add(1)
 	if f := s.cfg.Observe.Opened; f != nil {
@@ -191,11 +199,7 @@ func (s *Server) admit(nc net.Conn) {
 // forget takes a connection off the books.
 func (s *Server) forget(c *Conn, reason string) {
 	s.mu.Lock()
-	delete(s.conns, c)
-	ip := c.peer.Addr()
-	if s.perIP[ip]--; s.perIP[ip] <= 0 {
-		delete(s.perIP, ip)
-	}
+	s.dropLocked(c)
 	s.mu.Unlock()
 	if f := s.cfg.Observe.Closed; f != nil {
 		f(reason)

@@ -93,8 +93,12 @@ func (h *requestHeader) read(b []byte) error {
 			h.retry = int32(protowire.DecodeZigZag(v & 0xffffffff))
 		}
 	})
-	if err == nil && (!h.hasCall || !h.hasClient) {
+	switch {
+	case err != nil:
+	case !h.hasCall || !h.hasClient:
 		err = fmt.Errorf("call id or client id is missing: %w", ErrFrame)
+	case len(h.client) > clientIDMax:
+		err = fmt.Errorf("the client id has %d bytes, at most %d are taken: %w", len(h.client), clientIDMax, ErrFrame)
 	}
 	return err
 }

@@ -23,7 +23,7 @@ func (s *Service) allocate(ctx context.Context, c *ipc.Call, body []byte) ([]byt
 		return nil, err
 	}
 	req := new(proto.AllocateRequestProto)
-	if err := (gproto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, req); err != nil {
+	if err := ipc.Unmarshal(body, req); err != nil {
 		return nil, &ipc.Error{Class: ipc.ClassServer, Message: "request of allocate: " + err.Error(), Detail: ipc.DetailServer}
 	}
 	a, err := s.enter(ctx, who.Attempt, req.GetResponseId() == 0)

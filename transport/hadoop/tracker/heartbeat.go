@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	gproto "google.golang.org/protobuf/proto"
-
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/ipc"
@@ -78,7 +76,7 @@ type report struct {
 // of body.
 func (s *Service) read(b *beat, body []byte) (*report, error) {
 	var req proto.NodeHeartbeatRequestProto
-	if err := (gproto.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}).Unmarshal(body, &req); err != nil {
+	if err := ipc.UnmarshalPartial(body, &req); err != nil {
 		return nil, invalid("nodeHeartbeat: %v", err)
 	}
 	r := &report{beat: *b, text: s.text(req.GetNodeStatus().GetNodeHealthStatus().GetHealthReport())}

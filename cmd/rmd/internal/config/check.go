@@ -170,6 +170,12 @@ func (l *loader) checkAddresses() {
 	if _, err := c.HTTP.ProxyNetworks(); err != nil {
 		l.bad("http.proxy_allow", "write addresses or networks, as 10.0.0.0/8", "%v", err)
 	}
+	if c.CallerMax > c.Callers {
+		l.bad("hadoop.connections_per_address", "the default is half of them", "must not be above hadoop.connections (%d)", c.Callers)
+	}
+	if most := rest.DefaultConfig().MaxConnections; c.HTTP.PerAddress < 1 || c.HTTP.PerAddress > uint(most) {
+		l.bad("http.connections_per_address", "the default is 64", "must be from 1 to %d", most)
+	}
 	if c.HTTP.Rate < 1 {
 		l.bad("http.rate", "the default is 200", "must be at least 1")
 	}

@@ -21,6 +21,7 @@ type Config struct {
 	HTTP       HTTP
 	Hadoop     string // configuration directory
 	Callers    uint   // connections that each of Hadoop's ports takes
+	CallerMax  uint   // of them, of one address; 0: half
 	Log        Log
 	Disk       Disk
 	Autopilot  cluster.AutopilotConfig
@@ -56,6 +57,7 @@ type HTTP struct {
 	PublicWrites bool
 	Auth         string // optional, required or off
 	Rate, Burst  uint
+	PerAddress   uint // connections of one address
 	Pprof        bool
 	ProxyAllow   []string // addresses and networks of ApplicationMasters' pages
 }
@@ -99,7 +101,7 @@ func Default() Config {
 			SnapshotThreshold: uint(c.SnapshotThreshold), SnapshotBytes: Size(c.SnapshotBytes), SnapshotInterval: c.SnapshotInterval,
 			Trailing: uint(c.Trailing), Sync: "always",
 		},
-		HTTP:      HTTP{Listen: "127.0.0.1:8088", Auth: "optional", Rate: 200, Burst: 400},
+		HTTP:      HTTP{Listen: "127.0.0.1:8088", Auth: "optional", Rate: 200, Burst: 400, PerAddress: 64},
 		Log:       Log{Level: "info", Format: "text"},
 		Disk:      Disk{Reserve: Size(c.DiskReserve), Stop: Size(c.DiskStop), GiveUpAt: c.HungGiveUp, ExitAt: c.HungExit},
 		Autopilot: c.Autopilot,

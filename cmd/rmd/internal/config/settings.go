@@ -44,10 +44,12 @@ func settings(c *Config) []setting {
 		{"http.rate", "requests a second of one principal, or of one address without one", number{&c.HTTP.Rate}},
 		{"http.burst", "how many may come at once", number{&c.HTTP.Burst}},
 		{"http.proxy_allow", "addresses or networks, as 10.0.0.0/8, at which ApplicationMasters' pages may be; none: anywhere but link-local", list{&c.HTTP.ProxyAllow}},
+		{"http.connections_per_address", "how many of a port's 1,024 connections one address may have; this machine may have all", number{&c.HTTP.PerAddress}},
 		{"http.pprof", "answer /debug/pprof, for administrators on this machine", truth{&c.HTTP.Pprof}},
 
 		{"hadoop.conf_dir", "directory of yarn-site.xml, core-site.xml and capacity-scheduler.xml (default: HADOOP_CONF_DIR)", text{&c.Hadoop}},
 		{"hadoop.connections", "how many each of YARN's ports takes; more are refused", number{&c.Callers}},
+		{"hadoop.connections_per_address", "how many of them one address may have; 0: half", number{&c.CallerMax}},
 
 		{"log.level", "trace, debug, info, warn, error or off", oneOf{&c.Log.Level, []string{"trace", "debug", "info", "warn", "error", "off"}}},
 		{"log.format", "text or json", oneOf{&c.Log.Format, []string{"text", "json"}}},

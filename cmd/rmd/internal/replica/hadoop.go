@@ -270,6 +270,7 @@ func (d *hadoopDoor) serve() error {
 		ConnsMax:       int(d.r.opt.Config.Callers),
 		Bound:          d.r.budget.Listen,
 	}
+	c.ConnsPerAddressMax = int(d.r.opt.Config.CallerMax)
 	if n, err := strconv.Atoi(d.conf.Value("ipc.maximum.data.length", "")); err == nil {
 		c.FrameMax = n
 	}

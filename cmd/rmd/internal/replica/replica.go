@@ -243,6 +243,7 @@ func (r *Replica) openREST() error {
 	c.Reason = r.reasons.of
 	c.RefusalOf, c.Hosts = refusalOf, r.opt.Config.HTTP.Hosts
 	c.Auth.Mode, c.Auth.Cluster, c.Auth.Member = r.opt.Config.HTTP.Auth, r.opt.Config.Cluster, r.isMember
+	c.MaxPerAddress = int(r.opt.Config.HTTP.PerAddress)
 	c.Auth.Rate, c.Auth.Burst = int(r.opt.Config.HTTP.Rate), int(r.opt.Config.HTTP.Burst)
 	c.Profiles = r.opt.Config.HTTP.Pprof
 	if r.opt.Config.HTTP.PublicWrites {

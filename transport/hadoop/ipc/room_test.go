@@ -1,0 +1,242 @@
+package ipc
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	protobuf "google.golang.org/protobuf/proto"
+
+	"rmd/transport/hadoop/proto"
+)
+
+// from dials from another address of this machine.
+func from(t *testing.T, s *Server, address string) *bare {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	nc, err := d.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = nc.Close() })
+	_ = nc.SetDeadline(time.Now().Add(time.Minute))
+	return &bare{t, nc}
+}
+
+// served says whether a connection answers a call.
+func (b *bare) served(id int32) bool {
+	b.t.Helper()
+	if _, err := b.Write(call(id, "echo", "x")); err != nil {
+		return false
+	}
+	_, err := io.ReadFull(b, make([]byte, 4))
+	if err == nil {
+		_, err = b.Read(make([]byte, 1000))
+	}
+	return err == nil
+}
+
+// TestOneHostDoesNotLockOutOthers: connections of one host, all of them in use, take as
+// many places as there are. Whoever comes from elsewhere is let in nevertheless.
+func TestOneHostDoesNotLockOutOthers(t *testing.T) {
+	s := openServer(t, &doors{}, func(c *Config) { c.ConnsMax, c.ConnsPerAddressMax = 8, 8 })
+	for range 10 {
+		b := from(t, s, "127.0.0.1")
+		_, _ = b.Write(append(hello("flood"), call(1, "echo", "x")...))
+		_, _ = b.Read(make([]byte, 100))
+	}
+	for i := range 4 {
+		b := from(t, s, fmt.Sprintf("127.0.0.%d", 2+i))
+		b.send(hello("nm"))
+		if !b.served(1) || !b.served(2) {
+			t.Errorf("the node at 127.0.0.%d is locked out: %+v", 2+i, s.Stats())
+		}
+	}
+	if n := s.Stats().Connections; n > 8 {
+		t.Errorf("%d connections are open", n)
+	}
+}
+
+// TestAnAddressHasAShare: one address does not get all places, and those it has are not
+// taken from it while they are in use.
+func TestAnAddressHasAShare(t *testing.T) {
+	s := openServer(t, &doors{}, func(c *Config) { c.ConnsMax = 8 })
+	var mine []*bare
+	for range 4 {
+		b := from(t, s, "127.0.0.1")
+		b.send(hello("a"))
+		if !b.served(1) {
+			t.Fatal("a connection within the share is refused")
+		}
+		mine = append(mine, b)
+	}
+	if b := from(t, s, "127.0.0.1"); func() bool { _, _ = b.Write(hello("a")); return b.served(1) }() {
+		t.Error("half of the port is not the limit of an address")
+	}
+	for i, b := range mine {
+		if !b.served(2) {
+			t.Errorf("connection %d gave way though it is in use", i)
+		}
+	}
+}
+
+// TestIdleConnectionsGiveWay: where the share of an address is used up, those of its
+// connections that make no calls give way, whatever else they send.
+func TestIdleConnectionsGiveWay(t *testing.T) {
+	inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+		idle, used := p.bare(t), p.bare(t)
+		for _, b := range []*bare{idle, used} {
+			b.send(hello("a"), call(1, "echo", "x"))
+			b.frame()
+		}
+		ping := of(`0000001b 1a|0802 1000 1807 2210 CC… 2801|`)
+		for range 12 {
+			time.Sleep(time.Second)
+			idle.send(ping)
+			used.send(call(2, "echo", "x"))
+			used.frame()
+		}
+		late := p.bare(t)
+		late.send(hello("nm"), call(1, "echo", "x"))
+		late.frame()
+		if reason := <-closed; reason != endCrowded {
+			t.Errorf("a connection ended by %s", reason)
+		}
+		used.send(call(3, "echo", "x"))
+		used.frame()
+	}, func(c *Config) { c.ConnsMax, c.ConnsPerAddressMax = 4, 2 })
+}
+
+// TestFirstCall: who connects and calls nothing is sent away soon, pings or not; who has
+// called and only pings, after the idle time.
+func TestFirstCall(t *testing.T) {
+	ping := of(`0000001b 1a|0802 1000 1807 2210 CC… 2801|`)
+	for name, c := range map[string]struct {
+		first  []byte
+		reason string
+		after  time.Duration
+	}{
+		"without a call": {nil, endSlow, DefaultConfig().FirstCallTimeout},
+		"after a call":   {call(1, "echo", "x"), endIdle, DefaultConfig().IdleTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+				b, since := p.bare(t), time.Now()
+				b.send(hello("a"), c.first)
+				if c.first != nil {
+					b.frame()
+				}
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					for {
+						if _, err := b.Write(ping); err != nil {
+							return
+						}
+						time.Sleep(time.Second)
+					}
+				}()
+				ends(t, closed, c.reason, since, c.after)
+				<-done
+			})
+		})
+	}
+}
+
+// TestConnectionsHoldLittle: nothing that a peer says about itself is kept beyond a few
+// hundred bytes. A client id of 4 MB was.
+func TestConnectionsHoldLittle(t *testing.T) {
+	s := openServer(t, &doors{})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	const n = 50
+	long := strings.Repeat("i", 4<<20-1000)
+	for i := range n {
+		b := dialBare(t, s)
+		b.send(hello("alice"), call(1, "echo", "x"))
+		b.frame()
+		frame, err := appendRequest(nil, 2, long, testProtocol, 1, "echo", func(b []byte) ([]byte, error) { return appendDelimited(b, ask("x")) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = b.Write(frame)
+		if h, _ := b.frame(); h.GetStatus() != proto.RpcResponseHeaderProto_FATAL && i == 0 {
+			t.Errorf("a client id of 4 MB is taken: %v", h.GetStatus())
+		}
+	}
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	held := (int64(after.HeapInuse) - int64(before.HeapInuse)) / n
+	t.Logf("%d bytes a connection, both ends", held)
+	if held > 100<<10 {
+		t.Errorf("a connection holds %d bytes", held)
+	}
+	for name, user := range map[string]string{"effective user": strings.Repeat("u", nameMax+1)} {
+		b := dialBare(t, s)
+		body, err := protobuf.Marshal(&proto.IpcConnectionContextProto{UserInfo: &proto.UserInformationProto{EffectiveUser: &user}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.send(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, testClientID, body))
+		if text := b.wantError(idContext, proto.RpcResponseHeaderProto_FATAL, ClassServer, 13); !strings.Contains(text, name) {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
+// TestRequestsOfEmptyMessages: two bytes on the wire are a hundred in memory.
+func TestRequestsOfEmptyMessages(t *testing.T) {
+	empty := bytes.Repeat(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), nil), 1<<20)
+	if err := Unmarshal(empty, new(proto.AllocateRequestProto)); err == nil || !strings.Contains(err.Error(), "more than a message") {
+		t.Errorf("a million empty asks: %v", err)
+	}
+	full := &proto.NodeHeartbeatRequestProto{NodeStatus: &proto.NodeStatusProto{}}
+	for i := range 20_000 {
+		full.NodeStatus.ContainersStatuses = append(full.NodeStatus.ContainersStatuses, &proto.ContainerStatusProto{
+			ContainerId: &proto.ContainerIdProto{Id: new(int64(i)), AppAttemptId: &proto.ApplicationAttemptIdProto{AttemptId: new(int32(1)),
+				ApplicationId: &proto.ApplicationIdProto{Id: new(int32(1)), ClusterTimestamp: new(int64(1_700_000_000_000))}}},
+			State: proto.ContainerStateProto_C_RUNNING.Enum(), Diagnostics: new(""), ExitStatus: new(int32(-1000))})
+	}
+	b, err := protobuf.MarshalOptions{AllowPartial: true}.Marshal(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := UnmarshalPartial(b, new(proto.NodeHeartbeatRequestProto)); err != nil {
+		t.Errorf("the report of a node with 20,000 containers: %v", err)
+	}
+}
+
+// TestLargeRequestsWait: those that are served have a bound together; one more waits and
+// is not lost.
+func TestLargeRequestsWait(t *testing.T) {
+	d := &doors{}
+	big := strings.Repeat("b", 700<<10)
+	release := d.block(big)
+	defer release()
+	s := openServer(t, d, func(c *Config) { c.FrameMax, c.LargeRequestsMax = 1<<20, 1<<20 })
+	first, second := dialBare(t, s), dialBare(t, s)
+	first.send(hello("a"), call(1, "echo", big))
+	for s.Stats().Calls < 1 {
+		runtime.Gosched()
+	}
+	second.send(hello("a"), call(1, "echo", big+"!"))
+	_ = second.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	if _, err := second.Read(make([]byte, 1)); err == nil {
+		t.Error("a second large request is served beside the first")
+	}
+	_ = second.SetReadDeadline(time.Time{})
+	release()
+	for _, b := range []*bare{first, second} {
+		if h, _ := b.frame(); h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS {
+			t.Errorf("%v", h)
+		}
+	}
+}
