@@ -137,6 +137,7 @@ public final class Twin {
         activeUsers();
         masters();
         activeUsers();
+        places();
     }
     for (String name : intended) {
       text.append("intended ").append(name).append('\n');
@@ -154,6 +155,15 @@ public final class Twin {
     context = new TwinContext(conf);
     cs = context.scheduler;
     new TwinPass(this).watch(cs.getRootQueue());
+  }
+
+  /** places has applications look at hosts and racks as rmd does. */
+  private void places() throws IllegalAccessException {
+    for (TwinContext.App a : apps.values()) {
+      FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
+      TwinPlaces.before(cs, s, this::intended);
+      TwinPlaces.after(s, this::intended);
+    }
   }
 
   /** intended notes that an imitation has had an effect. */
@@ -396,10 +406,12 @@ public final class Twin {
   }
 
   private void sizeChanged(FiCaSchedulerApp s, List<ResourceRequest> asks) {
-    for (ResourceRequest r : asks) {
+    Map<SchedulerRequestKey, ResourceRequest> last = new LinkedHashMap<>(); // the last of a call counts
+    asks.stream().filter(r -> r.getResourceName().equals(ResourceRequest.ANY)).forEach(r -> last.put(SchedulerRequestKey.create(r), r));
+    for (ResourceRequest r : last.values()) {
       Resource size = cs.getNormalizedResource(r.getCapability(), cs.getMaximumResourceCapability(s.getQueueName()));
       for (RMContainer held : s.getReservedContainers()) {
-        if (r.getResourceName().equals(ResourceRequest.ANY) && r.getNumContainers() > 0 && !held.getReservedResource().equals(size)
+        if (r.getNumContainers() > 0 && !held.getReservedResource().equals(size)
             && held.getReservedSchedulerKey().equals(SchedulerRequestKey.create(r))) {
           cancel("size-changed", held);
         }

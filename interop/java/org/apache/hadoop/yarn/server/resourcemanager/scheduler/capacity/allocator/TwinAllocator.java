@@ -1,0 +1,95 @@
+package org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.allocator;
+
+import java.util.Map;
+import java.util.function.Consumer;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerAppUtils;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.SchedulingMode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlacementAllocator;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * TwinAllocator is Hadoop's allocator with what rmd does otherwise about hosts and racks, by the names of
+ * docs/design/differences-from-yarn.md. It is in Hadoop's package, for the method that it changes is open to that alone.
+ */
+public final class TwinAllocator extends RegularContainerAllocator {
+  private static final Logger LOG = LoggerFactory.getLogger(TwinAllocator.class);
+  private final FiCaSchedulerApp app;
+  private final RMContext context;
+  private final Consumer<String> intended;
+
+  public TwinAllocator(FiCaSchedulerApp app, ResourceCalculator calculator, RMContext context, Consumer<String> intended) {
+    super(app, calculator, context, null);
+    this.app = app;
+    this.context = context;
+    this.intended = intended;
+  }
+
+  @Override
+  ContainerAllocation tryAllocateOnNode(Resource cluster, FiCaSchedulerNode node, SchedulingMode mode, ResourceLimits limits,
+      SchedulerRequestKey key, RMContainer reserved) {
+    AppPlacementAllocator<FiCaSchedulerNode> placement = app.getAppPlacementAllocator(key);
+    if (placement == null || SchedulerAppUtils.isPlaceBlacklisted(app, node, LOG)) {
+      return super.tryAllocateOnNode(cluster, node, mode, limits, key, reserved);
+    }
+    Map<String, ResourceRequest> asked = placement.getResourceRequests();
+    boolean host = asks(asked, node.getNodeName());
+    boolean rack = asks(asked, node.getRackName());
+    boolean any = asked.get(ResourceRequest.ANY).getRelaxLocality();
+    boolean relaxedRack = rack && asked.get(node.getRackName()).getRelaxLocality();
+    if (reserved != null && !host && !(rack ? relaxedRack : any)) {
+      intended.accept("ask-narrowed");
+      return new ContainerAllocation(reserved, null, AllocationState.QUEUE_SKIPPED);
+    }
+    int visits = app.getSchedulingOpportunities(key);
+    boolean waits = relaxedRack && !(Math.min(context.getScheduler().getNumClusterNodes(), app.getCSLeafQueue().getNodeLocalityDelay()) < visits + 1);
+    if (reserved != null && waits && !any) {
+      intended.accept("strict-rack"); // it has waited for its rack when it reserved the node
+      count(key, context.getScheduler().getNumClusterNodes() + 1);
+    }
+    ResourceRequest lent = null;
+    if (host && !rack) {
+      lent = ResourceRequest.clone(asked.get(node.getNodeName()));
+      lent.setResourceName(node.getRackName());
+      lent.setNumContainers(1);
+      asked.put(node.getRackName(), lent);
+    }
+    ContainerAllocation result = super.tryAllocateOnNode(cluster, node, mode, limits, key, reserved);
+    if (reserved != null && waits && !any) {
+      count(key, visits + 1);
+    }
+    if (lent != null) {
+      intended.accept("host-without-rack");
+      if (result.getAllocationState() != AllocationState.ALLOCATED || result.getContainerNodeType() != NodeType.NODE_LOCAL) {
+        asked.remove(node.getRackName(), lent);
+      }
+    }
+    if (reserved == null && result.getAllocationState() == AllocationState.PRIORITY_SKIPPED && waits && !any) {
+      intended.accept("strict-rack");
+      app.addSchedulingOpportunity(key);
+    }
+    return result;
+  }
+
+  private static boolean asks(Map<String, ResourceRequest> asked, String name) {
+    ResourceRequest r = asked.get(name);
+    return r != null && r.getNumContainers() > 0;
+  }
+
+  private void count(SchedulerRequestKey key, int visits) {
+    app.resetSchedulingOpportunities(key);
+    for (int i = 0; i < visits; i++) {
+      app.addSchedulingOpportunity(key);
+    }
+  }
+}
