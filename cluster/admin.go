@@ -30,6 +30,7 @@ const (
 	methodMove      byte = 11
 	methodCommitted byte = 12
 	methodForgot    byte = 13
+	methodIntroduce byte = 14
 )
 
 // Who does not answer within infoTimeout is shown as unreachable; a command is refused for it only after
@@ -49,8 +50,8 @@ type reply struct {
 // serve registers a JSON handler.
 func serve[Q, A any](c *Cluster, method byte, h func(ctx context.Context, from string, q Q) (A, error)) {
 	c.peer.Handle(method, func(ctx context.Context, from string, req []byte) ([]byte, error) {
-		if !c.mayCall(method, from) {
-			return json.Marshal(reply{Refusal: refuse(CodeNoSuchReplica, "join first", "%s is not a member of this cluster", from)})
+		if m, _ := methodOf(method); tooLarge(m, req) {
+			return nil, fmt.Errorf("%s: %d bytes, the limit is %d", m.Name, len(req), bytesMax)
 		}
 		var q Q
 		if err := json.Unmarshal(req, &q); err != nil {
@@ -79,6 +80,10 @@ func ask[A any](ctx context.Context, p Peer, addr string, method byte, q any) (A
 	}
 	b, err := p.Call(ctx, addr, method, req)
 	if err != nil {
+		var coded interface{ ErrorCode() string }
+		if errors.As(err, &coded) && coded.ErrorCode() == string(CodeNoSuchReplica) {
+			return a, refuse(CodeNoSuchReplica, "join first", "%s says that this replica is not a member of its cluster", addr)
+		}
 		return a, err
 	}
 	var r reply
@@ -94,33 +99,28 @@ func ask[A any](ctx context.Context, p Peer, addr string, method byte, q any) (A
 	return a, nil
 }
 
-// mayCall lets strangers, who have no more than a certificate, ask who is here and to be let in; the rest
-// is for members. A replica that has no membership yet lets its cluster call.
-func (c *Cluster) mayCall(method byte, from string) bool {
-	switch method {
-	case methodInfo, methodJoin, methodAdopt:
-		return true
-	}
-	conf := c.configuration()
-	_, member := find(conf, from)
-	return member || len(conf.Servers) == 0
-}
-
 // none is an empty message.
 type none struct{}
 
 // serveAdmin registers all methods.
 func (c *Cluster) serveAdmin() {
-	serve(c, methodInfo, func(context.Context, string, none) (info, error) { return c.info(), nil })
-	serve(c, methodJoin, func(ctx context.Context, _ string, q joinRequest) (joinReply, error) { return c.joinHere(ctx, q) })
-	serve(c, methodAdopt, func(_ context.Context, _ string, q adoptRequest) (none, error) { return none{}, c.adopt(q) })
+	serve(c, methodInfo, func(_ context.Context, from string, _ none) (info, error) { return c.infoFor(from), nil })
+	serve(c, methodJoin, c.joinHere)
+	serve(c, methodAdopt, func(ctx context.Context, from string, q adoptRequest) (none, error) {
+		return none{}, c.adopt(ctx, from, q)
+	})
+	serve(c, methodIntroduce, func(_ context.Context, from string, q introduction) (none, error) {
+		return none{}, c.introduceHere(from, q)
+	})
 	serve(c, methodAdmin, func(ctx context.Context, _ string, q adminRequest) (none, error) { return none{}, c.adminHere(ctx, q) })
 	serve(c, methodRemoved, func(_ context.Context, _ string, q removedNotice) (none, error) { return none{}, c.removedHere(q) })
 	serve(c, methodForgot, func(_ context.Context, from string, q amnesiaNotice) (none, error) {
 		return none{}, c.forgotHere(from, q)
 	})
 	serve(c, methodRole, func(_ context.Context, _ string, q string) (none, error) { return none{}, c.setRole(q) })
-	serve(c, methodMove, func(ctx context.Context, _ string, q moveRequest) (none, error) { return none{}, c.moveHere(ctx, q) })
+	serve(c, methodMove, func(ctx context.Context, from string, q moveRequest) (none, error) {
+		return none{}, c.moveHere(ctx, from, q)
+	})
 	c.serveDigest()
 	c.peer.Handle(methodCommitted, c.committedThere)
 	c.peer.Handle(methodTerm, func(context.Context, string, []byte) ([]byte, error) {

@@ -164,7 +164,7 @@ func (c *Cluster) forgotHere(from string, n amnesiaNotice) error {
 	if n.ServerID != string(c.Identity().ServerID()) {
 		return errors.New("not this replica")
 	}
-	if id, _ := c.Leader(); id != "" && id != from || n.Term < c.Term() {
+	if _, leader := c.current().raft.LeaderWithID(); leader != "" && leader != raft.ServerID(from) || n.Term < c.Term() {
 		return errors.New("not from this term's leader")
 	}
 	if last := c.LastIndex(); last >= n.Had {

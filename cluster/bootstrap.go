@@ -45,7 +45,7 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	if dry {
 		return nil
 	}
-	if err := c.setCluster(clusterID, 0, RoleVoter); err != nil {
+	if err := c.setCluster(clusterID, 0, RoleVoter, nil, nil); err != nil {
 		return err
 	}
 	return c.bootstrap(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})
@@ -73,9 +73,12 @@ func (c *Cluster) bootstrap(conf raft.Configuration) error {
 // inMembership says whether raft knows this replica as a member.
 func (c *Cluster) inMembership() bool { return len(c.configuration().Servers) > 0 }
 
-// setCluster makes the cluster's identity durable and tells the wire.
-func (c *Cluster) setCluster(id string, epoch uint64, role string) error {
-	err := c.dir.change(func(i *Identity) { i.ClusterID, i.Epoch, i.Role = id, epoch, role })
+// setCluster makes the cluster's identity, and whom this replica takes for members, durable and tells the wire.
+func (c *Cluster) setCluster(id string, epoch uint64, role string, known []string, chain []admission) error {
+	err := c.dir.change(func(i *Identity) {
+		i.ClusterID, i.Epoch, i.Role = id, epoch, role
+		i.Trust.Known, i.Trust.Admission = known, chain
+	})
 	if err != nil {
 		return c.identityFailed(err)
 	}
@@ -99,17 +102,19 @@ func (c *Cluster) identityFailed(err error) error {
 func (c *Cluster) identify() {
 	if c.peer != nil {
 		id := c.Identity()
+		c.peer.SetKey(id.Trust.key())
 		c.peer.Identify(id.Incarnation, id.wireID())
 	}
 }
 
 // adoptRequest is how the lowest id tells the other empty replicas which cluster they are part of.
 type adoptRequest struct {
-	ClusterID string `json:"cluster_id"`
+	ClusterID string   `json:"cluster_id"`
+	Known     []string `json:"known,omitempty"` // the members to be
 }
 
 // adopt takes over the cluster id while this replica is empty.
-func (c *Cluster) adopt(q adoptRequest) error {
+func (c *Cluster) adopt(ctx context.Context, from string, q adoptRequest) error {
 	have := c.ClusterID()
 	if have == q.ClusterID {
 		return nil
@@ -117,7 +122,25 @@ func (c *Cluster) adopt(q adoptRequest) error {
 	if have != "" || c.hasState() || c.cfg.BootstrapExpect == 0 {
 		return refuse(CodeAlreadyInitialized, "", "replica %s has state, or no bootstrap_expect", c.cfg.ID)
 	}
-	return c.setCluster(q.ClusterID, 0, RoleVoter)
+	if !c.expects(ctx, from) {
+		return refuse(CodeNoSuchReplica, "list it in raft.join", "%s is at none of the addresses that replica %s expects others at", from, c.cfg.ID)
+	}
+	return c.setCluster(q.ClusterID, 0, RoleVoter, q.Known, nil)
+}
+
+// expects says whether a replica is at one of the listed addresses.
+func (c *Cluster) expects(ctx context.Context, from string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	for _, addr := range c.cfg.Join {
+		if addr == c.Addr() {
+			continue
+		}
+		if i, err := ask[info](ctx, c.peer, addr, methodInfo, none{}); err == nil && string(i.Identity.ServerID()) == from {
+			return true
+		}
+	}
+	return false
 }
 
 // expectPause is how often replicas look for each other.
@@ -168,17 +191,21 @@ func (c *Cluster) tryExpect() string {
 	if all[0].Identity.ID != c.cfg.ID {
 		return "replica " + all[0].Identity.ID + " initialises"
 	}
+	var known []string
+	for _, i := range all {
+		known = append(known, string(i.Identity.ServerID()))
+	}
 	id := c.ClusterID()
 	if id == "" {
 		id = draw(16)
-		if err := c.setCluster(id, 0, RoleVoter); err != nil {
+		if err := c.setCluster(id, 0, RoleVoter, known, nil); err != nil {
 			return err.Error()
 		}
 	}
 	conf := raft.Configuration{}
 	for _, i := range all {
 		if i.Identity.ID != c.cfg.ID {
-			if _, err := ask[none](ctx, c.peer, i.Address, methodAdopt, adoptRequest{id}); err != nil {
+			if _, err := ask[none](ctx, c.peer, i.Address, methodAdopt, adoptRequest{id, known}); err != nil {
 				return fmt.Sprintf("replica %s does not take part: %v", i.Identity.ID, err)
 			}
 		}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -38,19 +39,20 @@ type Cluster struct {
 
 	restarting sync.Mutex // one restart in place at a time
 
-	lead      leadershipHub
-	reads     readBatcher
-	spread    spreader
-	notices   notices
-	pilot     *pilot
-	transfers transferGate
-	installs  installWatch
-	snapshots chan struct{}            // held by the one request for a snapshot that is with raft
-	divergent atomic.Pointer[raft.Log] // where the log ends that is to be dropped at the next restart in place
-	dropping  atomic.Bool              // that restart is under way
-	crash     crashState
-	conf      confState
-	counters  counters
+	lead       leadershipHub
+	reads      readBatcher
+	spread     spreader
+	notices    notices
+	pilot      *pilot
+	transfers  transferGate
+	installs   installWatch
+	snapshots  chan struct{}            // held by the one request for a snapshot that is with raft
+	divergent  atomic.Pointer[raft.Log] // where the log ends that is to be dropped at the next restart in place
+	dropping   atomic.Bool              // that restart is under way
+	crash      crashState
+	introduced introductions
+	conf       confState
+	counters   counters
 
 	diskFree atomic.Uint64
 	full     atomic.Bool
@@ -138,7 +140,11 @@ func (c *Cluster) openDir() error {
 		if kept := c.cfg.Options.Identity; kept != nil {
 			want = *kept
 		}
-		c.dir = &dataDir{id: want, keep: c.cfg.Options.KeepIdentity}
+		if want.Trust.Seed == nil { // in memory: for simulations, whose names nobody has to prove
+			seed := sha256.Sum256([]byte(want.ServerID()))
+			want.Trust.Seed = seed[:]
+		}
+		c.dir = &dataDir{id: want, keep: c.cfg.Options.KeepIdentity, changing: make(turn, 1)}
 		return nil
 	}
 	var err error
@@ -212,7 +218,7 @@ func (c *Cluster) openPeer() {
 		return
 	}
 	c.serveAdmin()
-	c.peer.SetAllowed(c.allowed)
+	c.peer.SetGate(c.meet, c.calls, c.asks)
 	c.identify()
 	c.rewatch()
 }

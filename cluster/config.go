@@ -166,6 +166,9 @@ const (
 	replicasMax  = 7
 )
 
+// serverPattern is an id, or ID.INCARNATION.
+var serverPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // Validate reports every fault of the configuration at once.

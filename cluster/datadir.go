@@ -57,6 +57,8 @@ type Identity struct {
 	Recovered *Removal `json:"recovered,omitempty"`
 	// Gone are the removed ones among the others, by ID.INCARNATION, newest last.
 	Gone []string `json:"gone,omitempty"`
+	// Trust has a file of its own, which older programs do not read.
+	Trust Trust `json:"-"`
 }
 
 // ServerID is the name by which Raft knows the replica.
@@ -93,6 +95,8 @@ type dataDir struct {
 	keep     func(Identity) error // without a path, where there is one
 	used     atomic.Bool          // this replica has stored a term or an entry
 
+	changing turn // one change at a time
+
 	mu sync.Mutex
 	id Identity
 }
@@ -109,7 +113,7 @@ func openDir(path string, want Identity) (*dataDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dataDir{path: path, lock: lock}
+	d := &dataDir{path: path, lock: lock, changing: make(turn, 1)}
 	if err := d.load(want); err != nil {
 		_ = lock.Close()
 		return nil, err
@@ -146,10 +150,13 @@ func openExisting(path string, readOnly bool) (*dataDir, error) {
 	case err != nil:
 		return nil, err
 	}
-	d := &dataDir{path: path, lock: lock, readOnly: readOnly}
+	d := &dataDir{path: path, lock: lock, readOnly: readOnly, changing: make(turn, 1)}
 	b, err := os.ReadFile(filepath.Join(path, fileIdentity))
 	if err == nil {
 		err = d.decode(b)
+	}
+	if err == nil {
+		err = d.loadTrust()
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.close(false))
@@ -179,7 +186,7 @@ func lockDir(path string, flags int) (*os.File, error) {
 // checkModes refuses what others could read or own.
 func checkModes(path string) error {
 	var errs []error
-	for _, name := range []string{"", fileIdentity, fileLog, fileLock, dirSnapshots} {
+	for _, name := range []string{"", fileIdentity, fileTrust, fileLog, fileLock, dirSnapshots} {
 		p := filepath.Join(path, name)
 		st, err := os.Stat(p)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -209,7 +216,7 @@ func (d *dataDir) load(want Identity) error {
 		if left := d.remains(); left != "" {
 			return fmt.Errorf("%s is there but %s is not: %w", left, fileIdentity, ErrDamaged)
 		}
-		want.Incarnation = draw(8)
+		want.Incarnation = want.Trust.newKey()
 		return d.save(want)
 	}
 	if err != nil {
@@ -221,7 +228,14 @@ func (d *dataDir) load(want Identity) error {
 	if d.id.ID != want.ID || d.id.ClusterName != want.ClusterName {
 		return fmt.Errorf("%s is of replica %s in cluster %s, not of %s in %s: %w", d.path, d.id.ID, d.id.ClusterName, want.ID, want.ClusterName, ErrForeign)
 	}
-	return nil
+	if err := d.loadTrust(); err != nil || d.id.Trust.Seed != nil {
+		return err
+	}
+	id := d.id // of an older program
+	if incarnation := id.Trust.newKey(); id.ClusterID == "" && d.remains() == "" {
+		id.Incarnation = incarnation // it was in no cluster yet
+	}
+	return d.save(id)
 }
 
 // hasLog says whether raft.db is there. Without it this replica has forgotten its votes and entries on which
@@ -326,16 +340,15 @@ func (d *dataDir) identity() Identity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	id := d.id
-	id.Gone = slices.Clone(id.Gone)
+	id.Gone, id.Trust = slices.Clone(id.Gone), id.Trust.clone()
 	return id
 }
 
 // change edits the identity and makes it durable.
 func (d *dataDir) change(edit func(*Identity)) error {
-	d.mu.Lock()
-	id := d.id
-	id.Gone = slices.Clone(id.Gone)
-	d.mu.Unlock()
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	id := d.identity()
 	edit(&id)
 	if n := len(id.Gone) - removedMax; n > 0 {
 		id.Gone = id.Gone[n:]
@@ -345,6 +358,9 @@ func (d *dataDir) change(edit func(*Identity)) error {
 
 // save writes the identity: temporary name, sync, rename, sync of the directory.
 func (d *dataDir) save(id Identity) error {
+	if err := d.saveTrust(id.Trust); err != nil {
+		return err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.path != "" {

@@ -24,6 +24,9 @@ type joinReply struct {
 	ClusterID string `json:"cluster_id"`
 	Epoch     uint64 `json:"epoch"`
 	Role      string `json:"role"`
+	// Known are the members, by ID.INCARNATION; Chain proves to those who lag behind that this one is let in.
+	Known []string    `json:"known,omitempty"`
+	Chain []admission `json:"chain,omitempty"`
 }
 
 // Join adds this replica to an existing cluster as a non-voter. It asks the given addresses in turn;
@@ -48,7 +51,7 @@ func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry 
 		return joinReply{}, refuse(CodeAlreadyInitialized, "wipe its data directory to let it join anew", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
 	}
 	q := joinRequest{Identity: c.Identity(), Address: c.Addr(), Token: token, Level: c.cfg.Level, Version: c.cfg.Version, Dry: dry}
-	q.Identity.Gone = nil
+	q.Identity.Gone, q.Identity.Recovered = nil, nil
 	var errs []error
 	for _, addr := range leaders {
 		r, err := ask[joinReply](ctx, c.peer, addr, methodJoin, q)
@@ -56,7 +59,7 @@ func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry 
 			if dry {
 				return r, nil
 			}
-			if err := c.setCluster(r.ClusterID, r.Epoch, r.Role); err != nil {
+			if err := c.setCluster(r.ClusterID, r.Epoch, r.Role, r.Known, r.Chain); err != nil {
 				return r, err
 			}
 			c.log.Info("let in", "cluster_id", r.ClusterID, "role", r.Role)
@@ -93,7 +96,10 @@ func (c *Cluster) helloRefusal(addr string, err error) error {
 }
 
 // joinHere decides about a join on the leader, or passes it on.
-func (c *Cluster) joinHere(ctx context.Context, q joinRequest) (joinReply, error) {
+func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joinReply, error) {
+	if q.Identity.ServerID() != raft.ServerID(from) && (q.Hops == 0 || !c.trusts(raft.ServerID(from))) {
+		return joinReply{}, refuse(CodeIDInUse, "let the replica itself join", "%s asks for %s to be let in", from, q.Identity.ServerID())
+	}
 	if !c.IsLeader() {
 		addr, err := c.forward(&q.Hops)
 		if err != nil {
@@ -115,7 +121,7 @@ func (c *Cluster) joinHere(ctx context.Context, q joinRequest) (joinReply, error
 		id, _ := splitServerID(s.ID)
 		switch {
 		case s.ID == sid && string(s.Address) == q.Address: // the answer to the first try was lost
-			return joinReply{self.ClusterID, self.Epoch, c.roleOf(s, q)}, nil
+			return c.letIn(sid, c.roleOf(s, q)), nil
 		case id == q.Identity.ID:
 			return joinReply{}, refuse(CodeIDInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or choose another id", id), "id %s is a member already, at %s", id, s.Address)
 		case string(s.Address) == q.Address:
@@ -132,14 +138,24 @@ func (c *Cluster) joinHere(ctx context.Context, q joinRequest) (joinReply, error
 		return joinReply{}, err
 	}
 	if q.Dry {
-		return joinReply{self.ClusterID, self.Epoch, role}, nil
+		return joinReply{ClusterID: self.ClusterID, Epoch: self.Epoch, Role: role}, nil
 	}
 	in := c.current()
 	if err := c.changed(ctx, in, in.raft.AddNonvoter(sid, raft.ServerAddress(q.Address), 0, adminTimeout)); err != nil {
 		return joinReply{}, err
 	}
 	c.log.Info("replica joined as non-voter", "replica", q.Identity.ID, "address", q.Address, "role", role)
-	return joinReply{self.ClusterID, self.Epoch, role}, nil
+	return c.letIn(sid, role), nil
+}
+
+// letIn is the answer to a replica that is a member now.
+func (c *Cluster) letIn(server raft.ServerID, role string) joinReply {
+	self := c.Identity()
+	r := joinReply{ClusterID: self.ClusterID, Epoch: self.Epoch, Role: role, Chain: c.admit(server)}
+	for _, s := range c.configuration().Servers {
+		r.Known = append(r.Known, string(s.ID))
+	}
+	return r
 }
 
 // useToken asks the hook.
@@ -188,7 +204,10 @@ type moveRequest struct {
 }
 
 // moveHere changes a member's address.
-func (c *Cluster) moveHere(ctx context.Context, q moveRequest) error {
+func (c *Cluster) moveHere(ctx context.Context, from string, q moveRequest) error {
+	if q.Hops == 0 && from != q.ServerID {
+		return refuse(CodeIDInUse, "let the replica itself tell its address", "%s tells an address of %s", from, q.ServerID)
+	}
 	if !c.IsLeader() {
 		addr, err := c.forward(&q.Hops)
 		if err != nil {

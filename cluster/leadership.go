@@ -93,7 +93,7 @@ func (c *Cluster) publishLeadership(in *instance) {
 	r := in.raft
 	term := r.CurrentTerm()
 	leads := r.State() == raft.Leader
-	addr, sid := r.LeaderWithID()
+	addr, sid := c.leaderOf(in)
 	if r.CurrentTerm() != term {
 		return // raft signals again
 	}
@@ -122,10 +122,18 @@ func (c *Cluster) IsLeader() bool { return c.current().raft.State() == raft.Lead
 
 // Leader returns the configured id and the address of the leader, empty when none is known.
 func (c *Cluster) Leader() (id, addr string) {
-	in := c.current()
-	a, sid := in.raft.LeaderWithID()
+	a, sid := c.leaderOf(c.current())
 	id, _ = splitServerID(sid)
 	return id, string(a)
+}
+
+// leaderOf is raft's leader, if it still counts as a member here.
+func (c *Cluster) leaderOf(in *instance) (raft.ServerAddress, raft.ServerID) {
+	addr, id := in.raft.LeaderWithID()
+	if c.peer != nil && id != "" && !c.trusts(id) {
+		return "", ""
+	}
+	return addr, id
 }
 
 // Term is raft's current term.

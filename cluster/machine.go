@@ -21,9 +21,10 @@ type machine struct {
 	applied atomic.Uint64 // highest index whose effect is in the FSM
 	seen    atomic.Uint64 // highest index this raft instance has offered
 
-	mu        sync.Mutex
-	wake      chan struct{}      // closed and replaced when applied grows
-	committed raft.Configuration // the newest membership that was applied; none before the first
+	committed atomic.Pointer[raft.Configuration] // the newest membership that was applied; none before the first
+
+	mu   sync.Mutex
+	wake chan struct{} // closed and replaced when applied grows
 }
 
 var (
@@ -59,9 +60,7 @@ func (m *machine) StoreConfiguration(index uint64, conf raft.Configuration) {
 		if s, ok := m.inner.(raft.ConfigurationStore); ok {
 			s.StoreConfiguration(index, conf)
 		}
-		m.mu.Lock()
-		m.committed = conf
-		m.mu.Unlock()
+		m.committed.Store(&conf)
 	}
 	m.advance(index)
 	m.changed(index, conf)
@@ -69,9 +68,10 @@ func (m *machine) StoreConfiguration(index uint64, conf raft.Configuration) {
 
 // membership is the newest one that is known here to be committed; it is empty before the first.
 func (m *machine) membership() raft.Configuration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.committed
+	if conf := m.committed.Load(); conf != nil {
+		return *conf
+	}
+	return raft.Configuration{}
 }
 
 // advance raises applied and wakes those who wait for it.
@@ -123,9 +123,9 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	point.Hit(point.SnapshotApplied)
 	m.seen.Store(meta.Index)
 	m.applied.Store(meta.Index) // a restored backup may lie anywhere: set, not raise
+	m.committed.Store(&meta.Configuration)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.committed = meta.Configuration
 	close(m.wake)
 	m.wake = make(chan struct{})
 	return nil

@@ -87,6 +87,16 @@ func (c *Cluster) info() info {
 	return i
 }
 
+// infoFor is what a caller may know: one that is no member learns whose replica this is and no more.
+func (c *Cluster) infoFor(from string) info {
+	i := c.info()
+	if !c.inMembership() || c.trusts(raft.ServerID(from)) {
+		return i
+	}
+	i.Identity.Removed, i.Identity.Role = nil, ""
+	return info{Identity: i.Identity, Address: i.Address, Empty: i.Empty}
+}
+
 // hasState says whether raft ever ran here.
 func (c *Cluster) hasState() bool {
 	empty, err := c.stores.empty()

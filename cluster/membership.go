@@ -119,8 +119,9 @@ func (c *Cluster) stepMembership() {
 		if err != nil && c.identityFailed(err) != nil {
 			return
 		}
-		c.peer.Recheck()
 	}
+	c.introduced.settle(func(id raft.ServerID) bool { _, member := c.member(id); return member || c.dir.isGone(id) })
+	c.peer.Recheck()
 	c.rewatch()
 }
 
@@ -128,15 +129,13 @@ func (c *Cluster) stepMembership() {
 func (c *Cluster) noteGone(left []raft.ServerID) error {
 	return c.dir.change(func(i *Identity) {
 		for _, id := range left {
+			delete(i.Trust.Keys, string(id))
 			if !slices.Contains(i.Gone, string(id)) {
 				i.Gone = append(i.Gone, string(id))
 			}
 		}
 	})
 }
-
-// allowed refuses removed replicas at the hello.
-func (c *Cluster) allowed(id string) bool { return !slices.Contains(c.Identity().Gone, id) }
 
 // rewatch keeps liveness connections to all other members.
 func (c *Cluster) rewatch() {

@@ -53,8 +53,7 @@ func (c *Cluster) committedThere(_ context.Context, from string, req []byte) ([]
 		return nil, err
 	}
 	in := c.current()
-	_, sid := in.raft.LeaderWithID()
-	if id, _ := splitServerID(sid); id != from || in.raft.CurrentTerm() != n.term || in.raft.CommitIndex() >= n.index {
+	if !c.follows(raft.ServerID(from)) || in.raft.CurrentTerm() != n.term || in.raft.CommitIndex() >= n.index {
 		return nil, nil
 	}
 	c.notices.open.Store(&n)

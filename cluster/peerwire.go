@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/binary"
 	"time"
 
@@ -16,12 +17,19 @@ type Peer interface {
 	Addr() string
 	// Identify tells the wire who this replica is; again when the cluster id becomes known.
 	Identify(incarnation, clusterID string)
-	// SetAllowed refuses connections of removed replicas, by ID.INCARNATION; Recheck ends open ones.
-	SetAllowed(func(id string) bool)
+	// SetKey gives the wire the key with which this replica proves who it is. Proves says whether it does so, and
+	// whether the others have to.
+	SetKey(key ed25519.PrivateKey)
+	Proves() bool
+	// SetGate sets the rules. meet judges the replica, ID.INCARNATION, at the other end of a new connection, and
+	// returns the name of a refusal or nothing. kind is raft, liveness or rpc; addr is where it was dialed, empty when
+	// it called; serial is its certificate's; key is the one it has shown to own, nil for none. calls judges each call
+	// that arrives, asks each that is to be sent. Recheck asks meet again about all open connections.
+	SetGate(meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), calls, asks func(method byte, server string) error)
 	Recheck()
 	// Transport makes Raft's transport. It must not keep a heartbeat handler.
 	Transport(timeout time.Duration, logger hclog.Logger) raft.Transport
-	// Call and Handle are request and reply; from is the caller's configured id.
+	// Call and Handle are request and reply; from is the caller's ID.INCARNATION.
 	Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error)
 	Handle(method byte, h func(ctx context.Context, from string, req []byte) ([]byte, error))
 	// Watch keeps liveness connections to the given replicas (configured id to address); note is what

@@ -35,7 +35,7 @@ func ParsePeers(b []byte) ([]RecoverPeer, error) {
 	for i, p := range ps {
 		_, port, err := net.SplitHostPort(p.Address)
 		switch {
-		case !idPattern.MatchString(p.ID):
+		case !serverPattern.MatchString(p.ID):
 			return nil, fmt.Errorf("peers.json: peer %d: %q is no id", i+1, p.ID)
 		case err != nil || port == "":
 			return nil, fmt.Errorf("peers.json: peer %s: address %q is not HOST:PORT", p.ID, p.Address)
@@ -142,6 +142,7 @@ func recoverIn(d *dataDir, st *stores, peers []RecoverPeer, o RecoverOptions) (R
 	}
 	err = d.change(func(i *Identity) {
 		i.Epoch, i.Removed, i.Gone, i.Role = rep.Epoch, nil, nil, RoleVoter
+		i.Trust.Known, i.Trust.Admission = nil, nil
 		i.Recovered = &Removal{By: o.By, At: time.Now().UTC()}
 	})
 	return rep, err

@@ -39,7 +39,8 @@ func TestNoticesThatAreRefused(t *testing.T) {
 	last, lastTerm := f.c.stores.logs.tail()
 	term := f.c.Term()
 	header := l.c.header()
-	header.ID = []byte(l.c.Identity().ServerID())
+	from := string(l.c.Identity().ServerID())
+	header.ID = []byte(from)
 	f.c.wire.inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: term, PrevLogEntry: last, PrevLogTerm: lastTerm,
 		Entries: []*raft.Log{{Index: last + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
 	if at, _ := f.c.stores.logs.tail(); at != last+1 {
@@ -50,12 +51,12 @@ func TestNoticesThatAreRefused(t *testing.T) {
 		from string
 		notice
 	}{
-		"an older term":     {l.id, notice{term - 1, last + 1, term}},
-		"a later term":      {l.id, notice{term + 1, last + 1, term}},
+		"an older term":     {from, notice{term - 1, last + 1, term}},
+		"a later term":      {from, notice{term + 1, last + 1, term}},
 		"not the leader":    {"rm9", notice{term, last + 1, term}},
-		"another entry":     {l.id, notice{term, last + 1, term - 1}},
-		"an entry to come":  {l.id, notice{term, last + 2, term}},
-		"what is committed": {l.id, notice{term, before, lastTerm}},
+		"another entry":     {from, notice{term, last + 1, term - 1}},
+		"an entry to come":  {from, notice{term, last + 2, term}},
+		"what is committed": {from, notice{term, before, lastTerm}},
 	} {
 		if _, err := f.c.committedThere(t.Context(), n.from, n.encode()); err != nil {
 			t.Errorf("%s: %v", what, err)
@@ -67,10 +68,10 @@ func TestNoticesThatAreRefused(t *testing.T) {
 			t.Fatalf("%s: the commit index went from %d to %d", what, before, at)
 		}
 	}
-	if _, err := f.c.committedThere(t.Context(), l.id, binary.BigEndian.AppendUint64(nil, 1)); err == nil {
+	if _, err := f.c.committedThere(t.Context(), from, binary.BigEndian.AppendUint64(nil, 1)); err == nil {
 		t.Error("a short notice is taken")
 	}
-	if _, err := f.c.committedThere(t.Context(), l.id, notice{term, last + 1, term}.encode()); err != nil {
+	if _, err := f.c.committedThere(t.Context(), from, notice{term, last + 1, term}.encode()); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, patience, "a true notice commits the entry", func() bool { return f.c.CommitIndex() == last+1 })

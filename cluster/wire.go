@@ -34,24 +34,26 @@ var (
 //   - It lets a candidate be judged by its log when its promotion has not reached this replica.
 type wire struct {
 	raft.Transport
-	out      chan raft.RPC
-	done     chan struct{}
-	muted    atomic.Bool
-	full     atomic.Bool
-	installs func(index, term uint64) // before each successful snapshot install is answered
-	holds    func(*raft.InstallSnapshotRequest) (term uint64, ok bool)
-	behind   func(*raft.AppendEntriesRequest) *raft.SnapshotMeta
-	shorten  func(*raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
-	vote     func(*raft.RequestVoteRequest) *raft.RequestVoteRequest
-	preVote  func(*raft.RequestPreVoteRequest) *raft.RequestPreVoteResponse
-	acks     *ackBook
-	returns  returns
-	serves   func(follower raft.ServerID, term uint64) bool
-	leads    func(term uint64) bool
-	forgot   func(raft.ServerID, amnesiaNotice) // a follower has lost what it acknowledged
-	absences *absences
-	fast     bool // Options.HeartbeatFastPath
-	wg       sync.WaitGroup
+	out       chan raft.RPC
+	done      chan struct{}
+	muted     atomic.Bool
+	full      atomic.Bool
+	installs  func(index, term uint64) // before each successful snapshot install is answered
+	holds     func(*raft.InstallSnapshotRequest) (term uint64, ok bool)
+	behind    func(*raft.AppendEntriesRequest) *raft.SnapshotMeta
+	shorten   func(*raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
+	vote      func(*raft.RequestVoteRequest) *raft.RequestVoteRequest
+	preVote   func(*raft.RequestPreVoteRequest) *raft.RequestPreVoteResponse
+	acks      *ackBook
+	returns   returns
+	may       func(cmd any) error // whether the sender of a request may send it
+	introduce func(to raft.ServerAddress) bool
+	serves    func(follower raft.ServerID, term uint64) bool
+	leads     func(term uint64) bool
+	forgot    func(raft.ServerID, amnesiaNotice) // a follower has lost what it acknowledged
+	absences  *absences
+	fast      bool // Options.HeartbeatFastPath
+	wg        sync.WaitGroup
 }
 
 var (
@@ -66,6 +68,9 @@ func newWire(t raft.Transport, fast bool, c *Cluster) *wire {
 		w.absences = newAbsences(c.log)
 		w.installs, w.holds, w.behind, w.shorten, w.forgot = c.installed, c.holds, c.behind, c.shorten, c.tellForgetful
 		w.vote, w.preVote, w.serves, w.leads = c.vote, c.preVote, c.serves, c.leads
+		if c.peer != nil {
+			w.may, w.introduce = c.mayRaft, c.introduce
+		}
 	}
 	w.wg.Go(w.relay)
 	return w
@@ -95,6 +100,15 @@ func (w *wire) relay() {
 
 // pass hands one request to raft, or refuses it here.
 func (w *wire) pass(rpc raft.RPC) {
+	if w.may != nil {
+		if err := w.may(rpc.Command); err != nil {
+			if rpc.Reader != nil {
+				_, _ = io.Copy(io.Discard, rpc.Reader)
+			}
+			rpc.Respond(nil, err)
+			return
+		}
+	}
 	switch cmd := rpc.Command.(type) {
 	case *raft.AppendEntriesRequest:
 		if w.full.Load() && len(cmd.Entries) > 0 {
@@ -362,12 +376,12 @@ func (w *wire) RequestVote(id raft.ServerID, to raft.ServerAddress, args *raft.R
 
 // TimeoutNow tells another voter to stand.
 func (w *wire) TimeoutNow(id raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
-	return anew(func() error { return w.Transport.TimeoutNow(id, to, args, resp) })
+	return w.again(to, func() error { return w.Transport.TimeoutNow(id, to, args, resp) })
 }
 
 // called makes a call and takes note of how it ended.
 func (w *wire) called(id raft.ServerID, to raft.ServerAddress, call func() error) error {
-	err := anew(call)
+	err := w.again(to, call)
 	w.absences.called(id, to, err)
 	return err
 }
@@ -382,6 +396,16 @@ func anew(call func() error) error {
 	err := call()
 	for tries := 0; tries < connsKept && connEnded(err); tries++ {
 		err = call()
+	}
+	return err
+}
+
+// again is anew, and makes a call once more after the other side has refused this replica as no member and has then
+// been shown its admission.
+func (w *wire) again(to raft.ServerAddress, call func() error) error {
+	err := anew(call)
+	if refusedAsStranger(err) && w.introduce != nil && w.introduce(to) {
+		err = anew(call)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"sync"
@@ -29,10 +30,11 @@ type host struct {
 	mu       sync.Mutex
 	server   string // ID.INCARNATION
 	cluster  string // the cluster's id, empty before it is known
-	allowed  func(id string) bool
-	verdicts map[string]bool // of allowed, until it is to be asked anew
-	judged   int             // how often it was to be
-	beat     func(raft.RPC)  // Raft's handler of heartbeats, when it may keep one
+	key      ed25519.PrivateKey
+	rules    rules
+	admitted map[[2]string]bool // who was let in, by server and kind, until the rules are to be asked anew
+	judged   int                // how often they were to be
+	beat     func(raft.RPC)     // Raft's handler of heartbeats, when it may keep one
 	handlers map[byte]handler
 	watched  map[string]bool
 	note     func() []byte
@@ -133,23 +135,49 @@ func (h *host) identity() (server, cluster string) {
 	return h.server, h.cluster
 }
 
-// lets says whether a host lets another one in. It is asked once for each, as at the hello of a real connection, and
-// anew when the product says so.
-func (h *host) lets(server string) bool {
+// rules are the product's: whom a host lets in, and what it may ask and answer.
+type rules struct {
+	meet        func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string)
+	calls, asks func(method byte, server string) error
+}
+
+// lets asks the rules about another host. Who is let in stays so until the product says otherwise, as with a real
+// connection.
+func (h *host) lets(p *host, kind, addr string) error {
+	server, _ := p.identity()
 	h.mu.Lock()
-	allowed, judged := h.allowed, h.judged
-	ok, known := h.verdicts[server]
+	meet, judged, at := h.rules.meet, h.judged, [2]string{server, kind + addr}
+	ok := h.admitted[at]
 	h.mu.Unlock()
-	if allowed == nil || known {
-		return allowed == nil || ok
+	if meet == nil || ok {
+		return nil
 	}
-	ok = allowed(server)
+	if code, text := meet(server, kind, addr, "", p.public()); code != "" {
+		return &helloError{code, text}
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if judged == h.judged {
-		h.verdicts[server] = ok
+		h.admitted[at] = true
 	}
-	return ok
+	return nil
+}
+
+// public is the key that a host has shown to own.
+func (h *host) public() ed25519.PublicKey {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.key == nil {
+		return nil
+	}
+	return h.key.Public().(ed25519.PublicKey)
+}
+
+// gate returns the rules.
+func (h *host) gate() rules {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.rules
 }
 
 // CallUntil implements forward.Peer.
@@ -173,11 +201,17 @@ func (h *host) call(ctx context.Context, over <-chan struct{}, addr string, meth
 		time.Sleep(time.Millisecond)
 		return nil, fmt.Errorf("%w: %w", peer.ErrNotSent, errRefused)
 	}
-	if err := h.hello(p, false); err != nil {
+	if err := h.hello(p, "rpc"); err != nil {
 		time.Sleep(time.Millisecond)
 		return nil, fmt.Errorf("hello to %s: %w", addr, err)
 	}
 	back := make(chan answer, 2) // a doubled request has two answers
+	if asks := h.gate().asks; asks != nil {
+		to, _ := p.identity()
+		if err := asks(method, to); err != nil {
+			return nil, fmt.Errorf("%w: %w", peer.ErrNotSent, err)
+		}
+	}
 	conn := h.net.conn(h.id, addr)
 	c := &call{from: h, to: p, method: method, req: bytes.Clone(req), back: back}
 	c.ctx, c.cancel = context.WithCancel(p.life)
@@ -251,7 +285,15 @@ func (c *call) serve(req []byte) {
 	if f == nil || c.ctx.Err() != nil {
 		return
 	}
-	b, err := f(c.ctx, c.from.id, req)
+	var b []byte
+	var err error
+	from, _ := c.from.identity()
+	if calls := c.to.gate().calls; calls != nil {
+		err = calls(c.method, from)
+	}
+	if err == nil {
+		b, err = f(c.ctx, from, req)
+	}
 	if ok, _ := c.from.net.travel(c.to, c.from, len(b)); ok {
 		c.back <- answer{bytes.Clone(b), err}
 	}
@@ -274,11 +316,21 @@ func (h *host) Identify(incarnation, clusterID string) {
 	h.server, h.cluster = h.id+"."+incarnation, clusterID
 }
 
-// SetAllowed implements cluster.Peer.
-func (h *host) SetAllowed(f func(id string) bool) {
+// SetKey implements cluster.Peer.
+func (h *host) SetKey(key ed25519.PrivateKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.allowed = f
+	h.key = key
+}
+
+// Proves implements cluster.Peer: a host shows its key, and never another's.
+func (h *host) Proves() bool { return true }
+
+// SetGate implements cluster.Peer.
+func (h *host) SetGate(meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), calls, asks func(method byte, server string) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rules = rules{meet, calls, asks}
 	h.judgeAnew()
 }
 
@@ -290,7 +342,7 @@ func (h *host) Recheck() {
 }
 
 func (h *host) judgeAnew() {
-	h.verdicts = map[string]bool{}
+	h.admitted = map[[2]string]bool{}
 	h.judged++
 }
 
@@ -363,7 +415,7 @@ func (h *host) hear(from *host, text []byte) {
 	if ok, _ := h.net.travel(from, h, len(text)); !ok {
 		return
 	}
-	if from.hello(h, false) != nil {
+	if from.hello(h, "liveness") != nil {
 		return
 	}
 	h.mu.Lock()

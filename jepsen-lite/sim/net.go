@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -266,17 +267,32 @@ func (e *helloError) Error() string { return fmt.Sprintf("%s: %s", e.code, e.tex
 func (e *helloError) ErrorCode() string { return e.code }
 
 // hello is the judgement of the real wire over two ends: Raft flows only inside one
-// cluster that both know, and nothing from who was removed.
-func (h *host) hello(p *host, forRaft bool) error {
-	me, mine := h.identity()
+// cluster that both know, and the product's rules judge both ends.
+func (h *host) hello(p *host, kind string) error {
+	_, mine := h.identity()
 	_, theirs := p.identity()
 	switch {
 	case mine != "" && theirs != "" && mine != theirs:
 		return &helloError{"OTHER_CLUSTER", fmt.Sprintf("cluster id is %s here, %s there", theirs, mine)}
-	case forRaft && (mine == "" || theirs == ""):
+	case kind == "raft" && (mine == "" || theirs == ""):
 		return &helloError{"NOT_READY", "no cluster id yet"}
-	case !p.lets(me):
-		return &helloError{"REMOVED", me + " was removed from the cluster"}
+	}
+	if err := p.lets(h, kind, ""); err != nil {
+		return err
+	}
+	return h.lets(p, kind, p.id)
+}
+
+// helloRaft is the judgement over one of Raft's requests: the real wire refuses one in another's name.
+func (h *host) helloRaft(p *host, msg any) error {
+	if err := h.hello(p, "raft"); err != nil {
+		return err
+	}
+	me, _ := h.identity()
+	if q, ok := msg.(raft.WithRPCHeader); p.gate().meet != nil && (!ok || string(q.GetRPCHeader().ID) != me) {
+		return errNotCaller
 	}
 	return nil
 }
+
+var errNotCaller = errors.New("NOT_CALLER")

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -138,8 +139,10 @@ func TestNetHello(t *testing.T) {
 		prepare    func(a, b *host)
 		call, raft bool
 	}{
-		"members":       {func(_, _ *host) {}, true, true},
-		"removed":       {func(_, b *host) { b.SetAllowed(func(id string) bool { return id != "a.0" }) }, false, false},
+		"members": {func(_, _ *host) {}, true, true},
+		"removed": {func(_, b *host) {
+			b.SetGate(func(string, string, string, string, ed25519.PublicKey) (string, string) { return "REMOVED", "" }, nil, nil)
+		}, false, false},
 		"other cluster": {func(a, _ *host) { a.Identify("0", "d") }, false, false},
 		"stranger":      {func(a, _ *host) { a.Identify("0", "") }, true, false},
 	} {

@@ -121,7 +121,7 @@ func (p *pipeline) deliver(a *appending) error {
 		time.Sleep(time.Millisecond)
 		return errRefused
 	}
-	if err := p.h.hello(a.p, true); err != nil {
+	if err := p.h.helloRaft(a.p, a.q.msg); err != nil {
 		return err
 	}
 	a.conn = p.h.net.conn(p.h.id, p.to)

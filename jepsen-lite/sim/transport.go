@@ -107,7 +107,7 @@ func (h *host) ask(to string, in, msg, out any, data []byte) error {
 		time.Sleep(time.Millisecond)
 		return errRefused
 	}
-	if err := h.hello(p, true); err != nil {
+	if err := h.helloRaft(p, q.msg); err != nil {
 		time.Sleep(time.Millisecond)
 		return err
 	}

@@ -45,10 +45,16 @@ func (s *Server) CallUntil(ctx context.Context, over <-chan struct{}, addr strin
 		c = &client{s: s, addr: addr}
 		s.clients[addr] = c
 	}
+	rules := s.gate
 	s.mu.Unlock()
 	cc, err := c.get(ctx, over)
 	if err != nil {
 		return nil, notSent(err)
+	}
+	if rules.ask != nil {
+		if err := rules.ask(method, cc.server); err != nil {
+			return nil, notSent(err)
+		}
 	}
 	return cc.call(ctx, over, method, req)
 }
@@ -83,7 +89,7 @@ func (c *client) get(ctx context.Context, over <-chan struct{}) (*clientConn, er
 
 // dial runs apart from its callers, so that one caller's cancellation does not spoil it for others.
 func (c *client) dial(d *dialAttempt) {
-	conn, _, err := c.s.dial(c.s.ctx, c.addr, KindRPC)
+	conn, them, err := c.s.dial(c.s.ctx, c.addr, KindRPC)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dialing = nil
@@ -92,7 +98,7 @@ func (c *client) dial(d *dialAttempt) {
 		d.err = err
 		return
 	}
-	cc := &clientConn{conn: conn, limit: c.s.cfg.FrameMax, out: make(chan *outgoing, 64), done: make(chan struct{}), slots: make(chan struct{}, c.s.cfg.InFlightMax), pending: map[uint64]chan frame{}}
+	cc := &clientConn{conn: conn, server: them.ServerID(), limit: c.s.cfg.FrameMax, out: make(chan *outgoing, 64), done: make(chan struct{}), slots: make(chan struct{}, c.s.cfg.InFlightMax), pending: map[uint64]chan frame{}}
 	if !c.s.spawn(cc.write) || !c.s.spawn(cc.read) {
 		cc.fail(ErrClosed)
 		d.err = ErrClosed
@@ -127,11 +133,12 @@ type outgoing struct {
 
 // clientConn is the calling side of one connection: a writer and a reader goroutine.
 type clientConn struct {
-	conn  net.Conn
-	limit int
-	out   chan *outgoing
-	slots chan struct{}
-	done  chan struct{}
+	conn   net.Conn
+	server string // ID.INCARNATION at the other end
+	limit  int
+	out    chan *outgoing
+	slots  chan struct{}
+	done   chan struct{}
 
 	mu      sync.Mutex
 	err     error

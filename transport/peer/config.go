@@ -25,8 +25,6 @@ type Config struct {
 	// FreshTLS gives what stands in for TLS at each new connection, for certificates that are
 	// renewed; nil: TLS itself. It may only be set together with TLS.
 	FreshTLS func() *tls.Config
-	// Allowed refuses removed replicas: it gets ID.INCARNATION of a sender. Nil allows all.
-	Allowed func(id string) bool
 	// Logger is required.
 	Logger hclog.Logger
 	// HandshakeTimeout bounds TLS and hello together.

@@ -65,12 +65,12 @@ func (s *Server) track(c net.Conn) (release func(), err error) {
 		_ = c.Close()
 		return nil, err
 	}
-	s.conns[c] = ""
+	s.conns[c] = caller{}
 	return func() { s.forget(c) }, nil
 }
 
 // know makes a replica's of a stranger's connection, or says why not.
-func (s *Server) know(c net.Conn, them Identity) error {
+func (s *Server) know(c net.Conn, them caller) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.strangers, func(x stranger) bool { return x.conn == c })
@@ -81,7 +81,7 @@ func (s *Server) know(c net.Conn, them Identity) error {
 		return err
 	}
 	s.strangers = slices.Delete(s.strangers, i, i+1)
-	s.conns[c] = them.ServerID()
+	s.conns[c] = them
 	return nil
 }
 
@@ -94,11 +94,11 @@ func (s *Server) roomLocked() error {
 }
 
 // identified remembers who is at the other end of a dialed connection.
-func (s *Server) identified(c net.Conn, them Identity) {
+func (s *Server) identified(c net.Conn, them caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.conns[c]; ok {
-		s.conns[c] = them.ServerID()
+		s.conns[c] = them
 	}
 }
 

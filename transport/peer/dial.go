@@ -48,45 +48,66 @@ func (s *Server) dial(ctx context.Context, addr string, kind Kind) (net.Conn, Id
 	if err != nil {
 		return nil, Identity{}, err
 	}
-	conn, them, err := s.greet(ctx, raw, hello{Kind: kind, From: me})
+	conn, them, who, err := s.greet(ctx, raw, addr, hello{Kind: kind, From: me})
 	if err != nil {
 		_ = raw.Close()
 		release()
 		return nil, them, fmt.Errorf("hello to %s: %w", addr, err)
 	}
-	s.identified(raw, them)
+	s.identified(raw, who)
 	return &trackedConn{Conn: conn, release: release}, them, nil
 }
 
 // greet secures a dialed connection, says hello and checks the answer.
-func (s *Server) greet(ctx context.Context, raw net.Conn, h hello) (net.Conn, Identity, error) {
+func (s *Server) greet(ctx context.Context, raw net.Conn, addr string, h hello) (net.Conn, Identity, caller, error) {
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
+	rules, key := s.rules()
 	conn, err := s.secure(ctx, raw, false)
 	if err != nil {
-		return nil, Identity{}, err
+		return nil, Identity{}, caller{}, err
+	}
+	if h.Text, err = prove(conn, key, proofDialer, h); err != nil {
+		return nil, Identity{}, caller{}, err
 	}
 	if _, err := conn.Write(h.encode()); err != nil {
-		return nil, Identity{}, err
+		return nil, Identity{}, caller{}, err
 	}
 	reply, err := readHello(conn)
 	if err != nil {
-		return nil, Identity{}, err
+		return nil, Identity{}, caller{}, err
 	}
-	if reply.Code != HelloOK {
-		return nil, reply.From, &HelloError{Code: reply.Code, Text: reply.Text}
-	}
-	if err := checkCertificate(conn, reply.From.ClusterName, reply.From.ID); err != nil {
-		return nil, reply.From, err
-	}
-	me, _ := s.Identity()
-	if code, text := compatible(me, reply.From, h.Kind); code != HelloOK {
-		return nil, reply.From, &HelloError{Code: code, Text: text}
+	who, err := s.judgeReply(conn, rules, addr, h.Kind, reply)
+	if err != nil {
+		return nil, reply.From, who, err
 	}
 	if !stop() && ctx.Err() != nil {
-		return nil, reply.From, ctx.Err()
+		return nil, reply.From, who, ctx.Err()
 	}
-	return conn, reply.From, raw.SetDeadline(time.Time{})
+	return conn, reply.From, who, raw.SetDeadline(time.Time{})
+}
+
+// judgeReply decides about the listener that answered.
+func (s *Server) judgeReply(conn net.Conn, rules gate, addr string, kind Kind, reply hello) (caller, error) {
+	if err := checkCertificate(conn, reply.From.ClusterName, reply.From.ID); err != nil {
+		return caller{}, err
+	}
+	if reply.Code != HelloOK {
+		return caller{}, &HelloError{Code: reply.Code, Text: reply.Text, By: reply.From.ServerID()}
+	}
+	me, _ := s.Identity()
+	if code, text := compatible(me, reply.From, kind); code != HelloOK {
+		return caller{}, &HelloError{Code: code, Text: text, By: me.ServerID()}
+	}
+	key, err := checkProof(conn, proofListener, reply)
+	if err != nil {
+		return caller{}, err
+	}
+	who := caller{server: reply.From.ServerID(), kind: kind, addr: addr, serial: serial(conn), key: key}
+	if code, text := rules.admits(who); code != HelloOK {
+		return who, &HelloError{Code: code, Text: text, By: me.ServerID()}
+	}
+	return who, nil
 }
 
 // refused says that err is the kernel's proof that nobody listens.

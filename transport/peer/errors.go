@@ -20,10 +20,11 @@ var (
 	ErrTooLarge = errors.New("frame too large")
 )
 
-// HelloError is a refusal by the other side's hello.
+// HelloError is a refusal of a connection, by the other side or by this one.
 type HelloError struct {
 	Code HelloCode
 	Text string
+	By   string // ID.INCARNATION of the replica that refuses; its certificate names the id
 }
 
 // Error says who refused and why.
@@ -31,6 +32,9 @@ func (e *HelloError) Error() string { return fmt.Sprintf("refused by peer: %s: %
 
 // ErrorCode is the stable name of the refusal.
 func (e *HelloError) ErrorCode() string { return e.Code.String() }
+
+// RefusedBy is ID.INCARNATION of the replica that refuses.
+func (e *HelloError) RefusedBy() string { return e.By }
 
 // Is makes a refusal for removal match ErrRemoved.
 func (e *HelloError) Is(target error) bool {

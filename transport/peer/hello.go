@@ -29,9 +29,10 @@ const (
 	HelloBadIdentity  HelloCode = 5 // the certificate names another replica
 	HelloUnknownKind  HelloCode = 6
 	HelloVersion      HelloCode = 7
+	HelloNotMember    HelloCode = 8 // not in the membership that the listener knows
 )
 
-var helloNames = [...]string{"OK", "NOT_READY", "OTHER_NAME", "OTHER_CLUSTER", "REMOVED", "BAD_IDENTITY", "UNKNOWN_KIND", "VERSION"}
+var helloNames = [...]string{"OK", "NOT_READY", "OTHER_NAME", "OTHER_CLUSTER", "REMOVED", "BAD_IDENTITY", "UNKNOWN_KIND", "VERSION", "NOT_MEMBER"}
 
 // String is the stable name of the code.
 func (c HelloCode) String() string {
@@ -61,7 +62,8 @@ type Identity struct {
 // ServerID is the name by which Raft knows the replica.
 func (i Identity) ServerID() string { return i.ID + "." + i.Incarnation }
 
-// hello opens every connection, in both directions: the listener's carries a code and a text.
+// hello opens every connection, in both directions: the listener's carries a code. Text is the reason of a refusal;
+// in any other hello it is the proof (proof.go), which older programs do not read.
 type hello struct {
 	Kind Kind
 	Code HelloCode

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
@@ -58,7 +59,7 @@ func TestCall(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 200 { // many at once over one connection
 		wg.Go(func() {
-			want := fmt.Sprintf("a:%d", i)
+			want := fmt.Sprintf("a.inc-a:%d", i)
 			if got, err := a.Call(t.Context(), b.Addr(), 40, fmt.Append(nil, i)); err != nil || string(got) != want {
 				t.Errorf("got %q %v", got, err)
 			}
@@ -79,7 +80,7 @@ func TestCall(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	big := make([]byte, a.cfg.FrameMax)
-	if got, err := a.Call(t.Context(), b.Addr(), 40, big[:len(big)-2]); err != nil || len(got) != len(big) {
+	if got, err := a.Call(t.Context(), b.Addr(), 40, big[:len(big)-len("a.inc-a:")]); err != nil || len(got) != len(big) {
 		t.Errorf("largest frame: %d bytes, %v", len(got), err)
 	}
 	if _, err := a.Call(t.Context(), b.Addr(), 40, big); !errors.As(err, &re) || re.Code != "TOO_LARGE" {
@@ -173,9 +174,19 @@ func TestInFlightBound(t *testing.T) {
 	}
 }
 
+// without are rules that refuse one replica as removed.
+func without(removed string) func(server, kind, addr, serial string, key ed25519.PublicKey) (string, string) {
+	return func(server, _, _, _ string, _ ed25519.PublicKey) (string, string) {
+		if server == removed {
+			return "REMOVED", "removed"
+		}
+		return "", ""
+	}
+}
+
 func TestHelloRefusals(t *testing.T) {
 	a := listen(t, "a", func(c *Config) { c.HandshakeTimeout = 2 * patience }) // nothing of this waits for it
-	a.SetAllowed(func(id string) bool { return id != "gone.inc-gone" })
+	a.SetGate(without("gone.inc-gone"), nil, nil)
 	call := func(s *Server) error { _, err := s.Call(t.Context(), a.Addr(), 99, nil); return err }
 	check := func(name string, err error, code HelloCode) {
 		t.Helper()
@@ -225,7 +236,7 @@ func TestRecheck(t *testing.T) {
 	if _, err := b.Call(t.Context(), a.Addr(), 40, nil); err != nil {
 		t.Fatal(err)
 	}
-	a.SetAllowed(func(id string) bool { return id != "b.inc-b" })
+	a.SetGate(without("b.inc-b"), nil, nil)
 	a.Recheck()
 	soon(t, "it is told that it was removed", func() bool {
 		_, err := b.Call(t.Context(), a.Addr(), 40, nil)
@@ -245,7 +256,7 @@ func TestStreamLayer(t *testing.T) {
 		rpc.Respond(&raft.AppendEntriesResponse{Term: 7, Success: true}, nil)
 	}()
 	// What the library takes for a heartbeat.
-	req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("a"), Addr: []byte(a.Addr())}, Term: 7}
+	req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("a.inc-a"), Addr: []byte(a.Addr())}, Term: 7}
 	var resp raft.AppendEntriesResponse
 	if err := ta.AppendEntries("b", raft.ServerAddress(b.Addr()), req, &resp); err != nil || resp.Term != 7 {
 		t.Fatalf("%+v %v", resp, err)
@@ -381,7 +392,7 @@ func TestTLS(t *testing.T) {
 		return s.Call(ctx, to.Addr(), 40, nil)
 	}
 	good := listen(t, "b", with(ca.config("test", "b")))
-	if got, err := call(good, a); err != nil || string(got) != "b" {
+	if got, err := call(good, a); err != nil || string(got) != "b.inc-b" {
 		t.Fatalf("got %q %v", got, err)
 	}
 	for name, s := range map[string]*Server{
@@ -423,17 +434,17 @@ func TestRenewedCertificates(t *testing.T) {
 	behind := listen(t, "d", func(cfg *Config) { cfg.TLS = old.config("test", "d") })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if got, err := b.Call(ctx, a.Addr(), 40, nil); err != nil || string(got) != "b" {
+	if got, err := b.Call(ctx, a.Addr(), 40, nil); err != nil || string(got) != "b.inc-b" {
 		t.Fatalf("got %q %v", got, err)
 	}
 	now.Store(renewed)
-	if got, err := c.Call(ctx, a.Addr(), 40, nil); err != nil || string(got) != "c" {
+	if got, err := c.Call(ctx, a.Addr(), 40, nil); err != nil || string(got) != "c.inc-c" {
 		t.Errorf("with the renewed ones: %q %v", got, err)
 	}
 	if _, err := behind.Call(ctx, a.Addr(), 40, nil); err == nil {
 		t.Error("a certificate of the old CA was let in")
 	}
-	if got, err := b.Call(ctx, a.Addr(), 40, nil); err != nil || string(got) != "b" {
+	if got, err := b.Call(ctx, a.Addr(), 40, nil); err != nil || string(got) != "b.inc-b" {
 		t.Errorf("the connection of before: %q %v", got, err)
 	}
 }

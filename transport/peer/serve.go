@@ -26,14 +26,14 @@ type rpcConn struct {
 // serveRPC answers calls until the connection ends.
 func (s *Server) serveRPC(conn net.Conn, from Identity) {
 	ctx, cancel := context.WithCancel(s.ctx)
-	c := &rpcConn{s: s, from: from.ID, out: make(chan frame, 64), ctx: ctx, slots: make(chan struct{}, s.cfg.InFlightMax), cancels: map[uint64]context.CancelFunc{}}
+	c := &rpcConn{s: s, from: from.ServerID(), out: make(chan frame, 64), ctx: ctx, slots: make(chan struct{}, s.cfg.InFlightMax), cancels: map[uint64]context.CancelFunc{}}
 	c.wg.Go(func() {
 		c.write(conn)
 		cancel()
 		_ = conn.Close()
 	})
 	if err := c.read(bufio.NewReaderSize(conn, 64<<10)); err != nil && s.ctx.Err() == nil {
-		s.cfg.Logger.Trace("rpc connection ended", "from", from.ID, "error", err)
+		s.cfg.Logger.Trace("rpc connection ended", "from", c.from, "error", err)
 	}
 	cancel()
 	_ = conn.Close()
@@ -90,7 +90,7 @@ func (c *rpcConn) start(f frame) {
 // run calls the handler and makes the reply frame.
 func (c *rpcConn) run(ctx context.Context, f frame) frame {
 	c.s.mu.Lock()
-	h := c.s.handlers[f.method]
+	h, may := c.s.handlers[f.method], c.s.gate.may
 	c.s.mu.Unlock()
 	failed := func(code, text string) frame {
 		return frame{kind: frameError, id: f.id, payload: encodeError(code, text)}
@@ -98,7 +98,14 @@ func (c *rpcConn) run(ctx context.Context, f frame) frame {
 	if h == nil {
 		return failed("NO_METHOD", fmt.Sprintf("method %d is not served here", f.method))
 	}
-	out, err := h(ctx, c.from, f.payload)
+	var out []byte
+	var err error
+	if may != nil {
+		err = may(f.method, c.from)
+	}
+	if err == nil {
+		out, err = h(ctx, c.from, f.payload)
+	}
 	if err != nil {
 		var code string
 		var ce coder

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -11,7 +12,7 @@ import (
 	"time"
 )
 
-// Handler answers one call. from is the configured id of the calling replica. Its error travels as
+// Handler answers one call. from is ID.INCARNATION of the calling replica. Its error travels as
 // text, and with a code when it has an ErrorCode method.
 type Handler func(ctx context.Context, from string, req []byte) ([]byte, error)
 
@@ -30,9 +31,10 @@ type Server struct {
 	closed   bool
 	me       Identity
 	ready    bool
-	allowed  func(string) bool
+	key      ed25519.PrivateKey
+	gate     gate
 	handlers map[byte]Handler
-	conns    map[net.Conn]string // open connections and the ID.INCARNATION at their other end
+	conns    map[net.Conn]caller // open connections and who is at their other end
 	clients  map[string]*client
 
 	strangers []stranger // accepted and without a hello, the oldest first
@@ -50,9 +52,9 @@ func Listen(cfg Config) (*Server, error) {
 	var boot [8]byte
 	_, _ = rand.Read(boot[:]) // crypto/rand never fails
 	s := &Server{
-		cfg: cfg, ln: ln, addr: cfg.Advertise, allowed: cfg.Allowed,
+		cfg: cfg, ln: ln, addr: cfg.Advertise,
 		me:       Identity{ClusterName: cfg.ClusterName, ID: cfg.ID, Boot: binary.BigEndian.Uint64(boot[:])},
-		handlers: map[byte]Handler{}, conns: map[net.Conn]string{}, clients: map[string]*client{},
+		handlers: map[byte]Handler{}, conns: map[net.Conn]caller{}, clients: map[string]*client{},
 	}
 	if s.addr == "" {
 		s.addr = ln.Addr().String()
@@ -80,15 +82,6 @@ func (s *Server) Identity() (Identity, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.me, s.ready
-}
-
-// SetAllowed replaces Config.Allowed; both are asked.
-func (s *Server) SetAllowed(f func(id string) bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.allowed = func(id string) bool {
-		return (s.cfg.Allowed == nil || s.cfg.Allowed(id)) && (f == nil || f(id))
-	}
 }
 
 // Handle registers the handler of one method. Methods below 32 belong to package cluster.
@@ -120,20 +113,6 @@ func (s *Server) CloseConns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closeLocked()
-}
-
-// Recheck ends the connections of replicas that are no longer allowed.
-func (s *Server) Recheck() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.allowed == nil {
-		return
-	}
-	for c, id := range s.conns {
-		if id != "" && !s.allowed(id) {
-			_ = c.Close()
-		}
-	}
 }
 
 // accept is the listener's goroutine.
@@ -174,7 +153,7 @@ func (s *Server) welcome(raw net.Conn, release func()) {
 	tc := &trackedConn{Conn: conn, release: release}
 	switch h.Kind {
 	case KindRaft:
-		s.stream.deliver(tc) // raft closes it
+		s.stream.deliver(tc, h.From.ServerID()) // raft closes it
 	case KindLiveness:
 		s.mesh.wake(h.From.ID)
 		s.mesh.serve(tc)
@@ -197,13 +176,20 @@ func (s *Server) answer(raw net.Conn) (net.Conn, hello, error) {
 		return nil, hello{}, err
 	}
 	me, _ := s.Identity()
-	code, text := s.judge(conn, h)
+	who, code, text := s.judge(conn, h)
 	if code == HelloOK {
-		if err := s.know(raw, h.From); err != nil {
+		if err := s.know(raw, who); err != nil {
 			code, text = HelloNotReady, err.Error()
 		}
 	}
-	if _, err := conn.Write((hello{Kind: h.Kind, Code: code, Text: text, From: me}).encode()); err != nil {
+	reply := hello{Kind: h.Kind, Code: code, Text: text, From: me}
+	if code == HelloOK {
+		_, key := s.rules()
+		if reply.Text, err = prove(conn, key, proofListener, reply); err != nil {
+			return nil, h, err
+		}
+	}
+	if _, err := conn.Write(reply.encode()); err != nil {
 		return nil, h, err
 	}
 	if code != HelloOK {
@@ -213,26 +199,28 @@ func (s *Server) answer(raw net.Conn) (net.Conn, hello, error) {
 }
 
 // judge decides about a hello.
-func (s *Server) judge(conn net.Conn, h hello) (HelloCode, string) {
-	s.mu.Lock()
-	me, ready, allowed := s.me, s.ready, s.allowed
-	s.mu.Unlock()
+func (s *Server) judge(conn net.Conn, h hello) (who caller, code HelloCode, text string) {
+	me, ready := s.Identity()
+	rules, _ := s.rules()
 	if h.Kind < KindRaft || h.Kind > KindRPC {
-		return HelloUnknownKind, fmt.Sprintf("kind %d", h.Kind)
+		return who, HelloUnknownKind, fmt.Sprintf("kind %d", h.Kind)
 	}
 	if !ready {
-		return HelloNotReady, "starting"
+		return who, HelloNotReady, "starting"
 	}
 	if err := checkCertificate(conn, me.ClusterName, h.From.ID); err != nil {
-		return HelloBadIdentity, err.Error()
+		return who, HelloBadIdentity, err.Error()
+	}
+	key, err := checkProof(conn, proofDialer, h)
+	if err != nil {
+		return who, HelloBadIdentity, err.Error()
 	}
 	if code, text := compatible(me, h.From, h.Kind); code != HelloOK {
-		return code, text
+		return who, code, text
 	}
-	if allowed != nil && !allowed(h.From.ServerID()) {
-		return HelloRemoved, h.From.ServerID() + " was removed from the cluster"
-	}
-	return HelloOK, ""
+	who = caller{server: h.From.ServerID(), kind: h.Kind, serial: serial(conn), key: key}
+	code, text = rules.admits(who)
+	return who, code, text
 }
 
 // compatible compares two identities. Raft flows only inside one cluster whose id both know; calls

@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/raft"
+)
+
+// TestLateFollowerBelievesItsLeader: a replica was let in while another was down, and leads when that one returns. The
+// late one does not know it, and must neither refuse it for ever nor believe anybody else.
+func TestLateFollowerBelievesItsLeader(t *testing.T) {
+	rs := trio(t, nil)
+	inStep(t, rs, put(t, rs, 3))
+	l := leader(t, rs)
+	late, third := without(rs, l)[0], without(rs, l)[1]
+	late.kill()
+	d := newReplica(t, "rm4", nil).start()
+	if err := d.c.Join(t.Context(), []string{l.addr}, "", false); err != nil {
+		t.Fatal(err)
+	}
+	here := []*replica{l, third, d}
+	eventually(t, patience, "rm4 votes", func() bool { return len(voters(l.c.configuration())) == 4 })
+	inStep(t, here, put(t, here, 3))
+	if err := l.c.Transfer("rm4"); err != nil {
+		t.Fatal(err)
+	}
+	index := put(t, here, 3)
+
+	late.start()
+	server := d.c.Identity().ServerID()
+	if late.c.HasMember("rm4") {
+		t.Fatal("the late one knows it already")
+	}
+	inStep(t, append(here, late), index)
+	if id, _ := late.c.Leader(); id != "rm4" {
+		t.Errorf("it follows %q", id)
+	}
+	if !late.c.trusts(server) || late.c.introduced.has(server) {
+		t.Error("the membership is here and is not what counts")
+	}
+}
+
+// TestAdmissionChain: a chain counts when each link is signed by the replica that it names and it ends at a member.
+func TestAdmissionChain(t *testing.T) {
+	rs := trio(t, nil)
+	l := leader(t, rs)
+	judge := follower(rs, l).c
+	// e was let in by d, and d by the leader.
+	d, e, x := newReplica(t, "rm4", nil).start(), newReplica(t, "rm5", nil).start(), newReplica(t, "rm6", nil).start()
+	id := func(r *replica) raft.ServerID { return r.c.Identity().ServerID() }
+	admit := func(by, who *replica) []admission {
+		err := by.c.dir.change(func(i *Identity) { i.ClusterID = l.c.ClusterID() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return by.c.admit(id(who))
+	}
+	first := admit(l, d)
+	if err := d.c.dir.change(func(i *Identity) { i.Trust.Admission = first }); err != nil {
+		t.Fatal(err)
+	}
+	chain := admit(d, e)
+	if err := judge.admitted(id(e), chain); err != nil {
+		t.Errorf("a good chain: %v", err)
+	}
+	forged := slices.Clone(chain)
+	forged[0].Server = string(id(x))
+	elsewhere := newReplica(t, "rm7", nil).start()
+	for what, c := range map[string]struct {
+		who   raft.ServerID
+		chain []admission
+		why   string
+	}{
+		"no chain":               {id(e), nil, "not let in by a member"},
+		"another's chain":        {id(x), chain, "not let in by a member"},
+		"its end is missing":     {id(e), chain[:1], "not let in by a member"},
+		"another name put in":    {id(x), forged, "not signed"},
+		"it lets itself in":      {id(x), admit(x, x), "not let in by a member"},
+		"let in by a stranger":   {id(e), admit(x, e), "not let in by a member"},
+		"of another cluster":     {id(d), elsewhere.c.admit(id(d)), "not signed"},
+		"a link without its key": {id(d), []admission{{Server: string(id(d)), By: string(id(l)), Sig: first[0].Sig}}, "not signed"},
+		"another's key":          {id(d), []admission{{Server: string(id(d)), By: string(id(l)), Key: admit(x, d)[0].Key, Sig: admit(x, d)[0].Sig}}, "not signed"},
+	} {
+		if err := judge.admitted(c.who, c.chain); err == nil || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := judge.dir.change(func(i *Identity) { i.Gone = append(i.Gone, string(id(l))) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := judge.admitted(id(d), first); err == nil || !strings.Contains(err.Error(), "was removed") {
+		t.Errorf("let in by one that was removed: %v", err)
+	}
+}

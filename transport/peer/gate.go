@@ -1,0 +1,95 @@
+package peer
+
+import (
+	"crypto/ed25519"
+	"net"
+	"slices"
+)
+
+// caller is the replica at the other end of a connection, as the handshake has proven it.
+type caller struct {
+	server string // ID.INCARNATION
+	kind   Kind
+	addr   string            // the address that was dialed; empty for an accepted connection
+	serial string            // of its certificate
+	key    ed25519.PublicKey // nil without a proof
+}
+
+// gate holds the rules of who may do what. They are package cluster's.
+type gate struct {
+	meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string)
+	may  func(method byte, server string) error
+	ask  func(method byte, server string) error
+}
+
+// SetGate sets the rules. meet judges the other end of each new connection and returns the name of a HelloCode, empty
+// when the connection may be; addr is the address that was dialed, empty for an accepted connection. may judges each
+// call that arrives, ask each call that is to be sent, by the method and the replica at the other end.
+func (s *Server) SetGate(meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), may, ask func(method byte, server string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gate = gate{meet, may, ask}
+}
+
+// SetKey gives the server the key with which it proves who it is.
+func (s *Server) SetKey(key ed25519.PrivateKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.key = key
+}
+
+// Proves says whether hellos carry proofs: they do over TLS.
+func (s *Server) Proves() bool { return s.cfg.TLS != nil }
+
+// Methods returns the numbers of all methods that have a handler, in order.
+func (s *Server) Methods() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []byte
+	for m := range s.handlers {
+		all = append(all, m)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// rules returns the rules and the key.
+func (s *Server) rules() (gate, ed25519.PrivateKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gate, s.key
+}
+
+// admits asks the rules about the other end of a connection.
+func (g gate) admits(c caller) (HelloCode, string) {
+	if g.meet == nil {
+		return HelloOK, ""
+	}
+	name, text := g.meet(c.server, kindName(c.kind), c.addr, c.serial, c.key)
+	if name == "" {
+		return HelloOK, ""
+	}
+	if i := slices.Index(helloNames[:], name); i > 0 {
+		return HelloCode(i), text
+	}
+	return HelloNotMember, name + ": " + text
+}
+
+// Recheck ends the connections that the rules do not admit any more.
+func (s *Server) Recheck() {
+	g, _ := s.rules()
+	s.mu.Lock()
+	open := map[net.Conn]caller{}
+	for c, who := range s.conns {
+		if who.server != "" {
+			open[c] = who
+		}
+	}
+	s.mu.Unlock()
+	for c, who := range open {
+		if code, text := g.admits(who); code != HelloOK {
+			s.cfg.Logger.Info("connection ended", "replica", who.server, "code", code, "why", text)
+			_ = c.Close()
+		}
+	}
+}
