@@ -51,6 +51,7 @@ type Cluster struct {
 	dropping   atomic.Bool              // that restart is under way
 	crash      crashState
 	introduced introductions
+	badTold    atomic.Int64 // when a refusal of entries was logged last
 	conf       confState
 	counters   counters
 

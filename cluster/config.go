@@ -73,6 +73,9 @@ type Config struct {
 	// VerifySnapshot reads a whole snapshot and checks it. It is called before anything is restored. ErrNewer
 	// is its word for one that this program is too old for.
 	VerifySnapshot func(io.Reader) error
+	// VerifyEntry says whether the FSM can apply an entry. It is called before an entry is proposed or stored. Nil: it
+	// can apply all.
+	VerifyEntry func(data []byte) error
 	// CheckToken uses up a join token for the replica with the server id by, and returns its role,
 	// RoleVoter or RoleNonvoter; dry only looks at it. It runs on the leader. Its error may be a
 	// *Refusal. Nil: every token is good.

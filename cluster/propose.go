@@ -26,6 +26,10 @@ func (c *Cluster) Propose(entry []byte) Future {
 	case c.full.Load():
 		return done{ErrDiskFull}
 	}
+	if err := c.verifyEntry(raft.LogCommand, entry); err != nil {
+		c.log.Error("an entry is not proposed: replicas could not apply it", "error", err)
+		return done{fmt.Errorf("%w: %w", ErrBadEntry, err)}
+	}
 	in := c.current()
 	start := time.Now()
 	c.spread.inFlight.Add(1)

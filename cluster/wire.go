@@ -47,6 +47,7 @@ type wire struct {
 	acks      *ackBook
 	returns   returns
 	may       func(cmd any) error // whether the sender of a request may send it
+	verify    func(cmd any) error // whether replicas could apply what is in it
 	introduce func(to raft.ServerAddress) bool
 	serves    func(follower raft.ServerID, term uint64) bool
 	leads     func(term uint64) bool
@@ -69,7 +70,7 @@ func newWire(t raft.Transport, fast bool, c *Cluster) *wire {
 		w.installs, w.holds, w.behind, w.shorten, w.forgot = c.installed, c.holds, c.behind, c.shorten, c.tellForgetful
 		w.vote, w.preVote, w.serves, w.leads = c.vote, c.preVote, c.serves, c.leads
 		if c.peer != nil {
-			w.may, w.introduce = c.mayRaft, c.introduce
+			w.may, w.verify, w.introduce = c.mayRaft, c.verifyReceived, c.introduce
 		}
 	}
 	w.wg.Go(w.relay)
@@ -101,7 +102,11 @@ func (w *wire) relay() {
 // pass hands one request to raft, or refuses it here.
 func (w *wire) pass(rpc raft.RPC) {
 	if w.may != nil {
-		if err := w.may(rpc.Command); err != nil {
+		err := w.may(rpc.Command)
+		if err == nil {
+			err = w.verify(rpc.Command)
+		}
+		if err != nil {
 			if rpc.Reader != nil {
 				_, _ = io.Copy(io.Discard, rpc.Reader)
 			}

@@ -33,6 +33,7 @@ type Machine struct {
 	digests digestRing
 	waiters waiterHeap
 	recent  recentRing
+	decoded decodedRing
 }
 
 var (
@@ -62,10 +63,7 @@ type Result struct {
 // batch that was skipped, ErrStopped after a fatal one.
 func (m *Machine) Apply(l *raft.Log) any {
 	start := time.Now()
-	b, err := event.Decode(l.Data)
-	if err == nil && b.Level > m.cfg.Level {
-		err = fmt.Errorf("feature level %d, this build knows %d", b.Level, m.cfg.Level)
-	}
+	b, err := m.decode(l.Data)
 	if err != nil {
 		return m.fatal(ExitNotKnown, fmt.Errorf("decode batch at index %d: %w", l.Index, err))
 	}

@@ -109,6 +109,33 @@ func TestFatal(t *testing.T) {
 	}
 }
 
+// TestVerify: what cannot be applied is refused before it is stored, and nothing stops; what can be is decoded once.
+func TestVerify(t *testing.T) {
+	m := New(Config{OnFatal: func(int, error) { t.Error("it stops") }})
+	good := entry(1, 1, 0, node(1))
+	newer := event.Batch{Level: event.Level + 1, Events: []event.Event{node(2)}}
+	for name, data := range map[string][]byte{"none": nil, "no batch": []byte("what is this"), "damaged": good.Data[:len(good.Data)-1], "newer level": newer.Encode()} {
+		if m.Verify(data) == nil {
+			t.Errorf("%s is good", name)
+		}
+	}
+	if err := m.Verify(good.Data); err != nil {
+		t.Fatal(err)
+	}
+	if kept := m.decoded.take(good.Data); kept == nil {
+		t.Error("what was decoded is not kept")
+	} else {
+		m.decoded.keep(good.Data, kept)
+	}
+	if m.decoded.take(bytes.Clone(good.Data)) != nil {
+		t.Error("other bytes are taken for these")
+	}
+	mustApply(t, m, good)
+	if m.decoded.take(good.Data) != nil {
+		t.Error("events are applied that are used again")
+	}
+}
+
 // Batches planned elsewhere than where they were appended are skipped, and every
 // replica agrees which.
 func TestFence(t *testing.T) {

@@ -177,6 +177,8 @@ func (o *office) lose(b *batch) {
 		b.fail(ErrNotLeader)
 	case errors.Is(b.err, ErrTooLarge):
 		b.fail(ErrTooLarge)
+	case errors.Is(b.err, ErrPlanner):
+		b.fail(ErrPlanner)
 	default:
 		b.fail(fmt.Errorf("%w: %w", ErrUnknownOutcome, b.err))
 	}

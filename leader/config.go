@@ -24,7 +24,7 @@ type Log interface {
 }
 
 // Future is the outcome of one proposal. Wait returns once the entry is applied
-// on this replica, or with an error: one that Is ErrNotLeader or ErrTooLarge when
+// on this replica, or with an error: one that Is ErrNotLeader, ErrTooLarge or ErrPlanner when
 // the entry has no effect for sure, anything else when that is not known.
 type Future interface {
 	Wait() (index uint64, err error)

@@ -38,7 +38,7 @@ func TestTrap697Barrier(t *testing.T) {
 		}
 		s.net.isolate(old.id, true, true)
 		for range 3 {
-			go l.cluster.Propose([]byte("lost"))
+			go l.cluster.Propose(nothing())
 			time.Sleep(5 * time.Millisecond)
 		}
 		s.leader(10*election, old)

@@ -183,7 +183,7 @@ func TestDiskSpace(t *testing.T) {
 		s.busy("app1")
 		l.disk.wrong(func(f *faults) { f.free = diskStop - 1 })
 		time.Sleep(3 * time.Second)
-		if err := l.cluster.Propose([]byte("x")); err != nil {
+		if err := l.cluster.Propose(nothing()); err != nil {
 			if _, _, err := err.Wait(); !errors.Is(err, cluster.ErrDiskFull) {
 				t.Errorf("a proposal below the stop level: %v", err)
 			}

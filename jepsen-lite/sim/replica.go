@@ -277,7 +277,7 @@ func (l *life) openCluster() error {
 	k.EntryMax = 16 << 20
 	k.Level = uint64(l.level)
 	k.FeatureLevel = func() uint64 { st, _ := machine.Fork(); return uint64(st.Meta.Level) }
-	k.VerifySnapshot = l.verifySnapshot
+	k.VerifySnapshot, k.VerifyEntry = l.verifySnapshot, machine.Verify
 	k.Digest = func(index uint64) (uint64, []byte, bool) {
 		at, d, ok := machine.DigestAt(index)
 		return at, binary.BigEndian.AppendUint64(nil, d), ok
@@ -460,6 +460,8 @@ func (f raftFuture) Wait() (uint64, error) {
 		return index, nil
 	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, cluster.ErrDiskFull), errors.Is(err, fsm.ErrStale):
 		return index, fmt.Errorf("%w: %w", leader.ErrNotLeader, err)
+	case errors.Is(err, cluster.ErrBadEntry):
+		return index, fmt.Errorf("%w: %w", leader.ErrPlanner, err)
 	case errors.Is(err, cluster.ErrTooLarge):
 		return index, fmt.Errorf("%w: %w", leader.ErrTooLarge, err)
 	}

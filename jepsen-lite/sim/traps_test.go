@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster"
+	"rmd/fsm/event"
 )
 
 // The traps of jepsen-lite.md, section 8: each is shown without what we have against
@@ -60,7 +61,7 @@ func (s *story) divergent() (old, now *replica) {
 	s.net.isolate(old.id, true, true)
 	tail := l.cluster.LastIndex() + 50
 	for end := time.Now().Add(lease / 2); l.cluster.LastIndex() < tail && time.Now().Before(end); time.Sleep(time.Millisecond) {
-		go l.cluster.Propose([]byte("lost"))
+		go l.cluster.Propose(nothing())
 	}
 	now = s.leader(10*election, old)
 	for _, app := range []string{"app2", "app3", "app4"} {
@@ -177,7 +178,7 @@ func TestTrap503(t *testing.T) {
 		begin := time.Now()
 		thaw := l.disk.freeze()
 		defer thaw()
-		go l.cluster.Propose([]byte("a write that does not return"))
+		go l.cluster.Propose(nothing())
 		if s.await(cluster.DefaultConfig().HungGiveUp+6*election, old) == nil {
 			t.Error("L5: no other leader within the watchdog's limit")
 		}
@@ -260,3 +261,6 @@ func TestTrapCommitLibrary(t *testing.T) {
 		b.stop()
 	})
 }
+
+// nothing is an entry that replicas can apply and that changes nothing.
+func nothing() []byte { return (&event.Batch{Level: 1}).Encode() }

@@ -35,6 +35,8 @@ func (f raftFuture) Wait() (uint64, error) {
 		return index, nil
 	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, cluster.ErrDiskFull), errors.Is(err, fsm.ErrStale):
 		return index, fmt.Errorf("%w: %w", leader.ErrNotLeader, err)
+	case errors.Is(err, cluster.ErrBadEntry):
+		return index, fmt.Errorf("%w: %w", leader.ErrPlanner, err)
 	case errors.Is(err, cluster.ErrTooLarge):
 		return index, fmt.Errorf("%w: %w", leader.ErrTooLarge, err)
 	}

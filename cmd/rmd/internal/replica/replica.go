@@ -154,7 +154,7 @@ func (r *Replica) openCluster() error {
 	k.Peer, k.FSM, k.Logger, k.OnFatal, k.Version = r.peer, r.machine, r.log.Named("cluster"), r.fatal, r.opt.Version
 	k.Level = event.Level
 	k.FeatureLevel = func() uint64 { st, _ := r.machine.Fork(); return uint64(st.Meta.Level) }
-	k.VerifySnapshot = VerifySnapshot
+	k.VerifySnapshot, k.VerifyEntry = VerifySnapshot, r.machine.Verify
 	k.CheckToken = r.checkToken
 	k.Digest = r.digest
 	k.Observe = r.measure

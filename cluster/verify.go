@@ -1,0 +1,93 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Once an entry is committed each replica has to apply it, so one that nobody understands would stop them all, at
+// every start again. And the library panics at a membership that does not decode. So entries are read where they
+// enter: the leader's before they are proposed, a follower's before they are stored and acknowledged. A leader that
+// sends nonsense finds no majority for it, and the others go on.
+
+// ErrBadEntry is returned for a proposal that replicas could not apply; it was not appended.
+var ErrBadEntry = errors.New("entry that replicas could not apply")
+
+// verifyEntries judges the entries of a request to append.
+func (c *Cluster) verifyEntries(q *raft.AppendEntriesRequest) error {
+	for i, e := range q.Entries {
+		if e == nil || e.Index != q.PrevLogEntry+uint64(i)+1 {
+			return fmt.Errorf("%w: entry %d of %d has the wrong index", ErrBadEntry, i+1, len(q.Entries))
+		}
+		if err := c.verifyEntry(e.Type, e.Data); err != nil {
+			return fmt.Errorf("%w: index %d, term %d: %w", ErrBadEntry, e.Index, e.Term, err)
+		}
+	}
+	return nil
+}
+
+// verifyEntry judges one entry.
+func (c *Cluster) verifyEntry(t raft.LogType, data []byte) error {
+	switch t {
+	case raft.LogNoop, raft.LogBarrier:
+		return nil
+	case raft.LogConfiguration:
+		return verifyConfiguration(data)
+	case raft.LogCommand:
+		if c.cfg.VerifyEntry == nil {
+			return nil
+		}
+		return c.cfg.VerifyEntry(data)
+	}
+	return fmt.Errorf("entry of the unknown type %d", t)
+}
+
+// verifyConfiguration judges an encoded membership.
+func verifyConfiguration(data []byte) error {
+	conf, err := decodeConfiguration(data)
+	switch {
+	case err != nil:
+		return err
+	case len(voters(conf)) == 0:
+		return errors.New("a membership without a voter")
+	}
+	ids := map[raft.ServerID]bool{}
+	for _, s := range conf.Servers {
+		if ids[s.ID] || !serverPattern.MatchString(string(s.ID)) || s.Address == "" {
+			return fmt.Errorf("a membership with the server %q at %q", s.ID, s.Address)
+		}
+		ids[s.ID] = true
+	}
+	return nil
+}
+
+// badPause is the least time between two log lines about entries that are refused.
+const badPause = time.Minute
+
+// verifyReceived judges a request of Raft's and tells the operator of a refusal now and then.
+func (c *Cluster) verifyReceived(cmd any) error {
+	err := verifyRequest(c, cmd)
+	if now := time.Now().UnixNano(); err != nil {
+		if last := c.badTold.Load(); now-last > int64(badPause) && c.badTold.CompareAndSwap(last, now) {
+			c.log.Error("entries of the leader are refused: this program cannot apply them; is it older than the leader's?", "error", err)
+		}
+	}
+	return err
+}
+
+// verifyRequest judges what a request of Raft's wants to have stored.
+func verifyRequest(c *Cluster, cmd any) error {
+	switch q := cmd.(type) {
+	case *raft.AppendEntriesRequest:
+		return c.verifyEntries(q)
+	case *raft.InstallSnapshotRequest:
+		if q.SnapshotVersion != raft.SnapshotVersionMax {
+			return fmt.Errorf("%w: snapshot version %d", ErrBadEntry, q.SnapshotVersion)
+		}
+		return verifyConfiguration(q.Configuration)
+	}
+	return nil
+}

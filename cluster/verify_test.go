@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/raft"
+)
+
+// TestBadEntriesAreRefused: a leader sends entries that nobody could apply, or that the library panics at. Followers
+// refuse them before they are stored, and the cluster goes on. The leader does not propose such an entry itself.
+func TestBadEntriesAreRefused(t *testing.T) {
+	bad := []byte("nonsense")
+	rs := trio(t, func(c *Config) {
+		c.VerifyEntry = func(b []byte) error {
+			if bytes.Equal(b, bad) {
+				return errors.New("not an entry")
+			}
+			return nil
+		}
+	})
+	inStep(t, rs, put(t, rs, 3))
+	l := leader(t, rs)
+	f := follower(rs, l)
+	if _, _, err := l.c.Propose(bad).Wait(); !errors.Is(err, ErrBadEntry) {
+		t.Errorf("the leader proposes it: %v", err)
+	}
+	last, lastTerm := f.c.stores.logs.tail()
+	good := raft.EncodeConfiguration(l.c.configuration())
+	noVoter := l.c.configuration()
+	noVoter.Servers = slices.Clone(noVoter.Servers)
+	for i := range noVoter.Servers {
+		noVoter.Servers[i].Suffrage = raft.Nonvoter
+	}
+	for what, e := range map[string]*raft.Log{
+		"a command":               {Type: raft.LogCommand, Data: bad},
+		"a membership":            {Type: raft.LogConfiguration, Data: bad},
+		"half a membership":       {Type: raft.LogConfiguration, Data: good[:len(good)/2]},
+		"a membership of nobody":  {Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{})},
+		"no voter":                {Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(noVoter)},
+		"an unknown type":         {Type: 99},
+		"a type that is not used": {Type: raft.LogAddPeerDeprecated, Data: bad},
+		"another index":           {Type: raft.LogNoop, Index: 7},
+		"none":                    nil,
+	} {
+		if e != nil {
+			if e.Term = l.c.Term(); e.Index == 0 {
+				e.Index = last + 1
+			}
+		}
+		q := &raft.AppendEntriesRequest{RPCHeader: l.c.header(), Term: l.c.Term(), PrevLogEntry: last, PrevLogTerm: lastTerm, Entries: []*raft.Log{e}, LeaderCommitIndex: last + 1}
+		err := l.c.trans.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q, &raft.AppendEntriesResponse{})
+		if err == nil || !strings.Contains(err.Error(), ErrBadEntry.Error()) && e != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if at, _ := f.c.stores.logs.tail(); at != last {
+			t.Fatalf("%s is stored", what)
+		}
+	}
+	snap := &raft.InstallSnapshotRequest{RPCHeader: l.c.header(), SnapshotVersion: raft.SnapshotVersionMax, Term: l.c.Term(), LastLogIndex: last + 9, LastLogTerm: l.c.Term(), Configuration: bad, Size: 4}
+	if err := l.c.trans.InstallSnapshot(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), snap, &raft.InstallSnapshotResponse{}, strings.NewReader("SNAP")); err == nil {
+		t.Error("a snapshot whose membership does not decode is taken")
+	}
+	for _, r := range rs {
+		if err := r.c.Failure(); err != nil {
+			t.Fatalf("%s stopped: %v", r.id, err)
+		}
+	}
+	inStep(t, rs, put(t, rs, 3))
+}
