@@ -100,7 +100,7 @@ func start(t *testing.T, cache string, s suite, kill string) outcome {
 	java, home := jvm(t)
 	args := []string{"-Xmx" + s.heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
 		"-Duser.home=" + dir, "-Djava.io.tmpdir=" + filepath.Join(dir, "tmp"), "-Dtest.build.data=" + filepath.Join(dir, "data"),
-		"-Drmd.bin=" + harness.Program(t), "-Drmd.kill=" + kill}
+		"-Drmd.bin=" + harness.Program(t), "-Drmd.kill=" + kill, "-Drmd.scheduling=" + s.scheduling}
 	for _, p := range []string{"java.lang", "java.lang.reflect", "java.util", "java.io", "java.net"} {
 		args = append(args, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
 	}

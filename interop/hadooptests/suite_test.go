@@ -15,10 +15,11 @@ import (
 
 // suite is one of Hadoop's test classes.
 type suite struct {
-	class   string
-	heap    string
-	timeout time.Duration // on a quiet run; three times that with kills
-	quiet   bool          // it kills ResourceManagers itself: not with kills
+	class      string
+	heap       string
+	timeout    time.Duration // on a quiet run; three times that with kills
+	quiet      bool          // it kills ResourceManagers itself: not with kills
+	scheduling string        // eager, or heartbeat for tests that drop the answer to an ask
 }
 
 const (
@@ -32,15 +33,15 @@ const (
 // opportunistic containers and federation, which rmd has not, and those that replace services inside
 // the ResourceManager by their own (ProtocolHATestBase).
 var suites = []suite{
-	{client + "api.impl.TestYarnClient", "700m", 10 * time.Minute, false},
-	{client + "api.impl.TestNMClient", "500m", 6 * time.Minute, false},
-	{client + "api.impl.TestAMRMClient", "700m", 20 * time.Minute, false},
-	{client + "api.impl.TestAMRMProxy", "500m", 8 * time.Minute, false},
-	{client + "cli.TestYarnCLI", "500m", 5 * time.Minute, false},
-	{client + "TestRMFailover", "500m", 8 * time.Minute, true},
-	{client + "TestNoHaRMFailoverProxyProvider", "500m", 5 * time.Minute, false},
-	{shell + "TestDSTimelineV10", "1000m", 20 * time.Minute, false},
-	{jobs + "TestMRJobs", "1000m", 20 * time.Minute, false},
+	{client + "api.impl.TestYarnClient", "700m", 10 * time.Minute, false, "eager"},
+	{client + "api.impl.TestNMClient", "500m", 6 * time.Minute, false, "eager"},
+	{client + "api.impl.TestAMRMClient", "700m", 20 * time.Minute, false, "heartbeat"},
+	{client + "api.impl.TestAMRMProxy", "500m", 8 * time.Minute, false, "eager"},
+	{client + "cli.TestYarnCLI", "500m", 5 * time.Minute, false, "eager"},
+	{client + "TestRMFailover", "500m", 8 * time.Minute, true, "eager"},
+	{client + "TestNoHaRMFailoverProxyProvider", "500m", 5 * time.Minute, false, "eager"},
+	{shell + "TestDSTimelineV10", "1000m", 20 * time.Minute, false, "eager"},
+	{jobs + "TestMRJobs", "1000m", 20 * time.Minute, false, "eager"},
 }
 
 // small are the suites of a bounded run.

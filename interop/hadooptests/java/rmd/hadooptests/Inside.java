@@ -45,6 +45,7 @@ import org.apache.hadoop.yarn.util.ConverterUtils;
  */
 public final class Inside implements Closeable {
   private static final int PAUSE_MILLIS = 20; // for tests that ask in a tight loop
+  private static final int HEARTBEAT_MILLIS = 300; // in which all nodes were heard; tests let them call every 100 ms
 
   private final MiniYARNCluster cluster;
   private final Replicas replicas;
@@ -168,7 +169,7 @@ public final class Inside implements Closeable {
       Map<String, Answer> can = new HashMap<>();
       can.put("getAppAttemptId", a -> id);
       can.put("getAppAttemptState", a -> {
-        pause();
+        pause(PAUSE_MILLIS);
         return RMAppAttemptState.valueOf(ask(c -> c.getApplicationAttemptReport(id)).getYarnApplicationAttemptState().name());
       });
       org.apache.hadoop.security.token.Token<?>[] token = new org.apache.hadoop.security.token.Token<?>[1];
@@ -196,7 +197,7 @@ public final class Inside implements Closeable {
           }
         }
       }
-      pause();
+      pause(PAUSE_MILLIS);
     }
     throw new IllegalStateException("no NodeManager has a container of " + id + " with its AMRMToken");
   }
@@ -215,15 +216,15 @@ public final class Inside implements Closeable {
   private ResourceScheduler scheduler() {
     Map<String, Answer> can = new HashMap<>();
     can.put("handle", a -> {
-      pause();
+      pause(HEARTBEAT_MILLIS);
       return null;
     });
     return face(ResourceScheduler.class, can);
   }
 
-  private static void pause() {
+  private static void pause(int millis) {
     try {
-      Thread.sleep(PAUSE_MILLIS);
+      Thread.sleep(millis);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

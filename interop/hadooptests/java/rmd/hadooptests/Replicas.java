@@ -22,7 +22,8 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 /**
  * Three processes of rmd. The first ones are the ResourceManagers that the test asked for, at their
  * ids and ports; when it asked for two, the third is a voter that no client knows. The system
- * property rmd.bin names the program, rmd.kill the seconds between two kills of the leader.
+ * property rmd.bin names the program, rmd.kill the seconds between two kills of the leader,
+ * rmd.scheduling the setting of that name.
  */
 public final class Replicas {
   private static final int COUNT = 3;
@@ -144,7 +145,8 @@ public final class Replicas {
       peers.add("127.0.0.1:" + o.peer);
     }
     String yaml = "id: " + r.id + "\ndata: " + data + "\nhadoop:\n  conf_dir: " + hadoop
-        + "\nraft:\n  listen: 127.0.0.1:" + r.peer + "\n  join: [" + String.join(", ", peers) + "]\n  bootstrap_expect: " + COUNT + "\n";
+        + "\nraft:\n  listen: 127.0.0.1:" + r.peer + "\n  join: [" + String.join(", ", peers) + "]\n  bootstrap_expect: " + COUNT
+        + "\nscheduling: " + System.getProperty("rmd.scheduling", "eager") + "\n";
     Files.write(new File(r.dir, "rmd.yaml").toPath(), yaml.getBytes(StandardCharsets.UTF_8));
   }
 
