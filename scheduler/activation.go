@@ -110,16 +110,22 @@ func (p *Planner) start(app uint32) {
 	}
 }
 
+// askForAM has an attempt wait for activation and asks for its AM. The ask comes after the walk, as in
+// YARN: it does not make its user an active one among those that the AM limits divide by.
 func (p *Planner) askForAM(app uint32) {
 	a := p.st.Apps.Get(app)
-	if !a.Unmanaged {
-		p.emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: yarn.Any, Count: 1, Size: a.AM, Relax: !a.AMStrict})
-		for _, at := range a.Details().AMPlaces {
-			p.emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: at.Name, Count: 1, Size: a.AM, Relax: at.Relax})
-		}
-	}
 	if p.cfg.Calculator.AnyAboveZero(p.st.Meta.Cluster) { // else it waits for the first node, as in YARN
 		p.activate(p.indexOf[a.Queue])
+	}
+	if a = p.st.Apps.Get(app); a.Unmanaged {
+		return
+	}
+	p.emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: yarn.Any, Count: 1, Size: a.AM, Relax: !a.AMStrict})
+	for _, at := range a.Details().AMPlaces {
+		p.emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: at.Name, Count: 1, Size: a.AM, Relax: at.Relax})
+	}
+	if p.st.Apps.Get(app).Activated() {
+		p.wanted(app)
 	}
 }
 

@@ -178,7 +178,11 @@ func (p *Planner) explainActivation(x *Explanation, slot uint32, a *state.App) {
 		x.because(reason, "its AM needs %s; the AMs of %s use %s of %s", p.cfg.Kinds.Format(a.AM), leaf.Path, p.cfg.Kinds.Format(leaf.AMUsed), p.cfg.Kinds.Format(limit))
 	case AMLimitUser:
 		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s", p.cfg.Kinds.Format(a.AM), p.st.NameOf(a.User), p.cfg.Kinds.Format(user.AMUsed), p.cfg.Kinds.Format(userLimit))
-	default:
+	case NoReason:
+		if !p.cfg.Calculator.AnyAboveZero(p.st.Meta.Cluster) {
+			x.because(NoNodes, "the cluster has no node in use; it is activated when one registers")
+			return
+		}
 		x.because(BehindFIFO, "it is activated with the next change in its queue")
 		return
 	}

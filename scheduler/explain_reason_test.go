@@ -150,8 +150,13 @@ node add n1 8G
 app app1 user=u1`},
 		{reason: NoNodes, app: "app1", remedy: "node add n1 8G\nhb n1 quiet", setup: `
 conf queues=(a:100)
+node add n0 8G
 app app1 user=u1
+node lose n0
 ask app1 1x1G`},
+		{reason: NoNodes, app: "app1", remedy: "node add n1 8G\nhb n1 quiet", setup: `
+conf queues=(a:100)
+app app1 user=u1 am=1G`},
 	}
 }
 
