@@ -92,6 +92,8 @@ func (w *plant) turn(tb testing.TB) {
 	}
 	w.hb = input.NodeHeartbeat{ID: w.nodes[w.next], Statuses: w.hb.Statuses[:0]}
 	w.next++
+	first, list := w.p.st.Removals(w.p.st.Node(w.hb.ID))
+	w.hb.RemovalsAcked = first + uint64(len(list)) - 1
 	for c := w.p.st.Nodes.Get(w.p.st.Node(w.hb.ID)).Containers; c != 0; c = w.p.st.Containers.Get(c).NextOnNode() {
 		if k := w.p.st.Containers.Get(c); k.State == yarn.ContainerAcquired {
 			w.hb.Statuses = append(w.hb.Statuses, input.ContainerStatus{Container: w.p.st.ContainerID(k), State: yarn.ContainerCompleted})

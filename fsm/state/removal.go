@@ -17,9 +17,9 @@ type Removals struct {
 	Containers []yarn.ContainerID // replaced whole, never written in place
 }
 
-// MaxRemovals bounds the list of a node. A node that is not told of a container keeps its status
-// until the application ends.
-const MaxRemovals = 1000
+// MaxRemovals bounds the list of a node, which is copied with every change. A node that is not told
+// of a container keeps its status until the application ends.
+const MaxRemovals = 256
 
 // ListsRemovals says whether the cluster's level has lists of removals. Below it a node may forget
 // a container as soon as it has reported its end.
