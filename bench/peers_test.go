@@ -119,7 +119,7 @@ func run(t *testing.T, o harness.Options, args []string) result {
 		pids = append(pids, strconv.Itoa(m.Pid()))
 	}
 	args = append([]string{"bench"}, args...)
-	args = append(args, "--conf-dir", c.ClientConf(), "--pids", strings.Join(pids, ","), "-o", "json", "-q")
+	args = append(args, "--conf-dir", c.ClientConf(), "--pids", strings.Join(pids, ","), "-o", "json", "-q", "--yes")
 	cmd := exec.Command(harness.Program(t), args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

@@ -11,7 +11,7 @@ import (
 
 const (
 	nodeHTTPPort = 8042
-	nodeVersion  = "simulated"
+	NodeVersion  = "simulated"
 	defaultRack  = "/default-rack"
 	// goneMax is how many ended containers a node remembers, so that a late order for one is not taken again.
 	goneMax = 1024
@@ -110,7 +110,7 @@ func (n *node) freed() bool {
 
 // register brings the node in with all that it runs and all that ended untold.
 func (n *node) register() {
-	in := &input.RegisterNode{ID: n.id, HTTPPort: nodeHTTPPort, Rack: n.rack, Total: n.total, Version: nodeVersion}
+	in := &input.RegisterNode{ID: n.id, HTTPPort: nodeHTTPPort, Rack: n.rack, Total: n.total, Version: NodeVersion}
 	said := n.news
 	n.news = nil
 	for _, s := range said {

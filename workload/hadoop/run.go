@@ -11,12 +11,15 @@ import (
 	"time"
 
 	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
 )
 
 // Errors of a run.
 var (
 	// ErrUnreachable means that no front door of a port takes connections.
 	ErrUnreachable = errors.New("no front door can be reached")
+	// ErrTaken means that the cluster runs nodes of the load's names already.
+	ErrTaken = errors.New("the cluster runs nodes of these names already")
 	// ErrProcess means that a process cannot be looked at.
 	ErrProcess = errors.New("process cannot be looked at")
 )
@@ -186,6 +189,9 @@ func (r *run) setUp(ctx context.Context) error {
 		r.all = append(r.all, n)
 		r.byID[n.id.Host] = n
 	}
+	if err := r.taken(ctx); err != nil {
+		return err
+	}
 	err := each(ctx, r.all, nodesAtOnce, func(n *node) error {
 		ctx, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 		defer cancel()
@@ -208,6 +214,30 @@ func (r *run) setUp(ctx context.Context) error {
 		}
 		return m.register(ctx)
 	})
+}
+
+// taken refuses to take over a node that the cluster runs: registering it again would
+// end what runs on it. Without the client's port nobody can be asked.
+func (r *run) taken(ctx context.Context) error {
+	if len(r.cfg.Doors.Client) == 0 {
+		return nil
+	}
+	cl := newLink(r, r.cfg.Doors.Client, 0, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
+	defer cl.close()
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Patience)
+	defer cancel()
+	reply := &proto.GetClusterNodesResponseProto{}
+	if err := cl.call(ctx, "getClusterNodes", &proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_NEW,
+		proto.NodeStateProto_NS_RUNNING, proto.NodeStateProto_NS_UNHEALTHY, proto.NodeStateProto_NS_DECOMMISSIONING}}, reply); err != nil {
+		return fmt.Errorf("list the cluster's nodes: %w", err)
+	}
+	for _, n := range reply.GetNodeReports() {
+		if r.nodeAt([]byte(n.GetNodeId().GetHost()), uint64(n.GetNodeId().GetPort())) != nil {
+			r.all = nil // they are not this run's to take away
+			return fmt.Errorf("%w: %s:%d is one", ErrTaken, n.GetNodeId().GetHost(), n.GetNodeId().GetPort())
+		}
+	}
+	return nil
 }
 
 // each does something with all of a list, so many at one time, until the first

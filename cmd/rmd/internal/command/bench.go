@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -29,7 +30,7 @@ func (p *program) benchOf(kind load.Kind, usage, long string) verb {
 	long = strings.TrimLeft(long+"\nAny ResourceManager of Hadoop's wire will do. Its doors are named by --conf-dir,\n"+
 		"or by --addr HOST,... with YARN's ports, or by the ports themselves.\n"+
 		"Nodes are 198.18.0.0 and on, spread over all front doors. Each has a connection\nof its own, as NodeManagers have, unless --connections says how many they share:\n"+
-		"so one machine can play a cluster for which it has too few. Do not load a\ncluster that has work to do.", "\n")
+		"so one machine can play a cluster for which it has too few. It asks before it\nbegins, takes over no node that the cluster runs, and takes its own away at the\nend. Do not load a cluster that has work to do.", "\n")
 	return verb{name: string(kind), usage: usage, long: long, flags: benchFlags(kind),
 		run: func(c *call) error { return runBench(c, kind) }}
 }
@@ -48,7 +49,7 @@ func benchFlags(kind load.Kind) []cli.Flag {
 		spanFlag("warmup", "before the measured span", d.Warmup),
 		spanFlag("duration", "the measured span", d.Duration),
 		&cli.StringFlag{Name: "pids", Usage: "processes whose CPU and memory to tell, comma list"},
-		reportFlag(),
+		reportFlag(), yesFlag(),
 	}
 	if kind == load.Heartbeats {
 		return flags
@@ -85,6 +86,9 @@ func runBench(c *call, kind load.Kind) error {
 	if err := cfg.Validate(); err != nil {
 		return exit.Usagef("see "+c.path+" --help", "%v", err)
 	}
+	if err := c.mayBench(cfg); err != nil {
+		return err
+	}
 	page, err := c.openReport()
 	if err != nil {
 		return err
@@ -94,6 +98,8 @@ func runBench(c *call, kind load.Kind) error {
 	switch {
 	case errors.Is(err, load.ErrUnreachable):
 		return &exit.Error{Code: exit.CodeNoReplica, What: strings.ReplaceAll(err.Error(), "\n", "; "), Do: "see that the ports are those of the ResourceManagers", Err: err}
+	case errors.Is(err, load.ErrTaken):
+		return &exit.Error{Code: "NODE_EXISTS", What: err.Error(), Do: "use another --node-port, or wait until the other run has ended; nothing was done", Err: err}
 	case errors.Is(err, load.ErrProcess):
 		return exit.Usagef("write --pids with the ids of processes that run", "%v", err)
 	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
@@ -111,6 +117,16 @@ func runBench(c *call, kind load.Kind) error {
 		return exit.New(exit.CodeCheck, "this is a fault of the ResourceManager, or of this program", "containers %s", out.Faults)
 	}
 	return nil
+}
+
+// mayBench says what a load does to a cluster, and asks.
+func (c *call) mayBench(cfg load.Config) error {
+	what := fmt.Sprintf("this registers %d nodes of 198.18.0.0/15 with the ResourceManager at %s, where every application may get containers on them",
+		cfg.Nodes, strings.Join(cfg.Doors.Tracker, ","))
+	if cfg.Kind != load.Heartbeats {
+		what += fmt.Sprintf(", submits %d applications to queue %s", cfg.Masters, cfg.Queue)
+	}
+	return c.confirm("load", "%s, and loads it for %s", what, cfg.Warmup+cfg.Duration)
 }
 
 // benchConfig reads the flags.

@@ -70,7 +70,7 @@ func TestBenchOfThreeReplicas(t *testing.T) {
 		{"bench", "latency", "--nodes", "3", "--interval", "20ms", "--am-interval", "20ms"},
 	} {
 		for _, span := range []string{"500ms", "4s", "20s"} { // how much fits into a span is the machine's matter
-			r := rmd(t, nil, append(line, "--conf-dir", dir, "--warmup", "100ms", "--duration", span, "-q", "-o", "json")...)
+			r := rmd(t, nil, append(line, "--conf-dir", dir, "--warmup", "100ms", "--duration", span, "-q", "-o", "json", "--yes")...)
 			var out load.Result
 			if err := json.Unmarshal([]byte(r.out), &out); err != nil || r.exit != exit.OK {
 				t.Fatalf("%v: %+v %v", line, r, err)
@@ -125,7 +125,7 @@ func TestBenchRefusals(t *testing.T) {
 		"process 1073741824":                      {"heartbeat", "--tracker", "127.0.0.1:1", "--pids", "1073741824"},
 		"flag provided but not defined: -masters": {"heartbeat", "--masters", "3"},
 	} {
-		r := rmd(t, nil, append([]string{"bench"}, line...)...)
+		r := rmd(t, nil, append([]string{"bench", line[0], "--yes"}, line[1:]...)...)
 		if r.exit == exit.OK || r.out != "" || !strings.Contains(r.err, want) && !strings.Contains(r.err, "UNKNOWN_FLAG") {
 			t.Errorf("%v: wanted %q: %+v", line, want, r)
 		}

@@ -16,9 +16,11 @@ import (
 	"rmd/cmd/rmd/internal/exit"
 	"rmd/cmd/rmd/internal/output"
 	"rmd/cmd/rmd/internal/replay"
+	"rmd/transport/rest/api"
 	"rmd/workload"
 	"rmd/workload/report"
 	"rmd/workload/trace"
+	"rmd/yarn"
 )
 
 // noReservations is what a replay may be compared with.
@@ -27,7 +29,9 @@ const noReservations = "no-reservations"
 func (p *program) replay() verb {
 	return verb{
 		name: "replay", usage: "run a recorded workload, and tell how long it waited", args: "FILE", min: 1, max: 1,
-		long: "On a private cluster of three; with --addr on a running one, in real time.\n" +
+		long: "On a private cluster of three; with --addr on a running one, in real time, after asking: it adds the nodes and\n" +
+			"submits the applications there, takes over no node that is known, and takes its own away at the end.\n" +
+			"$RMD_ADDR alone does not name a cluster to load.\n" +
 			"The formats are " + strings.Join(trace.Formats(), ", ") + ".",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Usage: "of the file", Value: trace.FormatAuto},
@@ -40,7 +44,7 @@ func (p *program) replay() verb {
 			&cli.IntFlag{Name: "replicas", Usage: "of the private cluster", Value: 3},
 			&cli.StringFlag{Name: "compare", Usage: noReservations + ": run it once more without them"},
 			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
-			reportFlag(),
+			reportFlag(), yesFlag(),
 		},
 		run: runReplay,
 	}
@@ -50,6 +54,11 @@ func runReplay(c *call) error {
 	o, err := c.replayOptions()
 	if err != nil {
 		return err
+	}
+	if len(o.Addrs) > 0 {
+		if err := c.mayReplay(o); err != nil {
+			return err
+		}
 	}
 	page, err := c.openReport()
 	if err != nil {
@@ -112,7 +121,10 @@ func (c *call) replayOptions() (replay.Options, error) {
 			return o, exit.Usagef("write --speed 300, or --speed max", "%q is not a speed", s)
 		}
 	}
-	if c.IsSet("addr") || c.envSet("RMD_ADDR") {
+	if !c.IsSet("addr") && c.envSet("RMD_ADDR") {
+		c.say("note: this runs on a private cluster; for the running one at RMD_ADDR write --addr")
+	}
+	if c.IsSet("addr") {
 		o.Addrs = splitList(c.String("addr"))
 		if o.Token, err = c.p.accessToken(); err != nil {
 			return o, err
@@ -125,9 +137,6 @@ func (c *call) replayOptions() (replay.Options, error) {
 		}
 		if o.Without {
 			return o, exit.Usagef("leave --addr out for a private cluster", "--compare is for a private cluster: a running one keeps its queues")
-		}
-		if err := c.reachable(); err != nil {
-			return o, err
 		}
 	}
 	path := c.arg(0)
@@ -166,14 +175,48 @@ func traceError(err error) error {
 	return err
 }
 
-// reachable asks a replica of the running cluster for its health, so that an
-// address where nobody listens is told at once.
-func (c *call) reachable() error {
+// mayReplay says what a replay does to a running cluster, and asks. It refuses when
+// a node that the replay would register is known there: registering it again would
+// end what runs on it.
+func (c *call) mayReplay(o replay.Options) error {
 	cl, err := c.client()
-	if err == nil {
-		_, err = cl.Plain(c.ctx(), "/v1/health")
+	if err != nil {
+		return err
 	}
-	return err
+	if _, err := cl.Plain(c.ctx(), "/v1/health"); err != nil { // nobody may listen there
+		return err
+	}
+	var d api.Cluster
+	if _, err := c.clusterDoc(c.ctx(), &d); err != nil {
+		return err
+	}
+	var known api.Nodes
+	if _, err := c.get(c.ctx(), "/v1/nodes", nil, &known); err != nil {
+		return err
+	}
+	if taken := takenNodes(o, known.Nodes); len(taken) > 0 {
+		return exit.New("NODE_EXISTS", "give the replay's nodes other names with --nodes FILE, or leave --addr out for a private cluster",
+			"cluster %s knows %d of the replay's %d nodes already, %s among them; nothing was done", d.ClusterID, len(taken), len(o.Nodes), taken[0])
+	}
+	return c.confirm(d.ClusterID, "this registers %d simulated nodes with cluster %s at %s, where every application may get containers on them, and submits %d applications that compete with those there",
+		len(o.Nodes), d.ClusterID, strings.Join(o.Addrs, ","), len(o.Trace.Jobs))
+}
+
+// takenNodes are those of a replay that a cluster knows, but for what an earlier
+// replay has taken away again.
+func takenNodes(o replay.Options, known []api.Node) []string {
+	names := map[string]bool{}
+	for _, n := range o.Nodes {
+		names[n.Name] = true
+	}
+	var taken []string
+	for _, n := range known {
+		over := n.Version == workload.NodeVersion && n.State == yarn.NodeShutdown.String()
+		if names[n.Host] && !over {
+			taken = append(taken, n.ID)
+		}
+	}
+	return taken
 }
 
 // logger logs to stderr at --log-level, or at the level that suits the command.

@@ -41,7 +41,7 @@ const (
 var byCode = map[string]int{
 	CodeFailed: Failure, CodeUsage: Usage, CodeUnknownWord: Usage, CodeUnknownFlag: Usage,
 	CodeNoReplica: NoLeader, CodeTimedOut: TimedOut, CodeNeedsYes: Usage, CodeStopped: Failure,
-	CodeConfig: Usage, CodeCheck: CheckFailed, CodeExists: Refused, CodeFile: Failure,
+	CodeConfig: Usage, CodeCheck: CheckFailed, CodeExists: Refused, "NODE_EXISTS": Refused, CodeFile: Failure,
 	CodeTrace: Usage, CodeUntrusted: NotAllowed,
 
 	"NOT_FOUND": NotFound, "TOO_OLD": NotFound,

@@ -1,0 +1,92 @@
+package command
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/local"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// TestReplayLeavesARunningClusterAlone: a cluster in the environment is not loaded,
+// one on the command line only when somebody says yes, and none of its nodes is taken
+// over.
+func TestReplayLeavesARunningClusterAlone(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c, err := local.Start(ctx, local.Options{Replicas: 1, Dir: t.TempDir(), Scheduling: "eager", Version: "test", Logger: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	jobs := file("jobs.csv", "submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n0,one,ann,root.online,0,1,1024,1,0,1\n")
+	real := file("real.csv", "node,rack,memory_mb,vcores,gpus,labels\nprod-1,/r,393216,96,8,\n")
+	fake := file("fake.csv", "node,rack,memory_mb,vcores,gpus,labels\nfake-1,/r,393216,96,8,\n")
+	in := &input.RegisterNode{ID: yarn.NodeID{Host: "prod-1", Port: 8041}, Rack: "/r", Total: yarn.NewResource(512, 1), Version: "3.4.2"} // too small for the replay
+	if reply, _, err := c.Replicas[0].Door().Do(ctx, input.Request{Input: in}); err != nil || reply.Refused() != nil {
+		t.Fatal(err, reply.Refused())
+	}
+	nodes := func() map[string]string {
+		out := map[string]string{}
+		st, _ := c.Replicas[0].Machine().Fork()
+		for slot := uint32(1); slot < st.Nodes.Cap(); slot++ {
+			if st.Nodes.Has(slot) {
+				out[st.Nodes.Get(slot).ID.Host] = st.Nodes.Get(slot).State.String()
+			}
+		}
+		return out
+	}
+	env := map[string]string{"RMD_ADDR": c.Addrs()[0]}
+	untouched := func(step string) {
+		t.Helper()
+		if got := nodes(); len(got) != 1 || got["prod-1"] != "RUNNING" {
+			t.Errorf("%s: the cluster's nodes are %v", step, got)
+		}
+		if st, _ := c.Replicas[0].Machine().Fork(); st.Apps.Len() != 0 {
+			t.Errorf("%s: the cluster has %d applications", step, st.Apps.Len())
+		}
+	}
+	r := rmd(t, env, "replay", jobs, "--nodes", real, "--replicas", "1")
+	if r.exit != exit.OK || !strings.Contains(r.err, "private cluster") {
+		t.Errorf("with RMD_ADDR alone: %+v", r)
+	}
+	untouched("with RMD_ADDR alone")
+	r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0])
+	if r.exit == exit.OK || !strings.Contains(r.err, "NEEDS_YES") || !strings.Contains(r.err, "registers 1 simulated nodes") {
+		t.Errorf("without a yes: %+v", r)
+	}
+	untouched("without a yes")
+	r = rmd(t, nil, "replay", jobs, "--nodes", real, "--speed", "100", "--addr", c.Addrs()[0], "--yes")
+	if r.exit == exit.OK || !strings.Contains(r.err, "NODE_EXISTS") || !strings.Contains(r.err, "prod-1:8041") {
+		t.Errorf("with a known node: %+v", r)
+	}
+	untouched("with a known node")
+	for range 2 { // its own nodes of an earlier run may come again
+		if r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0], "--yes"); r.exit != exit.OK {
+			t.Errorf("with a yes: %+v", r)
+		}
+		if got := nodes(); got["prod-1"] != "RUNNING" || got["fake-1"] != "SHUTDOWN" {
+			t.Errorf("after the replay: %v", got)
+		}
+	}
+}
