@@ -14,6 +14,8 @@ import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.conf.HAUtil;
@@ -27,6 +29,7 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
  */
 public final class Replicas {
   private static final int COUNT = 3;
+  private static final Set<Integer> GIVEN = ConcurrentHashMap.newKeySet();
   private static final long PATIENCE = TimeUnit.SECONDS.toNanos(60);
 
   private final class Replica {
@@ -96,10 +99,10 @@ public final class Replicas {
     }
   }
 
-  /** A port that was free a moment ago. */
+  /** A port that was free a moment ago and that no other call returns. */
   public static int freePort() {
     try (ServerSocket s = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return s.getLocalPort();
+      return GIVEN.add(s.getLocalPort()) ? s.getLocalPort() : freePort();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
