@@ -51,6 +51,18 @@ func (c *Cluster) certificates() error {
 	return nil
 }
 
+// AsReplica is what a program uses that has a replica's certificate; nil on loopback, where there are none.
+func (c *Cluster) AsReplica(r *Replica) (*tls.Config, error) {
+	if c.tls == nil {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(c.pem(r.ID), c.pem(r.ID+"-key"))
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, Certificates: []tls.Certificate{pair}}, nil
+}
+
 // URL is a replica's REST door as clients reach it; direct is past the faults of
 // links, where there is a way.
 func (c *Cluster) URL(r *Replica, direct bool) string {

@@ -18,6 +18,7 @@ import (
 func Strangers() []Fault {
 	return []Fault{
 		{Name: "hostile-peers", Kind: harness.Hostile, Text: "strangers on every port: noise, half sentences, endless ones, and a crowd", Inject: hostile},
+		{Name: "intruder", Kind: harness.Hostile, Text: "a program with the certificate of a replica that is no member tries everything that the replicas' port serves", Hold: seconds(2, 6), Inject: intruder},
 		{Name: "half-open", Kind: harness.Hostile, Text: "callers that stop in mid-sentence, or never read what they asked for", Hold: seconds(2, 6), Inject: slow(halfOpen)},
 		{Name: "slow-writers", Kind: harness.Hostile, Text: "callers that say a byte now and then", Hold: seconds(2, 6), Inject: slow(drip)},
 		{Name: "hadoop-noise", Kind: harness.Hostile, Text: "strangers on Hadoop's ports: noise, sentences cut, endless or of another port, and forged tokens", Inject: hadoopNoise},
@@ -29,9 +30,12 @@ func Strangers() []Fault {
 
 // hello is how a replica introduces itself to another one, here under a name that
 // is nobody's: magic, version, length; kind, code, boot, and five texts.
-func hello(kind byte) []byte {
+func hello(kind byte) []byte { return helloOf(kind, "rm99", "") }
+
+// helloOf introduces a replica of a cluster, by its id and with an incarnation that nobody has.
+func helloOf(kind byte, id, cluster string) []byte {
 	body := binary.BigEndian.AppendUint64([]byte{kind, 0}, 7)
-	for _, s := range []string{"", harness.ClusterName, "rm99", "deadbeef", ""} {
+	for _, s := range []string{"", harness.ClusterName, id, "deadbeef", cluster} {
 		body = append(append(body, byte(len(s))), s...)
 	}
 	return append(binary.BigEndian.AppendUint16([]byte("RMDP\x01"), uint16(len(body))), body...)

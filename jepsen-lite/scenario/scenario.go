@@ -37,7 +37,7 @@ var (
 	members    = []string{"transfer", "demote-promote", "replace", "remove-leader", "grow-shrink", "join-kill", "transfer"}
 	clocks     = []string{"clock-step", "clock-drift", "clock-flicker"}
 	points     = []string{"crash-writing", "crash-leading", "crash-electing", "crash-snapshot", "crash-starting", "crash-members", "crash-restarting", "hold-writing", "hold-leading", "hold-electing", "hold-members", "hold-restarting"}
-	strangers  = []string{"hostile-peers", "hadoop-noise", "hadoop-slow", "half-open", "slow-writers", "replayed-token", "removed-returns"}
+	strangers  = []string{"hostile-peers", "intruder", "hadoop-noise", "hadoop-slow", "half-open", "slow-writers", "replayed-token", "removed-returns"}
 	everything = slices.Concat(crashes, partitions, disks, members, clocks, points, strangers, []string{"pause-long", "backup", "overlap"})
 )
 
