@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -41,6 +42,10 @@ type Config struct {
 	Bound func(port string, l net.Listener) net.Listener
 }
 
+// closeGrace is how long calls in flight may take to finish when the ports are closed. A caller that is cut off goes
+// to another replica.
+const closeGrace = 300 * time.Millisecond
+
 // Front is the open ports.
 type Front struct{ servers []*ipc.Server }
 
@@ -62,6 +67,7 @@ func Open(cfg Config) (*Front, error) {
 		c.Logger, c.Name, c.Listen = cfg.Logger.Named(p.name), p.name, p.at.Listen
 		c.Auth, c.Protocols, c.Password = p.auth, p.port.Protocols, p.port.Password
 		c.MayImpersonate, c.Observe, c.Translate = cfg.MayImpersonate, cfg.Observe, translate
+		c.CloseGrace = closeGrace
 		if cfg.ConnsMax > 0 {
 			c.ConnsMax = cfg.ConnsMax
 		}

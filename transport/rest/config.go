@@ -256,7 +256,7 @@ func DefaultConfig() Config {
 	return Config{
 		Auth:          DefaultAuth(),
 		HeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, BodyTimeout: 30 * time.Second,
-		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: 10 * time.Second, CloseTimeout: 5 * time.Second, WarmPause: 5 * time.Second,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: 10 * time.Second, CloseTimeout: 300 * time.Millisecond, WarmPause: 5 * time.Second,
 		MaxHeaderBytes: 64 << 10, MaxBodyBytes: 4 << 20, MaxInputsBytes: 16 << 20, MaxInputs: 65_536, InputsInFlight: 16_384,
 		MaxConnections: 1024, MaxPerAddress: 64, MaxStreams: 256, MaxLogEntries: 1000,
 		LongestJoinToken: 24 * time.Hour, DefaultJoinTokens: time.Hour,

@@ -151,8 +151,13 @@ func (s *Server) Close() error {
 	defer cancel()
 	var errs []error
 	for _, srv := range servers {
-		if err := srv.Shutdown(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("close http server: %w", err), srv.Close())
+		err := srv.Shutdown(ctx)
+		if errors.Is(err, context.DeadlineExceeded) { // a client that says or reads nothing must not hold up the end
+			s.log.Info("requests in work are cut off", "after", s.cfg.CloseTimeout)
+			err = srv.Close()
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("close http server: %w", err))
 		}
 	}
 	s.wg.Wait()

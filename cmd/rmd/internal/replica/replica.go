@@ -322,17 +322,26 @@ func (r *Replica) HandOver(ctx context.Context) error {
 	}
 }
 
+// closePorts ends the ports of REST and of YARN side by side: each gives calls in flight a moment.
+func (r *Replica) closePorts() error {
+	var hadoop, rest error
+	var wg sync.WaitGroup
+	if r.hadoop != nil {
+		wg.Go(func() { hadoop = r.hadoop.close() })
+	}
+	if r.rest != nil {
+		wg.Go(func() { rest = r.rest.Close() })
+	}
+	wg.Wait()
+	return errors.Join(hadoop, rest)
+}
+
 // Close stops the replica. Membership is left alone; leadership is not handed
 // over (HandOver does).
 func (r *Replica) Close() error {
 	var errs []error
 	r.once.Do(func() {
-		if r.hadoop != nil {
-			errs = append(errs, r.hadoop.close())
-		}
-		if r.rest != nil {
-			errs = append(errs, r.rest.Close())
-		}
+		errs = append(errs, r.closePorts())
 		if r.reasons != nil {
 			r.reasons.close()
 			r.past.close()
