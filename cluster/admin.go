@@ -158,7 +158,7 @@ func (c *Cluster) admin(q adminRequest) error {
 	if q.By == "" {
 		q.By = c.cfg.ID
 	}
-	return c.adminHere(ctx, q)
+	return c.untilKnown(ctx, q)
 }
 
 // adminHere runs or forwards.

@@ -206,6 +206,9 @@ type Request struct {
 	Once        bool // no second try at a replica that answered, whatever it said
 	Unlimited   bool // no timeout: a stream
 	Plain       bool // no ?consistent: it is not a read of the replicated state
+	// Made is the code of the refusal that says that the change is made already: after an answer that was lost, that
+	// is the answer.
+	Made string
 }
 
 // Answer is a success, or with Request.Once also a refusal.

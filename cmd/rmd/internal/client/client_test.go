@@ -275,3 +275,25 @@ func TestWrongDoor(t *testing.T) {
 		}
 	}
 }
+
+// TestMadeAlready: a change whose answer was lost is looked up by asking for it again; without a lost answer the
+// refusal stands.
+func TestMadeAlready(t *testing.T) {
+	dies := serve(t, func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
+	unknown := serve(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, http.StatusGatewayTimeout, "UNKNOWN_OUTCOME") })
+	gone := serve(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, http.StatusNotFound, "NO_SUCH_REPLICA") })
+	ask := func(addrs ...string) error {
+		_, err := client(t, nil, addrs...).Do(t.Context(), Request{Method: http.MethodPost, Path: "/v1/cluster/members/rm9:remove", Made: "NO_SUCH_REPLICA"})
+		return err
+	}
+	for _, first := range []string{dies, unknown} {
+		if err := ask(first, gone); err != nil {
+			t.Errorf("after a lost answer: %v", err)
+		}
+	}
+	for _, first := range []string{nobody(t), gone} {
+		if err := ask(first, gone); err == nil {
+			t.Error("a replica that never was is taken for removed")
+		}
+	}
+}

@@ -1,8 +1,10 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/cmd/rmd/internal/client"
 	"rmd/cmd/rmd/internal/exit"
 	"rmd/cmd/rmd/internal/output"
 	"rmd/transport/rest/api"
@@ -152,9 +155,34 @@ func (p *program) memberChange(op string) verb {
 		v.usage, done = "take a replica's vote away; it goes on following", "does not vote any more"
 	}
 	v.run = func(c *call) error {
-		return c.post(memberPath(c.arg(0), op), c.arg(0), api.MemberRequest{MaxLag: c.Uint64("max-lag")}, "%s %s", c.arg(0), done)
+		return c.changeMember(c.arg(0), op, api.MemberRequest{MaxLag: c.Uint64("max-lag")}, "%s %s", c.arg(0), done)
 	}
 	return v
+}
+
+// madeAlready are the refusals of a change that is made already.
+var madeAlready = map[string]string{"remove": "NO_SUCH_REPLICA", "promote": "ALREADY_VOTER", "demote": "NOT_A_VOTER"}
+
+// changeMember asks for a change of the membership. When the replica that was asked, or the leader, dies meanwhile,
+// the next one tells whether it was made.
+func (c *call) changeMember(id, op string, req api.MemberRequest, format string, args ...any) error {
+	cl, err := c.client()
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(req)
+	if err != nil {
+		return err
+	}
+	r := client.Request{Method: http.MethodPost, Path: memberPath(id, op), Body: body, ContentType: "application/json", Made: madeAlready[op]}
+	if req.DryRun {
+		r.Made = ""
+	}
+	a, err := cl.Do(c.ctx(), r)
+	if err != nil {
+		return err
+	}
+	return showDone(c, a, id, format, args...)
 }
 
 func memberPath(id, op string) string {
@@ -184,7 +212,7 @@ func (p *program) clusterRemove() verb {
 			if c.Bool("dry-run") {
 				done = "%s could be removed"
 			}
-			return c.post(memberPath(id, "remove"), id, api.MemberRequest{Force: c.Bool("force"), DryRun: c.Bool("dry-run")}, done, id)
+			return c.changeMember(id, "remove", api.MemberRequest{Force: c.Bool("force"), DryRun: c.Bool("dry-run")}, done, id)
 		},
 	}
 }
