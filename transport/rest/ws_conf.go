@@ -79,6 +79,9 @@ func (c *call) schedUpdate() (*schedUpdate, error) {
 	case "application/xml", "text/xml":
 		err = xml.Unmarshal(b, u)
 	default:
+		if err := checkDepth(b); err != nil {
+			return nil, err
+		}
 		var wrapped struct {
 			Doc *schedUpdate `json:"sched-conf"`
 		}

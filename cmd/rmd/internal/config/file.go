@@ -14,13 +14,11 @@ import (
 	"rmd/cmd/rmd/internal/words"
 )
 
-const fileMax = 1 << 20
-
 // readFile lays the file over what is set so far. False: it is no YAML file.
 func (l *loader) readFile(path string) bool {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > fileMax {
-		err = fmt.Errorf("%s has %d bytes, a configuration has less than %d", path, info.Size(), fileMax)
+		err = fmt.Errorf("%s has %d bytes, a configuration has at most %d", path, info.Size(), fileMax)
 	}
 	var b []byte
 	if err == nil {
@@ -28,6 +26,10 @@ func (l *loader) readFile(path string) bool {
 	}
 	if err != nil {
 		l.fault(Origin{}, "write one with \"rmd init\"", "%v", err)
+		return false
+	}
+	if line, err := checkShape(b); err != nil {
+		l.fault(Origin{Kind: "file", Name: path, Line: line}, "write one with \"rmd init\"", "no configuration: %v", err)
 		return false
 	}
 	file, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -73,13 +74,30 @@ func (f *hadoopFiles) Reload() error {
 	return f.racks.Reload()
 }
 
+// hostsFileMax bounds a list of hosts; 100,000 names have 25 MB at most.
+const hostsFileMax = 32 << 20
+
+// readBounded reads a file that may not be larger than a list of hosts can be.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	b, err := io.ReadAll(io.LimitReader(f, hostsFileMax+1))
+	if err == nil && len(b) > hostsFileMax {
+		err = fmt.Errorf("%s has more than %d bytes", path, hostsFileMax)
+	}
+	return b, err
+}
+
 // hostsOf reads a list of hosts: one or more a line, "#" begins a comment; or, in
 // a file named .xml, <hosts><host><name>.
 func hostsOf(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
 	}
-	b, err := os.ReadFile(path)
+	b, err := readBounded(path)
 	if err != nil {
 		return nil, fmt.Errorf("list of hosts: %w", err)
 	}

@@ -1,0 +1,58 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// Bounds of a file. The parser needs time and memory with the square of some of these:
+// 200 KB of "[" took 20 GB. The file that `rmd init` writes has a tenth of them.
+const (
+	fileMax   = 64 << 10
+	linesMax  = 1000 // that say something
+	lineMax   = 4 << 10
+	marksMax  = 100 // what opens lists and sections, and stands before anchors, tags and keys
+	indentMax = 64
+	dashesMax = 4 // items of lists that begin on one line
+)
+
+const marks = "[{&!*?"
+
+// checkShape refuses what is no configuration by its looks, before it is parsed. The line
+// is where.
+func checkShape(b []byte) (line int, err error) {
+	if len(b) > fileMax {
+		return 1, fmt.Errorf("the file has %d bytes, a configuration has at most %d", len(b), fileMax)
+	}
+	lines, marked := 0, 0
+	for text := range bytes.Lines(b) {
+		line++
+		said := bytes.TrimLeft(text, " ")
+		indent := len(text) - len(said)
+		said = bytes.TrimSpace(said)
+		if len(said) == 0 || said[0] == '#' {
+			continue
+		}
+		lines++
+		for _, mark := range []byte(marks) {
+			marked += bytes.Count(said, []byte{mark})
+		}
+		dashes := 0
+		for bytes.HasPrefix(said, []byte("- ")) {
+			said = bytes.TrimLeft(said[2:], " ")
+			dashes++
+		}
+		switch {
+		case lines > linesMax:
+			return line, fmt.Errorf("more than %d lines say something", linesMax)
+		case marked > marksMax:
+			return line, fmt.Errorf("more than %d of %s", marksMax, marks)
+		case len(text) > lineMax:
+			return line, fmt.Errorf("a line of %d bytes, it may have %d", len(text), lineMax)
+		case indent > indentMax || dashes > dashesMax:
+			return line, errors.New("too deep")
+		}
+	}
+	return 0, nil
+}

@@ -1,0 +1,54 @@
+package config
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHostileFiles: a file that is deep, or long in what costs the parser most, is refused
+// before it is parsed, and what is parsed is cheap.
+func TestHostileFiles(t *testing.T) {
+	deep := func() string {
+		var b strings.Builder
+		for i := range 200 {
+			b.WriteString(strings.Repeat(" ", i) + "a:\n")
+		}
+		return b.String()
+	}()
+	for name, c := range map[string]struct {
+		text string
+		want string // of the fault; empty: it is parsed
+	}{
+		"200 KB of brackets":      {strings.Repeat("[", 200<<10), "at most 65536"},
+		"brackets":                {strings.Repeat("[", 60<<10), "more than 100 of"},
+		"brackets line by line":   {strings.Repeat("- [\n", 10<<10), "more than 100 of"},
+		"braces":                  {strings.Repeat("{a: ", 10<<10), "more than 100 of"},
+		"lists in lists":          {strings.Repeat("- ", 1<<10), "too deep"},
+		"sections in sections":    {deep, "too deep"},
+		"keys":                    {strings.Repeat("a: 1\n", 10<<10), "lines say something"},
+		"documents":               {strings.Repeat("---\n", 10<<10), "lines say something"},
+		"anchors":                 {strings.Repeat("&a ", 20<<10), "more than 100 of"},
+		"questions":               {strings.Repeat("? ", 30<<10), "more than 100 of"},
+		"tags":                    {strings.Repeat("!a ", 20<<10), "more than 100 of"},
+		"keys on one line":        {strings.Repeat("a: ", 20<<10), "a line of"},
+		"quotes":                  {strings.Repeat("'", 60<<10), "a line of"},
+		"as much as there may be": {strings.Repeat("a: 1\n", linesMax-1) + strings.Repeat("[", marksMax), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			begin := time.Now()
+			got := strings.Join(faults(t, c.text), "\n")
+			runtime.ReadMemStats(&after)
+			t.Logf("%d MB, %v", (after.TotalAlloc-before.TotalAlloc)>>20, time.Since(begin))
+			if c.want != "" && !strings.Contains(got, c.want) {
+				t.Errorf("%.300s", got)
+			}
+			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 200 {
+				t.Errorf("%d MB were needed", took)
+			}
+		})
+	}
+}
