@@ -43,6 +43,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerAppUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
@@ -61,6 +62,8 @@ import org.apache.hadoop.yarn.util.resource.ResourceUtils;
 import org.apache.hadoop.yarn.util.resource.Resources;
 import org.apache.log4j.Level;
 import org.apache.log4j.LogManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Twin plays histories into Hadoop's own CapacityScheduler. Each line of standard input is a step, in the words of
@@ -68,6 +71,7 @@ import org.apache.log4j.LogManager;
  * dot alone.
  */
 public final class Twin {
+  private static final Logger LOG = LoggerFactory.getLogger(Twin.class);
   private static final String NO_LABEL = "";
   private final Configuration conf = new Configuration(false);
   final TreeMap<String, TwinContext.Node> nodes = new TreeMap<>();
@@ -132,6 +136,7 @@ public final class Twin {
       default:
         deriveLimits();
         act(w);
+        context.later();
         unmanaged();
         deriveLimits();
         activeUsers();
@@ -243,16 +248,26 @@ public final class Twin {
     }
   }
 
-  private void size(String host, Resource total) {
+  /**
+   * size changes a node's total. YARN announces the node's labels again with that, which kills its reservation: it is
+   * hidden meanwhile where rmd keeps it.
+   */
+  private void size(String host, Resource total) throws IllegalAccessException {
     TwinContext.Node n = nodes.get(host);
-    if (n != null) {
-      n.total = total;
-      RMContainer held = cs.getNode(n.id).getReservedContainer();
-      if (held != null && !Resources.fitsIn(cs.getResourceCalculator(), held.getReservedResource(), total)) {
-        cancel("larger-than-node", held);
-      }
-      cs.handle(new NodeResourceUpdateSchedulerEvent(n.face, ResourceOption.newInstance(total, -1)));
+    if (n == null) {
+      return;
     }
+    n.total = total;
+    SchedulerNode node = cs.getNode(n.id);
+    RMContainer held = node.getReservedContainer();
+    if (held != null && !Resources.fitsIn(cs.getResourceCalculator(), held.getReservedResource(), total)) {
+      cancel("larger-than-node", held);
+    }
+    held = node.getReservedContainer();
+    RESERVED_ON.set(node, null);
+    cs.handle(new NodeResourceUpdateSchedulerEvent(n.face, ResourceOption.newInstance(total, -1)));
+    context.later();
+    RESERVED_ON.set(node, held);
   }
 
   /** beat is a heartbeat: run= and done= name containers that the node says it runs, or that have ended there. */
@@ -421,7 +436,7 @@ public final class Twin {
 
   private void blacklisted(FiCaSchedulerApp s) {
     for (RMContainer held : s.getReservedContainers()) {
-      if (SchedulerAppUtils.isPlaceBlacklisted(s, cs.getNode(held.getReservedNode()), null)) {
+      if (SchedulerAppUtils.isPlaceBlacklisted(s, cs.getNode(held.getReservedNode()), LOG)) {
         cancel("blacklisted", held);
       }
     }
@@ -533,6 +548,7 @@ public final class Twin {
     }
   }
 
+  private static final Field RESERVED_ON = field(SchedulerNode.class, "reservedContainer");
   private static final Field RESERVED = field(SchedulerApplicationAttempt.class, "reservedContainers");
 
   static Field field(Class<?> c, String name) {

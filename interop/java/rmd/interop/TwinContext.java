@@ -6,11 +6,13 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
@@ -51,6 +53,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.UpdatedContainerInfo;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.constraint.AllocationTagsManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeLabelsUpdateSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.security.NMTokenSecretManagerInRM;
 import org.apache.hadoop.yarn.server.resourcemanager.security.RMContainerTokenSecretManager;
@@ -67,6 +70,7 @@ final class TwinContext extends RMContextImpl {
   private final ContainerAllocationExpirer expirer;
   /** rejected says that the scheduler rejected an application since it was last set to false. */
   boolean rejected;
+  private final Queue<SchedulerEvent> news = new ArrayDeque<>();
 
   TwinContext(Configuration conf) throws Exception {
     setConfigurationProvider(new NoFiles());
@@ -108,12 +112,21 @@ final class TwinContext extends RMContextImpl {
     return expirer;
   }
 
-  /** Events hands what is meant for the scheduler to it at once, and keeps the word of a rejection. */
+  /** later hands the scheduler the news of nodes' labels, which Hadoop's dispatcher would after the event that causes them. */
+  void later() {
+    while (!news.isEmpty()) {
+      scheduler.handle(news.poll());
+    }
+  }
+
+  /** Events hands what is meant for the scheduler to it, news of labels later, and keeps the word of a rejection. */
   private final class Events implements Dispatcher {
     @Override
     public EventHandler<Event> getEventHandler() {
       return event -> {
-        if (event instanceof SchedulerEvent) {
+        if (event instanceof NodeLabelsUpdateSchedulerEvent) {
+          news.add((SchedulerEvent) event);
+        } else if (event instanceof SchedulerEvent) {
           scheduler.handle((SchedulerEvent) event);
         } else if (event instanceof RMAppEvent && event.getType() == RMAppEventType.APP_REJECTED) {
           rejected = true;
