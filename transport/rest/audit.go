@@ -37,18 +37,18 @@ func (c *call) audit(action, target string, result error) {
 }
 
 func (c *call) note(action, target string, result error) {
-	if target, ok := c.auditable(target, result); ok {
+	if target, ok := c.auditable(action, target, result); ok {
 		c.record(action, target, result)
 	}
 }
 
 // auditable says whether an action is to be recorded: every success, and
 // failures while they are few. The target tells of those that were not.
-func (c *call) auditable(target string, result error) (string, bool) {
+func (c *call) auditable(action, target string, result error) (string, bool) {
 	if result == nil {
 		return target, true
 	}
-	missed, ok := c.s.refusals.take()
+	missed, ok := c.s.refusals.take(refusedCall{who: principalOf(c.r).String(), action: action, code: c.s.errorOf(result, true).Code})
 	return withMissed(target, missed), ok
 }
 

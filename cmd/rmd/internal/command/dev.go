@@ -179,7 +179,7 @@ func (d *devCluster) start(ctx context.Context, fail context.CancelCauseFunc) (e
 	if err != nil {
 		return errors.Join(err, d.close())
 	}
-	d.work.Addrs = d.cluster.Addrs()
+	d.work.Addrs, d.work.Token = d.cluster.Addrs(), d.cluster.Token()
 	return nil
 }
 

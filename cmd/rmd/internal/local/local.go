@@ -5,6 +5,7 @@ package local
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -43,11 +44,12 @@ type Cluster struct {
 	Replicas []*replica.Replica
 	opt      Options
 	configs  []config.Config
+	token    string
 }
 
 // Start opens all replicas and waits until they have a leader and queues.
 func Start(ctx context.Context, opt Options) (*Cluster, error) {
-	c := &Cluster{opt: opt}
+	c := &Cluster{opt: opt, token: rand.Text()}
 	ports, err := freePorts(opt.Replicas)
 	if err != nil {
 		return nil, err
@@ -103,7 +105,7 @@ func (c *Cluster) open(i int) (*replica.Replica, error) {
 			c.opt.OnFatal(k.ID, code, err)
 		}
 	}
-	return replica.Open(replica.Options{Config: k, Version: c.opt.Version, Queues: c.opt.Queues,
+	return replica.Open(replica.Options{Config: k, Version: c.opt.Version, Queues: c.opt.Queues, OwnToken: c.token,
 		Logger: c.opt.Logger.With("replica", k.ID), OnFatal: fatal, Files: files / c.opt.Replicas})
 }
 
@@ -115,6 +117,10 @@ func (c *Cluster) Reopen(i int) error {
 	}
 	return err
 }
+
+// Token is an administrator's access token that the replicas take from this process:
+// its workload goes on when somebody makes a token of the cluster's.
+func (c *Cluster) Token() string { return c.token }
 
 // Addrs are the REST addresses.
 func (c *Cluster) Addrs() []string {

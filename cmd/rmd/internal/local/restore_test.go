@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -9,7 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/scheduler/input"
 	"rmd/transport/rest/api"
+	"rmd/workload/door"
+	"rmd/yarn"
 )
 
 // ask sends a request to the REST port of replica i and decodes its answer.
@@ -110,5 +116,40 @@ func TestRestoreKeepsAProtectedClusterProtected(t *testing.T) {
 	path = strings.TrimSuffix(path, "&dry_run")
 	if code := ask(t, c, leads(), "PUT", path, boss.Token, guarded, &d); code != 200 || d.TokensKept != 0 {
 		t.Errorf("restore with tokens: %d %+v", code, d)
+	}
+}
+
+// TestTheOwnWorkloadGoesOn when somebody makes the first access token of a cluster that
+// runs in this process; a stranger's is refused from then on.
+func TestTheOwnWorkloadGoesOn(t *testing.T) {
+	c := start(t, nil)
+	register := func(token string) error {
+		k := door.DefaultConfig()
+		k.Addrs, k.Token, k.Logger = c.Addrs(), token, hclog.NewNullLogger()
+		d, err := door.Open(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err = d.Do(ctx, &input.RegisterNode{ID: yarn.NodeID{Host: "sim-1", Port: 1}, Rack: "/r", Total: yarn.NewResource(1024, 1), Version: "simulated"})
+		return err
+	}
+	if err := register(""); err != nil {
+		t.Fatalf("before there is a token: %v", err)
+	}
+	if code := ask(t, c, c.Leader(), "POST", "/v1/access/tokens", "", []byte(`{"name":"boss","role":"admin"}`), nil); code != 201 {
+		t.Fatalf("make a token: %d", code)
+	}
+	if err := register(""); err == nil {
+		t.Error("a stranger speaks for a node")
+	}
+	if err := register(c.Token()); err != nil {
+		t.Errorf("the own workload is refused: %v", err)
+	}
+	st, _ := c.Replicas[0].Machine().Fork()
+	if len(st.Access) != 1 {
+		t.Errorf("%d access tokens are in the state", len(st.Access))
 	}
 }

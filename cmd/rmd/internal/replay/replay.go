@@ -141,7 +141,7 @@ func (o Options) drive(ctx context.Context, run string, l *local.Cluster, kinds 
 	c.Kinds = kinds
 	n := &counts{}
 	if o.Speed > 0 {
-		c.Addrs, c.Speed = l.Addrs(), o.Speed
+		c.Addrs, c.Token, c.Speed = l.Addrs(), l.Token(), o.Speed
 		n.count(&c, observer(l.Replicas[0]))
 		s, err := workload.Run(ctx, c)
 		return n.into(s), err

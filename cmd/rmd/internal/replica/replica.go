@@ -42,6 +42,9 @@ type Options struct {
 	OnFatal func(code int, err error)
 	// Files is how many file descriptors this replica may use; 0 is the limit of the process.
 	Files int
+	// OwnToken is an administrator's access token that this process alone knows;
+	// empty: there is none.
+	OwnToken string
 }
 
 // Replica is one running replica.
@@ -245,6 +248,7 @@ func (r *Replica) openREST() error {
 	c.Auth.Mode, c.Auth.Cluster, c.Auth.Member = r.opt.Config.HTTP.Auth, r.opt.Config.Cluster, r.isMember
 	c.MaxPerAddress = int(r.opt.Config.HTTP.PerAddress)
 	c.Auth.Rate, c.Auth.Burst = int(r.opt.Config.HTTP.Rate), int(r.opt.Config.HTTP.Burst)
+	c.Auth.OwnToken = r.opt.OwnToken
 	c.Profiles = r.opt.Config.HTTP.Pprof
 	if r.opt.Config.HTTP.PublicWrites {
 		c.Admit = admitOpen
