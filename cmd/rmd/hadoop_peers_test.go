@@ -192,7 +192,7 @@ func (h *hadoopCluster) badTokens(t *testing.T, am, rival *master) {
 	refusedWith(t, allocate(theirs.Identifier, []byte("a guess of twenty b.")), ipc.ClassSasl, "")
 	refusedWith(t, allocate(theirs.Identifier, mine.Password), ipc.ClassSasl, "")
 	unborn := am.id
-	unborn.App.Seq += 100
+	unborn.App.Seq += 1 << 20 // ids are reserved a block at a time
 	is, err := token.ParseAMRM(theirs.Identifier)
 	if err != nil {
 		t.Fatal(err)
