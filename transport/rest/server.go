@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -243,13 +244,16 @@ func otherSite() error {
 
 // dispatch admits a call and hands it to its route.
 func (s *Server) dispatch(c *call) error {
-	c.q = c.r.URL.Query()
+	var err error
+	if c.q, err = url.ParseQuery(c.r.URL.RawQuery); err != nil {
+		return invalid("the query is not well-formed: "+err.Error(), "escape it as RFC 3986 says")
+	}
 	if c.route.class != ClassRead {
 		if err := s.origin.Check(c.r); err != nil {
 			return otherSite()
 		}
 	}
-	err := s.admit(c.r, c.route)
+	err = s.admit(c.r, c.route)
 	if err == nil {
 		err = c.ownApp()
 	}

@@ -113,6 +113,9 @@ func TestBadRequests(t *testing.T) {
 		{400, api.CodeUnknownField, "POST", "/v1/apps", `{"quue":"x"}`, nil},
 		{400, api.CodeUnknownField, "POST", "/v1/apps", `{"user":"u","am":{"disks":1}}`, nil},
 		{400, api.CodeUnknownField, "GET", "/v1/apps?quue=x", "", nil},
+		{400, api.CodeInvalidRequest, "GET", "/v1/apps?user=ann&" + strings.Repeat("a&", 10_000), "", nil}, // else it would list everything
+		{400, api.CodeInvalidRequest, "GET", "/v1/apps?user=ann;limit=1", "", nil},
+		{400, api.CodeInvalidRequest, "GET", "/v1/apps?user=%zz", "", nil},
 		{400, api.CodeInvalidRequest, "POST", "/v1/apps", `{"priority":"high"}`, nil},
 		{400, api.CodeInvalidRequest, "POST", "/v1/apps", `{`, nil},
 		{400, api.CodeInvalidRequest, "POST", "/v1/apps", `{} {}`, nil},
