@@ -6,7 +6,7 @@ LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop hadoop-tests browser chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-script logsim mutants mutate golden proto twin clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-script logsim mutants mutate golden proto twin clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -62,6 +62,10 @@ longrun: ## full rate for DURATION each: a follower away and back; four times to
 
 bench-peers: build ## rmd beside the Java ResourceManager on this machine, as ratios (needs a JDK 17 and Maven)
 	$(GO) test -tags interop -count=1 -v -timeout 60m -run TestPeers ./bench
+
+WINDOW ?= 3s
+attack: ## hostile inputs at every port of three replicas, beside honest callers; each table goes on for WINDOW at least; PORT=REST for one
+	RMD_ATTACK=$(WINDOW) RMD_ATTACK_PORT='$(PORT)' $(GO) test -count=1 -v -timeout 30m -run '^TestAttack$$' ./cmd/rmd
 
 SCENARIO ?= nightly
 DURATION ?= 5m

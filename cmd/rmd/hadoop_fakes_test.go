@@ -68,12 +68,7 @@ func newHadoop(t *testing.T, n int, more string, site ...string) *hadoopCluster 
 	h.site = append(h.site, "yarn.resourcemanager.ha.enabled", "true", "yarn.resourcemanager.ha.rm-ids", strings.Join(ids, ","),
 		"yarn.scheduler.minimum-allocation-mb", "512")
 	h.writeSite(site...)
-	var queues []string
-	for _, pair := range strings.Fields(queueFile) {
-		key, value, _ := strings.Cut(pair, "=")
-		queues = append(queues, "yarn.scheduler.capacity."+key, value)
-	}
-	h.write("capacity-scheduler.xml", queues...)
+	h.write("capacity-scheduler.xml", queuesOf(queueFile)...)
 	cfg := ipc.DefaultClientConfig()
 	cfg.Logger, cfg.ConnectTimeout = hclog.NewNullLogger(), 20*time.Second
 	var err error
@@ -82,6 +77,15 @@ func newHadoop(t *testing.T, n int, more string, site ...string) *hadoopCluster 
 	}
 	t.Cleanup(func() { _ = h.ipc.Close() })
 	return h
+}
+
+// queuesOf are the keys and values of a queue file.
+func queuesOf(file string) (pairs []string) {
+	for _, pair := range strings.Fields(file) {
+		key, value, _ := strings.Cut(pair, "=")
+		pairs = append(pairs, "yarn.scheduler.capacity."+key, value)
+	}
+	return pairs
 }
 
 func (h *hadoopCluster) writeSite(more ...string) {
@@ -186,6 +190,7 @@ type nodeManager struct {
 	rm       int64
 	beats    atomic.Int64
 	response int32
+	took     atomic.Pointer[func(time.Duration)] // told how long each heartbeat took
 
 	mu      sync.Mutex
 	keys    map[[2]int32][]byte // kind and id
@@ -252,8 +257,12 @@ func (n *nodeManager) beat() error {
 		LastKnownNmTokenMasterKey: &proto.MasterKeyProto{KeyId: new(n.newest[nmKey])}}
 	n.mu.Unlock()
 	var out proto.NodeHeartbeatResponseProto
+	began := time.Now()
 	if err := n.call("nodeHeartbeat", req, &out); err != nil {
 		return err
+	}
+	if f := n.took.Load(); f != nil {
+		(*f)(time.Since(began))
 	}
 	if out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_NORMAL || out.GetResponseId() != n.response+1 {
 		return fmt.Errorf("heartbeat %d is answered with %s, %d: %s", n.response, out.GetNodeAction(), out.GetResponseId(), out.GetDiagnosticsMessage())

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"strings"
+	"sync"
+
+	"rmd/transport/hadoop/proto"
+)
+
+// What comes back from a crowd.
+const (
+	tooMany  = `^[1-9]\d* of 2000 refused`
+	newcomer = `refused; HTTP/1\.1 200 `
+)
+
+// hostileCrowds are inputs that are hostile by their number: connections above the limits are
+// refused, and below them a caller is served that comes while they stay.
+var hostileCrowds = []hostile{
+	{"2,000 silent connections to REST", tooMany, crowdOf(2000, (*attack).web, "", nil)},
+	{"500 headers that never end", newcomer, crowdOf(500, (*attack).web, "GET / HTTP/1.1\r\nHost: {host}\r\nX-A: ", newcomerWeb)},
+	{"300 bodies that never come", newcomer, crowdOf(300, (*attack).web, "POST /v1/apps HTTP/1.1\r\nHost: {host}\r\nX-Rmd-Token: {submit}\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n{", newcomerWeb)},
+	{"300 listeners to events that never read", newcomer, crowdOf(300, (*attack).web, "GET /v1/events HTTP/1.1\r\nHost: {host}\r\n\r\n", newcomerWeb)},
+	{"200 listeners to the pages that never read", newcomer, crowdOf(200, (*attack).web, "GET /ui/live HTTP/1.1\r\nHost: {host}\r\n\r\n", newcomerWeb)},
+	{"100 lists asked for and never read", newcomer, crowdOf(100, (*attack).web, "GET /v1/apps HTTP/1.1\r\nHost: {host}\r\n\r\n", newcomerWeb)},
+	{"100 connections with 100 requests each at once", newcomer, crowdOf(100, (*attack).web, strings.Repeat("GET /v1/health HTTP/1.1\r\nHost: {host}\r\n\r\n", 100), newcomerWeb)},
+	{"2,000 silent connections to the clients' port", tooMany, crowdOf(2000, at(clientPort), "", nil)},
+	{"2,000 silent connections to the nodes' port", tooMany, crowdOf(2000, at(trackerPort), string(hello(trackerProtocol)), nil)},
+	{"2,000 half introductions to the AMs' port", tooMany, crowdOf(2000, at(masterPort), "hrpc\x09\x00", nil)},
+	{"200 frames of 4 MB that never end", `refused; answered`, crowdOf(200, at(clientPort), string(hello(clientProtocol))+"\x00\x3f\xff\xff"+strings.Repeat("x", 1000), newcomerYarn)},
+	{"100 client ids of 1 MB", `refused; answered`, crowdOf(100, at(clientPort), "hrpc\x09\x00\x00"+string(framed(delimited(append([]byte{0x18, 5}, field(4, make([]byte, 1<<20))...)))), newcomerYarn)},
+	{"500 silent connections between replicas", newcomer, crowdOf(500, atPeer, "", newcomerWeb)},
+	{"500 half TLS hellos between replicas", newcomer, crowdOf(500, atPeer, "\x16\x03\x01\x02\x00\x01\x00", newcomerWeb)},
+	{"40 requests for what-if, at once", `of 40 refused`, manyRequests(40, req("POST /v1/whatif", asJSON+"{operator}", `{"properties":{"yarn.scheduler.capacity.root.queues":"a"}}`))},
+	{"200 guesses of a token, at once", `^200 of 200 refused`, manyRequests(200, req("GET /v1/apps?limit=1", "Authorization: Bearer rmd_guess", ""))},
+}
+
+func at(port yarnPort) func(*attack) (string, *tls.Config) {
+	return func(a *attack) (string, *tls.Config) { return port.address(a.hadoopCluster.at[a.at]), nil }
+}
+
+func atPeer(a *attack) (string, *tls.Config) { return a.at.peer, nil }
+
+// Those who come meanwhile.
+var (
+	newcomerWeb    = req("GET /v1/health", "", "")
+	newcomerYarn   = rpc(clientPort, "ann", "getClusterMetrics", &proto.GetClusterMetricsRequestProto{}, "")
+	newcomerMaster = rpc(masterPort, "ann", "allocate", &proto.AllocateRequestProto{}, "")
+	newcomerNode   = rpcReply(trackerPort, "nodeHeartbeat", &proto.NodeHeartbeatRequestProto{}, &proto.NodeHeartbeatResponseProto{},
+		`node_status <node_id <host: "127.0.66.66" port: 1> response_id: 7 nodeHealthStatus <is_node_healthy: true>>`)
+)
+
+// manyRequests sends a request many times at once, and counts those that are refused.
+func manyRequests(n int, send func(*attack) string) func(*attack) string {
+	return func(a *attack) string {
+		var wg sync.WaitGroup
+		got := make([]string, n)
+		for i := range got {
+			wg.Go(func() { got[i] = send(a) })
+		}
+		wg.Wait()
+		refused := 0
+		for _, g := range got {
+			if strings.HasPrefix(g, "HTTP/1.1 4") || strings.HasPrefix(g, "HTTP/1.1 503") {
+				refused++
+			}
+		}
+		return fmt.Sprintf("%d of %d refused; the first: %s", refused, n, got[0])
+	}
+}

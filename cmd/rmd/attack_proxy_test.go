@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"rmd/transport/rest/api"
+)
+
+// hostileOwners are callers who go beyond what is theirs: an AM whose page is not its own, a key that
+// somebody else used, a command that takes a running cluster for its own.
+var hostileOwners = []hostile{
+	{"a page at the address of a cloud's secrets", `^HTTP/1\.1 (403|508) `, pageAt("http://169.254.169.254/latest/meta-data/")},
+	{"a page at the same address in IPv6", `^HTTP/1\.1 (403|502|508) `, pageAt("http://[fe80::a9fe:a9fe]/")},
+	{"a page at a replica's own port", `^HTTP/1\.1 (403|508) `, pageAt("http://{own}/v1/snapshot")},
+	{"a page at a port of another scheme", `^HTTP/1\.1 302 `, pageAt("gopher://127.0.0.1:1/")},
+	{"a page that sets cookies and policies", `^HTTP/1\.1 200 (?s:.*)here`, hostilePage("Set-Cookie", "Service-Worker-Allowed", "Strict-Transport-Security", "Clear-Site-Data")},
+	{"a page that takes the sandbox off", `^HTTP/1\.1 200 (?s:.*)Content-Security-Policy: [^\r\n]*sandbox`, hostilePage()},
+	{"another's idempotency key", `^another application$`, othersKey},
+	{"a replay with the cluster in the environment", `(?s)^0 .*private cluster`, (*attack).replayElsewhere},
+}
+
+// pageAt has an attacker's AM say that its page is somewhere, and opens that page.
+func pageAt(where string) func(*attack) string {
+	return func(a *attack) string {
+		got := asMallory(`tracking_url: "` + strings.ReplaceAll(where, "{own}", a.at.http) + `"`)(a)
+		if !strings.HasPrefix(got, "answered") {
+			return got
+		}
+		return req("GET /proxy/"+a.mallory.id.App.String()+"/", "", "")(a)
+	}
+}
+
+// hostilePage opens a page that sends headers which are not a page's to send; it holds that none of
+// them arrives.
+func hostilePage(headers ...string) func(*attack) string {
+	return func(a *attack) string {
+		page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			for _, h := range headers {
+				w.Header().Set(h, "evil")
+			}
+			w.Header().Set("Content-Security-Policy", "script-src *")
+			_, _ = fmt.Fprint(w, "here")
+		}))
+		defer page.Close()
+		return never("evil", pageAt(page.URL))(a)
+	}
+}
+
+// othersKey submits under an idempotency key that another user has used.
+func othersKey(a *attack) string {
+	body := `{"queue":"root.b","unmanaged":true}`
+	key := fmt.Sprintf("attack/%d", a.source.Add(1))
+	said := ""
+	submit := func(as string) (out api.Submitted) {
+		said = req("POST /v1/apps", "Idempotency-Key: "+key+"\n"+asJSON+"{"+as+"}", body)(a)
+		_, doc, _ := strings.Cut(said, "\r\n\r\n")
+		_ = json.Unmarshal([]byte(strings.TrimSuffix(doc, endClosed)), &out) // no document has no id
+		return out
+	}
+	first, second := submit("honest"), submit("submit")
+	for _, id := range []string{first.ID, second.ID} {
+		req("POST /v1/apps/"+id+":kill", asJSON+"{operator}", "{}")(a)
+	}
+	switch {
+	case first.ID == "" || second.ID == "":
+		return said
+	case first.ID == second.ID:
+		return "the same application"
+	}
+	return "another application"
+}
+
+// replayElsewhere replays a trace while the environment names the cluster, which it must leave alone.
+func (a *attack) replayElsewhere() string {
+	file := filepath.Join(a.TempDir(), "trace.csv")
+	if err := os.WriteFile(file, []byte("submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n0,a,u,root.b,0,1,1024,1,0,1\n"), 0o600); err != nil {
+		return err.Error()
+	}
+	out, errs, code := a.rmd("replay", file)
+	return fmt.Sprintf("%d %s%s", code, out, errs)
+}

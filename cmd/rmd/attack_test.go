@@ -1,0 +1,279 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/internal/quantile"
+	"rmd/transport/hadoop/ipc"
+)
+
+// TestAttack plays hostile inputs at every port of three replicas, while honest callers go on. No
+// replica stops, their memory stays bounded, the honest callers are served as quickly as in the
+// quiet between, every input is answered as its row says, and nothing of the state changes.
+// RMD_ATTACK is how long each window of attack lasts; without it the test does not run. RMD_ATTACK_PORT
+// is the table to play, if not all.
+func TestAttack(t *testing.T) {
+	window, err := time.ParseDuration(os.Getenv("RMD_ATTACK"))
+	if err != nil {
+		t.Skip("RMD_ATTACK is not set: make attack")
+	}
+	t.Run("plain", func(t *testing.T) { newAttack(t, window, nil).run() })
+	t.Run("TLS", func(t *testing.T) { newAttack(t, window, newCertificates(t)).run() })
+}
+
+// Bounds that must hold.
+const (
+	attackMemory = 200 << 20 // above what a replica holds in the quiet
+	attackDelay  = 2.0       // times the p99 of the quiet, on average over the kinds of calls
+)
+
+// hostile is one hostile input.
+type hostile struct {
+	name string                 // what is sent
+	want string                 // a regular expression of what must come back
+	send func(a *attack) string // sends it, and says what came back
+}
+
+// attack is one run of all tables.
+type attack struct {
+	*testing.T
+	*hadoopCluster
+	certs   *certificates // nil: the ports are plain
+	window  time.Duration
+	rogue   *ipc.Client // from addresses that no honest caller has
+	secret  map[string]string
+	honest  *honest
+	mallory *master // an application of an attacker
+	// incarnation is that of each replica that is a member, or was.
+	incarnation map[string]string
+
+	at     *process      // to whom the present input is sent; of the copy that send gets
+	source *atomic.Int32 // the last part of the address that the next connection comes from
+	mu     *sync.Mutex
+	played map[string]*outcome
+	order  []string
+}
+
+// outcome is how one hostile input was answered, over all times.
+type outcome struct {
+	port, name, want, got string
+	times                 int
+	failed                bool
+}
+
+func newAttack(t *testing.T, window time.Duration, certs *certificates) *attack {
+	a := &attack{T: t, certs: certs, window: window, secret: map[string]string{}, source: new(atomic.Int32), mu: new(sync.Mutex), played: map[string]*outcome{}}
+	n := 3
+	if certs != nil {
+		n = 4 // one joins, and is removed
+	}
+	a.hadoopCluster = newHadoop(t, n, "", "yarn.acl.enable", "true", "yarn.admin.acl", "yarn")
+	a.write("capacity-scheduler.xml", append(queuesOf(queueFile), "yarn.scheduler.capacity.root.acl_administer_queue", "yarn", "yarn.scheduler.capacity.root.acl_submit_applications", "*")...)
+	if certs != nil {
+		certs.use(a.hadoopCluster)
+		for _, p := range a.all[:3] {
+			a.reconfigure(p, "  bootstrap_expect: 4\n", "  bootstrap_expect: 3\n")
+			a.reconfigure(p, ", "+a.all[3].peer, "")
+		}
+		a.reconfigure(a.all[3], "  bootstrap_expect: 4\n", "")
+	}
+	for _, p := range a.all[:3] {
+		p.files = 4096 // floods open more
+		a.processes.start(p)
+	}
+	a.awaitReady(a.all[:3]...)
+	a.incarnation = map[string]string{}
+	if certs != nil {
+		a.letIn(a.all[3])
+	}
+	for id, m := range a.members(a.leader()) {
+		a.incarnation[id] = m.Incarnation
+	}
+	if certs != nil {
+		a.removeAgain(a.all[3])
+	}
+	cfg := ipc.DefaultClientConfig()
+	cfg.Logger = hclog.NewNullLogger()
+	cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		return a.dialer().DialContext(ctx, network, address)
+	}
+	var err error
+	if a.rogue, err = ipc.OpenClient(cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.rogue.Close() })
+	return a
+}
+
+// dialer connects from one of many addresses of this machine: bounds of one address are not what
+// holds a flood off, unless a row wants it.
+func (a *attack) dialer() *net.Dialer {
+	n := byte(a.source.Add(1))
+	return &net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 66, 1+n/250, 1+n%250)}}
+}
+
+// run plays all tables in windows, each between two windows of quiet.
+func (a *attack) run() {
+	a.makeTokens()
+	a.honest = a.behaveWell()
+	a.mallory = a.registered(0, "mallory", "b")
+	before := a.state()
+	a.honest.quiet(2 * time.Second) // connections, caches
+	a.honest.quiet(a.window)
+	idle := a.memories()
+	heap := a.watchMemory()
+	terms := a.term(a.leader())
+	for _, table := range attackTables {
+		if a.certs == nil && table.secure || a.certs != nil && table.plain {
+			continue
+		}
+		if only := os.Getenv("RMD_ATTACK_PORT"); only != "" && only != table.port {
+			continue
+		}
+		for rows := range slices.Chunk(table.rows, 24) {
+			began := time.Now()
+			a.honest.hostile(func(over <-chan struct{}) { a.assault(table.port, rows, table.alone, over) }, a.window)
+			a.honest.quiet(min(max(time.Since(began), a.window), 3*a.window))
+		}
+	}
+	most := heap()
+	a.honest.stop()
+	a.report()
+	a.same(before)
+	a.stand(idle, most, terms)
+}
+
+// assault plays some inputs, two at a time and each at every replica, again and again until the
+// window is over. Whoever attacks rests as long as an input took: it runs on the replicas' own
+// machine, and must not take their processors by itself.
+func (a *attack) assault(port string, rows []hostile, alone bool, over <-chan struct{}) {
+	for round := 0; ; round++ {
+		var wg sync.WaitGroup
+		room := make(chan struct{}, 2)
+		if alone {
+			room = make(chan struct{}, 1)
+		}
+		for i, row := range rows {
+			room <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-room }()
+				b := *a
+				b.at = a.all[(i+round)%len(a.all)]
+				began := time.Now()
+				a.note(port, row, b.at.id, row.send(&b), time.Since(began))
+				time.Sleep(min(max(time.Since(began), 5*time.Millisecond), 100*time.Millisecond))
+			})
+		}
+		wg.Wait()
+		select {
+		case <-over:
+			if round+1 >= len(a.all) {
+				return
+			}
+		default:
+		}
+	}
+}
+
+// note keeps what came back.
+func (a *attack) note(port string, row hostile, at, got string, took time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := port + "\x00" + row.name
+	o := a.played[key]
+	if o == nil {
+		o = &outcome{port: port, name: row.name, want: row.want, got: got}
+		a.played[key], a.order = o, append(a.order, key)
+	}
+	o.times++
+	if !regexp.MustCompile(row.want).MatchString(got) && !o.failed {
+		o.failed, o.got = true, fmt.Sprintf("at %s after %s: %s", at, took.Round(time.Millisecond), got)
+	}
+}
+
+// report prints all inputs and how they were answered.
+func (a *attack) report() {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "PORT\tINPUT\tTIMES\tANSWER\n")
+	for _, key := range a.order {
+		o := a.played[key]
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", o.port, o.name, o.times, oneLine(o.got, 90))
+		if o.failed {
+			a.Errorf("%s: %s: must be answered with %s, and was %s", o.port, o.name, o.want, oneLine(o.got, 2000))
+		}
+	}
+	_ = w.Flush()
+	a.Logf("%d hostile inputs\n%s", len(a.order), b.String())
+}
+
+func oneLine(s string, most int) string {
+	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "?")
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return s
+}
+
+// stand holds that every replica went on, within its bounds.
+func (a *attack) stand(idle, most []int64, term uint64) {
+	for i, p := range a.all {
+		if p.cmd.ProcessState != nil || strings.Contains(p.said(), "panic") {
+			a.Errorf("%s has stopped, or has panicked", p.id)
+		}
+		a.Logf("%s: %d MiB in the quiet, %d MiB at most", p.id, idle[i]>>20, most[i]>>20)
+		if most[i] > idle[i]+overhead*attackMemory {
+			a.Errorf("%s went from %d to %d MiB", p.id, idle[i]>>20, most[i]>>20)
+		}
+	}
+	if now := a.term(a.leader()); now != term {
+		a.Errorf("term %d, it was %d before the attack", now, term)
+	}
+	a.honest.judge(a.T)
+}
+
+func (a *attack) memories() []int64 {
+	out := make([]int64, len(a.all))
+	for i, p := range a.all {
+		out[i] = p.resident()
+	}
+	return out
+}
+
+// watchMemory returns a func that ends it and tells the most that each replica ever held.
+func (a *attack) watchMemory() func() []int64 {
+	most, stop := a.memories(), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(100 * time.Millisecond):
+				for i, n := range a.memories() {
+					most[i] = max(most[i], n)
+				}
+			}
+		}
+	})
+	return func() []int64 { close(stop); wg.Wait(); return most }
+}
+
+// quantiles of a list that is not sorted.
+func p99(of []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(of))
+	return quantile.Of(sorted, 0.99)
+}
