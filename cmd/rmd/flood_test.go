@@ -27,6 +27,7 @@ func TestFloodOfConnections(t *testing.T) {
 		return index
 	}
 	call := newCaller(t, others)
+	call.node("n1", 65536, "/r") // no application starts in a cluster without nodes
 	submit := func(what string, beyond uint64) {
 		c.await(what, patience, func() bool {
 			call.application("flood", "root.batch")
