@@ -61,3 +61,18 @@ func TestFullDisk(t *testing.T) {
 		return c.get(victim, "/v1/cluster", &d) && d.Verdict.Status == "healthy"
 	})
 }
+
+// TestNoDiskToWriteTo starts on a full disk, and on one that cannot be written: it is told which, and what to do.
+func TestNoDiskToWriteTo(t *testing.T) {
+	c := newProcesses(t, 1, calm, "", "")
+	p := c.all[0]
+	if err := syscall.Mount("tmpfs", p.dir, "tmpfs", 0, "size=10m,mode=0700"); err != nil {
+		t.Skipf("a small file system cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(p.dir, syscall.MNT_DETACH) })
+	c.refuses(p, 71, "CANNOT_START", "disk is full: ", "free space there, or lower disk.stop")
+	if err := syscall.Mount("", p.dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	c.refuses(p, 8, "NOT_WRITABLE", p.dir, "read-only file system", "mount it writable")
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -145,11 +146,18 @@ func runServer(c *call) error {
 // openError adds what to do to the usual reasons why a replica does not start.
 func openError(err error) error {
 	var fatal *cluster.FatalError
+	var file *fs.PathError // not a port
 	switch {
 	case errors.As(err, &fatal):
-		return &exit.Error{Code: "CANNOT_START", What: err.Error(), Do: healing(err), Exit: fatal.Code, Err: err}
+		do := healing(err)
+		if fatal.Code == cluster.ExitDiskFull {
+			do = "free space there, or lower disk.stop"
+		}
+		return &exit.Error{Code: "CANNOT_START", What: err.Error(), Do: do, Exit: fatal.Code, Err: err}
 	case errors.Is(err, cluster.ErrModes):
 		return &exit.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner first", Exit: exit.Refused, Err: err}
+	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
+		return &exit.Error{Code: "NOT_WRITABLE", What: err.Error(), Do: "mount it writable, and give it to the user that rmd runs as", Exit: exit.Refused, Err: err}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &exit.Error{Code: "ADDRESS_IN_USE", What: err.Error(), Do: "stop what listens there, or choose another port", Exit: exit.Refused, Err: err}
 	case errors.Is(err, cluster.ErrForeign):
