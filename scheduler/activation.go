@@ -113,11 +113,9 @@ func (p *Planner) start(app uint32) {
 // askForAM has an attempt wait for activation and asks for its AM. The ask comes after the walk, as in
 // YARN: it does not make its user an active one among those that the AM limits divide by.
 func (p *Planner) askForAM(app uint32) {
+	p.activateNew(p.indexOf[p.st.Apps.Get(app).Queue])
 	a := p.st.Apps.Get(app)
-	if p.cfg.Calculator.AnyAboveZero(p.st.Meta.Cluster) { // else it waits for the first node, as in YARN
-		p.activate(p.indexOf[a.Queue])
-	}
-	if a = p.st.Apps.Get(app); a.Unmanaged {
+	if a.Unmanaged {
 		return
 	}
 	p.emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: yarn.Any, Count: 1, Size: a.AM, Relax: !a.AMStrict})
@@ -126,6 +124,14 @@ func (p *Planner) askForAM(app uint32) {
 	}
 	if p.st.Apps.Get(app).Activated() {
 		p.wanted(app)
+	}
+}
+
+// activateNew is activate for a leaf that an application has come to. Without a node it waits for the
+// first one, as in YARN.
+func (p *Planner) activateNew(leaf int32) {
+	if p.cfg.Calculator.AnyAboveZero(p.st.Meta.Cluster) {
+		p.activate(leaf)
 	}
 }
 

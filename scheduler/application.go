@@ -269,7 +269,7 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 	from := p.indexOf[a.Queue]
 	p.emit(&event.ApplicationMoved{App: a.ID.Seq, Queue: p.cfg.Queues[to].Path})
 	p.settle(from)
-	p.activate(int32(to))
+	p.activateNew(int32(to))
 	p.wanted(slot)
 	return in.NewReply()
 }

@@ -205,6 +205,7 @@ func (p *Planner) attemptFailed(slot uint32, text string, counts bool) {
 	keep := a.KeepContainers && !last
 	p.endAttempt(slot, yarn.FinalFailed, text, "", keep, counts)
 	if !last {
+		p.activate(p.indexOf[a.Queue]) // those that wait already come first, as in YARN
 		p.start(slot)
 		return
 	}

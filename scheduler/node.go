@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -147,18 +149,33 @@ func (p *Planner) complete(ref event.ContainerRef, exit int32, text string) {
 // completeFor is complete with the reason that an attempt gets for which this
 // was the AM; empty: that it exited.
 func (p *Planner) completeFor(ref event.ContainerRef, exit int32, text, reason string) {
+	if p.completeAlone(ref, exit, text) {
+		p.masterEnded(ref, exit, text, reason)
+	}
+}
+
+// completeAlone ends a container and nothing else. It says whether that was a
+// live AM.
+func (p *Planner) completeAlone(ref event.ContainerRef, exit int32, text string) bool {
 	c := p.st.Containers.Get(p.st.Container(ref))
-	app, am, live, node := c.App, c.AM, c.State.Live(), c.Node
-	a := p.st.Apps.Get(app)
-	current, finishing := a.Open() && a.Attempt == ref.Attempt, a.AttemptState == state.AttemptFinishing && a.Attempt == ref.Attempt
+	am, live, node := c.AM, c.State.Live(), c.Node
+	a := p.st.Apps.Get(c.App)
 	p.giveUpGrowth(c)
-	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && current
+	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && a.Open() && a.Attempt == ref.Attempt
 	p.emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Restore: restore, Diagnostics: text})
 	p.freed = append(p.freed, node)
+	return am && live
+}
+
+// masterEnded ends the attempt whose AM has ended, unless that is over.
+func (p *Planner) masterEnded(ref event.ContainerRef, exit int32, text, reason string) {
+	app := p.st.App(ref.App)
+	a := p.st.Apps.Get(app)
 	switch {
-	case am && live && finishing:
+	case a.Attempt != ref.Attempt:
+	case a.AttemptState == state.AttemptFinishing:
 		p.finished(app)
-	case am && live && current:
+	case a.Open():
 		if reason == "" {
 			reason = fmt.Sprintf("AM Container for %s exited with  exitCode: %d\nFailing this attempt.Diagnostics: %s", a.AttemptID(), exit, text)
 		}
@@ -186,12 +203,21 @@ func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
 	if n.Reservation != 0 {
 		p.cancel(p.st.Reservations.Get(n.Reservation).Number, yarn.CancelNodeNotRunning)
 	}
+	text := "Container released on a *" + lower(to) + "* node"
+	var masters []event.ContainerRef
 	for _, c := range p.containersOn(slot) {
-		if p.st.Containers.Has(c) && p.st.Containers.Get(c).OnNode {
-			p.complete(p.st.Ref(p.st.Containers.Get(c)), yarn.ExitAborted, "Container released on a *"+lower(to)+"* node")
+		if k := p.st.Containers.Get(c); k.OnNode {
+			ref := p.st.Ref(k)
+			if p.completeAlone(ref, yarn.ExitAborted, text) {
+				masters = append(masters, ref)
+			}
 		}
 	}
 	p.emit(&event.NodeStateChanged{Node: slot, State: to, Report: report})
+	slices.SortFunc(masters, func(x, y event.ContainerRef) int { return cmp.Compare(x.App, y.App) })
+	for _, ref := range masters { // what begins anew does so in the cluster that is left, as in YARN
+		p.masterEnded(ref, yarn.ExitAborted, text, "")
+	}
 }
 
 func lower(s yarn.NodeState) string {

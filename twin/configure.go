@@ -12,11 +12,14 @@ type tree struct {
 	props  map[string]string
 	leaves []string
 	shape  map[string][]string // parents, with their children
+	// weighted parents divide by weights. They stay so: YARN goes on with old weights when a refresh
+	// gives percentages instead.
+	weighted map[string]bool
 }
 
 // configure makes the configuration that a history starts with.
 func (g *generator) configure() error {
-	g.queues.shape = map[string][]string{}
+	g.queues.shape, g.queues.weighted = map[string][]string{}, map[string]bool{}
 	g.absolute = g.with["queues"] && g.chance(25)
 	g.shape("root", 1)
 	props := g.scheduling()
@@ -123,8 +126,11 @@ var weights = map[int][][]string{
 func (g *generator) divide(props map[string]string, path string, memory, vcores int, absolute bool) {
 	children := g.queues.shape[path]
 	names := make([]string, len(children))
+	if _, ok := g.queues.weighted[path]; !ok {
+		g.queues.weighted[path] = g.chance(30)
+	}
 	how := pick(g, shares[len(children)])
-	if g.chance(30) {
+	if g.queues.weighted[path] {
 		how = pick(g, weights[len(children)])
 	}
 	for i, child := range children {

@@ -561,6 +561,44 @@ public final class Twin {
     }
   }
 
+  /**
+   * moveActive moves an application, which stays active if it was, as in rmd. In YARN it waits in its new queue until
+   * the share of AMs there allows it, though its AM runs.
+   */
+  private void moveActive(TwinContext.App a, String queue) throws YarnException {
+    FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
+    if (!((AbstractLeafQueue) s.getQueue()).getApplications().contains(s)) {
+      cs.moveApplication(a.id, queue);
+      return;
+    }
+    AbstractLeafQueue leaf = (AbstractLeafQueue) cs.getQueue(queue);
+    Resource am = s.getAMResource(NO_LABEL);
+    count(leaf, a, am); // those that wait there already find the AM counted
+    boolean done = false;
+    try {
+      cs.moveApplication(a.id, queue);
+      done = true;
+    } finally {
+      if (!done || leaf.getApplications().contains(s)) {
+        count(leaf, a, Resources.negate(am));
+      } else {
+        intended("move-keeps-activation");
+        activate(leaf, a, s);
+      }
+    }
+  }
+
+  private static void count(AbstractLeafQueue leaf, TwinContext.App a, Resource am) {
+    leaf.getQueueResourceUsage().incAMUsed(NO_LABEL, am);
+    leaf.getUsersManager().getUserAndAddIfAbsent(a.user).getResourceUsage().incAMUsed(NO_LABEL, am);
+  }
+
+  private static void activate(AbstractLeafQueue leaf, TwinContext.App a, FiCaSchedulerApp s) {
+    leaf.getUser(a.user).activateApplication();
+    leaf.getOrderingPolicy().addSchedulableEntity(s);
+    leaf.getPendingAppsOrderingPolicy().removeSchedulableEntity(s);
+  }
+
   /** unmanaged activates applications without an AM, as rmd does: what AMs may take is nothing to them. */
   private void unmanaged() {
     for (TwinContext.App a : apps.values()) {
@@ -568,9 +606,7 @@ public final class Twin {
       AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
       if (a.am == null && !nodes.isEmpty() && leaf.getPendingAppsOrderingPolicy().getSchedulableEntities().contains(s)) {
         intended("unmanaged");
-        leaf.getUser(a.user).activateApplication();
-        leaf.getOrderingPolicy().addSchedulableEntity(s);
-        leaf.getPendingAppsOrderingPolicy().removeSchedulableEntity(s);
+        activate(leaf, a, s);
       }
     }
   }
@@ -637,9 +673,13 @@ public final class Twin {
     if (a == null) {
       return;
     }
+    if (a.queue.equals(queue)) {
+      result = "accepted"; // YARN loses the user's use when it moves an application to where it is
+      return;
+    }
     try {
       cs.preValidateMoveApplication(a.id, queue);
-      cs.moveApplication(a.id, queue);
+      moveActive(a, queue);
       a.queue = queue;
       reorder(a);
       result = "accepted";
