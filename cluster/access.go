@@ -94,8 +94,11 @@ func (c *Cluster) trusts(server raft.ServerID) bool {
 }
 
 // meet judges the replica at the other end of a new connection; addr is where it was dialed, empty when it called.
-func (c *Cluster) meet(server, kind, addr, _ string, key ed25519.PublicKey) (code, text string) {
+func (c *Cluster) meet(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string) {
 	id := raft.ServerID(server)
+	if serial != "" && c.cfg.Revoked != nil && c.cfg.Revoked(serial) {
+		return "BAD_IDENTITY", "certificate " + serial + " is revoked"
+	}
 	if err := c.bound(id, key); err != nil {
 		return "BAD_IDENTITY", err.Error()
 	}

@@ -76,6 +76,8 @@ type Config struct {
 	// VerifyEntry says whether the FSM can apply an entry. It is called before an entry is proposed or stored. Nil: it
 	// can apply all.
 	VerifyEntry func(data []byte) error
+	// Revoked says whether the certificate with a serial number, in hexadecimal, is revoked. Nil: none is.
+	Revoked func(serial string) bool
 	// CheckToken uses up a join token for the replica with the server id by, and returns its role,
 	// RoleVoter or RoleNonvoter; dry only looks at it. It runs on the leader. Its error may be a
 	// *Refusal. Nil: every token is good.

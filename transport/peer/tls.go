@@ -32,6 +32,7 @@ func clientTLS(base *tls.Config) *tls.Config {
 	c.MinVersion = tls.VersionTLS13
 	roots := c.RootCAs
 	c.InsecureSkipVerify = true
+	more := base.VerifyConnection
 	c.VerifyConnection = func(cs tls.ConnectionState) error {
 		if len(cs.PeerCertificates) == 0 {
 			return errors.New("no certificate")
@@ -41,6 +42,9 @@ func clientTLS(base *tls.Config) *tls.Config {
 			inter.AddCert(crt)
 		}
 		_, err := cs.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: inter, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+		if err == nil && more != nil {
+			err = more(cs)
+		}
 		return err
 	}
 	return c

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,9 @@ type Auth struct {
 	// Member says whether a replica belongs to the cluster: the certificate of
 	// one that was removed gives no role. Nil: all do.
 	Member func(id string) bool
+	// Revoked says whether the certificate with a serial number, in hexadecimal,
+	// is revoked. Nil: none is.
+	Revoked func(serial string) bool
 	// Rate and Burst bound the requests a second of one principal, or of one
 	// address without one. Programs on this machine without a role are not
 	// bounded, nor is the binary door.
@@ -130,6 +134,9 @@ func (s *Server) identify(r *http.Request) (principal, error) {
 	case secret != "":
 		return s.principalOfToken(r, secret)
 	}
+	if s.revoked(r) {
+		return principal{}, unauthenticated("the certificate is revoked")
+	}
 	if p, ok := s.principalOfCertificate(r); ok {
 		return p, nil
 	}
@@ -189,6 +196,14 @@ func (s *Server) principalOfToken(r *http.Request, secret string) (principal, er
 // clock is the later one of this replica's and the state's.
 func (s *Server) clock(st *state.State) int64 {
 	return max(s.cfg.Now().UnixMilli(), st.Meta.NowMillis)
+}
+
+// revoked says whether the client's certificate was revoked, perhaps since the connection began.
+func (s *Server) revoked(r *http.Request) bool {
+	if r.TLS == nil || s.cfg.Auth.Revoked == nil {
+		return false
+	}
+	return slices.ContainsFunc(r.TLS.PeerCertificates, func(c *x509.Certificate) bool { return s.cfg.Auth.Revoked(c.SerialNumber.Text(16)) })
 }
 
 // principalOfCertificate reads the role from the verified certificate of a

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -299,6 +300,7 @@ func TestCertificatesCarryRoles(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Auth.Cluster, c.Auth.Mode = "prod", AuthRequired
 		c.Auth.Member = func(id string) bool { return id == "rm1" }
+		c.Auth.Revoked = func(serial string) bool { return serial == "2a" }
 	})
 	for uri, want := range map[string]int{
 		"rmd://prod/replica/rm1": 200, "rmd://prod/replica/rm9": 401, "rmd://other/replica/rm1": 401,
@@ -320,6 +322,12 @@ func TestCertificatesCarryRoles(t *testing.T) {
 		if w.Code != want {
 			t.Errorf("%q: %d, want %d: %s", uri, w.Code, want, w.Body)
 		}
+		leaf.SerialNumber = big.NewInt(42) // revoked since the connection began
+		w = httptest.NewRecorder()
+		if b.s.Handler().ServeHTTP(w, r); w.Code != 401 {
+			t.Errorf("%q, revoked: %d", uri, w.Code)
+		}
+		leaf.SerialNumber = nil
 		r.TLS.VerifiedChains = nil // shown, and not verified
 		w = httptest.NewRecorder()
 		if b.s.Handler().ServeHTTP(w, r); w.Code != 401 {

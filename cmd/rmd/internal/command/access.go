@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/certificate"
 	"rmd/cmd/rmd/internal/exit"
 	"rmd/cmd/rmd/internal/output"
 	"rmd/transport/rest/api"
@@ -30,7 +28,7 @@ const (
 func (p *program) access() *cli.Command {
 	return noun("access", "who may do what: tokens and certificates with roles",
 		noun("token", "access tokens", p.command(p.accessCreate()), p.command(p.accessList()), p.command(p.accessRevoke())),
-		noun("certificate", "client certificates with a role", p.command(p.accessCertificate())),
+		noun("certificate", "client certificates with a role", p.command(p.accessCertificate()), p.command(p.revokeCertificate()), p.command(p.listRevoked())),
 		p.command(p.accessWho()))
 }
 
@@ -158,11 +156,11 @@ var certificateName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 func (p *program) accessCertificate() verb {
 	return verb{
 		name: "create", usage: "make a client certificate with a role; needs the CA's key, and no replica",
-		long: "Run it where \"rmd init --tls\" has made the CA. Give NAME.pem, NAME-key.pem and ca.pem to its owner, for --cert, --key\nand --cacert. A certificate cannot be revoked: choose a short --ttl, or use a token.",
+		long: "Run it where \"rmd init --tls\" has made the CA. Give NAME.pem, NAME-key.pem and ca.pem to its owner, for --cert, --key\nand --cacert. It can be revoked: \"rmd access certificate revoke\".",
 		flags: []cli.Flag{
 			roleFlag(),
 			&cli.StringFlag{Name: "name", Usage: "whose it is"},
-			&cli.StringFlag{Name: "dir", Usage: "the directory with ca.pem and ca-key.pem", Value: "."},
+			authorityFlag(),
 			&cli.StringFlag{Name: "cluster", Usage: "the cluster's name", Value: "rmd"},
 			spanFlag("ttl", "how long it is good; at most ten years", certificateTTL),
 		},
@@ -184,14 +182,7 @@ func (p *program) accessCertificate() verb {
 }
 
 func (c *call) issueClient(role, name string, life time.Duration) error {
-	dir, err := filepath.Abs(c.String("dir"))
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(dir, "ca-key.pem")); err != nil {
-		return exit.New(exit.CodeFile, "run it where \"rmd init --tls\" has made the CA, or name that with --dir", "there is no ca-key.pem in %s", dir)
-	}
-	ca, _, err := certificate.Open(dir, c.String("cluster"), time.Now())
+	ca, dir, err := c.authority(c.String("cluster"))
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"rmd/cmd/rmd/internal/certificate"
 	"rmd/cmd/rmd/internal/exit"
 )
 
@@ -62,5 +64,36 @@ func TestWhereTheAccessTokenComesFrom(t *testing.T) {
 		if r.exit == exit.OK || bad != "" && strings.Contains(r.err, bad) {
 			t.Errorf("%.20q is taken: %+v", bad, r)
 		}
+	}
+}
+
+// TestRevokeCertificate: a certificate is revoked by its file or its serial number, and listed.
+func TestRevokeCertificate(t *testing.T) {
+	dir := t.TempDir()
+	if r := rmd(t, nil, "access", "certificate", "revoke", "--dir", dir, "2a"); r.exit != exit.Failure || !strings.Contains(r.err, "there is no ca-key.pem") {
+		t.Errorf("without a CA: %+v", r)
+	}
+	if _, _, err := certificate.Open(dir, "prod", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if r := rmd(t, nil, "access", "certificate", "create", "--dir", dir, "--cluster", "prod", "--role", "read", "--name", "alice"); r.exit != 0 {
+		t.Fatalf("%+v", r)
+	}
+	file := filepath.Join(dir, "alice.pem")
+	serial, err := certificate.SerialOf(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{file, "2a", serial.Text(16)} {
+		if r := rmd(t, nil, "access", "certificate", "revoke", "--dir", dir, what); r.exit != 0 {
+			t.Errorf("%s: %+v", what, r)
+		}
+	}
+	r := rmd(t, nil, "access", "certificate", "list", "--dir", dir)
+	if strings.Count(r.out, serial.Text(16)) != 1 || !strings.Contains(r.out, "2a ") {
+		t.Errorf("the list is\n%s%s", r.out, r.err)
+	}
+	if r := rmd(t, nil, "access", "certificate", "revoke", "--dir", dir, "nonsense"); r.exit == 0 || !strings.Contains(r.err, "serial number") {
+		t.Errorf("nonsense: %+v", r)
 	}
 }

@@ -70,6 +70,8 @@ var examples = map[string][]string{
 	"access token list":         {"rmd access token list"},
 	"access token revoke":       {"rmd access token revoke ci"},
 	"access certificate create": {"rmd access certificate create --name ann --role operator --dir /etc/rmd"},
+	"access certificate revoke": {"rmd access certificate revoke --dir /etc/rmd ann.pem"},
+	"access certificate list":   {"rmd access certificate list --dir /etc/rmd"},
 	"access whoami":             {"rmd access whoami -o json"},
 
 	"autopilot get":    {"rmd autopilot get"},

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type Certificates struct {
 type material struct {
 	peer, http *tls.Config
 	ends       map[string]time.Time
+	revoked    revoked
 }
 
 // OpenCertificates reads the files for a replica of a cluster.
@@ -64,7 +66,7 @@ func (c *Certificates) ReloadIfChanged() (changed bool, err error) {
 }
 
 // Reload reads the files anew. What is not good is not taken: what was stays in
-// force. It says whether the certificate or the CA is another one.
+// force. It says whether the certificate, the CA or the list of revoked certificates is another one.
 func (c *Certificates) Reload() (changed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +80,7 @@ func (c *Certificates) Reload() (changed bool, err error) {
 }
 
 func sameMaterial(a, b *material) bool {
-	return a.peer.Certificates[0].Leaf.Equal(b.peer.Certificates[0].Leaf) && a.peer.RootCAs.Equal(b.peer.RootCAs)
+	return a.peer.Certificates[0].Leaf.Equal(b.peer.Certificates[0].Leaf) && a.peer.RootCAs.Equal(b.peer.RootCAs) && maps.Equal(a.revoked, b.revoked)
 }
 
 func (c *Certificates) read() (*material, error) {
@@ -100,9 +102,13 @@ func (c *Certificates) read() (*material, error) {
 	if err != nil {
 		return nil, err
 	}
+	gone, err := loadRevoked(c.files)
+	if err != nil {
+		return nil, err
+	}
 	web := base.Clone()
 	web.MinVersion, web.ClientAuth, web.NextProtos = tls.VersionTLS12, tls.VerifyClientCertIfGiven, []string{"http/1.1"}
-	return &material{peer: base, http: web, ends: map[string]time.Time{"replica": leaf.NotAfter, "ca": ca}}, nil
+	return &material{peer: base, http: web, ends: map[string]time.Time{"replica": leaf.NotAfter, "ca": ca}, revoked: gone}, nil
 }
 
 // firstEnd is the end of the certificate in a file that ends first.
@@ -134,7 +140,7 @@ func firstEnd(file string) (time.Time, error) {
 // stamp tells versions of the files apart.
 func (t TLS) stamp() string {
 	text := ""
-	for _, file := range []string{t.CA, t.Cert, t.Key} {
+	for _, file := range []string{t.CA, t.Cert, t.Key, t.revocationFile()} {
 		info, err := os.Stat(file)
 		if err != nil {
 			text += "missing;"

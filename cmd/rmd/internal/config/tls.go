@@ -55,7 +55,7 @@ func names(leaf *x509.Certificate, uri string) bool {
 	return false
 }
 
-// LoadTLS reads the three files.
+// LoadTLS reads the three files, and the list of revoked certificates beside tls.ca.
 func LoadTLS(t TLS) (*tls.Config, error) {
 	pem, err := os.ReadFile(t.CA)
 	if err != nil {
@@ -74,5 +74,9 @@ func LoadTLS(t TLS) (*tls.Config, error) {
 			return nil, fmt.Errorf("read tls.cert: %w", err)
 		}
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ClientCAs: pool, Certificates: []tls.Certificate{pair}}, nil
+	gone, err := loadRevoked(t)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ClientCAs: pool, Certificates: []tls.Certificate{pair}, VerifyConnection: gone.verify}, nil
 }

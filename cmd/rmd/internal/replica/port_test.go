@@ -306,3 +306,62 @@ func (r *Replica) attackRaft(t *testing.T, who intruder, term uint64) {
 		}
 	}
 }
+
+// TestRevokedAndRenewed: a revoked certificate ends a member's connections and lets it make none; a new one, with
+// another key pair, makes the same member of it again.
+func TestRevokedAndRenewed(t *testing.T) {
+	ca := newAuthority(t, "prod")
+	rm1, rm2 := openTLS(t, ca, "rm1"), openTLS(t, ca, "rm2")
+	if err := rm1.cluster.Init(false); err != nil {
+		t.Fatal(err)
+	}
+	joinWithToken(t, rm1, rm2)
+	const term = 6 // a method for members
+	asks := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, err := rm2.peer.Call(ctx, rm1.PeerAddr(), term, nil)
+		return err
+	}
+	soon(t, "rm2 is answered", func() bool { return asks() == nil })
+
+	files := rm2.opt.Config.TLS
+	serial, err := certificate.SerialOf(files.Cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{true, false} {
+		if added, err := ca.ca.Revoke(ca.dir, serial, time.Now()); added != want || err != nil {
+			t.Fatalf("revoked the %d. time: %v, %v", i+1, added, err)
+		}
+	}
+	if err := rm1.ReloadCertificates(); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "the open connection ends", func() bool { return asks() != nil })
+	if err := asks(); err == nil {
+		t.Error("a revoked certificate makes a new connection")
+	}
+
+	renewed := ca.issue("prod", "rm2")
+	for from, to := range map[string]string{renewed.Cert: files.Cert, renewed.Key: files.Key} {
+		b, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(to, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := rm2.ReloadCertificates(); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "the renewed certificate is taken", func() bool { return asks() == nil })
+
+	if err := os.WriteFile(filepath.Join(ca.dir, certificate.RevocationFile), []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := rm1.ReloadCertificates(); err == nil || !rm1.certs.Revoked(serial.Text(16)) {
+		t.Errorf("a damaged list takes the place of the good one: %v", err)
+	}
+}

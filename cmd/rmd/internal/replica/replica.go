@@ -131,10 +131,11 @@ func (r *Replica) openPeer() error {
 		}
 		r.certs, p.TLS, p.FreshTLS = certs, certs.Peer(), certs.Peer
 		r.measureCertificates()
-		r.wg.Go(r.watchCertificates)
 	}
 	var err error
-	r.peer, err = peer.Listen(p)
+	if r.peer, err = peer.Listen(p); err == nil && r.certs != nil {
+		r.wg.Go(r.watchCertificates)
+	}
 	return err
 }
 
@@ -159,6 +160,9 @@ func (r *Replica) openCluster() error {
 	k.FeatureLevel = func() uint64 { st, _ := r.machine.Fork(); return uint64(st.Meta.Level) }
 	k.VerifySnapshot, k.VerifyEntry = VerifySnapshot, r.machine.Verify
 	k.CheckToken = r.checkToken
+	if r.certs != nil {
+		k.Revoked = r.certs.Revoked
+	}
 	k.Digest = r.digest
 	k.Observe = r.measure
 	k.AutopilotNow = r.autopilot
@@ -249,6 +253,9 @@ func (r *Replica) openREST() error {
 	c.MaxPerAddress = int(r.opt.Config.HTTP.PerAddress)
 	c.Auth.Rate, c.Auth.Burst = int(r.opt.Config.HTTP.Rate), int(r.opt.Config.HTTP.Burst)
 	c.Auth.OwnToken = r.opt.OwnToken
+	if r.certs != nil {
+		c.Auth.Revoked = r.certs.Revoked
+	}
 	c.Profiles = r.opt.Config.HTTP.Pprof
 	if r.opt.Config.HTTP.PublicWrites {
 		c.Admit = admitOpen

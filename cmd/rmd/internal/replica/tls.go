@@ -51,6 +51,7 @@ func (r *Replica) watchCertificates() {
 
 func (r *Replica) tellCertificates(what string) {
 	r.measureCertificates()
+	r.peer.Recheck() // a certificate may have been revoked
 	ends := r.certs.Ends()
 	r.log.Info(what, "replica_until", ends["replica"].Format(time.DateOnly), "ca_until", ends["ca"].Format(time.DateOnly))
 }

@@ -1,0 +1,115 @@
+package command
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/certificate"
+	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/rmd/internal/output"
+)
+
+func authorityFlag() cli.Flag {
+	return &cli.StringFlag{Name: "dir", Usage: "the directory with ca.pem and ca-key.pem", Value: "."}
+}
+
+// authority opens the CA that --dir names.
+func (c *call) authority(cluster string) (*certificate.Authority, string, error) {
+	dir, err := filepath.Abs(c.String("dir"))
+	if err != nil {
+		return nil, "", err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ca-key.pem")); err != nil {
+		return nil, "", exit.New(exit.CodeFile, "run it where \"rmd init --tls\" has made the CA, or name that with --dir", "there is no ca-key.pem in %s", dir)
+	}
+	ca, _, err := certificate.Open(dir, cluster, time.Now())
+	return ca, dir, err
+}
+
+func (p *program) revokeCertificate() verb {
+	return verb{
+		name: "revoke", usage: "revoke a client's or a replica's certificate; needs the CA's key, and no replica", args: "FILE|SERIAL", min: 1, max: 1,
+		long:  "The certificate is put on the list crl.pem beside ca.pem, which the CA signs. Copy crl.pem beside tls.ca of every replica:\nit counts there within 10 seconds, or with SIGHUP, and connections that are open with the certificate end.",
+		flags: []cli.Flag{authorityFlag()},
+		run: func(c *call) error {
+			ca, dir, err := c.authority("")
+			if err != nil {
+				return err
+			}
+			serial, err := certificate.SerialOf(c.arg(0))
+			if err != nil {
+				return exit.Usagef("name the certificate's file, or its serial number as \"rmd access certificate list\" shows it", "%v", err)
+			}
+			added, err := ca.Revoke(dir, serial, time.Now())
+			switch {
+			case err != nil:
+				return err
+			case !added:
+				c.say("%s was revoked already", serial.Text(16))
+			default:
+				c.say("%s is revoked; copy %s beside tls.ca of every replica", serial.Text(16), filepath.Join(dir, certificate.RevocationFile))
+			}
+			return nil
+		},
+	}
+}
+
+// revokedCertificate is one line of the list.
+type revokedCertificate struct {
+	Serial        string `json:"serial"`
+	RevokedMillis int64  `json:"revoked_millis"`
+}
+
+func (p *program) listRevoked() verb {
+	list := output.List[revokedCertificate]{
+		Name: func(r revokedCertificate) string { return r.Serial }, Empty: "no certificate is revoked",
+		Columns: []output.Column[revokedCertificate]{
+			{Head: "SERIAL", Text: func(r revokedCertificate) string { return r.Serial }},
+			{Head: "REVOKED", Text: func(r revokedCertificate) string { return output.Time(r.RevokedMillis) }, Key: func(r revokedCertificate) float64 { return float64(r.RevokedMillis) }},
+		},
+	}
+	flags := append(listFlags(), &cli.StringFlag{Name: "dir", Usage: "the directory with ca.pem and crl.pem", Value: "."})
+	return verb{name: "list", usage: "list the revoked certificates of a directory", flags: flags, run: func(c *call) error {
+		return showList(c, list, func(context.Context) (f fetched[revokedCertificate], err error) {
+			f.things, err = readRevoked(c.String("dir"))
+			if err == nil {
+				f.doc, err = json.Marshal(map[string]any{"revoked": f.things})
+			}
+			return f, err
+		})
+	}}
+}
+
+// readRevoked reads the list in a directory.
+func readRevoked(dir string) ([]revokedCertificate, error) {
+	out := []revokedCertificate{}
+	data, err := os.ReadFile(filepath.Join(dir, certificate.RevocationFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	var cas []*x509.Certificate
+	if err == nil {
+		cas, err = certificate.Authorities(filepath.Join(dir, "ca.pem"))
+	}
+	if err != nil {
+		return nil, exit.New(exit.CodeFile, "name a directory with ca.pem and crl.pem by --dir", "the list cannot be read: %v", err)
+	}
+	lists, err := certificate.ParseRevocations(data, cas)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range lists {
+		for _, e := range l.RevokedCertificateEntries {
+			out = append(out, revokedCertificate{e.SerialNumber.Text(16), e.RevocationTime.UnixMilli()})
+		}
+	}
+	return out, nil
+}
