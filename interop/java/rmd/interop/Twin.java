@@ -293,6 +293,7 @@ public final class Twin {
       }
     }
     cs.handle(new NodeUpdateSchedulerEvent(n.face));
+    apps.values().forEach(this::reorder); // YARN forgets it after a fulfilment
   }
 
   /** isMaster says whether a container is the AM of a live attempt: its end is a step of its own. */

@@ -2,6 +2,7 @@ package rmd.interop;
 
 import java.lang.reflect.Field;
 import java.math.BigInteger;
+import java.util.Map;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
@@ -13,6 +14,7 @@ import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
  * change by change, and rounds what comes of it up to the next container.
  */
 final class TwinUsers extends UsersManager {
+  private static final Field ASKING = Twin.field(UsersManager.class, "usersApplications");
   private static final Field USERS = Twin.field(AbstractLeafQueue.class, "usersManager");
   private final Twin twin;
 
@@ -43,9 +45,18 @@ final class TwinUsers extends UsersManager {
   public int getNumActiveUsers() {
     int waiting = 0;
     for (User u : getUsers().values()) {
-      waiting += u.getPendingApplications() > 0 && u.getActiveApplications() <= 0 ? 1 : 0;
+      waiting += u.getPendingApplications() > 0 && u.getActiveApplications() <= 0 && !asks(u) ? 1 : 0;
     }
     return asking() + waiting;
+  }
+
+  /** asks says whether a user counts as asking; in the middle of a step that may be one whose last active application has ended. */
+  private boolean asks(User u) {
+    try {
+      return ((Map<?, ?>) ASKING.get(this)).containsKey(u.getUserName());
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   @Override
