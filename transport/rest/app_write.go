@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"rmd/scheduler/input"
 	"rmd/transport/rest/api"
@@ -128,7 +129,20 @@ func killApp(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.done(&input.KillApplication{ID: id, User: c.user(), Diagnostics: doc.Diagnostics})
+	user := c.user()
+	return c.done(&input.KillApplication{ID: id, User: user, Diagnostics: killText(id, user, hostOf(c.r.RemoteAddr), doc.Diagnostics)})
+}
+
+// killText is what YARN writes into the diagnostics of a killed application.
+func killText(id yarn.ApplicationID, user, from, why string) string {
+	if user == "" {
+		user = "dr.who" // whom YARN takes a caller for that says nothing
+	}
+	text := "Application " + id.String() + " was killed by user " + user + " at " + from
+	if why = strings.TrimSpace(why); why != "" {
+		text += " with diagnostic message: " + why
+	}
+	return text
 }
 
 func moveApp(c *call) error {

@@ -75,7 +75,7 @@ func TestActionsGoThroughTheDoor(t *testing.T) {
 	}{
 		{"/ui/apps/" + appTwo, "/ui/apps/" + appTwo + "/kill", "/ui/apps/" + appTwo + "?done=kill", []string{"reason", "too large"}, func(in input.Input) bool {
 			k, ok := in.(*input.KillApplication)
-			return ok && k.ID == app(2) && k.Diagnostics == "too large"
+			return ok && k.ID == app(2) && k.Diagnostics == "Application "+appTwo+" was killed by user dr.who at 127.0.0.1 with diagnostic message: too large"
 		}},
 		{"/ui/apps/" + appTwo, "/ui/apps/" + appTwo + "/move", "/ui/apps/" + appTwo + "?done=move", []string{"queue", "root.batch"}, func(in input.Input) bool {
 			k, ok := in.(*input.MoveApplication)

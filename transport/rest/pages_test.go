@@ -56,8 +56,9 @@ var pagePaths = []struct {
 	{"/ui/conf?from=1&to=2", []string{"From version 1 to 2", "maximum-applications"}},
 	{"/ui/conf/edit", []string{"root.online.maximum-applications = 7"}},
 	{"/ui/conf/rollback?to=1", []string{"Roll back to version 1", "What would change", "maximum-applications"}},
+	{"/ui/audit", []string{"token ci", "node drain", "sim-01:8041", "NOT_ALLOWED", "10.0.0.9"}},
 	{"/ui/labels", []string{"Node labels are off", "default"}},
-	{"/ui/replay", []string{"Paused at index 16", "Rewind", "Step back", "Held then", "…_0002", "rmd replay", "127.0.0.1:8088", "Play it with and without"}},
+	{"/ui/replay", []string{"Paused at index 17", "Rewind", "Step back", "Held then", "…_0002", "rmd replay", "127.0.0.1:8088", "Play it with and without"}},
 }
 
 // fullyExplained is a document with everything in it.
@@ -79,6 +80,9 @@ func TestPagesSayWhatTheStateSays(t *testing.T) {
 			return []Setting{{Name: "yarn.resourcemanager.hostname", Value: "a", File: "yarn-site.xml"}, {Name: "my.password", Value: "hunter2", File: "yarn-site.xml"}}
 		}
 	})
+	b.h.apply(t, &event.LevelRaised{Level: event.LevelAudit},
+		&event.Audited{Who: "token ci", From: "10.0.0.9:4", Action: "node drain", Target: "sim-01:8041", Result: event.AuditDone},
+		&event.Audited{Who: "mallory", From: "10.0.0.8:4", Action: "conf set", Target: "/v1/conf", Result: "NOT_ALLOWED"})
 	for _, p := range pagePaths {
 		t.Run(p.path, func(t *testing.T) {
 			w := b.ask("GET", p.path, "")
@@ -115,7 +119,7 @@ func TestPagesSayWhatTheStateSays(t *testing.T) {
 // TestPagesBeforeAnything shows every page of a cluster that is not initialized.
 func TestPagesBeforeAnything(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Reader = newHistory() })
-	for _, p := range []string{"/ui/", "/ui/apps", "/ui/queues", "/ui/nodes", "/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf", "/ui/labels", "/ui/replay"} {
+	for _, p := range []string{"/ui/", "/ui/apps", "/ui/queues", "/ui/nodes", "/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf", "/ui/audit", "/ui/labels", "/ui/replay"} {
 		w := b.ask("GET", p, "")
 		if w.Code != http.StatusOK {
 			t.Errorf("%s: status %d: %s", p, w.Code, w.Body)

@@ -152,7 +152,7 @@ const anyQuery = "*"
 func (s *Server) table() []route {
 	var all []route
 	for _, part := range [][]route{s.inputRoutes(), s.appRoutes(), s.nodeRoutes(), s.queueRoutes(), s.reservationRoutes(),
-		s.confRoutes(), s.clusterRoutes(), s.snapshotRoutes(), s.accessRoutes(), s.eventRoutes(), s.logRoutes(), s.wsRoutes(), s.rootRoutes(), s.profileRoutes()} {
+		s.confRoutes(), s.clusterRoutes(), s.snapshotRoutes(), s.accessRoutes(), s.eventRoutes(), s.logRoutes(), s.auditRoutes(), s.wsRoutes(), s.rootRoutes(), s.profileRoutes()} {
 		all = append(all, part...)
 	}
 	return compile(all)

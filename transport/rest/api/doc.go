@@ -66,6 +66,7 @@
 //
 //	GET    /v1/events?app&node&queue&kind&after  Server-Sent Events: event "batch", id = log index, data = EventBatch
 //	GET    /v1/log?from&count                                   Log
+//	GET    /v1/audit?who&action&since&after&limit                Audit
 //	POST   /v1/inputs                           see AppendFrame
 //
 // Every read takes ?consistent (waits until the replica has what the verified

@@ -99,6 +99,7 @@ func (u *UI) routes() {
 		{path: "/ui/conf", name: "conf", title: "Configuration", show: configuration},
 		{path: "/ui/conf/edit", name: "edit", nav: "conf", title: "Edit the configuration", show: editConfiguration},
 		{path: "/ui/conf/rollback", name: "rollback", nav: "conf", title: "Roll back", show: confirmRollback},
+		{path: "/ui/audit", name: "audit", title: "Audit", show: auditPage},
 		{path: "/ui/labels", name: "labels", title: "Labels", show: labels},
 		{path: "/ui/about", name: "about", title: "About", show: about},
 		{path: "/ui/replay", name: "replay", title: "Replay", show: replay},

@@ -84,7 +84,7 @@ var examples = map[string][]string{
 	"upgrade status":   {"rmd upgrade status"},
 	"upgrade finalize": {"rmd upgrade finalize"},
 	"log show":         {"rmd log show --count 5 --events", "rmd log show --from 184000 --follow"},
-	"audit tail":       {"rmd audit tail --count 50", "rmd audit tail --follow -o jsonl"},
+	"audit tail":       {"rmd audit tail --who alice --action kill --since 24h", "rmd audit tail --follow -o jsonl"},
 	"metrics":          {"rmd metrics raft", "rmd metrics --addr rm2:8088"},
 
 	"check":      {"rmd check --data /var/lib/rmd"},

@@ -162,85 +162,67 @@ func (p *program) audit() *cli.Command {
 
 func (p *program) auditTail() verb {
 	return verb{
-		name: "tail", usage: "show administrators' actions: who, from where, what, result", flags: []cli.Flag{
-			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "the last so many that the log still holds", Value: 20},
+		name: "tail", usage: "show operators' changes, and refusals: who, from where, what, result",
+		long: "The cluster keeps the newest 10,000 changes and 1,000 refusals.",
+		flags: []cli.Flag{
+			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "the last so many", Value: 20},
+			&cli.StringFlag{Name: "who", Usage: "only of callers whose name has this part"},
+			&cli.StringFlag{Name: "action", Usage: "only actions that have this part, as kill or conf"},
+			&cli.StringFlag{Name: "since", Usage: "only from then on: 10m, 15:04 or 2006-01-02T15:04:05Z"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with new ones"},
 		},
 		run: runAudit,
 	}
 }
 
-// auditKinds are the events that an administrator's action leaves.
-const auditKind = "Audited"
-
 func runAudit(c *call) error {
-	if c.format().Machine() {
-		return exit.Usagef("use -o jsonl", "actions are told one after the other, and -o %s is one document", c.format())
+	f := c.format()
+	if f.Machine() && c.Bool("follow") {
+		return exit.Usagef("use -o jsonl with --follow", "--follow prints entry after entry, and -o %s is one document", f)
 	}
-	var found []api.EventBatch
-	d, _, err := c.entries(c.ctx(), 0, 1)
+	if c.Int("count") < 1 {
+		return exit.Usagef("write --count 20", "--count must be at least 1")
+	}
+	since, err := c.since()
 	if err != nil {
 		return err
 	}
-	first, last, end := d.First, d.Last, d.Last
-	const step = 1000
-	for n := 0; end >= first && end > 0 && n < c.Int("count"); {
-		from := max(first, end-min(end, step-1))
-		d, _, err := c.entries(c.ctx(), from, step)
+	q := url.Values{"who": {c.String("who")}, "action": {c.String("action")}, "since": {strconv.FormatInt(since, 10)}, "limit": {strconv.Itoa(c.Int("count"))}}
+	for {
+		var d api.Audit
+		doc, err := c.get(c.ctx(), "/v1/audit", q, &d)
 		if err != nil {
 			return err
 		}
-		var part []api.EventBatch
-		for _, e := range d.Entries {
-			if b := audited(e); e.Index <= end && len(b.Events) > 0 {
-				part, n = append(part, b), n+len(b.Events)
-			}
+		if f.Machine() {
+			return output.WriteDocument(c.p.Out, f, doc)
 		}
-		found = append(part, found...)
-		if from <= 1 || from == first {
-			break
+		if err := c.printAudit(d.Entries); err != nil || !c.Bool("follow") {
+			return err
 		}
-		end = from - 1
+		q.Set("after", strconv.FormatUint(d.Newest, 10))
+		q.Del("limit") // none may be left out
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-c.ctx().Done():
+			return nil
+		}
 	}
-	c.printAudit(found, c.Int("count"))
-	if !c.Bool("follow") {
-		return nil
-	}
-	return c.follow(url.Values{"kind": {auditKind}}, last, func(b api.EventBatch) error {
-		c.printAudit([]api.EventBatch{b}, len(b.Events))
-		return nil
-	})
 }
 
-// audited keeps an entry's actions.
-func audited(e api.LogEntry) api.EventBatch {
-	b := api.EventBatch{Index: e.Index, Term: e.Term, NowMillis: e.AtMillis}
-	for _, v := range e.Events {
-		if v.Kind == auditKind {
-			b.Events = append(b.Events, v)
+func (c *call) printAudit(entries []api.AuditEntry) error {
+	for _, e := range entries {
+		if c.format() == output.JSONL {
+			if err := output.WriteLine(c.p.Out, e); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := fmt.Fprintf(c.p.Out, "%s  %-6d %v from %v: %s %v: %s\n", output.Time(e.AtMillis), e.Number, orDash(e.Who), orDash(e.From), e.Action, orDash(e.Target), e.Result); err != nil {
+			return err
 		}
 	}
-	return b
-}
-
-func (c *call) printAudit(batches []api.EventBatch, most int) {
-	total := 0
-	for _, b := range batches {
-		total += len(b.Events)
-	}
-	for _, b := range batches {
-		for _, v := range b.Events {
-			if total--; total >= most {
-				continue
-			}
-			if c.format() == output.JSONL {
-				_ = output.WriteLine(c.p.Out, map[string]any{"index": b.Index, "at_ms": b.NowMillis, "action": v.Data})
-				continue
-			}
-			field := func(name string) string { return fmt.Sprint(orDash(v.Data[name])) }
-			fmt.Fprintf(c.p.Out, "%s  %-8d %s from %s: %s %s: %s\n", output.Time(b.NowMillis), b.Index, field("who"), field("from"), field("action"), field("target"), field("result"))
-		}
-	}
+	return nil
 }
 
 func orDash(v any) any {
