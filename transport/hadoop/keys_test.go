@@ -63,6 +63,7 @@ func TestKeysAreThoseOfTheSources(t *testing.T) {
 	}
 	delete(found, "hadoop.conf_dir") // rmd's own
 	delete(found, "hadoop.connections")
+	delete(found, "hadoop.connections_per_address")
 	for prefix, names := range prefixes {
 		if _, ok := found[prefix]; !ok {
 			t.Errorf("nothing is read under %s", prefix)

@@ -82,7 +82,7 @@ func newFake(t *testing.T, fronts int, set func(*fakeRM)) *fakeRM {
 			scheduler: open(ipc.AuthToken, masterProtocol, map[string]ipc.Method{
 				"registerApplicationMaster": ipc.Handle(f.register), "allocate": ipc.Handle(f.allocate), "finishApplicationMaster": ipc.Handle(f.finish)}),
 			client: open(ipc.AuthTokenSimple, clientProtocol, map[string]ipc.Method{
-				"getNewApplication": ipc.Handle(f.newApplication), "submitApplication": ipc.Handle(f.submit), "getApplicationReport": ipc.Handle(f.report)}),
+				"getNewApplication": ipc.Handle(f.newApplication), "submitApplication": ipc.Handle(f.submit), "getApplicationReport": ipc.Handle(f.report), "getClusterNodes": ipc.Handle(f.clusterNodes)}),
 		})
 	}
 	return f
@@ -191,6 +191,13 @@ func (f *fakeRM) heartbeat(_ context.Context, _ *ipc.Call, req *proto.NodeHeartb
 	out.ResponseId = new(n.response)
 	n.last = out
 	return out, nil
+}
+
+func (f *fakeRM) clusterNodes(context.Context, *ipc.Call, *proto.GetClusterNodesRequestProto) (*proto.GetClusterNodesResponseProto, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls["getClusterNodes"]++
+	return &proto.GetClusterNodesResponseProto{}, nil
 }
 
 func (f *fakeRM) newApplication(context.Context, *ipc.Call, *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {

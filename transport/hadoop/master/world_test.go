@@ -172,9 +172,14 @@ func (w *world) node(host string, memory, vcores int64) yarn.NodeID {
 	return id
 }
 
-// app submits an application whose AM may register at once.
+// app submits an application whose AM may register at once. An attempt waits for the first node, so
+// a cluster without one has it for a moment.
 func (w *world) app(change ...func(*input.SubmitApplication)) yarn.AttemptID {
 	w.tb.Helper()
+	if w.st().Meta.UsableNodes == 0 {
+		id := w.node("passing", 1024, 1)
+		defer w.plan(&input.UnregisterNode{ID: id})
+	}
 	in := &input.SubmitApplication{User: "alice", Queue: "default", Unmanaged: true, MaxAttempts: 2, PrioritySet: true, Priority: 0}
 	for _, f := range change {
 		f(in)
