@@ -62,11 +62,12 @@ var Methods = []Method{
 
 // methodOf finds a call's row.
 func methodOf(number byte) (Method, bool) {
-	i := slices.IndexFunc(Methods, func(m Method) bool { return m.Number == number && number != 0 })
-	if i < 0 {
-		return Method{}, false
+	for i := range Methods { // each call asks: nothing is copied on the way
+		if Methods[i].Number == number && number != 0 {
+			return Methods[i], true
+		}
 	}
-	return Methods[i], true
+	return Method{}, false
 }
 
 // member finds a replica in the newest membership, or in the newest one that is committed here.

@@ -245,6 +245,9 @@ func (c *Cluster) checkOwnPlace() {
 		}
 		switch coded.ErrorCode() {
 		case string(CodeRemoved):
+			if !refusedBy(err, s.ID) {
+				continue
+			}
 			_ = c.removedHere(removedNotice{ServerID: string(self), By: "replica " + string(s.ID), At: time.Now().UTC()})
 			return
 		case codeOtherCluster:
@@ -257,6 +260,13 @@ func (c *Cluster) checkOwnPlace() {
 			return
 		}
 	}
+}
+
+// refusedBy says that a refusal is a member's own. Somebody else who sits at its address must not make this replica
+// believe that it was removed.
+func refusedBy(err error, member raft.ServerID) bool {
+	var by interface{ RefusedBy() string }
+	return !errors.As(err, &by) || by.RefusedBy() == string(member)
 }
 
 // codeOtherCluster is what the wire's hello says to a replica of another cluster or epoch.

@@ -2,7 +2,7 @@
 //
 //	dialer                                   listener
 //	  | hello: kind, cluster, id, incarnation,  |
-//	  |        boot nonce, cluster id        -> |  checks name, cluster id, certificate, removed ids
+//	  |        boot nonce, cluster id, proof -> |  checks name, cluster id, certificate, proof, membership
 //	  | <- reply: code, text, own identity      |
 //	  |                                         |
 //	  | raft      the library's own stream      |  StreamLayer, Transport
@@ -10,9 +10,11 @@
 //	  | rpc       pipelined calls with ids      |  Server.Handle, Server.Call
 //
 // Outside loopback every connection is mutual TLS 1.3; the certificate names cluster and replica
-// (URI SAN rmd://CLUSTER/replica/ID) and both sides check it against the hello.
+// (URI SAN rmd://CLUSTER/replica/ID) and both sides check it against the hello. Both prove with a
+// signature over a secret of the connection that they hold the replica's own key (proof.go); whether
+// that is a member's, and what the caller may do, is asked of package cluster (gate.go).
 //
-// Invariants: a replica of another cluster, a removed replica and a replica that lies about its id
+// Invariants: a replica of another cluster, a replica that is no member and one that lies about its id
 // get no further than the hello. Every frame, every queue and every number of connections is
 // bounded. A call that fails says whether it was surely not sent (ErrNotSent) or whether its outcome
 // is unknown (ErrOutcomeUnknown).

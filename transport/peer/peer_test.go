@@ -191,7 +191,7 @@ func TestHelloRefusals(t *testing.T) {
 	check := func(name string, err error, code HelloCode) {
 		t.Helper()
 		var he *HelloError
-		if !errors.As(err, &he) || he.Code != code || !errors.Is(err, ErrNotSent) {
+		if !errors.As(err, &he) || he.Code != code || he.RefusedBy() != "a.inc-a" || !errors.Is(err, ErrNotSent) {
 			t.Errorf("%s: got %v, want %s", name, err, code)
 		}
 	}

@@ -1,0 +1,14 @@
+package cluster
+
+import "testing"
+
+// BenchmarkCallRule is what the rule costs each call between replicas.
+func BenchmarkCallRule(b *testing.B) {
+	rs := trio(b, nil)
+	from := string(rs[1].c.Identity().ServerID())
+	for b.Loop() {
+		if err := rs[0].c.calls(32, from); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
