@@ -116,6 +116,10 @@ func (p *Planner) askForAM(app uint32) {
 	p.activateNew(p.indexOf[p.st.Apps.Get(app).Queue])
 	a := p.st.Apps.Get(app)
 	if a.Unmanaged {
+		if !a.Activated() { // without a node; an AM that needs no container may register all the same
+			p.emit(&event.AttemptActivated{App: a.ID.Seq})
+			p.wanted(app)
+		}
 		return
 	}
 	p.emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: yarn.Any, Count: 1, Size: a.AM, Relax: !a.AMStrict})

@@ -605,7 +605,7 @@ public final class Twin {
     for (TwinContext.App a : apps.values()) {
       FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
       AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
-      if (a.am == null && !nodes.isEmpty() && leaf.getPendingAppsOrderingPolicy().getSchedulableEntities().contains(s)) {
+      if (a.am == null && leaf.getPendingAppsOrderingPolicy().getSchedulableEntities().contains(s)) {
         intended("unmanaged");
         activate(leaf, a, s);
       }
