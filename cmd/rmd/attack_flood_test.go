@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 
@@ -26,14 +27,26 @@ var hostileCrowds = []hostile{
 	{"100 lists asked for and never read", newcomer, crowdOf(100, (*attack).web, "GET /v1/apps HTTP/1.1\r\nHost: {host}\r\n\r\n", newcomerWeb)},
 	{"100 connections with 100 requests each at once", newcomer, crowdOf(100, (*attack).web, strings.Repeat("GET /v1/health HTTP/1.1\r\nHost: {host}\r\n\r\n", 100), newcomerWeb)},
 	{"2,000 silent connections to the clients' port", tooMany, crowdOf(2000, at(clientPort), "", nil)},
+	{"1,200 silent connections to the clients' port from one address", `^[1-9]\d* of 1200 refused; answered`, oneAddress(crowdOf(1200, at(clientPort), "", newcomerYarn))},
 	{"2,000 silent connections to the nodes' port", tooMany, crowdOf(2000, at(trackerPort), string(hello(trackerProtocol)), nil)},
 	{"2,000 half introductions to the AMs' port", tooMany, crowdOf(2000, at(masterPort), "hrpc\x09\x00", nil)},
 	{"200 frames of 4 MB that never end", `refused; answered`, crowdOf(200, at(clientPort), string(hello(clientProtocol))+"\x00\x3f\xff\xff"+strings.Repeat("x", 1000), newcomerYarn)},
 	{"100 client ids of 1 MB", `refused; answered`, crowdOf(100, at(clientPort), "hrpc\x09\x00\x00"+string(framed(delimited(append([]byte{0x18, 5}, field(4, make([]byte, 1<<20))...)))), newcomerYarn)},
 	{"500 silent connections between replicas", newcomer, crowdOf(500, atPeer, "", newcomerWeb)},
 	{"500 half TLS hellos between replicas", newcomer, crowdOf(500, atPeer, "\x16\x03\x01\x02\x00\x01\x00", newcomerWeb)},
+	{"40 requests to play the log again, without a role", `^40 of 40 refused`, manyRequests(40, req("POST /v1/replay:rerun", "", "{}"))},
+	{"40 requests to play the log again, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503|429) `, manyRequests(40, req("POST /v1/replay:rerun", asJSON+"{operator}", "{}"))},
 	{"40 requests for what-if, at once", `of 40 refused`, manyRequests(40, req("POST /v1/whatif", asJSON+"{operator}", `{"properties":{"yarn.scheduler.capacity.root.queues":"a"}}`))},
 	{"200 guesses of a token, at once", `^200 of 200 refused`, manyRequests(200, req("GET /v1/apps?limit=1", "Authorization: Bearer rmd_guess", ""))},
+}
+
+// oneAddress has all connections come from one address.
+func oneAddress(send func(*attack) string) func(*attack) string {
+	return func(a *attack) string {
+		b := *a
+		b.pinned = &net.TCPAddr{IP: a.dialer().LocalAddr.(*net.TCPAddr).IP}
+		return send(&b)
+	}
 }
 
 func at(port yarnPort) func(*attack) (string, *tls.Config) {

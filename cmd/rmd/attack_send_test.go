@@ -109,6 +109,9 @@ func (a *attack) fill(text string) string {
 		return text
 	}
 	host, _ := a.web()
+	if a.honest == nil {
+		return strings.ReplaceAll(text, "{host}", host)
+	}
 	app := a.honest.master.id.App
 	pairs := []string{"{host}", host, "{app}", app.String(), "{node}", "127.0.0.9:45454",
 		"{ann}", fmt.Sprintf("id: %d cluster_timestamp: %d", app.Seq, app.ClusterTimestamp), "{stamp}", fmt.Sprint(app.ClusterTimestamp)}

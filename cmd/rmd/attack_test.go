@@ -61,6 +61,7 @@ type attack struct {
 	incarnation map[string]string
 
 	at     *process      // to whom the present input is sent; of the copy that send gets
+	pinned net.Addr      // where all connections come from, if from one address
 	source *atomic.Int32 // the last part of the address that the next connection comes from
 	mu     *sync.Mutex
 	played map[string]*outcome
@@ -80,7 +81,7 @@ func newAttack(t *testing.T, window time.Duration, certs *certificates) *attack 
 	if certs != nil {
 		n = 4 // one joins, and is removed
 	}
-	a.hadoopCluster = newHadoop(t, n, "", "yarn.acl.enable", "true", "yarn.admin.acl", "yarn")
+	a.hadoopCluster = newHadoop(t, n, "  connections: 1000\n", "yarn.acl.enable", "true", "yarn.admin.acl", "yarn")
 	a.write("capacity-scheduler.xml", append(queuesOf(queueFile), "yarn.scheduler.capacity.root.acl_administer_queue", "yarn", "yarn.scheduler.capacity.root.acl_submit_applications", "*")...)
 	if certs != nil {
 		certs.use(a.hadoopCluster)
@@ -121,13 +122,23 @@ func newAttack(t *testing.T, window time.Duration, certs *certificates) *attack 
 // dialer connects from one of many addresses of this machine: bounds of one address are not what
 // holds a flood off, unless a row wants it.
 func (a *attack) dialer() *net.Dialer {
+	if a.pinned != nil {
+		return &net.Dialer{Timeout: 10 * time.Second, LocalAddr: a.pinned}
+	}
 	n := byte(a.source.Add(1))
 	return &net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 66, 1+n/250, 1+n%250)}}
 }
 
 // run plays all tables in windows, each between two windows of quiet.
 func (a *attack) run() {
-	a.makeTokens()
+	for _, row := range hostileEarly {
+		for _, p := range a.all {
+			b := *a
+			b.at = p
+			a.note("REST, early", row, p.id, row.send(&b), 0)
+		}
+	}
+	a.makeTokens() // fails if there is one
 	a.honest = a.behaveWell()
 	a.mallory = a.registered(0, "mallory", "b")
 	before := a.state()

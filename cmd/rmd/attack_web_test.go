@@ -18,6 +18,21 @@ const (
 
 const asJSON = "Content-Type: application/json\nAuthorization: Bearer "
 
+const oneToken = `{"name":"mallory","role":"admin"}`
+
+// hostileEarly is what is sent to the REST port while there is no access token, and programs on the
+// replicas' own machines may do everything: a proxy there passes on what comes from elsewhere.
+var hostileEarly = []hostile{
+	{"the first token, through a proxy", `^HTTP/1\.1 40[13] `, req("POST /v1/access/tokens", "Content-Type: application/json\nX-Forwarded-For: 203.0.113.9", oneToken)},
+	{"the first token, through a proxy that hides who asks", `^HTTP/1\.1 40[13] `, req("POST /v1/access/tokens", "Content-Type: application/json\nVia: 1.1 proxy", oneToken)},
+	{"the first token, said to be of this machine", `^HTTP/1\.1 40[13] `, req("POST /v1/access/tokens", "Content-Type: application/json\nForwarded: for=127.0.0.1", oneToken)},
+	{"the first token, by the page of another site", `^HTTP/1\.1 40[13] `, req("POST /v1/access/tokens", "Content-Type: text/plain\nOrigin: http://evil.example\nSec-Fetch-Site: cross-site", oneToken)},
+	{"the first token, under the name of another site", misdirected, req("POST /v1/access/tokens", "Content-Type: application/json\nHost: evil.example", oneToken)},
+	{"a snapshot of all keys, through a proxy", `^HTTP/1\.1 40[13] `, req("GET /v1/snapshot", "X-Real-Ip: 203.0.113.9", "")},
+	{"a member removed, through a proxy", `^HTTP/1\.1 40[13] `, req("POST /v1/cluster/members/rm1:remove", "Content-Type: application/json\nX-Forwarded-For: 203.0.113.9", "{}")},
+	{"queues through YARN's path, through a proxy", `^HTTP/1\.1 40[13] `, req("PUT /ws/v1/cluster/scheduler-conf?user.name=yarn", "Content-Type: application/json\nX-Forwarded-For: 203.0.113.9", `{"update-queue":[]}`)},
+}
+
 // hostileWeb is what is sent to the REST port and the pages.
 var hostileWeb = []hostile{
 	// Who may do what.
@@ -134,6 +149,7 @@ var hostileWeb = []hostile{
 	{"an id below zero", `^HTTP/1\.1 (400|404) `, req("GET /v1/apps/application_-1_-1", "", "")},
 	{"a limit beyond everything", badRequest, req("GET /v1/apps?limit=18446744073709551616", "", "")},
 	{"a log read from beyond the end", `^HTTP/1\.1 (200|400|410) `, req("GET /v1/log?from=18446744073709551615&count=1000000000", "", "")},
+	{"a queue called secret is one like others", served, req("POST /v1/conf:validate", asJSON+"{operator}", `{"properties":{"yarn.scheduler.capacity.root.queues":"secret","yarn.scheduler.capacity.root.secret.capacity":"100"}}`)},
 	{"an idempotency key of 60 KB", badRequest, req("POST /v1/apps", "Idempotency-Key: "+strings.Repeat("k", 60000)+"\n"+asJSON+"{submit}", `{"queue":"root.b","unmanaged":true}`)},
 	{"a queue that is no queue", `^HTTP/1\.1 404 `, req("POST /v1/queues/..%2f..:stop", asJSON+"{operator}", `{}`)},
 
