@@ -311,7 +311,6 @@ func (p *Planner) setPriority(in *input.SetPriority) input.Reply {
 	granted := min(in.Priority, p.cfg.MaxPriority)
 	if granted != a.Priority {
 		p.emit(&event.ApplicationReprioritized{App: a.ID.Seq, Priority: granted})
-		p.activate(p.indexOf[a.Queue])
 	}
 	return &input.SetPriorityReply{Priority: granted}
 }

@@ -142,7 +142,7 @@ public final class Twin {
         activeUsers();
         masters();
         activeUsers();
-        places();
+        places(w[0].equals("allocate"));
     }
     for (String name : intended) {
       text.append("intended ").append(name).append('\n');
@@ -163,11 +163,12 @@ public final class Twin {
   }
 
   /** places has applications look at hosts and racks as rmd does. */
-  private void places() throws IllegalAccessException {
+  private void places(boolean asked) throws IllegalAccessException {
     for (TwinContext.App a : apps.values()) {
       FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
       TwinPlaces.before(cs, s, this::intended);
       TwinPlaces.after(s, this::intended);
+      TwinPlaces.cameBack(s, asked, this::intended);
     }
   }
 

@@ -2,8 +2,11 @@ package rmd.interop;
 
 import java.lang.reflect.Field;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
+import java.util.WeakHashMap;
 import java.util.function.Consumer;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AppSchedulingInfo;
@@ -20,6 +23,9 @@ final class TwinPlaces {
   private static final Field VISITS = field(SchedulerApplicationAttempt.class, "schedulingOpportunities");
   private static final Field PLACEMENTS = field(AppSchedulingInfo.class, "schedulerKeyToAppPlacementAllocator");
 
+  /** ENTRIES are what each application had asked for after the last step, by key and place. */
+  private static final Map<FiCaSchedulerApp, Set<String>> ENTRIES = new WeakHashMap<>();
+
   private TwinPlaces() {
   }
 
@@ -28,6 +34,26 @@ final class TwinPlaces {
     if (!(ALLOCATOR.get(app) instanceof TwinAllocator)) {
       ALLOCATOR.set(app, new TwinAllocator(app, cs.getResourceCalculator(), cs.getRMContext(), intended));
     }
+  }
+
+  /** cameBack relaxes the entries that have come back, as rmd does: with containers that were lost before their AM heard of them. */
+  @SuppressWarnings("unchecked")
+  static void cameBack(FiCaSchedulerApp app, boolean asked, Consumer<String> intended) throws IllegalAccessException {
+    Map<SchedulerRequestKey, AppPlacementAllocator<?>> placements =
+        (Map<SchedulerRequestKey, AppPlacementAllocator<?>>) PLACEMENTS.get(app.getAppSchedulingInfo());
+    Set<String> now = new HashSet<>();
+    Set<String> before = ENTRIES.get(app);
+    for (Map.Entry<SchedulerRequestKey, AppPlacementAllocator<?>> e : placements.entrySet()) {
+      for (ResourceRequest r : e.getValue().getResourceRequests().values()) {
+        String entry = e.getKey() + " " + r.getResourceName();
+        now.add(entry);
+        if (!asked && before != null && !before.contains(entry) && !r.getRelaxLocality()) {
+          r.setRelaxLocality(true);
+          intended.accept("came-back-relaxed");
+        }
+      }
+    }
+    ENTRIES.put(app, now);
   }
 
   /**
