@@ -74,6 +74,8 @@ public final class Twin {
   private static final Logger LOG = LoggerFactory.getLogger(Twin.class);
   private static final String NO_LABEL = "";
   private final Configuration conf = new Configuration(false);
+  /** set are the totals that an administrator has set; in rmd a node that comes back keeps it. */
+  private final Map<String, Resource> set = new HashMap<>();
   final TreeMap<String, TwinContext.Node> nodes = new TreeMap<>();
   final TreeMap<Integer, TwinContext.App> apps = new TreeMap<>();
   /** known has the applications that have ended, too: nodes speak of their containers later. */
@@ -234,6 +236,7 @@ public final class Twin {
 
   private void node(String host, String rack, Resource total) {
     if (!nodes.containsKey(host)) {
+      total = set.getOrDefault(host, total);
       TwinContext.Node n = new TwinContext.Node(host, rack, total);
       nodes.put(host, n);
       context.getRMNodes().put(n.id, n.face);
@@ -259,6 +262,7 @@ public final class Twin {
       return;
     }
     n.total = total;
+    set.put(host, total);
     SchedulerNode node = cs.getNode(n.id);
     RMContainer held = node.getReservedContainer();
     if (held != null && !Resources.fitsIn(cs.getResourceCalculator(), held.getReservedResource(), total)) {
@@ -366,13 +370,20 @@ public final class Twin {
     }
   }
 
-  /** startTime has no two attempts begin within one millisecond: a fair order goes by it. */
+  /** startTime has ties in a fair order go by the application, as in rmd; in YARN they go by the attempt's start. */
   private void startTime(FiCaSchedulerApp s) throws ReflectiveOperationException {
-    STARTED.set(s, ++started);
+    AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
+    boolean active = leaf.getOrderingPolicy().removeSchedulableEntity(s);
+    boolean waits = leaf.getPendingAppsOrderingPolicy().removeSchedulableEntity(s);
+    STARTED.set(s, (long) number(s.getApplicationId()));
+    if (active) {
+      leaf.getOrderingPolicy().addSchedulableEntity(s);
+    } else if (waits) {
+      leaf.getPendingAppsOrderingPolicy().addSchedulableEntity(s);
+    }
   }
 
   private static final Field STARTED = field(SchedulerApplicationAttempt.class, "startTime");
-  private long started;
 
   private void call(TwinContext.App a, List<ResourceRequest> asks, List<ContainerId> releases, List<String> add, List<String> remove,
       ContainerUpdates updates) {
@@ -577,9 +588,14 @@ public final class Twin {
     Resource am = s.getAMResource(NO_LABEL);
     count(leaf, a, am); // those that wait there already find the AM counted
     boolean done = false;
+    CSQueue from = (CSQueue) s.getQueue();
     try {
       cs.moveApplication(a.id, queue);
       done = true;
+      for (RMContainer held : s.getReservedContainers()) { // YARN leaves it behind
+        reserved(from, Resources.negate(held.getReservedResource()));
+        reserved(leaf, held.getReservedResource());
+      }
     } finally {
       if (!done || leaf.getApplications().contains(s)) {
         count(leaf, a, Resources.negate(am));
@@ -587,6 +603,12 @@ public final class Twin {
         intended("move-keeps-activation");
         activate(leaf, a, s);
       }
+    }
+  }
+
+  private static void reserved(CSQueue q, Resource r) {
+    for (; q != null; q = q.getParent()) {
+      q.getQueueResourceUsage().incReserved(NO_LABEL, r);
     }
   }
 
