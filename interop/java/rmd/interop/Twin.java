@@ -586,9 +586,11 @@ public final class Twin {
     }
     AbstractLeafQueue leaf = (AbstractLeafQueue) cs.getQueue(queue);
     Resource am = s.getAMResource(NO_LABEL);
-    count(leaf, a, am); // those that wait there already find the AM counted
+    AbstractLeafQueue from = (AbstractLeafQueue) s.getQueue();
+    count(from, a, Resources.negate(am)); // those that wait in either queue already find the AM in the new one
+    count(leaf, a, am);
+    s.setAMResource(NO_LABEL, Resources.none());
     boolean done = false;
-    CSQueue from = (CSQueue) s.getQueue();
     try {
       cs.moveApplication(a.id, queue);
       done = true;
@@ -597,9 +599,11 @@ public final class Twin {
         reserved(leaf, held.getReservedResource());
       }
     } finally {
-      if (!done || leaf.getApplications().contains(s)) {
+      s.setAMResource(NO_LABEL, am);
+      if (!done) {
         count(leaf, a, Resources.negate(am));
-      } else {
+        count(from, a, am);
+      } else if (!leaf.getApplications().contains(s)) {
         intended("move-keeps-activation");
         activate(leaf, a, s);
       }
@@ -736,6 +740,7 @@ public final class Twin {
     try {
       cs.reinitialize(new Configuration(conf), context);
       new TwinPass(this).watch(cs.getRootQueue());
+      apps.values().forEach(this::reorder);
       result = "accepted";
     } catch (Exception e) {
       result = "refused";

@@ -2,11 +2,14 @@ package rmd.interop;
 
 import java.lang.reflect.Field;
 import java.math.BigInteger;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.Map;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.UsersManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
 
 /**
@@ -17,10 +20,12 @@ final class TwinUsers extends UsersManager {
   private static final Field ASKING = Twin.field(UsersManager.class, "usersApplications");
   private static final Field USERS = Twin.field(AbstractLeafQueue.class, "usersManager");
   private final Twin twin;
+  private final AbstractLeafQueue leaf;
 
   private TwinUsers(Twin twin, QueueMetrics metrics, AbstractLeafQueue leaf) {
     super(metrics, leaf, twin.context.getNodeLabelManager(), twin.cs.getResourceCalculator());
     this.twin = twin;
+    this.leaf = leaf;
   }
 
   /** install gives a leaf that has no users yet its TwinUsers. */
@@ -47,7 +52,15 @@ final class TwinUsers extends UsersManager {
     for (User u : getUsers().values()) {
       waiting += u.getPendingApplications() > 0 && u.getActiveApplications() <= 0 && !asks(u) ? 1 : 0;
     }
-    return asking() + waiting;
+    Set<String> asking = new HashSet<>();
+    for (TwinContext.App a : twin.apps.values()) {
+      FiCaSchedulerApp s = twin.cs.getApplicationAttempt(a.attempt.id);
+      User u = s == null || s.getQueue() != leaf ? null : getUser(a.user);
+      if (u != null && u.getActiveApplications() > 0 && !s.getAppSchedulingInfo().getSchedulerKeys().isEmpty()) {
+        asking.add(a.user);
+      }
+    }
+    return asking.size() + waiting;
   }
 
   /** asks says whether a user counts as asking; in the middle of a step that may be one whose last active application has ended. */
