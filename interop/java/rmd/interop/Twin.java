@@ -690,6 +690,8 @@ public final class Twin {
   private void end(int number, RMAppAttemptState attempt, RMAppState app) {
     TwinContext.App a = apps.remove(number);
     if (a != null) {
+      // In YARN the user still counts as asking in the walk that follows.
+      ((AbstractLeafQueue) cs.getApplicationAttempt(a.attempt.id).getQueue()).getUsersManager().deactivateApplication(a.user, a.id);
       cs.handle(new AppAttemptRemovedSchedulerEvent(a.attempt.id, attempt, false));
       cs.handle(new AppRemovedSchedulerEvent(a.id, app));
       context.getRMApps().remove(a.id);
