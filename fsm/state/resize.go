@@ -206,12 +206,13 @@ func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.
 	}
 	c.Size = size
 	r.Version++
-	r.SinceMillis, r.Change, r.ToldIn = s.Meta.NowMillis, change, 0
+	r.SinceMillis, r.Change, r.ToldIn = s.Meta.NowMillis, 0, 0
 	a.Used = a.Used.Add(by)
 	n := s.Nodes.mut(c.Node)
 	n.Allocated = n.Allocated.Add(by)
 	s.freeRoomChanged(n)
-	if a.Open() {
+	if a.Open() { // else no AM is there to be told
+		r.Change = change
 		s.list(slot, a)
 	}
 	s.fold(uint64(slot)<<32 | uint64(uint32(r.Version)))

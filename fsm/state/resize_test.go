@@ -186,3 +186,18 @@ func TestContainerRecordKeepsItsSize(t *testing.T) {
 		t.Errorf("a container's record takes %d bytes, it took %d", got, most)
 	}
 }
+
+// TestResizeAfterTheAMIsDone takes an unconfirmed increase back when the AM has said that it is
+// done: the change is told to no AM, and the state can still be written and restored.
+func TestResizeAfterTheAMIsDone(t *testing.T) {
+	s := world(t)
+	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.AllocateAnswered{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
+		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(4)}, &event.ContainerIncreased{Container: ref(1, 1)}, &event.AllocateAnswered{App: 1, Response: 2},
+		&event.AttemptUnregistered{App: 1, Final: yarn.FinalSucceeded}, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(2)})
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+	if c := s.Containers.Get(s.Container(ref(1, 1))); c.Size != gb(2) || s.Resize(c).Change != yarn.SizeKept {
+		t.Errorf("container %+v, %+v", c, s.Resize(c))
+	}
+}
