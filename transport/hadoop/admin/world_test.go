@@ -12,6 +12,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/transport/caller"
 	"rmd/transport/hadoop/ipc"
 	"rmd/yarn"
 )
@@ -36,10 +37,11 @@ type house struct {
 }
 
 // Do implements Door.
-func (h *house) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
+func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
 	if h.doorErr != nil {
 		return nil, 0, h.doorErr
 	}
+	req.Caller = caller.Of(ctx) // as the way to the leader does
 	h.inputs = append(h.inputs, req.Input)
 	h.now++
 	reply, _ := h.planner.Plan(h.now, req)

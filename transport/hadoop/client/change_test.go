@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,36 @@ func TestKill(t *testing.T) {
 	}
 	_, err := h.kill("ann", noApp, "")
 	refused(t, err, classAppNotFound, "Trying to kill an absent application "+noApp.String())
+}
+
+// TestChangesAreAudited finds each change that came by the client port in the audit, with who asked
+// for it and from where. What was refused or changes nothing leaves no entry.
+func TestChangesAreAudited(t *testing.T) {
+	h := newHouse(t)
+	h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	if err := h.move("ann", id, "root.batch.day"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is nothing to kill
+		if _, err := h.kill("bob", id, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.kill("bob", noApp, ""); err == nil {
+		t.Fatal("an absent application was killed")
+	}
+	var got []string
+	for _, a := range h.planner.State().AuditEntries(0) {
+		got = append(got, strings.Join([]string{a.Who, a.From, a.Action, a.Target}, " "))
+		if a.AtMillis == 0 || !a.Changed() {
+			t.Errorf("entry %+v", a)
+		}
+	}
+	want := []string{"ann 10.0.0.9 app move " + id.String() + " queue root.default → root.batch.day", "bob 10.0.0.9 app kill " + id.String()}
+	if !slices.Equal(got, want) {
+		t.Errorf("audit %q, want %q", got, want)
+	}
 }
 
 func TestKillCompletesWhatIsFinishing(t *testing.T) {

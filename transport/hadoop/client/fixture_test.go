@@ -16,6 +16,7 @@ import (
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/transport/caller"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
@@ -44,10 +45,11 @@ type house struct {
 	svc     *Service
 }
 
-func (h *house) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
+func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
 	if h.doorErr != nil {
 		return nil, 0, h.doorErr
 	}
+	req.Caller = caller.Of(ctx) // as the way to the leader does
 	h.inputs = append(h.inputs, req.Input)
 	h.now++
 	if f := input.Check(req); f != nil {
