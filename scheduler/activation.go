@@ -21,13 +21,14 @@ func (p *Planner) activate(i int32) {
 	if p.amShareSpent(i) {
 		return // however many wait, none can start
 	}
+	users := p.usersOf(i)                 // of the whole walk, as in YARN: an activation here changes no user's share
 	refused := map[uint32]yarn.Resource{} // smallest AM refused, by user; looked up by key only
 	for _, slot := range slices.Clone(v.pending) {
 		a := p.st.Apps.Get(slot)
 		if least, ok := refused[a.UserSlot]; ok && !a.Unmanaged && least.Within(a.AM) {
 			continue
 		}
-		switch p.mayActivate(i, a) {
+		switch p.mayActivate(i, a, users) {
 		case AMLimitUser:
 			refused[a.UserSlot] = a.AM
 			continue
@@ -36,7 +37,6 @@ func (p *Planner) activate(i int32) {
 		}
 		p.emit(&event.AttemptActivated{App: a.ID.Seq})
 		p.wanted(slot)
-		clear(refused) // the limits have moved
 		if p.amShareSpent(i) {
 			return
 		}
@@ -51,8 +51,15 @@ func (p *Planner) amShareSpent(i int32) bool {
 		!calc.FitsIn(q.AMUsed.Add(p.cfg.MinAlloc), p.amLimit(i))
 }
 
-// mayActivate says what keeps an application from being activated, if anything.
-func (p *Planner) mayActivate(i int32, a *state.App) Reason {
+// usersOf is how many users share what the AMs of a leaf may take.
+func (p *Planner) usersOf(i int32) int64 {
+	leaf := p.st.Queues.Get(p.queues[i].slot)
+	return int64(leaf.ActiveUsers + leaf.WaitingUsers)
+}
+
+// mayActivate says what keeps an application from being activated, if anything, when so many users
+// share the leaf.
+func (p *Planner) mayActivate(i int32, a *state.App, users int64) Reason {
 	q, calc := p.st.Queues.Get(p.queues[i].slot), p.cfg.Calculator
 	if a.Unmanaged {
 		return NoReason
@@ -63,7 +70,7 @@ func (p *Planner) mayActivate(i int32, a *state.App) Reason {
 		return AMLimitQueue
 	}
 	u := p.st.Users.Get(a.UserSlot)
-	if !first && !calc.FitsIn(u.AMUsed.Add(a.AM), p.userAMLimit(i, a.UserSlot, limit)) {
+	if !first && !calc.FitsIn(u.AMUsed.Add(a.AM), p.userAMLimit(i, a.UserSlot, limit, users)) {
 		return AMLimitUser
 	}
 	return NoReason
@@ -75,13 +82,13 @@ func (p *Planner) amLimit(i int32) yarn.Resource {
 	return capacity.AMLimit(p.cfg.Calculator, usable, p.cfg.Queues[i].MaxAMPercent, p.cfg.MinAlloc)
 }
 
-func (p *Planner) userAMLimit(i int32, user uint32, queueLimit yarn.Resource) yarn.Resource {
-	q, leaf := &p.cfg.Queues[i], p.st.Queues.Get(p.queues[i].slot)
+func (p *Planner) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, users int64) yarn.Resource {
+	q := &p.cfg.Queues[i]
 	return capacity.UserAMLimit(capacity.UserAMLimitInput{
 		Calculator: p.cfg.Calculator, Total: p.st.Meta.Cluster, EffMin: p.tree.Capacities[i].EffMin,
 		AMLimit: queueLimit, MinAlloc: p.cfg.MinAlloc, AMPercent: q.MaxAMPercent,
 		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
-		Weight: p.users[user].weight, ActiveUsers: int64(leaf.ActiveUsers + leaf.WaitingUsers),
+		Weight: p.users[user].weight, ActiveUsers: users,
 	})
 }
 

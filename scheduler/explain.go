@@ -167,8 +167,8 @@ func (p *Planner) explainActivation(x *Explanation, slot uint32, a *state.App) {
 	x.place(p, p.queues[i].pending, slot)
 	leaf, user := p.st.Queues.Get(a.Queue), p.st.Users.Get(a.UserSlot)
 	limit := p.amLimit(i)
-	userLimit := p.userAMLimit(i, a.UserSlot, limit)
-	reason := p.mayActivate(i, a)
+	userLimit := p.userAMLimit(i, a.UserSlot, limit, p.usersOf(i))
+	reason := p.mayActivate(i, a, p.usersOf(i))
 	x.Limits = []ExplainedLimit{
 		p.limitOf("AM share of queue", leaf.AMUsed, limit, reason == AMLimitQueue),
 		p.limitOf("AM share of user", user.AMUsed, userLimit, reason == AMLimitUser),

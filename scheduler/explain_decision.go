@@ -242,7 +242,7 @@ func (p *Planner) becauseActivated(e *event.AttemptActivated) Because {
 	}
 	i, leaf := p.indexOf[a.Queue], p.st.Queues.Get(a.Queue)
 	user, limit := p.st.Users.Get(a.UserSlot), p.amLimit(i)
-	userLimit := p.userAMLimit(i, a.UserSlot, limit)
+	userLimit := p.userAMLimit(i, a.UserSlot, limit, p.usersOf(i))
 	above := func(used, most yarn.Resource) bool { return !p.cfg.Calculator.FitsIn(used.Add(a.AM), most) }
 	ground := WithinAMLimit
 	if above(leaf.AMUsed, limit) || above(user.AMUsed, userLimit) {

@@ -99,7 +99,8 @@ func (p *Planner) ifNoAMLimit(x *Explanation, slot uint32, a *state.App) {
 // ifNoParallelLimit supposes an application not held back: whether its AM would
 // be activated, and fit.
 func (p *Planner) ifNoParallelLimit(x *Explanation, a *state.App) {
-	r := p.mayActivate(p.indexOf[a.Queue], a)
+	leaf := p.indexOf[a.Queue]
+	r := p.mayActivate(leaf, a, p.usersOf(leaf))
 	if r == NoReason && !a.Unmanaged {
 		r = NodeTooSmallFree
 		p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {

@@ -91,7 +91,7 @@ func doAMLimit(w *world, a args, out *strings.Builder) {
 	fmt.Fprintf(out, "AMs %s of %s", w.size(w.p.st.Queues.Get(w.p.queues[i].slot).AMUsed), w.size(limit))
 	if name := a.word(1); name != "" {
 		_, app := w.app(name)
-		fmt.Fprintf(out, ", of %s %s", w.p.st.NameOf(app.User), w.size(w.p.userAMLimit(i, app.UserSlot, limit)))
+		fmt.Fprintf(out, ", of %s %s", w.p.st.NameOf(app.User), w.size(w.p.userAMLimit(i, app.UserSlot, limit, w.p.usersOf(i))))
 	}
 	out.WriteByte('\n')
 }
