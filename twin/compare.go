@@ -46,7 +46,7 @@ func without(a, b Observation) (out []string) {
 		has[line] = true
 	}
 	for _, line := range a {
-		if !has[line] && !strings.HasPrefix(line, "intended ") {
+		if !has[line] && !strings.HasPrefix(line, intendedMark) {
 			out = append(out, line)
 		}
 	}

@@ -26,7 +26,7 @@ func Run(f Flags, out io.Writer) (int, error) {
 	if f.History != nil {
 		f.Parallel = 1
 	}
-	r := &runner{Flags: f, out: out, next: f.First, began: time.Now()}
+	r := &runner{Flags: f, out: out, next: f.First, began: time.Now(), intended: tally{}}
 	if f.For > 0 && f.Seeds == 0 {
 		r.Seeds = 1 << 40
 	}
@@ -60,6 +60,7 @@ type runner struct {
 	histories, steps, compared int
 	differing                  int
 	shown                      int
+	intended                   tally
 }
 
 // work is one JVM's share of the histories.
@@ -100,6 +101,7 @@ func (r *runner) judge(hadoop *Hadoop, h *History, rmd []Observation, broken err
 	for _, o := range rmd {
 		r.compared += len(o)
 	}
+	r.intended.add(theirs)
 	r.Unlock()
 	d := Compare(h, rmd, theirs)
 	if d == nil && broken == nil {
@@ -163,6 +165,7 @@ func (r *runner) keep(h *History, d *Difference) error {
 
 func (r *runner) summary() {
 	seconds := time.Since(r.began).Seconds()
-	fmt.Fprintf(r.out, "twin: %d histories, %d steps, %d decisions compared, %d differ; %.0f s, %.0f histories/s\n",
+	fmt.Fprintf(r.out, "twin: %d histories, %d steps, %d lines compared, %d differ; %.0f s, %.0f histories/s\n",
 		r.histories, r.steps, r.compared, r.differing, seconds, float64(r.histories)/seconds)
+	r.intended.write(r.out)
 }

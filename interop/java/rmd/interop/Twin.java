@@ -236,7 +236,10 @@ public final class Twin {
 
   private void node(String host, String rack, Resource total) {
     if (!nodes.containsKey(host)) {
-      total = set.getOrDefault(host, total);
+      if (!total.equals(set.getOrDefault(host, total))) {
+        intended("set totals");
+        total = set.get(host);
+      }
       TwinContext.Node n = new TwinContext.Node(host, rack, total);
       nodes.put(host, n);
       context.getRMNodes().put(n.id, n.face);
@@ -266,7 +269,7 @@ public final class Twin {
     SchedulerNode node = cs.getNode(n.id);
     RMContainer held = node.getReservedContainer();
     if (held != null && !Resources.fitsIn(cs.getResourceCalculator(), held.getReservedResource(), total)) {
-      cancel("larger-than-node", held);
+      cancel("larger than node", held);
     }
     held = node.getReservedContainer();
     RESERVED_ON.set(node, null);
@@ -441,7 +444,7 @@ public final class Twin {
       for (RMContainer held : s.getReservedContainers()) {
         if (r.getNumContainers() > 0 && !held.getReservedResource().equals(size)
             && held.getReservedSchedulerKey().equals(SchedulerRequestKey.create(r))) {
-          cancel("size-changed", held);
+          cancel("size changed", held);
         }
       }
     }
@@ -511,7 +514,7 @@ public final class Twin {
     }
   }
 
-  private static final class NewestFirst extends LinkedHashMap<NodeId, RMContainer> {
+  private final class NewestFirst extends LinkedHashMap<NodeId, RMContainer> {
     private static final long serialVersionUID = 1L;
 
     NewestFirst(Map<NodeId, RMContainer> m) {
@@ -521,6 +524,9 @@ public final class Twin {
     @Override
     public Set<Map.Entry<NodeId, RMContainer>> entrySet() {
       List<Map.Entry<NodeId, RMContainer>> list = new ArrayList<>(super.entrySet());
+      if (list.size() > 1) {
+        intended("newest victim");
+      }
       Collections.reverse(list);
       return new LinkedHashSet<>(list);
     }
@@ -530,7 +536,7 @@ public final class Twin {
    * deriveLimits gives each leaf the limit that its ancestors would hand down to it now, as rmd does. YARN remembers
    * the one that was handed down when a pass last came by, and takes AM limits of that.
    */
-  private void deriveLimits() throws ReflectiveOperationException {
+  void deriveLimits() throws ReflectiveOperationException {
     if (cs != null) {
       deriveLimits(cs.getRootQueue(), new ResourceLimits(cs.getClusterResource()));
     }
@@ -595,6 +601,7 @@ public final class Twin {
       cs.moveApplication(a.id, queue);
       done = true;
       for (RMContainer held : s.getReservedContainers()) { // YARN leaves it behind
+        intended("moved with the application");
         reserved(from, Resources.negate(held.getReservedResource()));
         reserved(leaf, held.getReservedResource());
       }
@@ -604,7 +611,7 @@ public final class Twin {
         count(leaf, a, Resources.negate(am));
         count(from, a, am);
       } else if (!leaf.getApplications().contains(s)) {
-        intended("move-keeps-activation");
+        intended("moved while active");
         activate(leaf, a, s);
       }
     }
@@ -657,7 +664,7 @@ public final class Twin {
         users.deactivateApplication(a.user, a.id);
       }
       if (users.asking() != before) {
-        intended.add("active-user");
+        intended.add("active users");
       }
     }
   }
@@ -683,6 +690,7 @@ public final class Twin {
       return;
     }
     boolean keep = a.submission.getKeepContainersAcrossApplicationAttempts();
+    asksNothing(a);
     cs.handle(new AppAttemptRemovedSchedulerEvent(a.attempt.id, RMAppAttemptState.FAILED, keep));
     attempt(a, keep);
   }
@@ -690,12 +698,19 @@ public final class Twin {
   private void end(int number, RMAppAttemptState attempt, RMAppState app) {
     TwinContext.App a = apps.remove(number);
     if (a != null) {
-      // In YARN the user still counts as asking in the walk that follows.
-      ((AbstractLeafQueue) cs.getApplicationAttempt(a.attempt.id).getQueue()).getUsersManager().deactivateApplication(a.user, a.id);
+      asksNothing(a);
       cs.handle(new AppAttemptRemovedSchedulerEvent(a.attempt.id, attempt, false));
       cs.handle(new AppRemovedSchedulerEvent(a.id, app));
       context.getRMApps().remove(a.id);
     }
+  }
+
+  /**
+   * asksNothing has the user of an attempt that ends not count as asking. In YARN it does in the walk that follows, and a
+   * user that has nothing else is then left out of the shares of its next attempt.
+   */
+  private void asksNothing(TwinContext.App a) {
+    ((AbstractLeafQueue) cs.getApplicationAttempt(a.attempt.id).getQueue()).getUsersManager().deactivateApplication(a.user, a.id);
   }
 
   private void move(int number, String queue) {
@@ -704,6 +719,7 @@ public final class Twin {
       return;
     }
     if (a.queue.equals(queue)) {
+      intended("moved to its own queue");
       result = "accepted"; // YARN loses the user's use when it moves an application to where it is
       return;
     }
@@ -724,7 +740,10 @@ public final class Twin {
       Priority set = cs.updateApplicationPriority(Priority.newInstance(to), a.id, SettableFuture.create(),
           UserGroupInformation.createRemoteUser(a.user));
       // In YARN the application keeps its first priority: it cannot be set back, and a later attempt has it again.
-      cs.getSchedulerApplications().get(a.id).setPriority(set);
+      if (!set.equals(cs.getSchedulerApplications().get(a.id).getPriority())) {
+        intended("priority set back");
+        cs.getSchedulerApplications().get(a.id).setPriority(set);
+      }
       reorder(a);
     }
   }

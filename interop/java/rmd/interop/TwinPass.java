@@ -4,6 +4,7 @@ import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -21,13 +22,16 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy.OrderingPolicy;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.apache.hadoop.yarn.util.resource.Resources;
 
 /**
  * TwinPass has a pass go on to a queue's siblings when what the queue proposes is refused, as rmd does. In YARN the
  * pass ends there, without anything, and the siblings wait for another heartbeat.
  */
 final class TwinPass {
+  private static final Field CHILDREN = Twin.field(AbstractParentQueue.class, "childQueues");
   private static final Field POLICY = Twin.field(AbstractParentQueue.class, "queueOrderingPolicy");
+  private static final Field WAITING = Twin.field(AbstractLeafQueue.class, "pendingOrderingPolicy");
   private static final Field ORDER = Twin.field(AbstractLeafQueue.class, "orderingPolicy");
   private final Twin twin;
 
@@ -40,6 +44,7 @@ final class TwinPass {
     if (!(q instanceof AbstractParentQueue)) {
       TwinUsers.install(twin, (AbstractLeafQueue) q);
       askingOnly((AbstractLeafQueue) q);
+      limitsOfNow((AbstractLeafQueue) q);
       return;
     }
     QueueOrderingPolicy policy = (QueueOrderingPolicy) POLICY.get(q);
@@ -50,8 +55,21 @@ final class TwinPass {
             return method.getName().equals("getAssignmentIterator") ? leaves((Iterator<?>) answer) : answer;
           }));
     }
+    configuredOrder(q);
     for (CSQueue child : q.getChildQueues()) {
       watch(child);
+    }
+  }
+
+  /** configuredOrder has equal children served in the order of the configuration. A refresh in YARN leaves them in that of a hash. */
+  @SuppressWarnings("unchecked")
+  private void configuredOrder(CSQueue q) throws IllegalAccessException {
+    List<CSQueue> children = (List<CSQueue>) CHILDREN.get(q);
+    List<CSQueue> was = new ArrayList<>(children);
+    List<String> names = List.of(twin.cs.getConfiguration().getQueues(q.getQueuePath()));
+    children.sort(Comparator.comparingInt(child -> names.indexOf(child.getQueueShortName())));
+    if (!children.equals(was)) {
+      twin.intended("order after a refresh");
     }
   }
 
@@ -98,6 +116,31 @@ final class TwinPass {
     return list.iterator();
   }
 
+  /**
+   * limitsOfNow has a leaf activate applications under the limits that hold now, as rmd does. In YARN a walk goes by
+   * the limit of the last pass, and by what a queue is configured to have when the cluster is empty.
+   */
+  private void limitsOfNow(AbstractLeafQueue q) throws IllegalAccessException {
+    OrderingPolicy<FiCaSchedulerApp> policy = q.getPendingAppsOrderingPolicy();
+    if (Proxy.isProxyClass(policy.getClass())) {
+      return;
+    }
+    WAITING.set(q, Proxy.newProxyInstance(TwinPass.class.getClassLoader(), new Class<?>[] {OrderingPolicy.class}, (self, method, args) -> {
+      if (method.getName().equals("getAssignmentIterator") && policy.getNumSchedulableEntities() > 0) {
+        Resource was = q.getQueueResourceUsage().getAMLimit("");
+        boolean empty = !twin.cs.getResourceCalculator().isAnyMajorResourceAboveZero(twin.cs.getClusterResource());
+        if (empty) {
+          q.getQueueResourceQuotas().setEffectiveMinResource("", Resources.none());
+        }
+        twin.deriveLimits();
+        if (!q.calculateAndGetAMResourceLimitPerPartition("").equals(was)) {
+          twin.intended(empty ? "empty cluster" : "current limit derived");
+        }
+      }
+      return call(policy, method, args);
+    }));
+  }
+
   private CSQueue leaf(AbstractLeafQueue q) {
     return (CSQueue) Proxy.newProxyInstance(TwinPass.class.getClassLoader(), new Class<?>[] {CSQueue.class}, (self, method, args) -> {
       if (!method.getName().equals("assignContainers")) {
@@ -137,7 +180,7 @@ final class TwinPass {
     if (s.accept(cluster, request, true)) {
       return true;
     }
-    twin.intended("refused-proposal");
+    twin.intended("refused proposal");
     if (!request.getContainersToAllocate().isEmpty()) {
       s.decUnconfirmedRes(request.getTotalAllocatedResource()); // as the commit does
     }

@@ -49,7 +49,7 @@ final class TwinPlaces {
         now.add(entry);
         if (!asked && before != null && !before.contains(entry) && !r.getRelaxLocality()) {
           r.setRelaxLocality(true);
-          intended.accept("came-back-relaxed");
+          intended.accept("came back relaxed");
         }
       }
     }
@@ -67,24 +67,24 @@ final class TwinPlaces {
     for (SchedulerRequestKey key : new TreeSet<>(placements.keySet())) {
       Map<String, ResourceRequest> asked = placements.get(key).getResourceRequests();
       if (asked.entrySet().removeIf(e -> !e.getKey().equals(ResourceRequest.ANY) && e.getValue().getNumContainers() <= 0)) {
-        intended.accept("entry-of-0");
+        intended.accept("entry of 0");
       }
       ResourceRequest any = asked.get(ResourceRequest.ANY);
       for (ResourceRequest r : asked.values()) {
         if (any != null && !r.getCapability().equals(any.getCapability())) {
           r.setCapability(any.getCapability());
-          intended.accept("one-size");
+          intended.accept("one size");
         }
       }
       if (any == null) {
         placements.remove(key);
-        intended.accept("key-asked-again");
+        intended.accept("key asked again");
       }
     }
     for (SchedulerRequestKey key : new TreeSet<>(((Collection<SchedulerRequestKey>) VISITS.get(app)))) {
       if (!placements.containsKey(key) || placements.get(key).getUniqueLocationAsks() <= 1) {
         app.resetSchedulingOpportunities(key);
-        intended.accept("visits-without-places");
+        intended.accept("visits of `*` alone");
       }
     }
   }

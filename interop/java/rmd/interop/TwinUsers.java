@@ -4,7 +4,6 @@ import java.lang.reflect.Field;
 import java.math.BigInteger;
 import java.util.HashSet;
 import java.util.Set;
-import java.util.Map;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
@@ -17,7 +16,6 @@ import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
  * change by change, and rounds what comes of it up to the next container.
  */
 final class TwinUsers extends UsersManager {
-  private static final Field ASKING = Twin.field(UsersManager.class, "usersApplications");
   private static final Field USERS = Twin.field(AbstractLeafQueue.class, "usersManager");
   private final Twin twin;
   private final AbstractLeafQueue leaf;
@@ -50,7 +48,7 @@ final class TwinUsers extends UsersManager {
   public int getNumActiveUsers() {
     int waiting = 0;
     for (User u : getUsers().values()) {
-      waiting += u.getPendingApplications() > 0 && u.getActiveApplications() <= 0 && !asks(u) ? 1 : 0;
+      waiting += u.getPendingApplications() > 0 && u.getActiveApplications() <= 0 ? 1 : 0;
     }
     Set<String> asking = new HashSet<>();
     for (TwinContext.App a : twin.apps.values()) {
@@ -61,15 +59,6 @@ final class TwinUsers extends UsersManager {
       }
     }
     return asking.size() + waiting;
-  }
-
-  /** asks says whether a user counts as asking; in the middle of a step that may be one whose last active application has ended. */
-  private boolean asks(User u) {
-    try {
-      return ((Map<?, ?>) ASKING.get(this)).containsKey(u.getUserName());
-    } catch (IllegalAccessException e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   @Override

@@ -48,13 +48,13 @@ public final class TwinAllocator extends RegularContainerAllocator {
     boolean any = asked.get(ResourceRequest.ANY).getRelaxLocality();
     boolean relaxedRack = rack && asked.get(node.getRackName()).getRelaxLocality();
     if (reserved != null && !host && !(rack ? relaxedRack : any)) {
-      intended.accept("ask-narrowed");
+      intended.accept("ask narrowed");
       return new ContainerAllocation(reserved, null, AllocationState.QUEUE_SKIPPED);
     }
     int visits = app.getSchedulingOpportunities(key);
     boolean waits = relaxedRack && !(Math.min(context.getScheduler().getNumClusterNodes(), app.getCSLeafQueue().getNodeLocalityDelay()) < visits + 1);
     if (reserved != null && waits && !any) {
-      intended.accept("strict-rack"); // it has waited for its rack when it reserved the node
+      intended.accept("strict rack"); // it has waited for its rack when it reserved the node
       count(key, context.getScheduler().getNumClusterNodes() + 1);
     }
     ResourceRequest lent = null;
@@ -69,13 +69,13 @@ public final class TwinAllocator extends RegularContainerAllocator {
       count(key, visits + 1);
     }
     if (lent != null) {
-      intended.accept("host-without-rack");
+      intended.accept("host without rack");
       if (result.getAllocationState() != AllocationState.ALLOCATED || result.getContainerNodeType() != NodeType.NODE_LOCAL) {
         asked.remove(node.getRackName(), lent);
       }
     }
     if (reserved == null && result.getAllocationState() == AllocationState.PRIORITY_SKIPPED && waits && !any) {
-      intended.accept("strict-rack");
+      intended.accept("strict rack");
       app.addSchedulingOpportunity(key);
     }
     return result;
