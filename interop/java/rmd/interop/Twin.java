@@ -658,6 +658,7 @@ public final class Twin {
         continue;
       }
       int before = users.asking();
+      users.forgetLeftOver(a.user);
       if (users.getUser(a.user).getActiveApplications() > 0) {
         users.activateApplication(a.user, a.id);
       } else {

@@ -3,7 +3,9 @@ package rmd.interop;
 import java.lang.reflect.Field;
 import java.math.BigInteger;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
@@ -16,6 +18,8 @@ import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
  * change by change, and rounds what comes of it up to the next container.
  */
 final class TwinUsers extends UsersManager {
+  private static final Field ASKING = Twin.field(UsersManager.class, "usersApplications");
+  private static final Field SHARING = Twin.field(UsersManager.class, "activeUsersSet");
   private static final Field USERS = Twin.field(AbstractLeafQueue.class, "usersManager");
   private final Twin twin;
   private final AbstractLeafQueue leaf;
@@ -36,6 +40,21 @@ final class TwinUsers extends UsersManager {
     users.setUserLimit(was.getUserLimit());
     users.setUserLimitFactor(was.getUserLimitFactor());
     USERS.set(leaf, users);
+  }
+
+  /**
+   * forgetLeftOver forgets what a user asked for whom YARN removed with an attempt and knows anew: it asks still, but has
+   * no part in the shares of those that do.
+   */
+  void forgetLeftOver(String user) {
+    try {
+      Set<?> left = (Set<?>) ((Map<?, ?>) ASKING.get(this)).get(user);
+      if (left != null && !((Set<?>) SHARING.get(this)).contains(user)) {
+        new HashSet<>(left).forEach(id -> deactivateApplication(user, (ApplicationId) id));
+      }
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** asking is how many users have an active application and ask for something. */
