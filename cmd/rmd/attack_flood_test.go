@@ -57,11 +57,8 @@ func atPeer(a *attack) (string, *tls.Config) { return a.at.peer, nil }
 
 // Those who come meanwhile.
 var (
-	newcomerWeb    = req("GET /v1/health", "", "")
-	newcomerYarn   = rpc(clientPort, "ann", "getClusterMetrics", &proto.GetClusterMetricsRequestProto{}, "")
-	newcomerMaster = rpc(masterPort, "ann", "allocate", &proto.AllocateRequestProto{}, "")
-	newcomerNode   = rpcReply(trackerPort, "nodeHeartbeat", &proto.NodeHeartbeatRequestProto{}, &proto.NodeHeartbeatResponseProto{},
-		`node_status <node_id <host: "127.0.66.66" port: 1> response_id: 7 nodeHealthStatus <is_node_healthy: true>>`)
+	newcomerWeb  = req("GET /v1/health", "", "")
+	newcomerYarn = rpc(clientPort, "ann", "getClusterMetrics", &proto.GetClusterMetricsRequestProto{}, "")
 )
 
 // manyRequests sends a request many times at once, and counts those that are refused.
