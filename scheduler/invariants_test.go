@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -19,6 +20,7 @@ func (m *machine) check(before *state.State, in input.Input, events []event.Even
 	if m.p.cfg == nil {
 		return
 	}
+	m.events = events
 	m.checkKept(before, events)
 	w := &walk{m: m, st: before, pre: before}
 	for _, e := range events {
@@ -303,6 +305,16 @@ func (m *machine) checkKept(before *state.State, events []event.Event) {
 	})
 }
 
+// servedElsewhere says whether the input had an eager pass serve the key of a reservation at another
+// node. That may be after the reserved node's turn, whose visit made the other node's rack good
+// enough; in lazy mode the reservation then waits for its node's next heartbeat.
+func (m *machine) servedElsewhere(a *state.App, r *state.Reservation) bool {
+	return m.lazy && m.p.eager && slices.ContainsFunc(m.events, func(e event.Event) bool {
+		g, ok := e.(*event.ContainerAllocated)
+		return ok && g.App == a.ID.Seq && g.Key == r.Key && g.Node != r.Node
+	})
+}
+
 // checkServed is invariants 38 and 9 (lazy mode) for a node that has had its
 // turn: a reservation that it still holds is wanted, and does not fit yet.
 func (m *machine) checkServed(id yarn.NodeID) {
@@ -313,7 +325,7 @@ func (m *machine) checkServed(id yarn.NodeID) {
 	}
 	r := st.Reservations.Get(n.Reservation)
 	a := st.Apps.Get(r.App)
-	if ask := st.AskFor(a, r.Key, r.Grows); ask == 0 || st.Asks.Get(ask).Count == 0 {
+	if ask := st.AskFor(a, r.Key, r.Grows); (ask == 0 || st.Asks.Get(ask).Count == 0) && !m.servedElsewhere(a, r) {
 		m.fail("9: %s has had its turn and is still reserved by r%d, whose ask is gone", id, r.Number)
 	}
 	if m.p.cfg.Calculator.FitsIn(r.Size, n.Unallocated()) {

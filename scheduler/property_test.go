@@ -29,6 +29,7 @@ func init() {
 // machine is a planner under random inputs. After every input all invariants of
 // the specification's part B that apply are held against the state.
 type machine struct {
+	events []event.Event // of the last input
 	t      *rapid.T
 	p      *Planner
 	opt    Options
