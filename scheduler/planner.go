@@ -141,12 +141,6 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.setPriority(in)
 	case *input.CancelReservation:
 		return p.cancelReservation(in)
-	}
-	return p.planRare(in)
-}
-
-func (p *Planner) planRare(in input.Input) input.Reply {
-	switch in := in.(type) {
 	case *input.NewApplication:
 		return p.newApplication(in)
 	case *input.AttemptLaunched:

@@ -169,12 +169,6 @@ func (s *State) apply(e event.Event) error {
 		return s.requestRecorded(e)
 	case *event.RequestsForgotten:
 		return s.requestsForgotten(e)
-	}
-	return s.applyRare(e)
-}
-
-func (s *State) applyRare(e event.Event) error {
-	switch e := e.(type) {
 	case *event.ApplicationSubmitted:
 		return s.applicationSubmitted(e)
 	case *event.ApplicationEnded:

@@ -4,7 +4,7 @@
 //
 // It holds who may import whom; that the core is deterministic (no clock, no
 // chance, no goroutine, no float, no map order that matters); that packages are
-// introduced, files and functions stay short, and nothing is left for later.
+// introduced, and nothing is left for later.
 //
 // Every rule is proved by sources in testdata that it must find fault with.
 package tidy

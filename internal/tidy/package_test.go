@@ -2,41 +2,8 @@ package tidy
 
 import (
 	"bytes"
-	"go/ast"
-	"go/token"
 	"regexp"
 )
-
-// Limits of what is read at one go.
-const (
-	maxFileLines     = 500
-	maxFunctionLines = 80
-)
-
-// shapeRule holds the sizes of files and functions.
-func shapeRule(t *tree) []finding {
-	var out []finding
-	for _, f := range t.production() {
-		if n := bytes.Count(f.src, []byte("\n")); n > maxFileLines {
-			out = append(out, t.at(f, f.ast.Package, "the file has %d lines, at most %d are read at one go: cut it by its nouns", n, maxFileLines))
-		}
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			fn, ok := n.(*ast.FuncDecl)
-			if !ok || fn.Body == nil {
-				return true
-			}
-			if lines := t.lines(fn.Pos(), fn.End()); lines > maxFunctionLines {
-				out = append(out, t.at(f, fn.Pos(), "%s has %d lines, at most %d fit on a screen: keep the branching and move pure steps into helpers", fn.Name.Name, lines, maxFunctionLines))
-			}
-			return true
-		})
-	}
-	return out
-}
-
-func (t *tree) lines(from, to token.Pos) int {
-	return t.fset.Position(to).Line - t.fset.Position(from).Line + 1
-}
 
 // packageRule holds that every package is introduced.
 func packageRule(t *tree) []finding {
