@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"rmd/cmd/rmd/internal/exit"
 	"rmd/transport/rest/api"
 )
 
@@ -198,7 +197,7 @@ func again(e *api.Error) bool {
 // wrongDoor is the error when TLS and its absence, or two CAs, met; else nil.
 func (c *Client) wrongDoor(err error) error {
 	var cert *tls.CertificateVerificationError
-	e := &exit.Error{Code: exit.CodeUntrusted, Err: err}
+	e := &Error{Code: CodeUntrusted, Err: err}
 	switch {
 	case err == nil:
 		return nil
@@ -248,7 +247,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // unreached is the error when no replica could be connected to.
 func (c *Client) unreached(last error) error {
-	e := exit.New(exit.CodeNoReplica, "start one with \"rmd dev\" or \"rmd server\", or name others with --addr",
+	e := newError(CodeNoReplica, "start one with \"rmd dev\" or \"rmd server\", or name others with --addr",
 		"no replica reached at %s: %s", strings.Join(c.bases, ", "), reason(last))
 	e.Err = last
 	return e
@@ -274,7 +273,7 @@ func (c *Client) late(ctx context.Context, r Request, last error, sent bool) err
 		what += ", the outcome is unknown"
 		do = "look whether it was done before you repeat it, or give it longer with --timeout"
 	}
-	return &exit.Error{Code: exit.CodeTimedOut, What: what, Do: do, Err: last}
+	return &Error{Code: CodeTimedOut, What: what, Do: do, Err: last}
 }
 
 // reason is the short cause of a failed connection.

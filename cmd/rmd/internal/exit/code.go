@@ -3,6 +3,8 @@ package exit
 import (
 	"net/http"
 	"strings"
+
+	"rmd/cmd/rmd/internal/client"
 )
 
 // Exit codes of every command.
@@ -21,20 +23,20 @@ const (
 
 // Codes that the command line itself gives; the others come from the replicas.
 const (
-	CodeFailed      = "FAILED"
-	CodeUsage       = "USAGE"
+	CodeFailed      = client.CodeFailed
+	CodeUsage       = client.CodeUsage
 	CodeUnknownWord = "UNKNOWN_COMMAND"
 	CodeUnknownFlag = "UNKNOWN_FLAG"
-	CodeNoReplica   = "NO_REPLICA"
-	CodeTimedOut    = "TIMED_OUT"
+	CodeNoReplica   = client.CodeNoReplica
+	CodeTimedOut    = client.CodeTimedOut
 	CodeNeedsYes    = "NEEDS_YES"
 	CodeStopped     = "STOPPED"
 	CodeConfig      = "INVALID_CONFIG"
 	CodeCheck       = "CHECK_FAILED"
 	CodeExists      = "EXISTS"
-	CodeFile        = "FILE"
+	CodeFile        = client.CodeFile
 	CodeTrace       = "INVALID_TRACE"
-	CodeUntrusted   = "UNTRUSTED"
+	CodeUntrusted   = client.CodeUntrusted
 )
 
 // byCode holds the codes whose exit code is not that of their HTTP status.

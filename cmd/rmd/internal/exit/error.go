@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"rmd/cluster"
+	"rmd/cmd/rmd/internal/client"
 	"rmd/scheduler/input"
 	"rmd/transport/rest/api"
 )
@@ -47,6 +48,7 @@ func Usagef(do, format string, args ...any) *Error { return New(CodeUsage, do, f
 // From brings any error into the one form.
 func From(err error) *Error {
 	var own *Error
+	var asked *client.Error
 	var doc *api.Error
 	var refusal *cluster.Refusal
 	var fatal *cluster.FatalError
@@ -55,6 +57,8 @@ func From(err error) *Error {
 	switch {
 	case errors.As(err, &own):
 		return own
+	case errors.As(err, &asked):
+		return &Error{Code: asked.Code, What: asked.What, Do: asked.Do, Err: err}
 	case errors.As(err, &doc):
 		return &Error{Code: doc.Code, What: doc.Message, Do: doc.Remedy, Details: doc.Details, Exit: ForCode(doc.Code, doc.Status), Err: err}
 	case errors.As(err, &fatal):

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rmd/cluster"
+	"rmd/cmd/rmd/internal/client"
 	"rmd/scheduler/input"
 	"rmd/transport/rest/api"
 )
@@ -28,6 +29,11 @@ func TestCodeAndText(t *testing.T) {
 		{&api.Error{Code: "NO_LEADER", Message: "no", Status: 503}, NoLeader, "rmd: NO_LEADER: no\n"},
 		{&api.Error{Code: "TIMED_OUT", Message: "no", Status: 504}, TimedOut, "rmd: TIMED_OUT: no\n"},
 		{&api.Error{Code: "NOT_ALLOWED", Message: "no", Status: 403}, NotAllowed, "rmd: NOT_ALLOWED: no\n"},
+		{&api.Error{Code: "HTTP_404", Message: "no", Status: 404}, NotFound, "rmd: HTTP_404: no\n"},
+		{&client.Error{Code: client.CodeNoReplica, What: "no", Do: "start one"}, NoLeader, "rmd: NO_REPLICA: no; start one\n"},
+		{fmt.Errorf("wrapped: %w", &client.Error{Code: client.CodeTimedOut, What: "no answer"}), TimedOut, "rmd: TIMED_OUT: no answer\n"},
+		{&client.Error{Code: client.CodeUntrusted, What: "no"}, NotAllowed, "rmd: UNTRUSTED: no\n"},
+		{errors.Join(&client.Error{Code: client.CodeUsage, What: "a", Do: "b"}, &client.Error{Code: client.CodeUsage, What: "c"}), Usage, "rmd: USAGE: a; b\n"},
 		{&cluster.Refusal{Code: cluster.CodeNotCaughtUp, What: "late", Do: "wait"}, Refused, "rmd: NOT_CAUGHT_UP: late; wait\n"},
 		{input.Faultf(input.VersionConflict, "again", "old"), Refused, "rmd: VERSION_CONFLICT: old; again\n"},
 		{fmt.Errorf("open: %w", &cluster.FatalError{Code: 73, Err: errors.New("out")}), 73, "rmd: FAILED: open: out\n"},

@@ -1,0 +1,39 @@
+package client
+
+import "fmt"
+
+// Codes of the errors that this package makes itself. A refusal of a replica is an *api.Error.
+const (
+	CodeFailed    = "FAILED"
+	CodeUsage     = "USAGE"
+	CodeFile      = "FILE"
+	CodeNoReplica = "NO_REPLICA" // none could be reached
+	CodeTimedOut  = "TIMED_OUT"
+	CodeUntrusted = "UNTRUSTED" // the two sides do not agree on TLS, or on a CA
+)
+
+// Error says why a request has no answer: a stable code, one sentence of what, one of what to do.
+type Error struct {
+	Code string
+	What string
+	Do   string
+	Err  error // the cause; may be nil
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	s := e.Code + ": " + e.What
+	if e.Do != "" {
+		s += "; " + e.Do
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func newError(code, do, format string, args ...any) *Error {
+	return &Error{Code: code, What: fmt.Sprintf(format, args...), Do: do}
+}
+
+func usagef(do, format string, args ...any) *Error { return newError(CodeUsage, do, format, args...) }
