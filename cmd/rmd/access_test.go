@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/cmd/rmd/internal/certificate"
+	"rmd/internal/certificate"
 	"rmd/internal/portblock"
 	"rmd/transport/rest/api"
 )

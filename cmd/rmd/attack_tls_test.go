@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/cmd/rmd/internal/certificate"
+	"rmd/internal/certificate"
 	"rmd/internal/portblock"
 )
 

@@ -42,7 +42,7 @@ const (
 
 const (
 	pureWhy = "it is the core that must compute the same on every replica: let the edge do it and hand the result in as an input or an event"
-	edgeWhy = "it is an edge: declare the small interface that it needs and let cmd/rmd wire it"
+	edgeWhy = "it is an edge: declare the small interface that it needs and let package server wire it"
 )
 
 // places is the table of style.md 1b: the longest folder that matches decides.
@@ -84,14 +84,25 @@ var places = map[string]place{
 	"jepsen-lite/exact/...": {ours: []string{"jepsen-lite/exact/...", "jepsen-lite/sim/script"}, outside: []string{wazero},
 		why: "it runs a build of the simulation from outside"},
 	"jepsen-lite/sim/...": {ours: []string{"..."}, outside: []string{raft, hclog, porc, rapid, msgpack, gometrics}, why: "it simulates with the real parts"},
-	"cmd/rmd/...":         {ours: []string{"..."}, outside: []string{cli, hclog, raft, metrics, yaml, xterm, progress}, why: "the program wires and holds no logic"},
-	"interop/...":         {ours: []string{"interop/...", "internal/portblock"}, why: "it drives real Hadoop and rmd from outside, as a user does"},
+	"config": {ours: []string{"cluster", "transport/peer", "transport/rest", "internal/certificate", "internal/descriptors", "internal/hadoopconf", "internal/nearest"}, outside: []string{yaml},
+		why: "it is rmd.yaml: it reads, checks and writes settings, and opens nothing"},
+	"client": {ours: []string{"transport/rest/api"}, why: "any program may import it: it knows the documents of REST alone"},
+	"server": {ours: []string{"yarn", "config", "scheduler/...", "fsm/...", "snapshot", "leader", "cluster/...", "transport/caller", "transport/peer", "transport/forward", "transport/hadoop/...", "transport/rest/...", "server/...", "internal/descriptors", "internal/hadoopconf"},
+		outside: []string{raft, hclog}, why: "it puts one replica together and holds no logic"},
+	"server/rerun": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/input", "transport/rest/...", "workload/..."}, outside: []string{hclog},
+		why: "it plays a log on planners of its own and touches no replica"},
+	"cmd/internal/...": {ours: []string{"client", "cluster", "scheduler/input", "transport/rest/api", "internal/nearest", "cmd/internal/..."}, outside: []string{cli, yaml, xterm},
+		why: "it is what the command lines share: words, errors and tables"},
+	"cmd/rmd/...": {ours: []string{"..."}, outside: []string{cli, hclog, raft, metrics, yaml, xterm, progress}, why: "the program wires and holds no logic"},
+	"interop/...": {ours: []string{"interop/...", "internal/portblock"}, why: "it drives real Hadoop and rmd from outside, as a user does"},
 	"twin": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/input"},
 		why: "it compares the planner itself with Hadoop's, and nothing around it"},
 	"twin/run":             {ours: []string{"twin"}, why: "it reads flags"},
 	"bench":                {ours: []string{"interop/harness"}, why: "it compares running systems from outside"},
 	"internal/share":       {why: "it counts connections by address"},
 	"internal/descriptors": {outside: []string{hclog}, why: "it counts connections"},
+	"internal/certificate": {ours: []string{"transport/peer"}, why: "it makes keys and certificates"},
+	"internal/nearest":     {why: "it compares words"},
 	"internal/hadoopconf":  {why: "it reads XML files"},
 	"internal/invariant":   {why: "it asserts"},
 	"internal/quantile":    {why: "it takes quantiles"},

@@ -56,7 +56,7 @@ func isKey(s string) bool {
 // TestKeysAreThoseOfTheSources holds the table against what is read: every key in
 // it is read somewhere, and every key that is read is in it.
 func TestKeysAreThoseOfTheSources(t *testing.T) {
-	found := written(t, ".", "../../cmd/rmd/internal/replica", "../../cmd/rmd/internal/config")
+	found := written(t, ".", "../../server", "../../config")
 	prefixes := map[string][]string{ // where the sources put a name together
 		"yarn.resourcemanager.nodes.": {"include-path", "exclude-path"},
 		"hadoop.proxyuser.":           {""},

@@ -12,8 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 	"rmd/yarn"
 )
@@ -39,11 +39,11 @@ func roleFlag() cli.Flag {
 // role reads --role, which has no default: nobody gets more than was meant.
 func (c *call) role() (string, error) {
 	if c.String("role") == "" {
-		return "", exit.Usagef("write --role read, submit, operator or admin", "--role is missing")
+		return "", clierr.Usagef("write --role read, submit, operator or admin", "--role is missing")
 	}
 	role, err := yarn.ParseRole(c.String("role"))
 	if err != nil {
-		return "", exit.Usagef("write --role operator", "%v", err)
+		return "", clierr.Usagef("write --role operator", "%v", err)
 	}
 	return role.String(), nil
 }
@@ -65,7 +65,7 @@ func (p *program) accessCreate() verb {
 				return err
 			}
 			if c.String("name") == "" {
-				return exit.Usagef("write --name ci", "--name is missing")
+				return clierr.Usagef("write --name ci", "--name is missing")
 			}
 			cl, err := c.client()
 			if err != nil {
@@ -172,9 +172,9 @@ func (p *program) accessCertificate() verb {
 			name, life := c.String("name"), c.span("ttl").Duration
 			switch {
 			case !certificateName.MatchString(name):
-				return exit.Usagef("write --name alice", "--name: %q is not 1 to 64 letters, digits, '.', '_', '@', '-'", name)
+				return clierr.Usagef("write --name alice", "--name: %q is not 1 to 64 letters, digits, '.', '_', '@', '-'", name)
 			case life < time.Minute || life > certificateTTLMax:
-				return exit.Usagef("write --ttl 720h", "--ttl %s is not a minute to ten years", life)
+				return clierr.Usagef("write --ttl 720h", "--ttl %s is not a minute to ten years", life)
 			}
 			return c.issueClient(role, name, life)
 		},
@@ -188,7 +188,7 @@ func (c *call) issueClient(role, name string, life time.Duration) error {
 	}
 	files, err := ca.IssueClient(dir, c.String("cluster"), role, name, life, time.Now())
 	if os.IsExist(err) {
-		return exit.New(exit.CodeExists, "take another --name, or remove it", "there is a certificate of %s already", name)
+		return clierr.New(clierr.CodeExists, "take another --name, or remove it", "there is a certificate of %s already", name)
 	}
 	if err != nil {
 		return err
@@ -223,10 +223,10 @@ func (p *program) accessToken() (string, error) {
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return "", exit.New(exit.CodeFile, "name a file with an access token", "the access token cannot be read: %v", err)
+		return "", clierr.New(clierr.CodeFile, "name a file with an access token", "the access token cannot be read: %v", err)
 	}
 	if len(b) > tokenMax || len(bytes.TrimSpace(b)) == 0 {
-		return "", exit.New(exit.CodeFile, "name a file with an access token and nothing else", "%s holds no access token", file)
+		return "", clierr.New(clierr.CodeFile, "name a file with an access token and nothing else", "%s holds no access token", file)
 	}
 	return checkToken(file, string(b))
 }
@@ -236,7 +236,7 @@ func checkToken(from, text string) (string, error) {
 	token := strings.TrimSpace(text)
 	for _, r := range token {
 		if r <= ' ' || r > '~' {
-			return "", exit.Usagef("give the token alone, as \"rmd access token create -q\" prints it", "what is in %s is no access token", from)
+			return "", clierr.Usagef("give the token alone, as \"rmd access token create -q\" prints it", "what is in %s is no access token", from)
 		}
 	}
 	return token, nil

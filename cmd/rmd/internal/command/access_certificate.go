@@ -12,9 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/certificate"
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
+	"rmd/internal/certificate"
 )
 
 func authorityFlag() cli.Flag {
@@ -28,7 +28,7 @@ func (c *call) authority(cluster string) (*certificate.Authority, string, error)
 		return nil, "", err
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ca-key.pem")); err != nil {
-		return nil, "", exit.New(exit.CodeFile, "run it where \"rmd init --tls\" has made the CA, or name that with --dir", "there is no ca-key.pem in %s", dir)
+		return nil, "", clierr.New(clierr.CodeFile, "run it where \"rmd init --tls\" has made the CA, or name that with --dir", "there is no ca-key.pem in %s", dir)
 	}
 	ca, _, err := certificate.Open(dir, cluster, time.Now())
 	return ca, dir, err
@@ -46,7 +46,7 @@ func (p *program) revokeCertificate() verb {
 			}
 			serial, err := certificate.SerialOf(c.arg(0))
 			if err != nil {
-				return exit.Usagef("name the certificate's file, or its serial number as \"rmd access certificate list\" shows it", "%v", err)
+				return clierr.Usagef("name the certificate's file, or its serial number as \"rmd access certificate list\" shows it", "%v", err)
 			}
 			added, err := ca.Revoke(dir, serial, time.Now())
 			switch {
@@ -100,7 +100,7 @@ func readRevoked(dir string) ([]revokedCertificate, error) {
 		cas, err = certificate.Authorities(filepath.Join(dir, "ca.pem"))
 	}
 	if err != nil {
-		return nil, exit.New(exit.CodeFile, "name a directory with ca.pem and crl.pem by --dir", "the list cannot be read: %v", err)
+		return nil, clierr.New(clierr.CodeFile, "name a directory with ca.pem and crl.pem by --dir", "the list cannot be read: %v", err)
 	}
 	lists, err := certificate.ParseRevocations(data, cas)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 	"rmd/yarn"
 )
@@ -25,7 +25,7 @@ func (p *program) applications() *cli.Command {
 // appPath is the REST path of the application named on the command line.
 func (c *call) appPath(tail string) (string, error) {
 	if _, err := yarn.ParseApplicationID(c.arg(0)); err != nil {
-		return "", exit.Usagef("see rmd app list", "%v", err)
+		return "", clierr.Usagef("see rmd app list", "%v", err)
 	}
 	return "/v1/apps/" + c.arg(0) + tail, nil
 }
@@ -78,7 +78,7 @@ func (p *program) appList() verb {
 			}
 			states := strings.ToUpper(strings.Join(c.StringSlice("state"), ","))
 			if states != "" && c.Bool("all") {
-				return exit.Usagef("use one of them", "--all and --state contradict each other")
+				return clierr.Usagef("use one of them", "--all and --state contradict each other")
 			}
 			if states == "" && !c.Bool("all") {
 				states = "SUBMITTED,ACCEPTED,RUNNING"
@@ -90,7 +90,7 @@ func (p *program) appList() verb {
 				q.Set("order", "newest")
 			}
 			if c.IsSet("limit") && c.Int("limit") < 1 {
-				return exit.Usagef("write --limit 100", "--limit must be at least 1")
+				return clierr.Usagef("write --limit 100", "--limit must be at least 1")
 			}
 			return showList(c, appColumns, func(ctx context.Context) (fetched[api.App], error) {
 				return pages(ctx, c, "/v1/apps", "apps", q, c.Int("limit"), func(b []byte) ([]api.App, string, error) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 )
 
@@ -36,7 +36,7 @@ func runWait(c *call) error {
 	}
 	goal := c.String("for")
 	if goal != "running" && goal != "finished" {
-		return exit.Usagef("write --for running or --for finished", "cannot wait for %q", goal)
+		return clierr.Usagef("write --for running or --for finished", "cannot wait for %q", goal)
 	}
 	ctx := c.ctx()
 	if c.IsSet("timeout") {
@@ -50,8 +50,8 @@ func runWait(c *call) error {
 		doc, err := c.get(ctx, path, nil, &a)
 		switch {
 		case ctx.Err() != nil && c.ctx().Err() == nil:
-			return exit.New(exit.CodeTimedOut, "give it longer with --timeout", "%s is %s after %s", c.arg(0), known(last), c.span("timeout"))
-		case err != nil && exit.Code(err) != exit.NoLeader:
+			return clierr.New(clierr.CodeTimedOut, "give it longer with --timeout", "%s is %s after %s", c.arg(0), known(last), c.span("timeout"))
+		case err != nil && clierr.Code(err) != clierr.NoLeader:
 			return err
 		case err == nil:
 			if a.State != last {
@@ -84,10 +84,10 @@ func known(state string) string {
 func reached(a api.App, goal string) (bool, error) {
 	switch a.State {
 	case "FAILED", "KILLED":
-		return true, &exit.Error{Code: "ENDED_" + a.State, What: a.ID + " ended " + a.State + because(a.Diagnostics), Exit: exit.Ended}
+		return true, &clierr.Error{Code: "ENDED_" + a.State, What: a.ID + " ended " + a.State + because(a.Diagnostics), Exit: clierr.Ended}
 	case "FINISHED":
 		if a.FinalStatus == "FAILED" || a.FinalStatus == "KILLED" {
-			return true, &exit.Error{Code: "ENDED_" + a.FinalStatus, What: a.ID + " finished with status " + a.FinalStatus + because(a.Diagnostics), Exit: exit.Ended}
+			return true, &clierr.Error{Code: "ENDED_" + a.FinalStatus, What: a.ID + " finished with status " + a.FinalStatus + because(a.Diagnostics), Exit: clierr.Ended}
 		}
 		return true, nil
 	case "RUNNING":

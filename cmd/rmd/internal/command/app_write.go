@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 )
 
@@ -125,7 +125,7 @@ func (p *program) appPriority() verb {
 		}
 		n, err := strconv.ParseInt(c.arg(1), 10, 32)
 		if err != nil {
-			return exit.Usagef("write a whole number", "%q is not a priority", c.arg(1))
+			return clierr.Usagef("write a whole number", "%q is not a priority", c.arg(1))
 		}
 		cl, err := c.client()
 		if err != nil {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/config"
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
-	"rmd/cmd/rmd/internal/words"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
+	"rmd/config"
+	"rmd/internal/nearest"
 	"rmd/transport/rest/api"
 )
 
@@ -77,7 +77,7 @@ func (p *program) autopilotSet() verb {
 func setAutopilot(s *api.Autopilot, pair string) error {
 	name, value, ok := strings.Cut(pair, "=")
 	if !ok {
-		return exit.Usagef("write NAME=VALUE", "%q is not an assignment", pair)
+		return clierr.Usagef("write NAME=VALUE", "%q is not an assignment", pair)
 	}
 	spanTo := func(at *api.Duration) error {
 		d, err := config.ParseDuration(value)
@@ -103,13 +103,13 @@ func setAutopilot(s *api.Autopilot, pair string) error {
 	default:
 		names := []string{"cleanup_dead_servers", "dead_server_last_contact_threshold", "min_quorum", "last_contact_threshold", "max_trailing_logs", "server_stabilization_time"}
 		do := "the settings are " + strings.Join(names, ", ")
-		if n := words.Nearest(name, names); n != "" {
+		if n := nearest.Name(name, names); n != "" {
 			do = "did you mean " + n + "?"
 		}
-		return exit.Usagef(do, "there is no setting %q", name)
+		return clierr.Usagef(do, "there is no setting %q", name)
 	}
 	if err != nil {
-		return exit.Usagef("see rmd autopilot get", "%s: %q cannot be its value", name, value)
+		return clierr.Usagef("see rmd autopilot get", "%s: %q cannot be its value", name, value)
 	}
 	return nil
 }

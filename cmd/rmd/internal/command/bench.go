@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/internal/clierr"
 	"rmd/internal/hadoopconf"
 	"rmd/transport/hadoop"
 	load "rmd/workload/hadoop"
@@ -84,7 +84,7 @@ func runBench(c *call, kind load.Kind) error {
 	}
 	cfg.OnPhase = func(what string) { c.say("%s", what) }
 	if err := cfg.Validate(); err != nil {
-		return exit.Usagef("see "+c.path+" --help", "%v", err)
+		return clierr.Usagef("see "+c.path+" --help", "%v", err)
 	}
 	if err := c.mayBench(cfg); err != nil {
 		return err
@@ -97,13 +97,13 @@ func runBench(c *call, kind load.Kind) error {
 	out, err := load.Run(c.ctx(), cfg)
 	switch {
 	case errors.Is(err, load.ErrUnreachable):
-		return &exit.Error{Code: exit.CodeNoReplica, What: strings.ReplaceAll(err.Error(), "\n", "; "), Do: "see that the ports are those of the ResourceManagers", Err: err}
+		return &clierr.Error{Code: clierr.CodeNoReplica, What: strings.ReplaceAll(err.Error(), "\n", "; "), Do: "see that the ports are those of the ResourceManagers", Err: err}
 	case errors.Is(err, load.ErrTaken):
-		return &exit.Error{Code: "NODE_EXISTS", What: err.Error(), Do: "use another --node-port, or wait until the other run has ended; nothing was done", Err: err}
+		return &clierr.Error{Code: "NODE_EXISTS", What: err.Error(), Do: "use another --node-port, or wait until the other run has ended; nothing was done", Err: err}
 	case errors.Is(err, load.ErrProcess):
-		return exit.Usagef("write --pids with the ids of processes that run", "%v", err)
+		return clierr.Usagef("write --pids with the ids of processes that run", "%v", err)
 	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
-		return exit.New(exit.CodeFailed, "see the ResourceManager's log", "%v", err)
+		return clierr.New(clierr.CodeFailed, "see the ResourceManager's log", "%v", err)
 	case err != nil:
 		return err
 	}
@@ -114,7 +114,7 @@ func runBench(c *call, kind load.Kind) error {
 		return err
 	}
 	if out.Faults.Total() > 0 {
-		return exit.New(exit.CodeCheck, "this is a fault of the ResourceManager, or of this program", "containers %s", out.Faults)
+		return clierr.New(clierr.CodeCheck, "this is a fault of the ResourceManager, or of this program", "containers %s", out.Faults)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (c *call) mayBench(cfg load.Config) error {
 func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
 	cfg := load.DefaultConfig(kind)
 	if w := c.String("wire"); w != "hadoop" {
-		return cfg, exit.Usagef("write --wire hadoop", "%q is no wire that can be loaded", w)
+		return cfg, clierr.Usagef("write --wire hadoop", "%q is no wire that can be loaded", w)
 	}
 	var err error
 	if cfg.Doors, err = c.benchDoors(kind); err != nil {
@@ -144,7 +144,7 @@ func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
 	for _, text := range splitList(c.String("pids")) {
 		pid, err := strconv.Atoi(text)
 		if err != nil || pid < 1 {
-			return cfg, exit.Usagef("write --pids 1234,1235", "%q is no process id", text)
+			return cfg, clierr.Usagef("write --pids 1234,1235", "%q is no process id", text)
 		}
 		cfg.PIDs = append(cfg.PIDs, pid)
 	}
@@ -175,11 +175,11 @@ func (c *call) benchDoors(kind load.Kind) (load.Doors, error) {
 	const how = "write --conf-dir DIR, or --addr HOST,..., or --tracker HOST:PORT,... (and --scheduler and --client)"
 	switch {
 	case ways == 0:
-		return d, exit.Usagef(how, "no front door is named")
+		return d, clierr.Usagef(how, "no front door is named")
 	case ways > 1:
-		return d, exit.Usagef(how, "the front doors are named in more than one way")
+		return d, clierr.Usagef(how, "the front doors are named in more than one way")
 	case named && (len(d.Tracker) == 0 || kind != load.Heartbeats && (len(d.Scheduler) == 0 || len(d.Client) == 0)):
-		return d, exit.Usagef("name --tracker, --scheduler and --client", "%s needs the ports of all three", kind)
+		return d, clierr.Usagef("name --tracker, --scheduler and --client", "%s needs the ports of all three", kind)
 	case named:
 		return d, nil
 	case c.IsSet("addr"):
@@ -193,7 +193,7 @@ func doorsOf(hosts []string) (load.Doors, error) {
 	var d load.Doors
 	for _, h := range hosts {
 		if _, _, err := net.SplitHostPort(h); err == nil {
-			return d, exit.Usagef("write --addr HOST for YARN's ports, else --tracker, --scheduler and --client", "%q has one port, and three are needed", h)
+			return d, clierr.Usagef("write --addr HOST for YARN's ports, else --tracker, --scheduler and --client", "%q has one port, and three are needed", h)
 		}
 		at := func(port string) string { return net.JoinHostPort(strings.Trim(h, "[]"), port) }
 		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, at("8031")), append(d.Scheduler, at("8030")), append(d.Client, at("8032"))
@@ -207,7 +207,7 @@ func doorsIn(dir string) (load.Doors, error) {
 	var d load.Doors
 	conf, err := hadoopconf.ReadDir(dir)
 	if err != nil {
-		return d, &exit.Error{Code: exit.CodeFile, What: err.Error(), Do: "name a directory with yarn-site.xml", Err: err}
+		return d, &clierr.Error{Code: clierr.CodeFile, What: err.Error(), Do: "name a directory with yarn-site.xml", Err: err}
 	}
 	ids := splitList(conf.Value("yarn.resourcemanager.ha.rm-ids", ""))
 	if len(ids) == 0 {
@@ -216,7 +216,7 @@ func doorsIn(dir string) (load.Doors, error) {
 	for _, id := range ids {
 		a, err := hadoop.AddressesOf(conf, id)
 		if err != nil {
-			return d, exit.New(exit.CodeFile, "correct the file", "%s: %v", dir, err)
+			return d, clierr.New(clierr.CodeFile, "correct the file", "%s: %v", dir, err)
 		}
 		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, a.Tracker.Public), append(d.Scheduler, a.Scheduler.Public), append(d.Client, a.Client.Public)
 	}

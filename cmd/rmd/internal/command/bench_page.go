@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/output"
 	"rmd/internal/hadoopconf"
 	"rmd/transport/rest/api"
 	load "rmd/workload/hadoop"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/output"
 	load "rmd/workload/hadoop"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
-	"rmd/cmd/rmd/internal/words"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
+	"rmd/internal/nearest"
 	"rmd/internal/point"
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/nemesis"
@@ -43,7 +43,7 @@ func (p *program) chaosSum() verb {
 func runChaosSum(c *call) error {
 	sum, err := scenario.SumUp(c.Args().Slice())
 	if err != nil {
-		return &exit.Error{Code: exit.CodeFile, What: err.Error(), Do: "name directories that rmd chaos run has written", Err: err}
+		return &clierr.Error{Code: clierr.CodeFile, What: err.Error(), Do: "name directories that rmd chaos run has written", Err: err}
 	}
 	if c.format().Machine() {
 		b, err := json.Marshal(sum)
@@ -58,7 +58,7 @@ func runChaosSum(c *call) error {
 		return err
 	}
 	if len(sum.Failed) > 0 {
-		return exit.New(exit.CodeCheck, "read the index.html of each", "%d of %d runs do not pass", len(sum.Failed), sum.Runs)
+		return clierr.New(clierr.CodeCheck, "read the index.html of each", "%d of %d runs do not pass", len(sum.Failed), sum.Runs)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (p *program) chaosRun() verb {
 func runChaos(c *call) error {
 	if c.Bool("list") {
 		if c.NArg() > 0 {
-			return exit.Usagef("leave one of them out", "--list and a scenario contradict each other")
+			return clierr.Usagef("leave one of them out", "--list and a scenario contradict each other")
 		}
 		return c.listChaos()
 	}
@@ -104,7 +104,7 @@ func runChaos(c *call) error {
 	c.say("seed %d, everything is in %s", opt.Seed, opt.Out)
 	res, err := scenario.Run(c.ctx(), opt)
 	if err != nil {
-		return exit.New(exit.CodeFailed, "see "+c.path+" --list for what this machine offers", "%v", err)
+		return clierr.New(clierr.CodeFailed, "see "+c.path+" --list for what this machine offers", "%v", err)
 	}
 	return c.showChaos(res)
 }
@@ -124,7 +124,7 @@ func (c *call) showChaos(res *scenario.Result) error {
 		return err
 	}
 	if !res.OK() {
-		return exit.New(exit.CodeCheck, "read "+filepath.Join(res.Out, "index.html")+" and the logs beside it", "scenario %s with seed %d does not pass", res.Scenario, res.Seed)
+		return clierr.New(clierr.CodeCheck, "read "+filepath.Join(res.Out, "index.html")+" and the logs beside it", "scenario %s with seed %d does not pass", res.Scenario, res.Seed)
 	}
 	return nil
 }
@@ -138,20 +138,20 @@ func (c *call) chaosOptions() (scenario.Options, error) {
 	}
 	name := c.arg(0)
 	if name == "" {
-		return opt, exit.Usagef("write "+c.path+" smoke, or --list", "no scenario is named")
+		return opt, clierr.Usagef("write "+c.path+" smoke, or --list", "no scenario is named")
 	}
 	s, ok := scenario.Find(name)
 	if !ok {
 		do := "see " + c.path + " --list"
-		if near := words.Nearest(name, known); near != "" {
+		if near := nearest.Name(name, known); near != "" {
 			do = fmt.Sprintf("did you mean %q?", near)
 		}
-		return opt, &exit.Error{Code: exit.CodeUsage, What: fmt.Sprintf("there is no scenario %q", name), Do: do, Exit: exit.NotFound}
+		return opt, &clierr.Error{Code: clierr.CodeUsage, What: fmt.Sprintf("there is no scenario %q", name), Do: do, Exit: clierr.NotFound}
 	}
 	if only := c.String("only"); only != "" {
 		var err error
 		if s, err = s.Only(strings.Split(only, ",")); err != nil {
-			return opt, exit.Usagef("see "+c.path+" --list", "%v", err)
+			return opt, clierr.Usagef("see "+c.path+" --list", "%v", err)
 		}
 	}
 	opt.Scenario, opt.Seed, opt.Replicas, opt.Keep = s, c.Uint64("seed"), c.Int("replicas"), c.Bool("keep")
@@ -174,7 +174,7 @@ func (c *call) chaosOptions() (scenario.Options, error) {
 	}
 	if err := opt.Validate(); err != nil {
 		_ = os.Remove(opt.Out) // it is empty, and may have been made just now
-		return opt, exit.Usagef("see "+c.path+" --help", "%v", err)
+		return opt, clierr.Usagef("see "+c.path+" --help", "%v", err)
 	}
 	return opt, nil
 }
@@ -184,7 +184,7 @@ func (c *call) oldProgram(s scenario.Scenario) (string, error) {
 	old := c.String("old")
 	if old == "" {
 		if slices.Contains(s.Faults, "upgrade") {
-			return "", exit.Usagef("name a program of an earlier version with --old; make chaos-upgrade builds one", "scenario %s needs two programs", s.Name)
+			return "", clierr.Usagef("name a program of an earlier version with --old; make chaos-upgrade builds one", "scenario %s needs two programs", s.Name)
 		}
 		return "", nil
 	}
@@ -197,7 +197,7 @@ func (c *call) oldProgram(s scenario.Scenario) (string, error) {
 		err = fmt.Errorf("%s is no program", path)
 	}
 	if err != nil {
-		return "", &exit.Error{Code: exit.CodeFile, What: err.Error(), Do: "name a program with --old", Err: err}
+		return "", &clierr.Error{Code: clierr.CodeFile, What: err.Error(), Do: "name a program with --old", Err: err}
 	}
 	return path, nil
 }
@@ -217,10 +217,10 @@ func (c *call) chaosDir() (string, error) {
 		return "", err
 	}
 	if err := os.MkdirAll(abs, 0o700); err != nil {
-		return "", &exit.Error{Code: exit.CodeFile, What: err.Error(), Do: "name another directory with --out", Err: err}
+		return "", &clierr.Error{Code: clierr.CodeFile, What: err.Error(), Do: "name another directory with --out", Err: err}
 	}
 	if len(entries) > 0 {
-		return "", exit.New(exit.CodeExists, "name another, or empty it", "%s is not empty", abs)
+		return "", clierr.New(clierr.CodeExists, "name another, or empty it", "%s is not empty", abs)
 	}
 	return abs, nil
 }

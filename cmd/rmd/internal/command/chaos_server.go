@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/internal/clierr"
 	"rmd/internal/point"
 )
 
@@ -67,7 +67,7 @@ func (a *ambush) set(line string) error {
 		a.trap.Store(nil)
 		return nil
 	}
-	bad := exit.Usagef("write NAME COUNT SPAN, as in batch.proposed 3 0s, or none", "%q names no place to crash at", line)
+	bad := clierr.Usagef("write NAME COUNT SPAN, as in batch.proposed 3 0s, or none", "%q names no place to crash at", line)
 	if len(f) != 3 {
 		return bad
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 )
 
@@ -213,7 +213,7 @@ func judgeHealth(d api.Cluster) error {
 			wrong = append(wrong, m.ID+": "+m.Problem)
 		}
 	}
-	return exit.New(exit.CodeCheck, "see \"rmd cluster status -o wide\"", "%s", strings.Join(wrong, ", "))
+	return clierr.New(clierr.CodeCheck, "see \"rmd cluster status -o wide\"", "%s", strings.Join(wrong, ", "))
 }
 
 func (p *program) clusterVerify() verb {
@@ -253,9 +253,9 @@ func judgeDigests(d api.Verify) error {
 	case d.Equal:
 		return nil
 	case len(told) > 1:
-		return exit.New(exit.CodeCheck, "a replica that differs must not go on: see its log", "the replicas do not agree at index %d", d.Index)
+		return clierr.New(clierr.CodeCheck, "a replica that differs must not go on: see its log", "the replicas do not agree at index %d", d.Index)
 	}
-	return exit.New(exit.CodeCheck, "see \"rmd cluster members\", and try again", "%s did not tell a digest at index %d; the others agree", strings.Join(silent, ", "), d.Index)
+	return clierr.New(clierr.CodeCheck, "see \"rmd cluster members\", and try again", "%s did not tell a digest at index %d; the others agree", strings.Join(silent, ", "), d.Index)
 }
 
 func (p *program) clusterTransfer() verb {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/words"
+	"rmd/cmd/internal/argparse"
+	"rmd/cmd/internal/clierr"
 	"rmd/transport/rest/api"
 )
 
@@ -75,8 +75,8 @@ func TestFlagsAfterArguments(t *testing.T) {
 			}
 			before := slices.Concat([]string{"rmd"}, l.path, given, []string{"ARG", "-7", "OTHER"})
 			after := slices.Concat([]string{"rmd"}, l.path, []string{"ARG", "-7", "OTHER"}, given)
-			a, errA := words.Arrange(app, before)
-			b, errB := words.Arrange(app, after)
+			a, errA := argparse.Arrange(app, before)
+			b, errB := argparse.Arrange(app, after)
 			if errA != nil || errB != nil || !slices.Equal(a, b) {
 				t.Fatalf("%s --%s: %q %v, %q %v", l.path, name, a, errA, b, errB)
 			}
@@ -95,7 +95,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			continue
 		}
 		r := rmd(t, nil, append(l.path, "--help")...)
-		if r.exit != exit.OK || !strings.Contains(r.out, "Usage: rmd "+strings.Join(l.path, " ")) || r.err != "" {
+		if r.exit != clierr.OK || !strings.Contains(r.out, "Usage: rmd "+strings.Join(l.path, " ")) || r.err != "" {
 			t.Errorf("%s: %+v", l.path, r)
 		}
 		if l.cmd.Usage == "" {
@@ -139,7 +139,7 @@ func TestEveryRefusalIsTold(t *testing.T) {
 		line = strings.ReplaceAll(line, "FILE", filepath.Join(t.TempDir(), "f"))
 		line = strings.ReplaceAll(line, "QUEUES", queueFile(t))
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
-		if r.exit != exit.Refused || r.out != "" || r.err != "rmd: WOULD_LOSE_QUORUM: what is wrong; what to do\n     a detail\n" {
+		if r.exit != clierr.Refused || r.out != "" || r.err != "rmd: WOULD_LOSE_QUORUM: what is wrong; what to do\n     a detail\n" {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}
@@ -197,7 +197,7 @@ func TestWrongUsage(t *testing.T) {
 	} {
 		line = strings.Replace(line, " X", " "+t.TempDir(), 1)
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
-		if r.exit != exit.Usage || r.out != "" || !strings.Contains(r.err, want) || !strings.HasPrefix(r.err, "rmd: ") {
+		if r.exit != clierr.Usage || r.out != "" || !strings.Contains(r.err, want) || !strings.HasPrefix(r.err, "rmd: ") {
 			t.Errorf("%s: %+v, want %q", line, r, want)
 		}
 	}
@@ -248,18 +248,18 @@ func TestWaitAndHealthExitCodes(t *testing.T) {
 		state, final, goal string
 		exit               int
 	}{
-		{"KILLED", "", "finished", exit.Ended}, {"FAILED", "", "running", exit.Ended}, {"FINISHED", "FAILED", "finished", exit.Ended},
-		{"FINISHED", "SUCCEEDED", "running", exit.OK}, {"RUNNING", "", "running", exit.OK}, {"ACCEPTED", "", "running", exit.TimedOut},
+		{"KILLED", "", "finished", clierr.Ended}, {"FAILED", "", "running", clierr.Ended}, {"FINISHED", "FAILED", "finished", clierr.Ended},
+		{"FINISHED", "SUCCEEDED", "running", clierr.OK}, {"RUNNING", "", "running", clierr.OK}, {"ACCEPTED", "", "running", clierr.TimedOut},
 	} {
 		state, final = c.state, c.final
 		if r := rmd(t, env, "app", "wait", anApp, "--for", c.goal, "--timeout", "0.2"); r.exit != c.exit {
 			t.Errorf("%+v: %+v", c, r)
 		}
 	}
-	if r := rmd(t, env, "cluster", "health"); r.exit != exit.CheckFailed || !strings.Contains(r.err, "no replica may be lost") || !strings.Contains(r.out, "degraded") {
+	if r := rmd(t, env, "cluster", "health"); r.exit != clierr.CheckFailed || !strings.Contains(r.err, "no replica may be lost") || !strings.Contains(r.out, "degraded") {
 		t.Errorf("health: %+v", r)
 	}
-	if r := rmd(t, env, "cluster", "status"); r.exit != exit.OK {
+	if r := rmd(t, env, "cluster", "status"); r.exit != clierr.OK {
 		t.Errorf("status is no check: %+v", r)
 	}
 }
@@ -276,10 +276,10 @@ func TestValidateOffline(t *testing.T) {
 		}
 		return path
 	}
-	if r := rmd(t, nil, "conf", "validate", write("good.xml", "60")); r.exit != exit.OK || !strings.Contains(r.out, ": valid, 0 faults") {
+	if r := rmd(t, nil, "conf", "validate", write("good.xml", "60")); r.exit != clierr.OK || !strings.Contains(r.out, ": valid, 0 faults") {
 		t.Errorf("good: %+v", r)
 	}
-	if r := rmd(t, nil, "conf", "validate", write("bad.xml", "70")); r.exit != exit.CheckFailed || !strings.Contains(r.out, "NOT VALID") {
+	if r := rmd(t, nil, "conf", "validate", write("bad.xml", "70")); r.exit != clierr.CheckFailed || !strings.Contains(r.out, "NOT VALID") {
 		t.Errorf("bad: %+v", r)
 	}
 }
@@ -300,7 +300,7 @@ func TestInitWritesWhatServerReads(t *testing.T) {
 		!strings.Contains(r.out, "heartbeat: 300ms   # flag --set raft.heartbeat") || !strings.Contains(r.out, "id: rm1   # "+file+":") {
 		t.Errorf("%+v", r)
 	}
-	if r := rmd(t, nil, "server", "--config", file, "--id", "rm2", "--print-config"); r.exit != exit.Usage || !strings.Contains(r.err, "certificate id differs from the replica id") {
+	if r := rmd(t, nil, "server", "--config", file, "--id", "rm2", "--print-config"); r.exit != clierr.Usage || !strings.Contains(r.err, "certificate id differs from the replica id") {
 		t.Errorf("a foreign certificate: %+v", r)
 	}
 	if r := rmd(t, nil, "init", "--dir", dir, "--id", "rm1", "--tls"); r.exit == 0 {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/internal/clierr"
 )
 
 // The scripts ask the program itself: it knows its commands best, and the
@@ -38,7 +38,7 @@ func (p *program) completion() verb {
 		run: func(c *call) error {
 			s, ok := scripts[c.arg(0)]
 			if !ok {
-				return exit.Usagef("one of "+strings.Join(sorted(scripts), ", "), "%q is not a shell that is known", c.arg(0))
+				return clierr.Usagef("one of "+strings.Join(sorted(scripts), ", "), "%q is not a shell that is known", c.arg(0))
 			}
 			_, err := fmt.Fprint(c.p.Out, s)
 			return err

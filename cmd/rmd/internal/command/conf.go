@@ -13,8 +13,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/scheduler/capacity"
 	"rmd/transport/hadoop"
 	"rmd/transport/rest/api"
@@ -210,7 +210,7 @@ func (c *call) judge(ctx context.Context, file string) (v api.Validation, doc []
 }
 
 func invalidQueues(v api.Validation) error {
-	e := exit.New("INVALID_QUEUES", "correct them", "the configuration has %d faults", len(v.Faults))
+	e := clierr.New("INVALID_QUEUES", "correct them", "the configuration has %d faults", len(v.Faults))
 	for _, f := range v.Faults {
 		e.Details = append(e.Details, faultLine(f))
 	}
@@ -282,7 +282,7 @@ func (p *program) confValidate() verb {
 				return err
 			}
 			if !v.Valid {
-				return quietExit(exit.CheckFailed)
+				return quietExit(clierr.CheckFailed)
 			}
 			return nil
 		},

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 )
 
@@ -14,14 +14,14 @@ import (
 // and tells who would gain, lose, wait or start.
 func showWhatIf(c *call) error {
 	if c.NArg() != 1 {
-		return exit.Usagef("write --whatif FILE", "what would be is planned for one file")
+		return clierr.Usagef("write --whatif FILE", "what would be is planned for one file")
 	}
 	o, err := c.options()
 	if err != nil {
 		return err
 	}
 	if o.Shaped() {
-		return exit.Usagef("leave them out, or use -o jsonl and a filter", "--columns, --sort and --filter do not go with --whatif: it shows several tables")
+		return clierr.Usagef("leave them out, or use -o jsonl and a filter", "--columns, --sort and --filter do not go with --whatif: it shows several tables")
 	}
 	props, err := readProperties(c.arg(0))
 	if err != nil {

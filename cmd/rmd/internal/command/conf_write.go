@@ -12,11 +12,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/client"
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/replica"
+	"rmd/client"
+	"rmd/cmd/internal/clierr"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
+	"rmd/server"
 	"rmd/transport/rest/api"
 )
 
@@ -30,7 +30,7 @@ func readProperties(path string) ([]capacity.Property, error) {
 	if err != nil {
 		return nil, err
 	}
-	return replica.Properties(conf), nil
+	return server.Properties(conf), nil
 }
 
 // readHadoop reads a Hadoop file, or a directory of them.
@@ -47,7 +47,7 @@ func readHadoop(path string) (*hadoopconf.Config, error) {
 	}
 	var many *hadoopconf.Error
 	if errors.As(err, &many) {
-		e := exit.New(exit.CodeConfig, "correct it", "%s cannot be read as a Hadoop configuration", path)
+		e := clierr.New(clierr.CodeConfig, "correct it", "%s cannot be read as a Hadoop configuration", path)
 		for _, f := range many.Faults {
 			e.Details = append(e.Details, f.String())
 		}
@@ -63,7 +63,7 @@ func readJSONProperties(path string) ([]capacity.Property, error) {
 	}
 	var d api.PutConf
 	if err := json.Unmarshal(b, &d); err != nil {
-		return nil, exit.New(exit.CodeConfig, "write {\"properties\": {\"KEY\": \"VALUE\"}}", "%s: %v", path, err)
+		return nil, clierr.New(clierr.CodeConfig, "write {\"properties\": {\"KEY\": \"VALUE\"}}", "%s: %v", path, err)
 	}
 	var out []capacity.Property
 	for _, name := range sorted(d.Properties) {
@@ -143,7 +143,7 @@ func (p *program) confRefresh() verb {
 		run: func(c *call) error {
 			dir := c.confDir()
 			if dir == "" {
-				return exit.Usagef("set HADOOP_CONF_DIR, or write --conf-dir DIR", "it is not known where Hadoop's files are")
+				return clierr.Usagef("set HADOOP_CONF_DIR, or write --conf-dir DIR", "it is not known where Hadoop's files are")
 			}
 			props, err := readProperties(dir)
 			if err != nil {
@@ -163,7 +163,7 @@ func (p *program) confSet() verb {
 				for _, pair := range c.Args().Slice() {
 					key, value, ok := strings.Cut(pair, "=")
 					if !ok || key == "" {
-						return nil, exit.Usagef("write KEY=VALUE", "%q is not an assignment", pair)
+						return nil, clierr.Usagef("write KEY=VALUE", "%q is not an assignment", pair)
 					}
 					if strings.HasPrefix(key, "root.") {
 						key = capacity.Prefix + key
@@ -173,11 +173,11 @@ func (p *program) confSet() verb {
 						if capacity.Relevant(capacity.Prefix+key) && !strings.HasPrefix(key, "yarn.") {
 							do = "did you mean " + capacity.Prefix + key + "?"
 						}
-						return nil, exit.Usagef(do, "%s is no key of the queue configuration", key)
+						return nil, clierr.Usagef(do, "%s is no key of the queue configuration", key)
 					}
 					if value == "" {
 						if _, there := now.Properties[key]; !there {
-							return nil, exit.New("NO_SUCH_KEY", "see rmd conf get", "%s is not set", key)
+							return nil, clierr.New("NO_SUCH_KEY", "see rmd conf get", "%s is not set", key)
 						}
 						delete(now.Properties, key)
 						continue
@@ -250,7 +250,7 @@ func (p *program) confRollback() verb {
 	}, run: func(c *call) error {
 		to, err := strconv.ParseUint(c.arg(0), 10, 63)
 		if err != nil || to == 0 {
-			return exit.Usagef("see rmd conf history", "%q is not a version", c.arg(0))
+			return clierr.Usagef("see rmd conf history", "%q is not a version", c.arg(0))
 		}
 		if err := c.confirm(c.arg(0), "the queues go back to version %d", to); err != nil {
 			return err

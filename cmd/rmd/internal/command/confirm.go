@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/internal/clierr"
 )
 
 // yesFlag belongs to commands that lose something.
@@ -25,7 +25,7 @@ func (c *call) confirm(word, format string, args ...any) error {
 	}
 	what := fmt.Sprintf(format, args...)
 	if !c.p.InTerminal || !c.p.ErrTerminal {
-		return exit.New(exit.CodeNeedsYes, "repeat it with --yes", "%s, and nobody can be asked here", what)
+		return clierr.New(clierr.CodeNeedsYes, "repeat it with --yes", "%s, and nobody can be asked here", what)
 	}
 	fmt.Fprintf(c.p.Err, "%s. Type %q to go on: ", what, word)
 	line, err := bufio.NewReader(c.p.In).ReadString('\n')
@@ -35,7 +35,7 @@ func (c *call) confirm(word, format string, args ...any) error {
 	if err != nil && line == "" {
 		fmt.Fprintln(c.p.Err)
 	}
-	return exit.New(exit.CodeStopped, "", "not confirmed, nothing was done")
+	return clierr.New(clierr.CodeStopped, "", "not confirmed, nothing was done")
 }
 
 func compact(b *bytes.Buffer, doc []byte) error { return json.Compact(b, doc) }

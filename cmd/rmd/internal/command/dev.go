@@ -15,10 +15,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/config"
-	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/internal/clierr"
 	"rmd/cmd/rmd/internal/local"
 	"rmd/cmd/rmd/internal/replay"
+	"rmd/config"
 	"rmd/scheduler/capacity"
 	"rmd/workload"
 	"rmd/workload/mixed"
@@ -98,19 +98,19 @@ func runDev(c *call) (err error) {
 func (d *devCluster) plan() (err error) {
 	c := d.c
 	if n := c.Int("replicas"); n < 1 || n > 7 {
-		return exit.Usagef("write --replicas 3", "%d replicas are not 1 to 7", n)
+		return clierr.Usagef("write --replicas 3", "%d replicas are not 1 to 7", n)
 	}
 	if p := c.Int("port"); p < 1 || p+devStep*c.Int("replicas") > 65000 {
-		return exit.Usagef("write --port 8088", "port %d leaves no room for all replicas", p)
+		return clierr.Usagef("write --port 8088", "port %d leaves no room for all replicas", p)
 	}
 	w := c.String("workload")
 	if w != "mixed" && w != "none" {
-		return exit.Usagef("write --workload mixed or --workload none", "there is no workload %q", w)
+		return clierr.Usagef("write --workload mixed or --workload none", "there is no workload %q", w)
 	}
 	d.trace = &trace.Trace{}
 	if file := c.String("trace"); file != "" {
 		if c.IsSet("workload") {
-			return exit.Usagef("use one of them", "--trace and --workload contradict each other")
+			return clierr.Usagef("use one of them", "--trace and --workload contradict each other")
 		}
 		if d.trace, err = trace.Read(file, trace.Options{Seed: c.Int64("seed")}); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (d *devCluster) plan() (err error) {
 	d.work.Heartbeat, d.work.AMHeartbeat = devHeartbeat, devHeartbeat
 	d.work.Speed, d.work.Seed = c.Float64("speed"), c.Int64("seed")
 	if d.work.Nodes, _, err = replay.NodesFor(c.String("nodes"), c.String("trace"), d.trace); err != nil {
-		return exit.Usagef("write --nodes 4, or name a file", "%v", err)
+		return clierr.Usagef("write --nodes 4, or name a file", "%v", err)
 	}
 	switch w {
 	case "trace":
@@ -131,12 +131,12 @@ func (d *devCluster) plan() (err error) {
 		mc.Seed, mc.Nodes, mc.Load, mc.TimeScale = c.Int64("seed"), len(d.work.Nodes), c.Float64("load"), devScale
 		g, err := mixed.NewWith(mc)
 		if err != nil {
-			return exit.Usagef("see rmd dev --help", "%v", err)
+			return clierr.Usagef("see rmd dev --help", "%v", err)
 		}
 		d.work.Jobs = workload.FromGenerator(g)
 	}
 	if err := d.work.Validate(); err != nil {
-		return exit.Usagef("see rmd dev --help", "%v", err)
+		return clierr.Usagef("see rmd dev --help", "%v", err)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (d *devCluster) start(ctx context.Context, fail context.CancelCauseFunc) (e
 	d.cluster, err = local.Start(ctx, local.Options{
 		Replicas: d.c.Int("replicas"), Dir: d.dir, HTTPPort: d.c.Int("port"), Queues: d.queues(), Scheduling: "eager",
 		Adjust: d.fixPorts, Version: Version(), Logger: log, OnFatal: func(id string, code int, err error) {
-			fail(&exit.Error{Code: "REPLICA_STOPPED", What: fmt.Sprintf("replica %s must not go on: %v", id, err), Do: "see " + d.logFile.Name(), Exit: code, Err: err})
+			fail(&clierr.Error{Code: "REPLICA_STOPPED", What: fmt.Sprintf("replica %s must not go on: %v", id, err), Do: "see " + d.logFile.Name(), Exit: code, Err: err})
 		},
 	})
 	if err != nil {

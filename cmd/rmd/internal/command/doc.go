@@ -6,6 +6,6 @@
 // output. It decides nothing: what may be done is decided by the cluster.
 //
 // Rules that hold for all of them are kept in one place each: flags anywhere
-// (package words), exit codes and error lines (package exit), formats (show.go),
+// (package argparse), exit codes and error lines (package clierr), formats (show.go),
 // confirmation of what loses data (confirm.go).
 package command

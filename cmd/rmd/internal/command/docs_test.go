@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/words"
+	"rmd/cmd/internal/argparse"
 )
 
 // manDir is where the manual pages of the repository are.
@@ -80,7 +80,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s: %q is of another command: %v", path, line, err)
 				continue
 			}
-			if _, err := words.Arrange(app, given); err != nil {
+			if _, err := argparse.Arrange(app, given); err != nil {
 				t.Errorf("%q would not be understood: %v", line, err)
 			}
 		}

@@ -11,11 +11,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/client"
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
-	"rmd/cmd/rmd/internal/words"
+	"rmd/client"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/fsm/event"
+	"rmd/internal/nearest"
 	"rmd/transport/rest/api"
 )
 
@@ -62,13 +62,13 @@ func runEvents(c *call) error {
 	follow := c.Bool("follow")
 	switch {
 	case follow && c.format() == output.YAML:
-		return exit.Usagef("use -o jsonl with --follow", "events are told one after the other, and -o yaml is one document")
+		return clierr.Usagef("use -o jsonl with --follow", "events are told one after the other, and -o yaml is one document")
 	case since > 0 && c.IsSet("after"):
-		return exit.Usagef("use one of them", "--since and --after contradict each other")
+		return clierr.Usagef("use one of them", "--since and --after contradict each other")
 	case since > 0 && c.IsSet("count"):
-		return exit.Usagef("use one of them", "--since and --count contradict each other")
+		return clierr.Usagef("use one of them", "--since and --count contradict each other")
 	case follow && c.IsSet("count"):
-		return exit.Usagef("leave --count out", "--follow has no end")
+		return clierr.Usagef("leave --count out", "--follow has no end")
 	}
 	if follow {
 		return c.followEvents(f, since)
@@ -102,10 +102,10 @@ func (c *call) eventFilter() (eventFilter, error) {
 		}
 		if i < 0 {
 			do := "see \"rmd events --kind <TAB>\", or rmd log show"
-			if n := words.Nearest(k, known); n != "" {
+			if n := nearest.Name(k, known); n != "" {
 				do = "did you mean " + n + "?"
 			}
-			return f, exit.Usagef(do, "%q is no kind of event", k)
+			return f, clierr.Usagef(do, "%q is no kind of event", k)
 		}
 		f.kinds = append(f.kinds, known[i])
 	}

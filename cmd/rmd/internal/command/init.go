@@ -12,9 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/certificate"
-	"rmd/cmd/rmd/internal/config"
-	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/internal/clierr"
+	"rmd/config"
+	"rmd/internal/certificate"
 )
 
 func (p *program) initFiles() verb {
@@ -49,7 +49,7 @@ func runInit(c *call) error {
 		file = filepath.Join(dir, id+".yaml")
 	}
 	if _, err := os.Stat(file); err == nil {
-		return exit.New(exit.CodeExists, "take another --dir or --id, or remove it", "%s is there already", file)
+		return clierr.New(clierr.CodeExists, "take another --dir or --id, or remove it", "%s is there already", file)
 	}
 	if c.Bool("tls") {
 		if err := c.makeCertificates(dir, name, id, hosts, set); err != nil {
@@ -58,7 +58,7 @@ func runInit(c *call) error {
 	}
 	var b bytes.Buffer
 	if err := config.Sample(&b, set); err != nil {
-		return exit.Usagef("see rmd init --help", "%v", err)
+		return clierr.Usagef("see rmd init --help", "%v", err)
 	}
 	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (c *call) addresses(set map[string]string) ([]string, error) {
 	if a := c.String("advertise"); a != "" {
 		host, port, err := net.SplitHostPort(a)
 		if err != nil || host == "" {
-			return nil, exit.Usagef("write --advertise 10.0.0.11:8034", "%q is not HOST:PORT", a)
+			return nil, clierr.Usagef("write --advertise 10.0.0.11:8034", "%q is not HOST:PORT", a)
 		}
 		set["raft.advertise"] = a
 		if config.Loopback(host) {
@@ -93,7 +93,7 @@ func (c *call) addresses(set map[string]string) ([]string, error) {
 		} else {
 			set["raft.listen"], set["http.listen_tls"] = net.JoinHostPort("0.0.0.0", port), "0.0.0.0:8090"
 			if !c.Bool("tls") {
-				return nil, exit.Usagef("add --tls", "replicas on several machines need certificates")
+				return nil, clierr.Usagef("add --tls", "replicas on several machines need certificates")
 			}
 		}
 		add(host)
@@ -121,7 +121,7 @@ func (c *call) makeCertificates(dir, name, id string, hosts []string, set map[st
 	}
 	files, err := ca.Issue(abs, name, id, hosts, time.Now())
 	if os.IsExist(err) {
-		return exit.New(exit.CodeExists, "take another --id, or remove it", "there is a certificate of %s already", id)
+		return clierr.New(clierr.CodeExists, "take another --id, or remove it", "there is a certificate of %s already", id)
 	}
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 )
 
@@ -73,10 +73,10 @@ func (p *program) logShow() verb {
 func runLogShow(c *call) error {
 	count := c.Int("count")
 	if count < 1 {
-		return exit.Usagef("write --count 20", "--count must be at least 1")
+		return clierr.Usagef("write --count 20", "--count must be at least 1")
 	}
 	if c.Bool("follow") && (c.String("sort") != "" || c.format().Machine()) {
-		return exit.Usagef("use -o jsonl with --follow", "--follow prints entry after entry, and this form is of all of them")
+		return clierr.Usagef("use -o jsonl with --follow", "--follow prints entry after entry, and this form is of all of them")
 	}
 	from := c.Uint64("from")
 	if from == 0 {
@@ -178,10 +178,10 @@ func (p *program) auditTail() verb {
 func runAudit(c *call) error {
 	f := c.format()
 	if f.Machine() && c.Bool("follow") {
-		return exit.Usagef("use -o jsonl with --follow", "--follow prints entry after entry, and -o %s is one document", f)
+		return clierr.Usagef("use -o jsonl with --follow", "--follow prints entry after entry, and -o %s is one document", f)
 	}
 	if c.Int("count") < 1 {
-		return exit.Usagef("write --count 20", "--count must be at least 1")
+		return clierr.Usagef("write --count 20", "--count must be at least 1")
 	}
 	since, err := c.since()
 	if err != nil {

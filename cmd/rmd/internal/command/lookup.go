@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/client"
-	"rmd/cmd/rmd/internal/words"
+	"rmd/client"
+	"rmd/cmd/internal/argparse"
 )
 
 // candidate is a word that may stand somewhere, and what is told about it.
@@ -62,7 +62,7 @@ func (l *lookup) walk(typed []string) ([]*cli.Command, []cli.Flag) {
 		w := typed[i]
 		if name, value, joined, ok := flagWord(w); ok {
 			f := flagNamed(flags, name)
-			if f == nil || !words.TakesValue(f) {
+			if f == nil || !argparse.TakesValue(f) {
 				continue
 			}
 			if !joined && i+1 < len(typed) {
@@ -106,13 +106,13 @@ func flagNamed(flags []cli.Flag, name string) cli.Flag {
 // flag in the word itself. Prefix is what of the word comes before the value.
 func (l *lookup) valueOf(typed []string, flags []cli.Flag) (flag, prefix string, ok bool) {
 	if name, _, joined, is := flagWord(l.last); is && joined {
-		if f := flagNamed(flags, name); f != nil && words.TakesValue(f) {
+		if f := flagNamed(flags, name); f != nil && argparse.TakesValue(f) {
 			return f.Names()[0], l.last[:strings.IndexByte(l.last, '=')+1], true
 		}
 	}
 	if n := len(typed); n > 0 {
 		if name, _, joined, is := flagWord(typed[n-1]); is && !joined {
-			if f := flagNamed(flags, name); f != nil && words.TakesValue(f) {
+			if f := flagNamed(flags, name); f != nil && argparse.TakesValue(f) {
 				return f.Names()[0], "", true
 			}
 		}

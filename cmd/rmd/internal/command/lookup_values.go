@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"rmd/cmd/rmd/internal/config"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/output"
+	"rmd/config"
 	"rmd/transport/rest/api"
 	"rmd/workload/trace"
 )

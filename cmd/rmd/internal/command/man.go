@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/internal/clierr"
 )
 
 // docs writes what is made of the command tree; packages and the repository use
@@ -145,11 +145,11 @@ var meanings = []struct {
 	code  int
 	means string
 }{
-	{exit.OK, "done"}, {exit.Failure, "any other failure"}, {exit.Usage, "wrong usage"}, {exit.NotFound, "no such thing"},
-	{exit.Ended, "wait: it ended FAILED or KILLED"}, {exit.NoLeader, "no leader, or no replica reached"},
-	{exit.TimedOut, "timed out; of a write the outcome is unknown"}, {exit.NotAllowed, "not allowed"},
-	{exit.Refused, "refused by state: version conflict, invalid queues, would lose quorum"},
-	{exit.CheckFailed, "a check failed: verify, health, check, validate, bench"},
+	{clierr.OK, "done"}, {clierr.Failure, "any other failure"}, {clierr.Usage, "wrong usage"}, {clierr.NotFound, "no such thing"},
+	{clierr.Ended, "wait: it ended FAILED or KILLED"}, {clierr.NoLeader, "no leader, or no replica reached"},
+	{clierr.TimedOut, "timed out; of a write the outcome is unknown"}, {clierr.NotAllowed, "not allowed"},
+	{clierr.Refused, "refused by state: version conflict, invalid queues, would lose quorum"},
+	{clierr.CheckFailed, "a check failed: verify, health, check, validate, bench"},
 }
 
 func manRoot(app *cli.App) string {

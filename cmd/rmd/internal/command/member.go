@@ -12,9 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/client"
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/client"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 )
 
@@ -67,7 +67,7 @@ func (p *program) tokenCreate() verb {
 		run: func(c *call) error {
 			role := c.String("role")
 			if role != "voter" && role != "nonvoter" {
-				return exit.Usagef("write --role voter or --role nonvoter", "%q is not a role", role)
+				return clierr.Usagef("write --role voter or --role nonvoter", "%q is not a role", role)
 			}
 			cl, err := c.client()
 			if err != nil {
@@ -106,7 +106,7 @@ func (p *program) clusterJoin() verb {
 			}
 			for _, leader := range c.Args().Slice() {
 				if _, _, err := net.SplitHostPort(leader); err != nil {
-					return exit.Usagef("write the peer address of a replica, such as 10.0.0.11:8034", "%q is not HOST:PORT", leader)
+					return clierr.Usagef("write the peer address of a replica, such as 10.0.0.11:8034", "%q is not HOST:PORT", leader)
 				}
 			}
 			cl, err := c.only()
@@ -134,7 +134,7 @@ func (p *program) clusterJoin() verb {
 func (c *call) token() (string, error) {
 	file := c.String("token-file")
 	if file == "" {
-		return "", exit.Usagef("write --token-file FILE; \"rmd cluster token create\" makes one", "a join needs a token")
+		return "", clierr.Usagef("write --token-file FILE; \"rmd cluster token create\" makes one", "a join needs a token")
 	}
 	if file == "-" {
 		b, err := readAll(c.p.In, 4096)

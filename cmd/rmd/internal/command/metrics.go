@@ -8,8 +8,8 @@ import (
 	"io"
 	"strings"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 )
 
 func (p *program) metrics() verb {
@@ -18,7 +18,7 @@ func (p *program) metrics() verb {
 		long: "With a WORD: those that have it in their names, without the comments.",
 		run: func(c *call) error {
 			if f := c.format(); f != output.Table && f != output.Wide {
-				return exit.Usagef("leave -o out", "metrics have a form of their own")
+				return clierr.Usagef("leave -o out", "metrics have a form of their own")
 			}
 			cl, err := c.client()
 			if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 	"rmd/yarn"
 )
@@ -64,7 +64,7 @@ func (p *program) nodeList() verb {
 // nodePath is the REST path of the node named on the command line.
 func (c *call) nodePath(tail string) (string, error) {
 	if _, err := yarn.ParseNodeID(c.arg(0)); err != nil {
-		return "", exit.Usagef("see rmd node list", "%v", err)
+		return "", clierr.Usagef("see rmd node list", "%v", err)
 	}
 	return "/v1/nodes/" + url.PathEscape(c.arg(0)) + tail, nil
 }
@@ -119,7 +119,7 @@ func (p *program) nodeDrain() verb {
 					return err
 				}
 				if c.IsSet("deadline") {
-					return exit.Usagef("use one of them", "--undo and --deadline contradict each other")
+					return clierr.Usagef("use one of them", "--undo and --deadline contradict each other")
 				}
 				return c.post(path, c.arg(0), nil, "%s is in service again", c.arg(0))
 			}

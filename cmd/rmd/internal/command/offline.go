@@ -14,11 +14,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rmd/cluster"
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
-	"rmd/cmd/rmd/internal/replica"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/fsm"
 	"rmd/fsm/event"
+	"rmd/server"
 	"rmd/snapshot"
 )
 
@@ -32,7 +32,7 @@ func (p *program) check() verb {
 			if err := needDir(dir); err != nil {
 				return err
 			}
-			rep, err := cluster.Check(dir, replica.VerifySnapshot)
+			rep, err := cluster.Check(dir, server.VerifySnapshot)
 			var refusal *cluster.Refusal
 			if errors.As(err, &refusal) {
 				return err
@@ -47,10 +47,10 @@ func (p *program) check() verb {
 				return perr
 			}
 			if errors.Is(err, cluster.ErrNewer) {
-				return &exit.Error{Code: exit.CodeCheck, What: dir + ": " + err.Error(), Do: "check it with the newer rmd", Err: err}
+				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "check it with the newer rmd", Err: err}
 			}
 			if err != nil {
-				return &exit.Error{Code: exit.CodeCheck, What: dir + ": " + err.Error(), Do: "do not start a replica on it; take a good disk, or wipe it and join anew", Err: err}
+				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "do not start a replica on it; take a good disk, or wipe it and join anew", Err: err}
 			}
 			return nil
 		},
@@ -60,14 +60,14 @@ func (p *program) check() verb {
 // needDir refuses a directory that is not there: the check would make it.
 func needDir(dir string) error {
 	if dir == "" {
-		return exit.Usagef("write --data DIR", "the data directory is not named")
+		return clierr.Usagef("write --data DIR", "the data directory is not named")
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return exit.New(exit.CodeFile, "name a data directory", "%s is no directory", dir)
+		return clierr.New(clierr.CodeFile, "name a data directory", "%s is no directory", dir)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func runRecover(c *call) error {
 		return err
 	}
 	if c.String("peers") == "" {
-		return exit.Usagef("write --peers FILE", "the members of the new cluster are not named")
+		return clierr.Usagef("write --peers FILE", "the members of the new cluster are not named")
 	}
 	b, err := os.ReadFile(c.String("peers"))
 	if err != nil {
@@ -123,7 +123,7 @@ func runRecover(c *call) error {
 	}
 	peers, err := cluster.ParsePeers(b)
 	if err != nil {
-		return exit.New(exit.CodeConfig, "write [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}]", "%s: %v", c.String("peers"), err)
+		return clierr.New(clierr.CodeConfig, "write [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}]", "%s: %v", c.String("peers"), err)
 	}
 	lost, err := recoverOnce(dir, peers, true)
 	if err != nil {
@@ -145,7 +145,7 @@ func runRecover(c *call) error {
 
 func recoverOnce(dir string, peers []cluster.RecoverPeer, dry bool) (cluster.RecoverReport, error) {
 	return cluster.Recover(dir, peers, cluster.RecoverOptions{
-		FSM: fsm.New(fsm.DefaultConfig()), Verify: replica.VerifySnapshot, RaiseEpoch: raiseEpoch, By: loginName(), Dry: dry,
+		FSM: fsm.New(fsm.DefaultConfig()), Verify: server.VerifySnapshot, RaiseEpoch: raiseEpoch, By: loginName(), Dry: dry,
 	})
 }
 
@@ -155,7 +155,7 @@ func raiseEpoch(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := replica.RaiseEpoch(st, st.Meta, "recovered by hand", time.Now()); err != nil {
+	if err := server.RaiseEpoch(st, st.Meta, "recovered by hand", time.Now()); err != nil {
 		return err
 	}
 	note := &event.Audited{Who: loginName(), From: "this machine", Action: "recover", Target: h.ClusterID, Result: "ok"}

@@ -12,8 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/words"
+	"rmd/cmd/internal/argparse"
+	"rmd/cmd/internal/clierr"
 )
 
 // Streams are where a program reads and writes.
@@ -52,7 +52,7 @@ func Main() int {
 func Run(ctx context.Context, args []string, s Streams) int {
 	p := &program{Streams: s}
 	app := p.app()
-	arranged, err := words.Arrange(app, args)
+	arranged, err := argparse.Arrange(app, args)
 	if err == nil {
 		help := &helpWriter{}
 		app.Writer = help
@@ -67,11 +67,11 @@ func Run(ctx context.Context, args []string, s Streams) int {
 // writeError renders an error; on a terminal its lines are folded.
 func writeError(s Streams, err error) int {
 	if !s.ErrTerminal {
-		return exit.Write(s.Err, err)
+		return clierr.Write(s.Err, err)
 	}
 	const head = "rmd: "
 	var b strings.Builder
-	code := exit.Write(&b, err)
+	code := clierr.Write(&b, err)
 	for line := range strings.Lines(b.String()) {
 		rest, first := strings.CutPrefix(strings.TrimSuffix(line, "\n"), head)
 		if first {
@@ -120,7 +120,7 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	}
 	what := strings.Replace(err.Error(), "for flag -", "for flag --", 1) // the library's spelling
 	what = strings.Replace(what, ": parse error", ": not a number", 1)
-	return exit.Usagef("see "+name+" --help", "%s", what)
+	return clierr.Usagef("see "+name+" --help", "%s", what)
 }
 
 func setUsageErrors(commands []*cli.Command) {
@@ -145,7 +145,7 @@ func codeOf(err error) int {
 	if errors.As(err, &q) {
 		return int(q)
 	}
-	return exit.Failure
+	return clierr.Failure
 }
 
 const appHelp = `{{.Name}}: {{.Usage}}

@@ -13,8 +13,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/cmd/rmd/internal/replay"
 	"rmd/transport/rest/api"
 	"rmd/workload"
@@ -103,22 +103,22 @@ func runReplay(c *call) error {
 func (c *call) replayOptions() (replay.Options, error) {
 	o := replay.Options{Seed: c.Int64("seed"), Limit: c.Int("limit"), Replicas: c.Int("replicas"), Scheduling: c.String("scheduling"), AM: true, Version: Version()}
 	if o.Replicas < 1 || o.Replicas > 7 {
-		return o, exit.Usagef("write --replicas 3", "%d replicas are not 1 to 7", o.Replicas)
+		return o, clierr.Usagef("write --replicas 3", "%d replicas are not 1 to 7", o.Replicas)
 	}
 	if o.Scheduling != "eager" && o.Scheduling != "heartbeat" {
-		return o, exit.Usagef("write --scheduling eager or heartbeat", "%q is no kind of scheduling", o.Scheduling)
+		return o, clierr.Usagef("write --scheduling eager or heartbeat", "%q is no kind of scheduling", o.Scheduling)
 	}
 	switch c.String("compare") {
 	case "":
 	case noReservations:
 		o.Without = true
 	default:
-		return o, exit.Usagef("write --compare "+noReservations, "%q is nothing to compare with", c.String("compare"))
+		return o, clierr.Usagef("write --compare "+noReservations, "%q is nothing to compare with", c.String("compare"))
 	}
 	var err error
 	if s := c.String("speed"); s != "max" {
 		if o.Speed, err = strconv.ParseFloat(strings.TrimSuffix(s, "x"), 64); err != nil || !(o.Speed > 0) {
-			return o, exit.Usagef("write --speed 300, or --speed max", "%q is not a speed", s)
+			return o, clierr.Usagef("write --speed 300, or --speed max", "%q is not a speed", s)
 		}
 	}
 	if !c.IsSet("addr") && c.envSet("RMD_ADDR") {
@@ -133,16 +133,16 @@ func (c *call) replayOptions() (replay.Options, error) {
 			o.Speed = 1
 		}
 		if c.IsSet("queues") || c.IsSet("replicas") || c.IsSet("scheduling") {
-			return o, exit.Usagef("leave --addr out for a private cluster", "--queues, --replicas and --scheduling are for a private cluster")
+			return o, clierr.Usagef("leave --addr out for a private cluster", "--queues, --replicas and --scheduling are for a private cluster")
 		}
 		if o.Without {
-			return o, exit.Usagef("leave --addr out for a private cluster", "--compare is for a private cluster: a running one keeps its queues")
+			return o, clierr.Usagef("leave --addr out for a private cluster", "--compare is for a private cluster: a running one keeps its queues")
 		}
 	}
 	path := c.arg(0)
 	opt := trace.Options{Format: c.String("format"), Seed: o.Seed, Load: c.Float64("load"), Limit: o.Limit}
 	if err := opt.Validate(); err != nil {
-		return o, exit.Usagef("see rmd replay --help", "%v", err)
+		return o, clierr.Usagef("see rmd replay --help", "%v", err)
 	}
 	if o.Trace, err = trace.Read(path, opt); err != nil {
 		return o, traceError(err)
@@ -152,7 +152,7 @@ func (c *call) replayOptions() (replay.Options, error) {
 	}
 	var from string
 	if n, aerr := strconv.Atoi(c.String("nodes")); aerr == nil && n < 1 {
-		return o, exit.Usagef("write --nodes 4, or --nodes FILE", "%d is not a number of nodes", n)
+		return o, clierr.Usagef("write --nodes 4, or --nodes FILE", "%d is not a number of nodes", n)
 	}
 	if o.Nodes, from, err = replay.NodesFor(c.String("nodes"), path, o.Trace); err != nil {
 		return o, traceError(err)
@@ -170,7 +170,7 @@ func (c *call) replayOptions() (replay.Options, error) {
 // traceError gives a bad line of a trace or of a node list its code.
 func traceError(err error) error {
 	if errors.Is(err, trace.ErrBadTrace) || errors.Is(err, trace.ErrUnknownFormat) {
-		return &exit.Error{Code: exit.CodeTrace, What: err.Error(), Do: "correct the file; nothing was replayed", Err: err}
+		return &clierr.Error{Code: clierr.CodeTrace, What: err.Error(), Do: "correct the file; nothing was replayed", Err: err}
 	}
 	return err
 }
@@ -195,7 +195,7 @@ func (c *call) mayReplay(o replay.Options) error {
 		return err
 	}
 	if taken := takenNodes(o, known.Nodes); len(taken) > 0 {
-		return exit.New("NODE_EXISTS", "give the replay's nodes other names with --nodes FILE, or leave --addr out for a private cluster",
+		return clierr.New("NODE_EXISTS", "give the replay's nodes other names with --nodes FILE, or leave --addr out for a private cluster",
 			"cluster %s knows %d of the replay's %d nodes already, %s among them; nothing was done", d.ClusterID, len(taken), len(o.Nodes), taken[0])
 	}
 	return c.confirm(d.ClusterID, "this registers %d simulated nodes with cluster %s at %s, where every application may get containers on them, and submits %d applications that compete with those there",

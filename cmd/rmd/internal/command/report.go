@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/internal/clierr"
 	"rmd/workload/report"
 )
 
@@ -35,7 +35,7 @@ func (c *call) openReport() (*reportPage, error) {
 		return nil, nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, exit.Usagef("write --report "+filepath.Join(path, "report.html"), "%s is a directory", path)
+		return nil, clierr.Usagef("write --report "+filepath.Join(path, "report.html"), "%s is a directory", path)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".rmd-report-*")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 )
 
@@ -99,7 +99,7 @@ func (p *program) reservationCancel() verb {
 		&cli.StringFlag{Name: "reason", Usage: "kept in the audit log"}, yesFlag(),
 	}, run: func(c *call) error {
 		if len(c.arg(0)) < 2 || c.arg(0)[0] != 'r' {
-			return exit.Usagef("see rmd reservation list", "%q is not a reservation id such as r41", c.arg(0))
+			return clierr.Usagef("see rmd reservation list", "%q is not a reservation id such as r41", c.arg(0))
 		}
 		if err := c.confirm(c.arg(0), "reservation %s loses its place on its node", c.arg(0)); err != nil {
 			return err

@@ -17,11 +17,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rmd/cluster"
-	"rmd/cmd/rmd/internal/config"
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/replica"
+	"rmd/cmd/internal/clierr"
+	"rmd/config"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
+	"rmd/server"
 	"rmd/transport/hadoop"
 )
 
@@ -56,7 +56,7 @@ func (c *call) source() (config.Source, error) {
 	s := config.Source{File: c.String("config"), Env: c.p.Env, Flags: map[string]string{}, Spelling: map[string]string{}}
 	give := func(key, value, spelling string) error {
 		if _, twice := s.Flags[key]; twice {
-			return exit.Usagef("give it once", "%s is given twice", key)
+			return clierr.Usagef("give it once", "%s is given twice", key)
 		}
 		s.Flags[key], s.Spelling[key] = value, spelling
 		return nil
@@ -76,7 +76,7 @@ func (c *call) source() (config.Source, error) {
 	for _, pair := range wholePairs(c.StringSlice("set")) {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return s, exit.Usagef("write --set raft.heartbeat=1s", "%q is not KEY=VALUE", pair)
+			return s, clierr.Usagef("write --set raft.heartbeat=1s", "%q is not KEY=VALUE", pair)
 		}
 		if err := give(key, value, "--set "+key); err != nil {
 			return s, err
@@ -105,9 +105,9 @@ func configError(err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	e := exit.New(exit.CodeConfig, "correct them; nothing was started", "the configuration has %d faults", len(bad.Faults))
+	e := clierr.New(clierr.CodeConfig, "correct them; nothing was started", "the configuration has %d faults", len(bad.Faults))
 	if len(bad.Faults) == 1 {
-		e = exit.New(exit.CodeConfig, "correct it; nothing was started", "the configuration has a fault")
+		e = clierr.New(clierr.CodeConfig, "correct it; nothing was started", "the configuration has a fault")
 	}
 	e.Details = bad.Lines()
 	return e
@@ -127,14 +127,14 @@ func runServer(c *call) error {
 	}
 	log := newLogger(loaded.Log, c.p.Err)
 	tellConfig(log, loaded)
-	opt := replica.Options{Config: loaded.Config, Origins: loaded.Origins, Version: Version(), Logger: log, OnFatal: func(code int, err error) {
+	opt := server.Options{Config: loaded.Config, Origins: loaded.Origins, Version: Version(), Logger: log, OnFatal: func(code int, err error) {
 		log.Error("this replica must not go on", "exit", code, "error", err)
 		os.Exit(code)
 	}}
 	if loaded.Hadoop != nil {
-		opt.Queues = replica.Properties(loaded.Hadoop)
+		opt.Queues = server.Properties(loaded.Hadoop)
 	}
-	r, err := replica.Open(opt)
+	r, err := server.Open(opt)
 	if err != nil {
 		return openError(err)
 	}
@@ -153,15 +153,15 @@ func openError(err error) error {
 		if fatal.Code == cluster.ExitDiskFull {
 			do = "free space there, or lower disk.stop"
 		}
-		return &exit.Error{Code: "CANNOT_START", What: err.Error(), Do: do, Exit: fatal.Code, Err: err}
+		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: do, Exit: fatal.Code, Err: err}
 	case errors.Is(err, cluster.ErrModes):
-		return &exit.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner first", Exit: exit.Refused, Err: err}
+		return &clierr.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner first", Exit: clierr.Refused, Err: err}
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
-		return &exit.Error{Code: "NOT_WRITABLE", What: err.Error(), Do: "mount it writable, and give it to the user that rmd runs as", Exit: exit.Refused, Err: err}
+		return &clierr.Error{Code: "NOT_WRITABLE", What: err.Error(), Do: "mount it writable, and give it to the user that rmd runs as", Exit: clierr.Refused, Err: err}
 	case errors.Is(err, syscall.EADDRINUSE):
-		return &exit.Error{Code: "ADDRESS_IN_USE", What: err.Error(), Do: "stop what listens there, or choose another port", Exit: exit.Refused, Err: err}
+		return &clierr.Error{Code: "ADDRESS_IN_USE", What: err.Error(), Do: "stop what listens there, or choose another port", Exit: clierr.Refused, Err: err}
 	case errors.Is(err, cluster.ErrForeign):
-		return &exit.Error{Code: "FOREIGN_DATA", What: err.Error(), Do: "correct data, id or cluster", Exit: exit.Refused, Err: err}
+		return &clierr.Error{Code: "FOREIGN_DATA", What: err.Error(), Do: "correct data, id or cluster", Exit: clierr.Refused, Err: err}
 	}
 	return err
 }
@@ -212,7 +212,7 @@ func tellConfig(log hclog.Logger, l *config.Loaded) {
 // are missing when it is not valid, which the error tells.
 func ignoredKeys(conf *hadoopconf.Config) ([]capacity.Fault, error) {
 	var out []capacity.Fault
-	queues, err := capacity.Parse(replica.Properties(conf))
+	queues, err := capacity.Parse(server.Properties(conf))
 	if err == nil {
 		out = slices.Clone(queues.Ignored)
 	}
@@ -225,7 +225,7 @@ func ignoredKeys(conf *hadoopconf.Config) ([]capacity.Fault, error) {
 
 // untilStopped waits for the signal to stop. On SIGHUP it reads the log level
 // again, and what may change of Hadoop's files.
-func (c *call) untilStopped(src config.Source, log hclog.Logger, r *replica.Replica) {
+func (c *call) untilStopped(src config.Source, log hclog.Logger, r *server.Replica) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
@@ -257,7 +257,7 @@ func (c *call) untilStopped(src config.Source, log hclog.Logger, r *replica.Repl
 }
 
 // stop hands leadership over and ends the replica.
-func stop(r *replica.Replica, log hclog.Logger) error {
+func stop(r *server.Replica, log hclog.Logger) error {
 	log.Info("stopping")
 	ctx, cancel := context.WithTimeout(context.Background(), handOverMax)
 	defer cancel()

@@ -8,9 +8,9 @@ import (
 	"io"
 	"time"
 
-	"rmd/cmd/rmd/internal/client"
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/client"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 )
 
 // fetched is an answer ready to be shown: the document as it came, and the
@@ -127,10 +127,10 @@ func (c *call) options() (output.Options, error) {
 		o.Width = c.p.Width
 	}
 	if o.Format.Machine() && o.Shaped() {
-		return o, exit.Usagef("use -o table, wide, name or jsonl with them", "--columns, --sort and --filter do not go with -o %s, which is the REST document unchanged", o.Format)
+		return o, clierr.Usagef("use -o table, wide, name or jsonl with them", "--columns, --sort and --filter do not go with -o %s, which is the REST document unchanged", o.Format)
 	}
 	if (o.Format == output.Name || o.Format == output.JSONL) && len(o.Columns) > 0 {
-		return o, exit.Usagef("use -o table or wide", "--columns does not go with -o %s", o.Format)
+		return o, clierr.Usagef("use -o table or wide", "--columns does not go with -o %s", o.Format)
 	}
 	return o, nil
 }
@@ -149,10 +149,10 @@ func (c *call) repeat(print func(context.Context, io.Writer) error) error {
 		switch {
 		case c.ctx().Err() != nil:
 			return nil
-		case err != nil && exit.Code(err) == exit.Usage:
+		case err != nil && clierr.Code(err) == clierr.Usage:
 			return err
 		case err != nil && !errors.Is(err, errQuietExit):
-			exit.Write(&b, err)
+			clierr.Write(&b, err)
 		}
 		if c.p.OutTerminal {
 			fmt.Fprint(c.p.Out, "\x1b[H\x1b[2J")

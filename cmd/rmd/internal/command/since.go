@@ -3,8 +3,8 @@ package command
 import (
 	"time"
 
-	"rmd/cmd/rmd/internal/config"
-	"rmd/cmd/rmd/internal/exit"
+	"rmd/cmd/internal/clierr"
+	"rmd/config"
 )
 
 // sinceForms are the ways to write a time; those without a date mean today, or
@@ -42,9 +42,9 @@ func parseSince(text string, now time.Time) (int64, error) {
 			}
 		}
 		if t.After(now) {
-			return 0, exit.Usagef("write --since 10m, or a time that has been", "%s has not come yet", text)
+			return 0, clierr.Usagef("write --since 10m, or a time that has been", "%s has not come yet", text)
 		}
 		return t.UnixMilli(), nil
 	}
-	return 0, exit.Usagef("write --since 10m, 15:04 or 2006-01-02T15:04:05Z", "%q is neither a time span nor a time", text)
+	return 0, clierr.Usagef("write --since 10m, 15:04 or 2006-01-02T15:04:05Z", "%q is neither a time span nor a time", text)
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/client"
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/client"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/snapshot"
 	"rmd/transport/rest/api"
 )
@@ -38,7 +38,7 @@ func (p *program) snapshotSave() verb {
 func runSave(c *call) error {
 	path := c.arg(0)
 	if _, err := os.Stat(path); err == nil && !c.Bool("overwrite") {
-		return exit.New(exit.CodeExists, "choose another name, or use --overwrite", "%s is there already", path)
+		return clierr.New(clierr.CodeExists, "choose another name, or use --overwrite", "%s is there already", path)
 	}
 	cl, err := c.client()
 	if err != nil {
@@ -85,7 +85,7 @@ func inspectFile(path string) (snapshot.Info, error) {
 	defer f.Close()
 	info, err := snapshot.Verify(f)
 	if err != nil {
-		return info, &exit.Error{Code: "SNAPSHOT_DAMAGED", What: fmt.Sprintf("%s: %v", path, err), Do: "take another file", Exit: exit.CheckFailed, Err: err}
+		return info, &clierr.Error{Code: "SNAPSHOT_DAMAGED", What: fmt.Sprintf("%s: %v", path, err), Do: "take another file", Exit: clierr.CheckFailed, Err: err}
 	}
 	return info, nil
 }
@@ -185,7 +185,7 @@ func (c *call) leaderClient() (*client.Client, error) {
 			return c.clientOf([]string{m.HTTPAddress})
 		}
 	}
-	return nil, exit.New("NO_LEADER", "wait for an election, or name it with --addr", "the leader's REST address is not known")
+	return nil, clierr.New("NO_LEADER", "wait for an election, or name it with --addr", "the leader's REST address is not known")
 }
 
 func (p *program) snapshotList() verb {

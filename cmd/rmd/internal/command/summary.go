@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"rmd/cmd/rmd/internal/client"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/client"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 	"rmd/workload"
 	"rmd/workload/report"

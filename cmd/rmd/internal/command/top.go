@@ -9,9 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/client"
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/client"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 )
 
@@ -56,7 +56,7 @@ func runTop(c *call) error {
 	t := &topScreen{c: c, by: c.String("by"), every: max(c.span("every").Duration, 200*time.Millisecond), live: c.p.OutTerminal,
 		sort: map[string]string{"app": "-wait", "queue": "", "node": "-used"}}
 	if _, ok := t.sort[t.by]; !ok {
-		return exit.Usagef("one of app, queue, node", "there is no view by %q", t.by)
+		return clierr.Usagef("one of app, queue, node", "there is no view by %q", t.by)
 	}
 	if s := c.String("sort"); s != "" {
 		t.sort[t.by] = s
@@ -66,7 +66,7 @@ func runTop(c *call) error {
 	}
 	switch f := c.format(); {
 	case f == output.YAML || f == output.Name || f == output.JSON && c.Int("count") != 1:
-		return exit.Usagef("use -o table or jsonl", "pictures come one after the other, and -o %s is of one", f)
+		return clierr.Usagef("use -o table or jsonl", "pictures come one after the other, and -o %s is of one", f)
 	case f == output.JSON || f == output.JSONL:
 		t.live = false
 	}
@@ -102,10 +102,10 @@ func (t *topScreen) runPlain() error {
 		switch {
 		case t.c.ctx().Err() != nil:
 			return nil
-		case err != nil && exit.Code(err) == exit.Usage:
+		case err != nil && clierr.Code(err) == clierr.Usage:
 			return err
 		case err != nil:
-			exit.Write(t.c.p.Err, err) // the cluster may be electing a leader
+			clierr.Write(t.c.p.Err, err) // the cluster may be electing a leader
 			n--
 		default:
 			t.last = p
@@ -258,7 +258,7 @@ func (t *topScreen) draw() error {
 		foot = "PAUSED, p goes on   " + foot
 	}
 	if t.err != nil {
-		foot = "no answer: " + exit.From(t.err).Error()
+		foot = "no answer: " + clierr.From(t.err).Error()
 	}
 	for len(lines) < h-1 {
 		lines = append(lines, "")

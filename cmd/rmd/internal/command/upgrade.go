@@ -6,7 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/output"
 	"rmd/transport/rest/api"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/rmd/internal/client"
-	"rmd/cmd/rmd/internal/exit"
-	"rmd/cmd/rmd/internal/output"
+	"rmd/client"
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 )
 
 // verb is one command.
@@ -49,7 +49,7 @@ func noun(name, usage string, subs ...*cli.Command) *cli.Command {
 		for i, s := range subs {
 			names[i] = s.Name
 		}
-		return exit.Usagef("one of "+strings.Join(names, ", "), "\"rmd %s\" wants a command behind it", name)
+		return clierr.Usagef("one of "+strings.Join(names, ", "), "\"rmd %s\" wants a command behind it", name)
 	}
 	return c
 }
@@ -66,14 +66,14 @@ func (c *call) check(v verb) error {
 	n := c.NArg()
 	switch {
 	case n < v.min && v.max == v.min && v.min == 1:
-		return exit.Usagef("usage: "+c.usage(), "%s is missing", v.args)
+		return clierr.Usagef("usage: "+c.usage(), "%s is missing", v.args)
 	case n < v.min:
-		return exit.Usagef("usage: "+c.usage(), "too few arguments")
+		return clierr.Usagef("usage: "+c.usage(), "too few arguments")
 	case v.max >= 0 && n > v.max:
-		return exit.Usagef("usage: "+c.usage(), "too many arguments: %q", c.Args().Slice()[v.max])
+		return clierr.Usagef("usage: "+c.usage(), "too many arguments: %q", c.Args().Slice()[v.max])
 	}
 	if bad := c.String(badTimeoutFlag); bad != "" {
-		return exit.Usagef("write RMD_TIMEOUT=30s", "RMD_TIMEOUT: %q is not a time span", bad)
+		return clierr.Usagef("write RMD_TIMEOUT=30s", "RMD_TIMEOUT: %q is not a time span", bad)
 	}
 	_, err := output.ParseFormat(c.String("output"))
 	return err
@@ -137,7 +137,7 @@ func (c *call) clientOf(addrs []string) (*client.Client, error) {
 func (c *call) only() (*client.Client, error) {
 	cl, err := c.client()
 	if err == nil && len(cl.Addrs()) != 1 {
-		return nil, exit.Usagef("name that one alone with --addr", "%q is about one replica, and --addr names %d", c.path, len(cl.Addrs()))
+		return nil, clierr.Usagef("name that one alone with --addr", "%q is about one replica, and --addr names %d", c.path, len(cl.Addrs()))
 	}
 	return cl, err
 }

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"rmd/cmd/rmd/internal/output"
+	"rmd/cmd/internal/output"
 )
 
 // version is set by the linker for releases.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/cmd/rmd/internal/config"
-	"rmd/cmd/rmd/internal/replica"
+	"rmd/config"
 	"rmd/scheduler/capacity"
+	"rmd/server"
 )
 
 // asFollower tells a process of this test program that it is a replica: its place, the
@@ -60,7 +60,7 @@ func member(dir string, peers []string, queues []capacity.Property) *Cluster {
 }
 
 // apart runs three replicas, each in a process of its own; the one that leads is this.
-func apart(b *testing.B, queues []capacity.Property) *replica.Replica {
+func apart(b *testing.B, queues []capacity.Property) *server.Replica {
 	b.Helper()
 	ports, err := freePorts(3)
 	if err != nil {

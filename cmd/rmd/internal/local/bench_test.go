@@ -11,10 +11,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/cmd/rmd/internal/replica"
 	"rmd/internal/quantile"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/server"
 	"rmd/yarn"
 )
 
@@ -32,7 +32,7 @@ func bench(b *testing.B, queues []capacity.Property) (*Cluster, func(in input.In
 }
 
 // through gives inputs to a replica that leads.
-func through(b *testing.B, lead *replica.Replica) func(in input.Input) input.Reply {
+func through(b *testing.B, lead *server.Replica) func(in input.Input) input.Reply {
 	return func(in input.Input) input.Reply {
 		reply, _, err := lead.Door().Do(context.Background(), input.Request{Input: in})
 		if err != nil {
@@ -137,7 +137,7 @@ func manyLeaves() []capacity.Property {
 }
 
 // decide loads the replica that leads.
-func decide(b *testing.B, lead *replica.Replica) {
+func decide(b *testing.B, lead *server.Replica) {
 	const nodes, apps, perNode = 1000, 1000, 8
 	do, paths := through(b, lead), leaves()
 	for i := range nodes {

@@ -15,10 +15,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/cmd/rmd/internal/config"
-	"rmd/cmd/rmd/internal/replica"
+	"rmd/config"
 	"rmd/internal/descriptors"
 	"rmd/scheduler/capacity"
+	"rmd/server"
 )
 
 // Options describe the cluster.
@@ -41,7 +41,7 @@ type Options struct {
 
 // Cluster is the running replicas.
 type Cluster struct {
-	Replicas []*replica.Replica
+	Replicas []*server.Replica
 	opt      Options
 	configs  []config.Config
 	token    string
@@ -91,7 +91,7 @@ func (c *Cluster) configOf(i int, peers []string) config.Config {
 	return k
 }
 
-func (c *Cluster) open(i int) (*replica.Replica, error) {
+func (c *Cluster) open(i int) (*server.Replica, error) {
 	k := c.configs[i]
 	if err := os.MkdirAll(k.Data, 0o700); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (c *Cluster) open(i int) (*replica.Replica, error) {
 			c.opt.OnFatal(k.ID, code, err)
 		}
 	}
-	return replica.Open(replica.Options{Config: k, Version: c.opt.Version, Queues: c.opt.Queues, OwnToken: c.token,
+	return server.Open(server.Options{Config: k, Version: c.opt.Version, Queues: c.opt.Queues, OwnToken: c.token,
 		Logger: c.opt.Logger.With("replica", k.ID), OnFatal: fatal, Files: files / c.opt.Replicas})
 }
 

@@ -15,9 +15,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/cmd/rmd/internal/local"
-	"rmd/cmd/rmd/internal/replica"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/server"
 	"rmd/workload"
 	"rmd/workload/mixed"
 	"rmd/workload/report"
@@ -162,7 +162,7 @@ func (o Options) drive(ctx context.Context, run string, l *local.Cluster, kinds 
 // straight is the front door of a replica in this process, without HTTP between:
 // what it has answered, that replica has applied.
 type straight struct {
-	replica *replica.Replica
+	replica *server.Replica
 	run     string
 	seq     int
 }
@@ -192,7 +192,7 @@ func largest(nodes []trace.Node) []capacity.Property {
 }
 
 // observer reads reservations from a replica in this process.
-func observer(r *replica.Replica) func(context.Context) (workload.Observation, error) {
+func observer(r *server.Replica) func(context.Context) (workload.Observation, error) {
 	return func(context.Context) (workload.Observation, error) {
 		st, _ := r.Machine().Fork()
 		var out workload.Observation

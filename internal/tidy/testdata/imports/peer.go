@@ -7,5 +7,5 @@ import (
 
 	_ "github.com/hashicorp/raft"
 	_ "github.com/hashicorp/raft-boltdb/v2" // want not among the modules
-	_ "rmd/leader" // want carries bytes
+	_ "rmd/leader"                          // want carries bytes
 )

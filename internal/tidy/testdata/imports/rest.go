@@ -5,7 +5,7 @@ package rest
 import (
 	_ "rmd/cluster" // want declare the small interface
 	_ "rmd/fsm/state"
-	_ "rmd/leader" // want declare the small interface
-	_ "rmd/scheduler/capacity"
+	_ "rmd/leader"    // want declare the small interface
 	_ "rmd/scheduler" // want must not import
+	_ "rmd/scheduler/capacity"
 )

@@ -3,7 +3,7 @@
 package yarn
 
 import (
-	_ "net/url" // want depend on nothing
+	_ "net/url"            // want depend on nothing
 	_ "rmd/internal/codec" // want depend on nothing
 	_ "strings"
 	_ "time" // want depend on nothing

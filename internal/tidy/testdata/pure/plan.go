@@ -5,7 +5,7 @@ package reservation
 import (
 	"maps"
 	"math/rand" // want seed from an id
-	"os" // want let the edge read it
+	"os"        // want let the edge read it
 	"strconv"
 	"sync" // want fork it
 	clock "time"
@@ -20,17 +20,17 @@ type book struct{ pages table }
 func (b *book) all() map[string]int { return b.pages }
 
 func decide(b *book, m map[int]bool, events chan int) int { // want no channels
-	at := clock.Now() // want reads no clock
+	at := clock.Now()   // want reads no clock
 	_ = clock.Since(at) // want reads no clock
 	_ = clock.Second
-	go rand.Int() // want no goroutine
-	x := 1.5 // want is a float
-	_ = float64(3) // want rounds apart
+	go rand.Int()                      // want no goroutine
+	x := 1.5                           // want is a float
+	_ = float64(3)                     // want rounds apart
 	_, _ = strconv.ParseFloat("1", 64) // want yarn.ParseFraction
-	events <- 1 // want sends nothing
-	<-events // want waits for nothing
-	select {} // want waits for nothing
-	for range m { // want differs from run to run
+	events <- 1                        // want sends nothing
+	<-events                           // want waits for nothing
+	select {}                          // want waits for nothing
+	for range m {                      // want differs from run to run
 	}
 	for range b.pages { // want differs from run to run
 	}

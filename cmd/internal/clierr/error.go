@@ -1,0 +1,107 @@
+package clierr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"rmd/client"
+	"rmd/cluster"
+	"rmd/scheduler/input"
+	"rmd/transport/rest/api"
+)
+
+// Error is what a command ends with when it is not done: a stable code, one
+// sentence of what, one of what to do.
+type Error struct {
+	Code    string
+	What    string
+	Do      string
+	Details []string
+	Exit    int   // 0: follows from the code
+	Err     error // the cause, if it is of use to errors.Is
+}
+
+// Error is the line without "rmd: ".
+func (e *Error) Error() string {
+	s := e.Code + ": " + e.What
+	if e.Do != "" {
+		s += "; " + e.Do
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// New makes an error whose sentence is formatted.
+func New(code, do, format string, args ...any) *Error {
+	return &Error{Code: code, What: fmt.Sprintf(format, args...), Do: do}
+}
+
+// Usagef is wrong usage; do says what would be right.
+func Usagef(do, format string, args ...any) *Error { return New(CodeUsage, do, format, args...) }
+
+// From brings any error into the one form.
+func From(err error) *Error {
+	var own *Error
+	var asked *client.Error
+	var doc *api.Error
+	var refusal *cluster.Refusal
+	var fatal *cluster.FatalError
+	var fault *input.Fault
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.As(err, &asked):
+		return &Error{Code: asked.Code, What: asked.What, Do: asked.Do, Err: err}
+	case errors.As(err, &doc):
+		return &Error{Code: doc.Code, What: doc.Message, Do: doc.Remedy, Details: doc.Details, Exit: ForCode(doc.Code, doc.Status), Err: err}
+	case errors.As(err, &fatal):
+		return &Error{Code: CodeFailed, What: err.Error(), Exit: fatal.Code, Err: err}
+	case errors.As(err, &refusal):
+		return &Error{Code: string(refusal.Code), What: refusal.What, Do: refusal.Do, Err: err}
+	case errors.As(err, &fault):
+		return &Error{Code: string(fault.Reason), What: fault.What, Do: fault.Do, Details: fault.Details, Err: err}
+	case errors.Is(err, cluster.ErrInUse):
+		return &Error{Code: "IN_USE", What: err.Error(), Do: "stop the replica that runs on it first", Err: err}
+	case errors.Is(err, context.Canceled):
+		return &Error{Code: CodeStopped, What: "stopped before it was done", Err: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Code: CodeTimedOut, What: "no answer in time", Do: "give it longer with --timeout", Err: err}
+	case errors.As(err, &path):
+		return &Error{Code: CodeFile, What: err.Error(), Err: err}
+	}
+	return &Error{Code: CodeFailed, What: err.Error(), Err: err}
+}
+
+// Code gives the exit code of an error; 0 for none.
+func Code(err error) int {
+	if err == nil {
+		return OK
+	}
+	e := From(err)
+	if e.Exit != 0 {
+		return e.Exit
+	}
+	return ForCode(e.Code, 0)
+}
+
+// Write renders the error for people and returns its exit code. Every line of
+// it is for stderr.
+func Write(w io.Writer, err error) int {
+	if err == nil {
+		return OK
+	}
+	e := From(err)
+	lines := strings.Split(strings.TrimRight(e.Error(), "\n"), "\n")
+	fmt.Fprintln(w, "rmd: "+strings.Join(lines, "\n     "))
+	for _, d := range e.Details {
+		fmt.Fprintln(w, "     "+d)
+	}
+	return Code(err)
+}

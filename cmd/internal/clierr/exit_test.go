@@ -1,0 +1,56 @@
+package clierr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"rmd/client"
+	"rmd/cluster"
+	"rmd/scheduler/input"
+	"rmd/transport/rest/api"
+)
+
+func TestCodeAndText(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+		text string
+	}{
+		{nil, OK, ""},
+		{errors.New("it broke"), Failure, "rmd: FAILED: it broke\n"},
+		{Usagef("do this", "wrong %s", "word"), Usage, "rmd: USAGE: wrong word; do this\n"},
+		{fmt.Errorf("wrapped: %w", &api.Error{Code: "NO_SUCH_APPLICATION", Message: "no x", Remedy: "look", Status: 404}), NotFound, "rmd: NO_SUCH_APPLICATION: no x; look\n"},
+		{&api.Error{Code: "WOULD_LOSE_QUORUM", Message: "no", Status: 409, Details: []string{"a", "b"}}, Refused, "rmd: WOULD_LOSE_QUORUM: no\n     a\n     b\n"},
+		{&api.Error{Code: "A_CODE_OF_LATER", Message: "no", Status: 412}, Refused, "rmd: A_CODE_OF_LATER: no\n"},
+		{&api.Error{Code: "A_CODE_OF_LATER", Message: "no", Status: 500}, Failure, "rmd: A_CODE_OF_LATER: no\n"},
+		{&api.Error{Code: "NO_LEADER", Message: "no", Status: 503}, NoLeader, "rmd: NO_LEADER: no\n"},
+		{&api.Error{Code: "TIMED_OUT", Message: "no", Status: 504}, TimedOut, "rmd: TIMED_OUT: no\n"},
+		{&api.Error{Code: "NOT_ALLOWED", Message: "no", Status: 403}, NotAllowed, "rmd: NOT_ALLOWED: no\n"},
+		{&api.Error{Code: "HTTP_404", Message: "no", Status: 404}, NotFound, "rmd: HTTP_404: no\n"},
+		{&client.Error{Code: client.CodeNoReplica, What: "no", Do: "start one"}, NoLeader, "rmd: NO_REPLICA: no; start one\n"},
+		{fmt.Errorf("wrapped: %w", &client.Error{Code: client.CodeTimedOut, What: "no answer"}), TimedOut, "rmd: TIMED_OUT: no answer\n"},
+		{&client.Error{Code: client.CodeUntrusted, What: "no"}, NotAllowed, "rmd: UNTRUSTED: no\n"},
+		{errors.Join(&client.Error{Code: client.CodeUsage, What: "a", Do: "b"}, &client.Error{Code: client.CodeUsage, What: "c"}), Usage, "rmd: USAGE: a; b\n"},
+		{&cluster.Refusal{Code: cluster.CodeNotCaughtUp, What: "late", Do: "wait"}, Refused, "rmd: NOT_CAUGHT_UP: late; wait\n"},
+		{input.Faultf(input.VersionConflict, "again", "old"), Refused, "rmd: VERSION_CONFLICT: old; again\n"},
+		{fmt.Errorf("open: %w", &cluster.FatalError{Code: 73, Err: errors.New("out")}), 73, "rmd: FAILED: open: out\n"},
+		{context.DeadlineExceeded, TimedOut, "rmd: TIMED_OUT: no answer in time; give it longer with --timeout\n"},
+	} {
+		var b bytes.Buffer
+		if got := Write(&b, c.err); got != c.code || b.String() != c.text {
+			t.Errorf("%v: exit %d %q, want %d %q", c.err, got, b.String(), c.code, c.text)
+		}
+	}
+}
+
+// TestTableIsWithinTheCodes holds that no code maps outside of 1 to 9.
+func TestTableIsWithinTheCodes(t *testing.T) {
+	for code, n := range byCode {
+		if n < Failure || n > CheckFailed || n == Ended {
+			t.Errorf("%s has exit code %d", code, n)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"rmd/internal/nearest"
+)
+
+// readFile lays the file over what is set so far. False: it is no YAML file.
+func (l *loader) readFile(path string) bool {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > fileMax {
+		err = fmt.Errorf("%s has %d bytes, a configuration has at most %d", path, info.Size(), fileMax)
+	}
+	var b []byte
+	if err == nil {
+		b, err = os.ReadFile(path)
+	}
+	if err != nil {
+		l.fault(Origin{}, "write one with \"rmd init\"", "%v", err)
+		return false
+	}
+	if line, err := checkShape(b); err != nil {
+		l.fault(Origin{Kind: "file", Name: path, Line: line}, "write one with \"rmd init\"", "no configuration: %v", err)
+		return false
+	}
+	file, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		at := Origin{Kind: "file", Name: path, Line: 1}
+		what := strings.SplitN(err.Error(), "\n", 2)[0]
+		var syntax yaml.Error
+		if errors.As(err, &syntax) {
+			what = syntax.GetMessage()
+			if t := syntax.GetToken(); t != nil {
+				at.Line, at.Column = t.Position.Line, t.Position.Column
+			}
+		}
+		l.fault(at, "", "not YAML: %s", what)
+		return false
+	}
+	if len(file.Docs) > 1 {
+		l.fault(Origin{Kind: "file", Name: path, Line: 1}, "keep one", "%d YAML documents in one file", len(file.Docs))
+		return false
+	}
+	for _, doc := range file.Docs {
+		l.node(path, "", doc.Body)
+	}
+	return true
+}
+
+// node reads a mapping; prefix is the path of its section.
+func (l *loader) node(file, prefix string, n ast.Node) {
+	switch m := n.(type) {
+	case nil, *ast.NullNode, *ast.CommentGroupNode:
+	case *ast.MappingNode:
+		for _, v := range m.Values {
+			l.entry(file, prefix, v)
+		}
+	case *ast.MappingValueNode:
+		l.entry(file, prefix, m)
+	default:
+		what := "the file is not a list of \"key: value\""
+		if prefix != "" {
+			what = fmt.Sprintf("%q is a section of keys, not a value", strings.TrimSuffix(prefix, "."))
+		}
+		l.fault(place(file, n.GetToken()), "write \"key: value\" lines", "%s", what)
+	}
+}
+
+// entry reads one key and what stands behind it.
+func (l *loader) entry(file, prefix string, e *ast.MappingValueNode) {
+	key := e.Key.GetToken().Value
+	path, at := prefix+key, place(file, e.Key.GetToken())
+	if l.seen[path] {
+		l.fault(at, "keep one", "key %q stands twice", path)
+		return
+	}
+	l.seen[path] = true
+	if l.sections[path] {
+		l.node(file, path+".", e.Value)
+		return
+	}
+	s, ok := l.byPath[path]
+	if !ok {
+		l.unknown(at, prefix, key)
+		return
+	}
+	raw, err := scalar(e.Value, s)
+	if err == nil {
+		err = s.value.Set(raw)
+	}
+	if err != nil {
+		l.fault(place(file, e.Value.GetToken()), "", "%s: %v", path, err)
+		return
+	}
+	l.origin[path] = at
+}
+
+// address undoes what the parser makes of HOST:PORT in a list inside braces: a
+// section of one key, although no blank follows the colon.
+func address(n ast.Node) ast.Node {
+	m, ok := n.(*ast.MappingValueNode)
+	if !ok {
+		if all, is := n.(*ast.MappingNode); is && len(all.Values) == 1 {
+			m, ok = all.Values[0], true
+		}
+	}
+	if !ok || m.Value == nil {
+		return n
+	}
+	key, value := m.Key.GetToken(), m.Value.GetToken()
+	if key == nil || value == nil || key.Next == nil || value.Position.Offset != key.Next.Position.Offset+1 {
+		return n
+	}
+	joined := *key
+	joined.Value = key.Value + ":" + value.Value
+	return ast.String(&joined)
+}
+
+// scalar is the text of a value; a sequence becomes a comma list.
+func scalar(n ast.Node, s setting) (string, error) {
+	switch v := n.(type) {
+	case *ast.SequenceNode:
+		if _, ok := s.value.(list); !ok {
+			return "", errors.New("one value is wanted, not a list")
+		}
+		var parts []string
+		for _, item := range v.Values {
+			part, err := scalar(address(item), setting{value: text{}})
+			if err != nil {
+				return "", err
+			}
+			parts = append(parts, part)
+		}
+		return strings.Join(parts, ","), nil
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "", errors.New("a value is wanted, not a section")
+	case *ast.NullNode:
+		return "", errors.New("the value is missing")
+	case *ast.LiteralNode:
+		return strings.TrimSpace(v.Value.Value), nil
+	}
+	return n.GetToken().Value, nil
+}
+
+func place(file string, t *token.Token) Origin {
+	o := Origin{Kind: "file", Name: file, Line: 1}
+	if t != nil && t.Position != nil {
+		o.Line, o.Column = t.Position.Line, t.Position.Column
+	}
+	return o
+}
+
+// unknown names the nearest key of the same section, else of any.
+func (l *loader) unknown(at Origin, prefix, key string) {
+	var near, all []string
+	for path := range l.byPath { // order does not matter to Nearest but for ties
+		all = append(all, path)
+	}
+	for path := range l.sections {
+		all = append(all, path)
+	}
+	sortStrings(all)
+	for _, path := range all {
+		if rest, ok := strings.CutPrefix(path, prefix); ok && !strings.Contains(rest, ".") {
+			near = append(near, rest)
+		}
+	}
+	do := ""
+	if n := nearest.Name(key, near); n != "" {
+		do = fmt.Sprintf("did you mean %q?", n)
+	} else if n := elsewhere(key, all); n != "" {
+		do = fmt.Sprintf("did you mean %q?", n)
+	} else {
+		do = "known here: " + strings.Join(near, ", ")
+	}
+	l.fault(at, do, "unknown key %q", prefix+key)
+}
+
+// elsewhere finds a key of that very name in another section.
+func elsewhere(key string, all []string) string {
+	for _, path := range all {
+		if strings.HasSuffix(path, "."+key) {
+			return path
+		}
+	}
+	return nearest.Name(key, all)
+}

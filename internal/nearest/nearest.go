@@ -1,0 +1,49 @@
+// Package nearest finds the name that somebody has probably meant.
+package nearest
+
+import "strings"
+
+// Name returns the name that was most likely meant by word, or "" when none
+// is near. Names that begin with the word count as near.
+func Name(word string, names []string) string {
+	best, bestCost := "", 1+max(len(word), 3)/3
+	word = strings.ToLower(word)
+	for _, n := range names {
+		if n == "" || len(n) == 1 {
+			continue
+		}
+		cost := distance(word, strings.ToLower(n))
+		if len(word) >= 2 && strings.HasPrefix(strings.ToLower(n), word) {
+			cost = min(cost, 1)
+		}
+		if cost < bestCost || cost == bestCost && best == "" {
+			best, bestCost = n, cost
+		}
+	}
+	return best
+}
+
+// distance counts the edits between two words; two neighbours swapped are one.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	before, prev := make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		row := make([]int, len(y)+1)
+		row[0] = i
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			row[j] = min(prev[j]+1, row[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, prev = prev, row
+	}
+	return prev[len(y)]
+}

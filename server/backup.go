@@ -1,0 +1,211 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"rmd/cluster"
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/snapshot"
+	"rmd/transport/rest/api"
+)
+
+// snapshots saves and restores the whole state for REST.
+type snapshots struct{ r *Replica }
+
+// Save implements rest.Snapshots: a fork is written to a temporary file, read
+// back and verified before its first byte leaves.
+func (s snapshots) Save(ctx context.Context, stale bool) (api.Snapshot, io.ReadCloser, error) {
+	if !stale {
+		index, err := s.r.cluster.ReadIndex(ctx)
+		if err == nil {
+			err = s.r.machine.WaitApplied(ctx, index)
+		}
+		if err != nil {
+			return api.Snapshot{}, nil, err
+		}
+	}
+	_, term := s.r.machine.Applied()
+	st, index := s.r.machine.Fork()
+	f, err := scratch(func(w io.Writer) error {
+		return snapshot.Write(w, snapshot.HeaderOf(st, index, term, 0), st)
+	})
+	if err != nil {
+		return api.Snapshot{}, nil, err
+	}
+	info, err := snapshot.Verify(bufio.NewReaderSize(f, 1<<20))
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return api.Snapshot{}, nil, errors.Join(fmt.Errorf("the snapshot just written does not verify: %w", err), f.Close())
+	}
+	size, err := f.Stat()
+	if err != nil {
+		return api.Snapshot{}, nil, errors.Join(err, f.Close())
+	}
+	return api.Snapshot{ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term, Bytes: size.Size(), AtMillis: time.Now().UnixMilli(),
+		ClusterID: info.Header.ClusterID, Digest: fmt.Sprintf("%016x", st.Digest())}, f, nil
+}
+
+// scratch writes an unnamed temporary file and rewinds it.
+func scratch(write func(w io.Writer) error) (*os.File, error) {
+	f, err := os.CreateTemp("", "rmd-snapshot-*")
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(f.Name()) // the descriptor keeps it; nothing is left behind
+	w := bufio.NewWriterSize(f, 1<<20)
+	if err = write(w); err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Restore implements rest.Snapshots. The whole file is decoded first. Its epoch
+// is raised before the cluster sees it, and the sequencer is closed meanwhile, so
+// that no decision is planned on the state that goes away. A snapshot without
+// access tokens leaves the cluster's own in force.
+func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState string, dryRun bool) (api.Restored, error) {
+	h, st, err := snapshot.Read(bufio.NewReaderSize(in, 1<<20))
+	if errors.Is(err, snapshot.ErrFormat) {
+		return api.Restored{}, versionTooOld(err)
+	}
+	if err != nil {
+		return api.Restored{}, &api.Error{Code: "SNAPSHOT_DAMAGED", Message: err.Error(), Remedy: "use another snapshot; nothing was changed", Status: 409}
+	}
+	if err := s.mayReplace(h, replaceState); err != nil {
+		return api.Restored{}, err
+	}
+	now, _ := s.r.machine.Fork()
+	out := api.Restored{ClusterID: h.ClusterID, Index: h.Index, Epoch: max(st.Meta.Epoch, now.Meta.Epoch) + 1, Apps: st.Apps.Len(), Nodes: st.Nodes.Len(), DryRun: dryRun,
+		TokensKept: st.KeepAccess(now)}
+	if dryRun {
+		return out, nil
+	}
+	if !s.r.cluster.IsLeader() {
+		return api.Restored{}, &api.Error{Code: "NOT_LEADER", Message: "a snapshot is restored by the leader", Remedy: "send it to the leader: see \"rmd cluster members\"", Status: 409}
+	}
+	resume, err := s.lastState(ctx)
+	defer resume()
+	if err != nil {
+		return api.Restored{}, err
+	}
+	now, _ = s.r.machine.Fork()
+	out.TokensKept += st.KeepAccess(now) // the first one may have been made meanwhile
+	st.KeepAudit(now)
+	running := now.Meta
+	running.ClusterID = s.r.cluster.ClusterID()
+	if err := RaiseEpoch(st, running, "restored from a snapshot of cluster "+h.ClusterID+" at index "+strconv.FormatUint(h.Index, 10), time.Now()); err != nil {
+		return api.Restored{}, err
+	}
+	out.Epoch = st.Meta.Epoch
+	if err := s.install(h, st); err != nil {
+		return api.Restored{}, err
+	}
+	out.Digest = fmt.Sprintf("%016x", st.Digest())
+	return out, ctx.Err()
+}
+
+// lastState closes the sequencer until resume is called, and waits until what it
+// has proposed is applied here: nothing is committed between the state that this
+// replica shows then and the restore.
+func (s snapshots) lastState(ctx context.Context) (resume func(), err error) {
+	resume = s.r.pause()
+	for {
+		if _, leading := s.r.seq.Leading(); !leading {
+			return resume, s.r.cluster.Barrier(barrierTimeout)
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return resume, ctx.Err()
+		}
+	}
+}
+
+// mayReplace refuses what would overwrite a running cluster's state unasked.
+func (s snapshots) mayReplace(h snapshot.Header, replaceState string) error {
+	if err := h.Within(event.Level); err != nil {
+		return versionTooOld(err)
+	}
+	now, _ := s.r.machine.Fork()
+	own := s.r.cluster.ClusterID()
+	fresh := now.Apps.Len() == 0 && now.Nodes.Len() == 0
+	switch {
+	case replaceState != "" && replaceState != own:
+		return &api.Error{Code: "CLUSTER_ID_DIFFERS", Message: fmt.Sprintf("this cluster is %s, not %s", own, replaceState), Remedy: "name the running cluster whose state may be overwritten", Status: 409}
+	case replaceState == "" && !fresh:
+		return &api.Error{Code: "NOT_FRESH", Message: fmt.Sprintf("cluster %s has %d applications and %d nodes", own, now.Apps.Len(), now.Nodes.Len()), Remedy: "restore into a fresh cluster, or use --replace-state " + own, Status: 409}
+	}
+	return nil
+}
+
+func versionTooOld(err error) error {
+	return &api.Error{Code: "VERSION_TOO_OLD", Message: "the snapshot was " + err.Error(), Remedy: "upgrade rmd first; nothing was changed", Status: 409}
+}
+
+// RaiseEpoch makes a state safe to go on with elsewhere or again, in place of
+// the running one: identifiers given from here on can meet neither its own nor
+// those that the running cluster has given, however often a file is restored.
+func RaiseEpoch(st *state.State, running state.Meta, why string, now time.Time) error {
+	st.Meta.ClusterID = running.ClusterID
+	return st.Apply(&event.EpochRaised{
+		Epoch:            max(st.Meta.Epoch, running.Epoch) + 1,
+		ClusterTimestamp: max(now.UnixMilli(), st.Meta.ClusterTimestamp+1, running.ClusterTimestamp+1),
+		Why:              why,
+	})
+}
+
+func (s snapshots) install(h snapshot.Header, st *state.State) error {
+	f, err := scratch(func(w io.Writer) error {
+		return snapshot.Write(w, snapshot.HeaderOf(st, h.Index, h.Term, 0), st)
+	})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return s.r.cluster.RestoreSnapshot(cluster.SnapshotInfo{Index: h.Index, Term: h.Term, Size: size.Size()}, f)
+}
+
+// Take implements rest.Snapshots.
+func (s snapshots) Take(ctx context.Context) (api.Snapshot, error) {
+	if err := s.r.cluster.SnapshotWithin(ctx); err != nil {
+		return api.Snapshot{}, err
+	}
+	list, err := s.List(ctx)
+	if err != nil || len(list) == 0 {
+		return api.Snapshot{}, err
+	}
+	return list[0], nil
+}
+
+// List implements rest.Snapshots: the newest first.
+func (s snapshots) List(context.Context) ([]api.Snapshot, error) {
+	list, err := s.r.cluster.SnapshotList()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]api.Snapshot, len(list))
+	for i, x := range list {
+		out[i] = api.Snapshot{ID: x.ID, Index: x.Index, Term: x.Term, Bytes: x.Size}
+	}
+	return out, nil
+}

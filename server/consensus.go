@@ -1,0 +1,220 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"rmd/scheduler/capacity"
+	"rmd/transport/rest/api"
+)
+
+// consensus shows membership and leadership to REST.
+type consensus struct{ r *Replica }
+
+// Leader implements rest.Consensus.
+func (c consensus) Leader() (id, address string) { return c.r.cluster.Leader() }
+
+// Role implements rest.Consensus.
+func (c consensus) Role() string {
+	switch {
+	case c.r.cluster.IsLeader():
+		return "leader"
+	default:
+		if id, _ := c.r.cluster.Leader(); id == "" {
+			return "candidate"
+		}
+		return "follower"
+	}
+}
+
+// Term implements rest.Consensus.
+func (c consensus) Term() uint64 { return c.r.cluster.Term() }
+
+// Ready implements rest.Consensus.
+func (c consensus) Ready() (ok bool, why string) {
+	if c.r.cluster.IsLeader() {
+		if _, ok := c.r.seq.Leading(); !ok {
+			return false, "this replica leads and is not in office yet"
+		}
+		return true, ""
+	}
+	return c.r.ready.verdict()
+}
+
+// Problem implements rest.Consensus.
+func (c consensus) Problem() string { return c.r.cluster.Problem() }
+
+// Staleness implements rest.Consensus.
+func (c consensus) Staleness() time.Duration {
+	if c.r.cluster.IsLeader() {
+		return 0
+	}
+	at := c.r.cluster.LastContact()
+	if at.IsZero() {
+		return -1
+	}
+	return time.Since(at)
+}
+
+// ReadIndex implements rest.Consensus.
+func (c consensus) ReadIndex(ctx context.Context) (uint64, error) { return c.r.cluster.ReadIndex(ctx) }
+
+// Members implements rest.Consensus.
+func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
+	members := c.r.cluster.Members()
+	out := make([]api.Member, 0, len(members))
+	for _, m := range members {
+		contact := m.LastContact.Milliseconds()
+		if m.LastContact < 0 {
+			contact = -1
+		}
+		out = append(out, api.Member{ID: m.ID, Incarnation: m.Incarnation, Address: m.Address, Voter: m.Voter, Pending: m.Pending, Leader: m.Leader,
+			Role: m.Role, State: m.State, Term: m.Term, Commit: m.Commit, Applied: m.Applied, LastIndex: m.LastIndex, Lag: m.Lag,
+			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full, Problem: m.Problem})
+	}
+	for id, addr := range c.r.aboutAll(ctx, members) { // each goes to its own place: order is harmless
+		for i := range out {
+			if out[i].ID == id {
+				out[i].HTTPAddress = addr
+			}
+		}
+	}
+	c.addDigests(ctx, out)
+	return out, nil
+}
+
+// addDigests fills in the digests that the replicas tell of one index; those
+// that do not answer stay empty.
+func (c consensus) addDigests(ctx context.Context, members []api.Member) {
+	reports, err := c.r.cluster.CompareDigests(ctx)
+	if err != nil {
+		return
+	}
+	for i := range members {
+		for _, d := range reports {
+			if d.ID == members[i].ID && d.Known {
+				members[i].Digest, members[i].DigestIndex = d.Digest, d.Index
+			}
+		}
+	}
+}
+
+// LastFailover implements rest.Consensus.
+func (c consensus) LastFailover() *api.Failover {
+	c.r.mu.Lock()
+	defer c.r.mu.Unlock()
+	return c.r.failover.last
+}
+
+// Failovers implements rest.Consensus.
+func (c consensus) Failovers() []api.Failover {
+	c.r.mu.Lock()
+	defer c.r.mu.Unlock()
+	out := slices.Clone(c.r.failover.seen)
+	slices.Reverse(out)
+	return out
+}
+
+// Verify implements rest.Consensus.
+func (c consensus) Verify(ctx context.Context) (api.Verify, error) {
+	reports, err := c.r.cluster.CompareDigests(ctx)
+	if err != nil {
+		return api.Verify{}, err
+	}
+	v := api.Verify{Equal: len(reports) > 0}
+	for _, d := range reports {
+		one := api.ReplicaDigest{ID: d.ID, Digest: d.Digest}
+		if d.Known {
+			v.Index = d.Index
+		} else {
+			one.Error = "it did not answer, or has no digest of that index any more"
+		}
+		v.Equal = v.Equal && d.Known && !d.Differs
+		v.Digests = append(v.Digests, one)
+	}
+	return v, nil
+}
+
+// Init implements rest.Consensus.
+func (c consensus) Init(ctx context.Context, req api.InitRequest) (api.InitReply, error) {
+	var props []capacity.Property
+	for name, value := range req.Properties { // Parse sorts them: order is harmless
+		props = append(props, capacity.Property{Name: name, Value: value})
+	}
+	if props != nil {
+		if _, err := capacity.Parse(props); err != nil {
+			return api.InitReply{}, invalidQueues(err)
+		}
+	}
+	if !req.DryRun && props != nil {
+		select {
+		case c.r.seeds <- props:
+		default:
+		}
+	}
+	if err := c.r.cluster.InitAs(req.ClusterID, req.DryRun); err != nil {
+		return api.InitReply{}, err
+	}
+	if !req.DryRun {
+		if err := c.r.AwaitLeader(ctx); err != nil {
+			return api.InitReply{}, err
+		}
+	}
+	return api.InitReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(), Address: c.r.PeerAddr(), DryRun: req.DryRun}, nil
+}
+
+func invalidQueues(err error) error {
+	out := &api.Error{Code: "INVALID_QUEUES", Message: "the queue configuration is invalid", Remedy: "nothing was changed", Status: 409}
+	var invalid *capacity.Invalid
+	if errors.As(err, &invalid) {
+		for _, f := range invalid.Faults {
+			out.Details = append(out.Details, f.String())
+		}
+	}
+	return out
+}
+
+// Join implements rest.Consensus.
+func (c consensus) Join(ctx context.Context, req api.JoinRequest) (api.JoinReply, error) {
+	if req.DryRun {
+		id, err := c.r.cluster.CheckJoin(ctx, req.Leaders, req.Token)
+		return api.JoinReply{ClusterID: id, ID: c.r.ID(), DryRun: true}, err
+	}
+	if err := c.r.cluster.Join(ctx, req.Leaders, req.Token, false); err != nil {
+		return api.JoinReply{}, err
+	}
+	return api.JoinReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID()}, nil
+}
+
+// Promote implements rest.Consensus.
+func (c consensus) Promote(_ context.Context, id string, req api.MemberRequest) error {
+	lag := req.MaxLag
+	if lag == 0 {
+		lag = 100
+	}
+	if req.DryRun {
+		return nil
+	}
+	return c.r.cluster.Promote(id, lag)
+}
+
+// Demote implements rest.Consensus.
+func (c consensus) Demote(_ context.Context, id string, req api.MemberRequest) error {
+	if req.DryRun {
+		return nil
+	}
+	return c.r.cluster.Demote(id)
+}
+
+// Remove implements rest.Consensus.
+func (c consensus) Remove(_ context.Context, id string, req api.MemberRequest) error {
+	if req.DryRun {
+		return c.r.cluster.CheckRemove(id, req.Force)
+	}
+	return c.r.cluster.Remove(id, req.Force)
+}
+
+// Transfer implements rest.Consensus.
+func (c consensus) Transfer(_ context.Context, id string) error { return c.r.cluster.Transfer(id) }

@@ -1,0 +1,131 @@
+package server
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"unicode"
+
+	"rmd/internal/hadoopconf"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/access"
+	"rmd/transport/hadoop/tracker"
+	"rmd/transport/rest"
+)
+
+// hadoopFiles are Hadoop's configuration files as they are on this machine.
+type hadoopFiles struct {
+	dir    string
+	owner  string
+	access *access.Access
+	racks  *tracker.Topology
+
+	mu   sync.Mutex
+	conf *hadoopconf.Config // as it was read last
+}
+
+// Conf is the last reading.
+func (f *hadoopFiles) Conf() *hadoopconf.Config {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.conf
+}
+
+// Queues implements admin.Files.
+func (f *hadoopFiles) Queues() ([]input.Property, error) {
+	conf, err := hadoopconf.ReadDir(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	props := Properties(conf)
+	out := make([]input.Property, len(props))
+	for i, p := range props {
+		out[i] = input.Property(p)
+	}
+	return out, nil
+}
+
+// Hosts implements admin.Files.
+func (f *hadoopFiles) Hosts() (include, exclude []string, err error) {
+	conf, err := hadoopconf.ReadDir(f.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	const prefix = "yarn.resourcemanager.nodes."
+	include, err1 := hostsOf(conf.Value(prefix+"include-path", ""))
+	exclude, err2 := hostsOf(conf.Value(prefix+"exclude-path", ""))
+	return include, exclude, errors.Join(err1, err2)
+}
+
+// Reload implements admin.Files.
+func (f *hadoopFiles) Reload() error {
+	conf, err := hadoopconf.ReadDir(f.dir)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.conf = conf
+	f.mu.Unlock()
+	f.access.Load(conf, f.owner)
+	return f.racks.Reload()
+}
+
+// hostsFileMax bounds a list of hosts; 100,000 names have 25 MB at most.
+const hostsFileMax = 32 << 20
+
+// readBounded reads a file that may not be larger than a list of hosts can be.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	b, err := io.ReadAll(io.LimitReader(f, hostsFileMax+1))
+	if err == nil && len(b) > hostsFileMax {
+		err = fmt.Errorf("%s has more than %d bytes", path, hostsFileMax)
+	}
+	return b, err
+}
+
+// hostsOf reads a list of hosts: one or more a line, "#" begins a comment; or, in
+// a file named .xml, <hosts><host><name>.
+func hostsOf(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	b, err := readBounded(path)
+	if err != nil {
+		return nil, fmt.Errorf("list of hosts: %w", err)
+	}
+	var out []string
+	if strings.HasSuffix(path, ".xml") {
+		var doc struct {
+			Names []string `xml:"host>name"`
+		}
+		if err := xml.Unmarshal(b, &doc); err != nil {
+			return nil, fmt.Errorf("list of hosts %s: %w", path, err)
+		}
+		for _, names := range doc.Names {
+			out = append(out, strings.FieldsFunc(names, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })...)
+		}
+		return out, nil
+	}
+	for line := range strings.Lines(string(b)) {
+		text, _, _ := strings.Cut(line, "#")
+		out = append(out, strings.Fields(text)...)
+	}
+	return out, nil
+}
+
+// settings shows the last reading to /conf.
+func (f *hadoopFiles) settings() []rest.Setting {
+	var out []rest.Setting
+	for _, p := range f.Conf().Properties() {
+		out = append(out, rest.Setting{Name: p.Name, Value: p.Value, File: p.File, Final: p.Final})
+	}
+	return out
+}

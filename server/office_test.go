@@ -1,0 +1,37 @@
+package server
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"rmd/cluster"
+)
+
+// TestFailoversAreRemembered: the last ones, a bounded number of them, with the
+// time that there was no leader.
+func TestFailoversAreRemembered(t *testing.T) {
+	var f failoverClock
+	now := time.UnixMilli(1_780_000_000_000)
+	if f.follow(cluster.Leadership{LeaderID: "rm0", Term: 1}, now) != nil || len(f.seen) != 0 {
+		t.Fatal("the first leader a replica hears of is no failover")
+	}
+	const all = failoversKept + 4
+	for i := 1; i <= all; i++ {
+		now = now.Add(time.Minute)
+		f.follow(cluster.Leadership{}, now)
+		now = now.Add(200 * time.Millisecond)
+		f.follow(cluster.Leadership{LeaderID: fmt.Sprintf("rm%d", i%3), Term: uint64(i + 1)}, now)
+	}
+	if len(f.seen) != failoversKept {
+		t.Fatalf("%d are kept", len(f.seen))
+	}
+	for i, s := range f.seen {
+		if want := uint64(all - failoversKept + i + 2); s.Term != want || s.Millis != 200 || s.OldLeader == s.NewLeader {
+			t.Errorf("%d: %+v, want term %d", i, s, want)
+		}
+	}
+	if last := f.seen[failoversKept-1]; *f.last != last {
+		t.Errorf("the last is %+v, of those remembered %+v", *f.last, last)
+	}
+}

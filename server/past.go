@@ -1,0 +1,198 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"rmd/fsm"
+	"rmd/fsm/state"
+	"rmd/transport/rest/api"
+)
+
+// past rebuilds the state as it was after an index: from the newest snapshot
+// before it, or from nothing, with the log from there on. What was rebuilt last is
+// kept for a while, since the next question is mostly about what came next.
+type past struct {
+	r *Replica
+	// each hears of every entry of events that is applied, or was skipped; began,
+	// that what was rebuilt is gone. Both may be nil, and are called with the lock held.
+	each  func(index uint64, data []byte, applied bool) error
+	began func()
+
+	mu      sync.Mutex
+	machine *fsm.Machine // nil: nothing is kept
+	index   uint64       // applied to it
+	idle    *time.Timer
+	free    time.Time // from when on it may be rebuilt from the beginning again
+}
+
+// Rebuilding from the beginning reads a whole snapshot. Where that takes long,
+// it has a fifth of the time at most, whoever asks.
+const (
+	pastCheap = 250 * time.Millisecond
+	pastShare = 4
+)
+
+const (
+	pastIdle    = time.Minute
+	pastAtOnce  = 256
+	pastEntries = 200_000 // that one answer may apply
+)
+
+// at is the state after an index, for reading.
+func (p *past) at(ctx context.Context, index uint64) (*state.State, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.reach(ctx, index); err != nil {
+		return nil, err
+	}
+	st, _ := p.machine.Fork()
+	return st, nil
+}
+
+// reach brings it to an index. The lock is held.
+func (p *past) reach(ctx context.Context, index uint64) error {
+	if p.idle == nil {
+		p.idle = time.AfterFunc(pastIdle, p.drop)
+	} else {
+		p.idle.Reset(pastIdle)
+	}
+	if began := time.Now(); p.machine == nil || p.index > index {
+		if began.Before(p.free) {
+			return &api.Error{Code: api.CodeBusy, Message: "an earlier state was rebuilt a moment ago, which takes long here", Remedy: "step forwards, or wait a moment",
+				Status: http.StatusServiceUnavailable, RetryAfterMillis: p.free.Sub(began).Milliseconds()}
+		}
+		defer func() {
+			if took := time.Since(began); took > pastCheap {
+				p.free = time.Now().Add(pastShare * took)
+			}
+		}()
+		if err := p.begin(index); err != nil {
+			return err
+		}
+	}
+	for applied := 0; p.index < index && applied < pastEntries; applied += pastAtOnce {
+		if err := p.apply(ctx, index); err != nil {
+			p.machine = nil
+			return err
+		}
+	}
+	if p.index < index {
+		return fmt.Errorf("the state at index %d: more than %d entries lie between it and the snapshot before it", index, pastEntries)
+	}
+	return nil
+}
+
+// begin opens the newest snapshot that is not after an index. The lock is held.
+func (p *past) begin(index uint64) error {
+	c := fsm.DefaultConfig()
+	c.Logger = hclog.NewNullLogger()
+	p.machine, p.index = fsm.New(c), 0
+	if p.began != nil {
+		p.began()
+	}
+	list, err := p.r.cluster.SnapshotList()
+	if err != nil {
+		return err
+	}
+	_, first, _, err := p.r.cluster.Entries(0, 1)
+	if err != nil {
+		return err
+	}
+	oldest := uint64(0)
+	for _, s := range list { // the newest first
+		if first > s.Index+1 {
+			break
+		}
+		if oldest = s.Index; s.Index <= index {
+			return p.restore(s.ID, s.Index)
+		}
+	}
+	if first > 1 {
+		p.machine = nil
+		return &api.Error{Code: api.CodeTooOld, Message: fmt.Sprintf("the state at index %d cannot be rebuilt: the log and the snapshots that are kept begin at %d", index, oldest),
+			Remedy: fmt.Sprintf("choose an index from %d on", oldest), Status: http.StatusGone}
+	}
+	return nil
+}
+
+func (p *past) restore(id string, index uint64) error {
+	_, r, err := p.r.cluster.OpenSnapshot(id)
+	if err == nil {
+		err = p.machine.Restore(r)
+	}
+	if err != nil {
+		p.machine = nil
+		return fmt.Errorf("the state at index %d: %w", index, err)
+	}
+	p.index = index
+	return nil
+}
+
+// apply applies the next entries, up to an index. The lock is held.
+func (p *past) apply(ctx context.Context, index uint64) error {
+	entries, first, last, err := p.r.cluster.Entries(p.index+1, int(min(index-p.index, pastAtOnce)))
+	if err != nil {
+		return err
+	}
+	if first > p.index+1 { // a snapshot has cut away what came next
+		return p.begin(index)
+	}
+	for _, e := range entries {
+		if e.Index > index {
+			break
+		}
+		if e.Index != p.index+1 { // cut away meanwhile
+			return p.begin(index)
+		}
+		p.index = e.Index
+		if e.Type != "command" {
+			continue
+		}
+		l := raft.Log{Index: e.Index, Term: e.Term, Type: raft.LogCommand, Data: e.Data}
+		err, failed := p.machine.Apply(&l).(error)
+		if failed && !errors.Is(err, fsm.ErrStale) {
+			// What stopped that machine is not this replica's end.
+			return &api.Error{Code: "NOT_REBUILT", Message: fmt.Sprintf("the state at index %d cannot be rebuilt: %v", e.Index, err),
+				Remedy: "choose an index after a later snapshot", Status: http.StatusInternalServerError}
+		}
+		if p.each != nil {
+			if err := p.each(e.Index, e.Data, !failed); err != nil {
+				return err
+			}
+		}
+	}
+	if len(entries) == 0 {
+		if last < index {
+			return fmt.Errorf("the state at index %d: %w", index, io.ErrUnexpectedEOF)
+		}
+		p.index = index // nothing of ours lies there
+	}
+	return ctx.Err()
+}
+
+// drop lets go of what was rebuilt.
+func (p *past) drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.machine = nil
+	if p.began != nil {
+		p.began()
+	}
+}
+
+func (p *past) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idle != nil {
+		p.idle.Stop()
+	}
+}

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"rmd/cluster"
+)
+
+const (
+	readyTimeout = 2 * time.Second // of one question to the leader
+	readyPause   = 20 * time.Millisecond
+)
+
+// readiness says whether this replica has applied what its leader had committed when it came to follow it. A
+// replica that starts replays its log from its last snapshot on: before it is through, it shows a state that was,
+// though it knows a leader. Each leadership is asked anew, so that a replica which was cut off does not count as
+// ready when it hears of a leader again. While no leader can prove that it leads, a follower is not ready.
+type readiness struct {
+	committed func(context.Context) (uint64, error) // the leader's commit index, after it proved to lead
+	reached   func(context.Context, uint64) error   // waits until an index is applied here
+	applied   func() uint64
+	spawn     func(func()) // its owner waits for what it starts
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // ends the search under way; nil: there is none
+	target uint64             // what must be applied; 0: the leader has not told
+	done   bool
+}
+
+// newReadiness is that of a replica whose parts are open.
+func (r *Replica) newReadiness() *readiness {
+	return &readiness{committed: r.cluster.ReadIndex, reached: r.machine.WaitApplied,
+		applied: func() uint64 { index, _ := r.machine.Applied(); return index }, spawn: func(f func()) { r.wg.Go(f) }}
+}
+
+// follow begins anew with a leadership. ctx ends the search with the replica.
+func (y *readiness) follow(ctx context.Context, l cluster.Leadership) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.cancel != nil {
+		y.cancel()
+	}
+	y.cancel, y.target, y.done = nil, 0, false
+	if l.LeaderID == "" || l.IsLeader {
+		return
+	}
+	ctx, y.cancel = context.WithCancel(ctx)
+	y.spawn(func() { y.search(ctx) })
+}
+
+// search asks the leader what is committed until it says, and waits until that is applied here.
+func (y *readiness) search(ctx context.Context) {
+	for ctx.Err() == nil {
+		asking, cancel := context.WithTimeout(ctx, readyTimeout)
+		index, err := y.committed(asking)
+		cancel()
+		if err == nil && y.found(ctx, index, false) && y.reached(ctx, index) == nil {
+			y.found(ctx, index, true)
+			return
+		}
+		select {
+		case <-time.After(readyPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// found notes what a search has found, unless another leadership has begun; it says whether it did.
+func (y *readiness) found(ctx context.Context, index uint64, done bool) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if ctx.Err() != nil {
+		return false
+	}
+	y.target, y.done = index, done
+	return true
+}
+
+// verdict says whether a follower is ready; if not, why.
+func (y *readiness) verdict() (ok bool, why string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	switch {
+	case y.done:
+		return true, ""
+	case y.target == 0:
+		return false, "catching up: the leader has not told yet what is committed"
+	}
+	return false, fmt.Sprintf("catching up: applied to index %d of %d", y.applied(), y.target)
+}
