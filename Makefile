@@ -131,7 +131,7 @@ browser: build ## the pages in a real browser (needs Chromium)
 	RMD_BROWSER=1 $(GO) test -tags browser -count=1 -timeout 15m -run TestBrowser ./cmd/rmd
 
 golden: ## rewrite golden files and scenarios; read the diff before committing
-	$(GO) test ./fsm/event ./snapshot ./transport/rest ./scheduler -rewrite
+	$(GO) test ./fsm/event ./snapshot ./transport/http ./scheduler -rewrite
 
 proto: ## generate the messages of Hadoop's wire anew (needs protoc)
 	$(GO) build -o bin/protoc-gen-go google.golang.org/protobuf/cmd/protoc-gen-go

@@ -21,7 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // Config says where the replicas are and who asks.

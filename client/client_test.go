@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // nobody is an address where surely nobody listens.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // Pauses between two rounds over all replicas, and how many rounds in which

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"rmd/internal/descriptors"
-	"rmd/transport/rest"
+	httpserver "rmd/transport/http"
 )
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
@@ -173,7 +173,7 @@ func (l *loader) checkAddresses() {
 	if c.CallerMax > c.Callers {
 		l.bad("hadoop.connections_per_address", "the default is half of them", "must not be above hadoop.connections (%d)", c.Callers)
 	}
-	if most := rest.DefaultConfig().MaxConnections; c.HTTP.PerAddress < 1 || c.HTTP.PerAddress > uint(most) {
+	if most := httpserver.DefaultConfig().MaxConnections; c.HTTP.PerAddress < 1 || c.HTTP.PerAddress > uint(most) {
 		l.bad("http.connections_per_address", "the default is 64", "must be from 1 to %d", most)
 	}
 	if c.HTTP.Rate < 1 {
@@ -210,10 +210,10 @@ func (l *loader) checkFiles(limit int) {
 	}
 	want := 0
 	if l.cfg.HTTP.Listen != "none" {
-		want += rest.DefaultConfig().MaxConnections
+		want += httpserver.DefaultConfig().MaxConnections
 	}
 	if l.cfg.HTTP.ListenTLS != "" {
-		want += rest.DefaultConfig().MaxConnections
+		want += httpserver.DefaultConfig().MaxConnections
 	}
 	if l.cfg.Hadoop != "" {
 		want += 4 * int(l.cfg.Callers)

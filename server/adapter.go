@@ -16,7 +16,7 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
-	"rmd/transport/rest"
+	httpserver "rmd/transport/http"
 )
 
 // raftLog shows the consensus part to the sequencer.
@@ -46,8 +46,8 @@ func (f raftFuture) Wait() (uint64, error) {
 // reader shows the committed state to REST.
 type reader struct{ *fsm.Machine }
 
-// Watch implements rest.Reader.
-func (r reader) Watch(after uint64) (rest.Subscription, error) {
+// Watch implements httpserver.Reader.
+func (r reader) Watch(after uint64) (httpserver.Subscription, error) {
 	s, err := r.Machine.Watch(after)
 	if err != nil {
 		return nil, tooOld(err)
@@ -57,23 +57,23 @@ func (r reader) Watch(after uint64) (rest.Subscription, error) {
 
 type subscription struct{ s *fsm.Subscription }
 
-// Next implements rest.Subscription.
-func (s subscription) Next(ctx context.Context) (rest.Batch, error) {
+// Next implements httpserver.Subscription.
+func (s subscription) Next(ctx context.Context) (httpserver.Batch, error) {
 	b, err := s.s.Next(ctx)
 	if err != nil {
-		return rest.Batch{}, tooOld(err)
+		return httpserver.Batch{}, tooOld(err)
 	}
-	return rest.Batch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: b.Events}, nil
+	return httpserver.Batch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: b.Events}, nil
 }
 
-// Close implements rest.Subscription; a subscription of the machine holds
+// Close implements httpserver.Subscription; a subscription of the machine holds
 // nothing.
 func (subscription) Close() {}
 
 func tooOld(err error) error {
 	var old *fsm.TooOldError
 	if errors.As(err, &old) {
-		return &rest.TooOldError{Oldest: old.Oldest}
+		return &httpserver.TooOldError{Oldest: old.Oldest}
 	}
 	return err
 }
@@ -81,18 +81,18 @@ func tooOld(err error) error {
 // history shows the log to REST.
 type history struct{ r *Replica }
 
-// Entries implements rest.LogReader.
-func (h history) Entries(_ context.Context, from uint64, count int) ([]rest.LogEntry, uint64, uint64, error) {
+// Entries implements httpserver.LogReader.
+func (h history) Entries(_ context.Context, from uint64, count int) ([]httpserver.LogEntry, uint64, uint64, error) {
 	entries, first, last, err := h.r.cluster.Entries(from, count)
 	if err != nil {
 		return nil, first, last, err
 	}
 	if from != 0 && from < first {
-		return nil, first, last, &rest.TooOldError{Oldest: first}
+		return nil, first, last, &httpserver.TooOldError{Oldest: first}
 	}
-	out := make([]rest.LogEntry, len(entries))
+	out := make([]httpserver.LogEntry, len(entries))
 	for i, e := range entries {
-		out[i] = rest.LogEntry(e)
+		out[i] = httpserver.LogEntry(e)
 		if e.Type == "command" {
 			out[i].Type = "events"
 		}

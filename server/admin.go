@@ -9,7 +9,7 @@ import (
 
 	"rmd/cluster"
 	"rmd/scheduler/input"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // methodReplica is this package's method on the replicas' wire: small questions

@@ -14,7 +14,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/snapshot"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // snapshots saves and restores the whole state for REST.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"rmd/scheduler/capacity"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // consensus shows membership and leadership to REST.

@@ -29,7 +29,7 @@ import (
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
 	"rmd/transport/hadoop/tracker"
-	"rmd/transport/hadoop/web"
+	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"
 )
 
@@ -47,7 +47,7 @@ type hadoopDoor struct {
 	master   *master.Service
 	client   *client.Service
 	admin    *admin.Service
-	web      *web.Service
+	web      *yarnweb.Service
 	caller   *ipc.Client
 	launcher *launcher.Launcher
 	front    *hadoop.Front
@@ -189,8 +189,8 @@ func (d *hadoopDoor) openWeb() error {
 	if err != nil {
 		return err
 	}
-	d.web, err = web.New(web.Config{Logger: d.logger("web"), Reader: d.read, Client: d.client, Own: d.own, Allow: allow,
-		Bound: func(dial web.Dial) web.Dial { return d.r.budget.Dialer("proxy", dial) }})
+	d.web, err = yarnweb.New(yarnweb.Config{Logger: d.logger("web"), Reader: d.read, Client: d.client, Own: d.own, Allow: allow,
+		Bound: func(dial yarnweb.Dial) yarnweb.Dial { return d.r.budget.Dialer("proxy", dial) }})
 	return err
 }
 

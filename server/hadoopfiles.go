@@ -14,7 +14,7 @@ import (
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/tracker"
-	"rmd/transport/rest"
+	httpserver "rmd/transport/http"
 )
 
 // hadoopFiles are Hadoop's configuration files as they are on this machine.
@@ -122,10 +122,10 @@ func hostsOf(path string) ([]string, error) {
 }
 
 // settings shows the last reading to /conf.
-func (f *hadoopFiles) settings() []rest.Setting {
-	var out []rest.Setting
+func (f *hadoopFiles) settings() []httpserver.Setting {
+	var out []httpserver.Setting
 	for _, p := range f.Conf().Properties() {
-		out = append(out, rest.Setting{Name: p.Name, Value: p.Value, File: p.File, Final: p.Final})
+		out = append(out, httpserver.Setting{Name: p.Name, Value: p.Value, File: p.File, Final: p.Final})
 	}
 	return out
 }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"rmd/internal/descriptors"
-	"rmd/transport/rest"
+	httpserver "rmd/transport/http"
 )
 
 // divideFiles plans the file descriptors of this replica before anything takes one.
@@ -59,4 +59,4 @@ func (r *Replica) serveHTTP(l net.Listener) {
 
 // admitOpen takes what carries a role over plain HTTP from other machines too,
 // because the operator said so.
-func admitOpen(*http.Request, rest.Class) error { return nil }
+func admitOpen(*http.Request, httpserver.Class) error { return nil }

@@ -15,7 +15,7 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/transport/forward"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // barrierTimeout bounds how long a new leader waits for what is in the log.

@@ -14,7 +14,7 @@ import (
 
 	"rmd/fsm"
 	"rmd/fsm/state"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // past rebuilds the state as it was after an index: from the newest snapshot

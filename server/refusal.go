@@ -9,7 +9,7 @@ import (
 	"rmd/fsm"
 	"rmd/leader"
 	"rmd/transport/forward"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 var (

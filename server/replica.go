@@ -22,8 +22,8 @@ import (
 	"rmd/scheduler/input"
 	"rmd/server/rerun"
 	"rmd/transport/forward"
+	httpserver "rmd/transport/http"
 	"rmd/transport/peer"
-	"rmd/transport/rest"
 	"rmd/yarn"
 )
 
@@ -59,10 +59,10 @@ type Replica struct {
 	machine *fsm.Machine
 	seq     *leader.Sequencer
 	door    *forward.Door
-	rest    *rest.Server
+	rest    *httpserver.Server
 	http    []net.Listener // plain first
 	secure  net.Listener   // the one of http with TLS, when there is one
-	metrics *rest.Metrics
+	metrics *httpserver.Metrics
 	ready   *readiness
 	reasons *reasons
 	past    *past
@@ -87,7 +87,7 @@ type Replica struct {
 // Open starts a replica. Everything it started is stopped again on an error.
 func Open(opt Options) (*Replica, error) {
 	r := &Replica{opt: opt, log: opt.Logger, tracker: forward.NewTracker(),
-		metrics: rest.NewMetrics(opt.Version),
+		metrics: httpserver.NewMetrics(opt.Version),
 		offices: make(chan leader.Leadership, 16), seeds: make(chan []capacity.Property, 1), failover: &failoverClock{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if err := r.open(); err != nil {
@@ -235,7 +235,7 @@ func (r *Replica) openDoor() error {
 }
 
 func (r *Replica) openREST() error {
-	c := rest.DefaultConfig()
+	c := httpserver.DefaultConfig()
 	c.ID, c.Version, c.Logger = r.opt.Config.ID, r.opt.Version, r.log.Named("rest")
 	c.Door, c.Reader, c.Metrics = r.door, reader{r.machine}, r.metrics
 	c.Consensus, c.Snapshots, c.Log = consensus{r}, snapshots{r}, history{r}
@@ -261,13 +261,13 @@ func (r *Replica) openREST() error {
 		c.Admit = admitOpen
 	}
 	for _, s := range config.Effective(r.opt.Config, r.opt.Origins) {
-		c.Own = append(c.Own, rest.OwnSetting{Name: s.Path, Value: s.Value, About: s.About, Origin: s.Origin})
+		c.Own = append(c.Own, httpserver.OwnSetting{Name: s.Path, Value: s.Value, About: s.About, Origin: s.Origin})
 	}
 	if r.hadoop != nil {
 		c.Hadoop, c.Settings, c.Admin = r.hadoop.web, r.hadoop.files.settings, r.hadoop.access.Admin
 	}
 	var err error
-	if r.rest, err = rest.New(c); err != nil {
+	if r.rest, err = httpserver.New(c); err != nil {
 		return err
 	}
 	return r.listenHTTP()

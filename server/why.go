@@ -10,7 +10,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/scheduler"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // whys says why what is in the log was decided. A witness follows the log on a

@@ -11,7 +11,7 @@ import (
 
 	"rmd/internal/certificate"
 	"rmd/internal/portblock"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // accessFile makes an access token and returns the file that holds it.

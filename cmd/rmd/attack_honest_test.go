@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // honest are callers that go on while others attack: a client that submits and lists over REST, a

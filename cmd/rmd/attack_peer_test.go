@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // What the port between replicas may answer to who is none.

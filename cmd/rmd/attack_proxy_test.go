@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // hostileOwners are callers who go beyond what is theirs: an AM whose page is not its own, a key that

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // attackTables are all hostile inputs, by port.

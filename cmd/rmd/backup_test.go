@@ -10,7 +10,7 @@ import (
 
 	"rmd/scheduler/input"
 	"rmd/snapshot"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // picture is what of a state must come through a backup, as REST shows it.

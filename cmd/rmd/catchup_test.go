@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // often takes snapshots all the time and keeps as little of the log as may be.

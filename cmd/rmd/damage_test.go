@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"rmd/cluster"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // flip changes one bit behind every place where a file has mark.

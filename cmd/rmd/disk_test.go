@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // TestFullDisk fills the disk of a follower: status, health, REST and the page say which replica's disk is full, and

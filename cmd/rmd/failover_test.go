@@ -13,7 +13,7 @@ import (
 
 	"rmd/internal/quantile"
 	"rmd/scheduler/input"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 	"rmd/workload/door"
 	"rmd/yarn"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"rmd/internal/quantile"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // span is how long a long run lasts: RMD_LONG. Without it long runs are skipped.

@@ -19,7 +19,7 @@ import (
 
 	"rmd/cmd/rmd/internal/command"
 	"rmd/internal/portblock"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // asProgram makes this test binary behave as rmd itself, so that the tests run

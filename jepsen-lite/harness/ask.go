@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // TLS is what clients use; nil on loopback.

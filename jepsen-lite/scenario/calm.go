@@ -15,7 +15,7 @@ import (
 
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // calmWithin is how long liveness may take after the faults are gone.

@@ -8,7 +8,7 @@ import (
 
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // identityTries bounds how often a snapshot is taken anew because the leader has

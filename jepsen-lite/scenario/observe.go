@@ -8,7 +8,7 @@ import (
 
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // observer asks every replica all the time how it stands, past the faults of

@@ -11,7 +11,7 @@ import (
 	"rmd/client"
 	"rmd/cluster"
 	"rmd/scheduler/input"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // Error is what a command ends with when it is not done: a stable code, one

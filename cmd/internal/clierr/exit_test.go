@@ -10,7 +10,7 @@ import (
 	"rmd/client"
 	"rmd/cluster"
 	"rmd/scheduler/input"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 func TestCodeAndText(t *testing.T) {

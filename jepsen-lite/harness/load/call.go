@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"rmd/jepsen-lite/history"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // answer is what came back of one request.

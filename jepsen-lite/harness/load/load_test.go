@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"rmd/jepsen-lite/history"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // Only an answer that says "no" is a refusal; what may have happened is none.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"rmd/jepsen-lite/history"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

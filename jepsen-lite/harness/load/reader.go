@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"rmd/jepsen-lite/history"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // reader asks for what there is, at any replica: consistently, or as that

@@ -14,7 +14,7 @@ import (
 
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

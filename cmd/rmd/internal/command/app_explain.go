@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"rmd/cmd/internal/output"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 func (p *program) appExplain() verb {

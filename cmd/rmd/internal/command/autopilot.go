@@ -13,7 +13,7 @@ import (
 	"rmd/cmd/internal/output"
 	"rmd/config"
 	"rmd/internal/nearest"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 func (p *program) autopilot() *cli.Command {

@@ -11,7 +11,7 @@ import (
 
 	"rmd/cmd/internal/output"
 	"rmd/internal/hadoopconf"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 	load "rmd/workload/hadoop"
 	"rmd/workload/report"
 )

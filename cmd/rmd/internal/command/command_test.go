@@ -17,7 +17,7 @@ import (
 
 	"rmd/cmd/internal/argparse"
 	"rmd/cmd/internal/clierr"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // result is what a command line did.

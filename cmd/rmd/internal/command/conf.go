@@ -17,7 +17,7 @@ import (
 	"rmd/cmd/internal/output"
 	"rmd/scheduler/capacity"
 	"rmd/transport/hadoop"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 func (p *program) conf() *cli.Command {

@@ -7,7 +7,7 @@ import (
 
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // showWhatIf has the planner try a file's queues on a copy of the live state,

@@ -17,7 +17,7 @@ import (
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
 	"rmd/server"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // readProperties reads the queue configuration out of a Hadoop file, a directory

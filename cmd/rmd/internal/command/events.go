@@ -16,7 +16,7 @@ import (
 	"rmd/cmd/internal/output"
 	"rmd/fsm/event"
 	"rmd/internal/nearest"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 func (p *program) events() verb {

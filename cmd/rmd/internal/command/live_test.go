@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rmd/cmd/internal/clierr"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // queueFile is a queue configuration that is valid.

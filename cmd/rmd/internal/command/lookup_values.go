@@ -7,7 +7,7 @@ import (
 
 	"rmd/cmd/internal/output"
 	"rmd/config"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 	"rmd/workload/trace"
 )
 

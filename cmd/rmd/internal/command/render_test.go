@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // TestExplanationIsWhole fills every field of the document and looks for it.

@@ -16,7 +16,7 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/cmd/rmd/internal/replay"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 	"rmd/workload"
 	"rmd/workload/report"
 	"rmd/workload/trace"

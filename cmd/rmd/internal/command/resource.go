@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"rmd/cmd/internal/clierr"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // resourceNames are short spellings of the kinds that every cluster has.

@@ -18,7 +18,7 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/snapshot"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 func (p *program) snapshots() *cli.Command {

@@ -10,7 +10,7 @@ import (
 
 	"rmd/client"
 	"rmd/cmd/internal/output"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 	"rmd/workload"
 	"rmd/workload/report"
 )

@@ -12,7 +12,7 @@ import (
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // topViews are what the lower part of the picture can show, in the order of the

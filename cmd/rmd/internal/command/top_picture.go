@@ -10,7 +10,7 @@ import (
 
 	"rmd/client"
 	"rmd/cmd/internal/output"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 // topMost is how many things of a view are read: more do not help on a screen.

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rmd/cmd/internal/output"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 )
 
 func (p *program) upgrade() *cli.Command {

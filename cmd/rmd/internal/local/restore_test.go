@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/scheduler/input"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 	"rmd/workload/door"
 	"rmd/yarn"
 )

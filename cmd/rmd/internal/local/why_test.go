@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"rmd/scheduler/input"
-	"rmd/transport/rest/api"
+	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

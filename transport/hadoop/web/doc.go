@@ -1,5 +1,0 @@
-// Package web is what Hadoop's clients and AMs call over HTTP that is more than
-// reading: the proxy to the pages of ApplicationMasters, and submission, killing
-// and moving of applications under /ws/v1/cluster. The reads of /ws/v1 are
-// package rest's, which hands these paths on.
-package web

@@ -1,0 +1,188 @@
+package httpserver
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/input"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+func body(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
+
+// audits are the records of administrators' actions that came through the door.
+func (d *door) audits() (out []*input.Audit) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.got {
+		if a, ok := r.Input.(*input.Audit); ok {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// own are the headers of a form that a browser sends from one of our pages.
+var own = []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin"}
+
+func (b *bench) logIn(role, next string) *httptest.ResponseRecorder {
+	form := url.Values{"token": {secretFor(role)}, "next": {next}}
+	return b.ask("POST", "/ui/login", form.Encode(), own...)
+}
+
+func sessionOf(w *httptest.ResponseRecorder) string {
+	for _, c := range w.Result().Cookies() {
+		if strings.HasPrefix(c.Name, "rmd_session_") {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+// cookieOf is the header of a browser that has logged in.
+func cookieOf(w *httptest.ResponseRecorder) string { return "rmd_session_rm1=" + sessionOf(w) }
+
+func TestLogin(t *testing.T) {
+	b := guardedBench(t, func(c *Config) { c.Auth.Mode = AuthRequired })
+	w := b.ask("GET", "/ui/apps?state=RUNNING", "")
+	if w.Code != 303 || w.Header().Get("Location") != "/ui/login?next=%2Fui%2Fapps%3Fstate%3DRUNNING" {
+		t.Fatalf("without a session: %d %v", w.Code, w.Header())
+	}
+	if w := b.ask("GET", "/ui/live", ""); w.Code != 401 {
+		t.Errorf("the stream of a page: %d", w.Code)
+	}
+	if w := b.ask("GET", "/ui/static/rmd.css", ""); w.Code != 200 {
+		t.Errorf("the style sheet: %d", w.Code)
+	}
+	page := b.ask("GET", w.Header().Get("Location"), "")
+	if page.Code != 200 || !strings.Contains(page.Body.String(), `value="/ui/apps?state=RUNNING"`) || !strings.Contains(page.Header().Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Fatalf("%d %v %s", page.Code, page.Header(), page.Body)
+	}
+	in := b.logIn("read", "/ui/apps?state=RUNNING")
+	cookie := in.Result().Cookies()[0]
+	if in.Code != 303 || in.Header().Get("Location") != "/ui/apps?state=RUNNING" || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.MaxAge <= 0 ||
+		strings.Contains(cookie.Value, "secret") || len(cookie.Value) < 40 {
+		t.Fatalf("%d %v", in.Code, in.Header())
+	}
+	if w := b.ask("GET", "/ui/", "", "Cookie", cookieOf(in)); w.Code != 200 {
+		t.Errorf("with a session: %d %s", w.Code, w.Body)
+	}
+	if w := b.ask("GET", "/ui/login", "", "Cookie", cookieOf(in)); !strings.Contains(w.Body.String(), "You are read, with the role read") {
+		t.Errorf("%s", w.Body)
+	}
+	b.fails(401, api.CodeUnauthenticated, "GET", "/v1/apps", "", "Cookie", cookieOf(in)) // the API takes no cookie
+	for _, bad := range []string{"forged", ""} {
+		if w := b.logIn(bad, "/ui/"); w.Code != 401 || sessionOf(w) != "" || !strings.Contains(w.Body.String(), `role="alert"`) {
+			t.Errorf("%q: %d %v", bad, w.Code, w.Header())
+		}
+	}
+	if w := b.ask("GET", "/ui/", "", "Cookie", "rmd_session_rm1=forged"); w.Code != 303 {
+		t.Errorf("a forged session: %d", w.Code)
+	}
+}
+
+// TestASessionEnds: by logging out, with its time, with its token.
+func TestASessionEnds(t *testing.T) {
+	var passed atomic.Int64 // seconds
+	clock := func() time.Time { return time.UnixMilli(clusterTime).Add(time.Duration(passed.Load()) * time.Second) }
+	b := guardedBench(t, func(c *Config) {
+		c.Auth.Mode, c.Auth.SessionLife = AuthRequired, time.Minute
+		c.Now = clock
+	})
+	status := func(cookie string) int { return b.ask("GET", "/ui/", "", "Cookie", cookie).Code }
+	first, second, third := cookieOf(b.logIn("operator", "")), cookieOf(b.logIn("operator", "")), cookieOf(b.logIn("read", ""))
+	if w := b.ask("POST", "/ui/logout", "", "Cookie", first); w.Code != 403 || status(first) != 200 {
+		t.Errorf("logged out by a request that no page has sent: %d", w.Code)
+	}
+	w := b.ask("POST", "/ui/logout", "", append(own, "Cookie", first)...)
+	if w.Code != 303 || w.Result().Cookies()[0].MaxAge >= 0 || status(first) != 303 || status(second) != 200 {
+		t.Errorf("logged out: %d %v", w.Code, w.Header())
+	}
+	b.h.apply(t, &event.AccessTokenRevoked{Name: "read"})
+	if status(third) != 303 || status(second) != 200 {
+		t.Error("the token is revoked, its session goes on")
+	}
+	b.h.apply(t, tokenEvent("again", yarn.RoleRead, clusterTime+1))
+	passed.Add(61)
+	if status(second) != 303 {
+		t.Error("the session is older than it may be")
+	}
+	for range sessionsMax + 50 {
+		if _, err := b.s.sessions.open([32]byte{}, clock(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(b.s.sessions.byID); n > sessionsMax {
+		t.Errorf("%d sessions are kept", n)
+	}
+}
+
+// TestForgedForms: what a cookie speaks for must come from one of our pages.
+func TestForgedForms(t *testing.T) {
+	b := guardedBench(t, nil)
+	cookie := cookieOf(b.logIn("operator", ""))
+	post := func(header ...string) *httptest.ResponseRecorder {
+		return b.ask("POST", "/ui/nodes/sim-01:8041", "action=drain&token=x", append([]string{"Content-Type", "application/x-www-form-urlencoded", "Cookie", cookie}, header...)...)
+	}
+	for name, header := range map[string][]string{
+		"nothing told": nil, "another site": {"Sec-Fetch-Site", "cross-site"}, "a sibling": {"Sec-Fetch-Site", "same-site"}, "typed": {"Sec-Fetch-Site", "none"},
+		"another origin": {"Origin", "https://evil.example"}, "a sandbox": {"Origin", "null"},
+	} {
+		if w := post(header...); w.Code != 403 {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+	login := url.Values{"token": {secretFor("read")}}.Encode()
+	if w := b.ask("POST", "/ui/login", login, "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "cross-site"); w.Code != 403 || sessionOf(w) != "" {
+		t.Errorf("logged in by another site: %d", w.Code)
+	}
+	// The call that a page makes has the role of the session, and asks for it.
+	r := asked("POST", "/ui/x", "")
+	for i := 0; i < len(own); i += 2 {
+		r.Header.Set(own[i], own[i+1])
+	}
+	r.Header.Set("Cookie", cookie)
+	r, err := b.s.identified(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (pages{b.s}).Call(r, "POST", "/v1/nodes/sim-01:8041:drain", nil, api.Drain{}, nil); err != nil {
+		t.Errorf("an operator's own page: %v", err)
+	}
+	if err := (pages{b.s}).Call(r, "PUT", "/v1/autopilot", nil, api.Autopilot{}, nil); err == nil {
+		t.Error("an operator has set what is an administrator's")
+	}
+	if err := (pages{b.s}).Call(asked("POST", "/ui/x", ""), "POST", "/v1/nodes/sim-01:8041:drain", nil, api.Drain{}, nil); err == nil {
+		t.Error("nobody has drained a node")
+	}
+}
+
+func TestATokenDoesNotCrossTheNetworkInTheOpen(t *testing.T) {
+	b := guardedBench(t, nil)
+	r := asked("POST", "/ui/login", "")
+	r = r.WithContext(contextWithLocal(r, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 8088}))
+	r.RemoteAddr, r.Body = "10.0.0.9:5", body("token="+secretFor("read"))
+	r.Header.Set("Content-Type", own[1])
+	w := httptest.NewRecorder()
+	if b.s.Handler().ServeHTTP(w, r); w.Code != 403 || sessionOf(w) != "" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestWhereALoginLeads(t *testing.T) {
+	for next, want := range map[string]string{"/ui/apps?x=1": "/ui/apps?x=1", "/cluster/apps": "/cluster/apps", "": "/ui/", "https://evil.example": "/ui/", "//evil.example": "/ui/",
+		"/ui//evil.example": "/ui/", "/ui/\\evil": "/ui/", "/ui/login?next=/ui/": "/ui/", "javascript:alert(1)": "/ui/", "/v1/apps": "/ui/", "/ui/a\r\nX: y": "/ui/"} {
+		if got := localPage(next); got != want {
+			t.Errorf("%q leads to %q, want %q", next, got, want)
+		}
+	}
+}

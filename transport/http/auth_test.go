@@ -1,0 +1,536 @@
+package httpserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/input"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// secretFor is the access token of a role in these tests.
+func secretFor(name string) string { return accessPrefix + "secret-of-" + name }
+
+func tokenEvent(name string, role yarn.Role, ends int64) *event.AccessTokenSet {
+	hash := sha256.Sum256([]byte(secretFor(name)))
+	return &event.AccessTokenSet{Name: name, Hash: hash[:], Role: role, ExpiresMillis: ends, By: "test"}
+}
+
+// guardedBench is a server in whose state every role has a token of its name.
+func guardedBench(t testing.TB, change func(*Config)) *bench {
+	b := newBench(t, change)
+	for _, r := range yarn.Roles() {
+		b.h.apply(t, tokenEvent(r.String(), r, clusterTime+3_600_000))
+	}
+	return b
+}
+
+func bearer(name string) []string { return []string{"Authorization", "Bearer " + secretFor(name)} }
+
+// asked is a request of a role, or of nobody for "", from this machine.
+func asked(method, path, role string) *http.Request {
+	r := httptest.NewRequest(method, path, nil)
+	r.Host, r.RemoteAddr = "127.0.0.1:8088", "127.0.0.1:40000"
+	r = r.WithContext(contextWithLocal(r, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8088}))
+	if role != "" {
+		r.Header.Set(api.HeaderToken, secretFor(role))
+	}
+	return r
+}
+
+// TestEveryRouteHasItsRole compares the least role of every endpoint that is not
+// a plain read with the table that was agreed on; no write may be missing in
+// leastRoles.
+func TestEveryRouteHasItsRole(t *testing.T) {
+	b := newBench(t, nil)
+	var lines []string
+	for i := range b.s.routes {
+		r := &b.s.routes[i]
+		if r.method == http.MethodGet && r.least == yarn.RoleRead {
+			continue
+		}
+		mark := ""
+		if r.hadoop {
+			mark = " and Hadoop's own"
+		}
+		lines = append(lines, fmt.Sprintf("%-9s %-6s %s%s", r.least, r.method, r.pattern, mark))
+		if _, listed := leastRoles[r.method+" "+r.pattern]; !listed && r.class != ClassRead && !strings.HasPrefix(r.pattern, wsRoot) {
+			t.Errorf("%s %s changes something and has no role in leastRoles", r.method, r.pattern)
+		}
+	}
+	slices.Sort(lines)
+	got := strings.Join(lines, "\n") + "\n"
+	path := filepath.Join("testdata", "roles.txt")
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the roles have changed; see with -rewrite what differs from %s", path)
+	}
+	for name := range leastRoles {
+		if !slices.ContainsFunc(b.s.routes, func(r route) bool { return r.method+" "+r.pattern == name }) {
+			t.Errorf("%s is no endpoint", name)
+		}
+	}
+}
+
+// TestEveryRouteByEveryRole asks every endpoint as nobody and with each role, in
+// each mode, before and after there are tokens.
+func TestEveryRouteByEveryRole(t *testing.T) {
+	for _, mode := range []string{AuthOptional, AuthRequired, AuthOff} {
+		for _, tokens := range []bool{false, true} {
+			change := func(c *Config) { c.Auth.Mode = mode }
+			b := newBench(t, change)
+			if tokens {
+				b = guardedBench(t, change)
+			}
+			for i := range b.s.routes {
+				route := &b.s.routes[i]
+				for _, role := range append([]yarn.Role{yarn.RoleNone}, yarn.Roles()...) {
+					if role != yarn.RoleNone && !tokens {
+						continue
+					}
+					name := role.String()
+					if role == yarn.RoleNone {
+						name = ""
+					}
+					r, err := b.s.identified(asked(route.method, "/x", name))
+					if err == nil {
+						err = b.s.admit(r, route)
+					}
+					if want := mayCall(mode, tokens, role, route); (err == nil) != want {
+						t.Errorf("%s, tokens %v, %s: %s %s: %v", mode, tokens, role, route.method, route.pattern, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// mayCall says in plain words who may make a call from this machine.
+func mayCall(mode string, tokens bool, role yarn.Role, r *route) bool {
+	probe := slices.Contains([]string{"/", "/isActive", "/v1/health", "/v1/ready", "/v1/leader", "/v1/access"}, r.pattern)
+	look := r.class == ClassRead && r.pattern != "/v1/snapshot" && r.pattern != "/v1/replay:rerun" && r.pattern != "/v1/access/tokens" && !strings.HasPrefix(r.pattern, "/debug/")
+	switch {
+	case mode == AuthOff || probe:
+		return true
+	case role != yarn.RoleNone:
+		return role >= r.least
+	case mode == AuthRequired && tokens:
+		return false
+	case mode == AuthRequired: // nobody can have a token yet
+		return slices.Contains([]string{"/v1/cluster:init", "/v1/cluster:join"}, r.pattern) || r.pattern == "/v1/access/tokens" && r.method == "POST"
+	case tokens:
+		return look || r.hadoop
+	}
+	return true
+}
+
+func TestFirstStepsAreForThisMachine(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Auth.Mode = AuthRequired })
+	for _, c := range []struct {
+		local, remote string
+		status        int
+	}{{"127.0.0.1:8088", "127.0.0.1:4", 201}, {"10.0.0.1:8088", "10.0.0.9:4", 401}, {"127.0.0.1:8088", "10.0.0.9:4", 401}} {
+		r := asked("POST", "/v1/access/tokens", "")
+		addr, err := net.ResolveTCPAddr("tcp", c.local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = r.WithContext(contextWithLocal(r, addr))
+		r.RemoteAddr, r.Body = c.remote, body(`{"name":"boss","role":"admin"}`)
+		w := httptest.NewRecorder()
+		b.s.Handler().ServeHTTP(w, r)
+		if w.Code != c.status {
+			t.Errorf("%+v: %d %s", c, w.Code, w.Body)
+		}
+	}
+}
+
+// TestWhatIsNotGoodIsRefused: a token that is forged, revoked or expired lets
+// nobody in, not even where nobody would need one.
+func TestWhatIsNotGoodIsRefused(t *testing.T) {
+	b := guardedBench(t, nil)
+	b.h.apply(t, tokenEvent("short", yarn.RoleAdmin, clusterTime+120_001), tokenEvent("gone", yarn.RoleAdmin, clusterTime+3_600_000))
+	b.into(200, nil, "GET", "/v1/apps", "", bearer("short")...)
+	b.into(200, nil, "GET", "/v1/apps", "", bearer("gone")...)
+	b.into(200, nil, "GET", "/v1/apps", "", api.HeaderToken, secretFor("gone"))
+	b.into(200, nil, "GET", "/v1/apps", "", "Authorization", "Negotiate YII")
+	b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_001}, &event.AccessTokenRevoked{Name: "gone"})
+	for name, header := range map[string][]string{
+		"expired": bearer("short"), "revoked": bearer("gone"), "never made": bearer("nobody"),
+		"its hash": {"Authorization", fmt.Sprintf("Bearer %x", sha256.Sum256([]byte(secretFor("admin"))))},
+		"cut":      {"Authorization", "Bearer " + secretFor("admin")[:10]}, "empty": {"Authorization", "Bearer "},
+		"two": {"Authorization", "Bearer " + secretFor("admin"), api.HeaderToken, secretFor("read")},
+	} {
+		e := b.fails(401, api.CodeUnauthenticated, "GET", "/v1/apps", "", header...)
+		if strings.Contains(e.Message+e.Remedy, "secret-of") {
+			t.Errorf("%s: the answer tells the token: %+v", name, e)
+		}
+		b.fails(401, api.CodeUnauthenticated, "POST", "/v1/nodes/sim-01:drain", "{}", header...)
+	}
+	w := b.ask("POST", "/v1/nodes/sim-01:drain", "{}")
+	if w.Code != 401 || !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer") {
+		t.Errorf("nobody: %d %v", w.Code, w.Header())
+	}
+	b.fails(403, api.CodeNotAllowed, "POST", "/v1/nodes/sim-01:drain", "{}", bearer("submit")...)
+	b.into(200, nil, "POST", "/v1/nodes/sim-01:drain", "{}", bearer("operator")...)
+}
+
+// TestATokenMadeElsewhere is looked for at the leader before it is refused.
+func TestATokenMadeElsewhere(t *testing.T) {
+	b := guardedBench(t, nil)
+	b.k.readIndex = func(context.Context) (uint64, error) {
+		if st, at := b.h.Fork(); st.Access[0].Name != "a" {
+			return b.h.apply(t, tokenEvent("a", yarn.RoleOperator, clusterTime+3_600_000)), nil
+		} else {
+			return at, nil
+		}
+	}
+	b.into(200, nil, "POST", "/v1/nodes/sim-01:drain", "{}", bearer("a")...)
+	n := 0
+	b.k.readIndex = func(context.Context) (uint64, error) { n++; return 0, nil }
+	for range 100 {
+		b.fails(401, api.CodeUnauthenticated, "GET", "/v1/apps", "", bearer("forged")...)
+	}
+	if n > 30 {
+		t.Errorf("the leader was asked %d times for forged tokens", n)
+	}
+}
+
+// TestPlainPublicHTTPTakesNoWrites, whatever the role; nor does it show secrets.
+func TestPlainPublicHTTPTakesNoWrites(t *testing.T) {
+	b := guardedBench(t, nil)
+	public := func(method, path string) int {
+		r := asked(method, path, "admin")
+		r = r.WithContext(contextWithLocal(r, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 8088}))
+		r.RemoteAddr = "10.0.0.9:4"
+		w := httptest.NewRecorder()
+		b.s.Handler().ServeHTTP(w, r)
+		return w.Code
+	}
+	for path, want := range map[string]int{"POST /v1/nodes/sim-01:drain": 403, "GET /v1/snapshot": 403, "GET /v1/access/tokens": 403, "POST /v1/inputs": 403, "GET /v1/apps": 200} {
+		method, path, _ := strings.Cut(path, " ")
+		if got := public(method, path); got != want {
+			t.Errorf("%s %s: %d, want %d", method, path, got, want)
+		}
+	}
+}
+
+// TestTheRoleSubmitIsForOneself: application 1 is alice's.
+func TestTheRoleSubmitIsForOneself(t *testing.T) {
+	b := guardedBench(t, nil)
+	b.h.apply(t, tokenEvent("alice", yarn.RoleSubmit, clusterTime+3_600_000))
+	for _, path := range []string{":kill", ":move", ":priority", "/attempt:register", "/attempt:allocate", "/attempt:finish"} {
+		b.fails(403, api.CodeNotAllowed, "POST", "/v1/apps/"+app1+path, `{}`, bearer("submit")...)
+	}
+	b.into(200, nil, "POST", "/v1/apps/"+app1+":kill", `{}`, append(bearer("alice"), api.HeaderUser, "root")...)
+	if got := b.d.last(t).Input.(*input.KillApplication).User; got != "alice" {
+		t.Errorf("alice acts as %q", got)
+	}
+	b.into(200, nil, "POST", "/v1/apps/"+app1+":kill", `{}`, append(bearer("operator"), api.HeaderUser, "root")...)
+	if got := b.d.last(t).Input.(*input.KillApplication).User; got != "root" {
+		t.Errorf("an operator acts as %q", got)
+	}
+	b.fails(403, api.CodeNotAllowed, "POST", "/v1/apps", `{"user":"bob"}`, bearer("alice")...)
+	b.into(201, nil, "POST", "/v1/apps", `{}`, append(bearer("alice"), api.HeaderUser, "bob")...)
+	if got := b.d.last(t).Input.(*input.SubmitApplication).User; got != "alice" {
+		t.Errorf("submitted as %q", got)
+	}
+}
+
+func TestTokenEndpoints(t *testing.T) {
+	b := guardedBench(t, nil)
+	var made api.AccessTokenMade
+	b.into(201, &made, "POST", "/v1/access/tokens", `{"name":"ci","role":"operator","ttl":"720h"}`, append(bearer("admin"), api.HeaderKey, "cli/1")...)
+	req := b.d.last(t)
+	in := req.Input.(*input.SetAccessToken)
+	hash := sha256.Sum256([]byte(made.Token))
+	if !bytes.Equal(in.Hash, hash[:]) || in.Role != yarn.RoleOperator || in.Who != "token admin" || req.Key != "" ||
+		in.ExpiresMillis != clusterTime+120_000+720*3_600_000 || !strings.HasPrefix(made.Token, accessPrefix) || len(made.Token) < 40 {
+		t.Errorf("%+v became %+v", made, in)
+	}
+	var list api.AccessTokens
+	body := b.ask("GET", "/v1/access/tokens", "", bearer("admin")...).Body.String()
+	b.into(200, &list, "GET", "/v1/access/tokens", "", bearer("admin")...)
+	if len(list.Tokens) != 4 || list.Tokens[0].Name != "admin" || list.Tokens[0].ChangedMillis != clusterTime+120_000 || strings.Contains(body, "hash") {
+		t.Errorf("%s", body)
+	}
+	b.into(200, nil, "DELETE", "/v1/access/tokens/ci?force", "", bearer("admin")...)
+	if got := b.d.last(t).Input.(*input.RevokeAccessToken); got.Name != "ci" || !got.Force {
+		t.Errorf("%+v", got)
+	}
+	for _, bad := range []string{`{"name":"x"}`, `{"name":"x","role":"boss"}`, `{"name":"x","role":"none"}`, `{"name":"x","role":"read","ttl":"1ms"}`} {
+		b.fails(400, api.CodeInvalidRequest, "POST", "/v1/access/tokens", bad, bearer("admin")...)
+	}
+	var me api.Access
+	b.into(200, &me, "GET", "/v1/access", "", bearer("submit")...)
+	if me.Name != "submit" || me.Role != "submit" || me.By != byToken || !me.Guarded || me.Auth != AuthOptional {
+		t.Errorf("%+v", me)
+	}
+}
+
+func TestCertificatesCarryRoles(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		c.Auth.Cluster, c.Auth.Mode = "prod", AuthRequired
+		c.Auth.Member = func(id string) bool { return id == "rm1" }
+		c.Auth.Revoked = func(serial string) bool { return serial == "2a" }
+	})
+	for uri, want := range map[string]int{
+		"rmd://prod/replica/rm1": 200, "rmd://prod/replica/rm9": 401, "rmd://other/replica/rm1": 401,
+		"rmd://prod/role/operator/alice": 200, "rmd://prod/role/admin/alice": 200, "rmd://prod/role/submit/alice": 403, "rmd://prod/role/boss/alice": 401,
+		"rmd://prod/role/none/alice": 401, "rmd://prod/role/admin/": 401, "rmd://prod/role/admin": 401, "https://prod/role/admin/alice": 401, "rmd://prod/x/role/admin/alice": 401, "": 401,
+	} {
+		leaf := &x509.Certificate{}
+		if uri != "" {
+			u, err := url.Parse(uri)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leaf.URIs = []*url.URL{u}
+		}
+		r := asked("POST", "/v1/nodes/sim-01:drain", "")
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}, VerifiedChains: [][]*x509.Certificate{{leaf}}}
+		w := httptest.NewRecorder()
+		b.s.Handler().ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%q: %d, want %d: %s", uri, w.Code, want, w.Body)
+		}
+		leaf.SerialNumber = big.NewInt(42) // revoked since the connection began
+		w = httptest.NewRecorder()
+		if b.s.Handler().ServeHTTP(w, r); w.Code != 401 {
+			t.Errorf("%q, revoked: %d", uri, w.Code)
+		}
+		leaf.SerialNumber = nil
+		r.TLS.VerifiedChains = nil // shown, and not verified
+		w = httptest.NewRecorder()
+		if b.s.Handler().ServeHTTP(w, r); w.Code != 401 {
+			t.Errorf("%q, not verified: %d", uri, w.Code)
+		}
+	}
+}
+
+// TestHadoopsOwnDoor: user.name counts there; a role besides where one is
+// required.
+func TestHadoopsOwnDoor(t *testing.T) {
+	for mode, anonymous := range map[string]int{AuthOptional: 202, AuthRequired: 401, AuthOff: 202} {
+		b := guardedBench(t, func(c *Config) {
+			c.Auth.Mode = mode
+			c.Hadoop = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
+		})
+		for path, want := range map[string]int{"?user.name=alice": anonymous, "": anonymous} {
+			if w := b.ask("PUT", "/ws/v1/cluster/apps/x/state"+path, "{}"); w.Code != want {
+				t.Errorf("%s %q: %d", mode, path, w.Code)
+			}
+		}
+		if mode == AuthOff {
+			continue
+		}
+		for c, want := range map[[2]string]int{{"read", "?user.name=read"}: 403, {"submit", "?user.name=submit"}: 202, {"submit", "?user.name=root"}: 403, {"submit", ""}: 403, {"operator", "?user.name=root"}: 202} {
+			if w := b.ask("PUT", "/ws/v1/cluster/apps/x/state"+c[1], "{}", bearer(c[0])...); w.Code != want {
+				t.Errorf("%s %v: %d, want %d", mode, c, w.Code, want)
+			}
+		}
+		if w := b.ask("GET", "/proxy/application_1_0001/", "", bearer("read")...); w.Code != 202 {
+			t.Errorf("%s: proxy %d", mode, w.Code)
+		}
+	}
+}
+
+// TestRateLimit in virtual time: a burst, then so many a second; others are not
+// held up.
+func TestRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newRates(10, 20)
+		one, two := principal{name: "a", by: byToken, role: yarn.RoleRead}, principal{name: "b", by: byToken, role: yarn.RoleRead}
+		far, here := asked("GET", "/v1/apps", ""), asked("GET", "/v1/apps", "")
+		far.RemoteAddr = "10.0.0.9:1"
+		count := func(p principal, r *http.Request, n int) (ok int) {
+			for range n {
+				if l.take(p, r) == nil {
+					ok++
+				}
+			}
+			return ok
+		}
+		if n := count(one, far, 100); n != 20 {
+			t.Errorf("a burst of %d", n)
+		}
+		if n := count(one, here, 1); n != 0 {
+			t.Error("a token has one budget wherever it is used")
+		}
+		if n := count(two, far, 5); n != 5 {
+			t.Errorf("another one gets %d of 5", n)
+		}
+		time.Sleep(500 * time.Millisecond)
+		if n := count(one, far, 100); n != 5 {
+			t.Errorf("after half a second %d", n)
+		}
+		err, ok := l.take(one, far).(*api.Error)
+		if !ok || err.Code != api.CodeTooManyRequests || err.Status != 429 || err.RetryAfterMillis != 100 {
+			t.Errorf("%+v", err)
+		}
+		time.Sleep(time.Hour)
+		if n := count(one, far, 100); n != 20 {
+			t.Errorf("after an hour %d", n)
+		}
+		if n := count(principal{from: "127.0.0.1"}, here, 1000); n != 1000 {
+			t.Errorf("a program of this machine gets %d of 1000", n)
+		}
+		if n := count(principal{from: "10.0.0.9"}, far, 1000); n != 20 {
+			t.Errorf("an address without a role gets %d", n)
+		}
+		for i := range 2 * principalsMax {
+			l.take(principal{from: fmt.Sprint(i)}, far)
+		}
+		if len(l.of) > principalsMax {
+			t.Errorf("%d budgets are remembered", len(l.of))
+		}
+		time.Sleep(time.Minute)
+		if l.take(principal{from: "x"}, far); len(l.of) > 1 {
+			t.Errorf("%d budgets are remembered after a minute", len(l.of))
+		}
+	})
+}
+
+// TestFailuresAreRecorded: what an administrator's call was refused is in the
+// audit, a flood of them is not.
+func TestFailuresAreRecorded(t *testing.T) {
+	b := guardedBench(t, nil)
+	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/cluster:transfer", "{}", "X-Rmd-User", "mallory\nwas here")
+	b.fails(403, api.CodeNotAllowed, "PUT", "/v1/autopilot", "{}", bearer("submit")...)
+	b.fails(400, api.CodeInvalidRequest, "POST", "/v1/access/tokens", `{"name":"x"}`, bearer("admin")...)
+	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/apps", "{}") // daily work
+	for range 200 {
+		b.fails(401, api.CodeUnauthenticated, "PUT", "/v1/snapshot", "")
+	}
+	var got []*input.Audit
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) { // they are written beside the answers
+		if got = b.d.audits(); len(got) >= 4 {
+			break
+		}
+	}
+	find := func(action, who, result string) {
+		t.Helper()
+		if !slices.ContainsFunc(got, func(a *input.Audit) bool { return a.Action == action && a.Who == who && a.Result == result }) {
+			t.Errorf("no record of %s by %s: %s", action, who, result)
+		}
+	}
+	find("POST /v1/cluster:transfer", "mallorywas here", api.CodeUnauthenticated)
+	find("PUT /v1/autopilot", "token submit", api.CodeNotAllowed)
+	find("POST /v1/access/tokens", "token admin", api.CodeInvalidRequest)
+	if len(got) != 4 { // 200 times the same is told once
+		t.Errorf("%d records of 203 failures", len(got))
+	}
+}
+
+// TestRepeatedRefusalsAreCounted: one caller's same refusal is told at once, then with
+// the number of those left out, at growing pauses; another caller's is told beside it.
+func TestRepeatedRefusalsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newRefusals()
+		flood := refusedCall{who: "10.0.0.9", action: "POST /v1/inputs", code: api.CodeUnauthenticated}
+		told, counted := 0, 0
+		for range 24 * 3600 { // a refusal each second, for a day
+			if missed, ok := f.take(flood); ok {
+				told, counted = told+1, counted+missed+1
+			}
+			time.Sleep(time.Second)
+		}
+		if told < 10 || told > 40 || counted < 20*3600 {
+			t.Errorf("%d records tell of %d refusals", told, counted)
+		}
+		if _, ok := f.take(refusedCall{who: "token ci", action: "node drain", code: api.CodeNotAllowed}); !ok {
+			t.Error("another caller's refusal is left out")
+		}
+		told = 0
+		for i := range 20_000 { // from ever new addresses
+			if _, ok := f.take(refusedCall{who: fmt.Sprint(i), action: "node drain", code: api.CodeNotAllowed}); ok {
+				told++
+			}
+		}
+		if told > refusedBurst || len(f.of) > refusedMax+1 {
+			t.Errorf("%d records at once, %d callers are told apart", told, len(f.of))
+		}
+	})
+}
+
+// TestNoSecretIsLogged runs through logins and refusals with everything logged.
+func TestNoSecretIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	b := guardedBench(t, func(c *Config) {
+		c.Logger = hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: &log})
+	})
+	b.ask("GET", "/v1/apps", "", bearer("forged")...)
+	b.ask("POST", "/v1/nodes/sim-01:drain", "{}", bearer("read")...)
+	w := b.logIn("operator", "/ui/")
+	b.ask("GET", "/ui/", "", "Cookie", w.Header().Get("Set-Cookie"))
+	b.logIn("forged", "/ui/")
+	if strings.Contains(log.String(), "secret-of") || strings.Contains(log.String(), sessionOf(w)) {
+		t.Errorf("the log tells a secret:\n%s", log.String())
+	}
+	if !strings.Contains(log.String(), "logged in to the pages") {
+		t.Errorf("a login is not logged:\n%s", log.String())
+	}
+}
+
+func TestDepthOfDocuments(t *testing.T) {
+	b := newBench(t, nil)
+	nest := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for doc, deep := range map[string]bool{nest(33): true, nest(32): false, `"` + strings.Repeat("[", 100) + `"`: false, `"\"` + strings.Repeat("{", 99) + `"`: false,
+		`{"a":` + nest(32) + `}`: true, strings.Repeat("[]", 100): false, strings.Repeat("{", 1_000_000): true} {
+		if err := checkDepth([]byte(doc)); (err != nil) != deep {
+			t.Errorf("%.40s…: %v", doc, err)
+		}
+	}
+	b.fails(400, api.CodeInvalidRequest, "POST", "/v1/apps", `{"tags":`+nest(40)+`}`)
+}
+
+// TestServeTLS: over TLS the server sees TLS, which certificates and the rule of
+// plain HTTP rest on.
+func TestServeTLS(t *testing.T) {
+	b := newBench(t, nil)
+	seen := make(chan bool, 1)
+	b.s.cfg.Admit = func(r *http.Request, _ Class) error { seen <- r.TLS != nil; return nil }
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := httptest.NewTLSServer(nil) // for its certificate
+	defer made.Close()
+	go func() { _ = b.s.ServeTLS(l, &tls.Config{Certificates: made.TLS.Certificates}) }()
+	resp, err := made.Client().Get("https://" + l.Addr().String() + "/v1/health")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if !<-seen || resp.StatusCode != 200 {
+		t.Errorf("%d, or no TLS was seen", resp.StatusCode)
+	}
+}

@@ -1,0 +1,47 @@
+package httpserver
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// crowd adds applications that wait, most of them ended.
+func crowd(t testing.TB, h *history, n uint32) {
+	var events []event.Event
+	for i := uint32(5); i < 5+n; i++ {
+		events = append(events, &event.ApplicationSubmitted{App: i, Name: "crowd", User: fmt.Sprintf("u%d", i%50), Queue: "root.batch", Type: "YARN", AM: gpu(1024, 1, 0), MaxAttempts: 1})
+		if i%10 != 0 {
+			events = append(events, &event.ApplicationEnded{App: i, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
+		}
+	}
+	h.apply(t, events...)
+}
+
+type discard struct{ h http.Header }
+
+func (d discard) Header() http.Header         { return d.h }
+func (d discard) WriteHeader(int)             {}
+func (d discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// BenchmarkReads is the cost of lists over 100,000 applications; budget: a page
+// under 10 ms, all of them under 1 s (2 s in Hadoop's larger
+// documents), on one core.
+func BenchmarkReads(b *testing.B) {
+	w := newBench(b, nil)
+	crowd(b, w.h, 100_000)
+	for _, path := range []string{"/v1/apps?limit=100", "/v1/apps?state=RUNNING", "/v1/apps", "/v1/cluster", "/v1/queues", "/ws/v1/cluster/apps?limit=100", "/ws/v1/cluster/apps", "/ws/v1/cluster/scheduler", "/metrics"} {
+		b.Run(path, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r := httptest.NewRequest("GET", path, nil)
+				r.Host = "127.0.0.1"
+				w.s.Handler().ServeHTTP(discard{http.Header{}}, r)
+			}
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package httpserver
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+
+	bysource "rmd/internal/share"
+)
+
+// limitConnections bounds the open connections of a listener, in all and of one
+// remote address. One too many is closed at once: a client that opens without
+// end must not keep others waiting in the backlog.
+func limitConnections(l net.Listener, total, perAddress int) net.Listener {
+	return &limited{Listener: l, total: total, each: perAddress}
+}
+
+type limited struct {
+	net.Listener
+	total, each int
+
+	mu    sync.Mutex
+	count bysource.Count
+}
+
+// Accept implements net.Listener.
+func (l *limited) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from := bysource.From(c.RemoteAddr())
+		if l.take(from, loopback(c.RemoteAddr().String())) {
+			return &limitedConn{Conn: c, release: sync.OnceFunc(func() { l.give(from) })}, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// take counts a connection in. Loopback peers are bounded by the total alone:
+// they are simulated nodes and load generators.
+func (l *limited) take(from netip.Prefix, local bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.count.All() >= l.total || (!local && l.count.By(from) >= l.each) {
+		return false
+	}
+	l.count.Add(from)
+	return true
+}
+
+func (l *limited) give(from netip.Prefix) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count.Remove(from)
+}
+
+type limitedConn struct {
+	net.Conn
+	release func()
+}
+
+// Close implements net.Conn.
+func (c *limitedConn) Close() error {
+	defer c.release()
+	return c.Conn.Close()
+}

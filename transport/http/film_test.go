@@ -1,0 +1,186 @@
+package httpserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+)
+
+// rebuilt applies the history up to an index.
+func rebuilt(h *history) func(ctx context.Context, index uint64) (*state.State, error) {
+	return func(_ context.Context, index uint64) (*state.State, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if index < h.floor {
+			return nil, &TooOldError{Oldest: h.floor}
+		}
+		st := state.New()
+		for _, b := range h.batches {
+			for _, e := range b.Events {
+				if b.Index <= index {
+					if err := st.Apply(e); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+		return st, nil
+	}
+}
+
+var filmLink = regexp.MustCompile(`href="(/ui/replay[^"]*)"><span aria-hidden="true">[^<]*</span> ([^<]+)</a>`)
+
+// filmLinks are the addresses behind the film's controls.
+func filmLinks(body string) map[string]string {
+	out := map[string]string{}
+	for _, m := range filmLink.FindAllStringSubmatch(body, -1) {
+		out[m[2]] = strings.ReplaceAll(m[1], "&amp;", "&")
+	}
+	return out
+}
+
+// The film is stepped through, rewound, played and paused by links alone, and the
+// cluster is shown as it was.
+func TestReplayStepsAndRewinds(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Past = rebuilt(c.Reader.(*history)) })
+	get := func(path string) string {
+		t.Helper()
+		w := b.ask("GET", path, "")
+		if w.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+		for _, found := range checkHTML(w.Body.String()) {
+			t.Errorf("%s: %s", path, found)
+		}
+		return w.Body.String()
+	}
+	says := func(body string, want ...string) {
+		t.Helper()
+		for _, s := range want {
+			if !strings.Contains(body, s) {
+				t.Errorf("does not say %q", s)
+			}
+		}
+	}
+	last := get("/ui/replay")
+	says(last, "Paused at index 16", "<b>1</b> to <b>16</b>", "<b>1</b> held, 1 made")
+	links := filmLinks(last)
+	if links["Step"] != "" || links["Newest"] != "" || links["Play ×1"] != "" {
+		t.Errorf("from the newest it goes on to %v", links)
+	}
+	back := get(links["Step back"]) // the clock alone moved in 16
+	says(back, "Paused at index 15", "ended: finished")
+	before := get("/ui/replay?at=12")
+	says(before, "Paused at index 12", "reservations: <b>1</b> held, 1 made, 0 fulfilled", "Held then", "…_0002")
+	now := filmLinks(before)
+	says(get(now["Step back"]), "Paused at index 10", "reservations: <b>0</b> held, 0 made")
+	first := get(now["Rewind"])
+	says(first, "Paused at index 1", "<b>0</b> of 0 nodes usable")
+	if strings.Contains(first, "ContainerAllocated") {
+		t.Error("what came later is told")
+	}
+	if links := filmLinks(first); links["Rewind"] != "" || links["Step back"] != "" || links["Step"] != "/ui/replay?at=2" {
+		t.Errorf("from the first: %v", links)
+	}
+	for path, want := range map[string]int{"/ui/replay?at=x": 400, "/ui/replay?from=1&since=1&speed=7": 400, "/ui/replay?from=1&speed=-1": 400, "/ui/replay?at=999999": 200} {
+		if w := b.ask("GET", path, ""); w.Code != want {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	b.h.forget(9)
+	says(get("/ui/replay?at=3"), "Paused at index 9")
+	b = newBench(t, func(c *Config) {
+		c.Past = func(context.Context, uint64) (*state.State, error) { return nil, &TooOldError{Oldest: 12} }
+	})
+	says(get("/ui/replay?at=12"), "Paused at index 12", "ReservationMade", "TOO_OLD", "index 12")
+}
+
+// Played, it is where its speed takes it in the log's own time, however often one
+// looks, and it says how it goes on without scripts.
+func TestReplayPlays(t *testing.T) {
+	var passed atomic.Int64
+	b := newBench(t, func(c *Config) {
+		c.Past = rebuilt(c.Reader.(*history))
+		c.Now = func() time.Time { return time.UnixMilli(clusterTime + 1_000_000 + passed.Load()) }
+	})
+	for i := range int64(10) { // one entry every 10 s
+		b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_000 + 10_000*(i+1)}, &event.AttemptActivated{App: 3}, &event.AttemptEnded{App: 3}, &event.AttemptStarted{App: 3, Attempt: uint32(i) + 2})
+	}
+	path := filmLinks(b.ask("GET", "/ui/replay?at=16", "").Body.String())["Play ×10"]
+	if path == "" {
+		t.Fatal("it cannot be played")
+	}
+	for range 45 { // four and a half seconds in steps of a tenth: 45 s of the log's time
+		passed.Add(100)
+		w := b.ask("GET", path, "")
+		if w.Code != http.StatusOK {
+			t.Fatal(w.Body)
+		}
+		refresh := w.Header().Get("Refresh")
+		next, ok := strings.CutPrefix(refresh, "2; url=")
+		if !ok {
+			t.Fatalf("it does not go on: %q", refresh)
+		}
+		if here := strings.ReplaceAll(next, "&", "&amp;"); !strings.Contains(w.Body.String(), `data-here="`+here+`"`) {
+			t.Fatalf("scripts do not go on to %s", here)
+		}
+		path = next
+	}
+	body := b.ask("GET", path, "").Body.String()
+	if !strings.Contains(body, "Playing ×10 at index 20") {
+		t.Errorf("after 45 s it is not at index 20: %s", regexp.MustCompile(`at index \d+`).FindString(body))
+	}
+	pause := filmLinks(body)["Pause"]
+	if w := b.ask("GET", pause, ""); pause != "/ui/replay?at=20" || w.Header().Get("Refresh") != "" || !strings.Contains(w.Body.String(), "Paused at index 20") {
+		t.Errorf("paused at %q", pause)
+	}
+	passed.Add(60_000)
+	if w := b.ask("GET", path, ""); !strings.Contains(w.Body.String(), "At the end at index 26") || w.Header().Get("Refresh") != "" {
+		t.Errorf("at the end: %q", w.Header().Get("Refresh"))
+	}
+}
+
+// What was recorded is played with and without reservations for whoever asks, and
+// the answer stays on the page.
+func TestReplayRunsAgain(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		c.Past = rebuilt(c.Reader.(*history))
+		c.Rerun = func(_ context.Context, st *state.State) (any, error) {
+			if st.Meta.ClusterID != "c1" {
+				return nil, fmt.Errorf("of cluster %q", st.Meta.ClusterID)
+			}
+			return api.Rerun{From: 1, To: 16, Apps: 3, Containers: 7, With: api.RerunSide{Large: api.RerunWaits{P50Millis: 61_000}, Made: 4}, Without: api.RerunSide{Large: api.RerunWaits{P50Millis: 122_000}}}, nil
+		}
+	})
+	v := &visitor{b: b}
+	m := tokenInForm.FindStringSubmatch(v.get("/ui/replay?at=12").Body.String())
+	w := b.ask("POST", "/ui/replay/rerun", "at=12&token="+m[1], "Content-Type", "application/x-www-form-urlencoded", "Cookie", v.cookie)
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/ui/replay?at=12&done=rerun#rerun" {
+		t.Fatalf("%d %s %s", w.Code, w.Header().Get("Location"), w.Body)
+	}
+	body := v.get("/ui/replay?at=12&done=rerun").Body.String()
+	for _, want := range []string{"has been played", "1m 01s", "2m 02s", "3 applications with 7 containers", "Play it again"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("does not say %q", want)
+		}
+	}
+	none := newBench(t, nil)
+	none.fails(501, "NOT_AVAILABLE", "POST", "/v1/replay:rerun", "")
+}
+
+// TestPlayingAgainNeedsARole: it plans thousands of decisions anew.
+func TestPlayingAgainNeedsARole(t *testing.T) {
+	b := guardedBench(t, nil)
+	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/replay:rerun", "")
+	b.fails(403, api.CodeNotAllowed, "POST", "/v1/replay:rerun", "", bearer("submit")...)
+	b.fails(501, "NOT_AVAILABLE", "POST", "/v1/replay:rerun", "", bearer("operator")...) // this server has none
+}

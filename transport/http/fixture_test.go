@@ -1,0 +1,479 @@
+package httpserver
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+const clusterTime = 1780000000000
+
+// history is a Reader over a real state that events have been applied to.
+type history struct {
+	mu      sync.Mutex
+	st      *state.State
+	index   uint64
+	batches []Batch
+	floor   uint64 // what is not after it is not kept
+	moved   chan struct{}
+}
+
+func newHistory() *history { return &history{st: state.New(), moved: make(chan struct{})} }
+
+// apply commits one batch.
+func (h *history) apply(t testing.TB, events ...event.Event) uint64 {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	next := h.st.Fork()
+	for _, e := range events {
+		if err := next.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.st = next
+	h.index++
+	h.batches = append(h.batches, Batch{Index: h.index, Term: 7, NowMillis: next.Meta.NowMillis, Events: events})
+	close(h.moved)
+	h.moved = make(chan struct{})
+	return h.index
+}
+
+// forget drops what is not after an index.
+func (h *history) forget(floor uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.floor = floor
+	close(h.moved)
+	h.moved = make(chan struct{})
+}
+
+func (h *history) Fork() (*state.State, uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.st, h.index
+}
+
+func (h *history) Applied() (uint64, uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.index, 7
+}
+
+func (h *history) WaitApplied(ctx context.Context, index uint64) error {
+	for {
+		h.mu.Lock()
+		at, moved := h.index, h.moved
+		h.mu.Unlock()
+		if at >= index {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (h *history) Watch(after uint64) (Subscription, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if after == 0 {
+		after = h.index
+	}
+	if after < h.floor {
+		return nil, &TooOldError{Oldest: h.floor}
+	}
+	return &cursor{h: h, at: after}, nil
+}
+
+type cursor struct {
+	h  *history
+	at uint64
+}
+
+func (c *cursor) Close() {}
+
+func (c *cursor) Next(ctx context.Context) (Batch, error) {
+	for {
+		c.h.mu.Lock()
+		floor, moved := c.h.floor, c.h.moved
+		var found *Batch
+		for i := range c.h.batches {
+			if c.h.batches[i].Index > c.at {
+				found = &c.h.batches[i]
+				break
+			}
+		}
+		c.h.mu.Unlock()
+		if c.at < floor {
+			return Batch{}, &TooOldError{Oldest: floor}
+		}
+		if found != nil {
+			c.at = found.Index
+			return *found, nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return Batch{}, ctx.Err()
+		}
+	}
+}
+
+// Entries serves the same history as a log.
+func (h *history) Entries(_ context.Context, from uint64, count int) ([]LogEntry, uint64, uint64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if from != 0 && from < h.floor {
+		return nil, 0, 0, &TooOldError{Oldest: h.floor}
+	}
+	var out []LogEntry
+	for _, b := range h.batches {
+		if b.Index >= from && len(out) < count {
+			batch := event.Batch{Level: 1, Sequence: b.Index, Events: b.Events}
+			out = append(out, LogEntry{Index: b.Index, Term: b.Term, Type: "events", Data: batch.Encode()})
+		}
+	}
+	return out, max(h.floor, 1), h.index, nil
+}
+
+// key is the ask key that the fixture uses.
+var key = yarn.SchedulerKey{Priority: 1}
+
+func gpu(memory, vcores, gpus int64) yarn.Resource { return yarn.Resource{memory, vcores, gpus} }
+
+func configured(t testing.TB, version uint64, props []capacity.Property, comment string) *event.QueuesConfigured {
+	t.Helper()
+	conf, err := capacity.Parse(props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &event.QueuesConfigured{Version: version, Kinds: conf.Kinds, Dominant: conf.Calculator.Dominant, Author: "alice", Comment: comment}
+	for _, p := range conf.Properties() {
+		e.Properties = append(e.Properties, event.Property{Name: p.Name, Value: p.Value})
+	}
+	for _, q := range conf.Queues {
+		e.Queues = append(e.Queues, event.QueueDefinition{Path: q.Path, Leaf: q.Leaf, State: q.State})
+	}
+	return e
+}
+
+// story fills a history: three nodes; app 1 runs in root.online with two
+// containers; app 2 wants a whole node and holds a reservation on sim-01; app 3
+// waits; app 4 has ended.
+func story(t testing.TB) *history {
+	t.Helper()
+	h := newHistory()
+	h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime}, &event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: clusterTime, Level: 1})
+	h.apply(t, configured(t, 1, capacity.DefaultProperties(), "first"))
+	changed := append(capacity.DefaultProperties(), capacity.Property{Name: capacity.Prefix + "root.online.maximum-applications", Value: "7"})
+	h.apply(t, configured(t, 2, changed, "bound online"))
+	for i := uint32(1); i <= 3; i++ {
+		h.apply(t, &event.NodeRegistered{Node: i, ID: yarn.NodeID{Host: "sim-0" + string('0'+rune(i)), Port: 8041}, HTTPPort: 8042, Rack: "/r1", Total: gpu(65536, 16, 4), Version: "3.4.2"})
+	}
+	submit(t, h, 1, "root.online", "alice")
+	h.apply(t, &event.AskChanged{App: 1, Key: key, Name: "*", Count: 3, Size: gpu(32768, 8, 2), Relax: true})
+	h.apply(t, &event.ContainerAllocated{App: 1, Number: 1, Key: key, Node: 1, Locality: yarn.OffSwitch}, &event.ContainerAllocated{App: 1, Number: 2, Key: key, Node: 2, Locality: yarn.OffSwitch})
+	submit(t, h, 2, "root.train", "bob")
+	h.apply(t, &event.AskChanged{App: 2, Key: key, Name: "*", Count: 1, Size: gpu(65536, 16, 4), Relax: true},
+		&event.AskChanged{App: 2, Key: key, Name: "sim-01", Count: 1, Size: gpu(65536, 16, 4), Relax: true})
+	h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 60_000}, &event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: key, Node: 1})
+	h.apply(t, &event.ApplicationSubmitted{App: 3, Name: "waits", User: "carol", Queue: "root.batch", Type: "SPARK", Tags: []string{"etl"}, AM: gpu(1024, 1, 0), MaxAttempts: 2},
+		&event.AttemptStarted{App: 3, Attempt: 1})
+	submit(t, h, 4, "root.batch", "alice")
+	h.apply(t, &event.AttemptEnded{App: 4, Final: yarn.FinalSucceeded, Diagnostics: "done"}, &event.ApplicationEnded{App: 4, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
+	h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_000})
+	return h
+}
+
+// submit brings an unmanaged application to its registration.
+func submit(t testing.TB, h *history, seq uint32, queue, user string) {
+	t.Helper()
+	h.apply(t, &event.ApplicationSubmitted{App: seq, Name: "app", User: user, Queue: queue, Type: "YARN", Unmanaged: true, MaxAttempts: 1},
+		&event.AttemptStarted{App: seq, Attempt: 1}, &event.AttemptActivated{App: seq}, &event.AttemptRegistered{App: seq, Host: "am", RPCPort: 99, TrackingURL: "http://am:1/"})
+}
+
+// consensus is a fake of fixed answers.
+type consensus struct {
+	role, leader string
+	behind       string // why it is not ready; empty: it is
+	staleness    time.Duration
+	readIndex    func(ctx context.Context) (uint64, error)
+	err          error
+	calls        []string
+	mu           sync.Mutex
+	autopilot    api.Autopilot
+}
+
+func (k *consensus) note(call string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.calls = append(k.calls, call)
+	return k.err
+}
+
+// become changes what is told while the server looks on.
+func (k *consensus) become(change func(k *consensus)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	change(k)
+}
+
+func (k *consensus) Leader() (string, string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.leader == "" {
+		return "", ""
+	}
+	return k.leader, "10.0.0.1:8034"
+}
+func (k *consensus) Role() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.role
+}
+func (k *consensus) Term() uint64 { return 7 }
+func (k *consensus) Ready() (bool, string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.behind == "", k.behind
+}
+func (k *consensus) Staleness() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.staleness
+}
+func (k *consensus) ReadIndex(ctx context.Context) (uint64, error) {
+	if k.readIndex != nil {
+		return k.readIndex(ctx)
+	}
+	return 0, nil
+}
+func (k *consensus) Members(context.Context) ([]api.Member, error) {
+	return []api.Member{
+		{ID: "rm1", Address: "10.0.0.1:8034", Voter: true, Leader: true, Role: "leader", State: "alive", Commit: 20, Applied: 20, Version: "1.0", Level: 1, Digest: "aa", DigestIndex: 16},
+		{ID: "rm2", Address: "10.0.0.2:8034", Voter: true, Role: "follower", State: "alive", Commit: 20, Applied: 18, Lag: 2, LastContactMillis: 12, Version: "1.0", Level: 2, Digest: "aa", DigestIndex: 16},
+		{ID: "rm3", Address: "10.0.0.3:8034", Voter: true, Role: "follower", State: "unreachable", Lag: 20, LastContactMillis: -1},
+	}, nil
+}
+func (k *consensus) LastFailover() *api.Failover {
+	return &api.Failover{AtMillis: clusterTime, Millis: 214, Term: 7, OldLeader: "rm2", NewLeader: "rm1"}
+}
+func (k *consensus) Problem() string { return "" }
+
+func (k *consensus) Failovers() []api.Failover {
+	return []api.Failover{*k.LastFailover(), {AtMillis: clusterTime - 60_000, Millis: 301, Term: 6, OldLeader: "rm3", NewLeader: "rm2"}}
+}
+func (k *consensus) Verify(context.Context) (api.Verify, error) {
+	return api.Verify{Index: 20, Equal: true, Digests: []api.ReplicaDigest{{ID: "rm1", Digest: "aa"}, {ID: "rm2", Digest: "aa"}}}, k.err
+}
+func (k *consensus) Init(_ context.Context, r api.InitRequest) (api.InitReply, error) {
+	return api.InitReply{ClusterID: "c1", ID: "rm1", DryRun: r.DryRun}, k.note("init " + r.ClusterID)
+}
+func (k *consensus) Join(_ context.Context, r api.JoinRequest) (api.JoinReply, error) {
+	return api.JoinReply{ClusterID: "c1", ID: "rm1"}, k.note("join " + strings.Join(r.Leaders, ",") + " " + r.Token)
+}
+func (k *consensus) Promote(_ context.Context, id string, _ api.MemberRequest) error {
+	return k.note("promote " + id)
+}
+func (k *consensus) Demote(_ context.Context, id string, _ api.MemberRequest) error {
+	return k.note("demote " + id)
+}
+func (k *consensus) Remove(_ context.Context, id string, r api.MemberRequest) error {
+	if r.Force {
+		id += " force"
+	}
+	return k.note("remove " + id)
+}
+func (k *consensus) Transfer(_ context.Context, id string) error { return k.note("transfer " + id) }
+func (k *consensus) Autopilot(context.Context) (api.AutopilotState, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return api.AutopilotState{Settings: k.autopilot, Healthy: true, FailureTolerance: 1}, nil
+}
+func (k *consensus) SetAutopilot(_ context.Context, a api.Autopilot) error {
+	k.mu.Lock()
+	k.autopilot = a
+	k.mu.Unlock()
+	return k.note("autopilot")
+}
+
+// door records requests and answers with what it is told to.
+type door struct {
+	mu     sync.Mutex
+	got    []input.Request
+	answer func(ctx context.Context, r input.Request) (input.Reply, uint64, error)
+}
+
+// answering sets what is answered from now on.
+func (d *door) answering(f func(ctx context.Context, r input.Request) (input.Reply, uint64, error)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.answer = f
+}
+
+func (d *door) Do(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
+	d.mu.Lock()
+	d.got = append(d.got, r)
+	f := d.answer
+	d.mu.Unlock()
+	if f != nil {
+		return f(ctx, r)
+	}
+	return r.Input.NewReply(), 99, nil
+}
+
+// last is the last request that is not an audit record.
+func (d *door) last(t testing.TB) input.Request {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := len(d.got) - 1; i >= 0; i-- {
+		if _, ok := d.got[i].Input.(*input.Audit); !ok {
+			return d.got[i]
+		}
+	}
+	t.Fatal("nothing came through the door")
+	return input.Request{}
+}
+
+// bench is a server under test with its fakes.
+type bench struct {
+	t    testing.TB
+	h    *history
+	k    *consensus
+	d    *door
+	s    *Server
+	snap *snapshots
+}
+
+func newBench(t testing.TB, change func(*Config)) *bench {
+	t.Helper()
+	b := &bench{t: t, h: story(t), k: &consensus{role: "leader", leader: "rm1", autopilot: api.Autopilot{DeadServerLastContactThreshold: api.Duration(24 * time.Hour)}}, d: &door{}, snap: &snapshots{}}
+	cfg := DefaultConfig()
+	cfg.ID, cfg.Version = "rm1", "1.0"
+	cfg.Door, cfg.Reader, cfg.Consensus, cfg.Log, cfg.Snapshots = b.d, b.h, b.k, b.h, b.snap
+	cfg.Logger = hclog.NewNullLogger()
+	cfg.Now = func() time.Time { return time.UnixMilli(clusterTime) }
+	cfg.Explain = func(st *state.State, id yarn.ApplicationID) (any, error) {
+		if id.Seq == 4 {
+			return nil, input.Faultf(input.AlreadyEnded, "nothing waits", "%s has ended", id)
+		}
+		return map[string]string{"id": id.String(), "reason": "AM_LIMIT_QUEUE"}, nil
+	}
+	cfg.WhatIf = func(st *state.State, properties []input.Property, stop func() bool) (any, error) {
+		lim := scheduler.DefaultWhatIfLimits()
+		lim.Stop = stop
+		return scheduler.WhatIf(st, properties, lim)
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b.s = s
+	return b
+}
+
+// ask sends one request as a local program would.
+func (b *bench) ask(method, path, body string, header ...string) *httptest.ResponseRecorder {
+	b.t.Helper()
+	var rd io.Reader
+	if body != "" {
+		rd = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, path, rd)
+	r.Host, r.RemoteAddr = "127.0.0.1:8088", "127.0.0.1:40000"
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+	}
+	w := httptest.NewRecorder()
+	b.s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// into asks, demands a status, and decodes the answer.
+func (b *bench) into(status int, v any, method, path, body string, header ...string) http.Header {
+	b.t.Helper()
+	w := b.ask(method, path, body, header...)
+	if w.Code != status {
+		b.t.Fatalf("%s %s: status %d, want %d: %s", method, path, w.Code, status, w.Body)
+	}
+	if v != nil {
+		if err := json.Unmarshal(w.Body.Bytes(), v); err != nil {
+			b.t.Fatalf("%s %s: %v in %s", method, path, err, w.Body)
+		}
+	}
+	return w.Header()
+}
+
+// fails asks and demands an error with a status and a code.
+func (b *bench) fails(status int, code, method, path, body string, header ...string) api.Error {
+	b.t.Helper()
+	var e api.Error
+	b.into(status, &e, method, path, body, header...)
+	if e.Code != code {
+		b.t.Fatalf("%s %s: code %q, want %q (%s)", method, path, e.Code, code, e.Message)
+	}
+	if e.Message == "" {
+		b.t.Fatalf("%s %s: %s without a message", method, path, code)
+	}
+	return e
+}
+
+// snapshots is a fake store.
+type snapshots struct {
+	restored string
+	err      error
+}
+
+func (s *snapshots) Save(_ context.Context, stale bool) (api.Snapshot, io.ReadCloser, error) {
+	body := "SNAPSHOT"
+	if stale {
+		body = "STALE"
+	}
+	return api.Snapshot{ID: "s1", Index: 18, Term: 7, ClusterID: "c1", Bytes: int64(len(body))}, io.NopCloser(strings.NewReader(body)), s.err
+}
+
+func (s *snapshots) Restore(_ context.Context, r io.Reader, replace string, dry bool) (api.Restored, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return api.Restored{}, err
+	}
+	s.restored = string(b) + "|" + replace
+	return api.Restored{ClusterID: "c1", Index: 18, Epoch: 1, DryRun: dry}, s.err
+}
+
+func (s *snapshots) Take(context.Context) (api.Snapshot, error) {
+	return api.Snapshot{ID: "s2", Index: 20}, s.err
+}
+
+func (s *snapshots) List(context.Context) ([]api.Snapshot, error) { return nil, s.err }

@@ -1,0 +1,72 @@
+package httpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew; read the diff")
+
+const app1, app2, app3, app4 = "application_1780000000000_0001", "application_1780000000000_0002", "application_1780000000000_0003", "application_1780000000000_0004"
+
+// golden are the reads whose whole answers are kept.
+var golden = []struct{ file, path string }{
+	{"health.json", "/v1/health"}, {"cluster.json", "/v1/cluster"}, {"members.json", "/v1/cluster/members"}, {"verify.json", "/v1/cluster/verify"},
+	{"autopilot.json", "/v1/autopilot"}, {"upgrade.json", "/v1/upgrade"}, {"snapshots.json", "/v1/snapshots"},
+	{"apps.json", "/v1/apps"}, {"app.json", "/v1/apps/" + app1}, {"explain.json", "/v1/apps/" + app3 + "/explain"}, {"containers.json", "/v1/apps/" + app1 + "/containers"},
+	{"attempts.json", "/v1/apps/" + app1 + "/attempts"}, {"asks.json", "/v1/apps/" + app2 + "/asks"},
+	{"nodes.json", "/v1/nodes"}, {"node.json", "/v1/nodes/sim-01:8041"}, {"placement.json", "/v1/nodes/sim-01/placement"},
+	{"queues.json", "/v1/queues"}, {"queue.json", "/v1/queues/root.online"}, {"reservations.json", "/v1/reservations"}, {"reservation.json", "/v1/reservations/r1"},
+	{"conf.json", "/v1/conf"}, {"conf_versions.json", "/v1/conf/versions"}, {"conf_version.json", "/v1/conf/versions/1"}, {"conf_diff.json", "/v1/conf/versions/1/diff/2"}, {"log.json", "/v1/log?from=1&count=50"},
+	{"ws_info.json", "/ws/v1/cluster/info"}, {"ws_metrics.json", "/ws/v1/cluster/metrics"}, {"ws_scheduler.json", "/ws/v1/cluster/scheduler"}, {"ws_nodes.json", "/ws/v1/cluster/nodes"},
+	{"ws_node.json", "/ws/v1/cluster/nodes/sim-01:8041"}, {"ws_apps.json", "/ws/v1/cluster/apps"}, {"ws_app.json", "/ws/v1/cluster/apps/" + app1},
+	{"ws_attempts.json", "/ws/v1/cluster/apps/" + app1 + "/appattempts"}, {"ws_statistics.json", "/ws/v1/cluster/appstatistics"},
+	{"ws_info.xml", "/ws/v1/cluster/info"}, {"ws_nodes.xml", "/ws/v1/cluster/nodes"}, {"ws_scheduler.xml", "/ws/v1/cluster/scheduler"}, {"ws_app.xml", "/ws/v1/cluster/apps/" + app3},
+}
+
+func TestGolden(t *testing.T) {
+	b := newBench(t, nil)
+	for _, g := range golden {
+		t.Run(g.file, func(t *testing.T) {
+			accept := "*/*"
+			if strings.HasSuffix(g.file, ".xml") {
+				accept = "application/xml"
+			}
+			w := b.ask(http.MethodGet, g.path, "", "Accept", accept)
+			if w.Code != http.StatusOK {
+				t.Fatalf("status %d: %s", w.Code, w.Body)
+			}
+			got := w.Body.Bytes()
+			if !strings.HasSuffix(g.file, ".xml") {
+				var out bytes.Buffer
+				if err := json.Indent(&out, bytes.TrimSpace(got), "", " "); err != nil {
+					t.Fatalf("%v in %s", err, got)
+				}
+				got = out.Bytes()
+			} else {
+				got = bytes.ReplaceAll(got, []byte("><"), []byte(">\n<"))
+			}
+			got = append(got, '\n')
+			file := filepath.Join("testdata", "golden", g.file)
+			if *rewrite {
+				if err := os.WriteFile(file, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s differs from %s:\n%s", g.path, file, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,191 @@
+package httpserver
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"rmd/scheduler/input"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+func beat(n int) input.Request {
+	return input.Request{Input: &input.NodeHeartbeat{ID: yarn.NodeID{Host: "n", Port: uint16(n)}}}
+}
+
+func postFrames(b *bench, body []byte) *httptest.ResponseRecorder {
+	return b.ask("POST", "/v1/inputs", string(body), "Content-Type", api.InputsType)
+}
+
+// answers splits a response body.
+func answers(t *testing.T, body []byte) [][]byte {
+	t.Helper()
+	var out [][]byte
+	for len(body) > 0 {
+		f, rest, err := api.NextFrame(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, body = append(out, f), rest
+	}
+	return out
+}
+
+// Inputs of one body run at once and are answered in order.
+func TestInputs(t *testing.T) {
+	b := newBench(t, nil)
+	const n = 50
+	var running atomic.Int32
+	all := make(chan struct{})
+	b.d.answering(func(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
+		if running.Add(1) == n-2 {
+			close(all)
+		}
+		select {
+		case <-all: // none is answered before all have started
+		case <-ctx.Done():
+			return nil, 0, ctx.Err()
+		}
+		port := r.Input.(*input.NodeHeartbeat).ID.Port
+		if port == 7 {
+			return nil, 0, refusal{"STANDBY"}
+		}
+		return &input.NodeHeartbeatReply{Kill: []yarn.ContainerID{{Number: uint64(port)}}, Resync: port == 3}, uint64(port), nil
+	})
+	var body []byte
+	for i := range n {
+		frame := input.EncodeRequest(nil, beat(i))
+		switch i {
+		case 10:
+			frame = []byte("nonsense")
+		case 11:
+			frame = nil
+		}
+		body = api.AppendFrame(body, frame)
+	}
+	w := postFrames(b, body)
+	if w.Code != 200 || w.Header().Get("Content-Type") != api.InputsType {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	got := answers(t, w.Body.Bytes())
+	if len(got) != n {
+		t.Fatalf("%d answers", len(got))
+	}
+	for i, f := range got {
+		switch {
+		case i == 7:
+			if f[0] != api.FrameError || !strings.HasPrefix(string(f[1:]), api.CodeNoLeader) {
+				t.Errorf("%d: %q", i, f)
+			}
+		case i == 10 || i == 11:
+			if f[0] != api.FrameError || !strings.HasPrefix(string(f[1:]), api.CodeInvalidRequest) {
+				t.Errorf("%d: %q", i, f)
+			}
+		default:
+			r, err := input.DecodeReply(beat(i).Input, f[1:])
+			if err != nil || f[0] != api.FrameReply {
+				t.Fatalf("%d: %v", i, err)
+			}
+			if k := r.(*input.NodeHeartbeatReply); k.Kill[0].Number != uint64(i) || k.Resync != (i == 3) {
+				t.Errorf("%d: %+v", i, k)
+			}
+		}
+	}
+}
+
+// A refusal is a reply, with its fault.
+func TestInputsRefused(t *testing.T) {
+	b := newBench(t, nil)
+	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+		return input.Refuse(r.Input, input.Faultf(input.NoSuchNode, "register", "no node")), 0, nil
+	})
+	req := input.Request{Key: "sim/4", BodyHash: 77, Input: beat(1).Input}
+	got := answers(t, postFrames(b, api.AppendFrame(nil, input.EncodeRequest(nil, req))).Body.Bytes())
+	r, err := input.DecodeReply(req.Input, got[0][1:])
+	if err != nil || got[0][0] != api.FrameReply || r.Refused().Reason != input.NoSuchNode {
+		t.Errorf("%v %v", r, err)
+	}
+	if d := b.d.last(t); d.Key != "sim/4" || d.BodyHash != 77 {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestInputsBounds(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxInputs, c.MaxInputsBytes = 3, 2000 })
+	one := api.AppendFrame(nil, input.EncodeRequest(nil, beat(1)))
+	for name, c := range map[string]struct {
+		body   []byte
+		status int
+	}{
+		"none": {nil, 200}, "three": {bytes.Repeat(one, 3), 200}, "four": {bytes.Repeat(one, 4), 413}, "cut": {one[:len(one)-1], 400},
+		"huge length": {[]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, 400}, "overflow": {bytes.Repeat([]byte{0xff}, 20), 400}, "long": {api.AppendFrame(nil, make([]byte, 3000)), 400},
+	} {
+		if w := postFrames(b, c.body); w.Code != c.status {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+	if w := b.ask("POST", "/v1/inputs", string(one), "Content-Type", "application/json"); w.Code != 415 {
+		t.Errorf("%d", w.Code)
+	}
+}
+
+// More inputs than may be in flight wait for each other, and all are answered.
+func TestInputsInFlight(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.InputsInFlight = 2 })
+	var now, most atomic.Int32
+	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+		n := now.Add(1)
+		for {
+			old := most.Load()
+			if n <= old || most.CompareAndSwap(old, n) {
+				break
+			}
+		}
+		defer now.Add(-1)
+		return r.Input.NewReply(), 1, nil
+	})
+	body := bytes.Repeat(api.AppendFrame(nil, input.EncodeRequest(nil, beat(1))), 200)
+	if got := answers(t, postFrames(b, body).Body.Bytes()); len(got) != 200 || most.Load() > 2 {
+		t.Errorf("%d answers, %d at once", len(got), most.Load())
+	}
+}
+
+func TestInputsOverTheWire(t *testing.T) {
+	b := newBench(t, nil)
+	srv := listen(t, b)
+	body := bytes.Repeat(api.AppendFrame(nil, input.EncodeRequest(nil, beat(1))), 2000)
+	resp, err := srv.Client().Post(srv.URL+"/v1/inputs", api.InputsType, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var out bytes.Buffer
+	if _, err := out.ReadFrom(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%v %d", err, resp.StatusCode)
+	}
+	if got := answers(t, out.Bytes()); len(got) != 2000 {
+		t.Errorf("%d answers", len(got))
+	}
+}
+
+// BenchmarkInputs is the cost of the door itself; budget: under 3 µs an input
+// on one core, in bodies of 100.
+func BenchmarkInputs(b *testing.B) {
+	w := newBench(b, nil)
+	w.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+		return r.Input.NewReply(), 1, nil
+	})
+	body := bytes.Repeat(api.AppendFrame(nil, input.EncodeRequest(nil, beat(1))), 100)
+	b.ReportAllocs()
+	for b.Loop() {
+		w.d.got = w.d.got[:0]
+		if r := postFrames(w, body); r.Code != 200 {
+			b.Fatal(r.Code)
+		}
+	}
+}

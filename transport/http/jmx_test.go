@@ -1,0 +1,213 @@
+package httpserver
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"rmd/scheduler/input"
+)
+
+// The beans have the names, types and order of attributes of Hadoop's.
+func TestRecordedBeans(t *testing.T) {
+	b := recordedBench(t)
+	shapes := func(text []byte) map[string]*shape {
+		s, err := jsonShape(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names struct {
+			Beans []struct {
+				Name string `json:"name"`
+			} `json:"beans"`
+		}
+		if err := json.Unmarshal(text, &names); err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]*shape{}
+		for i, k := range names.Beans {
+			out[k.Name] = s.inner["beans"].items[i]
+		}
+		return out
+	}
+	want := shapes(recordedFile(t, "jmx.json"))
+	got := shapes(b.ask(http.MethodGet, "/jmx", "").Body.Bytes())
+	if len(want) < 7 {
+		t.Fatalf("%d beans recorded", len(want))
+	}
+	for name, w := range want {
+		if got[name] == nil {
+			t.Errorf("no bean %s", name)
+			continue
+		}
+		for _, d := range differences(name, w, got[name]) {
+			t.Error(d)
+		}
+	}
+}
+
+func TestBeanQueries(t *testing.T) {
+	b := recordedBench(t)
+	for query, want := range map[string]int{
+		"qry=Hadoop:service=ResourceManager,name=ClusterMetrics": 1, "qry=Hadoop:service=Nope,name=x": 0, "qry=Hadoop:service=ResourceManager,name=QueueMetrics,*": 3,
+		"qry=Hadoop:name=QueueMetrics,service=ResourceManager,q0=root": 1, "qry=java.lang:*": 1, "qry=Hadoop:service=ResourceManager,name=*Metrics": 2, "": 8,
+	} {
+		var d struct {
+			Beans []map[string]any `json:"beans"`
+		}
+		b.into(200, &d, "GET", "/jmx?"+query, "")
+		if len(d.Beans) != want {
+			t.Errorf("%s: %d beans, want %d", query, len(d.Beans), want)
+		}
+	}
+	var d struct {
+		Beans []map[string]any `json:"beans"`
+	}
+	b.into(200, &d, "GET", "/jmx?get=Hadoop:service=ResourceManager,name=ClusterMetrics::NumActiveNMs", "")
+	if len(d.Beans) != 1 || len(d.Beans[0]) != 3 || d.Beans[0]["NumActiveNMs"] != 1.0 {
+		t.Errorf("one attribute: %v", d.Beans)
+	}
+	if got := b.ask("GET", "/jmx?qry=::", "").Body.String(); strings.TrimSpace(got) != "{}" && strings.TrimSpace(got) != "{ }" {
+		t.Errorf("no query: %q", got)
+	}
+	b.into(200, &d, "GET", "/jmx?qry=Hadoop:service=ResourceManager,name=QueueMetrics,q0=root,q1=default", "")
+	for name, want := range map[string]float64{"AppsSubmitted": 2, "AppsRunning": 1, "AppsCompleted": 1, "AllocatedMB": 768, "AllocatedContainers": 3, "running_0": 1, "UsedAMResourceMB": 256, "AMResourceLimitMB": 2048} {
+		if d.Beans[0][name] != want {
+			t.Errorf("%s is %v, want %v", name, d.Beans[0][name], want)
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		c.Settings = func() []Setting {
+			return []Setting{{Name: "yarn.resourcemanager.am.max-attempts", Value: "2", File: "yarn-site.xml", Final: true}, {Name: "ssl.server.keystore.password", Value: "hush", File: "ssl.xml"}}
+		}
+	})
+	want, err := jsonShape(recordedFile(t, "conf_name.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := jsonShape(b.ask("GET", "/conf?name=yarn.resourcemanager.am.max-attempts", "", "Accept", "application/json").Body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range differences("", want, got) {
+		t.Error(d)
+	}
+	if want, err = xmlShape(recordedFile(t, "conf_name.xml")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = xmlShape(b.ask("GET", "/conf?name=yarn.resourcemanager.am.max-attempts", "").Body.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range differences("", want, got) {
+		t.Error(d)
+	}
+	text := b.ask("GET", "/conf", "").Body.String()
+	if !strings.Contains(text, "<name>yarn.scheduler.capacity.root.online.maximum-applications</name><value>7</value>") || !strings.Contains(text, "<final>true</final>") || strings.Contains(text, "hush") {
+		t.Error(text)
+	}
+	if w := b.ask("GET", "/conf?name=no.such", ""); w.Code != 404 {
+		t.Errorf("status %d", w.Code)
+	}
+}
+
+// Whom yarn.admin.acl does not name may not change the queues, as with
+// -refreshQueues; a role of rmd's own has been judged already.
+func TestSchedulerConfNeedsAnAdministrator(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Admin = func(user string) bool { return user == "root" } })
+	const path, body = "/ws/v1/cluster/scheduler-conf", `{"update-queue":{"queue-name":"root.batch","params":{"entry":[{"key":"maximum-capacity","value":"90"}]}}}`
+	for user, want := range map[string]int{"?user.name=root": 200, "?user.name=ann": 403, "": 403} {
+		before := b.d.asked()
+		w := b.ask("PUT", path+user, body)
+		if w.Code != want || (b.d.asked() == before) != (want == 403) {
+			t.Errorf("%q: %d %s", user, w.Code, w.Body)
+		}
+		if want == 403 && (!strings.Contains(w.Body.String(), `"exception":"ForbiddenException"`) || !strings.Contains(w.Body.String(), "Only admins can carry out this operation.")) {
+			t.Errorf("%q: %s", user, w.Body)
+		}
+	}
+}
+
+// YARN's documents of changes become a whole configuration on top of the one in
+// force, with its version as a condition.
+func TestSchedulerConf(t *testing.T) {
+	b := newBench(t, nil)
+	const path = "/ws/v1/cluster/scheduler-conf"
+	has := func(name string) (string, bool) {
+		in := b.d.last(t).Input.(*input.SetQueues)
+		if in.IfVersion != 2 {
+			t.Fatalf("on version %d", in.IfVersion)
+		}
+		for _, p := range in.Properties {
+			if p.Name == "yarn.scheduler.capacity."+name {
+				return p.Value, true
+			}
+		}
+		return "", false
+	}
+	put := func(status int, want, media, body string) {
+		t.Helper()
+		w := b.ask("PUT", path, body, "Content-Type", media)
+		if w.Code != status || !strings.HasPrefix(w.Body.String(), want) {
+			t.Fatalf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+	const done = "Configuration change successfully applied."
+	put(200, done, "application/json", `{"update-queue":{"queue-name":"root.batch","params":{"entry":[{"key":"maximum-capacity","value":"90"}]}}}`)
+	if v, _ := has("root.batch.maximum-capacity"); v != "90" {
+		t.Errorf("maximum %q", v)
+	}
+	put(200, done, "application/xml", `<sched-conf><remove-queue>root.batch</remove-queue><add-queue><queue-name>root.new</queue-name><params><entry><key>capacity</key><value>5</value></entry></params></add-queue>`+
+		`<update-queue><queue-name>root.online</queue-name><params><entry><key>maximum-applications</key><value></value></entry></params></update-queue>`+
+		`<global-updates><entry><key>yarn.scheduler.capacity.node-locality-delay</key><value>3</value></entry></global-updates></sched-conf>`)
+	if v, _ := has("root.queues"); strings.Contains(v, "batch") || !strings.HasSuffix(v, ",new") {
+		t.Errorf("queues %q", v)
+	}
+	for _, name := range []string{"root.batch.capacity", "root.online.maximum-applications"} {
+		if v, ok := has(name); ok {
+			t.Errorf("%s is still %q", name, v)
+		}
+	}
+	if v, _ := has("node-locality-delay"); v != "3" {
+		t.Errorf("delay %q", v)
+	}
+	put(200, done, "application/json", `{"sched-conf":{"add-queue":[{"queue-name":"root.x","params":{"entry":{"key":"capacity","value":"0"}}}]}}`)
+	if v, _ := has("root.x.capacity"); v != "0" {
+		t.Errorf("capacity %q", v)
+	}
+	put(400, "Queue root.nosuch not found", "application/xml", `<sched-conf><remove-queue>root.nosuch</remove-queue></sched-conf>`)
+	put(400, "Can't add existing queue root.online", "application/json", `{"add-queue":{"queue-name":"root.online","params":{}}}`)
+	put(400, `{"RemoteException":{"exception":"WebApplicationException"`, "application/xml", `<sched-conf`)
+	b.d.answering(refuse(input.Faultf(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")))
+	put(400, "Failed to re-init queues : the queue configuration is invalid", "application/json", `{}`)
+	w := b.ask("POST", path+"/validate", `<sched-conf><update-queue><queue-name>root.batch</queue-name><params><entry><key>capacity</key><value>70</value></entry></params></update-queue></sched-conf>`, "Content-Type", "application/xml")
+	if w.Code != 400 || !strings.HasPrefix(w.Body.String(), "CapacityScheduler configuration validation failed:") {
+		t.Errorf("validate: %d %s", w.Code, w.Body)
+	}
+	w = b.ask("POST", path+"/validate", `{}`, "Content-Type", "application/json")
+	if w.Code != 200 || !strings.HasPrefix(w.Body.String(), `{"property":[{"name":"yarn.`) {
+		t.Errorf("validate: %d %s", w.Code, w.Body)
+	}
+}
+
+// refuse answers every input but the audit's with a refusal.
+func refuse(f *input.Fault) func(context.Context, input.Request) (input.Reply, uint64, error) {
+	return func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+		return input.Refuse(r.Input, f), 0, nil
+	}
+}
+
+func TestLogLevel(t *testing.T) {
+	b := newBench(t, nil)
+	w := b.ask("GET", "/logLevel?log=<x>", "")
+	if w.Code != 200 || strings.Count(w.Body.String(), "<!-- OUTPUT -->") != 3 || strings.Contains(w.Body.String(), "<x>") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := b.ask("GET", "/logLevel?log=x&level=DEBUG", ""); w.Code != 403 {
+		t.Errorf("status %d", w.Code)
+	}
+}

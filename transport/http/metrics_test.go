@@ -1,0 +1,68 @@
+package httpserver
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+func contextWithLocal(r *http.Request, addr net.Addr) context.Context {
+	return context.WithValue(r.Context(), http.LocalAddrContextKey, addr)
+}
+
+// What is applied is counted, with the queue that a reservation was of.
+func TestMetricsWatch(t *testing.T) {
+	b := newBench(t, nil)
+	until := func(line string) {
+		t.Helper()
+		deadline := time.Now().Add(time.Minute)
+		for !strings.Contains(b.ask("GET", "/metrics", "").Body.String(), line+"\n") {
+			if time.Now().After(deadline) {
+				t.Fatalf("no line %s", line)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	// The watch starts beside the test: repeat an event until it is seen.
+	for n := int64(0); !strings.Contains(b.ask("GET", "/metrics", "").Body.String(), `rmd_events_total{kind="TimeAdvanced"}`); n++ {
+		b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_000 + n})
+	}
+	b.h.apply(t, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged})
+	until(`rmd_reservations_total{outcome="moved",queue="root.train"} 1`)
+	until(`rmd_events_total{kind="ReservationCancelled"} 1`)
+	b.h.apply(t, &event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: key, Node: 1})
+	until(`rmd_reservations_total{outcome="made",queue="root.train"} 1`)
+	submit(t, b.h, 5, "root.online", "alice")
+	b.h.apply(t, &event.AskChanged{App: 5, Key: key, Name: "*", Count: 1, Size: gpu(60000, 1, 0), Relax: true})
+	b.h.apply(t, &event.ContainerAllocated{App: 5, Number: 1, Key: key, Node: 3, Locality: yarn.OffSwitch})
+	until(`rmd_app_wait_seconds_count{queue="root.online",size="large"} 1`)
+}
+
+// Every route of ours stands in the documentation of package api.
+func TestRoutesAreDocumented(t *testing.T) {
+	b := newBench(t, nil)
+	text, err := os.ReadFile("v1/api/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range b.s.routes {
+		rest, ok := strings.CutPrefix(r.pattern, "/v1/")
+		if !ok {
+			continue
+		}
+		last := rest[strings.LastIndexAny(rest, "/:}")+1:]
+		if last != "" && !strings.Contains(string(text), last) {
+			t.Errorf("%s %s is not in api/doc.go", r.method, r.pattern)
+		}
+		if r.handle == nil || r.class == 0 {
+			t.Errorf("%s %s has no handler or class", r.method, r.pattern)
+		}
+	}
+}

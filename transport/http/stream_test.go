@@ -1,0 +1,230 @@
+package httpserver
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// message is one Server-Sent Event.
+type message struct{ id, event, data string }
+
+// events opens a stream over a real connection.
+type events struct {
+	t      *testing.T
+	cancel context.CancelFunc
+	resp   *http.Response
+	r      *bufio.Scanner
+}
+
+func openStream(t *testing.T, srv *httptest.Server, path, last string) *events {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last != "" {
+		req.Header.Set("Last-Event-ID", last)
+	}
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); resp.Body.Close() })
+	return &events{t: t, cancel: cancel, resp: resp, r: bufio.NewScanner(resp.Body)}
+}
+
+// next reads one message; comments alone are skipped, ok is false at the end.
+func (e *events) next() (m message, ok bool) {
+	for e.r.Scan() {
+		line := e.r.Text()
+		name, value, _ := strings.Cut(line, ": ")
+		switch {
+		case line == "" && m != message{}:
+			return m, true
+		case name == "id":
+			m.id = value
+		case name == "event":
+			m.event = value
+		case name == "data":
+			m.data = value
+		}
+	}
+	return m, false
+}
+
+func (e *events) batch() api.EventBatch {
+	e.t.Helper()
+	for {
+		m, ok := e.next()
+		if !ok {
+			e.t.Fatal("the stream ended")
+		}
+		if m.event != "batch" {
+			continue
+		}
+		var b api.EventBatch
+		if err := json.Unmarshal([]byte(m.data), &b); err != nil {
+			e.t.Fatal(err)
+		}
+		return b
+	}
+}
+
+func listen(t *testing.T, b *bench) *httptest.Server {
+	srv := httptest.NewServer(b.s.Handler())
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// A client that comes back with the last id loses nothing and gets nothing
+// twice, wherever it was cut off.
+func TestStreamResumes(t *testing.T) {
+	b := newBench(t, nil)
+	srv := listen(t, b)
+	want := uint64(1)
+	last := ""
+	for cut := range 4 {
+		path := "/v1/events"
+		if cut == 0 {
+			want = 6
+			last = "5"
+		}
+		s := openStream(t, srv, path, last)
+		for range 3 {
+			m, ok := s.next()
+			if !ok {
+				t.Fatal("the stream ended")
+			}
+			var d api.EventBatch
+			if err := json.Unmarshal([]byte(m.data), &d); err != nil {
+				t.Fatal(err)
+			}
+			if d.Index != want || m.event != "batch" {
+				t.Fatalf("index %d, want %d", d.Index, want)
+			}
+			want++
+			last = m.id
+			if want > 14 {
+				b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 200_000 + int64(want)})
+			}
+		}
+		s.cancel()
+	}
+}
+
+func TestStreamIsLive(t *testing.T) {
+	b := newBench(t, nil)
+	s := openStream(t, listen(t, b), "/v1/events", "")
+	if s.resp.Header.Get("Content-Type") != "text/event-stream" || s.resp.Header.Get(api.HeaderIndex) != "16" {
+		t.Errorf("%v", s.resp.Header)
+	}
+	b.h.apply(t, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator})
+	d := s.batch()
+	if d.Index != 17 || d.Term != 7 || d.NowMillis != clusterTime+120_000 || len(d.Events) != 1 {
+		t.Fatalf("%+v", d)
+	}
+	if e := d.Events[0]; e.Kind != "ReservationCancelled" || e.Reservation != "r1" || e.Data["cause"] != "OPERATOR" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestStreamFilters(t *testing.T) {
+	b := newBench(t, nil)
+	srv := listen(t, b)
+	for query, want := range map[string]struct {
+		index uint64
+		kind  string
+	}{
+		"app=" + app2:                   {10, "ApplicationSubmitted"},
+		"node=sim-02":                   {5, "NodeRegistered"},
+		"node=sim-02:8041":              {5, "NodeRegistered"},
+		"queue=root.batch":              {13, "ApplicationSubmitted"},
+		"queue=batch&kind=attemptended": {15, "AttemptEnded"},
+		"kind=ReservationMade":          {12, "ReservationMade"},
+		"app=" + app1 + "&node=sim-01":  {9, "ContainerAllocated"},
+	} {
+		d := openStream(t, srv, "/v1/events?after=1&"+query, "").batch()
+		if d.Index != want.index || d.Events[0].Kind != want.kind {
+			t.Errorf("%s: %+v", query, d)
+		}
+		if strings.HasPrefix(query, "app="+app1) && (len(d.Events) != 1 || d.Events[0].Container != "container_1780000000000_0001_01_000001") {
+			t.Errorf("%s: %+v", query, d.Events)
+		}
+	}
+}
+
+// A heartbeat moves the id over what did not pass, so that a resume is cheap.
+func TestStreamHeartbeat(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Heartbeat = 5 * time.Millisecond })
+	s := openStream(t, listen(t, b), "/v1/events?after=13&kind=LevelRaised", "")
+	for {
+		m, ok := s.next()
+		if !ok || m.event != "" {
+			t.Fatalf("%+v", m)
+		}
+		if m.id == "16" {
+			return
+		}
+	}
+}
+
+func TestStreamTooOld(t *testing.T) {
+	b := newBench(t, nil)
+	srv := listen(t, b)
+	b.h.forget(10)
+	b.fails(410, api.CodeTooOld, "GET", "/v1/events", "", "Last-Event-ID", "4")
+	s := openStream(t, srv, "/v1/events", "15")
+	s.batch()
+	b.h.forget(100)
+	for {
+		m, ok := s.next()
+		if !ok {
+			t.Fatal("the stream ended without saying why")
+		}
+		if m.event == "error" {
+			if !strings.Contains(m.data, api.CodeTooOld) {
+				t.Errorf("%s", m.data)
+			}
+			return
+		}
+	}
+}
+
+func TestStreamsAreBounded(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxStreams = 1 })
+	srv := listen(t, b)
+	s := openStream(t, srv, "/v1/events", "10")
+	s.batch()
+	b.fails(503, api.CodeBusy, "GET", "/v1/events", "")
+	s.cancel()
+	for b.s.streams.Load() != 0 {
+		time.Sleep(time.Millisecond)
+	}
+	openStream(t, srv, "/v1/events", "10").batch()
+}
+
+// Close ends open streams.
+func TestCloseEndsStreams(t *testing.T) {
+	b := newBench(t, nil)
+	s := openStream(t, listen(t, b), "/v1/events", "10")
+	s.batch()
+	if err := b.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, ok := s.next(); !ok {
+			return
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package summary
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// Place is where a node is found, which seldom changes.
+type Place struct {
+	ID   yarn.NodeID
+	Rack string
+	Host string // in lower case
+}
+
+// places are those of all nodes.
+type places struct {
+	bySlot []Place
+	order  []uint32 // by host and port
+	racks  []string // in order
+}
+
+// Nodes are the slots of all nodes by host and port.
+func (c *Census) Nodes() []uint32 { return c.places.order }
+
+// Place is where the node of a slot is found.
+func (c *Census) Place(slot uint32) *Place { return &c.places.bySlot[slot] }
+
+// Racks are the names of all racks, in order.
+func (c *Census) Racks() []string { return c.places.racks }
+
+// step makes the places of another version.
+func (p *places) step(old, now *state.State) *places {
+	if p.hold(old, now) {
+		return p
+	}
+	out := &places{bySlot: make([]Place, now.Nodes.Cap())}
+	now.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		out.bySlot[slot] = Place{ID: n.ID, Rack: n.Rack, Host: strings.ToLower(n.ID.Host)}
+		out.order, out.racks = append(out.order, slot), append(out.racks, n.Rack)
+		return true
+	})
+	slices.SortFunc(out.order, func(a, b uint32) int {
+		x, y := &out.bySlot[a].ID, &out.bySlot[b].ID
+		return cmp.Or(strings.Compare(x.Host, y.Host), cmp.Compare(x.Port, y.Port))
+	})
+	slices.Sort(out.racks)
+	out.racks = slices.Compact(out.racks)
+	return out
+}
+
+// hold says whether the places are those of another version too.
+func (p *places) hold(old, now *state.State) bool {
+	if old.Nodes.Len() != now.Nodes.Len() || old.Nodes.Cap() != now.Nodes.Cap() {
+		return false
+	}
+	for slot := uint32(1); slot < now.Nodes.Cap(); slot++ {
+		n := now.Nodes.Get(slot)
+		if old.Nodes.Get(slot) == n {
+			continue
+		}
+		if have := &p.bySlot[slot]; now.Nodes.Has(slot) != old.Nodes.Has(slot) || n.ID != have.ID || n.Rack != have.Rack {
+			return false
+		}
+	}
+	return true
+}

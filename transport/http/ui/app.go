@@ -1,0 +1,114 @@
+package ui
+
+import (
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+type appData struct {
+	Index      uint64
+	App        appRow
+	Explain    *api.Explanation
+	NoExplain  *api.Error
+	Attempts   []api.Attempt
+	Asks       []api.Ask
+	Containers []containerRow
+	Pager      pager
+	Held       []api.Reservation
+	Timeline   []moment
+	Leaves     []choice
+	Decisions  []decisionRow
+}
+
+// containerRow is a container with where its log is.
+type containerRow struct {
+	api.Container
+	Log string
+}
+
+// moment is one point in an application's life.
+type moment struct {
+	What     string
+	AtMillis int64
+	Since    int64 // after the moment before
+	Now      bool  // it still goes on
+}
+
+// appContainers is how many containers one page of an application shows.
+const appContainers = 100
+
+func application(q *query) (any, error) {
+	slot, err := q.v.FindApp(q.r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	a := q.v.State().Apps.Get(slot)
+	d := appData{Index: q.v.Index(), App: q.appRow(slot), Attempts: q.v.Attempts(slot), Asks: q.v.Asks(slot)}
+	q.title = d.App.ID
+	if !a.State.Ended() {
+		if d.Explain, err = explain(q.v, a.ID); err != nil {
+			d.NoExplain = q.u.back.Problem(err, false)
+		}
+		d.Leaves = q.leafChoices(d.App.Queue)
+	}
+	var after yarn.ContainerID
+	if text := q.q.Get("after"); text != "" {
+		if after, err = yarn.ParseContainerID(text); err != nil {
+			return nil, bad("after: "+err.Error(), "begin at the first page")
+		}
+	}
+	list, next := q.v.Containers(slot, after, appContainers)
+	for _, c := range list {
+		d.Containers = append(d.Containers, withLog(c, d.App.User))
+	}
+	d.Pager = q.pager("container", int(a.Live), len(list), next)
+	d.Held = q.heldBy(a)
+	d.Timeline = timeline(q.v.State(), a)
+	if events, err := q.decisions(decisionFilter{app: d.App.ID}, 0, overviewDecisions); err == nil {
+		d.Decisions = events.first(overviewDecisions)
+	}
+	return d, nil
+}
+
+// withLog adds the address of the container's log at its NodeManager.
+func withLog(c api.Container, user string) containerRow {
+	r := containerRow{Container: c}
+	if c.NodeHTTPAddress != "" {
+		r.Log = "http://" + c.NodeHTTPAddress + "/node/containerlogs/" + c.ID + "/" + user
+	}
+	return r
+}
+
+func (q *query) heldBy(a *state.App) []api.Reservation {
+	st := q.v.State()
+	var out []api.Reservation
+	for at := a.Reservations; at != 0; at = st.Reservations.Get(at).NextOfApp() {
+		out = append(out, q.v.Reservation(at))
+	}
+	return out
+}
+
+// timeline tells an application's life in order.
+func timeline(st *state.State, a *state.App) []moment {
+	list := []moment{{What: "submitted", AtMillis: a.SubmittedMillis}}
+	put := func(what string, at int64) {
+		if at != 0 {
+			list = append(list, moment{What: what, AtMillis: at, Since: max(at-list[len(list)-1].AtMillis, 0)})
+		}
+	}
+	if a.AttemptMillis > a.SubmittedMillis && a.Attempt > 1 {
+		put("this attempt began", a.AttemptMillis)
+	}
+	put("its node took the ApplicationMaster", a.LaunchedMillis)
+	if a.StartedMillis >= a.LaunchedMillis {
+		put("the ApplicationMaster registered", a.StartedMillis)
+	}
+	put("the ApplicationMaster unregistered", a.FinishMillis)
+	if a.EndedMillis != 0 {
+		put("ended: "+word(a.State.String()), a.EndedMillis)
+		return list
+	}
+	list = append(list, moment{What: "now", AtMillis: st.Meta.NowMillis, Since: max(st.Meta.NowMillis-list[len(list)-1].AtMillis, 0), Now: true})
+	return list
+}

@@ -1,0 +1,242 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/summary"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+var appStates = []string{"SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
+
+// appRow is one line of a list of applications.
+type appRow struct {
+	api.App
+	Why      reason
+	WaitsMs  int64   // for its AM, or the container that it holds a node for
+	RanMs    int64   // since its first AM registered, until its end
+	Progress float64 // percent
+	Share    float64 // of the cluster, percent, by its largest kind
+	Ended    bool
+	Final    string
+}
+
+func (q *query) appRow(slot uint32) appRow {
+	st := q.v.State()
+	a := st.Apps.Get(slot)
+	why := reason{Code: coarse(a)}
+	if !q.past {
+		why = q.u.reasons.of(q.v, a, q.u.cfg.Now(), q.behind)
+	}
+	r := appRow{App: q.v.App(slot), Why: why, Progress: float64(a.Progress) / 100, Ended: a.State.Ended()}
+	r.WaitsMs = q.v.Census().App(slot).WaitsSince(st.Meta.NowMillis)
+	if a.StartedMillis != 0 {
+		until := st.Meta.NowMillis
+		if a.EndedMillis != 0 {
+			until = a.EndedMillis
+		}
+		r.RanMs = max(until-a.StartedMillis, 1)
+	}
+	f, _ := share(r.Used, q.v.Size(st.Meta.Cluster))
+	r.Share = f * 100
+	return r
+}
+
+type appsData struct {
+	Index   uint64
+	States  []choice
+	Counts  []stateCount
+	Queues  []choice
+	User    string
+	Find    string
+	Sort    string
+	All     bool // every column
+	AllLink string
+	Heads   []column
+	Rows    []appRow
+	Pager   pager
+	Filter  bool // something is filtered
+}
+
+type stateCount struct {
+	State, Link string
+	N           int
+	Chosen      bool
+}
+
+// appFilter says which applications the list is of.
+type appFilter struct {
+	states map[string]bool
+	under  map[uint32]bool // queues; nil: all
+	user   state.NameID
+	named  bool // a user is asked for
+	find   string
+}
+
+func (q *query) appFilter() (appFilter, error) {
+	st := q.v.State()
+	f := appFilter{find: strings.ToLower(strings.TrimSpace(q.q.Get("find")))}
+	var err error
+	if f.states, err = q.words("state", appStates); err != nil {
+		return f, err
+	}
+	if user := q.q.Get("user"); user != "" {
+		f.user, f.named = st.NameID(user), true
+	}
+	if name := q.q.Get("queue"); name != "" {
+		slot, err := q.v.FindQueue(name)
+		if err != nil {
+			return f, err
+		}
+		path := q.v.QueuePath(slot)
+		f.under = map[uint32]bool{}
+		st.Queues.Each(func(slot uint32, k *state.Queue) bool {
+			if k.Path == path || strings.HasPrefix(k.Path, path+".") {
+				f.under[slot] = true
+			}
+			return true
+		})
+	}
+	return f, nil
+}
+
+// pass leaves the state out: the numbers beside the states are of the rest.
+func (f *appFilter) pass(st *state.State, k *summary.App) bool {
+	switch {
+	case f.named && k.User != f.user, f.under != nil && !f.under[k.Queue]:
+		return false
+	case f.find == "":
+		return true
+	}
+	a := st.Apps.Get(k.Slot)
+	d := a.Details()
+	return strings.Contains(strings.ToLower(d.Name), f.find) || strings.HasSuffix(a.ID.String(), f.find) ||
+		strings.Contains(strings.ToLower(st.NameOf(a.User)), f.find) || slices.ContainsFunc(d.Tags, func(t string) bool { return strings.ToLower(t) == f.find })
+}
+
+// appKeys are what a list of applications can be sorted by.
+var appKeys = []string{"id", "priority", "submitted", "wait", "containers", "memory", "pending", "reserved", "ended"}
+
+func appKey(now int64, name string, a *summary.App) int64 {
+	switch name {
+	case "priority":
+		return int64(a.Priority)
+	case "submitted":
+		return a.SubmittedMillis
+	case "wait":
+		return a.Waited(now)
+	case "containers":
+		return int64(a.Live)
+	case "memory":
+		return a.Used
+	case "pending":
+		return a.Pending
+	case "reserved":
+		return a.Reserved
+	case "ended":
+		return a.EndedMillis
+	}
+	return 0 // the id alone
+}
+
+func applications(q *query) (any, error) {
+	f, err := q.appFilter()
+	if err != nil {
+		return nil, err
+	}
+	sorted, desc, err := q.sorting(appKeys, "-id")
+	if err != nil {
+		return nil, err
+	}
+	after, err := q.cursor()
+	if err != nil {
+		return nil, err
+	}
+	st := q.v.State()
+	t := top{most: q.u.cfg.PageRows, desc: desc}
+	var byState [yarn.AppKilled + 1]int
+	var wanted [yarn.AppKilled + 1]bool
+	for s := range wanted {
+		wanted[s] = f.states == nil || f.states[yarn.ApplicationState(s).String()]
+	}
+	q.v.Census().Each(desc, func(a *summary.App) bool {
+		if !f.pass(st, a) {
+			return true
+		}
+		byState[a.State]++
+		if wanted[a.State] {
+			t.add(row{key: appKey(st.Meta.NowMillis, sorted, a), id: uint64(a.Seq), slot: a.Slot}, after)
+		}
+		return true
+	})
+	counts := map[string]int{}
+	for s, n := range byState {
+		counts[yarn.ApplicationState(s).String()] = n
+	}
+	rows, next := t.page()
+	d := appsData{Index: q.v.Index(), User: q.q.Get("user"), Find: q.q.Get("find"), Sort: q.q.Get("sort"), All: q.q.Get("all") == "1",
+		Pager: q.pager("application", t.all, len(rows), next), Filter: f.states != nil || f.named || f.under != nil || f.find != ""}
+	for _, r := range rows {
+		d.Rows = append(d.Rows, q.appRow(r.slot))
+	}
+	d.Heads = q.appHeads(sorted, desc, d.All)
+	d.AllLink = q.with("all", map[bool]string{false: "1", true: ""}[d.All])
+	d.addChoices(q, f, counts)
+	if f.find != "" && t.all == 1 && len(rows) == 1 {
+		q.title = fmt.Sprintf("Applications: %s", d.Find)
+	}
+	return d, nil
+}
+
+// addChoices fills in what can be chosen from.
+func (d *appsData) addChoices(q *query, f appFilter, counts map[string]int) {
+	var all int
+	for _, s := range appStates {
+		all += counts[s]
+		base := &query{r: q.r, q: without(q.q, "after")}
+		d.Counts = append(d.Counts, stateCount{State: s, N: counts[s], Link: base.with("state", s), Chosen: f.states[s]})
+		d.States = append(d.States, choice{Value: s, Text: strings.ToLower(s), Chosen: f.states[s]})
+	}
+	base := &query{r: q.r, q: without(q.q, "after")}
+	d.Counts = append([]stateCount{{State: "all", N: all, Link: base.with("state", ""), Chosen: f.states == nil}}, d.Counts...)
+	d.Queues = q.queueChoices(q.q.Get("queue"))
+}
+
+// queueChoices are the paths of all queues, in order.
+func (q *query) queueChoices(chosen string) []choice {
+	var paths []string
+	q.v.State().Queues.Each(func(_ uint32, k *state.Queue) bool {
+		paths = append(paths, k.Path)
+		return true
+	})
+	slices.Sort(paths)
+	return choices(paths, chosen)
+}
+
+// leafChoices are the paths of the queues that take applications.
+func (q *query) leafChoices(but string) []choice {
+	var paths []string
+	q.v.State().Queues.Each(func(_ uint32, k *state.Queue) bool {
+		if k.Leaf && k.Path != but {
+			paths = append(paths, k.Path)
+		}
+		return true
+	})
+	slices.Sort(paths)
+	return choices(paths, "")
+}
+
+func (q *query) appHeads(sorted string, desc, all bool) []column {
+	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
+	out := []column{c("Application", "id", false), c("Name", "", false), c("User", "", false), c("Queue", "", false), c("State", "", false), c("Why it waits", "", false),
+		c("Waited", "wait", true), c("Containers", "containers", true), c("Uses", "memory", true), c("Wants", "pending", true), c("Reserved", "reserved", true), c("Priority", "priority", true)}
+	if all {
+		out = append(out, c("Type", "", false), c("Tags", "", false), c("Submitted", "submitted", true), c("Started", "", true), c("Ended", "ended", true), c("Ran", "", true),
+			c("Final", "", false), c("Progress", "", true), c("Share of cluster", "", true), c("Attempt", "", true), c("Failures", "", true), c("Tracking", "", false), c("Blacklisted", "", true))
+	}
+	return out
+}

@@ -1,0 +1,175 @@
+package ui
+
+import (
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rmd/transport/http/v1/api"
+)
+
+// A bar is drawn in barWidth units across.
+const barWidth = 1000
+
+// bar is one drawn line of shares. It is SVG with attributes only, since the
+// policy of the pages takes no style from them. Text says the same in words.
+type bar struct {
+	Parts []part
+	Marks []mark
+	Text  string
+}
+
+// part is one stretch of a bar.
+type part struct {
+	X, W        string
+	Class, Text string
+	Link        string // empty: none
+}
+
+// mark is one limit on a bar.
+type mark struct{ X, Class, Text string }
+
+// builder adds stretches one after the other.
+type builder struct {
+	bar
+	total, at float64
+}
+
+func newBar(total int64) *builder { return &builder{total: float64(max(total, 1))} }
+
+func units(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
+
+// add puts a stretch at the end; what is beyond the whole is cut off.
+func (b *builder) add(v int64, class, text string) *builder {
+	w := min(float64(max(v, 0))/b.total*barWidth, barWidth-b.at)
+	if w <= 0 {
+		return b
+	}
+	b.Parts = append(b.Parts, part{X: units(b.at), W: units(w), Class: class, Text: text})
+	b.at += w
+	return b
+}
+
+// link makes the stretch that was added last lead somewhere.
+func (b *builder) link(to string) *builder {
+	if n := len(b.Parts); n > 0 {
+		b.Parts[n-1].Link = to
+	}
+	return b
+}
+
+// limit puts a mark at a value.
+func (b *builder) limit(v int64, class, text string) *builder {
+	x := min(max(float64(v)/b.total*barWidth, 0), barWidth)
+	b.Marks = append(b.Marks, mark{X: units(x), Class: class, Text: text})
+	return b
+}
+
+func (b *builder) done(text string) bar {
+	b.Text = text
+	return b.bar
+}
+
+// SVG is the bar as it stands on a page. A page of queues has hundreds of them,
+// which a template would take ten times as long for; every text is escaped.
+func (b bar) SVG() template.HTML {
+	var w strings.Builder
+	w.Grow(256 + 160*(len(b.Parts)+len(b.Marks)))
+	text := template.HTMLEscapeString(b.Text)
+	put(&w, `<svg class="bar" viewBox="0 0 1000 24" preserveAspectRatio="none" role="img" aria-label="`, text, `"><title>`, text, `</title><rect class="track" width="1000" height="24"/>`)
+	for _, p := range b.Parts {
+		if p.Link != "" {
+			put(&w, `<a href="`, template.HTMLEscapeString(p.Link), `">`)
+		}
+		put(&w, `<rect class="`, p.Class, `" x="`, p.X, `" width="`, p.W, `" height="24"`)
+		switch p.Class {
+		case "reserved":
+			w.WriteString(` fill="url(#hatch)"`)
+		case "pending":
+			w.WriteString(` fill="url(#dots)"`)
+		}
+		put(&w, `><title>`, template.HTMLEscapeString(p.Text), `</title></rect>`)
+		if p.Link != "" {
+			w.WriteString(`</a>`)
+		}
+	}
+	for _, m := range b.Marks {
+		put(&w, `<line class="mark `, m.Class, `" x1="`, m.X, `" x2="`, m.X, `" y1="0" y2="24"><title>`, template.HTMLEscapeString(m.Text), `</title></line>`)
+	}
+	w.WriteString(`</svg>`)
+	return template.HTML(w.String())
+}
+
+func put(w *strings.Builder, parts ...string) {
+	for _, p := range parts {
+		w.WriteString(p)
+	}
+}
+
+// usage is a bar of one kind with its numbers.
+type usage struct {
+	Kind                                string
+	Used, Reserved, Pending, Free, Most int64
+	Bar                                 bar
+}
+
+// usages draws every kind of a whole: used, reserved, free.
+func usages(total, used, reserved, pending api.Resource) []usage {
+	var out []usage
+	for _, name := range kindsOf(total) {
+		u := usage{Kind: name, Used: used[name], Reserved: reserved[name], Pending: pending[name], Most: total[name]}
+		u.Free = max(u.Most-u.Used-u.Reserved, 0)
+		text := kindName(name) + ": " + kindValue(name, u.Used) + " used"
+		b := newBar(u.Most).add(u.Used, "used", kindValue(name, u.Used)+" used")
+		if u.Reserved > 0 {
+			b.add(u.Reserved, "reserved", kindValue(name, u.Reserved)+" reserved")
+			text += ", " + kindValue(name, u.Reserved) + " reserved"
+		}
+		u.Bar = b.done(text + " of " + kindValue(name, u.Most))
+		out = append(out, u)
+	}
+	return out
+}
+
+// share is the largest part of a whole that an amount takes, over all kinds,
+// with the name of that kind.
+func share(r, total api.Resource) (float64, string) {
+	var most float64
+	var kind string
+	for _, name := range kindsOf(total) {
+		if total[name] <= 0 {
+			continue
+		}
+		if f := float64(r[name]) / float64(total[name]); kind == "" || f > most {
+			most, kind = f, name
+		}
+	}
+	return most, kind
+}
+
+// add sums two amounts.
+func add(a, b api.Resource) api.Resource {
+	out := api.Resource{}
+	for name, v := range a { // order is harmless: each name has its own place
+		out[name] += v
+	}
+	for name, v := range b {
+		out[name] += v
+	}
+	return out
+}
+
+// sub is a less b, not below zero.
+func sub(a, b api.Resource) api.Resource {
+	out := api.Resource{}
+	for name, v := range a { // order is harmless: each name has its own place
+		out[name] = max(v-b[name], 0)
+	}
+	return out
+}
+
+// sentence joins what a bar shows.
+func sentence(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}

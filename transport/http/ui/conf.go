@@ -1,0 +1,300 @@
+package ui
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+)
+
+// prefix is where the keys of queues begin.
+const prefix = "yarn.scheduler.capacity."
+
+// setting is one key of a queue that its page edits.
+type setting struct {
+	Key, Name, Value, Now, Help string
+}
+
+// leafSettings are the keys that a form offers; every other one is in the text
+// of the whole configuration.
+var leafSettings = []setting{
+	{Key: "capacity", Help: "guaranteed: 30, 3w or [memory=…,vcores=…]"},
+	{Key: "maximum-capacity", Help: "what it may grow to"},
+	{Key: "user-limit-factor", Help: "one user's most, in guarantees"},
+	{Key: "minimum-user-limit-percent", Help: "share of each user when there are many"},
+	{Key: "maximum-applications", Help: "running and waiting"},
+	{Key: "maximum-am-resource-percent", Help: "share for ApplicationMasters, 0 to 1"},
+	{Key: "maximum-allocation-mb", Help: "largest container"},
+	{Key: "ordering-policy", Help: "fifo or fair"},
+	{Key: "priority", Help: "before its siblings"},
+}
+
+var parentSettings = []setting{leafSettings[0], leafSettings[1], leafSettings[8], {Key: "queues", Help: "its children, separated by commas"}}
+
+// settings are the keys of a queue with their values and what is in force.
+func (q *query) settings(k *api.Queue) []setting {
+	list := leafSettings
+	if !k.Leaf {
+		list = parentSettings
+	}
+	written := map[string]string{}
+	if ver := q.v.State().Version(); ver != nil {
+		for _, p := range ver.Properties {
+			written[p.Name] = p.Value
+		}
+	}
+	now := map[string]string{"capacity": k.Configured, "maximum-capacity": k.ConfiguredMax, "user-limit-factor": k.UserLimitFactor,
+		"minimum-user-limit-percent": k.UserLimit, "ordering-policy": k.Order}
+	if k.MaxApps > 0 {
+		now["maximum-applications"] = strconv.FormatInt(k.MaxApps, 10)
+	}
+	out := slices.Clone(list)
+	for i := range out {
+		s := &out[i]
+		s.Name = prefix + k.Path + "." + s.Key
+		s.Value, s.Now = written[s.Name], now[s.Key]
+	}
+	return out
+}
+
+type confData struct {
+	Index      uint64
+	Ready      bool
+	Version    uint64
+	AtMillis   int64
+	Author     string
+	Comment    string
+	Versions   []api.ConfVersion
+	Diff       *api.ConfDiff
+	From, To   uint64
+	Properties []state.Property
+	Find       string
+	All        int
+}
+
+func configuration(q *query) (any, error) {
+	d := confData{Index: q.v.Index(), Find: strings.TrimSpace(q.q.Get("find"))}
+	var now api.Conf
+	if err := q.get("/v1/conf", &now); err != nil {
+		if q.v.State().Version() == nil {
+			return d, nil
+		}
+		return nil, err
+	}
+	d.Ready, d.Version, d.AtMillis, d.Author, d.Comment = true, now.Version, now.AtMillis, now.Author, now.Comment
+	var versions api.ConfVersions
+	if err := q.get("/v1/conf/versions?limit=50", &versions); err != nil {
+		return nil, err
+	}
+	d.Versions = versions.Versions
+	from, to := q.q.Get("from"), q.q.Get("to")
+	if from != "" && to != "" {
+		d.Diff = &api.ConfDiff{}
+		if err := q.get("/v1/conf/versions/"+pathSegment(from)+"/diff/"+pathSegment(to), d.Diff); err != nil {
+			return nil, err
+		}
+		d.From, d.To = d.Diff.From, d.Diff.To
+	} else if len(d.Versions) > 1 {
+		d.From, d.To = d.Versions[1].Version, d.Versions[0].Version
+	}
+	d.All = len(now.Properties)
+	for _, p := range sorted(now.Properties) {
+		if d.Find == "" || strings.Contains(strings.ToLower(p.Name+" "+p.Value), strings.ToLower(d.Find)) {
+			d.Properties = append(d.Properties, p)
+		}
+	}
+	return d, nil
+}
+
+func sorted(props map[string]string) []state.Property {
+	out := make([]state.Property, 0, len(props))
+	for name, value := range props { // sorted below
+		out = append(out, state.Property{Name: name, Value: value})
+	}
+	slices.SortFunc(out, func(a, b state.Property) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+type editData struct {
+	Version uint64
+	Text    string
+	Comment string
+}
+
+// editConfiguration shows the whole configuration as text.
+func editConfiguration(q *query) (any, error) {
+	var now api.Conf
+	if err := q.get("/v1/conf", &now); err != nil {
+		return nil, err
+	}
+	return editData{Version: now.Version, Text: confText(now.Properties)}, nil
+}
+
+// confText writes properties one a line.
+func confText(props map[string]string) string {
+	var b strings.Builder
+	for _, p := range sorted(props) {
+		b.WriteString(p.Name + " = " + p.Value + "\n")
+	}
+	return b.String()
+}
+
+// confProperties reads them again. Empty lines and those with # are skipped.
+func confProperties(text string) (map[string]string, error) {
+	out := map[string]string{}
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" || strings.ContainsAny(name, " \t") {
+			return nil, bad(fmt.Sprintf("line %d is not NAME = VALUE: %q", i+1, clip(line)), "write one key on each line, or # before a remark")
+		}
+		if _, twice := out[name]; twice {
+			return nil, bad(fmt.Sprintf("line %d gives %s a second value", i+1, name), "keep one of the two lines")
+		}
+		out[name] = strings.TrimSpace(value)
+	}
+	return out, nil
+}
+
+func clip(s string) string {
+	const most = 80
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// masked is how the API shows the value of a key that holds a secret.
+const masked = "********"
+
+// unmask puts the real values in the place of hidden ones, which a browser has
+// never seen.
+func unmask(st *state.State, props map[string]string) {
+	ver := st.Version()
+	if ver == nil {
+		return
+	}
+	for _, p := range ver.Properties {
+		if props[p.Name] == masked {
+			props[p.Name] = p.Value
+		}
+	}
+}
+
+type stageData struct {
+	Base       uint64
+	Text       string
+	Comment    string
+	Validation api.Validation
+	Queue      string // the form that it comes from; empty: the text
+}
+
+// stage judges an edited configuration: what would change and what is wrong
+// with it. Nothing is written.
+func (u *UI) stage(w http.ResponseWriter, r *http.Request) error {
+	v, err := u.back.View(r)
+	if err != nil {
+		return err
+	}
+	d := stageData{Queue: r.PostFormValue("queue"), Comment: r.PostFormValue("comment")}
+	if d.Base, err = strconv.ParseUint(r.PostFormValue("base"), 10, 63); err != nil {
+		return bad("the form does not name the version that it changes", "open the page again")
+	}
+	var props map[string]string
+	if d.Queue != "" {
+		props, err = u.queueProperties(r, d.Queue)
+	} else {
+		props, err = confProperties(r.PostFormValue("text"))
+	}
+	if err != nil {
+		return err
+	}
+	d.Text = confText(props)
+	unmask(v.State(), props)
+	if err := u.back.Call(r, http.MethodPost, "/v1/conf:validate", nil, api.PutConf{Properties: props}, &d.Validation); err != nil {
+		return err
+	}
+	html, err := u.render("stage", d)
+	if err != nil {
+		return err
+	}
+	u.shell(w, r, http.StatusOK, shellData{Title: "Staged change", Nav: "conf", Main: trusted(html), Still: true})
+	return nil
+}
+
+// queueProperties takes the configuration in force and sets the keys of one
+// queue's form. An empty field takes the key away.
+func (u *UI) queueProperties(r *http.Request, queue string) (map[string]string, error) {
+	var now api.Conf
+	if err := u.back.Call(r, http.MethodGet, "/v1/conf", nil, nil, &now); err != nil {
+		return nil, err
+	}
+	for _, s := range append(slices.Clone(leafSettings), parentSettings[3]) {
+		values, given := r.PostForm["set."+s.Key]
+		if !given {
+			continue
+		}
+		name := prefix + queue + "." + s.Key
+		if value := strings.TrimSpace(values[0]); value == "" {
+			delete(now.Properties, name)
+		} else {
+			now.Properties[name] = value
+		}
+	}
+	return now.Properties, nil
+}
+
+// apply puts a staged configuration in force, when the version that it changes
+// is still the newest.
+func (u *UI) apply(w http.ResponseWriter, r *http.Request) error {
+	v, err := u.back.View(r)
+	if err != nil {
+		return err
+	}
+	props, err := confProperties(r.PostFormValue("text"))
+	if err != nil {
+		return err
+	}
+	unmask(v.State(), props)
+	header := map[string]string{"If-Match": `"` + r.PostFormValue("base") + `"`}
+	var out api.ConfApplied
+	if err := u.back.Call(r, http.MethodPut, "/v1/conf", header, api.PutConf{Properties: props, Comment: r.PostFormValue("comment")}, &out); err != nil {
+		return err
+	}
+	done(w, r, "/ui/conf", "apply")
+	return nil
+}
+
+type rollbackData struct {
+	To, Now  uint64
+	AtMillis int64
+	Author   string
+	Comment  string
+	Changes  []api.Change
+}
+
+// confirmRollback shows what going back to a version would change.
+func confirmRollback(q *query) (any, error) {
+	to := q.q.Get("to")
+	if to == "" {
+		return nil, bad("the address does not say which version to go back to", "choose one in the history of the configuration")
+	}
+	var ver api.Conf
+	if err := q.get("/v1/conf/versions/"+pathSegment(to), &ver); err != nil {
+		return nil, err
+	}
+	var diff api.ConfDiff
+	if err := q.get("/v1/conf/versions/current/diff/"+pathSegment(to), &diff); err != nil {
+		return nil, err
+	}
+	q.title = fmt.Sprintf("Roll back to version %d", ver.Version)
+	return rollbackData{To: ver.Version, Now: diff.From, AtMillis: ver.AtMillis, Author: ver.Author, Comment: ver.Comment, Changes: diff.Changes}, nil
+}

@@ -1,0 +1,352 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/transport/http/v1/api"
+)
+
+// decisionRow is one event in words, with why it was decided.
+type decisionRow struct {
+	Decision
+	Text string
+	Why  string // from the state just before; empty where the event says all
+}
+
+// decisionFilter says which events a list is of; empty is every decision.
+type decisionFilter struct {
+	app, node, queue string
+	seq, slot        uint32   // of the application, and the node
+	kinds            []string // nil: what the scheduler decided
+	all              bool     // every kind
+}
+
+// Kinds of events that are decisions, or that people follow. The others keep
+// books: clocks, answers, idempotency keys.
+var decisionKinds = []string{"ApplicationSubmitted", "ApplicationEnded", "ApplicationMoved", "ApplicationReprioritized", "AttemptActivated", "AttemptRegistered", "AttemptEnded",
+	"ContainerAllocated", "ContainerReleased", "ContainerCompleted", "ReservationMade", "ReservationFulfilled", "ReservationCancelled",
+	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "ClusterInitialized", "LevelRaised", "Audited"}
+
+var reservationKinds = []string{"ReservationMade", "ReservationFulfilled", "ReservationCancelled"}
+
+func (f *decisionFilter) pass(kind string, s Subject, d func() api.Event) bool {
+	kinds := f.kinds
+	if kinds == nil && !f.all {
+		kinds = decisionKinds
+	}
+	if kinds != nil && !slices.Contains(kinds, kind) {
+		return false
+	}
+	switch {
+	case f.app == "" && f.node == "" && f.queue == "":
+		return true
+	case s.Known && (f.seq != 0 && s.App != f.seq || f.slot != 0 && s.Node != f.slot):
+		return false
+	}
+	e := d()
+	return (f.app == "" || e.App == f.app) && (f.node == "" || e.Node == f.node) && (f.queue == "" || e.Queue == f.queue || strings.HasPrefix(e.Queue, f.queue+"."))
+}
+
+// decided is a stretch of decisions in words.
+type decided struct {
+	Rows []decisionRow
+	Next uint64
+}
+
+// first cuts the list short.
+func (d decided) first(n int) []decisionRow { return d.Rows[:min(len(d.Rows), n)] }
+
+// How many events are looked at for a list: on a page of their own, and on
+// others.
+const (
+	lookFar  = 20_000
+	lookNear = 2_000
+)
+
+// whyFar is how far behind the newest event of a list one may be whose reason is
+// looked for: all entries between them have to be followed.
+const whyFar = 20_000
+
+// How long a page waits for the reasons of its rows: one that is opened; one that
+// renews itself, and has them with the next look; and one of the past, which is
+// made from an earlier state anyhow and does not change.
+const (
+	whyOpened = 25 * time.Millisecond
+	whyBehind = 2 * time.Millisecond
+	whyOfPast = time.Second
+)
+
+func (q *query) patience() time.Duration {
+	switch {
+	case q.q.Has("at"):
+		return whyOfPast
+	case q.behind:
+		return whyBehind
+	}
+	return whyOpened
+}
+
+// explained is the part of a list that is near enough to its newest event.
+func explained(list []Decision) []Decision {
+	for i := range list {
+		if list[0].Index-list[i].Index > whyFar {
+			return list[:i]
+		}
+	}
+	return list
+}
+
+func (q *query) decisions(f decisionFilter, before uint64, limit int) (decided, error) {
+	look := lookNear
+	if limit > overviewDecisions {
+		look = lookFar
+	}
+	f.seq = idOf(f.app).Seq
+	if slot, err := q.v.FindNode(f.node); err == nil {
+		f.slot = slot
+	}
+	list, err := q.v.Recent(q.r.Context(), before, limit, look, f.pass)
+	if err != nil {
+		return decided{}, err
+	}
+	if limit > overviewDecisions {
+		began := time.Now()
+		q.lacks = !q.v.Why(q.r.Context(), explained(list.Events), q.patience())
+		q.waited = time.Since(began)
+	}
+	out := decided{Next: list.Next}
+	made := map[string]api.Event{} // by reservation
+	put := map[string]string{}     // the node of a container
+	for _, e := range list.Events {
+		switch e.Kind {
+		case "ReservationMade":
+			made[e.Reservation] = e.Event
+		case "ContainerAllocated":
+			put[e.Container] = e.Node
+		}
+	}
+	for _, e := range list.Events {
+		if m, ok := made[e.Reservation]; ok && e.App == "" {
+			e.App, e.Node, e.Queue = m.App, m.Node, m.Queue
+		}
+		if e.Node == "" && e.Container != "" {
+			e.Node = put[e.Container]
+		}
+		row := decisionRow{Decision: e, Text: tell(&e.Event)}
+		if e.Because != nil {
+			row.Why = e.Because.Text
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out, nil
+}
+
+// tell says an event in words; what it is about stands in columns of their own.
+func tell(e *api.Event) string {
+	d := e.Data
+	text := func(name string) string {
+		if v, ok := d[name]; ok {
+			return fmt.Sprint(v)
+		}
+		return ""
+	}
+	switch e.Kind {
+	case "ApplicationSubmitted":
+		return sentence("submitted by "+text("user"), quoted("as", text("name")))
+	case "ApplicationEnded":
+		return reasoned("ended: "+outcome(text("state"), text("final")), text("diagnostics"))
+	case "ApplicationMoved":
+		return "moved to " + e.Queue
+	case "ApplicationReprioritized":
+		return "priority is " + text("priority") + " now"
+	case "AttemptActivated":
+		return "activated: its ApplicationMaster may be placed"
+	case "AttemptRegistered":
+		return "its ApplicationMaster registered"
+	case "AttemptEnded":
+		return reasoned(sentence("attempt ended", word(text("final"))), text("diagnostics"))
+	case "ContainerAllocated":
+		return sentence("container granted", localities[text("locality")])
+	case "ContainerReleased":
+		return reasoned("container released", text("diagnostics"))
+	case "ContainerCompleted":
+		return reasoned("container ended"+exit(text("exit_status")), text("diagnostics"))
+	case "ReservationMade":
+		return "node reserved: the container does not fit yet"
+	case "ReservationFulfilled":
+		return "reservation fulfilled: its container is placed"
+	case "ReservationCancelled":
+		return reasoned("reservation cancelled", orWord(causes[text("cause")], text("cause")))
+	case "QueuesConfigured":
+		return sentence("configuration version "+text("version")+" in force", quoted("", text("comment")), by(text("author")))
+	case "QueueStateChanged":
+		return "queue is " + word(text("state"))
+	case "NodeRegistered":
+		return "node registered"
+	case "NodeStateChanged":
+		return "node is " + word(text("state"))
+	case "NodeResourceChanged":
+		return "the node's total changed"
+	case "ClusterInitialized":
+		return "the cluster begins"
+	case "LevelRaised":
+		return "feature level " + text("level") + " in force"
+	case "Audited":
+		return sentence("administrator: "+text("action"), text("target"), by(text("who")), text("result"))
+	}
+	return ""
+}
+
+// causes say why a reservation was cancelled.
+var causes = map[string]string{
+	"ASK_GONE":         "the application does not ask for it any more",
+	"EXCHANGED":        "given up for another node",
+	"ATTEMPT_ENDED":    "the application's attempt ended",
+	"NODE_NOT_RUNNING": "the node does not run any more",
+	"NODE_RELABELLED":  "the node's label changed",
+	"PREEMPTED":        "another queue needs its share",
+	"RESIZE_ENDED":     "the change of the container's size ended",
+	"LARGER_THAN_NODE": "the container is larger than the node is now",
+	"BLACKLISTED":      "the application does not want the node any more",
+	"SIZE_CHANGED":     "the application asks for another size",
+	"OPERATOR":         "an operator cancelled it",
+}
+
+var localities = map[string]string{"NODE_LOCAL": "on a node it asked for", "RACK_LOCAL": "on a rack it asked for", "OFF_SWITCH": ""}
+
+// outcome says a state, and how it went where that differs from it.
+func outcome(state, final string) string {
+	if final == "" || final == "UNDEFINED" || final == state || state == "FINISHED" && final == "SUCCEEDED" {
+		return word(state)
+	}
+	return word(state) + ", " + word(final)
+}
+
+func orWord(s, name string) string {
+	if s == "" {
+		return word(name)
+	}
+	return s
+}
+
+// reasoned puts the reason behind what happened; its first line is enough here.
+func reasoned(what, why string) string {
+	why, _, _ = strings.Cut(strings.TrimSpace(why), "\n")
+	why = strings.TrimSuffix(strings.TrimSpace(why), ".")
+	if why == "" {
+		return what
+	}
+	return what + ": " + why
+}
+
+func quoted(before, s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.TrimSpace(before + " “" + s + "”")
+}
+
+func by(who string) string {
+	if who == "" {
+		return ""
+	}
+	return "by " + who
+}
+
+func exit(status string) string {
+	if status == "" || status == "0" {
+		return ""
+	}
+	return " with status " + status
+}
+
+type decisionsData struct {
+	Index  uint64
+	App    string
+	Node   string
+	Queues []choice
+	Kinds  []choice
+	Rows   []decisionRow
+	Pager  pager
+	Filter bool
+	Lacks  bool // reasons were not at hand
+}
+
+// decisionRows is how many events a page lists.
+const decisionRows = 100
+
+func decisions(q *query) (any, error) {
+	d := decisionsData{Index: q.v.Index(), App: strings.TrimSpace(q.q.Get("app")), Node: strings.TrimSpace(q.q.Get("node")), Queues: q.queueChoices(q.q.Get("queue"))}
+	f := decisionFilter{app: d.App}
+	if d.App != "" {
+		if id := idOf(d.App); id.Seq == 0 {
+			return nil, bad("“"+d.App+"” is not an application's id", "copy one from the applications")
+		}
+	}
+	if d.Node != "" {
+		slot, err := q.v.FindNode(d.Node)
+		if err != nil {
+			return nil, err
+		}
+		f.node = q.v.Node(slot).ID
+	}
+	if name := q.q.Get("queue"); name != "" {
+		slot, err := q.v.FindQueue(name)
+		if err != nil {
+			return nil, err
+		}
+		f.queue = q.v.QueuePath(slot)
+	}
+	kind := q.q.Get("kind")
+	if err := f.choose(kind); err != nil {
+		return nil, err
+	}
+	var before uint64
+	if text := q.q.Get("after"); text != "" {
+		if _, err := fmt.Sscanf(text, "%d", &before); err != nil {
+			return nil, bad("the address does not name a page of this list", "begin at the first page")
+		}
+	}
+	list, err := q.decisions(f, before, decisionRows)
+	if err != nil {
+		return nil, err
+	}
+	next := ""
+	if list.Next != 0 {
+		next = fmt.Sprint(list.Next)
+	}
+	d.Lacks = q.lacks
+	d.Rows, d.Pager = list.Rows, q.pager("event", len(list.Rows), len(list.Rows), next)
+	d.Kinds = append([]choice{{Value: "all", Text: "every event", Chosen: kind == "all"}, {Value: "reservations", Text: "reservations", Chosen: kind == "reservations"}}, choices(kindNames(), kind)...)
+	d.Filter = d.App != "" || d.Node != "" || f.queue != "" || kind != ""
+	return d, nil
+}
+
+// choose takes the kind that a list is to be of.
+func (f *decisionFilter) choose(kind string) error {
+	switch {
+	case kind == "":
+	case kind == "all":
+		f.all = true
+	case kind == "reservations":
+		f.kinds = reservationKinds
+	case slices.Contains(kindNames(), kind):
+		f.kinds = []string{kind}
+	default:
+		return bad("there is no event "+kind, "choose one from the list")
+	}
+	return nil
+}
+
+func kindNames() []string {
+	var out []string
+	for _, k := range event.Kinds() {
+		out = append(out, k.String())
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,296 @@
+package ui
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rmd/transport/http/v1/api"
+)
+
+// parse reads the templates: each page's own beside those that all share. mark
+// stands in forms where a browser's token is put in.
+func parse(mark string) (map[string]*template.Template, error) {
+	forms := template.FuncMap{"token": func() string { return mark }}
+	base, err := template.New("base").Funcs(functions).Funcs(forms).ParseFS(Templates(), "base.html", "parts.html")
+	if err != nil {
+		return nil, fmt.Errorf("ui: %w", err)
+	}
+	out := map[string]*template.Template{}
+	for _, name := range Pages() {
+		t, err := template.Must(base.Clone()).ParseFS(Templates(), name+".html")
+		if err != nil {
+			return nil, fmt.Errorf("ui: %w", err)
+		}
+		out[name] = t
+	}
+	return out, nil
+}
+
+// functions are what the templates may call.
+var functions = template.FuncMap{
+	"n": number, "mem": memory, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "life": lifeText, "verdict": verdictWord, "short": short, "pct": percent,
+	"path": url.PathEscape, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": plural, "stale": staleness,
+	"dict": dict, "containerShort": containerShort, "bytes": bytesText, "tone": tone, "kinds": kindsOf, "safeURL": webURL, "hex": shortDigest, "equal": equality, "took": took,
+	"part": func(share float64) string { return percent(share * 100) },
+}
+
+// number writes a whole number with thousands apart: 184,201.
+func number(v any) string {
+	s := fmt.Sprint(v)
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// memory writes mebibytes in the largest unit that keeps it readable.
+func memory(mb int64) string {
+	switch {
+	case mb == 0:
+		return "0"
+	case mb%1024 == 0 && mb < 1<<20:
+		return number(mb>>10) + " GiB"
+	case mb >= 1<<20:
+		return strconv.FormatFloat(float64(mb)/(1<<20), 'f', 1, 64) + " TiB"
+	case mb >= 10<<10:
+		return strconv.FormatFloat(float64(mb)/1024, 'f', 1, 64) + " GiB"
+	}
+	return number(mb) + " MiB"
+}
+
+// kindsOf sorts the kinds of an amount: memory, vcores, then by name.
+func kindsOf(r api.Resource) []string {
+	out := make([]string, 0, len(r))
+	for name := range r { // sorted below
+		out = append(out, name)
+	}
+	slices.SortFunc(out, func(a, b string) int {
+		if d := kindRank(a) - kindRank(b); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return out
+}
+
+func kindRank(name string) int {
+	switch name {
+	case api.MemoryMB:
+		return 0
+	case api.VCores:
+		return 1
+	}
+	return 2
+}
+
+// kindName is how a kind is called on the pages.
+func kindName(name string) string {
+	switch name {
+	case api.MemoryMB:
+		return "memory"
+	case api.VCores:
+		return "vcores"
+	}
+	return name[strings.LastIndexByte(name, '/')+1:]
+}
+
+// kindValue writes an amount of one kind.
+func kindValue(name string, v int64) string {
+	if name == api.MemoryMB {
+		return memory(v)
+	}
+	return number(v)
+}
+
+// amount writes an amount of every kind that there is some of.
+func amount(r api.Resource) string {
+	var parts []string
+	for _, name := range kindsOf(r) {
+		v := r[name]
+		switch {
+		case v == 0:
+		case name == api.MemoryMB:
+			parts = append(parts, memory(v))
+		case name == api.VCores:
+			parts = append(parts, number(v)+" vc")
+		default:
+			parts = append(parts, number(v)+" "+kindName(name))
+		}
+	}
+	if len(parts) == 0 {
+		return "–"
+	}
+	return strings.Join(parts, " · ")
+}
+
+// span writes a time span by its two largest units.
+func span(millis int64) string {
+	d := time.Duration(millis) * time.Millisecond
+	switch {
+	case d < 0:
+		return "–"
+	case d < time.Second:
+		return strconv.FormatInt(millis, 10) + " ms"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd %02dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// took writes a short time as it was measured: 3.1 ms.
+func took(d time.Duration) string {
+	ms := float64(d.Microseconds()) / 1000
+	if ms < 10 {
+		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
+	}
+	if ms < 10_000 {
+		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+	}
+	return span(d.Milliseconds())
+}
+
+// when writes a time; the browser's module may show it in local time.
+func when(millis int64) template.HTML {
+	if millis == 0 {
+		return "–"
+	}
+	t := time.UnixMilli(millis).UTC()
+	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `"><span class="date">` + t.Format("2006-01-02") + ` </span>` + t.Format("15:04:05") + `</time>`)
+}
+
+// short writes an application's id by its number.
+func short(id string) string {
+	if i := strings.LastIndexByte(id, '_'); i >= 0 {
+		return "…" + id[i:]
+	}
+	return id
+}
+
+// containerShort writes a container's id by application, attempt and number.
+func containerShort(id string) string {
+	parts := strings.Split(id, "_")
+	if len(parts) < 4 {
+		return id
+	}
+	return "…_" + strings.Join(parts[len(parts)-3:], "_")
+}
+
+// percent writes a percentage with one decimal where it is small.
+func percent(f float64) string {
+	if f > 0 && f < 0.05 {
+		return "<0.1%"
+	}
+	if f != 0 && f < 10 && f > -10 {
+		return strconv.FormatFloat(f, 'f', 1, 64) + "%"
+	}
+	return strconv.FormatFloat(f, 'f', 0, 64) + "%"
+}
+
+// word writes an upper-case name in words: NODE_TOO_SMALL is node too small.
+func word(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", " ")) }
+
+// verdictWord writes a cluster's verdict.
+func verdictWord(s string) string { return strings.ReplaceAll(word(s), "-", " ") }
+
+// plural is "1 node", "2 nodes".
+func plural(v any, one string) string {
+	s := number(v)
+	if s == "1" {
+		return s + " " + one
+	}
+	return s + " " + one + "s"
+}
+
+// staleness says in words how fresh a replica's state is.
+func staleness(s Status) string {
+	switch {
+	case s.Role == "leader":
+		return "leads"
+	case s.StalenessMillis < 0:
+		return "has not heard a leader yet"
+	case s.StalenessMillis < 1000:
+		return "in step"
+	}
+	return "heard the leader " + span(s.StalenessMillis/1000*1000) + " ago"
+}
+
+// dict makes the data of a part out of names and values.
+func dict(pairs ...any) map[string]any {
+	out := make(map[string]any, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return out
+}
+
+// bytesText writes a number of bytes.
+func bytesText(v any) string {
+	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for n >= 1024 && i < len(units)-1 {
+		n, i = n/1024, i+1
+	}
+	if i == 0 || n >= 100 {
+		return strconv.FormatFloat(n, 'f', 0, 64) + " " + units[i]
+	}
+	return strconv.FormatFloat(n, 'f', 1, 64) + " " + units[i]
+}
+
+// tone is the class of a state's badge; the badge's word says the same.
+func tone(s string) string {
+	switch s {
+	case "RUNNING", "healthy", "alive", "FINISHED", "SUCCEEDED", "leader", "REGISTERED", "ok", "fulfilled":
+		return "good"
+	case "ACCEPTED", "SUBMITTED", "PENDING", "PARKED", "DECOMMISSIONING", "DRAINING", "degraded", "candidate", "reserved", "ALLOCATED", "ACQUIRED":
+		return "warn"
+	case "FAILED", "KILLED", "LOST", "UNHEALTHY", "no-leader", "diverged", "unreachable", "never", "STOPPED", "error":
+		return "bad"
+	}
+	return "calm"
+}
+
+// webURL keeps a tracking address that a browser may follow; others are shown
+// as text.
+func webURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return ""
+	}
+	return s
+}
+
+// equality says how digests compared; empty when they could not be.
+func equality(equal *bool) string {
+	switch {
+	case equal == nil:
+		return ""
+	case *equal:
+		return "equal"
+	}
+	return "different"
+}
+
+// shortDigest writes the ends of a digest.
+func shortDigest(s string) string {
+	if len(s) <= 8 {
+		return s
+	}
+	return s[:4] + "…" + s[len(s)-4:]
+}

@@ -1,0 +1,219 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rmd/transport/http/v1/api"
+)
+
+// row is a record in a list that is sorted and cut: by key, then by id, which
+// no two have alike.
+type row struct {
+	key  int64
+	id   uint64
+	slot uint32
+}
+
+func compareRows(a, b row) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) }
+
+// top keeps the first of many rows that come in any order, in the memory of a
+// few pages: one pass over a table is all that a page takes.
+type top struct {
+	most int
+	desc bool
+	rows []row
+	last *row // the last of a full page with one more; what comes behind it is not kept
+	all  int  // that passed the filter, before the cursor too
+}
+
+// cursor is where a page begins: behind a row. It stands in the address as
+// KEY.ID, so pages do not shift when rows come or go elsewhere.
+type cursor struct {
+	row
+	set bool
+}
+
+func (q *query) cursor() (cursor, error) {
+	text := q.q.Get("after")
+	if text == "" {
+		return cursor{}, nil
+	}
+	key, id, ok := strings.Cut(text, ".")
+	k, err1 := strconv.ParseInt(key, 10, 64)
+	i, err2 := strconv.ParseUint(id, 10, 64)
+	if !ok || err1 != nil || err2 != nil {
+		return cursor{}, bad("the address does not name a page of this list", "begin at the first page")
+	}
+	return cursor{row{key: k, id: i}, true}, nil
+}
+
+func (r row) String() string { return fmt.Sprintf("%d.%d", r.key, r.id) }
+
+func (t *top) order(a, b row) int {
+	if t.desc {
+		return compareRows(b, a)
+	}
+	return compareRows(a, b)
+}
+
+// add takes a row that has passed the filter.
+func (t *top) add(r row, after cursor) {
+	t.all++
+	if after.set && t.order(r, after.row) <= 0 || t.last != nil && t.order(r, *t.last) >= 0 {
+		return
+	}
+	t.rows = append(t.rows, r)
+	if len(t.rows) >= 4*t.most+64 {
+		t.cut()
+	}
+}
+
+func (t *top) cut() {
+	slices.SortFunc(t.rows, t.order)
+	t.rows = t.rows[:min(len(t.rows), t.most+1)]
+	if len(t.rows) > t.most {
+		last := t.rows[t.most]
+		t.last = &last
+	}
+}
+
+// page returns the rows of the page and the cursor of the next one.
+func (t *top) page() ([]row, string) {
+	t.cut()
+	if len(t.rows) <= t.most {
+		return t.rows, ""
+	}
+	rows := t.rows[:t.most]
+	return rows, rows[t.most-1].String()
+}
+
+// pager is what stands below a list.
+type pager struct {
+	All, Shown  int
+	First, Next string // addresses; empty: this is it
+	What        string
+}
+
+// pager makes the addresses of the other pages.
+func (q *query) pager(what string, all, shown int, next string) pager {
+	p := pager{All: all, Shown: shown, What: what}
+	if q.q.Has("after") {
+		p.First = q.with("after", "")
+	}
+	if next != "" {
+		p.Next = q.with("after", next)
+	}
+	return p
+}
+
+// with is this page's address with one parameter changed; empty removes it.
+func (q *query) with(name, value string) string {
+	v := url.Values{}
+	for k, list := range q.q { // Encode sorts
+		v[k] = list
+	}
+	v.Del("done")
+	if value == "" {
+		v.Del(name)
+	} else {
+		v.Set(name, value)
+	}
+	if len(v) == 0 {
+		return q.r.URL.EscapedPath()
+	}
+	return q.r.URL.EscapedPath() + "?" + v.Encode()
+}
+
+// column is the head of a column that can be sorted by.
+type column struct {
+	Title, Link, Sorted string // Sorted is ascending, descending, or empty
+	Number              bool
+}
+
+// sorting reads ?sort=NAME or -NAME.
+func (q *query) sorting(known []string, usual string) (name string, desc bool, err error) {
+	text := q.q.Get("sort")
+	if text == "" {
+		text = usual
+	}
+	name, desc = strings.CutPrefix(text, "-")
+	if !slices.Contains(known, name) {
+		return "", false, bad("a list cannot be sorted by "+name, "choose a column's head")
+	}
+	return name, desc, nil
+}
+
+// column makes a head; a click on the one that is sorted by turns the order.
+func (q *query) column(title, name, sorted string, desc, isNumber bool) column {
+	c := column{Title: title, Number: isNumber}
+	if name == "" {
+		return c
+	}
+	next := "-" + name
+	if !isNumber {
+		next = name
+	}
+	if name == sorted {
+		c.Sorted, next = "ascending", "-"+name
+		if desc {
+			c.Sorted, next = "descending", name
+		}
+	}
+	c.Link = (&query{r: q.r, q: without(q.q, "after")}).with("sort", next)
+	return c
+}
+
+func without(v url.Values, name string) url.Values {
+	out := url.Values{}
+	for k, list := range v { // order is harmless: it is a map again
+		if k != name {
+			out[k] = list
+		}
+	}
+	return out
+}
+
+// bad is an address that cannot be understood.
+func bad(what, do string) error {
+	return &api.Error{Code: api.CodeInvalidRequest, Message: what, Remedy: do, Status: 400}
+}
+
+// choice is one option of a filter.
+type choice struct {
+	Value, Text string
+	Chosen      bool
+}
+
+func choices(values []string, chosen string) []choice {
+	out := make([]choice, 0, len(values))
+	for _, v := range values {
+		out = append(out, choice{Value: v, Text: v, Chosen: v == chosen})
+	}
+	return out
+}
+
+// words reads a filter of several words, each of which must be known.
+func (q *query) words(name string, known []string) (map[string]bool, error) {
+	var out map[string]bool
+	for _, list := range q.q[name] {
+		for _, w := range strings.Split(list, ",") {
+			w = strings.ToUpper(strings.TrimSpace(w))
+			if w == "" {
+				continue
+			}
+			if !slices.Contains(known, w) {
+				return nil, bad(name+" "+w+" is not known", "choose one of "+strings.Join(known, ", "))
+			}
+			if out == nil {
+				out = map[string]bool{}
+			}
+			out[w] = true
+		}
+	}
+	return out, nil
+}

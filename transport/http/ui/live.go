@@ -1,0 +1,82 @@
+package ui
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"rmd/transport/http/v1/api"
+)
+
+// tick is one live message: how the replica stands now.
+type tick struct {
+	ID      string `json:"id"`
+	Role    string `json:"role"`
+	Leader  string `json:"leader"`
+	Term    uint64 `json:"term"`
+	Index   uint64 `json:"index"`
+	Age     string `json:"age"` // in words
+	Version string `json:"version"`
+	Assets  string `json:"assets"` // when it changes, the page is out of date
+}
+
+func (u *UI) tick() tick {
+	s := u.back.Status()
+	return tick{ID: s.ID, Role: s.Role, Leader: s.Leader, Term: s.Term, Index: s.Index, Age: staleness(s), Version: s.Version, Assets: u.assets}
+}
+
+// same says whether two messages would show the same.
+func (t tick) same(o tick) bool {
+	return t.Index == o.Index && t.Role == o.Role && t.Leader == o.Leader && t.Term == o.Term && t.Age == o.Age
+}
+
+// live streams ticks. A message is made from what holds when it is sent, so a
+// slow viewer misses some and never queues any.
+func (u *UI) live(w http.ResponseWriter, r *http.Request) {
+	if _, err := u.back.View(r); err != nil {
+		u.fail(w, r, err)
+		return
+	}
+	if u.streams.Add(1) > int64(u.cfg.MaxStreams) {
+		u.streams.Add(-1)
+		u.fail(w, r, &api.Error{Code: api.CodeBusy, Message: "too many live pages are open on this replica", Remedy: "close some, or use another replica",
+			Status: http.StatusServiceUnavailable, RetryAfterMillis: 5000})
+		return
+	}
+	defer u.streams.Add(-1)
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	clock := time.NewTicker(u.cfg.Tick)
+	defer clock.Stop()
+	var last tick
+	var sent time.Time
+	for first := true; ; first = false {
+		now := u.tick()
+		if first || !now.same(last) || time.Since(sent) >= u.cfg.Heartbeat {
+			if !send(w, now) {
+				return
+			}
+			last, sent = now, time.Now()
+		}
+		select {
+		case <-clock.C:
+		case <-r.Context().Done():
+			return
+		case <-u.cfg.Done:
+			return
+		}
+	}
+}
+
+func send(w http.ResponseWriter, t tick) bool {
+	b, err := json.Marshal(t)
+	if err != nil {
+		return false
+	}
+	if _, err := w.Write([]byte("retry: 1000\nevent: tick\ndata: " + string(b) + "\n\n")); err != nil {
+		return false
+	}
+	return http.NewResponseController(w).Flush() == nil
+}

@@ -1,0 +1,138 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// nodeMap draws every node as a square, by how full it is. All squares of one
+// kind are one path, so ten thousand nodes are a few hundred kilobytes and not a
+// document of ten thousand elements.
+type nodeMap struct {
+	Width, Height int
+	Layers        []mapLayer
+	Nodes         int
+	Live          bool // small enough to be drawn again at each tick
+}
+
+// mapLayer is all squares of one kind.
+type mapLayer struct{ Class, Text, Path string }
+
+// Sizes of the map.
+const (
+	mapSquare  = 9 // with its margin
+	mapColumns = 120
+	mapLive    = 1000
+)
+
+// levels are how full a node is, by its fullest kind.
+var levels = []struct{ class, text string }{
+	{"idle", "idle"}, {"low", "up to a third used"}, {"half", "up to two thirds used"}, {"high", "over two thirds used"}, {"full", "full"}, {"held", "reserved"}, {"away", "not usable"},
+}
+
+func levelOf(n *state.Node) int {
+	if !n.State.Usable() {
+		return 6
+	}
+	if n.Reservation != 0 {
+		return 5
+	}
+	var most int64
+	for i, total := range n.Total {
+		if total > 0 {
+			most = max(most, n.Allocated[i]*300/total)
+		}
+	}
+	switch {
+	case most == 0:
+		return 0
+	case most >= 300:
+		return 4
+	}
+	return 1 + int(min(most/100, 2))
+}
+
+func newNodeMap(st *state.State, order []uint32) nodeMap {
+	m := nodeMap{Nodes: len(order), Live: len(order) <= mapLive}
+	columns := min(max(len(order), 1), mapColumns)
+	paths := make([]strings.Builder, len(levels))
+	counts := make([]int, len(levels))
+	for i, slot := range order {
+		l := levelOf(st.Nodes.Get(slot))
+		counts[l]++
+		b := &paths[l]
+		b.WriteByte('M')
+		b.WriteString(strconv.Itoa(i % columns * mapSquare))
+		b.WriteByte(' ')
+		b.WriteString(strconv.Itoa(i / columns * mapSquare))
+		b.WriteString("h8v8h-8z")
+	}
+	m.Width, m.Height = columns*mapSquare, (len(order)+columns-1)/columns*mapSquare
+	for i, l := range levels {
+		if counts[i] > 0 {
+			m.Layers = append(m.Layers, mapLayer{Class: l.class, Path: paths[i].String(), Text: fmt.Sprintf("%s %s", number(counts[i]), l.text)})
+		}
+	}
+	return m
+}
+
+// shape says how many nodes could take a container of a size now, and how many
+// of them at all.
+type shape struct {
+	Size      api.Resource
+	Now, Ever int
+	Bar       bar
+}
+
+// shapeParts are the parts of the largest node that are asked about.
+var shapeParts = [...]int64{1, 2, 4, 8, 16}
+
+// shapes takes a node's total and halves it, as far as it is worth asking.
+func shapes(v View, order []uint32) []shape {
+	st := v.State()
+	var largest yarn.Resource
+	usable := 0
+	for _, slot := range order {
+		if n := st.Nodes.Get(slot); n.State == yarn.NodeRunning {
+			usable++
+			largest = yarn.ComponentMax(largest, n.Total)
+		}
+	}
+	if usable == 0 {
+		return nil
+	}
+	var sizes [len(shapeParts)]yarn.Resource
+	var out [len(shapeParts)]shape
+	for k, part := range shapeParts {
+		for i, most := range largest {
+			sizes[k][i] = most / part
+		}
+		out[k].Size = v.Size(sizes[k])
+	}
+	for _, slot := range order {
+		n := st.Nodes.Get(slot)
+		if n.State != yarn.NodeRunning {
+			continue
+		}
+		free := n.Unallocated()
+		for k := range sizes {
+			if sizes[k].Within(n.Total) {
+				out[k].Ever++
+				if n.Reservation == 0 && sizes[k].Within(free) {
+					out[k].Now++
+				}
+			}
+		}
+	}
+	for k := range out {
+		s := &out[k]
+		s.Bar = newBar(int64(usable)).add(int64(s.Now), "free", number(s.Now)+" now").add(int64(s.Ever-s.Now), "pending", number(s.Ever-s.Now)+" when they are emptier").
+			done(fmt.Sprintf("%s fits on %d of %d nodes now, on %d at all", amount(s.Size), s.Now, usable, s.Ever))
+	}
+	return out[:]
+}

@@ -1,0 +1,195 @@
+package ui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+var nodeStates = []string{"RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
+
+// nodeRow is one line of the list of nodes.
+type nodeRow struct {
+	api.Node
+	Bar  bar // memory
+	Most float64
+	Kind string // the one it is fullest of
+}
+
+func (q *query) nodeRow(slot uint32) nodeRow {
+	r := nodeRow{Node: q.v.Node(slot)}
+	f, kind := share(r.Used, r.Total)
+	r.Most, r.Kind = f*100, kind
+	b := newBar(r.Total[kind]).add(r.Used[kind], "used", kindValue(kind, r.Used[kind])+" used")
+	if r.Reservation != "" {
+		b.add(r.Total[kind]-r.Used[kind], "reserved", "free, kept for "+r.Reservation)
+	}
+	r.Bar = b.done(kindName(kind) + ": " + kindValue(kind, r.Used[kind]) + " of " + kindValue(kind, r.Total[kind]) + " used")
+	return r
+}
+
+type nodesData struct {
+	Index  uint64
+	States []choice
+	Racks  []choice
+	Find   string
+	Heads  []column
+	Rows   []nodeRow
+	Pager  pager
+	Counts []stateCount
+	Filter bool
+	Map    nodeMap
+	Shapes []shape
+}
+
+// nodeKeys are what a list of nodes can be sorted by; without a key it is by
+// name.
+var nodeKeys = []string{"name", "containers", "free", "used"}
+
+func nodeKey(name string, n *state.Node) int64 {
+	switch name {
+	case "containers":
+		return int64(n.Count)
+	case "free":
+		return n.Unallocated()[yarn.Memory]
+	case "used":
+		return n.Allocated[yarn.Memory]
+	}
+	return 0
+}
+
+func nodes(q *query) (any, error) {
+	states, err := q.words("state", nodeStates)
+	if err != nil {
+		return nil, err
+	}
+	sorted, desc, err := q.sorting(nodeKeys, "name")
+	if err != nil {
+		return nil, err
+	}
+	after, err := q.cursor()
+	if err != nil {
+		return nil, err
+	}
+	d := nodesData{Index: q.v.Index(), Find: strings.TrimSpace(q.q.Get("find"))}
+	rack, find := q.q.Get("rack"), strings.ToLower(d.Find)
+	st := q.v.State()
+	counts, all := map[string]int{}, q.v.Census()
+	var order []uint32
+	for _, slot := range all.Nodes() {
+		at := all.Place(slot)
+		if rack != "" && at.Rack != rack || find != "" && !strings.Contains(at.Host, find) {
+			continue
+		}
+		name := st.Nodes.Get(slot).State.String()
+		counts[name]++
+		if states == nil || states[name] {
+			order = append(order, slot)
+		}
+	}
+	t := top{most: q.u.cfg.PageRows, desc: desc}
+	for place, slot := range order { // the place by name breaks ties
+		t.add(row{key: nodeKey(sorted, st.Nodes.Get(slot)), id: uint64(place) + 1, slot: slot}, after)
+	}
+	rows, next := t.page()
+	for _, r := range rows {
+		d.Rows = append(d.Rows, q.nodeRow(r.slot))
+	}
+	d.Pager, d.Filter = q.pager("node", t.all, len(rows), next), states != nil || rack != "" || find != ""
+	d.Heads = q.nodeHeads(sorted, desc)
+	d.Map, d.Shapes = newNodeMap(st, order), shapes(q.v, order)
+	for _, s := range nodeStates {
+		if counts[s] > 0 || states[s] {
+			base := &query{r: q.r, q: without(q.q, "after")}
+			d.Counts = append(d.Counts, stateCount{State: s, N: counts[s], Link: base.with("state", s), Chosen: states[s]})
+		}
+		d.States = append(d.States, choice{Value: s, Text: strings.ToLower(s), Chosen: states[s]})
+	}
+	racks := all.Racks()
+	d.Racks = choices(racks[:min(len(racks), mostRacks)], rack)
+	return d, nil
+}
+
+// mostRacks bounds the list of racks to choose from.
+const mostRacks = 500
+
+func (q *query) nodeHeads(sorted string, desc bool) []column {
+	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
+	return []column{c("Node", "name", false), c("State", "", false), c("Rack", "", false), c("Fullest kind", "", false), c("Uses", "used", true), c("Free", "free", true), c("Total", "", true),
+		c("Containers", "containers", true), c("Reservation", "", false), c("Version", "", false)}
+}
+
+type nodeData struct {
+	Index       uint64
+	Node        nodeRow
+	Lines       []usage
+	Containers  []containerRow
+	More        int
+	Reservation *reservationRow
+	NowMillis   int64
+	Decisions   []decisionRow
+}
+
+// nodeContainers is how many containers the page of a node lists.
+const nodeContainers = 200
+
+func node(q *query) (any, error) {
+	slot, err := q.v.FindNode(q.r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	st := q.v.State()
+	n := st.Nodes.Get(slot)
+	d := nodeData{Index: q.v.Index(), Node: q.nodeRow(slot), NowMillis: st.Meta.NowMillis}
+	q.title = d.Node.ID
+	for at := n.Containers; at != 0; at = st.Containers.Get(at).NextOnNode() {
+		c := st.Containers.Get(at)
+		d.Containers = append(d.Containers, withLog(q.v.Container(at), st.NameOf(st.Apps.Get(c.App).User)))
+	}
+	slices.SortFunc(d.Containers, func(a, b containerRow) int {
+		return cmp.Or(cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]), cmp.Compare(b.Size[api.VCores], a.Size[api.VCores]), strings.Compare(a.ID, b.ID))
+	})
+	if n.Reservation != 0 {
+		r := q.reservationRow(n.Reservation)
+		d.Reservation = &r
+	}
+	for _, kind := range kindsOf(d.Node.Total) {
+		d.Lines = append(d.Lines, nodeLine(&d, kind))
+	}
+	if len(d.Containers) > nodeContainers {
+		d.More, d.Containers = len(d.Containers)-nodeContainers, d.Containers[:nodeContainers]
+	}
+	if events, err := q.decisions(decisionFilter{node: d.Node.ID}, 0, overviewDecisions); err == nil {
+		d.Decisions = events.first(overviewDecisions)
+	}
+	return d, nil
+}
+
+// nodeLine draws the containers of a node to scale, and what is kept free.
+func nodeLine(d *nodeData, kind string) usage {
+	u := usage{Kind: kind, Used: d.Node.Used[kind], Most: d.Node.Total[kind], Free: max(d.Node.Free[kind], 0)}
+	b := newBar(u.Most)
+	for i, c := range d.Containers {
+		class := "used"
+		if i%2 == 1 {
+			class = "used odd"
+		}
+		if c.AM {
+			class += " am"
+		}
+		b.add(c.Size[kind], class, containerShort(c.ID)+" "+kindValue(kind, c.Size[kind])).link("/ui/apps/" + c.App)
+	}
+	text := kindName(kind) + ": " + kindValue(kind, u.Used) + " of " + kindValue(kind, u.Most) + " used"
+	if d.Reservation != nil {
+		u.Reserved = d.Reservation.Size[kind]
+		b.add(u.Free, "reserved", "free, kept for "+d.Reservation.ID).link("/ui/reservations/" + d.Reservation.ID)
+		b.limit(u.Most-u.Reserved, "needs", d.Reservation.ID+" needs "+kindValue(kind, u.Reserved))
+		text += ", " + kindValue(kind, u.Free) + " kept free for " + d.Reservation.ID + ", which needs " + kindValue(kind, u.Reserved)
+	}
+	u.Bar = b.done(text)
+	return u
+}

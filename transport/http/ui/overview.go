@@ -1,0 +1,83 @@
+package ui
+
+import (
+	"rmd/fsm/state"
+	"rmd/transport/http/summary"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// Rows of the overview's short lists.
+const (
+	overviewWaiting   = 8
+	overviewDecisions = 10
+)
+
+type overviewData struct {
+	Index      uint64
+	NowMillis  int64
+	Ready      bool
+	Cluster    *api.Cluster // nil while the replicas cannot be asked
+	Totals     api.Totals
+	Usages     []usage
+	Waiting    []appRow
+	MoreWaits  bool
+	Leaves     []queueRow
+	Decisions  []decisionRow
+	HeldMillis int64 // age of the oldest reservation
+	Idle       api.Resource
+}
+
+func overview(q *query) (any, error) {
+	st := q.v.State()
+	d := overviewData{Index: q.v.Index(), NowMillis: st.Meta.NowMillis, Ready: st.Meta.ClusterID != "" && st.Version() != nil, Totals: q.v.Totals()}
+	d.Usages = usages(d.Totals.Total, d.Totals.Used, d.Totals.Reserved, d.Totals.Pending)
+	var c api.Cluster
+	if err := q.get("/v1/cluster", &c); err == nil {
+		d.Cluster = &c
+	}
+	d.Waiting, d.MoreWaits = q.longestWaits(overviewWaiting)
+	if queues := q.v.Queues(); queues.Root != nil {
+		for _, r := range q.queueRows(queues.Root, d.Totals.Total) {
+			if r.Leaf {
+				d.Leaves = append(d.Leaves, r)
+			}
+		}
+	}
+	d.HeldMillis, d.Idle = q.held()
+	if events, err := q.decisions(decisionFilter{}, 0, overviewDecisions); err == nil {
+		d.Decisions = events.first(overviewDecisions)
+	}
+	return d, nil
+}
+
+// longestWaits lists the applications that have been waiting the longest.
+func (q *query) longestWaits(limit int) ([]appRow, bool) {
+	st := q.v.State()
+	t := top{most: limit, desc: true}
+	q.v.Census().Each(false, func(a *summary.App) bool {
+		if a.ForAM() || a.Reserving > 0 {
+			t.add(row{key: a.WaitsSince(st.Meta.NowMillis), id: uint64(a.Seq), slot: a.Slot}, cursor{})
+		}
+		return true
+	})
+	rows, next := t.page()
+	out := make([]appRow, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, q.appRow(r.slot))
+	}
+	return out, next != ""
+}
+
+// held is the age of the oldest reservation, and what is free on reserved nodes.
+func (q *query) held() (int64, api.Resource) {
+	st := q.v.State()
+	var age int64
+	var idle yarn.Resource
+	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		age = max(age, st.Meta.NowMillis-r.MadeMillis)
+		idle = idle.Add(yarn.ComponentMax(st.Nodes.Get(r.Node).Unallocated(), yarn.Resource{}))
+		return true
+	})
+	return age, q.v.Size(idle)
+}

@@ -1,0 +1,176 @@
+package ui
+
+import (
+	"strings"
+
+	"rmd/transport/http/summary"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// queueRow is a queue of the tree, drawn.
+type queueRow struct {
+	api.Queue
+	Depth int
+	Bar   bar
+	// Percent of the cluster by the kind that the queue uses most of.
+	UsedPct, ReservedPct, PendingPct float64
+	AMPct                            float64 // of the share for AMs
+	Running, Waiting                 int     // applications, in the whole subtree
+}
+
+// queueRows lists a tree from its root down, with bars over the whole cluster.
+func (q *query) queueRows(root *api.Queue, total api.Resource) []queueRow {
+	counts := q.v.Census().Tree()
+	var out []queueRow
+	var walk func(k *api.Queue, depth int)
+	walk = func(k *api.Queue, depth int) {
+		r := newQueueRow(k, depth, total)
+		t := &counts[q.v.State().Queue(k.Path)]
+		r.Running, r.Waiting = int(t.ByState[yarn.AppRunning]), t.ForAM()
+		out = append(out, r)
+		for i := range k.Children {
+			walk(&k.Children[i], depth+1)
+		}
+	}
+	walk(root, 0)
+	return out
+}
+
+// Permille of the cluster, which the bars of queues are drawn in.
+const wholeCluster = 100_000
+
+func newQueueRow(k *api.Queue, depth int, total api.Resource) queueRow {
+	r := queueRow{Queue: *k, Depth: depth}
+	r.Children = nil
+	_, kind := share(k.Used, total)
+	part := func(x api.Resource) float64 {
+		if kind == "" || total[kind] <= 0 {
+			return 0
+		}
+		return float64(x[kind]) / float64(total[kind])
+	}
+	used, reserved, pending := part(sub(k.Used, k.Reserved)), part(k.Reserved), part(k.Pending)
+	r.UsedPct, r.ReservedPct, r.PendingPct = used*100, reserved*100, pending*100
+	if f, kind := share(k.AMUsed, k.AMLimit); kind != "" {
+		r.AMPct = f * 100
+	}
+	b := newBar(wholeCluster)
+	b.add(int64(used*wholeCluster), "used", percent(r.UsedPct)+" used")
+	b.add(int64(reserved*wholeCluster), "reserved", percent(r.ReservedPct)+" reserved")
+	b.add(int64(pending*wholeCluster), "pending", percent(r.PendingPct)+" pending")
+	b.limit(int64(k.AbsCapacity/100*wholeCluster), "guaranteed", percent(k.AbsCapacity)+" guaranteed")
+	if k.AbsMax < 100 {
+		b.limit(int64(k.AbsMax/100*wholeCluster), "most", "at most "+percent(k.AbsMax))
+	}
+	r.Bar = b.done(sentence(k.Path+": "+percent(r.UsedPct)+" of the cluster used", percent(r.ReservedPct)+" reserved",
+		percent(r.PendingPct)+" pending", percent(k.AbsCapacity)+" guaranteed", "at most "+percent(k.AbsMax)))
+	return r
+}
+
+type queuesData struct {
+	Index   uint64
+	Version uint64
+	Rows    []queueRow
+}
+
+func queues(q *query) (any, error) {
+	doc := q.v.Queues()
+	d := queuesData{Index: q.v.Index(), Version: doc.Version}
+	if doc.Root != nil {
+		d.Rows = q.queueRows(doc.Root, q.v.Totals().Total)
+	}
+	return d, nil
+}
+
+type queueData struct {
+	Index    uint64
+	Version  uint64
+	Queue    queueRow
+	Below    []queueRow
+	Usages   []queueUsage
+	Settings []setting
+	Apps     []appRow
+	More     bool
+}
+
+// queueUsage is what a queue has of one kind.
+type queueUsage struct {
+	Kind                                   string
+	Used, Reserved, Pending, Own, Most, AM int64
+	AMLimit                                int64
+	Bar                                    bar
+}
+
+func queue(q *query) (any, error) {
+	slot, err := q.v.FindQueue(q.r.PathValue("path"))
+	if err != nil {
+		return nil, err
+	}
+	doc := q.v.Queues()
+	k := findQueue(doc.Root, q.v.QueuePath(slot))
+	if k == nil {
+		return nil, bad("the queue is not in the tree", "see the queues")
+	}
+	total := q.v.Totals().Total
+	d := queueData{Index: q.v.Index(), Version: doc.Version, Queue: newQueueRow(k, 0, total)}
+	q.title = k.Path
+	if len(k.Children) > 0 {
+		d.Below = q.queueRows(k, total)[1:]
+	}
+	for _, kind := range kindsOf(total) {
+		d.Usages = append(d.Usages, newQueueUsage(k, kind, total[kind]))
+	}
+	d.Settings = q.settings(k)
+	d.Apps, d.More = q.appsOf(slot)
+	return d, nil
+}
+
+func newQueueUsage(k *api.Queue, kind string, total int64) queueUsage {
+	u := queueUsage{Kind: kind, Used: k.Used[kind] - k.Reserved[kind], Reserved: k.Reserved[kind], Pending: k.Pending[kind],
+		Own: k.Guaranteed[kind], Most: k.Max[kind], AM: k.AMUsed[kind], AMLimit: k.AMLimit[kind]}
+	b := newBar(total).add(u.Used, "used", kindValue(kind, u.Used)+" used").add(u.Reserved, "reserved", kindValue(kind, u.Reserved)+" reserved").
+		add(u.Pending, "pending", kindValue(kind, u.Pending)+" pending").limit(u.Own, "guaranteed", kindValue(kind, u.Own)+" guaranteed")
+	if u.Most < total {
+		b.limit(u.Most, "most", "at most "+kindValue(kind, u.Most))
+	}
+	u.Bar = b.done(kindName(kind) + ": " + sentence(kindValue(kind, u.Used)+" used", kindValue(kind, u.Reserved)+" reserved", kindValue(kind, u.Own)+" guaranteed"))
+	return u
+}
+
+func findQueue(k *api.Queue, path string) *api.Queue {
+	if k == nil || k.Path == path {
+		return k
+	}
+	for i := range k.Children {
+		if c := &k.Children[i]; path == c.Path || strings.HasPrefix(path, c.Path+".") {
+			return findQueue(c, path)
+		}
+	}
+	return nil
+}
+
+// queueApps is how many applications the page of a queue shows.
+const queueApps = 15
+
+// appsOf lists the applications of a leaf that have not ended, the ones that
+// wait first, then by submission.
+func (q *query) appsOf(slot uint32) ([]appRow, bool) {
+	t := top{most: queueApps}
+	q.v.Census().Each(false, func(a *summary.App) bool {
+		if a.Queue == slot && !a.State.Ended() {
+			key := int64(1)
+			if a.Waits() {
+				key = 0
+			}
+			t.add(row{key: key, id: uint64(a.Seq), slot: a.Slot}, cursor{})
+		}
+		return true
+	})
+	rows, next := t.page()
+	out := make([]appRow, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, q.appRow(r.slot))
+	}
+	return out, next != ""
+}

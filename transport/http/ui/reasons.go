@@ -1,0 +1,127 @@
+package ui
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// explain asks the planner. Its document comes as JSON: the planner is not ours
+// to import.
+func explain(v View, id yarn.ApplicationID) (*api.Explanation, error) {
+	doc, err := v.Explain(id)
+	if err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	x := &api.Explanation{}
+	return x, json.Unmarshal(b, x)
+}
+
+// coarse is what follows of a wait from where its attempt stands, for free.
+func coarse(a *state.App) string {
+	switch {
+	case a.State.Ended():
+		return ""
+	case a.AttemptState == state.AttemptParked:
+		return "MAX_PARALLEL_APPS"
+	case a.AttemptState == state.AttemptPending:
+		return "AM_LIMIT"
+	case a.Reserving > 0:
+		return "HOLDS_RESERVATION"
+	case a.AttemptState == state.AttemptActive && (a.Live > 0 || a.Unmanaged):
+		return "AM_NOT_REGISTERED"
+	case a.AttemptState == state.AttemptActive:
+		return "AM_NOT_PLACED"
+	case a.Outstanding > 0:
+		return "WANTS_CONTAINERS"
+	}
+	return ""
+}
+
+// waits says whether an application of a list waits for anything.
+func waits(a *state.App) bool {
+	return !a.State.Ended() && (a.State != yarn.AppRunning || a.Outstanding > 0)
+}
+
+// reason is why an application of a list waits.
+type reason struct {
+	Code, Text string
+	Never      bool
+	Exact      bool // the planner said so, a moment ago
+}
+
+// reasons explains the rows of lists. An explanation plans on the whole state:
+// those of a list are kept for a while, and making them has a bounded share of
+// the time. A row that gets none shows what follows from its own record.
+type reasons struct {
+	mu    sync.Mutex
+	share int
+	kept  map[yarn.ApplicationID]keptReason
+	free  time.Time     // from when on the next explanation may be made
+	cost  time.Duration // of the last one
+	made  time.Time     // when that was
+}
+
+type keptReason struct {
+	reason
+	at time.Time
+}
+
+const (
+	reasonKept  = 10 * time.Second
+	reasonsKept = 1024
+	// An explanation that took longer than reasonSlow is believed to do so again,
+	// for reasonSlowKept.
+	reasonSlow     = 10 * time.Millisecond
+	reasonSlowKept = 30 * time.Second
+	// reasonsSaved is how much unused time may be saved up: a page that is
+	// opened after a while finds its first rows explained.
+	reasonsSaved = 2 * time.Second
+)
+
+func (x *reasons) init(share int) { x.share, x.kept = share, map[yarn.ApplicationID]keptReason{} }
+
+// of is why an application waits; empty when it does not. Somebody who waits for
+// the page does not wait for explanations that take long: they are made when it
+// is renewed.
+func (x *reasons) of(v View, a *state.App, now time.Time, behind bool) reason {
+	if !waits(a) {
+		return reason{}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	have, ok := x.kept[a.ID]
+	if ok && now.Sub(have.at) < reasonKept {
+		return have.reason
+	}
+	if now.Before(x.free) || !behind && x.cost > reasonSlow && now.Sub(x.made) < reasonSlowKept {
+		if ok {
+			return have.reason
+		}
+		return reason{Code: coarse(a)}
+	}
+	if saved := now.Add(-reasonsSaved); x.free.Before(saved) {
+		x.free = saved
+	}
+	began := time.Now()
+	doc, err := explain(v, a.ID)
+	x.made, x.cost = now, time.Since(began)
+	x.free = x.free.Add(time.Duration(x.share) * x.cost)
+	if err != nil {
+		return reason{Code: coarse(a)}
+	}
+	if len(x.kept) >= reasonsKept {
+		clear(x.kept)
+	}
+	r := reason{Code: doc.Reason, Text: doc.Text, Never: doc.Never, Exact: true}
+	x.kept[a.ID] = keptReason{r, now}
+	return r
+}

@@ -1,0 +1,207 @@
+package ui
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+)
+
+// The page Replay shows one place in the recorded log: what was decided up to
+// there, and the cluster as it was then. Where the film stands is in the address
+// alone: at=INDEX while it is paused; while it plays, from=INDEX, since=MILLIS of
+// the wall clock and speed=N. So it can be shared, and costs nothing when nobody
+// looks.
+
+// speeds are how many times as fast as it happened the film can be played.
+var speeds = []int64{1, 10, 60, 300}
+
+const (
+	filmRows    = 20     // decisions that are listed
+	filmEntries = 4_000  // that one look may play through
+	filmLook    = 20_000 // entries that are looked through for the next decision
+	filmWaiting = 6
+	filmHeld    = 6
+)
+
+// film is where the film stands.
+type film struct {
+	First, Last uint64 // the log that is kept
+	At          uint64
+	Speed       int64 // 0: it is paused
+	Ended       bool  // it has come to the end while it played
+	since       int64 // when it was there, while it plays
+}
+
+type replayData struct {
+	Index    uint64
+	Film     film
+	NoLog    *api.Error
+	Place    bar
+	AtMillis int64
+	Term     uint64
+	// Addresses; empty where they lead nowhere.
+	Begin, Back, Step, Now, Pause, Here string
+	Speeds                              []choice // with the address as their value
+	Rows                                []filmRow
+	Then                                *pastData
+	NoThen                              *api.Error
+	Rerun                               *api.Rerun
+	Address                             string
+	Live                                bool // it moves on by itself: it plays, or shows the newest
+}
+
+// filmRow is a decision; New, that it was made at the place itself.
+type filmRow struct {
+	decisionRow
+	New bool
+}
+
+// pastData is the cluster as it was.
+type pastData struct {
+	Totals  api.Totals
+	Usages  []usage
+	Held    []reservationRow
+	More    int // held besides
+	Waiting []appRow
+	Others  bool // more wait
+	Made    uint64
+	Done    uint64
+}
+
+func replay(q *query) (any, error) {
+	d := replayData{Index: q.v.Index(), Address: q.r.Host, Rerun: q.u.rerun.Load()}
+	f, err := q.film()
+	if err != nil {
+		if d.NoLog = q.u.back.Problem(err, false); d.NoLog.Status == 400 {
+			return nil, err
+		}
+		return d, nil
+	}
+	d.Film = f
+	if f.Speed != 0 && f.Ended {
+		d.Film.Speed = 0
+	}
+	q.filmControls(&d)
+	d.Live = d.Here != "" || !q.q.Has("at") && !q.q.Has("speed")
+	list, err := q.decisions(decisionFilter{}, f.At+1, filmRows)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range list.first(filmRows) {
+		d.Rows = append(d.Rows, filmRow{r, r.Index == f.At})
+	}
+	if len(d.Rows) > 0 {
+		d.AtMillis, d.Term = d.Rows[0].AtMillis, d.Rows[0].Term
+	}
+	then, err := q.v.Past(q.r.Context(), f.At)
+	if err != nil {
+		d.NoThen = q.u.back.Problem(err, false)
+		return d, nil
+	}
+	d.Then = (&query{u: q.u, r: q.r, v: then, q: q.q, past: f.At < q.v.Index()}).pastData()
+	d.AtMillis = then.State().Meta.NowMillis
+	return d, nil
+}
+
+// film reads the address.
+func (q *query) film() (film, error) {
+	f := film{}
+	var err error
+	if f.First, f.Last, err = q.v.Kept(q.r.Context()); err != nil {
+		return f, err
+	}
+	f.At = f.Last
+	clamp := func(index uint64) uint64 { return min(max(index, f.First), max(f.Last, f.First)) }
+	if at, ok, err := q.whole("at"); err != nil {
+		return f, err
+	} else if ok {
+		f.At = clamp(uint64(at))
+	}
+	speed, ok, err := q.whole("speed")
+	if err != nil || !ok {
+		return f, err
+	}
+	if !slices.Contains(speeds, speed) {
+		return f, bad(fmt.Sprintf("the film is not played %d times as fast", speed), "choose one of the speeds")
+	}
+	from, _, err1 := q.whole("from")
+	since, _, err2 := q.whole("since")
+	if err1 != nil || err2 != nil {
+		return f, bad("the address does not say from where the film is played", "begin again at "+"/ui/replay")
+	}
+	f.Speed, f.At = speed, clamp(uint64(from))
+	millis := min(max(q.u.cfg.Now().UnixMilli()-since, 0), 3_600_000) * speed
+	var played int64
+	f.At, played, f.Ended, err = q.v.Played(q.r.Context(), f.At, millis, filmEntries)
+	f.since = min(since+played/speed, q.u.cfg.Now().UnixMilli())
+	return f, err
+}
+
+// whole reads a whole number out of the address.
+func (q *query) whole(name string) (n int64, ok bool, err error) {
+	text := q.q.Get(name)
+	if text == "" {
+		return 0, false, nil
+	}
+	if n, err = strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
+		return 0, false, bad(name+"="+text+" is not a whole number", "choose a place on the page")
+	}
+	return n, true, nil
+}
+
+func pausedAt(index uint64) string { return "/ui/replay?at=" + strconv.FormatUint(index, 10) }
+
+// playedFrom is where the film goes on that was at an index at a time.
+func playedFrom(index uint64, since, speed int64) string {
+	return "/ui/replay?" + url.Values{"from": {strconv.FormatUint(index, 10)}, "since": {strconv.FormatInt(since, 10)},
+		"speed": {strconv.FormatInt(speed, 10)}}.Encode()
+}
+
+// filmControls makes the addresses of the controls.
+func (q *query) filmControls(d *replayData) {
+	f := &d.Film
+	pass := (&decisionFilter{}).pass
+	if f.At > f.First {
+		d.Begin = pausedAt(f.First)
+		if list, err := q.v.Recent(q.r.Context(), f.At, 1, lookFar, pass); err == nil && len(list.Events) > 0 {
+			d.Back = pausedAt(list.Events[0].Index)
+		}
+	}
+	if f.At < f.Last {
+		d.Now = "/ui/replay"
+		if next, err := q.v.After(q.r.Context(), f.At, filmLook, pass); err == nil && next != 0 {
+			d.Step = pausedAt(next)
+		}
+		for _, s := range speeds {
+			d.Speeds = append(d.Speeds, choice{Value: playedFrom(f.At, q.u.cfg.Now().UnixMilli(), s), Text: "×" + number(s), Chosen: s == f.Speed})
+		}
+	}
+	if f.Speed != 0 {
+		d.Pause, d.Here = pausedAt(f.At), playedFrom(f.At, f.since, f.Speed)
+		q.refresh = d.Here
+	}
+	b := newBar(int64(f.Last - f.First + 1))
+	d.Place = b.add(int64(f.At-f.First+1), "used", "played").done(fmt.Sprintf("index %s of %s to %s", number(f.At), number(f.First), number(f.Last)))
+}
+
+// pastData shows the cluster as it is in the query's view.
+func (q *query) pastData() *pastData {
+	st, totals := q.v.State(), q.v.Totals()
+	d := &pastData{Totals: totals, Usages: usages(totals.Total, totals.Used, totals.Reserved, totals.Pending), Made: st.Meta.Made, Done: st.Meta.Fulfilled}
+	t := top{most: filmHeld}
+	st.Reservations.Each(func(slot uint32, r *state.Reservation) bool {
+		t.add(row{id: r.Number, slot: slot}, cursor{})
+		return true
+	})
+	rows, _ := t.page()
+	for _, r := range rows {
+		d.Held = append(d.Held, q.reservationRow(r.slot))
+	}
+	d.More = t.all - len(rows)
+	d.Waiting, d.Others = q.longestWaits(filmWaiting)
+	return d
+}

@@ -1,0 +1,239 @@
+package ui
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// reservationRow is a reservation with its node drawn.
+type reservationRow struct {
+	api.Reservation
+	Lines   []holdLine
+	MustEnd []api.Container // on the node, largest first
+	More    int             // containers beyond these
+	Enough  int             // so many of the largest would free what is missing; 0: not all together
+}
+
+// holdLine is one kind on a reserved node: used, free, and what is needed.
+type holdLine struct {
+	Kind                      string
+	Used, Free, Needs, Missed int64
+	Bar                       bar
+}
+
+// mustEnd is how many containers a reservation names.
+const mustEnd = 5
+
+func (q *query) reservationRow(slot uint32) reservationRow {
+	r := reservationRow{Reservation: q.v.Reservation(slot)}
+	st := q.v.State()
+	n := st.Nodes.Get(st.Reservations.Get(slot).Node)
+	for at := n.Containers; at != 0; at = st.Containers.Get(at).NextOnNode() {
+		r.MustEnd = append(r.MustEnd, q.v.Container(at))
+	}
+	// What frees most of what is short comes first.
+	_, short := share(r.Missing, r.NodeTotal)
+	slices.SortFunc(r.MustEnd, func(a, b api.Container) int {
+		return cmp.Or(cmp.Compare(b.Size[short], a.Size[short]), cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]), strings.Compare(a.ID, b.ID))
+	})
+	r.Enough = enough(r.Missing, r.MustEnd)
+	if len(r.MustEnd) > mustEnd {
+		r.More, r.MustEnd = len(r.MustEnd)-mustEnd, r.MustEnd[:mustEnd]
+	}
+	for _, kind := range kindsOf(r.NodeTotal) {
+		if r.Size[kind] == 0 && r.Missing[kind] == 0 {
+			continue
+		}
+		l := holdLine{Kind: kind, Used: r.NodeTotal[kind] - r.Free[kind], Free: r.Free[kind], Needs: r.Size[kind], Missed: r.Missing[kind]}
+		l.Bar = newBar(r.NodeTotal[kind]).add(l.Used, "used", kindValue(kind, l.Used)+" used").add(l.Free, "reserved", kindValue(kind, l.Free)+" free, kept").
+			limit(r.NodeTotal[kind]-l.Needs, "needs", "needs "+kindValue(kind, l.Needs)).
+			done(kindName(kind) + ": " + kindValue(kind, l.Used) + " used, " + kindValue(kind, l.Free) + " free, needs " + kindValue(kind, l.Needs))
+		r.Lines = append(r.Lines, l)
+	}
+	return r
+}
+
+// enough is how many of a list, from its head, free what is missing.
+func enough(missing api.Resource, list []api.Container) int {
+	freed := api.Resource{}
+	for i, c := range list {
+		freed = add(freed, c.Size)
+		if covers(freed, missing) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func covers(have, want api.Resource) bool {
+	for kind, v := range want { // order is harmless: all must hold
+		if have[kind] < v {
+			return false
+		}
+	}
+	return true
+}
+
+type reservationsData struct {
+	Index     uint64
+	Rows      []reservationRow
+	Pager     pager
+	Held      int
+	Oldest    int64
+	Idle      api.Resource
+	IdleShare float64
+	Made      uint64
+	Fulfilled uint64
+	Cancelled []causeCount
+	All       uint64 // cancelled, of any cause
+	Queues    []choice
+	App, Node string
+	Filter    bool
+	History   []decisionRow
+}
+
+type causeCount struct {
+	Cause string
+	N     uint64
+}
+
+// heldRows is how many reservations one page draws.
+const heldRows = 24
+
+func reservations(q *query) (any, error) {
+	after, err := q.cursor()
+	if err != nil {
+		return nil, err
+	}
+	pass, err := q.reservationFilter()
+	if err != nil {
+		return nil, err
+	}
+	st := q.v.State()
+	d := reservationsData{Index: q.v.Index(), Held: st.Reservations.Len(), Made: st.Meta.Made, Fulfilled: st.Meta.Fulfilled,
+		App: q.q.Get("app"), Node: q.q.Get("node"), Queues: q.queueChoices(q.q.Get("queue"))}
+	d.Filter = d.App != "" || d.Node != "" || q.q.Get("queue") != ""
+	t := top{most: heldRows}
+	st.Reservations.Each(func(slot uint32, r *state.Reservation) bool {
+		if pass(r) {
+			t.add(row{id: r.Number, slot: slot}, after)
+		}
+		return true
+	})
+	rows, next := t.page()
+	for _, r := range rows {
+		d.Rows = append(d.Rows, q.reservationRow(r.slot))
+	}
+	d.Pager = q.pager("reservation", t.all, len(rows), next)
+	d.Oldest, d.Idle = q.held()
+	idle, _ := share(d.Idle, q.v.Size(st.Meta.Cluster))
+	d.IdleShare = idle * 100
+	for cause, n := range q.v.Cancelled() { // sorted below
+		d.Cancelled, d.All = append(d.Cancelled, causeCount{cause, n}), d.All+n
+	}
+	slices.SortFunc(d.Cancelled, func(a, b causeCount) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Cause, b.Cause))
+	})
+	if events, err := q.decisions(decisionFilter{kinds: reservationKinds}, 0, overviewDecisions); err == nil {
+		d.History = events.first(overviewDecisions)
+	}
+	return d, nil
+}
+
+// reservationFilter reads ?app, ?node and ?queue.
+func (q *query) reservationFilter() (func(r *state.Reservation) bool, error) {
+	st := q.v.State()
+	var app, node uint32
+	var err error
+	if text := q.q.Get("app"); text != "" {
+		if app, err = q.v.FindApp(text); err != nil {
+			return nil, err
+		}
+	}
+	if text := q.q.Get("node"); text != "" {
+		if node, err = q.v.FindNode(text); err != nil {
+			return nil, err
+		}
+	}
+	path := ""
+	if text := q.q.Get("queue"); text != "" {
+		slot, err := q.v.FindQueue(text)
+		if err != nil {
+			return nil, err
+		}
+		path = q.v.QueuePath(slot)
+	}
+	return func(r *state.Reservation) bool {
+		of := ""
+		if path != "" {
+			of = q.v.QueuePath(st.Apps.Get(r.App).Queue)
+		}
+		return (app == 0 || r.App == app) && (node == 0 || r.Node == node) && (path == "" || of == path || strings.HasPrefix(of, path+"."))
+	}, nil
+}
+
+type reservationData struct {
+	Index       uint64
+	Reservation reservationRow
+	Name        string // of its application
+	Ahead       []api.Container
+	NowMillis   int64
+	// Past is the life of one that is not held any more; the rest is empty then.
+	Past *api.ReservationHistory
+}
+
+func reservation(q *query) (any, error) {
+	slot, err := q.v.FindReservation(q.r.PathValue("id"))
+	if err != nil {
+		return q.pastReservation(err)
+	}
+	st := q.v.State()
+	r := st.Reservations.Get(slot)
+	d := reservationData{Index: q.v.Index(), Reservation: q.reservationRow(slot), Name: st.Apps.Get(r.App).Details().Name, NowMillis: st.Meta.NowMillis}
+	q.title = "Reservation " + d.Reservation.ID
+	for at := st.Nodes.Get(r.Node).Containers; at != 0; at = st.Containers.Get(at).NextOnNode() {
+		d.Ahead = append(d.Ahead, q.v.Container(at))
+	}
+	slices.SortFunc(d.Ahead, func(a, b api.Container) int {
+		return cmp.Or(cmp.Compare(a.AllocatedMillis, b.AllocatedMillis), strings.Compare(a.ID, b.ID))
+	})
+	return d, nil
+}
+
+// pastReservation shows what became of a reservation, as far as the log tells.
+func (q *query) pastReservation(gone error) (any, error) {
+	d := reservationData{Index: q.v.Index(), Past: &api.ReservationHistory{}}
+	if err := q.get("/v1/reservations/"+url.PathEscape(q.r.PathValue("id"))+"/history", d.Past); err != nil || len(d.Past.Events) == 0 {
+		return nil, gone
+	}
+	q.title = "Reservation " + d.Past.ID
+	return d, nil
+}
+
+// lifeText says in words what happened to a reservation.
+func lifeText(e api.ReservationEvent) string {
+	switch e.What {
+	case "made":
+		return "made: the container did not fit yet"
+	case "moved":
+		return "given up for another node"
+	case "fulfilled":
+		return "fulfilled: its container was placed"
+	}
+	return reasoned(word(e.What), causes[e.Cause])
+}
+
+// idOf reads an application's id; the zero value passes everything.
+func idOf(text string) yarn.ApplicationID {
+	id, err := yarn.ParseApplicationID(text)
+	if err != nil {
+		return yarn.ApplicationID{}
+	}
+	return id
+}

@@ -1,0 +1,54 @@
+package ui
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
+	"net/http"
+
+	"rmd/transport/http/v1/api"
+)
+
+// cookie holds a browser's token. Another site can neither read it nor make the
+// browser send it (SameSite), and so cannot put it into a form.
+const cookie = "rmd_token"
+
+const tokenBytes = 16
+
+// token is the browser's token, which every form carries. A browser without one
+// is given one.
+func token(w http.ResponseWriter, r *http.Request) string {
+	if have := tokenOf(r); have != "" {
+		return have
+	}
+	t := draw()
+	http.SetCookie(w, &http.Cookie{Name: cookie, Value: t, Path: "/ui/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
+	return t
+}
+
+func draw() string {
+	var b [tokenBytes]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}
+
+func tokenOf(r *http.Request) string {
+	c, err := r.Cookie(cookie)
+	if err != nil || len(c.Value) != 2*tokenBytes {
+		return ""
+	}
+	if _, err := hex.DecodeString(c.Value); err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// checkToken refuses a form that was not made for this browser.
+func checkToken(r *http.Request) error {
+	have, sent := tokenOf(r), r.PostFormValue("token")
+	if have == "" || subtle.ConstantTimeCompare([]byte(have), []byte(sent)) != 1 {
+		return &api.Error{Code: api.CodeNotAllowed, Message: "this form was not made for your browser, or is too old", Status: http.StatusForbidden,
+			Remedy: "open the page again and repeat the action; cookies must be allowed for this site"}
+	}
+	return nil
+}

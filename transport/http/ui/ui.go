@@ -1,0 +1,353 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/transport/http/v1/api"
+)
+
+// UI is the handler of the operator's pages. It is safe for concurrent use.
+type UI struct {
+	cfg     Config
+	log     hclog.Logger
+	back    Backend
+	mux     *http.ServeMux
+	tmpl    map[string]*template.Template // by page
+	assets  string                        // names the version of the static files
+	mark    []byte                        // where a browser's token is put into what all share
+	shared  shared
+	reasons reasons
+	streams atomic.Int64
+	rerun   atomic.Pointer[api.Rerun] // the last one
+}
+
+// New makes the pages. It fails when a template cannot be read.
+func New(cfg Config) (*UI, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	u := &UI{cfg: cfg, log: cfg.Logger, back: cfg.Backend, mux: http.NewServeMux()}
+	u.shared.init(cfg.SharedPages, cfg.RenderShare)
+	u.reasons.init(cfg.ReasonShare)
+	// Nobody can guess the mark, so nothing that is shown can contain it.
+	u.mark = []byte(draw())
+	var err error
+	if u.tmpl, err = parse(string(u.mark)); err != nil {
+		return nil, err
+	}
+	if u.assets, err = Version(); err != nil {
+		return nil, fmt.Errorf("ui: %w", err)
+	}
+	u.routes()
+	return u, nil
+}
+
+// policy lets a page load its own style, script and icon, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// ServeHTTP answers for /ui and /cluster.
+func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	// A form's Origin would be "null" under no-referrer, and then refused.
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	u.mux.ServeHTTP(w, r)
+}
+
+// routes lists every page and action.
+func (u *UI) routes() {
+	static := http.StripPrefix("/ui/static/", http.FileServerFS(Static()))
+	u.mux.HandleFunc("GET /ui/static/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "public, max-age=86400")
+		static.ServeHTTP(w, r)
+	})
+	u.mux.HandleFunc("GET /ui/live", u.live)
+	u.mux.HandleFunc("GET /cluster", bookmark)
+	u.mux.HandleFunc("GET /cluster/", bookmark)
+	u.mux.HandleFunc("GET /ui", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/ui/", http.StatusMovedPermanently) })
+	for _, p := range []page{
+		{path: "/ui/{$}", name: "overview", title: "Overview", show: overview},
+		{path: "/ui/apps", name: "apps", title: "Applications", show: applications},
+		{path: "/ui/apps/{id}", name: "app", nav: "apps", title: "Application", show: application},
+		{path: "/ui/queues", name: "queues", title: "Queues", show: queues},
+		{path: "/ui/queues/{path}", name: "queue", nav: "queues", title: "Queue", show: queue},
+		{path: "/ui/nodes", name: "nodes", title: "Nodes", show: nodes},
+		{path: "/ui/nodes/{id}", name: "node", nav: "nodes", title: "Node", show: node},
+		{path: "/ui/reservations", name: "reservations", title: "Reservations", show: reservations},
+		{path: "/ui/reservations/{id}", name: "reservation", nav: "reservations", title: "Reservation", show: reservation},
+		{path: "/ui/cluster", name: "cluster", title: "Cluster", show: clusterPage},
+		{path: "/ui/decisions", name: "decisions", title: "Decisions", show: decisions},
+		{path: "/ui/conf", name: "conf", title: "Configuration", show: configuration},
+		{path: "/ui/conf/edit", name: "edit", nav: "conf", title: "Edit the configuration", show: editConfiguration},
+		{path: "/ui/conf/rollback", name: "rollback", nav: "conf", title: "Roll back", show: confirmRollback},
+		{path: "/ui/audit", name: "audit", title: "Audit", show: auditPage},
+		{path: "/ui/labels", name: "labels", title: "Labels", show: labels},
+		{path: "/ui/about", name: "about", title: "About", show: about},
+		{path: "/ui/replay", name: "replay", title: "Replay", show: replay},
+	} {
+		if p.nav == "" {
+			p.nav = p.name
+		}
+		u.mux.HandleFunc("GET "+p.path, func(w http.ResponseWriter, r *http.Request) { u.page(w, r, p) })
+	}
+	u.actions()
+	u.mux.HandleFunc("/ui/", u.nowhere)
+}
+
+// nowhere answers where there is no page, or not for this method.
+func (u *UI) nowhere(w http.ResponseWriter, r *http.Request) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := u.mux.Handler(other); pattern == "/ui/" || method == r.Method {
+			continue
+		}
+		e := &api.Error{Code: api.CodeMethodNotAllowed, Message: r.URL.Path + " does not take " + r.Method, Remedy: "open it as a page", Status: http.StatusMethodNotAllowed}
+		if method == http.MethodPost {
+			e.Remedy = "use the button of the page that it belongs to"
+		}
+		w.Header().Set("Allow", method)
+		u.fail(w, r, e)
+		return
+	}
+	u.fail(w, r, &api.Error{Code: api.CodeNotFound, Message: "there is no page at " + r.URL.Path, Remedy: "choose one of those on the side", Status: http.StatusNotFound})
+}
+
+// page is one kind of page. Its data is made by show from one view.
+type page struct {
+	path, name, nav, title string
+	show                   func(q *query) (any, error)
+}
+
+// query is one request for a page.
+type query struct {
+	u      *UI
+	r      *http.Request
+	v      View
+	q      url.Values
+	title  string // set by a page that has a name of its own
+	behind bool   // nobody waits for what is renewed
+	past   bool   // the view is of an earlier state
+	lacks  bool   // something was not at hand yet: the page is not done
+	waited time.Duration
+	// refresh is where a browser without scripts goes on by itself.
+	refresh string
+}
+
+// get makes a call of the API that reads.
+func (q *query) get(path string, out any) error {
+	return q.u.back.Call(q.r, http.MethodGet, path, nil, nil, out)
+}
+
+// page answers with a page, or with its main part alone when the page itself
+// fetches it.
+func (u *UI) page(w http.ResponseWriter, r *http.Request, p page) {
+	m, err := u.main(r, p)
+	if err != nil {
+		u.fail(w, r, err)
+		return
+	}
+	h := w.Header()
+	h.Set(api.HeaderIndex, strconv.FormatUint(m.index, 10))
+	if isLive(r) {
+		h.Set("ETag", m.tag)
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		if r.Header.Get("If-None-Match") == m.tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write(bytes.ReplaceAll(m.html, u.mark, []byte(token(w, r)))) // a client that is gone is no error of ours
+		return
+	}
+	if m.refresh != "" {
+		h.Set("Refresh", "2; url="+m.refresh)
+	}
+	u.shell(w, r, http.StatusOK, shellData{Title: m.title, Nav: p.nav, Main: template.HTML(m.html)})
+}
+
+// isLive says whether a page fetches itself again.
+func isLive(r *http.Request) bool { return r.Header.Get("X-Rmd-Live") != "" }
+
+// main renders the main part of a page, or takes the one that another viewer
+// has just had.
+func (u *UI) main(r *http.Request, p page) (*rendered, error) {
+	v, err := u.back.View(r)
+	if err != nil {
+		return nil, err
+	}
+	stand := u.stand()
+	key := keyOf(r)
+	live := isLive(r)
+	asked := r.URL.Query()
+	once := !live && (asked.Has("done") || asked.Has("verify")) || asked.Has("speed") // a film goes on by itself
+	return u.shared.get(key, want{now: u.cfg.Now, live: live, fresh: once, stand: stand,
+		good: func(have *rendered) bool {
+			return !have.lacks && have.serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.index >= v.Index() || live)
+		},
+		render: func(behind bool) (*rendered, error) {
+			r := r
+			if behind { // the viewer is answered by then
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), renewTimeout)
+				defer cancel()
+				r = r.Clone(ctx)
+			}
+			return u.draw(&query{u: u, r: r, v: v, q: r.URL.Query(), title: p.title, behind: behind || live}, p, stand)
+		}})
+}
+
+// keyOf names what viewers of a page share: its address without the note of what
+// was done. A page that renews itself leaves out what was asked for once.
+func keyOf(r *http.Request) string {
+	q := r.URL.Query()
+	q.Del("done")
+	if isLive(r) {
+		q.Del("verify")
+	}
+	return r.URL.EscapedPath() + "?" + q.Encode()
+}
+
+// renewTimeout bounds the renewal of a page that nobody waits for.
+const renewTimeout = 10 * time.Second
+
+// draw renders the main part of a page.
+func (u *UI) draw(q *query, p page, stand stand) (*rendered, error) {
+	at := u.cfg.Now()
+	data, err := p.show(q)
+	if err != nil {
+		return nil, err
+	}
+	html, err := u.render(p.name, data)
+	if err != nil {
+		return nil, err
+	}
+	return &rendered{index: q.v.Index(), stand: stand, at: at, html: html, title: q.title, tag: tagOf(html), refresh: q.refresh, lacks: q.lacks, waited: q.waited}, nil
+}
+
+func tagOf(b []byte) string {
+	h := fnv.New64a()
+	_, _ = h.Write(b)
+	return `"` + strconv.FormatUint(h.Sum64(), 16) + `"`
+}
+
+// render runs the main template of a page.
+func (u *UI) render(name string, data any) ([]byte, error) {
+	var b bytes.Buffer
+	if err := u.tmpl[name].ExecuteTemplate(&b, "main", data); err != nil {
+		return nil, fmt.Errorf("render the page %s: %w", name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// shellData is what is round the main part of every page.
+type shellData struct {
+	Title, Nav string
+	Main       template.HTML
+	Status     Status
+	Visitor    Visitor
+	Here       string // the page's own address, to come back to after a login
+	Token      string
+	Assets     string
+	Note       string
+	Still      bool // the page does not renew itself
+}
+
+// shell answers with a whole page.
+func (u *UI) shell(w http.ResponseWriter, r *http.Request, status int, d shellData) {
+	d.Status, d.Token, d.Assets = u.back.Status(), token(w, r), u.assets
+	d.Visitor, d.Here = u.back.Visitor(r), "/ui/"
+	if r.Method == http.MethodGet {
+		d.Here = r.URL.RequestURI()
+	}
+	if d.Note == "" {
+		d.Note = notes[r.URL.Query().Get("done")]
+	}
+	var b bytes.Buffer
+	if err := u.tmpl["error"].ExecuteTemplate(&b, "shell", d); err != nil {
+		u.log.Error("shell of a page not rendered", "error", err)
+		http.Error(w, "the page could not be rendered", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(bytes.ReplaceAll(b.Bytes(), u.mark, []byte(d.Token)))
+}
+
+// notes say what an action has done; a page's address names one.
+var notes = map[string]string{
+	"kill":        "The application is being killed.",
+	"move":        "The application was moved.",
+	"priority":    "The priority was set.",
+	"cancel":      "The reservation was cancelled. The same ask may not reserve this node again before its free room changes.",
+	"drain":       "The node is being drained: it gets no new containers.",
+	"undrain":     "The node takes containers again.",
+	"resource":    "The node's total was set.",
+	"stop":        "The queue is being stopped: it takes no new applications, those in it go on.",
+	"start":       "The queue takes applications again.",
+	"apply":       "The new configuration is in force on every replica.",
+	"rollback":    "The earlier configuration is in force again, as a new version.",
+	"transfer":    "Leadership was handed over.",
+	"snapshot":    "A snapshot was taken on this replica.",
+	"unchanged":   "Nothing was changed: the configuration is as it was.",
+	"initialized": "The cluster is initialized.",
+	"rerun":       "What was recorded has been played with and without reservations.",
+}
+
+// failure is the data of the error page.
+type failure struct {
+	*api.Error
+	Back  string
+	Write bool
+}
+
+// fail answers with what went wrong and what to do next.
+func (u *UI) fail(w http.ResponseWriter, r *http.Request, err error) {
+	write := r.Method != http.MethodGet && r.Method != http.MethodHead
+	e := u.back.Problem(err, write)
+	status := e.Status
+	if status < 400 {
+		status = http.StatusInternalServerError
+	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	html, err := u.render("error", failure{Error: e, Back: localReferer(r), Write: write})
+	if err != nil {
+		u.log.Error("error page not rendered", "error", err)
+		http.Error(w, e.Error(), status)
+		return
+	}
+	if isLive(r) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = w.Write(html)
+		return
+	}
+	u.shell(w, r, status, shellData{Title: "Not done", Main: template.HTML(html), Still: true})
+}
+
+// localReferer is the page of ours that led here; empty when it was none.
+func localReferer(r *http.Request) string {
+	ref, err := url.Parse(r.Referer())
+	if err != nil || ref.Host != r.Host || !strings.HasPrefix(ref.Path, "/ui/") {
+		return ""
+	}
+	return ref.RequestURI()
+}

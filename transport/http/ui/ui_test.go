@@ -1,0 +1,140 @@
+package ui
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/transport/http/v1/api"
+)
+
+func TestAmountsInWords(t *testing.T) {
+	for want, got := range map[string]string{
+		"0": memory(0), "512 MiB": memory(512), "1 GiB": memory(1024), "384 GiB": memory(384 << 10), "1.5 TiB": memory(3 << 19), "14.6 GiB": memory(15_000),
+		"184,201": number(184_201), "-1,000": number(-1000), "7": number(7), "1 node": plural(1, "node"), "2,000 nodes": plural(2000, "node"),
+		"320 GiB · 88 vc · 8 gpu": amount(api.Resource{"yarn.io/gpu": 8, "vcores": 88, "memory-mb": 320 << 10}), "–": amount(api.Resource{"vcores": 0}),
+		"4m 02s": span(242_000), "3h 12m": span(11_520_000), "12 ms": span(12), "2d 01h": span(176_400_000), "59 s": span(59_999),
+		"node too small": word("NODE_TOO_SMALL"), "…_0107": short("application_1780000000000_0107"), "…_0107_01_000002": containerShort("container_e05_1780000000000_0107_01_000002"),
+		"9f1c…00e2": shortDigest("9f1c0000000000e2"), "41%": percent(41.2), "1.9%": percent(1.94), "0%": percent(0), "41.2 MiB": bytesText(43_200_000), "12 B": bytesText(12),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if webURL("javascript:alert(1)") != "" || webURL("//host/x") != "" || webURL("http://am:1/x") == "" {
+		t.Error("which addresses may be followed")
+	}
+}
+
+func TestBarStaysWithinItsWhole(t *testing.T) {
+	b := newBar(10).add(6, "used", "").add(8, "reserved", "").add(3, "pending", "").add(-1, "used", "").limit(25, "most", "").done("text")
+	if len(b.Parts) != 2 || b.Parts[0].W != "600.0" || b.Parts[1].X != "600.0" || b.Parts[1].W != "400.0" || b.Marks[0].X != "1000.0" {
+		t.Errorf("%+v", b)
+	}
+	if b := newBar(0).add(5, "used", "").done(""); len(b.Parts) != 1 || b.Parts[0].W != "1000.0" {
+		t.Errorf("a whole of nothing: %+v", b)
+	}
+}
+
+// A bar's texts cannot break out of it.
+func TestBarEscapesWhatItSays(t *testing.T) {
+	got := string(newBar(10).add(6, "used", `</title>"'&`).link(`/ui/apps/x"><b>`).add(2, "reserved", "r").limit(5, "most", "<m>").done(`a"b`).SVG())
+	for _, bad := range []string{`</title>"'`, `"><b>`, "<m>", `a"b"`} {
+		if strings.Contains(got, bad) {
+			t.Errorf("%s is in %s", bad, got)
+		}
+	}
+	for _, want := range []string{`aria-label="a&#34;b"`, `fill="url(#hatch)"`, `<rect class="used" x="0.0" width="600.0" height="24">`, `x1="500.0"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+}
+
+// TestTopAgreesWithSorting pages through rows with many equal keys and compares
+// with all of them sorted.
+func TestTopAgreesWithSorting(t *testing.T) {
+	const n = 1000
+	for _, desc := range []bool{false, true} {
+		var after cursor
+		var got []row
+		for {
+			k := top{most: 7, desc: desc}
+			for i := range uint64(n) {
+				id := (i*7919)%n + 1
+				k.add(row{key: int64(id % 13), id: id}, after)
+			}
+			rows, next := k.page()
+			got = append(got, rows...)
+			if k.all != n {
+				t.Fatalf("%d rows passed", k.all)
+			}
+			if next == "" {
+				break
+			}
+			q := query{q: url.Values{"after": {next}}}
+			var err error
+			if after, err = q.cursor(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(got) != n {
+			t.Fatalf("%d rows, want %d", len(got), n)
+		}
+		for i := 1; i < n; i++ {
+			if c := compareRows(got[i-1], got[i]); (desc && c <= 0) || (!desc && c >= 0) {
+				t.Fatalf("rows %d and %d are out of order: %v %v", i-1, i, got[i-1], got[i])
+			}
+		}
+	}
+}
+
+func TestConfigurationTextRoundTrip(t *testing.T) {
+	in := map[string]string{"a.b": "1", "c": "x = y", "empty": ""}
+	out, err := confProperties("# remark\r\n\n" + strings.ReplaceAll(confText(in), "\n", "\r\n"))
+	if err != nil || len(out) != 3 || out["a.b"] != "1" || out["c"] != "x = y" || out["empty"] != "" {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
+func TestSharedKeepsABoundedNumberOfPages(t *testing.T) {
+	var s shared
+	s.init(3, 40)
+	renders := 0
+	get := func(key string) {
+		w := want{now: time.Now, good: func(*rendered) bool { return true }, render: func(bool) (*rendered, error) {
+			renders++
+			return &rendered{at: time.Now()}, nil
+		}}
+		if _, err := s.get(key, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range []string{"a", "a", "b", "c", "d", "a"} {
+		get(key)
+	}
+	if renders != 5 || len(s.slots) != 3 || len(s.order) != 3 {
+		t.Errorf("%d renders, %d kept", renders, len(s.slots))
+	}
+}
+
+func TestEnoughContainers(t *testing.T) {
+	gib := func(n int64) api.Container { return api.Container{Size: api.Resource{"memory-mb": n << 10}} }
+	missing := api.Resource{"memory-mb": 10 << 10}
+	if n := enough(missing, []api.Container{gib(6), gib(3), gib(2)}); n != 3 {
+		t.Errorf("%d", n)
+	}
+	if n := enough(missing, []api.Container{gib(6)}); n != 0 {
+		t.Errorf("%d, though all do not do", n)
+	}
+}
+
+func TestConfigSaysAllThatIsWrong(t *testing.T) {
+	err := Config{}.Validate()
+	for _, want := range []string{"Backend", "Logger", "Tick", "Heartbeat", "MaxStreams", "MaxBodyBytes", "PageRows", "SharedPages", "ReasonShare", "RenderShare"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is not named: %v", want, err)
+		}
+	}
+}

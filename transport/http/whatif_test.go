@@ -1,0 +1,277 @@
+package httpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// strict decodes with every field known: the planner's document and the API's
+// are one.
+func strict(t *testing.T, text []byte, v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+}
+
+func TestExplainDocument(t *testing.T) {
+	b := recordedBench(t)
+	var x api.Explanation
+	strict(t, b.ask("GET", "/v1/apps/"+app3+"/explain", "").Body.Bytes(), &x)
+	if x.Reason != "NODE_TOO_SMALL_FREE" || !x.Waiting || x.WaitingMillis < 0 || x.Asks[0].Size == "" || x.MustEnd == nil || len(x.WhatIf) == 0 || x.Nodes[0].Diagnostic == "" {
+		t.Errorf("%+v", x)
+	}
+}
+
+func TestWhatIf(t *testing.T) {
+	b := recordedBench(t)
+	body := func(batch, standard string) string {
+		props := map[string]string{}
+		st, _ := b.h.Fork()
+		for _, p := range st.Version().Properties {
+			props[p.Name] = p.Value
+		}
+		props[capacity.Prefix+"root.batch.maximum-capacity"] = batch
+		props[capacity.Prefix+"root.default.maximum-capacity"] = standard
+		text, _ := json.Marshal(api.PutConf{Properties: props})
+		return string(text)
+	}
+	st, index := b.h.Fork()
+	digest := st.Digest()
+	var d api.WhatIf
+	w := b.ask("POST", "/v1/whatif", body("50", "100"))
+	strict(t, w.Body.Bytes(), &d)
+	if w.Code != 200 || !d.Complete || d.Version != 1 || len(d.Changes) != 1 || d.Changes[0].New != "50" || len(d.Queues) == 0 {
+		t.Errorf("%d %+v", w.Code, d)
+	}
+	if now, at := b.h.Fork(); now.Digest() != digest || at != index {
+		t.Error("the question changed the state")
+	}
+	if e := b.fails(422, "INVALID_QUEUES", "POST", "/v1/whatif", `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"40"}}`); len(e.Details) == 0 {
+		t.Errorf("%+v", e)
+	}
+	b.fails(400, "INVALID_REQUEST", "POST", "/v1/whatif", `{}`)
+}
+
+// The planner's comparison has no field that the API's document lacks.
+func TestComparisonIsTheDocument(t *testing.T) {
+	h := recordedStory(t)
+	st, _ := h.Fork()
+	var props []input.Property
+	for _, p := range st.Version().Properties {
+		props = append(props, input.Property{Name: p.Name, Value: p.Value})
+	}
+	for i := range props {
+		switch props[i].Name {
+		case capacity.Prefix + "root.batch.capacity", capacity.Prefix + "root.default.capacity":
+			props[i].Value = "50"
+		}
+	}
+	c, err := scheduler.WhatIf(st.Fork(), props, scheduler.DefaultWhatIfLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Starts = append(c.Starts, scheduler.ComparedApp{ID: "a", Before: scheduler.ComparedHolder{Reason: "USER_LIMIT"}})
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d api.WhatIf
+	strict(t, text, &d)
+	again, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(again, text) {
+		t.Errorf("%s\nis not\n%s", again, text)
+	}
+}
+
+// One question at a time: the next waits, and then is told to come back.
+func TestWhatIfOneAtATime(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	b := newBench(t, func(c *Config) {
+		c.ReadTimeout = time.Second
+		c.WhatIf = func(_ *state.State, _ []input.Property, stop func() bool) (any, error) {
+			close(entered)
+			<-leave
+			for !stop() { // it ends with this question's time, or with the test's
+				time.Sleep(time.Millisecond)
+			}
+			return map[string]any{"complete": false}, nil
+		}
+	})
+	body := `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`
+	done := make(chan int)
+	go func() { done <- b.ask("POST", "/v1/whatif", body).Code }()
+	<-entered
+	b.fails(503, "BUSY", "POST", "/v1/whatif", body)
+	close(leave)
+	if code := <-done; code != http.StatusOK {
+		t.Errorf("status %d", code)
+	}
+	none := newBench(t, func(c *Config) { c.WhatIf = nil })
+	none.fails(501, "NOT_AVAILABLE", "POST", "/v1/whatif", body)
+}
+
+// Planning gives WhatIf, which changes it, a fork of its own; Explain only reads,
+// and gets the state that the answer says it is of.
+func TestPrivateForks(t *testing.T) {
+	var explained, planned *state.State
+	mine := state.New()
+	b := newBench(t, func(c *Config) {
+		c.Planning = func() *state.State { return mine }
+		c.Explain = func(st *state.State, _ yarn.ApplicationID) (any, error) {
+			explained = st
+			return map[string]string{}, nil
+		}
+		c.WhatIf = func(st *state.State, _ []input.Property, _ func() bool) (any, error) {
+			planned = st
+			return map[string]string{}, nil
+		}
+	})
+	b.into(200, nil, "GET", "/v1/apps/"+app3+"/explain", "")
+	if shared, _ := b.h.Fork(); explained != shared {
+		t.Error("the explanation is not of the state that is shown")
+	}
+	b.into(200, nil, "POST", "/v1/whatif", `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`)
+	if planned != mine {
+		t.Error("not the private fork")
+	}
+}
+
+func TestReservationHistory(t *testing.T) {
+	b := newBench(t, nil)
+	var d api.ReservationHistory
+	b.into(200, &d, "GET", "/v1/reservations/r1/history", "")
+	if !d.Held || !d.Whole || len(d.Events) != 1 || d.Events[0].What != "made" || d.Events[0].Node != "sim-01:8041" || d.App != app2 || d.Events[0].AtMillis != clusterTime+60_000 {
+		t.Fatalf("%+v", d)
+	}
+	b.h.apply(t, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged}, &event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: key, Node: 1})
+	b.into(200, &d, "GET", "/v1/reservations/r1/history", "")
+	if d.Held || len(d.Events) != 2 || d.Events[1].What != "moved" || d.Events[1].Cause == "" || d.Events[1].AtMillis == 0 {
+		t.Errorf("%+v", d)
+	}
+	b.fails(404, "NO_SUCH_RESERVATION", "GET", "/v1/reservations/r99/history", "")
+	b.h.forget(18) // compacted: only what is kept is told
+	b.fails(404, "NO_SUCH_RESERVATION", "GET", "/v1/reservations/r1/history", "")
+}
+
+func TestLeaderSince(t *testing.T) {
+	now := time.UnixMilli(5000)
+	b := newBench(t, func(c *Config) { c.Now = func() time.Time { return now } })
+	var d api.Cluster
+	b.into(200, &d, "GET", "/v1/cluster", "")
+	if d.LeaderSinceMs != clusterTime { // the election that was seen
+		t.Errorf("since %d", d.LeaderSinceMs)
+	}
+	l := leaderClock{now: func() time.Time { return now }}
+	first := &firstLeader{consensus{role: "follower", leader: "rm9"}}
+	if l.since(first) != 5000 {
+		t.Errorf("first leader since %d", l.since(first))
+	}
+	now = now.Add(time.Second)
+	if l.since(first) != 5000 {
+		t.Error("it moved")
+	}
+	first.leader = ""
+	if l.since(first) != 0 {
+		t.Error("nobody leads")
+	}
+}
+
+// firstLeader has seen no failover.
+type firstLeader struct{ consensus }
+
+func (*firstLeader) LastFailover() *api.Failover { return nil }
+
+func (*firstLeader) Problem() string           { return "" }
+func (*firstLeader) Failovers() []api.Failover { return nil }
+
+func TestUninitialized(t *testing.T) {
+	b := newBench(t, nil)
+	b.h.mu.Lock()
+	b.h.st, b.h.index = state.New(), 0
+	b.h.mu.Unlock()
+	b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, ErrNoLeader })
+	b.fails(409, "NOT_INITIALIZED", "POST", "/v1/apps", `{"unmanaged":true,"user":"ann"}`)
+	b.k.readIndex = func(context.Context) (uint64, error) { return 0, ErrNoLeader }
+	b.fails(409, "NOT_INITIALIZED", "GET", "/v1/apps?consistent", "")
+}
+
+func TestSnapshotTimes(t *testing.T) {
+	if takenMillis("7-1200-1780000000123") != 1780000000123 || takenMillis("7-1200") != 0 || takenMillis("a-b-c") != 0 {
+		t.Error("the time in a snapshot's id")
+	}
+}
+
+func TestVerdictWithoutSpare(t *testing.T) {
+	one := []api.Member{{ID: "rm1", Voter: true, State: "alive"}}
+	v := verdict(true, "rm1", one)
+	if v.Status != "healthy" || v.CanLose != 0 || !strings.Contains(v.Text, "the loss of any voter stops it") {
+		t.Errorf("%+v", v)
+	}
+	three := []api.Member{{ID: "rm1", Voter: true, State: "alive"}, {ID: "rm2", Voter: true, State: "alive"}, {ID: "rm3", Voter: true, State: "alive"}}
+	if v := verdict(true, "rm1", three); strings.Contains(v.Text, "stops") {
+		t.Errorf("%+v", v)
+	}
+}
+
+// An application tells its attempts, those that ended too.
+func TestAttemptHistory(t *testing.T) {
+	b := recordedBench(t)
+	var d api.Attempts
+	b.into(200, &d, "GET", "/v1/apps/"+app1+"/attempts", "")
+	if len(d.Attempts) != 1 || d.Attempts[0].State != "ENDED" || d.Attempts[0].LaunchedMillis == 0 || d.Attempts[0].EndedMillis == 0 || d.Attempts[0].AMContainer == "" || d.Attempts[0].AMNode != "node-1:8041" || !d.Attempts[0].Current {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A submission that is only tried is answered with what it would wait for, planned
+// on a fork of its own; what cannot be foreseen is left out.
+func TestDryRunIsExplained(t *testing.T) {
+	var given *input.SubmitApplication
+	mine := state.New()
+	b := newBench(t, func(c *Config) {
+		c.Planning = func() *state.State { return mine }
+		c.Foresee = func(st *state.State, in *input.SubmitApplication) (any, error) {
+			if given = in; st != mine {
+				t.Error("not a private fork")
+			}
+			if in.Queue == "root.batch" {
+				return nil, input.Faultf(input.NoSuchQueue, "", "no")
+			}
+			return api.Explanation{Reason: "AM_LIMIT_QUEUE", Waiting: true}, nil
+		}
+	})
+	var d api.Submitted
+	b.into(200, &d, "POST", "/v1/apps?dry_run", `{"user":"u","queue":"root.online","am":{"memory-mb":2048}}`)
+	if !strings.Contains(string(d.Explain), "AM_LIMIT_QUEUE") || given == nil || given.AM[yarn.Memory] != 2048 || !d.DryRun {
+		t.Errorf("%+v of %+v", d, given)
+	}
+	d = api.Submitted{}
+	b.into(200, &d, "POST", "/v1/apps?dry_run", `{"user":"u","queue":"root.batch"}`)
+	if len(d.Explain) != 0 {
+		t.Errorf("%s", d.Explain)
+	}
+	given = nil
+	b.into(201, &d, "POST", "/v1/apps", `{"user":"u","queue":"root.online"}`)
+	if given != nil {
+		t.Error("a real submission is foreseen")
+	}
+}

@@ -1,0 +1,176 @@
+package httpserver
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// told is a Why that knows only the entries it has been taught.
+type told struct {
+	mu     sync.Mutex
+	h      *history
+	knows  bool
+	atOnce []bool
+}
+
+// why follows the whole history with a witness.
+func (k *told) why(_ context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.atOnce = append(k.atOnce, atOnce)
+	out := map[uint64][]api.Because{}
+	if !k.knows {
+		return out
+	}
+	w, err := scheduler.NewWitness(state.New())
+	if err != nil {
+		panic(err)
+	}
+	for _, b := range k.h.batches {
+		why, err := w.Follow(b.Events, true)
+		if err != nil {
+			panic(err)
+		}
+		if slices.Contains(indexes, b.Index) {
+			out[b.Index] = []api.Because{}
+			for _, x := range why {
+				out[b.Index] = append(out[b.Index], api.Because(x))
+			}
+		}
+	}
+	return out
+}
+
+func (k *told) learn() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.knows = true
+}
+
+func newTold(t *testing.T) (*bench, *told) {
+	k := &told{}
+	b := newBench(t, func(c *Config) { k.h, c.Why = c.Reader.(*history), k.why })
+	return b, k
+}
+
+// TestDecisionsSayWhy: each row of the page has its reason as soon as it is at
+// hand, and a page that lacked some is not kept.
+func TestDecisionsSayWhy(t *testing.T) {
+	b, k := newTold(t)
+	const reserved = "it asks 65536MB 16vc 4gpu, sim-01:8041 had 32768MB 8vc 2gpu free"
+	if page := b.ask("GET", "/ui/decisions", "").Body.String(); strings.Contains(page, reserved) || !strings.Contains(page, "ReservationMade") {
+		t.Fatalf("nothing is known yet:\n%s", page)
+	}
+	k.learn()
+	page := ""
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !strings.Contains(page, reserved); { // a costly page is renewed behind its viewers
+		page = b.ask("GET", "/ui/decisions", "").Body.String()
+	}
+	for _, says := range []string{reserved, "root.online used 0.0 % of its guarantee", "it brings its own ApplicationMaster"} {
+		if !strings.Contains(page, says) {
+			t.Errorf("the page does not say %q:\n%s", says, page)
+		}
+	}
+	if page := b.ask("GET", "/ui/replay?at=12", "").Body.String(); !strings.Contains(page, reserved) {
+		t.Errorf("the replay does not say why:\n%s", page)
+	}
+	if slices.Contains(k.atOnce, true) {
+		t.Error("a page is answered at any cost")
+	}
+}
+
+// TestLogAndStreamSayWhy: where it is asked for, and nowhere else.
+func TestLogAndStreamSayWhy(t *testing.T) {
+	b, k := newTold(t)
+	k.learn()
+	because := func(path string) (n int, reserved *api.Because) {
+		var d api.Log
+		b.into(200, &d, "GET", path, "")
+		for _, e := range d.Entries {
+			for _, v := range e.Events {
+				if v.Because != nil {
+					n++
+				}
+				if v.Kind == "ReservationMade" {
+					reserved = v.Because
+				}
+			}
+		}
+		return n, reserved
+	}
+	if n, _ := because("/v1/log?count=100"); n != 0 || len(k.atOnce) != 0 {
+		t.Errorf("%d reasons that nobody asked for", n)
+	}
+	if n, made := because("/v1/log?count=100&why"); n < 5 || made == nil || made.Reason != "TOO_LITTLE_FREE" || !k.atOnce[0] {
+		t.Errorf("%d reasons, that of the reservation %+v", n, made)
+	}
+	srv := listen(t, b)
+	reserved := func(query string) *api.Because {
+		stream := openStream(t, srv, "/v1/events?after=1"+query, "")
+		for {
+			for _, v := range stream.batch().Events {
+				if v.Kind == "ReservationMade" {
+					return v.Because
+				}
+			}
+		}
+	}
+	if made := reserved("&why&kind=ReservationMade"); made == nil || made.Reason != "TOO_LITTLE_FREE" {
+		t.Errorf("the stream says %+v", made)
+	}
+	if made := reserved(""); made != nil {
+		t.Errorf("the stream says %+v unasked", made)
+	}
+}
+
+// TestPageOfAReservationThatIsGone: a link to one that was fulfilled or cancelled
+// leads to what became of it.
+func TestPageOfAReservationThatIsGone(t *testing.T) {
+	b := newBench(t, nil)
+	b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 150_000}, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator})
+	w := b.ask("GET", "/ui/reservations/r1", "")
+	page := w.Body.String()
+	for _, says := range []string{"Reservation r1", "It is not held any more", "made: the container did not fit yet", "sim-01:8041", "cancelled: an operator cancelled it", "/ui/replay?at=17", "data-still"} {
+		if w.Code != 200 || !strings.Contains(page, says) {
+			t.Errorf("%d: the page does not say %q:\n%s", w.Code, says, page)
+		}
+	}
+	for _, found := range checkHTML(page) {
+		t.Error(found)
+	}
+	if w := b.ask("GET", "/ui/reservations/r9", ""); w.Code != 404 {
+		t.Errorf("one that never was: %d", w.Code)
+	}
+}
+
+// TestPagesTakeTheirMethod: an address that there is, asked in another way, is told
+// from one that there is not.
+func TestPagesTakeTheirMethod(t *testing.T) {
+	b := newBench(t, nil)
+	for _, c := range []struct {
+		method, path string
+		status       int
+		allow, says  string
+	}{
+		{"DELETE", "/ui/apps", 405, "GET", "does not take DELETE"},
+		{"POST", "/ui/", 405, "GET", "open it as a page"},
+		{"GET", "/ui/conf/apply", 405, "POST", "use the button"},
+		{"GET", "/ui/nowhere", 404, "", "there is no page at /ui/nowhere"},
+		{"POST", "/ui/nowhere", 404, "", "there is no page at /ui/nowhere"},
+	} {
+		w := b.ask(c.method, c.path, "")
+		if w.Code != c.status || w.Header().Get("Allow") != c.allow || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s %s: %d, Allow %q, want %d, %q with %q:\n%s", c.method, c.path, w.Code, w.Header().Get("Allow"), c.status, c.allow, c.says, w.Body)
+		}
+	}
+}

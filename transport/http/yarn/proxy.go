@@ -1,0 +1,244 @@
+package yarnweb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// ProxyPath is where the pages of ApplicationMasters lie.
+const ProxyPath = "/proxy/"
+
+// userCookie tells an AM's own filter who looks at its pages.
+const userCookie = "proxy-user"
+
+// defaultUser is whom YARN takes a caller for that says nothing.
+const defaultUser = "dr.who"
+
+// passedOn marks what this proxy sends, so that it does not fetch from itself.
+const passedOn = "Rmd-Proxied"
+
+// serveProxy answers /proxy/APPLICATION/REST and /proxy/redirect/APPLICATION/REST: the
+// AM's own page while the application runs, a redirect to where it says its
+// history is afterwards, and to the application's page before.
+func (s *Service) serveProxy(w http.ResponseWriter, r *http.Request) {
+	name, tail, _ := strings.Cut(strings.TrimPrefix(ownPath(r.URL.EscapedPath()), ProxyPath), "/")
+	id, err := yarn.ParseApplicationID(name)
+	if err != nil {
+		notFound(w, fmt.Sprintf("%q is not an application", clip(name)))
+		return
+	}
+	w.Header().Set("Content-Security-Policy", sandbox)
+	if share(w, r) {
+		return
+	}
+	if r.Header.Get(passedOn) != "" {
+		http.Error(w, "the pages of "+name+" are said to be at a ResourceManager's proxy", http.StatusLoopDetected)
+		return
+	}
+	st, slot, err := s.application(r.Context(), id)
+	switch {
+	case err != nil:
+		http.Error(w, "no leader is known at the moment; try again", http.StatusServiceUnavailable)
+		return
+	case slot == 0:
+		notFound(w, "Application "+name+" could not be found in RM.")
+		return
+	}
+	a := st.Apps.Get(slot)
+	base := trackingURL(a.Details().TrackingURL)
+	switch {
+	case base == nil, a.Shown().Ended() && strings.HasPrefix(ownPath(base.Path), ProxyPath+name):
+		http.Redirect(w, r, "/cluster/app/"+name, http.StatusFound)
+	case a.Shown().Ended():
+		http.Redirect(w, r, under(base, tail, r.URL.RawQuery).String(), http.StatusFound)
+	default:
+		s.relay(w, r, ProxyPath+name, base, under(base, tail, r.URL.RawQuery))
+	}
+}
+
+// ownPath is a path of this proxy without the part by which AMs send their
+// viewers here.
+func ownPath(path string) string {
+	if rest, ok := strings.CutPrefix(path, ProxyPath+"redirect/"); ok {
+		return ProxyPath + rest
+	}
+	return path
+}
+
+// application finds an application, here or after catching up with the leader.
+func (s *Service) application(ctx context.Context, id yarn.ApplicationID) (*state.State, uint32, error) {
+	st := s.cfg.Reader.Fork()
+	if slot := st.AppByID(id); slot != 0 {
+		return st, slot, nil
+	}
+	if err := s.cfg.Reader.Current(ctx); err != nil {
+		return nil, 0, err
+	}
+	st = s.cfg.Reader.Fork()
+	return st, st.AppByID(id), nil
+}
+
+// trackingMax bounds what an AM says its address is.
+const trackingMax = 4 << 10
+
+// trackingURL is where an AM says its pages are; nil when it said nothing that
+// is a web address.
+func trackingURL(text string) *url.URL {
+	if text == "" || len(text) > trackingMax || strings.EqualFold(text, "N/A") {
+		return nil
+	}
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return nil
+	}
+	u.User = nil
+	return u
+}
+
+// under is a page below an AM's address.
+func under(base *url.URL, tail, query string) *url.URL {
+	u := *base
+	if tail != "" {
+		if u.Path == "" {
+			u.Path = "/" // else what is joined is no absolute path
+		}
+		u = *u.JoinPath(tail)
+	}
+	if query != "" {
+		u.RawQuery = query
+	}
+	return &u
+}
+
+var (
+	errOwn  = errors.New("it is an address of this replica itself")
+	errLoop = errors.New("it sends its viewers back to where they come from: does it know all addresses of the ResourceManagers?")
+)
+
+// relay fetches a page of a running AM. The request comes from this replica,
+// which AMs let pass, and carries the viewer's name. own is the proxy's path of
+// the application.
+func (s *Service) relay(w http.ResponseWriter, r *http.Request, own string, base, target *url.URL) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPut {
+		w.Header().Set("Allow", "GET, HEAD, PUT")
+		http.Error(w, r.Method+" is not passed on to ApplicationMasters", http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Del("Cache-Control") // the page is the AM's
+	proxy := &httputil.ReverseProxy{
+		Transport: plain{s.transport},
+		ErrorLog:  s.cfg.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.Out.URL, p.Out.Host = target, target.Host
+			passOn(p.Out.Header)
+			p.Out.Header.Set(passedOn, "1")
+			p.Out.AddCookie(&http.Cookie{Name: userCookie, Value: url.QueryEscape(viewer(r))})
+		},
+		ModifyResponse: func(resp *http.Response) error { return sendHere(resp, own, base, r.URL) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			status := http.StatusBadGateway
+			switch {
+			case errors.Is(err, errLoop), errors.Is(err, errOwn):
+				status = http.StatusLoopDetected
+			case errors.Is(err, errLocal), errors.Is(err, errOutside):
+				status = http.StatusForbidden
+			case errors.As(err, new(*http.MaxBytesError)):
+				status = http.StatusRequestEntityTooLarge
+			}
+			s.cfg.Logger.Debug("application master's page is not reachable", "url", target.Redacted(), "error", err)
+			http.Error(w, "the page of the ApplicationMaster at "+target.Host+" cannot be shown: "+err.Error(), status)
+		},
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, bodyMax)
+	proxy.ServeHTTP(w, r)
+}
+
+// sendHere makes a redirect to another page of the same AM one to this proxy:
+// the viewer may not reach the AM.
+func sendHere(resp *http.Response, own string, base, asked *url.URL) error {
+	text := resp.Header.Get("Location")
+	if text == "" {
+		return nil
+	}
+	to, err := resp.Request.URL.Parse(text)
+	if err != nil || (to.Scheme != "http" && to.Scheme != "https") {
+		resp.Header.Del("Location")
+		return nil
+	}
+	page, atAM := ownPath(to.EscapedPath()), to.Host == base.Host
+	if page != own && !strings.HasPrefix(page, own+"/") {
+		if !atAM {
+			return nil
+		}
+		page = own + "/" + strings.TrimLeft(strings.TrimPrefix(page, strings.TrimSuffix(base.EscapedPath(), "/")), "/")
+	}
+	if page == ownPath(asked.EscapedPath()) && to.RawQuery == asked.RawQuery {
+		return errLoop
+	}
+	if atAM {
+		here := url.URL{RawQuery: to.RawQuery, Fragment: to.Fragment}
+		resp.Header.Set("Location", page+strings.TrimPrefix(here.String(), "/"))
+	}
+	return nil
+}
+
+// clip bounds what is repeated of a caller's words.
+func clip(s string) string { return s[:min(len(s), 100)] }
+
+// passed are the headers that an AM gets to see, as YARN's proxy has it.
+var passed = map[string]bool{"User-Agent": true, "Accept": true, "Accept-Encoding": true, "Accept-Language": true,
+	"Accept-Charset": true, "Content-Type": true, "Content-Length": true, "Origin": true, "Access-Control-Request-Method": true, "Access-Control-Request-Headers": true}
+
+func passOn(h http.Header) {
+	for name := range h {
+		if !passed[name] {
+			h.Del(name)
+		}
+	}
+}
+
+// viewer is who looks: Hadoop's simple authentication takes the caller's word.
+func viewer(r *http.Request) string {
+	if u := r.URL.Query().Get("user.name"); u != "" {
+		return u
+	}
+	return defaultUser
+}
+
+func notFound(w http.ResponseWriter, text string) {
+	http.Error(w, text, http.StatusNotFound)
+}
+
+// newTransport makes the client that fetches AMs' pages, from where may allows. An
+// AM's address would make a viewer's request one of this machine's.
+func newTransport(may func(netip.AddrPort) error) *http.Transport {
+	dialer := &net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		return may(at)
+	}}
+	return &http.Transport{
+		DialContext:           dialer.DialContext,
+		ResponseHeaderTimeout: time.Minute, IdleConnTimeout: 30 * time.Second, MaxIdleConns: 64, MaxIdleConnsPerHost: 4,
+		DisableCompression: true,
+	}
+}

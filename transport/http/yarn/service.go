@@ -1,0 +1,83 @@
+package yarnweb
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/state"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+)
+
+// Reader reads this replica's committed state.
+type Reader interface {
+	// Fork is shared and must not be changed.
+	Fork() *state.State
+	// Current returns once this replica has applied what the leader had committed.
+	Current(ctx context.Context) error
+}
+
+// Client is the part of ApplicationClientProtocol that has a twin over HTTP
+// (client.Service), so that both refuse and accept alike.
+type Client interface {
+	GetNewApplication(context.Context, *ipc.Call, *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error)
+	SubmitApplication(context.Context, *ipc.Call, *proto.SubmitApplicationRequestProto) error
+	ForceKillApplication(context.Context, *ipc.Call, *proto.KillApplicationRequestProto) (*proto.KillApplicationResponseProto, error)
+	MoveApplicationAcrossQueues(context.Context, *ipc.Call, *proto.MoveApplicationAcrossQueuesRequestProto) (*proto.MoveApplicationAcrossQueuesResponseProto, error)
+	UpdateApplicationPriority(context.Context, *ipc.Call, *proto.UpdateApplicationPriorityRequestProto) (*proto.UpdateApplicationPriorityResponseProto, error)
+	UpdateApplicationTimeouts(context.Context, *ipc.Call, *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error)
+}
+
+// Config is what a Service needs.
+type Config struct {
+	Logger hclog.Logger
+	Reader Reader
+	Client Client
+	// Own says whether an address is one at which this replica itself listens;
+	// the proxy does not fetch from there. Nil knows none.
+	Own func(netip.AddrPort) bool
+	// Allow are the networks that ApplicationMasters' pages are fetched from; none
+	// allows all.
+	Allow []netip.Prefix
+	// Bound limits the connections with ApplicationMasters; nil does not.
+	Bound func(Dial) Dial
+}
+
+// Dial opens a connection.
+type Dial = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// Service answers /proxy/ and the writes of /ws/v1/cluster.
+type Service struct {
+	cfg       Config
+	transport *http.Transport
+}
+
+// New returns a service.
+func New(cfg Config) (*Service, error) {
+	if cfg.Logger == nil || cfg.Reader == nil || cfg.Client == nil {
+		return nil, errors.New("logger, reader and client are required")
+	}
+	t := newTransport(cfg.mayFetch)
+	if cfg.Bound != nil {
+		t.DialContext = cfg.Bound(t.DialContext)
+	}
+	return &Service{cfg: cfg, transport: t}, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, ProxyPath) {
+		s.serveProxy(w, r)
+		return
+	}
+	s.serveWrite(w, r)
+}
+
+// Close ends idle connections to ApplicationMasters.
+func (s *Service) Close() { s.transport.CloseIdleConnections() }

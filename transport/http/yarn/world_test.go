@@ -1,0 +1,207 @@
+package yarnweb
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/client"
+	"rmd/yarn"
+)
+
+// house is a cluster of one planner behind the service's HTTP server, with the
+// client door that replicas have.
+type house struct {
+	t       *testing.T
+	planner *scheduler.Planner
+	now     int64
+	doorErr error
+	readErr error
+	hidden  bool // Fork shows nothing until Current was called
+	svc     *Service
+	srv     *httptest.Server
+}
+
+func (h *house) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
+	if h.doorErr != nil {
+		return nil, 0, h.doorErr
+	}
+	h.now++
+	reply, _ := h.planner.Plan(h.now, req)
+	return reply, 1, nil
+}
+
+func (h *house) Fork() *state.State {
+	if h.hidden {
+		return state.New()
+	}
+	return h.planner.State().Fork()
+}
+
+func (h *house) Current(context.Context) error { h.hidden = false; return h.readErr }
+
+func (h *house) Enabled() bool          { return true }
+func (h *house) Admin(user string) bool { return user == "root" }
+func (h *house) Groups(string) []string { return nil }
+func (h *house) Find(st *state.State, name string) uint32 {
+	if slot := st.Queue(name); slot != 0 {
+		return slot
+	}
+	return st.Queue("root." + name)
+}
+func (h *house) Queue(*state.State, uint32) (client.Queue, bool) {
+	return client.Queue{MaxAllocation: yarn.NewResource(8192, 4)}, true
+}
+func (h *house) May(_ *state.State, _ uint32, user string, _ []string) (bool, bool) {
+	return user != "nobody", user == "root"
+}
+func (h *house) Maximum(*state.State) yarn.Resource { return yarn.NewResource(8192, 4) }
+
+func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
+	t.Helper()
+	p, err := scheduler.New(state.New(), scheduler.Options{Eager: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{t: t, planner: p, now: 1_780_000_000_000}
+	const prefix = "yarn.scheduler.capacity."
+	entropy := make([]byte, 32)
+	h.must(&input.InitCluster{ClusterID: "c", ClusterTimestamp: h.now, Entropy: entropy, Properties: []input.Property{
+		{Name: prefix + "root.queues", Value: "default,batch"}, {Name: prefix + "root.default.capacity", Value: "50"}, {Name: prefix + "root.batch.capacity", Value: "50"},
+		{Name: prefix + "maximum-am-resource-percent", Value: "1"}, {Name: prefix + "root.default.user-limit-factor", Value: "10"},
+		{Name: "yarn.acl.enable", Value: "true"}, {Name: "yarn.admin.acl", Value: "root"}, {Name: prefix + "root.acl_submit_applications", Value: "ann"}, {Name: prefix + "root.acl_administer_queue", Value: "root"},
+		{Name: "yarn.cluster.max-application-priority", Value: "10"}, {Name: "yarn.resourcemanager.am.max-attempts", Value: "4"}}})
+	h.must(&input.Tick{Entropy: entropy})
+	h.must(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(65536, 64)})
+	c := client.DefaultConfig()
+	c.Logger, c.Door, c.Reader, c.Access, c.Queues, c.WebURL = hclog.NewNullLogger(), h, h, h, h, "http://rm1:8088"
+	c.Now = func() time.Time { return time.UnixMilli(h.now) }
+	door, err := client.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Logger: hclog.NewNullLogger(), Reader: h, Client: door}
+	if len(own) > 0 {
+		cfg.Own = own[0]
+	}
+	if h.svc, err = New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	h.srv = httptest.NewServer(h.svc)
+	t.Cleanup(func() { h.srv.Close(); h.svc.Close() })
+	return h
+}
+
+func (h *house) must(in input.Input) input.Reply {
+	h.t.Helper()
+	reply, _, err := h.Do(context.Background(), input.Request{Input: in})
+	if err != nil || reply.Refused() != nil {
+		h.t.Fatalf("%T: %v, %v", in, err, reply.Refused())
+	}
+	return reply
+}
+
+// app is an application whose AM is its user's own process.
+func (h *house) app() yarn.AttemptID {
+	h.t.Helper()
+	return yarn.AttemptID{App: h.must(&input.SubmitApplication{User: "ann", Queue: "root.default", Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+}
+
+// registered is one whose AM has said where its pages are.
+func (h *house) registered(tracking string) yarn.AttemptID {
+	h.t.Helper()
+	id := h.app()
+	h.must(&input.RegisterAttempt{Attempt: id, Host: "am", TrackingURL: tracking})
+	return id
+}
+
+func (h *house) record(id yarn.ApplicationID) *state.App {
+	h.t.Helper()
+	slot := h.planner.State().AppByID(id)
+	if slot == 0 {
+		h.t.Fatalf("there is no %s", id)
+	}
+	return h.planner.State().Apps.Get(slot)
+}
+
+// reply is what was answered.
+type reply struct {
+	*http.Response
+	body string
+}
+
+// do calls the service; redirects are shown, not followed.
+func (h *house) do(method, path, body string, headers ...string) reply {
+	h.t.Helper()
+	req, err := http.NewRequest(method, h.srv.URL+path, strings.NewReader(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Add(headers[i], headers[i+1])
+	}
+	c := http.Client{Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := c.Do(req)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return reply{resp, string(b)}
+}
+
+func (h *house) get(path string, headers ...string) reply {
+	h.t.Helper()
+	return h.do(http.MethodGet, path, "", headers...)
+}
+
+// want checks a status, and words of the body.
+func (r reply) want(t *testing.T, status int, says ...string) reply {
+	t.Helper()
+	if r.StatusCode != status {
+		t.Fatalf("%s %s: %d, not %d: %s", r.Request.Method, r.Request.URL, r.StatusCode, status, r.body)
+	}
+	for _, s := range says {
+		if !strings.Contains(r.body, s) {
+			t.Errorf("%s %s does not say %q: %s", r.Request.Method, r.Request.URL, s, r.body)
+		}
+	}
+	return r
+}
+
+// to checks where a redirect goes.
+func (r reply) to(t *testing.T, where string) {
+	t.Helper()
+	if r.StatusCode != http.StatusFound || r.Header.Get("Location") != where {
+		t.Errorf("%s: %d to %q, not to %q", r.Request.URL, r.StatusCode, r.Header.Get("Location"), where)
+	}
+}
+
+// master is an AM's web server.
+func master(t *testing.T, f http.HandlerFunc) *url.URL {
+	t.Helper()
+	srv := httptest.NewServer(f)
+	t.Cleanup(srv.Close)
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+var errNoLeader = errors.New("no leader")

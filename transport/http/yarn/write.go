@@ -1,0 +1,354 @@
+package yarnweb
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// root is where Hadoop's API lies.
+const root = "/ws/v1/cluster"
+
+const (
+	bodyMax      = 4 << 20
+	bodyTimeout  = 30 * time.Second
+	writeTimeout = 30 * time.Second
+)
+
+// problem is a refusal with its HTTP status.
+type problem struct {
+	status int
+	text   string
+}
+
+func (p *problem) Error() string { return p.text }
+
+func bad(format string, args ...any) error {
+	return &problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// serveWrite answers what changes applications.
+func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodOptions { // Hadoop's authenticating client asks this first
+		w.Header().Set("Allow", "OPTIONS,GET,HEAD,POST,PUT")
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), writeTimeout)
+	defer cancel()
+	parts := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.Path, root), "/"), "/")
+	var err error
+	switch {
+	case r.Method == http.MethodPost && len(parts) == 2 && parts[0] == "apps" && parts[1] == "new-application":
+		err = s.newApplication(ctx, w, r)
+	case r.Method == http.MethodPost && len(parts) == 1 && parts[0] == "apps":
+		err = s.submit(ctx, w, r)
+	case r.Method == http.MethodPut && len(parts) == 3 && parts[0] == "apps":
+		err = s.change(ctx, w, r, parts[1], parts[2])
+	default:
+		err = &problem{http.StatusNotFound, "there is nothing at " + r.Method + " " + r.URL.Path}
+	}
+	if err != nil {
+		refuse(w, r, err)
+	}
+}
+
+// caller is who asks. Hadoop's simple authentication takes user.name; whoever
+// says nothing is YARN's static user, who may change nothing.
+func caller(r *http.Request) (*ipc.Call, error) {
+	user := viewer(r)
+	if user == defaultUser {
+		return nil, &problem{http.StatusForbidden, "The default static user cannot carry out this operation."}
+	}
+	from, _ := netip.ParseAddrPort(r.RemoteAddr) // zero when it is none
+	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple, Address: from}}, nil
+}
+
+// here is the address that the caller has called.
+func here(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+func (s *Service) newApplication(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
+	c, err := caller(r)
+	if err != nil {
+		return err
+	}
+	reply, err := s.cfg.Client.GetNewApplication(ctx, c, &proto.GetNewApplicationRequestProto{})
+	if err != nil {
+		return err
+	}
+	id, err := wire.ApplicationID(reply.GetApplicationId())
+	if err != nil {
+		return err
+	}
+	most := reply.GetMaximumCapability()
+	return answer(w, r, http.StatusOK, struct {
+		XMLName xml.Name `json:"-" xml:"NewApplication"`
+		ID      string   `json:"application-id" xml:"application-id"`
+		Maximum resource `json:"maximum-resource-capability" xml:"maximum-resource-capability"`
+	}{ID: id.String(), Maximum: resource{most.GetMemory(), most.GetVirtualCores()}})
+}
+
+func (s *Service) submit(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
+	c, err := caller(r)
+	if err != nil {
+		return err
+	}
+	var doc submission
+	if err := read(w, r, &doc); err != nil {
+		return err
+	}
+	context, err := doc.context()
+	if err != nil {
+		return bad("%v", err)
+	}
+	if err := s.cfg.Client.SubmitApplication(ctx, c, &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: context}); err != nil {
+		return err
+	}
+	w.Header().Set("Location", here(r)+root+"/apps/"+doc.ID)
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// change is PUT /apps/ID/state, queue, priority or timeout.
+func (s *Service) change(ctx context.Context, w http.ResponseWriter, r *http.Request, name, what string) error {
+	c, err := caller(r)
+	if err != nil {
+		return err
+	}
+	id, err := yarn.ParseApplicationID(name)
+	if err != nil {
+		return bad("Invalid ApplicationId: %s", name)
+	}
+	switch _, slot, err := s.application(ctx, id); {
+	case err != nil:
+		return err
+	case slot == 0:
+		return &problem{http.StatusNotFound, "app with id: " + name + " not found"}
+	}
+	switch what {
+	case "state":
+		return s.setState(ctx, c, w, r, id)
+	case "queue":
+		return s.setQueue(ctx, c, w, r, id)
+	case "priority":
+		return s.setPriority(ctx, c, w, r, id)
+	case "timeout":
+		return s.setTimeout(ctx, c, w, r, id)
+	}
+	return &problem{http.StatusNotFound, "there is nothing at " + r.Method + " " + r.URL.Path}
+}
+
+type stateDoc struct {
+	XMLName     xml.Name `json:"-" xml:"appstate"`
+	State       string   `json:"state" xml:"state"`
+	Diagnostics string   `json:"diagnostics,omitempty" xml:"diagnostics,omitempty"`
+}
+
+func (s *Service) setState(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request, id yarn.ApplicationID) error {
+	var doc stateDoc
+	if err := read(w, r, &doc); err != nil {
+		return err
+	}
+	now := s.shown(id)
+	if doc.State == now {
+		return answer(w, r, http.StatusOK, stateDoc{State: now})
+	}
+	if doc.State != yarn.AppKilled.String() {
+		return bad("Only 'KILLED' is allowed as a target state.")
+	}
+	reply, err := s.cfg.Client.ForceKillApplication(ctx, c, &proto.KillApplicationRequestProto{ApplicationId: wire.ApplicationIDProto(id), Diagnostics: optional(doc.Diagnostics)})
+	if err != nil {
+		return err
+	}
+	now = s.shown(id) // one that had ended before keeps its state
+	if reply.GetIsKillCompleted() {
+		return answer(w, r, http.StatusOK, stateDoc{State: now})
+	}
+	w.Header().Set("Location", here(r)+r.URL.Path)
+	return answer(w, r, http.StatusAccepted, stateDoc{State: now})
+}
+
+// shown is the state of an application; empty when it was forgotten meanwhile.
+func (s *Service) shown(id yarn.ApplicationID) string {
+	st := s.cfg.Reader.Fork()
+	if slot := st.AppByID(id); slot != 0 {
+		return st.Apps.Get(slot).Shown().String()
+	}
+	return ""
+}
+
+func (s *Service) setQueue(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request, id yarn.ApplicationID) error {
+	var doc struct {
+		XMLName xml.Name `json:"-" xml:"appqueue"`
+		Queue   string   `json:"queue" xml:"queue"`
+	}
+	if err := read(w, r, &doc); err != nil {
+		return err
+	}
+	if doc.Queue == "" {
+		return bad("the queue is missing")
+	}
+	_, err := s.cfg.Client.MoveApplicationAcrossQueues(ctx, c, &proto.MoveApplicationAcrossQueuesRequestProto{ApplicationId: wire.ApplicationIDProto(id), TargetQueue: &doc.Queue})
+	if err != nil {
+		return err
+	}
+	return answer(w, r, http.StatusOK, doc)
+}
+
+func (s *Service) setPriority(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request, id yarn.ApplicationID) error {
+	var doc struct {
+		XMLName  xml.Name `json:"-" xml:"applicationpriority"`
+		Priority *int32   `json:"priority" xml:"priority"`
+	}
+	if err := read(w, r, &doc); err != nil {
+		return err
+	}
+	if doc.Priority == nil {
+		return bad("the priority is missing")
+	}
+	reply, err := s.cfg.Client.UpdateApplicationPriority(ctx, c, &proto.UpdateApplicationPriorityRequestProto{
+		ApplicationId: wire.ApplicationIDProto(id), ApplicationPriority: wire.PriorityProto(*doc.Priority)})
+	if err != nil {
+		return err
+	}
+	granted := reply.GetApplicationPriority().GetPriority()
+	doc.Priority = &granted
+	return answer(w, r, http.StatusOK, doc)
+}
+
+func (s *Service) setTimeout(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request, id yarn.ApplicationID) error {
+	var doc struct {
+		XMLName xml.Name `json:"-" xml:"timeout"`
+		Timeout struct {
+			Type   string `json:"type" xml:"-"`
+			Expiry string `json:"expiryTime" xml:"-"`
+		} `json:"timeout" xml:"-"`
+		Type   string `json:"-" xml:"type"`
+		Expiry string `json:"-" xml:"expiryTime"`
+	}
+	if err := read(w, r, &doc); err != nil {
+		return err
+	}
+	if doc.Timeout.Type == "" {
+		doc.Timeout.Type, doc.Timeout.Expiry = doc.Type, doc.Expiry
+	}
+	if doc.Timeout.Type != "LIFETIME" || doc.Timeout.Expiry == "" {
+		return bad("Timeout type %q with expiry time %q: give LIFETIME and a time as ISO 8601 writes it", doc.Timeout.Type, doc.Timeout.Expiry)
+	}
+	req := &proto.UpdateApplicationTimeoutsRequestProto{ApplicationId: wire.ApplicationIDProto(id), ApplicationTimeouts: []*proto.ApplicationUpdateTimeoutMapProto{
+		{ApplicationTimeoutType: proto.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum(), ExpireTime: &doc.Timeout.Expiry}}}
+	if _, err := s.cfg.Client.UpdateApplicationTimeouts(ctx, c, req); err != nil {
+		return err
+	}
+	doc.Type, doc.Expiry = doc.Timeout.Type, doc.Timeout.Expiry
+	return answer(w, r, http.StatusOK, doc)
+}
+
+// read decodes a document of JSON or XML.
+func read(w http.ResponseWriter, r *http.Request, v any) error {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder in tests has none
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMax))
+	if err != nil {
+		return bad("the body could not be read: %v", err)
+	}
+	switch media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); { // an odd one is refused below
+	case strings.HasSuffix(media, "/xml"):
+		err = xml.Unmarshal(b, v)
+	case strings.HasSuffix(media, "/json"):
+		err = json.NewDecoder(bytes.NewReader(b)).Decode(v)
+	default: // as YARN; it also keeps the forms of other sites' pages out
+		return &problem{http.StatusUnsupportedMediaType, "Unsupported Media Type: send application/json or application/xml"}
+	}
+	if err != nil {
+		return bad("the document cannot be read: %v", err)
+	}
+	return nil
+}
+
+// answer writes a document as the caller accepts it.
+func answer(w http.ResponseWriter, r *http.Request, status int, doc any) error {
+	write, media := json.Marshal, "application/json;charset=utf-8"
+	if wantsXML(r) {
+		write, media = xml.Marshal, "application/xml;charset=utf-8"
+	}
+	b, err := write(doc)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", media)
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // a client that is gone is no error of ours
+	return nil
+}
+
+func wantsXML(r *http.Request) bool {
+	accept := r.Header.Get("Accept")
+	return strings.Contains(accept, "xml") && !strings.Contains(accept, "json")
+}
+
+// refuse answers with an error in Hadoop's shape.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status, class, text := http.StatusServiceUnavailable, ipc.ClassStandby, err.Error()
+	var p *problem
+	var e *ipc.Error
+	switch {
+	case errors.As(err, &p):
+		status, class, text = p.status, classes[p.status], "java.lang.Exception: "+p.text
+	case errors.As(err, &e):
+		status, class, text = statusOf(e), e.Class, e.Message
+		if c, ok := classes[status]; ok {
+			class, text = c, "java.lang.Exception: "+text
+		}
+	}
+	type exception struct {
+		XMLName   xml.Name `json:"-" xml:"RemoteException"`
+		Exception string   `json:"exception" xml:"exception"`
+		Message   string   `json:"message" xml:"message"`
+		Class     string   `json:"javaClassName" xml:"javaClassName"`
+	}
+	doc := exception{Exception: class[strings.LastIndexAny(class, ".$")+1:], Message: text, Class: class}
+	if wantsXML(r) {
+		_ = answer(w, r, status, doc) // nothing in it can fail
+		return
+	}
+	_ = answer(w, r, status, map[string]exception{"RemoteException": doc})
+}
+
+var classes = map[int]string{
+	http.StatusBadRequest: "org.apache.hadoop.yarn.webapp.BadRequestException",
+	http.StatusForbidden:  "org.apache.hadoop.yarn.webapp.ForbiddenException",
+	http.StatusNotFound:   "org.apache.hadoop.yarn.webapp.NotFoundException",
+
+	http.StatusUnsupportedMediaType: "javax.ws.rs.WebApplicationException",
+}
+
+func statusOf(e *ipc.Error) int {
+	switch {
+	case e.Class == ipc.ClassStandby:
+		return http.StatusServiceUnavailable
+	case strings.Contains(e.Class+e.Message, "AccessControlException"):
+		return http.StatusForbidden
+	case strings.HasSuffix(e.Class, "NotFoundException"):
+		return http.StatusNotFound
+	}
+	return http.StatusBadRequest
+}
