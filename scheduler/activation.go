@@ -36,7 +36,7 @@ func (p *Planner) activate(i int32) {
 			continue
 		}
 		p.emit(&event.AttemptActivated{App: a.ID.Seq})
-		p.wanted(slot)
+		p.asksMore(slot)
 		if p.amShareSpent(i) {
 			return
 		}
@@ -92,19 +92,6 @@ func (p *Planner) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, us
 	})
 }
 
-// currentLimit is what the ancestors of a queue would hand down to it now, at
-// most its own maximum. YARN remembers the limit of the last pass; this is
-// derived, so that a new leader plans alike.
-func (p *Planner) currentLimit(i int32) yarn.Resource {
-	own := p.cfg.Calculator.RoundDown(p.tree.Capacities[i].EffMax, p.cfg.MinAlloc)
-	parent := p.queues[i].parent
-	if parent < 0 {
-		return own
-	}
-	handed := p.childLimit(parent, i, &limits{limit: p.currentLimit(parent)})
-	return p.cfg.Calculator.Min(p.st.Meta.Cluster, own, handed)
-}
-
 // start begins an application's next attempt: parked when a limit on parallel
 // applications is reached, else waiting for activation. The AM is asked for at
 // once, so that it counts as demand.
@@ -125,7 +112,7 @@ func (p *Planner) askForAM(app uint32) {
 	if a.Unmanaged {
 		if !a.Activated() { // without a node; an AM that needs no container may register all the same
 			p.emit(&event.AttemptActivated{App: a.ID.Seq})
-			p.wanted(app)
+			p.asksMore(app)
 		}
 		return
 	}
@@ -134,7 +121,7 @@ func (p *Planner) askForAM(app uint32) {
 		p.emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: at.Name, Count: 1, Size: a.AM, Relax: at.Relax})
 	}
 	if p.st.Apps.Get(app).Activated() {
-		p.wanted(app)
+		p.asksMore(app)
 	}
 }
 

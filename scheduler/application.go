@@ -270,7 +270,7 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 	p.emit(&event.ApplicationMoved{App: a.ID.Seq, Queue: p.cfg.Queues[to].Path})
 	p.settle(from)
 	p.activateNew(int32(to))
-	p.wanted(slot)
+	p.asksMore(slot)
 	return in.NewReply()
 }
 

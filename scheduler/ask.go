@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
-	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -63,7 +62,7 @@ func (p *Planner) ask(slot uint32, asks []input.Ask) {
 		k := &asks[i]
 		size := p.normalize(k.Size, leaf)
 		if k.Name == yarn.Any && k.Count > 0 {
-			p.cancelWhere(slot, yarn.CancelSizeChanged, func(r reserved) bool { return r.grows == 0 && r.key == k.Key && r.size != size })
+			p.cancelOtherSizes(slot, k.Key, 0, size)
 		}
 		if p.unchanged(slot, k, size) {
 			continue
@@ -76,8 +75,8 @@ func (p *Planner) ask(slot uint32, asks []input.Ask) {
 			p.recount(slot, k.Key, k.Opportunities, k.ReReservations)
 		}
 	}
-	p.cancelNeedless(slot)
-	p.wanted(slot)
+	p.cancelUnwanted(slot)
+	p.asksMore(slot)
 }
 
 // lastOfEach returns the asks of a call without those that a later one for the
@@ -139,30 +138,12 @@ func (p *Planner) release(slot uint32, ids []yarn.ContainerID) {
 	}
 }
 
-// blacklist changes the attempt's blacklist. A reservation on a node that is
-// now refused goes at once (YARN-10902: in YARN it would stay for ever).
+// blacklist changes the attempt's blacklist.
 func (p *Planner) blacklist(slot uint32, in *input.Allocate) {
 	if len(in.BlacklistAdd)+len(in.BlacklistRemove) == 0 {
 		return
 	}
 	p.emit(&event.BlacklistChanged{App: in.Attempt.App.Seq, Add: in.BlacklistAdd, Remove: in.BlacklistRemove})
-	p.cancelWhere(slot, yarn.CancelBlacklisted, func(r reserved) bool {
-		return p.st.Apps.Get(slot).Blacklisted(p.st.Nodes.Get(r.node))
-	})
-	p.wanted(slot)
-}
-
-// headroom is what an application may still get, as its AM is told: never below
-// zero, even when the cluster has shrunk under what it uses.
-func (p *Planner) headroom(slot uint32) yarn.Resource {
-	p.capacities()
-	a := p.st.Apps.Get(slot)
-	i := p.indexOf[a.Queue]
-	room := capacity.Headroom(capacity.HeadroomInput{
-		Calculator: p.cfg.Calculator, Total: p.st.Meta.Cluster, MinAlloc: p.cfg.MinAlloc,
-		UserLimit: p.userLimit(i, a.UserSlot), UserUsed: p.st.Users.Get(a.UserSlot).Used,
-		QueueLimit: p.currentLimit(i), QueueUsed: p.st.Queues.Get(a.Queue).Used,
-		RootUsed: p.st.Queues.Get(p.queues[0].slot).Used,
-	})
-	return yarn.ComponentMax(room, yarn.Resource{})
+	p.cancelBlacklisted(slot)
+	p.asksMore(slot)
 }

@@ -164,7 +164,7 @@ func (p *Planner) finishAttempt(in *input.FinishAttempt) input.Reply {
 	case in.Final > yarn.FinalEnded:
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "", "there is no final status %d", in.Final))
 	}
-	p.cancelWhere(slot, yarn.CancelAttemptEnded, func(reserved) bool { return true })
+	p.cancelAll(slot, yarn.CancelAttemptEnded)
 	p.emit(&event.AttemptUnregistered{App: a.ID.Seq, Final: in.Final, Diagnostics: in.Diagnostics, TrackingURL: in.TrackingURL})
 	if !p.endsByItself(slot) {
 		p.finished(slot)
@@ -235,7 +235,7 @@ func (p *Planner) endAttempt(slot uint32, final yarn.FinalStatus, text, url stri
 	if a.AttemptState == state.AttemptNone || a.AttemptState == state.AttemptEnded {
 		return
 	}
-	p.cancelWhere(slot, yarn.CancelAttemptEnded, func(reserved) bool { return true })
+	p.cancelAll(slot, yarn.CancelAttemptEnded)
 	for _, c := range p.liveOf(slot) {
 		if k := p.st.Containers.Get(c); !keep || k.AM || !k.Launched {
 			p.stopContainer(c, yarn.ExitKilledByRM, "Container killed by the ApplicationMaster's end.")
@@ -260,7 +260,7 @@ func (p *Planner) liveOf(slot uint32) []uint32 {
 func (p *Planner) stopContainer(slot uint32, exit int32, text string) {
 	c := p.st.Containers.Get(slot)
 	ref, node := p.st.Ref(c), c.Node
-	p.giveUpGrowth(c)
+	p.cancelIncrease(c)
 	if c.Launched || p.runsUnreported(c) {
 		p.emit(&event.ContainerReleased{Container: ref, ExitStatus: exit, Diagnostics: text})
 		return

@@ -14,8 +14,8 @@ const (
 	eagerMisses = 8   // turns that granted nothing
 )
 
-// wanted notes that an application asks for something new.
-func (p *Planner) wanted(slot uint32) {
+// asksMore notes that an application asks for something new.
+func (p *Planner) asksMore(slot uint32) {
 	if p.eager && !slices.Contains(p.asking, slot) {
 		p.asking = append(p.asking, slot)
 	}

@@ -164,7 +164,7 @@ func (p *Planner) survey(app, ask uint32, w without) survey {
 	l := p.handedTo(p.st.Apps.Get(app), w)
 	k := p.st.Asks.Get(ask)
 	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.State == yarn.NodeRunning && p.mayUse(k, n) {
+		if n.State == yarn.NodeRunning && p.reachOf(k, slot).usable() {
 			out.add(p.verdict(app, ask, slot, n, l, w), slot)
 		}
 		return true
@@ -213,27 +213,6 @@ func (x *Explanation) tellNodes(p *Planner, all *survey) {
 				Example: p.st.Nodes.Get(all.example[r]).ID.String()})
 		}
 	}
-}
-
-// mayUse says whether an ask may be served on a node at all: it names the host or
-// the rack, or takes any.
-func (p *Planner) mayUse(k *state.Ask, n *state.Node) bool {
-	if k.Grows != 0 {
-		return p.st.Nodes.Get(p.st.Containers.Get(k.Grows).Node) == n
-	}
-	if k.Locations == 0 {
-		return k.Relax
-	}
-	if p.askedAt(k, n.Host) {
-		return true
-	}
-	if rack := p.st.Location(k, n.RackID); rack != 0 {
-		entry := p.st.Locations.Get(rack)
-		if !entry.Relax || entry.Count > 0 {
-			return entry.Relax
-		}
-	}
-	return k.Relax
 }
 
 func (p *Planner) verdict(app, ask, slot uint32, n *state.Node, l *limits, w without) Reason {

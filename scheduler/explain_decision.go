@@ -181,7 +181,7 @@ func (p *Planner) refusal(app, node uint32) Reason {
 	if ok, _ := p.userCheck(i, a); !ok {
 		return UserLimit
 	}
-	if !p.mayUse(k, n) {
+	if !p.reachOf(k, node).usable() {
 		return LocalityDelay
 	}
 	return p.verdict(app, ask, node, n, p.handedTo(a, without{}), without{})

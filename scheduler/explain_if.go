@@ -51,7 +51,7 @@ func (p *Planner) explainRoom(x *Explanation, app, ask uint32) {
 	var share uint64
 	var fullest candidates
 	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if !p.open(a, k, n) {
+		if !p.open(a, k, slot, n) {
 			return true
 		}
 		free := n.Unallocated()
@@ -84,8 +84,8 @@ func (p *Planner) leastShare(some, whole yarn.Resource) uint64 {
 }
 
 // open says whether an ask may use a running node that nobody else has reserved.
-func (p *Planner) open(a *state.App, k *state.Ask, n *state.Node) bool {
-	return n.State == yarn.NodeRunning && p.mayUse(k, n) && !a.Blacklisted(n) &&
+func (p *Planner) open(a *state.App, k *state.Ask, node uint32, n *state.Node) bool {
+	return n.State == yarn.NodeRunning && p.reachOf(k, node).usable() && !a.Blacklisted(n) &&
 		(n.Reservation == 0 || p.st.Apps.Get(p.st.Reservations.Get(n.Reservation).App).ID == a.ID)
 }
 

@@ -1,136 +1,128 @@
 package scheduler
 
 import (
-	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/input"
+	"rmd/scheduler/capacity"
 	"rmd/yarn"
 )
 
-// What a call may carry is bounded where it enters (package input). These bound what
-// many calls may leave behind in the state.
-const (
-	maxNodes     = 1 << 18 // records of nodes; yarn.MaxAmount counts on it
-	maxNames     = 1 << 20 // names that the state keeps: hosts, racks and users
-	maxAskNames  = 1 << 19 // of them, so many before AMs may bring no more
-	maxKeys      = 5_000   // keys of one application; each ask walks them
-	maxLocations = 100_000 // hosts and racks under one key
-	maxBlacklist = 20_000  // names on one blacklist
-)
-
-// checkDemand refuses a call after which an application would wait for more than sums
-// have room for, or would fill the leader's memory. It counts what the call repeats
-// twice: nothing sensible comes near a bound.
-func (p *Planner) checkDemand(slot uint32, in *input.Allocate) *input.Fault {
-	a := p.st.Apps.Get(slot)
-	demand, strange := a.Pending, 0
-	places := map[yarn.SchedulerKey]int32{} // looked up by key only
-	for i := range in.Asks {
-		k := &in.Asks[i]
-		if k.Name == yarn.Any {
-			demand = demand.Add(k.Size.Times(k.Count))
-			places[k.Key] += 0 // a key of the call
-			continue
-		}
-		if places[k.Key]++; places[k.Key] == 1 {
-			if ask := p.st.Ask(a, k.Key); ask != 0 {
-				places[k.Key] += p.st.Asks.Get(ask).Entries
-			}
-		}
-		if places[k.Key] > maxLocations {
-			return input.Faultf(input.TooLarge, "ask for racks instead of hosts", "priority %d asks at more than %d hosts and racks", k.Key.Priority, maxLocations)
-		}
-		strange += int(one(p.st.NameID(k.Name) == 0))
-	}
-	for _, name := range in.BlacklistAdd {
-		strange += int(one(p.st.NameID(name) == 0))
-	}
-	for i := range in.Updates {
-		demand = demand.Add(yarn.ComponentMax(in.Updates[i].Size, yarn.Resource{}))
-	}
-	return p.demandFault(a, in, demand, len(places), strange)
-}
-
-func (p *Planner) demandFault(a *state.App, in *input.Allocate, demand yarn.Resource, keys, strange int) *input.Fault {
-	for ask := a.Asks; ask != 0 && keys > 0 && keys <= maxKeys; ask = p.st.Asks.Get(ask).Next {
-		keys++
-	}
-	switch {
-	case !demand.Within(uniform(yarn.MaxDemand)):
-		return input.Faultf(input.InvalidAsk, "ask for less", "the application would wait for %s, at most %d of each kind are taken", p.cfg.Kinds.Format(demand), yarn.MaxDemand)
-	case keys > maxKeys:
-		return input.Faultf(input.TooLarge, "ask under fewer keys", "the application would have more than %d keys of priority and allocation request id", maxKeys)
-	case len(a.Blacklist)+len(in.BlacklistAdd) > maxBlacklist:
-		return input.Faultf(input.TooLarge, "take names off the blacklist", "the blacklist would have more than %d names", maxBlacklist)
-	case strange > 0 && p.st.Names.Len()+strange > maxAskNames:
-		return input.Faultf(input.TooLarge, "ask at hosts and racks of the cluster", "the call has %d names of hosts and racks that the cluster does not know, and it has heard of too many already", strange)
-	}
-	return nil
-}
-
-// roomForNames refuses a user, or places of an AM, when too many names are kept.
-func (p *Planner) roomForNames(in *input.SubmitApplication) *input.Fault {
-	strange := 0
-	for i := range in.AMPlaces {
-		strange += int(one(p.st.NameID(in.AMPlaces[i].Name) == 0))
-	}
-	switch {
-	case strange > 0 && p.st.Names.Len()+strange > maxAskNames:
-		return input.Faultf(input.TooLarge, "name hosts and racks of the cluster", "the AM is asked at %d places that the cluster does not know, and it has heard of too many already", strange)
-	case p.st.NameID(in.User) == 0 && p.st.Names.Len() >= maxNames:
-		return input.Faultf(input.TooLarge, "submit as a user that has submitted before", "the cluster has heard of %d users, hosts and racks and takes no more", maxNames)
-	}
-	return nil
-}
-
-// roomForNode refuses a node that was never there when the records are used up.
-func (p *Planner) roomForNode(slot uint32) *input.Fault {
-	if slot != 0 || p.st.Nodes.Len() < maxNodes {
-		return nil
-	}
-	return input.Faultf(input.TooLarge, "bring it back under the name and port of a node that left", "the cluster has had %d nodes and takes no new one", maxNodes)
-}
-
-// shrinkHuge brings nodes to what a node may have. An older build took any number.
-func (p *Planner) shrinkHuge() {
-	var huge []uint32
-	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if !n.Total.Within(largestNode) || !n.SetTotal.Within(largestNode) {
-			huge = append(huge, slot)
-		}
-		return true
+// queueLimit is canAssignToThisQueue: present use against the limit.
+func (p *Planner) queueLimit(i int32, limit, unreservable yarn.Resource) (bool, yarn.Resource) {
+	return capacity.QueueLimit(capacity.QueueLimitInput{
+		Calculator:      p.cfg.Calculator,
+		Total:           p.st.Meta.Cluster,
+		EffMax:          p.tree.Capacities[i].EffMax,
+		Limit:           limit,
+		Used:            p.st.Queues.Get(p.queues[i].slot).Used,
+		Unreservable:    unreservable,
+		ContinueLooking: p.cfg.ContinueLooking,
 	})
-	for _, slot := range huge {
-		n := p.st.Nodes.Get(slot)
-		total := n.Total
-		if n.TotalSet {
-			total = n.SetTotal
-		}
-		p.changeTotal(slot, yarn.ComponentMin(total, largestNode), n.TotalSet)
-	}
-	if len(huge) > 0 {
-		p.activateAll()
-	}
 }
 
-// largestNode is the most that a node may have.
-var largestNode = uniform(yarn.MaxAmount)
-
-func uniform(v int64) (r yarn.Resource) {
-	for i := range r {
-		r[i] = v
-	}
-	return r
+func (p *Planner) childLimit(parent, child int32, l *limits) yarn.Resource {
+	return capacity.ChildLimit(capacity.ChildLimitInput{
+		Calculator: p.cfg.Calculator,
+		Total:      p.st.Meta.Cluster,
+		Limit:      l.limit,
+		EffMax:     p.tree.Capacities[parent].EffMax,
+		Blocked:    l.blocked,
+		Used:       p.st.Queues.Get(p.queues[parent].slot).Used,
+		ChildUsed:  p.st.Queues.Get(p.queues[child].slot).Used,
+		MinAlloc:   p.cfg.MinAlloc,
+	})
 }
 
-// changeTotal gives a node another total; a reservation that does not fit any more is
-// cancelled first.
-func (p *Planner) changeTotal(slot uint32, total yarn.Resource, set bool) {
-	if n := p.st.Nodes.Get(slot); n.Reservation != 0 {
-		if r := p.st.Reservations.Get(n.Reservation); !p.cfg.Calculator.FitsIn(r.Size, total) {
-			p.cancel(r.Number, yarn.CancelLargerThanNode)
+// currentLimit is what the ancestors of a queue would hand down to it now, at
+// most its own maximum. YARN remembers the limit of the last pass; this is
+// derived, so that a new leader plans alike.
+func (p *Planner) currentLimit(i int32) yarn.Resource {
+	own := p.cfg.Calculator.RoundDown(p.tree.Capacities[i].EffMax, p.cfg.MinAlloc)
+	parent := p.queues[i].parent
+	if parent < 0 {
+		return own
+	}
+	handed := p.childLimit(parent, i, &limits{limit: p.currentLimit(parent)})
+	return p.cfg.Calculator.Min(p.st.Meta.Cluster, own, handed)
+}
+
+// withinHeadroom says whether the size fits what the queue may still take,
+// what the application could give up included.
+func (p *Planner) withinHeadroom(a *state.App, k *state.Ask, l *limits) bool {
+	room := l.headroom
+	if p.cfg.ContinueLooking {
+		room = room.Add(a.Reserved)
+	}
+	return p.cfg.Calculator.FitsIn(k.Size, room)
+}
+
+// userCheck is canAssignToUser: use at the limit still passes.
+func (p *Planner) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
+	return capacity.UserCheck(capacity.UserCheckInput{
+		Calculator:      p.cfg.Calculator,
+		Total:           p.st.Meta.Cluster,
+		Used:            p.st.Users.Get(a.UserSlot).Used,
+		AppReserved:     a.Reserved,
+		Limit:           p.userLimit(i, a.UserSlot),
+		ContinueLooking: p.cfg.ContinueLooking,
+	})
+}
+
+// userLimit is the limit of one user of a leaf, the active form.
+func (p *Planner) userLimit(i int32, user uint32) yarn.Resource {
+	v, q := &p.queues[i], &p.cfg.Queues[i]
+	if v.changed {
+		e, leaf := &p.tree.Capacities[i], p.st.Queues.Get(v.slot)
+		v.userLimit = capacity.UserLimit(capacity.UserLimitInput{
+			Calculator: p.cfg.Calculator, Label: p.st.Meta.Cluster, MinAlloc: p.cfg.MinAlloc,
+			EffMin: e.EffMin, EffMax: e.EffMax,
+			DominantUsed: v.dominantUsed, ActiveUsed: leaf.ActiveUsed, ActiveWeight: atLeastOne(v.activeWeight),
+			MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
+		})
+		v.changed = false
+	}
+	w := p.users[user].weight
+	if w == yarn.One {
+		return v.userLimit
+	}
+	return capacity.WeightedUserLimit(p.cfg.Calculator, v.userLimit, w, p.cfg.MinAlloc)
+}
+
+// atLeastOne stands in for the sum of no weights.
+func atLeastOne(w yarn.Fraction) yarn.Fraction {
+	if w.Num <= 0 {
+		return yarn.One
+	}
+	return w
+}
+
+// withinLimits checks the user limit and the maximum of every queue above.
+func (p *Planner) withinLimits(d *decision, released yarn.Resource) bool {
+	a, calc, total := p.st.Apps.Get(d.app), p.cfg.Calculator, p.st.Meta.Cluster
+	leaf := p.indexOf[a.Queue]
+	used := p.st.Users.Get(a.UserSlot).Used.Sub(released)
+	if calc.Compare(total, used, p.userLimit(leaf, a.UserSlot)) > 0 {
+		return false
+	}
+	for i := leaf; i >= 0; i = p.queues[i].parent {
+		q := p.st.Queues.Get(p.queues[i].slot)
+		if !calc.FitsIn(q.Used.Add(d.size).Sub(released), p.tree.Capacities[i].EffMax) {
+			return false
 		}
 	}
-	p.emit(&event.NodeResourceChanged{Node: slot, Total: total, Set: set})
-	p.freed = append(p.freed, slot)
+	return true
+}
+
+// headroom is what an application may still get, as its AM is told: never below
+// zero, even when the cluster has shrunk under what it uses.
+func (p *Planner) headroom(slot uint32) yarn.Resource {
+	p.capacities()
+	a := p.st.Apps.Get(slot)
+	i := p.indexOf[a.Queue]
+	room := capacity.Headroom(capacity.HeadroomInput{
+		Calculator: p.cfg.Calculator, Total: p.st.Meta.Cluster, MinAlloc: p.cfg.MinAlloc,
+		UserLimit: p.userLimit(i, a.UserSlot), UserUsed: p.st.Users.Get(a.UserSlot).Used,
+		QueueLimit: p.currentLimit(i), QueueUsed: p.st.Queues.Get(a.Queue).Used,
+		RootUsed: p.st.Queues.Get(p.queues[0].slot).Used,
+	})
+	return yarn.ComponentMax(room, yarn.Resource{})
 }

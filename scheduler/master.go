@@ -42,7 +42,7 @@ func (p *Planner) finished(slot uint32) {
 // resync is a registered AM's second registration: it will ask for everything
 // anew. What it was never told of is given up, for it would ask for that too.
 func (p *Planner) resync(slot uint32) {
-	p.cancelWhere(slot, yarn.CancelAskGone, func(reserved) bool { return true })
+	p.cancelAll(slot, yarn.CancelAskGone)
 	var untold []uint32
 	for c := p.st.Apps.Get(slot).Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
 		if k := p.st.Containers.Get(c); k.GrantedIn == 0 && k.State.Live() && !k.AM {

@@ -44,7 +44,7 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 	if drains >= 0 { // a restart does not end a drain
 		p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains, Report: report})
 	}
-	p.dropUnsuited(slot)
+	p.cancelUnsuited(slot)
 	reply.Kill = p.statuses(slot, in.Containers, false)
 	for _, id := range in.Running {
 		if app := p.st.AppByID(id); app == 0 || p.st.Apps.Get(app).State.Ended() {
@@ -71,25 +71,6 @@ func (p *Planner) reconcile(slot uint32, in *input.RegisterNode) {
 		if !has[p.st.ContainerID(c)] && (c.Launched || c.State == yarn.ContainerReleasing) {
 			p.complete(p.st.Ref(c), yarn.ExitAborted, "Container lost when its node came back without it.")
 		}
-	}
-}
-
-// dropUnsuited cancels a node's reservation that the node as it is now cannot
-// serve: it has become too small, or stands in a rack that is refused or, with
-// eager cancellation, not asked for.
-func (p *Planner) dropUnsuited(node uint32) {
-	n := p.st.Nodes.Get(node)
-	if n.Reservation == 0 {
-		return
-	}
-	r := p.st.Reservations.Get(n.Reservation)
-	switch {
-	case !p.cfg.Calculator.FitsIn(r.Size, n.Total):
-		p.cancel(r.Number, yarn.CancelLargerThanNode)
-	case p.st.Apps.Get(r.App).Blacklisted(n):
-		p.cancel(r.Number, yarn.CancelBlacklisted)
-	case p.cfg.EagerCancel && !p.wantedAt(p.st.AskFor(p.st.Apps.Get(r.App), r.Key, r.Grows), node):
-		p.cancel(r.Number, yarn.CancelAskGone)
 	}
 }
 
@@ -160,7 +141,7 @@ func (p *Planner) completeAlone(ref event.ContainerRef, exit int32, text string)
 	c := p.st.Containers.Get(p.st.Container(ref))
 	am, live, node := c.AM, c.State.Live(), c.Node
 	a := p.st.Apps.Get(c.App)
-	p.giveUpGrowth(c)
+	p.cancelIncrease(c)
 	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && a.Open() && a.Attempt == ref.Attempt
 	p.emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Restore: restore, Diagnostics: text})
 	p.freed = append(p.freed, node)
@@ -199,10 +180,7 @@ func (p *Planner) health(slot uint32, unhealthy bool, report string) {
 
 // stopNode takes a node out of use: its reservation and containers end at once.
 func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
-	n := p.st.Nodes.Get(slot)
-	if n.Reservation != 0 {
-		p.cancel(p.st.Reservations.Get(n.Reservation).Number, yarn.CancelNodeNotRunning)
-	}
+	p.cancelOnNode(slot)
 	text := "Container released on a *" + lower(to) + "* node"
 	var masters []event.ContainerRef
 	for _, c := range p.containersOn(slot) {
@@ -302,9 +280,7 @@ func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
 
 // drain begins a graceful decommission. A deadline of 0 is none.
 func (p *Planner) drain(slot uint32, deadline int64, report string) {
-	if r := p.st.Nodes.Get(slot).Reservation; r != 0 {
-		p.cancel(p.st.Reservations.Get(r).Number, yarn.CancelNodeNotRunning)
-	}
+	p.cancelOnNode(slot)
 	p.emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline, Report: report})
 }
 

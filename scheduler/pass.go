@@ -1,9 +1,7 @@
 package scheduler
 
 import (
-	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
 	"rmd/yarn"
 )
 
@@ -54,7 +52,7 @@ func (p *Planner) passOnNode(node uint32) outcome {
 		return outcome{}
 	}
 	if n.Reservation != 0 {
-		p.tryFulfil(node)
+		p.fulfil(node)
 		return outcome{}
 	}
 	if !p.hasRoom(n) {
@@ -115,32 +113,6 @@ func (p *Planner) blockedBy(child int32, cl *limits) yarn.Resource {
 	return p.cfg.Calculator.Max(p.st.Meta.Cluster, cl.headroom, yarn.Resource{})
 }
 
-func (p *Planner) childLimit(parent, child int32, l *limits) yarn.Resource {
-	return capacity.ChildLimit(capacity.ChildLimitInput{
-		Calculator: p.cfg.Calculator,
-		Total:      p.st.Meta.Cluster,
-		Limit:      l.limit,
-		EffMax:     p.tree.Capacities[parent].EffMax,
-		Blocked:    l.blocked,
-		Used:       p.st.Queues.Get(p.queues[parent].slot).Used,
-		ChildUsed:  p.st.Queues.Get(p.queues[child].slot).Used,
-		MinAlloc:   p.cfg.MinAlloc,
-	})
-}
-
-// queueLimit is canAssignToThisQueue: present use against the limit.
-func (p *Planner) queueLimit(i int32, limit, unreservable yarn.Resource) (bool, yarn.Resource) {
-	return capacity.QueueLimit(capacity.QueueLimitInput{
-		Calculator:      p.cfg.Calculator,
-		Total:           p.st.Meta.Cluster,
-		EffMax:          p.tree.Capacities[i].EffMax,
-		Limit:           limit,
-		Used:            p.st.Queues.Get(p.queues[i].slot).Used,
-		Unreservable:    unreservable,
-		ContinueLooking: p.cfg.ContinueLooking,
-	})
-}
-
 func (p *Planner) assignLeaf(i int32, node uint32, l *limits) outcome {
 	v := &p.queues[i]
 	if v.refused {
@@ -179,81 +151,4 @@ func (p *Planner) assignLeaf(i int32, node uint32, l *limits) outcome {
 	}
 	v.refused = refused == len(v.active)
 	return outcome{}
-}
-
-// userCheck is canAssignToUser: use at the limit still passes.
-func (p *Planner) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
-	return capacity.UserCheck(capacity.UserCheckInput{
-		Calculator:      p.cfg.Calculator,
-		Total:           p.st.Meta.Cluster,
-		Used:            p.st.Users.Get(a.UserSlot).Used,
-		AppReserved:     a.Reserved,
-		Limit:           p.userLimit(i, a.UserSlot),
-		ContinueLooking: p.cfg.ContinueLooking,
-	})
-}
-
-// userLimit is the limit of one user of a leaf, the active form.
-func (p *Planner) userLimit(i int32, user uint32) yarn.Resource {
-	v, q := &p.queues[i], &p.cfg.Queues[i]
-	if v.changed {
-		e, leaf := &p.tree.Capacities[i], p.st.Queues.Get(v.slot)
-		v.userLimit = capacity.UserLimit(capacity.UserLimitInput{
-			Calculator: p.cfg.Calculator, Label: p.st.Meta.Cluster, MinAlloc: p.cfg.MinAlloc,
-			EffMin: e.EffMin, EffMax: e.EffMax,
-			DominantUsed: v.dominantUsed, ActiveUsed: leaf.ActiveUsed, ActiveWeight: atLeastOne(v.activeWeight),
-			MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
-		})
-		v.changed = false
-	}
-	w := p.users[user].weight
-	if w == yarn.One {
-		return v.userLimit
-	}
-	return capacity.WeightedUserLimit(p.cfg.Calculator, v.userLimit, w, p.cfg.MinAlloc)
-}
-
-// atLeastOne stands in for the sum of no weights.
-func atLeastOne(w yarn.Fraction) yarn.Fraction {
-	if w.Num <= 0 {
-		return yarn.One
-	}
-	return w
-}
-
-// tryFulfil is the turn of a reserved node: fulfil, count again, cancel, or
-// nothing. No limit is checked: what is reserved has been charged already.
-func (p *Planner) tryFulfil(node uint32) {
-	n := p.st.Nodes.Get(node)
-	r := p.st.Reservations.Get(n.Reservation)
-	a := p.st.Apps.Get(r.App)
-	ask := p.st.AskFor(a, r.Key, r.Grows)
-	if !p.wantedAt(ask, node) {
-		// YARN keeps a reservation whose ask has narrowed to other places: it
-		// could never be fulfilled, and would lock the node.
-		p.cancel(r.Number, yarn.CancelAskGone)
-		return
-	}
-	if a.Blacklisted(n) {
-		return
-	}
-	k := p.st.Asks.Get(ask)
-	grows, opportunities, reReservations := k.Grows, k.Opportunities, k.ReReservations
-	if p.counts(k) {
-		opportunities++
-	}
-	d := p.place(r.App, ask, node, &limits{}, true)
-	switch {
-	case d.kind == kindAllocate:
-		p.emit(&event.ReservationFulfilled{Reservation: r.Number, Locality: d.locality})
-		reReservations = 0
-	case d.kind == kindReserve && p.counting:
-		reReservations++
-	}
-	if grows == 0 {
-		p.recount(d.app, d.key, opportunities, reReservations)
-	}
-	if d.kind == kindAllocate {
-		p.cancelNeedless(d.app)
-	}
 }

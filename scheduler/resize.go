@@ -117,7 +117,7 @@ func (p *Planner) shrink(slot uint32, size yarn.Resource) {
 	c := p.st.Containers.Get(slot)
 	p.emit(&event.ContainerDecreased{Container: p.st.Ref(c), Size: size})
 	p.freed = append(p.freed, c.Node)
-	p.cancelNeedless(c.App)
+	p.cancelUnwanted(c.App)
 }
 
 // askToGrow asks for what a container is to grow by, in place of what was asked
@@ -134,18 +134,11 @@ func (p *Planner) askToGrow(app, slot uint32, size yarn.Resource) {
 	}
 	ref, node := p.st.Ref(c), c.Node
 	if !more.IsZero() {
-		p.cancelWhere(app, yarn.CancelSizeChanged, func(r reserved) bool { return r.grows == slot && r.size != more })
+		p.cancelOtherSizes(app, c.Key, slot, more)
 	}
 	p.emit(&event.ContainerResizeAsked{Container: ref, Size: size})
-	p.cancelNeedless(app)
+	p.cancelUnwanted(app)
 	p.freed = append(p.freed, node) // in eager mode it is that node's turn
-}
-
-// giveUpGrowth cancels what is reserved for a container that is about to end.
-func (p *Planner) giveUpGrowth(c *state.Container) {
-	if r := p.st.Resize(c); r != nil && r.Reservation != 0 {
-		p.cancel(p.st.Reservations.Get(r.Reservation).Number, yarn.CancelResizeEnded)
-	}
 }
 
 // saidSizes takes in how large containers that have grown are on their node.

@@ -54,7 +54,7 @@ func doPass(w *world, a args, out *strings.Builder) {
 			}
 			p.counting = true
 			if p.st.Nodes.Get(node).Reservation != 0 {
-				p.tryFulfil(node)
+				p.fulfil(node)
 			} else {
 				p.assignLeaf(int32(leaf), node, &limits{limit: limit})
 			}

@@ -9,7 +9,6 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
-	"rmd/scheduler/reservation"
 	"rmd/yarn"
 )
 
@@ -33,7 +32,7 @@ func doCheck(w *world, a args, out *strings.Builder) {
 func doVictim(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	n, _ := strconv.Atoi(a.need(1))
-	slot := w.p.victim(app, &state.Ask{Key: yarn.SchedulerKey{Priority: int32(n)}}, parseSize(a.get("need", "")))
+	slot := w.p.exchanged(app, &state.Ask{Key: yarn.SchedulerKey{Priority: int32(n)}}, parseSize(a.get("need", "")))
 	if slot == 0 {
 		out.WriteString("none\n")
 		return
@@ -47,9 +46,9 @@ func doMayHold(w *world, a args, out *strings.Builder) {
 	for i := 0; a.word(i) != ""; i++ {
 		f := strings.Split(a.word(i), ",")
 		num := func(i int) int64 { return must(strconv.ParseInt(f[i], 10, 64)) }
-		claim := reservation.Claim{Outstanding: num(0), Held: num(1), ReReservations: num(2), Size: parseSize(f[3]),
-			MinAlloc: w.p.cfg.MinAlloc, MaxAlloc: w.p.cfg.MaxAlloc}
-		fmt.Fprintf(out, "(%s) %v\n", a.word(i), reservation.MayHold(w.p.cfg.Calculator, claim))
+		c := claim{outstanding: num(0), reserved: num(1), reReservations: num(2), size: parseSize(f[3]),
+			minAlloc: w.p.cfg.MinAlloc, maxAlloc: w.p.cfg.MaxAlloc}
+		fmt.Fprintf(out, "(%s) %v\n", a.word(i), c.needsMore(w.p.cfg.Calculator))
 	}
 }
 
@@ -68,8 +67,8 @@ func doPropose(w *world, a args, out *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(out, "%s %s", what, w.size(d.size))
-	if d.victim != 0 {
-		fmt.Fprintf(out, " in exchange for r%d", w.p.st.Reservations.Get(d.victim).Number)
+	if d.exchanged != 0 {
+		fmt.Fprintf(out, " in exchange for r%d", w.p.st.Reservations.Get(d.exchanged).Number)
 	}
 	out.WriteByte('\n')
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // generalFolders are where random changes are made.
-var generalFolders = []string{"fsm", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/placement", "scheduler/reservation"}
+var generalFolders = []string{"fsm", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity"}
 
 // generalBudget bounds one judge of one random change; a test that hangs has
 // noticed it.

@@ -4,5 +4,5 @@ package capacity
 
 import (
 	_ "rmd/fsm/state"
-	_ "rmd/scheduler/placement" // want belongs to its root
+	_ "rmd/scheduler" // want belongs to its root
 )

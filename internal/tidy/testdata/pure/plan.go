@@ -1,6 +1,6 @@
-//as: scheduler/reservation/plan.go
+//as: scheduler/capacity/plan.go
 
-package reservation
+package capacity
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package reservation
+package scheduler
 
 import (
 	"math/big"
@@ -13,7 +13,7 @@ func gigabytes(n int64) yarn.Resource { return yarn.NewResource(n*1024, 1) }
 
 // The table of scenario 19, and the specification's examples with F = 0.25,
 // which takes a smallest container of 3G under a largest of 4G.
-func TestHold(t *testing.T) {
+func TestNeedsMore(t *testing.T) {
 	for _, c := range []struct {
 		n, r, rr, size, least, most int64
 		want                        bool
@@ -32,20 +32,20 @@ func TestHold(t *testing.T) {
 		{1, 1, 2, 4, 3, 4, true},
 		{0, 0, 0, 1, 1, 8, false},
 	} {
-		claim := Claim{Outstanding: c.n, Held: c.r, ReReservations: c.rr, Size: gigabytes(c.size), MinAlloc: gigabytes(c.least), MaxAlloc: gigabytes(c.most)}
-		if got := MayHold(yarn.Calculator{Kinds: 2}, claim); got != c.want {
+		k := claim{outstanding: c.n, reserved: c.r, reReservations: c.rr, size: gigabytes(c.size), minAlloc: gigabytes(c.least), maxAlloc: gigabytes(c.most)}
+		if got := k.needsMore(yarn.Calculator{Kinds: 2}); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }
 
 func TestDominantStarvationLooksAtTheLargestShare(t *testing.T) {
-	claim := Claim{Outstanding: 1, Held: 1, ReReservations: 4, MinAlloc: yarn.NewResource(1024, 1), MaxAlloc: yarn.NewResource(8192, 4)}
-	claim.Size = yarn.NewResource(1024, 3) // 3/4 of the vcores: 4 · 1/4 = 1
-	if s := Starvation(yarn.Calculator{Dominant: true, Kinds: 2}, claim); s != 1 {
+	k := claim{outstanding: 1, reserved: 1, reReservations: 4, minAlloc: yarn.NewResource(1024, 1), maxAlloc: yarn.NewResource(8192, 4)}
+	k.size = yarn.NewResource(1024, 3) // 3/4 of the vcores: 4 · 1/4 = 1
+	if s := k.starvation(yarn.Calculator{Dominant: true, Kinds: 2}); s != 1 {
 		t.Errorf("S = %d, want 1", s)
 	}
-	if s := Starvation(yarn.Calculator{Kinds: 2}, claim); s != 3 { // memory only: trunc(4 · 7/8)
+	if s := k.starvation(yarn.Calculator{Kinds: 2}); s != 3 { // memory only: trunc(4 · 7/8)
 		t.Errorf("S = %d, want 3", s)
 	}
 }
@@ -57,31 +57,31 @@ func TestStarvationIsExact(t *testing.T) {
 		size := func(name string, most int64) yarn.Resource {
 			return yarn.NewResource(rapid.Int64Range(1, most).Draw(t, name), rapid.Int64Range(1, most).Draw(t, name+" vcores"))
 		}
-		k := Claim{Outstanding: rapid.Int64Range(0, 1_000_000).Draw(t, "asked"), Held: rapid.Int64Range(1, 100_000).Draw(t, "held"),
-			ReReservations: rapid.Int64Range(0, 1<<31).Draw(t, "re-reservations"), MaxAlloc: size("most", 1<<40)}
-		k.Size, k.MinAlloc = size("size", k.MaxAlloc[0]), yarn.NewResource(1, 1)
+		k := claim{outstanding: rapid.Int64Range(0, 1_000_000).Draw(t, "asked"), reserved: rapid.Int64Range(1, 100_000).Draw(t, "held"),
+			reReservations: rapid.Int64Range(0, 1<<31).Draw(t, "re-reservations"), maxAlloc: size("most", 1<<40)}
+		k.size, k.minAlloc = size("size", k.maxAlloc[0]), yarn.NewResource(1, 1)
 		part := new(big.Rat)
 		fraction := func(r yarn.Resource) *big.Rat {
 			best := new(big.Rat)
 			for i := 0; i < 2 && (calc.Dominant || i == 0); i++ {
-				if f := big.NewRat(r[i], k.MaxAlloc[i]); f.Cmp(best) > 0 {
+				if f := big.NewRat(r[i], k.maxAlloc[i]); f.Cmp(best) > 0 {
 					best = f
 				}
 			}
 			return best
 		}
-		part = fraction(k.Size)
-		if f := fraction(k.MaxAlloc.Sub(k.MinAlloc)); f.Cmp(part) < 0 {
+		part = fraction(k.size)
+		if f := fraction(k.maxAlloc.Sub(k.minAlloc)); f.Cmp(part) < 0 {
 			part = f
 		}
 		s := new(big.Rat).Sub(big.NewRat(1, 1), part)
-		s.Mul(s, big.NewRat(k.ReReservations, k.Held))
+		s.Mul(s, big.NewRat(k.reReservations, k.reserved))
 		want := new(big.Int).Quo(s.Num(), s.Denom()).Int64()
 		if want < 0 {
 			want = 0
 		}
-		got := Starvation(calc, k)
-		if got != want && !(got >= k.Outstanding+k.Held && want >= k.Outstanding+k.Held) && !(got == 1<<31 && want > got) {
+		got := k.starvation(calc)
+		if got != want && !(got >= k.outstanding+k.reserved && want >= k.outstanding+k.reserved) && !(got == 1<<31 && want > got) {
 			t.Fatalf("S = %d, exactly %d of %+v", got, want, k)
 		}
 	})

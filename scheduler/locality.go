@@ -1,0 +1,114 @@
+package scheduler
+
+import (
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// reach says at which localities an ask may be served on a node, however long it would wait there.
+type reach struct{ host, rack, any bool }
+
+func (r reach) usable() bool { return r.host || r.rack || r.any }
+
+// reachOf is the rule which nodes an ask may use: nodes whose host it names; nodes of a rack it
+// names, unless that entry is strict and stands for named hosts alone; and any other node when "*"
+// is relaxed. What makes a container larger may use the container's node alone.
+func (p *Planner) reachOf(k *state.Ask, node uint32) reach {
+	if k.Grows != 0 {
+		return reach{host: p.st.Containers.Get(k.Grows).Node == node}
+	}
+	n := p.st.Nodes.Get(node)
+	r := reach{host: p.st.Location(k, n.Host) != 0, any: k.Relax}
+	if rack := p.st.Location(k, n.RackID); rack != 0 {
+		r.rack = p.st.Locations.Get(rack).Relax
+		r.any = r.any && r.rack
+	}
+	return r
+}
+
+// place tries the localities at which an ask may use a node, from the node itself outwards.
+func (p *Planner) place(app, ask, node uint32, l *limits, fulfilment bool) decision {
+	k := p.st.Asks.Get(ask)
+	at := p.reachOf(k, node)
+	none := decision{kind: kindNextKey, app: app, ask: ask, key: k.Key, why: LocalityDelay}
+	if at.host {
+		d := p.level(app, ask, node, yarn.NodeLocal, l, fulfilment)
+		if d.kind >= kindAllocate {
+			return d
+		}
+		if k.Grows != 0 {
+			d.kind = kindNextKey
+			return d
+		}
+	}
+	if at.rack {
+		d := p.level(app, ask, node, yarn.RackLocal, l, fulfilment)
+		if d.kind >= kindAllocate {
+			return d
+		}
+		none.delayed = d.why == LocalityDelay
+	}
+	if !at.any {
+		return none
+	}
+	d := p.level(app, ask, node, yarn.OffSwitch, l, fulfilment)
+	if d.kind == kindSkipLevel {
+		d.kind = kindSkipApp
+	}
+	return d
+}
+
+// counts says whether the present pass counts as an opportunity of the key: a
+// node's own heartbeat does, for a key that names places. An ask for "*" alone
+// waits for none, so nothing is written for it.
+func (p *Planner) counts(k *state.Ask) bool { return p.counting && k.Entries > 1 }
+
+func (p *Planner) delayOf(k *state.Ask) delay {
+	opportunities := int64(k.Opportunities)
+	if p.counts(k) {
+		opportunities++ // the present visit
+	}
+	return delay{
+		opportunities: opportunities,
+		outstanding:   k.Count,
+		entries:       int64(k.Entries),
+		nodes:         int64(p.st.Meta.UsableNodes),
+		nodeDelay:     p.cfg.NodeLocalityDelay,
+		rackDelay:     p.cfg.RackLocalityAdditionalDelay,
+	}
+}
+
+// delay is what decides when a request may leave its node or rack.
+type delay struct {
+	opportunities int64 // offers seen, the present one included
+	outstanding   int64 // containers still asked under the key
+	entries       int64 // resource names asked, "*" among them
+	nodes         int64 // in the cluster
+	nodeDelay     int64 // node-locality-delay; −1: none
+	rackDelay     int64 // rack-locality-additional-delay; −1: scaled by size
+}
+
+// allows says whether a request may be served at a locality. A fulfilment may always go
+// off-switch.
+//
+// Source: Hadoop 3.4.2, RegularContainerAllocator.canAssign.
+func (d delay) allows(l yarn.Locality, fulfilment bool) bool {
+	switch l {
+	case yarn.NodeLocal:
+		return true
+	case yarn.RackLocal:
+		return d.nodeDelay < 0 || d.opportunities > min(d.nodes, d.nodeDelay)
+	}
+	switch {
+	case fulfilment || d.entries <= 1:
+		return true
+	case d.rackDelay >= 0:
+		return d.opportunities > min(d.nodes, d.nodeDelay+d.rackDelay)
+	}
+	// opp > min(nodes, outstanding · min((entries − 1)/nodes, 1)), without dividing.
+	if d.opportunities > d.nodes {
+		return true
+	}
+	names := min(d.entries-1, d.nodes)
+	return yarn.CompareProducts(d.opportunities, max(d.nodes, 1), d.outstanding, names) > 0
+}
