@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 )
 
@@ -275,7 +274,7 @@ func TestInstallBesideOwnSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := map[string]*slowSnaps{}
 		s := newSimCluster(t, 1, func(c *Config) {
-			files, err := openSnapshots(filepath.Join(dir, c.ID), c.Logger)
+			files, err := raft.NewFileSnapshotStoreWithLogger(filepath.Join(dir, c.ID), 2, c.Logger)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -310,44 +309,5 @@ func TestInstallBesideOwnSnapshot(t *testing.T) {
 			t.Error(msg)
 		}
 		s.stopAll()
-	})
-}
-
-// TestOwnSnapshotIsTakenIn: none that is received is finished until raft has taken in that the replica's own is.
-func TestOwnSnapshotIsTakenIn(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		inner, err := openSnapshots(dir, hclog.NewNullLogger())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := &snapStore{g: newGuard(hclog.NewNullLogger(), nil, nil), turn: make(turn, 1), inner: inner}
-		begin := func(index uint64) raft.SnapshotSink {
-			k, err := s.Create(1, index, 2, raft.Configuration{}, 1, plainTransport{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return k
-		}
-		own, err := newMachine(newTestFSM(), nil).Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
-		sink, received, finished := begin(10), begin(13), make(chan error, 1)
-		if err := errors.Join(own.Persist(sink), sink.Close()); err != nil {
-			t.Fatal(err)
-		}
-		go func() { finished <- received.Close() }()
-		synctest.Wait()
-		if len(finished) > 0 {
-			t.Error("the received one is finished between the end of the replica's own and raft's knowing of it")
-		}
-		own.Release()
-		if err := <-finished; err != nil {
-			t.Error(err)
-		}
-		if list, _ := s.List(); len(list) != 2 || list[0].Index != 13 {
-			t.Errorf("%d snapshots", len(list))
-		}
 	})
 }

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -251,4 +253,11 @@ func sortedList(l []string) string {
 	l = slices.Clone(l)
 	slices.Sort(l)
 	return strings.Join(l, " ")
+}
+
+// draw returns n random bytes in hex.
+func draw(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // crypto/rand never fails
+	return hex.EncodeToString(b)
 }

@@ -4,22 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 )
 
-// Report is what Check found in a data directory.
-type Report struct {
+// dirReport is what Check found in a data directory.
+type dirReport struct {
 	Identity   Identity       `json:"identity"`
 	Unclean    bool           `json:"unclean"` // the last process was not stopped in order
 	Term       uint64         `json:"term"`
 	First      uint64         `json:"first_index"`
 	Last       uint64         `json:"last_index"`
 	LastTerm   uint64         `json:"last_term"`
-	Snapshots  []SnapshotInfo `json:"snapshots"`
+	Snapshots  []snapshotInfo `json:"snapshots"`
 	Damaged    []string       `json:"damaged_snapshots,omitempty"`
 	Dropped    bool           `json:"dropped"` // a start would drop the log: it lies beside the snapshot
 	Voters     []string       `json:"voters"`
@@ -28,15 +27,15 @@ type Report struct {
 	StoreBytes int64          `json:"store_bytes"`
 }
 
-// Check reads a data directory that no process holds, and changes nothing in it: store pages, every entry's checksum, that log and
+// checkDir reads a data directory that no process holds, and changes nothing in it: store pages, every entry's checksum, that log and
 // snapshots fit, and, with verify, the snapshots' content. The report is filled as far as it got; the
 // error says what is wrong.
-func Check(dataDir string, verify func(io.Reader) error) (Report, error) {
+func checkDir(dataDir string, verify func(io.Reader) error) (dirReport, error) {
 	d, err := openExisting(dataDir, true)
 	if err != nil {
-		return Report{}, err
+		return dirReport{}, err
 	}
-	rep := Report{Identity: d.identity(), Unclean: d.unclean, StoreBytes: fileSize(dataDir)}
+	rep := dirReport{Identity: d.identity(), Unclean: d.unclean, StoreBytes: fileSize(dataDir)}
 	st, err := openOffline(d, verify)
 	if err != nil {
 		return rep, errors.Join(err, d.close(false))
@@ -45,8 +44,16 @@ func Check(dataDir string, verify func(io.Reader) error) (Report, error) {
 	return rep, errors.Join(err, st.close(), d.close(false))
 }
 
+// snapshotInfo describes one snapshot on disk.
+type snapshotInfo struct {
+	ID    string `json:"id"`
+	Index uint64 `json:"index"`
+	Term  uint64 `json:"term"`
+	Size  int64  `json:"size"`
+}
+
 // fill completes a report.
-func (s *stores) fill(rep *Report) error {
+func (s *stores) fill(rep *dirReport) error {
 	var err error
 	if rep.Term, err = s.term(); err != nil {
 		return err
@@ -76,7 +83,7 @@ func (s *stores) fill(rep *Report) error {
 				continue
 			}
 		}
-		rep.Snapshots = append(rep.Snapshots, SnapshotInfo{ID: m.ID, Index: m.Index, Term: m.Term, Size: m.Size})
+		rep.Snapshots = append(rep.Snapshots, snapshotInfo{ID: m.ID, Index: m.Index, Term: m.Term, Size: m.Size})
 	}
 	if len(rep.Damaged) > 0 {
 		return fmt.Errorf("snapshot %s: %w", strings.Join(rep.Damaged, ", snapshot "), ErrDamaged)
@@ -89,9 +96,9 @@ func openOffline(d *dataDir, verify func(io.Reader) error) (*stores, error) {
 	if _, err := d.hasLog(); err != nil {
 		return nil, err
 	}
-	if err := checkBolt(filepath.Join(d.path, fileLog)); err != nil {
+	if err := d.checkLog(); err != nil {
 		return nil, err
 	}
 	log := hclog.NewNullLogger()
-	return openStores(d, Options{}, newGuard(log, nil, nil), verify, log)
+	return openStores(d, injectedStores{}, newGuard(log, nil, nil), verify, log)
 }

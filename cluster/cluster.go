@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,7 +69,7 @@ func Open(cfg Config) (*Cluster, error) {
 	}
 	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, spread: newSpreader(), notices: newNotices(), snapshots: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.guard = newGuard(c.log, c.fatal, cfg.Observe)
+	c.guard = newGuard(c.log, c.fatal, func(d time.Duration) { c.observe(MeasureSync, d) })
 	c.guard.slow = cfg.Election
 	if err := c.open(); err != nil {
 		c.cancel()
@@ -94,7 +93,7 @@ func (c *Cluster) open() (err error) {
 	if r := c.Identity().Removed; r != nil {
 		return &FatalError{ExitRemoved, fmt.Errorf("%w by %s at %s: wipe %s and join anew", ErrRemoved, r.By, r.At.Format(time.RFC3339), c.cfg.DataDir)}
 	}
-	if c.stores, err = openStores(c.dir, c.cfg.Options, c.guard, c.cfg.VerifySnapshot, c.log.Named("snapshots")); err != nil {
+	if c.stores, err = openStores(c.dir, c.cfg.Options.stores(), c.guard, c.cfg.VerifySnapshot, c.log.Named("snapshots")); err != nil {
 		if errors.Is(err, ErrDamaged) {
 			err = &FatalError{ExitStore, fmt.Errorf("start check: %w", err)}
 		}
@@ -145,7 +144,7 @@ func (c *Cluster) openDir() error {
 			seed := sha256.Sum256([]byte(want.ServerID()))
 			want.Trust.Seed = seed[:]
 		}
-		c.dir = &dataDir{id: want, keep: c.cfg.Options.KeepIdentity, changing: make(turn, 1)}
+		c.dir = memoryDir(want, c.cfg.Options.KeepIdentity)
 		return nil
 	}
 	var err error
@@ -159,7 +158,7 @@ func (c *Cluster) openDir() error {
 	}
 	if err == nil && c.dir.unclean {
 		c.log.Warn("the last process was not stopped in order: checking the store")
-		if cerr := checkBolt(filepath.Join(c.cfg.DataDir, fileLog)); cerr != nil {
+		if cerr := c.dir.checkLog(); cerr != nil {
 			err = &FatalError{ExitStore, fmt.Errorf("store check: %w", cerr)}
 		}
 	}

@@ -117,6 +117,11 @@ type Options struct {
 	FastTimers bool
 }
 
+// stores are the stores that replace those on disk.
+func (o Options) stores() injectedStores {
+	return injectedStores{Log: o.LogStore, Stable: o.StableStore, Snapshots: o.SnapshotStore}
+}
+
 // AutopilotConfig holds the settings of operations.md, section 3.
 type AutopilotConfig struct {
 	CleanupDeadServers             bool          `json:"cleanup_dead_servers"`

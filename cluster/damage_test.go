@@ -11,6 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 )
 
 // picture is every name, mode and byte below a directory.
@@ -69,25 +73,25 @@ var damages = map[string]struct {
 	says string
 }{
 	"nothing":               {do: func(*testing.T, string, string) {}},
-	"raft.db missing":       {func(t *testing.T, dir, _ string) { remove(t, dir, fileLog) }, "raft.db is missing, but rm"},
-	"raft.db empty":         {func(t *testing.T, dir, _ string) { truncate(t, dir, fileLog, 0) }, "raft.db is empty, but rm"},
-	"raft.db cut":           {func(t *testing.T, dir, _ string) { truncate(t, dir, fileLog, 9000) }, "raft.db: it has 9000 bytes of"},
+	"raft.db missing":       {func(t *testing.T, dir, _ string) { remove(t, dir, raftDB) }, "raft.db is missing, but rm"},
+	"raft.db empty":         {func(t *testing.T, dir, _ string) { truncate(t, dir, raftDB, 0) }, "raft.db is empty, but rm"},
+	"raft.db cut":           {func(t *testing.T, dir, _ string) { truncate(t, dir, raftDB, 9000) }, "raft.db: it has 9000 bytes of"},
 	"raft.db new":           {freshLog, "raft.db holds neither a term nor an entry, but this replica has stored some"},
-	"raft.db of another":    {func(t *testing.T, dir, other string) { copyFile(t, other, dir, fileLog) }, "raft.db belongs to replica rm"},
+	"raft.db of another":    {func(t *testing.T, dir, other string) { copyFile(t, other, dir, raftDB) }, "raft.db belongs to replica rm"},
 	"no term":               {noTerm, "the stored term is 0, the newest entry is of term"},
-	"replica.json gone":     {func(t *testing.T, dir, _ string) { remove(t, dir, fileIdentity) }, "raft.db is there but replica.json is not"},
-	"replica.json empty":    {func(t *testing.T, dir, _ string) { truncate(t, dir, fileIdentity, 0) }, "replica.json"},
-	"snapshots gone":        {func(t *testing.T, dir, _ string) { remove(t, dir, dirSnapshots) }, "but the snapshot ends at 0: entries are missing"},
-	"meta.json empty":       {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, fileMeta) }, "no snapshot is whole"},
-	"meta.crc32c empty":     {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, fileMetaSum) }, "meta.json: checksum differs"},
-	"state.bin empty":       {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, fileState) }, "no snapshot is whole"},
-	"state.bin gone":        {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, "-"+fileState) }, "no snapshot is whole"},
-	"log and snapshots":     {func(t *testing.T, dir, _ string) { remove(t, dir, fileLog); remove(t, dir, dirSnapshots) }, "raft.db is missing"},
+	"replica.json gone":     {func(t *testing.T, dir, _ string) { remove(t, dir, replicaJSON) }, "raft.db is there but replica.json is not"},
+	"replica.json empty":    {func(t *testing.T, dir, _ string) { truncate(t, dir, replicaJSON, 0) }, "replica.json"},
+	"snapshots gone":        {func(t *testing.T, dir, _ string) { remove(t, dir, snapshotsDir) }, "but the snapshot ends at 0: entries are missing"},
+	"meta.json empty":       {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, metaJSON) }, "no snapshot is whole"},
+	"meta.crc32c empty":     {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, metaSum) }, "meta.json: checksum differs"},
+	"state.bin empty":       {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, stateBin) }, "no snapshot is whole"},
+	"state.bin gone":        {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, "-"+stateBin) }, "no snapshot is whole"},
+	"log and snapshots":     {func(t *testing.T, dir, _ string) { remove(t, dir, raftDB); remove(t, dir, snapshotsDir) }, "raft.db is missing"},
 	"newest, no log":        {newestWithoutLog, "before a snapshot that is damaged: entries are missing"},
-	"trust.json gone":       {func(t *testing.T, dir, _ string) { remove(t, dir, fileTrust) }, "trust.json"},
-	"trust.json of another": {func(t *testing.T, dir, other string) { copyFile(t, other, dir, fileTrust) }, "trust.json"},
-	"lock gone":             {do: func(t *testing.T, dir, _ string) { remove(t, dir, fileLock) }},
-	"unfinished snapshot":   {do: func(t *testing.T, dir, _ string) { mkdir(t, dir, dirSnapshots, "9-9-9.tmp") }},
+	"trust.json gone":       {func(t *testing.T, dir, _ string) { remove(t, dir, trustJSON) }, "trust.json"},
+	"trust.json of another": {func(t *testing.T, dir, other string) { copyFile(t, other, dir, trustJSON) }, "trust.json"},
+	"lock gone":             {do: func(t *testing.T, dir, _ string) { remove(t, dir, lockFile) }},
+	"unfinished snapshot":   {do: func(t *testing.T, dir, _ string) { mkdir(t, dir, snapshotsDir, "9-9-9.tmp") }},
 }
 
 func remove(t *testing.T, path ...string) {
@@ -125,7 +129,7 @@ func copyFile(t *testing.T, from, to, name string) {
 // eachSnapshot empties a file of every snapshot, or removes it.
 func eachSnapshot(t *testing.T, dir, name string) {
 	t.Helper()
-	all, err := filepath.Glob(filepath.Join(dir, dirSnapshots, "*"))
+	all, err := filepath.Glob(filepath.Join(dir, snapshotsDir, "*"))
 	if err != nil || len(all) != 2 {
 		t.Fatal(all, err)
 	}
@@ -141,13 +145,13 @@ func eachSnapshot(t *testing.T, dir, name string) {
 // freshLog puts a store in place that bbolt has just made.
 func freshLog(t *testing.T, dir, _ string) {
 	t.Helper()
-	remove(t, dir, fileLog)
-	withStore(t, dir, func(*boltStore) error { return nil })
+	remove(t, dir, raftDB)
+	withStore(t, dir, func(*raftboltdb.BoltStore) error { return nil })
 }
 
-func withStore(t *testing.T, dir string, f func(*boltStore) error) {
+func withStore(t *testing.T, dir string, f func(*raftboltdb.BoltStore) error) {
 	t.Helper()
-	b, err := openBolt(filepath.Join(dir, fileLog), false)
+	b, err := raftboltdb.New(raftboltdb.Options{Path: filepath.Join(dir, raftDB)})
 	if err == nil {
 		err = errors.Join(f(b), b.Close())
 	}
@@ -158,13 +162,13 @@ func withStore(t *testing.T, dir string, f func(*boltStore) error) {
 
 func noTerm(t *testing.T, dir, _ string) {
 	t.Helper()
-	withStore(t, dir, func(b *boltStore) error { return b.Set([]byte("CurrentTerm"), nil) })
+	withStore(t, dir, func(b *raftboltdb.BoltStore) error { return b.Set([]byte("CurrentTerm"), nil) })
 }
 
 // newestWithoutLog damages the newest snapshot where the log, as after its installation, begins behind it.
 func newestWithoutLog(t *testing.T, dir, _ string) {
 	t.Helper()
-	withStore(t, dir, func(b *boltStore) error {
+	withStore(t, dir, func(b *raftboltdb.BoltStore) error {
 		first, err := b.FirstIndex()
 		if err != nil {
 			return err
@@ -172,11 +176,15 @@ func newestWithoutLog(t *testing.T, dir, _ string) {
 		last, err := b.LastIndex()
 		return errors.Join(err, b.DeleteRange(first, last))
 	})
-	list, err := snapshotFiles{filepath.Join(dir, dirSnapshots)}.List()
+	snaps, err := raft.NewFileSnapshotStoreWithLogger(dir, 2, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := snaps.List()
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
 	}
-	truncate(t, dir, filepath.Join(dirSnapshots, list[0].ID, fileState), 5)
+	truncate(t, dir, filepath.Join(snapshotsDir, list[0].ID, stateBin), 5)
 }
 
 // TestDamagedDirectory damages a data directory in every way. A replica does not start on it, and says why; what
@@ -258,7 +266,7 @@ func TestCutAnywhere(t *testing.T) {
 func TestCheckOfAFreshDirectory(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
 	r.stop()
-	remove(t, r.dir, fileLog)
+	remove(t, r.dir, raftDB)
 	before := picture(t, r.dir)
 	if rep, err := Check(r.dir, nil); err != nil || rep.Last != 0 {
 		t.Errorf("%+v %v", rep, err)

@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,10 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/hashicorp/raft"
 )
 
 // The layout of a data directory. Names are part of the format.
@@ -30,61 +26,6 @@ const (
 	dirSnapshots = "snapshots"
 	removedMax   = 256
 )
-
-// Roles a replica may have been let in for.
-const (
-	RoleVoter    = "voter"
-	RoleNonvoter = "nonvoter"
-)
-
-// Removal says that, when and by whom a replica was removed, or recovered.
-type Removal struct {
-	By string    `json:"by"`
-	At time.Time `json:"at"`
-}
-
-// Identity is what a replica keeps about itself.
-type Identity struct {
-	ID          string `json:"id"`
-	Incarnation string `json:"incarnation"`
-	ClusterName string `json:"cluster_name"`
-	ClusterID   string `json:"cluster_id,omitempty"`
-	// Epoch rises with each recovery by hand: replicas of before are strangers.
-	Epoch   uint64   `json:"epoch,omitempty"`
-	Role    string   `json:"role,omitempty"`
-	Removed *Removal `json:"removed,omitempty"`
-	// Recovered is a recovery by hand that is not in the audit yet.
-	Recovered *Removal `json:"recovered,omitempty"`
-	// Gone are the removed ones among the others, by ID.INCARNATION, newest last.
-	Gone []string `json:"gone,omitempty"`
-	// Trust has a file of its own, which older programs do not read.
-	Trust Trust `json:"-"`
-}
-
-// ServerID is the name by which Raft knows the replica.
-func (i Identity) ServerID() raft.ServerID { return raft.ServerID(i.ID + "." + i.Incarnation) }
-
-// wireID is what replicas compare when they connect: cluster and epoch.
-func (i Identity) wireID() string {
-	if i.ClusterID == "" || i.Epoch == 0 {
-		return i.ClusterID
-	}
-	return fmt.Sprintf("%s#%d", i.ClusterID, i.Epoch)
-}
-
-// splitServerID takes Raft's name apart.
-func splitServerID(s raft.ServerID) (id, incarnation string) {
-	if i := strings.LastIndexByte(string(s), '.'); i >= 0 {
-		return string(s[:i]), string(s[i+1:])
-	}
-	return string(s), ""
-}
-
-// named says whether an operator's name for a replica, ID or ID.INCARNATION, is one of s.
-func named(s raft.ServerID, name string) bool {
-	id, _ := splitServerID(s)
-	return name == id || name == string(s)
-}
 
 // dataDir is an open and locked data directory; path is empty for a replica without disk.
 type dataDir struct {
@@ -113,7 +54,7 @@ func openDir(path string, want Identity) (*dataDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dataDir{path: path, lock: lock, changing: make(turn, 1)}
+	d := &dataDir{path: path, lock: lock, changing: newTurn()}
 	if err := d.load(want); err != nil {
 		_ = lock.Close()
 		return nil, err
@@ -128,10 +69,18 @@ func openDir(path string, want Identity) (*dataDir, error) {
 	return d, nil
 }
 
+// memoryDir is the identity of a replica without a disk. keep, which may be nil, is told each change.
+func memoryDir(id Identity, keep func(Identity) error) *dataDir {
+	return &dataDir{id: id, keep: keep, changing: newTurn()}
+}
+
+// checkLog walks the pages of the log's file, which nobody may have open.
+func (d *dataDir) checkLog() error { return checkBolt(filepath.Join(d.path, fileLog)) }
+
 // openExisting opens a directory that a replica has used, whoever it was.
 func openExisting(path string, readOnly bool) (*dataDir, error) {
 	if _, err := os.Stat(filepath.Join(path, fileIdentity)); errors.Is(err, fs.ErrNotExist) {
-		return nil, refuse(CodeNoSuchData, "name the directory that the key data of rmd.yaml names", "%s is not a data directory: no %s is in it", path, fileIdentity)
+		return nil, fmt.Errorf("%s is %w: no %s is in it", path, ErrNoData, fileIdentity)
 	} else if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
@@ -144,13 +93,11 @@ func openExisting(path string, readOnly bool) (*dataDir, error) {
 	}
 	lock, err := lockDir(path, flags)
 	switch {
-	case errors.Is(err, ErrInUse):
-		return nil, refuse(CodeInUse, "stop rmd first", "%s is in use by another process", path)
 	case readOnly && errors.Is(err, fs.ErrNotExist): // without the file nobody holds it
 	case err != nil:
 		return nil, err
 	}
-	d := &dataDir{path: path, lock: lock, readOnly: readOnly, changing: make(turn, 1)}
+	d := &dataDir{path: path, lock: lock, readOnly: readOnly, changing: newTurn()}
 	b, err := os.ReadFile(filepath.Join(path, fileIdentity))
 	if err == nil {
 		err = d.decode(b)
@@ -444,13 +391,6 @@ func syncDir(path string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
-}
-
-// draw returns n random bytes in hex.
-func draw(n int) string {
-	b := make([]byte, n)
-	_, _ = rand.Read(b) // crypto/rand never fails
-	return hex.EncodeToString(b)
 }
 
 // fileSize is the size of the store, 0 when it is not known.

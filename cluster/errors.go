@@ -11,9 +11,6 @@ var (
 	// ErrUnknownOutcome means that leadership was lost, or raft stopped, while the entry was being
 	// committed: it may be committed later or never.
 	ErrUnknownOutcome = errors.New("leadership lost while committing, outcome unknown")
-	// ErrNewer is what VerifySnapshot says of a snapshot that a newer program has written: nothing is wrong
-	// with it.
-	ErrNewer = errors.New("written by a newer program")
 	// ErrNoLeader means that no leader is known.
 	ErrNoLeader = errors.New("no leader")
 	// ErrClosed is returned after Close and after a fatal error.
@@ -22,45 +19,11 @@ var (
 	ErrTooLarge = errors.New("entry too large")
 	// ErrDiskFull means that free space is below the stop level; the entry was not appended.
 	ErrDiskFull = errors.New("disk full, writes are refused")
-	// ErrInUse means that another process holds the data directory.
-	ErrInUse = errors.New("data directory is in use by another process")
-	// ErrOvertaken means that a snapshot is no use: one of a higher index was finished while it was written.
-	ErrOvertaken = errors.New("a newer snapshot is there already")
-	// ErrDamaged means that stored bytes are not what was written.
-	ErrDamaged = errors.New("stored data is damaged")
-	// ErrPoisoned is returned by stores after the first failed write or sync.
-	ErrPoisoned = errors.New("store failed before and is not used any more")
 	// ErrRemoved means that this replica was removed from the cluster.
 	ErrRemoved = errors.New("this replica was removed from the cluster")
-	// ErrForeign means that the data directory belongs to another cluster or replica.
-	ErrForeign = errors.New("data directory belongs to another cluster or replica")
-	// ErrModes means that others could read or change the data directory.
-	ErrModes = errors.New("data directory is open to others")
 	// ErrDigest means that this replica's state differs from the majority's.
 	ErrDigest = errors.New("state digest differs from the majority's")
 )
-
-// Exit codes for supervisors (operations.md, section 8).
-const (
-	ExitStore    = 70 // a write or sync failed, or stored data is damaged
-	ExitDiskFull = 71 // no space at start
-	ExitDiskHung = 72
-	ExitRemoved  = 73
-	ExitDigest   = 74
-	ExitNotKnown = 75 // an entry this program does not understand
-)
-
-// FatalError carries the exit code of an error met while opening.
-type FatalError struct {
-	Code int
-	Err  error
-}
-
-// Error is the cause's text.
-func (e *FatalError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *FatalError) Unwrap() error { return e.Err }
 
 // Code is the stable code of a refusal.
 type Code string
@@ -131,15 +94,4 @@ func commas(n uint64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-// sane makes an error of a panic, for what reads stored bytes and panics at those that it
-// cannot make sense of.
-func sane(what string, f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: %v: %w", what, p, ErrDamaged)
-		}
-	}()
-	return f()
 }

@@ -17,7 +17,7 @@ import (
 type guard struct {
 	log     hclog.Logger
 	onFatal func(code int, err error)
-	observe func(Measure, time.Duration)
+	observe func(time.Duration) // told how long each write took, nil: nobody asks
 
 	mu     sync.Mutex
 	err    error
@@ -33,7 +33,7 @@ type guard struct {
 	shortCount           uint64
 }
 
-func newGuard(log hclog.Logger, onFatal func(int, error), observe func(Measure, time.Duration)) *guard {
+func newGuard(log hclog.Logger, onFatal func(int, error), observe func(time.Duration)) *guard {
 	return &guard{log: log, onFatal: onFatal, observe: observe, failed: make(chan struct{}), ops: map[uint64]time.Time{}}
 }
 
@@ -96,7 +96,7 @@ func (g *guard) write(what string, f func() error) error {
 		g.log.Warn("a disk sync took longer than the election timeout: leaders will be lost; raise raft.election", "took", took, "election", g.slow)
 	}
 	if g.observe != nil {
-		g.observe(MeasureSync, took)
+		g.observe(took)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", what, err)

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"pgregory.net/rapid"
 )
 
 // faultLog is a log store that can fail or hang.
@@ -77,7 +74,7 @@ func TestStoreErrorEndsReplica(t *testing.T) {
 		if _, _, err := l.c.Propose([]byte("y")).Wait(); !errors.Is(err, ErrNotLeader) {
 			t.Errorf("propose after the end: %v", err)
 		}
-		if err := l.c.stores.logs.g.check(); !errors.Is(err, ErrPoisoned) || !errors.Is(err, eio) {
+		if err := l.c.guard.check(); !errors.Is(err, ErrPoisoned) || !errors.Is(err, eio) {
 			t.Errorf("got %v", err)
 		}
 		s.stopAll()
@@ -153,7 +150,7 @@ func TestBitRotAtStart(t *testing.T) {
 	leadAlone(t, r)
 	index := put(t, []*replica{r}, 5)
 	r.stop()
-	flip(t, filepath.Join(r.dir, fileLog), index)
+	flip(t, filepath.Join(r.dir, raftDB), index)
 	err := r.open()
 	var fe *FatalError
 	if !errors.As(err, &fe) || fe.Code != ExitStore || !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("log entry %d", index)) {
@@ -166,7 +163,7 @@ func TestBitRotAtStart(t *testing.T) {
 
 // flip changes one bit of the data stored at index.
 func flip(t *testing.T, path string, index uint64) {
-	b, err := raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: boltOptions(false)})
+	b, err := raftboltdb.New(raftboltdb.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,28 +273,28 @@ func TestDataDirRefusals(t *testing.T) {
 		t.Errorf("another id: %v", err)
 	}
 	r.id = "rm1"
-	if err := os.Chmod(filepath.Join(r.dir, fileLog), 0o644); err != nil {
+	if err := os.Chmod(filepath.Join(r.dir, raftDB), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.open(); err == nil || !strings.Contains(err.Error(), "wider than") {
 		t.Errorf("readable store: %v", err)
 	}
-	_ = os.Chmod(filepath.Join(r.dir, fileLog), 0o600)
+	_ = os.Chmod(filepath.Join(r.dir, raftDB), 0o600)
 	_ = os.Chmod(r.dir, 0o755)
 	if err := r.open(); err == nil || !strings.Contains(err.Error(), "wider than") {
 		t.Errorf("readable directory: %v", err)
 	}
 	_ = os.Chmod(r.dir, 0o700)
-	if err := os.Remove(filepath.Join(r.dir, fileIdentity)); err != nil {
+	if err := os.Remove(filepath.Join(r.dir, replicaJSON)); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.open(); !errors.Is(err, ErrDamaged) {
 		t.Errorf("identity lost: %v", err)
 	}
-	if err := os.Remove(filepath.Join(r.dir, fileLog)); err != nil {
+	if err := os.Remove(filepath.Join(r.dir, raftDB)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(r.dir, dirSnapshots, "1-2-3"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(r.dir, snapshotsDir, "1-2-3"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.open(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "1-2-3") {
@@ -310,7 +307,7 @@ func TestDataDirRefusals(t *testing.T) {
 func TestDataDirTaken(t *testing.T) {
 	for name, take := range map[string]func(dir string) error{
 		"removed":       os.RemoveAll,
-		"the log alone": func(dir string) error { return os.Remove(filepath.Join(dir, fileLog)) },
+		"the log alone": func(dir string) error { return os.Remove(filepath.Join(dir, raftDB)) },
 		"replaced": func(dir string) error {
 			if err := os.Rename(dir, dir+".old"); err != nil {
 				return err
@@ -318,7 +315,7 @@ func TestDataDirTaken(t *testing.T) {
 			if err := os.Mkdir(dir, 0o700); err != nil {
 				return err
 			}
-			return os.WriteFile(filepath.Join(dir, fileLock), nil, 0o600)
+			return os.WriteFile(filepath.Join(dir, lockFile), nil, 0o600)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -336,92 +333,6 @@ func TestDataDirTaken(t *testing.T) {
 			}
 			r.kill()
 		})
-	}
-}
-
-// TestLogHole: entries between snapshot and log are missing.
-func TestLogHole(t *testing.T) {
-	inner := raft.NewInmemStore()
-	g := newGuard(hclog.NewNullLogger(), nil, nil)
-	for i := uint64(5); i < 9; i++ {
-		_ = inner.StoreLog(seal(&raft.Log{Index: i, Term: 1, Data: []byte("x")}))
-	}
-	logs, err := openLog(g, inner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := &stores{logs: logs, stable: &stableStore{g: g, inner: inner}, snaps: &snapStore{g: g, turn: make(turn, 1), inner: raft.NewInmemSnapshotStore()}}
-	if _, err := st.inspect(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "begins at 5") {
-		t.Fatalf("got %v", err)
-	}
-}
-
-// TestSnapshotRefused: what does not verify never becomes a snapshot.
-func TestSnapshotRefused(t *testing.T) {
-	dir := t.TempDir()
-	inner, err := openSnapshots(dir, hclog.NewNullLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := newGuard(hclog.NewNullLogger(), nil, nil)
-	s := &snapStore{g: g, turn: make(turn, 1), inner: inner, verify: verifyTestSnap}
-	write := func(b []byte) error {
-		k, err := s.Create(1, 10, 2, raft.Configuration{}, 1, plainTransport{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, werr := io.Copy(k, bytes.NewReader(b))
-		return errors.Join(werr, k.Close())
-	}
-	if err := write([]byte("garbage")); err == nil {
-		t.Fatal("garbage became a snapshot")
-	}
-	if list, _ := s.List(); len(list) != 0 || g.failure() != nil {
-		t.Fatalf("%d snapshots, failure %v", len(list), g.failure())
-	}
-	if err := write(append([]byte("SNAP"), make([]byte, 24)...)); err != nil {
-		t.Fatal(err)
-	}
-	list, _ := s.List()
-	if len(list) != 1 {
-		t.Fatalf("%d snapshots", len(list))
-	}
-	path := filepath.Join(dir, dirSnapshots, list[0].ID, "state.bin")
-	b, _ := os.ReadFile(path)
-	b[9] ^= 1
-	_ = os.WriteFile(path, b, 0o600)
-	if _, _, err := s.Open(list[0].ID); err == nil {
-		t.Fatal("a damaged snapshot was opened")
-	}
-}
-
-// TestSnapshotOvertaken: a snapshot that is finished behind a newer one does not come into being.
-func TestSnapshotOvertaken(t *testing.T) {
-	inner, err := openSnapshots(t.TempDir(), hclog.NewNullLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := newGuard(hclog.NewNullLogger(), nil, nil)
-	s := &snapStore{g: g, turn: make(turn, 1), inner: inner}
-	begin := func(index uint64) raft.SnapshotSink {
-		k, err := s.Create(1, index, 2, raft.Configuration{}, 1, plainTransport{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := k.Write([]byte("state")); err != nil {
-			t.Fatal(err)
-		}
-		return k
-	}
-	old, newer := begin(10), begin(13)
-	if err := newer.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := old.Close(); !errors.Is(err, ErrOvertaken) {
-		t.Errorf("the older one, finished last: %v", err)
-	}
-	if list, _ := s.List(); len(list) != 1 || list[0].Index != 13 || g.failure() != nil {
-		t.Errorf("%d snapshots, failure %v", len(list), g.failure())
 	}
 }
 
@@ -456,150 +367,6 @@ func TestStopOn(t *testing.T) {
 		close(release)
 		s.stopAll()
 	})
-}
-
-// TestLogStoreModel holds the guarded store against a plain map, with truncations at both ends.
-func TestLogStoreModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		g := newGuard(hclog.NewNullLogger(), nil, nil)
-		inner := raft.NewInmemStore()
-		s, _ := openLog(g, inner)
-		model := map[uint64]*raft.Log{}
-		var first, last, term uint64 = 0, 0, 1
-		rt.Repeat(map[string]func(*rapid.T){
-			"store": func(rt *rapid.T) {
-				n := rapid.IntRange(1, 700).Draw(rt, "n")
-				var ls []*raft.Log
-				for i := range n {
-					l := &raft.Log{Index: last + uint64(i) + 1, Term: term, Data: fmt.Appendf(nil, "%d/%d", term, i)}
-					ls = append(ls, l)
-					model[l.Index] = l
-				}
-				if err := s.StoreLogs(ls); err != nil {
-					rt.Fatal(err)
-				}
-				if first == 0 {
-					first = last + 1
-				}
-				last += uint64(n)
-			},
-			"head": func(rt *rapid.T) {
-				if first == 0 || first == last {
-					rt.Skip()
-				}
-				to := rapid.Uint64Range(first, last-1).Draw(rt, "to")
-				if err := s.DeleteRange(first, to); err != nil {
-					rt.Fatal(err)
-				}
-				for ; first <= to; first++ {
-					delete(model, first)
-				}
-			},
-			"tail": func(rt *rapid.T) {
-				if first == 0 || first == last {
-					rt.Skip()
-				}
-				from := rapid.Uint64Range(first+1, last).Draw(rt, "from")
-				if err := s.DeleteRange(from, last); err != nil {
-					rt.Fatal(err)
-				}
-				for ; last >= from; last-- {
-					delete(model, last)
-				}
-				term++
-			},
-			"": func(rt *rapid.T) {
-				gf, _ := s.FirstIndex()
-				gl, gt := s.tail()
-				if gf != first || gl != last {
-					rt.Fatalf("bounds %d to %d, want %d to %d", gf, gl, first, last)
-				}
-				if last > 0 && gt != model[last].Term {
-					rt.Fatalf("last term %d", gt)
-				}
-				if first == 0 {
-					return
-				}
-				i := rapid.Uint64Range(first, last).Draw(rt, "read")
-				var l raft.Log
-				if err := s.peek(i, &l); err != nil || !bytes.Equal(l.Data, model[i].Data) || l.Term != model[i].Term {
-					rt.Fatalf("entry %d: %v %v", i, l, err)
-				}
-				if err := s.peek(last+1, &l); err != raft.ErrLogNotFound {
-					rt.Fatalf("entry after the end: %v", err)
-				}
-			},
-		})
-	})
-}
-
-func FuzzEnvelope(f *testing.F) {
-	l := &raft.Log{Index: 7, Term: 3, Type: raft.LogCommand, Data: []byte("data"), Extensions: []byte("ext")}
-	f.Add(seal(l).Data, uint64(7), uint64(3))
-	f.Add([]byte{}, uint64(1), uint64(1))
-	f.Fuzz(func(t *testing.T, b []byte, index, term uint64) {
-		var out raft.Log
-		in := raft.Log{Index: index, Term: term, Data: b}
-		if err := unseal(index, &in, &out); err != nil {
-			return
-		}
-		if again := seal(&out); !bytes.Equal(again.Data, b) {
-			t.Fatalf("%x was taken and comes back as %x", b, again.Data)
-		}
-	})
-}
-
-func TestEnvelope(t *testing.T) {
-	l := &raft.Log{Index: 7, Term: 3, Type: raft.LogConfiguration, Data: []byte("data"), Extensions: []byte("ext")}
-	in := seal(l)
-	var out raft.Log
-	if err := unseal(7, in, &out); err != nil || string(out.Data) != "data" || string(out.Extensions) != "ext" || out.Type != l.Type {
-		t.Fatalf("%+v %v", out, err)
-	}
-	if err := unseal(8, in, &out); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "index 7") {
-		t.Errorf("misplaced record: %v", err)
-	}
-	for i := range in.Data {
-		for bit := range 8 {
-			in.Data[i] ^= 1 << bit
-			if err := unseal(7, in, &out); !errors.Is(err, ErrDamaged) {
-				t.Fatalf("bit %d of byte %d went unnoticed", bit, i)
-			}
-			in.Data[i] ^= 1 << bit
-		}
-	}
-}
-
-// TestStandingStillIsNotTheDisk holds that the time in which this process itself
-// stood still is taken off the writes in flight.
-func TestStandingStillIsNotTheDisk(t *testing.T) {
-	g := newGuard(hclog.NewNullLogger(), nil, nil)
-	begun, end, done := make(chan struct{}), make(chan struct{}), make(chan error)
-	from := time.Now()
-	go func() {
-		done <- g.write("test", func() error {
-			close(begun)
-			<-end
-			return nil
-		})
-	}()
-	<-begun
-	later := time.Now().Add(30 * time.Second)
-	if age := g.oldest(later); age < 30*time.Second {
-		t.Fatalf("the write's age is %s", age)
-	}
-	g.forgive(29*time.Second, later)
-	if age := g.oldest(later); age < time.Second || age > later.Sub(from)-29*time.Second {
-		t.Errorf("after 29 s are forgiven the age is %s", age)
-	}
-	g.forgive(time.Hour, later)
-	if age := g.oldest(later); age != 0 {
-		t.Errorf("more than all is forgiven: %s", age)
-	}
-	close(end)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestNewerSnapshot: a snapshot that a newer program has written is not called damage,

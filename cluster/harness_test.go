@@ -19,6 +19,18 @@ import (
 	"rmd/transport/peer"
 )
 
+// The layout of a data directory, which is part of the format.
+const (
+	replicaJSON  = "replica.json"
+	trustJSON    = "trust.json"
+	raftDB       = "raft.db"
+	lockFile     = "lock"
+	snapshotsDir = "snapshots"
+	metaJSON     = "meta.json"
+	metaSum      = "meta.crc32c"
+	stateBin     = "state.bin"
+)
+
 // testFSM keeps a rolling digest of what was applied.
 type testFSM struct {
 	mu      sync.Mutex

@@ -19,14 +19,6 @@ import (
 // replica that is refused as no member shows this chain. It is believed when the chain ends at a member that the other
 // knows.
 
-// admission says that one replica was let in by another, which signs.
-type admission struct {
-	Server string            `json:"server"`
-	By     string            `json:"by"`
-	Key    ed25519.PublicKey `json:"key"` // By's
-	Sig    []byte            `json:"sig"`
-}
-
 // admissionsMax bounds a chain; the oldest are left out.
 const admissionsMax = 64
 

@@ -45,7 +45,7 @@ var (
 
 // openLog reads the bounds of the inner store.
 func openLog(g *guard, inner raft.LogStore) (*logStore, error) {
-	s := &logStore{g: g, inner: inner, turn: make(turn, 1), cuts: make(turn, 1)}
+	s := &logStore{g: g, inner: inner, turn: newTurn(), cuts: newTurn()}
 	var err error
 	if s.first, err = inner.FirstIndex(); err != nil {
 		return nil, fmt.Errorf("first index of the log: %w", err)

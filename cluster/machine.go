@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -108,7 +107,7 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ownSnapshot{FSMSnapshot: s}, nil
+	return newOwnSnapshot(s), nil
 }
 
 // Restore replaces the state with a snapshot that was verified when it was written.
@@ -129,18 +128,4 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	close(m.wake)
 	m.wake = make(chan struct{})
 	return nil
-}
-
-// restoredMeta finds out which snapshot raft has wrapped.
-func restoredMeta(r io.ReadCloser) (*raft.SnapshotMeta, error) {
-	for {
-		switch v := r.(type) {
-		case *snapReader:
-			return &v.meta, nil
-		case raft.ReadCloserWrapper:
-			r = v.WrappedReadCloser()
-		default:
-			return nil, fmt.Errorf("restore from a %T, not from the snapshot store", r)
-		}
-	}
 }

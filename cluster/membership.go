@@ -29,23 +29,13 @@ type confState struct {
 // they are applied. Applying old ones again finds the same ones gone, which is right.
 func (s *confState) init(snapshot *raft.SnapshotMeta) {
 	s.known = map[raft.ServerID]bool{}
-	s.signal, s.change = make(chan struct{}, 1), make(turn, 1)
+	s.signal, s.change = make(chan struct{}, 1), newTurn()
 	if snapshot != nil {
 		for _, v := range snapshot.Configuration.Servers {
 			s.known[v.ID] = true
 		}
 	}
 }
-
-// turn is a lock that is held while others are asked. It is a channel because in virtual time the clock
-// stands still for who waits in a sync.Mutex.
-type turn chan struct{}
-
-// Lock takes the turn.
-func (t turn) Lock() { t <- struct{}{} }
-
-// Unlock gives it back.
-func (t turn) Unlock() { <-t }
 
 // configurationApplied is called on raft's FSM goroutine: it only takes note.
 func (c *Cluster) configurationApplied(index uint64, conf raft.Configuration) {

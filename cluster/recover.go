@@ -87,7 +87,7 @@ func Recover(dataDir string, peers []RecoverPeer, o RecoverOptions) (RecoverRepo
 	}
 	d, err := openExisting(dataDir, o.Dry)
 	if err != nil {
-		return RecoverReport{}, err
+		return RecoverReport{}, offlineRefusal(dataDir, err)
 	}
 	st, err := openOffline(d, o.Verify)
 	if err != nil {
@@ -242,12 +242,6 @@ func (f fileSink) Close() error { return nil }
 
 // Cancel does nothing: the file is temporary.
 func (f fileSink) Cancel() error { return nil }
-
-// plainTransport encodes addresses for the snapshot's metadata; nothing else of it is used.
-type plainTransport struct{ raft.Transport }
-
-// EncodePeer is the address itself.
-func (plainTransport) EncodePeer(_ raft.ServerID, a raft.ServerAddress) []byte { return []byte(a) }
 
 // RecoveryNoted forgets Identity.Recovered, once the audit has it.
 func (c *Cluster) RecoveryNoted() error {

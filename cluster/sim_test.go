@@ -359,14 +359,11 @@ func TestTrap697Library(t *testing.T) {
 		bare := raft.NewInmemStore()
 		last, _ := old.disk.LastIndex()
 		for i := uint64(1); i <= last; i++ {
-			var in, out raft.Log
-			if err := old.disk.GetLog(i, &in); err != nil {
+			var l raft.Log
+			if err := old.c.stores.logs.peek(i, &l); err != nil {
 				t.Fatal(err)
 			}
-			if err := unseal(i, &in, &out); err != nil {
-				t.Fatal(err)
-			}
-			_ = bare.StoreLog(&out)
+			_ = bare.StoreLog(&l)
 		}
 		_ = bare.SetUint64([]byte("CurrentTerm"), 2)
 		rc := raft.DefaultConfig()

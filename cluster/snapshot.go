@@ -11,14 +11,6 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// SnapshotInfo describes one snapshot on disk.
-type SnapshotInfo struct {
-	ID    string `json:"id"`
-	Index uint64 `json:"index"`
-	Term  uint64 `json:"term"`
-	Size  int64  `json:"size"`
-}
-
 // snapshotTimeout bounds a snapshot that nobody bounds otherwise.
 const snapshotTimeout = time.Minute
 

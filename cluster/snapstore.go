@@ -199,6 +199,20 @@ type snapReader struct {
 	meta raft.SnapshotMeta
 }
 
+// restoredMeta finds out which snapshot of this store raft has wrapped.
+func restoredMeta(r io.ReadCloser) (*raft.SnapshotMeta, error) {
+	for {
+		switch v := r.(type) {
+		case *snapReader:
+			return &v.meta, nil
+		case raft.ReadCloserWrapper:
+			r = v.WrappedReadCloser()
+		default:
+			return nil, fmt.Errorf("restore from a %T, not from the snapshot store", r)
+		}
+	}
+}
+
 // snapSink writes to the inner sink and to the verifier.
 type snapSink struct {
 	raft.SnapshotSink
@@ -326,6 +340,9 @@ type ownSnapshot struct {
 	raft.FSMSnapshot
 	done func() // gives the turn back, nil while it is not taken
 }
+
+// newOwnSnapshot marks a snapshot as one that this replica takes itself.
+func newOwnSnapshot(s raft.FSMSnapshot) raft.FSMSnapshot { return &ownSnapshot{FSMSnapshot: s} }
 
 // Persist writes the state.
 func (s *ownSnapshot) Persist(sink raft.SnapshotSink) error {

@@ -45,9 +45,6 @@ func (c *Cluster) Stats() Stats {
 	if at := c.counters.snapshotAt.Load(); at != 0 {
 		s.SnapshotAge = time.Since(time.Unix(0, at))
 	}
-	if b := c.stores.bolt; b != nil {
-		s.StoreFreeBytes = b.freeBytes()
-		s.StoreBytes = fileSize(c.cfg.DataDir)
-	}
+	s.StoreBytes, s.StoreFreeBytes = c.stores.diskUsage()
 	return s
 }

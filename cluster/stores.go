@@ -24,10 +24,17 @@ type stores struct {
 	dir    *dataDir
 }
 
+// injectedStores replace the stores on disk, for simulations and tests; nil: those on disk.
+type injectedStores struct {
+	Log       raft.LogStore
+	Stable    raft.StableStore
+	Snapshots raft.SnapshotStore
+}
+
 // openStores opens what is not injected and wraps all of it.
-func openStores(d *dataDir, o Options, g *guard, verify func(io.Reader) error, log hclog.Logger) (*stores, error) {
+func openStores(d *dataDir, o injectedStores, g *guard, verify func(io.Reader) error, log hclog.Logger) (*stores, error) {
 	st := &stores{dir: d}
-	inner, stable, snaps := o.LogStore, o.StableStore, o.SnapshotStore
+	inner, stable, snaps := o.Log, o.Stable, o.Snapshots
 	if inner == nil || stable == nil {
 		both, err := st.openLogFile()
 		if err != nil {
@@ -55,8 +62,8 @@ func openStores(d *dataDir, o Options, g *guard, verify func(io.Reader) error, l
 		return nil, errors.Join(err, st.close())
 	}
 	st.stable = &stableStore{g: g, inner: stable}
-	st.snaps = &snapStore{g: g, turn: make(turn, 1), inner: snaps, verify: verify}
-	if o.SnapshotStore == nil {
+	st.snaps = &snapStore{g: g, turn: newTurn(), inner: snaps, verify: verify}
+	if o.Snapshots == nil {
 		st.snaps.dir = d.path
 	}
 	if err := st.checkOwner(); err != nil {
@@ -158,6 +165,14 @@ func (s *stores) close() error {
 		return nil
 	}
 	return s.bolt.Close()
+}
+
+// diskUsage is the size of the file that holds the log, and what of it is unused; 0 when there is none.
+func (s *stores) diskUsage() (size, free int64) {
+	if s.bolt == nil {
+		return 0, 0
+	}
+	return fileSize(s.dir.path), s.bolt.freeBytes()
 }
 
 // empty says that raft has never run on these stores. Unlike the library's own question it does not

@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// TestStandingStillIsNotTheDisk holds that the time in which this process itself
+// stood still is taken off the writes in flight.
+func TestStandingStillIsNotTheDisk(t *testing.T) {
+	g := newGuard(hclog.NewNullLogger(), nil, nil)
+	begun, end, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	from := time.Now()
+	go func() {
+		done <- g.write("test", func() error {
+			close(begun)
+			<-end
+			return nil
+		})
+	}()
+	<-begun
+	later := time.Now().Add(30 * time.Second)
+	if age := g.oldest(later); age < 30*time.Second {
+		t.Fatalf("the write's age is %s", age)
+	}
+	g.forgive(29*time.Second, later)
+	if age := g.oldest(later); age < time.Second || age > later.Sub(from)-29*time.Second {
+		t.Errorf("after 29 s are forgiven the age is %s", age)
+	}
+	g.forgive(time.Hour, later)
+	if age := g.oldest(later); age != 0 {
+		t.Errorf("more than all is forgiven: %s", age)
+	}
+	close(end)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// fingerprintSize is the length of a fingerprint in hex digits.
+const fingerprintSize = 32
+
+// Roles a replica may have been let in for.
+const (
+	RoleVoter    = "voter"
+	RoleNonvoter = "nonvoter"
+)
+
+// Removal says that, when and by whom a replica was removed, or recovered.
+type Removal struct {
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+// Identity is what a replica keeps about itself.
+type Identity struct {
+	ID          string `json:"id"`
+	Incarnation string `json:"incarnation"`
+	ClusterName string `json:"cluster_name"`
+	ClusterID   string `json:"cluster_id,omitempty"`
+	// Epoch rises with each recovery by hand: replicas of before are strangers.
+	Epoch   uint64   `json:"epoch,omitempty"`
+	Role    string   `json:"role,omitempty"`
+	Removed *Removal `json:"removed,omitempty"`
+	// Recovered is a recovery by hand that is not in the audit yet.
+	Recovered *Removal `json:"recovered,omitempty"`
+	// Gone are the removed ones among the others, by ID.INCARNATION, newest last.
+	Gone []string `json:"gone,omitempty"`
+	// Trust has a file of its own, which older programs do not read.
+	Trust Trust `json:"-"`
+}
+
+// ServerID is the name by which Raft knows the replica.
+func (i Identity) ServerID() raft.ServerID { return raft.ServerID(i.ID + "." + i.Incarnation) }
+
+// wireID is what replicas compare when they connect: cluster and epoch.
+func (i Identity) wireID() string {
+	if i.ClusterID == "" || i.Epoch == 0 {
+		return i.ClusterID
+	}
+	return fmt.Sprintf("%s#%d", i.ClusterID, i.Epoch)
+}
+
+// splitServerID takes Raft's name apart.
+func splitServerID(s raft.ServerID) (id, incarnation string) {
+	if i := strings.LastIndexByte(string(s), '.'); i >= 0 {
+		return string(s[:i]), string(s[i+1:])
+	}
+	return string(s), ""
+}
+
+// named says whether an operator's name for a replica, ID or ID.INCARNATION, is one of s.
+func named(s raft.ServerID, name string) bool {
+	id, _ := splitServerID(s)
+	return name == id || name == string(s)
+}
+
+// A replica draws a key pair with its incarnation, and the incarnation is the fingerprint of the public key. So the
+// membership, which names ID.INCARNATION, says at the same time which key its members have: nothing else has to be
+// recorded, and the record survives whatever the membership survives. The key is not the certificate's, so a
+// certificate may be renewed with another key.
+//
+// Incarnations drawn by older programs are shorter and name no key. Each replica keeps the first key that such a
+// member has shown it.
+
+// Trust is what a replica keeps to prove who it is, and to recognise others.
+type Trust struct {
+	Seed []byte `json:"seed"` // of the private key
+	// Keys are the public keys, in hex, of members whose incarnation names none.
+	Keys map[string]string `json:"keys,omitempty"`
+	// Known are the members as this replica was told when it was let in. They count until it has a membership.
+	Known []string `json:"known,omitempty"`
+	// Admission proves that this replica was let in; it is shown to members that have not heard of that.
+	Admission []admission `json:"admission,omitempty"`
+}
+
+// clone copies what may be changed.
+func (t Trust) clone() Trust {
+	t.Keys, t.Known, t.Admission = maps.Clone(t.Keys), slices.Clone(t.Known), slices.Clone(t.Admission)
+	return t
+}
+
+// newKey draws a key pair.
+func (t *Trust) newKey() (incarnation string) {
+	t.Seed = make([]byte, ed25519.SeedSize)
+	_, _ = rand.Read(t.Seed) // crypto/rand never fails
+	return fingerprint(t.key().Public().(ed25519.PublicKey))
+}
+
+// key is the private key; nil when there is none.
+func (t Trust) key() ed25519.PrivateKey {
+	if len(t.Seed) != ed25519.SeedSize {
+		return nil
+	}
+	return ed25519.NewKeyFromSeed(t.Seed)
+}
+
+// fingerprint is the incarnation that names a key.
+func fingerprint(key ed25519.PublicKey) string {
+	sum := sha256.Sum256(key)
+	return hex.EncodeToString(sum[:fingerprintSize/2])
+}
+
+// namesKey says whether an incarnation is the fingerprint of a key.
+func namesKey(incarnation string) bool { return len(incarnation) == fingerprintSize }
+
+// admission says that one replica was let in by another, which signs.
+type admission struct {
+	Server string            `json:"server"`
+	By     string            `json:"by"`
+	Key    ed25519.PublicKey `json:"key"` // By's
+	Sig    []byte            `json:"sig"`
+}

@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"errors"
+	"io"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// shortSnapshots has no descriptor for its first calls.
+type shortSnapshots struct {
+	raft.SnapshotStore
+	left int
+}
+
+func (s *shortSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	if s.left--; s.left >= 0 {
+		return nil, nil, &os.PathError{Op: "open", Path: id, Err: syscall.ENFILE}
+	}
+	return s.SnapshotStore.Open(id)
+}
+
+// TestShortageIsNoDamage: a snapshot that cannot be opened for want of a descriptor is opened later, not condemned.
+func TestShortageIsNoDamage(t *testing.T) {
+	inner := raft.NewInmemSnapshotStore()
+	k, err := inner.Create(1, 5, 1, raft.Configuration{}, 1, plainTransport{})
+	if err == nil {
+		_, err = k.Write(append([]byte("SNAP"), make([]byte, 24)...))
+		err = errors.Join(err, k.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGuard(hclog.NewNullLogger(), nil, nil)
+	st := &stores{snaps: &snapStore{g: g, turn: newTurn(), inner: &shortSnapshots{inner, 3}, verify: verifyState}}
+	rep := &startReport{}
+	if err := st.inspectSnapshots(rep); err != nil || rep.Snapshot == nil || g.failure() != nil {
+		t.Fatalf("%+v %v %v", rep, err, g.failure())
+	}
+	if g.shortText() == "" {
+		t.Error("nothing is said of it")
+	}
+}

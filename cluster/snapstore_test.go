@@ -1,0 +1,140 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// TestSnapshotRefused: what does not verify never becomes a snapshot.
+func TestSnapshotRefused(t *testing.T) {
+	dir := t.TempDir()
+	inner, err := openSnapshots(dir, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGuard(hclog.NewNullLogger(), nil, nil)
+	s := &snapStore{g: g, turn: newTurn(), inner: inner, verify: verifyState}
+	write := func(b []byte) error {
+		k, err := s.Create(1, 10, 2, raft.Configuration{}, 1, plainTransport{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, werr := io.Copy(k, bytes.NewReader(b))
+		return errors.Join(werr, k.Close())
+	}
+	if err := write([]byte("garbage")); err == nil {
+		t.Fatal("garbage became a snapshot")
+	}
+	if list, _ := s.List(); len(list) != 0 || g.failure() != nil {
+		t.Fatalf("%d snapshots, failure %v", len(list), g.failure())
+	}
+	if err := write(append([]byte("SNAP"), make([]byte, 24)...)); err != nil {
+		t.Fatal(err)
+	}
+	list, _ := s.List()
+	if len(list) != 1 {
+		t.Fatalf("%d snapshots", len(list))
+	}
+	path := filepath.Join(dir, dirSnapshots, list[0].ID, "state.bin")
+	b, _ := os.ReadFile(path)
+	b[9] ^= 1
+	_ = os.WriteFile(path, b, 0o600)
+	if _, _, err := s.Open(list[0].ID); err == nil {
+		t.Fatal("a damaged snapshot was opened")
+	}
+}
+
+// TestSnapshotOvertaken: a snapshot that is finished behind a newer one does not come into being.
+func TestSnapshotOvertaken(t *testing.T) {
+	inner, err := openSnapshots(t.TempDir(), hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGuard(hclog.NewNullLogger(), nil, nil)
+	s := &snapStore{g: g, turn: newTurn(), inner: inner}
+	begin := func(index uint64) raft.SnapshotSink {
+		k, err := s.Create(1, index, 2, raft.Configuration{}, 1, plainTransport{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Write([]byte("state")); err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	old, newer := begin(10), begin(13)
+	if err := newer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); !errors.Is(err, ErrOvertaken) {
+		t.Errorf("the older one, finished last: %v", err)
+	}
+	if list, _ := s.List(); len(list) != 1 || list[0].Index != 13 || g.failure() != nil {
+		t.Errorf("%d snapshots, failure %v", len(list), g.failure())
+	}
+}
+
+// TestOwnSnapshotIsTakenIn: none that is received is finished until raft has taken in that the replica's own is.
+func TestOwnSnapshotIsTakenIn(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		inner, err := openSnapshots(dir, hclog.NewNullLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &snapStore{g: newGuard(hclog.NewNullLogger(), nil, nil), turn: newTurn(), inner: inner}
+		begin := func(index uint64) raft.SnapshotSink {
+			k, err := s.Create(1, index, 2, raft.Configuration{}, 1, plainTransport{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return k
+		}
+		own := newOwnSnapshot(state("own"))
+		sink, received, finished := begin(10), begin(13), make(chan error, 1)
+		if err := errors.Join(own.Persist(sink), sink.Close()); err != nil {
+			t.Fatal(err)
+		}
+		go func() { finished <- received.Close() }()
+		synctest.Wait()
+		if len(finished) > 0 {
+			t.Error("the received one is finished between the end of the replica's own and raft's knowing of it")
+		}
+		own.Release()
+		if err := <-finished; err != nil {
+			t.Error(err)
+		}
+		if list, _ := s.List(); len(list) != 2 || list[0].Index != 13 {
+			t.Errorf("%d snapshots", len(list))
+		}
+	})
+}
+
+// state is a snapshot that begins with SNAP when it is good.
+type state string
+
+func (s state) Persist(k raft.SnapshotSink) error {
+	if _, err := k.Write([]byte(s)); err != nil {
+		return errors.Join(err, k.Cancel())
+	}
+	return k.Close()
+}
+func (state) Release() {}
+
+// verifyState reads a snapshot through.
+func verifyState(r io.Reader) error {
+	b, err := io.ReadAll(r)
+	if err == nil && !bytes.HasPrefix(b, []byte("SNAP")) {
+		err = fmt.Errorf("not a test snapshot: %q", b)
+	}
+	return err
+}

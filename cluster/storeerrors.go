@@ -1,0 +1,37 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNewer is what VerifySnapshot says of a snapshot that a newer program has written: nothing is wrong
+	// with it.
+	ErrNewer = errors.New("written by a newer program")
+	// ErrInUse means that another process holds the data directory.
+	ErrInUse = errors.New("data directory is in use by another process")
+	// ErrOvertaken means that a snapshot is no use: one of a higher index was finished while it was written.
+	ErrOvertaken = errors.New("a newer snapshot is there already")
+	// ErrDamaged means that stored bytes are not what was written.
+	ErrDamaged = errors.New("stored data is damaged")
+	// ErrPoisoned is returned by stores after the first failed write or sync.
+	ErrPoisoned = errors.New("store failed before and is not used any more")
+	// ErrForeign means that the data directory belongs to another cluster or replica.
+	ErrForeign = errors.New("data directory belongs to another cluster or replica")
+	// ErrModes means that others could read or change the data directory.
+	ErrModes = errors.New("data directory is open to others")
+	// ErrNoData means that no replica has used a directory.
+	ErrNoData = errors.New("not a data directory")
+)
+
+// sane makes an error of a panic, for what reads stored bytes and panics at those that it
+// cannot make sense of.
+func sane(what string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: %v: %w", what, p, ErrDamaged)
+		}
+	}()
+	return f()
+}
