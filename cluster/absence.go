@@ -6,6 +6,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
 )
 
 // A replica that does not answer is told of when that begins, then after absencePause, twice that and so on up to
@@ -42,7 +44,7 @@ func (r *absences) called(id raft.ServerID, to raft.ServerAddress, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a, now := r.absent[id], r.now()
-	name, _ := splitServerID(id)
+	name, _ := identity.Split(id)
 	switch {
 	case err == nil || isFull(err):
 		if a != nil && a.told {

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
 )
 
 // Role is what a caller of the peer port must be.
@@ -90,7 +92,7 @@ func (c *Cluster) trusts(server raft.ServerID) bool {
 	if !c.inMembership() {
 		return slices.Contains(id.Trust.Known, string(server)) || id.ClusterID != "" && len(id.Trust.Known) == 0
 	}
-	return !namesKey(id.Incarnation) && !c.allProve() && c.peer.Proves()
+	return !identity.NamesKey(id.Incarnation) && !c.allProve() && c.peer.Proves()
 }
 
 // meet judges the replica at the other end of a new connection; addr is where it was dialed, empty when it called.
@@ -102,7 +104,7 @@ func (c *Cluster) meet(server, kind, addr, serial string, key ed25519.PublicKey)
 	if err := c.bound(id, key); err != nil {
 		return "BAD_IDENTITY", err.Error()
 	}
-	gone := c.dir.isGone(id)
+	gone := c.dir.IsRemoved(id)
 	switch {
 	case kind == "rpc" && addr != "":
 		return "", "" // asks judges the answer of each call

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
+	"rmd/internal/exitcode"
 )
 
 // A disk that was put back to an older copy has forgotten entries, and perhaps votes, that its replica acknowledged,
@@ -59,7 +62,7 @@ func (b *ackBook) rolledBack(term uint64) map[raft.ServerID]string {
 	out := map[raft.ServerID]string{}
 	for id, n := range b.outlaw { // each goes to its own place
 		if n.Term == term {
-			name, _ := splitServerID(id)
+			name, _ := identity.Split(id)
 			out[id] = fmt.Sprintf("its disk has gone back: its log ended at %d where %d was acknowledged; put its own disk back, or wipe it, \"rmd cluster remove %s\", and join anew", n.Left, n.Had, name)
 		}
 	}
@@ -108,7 +111,7 @@ const rolledBackPause = time.Second
 
 // tellForgetful has a follower stop that has lost what it acknowledged, and takes it back once its own disk is back.
 func (c *Cluster) tellForgetful(id raft.ServerID, n amnesiaNotice) {
-	name, _ := splitServerID(id)
+	name, _ := identity.Split(id)
 	c.log.Error("a replica has lost entries that it acknowledged: its disk has gone back; put its own disk back, or wipe it, remove it and join anew",
 		"replica", name, "acknowledged", n.Had, "last", n.Left)
 	if c.peer == nil {
@@ -170,7 +173,7 @@ func (c *Cluster) forgotHere(from string, n amnesiaNotice) error {
 	if last := c.LastIndex(); last >= n.Had {
 		return fmt.Errorf("nothing is missing: the log ends at %d", last)
 	}
-	c.guard.fail(ExitStore, fmt.Errorf("%w: its log ended at %d where %d was acknowledged in term %d: put its own disk back in %s, or wipe it, \"rmd cluster remove %s\", and join anew",
+	c.guard.Fail(exitcode.Store, fmt.Errorf("%w: its log ended at %d where %d was acknowledged in term %d: put its own disk back in %s, or wipe it, \"rmd cluster remove %s\", and join anew",
 		ErrForgetful, n.Left, n.Had, n.Term, c.cfg.DataDir, c.cfg.ID))
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/exitcode"
 )
 
 // TestDiskGoneBack puts an older copy of a follower's disk in place while its
@@ -43,7 +45,7 @@ func TestDiskGoneBack(t *testing.T) {
 		with(old)
 		select {
 		case f := <-victim.fatal:
-			if f.Code != ExitStore || !errors.Is(f.Err, ErrForgetful) {
+			if f.Code != exitcode.Store || !errors.Is(f.Err, ErrForgetful) {
 				t.Fatalf("it ended with %d: %v", f.Code, f.Err)
 			}
 		case <-time.After(patience):

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
+
 	autopilot "github.com/hashicorp/raft-autopilot"
 )
 
@@ -137,7 +140,7 @@ func (c *Cluster) Health() Health {
 	h := Health{Known: true, Healthy: p.state.Healthy, FailureTolerance: p.state.FailureTolerance}
 	for _, s := range c.configuration().Servers {
 		if v := p.state.Servers[s.ID]; v != nil {
-			id, _ := splitServerID(s.ID)
+			id, _ := identity.Split(s.ID)
 			h.Servers = append(h.Servers, ServerHealth{ID: id, Healthy: v.Health.Healthy, StableSince: v.Health.StableSince, LastContact: v.Stats.LastContact, LastIndex: v.Stats.LastIndex})
 		}
 	}
@@ -170,7 +173,7 @@ func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
 	p.infos = infos
 	out := map[raft.ServerID]*autopilot.Server{}
 	for _, s := range conf.Servers {
-		id, _ := splitServerID(s.ID)
+		id, _ := identity.Split(s.ID)
 		if _, ok := infos[s.ID]; ok || p.seen[s.ID].IsZero() {
 			p.seen[s.ID] = now
 		}
@@ -222,7 +225,7 @@ func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state 
 	room := replicasMax - len(state.Voters)
 	for _, s := range r.p.c.configuration().Servers { // the membership's order, the same everywhere
 		v := state.Servers[s.ID]
-		if v == nil || v.State != autopilot.RaftNonVoter || room <= 0 || r.p.infos[s.ID].Identity.Role != RoleVoter {
+		if v == nil || v.State != autopilot.RaftNonVoter || room <= 0 || r.p.infos[s.ID].Identity.Role != identity.RoleVoter {
 			continue
 		}
 		if v.Health.IsStable(time.Now(), conf.ServerStabilizationTime) {
@@ -250,7 +253,7 @@ func (r pilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64,
 	if !ok || s.Suffrage == raft.Voter {
 		return pastFuture{}
 	}
-	if i, ok := r.c.askAll(raft.Configuration{Servers: []raft.Server{s}})[id]; !ok || i.Identity.Role != RoleVoter {
+	if i, ok := r.c.askAll(raft.Configuration{Servers: []raft.Server{s}})[id]; !ok || i.Identity.Role != identity.RoleVoter {
 		return pastFuture{}
 	}
 	r.c.log.Info("autopilot promotes", "replica", id)

@@ -35,18 +35,18 @@ func (c *Cluster) appliedIn(in *instance) uint64 {
 // hasEntry says whether the log has an entry.
 func (c *Cluster) hasEntry(index, term uint64) bool {
 	var l raft.Log
-	return c.stores.logs.peek(index, &l) == nil && l.Term == term
+	return c.stores.Logs.Peek(index, &l) == nil && l.Term == term
 }
 
 // behind returns the newest snapshot when a request to append starts at or before it and the log has nothing to
 // compare there, otherwise nil.
 func (c *Cluster) behind(q *raft.AppendEntriesRequest) *raft.SnapshotMeta {
 	in := c.current()
-	first, _ := c.stores.logs.FirstIndex()
+	first, _ := c.stores.Logs.FirstIndex()
 	if in == nil || len(q.Entries) == 0 || q.PrevLogEntry == 0 || (first != 0 && q.PrevLogEntry >= first) || q.Term != in.raft.CurrentTerm() {
 		return nil
 	}
-	list, err := c.stores.snaps.List()
+	list, err := c.stores.Snapshots.List()
 	if err != nil || len(list) == 0 || q.PrevLogEntry > list[0].Index || list[0].Index > c.appliedIn(in) {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (c *Cluster) shorten(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequ
 		return nil, &raft.AppendEntriesResponse{Term: q.Term, LastLog: q.Entries[len(q.Entries)-1].Index, Success: true}
 	}
 	short.Entries = rest
-	if last, term := c.stores.logs.tail(); short.PrevLogEntry == snap.Index && last >= snap.Index && !c.hasEntry(snap.Index, snap.Term) {
+	if last, term := c.stores.Logs.Tail(); short.PrevLogEntry == snap.Index && last >= snap.Index && !c.hasEntry(snap.Index, snap.Term) {
 		// Raft would look for the snapshot's own entry in the log, and the log goes on behind it without one: it
 		// begins there with another entry than this term's leader has, or has another entry in its place. By the log
 		// matching property all that follows is divergent and nothing of it was committed; what precedes is in the
@@ -100,6 +100,6 @@ func (c *Cluster) drop(tail raft.Log) {
 // toDrop says, once, whether the log is the one to be dropped.
 func (c *Cluster) toDrop() bool {
 	tail := c.divergent.Swap(nil)
-	last, term := c.stores.logs.tail()
+	last, term := c.stores.Logs.Tail()
 	return tail != nil && tail.Index == last && tail.Term == term
 }

@@ -118,7 +118,7 @@ func TestLateInstallOfBarrier(t *testing.T) {
 		if err := errors.Join(l.c.Barrier(time.Second), l.c.Snapshot()); err != nil {
 			t.Fatal(err)
 		}
-		snaps, err := l.c.stores.snaps.List()
+		snaps, err := l.c.stores.Snapshots.List()
 		if err != nil || len(snaps) == 0 || snaps[0].Index <= l.c.AppliedIndex() {
 			t.Fatalf("the snapshot does not end with the barrier: %v, %v", snaps, err)
 		}
@@ -136,7 +136,7 @@ func TestDropsNoOtherLog(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
 		s.boot()
 		l := s.leader(nil)
-		index, term := l.c.stores.logs.tail()
+		index, term := l.c.stores.Logs.Tail()
 		l.c.divergent.Store(&raft.Log{Index: index, Term: term})
 		if !l.c.toDrop() || l.c.toDrop() {
 			t.Error("the log that was found is not dropped, or more than once")

@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
+	"rmd/cluster/raftstore"
+	"rmd/internal/exitcode"
 )
 
 // Init makes one new cluster with this replica as its only voter. It is refused when any state exists
@@ -47,7 +51,7 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	if dry {
 		return nil
 	}
-	if err := c.setCluster(clusterID, 0, RoleVoter, nil, nil); err != nil {
+	if err := c.setCluster(clusterID, 0, identity.RoleVoter, nil, nil); err != nil {
 		return err
 	}
 	return c.bootstrap(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})
@@ -76,8 +80,8 @@ func (c *Cluster) bootstrap(conf raft.Configuration) error {
 func (c *Cluster) inMembership() bool { return len(c.configuration().Servers) > 0 }
 
 // setCluster makes the cluster's identity, and whom this replica takes for members, durable and tells the wire.
-func (c *Cluster) setCluster(id string, epoch uint64, role string, known []string, chain []admission) error {
-	err := c.dir.change(func(i *Identity) {
+func (c *Cluster) setCluster(id string, epoch uint64, role string, known []string, chain []identity.Admission) error {
+	err := c.dir.Update(func(i *identity.Identity) {
 		i.ClusterID, i.Epoch, i.Role = id, epoch, role
 		i.Trust.Known, i.Trust.Admission = known, chain
 	})
@@ -92,10 +96,10 @@ func (c *Cluster) setCluster(id string, epoch uint64, role string, known []strin
 // something, leaves the old identity in place: that is an error and no more.
 func (c *Cluster) identityFailed(err error) error {
 	switch {
-	case isShortage(err):
-		c.guard.short(err)
-	case !noSpace(err):
-		c.guard.fail(ExitStore, err)
+	case raftstore.IsShortage(err):
+		c.guard.ReportShortage(err)
+	case !raftstore.IsNoSpace(err):
+		c.guard.Fail(exitcode.Store, err)
 	}
 	return err
 }
@@ -104,8 +108,8 @@ func (c *Cluster) identityFailed(err error) error {
 func (c *Cluster) identify() {
 	if c.peer != nil {
 		id := c.Identity()
-		c.peer.SetKey(id.Trust.key())
-		c.peer.Identify(id.Incarnation, id.wireID())
+		c.peer.SetKey(id.Trust.PrivateKey())
+		c.peer.Identify(id.Incarnation, id.WireID())
 	}
 }
 
@@ -127,7 +131,7 @@ func (c *Cluster) adopt(ctx context.Context, from string, q adoptRequest) error 
 	if !c.expects(ctx, from) {
 		return refuse(CodeNoSuchReplica, "list it in raft.join", "%s is at none of the addresses that replica %s expects others at", from, c.cfg.ID)
 	}
-	return c.setCluster(q.ClusterID, 0, RoleVoter, q.Known, nil)
+	return c.setCluster(q.ClusterID, 0, identity.RoleVoter, q.Known, nil)
 }
 
 // expects says whether a replica is at one of the listed addresses.
@@ -200,7 +204,7 @@ func (c *Cluster) tryExpect() string {
 	id := c.ClusterID()
 	if id == "" {
 		id = draw(16)
-		if err := c.setCluster(id, 0, RoleVoter, known, nil); err != nil {
+		if err := c.setCluster(id, 0, identity.RoleVoter, known, nil); err != nil {
 			return err.Error()
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
 )
 
 // Promote makes a non-voter a voter by hand. maxLag is how many entries it may be behind; 0 means the
@@ -67,7 +69,7 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 	if err := c.changed(ctx, in, in.raft.AddVoter(s.ID, s.Address, 0, adminTimeout)); err != nil {
 		return err
 	}
-	c.tellRole(ctx, s, RoleVoter)
+	c.tellRole(ctx, s, identity.RoleVoter)
 	c.log.Info("replica promoted", "replica", q.ID, "by", q.By)
 	return nil
 }
@@ -102,7 +104,7 @@ func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 	}
 	c.conf.change.Lock()
 	defer c.conf.change.Unlock()
-	c.tellRole(ctx, s, RoleNonvoter) // first, or autopilot would promote it again
+	c.tellRole(ctx, s, identity.RoleNonvoter) // first, or autopilot would promote it again
 	in := c.current()
 	if err := c.changed(ctx, in, in.raft.DemoteVoter(s.ID, 0, adminTimeout)); err != nil {
 		return err
@@ -157,7 +159,7 @@ func (c *Cluster) staysHealthy(s raft.Server, q adminRequest) error {
 			continue
 		}
 		left++
-		id, _ := splitServerID(v.ID)
+		id, _ := identity.Split(v.ID)
 		i, ok := infos[v.ID]
 		lag := commit - min(commit, i.LastIndex)
 		switch {
@@ -205,7 +207,7 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 func (c *Cluster) orOut(ctx context.Context, q adminRequest, leader string, err error) error {
 	var ref *Refusal
 	self := c.Identity()
-	if err == nil || q.Op != "remove" || !named(self.ServerID(), q.ID) || errors.As(err, &ref) {
+	if err == nil || q.Op != "remove" || !identity.Matches(self.ServerID(), q.ID) || errors.As(err, &ref) {
 		return err
 	}
 	if self.Removed != nil {

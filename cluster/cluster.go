@@ -11,6 +11,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
+	"rmd/cluster/raftstore"
+	"rmd/internal/exitcode"
 )
 
 // Cluster is one replica's consensus part. Its methods may be called from any goroutine.
@@ -20,9 +24,9 @@ import (
 type Cluster struct {
 	cfg    Config
 	log    hclog.Logger
-	dir    *dataDir
-	guard  *guard
-	stores *stores
+	dir    *raftstore.Dir
+	guard  *raftstore.Guard
+	stores *raftstore.Stores
 	wire   *wire
 	trans  raft.Transport
 	fsm    *machine
@@ -69,8 +73,8 @@ func Open(cfg Config) (*Cluster, error) {
 	}
 	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, spread: newSpreader(), notices: newNotices(), snapshots: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.guard = newGuard(c.log, c.fatal, func(d time.Duration) { c.observe(MeasureSync, d) })
-	c.guard.slow = cfg.Election
+	c.guard = raftstore.NewGuard(c.log, c.fatal, func(d time.Duration) { c.observe(MeasureSync, d) })
+	c.guard.SlowWrite = cfg.Election
 	if err := c.open(); err != nil {
 		c.cancel()
 		return nil, err
@@ -80,43 +84,43 @@ func Open(cfg Config) (*Cluster, error) {
 
 // open does Open's work and undoes it on failure.
 func (c *Cluster) open() (err error) {
-	if err := c.openDir(); errors.Is(err, ErrDamaged) {
-		return &FatalError{ExitStore, fmt.Errorf("start check: %w", err)}
+	if err := c.openDir(); errors.Is(err, raftstore.ErrDamaged) {
+		return &exitcode.Error{Code: exitcode.Store, Err: fmt.Errorf("start check: %w", err)}
 	} else if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.dir.close(false))
+			err = errors.Join(err, c.dir.Close(false))
 		}
 	}()
 	if r := c.Identity().Removed; r != nil {
-		return &FatalError{ExitRemoved, fmt.Errorf("%w by %s at %s: wipe %s and join anew", ErrRemoved, r.By, r.At.Format(time.RFC3339), c.cfg.DataDir)}
+		return &exitcode.Error{Code: exitcode.Removed, Err: fmt.Errorf("%w by %s at %s: wipe %s and join anew", ErrRemoved, r.By, r.At.Format(time.RFC3339), c.cfg.DataDir)}
 	}
-	if c.stores, err = openStores(c.dir, c.cfg.Options.stores(), c.guard, c.cfg.VerifySnapshot, c.log.Named("snapshots")); err != nil {
-		if errors.Is(err, ErrDamaged) {
-			err = &FatalError{ExitStore, fmt.Errorf("start check: %w", err)}
+	if c.stores, err = raftstore.Open(c.dir, c.cfg.Options.stores(), c.guard, c.cfg.VerifySnapshot, c.log.Named("snapshots")); err != nil {
+		if errors.Is(err, raftstore.ErrDamaged) {
+			err = &exitcode.Error{Code: exitcode.Store, Err: fmt.Errorf("start check: %w", err)}
 		}
 		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.stores.close())
+			err = errors.Join(err, c.stores.Close())
 		}
 	}()
-	rep, err := c.stores.inspect()
-	if errors.Is(err, ErrNewer) {
+	rep, err := c.stores.Inspect()
+	if errors.Is(err, raftstore.ErrNewer) {
 		return err
 	} else if err != nil {
-		return &FatalError{ExitStore, fmt.Errorf("start check: %w", err)}
+		return &exitcode.Error{Code: exitcode.Store, Err: fmt.Errorf("start check: %w", err)}
 	}
 	if rep.Term > 0 {
-		c.dir.markUsed(c.log)
+		c.dir.MarkUsed(c.log)
 	}
-	c.stores.stable.used = func() { c.dir.markUsed(c.log) }
+	c.stores.Stable.OnTermStored = func() { c.dir.MarkUsed(c.log) }
 	c.report(rep)
-	c.stores.snaps.made = c.snapshotMade
-	c.stores.logs.grown = c.notices.look
+	c.stores.Snapshots.OnFinished = c.snapshotMade
+	c.stores.Logs.OnStored = c.notices.look
 	c.fsm = newMachine(c.cfg.FSM, c.configurationApplied)
 	c.conf.init(rep.Snapshot)
 	c.openTransport()
@@ -131,7 +135,7 @@ func (c *Cluster) open() (err error) {
 
 // openDir makes the data directory ready, or an identity in memory.
 func (c *Cluster) openDir() error {
-	want := Identity{ID: c.cfg.ID, ClusterName: c.cfg.ClusterName}
+	want := identity.Identity{ID: c.cfg.ID, ClusterName: c.cfg.ClusterName}
 	if c.cfg.DataDir == "" {
 		want.Incarnation, want.ClusterID = c.cfg.Options.Incarnation, c.cfg.Options.ClusterID
 		if want.Incarnation == "" {
@@ -144,33 +148,33 @@ func (c *Cluster) openDir() error {
 			seed := sha256.Sum256([]byte(want.ServerID()))
 			want.Trust.Seed = seed[:]
 		}
-		c.dir = memoryDir(want, c.cfg.Options.KeepIdentity)
+		c.dir = raftstore.MemoryDir(want, c.cfg.Options.KeepIdentity)
 		return nil
 	}
 	var err error
-	if c.dir, err = openDir(c.cfg.DataDir, want); err != nil {
+	if c.dir, err = raftstore.OpenDir(c.cfg.DataDir, want); err != nil {
 		return err
 	}
-	removeLeftovers(c.cfg.DataDir, c.log)
+	raftstore.RemoveLeftovers(c.cfg.DataDir, c.log)
 	free, err := c.free()
 	if err == nil && free < c.cfg.DiskStop {
-		err = &FatalError{ExitDiskFull, fmt.Errorf("disk is full: %d bytes free, the stop level is %d", free, c.cfg.DiskStop)}
+		err = &exitcode.Error{Code: exitcode.DiskFull, Err: fmt.Errorf("disk is full: %d bytes free, the stop level is %d", free, c.cfg.DiskStop)}
 	}
-	if err == nil && c.dir.unclean {
+	if err == nil && c.dir.Unclean {
 		c.log.Warn("the last process was not stopped in order: checking the store")
-		if cerr := c.dir.checkLog(); cerr != nil {
-			err = &FatalError{ExitStore, fmt.Errorf("store check: %w", cerr)}
+		if cerr := c.dir.CheckLog(); cerr != nil {
+			err = &exitcode.Error{Code: exitcode.Store, Err: fmt.Errorf("store check: %w", cerr)}
 		}
 	}
 	if err != nil {
-		return errors.Join(err, c.dir.close(false))
+		return errors.Join(err, c.dir.Close(false))
 	}
 	c.diskFree.Store(free)
 	return nil
 }
 
 // report logs what the start check found.
-func (c *Cluster) report(rep *startReport) {
+func (c *Cluster) report(rep *raftstore.StartReport) {
 	for _, b := range rep.BadSnapshot {
 		c.log.Error("a damaged snapshot is left aside", "snapshot", b)
 	}
@@ -274,7 +278,7 @@ func (c *Cluster) Close() error {
 	in.stop()
 	c.closeTransport()
 	c.lead.close()
-	return errors.Join(c.stores.close(), c.dir.close(c.guard.failure() == nil))
+	return errors.Join(c.stores.Close(), c.dir.Close(c.guard.Failure() == nil))
 }
 
 // fatal is told of the first failure by the guard: it stops raft and tells the owner.
@@ -294,13 +298,13 @@ func (c *Cluster) fatal(code int, err error) {
 
 // Fail stops this replica with an exit code, for callers that find out what must not be (75 for an
 // entry that is not understood).
-func (c *Cluster) Fail(code int, err error) { c.guard.fail(code, err) }
+func (c *Cluster) Fail(code int, err error) { c.guard.Fail(code, err) }
 
 // Failure returns why this replica stopped, nil while it has not.
-func (c *Cluster) Failure() error { return c.guard.failure() }
+func (c *Cluster) Failure() error { return c.guard.Failure() }
 
 // Identity returns what this replica keeps about itself.
-func (c *Cluster) Identity() Identity { return c.dir.identity() }
+func (c *Cluster) Identity() identity.Identity { return c.dir.Identity() }
 
 // ClusterID is the id drawn at bootstrap, empty before.
 func (c *Cluster) ClusterID() string { return c.Identity().ClusterID }

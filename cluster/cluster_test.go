@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rmd/internal/exitcode"
 )
 
 func TestInitJoinPromotePropose(t *testing.T) {
@@ -106,15 +108,15 @@ func TestRemoveLeaderAndItsEnd(t *testing.T) {
 	}
 	select {
 	case f := <-l.fatal:
-		if f.Code != ExitRemoved || !errors.Is(f.Err, ErrRemoved) {
+		if f.Code != exitcode.Removed || !errors.Is(f.Err, ErrRemoved) {
 			t.Fatalf("got %d %v", f.Code, f.Err)
 		}
 	case <-time.After(patience):
 		t.Fatal("the removed leader goes on")
 	}
 	l.stop()
-	var fe *FatalError
-	if err := l.open(); !errors.As(err, &fe) || fe.Code != ExitRemoved {
+	var fe *exitcode.Error
+	if err := l.open(); !errors.As(err, &fe) || fe.Code != exitcode.Removed {
 		t.Fatalf("a removed replica starts again: %v", err)
 	}
 	var left []*replica
@@ -216,7 +218,7 @@ func TestSnapshotCatchUp(t *testing.T) {
 	put(t, []*replica{l}, 100)
 	for _, r := range rs { // either may be the leader that it comes back to
 		if r != away {
-			eventually(t, patience, r.id+"'s log is cut", func() bool { first, _ := r.c.stores.logs.FirstIndex(); return first > 50 })
+			eventually(t, patience, r.id+"'s log is cut", func() bool { first, _ := r.c.stores.Logs.FirstIndex(); return first > 50 })
 		}
 	}
 	away.start()

@@ -9,6 +9,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
+	"rmd/cluster/raftstore"
 )
 
 // Config is what a replica's consensus part needs. Start from DefaultConfig.
@@ -102,8 +105,8 @@ type Options struct {
 	// Incarnation and ClusterID are the identity when there is no DataDir.
 	Incarnation, ClusterID string
 	// Identity is what such a replica kept, instead of those two; KeepIdentity keeps each change of it.
-	Identity     *Identity
-	KeepIdentity func(Identity) error
+	Identity     *identity.Identity
+	KeepIdentity func(identity.Identity) error
 	// FreeSpace returns the free bytes of the file system under dir. Nil: the kernel's.
 	FreeSpace func(dir string) (uint64, error)
 	// LowTrailing permits Trailing below 1,024 and thresholds of a few entries.
@@ -118,8 +121,8 @@ type Options struct {
 }
 
 // stores are the stores that replace those on disk.
-func (o Options) stores() injectedStores {
-	return injectedStores{Log: o.LogStore, Stable: o.StableStore, Snapshots: o.SnapshotStore}
+func (o Options) stores() raftstore.Options {
+	return raftstore.Options{Log: o.LogStore, Stable: o.StableStore, Snapshots: o.SnapshotStore}
 }
 
 // AutopilotConfig holds the settings of operations.md, section 3.

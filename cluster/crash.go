@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/identity"
 	"rmd/internal/point"
 )
 
@@ -52,7 +53,7 @@ func (s *crashState) voting(term uint64) bool {
 // note is this replica's position, told on liveness connections.
 func (c *Cluster) note() []byte {
 	in := c.current()
-	last, lastTerm := c.stores.logs.tail()
+	last, lastTerm := c.stores.Logs.Tail()
 	p := position{Term: in.raft.CurrentTerm(), LastTerm: lastTerm, LastIndex: last, Applied: c.fsm.applied.Load()}
 	c.crash.mu.Lock()
 	busy := c.crash.busy
@@ -75,7 +76,7 @@ func (c *Cluster) positionOf(sid raft.ServerID) position {
 	if c.peer == nil {
 		return position{}
 	}
-	id, _ := splitServerID(sid)
+	id, _ := identity.Split(sid)
 	p, _, _ := c.told(id)
 	return p
 }
@@ -214,7 +215,7 @@ func (c *Cluster) pause(d time.Duration) bool {
 func (c *Cluster) others(gone string) []string {
 	var out []string
 	for _, s := range voters(c.configuration()) {
-		if id, _ := splitServerID(s.ID); id != gone && id != c.cfg.ID {
+		if id, _ := identity.Split(s.ID); id != gone && id != c.cfg.ID {
 			out = append(out, id)
 		}
 	}
@@ -299,7 +300,7 @@ func (c *Cluster) order(gone string, term uint64) []string {
 		p  position
 	}
 	var mine position
-	mine.LastIndex, mine.LastTerm = c.stores.logs.tail()
+	mine.LastIndex, mine.LastTerm = c.stores.Logs.Tail()
 	all := []candidate{{c.cfg.ID, mine}}
 	for _, id := range c.others(gone) {
 		p, at, ok := c.told(id)

@@ -154,7 +154,7 @@ func TestShorterLogUrges(t *testing.T) {
 	behind.c.wire.refuseEntries(true)
 	inStep(t, []*replica{l, other}, put(t, []*replica{l}, 5))
 	eventually(t, patience, "the longer log is known", func() bool {
-		last, term := behind.c.stores.logs.tail()
+		last, term := behind.c.stores.Logs.Tail()
 		p := behind.c.positionOf(other.c.Identity().ServerID())
 		return p.LastTerm == term && p.LastIndex > last
 	})

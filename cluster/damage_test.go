@@ -14,6 +14,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/raftstore"
+	"rmd/internal/exitcode"
+
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 )
 
@@ -213,11 +217,11 @@ func TestDamagedDirectory(t *testing.T) {
 			if err == nil {
 				a.stop()
 			}
-			var fatal *FatalError
+			var fatal *exitcode.Error
 			switch {
 			case d.says == "" && err != nil:
 				t.Errorf("it does not start: %v", err)
-			case d.says != "" && (!errors.As(err, &fatal) || fatal.Code != ExitStore || !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), d.says)):
+			case d.says != "" && (!errors.As(err, &fatal) || fatal.Code != exitcode.Store || !errors.Is(err, raftstore.ErrDamaged) || !strings.Contains(err.Error(), d.says)):
 				t.Errorf("start: %v", err)
 			}
 		})
@@ -252,7 +256,7 @@ func TestCutAnywhere(t *testing.T) {
 			size := r.Int64N(info.Size())
 			truncate(t, a.dir, name, size)
 			before := picture(t, a.dir)
-			if _, err := Check(a.dir, verifyTestSnap); err == nil || !errors.Is(err, ErrDamaged) {
+			if _, err := Check(a.dir, verifyTestSnap); err == nil || !errors.Is(err, raftstore.ErrDamaged) {
 				t.Errorf("%s cut to %d of %d bytes: check says %v", name, size, info.Size(), err)
 			}
 			if picture(t, a.dir) != before {

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
+	"rmd/internal/exitcode"
 )
 
 // DigestReport is one replica's digest at the compared index.
@@ -70,7 +73,7 @@ func (c *Cluster) digestStop(from string, q stopRequest) error {
 		return errors.New("digests do not differ here")
 	}
 	c.goRun(func() {
-		c.guard.fail(ExitDigest, fmt.Errorf("%w at index %d: %x here, %x at %s", ErrDigest, q.Index, mine.Digest, q.Ours, from))
+		c.guard.Fail(exitcode.Diverged, fmt.Errorf("%w at index %d: %x here, %x at %s", ErrDigest, q.Index, mine.Digest, q.Ours, from))
 	})
 	return nil
 }
@@ -105,7 +108,7 @@ func (c *Cluster) compareDigests(ctx context.Context) (reports []DigestReport, m
 		}
 	}
 	for i, s := range servers {
-		id, _ := splitServerID(s.ID)
+		id, _ := identity.Split(s.ID)
 		r := DigestReport{ID: id, Index: index, Digest: hex.EncodeToString(replies[i].Digest), Known: replies[i].Known}
 		if r.Differs = r.Known && (right != nil && !bytes.Equal(right, replies[i].Digest) || right == nil && len(votes) > 1); r.Differs && right != nil {
 			minority = append(minority, s)
@@ -176,6 +179,6 @@ func (c *Cluster) stopMinority(minority []raft.Server, right []byte) {
 		cancel()
 	}
 	if me {
-		c.guard.fail(ExitDigest, fmt.Errorf("%w", ErrDigest))
+		c.guard.Fail(exitcode.Diverged, fmt.Errorf("%w", ErrDigest))
 	}
 }

@@ -17,13 +17,13 @@ type LogEntry struct {
 // oldest index that the log holds and the newest one committed. A from of 0, or
 // one older than the log, begins at the oldest: compare it with first.
 func (c *Cluster) Entries(from uint64, count int) (entries []LogEntry, first, last uint64, err error) {
-	if first, err = c.stores.logs.FirstIndex(); err != nil {
+	if first, err = c.stores.Logs.FirstIndex(); err != nil {
 		return nil, 0, 0, err
 	}
 	last = c.CommitIndex()
 	for i := max(from, first); i != 0 && i <= last && len(entries) < count; i++ {
 		var l raft.Log
-		err := c.stores.logs.peek(i, &l)
+		err := c.stores.Logs.Peek(i, &l)
 		if errors.Is(err, raft.ErrLogNotFound) {
 			continue // cut away meanwhile, by a snapshot
 		}

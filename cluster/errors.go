@@ -3,6 +3,10 @@ package cluster
 import (
 	"errors"
 	"fmt"
+
+	"rmd/cluster/identity"
+	"rmd/cluster/raftstore"
+	"rmd/internal/exitcode"
 )
 
 var (
@@ -23,6 +27,40 @@ var (
 	ErrRemoved = errors.New("this replica was removed from the cluster")
 	// ErrDigest means that this replica's state differs from the majority's.
 	ErrDigest = errors.New("state digest differs from the majority's")
+)
+
+// What the data directory and the stores say.
+var (
+	ErrNewer   = raftstore.ErrNewer
+	ErrInUse   = raftstore.ErrInUse
+	ErrDamaged = raftstore.ErrDamaged
+	ErrForeign = raftstore.ErrForeign
+	ErrModes   = raftstore.ErrModes
+)
+
+// Exit codes of a replica.
+const (
+	ExitStore    = exitcode.Store
+	ExitDiskFull = exitcode.DiskFull
+	ExitDiskHung = exitcode.DiskHung
+	ExitRemoved  = exitcode.Removed
+	ExitDigest   = exitcode.Diverged
+	ExitNotKnown = exitcode.NotKnown
+)
+
+// FatalError carries the exit code of an error met while opening.
+type FatalError = exitcode.Error
+
+// Identity is what a replica keeps about itself.
+type Identity = identity.Identity
+
+// Trust is what a replica keeps to prove who it is, and to recognise others.
+type Trust = identity.Trust
+
+// Roles a replica may have been let in for.
+const (
+	RoleVoter    = identity.RoleVoter
+	RoleNonvoter = identity.RoleNonvoter
 )
 
 // Code is the stable code of a refusal.

@@ -13,6 +13,11 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
+	"rmd/cluster/raftstore"
+	"rmd/internal/exitcode"
+
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 )
 
@@ -56,7 +61,7 @@ func TestStoreErrorEndsReplica(t *testing.T) {
 			t.Errorf("got %v, want unknown outcome", err)
 		}
 		f := <-l.fatal
-		if f.Code != ExitStore || !errors.Is(f.Err, eio) {
+		if f.Code != exitcode.Store || !errors.Is(f.Err, eio) {
 			t.Errorf("got %d %v", f.Code, f.Err)
 		}
 		fl.err.Store(nil) // a disk that "works again" must not be used
@@ -74,7 +79,7 @@ func TestStoreErrorEndsReplica(t *testing.T) {
 		if _, _, err := l.c.Propose([]byte("y")).Wait(); !errors.Is(err, ErrNotLeader) {
 			t.Errorf("propose after the end: %v", err)
 		}
-		if err := l.c.guard.check(); !errors.Is(err, ErrPoisoned) || !errors.Is(err, eio) {
+		if err := l.c.guard.Check(); !errors.Is(err, raftstore.ErrPoisoned) || !errors.Is(err, eio) {
 			t.Errorf("got %v", err)
 		}
 		s.stopAll()
@@ -103,7 +108,7 @@ func TestTrap503(t *testing.T) {
 			t.Error(err)
 		}
 		e := <-l.fatal
-		if e.Code != ExitDiskHung || time.Since(begin) < 20*time.Second || time.Since(begin) > 22*time.Second {
+		if e.Code != exitcode.DiskHung || time.Since(begin) < 20*time.Second || time.Since(begin) > 22*time.Second {
 			t.Errorf("got %d %v after %s", e.Code, e.Err, time.Since(begin))
 		}
 		close(release)
@@ -152,11 +157,11 @@ func TestBitRotAtStart(t *testing.T) {
 	r.stop()
 	flip(t, filepath.Join(r.dir, raftDB), index)
 	err := r.open()
-	var fe *FatalError
-	if !errors.As(err, &fe) || fe.Code != ExitStore || !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("log entry %d", index)) {
+	var fe *exitcode.Error
+	if !errors.As(err, &fe) || fe.Code != exitcode.Store || !errors.Is(err, raftstore.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("log entry %d", index)) {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := Check(r.dir, verifyTestSnap); !errors.Is(err, ErrDamaged) {
+	if _, err := Check(r.dir, verifyTestSnap); !errors.Is(err, raftstore.ErrDamaged) {
 		t.Fatalf("check: %v", err)
 	}
 }
@@ -199,11 +204,11 @@ func TestBitRotAtWork(t *testing.T) {
 		go func() { // the reader's goroutine ends in the guard
 			defer close(done)
 			var out raft.Log
-			_ = l.c.stores.logs.GetLog(index, &out)
+			_ = l.c.stores.Logs.GetLog(index, &out)
 			t.Error("a damaged entry was handed out")
 		}()
 		<-done
-		if f := <-l.fatal; f.Code != ExitStore || !strings.Contains(f.Err.Error(), fmt.Sprintf("log entry %d", index)) {
+		if f := <-l.fatal; f.Code != exitcode.Store || !strings.Contains(f.Err.Error(), fmt.Sprintf("log entry %d", index)) {
 			t.Errorf("got %d %v", f.Code, f.Err)
 		}
 		s.stopAll()
@@ -254,22 +259,22 @@ func TestDiskLevels(t *testing.T) {
 
 	l.stop()
 	low.Store(&l.id)
-	var fe *FatalError
-	if err := l.open(); !errors.As(err, &fe) || fe.Code != ExitDiskFull {
+	var fe *exitcode.Error
+	if err := l.open(); !errors.As(err, &fe) || fe.Code != exitcode.DiskFull {
 		t.Fatalf("start on a full disk: %v", err)
 	}
 }
 
 func TestDataDirRefusals(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
-	if _, err := openDir(r.dir, Identity{ID: "rm1", ClusterName: "test"}); !errors.Is(err, ErrInUse) {
+	if _, err := raftstore.OpenDir(r.dir, identity.Identity{ID: "rm1", ClusterName: "test"}); !errors.Is(err, raftstore.ErrInUse) {
 		t.Errorf("second process: %v", err)
 	}
 	_, err := Check(r.dir, nil)
 	wantRefusal(t, err, CodeInUse)
 	r.stop()
 	r.id = "rm2"
-	if err := r.open(); !errors.Is(err, ErrForeign) {
+	if err := r.open(); !errors.Is(err, raftstore.ErrForeign) {
 		t.Errorf("another id: %v", err)
 	}
 	r.id = "rm1"
@@ -288,7 +293,7 @@ func TestDataDirRefusals(t *testing.T) {
 	if err := os.Remove(filepath.Join(r.dir, replicaJSON)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.open(); !errors.Is(err, ErrDamaged) {
+	if err := r.open(); !errors.Is(err, raftstore.ErrDamaged) {
 		t.Errorf("identity lost: %v", err)
 	}
 	if err := os.Remove(filepath.Join(r.dir, raftDB)); err != nil {
@@ -297,7 +302,7 @@ func TestDataDirRefusals(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(r.dir, snapshotsDir, "1-2-3"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.open(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "1-2-3") {
+	if err := r.open(); !errors.Is(err, raftstore.ErrDamaged) || !strings.Contains(err.Error(), "1-2-3") {
 		t.Errorf("nothing left but a snapshot: %v", err)
 	}
 }
@@ -325,7 +330,7 @@ func TestDataDirTaken(t *testing.T) {
 			}
 			select {
 			case f := <-r.fatal:
-				if f.Code != ExitStore || !strings.Contains(f.Err.Error(), "data directory was removed") {
+				if f.Code != exitcode.Store || !strings.Contains(f.Err.Error(), "data directory was removed") {
 					t.Errorf("ended with %d: %v", f.Code, f.Err)
 				}
 			case <-time.After(patience):
@@ -381,7 +386,7 @@ func TestNewerSnapshot(t *testing.T) {
 		c.VerifySnapshot = func(r io.Reader) error {
 			_, err := io.Copy(io.Discard, r)
 			if *old.Load() == id {
-				return fmt.Errorf("%w: feature level 9", ErrNewer)
+				return fmt.Errorf("%w: feature level 9", raftstore.ErrNewer)
 			}
 			return err
 		}
@@ -402,7 +407,7 @@ func TestNewerSnapshot(t *testing.T) {
 	f.start()
 	select {
 	case fe := <-f.fatal:
-		if fe.Code != ExitNotKnown || !errors.Is(fe.Err, ErrNewer) {
+		if fe.Code != exitcode.NotKnown || !errors.Is(fe.Err, raftstore.ErrNewer) {
 			t.Errorf("sent a newer snapshot it ended with %d: %v", fe.Code, fe.Err)
 		}
 	case <-time.After(patience):
@@ -417,8 +422,8 @@ func TestNewerSnapshot(t *testing.T) {
 	}
 	f.stop()
 	old.Store(&f.id)
-	var fe *FatalError
-	if err := f.open(); !errors.As(err, &fe) || fe.Code != ExitNotKnown || errors.Is(err, ErrDamaged) {
+	var fe *exitcode.Error
+	if err := f.open(); !errors.As(err, &fe) || fe.Code != exitcode.NotKnown || errors.Is(err, raftstore.ErrDamaged) {
 		t.Errorf("started on a newer snapshot: %v", err)
 	}
 	old.Store(&none)

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"rmd/internal/exitcode"
 	"rmd/internal/portblock"
 	"rmd/transport/peer"
 )
@@ -123,7 +124,7 @@ type replica struct {
 	srv   *peer.Server
 	c     *Cluster
 	fsm   *testFSM
-	fatal chan FatalError
+	fatal chan exitcode.Error
 }
 
 func testLogger(_ testing.TB, name string) hclog.Logger {
@@ -179,11 +180,11 @@ func (r *replica) open() error {
 	}
 	r.addr = srv.Addr()
 	r.fsm = newTestFSM()
-	r.fatal = make(chan FatalError, 4)
+	r.fatal = make(chan exitcode.Error, 4)
 	cfg := testConfig(r.id)
 	cfg.DataDir, cfg.Peer, cfg.FSM, cfg.Logger = r.dir, srv, r.fsm, testLogger(r.t, r.id)
 	fatal := r.fatal
-	cfg.OnFatal = func(code int, err error) { fatal <- FatalError{code, err} }
+	cfg.OnFatal = func(code int, err error) { fatal <- exitcode.Error{Code: code, Err: err} }
 	if r.tweak != nil {
 		r.tweak(&cfg)
 	}

@@ -50,7 +50,7 @@ func (in *instance) believes(index, term uint64) bool {
 func (c *Cluster) installed(index, term uint64) {
 	c.counters.installs.Add(1)
 	c.observe(MeasureInstall, 0)
-	last, _ := c.stores.logs.tail()
+	last, _ := c.stores.Logs.Tail()
 	stale := last == 0 && c.current().believes(index, term)
 	if again := c.installs.repeated(index, time.Now()); again || stale {
 		c.goRun(func() { c.restart("a snapshot was installed into a divergent log (hashicorp/raft #697)") })

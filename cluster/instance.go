@@ -10,6 +10,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/raftstore"
+	"rmd/internal/exitcode"
 	"rmd/internal/point"
 )
 
@@ -47,10 +49,10 @@ func (c *Cluster) raftConfig(notify chan<- bool) *raft.Config {
 }
 
 // start makes a raft instance over inspected stores. again: in place, over an FSM that keeps its state.
-func (c *Cluster) start(rep *startReport, again bool) error {
+func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 	if rep.Drop {
-		first, _ := c.stores.logs.FirstIndex()
-		last, _ := c.stores.logs.tail()
+		first, _ := c.stores.Logs.FirstIndex()
+		last, _ := c.stores.Logs.Tail()
 		c.log.Warn("log lies beside the snapshot and is dropped", "first", first, "last", last, "snapshot", rep.Snapshot.Index)
 	}
 	in := &instance{notify: make(chan bool, 8), events: make(chan raft.Observation, 64)}
@@ -71,15 +73,15 @@ func (c *Cluster) start(rep *startReport, again bool) error {
 	go func() {
 		defer close(done)
 		if rep.Drop {
-			first, _ := c.stores.logs.FirstIndex()
-			last, _ := c.stores.logs.tail()
-			_ = c.stores.logs.DeleteRange(first, last)
+			first, _ := c.stores.Logs.FirstIndex()
+			last, _ := c.stores.Logs.Tail()
+			_ = c.stores.Logs.DeleteRange(first, last)
 		}
-		in.raft, err = raft.NewRaft(rc, c.fsm, c.stores.logs, c.stores.stable, c.stores.snaps, c.wire)
+		in.raft, err = raft.NewRaft(rc, c.fsm, c.stores.Logs, c.stores.Stable, c.stores.Snapshots, c.wire)
 	}()
 	<-done
-	if f := c.guard.failure(); f != nil {
-		err = &FatalError{c.guard.exitCode(), f}
+	if f := c.guard.Failure(); f != nil {
+		err = &exitcode.Error{Code: c.guard.ExitCode(), Err: f}
 	}
 	if err != nil {
 		if in.raft != nil {
@@ -127,20 +129,20 @@ func (c *Cluster) restart(why string) {
 		}
 	}
 	defer c.restarting.Unlock()
-	if c.guard.failure() != nil || c.ctx.Err() != nil {
+	if c.guard.Failure() != nil || c.ctx.Err() != nil {
 		return
 	}
 	c.log.Warn("restarting raft in place", "why", why)
 	start := time.Now()
 	c.current().stop()
 	point.Hit(point.RestartStopped)
-	rep, err := c.stores.inspect()
+	rep, err := c.stores.Inspect()
 	if err == nil {
 		rep.Drop = c.toDrop() || rep.Drop
 		err = c.start(rep, true)
 	}
 	if err != nil {
-		c.guard.fail(ExitStore, fmt.Errorf("restart of raft in place: %w", err))
+		c.guard.Fail(exitcode.Store, fmt.Errorf("restart of raft in place: %w", err))
 		return
 	}
 	point.Hit(point.RestartStarted)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
 )
 
 // A replica that lags behind may not have heard that another was let in, and that one may lead by now, or need its
@@ -22,38 +24,33 @@ import (
 // admissionsMax bounds a chain; the oldest are left out.
 const admissionsMax = 64
 
-// words are what is signed.
-func (a admission) words(cluster string) []byte {
-	return []byte("rmd admission 1\x00" + cluster + "\x00" + a.Server + "\x00" + a.By)
-}
-
 // admit makes the chain of a replica that is let in here.
-func (c *Cluster) admit(server raft.ServerID) []admission {
+func (c *Cluster) admit(server raft.ServerID) []identity.Admission {
 	id := c.Identity()
-	key := id.Trust.key()
+	key := id.Trust.PrivateKey()
 	if key == nil {
 		return nil
 	}
-	a := admission{Server: string(server), By: string(id.ServerID()), Key: key.Public().(ed25519.PublicKey)}
-	a.Sig = ed25519.Sign(key, a.words(id.wireID()))
-	chain := append([]admission{a}, id.Trust.Admission...)
+	a := identity.Admission{Server: string(server), By: string(id.ServerID()), Key: key.Public().(ed25519.PublicKey)}
+	a.Sig = ed25519.Sign(key, a.Signed(id.WireID()))
+	chain := append([]identity.Admission{a}, id.Trust.Admission...)
 	return chain[:min(len(chain), admissionsMax)]
 }
 
 // admitted says whether a chain leads from a replica to a member that is known here.
-func (c *Cluster) admitted(server raft.ServerID, chain []admission) error {
+func (c *Cluster) admitted(server raft.ServerID, chain []identity.Admission) error {
 	id, at := c.Identity(), string(server)
 	for range min(len(chain), admissionsMax) {
-		i := slices.IndexFunc(chain, func(a admission) bool { return a.Server == at })
+		i := slices.IndexFunc(chain, func(a identity.Admission) bool { return a.Server == at })
 		if i < 0 {
 			break
 		}
 		a := chain[i]
 		by := raft.ServerID(a.By)
-		if !c.ownsKey(by, a.Key) || !ed25519.Verify(a.Key, a.words(id.wireID()), a.Sig) {
+		if !c.ownsKey(by, a.Key) || !ed25519.Verify(a.Key, a.Signed(id.WireID()), a.Sig) {
 			return fmt.Errorf("the admission of %s by %s is not signed by that replica", a.Server, a.By)
 		}
-		if c.dir.isGone(by) { // its removal is known here, and what it did before that too
+		if c.dir.IsRemoved(by) { // its removal is known here, and what it did before that too
 			return fmt.Errorf("%s was let in by %s, which was removed", a.Server, a.By)
 		}
 		if c.trusts(by) {
@@ -69,10 +66,10 @@ func (c *Cluster) ownsKey(server raft.ServerID, key ed25519.PublicKey) bool {
 	if len(key) != ed25519.PublicKeySize {
 		return false
 	}
-	if _, incarnation := splitServerID(server); namesKey(incarnation) {
-		return fingerprint(key) == incarnation
+	if _, incarnation := identity.Split(server); identity.NamesKey(incarnation) {
+		return identity.Fingerprint(key) == incarnation
 	}
-	pinned := c.dir.pinned(server)
+	pinned := c.dir.PinnedKey(server)
 	return pinned == hex.EncodeToString(key) || pinned == "" && !c.peer.Proves()
 }
 
@@ -133,7 +130,7 @@ func (s *introductions) due(to raft.ServerAddress, now time.Time) bool {
 
 // introduction is a chain on its way.
 type introduction struct {
-	Chain []admission `json:"chain"`
+	Chain []identity.Admission `json:"chain"`
 }
 
 // introduceHere judges a chain that a replica shows.

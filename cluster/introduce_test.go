@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
 )
 
 // TestLateFollowerBelievesItsLeader: a replica was let in while another was down, and leads when that one returns. The
@@ -50,15 +52,15 @@ func TestAdmissionChain(t *testing.T) {
 	// e was let in by d, and d by the leader.
 	d, e, x := newReplica(t, "rm4", nil).start(), newReplica(t, "rm5", nil).start(), newReplica(t, "rm6", nil).start()
 	id := func(r *replica) raft.ServerID { return r.c.Identity().ServerID() }
-	admit := func(by, who *replica) []admission {
-		err := by.c.dir.change(func(i *Identity) { i.ClusterID = l.c.ClusterID() })
+	admit := func(by, who *replica) []identity.Admission {
+		err := by.c.dir.Update(func(i *identity.Identity) { i.ClusterID = l.c.ClusterID() })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return by.c.admit(id(who))
 	}
 	first := admit(l, d)
-	if err := d.c.dir.change(func(i *Identity) { i.Trust.Admission = first }); err != nil {
+	if err := d.c.dir.Update(func(i *identity.Identity) { i.Trust.Admission = first }); err != nil {
 		t.Fatal(err)
 	}
 	chain := admit(d, e)
@@ -70,7 +72,7 @@ func TestAdmissionChain(t *testing.T) {
 	elsewhere := newReplica(t, "rm7", nil).start()
 	for what, c := range map[string]struct {
 		who   raft.ServerID
-		chain []admission
+		chain []identity.Admission
 		why   string
 	}{
 		"no chain":               {id(e), nil, "not let in by a member"},
@@ -80,14 +82,14 @@ func TestAdmissionChain(t *testing.T) {
 		"it lets itself in":      {id(x), admit(x, x), "not let in by a member"},
 		"let in by a stranger":   {id(e), admit(x, e), "not let in by a member"},
 		"of another cluster":     {id(d), elsewhere.c.admit(id(d)), "not signed"},
-		"a link without its key": {id(d), []admission{{Server: string(id(d)), By: string(id(l)), Sig: first[0].Sig}}, "not signed"},
-		"another's key":          {id(d), []admission{{Server: string(id(d)), By: string(id(l)), Key: admit(x, d)[0].Key, Sig: admit(x, d)[0].Sig}}, "not signed"},
+		"a link without its key": {id(d), []identity.Admission{{Server: string(id(d)), By: string(id(l)), Sig: first[0].Sig}}, "not signed"},
+		"another's key":          {id(d), []identity.Admission{{Server: string(id(d)), By: string(id(l)), Key: admit(x, d)[0].Key, Sig: admit(x, d)[0].Sig}}, "not signed"},
 	} {
 		if err := judge.admitted(c.who, c.chain); err == nil || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := judge.dir.change(func(i *Identity) { i.Gone = append(i.Gone, string(id(l))) }); err != nil {
+	if err := judge.dir.Update(func(i *identity.Identity) { i.Gone = append(i.Gone, string(id(l))) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := judge.admitted(id(d), first); err == nil || !strings.Contains(err.Error(), "was removed") {

@@ -6,17 +6,19 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
 )
 
 // joinRequest asks to be let in.
 type joinRequest struct {
-	Identity Identity `json:"identity"`
-	Address  string   `json:"address"`
-	Token    string   `json:"token"`
-	Level    uint64   `json:"level"`
-	Version  string   `json:"version"`
-	Dry      bool     `json:"dry,omitempty"`
-	Hops     int      `json:"hops,omitempty"`
+	Identity identity.Identity `json:"identity"`
+	Address  string            `json:"address"`
+	Token    string            `json:"token"`
+	Level    uint64            `json:"level"`
+	Version  string            `json:"version"`
+	Dry      bool              `json:"dry,omitempty"`
+	Hops     int               `json:"hops,omitempty"`
 }
 
 // joinReply lets in.
@@ -25,8 +27,8 @@ type joinReply struct {
 	Epoch     uint64 `json:"epoch"`
 	Role      string `json:"role"`
 	// Known are the members, by ID.INCARNATION; Chain proves to those who lag behind that this one is let in.
-	Known []string    `json:"known,omitempty"`
-	Chain []admission `json:"chain,omitempty"`
+	Known []string             `json:"known,omitempty"`
+	Chain []identity.Admission `json:"chain,omitempty"`
 }
 
 // Join adds this replica to an existing cluster as a non-voter. It asks the given addresses in turn;
@@ -118,7 +120,7 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 	}
 	sid := q.Identity.ServerID()
 	for _, s := range c.configuration().Servers {
-		id, _ := splitServerID(s.ID)
+		id, _ := identity.Split(s.ID)
 		switch {
 		case s.ID == sid && string(s.Address) == q.Address: // the answer to the first try was lost
 			return c.letIn(sid, c.roleOf(s, q)), nil
@@ -161,7 +163,7 @@ func (c *Cluster) letIn(server raft.ServerID, role string) joinReply {
 // useToken asks the hook.
 func (c *Cluster) useToken(q joinRequest) (string, error) {
 	if c.cfg.CheckToken == nil {
-		return RoleVoter, nil
+		return identity.RoleVoter, nil
 	}
 	role, err := c.cfg.CheckToken(q.Token, string(q.Identity.ServerID()), q.Dry)
 	var ref *Refusal
@@ -170,7 +172,7 @@ func (c *Cluster) useToken(q joinRequest) (string, error) {
 		return "", ref
 	case err != nil:
 		return "", refuse(CodeTokenInvalid, "make one with \"rmd cluster token create\"", "join token: %v", err)
-	case role != RoleVoter && role != RoleNonvoter:
+	case role != identity.RoleVoter && role != identity.RoleNonvoter:
 		return "", fmt.Errorf("join token has role %q", role)
 	}
 	return role, nil
@@ -185,15 +187,15 @@ func (c *Cluster) roleOf(s raft.Server, q joinRequest) string {
 	if role, err := c.useToken(q); err == nil {
 		return role
 	}
-	return RoleNonvoter // promotion by hand stays possible
+	return identity.RoleNonvoter // promotion by hand stays possible
 }
 
 // setRole records what this replica may become.
 func (c *Cluster) setRole(role string) error {
-	if role != RoleVoter && role != RoleNonvoter {
+	if role != identity.RoleVoter && role != identity.RoleNonvoter {
 		return fmt.Errorf("role %q", role)
 	}
-	return c.dir.change(func(i *Identity) { i.Role = role })
+	return c.dir.Update(func(i *identity.Identity) { i.Role = role })
 }
 
 // moveRequest tells the leader a replica's new address.

@@ -20,7 +20,7 @@ func (c *Cluster) unheardVoter(id []byte, lastTerm, lastIndex uint64) bool {
 	if s, ok := find(c.configuration(), string(id)); ok && s.Suffrage == raft.Voter {
 		return false
 	}
-	last, term := c.stores.logs.tail()
+	last, term := c.stores.Logs.Tail()
 	return lastTerm > term || lastTerm == term && lastIndex > last
 }
 

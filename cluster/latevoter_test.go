@@ -98,7 +98,7 @@ func TestUnheardVoter(t *testing.T) {
 		s := newSimCluster(t, 3, nil)
 		_, _, away := lateVoter(t, s)
 		c := away.c
-		last, term := c.stores.logs.tail()
+		last, term := c.stores.Logs.Tail()
 		for _, x := range []struct {
 			what        string
 			id          string

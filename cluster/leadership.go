@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
 )
 
 // Leadership is who leads, as this replica knows it.
@@ -97,7 +99,7 @@ func (c *Cluster) publishLeadership(in *instance) {
 	if r.CurrentTerm() != term {
 		return // raft signals again
 	}
-	id, _ := splitServerID(sid)
+	id, _ := identity.Split(sid)
 	l := Leadership{Term: term, LeaderID: id, Address: string(addr), IsLeader: leads}
 	if leads {
 		l.LeaderID, l.Address = c.cfg.ID, c.Addr()
@@ -123,7 +125,7 @@ func (c *Cluster) IsLeader() bool { return c.current().raft.State() == raft.Lead
 // Leader returns the configured id and the address of the leader, empty when none is known.
 func (c *Cluster) Leader() (id, addr string) {
 	a, sid := c.leaderOf(c.current())
-	id, _ = splitServerID(sid)
+	id, _ = identity.Split(sid)
 	return id, string(a)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/raftstore"
 	"rmd/internal/point"
 )
 
@@ -107,12 +108,12 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newOwnSnapshot(s), nil
+	return raftstore.NewOwnSnapshot(s), nil
 }
 
 // Restore replaces the state with a snapshot that was verified when it was written.
 func (m *machine) Restore(r io.ReadCloser) error {
-	meta, err := restoredMeta(r)
+	meta, err := raftstore.RestoredMeta(r)
 	if err != nil {
 		return err
 	}

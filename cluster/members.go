@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
 )
 
 // The states of a member.
@@ -41,25 +43,25 @@ type Member struct {
 
 // info is what a replica says about itself.
 type info struct {
-	Identity    Identity      `json:"identity"`
-	Address     string        `json:"address"`
-	Empty       bool          `json:"empty"`
-	Leads       bool          `json:"leads"`
-	LeaderID    string        `json:"leader_id,omitempty"`
-	LeaderAddr  string        `json:"leader_addr,omitempty"`
-	Term        uint64        `json:"term"`
-	LastTerm    uint64        `json:"last_term"`
-	Commit      uint64        `json:"commit"`
-	Applied     uint64        `json:"applied"`
-	LastIndex   uint64        `json:"last_index"`
-	LastContact time.Duration `json:"last_contact"` // -1: never
-	Version     string        `json:"version"`
-	Level       uint64        `json:"level"`
-	DiskFree    uint64        `json:"disk_free"`
-	Full        bool          `json:"full"`
-	Expect      int           `json:"expect,omitempty"`
-	Join        []string      `json:"join,omitempty"`
-	Problem     string        `json:"problem,omitempty"`
+	Identity    identity.Identity `json:"identity"`
+	Address     string            `json:"address"`
+	Empty       bool              `json:"empty"`
+	Leads       bool              `json:"leads"`
+	LeaderID    string            `json:"leader_id,omitempty"`
+	LeaderAddr  string            `json:"leader_addr,omitempty"`
+	Term        uint64            `json:"term"`
+	LastTerm    uint64            `json:"last_term"`
+	Commit      uint64            `json:"commit"`
+	Applied     uint64            `json:"applied"`
+	LastIndex   uint64            `json:"last_index"`
+	LastContact time.Duration     `json:"last_contact"` // -1: never
+	Version     string            `json:"version"`
+	Level       uint64            `json:"level"`
+	DiskFree    uint64            `json:"disk_free"`
+	Full        bool              `json:"full"`
+	Expect      int               `json:"expect,omitempty"`
+	Join        []string          `json:"join,omitempty"`
+	Problem     string            `json:"problem,omitempty"`
 	// RolledBack says, on the leader, which replicas have lost what they acknowledged.
 	RolledBack map[raft.ServerID]string `json:"rolled_back,omitempty"`
 }
@@ -67,7 +69,7 @@ type info struct {
 // info describes this replica.
 func (c *Cluster) info() info {
 	id, addr := c.Leader()
-	_, lastTerm := c.stores.logs.tail()
+	_, lastTerm := c.stores.Logs.Tail()
 	i := info{
 		Identity: c.Identity(), Address: c.Addr(), Empty: !c.hasState(), Leads: c.IsLeader(), LeaderID: id, LeaderAddr: addr,
 		Term: c.Term(), LastTerm: lastTerm, Commit: c.CommitIndex(), Applied: c.AppliedIndex(), LastIndex: c.LastIndex(),
@@ -99,7 +101,7 @@ func (c *Cluster) infoFor(from string) info {
 
 // hasState says whether raft ever ran here.
 func (c *Cluster) hasState() bool {
-	empty, err := c.stores.empty()
+	empty, err := c.stores.Empty()
 	return err != nil || !empty
 }
 
@@ -128,7 +130,7 @@ func (c *Cluster) Members() []Member {
 		m := Member{Address: string(s.Address), State: StateUnreachable}
 		m.Voter = votes(committed, s.ID) && votes(latest, s.ID)
 		m.Pending = !contains(committed, s) || !contains(latest, s)
-		m.ID, m.Incarnation = splitServerID(s.ID)
+		m.ID, m.Incarnation = identity.Split(s.ID)
 		m.Leader = m.ID == leader
 		m.Lag = commit
 		if i, ok := infos[s.ID]; ok {
@@ -149,7 +151,7 @@ func (c *Cluster) Members() []Member {
 func union(latest, older raft.Configuration) raft.Configuration {
 	all := latest.Clone()
 	for _, s := range older.Servers {
-		id, _ := splitServerID(s.ID)
+		id, _ := identity.Split(s.ID)
 		if _, ok := find(latest, id); !ok {
 			all.Servers = append(all.Servers, s)
 		}
@@ -171,7 +173,7 @@ func (c *Cluster) configuration() raft.Configuration {
 // HasMember says whether a replica is in the membership that this one knows; it asks nobody.
 func (c *Cluster) HasMember(id string) bool {
 	for _, s := range c.configuration().Servers {
-		if have, _ := splitServerID(s.ID); have == id {
+		if have, _ := identity.Split(s.ID); have == id {
 			return true
 		}
 	}
@@ -224,7 +226,7 @@ func (c *Cluster) askWithin(d time.Duration, conf raft.Configuration) map[raft.S
 // find returns the server of a name, ID or ID.INCARNATION.
 func find(conf raft.Configuration, name string) (raft.Server, bool) {
 	for _, s := range conf.Servers {
-		if named(s.ID, name) {
+		if identity.Matches(s.ID, name) {
 			return s, true
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"rmd/cluster/identity"
 )
 
 // ledTrio starts three replicas that are in step: the leader and the others.
@@ -82,7 +84,7 @@ func wantUnsettled(t *testing.T, l *replica, op, id string) {
 func TestRemovalMeansWhoWasThere(t *testing.T) {
 	l, f, g := ledTrio(t)
 	old, _ := find(l.c.configuration(), g.id)
-	next := Identity{ID: g.id, Incarnation: "next"}.ServerID()
+	next := identity.Identity{ID: g.id, Incarnation: "next"}.ServerID()
 	f.kill()
 	g.kill()
 

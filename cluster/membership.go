@@ -10,12 +10,15 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/identity"
+	"rmd/cluster/raftstore"
+	"rmd/internal/exitcode"
 	"rmd/internal/point"
 )
 
 // confState follows the committed membership.
 type confState struct {
-	change turn // one membership change at a time is judged and made
+	change raftstore.Mutex // one membership change at a time is judged and made
 
 	mu     sync.Mutex
 	known  map[raft.ServerID]bool // of the membership before
@@ -29,7 +32,7 @@ type confState struct {
 // they are applied. Applying old ones again finds the same ones gone, which is right.
 func (s *confState) init(snapshot *raft.SnapshotMeta) {
 	s.known = map[raft.ServerID]bool{}
-	s.signal, s.change = make(chan struct{}, 1), newTurn()
+	s.signal, s.change = make(chan struct{}, 1), raftstore.NewMutex()
 	if snapshot != nil {
 		for _, v := range snapshot.Configuration.Servers {
 			s.known[v.ID] = true
@@ -105,19 +108,19 @@ func (c *Cluster) stepMembership() {
 	}
 	if len(left) > 0 {
 		point.Hit(point.MemberLeft)
-		err := c.guard.patiently("note who was removed", func() error { return c.noteGone(left) })
+		err := c.guard.RetryShortage("note who was removed", func() error { return c.noteGone(left) })
 		if err != nil && c.identityFailed(err) != nil {
 			return
 		}
 	}
-	c.introduced.settle(func(id raft.ServerID) bool { _, member := c.member(id); return member || c.dir.isGone(id) })
+	c.introduced.settle(func(id raft.ServerID) bool { _, member := c.member(id); return member || c.dir.IsRemoved(id) })
 	c.peer.Recheck()
 	c.rewatch()
 }
 
 // noteGone remembers replicas that were removed.
 func (c *Cluster) noteGone(left []raft.ServerID) error {
-	return c.dir.change(func(i *Identity) {
+	return c.dir.Update(func(i *identity.Identity) {
 		for _, id := range left {
 			delete(i.Trust.Keys, string(id))
 			if !slices.Contains(i.Gone, string(id)) {
@@ -134,7 +137,7 @@ func (c *Cluster) rewatch() {
 	}
 	peers := map[string]string{}
 	for _, s := range c.configuration().Servers {
-		if id, _ := splitServerID(s.ID); id != c.cfg.ID {
+		if id, _ := identity.Split(s.ID); id != c.cfg.ID {
 			peers[id] = string(s.Address)
 		}
 	}
@@ -188,7 +191,7 @@ func (c *Cluster) removedHere(n removedNotice) error {
 	if id.Removed != nil {
 		return nil
 	}
-	if err := c.dir.change(func(i *Identity) { i.Removed = &Removal{By: n.By, At: n.At} }); err != nil {
+	if err := c.dir.Update(func(i *identity.Identity) { i.Removed = &identity.Removal{By: n.By, At: n.At} }); err != nil {
 		return err
 	}
 	point.Hit(point.RemovedHere)
@@ -197,7 +200,7 @@ func (c *Cluster) removedHere(n removedNotice) error {
 		case <-time.After(removedGrace):
 		case <-c.ctx.Done():
 		}
-		c.guard.fail(ExitRemoved, fmt.Errorf("%w by %s", ErrRemoved, n.By))
+		c.guard.Fail(exitcode.Removed, fmt.Errorf("%w by %s", ErrRemoved, n.By))
 	})
 	return nil
 }

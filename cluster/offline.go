@@ -3,27 +3,29 @@ package cluster
 import (
 	"errors"
 	"io"
+
+	"rmd/cluster/raftstore"
 )
 
 // Report is what Check found in a data directory.
-type Report = dirReport
+type Report = raftstore.Report
 
 // SnapshotInfo describes one snapshot on disk.
-type SnapshotInfo = snapshotInfo
+type SnapshotInfo = raftstore.SnapshotInfo
 
 // Check reads a data directory that no process holds, and changes nothing in it. With verify it reads
 // the snapshots' content, too. The report is filled as far as it got; the error says what is wrong.
 func Check(dataDir string, verify func(io.Reader) error) (Report, error) {
-	rep, err := checkDir(dataDir, verify)
+	rep, err := raftstore.Check(dataDir, verify)
 	return rep, offlineRefusal(dataDir, err)
 }
 
 // offlineRefusal tells an operator what to do when a data directory cannot be opened offline.
 func offlineRefusal(dataDir string, err error) error {
 	switch {
-	case errors.Is(err, ErrInUse):
+	case errors.Is(err, raftstore.ErrInUse):
 		return refuse(CodeInUse, "stop rmd first", "%s is in use by another process", dataDir)
-	case errors.Is(err, ErrNoData):
+	case errors.Is(err, raftstore.ErrNoData):
 		return refuse(CodeNoSuchData, "name the directory that the key data of rmd.yaml names", "%v", err)
 	}
 	return err

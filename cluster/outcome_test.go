@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync/atomic"
 	"testing"
+
+	"rmd/cluster/identity"
 )
 
 // lossyPeer loses the answer to an administrative call, or the call.
@@ -30,16 +32,16 @@ func TestLeaderDiesAtAChange(t *testing.T) {
 			rs := trio(t, func(c *Config) {
 				c.Peer = lossyPeer{c.Peer, &lose}
 				c.CheckToken = func(token, _ string, _ bool) (string, error) {
-					if token == RoleNonvoter {
-						return RoleNonvoter, nil
+					if token == identity.RoleNonvoter {
+						return identity.RoleNonvoter, nil
 					}
-					return RoleVoter, nil
+					return identity.RoleVoter, nil
 				}
 			})
 			l := leader(t, rs)
 			f := without(rs, l)[0]
 			guest := newReplica(t, "rm4", nil).start()
-			if err := guest.c.Join(t.Context(), []string{l.addr}, RoleNonvoter, false); err != nil {
+			if err := guest.c.Join(t.Context(), []string{l.addr}, identity.RoleNonvoter, false); err != nil {
 				t.Fatal(err)
 			}
 			inStep(t, append(rs, guest), put(t, rs, 2))

@@ -11,7 +11,7 @@ func (c *Cluster) Problem() string {
 	if c.full.Load() {
 		all = append(all, fmt.Sprintf("disk full: %s free, writes are refused below disk.stop, %s", mebibytes(c.diskFree.Load()), mebibytes(c.cfg.DiskStop)))
 	}
-	if t := c.guard.shortText(); t != "" {
+	if t := c.guard.ShortageText(); t != "" {
 		all = append(all, "short of file descriptors or memory: "+t)
 	}
 	if c.cfg.Problem != nil {

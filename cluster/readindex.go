@@ -19,7 +19,7 @@ func (c *Cluster) AppliedIndex() uint64 {
 	at := c.fsm.applied.Load()
 	for handed := c.current().raft.AppliedIndex(); at < handed; at++ {
 		var l raft.Log
-		if err := c.stores.logs.peek(at+1, &l); err != nil || l.Type != raft.LogNoop && l.Type != raft.LogBarrier {
+		if err := c.stores.Logs.Peek(at+1, &l); err != nil || l.Type != raft.LogNoop && l.Type != raft.LogBarrier {
 			break
 		}
 	}
@@ -161,7 +161,7 @@ func (c *Cluster) verifiedIndex(ctx context.Context) (uint64, error) {
 // may be older than what was acknowledged.
 func (c *Cluster) officeCommitted(ctx context.Context, in *instance, term uint64) error {
 	for {
-		noop, noopTerm := c.stores.logs.lastNoop()
+		noop, noopTerm := c.stores.Logs.LastNoop()
 		if noopTerm == term && in.raft.CommitIndex() >= noop {
 			return nil
 		}

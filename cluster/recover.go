@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
+	"rmd/cluster/raftstore"
 )
 
 // RecoverPeer is one member of the cluster after a recovery, in the library's form of peers.json.
@@ -85,16 +88,16 @@ func Recover(dataDir string, peers []RecoverPeer, o RecoverOptions) (RecoverRepo
 			return RecoverReport{}, refuse(CodeLivePeer, "stop every rmd first; if it is healthy, no recovery is needed", "replica %s answers at %s", p.ID, p.Address)
 		}
 	}
-	d, err := openExisting(dataDir, o.Dry)
+	d, err := raftstore.OpenExisting(dataDir, o.Dry)
 	if err != nil {
 		return RecoverReport{}, offlineRefusal(dataDir, err)
 	}
-	st, err := openOffline(d, o.Verify)
+	st, err := raftstore.OpenOffline(d, o.Verify)
 	if err != nil {
-		return RecoverReport{}, errors.Join(err, d.close(false))
+		return RecoverReport{}, errors.Join(err, d.Close(false))
 	}
 	rep, err := recoverIn(d, st, peers, o)
-	return rep, errors.Join(err, st.close(), d.close(err == nil && !o.Dry))
+	return rep, errors.Join(err, st.Close(), d.Close(err == nil && !o.Dry))
 }
 
 // alive asks the option or the network.
@@ -111,50 +114,50 @@ func alive(o RecoverOptions, addr string) bool {
 }
 
 // recoverIn does the work in an open directory.
-func recoverIn(d *dataDir, st *stores, peers []RecoverPeer, o RecoverOptions) (RecoverReport, error) {
-	found, err := st.inspect()
+func recoverIn(d *raftstore.Dir, st *raftstore.Stores, peers []RecoverPeer, o RecoverOptions) (RecoverReport, error) {
+	found, err := st.Inspect()
 	if err != nil {
 		return RecoverReport{}, err
 	}
 	if found.Last == 0 {
-		return RecoverReport{}, refuse(CodeNoSuchReplica, "use \"rmd cluster init\"", "%s holds no state", d.path)
+		return RecoverReport{}, refuse(CodeNoSuchReplica, "use \"rmd cluster init\"", "%s holds no state", d.Path)
 	}
-	conf, err := recoveredMembers(d.identity(), peers)
+	conf, err := recoveredMembers(d.Identity(), peers)
 	if err != nil {
 		return RecoverReport{}, err
 	}
-	rep := RecoverReport{Index: found.Last, Term: found.LastTerm, Epoch: d.identity().Epoch + 1}
+	rep := RecoverReport{Index: found.Last, Term: found.LastTerm, Epoch: d.Identity().Epoch + 1}
 	if err := applyAll(st, found, o.FSM, &rep); err != nil {
 		return rep, err
 	}
 	if o.Dry {
 		return rep, nil
 	}
-	if err := writeRecovered(st, conf, o, rep, d.path); err != nil {
+	if err := writeRecovered(st, conf, o, rep, d.Path); err != nil {
 		return rep, err
 	}
-	first, _ := st.logs.FirstIndex()
-	last, _ := st.logs.tail()
+	first, _ := st.Logs.FirstIndex()
+	last, _ := st.Logs.Tail()
 	if last > 0 {
-		if err := st.logs.DeleteRange(first, last); err != nil {
+		if err := st.Logs.DeleteRange(first, last); err != nil {
 			return rep, err
 		}
 	}
-	err = d.change(func(i *Identity) {
-		i.Epoch, i.Removed, i.Gone, i.Role = rep.Epoch, nil, nil, RoleVoter
+	err = d.Update(func(i *identity.Identity) {
+		i.Epoch, i.Removed, i.Gone, i.Role = rep.Epoch, nil, nil, identity.RoleVoter
 		i.Trust.Known, i.Trust.Admission = nil, nil
-		i.Recovered = &Removal{By: o.By, At: time.Now().UTC()}
+		i.Recovered = &identity.Removal{By: o.By, At: time.Now().UTC()}
 	})
 	return rep, err
 }
 
 // recoveredMembers makes the membership; this replica keeps its incarnation and must be a voter in it.
-func recoveredMembers(me Identity, peers []RecoverPeer) (raft.Configuration, error) {
+func recoveredMembers(me identity.Identity, peers []RecoverPeer) (raft.Configuration, error) {
 	var conf raft.Configuration
 	self := false
 	for _, p := range peers {
 		s := raft.Server{ID: raft.ServerID(p.ID), Address: raft.ServerAddress(p.Address)}
-		if named(me.ServerID(), p.ID) {
+		if identity.Matches(me.ServerID(), p.ID) {
 			s.ID, self = me.ServerID(), !p.NonVoter
 		}
 		if p.NonVoter {
@@ -169,10 +172,10 @@ func recoveredMembers(me Identity, peers []RecoverPeer) (raft.Configuration, err
 }
 
 // applyAll applies the newest snapshot and all entries behind it.
-func applyAll(st *stores, found *startReport, fsm raft.FSM, rep *RecoverReport) error {
+func applyAll(st *raftstore.Stores, found *raftstore.StartReport, fsm raft.FSM, rep *RecoverReport) error {
 	var from uint64
 	if found.Snapshot != nil {
-		_, r, err := st.snaps.Open(found.Snapshot.ID)
+		_, r, err := st.Snapshots.Open(found.Snapshot.ID)
 		if err != nil {
 			return fmt.Errorf("open snapshot: %w", err)
 		}
@@ -183,7 +186,7 @@ func applyAll(st *stores, found *startReport, fsm raft.FSM, rep *RecoverReport) 
 	}
 	for i := from + 1; i <= found.Last; i++ {
 		var l raft.Log
-		if err := st.logs.peek(i, &l); err != nil {
+		if err := st.Logs.Peek(i, &l); err != nil {
 			return err
 		}
 		if l.Type == raft.LogCommand {
@@ -196,7 +199,7 @@ func applyAll(st *stores, found *startReport, fsm raft.FSM, rep *RecoverReport) 
 }
 
 // writeRecovered writes the fresh snapshot.
-func writeRecovered(st *stores, conf raft.Configuration, o RecoverOptions, rep RecoverReport, dir string) error {
+func writeRecovered(st *raftstore.Stores, conf raft.Configuration, o RecoverOptions, rep RecoverReport, dir string) error {
 	snap, err := o.FSM.Snapshot()
 	if err != nil {
 		return fmt.Errorf("fork the state: %w", err)
@@ -216,7 +219,7 @@ func writeRecovered(st *stores, conf raft.Configuration, o RecoverOptions, rep R
 	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	sink, err := st.snaps.Create(raft.SnapshotVersionMax, rep.Index, rep.Term, conf, rep.Index, plainTransport{})
+	sink, err := st.Snapshots.Create(raft.SnapshotVersionMax, rep.Index, rep.Term, conf, rep.Index, raftstore.AddressEncoder{})
 	if err != nil {
 		return err
 	}
@@ -245,5 +248,5 @@ func (f fileSink) Cancel() error { return nil }
 
 // RecoveryNoted forgets Identity.Recovered, once the audit has it.
 func (c *Cluster) RecoveryNoted() error {
-	return c.dir.change(func(i *Identity) { i.Recovered = nil })
+	return c.dir.Update(func(i *identity.Identity) { i.Recovered = nil })
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"rmd/internal/exitcode"
 )
 
 func TestCheckAndRecover(t *testing.T) {
@@ -123,7 +125,7 @@ func TestDigestMinorityStops(t *testing.T) {
 	put(t, rs, 1)
 	select {
 	case f := <-bad.fatal:
-		if f.Code != ExitDigest || !errors.Is(f.Err, ErrDigest) {
+		if f.Code != exitcode.Diverged || !errors.Is(f.Err, ErrDigest) {
 			t.Fatalf("got %d %v", f.Code, f.Err)
 		}
 	case <-time.After(patience):

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rmd/cluster/identity"
+	"rmd/internal/exitcode"
 )
 
 func TestJoinRefusals(t *testing.T) {
@@ -20,9 +23,9 @@ func TestJoinRefusals(t *testing.T) {
 		c.Level = 3
 		c.CheckToken = func(tok, by string, dry bool) (string, error) {
 			if !strings.HasPrefix(by, "rm") || dry && tok == "bad" {
-				return RoleNonvoter, nil // a dry run only looks
+				return identity.RoleNonvoter, nil // a dry run only looks
 			}
-			return RoleNonvoter, tokens[tok]
+			return identity.RoleNonvoter, tokens[tok]
 		}
 	}).start()
 	leadAlone(t, lead)
@@ -48,7 +51,7 @@ func TestJoinRefusals(t *testing.T) {
 	_, err := ask[none](t.Context(), stranger.srv, lead.addr, methodAdmin, adminRequest{Op: "remove", ID: "rm2"})
 	wantRefusal(t, err, CodeNoSuchReplica)
 	again := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "used", Level: 3} // the first answer was lost
-	if r, err := ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, again); err != nil || r.Role != RoleNonvoter {
+	if r, err := ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, again); err != nil || r.Role != identity.RoleNonvoter {
 		t.Fatalf("%+v %v", r, err)
 	}
 	wantRefusal(t, join(rm2, "good"), CodeAlreadyInitialized)
@@ -57,7 +60,7 @@ func TestJoinRefusals(t *testing.T) {
 	wantRefusal(t, join(newReplica(t, "rm3", func(c *Config) { c.Level, c.Advertise = 3, rm2.addr }).start(), "good"), CodeAddressInUse)
 
 	other := newReplica(t, "rm4", level(3)).start()
-	if err := other.c.dir.change(func(i *Identity) { i.ClusterID = "another" }); err != nil {
+	if err := other.c.dir.Update(func(i *identity.Identity) { i.ClusterID = "another" }); err != nil {
 		t.Fatal(err)
 	}
 	other.c.identify()
@@ -78,12 +81,12 @@ func TestJoinRefusals(t *testing.T) {
 // never be promoted.
 func TestJoinAskedAgain(t *testing.T) {
 	lead := newReplica(t, "rm1", func(c *Config) {
-		c.CheckToken = func(string, string, bool) (string, error) { return RoleVoter, nil }
+		c.CheckToken = func(string, string, bool) (string, error) { return identity.RoleVoter, nil }
 	}).start()
 	leadAlone(t, lead)
 	rm2 := newReplica(t, "rm2", nil).start()
 	q := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "good"}
-	if r, err := ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, q); err != nil || r.Role != RoleVoter {
+	if r, err := ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, q); err != nil || r.Role != identity.RoleVoter {
 		t.Fatalf("the answer that is lost: %+v %v", r, err)
 	}
 	if err := rm2.c.Join(t.Context(), []string{lead.addr}, "good", false); err != nil {
@@ -193,7 +196,7 @@ func TestChangeRefusals(t *testing.T) {
 	}
 	select {
 	case fe := <-g.fatal:
-		if fe.Code != ExitRemoved {
+		if fe.Code != exitcode.Removed {
 			t.Fatalf("got %d %v", fe.Code, fe.Err)
 		}
 	case <-time.After(patience):
@@ -218,7 +221,7 @@ func TestRemovedUnheard(t *testing.T) {
 	}
 	select {
 	case fe := <-f.fatal:
-		if fe.Code != ExitRemoved {
+		if fe.Code != exitcode.Removed {
 			t.Fatalf("got %d %v", fe.Code, fe.Err)
 		}
 	case <-time.After(patience):

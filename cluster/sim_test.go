@@ -16,6 +16,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-metrics"
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/exitcode"
 )
 
 // simReplica is one replica of a simulated cluster; its stores play the disk.
@@ -26,7 +28,7 @@ type simReplica struct {
 	snaps *raft.InmemSnapshotStore
 	fsm   *testFSM
 	c     *Cluster
-	fatal chan FatalError
+	fatal chan exitcode.Error
 }
 
 // simCluster is a cluster in virtual time. It must be made inside a bubble.
@@ -42,7 +44,7 @@ func newSimCluster(t *testing.T, seed int64, conf func(*Config)) *simCluster {
 	s := &simCluster{t: t, net: newSimNet(seed), conf: conf, log: hclog.NewNullLogger()}
 	for _, id := range []string{"a", "b", "c"} {
 		disk := raft.NewInmemStore()
-		s.rs = append(s.rs, &simReplica{id: id, logs: disk, disk: disk, snaps: raft.NewInmemSnapshotStore(), fatal: make(chan FatalError, 4)})
+		s.rs = append(s.rs, &simReplica{id: id, logs: disk, disk: disk, snaps: raft.NewInmemSnapshotStore(), fatal: make(chan exitcode.Error, 4)})
 	}
 	return s
 }
@@ -55,7 +57,7 @@ func (s *simCluster) start(r *simReplica) {
 	cfg.Heartbeat, cfg.Election, cfg.Lease = time.Second, time.Second, 500*time.Millisecond
 	cfg.HungGiveUp, cfg.HungExit = DefaultConfig().HungGiveUp, DefaultConfig().HungExit
 	cfg.FSM, cfg.Logger = r.fsm, s.log
-	cfg.OnFatal = func(code int, err error) { r.fatal <- FatalError{code, err} }
+	cfg.OnFatal = func(code int, err error) { r.fatal <- exitcode.Error{Code: code, Err: err} }
 	cfg.Options = Options{LogStore: r.logs, StableStore: r.disk, SnapshotStore: r.snaps, Transport: s.net.host(s.addr(r)), Incarnation: "0", ClusterID: "sim", LowTrailing: true}
 	if s.conf != nil {
 		s.conf(&cfg)
@@ -360,7 +362,7 @@ func TestTrap697Library(t *testing.T) {
 		last, _ := old.disk.LastIndex()
 		for i := uint64(1); i <= last; i++ {
 			var l raft.Log
-			if err := old.c.stores.logs.peek(i, &l); err != nil {
+			if err := old.c.stores.Logs.Peek(i, &l); err != nil {
 				t.Fatal(err)
 			}
 			_ = bare.StoreLog(&l)

@@ -59,7 +59,7 @@ func (c *Cluster) takeSnapshot(ctx context.Context) error {
 
 // SnapshotList returns the snapshots on disk, newest first.
 func (c *Cluster) SnapshotList() ([]SnapshotInfo, error) {
-	list, err := c.stores.snaps.List()
+	list, err := c.stores.Snapshots.List()
 	if err != nil {
 		return nil, fmt.Errorf("list snapshots: %w", err)
 	}
@@ -72,7 +72,7 @@ func (c *Cluster) SnapshotList() ([]SnapshotInfo, error) {
 
 // OpenSnapshot opens one for reading; its checksum was compared.
 func (c *Cluster) OpenSnapshot(id string) (SnapshotInfo, io.ReadCloser, error) {
-	m, r, err := c.stores.snaps.Open(id)
+	m, r, err := c.stores.Snapshots.Open(id)
 	if err != nil {
 		return SnapshotInfo{}, nil, fmt.Errorf("open snapshot: %w", err)
 	}
@@ -126,7 +126,7 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 
 // snapshotMade is called after each finished snapshot, made or received.
 func (c *Cluster) snapshotMade(meta raft.SnapshotMeta, took time.Duration) {
-	c.stores.logs.storedBytes(true)
+	c.stores.Logs.StoredBytes(true)
 	c.counters.snapshots.Add(1)
 	c.counters.snapshotAt.Store(time.Now().UnixNano())
 	c.observe(MeasureSnapshot, took)
@@ -143,12 +143,12 @@ func (c *Cluster) watchSnapshotBytes() {
 			return
 		case <-t.C:
 		}
-		if c.cfg.SnapshotBytes <= 0 || c.stores.logs.storedBytes(false) < c.cfg.SnapshotBytes {
+		if c.cfg.SnapshotBytes <= 0 || c.stores.Logs.StoredBytes(false) < c.cfg.SnapshotBytes {
 			continue
 		}
 		if err := c.Snapshot(); err != nil {
 			c.log.Warn("snapshot for its size was not taken", "error", err)
 		}
-		c.stores.logs.storedBytes(true)
+		c.stores.Logs.StoredBytes(true)
 	}
 }

@@ -119,7 +119,7 @@ func (c *Cluster) committed() (notice, bool) {
 	}
 	n.index = in.raft.CommitIndex()
 	var l raft.Log
-	if c.stores.logs.peek(n.index, &l) != nil {
+	if c.stores.Logs.Peek(n.index, &l) != nil {
 		return n, false // compacted: everybody who counts has it
 	}
 	n.entryTerm = l.Term

@@ -36,14 +36,14 @@ func TestNoticesThatAreRefused(t *testing.T) {
 		f = rs[1]
 	}
 	// an entry that is in the follower's log and not committed: raft is asked to store one more
-	last, lastTerm := f.c.stores.logs.tail()
+	last, lastTerm := f.c.stores.Logs.Tail()
 	term := f.c.Term()
 	header := l.c.header()
 	from := string(l.c.Identity().ServerID())
 	header.ID = []byte(from)
 	f.c.wire.inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: term, PrevLogEntry: last, PrevLogTerm: lastTerm,
 		Entries: []*raft.Log{{Index: last + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
-	if at, _ := f.c.stores.logs.tail(); at != last+1 {
+	if at, _ := f.c.stores.Logs.Tail(); at != last+1 {
 		t.Fatalf("the follower's log ends at %d, want %d", at, last+1)
 	}
 	before := f.c.CommitIndex()

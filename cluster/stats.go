@@ -34,17 +34,17 @@ type Stats struct {
 
 // Stats returns the counters and positions of this replica.
 func (c *Cluster) Stats() Stats {
-	first, _ := c.stores.logs.FirstIndex()
+	first, _ := c.stores.Logs.FirstIndex()
 	i := c.info()
 	s := Stats{
 		State: c.current().raft.State().String(), Term: i.Term, Commit: i.Commit, Applied: i.Applied, LastIndex: i.LastIndex, FirstIndex: first,
 		LastContact: i.LastContact, Elections: c.counters.elections.Load(), Snapshots: c.counters.snapshots.Load(), Installs: c.counters.installs.Load(),
 		Restarts: c.counters.restarts.Load(), Crashes: c.counters.crashes.Load(), SnapshotAge: -1,
-		WriteAge: c.guard.oldest(time.Now()), DiskFree: i.DiskFree,
+		WriteAge: c.guard.OldestWrite(time.Now()), DiskFree: i.DiskFree,
 	}
 	if at := c.counters.snapshotAt.Load(); at != 0 {
 		s.SnapshotAge = time.Since(time.Unix(0, at))
 	}
-	s.StoreBytes, s.StoreFreeBytes = c.stores.diskUsage()
+	s.StoreBytes, s.StoreFreeBytes = c.stores.DiskUsage()
 	return s
 }

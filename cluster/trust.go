@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
 )
 
 // levelProofs is the feature level from which on every replica proves who it is.
@@ -16,14 +18,14 @@ func (c *Cluster) bound(server raft.ServerID, key ed25519.PublicKey) error {
 	if c.peer == nil || !c.peer.Proves() {
 		return nil
 	}
-	_, incarnation := splitServerID(server)
-	if namesKey(incarnation) {
-		if key == nil || fingerprint(key) != incarnation {
+	_, incarnation := identity.Split(server)
+	if identity.NamesKey(incarnation) {
+		if key == nil || identity.Fingerprint(key) != incarnation {
 			return fmt.Errorf("%s has not proven that it is this replica", server)
 		}
 		return nil
 	}
-	pinned := c.dir.pinned(server)
+	pinned := c.dir.PinnedKey(server)
 	switch {
 	case key == nil && c.allProve():
 		return fmt.Errorf("%s has not proven that it is this replica: its program is too old", server)
@@ -46,7 +48,7 @@ func (c *Cluster) allProve() bool {
 // pin keeps the first key of a member.
 func (c *Cluster) pin(server raft.ServerID, key ed25519.PublicKey) error {
 	text, other := hex.EncodeToString(key), false
-	err := c.dir.change(func(i *Identity) {
+	err := c.dir.Update(func(i *identity.Identity) {
 		if have := i.Trust.Keys[string(server)]; have != "" {
 			other = have != text
 			return

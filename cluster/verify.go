@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/raftstore"
 )
 
 // Once an entry is committed each replica has to apply it, so one that nobody understands would stop them all, at
@@ -47,7 +49,7 @@ func (c *Cluster) verifyEntry(t raft.LogType, data []byte) error {
 
 // verifyConfiguration judges an encoded membership.
 func verifyConfiguration(data []byte) error {
-	conf, err := decodeConfiguration(data)
+	conf, err := raftstore.DecodeConfiguration(data)
 	switch {
 	case err != nil:
 		return err

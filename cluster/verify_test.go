@@ -28,7 +28,7 @@ func TestBadEntriesAreRefused(t *testing.T) {
 	if _, _, err := l.c.Propose(bad).Wait(); !errors.Is(err, ErrBadEntry) {
 		t.Errorf("the leader proposes it: %v", err)
 	}
-	last, lastTerm := f.c.stores.logs.tail()
+	last, lastTerm := f.c.stores.Logs.Tail()
 	good := raft.EncodeConfiguration(l.c.configuration())
 	noVoter := l.c.configuration()
 	noVoter.Servers = slices.Clone(noVoter.Servers)
@@ -56,7 +56,7 @@ func TestBadEntriesAreRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), ErrBadEntry.Error()) && e != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if at, _ := f.c.stores.logs.tail(); at != last {
+		if at, _ := f.c.stores.Logs.Tail(); at != last {
 			t.Fatalf("%s is stored", what)
 		}
 	}

@@ -3,6 +3,9 @@ package cluster
 import (
 	"fmt"
 	"time"
+
+	"rmd/cluster/raftstore"
+	"rmd/internal/exitcode"
 )
 
 // watchInterval is how often the disk is looked at; small against the limits it watches.
@@ -30,13 +33,13 @@ func (c *Cluster) watchDisk() {
 		}
 		now := time.Now()
 		if late := now.Sub(looked) - watchInterval; late > watchInterval {
-			c.guard.forgive(late, now)
+			c.guard.Forgive(late, now)
 		}
 		looked = now
-		age := c.guard.oldest(now)
+		age := c.guard.OldestWrite(now)
 		switch {
 		case age >= c.cfg.HungExit:
-			c.guard.fail(ExitDiskHung, fmt.Errorf("disk hung: one write takes %s already", age.Round(time.Second)))
+			c.guard.Fail(exitcode.DiskHung, fmt.Errorf("disk hung: one write takes %s already", age.Round(time.Second)))
 			return
 		case age >= c.cfg.HungGiveUp && !gaveUp:
 			gaveUp = true
@@ -72,8 +75,8 @@ func (c *Cluster) lookAtDir() {
 	if c.cfg.DataDir == "" {
 		return
 	}
-	if err := c.dir.gone(); err != nil {
-		c.guard.fail(ExitStore, fmt.Errorf("the data directory was removed, moved or unmounted while in use: %w", err))
+	if err := c.dir.CheckInPlace(); err != nil {
+		c.guard.Fail(exitcode.Store, fmt.Errorf("the data directory was removed, moved or unmounted while in use: %w", err))
 	}
 }
 
@@ -106,7 +109,7 @@ func (c *Cluster) lookAtSpace() {
 func (c *Cluster) free() (uint64, error) {
 	f := c.cfg.Options.FreeSpace
 	if f == nil {
-		f = freeSpace
+		f = raftstore.FreeSpace
 	}
 	return f(c.cfg.DataDir)
 }

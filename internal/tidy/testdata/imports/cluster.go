@@ -1,13 +1,13 @@
-//as: cluster/open.go
+//as: cluster/raftstore/open.go
 
-package cluster
+package raftstore
 
 import (
 	"os"
 
 	_ "github.com/hashicorp/raft"
 	_ "go.etcd.io/bbolt"
-	_ "rmd/yarn" // want knows nothing of YARN
+	_ "rmd/yarn" // want knows no other replica
 )
 
 var _ = os.Open

@@ -1,4 +1,4 @@
-package cluster
+package identity
 
 import (
 	"crypto/ed25519"
@@ -50,25 +50,25 @@ type Identity struct {
 // ServerID is the name by which Raft knows the replica.
 func (i Identity) ServerID() raft.ServerID { return raft.ServerID(i.ID + "." + i.Incarnation) }
 
-// wireID is what replicas compare when they connect: cluster and epoch.
-func (i Identity) wireID() string {
+// WireID is what replicas compare when they connect: cluster and epoch.
+func (i Identity) WireID() string {
 	if i.ClusterID == "" || i.Epoch == 0 {
 		return i.ClusterID
 	}
 	return fmt.Sprintf("%s#%d", i.ClusterID, i.Epoch)
 }
 
-// splitServerID takes Raft's name apart.
-func splitServerID(s raft.ServerID) (id, incarnation string) {
+// Split takes Raft's name apart.
+func Split(s raft.ServerID) (id, incarnation string) {
 	if i := strings.LastIndexByte(string(s), '.'); i >= 0 {
 		return string(s[:i]), string(s[i+1:])
 	}
 	return string(s), ""
 }
 
-// named says whether an operator's name for a replica, ID or ID.INCARNATION, is one of s.
-func named(s raft.ServerID, name string) bool {
-	id, _ := splitServerID(s)
+// Matches says whether an operator's name for a replica, ID or ID.INCARNATION, is one of s.
+func Matches(s raft.ServerID, name string) bool {
+	id, _ := Split(s)
 	return name == id || name == string(s)
 }
 
@@ -88,43 +88,48 @@ type Trust struct {
 	// Known are the members as this replica was told when it was let in. They count until it has a membership.
 	Known []string `json:"known,omitempty"`
 	// Admission proves that this replica was let in; it is shown to members that have not heard of that.
-	Admission []admission `json:"admission,omitempty"`
+	Admission []Admission `json:"admission,omitempty"`
 }
 
-// clone copies what may be changed.
-func (t Trust) clone() Trust {
+// Clone copies what may be changed.
+func (t Trust) Clone() Trust {
 	t.Keys, t.Known, t.Admission = maps.Clone(t.Keys), slices.Clone(t.Known), slices.Clone(t.Admission)
 	return t
 }
 
-// newKey draws a key pair.
-func (t *Trust) newKey() (incarnation string) {
+// NewKey draws a key pair.
+func (t *Trust) NewKey() (incarnation string) {
 	t.Seed = make([]byte, ed25519.SeedSize)
 	_, _ = rand.Read(t.Seed) // crypto/rand never fails
-	return fingerprint(t.key().Public().(ed25519.PublicKey))
+	return Fingerprint(t.PrivateKey().Public().(ed25519.PublicKey))
 }
 
-// key is the private key; nil when there is none.
-func (t Trust) key() ed25519.PrivateKey {
+// PrivateKey is the private key; nil when there is none.
+func (t Trust) PrivateKey() ed25519.PrivateKey {
 	if len(t.Seed) != ed25519.SeedSize {
 		return nil
 	}
 	return ed25519.NewKeyFromSeed(t.Seed)
 }
 
-// fingerprint is the incarnation that names a key.
-func fingerprint(key ed25519.PublicKey) string {
+// Fingerprint is the incarnation that names a key.
+func Fingerprint(key ed25519.PublicKey) string {
 	sum := sha256.Sum256(key)
 	return hex.EncodeToString(sum[:fingerprintSize/2])
 }
 
-// namesKey says whether an incarnation is the fingerprint of a key.
-func namesKey(incarnation string) bool { return len(incarnation) == fingerprintSize }
+// NamesKey says whether an incarnation is the fingerprint of a key.
+func NamesKey(incarnation string) bool { return len(incarnation) == fingerprintSize }
 
-// admission says that one replica was let in by another, which signs.
-type admission struct {
+// Admission says that one replica was let in by another, which signs.
+type Admission struct {
 	Server string            `json:"server"`
 	By     string            `json:"by"`
 	Key    ed25519.PublicKey `json:"key"` // By's
 	Sig    []byte            `json:"sig"`
+}
+
+// Signed is the text of an admission that its signature is over; cluster is the WireID of its cluster.
+func (a Admission) Signed(cluster string) []byte {
+	return []byte("rmd admission 1\x00" + cluster + "\x00" + a.Server + "\x00" + a.By)
 }

@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"bufio"
@@ -110,8 +110,8 @@ func (s snapshotFiles) Create(raft.SnapshotVersion, uint64, uint64, raft.Configu
 	return nil, fmt.Errorf("create a snapshot in %s: %w", s.dir, fs.ErrPermission)
 }
 
-// plainTransport encodes addresses for the snapshot's metadata; nothing else of it is used.
-type plainTransport struct{ raft.Transport }
+// AddressEncoder encodes addresses for the snapshot's metadata; nothing else of it is used.
+type AddressEncoder struct{ raft.Transport }
 
 // EncodePeer is the address itself.
-func (plainTransport) EncodePeer(_ raft.ServerID, a raft.ServerAddress) []byte { return []byte(a) }
+func (AddressEncoder) EncodePeer(_ raft.ServerID, a raft.ServerAddress) []byte { return []byte(a) }

@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"encoding/binary"
@@ -15,25 +15,25 @@ import (
 
 const snapshotsKept = 2
 
-// stores are the three stores behind one guard.
-type stores struct {
-	logs   *logStore
-	stable *stableStore
-	snaps  *snapStore
-	bolt   *boltStore // nil when injected
-	dir    *dataDir
+// Stores are the three stores behind one guard.
+type Stores struct {
+	Logs      *LogStore
+	Stable    *StableStore
+	Snapshots *SnapshotStore
+	bolt      *boltStore // nil when injected
+	dir       *Dir
 }
 
-// injectedStores replace the stores on disk, for simulations and tests; nil: those on disk.
-type injectedStores struct {
+// Options replace the stores on disk, for simulations and tests; nil: those on disk.
+type Options struct {
 	Log       raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
 }
 
-// openStores opens what is not injected and wraps all of it.
-func openStores(d *dataDir, o injectedStores, g *guard, verify func(io.Reader) error, log hclog.Logger) (*stores, error) {
-	st := &stores{dir: d}
+// Open opens what is not injected and wraps all of it.
+func Open(d *Dir, o Options, g *Guard, verify func(io.Reader) error, log hclog.Logger) (*Stores, error) {
+	st := &Stores{dir: d}
 	inner, stable, snaps := o.Log, o.Stable, o.Snapshots
 	if inner == nil || stable == nil {
 		both, err := st.openLogFile()
@@ -51,23 +51,23 @@ func openStores(d *dataDir, o injectedStores, g *guard, verify func(io.Reader) e
 	switch {
 	case snaps != nil:
 	case d.readOnly:
-		snaps = snapshotFiles{filepath.Join(d.path, dirSnapshots)}
+		snaps = snapshotFiles{filepath.Join(d.Path, dirSnapshots)}
 	default:
-		snaps, err = openSnapshots(d.path, log)
+		snaps, err = openSnapshots(d.Path, log)
 	}
 	if err != nil {
-		return nil, errors.Join(err, st.close())
+		return nil, errors.Join(err, st.Close())
 	}
-	if st.logs, err = openLog(g, inner); err != nil {
-		return nil, errors.Join(err, st.close())
+	if st.Logs, err = openLog(g, inner); err != nil {
+		return nil, errors.Join(err, st.Close())
 	}
-	st.stable = &stableStore{g: g, inner: stable}
-	st.snaps = &snapStore{g: g, turn: newTurn(), inner: snaps, verify: verify}
+	st.Stable = &StableStore{g: g, inner: stable}
+	st.Snapshots = &SnapshotStore{g: g, turn: NewMutex(), inner: snaps, verify: verify}
 	if o.Snapshots == nil {
-		st.snaps.dir = d.path
+		st.Snapshots.dir = d.Path
 	}
 	if err := st.checkOwner(); err != nil {
-		return nil, errors.Join(err, st.close())
+		return nil, errors.Join(err, st.Close())
 	}
 	return st, nil
 }
@@ -79,8 +79,8 @@ type logAndStable interface {
 }
 
 // openLogFile opens raft.db. It is made where no replica has stored anything yet.
-func (s *stores) openLogFile() (logAndStable, error) {
-	path := filepath.Join(s.dir.path, fileLog)
+func (s *Stores) openLogFile() (logAndStable, error) {
+	path := filepath.Join(s.dir.Path, fileLog)
 	there, err := s.dir.hasLog()
 	if err != nil {
 		return nil, err
@@ -104,26 +104,26 @@ var keyOwner = []byte("Replica")
 
 // checkOwner refuses a raft.db of another replica: its votes and entries are not those that this one has
 // given its word for. One of an older program bears no name, and gets it now.
-func (s *stores) checkOwner() error {
+func (s *Stores) checkOwner() error {
 	if s.bolt == nil {
 		return nil
 	}
-	self := string(s.dir.identity().ServerID())
-	owner, err := s.stable.peek(keyOwner)
+	self := string(s.dir.Identity().ServerID())
+	owner, err := s.Stable.peek(keyOwner)
 	switch {
 	case err == nil && string(owner) != self:
-		return fmt.Errorf("%s belongs to replica %s, not to %s: %w", filepath.Join(s.dir.path, fileLog), owner, self, ErrDamaged)
+		return fmt.Errorf("%s belongs to replica %s, not to %s: %w", filepath.Join(s.dir.Path, fileLog), owner, self, ErrDamaged)
 	case err == nil || s.dir.readOnly && err.Error() == errNotFound:
 		return nil
 	case err.Error() != errNotFound:
 		return err
 	}
-	return s.stable.Set(keyOwner, []byte(self))
+	return s.Stable.Set(keyOwner, []byte(self))
 }
 
 // term is the newest term that was stored, 0 for none.
-func (s *stores) term() (uint64, error) {
-	b, err := s.stable.peek([]byte("CurrentTerm"))
+func (s *Stores) term() (uint64, error) {
+	b, err := s.Stable.peek([]byte("CurrentTerm"))
 	switch {
 	case err != nil && err.Error() == errNotFound:
 		return 0, nil
@@ -159,31 +159,31 @@ func openSnapshots(dir string, log hclog.Logger) (raft.SnapshotStore, error) {
 	return s, nil
 }
 
-// close closes the store on disk.
-func (s *stores) close() error {
+// Close closes the store on disk.
+func (s *Stores) Close() error {
 	if s.bolt == nil {
 		return nil
 	}
 	return s.bolt.Close()
 }
 
-// diskUsage is the size of the file that holds the log, and what of it is unused; 0 when there is none.
-func (s *stores) diskUsage() (size, free int64) {
+// DiskUsage is the size of the file that holds the log, and what of it is unused; 0 when there is none.
+func (s *Stores) DiskUsage() (size, free int64) {
 	if s.bolt == nil {
 		return 0, 0
 	}
-	return fileSize(s.dir.path), s.bolt.freeBytes()
+	return fileSize(s.dir.Path), s.bolt.freeBytes()
 }
 
-// empty says that raft has never run on these stores. Unlike the library's own question it does not
+// Empty says that raft has never run on these stores. Unlike the library's own question it does not
 // end the replica when a value is damaged.
-func (s *stores) empty() (bool, error) {
-	if last, _ := s.logs.tail(); last > 0 {
+func (s *Stores) Empty() (bool, error) {
+	if last, _ := s.Logs.Tail(); last > 0 {
 		return false, nil
 	}
 	if term, err := s.term(); err != nil || term > 0 {
 		return false, err
 	}
-	list, err := s.snaps.List()
+	list, err := s.Snapshots.List()
 	return len(list) == 0, err
 }

@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 // A shortage is an error that says nothing of the disk: the process or the machine is out of file descriptors or
 // memory, or the call was interrupted. Nothing was written or lost, so what failed is tried again.
 
-// isShortage says whether an error is one.
-func isShortage(err error) bool {
+// IsShortage says whether an error is one.
+func IsShortage(err error) bool {
 	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR} {
 		if errors.Is(err, e) {
 			return true
@@ -28,8 +28,8 @@ const (
 	shortageShown = time.Minute
 )
 
-// short notes a shortage, for the log and for status.
-func (g *guard) short(err error) {
+// ReportShortage notes a shortage, for the log and for status.
+func (g *Guard) ReportShortage(err error) {
 	g.mu.Lock()
 	g.shortCount++
 	quiet := time.Since(g.shortLogged) < shortagePauseMax*10
@@ -44,8 +44,8 @@ func (g *guard) short(err error) {
 	}
 }
 
-// shortText describes a shortage that was met in the last minute, "" for none.
-func (g *guard) shortText() string {
+// ShortageText describes a shortage that was met in the last minute, "" for none.
+func (g *Guard) ShortageText() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.shortage == nil || time.Since(g.shortAt) > shortageShown {
@@ -54,14 +54,14 @@ func (g *guard) shortText() string {
 	return g.shortage.Error()
 }
 
-// patiently calls f until it meets no shortage any more, or this replica has failed.
-func (g *guard) patiently(what string, f func() error) error {
+// RetryShortage calls f until it meets no shortage any more, or this replica has failed.
+func (g *Guard) RetryShortage(what string, f func() error) error {
 	for pause := shortagePause; ; pause = min(2*pause, shortagePauseMax) {
 		err := f()
-		if !isShortage(err) {
+		if !IsShortage(err) {
 			return err
 		}
-		g.short(fmt.Errorf("%s: %w", what, err))
+		g.ReportShortage(fmt.Errorf("%s: %w", what, err))
 		select {
 		case <-time.After(pause):
 		case <-g.failed:

@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ func (s *shortSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, err
 // TestShortageIsNoDamage: a snapshot that cannot be opened for want of a descriptor is opened later, not condemned.
 func TestShortageIsNoDamage(t *testing.T) {
 	inner := raft.NewInmemSnapshotStore()
-	k, err := inner.Create(1, 5, 1, raft.Configuration{}, 1, plainTransport{})
+	k, err := inner.Create(1, 5, 1, raft.Configuration{}, 1, AddressEncoder{})
 	if err == nil {
 		_, err = k.Write(append([]byte("SNAP"), make([]byte, 24)...))
 		err = errors.Join(err, k.Close())
@@ -35,13 +35,13 @@ func TestShortageIsNoDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newGuard(hclog.NewNullLogger(), nil, nil)
-	st := &stores{snaps: &snapStore{g: g, turn: newTurn(), inner: &shortSnapshots{inner, 3}, verify: verifyState}}
-	rep := &startReport{}
-	if err := st.inspectSnapshots(rep); err != nil || rep.Snapshot == nil || g.failure() != nil {
-		t.Fatalf("%+v %v %v", rep, err, g.failure())
+	g := NewGuard(hclog.NewNullLogger(), nil, nil)
+	st := &Stores{Snapshots: &SnapshotStore{g: g, turn: NewMutex(), inner: &shortSnapshots{inner, 3}, verify: verifyState}}
+	rep := &StartReport{}
+	if err := st.inspectSnapshots(rep); err != nil || rep.Snapshot == nil || g.Failure() != nil {
+		t.Fatalf("%+v %v %v", rep, err, g.Failure())
 	}
-	if g.shortText() == "" {
+	if g.ShortageText() == "" {
 		t.Error("nothing is said of it")
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"errors"
@@ -9,39 +9,41 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"rmd/internal/exitcode"
 )
 
-// guard stands round the three stores. It knows every write in flight (for the watchdog), it turns
+// Guard stands round the three stores. It knows every write in flight (for the watchdog), it turns
 // the first failed write, sync or damaged read into the end of this replica, and it lets nobody use
 // the stores afterwards.
-type guard struct {
+type Guard struct {
 	log     hclog.Logger
 	onFatal func(code int, err error)
 	observe func(time.Duration) // told how long each write took, nil: nobody asks
 
-	mu     sync.Mutex
-	err    error
-	code   int
-	failed chan struct{} // closed with the first failure
-	slow   time.Duration // a write above it is worth a warning, 0 for none
-	warned time.Time
-	nextOp uint64
-	ops    map[uint64]time.Time // begin of each write in flight
+	mu        sync.Mutex
+	err       error
+	code      int
+	failed    chan struct{} // closed with the first failure
+	SlowWrite time.Duration // a write above it is worth a warning, 0 for none
+	warned    time.Time
+	nextOp    uint64
+	ops       map[uint64]time.Time // begin of each write in flight
 
 	shortage             error // the newest one
 	shortAt, shortLogged time.Time
 	shortCount           uint64
 }
 
-func newGuard(log hclog.Logger, onFatal func(int, error), observe func(time.Duration)) *guard {
-	return &guard{log: log, onFatal: onFatal, observe: observe, failed: make(chan struct{}), ops: map[uint64]time.Time{}}
+func NewGuard(log hclog.Logger, onFatal func(int, error), observe func(time.Duration)) *Guard {
+	return &Guard{log: log, onFatal: onFatal, observe: observe, failed: make(chan struct{}), ops: map[uint64]time.Time{}}
 }
 
 // slowPause is the least time between two warnings of a slow disk.
 const slowPause = time.Minute
 
-// fail ends the replica: the first call wins and tells the owner at once, before it returns.
-func (g *guard) fail(code int, err error) {
+// Fail ends the replica: the first call wins and tells the owner at once, before it returns.
+func (g *Guard) Fail(code int, err error) {
 	g.mu.Lock()
 	if g.err != nil {
 		g.mu.Unlock()
@@ -56,16 +58,16 @@ func (g *guard) fail(code int, err error) {
 	}
 }
 
-// failure returns the first failure, nil while all is well.
-func (g *guard) failure() error {
+// Failure returns the first failure, nil while all is well.
+func (g *Guard) Failure() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.err
 }
 
-// check returns ErrPoisoned after the first failure.
-func (g *guard) check() error {
-	if err := g.failure(); err != nil {
+// Check returns ErrPoisoned after the first failure.
+func (g *Guard) Check() error {
+	if err := g.Failure(); err != nil {
 		return fmt.Errorf("%w: %w", ErrPoisoned, err)
 	}
 	return nil
@@ -73,8 +75,8 @@ func (g *guard) check() error {
 
 // write runs one short write with its syncs, under the eye of the watchdog. Any error is fatal: after
 // a failed sync nobody can say what the disk holds, and a second sync would lie.
-func (g *guard) write(what string, f func() error) error {
-	if err := g.check(); err != nil {
+func (g *Guard) write(what string, f func() error) error {
+	if err := g.Check(); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -87,30 +89,30 @@ func (g *guard) write(what string, f func() error) error {
 	g.mu.Lock()
 	delete(g.ops, op)
 	took := time.Since(start)
-	warn := g.slow > 0 && took > g.slow && time.Since(g.warned) > slowPause
+	warn := g.SlowWrite > 0 && took > g.SlowWrite && time.Since(g.warned) > slowPause
 	if warn {
 		g.warned = time.Now()
 	}
 	g.mu.Unlock()
 	if warn {
-		g.log.Warn("a disk sync took longer than the election timeout: leaders will be lost; raise raft.election", "took", took, "election", g.slow)
+		g.log.Warn("a disk sync took longer than the election timeout: leaders will be lost; raise raft.election", "took", took, "election", g.SlowWrite)
 	}
 	if g.observe != nil {
 		g.observe(took)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", what, err)
-		if isShortage(err) {
+		if IsShortage(err) {
 			err = fmt.Errorf("%w: the system is out of memory or file descriptors; the disk is not damaged", err)
 		}
-		g.fail(ExitStore, err)
+		g.Fail(exitcode.Store, err)
 		return err
 	}
-	return g.check() // fatal meanwhile: do not let raft count this write
+	return g.Check() // fatal meanwhile: do not let raft count this write
 }
 
-// oldest returns the age of the oldest write in flight, 0 for none.
-func (g *guard) oldest(now time.Time) time.Duration {
+// OldestWrite returns the age of the oldest write in flight, 0 for none.
+func (g *Guard) OldestWrite(now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var age time.Duration
@@ -123,15 +125,17 @@ func (g *guard) oldest(now time.Time) time.Duration {
 // halt ends the calling goroutine, which is one of raft's. The library answers a failed StoreLogs by
 // stepping down and using the store on, and a failed read by a panic; both are worse than stopping
 // here. In the product OnFatal has already ended the process.
-func (g *guard) halt() {
+func (g *Guard) halt() {
 	runtime.Goexit()
 }
 
-// noSpace says that err is a full file system.
-func noSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+// IsNoSpace says that err is a full file system.
+func IsNoSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
 
-// forgive takes time off the age of every write in flight.
-func (g *guard) forgive(d time.Duration, now time.Time) {
+// Forgive takes time off the age of every write in flight.
+func (g *Guard) Forgive(d time.Duration, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for op, t := range g.ops { // the order does not matter
@@ -142,8 +146,8 @@ func (g *guard) forgive(d time.Duration, now time.Time) {
 	}
 }
 
-// exitCode is the code of the first failure.
-func (g *guard) exitCode() int {
+// ExitCode is the code of the first failure.
+func (g *Guard) ExitCode() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.code

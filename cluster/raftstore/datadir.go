@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"encoding/json"
@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
+
+	"rmd/cluster/identity"
 )
 
 // The layout of a data directory. Names are part of the format.
@@ -27,23 +29,23 @@ const (
 	removedMax   = 256
 )
 
-// dataDir is an open and locked data directory; path is empty for a replica without disk.
-type dataDir struct {
-	path     string
+// Dir is an open and locked data directory; path is empty for a replica without disk.
+type Dir struct {
+	Path     string
 	lock     *os.File
-	readOnly bool                 // nothing may be changed in it
-	unclean  bool                 // the last process did not close it
-	keep     func(Identity) error // without a path, where there is one
-	used     atomic.Bool          // this replica has stored a term or an entry
+	readOnly bool                          // nothing may be changed in it
+	Unclean  bool                          // the last process did not close it
+	keep     func(identity.Identity) error // without a path, where there is one
+	used     atomic.Bool                   // this replica has stored a term or an entry
 
-	changing turn // one change at a time
+	changing Mutex // one change at a time
 
 	mu sync.Mutex
-	id Identity
+	id identity.Identity
 }
 
-// openDir locks the directory, checks its permissions and reads or makes the identity.
-func openDir(path string, want Identity) (*dataDir, error) {
+// OpenDir locks the directory, checks its permissions and reads or makes the identity.
+func OpenDir(path string, want identity.Identity) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
@@ -54,14 +56,14 @@ func openDir(path string, want Identity) (*dataDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dataDir{path: path, lock: lock, changing: newTurn()}
+	d := &Dir{Path: path, lock: lock, changing: NewMutex()}
 	if err := d.load(want); err != nil {
 		_ = lock.Close()
 		return nil, err
 	}
 	running := filepath.Join(path, fileRunning)
 	if _, err := os.Stat(running); err == nil {
-		d.unclean = true
+		d.Unclean = true
 	} else if err := writeSynced(running, nil); err != nil {
 		_ = lock.Close()
 		return nil, err
@@ -69,16 +71,16 @@ func openDir(path string, want Identity) (*dataDir, error) {
 	return d, nil
 }
 
-// memoryDir is the identity of a replica without a disk. keep, which may be nil, is told each change.
-func memoryDir(id Identity, keep func(Identity) error) *dataDir {
-	return &dataDir{id: id, keep: keep, changing: newTurn()}
+// MemoryDir is the identity of a replica without a disk. keep, which may be nil, is told each change.
+func MemoryDir(id identity.Identity, keep func(identity.Identity) error) *Dir {
+	return &Dir{id: id, keep: keep, changing: NewMutex()}
 }
 
-// checkLog walks the pages of the log's file, which nobody may have open.
-func (d *dataDir) checkLog() error { return checkBolt(filepath.Join(d.path, fileLog)) }
+// CheckLog walks the pages of the log's file, which nobody may have open.
+func (d *Dir) CheckLog() error { return checkBolt(filepath.Join(d.Path, fileLog)) }
 
-// openExisting opens a directory that a replica has used, whoever it was.
-func openExisting(path string, readOnly bool) (*dataDir, error) {
+// OpenExisting opens a directory that a replica has used, whoever it was.
+func OpenExisting(path string, readOnly bool) (*Dir, error) {
 	if _, err := os.Stat(filepath.Join(path, fileIdentity)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is %w: no %s is in it", path, ErrNoData, fileIdentity)
 	} else if err != nil {
@@ -97,7 +99,7 @@ func openExisting(path string, readOnly bool) (*dataDir, error) {
 	case err != nil:
 		return nil, err
 	}
-	d := &dataDir{path: path, lock: lock, readOnly: readOnly, changing: newTurn()}
+	d := &Dir{Path: path, lock: lock, readOnly: readOnly, changing: NewMutex()}
 	b, err := os.ReadFile(filepath.Join(path, fileIdentity))
 	if err == nil {
 		err = d.decode(b)
@@ -106,10 +108,10 @@ func openExisting(path string, readOnly bool) (*dataDir, error) {
 		err = d.loadTrust()
 	}
 	if err != nil {
-		return nil, errors.Join(err, d.close(false))
+		return nil, errors.Join(err, d.Close(false))
 	}
 	if _, err := os.Stat(filepath.Join(path, fileRunning)); err == nil {
-		d.unclean = true
+		d.Unclean = true
 	}
 	return d, nil
 }
@@ -157,29 +159,29 @@ func checkModes(path string) error {
 }
 
 // load reads replica.json, or draws a new incarnation for an empty directory.
-func (d *dataDir) load(want Identity) error {
-	b, err := os.ReadFile(filepath.Join(d.path, fileIdentity))
+func (d *Dir) load(want identity.Identity) error {
+	b, err := os.ReadFile(filepath.Join(d.Path, fileIdentity))
 	if errors.Is(err, fs.ErrNotExist) {
 		if left := d.remains(); left != "" {
 			return fmt.Errorf("%s is there but %s is not: %w", left, fileIdentity, ErrDamaged)
 		}
-		want.Incarnation = want.Trust.newKey()
+		want.Incarnation = want.Trust.NewKey()
 		return d.save(want)
 	}
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	if err := d.decode(b); err != nil {
-		return fmt.Errorf("%s: %w", d.path, err)
+		return fmt.Errorf("%s: %w", d.Path, err)
 	}
 	if d.id.ID != want.ID || d.id.ClusterName != want.ClusterName {
-		return fmt.Errorf("%s is of replica %s in cluster %s, not of %s in %s: %w", d.path, d.id.ID, d.id.ClusterName, want.ID, want.ClusterName, ErrForeign)
+		return fmt.Errorf("%s is of replica %s in cluster %s, not of %s in %s: %w", d.Path, d.id.ID, d.id.ClusterName, want.ID, want.ClusterName, ErrForeign)
 	}
 	if err := d.loadTrust(); err != nil || d.id.Trust.Seed != nil {
 		return err
 	}
 	id := d.id // of an older program
-	if incarnation := id.Trust.newKey(); id.ClusterID == "" && d.remains() == "" {
+	if incarnation := id.Trust.NewKey(); id.ClusterID == "" && d.remains() == "" {
 		id.Incarnation = incarnation // it was in no cluster yet
 	}
 	return d.save(id)
@@ -188,8 +190,8 @@ func (d *dataDir) load(want Identity) error {
 // hasLog says whether raft.db is there. Without it this replica has forgotten its votes and entries on which
 // others count, so that is an error unless it has never stored any: the file is there before the replica
 // enters a cluster.
-func (d *dataDir) hasLog() (bool, error) {
-	id, path := d.identity(), filepath.Join(d.path, fileLog)
+func (d *Dir) hasLog() (bool, error) {
+	id, path := d.Identity(), filepath.Join(d.Path, fileLog)
 	st, err := os.Stat(path)
 	if err == nil && st.Size() > 0 {
 		return true, nil
@@ -208,8 +210,8 @@ func (d *dataDir) hasLog() (bool, error) {
 }
 
 // snapshotLeft names a snapshot that is here, "" for none.
-func (d *dataDir) snapshotLeft() string {
-	found, _ := filepath.Glob(filepath.Join(d.path, dirSnapshots, "*")) // the pattern is good
+func (d *Dir) snapshotLeft() string {
+	found, _ := filepath.Glob(filepath.Join(d.Path, dirSnapshots, "*")) // the pattern is good
 	if len(found) == 0 {
 		return ""
 	}
@@ -217,27 +219,27 @@ func (d *dataDir) snapshotLeft() string {
 }
 
 // remains names what a replica has left here, the log or a snapshot; empty: nothing.
-func (d *dataDir) remains() string {
-	if _, err := os.Stat(filepath.Join(d.path, fileLog)); err == nil {
+func (d *Dir) remains() string {
+	if _, err := os.Stat(filepath.Join(d.Path, fileLog)); err == nil {
 		return fileLog
 	}
 	return d.snapshotLeft()
 }
 
-// gone tells that the path leads no more to what this process has open: somebody has
+// CheckInPlace tells that the path leads no more to what this process has open: somebody has
 // removed, moved or unmounted it, and what is synced from here on nobody finds again.
 // A disk that does not answer is another matter, and no error here.
-func (d *dataDir) gone() error {
+func (d *Dir) CheckInPlace() error {
 	held, err := d.lock.Stat()
 	if err != nil {
 		return nil
 	}
-	there, err := os.Stat(filepath.Join(d.path, fileLock))
+	there, err := os.Stat(filepath.Join(d.Path, fileLock))
 	if err == nil {
 		if !os.SameFile(held, there) {
-			return fmt.Errorf("%s: another one is in its place", d.path)
+			return fmt.Errorf("%s: another one is in its place", d.Path)
 		}
-		_, err = os.Stat(filepath.Join(d.path, fileLog))
+		_, err = os.Stat(filepath.Join(d.Path, fileLog))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -249,17 +251,17 @@ func (d *dataDir) gone() error {
 // incarnation would otherwise make a stranger of the replica, silently. Used lies beside the identity, so that an
 // older program can still read the file.
 type storedIdentity struct {
-	Identity
+	identity.Identity
 	Used bool   `json:"used,omitempty"` // raft.db has held a term or an entry
 	Sum  string `json:"crc32c"`
 }
 
-func identitySum(id Identity) (string, error) {
+func identitySum(id identity.Identity) (string, error) {
 	b, err := json.Marshal(id)
 	return fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)), err
 }
 
-func encodeIdentity(id Identity, used bool) ([]byte, error) {
+func encodeIdentity(id identity.Identity, used bool) ([]byte, error) {
 	sum, err := identitySum(id)
 	if err != nil {
 		return nil, err
@@ -269,7 +271,7 @@ func encodeIdentity(id Identity, used bool) ([]byte, error) {
 }
 
 // decode takes in what replica.json holds.
-func (d *dataDir) decode(b []byte) error {
+func (d *Dir) decode(b []byte) error {
 	var s storedIdentity
 	if err := json.Unmarshal(b, &s); err != nil {
 		return fmt.Errorf("%s: %w: %w", fileIdentity, err, ErrDamaged)
@@ -282,20 +284,20 @@ func (d *dataDir) decode(b []byte) error {
 	return nil
 }
 
-// identity returns a copy.
-func (d *dataDir) identity() Identity {
+// Identity returns a copy.
+func (d *Dir) Identity() identity.Identity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	id := d.id
-	id.Gone, id.Trust = slices.Clone(id.Gone), id.Trust.clone()
+	id.Gone, id.Trust = slices.Clone(id.Gone), id.Trust.Clone()
 	return id
 }
 
-// change edits the identity and makes it durable.
-func (d *dataDir) change(edit func(*Identity)) error {
+// Update edits the identity and makes it durable.
+func (d *Dir) Update(edit func(*identity.Identity)) error {
 	d.changing.Lock()
 	defer d.changing.Unlock()
-	id := d.identity()
+	id := d.Identity()
 	edit(&id)
 	if n := len(id.Gone) - removedMax; n > 0 {
 		id.Gone = id.Gone[n:]
@@ -304,18 +306,18 @@ func (d *dataDir) change(edit func(*Identity)) error {
 }
 
 // save writes the identity: temporary name, sync, rename, sync of the directory.
-func (d *dataDir) save(id Identity) error {
+func (d *Dir) save(id identity.Identity) error {
 	if err := d.saveTrust(id.Trust); err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.path != "" {
+	if d.Path != "" {
 		if err := d.write(id, d.used.Load()); err != nil {
 			return err
 		}
 	}
-	if d.path == "" && d.keep != nil {
+	if d.Path == "" && d.keep != nil {
 		if err := d.keep(id); err != nil {
 			return err
 		}
@@ -325,18 +327,18 @@ func (d *dataDir) save(id Identity) error {
 }
 
 // write replaces replica.json. The lock is held.
-func (d *dataDir) write(id Identity, used bool) error {
+func (d *Dir) write(id identity.Identity, used bool) error {
 	b, err := encodeIdentity(id, used)
 	if err != nil {
 		return err
 	}
-	return writeSynced(filepath.Join(d.path, fileIdentity), b)
+	return writeSynced(filepath.Join(d.Path, fileIdentity), b)
 }
 
-// markUsed remembers that raft.db has held something, so that its loss is noticed. Where that fails it is
+// MarkUsed remembers that raft.db has held something, so that its loss is noticed. Where that fails it is
 // tried again after the next write.
-func (d *dataDir) markUsed(log hclog.Logger) {
-	if d.path == "" || d.used.Load() {
+func (d *Dir) MarkUsed(log hclog.Logger) {
+	if d.Path == "" || d.used.Load() {
 		return
 	}
 	d.mu.Lock()
@@ -351,14 +353,14 @@ func (d *dataDir) markUsed(log hclog.Logger) {
 	d.used.Store(true)
 }
 
-// close releases the directory; clean says that all stores were closed in order.
-func (d *dataDir) close(clean bool) error {
-	if d.path == "" || d.lock == nil {
+// Close releases the directory; clean says that all stores were closed in order.
+func (d *Dir) Close(clean bool) error {
+	if d.Path == "" || d.lock == nil {
 		return nil
 	}
 	var err error
 	if clean {
-		if err = os.Remove(filepath.Join(d.path, fileRunning)); errors.Is(err, fs.ErrNotExist) {
+		if err = os.Remove(filepath.Join(d.Path, fileRunning)); errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
 	}
@@ -402,8 +404,8 @@ func fileSize(dir string) int64 {
 	return st.Size()
 }
 
-// removeLeftovers removes temporary files of a process that ended in the middle.
-func removeLeftovers(dir string, log hclog.Logger) {
+// RemoveLeftovers removes temporary files of a process that ended in the middle.
+func RemoveLeftovers(dir string, log hclog.Logger) {
 	for _, pattern := range []string{"restore-*.tmp", "recover-*.tmp"} {
 		names, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is well-formed
 		for _, n := range names {

@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"bytes"
@@ -21,10 +21,10 @@ func TestSnapshotRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newGuard(hclog.NewNullLogger(), nil, nil)
-	s := &snapStore{g: g, turn: newTurn(), inner: inner, verify: verifyState}
+	g := NewGuard(hclog.NewNullLogger(), nil, nil)
+	s := &SnapshotStore{g: g, turn: NewMutex(), inner: inner, verify: verifyState}
 	write := func(b []byte) error {
-		k, err := s.Create(1, 10, 2, raft.Configuration{}, 1, plainTransport{})
+		k, err := s.Create(1, 10, 2, raft.Configuration{}, 1, AddressEncoder{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,8 +34,8 @@ func TestSnapshotRefused(t *testing.T) {
 	if err := write([]byte("garbage")); err == nil {
 		t.Fatal("garbage became a snapshot")
 	}
-	if list, _ := s.List(); len(list) != 0 || g.failure() != nil {
-		t.Fatalf("%d snapshots, failure %v", len(list), g.failure())
+	if list, _ := s.List(); len(list) != 0 || g.Failure() != nil {
+		t.Fatalf("%d snapshots, failure %v", len(list), g.Failure())
 	}
 	if err := write(append([]byte("SNAP"), make([]byte, 24)...)); err != nil {
 		t.Fatal(err)
@@ -59,10 +59,10 @@ func TestSnapshotOvertaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newGuard(hclog.NewNullLogger(), nil, nil)
-	s := &snapStore{g: g, turn: newTurn(), inner: inner}
+	g := NewGuard(hclog.NewNullLogger(), nil, nil)
+	s := &SnapshotStore{g: g, turn: NewMutex(), inner: inner}
 	begin := func(index uint64) raft.SnapshotSink {
-		k, err := s.Create(1, index, 2, raft.Configuration{}, 1, plainTransport{})
+		k, err := s.Create(1, index, 2, raft.Configuration{}, 1, AddressEncoder{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,8 +78,8 @@ func TestSnapshotOvertaken(t *testing.T) {
 	if err := old.Close(); !errors.Is(err, ErrOvertaken) {
 		t.Errorf("the older one, finished last: %v", err)
 	}
-	if list, _ := s.List(); len(list) != 1 || list[0].Index != 13 || g.failure() != nil {
-		t.Errorf("%d snapshots, failure %v", len(list), g.failure())
+	if list, _ := s.List(); len(list) != 1 || list[0].Index != 13 || g.Failure() != nil {
+		t.Errorf("%d snapshots, failure %v", len(list), g.Failure())
 	}
 }
 
@@ -91,15 +91,15 @@ func TestOwnSnapshotIsTakenIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &snapStore{g: newGuard(hclog.NewNullLogger(), nil, nil), turn: newTurn(), inner: inner}
+		s := &SnapshotStore{g: NewGuard(hclog.NewNullLogger(), nil, nil), turn: NewMutex(), inner: inner}
 		begin := func(index uint64) raft.SnapshotSink {
-			k, err := s.Create(1, index, 2, raft.Configuration{}, 1, plainTransport{})
+			k, err := s.Create(1, index, 2, raft.Configuration{}, 1, AddressEncoder{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return k
 		}
-		own := newOwnSnapshot(state("own"))
+		own := NewOwnSnapshot(state("own"))
 		sink, received, finished := begin(10), begin(13), make(chan error, 1)
 		if err := errors.Join(own.Persist(sink), sink.Close()); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/internal/exitcode"
 	"rmd/internal/point"
 )
 
@@ -16,16 +17,16 @@ const (
 	deleteSlice  = 512 // entries per transaction: bolt's writer lock is not held for long
 )
 
-// logStore is raft's log behind the guard: each entry in its envelope, the newest ones in memory.
+// LogStore is raft's log behind the guard: each entry in its envelope, the newest ones in memory.
 //
 // It declares itself monotonic, so that raft clears the log when it installs a snapshot. Without that
 // a follower with a divergent tail downloads the snapshot for ever (hashicorp/raft #697); with it one
 // restart of raft in place ends the loop.
-type logStore struct {
-	g     *guard
+type LogStore struct {
+	g     *Guard
 	inner raft.LogStore
-	turn  turn // appending, or deleting at the end where entries are appended
-	cuts  turn // deleting: raft compacts in one goroutine and clears the log in another
+	turn  Mutex // appending, or deleting at the end where entries are appended
+	cuts  Mutex // deleting: raft compacts in one goroutine and clears the log in another
 
 	mu          sync.RWMutex
 	ring        [cacheEntries]*raft.Log
@@ -35,17 +36,17 @@ type logStore struct {
 	noop        uint64 // index and term of the newest no-op, which a leader stores first
 	noopTerm    uint64
 	stored      int64  // bytes stored since the last snapshot
-	grown       func() // called after each write, if set
+	OnStored    func() // called after each write, if set
 }
 
 var (
-	_ raft.LogStore          = (*logStore)(nil)
-	_ raft.MonotonicLogStore = (*logStore)(nil)
+	_ raft.LogStore          = (*LogStore)(nil)
+	_ raft.MonotonicLogStore = (*LogStore)(nil)
 )
 
 // openLog reads the bounds of the inner store.
-func openLog(g *guard, inner raft.LogStore) (*logStore, error) {
-	s := &logStore{g: g, inner: inner, turn: newTurn(), cuts: newTurn()}
+func openLog(g *Guard, inner raft.LogStore) (*LogStore, error) {
+	s := &LogStore{g: g, inner: inner, turn: NewMutex(), cuts: NewMutex()}
 	var err error
 	if s.first, err = inner.FirstIndex(); err != nil {
 		return nil, fmt.Errorf("first index of the log: %w", err)
@@ -55,7 +56,7 @@ func openLog(g *guard, inner raft.LogStore) (*logStore, error) {
 	}
 	if s.last > 0 {
 		var l raft.Log
-		if err := s.peek(s.last, &l); err != nil {
+		if err := s.Peek(s.last, &l); err != nil {
 			return nil, err
 		}
 		s.lastTerm = l.Term
@@ -64,57 +65,57 @@ func openLog(g *guard, inner raft.LogStore) (*logStore, error) {
 }
 
 // IsMonotonic is true, see the type.
-func (s *logStore) IsMonotonic() bool { return true }
+func (s *LogStore) IsMonotonic() bool { return true }
 
 // FirstIndex returns the first index, 0 for an empty log.
-func (s *logStore) FirstIndex() (uint64, error) {
+func (s *LogStore) FirstIndex() (uint64, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.first, nil
 }
 
 // LastIndex returns the last index, 0 for an empty log.
-func (s *logStore) LastIndex() (uint64, error) {
+func (s *LogStore) LastIndex() (uint64, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.last, nil
 }
 
-// tail returns the last index and its term.
-func (s *logStore) tail() (index, term uint64) {
+// Tail returns the last index and its term.
+func (s *LogStore) Tail() (index, term uint64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.last, s.lastTerm
 }
 
 // empty says that there is no entry.
-func (s *logStore) empty() bool {
-	last, _ := s.tail()
+func (s *LogStore) empty() bool {
+	last, _ := s.Tail()
 	return last == 0
 }
 
-// lastNoop returns the index and term of the newest no-op stored since the start.
-func (s *logStore) lastNoop() (index, term uint64) {
+// LastNoop returns the index and term of the newest no-op stored since the start.
+func (s *LogStore) LastNoop() (index, term uint64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.noop, s.noopTerm
 }
 
 // GetLog is raft's read. A damaged entry ends the replica: it is neither applied nor sent on.
-func (s *logStore) GetLog(index uint64, out *raft.Log) error {
-	if s.g.check() != nil {
+func (s *LogStore) GetLog(index uint64, out *raft.Log) error {
+	if s.g.Check() != nil {
 		s.g.halt()
 	}
-	err := s.peek(index, out)
+	err := s.Peek(index, out)
 	if err != nil && !errors.Is(err, raft.ErrLogNotFound) {
-		s.g.fail(ExitStore, err)
+		s.g.Fail(exitcode.Store, err)
 		s.g.halt()
 	}
 	return err
 }
 
-// peek reads and verifies an entry. ErrLogNotFound is returned bare, as raft compares it with ==.
-func (s *logStore) peek(index uint64, out *raft.Log) error {
+// Peek reads and verifies an entry. ErrLogNotFound is returned bare, as raft compares it with ==.
+func (s *LogStore) Peek(index uint64, out *raft.Log) error {
 	s.mu.RLock()
 	c := s.ring[index%cacheEntries]
 	s.mu.RUnlock()
@@ -132,10 +133,10 @@ func (s *logStore) peek(index uint64, out *raft.Log) error {
 }
 
 // StoreLog stores one entry.
-func (s *logStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
+func (s *LogStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
 // StoreLogs stores entries that follow the last one without a gap.
-func (s *logStore) StoreLogs(logs []*raft.Log) error {
+func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
 	}
@@ -149,7 +150,7 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 		}
 		sealed[i] = seal(l)
 	}
-	if last, _ := s.tail(); last != 0 && next != last+1 {
+	if last, _ := s.Tail(); last != 0 && next != last+1 {
 		return s.broken(fmt.Errorf("store log entries from %d behind %d: there would be a gap or an overwritten entry", next, last))
 	}
 	point.Hit(point.StoreEntries)
@@ -157,8 +158,8 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 		s.g.halt()
 	}
 	point.Hit(point.EntriesStored)
-	if s.grown != nil {
-		defer s.grown()
+	if s.OnStored != nil {
+		defer s.OnStored()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,14 +178,14 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 }
 
 // broken ends the replica for a write that must never be asked for.
-func (s *logStore) broken(err error) error {
-	s.g.fail(ExitStore, err)
+func (s *LogStore) broken(err error) error {
+	s.g.Fail(exitcode.Store, err)
 	s.g.halt()
 	return err
 }
 
 // remember puts an entry into the ring and forgets old ones above the byte limit. The lock is held.
-func (s *logStore) remember(l *raft.Log) {
+func (s *LogStore) remember(l *raft.Log) {
 	slot := &s.ring[l.Index%cacheEntries]
 	if *slot != nil {
 		s.bytes -= len((*slot).Data)
@@ -203,7 +204,7 @@ func (s *logStore) remember(l *raft.Log) {
 // DeleteRange removes entries at the head (after a snapshot), at the tail (a divergent one) or all (a
 // snapshot was installed). It goes in slices from the open end, and from the tail when all go, so that
 // a crash between two slices leaves neither a hole nor a gap behind the snapshot.
-func (s *logStore) DeleteRange(lo, hi uint64) error {
+func (s *LogStore) DeleteRange(lo, hi uint64) error {
 	s.cuts.Lock()
 	defer s.cuts.Unlock()
 	s.mu.RLock()
@@ -215,7 +216,7 @@ func (s *logStore) DeleteRange(lo, hi uint64) error {
 	if hi >= last { // a compaction that keeps nothing runs beside appending
 		s.turn.Lock()
 		defer s.turn.Unlock()
-		last, _ = s.tail()
+		last, _ = s.Tail()
 	}
 	lo, hi = max(lo, first), min(hi, last)
 	s.forget(lo, hi)
@@ -242,7 +243,7 @@ func (s *logStore) DeleteRange(lo, hi uint64) error {
 }
 
 // forget takes entries out of the ring.
-func (s *logStore) forget(lo, hi uint64) {
+func (s *LogStore) forget(lo, hi uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, l := range s.ring {
@@ -254,7 +255,7 @@ func (s *logStore) forget(lo, hi uint64) {
 }
 
 // cut moves the bounds after entries a to b are gone.
-func (s *logStore) cut(a, b uint64) error {
+func (s *LogStore) cut(a, b uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -277,8 +278,8 @@ func (s *logStore) cut(a, b uint64) error {
 	return nil
 }
 
-// storedBytes returns the bytes stored since reset was last asked for.
-func (s *logStore) storedBytes(reset bool) int64 {
+// StoredBytes returns the bytes stored since reset was last asked for.
+func (s *LogStore) StoredBytes(reset bool) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.stored

@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 // flock has nothing to do: nothing else runs on this platform.
 func flock(*os.File) error { return nil }
 
-// freeSpace cannot be asked for here: the simulation hands its own in.
-func freeSpace(dir string) (uint64, error) {
+// FreeSpace cannot be asked for here: the simulation hands its own in.
+func FreeSpace(dir string) (uint64, error) {
 	return 0, errors.New("free space of " + dir + " is not known on this platform")
 }

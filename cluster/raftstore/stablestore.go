@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"encoding/binary"
@@ -8,17 +8,18 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/internal/exitcode"
 	"rmd/internal/point"
 )
 
-// stableStore is raft's term and vote behind the guard. Values carry a checksum over key and value.
-type stableStore struct {
-	g     *guard
-	inner raft.StableStore
-	used  func() // called when a term was stored, before anybody counts on it; nil: nobody asks
+// StableStore is raft's term and vote behind the guard. Values carry a checksum over key and value.
+type StableStore struct {
+	g            *Guard
+	inner        raft.StableStore
+	OnTermStored func() // called when a term was stored, before anybody counts on it; nil: nobody asks
 }
 
-var _ raft.StableStore = (*stableStore)(nil)
+var _ raft.StableStore = (*StableStore)(nil)
 
 // errNotFound has the text raft looks for.
 const errNotFound = "not found"
@@ -28,7 +29,7 @@ func stableSum(key, val []byte) uint32 {
 }
 
 // Set stores a value.
-func (s *stableStore) Set(key, val []byte) error {
+func (s *StableStore) Set(key, val []byte) error {
 	b := binary.BigEndian.AppendUint32(append([]byte{envelopeVersion}, val...), stableSum(key, val))
 	point.Hit(point.StoreValue)
 	if err := s.g.write("store "+string(key), func() error { return s.inner.Set(key, b) }); err != nil {
@@ -39,20 +40,20 @@ func (s *stableStore) Set(key, val []byte) error {
 }
 
 // Get returns a value, or an error with the text "not found".
-func (s *stableStore) Get(key []byte) ([]byte, error) {
-	if s.g.check() != nil {
+func (s *StableStore) Get(key []byte) ([]byte, error) {
+	if s.g.Check() != nil {
 		s.g.halt()
 	}
 	val, err := s.peek(key)
 	if err != nil && err.Error() != errNotFound {
-		s.g.fail(ExitStore, err)
+		s.g.Fail(exitcode.Store, err)
 		s.g.halt()
 	}
 	return val, err
 }
 
 // peek reads and verifies a value.
-func (s *stableStore) peek(key []byte) ([]byte, error) {
+func (s *StableStore) peek(key []byte) ([]byte, error) {
 	b, err := s.inner.Get(key)
 	if err != nil && err.Error() == errNotFound || err == nil && len(b) == 0 {
 		return nil, errors.New(errNotFound)
@@ -67,23 +68,23 @@ func (s *stableStore) peek(key []byte) ([]byte, error) {
 }
 
 // SetUint64 stores a number.
-func (s *stableStore) SetUint64(key []byte, val uint64) error {
+func (s *StableStore) SetUint64(key []byte, val uint64) error {
 	err := s.Set(key, binary.BigEndian.AppendUint64(nil, val))
-	if err == nil && val > 0 && s.used != nil {
-		s.used()
+	if err == nil && val > 0 && s.OnTermStored != nil {
+		s.OnTermStored()
 	}
 	return err
 }
 
 // GetUint64 returns a number, or an error with the text "not found".
-func (s *stableStore) GetUint64(key []byte) (uint64, error) {
+func (s *StableStore) GetUint64(key []byte) (uint64, error) {
 	b, err := s.Get(key)
 	if err != nil {
 		return 0, err
 	}
 	if len(b) != 8 {
 		err := fmt.Errorf("stored value %s has %d bytes: %w", key, len(b), ErrDamaged)
-		s.g.fail(ExitStore, err)
+		s.g.Fail(exitcode.Store, err)
 		s.g.halt()
 	}
 	return binary.BigEndian.Uint64(b), nil

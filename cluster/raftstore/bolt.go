@@ -1,6 +1,6 @@
 //go:build !wasip1
 
-package cluster
+package raftstore
 
 import (
 	"errors"

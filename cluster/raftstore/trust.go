@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
 )
 
 // fileTrust holds Trust.
@@ -20,12 +22,12 @@ const fileTrust = "trust.json"
 
 // storedTrust is what trust.json holds.
 type storedTrust struct {
-	Trust
+	identity.Trust
 	Sum string `json:"crc32c"`
 }
 
 // encodeTrust returns trust.json.
-func encodeTrust(t Trust) ([]byte, error) {
+func encodeTrust(t identity.Trust) ([]byte, error) {
 	b, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
@@ -35,10 +37,10 @@ func encodeTrust(t Trust) ([]byte, error) {
 }
 
 // loadTrust reads trust.json for an identity; a missing file leaves the key empty.
-func (d *dataDir) loadTrust() error {
-	b, err := os.ReadFile(filepath.Join(d.path, fileTrust))
+func (d *Dir) loadTrust() error {
+	b, err := os.ReadFile(filepath.Join(d.Path, fileTrust))
 	if errors.Is(err, fs.ErrNotExist) {
-		if namesKey(d.id.Incarnation) {
+		if identity.NamesKey(d.id.Incarnation) {
 			return fmt.Errorf("%s is there but %s, which holds the replica's key, is not: %w", fileIdentity, fileTrust, ErrDamaged)
 		}
 		return nil
@@ -51,10 +53,10 @@ func (d *dataDir) loadTrust() error {
 		return fmt.Errorf("%s: %w: %w", fileTrust, err, ErrDamaged)
 	}
 	b, err = json.Marshal(s.Trust)
-	if sum := fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)); err != nil || sum != s.Sum || s.key() == nil {
+	if sum := fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)); err != nil || sum != s.Sum || s.PrivateKey() == nil {
 		return fmt.Errorf("%s: checksum differs: %w", fileTrust, ErrDamaged)
 	}
-	if namesKey(d.id.Incarnation) && fingerprint(s.key().Public().(ed25519.PublicKey)) != d.id.Incarnation {
+	if identity.NamesKey(d.id.Incarnation) && identity.Fingerprint(s.PrivateKey().Public().(ed25519.PublicKey)) != d.id.Incarnation {
 		return fmt.Errorf("%s holds the key of another replica than %s: %w", fileTrust, fileIdentity, ErrDamaged)
 	}
 	d.id.Trust = s.Trust
@@ -62,30 +64,30 @@ func (d *dataDir) loadTrust() error {
 }
 
 // saveTrust writes trust.json when it has changed.
-func (d *dataDir) saveTrust(t Trust) error {
-	if d.path == "" || t.Seed == nil {
+func (d *Dir) saveTrust(t identity.Trust) error {
+	if d.Path == "" || t.Seed == nil {
 		return nil
 	}
 	b, err := encodeTrust(t)
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(d.path, fileTrust)
+	path := filepath.Join(d.Path, fileTrust)
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, b) {
 		return nil
 	}
 	return writeSynced(path, b)
 }
 
-// pinned is the key that a member has shown first, in hex.
-func (d *dataDir) pinned(server raft.ServerID) string {
+// PinnedKey is the key that a member has shown first, in hex.
+func (d *Dir) PinnedKey(server raft.ServerID) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.id.Trust.Keys[string(server)]
 }
 
-// isGone says whether a replica is known to be removed.
-func (d *dataDir) isGone(server raft.ServerID) bool {
+// IsRemoved says whether a replica is known to be removed.
+func (d *Dir) IsRemoved(server raft.ServerID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Contains(d.id.Gone, string(server))

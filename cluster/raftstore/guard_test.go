@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // TestStandingStillIsNotTheDisk holds that the time in which this process itself
 // stood still is taken off the writes in flight.
 func TestStandingStillIsNotTheDisk(t *testing.T) {
-	g := newGuard(hclog.NewNullLogger(), nil, nil)
+	g := NewGuard(hclog.NewNullLogger(), nil, nil)
 	begun, end, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	from := time.Now()
 	go func() {
@@ -22,15 +22,15 @@ func TestStandingStillIsNotTheDisk(t *testing.T) {
 	}()
 	<-begun
 	later := time.Now().Add(30 * time.Second)
-	if age := g.oldest(later); age < 30*time.Second {
+	if age := g.OldestWrite(later); age < 30*time.Second {
 		t.Fatalf("the write's age is %s", age)
 	}
-	g.forgive(29*time.Second, later)
-	if age := g.oldest(later); age < time.Second || age > later.Sub(from)-29*time.Second {
+	g.Forgive(29*time.Second, later)
+	if age := g.OldestWrite(later); age < time.Second || age > later.Sub(from)-29*time.Second {
 		t.Errorf("after 29 s are forgiven the age is %s", age)
 	}
-	g.forgive(time.Hour, later)
-	if age := g.oldest(later); age != 0 {
+	g.Forgive(time.Hour, later)
+	if age := g.OldestWrite(later); age != 0 {
 		t.Errorf("more than all is forgiven: %s", age)
 	}
 	close(end)

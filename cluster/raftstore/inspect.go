@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"errors"
@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/internal/exitcode"
 )
 
-// startReport is what the checks before a start found.
-type startReport struct {
+// StartReport is what the checks before a start found.
+type StartReport struct {
 	Snapshot    *raft.SnapshotMeta // newest good one
 	BadSnapshot []string           // why others are not
 	badTo       uint64             // the highest index in one of those
@@ -26,9 +28,9 @@ type startReport struct {
 	ConfigIndex uint64
 }
 
-// inspect verifies the newest good snapshot and every entry of the log, and that they and the stored term fit.
-func (s *stores) inspect() (*startReport, error) {
-	rep := &startReport{}
+// Inspect verifies the newest good snapshot and every entry of the log, and that they and the stored term fit.
+func (s *Stores) Inspect() (*StartReport, error) {
+	rep := &StartReport{}
 	if err := s.inspectSnapshots(rep); err != nil {
 		return nil, err
 	}
@@ -43,12 +45,12 @@ func (s *stores) inspect() (*startReport, error) {
 
 // inspectTerm holds the stored term against the newest entry: raft stores a term before any entry of it. A
 // replica without its term would vote again where it has voted.
-func (s *stores) inspectTerm(rep *startReport) (err error) {
+func (s *Stores) inspectTerm(rep *StartReport) (err error) {
 	if rep.Term, err = s.term(); err != nil {
 		return err
 	}
 	switch {
-	case rep.Term == 0 && s.logs.empty() && s.dir != nil && s.dir.used.Load():
+	case rep.Term == 0 && s.Logs.empty() && s.dir != nil && s.dir.used.Load():
 		return fmt.Errorf("%s holds neither a term nor an entry, but this replica has stored some: %w", fileLog, ErrDamaged)
 	case rep.Term < rep.LastTerm:
 		return fmt.Errorf("the stored term is %d, the newest entry is of term %d: %w", rep.Term, rep.LastTerm, ErrDamaged)
@@ -57,14 +59,14 @@ func (s *stores) inspectTerm(rep *startReport) (err error) {
 }
 
 // inspectLog verifies every entry, and that the log goes on where the snapshot ends.
-func (s *stores) inspectLog(rep *startReport) error {
+func (s *Stores) inspectLog(rep *StartReport) error {
 	var snapIndex, snapTerm uint64
 	if rep.Snapshot != nil {
 		snapIndex, snapTerm = rep.Snapshot.Index, rep.Snapshot.Term
 		rep.Config, rep.ConfigIndex = rep.Snapshot.Configuration, rep.Snapshot.ConfigurationIndex
 	}
-	rep.First, _ = s.logs.FirstIndex()
-	rep.Last, rep.LastTerm = s.logs.tail()
+	rep.First, _ = s.Logs.FirstIndex()
+	rep.Last, rep.LastTerm = s.Logs.Tail()
 	if rep.Last == 0 {
 		rep.Last, rep.LastTerm = snapIndex, snapTerm
 		return nil
@@ -78,7 +80,7 @@ func (s *stores) inspectLog(rep *startReport) error {
 	}
 	for i := rep.First; i <= rep.Last; i++ {
 		var l raft.Log
-		if err := s.logs.peek(i, &l); errors.Is(err, raft.ErrLogNotFound) {
+		if err := s.Logs.Peek(i, &l); errors.Is(err, raft.ErrLogNotFound) {
 			return fmt.Errorf("log has a hole at %d: %w", i, ErrDamaged)
 		} else if err != nil {
 			return err
@@ -88,7 +90,7 @@ func (s *stores) inspectLog(rep *startReport) error {
 			rep.Drop = true
 		}
 		if l.Type == raft.LogConfiguration && i > rep.ConfigIndex {
-			conf, err := decodeConfiguration(l.Data)
+			conf, err := DecodeConfiguration(l.Data)
 			if err != nil {
 				return fmt.Errorf("log entry %d: %w", i, err)
 			}
@@ -106,20 +108,20 @@ func (s *stores) inspectLog(rep *startReport) error {
 }
 
 // inspectSnapshots finds the newest snapshot that is whole.
-func (s *stores) inspectSnapshots(rep *startReport) error {
-	list, err := s.snaps.List()
+func (s *Stores) inspectSnapshots(rep *StartReport) error {
+	list, err := s.Snapshots.List()
 	if err != nil {
 		return fmt.Errorf("list snapshots: %w", err)
 	}
-	unread := s.snaps.unread(list)
+	unread := s.Snapshots.unread(list)
 	for _, id := range slices.Sorted(maps.Keys(unread)) {
 		rep.bad(id, unread[id])
 	}
 	for _, meta := range list {
 		if err := s.verifySnapshot(meta.ID); errors.Is(err, ErrNewer) {
-			return &FatalError{ExitNotKnown, err}
+			return &exitcode.Error{Code: exitcode.NotKnown, Err: err}
 		} else if err != nil {
-			s.snaps.condemn(meta.ID)
+			s.Snapshots.condemn(meta.ID)
 			rep.bad(meta.ID, err)
 			continue
 		}
@@ -133,7 +135,7 @@ func (s *stores) inspectSnapshots(rep *startReport) error {
 }
 
 // bad takes note of a damaged snapshot, and of the index in its name, TERM-INDEX-TIME.
-func (r *startReport) bad(id string, err error) {
+func (r *StartReport) bad(id string, err error) {
 	r.BadSnapshot = append(r.BadSnapshot, fmt.Sprintf("%s: %v", id, err))
 	var term, index, at uint64
 	if n, _ := fmt.Sscanf(id, "%d-%d-%d", &term, &index, &at); n == 3 { // else it has another name
@@ -142,26 +144,26 @@ func (r *startReport) bad(id string, err error) {
 }
 
 // verifySnapshot reads a snapshot through.
-func (s *stores) verifySnapshot(id string) error {
-	if s.snaps.dir != "" {
-		if err := s.snaps.g.patiently("check snapshot "+id, func() error { return checkMeta(s.snaps.dir, id) }); err != nil {
+func (s *Stores) verifySnapshot(id string) error {
+	if s.Snapshots.dir != "" {
+		if err := s.Snapshots.g.RetryShortage("check snapshot "+id, func() error { return checkMeta(s.Snapshots.dir, id) }); err != nil {
 			return fmt.Errorf("snapshot %s: %w", id, err)
 		}
 	}
-	_, r, err := s.snaps.Open(id)
+	_, r, err := s.Snapshots.Open(id)
 	if err != nil {
 		return fmt.Errorf("snapshot %s: %w: %w", id, err, ErrDamaged)
 	}
 	defer func() { _ = r.Close() }()
-	if s.snaps.verify == nil {
+	if s.Snapshots.verify == nil {
 		_, err = io.Copy(io.Discard, r)
 		return err
 	}
-	return s.snaps.verify(r)
+	return s.Snapshots.verify(r)
 }
 
-// decodeConfiguration is raft's, without its panic.
-func decodeConfiguration(b []byte) (conf raft.Configuration, err error) {
+// DecodeConfiguration is raft's, without its panic.
+func DecodeConfiguration(b []byte) (conf raft.Configuration, err error) {
 	err = sane("membership", func() error { conf = raft.DecodeConfiguration(b); return nil })
 	return conf, err
 }

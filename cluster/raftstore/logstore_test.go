@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 // TestLogHole: entries between snapshot and log are missing.
 func TestLogHole(t *testing.T) {
 	inner := raft.NewInmemStore()
-	g := newGuard(hclog.NewNullLogger(), nil, nil)
+	g := NewGuard(hclog.NewNullLogger(), nil, nil)
 	for i := uint64(5); i < 9; i++ {
 		_ = inner.StoreLog(seal(&raft.Log{Index: i, Term: 1, Data: []byte("x")}))
 	}
@@ -23,8 +23,8 @@ func TestLogHole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &stores{logs: logs, stable: &stableStore{g: g, inner: inner}, snaps: &snapStore{g: g, turn: newTurn(), inner: raft.NewInmemSnapshotStore()}}
-	if _, err := st.inspect(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "begins at 5") {
+	st := &Stores{Logs: logs, Stable: &StableStore{g: g, inner: inner}, Snapshots: &SnapshotStore{g: g, turn: NewMutex(), inner: raft.NewInmemSnapshotStore()}}
+	if _, err := st.Inspect(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "begins at 5") {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -32,7 +32,7 @@ func TestLogHole(t *testing.T) {
 // TestLogStoreModel holds the guarded store against a plain map, with truncations at both ends.
 func TestLogStoreModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		g := newGuard(hclog.NewNullLogger(), nil, nil)
+		g := NewGuard(hclog.NewNullLogger(), nil, nil)
 		inner := raft.NewInmemStore()
 		s, _ := openLog(g, inner)
 		model := map[uint64]*raft.Log{}
@@ -81,7 +81,7 @@ func TestLogStoreModel(t *testing.T) {
 			},
 			"": func(rt *rapid.T) {
 				gf, _ := s.FirstIndex()
-				gl, gt := s.tail()
+				gl, gt := s.Tail()
 				if gf != first || gl != last {
 					rt.Fatalf("bounds %d to %d, want %d to %d", gf, gl, first, last)
 				}
@@ -93,10 +93,10 @@ func TestLogStoreModel(t *testing.T) {
 				}
 				i := rapid.Uint64Range(first, last).Draw(rt, "read")
 				var l raft.Log
-				if err := s.peek(i, &l); err != nil || !bytes.Equal(l.Data, model[i].Data) || l.Term != model[i].Term {
+				if err := s.Peek(i, &l); err != nil || !bytes.Equal(l.Data, model[i].Data) || l.Term != model[i].Term {
 					rt.Fatalf("entry %d: %v %v", i, l, err)
 				}
-				if err := s.peek(last+1, &l); err != raft.ErrLogNotFound {
+				if err := s.Peek(last+1, &l); err != raft.ErrLogNotFound {
 					rt.Fatalf("entry after the end: %v", err)
 				}
 			},

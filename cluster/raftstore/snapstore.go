@@ -1,4 +1,4 @@
-package cluster
+package raftstore
 
 import (
 	"errors"
@@ -13,29 +13,30 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/internal/exitcode"
 	"rmd/internal/point"
 )
 
-// snapStore is raft's snapshot store behind the guard: what is written is verified while it is
+// SnapshotStore is raft's snapshot store behind the guard: what is written is verified while it is
 // written, and only a verified snapshot comes into being, whether made here or received.
-type snapStore struct {
-	g      *guard
-	inner  raft.SnapshotStore
-	dir    string // the data directory; empty when the inner store was injected
-	verify func(io.Reader) error
-	made   func(meta raft.SnapshotMeta, took time.Duration) // after each finished snapshot
-	turn   turn                                             // finishing one, see snapSink.finish
+type SnapshotStore struct {
+	g          *Guard
+	inner      raft.SnapshotStore
+	dir        string // the data directory; empty when the inner store was injected
+	verify     func(io.Reader) error
+	OnFinished func(meta raft.SnapshotMeta, took time.Duration) // after each finished snapshot
+	turn       Mutex                                            // finishing one, see snapSink.finish
 
 	mu      sync.Mutex
 	bad     map[string]bool // damaged ones, by id: raft must not see them
 	writing map[string]bool // those that are being written, by id
 }
 
-var _ raft.SnapshotStore = (*snapStore)(nil)
+var _ raft.SnapshotStore = (*SnapshotStore)(nil)
 
 // Create begins a snapshot.
-func (s *snapStore) Create(version raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
-	if err := s.g.check(); err != nil {
+func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
+	if err := s.g.Check(); err != nil {
 		return nil, err
 	}
 	inner, err := s.begin(func() (raft.SnapshotSink, error) {
@@ -61,7 +62,7 @@ func (s *snapStore) Create(version raft.SnapshotVersion, index, term uint64, con
 }
 
 // begin makes a sink. First it removes what the library has left of snapshots that it could not begin or finish.
-func (s *snapStore) begin(create func() (raft.SnapshotSink, error)) (raft.SnapshotSink, error) {
+func (s *SnapshotStore) begin(create func() (raft.SnapshotSink, error)) (raft.SnapshotSink, error) {
 	if s.dir == "" {
 		return create()
 	}
@@ -79,14 +80,14 @@ func (s *snapStore) begin(create func() (raft.SnapshotSink, error)) (raft.Snapsh
 }
 
 // ended notes that a snapshot is no longer written.
-func (s *snapStore) ended(id string) {
+func (s *SnapshotStore) ended(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.writing, id)
 }
 
 // sweep removes unfinished snapshots that nobody writes. The lock is held.
-func (s *snapStore) sweep() {
+func (s *SnapshotStore) sweep() {
 	left, _ := filepath.Glob(filepath.Join(s.dir, dirSnapshots, "*.tmp")) // the pattern is well-formed
 	for _, path := range left {
 		if s.writing[strings.TrimSuffix(filepath.Base(path), ".tmp")] {
@@ -108,19 +109,19 @@ func orDamaged(err error) error {
 
 // trouble ends the replica for a failed write, unless the disk is merely full or the system short of something:
 // a snapshot can wait, and raft takes another one soon.
-func (s *snapStore) trouble(err error) error {
+func (s *SnapshotStore) trouble(err error) error {
 	switch {
-	case isShortage(err):
-		s.g.short(err)
-	case !noSpace(err):
-		s.g.fail(ExitStore, err)
+	case IsShortage(err):
+		s.g.ReportShortage(err)
+	case !IsNoSpace(err):
+		s.g.Fail(exitcode.Store, err)
 	}
 	return err
 }
 
 // List returns the snapshots that are not known to be damaged, newest first.
-func (s *snapStore) List() (list []*raft.SnapshotMeta, err error) {
-	err = s.g.patiently("list snapshots", func() error {
+func (s *SnapshotStore) List() (list []*raft.SnapshotMeta, err error) {
+	err = s.g.RetryShortage("list snapshots", func() error {
 		list, err = s.list()
 		return err
 	})
@@ -128,13 +129,13 @@ func (s *snapStore) List() (list []*raft.SnapshotMeta, err error) {
 }
 
 // list is List without patience.
-func (s *snapStore) list() ([]*raft.SnapshotMeta, error) {
+func (s *SnapshotStore) list() ([]*raft.SnapshotMeta, error) {
 	list, err := s.inner.List()
 	if err != nil {
 		return nil, err
 	}
 	for _, err := range s.unread(list) { // in any order
-		if isShortage(err) {
+		if IsShortage(err) {
 			return nil, err
 		}
 	}
@@ -145,7 +146,7 @@ func (s *snapStore) list() ([]*raft.SnapshotMeta, error) {
 
 // unread tells of finished snapshots that are not in the library's list, which passes over those whose metadata
 // it cannot read, and why.
-func (s *snapStore) unread(list []*raft.SnapshotMeta) map[string]error {
+func (s *SnapshotStore) unread(list []*raft.SnapshotMeta) map[string]error {
 	if s.dir == "" {
 		return nil
 	}
@@ -167,7 +168,7 @@ func (s *snapStore) unread(list []*raft.SnapshotMeta) map[string]error {
 }
 
 // condemn hides a damaged snapshot.
-func (s *snapStore) condemn(id string) {
+func (s *SnapshotStore) condemn(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bad == nil {
@@ -177,13 +178,13 @@ func (s *snapStore) condemn(id string) {
 }
 
 // Open opens a snapshot whose checksum the inner store has compared.
-func (s *snapStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
-	if err := s.g.check(); err != nil {
+func (s *SnapshotStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	if err := s.g.Check(); err != nil {
 		return nil, nil, err
 	}
 	var meta *raft.SnapshotMeta
 	var r io.ReadCloser
-	err := s.g.patiently("open snapshot "+id, func() (err error) {
+	err := s.g.RetryShortage("open snapshot "+id, func() (err error) {
 		meta, r, err = s.inner.Open(id)
 		return err
 	})
@@ -199,8 +200,8 @@ type snapReader struct {
 	meta raft.SnapshotMeta
 }
 
-// restoredMeta finds out which snapshot of this store raft has wrapped.
-func restoredMeta(r io.ReadCloser) (*raft.SnapshotMeta, error) {
+// RestoredMeta finds out which snapshot of this store raft has wrapped.
+func RestoredMeta(r io.ReadCloser) (*raft.SnapshotMeta, error) {
 	for {
 		switch v := r.(type) {
 		case *snapReader:
@@ -216,7 +217,7 @@ func restoredMeta(r io.ReadCloser) (*raft.SnapshotMeta, error) {
 // snapSink writes to the inner sink and to the verifier.
 type snapSink struct {
 	raft.SnapshotSink
-	s       *snapStore
+	s       *SnapshotStore
 	meta    raft.SnapshotMeta
 	start   time.Time
 	pipe    *io.PipeWriter
@@ -254,12 +255,12 @@ func (k *snapSink) Close() error {
 			_ = k.SnapshotSink.Cancel()
 			err = fmt.Errorf("snapshot at %d refused, the old state stays: %w", k.meta.Index, err)
 			if errors.Is(err, ErrNewer) { // no other one will ever come
-				k.s.g.fail(ExitNotKnown, err)
+				k.s.g.Fail(exitcode.NotKnown, err)
 			}
 			return err
 		}
 	}
-	if err := k.s.g.check(); err != nil {
+	if err := k.s.g.Check(); err != nil {
 		return err
 	}
 	return k.finish()
@@ -291,8 +292,8 @@ func (k *snapSink) finish() error {
 		return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
 	}
 	point.Hit(point.SnapshotFinished)
-	if k.s.made != nil {
-		k.s.made(k.meta, time.Since(k.start))
+	if k.s.OnFinished != nil {
+		k.s.OnFinished(k.meta, time.Since(k.start))
 	}
 	return nil
 }
@@ -311,7 +312,7 @@ func (k *snapSink) discard() {
 // overtaken refuses a snapshot behind the newest one.
 func (k *snapSink) overtaken() error {
 	list, err := k.s.list()
-	if isShortage(err) {
+	if IsShortage(err) {
 		return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
 	}
 	if err != nil || len(list) == 0 || list[0].Index <= k.meta.Index {
@@ -341,8 +342,8 @@ type ownSnapshot struct {
 	done func() // gives the turn back, nil while it is not taken
 }
 
-// newOwnSnapshot marks a snapshot as one that this replica takes itself.
-func newOwnSnapshot(s raft.FSMSnapshot) raft.FSMSnapshot { return &ownSnapshot{FSMSnapshot: s} }
+// NewOwnSnapshot marks a snapshot as one that this replica takes itself.
+func NewOwnSnapshot(s raft.FSMSnapshot) raft.FSMSnapshot { return &ownSnapshot{FSMSnapshot: s} }
 
 // Persist writes the state.
 func (s *ownSnapshot) Persist(sink raft.SnapshotSink) error {
