@@ -109,7 +109,7 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 	st.KeepAudit(now)
 	running := now.Meta
 	running.ClusterID = s.r.cluster.ClusterID()
-	if err := RaiseEpoch(st, running, "restored from a snapshot of cluster "+h.ClusterID+" at index "+strconv.FormatUint(h.Index, 10), time.Now()); err != nil {
+	if err := RaiseEpoch(st, running, "restored from a snapshot of cluster "+h.ClusterID+" at index "+strconv.FormatUint(h.Index, 10), s.r.parts.Now()); err != nil {
 		return api.Restored{}, err
 	}
 	out.Epoch = st.Meta.Epoch

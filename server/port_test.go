@@ -142,7 +142,7 @@ func keyOf(t *testing.T, dir string) ed25519.PrivateKey {
 // that is not there.
 func TestMethodsAreDeclared(t *testing.T) {
 	r := openTLS(t, newAuthority(t, "prod"), "rm1")
-	served := r.peer.Methods()
+	served := r.peer.(*peer.Server).Methods()
 	for _, number := range served {
 		if !slices.ContainsFunc(cluster.Methods, func(m cluster.Method) bool { return m.Number == number && m.Caller != "" && m.Name != "" }) {
 			t.Errorf("method %d does not declare in cluster.Methods who may call it", number)

@@ -4,19 +4,7 @@ import (
 	"time"
 
 	"rmd/cluster"
-	"rmd/leader"
-	"rmd/scheduler/input"
 )
-
-// observeSequencer hands the sequencer's measurements to the metrics.
-func (r *Replica) observeSequencer() leader.Observe {
-	return leader.Observe{
-		Batch:  func(events, _, _ int) { r.metrics.ObserveBatch(events) },
-		Commit: r.metrics.ObserveCommit,
-		Plan:   func(kind input.Kind, _ int, _ bool, took time.Duration) { r.metrics.ObservePlan(kind, took) },
-		Wait:   r.metrics.ObserveReplyWait,
-	}
-}
 
 // measure hands the consensus part's measurements to the metrics.
 func (r *Replica) measure(what cluster.Measure, d time.Duration) {

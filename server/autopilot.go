@@ -2,132 +2,13 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	"rmd/cluster"
 	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
 )
-
-// methodReplica is this package's method on the replicas' wire: small questions
-// that are not the consensus part's. Numbers are part of the wire.
-const methodReplica byte = 33
-
-// The questions.
-const (
-	opAbout     = "about"
-	opAutopilot = "autopilot"
-)
-
-const (
-	askTimeout = 500 * time.Millisecond
-	aboutFresh = 5 * time.Second
-)
-
-type question struct {
-	Op string `json:"op"`
-}
-
-type answer struct {
-	HTTP     string                  `json:"http,omitempty"`
-	Settings cluster.AutopilotConfig `json:"settings,omitzero"`
-	Health   cluster.Health          `json:"health,omitzero"`
-}
-
-// serveQuestions answers the other replicas.
-func (r *Replica) serveQuestions() {
-	r.peer.Handle(methodReplica, func(_ context.Context, _ string, req []byte) ([]byte, error) {
-		var q question
-		if err := json.Unmarshal(req, &q); err != nil {
-			return nil, fmt.Errorf("question: %w", err)
-		}
-		a, err := r.answer(q)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(a)
-	})
-}
-
-func (r *Replica) answer(q question) (answer, error) {
-	switch q.Op {
-	case opAbout:
-		return answer{HTTP: r.HTTPAddr()}, nil
-	case opAutopilot:
-		return answer{Settings: r.cluster.AutopilotConfig(), Health: r.cluster.Health()}, nil
-	}
-	return answer{}, fmt.Errorf("unknown question %q", q.Op)
-}
-
-// ask puts a question to the replica at an address, which may be this one.
-func (r *Replica) ask(ctx context.Context, addr string, q question) (answer, error) {
-	if addr == r.PeerAddr() {
-		return r.answer(q)
-	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	req, err := json.Marshal(q)
-	if err != nil {
-		return answer{}, err
-	}
-	b, err := r.peer.Call(ctx, addr, methodReplica, req)
-	if err != nil {
-		return answer{}, err
-	}
-	var a answer
-	return a, json.Unmarshal(b, &a)
-}
-
-// aboutCache keeps the others' REST addresses for a while.
-type aboutCache struct {
-	mu   sync.Mutex
-	http map[string]string
-	at   map[string]time.Time
-}
-
-// aboutAll returns the REST addresses of those that are alive.
-func (r *Replica) aboutAll(ctx context.Context, members []cluster.Member) map[string]string {
-	out := map[string]string{}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for _, m := range members {
-		if m.State != cluster.StateAlive {
-			continue
-		}
-		wg.Go(func() {
-			http := r.about(ctx, m)
-			mu.Lock()
-			defer mu.Unlock()
-			out[m.ID] = http
-		})
-	}
-	wg.Wait()
-	return out
-}
-
-func (r *Replica) about(ctx context.Context, m cluster.Member) string {
-	c := &r.abouts
-	c.mu.Lock()
-	known, fresh := c.http[m.ID], time.Since(c.at[m.ID]) < aboutFresh
-	c.mu.Unlock()
-	if fresh {
-		return known
-	}
-	a, err := r.ask(ctx, m.Address, question{Op: opAbout})
-	if err != nil {
-		return known
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.http == nil {
-		c.http, c.at = map[string]string{}, map[string]time.Time{}
-	}
-	c.http[m.ID], c.at[m.ID] = a.HTTP, time.Now()
-	return a.HTTP
-}
 
 // Autopilot implements rest.Consensus: only the leader judges.
 func (c consensus) Autopilot(ctx context.Context) (api.AutopilotState, error) {
@@ -187,15 +68,6 @@ func (r *Replica) autopilot() (cluster.AutopilotConfig, bool) {
 		DeadServerLastContactThreshold: time.Duration(a.DeadServerMillis) * time.Millisecond,
 		LastContactThreshold:           time.Duration(a.LastContactMillis) * time.Millisecond,
 		ServerStabilizationTime:        time.Duration(a.StabilizationMillis) * time.Millisecond}, a.Set
-}
-
-// isMember says whether a replica is in the membership that this one knows. One
-// that is in none yet knows itself.
-func (r *Replica) isMember(id string) bool {
-	if id == r.ID() {
-		return true
-	}
-	return r.cluster.HasMember(id)
 }
 
 func settingsDoc(a cluster.AutopilotConfig) api.Autopilot {

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"time"
+
+	"rmd/internal/hadoopconf"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+)
+
+// seed gives a new cluster its identity and first queues, as soon as it has a
+// leader: this one.
+func (r *Replica) seed(term uint64) {
+	for r.ctx.Err() == nil && r.cluster.IsLeader() && r.cluster.Term() == term {
+		if _, ok := r.seq.Leading(); !ok {
+			r.sleep(2 * time.Millisecond)
+			continue
+		}
+		if st, _ := r.machine.Fork(); st.Meta.ClusterID != "" {
+			r.noteRecovery()
+			return
+		}
+		props, err := r.firstQueues()
+		if err != nil {
+			r.log.Error("the queue configuration cannot be read; the cluster stays without queues", "error", err)
+			return
+		}
+		in := &input.InitCluster{ClusterID: r.cluster.ClusterID(), ClusterTimestamp: r.parts.Now().UnixMilli(), Properties: props, Entropy: r.parts.Entropy()}
+		reply, _, err := r.seq.Do(r.ctx, input.Request{Input: in})
+		switch {
+		case err != nil:
+			r.sleep(10 * time.Millisecond)
+		case reply.Refused() != nil && reply.Refused().Reason != input.AlreadyDone:
+			r.log.Error("the first queue configuration is refused", "error", reply.Refused(), "details", reply.Refused().Details)
+			return
+		default:
+			r.log.Info("cluster initialized", "cluster", in.ClusterID)
+			return
+		}
+	}
+}
+
+// noteRecovery writes a recovery by hand, which no log could take when it was
+// done, into the audit.
+func (r *Replica) noteRecovery() {
+	id := r.cluster.Identity()
+	if id.Recovered == nil {
+		return
+	}
+	in := &input.Audit{Who: id.Recovered.By, From: id.ID + "'s disk", Action: "recover", Target: id.ClusterID, Result: "done at " + id.Recovered.At.Format(time.RFC3339)}
+	_, _, err := r.seq.Do(r.ctx, input.Request{Input: in})
+	if err == nil {
+		err = r.cluster.RecoveryNoted()
+	}
+	if err != nil {
+		r.log.Warn("the recovery is not in the audit yet; the next election tries again", "error", err)
+	}
+}
+
+func (r *Replica) sleep(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-r.ctx.Done():
+	}
+}
+
+// firstQueues are the properties of an explicit init, of Options, of Hadoop's
+// files, or the built-in ones.
+func (r *Replica) firstQueues() ([]input.Property, error) {
+	var props []capacity.Property
+	select {
+	case props = <-r.seeds:
+	default:
+	}
+	if props == nil {
+		props = r.opt.Queues
+	}
+	if props == nil {
+		var err error
+		if props, err = QueuesOf(r.opt.Config.Hadoop); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]input.Property, len(props))
+	for i, p := range props {
+		out[i] = input.Property(p)
+	}
+	return out, nil
+}
+
+// QueuesOf reads the queue configuration of a Hadoop configuration directory;
+// an empty one gives the built-in queues.
+func QueuesOf(dir string) ([]capacity.Property, error) {
+	if dir == "" {
+		return capacity.DefaultProperties(), nil
+	}
+	conf, err := hadoopconf.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	return Properties(conf), nil
+}
+
+// Properties are the keys of a Hadoop configuration that the planner reads.
+func Properties(conf *hadoopconf.Config) []capacity.Property {
+	var out []capacity.Property
+	for _, p := range conf.Properties() {
+		if capacity.Relevant(p.Name) {
+			out = append(out, capacity.Property{Name: p.Name, Value: p.Value, Origin: p.Origin()})
+		}
+	}
+	return out
+}

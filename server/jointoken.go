@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+
+	"rmd/cluster"
+	"rmd/scheduler/input"
+)
+
+// tokenUnknown is said of a token that is wrong, and of one that has expired: the
+// state forgets it then.
+const tokenUnknown = "the join token is not known, or has expired"
+
+// checkToken spends a join token, or, dry, says whether it could be spent. It
+// runs on the leader. The token remembers which replica it was spent on: that
+// one may ask again when the answer was lost, another may not.
+func (r *Replica) checkToken(token, by string, dry bool) (string, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Second)
+	defer cancel()
+	hash := sha256.Sum256([]byte(token))
+	if dry {
+		return r.lookAtToken(hash[:], by)
+	}
+	reply, _, err := r.seq.Do(ctx, input.Request{Input: &input.UseJoinToken{Hash: hash[:], By: by}})
+	if err != nil {
+		return "", err
+	}
+	if f := reply.Refused(); f != nil {
+		if f.Reason == input.TokenInvalid {
+			f.What = tokenUnknown
+		}
+		return "", &cluster.Refusal{Code: cluster.Code(f.Reason), What: f.What, Do: f.Do}
+	}
+	if reply.(*input.UseJoinTokenReply).Voter {
+		return cluster.RoleVoter, nil
+	}
+	return cluster.RoleNonvoter, nil
+}
+
+// lookAtToken judges a token by the committed state.
+func (r *Replica) lookAtToken(hash []byte, by string) (string, error) {
+	const again = "make one with \"rmd cluster token create\""
+	st, _ := r.machine.Fork()
+	t, ok := st.JoinToken(hash)
+	switch {
+	case !ok:
+		return "", &cluster.Refusal{Code: cluster.CodeTokenInvalid, What: tokenUnknown, Do: again}
+	case t.UsedBy != "" && t.UsedBy != by:
+		return "", &cluster.Refusal{Code: cluster.CodeTokenUsed, What: "the join token was used by " + t.UsedBy, Do: again}
+	case t.UsedBy == "" && t.ExpiresMillis <= r.parts.Now().UnixMilli():
+		return "", &cluster.Refusal{Code: cluster.CodeTokenExpired, What: "the join token has expired", Do: again}
+	case t.Voter:
+		return cluster.RoleVoter, nil
+	}
+	return cluster.RoleNonvoter, nil
+}

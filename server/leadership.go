@@ -1,0 +1,134 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"rmd/cluster"
+	"rmd/leader"
+	"rmd/transport/forward"
+	"rmd/transport/http/v1/api"
+)
+
+// barrierTimeout bounds how long a new leader waits for what is in the log.
+const barrierTimeout = 30 * time.Second
+
+// follow carries changes of leadership to the parts that act on them.
+func (r *Replica) follow(changes <-chan cluster.Leadership) {
+	for l := range changes {
+		r.tracker.Set(forward.Leader{Term: l.Term, Addr: l.Address, Here: l.IsLeader})
+		r.mu.Lock()
+		f := r.failover.follow(l, time.Now())
+		r.mu.Unlock()
+		if f != nil {
+			r.log.Info("new leader", "leader", f.NewLeader, "term", f.Term, "without_leader_ms", fmt.Sprintf("%.1f", f.Millis), "before", f.OldLeader)
+			r.metrics.ObserveFailover(time.Duration(f.Millis * float64(time.Millisecond)))
+		}
+		r.ready.follow(r.ctx, l)
+		r.office(leader.Leadership{Term: l.Term, Here: l.IsLeader})
+		if r.hadoop != nil {
+			r.hadoop.follow(leader.Leadership{Term: l.Term, Here: l.IsLeader})
+		}
+		if l.IsLeader {
+			term := l.Term
+			r.wg.Go(func() { r.seed(term) })
+		}
+	}
+}
+
+// office opens or closes the sequencer, unless a restore keeps it closed.
+func (r *Replica) office(l leader.Leadership) {
+	r.mu.Lock()
+	r.led = l
+	if r.paused {
+		l.Here = false
+	}
+	r.mu.Unlock()
+	select {
+	case r.offices <- l:
+	case <-r.ctx.Done():
+	}
+}
+
+// pause closes the office until the func returned is called.
+func (r *Replica) pause() (resume func()) {
+	r.mu.Lock()
+	r.paused = true
+	led := r.led
+	r.mu.Unlock()
+	r.office(led)
+	return func() {
+		r.mu.Lock()
+		r.paused = false
+		led := r.led
+		r.mu.Unlock()
+		r.office(led)
+	}
+}
+
+// failoversKept is how many elections are remembered, for those who look later.
+const failoversKept = 16
+
+// failoverClock measures how long the cluster was without a leader, as this
+// replica saw it.
+type failoverClock struct {
+	old     string // the last leader known
+	lost    time.Time
+	last    *api.Failover
+	seen    []api.Failover // the last failoversKept, oldest first
+	since   time.Time      // the present leader's
+	version uint64
+	expiry  leader.Expiry
+}
+
+func (f *failoverClock) follow(l cluster.Leadership, now time.Time) *api.Failover {
+	switch {
+	case l.LeaderID == "":
+		if f.lost.IsZero() {
+			f.lost = now
+		}
+		return nil
+	case l.LeaderID == f.old && f.lost.IsZero():
+		return nil
+	}
+	out := &api.Failover{AtMillis: now.UnixMilli(), Term: l.Term, OldLeader: f.old, NewLeader: l.LeaderID}
+	if !f.lost.IsZero() {
+		out.Millis = float64(now.Sub(f.lost).Microseconds()) / 1000
+	}
+	first := f.old == ""
+	f.old, f.lost, f.since = l.LeaderID, time.Time{}, now
+	if first {
+		return nil
+	}
+	f.last = out
+	if len(f.seen) == failoversKept {
+		f.seen = slices.Delete(f.seen, 0, 1)
+	}
+	f.seen = append(f.seen, *out)
+	return out
+}
+
+// errNoLeader is what a wait for a leader ends with.
+var errNoLeader = errors.New("no leader")
+
+// AwaitLeader returns once a leader is known to this replica and the cluster is
+// initialized.
+func (r *Replica) AwaitLeader(ctx context.Context) error {
+	for {
+		l, changed := r.tracker.Leader()
+		if l.Addr != "" || l.Here {
+			if st, _ := r.machine.Fork(); st.Meta.ClusterID != "" {
+				return nil
+			}
+		}
+		select {
+		case <-changed:
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", errNoLeader, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"rmd/cluster"
+	"rmd/config"
+	"rmd/fsm"
+	"rmd/fsm/event"
+	"rmd/leader"
+	"rmd/snapshot"
+)
+
+// openMachine makes the state machine, empty until Raft restores and replays it.
+func (r *Replica) openMachine() error {
+	c := fsm.DefaultConfig()
+	c.Logger, c.OnFatal, c.Level = r.log.Named("fsm"), r.fatal, r.parts.Level
+	c.AppliedIndex = func() uint64 {
+		if r.cluster == nil {
+			return 0
+		}
+		return r.cluster.AppliedIndex()
+	}
+	r.machine = fsm.New(c)
+	r.reasons, r.past, r.whys = &reasons{}, &past{r: r}, newWhys(r)
+	return nil
+}
+
+// openCluster opens Raft and its stores.
+func (r *Replica) openCluster() error {
+	k := clusterConfig(r.opt.Config)
+	k.Peer, k.FSM, k.Logger, k.OnFatal, k.Version = r.peer, r.parts.FSM(r.machine), r.log.Named("cluster"), r.fatal, r.opt.Version
+	k.Options, k.Level = r.parts.Stores, uint64(r.parts.Level)
+	k.FeatureLevel = func() uint64 { st, _ := r.machine.Fork(); return uint64(st.Meta.Level) }
+	k.VerifySnapshot, k.VerifyEntry = verifySnapshot(r.parts.Level), r.machine.Verify
+	k.CheckToken = r.checkToken
+	if r.certs != nil {
+		k.Revoked = r.certs.Revoked
+	}
+	k.Digest = r.digest
+	k.Observe = r.measure
+	k.AutopilotNow = r.autopilot
+	k.Problem = r.budget.Problem
+	var err error
+	if r.cluster, err = cluster.Open(k); err != nil {
+		return fmt.Errorf("replica %s: %w", k.ID, err)
+	}
+	r.ready = r.newReadiness()
+	return nil
+}
+
+// entryMax bounds one entry. Inputs are bounded at the doors; what follows from
+// one (a lost node with thousands of containers) must still fit.
+const entryMax = 16 << 20
+
+// clusterConfig carries the keys of rmd.yaml over to the consensus part.
+func clusterConfig(c config.Config) cluster.Config {
+	k := cluster.DefaultConfig()
+	k.ID, k.ClusterName, k.DataDir, k.Advertise = c.ID, c.Cluster, c.Data, c.Raft.Advertise
+	k.BootstrapExpect, k.AllowEven, k.Join = int(c.Raft.Expect), c.Raft.AllowEven, c.Raft.Join
+	k.Heartbeat, k.Election, k.Lease = c.Raft.Heartbeat, c.Raft.Election, c.Raft.Lease
+	k.SnapshotThreshold, k.SnapshotBytes = uint64(c.Raft.SnapshotThreshold), int64(c.Raft.SnapshotBytes)
+	k.SnapshotInterval, k.Trailing = c.Raft.SnapshotInterval, uint64(c.Raft.Trailing)
+	k.DiskReserve, k.DiskStop = uint64(c.Disk.Reserve), uint64(c.Disk.Stop)
+	k.HungGiveUp, k.HungExit = c.Disk.GiveUpAt, c.Disk.ExitAt
+	k.Autopilot = c.Autopilot
+	k.EntryMax = entryMax
+	return k
+}
+
+func (r *Replica) digest(index uint64) (uint64, []byte, bool) {
+	at, d, ok := r.machine.DigestAt(index)
+	return at, binary.BigEndian.AppendUint64(nil, d), ok
+}
+
+// VerifySnapshot reads a whole snapshot, as before anything is replaced by it.
+func VerifySnapshot(r io.Reader) error { return verifySnapshot(event.Level)(r) }
+
+// verifySnapshot is VerifySnapshot for a program that knows a feature level.
+func verifySnapshot(level uint32) func(io.Reader) error {
+	return func(r io.Reader) error {
+		info, err := snapshot.Verify(r)
+		if err == nil {
+			err = info.Within(level)
+		}
+		if errors.Is(err, snapshot.ErrFormat) {
+			return fmt.Errorf("%w: %w", cluster.ErrNewer, err)
+		}
+		return err
+	}
+}
+
+// raftLog shows the consensus part to the sequencer.
+type raftLog struct{ c *cluster.Cluster }
+
+// Propose implements leader.Log.
+func (l raftLog) Propose(entry []byte) leader.Future { return raftFuture{l.c.Propose(entry)} }
+
+type raftFuture struct{ f cluster.Future }
+
+// Wait implements leader.Future: errors are told in the sequencer's own words.
+func (f raftFuture) Wait() (uint64, error) {
+	index, _, err := f.f.Wait()
+	switch {
+	case err == nil:
+		return index, nil
+	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, cluster.ErrDiskFull), errors.Is(err, fsm.ErrStale):
+		return index, fmt.Errorf("%w: %w", leader.ErrNotLeader, err)
+	case errors.Is(err, cluster.ErrBadEntry):
+		return index, fmt.Errorf("%w: %w", leader.ErrPlanner, err)
+	case errors.Is(err, cluster.ErrTooLarge):
+		return index, fmt.Errorf("%w: %w", leader.ErrTooLarge, err)
+	}
+	return index, fmt.Errorf("%w: %w", leader.ErrUnknownOutcome, err)
+}

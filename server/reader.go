@@ -1,0 +1,66 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"rmd/fsm"
+	httpserver "rmd/transport/http"
+)
+
+// reader shows the committed state to REST.
+type reader struct{ *fsm.Machine }
+
+// Watch implements httpserver.Reader.
+func (r reader) Watch(after uint64) (httpserver.Subscription, error) {
+	s, err := r.Machine.Watch(after)
+	if err != nil {
+		return nil, tooOld(err)
+	}
+	return subscription{s}, nil
+}
+
+type subscription struct{ s *fsm.Subscription }
+
+// Next implements httpserver.Subscription.
+func (s subscription) Next(ctx context.Context) (httpserver.Batch, error) {
+	b, err := s.s.Next(ctx)
+	if err != nil {
+		return httpserver.Batch{}, tooOld(err)
+	}
+	return httpserver.Batch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: b.Events}, nil
+}
+
+// Close implements httpserver.Subscription; a subscription of the machine holds
+// nothing.
+func (subscription) Close() {}
+
+// history shows the log to REST.
+type history struct{ r *Replica }
+
+// Entries implements httpserver.LogReader.
+func (h history) Entries(_ context.Context, from uint64, count int) ([]httpserver.LogEntry, uint64, uint64, error) {
+	entries, first, last, err := h.r.cluster.Entries(from, count)
+	if err != nil {
+		return nil, first, last, err
+	}
+	if from != 0 && from < first {
+		return nil, first, last, &httpserver.TooOldError{Oldest: first}
+	}
+	out := make([]httpserver.LogEntry, len(entries))
+	for i, e := range entries {
+		out[i] = httpserver.LogEntry(e)
+		if e.Type == "command" {
+			out[i].Type = "events"
+		}
+	}
+	return out, first, last, nil
+}
+
+func tooOld(err error) error {
+	var old *fsm.TooOldError
+	if errors.As(err, &old) {
+		return &httpserver.TooOldError{Oldest: old.Oldest}
+	}
+	return err
+}

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/leader"
+	"rmd/scheduler"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/transport/forward"
+)
+
+// openSequencer makes what plans and proposes while this replica leads.
+func (r *Replica) openSequencer() error {
+	c := leader.DefaultConfig()
+	c.Logger, c.Log, c.OnFatal = r.log.Named("leader"), r.parts.Log(raftLog{r.cluster}), r.fatal
+	c.Now, c.Entropy, c.MaxInFlight = r.parts.Now, r.parts.Entropy, r.parts.MaxInFlight
+	c.Barrier = func(context.Context) error { return r.cluster.Barrier(barrierTimeout) }
+	c.Confirm = r.cluster.Confirm
+	c.Fork = func(term uint64) leader.Start {
+		st, index, sequence := r.machine.Planning(term)
+		return leader.Start{State: st, Index: index, Sequence: sequence}
+	}
+	c.Outcome = func(index uint64) (leader.Outcome, bool) {
+		e, ok := r.machine.Entry(index)
+		return leader.Outcome{Digest: e.Digest, Skipped: e.Skipped}, ok
+	}
+	options := scheduler.Options{Eager: r.opt.Config.Scheduling != "heartbeat", Level: r.parts.Level}
+	c.NewPlanner = func(st *state.State) (leader.Planner, error) {
+		p, err := scheduler.New(st, options)
+		if err != nil {
+			return nil, err
+		}
+		return r.parts.Planner(p), nil
+	}
+	c.Expiry, c.Due = r.expiry, tickDue
+	c.Observe = r.observeSequencer()
+	var err error
+	r.seq, err = leader.New(c)
+	return err
+}
+
+// observeSequencer hands the sequencer's measurements to the metrics.
+func (r *Replica) observeSequencer() leader.Observe {
+	return leader.Observe{
+		Batch:  func(events, _, _ int) { r.metrics.ObserveBatch(events) },
+		Commit: r.metrics.ObserveCommit,
+		Plan:   func(kind input.Kind, _ int, _ bool, took time.Duration) { r.metrics.ObservePlan(kind, took) },
+		Wait:   r.metrics.ObserveReplyWait,
+	}
+}
+
+// expiry reads how long nodes and AMs may be silent, and containers unused, from
+// the configuration in force.
+func (r *Replica) expiry(st *state.State) leader.Expiry {
+	v := st.Version()
+	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000}
+	if v == nil {
+		return builtIn
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failover.version != v.Version {
+		props := make([]capacity.Property, len(v.Properties))
+		for i, p := range v.Properties {
+			props[i] = capacity.Property{Name: p.Name, Value: p.Value}
+		}
+		cfg, err := capacity.Parse(props)
+		if err != nil {
+			return builtIn
+		}
+		r.failover.version = v.Version
+		r.failover.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis, ContainerMillis: cfg.ContainerAllocationExpiryMillis}
+	}
+	return r.failover.expiry
+}
+
+// tickDue says whether the planner has something to do for the passing of time
+// alone that the leader's own timers do not look at.
+func tickDue(st *state.State, now int64) bool {
+	return lifetimesDue(st, now) || scheduler.KeysDue(st, now)
+}
+
+// lifetimesDue says whether some application has outlived its lifetime.
+func lifetimesDue(st *state.State, now int64) bool {
+	var due bool
+	st.Apps.Each(func(_ uint32, a *state.App) bool {
+		due = a.LifetimeMillis > 0 && !a.Shown().Ended() && now-a.SubmittedMillis >= a.LifetimeMillis
+		return !due
+	})
+	return due
+}
+
+// openDoor makes the way to the leader, whichever replica leads.
+func (r *Replica) openDoor() error {
+	c := forward.DefaultConfig()
+	c.Logger, c.Sequencer, c.Peer = r.log.Named("forward"), r.seq, r.peer
+	c.Leader, c.WaitApplied = r.tracker.Leader, r.machine.WaitApplied
+	c.Callers = func() bool { st, _ := r.machine.Fork(); return st.Meta.Level >= event.LevelAudit }
+	c.Refuse, c.Hold = r.opt.Config.Standby == "refuse", r.opt.Config.Hold
+	var err error
+	r.door, err = forward.New(c)
+	return err
+}
