@@ -1,6 +1,7 @@
 # rmd: every target has a line of help; `make` prints them.
 GO      ?= go
 BIN     := bin/rmd
+CHAOS   := bin/rmd-chaos
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
@@ -16,8 +17,9 @@ setup: ## download the pinned modules, and what the browser and interop tests ne
 	command -v chromium >/dev/null || { apt-get update -q && apt-get install -qy chromium; } || echo "no chromium: the browser tests will not run"
 	command -v mvn >/dev/null && interop/fetch || echo "no Maven: the interop tests will not run"
 
-build: ## build bin/rmd
+build: ## build bin/rmd and bin/rmd-chaos
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rmd
+	$(GO) build -o $(CHAOS) ./cmd/rmd-chaos
 
 dev: build ## build and run a whole cluster in one process
 	./$(BIN) dev
@@ -70,10 +72,10 @@ attack: ## hostile inputs at every port of three replicas, beside honest callers
 SCENARIO ?= nightly
 DURATION ?= 5m
 chaos: build ## real processes under faults, judged: SCENARIO=nightly DURATION=5m SEED=7
-	./$(BIN) chaos run $(SCENARIO) --duration $(DURATION) $(if $(SEED),--seed $(SEED))
+	./$(CHAOS) run $(SCENARIO) --duration $(DURATION) $(if $(SEED),--seed $(SEED))
 
 chaos-smoke: build ## a bounded part of it, for every push, without privileges
-	timeout 300 ./$(BIN) chaos run smoke --seed 1
+	timeout 300 ./$(CHAOS) run smoke --seed 1
 
 # The version before this one: its last tag. Where there is none, the newer program is
 # this commit with a feature level more, and the older one this tree.
@@ -83,10 +85,10 @@ chaos-upgrade: build ## a rolling upgrade and back, from the last tag: PREVIOUS=
 	$(if $(PREVIOUS),,sed -i 's/^const Level = .*/& + 1/' out/other/fsm/event/batch.go)
 	cd out/other && $(GO) build -ldflags '-X rmd/cmd/rmd/internal/command.version=$(or $(PREVIOUS),$(VERSION)-next)' -o ../rmd-other ./cmd/rmd
 	rm -rf out/other
-	$(if $(PREVIOUS),$(BIN) chaos run upgrade --old out/rmd-other,out/rmd-other chaos run upgrade --old $(BIN)) --duration $(DURATION) $(if $(SEED),--seed $(SEED))
+	$(CHAOS) run upgrade $(if $(PREVIOUS),--bin $(BIN) --old out/rmd-other,--bin out/rmd-other --old $(BIN)) --duration $(DURATION) $(if $(SEED),--seed $(SEED))
 
 chaos-sum: build ## add up several runs: RUNS='out/a out/b'
-	./$(BIN) chaos sum $(RUNS)
+	./$(CHAOS) sum $(RUNS)
 
 # With FOR there are seeds enough to the end of it, unless SEEDS says otherwise. Goroutines begin with the stacks that
 # those before them needed: nearly all of a run's live for one message.

@@ -114,7 +114,7 @@ func Probe(cfg Config, old bool) (Offer, error) {
 		o.add(Clock, Yes, "the kernel's clock_gettime, changed in the memory of one process")
 	}
 	if cfg.Points {
-		o.add(Points, Yes, "rmd chaos server")
+		o.add(Points, Yes, "rmd server --failpoints")
 	} else {
 		o.add(Points, No, "a program of an earlier version may not know how")
 	}

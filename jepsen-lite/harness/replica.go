@@ -71,7 +71,7 @@ func (r *Replica) Start() error {
 	}
 	argv := []string{r.binary, "server", "--config", r.Config}
 	if r.cluster.cfg.Points {
-		argv = []string{r.binary, "chaos", "server", "--config", r.Config}
+		argv = append(argv, "--failpoints")
 	}
 	argv = r.cluster.network.Wrap(r.ID, argv)
 	cmd := exec.Command(argv[0], argv[1:]...)

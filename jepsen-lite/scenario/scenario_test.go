@@ -133,7 +133,7 @@ func TestResult(t *testing.T) {
 		r := ok
 		bad(&r)
 		var text strings.Builder
-		if err := r.WriteText(&text); err != nil || r.OK() || !strings.Contains(text.String(), "FAIL seed 3: "+name) || !strings.Contains(text.String(), "rmd chaos run smoke --seed 3") {
+		if err := r.WriteText(&text); err != nil || r.OK() || !strings.Contains(text.String(), "FAIL seed 3: "+name) || !strings.Contains(text.String(), "rmd-chaos run smoke --seed 3") {
 			t.Errorf("%s: %v %v\n%s", name, r.OK(), err, text.String())
 		}
 		var doc struct{ OK bool }

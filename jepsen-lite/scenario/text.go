@@ -17,7 +17,7 @@ const pageFile = "index.html"
 
 // again is the command that repeats a run.
 func (r *Result) again() string {
-	return fmt.Sprintf("rmd chaos run %s --seed %d", r.Scenario, r.Seed)
+	return fmt.Sprintf("rmd-chaos run %s --seed %d", r.Scenario, r.Seed)
 }
 
 // Summary is the result as the report prints it.

@@ -13,8 +13,6 @@ var examples = map[string][]string{
 	"bench heartbeat": {"rmd bench heartbeat --nodes 1000 --addr rm1,rm2,rm3"},
 	"bench allocate":  {"rmd bench allocate --conf-dir /etc/hadoop/conf --nodes 500 --masters 50 --duration 1m -o json --yes"},
 	"bench latency":   {"rmd bench latency --conf-dir /etc/hadoop/conf"},
-	"chaos run":       {"rmd chaos run smoke", "rmd chaos run leader-kills --duration 10m --out kills", "rmd chaos run --list"},
-	"chaos sum":       {"rmd chaos sum kills night"},
 
 	"app submit":     {"rmd app submit --queue root.batch --name nightly", "rmd app submit --queue root.train --am memory=4096,vcores=2 --dry-run"},
 	"app list":       {"rmd app list --queue root.train --sort -wait", "rmd app list --all --state FAILED -o wide", "rmd app list --filter user=ann -o name"},

@@ -46,6 +46,7 @@ func (p *program) server() verb {
 			&cli.StringFlag{Name: "advertise", Usage: "key raft.advertise"}, &cli.StringFlag{Name: "http", Usage: "key http.listen"},
 			&cli.StringSliceFlag{Name: "set", Usage: "any other key: raft.heartbeat=1s"},
 			&cli.BoolFlag{Name: "print-config", Usage: "show what is in force and where it came from, and stop"},
+			&cli.BoolFlag{Name: "failpoints", Usage: "read on standard input where to crash or wait; for rmd-chaos", Hidden: true},
 		},
 		run: runServer,
 	}
@@ -114,6 +115,11 @@ func configError(err error) error {
 }
 
 func runServer(c *call) error {
+	if c.Bool("failpoints") {
+		if err := (&failpoint{err: c.p.Err}).listen(c.p.In); err != nil {
+			return err
+		}
+	}
 	src, err := c.source()
 	if err != nil {
 		return err

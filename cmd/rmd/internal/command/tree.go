@@ -12,7 +12,7 @@ func (p *program) tree() []*cli.Command {
 	}
 	var all []*cli.Command
 	all = append(all, group("Run",
-		p.command(p.dev()), p.command(p.server()), p.command(p.initFiles()), p.command(p.replay()), p.bench(), p.chaos())...)
+		p.command(p.dev()), p.command(p.server()), p.command(p.initFiles()), p.command(p.replay()), p.bench())...)
 	all = append(all, group("Scheduling",
 		p.applications(), p.nodes(), p.queues(), p.reservations(), p.conf(), p.command(p.top()), p.command(p.events()))...)
 	all = append(all, group("Cluster",

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rmd/internal/point"
+	"rmd/jepsen-lite/nemesis"
+	"rmd/jepsen-lite/scenario"
+)
+
+type result struct {
+	exit     int
+	out, err string
+}
+
+func chaos(t *testing.T, args ...string) result {
+	t.Helper()
+	var out, errs strings.Builder
+	exit := run(t.Context(), args, &out, &errs)
+	return result{exit, out.String(), errs.String()}
+}
+
+// fakeRmd is a program that tells a version and can do nothing else.
+func fakeRmd(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rmd")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\necho 1.2.3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestRunRefuses: what cannot be run is refused before anything is started.
+func TestRunRefuses(t *testing.T) {
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		exit int
+		says string
+		args []string
+	}{
+		{2, "no scenario is named", nil},
+		{3, `did you mean "smoke"?`, []string{"smok"}},
+		{3, "one of smoke, leader-kills", []string{"everything-else"}},
+		{2, "4 replicas; expected 3 or 5", []string{"smoke", "--replicas", "4", "--out", t.TempDir()}},
+		{8, "is not empty", []string{"smoke", "--out", full}},
+		{1, "no-such-program", []string{"upgrade", "--old", filepath.Join(full, "no-such-program")}},
+		{2, "needs two programs", []string{"upgrade"}},
+		{1, "is no program", []string{"upgrade", "--old", full}},
+		{1, "is no program", []string{"smoke", "--bin", full}},
+		{1, "does not tell its version", []string{"smoke", "--bin", "/bin/false"}},
+		{2, `network "foo"`, []string{"smoke", "--network", "foo"}},
+		{2, `disk "foo"`, []string{"smoke", "--disk", "foo"}},
+		{2, `no fault "kil"`, []string{"smoke", "--only", "kill,kil"}},
+		{2, "can only come last", []string{"restore", "--only", "recover"}},
+		{2, "too many arguments", []string{"smoke", "disks"}},
+		{2, "not defined", []string{"smoke", "--sed", "7"}},
+		{2, "invalid value", []string{"smoke", "--duration", "soon"}},
+		{2, "not an output format", []string{"smoke", "-o", "xml"}},
+	} {
+		r := chaos(t, append([]string{"run", "--bin", fakeRmd(t)}, c.args...)...)
+		if r.exit != c.exit || !strings.Contains(r.err, c.says) || !strings.HasPrefix(r.err, "rmd-chaos: ") {
+			t.Errorf("%q ended with %d: %s", c.args, r.exit, r.err)
+		}
+	}
+}
+
+// TestServerProgram: without --bin the rmd in PATH is taken, and none is an error that says so.
+func TestServerProgram(t *testing.T) {
+	rmd := fakeRmd(t)
+	t.Setenv("PATH", filepath.Dir(rmd)+":"+os.Getenv("PATH"))
+	if path, version, err := serverProgram(t.Context(), ""); err != nil || path != rmd || version != "1.2.3" {
+		t.Errorf("%q %q %v", path, version, err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if r := chaos(t, "run", "smoke"); r.exit != 1 || !strings.Contains(r.err, "nor in PATH; name one with --bin") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestList(t *testing.T) {
+	r := chaos(t, "list")
+	if r.exit != 0 {
+		t.Fatalf("%+v", r)
+	}
+	for _, s := range scenario.All() {
+		if !strings.Contains(r.out, s.Name) {
+			t.Errorf("%s is not in the list", s.Name)
+		}
+	}
+	for line := range strings.Lines(r.out) {
+		if len([]rune(line)) > 81 {
+			t.Errorf("a line of %d columns: %s", len(line)-1, line)
+		}
+	}
+	for _, word := range []string{"kill-leader", "power-cut", "partition", "yes"} {
+		if !strings.Contains(r.out, word) {
+			t.Errorf("%q is not in the list:\n%s", word, r.out)
+		}
+	}
+}
+
+// TestHelp: every command and every flag is in a help text, which fits a terminal.
+func TestHelp(t *testing.T) {
+	if r := chaos(t); r.exit != 2 || !strings.Contains(r.err, "run, sum, list") {
+		t.Errorf("%+v", r)
+	}
+	if r := chaos(t, "rum"); r.exit != 2 || !strings.Contains(r.err, `no command "rum"`) {
+		t.Errorf("%+v", r)
+	}
+	whole := chaos(t, "--help")
+	for name, cmd := range commands {
+		r := chaos(t, name, "--help")
+		if r.exit != 0 || r.out != cmd.help || !strings.Contains(whole.out, "\n   "+name+" ") {
+			t.Errorf("%s: %+v", name, r)
+		}
+		for line := range strings.Lines(r.out) {
+			if len(line) > 81 {
+				t.Errorf("%s: a line of %d columns: %s", name, len(line)-1, line)
+			}
+		}
+	}
+	c := newCall("run", nil, nil)
+	_, _ = runOptions(t.Context(), c)
+	for _, name := range []string{"bin", "old", "only", "out", "seed", "duration", "network", "disk", "replicas", "keep", "output", "quiet"} {
+		if c.flags.Lookup(name) == nil || !strings.Contains(runHelp, " --"+name+" ") {
+			t.Errorf("--%s is no flag, or has no help", name)
+		}
+	}
+}
+
+// TestSum: what no run has written cannot be added up.
+func TestSum(t *testing.T) {
+	if r := chaos(t, "sum", t.TempDir()); r.exit != 1 || !strings.Contains(r.err, "result.json") {
+		t.Errorf("%+v", r)
+	}
+	if r := chaos(t, "sum"); r.exit != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestFailpoints: faults lead to every failpoint of the code, and to no other.
+func TestFailpoints(t *testing.T) {
+	var all []string
+	for _, name := range point.All() {
+		all = append(all, string(name))
+		if !slices.Contains(nemesis.Places(), string(name)) {
+			t.Errorf("no fault leads to %s", name)
+		}
+	}
+	for _, name := range nemesis.Places() {
+		if !slices.Contains(all, name) {
+			t.Errorf("a fault leads to %s, which is no failpoint", name)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"rmd/internal/nearest"
+	"rmd/internal/point"
+	"rmd/jepsen-lite/scenario"
+)
+
+const runHelp = `rmd-chaos run: run a scenario of faults under load, and check the history
+
+Usage: rmd-chaos run SCENARIO [FLAGS]
+
+It starts real rmd processes in a directory of their own, with simulated nodes,
+masters, operators and readers. What this machine does not offer (network
+namespaces, loop devices, strace) is replaced where it can be, and skipped by
+name where not. Exit 9 when a check failed.
+
+Flags:
+   --bin FILE             the rmd to test (default: beside this program, then
+                          in PATH)
+   --old FILE             an rmd of an earlier version, for the scenario upgrade
+   --seed N               decides which fault comes when, and who is hit
+                          (default: drawn from the clock)
+   --duration SPAN        of the faults (default: the scenario's)
+   --only NAME,NAME       only these of its faults
+   --out DIR              where history, logs and report go (default: a new
+                          directory below the temporary one)
+   --network KIND         auto|loopback|namespaces (default: the scenario's)
+   --disk KIND            auto|directory|loop (default: the scenario's)
+   --replicas N           3 or 5 (default: 3)
+   --keep                 keep the data directories, also when all is well
+   -o, --output FORMAT    table|json|yaml (default: table)
+   -q, --quiet            do not tell how the run goes
+
+Examples:
+   rmd-chaos run smoke
+   rmd-chaos run leader-kills --duration 10m --out kills
+   rmd-chaos run nightly --only delay,loss --network loopback
+`
+
+// runFlags are the flags of run that become options of a scenario.
+type runFlags struct {
+	bin, old, only, out string
+}
+
+func runScenario(ctx context.Context, c *call) error {
+	opt, err := runOptions(ctx, c)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	opt.Note = func(format string, args ...any) {
+		c.say("%6.1fs  "+format, append([]any{time.Since(began).Seconds()}, args...)...)
+	}
+	c.say("seed %d, %s %s, everything is in %s", opt.Seed, opt.Binary, opt.Commit, opt.Out)
+	res, err := scenario.Run(ctx, opt)
+	if err != nil {
+		return failed(exitFailure, "FAILED", "rmd-chaos list tells what this machine offers", "%v", err)
+	}
+	if err := errors.Join(res.WritePage(), res.WriteResult(), c.write(res.WriteText, json.RawMessage(res.JSON()))); err != nil {
+		return err
+	}
+	if !res.OK() {
+		return failed(exitCheckFailed, "CHECK_FAILED", "read "+filepath.Join(res.Out, "index.html")+" and the logs beside it",
+			"scenario %s with seed %d does not pass", res.Scenario, res.Seed)
+	}
+	return nil
+}
+
+// runOptions reads the command line of run.
+func runOptions(ctx context.Context, c *call) (scenario.Options, error) {
+	opt := scenario.DefaultOptions()
+	var f runFlags
+	c.flags.StringVar(&f.bin, "bin", "", "")
+	c.flags.StringVar(&f.old, "old", "", "")
+	c.flags.StringVar(&f.only, "only", "", "")
+	c.flags.StringVar(&f.out, "out", "", "")
+	c.flags.Uint64Var(&opt.Seed, "seed", 0, "")
+	c.flags.Var((*span)(&opt.Duration), "duration", "")
+	c.flags.StringVar(&opt.Network, "network", "", "")
+	c.flags.StringVar(&opt.Disk, "disk", "", "")
+	c.flags.IntVar(&opt.Replicas, "replicas", opt.Replicas, "")
+	c.flags.BoolVar(&opt.Keep, "keep", false, "")
+	if err := c.parse(1); err != nil {
+		return opt, err
+	}
+	if !c.isSet("seed") {
+		opt.Seed = uint64(time.Now().UnixNano()) % 1_000_000
+	}
+	for _, name := range point.All() {
+		opt.Points = append(opt.Points, string(name))
+	}
+	var err error
+	if opt.Scenario, err = chosen(c.args, f.only); err != nil {
+		return opt, err
+	}
+	if opt.Binary, opt.Commit, err = serverProgram(ctx, f.bin); err != nil {
+		return opt, err
+	}
+	if opt.Old, err = oldProgram(opt.Scenario, f.old); err != nil {
+		return opt, err
+	}
+	if opt.Out, err = outputDir(f.out); err != nil {
+		return opt, err
+	}
+	if err := opt.Validate(); err != nil {
+		_ = os.Remove(opt.Out) // it is empty, and may have been made just now
+		return opt, usagef("see rmd-chaos run --help", "%v", err)
+	}
+	return opt, nil
+}
+
+// chosen is the scenario that the command line names, without the faults that --only leaves out.
+func chosen(args []string, only string) (scenario.Scenario, error) {
+	if len(args) == 0 {
+		return scenario.Scenario{}, usagef("write rmd-chaos run smoke; rmd-chaos list names the others", "no scenario is named")
+	}
+	s, ok := scenario.Find(args[0])
+	if !ok {
+		var known []string
+		for _, s := range scenario.All() {
+			known = append(known, s.Name)
+		}
+		do := "one of " + strings.Join(known, ", ")
+		if near := nearest.Name(args[0], known); near != "" {
+			do = fmt.Sprintf("did you mean %q?", near)
+		}
+		return s, failed(exitNotFound, "USAGE", do, "there is no scenario %q", args[0])
+	}
+	if only == "" {
+		return s, nil
+	}
+	s, err := s.Only(strings.Split(only, ","))
+	if err != nil {
+		return s, usagef("see rmd-chaos list", "%v", err)
+	}
+	return s, nil
+}
+
+// oldProgram is the one that --old names, with which a rolling upgrade begins.
+func oldProgram(s scenario.Scenario, named string) (string, error) {
+	if named == "" {
+		if slices.Contains(s.Faults, "upgrade") {
+			return "", usagef("name a program of an earlier version with --old; make chaos-upgrade builds one", "scenario %s needs two programs", s.Name)
+		}
+		return "", nil
+	}
+	return executable(named, "--old")
+}
+
+// outputDir is the directory of a run: a new one, or an empty one that was named.
+func outputDir(named string) (string, error) {
+	if named == "" {
+		return os.MkdirTemp("", "rmd-chaos-*")
+	}
+	dir, err := filepath.Abs(named)
+	if err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", filef("name another directory with --out", "%v", err)
+	}
+	if len(entries) > 0 {
+		return "", failed(exitRefused, "EXISTS", "name another, or empty it", "%s is not empty", dir)
+	}
+	return dir, nil
+}
