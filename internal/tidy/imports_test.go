@@ -78,7 +78,7 @@ var places = map[string]place{
 	"jepsen-lite/...":     {ours: []string{"jepsen-lite/...", "workload/...", "internal/quantile"}, outside: []string{porc, protobuf}, why: "a checker must not share the suspect's code"},
 	"jepsen-lite/logsim":  {ours: []string{"..."}, outside: []string{raft, hclog}, why: "it simulates with the real core over a log of its own"},
 	"jepsen-lite/mutants": {why: "it reads sources and runs commands"},
-	"jepsen-lite/replay":  {ours: []string{"yarn", "fsm/event"}, why: "it knows the vocabulary of the log and shares no code with those who write it"},
+	"jepsen-lite/ledger":  {ours: []string{"yarn", "fsm/event"}, why: "it knows the vocabulary of the log and shares no code with those who write it"},
 	"jepsen-lite/harness/...": {ours: []string{"yarn", "scheduler/input", "transport/http/v1/api", "jepsen-lite/...", "workload/..."}, outside: []string{bbolt, msgpack, xsys},
 		why: "it starts rmd, asks it by the public wire and reads its files by itself"},
 	"jepsen-lite/scenario":   {ours: []string{"transport/http/v1/api", "jepsen-lite/...", "internal/quantile"}, why: "it runs rmd as an operator does"},

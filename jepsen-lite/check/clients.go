@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"rmd/jepsen-lite/history"
-	"rmd/jepsen-lite/replay"
+	"rmd/jepsen-lite/ledger"
 )
 
 // clients holds what clients were told against the log: S4, acked stays, and S5,
@@ -107,13 +107,13 @@ func (j *judge) changed(c history.Call) {
 		return
 	}
 	if c.F == history.Move {
-		if !slices.ContainsFunc(a.Turns, func(t replay.Turn) bool { return named(t.Queue, c.In.Queue) }) {
+		if !slices.ContainsFunc(a.Turns, func(t ledger.Turn) bool { return named(t.Queue, c.In.Queue) }) {
 			j.lost(c, "%s never was in %s", c.In.App, c.In.Queue)
 		}
 		return
 	}
 	want := c.Out.Text // what was asked for may have been lowered
-	if want != "" && !slices.ContainsFunc(a.Priorities, func(p replay.Priority) bool { return fmt.Sprint(p.Priority) == want }) {
+	if want != "" && !slices.ContainsFunc(a.Priorities, func(p ledger.Priority) bool { return fmt.Sprint(p.Priority) == want }) {
 		j.lost(c, "%s never had priority %s", c.In.App, want)
 	}
 }

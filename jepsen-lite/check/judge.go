@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"rmd/jepsen-lite/history"
-	"rmd/jepsen-lite/replay"
+	"rmd/jepsen-lite/ledger"
 )
 
 // judge holds what the checks of one run share.
@@ -14,7 +14,7 @@ type judge struct {
 	opt     Options
 	found   findings
 	calls   []history.Call
-	log     *replay.Model // nil when the log cannot be followed
+	log     *ledger.Model // nil when the log cannot be followed
 	streams *Streams
 	times   []appliedAt // ascending by index: when an entry was first applied
 	heads   []appliedAt // by time, the highest index by then

@@ -4,20 +4,20 @@ import (
 	"fmt"
 
 	"rmd/jepsen-lite/history"
-	"rmd/jepsen-lite/replay"
+	"rmd/jepsen-lite/ledger"
 )
 
 // replay follows the committed log through the independent model and takes over
 // what it finds.
 func (j *judge) replay() (notes []string) {
-	ids := []string{"S4", "S6", "S7", "S8", "S9", "S10", replay.Audit}
+	ids := []string{"S4", "S6", "S7", "S8", "S9", "S10", ledger.Audit}
 	if j.renewed {
 		for _, id := range ids {
 			j.found[id].Why = "the log was replaced on purpose (restore or recovery): it does not lead to the state by itself"
 		}
 		return nil
 	}
-	m := replay.New()
+	m := ledger.New()
 	dumps := byIndex(j.h.Dumps)
 	for _, e := range j.h.Entries {
 		if e.Kind != history.Command {
@@ -49,14 +49,14 @@ func (j *judge) replay() (notes []string) {
 }
 
 // take turns the model's counts and violations into findings.
-func (j *judge) take(m *replay.Model) {
+func (j *judge) take(m *ledger.Model) {
 	c := m.Counts
 	for _, x := range []struct {
 		id, unit string
 		n        uint64
 	}{
 		{"S5", "requests", 0}, {"S6", "containers", c.Containers}, {"S7", "placements", c.Decisions}, {"S8", "reservations", c.Reservations},
-		{"S9", "balances", c.Balances}, {"S10", "ends", c.Terminal}, {replay.Audit, "decisions", c.Decisions},
+		{"S9", "balances", c.Balances}, {"S10", "ends", c.Terminal}, {ledger.Audit, "decisions", c.Decisions},
 	} {
 		f := j.found[x.id]
 		f.Unit = x.unit
@@ -68,7 +68,7 @@ func (j *judge) take(m *replay.Model) {
 }
 
 // steps are events of the log as links, with the time of their entry.
-func (j *judge) steps(chain []replay.Step) []Link {
+func (j *judge) steps(chain []ledger.Step) []Link {
 	var out []Link
 	for _, s := range chain {
 		out = append(out, Link{NS: j.timeOf(s.Index), Lane: "log", Index: s.Index, Text: fmt.Sprintf("index %d, term %d: %s", s.Index, s.Term, s.Text)})
@@ -86,12 +86,12 @@ func byIndex(dumps []*history.Dump) map[uint64][]*history.Dump {
 
 // compare holds the sums that replicas keep against the books at the same index:
 // S9 of what rmd itself says of queues and nodes.
-func (j *judge) compare(m *replay.Model, dumps []*history.Dump) {
+func (j *judge) compare(m *ledger.Model, dumps []*history.Dump) {
 	for _, d := range dumps {
 		f := j.found["S9"]
-		fields := make([]replay.Field, 0, len(d.Fields))
+		fields := make([]ledger.Field, 0, len(d.Fields))
 		for _, x := range d.Fields {
-			fields = append(fields, replay.Field(x))
+			fields = append(fields, ledger.Field(x))
 		}
 		f.Checked += uint64(len(fields))
 		for _, text := range m.Differ(fields) {

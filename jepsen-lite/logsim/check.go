@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
-	"rmd/jepsen-lite/replay"
+	"rmd/jepsen-lite/ledger"
 	"rmd/snapshot"
 	"rmd/yarn"
 )
@@ -23,7 +23,7 @@ type checker struct {
 	snaps map[uint64]uint32
 	skips map[uint64]bool
 	books *books
-	model *replay.Model
+	model *ledger.Model
 	told  map[yarn.ContainerID]telling
 	ids   map[yarn.ApplicationID]bool // handed out without an application
 	burnt map[yarn.ContainerID]bool   // handed out before everything was restored from a backup
@@ -57,7 +57,7 @@ const (
 )
 
 func newChecker(w *world) *checker {
-	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, books: newBooks(w.opt.Dominant), model: replay.New(),
+	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, books: newBooks(w.opt.Dominant), model: ledger.New(),
 		told: map[yarn.ContainerID]telling{}, ids: map[yarn.ApplicationID]bool{}, burnt: map[yarn.ContainerID]bool{}}
 }
 

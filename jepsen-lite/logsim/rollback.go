@@ -2,7 +2,7 @@ package logsim
 
 import (
 	"rmd/fsm/event"
-	"rmd/jepsen-lite/replay"
+	"rmd/jepsen-lite/ledger"
 )
 
 // rollback forgets what came after an index. Container ids handed out since then
@@ -17,7 +17,7 @@ func (c *checker) rollback(index uint64) {
 	for _, rec := range lost {
 		c.refollow(rec, true)
 	}
-	c.books, c.model = newBooks(c.w.opt.Dominant), replay.New()
+	c.books, c.model = newBooks(c.w.opt.Dominant), ledger.New()
 	for i, rec := range c.seen {
 		c.refollow(rec, false)
 		if b, err := event.Decode(rec.data); err == nil {

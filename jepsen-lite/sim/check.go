@@ -14,7 +14,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/jepsen-lite/history"
-	"rmd/jepsen-lite/replay"
+	"rmd/jepsen-lite/ledger"
 )
 
 // checker watches every replica and every answer. It is told; it never asks.
@@ -23,7 +23,7 @@ type checker struct {
 	dominant bool
 	begin    time.Time
 	books    *books
-	model    *replay.Model // S6 to S10, by the log alone
+	model    *ledger.Model // S6 to S10, by the log alone
 	judged   int           // violations of the model that are told
 	faults   []string
 	history  []line
@@ -94,7 +94,7 @@ func (c *counts) add(o counts) {
 }
 
 func newChecker() *checker {
-	return &checker{begin: time.Now(), books: newBooks(), model: replay.New(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]place{},
+	return &checker{begin: time.Now(), books: newBooks(), model: ledger.New(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]place{},
 		leaders: map[uint64]string{}, sums: map[uint64][32]byte{}, tail: map[uint64]bool{}, acks: newAcks(),
 		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{}, done: map[string]int{}, lives: map[string]int{}}
 }

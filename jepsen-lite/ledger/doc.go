@@ -1,4 +1,4 @@
-// Package replay is the checker's own accounting: it follows the committed log,
+// Package ledger is the checker's own accounting: it follows the committed log,
 // event by event, and says where S6 to S10 are violated.
 //
 // It shares no code with the state machine or the planner, and none of their
@@ -17,4 +17,4 @@
 // The decision audit is part of it: what an event says is held against the state
 // just before it. An illegal decision is a violation of its own (Audit), a legal
 // but odd one is a note.
-package replay
+package ledger
