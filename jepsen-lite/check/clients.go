@@ -51,7 +51,7 @@ func (j *judge) stays(c history.Call) {
 		case c.In.Name != "" && a.Name != c.In.Name:
 			j.lost(c, "%s is %q in the log", c.Out.App, a.Name)
 		default:
-			j.inTime(c, a.Turns[0].Index)
+			j.inTime(c, a.Transitions[0].Index)
 		}
 	case history.Kill, history.Finish:
 		f.Checked++
@@ -107,7 +107,7 @@ func (j *judge) changed(c history.Call) {
 		return
 	}
 	if c.F == history.Move {
-		if !slices.ContainsFunc(a.Turns, func(t ledger.Turn) bool { return named(t.Queue, c.In.Queue) }) {
+		if !slices.ContainsFunc(a.Transitions, func(t ledger.Transition) bool { return named(t.Queue, c.In.Queue) }) {
 			j.lost(c, "%s never was in %s", c.In.App, c.In.Queue)
 		}
 		return

@@ -14,7 +14,7 @@ type judge struct {
 	opt     Options
 	found   findings
 	calls   []history.Call
-	log     *ledger.Model // nil when the log cannot be followed
+	log     *ledger.Ledger // nil when the log cannot be followed
 	streams *Streams
 	times   []appliedAt // ascending by index: when an entry was first applied
 	heads   []appliedAt // by time, the highest index by then

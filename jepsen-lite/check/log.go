@@ -49,7 +49,7 @@ func (j *judge) replay() (notes []string) {
 }
 
 // take turns the model's counts and violations into findings.
-func (j *judge) take(m *ledger.Model) {
+func (j *judge) take(m *ledger.Ledger) {
 	c := m.Counts
 	for _, x := range []struct {
 		id, unit string
@@ -86,7 +86,7 @@ func byIndex(dumps []*history.Dump) map[uint64][]*history.Dump {
 
 // compare holds the sums that replicas keep against the books at the same index:
 // S9 of what rmd itself says of queues and nodes.
-func (j *judge) compare(m *ledger.Model, dumps []*history.Dump) {
+func (j *judge) compare(m *ledger.Ledger, dumps []*history.Dump) {
 	for _, d := range dumps {
 		f := j.found["S9"]
 		fields := make([]ledger.Field, 0, len(d.Fields))

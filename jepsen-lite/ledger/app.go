@@ -13,7 +13,7 @@ type stage uint8
 
 const (
 	none stage = iota
-	parked
+	nonRunnable
 	pending
 	active
 	registered
@@ -22,32 +22,32 @@ const (
 )
 
 func (s stage) String() string {
-	return [...]string{"not begun", "parked", "pending", "active", "registered", "finishing", "over"}[s]
+	return [...]string{"not begun", "not runnable", "pending", "active", "registered", "finishing", "over"}[s]
 }
 
 type app struct {
-	seq        uint32
-	timestamp  int64
-	name, user string
-	queue      int32
-	priorities []Priority
-	state      yarn.ApplicationState
-	stage      stage
-	attempt    uint32
-	response   int32
-	resyncs    int
-	lastNumber uint64 // of a container of the attempt
-	asks       []ask
-	black      []string
-	containers []container // ascending by attempt and number, every one ever
-	live       int32
-	holds      int32 // reservations
-	forgotten  bool
-	turns      []Turn
+	seq         uint32
+	timestamp   int64
+	name, user  string
+	queue       int32
+	priorities  []Priority
+	state       yarn.ApplicationState
+	stage       stage
+	attempt     uint32
+	response    int32
+	resyncs     int
+	lastNumber  uint64 // of a container of the attempt
+	asks        []ask
+	black       []string
+	containers  []container // ascending by attempt and number, every one ever
+	live        int32
+	holds       int32 // reservations
+	forgotten   bool
+	transitions []Transition
 }
 
-// Turn is a change of an application's state, or of its queue.
-type Turn struct {
+// Transition is a change of an application's state, or of its queue.
+type Transition struct {
 	Index uint64
 	State yarn.ApplicationState
 	Queue string
@@ -80,136 +80,153 @@ type seqAt struct {
 }
 
 // find returns the place of an application by its sequence number, or -1.
-func (m *Model) find(seq uint32) int32 {
-	if n := len(m.seqs); n == 0 || m.seqs[n-1].seq < seq {
+func (l *Ledger) find(seq uint32) int32 {
+	if n := len(l.seqs); n == 0 || l.seqs[n-1].seq < seq {
 		return -1
 	}
-	i, ok := slices.BinarySearchFunc(m.seqs, seq, func(s seqAt, seq uint32) int { return cmp.Compare(s.seq, seq) })
+	i, ok := slices.BinarySearchFunc(l.seqs, seq, func(s seqAt, seq uint32) int { return cmp.Compare(s.seq, seq) })
 	if !ok {
 		return -1
 	}
-	return m.seqs[i].at
+	return l.seqs[i].at
 }
 
 // app returns an application that an event names; nil, and a violation, when
 // there is none.
-func (m *Model) app(seq uint32) *app {
-	i := m.find(seq)
-	if i < 0 || m.apps[i].forgotten {
-		m.bad(Audit, nil, "an event names application %d, which there is not", seq)
+func (l *Ledger) app(seq uint32) *app {
+	i := l.find(seq)
+	if i < 0 || l.apps[i].forgotten {
+		l.violate(Audit, nil, "an event names application %d, which there is not", seq)
 		return nil
 	}
-	return &m.apps[i]
+	return &l.apps[i]
 }
 
-func (m *Model) submitted(e *event.ApplicationSubmitted) {
-	if i := m.find(e.App); i >= 0 {
-		a := &m.apps[i]
-		m.bad("S5", a.chain(m), "application %d (%s) is submitted a second time, as %s", e.App, a.name, e.Name)
+func (l *Ledger) submitted(e *event.ApplicationSubmitted) {
+	if i := l.find(e.App); i >= 0 {
+		a := &l.apps[i]
+		l.violate("S5", a.chain(l), "application %d (%s) is submitted a second time, as %s", e.App, a.name, e.Name)
 		return
 	}
-	q := m.queue(e.Queue)
-	if q < 0 || !m.queues[q].leaf {
-		m.bad(Audit, nil, "application %d is submitted to %s, which is no leaf queue", e.App, e.Queue)
+	l.named(e)
+	q := l.queue(e.Queue)
+	if q < 0 || !l.queues[q].leaf {
+		l.violate(Audit, nil, "application %d is submitted to %s, which is no leaf queue", e.App, e.Queue)
 		return
 	}
-	if m.queues[q].state == yarn.QueueStopped {
-		m.bad(Audit, nil, "application %d is submitted to %s, which is stopped", e.App, e.Queue)
+	if l.queues[q].state == yarn.QueueStopped {
+		l.violate(Audit, nil, "application %d is submitted to %s, which is stopped", e.App, e.Queue)
 	}
-	at := int32(len(m.apps))
-	m.apps = append(m.apps, app{seq: e.App, timestamp: m.timestamp, name: e.Name, user: e.User, queue: q, priorities: []Priority{{m.index, e.Priority}}})
-	i, _ := slices.BinarySearchFunc(m.seqs, e.App, func(s seqAt, seq uint32) int { return cmp.Compare(s.seq, seq) })
-	m.seqs = slices.Insert(m.seqs, i, seqAt{e.App, at})
-	m.queues[q].apps++
-	m.turn(&m.apps[at], yarn.AppSubmitted)
+	at := int32(len(l.apps))
+	l.apps = append(l.apps, app{seq: e.App, timestamp: l.timestamp, name: e.Name, user: e.User, queue: q, priorities: []Priority{{l.index, e.Priority}}})
+	i, _ := slices.BinarySearchFunc(l.seqs, e.App, func(s seqAt, seq uint32) int { return cmp.Compare(s.seq, seq) })
+	l.seqs = slices.Insert(l.seqs, i, seqAt{e.App, at})
+	l.queues[q].apps++
+	l.become(&l.apps[at], yarn.AppSubmitted)
 }
 
-// turn moves an application to a state: S10.
-func (m *Model) turn(a *app, to yarn.ApplicationState) {
+// named holds that a name is submitted once: S5. A call that is repeated after it was forgotten, a
+// day of log time later, is a new one; those are counted.
+func (l *Ledger) named(e *event.ApplicationSubmitted) {
+	if l.names == nil {
+		return
+	}
+	switch other := l.names[e.Name]; {
+	case other != 0 && l.Counts.Forgotten > 0:
+		l.Counts.Resubmitted++
+	case other != 0:
+		l.violate("S5", l.apps[l.find(other)].chain(l), "%s is submitted twice, as application %d and as %d", e.Name, other, e.App)
+	}
+	l.names[e.Name] = e.App
+}
+
+// become moves an application to a state: S10.
+func (l *Ledger) become(a *app, to yarn.ApplicationState) {
 	if a.state == to {
 		return
 	}
 	if a.state.Ended() {
-		m.bad("S10", a.chain(m), "application %d is %s and becomes %s", a.seq, a.state, to)
+		l.violate("S10", a.chain(l), "application %d is %s and becomes %s", a.seq, a.state, to)
 	}
 	a.state = to
-	a.turns = append(a.turns, Turn{m.index, to, m.queues[a.queue].path})
+	a.transitions = append(a.transitions, Transition{l.index, to, l.queues[a.queue].path})
 }
 
 // chain is what became of an application so far.
-func (a *app) chain(m *Model) []Step {
+func (a *app) chain(l *Ledger) []Step {
 	var out []Step
-	for _, t := range a.turns {
-		out = append(out, m.step(t.Index, "application %d is %s in %s", a.seq, t.State, t.Queue))
+	for _, t := range a.transitions {
+		out = append(out, l.step(t.Index, "application %d is %s in %s", a.seq, t.State, t.Queue))
 	}
 	return out
 }
 
-func (m *Model) ended(e *event.ApplicationEnded) {
-	a := m.app(e.App)
+func (l *Ledger) ended(e *event.ApplicationEnded) {
+	a := l.app(e.App)
 	if a == nil {
 		return
 	}
 	switch {
 	case a.state.Ended():
-		m.bad("S10", a.chain(m), "application %d is %s and ends again as %s", a.seq, a.state, e.State)
+		l.violate("S10", a.chain(l), "application %d is %s and ends again as %s", a.seq, a.state, e.State)
 		return
 	case !e.State.Ended():
-		m.bad("S10", a.chain(m), "application %d ends as %s, which is no end", a.seq, e.State)
+		l.violate("S10", a.chain(l), "application %d ends as %s, which is no end", a.seq, e.State)
 	case a.live > 0:
-		m.bad("S9", a.chain(m), "application %d ends with %d live containers: their use stays", a.seq, a.live)
+		l.violate("S9", a.chain(l), "application %d ends with %d live containers: their use stays", a.seq, a.live)
 	}
-	m.noReservations(a, "ends")
-	m.Counts.Terminal++
-	m.queues[a.queue].apps--
-	m.turn(a, e.State)
+	l.noReservations(a, "ends")
+	l.Counts.Terminal++
+	l.queues[a.queue].apps--
+	l.become(a, e.State)
 }
 
-func (m *Model) move(e *event.ApplicationMoved) {
-	a, q := m.app(e.App), m.queue(e.Queue)
+func (l *Ledger) move(e *event.ApplicationMoved) {
+	a, q := l.app(e.App), l.queue(e.Queue)
 	if a == nil {
 		return
 	}
-	if q < 0 || !m.queues[q].leaf {
-		m.bad(Audit, nil, "application %d moves to %s, which is no leaf queue", e.App, e.Queue)
+	if q < 0 || !l.queues[q].leaf {
+		l.violate(Audit, nil, "application %d moves to %s, which is no leaf queue", e.App, e.Queue)
 		return
 	}
 	if a.state.Ended() {
-		m.bad("S10", a.chain(m), "application %d is %s and moves to %s", a.seq, a.state, e.Queue)
+		l.violate("S10", a.chain(l), "application %d is %s and moves to %s", a.seq, a.state, e.Queue)
 		return
 	}
-	used, held := a.uses(m)
-	m.queues[a.queue].take(none1.Sub(used), none1.Sub(held))
-	m.queues[a.queue].apps--
-	m.queues[q].take(used, held)
-	m.queues[q].apps++
-	m.moved = true
+	used, held := a.uses(l)
+	l.queues[a.queue].take(zero.Sub(used), zero.Sub(held))
+	l.queues[a.queue].apps--
+	l.queues[q].take(used, held)
+	l.queues[q].apps++
+	l.moved = true
 	a.queue = q
-	a.turns = append(a.turns, Turn{m.index, a.state, e.Queue})
+	a.transitions = append(a.transitions, Transition{l.index, a.state, e.Queue})
 }
 
 // uses sums what an application has, and what of it is reserved.
-func (a *app) uses(m *Model) (used, held yarn.Resource) {
+func (a *app) uses(l *Ledger) (used, held yarn.Resource) {
 	for i := range a.containers {
 		if c := &a.containers[i]; c.live {
 			used = used.Add(c.size)
 		}
 	}
-	for i := range m.reservations {
-		if r := &m.reservations[i]; m.apps[r.app].seq == a.seq {
+	for i := range l.reservations {
+		if r := &l.reservations[i]; l.apps[r.app].seq == a.seq {
 			used, held = used.Add(r.size), held.Add(r.size)
 		}
 	}
 	return used, held
 }
 
-func (m *Model) dropApp(seq uint32) {
-	a := m.app(seq)
+func (l *Ledger) dropApp(seq uint32) {
+	a := l.app(seq)
 	if a == nil {
 		return
 	}
 	if !a.state.Ended() {
-		m.bad("S4", a.chain(m), "application %d is forgotten while it is %s", seq, a.state)
+		l.violate("S4", a.chain(l), "application %d is forgotten while it is %s", seq, a.state)
 	}
 	a.forgotten = true
+	l.dropped++
 }

@@ -8,70 +8,70 @@ import (
 )
 
 // attempt moves the current attempt from one stage to the next.
-func (m *Model) attempt(seq uint32, what string, from, to stage) *app {
-	a := m.app(seq)
+func (l *Ledger) attempt(seq uint32, what string, from, to stage) *app {
+	a := l.app(seq)
 	if a == nil {
 		return nil
 	}
 	if a.state.Ended() {
-		m.bad("S10", a.chain(m), "the attempt of application %d is %s after the application is %s", seq, what, a.state)
+		l.violate("S10", a.chain(l), "the attempt of application %d is %s after the application is %s", seq, what, a.state)
 		return nil
 	}
 	if a.stage != from {
-		m.bad(Audit, a.chain(m), "attempt %d of application %d is %s while it is %s", a.attempt, seq, what, a.stage)
+		l.violate(Audit, a.chain(l), "attempt %d of application %d is %s while it is %s", a.attempt, seq, what, a.stage)
 	}
 	a.stage = to
 	return a
 }
 
-func (m *Model) attemptStarted(e *event.AttemptStarted) {
-	a := m.app(e.App)
+func (l *Ledger) attemptStarted(e *event.AttemptStarted) {
+	a := l.app(e.App)
 	if a == nil {
 		return
 	}
 	if a.state.Ended() {
-		m.bad("S10", a.chain(m), "application %d is %s and begins attempt %d", e.App, a.state, e.Attempt)
+		l.violate("S10", a.chain(l), "application %d is %s and begins attempt %d", e.App, a.state, e.Attempt)
 		return
 	}
-	unparked := a.stage == parked && e.Attempt == a.attempt && !e.Parked
-	if !unparked {
+	runnable := a.stage == nonRunnable && e.Attempt == a.attempt && !e.Parked
+	if !runnable {
 		if (a.stage != none && a.stage != over) || e.Attempt != a.attempt+1 {
-			m.bad(Audit, a.chain(m), "application %d begins attempt %d while attempt %d is %s", e.App, e.Attempt, a.attempt, a.stage)
+			l.violate(Audit, a.chain(l), "application %d begins attempt %d while attempt %d is %s", e.App, e.Attempt, a.attempt, a.stage)
 		}
 		a.attempt, a.lastNumber, a.response, a.black = e.Attempt, 0, 0, nil
 	}
 	a.stage = pending
 	if e.Parked {
-		a.stage = parked
+		a.stage = nonRunnable
 	}
-	m.turn(a, yarn.AppAccepted)
+	l.become(a, yarn.AppAccepted)
 }
 
-func (m *Model) attemptEnded(e *event.AttemptEnded) {
-	a := m.app(e.App)
+func (l *Ledger) attemptEnded(e *event.AttemptEnded) {
+	a := l.app(e.App)
 	if a == nil {
 		return
 	}
 	if a.stage == none || a.stage == over {
-		m.bad("S10", a.chain(m), "attempt %d of application %d ends, it is %s", a.attempt, e.App, a.stage)
+		l.violate("S10", a.chain(l), "attempt %d of application %d ends, it is %s", a.attempt, e.App, a.stage)
 		return
 	}
-	m.noReservations(a, "ends its attempt")
+	l.noReservations(a, "ends its attempt")
 	if !e.Keep && a.live > 0 {
-		m.bad(Audit, a.chain(m), "attempt %d of application %d ends with %d live containers that it does not keep", a.attempt, e.App, a.live)
+		l.violate(Audit, a.chain(l), "attempt %d of application %d ends with %d live containers that it does not keep", a.attempt, e.App, a.live)
 	}
 	a.dropAsks()
 	a.stage = over
 }
 
 // noReservations holds that a reservation does not outlive its demand: S8.
-func (m *Model) noReservations(a *app, what string) {
+func (l *Ledger) noReservations(a *app, what string) {
 	if a.holds == 0 {
 		return
 	}
-	for _, r := range m.reservations {
-		if m.apps[r.app].seq == a.seq {
-			m.bad("S8", r.chain(m), "application %d %s and r%d goes on holding node %s", a.seq, what, r.number, m.nodeName(r.node))
+	for _, r := range l.reservations {
+		if l.apps[r.app].seq == a.seq {
+			l.violate("S8", r.chain(l), "application %d %s and r%d goes on holding node %s", a.seq, what, r.number, l.nodeName(r.node))
 			return
 		}
 	}
@@ -80,7 +80,7 @@ func (m *Model) noReservations(a *app, what string) {
 func (a *app) dropAsks() {
 	a.asks = a.asks[:0]
 	for i := range a.containers {
-		a.containers[i].more = none1
+		a.containers[i].more = zero
 	}
 }
 
@@ -94,13 +94,13 @@ func (a *app) ask(key yarn.SchedulerKey) *ask {
 	return nil
 }
 
-func (m *Model) asked(e *event.AskChanged) {
-	a := m.app(e.App)
+func (l *Ledger) asked(e *event.AskChanged) {
+	a := l.app(e.App)
 	if a == nil {
 		return
 	}
 	if a.stage < pending || a.stage > registered {
-		m.bad(Audit, a.chain(m), "application %d asks while its attempt is %s", e.App, a.stage)
+		l.violate(Audit, a.chain(l), "application %d asks while its attempt is %s", e.App, a.stage)
 		return
 	}
 	k := a.ask(e.Key)
@@ -118,8 +118,8 @@ func (m *Model) asked(e *event.AskChanged) {
 		k = &a.asks[len(a.asks)-1]
 	}
 	k.count, k.size, k.relax = e.Count, e.Size, e.Relax
-	a.settle(k)
-	m.changed(a)
+	a.prune(k)
+	l.changed(a)
 }
 
 // put sets the count of a host or rack.
@@ -144,9 +144,9 @@ func (k *ask) at(name string) int64 {
 	return 0
 }
 
-// settle forgets what is not asked any more: the places at a count of 0, the key
+// prune forgets what is not asked any more: the places at a count of 0, the key
 // when it holds no reservation either.
-func (a *app) settle(k *ask) {
+func (a *app) prune(k *ask) {
 	if k.count != 0 {
 		return
 	}
@@ -158,19 +158,19 @@ func (a *app) settle(k *ask) {
 }
 
 // use takes one container off an ask, at the places that the locality names.
-func (a *app) use(k *ask, n *node, l yarn.Locality) {
-	if l == yarn.NodeLocal {
+func (a *app) use(k *ask, n *node, loc yarn.Locality) {
+	if loc == yarn.NodeLocal {
 		if c := k.at(n.id.Host); c > 0 {
 			k.put(n.id.Host, c-1)
 		}
 	}
-	if l == yarn.NodeLocal || l == yarn.RackLocal {
+	if loc == yarn.NodeLocal || loc == yarn.RackLocal {
 		if c := k.at(n.rack); c > 0 {
 			k.put(n.rack, c-1)
 		}
 	}
 	k.count--
-	a.settle(k)
+	a.prune(k)
 }
 
 // putBack gives an ask the container back that was lost before its AM had it.
@@ -189,13 +189,13 @@ func (a *app) putBack(c *container, n *node) {
 	}
 }
 
-func (m *Model) blacklisted(e *event.BlacklistChanged) {
-	a := m.app(e.App)
+func (l *Ledger) blacklisted(e *event.BlacklistChanged) {
+	a := l.app(e.App)
 	if a == nil {
 		return
 	}
 	a.black = slices.DeleteFunc(a.black, func(s string) bool { return slices.Contains(e.Remove, s) })
-	m.changed(a)
+	l.changed(a)
 	for _, name := range e.Add {
 		if !slices.Contains(a.black, name) {
 			a.black = append(a.black, name)

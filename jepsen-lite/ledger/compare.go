@@ -8,7 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// Fields are the books flattened, by the names that a dump of rmd's own state
+// Fields are the ledger flattened, by the names that a dump of rmd's own state
 // uses, in a fixed order:
 //
 //	app/12/state  app/12/queue  app/12/live
@@ -16,27 +16,27 @@ import (
 //	queue/root.a/used  …/reserved
 //	reservation/r41/node  …/size  …/container
 //	container/container_…/node  …/size         live, or still on their node
-func (m *Model) Fields() []Field {
+func (l *Ledger) Fields() []Field {
 	var out []Field
 	add := func(value any, format string, args ...any) {
 		out = append(out, Field{fmt.Sprintf(format, args...), fmt.Sprint(value)})
 	}
-	for _, s := range m.seqs {
-		a := &m.apps[s.at]
+	for _, s := range l.seqs {
+		a := &l.apps[s.at]
 		if a.forgotten {
 			continue
 		}
 		add(a.state, "app/%d/state", a.seq)
 		if !a.state.Ended() {
-			add(m.queues[a.queue].path, "app/%d/queue", a.seq)
+			add(l.queues[a.queue].path, "app/%d/queue", a.seq)
 		}
 		add(a.live, "app/%d/live", a.seq)
 	}
-	for i := range m.seqs {
-		m.containerFields(&m.apps[m.seqs[i].at], add)
+	for i := range l.seqs {
+		l.containerFields(&l.apps[l.seqs[i].at], add)
 	}
-	for i := 1; i < len(m.nodes); i++ {
-		n := &m.nodes[i]
+	for i := 1; i < len(l.nodes); i++ {
+		n := &l.nodes[i]
 		add(n.state, "node/%s/state", n.id)
 		add(n.total, "node/%s/total", n.id)
 		add(n.used, "node/%s/allocated", n.id)
@@ -44,47 +44,47 @@ func (m *Model) Fields() []Field {
 			add(fmt.Sprintf("r%d", n.reservation), "node/%s/reservation", n.id)
 		}
 	}
-	for i := range m.queues {
-		if q := &m.queues[i]; !q.gone {
-			used, held := m.sum(int32(i))
+	for i := range l.queues {
+		if q := &l.queues[i]; !q.gone {
+			used, held := l.sum(int32(i))
 			add(used, "queue/%s/used", q.path)
 			add(held, "queue/%s/reserved", q.path)
 		}
 	}
-	for i := range m.reservations {
-		r := &m.reservations[i]
-		add(m.nodes[r.node].id, "reservation/r%d/node", r.number)
+	for i := range l.reservations {
+		r := &l.reservations[i]
+		add(l.nodes[r.node].id, "reservation/r%d/node", r.number)
 		add(r.size, "reservation/r%d/size", r.number)
-		add(m.apps[r.app].id(r.attempt, r.container), "reservation/r%d/container", r.number)
+		add(l.apps[r.app].id(r.attempt, r.container), "reservation/r%d/container", r.number)
 	}
 	return out
 }
 
-func (m *Model) containerFields(a *app, add func(value any, format string, args ...any)) {
+func (l *Ledger) containerFields(a *app, add func(value any, format string, args ...any)) {
 	for i := range a.containers {
 		if c := &a.containers[i]; c.live || c.onNode {
 			id := a.id(c.attempt, c.number)
-			add(m.nodes[c.node].id, "container/%s/node", id)
+			add(l.nodes[c.node].id, "container/%s/node", id)
 			add(c.size, "container/%s/size", id)
 		}
 	}
 }
 
-// Field is a named value of the books.
+// Field is a named value of the ledger.
 type Field struct{ Name, Value string }
 
-// prefixes of the fields that the books have: what else a dump names is its own.
+// prefixes of the fields that the ledger has: what else a dump names is its own.
 var prefixes = []string{"app/", "container/", "node/", "queue/", "reservation/"}
 
 // Recount sums everything anew from containers and reservations and says where
-// the books differ from themselves: a fault of the model, or a log that no sums
+// the ledger differs from itself: a fault of the ledger, or a log that no sums
 // can follow.
-func (m *Model) Recount() []string {
+func (l *Ledger) Recount() []string {
 	var out []string
-	nodes := make([]yarn.Resource, len(m.nodes))
-	queues, held := make([]yarn.Resource, len(m.queues)), make([]yarn.Resource, len(m.queues))
-	for i := range m.apps {
-		a := &m.apps[i]
+	nodes := make([]yarn.Resource, len(l.nodes))
+	queues, held := make([]yarn.Resource, len(l.queues)), make([]yarn.Resource, len(l.queues))
+	for i := range l.apps {
+		a := &l.apps[i]
 		for k := range a.containers {
 			c := &a.containers[k]
 			if c.onNode {
@@ -95,14 +95,14 @@ func (m *Model) Recount() []string {
 			}
 		}
 	}
-	for i := range m.reservations {
-		r := &m.reservations[i]
-		q := m.apps[r.app].queue
+	for i := range l.reservations {
+		r := &l.reservations[i]
+		q := l.apps[r.app].queue
 		queues[q], held[q] = queues[q].Add(r.size), held[q].Add(r.size)
 	}
 	var cluster yarn.Resource
-	for i := range m.nodes {
-		n := &m.nodes[i]
+	for i := range l.nodes {
+		n := &l.nodes[i]
 		if n.used != nodes[i] {
 			out = append(out, fmt.Sprintf("node %s gives %s, its containers sum to %s", n.id, n.used, nodes[i]))
 		}
@@ -110,11 +110,11 @@ func (m *Model) Recount() []string {
 			cluster = cluster.Add(n.total)
 		}
 	}
-	if cluster != m.cluster {
-		out = append(out, fmt.Sprintf("the cluster has %s, its nodes sum to %s", m.cluster, cluster))
+	if cluster != l.cluster {
+		out = append(out, fmt.Sprintf("the cluster has %s, its nodes sum to %s", l.cluster, cluster))
 	}
-	for i := range m.queues {
-		q := &m.queues[i]
+	for i := range l.queues {
+		q := &l.queues[i]
 		if q.leaf && !q.gone && (q.used != queues[i] || q.held != held[i]) {
 			out = append(out, fmt.Sprintf("queue %s uses %s (%s reserved), its applications sum to %s (%s)", q.path, q.used, q.held, queues[i], held[i]))
 		}
@@ -122,11 +122,11 @@ func (m *Model) Recount() []string {
 	return out
 }
 
-// Differ holds a dump of a replica's state at the model's index against the
-// books, and returns what differs; names that the books do not know are passed
+// Differ holds a dump of a replica's state at the ledger's index against the
+// ledger, and returns what differs; names that the ledger does not know are passed
 // over, and so are those that the dump leaves out.
-func (m *Model) Differ(dump []Field) []string {
-	mine := m.Fields()
+func (l *Ledger) Differ(dump []Field) []string {
+	mine := l.Fields()
 	slices.SortFunc(mine, byName)
 	var out []string
 	for _, d := range dump {
@@ -143,7 +143,7 @@ func (m *Model) Differ(dump []Field) []string {
 
 func byName(a, b Field) int { return strings.Compare(a.Name, b.Name) }
 
-// known says whether the books have every field of the sort: those of a thing
+// known says whether the ledger has every field of the sort: those of a thing
 // that is not there are missing from them for that reason alone.
 func known(name string) bool {
 	i := strings.LastIndexByte(name, '/')

@@ -26,7 +26,7 @@ type container struct {
 	made, released, completed, signalled uint64
 }
 
-var none1 yarn.Resource
+var zero yarn.Resource
 
 // id is a container's name as clients and agents see it.
 func (a *app) id(attempt uint32, number uint64) yarn.ContainerID {
@@ -58,61 +58,61 @@ func before(c *container, attempt uint32, number uint64) int {
 	return cmp.Compare(c.number, number)
 }
 
-func (m *Model) container(r event.ContainerRef, what string) (*app, *container) {
-	i := m.find(r.App)
+func (l *Ledger) container(r event.ContainerRef, what string) (*app, *container) {
+	i := l.find(r.App)
 	if i >= 0 {
-		a := &m.apps[i]
+		a := &l.apps[i]
 		if at, ok := a.place(r.Attempt, r.Number); ok {
 			return a, &a.containers[at]
 		}
 	}
-	m.bad("S10", nil, "container %d of attempt %d of application %d is %s and was never allocated", r.Number, r.Attempt, r.App, what)
+	l.violate("S10", nil, "container %d of attempt %d of application %d is %s and was never allocated", r.Number, r.Attempt, r.App, what)
 	return nil, nil
 }
 
-func (m *Model) allocated(e *event.ContainerAllocated) {
-	a := m.app(e.App)
-	if a == nil || !m.takeNumber(a, e.Number) {
+func (l *Ledger) allocated(e *event.ContainerAllocated) {
+	a := l.app(e.App)
+	if a == nil || !l.takeNumber(a, e.Number) {
 		return
 	}
-	n, ok := m.node(e.Node)
+	n, ok := l.node(e.Node)
 	if !ok {
-		m.bad("S7", nil, "container %s is allocated on node %d, which there is not", a.id(a.attempt, e.Number), e.Node)
+		l.violate("S7", nil, "container %s is allocated on node %d, which there is not", a.id(a.attempt, e.Number), e.Node)
 		return
 	}
 	id := a.id(a.attempt, e.Number)
-	k := m.askOf(a, e.Key, id)
+	k := l.askOf(a, e.Key, id)
 	if k == nil {
 		return
 	}
 	if n.reservation != 0 {
-		m.bad("S8", m.reservation(n.reservation).chain(m), "container %s is allocated on %s, which r%d holds", id, n.id, n.reservation)
+		l.violate("S8", l.reservation(n.reservation).chain(l), "container %s is allocated on %s, which r%d holds", id, n.id, n.reservation)
 	}
-	m.auditPlace(a, k, n, e.Locality, id)
+	l.auditPlace(a, k, n, e.Locality, id)
 	size := k.size
 	a.use(k, n, e.Locality)
-	m.changed(a)
-	m.place(a, e.Node, container{attempt: a.attempt, number: e.Number, node: e.Node, key: e.Key, size: size, locality: e.Locality, am: e.AM})
-	m.charge(a, size, none1)
+	l.changed(a)
+	l.place(a, e.Node, container{attempt: a.attempt, number: e.Number, node: e.Node, key: e.Key, size: size, locality: e.Locality, am: e.AM})
+	l.charge(a, size, zero)
 }
 
 // takeNumber hands out a container's number: S6. Numbers of an attempt ascend,
 // and those of an epoch lie above all of the epochs before.
-func (m *Model) takeNumber(a *app, number uint64) bool {
-	m.Counts.Containers++
+func (l *Ledger) takeNumber(a *app, number uint64) bool {
+	l.Counts.Containers++
 	id := a.id(a.attempt, number)
 	if at, ok := a.place(a.attempt, number); ok {
 		c := &a.containers[at]
-		m.bad("S6", []Step{m.step(c.made, "%s is allocated on %s", id, m.nodeName(c.node))},
-			"%s given twice at index %d (term %d) and %d (term %d)", id, c.made, m.termOf(c.made), m.index, m.term)
+		l.violate("S6", []Step{l.step(c.made, "%s is allocated on %s", id, l.nodeName(c.node))},
+			"%s given twice at index %d (term %d) and %d (term %d)", id, c.made, l.termOf(c.made), l.index, l.term)
 		return false
 	}
 	if number <= a.lastNumber {
-		m.bad("S6", nil, "%s is given after container %d of the same attempt", id, a.lastNumber)
+		l.violate("S6", nil, "%s is given after container %d of the same attempt", id, a.lastNumber)
 		return false
 	}
-	if next := max(a.lastNumber, yarn.ContainerNumber(m.epoch, 0)) + 1; number != next {
-		m.bad("S6", nil, "%s is given, the next one is %s", id, a.id(a.attempt, next))
+	if next := max(a.lastNumber, yarn.ContainerNumber(l.epoch, 0)) + 1; number != next {
+		l.violate("S6", nil, "%s is given, the next one is %s", id, a.id(a.attempt, next))
 	}
 	a.lastNumber = number
 	return true
@@ -120,113 +120,120 @@ func (m *Model) takeNumber(a *app, number uint64) bool {
 
 // askOf finds what a decision serves; it must be asked for by an attempt that may
 // be served.
-func (m *Model) askOf(a *app, key yarn.SchedulerKey, id yarn.ContainerID) *ask {
+func (l *Ledger) askOf(a *app, key yarn.SchedulerKey, id yarn.ContainerID) *ask {
 	k := a.ask(key)
 	if k == nil || k.count <= 0 {
-		m.bad(Audit, a.chain(m), "%s serves an ask (priority %d, id %d) that there is not", id, key.Priority, key.AllocationID)
+		l.violate(Audit, a.chain(l), "%s serves an ask (priority %d, id %d) that there is not", id, key.Priority, key.AllocationID)
 		return nil
 	}
 	if a.state.Ended() {
-		m.bad("S10", a.chain(m), "%s is given to application %d, which is %s", id, a.seq, a.state)
+		l.violate("S10", a.chain(l), "%s is given to application %d, which is %s", id, a.seq, a.state)
 	} else if a.stage != active && a.stage != registered {
-		m.bad(Audit, a.chain(m), "%s is given to an attempt that is %s", id, a.stage)
+		l.violate(Audit, a.chain(l), "%s is given to an attempt that is %s", id, a.stage)
 	}
 	return k
 }
 
 // auditPlace holds a placement against the node and the ask: S7 and the audit.
-func (m *Model) auditPlace(a *app, k *ask, n *node, l yarn.Locality, id yarn.ContainerID) {
-	m.Counts.Decisions++
-	if room := n.total.Sub(n.used); !m.fits(k.size, room) {
-		m.bad("S7", m.onNode(n), "%s of %s is put on %s, which has %s free of %s", id, k.size, n.id, room, n.total)
+func (l *Ledger) auditPlace(a *app, k *ask, n *node, loc yarn.Locality, id yarn.ContainerID) {
+	l.Counts.Decisions++
+	if room := n.total.Sub(n.used); !l.fits(k.size, room) {
+		l.violate("S7", l.newestOn(n), "%s of %s is put on %s, which has %s free of %s", id, k.size, n.id, room, n.total)
 	}
 	switch {
 	case !n.state.Usable():
-		m.bad(Audit, nil, "%s is put on %s, which is %s", id, n.id, n.state)
+		l.violate(Audit, nil, "%s is put on %s, which is %s", id, n.id, n.state)
 	case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
-		m.bad(Audit, nil, "%s is put on %s, which its application refuses", id, n.id)
-	case l == yarn.NodeLocal && k.at(n.id.Host) == 0:
-		m.bad(Audit, nil, "%s is put on %s as node-local, and %s is not asked for", id, n.id, n.id.Host)
-	case l == yarn.RackLocal && k.at(n.rack) == 0:
-		m.bad(Audit, nil, "%s is put on %s as rack-local, and %s is not asked for", id, n.id, n.rack)
-	case l == yarn.OffSwitch && !k.relax && len(k.where) > 0:
-		m.odd("%s is put on %s, its ask names other places and does not relax", id, n.id)
-	case l < yarn.NodeLocal || l > yarn.OffSwitch:
-		m.bad(Audit, nil, "%s is put on %s at no locality", id, n.id)
+		l.violate(Audit, nil, "%s is put on %s, which its application refuses", id, n.id)
+	case loc == yarn.NodeLocal && k.at(n.id.Host) == 0:
+		l.violate(Audit, nil, "%s is put on %s as node-local, and %s is not asked for", id, n.id, n.id.Host)
+	case loc == yarn.RackLocal && k.at(n.rack) == 0:
+		l.violate(Audit, nil, "%s is put on %s as rack-local, and %s is not asked for", id, n.id, n.rack)
+	case loc == yarn.OffSwitch && !k.relax && len(k.where) > 0:
+		l.note("%s is put on %s, its ask names other places and does not relax", id, n.id)
+	case loc < yarn.NodeLocal || loc > yarn.OffSwitch:
+		l.violate(Audit, nil, "%s is put on %s at no locality", id, n.id)
 	}
 }
 
 // place enters a new container.
-func (m *Model) place(a *app, number uint32, c container) {
-	c.made, c.live, c.onNode = m.index, true, true
+func (l *Ledger) place(a *app, number uint32, c container) {
+	c.made, c.live, c.onNode = l.index, true, true
 	at, _ := a.place(c.attempt, c.number)
 	a.containers = slices.Insert(a.containers, at, c)
 	a.live++
-	n := &m.nodes[number]
+	l.live++
+	l.placed++
+	n := &l.nodes[number]
 	n.used = n.used.Add(c.size)
 	n.count++
 }
 
-func (m *Model) launched(r event.ContainerRef) {
-	a, c := m.container(r, "launched")
+func (l *Ledger) launched(r event.ContainerRef) {
+	a, c := l.container(r, "launched")
 	if c == nil {
 		return
 	}
 	if !c.live {
-		m.bad("S10", a.life(m, c), "%s is launched after its end", a.id(c.attempt, c.number))
+		l.violate("S10", a.life(l, c), "%s is launched after its end", a.id(c.attempt, c.number))
 	}
 	c.launched = true
 }
 
-func (m *Model) signalled(e *event.ContainerSignalled) {
-	if _, c := m.container(e.Container, "signalled"); c != nil && e.Command != 0 {
-		c.signalled = m.index
+func (l *Ledger) signalled(e *event.ContainerSignalled) {
+	if _, c := l.container(e.Container, "signalled"); c != nil && e.Command != 0 {
+		c.signalled = l.index
 	}
 }
 
-func (m *Model) released(e *event.ContainerReleased) {
-	a, c := m.container(e.Container, "released")
+func (l *Ledger) released(e *event.ContainerReleased) {
+	a, c := l.container(e.Container, "released")
 	if c == nil {
 		return
 	}
 	if !c.live {
-		m.bad("S10", a.life(m, c), "%s is released after its end", a.id(c.attempt, c.number))
+		l.violate("S10", a.life(l, c), "%s is released after its end", a.id(c.attempt, c.number))
 		return
 	}
-	m.growthOver(a, c)
-	m.Counts.Terminal++
-	c.released = m.index
-	m.uncharge(a, c)
+	l.growthOver(a, c)
+	l.Counts.Terminal++
+	c.released = l.index
+	l.uncharge(a, c)
 }
 
-func (m *Model) uncharge(a *app, c *container) {
+func (l *Ledger) uncharge(a *app, c *container) {
 	c.live = false
 	a.live--
-	m.charge(a, none1.Sub(c.size), none1)
+	l.live--
+	l.charge(a, zero.Sub(c.size), zero)
 }
 
-func (m *Model) completed(e *event.ContainerCompleted) {
-	a, c := m.container(e.Container, "completed")
+func (l *Ledger) completed(e *event.ContainerCompleted) {
+	a, c := l.container(e.Container, "completed")
 	if c == nil {
 		return
 	}
 	if !c.onNode {
-		m.bad("S10", a.life(m, c), "%s is completed after its end: its share of %s is given back twice", a.id(c.attempt, c.number), m.nodeName(c.node))
+		l.violate("S10", a.life(l, c), "%s is completed after its end: its share of %s is given back twice", a.id(c.attempt, c.number), l.nodeName(c.node))
 		return
 	}
-	m.growthOver(a, c)
-	m.Counts.Terminal++
-	n := &m.nodes[c.node]
+	l.growthOver(a, c)
+	l.Counts.Terminal++
+	n := &l.nodes[c.node]
 	if c.live {
-		m.uncharge(a, c)
+		if e.ExitStatus != yarn.ExitSuccess {
+			l.Counts.Lost++
+		}
+		l.uncharge(a, c)
 	} else if e.Restore {
-		m.bad(Audit, a.life(m, c), "the ask of %s is put back after its release", a.id(c.attempt, c.number))
+		l.violate(Audit, a.life(l, c), "the ask of %s is put back after its release", a.id(c.attempt, c.number))
 	}
-	c.onNode, c.completed = false, m.index
+	c.onNode, c.completed = false, l.index
+	l.placed--
 	n.used = n.used.Sub(c.size)
 	n.count--
 	if n.used.Negative() {
-		m.bad("S7", m.onNode(n), "node %s gives %s after %s", n.id, n.used, a.id(c.attempt, c.number))
+		l.violate("S7", l.newestOn(n), "node %s gives %s after %s", n.id, n.used, a.id(c.attempt, c.number))
 	}
 	if e.Restore {
 		c.restored = true
@@ -235,14 +242,14 @@ func (m *Model) completed(e *event.ContainerCompleted) {
 }
 
 // life is what became of a container.
-func (a *app) life(m *Model, c *container) []Step {
+func (a *app) life(l *Ledger, c *container) []Step {
 	id := a.id(c.attempt, c.number)
-	out := []Step{m.step(c.made, "%s is allocated on %s", id, m.nodeName(c.node))}
+	out := []Step{l.step(c.made, "%s is allocated on %s", id, l.nodeName(c.node))}
 	if c.released != 0 {
-		out = append(out, m.step(c.released, "%s is released", id))
+		out = append(out, l.step(c.released, "%s is released", id))
 	}
 	if c.completed != 0 {
-		out = append(out, m.step(c.completed, "%s is completed", id))
+		out = append(out, l.step(c.completed, "%s is completed", id))
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 // logbook builds a committed log entry by entry.
 type logbook struct {
 	t     *testing.T
-	m     *Model
+	m     *Ledger
 	index uint64
 	term  uint64
 }

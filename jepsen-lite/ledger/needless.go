@@ -31,10 +31,10 @@ func readRules(properties []event.Property) rules {
 
 // changed remembers an application whose asks or refusals changed while it holds
 // reservations.
-func (m *Model) changed(a *app) {
+func (l *Ledger) changed(a *app) {
 	if a.holds > 0 {
-		if i := m.find(a.seq); !slices.Contains(m.doubtful, i) {
-			m.doubtful = append(m.doubtful, i)
+		if i := l.find(a.seq); !slices.Contains(l.doubtful, i) {
+			l.doubtful = append(l.doubtful, i)
 		}
 	}
 }
@@ -42,24 +42,24 @@ func (m *Model) changed(a *app) {
 // needless holds, at the end of an entry, that no reservation is left that its
 // demand does not need any more: its ask is gone or of another size, or its
 // application refuses the node. S8.
-func (m *Model) needless() {
-	if len(m.doubtful) == 0 {
+func (l *Ledger) needless() {
+	if len(l.doubtful) == 0 {
 		return
 	}
-	for i := range m.reservations {
-		r := &m.reservations[i]
-		if !slices.Contains(m.doubtful, r.app) {
+	for i := range l.reservations {
+		r := &l.reservations[i]
+		if !slices.Contains(l.doubtful, r.app) {
 			continue
 		}
-		a, n := &m.apps[r.app], &m.nodes[r.node]
-		k := m.wanted(r)
+		a, n := &l.apps[r.app], &l.nodes[r.node]
+		k := l.wanted(r)
 		switch {
 		case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
-			m.bad("S8", r.chain(m), "r%d goes on holding %s, which its application refuses", r.number, n.id)
+			l.violate("S8", r.chain(l), "r%d goes on holding %s, which its application refuses", r.number, n.id)
 		case k != nil && k.count > 0 && k.size != r.size:
-			m.bad("S8", r.chain(m), "r%d of %s goes on holding %s, its ask is of %s", r.number, r.size, n.id, k.size)
-		case m.rules.eager && (k == nil || k.count == 0):
-			m.bad("S8", r.chain(m), "r%d goes on holding %s, nothing is asked for it any more", r.number, n.id)
+			l.violate("S8", r.chain(l), "r%d of %s goes on holding %s, its ask is of %s", r.number, r.size, n.id, k.size)
+		case l.rules.eager && (k == nil || k.count == 0):
+			l.violate("S8", r.chain(l), "r%d goes on holding %s, nothing is asked for it any more", r.number, n.id)
 		}
 	}
 }

@@ -16,38 +16,38 @@ type node struct {
 	setTotal    yarn.Resource
 	reservation uint64
 	count       int
-	turns       []nodeTurn
+	transitions []nodeTransition
 }
 
-// nodeTurn is a change of a node's state.
-type nodeTurn struct {
+// nodeTransition is a change of a node's state.
+type nodeTransition struct {
 	index uint64
 	state yarn.NodeState
 }
 
-func (m *Model) node(number uint32) (*node, bool) {
-	if number == 0 || int(number) >= len(m.nodes) {
+func (l *Ledger) node(number uint32) (*node, bool) {
+	if number == 0 || int(number) >= len(l.nodes) {
 		return nil, false
 	}
-	return &m.nodes[number], true
+	return &l.nodes[number], true
 }
 
-func (m *Model) nodeName(number uint32) string {
-	if n, ok := m.node(number); ok {
+func (l *Ledger) nodeName(number uint32) string {
+	if n, ok := l.node(number); ok {
 		return n.id.String()
 	}
 	return fmt.Sprintf("node %d", number)
 }
 
-// onNode is the newest containers on a node: how it came to be full.
-func (m *Model) onNode(n *node) []Step {
+// newestOn is the newest containers on a node: how it came to be full.
+func (l *Ledger) newestOn(n *node) []Step {
 	const most = 12
 	var out []Step
-	for i := range m.apps {
-		a := &m.apps[i]
+	for i := range l.apps {
+		a := &l.apps[i]
 		for k := range a.containers {
-			if c := &a.containers[k]; c.onNode && &m.nodes[c.node] == n {
-				out = append(out, m.step(c.made, "%s of %s is allocated on %s", a.id(c.attempt, c.number), c.size, n.id))
+			if c := &a.containers[k]; c.onNode && &l.nodes[c.node] == n {
+				out = append(out, l.step(c.made, "%s of %s is allocated on %s", a.id(c.attempt, c.number), c.size, n.id))
 			}
 		}
 	}
@@ -55,76 +55,76 @@ func (m *Model) onNode(n *node) []Step {
 	return out[max(0, len(out)-most):]
 }
 
-func (m *Model) registered(e *event.NodeRegistered) {
-	n, known := m.node(e.Node)
+func (l *Ledger) registered(e *event.NodeRegistered) {
+	n, known := l.node(e.Node)
 	switch {
 	case known && n.id != e.ID:
-		m.bad(Audit, nil, "node %d is %s and registers as %s", e.Node, n.id, e.ID)
+		l.violate(Audit, nil, "node %d is %s and registers as %s", e.Node, n.id, e.ID)
 		return
-	case !known && int(e.Node) != len(m.nodes):
-		m.bad(Audit, nil, "node %s registers as number %d, the next one is %d", e.ID, e.Node, len(m.nodes))
+	case !known && int(e.Node) != len(l.nodes):
+		l.violate(Audit, nil, "node %s registers as number %d, the next one is %d", e.ID, e.Node, len(l.nodes))
 		return
 	case !known:
-		m.nodes = append(m.nodes, node{id: e.ID})
-		n = &m.nodes[e.Node]
+		l.nodes = append(l.nodes, node{id: e.ID})
+		n = &l.nodes[e.Node]
 	}
-	m.change(n, func() {
+	l.change(n, func() {
 		n.rack, n.total = e.Rack, e.Total
 		if n.set {
 			n.total = n.setTotal
 		}
-		n.turn(m.index, yarn.NodeRunning)
+		n.become(l.index, yarn.NodeRunning)
 	})
 }
 
-func (n *node) turn(index uint64, to yarn.NodeState) {
+func (n *node) become(index uint64, to yarn.NodeState) {
 	if n.state != to {
 		n.state = to
-		n.turns = append(n.turns, nodeTurn{index, to})
+		n.transitions = append(n.transitions, nodeTransition{index, to})
 	}
 }
 
 // change alters a node's total or state and keeps the cluster's total.
-func (m *Model) change(n *node, f func()) {
+func (l *Ledger) change(n *node, f func()) {
 	if n.state.Usable() {
-		m.cluster = m.cluster.Sub(n.total)
+		l.cluster = l.cluster.Sub(n.total)
 	}
 	f()
 	if n.state.Usable() {
-		m.cluster = m.cluster.Add(n.total)
+		l.cluster = l.cluster.Add(n.total)
 	}
-	m.entryPeak = yarn.ComponentMax(m.entryPeak, m.cluster)
+	l.entryPeak = yarn.ComponentMax(l.entryPeak, l.cluster)
 }
 
-func (m *Model) nodeState(e *event.NodeStateChanged) {
-	n, ok := m.node(e.Node)
+func (l *Ledger) nodeState(e *event.NodeStateChanged) {
+	n, ok := l.node(e.Node)
 	if !ok {
-		m.bad(Audit, nil, "node %d, which there is not, becomes %s", e.Node, e.State)
+		l.violate(Audit, nil, "node %d, which there is not, becomes %s", e.Node, e.State)
 		return
 	}
-	m.change(n, func() { n.turn(m.index, e.State) })
+	l.change(n, func() { n.become(l.index, e.State) })
 	if n.state.Usable() {
 		return
 	}
 	if n.reservation != 0 {
-		m.bad("S8", m.reservation(n.reservation).chain(m), "node %s is %s and r%d goes on holding it", n.id, n.state, n.reservation)
+		l.violate("S8", l.reservation(n.reservation).chain(l), "node %s is %s and r%d goes on holding it", n.id, n.state, n.reservation)
 	}
 	if n.count != 0 {
-		m.bad("S7", m.onNode(n), "node %s is %s with %d containers on it", n.id, n.state, n.count)
+		l.violate("S7", l.newestOn(n), "node %s is %s with %d containers on it", n.id, n.state, n.count)
 	}
 }
 
-func (m *Model) resized(e *event.NodeResourceChanged) {
-	n, ok := m.node(e.Node)
+func (l *Ledger) resized(e *event.NodeResourceChanged) {
+	n, ok := l.node(e.Node)
 	if !ok {
-		m.bad(Audit, nil, "node %d, which there is not, is given %s", e.Node, e.Total)
+		l.violate(Audit, nil, "node %d, which there is not, is given %s", e.Node, e.Total)
 		return
 	}
-	m.change(n, func() { n.total = e.Total })
+	l.change(n, func() { n.total = e.Total })
 	if e.Set {
 		n.set, n.setTotal = true, e.Total
 	}
-	if r := m.reservation(n.reservation); r != nil && !m.fits(r.size, n.total) {
-		m.bad("S8", r.chain(m), "node %s has %s in all and r%d of %s goes on holding it", n.id, n.total, r.number, r.size)
+	if r := l.reservation(n.reservation); r != nil && !l.fits(r.size, n.total) {
+		l.violate("S8", r.chain(l), "node %s has %s in all and r%d of %s goes on holding it", n.id, n.total, r.number, r.size)
 	}
 }

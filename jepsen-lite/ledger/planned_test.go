@@ -156,9 +156,9 @@ func (s *story) heartbeat(id yarn.NodeID) {
 	}
 }
 
-// follow plays batches to a new model. Events are read from their bytes, for the
+// follow plays batches to a new ledger. Events are read from their bytes, for the
 // planner keeps its own.
-func follow(t *testing.T, batches [][]event.Event) *Model {
+func follow(t *testing.T, batches [][]event.Event) *Ledger {
 	t.Helper()
 	m := New()
 	for i, events := range batches {
@@ -170,7 +170,7 @@ func follow(t *testing.T, batches [][]event.Event) *Model {
 }
 
 // TestPlanned: of what the real planner decides nothing is illegal, and its own
-// sums are those of the model.
+// sums are those of the ledger.
 func TestPlanned(t *testing.T) {
 	made, allocated := uint64(0), uint64(0)
 	resized := map[event.Kind]int{}

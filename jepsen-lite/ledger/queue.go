@@ -16,16 +16,16 @@ type queue struct {
 	apps       int           // not ended
 	before     yarn.Resource // used at the start of the entry
 	seen       uint64        // entry in which before was taken
-	max        ceiling
+	max        maximumCapacity
 	most       yarn.Resource // the maximum in force, for the cluster it was computed of
 	mostOf     yarn.Resource
 	bounded    bool
 }
 
 // queue finds a queue in force by its path; -1 when there is none.
-func (m *Model) queue(path string) int32 {
-	for i := range m.queues {
-		if q := &m.queues[i]; !q.gone && q.path == path {
+func (l *Ledger) queue(path string) int32 {
+	for i := range l.queues {
+		if q := &l.queues[i]; !q.gone && q.path == path {
 			return int32(i)
 		}
 	}
@@ -42,59 +42,59 @@ func parentOf(path string) string {
 
 // configure replaces the tree. Queues that are kept keep their use; those left
 // out must be empty.
-func (m *Model) configure(e *event.QueuesConfigured) {
-	if e.Version <= m.version {
-		m.bad(Audit, nil, "configuration %d is in force and is followed by %d", m.version, e.Version)
+func (l *Ledger) configure(e *event.QueuesConfigured) {
+	if e.Version <= l.version {
+		l.violate(Audit, nil, "configuration %d is in force and is followed by %d", l.version, e.Version)
 	}
-	m.version, m.dominant, m.configured = e.Version, e.Dominant, true
+	l.version, l.dominant, l.configured = e.Version, e.Dominant, true
 	if len(e.Kinds) > 0 {
-		m.kinds = e.Kinds
+		l.kinds = e.Kinds
 	}
-	m.rules = readRules(e.Properties)
-	kept := make([]bool, len(m.queues))
+	l.rules = readRules(e.Properties)
+	kept := make([]bool, len(l.queues))
 	for _, d := range e.Queues {
-		i := m.queue(d.Path)
+		i := l.queue(d.Path)
 		if i < 0 {
-			i = int32(len(m.queues))
-			m.queues = append(m.queues, queue{path: d.Path})
+			i = int32(len(l.queues))
+			l.queues = append(l.queues, queue{path: d.Path})
 			kept = append(kept, false)
 		}
 		kept[i] = true
-		q := &m.queues[i]
+		q := &l.queues[i]
 		if !d.Leaf && q.apps > 0 {
-			m.bad("S9", nil, "leaf %s holds %d applications and becomes a parent", q.path, q.apps)
+			l.violate("S9", nil, "leaf %s holds %d applications and becomes a parent", q.path, q.apps)
 		}
-		q.leaf, q.state, q.parent = d.Leaf, d.State, m.queue(parentOf(d.Path))
-		q.max = readCeiling(maximumOf(e.Properties, d.Path), m.kinds)
+		q.leaf, q.state, q.parent = d.Leaf, d.State, l.queue(parentOf(d.Path))
+		q.max = readMaximumCapacity(maximumOf(e.Properties, d.Path), l.kinds)
 		q.bounded = false
 	}
 	for i := range kept {
-		q := &m.queues[i]
+		q := &l.queues[i]
 		if kept[i] || q.gone {
 			continue
 		}
 		q.gone = true
 		if q.apps > 0 || !q.used.IsZero() {
-			m.bad("S9", nil, "queue %s is dropped with %d applications that use %s", q.path, q.apps, q.used)
+			l.violate("S9", nil, "queue %s is dropped with %d applications that use %s", q.path, q.apps, q.used)
 		}
 	}
-	for i := range m.queues {
-		m.queues[i].bounded = false
+	for i := range l.queues {
+		l.queues[i].bounded = false
 	}
 }
 
 // queueState stops, drains or starts a queue; none stands still with applications
 // in it.
-func (m *Model) queueState(e *event.QueueStateChanged) {
-	i := m.queue(e.Path)
+func (l *Ledger) queueState(e *event.QueueStateChanged) {
+	i := l.queue(e.Path)
 	if i < 0 {
-		m.bad(Audit, nil, "queue %s, which there is not, becomes %s", e.Path, e.State)
+		l.violate(Audit, nil, "queue %s, which there is not, becomes %s", e.Path, e.State)
 		return
 	}
-	q := &m.queues[i]
+	q := &l.queues[i]
 	q.state = e.State
 	if e.State == yarn.QueueStopped && q.apps > 0 {
-		m.bad(Audit, nil, "queue %s is %s with %d applications in it", q.path, e.State, q.apps)
+		l.violate(Audit, nil, "queue %s is %s with %d applications in it", q.path, e.State, q.apps)
 	}
 }
 
@@ -109,11 +109,11 @@ func maximumOf(properties []event.Property, path string) string {
 }
 
 // charge adds to what an application's leaf uses, negative to give back.
-func (m *Model) charge(a *app, used, held yarn.Resource) {
-	q := &m.queues[a.queue]
-	if q.seen != m.index {
-		q.seen, q.before = m.index, q.used
-		m.grown = append(m.grown, a.queue)
+func (l *Ledger) charge(a *app, used, held yarn.Resource) {
+	q := &l.queues[a.queue]
+	if q.seen != l.index {
+		q.seen, q.before = l.index, q.used
+		l.grown = append(l.grown, a.queue)
 	}
 	q.take(used, held)
 }
@@ -123,20 +123,20 @@ func (q *queue) take(used, held yarn.Resource) {
 }
 
 // sum is what a queue uses: a leaf its own, a parent what its leaves do.
-func (m *Model) sum(i int32) (used, held yarn.Resource) {
-	if m.queues[i].leaf {
-		return m.queues[i].used, m.queues[i].held
+func (l *Ledger) sum(i int32) (used, held yarn.Resource) {
+	if l.queues[i].leaf {
+		return l.queues[i].used, l.queues[i].held
 	}
-	for k := range m.queues {
-		if q := &m.queues[k]; q.leaf && !q.gone && m.below(int32(k), i) {
+	for k := range l.queues {
+		if q := &l.queues[k]; q.leaf && !q.gone && l.below(int32(k), i) {
 			used, held = used.Add(q.used), held.Add(q.held)
 		}
 	}
 	return used, held
 }
 
-func (m *Model) below(i, above int32) bool {
-	for ; i >= 0; i = m.queues[i].parent {
+func (l *Ledger) below(i, above int32) bool {
+	for ; i >= 0; i = l.queues[i].parent {
 		if i == above {
 			return true
 		}
@@ -146,18 +146,18 @@ func (m *Model) below(i, above int32) bool {
 
 // balance holds the queues of an entry against their limits, as a reader sees
 // them after it: S9.
-func (m *Model) balance() {
-	for _, leaf := range m.grown {
-		q := &m.queues[leaf]
-		m.Counts.Balances++
+func (l *Ledger) balance() {
+	for _, leaf := range l.grown {
+		q := &l.queues[leaf]
+		l.Counts.Balances++
 		if q.used.Negative() || q.held.Negative() || !q.held.Within(q.used) {
-			m.bad("S9", nil, "queue %s uses %s, of which %s is reserved", q.path, q.used, q.held)
+			l.violate("S9", nil, "queue %s uses %s, of which %s is reserved", q.path, q.used, q.held)
 		}
-		if m.configured || m.moved || q.used.Within(q.before) {
+		if l.configured || l.moved || q.used.Within(q.before) {
 			continue
 		}
-		for i := leaf; i >= 0; i = m.queues[i].parent {
-			m.underMaximum(i)
+		for i := leaf; i >= 0; i = l.queues[i].parent {
+			l.underMaximum(i)
 		}
 	}
 }
@@ -165,22 +165,22 @@ func (m *Model) balance() {
 // underMaximum holds that nothing was taken beyond a queue's maximum. What was
 // above it before, for the cluster shrank, is not the entry's doing, and one that
 // moves an application is passed over; the largest cluster within the entry is taken for its limits.
-func (m *Model) underMaximum(i int32) {
-	used, _ := m.sum(i)
-	most := m.maximum(i, m.entryPeak)
-	if m.fits(used, most) {
+func (l *Ledger) underMaximum(i int32) {
+	used, _ := l.sum(i)
+	most := l.maximum(i, l.entryPeak)
+	if l.fits(used, most) {
 		return
 	}
 	var before yarn.Resource
-	for _, leaf := range m.grown {
-		if m.below(leaf, i) {
-			before = before.Add(m.queues[leaf].used.Sub(m.queues[leaf].before))
+	for _, leaf := range l.grown {
+		if l.below(leaf, i) {
+			before = before.Add(l.queues[leaf].used.Sub(l.queues[leaf].before))
 		}
 	}
 	before = used.Sub(before)
 	for k := range used {
-		if used[k] > most[k] && used[k] > before[k] && (k == yarn.Memory || m.dominant) {
-			m.bad("S9", nil, "queue %s uses %s, its maximum is %s (before the entry %s)", m.queues[i].path, used, most, before)
+		if used[k] > most[k] && used[k] > before[k] && (k == yarn.Memory || l.dominant) {
+			l.violate("S9", nil, "queue %s uses %s, its maximum is %s (before the entry %s)", l.queues[i].path, used, most, before)
 			return
 		}
 	}

@@ -23,7 +23,7 @@ type checker struct {
 	snaps map[uint64]uint32
 	skips map[uint64]bool
 	books *books
-	model *ledger.Model
+	model *ledger.Ledger
 	told  map[yarn.ContainerID]telling
 	ids   map[yarn.ApplicationID]bool // handed out without an application
 	burnt map[yarn.ContainerID]bool   // handed out before everything was restored from a backup

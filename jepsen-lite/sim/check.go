@@ -23,7 +23,7 @@ type checker struct {
 	dominant bool
 	begin    time.Time
 	books    *books
-	model    *ledger.Model // S6 to S10, by the log alone
+	model    *ledger.Ledger // S6 to S10, by the log alone
 	judged   int           // violations of the model that are told
 	faults   []string
 	history  []line

@@ -191,7 +191,7 @@ func TestViolations(t *testing.T) {
 			l.entry(give(1, 1, 1))
 		}},
 		{"a reservation where there is room", Audit, "is free there", func(l *logbook) { l.entry(hold(1, 1, 1, 1)) }},
-		{"a parked attempt that is served", Audit, "is given to an attempt that is pending", func(l *logbook) {
+		{"a non-runnable attempt that is served", Audit, "is given to an attempt that is pending", func(l *logbook) {
 			l.entry(&event.ApplicationSubmitted{App: 3, Queue: "root.b"}, &event.AttemptStarted{App: 3, Attempt: 1}, want(3, small, 1))
 			l.entry(give(3, 1, 1))
 		}},
@@ -267,7 +267,7 @@ func TestNotFollowed(t *testing.T) {
 	}
 }
 
-// TestDiffer holds what a replica says of itself against the books.
+// TestDiffer holds what a replica says of itself against the ledger.
 func TestDiffer(t *testing.T) {
 	l := begin(t)
 	l.full()
@@ -301,5 +301,34 @@ func TestStuck(t *testing.T) {
 	l.entry(&event.ContainerCompleted{Container: ref(1, 1)})
 	if s := l.m.Stuck(); len(s) != 1 || !contains("r1 waits on n1:45454")(s[0].Text) {
 		t.Errorf("stuck: %v", s)
+	}
+}
+
+// TestUniqueNames: a name that is submitted twice is a violation, unless the first call was forgotten
+// in between; without UniqueNames nobody looks at names.
+func TestUniqueNames(t *testing.T) {
+	for _, c := range []struct {
+		unique, forgotten bool
+		violations        int
+		again             uint64
+	}{{true, false, 1, 0}, {true, true, 0, 1}, {false, false, 0, 0}} {
+		l := begin(t)
+		if c.unique {
+			l.m = New().UniqueNames()
+			l.index = 0
+			l.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: 1}, configuration(1, "50"))
+			l.app(1, "root.a")
+		}
+		l.entry(&event.RequestRecorded{Key: "k"})
+		if c.forgotten {
+			l.entry(&event.RequestsForgotten{Count: 1})
+		}
+		l.app(2, "root.a")
+		if n := len(l.m.Violations()); n != c.violations || l.m.Counts.Resubmitted != c.again {
+			t.Errorf("%+v: %v, %d again", c, l.m.Violations(), l.m.Counts.Resubmitted)
+		}
+		if c.unique && l.m.Submitted("job") != 2 {
+			t.Errorf("%+v: submitted as %d", c, l.m.Submitted("job"))
+		}
 	}
 }

@@ -39,8 +39,8 @@ func (v Violation) String() string {
 // violationsMax bounds how many violations and notes are kept.
 const violationsMax = 32
 
-// Model is the books of a whole cluster as of an index.
-type Model struct {
+// Ledger is what happened in a whole cluster as of an index.
+type Ledger struct {
 	index, term uint64
 	sequence    uint64 // of the last fenced batch followed
 	begun       bool
@@ -54,8 +54,9 @@ type Model struct {
 	rules     rules
 
 	apps  []app
-	seqs  []seqAt // ascending by sequence
-	nodes []node  // by number; 0 is none
+	seqs  []seqAt           // ascending by sequence
+	names map[string]uint32 // of applications, to their number; nil: they may be the same
+	nodes []node            // by number; 0 is none
 	// queues keep their place when the configuration drops them.
 	queues       []queue
 	version      uint64
@@ -66,6 +67,9 @@ type Model struct {
 	requests     []string // remembered calls, oldest first
 	requestSet   map[string]uint64
 
+	dropped    int           // applications that are forgotten
+	live       int           // containers that count in their queue
+	placed     int           // containers that count on their node
 	cluster    yarn.Resource // total of usable nodes
 	entryPeak  yarn.Resource // largest total within the entry
 	configured bool          // the entry brought a configuration
@@ -87,6 +91,8 @@ type Counts struct {
 	Terminal                 uint64 // ends of applications and containers
 	Balances                 uint64 // sums of a queue held against its limits
 	Forgotten                uint64 // remembered calls that were dropped
+	Resubmitted              uint64 // names submitted again after such a call was dropped
+	Lost                     uint64 // containers that ended by themselves, and not with success
 }
 
 type termStart struct{ index, term uint64 }
@@ -96,55 +102,62 @@ type keyMade struct {
 	index uint64
 }
 
-// New returns empty books.
-func New() *Model {
-	return &Model{nodes: make([]node, 1), requestSet: map[string]uint64{}, kinds: yarn.DefaultKinds(), rules: readRules(nil)}
+// New returns an empty ledger.
+func New() *Ledger {
+	return &Ledger{nodes: make([]node, 1), requestSet: map[string]uint64{}, kinds: yarn.DefaultKinds(), rules: readRules(nil)}
+}
+
+// UniqueNames holds that every application is submitted under a name of its own, as both simulations
+// do it: S5 without idempotency keys. It must be called before the first entry.
+func (l *Ledger) UniqueNames() *Ledger {
+	l.names = map[string]uint32{}
+	return l
 }
 
 // Violations are those found, the first one first; at most 32 are kept.
-func (m *Model) Violations() []Violation { return m.violations }
+func (l *Ledger) Violations() []Violation { return l.violations }
 
 // Notes are decisions that are legal and odd.
-func (m *Model) Notes() []Violation { return m.notes }
+func (l *Ledger) Notes() []Violation { return l.notes }
 
 // Index is that of the last entry.
-func (m *Model) Index() uint64 { return m.index }
+func (l *Ledger) Index() uint64 { return l.index }
 
 // Entry follows a committed command. An error means that the log itself cannot
 // be followed; what is wrong with its content is in Violations.
-func (m *Model) Entry(index, term uint64, data []byte) error {
-	if index <= m.index {
-		return fmt.Errorf("%w: %d after %d", ErrOrder, index, m.index)
+func (l *Ledger) Entry(index, term uint64, data []byte) error {
+	if index <= l.index {
+		return fmt.Errorf("%w: %d after %d", ErrOrder, index, l.index)
 	}
 	b, err := event.Decode(data)
 	if err != nil {
 		return fmt.Errorf("entry %d: %w", index, err)
 	}
-	return m.Batch(index, term, b)
+	return l.Batch(index, term, b)
 }
 
 // Batch follows a decoded command.
-func (m *Model) Batch(index, term uint64, b *event.Batch) error {
-	if !m.begun {
+func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
+	if !l.begun {
 		if !begins(b) {
 			return fmt.Errorf("%w: index %d", ErrNoBeginning, index)
 		}
-		m.begun = true
+		l.begun = true
 	}
-	m.index = index
-	m.enterTerm(index, term)
-	m.Counts.Entries++
-	if !m.fence(term, b.Sequence) {
-		m.Counts.Skipped++
+	l.index = index
+	l.enterTerm(index, term)
+	l.Counts.Entries++
+	if !l.fence(term, b.Sequence) {
+		l.Counts.Skipped++
 		return nil
 	}
-	m.entryPeak, m.configured, m.moved, m.grown, m.doubtful = m.cluster, false, false, m.grown[:0], m.doubtful[:0]
+	l.entryPeak, l.configured, l.moved, l.grown, l.doubtful = l.cluster, false, false, l.grown[:0], l.doubtful[:0]
 	for _, e := range b.Events {
-		m.Counts.Events++
-		m.follow(e)
+		l.Counts.Events++
+		l.follow(e)
 	}
-	m.balance()
-	m.needless()
+	l.balance()
+	l.needless()
 	return nil
 }
 
@@ -161,36 +174,36 @@ func begins(b *event.Batch) bool {
 // fence says whether a batch counts. Its number is the term it was planned in
 // and its place among the batches of that term; one that is not the next of the
 // entry's own term was planned on another log, and every replica passes it over.
-func (m *Model) fence(term, sequence uint64) bool {
+func (l *Ledger) fence(term, sequence uint64) bool {
 	if sequence == 0 {
 		return true
 	}
 	want := uint64(uint32(term))<<32 + 1
-	if uint32(m.sequence>>32) == uint32(term) {
-		want = m.sequence + 1
+	if uint32(l.sequence>>32) == uint32(term) {
+		want = l.sequence + 1
 	}
 	if sequence != want {
 		return false
 	}
-	m.sequence = sequence
+	l.sequence = sequence
 	return true
 }
 
-func (m *Model) enterTerm(index, term uint64) {
-	if m.term == term {
+func (l *Ledger) enterTerm(index, term uint64) {
+	if l.term == term {
 		return
 	}
-	if term < m.term {
-		m.bad("S3", nil, "index %d is of term %d, after one of term %d", index, term, m.term)
+	if term < l.term {
+		l.violate("S3", nil, "index %d is of term %d, after one of term %d", index, term, l.term)
 	}
-	m.term = term
-	m.terms = append(m.terms, termStart{index, term})
+	l.term = term
+	l.terms = append(l.terms, termStart{index, term})
 }
 
 // termOf is the term of an index.
-func (m *Model) termOf(index uint64) uint64 {
+func (l *Ledger) termOf(index uint64) uint64 {
 	var term uint64
-	for _, t := range m.terms {
+	for _, t := range l.terms {
 		if t.index > index {
 			break
 		}
@@ -199,33 +212,33 @@ func (m *Model) termOf(index uint64) uint64 {
 	return term
 }
 
-// bad notes a violation at the present index.
-func (m *Model) bad(id string, chain []Step, format string, args ...any) {
-	if len(m.violations) < violationsMax {
-		m.violations = append(m.violations, m.finding(id, chain, format, args...))
+// violate records a violation at the present index.
+func (l *Ledger) violate(id string, chain []Step, format string, args ...any) {
+	if len(l.violations) < violationsMax {
+		l.violations = append(l.violations, l.finding(id, chain, format, args...))
 	}
 }
 
-// odd notes a legal decision that a reader may want to look at.
-func (m *Model) odd(format string, args ...any) {
-	if len(m.notes) < violationsMax {
-		m.notes = append(m.notes, m.finding(Audit, nil, format, args...))
+// note records a legal decision that a reader may want to look at.
+func (l *Ledger) note(format string, args ...any) {
+	if len(l.notes) < violationsMax {
+		l.notes = append(l.notes, l.finding(Audit, nil, format, args...))
 	}
 }
 
-func (m *Model) finding(id string, chain []Step, format string, args ...any) Violation {
+func (l *Ledger) finding(id string, chain []Step, format string, args ...any) Violation {
 	text := fmt.Sprintf(format, args...)
-	chain = append(chain, m.step(m.index, "%s", text))
-	return Violation{ID: id, Index: m.index, Term: m.term, Text: text, Chain: chain}
+	chain = append(chain, l.step(l.index, "%s", text))
+	return Violation{ID: id, Index: l.index, Term: l.term, Text: text, Chain: chain}
 }
 
-func (m *Model) step(index uint64, format string, args ...any) Step {
-	return Step{Index: index, Term: m.termOf(index), Text: fmt.Sprintf(format, args...)}
+func (l *Ledger) step(index uint64, format string, args ...any) Step {
+	return Step{Index: index, Term: l.termOf(index), Text: fmt.Sprintf(format, args...)}
 }
 
 // fits says whether a size fits into room by the kinds that decide.
-func (m *Model) fits(size, room yarn.Resource) bool {
-	if !m.dominant {
+func (l *Ledger) fits(size, room yarn.Resource) bool {
+	if !l.dominant {
 		return size[yarn.Memory] <= room[yarn.Memory]
 	}
 	for i := range size {

@@ -1,0 +1,334 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+func sortSteps(s []Step) {
+	slices.SortStableFunc(s, func(a, b Step) int { return cmp.Compare(a.Index, b.Index) })
+}
+
+// Fact is what the log says of a container. Indexes are 0 for what has not
+// happened.
+type Fact struct {
+	ID                                   yarn.ContainerID
+	Node                                 yarn.NodeID
+	Size                                 yarn.Resource
+	AM                                   bool
+	Live                                 bool // it counts in its queue
+	OnNode                               bool // it counts on its node
+	Restored                             bool // lost before its AM had it, and asked for again
+	Made, Released, Completed, Signalled uint64
+}
+
+// Ended is the index of the container's end; 0 while it lives.
+func (f Fact) Ended() uint64 {
+	if f.Released != 0 {
+		return f.Released
+	}
+	return f.Completed
+}
+
+// Container is what the log says of a container by its id's text.
+func (l *Ledger) Container(name string) (Fact, bool) {
+	id, err := yarn.ParseContainerID(name)
+	if err != nil {
+		return Fact{}, false
+	}
+	return l.ContainerByID(id)
+}
+
+// ContainerByID is what the log says of a container. One that a reservation only promises is not
+// there yet.
+func (l *Ledger) ContainerByID(id yarn.ContainerID) (Fact, bool) {
+	if l.findID(id.App) < 0 {
+		return Fact{}, false
+	}
+	return l.ContainerByRef(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
+}
+
+// ContainerByRef is the same by the name that events use.
+func (l *Ledger) ContainerByRef(ref event.ContainerRef) (Fact, bool) {
+	i := l.find(ref.App)
+	if i < 0 {
+		return Fact{}, false
+	}
+	a := &l.apps[i]
+	at, ok := a.place(ref.Attempt, ref.Number)
+	if !ok {
+		return Fact{}, false
+	}
+	return l.fact(a, &a.containers[at]), true
+}
+
+func (l *Ledger) fact(a *app, c *container) Fact {
+	return Fact{ID: a.id(c.attempt, c.number), Node: l.nodes[c.node].id, Size: c.size, AM: c.am, Live: c.live,
+		OnNode: c.onNode, Restored: c.restored, Made: c.made, Released: c.released, Completed: c.completed, Signalled: c.signalled}
+}
+
+// Containers are all that an application ever had, oldest attempt first.
+func (l *Ledger) Containers(name string) []Fact {
+	id, err := yarn.ParseApplicationID(name)
+	if err != nil {
+		return nil
+	}
+	i := l.findID(id)
+	if i < 0 {
+		return nil
+	}
+	a := &l.apps[i]
+	out := make([]Fact, 0, len(a.containers))
+	for k := range a.containers {
+		out = append(out, l.fact(a, &a.containers[k]))
+	}
+	return out
+}
+
+// App is what the log says of an application.
+type App struct {
+	ID                yarn.ApplicationID
+	Name, User, Queue string
+	State             yarn.ApplicationState
+	Finishing         bool // its AM has unregistered: readers see it FINISHED
+	Attempt           uint32
+	Resyncs           int
+	Forgotten         bool
+	Transitions       []Transition
+	Priorities        []Priority // the first is the submission's, the last holds
+	Ended             uint64     // index; 0 while it goes on
+}
+
+// At is the application's state and queue as of an index; false before its
+// submission.
+func (a App) At(index uint64) (Transition, bool) {
+	var out Transition
+	for _, t := range a.Transitions {
+		if t.Index > index {
+			break
+		}
+		out = t
+	}
+	return out, out.Index != 0
+}
+
+// Priority is the one that holds.
+func (a App) Priority() int32 { return a.Priorities[len(a.Priorities)-1].Priority }
+
+// App is an application by its id's text; a forgotten one too.
+func (l *Ledger) App(name string) (App, bool) {
+	id, err := yarn.ParseApplicationID(name)
+	if err != nil {
+		return App{}, false
+	}
+	return l.AppByID(id)
+}
+
+// AppByID is an application by its id; a forgotten one too.
+func (l *Ledger) AppByID(id yarn.ApplicationID) (App, bool) {
+	i := l.findID(id)
+	if i < 0 {
+		return App{}, false
+	}
+	return l.show(&l.apps[i]), true
+}
+
+// findID is the place of an application by its id; -1 when there is none.
+func (l *Ledger) findID(id yarn.ApplicationID) int32 {
+	if i := l.find(id.Seq); i >= 0 && l.apps[i].timestamp == id.ClusterTimestamp {
+		return i
+	}
+	return -1
+}
+
+// AppBySeq is an application by its number.
+func (l *Ledger) AppBySeq(seq uint32) (App, bool) {
+	i := l.find(seq)
+	if i < 0 {
+		return App{}, false
+	}
+	return l.show(&l.apps[i]), true
+}
+
+// Submitted is the number of the application that was submitted last under a name; 0 when none was.
+// Names are kept only with UniqueNames.
+func (l *Ledger) Submitted(name string) uint32 { return l.names[name] }
+
+// Apps are all applications ever, in the order of their submission.
+func (l *Ledger) Apps() []App {
+	out := make([]App, 0, len(l.apps))
+	for i := range l.apps {
+		out = append(out, l.show(&l.apps[i]))
+	}
+	return out
+}
+
+func (l *Ledger) show(a *app) App {
+	out := App{ID: yarn.ApplicationID{ClusterTimestamp: a.timestamp, Seq: a.seq}, Name: a.name, User: a.user, Queue: l.queues[a.queue].path,
+		State: a.state, Finishing: a.stage == finishing, Attempt: a.attempt, Resyncs: a.resyncs, Forgotten: a.forgotten, Transitions: a.transitions, Priorities: a.priorities}
+	if a.state.Ended() {
+		for _, t := range a.transitions {
+			if t.State.Ended() {
+				out.Ended = t.Index
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Node is what the log says of a node.
+type Node struct {
+	ID          yarn.NodeID
+	Total, Used yarn.Resource
+	Reservation uint64 // that holds it; 0: none
+}
+
+// Node is a node by its number.
+func (l *Ledger) Node(number uint32) (Node, bool) {
+	n, ok := l.node(number)
+	if !ok {
+		return Node{}, false
+	}
+	return Node{ID: n.id, Total: n.total, Used: n.used, Reservation: n.reservation}, true
+}
+
+// Queue is what a queue uses, what is reserved for it included, and what of it is reserved.
+func (l *Ledger) Queue(path string) (used, held yarn.Resource, ok bool) {
+	i := l.queue(path)
+	if i < 0 {
+		return used, held, false
+	}
+	used, held = l.sum(i)
+	return used, held, true
+}
+
+// Held is a reservation that has not ended.
+type Held struct {
+	App       yarn.ApplicationID
+	Node      uint32
+	Key       yarn.SchedulerKey
+	Size      yarn.Resource
+	Container yarn.ContainerID // that it promises, or that is to grow
+}
+
+// Held is a reservation by its number; false when it has ended or was never made.
+func (l *Ledger) Held(number uint64) (Held, bool) {
+	r := l.reservation(number)
+	if r == nil {
+		return Held{}, false
+	}
+	a := &l.apps[r.app]
+	id := a.id(r.attempt, r.container)
+	return Held{App: id.App, Node: r.node, Key: r.key, Size: r.size, Container: id}, true
+}
+
+// Reservations counts those that are held.
+func (l *Ledger) Reservations() int { return len(l.reservations) }
+
+// Applications counts those that are not forgotten.
+func (l *Ledger) Applications() int { return len(l.apps) - l.dropped }
+
+// Live counts the containers that count in their queue.
+func (l *Ledger) Live() int { return l.live }
+
+// Placed counts the containers that count on their node.
+func (l *Ledger) Placed() int { return l.placed }
+
+// Key is the index at which a master key was made; false when it never was.
+func (l *Ledger) Key(id int32) (index uint64, ok bool) {
+	for _, k := range l.keys {
+		if k.id == id {
+			return k.index, true
+		}
+	}
+	return 0, false
+}
+
+// Recorded says whether a call with an idempotency key is remembered, and since
+// which index.
+func (l *Ledger) Recorded(key string) (index uint64, ok bool) {
+	index, ok = l.requestSet[key]
+	return index, ok
+}
+
+// Reservation says when a reservation ended: 0 while it is held. There is none of
+// a number that was never made.
+func (l *Ledger) Reservation(name string) (ended uint64, ok bool) {
+	number, err := strconv.ParseUint(strings.TrimPrefix(name, "r"), 10, 64)
+	if err != nil || number == 0 || number > l.lastReserved {
+		return 0, false
+	}
+	for _, e := range l.ends {
+		if e.number == number {
+			return e.index, true
+		}
+	}
+	return 0, true
+}
+
+// Stuck are reservations on nodes that have room for them: L3 when nothing moves
+// any more.
+func (l *Ledger) Stuck() []Step {
+	var out []Step
+	for i := range l.reservations {
+		r := &l.reservations[i]
+		n := &l.nodes[r.node]
+		if room := n.total.Sub(n.used); n.state.Usable() && l.fits(r.size, room) {
+			out = append(out, l.step(r.made, "r%d waits on %s for %s, and %s is free there", r.number, n.id, r.size, room))
+		}
+	}
+	return out
+}
+
+// Waiting are asks of active attempts that some usable, unreserved node and
+// every maximum up the tree have room for. Limits of users are not known here, so
+// that an ask of a user who has something may rightly wait: only those of
+// applications that have nothing but their AM in a queue that uses nothing else
+// are sure.
+func (l *Ledger) Waiting() (sure, unsure []Step) {
+	for i := range l.apps {
+		a := &l.apps[i]
+		if a.stage != active && a.stage != registered {
+			continue
+		}
+		for k := range a.asks {
+			n := l.roomFor(a, &a.asks[k])
+			if n == nil {
+				continue
+			}
+			s := l.step(l.index, "application %d waits for %d of %s, and %s has %s free", a.seq, a.asks[k].count, a.asks[k].size, n.id, n.total.Sub(n.used))
+			if q := &l.queues[a.queue]; q.apps == 1 && a.live <= 1 && a.holds == 0 {
+				sure = append(sure, s)
+			} else {
+				unsure = append(unsure, s)
+			}
+		}
+	}
+	return sure, unsure
+}
+
+func (l *Ledger) roomFor(a *app, k *ask) *node {
+	if k.count <= 0 || !k.relax && len(k.where) > 0 {
+		return nil
+	}
+	for i := a.queue; i >= 0; i = l.queues[i].parent {
+		used, _ := l.sum(i)
+		if !l.fits(used.Add(k.size), l.maximum(i, l.cluster)) {
+			return nil
+		}
+	}
+	for i := 1; i < len(l.nodes); i++ {
+		n := &l.nodes[i]
+		if n.state == yarn.NodeRunning && n.reservation == 0 && l.fits(k.size, n.total.Sub(n.used)) &&
+			!slices.Contains(a.black, n.id.Host) && !slices.Contains(a.black, n.rack) {
+			return n
+		}
+	}
+	return nil
+}

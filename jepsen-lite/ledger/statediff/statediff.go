@@ -1,0 +1,108 @@
+// Package statediff holds a replica's state against the ledger of the same log. Both simulations use
+// it; the ledger itself knows nothing of the state.
+package statediff
+
+import (
+	"fmt"
+
+	"rmd/fsm/state"
+	"rmd/jepsen-lite/ledger"
+	"rmd/yarn"
+)
+
+// Difference is one thing in which a state is not what the log makes it.
+type Difference struct {
+	ID   string // the invariant that it violates
+	Text string
+}
+
+// Of returns what differs. Both are as of the same index.
+func Of(st *state.State, l *ledger.Ledger) []Difference {
+	d := &differ{st: st, l: l}
+	d.applications()
+	d.containers()
+	d.nodes()
+	d.queues()
+	d.reservations()
+	return d.found
+}
+
+type differ struct {
+	st    *state.State
+	l     *ledger.Ledger
+	found []Difference
+}
+
+func (d *differ) say(id, format string, args ...any) {
+	d.found = append(d.found, Difference{id, fmt.Sprintf(format, args...)})
+}
+
+func (d *differ) applications() {
+	d.st.Apps.Each(func(_ uint32, a *state.App) bool {
+		want, ok := d.l.AppByID(a.ID)
+		if !ok || want.Forgotten || want.Name != a.Details().Name || want.Priority() != a.Priority || want.State.Ended() != a.State.Ended() {
+			d.say("S9", "the state has %s as %s, priority %d, %s; the ledger %+v", a.ID, a.Details().Name, a.Priority, a.State, want)
+		}
+		return true
+	})
+	if n := d.st.Apps.Len(); n != d.l.Applications() {
+		d.say("S9", "the state has %d applications, the ledger %d", n, d.l.Applications())
+	}
+}
+
+func (d *differ) containers() {
+	live, placed := 0, 0
+	d.st.Containers.Each(func(_ uint32, c *state.Container) bool {
+		if c.State.Live() {
+			live++
+		}
+		if c.OnNode {
+			placed++
+		}
+		ref, node := d.st.Ref(c), d.st.Nodes.Get(c.Node).ID
+		if want, ok := d.l.ContainerByRef(ref); !ok || want.Live != c.State.Live() || want.OnNode != c.OnNode || want.Size != c.Size || want.Node != node {
+			d.say("S9", "container %+v is %s of %s on node %s, at it %v; the ledger has %+v", ref, c.State, c.Size, node, c.OnNode, want)
+		}
+		return true
+	})
+	if live != d.l.Live() || placed != d.l.Placed() {
+		d.say("S9", "the state has %d live containers, %d on their nodes; the ledger has %d and %d", live, placed, d.l.Live(), d.l.Placed())
+	}
+}
+
+func (d *differ) nodes() {
+	d.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		got := ledger.Node{ID: n.ID, Total: n.Total, Used: n.Allocated}
+		if n.Reservation != 0 {
+			got.Reservation = d.st.Reservations.Get(n.Reservation).Number
+		}
+		if want, ok := d.l.Node(slot); !ok || want != got {
+			d.say("S7", "the state has node %+v, the ledger %+v", got, want)
+		}
+		return true
+	})
+}
+
+func (d *differ) queues() {
+	d.st.Queues.Each(func(_ uint32, q *state.Queue) bool {
+		if used, reserved, _ := d.l.Queue(q.Path); used != q.Used || reserved != q.Reserved {
+			d.say("S9", "the state has queue %s with %s used, %s reserved; the ledger with %s and %s", q.Path, q.Used, q.Reserved, used, reserved)
+		}
+		return true
+	})
+}
+
+func (d *differ) reservations() {
+	d.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		id := d.st.Apps.Get(r.App).ID
+		want, ok := d.l.Held(r.Number)
+		container := yarn.ContainerID{App: id, Attempt: r.Attempt, Number: r.Container}
+		if !ok || want.App != id || want.Node != r.Node || want.Key != r.Key || want.Size != r.Size || want.Container != container {
+			d.say("S8", "the state has r%d of %s on node %d for %s of %s; the ledger %+v", r.Number, id, r.Node, container, r.Size, want)
+		}
+		return true
+	})
+	if n := d.st.Reservations.Len(); n != d.l.Reservations() {
+		d.say("S8", "the state has %d reservations, the ledger %d", n, d.l.Reservations())
+	}
+}
