@@ -107,8 +107,8 @@ func TestClockNeverSet(t *testing.T) {
 	}
 }
 
-// TestStepForgetsNothing: when the leader's clock steps by more than calls are remembered for, and the office is
-// taken anew after it, what is remembered is not due to be forgotten, and keys, lifetimes and tokens are not due.
+// TestStepForgetsNothing: when the leader's clock steps by more than calls are remembered for, and leadership
+// begins again after it, what is remembered is not due to be forgotten, and keys, lifetimes and tokens are not due.
 func TestStepForgetsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var step, dueAt atomic.Int64 // nanoseconds, milliseconds

@@ -37,7 +37,7 @@ type Planner interface {
 	State() *state.State
 }
 
-// Start is what an office begins with.
+// Start is what a leadership begins with.
 type Start struct {
 	// State is a private fork of the committed state at Index.
 	State *state.State
@@ -59,6 +59,7 @@ type Expiry struct{ NodeMillis, AttemptMillis, ContainerMillis int64 }
 // Config is what a Sequencer needs. Start from DefaultConfig; Log, Barrier,
 // Fork, NewPlanner and Expiry are the caller's.
 type Config struct {
+	CoreConfig
 	Logger hclog.Logger
 	Log    Log
 	// Barrier returns when everything in the log before it is applied here; it
@@ -75,11 +76,6 @@ type Config struct {
 	Outcome func(index uint64) (Outcome, bool)
 	// NewPlanner takes the fork over as its planning state.
 	NewPlanner func(*state.State) (Planner, error)
-	// Expiry reads the intervals from the configuration in force.
-	Expiry func(*state.State) Expiry
-	// Due says that a Tick is due for a reason that this package does not know
-	// of. Nil: there is none.
-	Due func(st *state.State, nowMillis int64) bool
 	// Now is the wall clock, and Elapsed the time since some moment that no setting of a clock changes: of both a
 	// Clock makes what inputs are stamped with.
 	Now     func() time.Time
@@ -91,45 +87,30 @@ type Config struct {
 
 	// QueueMax bounds the inputs that wait to be planned.
 	QueueMax int
-	// BatchEvents and BatchBytes close a batch.
-	BatchEvents, BatchBytes int
-	// MaxInFlight is how many batches may be in the Log's hands: 1 or 2.
-	MaxInFlight int
-	// TickInterval is how often timers are looked at.
-	TickInterval time.Duration
-	// RetryInterval is the pause before office is taken again after it was
-	// left without losing leadership.
+	// RetryInterval is the pause before a leadership begins again that ended within its term.
 	RetryInterval time.Duration
 
 	Observe Observe
 }
 
-// Observe takes measurements; every func is optional and must be quick. They
-// are called by the office's goroutine.
+// Observe takes measurements. Every func is optional and must be quick: the goroutine that plans
+// calls it.
 type Observe struct {
-	// Plan is one input: its kind, how many events followed, whether it was refused.
-	Plan func(kind input.Kind, events int, refused bool, took time.Duration)
+	// Plan is one input: its kind and how long planning it took.
+	Plan func(kind input.Kind, took time.Duration)
 	// Batch is one batch handed to the Log.
-	Batch func(events, bytes, replies int)
-	// Commit is one batch applied.
+	Batch func(events int)
+	// Commit is one batch applied, since it was handed to the Log.
 	Commit func(took time.Duration)
-	// Wait is one reply released: the time since Do.
+	// Wait is one reply released, since Do.
 	Wait func(took time.Duration)
-	// Queue is how many inputs wait, each time some were planned.
-	Queue func(waiting int)
-	// Decisions counts containers allocated and reservations made.
-	Decisions func(allocated, reserved int)
-	// Office is a change of office: taken, or left with the reason.
-	Office func(taken bool, took time.Duration, err error)
 }
 
 // DefaultConfig returns the defaults.
 func DefaultConfig() Config {
 	return Config{
-		QueueMax:    8192,
-		BatchEvents: 1000, BatchBytes: 64 << 10,
-		MaxInFlight:   1,
-		TickInterval:  time.Second,
+		CoreConfig:    CoreConfig{BatchEvents: 1000, BatchBytes: 64 << 10, MaxInFlight: 1, TickInterval: time.Second},
+		QueueMax:      8192,
 		RetryInterval: 50 * time.Millisecond,
 		Entropy:       entropy,
 		Now:           time.Now,

@@ -2,57 +2,53 @@ package leader
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
-	"rmd/fsm/event"
 	"rmd/internal/point"
+	"rmd/scheduler/input"
 )
 
-// office is one leadership's worth of state; its goroutine owns all of it but
-// the channels.
-type office struct {
-	s     *Sequencer
-	term  uint64
-	queue chan *call
+// driver runs one Core: it carries inputs and time to it, batches to the Log and replies to their
+// callers. Its goroutine owns everything but the channels.
+type driver struct {
+	s    *Sequencer
+	term uint64
+	core *Core[call]
 
-	planner  Planner
-	stamp    int64  // milliseconds; never runs backwards
-	applied  uint64 // index to which everything planned here is known to be applied
-	sequence uint64 // of the next batch
-
-	writer   event.Writer
-	open     *batch
-	inflight []*batch // oldest first
-	handed   chan *batch
-	settled  chan *batch
-	failure  error // of the first batch that did not end as planned
-
-	timers timers
+	queue    chan *call    // inputs that wait to be planned
+	inflight []time.Time   // when each batch in flight was proposed, oldest first
+	proposed chan []byte   // entries for the Log
+	outcomes chan logReply // what the Log made of them, in order
 }
 
-// Lead takes office and holds it until ctx ends or a batch does not end as
-// planned; it returns why. term is the one in which this replica was elected.
+// logReply is what the Log made of one entry.
+type logReply struct {
+	index uint64
+	err   error
+}
+
+// Lead leads in a term in which this replica was elected, until ctx ends or a batch is not applied
+// as planned. It returns why it ended.
 func (s *Sequencer) Lead(ctx context.Context, term uint64) error {
 	s.lead.Lock()
 	defer s.lead.Unlock()
 	start := time.Now()
-	o, err := s.take(ctx, term)
+	d, err := s.begin(ctx, term)
 	if err != nil {
-		s.observeOffice(false, start, err)
-		return fmt.Errorf("take office in term %d: %w", term, err)
+		return fmt.Errorf("begin leadership of term %d: %w", term, err)
 	}
-	s.observeOffice(true, start, nil)
-	s.cfg.Logger.Info("office taken", "term", term, "index", o.applied, "took", time.Since(start))
-	err = o.run(ctx)
-	o.leave(err)
-	s.observeOffice(false, start, err)
-	s.cfg.Logger.Info("office left", "term", term, "index", o.applied, "error", err)
+	s.cfg.Logger.Info("leadership begun", "term", term, "index", d.core.Applied(), "took", time.Since(start))
+	err = d.run(ctx)
+	d.end()
+	d.logFault(err)
+	s.cfg.Logger.Info("leadership ended", "term", term, "index", d.core.Applied(), "error", err)
 	return err
 }
 
-// take is: barrier, fork, planner, timers, workers, intake. leave mirrors it.
-func (s *Sequencer) take(ctx context.Context, term uint64) (*office, error) {
+// begin is: barrier, fork, planner and core, worker, intake. end mirrors it.
+func (s *Sequencer) begin(ctx context.Context, term uint64) (*driver, error) {
 	// 1. Everything that earlier leaders committed is in the committed state.
 	if err := s.cfg.Barrier(ctx); err != nil {
 		return nil, err
@@ -67,95 +63,236 @@ func (s *Sequencer) take(ctx context.Context, term uint64) (*office, error) {
 	if err != nil {
 		return nil, fmt.Errorf("planner: %w", err)
 	}
-	o := &office{
-		s: s, term: term, planner: planner, stamp: planner.State().Meta.NowMillis,
-		applied: from.Index, sequence: from.Sequence,
-		queue:   make(chan *call, s.cfg.QueueMax),
-		handed:  make(chan *batch, s.cfg.MaxInFlight),
-		settled: make(chan *batch, s.cfg.MaxInFlight),
+	d := &driver{
+		s: s, term: term, core: NewCore[call](s.cfg.CoreConfig, planner, from),
+		queue:    make(chan *call, s.cfg.QueueMax),
+		proposed: make(chan []byte, s.cfg.MaxInFlight),
+		outcomes: make(chan logReply, s.cfg.MaxInFlight),
 	}
-	o.open = newBatch()
-	// 3. Everybody gets a full interval.
-	o.timers.arm(planner.State(), s.cfg.Expiry(planner.State()))
-	// 4. Workers, then intake.
-	go o.commit()
+	// 3. The worker, then intake.
+	go d.commit()
 	s.mu.Lock()
-	s.queue = o.queue
+	s.queue = d.queue
 	s.mu.Unlock()
 	s.term.Store(term)
 	point.Hit(point.OfficeTaken)
-	return o, nil
+	return d, nil
 }
 
-// leave is: intake, workers, the waiting, timers, planning state.
-func (o *office) leave(err error) {
-	// 4. No more input comes in; then the workers end. What the Log has in hand
-	// is waited for: it ends soon once leadership is lost, and what was
-	// committed after all is answered as such.
-	o.s.term.Store(0)
-	o.s.mu.Lock()
-	o.s.queue = nil
-	o.s.mu.Unlock()
+// end is: intake, worker, core.
+func (d *driver) end() {
+	// 3. No more input comes in; then the worker ends. What the Log has in hand is waited for: it
+	// ends soon once leadership is lost, and what was committed after all is answered as such.
+	d.s.term.Store(0)
+	d.s.mu.Lock()
+	d.s.queue = nil
+	d.s.mu.Unlock()
 	point.Hit(point.OfficeLeft)
-	close(o.queue)
-	close(o.handed)
-	for b := range o.settled {
-		o.settle(b)
+	close(d.queue)
+	close(d.proposed)
+	for r := range d.outcomes {
+		d.complete(r)
 	}
-	// 3. The open batch was never proposed, nor was what rests on it.
-	o.open.fail(ErrNotLeader)
-	for c := range o.queue {
-		c.answer(result{err: ErrNotLeader})
+	// 2. The open batch was never proposed, nor was what rests on it.
+	d.core.Stop()
+	d.release()
+	for c := range d.queue {
+		c.result <- result{err: ErrNotLeader}
 	}
-	// 2. Timers and planning state are dropped.
-	o.timers, o.planner = timers{}, nil
 }
 
-// run plans and proposes until the office must be left.
-func (o *office) run(ctx context.Context) error {
-	tick := time.NewTicker(o.s.cfg.TickInterval)
+// run plans and proposes until the leadership must end.
+func (d *driver) run(ctx context.Context) error {
+	tick := time.NewTicker(d.s.cfg.TickInterval)
 	defer tick.Stop()
 	last := time.Now()
 	for {
-		o.propose()
-		// What is applied comes before what is new, so that the Log never waits
-		// for planning.
+		d.propose()
+		// What is applied comes before what is new, so that the Log never waits for planning.
 		select {
-		case b := <-o.settled:
-			o.settle(b)
+		case r := <-d.outcomes:
+			d.complete(r)
 		default:
 		}
-		if o.failure != nil {
-			return o.failure
+		if err := d.core.Err(); err != nil {
+			return err
 		}
-		o.propose()
-		if o.planDue() {
+		d.propose()
+		if d.planDue() {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			continue
 		}
-		intake := o.queue
-		if o.full() {
+		intake := d.queue
+		if d.core.Full() {
 			intake = nil // until the Log has room
 		}
 		select {
 		case c := <-intake:
-			o.plan(c)
-		case b := <-o.settled:
-			o.settle(b)
+			d.plan(c)
+		case r := <-d.outcomes:
+			d.complete(r)
 		case now := <-tick.C:
-			o.timers.advance(now.Sub(last), o.s.cfg.TickInterval)
+			d.core.Tick(d.now(), now.Sub(last))
 			last = now
-			o.lookAtTimers()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-func (s *Sequencer) observeOffice(taken bool, start time.Time, err error) {
-	if s.cfg.Observe.Office != nil {
-		s.cfg.Observe.Office(taken, time.Since(start), err)
+// now is the time for the next input.
+func (d *driver) now() int64 { return d.s.clock.Millis(d.core.Stamp()) }
+
+// plan plans a caller's input.
+func (d *driver) plan(c *call) {
+	if c.ctx.Err() != nil { // nobody waits for it any more, but its sender lives
+		d.core.Touch(c.req.Input)
+		return
+	}
+	d.step(c, c.req)
+}
+
+// planDue plans one input that time has made due and reports whether there was one. One caller's
+// input is planned after each, so that the expiry of a whole rack does not hold up everybody else.
+func (d *driver) planDue() bool {
+	in := d.core.Due()
+	if in == nil {
+		return false
+	}
+	if tick, ok := in.(*input.Tick); ok {
+		tick.Entropy = d.s.cfg.Entropy()
+	}
+	d.step(nil, input.Request{Input: in})
+	if !d.core.Full() {
+		select {
+		case c := <-d.queue:
+			d.plan(c)
+		default:
+		}
+	}
+	return true
+}
+
+// step plans one input, measures it and releases its reply if that rests on nothing.
+func (d *driver) step(c *call, req input.Request) {
+	start := time.Now()
+	d.core.Step(d.now(), c, req)
+	took := time.Since(start)
+	pace := d.s.pace.Load()
+	d.s.pace.Store(pace + (int64(took)-pace)/16)
+	if f := d.s.cfg.Observe.Plan; f != nil {
+		f(req.Input.Kind(), took)
+	}
+	d.release()
+}
+
+// propose hands the open batch to the Log if the core lets it go.
+func (d *driver) propose() {
+	p, ok := d.core.Propose()
+	if !ok {
+		return
+	}
+	d.inflight = append(d.inflight, time.Now())
+	point.Hit(point.BatchClosed)
+	d.proposed <- p.Entry // room for MaxInFlight
+	if f := d.s.cfg.Observe.Batch; f != nil {
+		f(p.Events)
+	}
+}
+
+// commit hands entries to the Log in order; a second goroutine waits for them in the same order.
+// After the first error nothing more is proposed. Both end when proposed is closed.
+func (d *driver) commit() {
+	futures := make(chan Future, d.s.cfg.MaxInFlight)
+	failed := make(chan struct{})
+	go d.await(futures, failed)
+	defer close(futures)
+	for entry := range d.proposed {
+		select {
+		case <-failed:
+			futures <- notProposed{}
+		default:
+			f := d.s.cfg.Log.Propose(entry)
+			point.Hit(point.BatchProposed)
+			futures <- f
+		}
+	}
+}
+
+// notProposed is the future of an entry that the Log never got.
+type notProposed struct{}
+
+// Wait implements Future.
+func (notProposed) Wait() (uint64, error) { return 0, ErrNotLeader }
+
+// await passes on what became of each entry, and closes failed at the first error.
+func (d *driver) await(futures <-chan Future, failed chan<- struct{}) {
+	defer close(d.outcomes)
+	for f := range futures {
+		var r logReply
+		r.index, r.err = f.Wait()
+		if r.err != nil && failed != nil {
+			close(failed)
+			failed = nil
+		}
+		d.outcomes <- r // room for MaxInFlight
+	}
+}
+
+// complete tells the core what became of the oldest batch in flight, and releases the replies that
+// waited for it.
+func (d *driver) complete(r logReply) {
+	since := d.inflight[0]
+	d.inflight = d.inflight[1:]
+	if r.err != nil {
+		d.core.Aborted(r.err)
+	} else if err := d.core.Committed(r.index, d.outcome(r.index)); err == nil {
+		point.Hit(point.BatchSettled)
+		if f := d.s.cfg.Observe.Commit; f != nil {
+			f(time.Since(since))
+		}
+	} else if errors.Is(err, errDiverged) {
+		d.s.cfg.Logger.Error("planning state and committed state differ", "index", r.index, "error", err)
+		if d.s.cfg.OnFatal != nil {
+			d.s.cfg.OnFatal(exitDiverged, err)
+		}
+	}
+	d.release()
+}
+
+// outcome is what the entry at an index led to; nil when that is not known, as after a snapshot was
+// restored meanwhile.
+func (d *driver) outcome(index uint64) *Outcome {
+	if d.s.cfg.Outcome == nil {
+		return nil
+	}
+	got, ok := d.s.cfg.Outcome(index)
+	if !ok {
+		return nil
+	}
+	return &got
+}
+
+// release gives callers the replies that may leave.
+func (d *driver) release() {
+	for _, r := range d.core.Replies() {
+		res := result{reply: r.Reply, index: r.Index, err: r.Err}
+		if r.Unconfirmed {
+			res.unconfirmed = d.term
+		}
+		if f := d.s.cfg.Observe.Wait; f != nil && r.Err == nil {
+			f(time.Since(r.Caller.since))
+		}
+		r.Caller.result <- res // has room; the caller may have gone away
+	}
+}
+
+// logFault logs why planning failed, when that is why the leadership ended.
+func (d *driver) logFault(err error) {
+	var f *PlannerFault
+	if errors.As(err, &f) {
+		d.s.cfg.Logger.Error("planning failed, this leadership ends and begins again", "input", f.Input, "fault", f.Value, "stack", string(f.Stack))
 	}
 }

@@ -251,7 +251,7 @@ func (p *fakePlanner) expired() []string {
 type rig struct {
 	*Sequencer
 	log     *fakeLog
-	planner *fakePlanner // of the last office
+	planner *fakePlanner // of the last leadership
 	cost    time.Duration
 }
 
@@ -277,7 +277,7 @@ func newRig(tb testing.TB, change func(*Config)) *rig {
 	return r
 }
 
-// reign takes office in a term until stop is called.
+// reign leads in a term until stop is called.
 func (r *rig) reign(term uint64) (stop func()) {
 	stop = r.start(context.Background(), term)
 	synctest.Wait()

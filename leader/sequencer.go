@@ -20,13 +20,13 @@ const (
 // Sequencer takes inputs while this replica leads.
 type Sequencer struct {
 	cfg   Config
-	clock *Clock // of the office; it goes on between two
+	clock *Clock // stamps inputs; it goes on between two leaderships
 
 	mu    sync.RWMutex  // held for writing only to open and close the queue
-	queue chan *call    // nil while not in office
-	lead  sync.Mutex    // one office at a time
+	queue chan *call    // nil while this replica does not lead
+	lead  sync.Mutex    // one leadership at a time
 	pace  atomic.Int64  // nanoseconds that one input took lately
-	term  atomic.Uint64 // of the office; 0 while there is none
+	term  atomic.Uint64 // of the leadership; 0 while there is none
 }
 
 // call is one input on its way.
@@ -41,12 +41,12 @@ type result struct {
 	reply input.Reply
 	index uint64
 	err   error
-	// doubt is the term of a leader that refuses by what it knows, and may have been
-	// deposed; 0: there is none.
-	doubt uint64
+	// unconfirmed is the term of a leader that refuses by what it knows and may have been deposed;
+	// 0: the reply needs no confirmation.
+	unconfirmed uint64
 }
 
-// New returns a sequencer that is not in office.
+// New returns a sequencer that does not lead yet.
 func New(cfg Config) (*Sequencer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func (s *Sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uin
 	}
 	select {
 	case r := <-c.result:
-		if r.doubt != 0 && s.cfg.Confirm != nil {
-			if err := s.cfg.Confirm(ctx, r.doubt); err != nil {
+		if r.unconfirmed != 0 && s.cfg.Confirm != nil {
+			if err := s.cfg.Confirm(ctx, r.unconfirmed); err != nil {
 				return nil, 0, fmt.Errorf("%w: %w", ErrNotLeader, err) // nothing has happened
 			}
 		}
@@ -120,7 +120,7 @@ type Leadership struct {
 }
 
 // Run leads in every term in which this replica does, until ctx ends or changes
-// is closed. An office that was left while the term goes on is taken again.
+// is closed. A leadership that ended while the term goes on begins again.
 func (s *Sequencer) Run(ctx context.Context, changes <-chan Leadership) error {
 	var now Leadership
 	stop := func() {}
@@ -146,7 +146,7 @@ func (s *Sequencer) Run(ctx context.Context, changes <-chan Leadership) error {
 }
 
 // start leads in a term until the func returned is called, which waits for the
-// office to be left.
+// leadership to end.
 func (s *Sequencer) start(ctx context.Context, term uint64) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -160,14 +160,14 @@ func (s *Sequencer) start(ctx context.Context, term uint64) (stop func()) {
 	}
 }
 
-// serve holds office as long as a term lasts.
+// serve leads as long as a term lasts.
 func (s *Sequencer) serve(ctx context.Context, term uint64) {
 	for ctx.Err() == nil {
 		err := s.Lead(ctx, term)
 		if ctx.Err() != nil || errors.Is(err, errDiverged) {
 			return
 		}
-		s.cfg.Logger.Debug("office will be taken again", "term", term, "error", err)
+		s.cfg.Logger.Debug("leadership will begin again", "term", term, "error", err)
 		select {
 		case <-time.After(s.cfg.RetryInterval):
 		case <-ctx.Done():

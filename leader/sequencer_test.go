@@ -15,7 +15,7 @@ import (
 	"rmd/yarn"
 )
 
-func TestNotInOffice(t *testing.T) {
+func TestNotLeading(t *testing.T) {
 	r := newRig(t, nil)
 	if _, _, err := r.Do(t.Context(), audit("a")); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("%v", err)
@@ -186,7 +186,7 @@ func TestSecondInFlightFallsWithTheFirst(t *testing.T) {
 	})
 }
 
-// An office lost while the term goes on is taken again, on what was committed.
+// A leadership that ends while the term goes on begins again, on what was committed.
 func TestOfficeIsTakenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -340,7 +340,7 @@ func replay(t *testing.T, entries [][]byte) *state.State {
 }
 
 // TestPlannerFault: an input that the planner fails on is refused, has no
-// effect, and the office goes on without it.
+// effect, and the replica leads on without it.
 func TestPlannerFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)

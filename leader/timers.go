@@ -14,17 +14,17 @@ import (
 // expired.
 const catchUpTicks = 2
 
-// timers are the leader's own clocks: who was heard of when, and what is due.
-// They are kept in the time of the office, which stands still while it does.
+// timers are the liveness timers of a leadership: who was heard of when, and what is due. They run
+// in the leadership's own time, which passes by Tick alone and stands still when the process does.
 type timers struct {
-	now      int64 // milliseconds of office time
+	now      int64 // milliseconds of that time
 	expiry   Expiry
 	nodes    wheel
 	attempts wheel
 	drains   map[uint32]int64 // node to deadline, Unix milliseconds
 	due      []due
 	unused   unused
-	tick     bool
+	tickDue  bool // an input.Tick is due
 }
 
 // due is a timer that ran out.
@@ -51,7 +51,7 @@ func (t *timers) arm(st *state.State, e Expiry) {
 	})
 }
 
-// advance lets office time pass.
+// advance lets time pass.
 func (t *timers) advance(elapsed, interval time.Duration) {
 	t.now += min(elapsed, catchUpTicks*interval).Milliseconds()
 }
@@ -139,8 +139,8 @@ func (t *timers) touchAttempt(st *state.State, id yarn.AttemptID) {
 // to be expired any more is passed over. Everything expired has another
 // interval, in case its expiry is refused for now.
 func (t *timers) next(st *state.State) input.Input {
-	if t.tick {
-		t.tick = false
+	if t.tickDue {
+		t.tickDue = false
 		return &input.Tick{}
 	}
 	for len(t.due) > 0 {
@@ -174,10 +174,10 @@ func (t *timers) expire(st *state.State, d due) input.Input {
 	return nil
 }
 
-// lookAtTimers collects what is due once a tick.
-func (o *office) lookAtTimers() {
-	t, st := &o.timers, o.planner.State()
-	if e := o.s.cfg.Expiry(st); e != t.expiry {
+// tick lets time pass and collects what is due.
+func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed time.Duration) {
+	t.advance(elapsed, cfg.TickInterval)
+	if e := cfg.Expiry(st); e != t.expiry {
 		t.arm(st, e) // deadlines filed under other intervals are of no use
 	}
 	t.nodes.collect(t.now, t.expiry.NodeMillis, func(key uint64) bool {
@@ -187,13 +187,13 @@ func (o *office) lookAtTimers() {
 		slot := st.App(uint32(key >> 32))
 		return slot != 0 && attemptKey(st.Apps.Get(slot)) == key && started(st.Apps.Get(slot))
 	}, func(key uint64) { t.due = append(t.due, due{false, key}) })
-	t.unused.look(st, t.now, t.expiry.ContainerMillis, o.s.cfg.TickInterval.Milliseconds())
-	now := o.s.clock.Millis(max(o.stamp, st.Meta.NowMillis))
-	t.tick = t.tickDue(st, now) || (o.s.cfg.Due != nil && o.s.cfg.Due(st, now))
+	t.unused.look(st, t.now, t.expiry.ContainerMillis, cfg.TickInterval.Milliseconds())
+	t.tickDue = t.stateDue(st, nowMillis) || (cfg.Due != nil && cfg.Due(st, nowMillis))
 }
 
-// tickDue says whether the passing of time alone calls for events.
-func (t *timers) tickDue(st *state.State, nowMillis int64) bool {
+// stateDue reports whether something in the state runs out by the passing of time alone: the
+// deadline of a drain, a remembered request, a join token.
+func (t *timers) stateDue(st *state.State, nowMillis int64) bool {
 	for _, deadline := range t.drains { // any of them: order is harmless
 		if deadline <= nowMillis {
 			return true

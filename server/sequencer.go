@@ -2,14 +2,12 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/leader"
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
-	"rmd/scheduler/input"
 	"rmd/transport/forward"
 )
 
@@ -46,9 +44,9 @@ func (r *Replica) openSequencer() error {
 // observeSequencer hands the sequencer's measurements to the metrics.
 func (r *Replica) observeSequencer() leader.Observe {
 	return leader.Observe{
-		Batch:  func(events, _, _ int) { r.metrics.ObserveBatch(events) },
+		Batch:  r.metrics.ObserveBatch,
 		Commit: r.metrics.ObserveCommit,
-		Plan:   func(kind input.Kind, _ int, _ bool, took time.Duration) { r.metrics.ObservePlan(kind, took) },
+		Plan:   r.metrics.ObservePlan,
 		Wait:   r.metrics.ObserveReplyWait,
 	}
 }

@@ -2,10 +2,10 @@
 // and after a write is durable, between planning and proposing, between winning
 // an election and acting on it.
 //
-//	func (o *office) propose() {
+//	func (d *driver) propose() {
 //		…
 //		point.Hit(point.BatchClosed)
-//		o.handed <- b
+//		d.proposed <- entry
 //	}
 //
 // In a running product nobody listens and Hit is a load and a comparison. A

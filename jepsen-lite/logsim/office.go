@@ -77,7 +77,7 @@ func (o *office) step(c *call, req input.Request) {
 		o.compare(twin, req, reply, events)
 	}
 	o.clock.touch(o, req.Input)
-	o.open.decides = o.open.decides || leader.Decides(req.Input, reply, events)
+	o.open.decides = o.open.decides || leader.NeedsCommit(req.Input, reply, events)
 	if c == nil {
 		return
 	}

@@ -7,10 +7,10 @@ import (
 
 // TestOnlyLeaks: a bubble in which anything of ours is left is not forgiven.
 func TestOnlyLeaks(t *testing.T) {
-	const other = "goroutine 3 [chan receive (durable), synctest bubble 7]:\nrmd/leader.(*office).run(...)\n"
+	const other = "goroutine 3 [chan receive (durable), synctest bubble 7]:\nrmd/leader.(*driver).run(...)\n"
 	leak := "goroutine 39174 [chan send (durable), synctest bubble 75]:\ngithub.com/hashicorp/raft.(*Raft).leadershipTransfer(0x2e20e40f9088)\n\t/x.go:1003 +0x129\n"
 	loop := "goroutine 39173 [chan receive (durable), synctest bubble 75]:\ngithub.com/hashicorp/raft.(*Raft).leaderLoop.func2()\n\t/x.go:740 +0x7f7\n"
-	ours := "goroutine 40000 [select (durable), synctest bubble 75]:\nrmd/leader.(*office).run(...)\n"
+	ours := "goroutine 40000 [select (durable), synctest bubble 75]:\nrmd/leader.(*driver).run(...)\n"
 	for _, c := range []struct {
 		dump []string
 		want bool
