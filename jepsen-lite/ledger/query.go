@@ -195,7 +195,20 @@ func (l *Ledger) Node(number uint32) (Node, bool) {
 	if !ok {
 		return Node{}, false
 	}
-	return Node{ID: n.id, Total: n.total, Used: n.used, Reservation: n.reservation}, true
+	return n.show(), true
+}
+
+// Nodes are all nodes ever, in the order of their numbers.
+func (l *Ledger) Nodes() []Node {
+	var out []Node
+	for i := 1; i < len(l.nodes); i++ {
+		out = append(out, l.nodes[i].show())
+	}
+	return out
+}
+
+func (n *node) show() Node {
+	return Node{ID: n.id, Total: n.total, Used: n.used, Reservation: n.reservation}
 }
 
 // Queue is what a queue uses, what is reserved for it included, and what of it is reserved.

@@ -47,7 +47,7 @@ func refOf(id yarn.ContainerID) event.ContainerRef {
 }
 
 // acked tells that a caller was answered by a replica, which says that it has
-// applied index. What the answer promises must be in the books already: a reply
+// applied index. What the answer promises must be in the ledger already: a reply
 // that leaves before its entry is committed is not (S4, S6, S11, S12).
 func (c *checker) acked(id string, applied uint64, in input.Input, reply input.Reply, index uint64) {
 	c.mu.Lock()
@@ -72,8 +72,8 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 	case *input.SetPriority:
 		want := reply.(*input.SetPriorityReply).Priority
 		c.acks.priorities[in.ID.Seq] = want
-		if a := c.books.apps[in.ID.Seq]; a == nil || a.priority != want {
-			c.bad("S4: %s acknowledges priority %d of %s, the books have %+v", id, want, in.ID, a)
+		if a, ok := c.ledger.AppBySeq(in.ID.Seq); !ok || a.Priority() != want {
+			c.bad("S4: %s acknowledges priority %d of %s, the ledger has %+v", id, want, in.ID, a)
 		}
 	case *input.KillApplication:
 		c.acks.killed[in.ID.Seq] = true
@@ -91,8 +91,8 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 			c.ackedEnds(id, in.ID, in.Statuses)
 		}
 		for _, l := range r.Launch {
-			if b := c.books.containers[refOf(l.Container)]; b == nil || !b.am || b.promised || c.books.nodes[b.node].id != in.ID {
-				c.bad("S11: %s orders %s to launch %s, the books have %+v", id, in.ID, l.Container, b)
+			if k, ok := c.ledger.ContainerByRef(refOf(l.Container)); !ok || !k.AM || k.Node != in.ID {
+				c.bad("S11: %s orders %s to launch %s, the ledger has %+v", id, in.ID, l.Container, k)
 			}
 		}
 	}
@@ -102,21 +102,21 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 // answered, is in the log: the node will not say it again (S12).
 func (c *checker) ackedEnds(id string, node yarn.NodeID, all []input.ContainerStatus) {
 	for _, s := range all {
-		if b := c.books.containers[refOf(s.Container)]; s.State == yarn.ContainerCompleted && b != nil && b.onNode && c.books.nodes[b.node].id == node {
-			c.bad("S12: %s acknowledges to %s that %s has ended, the books have %+v", id, node, s.Container, *b)
+		if k, ok := c.ledger.ContainerByRef(refOf(s.Container)); s.State == yarn.ContainerCompleted && ok && k.OnNode && k.Node == node {
+			c.bad("S12: %s acknowledges to %s that %s has ended, the ledger has %+v", id, node, s.Container, k)
 		}
 	}
 }
 
 func (c *checker) mustBeOver(id string, in input.Input, app uint32) {
-	if a := c.books.apps[app]; a == nil || !a.ended {
+	if a, ok := c.ledger.AppBySeq(app); !ok || !a.State.Ended() {
 		c.bad("S4: %s acknowledges %T of application %d, which goes on", id, in, app)
 	}
 }
 
 // ackedID holds that an id that is handed out is nobody else's.
 func (c *checker) ackedID(replica string, id yarn.ApplicationID) {
-	if c.acks.ids[id] || c.books.apps[id.Seq] != nil {
+	if _, known := c.ledger.AppBySeq(id.Seq); known || c.acks.ids[id] {
 		c.bad("S6: %s hands out %s, which is somebody's already", replica, id)
 	}
 	c.acks.ids[id] = true
@@ -127,17 +127,16 @@ func (c *checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.S
 		c.bad("S6: %s acknowledges the submission of %s as %s", id, in.ID, r.ID)
 	}
 	c.acks.submitted[r.ID] = submission{in.Name, in.User, r.Queue}
-	if a := c.books.apps[r.ID.Seq]; a == nil || a.name != in.Name {
-		c.bad("S4: %s acknowledges the submission of %s as %s, the books have %+v", id, in.Name, r.ID, a)
+	if a, ok := c.ledger.AppBySeq(r.ID.Seq); !ok || a.Name != in.Name {
+		c.bad("S4: %s acknowledges the submission of %s as %s, the ledger has %+v", id, in.Name, r.ID, a)
 	}
 }
 
 func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.AllocateReply) {
 	again := c.acks.again[in.Attempt] // what is told is told anew then
 	for _, g := range r.Granted {
-		b := c.books.containers[refOf(g.Container)]
-		if b == nil || b.promised || c.books.nodes[b.node].id != g.Node || b.size != g.Size {
-			c.bad("S4: %s grants %s on %s to %s, the books have %+v", id, g.Container, g.Node, in.Attempt, b)
+		if k, ok := c.ledger.ContainerByRef(refOf(g.Container)); !ok || k.Node != g.Node || k.Size != g.Size {
+			c.bad("S4: %s grants %s on %s to %s, the ledger has %+v", id, g.Container, g.Node, in.Attempt, k)
 		}
 		now := grant{in.Attempt, again, r.Response, g.Node, g.Size}
 		if before, ok := c.acks.granted[g.Container]; ok && before.again == again && before != now {
@@ -146,8 +145,8 @@ func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 		c.acks.granted[g.Container] = now
 	}
 	for _, s := range r.Completed {
-		if b := c.books.containers[refOf(s.Container)]; b == nil || b.live || b.promised {
-			c.bad("S12: %s tells %s of the end of %s, the books have %+v", id, in.Attempt, s.Container, b)
+		if k, ok := c.ledger.ContainerByRef(refOf(s.Container)); !ok || k.Live {
+			c.bad("S12: %s tells %s of the end of %s, the ledger has %+v", id, in.Attempt, s.Container, k)
 		}
 		if before, ok := c.acks.ended[s.Container]; ok && before.again == again && before.response != r.Response {
 			c.bad("S12: the end of %s is told with response %d and again with %d", s.Container, before.response, r.Response)
@@ -156,7 +155,7 @@ func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 	}
 	for _, rel := range in.Releases {
 		c.acks.released[refOf(rel)] = true
-		if b := c.books.containers[refOf(rel)]; b != nil && b.live {
+		if k, ok := c.ledger.ContainerByRef(refOf(rel)); ok && k.Live {
 			c.bad("S4: %s acknowledges the release of %s, which lives", id, rel)
 		}
 	}

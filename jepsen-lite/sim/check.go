@@ -15,20 +15,20 @@ import (
 	"rmd/fsm/state"
 	"rmd/jepsen-lite/history"
 	"rmd/jepsen-lite/ledger"
+	"rmd/jepsen-lite/ledger/statediff"
+	"rmd/yarn"
 )
 
 // checker watches every replica and every answer. It is told; it never asks.
 type checker struct {
-	mu       sync.Mutex
-	dominant bool
-	begin    time.Time
-	books    *books
-	model    *ledger.Ledger // S6 to S10, by the log alone
-	judged   int           // violations of the model that are told
-	faults   []string
-	history  []line
-	trace    trace
-	brokeAt  time.Duration // the first violation, since begin
+	mu      sync.Mutex
+	begin   time.Time
+	ledger  *ledger.Ledger // S5 to S10, by the log alone
+	judged  int            // violations of the ledger that are told
+	faults  []string
+	history []line
+	trace   trace
+	brokeAt time.Duration // the first violation, since begin
 
 	entries map[uint64]entry // by index, as first applied anywhere
 	last    uint64           // highest index in entries
@@ -38,7 +38,7 @@ type checker struct {
 	reached map[string]place  // by ID.INCARNATION, over all its lives
 	leaders map[uint64]string
 	sums    map[uint64][32]byte // content of the state when a snapshot was begun at an index
-	tail    map[uint64]bool     // indexes whose state was compared with the books
+	tail    map[uint64]bool     // indexes whose state was compared with the ledger
 	acks    *acks
 	counts  counts
 
@@ -66,7 +66,7 @@ type counts struct {
 	made, fulfilled, cancelled, exchanged             int
 	allocated, lost, expired                          int
 	members, votes, reads, refused, digests           int
-	over                                              int // applications
+	submitted, over                                   int // applications
 	again                                             int // AMs that had to register again
 }
 
@@ -88,13 +88,14 @@ func (c *counts) add(o counts) {
 	c.votes += o.votes
 	c.reads += o.reads
 	c.refused += o.refused
+	c.submitted += o.submitted
 	c.over += o.over
 	c.again += o.again
 	c.digests += o.digests
 }
 
 func newChecker() *checker {
-	return &checker{begin: time.Now(), books: newBooks(), model: ledger.New(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]place{},
+	return &checker{begin: time.Now(), ledger: ledger.New().UniqueNames(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]place{},
 		leaders: map[uint64]string{}, sums: map[uint64][32]byte{}, tail: map[uint64]bool{}, acks: newAcks(),
 		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{}, done: map[string]int{}, lives: map[string]int{}}
 }
@@ -256,13 +257,13 @@ func (c *checker) moved() int {
 func (c *checker) running() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.books.apps) - c.counts.over
+	return c.counts.submitted - c.counts.over
 }
 
-// compareEvery is how many entries lie between two comparisons of books and state.
+// compareEvery is how many entries lie between two comparisons of ledger and state.
 const compareEvery = 16
 
-// applied tells that a replica has applied a command: S1, S3, and the books.
+// applied tells that a replica has applied a command: S1, S3, and the ledger.
 func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	got, _ := m.Entry(l.Index)
 	var st *state.State
@@ -310,37 +311,64 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	}
 }
 
-// follow enters a new entry into the books.
+// follow enters a new entry into the ledger.
 func (c *checker) follow(l *raft.Log, skipped bool) {
 	b, err := event.Decode(l.Data)
 	if err != nil {
 		c.bad("S1: entry %d: %v", l.Index, err)
 		return
 	}
-	if skipped {
-		c.counts.skipped++
-	}
 	c.keep(line{index: l.Index, term: l.Term, skipped: skipped, events: b.Events})
-	if err := c.model.Batch(l.Index, l.Term, b); err != nil {
+	before := c.ledger.Counts
+	if err := c.ledger.Batch(l.Index, l.Term, b); err != nil {
 		c.bad("S1: the log cannot be followed: %v", err)
 	}
-	for _, v := range c.model.Violations()[c.judged:] {
+	for _, v := range c.ledger.Violations()[c.judged:] {
 		c.bad("%s: index %d (term %d): %s", v.ID, v.Index, v.Term, v.Text)
 	}
-	c.judged = len(c.model.Violations())
+	c.judged = len(c.ledger.Violations())
+	after := c.ledger.Counts
+	if fenced := after.Skipped > before.Skipped; fenced != skipped {
+		c.bad("S1: the replicas skip index %d: %v; by its number they must: %v", l.Index, skipped, fenced)
+	}
+	if after.Resubmitted > before.Resubmitted {
+		c.bad("S5: index %d submits a name again", l.Index) // no run is so long that calls may be forgotten
+	}
+	c.counts.lost += int(after.Lost - before.Lost)
 	if skipped {
+		c.counts.skipped++
 		return
 	}
 	for _, e := range b.Events {
-		if raised, ok := e.(*event.LevelRaised); ok {
-			c.level = raised.Level
-		}
-		if err := c.books.follow(e, &c.counts); err != nil {
-			c.bad("%v (index %d)", err, l.Index)
-		}
+		c.count(e)
 	}
-	if err := c.books.balance(c.dominant); err != nil {
-		c.bad("%v (index %d)", err, l.Index)
+}
+
+// count counts what a run meets.
+func (c *checker) count(e event.Event) {
+	n := &c.counts
+	switch e := e.(type) {
+	case *event.LevelRaised:
+		c.level = e.Level
+	case *event.ApplicationSubmitted:
+		n.submitted++
+	case *event.ApplicationEnded:
+		n.over++
+	case *event.NodeStateChanged:
+		if e.State == yarn.NodeLost {
+			n.expired++
+		}
+	case *event.ContainerAllocated:
+		n.allocated++
+	case *event.ReservationMade:
+		n.made++
+	case *event.ReservationFulfilled:
+		n.fulfilled++
+	case *event.ReservationCancelled:
+		n.cancelled++
+		if e.Cause == yarn.CancelExchanged {
+			n.exchanged++
+		}
 	}
 }
 
@@ -405,19 +433,19 @@ func (c *checker) restored(id string, m *fsm.Machine, err error) {
 	}
 }
 
-// compare holds a state against the books, when they are at the same index.
+// compare holds a state against the ledger, when they are at the same index.
 func (c *checker) compare(id string, st *state.State, index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if index != c.last {
-		c.bad("S1: %s is at index %d, the books at %d", id, index, c.last)
+		c.bad("S1: %s is at index %d, the ledger at %d", id, index, c.last)
 		return
 	}
 	c.compareLocked(id, st, index)
 }
 
 func (c *checker) compareLocked(id string, st *state.State, index uint64) {
-	for _, d := range c.books.differ(st) {
-		c.bad("S9: %s at index %d: %s", id, index, d)
+	for _, d := range statediff.Of(st, c.ledger) {
+		c.bad("%s: %s at index %d: %s", d.ID, id, index, d.Text)
 	}
 }

@@ -16,8 +16,8 @@
 // calm, in which everything must come to its end.
 //
 // The checker is told of everything and asks the product only to compare it with its
-// own books: what each replica applied (S1 to S3), what callers were told (S4 to S6,
-// S11, S12), the log followed by package replay (S6 to S10), reads (S13), votes and
+// ledger: what each replica applied (S1 to S3), what callers were told (S4 to S6,
+// S11, S12), the log as package ledger follows it (S5 to S10), reads (S13), votes and
 // memberships (S14), snapshots (S15), and what became of damage (S16); in the calm
 // L1 to L5.
 //

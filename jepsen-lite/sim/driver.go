@@ -239,19 +239,18 @@ func (d *driver) left() string {
 	c := d.w.check
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b := c.books
-	for seq, a := range b.apps {
-		if !a.ended {
-			d.stuck = seq
-			return fmt.Sprintf("application %d %+v goes on, %d reservations are held", seq, *a, len(b.reservations))
+	for _, a := range c.ledger.Apps() {
+		if !a.State.Ended() {
+			d.stuck = a.ID.Seq
+			return fmt.Sprintf("application %+v goes on, %d reservations are held", a, c.ledger.Reservations())
 		}
 	}
-	for number, r := range b.reservations {
-		return fmt.Sprintf("r%d is held: %+v", number, *r)
+	if n := c.ledger.Reservations(); n > 0 {
+		return fmt.Sprintf("%d reservations are held", n)
 	}
-	for _, n := range b.nodes {
-		if n.used != (yarn.Resource{}) {
-			return fmt.Sprintf("node %s gives %s to nobody", n.id, n.used)
+	for _, n := range c.ledger.Nodes() {
+		if n.Used != (yarn.Resource{}) {
+			return fmt.Sprintf("node %s gives %s to nobody", n.ID, n.Used)
 		}
 	}
 	return ""

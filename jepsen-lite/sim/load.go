@@ -231,15 +231,13 @@ func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
 	l.wg.Go(m.run)
 }
 
-// nameOf is the name of an application by its id, from the books: what a launch
+// nameOf is the name of an application by its id, from the ledger: what a launch
 // context would carry.
 func (l *load) nameOf(id yarn.ApplicationID) string {
 	l.w.check.mu.Lock()
 	defer l.w.check.mu.Unlock()
-	if a := l.w.check.books.apps[id.Seq]; a != nil {
-		return a.name
-	}
-	return ""
+	a, _ := l.w.check.ledger.AppBySeq(id.Seq)
+	return a.Name
 }
 
 func (l *load) agent(id yarn.NodeID) *agent {

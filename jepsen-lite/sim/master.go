@@ -73,8 +73,8 @@ func (m *master) succeed() {
 	c.mu.Lock()
 	var name string
 	next := yarn.AttemptID{App: m.id.App}
-	if a := c.books.apps[m.id.App.Seq]; a != nil && !a.ended {
-		name, next.Attempt = a.name, a.attempt
+	if a, ok := c.ledger.AppBySeq(m.id.App.Seq); ok && !a.State.Ended() {
+		name, next.Attempt = a.Name, a.Attempt
 	}
 	c.mu.Unlock()
 	if m.node == nil && m.ctx.Err() == nil && next.Attempt > m.id.Attempt {
@@ -99,14 +99,14 @@ func (m *master) register() bool {
 	}
 }
 
-// over says that the attempt has ended, from the books: an AM of the real world is
+// over says that the attempt has ended, from the ledger: an AM of the real world is
 // told by its client or node.
 func (m *master) over() bool {
 	c := m.l.w.check
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := c.books.apps[m.id.App.Seq]
-	return a != nil && (a.ended || a.attempt != m.id.Attempt)
+	a, ok := c.ledger.AppBySeq(m.id.App.Seq)
+	return ok && (a.State.Ended() || a.Attempt != m.id.Attempt)
 }
 
 // allocate is the AM's heartbeat; false when the attempt is over.

@@ -278,7 +278,7 @@ func (s *story) seventyFour(disturbed bool) []string {
 	s.ask("app1", 1, 2, 4)
 	s.ask("app2", 1, 1, 3)
 	s.beat("n1", "n2", "n3", "n1", "n2", "n2", "n3")
-	if n := len(s.check.books.reservations); n != 3 {
+	if n := s.check.ledger.Reservations(); n != 3 {
 		s.t.Fatalf("%d nodes are reserved, not 3: %s", n, s.reservations(s.leader(10*election)))
 	}
 	if disturbed {

@@ -77,7 +77,6 @@ func newWorld(t testing.TB, seed int64, opt settings) *world {
 	w := &world{t: t, seed: seed, opt: opt, net: newNetwork(seed + 1), check: newChecker(), rng: rand.New(rand.NewSource(seed + 2)),
 		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[point.Name]int{}}
 	w.ctx, w.stop1 = context.WithCancel(context.Background())
-	w.check.dominant = opt.dominant
 	w.yield = &yielder{rng: rand.New(rand.NewSource(seed + 3)), dial: opt.yields}
 	w.log = rootLogger()
 	w.net.votes, w.net.pipelined = w.check.voted, opt.pipelined
@@ -334,7 +333,7 @@ func (w *world) heal() {
 	}
 }
 
-// finish compares all replicas with each other and with the books, then ends them.
+// finish compares all replicas with each other and with the ledger, then ends them.
 func (w *world) finish() {
 	if w.inStep(time.Minute) {
 		var base *replica
