@@ -178,7 +178,8 @@ func (p *Planner) health(slot uint32, unhealthy bool, report string) {
 	}
 }
 
-// stopNode takes a node out of use: its reservation and containers end at once.
+// stopNode takes a node out of use: its reservation and containers end at once. What waits is looked at
+// before the attempts end that had their AMs there, as in YARN: what other queues use has fallen.
 func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
 	p.cancelOnNode(slot)
 	text := "Container released on a *" + lower(to) + "* node"
@@ -192,6 +193,7 @@ func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
 		}
 	}
 	p.emit(&event.NodeStateChanged{Node: slot, State: to, Report: report})
+	p.activateAll()
 	slices.SortFunc(masters, func(x, y event.ContainerRef) int { return cmp.Compare(x.App, y.App) })
 	for _, ref := range masters { // what begins anew does so in the cluster that is left, as in YARN
 		p.masterEnded(ref, yarn.ExitAborted, text, "")
