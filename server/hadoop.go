@@ -348,16 +348,19 @@ func (h hadoopReader) Fork() *state.State {
 // while there is no leader.
 const currentPause = 20 * time.Millisecond
 
-// Current returns once this replica has applied what the leader had committed at
+// Current implements the readers of YARN's ports.
+func (h hadoopReader) Current(ctx context.Context) error { return h.r.current(ctx) }
+
+// current returns once this replica has applied what the leader had committed at
 // the time of the call. While there is no leader it waits, for as long as calls
 // are held.
-func (h hadoopReader) Current(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, max(h.r.opt.Config.Hold, time.Second))
+func (r *Replica) current(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, max(r.opt.Config.Hold, time.Second))
 	defer cancel()
 	for {
-		index, err := h.r.cluster.ReadIndex(ctx)
+		index, err := r.cluster.ReadIndex(ctx)
 		if err == nil {
-			return h.r.machine.WaitApplied(ctx, index)
+			return r.machine.WaitApplied(ctx, index)
 		}
 		select {
 		case <-ctx.Done():

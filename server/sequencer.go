@@ -92,12 +92,29 @@ func lifetimesDue(st *state.State, now int64) bool {
 	return due
 }
 
+// callersKnown says whether the cluster's feature level lets requests say who asks. A
+// replica that has not applied the rise of the level yet asks the leader how far the log is
+// first, and waits until it is there.
+func (r *Replica) callersKnown(ctx context.Context) (bool, error) {
+	known := func() bool {
+		st, _ := r.machine.Fork()
+		return st.Meta.Level >= max(event.LevelAudit, event.LevelKeyOwners)
+	}
+	if known() {
+		return true, nil
+	}
+	if err := r.current(ctx); err != nil {
+		return false, err
+	}
+	return known(), nil
+}
+
 // openDoor makes the way to the leader, whichever replica leads.
 func (r *Replica) openDoor() error {
 	c := forward.DefaultConfig()
 	c.Logger, c.Sequencer, c.Peer = r.log.Named("forward"), r.seq, r.peer
 	c.Leader, c.WaitApplied = r.tracker.Leader, r.machine.WaitApplied
-	c.Callers = func() bool { st, _ := r.machine.Fork(); return st.Meta.Level >= event.LevelAudit }
+	c.Callers = r.callersKnown
 	c.Refuse, c.Hold = r.opt.Config.Standby == "refuse", r.opt.Config.Hold
 	var err error
 	r.door, err = forward.New(c)

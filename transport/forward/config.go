@@ -76,9 +76,10 @@ type Config struct {
 	// WaitApplied waits until this replica has applied an index.
 	WaitApplied func(ctx context.Context, index uint64) error
 
-	// Callers says whether all replicas know requests that say who asks; nil: they
-	// do not.
-	Callers func() bool
+	// Callers says whether all replicas know requests that say who asks. A replica
+	// that is behind the leader cannot know; it finds out first, and an error is that it
+	// could not. nil: they do not.
+	Callers func(ctx context.Context) (bool, error)
 
 	// Refuse answers ErrStandby at once when this replica does not lead.
 	Refuse bool

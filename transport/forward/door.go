@@ -31,13 +31,11 @@ func New(cfg Config) (*Door, error) {
 
 // Do has an input planned by the leader, whoever that is, and returns the reply
 // with the index that this replica has applied by then. An operator's change is
-// recorded in the name of caller.Of(ctx). ErrStandby: nothing
+// recorded in the name of caller.Of(ctx), and an idempotency key belongs to it: two
+// callers may use the same one. ErrStandby: nothing
 // happened; ErrUnknownOutcome: repeat the same call. A leader that is there but
 // cannot be reached counts as none.
 func (d *Door) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
-	if req.Caller == (input.Caller{}) && d.cfg.Callers != nil && input.Operation(req.Input) != "" && d.cfg.Callers() {
-		req.Caller = caller.Of(ctx)
-	}
 	t := &try{d: d, req: req, started: time.Now()}
 	reply, index, err := t.run(ctx)
 	if f := d.cfg.Observe.Call; f != nil {
@@ -71,6 +69,7 @@ type try struct {
 	started   time.Time
 	bytes     []byte // the request's, made once
 	tries     int
+	named     bool // the request says who asks, where it must
 	forwarded bool
 	unknown   bool      // some try may have taken effect
 	busy      bool      // the last one met a full queue
@@ -107,6 +106,9 @@ func (t *try) run(ctx context.Context) (input.Reply, uint64, error) {
 
 // at has one try at a leader.
 func (t *try) at(ctx context.Context, leader Leader, changed <-chan struct{}) outcome {
+	if err := t.name(ctx); err != nil {
+		return outcome{kind: verdictAgain, err: err}
+	}
 	if leader.Here {
 		reply, index, err := t.d.cfg.Sequencer.Do(ctx, t.req)
 		if err == nil {
@@ -127,6 +129,28 @@ func (t *try) at(ctx context.Context, leader Leader, changed <-chan struct{}) ou
 		return outcome{err: err}
 	}
 	return t.call(ctx, leader, changed)
+}
+
+// name says in the request who asks, once all replicas know such requests. The same
+// call must have the same key at every replica, or its repetition would be another call.
+func (t *try) name(ctx context.Context) error {
+	who := caller.Of(ctx)
+	recorded := t.req.Caller == (input.Caller{}) && input.Operation(t.req.Input) != ""
+	if t.named || t.d.cfg.Callers == nil || who == (input.Caller{}) || (!recorded && t.req.Key == "") {
+		return nil
+	}
+	known, err := t.d.cfg.Callers(ctx)
+	if err != nil {
+		return err
+	}
+	t.named = true
+	if known && recorded {
+		t.req.Caller = who
+	}
+	if known && t.req.Key != "" {
+		t.req.Key = input.OwnedKey(t.req.Key, who.Who)
+	}
+	return nil
 }
 
 // call forwards the input. When the leader changes meanwhile the call is given

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/scheduler/input"
+	"rmd/transport/caller"
 	"rmd/transport/peer"
 	"rmd/yarn"
 )
@@ -100,11 +101,13 @@ type sequencer struct {
 	calls  int
 	index  uint64
 	took   time.Duration
+	got    input.Request // the last one
 }
 
 func (s *sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
 	s.mu.Lock()
 	s.calls++
+	s.got = req
 	var err error
 	if len(s.script) > 0 {
 		err, s.script = s.script[0], s.script[1:]
@@ -436,4 +439,37 @@ func FuzzWire(f *testing.F) {
 		}
 		outcomeOf(request.Input, b)
 	})
+}
+
+// TestKeysHaveOwners: a call has the same key at every replica, also at one that does not
+// know yet that keys have owners; there it waits until that is known. Two callers with one
+// key are told apart.
+func TestKeysHaveOwners(t *testing.T) {
+	n, behind := newNetwork(), true
+	submit := func(who string, callers func(context.Context) (bool, error)) string {
+		r := newReplica(t, n, "a", func(c *Config) { c.Callers = callers })
+		r.tracker.Set(Leader{Term: 1, Addr: "a", Here: true})
+		ctx := caller.With(t.Context(), input.Caller{Who: who})
+		if _, _, err := r.Do(ctx, input.Request{Key: "laptop/1", Input: &input.SubmitApplication{}}); err != nil {
+			t.Fatal(err)
+		}
+		return r.seq.got.Key
+	}
+	known := func(context.Context) (bool, error) { return true, nil }
+	alice := submit("alice", known)
+	if alice != input.OwnedKey("laptop/1", "alice") || alice == submit("bob", known) {
+		t.Errorf("alice's key is %q", alice)
+	}
+	if got := submit("alice", func(context.Context) (bool, error) {
+		if behind {
+			behind = false
+			return false, errors.New("no leader to ask how far the log is")
+		}
+		return true, nil
+	}); got != alice {
+		t.Errorf("at a replica that is behind alice's key is %q", got)
+	}
+	if got := submit("alice", func(context.Context) (bool, error) { return false, nil }); got != "laptop/1" {
+		t.Errorf("before all replicas know of owners the key is %q", got)
+	}
 }

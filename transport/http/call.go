@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
 )
@@ -172,7 +171,7 @@ func do[R input.Reply](c *call, in input.Input) (R, uint64, error) {
 	if err != nil {
 		return none, 0, err
 	}
-	req := input.Request{Key: c.owned(key), Input: in}
+	req := input.Request{Key: key, Input: in}
 	if key == "" && needsKey(in) {
 		req.Key = c.s.ownKey()
 	}
@@ -202,16 +201,6 @@ func do[R input.Reply](c *call, in input.Input) (R, uint64, error) {
 	}
 	c.setIndex(index)
 	return r, index, nil
-}
-
-// owned is a caller's idempotency key as the cluster remembers it: with its owner, so
-// that nobody is answered what somebody else was. It is the same at every replica.
-func (c *call) owned(key string) string {
-	st, _ := c.s.cfg.Reader.Fork()
-	if key == "" || st.Meta.Level < event.LevelKeyOwners {
-		return key
-	}
-	return input.OwnedKey(key, c.who())
 }
 
 // needsKey says whether an input would do its work twice when the door repeats

@@ -118,7 +118,6 @@ func (c *call) runInput(ctx context.Context, frame []byte, a *answer) {
 		a.finish(api.FrameError, []byte(invalid(err.Error(), "").Error()))
 		return
 	}
-	req.Key = c.owned(req.Key)
 	reply, _, err := s.cfg.Door.Do(ctx, req)
 	if err != nil {
 		s.metrics.input(req.Input, "error")

@@ -13,6 +13,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/transport/caller"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
@@ -308,24 +309,21 @@ func TestQueuesNamedLikeSecrets(t *testing.T) {
 	}
 }
 
-// TestKeysHaveOwners: two callers with one idempotency key are told apart, whichever way
-// they prove who they are, and each is known again at any replica. Before all replicas
-// know of owners, keys are as they were.
+// TestKeysHaveOwners: each call leaves in the name of who proves to make it, in which the
+// forwarder keeps idempotency keys apart.
 func TestKeysHaveOwners(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.h.apply(t, tokenEvent("alice", yarn.RoleSubmit, clusterTime+3_600_000), tokenEvent("bob", yarn.RoleSubmit, clusterTime+3_600_000))
-	key := func(who string) string {
-		t.Helper()
+	for _, who := range []string{"alice", "bob"} {
+		var from, key string
+		b.d.answering(func(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
+			from, key = caller.Of(ctx).Who, r.Key
+			return r.Input.NewReply(), 99, nil
+		})
 		b.into(201, nil, "POST", "/v1/apps", `{}`, append(bearer(who), api.HeaderKey, "laptop/1")...)
-		return b.d.last(t).Key
-	}
-	if got := key("alice"); got != "laptop/1" {
-		t.Errorf("at level %d the key is %q", 1, got)
-	}
-	b.h.apply(t, &event.LevelRaised{Level: event.LevelKeyOwners})
-	alice, bob := key("alice"), key("bob")
-	if alice == bob || alice != key("alice") || alice != input.OwnedKey("laptop/1", "token alice") {
-		t.Errorf("alice's key is %q, bob's %q", alice, bob)
+		if from != "token "+who || key != "laptop/1" {
+			t.Errorf("%s's call leaves in the name of %q, with the key %q", who, from, key)
+		}
 	}
 }
 
