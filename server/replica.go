@@ -118,6 +118,9 @@ func (r *Replica) PeerAddr() string { return r.peer.Addr() }
 // Cluster is the consensus part.
 func (r *Replica) Cluster() *cluster.Cluster { return r.cluster }
 
+// Leading says whether this replica plans inputs, and in which term it leads.
+func (r *Replica) Leading() (term uint64, ok bool) { return r.seq.Leading() }
+
 // Machine is the committed state.
 func (r *Replica) Machine() *fsm.Machine { return r.machine }
 

@@ -1,10 +1,10 @@
 // Package sim is tier 1 of jepsen-lite: whole clusters in virtual time.
 //
-// Three or five replicas, each with the real Raft, guard, watchdogs, state machine,
-// sequencer, planner and door, run in one testing/synctest bubble together with
-// simulated nodes, AMs, clients and operators. Only four things are replaced: the
-// network (net.go, host.go, transport.go), the disk under the guard (disk.go,
-// diskfaults.go, disksnap.go), the wall clock (clock.go) and entropy.
+// Three or five replicas run in one testing/synctest bubble together with simulated nodes, AMs,
+// clients and operators. Each is the product's own (server.Open), with all its timers; only its
+// ports for REST and Hadoop are not opened. What it stands on is handed in (server.Parts): the
+// network (net.go, host.go, transport.go), the disk under the guard (disk.go, diskfaults.go,
+// disksnap.go), the wall clock (clock.go) and entropy.
 //
 //	load ─▶ door ─▶ sequencer ─▶ raft ─▶ guard ─▶ disk
 //	                                └──▶ machine ─▶ checker

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
-	"rmd/cluster"
+	"rmd/server"
 	"rmd/transport/forward"
 	"rmd/transport/peer"
 )
@@ -59,10 +59,7 @@ var (
 	errReset   = errors.New("connection reset")
 )
 
-var (
-	_ cluster.Peer = (*host)(nil)
-	_ forward.Peer = (*host)(nil)
-)
+var _ server.Peer = (*host)(nil)
 
 // host makes a process's end and starts telling its notes.
 func (n *network) host(id string, o owner) *host {
@@ -382,6 +379,9 @@ func (h *host) Nudge() {
 	default:
 	}
 }
+
+// Close implements server.Peer. A process's end closes its connections (network.crash).
+func (h *host) Close() error { return nil }
 
 // tellNotes tells this process's note to all others until its end.
 func (h *host) tellNotes() {

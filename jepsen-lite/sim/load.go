@@ -107,6 +107,9 @@ func (l *load) stop() {
 // longer.
 const backlogMax = 30
 
+// lifetime is how long some applications may take: many of them end before.
+const lifetime = 20 * time.Second
+
 // client submits applications one after another, changes priorities and kills.
 func (l *load) client(c *caller) {
 	defer func() {
@@ -129,6 +132,9 @@ func (l *load) client(c *caller) {
 		l.mu.Unlock()
 		q := l.w.opt.queues[c.rng.Intn(len(l.w.opt.queues))].name
 		in := &input.SubmitApplication{Name: name, User: "u" + c.name[6:], Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
+		if n%5 == 0 {
+			in.LifetimeMillis = lifetime.Milliseconds()
+		}
 		if n%2 == 0 { // as Hadoop's clients do
 			reply, ok := c.call(l.ctx, input.Request{Input: &input.NewApplication{}})
 			if !ok {

@@ -73,7 +73,7 @@ func TestMembers(t *testing.T) {
 		fresh, _ := d.now()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := fresh.cluster.Join(ctx, []string{old.id}, "", false); err != nil {
+		if err := s.joinWithToken(ctx, fresh, []string{old.id}); err != nil {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(2 * time.Minute); !s.votes(l, "d"); time.Sleep(time.Second) {

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster"
+	"rmd/scheduler/input"
 )
 
 // What operators give themselves time for, and the pause between tries.
@@ -157,9 +160,29 @@ func (w *world) healed() {
 func (w *world) join(l *life, addrs []string) {
 	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
 	defer cancel()
-	if err := l.within(func() error { return l.cluster.Join(ctx, addrs, "", false) }); err != nil {
+	if err := w.joinWithToken(ctx, l, addrs); err != nil {
 		w.check.note("%s is not let in: %v", l.r.id, err)
 	}
+}
+
+// joinWithToken has the leader make a token for a voter, and asks with it to be let in.
+func (w *world) joinWithToken(ctx context.Context, l *life, addrs []string) error {
+	r := w.leading()
+	if r == nil {
+		return cluster.ErrNoLeader
+	}
+	token := hex.EncodeToString(w.entropy())
+	hash := sha256.Sum256([]byte(token))
+	in := &input.CreateJoinToken{Hash: hash[:], Voter: true, ExpiresMillis: r.wall().Add(time.Hour).UnixMilli(), Who: "operator"}
+	lead, _ := r.now()
+	reply, _, err := lead.door.Do(ctx, input.Request{Input: in})
+	switch {
+	case err != nil:
+		return err
+	case reply.Refused() != nil:
+		return reply.Refused()
+	}
+	return l.within(func() error { return l.cluster.Join(ctx, addrs, token, false) })
 }
 
 // The bounds of a cluster's size.

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,11 +11,10 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster"
+	"rmd/config"
 	"rmd/fsm"
-	"rmd/fsm/state"
 	"rmd/leader"
-	"rmd/scheduler"
-	"rmd/snapshot"
+	"rmd/server"
 	"rmd/transport/forward"
 	"rmd/yarn"
 )
@@ -41,22 +39,22 @@ type replica struct {
 	restarts uint64        // of raft in place, in lives before
 }
 
-// life is one running process, wired as cmd/rmd wires it.
+// life is one running process: the product's replica on the world's disk, network and clock.
 type life struct {
-	r       *replica
-	owner   owner
-	disk    *disk
-	level   uint32
-	host    *host
+	r      *replica
+	owner  owner
+	disk   *disk
+	level  uint32
+	host   *host
+	server *server.Replica
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	// Parts of server.
 	machine *fsm.Machine
 	cluster *cluster.Cluster
-	seq     *leader.Sequencer
 	door    *forward.Door
-	tracker *forward.Tracker
-	offices chan leader.Leadership
-	ctx     context.Context
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
 }
 
 // now is the present life, or the last one; up is false while the process is down.
@@ -118,7 +116,7 @@ func (r *replica) start() error {
 	}
 	surely, maybe := d.damaged()
 	passing := d.is(func(f faults) bool { return f.full || f.misread > 0 }) // it will start when that is over
-	l := &life{r: r, disk: d, level: level, offices: make(chan leader.Leadership, 16), tracker: forward.NewTracker()}
+	l := &life{r: r, disk: d, level: level}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- l.open() }() // its goroutines carry its mark
@@ -162,21 +160,21 @@ func over(ended <-chan struct{}) bool {
 	}
 }
 
-// open wires a life and lets it run.
+// open starts the replica and lets it run.
 func (l *life) open() error {
 	r := l.r
 	l.owner = mark(l, r.id)
 	l.host = r.w.net.host(r.id, l.owner)
 	last, term := l.disk.ends()
 	r.w.check.begins(r.id, string(l.disk.identity().ServerID()), last, term)
-	for _, step := range []func() error{l.openMachine, l.openCluster, l.openSequencer, l.openDoor} {
-		if err := step(); err != nil {
-			l.cancel()
-			r.w.net.crash(l.host)
-			l.owner.forget()
-			return fmt.Errorf("start %s: %w", r.id, err)
-		}
+	var err error
+	if l.server, err = server.Open(l.options()); err != nil {
+		l.cancel()
+		r.w.net.crash(l.host)
+		l.owner.forget()
+		return fmt.Errorf("start %s: %w", r.id, err)
 	}
+	l.machine, l.cluster, l.door = l.server.Machine(), l.server.Cluster(), l.server.Door()
 	l.disk.wrong(func(f *faults) {
 		f.cut = r.cutPower
 		f.accuse = func(what string) {
@@ -187,8 +185,13 @@ func (l *life) open() error {
 		f.failed = func() { time.AfterFunc(failedGrace, func() { l.mustBeOver("a failed sync") }) }
 	})
 	changes := l.cluster.Leadership()
-	l.wg.Go(func() { _ = l.seq.Run(l.ctx, l.offices) })
-	l.wg.Go(func() { l.follow(changes) })
+	l.wg.Go(func() {
+		for c := range changes {
+			if c.IsLeader && l.alive() {
+				r.w.leads(l, c.Term)
+			}
+		}
+	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.life, r.up = l, true
@@ -202,21 +205,6 @@ const failedGrace = time.Millisecond
 func (l *life) mustBeOver(why string) {
 	if now, up := l.r.now(); up && now == l {
 		l.r.w.check.fail("%s goes on after %s", l.r.id, why)
-	}
-}
-
-// follow carries changes of leadership to the parts that act on them.
-func (l *life) follow(changes <-chan cluster.Leadership) {
-	for c := range changes {
-		l.tracker.Set(forward.Leader{Term: c.Term, Addr: c.Address, Here: c.IsLeader})
-		if c.IsLeader && l.ctx.Err() == nil {
-			l.r.w.leads(l, c.Term)
-		}
-		select {
-		case l.offices <- leader.Leadership{Term: c.Term, Here: c.IsLeader}:
-		case <-l.ctx.Done():
-			return
-		}
 	}
 }
 
@@ -258,36 +246,28 @@ func (l *life) fatal(code int, err error) {
 	r.end(false)
 }
 
-func (l *life) openMachine() error {
-	c := fsm.DefaultConfig()
-	c.OnFatal, c.Level = l.fatal, l.level
-	c.AppliedIndex = func() uint64 { return l.cluster.AppliedIndex() }
-	l.machine = fsm.New(c)
-	return nil
-}
-
-func (l *life) openCluster() error {
-	k, machine, w := cluster.DefaultConfig(), l.machine, l.r.w
-	who := l.disk.identity()
-	k.ID, k.ClusterName, k.Peer = l.r.id, who.ClusterName, l.host
-	k.Logger, k.OnFatal = w.logger(l.r.id), l.fatal
-	k.Heartbeat, k.Election, k.Lease = heartbeat, election, lease
-	k.SnapshotThreshold, k.SnapshotInterval, k.Trailing = w.opt.snapshotAfter, time.Second, w.opt.trailing
-	k.DiskReserve, k.DiskStop = diskReserve, diskStop
-	k.EntryMax = 16 << 20
-	k.Level = uint64(l.level)
-	k.FeatureLevel = func() uint64 { st, _ := machine.Fork(); return uint64(st.Meta.Level) }
-	k.VerifySnapshot, k.VerifyEntry = l.verifySnapshot, machine.Verify
-	k.Digest = func(index uint64) (uint64, []byte, bool) {
-		at, d, ok := machine.DigestAt(index)
-		return at, binary.BigEndian.AppendUint64(nil, d), ok
+// options are the product's, on the world's parts. It opens no port.
+func (l *life) options() server.Options {
+	w, who := l.r.w, l.disk.identity()
+	c := config.Default()
+	c.ID, c.Cluster, c.Data, c.HTTP.Listen = l.r.id, who.ClusterName, "", "none"
+	if !w.opt.eager {
+		c.Scheduling = "heartbeat"
 	}
-	k.FSM = &observed{Machine: machine, l: l}
-	k.Options = cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: snapshots{l.disk}, Transport: l.host,
-		Identity: &who, KeepIdentity: l.disk.keep, FreeSpace: l.disk.space, LowTrailing: true, HeartbeatFastPath: w.opt.fastPath}
-	var err error
-	l.cluster, err = cluster.Open(k)
-	return err
+	c.Raft.Heartbeat, c.Raft.Election, c.Raft.Lease = heartbeat, election, lease
+	c.Raft.SnapshotThreshold, c.Raft.SnapshotInterval, c.Raft.Trailing = uint(w.opt.snapshotAfter), time.Second, uint(w.opt.trailing)
+	c.Disk.Reserve, c.Disk.Stop = diskReserve, diskStop
+	return server.Options{Config: c, Queues: w.queues(), Logger: w.logger(l.r.id), OnFatal: l.fatal, Files: 1 << 16, Parts: server.Parts{
+		Peer: l.host,
+		Stores: cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: snapshots{l.disk}, Transport: l.host,
+			Identity: &who, KeepIdentity: l.disk.keep, FreeSpace: l.disk.space, LowTrailing: true, HeartbeatFastPath: w.opt.fastPath},
+		Now: l.r.wall, Entropy: w.entropy, Level: l.level, MaxInFlight: w.opt.inFlight,
+		FSM: func(m *fsm.Machine) raft.FSM { return &observed{Machine: m, l: l} },
+		Log: func(log leader.Log) leader.Log { return trapped{log, w, l.r.id} },
+		Planner: func(p leader.Planner) leader.Planner {
+			return &watched{Planner: p, l: l, nodes: map[uint32]time.Time{}, attempts: map[yarn.AttemptID]time.Time{}}
+		},
+	}}
 }
 
 // The product's levels of free space, and what a healthy disk has.
@@ -307,36 +287,6 @@ func (d *disk) space(string) (uint64, error) {
 	return d.free, nil
 }
 
-func (l *life) openSequencer() error {
-	c, machine, raftCluster := leader.DefaultConfig(), l.machine, l.cluster
-	c.Logger, c.OnFatal = l.r.w.log.Named("leader"), l.fatal
-	c.Log = raftLog{l.r.w, l.r.id, raftCluster}
-	c.MaxInFlight = l.r.w.opt.inFlight
-	c.Now = l.r.wall
-	c.Barrier = func(context.Context) error { return raftCluster.Barrier(30 * time.Second) }
-	c.Confirm = raftCluster.Confirm
-	c.Fork = func(term uint64) leader.Start {
-		st, index, sequence := machine.Planning(term)
-		return leader.Start{State: st, Index: index, Sequence: sequence}
-	}
-	c.Outcome = func(index uint64) (leader.Outcome, bool) {
-		e, ok := machine.Entry(index)
-		return leader.Outcome{Digest: e.Digest, Skipped: e.Skipped}, ok
-	}
-	eager, level := l.r.w.opt.eager, l.level
-	c.NewPlanner = func(st *state.State) (leader.Planner, error) {
-		p, err := scheduler.New(st, scheduler.Options{Eager: eager, Level: level})
-		return &watched{Planner: p, l: l, nodes: map[uint32]time.Time{}, attempts: map[yarn.AttemptID]time.Time{}}, err
-	}
-	c.Expiry = func(*state.State) leader.Expiry {
-		return leader.Expiry{NodeMillis: nodeExpiry.Milliseconds(), AttemptMillis: attemptExpiry.Milliseconds(), ContainerMillis: containerExpiry.Milliseconds()}
-	}
-	c.Entropy = l.r.w.entropy
-	var err error
-	l.seq, err = leader.New(c)
-	return err
-}
-
 // How long nodes and AMs may be silent, and containers wait to be started.
 const (
 	nodeExpiry      = 10 * time.Second
@@ -344,14 +294,8 @@ const (
 	containerExpiry = 20 * time.Second
 )
 
-func (l *life) openDoor() error {
-	c := forward.DefaultConfig()
-	c.Logger, c.Sequencer, c.Peer = l.r.w.log.Named("forward"), l.seq, l.host
-	c.Leader, c.WaitApplied = l.tracker.Leader, l.machine.WaitApplied
-	var err error
-	l.door, err = forward.New(c)
-	return err
-}
+// keyRoll is how often a leader makes new master keys.
+const keyRoll = time.Minute
 
 // crash kills the process: its disk is what was written, its connections are
 // reset. It returns while the dead process is still taken down.
@@ -380,7 +324,7 @@ func (r *replica) end(power bool) {
 		if l.cluster.Failure() == nil { // the guard ends whoever asks it anything after a failure
 			restarts = l.cluster.Stats().Restarts
 		}
-		_ = l.cluster.Close()
+		_ = l.server.Close()
 		l.wg.Wait()
 		l.owner.forget()
 		r.set(func(r *replica) { r.restarts += restarts })
@@ -435,47 +379,17 @@ func (o *observed) Restore(r io.ReadCloser) error {
 	return err
 }
 
-// raftLog shows the consensus part to the sequencer; a scenario may get between.
-type raftLog struct {
+// trapped is the log that a leader proposes to; a scenario may get between.
+type trapped struct {
+	leader.Log
 	w  *world
 	id string
-	c  *cluster.Cluster
 }
 
 // Propose implements leader.Log.
-func (l raftLog) Propose(entry []byte) leader.Future {
-	if trap := l.w.trap.Load(); trap != nil {
-		(*trap)(l.id, entry)
+func (t trapped) Propose(entry []byte) leader.Future {
+	if trap := t.w.trap.Load(); trap != nil {
+		(*trap)(t.id, entry)
 	}
-	return raftFuture{l.c.Propose(entry)}
-}
-
-type raftFuture struct{ f cluster.Future }
-
-// Wait implements leader.Future.
-func (f raftFuture) Wait() (uint64, error) {
-	index, _, err := f.f.Wait()
-	switch {
-	case err == nil:
-		return index, nil
-	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, cluster.ErrDiskFull), errors.Is(err, fsm.ErrStale):
-		return index, fmt.Errorf("%w: %w", leader.ErrNotLeader, err)
-	case errors.Is(err, cluster.ErrBadEntry):
-		return index, fmt.Errorf("%w: %w", leader.ErrPlanner, err)
-	case errors.Is(err, cluster.ErrTooLarge):
-		return index, fmt.Errorf("%w: %w", leader.ErrTooLarge, err)
-	}
-	return index, fmt.Errorf("%w: %w", leader.ErrUnknownOutcome, err)
-}
-
-// verifySnapshot reads a snapshot to its end.
-func (l *life) verifySnapshot(r io.Reader) error {
-	info, err := snapshot.Verify(r)
-	if err == nil {
-		err = info.Within(l.level)
-	}
-	if errors.Is(err, snapshot.ErrFormat) {
-		return fmt.Errorf("%w: %w", cluster.ErrNewer, err)
-	}
-	return err
+	return t.Log.Propose(entry)
 }

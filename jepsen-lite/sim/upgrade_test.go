@@ -85,7 +85,7 @@ func TestUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 		l, _ = old.now()
-		err := l.within(func() error { return l.cluster.Join(s.ctx, []string{lead.id}, "", false) })
+		err := s.joinWithToken(s.ctx, l, []string{lead.id})
 		if !errors.Is(err, &cluster.Refusal{Code: cluster.CodeVersionTooOld}) {
 			t.Errorf("an old program is let in: %v", err)
 		}

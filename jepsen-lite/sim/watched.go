@@ -5,7 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
+	"rmd/leader"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -14,7 +14,7 @@ import (
 // gives up must have been silent in true time, whatever its machine's clock says. A
 // node that is given up loses what runs on it (S11).
 type watched struct {
-	*scheduler.Planner
+	leader.Planner
 	l        *life
 	nodes    map[uint32]time.Time // by slot: when this office heard of them last
 	attempts map[yarn.AttemptID]time.Time

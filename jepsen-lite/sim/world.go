@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"rmd/cluster"
 	"rmd/fsm/event"
 	"rmd/internal/point"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
 )
@@ -112,14 +114,26 @@ func (w *world) boot() {
 	if err := w.rs[0].life.cluster.Bootstrap(conf); err != nil {
 		w.t.Fatal(err)
 	}
-	w.do(&input.InitCluster{ClusterID: "virtual", ClusterTimestamp: 1_000_000, Properties: w.properties(),
-		Entropy: []byte("thirty-two bytes that never vary")})
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	defer cancel()
+	if err := w.rs[0].life.server.AwaitLeader(ctx); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 const prefix = "yarn.scheduler.capacity."
 
-func (w *world) properties() []input.Property { return w.propertiesOf(w.opt.queues) }
+// queues are the first configuration of the queues.
+func (w *world) queues() []capacity.Property {
+	var out []capacity.Property
+	for _, p := range w.propertiesOf(w.opt.queues) {
+		out = append(out, capacity.Property{Name: p.Name, Value: p.Value})
+	}
+	return out
+}
 
+// propertiesOf configures queues, how long the leader waits for nodes, AMs and containers, and how
+// often it rolls keys.
 func (w *world) propertiesOf(queues []queue) []input.Property {
 	var props []input.Property
 	set := func(k, v string) { props = append(props, input.Property{Name: k, Value: v}) }
@@ -135,6 +149,16 @@ func (w *world) propertiesOf(queues []queue) []input.Property {
 	}
 	set(prefix+"root.queues", names)
 	set(prefix+"maximum-am-resource-percent", "1")
+	expiry := func(of string, d time.Duration) {
+		set(of+".expiry-interval-ms", strconv.FormatInt(d.Milliseconds(), 10))
+	}
+	expiry("yarn.nm.liveness-monitor", nodeExpiry)
+	expiry("yarn.am.liveness-monitor", attemptExpiry)
+	expiry("yarn.resourcemanager.rm.container-allocation", containerExpiry)
+	for _, of := range []string{"container-tokens", "nm-tokens", "am-rm-tokens"} {
+		set("yarn.resourcemanager."+of+".master-key-rolling-interval-secs", strconv.Itoa(int(keyRoll.Seconds())))
+	}
+	set("yarn.resourcemanager.delegation.key.update-interval", strconv.FormatInt(keyRoll.Milliseconds(), 10))
 	if w.opt.lazyCancel {
 		set(prefix+"reservation.eager-cancel", "false")
 	}
@@ -181,7 +205,7 @@ func (w *world) leading(not ...*replica) *replica {
 			continue
 		}
 		if l, up := r.now(); up && l.cluster.IsLeader() {
-			if _, ok := l.seq.Leading(); ok {
+			if _, ok := l.server.Leading(); ok {
 				return r
 			}
 		}

@@ -1,0 +1,49 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// TestTimers: what the product does because time passes happens here too, at a leader that was not
+// there when it began: an application ends with its lifetime, a silent AM and node are given up,
+// master keys roll.
+func TestTimers(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		s.addNodes(8, "n1")
+		submit := func(name string, lifetime time.Duration) yarn.ApplicationID {
+			in := &input.SubmitApplication{Name: name, User: "u", Queue: "a", Unmanaged: true, MaxAttempts: 1, LifetimeMillis: lifetime.Milliseconds()}
+			return s.do(in).(*input.SubmitApplicationReply).ID
+		}
+		bounded, silent := submit("bounded", keyRoll/6), submit("silent", 0)
+		for _, id := range []yarn.ApplicationID{bounded, silent} {
+			s.do(&input.RegisterAttempt{Attempt: yarn.AttemptID{App: id, Attempt: 1}})
+		}
+		before := s.state(s.leader(10 * election))
+		_, lead := s.killLeader()
+		ended := func(id yarn.ApplicationID) bool {
+			st := s.state(lead)
+			return st.Apps.Get(st.App(id.Seq)).State.Ended()
+		}
+		time.Sleep(keyRoll/6 + early)
+		if !ended(bounded) || ended(silent) {
+			t.Errorf("after its lifetime the application has ended: %v; the other one: %v", ended(bounded), ended(silent))
+		}
+		time.Sleep(attemptExpiry)
+		if !ended(silent) {
+			t.Error("the application of a silent AM goes on")
+		}
+		if st := s.state(lead); st.Nodes.Get(st.Node(node("n1"))).State != yarn.NodeLost {
+			t.Error("a silent node is not given up")
+		}
+		time.Sleep(2 * keyRoll)
+		for which := range yarn.KeyKinds {
+			if was, is := before.Keys(which).Current.ID, s.state(lead).Keys(which).Current.ID; is <= was {
+				t.Errorf("%s: key %d is in force, it was %d", which, is, was)
+			}
+		}
+	})
+}
