@@ -102,6 +102,16 @@ func (l *Ledger) app(seq uint32) *app {
 	return &l.apps[i]
 }
 
+// goingOn is app for what must not happen after an application's end: S10.
+func (l *Ledger) goingOn(seq uint32, what string) *app {
+	a := l.app(seq)
+	if a != nil && a.state.Ended() {
+		l.violate("S10", a.chain(l), "application %d %s and is %s", seq, what, a.state)
+		return nil
+	}
+	return a
+}
+
 func (l *Ledger) submitted(e *event.ApplicationSubmitted) {
 	if i := l.find(e.App); i >= 0 {
 		a := &l.apps[i]

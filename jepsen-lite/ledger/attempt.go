@@ -95,7 +95,7 @@ func (a *app) ask(key yarn.SchedulerKey) *ask {
 }
 
 func (l *Ledger) asked(e *event.AskChanged) {
-	a := l.app(e.App)
+	a := l.goingOn(e.App, "asks")
 	if a == nil {
 		return
 	}

@@ -115,6 +115,7 @@ func (l *Ledger) takeNumber(a *app, number uint64) bool {
 		l.violate("S6", nil, "%s is given, the next one is %s", id, a.id(a.attempt, next))
 	}
 	a.lastNumber = number
+	l.given = append(l.given, id)
 	return true
 }
 

@@ -91,7 +91,7 @@ func (l *Ledger) followApp(e event.Event) {
 	case *event.ApplicationMoved:
 		l.move(e)
 	case *event.ApplicationReprioritized:
-		if a := l.app(e.App); a != nil {
+		if a := l.goingOn(e.App, "is given another priority"); a != nil {
 			a.priorities = append(a.priorities, Priority{l.index, e.Priority})
 		}
 	case *event.ApplicationForgotten:
@@ -104,6 +104,8 @@ func (l *Ledger) followApp(e event.Event) {
 		if a := l.attempt(e.App, "registered", active, registered); a != nil {
 			l.become(a, yarn.AppRunning)
 		}
+	case *event.AttemptLaunched:
+		l.goingOn(e.App, "has its AM launched")
 	case *event.AttemptUnregistered:
 		if a := l.attempt(e.App, "unregistered", registered, finishing); a != nil {
 			a.dropAsks()
@@ -112,7 +114,7 @@ func (l *Ledger) followApp(e event.Event) {
 	case *event.AttemptEnded:
 		l.attemptEnded(e)
 	case *event.AttemptResynced:
-		if a := l.app(e.App); a != nil {
+		if a := l.goingOn(e.App, "begins anew"); a != nil {
 			a.dropAsks()
 			a.black = nil
 			a.response = 0
@@ -153,7 +155,7 @@ func (l *Ledger) forgotten(count int) {
 // answered closes an AM's call: the number must be new, or an answer given
 // before is given again with other contents.
 func (l *Ledger) answered(e *event.AllocateAnswered) {
-	a := l.app(e.App)
+	a := l.goingOn(e.App, "is answered")
 	if a == nil {
 		return
 	}

@@ -67,15 +67,16 @@ type Ledger struct {
 	requests     []string // remembered calls, oldest first
 	requestSet   map[string]uint64
 
-	dropped    int           // applications that are forgotten
-	live       int           // containers that count in their queue
-	placed     int           // containers that count on their node
-	cluster    yarn.Resource // total of usable nodes
-	entryPeak  yarn.Resource // largest total within the entry
-	configured bool          // the entry brought a configuration
-	doubtful   []int32       // applications with reservations whose asks changed in it
-	grown      []int32       // leaves that took something in the entry
-	moved      bool          // an application changed its queue in it
+	dropped    int                // applications that are forgotten
+	live       int                // containers that count in their queue
+	placed     int                // containers that count on their node
+	cluster    yarn.Resource      // total of usable nodes
+	entryPeak  yarn.Resource      // largest total within the entry
+	configured bool               // the entry brought a configuration
+	given      []yarn.ContainerID // ids that the entry gives, those that reservations promise too
+	doubtful   []int32            // applications with reservations whose asks changed in it
+	grown      []int32            // leaves that took something in the entry
+	moved      bool               // an application changed its queue in it
 
 	violations []Violation
 	notes      []Violation
@@ -149,9 +150,10 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 	l.Counts.Entries++
 	if !l.fence(term, b.Sequence) {
 		l.Counts.Skipped++
+		l.given = l.given[:0]
 		return nil
 	}
-	l.entryPeak, l.configured, l.moved, l.grown, l.doubtful = l.cluster, false, false, l.grown[:0], l.doubtful[:0]
+	l.entryPeak, l.configured, l.moved, l.grown, l.doubtful, l.given = l.cluster, false, false, l.grown[:0], l.doubtful[:0], l.given[:0]
 	for _, e := range b.Events {
 		l.Counts.Events++
 		l.follow(e)

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -100,6 +101,26 @@ func TestViolations(t *testing.T) {
 		{"a reservation outlives its attempt", "S8", "ends its attempt and r1 goes on", func(l *logbook) {
 			l.full()
 			l.entry(&event.AttemptEnded{App: 2})
+		}},
+		{"an ask after the end", "S10", "asks and is KILLED", func(l *logbook) {
+			l.entry(&event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled})
+			l.entry(want(1, small, 1))
+		}},
+		{"an answer after the end", "S10", "is answered and is KILLED", func(l *logbook) {
+			l.entry(&event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled})
+			l.entry(&event.AllocateAnswered{App: 1, Response: 1})
+		}},
+		{"another priority after the end", "S10", "is given another priority and is KILLED", func(l *logbook) {
+			l.entry(&event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled})
+			l.entry(&event.ApplicationReprioritized{App: 1, Priority: 3})
+		}},
+		{"the launch of an AM after the end", "S10", "has its AM launched and is KILLED", func(l *logbook) {
+			l.entry(&event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled})
+			l.entry(&event.AttemptLaunched{App: 1})
+		}},
+		{"a new beginning of the AM after the end", "S10", "begins anew and is KILLED", func(l *logbook) {
+			l.entry(&event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled})
+			l.entry(&event.AttemptResynced{App: 1})
 		}},
 		{"a reservation outlives its ask", "S8", "nothing is asked for it any more", func(l *logbook) {
 			l.full()
@@ -330,5 +351,24 @@ func TestUniqueNames(t *testing.T) {
 		if c.unique && l.m.Submitted("job") != 2 {
 			t.Errorf("%+v: submitted as %d", c, l.m.Submitted("job"))
 		}
+	}
+}
+
+// TestGiven: the ids that an entry gives are known until the next one, those of reservations too.
+func TestGiven(t *testing.T) {
+	l := begin(t)
+	given := func() string { return fmt.Sprint(l.m.Given()) }
+	l.entry(give(1, 1, 1), give(1, 2, 1))
+	if got := given(); got != "[container_1780000000000_0001_01_000001 container_1780000000000_0001_01_000002]" {
+		t.Error(got)
+	}
+	if l.entry(); len(l.m.Given()) != 0 {
+		t.Error(given())
+	}
+	l = begin(t)
+	l.full()
+	l.entry(&event.EpochRaised{Epoch: 1, ClusterTimestamp: 1780000000001})
+	if got := given(); got != "[container_e01_1780000000000_0002_01_000001]" {
+		t.Errorf("after the epoch was raised: %s", got)
 	}
 }

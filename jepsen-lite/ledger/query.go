@@ -253,6 +253,10 @@ func (l *Ledger) Live() int { return l.live }
 // Placed counts the containers that count on their node.
 func (l *Ledger) Placed() int { return l.placed }
 
+// Given are the container ids that the last entry gives, those that its reservations promise too. It
+// is overwritten by the next entry.
+func (l *Ledger) Given() []yarn.ContainerID { return l.given }
+
 // Key is the index at which a master key was made; false when it never was.
 func (l *Ledger) Key(id int32) (index uint64, ok bool) {
 	for _, k := range l.keys {

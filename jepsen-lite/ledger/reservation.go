@@ -112,6 +112,7 @@ func (l *Ledger) renumber() {
 		a := &l.apps[r.app]
 		a.lastNumber = max(a.lastNumber, yarn.ContainerNumber(l.epoch, 0)) + 1
 		r.container = a.lastNumber
+		l.given = append(l.given, a.id(r.attempt, r.container))
 	}
 }
 

@@ -152,7 +152,7 @@ func (w *world) finish() {
 			return true
 		})
 	}
-	w.counts.Again = w.check.books.again
+	w.counts.Again = int(w.check.ledger.Counts.Resubmitted)
 	w.trace.number(w.log.last())
 	w.newer()
 }

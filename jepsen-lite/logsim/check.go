@@ -8,25 +8,24 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/jepsen-lite/ledger"
+	"rmd/jepsen-lite/ledger/statediff"
 	"rmd/snapshot"
 	"rmd/yarn"
 )
 
-// checker judges a run. It keeps books of its own from the entries, the replay
-// model's, and what all replicas must see at an index.
+// checker judges a run by the ledger of its log, and by what all replicas must see at an index.
 type checker struct {
 	w       *world
 	faults  []string
 	history []line
 
-	seen  []record // by index, from 1
-	snaps map[uint64]uint32
-	skips map[uint64]bool
-	books *books
-	model *ledger.Ledger
-	told  map[yarn.ContainerID]telling
-	ids   map[yarn.ApplicationID]bool // handed out without an application
-	burnt map[yarn.ContainerID]bool   // handed out before everything was restored from a backup
+	seen   []record // by index, from 1
+	snaps  map[uint64]uint32
+	skips  map[uint64]bool
+	ledger *ledger.Ledger
+	told   map[yarn.ContainerID]telling
+	ids    map[yarn.ApplicationID]bool // handed out without an application
+	burnt  map[yarn.ContainerID]bool   // handed out before everything was restored from a backup
 }
 
 // record is what all replicas must see at an index.
@@ -53,11 +52,11 @@ type line struct {
 const (
 	historyMax = 600
 	historyOut = 60
-	checkEvery = 16 // entries between two comparisons of state, books and itself
+	checkEvery = 16 // entries between two comparisons of state, ledger and itself
 )
 
 func newChecker(w *world) *checker {
-	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, books: newBooks(w.opt.Dominant), model: ledger.New(),
+	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, ledger: ledger.New().UniqueNames(),
 		told: map[yarn.ContainerID]telling{}, ids: map[yarn.ApplicationID]bool{}, burnt: map[yarn.ContainerID]bool{}}
 }
 
@@ -151,7 +150,7 @@ func (c *checker) applied(r *replica, index uint64, e entry, skipped bool, err e
 	}
 }
 
-// enter follows a new entry in the books.
+// enter follows a new entry in the ledger.
 func (c *checker) enter(index uint64, rec record) {
 	b, err := event.Decode(rec.data)
 	if err != nil {
@@ -159,26 +158,27 @@ func (c *checker) enter(index uint64, rec record) {
 		return
 	}
 	c.add(line{now: c.w.now, index: index, data: rec.data})
-	if err := c.model.Batch(index, rec.term, b); err != nil {
-		c.fail("S1", "the replay model cannot follow: %v", err)
+	if err := c.ledger.Batch(index, rec.term, b); err != nil {
+		c.fail("S1", "the ledger cannot follow: %v", err)
 	}
-	for _, v := range c.model.Violations() {
+	for _, v := range c.ledger.Violations() {
 		c.fail(v.ID, "%v", v)
+	}
+	for _, id := range c.ledger.Given() {
+		if c.burnt[id] {
+			c.fail("S6", "%s was handed out before the backup was restored, and is again", id)
+		}
 	}
 	if rec.skipped {
 		c.w.counts.Skipped++
 		return
 	}
 	for _, e := range b.Events {
-		if v := c.books.follow(e); v != nil {
-			c.fail(v.invariant, "index %d: %s", index, v.text)
-			return
-		}
 		c.count(e)
 	}
 }
 
-// count follows what a run meets, and that no id of before a restore comes back.
+// count counts what a run meets.
 func (c *checker) count(e event.Event) {
 	n := &c.w.counts
 	c.w.events[uint8(e.Kind())]++
@@ -187,10 +187,8 @@ func (c *checker) count(e event.Event) {
 		n.Submitted++
 	case *event.ContainerAllocated:
 		n.Allocated++
-		c.fresh(e.App, e.Number)
 	case *event.ReservationMade:
 		n.Made++
-		c.fresh(e.App, e.Number)
 	case *event.ReservationFulfilled:
 		n.Fulfilled++
 	case *event.ReservationCancelled:
@@ -210,19 +208,7 @@ func (c *checker) count(e event.Event) {
 	}
 }
 
-// idOf is the full name of a container that is given now.
-func (c *checker) idOf(app uint32, number uint64) yarn.ContainerID {
-	a := c.books.apps[app]
-	return yarn.ContainerID{App: a.id, Attempt: a.attempt, Number: number}
-}
-
-func (c *checker) fresh(app uint32, number uint64) {
-	if id := c.idOf(app, number); c.burnt[id] {
-		c.fail("S6", "%s was handed out before the backup was restored, and is again", id)
-	}
-}
-
-// compare holds a replica's state against itself and the books.
+// compare holds a replica's state against itself and the ledger.
 func (c *checker) compare(r *replica) {
 	st, index := r.m.Fork()
 	if err := st.Check(); err != nil {
@@ -231,8 +217,8 @@ func (c *checker) compare(r *replica) {
 	if index != uint64(len(c.seen)) {
 		return
 	}
-	if why := c.books.differ(st); why != "" {
-		c.fail(why[:2], "at index %d %s", index, why[4:])
+	for _, d := range statediff.Of(st, c.ledger) {
+		c.fail(d.ID, "replica %d at index %d: %s", r.id, index, d.Text)
 	}
 }
 
@@ -277,3 +263,10 @@ func (c *checker) restored(r *replica) {
 
 // keep is told of a backup's index.
 func (c *checker) keep(index uint64) { c.note("a backup is taken at %d", index) }
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

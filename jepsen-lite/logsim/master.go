@@ -194,7 +194,7 @@ func (m *master) answered(in input.Input, r input.Reply) {
 
 // refused judges a refusal: one of an attempt that is over ends its AM.
 func (m *master) refused(in input.Input, f *input.Fault) {
-	if m.w.check.books.over(m.id) {
+	if m.w.check.over(m.id) {
 		m.dead = true
 		if m.on != nil {
 			m.on.exit(m.own, yarn.ExitKilledByRM)
@@ -220,7 +220,7 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 
 // succeed starts the next attempt of an unmanaged application, as its client does.
 func (m *master) succeed() {
-	if next := m.w.check.books.attemptOf(m.id.App); next > m.id.Attempt {
+	if next := m.w.check.attemptOf(m.id.App); next > m.id.Attempt {
 		m.w.begin(m.job, yarn.AttemptID{App: m.id.App, Attempt: next}, nil, yarn.ContainerID{})
 	}
 }

@@ -3,7 +3,7 @@ package logsim
 import (
 	"slices"
 
-	"rmd/fsm/event"
+	"rmd/jepsen-lite/ledger"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -19,16 +19,16 @@ func (c *checker) released(req input.Request, r input.Reply, k *call, o *office)
 	case *input.NewApplication:
 		c.given(r.(*input.NewApplicationReply).ID)
 	case *input.KillApplication:
-		if a := c.books.apps[in.ID.Seq]; a != nil && a.id == in.ID && !a.ended {
+		if a, ok := c.appOf(in.ID); ok && !a.State.Ended() {
 			c.fail("S4", "the kill of %s is acknowledged and not in the log", in.ID)
 		}
 	case *input.FinishAttempt:
-		if !c.books.over(in.Attempt) {
+		if !c.over(in.Attempt) {
 			c.fail("S4", "the end of %s is acknowledged and not in the log", in.Attempt)
 		}
 	case *input.RegisterNode:
 		reply := r.(*input.RegisterNodeReply)
-		if n := c.books.nodes[reply.Number]; n == nil || n.id != in.ID {
+		if n, ok := c.ledger.Node(reply.Number); !ok || n.ID != in.ID {
 			c.fail("S4", "the registration of %s is acknowledged as number %d, which is %+v", in.ID, reply.Number, n)
 		}
 		c.kills(in.ID, reply.Kill, o)
@@ -40,8 +40,8 @@ func (c *checker) released(req input.Request, r input.Reply, k *call, o *office)
 		}
 		c.kills(in.ID, reply.Kill, o)
 		for _, l := range reply.Launch {
-			if b := c.containerOf(l.Container); b == nil || !b.am || b.size != l.Size {
-				c.fail("S11", "%s is ordered to launch %s of %s, which no entry carries: %+v", in.ID, l.Container, l.Size, b)
+			if k, ok := c.containerOf(l.Container); !ok || !k.AM || k.Size != l.Size {
+				c.fail("S11", "%s is ordered to launch %s of %s, which no entry carries: %+v", in.ID, l.Container, l.Size, k)
 			}
 		}
 	case *input.Allocate:
@@ -53,35 +53,52 @@ func (c *checker) submitted(in *input.SubmitApplication, r *input.SubmitApplicat
 	if in.DryRun {
 		return
 	}
-	a := c.books.apps[r.ID.Seq]
-	switch known := c.books.names[in.Name]; {
+	a, there := c.ledger.AppBySeq(r.ID.Seq)
+	switch known := c.ledger.Submitted(in.Name); {
 	case known == 0:
 		c.fail("S4", "the submission of %s is acknowledged as %s and not in the log", in.Name, r.ID)
-	case known != r.ID.Seq && c.books.forgotten == 0:
+	case known != r.ID.Seq && c.ledger.Counts.Forgotten == 0:
 		c.fail("S5", "%s is acknowledged as %s, and is application %d", in.Name, r.ID, known)
-	case a != nil && (a.id != r.ID || a.name != in.Name):
-		c.fail("S6", "%s is acknowledged as %s, which is %s of %s", in.Name, r.ID, a.id, a.name)
+	case there && !a.Forgotten && (a.ID != r.ID || a.Name != in.Name):
+		c.fail("S6", "%s is acknowledged as %s, which is %s of %s", in.Name, r.ID, a.ID, a.Name)
 	}
 }
 
 // given judges an id that was handed out: nobody else ever got it.
 func (c *checker) given(id yarn.ApplicationID) {
-	if a := c.books.apps[id.Seq]; c.ids[id] || a != nil && a.id == id {
+	if _, known := c.ledger.AppByID(id); known || c.ids[id] {
 		c.fail("S6", "%s is handed out, and is somebody's already", id)
 	}
 	c.ids[id] = true
 }
 
-// containerOf finds what the books have of a container; nil when nothing.
-func (c *checker) containerOf(id yarn.ContainerID) *containerBook {
-	if a := c.books.apps[id.App.Seq]; a == nil || a.id != id.App {
-		return nil
+// appOf finds what the ledger has of an application; false when it was never submitted, or is
+// forgotten.
+func (c *checker) appOf(id yarn.ApplicationID) (ledger.App, bool) {
+	a, ok := c.ledger.AppByID(id)
+	return a, ok && !a.Forgotten
+}
+
+// containerOf finds what the ledger has of a container, until its application is forgotten.
+func (c *checker) containerOf(id yarn.ContainerID) (ledger.Fact, bool) {
+	if _, ok := c.appOf(id.App); !ok {
+		return ledger.Fact{}, false
 	}
-	b := c.books.containers[event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}]
-	if b == nil || b.promised {
-		return nil
+	return c.ledger.ContainerByID(id)
+}
+
+// over says that an attempt is not its application's running one any more.
+func (c *checker) over(id yarn.AttemptID) bool {
+	a, ok := c.appOf(id.App)
+	return !ok || a.State.Ended() || a.Finishing || a.Attempt != id.Attempt
+}
+
+// attemptOf is the running attempt of an application; 0 when it has ended.
+func (c *checker) attemptOf(id yarn.ApplicationID) uint32 {
+	if a, ok := c.appOf(id); ok && !a.State.Ended() {
+		return a.Attempt
 	}
-	return b
+	return 0
 }
 
 // kills judges orders to end containers: S11. One that lives may only be ended by
@@ -89,8 +106,7 @@ func (c *checker) containerOf(id yarn.ContainerID) *containerBook {
 // container either: that is counted.
 func (c *checker) kills(node yarn.NodeID, ids []yarn.ContainerID, o *office) {
 	for _, id := range ids {
-		b := c.containerOf(id)
-		if b == nil || !b.live || c.books.nodes[b.node].id != node {
+		if k, ok := c.containerOf(id); !ok || !k.Live || k.Node != node {
 			continue
 		}
 		c.fail("S11", "%s is ordered to end %s, which lives (by a leader that is none: %v)", node, id, o.ghost > 0)
@@ -104,7 +120,7 @@ func (c *checker) ends(node yarn.NodeID, all []input.ContainerStatus, k *call, o
 		if s.State != yarn.ContainerCompleted || k.from == nil { // nobody hears the answer to a copy
 			continue
 		}
-		if b := c.containerOf(s.Container); b != nil && b.onNode && c.books.nodes[b.node].id == node {
+		if k, ok := c.containerOf(s.Container); ok && k.OnNode && k.Node == node {
 			c.fail("S12", "the end of %s is acknowledged to %s and not in the log (by a leader that is none: %v)", s.Container, node, o.ghost > 0)
 		}
 	}
@@ -112,17 +128,16 @@ func (c *checker) ends(node yarn.NodeID, all []input.ContainerStatus, k *call, o
 
 // pulled judges what an AM is told: S12.
 func (c *checker) pulled(in *input.Allocate, r *input.AllocateReply, k *call) {
-	a := c.books.apps[in.Attempt.App.Seq]
-	if a == nil || a.id != in.Attempt.App {
+	a, ok := c.appOf(in.Attempt.App)
+	if !ok {
 		return
 	}
 	for _, g := range r.Granted {
-		b := c.containerOf(g.Container)
-		if b == nil || b.size != g.Size || c.books.nodes[b.node].id != g.Node {
-			c.fail("S4", "%s is told of %s of %s on %s, which no entry carries: %+v", in.Attempt, g.Container, g.Size, g.Node, b)
+		if k, ok := c.containerOf(g.Container); !ok || k.Size != g.Size || k.Node != g.Node {
+			c.fail("S4", "%s is told of %s of %s on %s, which no entry carries: %+v", in.Attempt, g.Container, g.Size, g.Node, k)
 			return
 		}
-		t := telling{a.resyncs, r.Response}
+		t := telling{a.Resyncs, r.Response}
 		if have, ok := c.told[g.Container]; ok && have.resyncs == t.resyncs && have != t {
 			c.fail("S12", "%s is told of %s in answer %d, and was in answer %d", in.Attempt, g.Container, r.Response, have.response)
 		}

@@ -1,8 +1,11 @@
 package logsim
 
 import (
+	"slices"
+
 	"rmd/fsm/event"
 	"rmd/jepsen-lite/ledger"
+	"rmd/yarn"
 )
 
 // rollback forgets what came after an index. Container ids handed out since then
@@ -10,22 +13,10 @@ import (
 func (c *checker) rollback(index uint64) {
 	lost := c.seen[index:]
 	c.seen = c.seen[:index:index]
-	c.books = newBooks(c.w.opt.Dominant)
-	for _, rec := range c.seen {
-		c.refollow(rec, false)
+	for _, id := range c.follow(slices.Concat(c.seen, lost), index) {
+		c.burnt[id] = true
 	}
-	for _, rec := range lost {
-		c.refollow(rec, true)
-	}
-	c.books, c.model = newBooks(c.w.opt.Dominant), ledger.New()
-	for i, rec := range c.seen {
-		c.refollow(rec, false)
-		if b, err := event.Decode(rec.data); err == nil {
-			if err := c.model.Batch(uint64(i+1), rec.term, b); err != nil {
-				c.fail("S1", "the replay model cannot follow: %v", err)
-			}
-		}
-	}
+	c.follow(c.seen, index)
 	for i := range c.snaps { // all of them: the order is harmless
 		if i > index {
 			delete(c.snaps, i)
@@ -42,29 +33,22 @@ func (c *checker) rollback(index uint64) {
 	}
 }
 
-// refollow enters an old entry into the present books and perhaps burns the
-// ids that it hands out.
-func (c *checker) refollow(rec record, burn bool) {
-	if rec.skipped {
-		return
-	}
-	b, err := event.Decode(rec.data)
-	if err != nil {
-		return
-	}
-	for _, e := range b.Events {
-		if v := c.books.follow(e); v != nil {
-			c.fail(v.invariant, "%s", v.text)
-			return
+// follow has a new ledger follow a log, and returns the container ids that it gives after an index.
+func (c *checker) follow(log []record, after uint64) (given []yarn.ContainerID) {
+	c.ledger = ledger.New().UniqueNames()
+	for i, rec := range log {
+		index := uint64(i + 1)
+		b, err := event.Decode(rec.data)
+		if err == nil {
+			err = c.ledger.Batch(index, rec.term, b)
 		}
-		if !burn {
-			continue
+		if err != nil {
+			c.fail("S1", "the ledger cannot follow index %d: %v", index, err)
+			return given
 		}
-		switch e := e.(type) {
-		case *event.ContainerAllocated:
-			c.burnt[c.idOf(e.App, e.Number)] = true
-		case *event.ReservationMade:
-			c.burnt[c.idOf(e.App, e.Number)] = true
+		if index > after {
+			given = append(given, c.ledger.Given()...)
 		}
 	}
+	return given
 }
