@@ -123,8 +123,8 @@ func TestBackup(t *testing.T) {
 	old.stop()
 
 	c := startProcesses(t, 3, calm, "")
-	contains(t, "dry run", c.done("snapshot", "restore", under, "--dry-run"), "could be restored")
-	contains(t, "restore", c.done("snapshot", "restore", file), fmt.Sprintf("is restored: %d applications", len(was.apps)))
+	contains(t, "dry run", c.done("snapshot", "restore", under, "--dry-run"), "can be restored")
+	contains(t, "restore", c.done("snapshot", "restore", file), fmt.Sprintf(": %d applications", len(was.apps)))
 	c.awaitInStep()
 	for _, p := range c.all {
 		was.same(t, c.picture(p))

@@ -41,10 +41,10 @@ func refuseUsage(c *processes) {
 		{2, `USAGE: ID is missing; usage: rmd cluster remove ID`, []string{"cluster", "remove"}},
 		{2, `did you mean`, []string{"cluster", "remvoe", "rm1"}},
 		{2, `UNKNOWN_FLAG`, []string{"cluster", "members", "--colums", "ID"}},
-		{2, `USAGE: "rmd cluster init" is about one replica, and --addr names 5; name that one alone with --addr`, []string{"cluster", "init"}},
+		{2, `USAGE: "rmd cluster init" acts on one replica, but --addr names 5; name only that replica with --addr`, []string{"cluster", "init"}},
 		{2, `USAGE: "boss" is not a role; write --role voter or --role nonvoter`, []string{"cluster", "token", "create", "--role", "boss"}},
 		{2, `ttl is out of range`, []string{"cluster", "token", "create", "--ttl", "25h"}},
-		{2, `there is no setting "clenup"`, []string{"autopilot", "set", "clenup=1"}},
+		{2, `unknown setting "clenup"`, []string{"autopilot", "set", "clenup=1"}},
 		{2, `needs min_quorum`, []string{"autopilot", "set", "cleanup_dead_servers=true"}},
 		{2, `OUT_OF_RANGE: autopilot: thresholds must be positive`, []string{"autopilot", "set", "last_contact_threshold=0"}},
 		{2, `USAGE: the data directory is not named; write --data DIR`, []string{"check"}},
@@ -61,7 +61,7 @@ func refuseUsage(c *processes) {
 		c.refused(x.code, x.says, x.args...)
 	}
 	if out := c.done("upgrade", "finalize", "--yes"); out != "" {
-		contains(c.t, "upgrade finalize", out, "the voters know no higher one")
+		contains(c.t, "upgrade finalize", out, "the voters know no higher level")
 	}
 }
 
@@ -77,8 +77,8 @@ func refuseBirth(c *processes) {
 	defer c.kill(one)
 	c.awaitUp(one)
 	c.refused(2, "OUT_OF_RANGE", "cluster", "init", "--cluster-id", "a b", "--addr", one.http)
-	contains(c.t, "dry run", c.done("cluster", "init", "--dry-run", "--addr", one.http), "could start a new cluster")
-	contains(c.t, "init", c.done("cluster", "init", "--cluster-id", "chosen", "--addr", one.http), "cluster chosen has begun with rm1 at "+one.peer)
+	contains(c.t, "dry run", c.done("cluster", "init", "--dry-run", "--addr", one.http), "can create a cluster")
+	contains(c.t, "init", c.done("cluster", "init", "--cluster-id", "chosen", "--addr", one.http), "created cluster chosen with rm1 at "+one.peer)
 	c.refused(8, "ALREADY_INITIALIZED", "cluster", "join", first.peer, "--addr", one.http, "--token-file", c.token("--addr", first.http))
 }
 
@@ -125,7 +125,7 @@ func refuseJoin(c *processes) {
 
 	time.Sleep(time.Until(began.Add(1100 * time.Millisecond))) // expired ones are forgotten by and by
 	c.refused(7, "has expired"+again, join(fresh, brief)...)
-	contains(c.t, "dry run", c.done(join(fresh, good, "--dry-run")...), "rm4 could join cluster ")
+	contains(c.t, "dry run", c.done(join(fresh, good, "--dry-run")...), "rm4 can join cluster ")
 	c.done(join(fresh, good)...)
 	c.start(last)
 	c.awaitUp(last)
@@ -172,7 +172,7 @@ func refuseSnapshots(c *processes) {
 	dir := c.t.(*testing.T).TempDir()
 	file, damaged := filepath.Join(dir, "state"), filepath.Join(dir, "damaged")
 	c.done("snapshot", "save", file)
-	c.refused(8, "EXISTS: "+file+" is there already; choose another name, or use --overwrite", "snapshot", "save", file)
+	c.refused(8, "EXISTS: "+file+" already exists; choose another name, or use --overwrite", "snapshot", "save", file)
 	c.done("snapshot", "save", file, "--overwrite")
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -258,8 +258,8 @@ func refuseSick(c *processes) {
 	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer, demoting "+other.id+" would leave 1 healthy voter of 2; bring the others back in step first", "cluster", "demote", other.id)
 	c.refused(2, "NEEDS_YES", "cluster", "remove", other.id, "--force")
 	c.refused(8, "NOT_HEALTHY: replica rm3 does not answer", "cluster", "transfer", "rm3")
-	c.refused(9, "no replica may be lost", "cluster", "health")
-	c.refused(9, "CHECK_FAILED: rm3 did not tell a digest at index ", "cluster", "verify")
+	c.refused(9, "the cluster cannot lose a replica", "cluster", "health")
+	c.refused(9, "CHECK_FAILED: rm3 did not report a digest at index ", "cluster", "verify")
 	c.kill(other)
 	c.await(leader.id+" knows that it does not lead any more", patience, func() bool { return !c.get(leader, "/v1/leader?role=leader", nil) })
 	for _, args := range [][]string{{"cluster", "transfer"}, {"cluster", "token", "create"}, {"app", "list"}, {"snapshot", "save", filepath.Join(c.t.(*testing.T).TempDir(), "s")}} {

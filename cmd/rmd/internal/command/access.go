@@ -26,7 +26,7 @@ const (
 )
 
 func (p *program) access() *cli.Command {
-	return noun("access", "who may do what: tokens and certificates with roles",
+	return noun("access", "access control: tokens and certificates with roles",
 		noun("token", "access tokens", p.command(p.accessCreate()), p.command(p.accessList()), p.command(p.accessRevoke())),
 		noun("certificate", "client certificates with a role", p.command(p.accessCertificate()), p.command(p.revokeCertificate()), p.command(p.listRevoked())),
 		p.command(p.accessWho()))
@@ -50,14 +50,14 @@ func (c *call) role() (string, error) {
 
 func (p *program) accessCreate() verb {
 	return verb{
-		name: "create", usage: "make an access token; it is shown this once",
-		long: "The first token closes the doors: from then on changes need a role, on the replicas' own machines too.\nIt must be one of role admin. With -q only the token is printed, for a file.",
+		name: "create", usage: "create an access token and print it once",
+		long: "After the first token, every change requires a role, on the replicas' own machines too.\nThe first token must have the role admin. -q prints only the token, for a file.",
 		flags: []cli.Flag{
 			roleFlag(),
-			&cli.StringFlag{Name: "name", Usage: "whose it is"},
-			spanFlag("ttl", "how long it may be used", accessTTL),
-			&cli.BoolFlag{Name: "replace", Usage: "give the token of that name a new secret, role and end"},
-			&cli.BoolFlag{Name: "force", Usage: "also when no token is left that may change access"},
+			&cli.StringFlag{Name: "name", Usage: "name of the owner"},
+			spanFlag("ttl", "validity", accessTTL),
+			&cli.BoolFlag{Name: "replace", Usage: "give an existing token a new secret, role and expiry"},
+			&cli.BoolFlag{Name: "force", Usage: "even if no remaining token can change access"},
 		},
 		run: func(c *call) error {
 			role, err := c.role()
@@ -89,7 +89,7 @@ func (p *program) accessCreate() verb {
 			if _, err := fmt.Fprintln(c.p.Out, d.Token); err != nil {
 				return err
 			}
-			c.say("%s has the role %s until %s; keep the token in a file for --token-file, it is not shown again", d.Name, d.Role, output.Time(d.ExpiresMillis))
+			c.say("token %s has the role %s until %s; save it in a file for --token-file: it is not shown again", d.Name, d.Role, output.Time(d.ExpiresMillis))
 			return nil
 		},
 	}
@@ -97,7 +97,7 @@ func (p *program) accessCreate() verb {
 
 func (p *program) accessList() verb {
 	list := output.List[api.AccessToken]{
-		Name: func(t api.AccessToken) string { return t.Name }, Empty: "there are no access tokens: who reaches a replica on its own machine may do everything",
+		Name: func(t api.AccessToken) string { return t.Name }, Empty: "no access tokens: any program on a replica's own machine may do everything",
 		Columns: []output.Column[api.AccessToken]{
 			{Head: "NAME", Text: func(t api.AccessToken) string { return t.Name }},
 			{Head: "ROLE", Text: func(t api.AccessToken) string { return t.Role }},
@@ -119,9 +119,9 @@ func (p *program) accessList() verb {
 
 func (p *program) accessRevoke() verb {
 	return verb{
-		name: "revoke", usage: "forget an access token; it is good for nothing at once", args: "NAME", min: 1, max: 1,
-		long:  "Revoking the last one opens the doors again to whoever is on the replicas' own machines.",
-		flags: []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "also when no token is left that may change access"}},
+		name: "revoke", usage: "revoke an access token; it becomes invalid at once", args: "NAME", min: 1, max: 1,
+		long:  "After you revoke the last token, any program on the replicas' own machines may change everything again.",
+		flags: []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "even if no remaining token can change access"}},
 		run: func(c *call) error {
 			cl, err := c.client()
 			if err != nil {
@@ -135,13 +135,13 @@ func (p *program) accessRevoke() verb {
 			if err != nil {
 				return err
 			}
-			return showDone(c, a, c.arg(0), "%s is revoked", c.arg(0))
+			return showDone(c, a, c.arg(0), "revoked %s", c.arg(0))
 		},
 	}
 }
 
 func (p *program) accessWho() verb {
-	return verb{name: "whoami", usage: "show who the replica takes the caller for", run: func(c *call) error {
+	return verb{name: "whoami", usage: "show the name and role that the replica assigns to the caller", run: func(c *call) error {
 		return showFacts(c, func() string { return "access" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
 			var d api.Access
 			doc, err := c.get(ctx, "/v1/access", nil, &d)
@@ -155,14 +155,14 @@ var certificateName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
 func (p *program) accessCertificate() verb {
 	return verb{
-		name: "create", usage: "make a client certificate with a role; needs the CA's key, and no replica",
-		long: "Run it where \"rmd init --tls\" has made the CA. Give NAME.pem, NAME-key.pem and ca.pem to its owner, for --cert, --key\nand --cacert. It can be revoked: \"rmd access certificate revoke\".",
+		name: "create", usage: "create a client certificate with a role; needs the CA's key and contacts no replica",
+		long: "Run it where \"rmd init --tls\" created the CA. Give NAME.pem, NAME-key.pem and ca.pem to the owner, for --cert, --key\nand --cacert. \"rmd access certificate revoke\" revokes it.",
 		flags: []cli.Flag{
 			roleFlag(),
-			&cli.StringFlag{Name: "name", Usage: "whose it is"},
+			&cli.StringFlag{Name: "name", Usage: "name of the owner"},
 			authorityFlag(),
-			&cli.StringFlag{Name: "cluster", Usage: "the cluster's name", Value: "rmd"},
-			spanFlag("ttl", "how long it is good; at most ten years", certificateTTL),
+			&cli.StringFlag{Name: "cluster", Usage: "name of the cluster", Value: "rmd"},
+			spanFlag("ttl", "validity; at most ten years", certificateTTL),
 		},
 		run: func(c *call) error {
 			role, err := c.role()
@@ -188,7 +188,7 @@ func (c *call) issueClient(role, name string, life time.Duration) error {
 	}
 	files, err := ca.IssueClient(dir, c.String("cluster"), role, name, life, time.Now())
 	if os.IsExist(err) {
-		return clierr.New(clierr.CodeExists, "take another --name, or remove it", "there is a certificate of %s already", name)
+		return clierr.New(clierr.CodeExists, "choose another --name, or remove the file", "a certificate of %s already exists", name)
 	}
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ const tokenMax = 4096
 // tokenFileFlag names a file with an access token. "cluster join" has a flag of
 // that name of its own, for its token: there this one stands before "cluster".
 func (p *program) tokenFileFlag() cli.Flag {
-	return &cli.StringFlag{Name: "token-file", Usage: "a file with an access token; $RMD_TOKEN holds one itself [$RMD_TOKEN_FILE]", Destination: &p.tokenFile, Value: p.env("RMD_TOKEN_FILE")}
+	return &cli.StringFlag{Name: "token-file", Usage: "file with an access token; $RMD_TOKEN can contain the token itself [$RMD_TOKEN_FILE]", Destination: &p.tokenFile, Value: p.env("RMD_TOKEN_FILE")}
 }
 
 func (p *program) env(name string) string {
@@ -223,10 +223,10 @@ func (p *program) accessToken() (string, error) {
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return "", clierr.New(clierr.CodeFile, "name a file with an access token", "the access token cannot be read: %v", err)
+		return "", clierr.New(clierr.CodeFile, "name a file that contains an access token", "cannot read the access token: %v", err)
 	}
 	if len(b) > tokenMax || len(bytes.TrimSpace(b)) == 0 {
-		return "", clierr.New(clierr.CodeFile, "name a file with an access token and nothing else", "%s holds no access token", file)
+		return "", clierr.New(clierr.CodeFile, "name a file that contains only an access token", "%s contains no access token", file)
 	}
 	return checkToken(file, string(b))
 }
@@ -236,7 +236,7 @@ func checkToken(from, text string) (string, error) {
 	token := strings.TrimSpace(text)
 	for _, r := range token {
 		if r <= ' ' || r > '~' {
-			return "", clierr.Usagef("give the token alone, as \"rmd access token create -q\" prints it", "what is in %s is no access token", from)
+			return "", clierr.Usagef("use the token alone, as \"rmd access token create -q\" prints it", "the content of %s is not an access token", from)
 		}
 	}
 	return token, nil

@@ -18,7 +18,7 @@ import (
 )
 
 func authorityFlag() cli.Flag {
-	return &cli.StringFlag{Name: "dir", Usage: "the directory with ca.pem and ca-key.pem", Value: "."}
+	return &cli.StringFlag{Name: "dir", Usage: "directory of ca.pem and ca-key.pem", Value: "."}
 }
 
 // authority opens the CA that --dir names.
@@ -28,7 +28,7 @@ func (c *call) authority(cluster string) (*certificate.Authority, string, error)
 		return nil, "", err
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ca-key.pem")); err != nil {
-		return nil, "", clierr.New(clierr.CodeFile, "run it where \"rmd init --tls\" has made the CA, or name that with --dir", "there is no ca-key.pem in %s", dir)
+		return nil, "", clierr.New(clierr.CodeFile, "run it where \"rmd init --tls\" created the CA, or name that directory with --dir", "there is no ca-key.pem in %s", dir)
 	}
 	ca, _, err := certificate.Open(dir, cluster, time.Now())
 	return ca, dir, err
@@ -36,8 +36,8 @@ func (c *call) authority(cluster string) (*certificate.Authority, string, error)
 
 func (p *program) revokeCertificate() verb {
 	return verb{
-		name: "revoke", usage: "revoke a client's or a replica's certificate; needs the CA's key, and no replica", args: "FILE|SERIAL", min: 1, max: 1,
-		long:  "The certificate is put on the list crl.pem beside ca.pem, which the CA signs. Copy crl.pem beside tls.ca of every replica:\nit counts there within 10 seconds, or with SIGHUP, and connections that are open with the certificate end.",
+		name: "revoke", usage: "revoke a client's or a replica's certificate; needs the CA's key and contacts no replica", args: "FILE|SERIAL", min: 1, max: 1,
+		long:  "It adds the certificate to the revocation list crl.pem beside ca.pem and signs the list with the CA. Copy crl.pem to the\ndirectory of tls.ca on every replica. A replica reads it within 10 seconds, or on SIGHUP, and closes connections that\nuse the certificate.",
 		flags: []cli.Flag{authorityFlag()},
 		run: func(c *call) error {
 			ca, dir, err := c.authority("")
@@ -53,9 +53,9 @@ func (p *program) revokeCertificate() verb {
 			case err != nil:
 				return err
 			case !added:
-				c.say("%s was revoked already", serial.Text(16))
+				c.say("%s is already revoked", serial.Text(16))
 			default:
-				c.say("%s is revoked; copy %s beside tls.ca of every replica", serial.Text(16), filepath.Join(dir, certificate.RevocationFile))
+				c.say("revoked %s; copy %s to the directory of tls.ca on every replica", serial.Text(16), filepath.Join(dir, certificate.RevocationFile))
 			}
 			return nil
 		},
@@ -76,7 +76,7 @@ func (p *program) listRevoked() verb {
 			{Head: "REVOKED", Text: func(r revokedCertificate) string { return output.Time(r.RevokedMillis) }, Key: func(r revokedCertificate) float64 { return float64(r.RevokedMillis) }},
 		},
 	}
-	flags := append(listFlags(), &cli.StringFlag{Name: "dir", Usage: "the directory with ca.pem and crl.pem", Value: "."})
+	flags := append(listFlags(), &cli.StringFlag{Name: "dir", Usage: "directory of ca.pem and crl.pem", Value: "."})
 	return verb{name: "list", usage: "list the revoked certificates of a directory", flags: flags, run: func(c *call) error {
 		return showList(c, list, func(context.Context) (f fetched[revokedCertificate], err error) {
 			f.things, err = readRevoked(c.String("dir"))
@@ -100,7 +100,7 @@ func readRevoked(dir string) ([]revokedCertificate, error) {
 		cas, err = certificate.Authorities(filepath.Join(dir, "ca.pem"))
 	}
 	if err != nil {
-		return nil, clierr.New(clierr.CodeFile, "name a directory with ca.pem and crl.pem by --dir", "the list cannot be read: %v", err)
+		return nil, clierr.New(clierr.CodeFile, "name the directory of ca.pem and crl.pem with --dir", "cannot read the revocation list: %v", err)
 	}
 	lists, err := certificate.ParseRevocations(data, cas)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 func (p *program) applications() *cli.Command {
-	return noun("app", "applications: submit, look at, move, end them",
+	return noun("app", "submit, inspect, move and end applications",
 		p.command(p.appSubmit()), p.command(p.appList()), p.command(p.appStatus()), p.command(p.appExplain()),
 		p.command(p.appWait()), p.command(p.appKill()), p.command(p.appMove()), p.command(p.appPriority()),
 		p.command(p.appAttempts()), p.command(p.appContainers()))
@@ -32,7 +32,7 @@ func (c *call) appPath(tail string) (string, error) {
 
 var appColumns = output.List[api.App]{
 	Name:  func(a api.App) string { return a.ID },
-	Empty: "no application is like that",
+	Empty: "no applications match",
 	Columns: []output.Column[api.App]{
 		{Head: "ID", Text: func(a api.App) string { return a.ID }},
 		{Head: "STATE", Text: func(a api.App) string { return a.State }},
@@ -57,17 +57,17 @@ var appColumns = output.List[api.App]{
 
 func (p *program) appList() verb {
 	return verb{
-		name: "list", aliases: []string{"ls"}, usage: "list applications: the live ones, unless others are asked for",
+		name: "list", aliases: []string{"ls"}, usage: "list applications; without --all or --state, those that have not ended",
 		flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "the ended ones too"},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include ended applications"},
 			&cli.StringSliceFlag{Name: "state", Usage: "SUBMITTED ACCEPTED RUNNING FINISHED FAILED KILLED"},
-			&cli.StringFlag{Name: "queue", Usage: "of this queue, or below it"},
-			&cli.StringFlag{Name: "user", Usage: "of this user"},
-			&cli.StringFlag{Name: "type", Usage: "of this type"},
-			&cli.StringFlag{Name: "name", Usage: "of this name"},
-			&cli.StringFlag{Name: "tag", Usage: "with this tag"},
-			&cli.IntFlag{Name: "limit", Usage: "at most so many", DefaultText: "all"},
-			&cli.BoolFlag{Name: "newest", Usage: "the newest first"},
+			&cli.StringFlag{Name: "queue", Usage: "only in this queue or below it"},
+			&cli.StringFlag{Name: "user", Usage: "only of this user"},
+			&cli.StringFlag{Name: "type", Usage: "only of this type"},
+			&cli.StringFlag{Name: "name", Usage: "only with this name"},
+			&cli.StringFlag{Name: "tag", Usage: "only with this tag"},
+			&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"},
+			&cli.BoolFlag{Name: "newest", Usage: "newest first"},
 		}, listFlags()...),
 		run: func(c *call) error {
 			q := url.Values{}
@@ -161,7 +161,7 @@ func pages[T any](ctx context.Context, c *call, path, field string, q url.Values
 }
 
 func (p *program) appStatus() verb {
-	return verb{name: "status", usage: "tell everything about an application", args: "ID", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
+	return verb{name: "status", usage: "show the details of an application", args: "ID", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
 		path, err := c.appPath("")
 		if err != nil {
 			return err
@@ -214,7 +214,7 @@ func (c *call) get(ctx context.Context, path string, q url.Values, v any) ([]byt
 
 var attemptColumns = output.List[api.Attempt]{
 	Name:  func(a api.Attempt) string { return a.ID },
-	Empty: "no attempt is known any more",
+	Empty: "no attempts",
 	Columns: []output.Column[api.Attempt]{
 		{Head: "ID", Text: func(a api.Attempt) string { return a.ID }},
 		{Head: "STATE", Text: func(a api.Attempt) string { return a.State }},
@@ -244,7 +244,7 @@ func (p *program) appAttempts() verb {
 
 var containerColumns = output.List[api.Container]{
 	Name:  func(k api.Container) string { return k.ID },
-	Empty: "it has no containers",
+	Empty: "no containers",
 	Columns: []output.Column[api.Container]{
 		{Head: "ID", Text: func(k api.Container) string { return k.ID }},
 		{Head: "NODE", Text: func(k api.Container) string { return k.Node }, Shrink: true},

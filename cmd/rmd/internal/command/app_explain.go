@@ -12,10 +12,10 @@ import (
 )
 
 func (p *program) appExplain() verb {
-	return verb{name: "explain", usage: "tell why an application waits", args: "ID", min: 1, max: 1, flags: watchFlags(),
-		long: "What it asks for, the limits that bind, what its queue and the nodes say of it,\n" +
-			"the node reserved for it and what must end there, who is ahead and who behind,\n" +
-			"and what would be if. It is planned when it is asked: nothing of it is stored.",
+	return verb{name: "explain", usage: "explain why an application waits", args: "ID", min: 1, max: 1, flags: watchFlags(),
+		long: "Shows the asks of the application, its limits, the verdict of its queue and nodes,\n" +
+			"its reservation and the containers that must end first, the applications before\n" +
+			"and after it in the queue, and what-if results. rmd computes this on request.",
 		run: func(c *call) error {
 			path, err := c.appPath("/explain")
 			if err != nil {
@@ -89,7 +89,7 @@ func writeExplanation(w io.Writer, x api.Explanation, width int) error {
 	}
 	for i, text := range []string{x.Text, x.Diagnostic} {
 		if text != "" {
-			l.line("", "%s%s", []string{"", "YARN says: "}[i], text)
+			l.line("", "%s%s", []string{"", "in YARN: "}[i], text)
 		}
 	}
 	list(l, "asks", x.Asks, askText)
@@ -117,7 +117,7 @@ func askText(a api.ExplainedAsk) string {
 }
 
 func limitText(m api.ExplainedLimit) string {
-	return fmt.Sprintf("%s: %s of %s, %s", m.Name, m.Used, m.Most, map[bool]string{true: "BINDS", false: "ok"}[m.Binds])
+	return fmt.Sprintf("%s: %s of %s, %s", m.Name, m.Used, m.Most, map[bool]string{true: "at its limit", false: "ok"}[m.Binds])
 }
 
 func nodesText(n api.ExplainedNodes) string {
@@ -133,11 +133,11 @@ func explainHolds(l *labelled, x api.Explanation) {
 	for i, r := range x.Reserved {
 		l.line([]string{"reserved", ""}[min(i, 1)], "%s on %s since %s: needs %s, free %s", r.ID, r.Node, output.Millis(r.AgeMillis), r.Needs, r.Free)
 		if len(r.WaitsFor) > 0 {
-			l.line("", "waits for one or more of %d containers to end: %s", len(r.WaitsFor), some(r.WaitsFor, 10))
+			l.line("", "waits until one or more of %d containers end: %s", len(r.WaitsFor), some(r.WaitsFor, 10))
 		}
 	}
 	if e := x.MustEnd; e != nil {
-		l.line("must end", "on %s, where %s is missing: %s", e.Node, e.Missing, some(e.Containers, 10))
+		l.line("must end", "on %s (%s is missing): %s", e.Node, e.Missing, some(e.Containers, 10))
 	}
 }
 
@@ -192,7 +192,7 @@ func neighbours(names []string, all int) string {
 func some(names []string, most int) string {
 	switch {
 	case len(names) == 0:
-		return "nobody"
+		return "none"
 	case len(names) <= most:
 		return strings.Join(names, ", ")
 	}

@@ -20,8 +20,8 @@ const (
 
 func (p *program) appWait() verb {
 	return verb{
-		name: "wait", usage: "block until an application runs, or has ended", args: "ID", min: 1, max: 1,
-		long: "Exit 0: it runs, or finished well. 4: it ended FAILED or KILLED. 6: --timeout was over first.\nWithout --timeout it waits for ever.",
+		name: "wait", usage: "wait until an application runs or has ended", args: "ID", min: 1, max: 1,
+		long: "Exit 0: it runs, or finished successfully. 4: it ended FAILED or KILLED. 6: --timeout expired.\nWithout --timeout it waits forever.",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "for", Usage: "running|finished", Value: "finished"},
 		},
@@ -50,7 +50,7 @@ func runWait(c *call) error {
 		doc, err := c.get(ctx, path, nil, &a)
 		switch {
 		case ctx.Err() != nil && c.ctx().Err() == nil:
-			return clierr.New(clierr.CodeTimedOut, "give it longer with --timeout", "%s is %s after %s", c.arg(0), known(last), c.span("timeout"))
+			return clierr.New(clierr.CodeTimedOut, "raise --timeout", "%s is %s after %s", c.arg(0), known(last), c.span("timeout"))
 		case err != nil && clierr.Code(err) != clierr.NoLeader:
 			return err
 		case err == nil:
@@ -75,7 +75,7 @@ func runWait(c *call) error {
 
 func known(state string) string {
 	if state == "" {
-		return "in a state not known"
+		return "in an unknown state"
 	}
 	return state
 }

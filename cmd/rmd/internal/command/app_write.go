@@ -17,20 +17,20 @@ import (
 func (p *program) appSubmit() verb {
 	return verb{
 		name: "submit", usage: "submit an application", flags: []cli.Flag{
-			&cli.StringFlag{Name: "id", Usage: "an id got before; without, the cluster gives one"},
-			&cli.StringFlag{Name: "name", Usage: "its name"},
-			&cli.StringFlag{Name: "user", Usage: "its owner", DefaultText: "who asks"},
-			&cli.StringFlag{Name: "queue", Usage: "the leaf queue", DefaultText: "as the cluster maps it"},
-			&cli.StringFlag{Name: "type", Usage: "its type", DefaultText: "YARN"},
-			&cli.StringSliceFlag{Name: "tag", Usage: "a tag; may be given again"},
-			&cli.IntFlag{Name: "priority", Usage: "its priority; higher is served first"},
-			&cli.StringFlag{Name: "am", Usage: "the size of its AM", Value: "memory-mb=1024,vcores=1"},
-			&cli.BoolFlag{Name: "unmanaged", Usage: "its AM runs outside of the cluster"},
-			&cli.BoolFlag{Name: "keep-containers", Usage: "containers stay when an attempt fails"},
-			&cli.UintFlag{Name: "max-attempts", Usage: "how many attempts it has", DefaultText: "as the cluster has it"},
-			spanFlag("lifetime", "it is ended after so long", 0),
-			&cli.StringFlag{Name: "context", Usage: "a file handed to the node that launches the AM"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only check, and explain what would happen"},
+			&cli.StringFlag{Name: "id", Usage: "preallocated id (default: assigned)"},
+			&cli.StringFlag{Name: "name", Usage: "name"},
+			&cli.StringFlag{Name: "user", Usage: "owner", DefaultText: "the caller"},
+			&cli.StringFlag{Name: "queue", Usage: "leaf queue", DefaultText: "from the cluster's queue mappings"},
+			&cli.StringFlag{Name: "type", Usage: "type", DefaultText: "YARN"},
+			&cli.StringSliceFlag{Name: "tag", Usage: "tag; repeatable"},
+			&cli.IntFlag{Name: "priority", Usage: "priority; higher goes first"},
+			&cli.StringFlag{Name: "am", Usage: "size of the AM", Value: "memory-mb=1024,vcores=1"},
+			&cli.BoolFlag{Name: "unmanaged", Usage: "the AM runs outside of the cluster"},
+			&cli.BoolFlag{Name: "keep-containers", Usage: "containers survive a failed attempt"},
+			&cli.UintFlag{Name: "max-attempts", Usage: "maximum number of attempts", DefaultText: "the cluster's setting"},
+			spanFlag("lifetime", "maximum lifetime", 0),
+			&cli.StringFlag{Name: "context", Usage: "file with the launch context of the AM"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; predict the result"},
 		},
 		run: runSubmit,
 	}
@@ -80,7 +80,7 @@ func runSubmit(c *call) error {
 		fmt.Fprintln(c.p.Out, d.ID)
 		c.say("submitted to %s, index %d", d.Queue, d.Index)
 	} else {
-		fmt.Fprintf(c.p.Out, "would go to %s\n", d.Queue)
+		fmt.Fprintf(c.p.Out, "would be submitted to %s\n", d.Queue)
 	}
 	var x api.Explanation
 	if len(d.Explain) > 0 && json.Unmarshal(d.Explain, &x) == nil && !c.quiet() {
@@ -90,16 +90,16 @@ func runSubmit(c *call) error {
 }
 
 func (p *program) appKill() verb {
-	return verb{name: "kill", usage: "end applications", args: "ID…", min: 1, max: -1, flags: []cli.Flag{
-		&cli.StringFlag{Name: "reason", Usage: "shown in the diagnostics"}, yesFlag(),
+	return verb{name: "kill", usage: "kill applications", args: "ID…", min: 1, max: -1, flags: []cli.Flag{
+		&cli.StringFlag{Name: "reason", Usage: "text for the diagnostics"}, yesFlag(),
 	}, run: func(c *call) error {
 		if c.NArg() > 1 {
-			if err := c.confirm("kill", "%d applications will be killed", c.NArg()); err != nil {
+			if err := c.confirm("kill", "kill %d applications", c.NArg()); err != nil {
 				return err
 			}
 		}
 		for _, id := range c.Args().Slice() {
-			if err := c.post("/v1/apps/"+id+":kill", id, api.Kill{Diagnostics: c.String("reason")}, "%s is killed", id); err != nil {
+			if err := c.post("/v1/apps/"+id+":kill", id, api.Kill{Diagnostics: c.String("reason")}, "killed %s", id); err != nil {
 				return err
 			}
 		}
@@ -113,7 +113,7 @@ func (p *program) appMove() verb {
 		if err != nil {
 			return err
 		}
-		return c.post(path, c.arg(0), api.Move{Queue: c.arg(1)}, "%s is in %s", c.arg(0), c.arg(1))
+		return c.post(path, c.arg(0), api.Move{Queue: c.arg(1)}, "moved %s to %s", c.arg(0), c.arg(1))
 	}}
 }
 
@@ -140,7 +140,7 @@ func (p *program) appPriority() verb {
 			return err
 		}
 		if int64(d.Priority) != n {
-			c.say("the cluster allows no more than %d", d.Priority)
+			c.say("the cluster's maximum is %d", d.Priority)
 		}
 		return showDone(c, a, c.arg(0), "%s has priority %d", c.arg(0), d.Priority)
 	}}

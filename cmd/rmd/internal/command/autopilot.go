@@ -17,7 +17,7 @@ import (
 )
 
 func (p *program) autopilot() *cli.Command {
-	return noun("autopilot", "the automatic care of replicas",
+	return noun("autopilot", "automatic promotion and removal of replicas",
 		p.command(p.autopilotGet()), p.command(p.autopilotSet()), p.command(p.autopilotState()))
 }
 
@@ -106,17 +106,17 @@ func setAutopilot(s *api.Autopilot, pair string) error {
 		if n := nearest.Name(name, names); n != "" {
 			do = "did you mean " + n + "?"
 		}
-		return clierr.Usagef(do, "there is no setting %q", name)
+		return clierr.Usagef(do, "unknown setting %q", name)
 	}
 	if err != nil {
-		return clierr.Usagef("see rmd autopilot get", "%s: %q cannot be its value", name, value)
+		return clierr.Usagef("see rmd autopilot get", "%s: invalid value %q", name, value)
 	}
 	return nil
 }
 
 func (p *program) autopilotState() verb {
 	list := output.List[api.ServerVerdict]{
-		Name: func(s api.ServerVerdict) string { return s.ID }, Empty: "autopilot has not looked yet",
+		Name: func(s api.ServerVerdict) string { return s.ID }, Empty: "autopilot has no result yet",
 		Columns: []output.Column[api.ServerVerdict]{
 			{Head: "ID", Text: func(s api.ServerVerdict) string { return s.ID }},
 			{Head: "HEALTHY", Text: func(s api.ServerVerdict) string { return output.YesNo(s.Healthy) }},
@@ -125,7 +125,7 @@ func (p *program) autopilotState() verb {
 			{Head: "WHY", Text: func(s api.ServerVerdict) string { return s.Why }, Shrink: true},
 		},
 	}
-	return verb{name: "state", usage: "show what autopilot thinks of the replicas", flags: listFlags(), run: func(c *call) error {
+	return verb{name: "state", usage: "show autopilot's verdict on each replica", flags: listFlags(), run: func(c *call) error {
 		return showList(c, list, func(ctx context.Context) (f fetched[api.ServerVerdict], err error) {
 			var d api.AutopilotState
 			f.doc, err = c.get(ctx, "/v1/autopilot", nil, &d)

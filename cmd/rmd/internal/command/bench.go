@@ -19,18 +19,18 @@ import (
 )
 
 func (p *program) bench() *cli.Command {
-	return noun("bench", "load a running cluster with fake nodes and masters, and measure",
-		p.command(p.benchOf(load.Heartbeats, "heartbeats of idle nodes", "")),
-		p.command(p.benchOf(load.Allocations, "whole lives of containers",
-			"Unmanaged masters keep asks outstanding; the fake nodes run what they are\ngranted. A container counts when it was asked for, granted, run, reported\ncomplete, told to its master and acknowledged.")),
-		p.command(p.benchOf(load.Latency, "ask to container, one at a time, on an idle cluster", "")))
+	return noun("bench", "load a running cluster with simulated nodes and AMs, and measure it",
+		p.command(p.benchOf(load.Heartbeats, "measure heartbeats of idle nodes", "")),
+		p.command(p.benchOf(load.Allocations, "measure the full life of containers",
+			"Unmanaged AMs keep asks outstanding, and the simulated nodes run the granted\ncontainers. A container counts after its ask, grant, run and completion, when\nits AM has received the completion and the node has the acknowledgement.")),
+		p.command(p.benchOf(load.Latency, "measure the latency from ask to container, one at a time, on an idle cluster", "")))
 }
 
 func (p *program) benchOf(kind load.Kind, usage, long string) verb {
-	long = strings.TrimLeft(long+"\nAny ResourceManager of Hadoop's wire will do. Its doors are named by --conf-dir,\n"+
-		"or by --addr HOST,... with YARN's ports, or by the ports themselves.\n"+
-		"Nodes are 198.18.0.0 and on, spread over all front doors. Each has a connection\nof its own, as NodeManagers have, unless --connections says how many they share:\n"+
-		"so one machine can play a cluster for which it has too few. It asks before it\nbegins, takes over no node that the cluster runs, and takes its own away at the\nend. Do not load a cluster that has work to do.", "\n")
+	long = strings.TrimLeft(long+"\nIt can load any ResourceManager with YARN's ports. Name the ports with --conf-dir,\n"+
+		"or with --addr HOST,... for YARN's default ports, or one by one.\n"+
+		"The nodes have addresses from 198.18.0.0 on and connect to all replicas in turn.\nEach node has its own connection, as NodeManagers have. With --connections they\n"+
+		"share connections, so one machine can simulate a larger cluster. The command asks\nfor confirmation, refuses to use a node that the cluster already has, and\nunregisters its own nodes at the end. Do not load a production cluster.", "\n")
 	return verb{name: string(kind), usage: usage, long: long, flags: benchFlags(kind),
 		run: func(c *call) error { return runBench(c, kind) }}
 }
@@ -38,17 +38,17 @@ func (p *program) benchOf(kind load.Kind, usage, long string) verb {
 func benchFlags(kind load.Kind) []cli.Flag {
 	d := load.DefaultConfig(kind)
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "wire", Usage: "hadoop", Value: "hadoop"},
-		&cli.StringFlag{Name: "conf-dir", Usage: "a directory of Hadoop's files that name the doors"},
+		&cli.StringFlag{Name: "wire", Usage: "protocol: hadoop", Value: "hadoop"},
+		&cli.StringFlag{Name: "conf-dir", Usage: "directory of Hadoop's files that name the ports"},
 		&cli.StringFlag{Name: "tracker", Usage: "ResourceTracker ports, HOST:PORT,..."},
-		&cli.IntFlag{Name: "nodes", Usage: "fake nodes", Value: d.Nodes},
-		&cli.IntFlag{Name: "connections", Usage: "that the nodes share", DefaultText: "one each"},
-		&cli.IntFlag{Name: "node-port", Usage: "of the nodes' ids; runs at one time need different ones", Value: d.NodePort},
-		spanFlag("interval", "between two heartbeats of a node; 0 is none", d.Interval),
-		&cli.IntFlag{Name: "parallel", Usage: "calls under way, where the interval is 0", DefaultText: "one for each caller"},
-		spanFlag("warmup", "before the measured span", d.Warmup),
-		spanFlag("duration", "the measured span", d.Duration),
-		&cli.StringFlag{Name: "pids", Usage: "processes whose CPU and memory to tell, comma list"},
+		&cli.IntFlag{Name: "nodes", Usage: "number of simulated nodes", Value: d.Nodes},
+		&cli.IntFlag{Name: "connections", Usage: "number of connections that the nodes share", DefaultText: "one for each node"},
+		&cli.IntFlag{Name: "node-port", Usage: "port in the nodes' ids; concurrent runs need different ports", Value: d.NodePort},
+		spanFlag("interval", "pause between two heartbeats of a node; 0: no pause", d.Interval),
+		&cli.IntFlag{Name: "parallel", Usage: "concurrent calls if the interval is 0", DefaultText: "one for each caller"},
+		spanFlag("warmup", "time before the measurement", d.Warmup),
+		spanFlag("duration", "duration of the measurement", d.Duration),
+		&cli.StringFlag{Name: "pids", Usage: "processes whose CPU and memory to measure, comma list"},
 		reportFlag(), yesFlag(),
 	}
 	if kind == load.Heartbeats {
@@ -57,20 +57,20 @@ func benchFlags(kind load.Kind) []cli.Flag {
 	flags = append(flags,
 		&cli.StringFlag{Name: "scheduler", Usage: "scheduler ports, HOST:PORT,..."},
 		&cli.StringFlag{Name: "client", Usage: "client ports, HOST:PORT,..."},
-		&cli.StringFlag{Name: "queue", Usage: "of the applications", Value: d.Queue},
-		spanFlag("am-interval", "between two calls of a master; 0 is none", d.MasterInterval),
-		&cli.IntFlag{Name: "node-containers", Usage: "room of a node", Value: d.NodeContainers},
-		&cli.Int64Flag{Name: "mb", Usage: "memory of a container", Value: d.MemoryMB},
-		&cli.Int64Flag{Name: "vcores", Usage: "of a container", Value: d.VCores},
-		spanFlag("run", "how long a container runs, at least to its node's next heartbeat", 0),
-		spanFlag("drain", "how long to wait for the last containers", d.Drain))
+		&cli.StringFlag{Name: "queue", Usage: "queue of the applications", Value: d.Queue},
+		spanFlag("am-interval", "pause between two calls of an AM; 0: no pause", d.MasterInterval),
+		&cli.IntFlag{Name: "node-containers", Usage: "number of containers that fit on a node", Value: d.NodeContainers},
+		&cli.Int64Flag{Name: "mb", Usage: "memory of a container, MiB", Value: d.MemoryMB},
+		&cli.Int64Flag{Name: "vcores", Usage: "vcores of a container", Value: d.VCores},
+		spanFlag("run", "run time of a container, at least until its node's next heartbeat", 0),
+		spanFlag("drain", "maximum wait for the last containers", d.Drain))
 	if kind == load.Latency {
 		return flags
 	}
 	return append(flags,
-		&cli.IntFlag{Name: "masters", Usage: "unmanaged ApplicationMasters", Value: d.Masters},
-		&cli.IntFlag{Name: "batch", Usage: "containers in an ask", Value: d.Batch},
-		&cli.IntFlag{Name: "outstanding", Usage: "asks that a master has at one time", Value: d.Outstanding})
+		&cli.IntFlag{Name: "masters", Usage: "number of unmanaged AMs", Value: d.Masters},
+		&cli.IntFlag{Name: "batch", Usage: "number of containers in an ask", Value: d.Batch},
+		&cli.IntFlag{Name: "outstanding", Usage: "outstanding asks of an AM", Value: d.Outstanding})
 }
 
 func runBench(c *call, kind load.Kind) error {
@@ -97,11 +97,11 @@ func runBench(c *call, kind load.Kind) error {
 	out, err := load.Run(c.ctx(), cfg)
 	switch {
 	case errors.Is(err, load.ErrUnreachable):
-		return &clierr.Error{Code: clierr.CodeNoReplica, What: strings.ReplaceAll(err.Error(), "\n", "; "), Do: "see that the ports are those of the ResourceManagers", Err: err}
+		return &clierr.Error{Code: clierr.CodeNoReplica, What: strings.ReplaceAll(err.Error(), "\n", "; "), Do: "check that these are the ResourceManagers' ports", Err: err}
 	case errors.Is(err, load.ErrTaken):
-		return &clierr.Error{Code: "NODE_EXISTS", What: err.Error(), Do: "use another --node-port, or wait until the other run has ended; nothing was done", Err: err}
+		return &clierr.Error{Code: "NODE_EXISTS", What: err.Error(), Do: "use another --node-port, or wait until the other run ends; nothing was done", Err: err}
 	case errors.Is(err, load.ErrProcess):
-		return clierr.Usagef("write --pids with the ids of processes that run", "%v", err)
+		return clierr.Usagef("write --pids with the ids of running processes", "%v", err)
 	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
 		return clierr.New(clierr.CodeFailed, "see the ResourceManager's log", "%v", err)
 	case err != nil:
@@ -114,26 +114,26 @@ func runBench(c *call, kind load.Kind) error {
 		return err
 	}
 	if out.Faults.Total() > 0 {
-		return clierr.New(clierr.CodeCheck, "this is a fault of the ResourceManager, or of this program", "containers %s", out.Faults)
+		return clierr.New(clierr.CodeCheck, "this is a bug of the ResourceManager or of this program", "containers %s", out.Faults)
 	}
 	return nil
 }
 
 // mayBench says what a load does to a cluster, and asks.
 func (c *call) mayBench(cfg load.Config) error {
-	what := fmt.Sprintf("this registers %d nodes of 198.18.0.0/15 with the ResourceManager at %s, where every application may get containers on them",
+	what := fmt.Sprintf("register %d nodes of 198.18.0.0/15 with the ResourceManager at %s (any application can get containers on them)",
 		cfg.Nodes, strings.Join(cfg.Doors.Tracker, ","))
 	if cfg.Kind != load.Heartbeats {
-		what += fmt.Sprintf(", submits %d applications to queue %s", cfg.Masters, cfg.Queue)
+		what += fmt.Sprintf(", submit %d applications to queue %s", cfg.Masters, cfg.Queue)
 	}
-	return c.confirm("load", "%s, and loads it for %s", what, cfg.Warmup+cfg.Duration)
+	return c.confirm("load", "%s, and load it for %s", what, cfg.Warmup+cfg.Duration)
 }
 
 // benchConfig reads the flags.
 func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
 	cfg := load.DefaultConfig(kind)
 	if w := c.String("wire"); w != "hadoop" {
-		return cfg, clierr.Usagef("write --wire hadoop", "%q is no wire that can be loaded", w)
+		return cfg, clierr.Usagef("write --wire hadoop", "%q is not a known protocol", w)
 	}
 	var err error
 	if cfg.Doors, err = c.benchDoors(kind); err != nil {
@@ -144,7 +144,7 @@ func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
 	for _, text := range splitList(c.String("pids")) {
 		pid, err := strconv.Atoi(text)
 		if err != nil || pid < 1 {
-			return cfg, clierr.Usagef("write --pids 1234,1235", "%q is no process id", text)
+			return cfg, clierr.Usagef("write --pids 1234,1235", "%q is not a process id", text)
 		}
 		cfg.PIDs = append(cfg.PIDs, pid)
 	}
@@ -175,9 +175,9 @@ func (c *call) benchDoors(kind load.Kind) (load.Doors, error) {
 	const how = "write --conf-dir DIR, or --addr HOST,..., or --tracker HOST:PORT,... (and --scheduler and --client)"
 	switch {
 	case ways == 0:
-		return d, clierr.Usagef(how, "no front door is named")
+		return d, clierr.Usagef(how, "no ResourceManager is named")
 	case ways > 1:
-		return d, clierr.Usagef(how, "the front doors are named in more than one way")
+		return d, clierr.Usagef(how, "the ports are named in more than one way")
 	case named && (len(d.Tracker) == 0 || kind != load.Heartbeats && (len(d.Scheduler) == 0 || len(d.Client) == 0)):
 		return d, clierr.Usagef("name --tracker, --scheduler and --client", "%s needs the ports of all three", kind)
 	case named:
@@ -193,7 +193,7 @@ func doorsOf(hosts []string) (load.Doors, error) {
 	var d load.Doors
 	for _, h := range hosts {
 		if _, _, err := net.SplitHostPort(h); err == nil {
-			return d, clierr.Usagef("write --addr HOST for YARN's ports, else --tracker, --scheduler and --client", "%q has one port, and three are needed", h)
+			return d, clierr.Usagef("write --addr HOST for YARN's ports, else --tracker, --scheduler and --client", "%q has one port; three are needed", h)
 		}
 		at := func(port string) string { return net.JoinHostPort(strings.Trim(h, "[]"), port) }
 		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, at("8031")), append(d.Scheduler, at("8030")), append(d.Client, at("8032"))

@@ -18,13 +18,13 @@ import (
 
 // benchPage is what --report draws of a measurement.
 func (c *call) benchPage(r *load.Result) *report.Bench {
-	b := &report.Bench{Title: "rmd bench " + string(r.Kind), Unit: "containers", Timed: "from the ask to the container"}
-	b.Lead = fmt.Sprintf("%s fake nodes on Hadoop's wire, %.0f s.", output.Count(r.Nodes), r.Seconds)
+	b := &report.Bench{Title: "rmd bench " + string(r.Kind), Unit: "containers", Timed: "from ask to container"}
+	b.Lead = fmt.Sprintf("%s simulated nodes on YARN's ports, %.0f s.", output.Count(r.Nodes), r.Seconds)
 	rate, times := r.Heartbeats.PerSecond, r.Heartbeats.Times
 	if r.Kind == load.Heartbeats {
 		b.Unit, b.Timed = "heartbeats", "of a heartbeat"
 	} else {
-		b.Lead = fmt.Sprintf("%s fake nodes and %s masters on Hadoop's wire, %.0f s.", output.Count(r.Nodes), output.Count(r.Masters), r.Seconds)
+		b.Lead = fmt.Sprintf("%s simulated nodes and %s AMs on YARN's ports, %.0f s.", output.Count(r.Nodes), output.Count(r.Masters), r.Seconds)
 		rate, times = r.Containers.PerSecond, r.Containers.Grant
 	}
 	millis := func(v float64) string { return fmt.Sprintf("%.2f ms", v) }
@@ -33,10 +33,10 @@ func (c *call) benchPage(r *load.Result) *report.Bench {
 		report.Fact{Name: "failovers of callers", Value: output.Count(int(r.Failovers))}, report.Fact{Name: "resyncs", Value: output.Count(int(r.Resyncs))},
 		report.Fact{Name: "faults", Value: output.Count(int(r.Faults.Total())), Note: r.Faults.String()})
 	if r.CPUPerContainer > 0 {
-		b.Facts = append(b.Facts, report.Fact{Name: "CPU per container", Value: fmt.Sprintf("%.1f µs", r.CPUPerContainer), Note: "of the processes named"})
+		b.Facts = append(b.Facts, report.Fact{Name: "CPU per container", Value: fmt.Sprintf("%.1f µs", r.CPUPerContainer), Note: "of the processes in --pids"})
 	}
 	if r.CPUPerHeartbeat > 0 {
-		b.Facts = append(b.Facts, report.Fact{Name: "CPU per heartbeat", Value: fmt.Sprintf("%.1f µs", r.CPUPerHeartbeat), Note: "of the processes named"})
+		b.Facts = append(b.Facts, report.Fact{Name: "CPU per heartbeat", Value: fmt.Sprintf("%.1f µs", r.CPUPerHeartbeat), Note: "of the processes in --pids"})
 	}
 	for _, p := range r.Points {
 		b.Points = append(b.Points, report.Tick(p))

@@ -31,7 +31,7 @@ func (c *call) showBench(r *load.Result) error {
 func writeBench(b *strings.Builder, r *load.Result) {
 	head := fmt.Sprintf("%s: %s nodes", r.Kind, output.Count(r.Nodes))
 	if r.Masters > 0 {
-		head += fmt.Sprintf(", %s masters", output.Count(r.Masters))
+		head += fmt.Sprintf(", %s AMs", output.Count(r.Masters))
 	}
 	head += fmt.Sprintf(", %.1f s measured", r.Seconds)
 	if r.Stopped {
@@ -51,21 +51,21 @@ func writeBench(b *strings.Builder, r *load.Result) {
 	if l := r.Containers; l != nil {
 		calls("containers", load.Calls{Times: load.Times{Count: l.Done, P50: l.Life.P50, P99: l.Life.P99, Max: l.Life.Max}, PerSecond: l.PerSecond})
 		times("  ask to granted", l.Grant)
-		times("  complete to told", l.Told)
+		times("  completed to AM", l.Told)
 	}
 	writeBenchUse(b, r)
 	errs := r.Heartbeats.Errors
 	if r.Allocates != nil {
 		errs += r.Allocates.Errors
 	}
-	fmt.Fprintf(b, "\nerrors %d, late heartbeats %d, failovers %d, resyncs %d, masters again %d\n", errs, r.Heartbeats.Late, r.Failovers, r.Resyncs, r.Reregistered)
+	fmt.Fprintf(b, "\nerrors %d, late heartbeats %d, failovers %d, resyncs %d, AMs registered again %d\n", errs, r.Heartbeats.Late, r.Failovers, r.Resyncs, r.Reregistered)
 	if r.LastError != "" && errs+r.Failovers+r.Resyncs > 0 {
 		fmt.Fprintln(b, fold("last error: "+strings.ReplaceAll(output.Cut(r.LastError, 300), "\n", " "), helpWidth))
 	}
 	if r.Containers != nil {
-		verdict := "exactly once: no container granted or told twice, none lost, no node too full"
+		verdict := "exactly once: no container granted or reported twice, none lost, no node overcommitted"
 		if r.Stopped {
-			verdict = "exactly once so far: the ends of the last containers were not awaited"
+			verdict = "exactly once so far: the run ended before the last containers completed"
 		}
 		if r.Faults.Total() > 0 {
 			verdict = "NOT exactly once: containers " + r.Faults.String()
@@ -90,7 +90,7 @@ func writeBenchUse(b *strings.Builder, r *load.Result) {
 	for _, p := range r.Processes {
 		row(fmt.Sprintf("%s %d", p.Name, p.PID), p)
 	}
-	row("this one, the load", r.Generator)
+	row("this load generator", r.Generator)
 	var facts []string
 	if r.CPUPerHeartbeat > 0 {
 		facts = append(facts, fmt.Sprintf("CPU per heartbeat %.1f µs", r.CPUPerHeartbeat))
@@ -102,6 +102,6 @@ func writeBenchUse(b *strings.Builder, r *load.Result) {
 		facts = append(facts, "memory per 1,000 nodes "+output.Bytes(uint64(r.BytesPer1000Nodes)))
 	}
 	if len(facts) > 0 {
-		fmt.Fprintf(b, "%s (all processes but the load)\n", strings.Join(facts, ", "))
+		fmt.Fprintf(b, "%s (all processes except the load generator)\n", strings.Join(facts, ", "))
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func (p *program) cluster() *cli.Command {
-	return noun("cluster", "the replicas: birth, membership, health",
+	return noun("cluster", "create a cluster, change its members, check its health",
 		p.command(p.clusterStatus()), p.command(p.clusterInit()), noun("token", "join tokens", p.command(p.tokenCreate())), p.command(p.clusterJoin()),
 		p.command(p.clusterMembers()), p.command(p.memberChange("promote")), p.command(p.memberChange("demote")), p.command(p.clusterRemove()),
 		p.command(p.clusterTransfer()), p.command(p.clusterHealth()), p.command(p.clusterVerify()))
@@ -23,7 +23,7 @@ func (p *program) cluster() *cli.Command {
 
 var memberColumns = output.List[api.Member]{
 	Name:  func(m api.Member) string { return m.ID },
-	Empty: "there are no replicas yet; run \"rmd cluster init\" on one of them",
+	Empty: "no replica is a member yet; run \"rmd cluster init\" on one replica",
 	Columns: []output.Column[api.Member]{
 		{Head: "ID", Text: func(m api.Member) string { return m.ID }},
 		{Head: "ADDRESS", Text: func(m api.Member) string { return m.Address }, Shrink: true},
@@ -80,7 +80,7 @@ func memberContact(m api.Member) string {
 }
 
 func (p *program) clusterStatus() verb {
-	return verb{name: "status", usage: "one line of verdict, then the replicas", flags: listFlags(), run: func(c *call) error {
+	return verb{name: "status", usage: "show the cluster's status and its replicas", flags: listFlags(), run: func(c *call) error {
 		return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
 			var d api.Cluster
 			f.doc, err = c.clusterDoc(ctx, &d)
@@ -179,7 +179,7 @@ func (p *program) clusterMembers() verb {
 }
 
 func (p *program) clusterHealth() verb {
-	return verb{name: "health", usage: "exit 0 only if there is a quorum, one replica may be lost, and all digests are equal", flags: watchFlags(), run: func(c *call) error {
+	return verb{name: "health", usage: "check that there is a quorum, one replica can fail, and all digests are equal; else exit 9", flags: watchFlags(), run: func(c *call) error {
 		return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
 			var d api.Cluster
 			f.doc, err = c.clusterDoc(ctx, &d)
@@ -200,7 +200,7 @@ func judgeHealth(d api.Cluster) error {
 		wrong = append(wrong, fmt.Sprintf("%d of %d voters healthy, needed: %d", v.HealthyVoters, v.Voters, v.Quorum))
 	}
 	if v.CanLose < 1 {
-		wrong = append(wrong, "no replica may be lost")
+		wrong = append(wrong, "the cluster cannot lose a replica")
 	}
 	if v.DigestsEqual != nil && !*v.DigestsEqual {
 		wrong = append(wrong, "the digests differ")
@@ -231,7 +231,7 @@ func (p *program) clusterVerify() verb {
 			f.doc, err = c.get(ctx, "/v1/cluster/verify", nil, &d)
 			slices.SortFunc(d.Digests, func(a, b api.ReplicaDigest) int { return output.Natural(a.ID, b.ID) })
 			f.things = d.Digests
-			f.head = fmt.Sprintf("at index %s %s", output.Count(d.Index), map[bool]string{true: "the digests are equal", false: "not all replicas have told the same digest"}[d.Equal])
+			f.head = fmt.Sprintf("at index %s %s", output.Count(d.Index), map[bool]string{true: "the digests are equal", false: "not all replicas reported the same digest"}[d.Equal])
 			f.verify = func() error { return judgeDigests(d) }
 			return f, err
 		})
@@ -253,17 +253,17 @@ func judgeDigests(d api.Verify) error {
 	case d.Equal:
 		return nil
 	case len(told) > 1:
-		return clierr.New(clierr.CodeCheck, "a replica that differs must not go on: see its log", "the replicas do not agree at index %d", d.Index)
+		return clierr.New(clierr.CodeCheck, "stop a replica whose digest differs, and see its log", "the replicas do not agree at index %d", d.Index)
 	}
-	return clierr.New(clierr.CodeCheck, "see \"rmd cluster members\", and try again", "%s did not tell a digest at index %d; the others agree", strings.Join(silent, ", "), d.Index)
+	return clierr.New(clierr.CodeCheck, "see \"rmd cluster members\", and try again", "%s did not report a digest at index %d; the others agree", strings.Join(silent, ", "), d.Index)
 }
 
 func (p *program) clusterTransfer() verb {
-	return verb{name: "transfer", usage: "hand leadership over, to a replica or to the fittest one", args: "[ID]", max: 1, run: func(c *call) error {
+	return verb{name: "transfer", usage: "transfer leadership to a replica, by default to the best one", args: "[ID]", max: 1, run: func(c *call) error {
 		to := c.arg(0)
 		if to == "" {
 			to = "another replica"
 		}
-		return c.post("/v1/cluster:transfer", c.arg(0), api.TransferRequest{ID: c.arg(0)}, "leadership went to %s", to)
+		return c.post("/v1/cluster:transfer", c.arg(0), api.TransferRequest{ID: c.arg(0)}, "transferred leadership to %s", to)
 	}}
 }

@@ -137,7 +137,7 @@ func TestStoppedReplicaCanBeChecked(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if out := ok(t, nil, "check --data "+data); !strings.Contains(out, "in order") {
+	if out := ok(t, nil, "check --data "+data); !strings.Contains(out, "clean") {
 		t.Fatalf("check: %s", out)
 	}
 }

@@ -165,8 +165,8 @@ func TestWrongUsage(t *testing.T) {
 		"app move " + anApp:                      "too few arguments",
 		"app priority " + anApp + " high":        `"high" is not a priority`,
 		"app wait " + anApp + " --for ever":      `cannot wait for "ever"`,
-		"app submit --am lots":                   `"lots" is not an amount`,
-		"app":                                    `"rmd app" wants a command`,
+		"app submit --am lots":                   `"lots" is not a resource amount`,
+		"app":                                    `"rmd app" needs a command`,
 		"node status n1":                         "is not a node id",
 		"node drain n1:1 --undo --deadline 5m":   "contradict each other",
 		"reservation cancel 41 --yes":            "not a reservation id",
@@ -177,18 +177,18 @@ func TestWrongUsage(t *testing.T) {
 		"access token create --name ci":          "--role is missing",
 		"access token create --role read":        "--name is missing",
 		"access certificate create --role read":  "is not 1 to 64 letters",
-		"cluster init --addr a:1,b:1":            "is about one replica, and --addr names 2",
-		"cluster remove rm1":                     "NEEDS_YES: replica rm1 is removed for good",
+		"cluster init --addr a:1,b:1":            "acts on one replica, but --addr names 2",
+		"cluster remove rm1":                     "NEEDS_YES: not done, no terminal to confirm on: remove replica rm1 permanently",
 		"conf rollback x":                        "is not a version",
-		"completion tcsh":                        "is not a shell",
+		"completion tcsh":                        "unknown shell",
 		"check":                                  "the data directory is not named",
 		"recover --data .":                       "write --peers FILE",
 		"events --follow -o yaml":                "use -o jsonl",
-		"metrics -o json":                        "metrics have a form of their own",
+		"metrics -o json":                        "metrics have only the Prometheus format",
 		"replay x --speed fast":                  `"fast" is not a speed`,
-		"replay x --compare nothing":             "is nothing to compare with",
-		"dev --replicas 9":                       "9 replicas are not 1 to 7",
-		"dev --workload heavy":                   `there is no workload "heavy"`,
+		"replay x --compare nothing":             "cannot compare with",
+		"dev --replicas 9":                       "the number of replicas, 9, is not 1 to 7",
+		"dev --workload heavy":                   `unknown workload "heavy"`,
 		"dev --nodes few":                        "write --nodes 4",
 		"server --set heartbeat":                 "is not KEY=VALUE",
 		"server --id rm1 --set raft.heartbeet=1": `did you mean "raft.heartbeat"?`,
@@ -256,7 +256,7 @@ func TestWaitAndHealthExitCodes(t *testing.T) {
 			t.Errorf("%+v: %+v", c, r)
 		}
 	}
-	if r := rmd(t, env, "cluster", "health"); r.exit != clierr.CheckFailed || !strings.Contains(r.err, "no replica may be lost") || !strings.Contains(r.out, "degraded") {
+	if r := rmd(t, env, "cluster", "health"); r.exit != clierr.CheckFailed || !strings.Contains(r.err, "the cluster cannot lose a replica") || !strings.Contains(r.out, "degraded") {
 		t.Errorf("health: %+v", r)
 	}
 	if r := rmd(t, env, "cluster", "status"); r.exit != clierr.OK {

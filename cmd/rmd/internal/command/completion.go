@@ -27,10 +27,10 @@ var scripts = map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fi
 
 func (p *program) completion() verb {
 	return verb{
-		name: "completion", usage: "print the script that lets a shell complete rmd's words", args: "bash|zsh|fish|powershell", min: 1, max: 1,
-		long: "Commands, flags and their values are completed, and what the cluster at --addr or\n" +
-			"RMD_ADDR has: applications, queues, nodes, reservations, replicas, versions.\n" +
-			"It is asked for a second at most, and no leader is needed.\n\n" +
+		name: "completion", usage: "print the completion script for a shell", args: "bash|zsh|fish|powershell", min: 1, max: 1,
+		long: "The script completes commands, flags and their values, and the names that the cluster\n" +
+			"at --addr or RMD_ADDR has: applications, queues, nodes, reservations, replicas, versions.\n" +
+			"It waits at most one second for the cluster, and needs no leader.\n\n" +
 			"bash:        rmd completion bash > /etc/bash_completion.d/rmd\n" +
 			"zsh:         rmd completion zsh > \"${fpath[1]}/_rmd\"\n" +
 			"fish:        rmd completion fish > ~/.config/fish/completions/rmd.fish\n" +
@@ -38,7 +38,7 @@ func (p *program) completion() verb {
 		run: func(c *call) error {
 			s, ok := scripts[c.arg(0)]
 			if !ok {
-				return clierr.Usagef("one of "+strings.Join(sorted(scripts), ", "), "%q is not a shell that is known", c.arg(0))
+				return clierr.Usagef("one of "+strings.Join(sorted(scripts), ", "), "unknown shell %q", c.arg(0))
 			}
 			_, err := fmt.Fprint(c.p.Out, s)
 			return err

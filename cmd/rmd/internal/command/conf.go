@@ -21,7 +21,7 @@ import (
 )
 
 func (p *program) conf() *cli.Command {
-	return noun("conf", "the queue configuration, versioned in the log",
+	return noun("conf", "the replicated, versioned queue configuration",
 		p.command(p.confGet()), p.command(p.confSet()), p.command(p.confDiff()), p.command(p.confValidate()), p.command(p.confApply()),
 		p.command(p.confRefresh()), p.command(p.confHistory()), p.command(p.confRollback()))
 }
@@ -36,7 +36,7 @@ type keyValue struct {
 
 var propertyColumns = output.List[keyValue]{
 	Name:  func(k keyValue) string { return k.Name },
-	Empty: "no key is like that",
+	Empty: "no keys match",
 	Columns: []output.Column[keyValue]{
 		{Head: "KEY", Text: func(k keyValue) string { return k.Name }},
 		{Head: "VALUE", Text: func(k keyValue) string { return k.Value }, Shrink: true},
@@ -45,11 +45,11 @@ var propertyColumns = output.List[keyValue]{
 
 func (p *program) confGet() verb {
 	return verb{
-		name: "get", usage: "show the configuration in force, or the keys that have a word in them", args: "[WORD]", max: 1,
+		name: "get", usage: "show the current configuration, or the keys that contain a word", args: "[WORD]", max: 1,
 		flags: append([]cli.Flag{
-			&cli.Uint64Flag{Name: "version", Usage: "of this version", DefaultText: "the newest"},
-			&cli.BoolFlag{Name: "ignored", Usage: "the keys that rmd does not honour, of the cluster's queues and of this machine's Hadoop files"},
-			&cli.StringFlag{Name: "conf-dir", Usage: "with --ignored, where the files are [$HADOOP_CONF_DIR]"},
+			&cli.Uint64Flag{Name: "version", Usage: "show this version", DefaultText: "the newest"},
+			&cli.BoolFlag{Name: "ignored", Usage: "show keys that rmd does not honour, in the cluster's queues and in this machine's Hadoop files"},
+			&cli.StringFlag{Name: "conf-dir", Usage: "with --ignored: directory of Hadoop's files [$HADOOP_CONF_DIR]"},
 		}, listFlags()...),
 		run: func(c *call) error {
 			if c.Bool("ignored") {
@@ -86,7 +86,7 @@ func by(author string) string {
 
 var faultColumns = output.List[api.Fault]{
 	Name:  func(f api.Fault) string { return f.Name },
-	Empty: "every key is honoured",
+	Empty: "rmd honours every key",
 	Columns: []output.Column[api.Fault]{
 		{Head: "KEY", Text: func(f api.Fault) string { return f.Name }},
 		{Head: "VALUE", Text: func(f api.Fault) string { return f.Value }, Shrink: true},
@@ -157,12 +157,12 @@ var changeColumns = output.List[api.Change]{
 
 func (p *program) confDiff() verb {
 	return verb{
-		name: "diff", usage: "show what a file, or a version, would change", args: "FILE | DIR | VERSION [VERSION]", min: 1, max: 2,
-		long: "With --whatif the planner tries the file's queues on a copy of the live state and\n" +
-			"tells which queues would have more or less, and which applications would start\n" +
-			"at once, wait, gain or lose. Nothing is changed.",
+		name: "diff", usage: "show what a file or a version would change", args: "FILE | DIR | VERSION [VERSION]", min: 1, max: 2,
+		long: "With --whatif the planner applies the file's queues to a copy of the live state and\n" +
+			"shows which queues would have more or less, and which applications would start\n" +
+			"at once, wait, gain or lose. It changes nothing.",
 		flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "whatif", Usage: "who would gain, lose, wait or start at once"},
+			&cli.BoolFlag{Name: "whatif", Usage: "show which applications would gain, lose, wait or start at once"},
 		}, listFlags()...),
 		run: func(c *call) error {
 			if c.Bool("whatif") {
@@ -245,7 +245,7 @@ var versionColumns = output.List[api.ConfVersion]{
 }
 
 func (p *program) confHistory() verb {
-	return verb{name: "history", usage: "list the versions, the newest first", flags: append([]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "at most so many", DefaultText: "all"}}, listFlags()...), run: func(c *call) error {
+	return verb{name: "history", usage: "list the versions, the newest first", flags: append([]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"}}, listFlags()...), run: func(c *call) error {
 		return showList(c, versionColumns, func(ctx context.Context) (f fetched[api.ConfVersion], err error) {
 			q := url.Values{}
 			if n := c.Int("limit"); n > 0 {
@@ -261,9 +261,9 @@ func (p *program) confHistory() verb {
 
 func (p *program) confValidate() verb {
 	return verb{
-		name: "validate", usage: "test a configuration; without --online no cluster is asked", args: "FILE | DIR", min: 1, max: 1,
-		long:  "Exit 9 when it is not valid.",
-		flags: []cli.Flag{&cli.BoolFlag{Name: "online", Usage: "also against the queues and applications of the cluster"}},
+		name: "validate", usage: "check a configuration; without --online it contacts no cluster", args: "FILE | DIR", min: 1, max: 1,
+		long:  "Exit 9 if the configuration is not valid.",
+		flags: []cli.Flag{&cli.BoolFlag{Name: "online", Usage: "also check against the cluster's queues and applications"}},
 		run: func(c *call) error {
 			var v api.Validation
 			var doc []byte

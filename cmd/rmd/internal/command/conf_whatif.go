@@ -14,7 +14,7 @@ import (
 // and tells who would gain, lose, wait or start.
 func showWhatIf(c *call) error {
 	if c.NArg() != 1 {
-		return clierr.Usagef("write --whatif FILE", "what would be is planned for one file")
+		return clierr.Usagef("write --whatif FILE", "--whatif needs exactly one file")
 	}
 	o, err := c.options()
 	if err != nil {
@@ -59,8 +59,8 @@ type whatIfGroup struct {
 
 func groupsOf(d api.WhatIf) []whatIfGroup {
 	return []whatIfGroup{
-		{"would start at once, and wait now", d.Totals.Starts, d.Starts}, {"would wait, and would not without the change", d.Totals.Waits, d.Waits},
-		{"would hold more", d.Totals.Gains, d.Gains}, {"would hold less", d.Totals.Loses, d.Loses},
+		{"would start at once (wait now)", d.Totals.Starts, d.Starts}, {"would wait (would not wait without the change)", d.Totals.Waits, d.Waits},
+		{"would have more", d.Totals.Gains, d.Gains}, {"would have less", d.Totals.Loses, d.Loses},
 	}
 }
 
@@ -81,7 +81,7 @@ func writeWhatIf(w io.Writer, file string, d api.WhatIf, o output.Options) error
 		fmt.Fprintln(w, "warning: "+text)
 	}
 	if !d.Complete {
-		fmt.Fprintf(w, "this is a beginning: the planning was ended after %d turns of nodes\n", d.Turns)
+		fmt.Fprintf(w, "incomplete: the planner stopped after %d node passes\n", d.Turns)
 	}
 	if len(d.Queues) > 0 {
 		fmt.Fprintln(w, "\nqueues that would differ")
@@ -102,7 +102,7 @@ func writeWhatIf(w io.Writer, file string, d api.WhatIf, o output.Options) error
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(w, "\nnothing was changed, and nothing that runs is stopped by a change of queues")
+	_, err := fmt.Fprintln(w, "\nnothing was changed; a change of queues stops no running container")
 	return err
 }
 

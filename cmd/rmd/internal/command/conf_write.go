@@ -88,7 +88,7 @@ func judgeHere(path string) (api.Validation, error) {
 	}
 	v := api.Validation{Valid: true}
 	if len(props) == 0 {
-		return api.Validation{Faults: []api.Fault{{Origin: path, What: "it holds no key of the queue configuration", Do: "name capacity-scheduler.xml"}}}, nil
+		return api.Validation{Faults: []api.Fault{{Origin: path, What: "it contains no key of the queue configuration", Do: "name capacity-scheduler.xml"}}}, nil
 	}
 	conf, err := capacity.Parse(props)
 	var bad *capacity.Invalid
@@ -114,19 +114,19 @@ func faultDocs(in []capacity.Fault) []api.Fault {
 // applyFlags belong to the commands that write a version.
 func applyFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "kept with the version"},
-		&cli.Uint64Flag{Name: "if-version", Usage: "only if this version is in force", DefaultText: "the one in force when the command began"},
-		&cli.BoolFlag{Name: "dry-run", Usage: "only check, and show what would change"},
+		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"},
+		&cli.Uint64Flag{Name: "if-version", Usage: "only if this is the current version", DefaultText: "the version at the start of the command"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; show what would change"},
 	}
 }
 
 // statesKept tells what a file does to queues that are stopped.
-const statesKept = "A queue whose state the file does not state stays as it is, running or stopped, as\n" +
-	"YARN refreshes queues; one whose state it states gets it. Queues that are stopped\n" +
-	"are named, with what becomes of them, also with --dry-run."
+const statesKept = "If the file does not state the state of a queue, the queue keeps its state, as in\n" +
+	"YARN. If the file states it, the queue gets that state. The command lists the\n" +
+	"stopped queues with their new state, also with --dry-run."
 
 func (p *program) confApply() verb {
-	return verb{name: "apply", usage: "replace the configuration by a file's", args: "FILE | DIR", min: 1, max: 1, long: statesKept, flags: applyFlags(), run: func(c *call) error {
+	return verb{name: "apply", usage: "replace the configuration with a file", args: "FILE | DIR", min: 1, max: 1, long: statesKept, flags: applyFlags(), run: func(c *call) error {
 		props, err := readProperties(c.arg(0))
 		if err != nil {
 			return err
@@ -137,13 +137,13 @@ func (p *program) confApply() verb {
 
 func (p *program) confRefresh() verb {
 	return verb{
-		name: "refresh", usage: "replace the configuration by that of this machine's Hadoop files", long: statesKept, flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "conf-dir", Usage: "where they are [$HADOOP_CONF_DIR]"},
+		name: "refresh", usage: "replace the configuration with this machine's Hadoop files", long: statesKept, flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "conf-dir", Usage: "directory of Hadoop's files [$HADOOP_CONF_DIR]"},
 		}, applyFlags()...),
 		run: func(c *call) error {
 			dir := c.confDir()
 			if dir == "" {
-				return clierr.Usagef("set HADOOP_CONF_DIR, or write --conf-dir DIR", "it is not known where Hadoop's files are")
+				return clierr.Usagef("set HADOOP_CONF_DIR, or write --conf-dir DIR", "the directory of Hadoop's files is not set")
 			}
 			props, err := readProperties(dir)
 			if err != nil {
@@ -156,8 +156,8 @@ func (p *program) confRefresh() verb {
 
 func (p *program) confSet() verb {
 	return verb{
-		name: "set", usage: "change keys; KEY= takes one away", args: "KEY=VALUE…", min: 1, max: -1, flags: applyFlags(),
-		long: "A KEY that begins with root. stands for yarn.scheduler.capacity.root. and so on.",
+		name: "set", usage: "change keys; KEY= deletes a key", args: "KEY=VALUE…", min: 1, max: -1, flags: applyFlags(),
+		long: "A KEY that begins with root. stands for yarn.scheduler.capacity.root.…",
 		run: func(c *call) error {
 			return c.putConf(func(now api.Conf) (map[string]string, error) {
 				for _, pair := range c.Args().Slice() {
@@ -169,11 +169,11 @@ func (p *program) confSet() verb {
 						key = capacity.Prefix + key
 					}
 					if _, there := now.Properties[key]; !there && !capacity.Relevant(key) {
-						do := "write its whole name; \"rmd conf get\" shows those that are set"
+						do := "write its full name; \"rmd conf get\" shows the keys that are set"
 						if capacity.Relevant(capacity.Prefix+key) && !strings.HasPrefix(key, "yarn.") {
 							do = "did you mean " + capacity.Prefix + key + "?"
 						}
-						return nil, clierr.Usagef(do, "%s is no key of the queue configuration", key)
+						return nil, clierr.Usagef(do, "%s is not a key of the queue configuration", key)
 					}
 					if value == "" {
 						if _, there := now.Properties[key]; !there {
@@ -240,19 +240,19 @@ func (c *call) putConf(edit func(now api.Conf) (map[string]string, error)) error
 	if err != nil || o.Format.Machine() {
 		return errors.Join(err, showDone(c, a, "", ""))
 	}
-	c.say("it is valid; these would change:")
+	c.say("valid; these keys would change:")
 	return changeColumns.Write(c.p.Out, d.Changes, o)
 }
 
 func (p *program) confRollback() verb {
-	return verb{name: "rollback", usage: "make an earlier version the newest", args: "VERSION", min: 1, max: 1, flags: []cli.Flag{
-		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "kept with the version"}, yesFlag(),
+	return verb{name: "rollback", usage: "make the content of an earlier version the newest version", args: "VERSION", min: 1, max: 1, flags: []cli.Flag{
+		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"}, yesFlag(),
 	}, run: func(c *call) error {
 		to, err := strconv.ParseUint(c.arg(0), 10, 63)
 		if err != nil || to == 0 {
 			return clierr.Usagef("see rmd conf history", "%q is not a version", c.arg(0))
 		}
-		if err := c.confirm(c.arg(0), "the queues go back to version %d", to); err != nil {
+		if err := c.confirm(c.arg(0), "replace the queue configuration with version %d", to); err != nil {
 			return err
 		}
 		cl, err := c.client()

@@ -14,7 +14,7 @@ import (
 
 // yesFlag belongs to commands that lose something.
 func yesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
+	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask for confirmation"}
 }
 
 // confirm asks before something is lost. On a terminal the word has to be typed
@@ -25,9 +25,9 @@ func (c *call) confirm(word, format string, args ...any) error {
 	}
 	what := fmt.Sprintf(format, args...)
 	if !c.p.InTerminal || !c.p.ErrTerminal {
-		return clierr.New(clierr.CodeNeedsYes, "repeat it with --yes", "%s, and nobody can be asked here", what)
+		return clierr.New(clierr.CodeNeedsYes, "add --yes", "not done, no terminal to confirm on: %s", what)
 	}
-	fmt.Fprintf(c.p.Err, "%s. Type %q to go on: ", what, word)
+	fmt.Fprintf(c.p.Err, "%s? Type %q to confirm: ", strings.ToUpper(what[:1])+what[1:], word)
 	line, err := bufio.NewReader(c.p.In).ReadString('\n')
 	if strings.TrimSpace(line) == word {
 		return nil
@@ -35,7 +35,7 @@ func (c *call) confirm(word, format string, args ...any) error {
 	if err != nil && line == "" {
 		fmt.Fprintln(c.p.Err)
 	}
-	return clierr.New(clierr.CodeStopped, "", "not confirmed, nothing was done")
+	return clierr.New(clierr.CodeStopped, "", "not confirmed; nothing was done")
 }
 
 func compact(b *bytes.Buffer, doc []byte) error { return json.Compact(b, doc) }

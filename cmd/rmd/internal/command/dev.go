@@ -42,19 +42,19 @@ const (
 
 func (p *program) dev() verb {
 	return verb{
-		name: "dev", usage: "run a whole cluster in one process, with simulated nodes and a workload",
-		long: "Real Raft on disk, in a directory that is removed at the end, or in --data DIR.\nREST of replica 1 is at 8088, of 2 at 8188, of 3 at 8288. Ctrl-C ends it.",
+		name: "dev", usage: "run a cluster in one process, with simulated nodes and a workload",
+		long: "The replicas use Raft on disk, in --data DIR or in a directory that is removed at the end.\nREST: replica 1 at port 8088, 2 at 8188, 3 at 8288. Ctrl-C stops the cluster.",
 		flags: []cli.Flag{
-			&cli.IntFlag{Name: "replicas", Usage: "how many replicas", Value: 3},
-			&cli.StringFlag{Name: "nodes", Usage: "a node list, or how many nodes", DefaultText: "4"},
+			&cli.IntFlag{Name: "replicas", Usage: "number of replicas", Value: 3},
+			&cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes", DefaultText: "4"},
 			&cli.StringFlag{Name: "workload", Usage: "mixed|none", Value: "mixed"},
-			&cli.StringFlag{Name: "trace", Usage: "a trace in place of the built-in workload"},
+			&cli.StringFlag{Name: "trace", Usage: "trace to use instead of the built-in workload"},
 			&cli.Float64Flag{Name: "speed", Usage: "workload time over real time", Value: 300},
-			&cli.Float64Flag{Name: "load", Usage: "share of the cluster's GPU time that the built-in workload offers", Value: devLoad},
-			&cli.Int64Flag{Name: "seed", Usage: "of the workload", Value: 1},
-			&cli.StringFlag{Name: "data", Usage: "keep the cluster in this directory"},
+			&cli.Float64Flag{Name: "load", Usage: "share of the cluster's GPU time that the built-in workload requests", Value: devLoad},
+			&cli.Int64Flag{Name: "seed", Usage: "seed of the workload", Value: 1},
+			&cli.StringFlag{Name: "data", Usage: "store the cluster in this directory and keep it"},
 			&cli.IntFlag{Name: "port", Usage: "REST port of replica 1", Value: devHTTP},
-			spanFlag("for", "end after so long", 0),
+			spanFlag("for", "stop after this time", 0),
 			&cli.BoolFlag{Name: "open", Usage: "open the web page"},
 		},
 		run: runDev,
@@ -98,14 +98,14 @@ func runDev(c *call) (err error) {
 func (d *devCluster) plan() (err error) {
 	c := d.c
 	if n := c.Int("replicas"); n < 1 || n > 7 {
-		return clierr.Usagef("write --replicas 3", "%d replicas are not 1 to 7", n)
+		return clierr.Usagef("write --replicas 3", "the number of replicas, %d, is not 1 to 7", n)
 	}
 	if p := c.Int("port"); p < 1 || p+devStep*c.Int("replicas") > 65000 {
-		return clierr.Usagef("write --port 8088", "port %d leaves no room for all replicas", p)
+		return clierr.Usagef("write --port 8088", "port %d leaves not enough ports for all replicas", p)
 	}
 	w := c.String("workload")
 	if w != "mixed" && w != "none" {
-		return clierr.Usagef("write --workload mixed or --workload none", "there is no workload %q", w)
+		return clierr.Usagef("write --workload mixed or --workload none", "unknown workload %q", w)
 	}
 	d.trace = &trace.Trace{}
 	if file := c.String("trace"); file != "" {
@@ -173,7 +173,7 @@ func (d *devCluster) start(ctx context.Context, fail context.CancelCauseFunc) (e
 	d.cluster, err = local.Start(ctx, local.Options{
 		Replicas: d.c.Int("replicas"), Dir: d.dir, HTTPPort: d.c.Int("port"), Queues: d.queues(), Scheduling: "eager",
 		Adjust: d.fixPorts, Version: Version(), Logger: log, OnFatal: func(id string, code int, err error) {
-			fail(&clierr.Error{Code: "REPLICA_STOPPED", What: fmt.Sprintf("replica %s must not go on: %v", id, err), Do: "see " + d.logFile.Name(), Exit: code, Err: err})
+			fail(&clierr.Error{Code: "REPLICA_STOPPED", What: fmt.Sprintf("replica %s had to stop: %v", id, err), Do: "see " + d.logFile.Name(), Exit: code, Err: err})
 		},
 	})
 	if err != nil {
@@ -253,7 +253,7 @@ func (d *devCluster) open() {
 	cmd := exec.Command(name, url)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for the browser
 	if err := cmd.Start(); err != nil {
-		d.c.say("open %s yourself: %v", url, err)
+		d.c.say("cannot start a browser; open %s: %v", url, err)
 		return
 	}
 	go func() { _ = cmd.Wait() }() // a browser's end is nobody's concern

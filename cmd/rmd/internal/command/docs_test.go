@@ -149,7 +149,7 @@ func TestCompletionKnowsTheTree(t *testing.T) {
 
 func TestCompletionOfWords(t *testing.T) {
 	for line, want := range map[string]string{
-		"cl": "cluster\tthe replicas: birth, membership, health\n", "cluster tr": "transfer\thand leadership over, to a replica or to the fittest one\n",
+		"cl": "cluster\tcreate a cluster, change its members, check its health\n", "cluster tr": "transfer\ttransfer leadership to a replica, by default to the best one\n",
 		"app list --state=run": "", "app list --state=RUN": "--state=RUNNING\n", "app list --columns id,quEUE": "", "app list --columns id,que": "id,queue\n",
 		"--output ya": "yaml\n", "app wait --for": "--for\trunning|finished\n", "top --by node --sort -us": "-used\n", "replay x --speed m": "max\n",
 		"check --data ": ":files\n", "version ": "", "app list -- --st": "", "server --set raft.heart": "raft.heartbeat=\n",

@@ -21,23 +21,23 @@ import (
 
 func (p *program) events() verb {
 	return verb{
-		name: "events", usage: "show what happens, as it is committed", flags: []cli.Flag{
-			&cli.StringFlag{Name: "app", Usage: "of this application"},
-			&cli.StringFlag{Name: "node", Usage: "on this node"},
-			&cli.StringFlag{Name: "queue", Usage: "in this queue, or below it"},
-			&cli.StringSliceFlag{Name: "kind", Usage: "of this kind, for instance ReservationMade; may be given again"},
-			&cli.StringFlag{Name: "since", Usage: "begin so long ago (10m), or at a time (15:04, 2006-01-02T15:04:05Z)"},
-			&cli.Uint64Flag{Name: "after", Usage: "begin behind this log index", DefaultText: "now"},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on for ever; without, the last entries of the log are shown"},
-			&cli.IntFlag{Name: "count", Usage: "without --follow and --since: how many entries of the log are looked at", Value: 200},
-			&cli.BoolFlag{Name: "why", Usage: "tell why each decision was taken, from the state just before it", Value: true},
+		name: "events", usage: "show committed events", flags: []cli.Flag{
+			&cli.StringFlag{Name: "app", Usage: "only of this application"},
+			&cli.StringFlag{Name: "node", Usage: "only on this node"},
+			&cli.StringFlag{Name: "queue", Usage: "only in this queue or below it"},
+			&cli.StringSliceFlag{Name: "kind", Usage: "only of this kind, for instance ReservationMade; repeatable"},
+			&cli.StringFlag{Name: "since", Usage: "start at this age (10m) or time (15:04, 2006-01-02T15:04:05Z)"},
+			&cli.Uint64Flag{Name: "after", Usage: "start after this log index", DefaultText: "now"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "show new events until Ctrl-C; otherwise show the last entries of the log"},
+			&cli.IntFlag{Name: "count", Usage: "without --follow and --since: number of log entries to read", Value: 200},
+			&cli.BoolFlag{Name: "why", Usage: "show the cause of each decision, from the state just before it", Value: true},
 		},
-		long: "A line an event: time, log index, kind, what it speaks of; after \"because\", why it was\n" +
-			"decided, as the state just before tells: --why=false leaves that out, and a replica\n" +
-			"that is busy tells it of some only. Heartbeats of the clock\n" +
-			"are shown with -o wide only. With -o jsonl: a line for each entry of the log; with\n" +
-			"-o json or yaml, without --follow, one document of all.\n" +
-			"With --follow, a replica that goes away is replaced by another of --addr, and\nthe stream goes on behind the last entry seen: nothing is lost or shown twice.",
+		long: "Each line is one event: time, log index, kind, subject, and after \"because\" the cause\n" +
+			"of the decision. --why=false omits causes. A busy replica gives only some causes.\n" +
+			"Only -o wide shows events that merely advance the clock.\n" +
+			"-o jsonl prints one line for each log entry.\n" +
+			"-o json and yaml, without --follow, print one document.\n" +
+			"With --follow, if the replica fails, the command continues at another replica of\n--addr after the last entry seen. It loses and repeats no entry.",
 		run: runEvents,
 	}
 }
@@ -62,7 +62,7 @@ func runEvents(c *call) error {
 	follow := c.Bool("follow")
 	switch {
 	case follow && c.format() == output.YAML:
-		return clierr.Usagef("use -o jsonl with --follow", "events are told one after the other, and -o yaml is one document")
+		return clierr.Usagef("use -o jsonl with --follow", "--follow prints a stream, but -o yaml is one document")
 	case since > 0 && c.IsSet("after"):
 		return clierr.Usagef("use one of them", "--since and --after contradict each other")
 	case since > 0 && c.IsSet("count"):
@@ -105,7 +105,7 @@ func (c *call) eventFilter() (eventFilter, error) {
 			if n := nearest.Name(k, known); n != "" {
 				do = "did you mean " + n + "?"
 			}
-			return f, clierr.Usagef(do, "%q is no kind of event", k)
+			return f, clierr.Usagef(do, "unknown kind of event %q", k)
 		}
 		f.kinds = append(f.kinds, known[i])
 	}
@@ -206,7 +206,7 @@ func (c *call) between(ctx context.Context, from, to uint64, why bool, each func
 			return err
 		}
 		if why && time.Since(began) > whySlow {
-			c.say("the replica needs long to find out why entries from %d on were decided; the rest is told without", from)
+			c.say("the replica needs too long for the causes of entries from %d on; they are shown without causes", from)
 			why = false
 		}
 		for _, e := range d.Entries {
@@ -302,7 +302,7 @@ func (c *call) catchUp(f eventFilter, after uint64, print func(api.EventBatch) e
 		return after, err
 	}
 	if d.First > after+1 {
-		c.say("entries %d to %d are in a snapshot and cannot be shown", after+1, d.First-1)
+		c.say("entries %d to %d are no longer in the log, only in a snapshot", after+1, d.First-1)
 		after = d.First - 1
 	}
 	err = c.between(c.ctx(), after+1, d.Last, f.why, func(e api.LogEntry) error {

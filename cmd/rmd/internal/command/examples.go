@@ -25,7 +25,7 @@ var examples = map[string][]string{
 	"app attempts":   {"rmd app attempts application_1780000000000_0107 -o wide"},
 	"app containers": {"rmd app containers application_1780000000000_0107 --sort -size"},
 
-	"node list":     {"rmd node list --state RUNNING --sort -used", "rmd node list --filter held!=- -o name"},
+	"node list":     {"rmd node list --state RUNNING --sort -used", "rmd node list --filter reserved!=- -o name"},
 	"node status":   {"rmd node status sim-03:45454"},
 	"node drain":    {"rmd node drain sim-03:45454 --deadline 30m", "rmd node drain sim-03:45454 --undo"},
 	"node resource": {"rmd node resource sim-03:45454 memory-mb=393216,vcores=96,gpu=8"},

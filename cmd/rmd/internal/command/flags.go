@@ -61,17 +61,17 @@ func globalFlags(env func(string) (string, bool)) []cli.Flag {
 		badTimeout = ""
 	}
 	return []cli.Flag{
-		&cli.StringFlag{Name: "addr", Usage: "REST addresses of any replicas, comma list [$RMD_ADDR]", Value: from("RMD_ADDR", strings.Join(def.Addrs, ","))},
+		&cli.StringFlag{Name: "addr", Usage: "REST addresses of replicas, comma list; any replica will do [$RMD_ADDR]", Value: from("RMD_ADDR", strings.Join(def.Addrs, ","))},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: strings.Join(output.Formats(), "|") + " [$RMD_OUTPUT]", Value: from("RMD_OUTPUT", "table")},
-		&cli.GenericFlag{Name: "timeout", Usage: "how long to try; a bare number is seconds [$RMD_TIMEOUT]", Value: timeout},
+		&cli.GenericFlag{Name: "timeout", Usage: "time limit; a bare number is seconds [$RMD_TIMEOUT]", Value: timeout},
 		&cli.StringFlag{Name: "cacert", Usage: "CA of the replicas' certificates, PEM [$RMD_CACERT]", Value: from("RMD_CACERT", "")},
 		&cli.StringFlag{Name: "cert", Usage: "client certificate, PEM [$RMD_CERT]", Value: from("RMD_CERT", "")},
-		&cli.StringFlag{Name: "key", Usage: "its key, PEM [$RMD_KEY]", Value: from("RMD_KEY", "")},
-		&cli.StringFlag{Name: "as", Usage: "the user to act as [$RMD_USER]", Value: from("RMD_USER", ""), DefaultText: "who is logged in"},
-		&cli.BoolFlag{Name: "stale", Usage: "reads take what the replica asked has, without asking the leader", Value: from("RMD_STALE", "") == "true"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no heads, no talk"},
-		&cli.BoolFlag{Name: "no-color", Usage: "no colours [$NO_COLOR]", Value: from("NO_COLOR", "") != ""},
-		&cli.StringFlag{Name: "log-level", Usage: "trace|debug|info|warn|error|off [$RMD_LOG_LEVEL]", Value: from("RMD_LOG_LEVEL", ""), DefaultText: "as the command has it"},
+		&cli.StringFlag{Name: "key", Usage: "key of the client certificate, PEM [$RMD_KEY]", Value: from("RMD_KEY", "")},
+		&cli.StringFlag{Name: "as", Usage: "the user to act as [$RMD_USER]", Value: from("RMD_USER", ""), DefaultText: "the login name"},
+		&cli.BoolFlag{Name: "stale", Usage: "read the called replica's own state, which may be outdated, without the leader", Value: from("RMD_STALE", "") == "true"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no headers and no messages"},
+		&cli.BoolFlag{Name: "no-color", Usage: "print without colours [$NO_COLOR]", Value: from("NO_COLOR", "") != ""},
+		&cli.StringFlag{Name: "log-level", Usage: "trace|debug|info|warn|error|off [$RMD_LOG_LEVEL]", Value: from("RMD_LOG_LEVEL", ""), DefaultText: "depends on the command"},
 		&cli.StringFlag{Name: badTimeoutFlag, Hidden: true, Value: badTimeout},
 	}
 }
@@ -82,17 +82,17 @@ const badTimeoutFlag = "bad-timeout-in-environment"
 // listFlags belong to every command that shows a list.
 func listFlags() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringSliceFlag{Name: "columns", Usage: "the columns to show, comma list"},
-		&cli.StringFlag{Name: "sort", Usage: "the column to sort by; -COLUMN is downwards"},
-		&cli.StringSliceFlag{Name: "filter", Usage: "show only what has column=value, column!=value or column~part"},
+		&cli.StringSliceFlag{Name: "columns", Usage: "columns to show, comma list"},
+		&cli.StringFlag{Name: "sort", Usage: "column to sort by; -COLUMN: descending"},
+		&cli.StringSliceFlag{Name: "filter", Usage: "show only rows with column=value, column!=value or column~part"},
 	}, watchFlags()...)
 }
 
 // watchFlags belong to every command whose answer changes by itself.
 func watchFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "show it again and again"},
-		spanFlag("every", "the pause with --watch", 2*time.Second),
+		&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "repeat until Ctrl-C"},
+		spanFlag("every", "interval of --watch", 2*time.Second),
 	}
 }
 

@@ -19,16 +19,16 @@ import (
 
 func (p *program) initFiles() verb {
 	return verb{
-		name: "init", usage: "write a commented rmd.yaml, and with --tls a CA and a certificate",
-		long: "For a further replica, repeat it with another --id in the directory that has the CA,\nand carry ca.pem, ID.pem, ID-key.pem and its rmd.yaml to that machine. The CA's key stays.",
+		name: "init", usage: "write a commented rmd.yaml, and with --tls also a CA and a certificate",
+		long: "For the next replica, repeat the command with another --id in the directory of the CA.\nCopy ca.pem, ID.pem, ID-key.pem and ID.yaml to that machine. Do not copy the CA's key.",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "dir", Usage: "where to", Value: "."},
-			&cli.StringFlag{Name: "id", Usage: "the replica's id", Value: "rm1"},
-			&cli.StringFlag{Name: "cluster", Usage: "the cluster's name", Value: "rmd"},
-			&cli.StringFlag{Name: "data", Usage: "its data directory", Value: "/var/lib/rmd"},
-			&cli.StringFlag{Name: "advertise", Usage: "HOST:PORT that the other replicas dial", DefaultText: "on this machine only"},
-			&cli.BoolFlag{Name: "tls", Usage: "make a CA, unless there is one, and a certificate for the replica"},
-			&cli.StringSliceFlag{Name: "host", Usage: "a further name or address in the certificate"},
+			&cli.StringFlag{Name: "dir", Usage: "target directory", Value: "."},
+			&cli.StringFlag{Name: "id", Usage: "id of the replica", Value: "rm1"},
+			&cli.StringFlag{Name: "cluster", Usage: "name of the cluster", Value: "rmd"},
+			&cli.StringFlag{Name: "data", Usage: "data directory of the replica", Value: "/var/lib/rmd"},
+			&cli.StringFlag{Name: "advertise", Usage: "HOST:PORT that the other replicas dial", DefaultText: "loopback only"},
+			&cli.BoolFlag{Name: "tls", Usage: "create a certificate for the replica, and a CA unless one exists"},
+			&cli.StringSliceFlag{Name: "host", Usage: "additional name or address in the certificate"},
 		},
 		run: runInit,
 	}
@@ -49,7 +49,7 @@ func runInit(c *call) error {
 		file = filepath.Join(dir, id+".yaml")
 	}
 	if _, err := os.Stat(file); err == nil {
-		return clierr.New(clierr.CodeExists, "take another --dir or --id, or remove it", "%s is there already", file)
+		return clierr.New(clierr.CodeExists, "choose another --dir or --id, or remove the file", "%s already exists", file)
 	}
 	if c.Bool("tls") {
 		if err := c.makeCertificates(dir, name, id, hosts, set); err != nil {
@@ -66,9 +66,9 @@ func runInit(c *call) error {
 	if _, err := config.Load(config.Source{File: file}); err != nil {
 		return configError(err)
 	}
-	c.say("start it:             rmd server --config %s", file)
-	c.say("then, on one replica: rmd cluster init")
-	c.say("and on the others:    rmd cluster join, with a token from \"rmd cluster token create\"")
+	c.say("start the replica:   rmd server --config %s", file)
+	c.say("first replica only:  rmd cluster init")
+	c.say("other replicas:      rmd cluster join, with a token from \"rmd cluster token create\"")
 	_, err = fmt.Fprintln(c.p.Out, file)
 	return err
 }
@@ -117,11 +117,11 @@ func (c *call) makeCertificates(dir, name, id string, hosts []string, set map[st
 		return err
 	}
 	if made {
-		c.say("a new CA:             %s (keep ca-key.pem safe and off the replicas)", filepath.Join(abs, "ca.pem"))
+		c.say("new CA:              %s (keep ca-key.pem secret and off the replicas)", filepath.Join(abs, "ca.pem"))
 	}
 	files, err := ca.Issue(abs, name, id, hosts, time.Now())
 	if os.IsExist(err) {
-		return clierr.New(clierr.CodeExists, "take another --id, or remove it", "there is a certificate of %s already", id)
+		return clierr.New(clierr.CodeExists, "choose another --id, or remove the file", "a certificate of %s already exists", id)
 	}
 	if err != nil {
 		return err

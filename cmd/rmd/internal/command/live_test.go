@@ -111,10 +111,10 @@ func TestTopOnATerminal(t *testing.T) {
 	go screen.read(outer)
 	screen.await(t, "\x1b[?1049h")
 	screen.await(t, "by app, sorted: -wait")
-	screen.await(t, "q end  p pause")
+	screen.await(t, "q quit  p pause")
 	for _, step := range []struct{ key, want string }{
-		{"p", "PAUSED, p goes on"}, {"s", "sorted: id"}, {"r", "sorted: -id"}, {"p", ""}, {"b", "by queue, sorted: as they are"}, {"s", "sorted: queue"},
-		{"b", "by node, sorted: -used"}, {"+", "pace 250ms"}, {"-", "pace 500ms"}, {"q", "\x1b[?25h\x1b[?1049l"},
+		{"p", "PAUSED, p continues"}, {"s", "sorted: id"}, {"r", "sorted: -id"}, {"p", ""}, {"b", "by queue, sorted: no"}, {"s", "sorted: queue"},
+		{"b", "by node, sorted: -used"}, {"+", "interval 250ms"}, {"-", "interval 500ms"}, {"q", "\x1b[?25h\x1b[?1049l"},
 	} {
 		if _, err := outer.WriteString(step.key); err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func TestTopOnATerminal(t *testing.T) {
 		for _, code := range []string{screenOn, screenOff, "\x1b[H", "\x1b[K", "\x1b[J", "\x1b[?1049h", "\x1b[?25l"} {
 			line = strings.ReplaceAll(line, code, "")
 		}
-		if n := len([]rune(line)); n > 80 && !strings.Contains(line, "q end") {
+		if n := len([]rune(line)); n > 80 && !strings.Contains(line, "q quit") {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}
@@ -179,7 +179,7 @@ func TestFollowFillsGapsFromTheLog(t *testing.T) {
 	if code != clierr.OK || strings.Join(indexes, " ") != "12 13 14 15" || !slices.Equal(asked, []string{"14"}) {
 		t.Errorf("exit %d, entries %v, streams behind %q\n%s", code, indexes, asked, errs.String())
 	}
-	if !strings.Contains(errs.String(), "entries 11 to 11 are in a snapshot") {
+	if !strings.Contains(errs.String(), "entries 11 to 11 are no longer in the log, only in a snapshot") {
 		t.Errorf("nothing is said of what is lost: %s", errs.String())
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 var entryColumns = output.List[api.LogEntry]{
 	Name:  func(e api.LogEntry) string { return output.Number(e.Index) },
-	Empty: "there are no entries there",
+	Empty: "no entries",
 	Columns: []output.Column[api.LogEntry]{
 		{Head: "INDEX", Text: func(e api.LogEntry) string { return output.Number(e.Index) }, Key: func(e api.LogEntry) float64 { return float64(e.Index) }, Right: true},
 		{Head: "TERM", Text: func(e api.LogEntry) string { return output.Number(e.Term) }, Key: func(e api.LogEntry) float64 { return float64(e.Term) }, Right: true},
@@ -60,11 +60,11 @@ func entryText(e api.LogEntry) string {
 
 func (p *program) logShow() verb {
 	return verb{
-		name: "show", usage: "show the replicated log, decoded, secrets masked", flags: append([]cli.Flag{
-			&cli.Uint64Flag{Name: "from", Usage: "the first index", DefaultText: "the last --count entries"},
-			&cli.IntFlag{Name: "count", Usage: "how many entries", Value: 20},
-			&cli.BoolFlag{Name: "events", Usage: "every event on a line of its own"},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with new entries"},
+		name: "show", usage: "show the entries of the replicated log, decoded, with secrets masked", flags: append([]cli.Flag{
+			&cli.Uint64Flag{Name: "from", Usage: "first index", DefaultText: "the last --count entries"},
+			&cli.IntFlag{Name: "count", Usage: "number of entries", Value: 20},
+			&cli.BoolFlag{Name: "events", Usage: "print each event on its own line"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue with new entries until Ctrl-C"},
 		}, listFlags()[:3]...),
 		run: runLogShow,
 	}
@@ -76,7 +76,7 @@ func runLogShow(c *call) error {
 		return clierr.Usagef("write --count 20", "--count must be at least 1")
 	}
 	if c.Bool("follow") && (c.String("sort") != "" || c.format().Machine()) {
-		return clierr.Usagef("use -o jsonl with --follow", "--follow prints entry after entry, and this form is of all of them")
+		return clierr.Usagef("use -o jsonl with --follow", "--follow prints a stream, which cannot be sorted or be one document")
 	}
 	from := c.Uint64("from")
 	if from == 0 {
@@ -157,19 +157,19 @@ func (p *program) log() *cli.Command {
 }
 
 func (p *program) audit() *cli.Command {
-	return noun("audit", "what administrators did", p.command(p.auditTail()))
+	return noun("audit", "the changes that operators made", p.command(p.auditTail()))
 }
 
 func (p *program) auditTail() verb {
 	return verb{
-		name: "tail", usage: "show operators' changes, and refusals: who, from where, what, result",
+		name: "tail", usage: "show operators' changes and refusals: who, from where, what, result",
 		long: "The cluster keeps the newest 10,000 changes and 1,000 refusals.",
 		flags: []cli.Flag{
-			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "the last so many", Value: 20},
-			&cli.StringFlag{Name: "who", Usage: "only of callers whose name has this part"},
-			&cli.StringFlag{Name: "action", Usage: "only actions that have this part, as kill or conf"},
-			&cli.StringFlag{Name: "since", Usage: "only from then on: 10m, 15:04 or 2006-01-02T15:04:05Z"},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with new ones"},
+			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "number of last entries", Value: 20},
+			&cli.StringFlag{Name: "who", Usage: "only callers whose name contains this"},
+			&cli.StringFlag{Name: "action", Usage: "only actions that contain this, for instance kill or conf"},
+			&cli.StringFlag{Name: "since", Usage: "only since 10m ago, or since 15:04 or 2006-01-02T15:04:05Z"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue with new entries until Ctrl-C"},
 		},
 		run: runAudit,
 	}
@@ -178,7 +178,7 @@ func (p *program) auditTail() verb {
 func runAudit(c *call) error {
 	f := c.format()
 	if f.Machine() && c.Bool("follow") {
-		return clierr.Usagef("use -o jsonl with --follow", "--follow prints entry after entry, and -o %s is one document", f)
+		return clierr.Usagef("use -o jsonl with --follow", "--follow prints a stream, but -o %s is one document", f)
 	}
 	if c.Int("count") < 1 {
 		return clierr.Usagef("write --count 20", "--count must be at least 1")

@@ -19,14 +19,14 @@ import (
 )
 
 func dryRunFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "dry-run", Usage: "only check; change nothing"}
+	return &cli.BoolFlag{Name: "dry-run", Usage: "change nothing; only check"}
 }
 
 func (p *program) clusterInit() verb {
 	return verb{
-		name: "init", usage: "start a new cluster from the replica at --addr", flags: []cli.Flag{
-			&cli.StringFlag{Name: "queues", Usage: "a Hadoop file or directory with the first queues", DefaultText: "the replica's own files"},
-			&cli.StringFlag{Name: "cluster-id", Usage: "the new cluster's id", DefaultText: "drawn"},
+		name: "init", usage: "create a cluster with the replica at --addr as its first member", flags: []cli.Flag{
+			&cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the first queue configuration", DefaultText: "the replica's own files"},
+			&cli.StringFlag{Name: "cluster-id", Usage: "id of the new cluster", DefaultText: "random"},
 			dryRunFlag(),
 		},
 		run: func(c *call) error {
@@ -51,18 +51,18 @@ func (p *program) clusterInit() verb {
 				return err
 			}
 			if d.DryRun {
-				return showDone(c, a, d.ID, "%s at %s could start a new cluster", d.ID, d.Address)
+				return showDone(c, a, d.ID, "%s at %s can create a cluster", d.ID, d.Address)
 			}
-			return showDone(c, a, d.ClusterID, "cluster %s has begun with %s at %s", d.ClusterID, d.ID, d.Address)
+			return showDone(c, a, d.ClusterID, "created cluster %s with %s at %s", d.ClusterID, d.ID, d.Address)
 		},
 	}
 }
 
 func (p *program) tokenCreate() verb {
 	return verb{
-		name: "create", usage: "make a token that lets one replica join, once", flags: []cli.Flag{
-			&cli.StringFlag{Name: "role", Usage: "voter|nonvoter; a voter may be promoted by autopilot", Value: "voter"},
-			spanFlag("ttl", "how long it may be used; at most 24h", time.Hour),
+		name: "create", usage: "create a token with which one replica can join, once", flags: []cli.Flag{
+			&cli.StringFlag{Name: "role", Usage: "voter|nonvoter; autopilot promotes a healthy voter", Value: "voter"},
+			spanFlag("ttl", "validity; at most 24h", time.Hour),
 		},
 		run: func(c *call) error {
 			role := c.String("role")
@@ -81,7 +81,7 @@ func (p *program) tokenCreate() verb {
 			if err := a.Decode(&d); err != nil {
 				return err
 			}
-			c.say("for one %s, until %s; it is shown this once", d.Role, output.Time(d.ExpiresMillis))
+			c.say("valid for one %s until %s; it is not shown again", d.Role, output.Time(d.ExpiresMillis))
 			if f := c.format(); f == output.Table || f == output.Wide {
 				_, err := fmt.Fprintln(c.p.Out, d.Token) // data: also with --quiet
 				return err
@@ -93,10 +93,10 @@ func (p *program) tokenCreate() verb {
 
 func (p *program) clusterJoin() verb {
 	return verb{
-		name: "join", usage: "have the replica at --addr join a cluster", args: "LEADER…", min: 1, max: -1,
-		long: "LEADER is the peer address (port 8034) of any replica of the cluster; several may be named.\nA new replica does not vote until autopilot has seen it healthy for a while.",
+		name: "join", usage: "join the replica at --addr to a cluster", args: "PEER…", min: 1, max: -1,
+		long: "PEER is the peer address (port 8034) of any member of the cluster. You may name several.\nAutopilot makes the new replica a voter after it has been healthy for some time.",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "token-file", Usage: "a file with the token; \"-\" reads it from stdin"},
+			&cli.StringFlag{Name: "token-file", Usage: "file with the join token; \"-\" reads stdin"},
 			dryRunFlag(),
 		},
 		run: func(c *call) error {
@@ -122,9 +122,9 @@ func (p *program) clusterJoin() verb {
 				return err
 			}
 			if d.DryRun {
-				return showDone(c, a, d.ID, "%s could join cluster %s", d.ID, d.ClusterID)
+				return showDone(c, a, d.ID, "%s can join cluster %s", d.ID, d.ClusterID)
 			}
-			return showDone(c, a, d.ID, "%s is in cluster %s, without a vote yet", d.ID, d.ClusterID)
+			return showDone(c, a, d.ID, "%s joined cluster %s; it does not vote yet", d.ID, d.ClusterID)
 		},
 	}
 }
@@ -134,7 +134,7 @@ func (p *program) clusterJoin() verb {
 func (c *call) token() (string, error) {
 	file := c.String("token-file")
 	if file == "" {
-		return "", clierr.Usagef("write --token-file FILE; \"rmd cluster token create\" makes one", "a join needs a token")
+		return "", clierr.Usagef("write --token-file FILE; \"rmd cluster token create\" creates a token", "a join needs a token")
 	}
 	if file == "-" {
 		b, err := readAll(c.p.In, 4096)
@@ -147,12 +147,12 @@ func (c *call) token() (string, error) {
 // memberChange promotes or demotes.
 func (p *program) memberChange(op string) verb {
 	v := verb{name: op, args: "ID", min: 1, max: 1}
-	done := "votes now"
-	v.usage = "give a replica its vote"
+	done := "is a voter now"
+	v.usage = "make a non-voter a voter"
 	if op == "promote" {
-		v.flags = []cli.Flag{&cli.Uint64Flag{Name: "max-lag", Usage: "how many entries it may be behind", Value: 100}}
+		v.flags = []cli.Flag{&cli.Uint64Flag{Name: "max-lag", Usage: "maximum number of entries that it may lag", Value: 100}}
 	} else {
-		v.usage, done = "take a replica's vote away; it goes on following", "does not vote any more"
+		v.usage, done = "make a voter a non-voter", "is a non-voter now"
 	}
 	v.run = func(c *call) error {
 		return c.changeMember(c.arg(0), op, api.MemberRequest{MaxLag: c.Uint64("max-lag")}, "%s %s", c.arg(0), done)
@@ -191,16 +191,16 @@ func memberPath(id, op string) string {
 
 func (p *program) clusterRemove() verb {
 	return verb{
-		name: "remove", usage: "remove a replica from the cluster for good", args: "ID", min: 1, max: 1,
-		long: "Its disk must be wiped before the same machine may join anew.",
+		name: "remove", usage: "remove a replica from the cluster permanently", args: "ID", min: 1, max: 1,
+		long: "Wipe its data directory before you join the same machine again.",
 		flags: []cli.Flag{
-			&cli.BoolFlag{Name: "force", Usage: "also when the majority of healthy voters would be lost"},
+			&cli.BoolFlag{Name: "force", Usage: "even if the cluster loses its majority of healthy voters"},
 			dryRunFlag(), yesFlag(),
 		},
 		run: func(c *call) error {
 			id := c.arg(0)
 			if !c.Bool("dry-run") {
-				what := "replica %s is removed for good"
+				what := "remove replica %s permanently"
 				if c.Bool("force") {
 					what += ", even if the cluster loses its majority"
 				}
@@ -208,9 +208,9 @@ func (p *program) clusterRemove() verb {
 					return err
 				}
 			}
-			done := "%s is removed"
+			done := "removed %s"
 			if c.Bool("dry-run") {
-				done = "%s could be removed"
+				done = "%s can be removed"
 			}
 			return c.changeMember(id, "remove", api.MemberRequest{Force: c.Bool("force"), DryRun: c.Bool("dry-run")}, done, id)
 		},

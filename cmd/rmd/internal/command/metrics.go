@@ -14,11 +14,11 @@ import (
 
 func (p *program) metrics() verb {
 	return verb{
-		name: "metrics", usage: "show the metrics of the replica asked, in Prometheus' form", args: "[WORD]", max: 1, flags: watchFlags(),
-		long: "With a WORD: those that have it in their names, without the comments.",
+		name: "metrics", usage: "show the Prometheus metrics of a replica", args: "[WORD]", max: 1, flags: watchFlags(),
+		long: "With WORD: only metrics whose name contains it, without comments.",
 		run: func(c *call) error {
 			if f := c.format(); f != output.Table && f != output.Wide {
-				return clierr.Usagef("leave -o out", "metrics have a form of their own")
+				return clierr.Usagef("omit -o", "metrics have only the Prometheus format")
 			}
 			cl, err := c.client()
 			if err != nil {

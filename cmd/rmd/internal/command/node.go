@@ -16,20 +16,20 @@ import (
 )
 
 func (p *program) nodes() *cli.Command {
-	return noun("node", "the machines of NodeManagers",
+	return noun("node", "the nodes of the cluster (NodeManagers)",
 		p.command(p.nodeList()), p.command(p.nodeStatus()), p.command(p.nodeDrain()), p.command(p.nodeResource()))
 }
 
 var nodeColumns = output.List[api.Node]{
 	Name:  func(n api.Node) string { return n.ID },
-	Empty: "no node is like that",
+	Empty: "no nodes match",
 	Columns: []output.Column[api.Node]{
 		{Head: "ID", Text: func(n api.Node) string { return n.ID }, Shrink: true},
 		{Head: "STATE", Text: func(n api.Node) string { return n.State }},
 		{Head: "LIVE", Text: func(n api.Node) string { return output.Number(n.Containers) }, Key: func(n api.Node) float64 { return float64(n.Containers) }, Right: true},
 		{Head: "USED", Text: func(n api.Node) string { return n.Used.String() }, Key: func(n api.Node) float64 { return float64(n.Used[api.MemoryMB]) }, Shrink: true},
 		{Head: "FREE", Text: func(n api.Node) string { return n.Free.String() }, Key: func(n api.Node) float64 { return float64(n.Free[api.MemoryMB]) }, Shrink: true},
-		{Head: "HELD", Text: func(n api.Node) string { return n.Reservation }},
+		{Head: "RESERVED", Text: func(n api.Node) string { return n.Reservation }},
 		{Head: "RACK", Wide: true, Text: func(n api.Node) string { return n.Rack }},
 		{Head: "TOTAL", Wide: true, Text: func(n api.Node) string { return n.Total.String() }, Key: func(n api.Node) float64 { return float64(n.Total[api.MemoryMB]) }},
 		{Head: "VERSION", Wide: true, Text: func(n api.Node) string { return n.Version }},
@@ -41,8 +41,8 @@ var nodeColumns = output.List[api.Node]{
 func (p *program) nodeList() verb {
 	return verb{name: "list", aliases: []string{"ls"}, usage: "list the nodes", flags: append([]cli.Flag{
 		&cli.StringSliceFlag{Name: "state", Usage: "RUNNING UNHEALTHY DECOMMISSIONING DECOMMISSIONED LOST REBOOTED SHUTDOWN"},
-		&cli.StringFlag{Name: "rack", Usage: "in this rack"},
-		&cli.IntFlag{Name: "limit", Usage: "at most so many", DefaultText: "all"},
+		&cli.StringFlag{Name: "rack", Usage: "only in this rack"},
+		&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"},
 	}, listFlags()...), run: func(c *call) error {
 		q := url.Values{}
 		if s := c.StringSlice("state"); len(s) > 0 {
@@ -70,7 +70,7 @@ func (c *call) nodePath(tail string) (string, error) {
 }
 
 func (p *program) nodeStatus() verb {
-	return verb{name: "status", usage: "tell everything about a node, with what is on it", args: "ID", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
+	return verb{name: "status", usage: "show the details of a node and its containers", args: "ID", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
 		path, err := c.nodePath("/placement")
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func nodeFacts(d api.Placement) []output.Fact {
 		{Name: "registered", Value: output.Time(n.RegisteredMillis)}, {Name: "drained by", Value: output.Time(n.DeadlineMillis)}, {Name: "report", Value: n.Report},
 	}
 	if r := d.Reservation; r != nil {
-		facts = append(facts, output.Fact{Name: "reservation", Value: r.ID + " for " + r.App + ": needs " + r.Size.String() + ", held since " + output.Millis(r.AgeMillis)})
+		facts = append(facts, output.Fact{Name: "reservation", Value: r.ID + " for " + r.App + ": needs " + r.Size.String() + ", reserved since " + output.Millis(r.AgeMillis)})
 	}
 	for i, k := range d.Containers {
 		name := ""
@@ -106,10 +106,10 @@ func nodeFacts(d api.Placement) []output.Fact {
 func (p *program) nodeDrain() verb {
 	return verb{
 		name: "drain", usage: "decommission a node gracefully", args: "ID", min: 1, max: 1,
-		long: "No new container goes there. Without --deadline its containers may take as long as they want.",
+		long: "The scheduler places no new containers on the node. Without --deadline, running containers have unlimited time.",
 		flags: []cli.Flag{
-			spanFlag("deadline", "what still runs after so long is ended", 0),
-			&cli.BoolFlag{Name: "undo", Usage: "take it back into service"},
+			spanFlag("deadline", "end containers that still run after this time", 0),
+			&cli.BoolFlag{Name: "undo", Usage: "put the node back into service"},
 			yesFlag(),
 		},
 		run: func(c *call) error {
@@ -121,7 +121,7 @@ func (p *program) nodeDrain() verb {
 				if c.IsSet("deadline") {
 					return clierr.Usagef("use one of them", "--undo and --deadline contradict each other")
 				}
-				return c.post(path, c.arg(0), nil, "%s is in service again", c.arg(0))
+				return c.post(path, c.arg(0), nil, "%s is back in service", c.arg(0))
 			}
 			path, err := c.nodePath(":drain")
 			if err != nil {
@@ -132,19 +132,19 @@ func (p *program) nodeDrain() verb {
 				d := c.span("deadline").Duration
 				body.Timeout, until = api.Duration(d), ", for "+d.String()+" at most"
 				if d < time.Minute {
-					if err := c.confirm(c.arg(0), "containers on %s are ended after %s", c.arg(0), d); err != nil {
+					if err := c.confirm(c.arg(0), "drain %s and end its containers after %s", c.arg(0), d); err != nil {
 						return err
 					}
 				}
 			}
-			return c.post(path, c.arg(0), body, "%s is being drained%s", c.arg(0), until)
+			return c.post(path, c.arg(0), body, "draining %s%s", c.arg(0), until)
 		},
 	}
 }
 
 func (p *program) nodeResource() verb {
-	return verb{name: "resource", usage: "set what a node has in all", args: "ID RESOURCE", min: 2, max: 2,
-		long: "RESOURCE is memory-mb=393216,vcores=96,yarn.io/gpu=8.",
+	return verb{name: "resource", usage: "set the total resources of a node", args: "ID RESOURCE", min: 2, max: 2,
+		long: "Example of RESOURCE: memory-mb=393216,vcores=96,yarn.io/gpu=8.",
 		run: func(c *call) error {
 			path, err := c.nodePath(":resource")
 			if err != nil {
@@ -154,6 +154,6 @@ func (p *program) nodeResource() verb {
 			if err != nil {
 				return err
 			}
-			return c.post(path, c.arg(0), api.NodeResource{Total: total}, "%s has %s", c.arg(0), total)
+			return c.post(path, c.arg(0), api.NodeResource{Total: total}, "%s now has %s", c.arg(0), total)
 		}}
 }

@@ -24,8 +24,8 @@ import (
 
 func (p *program) check() verb {
 	return verb{
-		name: "check", usage: "test a data directory that no process holds: log, checksums, snapshots, store",
-		long:  "It changes nothing in the directory. Exit 9 when something is wrong.",
+		name: "check", usage: "check an offline data directory: log, checksums, snapshots, store",
+		long:  "It changes nothing. Exit 9 if it finds a fault.",
 		flags: []cli.Flag{&cli.StringFlag{Name: "data", Usage: "the data directory"}},
 		run: func(c *call) error {
 			dir := c.String("data")
@@ -50,7 +50,7 @@ func (p *program) check() verb {
 				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "check it with the newer rmd", Err: err}
 			}
 			if err != nil {
-				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "do not start a replica on it; take a good disk, or wipe it and join anew", Err: err}
+				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "do not start a replica on it; use a good disk, or wipe it and join again", Err: err}
 			}
 			return nil
 		},
@@ -67,7 +67,7 @@ func needDir(dir string) error {
 		return err
 	}
 	if !info.IsDir() {
-		return clierr.New(clierr.CodeFile, "name a data directory", "%s is no directory", dir)
+		return clierr.New(clierr.CodeFile, "name a data directory", "%s is not a directory", dir)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func needDir(dir string) error {
 func checkFacts(r cluster.Report) []output.Fact {
 	facts := []output.Fact{
 		{Name: "replica", Value: string(r.Identity.ServerID())}, {Name: "cluster", Value: strings.TrimSpace(r.Identity.ClusterName + " " + r.Identity.ClusterID)},
-		{Name: "last stop", Value: map[bool]string{true: "not in order", false: "in order"}[r.Unclean]},
+		{Name: "last stop", Value: map[bool]string{true: "unclean", false: "clean"}[r.Unclean]},
 		{Name: "term", Value: output.Number(r.Term)},
 		{Name: "log", Value: fmt.Sprintf("entries %s to %s, last term %d", output.Count(r.First), output.Count(r.Last), r.LastTerm)},
 		{Name: "store", Value: output.Bytes(uint64(max(r.StoreBytes, 0)))},
@@ -89,20 +89,20 @@ func checkFacts(r cluster.Report) []output.Fact {
 		facts = append(facts, output.Fact{Name: "DAMAGED", Value: d})
 	}
 	if r.Dropped {
-		facts = append(facts, output.Fact{Name: "note", Value: "a start drops the log: it lies beside the snapshot"})
+		facts = append(facts, output.Fact{Name: "note", Value: "a start discards the log, because it does not continue the snapshot"})
 	}
 	return facts
 }
 
 func (p *program) recover() verb {
 	return verb{
-		name: "recover", usage: "make a cluster out of one survivor's disk, when the majority is gone for good",
-		long: "A majority that can come back should come back: start it instead.\n" +
-			"Stop every rmd, run \"rmd check\" on each survivor, take the one with the highest last term and index,\n" +
-			"and copy its data directory aside. FILE is [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}].",
+		name: "recover", usage: "create a cluster from one surviving disk when the majority is lost for good",
+		long: "If enough replicas can come back to form a majority, start them instead.\n" +
+			"Otherwise stop every replica, run \"rmd check\" on each surviving disk, choose the one with the highest last term\n" +
+			"and index, and copy its data directory. --peers FILE contains\n[{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}].",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "data", Usage: "the survivor's data directory"},
-			&cli.StringFlag{Name: "peers", Usage: "a file with the members of the new cluster"},
+			&cli.StringFlag{Name: "data", Usage: "data directory of the surviving replica"},
+			&cli.StringFlag{Name: "peers", Usage: "file with the members of the new cluster"},
 			dryRunFlag(), yesFlag(),
 		},
 		run: runRecover,
@@ -129,18 +129,18 @@ func runRecover(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.say("the log ends at index %d, term %d; of its last %d entries it is not known whether they were ever committed: they are kept", lost.Index, lost.Term, lost.Unknown)
+	c.say("the log ends at index %d, term %d; it is unknown whether its last %d entries were committed: they are kept", lost.Index, lost.Term, lost.Unknown)
 	if c.Bool("dry-run") {
 		return showReport(c, lost, "nothing was written")
 	}
-	if err := c.confirm("recover", "a new cluster of %d replicas begins at index %d, and replicas of the old one are refused from now on", len(peers), lost.Index); err != nil {
+	if err := c.confirm("recover", "create a new cluster of %d replicas at index %d, which refuses replicas of the old cluster", len(peers), lost.Index); err != nil {
 		return err
 	}
 	rep, err := recoverOnce(dir, peers, false)
 	if err != nil {
 		return err
 	}
-	return showReport(c, rep, "recovered; start it, then join new replicas. Never start a lost replica with its old disk")
+	return showReport(c, rep, "recovered; start this replica, then join new replicas. Never start a lost replica with its old disk")
 }
 
 func recoverOnce(dir string, peers []cluster.RecoverPeer, dry bool) (cluster.RecoverReport, error) {
@@ -177,7 +177,7 @@ func showReport(c *call, r cluster.RecoverReport, done string) error {
 	err = showFacts(c, func() string { return c.String("data") }, func(context.Context) ([]byte, []output.Fact, error) {
 		return doc, []output.Fact{
 			{Name: "index", Value: output.Count(r.Index)}, {Name: "term", Value: output.Number(r.Term)}, {Name: "entries applied", Value: output.Count(r.Applied)},
-			{Name: "of unknown fate", Value: output.Count(r.Unknown)}, {Name: "epoch", Value: output.Number(r.Epoch)},
+			{Name: "maybe committed", Value: output.Count(r.Unknown)}, {Name: "epoch", Value: output.Number(r.Epoch)},
 		}, nil
 	})
 	c.say("%s", done)

@@ -159,5 +159,5 @@ Commands:{{range .VisibleCategories}}{{if .Name}}
 Flags of every command:
    {{range .VisibleFlags}}{{.}}
    {{end}}
-"rmd COMMAND --help" tells more. Try it out: rmd dev
+"rmd COMMAND --help" shows details. To try rmd: rmd dev
 `

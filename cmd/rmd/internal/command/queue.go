@@ -14,9 +14,9 @@ import (
 )
 
 func (p *program) queues() *cli.Command {
-	return noun("queue", "the queues and what they use",
+	return noun("queue", "the queues and their usage",
 		p.command(p.queueList("list", "list the queues", false)), p.command(p.queueList("tree", "show the queues as a tree", true)),
-		p.command(p.queueStatus()), p.command(p.queueState("stop", "take no new applications; the running ones end in peace")), p.command(p.queueState("start", "take applications again")))
+		p.command(p.queueStatus()), p.command(p.queueState("stop", "stop a queue: it takes no new applications, running ones continue")), p.command(p.queueState("start", "start a queue: it takes applications again")))
 }
 
 // flatQueue is a queue in a list; Indent is its depth in the tree.
@@ -51,7 +51,7 @@ func queueColumns(tree bool) output.List[flatQueue] {
 	number := func(f func(flatQueue) float64) func(flatQueue) float64 { return f }
 	return output.List[flatQueue]{
 		Name:  func(q flatQueue) string { return q.Path },
-		Empty: "there are no queues yet; run \"rmd cluster init\" on one replica",
+		Empty: "no queues yet; run \"rmd cluster init\" on one replica",
 		Columns: []output.Column[flatQueue]{
 			{Head: "QUEUE", Text: name, Shrink: true},
 			{Head: "STATE", Text: func(q flatQueue) string { return q.State }},
@@ -83,7 +83,7 @@ func (p *program) queueList(name, usage string, tree bool) verb {
 }
 
 func (p *program) queueStatus() verb {
-	return verb{name: "status", usage: "tell everything about a queue", args: "QUEUE", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
+	return verb{name: "status", usage: "show the details of a queue", args: "QUEUE", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
 		return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
 			var q api.Queue
 			doc, err := c.get(ctx, "/v1/queues/"+url.PathEscape(c.arg(0)), nil, &q)
@@ -99,7 +99,7 @@ func queueFacts(q api.Queue) []output.Fact {
 		{Name: "maximum", Value: fmt.Sprintf("%s of the cluster: %s", output.Percent(q.AbsMax), q.Max)},
 		{Name: "used", Value: fmt.Sprintf("%s of its capacity, %s of the cluster: %s", output.Percent(q.UsedPercent), output.Percent(q.AbsUsed), q.Used)},
 		{Name: "reserved", Value: q.Reserved.String()}, {Name: "pending", Value: q.Pending.String()},
-		{Name: "apps", Value: fmt.Sprintf("%d: %d active, %d pending, %d parked", q.Apps, q.ActiveApps, q.PendingApps, q.ParkedApps)},
+		{Name: "apps", Value: fmt.Sprintf("%d: %d active, %d pending, %d non-runnable", q.Apps, q.ActiveApps, q.PendingApps, q.ParkedApps)},
 		{Name: "containers", Value: output.Number(q.Containers)},
 	}
 	if q.Leaf {
@@ -124,7 +124,7 @@ func queueFacts(q api.Queue) []output.Fact {
 }
 
 func (p *program) queueState(name, usage string) verb {
-	long := "It stays so until the other command, or until a configuration is applied that states\nthe queue's state."
+	long := "The state lasts until the opposite command, or until a new configuration states\nthe queue's state."
 	return verb{name: name, usage: usage, long: long, args: "QUEUE", min: 1, max: 1, run: func(c *call) error {
 		done := map[string]string{"stop": "takes no new applications", "start": "takes applications"}[name]
 		return c.post("/v1/queues/"+url.PathEscape(c.arg(0))+":"+name, c.arg(0), nil, "%s %s", c.arg(0), done)

@@ -31,14 +31,14 @@ func TestExplanationIsWhole(t *testing.T) {
 	want := `WAITING  4m02s in root.train, 2nd of 14 in the queue
   reason    NODE_TOO_SMALL (never fits)
             it asks for more than there is
-            YARN says: Node does not have sufficient resource for request
+            in YARN: Node does not have sufficient resource for request
   asks      3 × 327680MB 88vc, any host, priority 1, allocation id 7, its AM
-  limits    maximum of root.train: 1MB of 2MB, BINDS
+  limits    maximum of root.train: 1MB of 2MB, at its limit
             limit of user ann: 0MB of 2MB, ok
   nodes     3: too little is free, for instance sim-01:45454 (NODE_TOO_SMALL_FREE)
   reserved  r41 on sim-03:45454 since 1m00s: needs 8gpu, free 3gpu
-            waits for one or more of 2 containers to end: container_a, container_b
-  must end  on sim-02:45454, where 5gpu is missing: container_d
+            waits until one or more of 2 containers end: container_a, container_b
+  must end  on sim-02:45454 (5gpu is missing): container_d
   ahead     application_a
   behind    application_b, application_c and 10 more
   what if   with no reservations: not sooner (QUEUE_MAX_CAPACITY)
@@ -78,8 +78,8 @@ func TestWhatIf(t *testing.T) {
 	env := map[string]string{"RMD_ADDR": s.URL}
 	file := queueFile(t)
 	r := rmd(t, env, "conf", "diff", file, "--whatif")
-	for _, want := range []string{"in place of version 3: 1 keys change\n120 applications would start at once, 0 would wait", "warning: a warning", "ended after 50 turns",
-		"root.train  30MB → 40MB  10MB  yes", "120 would start at once, and wait now, of them 1\n", anApp + "  root.train  0 → 2  - → 8MB  QUEUE_MAX_CAPACITY → -", "nothing was changed"} {
+	for _, want := range []string{"in place of version 3: 1 keys change\n120 applications would start at once, 0 would wait", "warning: a warning", "stopped after 50 node passes",
+		"root.train  30MB → 40MB  10MB  yes", "120 would start at once (wait now), of them 1\n", anApp + "  root.train  0 → 2  - → 8MB  QUEUE_MAX_CAPACITY → -", "nothing was changed"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("no %q in\n%s%s", want, r.out, r.err)
 		}

@@ -28,21 +28,21 @@ const noReservations = "no-reservations"
 
 func (p *program) replay() verb {
 	return verb{
-		name: "replay", usage: "run a recorded workload, and tell how long it waited", args: "FILE", min: 1, max: 1,
-		long: "On a private cluster of three; with --addr on a running one, in real time, after asking: it adds the nodes and\n" +
-			"submits the applications there, takes over no node that is known, and takes its own away at the end.\n" +
-			"$RMD_ADDR alone does not name a cluster to load.\n" +
-			"The formats are " + strings.Join(trace.Formats(), ", ") + ".",
+		name: "replay", usage: "replay a recorded workload and report its waiting times", args: "FILE", min: 1, max: 1,
+		long: "It uses a private cluster of three replicas. With --addr it uses a running cluster, in real time and after\n" +
+			"confirmation: it registers simulated nodes, submits the applications, and removes its nodes at the end.\n" +
+			"It refuses to use a node that the cluster already has. $RMD_ADDR alone does not select a running cluster.\n" +
+			"Formats: " + strings.Join(trace.Formats(), ", ") + ".",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "of the file", Value: trace.FormatAuto},
-			&cli.StringFlag{Name: "nodes", Usage: "a node list, or how many nodes", DefaultText: "those of the trace"},
-			&cli.StringFlag{Name: "queues", Usage: "a Hadoop file or directory with the queues", DefaultText: "made from the trace"},
-			&cli.StringFlag{Name: "speed", Usage: "trace time over real time, or max: as fast as the cluster answers", Value: "max"},
-			&cli.Float64Flag{Name: "load", Usage: "arrivals come so many times as fast", Value: 1},
-			&cli.Int64Flag{Name: "seed", Usage: "of what is generated", Value: 1},
-			&cli.IntFlag{Name: "limit", Usage: "only the first so many applications", DefaultText: "all"},
-			&cli.IntFlag{Name: "replicas", Usage: "of the private cluster", Value: 3},
-			&cli.StringFlag{Name: "compare", Usage: noReservations + ": run it once more without them"},
+			&cli.StringFlag{Name: "format", Usage: "format of the file", Value: trace.FormatAuto},
+			&cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes", DefaultText: "the nodes of the trace"},
+			&cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the queues", DefaultText: "derived from the trace"},
+			&cli.StringFlag{Name: "speed", Usage: "trace time over real time, or max for as fast as the cluster answers", Value: "max"},
+			&cli.Float64Flag{Name: "load", Usage: "factor by which arrivals are faster", Value: 1},
+			&cli.Int64Flag{Name: "seed", Usage: "seed of generated values", Value: 1},
+			&cli.IntFlag{Name: "limit", Usage: "maximum number of applications", DefaultText: "all"},
+			&cli.IntFlag{Name: "replicas", Usage: "replicas of the private cluster", Value: 3},
+			&cli.StringFlag{Name: "compare", Usage: noReservations + ": also run without reservations"},
 			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
 			reportFlag(), yesFlag(),
 		},
@@ -103,17 +103,17 @@ func runReplay(c *call) error {
 func (c *call) replayOptions() (replay.Options, error) {
 	o := replay.Options{Seed: c.Int64("seed"), Limit: c.Int("limit"), Replicas: c.Int("replicas"), Scheduling: c.String("scheduling"), AM: true, Version: Version()}
 	if o.Replicas < 1 || o.Replicas > 7 {
-		return o, clierr.Usagef("write --replicas 3", "%d replicas are not 1 to 7", o.Replicas)
+		return o, clierr.Usagef("write --replicas 3", "the number of replicas, %d, is not 1 to 7", o.Replicas)
 	}
 	if o.Scheduling != "eager" && o.Scheduling != "heartbeat" {
-		return o, clierr.Usagef("write --scheduling eager or heartbeat", "%q is no kind of scheduling", o.Scheduling)
+		return o, clierr.Usagef("write --scheduling eager or heartbeat", "unknown scheduling mode %q", o.Scheduling)
 	}
 	switch c.String("compare") {
 	case "":
 	case noReservations:
 		o.Without = true
 	default:
-		return o, clierr.Usagef("write --compare "+noReservations, "%q is nothing to compare with", c.String("compare"))
+		return o, clierr.Usagef("write --compare "+noReservations, "cannot compare with %q", c.String("compare"))
 	}
 	var err error
 	if s := c.String("speed"); s != "max" {
@@ -122,7 +122,7 @@ func (c *call) replayOptions() (replay.Options, error) {
 		}
 	}
 	if !c.IsSet("addr") && c.envSet("RMD_ADDR") {
-		c.say("note: this runs on a private cluster; for the running one at RMD_ADDR write --addr")
+		c.say("note: using a private cluster; write --addr to use the running cluster at RMD_ADDR")
 	}
 	if c.IsSet("addr") {
 		o.Addrs = splitList(c.String("addr"))
@@ -133,10 +133,10 @@ func (c *call) replayOptions() (replay.Options, error) {
 			o.Speed = 1
 		}
 		if c.IsSet("queues") || c.IsSet("replicas") || c.IsSet("scheduling") {
-			return o, clierr.Usagef("leave --addr out for a private cluster", "--queues, --replicas and --scheduling are for a private cluster")
+			return o, clierr.Usagef("omit --addr to use a private cluster", "--queues, --replicas and --scheduling need a private cluster")
 		}
 		if o.Without {
-			return o, clierr.Usagef("leave --addr out for a private cluster", "--compare is for a private cluster: a running one keeps its queues")
+			return o, clierr.Usagef("omit --addr to use a private cluster", "--compare needs a private cluster")
 		}
 	}
 	path := c.arg(0)
@@ -195,10 +195,10 @@ func (c *call) mayReplay(o replay.Options) error {
 		return err
 	}
 	if taken := takenNodes(o, known.Nodes); len(taken) > 0 {
-		return clierr.New("NODE_EXISTS", "give the replay's nodes other names with --nodes FILE, or leave --addr out for a private cluster",
-			"cluster %s knows %d of the replay's %d nodes already, %s among them; nothing was done", d.ClusterID, len(taken), len(o.Nodes), taken[0])
+		return clierr.New("NODE_EXISTS", "give the replay's nodes other names with --nodes FILE, or omit --addr to use a private cluster",
+			"cluster %s already has %d of the replay's %d nodes, for instance %s; nothing was done", d.ClusterID, len(taken), len(o.Nodes), taken[0])
 	}
-	return c.confirm(d.ClusterID, "this registers %d simulated nodes with cluster %s at %s, where every application may get containers on them, and submits %d applications that compete with those there",
+	return c.confirm(d.ClusterID, "register %d simulated nodes with cluster %s at %s (any application can get containers on them), and submit %d applications that compete with its own",
 		len(o.Nodes), d.ClusterID, strings.Join(o.Addrs, ","), len(o.Trace.Jobs))
 }
 

@@ -72,7 +72,7 @@ func TestReplayLeavesARunningClusterAlone(t *testing.T) {
 	}
 	untouched("with RMD_ADDR alone")
 	r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0])
-	if r.exit == clierr.OK || !strings.Contains(r.err, "NEEDS_YES") || !strings.Contains(r.err, "registers 1 simulated nodes") {
+	if r.exit == clierr.OK || !strings.Contains(r.err, "NEEDS_YES") || !strings.Contains(r.err, "register 1 simulated nodes") {
 		t.Errorf("without a yes: %+v", r)
 	}
 	untouched("without a yes")

@@ -16,7 +16,7 @@ import (
 
 // reportFlag belongs to commands that measure something over time.
 func reportFlag() cli.Flag {
-	return &cli.StringFlag{Name: "report", Usage: "also write a page with plots to this HTML file"}
+	return &cli.StringFlag{Name: "report", Usage: "also write an HTML report with plots to this file"}
 }
 
 // reportPage is the page that --report asks for. It is opened before anything is
@@ -56,7 +56,7 @@ func (r *reportPage) write(fill func(io.Writer, report.Head) error) error {
 		err = os.Rename(r.tmp.Name(), r.path)
 	}
 	if err == nil {
-		r.c.say("the page is %s", r.path)
+		r.c.say("report: %s", r.path)
 	}
 	return err
 }

@@ -14,13 +14,13 @@ import (
 )
 
 func (p *program) reservations() *cli.Command {
-	return noun("reservation", "nodes held for containers that do not fit yet",
+	return noun("reservation", "nodes reserved for containers that do not fit yet",
 		p.command(p.reservationList()), p.command(p.reservationStatus()), p.command(p.reservationCancel()))
 }
 
 var reservationColumns = output.List[api.Reservation]{
 	Name:  func(r api.Reservation) string { return r.ID },
-	Empty: "no node is reserved",
+	Empty: "no reservations",
 	Columns: []output.Column[api.Reservation]{
 		{Head: "ID", Text: func(r api.Reservation) string { return r.ID }},
 		{Head: "NODE", Text: func(r api.Reservation) string { return r.Node }, Shrink: true},
@@ -32,14 +32,14 @@ var reservationColumns = output.List[api.Reservation]{
 		{Head: "USER", Wide: true, Text: func(r api.Reservation) string { return r.User }},
 		{Head: "FREE", Wide: true, Text: func(r api.Reservation) string { return r.Free.String() }, Key: func(r api.Reservation) float64 { return float64(r.Free[api.MemoryMB]) }},
 		{Head: "MISSING", Wide: true, Text: func(r api.Reservation) string { return r.Missing.String() }, Key: func(r api.Reservation) float64 { return float64(r.Missing[api.MemoryMB]) }},
-		{Head: "AGAIN", Wide: true, Text: func(r api.Reservation) string { return output.Number(r.ReReservations) }, Key: func(r api.Reservation) float64 { return float64(r.ReReservations) }, Right: true},
+		{Head: "RE-RESERVATIONS", Wide: true, Text: func(r api.Reservation) string { return output.Number(r.ReReservations) }, Key: func(r api.Reservation) float64 { return float64(r.ReReservations) }, Right: true},
 		{Head: "CONTAINER", Wide: true, Text: func(r api.Reservation) string { return r.Container }},
 	},
 }
 
 func (p *program) reservationList() verb {
-	return verb{name: "list", aliases: []string{"ls"}, usage: "list the reservations, the oldest first", flags: append([]cli.Flag{
-		&cli.StringFlag{Name: "node", Usage: "on this node"}, &cli.StringFlag{Name: "app", Usage: "of this application"}, &cli.StringFlag{Name: "queue", Usage: "of this queue"},
+	return verb{name: "list", aliases: []string{"ls"}, usage: "list the reservations, oldest first", flags: append([]cli.Flag{
+		&cli.StringFlag{Name: "node", Usage: "only on this node"}, &cli.StringFlag{Name: "app", Usage: "only of this application"}, &cli.StringFlag{Name: "queue", Usage: "only of this queue"},
 	}, listFlags()...), run: func(c *call) error {
 		q := url.Values{}
 		for _, name := range []string{"node", "app", "queue"} {
@@ -58,7 +58,7 @@ func (p *program) reservationList() verb {
 }
 
 func (p *program) reservationStatus() verb {
-	return verb{name: "status", usage: "tell everything about a reservation, or count them all", args: "[ID]", min: 0, max: 1, flags: watchFlags(), run: func(c *call) error {
+	return verb{name: "status", usage: "show the details of a reservation, or the totals", args: "[ID]", min: 0, max: 1, flags: watchFlags(), run: func(c *call) error {
 		if c.NArg() == 0 {
 			return showFacts(c, func() string { return "" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
 				var d api.Reservations
@@ -73,7 +73,7 @@ func (p *program) reservationStatus() verb {
 				{Name: "id", Value: r.ID}, {Name: "node", Value: r.Node}, {Name: "app", Value: r.App}, {Name: "queue", Value: r.Queue}, {Name: "user", Value: r.User},
 				{Name: "container", Value: r.Container}, {Name: "needs", Value: r.Size.String()}, {Name: "node has", Value: r.NodeTotal.String()},
 				{Name: "free there", Value: r.Free.String()}, {Name: "missing", Value: r.Missing.String()}, {Name: "made", Value: output.Time(r.MadeMillis)},
-				{Name: "age", Value: output.Millis(r.AgeMillis)}, {Name: "reserved again", Value: output.Number(r.ReReservations) + " times"}, {Name: "holds up", Value: output.Number(r.Blocks) + " apps"},
+				{Name: "age", Value: output.Millis(r.AgeMillis)}, {Name: "re-reserved", Value: output.Number(r.ReReservations) + " times"}, {Name: "blocks", Value: output.Number(r.Blocks) + " apps"},
 			}, err
 		})
 	}}
@@ -85,7 +85,7 @@ func reservationTotals(d api.Reservations) []output.Fact {
 		cancelled += n
 	}
 	facts := []output.Fact{
-		{Name: "held", Value: output.Number(len(d.Reservations))}, {Name: "made", Value: output.Number(d.Made)},
+		{Name: "current", Value: output.Number(len(d.Reservations))}, {Name: "made", Value: output.Number(d.Made)},
 		{Name: "fulfilled", Value: output.Number(d.Fulfilled)}, {Name: "cancelled", Value: output.Number(cancelled)},
 	}
 	for _, cause := range sorted(d.Cancelled) {
@@ -95,13 +95,13 @@ func reservationTotals(d api.Reservations) []output.Fact {
 }
 
 func (p *program) reservationCancel() verb {
-	return verb{name: "cancel", usage: "give a reserved node up; the application goes on asking", args: "ID", min: 1, max: 1, flags: []cli.Flag{
-		&cli.StringFlag{Name: "reason", Usage: "kept in the audit log"}, yesFlag(),
+	return verb{name: "cancel", usage: "cancel a reservation; the application still asks and may reserve again", args: "ID", min: 1, max: 1, flags: []cli.Flag{
+		&cli.StringFlag{Name: "reason", Usage: "reason for the audit log"}, yesFlag(),
 	}, run: func(c *call) error {
 		if len(c.arg(0)) < 2 || c.arg(0)[0] != 'r' {
 			return clierr.Usagef("see rmd reservation list", "%q is not a reservation id such as r41", c.arg(0))
 		}
-		if err := c.confirm(c.arg(0), "reservation %s loses its place on its node", c.arg(0)); err != nil {
+		if err := c.confirm(c.arg(0), "cancel reservation %s", c.arg(0)); err != nil {
 			return err
 		}
 		cl, err := c.client()
@@ -116,6 +116,6 @@ func (p *program) reservationCancel() verb {
 		if err != nil {
 			return err
 		}
-		return showDone(c, a, c.arg(0), "%s is cancelled", c.arg(0))
+		return showDone(c, a, c.arg(0), "cancelled %s", c.arg(0))
 	}}
 }

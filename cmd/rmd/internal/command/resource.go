@@ -18,13 +18,13 @@ func parseResource(text string) (api.Resource, error) {
 		name, value, ok := strings.Cut(strings.TrimSpace(part), "=")
 		n, err := strconv.ParseInt(value, 10, 64)
 		if !ok || err != nil || n < 0 || name == "" {
-			return nil, clierr.Usagef("write memory-mb=4096,vcores=2,yarn.io/gpu=1", "%q is not an amount of a resource", part)
+			return nil, clierr.Usagef("write memory-mb=4096,vcores=2,yarn.io/gpu=1", "%q is not a resource amount", part)
 		}
 		if full := resourceNames[name]; full != "" {
 			name = full
 		}
 		if _, twice := out[name]; twice {
-			return nil, clierr.Usagef("give each kind once", "%q stands twice", name)
+			return nil, clierr.Usagef("write each resource once", "%q appears twice", name)
 		}
 		out[name] = n
 	}

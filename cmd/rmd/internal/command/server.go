@@ -35,17 +35,17 @@ var short = map[string]string{"id": "id", "cluster": "cluster", "data": "data", 
 func (p *program) server() verb {
 	return verb{
 		name: "server", usage: "run one replica in the foreground",
-		long: "SIGTERM hands leadership over, then stops; SIGHUP reads log.level and certificates again, and of Hadoop's " +
+		long: "On SIGTERM it transfers leadership and stops. On SIGHUP it reads log.level and certificates again, and from Hadoop's " +
 			"files administrators, proxy users, groups and racks.\n" +
-			"Exit codes for supervisors: 70 disk sync failed, 71 disk full at start, 72 disk hung, 73 removed from the " +
-			"cluster, 74 state differs, 75 log entry or snapshot of a newer program. After 73, 74 and 75 it must not be started again.",
+			"Exit codes for supervisors: 70 disk or data fault, 71 disk full at start, 72 disk hung, 73 removed from the " +
+			"cluster, 74 state differs, 75 log entry or snapshot of a newer version. Do not restart it after 73, 74 or 75.",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "config", Usage: "rmd.yaml", EnvVars: []string{"RMD_CONFIG"}},
 			&cli.StringFlag{Name: "id", Usage: "key id"}, &cli.StringFlag{Name: "cluster", Usage: "key cluster"},
 			&cli.StringFlag{Name: "data", Usage: "key data"}, &cli.StringFlag{Name: "listen", Usage: "key raft.listen"},
 			&cli.StringFlag{Name: "advertise", Usage: "key raft.advertise"}, &cli.StringFlag{Name: "http", Usage: "key http.listen"},
-			&cli.StringSliceFlag{Name: "set", Usage: "any other key: raft.heartbeat=1s"},
-			&cli.BoolFlag{Name: "print-config", Usage: "show what is in force and where it came from, and stop"},
+			&cli.StringSliceFlag{Name: "set", Usage: "any other key, for instance raft.heartbeat=1s; repeatable"},
+			&cli.BoolFlag{Name: "print-config", Usage: "print the configuration and the origin of each value, and exit"},
 			&cli.BoolFlag{Name: "failpoints", Usage: "read on standard input where to crash or wait; for rmd-chaos", Hidden: true},
 		},
 		run: runServer,
@@ -57,7 +57,7 @@ func (c *call) source() (config.Source, error) {
 	s := config.Source{File: c.String("config"), Env: c.p.Env, Flags: map[string]string{}, Spelling: map[string]string{}}
 	give := func(key, value, spelling string) error {
 		if _, twice := s.Flags[key]; twice {
-			return clierr.Usagef("give it once", "%s is given twice", key)
+			return clierr.Usagef("set it once", "%s is set twice", key)
 		}
 		s.Flags[key], s.Spelling[key] = value, spelling
 		return nil
@@ -134,7 +134,7 @@ func runServer(c *call) error {
 	log := newLogger(loaded.Log, c.p.Err)
 	tellConfig(log, loaded)
 	opt := server.Options{Config: loaded.Config, Origins: loaded.Origins, Version: Version(), Logger: log, OnFatal: func(code int, err error) {
-		log.Error("this replica must not go on", "exit", code, "error", err)
+		log.Error("this replica must stop", "exit", code, "error", err)
 		os.Exit(code)
 	}}
 	if loaded.Hadoop != nil {
@@ -161,11 +161,11 @@ func openError(err error) error {
 		}
 		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: do, Exit: fatal.Code, Err: err}
 	case errors.Is(err, cluster.ErrModes):
-		return &clierr.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner first", Exit: clierr.Refused, Err: err}
+		return &clierr.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner", Exit: clierr.Refused, Err: err}
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
-		return &clierr.Error{Code: "NOT_WRITABLE", What: err.Error(), Do: "mount it writable, and give it to the user that rmd runs as", Exit: clierr.Refused, Err: err}
+		return &clierr.Error{Code: "NOT_WRITABLE", What: err.Error(), Do: "mount it writable, and make the user of rmd its owner", Exit: clierr.Refused, Err: err}
 	case errors.Is(err, syscall.EADDRINUSE):
-		return &clierr.Error{Code: "ADDRESS_IN_USE", What: err.Error(), Do: "stop what listens there, or choose another port", Exit: clierr.Refused, Err: err}
+		return &clierr.Error{Code: "ADDRESS_IN_USE", What: err.Error(), Do: "stop the process that listens there, or choose another port", Exit: clierr.Refused, Err: err}
 	case errors.Is(err, cluster.ErrForeign):
 		return &clierr.Error{Code: "FOREIGN_DATA", What: err.Error(), Do: "correct data, id or cluster", Exit: clierr.Refused, Err: err}
 	}
@@ -176,11 +176,11 @@ func openError(err error) error {
 func healing(err error) string {
 	switch {
 	case errors.Is(err, cluster.ErrRemoved):
-		return "once it is wiped, \"rmd cluster join\" lets it in as a new replica"
+		return "wipe its data directory, then join it as a new replica with \"rmd cluster join\""
 	case errors.Is(err, cluster.ErrNewer):
-		return "start it with the newer rmd; nothing is wrong with its disk"
+		return "start it with the newer version of rmd; its disk is good"
 	case errors.Is(err, cluster.ErrDamaged):
-		return "\"rmd check --data DIR\" tells more; take a good disk, or wipe this one, \"rmd cluster remove\" this replica at another one, and join anew"
+		return "see \"rmd check --data DIR\"; use a good disk, or remove this replica with \"rmd cluster remove\" at another one, wipe its disk, and join again"
 	}
 	return "see \"rmd check --data DIR\""
 }
@@ -200,7 +200,7 @@ func tellConfig(log hclog.Logger, l *config.Loaded) {
 	}
 	ignored, err := ignoredKeys(l.Hadoop)
 	if err != nil {
-		log.Warn("the queue configuration of the Hadoop files is not valid; it would only be used for a new cluster", "error", err)
+		log.Warn("the queue configuration of the Hadoop files is not valid; only a new cluster would use it", "error", err)
 	}
 	if len(ignored) == 0 {
 		return
@@ -210,7 +210,7 @@ func tellConfig(log hclog.Logger, l *config.Loaded) {
 		names[i] = k.Name
 		log.Debug("a key is not honoured", "key", k.Name, "origin", k.Origin, "why", k.What)
 	}
-	log.Warn("keys of the Hadoop files are not honoured; \"rmd conf get --ignored\" tells why", "count", len(names), "keys", strings.Join(names, " "))
+	log.Warn("keys of the Hadoop files are not honoured; \"rmd conf get --ignored\" shows why", "count", len(names), "keys", strings.Join(names, " "))
 }
 
 // ignoredKeys are the keys of Hadoop's files that are meant for a
@@ -246,18 +246,18 @@ func (c *call) untilStopped(src config.Source, log hclog.Logger, r *server.Repli
 				continue
 			}
 			log.SetLevel(hclog.LevelFromString(loaded.Log.Level))
-			log.Info("log level is reloaded; other keys take a restart", "level", loaded.Log.Level)
+			log.Info("reloaded the log level; other keys need a restart", "level", loaded.Log.Level)
 			if err := r.ReloadCertificates(); err != nil {
-				log.Error("certificates are not reloaded, the ones before stay in force", "error", err)
+				log.Error("certificates not reloaded; the previous ones stay in force", "error", err)
 			}
 			if loaded.Hadoop == nil {
 				continue
 			}
 			if err := r.ReloadHadoop(); err != nil {
-				log.Error("hadoop's files are not reloaded", "error", err)
+				log.Error("Hadoop's files not reloaded", "error", err)
 				continue
 			}
-			log.Info("hadoop's files are reloaded: administrators, proxy users, groups and racks; the queues stay", "dir", loaded.Config.Hadoop)
+			log.Info("reloaded administrators, proxy users, groups and racks from Hadoop's files; queues unchanged", "dir", loaded.Config.Hadoop)
 		}
 	}
 }
@@ -268,7 +268,7 @@ func stop(r *server.Replica, log hclog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), handOverMax)
 	defer cancel()
 	if err := r.HandOver(ctx); err != nil {
-		log.Warn("leadership was not handed over", "error", err)
+		log.Warn("leadership was not transferred", "error", err)
 	}
 	if err := r.Close(); err != nil {
 		return fmt.Errorf("stop: %w", err)

@@ -42,7 +42,7 @@ func parseSince(text string, now time.Time) (int64, error) {
 			}
 		}
 		if t.After(now) {
-			return 0, clierr.Usagef("write --since 10m, or a time that has been", "%s has not come yet", text)
+			return 0, clierr.Usagef("write --since 10m, or a time in the past", "%s is in the future", text)
 		}
 		return t.UnixMilli(), nil
 	}

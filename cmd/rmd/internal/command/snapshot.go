@@ -22,15 +22,15 @@ import (
 )
 
 func (p *program) snapshots() *cli.Command {
-	return noun("snapshot", "backup and restore of the whole state",
+	return noun("snapshot", "backup and restore of the replicated state",
 		p.command(p.snapshotSave()), p.command(p.snapshotInspect()), p.command(p.snapshotRestore()), p.command(p.snapshotList()))
 }
 
 func (p *program) snapshotSave() verb {
 	return verb{
 		name: "save", usage: "write the state to a file", args: "FILE", min: 1, max: 1,
-		long:  "From the leader; with --stale from the replica asked. The file is verified before it gets its name.",
-		flags: []cli.Flag{&cli.BoolFlag{Name: "overwrite", Usage: "replace a file that is there"}},
+		long:  "It reads from the leader, with --stale from the called replica. It verifies the data before the file gets its name.",
+		flags: []cli.Flag{&cli.BoolFlag{Name: "overwrite", Usage: "replace an existing file"}},
 		run:   runSave,
 	}
 }
@@ -38,7 +38,7 @@ func (p *program) snapshotSave() verb {
 func runSave(c *call) error {
 	path := c.arg(0)
 	if _, err := os.Stat(path); err == nil && !c.Bool("overwrite") {
-		return clierr.New(clierr.CodeExists, "choose another name, or use --overwrite", "%s is there already", path)
+		return clierr.New(clierr.CodeExists, "choose another name, or use --overwrite", "%s already exists", path)
 	}
 	cl, err := c.client()
 	if err != nil {
@@ -85,7 +85,7 @@ func inspectFile(path string) (snapshot.Info, error) {
 	defer f.Close()
 	info, err := snapshot.Verify(f)
 	if err != nil {
-		return info, &clierr.Error{Code: "SNAPSHOT_DAMAGED", What: fmt.Sprintf("%s: %v", path, err), Do: "take another file", Exit: clierr.CheckFailed, Err: err}
+		return info, &clierr.Error{Code: "SNAPSHOT_DAMAGED", What: fmt.Sprintf("%s: %v", path, err), Do: "use another file", Exit: clierr.CheckFailed, Err: err}
 	}
 	return info, nil
 }
@@ -93,7 +93,7 @@ func inspectFile(path string) (snapshot.Info, error) {
 func digestText(d uint64) string { return fmt.Sprintf("%016x", d) }
 
 func (p *program) snapshotInspect() verb {
-	return verb{name: "inspect", usage: "verify a snapshot file and tell what is in it", args: "FILE", min: 1, max: 1, run: func(c *call) error {
+	return verb{name: "inspect", usage: "verify a snapshot file and show its content", args: "FILE", min: 1, max: 1, run: func(c *call) error {
 		info, err := inspectFile(c.arg(0))
 		if err != nil {
 			return err
@@ -116,10 +116,10 @@ func (p *program) snapshotInspect() verb {
 
 func (p *program) snapshotRestore() verb {
 	return verb{
-		name: "restore", usage: "put a snapshot's state in place", args: "FILE", min: 1, max: 1,
-		long: "Into a fresh cluster; into a running one only with --replace-state and that cluster's id.\nA file without access tokens leaves those of the cluster in force. The file is verified here, and again by the cluster before it sees one byte of it.",
+		name: "restore", usage: "replace the state with a snapshot's", args: "FILE", min: 1, max: 1,
+		long: "It restores into a new cluster, or with --replace-state and the cluster's id into one that has state.\nIf the file has no access tokens, the cluster keeps its own. The command and the cluster both verify the whole file first.",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "replace-state", Usage: "the id of the cluster whose state is given up"},
+			&cli.StringFlag{Name: "replace-state", Usage: "id of the cluster whose state is replaced"},
 			dryRunFlag(), yesFlag(),
 		},
 		run: runRestore,
@@ -136,7 +136,7 @@ func runRestore(c *call) error {
 	if id := c.String("replace-state"); id != "" {
 		q.Set("replace_state", id)
 		if !c.Bool("dry-run") {
-			if err := c.confirm(id, "the whole state of cluster %s is replaced by index %d of %s", id, info.Index, info.ClusterID); err != nil {
+			if err := c.confirm(id, "replace the whole state of cluster %s with index %d of %s", id, info.Index, info.ClusterID); err != nil {
 				return err
 			}
 		}
@@ -165,12 +165,12 @@ func runRestore(c *call) error {
 	}
 	kept := ""
 	if d.TokensKept > 0 {
-		kept = fmt.Sprintf("; it holds no access token, so the cluster keeps its own (%d)", d.TokensKept)
+		kept = fmt.Sprintf("; the file has no access tokens, so the cluster keeps its own (%d)", d.TokensKept)
 	}
 	if d.DryRun {
-		return showDone(c, a, path, "%s could be restored: %d applications, %d nodes%s", path, d.Apps, d.Nodes, kept)
+		return showDone(c, a, path, "%s can be restored: %d applications, %d nodes%s", path, d.Apps, d.Nodes, kept)
 	}
-	return showDone(c, a, path, "%s is restored: %d applications, %d nodes, epoch %d%s", path, d.Apps, d.Nodes, d.Epoch, kept)
+	return showDone(c, a, path, "restored %s: %d applications, %d nodes, epoch %d%s", path, d.Apps, d.Nodes, d.Epoch, kept)
 }
 
 // leaderClient makes a client of the leader alone: a snapshot is not passed on
@@ -190,7 +190,7 @@ func (c *call) leaderClient() (*client.Client, error) {
 
 func (p *program) snapshotList() verb {
 	list := output.List[api.Snapshot]{
-		Name: func(s api.Snapshot) string { return s.ID }, Empty: "that replica has no snapshot yet",
+		Name: func(s api.Snapshot) string { return s.ID }, Empty: "no snapshots",
 		Columns: []output.Column[api.Snapshot]{
 			{Head: "ID", Text: func(s api.Snapshot) string { return s.ID }},
 			{Head: "INDEX", Text: func(s api.Snapshot) string { return output.Number(s.Index) }, Key: func(s api.Snapshot) float64 { return float64(s.Index) }, Right: true},
@@ -199,7 +199,7 @@ func (p *program) snapshotList() verb {
 			{Head: "WHEN", Text: func(s api.Snapshot) string { return output.Time(s.AtMillis) }, Key: func(s api.Snapshot) float64 { return float64(s.AtMillis) }},
 		},
 	}
-	return verb{name: "list", aliases: []string{"ls"}, usage: "list the snapshots on the disk of the replica asked", flags: listFlags(), run: func(c *call) error {
+	return verb{name: "list", aliases: []string{"ls"}, usage: "list the snapshots on a replica's disk", flags: listFlags(), run: func(c *call) error {
 		return showList(c, list, func(ctx context.Context) (f fetched[api.Snapshot], err error) {
 			cl, err := c.client()
 			if err != nil {

@@ -106,9 +106,9 @@ func (s *summary) greet() {
 	c := s.d.c
 	addrs := s.d.cluster.Addrs()
 	c.say("REST and web pages at http://%s", strings.Join(addrs, " http://"))
-	c.say("log in %s", s.d.logFile.Name())
-	c.say("try in another terminal: rmd cluster status, rmd app list, rmd reservation list")
-	c.say("Ctrl-C ends it")
+	c.say("log file: %s", s.d.logFile.Name())
+	c.say("in another terminal, try: rmd cluster status, rmd app list, rmd reservation list")
+	c.say("Ctrl-C stops the cluster")
 }
 
 // picture is what is read for one drawing.
@@ -178,14 +178,14 @@ func (s *summary) picture(p picture) []string {
 	if f := p.cluster.LastFailover; f != nil && f.OldLeader != "" {
 		lines = append(lines, fmt.Sprintf("last failover: %s to %s in %.0f ms", f.OldLeader, f.NewLeader, f.Millis))
 	}
-	lines = append(lines, "", fmt.Sprintf("%-16s %-*s  used  held  apps wait", "queue", barWidth+2, "used #  held =  pending -  | its share"))
+	lines = append(lines, "", fmt.Sprintf("%-16s %-*s  used  rsvd  apps wait", "queue", barWidth+2, "used #  reserved =  pending -  | share"))
 	for _, q := range flatten(p.queues.Root, 0) {
 		lines = append(lines, queueLine(q, t))
 	}
 	return append(lines, "",
-		fmt.Sprintf("reservations  held %d   made %s   fulfilled %s   cancelled %s", t.Reservations, output.Count(p.made), output.Count(p.done), output.Count(p.gone)),
-		fmt.Sprintf("decisions     %.0f/s   %s in all   %s containers live on %d nodes", s.perSec, output.Count(p.decided), output.Count(t.Containers), t.UsableNodes),
-		fmt.Sprintf("applications  %d run, %d wait, %s have ended", t.Running, t.Waiting, output.Count(t.Ended)),
+		fmt.Sprintf("reservations  current %d   made %s   fulfilled %s   cancelled %s", t.Reservations, output.Count(p.made), output.Count(p.done), output.Count(p.gone)),
+		fmt.Sprintf("decisions     %.0f/s   %s in total   %s containers on %d nodes", s.perSec, output.Count(p.decided), output.Count(t.Containers), t.UsableNodes),
+		fmt.Sprintf("applications  %d running, %d waiting, %s ended", t.Running, t.Waiting, output.Count(t.Ended)),
 		"workload      "+workLine(p, s.d.work.Speed))
 }
 
@@ -201,7 +201,7 @@ func workLine(p picture, speed float64) string {
 	if p.note != "" {
 		return p.note
 	}
-	s := fmt.Sprintf("%s of it played, %gx, %d containers wait", report.Duration(p.work.Virtual.Milliseconds()), speed, p.work.Waiting)
+	s := fmt.Sprintf("%s replayed, %gx, %d containers wait", report.Duration(p.work.Virtual.Milliseconds()), speed, p.work.Waiting)
 	if p.work.Errors > 0 {
 		s += fmt.Sprintf(", %d errors", p.work.Errors)
 	}
@@ -211,7 +211,7 @@ func workLine(p picture, speed float64) string {
 // line is the summary where nothing can be drawn over.
 func (s *summary) line(p picture) string {
 	t := p.cluster.Totals
-	return fmt.Sprintf("%s leader=%s term=%d apps run=%d wait=%d ended=%d containers=%d held=%d made=%d fulfilled=%d cancelled=%d decisions/s=%.0f workload: %s",
+	return fmt.Sprintf("%s leader=%s term=%d apps run=%d wait=%d ended=%d containers=%d reserved=%d made=%d fulfilled=%d cancelled=%d decisions/s=%.0f workload: %s",
 		p.cluster.Verdict.Status, dash(p.cluster.Leader), p.cluster.Term, t.Running, t.Waiting, t.Ended, t.Containers, t.Reservations, p.made, p.done, p.gone, s.perSec, workLine(p, s.d.work.Speed))
 }
 

@@ -21,16 +21,16 @@ var topViews = []string{"app", "queue", "node"}
 
 func (p *program) top() verb {
 	return verb{
-		name: "top", usage: "the cluster live: replicas, use, and the applications, queues or nodes",
-		long: "Keys: q ends it, p or blank pauses, b shows what is next (applications, queues,\n" +
-			"nodes), s sorts by the next column, r turns the order round, + and - change the\n" +
-			"pace. Into a pipe, pictures are printed one below the other, without keys; with\n" +
-			"-o jsonl each is a line of JSON.",
+		name: "top", usage: "live view: replicas, usage, and applications, queues or nodes",
+		long: "Keys: q quits, p or space pauses, b switches the view (applications, queues,\n" +
+			"nodes), s sorts by the next column, r reverses the order, + and - change the\n" +
+			"interval. Into a pipe it prints one screen after another, without keys. With\n" +
+			"-o jsonl each screen is a line of JSON.",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "by", Usage: "app|queue|node", Value: "app"},
-			&cli.StringFlag{Name: "sort", Usage: "the column to sort by; -COLUMN is downwards", DefaultText: "-wait, -used"},
-			spanFlag("every", "the pause between two pictures", 2*time.Second),
-			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "end after so many pictures", DefaultText: "never"},
+			&cli.StringFlag{Name: "sort", Usage: "column to sort by; -COLUMN: descending", DefaultText: "-wait, -used"},
+			spanFlag("every", "interval between two screens", 2*time.Second),
+			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "stop after this many screens", DefaultText: "never"},
 		},
 		run: runTop,
 	}
@@ -56,7 +56,7 @@ func runTop(c *call) error {
 	t := &topScreen{c: c, by: c.String("by"), every: max(c.span("every").Duration, 200*time.Millisecond), live: c.p.OutTerminal,
 		sort: map[string]string{"app": "-wait", "queue": "", "node": "-used"}}
 	if _, ok := t.sort[t.by]; !ok {
-		return clierr.Usagef("one of app, queue, node", "there is no view by %q", t.by)
+		return clierr.Usagef("one of app, queue, node", "unknown view %q", t.by)
 	}
 	if s := c.String("sort"); s != "" {
 		t.sort[t.by] = s
@@ -66,7 +66,7 @@ func runTop(c *call) error {
 	}
 	switch f := c.format(); {
 	case f == output.YAML || f == output.Name || f == output.JSON && c.Int("count") != 1:
-		return clierr.Usagef("use -o table or jsonl", "pictures come one after the other, and -o %s is of one", f)
+		return clierr.Usagef("use -o table or jsonl", "rmd top prints a stream, but -o %s is one document", f)
 	case f == output.JSON || f == output.JSONL:
 		t.live = false
 	}
@@ -253,9 +253,9 @@ func (t *topScreen) draw() error {
 	if err != nil {
 		return err
 	}
-	foot := "q end  p pause  b next view  s sort  r turn  + - pace " + output.Span(t.every)
+	foot := "q quit  p pause  b next view  s sort  r reverse  + - interval " + output.Span(t.every)
 	if t.paused {
-		foot = "PAUSED, p goes on   " + foot
+		foot = "PAUSED, p continues   " + foot
 	}
 	if t.err != nil {
 		foot = "no answer: " + clierr.From(t.err).Error()
@@ -296,18 +296,18 @@ func (t *topScreen) head(width int) []string {
 	}
 	lines := []string{
 		fmt.Sprintf("%s   %s (term %d)   %d of %d in step   can lose %d   index %s, %.0f/s", v.Status, leader, p.cluster.Term, v.InStep, len(p.cluster.Members), v.CanLose, output.Count(p.cluster.Index), t.rate),
-		fmt.Sprintf("apps %s run, %s wait, %s ended   containers %s   nodes %d of %d   held %d", output.Count(n.Running), output.Count(n.Waiting), output.Count(n.Ended), output.Count(n.Containers), n.UsableNodes, n.Nodes, n.Reservations),
+		fmt.Sprintf("apps %s running, %s waiting, %s ended   containers %s   nodes %d of %d   reserved %d", output.Count(n.Running), output.Count(n.Waiting), output.Count(n.Ended), output.Count(n.Containers), n.UsableNodes, n.Nodes, n.Reservations),
 	}
 	for _, kind := range sorted(n.Total) {
 		if n.Total[kind] <= 0 {
 			continue
 		}
 		used, held, pending := part(n.Used, n.Total, kind), part(n.Reserved, n.Total, kind), part(n.Pending, n.Total, kind)
-		lines = append(lines, fmt.Sprintf("%-12s %s %3.0f%% used %3.0f%% held %4.0f%% asked for", output.Cut(kind, 12), bar(used, held, pending, -1), used*100, held*100, min(pending*100, 9999)))
+		lines = append(lines, fmt.Sprintf("%-12s %s %3.0f%% used %3.0f%% reserved %4.0f%% pending", output.Cut(kind, 12), bar(used, held, pending, -1), used*100, held*100, min(pending*100, 9999)))
 	}
 	order := t.sort[t.by]
 	if order == "" {
-		order = "as they are"
+		order = "no"
 	}
 	more := ""
 	if p.more {

@@ -11,7 +11,7 @@ import (
 )
 
 func (p *program) upgrade() *cli.Command {
-	return noun("upgrade", "versions and the feature level", p.command(p.upgradeStatus()), p.command(p.upgradeFinalize()))
+	return noun("upgrade", "program versions and the feature level", p.command(p.upgradeStatus()), p.command(p.upgradeFinalize()))
 }
 
 func (p *program) upgradeStatus() verb {
@@ -34,7 +34,7 @@ func (p *program) upgradeStatus() verb {
 
 func (p *program) upgradeFinalize() verb {
 	return verb{
-		name: "finalize", usage: "raise the feature level; older programs cannot come back after it", flags: []cli.Flag{dryRunFlag(), yesFlag()},
+		name: "finalize", usage: "raise the feature level; after that, older versions can no longer join", flags: []cli.Flag{dryRunFlag(), yesFlag()},
 		run: func(c *call) error {
 			cl, err := c.client()
 			if err != nil {
@@ -49,12 +49,12 @@ func (p *program) upgradeFinalize() verb {
 				return err
 			}
 			if d.Available <= d.Level {
-				return showDone(c, a, "upgrade", "level %d is in force, and the voters know no higher one", d.Level)
+				return showDone(c, a, "upgrade", "level %d is in force; the voters know no higher level", d.Level)
 			}
 			if c.Bool("dry-run") {
 				return showDone(c, a, "upgrade", "level %d would become %d", d.Level, d.Available)
 			}
-			if err := c.confirm("finalize", "level %d becomes %d: older programs cannot come back", d.Level, d.Available); err != nil {
+			if err := c.confirm("finalize", "raise level %d to %d, after which older versions can no longer join", d.Level, d.Available); err != nil {
 				return err
 			}
 			if a, err = cl.Post(c.ctx(), "/v1/upgrade:finalize", nil); err != nil {

@@ -49,7 +49,7 @@ func noun(name, usage string, subs ...*cli.Command) *cli.Command {
 		for i, s := range subs {
 			names[i] = s.Name
 		}
-		return clierr.Usagef("one of "+strings.Join(names, ", "), "\"rmd %s\" wants a command behind it", name)
+		return clierr.Usagef("one of "+strings.Join(names, ", "), "\"rmd %s\" needs a command", name)
 	}
 	return c
 }
@@ -137,7 +137,7 @@ func (c *call) clientOf(addrs []string) (*client.Client, error) {
 func (c *call) only() (*client.Client, error) {
 	cl, err := c.client()
 	if err == nil && len(cl.Addrs()) != 1 {
-		return nil, clierr.Usagef("name that one alone with --addr", "%q is about one replica, and --addr names %d", c.path, len(cl.Addrs()))
+		return nil, clierr.Usagef("name only that replica with --addr", "%q acts on one replica, but --addr names %d", c.path, len(cl.Addrs()))
 	}
 	return cl, err
 }
@@ -164,5 +164,5 @@ Usage: {{.HelpName}} COMMAND [ARGUMENTS] [FLAGS]
 Commands:{{range .VisibleCommands}}
    {{join .Names ", "}}{{"\t"}}{{.Usage}}{{end}}
 
-"{{.HelpName}} COMMAND --help" tells more.
+"{{.HelpName}} COMMAND --help" shows details.
 `

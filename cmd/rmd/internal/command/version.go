@@ -24,7 +24,7 @@ func Version() string {
 }
 
 func (p *program) version() verb {
-	return verb{name: "version", usage: "tell the version of this program", run: func(c *call) error {
+	return verb{name: "version", usage: "show the version of this program", run: func(c *call) error {
 		if f := c.format(); f != output.Table && f != output.Wide && f != output.Name {
 			doc, err := json.Marshal(map[string]string{"version": Version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
 			if err != nil {
