@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/rafttransport"
 )
 
 // Role is what a caller of the peer port must be.
@@ -113,10 +114,10 @@ func (c *Cluster) meet(server, kind, addr, serial string, key ed25519.PublicKey)
 	case kind == "rpc":
 		return "", "" // calls judges each call
 	case !c.trusts(id):
-		return codeNotMember, server + " is not in the membership that this replica knows"
+		return rafttransport.CodeNotMember, server + " is not in the membership that this replica knows"
 	}
 	if s, ok := memberAt(c.configuration(), addr); ok && s.ID != id {
-		return codeNotMember, fmt.Sprintf("%s answers where %s should be", server, s.ID)
+		return rafttransport.CodeNotMember, fmt.Sprintf("%s answers where %s should be", server, s.ID)
 	}
 	return "", ""
 }
@@ -187,7 +188,7 @@ func (c *Cluster) mayRaft(cmd any) error {
 	}
 	from := raft.ServerID(h.GetRPCHeader().ID)
 	if c.current() == nil || !c.trusts(from) {
-		return errNotMember
+		return rafttransport.ErrNotMember
 	}
 	if _, ok := cmd.(*raft.TimeoutNowRequest); ok {
 		return c.allows(OfVoter, from)

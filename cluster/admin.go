@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/rafttransport"
 	"rmd/internal/point"
 )
 
@@ -114,7 +115,7 @@ func (c *Cluster) serveAdmin() {
 	})
 	serve(c, methodAdmin, func(ctx context.Context, _ string, q adminRequest) (none, error) { return none{}, c.adminHere(ctx, q) })
 	serve(c, methodRemoved, func(_ context.Context, _ string, q removedNotice) (none, error) { return none{}, c.removedHere(q) })
-	serve(c, methodForgot, func(_ context.Context, from string, q amnesiaNotice) (none, error) {
+	serve(c, methodForgot, func(_ context.Context, from string, q rafttransport.Rollback) (none, error) {
 		return none{}, c.forgotHere(from, q)
 	})
 	serve(c, methodRole, func(_ context.Context, _ string, q string) (none, error) { return none{}, c.setRole(q) })

@@ -14,6 +14,7 @@ import (
 
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
+	"rmd/cluster/rafttransport"
 	"rmd/internal/exitcode"
 )
 
@@ -27,7 +28,7 @@ type Cluster struct {
 	dir    *raftstore.Dir
 	guard  *raftstore.Guard
 	stores *raftstore.Stores
-	wire   *wire
+	wire   *rafttransport.Transport
 	trans  raft.Transport
 	fsm    *machine
 	peer   Peer
@@ -203,14 +204,15 @@ func (c *Cluster) openTransport() {
 	if c.trans == nil {
 		c.trans = c.peer.Transport(max(transportTimeout, 2*c.cfg.Election), c.log.Named("transport"))
 	}
-	c.wire = newWire(c.trans, c.cfg.Options.HeartbeatFastPath, c)
+	c.wire = rafttransport.New(rafttransport.Config{Transport: c.trans, Replica: raftView{c}, Log: c.stores.Logs, Snapshots: c.stores.Snapshots,
+		Logger: c.log, HeartbeatFastPath: c.cfg.Options.HeartbeatFastPath})
 }
 
 // transportTimeout bounds one of raft's requests; a follower's answer includes its disk.
 const transportTimeout = 5 * time.Second
 
 func (c *Cluster) closeTransport() {
-	c.wire.close()
+	c.wire.Stop()
 	if t, ok := c.trans.(raft.WithClose); ok && c.cfg.Options.Transport == nil {
 		_ = t.Close()
 	}

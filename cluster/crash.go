@@ -170,7 +170,7 @@ func (c *Cluster) succeed(id string, term uint64) {
 // sent to the end is stored first. Survivors that told where they were before the last entry, and compared that with
 // where they were behind it, would each hold its own log for the longest.
 func (c *Cluster) tellGone(term uint64) {
-	c.wire.settle(c.ctx.Done())
+	c.wire.AwaitServed(c.ctx.Done())
 	c.crash.mu.Lock()
 	c.crash.term = term
 	c.crash.mu.Unlock()
@@ -345,10 +345,10 @@ func (c *Cluster) stand() {
 	in := c.current()
 	point.Hit(point.CrashStand)
 	if in.raft.State() == raft.Candidate {
-		c.wire.inject(&raft.RequestVoteRequest{RPCHeader: c.header(), Term: in.raft.CurrentTerm() + 2}, c.ctx.Done())
+		c.wire.Inject(&raft.RequestVoteRequest{RPCHeader: c.header(), Term: in.raft.CurrentTerm() + 2}, c.ctx.Done())
 	}
 	if in.raft.State() == raft.Follower {
-		c.wire.inject(&raft.TimeoutNowRequest{RPCHeader: c.header()}, c.ctx.Done())
+		c.wire.Inject(&raft.TimeoutNowRequest{RPCHeader: c.header()}, c.ctx.Done())
 	}
 }
 

@@ -151,7 +151,7 @@ func TestShorterLogUrges(t *testing.T) {
 	l := leader(t, rs)
 	behind := follower(rs, l)
 	other := follower(without(rs, behind), l)
-	behind.c.wire.refuseEntries(true)
+	behind.c.wire.RefuseEntries(true)
 	inStep(t, []*replica{l, other}, put(t, []*replica{l}, 5))
 	eventually(t, patience, "the longer log is known", func() bool {
 		last, term := behind.c.stores.Logs.Tail()

@@ -142,8 +142,8 @@ func TestSlowDiskComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
-		if err := l.c.Failure(); err != nil || l.c.AppliedIndex() < index || l.c.wire.muted.Load() {
-			t.Errorf("failure %v, applied %d of %d, muted %v", err, l.c.AppliedIndex(), index, l.c.wire.muted.Load())
+		if err := l.c.Failure(); err != nil || l.c.AppliedIndex() < index || l.c.wire.Muted() {
+			t.Errorf("failure %v, applied %d of %d, muted %v", err, l.c.AppliedIndex(), index, l.c.wire.Muted())
 		}
 		s.stopAll()
 	})

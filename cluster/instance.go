@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/raftstore"
+	"rmd/cluster/rafttransport"
 	"rmd/internal/exitcode"
 	"rmd/internal/point"
 )
@@ -43,7 +44,7 @@ func (c *Cluster) raftConfig(notify chan<- bool) *raft.Config {
 	rc.ShutdownOnRemove = false // the membership watcher ends the process with its own code
 	rc.TrailingLogs, rc.SnapshotInterval, rc.SnapshotThreshold = c.cfg.Trailing, c.cfg.SnapshotInterval, c.cfg.SnapshotThreshold
 	rc.NoLegacyTelemetry = true
-	rc.Logger = raftLogger{c.log.Named("raft")}
+	rc.Logger = rafttransport.LibraryLogger{Logger: c.log.Named("raft")}
 	rc.NotifyCh = notify
 	return rc
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -146,17 +144,6 @@ func (c *Cluster) introduceHere(from string, q introduction) error {
 	c.introduced.add(server)
 	return nil
 }
-
-// refusedAsStranger says that the other side does not know this replica for a member.
-func refusedAsStranger(err error) bool {
-	return err != nil && strings.Contains(err.Error(), codeNotMember)
-}
-
-// errNotMember is the answer to a request of Raft's from somebody who is no member.
-var errNotMember = errors.New(codeNotMember + ": the sender is not in the membership that this replica knows")
-
-// codeNotMember is also what the wire's hello says.
-const codeNotMember = "NOT_MEMBER"
 
 // introduce shows this replica's admission to one that has refused it, and says whether that was worth a new try.
 func (c *Cluster) introduce(to raft.ServerAddress) bool {

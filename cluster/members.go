@@ -77,7 +77,7 @@ func (c *Cluster) info() info {
 		Expect: c.cfg.BootstrapExpect, Join: c.cfg.Join, Problem: c.Problem(),
 	}
 	if i.Leads {
-		i.RolledBack = c.wire.acks.rolledBack(i.Term)
+		i.RolledBack = c.rolledBack(i.Term)
 	}
 	i.Identity.Gone, i.Identity.Recovered = nil, nil
 	switch at := c.LastContact(); {

@@ -84,11 +84,11 @@ func (c *Cluster) follow(n notice) bool {
 		return true
 	}
 	addr, sid := in.raft.LeaderWithID()
-	if addr == "" || !c.hasEntry(n.index, n.entryTerm) {
+	if addr == "" || !c.stores.Logs.Has(n.index, n.entryTerm) {
 		return false
 	}
 	header := c.header()
 	header.ID, header.Addr = []byte(sid), c.trans.EncodePeer(sid, addr)
-	return c.wire.inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: n.term,
+	return c.wire.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: n.term,
 		PrevLogEntry: n.index, PrevLogTerm: n.entryTerm, LeaderCommitIndex: n.index}, c.ctx.Done())
 }

@@ -138,18 +138,25 @@ var yields = &yielder{}
 
 type yieldLog struct{ hclog.Logger }
 
-func (yieldLog) Trace(string, ...any)       { yields.yield() }
-func (yieldLog) Debug(string, ...any)       { yields.yield() }
-func (yieldLog) Info(string, ...any)        { yields.yield() }
-func (yieldLog) Warn(string, ...any)        { yields.yield() }
-func (yieldLog) Error(string, ...any)       { yields.yield() }
+func (yieldLog) Trace(string, ...any) { yields.yield() }
+
+func (yieldLog) Debug(string, ...any) { yields.yield() }
+
+func (yieldLog) Info(string, ...any) { yields.yield() }
+
+func (yieldLog) Warn(string, ...any) { yields.yield() }
+
+func (yieldLog) Error(string, ...any) { yields.yield() }
+
 func (l yieldLog) With(...any) hclog.Logger { return l }
+
 func (l yieldLog) Named(n string) hclog.Logger {
 	if n == "raft" {
 		return l // only the library is held back
 	}
 	return namedLog(l)
 }
+
 func (yieldLog) StandardLogger(*hclog.StandardLoggerOptions) *log.Logger {
 	return log.New(io.Discard, "", 0)
 }
@@ -166,9 +173,12 @@ func (l namedLog) Named(n string) hclog.Logger {
 
 type yieldSink struct{ metrics.BlackholeSink }
 
-func (*yieldSink) SetGauge([]string, float32)                               { yields.yield() }
-func (*yieldSink) SetGaugeWithLabels([]string, float32, []metrics.Label)    { yields.yield() }
-func (*yieldSink) IncrCounter([]string, float32)                            { yields.yield() }
+func (*yieldSink) SetGauge([]string, float32) { yields.yield() }
+
+func (*yieldSink) SetGaugeWithLabels([]string, float32, []metrics.Label) { yields.yield() }
+
+func (*yieldSink) IncrCounter([]string, float32) { yields.yield() }
+
 func (*yieldSink) IncrCounterWithLabels([]string, float32, []metrics.Label) { yields.yield() }
 
 // TestTrap695 simulates cuts and slow goroutines over many seeds. With the guard no seed may show two
@@ -269,17 +279,6 @@ func differ(rs []*simReplica) string {
 		}
 	}
 	return ""
-}
-
-// TestNoHeartbeatHandler is the plain half of trap 695.
-func TestNoHeartbeatHandler(t *testing.T) {
-	h := newSimNet(1).host("a")
-	w := newWire(h, false, nil)
-	w.SetHeartbeatHandler(func(raft.RPC) {})
-	if h.hb != nil {
-		t.Fatal("a heartbeat handler was kept")
-	}
-	w.close()
 }
 
 // divergentTail makes the state of trap 697: a follower whose stored tail was never committed is sent a

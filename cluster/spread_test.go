@@ -41,7 +41,7 @@ func TestNoticesThatAreRefused(t *testing.T) {
 	header := l.c.header()
 	from := string(l.c.Identity().ServerID())
 	header.ID = []byte(from)
-	f.c.wire.inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: term, PrevLogEntry: last, PrevLogTerm: lastTerm,
+	f.c.wire.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: term, PrevLogEntry: last, PrevLogTerm: lastTerm,
 		Entries: []*raft.Log{{Index: last + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
 	if at, _ := f.c.stores.Logs.Tail(); at != last+1 {
 		t.Fatalf("the follower's log ends at %d, want %d", at, last+1)

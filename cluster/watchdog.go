@@ -44,12 +44,12 @@ func (c *Cluster) watchDisk() {
 		case age >= c.cfg.HungGiveUp && !gaveUp:
 			gaveUp = true
 			c.log.Error("disk is slow: giving up leadership", "write_age", age)
-			c.wire.mute(true)
+			c.wire.Mute(true)
 			c.abdicate()
 		case age < c.cfg.HungGiveUp && gaveUp:
 			gaveUp = false
 			c.log.Info("disk writes return again")
-			c.wire.mute(false)
+			c.wire.Mute(false)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (c *Cluster) lookAtSpace() {
 	c.diskFree.Store(free)
 	full := free < c.cfg.DiskStop
 	if c.full.Swap(full) != full {
-		c.wire.refuseEntries(full)
+		c.wire.RefuseEntries(full)
 		if full {
 			c.log.Error("disk is full: writes are refused until there is space", "free", free, "stop_level", c.cfg.DiskStop)
 		} else {

@@ -132,6 +132,12 @@ func (s *LogStore) Peek(index uint64, out *raft.Log) error {
 	return unseal(index, &in, out)
 }
 
+// Has says whether the log has an entry.
+func (s *LogStore) Has(index, term uint64) bool {
+	var l raft.Log
+	return s.Peek(index, &l) == nil && l.Term == term
+}
+
 // StoreLog stores one entry.
 func (s *LogStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 

@@ -49,7 +49,7 @@ func (o *late) logs(id, message string, hold func(id string)) {
 // lateOffice brings a follower back with entries that nobody else has, to a leader that looked for its own last entry
 // before it had stored one, and has committed some since: its first request tells of commits that it does not reach,
 // and what the follower has there must not be applied (S1). Heartbeats reach the follower all the while, since the
-// leader waits for one before it counts the next failure (cluster/returns.go).
+// leader waits for one before it counts the next failure (cluster/rafttransport/raft_w4_backoff.go).
 func (d *driver) lateOffice() {
 	w, all, first := d.w, d.well(), d.w.leading()
 	if len(all) < 3 || first == nil {

@@ -92,40 +92,6 @@ func TestLateVoterStands(t *testing.T) {
 	})
 }
 
-// TestUnheardVoter: whose log decides, and who stays refused.
-func TestUnheardVoter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSimCluster(t, 3, nil)
-		_, _, away := lateVoter(t, s)
-		c := away.c
-		last, term := c.stores.Logs.Tail()
-		for _, x := range []struct {
-			what        string
-			id          string
-			term, index uint64
-			want        bool
-		}{
-			{"a non-voter with more entries", "b.0", term, last + 1, true},
-			{"a non-voter with a newer entry", "b.0", term + 1, 1, true},
-			{"a stranger with more entries", "d.0", term, last + 1, true},
-			{"a non-voter with the same log", "b.0", term, last, false},
-			{"a non-voter with less", "b.0", term, last - 1, false},
-			{"one of an older term", "b.0", term - 1, last + 9, false},
-			{"a voter", "a.0", term + 1, last + 9, false},
-			{"nobody", "", term + 1, last + 9, false},
-		} {
-			if got := c.unheardVoter([]byte(x.id), x.term, x.index); got != x.want {
-				t.Errorf("%s: %v", x.what, got)
-			}
-			q := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ID: []byte(x.id), Addr: []byte("b")}, Term: term + 2, LastLogTerm: x.term, LastLogIndex: x.index}
-			if got := c.vote(q); (len(got.ID) == 0) != (x.want || x.id == "") || string(got.Addr) != "b" || string(q.ID) != x.id {
-				t.Errorf("%s: the request is %+v, and was %+v", x.what, got, q)
-			}
-		}
-		s.stopAll()
-	})
-}
-
 // hungSnaps is a snapshot store whose disk hangs.
 type hungSnaps struct {
 	raft.SnapshotStore

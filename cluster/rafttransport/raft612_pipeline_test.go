@@ -1,4 +1,4 @@
-package cluster
+package rafttransport
 
 import (
 	"testing"
@@ -48,8 +48,8 @@ func TestTrap612(t *testing.T) {
 			return true
 		}
 	}
-	w := newWire(leads, false, nil)
-	defer w.close()
+	w := over(t, &replica{leads: 1}, leads)
+	defer w.Stop()
 	ours, err := w.AppendEntriesPipeline("b", follows.LocalAddr())
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package cluster
+package rafttransport
 
 import (
 	"io"
@@ -78,12 +78,12 @@ func TestTrapCommit(t *testing.T) {
 		t.Error("the library does not apply what was never committed any more: the guard can go")
 	}
 
-	var w *wire
+	var w *Transport
 	leader, to, got = alone(t, func(tr raft.Transport) raft.Transport {
-		w = newWire(tr, false, nil)
+		w = over(t, &replica{}, tr)
 		return w
 	})
-	t.Cleanup(func() { w.close() })
+	t.Cleanup(func() { w.Stop() })
 	appending{leader, to, nil}.send(t)
 	appending{leader, to, []*raft.Log{{Index: 2, Term: 2, Type: raft.LogCommand, Data: []byte("the leader's")}}}.send(t)
 	select {

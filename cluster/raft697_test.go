@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,28 +84,6 @@ func TestOlderSnapshot(t *testing.T) {
 	}
 }
 
-// TestLateInstall: a snapshot that is here already is answered and not installed.
-func TestLateInstall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSimCluster(t, 1, nil)
-		s.boot()
-		l := s.leader(nil)
-		s.put(l, 5)
-		at := l.c.AppliedIndex()
-		for _, q := range []raft.InstallSnapshotRequest{{Term: l.c.Term(), LastLogIndex: at - 1}, {Term: l.c.Term(), LastLogIndex: at}} {
-			if term, ok := l.c.holds(&q); !ok || term != l.c.Term() {
-				t.Errorf("index %d of %d: %v in term %d", q.LastLogIndex, at, ok, term)
-			}
-		}
-		for _, q := range []raft.InstallSnapshotRequest{{Term: l.c.Term() - 1, LastLogIndex: at}, {Term: l.c.Term(), LastLogIndex: at + 1, LastLogTerm: l.c.Term()}} {
-			if _, ok := l.c.holds(&q); ok {
-				t.Errorf("index %d of term %d is taken for known", q.LastLogIndex, q.Term)
-			}
-		}
-		s.stopAll()
-	})
-}
-
 // TestLateInstallOfBarrier: a snapshot may end with an entry that the FSM is not told of, and that the log does
 // not have any more: it is here, and what is behind it must not be cleared.
 func TestLateInstallOfBarrier(t *testing.T) {
@@ -122,8 +99,8 @@ func TestLateInstallOfBarrier(t *testing.T) {
 		if err != nil || len(snaps) == 0 || snaps[0].Index <= l.c.AppliedIndex() {
 			t.Fatalf("the snapshot does not end with the barrier: %v, %v", snaps, err)
 		}
-		if _, ok := l.c.holds(&raft.InstallSnapshotRequest{Term: l.c.Term(), LastLogIndex: snaps[0].Index, LastLogTerm: snaps[0].Term}); !ok {
-			t.Error("a snapshot that was taken here would be installed over the log behind it")
+		if at := (raftView{l.c}).Applied(); at < snaps[0].Index {
+			t.Errorf("applied index %d: a snapshot that was taken here, at %d, would be installed over the log behind it", at, snaps[0].Index)
 		}
 		s.stopAll()
 	})
@@ -147,98 +124,6 @@ func TestDropsNoOtherLog(t *testing.T) {
 			t.Error("a log with an entry more than the one that was found is dropped")
 		}
 		s.stopAll()
-	})
-}
-
-// fed is a transport of which a test is the other end.
-type fed struct {
-	raft.Transport
-	in chan raft.RPC
-}
-
-func (f fed) Consumer() <-chan raft.RPC { return f.in }
-
-// playRaft is raft's main loop: one request is served after the other, until TimeoutNow ends it.
-func playRaft(w *wire, serve func(raft.RPC)) {
-	for rpc := range w.Consumer() {
-		switch rpc.Command.(type) {
-		case nothing:
-			rpc.Respond(nil, raft.ErrUnsupportedProtocol)
-		case *raft.TimeoutNowRequest:
-			rpc.Respond(nil, nil)
-			return
-		default:
-			serve(rpc)
-		}
-	}
-}
-
-// TestInstallBehindAppend: a late snapshot comes while raft stores the entries that it
-// brings, and later ones. It must be judged by what is here when raft has done so: it
-// would clear the later ones, which raft has acknowledged by then.
-func TestInstallBehindAppend(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in, stored := make(chan raft.RPC), false
-		w := newWire(fed{in: in}, false, nil)
-		w.holds = func(*raft.InstallSnapshotRequest) (uint64, bool) { return 1, stored }
-		go playRaft(w, func(rpc raft.RPC) {
-			switch rpc.Command.(type) {
-			case *raft.AppendEntriesRequest:
-				time.Sleep(time.Second)
-				stored = true
-				rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
-			case *raft.InstallSnapshotRequest:
-				t.Error("the snapshot is installed")
-				rpc.Respond(nil, raft.ErrLogNotFound)
-			}
-		})
-		answers := make(chan raft.RPCResponse, 2)
-		in <- raft.RPC{Command: &raft.AppendEntriesRequest{Term: 1}, RespChan: answers}
-		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: 7}, Reader: strings.NewReader("snapshot"), RespChan: answers}
-		if r := <-answers; r.Error != nil {
-			t.Error(r.Error)
-		}
-		r := <-answers
-		if a, ok := r.Response.(*raft.InstallSnapshotResponse); !ok || r.Error != nil || !a.Success {
-			t.Errorf("the snapshot is answered with %+v, %v", r.Response, r.Error)
-		}
-		w.inject(&raft.TimeoutNowRequest{}, t.Context().Done()) // the loop ends
-		w.close()
-	})
-}
-
-// TestAppendBehindInstall: a request to append, behind the newest snapshot, comes while raft installs one and
-// clears the log. It must be judged by what is left: what goes would be acknowledged.
-func TestAppendBehindInstall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in, cleared := make(chan raft.RPC), false
-		w := newWire(fed{in: in}, false, nil)
-		w.behind = func(*raft.AppendEntriesRequest) *raft.SnapshotMeta { return &raft.SnapshotMeta{Index: 7} }
-		w.shorten = func(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {
-			if cleared {
-				return q, nil
-			}
-			return nil, &raft.AppendEntriesResponse{Success: true}
-		}
-		go playRaft(w, func(rpc raft.RPC) {
-			switch rpc.Command.(type) {
-			case *raft.InstallSnapshotRequest:
-				time.Sleep(time.Second)
-				cleared = true
-				rpc.Respond(&raft.InstallSnapshotResponse{Success: true}, nil)
-			case *raft.AppendEntriesRequest:
-				rpc.Respond(&raft.AppendEntriesResponse{}, nil)
-			}
-		})
-		installed, appended := make(chan raft.RPCResponse, 1), make(chan raft.RPCResponse, 1)
-		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: 7}, Reader: strings.NewReader("snapshot"), RespChan: installed}
-		in <- raft.RPC{Command: &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 6, Entries: []*raft.Log{{Index: 7}, {Index: 8}}}, RespChan: appended}
-		<-installed
-		if r := <-appended; r.Error != nil || r.Response.(*raft.AppendEntriesResponse).Success {
-			t.Errorf("entries that were cleared are answered with %+v, %v", r.Response, r.Error)
-		}
-		w.inject(&raft.TimeoutNowRequest{}, t.Context().Done()) // the loop ends
-		w.close()
 	})
 }
 

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/hashicorp/raft"
 )
 
 // put commits entries and returns the index of the last.
@@ -114,42 +112,4 @@ func TestReturnOfSpace(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestNoOneWaitsForWhoWasRemoved: what waits for a follower ends with its membership, and with the office.
-func TestNoOneWaitsForWhoWasRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var member, leads atomic.Bool
-		member.Store(true)
-		leads.Store(true)
-		w := newWire(newSimNet(1).host("a"), false, nil)
-		defer w.close()
-		w.serves = func(raft.ServerID, uint64) bool { return member.Load() && leads.Load() }
-		held := func() <-chan struct{} {
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				_ = w.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 1}, &raft.AppendEntriesResponse{})
-			}()
-			time.Sleep(time.Minute)
-			select {
-			case <-done:
-				t.Error("it does not wait for who is away")
-			default:
-			}
-			return done
-		}
-		done := held()
-		member.Store(false)
-		time.Sleep(2 * awayPoll)
-		<-done
-		member.Store(true)
-		done = held()
-		leads.Store(false)
-		time.Sleep(2 * awayPoll)
-		<-done
-		if err := w.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 1}, &raft.AppendEntriesResponse{}); err == nil {
-			t.Error("a heartbeat to who is away succeeds")
-		}
-	})
 }

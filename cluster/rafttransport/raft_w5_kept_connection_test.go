@@ -1,4 +1,4 @@
-package cluster
+package rafttransport
 
 import (
 	"testing"
@@ -10,8 +10,8 @@ import (
 // same, though every connection that was kept for it has ended.
 func TestVoteOverKeptConnections(t *testing.T) {
 	grant := func(rpc raft.RPC) { rpc.Respond(&raft.RequestVoteResponse{Term: 2, Granted: true}, nil) }
-	w := newWire(openTransport(t, "127.0.0.1:0", connsKept), false, nil)
-	defer w.close()
+	w := over(t, &replica{}, openTransport(t, "127.0.0.1:0", connsKept))
+	defer w.Stop()
 	before := openTransport(t, "127.0.0.1:0", connsKept)
 	to := before.LocalAddr()
 	ask := func() error {

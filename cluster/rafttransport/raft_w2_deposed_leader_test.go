@@ -1,4 +1,4 @@
-package cluster
+package rafttransport
 
 import (
 	"errors"
@@ -12,15 +12,16 @@ import (
 // They do not leave, and who is sent such entries does not take them: those of a later term are not the sender's.
 func TestDeposedSendsNoEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		net := newSimNet(1)
-		leads := true
-		from, to := newWire(net.host("a"), false, nil), newWire(net.host("b"), false, nil)
-		defer from.close()
-		defer to.close()
-		from.leads = func(term uint64) bool { return leads && term == 7 }
+		_, a := raft.NewInmemTransport("a")
+		_, b := raft.NewInmemTransport("b")
+		a.Connect("b", b)
+		leader := &replica{leads: 7}
+		from, to := over(t, leader, a), over(t, &replica{}, b)
+		defer from.Stop()
+		defer to.Stop()
 		taken := 0
 		go func() {
-			for rpc := range to.out { // it ends with the wire's relay
+			for rpc := range to.out {
 				taken++
 				rpc.Respond(&raft.AppendEntriesResponse{Term: 7, Success: true}, nil)
 			}
@@ -41,7 +42,7 @@ func TestDeposedSendsNoEntries(t *testing.T) {
 				t.Errorf("an entry of term %d behind one of term %d is taken in the name of term 7", terms[1], terms[0])
 			}
 		}
-		leads = false
+		leader.leads = 0
 		if err := send(7, 7); !errors.Is(err, errDeposed) || taken != 1 {
 			t.Errorf("the entry of a leader of before is sent: %v", err)
 		}

@@ -1,0 +1,79 @@
+package rafttransport
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// TestAbsenceIsTold: at growing intervals, with a count, and once more at the end.
+func TestAbsenceIsTold(t *testing.T) {
+	var l lines
+	now := time.Unix(1000, 0)
+	a := newAbsences(l.logger())
+	a.now = func() time.Time { return now }
+	call := func(err error, times int, every time.Duration) {
+		for range times {
+			a.observe("rm2.x", "127.0.0.1:1", err)
+			now = now.Add(every)
+		}
+	}
+	gone := errors.New("connection refused")
+	call(nil, 3, time.Second)
+	call(gone, 36000, 100*time.Millisecond) // an hour
+	if got := l.with("does not answer"); len(got) != 11 {
+		t.Errorf("%d lines in an hour:\n%s", len(got), strings.Join(got, "\n"))
+	} else if !strings.Contains(got[0], "calls=1 ") || !strings.Contains(got[1], "for=10s calls=101 ") || !strings.Contains(got[2], "for=30s") {
+		t.Errorf("the first lines are\n%s", strings.Join(got[:3], "\n"))
+	}
+	call(errDiskFull, 1, 0) // a refusal is an answer
+	if got := l.with("answers again"); len(got) != 1 || !strings.Contains(got[0], "after=1h0m0s calls=36000") {
+		t.Errorf("the return: %q", got)
+	}
+	before := len(l.with("rm2"))
+	for range 40 { // it comes and goes
+		call(gone, 1, time.Second)
+		call(nil, 1, time.Second)
+	}
+	if got := len(l.with("rm2")) - before; got > 2*8 {
+		t.Errorf("%d lines about a replica that came and went 40 times in 80 s", got)
+	}
+}
+
+// TestCallMessages: the library still has these messages, as far as a dead follower makes it log them.
+func TestCallMessages(t *testing.T) {
+	var l lines
+	quiet := LibraryLogger{l.logger()}
+	for m := range callMessages {
+		quiet.Error(m)
+		quiet.Warn(m)
+		quiet.Info(m)
+	}
+	quiet.Error("another", "peer", raft.Server{ID: "x"})
+	if got := l.with("[ERROR]", "[WARN]", "[INFO]"); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+// lines collects what is logged.
+type lines struct{ bytes.Buffer }
+
+func (l *lines) logger() hclog.Logger {
+	return hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: l})
+}
+
+// with returns the lines that hold one of the texts.
+func (l *lines) with(texts ...string) (out []string) {
+	for _, line := range strings.Split(l.String(), "\n") {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, text) }) {
+			out = append(out, line)
+		}
+	}
+	return out
+}

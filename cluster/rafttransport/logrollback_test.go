@@ -1,0 +1,56 @@
+package rafttransport
+
+import (
+	"testing"
+
+	"github.com/hashicorp/raft"
+)
+
+// TestAcknowledged: what is proof and what is not.
+func TestAcknowledged(t *testing.T) {
+	b := newAckTracker()
+	ask := func(term, prev uint64, n int) *raft.AppendEntriesRequest {
+		return &raft.AppendEntriesRequest{Term: term, PrevLogEntry: prev, Entries: make([]*raft.Log, n)}
+	}
+	yes := func(term uint64) *raft.AppendEntriesResponse {
+		return &raft.AppendEntriesResponse{Term: term, Success: true}
+	}
+	no := func(term, last uint64) *raft.AppendEntriesResponse {
+		return &raft.AppendEntriesResponse{Term: term, LastLog: last}
+	}
+	floor := func(term, want uint64) uint64 {
+		t.Helper()
+		at, ok := b.floor("a", term)
+		if at != want || !ok {
+			t.Fatalf("floor %d %v in term %d, want %d", at, ok, term, want)
+		}
+		return at
+	}
+	if b.observe("a", ask(2, 50, 0), no(2, 10), floor(2, 0)) {
+		t.Error("a follower that was never heard is behind: no proof")
+	}
+	before := floor(2, 0)
+	b.observe("a", ask(2, 10, 5), yes(2), before)
+	if b.observe("a", ask(2, 50, 0), no(2, 10), before) {
+		t.Error("an answer that was asked for before the acknowledgement is no proof")
+	}
+	if b.observe("a", ask(2, 50, 0), no(2, 15), floor(2, 15)) {
+		t.Error("it has what it acknowledged")
+	}
+	if b.observe("a", ask(2, 50, 0), no(3, 3), floor(2, 15)) {
+		t.Error("in another term the log may have been cut")
+	}
+	if b.observe("a", ask(3, 50, 0), no(3, 3), floor(3, 0)) {
+		t.Error("what was acknowledged in an older term may have been cut since")
+	}
+	b.observe("a", ask(3, 3, 1), yes(3), 0)
+	if !b.observe("a", ask(3, 50, 0), no(3, 3), floor(3, 4)) {
+		t.Error("a shorter log than was acknowledged is proof")
+	}
+	if _, ok := b.floor("a", 3); ok {
+		t.Error("a follower in quarantine is sent to")
+	}
+	if _, ok := b.floor("a", 4); !ok {
+		t.Error("another term's leader has no proof")
+	}
+}

@@ -1,0 +1,63 @@
+package rafttransport
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// TestNoOneWaitsForWhoWasRemoved: what waits for a follower ends with its membership, and with the leadership.
+func TestNoOneWaitsForWhoWasRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &switched{}
+		r.member.Store(true)
+		r.leads.Store(true)
+		_, inner := raft.NewInmemTransport("a")
+		w := New(Config{Transport: inner, Replica: r, Log: r, Snapshots: r, Logger: hclog.NewNullLogger()})
+		defer w.Stop()
+		held := func() <-chan struct{} {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_ = w.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 1}, &raft.AppendEntriesResponse{})
+			}()
+			time.Sleep(time.Minute)
+			select {
+			case <-done:
+				t.Error("it does not wait for who is away")
+			default:
+			}
+			return done
+		}
+		done := held()
+		r.member.Store(false)
+		time.Sleep(2 * followerPoll)
+		<-done
+		r.member.Store(true)
+		done = held()
+		r.leads.Store(false)
+		time.Sleep(2 * followerPoll)
+		<-done
+		if err := w.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 1}, &raft.AppendEntriesResponse{}); err == nil {
+			t.Error("a heartbeat to who is away succeeds")
+		}
+	})
+}
+
+// switched is a replica that leads, with one follower, as long as a test says so.
+type switched struct {
+	replica
+	member, leads atomic.Bool
+}
+
+func (s *switched) Leads(uint64) bool { return s.leads.Load() }
+func (s *switched) Configuration() raft.Configuration {
+	if !s.member.Load() {
+		return raft.Configuration{}
+	}
+	return raft.Configuration{Servers: []raft.Server{{ID: "b"}}}
+}
