@@ -15,6 +15,7 @@ import (
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
 	"rmd/cluster/rafttransport"
+	"rmd/cluster/succession"
 	"rmd/internal/exitcode"
 )
 
@@ -53,7 +54,7 @@ type Cluster struct {
 	snapshots  chan struct{}            // held by the one request for a snapshot that is with raft
 	divergent  atomic.Pointer[raft.Log] // where the log ends that is to be dropped at the next restart in place
 	dropping   atomic.Bool              // that restart is under way
-	crash      crashState
+	succession *succession.Succession
 	introduced introductions
 	badTold    atomic.Int64 // when a refusal of entries was logged last
 	conf       confState
@@ -206,6 +207,13 @@ func (c *Cluster) openTransport() {
 	}
 	c.wire = rafttransport.New(rafttransport.Config{Transport: c.trans, Replica: raftView{c}, Log: c.stores.Logs, Snapshots: c.stores.Snapshots,
 		Logger: c.log, HeartbeatFastPath: c.cfg.Options.HeartbeatFastPath})
+	sc := succession.Config{Server: c.Identity().ServerID(), Heartbeat: c.cfg.Heartbeat, Replica: raftView{c}, Transport: c.wire, Caller: c.trans,
+		Logger: c.log, Go: c.goRun, OnSuccessor: c.successorFound}
+	if c.peer != nil {
+		sc.Peers = c.peer
+	}
+	c.succession = succession.New(c.ctx, sc)
+	c.wire.Start()
 }
 
 // transportTimeout bounds one of raft's requests; a follower's answer includes its disk.
@@ -242,7 +250,7 @@ func (c *Cluster) startWatchers() {
 	c.wg.Go(c.watchCommits)
 	c.wg.Go(c.watchNotices)
 	c.wg.Go(c.watchMembership)
-	c.wg.Go(c.watchNotes)
+	c.wg.Go(c.succession.AnswerDoubts)
 	if c.cfg.DigestInterval > 0 && c.cfg.Digest != nil {
 		c.wg.Go(c.watchDigests)
 	}
@@ -257,6 +265,18 @@ func (c *Cluster) goRun(f func()) {
 	defer c.mu.Unlock()
 	if !c.stopping {
 		c.wg.Go(f)
+	}
+}
+
+// pause waits and says whether the cluster goes on.
+func (c *Cluster) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-c.ctx.Done():
+		return false
 	}
 }
 

@@ -251,7 +251,7 @@ func elect(t testing.TB, r *replica) {
 	var next time.Time
 	eventually(t, patience, r.id+" leads", func() bool {
 		if !r.c.IsLeader() && time.Now().After(next) {
-			r.c.stand()
+			r.c.succession.Campaign()
 			next = time.Now().Add(time.Second)
 		}
 		return r.c.IsLeader()
@@ -325,8 +325,8 @@ func acquainted(t testing.TB, rs []*replica) {
 	for _, a := range rs {
 		for _, b := range without(rs, a) {
 			eventually(t, patience, a.id+" hears from "+b.id, func() bool {
-				p := a.c.positionOf(b.c.Identity().ServerID())
-				return p.Term == a.c.Term() && p.Hears && p.Gone == 0
+				p := a.c.succession.StatusOf(b.c.Identity().ServerID())
+				return p.Term == a.c.Term() && p.HearsLeader && p.DeadLeaderTerm == 0
 			})
 		}
 	}

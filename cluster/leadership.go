@@ -116,7 +116,13 @@ func (c *Cluster) publishLeadership(in *instance) {
 		c.observe(MeasureElection, 0)
 	}
 	c.pilotFollow(l.IsLeader)
-	c.crashFollow(l)
+	c.succession.LeadershipChanged(l.Term)
+}
+
+// successorFound is told how long a dead leader was missed.
+func (c *Cluster) successorFound(took time.Duration) {
+	c.counters.crashes.Add(1)
+	c.observe(MeasureCrash, took)
 }
 
 // IsLeader says that this replica leads, as far as it knows: VerifyLeader asks the others.

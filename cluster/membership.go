@@ -141,7 +141,7 @@ func (c *Cluster) rewatch() {
 			peers[id] = string(s.Address)
 		}
 	}
-	c.peer.Watch(peers, c.note, c.gone)
+	c.peer.Watch(peers, func() []byte { return c.succession.Status().Encode() }, c.succession.ProcessDead)
 }
 
 // removedNotice tells a replica that it is out.

@@ -3,8 +3,9 @@ package cluster
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/binary"
 	"time"
+
+	"rmd/cluster/succession"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
@@ -32,50 +33,8 @@ type Peer interface {
 	// Call and Handle are request and reply; from is the caller's ID.INCARNATION.
 	Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error)
 	Handle(method byte, h func(ctx context.Context, from string, req []byte) ([]byte, error))
-	// Watch keeps liveness connections to the given replicas (configured id to address); note is what
-	// is told on them, gone is called with proof that a replica's process has ended.
-	Watch(peers map[string]string, note func() []byte, gone func(id string))
-	// Note is what a replica told last, and when; Heard is closed when the next note arrives.
-	Note(id string) ([]byte, time.Time)
-	Heard() <-chan struct{}
-	// Nudge tells this replica's note at once.
-	Nudge()
-}
-
-// position is where a replica stands: its note on liveness connections.
-type position struct {
-	Term, LastTerm, LastIndex, Applied uint64
-	// Gone is the term whose leader this replica has proof to be gone, 0 for none.
-	Gone uint64
-	// Hears says that a leader was heard from within a heartbeat timeout.
-	Hears bool
-}
-
-const (
-	positionVersion = 1
-	positionSize    = 42
-)
-
-// encode returns the note.
-func (p position) encode() []byte {
-	b := append(make([]byte, 0, positionSize), positionVersion, 0)
-	if p.Hears {
-		b[1] = 1
-	}
-	for _, v := range []uint64{p.Term, p.LastTerm, p.LastIndex, p.Applied, p.Gone} {
-		b = binary.BigEndian.AppendUint64(b, v)
-	}
-	return b
-}
-
-// decodePosition reads a note; ok is false for anything else.
-func decodePosition(b []byte) (p position, ok bool) {
-	if len(b) != positionSize || b[0] != positionVersion || b[1] > 1 {
-		return p, false
-	}
-	p.Hears = b[1] == 1
-	for i, v := range []*uint64{&p.Term, &p.LastTerm, &p.LastIndex, &p.Applied, &p.Gone} {
-		*v = binary.BigEndian.Uint64(b[2+8*i:])
-	}
-	return p, true
+	// Watch keeps liveness connections to the given replicas (configured id to address). status is what is
+	// sent on them; dead is called with proof that a replica's process has ended.
+	Watch(peers map[string]string, status func() []byte, dead func(id string))
+	succession.Peers
 }

@@ -71,13 +71,15 @@ func replicaMain(args []string) {
 func (c *Cluster) sayAcquainted() {
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		if c.LastIndex() == 1 { // the first membership, and nobody has led yet
-			c.stand()
-			c.waitLed(0, 5*time.Second)
+			c.succession.Campaign()
+			for end := time.Now().Add(5 * time.Second); c.Term() == 0 && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
 		}
 		leader, _ := c.Leader()
 		heard := 0
 		for _, s := range c.configuration().Servers {
-			if p := c.positionOf(s.ID); p.Hears && p.Term == c.Term() {
+			if p := c.succession.StatusOf(s.ID); p.HearsLeader && p.Term == c.Term() {
 				heard++
 			}
 		}

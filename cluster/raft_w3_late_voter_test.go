@@ -83,7 +83,7 @@ func TestLateVoterStands(t *testing.T) {
 		if promoted.c.IsLeader() || away.c.IsLeader() {
 			t.Fatal("one leads without the other's vote")
 		}
-		promoted.c.stand()
+		promoted.c.succession.Campaign()
 		time.Sleep(500 * time.Millisecond) // less than an election timeout
 		if !promoted.c.IsLeader() {
 			t.Errorf("it does not lead: %s", promoted.c.current().raft.State())

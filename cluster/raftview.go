@@ -1,42 +1,68 @@
 package cluster
 
 import (
+	"time"
+
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/rafttransport"
 )
 
-// raftView is what the transport asks about this replica, and tells it.
+// raftView is this replica as the transport and the succession see it.
 type raftView struct{ c *Cluster }
 
-// Running implements Replica.
+// Running implements rafttransport.Replica.
 func (v raftView) Running() bool { return v.c.current() != nil }
 
-// Term implements Replica.
+// Term implements rafttransport.Replica.
 func (v raftView) Term() uint64 { return v.c.Term() }
 
-// Leads implements Replica.
+// Leads implements rafttransport.Replica.
 func (v raftView) Leads(term uint64) bool { return v.c.leads(term) }
 
-// LeaderKnown implements Replica.
+// LeaderKnown implements rafttransport.Replica.
 func (v raftView) LeaderKnown() bool {
 	leader, _ := v.c.current().raft.LeaderWithID()
 	return leader != ""
 }
 
-// Applied implements Replica. A snapshot may end with a barrier or a no-op, of which only raft knows that it
+// Applied implements rafttransport.Replica. A snapshot may end with a barrier or a no-op, of which only raft knows that it
 // is applied: the FSM is not told. After a restart in place the state may be ahead of raft.
 func (v raftView) Applied() uint64 {
 	return max(v.c.fsm.applied.Load(), v.c.current().raft.AppliedIndex())
 }
 
-// Configuration implements Replica.
+// State implements succession.Replica.
+func (v raftView) State() raft.RaftState { return v.c.current().raft.State() }
+
+// LeaderID implements succession.Replica.
+func (v raftView) LeaderID() string {
+	id, _ := v.c.Leader()
+	return id
+}
+
+// RaftLeader implements succession.Replica.
+func (v raftView) RaftLeader() raft.ServerID {
+	_, id := v.c.current().raft.LeaderWithID()
+	return id
+}
+
+// LastContact implements succession.Replica.
+func (v raftView) LastContact() time.Time { return v.c.current().raft.LastContact() }
+
+// StateIndex implements succession.Replica.
+func (v raftView) StateIndex() uint64 { return v.c.fsm.applied.Load() }
+
+// Tail implements succession.Replica.
+func (v raftView) Tail() (index, term uint64) { return v.c.stores.Logs.Tail() }
+
+// Configuration implements rafttransport.Replica.
 func (v raftView) Configuration() raft.Configuration { return v.c.configuration() }
 
-// Header implements Replica.
+// Header implements rafttransport.Replica.
 func (v raftView) Header() raft.RPCHeader { return v.c.header() }
 
-// Authorize implements Replica. Without a peer, in a simulation, every request is taken.
+// Authorize implements rafttransport.Replica. Without a peer, in a simulation, every request is taken.
 func (v raftView) Authorize(request any) error {
 	if v.c.peer == nil {
 		return nil
@@ -47,19 +73,19 @@ func (v raftView) Authorize(request any) error {
 	return v.c.verifyReceived(request)
 }
 
-// Introduce implements Replica.
+// Introduce implements rafttransport.Replica.
 func (v raftView) Introduce(to raft.ServerAddress) bool { return v.c.peer != nil && v.c.introduce(to) }
 
-// VoteRequested implements Replica.
-func (v raftView) VoteRequested(term uint64) { v.c.crash.ask(term) }
+// VoteRequested implements rafttransport.Replica.
+func (v raftView) VoteRequested(term uint64) { v.c.succession.VoteRequested(term) }
 
-// SnapshotInstalled implements Replica.
+// SnapshotInstalled implements rafttransport.Replica.
 func (v raftView) SnapshotInstalled(index, term uint64) { v.c.installed(index, term) }
 
-// DropLog implements Replica.
+// DropLog implements rafttransport.Replica.
 func (v raftView) DropLog(tail raft.Log) { v.c.drop(tail) }
 
-// LogRolledBack implements Replica.
+// LogRolledBack implements rafttransport.Replica.
 func (v raftView) LogRolledBack(follower raft.ServerID, r rafttransport.Rollback) {
 	v.c.tellForgetful(follower, r)
 }

@@ -175,7 +175,7 @@ func (c *Cluster) abdicate() {
 			if s.ID == self {
 				continue
 			}
-			last := c.positionOf(s.ID).LastIndex
+			last := c.succession.StatusOf(s.ID).LastIndex
 			if best.ID == "" || last > bestLast {
 				best, bestLast = s, last
 			}
@@ -183,9 +183,8 @@ func (c *Cluster) abdicate() {
 		if best.ID == "" {
 			return
 		}
-		req := &raft.TimeoutNowRequest{RPCHeader: c.header()}
-		if err := c.trans.TimeoutNow(best.ID, best.Address, req, &raft.TimeoutNowResponse{}); err != nil {
-			c.log.Warn("no voter could be told to stand", "replica", best.ID, "error", err)
+		if err := c.succession.RequestElection(best); err != nil {
+			c.log.Warn("no voter could be told to start an election", "replica", best.ID, "error", err)
 		}
 	})
 }

@@ -230,10 +230,10 @@ func attack(t *testing.T, victim *Replica, who intruder) {
 		}
 	}
 	victim.attackRaft(t, who, term+7)
-	heard := who.Heard()
+	changed := who.StatusChanged()
 	who.Watch(map[string]string{"rm1": victim.PeerAddr()}, func() []byte { return nil }, nil)
 	select {
-	case <-heard:
+	case <-changed:
 		t.Error("it hears where the replica stands")
 	case <-time.After(50 * time.Millisecond):
 	}

@@ -53,5 +53,7 @@ func (r *replica) List() ([]*raft.SnapshotMeta, error) {
 // over makes a transport of a replica over another transport.
 func over(t *testing.T, r *replica, inner raft.Transport) *Transport {
 	t.Helper()
-	return New(Config{Transport: inner, Replica: r, Log: r, Snapshots: r, Logger: hclog.NewNullLogger()})
+	w := New(Config{Transport: inner, Replica: r, Log: r, Snapshots: r, Logger: hclog.NewNullLogger()})
+	w.Start()
+	return w
 }

@@ -18,6 +18,7 @@ func TestNoOneWaitsForWhoWasRemoved(t *testing.T) {
 		r.leads.Store(true)
 		_, inner := raft.NewInmemTransport("a")
 		w := New(Config{Transport: inner, Replica: r, Log: r, Snapshots: r, Logger: hclog.NewNullLogger()})
+		w.Start()
 		defer w.Stop()
 		held := func() <-chan struct{} {
 			done := make(chan struct{})

@@ -52,14 +52,16 @@ type Config struct {
 	HeartbeatFastPath bool
 }
 
-// New starts to relay requests until Stop.
+// New returns a transport that relays from Start on.
 func New(c Config) *Transport {
 	tr := &Transport{Transport: c.Transport, replica: c.Replica, log: c.Log, snapshots: c.Snapshots, logger: c.Logger, fast: c.HeartbeatFastPath,
 		out: make(chan raft.RPC), done: make(chan struct{}), acks: newAckTracker(),
 		wakeups: followerWakeups{waiting: map[raft.ServerID]chan struct{}{}}, absences: newAbsences(c.Logger)}
-	tr.wg.Go(tr.relay)
 	return tr
 }
+
+// Start relays requests until Stop.
+func (tr *Transport) Start() { tr.wg.Go(tr.relay) }
 
 // Consumer is where raft reads requests.
 func (tr *Transport) Consumer() <-chan raft.RPC { return tr.out }

@@ -62,6 +62,7 @@ var places = map[string]place{
 	"fsm":                   {ours: []string{"yarn", "fsm/...", "snapshot", "internal/codec", "internal/point"}, outside: []string{raft, hclog}, why: "the state machine replays facts and never schedules or talks"},
 	"cluster":               {ours: []string{"cluster/...", "internal/exitcode", "internal/point"}, outside: []string{raft, hclog, pilot}, why: "it is Raft alone and knows nothing of YARN"},
 	"cluster/identity":      {outside: []string{raft}, why: "it says who a replica is and does nothing"},
+	"cluster/succession":    {ours: []string{"cluster/identity", "internal/point"}, outside: []string{raft, hclog}, why: "it starts elections and knows neither disk nor commands"},
 	"cluster/rafttransport": {ours: []string{"cluster/identity", "internal/point"}, outside: []string{raft, hclog}, why: "it carries Raft's requests and knows neither disk nor membership commands"},
 	"cluster/raftstore":     {ours: []string{"cluster/identity", "internal/exitcode", "internal/point"}, outside: []string{raft, boltdb, bbolt, hclog, xsys}, why: "it keeps bytes on disk and knows no other replica"},
 	"leader":                {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/input", "internal/point"}, outside: []string{hclog}, why: "it sees Raft through its own interface Log"},

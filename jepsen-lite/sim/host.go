@@ -358,22 +358,22 @@ func (h *host) Watch(peers map[string]string, note func() []byte, gone func(id s
 	}
 }
 
-// Note implements cluster.Peer.
-func (h *host) Note(id string) ([]byte, time.Time) {
+// LastStatus implements cluster.Peer.
+func (h *host) LastStatus(id string) ([]byte, time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.notes[id].text, h.notes[id].at
 }
 
-// Heard implements cluster.Peer.
-func (h *host) Heard() <-chan struct{} {
+// StatusChanged implements cluster.Peer.
+func (h *host) StatusChanged() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.heard
 }
 
-// Nudge implements cluster.Peer.
-func (h *host) Nudge() {
+// SendStatus implements cluster.Peer.
+func (h *host) SendStatus() {
 	select {
 	case h.nudge <- struct{}{}:
 	default:

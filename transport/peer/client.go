@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// client keeps the one rpc connection to an address and makes it anew when it is gone.
+// client keeps the one rpc connection to an address and dials again when it has ended.
 type client struct {
 	s    *Server
 	addr string

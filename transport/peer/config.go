@@ -36,8 +36,8 @@ type Config struct {
 	// ConnsMax bounds the connections with replicas, and StrangersMax those accepted that have not said who they
 	// are: one more takes the place of the oldest from the address that has the most.
 	ConnsMax, StrangersMax int
-	// NoteInterval is how often a changed note is sent on liveness connections.
-	NoteInterval time.Duration
+	// StatusInterval is how often a changed status is sent on liveness connections.
+	StatusInterval time.Duration
 }
 
 // DefaultConfig returns the defaults; names, addresses and logger are the caller's.
@@ -49,7 +49,7 @@ func DefaultConfig() Config {
 		InFlightMax:      1024,
 		ConnsMax:         1024,
 		StrangersMax:     128,
-		NoteInterval:     50 * time.Millisecond,
+		StatusInterval:   50 * time.Millisecond,
 	}
 }
 
@@ -66,7 +66,7 @@ func (c Config) Validate() error {
 	if c.Logger == nil {
 		bad("logger is missing")
 	}
-	if c.HandshakeTimeout <= 0 || c.FrameMax < 1<<10 || c.InFlightMax < 1 || c.ConnsMax < 1 || c.StrangersMax < 1 || c.NoteInterval <= 0 {
+	if c.HandshakeTimeout <= 0 || c.FrameMax < 1<<10 || c.InFlightMax < 1 || c.ConnsMax < 1 || c.StrangersMax < 1 || c.StatusInterval <= 0 {
 		bad("limits must be positive (start from DefaultConfig)")
 	}
 	for _, a := range []string{c.Listen, c.Advertise} {

@@ -6,7 +6,7 @@
 //	  | <- reply: code, text, own identity      |
 //	  |                                         |
 //	  | raft      the library's own stream      |  StreamLayer, Transport
-//	  | liveness  notes, listener to dialer     |  Server.Watch
+//	  | liveness  status, listener to dialer    |  Server.Watch
 //	  | rpc       pipelined calls with ids      |  Server.Handle, Server.Call
 //
 // Outside loopback every connection is mutual TLS 1.3; the certificate names cluster and replica
@@ -20,5 +20,5 @@
 // is unknown (ErrOutcomeUnknown).
 //
 // The package knows nothing of YARN and nothing of what is called through it. Package cluster uses
-// it for Raft, membership and crash detection; transport/forward sends inputs through it.
+// it for Raft, membership and succession; transport/forward sends inputs through it.
 package peer

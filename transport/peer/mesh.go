@@ -10,39 +10,39 @@ import (
 	"time"
 )
 
-// mesh keeps one liveness connection to every other replica. The listener sends notes on it (where it
-// stands, a few bytes that mean nothing here), the dialer watches for its end.
+// mesh keeps one liveness connection to every other replica. The listener sends its status on it, a few
+// bytes that mean nothing here; the dialer watches for the end of the connection.
 //
-// A process is gone only with proof: the kernel closed an established connection, and then either
+// A process is dead only with proof: the kernel closed an established connection, and then either
 // nobody listens at the address any more (connection refused) or somebody with another boot nonce
-// does. A connection that is merely lost is made anew; a machine that vanished or is cut off gives
-// no proof, and Raft's own timers deal with it.
+// does. A connection that is merely lost is dialed again. A machine that vanished or is cut off gives
+// no proof; Raft's own timers deal with it.
 type mesh struct {
 	s *Server
 
-	mu    sync.Mutex
-	peers map[string]*watch // by configured id
-	notes map[string]note
-	note  func() []byte
-	gone  func(id string)
-	nudge chan struct{} // closed and replaced to send notes at once
-	heard chan struct{} // closed and replaced when a note arrived
+	mu        sync.Mutex
+	peers     map[string]*watch // by configured id
+	statuses  map[string]status
+	ownStatus func() []byte
+	onDead    func(id string)
+	sendNow   chan struct{} // closed and replaced to send the status at once
+	changed   chan struct{} // closed and replaced when a status arrived
 
 	// A replica that does not answer is left alone for pause, then for twice as long, up to longest.
 	pause, longest time.Duration
 }
 
-// note is what a replica said last.
-type note struct {
-	text []byte
-	at   time.Time
+// status is what a replica sent last.
+type status struct {
+	bytes []byte
+	at    time.Time
 }
 
 // watch is the connection to one replica.
 type watch struct {
 	addr   string
 	cancel context.CancelFunc
-	awake  chan struct{} // holds one: the replica has come to us, so it can be dialed
+	awake  chan struct{} // holds one: the replica has connected to this one, so it can be dialed
 }
 
 const (
@@ -53,27 +53,27 @@ const (
 	proveMax       = 5 * time.Second
 	reconnectPause = 100 * time.Millisecond
 	reconnectMax   = time.Second
-	tellAtLeast    = 500 * time.Millisecond
-	noteMax        = 255
+	resendAfter    = 500 * time.Millisecond
+	statusMax      = 255
 )
 
 func newMesh(s *Server) *mesh {
-	return &mesh{s: s, peers: map[string]*watch{}, notes: map[string]note{}, nudge: make(chan struct{}), heard: make(chan struct{}), pause: reconnectPause, longest: reconnectMax}
+	return &mesh{s: s, peers: map[string]*watch{}, statuses: map[string]status{}, sendNow: make(chan struct{}), changed: make(chan struct{}), pause: reconnectPause, longest: reconnectMax}
 }
 
-// Watch sets the replicas to be watched (configured id to address), the note that is sent to those
-// who watch this one (at most 255 bytes, made often, so quickly), and what is called, from the
-// watching goroutine, once per proof that a replica's process has ended.
-func (s *Server) Watch(peers map[string]string, note func() []byte, gone func(id string)) {
+// Watch sets the replicas to be watched (configured id to address). status is called often and returns at
+// most 255 bytes, which are sent to the replicas that watch this one. dead is called, from the watching
+// goroutine, once per proof that a replica's process has ended.
+func (s *Server) Watch(peers map[string]string, status func() []byte, dead func(id string)) {
 	m := s.mesh
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.note, m.gone = note, gone
+	m.ownStatus, m.onDead = status, dead
 	for id, w := range m.peers {
 		if peers[id] != w.addr {
 			w.cancel()
 			delete(m.peers, id)
-			delete(m.notes, id)
+			delete(m.statuses, id)
 		}
 	}
 	for id, addr := range peers {
@@ -90,31 +90,31 @@ func (s *Server) Watch(peers map[string]string, note func() []byte, gone func(id
 	}
 }
 
-// Note returns the last note of a replica and when it arrived; nil when nothing was heard.
-func (s *Server) Note(id string) ([]byte, time.Time) {
+// LastStatus returns the last status of a replica and when it arrived; nil when none has.
+func (s *Server) LastStatus(id string) ([]byte, time.Time) {
 	s.mesh.mu.Lock()
 	defer s.mesh.mu.Unlock()
-	n := s.mesh.notes[id]
-	return n.text, n.at
+	n := s.mesh.statuses[id]
+	return n.bytes, n.at
 }
 
-// Heard returns a channel that is closed when the next note arrives.
-func (s *Server) Heard() <-chan struct{} {
+// StatusChanged returns a channel that is closed when the next status arrives.
+func (s *Server) StatusChanged() <-chan struct{} {
 	s.mesh.mu.Lock()
 	defer s.mesh.mu.Unlock()
-	return s.mesh.heard
+	return s.mesh.changed
 }
 
-// Nudge sends this replica's note on all liveness connections at once.
-func (s *Server) Nudge() {
+// SendStatus sends this replica's status on all liveness connections at once.
+func (s *Server) SendStatus() {
 	s.mesh.mu.Lock()
 	defer s.mesh.mu.Unlock()
-	close(s.mesh.nudge)
-	s.mesh.nudge = make(chan struct{})
+	close(s.mesh.sendNow)
+	s.mesh.sendNow = make(chan struct{})
 }
 
-// wake has a replica dialed at once that has come to us. One that was started again would go unwatched
-// until the pause is over, and if it led and died meanwhile, only timers would find it.
+// wake dials at once a replica that has connected to this one. A replica that was started again would
+// otherwise go unwatched until the pause is over; if it led and died meanwhile, only timers would notice.
 func (m *mesh) wake(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,7 +126,7 @@ func (m *mesh) wake(id string) {
 	}
 }
 
-// rest waits for d, or until the replica comes to us; false when ctx ended.
+// rest waits for d, or until the replica connects to this one; false when ctx ended.
 func (w *watch) rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -142,7 +142,7 @@ func (w *watch) rest(ctx context.Context, d time.Duration) bool {
 // run watches one replica until ctx ends.
 func (m *mesh) run(ctx context.Context, id string, w *watch) {
 	addr, pause := w.addr, m.pause
-	var boot uint64 // of the process that was last spoken to; 0: there is none, or it is gone
+	var boot uint64 // of the process that was last spoken to; 0: there is none, or it is dead
 	for ctx.Err() == nil {
 		conn, them, err := m.s.dial(ctx, addr, KindLiveness)
 		if err != nil {
@@ -178,41 +178,41 @@ func (m *mesh) run(ctx context.Context, id string, w *watch) {
 
 // report calls the owner with a proof.
 func (m *mesh) report(id, addr string) {
-	m.s.cfg.Logger.Warn("replica's process is gone", "replica", id, "address", addr)
+	m.s.cfg.Logger.Warn("replica's process is dead", "replica", id, "address", addr)
 	m.mu.Lock()
-	delete(m.notes, id)
-	gone := m.gone
+	delete(m.statuses, id)
+	dead := m.onDead
 	m.mu.Unlock()
-	if gone != nil {
-		gone(id)
+	if dead != nil {
+		dead(id)
 	}
 }
 
-// listen reads notes until the connection ends.
+// listen reads the status of a replica until the connection ends.
 func (m *mesh) listen(ctx context.Context, id string, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	for {
-		text, err := readNote(conn)
+		text, err := readStatus(conn)
 		if err != nil {
 			return
 		}
 		m.mu.Lock()
-		m.notes[id] = note{text, time.Now()}
-		close(m.heard)
-		m.heard = make(chan struct{})
+		m.statuses[id] = status{text, time.Now()}
+		close(m.changed)
+		m.changed = make(chan struct{})
 		m.mu.Unlock()
 	}
 }
 
-// encodeNote puts a length before a note.
-func encodeNote(text []byte) []byte {
-	text = text[:min(len(text), noteMax)]
+// encodeStatus puts a length before a status.
+func encodeStatus(text []byte) []byte {
+	text = text[:min(len(text), statusMax)]
 	return append([]byte{byte(len(text))}, text...)
 }
 
-// readNote reads one note.
-func readNote(r io.Reader) ([]byte, error) {
+// readStatus reads one status.
+func readStatus(r io.Reader) ([]byte, error) {
 	var n [1]byte
 	if _, err := io.ReadFull(r, n[:]); err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func (m *mesh) prove(ctx context.Context, addr string, boot uint64) (net.Conn, u
 	return nil, boot
 }
 
-// serve sends this replica's notes on an accepted connection until it ends.
+// serve sends this replica's status on an accepted connection until it ends.
 func (m *mesh) serve(conn net.Conn) {
 	ended := make(chan struct{})
 	go func() { // ends with conn: the dialer never writes
@@ -265,26 +265,26 @@ func (m *mesh) serve(conn net.Conn) {
 		_ = conn.Close()
 		<-ended
 	}()
-	var told []byte
+	var sent []byte
 	var at time.Time
-	t := time.NewTicker(m.s.cfg.NoteInterval)
+	t := time.NewTicker(m.s.cfg.StatusInterval)
 	defer t.Stop()
 	for {
 		m.mu.Lock()
-		text, nudge := m.note, m.nudge
+		status, sendNow := m.ownStatus, m.sendNow
 		m.mu.Unlock()
-		if text != nil {
-			if now := text(); !bytes.Equal(now, told) || time.Since(at) >= tellAtLeast {
+		if status != nil {
+			if now := status(); !bytes.Equal(now, sent) || time.Since(at) >= resendAfter {
 				_ = conn.SetWriteDeadline(time.Now().Add(userTimeout))
-				if _, err := conn.Write(encodeNote(now)); err != nil {
+				if _, err := conn.Write(encodeStatus(now)); err != nil {
 					return
 				}
-				told, at = now, time.Now()
+				sent, at = now, time.Now()
 			}
 		}
 		select {
 		case <-t.C:
-		case <-nudge:
+		case <-sendNow:
 			at = time.Time{} // send it even if it did not change
 		case <-ended:
 			return

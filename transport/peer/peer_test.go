@@ -263,7 +263,7 @@ func TestStreamLayer(t *testing.T) {
 	}
 }
 
-// TestWatch: notes arrive; a lost connection proves nothing; a closed port does, and so does a new process.
+// TestWatch: status arrives; a lost connection proves nothing; a closed port does, and so does a new process.
 func TestWatch(t *testing.T) {
 	addr := portblock.Loopback(portblock.Open(t).Take()) // nobody else's while nobody listens
 	at := func(c *Config) { c.Listen = addr }
@@ -298,8 +298,8 @@ func TestWatch(t *testing.T) {
 		if proven {
 			a.hears(t, "b", "here")
 			a.Watch(nil, nil, nil)
-			if n, _ := a.Note("b"); n != nil {
-				t.Error("a note of one who is not watched")
+			if n, _ := a.LastStatus("b"); n != nil {
+				t.Error("a status of one who is not watched")
 			}
 			return
 		}
@@ -311,12 +311,12 @@ func TestWatch(t *testing.T) {
 // anything, which happens on a busy machine: then a test tries again.
 const proofTime = 5 * time.Second
 
-// hears waits for a note that is told from now on.
+// hears waits for a status that is sent from now on.
 func (s *Server) hears(t *testing.T, id, want string) {
 	t.Helper()
 	from := time.Now()
-	soon(t, "a note of "+id, func() bool {
-		n, at := s.Note(id)
+	soon(t, "a status of "+id, func() bool {
+		n, at := s.LastStatus(id)
 		return string(n) == want && at.After(from)
 	})
 }
@@ -514,10 +514,10 @@ func FuzzFrame(f *testing.F) {
 }
 
 func FuzzNote(f *testing.F) {
-	f.Add(encodeNote([]byte("note")))
+	f.Add(encodeStatus([]byte("status")))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if text, err := readNote(bytes.NewReader(b)); err == nil && !bytes.HasPrefix(b, encodeNote(text)) {
-			t.Fatal("a note changes")
+		if text, err := readStatus(bytes.NewReader(b)); err == nil && !bytes.HasPrefix(b, encodeStatus(text)) {
+			t.Fatal("a status changes")
 		}
 	})
 }

@@ -132,7 +132,7 @@ func TestProofAfterSlowDial(t *testing.T) {
 			t.Errorf("%s is gone", id)
 		}
 	case <-time.After(patience):
-		t.Fatal("nobody says that the process is gone")
+		t.Fatal("nobody says that the process is dead")
 	}
 	select {
 	case <-gone:

@@ -1,10 +1,10 @@
 package cluster
 
 import (
-	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"rmd/cluster/succession"
 )
 
 // Raft's own detection needs a calm timeout in these tests: whoever leads sooner was elected by crash detection.
@@ -74,19 +74,19 @@ func staysLeader(t *testing.T, l *replica, term uint64, d time.Duration) {
 	}
 }
 
-// promptPeer is a wire on which every note has just arrived, or none ever does. Crash detection listens to
-// the others for milliseconds only, which a busy machine may need for one note.
+// promptPeer is a peer on which every status has just arrived, or none ever does. A Succession waits for the
+// others for milliseconds only, which a busy machine may need for one status.
 type promptPeer struct {
 	Peer
 	deaf bool
 }
 
-// Note is the newest note, as if told now.
-func (p promptPeer) Note(id string) ([]byte, time.Time) {
+// LastStatus is the newest status, as if it had just arrived.
+func (p promptPeer) LastStatus(id string) ([]byte, time.Time) {
 	if p.deaf {
 		return nil, time.Time{}
 	}
-	b, _ := p.Peer.Note(id)
+	b, _ := p.Peer.LastStatus(id)
 	return b, time.Now()
 }
 
@@ -100,12 +100,12 @@ func TestDoubtHoldsBack(t *testing.T) {
 		f := follower(rs, l)
 		term := l.c.Term()
 		if deaf {
-			f.c.gone(l.id)
+			f.c.succession.ProcessDead(l.id)
 			eventually(t, soonerThanTimers, "it stands", func() bool { return f.c.Term() > term })
 			continue
 		}
 		acquainted(t, rs)
-		f.c.gone(l.id)
+		f.c.succession.ProcessDead(l.id)
 		staysLeader(t, l, term, 500*time.Millisecond)
 	}
 }
@@ -119,10 +119,10 @@ func TestFalseProofIsForgotten(t *testing.T) {
 	term := l.c.Term()
 	acquainted(t, rs)
 	f := follower(rs, l)
-	f.c.gone(l.id)
+	f.c.succession.ProcessDead(l.id)
 	eventually(t, patience, f.id+" hears "+l.id+" again", func() bool {
-		p, ok := decodePosition(f.c.note())
-		return ok && p.Hears && p.Gone == 0
+		p := f.c.succession.Status()
+		return p.HearsLeader && p.DeadLeaderTerm == 0
 	})
 	if now := f.c.Term(); now != term {
 		t.Errorf("term %d, it was %d", now, term)
@@ -130,22 +130,22 @@ func TestFalseProofIsForgotten(t *testing.T) {
 	put(t, rs, 5)
 }
 
-// calmPeer is a wire on which nobody says that he hears a leader: every proof counts.
+// calmPeer is a peer on which nobody says that it hears a leader: every proof counts.
 type calmPeer struct{ Peer }
 
-// Note is the newest note without that word.
-func (p calmPeer) Note(id string) ([]byte, time.Time) {
-	b, _ := p.Peer.Note(id)
-	if have, ok := decodePosition(b); ok {
-		have.Hears = false
-		b = have.encode()
+// LastStatus is the newest status without that word.
+func (p calmPeer) LastStatus(id string) ([]byte, time.Time) {
+	b, _ := p.Peer.LastStatus(id)
+	if have, ok := succession.DecodeStatus(b); ok {
+		have.HearsLeader = false
+		b = have.Encode()
 	}
 	return b, time.Now()
 }
 
-// TestShorterLogUrges: the only one with proof cannot win. It brings down the leader with its first try, and has
+// TestShorterLogRequestsElection: the only one with proof cannot win. It brings down the leader with its first try, and has
 // the one with the longer log stand then, instead of ending that one's elections until all timers are over.
-func TestShorterLogUrges(t *testing.T) {
+func TestShorterLogRequestsElection(t *testing.T) {
 	rs := trio(t, func(c *Config) { c.Peer = calmPeer{c.Peer} })
 	inStep(t, rs, put(t, rs, 5))
 	l := leader(t, rs)
@@ -155,46 +155,11 @@ func TestShorterLogUrges(t *testing.T) {
 	inStep(t, []*replica{l, other}, put(t, []*replica{l}, 5))
 	eventually(t, patience, "the longer log is known", func() bool {
 		last, term := behind.c.stores.Logs.Tail()
-		p := behind.c.positionOf(other.c.Identity().ServerID())
+		p := behind.c.succession.StatusOf(other.c.Identity().ServerID())
 		return p.LastTerm == term && p.LastIndex > last
 	})
-	behind.c.gone(l.id)
+	behind.c.succession.ProcessDead(l.id)
 	eventually(t, soonerThanTimers, "the one with the longer log leads", other.c.IsLeader)
-}
-
-// latePeer is a wire on which no note arrives after a leader's end: what is known is of before, when logs were shorter.
-type latePeer struct{ Peer }
-
-// Note is a note of a second ago.
-func (p latePeer) Note(string) ([]byte, time.Time) {
-	return position{Term: 1, LastTerm: 1, LastIndex: 1}.encode(), time.Now().Add(-time.Second)
-}
-
-// TestStaleNotesRankAlike: two survivors who have not heard each other since agree who stands first. If each went by
-// what it knew of the other's log, both would, and neither would win.
-func TestStaleNotesRankAlike(t *testing.T) {
-	rs := trio(t, func(c *Config) { c.Peer = latePeer{c.Peer} })
-	inStep(t, rs, put(t, rs, 5))
-	l := leader(t, rs)
-	a := follower(rs, l)
-	b := follower(without(rs, a), l)
-	term := l.c.Term()
-	if x, y := a.c.order(l.id, term), b.c.order(l.id, term); !slices.Equal(x, y) || len(x) != 2 {
-		t.Errorf("%s would go by %v, %s by %v", a.id, x, b.id, y)
-	}
-}
-
-// TestUnheardMajorityIsWaitedFor: with three voters nobody wins without the other survivor, whose log may be the
-// longer one. Its word is waited for longer than the word of one that a majority can do without.
-func TestUnheardMajorityIsWaitedFor(t *testing.T) {
-	rs := trio(t, func(c *Config) { c.Peer = latePeer{c.Peer} })
-	put(t, rs, 5)
-	l := leader(t, rs)
-	start := time.Now()
-	follower(rs, l).c.hearOthers(l.id, l.c.Term(), start)
-	if took := time.Since(start); took < crashSettle {
-		t.Errorf("it goes on after %s", took)
-	}
 }
 
 // TestStandFromCandidate: a candidate that lost stands again at once instead of sitting out its timer.
@@ -204,24 +169,11 @@ func TestStandFromCandidate(t *testing.T) {
 		r.stop()
 	}
 	a := rs[0].start() // alone: it can only be a candidate
-	a.c.stand()
+	a.c.succession.Campaign()
 	eventually(t, soonerThanTimers, "candidate", func() bool { return a.c.current().raft.State().String() == "Candidate" })
 	term := a.c.Term()
-	a.c.stand()
+	a.c.succession.Campaign()
 	eventually(t, soonerThanTimers, "a higher term", func() bool { return a.c.Term() >= term+2 })
-}
-
-func TestPositionCodec(t *testing.T) {
-	p := position{1, 2, 3, 4, 5, true}
-	got, ok := decodePosition(p.encode())
-	if !ok || got != p {
-		t.Fatalf("got %+v", got)
-	}
-	for _, b := range [][]byte{nil, {1}, make([]byte, positionSize), append(p.encode(), 0)} {
-		if _, ok := decodePosition(b); ok {
-			t.Errorf("%x was taken", b)
-		}
-	}
 }
 
 // TestRestartedLeaderIsNotDeposed: the leader's process dies and comes back at once; whoever wins, the
@@ -246,24 +198,4 @@ func TestRestartedLeaderIsNotDeposed(t *testing.T) {
 			t.Fatal("one leader deposes the other")
 		}
 	}
-}
-
-// TestWhoIsAskedDoesNotStand: between a request for its vote and the synced answer a replica's term is the old one;
-// to stand then would depose the one that is about to win. The request of one that died counts for a moment only.
-func TestWhoIsAskedDoesNotStand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var s crashState
-		if s.voting(3) {
-			t.Error("nobody has asked")
-		}
-		s.ask(4)
-		s.ask(2) // late
-		if !s.voting(3) || s.voting(4) {
-			t.Error("asked for a vote in term 4")
-		}
-		time.Sleep(crashStagger)
-		if s.voting(3) {
-			t.Error("nobody came of it")
-		}
-	})
 }

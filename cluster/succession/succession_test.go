@@ -1,0 +1,96 @@
+package succession
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// survivor is one of the voters a, b and c.
+type survivor struct {
+	term, last uint64
+	state      raft.RaftState
+}
+
+func (s survivor) Term() uint64              { return s.term }
+func (s survivor) State() raft.RaftState     { return s.state }
+func (s survivor) LeaderID() string          { return "" }
+func (s survivor) RaftLeader() raft.ServerID { return "" }
+func (s survivor) LastContact() time.Time    { return time.Time{} }
+func (s survivor) Configuration() raft.Configuration {
+	return raft.Configuration{Servers: []raft.Server{{ID: "a.0"}, {ID: "b.0"}, {ID: "c.0"}}}
+}
+func (s survivor) Tail() (index, term uint64) { return s.last, 1 }
+func (s survivor) StateIndex() uint64         { return s.last }
+func (s survivor) Header() raft.RPCHeader     { return raft.RPCHeader{} }
+
+// latePeers have told nothing since the leader's death: what is known is of before, when logs were shorter.
+type latePeers struct{}
+
+func (latePeers) LastStatus(string) ([]byte, time.Time) {
+	return PeerStatus{Term: 1, LastTerm: 1, LastIndex: 1}.Encode(), time.Now().Add(-time.Second)
+}
+func (latePeers) StatusChanged() <-chan struct{} { return nil }
+func (latePeers) SendStatus()                    {}
+
+func surviving(t *testing.T, server raft.ServerID, last uint64) *Succession {
+	return New(t.Context(), Config{Server: server, Replica: survivor{term: 1, last: last, state: raft.Follower}, Peers: latePeers{}, Logger: hclog.NewNullLogger()})
+}
+
+// TestStaleStatusRanksAlike: two survivors who have not heard each other since agree who campaigns first. If each went
+// by what it knew of the other's log, both would, and neither would win.
+func TestStaleStatusRanksAlike(t *testing.T) {
+	x, y := surviving(t, "a.0", 7).ranking("c", 1), surviving(t, "b.0", 7).ranking("c", 1)
+	if !slices.Equal(x, y) || len(x) != 2 {
+		t.Errorf("a would go by %v, b by %v", x, y)
+	}
+}
+
+// TestUnheardMajorityIsWaitedFor: with three voters nobody wins without the other survivor, whose log may be the
+// longer one. Its status is waited for longer than that of one that a majority can do without.
+func TestUnheardMajorityIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		surviving(t, "a.0", 7).awaitStatus("c", 1, start)
+		if took := time.Since(start); took < voteWait {
+			t.Errorf("it goes on after %s", took)
+		}
+	})
+}
+
+func TestStatusCodec(t *testing.T) {
+	p := PeerStatus{1, 2, 3, 4, 5, true}
+	got, ok := DecodeStatus(p.Encode())
+	if !ok || got != p {
+		t.Fatalf("got %+v", got)
+	}
+	for _, b := range [][]byte{nil, {1}, make([]byte, statusSize), append(p.Encode(), 0)} {
+		if _, ok := DecodeStatus(b); ok {
+			t.Errorf("%x was taken", b)
+		}
+	}
+}
+
+// TestWhoIsAskedDoesNotCampaign: between a request for its vote and the synced answer a replica's term is the old one;
+// to campaign then would depose the one that is about to win. The request of one that died counts for a moment only.
+func TestWhoIsAskedDoesNotCampaign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Succession
+		if s.isVoting(3) {
+			t.Error("nobody has asked")
+		}
+		s.VoteRequested(4)
+		s.VoteRequested(2) // late
+		if !s.isVoting(3) || s.isVoting(4) {
+			t.Error("asked for a vote in term 4")
+		}
+		time.Sleep(stagger)
+		if s.isVoting(3) {
+			t.Error("nobody came of it")
+		}
+	})
+}
