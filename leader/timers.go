@@ -56,15 +56,15 @@ func (t *timers) advance(elapsed, interval time.Duration) {
 	t.now += min(elapsed, catchUpTicks*interval).Milliseconds()
 }
 
-// started says whether an application's attempt has an AM that must be heard of:
-// one that has registered, whether or not it is done since, that was launched, or
-// that holds a container to run in.
+// started reports whether an application's attempt has an AM that must be heard of: one that has
+// registered, whether or not it is done since, that was launched, that holds a container to run in,
+// or that is unmanaged and may register.
 func started(a *state.App) bool {
 	switch a.AttemptState {
 	case state.AttemptRegistered, state.AttemptFinishing:
 		return true
 	case state.AttemptActive:
-		return a.Live > 0 || a.LaunchedMillis > 0
+		return a.Live > 0 || a.LaunchedMillis > 0 || a.Unmanaged
 	}
 	return false
 }
@@ -79,6 +79,8 @@ func (t *timers) follow(st *state.State, e event.Event) {
 		delete(t.drains, e.Node)
 	case *event.NodeStateChanged:
 		t.followDrain(e.Node, st.Nodes.Get(e.Node))
+	case *event.AttemptActivated: // of an unmanaged AM, which somebody else launches
+		t.startAttempt(st, e.App)
 	case *event.AttemptRegistered:
 		t.startAttempt(st, e.App)
 	case *event.AttemptLaunched:

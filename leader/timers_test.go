@@ -144,6 +144,8 @@ func TestAttemptExpires(t *testing.T) {
 			&event.AttemptStarted{App: 2, Attempt: 1}, &event.AttemptActivated{App: 2}, &event.AttemptRegistered{App: 2},
 			&event.ApplicationSubmitted{App: 3, User: "u", Queue: "root.a", Unmanaged: true},
 			&event.AttemptStarted{App: 3, Attempt: 1}, // waits: nobody is to be heard of
+			&event.ApplicationSubmitted{App: 4, User: "u", Queue: "root.a", Unmanaged: true},
+			&event.AttemptStarted{App: 4, Attempt: 1}, &event.AttemptActivated{App: 4}, // its AM never registers
 		} {
 			if err := r.log.st.Apply(e); err != nil {
 				t.Fatal(err)
@@ -155,7 +157,7 @@ func TestAttemptExpires(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			r.must(t, input.Request{Input: &input.Allocate{Attempt: id}})
 		}
-		if e := r.planner.expired(); !slices.Equal(e, []string{"appattempt_5_0001_000001"}) {
+		if e := r.planner.expired(); !slices.Equal(e, []string{"appattempt_5_0001_000001", "appattempt_5_0004_000001"}) {
 			t.Errorf("expired: %v", e)
 		}
 	})

@@ -190,6 +190,8 @@ func TestAttemptsAreWatchedFromLaunchToEnd(t *testing.T) {
 	}{
 		{"waits", state.App{AttemptState: state.AttemptPending}, false},
 		{"active", state.App{AttemptState: state.AttemptActive}, false},
+		{"is unmanaged", state.App{AttemptState: state.AttemptActive, Unmanaged: true}, true},
+		{"is unmanaged and waits", state.App{AttemptState: state.AttemptPending, Unmanaged: true}, false},
 		{"has a container", state.App{AttemptState: state.AttemptActive, Live: 1}, true},
 		{"launched", state.App{AttemptState: state.AttemptActive, LaunchedMillis: 9}, true},
 		{"registered", state.App{AttemptState: state.AttemptRegistered}, true},
@@ -246,8 +248,8 @@ func BenchmarkUnused(b *testing.B) {
 	}
 }
 
-// TestTimersFollowAnAM: its time begins when it is launched, and once more when it
-// unregisters.
+// TestTimersFollowAnAM: its time begins when it is launched, or may register if it is unmanaged, and
+// once more when it unregisters.
 func TestTimersFollowAnAM(t *testing.T) {
 	st, tm := state.New(), timers{}
 	apply := func(events ...event.Event) {
@@ -259,9 +261,9 @@ func TestTimersFollowAnAM(t *testing.T) {
 			tm.follow(st, e)
 		}
 	}
-	heard := func(step string, want int64) {
+	heard := func(step string, want int64, app ...uint64) {
 		t.Helper()
-		if at, ok := tm.attempts.heard[1<<32|1]; ok != (want >= 0) || (ok && at != want) {
+		if at, ok := tm.attempts.heard[append(app, 1)[0]<<32|1]; ok != (want >= 0) || (ok && at != want) {
 			t.Errorf("%s: heard of at %d (%v), want %d", step, at, ok, want)
 		}
 	}
@@ -283,4 +285,8 @@ func TestTimersFollowAnAM(t *testing.T) {
 	tm.now = 11_000
 	apply(&event.AttemptUnregistered{App: 1})
 	heard("unregistered", 11_000)
+	apply(&event.ApplicationSubmitted{App: 2, User: "u", Queue: "root.a", Unmanaged: true}, &event.AttemptStarted{App: 2, Attempt: 1})
+	heard("unmanaged, waits", -1, 2)
+	apply(&event.AttemptActivated{App: 2})
+	heard("unmanaged, may register", 11_000, 2)
 }
