@@ -140,7 +140,7 @@ func (c *Core[C]) Step(nowMillis int64, caller *C, req input.Request) {
 	if r, ok := reply.(*input.NodeHeartbeatReply); !ok || !r.Late { // a late copy does not show that the node lives
 		c.Touch(req.Input)
 	}
-	c.open.needsCommit = c.open.needsCommit || NeedsCommit(req.Input, reply, events)
+	c.open.needsCommit = c.open.needsCommit || needsCommit(req.Input, reply, events)
 	if caller == nil {
 		return
 	}
@@ -308,9 +308,9 @@ func callerError(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 }
 
-// NeedsCommit reports whether what an input led to must be committed before anybody learns of it:
+// needsCommit reports whether what an input led to must be committed before anybody learns of it:
 // all but what only counts, and of that too what orders a node to end containers.
-func NeedsCommit(in input.Input, reply input.Reply, events []event.Event) bool {
+func needsCommit(in input.Input, reply input.Reply, events []event.Event) bool {
 	return len(events) > 0 && (ordersKill(reply) || !onlyCounts(in, events))
 }
 

@@ -21,8 +21,8 @@ const calmRounds = 120_000
 func (w *world) settle() {
 	w.calm = true
 	w.check.note("the calm")
-	w.opt.Lost, w.ghost, w.log.late, w.wire.past = 0, nil, nil, nil
-	for w.off == nil && !w.check.broken() {
+	w.opt.Lost, w.stale, w.log.late, w.wire.past = 0, nil, nil, nil
+	for w.leads == nil && !w.check.broken() {
 		w.vacancy()
 	}
 	if w.check.broken() {
@@ -50,7 +50,7 @@ func (w *world) settle() {
 
 // pacify gives the cluster queues and nodes on which all that is left can run.
 func (w *world) pacify() {
-	if w.off == nil {
+	if w.leads == nil {
 		return
 	}
 	ins := []input.Input{&input.SetHosts{}, &input.SetQueues{Properties: w.opt.properties(0, false), Author: "calm"}}
@@ -65,9 +65,9 @@ func (w *world) pacify() {
 		ins = append(ins, &input.DrainNode{ID: a.id, Back: true}, &input.SetNodeResource{ID: a.id, Total: big})
 	}
 	for _, in := range ins { // what is refused is so already
-		w.off.step(nil, input.Request{Input: in})
+		w.leads.step(nil, input.Request{Input: in})
 	}
-	w.off.propose()
+	w.leads.propose()
 }
 
 // left says what is not done yet; empty when all is.
@@ -81,10 +81,10 @@ func (w *world) left() string {
 			return fmt.Sprintf("client %d at work", c.id)
 		}
 	}
-	if w.off == nil || len(w.off.inflight) > 0 || w.off.writer.Count() > 0 {
+	if w.leads == nil || !w.leads.core.Idle() {
 		return "something in flight"
 	}
-	st := w.off.planner.State()
+	st := w.leads.core.State()
 	text := ""
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
 		if !a.State.Ended() {
@@ -103,10 +103,10 @@ func (w *world) left() string {
 
 // has tells what the planning state has of an application.
 func (w *world) has(id yarn.ApplicationID) string {
-	if w.off == nil {
+	if w.leads == nil {
 		return ""
 	}
-	st := w.off.planner.State()
+	st := w.leads.core.State()
 	slot := st.AppByID(id)
 	if slot == 0 {
 		return "it is not there"

@@ -2,16 +2,15 @@
 // keeps its contract and nothing more.
 //
 // One goroutine plays everything: three replicas (package fsm over fsm/state), a
-// leader's office (package scheduler over a fork, with the sequencer's rules of
-// batches and releases), a fake log, and the parties that call: nodes, AMs,
-// clients and an operator. The log orders, delays and refuses; it loses what was
-// in flight or keeps a prefix of it when leadership moves; it appends a batch long
+// leadership (leader.Core, the one that leads in the product), a fake log, and the
+// parties that call: nodes, AMs, clients and an operator. The log orders, delays and refuses; it
+// loses what was in flight or keeps a prefix of it when leadership moves; it appends a batch long
 // after its leader has gone. Replicas fall behind, crash, lose their disks and are
 // restored from snapshots at any index. Calls are lost, repeated with the same
 // identity, doubled, overtaken and delivered from the past.
 //
-//	party ─▶ wire ─▶ office ─▶ fake log ═▶ three machines ─▶ checker
-//	                                            ▲ crash, snapshot, restore
+//	party ─▶ wire ─▶ leadership ─▶ fake log ═▶ three machines ─▶ checker
+//	                                               ▲ crash, snapshot, restore
 //
 // A run is a function of its seed: Result.Trace hashes every entry, every reply and
 // every fault, and is the same again on any machine. The checker judges S1, S3 to

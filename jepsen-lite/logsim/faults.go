@@ -13,19 +13,19 @@ type Fault string
 
 // The kinds of fault.
 const (
-	FaultDepose   Fault = "depose"   // leadership moves
-	FaultCrash    Fault = "crash"    // a replica restarts
-	FaultWipe     Fault = "wipe"     // a replica restarts with an empty disk
-	FaultRefuse   Fault = "refuse"   // the log refuses a batch and takes the one behind it
-	FaultLate     Fault = "late"     // a batch is appended long after its leadership
-	FaultGhost    Fault = "ghost"    // a leader does not know that it was deposed
-	FaultSnapshot Fault = "snapshot" // a replica makes a snapshot at any index
-	FaultJump     Fault = "jump"     // a wall clock jumps
-	FaultHaunt    Fault = "haunt"    // a call comes from the past
-	FaultBackup   Fault = "backup"   // all replicas are restored from a backup
+	FaultDepose      Fault = "depose"       // leadership moves
+	FaultCrash       Fault = "crash"        // a replica restarts
+	FaultWipe        Fault = "wipe"         // a replica restarts with an empty disk
+	FaultRefuse      Fault = "refuse"       // the log refuses a batch and takes the one behind it
+	FaultLate        Fault = "late"         // a batch is appended long after its leadership
+	FaultStaleLeader Fault = "stale-leader" // a leader does not know that it was deposed
+	FaultSnapshot    Fault = "snapshot"     // a replica makes a snapshot at any index
+	FaultJump        Fault = "jump"         // a wall clock jumps
+	FaultHaunt       Fault = "haunt"        // a call comes from the past
+	FaultBackup      Fault = "backup"       // all replicas are restored from a backup
 )
 
-var allFaults = []Fault{FaultDepose, FaultCrash, FaultWipe, FaultRefuse, FaultLate, FaultGhost, FaultSnapshot, FaultJump, FaultHaunt, FaultBackup}
+var allFaults = []Fault{FaultDepose, FaultCrash, FaultWipe, FaultRefuse, FaultLate, FaultStaleLeader, FaultSnapshot, FaultJump, FaultHaunt, FaultBackup}
 
 func (o Options) enabled(f Fault) bool { return slices.Contains(o.Faults, f) }
 
@@ -38,15 +38,15 @@ func (w *world) fault() {
 	w.trace.bytes([]byte(f))
 	r := w.rs[w.rng.IntN(len(w.rs))]
 	switch f {
-	case FaultDepose, FaultLate, FaultGhost:
-		if w.off != nil {
-			w.check.note("leadership of term %d ends", w.off.term)
-			w.off.depose()
+	case FaultDepose, FaultLate, FaultStaleLeader:
+		if w.leads != nil {
+			w.check.note("leadership of term %d ends", w.leads.term)
+			w.leads.depose()
 		}
 	case FaultRefuse:
-		if w.off != nil {
+		if w.leads != nil {
 			w.check.note("the log refuses a batch")
-			w.off.refuse()
+			w.leads.refuse()
 		}
 	case FaultCrash:
 		w.crash(r, false)
@@ -73,12 +73,12 @@ func (w *world) fault() {
 func (w *world) crash(r *replica, wipe bool) {
 	w.check.note("replica %d crashes, disk lost: %v", r.id, wipe)
 	w.counts.Crashes++
-	if w.off != nil && w.off.r == r {
-		w.off.depose()
-		w.ghost = nil
+	if w.leads != nil && w.leads.r == r {
+		w.leads.depose()
+		w.stale = nil
 	}
-	if w.ghost != nil && w.ghost.r == r {
-		w.ghost = nil
+	if w.stale != nil && w.stale.r == r {
+		w.stale = nil
 	}
 	r.crash(wipe)
 	r.start()
@@ -101,7 +101,7 @@ func (w *world) sparable(r *replica) bool {
 // after it is lost, and must not come back under the same names. As in the product
 // the epoch is raised before anybody plans on what was restored; here by an entry.
 func (w *world) backUp() {
-	if w.off == nil {
+	if w.leads == nil {
 		return
 	}
 	if w.backup.index == 0 {
@@ -113,9 +113,9 @@ func (w *world) backUp() {
 	}
 	w.check.note("everything is restored from the backup of index %d", w.backup.index)
 	w.counts.Rollbacks++
-	running, _ := w.off.r.m.Fork()
-	w.off.depose()
-	w.ghost = nil
+	running, _ := w.leads.r.m.Fork()
+	w.leads.depose()
+	w.stale = nil
 	w.log.late = nil
 	w.check.rollback(w.backup.index)
 	w.log.entries, w.log.base = nil, w.backup.index
@@ -145,7 +145,7 @@ func (w *world) backUp() {
 
 // takeBackup is a snapshot of the leader's state.
 func (w *world) takeBackup() saved {
-	r := w.off.r
+	r := w.leads.r
 	f, err := r.m.Snapshot()
 	if err != nil {
 		w.check.fail("S15", "no backup can be taken: %v", err)

@@ -1,46 +1,53 @@
 package logsim
 
 import (
-	"rmd/fsm/event"
+	"errors"
+	"time"
+
+	"rmd/fsm/state"
 	"rmd/leader"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
 )
 
-// office is one leadership, by the rules of package leader: events of an input are
-// in one batch, a reply leaves when everything it rests on is applied here.
-type office struct {
+// leadership drives a leader.Core over the fake log, as package leader's own driver does over
+// Raft's.
+type leadership struct {
 	w    *world
 	r    *replica
 	term uint64
 
+	core     *leader.Core[call]
 	planner  *scheduler.Planner
-	stamp    int64
-	applied  uint64
-	sequence uint64
-
-	writer   event.Writer
-	open     *batch
-	inflight []*batch // oldest first
-	clock    clock
-	ghost    int // rounds it still believes to lead after it does not; 0 while it does
+	inflight [][]byte // entries proposed, oldest first
+	waiting  []*call  // planned and not answered, oldest first
+	ticked   int64    // the world's time at the newest tick
+	// deposed is for how many rounds it still believes that it leads and does not; 0 while it leads.
+	deposed int
 }
 
-// batch is the events of one entry and the calls that wait for it.
-type batch struct {
-	parked  []parked
-	decides bool
-	entry   []byte
-	digest  uint64
+// The expiry intervals of the simulation, in milliseconds.
+const (
+	nodeExpiry      = 10_000
+	attemptExpiry   = 30_000
+	containerExpiry = 20_000
+)
+
+// core bounds a leadership and sets its timers. Ticks also come when nothing is due.
+func (w *world) core() leader.CoreConfig {
+	return leader.CoreConfig{
+		Expiry: func(*state.State) leader.Expiry {
+			return leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry}
+		},
+		Due: func(st *state.State, nowMillis int64) bool {
+			return w.rng.IntN(8) == 0 || scheduler.KeysDue(st, nowMillis)
+		},
+		BatchEvents: w.opt.BatchEvents, BatchBytes: 64 << 10, MaxInFlight: w.opt.InFlight, TickInterval: time.Second,
+	}
 }
 
-type parked struct {
-	c *call
-	r input.Reply
-}
-
-// takeOffice is barrier, fork, planner, timers.
-func (w *world) takeOffice(r *replica) {
+// beginLeadership is barrier, fork, planner, core.
+func (w *world) beginLeadership(r *replica) {
 	r.catchUp(1 << 30)
 	if w.check.broken() {
 		return
@@ -51,150 +58,172 @@ func (w *world) takeOffice(r *replica) {
 		w.check.fail("S1", "no planner can be made from the state at %d: %v", index, err)
 		return
 	}
-	w.off = &office{w: w, r: r, term: w.log.term, planner: p, stamp: st.Meta.NowMillis, applied: index, sequence: sequence, open: &batch{}}
-	w.off.clock.arm(w.off)
-	w.counts.Offices++
+	w.leads = &leadership{w: w, r: r, term: w.log.term, planner: p,
+		core: leader.NewCore[call](w.core(), twinned{p, w}, leader.Start{State: st, Index: index, Sequence: sequence}), ticked: w.now}
+	w.counts.Leaderships++
 	w.trace.number(w.log.term<<8 | uint64(r.id))
 }
 
-// full says that the open batch takes no more events.
-func (o *office) full() bool { return o.writer.Count() >= o.w.opt.BatchEvents }
-
-// step plans one input, appends its events to the open batch and parks its reply.
-func (o *office) step(c *call, req input.Request) {
-	w := o.w
-	o.stamp = o.r.time.Millis(max(o.stamp, o.planner.State().Meta.NowMillis))
-	var twin *scheduler.Planner
-	if w.rng.IntN(512) == 0 {
-		twin = o.twin()
+// step plans one input; c is nil when nobody waits for its reply.
+func (l *leadership) step(c *call, req input.Request) {
+	if c != nil {
+		l.waiting = append(l.waiting, c)
 	}
-	reply, events := o.planner.Plan(o.stamp, req)
-	w.steps++
-	for _, e := range events {
-		o.writer.Append(e)
-	}
-	if twin != nil {
-		o.compare(twin, req, reply, events)
-	}
-	o.clock.touch(o, req.Input)
-	o.open.decides = o.open.decides || leader.NeedsCommit(req.Input, reply, events)
-	if c == nil {
+	l.core.Step(l.now(), c, req)
+	l.w.steps++
+	var fault *leader.PlannerFault
+	if errors.As(l.core.Err(), &fault) { // an event does not follow from its state
+		l.w.check.fail("S7", "panic: %v\n%s", fault, fault.Stack)
 		return
 	}
-	if b := o.restsOn(); b != nil {
-		b.parked = append(b.parked, parked{c, reply})
-		return
-	}
-	w.release(c, reply, o)
+	l.release()
 }
 
-// restsOn is the newest batch not applied yet that decides anything.
-func (o *office) restsOn() *batch {
-	if o.open.decides {
-		return o.open
-	}
-	for i := len(o.inflight) - 1; i >= 0; i-- {
-		if o.inflight[i].decides {
-			return o.inflight[i]
+// now is the time for the next input.
+func (l *leadership) now() int64 { return l.r.time.Millis(l.core.Stamp()) }
+
+// tick lets time pass.
+func (l *leadership) tick() {
+	l.core.Tick(l.now(), time.Duration(l.w.now-l.ticked)*time.Millisecond)
+	l.ticked = l.w.now
+	l.launchAMs()
+}
+
+// planDue plans what time has made due while there is room.
+func (l *leadership) planDue() {
+	for in := l.core.Due(); in != nil; in = l.core.Due() {
+		if tick, ok := in.(*input.Tick); ok {
+			tick.Entropy = l.w.entropy()
 		}
+		l.step(nil, input.Request{Input: in})
 	}
-	return nil
+}
+
+// release answers the calls whose replies may leave. Those whose inputs may have had no effect come
+// again. Replies leave in the order in which their inputs were planned.
+func (l *leadership) release() {
+	for _, r := range l.core.Replies() {
+		if len(l.waiting) == 0 || l.waiting[0] != r.Caller {
+			l.w.check.fail("S4", "a reply overtakes those of inputs that were planned before: %+v, %v", r.Reply, r.Err)
+			return
+		}
+		l.waiting = l.waiting[1:]
+		if r.Err != nil {
+			l.w.unanswered(r.Caller)
+			continue
+		}
+		l.w.release(r.Caller, r.Reply, l)
+	}
+}
+
+// giveUp has all who wait give up: their calls come again.
+func (l *leadership) giveUp() {
+	for _, c := range l.waiting {
+		l.w.unanswered(c)
+	}
+	l.waiting = nil
 }
 
 // propose hands the open batch to the log when that has room.
-func (o *office) propose() {
-	if o.ghost > 0 || o.writer.Count() == 0 || len(o.inflight) >= o.w.opt.InFlight {
+func (l *leadership) propose() {
+	if l.deposed > 0 {
 		return
 	}
-	b, st := o.open, o.planner.State()
-	b.entry, b.digest = o.writer.Finish(st.Meta.Level, o.sequence), st.Digest()
-	o.sequence++
-	o.inflight = append(o.inflight, b)
-	o.open = &batch{}
-}
-
-// commit lets the log take the oldest batch in flight.
-func (o *office) commit() {
-	if len(o.inflight) == 0 {
-		return
-	}
-	b := o.inflight[0]
-	index := o.w.log.append(o.term, b.entry)
-	o.r.catchUp(1 << 30)
-	if o.w.check.broken() {
-		return
-	}
-	o.inflight = o.inflight[1:]
-	o.settle(b, index)
-}
-
-// settle compares what was planned with what the log led to, and releases.
-func (o *office) settle(b *batch, index uint64) {
-	got, ok := o.r.m.Entry(index)
-	switch {
-	case !ok:
-		o.w.check.fail("S1", "the leader does not know what its entry %d led to", index)
-		return
-	case got.Skipped:
-		o.w.check.fail("S1", "a batch of term %d planned right after its predecessor was skipped at %d", o.term, index)
-		return
-	case got.Digest != b.digest:
-		o.w.check.fail("S1", "planning state and committed state differ after %d: planned %016x, is %016x", index, b.digest, got.Digest)
-		return
-	}
-	o.applied = index
-	for _, p := range b.parked {
-		o.w.release(p.c, p.r, o)
+	if p, ok := l.core.Propose(); ok {
+		l.inflight = append(l.inflight, p.Entry)
 	}
 }
 
-// refuse has the log refuse the oldest batch and, when there is a second, take
-// that one: the fence must skip it. The office is left, nobody had an effect.
-func (o *office) refuse() {
-	if len(o.inflight) == 0 {
+// oldest takes the oldest entry out of flight.
+func (l *leadership) oldest() []byte {
+	entry := l.inflight[0]
+	l.inflight = l.inflight[1:]
+	return entry
+}
+
+// commit lets the log take the oldest batch in flight, which must be applied as planned.
+func (l *leadership) commit() {
+	if len(l.inflight) == 0 {
 		return
 	}
-	w := o.w
-	w.hand(o.inflight[0].parked)
-	if len(o.inflight) > 1 {
-		index := w.log.append(o.term, o.inflight[1].entry)
+	if err := l.apply(l.w.log.append(l.term, l.oldest())); err != nil {
+		l.w.check.fail("S1", "a batch of term %d that follows its predecessor: %v", l.term, err)
+	}
+}
+
+// apply tells the core what its oldest batch, which the log has at an index, led to.
+func (l *leadership) apply(index uint64) error {
+	l.r.catchUp(1 << 30)
+	if l.w.check.broken() {
+		return nil
+	}
+	got, ok := l.r.m.Entry(index)
+	if !ok {
+		l.w.check.fail("S1", "the leader does not know what its entry %d led to", index)
+		return nil
+	}
+	err := l.core.Committed(index, &leader.Outcome{Digest: got.Digest, Skipped: got.Skipped})
+	l.release()
+	return err
+}
+
+// refuse has the log refuse the oldest batch and, when there is a second, take that one: the fence
+// must skip it. The leadership ends, nobody had an effect, and the replica leads on in the same
+// term.
+func (l *leadership) refuse() {
+	if len(l.inflight) == 0 {
+		return
+	}
+	w := l.w
+	l.oldest()
+	l.core.Aborted(leader.ErrNotLeader)
+	l.release()
+	if len(l.inflight) > 0 {
+		index := w.log.append(l.term, l.oldest())
 		w.check.expectSkip(index)
-		o.r.catchUp(1 << 30)
-		w.hand(o.inflight[1].parked)
+		if err := l.apply(index); err == nil && !w.check.broken() {
+			w.check.fail("S1", "the leader takes its batch at %d for applied, whose predecessor was refused", index)
+		}
 	}
-	w.hand(o.open.parked)
-	w.off = nil
+	l.stop()
+	w.leads = nil
 	w.noLeader = 1 + w.rng.IntN(5)
-	w.same = o.r // it leads on in the same term
+	w.same = l.r
 }
 
-// depose ends a leadership: a prefix of what is in flight survives, under the term
-// in which it was proposed. All who wait know nothing.
-func (o *office) depose() {
-	w := o.w
-	keep := w.rng.IntN(len(o.inflight) + 1)
-	for i, b := range o.inflight {
+// depose ends a leadership: a prefix of what is in flight survives, under the term in which it was
+// proposed. All who wait know nothing. Now and then the leader does not know either.
+func (l *leadership) depose() {
+	w := l.w
+	keep := w.rng.IntN(len(l.inflight) + 1)
+	for i, entry := range l.inflight {
 		switch {
 		case i < keep:
-			w.log.append(o.term, b.entry)
+			w.log.append(l.term, entry)
 			w.counts.Survived++
 		case i == keep && w.opt.enabled(FaultLate) && w.rng.IntN(2) == 0:
-			w.log.late = append(w.log.late, lateEntry{b.entry, w.rounds + uint64(w.rng.IntN(400))})
+			w.log.late = append(w.log.late, lateEntry{entry, w.rounds + uint64(w.rng.IntN(400))})
 		default:
 			w.counts.Dropped++
 		}
-		w.hand(b.parked)
 	}
-	w.hand(o.open.parked)
-	for _, b := range o.inflight {
-		b.parked = nil
+	if w.opt.enabled(FaultStaleLeader) && w.rng.IntN(2) == 0 {
+		l.deposed = 1 + w.rng.IntN(60)
+		w.stale = l
+		l.giveUp()
+	} else {
+		l.stop()
 	}
-	o.open.parked = nil
-	w.off, w.same = nil, nil
+	w.leads, w.same = nil, nil
 	w.log.term++
 	w.noLeader = 1 + w.rng.IntN(40)
-	if w.opt.enabled(FaultGhost) && w.rng.IntN(2) == 0 {
-		o.ghost = 1 + w.rng.IntN(60)
-		w.ghost = o
+}
+
+// stop ends the core, which leaves nobody unanswered.
+func (l *leadership) stop() {
+	l.core.Stop()
+	l.release()
+	if len(l.waiting) > 0 && !l.w.check.broken() {
+		l.w.check.fail("S4", "the leadership of term %d has ended and leaves %d calls unanswered", l.term, len(l.waiting))
 	}
 }

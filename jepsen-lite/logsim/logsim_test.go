@@ -69,7 +69,7 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	vocabulary(t, &events)
-	for what, n := range map[string]int{"offices": all.Offices - ran, "skipped entries": all.Skipped, "surviving batches": all.Survived, "dropped batches": all.Dropped,
+	for what, n := range map[string]int{"leaderships": all.Leaderships - ran, "skipped entries": all.Skipped, "surviving batches": all.Survived, "dropped batches": all.Dropped,
 		"restores": all.Restores, "installs": all.Installs, "restored backups": all.Rollbacks, "unknown outcomes": all.Unknown, "reservations": all.Made,
 		"fulfilments": all.Fulfilled, "cancellations": all.Cancelled, "lost nodes": all.NodesLost, "finished applications": all.Finished,
 		"killed applications": all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused} {

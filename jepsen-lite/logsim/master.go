@@ -31,16 +31,16 @@ type master struct {
 	// shaken is how many restores from a backup it has come to terms with.
 	shaken int
 
-	response int32
-	waiting  []int64 // per group
-	left     int64
-	held     []holding
-	known    map[yarn.ContainerID]bool // every grant it was told of
-	releases []yarn.ContainerID
-	dirty    bool
-	counted  bool            // it names the number of the last answer that it had
-	offices  int             // taken when it had that
-	last     *input.Allocate // the call before, to be repeated
+	response    int32
+	waiting     []int64 // per group
+	left        int64
+	held        []holding
+	known       map[yarn.ContainerID]bool // every grant it was told of
+	releases    []yarn.ContainerID
+	dirty       bool
+	counted     bool            // it names the number of the last answer that it had
+	leaderships int             // begun when it had that
+	last        *input.Allocate // the call before, to be repeated
 }
 
 type holding struct {
@@ -206,7 +206,7 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 	if m.w.counts.Rollbacks > 0 {
 		return // what it was told since the backup is not known any more: it begins anew
 	}
-	if a, ok := in.(*input.Allocate); ok && a.Counted && f.Reason == input.WrongResponse && m.w.counts.Offices-m.offices >= 2 {
+	if a, ok := in.(*input.Allocate); ok && a.Counted && f.Reason == input.WrongResponse && m.w.counts.Leaderships-m.leaderships >= 2 {
 		// A late copy of its call was all that one leader saw of it, and the next one knows of nothing
 		// but that: known, counted. It registers anew.
 		m.w.counts.Resyncs++
@@ -242,7 +242,7 @@ func (m *master) registered() {
 func (m *master) pulled(in *input.Allocate, r *input.AllocateReply) {
 	switch {
 	case in.Response == m.response:
-		m.offices = m.w.counts.Offices
+		m.leaderships = m.w.counts.Leaderships
 		m.response, m.releases, m.dirty = r.Response, nil, false
 	case r.Response == m.response:
 		m.dirty = true // its asks were those of then

@@ -141,11 +141,11 @@ func (p *operator) hash() []byte {
 // cancel ends some reservation.
 func (p *operator) cancel() input.Input {
 	w := p.w
-	if w.off == nil || w.rng.IntN(4) > 0 {
+	if w.leads == nil || w.rng.IntN(4) > 0 {
 		return nil
 	}
 	var numbers []uint64
-	w.off.planner.State().Reservations.Each(func(_ uint32, r *state.Reservation) bool { numbers = append(numbers, r.Number); return true })
+	w.leads.core.State().Reservations.Each(func(_ uint32, r *state.Reservation) bool { numbers = append(numbers, r.Number); return true })
 	if len(numbers) == 0 {
 		return nil
 	}

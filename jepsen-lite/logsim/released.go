@@ -9,7 +9,7 @@ import (
 )
 
 // released judges an answer as it leaves: everything in it must be in the log.
-func (c *checker) released(req input.Request, r input.Reply, k *call, o *office) {
+func (c *checker) released(req input.Request, r input.Reply, k *call, l *leadership) {
 	if r.Refused() != nil {
 		return
 	}
@@ -31,14 +31,14 @@ func (c *checker) released(req input.Request, r input.Reply, k *call, o *office)
 		if n, ok := c.ledger.Node(reply.Number); !ok || n.ID != in.ID {
 			c.fail("S4", "the registration of %s is acknowledged as number %d, which is %+v", in.ID, reply.Number, n)
 		}
-		c.kills(in.ID, reply.Kill, o)
-		c.ends(in.ID, in.Containers, k, o)
+		c.kills(in.ID, reply.Kill, l)
+		c.ends(in.ID, in.Containers, k, l)
 	case *input.NodeHeartbeat:
 		reply := r.(*input.NodeHeartbeatReply)
 		if !reply.Resync && !reply.Late && !reply.Shutdown { // else the node says it all again
-			c.ends(in.ID, in.Statuses, k, o)
+			c.ends(in.ID, in.Statuses, k, l)
 		}
-		c.kills(in.ID, reply.Kill, o)
+		c.kills(in.ID, reply.Kill, l)
 		for _, l := range reply.Launch {
 			if k, ok := c.containerOf(l.Container); !ok || !k.AM || k.Size != l.Size {
 				c.fail("S11", "%s is ordered to launch %s of %s, which no entry carries: %+v", in.ID, l.Container, l.Size, k)
@@ -104,24 +104,24 @@ func (c *checker) attemptOf(id yarn.ApplicationID) uint32 {
 // kills judges orders to end containers: S11. One that lives may only be ended by
 // an entry. A leader that does not know yet that it is none may not know the
 // container either: that is counted.
-func (c *checker) kills(node yarn.NodeID, ids []yarn.ContainerID, o *office) {
+func (c *checker) kills(node yarn.NodeID, ids []yarn.ContainerID, l *leadership) {
 	for _, id := range ids {
 		if k, ok := c.containerOf(id); !ok || !k.Live || k.Node != node {
 			continue
 		}
-		c.fail("S11", "%s is ordered to end %s, which lives (by a leader that is none: %v)", node, id, o.ghost > 0)
+		c.fail("S11", "%s is ordered to end %s, which lives (by a leader that is none: %v)", node, id, l.deposed > 0)
 	}
 }
 
 // ends judges the receipt of a node's reports: the end of a container that is
 // acknowledged is in the log, since the node will not say it again: S12.
-func (c *checker) ends(node yarn.NodeID, all []input.ContainerStatus, k *call, o *office) {
+func (c *checker) ends(node yarn.NodeID, all []input.ContainerStatus, k *call, l *leadership) {
 	for _, s := range all {
 		if s.State != yarn.ContainerCompleted || k.from == nil { // nobody hears the answer to a copy
 			continue
 		}
 		if k, ok := c.containerOf(s.Container); ok && k.OnNode && k.Node == node {
-			c.fail("S12", "the end of %s is acknowledged to %s and not in the log (by a leader that is none: %v)", s.Container, node, o.ghost > 0)
+			c.fail("S12", "the end of %s is acknowledged to %s and not in the log (by a leader that is none: %v)", s.Container, node, l.deposed > 0)
 		}
 	}
 }

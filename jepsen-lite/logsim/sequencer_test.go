@@ -16,8 +16,7 @@ import (
 	"rmd/yarn"
 )
 
-// The real sequencer on a log that takes its time: what the office of the simulation
-// does by its rules, the product must do as well.
+// The sequencer, which drives the same core by goroutines and channels, on a log that takes its time.
 
 // slowLog keeps every entry; a batch is committed when the test says so.
 type slowLog struct {
@@ -62,7 +61,7 @@ func (l *slowLog) events(t *testing.T, from int) []event.Event {
 	return out
 }
 
-// lead runs a test against a sequencer in office over a cluster that is booted.
+// lead runs a test against a sequencer that leads a cluster that is booted.
 func lead(t *testing.T, level uint32, jump *time.Duration, f func(log *slowLog, seq *leader.Sequencer)) {
 	synctest.Test(t, func(t *testing.T) {
 		opt := Draw(1)

@@ -8,28 +8,40 @@ import (
 	"rmd/scheduler/input"
 )
 
-// twin is a planner made anew from a fork of the planning state, with what the one
-// that has lived through it all has told AMs: it must decide as that one does.
-func (o *office) twin() *scheduler.Planner {
-	p, err := o.planner.Twin()
-	if err != nil {
-		o.w.check.fail("S1", "no planner can be made from the planning state: %v", err)
-		return nil
+// twinned is the planner of a leadership. Now and then a twin plans the same input: a planner made
+// anew from a fork of the planning state, with what this one has told AMs, must decide as the one
+// that has lived through it all.
+type twinned struct {
+	*scheduler.Planner
+	w *world
+}
+
+// Plan implements leader.Planner.
+func (p twinned) Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event) {
+	if p.w.rng.IntN(512) > 0 {
+		return p.Planner.Plan(nowMillis, req)
 	}
-	return p
+	twin, err := p.Twin()
+	if err != nil {
+		p.w.check.fail("S1", "no planner can be made from the planning state: %v", err)
+		return p.Planner.Plan(nowMillis, req)
+	}
+	reply, events := p.Planner.Plan(nowMillis, req)
+	p.compare(twin, nowMillis, req, reply, events)
+	return reply, events
 }
 
 // compare gives a twin the input that was planned.
-func (o *office) compare(twin *scheduler.Planner, req input.Request, reply input.Reply, events []event.Event) {
-	again, same := twin.Plan(o.stamp, req)
-	o.w.counts.Twins++
+func (p twinned) compare(twin *scheduler.Planner, nowMillis int64, req input.Request, reply input.Reply, events []event.Event) {
+	again, same := twin.Plan(nowMillis, req)
+	p.w.counts.Twins++
 	switch {
 	case !bytes.Equal(bytesOf(events), bytesOf(same)):
-		o.w.check.fail("S1", "a planner made anew decides otherwise about %T %+v:\n%s\nnot\n%s", req.Input, req.Input, tell(same), tell(events))
+		p.w.check.fail("S1", "a planner made anew decides otherwise about %T %+v:\n%s\nnot\n%s", req.Input, req.Input, tell(same), tell(events))
 	case !bytes.Equal(input.EncodeReply(nil, reply), input.EncodeReply(nil, again)):
-		o.w.check.fail("S1", "a planner made anew answers %T with %+v, not %+v", req.Input, again, reply)
-	case twin.State().Digest() != o.planner.State().Digest():
-		o.w.check.fail("S1", "a planner made anew comes to another state after %T", req.Input)
+		p.w.check.fail("S1", "a planner made anew answers %T with %+v, not %+v", req.Input, again, reply)
+	case twin.State().Digest() != p.State().Digest():
+		p.w.check.fail("S1", "a planner made anew comes to another state after %T", req.Input)
 	}
 }
 

@@ -45,7 +45,7 @@ func (x *wire) again(c *call) {
 	x.calls = append(x.calls, c)
 }
 
-// deliver takes the next call, mostly the oldest, to the office or to one that
+// deliver takes the next call, mostly the oldest, to the leader or to one that
 // believes to be it.
 func (x *wire) deliver() {
 	w := x.w
@@ -63,22 +63,19 @@ func (x *wire) deliver() {
 		w.check.fail("S4", "a request does not survive its encoding: %v", err)
 		return
 	}
-	o := w.off
-	if w.ghost != nil && w.rng.IntN(4) == 0 {
-		o = w.ghost
+	l := w.leads
+	if w.stale != nil && w.rng.IntN(4) == 0 {
+		l = w.stale
 	}
-	if o == nil || o.full() {
+	if l == nil || l.core.Full() {
 		x.again(c)
 		return
 	}
 	x.double(c, req)
-	o.step(c, req)
-	o.propose()
-	if o.ghost > 0 { // whatever waits for its batches learns nothing
-		for _, b := range append(o.inflight, o.open) {
-			w.hand(b.parked)
-			b.parked = nil
-		}
+	l.step(c, req)
+	l.propose()
+	if l.deposed > 0 { // whoever waits for its batches learns nothing
+		l.giveUp()
 	}
 }
 
@@ -141,16 +138,14 @@ func (x *wire) haunt() {
 	}
 }
 
-// hand gives calls back that a leadership left unanswered.
-func (w *world) hand(waiting []parked) {
-	for _, p := range waiting {
-		w.counts.Unknown++
-		w.wire.again(p.c)
-	}
+// unanswered puts a call back that a leadership did not answer.
+func (w *world) unanswered(c *call) {
+	w.counts.Unknown++
+	w.wire.again(c)
 }
 
 // release lets an answer go, through its encoding; now and then it is lost.
-func (w *world) release(c *call, r input.Reply, o *office) {
+func (w *world) release(c *call, r input.Reply, l *leadership) {
 	req, err := input.DecodeRequest(c.bytes)
 	if err != nil {
 		w.check.fail("S4", "a request does not survive its encoding: %v", err)
@@ -163,7 +158,7 @@ func (w *world) release(c *call, r input.Reply, o *office) {
 		w.check.fail("S4", "the answer to %T does not survive its encoding: %v", req.Input, err)
 		return
 	}
-	w.check.released(req, reply, c, o)
+	w.check.released(req, reply, c, l)
 	if c.from == nil {
 		return
 	}

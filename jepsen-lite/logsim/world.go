@@ -22,10 +22,10 @@ type world struct {
 
 	log      fakeLog
 	rs       []*replica
-	off      *office
-	ghost    *office
-	same     *replica // leads on in the same term
-	noLeader int      // rounds until somebody leads
+	leads    *leadership // nil while nobody leads
+	stale    *leadership // deposed, and does not know it; nil: there is none
+	same     *replica    // leads on in the same term
+	noLeader int         // rounds until somebody leads
 
 	wire    wire
 	parties []party
@@ -45,7 +45,7 @@ type world struct {
 // log time submitted once more; Resyncs are AMs that had to register anew, because a late
 // copy of their call came to a leader between two others.
 type Counts struct {
-	Steps, Entries, Skipped, Survived, Dropped, Offices, Terms                int
+	Steps, Entries, Skipped, Survived, Dropped, Leaderships, Terms            int
 	Crashes, Restores, Installs, Snapshots, Rollbacks                         int
 	Acked, Lost, Doubled, Unknown, Twins                                      int
 	Submitted, Allocated, Made, Fulfilled, Cancelled, Completed, Repeated     int
@@ -58,7 +58,7 @@ func (c *Counts) Add(o Counts) {
 		to   *int
 		from int
 	}{{&c.Steps, o.Steps}, {&c.Entries, o.Entries}, {&c.Skipped, o.Skipped}, {&c.Survived, o.Survived}, {&c.Dropped, o.Dropped},
-		{&c.Offices, o.Offices}, {&c.Terms, o.Terms}, {&c.Crashes, o.Crashes}, {&c.Restores, o.Restores}, {&c.Installs, o.Installs},
+		{&c.Leaderships, o.Leaderships}, {&c.Terms, o.Terms}, {&c.Crashes, o.Crashes}, {&c.Restores, o.Restores}, {&c.Installs, o.Installs},
 		{&c.Snapshots, o.Snapshots}, {&c.Rollbacks, o.Rollbacks}, {&c.Acked, o.Acked}, {&c.Lost, o.Lost}, {&c.Doubled, o.Doubled},
 		{&c.Unknown, o.Unknown}, {&c.Twins, o.Twins}, {&c.Submitted, o.Submitted}, {&c.Allocated, o.Allocated}, {&c.Made, o.Made},
 		{&c.Fulfilled, o.Fulfilled}, {&c.Cancelled, o.Cancelled}, {&c.Completed, o.Completed}, {&c.Repeated, o.Repeated},
@@ -154,18 +154,21 @@ func (w *world) boot() {
 	for _, r := range w.rs {
 		r.start()
 	}
-	w.takeOffice(w.rs[0])
-	w.off.step(nil, input.Request{Input: &input.InitCluster{ClusterID: "logsim", ClusterTimestamp: epochMillis,
+	w.beginLeadership(w.rs[0])
+	w.leads.step(nil, input.Request{Input: &input.InitCluster{ClusterID: "logsim", ClusterTimestamp: epochMillis,
 		Properties: w.opt.properties(w.opt.Tree, w.opt.Lazy), Entropy: w.entropy()}})
-	if w.off.planner.Config() == nil {
+	if w.leads.planner.Config() == nil {
 		w.check.fail("S1", "the first queues are refused")
 		return
 	}
-	w.off.propose()
-	w.off.commit()
+	w.leads.propose()
+	w.leads.commit()
 }
 
-// timersEvery is how many rounds lie between two looks at the office's timers.
+// epochMillis is when the world begins.
+const epochMillis = 1_780_000_000_000
+
+// timersEvery is how many rounds lie between two ticks of a leadership.
 const timersEvery = 40
 
 // round lets a little time pass: a party's turn, deliveries, the log, the replicas,
@@ -177,16 +180,15 @@ func (w *world) round() {
 	for range 1 + w.rng.IntN(2) {
 		w.wire.deliver()
 	}
-	if w.off != nil {
+	if l := w.leads; l != nil {
 		if w.rounds%timersEvery == 0 {
-			w.off.clock.look(w.off)
+			l.tick()
 		}
-		w.off.propose()
-		if w.chance(w.opt.Commit) || w.off.full() {
-			w.off.commit()
-			if w.off != nil {
-				w.off.propose()
-			}
+		l.planDue()
+		l.propose()
+		if w.chance(w.opt.Commit) || l.core.Full() {
+			l.commit()
+			l.propose()
 		}
 	} else {
 		w.vacancy()
@@ -197,9 +199,9 @@ func (w *world) round() {
 		}
 	}
 	w.appendLate()
-	if g := w.ghost; g != nil {
-		if g.ghost--; g.ghost == 0 {
-			w.ghost = nil
+	if l := w.stale; l != nil {
+		if l.deposed--; l.deposed == 0 {
+			w.stale = nil
 		}
 	}
 	if w.opt.Fault > 0 && !w.calm && w.rng.IntN(10_000) < w.opt.Fault {
@@ -207,7 +209,7 @@ func (w *world) round() {
 	}
 }
 
-// vacancy waits, then has a replica take office.
+// vacancy waits, then has a replica lead.
 func (w *world) vacancy() {
 	if w.noLeader--; w.noLeader > 0 {
 		return
@@ -224,12 +226,12 @@ func (w *world) vacancy() {
 		return
 	}
 	w.counts.Terms++
-	w.takeOffice(r)
+	w.beginLeadership(r)
 }
 
 // appendLate lets batches of leaderships that are over come to the log.
 func (w *world) appendLate() {
-	if w.off == nil || len(w.log.late) == 0 || w.log.late[0].at > w.rounds {
+	if w.leads == nil || len(w.log.late) == 0 || w.log.late[0].at > w.rounds {
 		return
 	}
 	e := w.log.late[0]

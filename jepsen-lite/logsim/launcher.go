@@ -1,0 +1,31 @@
+package logsim
+
+import (
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+)
+
+// launchAMs starts AMs on Hadoop's nodes. As in the product the leader calls those nodes, from the
+// committed state, and plans what came of it.
+func (l *leadership) launchAMs() {
+	w := l.w
+	st, _ := l.r.m.Fork()
+	var out []input.Input
+	st.Containers.Each(func(_ uint32, c *state.Container) bool {
+		a, n := st.Apps.Get(c.App), st.Nodes.Get(c.Node)
+		if !c.AM || c.Launched || !c.State.Live() || !n.Dialed || a.LaunchedMillis != 0 || a.Attempt != c.Attempt {
+			return true
+		}
+		to := w.agentOf(n.ID.Host)
+		if id := a.AttemptID(); w.rounds < to.silent || !w.calm && w.rng.IntN(30) == 0 {
+			out = append(out, &input.AttemptLaunchFailed{Attempt: id, Container: c.Number, NodeFault: w.rng.IntN(2) == 0, Diagnostics: "no answer"})
+		} else {
+			to.launch(input.Launch{Container: st.ContainerID(c), Size: c.Size, User: st.NameOf(a.User), Context: []byte(a.Details().Context)})
+			out = append(out, &input.AttemptLaunched{Attempt: id, Container: c.Number})
+		}
+		return true
+	})
+	for _, in := range out {
+		l.step(nil, input.Request{Input: in})
+	}
+}
