@@ -68,7 +68,7 @@ type Cluster struct {
 }
 
 // Open opens the data directory, checks everything in it and starts raft. A replica without state
-// waits to be initialised or let in. An error with an exit code is a *FatalError.
+// waits to be initialised or let in. An error with an exit code is an *exitcode.Error.
 func Open(cfg Config) (*Cluster, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

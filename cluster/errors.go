@@ -6,7 +6,6 @@ import (
 
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
-	"rmd/internal/exitcode"
 )
 
 var (
@@ -37,19 +36,6 @@ var (
 	ErrForeign = raftstore.ErrForeign
 	ErrModes   = raftstore.ErrModes
 )
-
-// Exit codes of a replica.
-const (
-	ExitStore    = exitcode.Store
-	ExitDiskFull = exitcode.DiskFull
-	ExitDiskHung = exitcode.DiskHung
-	ExitRemoved  = exitcode.Removed
-	ExitDigest   = exitcode.Diverged
-	ExitNotKnown = exitcode.NotKnown
-)
-
-// FatalError carries the exit code of an error met while opening.
-type FatalError = exitcode.Error
 
 // Identity is what a replica keeps about itself.
 type Identity = identity.Identity

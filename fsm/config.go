@@ -10,12 +10,6 @@ import (
 	"rmd/fsm/event"
 )
 
-// Exit codes for supervisors, as package cluster and operations have them.
-const (
-	ExitDiverged = 74 // an event does not follow from the state
-	ExitNotKnown = 75 // an entry that this build does not understand
-)
-
 // Errors that callers meet.
 var (
 	// ErrStopped is returned by everything after a fatal error.

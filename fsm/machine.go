@@ -10,6 +10,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/exitcode"
 	"rmd/internal/point"
 )
 
@@ -65,13 +66,13 @@ func (m *Machine) Apply(l *raft.Log) any {
 	start := time.Now()
 	b, err := m.decode(l.Data)
 	if err != nil {
-		return m.fatal(ExitNotKnown, fmt.Errorf("decode batch at index %d: %w", l.Index, err))
+		return m.fatal(exitcode.NotKnown, fmt.Errorf("decode batch at index %d: %w", l.Index, err))
 	}
 	res, err := m.apply(l, b)
 	var broken *state.BrokenError
 	switch {
 	case errors.As(err, &broken):
-		return m.fatal(ExitDiverged, fmt.Errorf("apply batch at index %d: %w", l.Index, err))
+		return m.fatal(exitcode.Diverged, fmt.Errorf("apply batch at index %d: %w", l.Index, err))
 	case err != nil:
 		return err
 	}

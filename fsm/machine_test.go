@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/fsm/event"
+	"rmd/internal/exitcode"
 	"rmd/snapshot"
 	"rmd/yarn"
 )
@@ -75,10 +76,10 @@ func TestFatal(t *testing.T) {
 		log  *raft.Log
 		code int
 	}{
-		"does not follow": {entry(2, 1, 0, node(2), node(7)), ExitDiverged},
-		"not a batch":     {&raft.Log{Index: 2, Data: []byte("what is this")}, ExitNotKnown},
-		"damaged":         {&raft.Log{Index: 2, Data: unknown.Data[:len(unknown.Data)-1]}, ExitNotKnown},
-		"newer level":     {&raft.Log{Index: 2, Data: newer.Encode()}, ExitNotKnown},
+		"does not follow": {entry(2, 1, 0, node(2), node(7)), exitcode.Diverged},
+		"not a batch":     {&raft.Log{Index: 2, Data: []byte("what is this")}, exitcode.NotKnown},
+		"damaged":         {&raft.Log{Index: 2, Data: unknown.Data[:len(unknown.Data)-1]}, exitcode.NotKnown},
+		"newer level":     {&raft.Log{Index: 2, Data: newer.Encode()}, exitcode.NotKnown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var codes []int

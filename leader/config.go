@@ -14,9 +14,6 @@ import (
 	"rmd/scheduler/input"
 )
 
-// exitDiverged is the exit code of a replica whose state differs (operations.md).
-const exitDiverged = 74
-
 // Log is where batches go. Propose may block while the log is busy; entries
 // of one goroutine keep their order.
 type Log interface {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"rmd/internal/exitcode"
 	"rmd/internal/point"
 	"rmd/scheduler/input"
 )
@@ -256,7 +257,7 @@ func (d *driver) complete(r logReply) {
 	} else if errors.Is(err, errDiverged) {
 		d.s.cfg.Logger.Error("planning state and committed state differ", "index", r.index, "error", err)
 		if d.s.cfg.OnFatal != nil {
-			d.s.cfg.OnFatal(exitDiverged, err)
+			d.s.cfg.OnFatal(exitcode.Diverged, err)
 		}
 	}
 	d.release()

@@ -11,6 +11,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -218,7 +219,7 @@ func TestDivergenceIsFatal(t *testing.T) {
 			t.Errorf("reply of a batch that went another way: %v", err)
 		}
 		synctest.Wait()
-		if len(r.log.fatal) != 1 || r.log.fatal[0] != exitDiverged {
+		if len(r.log.fatal) != 1 || r.log.fatal[0] != exitcode.Diverged {
 			t.Errorf("OnFatal got %v", r.log.fatal)
 		}
 		time.Sleep(time.Hour)

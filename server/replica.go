@@ -13,6 +13,7 @@ import (
 	"rmd/fsm"
 	"rmd/fsm/state"
 	"rmd/internal/descriptors"
+	"rmd/internal/exitcode"
 	"rmd/leader"
 	"rmd/scheduler/capacity"
 	"rmd/transport/forward"
@@ -93,7 +94,7 @@ func (r *Replica) open() error {
 
 // fatal ends what this replica must not do any more, and tells its owner.
 func (r *Replica) fatal(code int, err error) {
-	if code == fsm.ExitDiverged {
+	if code == exitcode.Diverged {
 		r.metrics.CountDivergence()
 	}
 	if r.opt.OnFatal != nil {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"rmd/cluster"
+	"rmd/internal/exitcode"
 	"rmd/transport/http/v1/api"
 )
 
@@ -146,7 +146,7 @@ func TestDamage(t *testing.T) {
 		t.Fatalf("%s ended with %d", victim.id, code)
 	}
 	flip(t, filepath.Join(victim.dir, "replica.json"), []byte(`"incarnation": "`), 16)
-	c.refuses(victim, cluster.ExitStore, "wipe this one")
+	c.refuses(victim, exitcode.Store, "wipe this one")
 	c.wipe(victim)
 	c.done("cluster", "remove", victim.id, "--yes")
 	c.start(victim)
@@ -179,7 +179,7 @@ func damageSnapshots(t *testing.T, c *processes, p *process, restore func()) {
 		}
 	}
 	c.refused(9, "CHECK_FAILED: "+p.dir+": no snapshot is whole", "check", "--data", p.dir)
-	c.refuses(p, cluster.ExitStore, "CANNOT_START", "no snapshot is whole", filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "wipe this one")
+	c.refuses(p, exitcode.Store, "CANNOT_START", "no snapshot is whole", filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "wipe this one")
 	restore()
 }
 
@@ -199,25 +199,25 @@ func damageLog(t *testing.T, c *processes, p *process, restore func(), e api.Log
 	flip(t, filepath.Join(p.dir, "raft.db"), envelope(e.Index, e.Term), envelopeHead+5)
 	where := "log entry " + itoa(e.Index) + ": checksum differs"
 	c.refused(9, where, "check", "--data", p.dir)
-	c.refuses(p, cluster.ExitStore, "CANNOT_START", where, "rmd check --data DIR")
+	c.refuses(p, exitcode.Store, "CANNOT_START", where, "rmd check --data DIR")
 	restore()
 	if err := os.Truncate(filepath.Join(p.dir, "raft.db"), 20000); err != nil {
 		t.Fatal(err)
 	}
 	c.refused(9, "raft.db", "check", "--data", p.dir)
-	c.refuses(p, cluster.ExitStore, "CANNOT_START", "raft.db")
+	c.refuses(p, exitcode.Store, "CANNOT_START", "raft.db")
 	restore()
 	if err := os.Remove(filepath.Join(p.dir, "raft.db")); err != nil {
 		t.Fatal(err)
 	}
 	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir)
 	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir) // it did not make one
-	c.refuses(p, cluster.ExitStore, "CANNOT_START", "raft.db is missing, but "+p.id, "wipe this one")
+	c.refuses(p, exitcode.Store, "CANNOT_START", "raft.db is missing, but "+p.id, "wipe this one")
 	restore()
 	if err := os.WriteFile(filepath.Join(p.dir, "raft.db"), bytes.Repeat([]byte("x"), 65536), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.refuses(p, cluster.ExitStore, "CANNOT_START", "raft.db")
+	c.refuses(p, exitcode.Store, "CANNOT_START", "raft.db")
 	restore()
 }
 
@@ -225,15 +225,15 @@ func damageIdentity(t *testing.T, c *processes, p *process, restore func()) {
 	file := filepath.Join(p.dir, "replica.json")
 	flip(t, file, []byte(`"incarnation": "`), 16)
 	c.refused(9, "replica.json: checksum differs", "check", "--data", p.dir)
-	c.refuses(p, cluster.ExitStore, "CANNOT_START", file[:len(file)-len("/replica.json")], "replica.json: checksum differs", "wipe this one")
+	c.refuses(p, exitcode.Store, "CANNOT_START", file[:len(file)-len("/replica.json")], "replica.json: checksum differs", "wipe this one")
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.refuses(p, cluster.ExitStore, "CANNOT_START", "replica.json")
+	c.refuses(p, exitcode.Store, "CANNOT_START", "replica.json")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	c.refuses(p, cluster.ExitStore, "raft.db is there but replica.json is not")
+	c.refuses(p, exitcode.Store, "raft.db is there but replica.json is not")
 	restore()
 }
 

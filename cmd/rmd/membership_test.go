@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"rmd/cluster"
+	"rmd/internal/exitcode"
 )
 
 const quickPilot = "autopilot:\n  server_stabilization_time: 200ms\n"
@@ -94,11 +94,11 @@ func removeTwo(c *processes, work *work) []*process {
 		c.refused(2, "NEEDS_YES", "cluster", "remove", p.id)
 		c.done("cluster", "remove", p.id, "--dry-run")
 		c.done("cluster", "remove", p.id, "--yes", "--addr", p.http)
-		if code := c.exited(p); code != cluster.ExitRemoved {
+		if code := c.exited(p); code != exitcode.Removed {
 			c.t.Fatalf("%s was removed and ended with %d:\n%s", p.id, code, p.log())
 		}
 		work.goesOn()
-		c.refuses(p, cluster.ExitRemoved, "CANNOT_START", "removed from the cluster by ", "wipe "+p.dir)
+		c.refuses(p, exitcode.Removed, "CANNOT_START", "removed from the cluster by ", "wipe "+p.dir)
 	}
 	c.awaitVoters(stay...)
 	return stay

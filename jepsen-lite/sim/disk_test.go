@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster"
+	"rmd/internal/exitcode"
 )
 
 // Each fault of jepsen-lite.md, section 2.3, and what rmd must do about it.
@@ -122,7 +123,7 @@ func TestDiskSyncError(t *testing.T) {
 			l, _ := r.now()
 			l.disk.wrong(func(f *faults) { f.failing = true })
 			s.busy("app1", "app2")
-			s.ends(r, cluster.ExitStore, time.Second)
+			s.ends(r, exitcode.Store, time.Second)
 		})
 	}
 }
@@ -163,7 +164,7 @@ func TestDiskRolledBack(t *testing.T) {
 		s.check.mu.Lock()
 		s.check.faults = nil // it was to be seen
 		s.check.mu.Unlock()
-		s.ends(r, cluster.ExitStore, 10*time.Second)
+		s.ends(r, exitcode.Store, 10*time.Second)
 		r.set(func(r *replica) { r.broken = true })
 		s.replacedBy(r, "1")
 	})
@@ -202,7 +203,7 @@ func TestDiskSpace(t *testing.T) {
 		}
 		l.disk.wrong(func(f *faults) { f.full = true })
 		s.busy("app4")
-		s.ends(old, cluster.ExitStore, time.Second)
+		s.ends(old, exitcode.Store, time.Second)
 	})
 }
 
@@ -314,7 +315,7 @@ func TestDiskMisread(t *testing.T) {
 				t.Error("it starts on another index's record")
 			}
 		}
-		if s.exits[cluster.ExitStore] != 1 {
+		if s.exits[exitcode.Store] != 1 {
 			t.Errorf("exits %v", s.exits)
 		}
 		r.disk.wrong(func(f *faults) { f.misread = 0 })

@@ -13,6 +13,7 @@ import (
 	"rmd/cluster"
 	"rmd/config"
 	"rmd/fsm"
+	"rmd/internal/exitcode"
 	"rmd/leader"
 	"rmd/server"
 	"rmd/transport/forward"
@@ -121,19 +122,19 @@ func (r *replica) start() error {
 	done := make(chan error, 1)
 	go func() { done <- l.open() }() // its goroutines carry its mark
 	err := <-done
-	var fatal *cluster.FatalError
+	var fatal *exitcode.Error
 	switch {
 	case err == nil && surely:
 		r.w.check.fail("S16: %s starts on a damaged disk", r.id)
 	case err == nil:
-	case errors.As(err, &fatal) && fatal.Code == cluster.ExitStore && passing:
+	case errors.As(err, &fatal) && fatal.Code == exitcode.Store && passing:
 		r.w.exited(r.id, fatal.Code, fatal.Err)
 		return nil
-	case errors.As(err, &fatal) && fatal.Code == cluster.ExitStore && (surely || maybe):
+	case errors.As(err, &fatal) && fatal.Code == exitcode.Store && (surely || maybe):
 		r.w.exited(r.id, fatal.Code, fatal.Err)
 		r.set(func(r *replica) { r.broken = true })
 		return fmt.Errorf("%s: %w: %w", r.id, errDisk, err)
-	case errors.As(err, &fatal) && fatal.Code == cluster.ExitRemoved && r.is(func(r *replica) bool { return r.leaving }):
+	case errors.As(err, &fatal) && fatal.Code == exitcode.Removed && r.is(func(r *replica) bool { return r.leaving }):
 		r.w.exited(r.id, fatal.Code, fatal.Err)
 		r.set(func(r *replica) { r.out = true })
 		return nil
@@ -215,7 +216,7 @@ func (l *life) fatal(code int, err error) {
 	r.mu.Lock()
 	alive := r.up && r.life == l
 	leaving := r.leaving
-	if alive && code == cluster.ExitRemoved {
+	if alive && code == exitcode.Removed {
 		r.out = true
 	}
 	r.mu.Unlock()
@@ -225,20 +226,20 @@ func (l *life) fatal(code int, err error) {
 	r.w.exited(r.id, code, err)
 	right := false
 	switch code {
-	case cluster.ExitStore:
+	case exitcode.Store:
 		right = l.disk.is(func(f faults) bool {
 			return f.poisoned || f.full || f.mixed > 0 || f.torn || f.setBack || len(f.rotten) > 0
 		})
-	case cluster.ExitDiskHung:
+	case exitcode.DiskHung:
 		right = l.disk.is(func(f faults) bool { return f.hindered })
-	case cluster.ExitRemoved:
+	case exitcode.Removed:
 		right = leaving
-	case cluster.ExitNotKnown:
+	case exitcode.NotKnown:
 		right = r.w.finalLevel() > l.level
 	}
 	if !right {
 		who := "replica " + r.id
-		if code == fsm.ExitDiverged || code == fsm.ExitNotKnown {
+		if code == exitcode.Diverged || code == exitcode.NotKnown {
 			who = "S1: " + who // what the others have applied does not follow from what it has
 		}
 		r.w.check.fail("%s stopped itself with code %d: %v", who, code, err)

@@ -11,6 +11,7 @@ import (
 
 	"rmd/cluster"
 	"rmd/fsm/event"
+	"rmd/internal/exitcode"
 )
 
 // The traps of jepsen-lite.md, section 8: each is shown without what we have against
@@ -184,7 +185,7 @@ func TestTrap503(t *testing.T) {
 		}
 		s.submit("app1", "a", 0, "")
 		time.Sleep(time.Until(begin.Add(cluster.DefaultConfig().HungExit + time.Second)))
-		if _, up := old.now(); up || s.exits[cluster.ExitDiskHung] != 1 {
+		if _, up := old.now(); up || s.exits[exitcode.DiskHung] != 1 {
 			t.Errorf("L5: up %v, exits %v", up, s.exits)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 
 	"rmd/cluster"
 	"rmd/fsm/event"
+	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
 )
 
@@ -113,7 +114,7 @@ func TestDowngradeTooLate(t *testing.T) {
 		if err := r.start(); err != nil {
 			t.Fatal(err)
 		}
-		s.ends(r, cluster.ExitNotKnown, 10*time.Second)
+		s.ends(r, exitcode.NotKnown, 10*time.Second)
 		r.set(func(r *replica) { r.level = nextLevel })
 	})
 }

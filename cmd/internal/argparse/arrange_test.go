@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rmd/cmd/internal/clierr"
+	"rmd/internal/exitcode"
 )
 
 func testApp() *cli.App {
@@ -56,7 +57,7 @@ func TestArrange(t *testing.T) {
 				if e := clierr.From(err); e.Code != code || !strings.Contains(e.Error(), text) {
 					t.Fatalf("error %q, want %q", err, c.want)
 				}
-				if clierr.Code(err) != clierr.Usage {
+				if clierr.Code(err) != exitcode.Usage {
 					t.Fatalf("exit %d", clierr.Code(err))
 				}
 				return

@@ -5,20 +5,7 @@ import (
 	"strings"
 
 	"rmd/client"
-)
-
-// Exit codes of every command.
-const (
-	OK          = 0
-	Failure     = 1 // any other failure
-	Usage       = 2 // wrong usage
-	NotFound    = 3 // no such thing
-	Ended       = 4 // wait: ended FAILED or KILLED
-	NoLeader    = 5 // no leader, or no replica reached
-	TimedOut    = 6 // of a write the outcome is unknown
-	NotAllowed  = 7
-	Refused     = 8 // by state: version conflict, would lose quorum, …
-	CheckFailed = 9 // verify, health, check, validate
+	"rmd/internal/exitcode"
 )
 
 // Codes that the command line itself gives; the others come from the replicas.
@@ -41,30 +28,30 @@ const (
 
 // byCode holds the codes whose exit code is not that of their HTTP status.
 var byCode = map[string]int{
-	CodeFailed: Failure, CodeUsage: Usage, CodeUnknownWord: Usage, CodeUnknownFlag: Usage,
-	CodeNoReplica: NoLeader, CodeTimedOut: TimedOut, CodeNeedsYes: Usage, CodeStopped: Failure,
-	CodeConfig: Usage, CodeCheck: CheckFailed, CodeExists: Refused, "NODE_EXISTS": Refused, CodeFile: Failure,
-	CodeTrace: Usage, CodeUntrusted: NotAllowed,
+	CodeFailed: exitcode.Failure, CodeUsage: exitcode.Usage, CodeUnknownWord: exitcode.Usage, CodeUnknownFlag: exitcode.Usage,
+	CodeNoReplica: exitcode.NoLeader, CodeTimedOut: exitcode.TimedOut, CodeNeedsYes: exitcode.Usage, CodeStopped: exitcode.Failure,
+	CodeConfig: exitcode.Usage, CodeCheck: exitcode.CheckFailed, CodeExists: exitcode.Refused, "NODE_EXISTS": exitcode.Refused, CodeFile: exitcode.Failure,
+	CodeTrace: exitcode.Usage, CodeUntrusted: exitcode.NotAllowed,
 
-	"NOT_FOUND": NotFound, "TOO_OLD": NotFound,
-	"NO_LEADER": NoLeader, "NOT_READY": NoLeader,
-	"TIMEOUT": TimedOut, "UNKNOWN_OUTCOME": TimedOut,
-	"NOT_ALLOWED": NotAllowed, "HOST_NOT_ALLOWED": NotAllowed, "UNAUTHENTICATED": NotAllowed, "TOO_MANY_REQUESTS": Failure,
-	"NO_SUCH_TOKEN": NotFound, "TOKEN_EXISTS": Refused, "NO_ADMIN_LEFT": Refused,
-	"INVALID_REQUEST": Usage, "UNKNOWN_FIELD": Usage, "OUT_OF_RANGE": Usage,
-	"BUSY": Failure, "NOT_AVAILABLE": Failure, "TOO_LARGE": Failure, "INTERNAL": Failure,
+	"NOT_FOUND": exitcode.NotFound, "TOO_OLD": exitcode.NotFound,
+	"NO_LEADER": exitcode.NoLeader, "NOT_READY": exitcode.NoLeader,
+	"TIMEOUT": exitcode.TimedOut, "UNKNOWN_OUTCOME": exitcode.TimedOut,
+	"NOT_ALLOWED": exitcode.NotAllowed, "HOST_NOT_ALLOWED": exitcode.NotAllowed, "UNAUTHENTICATED": exitcode.NotAllowed, "TOO_MANY_REQUESTS": exitcode.Failure,
+	"NO_SUCH_TOKEN": exitcode.NotFound, "TOKEN_EXISTS": exitcode.Refused, "NO_ADMIN_LEFT": exitcode.Refused,
+	"INVALID_REQUEST": exitcode.Usage, "UNKNOWN_FIELD": exitcode.Usage, "OUT_OF_RANGE": exitcode.Usage,
+	"BUSY": exitcode.Failure, "NOT_AVAILABLE": exitcode.Failure, "TOO_LARGE": exitcode.Failure, "INTERNAL": exitcode.Failure,
 
-	"NOT_INITIALIZED": Refused, "ALREADY_INITIALIZED": Refused, "CLUSTER_ID_DIFFERS": Refused,
-	"CLUSTER_NAME_DIFFERS": Refused, "ID_IN_USE": Refused, "ADDRESS_IN_USE": Refused,
-	"TOKEN_INVALID": NotAllowed, "TOKEN_USED": NotAllowed, "TOKEN_EXPIRED": NotAllowed,
-	"VERSION_TOO_OLD": Refused, "REMOVED": Refused, "NOT_CAUGHT_UP": Refused,
-	"WOULD_LEAVE_NO_VOTER": Refused, "WOULD_LOSE_QUORUM": Refused, "NOT_A_VOTER": Refused,
-	"ALREADY_VOTER": Refused, "NOT_HEALTHY": Refused, "TOO_MANY_REPLICAS": Refused,
-	"PEER_UNREACHABLE": NoLeader, "SNAPSHOT_DAMAGED": CheckFailed, "LIVE_PEER": Refused, "IN_USE": Refused,
-	"QUEUE_NOT_LEAF": Refused, "QUEUE_AMBIGUOUS": Refused, "QUEUE_STOPPED": Refused, "QUEUE_FULL": Refused,
-	"NEVER_FITS": Refused, "INVALID_ASK": Refused, "INVALID_QUEUES": Refused, "VERSION_CONFLICT": Refused,
-	"ALREADY_ENDED": Refused, "ALREADY_DONE": Refused, "NOT_REGISTERED": Refused, "WRONG_RESPONSE": Refused,
-	"KEY_REUSED": Refused,
+	"NOT_INITIALIZED": exitcode.Refused, "ALREADY_INITIALIZED": exitcode.Refused, "CLUSTER_ID_DIFFERS": exitcode.Refused,
+	"CLUSTER_NAME_DIFFERS": exitcode.Refused, "ID_IN_USE": exitcode.Refused, "ADDRESS_IN_USE": exitcode.Refused,
+	"TOKEN_INVALID": exitcode.NotAllowed, "TOKEN_USED": exitcode.NotAllowed, "TOKEN_EXPIRED": exitcode.NotAllowed,
+	"VERSION_TOO_OLD": exitcode.Refused, "REMOVED": exitcode.Refused, "NOT_CAUGHT_UP": exitcode.Refused,
+	"WOULD_LEAVE_NO_VOTER": exitcode.Refused, "WOULD_LOSE_QUORUM": exitcode.Refused, "NOT_A_VOTER": exitcode.Refused,
+	"ALREADY_VOTER": exitcode.Refused, "NOT_HEALTHY": exitcode.Refused, "TOO_MANY_REPLICAS": exitcode.Refused,
+	"PEER_UNREACHABLE": exitcode.NoLeader, "SNAPSHOT_DAMAGED": exitcode.CheckFailed, "LIVE_PEER": exitcode.Refused, "IN_USE": exitcode.Refused,
+	"QUEUE_NOT_LEAF": exitcode.Refused, "QUEUE_AMBIGUOUS": exitcode.Refused, "QUEUE_STOPPED": exitcode.Refused, "QUEUE_FULL": exitcode.Refused,
+	"NEVER_FITS": exitcode.Refused, "INVALID_ASK": exitcode.Refused, "INVALID_QUEUES": exitcode.Refused, "VERSION_CONFLICT": exitcode.Refused,
+	"ALREADY_ENDED": exitcode.Refused, "ALREADY_DONE": exitcode.Refused, "NOT_REGISTERED": exitcode.Refused, "WRONG_RESPONSE": exitcode.Refused,
+	"KEY_REUSED": exitcode.Refused,
 }
 
 // ForCode gives the exit code of an error code. Status is the HTTP status it
@@ -74,21 +61,21 @@ func ForCode(code string, status int) int {
 		return n
 	}
 	if strings.HasPrefix(code, "NO_SUCH_") {
-		return NotFound
+		return exitcode.NotFound
 	}
 	switch status {
 	case http.StatusBadRequest:
-		return Usage
+		return exitcode.Usage
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusMisdirectedRequest:
-		return NotAllowed
+		return exitcode.NotAllowed
 	case http.StatusNotFound, http.StatusGone:
-		return NotFound
+		return exitcode.NotFound
 	case http.StatusConflict, http.StatusPreconditionFailed, http.StatusUnprocessableEntity:
-		return Refused
+		return exitcode.Refused
 	case http.StatusServiceUnavailable, http.StatusBadGateway:
-		return NoLeader
+		return exitcode.NoLeader
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return TimedOut
+		return exitcode.TimedOut
 	}
-	return Failure
+	return exitcode.Failure
 }

@@ -10,6 +10,7 @@ import (
 
 	"rmd/client"
 	"rmd/cluster"
+	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
 )
@@ -51,7 +52,7 @@ func From(err error) *Error {
 	var asked *client.Error
 	var doc *api.Error
 	var refusal *cluster.Refusal
-	var fatal *cluster.FatalError
+	var fatal *exitcode.Error
 	var fault *input.Fault
 	var path *fs.PathError
 	switch {
@@ -82,7 +83,7 @@ func From(err error) *Error {
 // Code gives the exit code of an error; 0 for none.
 func Code(err error) int {
 	if err == nil {
-		return OK
+		return exitcode.OK
 	}
 	e := From(err)
 	if e.Exit != 0 {
@@ -95,7 +96,7 @@ func Code(err error) int {
 // it is for stderr.
 func Write(w io.Writer, err error) int {
 	if err == nil {
-		return OK
+		return exitcode.OK
 	}
 	e := From(err)
 	lines := strings.Split(strings.TrimRight(e.Error(), "\n"), "\n")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rmd/cmd/internal/clierr"
+	"rmd/internal/exitcode"
 )
 
 type thing struct {
@@ -81,7 +82,7 @@ func TestWrongShapes(t *testing.T) {
 		{Options{Format: Table, Filters: []string{"id"}}, "is not a filter"},
 	} {
 		err := list.Write(&bytes.Buffer{}, things, c.o)
-		if err == nil || !strings.Contains(err.Error(), c.text) || clierr.Code(err) != clierr.Usage {
+		if err == nil || !strings.Contains(err.Error(), c.text) || clierr.Code(err) != exitcode.Usage {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.text)
 		}
 	}

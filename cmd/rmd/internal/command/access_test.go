@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"rmd/cmd/internal/clierr"
 	"rmd/internal/certificate"
+	"rmd/internal/exitcode"
 )
 
 // TestWhereTheAccessTokenComesFrom: flag before file's variable before variable;
@@ -52,7 +52,7 @@ func TestWhereTheAccessTokenComesFrom(t *testing.T) {
 		}
 		auth, body = "none was asked", ""
 		r := rmd(t, env, strings.Fields(c.line)...)
-		if r.exit != clierr.OK || auth != c.want {
+		if r.exit != exitcode.OK || auth != c.want {
 			t.Errorf("%v %s: %q, want %q (%+v)", c.env, c.line, auth, c.want, r)
 		}
 		if strings.Contains(c.line, "join") && !strings.Contains(body, "join-secret") {
@@ -61,7 +61,7 @@ func TestWhereTheAccessTokenComesFrom(t *testing.T) {
 	}
 	for _, bad := range []string{"", "two words", "a\nb", strings.Repeat("x", tokenMax+1)} {
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, "queue", "stop", "root.a", "--token-file", file(bad))
-		if r.exit == clierr.OK || bad != "" && strings.Contains(r.err, bad) {
+		if r.exit == exitcode.OK || bad != "" && strings.Contains(r.err, bad) {
 			t.Errorf("%.20q is taken: %+v", bad, r)
 		}
 	}
@@ -70,7 +70,7 @@ func TestWhereTheAccessTokenComesFrom(t *testing.T) {
 // TestRevokeCertificate: a certificate is revoked by its file or its serial number, and listed.
 func TestRevokeCertificate(t *testing.T) {
 	dir := t.TempDir()
-	if r := rmd(t, nil, "access", "certificate", "revoke", "--dir", dir, "2a"); r.exit != clierr.Failure || !strings.Contains(r.err, "there is no ca-key.pem") {
+	if r := rmd(t, nil, "access", "certificate", "revoke", "--dir", dir, "2a"); r.exit != exitcode.Failure || !strings.Contains(r.err, "there is no ca-key.pem") {
 		t.Errorf("without a CA: %+v", r)
 	}
 	if _, _, err := certificate.Open(dir, "prod", time.Now()); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/internal/exitcode"
 	"rmd/transport/http/v1/api"
 )
 
@@ -51,7 +52,7 @@ func runWait(c *call) error {
 		switch {
 		case ctx.Err() != nil && c.ctx().Err() == nil:
 			return clierr.New(clierr.CodeTimedOut, "raise --timeout", "%s is %s after %s", c.arg(0), known(last), c.span("timeout"))
-		case err != nil && clierr.Code(err) != clierr.NoLeader:
+		case err != nil && clierr.Code(err) != exitcode.NoLeader:
 			return err
 		case err == nil:
 			if a.State != last {
@@ -84,10 +85,10 @@ func known(state string) string {
 func reached(a api.App, goal string) (bool, error) {
 	switch a.State {
 	case "FAILED", "KILLED":
-		return true, &clierr.Error{Code: "ENDED_" + a.State, What: a.ID + " ended " + a.State + because(a.Diagnostics), Exit: clierr.Ended}
+		return true, &clierr.Error{Code: "ENDED_" + a.State, What: a.ID + " ended " + a.State + because(a.Diagnostics), Exit: exitcode.Ended}
 	case "FINISHED":
 		if a.FinalStatus == "FAILED" || a.FinalStatus == "KILLED" {
-			return true, &clierr.Error{Code: "ENDED_" + a.FinalStatus, What: a.ID + " finished with status " + a.FinalStatus + because(a.Diagnostics), Exit: clierr.Ended}
+			return true, &clierr.Error{Code: "ENDED_" + a.FinalStatus, What: a.ID + " finished with status " + a.FinalStatus + because(a.Diagnostics), Exit: exitcode.Ended}
 		}
 		return true, nil
 	case "RUNNING":

@@ -13,9 +13,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/cmd/internal/clierr"
 	"rmd/cmd/rmd/internal/local"
 	"rmd/config"
+	"rmd/internal/exitcode"
 	"rmd/internal/portblock"
 	load "rmd/workload/hadoop"
 )
@@ -72,7 +72,7 @@ func TestBenchOfThreeReplicas(t *testing.T) {
 		for _, span := range []string{"500ms", "4s", "20s"} { // how much fits into a span is the machine's matter
 			r := rmd(t, nil, append(line, "--conf-dir", dir, "--warmup", "100ms", "--duration", span, "-q", "-o", "json", "--yes")...)
 			var out load.Result
-			if err := json.Unmarshal([]byte(r.out), &out); err != nil || r.exit != clierr.OK {
+			if err := json.Unmarshal([]byte(r.out), &out); err != nil || r.exit != exitcode.OK {
 				t.Fatalf("%v: %+v %v", line, r, err)
 			}
 			if out.Faults.Total() != 0 {
@@ -126,7 +126,7 @@ func TestBenchRefusals(t *testing.T) {
 		"flag provided but not defined: -masters": {"heartbeat", "--masters", "3"},
 	} {
 		r := rmd(t, nil, append([]string{"bench", line[0], "--yes"}, line[1:]...)...)
-		if r.exit == clierr.OK || r.out != "" || !strings.Contains(r.err, want) && !strings.Contains(r.err, "UNKNOWN_FLAG") {
+		if r.exit == exitcode.OK || r.out != "" || !strings.Contains(r.err, want) && !strings.Contains(r.err, "UNKNOWN_FLAG") {
 			t.Errorf("%v: wanted %q: %+v", line, want, r)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/cmd/internal/clierr"
 	"rmd/config"
+	"rmd/internal/exitcode"
 	"rmd/server"
 )
 
@@ -37,7 +37,7 @@ func open(t *testing.T, id, dir string) *server.Replica {
 func ok(t *testing.T, env map[string]string, line string) string {
 	t.Helper()
 	r := rmd(t, env, strings.Fields(line)...)
-	if r.exit != clierr.OK {
+	if r.exit != exitcode.OK {
 		t.Fatalf("%s: exit %d\n%s%s", line, r.exit, r.out, r.err)
 	}
 	return strings.TrimSpace(r.out)
@@ -59,7 +59,7 @@ func TestLifeOfACluster(t *testing.T) {
 	}
 	ok(t, env, "cluster init --dry-run")
 	ok(t, env, "cluster init")
-	if r := rmd(t, env, "cluster", "init"); r.exit != clierr.Refused || !strings.Contains(r.err, "ALREADY_INITIALIZED") {
+	if r := rmd(t, env, "cluster", "init"); r.exit != exitcode.Refused || !strings.Contains(r.err, "ALREADY_INITIALIZED") {
 		t.Fatalf("second init: %+v", r)
 	}
 	token := filepath.Join(dir, "token")
@@ -70,14 +70,14 @@ func TestLifeOfACluster(t *testing.T) {
 		ok(t, env, "cluster join "+all[0].PeerAddr()+" --token-file "+token+" --addr "+addrs[i+1])
 		if i == 0 { // a token is good for one replica
 			r := rmd(t, env, "cluster", "join", all[0].PeerAddr(), "--token-file", token, "--addr", addrs[2])
-			if r.exit != clierr.NotAllowed || !strings.Contains(r.err, "TOKEN_USED") {
+			if r.exit != exitcode.NotAllowed || !strings.Contains(r.err, "TOKEN_USED") {
 				t.Fatalf("a token used twice: %+v", r)
 			}
 		}
 		ok(t, env, "cluster promote "+id)
 	}
 	if err := until(time.Minute, "all are well", func() error {
-		if r := rmd(t, env, "cluster", "health"); r.exit != clierr.OK {
+		if r := rmd(t, env, "cluster", "health"); r.exit != exitcode.OK {
 			return errors.New(r.out + r.err)
 		}
 		return nil
@@ -88,7 +88,7 @@ func TestLifeOfACluster(t *testing.T) {
 
 	env["RMD_ADDR"] = strings.Join([]string{addrs[1], addrs[2], addrs[0]}, ",")
 	id := ok(t, env, "app submit --queue root.batch --name one --am memory=1024,vcores=1")
-	if r := rmd(t, env, "app", "submit", "--queue", "root.none"); r.exit != clierr.NotFound || !strings.Contains(r.err, "NO_SUCH_QUEUE") {
+	if r := rmd(t, env, "app", "submit", "--queue", "root.none"); r.exit != exitcode.NotFound || !strings.Contains(r.err, "NO_SUCH_QUEUE") {
 		t.Fatalf("no such queue: %+v", r)
 	}
 	ok(t, env, "conf set root.batch.maximum-capacity=80 -m less")
@@ -108,14 +108,14 @@ func TestLifeOfACluster(t *testing.T) {
 	if out := ok(t, env, "app list -o name"); out != id+"\n"+second {
 		t.Fatalf("applications after the failover:\n%s", out)
 	}
-	if r := rmd(t, env, "cluster", "health"); r.exit != clierr.CheckFailed {
+	if r := rmd(t, env, "cluster", "health"); r.exit != exitcode.CheckFailed {
 		t.Fatalf("health with two of three: %+v", r)
 	}
 	if out := ok(t, env, "conf get root.batch.maximum-capacity -q"); !strings.Contains(out, "80") {
 		t.Fatalf("configuration after the failover: %s", out)
 	}
 	ok(t, env, "app kill "+id)
-	if r := rmd(t, env, "app", "wait", id); r.exit != clierr.Ended {
+	if r := rmd(t, env, "app", "wait", id); r.exit != exitcode.Ended {
 		t.Fatalf("wait for a killed one: %+v", r)
 	}
 }
@@ -128,7 +128,7 @@ func TestStoppedReplicaCanBeChecked(t *testing.T) {
 	env := map[string]string{"RMD_ADDR": r.HTTPAddr()}
 	ok(t, env, "cluster init")
 	data := filepath.Join(dir, "rm1")
-	if got := rmd(t, nil, "check", "--data", data); got.exit != clierr.Refused || !strings.Contains(got.err, "IN_USE") {
+	if got := rmd(t, nil, "check", "--data", data); got.exit != exitcode.Refused || !strings.Contains(got.err, "IN_USE") {
 		t.Fatalf("in use: %+v", got)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

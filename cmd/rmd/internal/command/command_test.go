@@ -16,7 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rmd/cmd/internal/argparse"
-	"rmd/cmd/internal/clierr"
+	"rmd/internal/exitcode"
 	"rmd/transport/http/v1/api"
 )
 
@@ -95,7 +95,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			continue
 		}
 		r := rmd(t, nil, append(l.path, "--help")...)
-		if r.exit != clierr.OK || !strings.Contains(r.out, "Usage: rmd "+strings.Join(l.path, " ")) || r.err != "" {
+		if r.exit != exitcode.OK || !strings.Contains(r.out, "Usage: rmd "+strings.Join(l.path, " ")) || r.err != "" {
 			t.Errorf("%s: %+v", l.path, r)
 		}
 		if l.cmd.Usage == "" {
@@ -139,7 +139,7 @@ func TestEveryRefusalIsTold(t *testing.T) {
 		line = strings.ReplaceAll(line, "FILE", filepath.Join(t.TempDir(), "f"))
 		line = strings.ReplaceAll(line, "QUEUES", queueFile(t))
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
-		if r.exit != clierr.Refused || r.out != "" || r.err != "rmd: WOULD_LOSE_QUORUM: what is wrong; what to do\n     a detail\n" {
+		if r.exit != exitcode.Refused || r.out != "" || r.err != "rmd: WOULD_LOSE_QUORUM: what is wrong; what to do\n     a detail\n" {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}
@@ -197,7 +197,7 @@ func TestWrongUsage(t *testing.T) {
 	} {
 		line = strings.Replace(line, " X", " "+t.TempDir(), 1)
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
-		if r.exit != clierr.Usage || r.out != "" || !strings.Contains(r.err, want) || !strings.HasPrefix(r.err, "rmd: ") {
+		if r.exit != exitcode.Usage || r.out != "" || !strings.Contains(r.err, want) || !strings.HasPrefix(r.err, "rmd: ") {
 			t.Errorf("%s: %+v, want %q", line, r, want)
 		}
 	}
@@ -248,18 +248,18 @@ func TestWaitAndHealthExitCodes(t *testing.T) {
 		state, final, goal string
 		exit               int
 	}{
-		{"KILLED", "", "finished", clierr.Ended}, {"FAILED", "", "running", clierr.Ended}, {"FINISHED", "FAILED", "finished", clierr.Ended},
-		{"FINISHED", "SUCCEEDED", "running", clierr.OK}, {"RUNNING", "", "running", clierr.OK}, {"ACCEPTED", "", "running", clierr.TimedOut},
+		{"KILLED", "", "finished", exitcode.Ended}, {"FAILED", "", "running", exitcode.Ended}, {"FINISHED", "FAILED", "finished", exitcode.Ended},
+		{"FINISHED", "SUCCEEDED", "running", exitcode.OK}, {"RUNNING", "", "running", exitcode.OK}, {"ACCEPTED", "", "running", exitcode.TimedOut},
 	} {
 		state, final = c.state, c.final
 		if r := rmd(t, env, "app", "wait", anApp, "--for", c.goal, "--timeout", "0.2"); r.exit != c.exit {
 			t.Errorf("%+v: %+v", c, r)
 		}
 	}
-	if r := rmd(t, env, "cluster", "health"); r.exit != clierr.CheckFailed || !strings.Contains(r.err, "the cluster cannot lose a replica") || !strings.Contains(r.out, "degraded") {
+	if r := rmd(t, env, "cluster", "health"); r.exit != exitcode.CheckFailed || !strings.Contains(r.err, "the cluster cannot lose a replica") || !strings.Contains(r.out, "degraded") {
 		t.Errorf("health: %+v", r)
 	}
-	if r := rmd(t, env, "cluster", "status"); r.exit != clierr.OK {
+	if r := rmd(t, env, "cluster", "status"); r.exit != exitcode.OK {
 		t.Errorf("status is no check: %+v", r)
 	}
 }
@@ -276,10 +276,10 @@ func TestValidateOffline(t *testing.T) {
 		}
 		return path
 	}
-	if r := rmd(t, nil, "conf", "validate", write("good.xml", "60")); r.exit != clierr.OK || !strings.Contains(r.out, ": valid, 0 faults") {
+	if r := rmd(t, nil, "conf", "validate", write("good.xml", "60")); r.exit != exitcode.OK || !strings.Contains(r.out, ": valid, 0 faults") {
 		t.Errorf("good: %+v", r)
 	}
-	if r := rmd(t, nil, "conf", "validate", write("bad.xml", "70")); r.exit != clierr.CheckFailed || !strings.Contains(r.out, "NOT VALID") {
+	if r := rmd(t, nil, "conf", "validate", write("bad.xml", "70")); r.exit != exitcode.CheckFailed || !strings.Contains(r.out, "NOT VALID") {
 		t.Errorf("bad: %+v", r)
 	}
 }
@@ -300,7 +300,7 @@ func TestInitWritesWhatServerReads(t *testing.T) {
 		!strings.Contains(r.out, "heartbeat: 300ms   # flag --set raft.heartbeat") || !strings.Contains(r.out, "id: rm1   # "+file+":") {
 		t.Errorf("%+v", r)
 	}
-	if r := rmd(t, nil, "server", "--config", file, "--id", "rm2", "--print-config"); r.exit != clierr.Usage || !strings.Contains(r.err, "certificate id differs from the replica id") {
+	if r := rmd(t, nil, "server", "--config", file, "--id", "rm2", "--print-config"); r.exit != exitcode.Usage || !strings.Contains(r.err, "certificate id differs from the replica id") {
 		t.Errorf("a foreign certificate: %+v", r)
 	}
 	if r := rmd(t, nil, "init", "--dir", dir, "--id", "rm1", "--tls"); r.exit == 0 {

@@ -15,6 +15,7 @@ import (
 
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/internal/exitcode"
 	"rmd/scheduler/capacity"
 	"rmd/transport/hadoop"
 	"rmd/transport/http/v1/api"
@@ -282,7 +283,7 @@ func (p *program) confValidate() verb {
 				return err
 			}
 			if !v.Valid {
-				return quietExit(clierr.CheckFailed)
+				return quietExit(exitcode.CheckFailed)
 			}
 			return nil
 		},

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"rmd/cmd/internal/clierr"
+	"rmd/internal/exitcode"
 )
 
 func TestFoldKeepsToTheWidth(t *testing.T) {
@@ -47,7 +48,7 @@ func TestSpanIsShort(t *testing.T) {
 func TestErrorsAreFoldedOnATerminal(t *testing.T) {
 	var b strings.Builder
 	s := Streams{Err: &b, ErrTerminal: true, Width: 30}
-	if code := writeError(s, clierr.New(clierr.CodeFile, "do that", "something is wrong with a file")); code != clierr.Failure {
+	if code := writeError(s, clierr.New(clierr.CodeFile, "do that", "something is wrong with a file")); code != exitcode.Failure {
 		t.Errorf("exit %d", code)
 	}
 	if want := "rmd: FILE: something is wrong\n     with a file; do that\n"; b.String() != want {

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rmd/cmd/internal/clierr"
+	"rmd/internal/exitcode"
 	"rmd/transport/http/v1/api"
 )
 
@@ -176,7 +177,7 @@ func TestFollowFillsGapsFromTheLog(t *testing.T) {
 		}
 		indexes = append(indexes, strconv.FormatUint(b.Index, 10))
 	}
-	if code != clierr.OK || strings.Join(indexes, " ") != "12 13 14 15" || !slices.Equal(asked, []string{"14"}) {
+	if code != exitcode.OK || strings.Join(indexes, " ") != "12 13 14 15" || !slices.Equal(asked, []string{"14"}) {
 		t.Errorf("exit %d, entries %v, streams behind %q\n%s", code, indexes, asked, errs.String())
 	}
 	if !strings.Contains(errs.String(), "entries 11 to 11 are no longer in the log, only in a snapshot") {
@@ -200,7 +201,7 @@ func TestParseSince(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"tomorrow", "2027-01-01", "-5m", "25:00"} {
-		if got, err := parseSince(text, now); err == nil || clierr.Code(err) != clierr.Usage {
+		if got, err := parseSince(text, now); err == nil || clierr.Code(err) != exitcode.Usage {
 			t.Errorf("%s: %v %v", text, got, err)
 		}
 	}

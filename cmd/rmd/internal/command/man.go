@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cmd/internal/clierr"
+	"rmd/internal/exitcode"
 )
 
 // docs writes what is made of the command tree; packages and the repository use
@@ -145,11 +145,11 @@ var meanings = []struct {
 	code  int
 	means string
 }{
-	{clierr.OK, "done"}, {clierr.Failure, "any other failure"}, {clierr.Usage, "wrong usage"}, {clierr.NotFound, "no such thing"},
-	{clierr.Ended, "wait: it ended FAILED or KILLED"}, {clierr.NoLeader, "no leader, or no replica reached"},
-	{clierr.TimedOut, "timed out; of a write the outcome is unknown"}, {clierr.NotAllowed, "not allowed"},
-	{clierr.Refused, "refused by state: version conflict, invalid queues, would lose quorum"},
-	{clierr.CheckFailed, "a check failed: verify, health, check, validate, bench"},
+	{exitcode.OK, "done"}, {exitcode.Failure, "any other failure"}, {exitcode.Usage, "wrong usage"}, {exitcode.NotFound, "no such thing"},
+	{exitcode.Ended, "wait: it ended FAILED or KILLED"}, {exitcode.NoLeader, "no leader, or no replica reached"},
+	{exitcode.TimedOut, "timed out; of a write the outcome is unknown"}, {exitcode.NotAllowed, "not allowed"},
+	{exitcode.Refused, "refused by state: version conflict, invalid queues, would lose quorum"},
+	{exitcode.CheckFailed, "a check failed: verify, health, check, validate, bench"},
 }
 
 func manRoot(app *cli.App) string {

@@ -14,6 +14,7 @@ import (
 
 	"rmd/cmd/internal/argparse"
 	"rmd/cmd/internal/clierr"
+	"rmd/internal/exitcode"
 )
 
 // Streams are where a program reads and writes.
@@ -145,7 +146,7 @@ func codeOf(err error) int {
 	if errors.As(err, &q) {
 		return int(q)
 	}
-	return clierr.Failure
+	return exitcode.Failure
 }
 
 const appHelp = `{{.Name}}: {{.Usage}}

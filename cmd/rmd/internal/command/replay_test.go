@@ -10,8 +10,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/cmd/internal/clierr"
 	"rmd/cmd/rmd/internal/local"
+	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -67,22 +67,22 @@ func TestReplayLeavesARunningClusterAlone(t *testing.T) {
 		}
 	}
 	r := rmd(t, env, "replay", jobs, "--nodes", real, "--replicas", "1")
-	if r.exit != clierr.OK || !strings.Contains(r.err, "private cluster") {
+	if r.exit != exitcode.OK || !strings.Contains(r.err, "private cluster") {
 		t.Errorf("with RMD_ADDR alone: %+v", r)
 	}
 	untouched("with RMD_ADDR alone")
 	r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0])
-	if r.exit == clierr.OK || !strings.Contains(r.err, "NEEDS_YES") || !strings.Contains(r.err, "register 1 simulated nodes") {
+	if r.exit == exitcode.OK || !strings.Contains(r.err, "NEEDS_YES") || !strings.Contains(r.err, "register 1 simulated nodes") {
 		t.Errorf("without a yes: %+v", r)
 	}
 	untouched("without a yes")
 	r = rmd(t, nil, "replay", jobs, "--nodes", real, "--speed", "100", "--addr", c.Addrs()[0], "--yes")
-	if r.exit == clierr.OK || !strings.Contains(r.err, "NODE_EXISTS") || !strings.Contains(r.err, "prod-1:8041") {
+	if r.exit == exitcode.OK || !strings.Contains(r.err, "NODE_EXISTS") || !strings.Contains(r.err, "prod-1:8041") {
 		t.Errorf("with a known node: %+v", r)
 	}
 	untouched("with a known node")
 	for range 2 { // its own nodes of an earlier run may come again
-		if r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0], "--yes"); r.exit != clierr.OK {
+		if r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0], "--yes"); r.exit != exitcode.OK {
 			t.Errorf("with a yes: %+v", r)
 		}
 		if got := nodes(); got["prod-1"] != "RUNNING" || got["fake-1"] != "SHUTDOWN" {

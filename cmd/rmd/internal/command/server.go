@@ -19,6 +19,7 @@ import (
 	"rmd/cluster"
 	"rmd/cmd/internal/clierr"
 	"rmd/config"
+	"rmd/internal/exitcode"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
 	"rmd/server"
@@ -151,23 +152,23 @@ func runServer(c *call) error {
 
 // openError adds what to do to the usual reasons why a replica does not start.
 func openError(err error) error {
-	var fatal *cluster.FatalError
+	var fatal *exitcode.Error
 	var file *fs.PathError // not a port
 	switch {
 	case errors.As(err, &fatal):
 		do := healing(err)
-		if fatal.Code == cluster.ExitDiskFull {
+		if fatal.Code == exitcode.DiskFull {
 			do = "free space there, or lower disk.stop"
 		}
 		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: do, Exit: fatal.Code, Err: err}
 	case errors.Is(err, cluster.ErrModes):
-		return &clierr.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner", Exit: clierr.Refused, Err: err}
+		return &clierr.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner", Exit: exitcode.Refused, Err: err}
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
-		return &clierr.Error{Code: "NOT_WRITABLE", What: err.Error(), Do: "mount it writable, and make the user of rmd its owner", Exit: clierr.Refused, Err: err}
+		return &clierr.Error{Code: "NOT_WRITABLE", What: err.Error(), Do: "mount it writable, and make the user of rmd its owner", Exit: exitcode.Refused, Err: err}
 	case errors.Is(err, syscall.EADDRINUSE):
-		return &clierr.Error{Code: "ADDRESS_IN_USE", What: err.Error(), Do: "stop the process that listens there, or choose another port", Exit: clierr.Refused, Err: err}
+		return &clierr.Error{Code: "ADDRESS_IN_USE", What: err.Error(), Do: "stop the process that listens there, or choose another port", Exit: exitcode.Refused, Err: err}
 	case errors.Is(err, cluster.ErrForeign):
-		return &clierr.Error{Code: "FOREIGN_DATA", What: err.Error(), Do: "correct data, id or cluster", Exit: clierr.Refused, Err: err}
+		return &clierr.Error{Code: "FOREIGN_DATA", What: err.Error(), Do: "correct data, id or cluster", Exit: exitcode.Refused, Err: err}
 	}
 	return err
 }

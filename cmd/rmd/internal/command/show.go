@@ -11,6 +11,7 @@ import (
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/internal/exitcode"
 )
 
 // fetched is an answer ready to be shown: the document as it came, and the
@@ -149,7 +150,7 @@ func (c *call) repeat(print func(context.Context, io.Writer) error) error {
 		switch {
 		case c.ctx().Err() != nil:
 			return nil
-		case err != nil && clierr.Code(err) == clierr.Usage:
+		case err != nil && clierr.Code(err) == exitcode.Usage:
 			return err
 		case err != nil && !errors.Is(err, errQuietExit):
 			clierr.Write(&b, err)

@@ -17,6 +17,7 @@ import (
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/internal/exitcode"
 	"rmd/snapshot"
 	"rmd/transport/http/v1/api"
 )
@@ -85,7 +86,7 @@ func inspectFile(path string) (snapshot.Info, error) {
 	defer f.Close()
 	info, err := snapshot.Verify(f)
 	if err != nil {
-		return info, &clierr.Error{Code: "SNAPSHOT_DAMAGED", What: fmt.Sprintf("%s: %v", path, err), Do: "use another file", Exit: clierr.CheckFailed, Err: err}
+		return info, &clierr.Error{Code: "SNAPSHOT_DAMAGED", What: fmt.Sprintf("%s: %v", path, err), Do: "use another file", Exit: exitcode.CheckFailed, Err: err}
 	}
 	return info, nil
 }

@@ -12,6 +12,7 @@ import (
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/internal/exitcode"
 	"rmd/transport/http/v1/api"
 )
 
@@ -102,7 +103,7 @@ func (t *topScreen) runPlain() error {
 		switch {
 		case t.c.ctx().Err() != nil:
 			return nil
-		case err != nil && clierr.Code(err) == clierr.Usage:
+		case err != nil && clierr.Code(err) == exitcode.Usage:
 			return err
 		case err != nil:
 			clierr.Write(t.c.p.Err, err) // the cluster may be electing a leader
