@@ -187,23 +187,23 @@ func TestNodeRemembersWhatEnded(t *testing.T) {
 	id := func(i int) yarn.ContainerID { return yarn.ContainerID{Attempt: 1, Number: uint64(i)} }
 	n.kill(id(1)) // never had it: reported all the same, once
 	n.kill(id(1))
-	if len(n.news) != 1 || n.news[0].State != yarn.ContainerCompleted || w.news != 1 {
-		t.Errorf("news %+v", n.news)
+	if news := n.manager.Pending(); len(news) != 1 || news[0].State != yarn.ContainerCompleted || w.news != 1 {
+		t.Errorf("news %+v", news)
 	}
 	n.launch(input.Launch{Container: id(1)})
-	if len(n.processes) != 0 {
+	if len(n.manager.Running()) != 0 {
 		t.Error("a container that was killed first was started")
 	}
-	for i := 2; i < goneMax+10; i++ {
+	for i := 2; i < 10; i++ {
 		n.launch(input.Launch{Container: id(i)})
 		n.exit(id(i), 0, "")
 	}
-	if len(n.gone) != goneMax || len(n.processes) != 0 {
-		t.Errorf("%d remembered, %d running", len(n.gone), len(n.processes))
+	if n.launch(input.Launch{Container: id(9)}); len(n.manager.Running()) != 0 {
+		t.Error("a container that ended was started again")
 	}
-	n.launch(input.Launch{Container: id(goneMax + 9)})
-	n.launch(input.Launch{Container: id(goneMax + 9)})
-	if n.shutdown(); len(n.processes) != 0 || w.news != 0 || w.meter.used.MemoryMB != 0 {
-		t.Errorf("after the shutdown: %d running, %d news, %+v used", len(n.processes), w.news, w.meter.used)
+	n.launch(input.Launch{Container: id(10)})
+	n.launch(input.Launch{Container: id(10)})
+	if n.shutdown(); len(n.manager.Running()) != 0 || w.news != 0 || w.meter.used.MemoryMB != 0 {
+		t.Errorf("after the shutdown: %d running, %d news, %+v used", len(n.manager.Running()), w.news, w.meter.used)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rmd/scheduler/input"
+	"rmd/workload/agent"
 	"rmd/workload/report"
 	"rmd/workload/trace"
 	"rmd/yarn"
@@ -140,18 +141,5 @@ func plus(a report.Resource, r yarn.Resource, kinds yarn.Kinds) report.Resource 
 
 // sortedContainers gives the ids in a fixed order, so that runs are repeatable.
 func sortedContainers[V any](m map[yarn.ContainerID]V) []yarn.ContainerID {
-	return slices.SortedFunc(maps.Keys(m), compareContainers)
-}
-
-func compareContainers(a, b yarn.ContainerID) int {
-	for _, d := range [...]int64{a.App.ClusterTimestamp - b.App.ClusterTimestamp, int64(a.App.Seq) - int64(b.App.Seq),
-		int64(a.Attempt) - int64(b.Attempt), int64(a.Number) - int64(b.Number)} {
-		if d < 0 {
-			return -1
-		}
-		if d > 0 {
-			return 1
-		}
-	}
-	return 0
+	return slices.SortedFunc(maps.Keys(m), agent.CompareContainers)
 }

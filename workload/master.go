@@ -175,7 +175,8 @@ func (a *app) run(id yarn.ContainerID, h *holding) {
 		return // ended by the cluster already: it will say so
 	}
 	n := h.node
-	n.processes[id].end = a.w.loop.after(d, func() { n.exit(id, yarn.ExitSuccess, "") })
+	p, _ := n.manager.Process(id)
+	p.end = a.w.loop.after(d, func() { n.exit(id, yarn.ExitSuccess, "") })
 }
 
 // taskEnded notes that a container no longer runs. It is counted when the cluster says so.

@@ -2,8 +2,10 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 
 	"rmd/scheduler/input"
+	"rmd/workload/agent"
 	"rmd/workload/report"
 	"rmd/workload/trace"
 	"rmd/yarn"
@@ -13,8 +15,6 @@ const (
 	nodeHTTPPort = 8042
 	NodeVersion  = "simulated"
 	defaultRack  = "/default-rack"
-	// goneMax is how many ended containers a node remembers, so that a late order for one is not taken again.
-	goneMax = 1024
 )
 
 // node is one simulated NodeManager.
@@ -30,11 +30,7 @@ type node struct {
 	timer  *timer
 	prompt *timer
 
-	processes map[yarn.ContainerID]*process
-	news      []input.ContainerStatus // not taken by the cluster yet
-	gone      map[yarn.ContainerID]struct{}
-	goneRing  []yarn.ContainerID
-	goneNext  int
+	manager agent.NodeManager[*process]
 }
 
 // process is one container on a node.
@@ -45,8 +41,7 @@ type process struct {
 }
 
 func newNode(w *world, spec trace.Node) *node {
-	n := &node{w: w, place: len(w.nodes), id: yarn.NodeID{Host: spec.Name, Port: w.cfg.Port}, rack: spec.Rack,
-		processes: map[yarn.ContainerID]*process{}, gone: map[yarn.ContainerID]struct{}{}}
+	n := &node{w: w, place: len(w.nodes), id: yarn.NodeID{Host: spec.Name, Port: w.cfg.Port}, rack: spec.Rack}
 	if n.rack == "" {
 		n.rack = defaultRack
 	}
@@ -65,18 +60,17 @@ func (n *node) beat() {
 		n.register()
 		return
 	}
-	said := n.news
-	n.news = nil
+	said := n.manager.Report()
 	call(n.w, &input.NodeHeartbeat{ID: n.id, Statuses: said}, func(r *input.NodeHeartbeatReply, err error) {
 		n.calls = false
 		switch {
 		case err != nil:
-			n.news = append(said, n.news...)
+			n.manager.Unreported(said)
 			n.w.pace.nodeIdle(n)
 		case r.Resync || (r.Fault != nil && r.Fault.Reason == input.NoSuchNode):
 			n.w.counts.resyncs++
 			n.up = false
-			n.news = append(said, n.news...)
+			n.manager.Unreported(said)
 			n.beat()
 		case r.Fault != nil:
 			n.w.refused(fmt.Errorf("heartbeat of %s: %w", n.id, r.Fault))
@@ -93,43 +87,26 @@ func (n *node) beat() {
 // idle ends a turn.
 func (n *node) idle() {
 	n.w.pace.nodeIdle(n)
-	if len(n.news) > 0 {
-		n.w.pace.nodeNews(n, n.freed())
+	if news := n.manager.Pending(); len(news) > 0 {
+		freed := slices.ContainsFunc(news, func(s input.ContainerStatus) bool { return s.State == yarn.ContainerCompleted })
+		n.w.pace.nodeNews(n, freed)
 	}
-}
-
-// freed says whether some news is that a container ended.
-func (n *node) freed() bool {
-	for i := range n.news {
-		if n.news[i].State == yarn.ContainerCompleted {
-			return true
-		}
-	}
-	return false
 }
 
 // register brings the node in with all that it runs and all that ended untold.
 func (n *node) register() {
-	in := &input.RegisterNode{ID: n.id, HTTPPort: nodeHTTPPort, Rack: n.rack, Total: n.total, Version: NodeVersion}
-	said := n.news
-	n.news = nil
-	for _, s := range said {
-		if s.State == yarn.ContainerCompleted {
-			in.Containers = append(in.Containers, s)
-		}
-	}
-	for _, id := range sortedContainers(n.processes) {
-		in.Containers = append(in.Containers, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
-	}
+	said := n.manager.Report()
+	in := &input.RegisterNode{ID: n.id, HTTPPort: nodeHTTPPort, Rack: n.rack, Total: n.total, Version: NodeVersion,
+		Containers: n.manager.Registration(said)}
 	call(n.w, in, func(r *input.RegisterNodeReply, err error) {
 		n.calls = false
 		switch {
 		case err != nil:
-			n.news = append(said, n.news...)
+			n.manager.Unreported(said)
 			n.w.pace.nodeIdle(n)
 			return
 		case r.Fault != nil:
-			n.news = append(said, n.news...)
+			n.manager.Unreported(said)
 			n.w.nodeRefused(n, r.Fault)
 			return
 		}
@@ -180,30 +157,30 @@ func (n *node) launch(l input.Launch) {
 
 // start begins a container; false when the node has, or had, it already.
 func (n *node) start(id yarn.ContainerID, size report.Resource, am bool) bool {
-	if _, ended := n.gone[id]; ended || n.processes[id] != nil || n.down {
+	if n.down || !n.manager.Start(id, &process{size: size, am: am}) {
 		return false
 	}
-	n.processes[id] = &process{size: size, am: am}
 	if am {
 		n.w.meter.use(size, 1)
 	}
-	n.tell(input.ContainerStatus{Container: id, State: yarn.ContainerRunning}, false)
+	n.reports(false)
 	return true
 }
 
 // exit ends a container and reports it.
 func (n *node) exit(id yarn.ContainerID, code int32, why string) {
-	p := n.processes[id]
-	if p == nil {
-		return
+	if p, ok := n.manager.Exit(id, code, why); ok {
+		n.exited(id, p)
 	}
-	delete(n.processes, id)
+}
+
+// exited lets everybody know of a container's end.
+func (n *node) exited(id yarn.ContainerID, p *process) {
 	n.w.loop.cancel(p.end)
-	n.forget(id)
 	if p.am {
 		n.w.meter.use(p.size, -1)
 	}
-	n.tell(input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: code, Diagnostics: why}, true)
+	n.reports(true)
 	switch a := n.w.apps[id.App]; {
 	case a == nil:
 	case p.am:
@@ -215,56 +192,33 @@ func (n *node) exit(id yarn.ContainerID, code int32, why string) {
 
 // kill obeys an order to end a container. One that the node does not have is reported as ended, once more.
 func (n *node) kill(id yarn.ContainerID) {
-	if n.processes[id] != nil {
-		n.exit(id, yarn.ExitKilledByRM, "killed by order of the ResourceManager")
-		return
+	before := len(n.manager.Pending())
+	if p, ran := n.manager.Kill(id); ran {
+		n.exited(id, p)
+	} else if len(n.manager.Pending()) > before {
+		n.reports(true)
 	}
-	for _, s := range n.news {
-		if s.Container == id && s.State == yarn.ContainerCompleted {
-			return
-		}
-	}
-	n.forget(id)
-	n.tell(input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: yarn.ExitAborted}, true)
 }
 
-func (n *node) tell(s input.ContainerStatus, urgent bool) {
-	n.news = append(n.news, s)
+// reports says that there is one more status to report.
+func (n *node) reports(urgent bool) {
 	n.w.news++
 	n.w.pace.nodeNews(n, urgent)
-}
-
-// forget remembers that a container has ended, instead of the oldest such.
-func (n *node) forget(id yarn.ContainerID) {
-	if _, known := n.gone[id]; known {
-		return
-	}
-	if len(n.goneRing) < goneMax {
-		n.goneRing = append(n.goneRing, id)
-	} else {
-		delete(n.gone, n.goneRing[n.goneNext])
-		n.goneRing[n.goneNext] = id
-		n.goneNext = (n.goneNext + 1) % goneMax
-	}
-	n.gone[id] = struct{}{}
 }
 
 // shutdown ends the node for good, as one that was decommissioned: nobody is left to report anything.
 func (n *node) shutdown() {
 	n.down, n.up = true, false
 	n.w.log.Info("node told to shut down", "node", n.id.String())
-	for _, id := range sortedContainers(n.processes) {
+	for _, id := range n.manager.Running() {
 		n.exit(id, yarn.ExitAborted, "node shut down")
 	}
-	n.w.news -= len(n.news)
-	n.news = nil
+	n.w.news -= len(n.manager.Report())
 	n.w.loop.cancel(n.timer)
 	n.w.loop.cancel(n.prompt)
 }
 
 // drop ends a container that the cluster has counted as ended: a kill order may not have come yet.
 func (n *node) drop(id yarn.ContainerID) {
-	if n.processes[id] != nil {
-		n.exit(id, yarn.ExitAborted, "ended by the ResourceManager")
-	}
+	n.exit(id, yarn.ExitAborted, "ended by the ResourceManager")
 }

@@ -141,7 +141,7 @@ func (s *simulation) beat() {
 		return
 	}
 	for _, n := range w.nodes {
-		if w.demand > 0 || last || len(n.news) > 0 || !n.up {
+		if w.demand > 0 || last || len(n.manager.Pending()) > 0 || !n.up {
 			n.beat()
 		}
 	}

@@ -261,7 +261,7 @@ func (w *world) launched(n *node, container yarn.ContainerID) {
 			return
 		}
 		delete(w.orphans, container.App)
-		if n.processes[container] != nil {
+		if _, runs := n.manager.Process(container); runs {
 			w.adopt(container.App, o)
 		}
 	})

@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"reflect"
+	"testing"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+func container(i int) yarn.ContainerID { return yarn.ContainerID{Attempt: 1, Number: uint64(i)} }
+
+func running(i int) input.ContainerStatus {
+	return input.ContainerStatus{Container: container(i), State: yarn.ContainerRunning}
+}
+
+func completed(i int, status int32) input.ContainerStatus {
+	return input.ContainerStatus{Container: container(i), State: yarn.ContainerCompleted, ExitStatus: status}
+}
+
+func reports(t *testing.T, got []input.ContainerStatus, want ...input.ContainerStatus) {
+	t.Helper()
+	for i := range got {
+		got[i].Diagnostics = ""
+	}
+	if len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
+		t.Errorf("reports %+v, want %+v", got, want)
+	}
+}
+
+// TestNodeManagerReports: what starts and ends is reported once, and again when the call was not
+// taken; a registration says what ended and all that runs.
+func TestNodeManagerReports(t *testing.T) {
+	var n NodeManager[string]
+	if !n.Start(container(2), "two") || !n.Start(container(1), "one") || n.Start(container(1), "again") {
+		t.Error("a container is not started once")
+	}
+	said := n.Report()
+	reports(t, said, running(2), running(1))
+	if p, ok := n.Exit(container(2), 0, ""); !ok || p != "two" {
+		t.Errorf("%q %v", p, ok)
+	}
+	n.Unreported(said)
+	reports(t, n.Pending(), running(2), running(1), completed(2, 0))
+	reports(t, n.Registration(n.Report()), completed(2, 0), running(1))
+	reports(t, n.Pending())
+	if n.Start(container(2), "again") {
+		t.Error("a container that ended is started")
+	}
+	reports(t, n.All(), running(1))
+	n.Set(container(1), "new")
+	if lost := n.Restart(); len(lost) != 1 || lost[container(1)] != "new" || len(n.Running()) != 0 || !n.Ended(container(1)) {
+		t.Errorf("lost %v, %v run", lost, n.Running())
+	}
+}
+
+// TestNodeManagerObeys: an order to end a container is obeyed, and one for a container that is not
+// here is answered with its end, once until that is reported.
+func TestNodeManagerObeys(t *testing.T) {
+	var n NodeManager[int]
+	n.Start(container(1), 7)
+	if p, ran := n.Kill(container(1)); p != 7 || !ran {
+		t.Errorf("%d %v", p, ran)
+	}
+	n.Kill(container(1)) // its end is about to be reported
+	reports(t, n.Report(), running(1), completed(1, yarn.ExitKilledByRM))
+	n.Kill(container(1)) // it was, and the order comes again
+	n.Kill(container(2)) // it never was here
+	n.Kill(container(2))
+	reports(t, n.Report(), completed(1, yarn.ExitAborted), completed(2, yarn.ExitAborted))
+	if n.Start(container(2), 0) {
+		t.Error("a container that was killed first is started")
+	}
+}
+
+// TestNodeManagerForgets: the oldest ended container gives way to the newest.
+func TestNodeManagerForgets(t *testing.T) {
+	var n NodeManager[int]
+	for i := range endedMax + 10 {
+		n.Start(container(i), i)
+		n.Exit(container(i), 0, "")
+	}
+	if len(n.ended) != endedMax || n.Ended(container(9)) || !n.Ended(container(10)) {
+		t.Errorf("%d are remembered", len(n.ended))
+	}
+}
