@@ -1,13 +1,11 @@
 package sim
 
 import (
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"rmd/scheduler/input"
+	workload "rmd/workload/agent"
 	"rmd/yarn"
 )
 
@@ -21,9 +19,7 @@ type agent struct {
 	number uint32 // its own, once it has registered
 
 	mu      sync.Mutex
-	running map[yarn.ContainerID]*process
-	news    []input.ContainerStatus
-	gone    map[yarn.ContainerID]bool
+	manager workload.NodeManager[*process]
 	asleep  time.Time // says nothing until then
 }
 
@@ -68,23 +64,10 @@ func (n *agent) awake() { n.sleep(0) }
 
 // register tells of all that runs and of what ended untold.
 func (n *agent) register() bool {
-	said := n.take()
 	in := &input.RegisterNode{ID: n.id, HTTPPort: 8042, Rack: "/rack", Total: n.total, Version: "virtual"}
-	for _, s := range said {
-		if s.State == yarn.ContainerCompleted {
-			in.Containers = append(in.Containers, s)
-		}
-	}
 	n.mu.Lock()
-	var ids []yarn.ContainerID
-	for id := range n.running {
-		ids = append(ids, id)
-	}
+	in.Containers = n.manager.Registration(n.manager.Report())
 	n.mu.Unlock()
-	slices.SortFunc(ids, func(a, b yarn.ContainerID) int { return int(int64(refOf(a).Number) - int64(refOf(b).Number)) })
-	for _, id := range ids {
-		in.Containers = append(in.Containers, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
-	}
 	reply, ok := n.c.call(n.l.ctx, input.Request{Input: in})
 	if !ok {
 		return false
@@ -105,7 +88,11 @@ func (n *agent) register() bool {
 // of those that have nothing to tell, some come as a batch of idle ones.
 func (n *agent) beat() bool {
 	in := &input.NodeHeartbeat{ID: n.id, Full: n.c.rng.Intn(4) == 0}
-	in.Statuses = n.say(in.Full)
+	n.mu.Lock()
+	if in.Statuses = n.manager.Report(); in.Full {
+		in.Statuses = append(in.Statuses, n.manager.All()...)
+	}
+	n.mu.Unlock()
 	if len(in.Statuses) == 0 && n.c.rng.Intn(3) == 0 {
 		_, ok := n.c.call(n.l.ctx, input.Request{Input: &input.NodesHeard{Nodes: []uint32{n.number}}})
 		return ok
@@ -117,7 +104,7 @@ func (n *agent) beat() bool {
 	r := reply.(*input.NodeHeartbeatReply)
 	if r.Resync {
 		n.mu.Lock()
-		n.news = append(in.Statuses, n.news...)
+		n.manager.Unreported(in.Statuses)
 		n.mu.Unlock()
 		return false
 	}
@@ -130,32 +117,14 @@ func (n *agent) beat() bool {
 	return true
 }
 
-func (n *agent) take() []input.ContainerStatus { return n.say(false) }
-
-// say is what is new, or all there is.
-func (n *agent) say(all bool) []input.ContainerStatus {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	said := n.news
-	n.news = nil
-	if all {
-		for _, id := range slices.SortedFunc(maps.Keys(n.running), func(a, b yarn.ContainerID) int { return strings.Compare(a.String(), b.String()) }) {
-			said = append(said, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
-		}
-	}
-	return said
-}
-
 // launch starts an AM's container, once.
 func (n *agent) launch(o input.Launch) {
 	n.mu.Lock()
-	if n.gone[o.Container] || n.running[o.Container] != nil {
-		n.mu.Unlock()
+	fresh := n.manager.Start(o.Container, &process{})
+	n.mu.Unlock()
+	if !fresh {
 		return
 	}
-	n.running[o.Container] = &process{}
-	n.news = append(n.news, input.ContainerStatus{Container: o.Container, State: yarn.ContainerRunning})
-	n.mu.Unlock()
 	id := yarn.AttemptID{App: o.Container.App, Attempt: o.Container.Attempt}
 	n.l.startMaster(n.l.nameOf(id.App), id, n)
 	n.l.mu.Lock()
@@ -163,7 +132,7 @@ func (n *agent) launch(o input.Launch) {
 	n.l.mu.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if p := n.running[o.Container]; p != nil {
+	if p, runs := n.manager.Process(o.Container); runs {
 		p.am = m
 	}
 }
@@ -172,49 +141,56 @@ func (n *agent) launch(o input.Launch) {
 func (n *agent) start(id yarn.ContainerID, d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.gone[id] || n.running[id] != nil {
-		return
+	if p := new(process); n.manager.Start(id, p) {
+		p.life = time.AfterFunc(d, func() { n.exit(id, yarn.ExitSuccess) })
 	}
-	n.running[id] = &process{life: time.AfterFunc(d, func() { n.exit(id, yarn.ExitSuccess) })}
-	n.news = append(n.news, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
 }
 
 // exit ends a container.
 func (n *agent) exit(id yarn.ContainerID, code int32) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p := n.running[id]
-	if p == nil {
-		return
+	if p, ran := n.manager.Exit(id, code, ""); ran {
+		p.stop()
 	}
-	delete(n.running, id)
-	n.gone[id] = true
+}
+
+// finished ends the container of an AM that has unregistered.
+func (n *agent) finished(m *master) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, id := range n.manager.Running() {
+		if p, _ := n.manager.Process(id); p.am == m {
+			n.manager.Exit(id, yarn.ExitSuccess, "")
+			p.stop()
+		}
+	}
+}
+
+// stop ends what runs in a container.
+func (p *process) stop() {
 	if p.life != nil {
 		p.life.Stop()
 	}
 	if p.am != nil {
 		p.am.cancel()
 	}
-	n.news = append(n.news, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: code})
 }
 
 // kill obeys an order; a container that is not here is told as ended again.
 func (n *agent) kill(id yarn.ContainerID) {
-	n.exit(id, yarn.ExitKilledByRM)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.gone[id] && slices.ContainsFunc(n.news, func(s input.ContainerStatus) bool { return s.Container == id }) {
-		return
+	if p, ran := n.manager.Kill(id); ran {
+		p.stop()
 	}
-	n.gone[id] = true
-	n.news = append(n.news, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: yarn.ExitAborted})
 }
 
 func (n *agent) killAll() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, p := range n.running {
-		if p.life != nil {
+	for _, id := range n.manager.Running() {
+		if p, _ := n.manager.Process(id); p.life != nil {
 			p.life.Stop()
 		}
 	}

@@ -59,8 +59,7 @@ func (l *load) caller(name string) *caller {
 func (l *load) begin(of script.Load) {
 	for i := range of.Nodes {
 		host := fmt.Sprintf("n%d", i+1)
-		n := &agent{l: l, c: l.caller(host), id: yarn.NodeID{Host: host, Port: 45454}, total: yarn.NewResource(8192, 8),
-			running: map[yarn.ContainerID]*process{}, gone: map[yarn.ContainerID]bool{}}
+		n := &agent{l: l, c: l.caller(host), id: yarn.NodeID{Host: host, Port: 45454}, total: yarn.NewResource(8192, 8)}
 		l.nodes = append(l.nodes, n)
 		l.wg.Go(n.run)
 	}
@@ -267,14 +266,14 @@ func (l *load) telling(seq uint32) string {
 	}
 	for _, n := range l.nodes {
 		n.mu.Lock()
-		for id := range n.running {
+		for _, id := range n.manager.Running() {
 			if id.App.Seq == seq {
 				out += fmt.Sprintf("%s runs %s; ", n.id, id)
 			}
 		}
-		for id := range n.gone {
-			if id.App.Seq == seq {
-				out += fmt.Sprintf("%s has ended %s; ", n.id, id)
+		for _, s := range n.manager.Pending() {
+			if s.Container.App.Seq == seq {
+				out += fmt.Sprintf("%s is to report %s as %s; ", n.id, s.Container, s.State)
 			}
 		}
 		n.mu.Unlock()

@@ -53,17 +53,7 @@ func (m *master) run() {
 		m.l.w.check.fail("the end of %s is refused: %v", m.id, reply.Refused())
 	}
 	if ok && reply.Refused() == nil && m.node != nil {
-		m.node.mu.Lock()
-		var own []yarn.ContainerID
-		for id, p := range m.node.running {
-			if p.am == m {
-				own = append(own, id)
-			}
-		}
-		m.node.mu.Unlock()
-		for _, id := range own {
-			m.node.exit(id, yarn.ExitSuccess)
-		}
+		m.node.finished(m)
 	}
 }
 

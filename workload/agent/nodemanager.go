@@ -96,13 +96,6 @@ func (n *NodeManager[P]) Process(id yarn.ContainerID) (p P, ok bool) {
 	return p, ok
 }
 
-// Set replaces what the user keeps of a container that runs.
-func (n *NodeManager[P]) Set(id yarn.ContainerID, p P) {
-	if _, ok := n.running[id]; ok {
-		n.running[id] = p
-	}
-}
-
 // Running are the containers that run, in the order of their ids.
 func (n *NodeManager[P]) Running() []yarn.ContainerID {
 	return slices.SortedFunc(maps.Keys(n.running), CompareContainers)

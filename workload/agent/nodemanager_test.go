@@ -48,8 +48,7 @@ func TestNodeManagerReports(t *testing.T) {
 		t.Error("a container that ended is started")
 	}
 	reports(t, n.All(), running(1))
-	n.Set(container(1), "new")
-	if lost := n.Restart(); len(lost) != 1 || lost[container(1)] != "new" || len(n.Running()) != 0 || !n.Ended(container(1)) {
+	if lost := n.Restart(); len(lost) != 1 || lost[container(1)] != "one" || len(n.Running()) != 0 || !n.Ended(container(1)) {
 		t.Errorf("lost %v, %v run", lost, n.Running())
 	}
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
 	"rmd/jepsen-lite/history"
 	"rmd/scheduler/input"
+	workload "rmd/workload/agent"
 	"rmd/yarn"
 )
 
@@ -30,14 +30,12 @@ type agent struct {
 	hist *history.Client
 
 	mu      sync.Mutex
-	running map[yarn.ContainerID]time.Time // when each ends by itself
-	ended   map[yarn.ContainerID]int32     // not reported yet
+	manager workload.NodeManager[time.Time] // when each container ends by itself
 }
 
 func (l *Load) newAgent(i int) *agent {
 	id := yarn.NodeID{Host: fmt.Sprintf("n%d", i+1), Port: 45454}
-	a := &agent{l: l, ask: l.ask, id: id, rng: l.random(uint64(i)), hist: l.rec.Client("node " + id.Host),
-		running: map[yarn.ContainerID]time.Time{}, ended: map[yarn.ContainerID]int32{}}
+	a := &agent{l: l, ask: l.ask, id: id, rng: l.random(uint64(i)), hist: l.rec.Client("node " + id.Host)}
 	if len(l.cfg.Trackers) > 0 && i < l.cfg.NodeManagers {
 		n := l.newNodeManager(id, i)
 		a.ask, a.end = n.ask, n.hangUp
@@ -48,19 +46,15 @@ func (l *Load) newAgent(i int) *agent {
 // register brings the node in, with what it runs.
 func (a *agent) register(ctx context.Context) error {
 	in := &input.RegisterNode{ID: a.id, HTTPPort: 8042, Rack: "/r" + a.id.Host[len(a.id.Host)-1:], Total: yarn.NewResource(nodeMB, nodeVCores), Version: "chaos"}
+	said := a.report()
 	a.mu.Lock()
-	for id := range a.running {
-		in.Containers = append(in.Containers, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
-	}
-	for id, exit := range a.ended {
-		in.Containers = append(in.Containers, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: exit})
-	}
+	in.Containers = a.manager.Registration(said)
 	a.mu.Unlock()
-	slices.SortFunc(in.Containers, func(x, y input.ContainerStatus) int { return compareIDs(x.Container, y.Container) })
 	a.hist.Invoke(history.NodeAdd, history.Value{Node: a.id.String(), Text: "registers"})
 	reply, err := a.ask(in)
 	if err != nil {
 		a.hist.Info(err.Error())
+		a.unreported(said)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -68,25 +62,13 @@ func (a *agent) register(ctx context.Context) error {
 	}
 	if f := reply.Refused(); f != nil {
 		a.hist.Fail(string(f.Reason))
+		a.unreported(said)
 		return f
 	}
 	a.hist.OK(history.Value{})
 	r := reply.(*input.RegisterNodeReply)
-	a.reported(in.Containers)
 	a.obey(r.Kill)
 	return nil
-}
-
-func compareIDs(a, b yarn.ContainerID) int {
-	switch {
-	case a.App.Seq != b.App.Seq:
-		return int(int64(a.App.Seq) - int64(b.App.Seq))
-	case a.Number < b.Number:
-		return -1
-	case a.Number > b.Number:
-		return 1
-	}
-	return 0
 }
 
 // run is the node's life.
@@ -107,83 +89,74 @@ func (a *agent) start(id yarn.ContainerID, life time.Duration) {
 	a.l.rec.Note(&history.Order{Node: a.id.String(), Kind: history.StartContainer, Container: id.String(), App: id.App.String()})
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.running[id] = time.Now().Add(life)
+	a.manager.Start(id, time.Now().Add(life))
 }
 
-// turn moves the containers whose time has come and returns what is new.
-func (a *agent) turn() []input.ContainerStatus {
+// report ends the containers whose time has come and takes what is new.
+func (a *agent) report() []input.ContainerStatus {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
-	var out []input.ContainerStatus
-	for id, end := range a.running {
-		if now.After(end) {
-			delete(a.running, id)
-			a.ended[id] = 0
+	for _, id := range a.manager.Running() {
+		if end, _ := a.manager.Process(id); now.After(end) {
+			a.manager.Exit(id, yarn.ExitSuccess, "")
 		}
 	}
-	for id, exit := range a.ended {
-		out = append(out, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: exit})
-	}
-	slices.SortFunc(out, func(x, y input.ContainerStatus) int { return compareIDs(x.Container, y.Container) })
-	return out
+	return a.manager.Report()
+}
+
+// unreported keeps what was not taken.
+func (a *agent) unreported(said []input.ContainerStatus) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.manager.Unreported(said)
 }
 
 // beat is one heartbeat; true asks for a registration.
 func (a *agent) beat() (resync bool) {
-	in := &input.NodeHeartbeat{ID: a.id, Statuses: a.turn()}
-	if len(in.Statuses) > 0 {
-		a.hist.Invoke(history.Complete, history.Value{Node: a.id.String(), Containers: containersOf(in.Statuses)})
+	in := &input.NodeHeartbeat{ID: a.id, Statuses: a.report()}
+	if ended := endedOf(in.Statuses); len(ended) > 0 {
+		a.hist.Invoke(history.Complete, history.Value{Node: a.id.String(), Containers: ended})
 	}
 	reply, err := a.ask(in)
 	if err != nil {
 		a.hist.Info(err.Error())
-		return false // the next one says it again
+		a.unreported(in.Statuses) // the next one says it again
+		return false
 	}
 	if f := reply.Refused(); f != nil {
 		a.hist.Fail(string(f.Reason))
+		a.unreported(in.Statuses)
 		return f.Reason == input.NoSuchNode
 	}
 	r := reply.(*input.NodeHeartbeatReply)
 	if r.Resync {
 		a.hist.Fail("RESYNC")
+		a.unreported(in.Statuses)
 		return true
 	}
 	a.hist.OK(history.Value{})
-	a.reported(in.Statuses)
 	a.obey(r.Kill)
 	return false
 }
-
-// reported forgets what the cluster has taken.
-func (a *agent) reported(statuses []input.ContainerStatus) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, s := range statuses {
-		if s.State == yarn.ContainerCompleted {
-			delete(a.ended, s.Container)
-		}
-	}
-}
-
-// killed is the exit status of a container that the cluster ended.
-const killed = -105
 
 // obey ends containers, and says at the next beat that they have ended.
 func (a *agent) obey(kill []yarn.ContainerID) {
 	for _, id := range kill {
 		a.l.rec.Note(&history.Order{Node: a.id.String(), Kind: history.StopContainer, Container: id.String(), App: id.App.String()})
 		a.mu.Lock()
-		delete(a.running, id)
-		a.ended[id] = killed
+		a.manager.Kill(id)
 		a.mu.Unlock()
 	}
 }
 
-func containersOf(statuses []input.ContainerStatus) []string {
-	out := make([]string, 0, len(statuses))
+// endedOf are the containers whose end is reported.
+func endedOf(statuses []input.ContainerStatus) []string {
+	var out []string
 	for _, s := range statuses {
-		out = append(out, s.Container.String())
+		if s.State == yarn.ContainerCompleted {
+			out = append(out, s.Container.String())
+		}
 	}
 	return out
 }

@@ -104,14 +104,14 @@ func TestNodeManager(t *testing.T) {
 	if _, err := n.ask(in); err != nil {
 		t.Fatal(err)
 	}
-	reply, err := n.ask(&input.NodeHeartbeat{ID: n.id, Statuses: []input.ContainerStatus{{Container: some, State: yarn.ContainerCompleted, ExitStatus: killed}}})
+	reply, err := n.ask(&input.NodeHeartbeat{ID: n.id, Statuses: []input.ContainerStatus{{Container: some, State: yarn.ContainerCompleted, ExitStatus: yarn.ExitKilledByRM}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := reply.(*input.NodeHeartbeatReply); len(r.Kill) != 1 || r.Kill[0] != some || r.Resync || n.response != 1 {
 		t.Errorf("%+v, response %d", r, n.response)
 	}
-	if len(f.heard) != 2 || !bytes.Contains(f.heard[0], containerID(some)) || !bytes.Contains(f.heard[1], hadoop.Number(nil, 4, killed)) {
+	if len(f.heard) != 2 || !bytes.Contains(f.heard[0], containerID(some)) || !bytes.Contains(f.heard[1], hadoop.Number(nil, 4, int64(yarn.ExitKilledByRM))) {
 		t.Errorf("heard %q", f.heard)
 	}
 	if gap := n.l.BeatGap(time.Now().Add(-time.Second), time.Now()); gap <= 0 || gap > 30*time.Second {
