@@ -39,19 +39,19 @@ type Replica struct {
 	cluster *Cluster
 	logFile string
 
-	mu     sync.Mutex
-	binary string // that the next start runs
-	cmd    *exec.Cmd
-	ended  chan struct{} // of the present run
-	asked  bool
-	paused bool
-	runs   int
-	began  int64 // where the present run's log begins
-	stood  int64 // where the log ended when a stand was set last
-	exits  []Exit
-	orders io.WriteCloser // where the present run reads which place to crash at
-	first  Stand          // that the next run is told before it begins
-	clock  *wallClock     // of the present run, when it was moved
+	mu      sync.Mutex
+	binary  string // that the next start runs
+	cmd     *exec.Cmd
+	ended   chan struct{} // of the present run
+	asked   bool
+	paused  bool
+	runs    int
+	began   int64 // where the present run's log begins
+	setAt   int64 // where the log ended when a failpoint was set last
+	exits   []Exit
+	stdin   io.WriteCloser  // where the present run reads which place to crash at
+	atStart FailpointAction // that the next run has from its beginning
+	clock   *wallClock      // of the present run, when it was moved
 }
 
 // Start runs the replica's process.
@@ -78,17 +78,17 @@ func (r *Replica) Start() error {
 	cmd.Env = r.cluster.environment()
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = childAttributes()
-	if err := r.listen(cmd); err != nil {
+	if err := r.openStdin(cmd); err != nil {
 		return err
 	}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", r.ID, err)
 	}
-	if err := r.tell(r.first); err != nil {
-		r.cluster.cfg.note("tell %s where to crash: %v", r.ID, err) // it ended at once, which is told
+	if err := r.send(r.atStart); err != nil {
+		r.cluster.cfg.note("set a failpoint of %s: %v", r.ID, err) // it ended at once, which is noted
 	}
 	r.runs++
-	r.cmd, r.ended, r.asked, r.paused, r.clock, r.first = cmd, make(chan struct{}), r.first != Stand{}, false, nil, Stand{}
+	r.cmd, r.ended, r.asked, r.paused, r.clock, r.atStart = cmd, make(chan struct{}), r.atStart != FailpointAction{}, false, nil, FailpointAction{}
 	go r.watch(cmd, r.ended)
 	return r.cluster.network.Absent(r.ID, false)
 }
@@ -106,8 +106,8 @@ func (r *Replica) watch(cmd *exec.Cmd, ended chan struct{}) {
 	r.mu.Lock()
 	e.Asked = r.asked
 	r.exits = append(r.exits, e)
-	if r.orders != nil {
-		_ = r.orders.Close() // nobody reads it any more
+	if r.stdin != nil {
+		_ = r.stdin.Close() // nobody reads it any more
 	}
 	r.mu.Unlock()
 	close(ended)

@@ -42,8 +42,8 @@ type Env struct {
 	moment  *Moment
 	broken  func() error // tells that the fault was broken off
 	reached map[string]int
-	tried   map[string]int // named places, reached or not
-	set     harness.Stand  // the present one
+	tried   map[string]int          // named places, reached or not
+	set     harness.FailpointAction // the present one
 }
 
 // Reach notes that a replica came to a named place of its code at which it was to

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReached: that a process was at a place for an earlier stand does not say that it
-// came there for this one.
+// TestReached: that a process reached a failpoint for an earlier action does not say that it did for
+// this one.
 func TestReached(t *testing.T) {
 	r := &Replica{ID: "rm1", logFile: filepath.Join(t.TempDir(), "log")}
 	say := func(text string) {
@@ -21,7 +21,7 @@ func TestReached(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hold, crash := Stand{Point: "batch.closed", After: 1, Hold: 1}, Stand{Point: "batch.closed", After: 1}
+	hold, crash := FailpointAction{Point: "batch.closed", After: 1, Hold: 1}, FailpointAction{Point: "batch.closed", After: 1}
 	say("it begins")
 	r.note(hold)
 	if r.Reached(hold) {
@@ -33,9 +33,9 @@ func TestReached(t *testing.T) {
 	}
 	r.note(crash)
 	if r.Reached(crash) {
-		t.Error("it was there for the stand before")
+		t.Error("it was there for the action before")
 	}
-	r.note(Stand{}) // taken back: what was reached stays so
+	r.note(FailpointAction{}) // taken back: what was reached stays so
 	say(crash.Reached())
 	if !r.Reached(crash) || r.Count(crash) != 2 {
 		t.Error("it was there again")

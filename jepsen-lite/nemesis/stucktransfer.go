@@ -43,8 +43,8 @@ func (e *Env) stickOnce(ctx context.Context, from, to *harness.Replica) error {
 	if err := n.Shape(from.ID, to.ID, harness.Shape{Delay: stuckDelay}); err != nil {
 		return err
 	}
-	begun := harness.Stand{Point: "transfer.begun", After: 1, Hold: time.Nanosecond}
-	if err := from.Stand(begun); err != nil {
+	begun := harness.FailpointAction{Point: "transfer.begun", After: 1, Hold: time.Nanosecond}
+	if err := from.SetFailpoint(begun); err != nil {
 		return err
 	}
 	before := from.Count(begun)
@@ -62,7 +62,7 @@ func (e *Env) stickOnce(ctx context.Context, from, to *harness.Replica) error {
 		// What is under way arrives, and is answered, within one delay and a write; the word to
 		// stand is on its way for another one.
 		sleep(ctx, seconds(0.07, 0.15)(e.Rand))
-		err = errors.Join(n.Cut(from.ID, to.ID, harness.Drop), from.Stand(e.set))
+		err = errors.Join(n.Cut(from.ID, to.ID, harness.Drop), from.SetFailpoint(e.set))
 	}
 	<-done
 	return err

@@ -9,8 +9,8 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// spot is a named place, who can come there, and what brings him there.
-type spot struct {
+// site is a named place, who can come there, and what brings him there.
+type site struct {
 	point string
 	times int // that it may be passed before
 	who   func(e *Env, leader *harness.Replica, voters []*harness.Replica) []*harness.Replica
@@ -21,30 +21,30 @@ type spot struct {
 
 // The places that the faults here lead to: all there are.
 var (
-	writing = []spot{
+	writing = []site{
 		{"store.entries", 40, anyVoter, nothing, false, false}, {"entries.stored", 40, anyVoter, nothing, false, false}, {"entry.applied", 40, anyVoter, nothing, false, false},
 		{"entries.deleted", 1, theLeader, diverge, false, false},
 	}
-	leading = []spot{
+	leading = []site{
 		{"batch.closed", 40, theLeader, nothing, false, false}, {"batch.proposed", 40, theLeader, nothing, false, false}, {"batch.settled", 40, theLeader, nothing, false, false},
 		{"read.indexed", 10, theLeader, nothing, false, false}, {"transfer.begun", 1, theLeader, handOver, false, false}, {"office.left", 1, theLeader, handOver, false, false},
 		{"member.changed", 1, theLeader, demoteOne, false, false},
 	}
-	electing = []spot{
+	electing = []site{
 		{"store.value", 2, theOthers, killIt, false, false}, {"value.stored", 2, theOthers, killIt, false, false}, {"crash.stand", 1, theOthers, killIt, false, false},
 		{"office.barrier", 1, theOthers, killIt, false, false}, {"office.taken", 1, theOthers, killIt, false, false},
 	}
-	making = []spot{
+	making = []site{
 		{"state.forked", 1, anyVoter, snapshotNow, false, false}, {"snapshot.verified", 1, anyVoter, snapshotNow, false, false}, {"snapshot.finished", 1, anyVoter, snapshotNow, false, false},
 	}
-	starting = []spot{
+	starting = []site{
 		{"state.read", 1, anyVoter, fromSnapshot, true, false}, {"snapshot.applied", 1, anyVoter, fromSnapshot, true, false}, {"store.value", 1, anyVoter, restart, true, false},
 		{"store.entries", 1, anyVoter, restart, true, false}, {"entry.applied", 5, anyVoter, restart, true, false},
 	}
-	changing = []spot{
+	changing = []site{
 		{"member.changed", 3, theLeader, inAndOut, false, true}, {"member.left", 1, anyVoter, inAndOut, false, true}, {"removed.here", 1, theSpare, inAndOut, true, true},
 	}
-	restarting = []spot{
+	restarting = []site{
 		{"restart.stopped", 1, theLeader, stuckTransfer, false, false}, {"restart.started", 1, theLeader, stuckTransfer, false, false},
 	}
 )

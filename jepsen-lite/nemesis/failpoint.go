@@ -15,33 +15,33 @@ import (
 // and acting on it.
 func Points() []Fault {
 	return []Fault{
-		{Name: "crash-writing", Kind: harness.Points, Text: "one replica crashes at a named place while it writes or applies", Inject: stand(writing, false)},
-		{Name: "crash-leading", Kind: harness.Points, Text: "the leader crashes at a named place of its work", Inject: stand(leading, false)},
-		{Name: "crash-electing", Kind: harness.Points, Text: "the leader is killed, and who follows crashes within the election", Inject: stand(electing, false)},
-		{Name: "crash-snapshot", Kind: harness.Points, Text: "one replica crashes at a named place of making a snapshot", Inject: stand(making, false)},
-		{Name: "crash-starting", Kind: harness.Points, Text: "one replica crashes again while it starts", Inject: stand(starting, false)},
-		{Name: "crash-members", Kind: harness.Points, Text: "somebody crashes at a named place of letting a replica in or out", Inject: stand(changing, false)},
-		{Name: "crash-restarting", Kind: harness.Delay, Text: "a leader crashes while it restarts its raft in place, for a transfer that got stuck", Inject: stand(restarting, false)},
-		{Name: "hold-writing", Kind: harness.Points, Text: "one replica stands still for a moment where it writes or applies", Inject: stand(writing, true)},
-		{Name: "hold-leading", Kind: harness.Points, Text: "the leader stands still for a moment at a named place of its work", Inject: stand(leading, true)},
-		{Name: "hold-electing", Kind: harness.Points, Text: "who follows a killed leader stands still within the election", Inject: stand(electing, true)},
-		{Name: "hold-restarting", Kind: harness.Delay, Text: "a leader stands still for a moment while it restarts its raft in place", Inject: stand(restarting, true)},
-		{Name: "hold-members", Kind: harness.Points, Text: "somebody stands still for a moment where a replica is let in or out", Inject: stand(changing, true)},
+		{Name: "crash-writing", Kind: harness.Points, Text: "one replica crashes at a named place while it writes or applies", Inject: failpoint(writing, false)},
+		{Name: "crash-leading", Kind: harness.Points, Text: "the leader crashes at a named place of its work", Inject: failpoint(leading, false)},
+		{Name: "crash-electing", Kind: harness.Points, Text: "the leader is killed, and who follows crashes within the election", Inject: failpoint(electing, false)},
+		{Name: "crash-snapshot", Kind: harness.Points, Text: "one replica crashes at a named place of making a snapshot", Inject: failpoint(making, false)},
+		{Name: "crash-starting", Kind: harness.Points, Text: "one replica crashes again while it starts", Inject: failpoint(starting, false)},
+		{Name: "crash-members", Kind: harness.Points, Text: "somebody crashes at a named place of letting a replica in or out", Inject: failpoint(changing, false)},
+		{Name: "crash-restarting", Kind: harness.Delay, Text: "a leader crashes while it restarts its raft in place, for a transfer that got stuck", Inject: failpoint(restarting, false)},
+		{Name: "hold-writing", Kind: harness.Points, Text: "one replica stands still for a moment where it writes or applies", Inject: failpoint(writing, true)},
+		{Name: "hold-leading", Kind: harness.Points, Text: "the leader stands still for a moment at a named place of its work", Inject: failpoint(leading, true)},
+		{Name: "hold-electing", Kind: harness.Points, Text: "who follows a killed leader stands still within the election", Inject: failpoint(electing, true)},
+		{Name: "hold-restarting", Kind: harness.Delay, Text: "a leader stands still for a moment while it restarts its raft in place", Inject: failpoint(restarting, true)},
+		{Name: "hold-members", Kind: harness.Points, Text: "somebody stands still for a moment where a replica is let in or out", Inject: failpoint(changing, true)},
 	}
 }
 
 // reachWithin bounds how long it may take until somebody comes to a place.
 const reachWithin = 4 * time.Second
 
-// stand draws a place and has somebody crash or wait there.
-func stand(at []spot, hold bool) func(context.Context, *Env) (Heal, error) {
+// failpoint draws a site and has somebody crash or wait there.
+func failpoint(at []site, hold bool) func(context.Context, *Env) (Heal, error) {
 	return func(ctx context.Context, e *Env) (Heal, error) {
 		leader, voters := e.members(ctx)
 		if leader == nil || len(voters) < 3 {
 			return nil, ErrNotNow
 		}
 		s := e.leastTried(at)
-		set := harness.Stand{Point: s.point, After: 1 + e.Rand.IntN(s.times)}
+		set := harness.FailpointAction{Point: s.point, After: 1 + e.Rand.IntN(s.times)}
 		what := "crash"
 		if hold {
 			set.Hold = seconds(0.05, 2)(e.Rand).Round(time.Millisecond)
@@ -53,11 +53,11 @@ func stand(at []spot, hold bool) func(context.Context, *Env) (Heal, error) {
 		}
 		e.moment.OnLeader = slices.Contains(of, leader)
 		e.on("%s at %s: %s", of, names(of), s.point, what)
-		heal := e.afterStand(set, voters, s.spare)
+		heal := e.afterFailpoint(set, voters, s.spare)
 		for _, r := range of {
 			if s.first {
-				r.StandFirst(set)
-			} else if err := r.Stand(set); err != nil {
+				r.SetFailpointAtStart(set)
+			} else if err := r.SetFailpoint(set); err != nil {
 				return heal, err
 			}
 		}
@@ -80,9 +80,9 @@ func stand(at []spot, hold bool) func(context.Context, *Env) (Heal, error) {
 
 // leastTried draws one of the places that were tried least often so far, so that a run
 // comes to all of them.
-func (e *Env) leastTried(at []spot) spot {
-	least := slices.MinFunc(at, func(a, b spot) int { return e.tried[a.point] - e.tried[b.point] })
-	var few []spot
+func (e *Env) leastTried(at []site) site {
+	least := slices.MinFunc(at, func(a, b site) int { return e.tried[a.point] - e.tried[b.point] })
+	var few []site
 	for _, s := range at {
 		if e.tried[s.point] == e.tried[least.point] {
 			few = append(few, s)
@@ -98,7 +98,7 @@ func (e *Env) leastTried(at []spot) spot {
 
 // gone waits until those who came to a place at which they were to crash have
 // ended: they say so just before.
-func (e *Env) gone(ctx context.Context, set harness.Stand, of []*harness.Replica) error {
+func (e *Env) gone(ctx context.Context, set harness.FailpointAction, of []*harness.Replica) error {
 	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
 	for _, r := range of {
@@ -112,16 +112,16 @@ func (e *Env) gone(ctx context.Context, set harness.Stand, of []*harness.Replica
 	return nil
 }
 
-// afterStand takes stands back, starts who is gone and waits until all take part, and
+// afterFailpoint takes actions back, starts who is gone and waits until all take part, and
 // a spare one that came is out again.
-func (e *Env) afterStand(set harness.Stand, voters []*harness.Replica, spare bool) Heal {
+func (e *Env) afterFailpoint(set harness.FailpointAction, voters []*harness.Replica, spare bool) Heal {
 	return func(ctx context.Context) error {
 		if err := e.Cluster.Network().Heal(); err != nil {
 			return err
 		}
 		for _, r := range voters {
-			r.StandFirst(harness.Stand{})
-			_ = r.Stand(harness.Stand{}) // it may be gone, as it was to be
+			r.SetFailpointAtStart(harness.FailpointAction{})
+			_ = r.SetFailpoint(harness.FailpointAction{}) // it may be gone, as it was to be
 		}
 		for _, r := range voters {
 			if err := r.Start(); err != nil {
@@ -130,7 +130,7 @@ func (e *Env) afterStand(set harness.Stand, voters []*harness.Replica, spare boo
 		}
 		for _, r := range voters {
 			err := e.awaitBack(ctx, r)
-			if err != nil && set.Hold == 0 && !r.Running() && r.Reached(set) { // it came there before the stand was taken back
+			if err != nil && set.Hold == 0 && !r.Running() && r.Reached(set) { // it came there before the failpoint was taken back
 				err = e.back(ctx, r)
 			}
 			if err != nil {
@@ -150,7 +150,7 @@ func (e *Env) sparesOut(ctx context.Context) error {
 		if r.Voter || r.Runs() == 0 {
 			continue
 		}
-		r.StandFirst(harness.Stand{})
+		r.SetFailpointAtStart(harness.FailpointAction{})
 		if err := e.takeOut(r)(ctx); err != nil {
 			return err
 		}
