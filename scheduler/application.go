@@ -140,7 +140,7 @@ func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 	}
 	apps := int64(0)
 	if u := p.st.User(p.queues[leaf].slot, p.st.NameID(user)); u != 0 {
-		apps = int64(p.st.Users.Get(u).Apps)
+		apps = int64(p.st.Users.Get(u).Active + p.st.Users.Get(u).Pending) // without those that are parked, as in YARN
 	}
 	if most := p.cfg.MaxApplicationsPerUser(leaf, p.tree); apps >= most { // a share of few may be none
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications or minimum-user-limit-percent",
@@ -235,8 +235,8 @@ func (p *Planner) endApplication(slot uint32, to yarn.ApplicationState, final ya
 // settle is what follows when an application leaves a leaf: others activate,
 // parked ones may run, a draining queue may have drained.
 func (p *Planner) settle(leaf int32) {
-	p.unpark()
 	p.activate(leaf)
+	p.unpark()
 	p.finishDraining(leaf)
 }
 

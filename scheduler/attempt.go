@@ -206,6 +206,7 @@ func (p *Planner) attemptFailed(slot uint32, text string, counts bool) {
 	p.endAttempt(slot, yarn.FinalFailed, text, "", keep, counts)
 	if !last {
 		p.activate(p.indexOf[a.Queue]) // those that wait already come first, as in YARN
+		p.unpark()
 		p.start(slot)
 		return
 	}

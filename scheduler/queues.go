@@ -137,8 +137,8 @@ func (p *Planner) reconfigured() {
 	for _, n := range nodes {
 		p.cancelUnsuited(n)
 	}
-	p.unpark()
 	p.activateAll()
+	p.unpark()
 }
 
 func (p *Planner) rollbackQueues(in *input.RollbackQueues) input.Reply {

@@ -100,7 +100,7 @@ func (o *observer) queue(cfg *capacity.Config, i int) {
 	o.line("leaf %s active=%d waiting=%d am=%s users=%d", path, q.ActiveApps, q.PendingApps, o.text(q.AMUsed), q.ActiveUsers)
 	var users []*state.User
 	o.st.Users.Each(func(_ uint32, u *state.User) bool {
-		if u.Apps > 0 && u.Queue == o.st.Queue(path) {
+		if u.Active+u.Pending > 0 && u.Queue == o.st.Queue(path) {
 			users = append(users, u)
 		}
 		return true
