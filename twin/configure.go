@@ -86,6 +86,11 @@ func (g *generator) scheduling() map[string]string {
 		some(60, "maximum-am-resource-percent", "0.125", "0.25", "0.375")
 		some(30, "maximum-applications", "4", "10")
 	}
+	if g.with["parallel"] {
+		some(30, "max-parallel-apps", "2", "3", "5")
+		some(40, "user.max-parallel-apps", "1", "2", "3")
+		some(40, "user.u1.max-parallel-apps", "1", "2", "4")
+	}
 	if g.with["delays"] {
 		some(80, "node-locality-delay", "0", "1", "2", "4", "40")
 		some(50, "rack-locality-additional-delay", "-1", "0", "1", "3")
@@ -148,6 +153,9 @@ func (g *generator) divide(props map[string]string, path string, memory, vcores 
 				props[key+".maximum-capacity"] = pick(g, []string{"100", "87.5", "93.75"}) // not below any capacity
 			}
 		}
+		if g.with["parallel"] && g.chance(40) {
+			props[key+".max-parallel-apps"] = pick(g, []string{"1", "2", "3"})
+		}
 		g.queue(props, child, mb, vc, absolute)
 	}
 	props[prefix+path+".queues"] = strings.Join(names, ",")
@@ -177,6 +185,21 @@ func (g *generator) queue(props map[string]string, path string, memory, vcores i
 		}
 	} else {
 		props[key+".user-limit-factor"] = "20"
+	}
+	if g.with["weights"] {
+		g.userWeights(props, key)
+	}
+}
+
+// userWeights gives some users of a leaf a weight. Times the least share of a user it is at most 100.
+func (g *generator) userWeights(props map[string]string, key string) {
+	least := pick(g, []string{"50", "25", "12.5"})
+	most := map[string]int{"50": 3, "25": 5, "12.5": 6}[least]
+	props[key+".minimum-user-limit-percent"] = least
+	for _, user := range []string{"u1", "u2", "u3"} {
+		if g.chance(60) {
+			props[key+".user-settings."+user+".weight"] = pick(g, []string{"0.5", "1.5", "2", "2.5", "4", "8"}[:most])
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Families are what a history may have beside asks for "*" in one queue.
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
-	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook"}
+	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel"}
 
 // generator makes a history step by step, and looks at what the planner holds to take steps that mean
 // something.
@@ -39,6 +39,9 @@ func Generate(seed uint64, families []string) (*History, []Observation, error) {
 		if chosen := g.chance(55); chosen && slices.Contains(families, f) {
 			g.with[f] = true
 		}
+	}
+	if g.with["moves"] { // YARN counts an application that was moved in the parents that it has left
+		delete(g.with, "parallel")
 	}
 	err := g.run()
 	return g.h, g.out, err

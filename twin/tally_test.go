@@ -46,7 +46,7 @@ func TestImitationsAreDocumented(t *testing.T) {
 		}
 	}
 	said := regexp.MustCompile(`(?:intended|intended\.accept|cancel)\((?:empty \? "([^"]+)" : )?"([^"]+)"`)
-	for _, path := range []string{"rmd/interop/Twin.java", "rmd/interop/TwinPass.java", "rmd/interop/TwinPlaces.java",
+	for _, path := range []string{"rmd/interop/Twin.java", "rmd/interop/TwinPass.java", "rmd/interop/TwinPlaces.java", "rmd/interop/TwinParked.java",
 		"org/apache/hadoop/yarn/server/resourcemanager/scheduler/capacity/allocator/TwinAllocator.java"} {
 		for _, m := range said.FindAllStringSubmatch(read("../interop/java/"+path), -1) {
 			for _, name := range m[1:] {

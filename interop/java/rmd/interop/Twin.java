@@ -143,6 +143,7 @@ public final class Twin {
         deriveLimits();
         activeUsers();
         masters();
+        unmanaged();
         activeUsers();
         places(w[0].equals("allocate"));
     }
@@ -364,7 +365,25 @@ public final class Twin {
     a.attempt = new TwinContext.Attempt(ApplicationAttemptId.newInstance(a.id, a.attempts), context);
     cs.handle(new AppAttemptAddedSchedulerEvent(a.attempt.id, transfer));
     startTime(cs.getApplicationAttempt(a.attempt.id));
-    if (a.am != null) {
+    TwinParked.sort(cs, a.attempt.id, this::intended);
+    askForMasters(null);
+  }
+
+  /**
+   * askForMasters asks for the AM containers of attempts that may run, but for one. One that is parked asks for nothing in
+   * rmd; in YARN its AM counts as demand.
+   */
+  void askForMasters(Object but) {
+    for (TwinContext.App a : new ArrayList<>(apps.values())) {
+      FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
+      if (a.am == null || a.attempt.asked || s == null || s == but || !s.getApplicationAttemptId().equals(a.attempt.id)) {
+        continue;
+      }
+      if (!s.isRunnable()) {
+        intended("parked");
+        continue;
+      }
+      a.attempt.asked = true;
       List<ResourceRequest> asks = new ArrayList<>();
       for (ResourceRequest r : a.am) {
         asks.add(ResourceRequest.clone(r));
@@ -557,7 +576,7 @@ public final class Twin {
   private static final Method UPDATE_LIMITS = method("updateCurrentResourceLimits", ResourceLimits.class, Resource.class);
   private static final Method SET_LIMITS = method("setQueueResourceLimitsInfo", Resource.class);
 
-  private static Method method(String name, Class<?>... args) {
+  static Method method(String name, Class<?>... args) {
     try {
       Method m = AbstractLeafQueue.class.getDeclaredMethod(name, args);
       m.setAccessible(true);
@@ -654,6 +673,9 @@ public final class Twin {
     for (TwinContext.App a : apps.values()) {
       FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
       TwinUsers users = (TwinUsers) ((AbstractLeafQueue) s.getQueue()).getUsersManager();
+      if (!s.isRunnable()) { // a container may have come back while the attempt before it ended
+        users.deactivateApplication(a.user, a.id);
+      }
       if (s.getAppSchedulingInfo().getSchedulerKeys().isEmpty() || users.getUser(a.user) == null) {
         continue;
       }
@@ -691,19 +713,24 @@ public final class Twin {
       return;
     }
     boolean keep = a.submission.getKeepContainersAcrossApplicationAttempts();
-    asksNothing(a);
-    cs.handle(new AppAttemptRemovedSchedulerEvent(a.attempt.id, RMAppAttemptState.FAILED, keep));
+    ends(a, RMAppAttemptState.FAILED, keep);
     attempt(a, keep);
   }
 
   private void end(int number, RMAppAttemptState attempt, RMAppState app) {
     TwinContext.App a = apps.remove(number);
     if (a != null) {
-      asksNothing(a);
-      cs.handle(new AppAttemptRemovedSchedulerEvent(a.attempt.id, attempt, false));
+      ends(a, attempt, false);
       cs.handle(new AppRemovedSchedulerEvent(a.id, app));
       context.getRMApps().remove(a.id);
     }
+  }
+
+  private void ends(TwinContext.App a, RMAppAttemptState as, boolean keep) {
+    asksNothing(a);
+    TwinParked.ends(cs.getApplicationAttempt(a.attempt.id));
+    cs.handle(new AppAttemptRemovedSchedulerEvent(a.attempt.id, as, keep));
+    askForMasters(null);
   }
 
   /**
@@ -745,6 +772,11 @@ public final class Twin {
         intended("priority set back");
         cs.getSchedulerApplications().get(a.id).setPriority(set);
       }
+      FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
+      if (!s.isRunnable()) { // YARN has it wait for activation, beyond the limit on parallel applications
+        intended("parked");
+        ((AbstractLeafQueue) s.getQueue()).getPendingAppsOrderingPolicy().removeSchedulableEntity(s);
+      }
       reorder(a);
     }
   }
@@ -762,6 +794,7 @@ public final class Twin {
     try {
       cs.reinitialize(new Configuration(conf), context);
       new TwinPass(this).watch(cs.getRootQueue());
+      askForMasters(null);
       apps.values().forEach(this::reorder);
       result = "accepted";
     } catch (Exception e) {

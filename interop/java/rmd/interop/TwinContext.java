@@ -277,6 +277,8 @@ final class TwinContext extends RMContextImpl {
     final ApplicationAttemptId id;
     final RMAppAttemptMetrics metrics;
     Container master;
+    /** asked says that its AM container has been asked for. */
+    boolean asked;
     final RMAppAttempt face = as(RMAppAttempt.class);
 
     Attempt(ApplicationAttemptId id, TwinContext context) {

@@ -2,13 +2,17 @@ package rmd.interop;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
@@ -33,6 +37,7 @@ final class TwinPass {
   private static final Field POLICY = Twin.field(AbstractParentQueue.class, "queueOrderingPolicy");
   private static final Field WAITING = Twin.field(AbstractLeafQueue.class, "pendingOrderingPolicy");
   private static final Field ORDER = Twin.field(AbstractLeafQueue.class, "orderingPolicy");
+  private static final Method ACTIVATE = Twin.method("activateApplications");
   private final Twin twin;
 
   TwinPass(Twin twin) {
@@ -73,7 +78,7 @@ final class TwinPass {
     }
   }
 
-  private static Object call(Object on, java.lang.reflect.Method method, Object[] args) throws Throwable {
+  private static Object call(Object on, Method method, Object[] args) throws Throwable {
     try {
       return method.invoke(on, args);
     } catch (InvocationTargetException e) {
@@ -125,20 +130,86 @@ final class TwinPass {
     if (Proxy.isProxyClass(policy.getClass())) {
       return;
     }
+    FiCaSchedulerApp[] alone = {null};
     WAITING.set(q, Proxy.newProxyInstance(TwinPass.class.getClassLoader(), new Class<?>[] {OrderingPolicy.class}, (self, method, args) -> {
-      if (method.getName().equals("getAssignmentIterator") && policy.getNumSchedulableEntities() > 0) {
-        Resource was = q.getQueueResourceUsage().getAMLimit("");
-        boolean empty = !twin.cs.getResourceCalculator().isAnyMajorResourceAboveZero(twin.cs.getClusterResource());
-        if (empty) {
-          q.getQueueResourceQuotas().setEffectiveMinResource("", Resources.none());
-        }
-        twin.deriveLimits();
-        if (!q.calculateAndGetAMResourceLimitPerPartition("").equals(was)) {
-          twin.intended(empty ? "empty cluster" : "current limit derived");
-        }
+      if (method.getName().equals("addSchedulableEntity")) {
+        twin.askForMasters(args[0]); // those that were let run before this one
       }
-      return call(policy, method, args);
+      if (!method.getName().equals("getAssignmentIterator") || policy.getNumSchedulableEntities() == 0) {
+        return call(policy, method, args);
+      }
+      if (alone[0] != null) {
+        return only(alone[0], (Iterator<?>) call(policy, method, args));
+      }
+      Resource was = q.getQueueResourceUsage().getAMLimit("");
+      boolean empty = !twin.cs.getResourceCalculator().isAnyMajorResourceAboveZero(twin.cs.getClusterResource());
+      if (empty) {
+        q.getQueueResourceQuotas().setEffectiveMinResource("", Resources.none());
+      }
+      twin.deriveLimits();
+      if (!q.calculateAndGetAMResourceLimitPerPartition("").equals(was)) {
+        twin.intended(empty ? "empty cluster" : "current limit derived");
+      }
+      if (!shareDiffers(q, policy)) {
+        return call(policy, method, args);
+      }
+      walkOneByOne(q, (Iterator<?>) call(policy, method, args), alone);
+      return Collections.emptyIterator();
     }));
+  }
+
+  /** shareDiffers says whether what a user's AMs may take is not the same for all that wait. */
+  private boolean shareDiffers(AbstractLeafQueue q, OrderingPolicy<FiCaSchedulerApp> waiting) {
+    Set<Resource> shares = new HashSet<>();
+    waiting.getSchedulableEntities().forEach(s -> shares.add(q.getUserAMResourceLimitPerPartition("", s.getUser())));
+    return shares.size() > 1;
+  }
+
+  /**
+   * walkOneByOne has a walk take each application for itself, so that its own user's weight counts, as in rmd. In YARN
+   * that of the first application's user counts for all.
+   */
+  private void walkOneByOne(AbstractLeafQueue q, Iterator<?> waiting, FiCaSchedulerApp[] alone) throws ReflectiveOperationException {
+    twin.intended("each user's weight");
+    List<FiCaSchedulerApp> order = new ArrayList<>();
+    waiting.forEachRemaining(s -> order.add((FiCaSchedulerApp) s));
+    TwinUsers users = (TwinUsers) q.getUsersManager();
+    users.hold();
+    try {
+      for (FiCaSchedulerApp s : order) {
+        alone[0] = s;
+        ACTIVATE.invoke(q);
+      }
+    } finally {
+      alone[0] = null;
+      users.release();
+    }
+  }
+
+  /** only is an iterator over one of those that another goes over. */
+  private static Iterator<FiCaSchedulerApp> only(FiCaSchedulerApp one, Iterator<?> all) {
+    while (all.next() != one) {
+      continue;
+    }
+    return new Iterator<FiCaSchedulerApp>() {
+      private boolean had;
+
+      @Override
+      public boolean hasNext() {
+        return !had;
+      }
+
+      @Override
+      public FiCaSchedulerApp next() {
+        had = true;
+        return one;
+      }
+
+      @Override
+      public void remove() {
+        all.remove();
+      }
+    };
   }
 
   private CSQueue leaf(AbstractLeafQueue q) {

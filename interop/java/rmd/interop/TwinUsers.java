@@ -23,6 +23,8 @@ final class TwinUsers extends UsersManager {
   private static final Field USERS = Twin.field(AbstractLeafQueue.class, "usersManager");
   private final Twin twin;
   private final AbstractLeafQueue leaf;
+  /** held is how many users there were when a walk began that is played in parts; 0 outside of one. */
+  private int held;
 
   private TwinUsers(Twin twin, QueueMetrics metrics, AbstractLeafQueue leaf) {
     super(metrics, leaf, twin.context.getNodeLabelManager(), twin.cs.getResourceCalculator());
@@ -62,9 +64,21 @@ final class TwinUsers extends UsersManager {
     return super.getNumActiveUsers() - getNumActiveUsersWithOnlyPendingApps();
   }
 
+  /** hold keeps the number of users for a walk; release ends that. */
+  void hold() {
+    held = Math.max(getNumActiveUsers(), 1);
+  }
+
+  void release() {
+    held = 0;
+  }
+
   /** getNumActiveUsers counts those that only wait as they are now; YARN counts them when a user limit is computed. */
   @Override
   public int getNumActiveUsers() {
+    if (held > 0) {
+      return held;
+    }
     int waiting = 0;
     for (User u : getUsers().values()) {
       waiting += u.getPendingApplications() > 0 && u.getActiveApplications() <= 0 ? 1 : 0;
