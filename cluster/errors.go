@@ -6,20 +6,21 @@ import (
 
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
+	"rmd/internal/outcome"
 )
 
 var (
 	// ErrNotLeader means that the entry was surely not appended: another replica leads, or none.
-	ErrNotLeader = errors.New("not the leader")
+	ErrNotLeader = outcome.ErrNotLeader
 	// ErrUnknownOutcome means that leadership was lost, or raft stopped, while the entry was being
 	// committed: it may be committed later or never.
-	ErrUnknownOutcome = errors.New("leadership lost while committing, outcome unknown")
+	ErrUnknownOutcome = outcome.ErrUnknown
 	// ErrNoLeader means that no leader is known.
 	ErrNoLeader = errors.New("no leader")
 	// ErrClosed is returned after Close and after a fatal error.
 	ErrClosed = errors.New("replica is stopping")
 	// ErrTooLarge is returned for an entry above Config.EntryMax; it was not appended.
-	ErrTooLarge = errors.New("entry too large")
+	ErrTooLarge = outcome.ErrTooLarge
 	// ErrDiskFull means that free space is below the stop level; the entry was not appended.
 	ErrDiskFull = errors.New("disk full, writes are refused")
 	// ErrRemoved means that this replica was removed from the cluster.

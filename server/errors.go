@@ -7,7 +7,7 @@ import (
 
 	"rmd/cluster"
 	"rmd/fsm"
-	"rmd/leader"
+	"rmd/internal/outcome"
 	"rmd/transport/forward"
 	"rmd/transport/http/v1/api"
 )
@@ -26,16 +26,12 @@ var known = []struct {
 	err error
 	doc api.Error
 }{
-	{forward.ErrUnknownOutcome, unknown},
-	{leader.ErrUnknownOutcome, unknown},
-	{cluster.ErrUnknownOutcome, unknown},
+	{outcome.ErrUnknown, unknown},
 	{forward.ErrStandby, noLeader},
 	{cluster.ErrDiskFull, diskFull},
 	{cluster.ErrNoLeader, noLeader},
-	{cluster.ErrNotLeader, noLeader},
-	{leader.ErrNotLeader, noLeader},
-	{forward.ErrBusy, busy},
-	{leader.ErrBusy, busy},
+	{outcome.ErrNotLeader, noLeader},
+	{outcome.ErrBusy, busy},
 	{fsm.ErrStopped, stopping},
 	{cluster.ErrClosed, stopping},
 }

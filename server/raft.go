@@ -101,18 +101,15 @@ func (l raftLog) Propose(entry []byte) leader.Future { return raftFuture{l.c.Pro
 
 type raftFuture struct{ f cluster.Future }
 
-// Wait implements leader.Future: errors are told in the sequencer's own words.
+// Wait implements leader.Future. What else the log and the state machine say of an entry without
+// effect is put into the sequencer's words.
 func (f raftFuture) Wait() (uint64, error) {
 	index, _, err := f.f.Wait()
 	switch {
-	case err == nil:
-		return index, nil
-	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, cluster.ErrDiskFull), errors.Is(err, fsm.ErrStale):
-		return index, fmt.Errorf("%w: %w", leader.ErrNotLeader, err)
+	case errors.Is(err, cluster.ErrDiskFull), errors.Is(err, fsm.ErrStale):
+		err = fmt.Errorf("%w: %w", leader.ErrNotLeader, err)
 	case errors.Is(err, cluster.ErrBadEntry):
-		return index, fmt.Errorf("%w: %w", leader.ErrPlanner, err)
-	case errors.Is(err, cluster.ErrTooLarge):
-		return index, fmt.Errorf("%w: %w", leader.ErrTooLarge, err)
+		err = fmt.Errorf("%w: %w", leader.ErrPlanner, err)
 	}
-	return index, fmt.Errorf("%w: %w", leader.ErrUnknownOutcome, err)
+	return index, err
 }

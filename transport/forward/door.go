@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rmd/internal/outcome"
 	"rmd/scheduler/input"
 	"rmd/transport/caller"
 	"rmd/transport/peer"
@@ -105,28 +106,28 @@ func (t *try) run(ctx context.Context) (input.Reply, uint64, error) {
 }
 
 // at has one try at a leader.
-func (t *try) at(ctx context.Context, leader Leader, changed <-chan struct{}) outcome {
+func (t *try) at(ctx context.Context, leader Leader, changed <-chan struct{}) result {
 	if err := t.name(ctx); err != nil {
-		return outcome{kind: verdictAgain, err: err}
+		return result{kind: verdictAgain, err: err}
 	}
 	if leader.Here {
 		reply, index, err := t.d.cfg.Sequencer.Do(ctx, t.req)
 		if err == nil {
-			return outcome{reply: reply, index: index}
+			return result{reply: reply, index: index}
 		}
-		switch codeOf(err) {
+		switch outcome.Code(err) {
 		case codeNotLeader:
-			return outcome{kind: verdictAgain, err: err}
+			return result{kind: verdictAgain, err: err}
 		case codeUnknown:
-			return outcome{kind: verdictUnknown, err: err}
+			return result{kind: verdictUnknown, err: err}
 		case codeBusy:
-			return outcome{kind: verdictBusy, pause: retryAfter(err), err: err}
+			return result{kind: verdictBusy, pause: outcome.RetryAfter(err), err: err}
 		case "":
 			if ctx.Err() != nil {
-				return outcome{kind: verdictUnknown, err: err}
+				return result{kind: verdictUnknown, err: err}
 			}
 		}
-		return outcome{err: err}
+		return result{err: err}
 	}
 	return t.call(ctx, leader, changed)
 }
@@ -155,10 +156,10 @@ func (t *try) name(ctx context.Context) error {
 
 // call forwards the input. When the leader changes meanwhile the call is given
 // up: a leader cut off from us may never answer.
-func (t *try) call(ctx context.Context, leader Leader, changed <-chan struct{}) outcome {
+func (t *try) call(ctx context.Context, leader Leader, changed <-chan struct{}) result {
 	if n := t.d.calls.Add(1); int(n) > t.d.cfg.CallsMax {
 		t.d.calls.Add(-1)
-		return outcome{kind: verdictBusy, err: ErrBusy}
+		return result{kind: verdictBusy, err: ErrBusy}
 	}
 	defer t.d.calls.Add(-1)
 	if t.bytes == nil {
@@ -169,24 +170,24 @@ func (t *try) call(ctx context.Context, leader Leader, changed <-chan struct{}) 
 	if err != nil {
 		return failed(err)
 	}
-	return outcomeOf(t.req.Input, b)
+	return resultOf(t.req.Input, b)
 }
 
 // failed says what an error of the wire means for the input.
-func failed(err error) outcome {
+func failed(err error) result {
 	switch {
 	case errors.Is(err, peer.ErrTooLarge):
-		return outcome{err: &RefusedError{string(input.TooLarge), err.Error()}}
+		return result{err: &RefusedError{string(input.TooLarge), err.Error()}}
 	case errors.Is(err, peer.ErrNotSent):
-		return outcome{kind: verdictAgain, err: err}
-	case codeOf(err) == codeNoMethod:
-		return outcome{err: ErrVersion}
+		return result{kind: verdictAgain, err: err}
+	case outcome.Code(err) == codeNoMethod:
+		return result{err: ErrVersion}
 	}
-	return outcome{kind: verdictUnknown, err: err}
+	return result{kind: verdictUnknown, err: err}
 }
 
 // note remembers what a failed try says about the call.
-func (t *try) note(o outcome) {
+func (t *try) note(o result) {
 	t.busy = o.kind == verdictBusy
 	t.unknown = t.unknown || o.kind == verdictUnknown
 	if o.err != nil {
@@ -260,7 +261,7 @@ func (t *try) ended(err error) error {
 }
 
 // finish returns a reply once this replica has applied what it rests on.
-func (t *try) finish(ctx context.Context, o outcome) (input.Reply, uint64, error) {
+func (t *try) finish(ctx context.Context, o result) (input.Reply, uint64, error) {
 	if o.err != nil {
 		return nil, 0, o.err
 	}

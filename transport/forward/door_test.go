@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/internal/outcome"
 	"rmd/scheduler/input"
 	"rmd/transport/caller"
 	"rmd/transport/peer"
@@ -186,7 +187,7 @@ func TestHereAndForwarded(t *testing.T) {
 
 func TestRefusalOfThePlannerIsAReply(t *testing.T) {
 	a := answerTo(input.Refuse(request.Input, input.Faultf(input.QueueFull, "wait", "full")), 3, nil)
-	o := outcomeOf(request.Input, a.encode())
+	o := resultOf(request.Input, a.encode())
 	if f := o.reply.Refused(); o.kind != verdictDone || o.err != nil || f == nil || f.Reason != input.QueueFull || o.index != 3 {
 		t.Errorf("%+v", o)
 	}
@@ -307,7 +308,7 @@ func TestFinalErrorIsNotRepeated(t *testing.T) {
 	b.tracker.Set(leaderA)
 	a.seq.script = []error{&seqError{code: "TOO_LARGE"}, &seqError{code: "TOO_LARGE"}}
 	for _, r := range []*replica{a, b} {
-		if _, _, err := r.Do(t.Context(), request); codeOf(err) != "TOO_LARGE" {
+		if _, _, err := r.Do(t.Context(), request); outcome.Code(err) != "TOO_LARGE" {
 			t.Errorf("%v", err)
 		}
 	}
@@ -406,12 +407,12 @@ func TestVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := outcomeOf(request.Input, out); !errors.Is(o.err, ErrVersion) || o.kind != verdictDone {
+		if o := resultOf(request.Input, out); !errors.Is(o.err, ErrVersion) || o.kind != verdictDone {
 			t.Errorf("%s: %+v", what, o)
 		}
 	}
 	out, _ := a.serve(t.Context(), "b", good[:len(good)-1])
-	if o := outcomeOf(request.Input, out); codeOf(o.err) != string(input.InvalidRequest) {
+	if o := resultOf(request.Input, out); outcome.Code(o.err) != string(input.InvalidRequest) {
 		t.Errorf("cut request: %+v", o)
 	}
 	b.tracker.Set(leaderA)
@@ -437,7 +438,7 @@ func FuzzWire(f *testing.F) {
 		if a, err := decodeAnswer(b); err == nil && !bytes.Equal(a.encode(), b) {
 			t.Error("an answer decodes from bytes that are not its own")
 		}
-		outcomeOf(request.Input, b)
+		resultOf(request.Input, b)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rmd/internal/codec"
+	"rmd/internal/outcome"
 	"rmd/scheduler/input"
 )
 
@@ -85,13 +86,13 @@ func answerTo(reply input.Reply, index uint64, err error) answer {
 	if err == nil {
 		return answer{status: statusDone, index: index, reply: input.EncodeReply(nil, reply)}
 	}
-	switch code := codeOf(err); code {
+	switch code := outcome.Code(err); code {
 	case codeNotLeader:
 		return answer{status: statusNotLeader}
 	case codeUnknown:
 		return answer{status: statusUnknown}
 	case codeBusy:
-		return answer{status: statusBusy, retryAfterMillis: retryAfter(err).Milliseconds()}
+		return answer{status: statusBusy, retryAfterMillis: outcome.RetryAfter(err).Milliseconds()}
 	case "": // the call's end, or the replica's: the input may be under way
 		return answer{status: statusUnknown}
 	default:
@@ -99,8 +100,8 @@ func answerTo(reply input.Reply, index uint64, err error) answer {
 	}
 }
 
-// outcome is what one try led to.
-type outcome struct {
+// result is what one try led to.
+type result struct {
 	reply input.Reply
 	index uint64
 	kind  verdict
@@ -118,27 +119,27 @@ const (
 	verdictBusy                   // nothing happened: try again later
 )
 
-// outcomeOf reads the leader's answer to an input.
-func outcomeOf(in input.Input, b []byte) outcome {
+// resultOf reads the leader's answer to an input.
+func resultOf(in input.Input, b []byte) result {
 	a, err := decodeAnswer(b)
 	if err != nil {
-		return outcome{kind: verdictUnknown, err: fmt.Errorf("answer of the leader: %w", err)}
+		return result{kind: verdictUnknown, err: fmt.Errorf("answer of the leader: %w", err)}
 	}
 	switch a.status {
 	case statusDone:
 		reply, err := input.DecodeReply(in, a.reply)
 		if err != nil {
-			return outcome{kind: verdictUnknown, err: fmt.Errorf("answer of the leader: %w", err)}
+			return result{kind: verdictUnknown, err: fmt.Errorf("answer of the leader: %w", err)}
 		}
-		return outcome{reply: reply, index: a.index}
+		return result{reply: reply, index: a.index}
 	case statusNotLeader:
-		return outcome{kind: verdictAgain}
+		return result{kind: verdictAgain}
 	case statusBusy:
-		return outcome{kind: verdictBusy, pause: time.Duration(a.retryAfterMillis) * time.Millisecond}
+		return result{kind: verdictBusy, pause: time.Duration(a.retryAfterMillis) * time.Millisecond}
 	case statusRefused:
-		return outcome{err: &RefusedError{a.code, a.text}}
+		return result{err: &RefusedError{a.code, a.text}}
 	case statusVersion:
-		return outcome{err: ErrVersion}
+		return result{err: ErrVersion}
 	}
-	return outcome{kind: verdictUnknown}
+	return result{kind: verdictUnknown}
 }
