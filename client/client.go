@@ -45,7 +45,7 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	var errs []error
 	if len(c.Addrs) == 0 {
-		errs = append(errs, usagef("write --addr HOST:PORT,…", "no address of a replica is given"))
+		errs = append(errs, usagef("write --addr HOST:PORT,…", "no replica address is set"))
 	}
 	for _, a := range c.Addrs {
 		if _, err := base(a, false); err != nil {
@@ -53,10 +53,10 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.Timeout <= 0 {
-		errs = append(errs, usagef("write --timeout 30s", "the timeout %s is not above 0", c.Timeout))
+		errs = append(errs, usagef("write --timeout 30s", "the timeout %s is not positive", c.Timeout))
 	}
 	if (c.Cert == "") != (c.Key == "") {
-		errs = append(errs, usagef("give both --cert and --key", "a certificate and its key belong together"))
+		errs = append(errs, usagef("set both --cert and --key", "a certificate needs its key, and a key its certificate"))
 	}
 	return errors.Join(errs...)
 }
@@ -128,7 +128,7 @@ func base(addr string, secure bool) (string, error) {
 	if u.Port() == "" {
 		u.Host += map[string]string{"http": ":8088", "https": ":8090"}[u.Scheme]
 	} else if p, err := strconv.ParseUint(u.Port(), 10, 16); err != nil || p == 0 {
-		return "", usagef("write HOST:PORT", "the port of %q is not 1 to 65535", addr)
+		return "", usagef("write HOST:PORT", "the port of %q is not from 1 to 65535", addr)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
@@ -145,7 +145,7 @@ func tlsConfig(cfg Config) (*tls.Config, error) {
 		}
 		conf.RootCAs = x509.NewCertPool()
 		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, newError(CodeFile, "give the certificate of the CA in PEM form", "%s holds no certificate", cfg.CACert)
+			return nil, newError(CodeFile, "name the certificate of the CA in PEM format", "%s contains no certificate", cfg.CACert)
 		}
 	}
 	if cfg.Cert != "" {
@@ -222,7 +222,7 @@ type Answer struct {
 // Decode reads the body into v.
 func (a *Answer) Decode(v any) error {
 	if err := json.Unmarshal(a.Body, v); err != nil {
-		return newError(CodeFailed, "is it an rmd of this version?", "%s answered what is not its document: %v", a.From, err)
+		return newError(CodeFailed, "check that it is an rmd of this version", "cannot decode the answer of %s: %v", a.From, err)
 	}
 	return nil
 }

@@ -178,7 +178,7 @@ func refusal(a *Answer) error {
 	if err := json.Unmarshal(a.Body, e); err != nil || e.Code == "" {
 		e.Code = "HTTP_" + strconv.Itoa(a.Status)
 		e.Message = fmt.Sprintf("%s answered %s", a.From, http.StatusText(a.Status))
-		e.Remedy = "is it the REST address of an rmd replica?"
+		e.Remedy = "check that this is the REST address of an rmd replica"
 	}
 	return e
 }
@@ -202,11 +202,11 @@ func (c *Client) wrongDoor(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &cert):
-		e.What, e.Do = "the replica's certificate is not trusted: "+cert.Err.Error(), "name the cluster's CA with --cacert, and a host that stands in the certificate with --addr"
+		e.What, e.Do = "the replica's certificate is not trusted: "+cert.Err.Error(), "name the cluster's CA with --cacert, and in --addr a host that the certificate names"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		e.What, e.Do = "the replica does not speak TLS at "+strings.Join(c.bases, ", "), "name its port for TLS, or write http://HOST:PORT"
+		e.What, e.Do = "the replica does not speak TLS at "+strings.Join(c.bases, ", "), "use its TLS port, or write http://HOST:PORT"
 	case strings.Contains(err.Error(), "malformed HTTP response"):
-		e.What, e.Do = "what listens at "+strings.Join(c.bases, ", ")+" does not speak plain HTTP", "write https://HOST:PORT with --cacert, if it is a replica's port for TLS"
+		e.What, e.Do = "the port at "+strings.Join(c.bases, ", ")+" does not speak plain HTTP", "if it is a replica's TLS port, write https://HOST:PORT and --cacert"
 	default:
 		return nil
 	}
@@ -247,7 +247,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // unreached is the error when no replica could be connected to.
 func (c *Client) unreached(last error) error {
-	e := newError(CodeNoReplica, "start one with \"rmd dev\" or \"rmd server\", or name others with --addr",
+	e := newError(CodeNoReplica, "start one with \"rmd dev\" or \"rmd server\", or set --addr",
 		"no replica reached at %s: %s", strings.Join(c.bases, ", "), reason(last))
 	e.Err = last
 	return e
@@ -265,13 +265,13 @@ func (c *Client) late(ctx context.Context, r Request, last error, sent bool) err
 	if notSent(last) {
 		return c.unreached(last)
 	}
-	what, do := "no answer within "+c.cfg.Timeout.String(), "give it longer with --timeout"
+	what, do := "no answer within "+c.cfg.Timeout.String(), "raise --timeout"
 	if last != nil && !errors.Is(last, context.DeadlineExceeded) {
 		what += " (" + reason(last) + ")"
 	}
 	if r.Method != http.MethodGet && sent {
-		what += ", the outcome is unknown"
-		do = "look whether it was done before you repeat it, or give it longer with --timeout"
+		what += ", so the outcome is unknown"
+		do = "check the result before you repeat the command, or raise --timeout"
 	}
 	return &Error{Code: CodeTimedOut, What: what, Do: do, Err: last}
 }

@@ -44,7 +44,7 @@ func (l *loader) check() {
 		l.bad("data", "name a directory", "the data directory is missing")
 	}
 	if c.Hold <= 0 || c.Hold > holdMax {
-		l.bad("standby_hold", "", "%s is not in 1ms to %s; it should stay below the clients' ipc.client.rpc-timeout.ms (lowest advised 5s)", c.Hold, shortDuration(holdMax))
+		l.bad("standby_hold", "", "%s is not in 1ms to %s; it should stay below the clients' ipc.client.rpc-timeout.ms (lowest recommended value: 5s)", c.Hold, shortDuration(holdMax))
 	}
 	l.checkTimers()
 	l.checkBirth()
@@ -59,9 +59,9 @@ func (l *loader) check() {
 func (l *loader) checkTimers() {
 	r := l.cfg.Raft
 	if r.Heartbeat < heartbeatMin {
-		l.bad("raft.heartbeat", "lowest advised are 150ms heartbeat, 150ms election, 100ms lease", "%s is below 100ms", r.Heartbeat)
+		l.bad("raft.heartbeat", "the lowest recommended values are 150ms heartbeat, 150ms election, 100ms lease", "%s is below 100ms", r.Heartbeat)
 	} else if r.Heartbeat < 150*time.Millisecond || r.Election < 150*time.Millisecond || r.Lease < 100*time.Millisecond {
-		l.warn("raft timers %s/%s/%s are below the lowest advised, 150ms/150ms/100ms", r.Heartbeat, r.Election, r.Lease)
+		l.warn("raft timers %s/%s/%s are below the lowest recommended values, 150ms/150ms/100ms", r.Heartbeat, r.Election, r.Lease)
 	}
 	if r.Lease <= 0 || r.Lease > r.Heartbeat {
 		l.bad("raft.lease", "", "%s must be above 0 and at most raft.heartbeat (%s)", r.Lease, r.Heartbeat)
@@ -79,9 +79,9 @@ func (l *loader) checkBirth() {
 	case n > expectMax:
 		l.bad("raft.bootstrap_expect", "", "%d is above %d voters", n, expectMax)
 	case n > 0 && n%2 == 0 && !r.AllowEven:
-		l.bad("raft.bootstrap_expect", "use 3 or 5, or set raft.allow_even: true", "%d is even: one voter more tolerates no failure more", n)
+		l.bad("raft.bootstrap_expect", "use 3 or 5, or set raft.allow_even: true", "%d is even: an even number of voters tolerates no more failures", n)
 	case n > 0 && len(r.Join) != int(n):
-		l.bad("raft.bootstrap_expect", "list every replica, this one too", "%d replicas are expected and raft.join lists %d", n, len(r.Join))
+		l.bad("raft.bootstrap_expect", "list every replica, including this one", "it expects %d replicas, but raft.join lists %d", n, len(r.Join))
 	case n == 1:
 		l.warn("raft.bootstrap_expect is 1: a single replica tolerates no failure")
 	}
@@ -90,7 +90,7 @@ func (l *loader) checkBirth() {
 			l.bad("raft.join", "", "%q: %v", a, err)
 		}
 		if slices.Contains(r.Join[:i], a) {
-			l.bad("raft.join", "list each replica once", "%q stands twice", a)
+			l.bad("raft.join", "list each replica once", "%q appears twice", a)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (l *loader) checkSnapshots() {
 		l.bad("raft.snapshot_interval", "the default is 30s", "%s is below 1s", r.SnapshotInterval)
 	}
 	if r.Trailing < trailingMin {
-		l.bad("raft.trailing", "the default is 2048", "%d is below 1024; few trailing entries invite snapshot loops", r.Trailing)
+		l.bad("raft.trailing", "the default is 2048", "%d is below 1024; with fewer entries a follower may need snapshots again and again", r.Trailing)
 	}
 }
 
@@ -147,19 +147,19 @@ func (l *loader) checkAddresses() {
 	if err != nil {
 		l.bad("raft.listen", "", "%q: %v", c.Raft.Listen, err)
 	} else if !c.TLS.On() && !Loopback(host) {
-		l.bad("raft.listen", "configure tls (\"rmd init --tls\" makes a CA and certificates), or listen on 127.0.0.1", "%q can be reached from other machines and tls is not configured", c.Raft.Listen)
+		l.bad("raft.listen", "configure tls (\"rmd init --tls\" creates a CA and certificates), or listen on 127.0.0.1", "%q is reachable from other machines, but tls is not configured", c.Raft.Listen)
 	}
 	advertised := c.Raft.Advertise
 	if advertised == "" {
 		if err == nil && wildcard(host) {
-			l.bad("raft.advertise", "set the address that other replicas dial", "is missing, and raft.listen (%s) is no address to dial", c.Raft.Listen)
+			l.bad("raft.advertise", "set the address that other replicas dial", "is missing, and other replicas cannot dial raft.listen (%s)", c.Raft.Listen)
 		}
 	} else if host, err := hostPort(advertised); err != nil {
 		l.bad("raft.advertise", "", "%q: %v", advertised, err)
 	} else if wildcard(host) {
-		l.bad("raft.advertise", "set the address that other replicas dial", "%q is no address to dial", advertised)
+		l.bad("raft.advertise", "set the address that other replicas dial", "other replicas cannot dial %q", advertised)
 	} else if !c.TLS.On() && !Loopback(host) {
-		l.bad("raft.advertise", "configure tls, or use 127.0.0.1", "%q is not on this machine and tls is not configured", advertised)
+		l.bad("raft.advertise", "configure tls, or use 127.0.0.1", "%q is not on this machine, but tls is not configured", advertised)
 	}
 	if _, err := hostPort(c.HTTP.Listen); err != nil && c.HTTP.Listen != "none" {
 		l.bad("http.listen", "", "%q: %v", c.HTTP.Listen, err)
@@ -168,7 +168,7 @@ func (l *loader) checkAddresses() {
 		l.bad("hadoop.connections", "the default is 16384", "must be from 1 to %d", 1<<20)
 	}
 	if _, err := c.HTTP.ProxyNetworks(); err != nil {
-		l.bad("http.proxy_allow", "write addresses or networks, as 10.0.0.0/8", "%v", err)
+		l.bad("http.proxy_allow", "write addresses or networks, for instance 10.0.0.0/8", "%v", err)
 	}
 	if c.CallerMax > c.Callers {
 		l.bad("hadoop.connections_per_address", "the default is half of them", "must not be above hadoop.connections (%d)", c.Callers)
@@ -183,7 +183,7 @@ func (l *loader) checkAddresses() {
 		l.bad("http.burst", "", "must not be below http.rate (%d)", c.HTTP.Rate)
 	}
 	if c.HTTP.Auth == "off" {
-		l.warn("http.auth is off: access tokens and certificates count for nothing on this replica")
+		l.warn("http.auth is off: this replica ignores access tokens and certificates")
 	}
 	if c.HTTP.ListenTLS != "" {
 		if _, err := hostPort(c.HTTP.ListenTLS); err != nil {
@@ -219,8 +219,8 @@ func (l *loader) checkFiles(limit int) {
 		want += 4 * int(l.cfg.Callers)
 	}
 	if p := descriptors.Divide(limit); want > p.Shared {
-		l.warn("the ports of REST and of YARN (4 x hadoop.connections) take up to %d connections, but the limit of open files, %d, leaves %d for them and %d for one port alone; "+
-			"more are refused; raise the limit (LimitNOFILE= in the unit file, ulimit -n) to %d or lower hadoop.connections", want, limit, p.Shared, p.PortMax(), descriptors.LimitFor(want))
+		l.warn("the ports of REST and of YARN (4 x hadoop.connections) can have up to %d connections, but the limit of open files, %d, leaves %d for them and %d for one port; "+
+			"rmd refuses more; raise the limit (LimitNOFILE= in the unit file, ulimit -n) to %d or lower hadoop.connections", want, limit, p.Shared, p.PortMax(), descriptors.LimitFor(want))
 	}
 }
 
@@ -252,7 +252,7 @@ func hostPort(a string) (string, error) {
 		return "", addressError("not HOST:PORT")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 && port != "0" {
-		return "", addressError("the port is not 0 to 65535")
+		return "", addressError("the port is not from 0 to 65535")
 	}
 	return host, nil
 }

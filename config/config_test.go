@@ -44,7 +44,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		`2:1: unknown key "clsuter"; did you mean "cluster"?`,
 		`3:8: unknown key "raft.heartbeet"; did you mean "heartbeat"?`,
 		`3:23: raft.lease: 900ms must be above 0 and at most raft.heartbeat (500ms)`,
-		`3:37: raft.trailing: 5 is below 1024; few trailing entries invite snapshot loops; the default is 2048`,
+		`3:37: raft.trailing: 5 is below 1024; with fewer entries a follower may need snapshots again and again; the default is 2048`,
 		`4:14: log.level: "inf" is not one of trace, debug, info, warn, error, off; did you mean "info"?`,
 		`6:1: unknown key "advertise"; did you mean "raft.advertise"?`,
 	}
@@ -75,9 +75,9 @@ func TestBounds(t *testing.T) {
 		{"raft: {election: 400ms}", "must be at least raft.heartbeat"},
 		{"raft: {bootstrap_expect: 2, join: ['127.0.0.1:1', '127.0.0.1:2']}", "2 is even"},
 		{"raft: {bootstrap_expect: 9}", "above 7 voters"},
-		{"raft: {bootstrap_expect: 3, join: ['127.0.0.1:1']}", "3 replicas are expected and raft.join lists 1"},
+		{"raft: {bootstrap_expect: 3, join: ['127.0.0.1:1']}", "it expects 3 replicas, but raft.join lists 1"},
 		{"raft: {join: [nowhere]}", "not HOST:PORT"},
-		{"raft: {join: ['127.0.0.1:1', '127.0.0.1:1']}", "stands twice"},
+		{"raft: {join: ['127.0.0.1:1', '127.0.0.1:1']}", "appears twice"},
 		{"raft: {snapshot_threshold: 0}", "must be at least 1"},
 		{"hadoop: {connections: 0}", "must be from 1 to 1048576"},
 		{"raft: {snapshot_bytes: 1000}", "must be at least 1MiB"},
@@ -85,12 +85,12 @@ func TestBounds(t *testing.T) {
 		{"raft: {trailing: 1023}", "is below 1024"},
 		{"raft: {sync: never}", `"never" is not one of always`},
 		{"raft: {listen: '0.0.0.0:8034'}", "tls is not configured"},
-		{"raft: {listen: '127.0.0.1:99999'}", "the port is not 0 to 65535"},
-		{"raft: {advertise: '10.0.0.1:8034'}", "is not on this machine and tls is not configured"},
-		{"raft: {heartbeat: soon}", "is not a time span"},
+		{"raft: {listen: '127.0.0.1:99999'}", "the port is not from 0 to 65535"},
+		{"raft: {advertise: '10.0.0.1:8034'}", "is not on this machine, but tls is not configured"},
+		{"raft: {heartbeat: soon}", "is not a duration"},
 		{"raft: {trailing: -1}", "is not a whole number"},
 		{"raft: [1]", "is a section of keys"},
-		{"raft: {heartbeat: {a: 1}}", "a value is wanted, not a section"},
+		{"raft: {heartbeat: {a: 1}}", "expected a value, not a section"},
 		{"id:", "the value is missing"},
 		{"tls: {ca: /nonexistent}", "configure tls.ca, tls.cert and tls.key"},
 		{"disk: {reserve: 1MiB}", "must not be below disk.stop"},
@@ -258,11 +258,11 @@ func TestLimitOfOpenFiles(t *testing.T) {
 		want  string
 	}{
 		"room":    {files: 1365},
-		"no room": {files: 1364, want: "take up to 1024 connections, but the limit of open files, 1364, leaves 1023"},
+		"no room": {files: 1364, want: "have up to 1024 connections, but the limit of open files, 1364, leaves 1023"},
 		"off":     {files: 512, flags: map[string]string{"http.listen": "none"}},
 		"yarn":    {files: 68608, flags: map[string]string{"hadoop.conf_dir": hadoop}},
 		"yarn too many": {files: 65536, flags: map[string]string{"hadoop.conf_dir": hadoop},
-			want: "take up to 66560 connections, but the limit of open files, 65536, leaves 63488 for them and 31744 for one port alone; more are refused; raise the limit (LimitNOFILE= in the unit file, ulimit -n) to 68608"},
+			want: "have up to 66560 connections, but the limit of open files, 65536, leaves 63488 for them and 31744 for one port; rmd refuses more; raise the limit (LimitNOFILE= in the unit file, ulimit -n) to 68608"},
 	} {
 		l, err := load(c.files, c.flags)
 		if err != nil {

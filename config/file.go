@@ -18,7 +18,7 @@ import (
 func (l *loader) readFile(path string) bool {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > fileMax {
-		err = fmt.Errorf("%s has %d bytes, a configuration has at most %d", path, info.Size(), fileMax)
+		err = fmt.Errorf("%s has %d bytes, but a configuration may have only %d", path, info.Size(), fileMax)
 	}
 	var b []byte
 	if err == nil {
@@ -29,7 +29,7 @@ func (l *loader) readFile(path string) bool {
 		return false
 	}
 	if line, err := checkShape(b); err != nil {
-		l.fault(Origin{Kind: "file", Name: path, Line: line}, "write one with \"rmd init\"", "no configuration: %v", err)
+		l.fault(Origin{Kind: "file", Name: path, Line: line}, "write one with \"rmd init\"", "cannot read the configuration: %v", err)
 		return false
 	}
 	file, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
@@ -47,7 +47,7 @@ func (l *loader) readFile(path string) bool {
 		return false
 	}
 	if len(file.Docs) > 1 {
-		l.fault(Origin{Kind: "file", Name: path, Line: 1}, "keep one", "%d YAML documents in one file", len(file.Docs))
+		l.fault(Origin{Kind: "file", Name: path, Line: 1}, "keep one of them", "the file has %d YAML documents", len(file.Docs))
 		return false
 	}
 	for _, doc := range file.Docs {
@@ -80,7 +80,7 @@ func (l *loader) entry(file, prefix string, e *ast.MappingValueNode) {
 	key := e.Key.GetToken().Value
 	path, at := prefix+key, place(file, e.Key.GetToken())
 	if l.seen[path] {
-		l.fault(at, "keep one", "key %q stands twice", path)
+		l.fault(at, "keep one of them", "key %q appears twice", path)
 		return
 	}
 	l.seen[path] = true
@@ -130,7 +130,7 @@ func scalar(n ast.Node, s setting) (string, error) {
 	switch v := n.(type) {
 	case *ast.SequenceNode:
 		if _, ok := s.value.(list); !ok {
-			return "", errors.New("one value is wanted, not a list")
+			return "", errors.New("expected one value, not a list")
 		}
 		var parts []string
 		for _, item := range v.Values {
@@ -142,7 +142,7 @@ func scalar(n ast.Node, s setting) (string, error) {
 		}
 		return strings.Join(parts, ","), nil
 	case *ast.MappingNode, *ast.MappingValueNode:
-		return "", errors.New("a value is wanted, not a section")
+		return "", errors.New("expected a value, not a section")
 	case *ast.NullNode:
 		return "", errors.New("the value is missing")
 	case *ast.LiteralNode:
@@ -180,7 +180,7 @@ func (l *loader) unknown(at Origin, prefix, key string) {
 	} else if n := elsewhere(key, all); n != "" {
 		do = fmt.Sprintf("did you mean %q?", n)
 	} else {
-		do = "known here: " + strings.Join(near, ", ")
+		do = "valid keys: " + strings.Join(near, ", ")
 	}
 	l.fault(at, do, "unknown key %q", prefix+key)
 }

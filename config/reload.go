@@ -85,7 +85,7 @@ func sameMaterial(a, b *material) bool {
 
 func (c *Certificates) read() (*material, error) {
 	if info, err := os.Stat(c.files.Key); err == nil && info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("tls.key: %s has mode %#o, others can read it; chmod 600 it", c.files.Key, info.Mode().Perm())
+		return nil, fmt.Errorf("tls.key: %s has mode %#o, so others can read it; chmod 600 it", c.files.Key, info.Mode().Perm())
 	}
 	base, err := LoadTLS(c.files)
 	if err != nil {
@@ -132,7 +132,7 @@ func firstEnd(file string) (time.Time, error) {
 		}
 	}
 	if first.IsZero() {
-		return first, errors.New("read tls.ca: it holds no certificate")
+		return first, errors.New("read tls.ca: it contains no certificate")
 	}
 	return first, nil
 }

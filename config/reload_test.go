@@ -79,7 +79,7 @@ func TestCertificatesAreTakenAnew(t *testing.T) {
 			return "expired on"
 		},
 		"half":  func() string { return write(t, live.Key, "", 0o600, "tls.key") },
-		"no CA": func() string { return write(t, live.CA, "x", 0o600, "holds no certificate") },
+		"no CA": func() string { return write(t, live.CA, "x", 0o600, "contains no certificate") },
 		"readable": func() string {
 			put(t, issued(t, t.TempDir(), "rm1", now), live, at)
 			return write(t, live.Key, "x", 0o644, "chmod 600")

@@ -23,7 +23,7 @@ const marks = "[{&!*?"
 // is where.
 func checkShape(b []byte) (line int, err error) {
 	if len(b) > fileMax {
-		return 1, fmt.Errorf("the file has %d bytes, a configuration has at most %d", len(b), fileMax)
+		return 1, fmt.Errorf("the file has %d bytes, but a configuration may have only %d", len(b), fileMax)
 	}
 	lines, marked := 0, 0
 	for text := range bytes.Lines(b) {
@@ -45,11 +45,11 @@ func checkShape(b []byte) (line int, err error) {
 		}
 		switch {
 		case lines > linesMax:
-			return line, fmt.Errorf("more than %d lines say something", linesMax)
+			return line, fmt.Errorf("more than %d lines without comments", linesMax)
 		case marked > marksMax:
-			return line, fmt.Errorf("more than %d of %s", marksMax, marks)
+			return line, fmt.Errorf("more than %d of the characters %s", marksMax, marks)
 		case len(text) > lineMax:
-			return line, fmt.Errorf("a line of %d bytes, it may have %d", len(text), lineMax)
+			return line, fmt.Errorf("a line has %d bytes, but it may have only %d", len(text), lineMax)
 		case indent > indentMax || dashes > dashesMax:
 			return line, errors.New("too deep")
 		}

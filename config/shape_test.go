@@ -21,19 +21,19 @@ func TestHostileFiles(t *testing.T) {
 		text string
 		want string // of the fault; empty: it is parsed
 	}{
-		"200 KB of brackets":      {strings.Repeat("[", 200<<10), "at most 65536"},
+		"200 KB of brackets":      {strings.Repeat("[", 200<<10), "may have only 65536"},
 		"brackets":                {strings.Repeat("[", 60<<10), "more than 100 of"},
 		"brackets line by line":   {strings.Repeat("- [\n", 10<<10), "more than 100 of"},
 		"braces":                  {strings.Repeat("{a: ", 10<<10), "more than 100 of"},
 		"lists in lists":          {strings.Repeat("- ", 1<<10), "too deep"},
 		"sections in sections":    {deep, "too deep"},
-		"keys":                    {strings.Repeat("a: 1\n", 10<<10), "lines say something"},
-		"documents":               {strings.Repeat("---\n", 10<<10), "lines say something"},
+		"keys":                    {strings.Repeat("a: 1\n", 10<<10), "lines without comments"},
+		"documents":               {strings.Repeat("---\n", 10<<10), "lines without comments"},
 		"anchors":                 {strings.Repeat("&a ", 20<<10), "more than 100 of"},
 		"questions":               {strings.Repeat("? ", 30<<10), "more than 100 of"},
 		"tags":                    {strings.Repeat("!a ", 20<<10), "more than 100 of"},
-		"keys on one line":        {strings.Repeat("a: ", 20<<10), "a line of"},
-		"quotes":                  {strings.Repeat("'", 60<<10), "a line of"},
+		"keys on one line":        {strings.Repeat("a: ", 20<<10), "a line has"},
+		"quotes":                  {strings.Repeat("'", 60<<10), "a line has"},
 		"as much as there may be": {strings.Repeat("a: 1\n", linesMax-1) + strings.Repeat("[", marksMax), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (l *loader) checkTLS() {
 		return
 	}
 	if info, err := os.Stat(t.Key); err == nil && info.Mode().Perm()&0o077 != 0 {
-		l.bad("tls.key", "chmod 600 it", "%s has mode %#o, others can read it", t.Key, info.Mode().Perm())
+		l.bad("tls.key", "chmod 600 it", "%s has mode %#o, so others can read it", t.Key, info.Mode().Perm())
 	}
 	conf, err := LoadTLS(t)
 	if err != nil {
@@ -37,7 +37,7 @@ func (l *loader) checkTLS() {
 	leaf := conf.Certificates[0].Leaf
 	want := peer.URI(l.cfg.Cluster, l.cfg.ID)
 	if !names(leaf, want) {
-		l.bad("tls.cert", "make it with \"rmd init --tls\", or correct id and cluster", "certificate id differs from the replica id: %s does not name %s", t.Cert, want)
+		l.bad("tls.cert", "create it with \"rmd init --tls\", or correct id and cluster", "certificate id differs from the replica id: %s does not name %s", t.Cert, want)
 	}
 	if left := time.Until(leaf.NotAfter); left <= 0 {
 		l.bad("tls.cert", "renew it", "expired on %s", leaf.NotAfter.Format("2006-01-02"))
@@ -63,7 +63,7 @@ func LoadTLS(t TLS) (*tls.Config, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("read tls.ca: %s holds no certificate", t.CA)
+		return nil, fmt.Errorf("read tls.ca: %s contains no certificate", t.CA)
 	}
 	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 	if err != nil {

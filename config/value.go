@@ -76,7 +76,7 @@ func (v number64) String() string { return fmt.Sprint(*v.at) }
 func parseNumber(s string) (uint64, error) {
 	n, err := strconv.ParseUint(strings.ReplaceAll(s, "_", ""), 10, 62)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a whole number from 0", s)
+		return 0, fmt.Errorf("%q is not a whole number of 0 or more", s)
 	}
 	return n, nil
 }
@@ -99,7 +99,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is not a time span such as 500ms, 4s or 1h30m", s)
+		return 0, fmt.Errorf("%q is not a duration such as 500ms, 4s or 1h30m", s)
 	}
 	return d, nil
 }

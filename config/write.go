@@ -52,8 +52,8 @@ func Sample(w io.Writer, set map[string]string) error {
 			}
 		}
 	}
-	fmt.Fprint(w, "# Configuration of an rmd replica. A key right behind a\n# '#' has its default; take the '#' away to set it.\n"+
-		"# \"rmd server --print-config\" shows what is in force and where it came from.\n")
+	fmt.Fprint(w, "# Configuration of an rmd replica. A key after '#' has\n# its default value; remove the '#' to set it.\n"+
+		"# \"rmd server --print-config\" shows each value in force and its origin.\n")
 	return writeTree(w, all, func(s setting) (string, string) { return s.value.String(), "" },
 		func(s setting) (about string, comment bool) {
 			_, given := set[s.path]

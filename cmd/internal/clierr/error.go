@@ -71,9 +71,9 @@ func From(err error) *Error {
 	case errors.Is(err, cluster.ErrInUse):
 		return &Error{Code: "IN_USE", What: err.Error(), Do: "stop the replica that runs on it first", Err: err}
 	case errors.Is(err, context.Canceled):
-		return &Error{Code: CodeStopped, What: "stopped before it was done", Err: err}
+		return &Error{Code: CodeStopped, What: "stopped before the command was done", Err: err}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{Code: CodeTimedOut, What: "no answer in time", Do: "give it longer with --timeout", Err: err}
+		return &Error{Code: CodeTimedOut, What: "no answer in time", Do: "raise --timeout", Err: err}
 	case errors.As(err, &path):
 		return &Error{Code: CodeFile, What: err.Error(), Err: err}
 	}

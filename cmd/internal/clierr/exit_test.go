@@ -38,7 +38,7 @@ func TestCodeAndText(t *testing.T) {
 		{&cluster.Refusal{Code: cluster.CodeNotCaughtUp, What: "late", Do: "wait"}, exitcode.Refused, "rmd: NOT_CAUGHT_UP: late; wait\n"},
 		{input.Faultf(input.VersionConflict, "again", "old"), exitcode.Refused, "rmd: VERSION_CONFLICT: old; again\n"},
 		{fmt.Errorf("open: %w", &exitcode.Error{Code: 73, Err: errors.New("out")}), 73, "rmd: FAILED: open: out\n"},
-		{context.DeadlineExceeded, exitcode.TimedOut, "rmd: TIMED_OUT: no answer in time; give it longer with --timeout\n"},
+		{context.DeadlineExceeded, exitcode.TimedOut, "rmd: TIMED_OUT: no answer in time; raise --timeout\n"},
 	} {
 		var b bytes.Buffer
 		if got := Write(&b, c.err); got != c.code || b.String() != c.text {

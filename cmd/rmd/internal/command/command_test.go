@@ -155,7 +155,7 @@ func TestWrongUsage(t *testing.T) {
 		"label list":                             `"label" is not a command`,
 		"app list --stat RUNNING":                "did you mean --state?",
 		"app list -o tabel":                      `"tabel" is not an output format`,
-		"app list --timeout soon":                "not a time span",
+		"app list --timeout soon":                "not a duration",
 		"app list --all --state RUNNING":         "contradict each other",
 		"app list --limit 0":                     "--limit must be at least 1",
 		"app list -o json --sort id":             "do not go with -o json",

@@ -145,10 +145,10 @@ var meanings = []struct {
 	code  int
 	means string
 }{
-	{exitcode.OK, "done"}, {exitcode.Failure, "any other failure"}, {exitcode.Usage, "wrong usage"}, {exitcode.NotFound, "no such thing"},
-	{exitcode.Ended, "wait: it ended FAILED or KILLED"}, {exitcode.NoLeader, "no leader, or no replica reached"},
-	{exitcode.TimedOut, "timed out; of a write the outcome is unknown"}, {exitcode.NotAllowed, "not allowed"},
-	{exitcode.Refused, "refused by state: version conflict, invalid queues, would lose quorum"},
+	{exitcode.OK, "success"}, {exitcode.Failure, "another error"}, {exitcode.Usage, "wrong usage"}, {exitcode.NotFound, "not found"},
+	{exitcode.Ended, "wait: the application ended FAILED or KILLED"}, {exitcode.NoLeader, "no leader, or no replica reachable"},
+	{exitcode.TimedOut, "timeout; the outcome of a write is unknown"}, {exitcode.NotAllowed, "not allowed"},
+	{exitcode.Refused, "the state forbids it: version conflict, invalid queues, loss of quorum"},
 	{exitcode.CheckFailed, "a check failed: verify, health, check, validate, bench"},
 }
 
@@ -156,7 +156,7 @@ func manRoot(app *cli.App) string {
 	r := newRoff("rmd", app.Usage)
 	r.linef(".SH SYNOPSIS")
 	r.linef(`\fBrmd\fR \fIcommand\fR [\fIarguments\fR] [flags]`)
-	r.linef(".PP\nFlags may stand anywhere on the line. Each command has a page of its own: \\fBman rmd\\-app\\fR.")
+	r.linef(".PP\nFlags may appear anywhere on the line. Each command has its own page: \\fBman rmd\\-app\\fR.")
 	r.linef(".SH COMMANDS")
 	for _, cat := range app.VisibleCategories() {
 		r.linef(".SS %s", plain(cat.Name()))
@@ -197,7 +197,7 @@ func manCommand(c *cli.Command) string {
 		r.linef(".SH COMMANDS")
 		r.subcommands(c, "rmd "+c.Name)
 	}
-	r.linef(".SH SEE ALSO\n\\fBrmd\\fR(1), which has the flags of every command and the exit codes.")
+	r.linef(".SH SEE ALSO\n\\fBrmd\\fR(1), which lists the flags of every command and the exit codes.")
 	return r.String()
 }
 

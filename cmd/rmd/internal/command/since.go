@@ -46,5 +46,5 @@ func parseSince(text string, now time.Time) (int64, error) {
 		}
 		return t.UnixMilli(), nil
 	}
-	return 0, clierr.Usagef("write --since 10m, 15:04 or 2006-01-02T15:04:05Z", "%q is neither a time span nor a time", text)
+	return 0, clierr.Usagef("write --since 10m, 15:04 or 2006-01-02T15:04:05Z", "%q is neither a duration nor a time", text)
 }

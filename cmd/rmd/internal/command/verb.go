@@ -73,7 +73,7 @@ func (c *call) check(v verb) error {
 		return clierr.Usagef("usage: "+c.usage(), "too many arguments: %q", c.Args().Slice()[v.max])
 	}
 	if bad := c.String(badTimeoutFlag); bad != "" {
-		return clierr.Usagef("write RMD_TIMEOUT=30s", "RMD_TIMEOUT: %q is not a time span", bad)
+		return clierr.Usagef("write RMD_TIMEOUT=30s", "RMD_TIMEOUT: %q is not a duration", bad)
 	}
 	_, err := output.ParseFormat(c.String("output"))
 	return err
