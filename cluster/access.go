@@ -50,7 +50,7 @@ var Methods = []Method{
 	{methodStop, "stop", OfLeader, false},
 	{methodMove, "move", OfMember, false},
 	{methodCommitted, "committed", OfLeader, false},
-	{methodForgot, "forgot", OfVoter, false},
+	{methodRolledBack, "log rolled back", OfVoter, false},
 	{methodIntroduce, "introduce", AnyReplica, true}, // with a signed admission
 	{32, "input", OfMember, false},                   // transport/forward
 	{33, "question", OfMember, false},                // cmd/rmd
@@ -96,23 +96,23 @@ func (c *Cluster) trusts(server raft.ServerID) bool {
 	return !identity.NamesKey(id.Incarnation) && !c.allProve() && c.peer.Proves()
 }
 
-// meet judges the replica at the other end of a new connection; addr is where it was dialed, empty when it called.
-func (c *Cluster) meet(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string) {
+// admitConn judges the replica at the other end of a new connection; addr is where it was dialed, empty when it called.
+func (c *Cluster) admitConn(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string) {
 	id := raft.ServerID(server)
 	if serial != "" && c.cfg.Revoked != nil && c.cfg.Revoked(serial) {
 		return "BAD_IDENTITY", "certificate " + serial + " is revoked"
 	}
-	if err := c.bound(id, key); err != nil {
+	if err := c.verifyName(id, key); err != nil {
 		return "BAD_IDENTITY", err.Error()
 	}
 	gone := c.dir.IsRemoved(id)
 	switch {
 	case kind == "rpc" && addr != "":
-		return "", "" // asks judges the answer of each call
+		return "", "" // authorizeAnswer judges each call
 	case gone:
 		return string(CodeRemoved), server + " was removed from the cluster"
 	case kind == "rpc":
-		return "", "" // calls judges each call
+		return "", "" // authorizeCall judges each call
 	case !c.trusts(id):
 		return rafttransport.CodeNotMember, server + " is not in the membership that this replica knows"
 	}
@@ -131,8 +131,8 @@ func memberAt(conf raft.Configuration, addr string) (raft.Server, bool) {
 	return conf.Servers[i], true
 }
 
-// calls judges one call that has arrived.
-func (c *Cluster) calls(method byte, from string) error {
+// authorizeCall judges one call that has arrived.
+func (c *Cluster) authorizeCall(method byte, from string) error {
 	m, ok := methodOf(method)
 	if !ok {
 		return fmt.Errorf("method %d is not declared", method)
@@ -171,17 +171,18 @@ func notAMember(server raft.ServerID) *Refusal {
 	return refuse(CodeNoSuchReplica, "join first", "%s is not a member of this cluster", server)
 }
 
-// asks judges whose answer may count before a call is sent: an answer to a vote or a read, and where an input goes,
-// must not be a stranger's who sits at a member's address.
-func (c *Cluster) asks(method byte, to string) error {
+// authorizeAnswer judges, before a call is sent, whether the answer may count. An answer to a vote or a read, and where
+// an input goes, must not depend on a process that is no member and listens at a member's address.
+func (c *Cluster) authorizeAnswer(method byte, to string) error {
 	if m, ok := methodOf(method); ok && (m.Answer || c.ClusterID() == "" || c.trusts(raft.ServerID(to))) {
 		return nil
 	}
 	return notAMember(raft.ServerID(to))
 }
 
-// mayRaft judges the sender of one of Raft's requests. The wire holds that the header names the one who sends it.
-func (c *Cluster) mayRaft(cmd any) error {
+// authorizeRaft judges the sender of one of Raft's requests. The peer transport checks that the header names the
+// replica that sends it.
+func (c *Cluster) authorizeRaft(cmd any) error {
 	h, ok := cmd.(raft.WithRPCHeader)
 	if !ok {
 		return errors.New("a request without a header")
@@ -196,10 +197,10 @@ func (c *Cluster) mayRaft(cmd any) error {
 	return nil
 }
 
-// bytesMax bounds what a replica that is no member may send in one call.
-const bytesMax = 64 << 10
+// strangerCallMax bounds, in bytes, what a replica that is no member may send in one call.
+const strangerCallMax = 64 << 10
 
 // tooLarge says that a call of somebody who need not be a member is larger than any good one.
 func tooLarge(m Method, req []byte) bool {
-	return m.Caller == AnyReplica && len(req) > bytesMax
+	return m.Caller == AnyReplica && len(req) > strangerCallMax
 }

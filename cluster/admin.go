@@ -18,31 +18,31 @@ import (
 // The methods of the admin protocol over Peer. Numbers are part of the wire: append only; up to 31
 // belong to this package. Messages are JSON, except those on the way of every read and write.
 const (
-	methodInfo      byte = 1
-	methodJoin      byte = 2
-	methodAdopt     byte = 3
-	methodAdmin     byte = 4
-	methodReadIndex byte = 5
-	methodTerm      byte = 6
-	methodRemoved   byte = 7
-	methodRole      byte = 8
-	methodDigest    byte = 9
-	methodStop      byte = 10
-	methodMove      byte = 11
-	methodCommitted byte = 12
-	methodForgot    byte = 13
-	methodIntroduce byte = 14
+	methodInfo       byte = 1
+	methodJoin       byte = 2
+	methodAdopt      byte = 3
+	methodAdmin      byte = 4
+	methodReadIndex  byte = 5
+	methodTerm       byte = 6
+	methodRemoved    byte = 7
+	methodRole       byte = 8
+	methodDigest     byte = 9
+	methodStop       byte = 10
+	methodMove       byte = 11
+	methodCommitted  byte = 12
+	methodRolledBack byte = 13
+	methodIntroduce  byte = 14
 )
 
 // Who does not answer within infoTimeout is shown as unreachable; a command is refused for it only after
-// patientTimeout, since a busy machine is no dead one. (A process that is gone is known at once.)
+// patientTimeout, since a busy machine is not dead. (A dead process is known at once.)
 const (
 	infoTimeout    = 500 * time.Millisecond
 	patientTimeout = 4 * time.Second
 	adminTimeout   = 15 * time.Second
 )
 
-// envelope of every JSON answer: a refusal travels as itself.
+// reply is every JSON answer: a refusal travels as itself.
 type reply struct {
 	Refusal *Refusal        `json:"refusal,omitempty"`
 	Body    json.RawMessage `json:"body,omitempty"`
@@ -52,7 +52,7 @@ type reply struct {
 func serve[Q, A any](c *Cluster, method byte, h func(ctx context.Context, from string, q Q) (A, error)) {
 	c.peer.Handle(method, func(ctx context.Context, from string, req []byte) ([]byte, error) {
 		if m, _ := methodOf(method); tooLarge(m, req) {
-			return nil, fmt.Errorf("%s: %d bytes, the limit is %d", m.Name, len(req), bytesMax)
+			return nil, fmt.Errorf("%s: %d bytes, the limit is %d", m.Name, len(req), strangerCallMax)
 		}
 		var q Q
 		if err := json.Unmarshal(req, &q); err != nil {
@@ -115,15 +115,15 @@ func (c *Cluster) serveAdmin() {
 	})
 	serve(c, methodAdmin, func(ctx context.Context, _ string, q adminRequest) (none, error) { return none{}, c.adminHere(ctx, q) })
 	serve(c, methodRemoved, func(_ context.Context, _ string, q removedNotice) (none, error) { return none{}, c.removedHere(q) })
-	serve(c, methodForgot, func(_ context.Context, from string, q rafttransport.Rollback) (none, error) {
-		return none{}, c.forgotHere(from, q)
+	serve(c, methodRolledBack, func(_ context.Context, from string, q rafttransport.Rollback) (none, error) {
+		return none{}, c.logRolledBackHere(from, q)
 	})
 	serve(c, methodRole, func(_ context.Context, _ string, q string) (none, error) { return none{}, c.setRole(q) })
 	serve(c, methodMove, func(ctx context.Context, from string, q moveRequest) (none, error) {
 		return none{}, c.moveHere(ctx, from, q)
 	})
 	c.serveDigest()
-	c.peer.Handle(methodCommitted, c.committedThere)
+	c.peer.Handle(methodCommitted, c.receiveCommitNotice)
 	c.peer.Handle(methodTerm, func(context.Context, string, []byte) ([]byte, error) {
 		return binary.BigEndian.AppendUint64(nil, c.Term()), nil
 	})
@@ -159,7 +159,7 @@ func (c *Cluster) admin(q adminRequest) error {
 	if q.By == "" {
 		q.By = c.cfg.ID
 	}
-	return c.untilKnown(ctx, q)
+	return c.resolveOutcome(ctx, q)
 }
 
 // adminHere runs or forwards.
@@ -172,7 +172,7 @@ func (c *Cluster) adminHere(ctx context.Context, q adminRequest) error {
 		return err
 	}
 	_, err = ask[none](ctx, c.peer, addr, methodAdmin, q)
-	return c.orOut(ctx, q, addr, err)
+	return c.resolveSelfRemoval(ctx, q, addr, err)
 }
 
 // hopsMax bounds forwarding while leadership moves.
@@ -192,10 +192,10 @@ func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
 	if q.Op == "transfer" {
 		return c.transferHere(ctx, q.ID)
 	}
-	if err := c.name(&q); err != nil {
+	if err := c.resolveServer(&q); err != nil {
 		return err
 	}
-	if err := c.settled(ctx); err != nil {
+	if err := c.awaitCommitted(ctx); err != nil {
 		return err
 	}
 	switch q.Op {
@@ -209,9 +209,9 @@ func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
 	return fmt.Errorf("unknown admin operation %q", q.Op)
 }
 
-// name sets whom a request is about, before it waits for anything: a replica that takes the place of one that
-// was removed has its id, and is not meant by who asked before it came.
-func (c *Cluster) name(q *adminRequest) error {
+// resolveServer sets whom a request is about before it waits for anything. A replica that takes the place of a removed
+// one has its id, and is not meant by a request from before it came.
+func (c *Cluster) resolveServer(q *adminRequest) error {
 	if q.Server != "" {
 		return nil
 	}
@@ -223,12 +223,12 @@ func (c *Cluster) name(q *adminRequest) error {
 	return nil
 }
 
-// settlePause is how often a leader that waits for its membership looks whether it still leads.
-const settlePause = 50 * time.Millisecond
+// commitPoll is how often a leader that waits for its membership looks whether it still leads.
+const commitPoll = 50 * time.Millisecond
 
-// settled waits until the newest membership is committed. Who asks for a change is answered by it ("is a
-// member", "votes already", "is gone"): an answer by what a new leader may not have would be lost with this one.
-func (c *Cluster) settled(ctx context.Context) error {
+// awaitCommitted waits until the newest membership is committed. A request for a change is answered by the membership
+// ("is a member", "votes already"): an answer by one that the next leader may not have would be wrong.
+func (c *Cluster) awaitCommitted(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	for {
@@ -241,15 +241,15 @@ func (c *Cluster) settled(ctx context.Context) error {
 		}
 		select {
 		case <-moved:
-		case <-time.After(settlePause):
+		case <-time.After(commitPoll):
 		case <-ctx.Done():
 			return refuse(CodeTimeout, "see \"rmd cluster members\"; try again when a majority is there", "the change of the membership before this one is not committed")
 		}
 	}
 }
 
-// changed waits for a membership change and translates its errors.
-func (c *Cluster) changed(ctx context.Context, in *instance, f raft.IndexFuture) error {
+// awaitChange waits for a membership change and translates its errors.
+func (c *Cluster) awaitChange(ctx context.Context, in *instance, f raft.IndexFuture) error {
 	if err := in.await(ctx, f); err != nil {
 		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
 			return fmt.Errorf("membership change: %w", c.outcome(f, err))

@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	autopilot "github.com/hashicorp/raft-autopilot"
 
 	"rmd/cluster/identity"
-
-	autopilot "github.com/hashicorp/raft-autopilot"
 )
 
 // pilot runs raft-autopilot while this replica leads: it judges health, promotes non-voters that were
@@ -97,7 +96,7 @@ func (p *pilot) run() {
 	}
 }
 
-// forget starts a new term of office without old observations.
+// forget starts a new leadership without old observations.
 func (p *pilot) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

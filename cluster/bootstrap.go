@@ -26,7 +26,7 @@ func (c *Cluster) Init(dry bool) error { return c.InitAs("", dry) }
 func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	switch {
 	case clusterID == "":
-		clusterID = draw(16)
+		clusterID = randomHex(16)
 	case !idPattern.MatchString(clusterID):
 		return refuse(CodeOutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'", "%q is no cluster id", clusterID)
 	}
@@ -57,7 +57,7 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	return c.bootstrap(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})
 }
 
-// Bootstrap starts a cluster with a given membership: for simulations, which have no wire to agree on
+// Bootstrap starts a cluster with a given membership: for simulations, which have no peers to agree on
 // one. Every replica of it, or any one of them, may call it.
 func (c *Cluster) Bootstrap(conf raft.Configuration) error { return c.bootstrap(conf) }
 
@@ -71,7 +71,7 @@ func (c *Cluster) bootstrap(conf raft.Configuration) error {
 	if err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
-	c.rewatch()
+	c.watchPeers()
 	c.log.Info("cluster initialised", "cluster_id", c.ClusterID(), "voters", len(conf.Servers))
 	return nil
 }
@@ -79,7 +79,7 @@ func (c *Cluster) bootstrap(conf raft.Configuration) error {
 // inMembership says whether raft knows this replica as a member.
 func (c *Cluster) inMembership() bool { return len(c.configuration().Servers) > 0 }
 
-// setCluster makes the cluster's identity, and whom this replica takes for members, durable and tells the wire.
+// setCluster makes the cluster's identity, and whom this replica takes for members, durable and tells the peer transport.
 func (c *Cluster) setCluster(id string, epoch uint64, role string, known []string, chain []identity.Admission) error {
 	err := c.dir.Update(func(i *identity.Identity) {
 		i.ClusterID, i.Epoch, i.Role = id, epoch, role
@@ -104,7 +104,7 @@ func (c *Cluster) identityFailed(err error) error {
 	return err
 }
 
-// identify tells the wire who this replica is.
+// identify tells the peer transport who this replica is.
 func (c *Cluster) identify() {
 	if c.peer != nil {
 		id := c.Identity()
@@ -113,7 +113,7 @@ func (c *Cluster) identify() {
 	}
 }
 
-// adoptRequest is how the lowest id tells the other empty replicas which cluster they are part of.
+// adoptRequest is with which the lowest id names the cluster to the other empty replicas.
 type adoptRequest struct {
 	ClusterID string   `json:"cluster_id"`
 	Known     []string `json:"known,omitempty"` // the members to be
@@ -203,7 +203,7 @@ func (c *Cluster) tryExpect() string {
 	}
 	id := c.ClusterID()
 	if id == "" {
-		id = draw(16)
+		id = randomHex(16)
 		if err := c.setCluster(id, 0, identity.RoleVoter, known, nil); err != nil {
 			return err.Error()
 		}
@@ -259,8 +259,8 @@ func sortedList(l []string) string {
 	return strings.Join(l, " ")
 }
 
-// draw returns n random bytes in hex.
-func draw(n int) string {
+// randomHex returns n random bytes in hex.
+func randomHex(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // crypto/rand never fails
 	return hex.EncodeToString(b)

@@ -66,16 +66,16 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 		return refuse(CodeNotCaughtUp, fmt.Sprintf("wait for \"rmd cluster members\" to show lag < %s, or use --max-lag", commas(q.MaxLag)), "replica %s is %s entries behind", q.ID, commas(lag))
 	}
 	in := c.current()
-	if err := c.changed(ctx, in, in.raft.AddVoter(s.ID, s.Address, 0, adminTimeout)); err != nil {
+	if err := c.awaitChange(ctx, in, in.raft.AddVoter(s.ID, s.Address, 0, adminTimeout)); err != nil {
 		return err
 	}
-	c.tellRole(ctx, s, identity.RoleVoter)
+	c.sendRole(ctx, s, identity.RoleVoter)
 	c.log.Info("replica promoted", "replica", q.ID, "by", q.By)
 	return nil
 }
 
-// tellRole makes a change by hand last: autopilot reads the role.
-func (c *Cluster) tellRole(ctx context.Context, s raft.Server, role string) {
+// sendRole records what a replica may become, so that autopilot leaves a change by hand alone.
+func (c *Cluster) sendRole(ctx context.Context, s raft.Server, role string) {
 	if s.ID == c.Identity().ServerID() {
 		if err := c.setRole(role); err != nil {
 			c.log.Warn("role was not recorded", "role", role, "error", err)
@@ -96,7 +96,7 @@ func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 	case s.Suffrage != raft.Voter:
 		return refuse(CodeNotAVoter, "", "replica %s has no vote to take", q.ID)
 	}
-	if err := c.staysHealthy(s, q); err != nil {
+	if err := c.checkQuorum(s, q); err != nil {
 		return err
 	}
 	if s.ID == c.Identity().ServerID() {
@@ -104,9 +104,9 @@ func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 	}
 	c.conf.change.Lock()
 	defer c.conf.change.Unlock()
-	c.tellRole(ctx, s, identity.RoleNonvoter) // first, or autopilot would promote it again
+	c.sendRole(ctx, s, identity.RoleNonvoter) // first, or autopilot would promote it again
 	in := c.current()
-	if err := c.changed(ctx, in, in.raft.DemoteVoter(s.ID, 0, adminTimeout)); err != nil {
+	if err := c.awaitChange(ctx, in, in.raft.DemoteVoter(s.ID, 0, adminTimeout)); err != nil {
 		return err
 	}
 	c.log.Info("replica demoted", "replica", q.ID, "by", q.By)
@@ -120,7 +120,7 @@ func (c *Cluster) removeHere(ctx context.Context, q adminRequest) error {
 		return noSuch(q.ID)
 	}
 	if s.Suffrage == raft.Voter {
-		if err := c.staysHealthy(s, q); err != nil {
+		if err := c.checkQuorum(s, q); err != nil {
 			return err
 		}
 	}
@@ -133,7 +133,7 @@ func (c *Cluster) removeHere(ctx context.Context, q adminRequest) error {
 	c.conf.change.Lock()
 	defer c.conf.change.Unlock()
 	in := c.current()
-	if err := c.changed(ctx, in, in.raft.RemoveServer(s.ID, 0, adminTimeout)); err != nil {
+	if err := c.awaitChange(ctx, in, in.raft.RemoveServer(s.ID, 0, adminTimeout)); err != nil {
 		return err
 	}
 	c.log.Info("replica removed", "replica", q.ID, "by", q.By)
@@ -141,8 +141,8 @@ func (c *Cluster) removeHere(ctx context.Context, q adminRequest) error {
 	return nil
 }
 
-// staysHealthy refuses what would leave no voter, or not a majority of healthy ones.
-func (c *Cluster) staysHealthy(s raft.Server, q adminRequest) error {
+// checkQuorum refuses what would leave no voter, or not a majority of healthy ones.
+func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 	vs := voters(c.configuration())
 	if len(vs) == 1 {
 		return refuse(CodeWouldLeaveNoVoter, "join and promote another replica first", "replica %s is the only voter", q.ID)
@@ -192,7 +192,7 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 	for {
 		if id, addr := c.Leader(); addr != "" && id != c.cfg.ID {
 			_, err := ask[none](ctx, c.peer, addr, methodAdmin, q)
-			return c.orOut(ctx, q, addr, err)
+			return c.resolveSelfRemoval(ctx, q, addr, err)
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
@@ -202,9 +202,9 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 	}
 }
 
-// orOut is the error that a request ended with at the leader, or nil when it was for the removal of this
-// very replica and that is out: the leader closes its connections, mostly before the answer has gone out.
-func (c *Cluster) orOut(ctx context.Context, q adminRequest, leader string, err error) error {
+// resolveSelfRemoval returns the error that a request ended with at the leader, or nil when the request was to remove
+// this very replica and it is removed: the leader closes its connections, mostly before the answer has gone out.
+func (c *Cluster) resolveSelfRemoval(ctx context.Context, q adminRequest, leader string, err error) error {
 	var ref *Refusal
 	self := c.Identity()
 	if err == nil || q.Op != "remove" || !identity.Matches(self.ServerID(), q.ID) || errors.As(err, &ref) {

@@ -24,15 +24,15 @@ import (
 // Goroutines: raft's own; the watchers started by Open, which end with ctx and for which Close waits;
 // and one for each piece of work that must not run in a callback (goRun).
 type Cluster struct {
-	cfg    Config
-	log    hclog.Logger
-	dir    *raftstore.Dir
-	guard  *raftstore.Guard
-	stores *raftstore.Stores
-	wire   *rafttransport.Transport
-	trans  raft.Transport
-	fsm    *machine
-	peer   Peer
+	cfg       Config
+	log       hclog.Logger
+	dir       *raftstore.Dir
+	guard     *raftstore.Guard
+	stores    *raftstore.Stores
+	transport *rafttransport.Transport
+	network   raft.Transport
+	fsm       *machine
+	peer      Peer
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -44,27 +44,27 @@ type Cluster struct {
 
 	restarting sync.Mutex // one restart in place at a time
 
-	lead       leadershipHub
-	reads      readBatcher
-	spread     spreader
-	notices    notices
-	pilot      *pilot
-	transfers  transferGate
-	installs   installWatch
-	snapshots  chan struct{}            // held by the one request for a snapshot that is with raft
-	divergent  atomic.Pointer[raft.Log] // where the log ends that is to be dropped at the next restart in place
-	dropping   atomic.Bool              // that restart is under way
-	succession *succession.Succession
-	introduced introductions
-	badTold    atomic.Int64 // when a refusal of entries was logged last
-	conf       confState
-	counters   counters
+	lead          leadershipHub
+	reads         readBatcher
+	commits       commitNotifier
+	notices       noticeBox
+	pilot         *pilot
+	transfers     transferGate
+	installs      installWatch
+	snapshots     chan struct{}            // held by the one request for a snapshot that is with raft
+	divergent     atomic.Pointer[raft.Log] // where the log ends that is to be dropped at the next restart in place
+	dropping      atomic.Bool              // that restart is under way
+	succession    *succession.Succession
+	introduced    introductions
+	refusalLogged atomic.Int64 // when a refusal of entries was last logged
+	conf          confState
+	counters      counters
 
-	diskFree atomic.Uint64
-	full     atomic.Bool
-	yielding atomic.Bool
-	// estranged: it was said that the others are of another cluster or epoch.
-	estranged atomic.Bool
+	diskFree    atomic.Uint64
+	full        atomic.Bool
+	handingOver atomic.Bool
+	// foreignCluster: it was logged that the others are of another cluster or epoch.
+	foreignCluster atomic.Bool
 }
 
 // Open opens the data directory, checks everything in it and starts raft. A replica without state
@@ -73,10 +73,10 @@ func Open(cfg Config) (*Cluster, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, spread: newSpreader(), notices: newNotices(), snapshots: make(chan struct{}, 1)}
+	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, commits: newCommitNotifier(), notices: newNoticeBox(), snapshots: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.guard = raftstore.NewGuard(c.log, c.fatal, func(d time.Duration) { c.observe(MeasureSync, d) })
-	c.guard.SlowWrite = cfg.Election
+	c.guard = raftstore.NewGuard(raftstore.GuardConfig{Logger: c.log, OnFatal: c.fatal, SlowWrite: cfg.Election,
+		OnWrite: func(took time.Duration) { c.observe(MeasureSync, took) }})
 	if err := c.open(); err != nil {
 		c.cancel()
 		return nil, err
@@ -97,7 +97,7 @@ func (c *Cluster) open() (err error) {
 		}
 	}()
 	if r := c.Identity().Removed; r != nil {
-		return &exitcode.Error{Code: exitcode.Removed, Err: fmt.Errorf("%w by %s at %s: wipe %s and join anew", ErrRemoved, r.By, r.At.Format(time.RFC3339), c.cfg.DataDir)}
+		return &exitcode.Error{Code: exitcode.Removed, Err: fmt.Errorf("%w by %s at %s: wipe %s and join again", ErrRemoved, r.By, r.At.Format(time.RFC3339), c.cfg.DataDir)}
 	}
 	if c.stores, err = raftstore.Open(c.dir, c.cfg.Options.stores(), c.guard, c.cfg.VerifySnapshot, c.log.Named("snapshots")); err != nil {
 		if errors.Is(err, raftstore.ErrDamaged) {
@@ -122,7 +122,7 @@ func (c *Cluster) open() (err error) {
 	c.stores.Stable.OnTermStored = func() { c.dir.MarkUsed(c.log) }
 	c.report(rep)
 	c.stores.Snapshots.OnFinished = c.snapshotMade
-	c.stores.Logs.OnStored = c.notices.look
+	c.stores.Logs.OnStored = c.notices.recheck
 	c.fsm = newMachine(c.cfg.FSM, c.configurationApplied)
 	c.conf.init(rep.Snapshot)
 	c.openTransport()
@@ -141,7 +141,7 @@ func (c *Cluster) openDir() error {
 	if c.cfg.DataDir == "" {
 		want.Incarnation, want.ClusterID = c.cfg.Options.Incarnation, c.cfg.Options.ClusterID
 		if want.Incarnation == "" {
-			want.Incarnation = draw(8)
+			want.Incarnation = randomHex(8)
 		}
 		if kept := c.cfg.Options.Identity; kept != nil {
 			want = *kept
@@ -199,42 +199,42 @@ func (c *Cluster) report(rep *raftstore.StartReport) {
 // clockMax is how far the newest entry's time may lie ahead without a warning.
 const clockMax = time.Hour
 
-// openTransport puts the wire round the transport.
+// openTransport puts the work-arounds round the network transport, and starts to relay requests.
 func (c *Cluster) openTransport() {
-	c.trans = c.cfg.Options.Transport
-	if c.trans == nil {
-		c.trans = c.peer.Transport(max(transportTimeout, 2*c.cfg.Election), c.log.Named("transport"))
+	c.network = c.cfg.Options.Transport
+	if c.network == nil {
+		c.network = c.peer.Transport(max(transportTimeout, 2*c.cfg.Election), c.log.Named("transport"))
 	}
-	c.wire = rafttransport.New(rafttransport.Config{Transport: c.trans, Replica: raftView{c}, Log: c.stores.Logs, Snapshots: c.stores.Snapshots,
+	c.transport = rafttransport.New(rafttransport.Config{Transport: c.network, Replica: raftView{c}, Log: c.stores.Logs, Snapshots: c.stores.Snapshots,
 		Logger: c.log, HeartbeatFastPath: c.cfg.Options.HeartbeatFastPath})
-	sc := succession.Config{Server: c.Identity().ServerID(), Heartbeat: c.cfg.Heartbeat, Replica: raftView{c}, Transport: c.wire, Caller: c.trans,
+	sc := succession.Config{Server: c.Identity().ServerID(), Heartbeat: c.cfg.Heartbeat, Replica: raftView{c}, Transport: c.transport, Caller: c.network,
 		Logger: c.log, Go: c.goRun, OnSuccessor: c.successorFound}
 	if c.peer != nil {
 		sc.Peers = c.peer
 	}
 	c.succession = succession.New(c.ctx, sc)
-	c.wire.Start()
+	c.transport.Start()
 }
 
 // transportTimeout bounds one of raft's requests; a follower's answer includes its disk.
 const transportTimeout = 5 * time.Second
 
 func (c *Cluster) closeTransport() {
-	c.wire.Stop()
-	if t, ok := c.trans.(raft.WithClose); ok && c.cfg.Options.Transport == nil {
+	c.transport.Stop()
+	if t, ok := c.network.(raft.WithClose); ok && c.cfg.Options.Transport == nil {
 		_ = t.Close()
 	}
 }
 
-// openPeer tells the wire who this replica is and serves the admin protocol.
+// openPeer tells the peer transport who this replica is and serves the admin protocol.
 func (c *Cluster) openPeer() {
 	if c.peer == nil {
 		return
 	}
 	c.serveAdmin()
-	c.peer.SetGate(c.meet, c.calls, c.asks)
+	c.peer.SetGate(c.admitConn, c.authorizeCall, c.authorizeAnswer)
 	c.identify()
-	c.rewatch()
+	c.watchPeers()
 }
 
 // startWatchers starts the goroutines that live as long as the cluster.
@@ -248,7 +248,7 @@ func (c *Cluster) startWatchers() {
 		return
 	}
 	c.wg.Go(c.watchCommits)
-	c.wg.Go(c.watchNotices)
+	c.wg.Go(c.watchCommitNotices)
 	c.wg.Go(c.watchMembership)
 	c.wg.Go(c.succession.AnswerDoubts)
 	if c.cfg.DigestInterval > 0 && c.cfg.Digest != nil {
@@ -303,7 +303,7 @@ func (c *Cluster) Close() error {
 	return errors.Join(c.stores.Close(), c.dir.Close(c.guard.Failure() == nil))
 }
 
-// fatal is told of the first failure by the guard: it stops raft and tells the owner.
+// fatal stops raft and tells the owner. The guard calls it with the first failure.
 func (c *Cluster) fatal(code int, err error) {
 	go func() { // not goRun: the callbacks that lead here may hold c.mu; raft's Shutdown returns soon
 		c.mu.RLock()
@@ -336,5 +336,5 @@ func (c *Cluster) Addr() string {
 	if c.cfg.Advertise != "" {
 		return c.cfg.Advertise
 	}
-	return string(c.trans.LocalAddr())
+	return string(c.network.LocalAddr())
 }

@@ -268,7 +268,7 @@ func TestElectionTiming(t *testing.T) {
 	l := leader(t, rs)
 	term := l.c.Term()
 	start := time.Now()
-	l.c.wire.Mute(true) // what a machine that vanished looks like to the others: no proof, only silence
+	l.c.transport.Mute(true) // what a machine that vanished looks like to the others: no proof, only silence
 	eventually(t, patience, "a new leader", func() bool {
 		for _, r := range rs {
 			if r != l && r.c.IsLeader() && r.c.Term() > term {
@@ -278,7 +278,7 @@ func TestElectionTiming(t *testing.T) {
 		return false
 	})
 	t.Logf("new leader after %s", time.Since(start).Round(time.Millisecond))
-	l.c.wire.Mute(false)
+	l.c.transport.Mute(false)
 	inStep(t, rs, put(t, rs, 5))
 }
 

@@ -24,7 +24,7 @@ type Config struct {
 	DataDir string
 	// Advertise is the address others dial; empty: Peer's.
 	Advertise string
-	// Peer is the wire to the other replicas. Nil only with an injected transport.
+	// Peer is the connections to the other replicas. Nil only with an injected transport.
 	Peer Peer
 	// FSM applies committed entries.
 	FSM raft.FSM
@@ -74,7 +74,7 @@ type Config struct {
 	// OnFatal is called once, at once, when this replica must not go on. It should not return.
 	OnFatal func(code int, err error)
 	// VerifySnapshot reads a whole snapshot and checks it. It is called before anything is restored. ErrNewer
-	// is its word for one that this program is too old for.
+	// is what it returns for one that this program is too old for.
 	VerifySnapshot func(io.Reader) error
 	// VerifyEntry says whether the FSM can apply an entry. It is called before an entry is proposed or stored. Nil: it
 	// can apply all.
@@ -111,10 +111,10 @@ type Options struct {
 	FreeSpace func(dir string) (uint64, error)
 	// LowTrailing permits Trailing below 1,024 and thresholds of a few entries.
 	LowTrailing bool
-	// HeartbeatFastPath lets raft's heartbeat handler through to the transport, which brings back
-	// hashicorp/raft #695. It exists so that a simulation can prove that the guard is needed.
+	// HeartbeatFastPath keeps raft's heartbeat handler, which brings back hashicorp/raft #695, so that a
+	// simulation can show that the guard is needed.
 	HeartbeatFastPath bool
-	// CommitTimeout is when a follower is told of a commit that nothing else has told it. 0: 100 ms.
+	// CommitTimeout is when a follower learns of a commit that it has not learned of otherwise. 0: 100 ms.
 	CommitTimeout time.Duration
 	// FastTimers permits timeouts below the lowest advised, for measurements.
 	FastTimers bool

@@ -14,11 +14,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"rmd/cluster/raftstore"
 	"rmd/internal/exitcode"
-
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 )
 
 // picture is every name, mode and byte below a directory.

@@ -1,21 +1,22 @@
-// Package cluster is Raft itself: stores on disk behind a guard, birth of a cluster, membership,
-// leadership, reads at an index, crash detection. It knows nothing of YARN: it takes a raft.FSM and
-// a Peer (the wire between replicas, which *peer.Server of transport/peer satisfies).
+// Package cluster is one replica's Raft: start and restart, proposals, reads, leadership, membership and
+// the commands that change it. It knows nothing of YARN: it takes a raft.FSM and a Peer, the connections to
+// the other replicas, which *peer.Server of transport/peer is.
 //
-//	Propose ─▶ raft ─▶ guard (envelope, checksum, poison, watchdog) ─▶ bolt
-//	             │ ▲
-//	             │ └─ wire (no heartbeat fast path, injected elections, muting) ◀─▶ Peer
-//	             ▼
-//	          machine (applied index, no entry twice) ─▶ the caller's FSM
+//	Propose ─▶ raft ─▶ raftstore (guard, log, snapshots) ─▶ disk
+//	            │ ▲
+//	            │ └─ rafttransport (work-arounds, muting, injected elections) ◀─▶ Peer
+//	            ▼                    ▲
+//	         machine              succession (status of the others, who campaigns)
+//	            ▼
+//	         the caller's FSM
 //
 // Invariants:
-//   - A stored entry is handed out only when its checksum and its place in the log are right.
-//   - After the first failed write or sync the store is never used again: OnFatal is called at once,
-//     and no library code runs on past the failure.
-//   - An error of Propose that Is ErrNotLeader means surely not appended; ErrUnknownOutcome means
-//     that nobody here can know.
+//   - An error of Propose that Is ErrNotLeader means surely not appended; ErrUnknownOutcome means that
+//     nobody here can know.
 //   - The applied index never goes back while the process lives, restarts of raft in place included.
-//   - A live leader is never deposed because a connection was lost.
+//   - One membership change at a time is judged and made.
+//   - Who is no member can neither vote, nor lead, nor be asked for the state of the cluster.
 //
-// DESIGN.md tells why; hashicorp/raft v1.8.0 is pinned, and the traps it has are tested one by one.
+// hashicorp/raft v1.8.0 is pinned. What it does wrong is worked around in one file for each behaviour, named
+// raft503_… by the library's issue or raft_w1_… by a number of ours; DESIGN.md lists them.
 package cluster

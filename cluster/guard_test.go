@@ -13,12 +13,11 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
 	"rmd/internal/exitcode"
-
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 )
 
 // faultLog is a log store that can fail or hang.
@@ -142,8 +141,8 @@ func TestSlowDiskComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
-		if err := l.c.Failure(); err != nil || l.c.AppliedIndex() < index || l.c.wire.Muted() {
-			t.Errorf("failure %v, applied %d of %d, muted %v", err, l.c.AppliedIndex(), index, l.c.wire.Muted())
+		if err := l.c.Failure(); err != nil || l.c.AppliedIndex() < index || l.c.transport.Muted() {
+			t.Errorf("failure %v, applied %d of %d, muted %v", err, l.c.AppliedIndex(), index, l.c.transport.Muted())
 		}
 		s.stopAll()
 	})

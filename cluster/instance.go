@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 )
 
 // instance is one life of the library's Raft. A restart in place ends one and starts the next over
-// the same stores, wire and FSM.
+// the same stores, transport and FSM.
 type instance struct {
 	raft   *raft.Raft
 	ctx    context.Context // ends after raft has stopped
@@ -36,7 +35,7 @@ func (c *Cluster) raftConfig(notify chan<- bool) *raft.Config {
 	rc := raft.DefaultConfig()
 	rc.LocalID = c.Identity().ServerID()
 	rc.HeartbeatTimeout, rc.ElectionTimeout, rc.LeaderLeaseTimeout = c.cfg.Heartbeat, c.cfg.Election, c.cfg.Lease
-	rc.CommitTimeout = commitTimeout // for notices of commits that were lost
+	rc.CommitTimeout = commitTimeout // for commit notices that were lost
 	if t := c.cfg.Options.CommitTimeout; t > 0 {
 		rc.CommitTimeout = t
 	}
@@ -78,7 +77,7 @@ func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 			last, _ := c.stores.Logs.Tail()
 			_ = c.stores.Logs.DeleteRange(first, last)
 		}
-		in.raft, err = raft.NewRaft(rc, c.fsm, c.stores.Logs, c.stores.Stable, c.stores.Snapshots, c.wire)
+		in.raft, err = raft.NewRaft(rc, c.fsm, c.stores.Logs, c.stores.Stable, c.stores.Snapshots, c.transport)
 	}()
 	<-done
 	if f := c.guard.Failure(); f != nil {
@@ -124,7 +123,7 @@ func (c *Cluster) current() *instance {
 // restart ends raft and starts it anew in place. It is the way out of library states that only a
 // restart ends (hashicorp/raft #696, #697), at the price of one election at most.
 func (c *Cluster) restart(why string) {
-	for !c.restarting.TryLock() { // not Lock: in virtual time the clock stands still for who waits in it
+	for !c.restarting.TryLock() { // not Lock: in virtual time the clock stands still for a goroutine that waits for it
 		if !c.pause(10 * time.Millisecond) {
 			return
 		}
@@ -139,7 +138,7 @@ func (c *Cluster) restart(why string) {
 	point.Hit(point.RestartStopped)
 	rep, err := c.stores.Inspect()
 	if err == nil {
-		rep.Drop = c.toDrop() || rep.Drop
+		rep.Drop = c.takeDivergent() || rep.Drop
 		err = c.start(rep, true)
 	}
 	if err != nil {
@@ -150,41 +149,3 @@ func (c *Cluster) restart(why string) {
 	c.counters.restarts.Add(1)
 	c.observe(MeasureRestart, time.Since(start))
 }
-
-// await waits for one of the library's futures, for ctx and for the end of the instance. The library
-// never answers futures that sit in its queues when it shuts down, so waiting for them alone would be
-// for ever.
-func (in *instance) await(ctx context.Context, f raft.Future) error {
-	stop := make(chan struct{})
-	merged, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(in.ctx, cancel)()
-	defer context.AfterFunc(merged, func() { close(stop) })()
-	if !stopOn(f, stop) {
-		return f.Error()
-	}
-	err := f.Error()
-	if errors.Is(err, raft.ErrRaftShutdown) && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
-}
-
-// stopOn makes a future of the library end with raft.ErrRaftShutdown when stop is closed: all of them
-// have a field for it that most leave nil. The field is set before the one goroutine that waits reads
-// it. A test holds that this works with the pinned version; errors that are no real futures have none.
-func stopOn(f raft.Future, stop chan struct{}) bool {
-	v := reflect.ValueOf(f)
-	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		return false
-	}
-	field := v.Elem().FieldByName("ShutdownCh")
-	if !field.IsValid() || !field.CanSet() || field.Type() != reflect.TypeFor[chan struct{}]() {
-		return false
-	}
-	field.Set(reflect.ValueOf(stop))
-	return true
-}
-
-// enqueued says that raft took what the future stands for; otherwise it is a bare error.
-func enqueued(f raft.Future) bool { return reflect.ValueOf(f).Kind() == reflect.Pointer }

@@ -71,7 +71,7 @@ func (c *Cluster) ownsKey(server raft.ServerID, key ed25519.PublicKey) bool {
 	return pinned == hex.EncodeToString(key) || pinned == "" && !c.peer.Proves()
 }
 
-// introductions remembers who has shown a chain, until the membership tells.
+// introductions remembers which replicas have shown a chain, until the membership names them.
 type introductions struct {
 	mu    sync.Mutex
 	known map[raft.ServerID]bool
@@ -98,12 +98,12 @@ func (s *introductions) add(server raft.ServerID) {
 	s.known[server] = true
 }
 
-// settle forgets those that the membership tells of: from now on it alone counts.
-func (s *introductions) settle(gone func(raft.ServerID) bool) {
+// forget drops the replicas that the membership decides about: from now on it alone counts.
+func (s *introductions) forget(decided func(raft.ServerID) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.known { // in any order
-		if gone(id) {
+		if decided(id) {
 			delete(s.known, id)
 		}
 	}

@@ -89,7 +89,7 @@ func TestAdmissionChain(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := judge.dir.Update(func(i *identity.Identity) { i.Gone = append(i.Gone, string(id(l))) }); err != nil {
+	if err := judge.dir.Update(func(i *identity.Identity) { i.RemovedPeers = append(i.RemovedPeers, string(id(l))) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := judge.admitted(id(d), first); err == nil || !strings.Contains(err.Error(), "was removed") {

@@ -10,7 +10,7 @@ import (
 	"rmd/cluster/identity"
 )
 
-// joinRequest asks to be let in.
+// joinRequest asks to become a member.
 type joinRequest struct {
 	Identity identity.Identity `json:"identity"`
 	Address  string            `json:"address"`
@@ -47,13 +47,13 @@ func (c *Cluster) CheckJoin(ctx context.Context, leaders []string, token string)
 // join does the work of both.
 func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry bool) (joinReply, error) {
 	if c.peer == nil {
-		return joinReply{}, errors.New("join: this replica has no wire")
+		return joinReply{}, errors.New("join: this replica has no peer transport")
 	}
 	if c.hasState() || c.inMembership() {
-		return joinReply{}, refuse(CodeAlreadyInitialized, "wipe its data directory to let it join anew", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
+		return joinReply{}, refuse(CodeAlreadyInitialized, "wipe its data directory to let it join again", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
 	}
 	q := joinRequest{Identity: c.Identity(), Address: c.Addr(), Token: token, Level: c.cfg.Level, Version: c.cfg.Version, Dry: dry}
-	q.Identity.Gone, q.Identity.Recovered = nil, nil
+	q.Identity.RemovedPeers, q.Identity.Recovered = nil, nil
 	var errs []error
 	for _, addr := range leaders {
 		r, err := ask[joinReply](ctx, c.peer, addr, methodJoin, q)
@@ -80,7 +80,7 @@ func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry 
 	return joinReply{}, refuse(CodePeerUnreachable, "check the addresses and raft.listen there", "no replica answered: %v", errors.Join(errs...))
 }
 
-// helloRefusal translates what the wire's hello said.
+// helloRefusal translates what the peer transport's hello said.
 func (c *Cluster) helloRefusal(addr string, err error) error {
 	var coded interface{ ErrorCode() string }
 	if !errors.As(err, &coded) {
@@ -111,7 +111,7 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 	}
 	c.conf.change.Lock()
 	defer c.conf.change.Unlock()
-	if err := c.settled(ctx); err != nil {
+	if err := c.awaitCommitted(ctx); err != nil {
 		return joinReply{}, err
 	}
 	self := c.Identity()
@@ -143,7 +143,7 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 		return joinReply{ClusterID: self.ClusterID, Epoch: self.Epoch, Role: role}, nil
 	}
 	in := c.current()
-	if err := c.changed(ctx, in, in.raft.AddNonvoter(sid, raft.ServerAddress(q.Address), 0, adminTimeout)); err != nil {
+	if err := c.awaitChange(ctx, in, in.raft.AddNonvoter(sid, raft.ServerAddress(q.Address), 0, adminTimeout)); err != nil {
 		return joinReply{}, err
 	}
 	c.log.Info("replica joined as non-voter", "replica", q.Identity.ID, "address", q.Address, "role", role)
@@ -231,11 +231,11 @@ func (c *Cluster) moveHere(ctx context.Context, from string, q moveRequest) erro
 		}
 	}
 	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Address != q.Address {
-		return refuse(CodeIDInUse, "stop the one on a copied disk, wipe it and join anew with another id", "replica %s runs at %s already", q.ServerID, s.Address)
+		return refuse(CodeIDInUse, "stop the one on a copied disk, wipe it and join again with another id", "replica %s runs at %s already", q.ServerID, s.Address)
 	}
 	in := c.current()
 	if s.Suffrage == raft.Voter {
-		return c.changed(ctx, in, in.raft.AddVoter(s.ID, raft.ServerAddress(q.Address), 0, adminTimeout))
+		return c.awaitChange(ctx, in, in.raft.AddVoter(s.ID, raft.ServerAddress(q.Address), 0, adminTimeout))
 	}
-	return c.changed(ctx, in, in.raft.AddNonvoter(s.ID, raft.ServerAddress(q.Address), 0, adminTimeout))
+	return c.awaitChange(ctx, in, in.raft.AddNonvoter(s.ID, raft.ServerAddress(q.Address), 0, adminTimeout))
 }

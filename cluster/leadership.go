@@ -17,7 +17,7 @@ type Leadership struct {
 	IsLeader bool // this replica leads in Term
 }
 
-// leadershipHub tells subscribers the newest leadership: one who is slow skips older ones, never the
+// leadershipHub sends subscribers the newest leadership: a slow one skips older ones, never the
 // newest. A leadership lost and won again differs in its term.
 type leadershipHub struct {
 	mu     sync.Mutex
@@ -42,7 +42,7 @@ func (c *Cluster) Leadership() <-chan Leadership {
 	return ch
 }
 
-// publish tells a change and says whether it was one.
+// publish sends a change and says whether it was one.
 func (h *leadershipHub) publish(l Leadership) (old Leadership, changed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,7 +119,7 @@ func (c *Cluster) publishLeadership(in *instance) {
 	c.succession.LeadershipChanged(l.Term)
 }
 
-// successorFound is told how long a dead leader was missed.
+// successorFound records how long it took from the proof of a leader's death to the next leader.
 func (c *Cluster) successorFound(took time.Duration) {
 	c.counters.crashes.Add(1)
 	c.observe(MeasureCrash, took)

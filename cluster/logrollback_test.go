@@ -13,10 +13,10 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// TestDiskGoneBack puts an older copy of a follower's disk in place while its
+// TestLogRollback puts an older copy of a follower's disk in place while its
 // leader goes on: it has forgotten what it acknowledged, and must not take part. It says so as often as it is started
 // with that disk, and takes part again with its own.
-func TestDiskGoneBack(t *testing.T) {
+func TestLogRollback(t *testing.T) {
 	rs := trio(t, nil)
 	inStep(t, rs, put(t, rs, 5))
 	l := leader(t, rs)
@@ -43,7 +43,7 @@ func TestDiskGoneBack(t *testing.T) {
 		with(old)
 		select {
 		case f := <-victim.fatal:
-			if f.Code != exitcode.Store || !errors.Is(f.Err, ErrForgetful) {
+			if f.Code != exitcode.Store || !errors.Is(f.Err, ErrLogRolledBack) {
 				t.Fatalf("it ended with %d: %v", f.Code, f.Err)
 			}
 		case <-time.After(patience):
@@ -53,7 +53,7 @@ func TestDiskGoneBack(t *testing.T) {
 			t.Fatal("a disk that has gone back takes part again")
 		}
 		for _, m := range l.c.Members() {
-			if bad := strings.Contains(m.Problem, "its disk has gone back: its log ended at"); bad != (m.ID == victim.id) {
+			if bad := strings.Contains(m.Problem, "log rollback: its log ended at"); bad != (m.ID == victim.id) {
 				t.Errorf("status of %s says %q", m.ID, m.Problem)
 			}
 		}

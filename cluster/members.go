@@ -79,7 +79,7 @@ func (c *Cluster) info() info {
 	if i.Leads {
 		i.RolledBack = c.rolledBack(i.Term)
 	}
-	i.Identity.Gone, i.Identity.Recovered = nil, nil
+	i.Identity.RemovedPeers, i.Identity.Recovered = nil, nil
 	switch at := c.LastContact(); {
 	case i.Leads:
 		i.LastContact = 0

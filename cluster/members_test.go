@@ -18,9 +18,9 @@ func ledTrio(t *testing.T) (l, f, g *replica) {
 	return l, others[0], others[1]
 }
 
-// TestMembersTellWhatIsCommitted: an operator who reads that a replica votes, or is gone, takes the next one's
+// TestMembersShowWhatIsCommitted: an operator who reads that a replica votes, or is gone, takes the next one's
 // disk away. A change that a leader wrote and cannot commit is not told yet.
-func TestMembersTellWhatIsCommitted(t *testing.T) {
+func TestMembersShowWhatIsCommitted(t *testing.T) {
 	l, f, g := ledTrio(t)
 	if err := l.c.Demote(g.id); err != nil {
 		t.Fatal(err)
@@ -94,8 +94,8 @@ func TestRemovalMeansWhoWasThere(t *testing.T) {
 	asked, joined := make(chan error, 1), make(chan error, 1)
 	go func() { asked <- l.c.adminHere(t.Context(), adminRequest{Op: "remove", ID: g.id}) }()
 	go func() { joined <- raft.AddNonvoter(next, old.Address, 0, patience).Error() }()
-	time.Sleep(settlePause) // both wait for the removal, which f will commit
-	l.c.fsm.mu.Lock()       // nobody sees the time between
+	time.Sleep(commitPoll) // both wait for the removal, which f will commit
+	l.c.fsm.mu.Lock()      // nobody sees the time between
 	f.start()
 	eventually(t, patience, "the other one is let in", func() bool { return l.c.HasMember(g.id) })
 	l.c.fsm.mu.Unlock()

@@ -29,7 +29,7 @@ type confState struct {
 }
 
 // init starts from the snapshot's membership, which is committed; those of the log behind it follow when
-// they are applied. Applying old ones again finds the same ones gone, which is right.
+// they are applied. Applying old ones again finds the same replicas removed, which is right.
 func (s *confState) init(snapshot *raft.SnapshotMeta) {
 	s.known = map[raft.ServerID]bool{}
 	s.signal, s.change = make(chan struct{}, 1), raftstore.NewMutex()
@@ -77,8 +77,8 @@ func (s *confState) step() (conf raft.Configuration, left []raft.ServerID, ok bo
 	return s.latest, left, true
 }
 
-// watchMembership acts on membership changes: who left is refused from now on, who stays is watched. It
-// also finds out that this replica itself is out, and tells a new address of ours.
+// watchMembership acts on membership changes: a replica that left is refused from now on, one that stays is watched.
+// It also finds out that this replica itself was removed, and tells the others a new address of this replica.
 func (c *Cluster) watchMembership() {
 	t := time.NewTicker(max(time.Second, 2*c.cfg.Election))
 	defer t.Stop()
@@ -87,8 +87,8 @@ func (c *Cluster) watchMembership() {
 		case <-c.conf.signal:
 			c.stepMembership()
 		case <-t.C:
-			c.rewatch() // an installed snapshot changes the membership without a word
-			c.checkOwnPlace()
+			c.watchPeers() // an installed snapshot changes the membership without a word
+			c.checkOwnMembership()
 		case <-c.ctx.Done():
 			return
 		}
@@ -108,30 +108,30 @@ func (c *Cluster) stepMembership() {
 	}
 	if len(left) > 0 {
 		point.Hit(point.MemberLeft)
-		err := c.guard.RetryShortage("note who was removed", func() error { return c.noteGone(left) })
+		err := c.guard.RetryShortage("record who was removed", func() error { return c.recordRemoved(left) })
 		if err != nil && c.identityFailed(err) != nil {
 			return
 		}
 	}
-	c.introduced.settle(func(id raft.ServerID) bool { _, member := c.member(id); return member || c.dir.IsRemoved(id) })
+	c.introduced.forget(func(id raft.ServerID) bool { _, member := c.member(id); return member || c.dir.IsRemoved(id) })
 	c.peer.Recheck()
-	c.rewatch()
+	c.watchPeers()
 }
 
-// noteGone remembers replicas that were removed.
-func (c *Cluster) noteGone(left []raft.ServerID) error {
+// recordRemoved remembers replicas that were removed.
+func (c *Cluster) recordRemoved(left []raft.ServerID) error {
 	return c.dir.Update(func(i *identity.Identity) {
 		for _, id := range left {
 			delete(i.Trust.Keys, string(id))
-			if !slices.Contains(i.Gone, string(id)) {
-				i.Gone = append(i.Gone, string(id))
+			if !slices.Contains(i.RemovedPeers, string(id)) {
+				i.RemovedPeers = append(i.RemovedPeers, string(id))
 			}
 		}
 	})
 }
 
-// rewatch keeps liveness connections to all other members.
-func (c *Cluster) rewatch() {
+// watchPeers keeps liveness connections to all other members.
+func (c *Cluster) watchPeers() {
 	if c.peer == nil || c.ctx.Err() != nil {
 		return
 	}
@@ -144,14 +144,14 @@ func (c *Cluster) rewatch() {
 	c.peer.Watch(peers, func() []byte { return c.succession.Status().Encode() }, c.succession.ProcessDead)
 }
 
-// removedNotice tells a replica that it is out.
+// removedNotice tells a replica that it was removed.
 type removedNotice struct {
 	ServerID string    `json:"server_id"`
 	By       string    `json:"by"`
 	At       time.Time `json:"at"`
 }
 
-// The removed replica is told within noticeTime, again after each noticePause.
+// A removed replica is told for noticeTime, again after each noticePause.
 const (
 	noticeTime  = 2 * time.Second
 	noticePause = 50 * time.Millisecond
@@ -205,10 +205,10 @@ func (c *Cluster) removedHere(n removedNotice) error {
 	return nil
 }
 
-// checkOwnPlace runs now and then: without a leader it asks the others whether this replica was removed
+// checkOwnMembership runs now and then: without a leader it asks the others whether this replica was removed
 // while it was away, or by an entry of which it never learnt that it is committed; and it tells them when
 // this replica's address changed.
-func (c *Cluster) checkOwnPlace() {
+func (c *Cluster) checkOwnMembership() {
 	self := c.Identity().ServerID()
 	conf := c.configuration()
 	me, member := find(conf, string(self))
@@ -244,12 +244,12 @@ func (c *Cluster) checkOwnPlace() {
 			_ = c.removedHere(removedNotice{ServerID: string(self), By: "replica " + string(s.ID), At: time.Now().UTC()})
 			return
 		case codeOtherCluster:
-			if c.estranged.CompareAndSwap(false, true) { // once: it will not change while this process lives
-				c.log.Error("this replica is refused: the cluster was recovered by hand since it last ran, or the address is another cluster's; wipe its data directory and join anew, or correct the addresses",
+			if c.foreignCluster.CompareAndSwap(false, true) { // once: it will not change while this process lives
+				c.log.Error("this replica is refused: the cluster was recovered by hand since it last ran, or the address is another cluster's; wipe its data directory and join again, or correct the addresses",
 					"peer", s.ID, "address", s.Address, "error", err)
 			}
 		case string(CodeIDInUse):
-			c.log.Error("this replica is refused: another process has its identity; stop it, wipe its data directory and join anew with another id", "error", err)
+			c.log.Error("this replica is refused: another process has its identity; stop it, wipe its data directory and join again with another id", "error", err)
 			return
 		}
 	}
@@ -262,5 +262,5 @@ func refusedBy(err error, member raft.ServerID) bool {
 	return !errors.As(err, &by) || by.RefusedBy() == string(member)
 }
 
-// codeOtherCluster is what the wire's hello says to a replica of another cluster or epoch.
+// codeOtherCluster is what the peer transport's hello says to a replica of another cluster or epoch.
 const codeOtherCluster = "OTHER_CLUSTER"

@@ -14,18 +14,18 @@ import (
 // outcomePause is how often the next leader is asked.
 const outcomePause = 100 * time.Millisecond
 
-// alreadySo is what a leader says of a change that is made already.
-var alreadySo = map[string]Code{"remove": CodeNoSuchReplica, "promote": CodeAlreadyVoter, "demote": CodeNotAVoter}
+// alreadyMade is how a leader refuses a change that is made already.
+var alreadyMade = map[string]Code{"remove": CodeNoSuchReplica, "promote": CodeAlreadyVoter, "demote": CodeNotAVoter}
 
-// untilKnown asks for a change until its outcome is known, within ctx.
-func (c *Cluster) untilKnown(ctx context.Context, q adminRequest) error {
+// resolveOutcome asks for a change until its outcome is known, within ctx.
+func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
 	if s, ok := find(union(c.configuration(), c.fsm.membership()), q.ID); ok {
 		q.Server = string(s.ID)
 	}
 	first := q
 	first.Server = "" // the leader knows best whom the id names
 	err := c.adminHere(ctx, first)
-	made, ok := alreadySo[q.Op]
+	made, ok := alreadyMade[q.Op]
 	if !ok || q.Server == "" || q.Dry {
 		return err
 	}
@@ -41,16 +41,16 @@ func (c *Cluster) untilKnown(ctx context.Context, q adminRequest) error {
 			return nil
 		case !errors.As(now, &ref): // lost again
 		case ref.Code == made:
-			return c.sureOf(q)
+			return c.confirmMade(q)
 		case ref.Code != CodeNoLeader:
 			return now
 		}
 	}
-	return fmt.Errorf("%w: no leader has told within %s: %w", ErrUnknownOutcome, adminTimeout, err)
+	return fmt.Errorf("%w: no leader has answered within %s: %w", ErrUnknownOutcome, adminTimeout, err)
 }
 
-// sureOf says that a change was made, unless another incarnation bears the id now, which may be the one that was meant.
-func (c *Cluster) sureOf(q adminRequest) error {
+// confirmMade says that a change was made, unless another incarnation bears the id now, which may be the one that was meant.
+func (c *Cluster) confirmMade(q adminRequest) error {
 	if s, ok := find(c.configuration(), q.ID); ok && string(s.ID) != q.Server {
 		return refuse(CodeNoSuchReplica, "see \"rmd cluster members\"", "%s is not a member; %s has the id now", q.Server, s.ID)
 	}

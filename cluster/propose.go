@@ -32,7 +32,7 @@ func (c *Cluster) Propose(entry []byte) Future {
 	}
 	in := c.current()
 	start := time.Now()
-	c.spread.inFlight.Add(1)
+	c.commits.inFlight.Add(1)
 	return &proposal{c: c, in: in, start: start, f: in.raft.Apply(entry, c.enqueueTimeout())}
 }
 
@@ -56,7 +56,7 @@ type proposal struct {
 // Wait reads both of the future's places for errors: raft's and the FSM's.
 func (p *proposal) Wait() (uint64, any, error) {
 	err := p.in.await(context.Background(), p.f)
-	p.c.spread.ended(err == nil)
+	p.c.commits.proposalEnded(err == nil)
 	if err != nil {
 		return 0, nil, p.c.outcome(p.f, err)
 	}

@@ -115,12 +115,12 @@ func TestDropsNoOtherLog(t *testing.T) {
 		l := s.leader(nil)
 		index, term := l.c.stores.Logs.Tail()
 		l.c.divergent.Store(&raft.Log{Index: index, Term: term})
-		if !l.c.toDrop() || l.c.toDrop() {
+		if !l.c.takeDivergent() || l.c.takeDivergent() {
 			t.Error("the log that was found is not dropped, or more than once")
 		}
 		l.c.divergent.Store(&raft.Log{Index: index, Term: term})
 		s.put(l, 1)
-		if l.c.toDrop() {
+		if l.c.takeDivergent() {
 			t.Error("a log with an entry more than the one that was found is dropped")
 		}
 		s.stopAll()

@@ -72,8 +72,8 @@ func TestLateVoter(t *testing.T) {
 	})
 }
 
-// TestLateVoterStands: the same when it stands at once, as by crash detection, which asks no vote before.
-func TestLateVoterStands(t *testing.T) {
+// TestLateVoterCampaigns: the same when it stands at once, as by crash detection, which asks no vote before.
+func TestLateVoterCampaigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 2, nil)
 		old, promoted, away := lateVoter(t, s)

@@ -67,7 +67,7 @@ func (v raftView) Authorize(request any) error {
 	if v.c.peer == nil {
 		return nil
 	}
-	if err := v.c.mayRaft(request); err != nil {
+	if err := v.c.authorizeRaft(request); err != nil {
 		return err
 	}
 	return v.c.verifyReceived(request)
@@ -80,14 +80,14 @@ func (v raftView) Introduce(to raft.ServerAddress) bool { return v.c.peer != nil
 func (v raftView) VoteRequested(term uint64) { v.c.succession.VoteRequested(term) }
 
 // SnapshotInstalled implements rafttransport.Replica.
-func (v raftView) SnapshotInstalled(index, term uint64) { v.c.installed(index, term) }
+func (v raftView) SnapshotInstalled(index, term uint64) { v.c.snapshotInstalled(index, term) }
 
 // DropLog implements rafttransport.Replica.
-func (v raftView) DropLog(tail raft.Log) { v.c.drop(tail) }
+func (v raftView) DropLog(tail raft.Log) { v.c.dropLog(tail) }
 
 // LogRolledBack implements rafttransport.Replica.
 func (v raftView) LogRolledBack(follower raft.ServerID, r rafttransport.Rollback) {
-	v.c.tellForgetful(follower, r)
+	v.c.quarantine(follower, r)
 }
 
 // leads says whether this replica leads in a term.

@@ -146,7 +146,7 @@ func (c *Cluster) runReads() {
 func (c *Cluster) verifiedIndex(ctx context.Context) (uint64, error) {
 	in := c.current()
 	term := in.raft.CurrentTerm()
-	if err := c.officeCommitted(ctx, in, term); err != nil {
+	if err := c.awaitTermCommit(ctx, in, term); err != nil {
 		return 0, err
 	}
 	index := in.raft.CommitIndex()
@@ -157,9 +157,9 @@ func (c *Cluster) verifiedIndex(ctx context.Context) (uint64, error) {
 	return index, nil
 }
 
-// officeCommitted waits until an entry of this term is committed: before, a new leader's commit index
+// awaitTermCommit waits until an entry of this term is committed: before, a new leader's commit index
 // may be older than what was acknowledged.
-func (c *Cluster) officeCommitted(ctx context.Context, in *instance, term uint64) error {
+func (c *Cluster) awaitTermCommit(ctx context.Context, in *instance, term uint64) error {
 	for {
 		noop, noopTerm := c.stores.Logs.LastNoop()
 		if noopTerm == term && in.raft.CommitIndex() >= noop {
@@ -174,76 +174,4 @@ func (c *Cluster) officeCommitted(ctx context.Context, in *instance, term uint64
 			return ctx.Err()
 		}
 	}
-}
-
-// VerifyLeader asks the other voters whether this replica still leads.
-func (c *Cluster) VerifyLeader() error {
-	ctx, cancel := context.WithTimeout(c.ctx, c.enqueueTimeout())
-	defer cancel()
-	in := c.current()
-	return c.verify(ctx, in, in.raft.CurrentTerm())
-}
-
-// verify makes sure that no later leader was elected before this call. The library's VerifyLeader
-// counts non-voters and answers to heartbeats sent before the question, so the voters are asked for
-// their term on our own wire: a majority still in this term means that none of a later one could have
-// been elected. Without a wire (simulations) the library's must do, or a barrier with non-voters.
-func (c *Cluster) verify(ctx context.Context, in *instance, term uint64) error {
-	if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
-		return ErrNotLeader
-	}
-	conf := in.raft.GetConfiguration().Configuration()
-	if c.peer != nil {
-		return c.verifyTerm(ctx, in, conf, term)
-	}
-	for _, s := range conf.Servers {
-		if s.Suffrage != raft.Voter {
-			f := in.raft.Barrier(c.enqueueTimeout())
-			return c.mapVerify(in.await(ctx, f))
-		}
-	}
-	return c.mapVerify(in.await(ctx, in.raft.VerifyLeader()))
-}
-
-func (c *Cluster) mapVerify(err error) error {
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNotLeader, err)
-	}
-	return nil
-}
-
-// verifyTerm counts voters that are in term.
-func (c *Cluster) verifyTerm(ctx context.Context, in *instance, conf raft.Configuration, term uint64) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	self := c.Identity().ServerID()
-	votes, voters, asked := 0, 0, 0
-	answers := make(chan bool, len(conf.Servers))
-	for _, s := range conf.Servers {
-		if s.Suffrage != raft.Voter {
-			continue
-		}
-		voters++
-		if s.ID == self {
-			votes++
-			continue
-		}
-		asked++
-		go func() { // ends with ctx
-			b, err := c.peer.Call(ctx, string(s.Address), methodTerm, nil)
-			answers <- err == nil && len(b) == 8 && binary.BigEndian.Uint64(b) == term
-		}()
-	}
-	for ; votes <= voters/2 && asked > 0; asked-- {
-		if <-answers {
-			votes++
-		}
-	}
-	if votes <= voters/2 {
-		return fmt.Errorf("%w: %d of %d voters are in term %d", ErrNotLeader, votes, voters, term)
-	}
-	if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
-		return ErrNotLeader
-	}
-	return nil
 }

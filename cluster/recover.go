@@ -144,7 +144,7 @@ func recoverIn(d *raftstore.Dir, st *raftstore.Stores, peers []RecoverPeer, o Re
 		}
 	}
 	err = d.Update(func(i *identity.Identity) {
-		i.Epoch, i.Removed, i.Gone, i.Role = rep.Epoch, nil, nil, identity.RoleVoter
+		i.Epoch, i.Removed, i.RemovedPeers, i.Role = rep.Epoch, nil, nil, identity.RoleVoter
 		i.Trust.Known, i.Trust.Admission = nil, nil
 		i.Recovered = &identity.Removal{By: o.By, At: time.Now().UTC()}
 	})

@@ -241,7 +241,7 @@ func TestNotCaughtUp(t *testing.T) {
 	if err := l.c.Demote(f.id); err != nil {
 		t.Fatal(err)
 	}
-	f.c.wire.RefuseEntries(true) // it hears the leader but takes nothing
+	f.c.transport.RefuseEntries(true) // it hears the leader but takes nothing
 	put(t, []*replica{l}, 120)
 	r := wantRefusal(t, l.c.Promote(f.id, 0), CodeNotCaughtUp)
 	if !strings.Contains(r.What, "entries behind") || !strings.Contains(r.Do, "--max-lag") {
@@ -251,7 +251,7 @@ func TestNotCaughtUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRefusal(t, l.c.Transfer(f.id), CodeNotCaughtUp)
-	f.c.wire.RefuseEntries(false)
+	f.c.transport.RefuseEntries(false)
 	inStep(t, rs, put(t, rs, 1))
 }
 

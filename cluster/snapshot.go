@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -77,51 +76,6 @@ func (c *Cluster) OpenSnapshot(id string) (SnapshotInfo, io.ReadCloser, error) {
 		return SnapshotInfo{}, nil, fmt.Errorf("open snapshot: %w", err)
 	}
 	return SnapshotInfo{ID: m.ID, Index: m.Index, Term: m.Term, Size: m.Size}, r, nil
-}
-
-// RestoreSnapshot replaces the state of the whole cluster. Only the leader can. The data is read and
-// verified to its end before raft sees a byte: raft panics when a restore fails half way.
-func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
-	if !c.IsLeader() {
-		return ErrNotLeader
-	}
-	f, err := os.CreateTemp(c.cfg.DataDir, "restore-*.tmp")
-	if err != nil {
-		return fmt.Errorf("restore snapshot: %w", err)
-	}
-	defer func() {
-		_ = f.Close()
-		_ = os.Remove(f.Name())
-	}()
-	size, err := io.Copy(f, r)
-	if err != nil {
-		return fmt.Errorf("restore snapshot: %w", err)
-	}
-	if c.cfg.VerifySnapshot != nil {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return fmt.Errorf("restore snapshot: %w", err)
-		}
-		if err := c.cfg.VerifySnapshot(f); err != nil {
-			return refuse(CodeSnapshotDamaged, "use another backup; the state is unchanged", "the snapshot does not verify: %v", err)
-		}
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("restore snapshot: %w", err)
-	}
-	in := c.current()
-	done := make(chan error, 1)
-	go func() { // the library's call cannot be cancelled; it ends with raft
-		done <- in.raft.Restore(&raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: meta.Index, Term: meta.Term, Size: size}, f, adminTimeout)
-	}()
-	select {
-	case err = <-done:
-	case <-in.ctx.Done():
-		err = ErrUnknownOutcome
-	}
-	if err != nil {
-		return fmt.Errorf("restore snapshot: %w", err)
-	}
-	return nil
 }
 
 // snapshotMade is called after each finished snapshot, made or received.

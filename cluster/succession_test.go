@@ -151,7 +151,7 @@ func TestShorterLogRequestsElection(t *testing.T) {
 	l := leader(t, rs)
 	behind := follower(rs, l)
 	other := follower(without(rs, behind), l)
-	behind.c.wire.RefuseEntries(true)
+	behind.c.transport.RefuseEntries(true)
 	inStep(t, []*replica{l, other}, put(t, []*replica{l}, 5))
 	eventually(t, patience, "the longer log is known", func() bool {
 		last, term := behind.c.stores.Logs.Tail()
@@ -162,8 +162,8 @@ func TestShorterLogRequestsElection(t *testing.T) {
 	eventually(t, soonerThanTimers, "the one with the longer log leads", other.c.IsLeader)
 }
 
-// TestStandFromCandidate: a candidate that lost stands again at once instead of sitting out its timer.
-func TestStandFromCandidate(t *testing.T) {
+// TestCampaignFromCandidate: a candidate that lost stands again at once instead of sitting out its timer.
+func TestCampaignFromCandidate(t *testing.T) {
 	rs := trio(t, nil)
 	for _, r := range rs {
 		r.stop()

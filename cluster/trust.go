@@ -13,8 +13,8 @@ import (
 // levelProofs is the feature level from which on every replica proves who it is.
 const levelProofs = 3
 
-// bound says whether a replica may use its name: by the key that it has shown, nil for none.
-func (c *Cluster) bound(server raft.ServerID, key ed25519.PublicKey) error {
+// verifyName says whether a replica may use its name, by the key that it has shown; nil for none.
+func (c *Cluster) verifyName(server raft.ServerID, key ed25519.PublicKey) error {
 	if c.peer == nil || !c.peer.Proves() {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (c *Cluster) bound(server raft.ServerID, key ed25519.PublicKey) error {
 		return fmt.Errorf("%s has another key than before", server)
 	}
 	if _, member := c.member(server); member {
-		return c.pin(server, key)
+		return c.pinKey(server, key)
 	}
 	return nil
 }
@@ -45,8 +45,8 @@ func (c *Cluster) allProve() bool {
 	return c.cfg.FeatureLevel == nil || c.cfg.FeatureLevel() >= levelProofs
 }
 
-// pin keeps the first key of a member.
-func (c *Cluster) pin(server raft.ServerID, key ed25519.PublicKey) error {
+// pinKey keeps the first key of a member.
+func (c *Cluster) pinKey(server raft.ServerID, key ed25519.PublicKey) error {
 	text, other := hex.EncodeToString(key), false
 	err := c.dir.Update(func(i *identity.Identity) {
 		if have := i.Trust.Keys[string(server)]; have != "" {

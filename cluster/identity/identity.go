@@ -42,7 +42,7 @@ type Identity struct {
 	// Recovered is a recovery by hand that is not in the audit yet.
 	Recovered *Removal `json:"recovered,omitempty"`
 	// Gone are the removed ones among the others, by ID.INCARNATION, newest last.
-	Gone []string `json:"gone,omitempty"`
+	RemovedPeers []string `json:"gone,omitempty"`
 	// Trust has a file of its own, which older programs do not read.
 	Trust Trust `json:"-"`
 }

@@ -26,7 +26,7 @@ func boltOptions(readOnly bool) *bbolt.Options {
 // openBolt opens the store, or makes it unless it is only to be read.
 func openBolt(path string, readOnly bool) (*boltStore, error) {
 	b := &boltStore{}
-	return b, sane(path, func() (err error) {
+	return b, recoverDamage(path, func() (err error) {
 		b.BoltStore, err = raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: boltOptions(readOnly)})
 		return err
 	})
@@ -34,39 +34,39 @@ func openBolt(path string, readOnly bool) (*boltStore, error) {
 
 // FirstIndex implements raft.LogStore.
 func (b *boltStore) FirstIndex() (i uint64, err error) {
-	err = sane("first index", func() (err error) { i, err = b.BoltStore.FirstIndex(); return err })
+	err = recoverDamage("first index", func() (err error) { i, err = b.BoltStore.FirstIndex(); return err })
 	return i, err
 }
 
 // LastIndex implements raft.LogStore.
 func (b *boltStore) LastIndex() (i uint64, err error) {
-	err = sane("last index", func() (err error) { i, err = b.BoltStore.LastIndex(); return err })
+	err = recoverDamage("last index", func() (err error) { i, err = b.BoltStore.LastIndex(); return err })
 	return i, err
 }
 
 // GetLog implements raft.LogStore.
 func (b *boltStore) GetLog(index uint64, l *raft.Log) error {
-	return sane("read", func() error { return b.BoltStore.GetLog(index, l) })
+	return recoverDamage("read", func() error { return b.BoltStore.GetLog(index, l) })
 }
 
 // StoreLogs implements raft.LogStore.
 func (b *boltStore) StoreLogs(logs []*raft.Log) error {
-	return sane("store", func() error { return b.BoltStore.StoreLogs(logs) })
+	return recoverDamage("store", func() error { return b.BoltStore.StoreLogs(logs) })
 }
 
 // DeleteRange implements raft.LogStore.
 func (b *boltStore) DeleteRange(first, last uint64) error {
-	return sane("delete", func() error { return b.BoltStore.DeleteRange(first, last) })
+	return recoverDamage("delete", func() error { return b.BoltStore.DeleteRange(first, last) })
 }
 
 // Set implements raft.StableStore.
 func (b *boltStore) Set(key, val []byte) error {
-	return sane("set", func() error { return b.BoltStore.Set(key, val) })
+	return recoverDamage("set", func() error { return b.BoltStore.Set(key, val) })
 }
 
 // Get implements raft.StableStore.
 func (b *boltStore) Get(key []byte) (val []byte, err error) {
-	err = sane("get", func() (err error) { val, err = b.BoltStore.Get(key); return err })
+	err = recoverDamage("get", func() (err error) { val, err = b.BoltStore.Get(key); return err })
 	return val, err
 }
 
@@ -81,7 +81,7 @@ func checkBolt(path string) error {
 	if err := checkBoltFile(path); err != nil {
 		return err
 	}
-	return sane(path, func() error { return walkBolt(path) })
+	return recoverDamage(path, func() error { return walkBolt(path) })
 }
 
 func walkBolt(path string) (err error) {

@@ -24,7 +24,7 @@ const (
 	fileIdentity = "replica.json"
 	fileLog      = "raft.db"
 	fileLock     = "lock"
-	fileRunning  = "running" // there while a process is at work: after a crash it tells so
+	fileRunning  = "running" // exists while a process is at work, and after a crash
 	dirSnapshots = "snapshots"
 	removedMax   = 256
 )
@@ -38,7 +38,7 @@ type Dir struct {
 	keep     func(identity.Identity) error // without a path, where there is one
 	used     atomic.Bool                   // this replica has stored a term or an entry
 
-	changing Mutex // one change at a time
+	updateMu Mutex // one change at a time
 
 	mu sync.Mutex
 	id identity.Identity
@@ -56,7 +56,7 @@ func OpenDir(path string, want identity.Identity) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{Path: path, lock: lock, changing: NewMutex()}
+	d := &Dir{Path: path, lock: lock, updateMu: NewMutex()}
 	if err := d.load(want); err != nil {
 		_ = lock.Close()
 		return nil, err
@@ -71,9 +71,9 @@ func OpenDir(path string, want identity.Identity) (*Dir, error) {
 	return d, nil
 }
 
-// MemoryDir is the identity of a replica without a disk. keep, which may be nil, is told each change.
+// MemoryDir is the identity of a replica without a disk. keep, which may be nil, is called with each change.
 func MemoryDir(id identity.Identity, keep func(identity.Identity) error) *Dir {
-	return &Dir{id: id, keep: keep, changing: NewMutex()}
+	return &Dir{id: id, keep: keep, updateMu: NewMutex()}
 }
 
 // CheckLog walks the pages of the log's file, which nobody may have open.
@@ -99,7 +99,7 @@ func OpenExisting(path string, readOnly bool) (*Dir, error) {
 	case err != nil:
 		return nil, err
 	}
-	d := &Dir{Path: path, lock: lock, readOnly: readOnly, changing: NewMutex()}
+	d := &Dir{Path: path, lock: lock, readOnly: readOnly, updateMu: NewMutex()}
 	b, err := os.ReadFile(filepath.Join(path, fileIdentity))
 	if err == nil {
 		err = d.decode(b)
@@ -162,7 +162,7 @@ func checkModes(path string) error {
 func (d *Dir) load(want identity.Identity) error {
 	b, err := os.ReadFile(filepath.Join(d.Path, fileIdentity))
 	if errors.Is(err, fs.ErrNotExist) {
-		if left := d.remains(); left != "" {
+		if left := d.leftovers(); left != "" {
 			return fmt.Errorf("%s is there but %s is not: %w", left, fileIdentity, ErrDamaged)
 		}
 		want.Incarnation = want.Trust.NewKey()
@@ -181,7 +181,7 @@ func (d *Dir) load(want identity.Identity) error {
 		return err
 	}
 	id := d.id // of an older program
-	if incarnation := id.Trust.NewKey(); id.ClusterID == "" && d.remains() == "" {
+	if incarnation := id.Trust.NewKey(); id.ClusterID == "" && d.leftovers() == "" {
 		id.Incarnation = incarnation // it was in no cluster yet
 	}
 	return d.save(id)
@@ -218,17 +218,17 @@ func (d *Dir) snapshotLeft() string {
 	return filepath.Join(dirSnapshots, filepath.Base(found[0]))
 }
 
-// remains names what a replica has left here, the log or a snapshot; empty: nothing.
-func (d *Dir) remains() string {
+// leftovers names what a replica has left here, the log or a snapshot; empty: nothing.
+func (d *Dir) leftovers() string {
 	if _, err := os.Stat(filepath.Join(d.Path, fileLog)); err == nil {
 		return fileLog
 	}
 	return d.snapshotLeft()
 }
 
-// CheckInPlace tells that the path leads no more to what this process has open: somebody has
-// removed, moved or unmounted it, and what is synced from here on nobody finds again.
-// A disk that does not answer is another matter, and no error here.
+// CheckInPlace returns an error when the path no longer leads to what this process has open: somebody has
+// removed, moved or unmounted it, and nobody would find what is synced from here on. A disk that does not
+// answer is no error here.
 func (d *Dir) CheckInPlace() error {
 	held, err := d.lock.Stat()
 	if err != nil {
@@ -248,7 +248,7 @@ func (d *Dir) CheckInPlace() error {
 }
 
 // storedIdentity is what replica.json holds. The checksum is over the identity's compact JSON: a changed
-// incarnation would otherwise make a stranger of the replica, silently. Used lies beside the identity, so that an
+// incarnation would otherwise silently make it another replica. Used lies beside the identity, so that an
 // older program can still read the file.
 type storedIdentity struct {
 	identity.Identity
@@ -289,18 +289,18 @@ func (d *Dir) Identity() identity.Identity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	id := d.id
-	id.Gone, id.Trust = slices.Clone(id.Gone), id.Trust.Clone()
+	id.RemovedPeers, id.Trust = slices.Clone(id.RemovedPeers), id.Trust.Clone()
 	return id
 }
 
 // Update edits the identity and makes it durable.
 func (d *Dir) Update(edit func(*identity.Identity)) error {
-	d.changing.Lock()
-	defer d.changing.Unlock()
+	d.updateMu.Lock()
+	defer d.updateMu.Unlock()
 	id := d.Identity()
 	edit(&id)
-	if n := len(id.Gone) - removedMax; n > 0 {
-		id.Gone = id.Gone[n:]
+	if n := len(id.RemovedPeers) - removedMax; n > 0 {
+		id.RemovedPeers = id.RemovedPeers[n:]
 	}
 	return d.save(id)
 }

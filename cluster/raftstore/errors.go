@@ -6,13 +6,13 @@ import (
 )
 
 var (
-	// ErrNewer is what VerifySnapshot says of a snapshot that a newer program has written: nothing is wrong
+	// ErrNewer is what VerifySnapshot returns for a snapshot that a newer program has written: nothing is wrong
 	// with it.
 	ErrNewer = errors.New("written by a newer program")
 	// ErrInUse means that another process holds the data directory.
 	ErrInUse = errors.New("data directory is in use by another process")
-	// ErrOvertaken means that a snapshot is no use: one of a higher index was finished while it was written.
-	ErrOvertaken = errors.New("a newer snapshot is there already")
+	// ErrSnapshotSuperseded means that a snapshot is of no use: one of a higher index was finished while it was written.
+	ErrSnapshotSuperseded = errors.New("a newer snapshot is there already")
 	// ErrDamaged means that stored bytes are not what was written.
 	ErrDamaged = errors.New("stored data is damaged")
 	// ErrPoisoned is returned by stores after the first failed write or sync.
@@ -25,9 +25,9 @@ var (
 	ErrNoData = errors.New("not a data directory")
 )
 
-// sane makes an error of a panic, for what reads stored bytes and panics at those that it
+// recoverDamage makes an error of a panic, for what reads stored bytes and panics at those that it
 // cannot make sense of.
-func sane(what string, f func() error) (err error) {
+func recoverDamage(what string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: %v: %w", what, p, ErrDamaged)

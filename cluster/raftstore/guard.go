@@ -3,7 +3,6 @@ package raftstore
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -13,30 +12,38 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// Guard stands round the three stores. It knows every write in flight (for the watchdog), it turns
-// the first failed write, sync or damaged read into the end of this replica, and it lets nobody use
-// the stores afterwards.
+// Guard protects the three stores. It knows every write in flight, for the watchdog. It ends the replica with the
+// first failed write, sync or damaged read, and lets nobody use the stores afterwards (W9).
 type Guard struct {
-	log     hclog.Logger
-	onFatal func(code int, err error)
-	observe func(time.Duration) // told how long each write took, nil: nobody asks
+	cfg GuardConfig
 
-	mu        sync.Mutex
-	err       error
-	code      int
-	failed    chan struct{} // closed with the first failure
-	SlowWrite time.Duration // a write above it is worth a warning, 0 for none
-	warned    time.Time
-	nextOp    uint64
-	ops       map[uint64]time.Time // begin of each write in flight
+	mu     sync.Mutex
+	err    error
+	code   int
+	failed chan struct{} // closed with the first failure
+	warned time.Time     // of a slow write last
+	nextOp uint64
+	ops    map[uint64]time.Time // begin of each write in flight
 
 	shortage             error // the newest one
 	shortAt, shortLogged time.Time
 	shortCount           uint64
 }
 
-func NewGuard(log hclog.Logger, onFatal func(int, error), observe func(time.Duration)) *Guard {
-	return &Guard{log: log, onFatal: onFatal, observe: observe, failed: make(chan struct{}), ops: map[uint64]time.Time{}}
+// GuardConfig is what a Guard is made of. Everything but the logger may be left out.
+type GuardConfig struct {
+	Logger hclog.Logger
+	// OnFatal is called once, with the exit code of the first failure.
+	OnFatal func(code int, err error)
+	// OnWrite is called with how long each write took.
+	OnWrite func(took time.Duration)
+	// SlowWrite is the duration above which a write is worth a warning, 0 for none.
+	SlowWrite time.Duration
+}
+
+// NewGuard returns a Guard that has not failed.
+func NewGuard(c GuardConfig) *Guard {
+	return &Guard{cfg: c, failed: make(chan struct{}), ops: map[uint64]time.Time{}}
 }
 
 // slowPause is the least time between two warnings of a slow disk.
@@ -52,9 +59,9 @@ func (g *Guard) Fail(code int, err error) {
 	g.err, g.code = err, code
 	close(g.failed)
 	g.mu.Unlock()
-	g.log.Error("replica must stop", "exit", code, "error", err)
-	if g.onFatal != nil {
-		g.onFatal(code, err)
+	g.cfg.Logger.Error("replica must stop", "exit", code, "error", err)
+	if g.cfg.OnFatal != nil {
+		g.cfg.OnFatal(code, err)
 	}
 }
 
@@ -73,8 +80,8 @@ func (g *Guard) Check() error {
 	return nil
 }
 
-// write runs one short write with its syncs, under the eye of the watchdog. Any error is fatal: after
-// a failed sync nobody can say what the disk holds, and a second sync would lie.
+// write runs one short write with its syncs, watched by the watchdog. Any error is fatal: after a failed sync nobody
+// can say what the disk holds, and a second sync may succeed without writing.
 func (g *Guard) write(what string, f func() error) error {
 	if err := g.Check(); err != nil {
 		return err
@@ -89,16 +96,16 @@ func (g *Guard) write(what string, f func() error) error {
 	g.mu.Lock()
 	delete(g.ops, op)
 	took := time.Since(start)
-	warn := g.SlowWrite > 0 && took > g.SlowWrite && time.Since(g.warned) > slowPause
+	warn := g.cfg.SlowWrite > 0 && took > g.cfg.SlowWrite && time.Since(g.warned) > slowPause
 	if warn {
 		g.warned = time.Now()
 	}
 	g.mu.Unlock()
 	if warn {
-		g.log.Warn("a disk sync took longer than the election timeout: leaders will be lost; raise raft.election", "took", took, "election", g.SlowWrite)
+		g.cfg.Logger.Warn("a disk sync took longer than the election timeout: leaders will be lost; raise raft.election", "took", took, "election", g.cfg.SlowWrite)
 	}
-	if g.observe != nil {
-		g.observe(took)
+	if g.cfg.OnWrite != nil {
+		g.cfg.OnWrite(took)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", what, err)
@@ -120,13 +127,6 @@ func (g *Guard) OldestWrite(now time.Time) time.Duration {
 		age = max(age, now.Sub(t))
 	}
 	return age
-}
-
-// halt ends the calling goroutine, which is one of raft's. The library answers a failed StoreLogs by
-// stepping down and using the store on, and a failed read by a panic; both are worse than stopping
-// here. In the product OnFatal has already ended the process.
-func (g *Guard) halt() {
-	runtime.Goexit()
 }
 
 // IsNoSpace says that err is a full file system.

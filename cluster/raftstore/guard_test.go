@@ -10,7 +10,7 @@ import (
 // TestStandingStillIsNotTheDisk holds that the time in which this process itself
 // stood still is taken off the writes in flight.
 func TestStandingStillIsNotTheDisk(t *testing.T) {
-	g := NewGuard(hclog.NewNullLogger(), nil, nil)
+	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
 	begun, end, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	from := time.Now()
 	go func() {

@@ -23,7 +23,7 @@ type StartReport struct {
 	First, Last uint64
 	LastTerm    uint64
 	LastAt      time.Time // when the leader appended the newest entry, by its clock
-	Drop        bool      // the whole log lies behind or beside the snapshot and must go
+	Drop        bool      // the log ends before the snapshot or disagrees with it, and must go
 	Config      raft.Configuration
 	ConfigIndex uint64
 }
@@ -43,8 +43,8 @@ func (s *Stores) Inspect() (*StartReport, error) {
 	return rep, s.inspectTerm(rep)
 }
 
-// inspectTerm holds the stored term against the newest entry: raft stores a term before any entry of it. A
-// replica without its term would vote again where it has voted.
+// inspectTerm compares the stored term with the newest entry: raft stores a term before any entry of it. A
+// replica without its term would vote twice in one.
 func (s *Stores) inspectTerm(rep *StartReport) (err error) {
 	if rep.Term, err = s.term(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s *Stores) inspectSnapshots(rep *StartReport) error {
 		if err := s.verifySnapshot(meta.ID); errors.Is(err, ErrNewer) {
 			return &exitcode.Error{Code: exitcode.NotKnown, Err: err}
 		} else if err != nil {
-			s.Snapshots.condemn(meta.ID)
+			s.Snapshots.markDamaged(meta.ID)
 			rep.bad(meta.ID, err)
 			continue
 		}
@@ -164,6 +164,6 @@ func (s *Stores) verifySnapshot(id string) error {
 
 // DecodeConfiguration is raft's, without its panic.
 func DecodeConfiguration(b []byte) (conf raft.Configuration, err error) {
-	err = sane("membership", func() error { conf = raft.DecodeConfiguration(b); return nil })
+	err = recoverDamage("membership", func() error { conf = raft.DecodeConfiguration(b); return nil })
 	return conf, err
 }

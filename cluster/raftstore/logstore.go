@@ -19,14 +19,12 @@ const (
 
 // LogStore is raft's log behind the guard: each entry in its envelope, the newest ones in memory.
 //
-// It declares itself monotonic, so that raft clears the log when it installs a snapshot. Without that
-// a follower with a divergent tail downloads the snapshot for ever (hashicorp/raft #697); with it one
-// restart of raft in place ends the loop.
+// It is monotonic: raft clears it when it installs a snapshot (raft697_monotonic.go).
 type LogStore struct {
-	g     *Guard
-	inner raft.LogStore
-	turn  Mutex // appending, or deleting at the end where entries are appended
-	cuts  Mutex // deleting: raft compacts in one goroutine and clears the log in another
+	g        *Guard
+	inner    raft.LogStore
+	appendMu Mutex // appending, or deleting at the end where entries are appended
+	deleteMu Mutex // deleting: raft compacts in one goroutine and clears the log in another
 
 	mu          sync.RWMutex
 	ring        [cacheEntries]*raft.Log
@@ -46,7 +44,7 @@ var (
 
 // openLog reads the bounds of the inner store.
 func openLog(g *Guard, inner raft.LogStore) (*LogStore, error) {
-	s := &LogStore{g: g, inner: inner, turn: NewMutex(), cuts: NewMutex()}
+	s := &LogStore{g: g, inner: inner, appendMu: NewMutex(), deleteMu: NewMutex()}
 	var err error
 	if s.first, err = inner.FirstIndex(); err != nil {
 		return nil, fmt.Errorf("first index of the log: %w", err)
@@ -63,9 +61,6 @@ func openLog(g *Guard, inner raft.LogStore) (*LogStore, error) {
 	}
 	return s, nil
 }
-
-// IsMonotonic is true, see the type.
-func (s *LogStore) IsMonotonic() bool { return true }
 
 // FirstIndex returns the first index, 0 for an empty log.
 func (s *LogStore) FirstIndex() (uint64, error) {
@@ -146,18 +141,18 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
 	}
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s.appendMu.Lock()
+	defer s.appendMu.Unlock()
 	sealed := make([]*raft.Log, len(logs))
 	next := logs[0].Index
 	for i, l := range logs {
 		if l.Index != next+uint64(i) {
-			return s.broken(fmt.Errorf("store log entries: index %d where %d must stand", l.Index, next+uint64(i)))
+			return s.failWrite(fmt.Errorf("store log entries: index %d where %d must stand", l.Index, next+uint64(i)))
 		}
 		sealed[i] = seal(l)
 	}
 	if last, _ := s.Tail(); last != 0 && next != last+1 {
-		return s.broken(fmt.Errorf("store log entries from %d behind %d: there would be a gap or an overwritten entry", next, last))
+		return s.failWrite(fmt.Errorf("store log entries from %d behind %d: there would be a gap or an overwritten entry", next, last))
 	}
 	point.Hit(point.StoreEntries)
 	if err := s.g.write(fmt.Sprintf("store %d log entries from %d", len(logs), next), func() error { return s.inner.StoreLogs(sealed) }); err != nil {
@@ -173,7 +168,7 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 		s.first = next
 	}
 	for _, l := range logs {
-		s.remember(l)
+		s.cache(l)
 		s.stored += int64(len(l.Data))
 		if l.Type == raft.LogNoop {
 			s.noop, s.noopTerm = l.Index, l.Term
@@ -183,15 +178,15 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 	return nil
 }
 
-// broken ends the replica for a write that must never be asked for.
-func (s *LogStore) broken(err error) error {
+// failWrite ends the replica for a write that must never be asked for.
+func (s *LogStore) failWrite(err error) error {
 	s.g.Fail(exitcode.Store, err)
 	s.g.halt()
 	return err
 }
 
-// remember puts an entry into the ring and forgets old ones above the byte limit. The lock is held.
-func (s *LogStore) remember(l *raft.Log) {
+// cache puts an entry into the ring and drops old ones above the byte limit. The lock is held.
+func (s *LogStore) cache(l *raft.Log) {
 	slot := &s.ring[l.Index%cacheEntries]
 	if *slot != nil {
 		s.bytes -= len((*slot).Data)
@@ -211,8 +206,8 @@ func (s *LogStore) remember(l *raft.Log) {
 // snapshot was installed). It goes in slices from the open end, and from the tail when all go, so that
 // a crash between two slices leaves neither a hole nor a gap behind the snapshot.
 func (s *LogStore) DeleteRange(lo, hi uint64) error {
-	s.cuts.Lock()
-	defer s.cuts.Unlock()
+	s.deleteMu.Lock()
+	defer s.deleteMu.Unlock()
 	s.mu.RLock()
 	first, last := s.first, s.last
 	s.mu.RUnlock()
@@ -220,12 +215,12 @@ func (s *LogStore) DeleteRange(lo, hi uint64) error {
 		return nil
 	}
 	if hi >= last { // a compaction that keeps nothing runs beside appending
-		s.turn.Lock()
-		defer s.turn.Unlock()
+		s.appendMu.Lock()
+		defer s.appendMu.Unlock()
 		last, _ = s.Tail()
 	}
 	lo, hi = max(lo, first), min(hi, last)
-	s.forget(lo, hi)
+	s.uncache(lo, hi)
 	head := lo == first && hi < last
 	for lo <= hi {
 		a, b := lo, min(hi, lo+deleteSlice-1)
@@ -235,8 +230,8 @@ func (s *LogStore) DeleteRange(lo, hi uint64) error {
 		if err := s.g.write(fmt.Sprintf("delete log entries %d to %d", a, b), func() error { return s.inner.DeleteRange(a, b) }); err != nil {
 			s.g.halt()
 		}
-		if err := s.cut(a, b); err != nil {
-			return s.broken(err)
+		if err := s.moveBounds(a, b); err != nil {
+			return s.failWrite(err)
 		}
 		point.Hit(point.EntriesDeleted)
 		if head {
@@ -248,8 +243,8 @@ func (s *LogStore) DeleteRange(lo, hi uint64) error {
 	return nil
 }
 
-// forget takes entries out of the ring.
-func (s *LogStore) forget(lo, hi uint64) {
+// uncache takes entries out of the ring.
+func (s *LogStore) uncache(lo, hi uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, l := range s.ring {
@@ -260,8 +255,8 @@ func (s *LogStore) forget(lo, hi uint64) {
 	}
 }
 
-// cut moves the bounds after entries a to b are gone.
-func (s *LogStore) cut(a, b uint64) error {
+// moveBounds moves the bounds after entries a to b were deleted.
+func (s *LogStore) moveBounds(a, b uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

@@ -15,7 +15,7 @@ import (
 // TestLogHole: entries between snapshot and log are missing.
 func TestLogHole(t *testing.T) {
 	inner := raft.NewInmemStore()
-	g := NewGuard(hclog.NewNullLogger(), nil, nil)
+	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
 	for i := uint64(5); i < 9; i++ {
 		_ = inner.StoreLog(seal(&raft.Log{Index: i, Term: 1, Data: []byte("x")}))
 	}
@@ -23,7 +23,7 @@ func TestLogHole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &Stores{Logs: logs, Stable: &StableStore{g: g, inner: inner}, Snapshots: &SnapshotStore{g: g, turn: NewMutex(), inner: raft.NewInmemSnapshotStore()}}
+	st := &Stores{Logs: logs, Stable: &StableStore{g: g, inner: inner}, Snapshots: &SnapshotStore{g: g, finishMu: NewMutex(), inner: raft.NewInmemSnapshotStore()}}
 	if _, err := st.Inspect(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "begins at 5") {
 		t.Fatalf("got %v", err)
 	}
@@ -32,7 +32,7 @@ func TestLogHole(t *testing.T) {
 // TestLogStoreModel holds the guarded store against a plain map, with truncations at both ends.
 func TestLogStoreModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		g := NewGuard(hclog.NewNullLogger(), nil, nil)
+		g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
 		inner := raft.NewInmemStore()
 		s, _ := openLog(g, inner)
 		model := map[uint64]*raft.Log{}

@@ -102,5 +102,5 @@ func OpenOffline(d *Dir, verify func(io.Reader) error) (*Stores, error) {
 		return nil, err
 	}
 	log := hclog.NewNullLogger()
-	return Open(d, Options{}, NewGuard(log, nil, nil), verify, log)
+	return Open(d, Options{}, NewGuard(GuardConfig{Logger: log}), verify, log)
 }

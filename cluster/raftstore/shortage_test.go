@@ -35,8 +35,8 @@ func TestShortageIsNoDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := NewGuard(hclog.NewNullLogger(), nil, nil)
-	st := &Stores{Snapshots: &SnapshotStore{g: g, turn: NewMutex(), inner: &shortSnapshots{inner, 3}, verify: verifyState}}
+	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
+	st := &Stores{Snapshots: &SnapshotStore{g: g, finishMu: NewMutex(), inner: &shortSnapshots{inner, 3}, verify: verifyState}}
 	rep := &StartReport{}
 	if err := st.inspectSnapshots(rep); err != nil || rep.Snapshot == nil || g.Failure() != nil {
 		t.Fatalf("%+v %v %v", rep, err, g.Failure())

@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/internal/exitcode"
-	"rmd/internal/point"
 )
 
 // SnapshotStore is raft's snapshot store behind the guard: what is written is verified while it is
@@ -24,8 +23,8 @@ type SnapshotStore struct {
 	inner      raft.SnapshotStore
 	dir        string // the data directory; empty when the inner store was injected
 	verify     func(io.Reader) error
-	OnFinished func(meta raft.SnapshotMeta, took time.Duration) // after each finished snapshot
-	turn       Mutex                                            // finishing one, see snapSink.finish
+	OnFinished func(meta raft.SnapshotMeta, took time.Duration) // called after each finished snapshot
+	finishMu   Mutex                                            // held while one is finished, see snapSink.finish
 
 	mu      sync.Mutex
 	bad     map[string]bool // damaged ones, by id: raft must not see them
@@ -39,11 +38,11 @@ func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64,
 	if err := s.g.Check(); err != nil {
 		return nil, err
 	}
-	inner, err := s.begin(func() (raft.SnapshotSink, error) {
+	inner, err := s.createSink(func() (raft.SnapshotSink, error) {
 		return s.inner.Create(version, index, term, conf, confIndex, trans)
 	})
 	if err != nil {
-		return nil, s.trouble(fmt.Errorf("create snapshot at %d: %w", index, err))
+		return nil, s.writeFailed(fmt.Errorf("create snapshot at %d: %w", index, err))
 	}
 	k := &snapSink{SnapshotSink: inner, s: s, meta: raft.SnapshotMeta{ID: inner.ID(), Index: index, Term: term}, start: time.Now()}
 	if s.verify != nil {
@@ -54,15 +53,15 @@ func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64,
 			if err == nil {
 				_, err = io.Copy(io.Discard, r)
 			}
-			_ = r.CloseWithError(fmt.Errorf("snapshot refused: %w", orDamaged(err)))
+			_ = r.CloseWithError(fmt.Errorf("snapshot refused: %w", errOrDamaged(err)))
 			k.verdict <- err
 		}()
 	}
 	return k, nil
 }
 
-// begin makes a sink. First it removes what the library has left of snapshots that it could not begin or finish.
-func (s *SnapshotStore) begin(create func() (raft.SnapshotSink, error)) (raft.SnapshotSink, error) {
+// createSink makes a sink. First it removes what the library has left of snapshots that it could not begin or finish.
+func (s *SnapshotStore) createSink(create func() (raft.SnapshotSink, error)) (raft.SnapshotSink, error) {
 	if s.dir == "" {
 		return create()
 	}
@@ -79,8 +78,8 @@ func (s *SnapshotStore) begin(create func() (raft.SnapshotSink, error)) (raft.Sn
 	return k, err
 }
 
-// ended notes that a snapshot is no longer written.
-func (s *SnapshotStore) ended(id string) {
+// forgetWriting records that a snapshot is no longer written.
+func (s *SnapshotStore) forgetWriting(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.writing, id)
@@ -94,22 +93,22 @@ func (s *SnapshotStore) sweep() {
 			continue
 		}
 		if err := os.RemoveAll(path); err != nil {
-			s.g.log.Warn("an unfinished snapshot was not removed", "path", path, "error", err)
+			s.g.cfg.Logger.Warn("an unfinished snapshot was not removed", "path", path, "error", err)
 		}
 	}
 }
 
-// orDamaged is err, or ErrDamaged for nil: a pipe needs some error.
-func orDamaged(err error) error {
+// errOrDamaged is err, or ErrDamaged for nil: a pipe needs some error.
+func errOrDamaged(err error) error {
 	if err == nil {
 		return ErrDamaged
 	}
 	return err
 }
 
-// trouble ends the replica for a failed write, unless the disk is merely full or the system short of something:
+// writeFailed ends the replica for a failed write, unless the disk is merely full or the system short of something:
 // a snapshot can wait, and raft takes another one soon.
-func (s *SnapshotStore) trouble(err error) error {
+func (s *SnapshotStore) writeFailed(err error) error {
 	switch {
 	case IsShortage(err):
 		s.g.ReportShortage(err)
@@ -144,8 +143,8 @@ func (s *SnapshotStore) list() ([]*raft.SnapshotMeta, error) {
 	return slices.DeleteFunc(list, func(m *raft.SnapshotMeta) bool { return s.bad[m.ID] }), nil
 }
 
-// unread tells of finished snapshots that are not in the library's list, which passes over those whose metadata
-// it cannot read, and why.
+// unread returns finished snapshots that are not in the library's list, and why: the library passes over those whose
+// metadata it cannot read.
 func (s *SnapshotStore) unread(list []*raft.SnapshotMeta) map[string]error {
 	if s.dir == "" {
 		return nil
@@ -167,8 +166,8 @@ func (s *SnapshotStore) unread(list []*raft.SnapshotMeta) map[string]error {
 	return out
 }
 
-// condemn hides a damaged snapshot.
-func (s *SnapshotStore) condemn(id string) {
+// markDamaged hides a damaged snapshot.
+func (s *SnapshotStore) markDamaged(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bad == nil {
@@ -237,7 +236,7 @@ func (k *snapSink) Write(b []byte) (int, error) {
 	n, err := k.SnapshotSink.Write(b)
 	k.meta.Size += int64(n)
 	if err != nil {
-		err = k.s.trouble(fmt.Errorf("write snapshot at %d: %w", k.meta.Index, err))
+		err = k.s.writeFailed(fmt.Errorf("write snapshot at %d: %w", k.meta.Index, err))
 	}
 	return n, err
 }
@@ -248,7 +247,7 @@ func (k *snapSink) Close() error {
 		return nil
 	}
 	k.done = true
-	defer k.s.ended(k.meta.ID)
+	defer k.s.forgetWriting(k.meta.ID)
 	if k.pipe != nil {
 		_ = k.pipe.Close()
 		if err := <-k.verdict; err != nil {
@@ -266,38 +265,6 @@ func (k *snapSink) Close() error {
 	return k.finish()
 }
 
-// finish has a verified snapshot come into being, unless it is behind the newest one. Raft takes the index of
-// whichever is finished last for that of its state: one that this replica takes itself and finishes behind one that
-// it has received meanwhile would have it say that its log ends before what it has acknowledged, as a disk does that
-// was put back (amnesia.go), and vote by that. So to compare, to finish and, for its own, to be known to raft is one
-// step.
-func (k *snapSink) finish() error {
-	k.s.turn.Lock()
-	if k.own != nil {
-		k.own.done = k.s.turn.Unlock
-	} else {
-		defer k.s.turn.Unlock()
-	}
-	if err := k.overtaken(); err != nil {
-		_ = k.SnapshotSink.Cancel()
-		return err
-	}
-	point.Hit(point.SnapshotVerified)
-	err := k.SnapshotSink.Close() // long for a large one: not under the watchdog's eye
-	if err == nil && k.s.dir != "" {
-		err = sealMeta(k.s.dir, k.meta.ID)
-	}
-	if err != nil {
-		k.discard()
-		return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
-	}
-	point.Hit(point.SnapshotFinished)
-	if k.s.OnFinished != nil {
-		k.s.OnFinished(k.meta, time.Since(k.start))
-	}
-	return nil
-}
-
 // discard removes what is left of a snapshot that was not finished: raft does not count on it.
 func (k *snapSink) discard() {
 	if k.s.dir == "" {
@@ -305,20 +272,8 @@ func (k *snapSink) discard() {
 	}
 	path := filepath.Join(k.s.dir, dirSnapshots, k.meta.ID)
 	if err := errors.Join(os.RemoveAll(path), os.RemoveAll(path+".tmp")); err != nil {
-		k.s.g.log.Warn("an unfinished snapshot was not removed", "snapshot", k.meta.ID, "error", err)
+		k.s.g.cfg.Logger.Warn("an unfinished snapshot was not removed", "snapshot", k.meta.ID, "error", err)
 	}
-}
-
-// overtaken refuses a snapshot behind the newest one.
-func (k *snapSink) overtaken() error {
-	list, err := k.s.list()
-	if IsShortage(err) {
-		return k.s.trouble(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
-	}
-	if err != nil || len(list) == 0 || list[0].Index <= k.meta.Index {
-		return nil
-	}
-	return fmt.Errorf("snapshot at %d: %w, at %d", k.meta.Index, ErrOvertaken, list[0].Index)
 }
 
 // Cancel throws the snapshot away.
@@ -327,36 +282,10 @@ func (k *snapSink) Cancel() error {
 		return nil
 	}
 	k.done = true
-	defer k.s.ended(k.meta.ID)
+	defer k.s.forgetWriting(k.meta.ID)
 	if k.pipe != nil {
 		_ = k.pipe.CloseWithError(io.ErrUnexpectedEOF)
 		<-k.verdict
 	}
 	return k.SnapshotSink.Cancel()
-}
-
-// ownSnapshot is one that this replica takes itself. Raft releases it when it has taken in that it is finished, so
-// until then none that is received is finished.
-type ownSnapshot struct {
-	raft.FSMSnapshot
-	done func() // gives the turn back, nil while it is not taken
-}
-
-// NewOwnSnapshot marks a snapshot as one that this replica takes itself.
-func NewOwnSnapshot(s raft.FSMSnapshot) raft.FSMSnapshot { return &ownSnapshot{FSMSnapshot: s} }
-
-// Persist writes the state.
-func (s *ownSnapshot) Persist(sink raft.SnapshotSink) error {
-	if k, ok := sink.(*snapSink); ok {
-		k.own = s
-	}
-	return s.FSMSnapshot.Persist(sink)
-}
-
-// Release is called once, whether the snapshot came into being or not.
-func (s *ownSnapshot) Release() {
-	if s.done != nil {
-		s.done()
-	}
-	s.FSMSnapshot.Release()
 }

@@ -21,8 +21,8 @@ func TestSnapshotRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := NewGuard(hclog.NewNullLogger(), nil, nil)
-	s := &SnapshotStore{g: g, turn: NewMutex(), inner: inner, verify: verifyState}
+	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
+	s := &SnapshotStore{g: g, finishMu: NewMutex(), inner: inner, verify: verifyState}
 	write := func(b []byte) error {
 		k, err := s.Create(1, 10, 2, raft.Configuration{}, 1, AddressEncoder{})
 		if err != nil {
@@ -53,14 +53,14 @@ func TestSnapshotRefused(t *testing.T) {
 	}
 }
 
-// TestSnapshotOvertaken: a snapshot that is finished behind a newer one does not come into being.
-func TestSnapshotOvertaken(t *testing.T) {
+// TestSnapshotSuperseded: a snapshot that is finished behind a newer one does not come into being.
+func TestSnapshotSuperseded(t *testing.T) {
 	inner, err := openSnapshots(t.TempDir(), hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := NewGuard(hclog.NewNullLogger(), nil, nil)
-	s := &SnapshotStore{g: g, turn: NewMutex(), inner: inner}
+	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
+	s := &SnapshotStore{g: g, finishMu: NewMutex(), inner: inner}
 	begin := func(index uint64) raft.SnapshotSink {
 		k, err := s.Create(1, index, 2, raft.Configuration{}, 1, AddressEncoder{})
 		if err != nil {
@@ -75,7 +75,7 @@ func TestSnapshotOvertaken(t *testing.T) {
 	if err := newer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := old.Close(); !errors.Is(err, ErrOvertaken) {
+	if err := old.Close(); !errors.Is(err, ErrSnapshotSuperseded) {
 		t.Errorf("the older one, finished last: %v", err)
 	}
 	if list, _ := s.List(); len(list) != 1 || list[0].Index != 13 || g.Failure() != nil {
@@ -91,7 +91,7 @@ func TestOwnSnapshotIsTakenIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &SnapshotStore{g: NewGuard(hclog.NewNullLogger(), nil, nil), turn: NewMutex(), inner: inner}
+		s := &SnapshotStore{g: NewGuard(GuardConfig{Logger: hclog.NewNullLogger()}), finishMu: NewMutex(), inner: inner}
 		begin := func(index uint64) raft.SnapshotSink {
 			k, err := s.Create(1, index, 2, raft.Configuration{}, 1, AddressEncoder{})
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 type StableStore struct {
 	g            *Guard
 	inner        raft.StableStore
-	OnTermStored func() // called when a term was stored, before anybody counts on it; nil: nobody asks
+	OnTermStored func() // called when a term was stored, before anybody counts on it; may be nil
 }
 
 var _ raft.StableStore = (*StableStore)(nil)

@@ -62,7 +62,7 @@ func Open(d *Dir, o Options, g *Guard, verify func(io.Reader) error, log hclog.L
 		return nil, errors.Join(err, st.Close())
 	}
 	st.Stable = &StableStore{g: g, inner: stable}
-	st.Snapshots = &SnapshotStore{g: g, turn: NewMutex(), inner: snaps, verify: verify}
+	st.Snapshots = &SnapshotStore{g: g, finishMu: NewMutex(), inner: snaps, verify: verify}
 	if o.Snapshots == nil {
 		st.Snapshots.dir = d.Path
 	}

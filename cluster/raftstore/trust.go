@@ -90,5 +90,5 @@ func (d *Dir) PinnedKey(server raft.ServerID) string {
 func (d *Dir) IsRemoved(server raft.ServerID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Contains(d.id.Gone, string(server))
+	return slices.Contains(d.id.RemovedPeers, string(server))
 }

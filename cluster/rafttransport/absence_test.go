@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestAbsenceIsTold: at growing intervals, with a count, and once more at the end.
-func TestAbsenceIsTold(t *testing.T) {
+// TestAbsenceIsLogged: at growing intervals, with a count, and once more at the end.
+func TestAbsenceIsLogged(t *testing.T) {
 	var l lines
 	now := time.Unix(1000, 0)
 	a := newAbsences(l.logger())

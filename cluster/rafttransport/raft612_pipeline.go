@@ -30,7 +30,7 @@ func (tr *Transport) AppendEntriesPipeline(id raft.ServerID, to raft.ServerAddre
 // pipeline passes answers on up to the first one that refuses entries.
 type pipeline struct {
 	raft.AppendPipeline
-	tr     *Transport
+	tr    *Transport
 	id    raft.ServerID
 	known ack // acknowledged before the first request
 	out   chan raft.AppendFuture

@@ -39,7 +39,7 @@ func (d *driver) intruder() {
 			if !up || !provesAll(l) {
 				continue
 			}
-			if slices.Contains(l.cluster.Identity().Gone, name) || !d.wasMember(name) {
+			if slices.Contains(l.cluster.Identity().RemovedPeers, name) || !d.wasMember(name) {
 				d.w.check.achieved("intruder")
 				h.attack(d.w, l)
 			}
@@ -56,7 +56,7 @@ func provesAll(l *life) bool {
 // intruderName is who attacks.
 func (d *driver) intruderName(n int) string {
 	l, _ := d.leading().now()
-	if gone := l.cluster.Identity().Gone; len(gone) > 0 && n > 0 {
+	if gone := l.cluster.Identity().RemovedPeers; len(gone) > 0 && n > 0 {
 		return gone[d.rng.Intn(len(gone))]
 	}
 	if d.oneIn(2) {
@@ -69,7 +69,7 @@ func (d *driver) intruderName(n int) string {
 func (d *driver) wasMember(name string) bool {
 	for _, r := range d.w.members() {
 		l, _ := r.now()
-		if slices.Contains(l.cluster.Identity().Gone, name) {
+		if slices.Contains(l.cluster.Identity().RemovedPeers, name) {
 			return true
 		}
 	}

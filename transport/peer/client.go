@@ -51,8 +51,8 @@ func (s *Server) CallUntil(ctx context.Context, over <-chan struct{}, addr strin
 	if err != nil {
 		return nil, notSent(err)
 	}
-	if rules.ask != nil {
-		if err := rules.ask(method, cc.server); err != nil {
+	if rules.authorizeAnswer != nil {
+		if err := rules.authorizeAnswer(method, cc.server); err != nil {
 			return nil, notSent(err)
 		}
 	}

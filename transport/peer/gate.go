@@ -17,9 +17,9 @@ type caller struct {
 
 // gate holds the rules of who may do what. They are package cluster's.
 type gate struct {
-	meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string)
-	may  func(method byte, server string) error
-	ask  func(method byte, server string) error
+	admitConn       func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string)
+	authorizeCall   func(method byte, server string) error
+	authorizeAnswer func(method byte, server string) error
 }
 
 // SetGate sets the rules. meet judges the other end of each new connection and returns the name of a HelloCode, empty
@@ -62,10 +62,10 @@ func (s *Server) rules() (gate, ed25519.PrivateKey) {
 
 // admits asks the rules about the other end of a connection.
 func (g gate) admits(c caller) (HelloCode, string) {
-	if g.meet == nil {
+	if g.admitConn == nil {
 		return HelloOK, ""
 	}
-	name, text := g.meet(c.server, kindName(c.kind), c.addr, c.serial, c.key)
+	name, text := g.admitConn(c.server, kindName(c.kind), c.addr, c.serial, c.key)
 	if name == "" {
 		return HelloOK, ""
 	}

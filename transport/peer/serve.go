@@ -90,7 +90,7 @@ func (c *rpcConn) start(f frame) {
 // run calls the handler and makes the reply frame.
 func (c *rpcConn) run(ctx context.Context, f frame) frame {
 	c.s.mu.Lock()
-	h, may := c.s.handlers[f.method], c.s.gate.may
+	h, may := c.s.handlers[f.method], c.s.gate.authorizeCall
 	c.s.mu.Unlock()
 	failed := func(code, text string) frame {
 		return frame{kind: frameError, id: f.id, payload: encodeError(code, text)}

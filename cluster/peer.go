@@ -5,28 +5,27 @@ import (
 	"crypto/ed25519"
 	"time"
 
-	"rmd/cluster/succession"
-
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/succession"
 )
 
-// Peer is the wire to the other replicas, as this package needs it. Addresses are what replicas
+// Peer is the connections to the other replicas, as this package needs them. Addresses are what replicas
 // advertise. *peer.Server of transport/peer is one.
 type Peer interface {
 	// Addr is the address others dial.
 	Addr() string
-	// Identify tells the wire who this replica is; again when the cluster id becomes known.
+	// Identify sets who this replica is; again when the cluster id becomes known.
 	Identify(incarnation, clusterID string)
-	// SetKey gives the wire the key with which this replica proves who it is. Proves says whether it does so, and
-	// whether the others have to.
+	// SetKey sets the key with which this replica proves who it is. Proves says whether replicas have to.
 	SetKey(key ed25519.PrivateKey)
 	Proves() bool
-	// SetGate sets the rules. meet judges the replica, ID.INCARNATION, at the other end of a new connection, and
+	// SetGate sets the rules. admitConn judges the replica, ID.INCARNATION, at the other end of a new connection, and
 	// returns the name of a refusal or nothing. kind is raft, liveness or rpc; addr is where it was dialed, empty when
-	// it called; serial is its certificate's; key is the one it has shown to own, nil for none. calls judges each call
-	// that arrives, asks each that is to be sent. Recheck asks meet again about all open connections.
-	SetGate(meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), calls, asks func(method byte, server string) error)
+	// it called; serial is its certificate's; key is the one it has proven to own, nil for none. authorizeCall judges
+	// each call that arrives, authorizeAnswer each that is to be sent. Recheck judges all open connections again.
+	SetGate(admitConn func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), authorizeCall, authorizeAnswer func(method byte, server string) error)
 	Recheck()
 	// Transport makes Raft's transport. It must not keep a heartbeat handler.
 	Transport(timeout time.Duration, logger hclog.Logger) raft.Transport

@@ -10,10 +10,14 @@ import (
 	"rmd/cluster/raftstore"
 )
 
-// Once an entry is committed each replica has to apply it, so one that nobody understands would stop them all, at
-// every start again. And the library panics at a membership that does not decode. So entries are read where they
-// enter: the leader's before they are proposed, a follower's before they are stored and acknowledged. A leader that
-// sends nonsense finds no majority for it, and the others go on.
+// Work-around W10: entries that do not decode (v1.8.0, configuration.go: DecodeConfiguration, which panics).
+//
+// Library: it stores what a leader sends. Every replica has to apply what is committed, so an entry that
+// nobody understands stops them all, at every start again; a membership that does not decode panics.
+// Guard: entries are read where they enter: the leader's before they are proposed, a follower's before they
+// are stored and acknowledged. A leader that sends nonsense finds no majority for it, and the others go on.
+// Test: raft_w10_undecodable_test.go.
+// Delete when: never for commands. For memberships: when the library returns an error.
 
 // ErrBadEntry is returned for a proposal that replicas could not apply; it was not appended.
 var ErrBadEntry = errors.New("entry that replicas could not apply")
@@ -69,11 +73,11 @@ func verifyConfiguration(data []byte) error {
 // badPause is the least time between two log lines about entries that are refused.
 const badPause = time.Minute
 
-// verifyReceived judges a request of Raft's and tells the operator of a refusal now and then.
+// verifyReceived judges a request of Raft's. It logs a refusal at most once per badPause.
 func (c *Cluster) verifyReceived(cmd any) error {
 	err := verifyRequest(c, cmd)
 	if now := time.Now().UnixNano(); err != nil {
-		if last := c.badTold.Load(); now-last > int64(badPause) && c.badTold.CompareAndSwap(last, now) {
+		if last := c.refusalLogged.Load(); now-last > int64(badPause) && c.refusalLogged.CompareAndSwap(last, now) {
 			c.log.Error("entries of the leader are refused: this program cannot apply them; is it older than the leader's?", "error", err)
 		}
 	}

@@ -25,9 +25,9 @@ func TestCommitReachesFollowers(t *testing.T) {
 	inStep(t, rs, put(t, rs, 3))
 }
 
-// TestNoticesThatAreRefused gives a follower notices of what it does not have, of
+// TestCommitNoticesThatAreRefused gives a follower notices of what it does not have, of
 // other terms and from others than the leader: its commit index stays.
-func TestNoticesThatAreRefused(t *testing.T) {
+func TestCommitNoticesThatAreRefused(t *testing.T) {
 	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
 	inStep(t, rs, put(t, rs, 3))
 	l := leader(t, rs)
@@ -41,7 +41,7 @@ func TestNoticesThatAreRefused(t *testing.T) {
 	header := l.c.header()
 	from := string(l.c.Identity().ServerID())
 	header.ID = []byte(from)
-	f.c.wire.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: term, PrevLogEntry: last, PrevLogTerm: lastTerm,
+	f.c.transport.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: term, PrevLogEntry: last, PrevLogTerm: lastTerm,
 		Entries: []*raft.Log{{Index: last + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
 	if at, _ := f.c.stores.Logs.Tail(); at != last+1 {
 		t.Fatalf("the follower's log ends at %d, want %d", at, last+1)
@@ -49,29 +49,29 @@ func TestNoticesThatAreRefused(t *testing.T) {
 	before := f.c.CommitIndex()
 	for what, n := range map[string]struct {
 		from string
-		notice
+		commitNotice
 	}{
-		"an older term":     {from, notice{term - 1, last + 1, term}},
-		"a later term":      {from, notice{term + 1, last + 1, term}},
-		"not the leader":    {"rm9", notice{term, last + 1, term}},
-		"another entry":     {from, notice{term, last + 1, term - 1}},
-		"an entry to come":  {from, notice{term, last + 2, term}},
-		"what is committed": {from, notice{term, before, lastTerm}},
+		"an older term":     {from, commitNotice{term - 1, last + 1, term}},
+		"a later term":      {from, commitNotice{term + 1, last + 1, term}},
+		"not the leader":    {"rm9", commitNotice{term, last + 1, term}},
+		"another entry":     {from, commitNotice{term, last + 1, term - 1}},
+		"an entry to come":  {from, commitNotice{term, last + 2, term}},
+		"what is committed": {from, commitNotice{term, before, lastTerm}},
 	} {
-		if _, err := f.c.committedThere(t.Context(), n.from, n.encode()); err != nil {
+		if _, err := f.c.receiveCommitNotice(t.Context(), n.from, n.encode()); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if open := f.c.notices.open.Load(); open != nil && f.c.follow(*open) {
+		if open := f.c.notices.open.Load(); open != nil && f.c.commitTo(*open) {
 			t.Errorf("%s is done with", what)
 		}
 		if at := f.c.CommitIndex(); at != before {
 			t.Fatalf("%s: the commit index went from %d to %d", what, before, at)
 		}
 	}
-	if _, err := f.c.committedThere(t.Context(), from, binary.BigEndian.AppendUint64(nil, 1)); err == nil {
+	if _, err := f.c.receiveCommitNotice(t.Context(), from, binary.BigEndian.AppendUint64(nil, 1)); err == nil {
 		t.Error("a short notice is taken")
 	}
-	if _, err := f.c.committedThere(t.Context(), from, notice{term, last + 1, term}.encode()); err != nil {
+	if _, err := f.c.receiveCommitNotice(t.Context(), from, commitNotice{term, last + 1, term}.encode()); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, patience, "a true notice commits the entry", func() bool { return f.c.CommitIndex() == last+1 })

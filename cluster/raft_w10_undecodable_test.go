@@ -52,7 +52,7 @@ func TestBadEntriesAreRefused(t *testing.T) {
 			}
 		}
 		q := &raft.AppendEntriesRequest{RPCHeader: l.c.header(), Term: l.c.Term(), PrevLogEntry: last, PrevLogTerm: lastTerm, Entries: []*raft.Log{e}, LeaderCommitIndex: last + 1}
-		err := l.c.trans.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q, &raft.AppendEntriesResponse{})
+		err := l.c.network.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q, &raft.AppendEntriesResponse{})
 		if err == nil || !strings.Contains(err.Error(), ErrBadEntry.Error()) && e != nil {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -61,7 +61,7 @@ func TestBadEntriesAreRefused(t *testing.T) {
 		}
 	}
 	snap := &raft.InstallSnapshotRequest{RPCHeader: l.c.header(), SnapshotVersion: raft.SnapshotVersionMax, Term: l.c.Term(), LastLogIndex: last + 9, LastLogTerm: l.c.Term(), Configuration: bad, Size: 4}
-	if err := l.c.trans.InstallSnapshot(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), snap, &raft.InstallSnapshotResponse{}, strings.NewReader("SNAP")); err == nil {
+	if err := l.c.network.InstallSnapshot(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), snap, &raft.InstallSnapshotResponse{}, strings.NewReader("SNAP")); err == nil {
 		t.Error("a snapshot whose membership does not decode is taken")
 	}
 	for _, r := range rs {

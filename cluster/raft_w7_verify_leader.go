@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/hashicorp/raft"
+)
+
+// Work-around W7: leadership that non-voters confirm (v1.8.0, raft.go: verifyLeader; replication.go: heartbeat).
+//
+// Library: VerifyLeader counts non-voters, and answers to heartbeats that were sent before the question.
+// Guard: the voters are asked for their term over the peer transport. A majority still in this term means
+// that no later leader had been elected when the question was asked.
+// Test: TestVerifyNeedsMajority; S3 of jepsen-lite/sim.
+// Delete when: VerifyLeader counts voters only, and only answers to later heartbeats.
+
+// VerifyLeader asks the other voters whether this replica still leads.
+func (c *Cluster) VerifyLeader() error {
+	ctx, cancel := context.WithTimeout(c.ctx, c.enqueueTimeout())
+	defer cancel()
+	in := c.current()
+	return c.verify(ctx, in, in.raft.CurrentTerm())
+}
+
+// verify makes sure that no later leader was elected before this call. Without a peer, in simulations, the
+// library's VerifyLeader must do, or a barrier when there are non-voters.
+func (c *Cluster) verify(ctx context.Context, in *instance, term uint64) error {
+	if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
+		return ErrNotLeader
+	}
+	conf := in.raft.GetConfiguration().Configuration()
+	if c.peer != nil {
+		return c.verifyTerm(ctx, in, conf, term)
+	}
+	for _, s := range conf.Servers {
+		if s.Suffrage != raft.Voter {
+			f := in.raft.Barrier(c.enqueueTimeout())
+			return c.mapVerify(in.await(ctx, f))
+		}
+	}
+	return c.mapVerify(in.await(ctx, in.raft.VerifyLeader()))
+}
+
+func (c *Cluster) mapVerify(err error) error {
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotLeader, err)
+	}
+	return nil
+}
+
+// verifyTerm counts voters that are in term.
+func (c *Cluster) verifyTerm(ctx context.Context, in *instance, conf raft.Configuration, term uint64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	self := c.Identity().ServerID()
+	votes, voters, asked := 0, 0, 0
+	answers := make(chan bool, len(conf.Servers))
+	for _, s := range conf.Servers {
+		if s.Suffrage != raft.Voter {
+			continue
+		}
+		voters++
+		if s.ID == self {
+			votes++
+			continue
+		}
+		asked++
+		go func() { // ends with ctx
+			b, err := c.peer.Call(ctx, string(s.Address), methodTerm, nil)
+			answers <- err == nil && len(b) == 8 && binary.BigEndian.Uint64(b) == term
+		}()
+	}
+	for ; votes <= voters/2 && asked > 0; asked-- {
+		if <-answers {
+			votes++
+		}
+	}
+	if votes <= voters/2 {
+		return fmt.Errorf("%w: %d of %d voters are in term %d", ErrNotLeader, votes, voters, term)
+	}
+	if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
+		return ErrNotLeader
+	}
+	return nil
+}
