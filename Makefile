@@ -45,7 +45,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	  done; done
 
 bench: ## decision, commit, fork and snapshot benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./scheduler ./fsm/... ./snapshot ./leader ./cluster ./cmd/rmd/...
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./scheduler/planner ./fsm/... ./snapshot ./leader ./cluster ./cmd/rmd/...
 
 KILLS ?= 50
 failover: ## kill -9 the leader of a real cluster KILLS times with reservations held, and freeze it as often
@@ -133,7 +133,7 @@ browser: build ## the pages in a real browser (needs Chromium)
 	RMD_BROWSER=1 $(GO) test -tags browser -count=1 -timeout 15m -run TestBrowser ./cmd/rmd
 
 golden: ## rewrite golden files and scenarios; read the diff before committing
-	$(GO) test ./fsm/event ./snapshot ./transport/http ./scheduler -rewrite
+	$(GO) test ./fsm/event ./snapshot ./transport/http ./scheduler/planner -rewrite
 
 proto: ## generate the messages of Hadoop's wire anew (needs protoc)
 	$(GO) build -o bin/protoc-gen-go google.golang.org/protobuf/cmd/protoc-gen-go

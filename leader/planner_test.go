@@ -14,9 +14,9 @@ import (
 	"rmd/fsm"
 	"rmd/fsm/state"
 	"rmd/leader"
-	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/snapshot"
 	"rmd/yarn"
 )
@@ -80,7 +80,7 @@ func sequencerOf(t *testing.T, l *machineLog) *leader.Sequencer {
 		return leader.Outcome{Digest: e.Digest, Skipped: e.Skipped}, ok
 	}
 	c.NewPlanner = func(st *state.State) (leader.Planner, error) {
-		return scheduler.New(st, scheduler.Options{Eager: true})
+		return planner.New(st, planner.Options{Eager: true})
 	}
 	c.Expiry = func(*state.State) leader.Expiry { return leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000} }
 	c.OnFatal = func(code int, err error) { t.Errorf("fatal %d: %v", code, err) }

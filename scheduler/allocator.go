@@ -37,10 +37,10 @@ type decision struct {
 
 // offer tries an application's keys on a node, in key order. The decision is
 // none but kindAllocate, kindReserve, kindSkipApp and kindQueueLimit.
-func (p *Planner) offer(app, node uint32, l *limits) decision {
+func (s *Scheduler) offer(app, node uint32, l *Limits) decision {
 	why := NoAsks
-	for ask := p.st.Apps.Get(app).Asks; ask != 0; ask = p.st.Asks.Get(ask).Next {
-		d := p.offerKey(app, ask, node, l)
+	for ask := s.st.Apps.Get(app).Asks; ask != 0; ask = s.st.Asks.Get(ask).Next {
+		d := s.offerKey(app, ask, node, l)
 		if d.kind != kindNextKey {
 			return d
 		}
@@ -54,68 +54,77 @@ func (p *Planner) offer(app, node uint32, l *limits) decision {
 // opportunity back, but for a strict ask that waits for this very rack: in YARN
 // its count never grows and it is never served. A grant's count is part of its
 // commit.
-func (p *Planner) offerKey(app, ask, node uint32, l *limits) decision {
-	a, k, n := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node)
+func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
+	a, k, n := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node)
 	refuse := func(kind kind, why Reason) decision {
 		return decision{kind: kind, app: app, ask: ask, key: k.Key, why: why}
 	}
 	switch {
 	case k.Count == 0:
 		return refuse(kindNextKey, NoAsks)
-	case k.Grows != 0 && !p.reachOf(k, node).usable():
+	case k.Grows != 0 && !s.reachOf(k, node).usable():
 		// In YARN it would hold its leaf up at every node when the queue has too little
 		// room for it.
 		return refuse(kindNextKey, LocalityDelay)
-	case !p.cfg.ContinueLooking && !p.needsMore(a, k):
+	case !s.cfg.ContinueLooking && !s.needsMore(a, k):
 		return refuse(kindNextKey, NodeReservedByOther)
-	case !p.withinHeadroom(a, k, l):
+	case !s.withinHeadroom(a, k, l):
 		return refuse(kindQueueLimit, QueueMaxCapacity)
 	case a.Blacklisted(n):
 		return refuse(kindSkipApp, Blacklisted)
 	}
-	d := p.place(app, ask, node, l, false)
-	if d.kind < kindAllocate && (d.kind != kindNextKey || d.delayed) && p.counts(k) {
-		p.emit(&event.AskCounted{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
+	d := s.place(app, ask, node, l, false)
+	if d.kind < kindAllocate && (d.kind != kindNextKey || d.delayed) && s.counts(k) {
+		s.Emit(&event.AskCounted{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
 	}
 	return d
 }
 
 // level decides at one locality level: allocate, reserve, or skip it.
-func (p *Planner) level(app, ask, node uint32, at yarn.Locality, l *limits, fulfilment bool) decision {
-	a, k, n, calc := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node), p.cfg.Calculator
+func (s *Scheduler) level(app, ask, node uint32, at yarn.Locality, l *Limits, fulfilment bool) decision {
+	a, k, n, calc := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node), s.cfg.Calculator
 	d := decision{kind: kindSkipLevel, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, grows: k.Grows}
 	skip := func(why Reason) decision { d.why = why; return d }
 	// A strict ask has waited for its rack when it reserved a node there: its
 	// fulfilment waits no more.
 	waits := !fulfilment || (at == yarn.RackLocal && k.Relax)
-	if waits && !p.delayOf(k).allows(at, fulfilment) {
+	if waits && !s.delayOf(k).allows(at, fulfilment) {
 		return skip(LocalityDelay)
 	}
 	if !calc.FitsIn(k.Size, n.Total) {
 		return skip(NodeTooSmall)
 	}
-	need := calc.Max(p.st.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
+	need := calc.Max(s.st.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
 	mustFree := !fulfilment && calc.AnyAboveZero(need)
-	more := fulfilment || p.needsMore(a, k)
+	more := fulfilment || s.needsMore(a, k)
 	if calc.FitsIn(k.Size, n.Unallocated()) {
-		if !fulfilment && p.cfg.ContinueLooking && (!more || mustFree) {
+		if !fulfilment && s.cfg.ContinueLooking && (!more || mustFree) {
 			if !mustFree {
 				need = k.Size
 			}
-			if d.exchanged = p.exchanged(a, k, need); d.exchanged == 0 {
+			if d.exchanged = s.exchanged(a, k, need); d.exchanged == 0 {
 				return skip(NodeReservedByOther)
 			}
-			d.reservation = p.st.Reservations.Get(d.exchanged).Number
+			d.reservation = s.st.Reservations.Get(d.exchanged).Number
 		}
 		d.kind = kindAllocate
 		return d
 	}
 	switch {
-	case !more, p.cfg.ContinueLooking && mustFree:
+	case !more, s.cfg.ContinueLooking && mustFree:
 		return skip(NodeTooSmallFree)
-	case !fulfilment && !p.mayReserve(a, k, n):
+	case !fulfilment && !s.mayReserve(a, k, n):
 		return skip(NodeTooSmallFree)
 	}
 	d.kind = kindReserve
 	return d
+}
+
+// WhyNotPlaced says why a pass would allocate nothing for an ask on a node, going by room, limits and
+// locality; NoReason when it would.
+func (s *Scheduler) WhyNotPlaced(app, ask, node uint32, l *Limits) Reason {
+	if d := s.place(app, ask, node, l, false); d.kind != kindAllocate {
+		return d.why
+	}
+	return NoReason
 }

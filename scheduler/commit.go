@@ -7,85 +7,85 @@ import (
 
 // accept checks a decision against the present state, as YARN's committer does
 // with a proposal that may have grown old. What is refused changes nothing.
-func (p *Planner) accept(d *decision) bool {
-	if !p.st.Apps.Has(d.app) || !p.st.Apps.Get(d.app).Activated() || !p.st.Nodes.Has(d.node) {
+func (s *Scheduler) accept(d *decision) bool {
+	if !s.st.Apps.Has(d.app) || !s.st.Apps.Get(d.app).Activated() || !s.st.Nodes.Has(d.node) {
 		return false
 	}
-	a, n := p.st.Apps.Get(d.app), p.st.Nodes.Get(d.node)
-	ask := p.st.AskFor(a, d.key, d.grows)
+	a, n := s.st.Apps.Get(d.app), s.st.Nodes.Get(d.node)
+	ask := s.st.AskFor(a, d.key, d.grows)
 	if n.State != yarn.NodeRunning || n.Reservation != 0 || ask == 0 || ask != d.ask {
 		return false
 	}
-	k := p.st.Asks.Get(ask)
+	k := s.st.Asks.Get(ask)
 	if k.Count == 0 || k.Size != d.size {
 		return false
 	}
 	var released yarn.Resource
 	if d.exchanged != 0 {
-		if p.st.Reservation(d.reservation) != d.exchanged {
+		if s.st.Reservation(d.reservation) != d.exchanged {
 			return false
 		}
-		released = p.st.Reservations.Get(d.exchanged).Size
+		released = s.st.Reservations.Get(d.exchanged).Size
 	}
-	fits := p.cfg.Calculator.FitsIn(d.size, n.Unallocated())
+	fits := s.cfg.Calculator.FitsIn(d.size, n.Unallocated())
 	if fits != (d.kind == kindAllocate) {
 		return false
 	}
-	return p.withinLimits(d, released)
+	return s.withinLimits(d, released)
 }
 
 // commit turns an accepted decision into events.
-func (p *Planner) commit(d *decision) {
-	k := p.st.Asks.Get(d.ask)
-	am, opportunities, counts := k.AM, k.Opportunities, p.counts(k)
+func (s *Scheduler) commit(d *decision) {
+	k := s.st.Asks.Get(d.ask)
+	am, opportunities, counts := k.AM, k.Opportunities, s.counts(k)
 	if d.exchanged != 0 {
-		p.cancel(d.reservation, yarn.CancelExchanged)
+		s.cancel(d.reservation, yarn.CancelExchanged)
 	}
 	switch {
 	case d.kind == kindReserve:
-		p.reserve(d, am)
+		s.reserve(d, am)
 	case d.grows != 0:
-		p.emit(&event.ContainerIncreased{Container: p.st.Ref(p.st.Containers.Get(d.grows))})
+		s.Emit(&event.ContainerIncreased{Container: s.st.Ref(s.st.Containers.Get(d.grows))})
 	default:
-		a := p.st.Apps.Get(d.app)
-		p.emit(&event.ContainerAllocated{App: a.ID.Seq, Number: p.st.NextNumber(a), Key: d.key, Node: d.node, Locality: d.locality, AM: am})
+		a := s.st.Apps.Get(d.app)
+		s.Emit(&event.ContainerAllocated{App: a.ID.Seq, Number: s.st.NextNumber(a), Key: d.key, Node: d.node, Locality: d.locality, AM: am})
 	}
 	if d.grows == 0 { // the ask of an increase waits for one node alone, so nothing is counted
-		p.counted(d, opportunities, counts)
+		s.counted(d, opportunities, counts)
 	}
 	if d.kind == kindAllocate {
-		p.cancelUnwanted(d.app)
+		s.CancelUnwanted(d.app)
 	}
 }
 
 // counted keeps the count of missed offers after a grant: one near enough
 // starts it anew, one further away counts as a visit.
-func (p *Planner) counted(d *decision, before uint32, counts bool) {
+func (s *Scheduler) counted(d *decision, before uint32, counts bool) {
 	after := uint32(0)
-	if d.locality == yarn.OffSwitch || (d.locality == yarn.RackLocal && !p.cfg.RackLocalityFullReset) {
+	if d.locality == yarn.OffSwitch || (d.locality == yarn.RackLocal && !s.cfg.RackLocalityFullReset) {
 		after = before
 		if counts {
 			after++
 		}
 	}
-	if ask := p.st.Ask(p.st.Apps.Get(d.app), d.key); ask != 0 {
-		p.recount(d.app, d.key, after, p.st.Asks.Get(ask).ReReservations)
+	if ask := s.st.Ask(s.st.Apps.Get(d.app), d.key); ask != 0 {
+		s.UpdateCounts(d.app, d.key, after, s.st.Asks.Get(ask).ReReservations)
 	}
 }
 
-// recount sets the counts of a key that is still asked for. A key that names no
+// UpdateCounts sets the counts of a key that is still asked for. A key that names no
 // place waits for none: it has no count of visits.
-func (p *Planner) recount(app uint32, key yarn.SchedulerKey, opportunities, reReservations uint32) {
-	a := p.st.Apps.Get(app)
-	ask := p.st.Ask(a, key)
+func (s *Scheduler) UpdateCounts(app uint32, key yarn.SchedulerKey, opportunities, reReservations uint32) {
+	a := s.st.Apps.Get(app)
+	ask := s.st.Ask(a, key)
 	if ask == 0 {
 		return
 	}
-	k := p.st.Asks.Get(ask)
+	k := s.st.Asks.Get(ask)
 	if k.Entries <= 1 {
 		opportunities = 0
 	}
 	if k.Opportunities != opportunities || k.ReReservations != reReservations {
-		p.emit(&event.AskCounted{App: a.ID.Seq, Key: key, Opportunities: opportunities, ReReservations: reReservations})
+		s.Emit(&event.AskCounted{App: a.ID.Seq, Key: key, Opportunities: opportunities, ReReservations: reReservations})
 	}
 }

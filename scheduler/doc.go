@@ -1,19 +1,24 @@
-// Package scheduler is the planner: (state, input) → events and a reply.
+// Package scheduler allocates containers and reserves nodes, as Hadoop 3.4.2's Capacity Scheduler
+// does. Comments name the rule matched, and say why where we differ.
 //
-// It is pure. It reads no clock, starts no goroutine, does no I/O and holds no
-// global; the time is a parameter of Plan. The planning state belongs to it and
-// changes only by the events it emits, which are the very events that go into
-// the log. What it holds besides (queue orders, application orders, the index of
-// free room) is derived from that state and can be made anew from it: a new
-// leader does so when it takes office.
+// It is pure: it reads no clock, starts no goroutine and does no I/O. It changes its state by the
+// events that it emits, which are the very events that go into the log. What it keeps besides (the
+// orders of queues and applications, sums for the limits, the index of free nodes) follows from that
+// state: a new leader makes it anew.
 //
-//	Plan ─▶ one file per noun (node, application, attempt, queues …)
-//	          │
-//	          ▼
-//	        pass ─▶ parent ─▶ leaf ─▶ allocator table ─▶ accept ─▶ commit ─▶ events
+// A pass is one look at one node:
 //
-// The rules are those of Hadoop 3.4.2's Capacity Scheduler; comments name the
-// behaviour matched, and say why where we differ. Node labels and preemption are
-// not part of it yet: labels will multiply the ledger rows by partition,
-// preemption is a folder of its own beside these.
+//	HeartbeatPass, eager passes      pass.go, eager.go   which nodes are served, and how often
+//	assignParent, assignLeaf         pass.go, order.go   down the queues to an application, in order
+//	queue, user and AM limits        limits.go, activation.go
+//	offer, offerKey                  allocator.go        the application's keys, in order
+//	reachOf, place                   locality.go         which nodes an ask may use, and when
+//	level                            allocator.go        allocate, reserve, or nothing
+//	fulfil, cancel…                  reservation.go      all that becomes of a reservation
+//	accept, commit                   commit.go           the decision becomes events
+//
+// Package planner turns inputs into events, with a Scheduler for everything above. Package explain
+// says why something waits. Package capacity holds the queue tree and the formulas of its limits.
+//
+// Node labels and preemption are not part of it yet.
 package scheduler

@@ -7,84 +7,84 @@ import (
 )
 
 // queueLimit is canAssignToThisQueue: present use against the limit.
-func (p *Planner) queueLimit(i int32, limit, unreservable yarn.Resource) (bool, yarn.Resource) {
+func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool, yarn.Resource) {
 	return capacity.QueueLimit(capacity.QueueLimitInput{
-		Calculator:      p.cfg.Calculator,
-		Total:           p.st.Meta.Cluster,
-		EffMax:          p.tree.Capacities[i].EffMax,
+		Calculator:      s.cfg.Calculator,
+		Total:           s.st.Meta.Cluster,
+		EffMax:          s.tree.Capacities[i].EffMax,
 		Limit:           limit,
-		Used:            p.st.Queues.Get(p.queues[i].slot).Used,
+		Used:            s.Queue(i).Used,
 		Unreservable:    unreservable,
-		ContinueLooking: p.cfg.ContinueLooking,
+		ContinueLooking: s.cfg.ContinueLooking,
 	})
 }
 
-func (p *Planner) childLimit(parent, child int32, l *limits) yarn.Resource {
+func (s *Scheduler) childLimit(parent, child int32, l *Limits) yarn.Resource {
 	return capacity.ChildLimit(capacity.ChildLimitInput{
-		Calculator: p.cfg.Calculator,
-		Total:      p.st.Meta.Cluster,
+		Calculator: s.cfg.Calculator,
+		Total:      s.st.Meta.Cluster,
 		Limit:      l.limit,
-		EffMax:     p.tree.Capacities[parent].EffMax,
+		EffMax:     s.tree.Capacities[parent].EffMax,
 		Blocked:    l.blocked,
-		Used:       p.st.Queues.Get(p.queues[parent].slot).Used,
-		ChildUsed:  p.st.Queues.Get(p.queues[child].slot).Used,
-		MinAlloc:   p.cfg.MinAlloc,
+		Used:       s.Queue(parent).Used,
+		ChildUsed:  s.Queue(child).Used,
+		MinAlloc:   s.cfg.MinAlloc,
 	})
 }
 
 // currentLimit is what the ancestors of a queue would hand down to it now, at
 // most its own maximum. YARN remembers the limit of the last pass; this is
 // derived, so that a new leader plans alike.
-func (p *Planner) currentLimit(i int32) yarn.Resource {
-	own := p.cfg.Calculator.RoundDown(p.tree.Capacities[i].EffMax, p.cfg.MinAlloc)
-	parent := p.queues[i].parent
+func (s *Scheduler) currentLimit(i int32) yarn.Resource {
+	own := s.cfg.Calculator.RoundDown(s.tree.Capacities[i].EffMax, s.cfg.MinAlloc)
+	parent := s.queues[i].parent
 	if parent < 0 {
 		return own
 	}
-	handed := p.childLimit(parent, i, &limits{limit: p.currentLimit(parent)})
-	return p.cfg.Calculator.Min(p.st.Meta.Cluster, own, handed)
+	handed := s.childLimit(parent, i, &Limits{limit: s.currentLimit(parent)})
+	return s.cfg.Calculator.Min(s.st.Meta.Cluster, own, handed)
 }
 
 // withinHeadroom says whether the size fits what the queue may still take,
 // what the application could give up included.
-func (p *Planner) withinHeadroom(a *state.App, k *state.Ask, l *limits) bool {
+func (s *Scheduler) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
 	room := l.headroom
-	if p.cfg.ContinueLooking {
+	if s.cfg.ContinueLooking {
 		room = room.Add(a.Reserved)
 	}
-	return p.cfg.Calculator.FitsIn(k.Size, room)
+	return s.cfg.Calculator.FitsIn(k.Size, room)
 }
 
 // userCheck is canAssignToUser: use at the limit still passes.
-func (p *Planner) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
+func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 	return capacity.UserCheck(capacity.UserCheckInput{
-		Calculator:      p.cfg.Calculator,
-		Total:           p.st.Meta.Cluster,
-		Used:            p.st.Users.Get(a.UserSlot).Used,
+		Calculator:      s.cfg.Calculator,
+		Total:           s.st.Meta.Cluster,
+		Used:            s.st.Users.Get(a.UserSlot).Used,
 		AppReserved:     a.Reserved,
-		Limit:           p.userLimit(i, a.UserSlot),
-		ContinueLooking: p.cfg.ContinueLooking,
+		Limit:           s.UserLimit(i, a.UserSlot),
+		ContinueLooking: s.cfg.ContinueLooking,
 	})
 }
 
-// userLimit is the limit of one user of a leaf, the active form.
-func (p *Planner) userLimit(i int32, user uint32) yarn.Resource {
-	v, q := &p.queues[i], &p.cfg.Queues[i]
+// UserLimit is the limit of one user of a leaf, the active form.
+func (s *Scheduler) UserLimit(i int32, user uint32) yarn.Resource {
+	v, q := &s.queues[i], &s.cfg.Queues[i]
 	if v.changed {
-		e, leaf := &p.tree.Capacities[i], p.st.Queues.Get(v.slot)
+		e, leaf := &s.tree.Capacities[i], s.st.Queues.Get(v.slot)
 		v.userLimit = capacity.UserLimit(capacity.UserLimitInput{
-			Calculator: p.cfg.Calculator, Label: p.st.Meta.Cluster, MinAlloc: p.cfg.MinAlloc,
+			Calculator: s.cfg.Calculator, Label: s.st.Meta.Cluster, MinAlloc: s.cfg.MinAlloc,
 			EffMin: e.EffMin, EffMax: e.EffMax,
 			DominantUsed: v.dominantUsed, ActiveUsed: leaf.ActiveUsed, ActiveWeight: atLeastOne(v.activeWeight),
 			MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
 		})
 		v.changed = false
 	}
-	w := p.users[user].weight
+	w := s.users[user].weight
 	if w == yarn.One {
 		return v.userLimit
 	}
-	return capacity.WeightedUserLimit(p.cfg.Calculator, v.userLimit, w, p.cfg.MinAlloc)
+	return capacity.WeightedUserLimit(s.cfg.Calculator, v.userLimit, w, s.cfg.MinAlloc)
 }
 
 // atLeastOne stands in for the sum of no weights.
@@ -96,33 +96,55 @@ func atLeastOne(w yarn.Fraction) yarn.Fraction {
 }
 
 // withinLimits checks the user limit and the maximum of every queue above.
-func (p *Planner) withinLimits(d *decision, released yarn.Resource) bool {
-	a, calc, total := p.st.Apps.Get(d.app), p.cfg.Calculator, p.st.Meta.Cluster
-	leaf := p.indexOf[a.Queue]
-	used := p.st.Users.Get(a.UserSlot).Used.Sub(released)
-	if calc.Compare(total, used, p.userLimit(leaf, a.UserSlot)) > 0 {
+func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
+	a, calc, total := s.st.Apps.Get(d.app), s.cfg.Calculator, s.st.Meta.Cluster
+	leaf := s.LeafOf(a)
+	used := s.st.Users.Get(a.UserSlot).Used.Sub(released)
+	if calc.Compare(total, used, s.UserLimit(leaf, a.UserSlot)) > 0 {
 		return false
 	}
-	for i := leaf; i >= 0; i = p.queues[i].parent {
-		q := p.st.Queues.Get(p.queues[i].slot)
-		if !calc.FitsIn(q.Used.Add(d.size).Sub(released), p.tree.Capacities[i].EffMax) {
+	for i := leaf; i >= 0; i = s.queues[i].parent {
+		q := s.Queue(i)
+		if !calc.FitsIn(q.Used.Add(d.size).Sub(released), s.tree.Capacities[i].EffMax) {
 			return false
 		}
 	}
 	return true
 }
 
-// headroom is what an application may still get, as its AM is told: never below
+// Headroom is what an application may still get, as its AM is told: never below
 // zero, even when the cluster has shrunk under what it uses.
-func (p *Planner) headroom(slot uint32) yarn.Resource {
-	p.capacities()
-	a := p.st.Apps.Get(slot)
-	i := p.indexOf[a.Queue]
+func (s *Scheduler) Headroom(slot uint32) yarn.Resource {
+	s.refreshCapacities()
+	a := s.st.Apps.Get(slot)
+	i := s.LeafOf(a)
 	room := capacity.Headroom(capacity.HeadroomInput{
-		Calculator: p.cfg.Calculator, Total: p.st.Meta.Cluster, MinAlloc: p.cfg.MinAlloc,
-		UserLimit: p.userLimit(i, a.UserSlot), UserUsed: p.st.Users.Get(a.UserSlot).Used,
-		QueueLimit: p.currentLimit(i), QueueUsed: p.st.Queues.Get(a.Queue).Used,
-		RootUsed: p.st.Queues.Get(p.queues[0].slot).Used,
+		Calculator: s.cfg.Calculator, Total: s.st.Meta.Cluster, MinAlloc: s.cfg.MinAlloc,
+		UserLimit: s.UserLimit(i, a.UserSlot), UserUsed: s.st.Users.Get(a.UserSlot).Used,
+		QueueLimit: s.currentLimit(i), QueueUsed: s.st.Queues.Get(a.Queue).Used,
+		RootUsed: s.Queue(0).Used,
 	})
 	return yarn.ComponentMax(room, yarn.Resource{})
+}
+
+// WithinUserLimit says whether an application's user may get more in its leaf.
+func (s *Scheduler) WithinUserLimit(a *state.App) bool {
+	ok, _ := s.userCheck(s.LeafOf(a), a)
+	return ok
+}
+
+// LimitsFor is what a pass would hand down to an application's leaf now, or would without the maxima
+// of queues, or without the limit of users.
+func (s *Scheduler) LimitsFor(a *state.App, noMaximum, noUserLimit bool) *Limits {
+	i := s.LeafOf(a)
+	l := &Limits{limit: s.currentLimit(i)}
+	_, l.needUnreserve = s.userCheck(i, a)
+	_, l.headroom = s.queueLimit(i, l.limit, a.Reserved)
+	if noMaximum {
+		l.headroom = s.st.Meta.Cluster
+	}
+	if noUserLimit {
+		l.needUnreserve = yarn.Resource{}
+	}
+	return l
 }

@@ -13,26 +13,31 @@ func (r reach) usable() bool { return r.host || r.rack || r.any }
 // reachOf is the rule which nodes an ask may use: nodes whose host it names; nodes of a rack it
 // names, unless that entry is strict and stands for named hosts alone; and any other node when "*"
 // is relaxed. What makes a container larger may use the container's node alone.
-func (p *Planner) reachOf(k *state.Ask, node uint32) reach {
+func (s *Scheduler) reachOf(k *state.Ask, node uint32) reach {
 	if k.Grows != 0 {
-		return reach{host: p.st.Containers.Get(k.Grows).Node == node}
+		return reach{host: s.st.Containers.Get(k.Grows).Node == node}
 	}
-	n := p.st.Nodes.Get(node)
-	r := reach{host: p.st.Location(k, n.Host) != 0, any: k.Relax}
-	if rack := p.st.Location(k, n.RackID); rack != 0 {
-		r.rack = p.st.Locations.Get(rack).Relax
+	n := s.st.Nodes.Get(node)
+	r := reach{host: s.st.Location(k, n.Host) != 0, any: k.Relax}
+	if rack := s.st.Location(k, n.RackID); rack != 0 {
+		r.rack = s.st.Locations.Get(rack).Relax
 		r.any = r.any && r.rack
 	}
 	return r
 }
 
+// MayUse says whether an ask may be served on a node, however long it would wait there.
+func (s *Scheduler) MayUse(ask, node uint32) bool {
+	return s.reachOf(s.st.Asks.Get(ask), node).usable()
+}
+
 // place tries the localities at which an ask may use a node, from the node itself outwards.
-func (p *Planner) place(app, ask, node uint32, l *limits, fulfilment bool) decision {
-	k := p.st.Asks.Get(ask)
-	at := p.reachOf(k, node)
+func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfilment bool) decision {
+	k := s.st.Asks.Get(ask)
+	at := s.reachOf(k, node)
 	none := decision{kind: kindNextKey, app: app, ask: ask, key: k.Key, why: LocalityDelay}
 	if at.host {
-		d := p.level(app, ask, node, yarn.NodeLocal, l, fulfilment)
+		d := s.level(app, ask, node, yarn.NodeLocal, l, fulfilment)
 		if d.kind >= kindAllocate {
 			return d
 		}
@@ -42,7 +47,7 @@ func (p *Planner) place(app, ask, node uint32, l *limits, fulfilment bool) decis
 		}
 	}
 	if at.rack {
-		d := p.level(app, ask, node, yarn.RackLocal, l, fulfilment)
+		d := s.level(app, ask, node, yarn.RackLocal, l, fulfilment)
 		if d.kind >= kindAllocate {
 			return d
 		}
@@ -51,7 +56,7 @@ func (p *Planner) place(app, ask, node uint32, l *limits, fulfilment bool) decis
 	if !at.any {
 		return none
 	}
-	d := p.level(app, ask, node, yarn.OffSwitch, l, fulfilment)
+	d := s.level(app, ask, node, yarn.OffSwitch, l, fulfilment)
 	if d.kind == kindSkipLevel {
 		d.kind = kindSkipApp
 	}
@@ -61,20 +66,20 @@ func (p *Planner) place(app, ask, node uint32, l *limits, fulfilment bool) decis
 // counts says whether the present pass counts as an opportunity of the key: a
 // node's own heartbeat does, for a key that names places. An ask for "*" alone
 // waits for none, so nothing is written for it.
-func (p *Planner) counts(k *state.Ask) bool { return p.counting && k.Entries > 1 }
+func (s *Scheduler) counts(k *state.Ask) bool { return s.counting && k.Entries > 1 }
 
-func (p *Planner) delayOf(k *state.Ask) delay {
+func (s *Scheduler) delayOf(k *state.Ask) delay {
 	opportunities := int64(k.Opportunities)
-	if p.counts(k) {
+	if s.counts(k) {
 		opportunities++ // the present visit
 	}
 	return delay{
 		opportunities: opportunities,
 		outstanding:   k.Count,
 		entries:       int64(k.Entries),
-		nodes:         int64(p.st.Meta.UsableNodes),
-		nodeDelay:     p.cfg.NodeLocalityDelay,
-		rackDelay:     p.cfg.RackLocalityAdditionalDelay,
+		nodes:         int64(s.st.Meta.UsableNodes),
+		nodeDelay:     s.cfg.NodeLocalityDelay,
+		rackDelay:     s.cfg.RackLocalityAdditionalDelay,
 	}
 }
 

@@ -30,7 +30,7 @@ func (k appKey) less(o appKey) bool {
 
 // appKey derives an application's place. Under the fair policy with size-based
 // weight the use is divided by log2(1 + demand), in 16.16 fixed point.
-func (p *Planner) appKey(a *state.App, q *capacity.Queue) appKey {
+func (s *Scheduler) appKey(a *state.App, q *capacity.Queue) appKey {
 	k := appKey{priority: a.Priority, seq: a.ID.Seq}
 	if q.LeafOrder != capacity.Fair || a.AttemptState == state.AttemptPending {
 		return k
@@ -66,47 +66,82 @@ func log2Fixed(v uint64) uint64 {
 	return out
 }
 
-func (p *Planner) findApp(list []uint32, slot uint32) int {
-	k := p.apps[slot].key
-	return sort.Search(len(list), func(i int) bool { return !p.apps[list[i]].key.less(k) })
+func (s *Scheduler) findApp(list []uint32, slot uint32) int {
+	k := s.apps[slot].key
+	return sort.Search(len(list), func(i int) bool { return !s.apps[list[i]].key.less(k) })
 }
 
-func (p *Planner) insertApp(list []uint32, slot uint32) []uint32 {
-	i := p.findApp(list, slot)
+func (s *Scheduler) insertApp(list []uint32, slot uint32) []uint32 {
+	i := s.findApp(list, slot)
 	list = append(list, 0)
 	copy(list[i+1:], list[i:])
 	list[i] = slot
 	return list
 }
 
-func (p *Planner) removeApp(list []uint32, slot uint32) []uint32 {
-	i := p.findApp(list, slot)
+func (s *Scheduler) removeApp(list []uint32, slot uint32) []uint32 {
+	i := s.findApp(list, slot)
 	return append(list[:i], list[i+1:]...)
 }
 
 // childLess orders two children of one parent: YARN's order, then the order of
 // the configuration.
-func (p *Planner) childLess(a, b int32) bool {
-	policy := p.cfg.Queues[p.queues[a].parent].ChildOrder
-	if d := capacity.CompareQueues(policy, p.queues[a].key, p.queues[b].key); d != 0 {
+func (s *Scheduler) childLess(a, b int32) bool {
+	policy := s.cfg.Queues[s.queues[a].parent].ChildOrder
+	if d := capacity.CompareQueues(policy, s.queues[a].key, s.queues[b].key); d != 0 {
 		return d < 0
 	}
 	return a < b
 }
 
-func (p *Planner) findChild(list []int32, i int32) int {
-	return sort.Search(len(list), func(k int) bool { return !p.childLess(list[k], i) })
+func (s *Scheduler) findChild(list []int32, i int32) int {
+	return sort.Search(len(list), func(k int) bool { return !s.childLess(list[k], i) })
 }
 
-func (p *Planner) insertChild(list []int32, i int32) []int32 {
-	k := p.findChild(list, i)
+func (s *Scheduler) insertChild(list []int32, i int32) []int32 {
+	k := s.findChild(list, i)
 	list = append(list, 0)
 	copy(list[k+1:], list[k:])
 	list[k] = i
 	return list
 }
 
-func (p *Planner) removeChild(list []int32, i int32) []int32 {
-	k := p.findChild(list, i)
+func (s *Scheduler) removeChild(list []int32, i int32) []int32 {
+	k := s.findChild(list, i)
 	return append(list[:k], list[k+1:]...)
 }
+
+// Active are the applications of a leaf that want something, in serving order. It is for reading.
+func (s *Scheduler) Active(leaf int32) []uint32 { return s.queues[leaf].active }
+
+// Pending are the applications of a leaf that wait for activation, in order. It is for reading.
+func (s *Scheduler) Pending(leaf int32) []uint32 { return s.queues[leaf].pending }
+
+// ActiveBefore are the applications of its leaf that are served before one.
+func (s *Scheduler) ActiveBefore(app uint32) []uint32 {
+	active := s.queues[s.apps[app].leaf].active
+	return active[:min(s.findApp(active, app), len(active))]
+}
+
+// QueuesBefore are the queues that are offered a node before a leaf: before the leaf
+// or before one of its ancestors, those nearest to the root first.
+func (s *Scheduler) QueuesBefore(leaf int32) []int32 {
+	var out []int32
+	for i := leaf; s.queues[i].parent >= 0; i = s.queues[i].parent {
+		var before []int32
+		for _, child := range s.queues[s.queues[i].parent].children {
+			if child == i {
+				break
+			}
+			before = append(before, child)
+		}
+		out = append(before, out...)
+	}
+	return out
+}
+
+// ChildrenWanting is how many children of a queue want something.
+func (s *Scheduler) ChildrenWanting(i int32) int { return len(s.queues[i].children) }
+
+// UseRatio is how much of its guarantee a queue uses, by which it is ordered; in parts of 2^32.
+func (s *Scheduler) UseRatio(i int32) uint64 { return s.queues[i].key.Used.Fixed() }

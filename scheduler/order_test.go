@@ -31,9 +31,9 @@ func TestLog2FixedAgainstFloats(t *testing.T) {
 }
 
 // The index of free room against a plain list.
-func TestRoomIndexAgainstAList(t *testing.T) {
+func TestNodeIndexAgainstAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var x roomIndex
+		var x nodeIndex
 		list := map[uint32]int64{}
 		for range rapid.IntRange(1, 60).Draw(t, "changes") {
 			node := rapid.Uint32Range(1, 200).Draw(t, "node")

@@ -24,6 +24,9 @@ const (
 	AMNotRegistered
 	NoAsks
 	NoNodes
+
+	// Reasons is how many there are.
+	Reasons = iota
 )
 
 var reasonNames = [...]string{"", "AM_LIMIT_QUEUE", "AM_LIMIT_USER", "QUEUE_STOPPED", "QUEUE_MAX_CAPACITY", "PARENT_MAX_CAPACITY",

@@ -19,37 +19,37 @@ import (
 // An application that moves to another queue takes its reservations along; the state does that.
 
 // reserve makes a reservation. No limit is checked any more: accept has done that.
-func (p *Planner) reserve(d *decision, am bool) {
-	next := p.st.Meta.NextReservation + 1
+func (s *Scheduler) reserve(d *decision, am bool) {
+	next := s.st.Meta.NextReservation + 1
 	if d.grows != 0 {
-		p.emit(&event.ResizeReserved{Reservation: next, Container: p.st.Ref(p.st.Containers.Get(d.grows))})
+		s.Emit(&event.ResizeReserved{Reservation: next, Container: s.st.Ref(s.st.Containers.Get(d.grows))})
 		return
 	}
-	a := p.st.Apps.Get(d.app)
-	p.emit(&event.ReservationMade{Reservation: next, App: a.ID.Seq, Number: p.st.NextNumber(a), Key: d.key, Node: d.node, AM: am})
+	a := s.st.Apps.Get(d.app)
+	s.Emit(&event.ReservationMade{Reservation: next, App: a.ID.Seq, Number: s.st.NextNumber(a), Key: d.key, Node: d.node, AM: am})
 }
 
 // mayReserve checks the limits on reservations, which YARN does not have, and whether an operator
 // has cancelled one for the same key on the node.
-func (p *Planner) mayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
+func (s *Scheduler) mayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
 	below := func(count, limit int64) bool { return limit < 0 || count < limit }
-	return below(int64(k.Reservations), p.cfg.MaxReservationsPerKey) &&
-		below(int64(p.queues[p.indexOf[a.Queue]].reserving), p.cfg.MaxReservationsPerQueue) &&
-		below(int64(p.st.Reservations.Len()), p.cfg.MaxReservationsPerCluster) &&
-		!p.st.Barred(n, k.App, k.Key)
+	return below(int64(k.Reservations), s.cfg.MaxReservationsPerKey) &&
+		below(int64(s.queues[s.LeafOf(a)].reserving), s.cfg.MaxReservationsPerQueue) &&
+		below(int64(s.st.Reservations.Len()), s.cfg.MaxReservationsPerCluster) &&
+		!s.st.Barred(n, k.App, k.Key)
 }
 
 // needsMore says whether a key may reserve one node more.
-func (p *Planner) needsMore(a *state.App, k *state.Ask) bool {
+func (s *Scheduler) needsMore(a *state.App, k *state.Ask) bool {
 	c := claim{
 		outstanding:    k.Count,
 		reserved:       int64(k.Reservations),
 		reReservations: int64(k.ReReservations),
 		size:           k.Size,
-		minAlloc:       p.cfg.MinAlloc,
-		maxAlloc:       p.cfg.Queues[p.indexOf[a.Queue]].MaxAlloc,
+		minAlloc:       s.cfg.MinAlloc,
+		maxAlloc:       s.cfg.Queues[s.LeafOf(a)].MaxAlloc,
 	}
-	return c.needsMore(p.cfg.Calculator)
+	return c.needsMore(s.cfg.Calculator)
 }
 
 // claim is what decides how many nodes a key may reserve.
@@ -115,10 +115,10 @@ func part(a, b int64) yarn.Fraction {
 
 // exchanged is the newest reservation of a key that covers need, to be given up for an allocation
 // elsewhere; 0 if there is none.
-func (p *Planner) exchanged(a *state.App, k *state.Ask, need yarn.Resource) uint32 {
-	for slot := a.Reservations; slot != 0; slot = p.st.Reservations.Get(slot).NextOfApp() {
-		r := p.st.Reservations.Get(slot)
-		if r.Key == k.Key && r.Grows == k.Grows && p.cfg.Calculator.FitsIn(need, r.Size) {
+func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource) uint32 {
+	for slot := a.Reservations; slot != 0; slot = s.st.Reservations.Get(slot).NextOfApp() {
+		r := s.st.Reservations.Get(slot)
+		if r.Key == k.Key && r.Grows == k.Grows && s.cfg.Calculator.FitsIn(need, r.Size) {
 			return slot
 		}
 	}
@@ -127,142 +127,146 @@ func (p *Planner) exchanged(a *state.App, k *state.Ask, need yarn.Resource) uint
 
 // fulfil is the pass on a reserved node: it fulfils the reservation, counts it again, cancels it, or
 // does nothing. No limit is checked: what is reserved is charged already.
-func (p *Planner) fulfil(node uint32) {
-	n := p.st.Nodes.Get(node)
-	r := p.st.Reservations.Get(n.Reservation)
-	a := p.st.Apps.Get(r.App)
-	ask := p.st.AskFor(a, r.Key, r.Grows)
-	if !p.wanted(ask, node) {
+func (s *Scheduler) fulfil(node uint32) {
+	n := s.st.Nodes.Get(node)
+	r := s.st.Reservations.Get(n.Reservation)
+	a := s.st.Apps.Get(r.App)
+	ask := s.st.AskFor(a, r.Key, r.Grows)
+	if !s.wanted(ask, node) {
 		// YARN keeps a reservation whose ask has narrowed to other places: it
 		// could never be fulfilled, and would lock the node.
-		p.cancel(r.Number, yarn.CancelAskGone)
+		s.cancel(r.Number, yarn.CancelAskGone)
 		return
 	}
 	if a.Blacklisted(n) {
 		return
 	}
-	k := p.st.Asks.Get(ask)
+	k := s.st.Asks.Get(ask)
 	grows, opportunities, reReservations := k.Grows, k.Opportunities, k.ReReservations
-	if p.counts(k) {
+	if s.counts(k) {
 		opportunities++
 	}
-	d := p.place(r.App, ask, node, &limits{}, true)
+	d := s.place(r.App, ask, node, &Limits{}, true)
 	switch {
 	case d.kind == kindAllocate:
-		p.emit(&event.ReservationFulfilled{Reservation: r.Number, Locality: d.locality})
+		s.Emit(&event.ReservationFulfilled{Reservation: r.Number, Locality: d.locality})
 		reReservations = 0
-	case d.kind == kindReserve && p.counting:
+	case d.kind == kindReserve && s.counting:
 		reReservations++
 	}
 	if grows == 0 {
-		p.recount(d.app, d.key, opportunities, reReservations)
+		s.UpdateCounts(d.app, d.key, opportunities, reReservations)
 	}
 	if d.kind == kindAllocate {
-		p.cancelUnwanted(d.app)
+		s.CancelUnwanted(d.app)
 	}
 }
 
 // wanted says whether an ask still wants a container on a node.
-func (p *Planner) wanted(ask, node uint32) bool {
+func (s *Scheduler) wanted(ask, node uint32) bool {
 	if ask == 0 {
 		return false
 	}
-	k := p.st.Asks.Get(ask)
-	return k.Count > 0 && p.reachOf(k, node).usable()
+	k := s.st.Asks.Get(ask)
+	return k.Count > 0 && s.reachOf(k, node).usable()
 }
 
 // cancel ends a reservation. Its node has room again.
-func (p *Planner) cancel(number uint64, cause yarn.CancelCause) {
-	if slot := p.st.Reservation(number); slot != 0 {
-		p.freed = append(p.freed, p.st.Reservations.Get(slot).Node)
+func (s *Scheduler) cancel(number uint64, cause yarn.CancelCause) {
+	if slot := s.st.Reservation(number); slot != 0 {
+		s.NodeFreed(s.st.Reservations.Get(slot).Node)
 	}
-	p.emit(&event.ReservationCancelled{Reservation: number, Cause: cause})
+	s.Emit(&event.ReservationCancelled{Reservation: number, Cause: cause})
 }
 
+// CancelReservation cancels a reservation by an operator's wish. The state keeps its key from
+// reserving the node again for a while.
+func (s *Scheduler) CancelReservation(number uint64) { s.cancel(number, yarn.CancelOperator) }
+
 // cancelWhere cancels the reservations of an application that meet a condition.
-func (p *Planner) cancelWhere(app uint32, cause yarn.CancelCause, when func(r *state.Reservation) bool) {
+func (s *Scheduler) cancelWhere(app uint32, cause yarn.CancelCause, when func(r *state.Reservation) bool) {
 	var numbers []uint64
-	for slot := p.st.Apps.Get(app).Reservations; slot != 0; slot = p.st.Reservations.Get(slot).NextOfApp() {
-		if r := p.st.Reservations.Get(slot); when(r) {
+	for slot := s.st.Apps.Get(app).Reservations; slot != 0; slot = s.st.Reservations.Get(slot).NextOfApp() {
+		if r := s.st.Reservations.Get(slot); when(r) {
 			numbers = append(numbers, r.Number)
 		}
 	}
 	for _, n := range numbers {
-		p.cancel(n, cause)
+		s.cancel(n, cause)
 	}
 }
 
-// cancelAll cancels the reservations of an application whose attempt ends, or whose AM asks anew.
-func (p *Planner) cancelAll(app uint32, cause yarn.CancelCause) {
-	p.cancelWhere(app, cause, func(*state.Reservation) bool { return true })
+// CancelAll cancels the reservations of an application whose attempt ends, or whose AM asks anew.
+func (s *Scheduler) CancelAll(app uint32, cause yarn.CancelCause) {
+	s.cancelWhere(app, cause, func(*state.Reservation) bool { return true })
 }
 
-// cancelUnwanted cancels the reservations of an application whose asks are gone, in the batch in
+// CancelUnwanted cancels the reservations of an application whose asks are gone, in the batch in
 // which they go. With eager-cancel off they wait for their nodes' heartbeats, as in YARN.
-func (p *Planner) cancelUnwanted(app uint32) {
-	a := p.st.Apps.Get(app)
-	if p.cfg.EagerCancel && a.Reservations != 0 {
-		p.cancelWhere(app, yarn.CancelAskGone, func(r *state.Reservation) bool {
-			return !p.wanted(p.st.AskFor(a, r.Key, r.Grows), r.Node)
+func (s *Scheduler) CancelUnwanted(app uint32) {
+	a := s.st.Apps.Get(app)
+	if s.cfg.EagerCancel && a.Reservations != 0 {
+		s.cancelWhere(app, yarn.CancelAskGone, func(r *state.Reservation) bool {
+			return !s.wanted(s.st.AskFor(a, r.Key, r.Grows), r.Node)
 		})
 	}
 }
 
-// cancelOtherSizes cancels the reservations of an ask that is for another size now.
-func (p *Planner) cancelOtherSizes(app uint32, key yarn.SchedulerKey, grows uint32, size yarn.Resource) {
-	p.cancelWhere(app, yarn.CancelSizeChanged, func(r *state.Reservation) bool {
+// CancelOtherSizes cancels the reservations of an ask that is for another size now.
+func (s *Scheduler) CancelOtherSizes(app uint32, key yarn.SchedulerKey, grows uint32, size yarn.Resource) {
+	s.cancelWhere(app, yarn.CancelSizeChanged, func(r *state.Reservation) bool {
 		return r.Key == key && r.Grows == grows && r.Size != size
 	})
 }
 
-// cancelBlacklisted cancels the reservations of an application on nodes that it refuses now
+// CancelBlacklisted cancels the reservations of an application on nodes that it refuses now
 // (YARN-10902: in YARN they stay for ever).
-func (p *Planner) cancelBlacklisted(app uint32) {
-	a := p.st.Apps.Get(app)
-	p.cancelWhere(app, yarn.CancelBlacklisted, func(r *state.Reservation) bool { return a.Blacklisted(p.st.Nodes.Get(r.Node)) })
+func (s *Scheduler) CancelBlacklisted(app uint32) {
+	a := s.st.Apps.Get(app)
+	s.cancelWhere(app, yarn.CancelBlacklisted, func(r *state.Reservation) bool { return a.Blacklisted(s.st.Nodes.Get(r.Node)) })
 }
 
-// cancelIncrease cancels the reservation for a container to grow, when the container ends.
-func (p *Planner) cancelIncrease(c *state.Container) {
-	if r := p.st.Resize(c); r != nil && r.Reservation != 0 {
-		p.cancel(p.st.Reservations.Get(r.Reservation).Number, yarn.CancelResizeEnded)
+// CancelIncrease cancels the reservation for a container to grow, when the container ends.
+func (s *Scheduler) CancelIncrease(c *state.Container) {
+	if r := s.st.Resize(c); r != nil && r.Reservation != 0 {
+		s.cancel(s.st.Reservations.Get(r.Reservation).Number, yarn.CancelResizeEnded)
 	}
 }
 
-// cancelOnNode cancels the reservation of a node that takes nothing new any more.
-func (p *Planner) cancelOnNode(node uint32) {
-	if r := p.st.Nodes.Get(node).Reservation; r != 0 {
-		p.cancel(p.st.Reservations.Get(r).Number, yarn.CancelNodeNotRunning)
+// CancelOnNode cancels the reservation of a node that takes nothing new any more.
+func (s *Scheduler) CancelOnNode(node uint32) {
+	if r := s.st.Nodes.Get(node).Reservation; r != 0 {
+		s.cancel(s.st.Reservations.Get(r).Number, yarn.CancelNodeNotRunning)
 	}
 }
 
-// cancelLarger cancels a node's reservation that does not fit its total, if that is so.
-func (p *Planner) cancelLarger(node uint32, total yarn.Resource) bool {
-	n := p.st.Nodes.Get(node)
+// CancelLarger cancels a node's reservation that does not fit its total, if that is so.
+func (s *Scheduler) CancelLarger(node uint32, total yarn.Resource) bool {
+	n := s.st.Nodes.Get(node)
 	if n.Reservation == 0 {
 		return false
 	}
-	r := p.st.Reservations.Get(n.Reservation)
-	if p.cfg.Calculator.FitsIn(r.Size, total) {
+	r := s.st.Reservations.Get(n.Reservation)
+	if s.cfg.Calculator.FitsIn(r.Size, total) {
 		return false
 	}
-	p.cancel(r.Number, yarn.CancelLargerThanNode)
+	s.cancel(r.Number, yarn.CancelLargerThanNode)
 	return true
 }
 
-// cancelUnsuited cancels a node's reservation that the node as it is now cannot serve: it is too
+// CancelUnsuited cancels a node's reservation that the node as it is now cannot serve: it is too
 // small, or stands in a rack that is blacklisted or, with eager-cancel, not asked for.
-func (p *Planner) cancelUnsuited(node uint32) {
-	n := p.st.Nodes.Get(node)
-	if n.Reservation == 0 || p.cancelLarger(node, n.Total) {
+func (s *Scheduler) CancelUnsuited(node uint32) {
+	n := s.st.Nodes.Get(node)
+	if n.Reservation == 0 || s.CancelLarger(node, n.Total) {
 		return
 	}
-	r := p.st.Reservations.Get(n.Reservation)
-	a := p.st.Apps.Get(r.App)
+	r := s.st.Reservations.Get(n.Reservation)
+	a := s.st.Apps.Get(r.App)
 	switch {
 	case a.Blacklisted(n):
-		p.cancel(r.Number, yarn.CancelBlacklisted)
-	case p.cfg.EagerCancel && !p.wanted(p.st.AskFor(a, r.Key, r.Grows), node):
-		p.cancel(r.Number, yarn.CancelAskGone)
+		s.cancel(r.Number, yarn.CancelBlacklisted)
+	case s.cfg.EagerCancel && !s.wanted(s.st.AskFor(a, r.Key, r.Grows), node):
+		s.cancel(r.Number, yarn.CancelAskGone)
 	}
 }

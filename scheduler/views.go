@@ -53,8 +53,8 @@ type userView struct {
 }
 
 // rebuild derives everything anew from the state.
-func (p *Planner) rebuild() error {
-	v := p.st.Version()
+func (s *Scheduler) rebuild() error {
+	v := s.st.Version()
 	if v == nil {
 		return nil
 	}
@@ -62,29 +62,29 @@ func (p *Planner) rebuild() error {
 	if err != nil {
 		return err
 	}
-	p.cfg = cfg
-	p.queues = make([]queueView, len(cfg.Queues))
-	p.indexOf = make([]int32, p.st.Queues.Cap())
+	s.cfg = cfg
+	s.queues = make([]queueView, len(cfg.Queues))
+	s.indexOf = make([]int32, s.st.Queues.Cap())
 	depth := 0
 	for i := range cfg.Queues {
 		depth = max(depth, cfg.Queues[i].Depth)
-		slot := p.st.Queue(cfg.Queues[i].Path)
-		p.indexOf[slot] = int32(i)
-		p.queues[i] = queueView{slot: slot, parent: int32(cfg.Queues[i].Parent), activeWeight: yarn.Fraction{Num: 0, Den: 1}, changed: true}
+		slot := s.st.Queue(cfg.Queues[i].Path)
+		s.indexOf[slot] = int32(i)
+		s.queues[i] = queueView{slot: slot, parent: int32(cfg.Queues[i].Parent), activeWeight: yarn.Fraction{Num: 0, Den: 1}, changed: true}
 	}
-	p.handed = make([]limits, depth+1)
-	p.apps, p.users, p.runnable = nil, nil, nil
-	p.room.reset()
-	p.tree, p.stale = cfg.Compute(p.st.Meta.Cluster), false
-	for i := range p.queues {
-		p.queues[i].key = p.orderKey(i)
+	s.levelLimits = make([]Limits, depth+1)
+	s.apps, s.users, s.runnable = nil, nil, nil
+	s.nodes.reset()
+	s.tree, s.stale = cfg.Compute(s.st.Meta.Cluster), false
+	for i := range s.queues {
+		s.queues[i].key = s.orderKey(i)
 	}
-	p.st.Users.Each(func(slot uint32, _ *state.User) bool { p.refreshUser(slot); return true })
-	p.st.Apps.Each(func(slot uint32, _ *state.App) bool { p.refreshApp(slot); return true })
-	for i := range p.queues {
-		p.refreshQueue(int32(i))
+	s.st.Users.Each(func(slot uint32, _ *state.User) bool { s.refreshUser(slot); return true })
+	s.st.Apps.Each(func(slot uint32, _ *state.App) bool { s.refreshApp(slot); return true })
+	for i := range s.queues {
+		s.refreshQueue(int32(i))
 	}
-	p.st.Nodes.Each(func(slot uint32, _ *state.Node) bool { p.refreshNode(slot); return true })
+	s.st.Nodes.Each(func(slot uint32, _ *state.Node) bool { s.refreshNode(slot); return true })
 	return nil
 }
 
@@ -101,52 +101,52 @@ type subject struct {
 	app, user, node, queue uint32
 }
 
-func (p *Planner) subjectOf(e event.Event) subject {
+func (s *Scheduler) subjectOf(e event.Event) subject {
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
-		return p.subjectApp(e.App, e.Node)
+		return s.subjectApp(e.App, e.Node)
 	case *event.ContainerCompleted:
-		return p.subjectContainer(e.Container)
+		return s.subjectContainer(e.Container)
 	case *event.ContainerReleased:
-		return p.subjectContainer(e.Container)
+		return s.subjectContainer(e.Container)
 	case *event.ContainerResizeAsked:
-		return p.subjectContainer(e.Container)
+		return s.subjectContainer(e.Container)
 	case *event.ContainerIncreased:
-		return p.subjectContainer(e.Container)
+		return s.subjectContainer(e.Container)
 	case *event.ContainerDecreased:
-		return p.subjectContainer(e.Container)
+		return s.subjectContainer(e.Container)
 	case *event.ResizeReserved:
-		return p.subjectContainer(e.Container)
+		return s.subjectContainer(e.Container)
 	case *event.ReservationMade:
-		return p.subjectApp(e.App, e.Node)
+		return s.subjectApp(e.App, e.Node)
 	case *event.ReservationFulfilled:
-		return p.subjectReservation(e.Reservation)
+		return s.subjectReservation(e.Reservation)
 	case *event.ReservationCancelled:
-		return p.subjectReservation(e.Reservation)
+		return s.subjectReservation(e.Reservation)
 	case *event.AskChanged:
-		return p.subjectApp(e.App, 0)
+		return s.subjectApp(e.App, 0)
 	case *event.ApplicationSubmitted:
 		return subject{}
 	case *event.ApplicationEnded:
-		return p.subjectApp(e.App, 0)
+		return s.subjectApp(e.App, 0)
 	case *event.ApplicationMoved:
-		return p.subjectApp(e.App, 0)
+		return s.subjectApp(e.App, 0)
 	case *event.ApplicationForgotten:
-		return p.subjectApp(e.App, 0)
+		return s.subjectApp(e.App, 0)
 	case *event.ApplicationReprioritized:
-		return p.subjectApp(e.App, 0)
+		return s.subjectApp(e.App, 0)
 	case *event.AttemptStarted:
-		return p.subjectApp(e.App, 0)
+		return s.subjectApp(e.App, 0)
 	case *event.AttemptActivated:
-		return p.subjectApp(e.App, 0)
+		return s.subjectApp(e.App, 0)
 	case *event.AttemptRegistered:
-		return p.subjectApp(e.App, 0)
+		return s.subjectApp(e.App, 0)
 	case *event.AttemptUnregistered:
-		return p.subjectApp(e.App, 0)
+		return s.subjectApp(e.App, 0)
 	case *event.AttemptResynced:
-		return p.subjectApp(e.App, 0)
+		return s.subjectApp(e.App, 0)
 	case *event.AttemptEnded:
-		return p.subjectApp(e.App, 0)
+		return s.subjectApp(e.App, 0)
 	case *event.NodeStateChanged:
 		return subject{node: e.Node}
 	case *event.NodeResourceChanged:
@@ -155,164 +155,164 @@ func (p *Planner) subjectOf(e event.Event) subject {
 	return subject{}
 }
 
-func (p *Planner) subjectApp(seq, node uint32) subject {
-	s := subject{app: p.st.App(seq), node: node}
-	if s.app != 0 {
-		a := p.st.Apps.Get(s.app)
-		s.user, s.queue = a.UserSlot, a.Queue
+func (s *Scheduler) subjectApp(seq, node uint32) subject {
+	sub := subject{app: s.st.App(seq), node: node}
+	if sub.app != 0 {
+		a := s.st.Apps.Get(sub.app)
+		sub.user, sub.queue = a.UserSlot, a.Queue
 	}
-	return s
+	return sub
 }
 
-func (p *Planner) subjectContainer(r event.ContainerRef) subject {
-	s := p.subjectApp(r.App, 0)
-	if slot := p.st.Container(r); slot != 0 {
-		s.node = p.st.Containers.Get(slot).Node
+func (s *Scheduler) subjectContainer(r event.ContainerRef) subject {
+	sub := s.subjectApp(r.App, 0)
+	if slot := s.st.Container(r); slot != 0 {
+		sub.node = s.st.Containers.Get(slot).Node
 	}
-	return s
+	return sub
 }
 
-func (p *Planner) subjectReservation(number uint64) subject {
-	slot := p.st.Reservation(number)
+func (s *Scheduler) subjectReservation(number uint64) subject {
+	slot := s.st.Reservation(number)
 	if slot == 0 {
 		return subject{}
 	}
-	r := p.st.Reservations.Get(slot)
-	a := p.st.Apps.Get(r.App)
+	r := s.st.Reservations.Get(slot)
+	a := s.st.Apps.Get(r.App)
 	return subject{app: r.App, user: a.UserSlot, queue: a.Queue, node: r.Node}
 }
 
 // follow brings the derived views up to date after an event.
-func (p *Planner) follow(e event.Event, s subject) {
+func (s *Scheduler) follow(e event.Event, sub subject) {
 	switch e := e.(type) {
 	case *event.TimeAdvanced, *event.AskCounted, *event.RequestRecorded:
 		return
 	case *event.ApplicationSubmitted:
-		s = p.subjectApp(e.App, 0)
+		sub = s.subjectApp(e.App, 0)
 	case *event.NodeRegistered:
-		s.node, p.stale = e.Node, true
+		sub.node, s.stale = e.Node, true
 	case *event.NodeStateChanged, *event.NodeResourceChanged:
-		p.stale = true
+		s.stale = true
 	case *event.QueuesConfigured:
-		if err := p.rebuild(); err != nil {
-			panic("planner: the configuration just validated cannot be read: " + err.Error())
+		if err := s.rebuild(); err != nil {
+			panic("scheduler: the configuration just validated cannot be read: " + err.Error())
 		}
 		return
 	}
-	if s.app != 0 {
-		p.refreshAll(s)
+	if sub.app != 0 {
+		s.refreshAll(sub)
 	}
-	if s.node != 0 {
-		p.refreshNode(s.node)
+	if sub.node != 0 {
+		s.refreshNode(sub.node)
 	}
 }
 
 // refreshAll refreshes an application with its user and chain, and the ones it
 // was in before, when it has changed them.
-func (p *Planner) refreshAll(s subject) {
-	p.refreshApp(s.app)
-	if s.user != 0 {
-		p.refreshUser(s.user)
+func (s *Scheduler) refreshAll(sub subject) {
+	s.refreshApp(sub.app)
+	if sub.user != 0 {
+		s.refreshUser(sub.user)
 	}
-	if p.st.Apps.Has(s.app) {
-		if a := p.st.Apps.Get(s.app); a.UserSlot != s.user || a.Queue != s.queue {
-			p.refreshUser(a.UserSlot)
-			p.refreshChain(a.Queue)
+	if s.st.Apps.Has(sub.app) {
+		if a := s.st.Apps.Get(sub.app); a.UserSlot != sub.user || a.Queue != sub.queue {
+			s.refreshUser(a.UserSlot)
+			s.refreshChain(a.Queue)
 		}
 	}
-	if s.queue != 0 {
-		p.refreshChain(s.queue)
+	if sub.queue != 0 {
+		s.refreshChain(sub.queue)
 	}
 }
 
-func (p *Planner) refreshApp(slot uint32) {
-	for int(slot) >= len(p.apps) {
-		p.apps = append(p.apps, appView{})
+func (s *Scheduler) refreshApp(slot uint32) {
+	for int(slot) >= len(s.apps) {
+		s.apps = append(s.apps, appView{})
 	}
-	v := p.apps[slot]
+	v := s.apps[slot]
 	var next appView
-	if p.st.Apps.Has(slot) {
-		a := p.st.Apps.Get(slot)
+	if s.st.Apps.Has(slot) {
+		a := s.st.Apps.Get(slot)
 		if !a.State.Ended() {
-			next = appView{leaf: p.indexOf[a.Queue], reserving: a.Reserving, user: a.User, runnable: a.Runnable(), unmanaged: a.Unmanaged,
+			next = appView{leaf: s.LeafOf(a), reserving: a.Reserving, user: a.User, runnable: a.Runnable(), unmanaged: a.Unmanaged,
 				active: a.Activated() && a.Outstanding > 0, pending: a.AttemptState == state.AttemptPending}
-			next.key = p.appKey(a, &p.cfg.Queues[next.leaf])
+			next.key = s.appKey(a, &s.cfg.Queues[next.leaf])
 		}
 	}
 	if v == next {
 		return
 	}
-	p.unlistApp(slot, v)
-	p.apps[slot] = next
-	p.listApp(slot, next)
+	s.unlistApp(slot, v)
+	s.apps[slot] = next
+	s.listApp(slot, next)
 }
 
-func (p *Planner) unlistApp(slot uint32, v appView) {
-	q := &p.queues[v.leaf]
+func (s *Scheduler) unlistApp(slot uint32, v appView) {
+	q := &s.queues[v.leaf]
 	if v.active {
-		q.active = p.removeApp(q.active, slot)
+		q.active = s.removeApp(q.active, slot)
 	}
 	if v.pending {
-		q.pending = p.removeApp(q.pending, slot)
-		q.unmanaged -= one(v.unmanaged)
+		q.pending = s.removeApp(q.pending, slot)
+		q.unmanaged -= boolToInt(v.unmanaged)
 	}
 	q.reserving -= v.reserving
-	p.countRunnable(v, -1)
+	s.countRunnable(v, -1)
 }
 
-func (p *Planner) listApp(slot uint32, v appView) {
-	q := &p.queues[v.leaf]
+func (s *Scheduler) listApp(slot uint32, v appView) {
+	q := &s.queues[v.leaf]
 	if v.active {
-		q.active = p.insertApp(q.active, slot)
+		q.active = s.insertApp(q.active, slot)
 	}
 	if v.pending {
-		q.pending = p.insertApp(q.pending, slot)
-		q.unmanaged += one(v.unmanaged)
+		q.pending = s.insertApp(q.pending, slot)
+		q.unmanaged += boolToInt(v.unmanaged)
 	}
 	q.reserving += v.reserving
-	p.countRunnable(v, 1)
+	s.countRunnable(v, 1)
 }
 
-func one(b bool) int32 {
+func boolToInt(b bool) int32 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-func (p *Planner) countRunnable(v appView, by int32) {
+func (s *Scheduler) countRunnable(v appView, by int32) {
 	if !v.runnable {
 		return
 	}
-	for int(v.user) >= len(p.runnable) {
-		p.runnable = append(p.runnable, 0)
+	for int(v.user) >= len(s.runnable) {
+		s.runnable = append(s.runnable, 0)
 	}
-	p.runnable[v.user] += by
+	s.runnable[v.user] += by
 }
 
-func (p *Planner) refreshUser(slot uint32) {
+func (s *Scheduler) refreshUser(slot uint32) {
 	if slot == 0 {
 		return
 	}
-	for int(slot) >= len(p.users) {
-		p.users = append(p.users, userView{})
+	for int(slot) >= len(s.users) {
+		s.users = append(s.users, userView{})
 	}
-	v := p.users[slot]
+	v := s.users[slot]
 	var next userView
-	if p.st.Users.Has(slot) {
-		u := p.st.Users.Get(slot)
-		leaf := p.indexOf[u.Queue]
+	if s.st.Users.Has(slot) {
+		u := s.st.Users.Get(slot)
+		leaf := s.indexOf[u.Queue]
 		next = userView{leaf: leaf, name: u.Name, known: true, active: u.IsActive(), weight: v.weight,
-			part: capacity.DominantPart(p.cfg.Calculator, p.st.Meta.Cluster, u.Used)}
+			part: capacity.DominantPart(s.cfg.Calculator, s.st.Meta.Cluster, u.Used)}
 		if !v.known || v.leaf != leaf || v.name != u.Name {
-			next.weight = p.cfg.Queues[leaf].Weight(p.st.NameOf(u.Name))
+			next.weight = s.cfg.Queues[leaf].Weight(s.st.NameOf(u.Name))
 		}
 	}
 	// The slot may have come to mean another user's share in the same event, so
 	// the old one's part goes as a whole.
 	same := v.leaf == next.leaf && v.active == next.active && v.weight == next.weight
 	if v.known {
-		q := &p.queues[v.leaf]
+		q := &s.queues[v.leaf]
 		q.touch()
 		q.dominantUsed = q.dominantUsed.Sub(v.part)
 		if v.active && !same {
@@ -320,14 +320,14 @@ func (p *Planner) refreshUser(slot uint32) {
 		}
 	}
 	if next.known {
-		q := &p.queues[next.leaf]
+		q := &s.queues[next.leaf]
 		q.touch()
 		q.dominantUsed = q.dominantUsed.Add(next.part)
 		if next.active && !same {
 			q.activeWeight = addFraction(q.activeWeight, next.weight, 1)
 		}
 	}
-	p.users[slot] = next
+	s.users[slot] = next
 }
 
 func addFraction(a, b yarn.Fraction, sign int64) yarn.Fraction {
@@ -338,59 +338,88 @@ func addFraction(a, b yarn.Fraction, sign int64) yarn.Fraction {
 }
 
 // refreshChain brings the order keys of a queue and its ancestors up to date.
-func (p *Planner) refreshChain(slot uint32) {
-	for i := p.indexOf[slot]; i >= 0; i = p.queues[i].parent {
-		p.queues[i].touch()
-		p.refreshQueue(i)
+func (s *Scheduler) refreshChain(slot uint32) {
+	for i := s.indexOf[slot]; i >= 0; i = s.queues[i].parent {
+		s.queues[i].touch()
+		s.refreshQueue(i)
 	}
 }
 
-func (p *Planner) orderKey(i int) capacity.OrderKey {
-	q, e, total := p.st.Queues.Get(p.queues[i].slot), &p.tree.Capacities[i], p.st.Meta.Cluster
+func (s *Scheduler) orderKey(i int) capacity.OrderKey {
+	q, e, total := s.Queue(int32(i)), &s.tree.Capacities[i], s.st.Meta.Cluster
 	return capacity.OrderKey{
-		Used:          capacity.Used(p.cfg.Calculator, total, q.Used, e.EffMin, p.cfg.MinAlloc),
-		AbsUsed:       capacity.AbsUsed(p.cfg.Calculator, total, q.Used),
+		Used:          capacity.Used(s.cfg.Calculator, total, q.Used, e.EffMin, s.cfg.MinAlloc),
+		AbsUsed:       capacity.AbsUsed(s.cfg.Calculator, total, q.Used),
 		AbsCapacity:   e.AbsFixed,
 		ConfiguredMin: e.ConfiguredMin,
-		Priority:      p.cfg.Queues[i].Priority,
+		Priority:      s.cfg.Queues[i].Priority,
 	}
 }
 
 // refreshQueue moves a queue to its place among its parent's children.
-func (p *Planner) refreshQueue(i int32) {
-	v := &p.queues[i]
+func (s *Scheduler) refreshQueue(i int32) {
+	v := &s.queues[i]
 	if v.parent < 0 {
 		return
 	}
-	key := p.orderKey(int(i))
-	listed := !p.st.Queues.Get(v.slot).Pending.IsZero()
+	key := s.orderKey(int(i))
+	listed := !s.st.Queues.Get(v.slot).Pending.IsZero()
 	if key == v.key && listed == v.listed {
 		return
 	}
-	parent := &p.queues[v.parent]
+	parent := &s.queues[v.parent]
 	if v.listed {
-		parent.children = p.removeChild(parent.children, i)
+		parent.children = s.removeChild(parent.children, i)
 	}
 	v.key, v.listed = key, listed
 	if listed {
-		parent.children = p.insertChild(parent.children, i)
+		parent.children = s.insertChild(parent.children, i)
 	}
 }
 
-// capacities recomputes effective capacities when the cluster has changed.
-func (p *Planner) capacities() {
-	if !p.stale {
+// refreshCapacities recomputes effective capacities when the cluster has changed.
+func (s *Scheduler) refreshCapacities() {
+	if !s.stale {
 		return
 	}
-	p.stale = false
-	p.tree = p.cfg.Compute(p.st.Meta.Cluster)
-	for i := range p.queues {
-		p.queues[i].dominantUsed, p.queues[i].activeWeight = yarn.Resource{}, yarn.Fraction{Num: 0, Den: 1}
+	s.stale = false
+	s.tree = s.cfg.Compute(s.st.Meta.Cluster)
+	for i := range s.queues {
+		s.queues[i].dominantUsed, s.queues[i].activeWeight = yarn.Resource{}, yarn.Fraction{Num: 0, Den: 1}
 	}
-	p.users = p.users[:0]
-	p.st.Users.Each(func(slot uint32, _ *state.User) bool { p.refreshUser(slot); return true })
-	for i := range p.queues {
-		p.queues[i].touch()
-		p.refreshQueue(int32(i))
+	s.users = s.users[:0]
+	s.st.Users.Each(func(slot uint32, _ *state.User) bool { s.refreshUser(slot); return true })
+	for i := range s.queues {
+		s.queues[i].touch()
+		s.refreshQueue(int32(i))
+	}
+}
+
+// Rebase makes the scheduler one of another version of its state, with the same queues. It is for
+// questions alone: the index of free nodes, which only passes look at, stays as it is.
+func (s *Scheduler) Rebase(st *state.State) {
+	old := s.st
+	s.st = st
+	s.stale = s.stale || old.Meta.Cluster != st.Meta.Cluster
+	differ(&old.Users, &st.Users, s.refreshUser)
+	differ(&old.Apps, &st.Apps, s.refreshApp)
+	for i := range s.queues {
+		s.queues[i].touch()
+		s.refreshQueue(int32(i))
+	}
+}
+
+// differ calls f with every slot whose record may not be the same in two versions
+// of a table. Versions share the pages that neither has written to since they
+// parted, so a record at the same place in memory is the same record.
+func differ[T any](old, now *state.Table[T], f func(slot uint32)) {
+	both := min(old.Cap(), now.Cap())
+	for slot := uint32(1); slot < both; slot++ {
+		if old.Get(slot) != now.Get(slot) {
+			f(slot)
+		}
+	}
+	for slot := max(both, 1); slot < max(old.Cap(), now.Cap()); slot++ {
+		f(slot)
 	}
 }

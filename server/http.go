@@ -8,8 +8,9 @@ import (
 
 	"rmd/config"
 	"rmd/fsm/state"
-	"rmd/scheduler"
+	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/server/rerun"
 	httpserver "rmd/transport/http"
 	"rmd/yarn"
@@ -31,7 +32,11 @@ func (r *Replica) openREST() error {
 	c.Planning = func() *state.State { st, _, _ := r.machine.Planning(0); return st }
 	c.WhatIf = whatIf
 	c.Foresee = func(st *state.State, in *input.SubmitApplication) (any, error) {
-		return scheduler.ExplainSubmission(st, in)
+		p, err := planner.New(st, planner.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return explain.Submission(p, in)
 	}
 	c.Past, c.Why, c.Warm = r.past.at, r.whys.of, r.reasons.warm
 	c.Rerun = func(ctx context.Context, st *state.State) (any, error) { return rerun.Compare(ctx, history{r}, st) }
@@ -98,7 +103,15 @@ func admitOpen(*http.Request, httpserver.Class) error { return nil }
 
 // whatIf asks the planner what another queue configuration would change.
 func whatIf(st *state.State, props []input.Property, stop func() bool) (any, error) {
-	limits := scheduler.DefaultWhatIfLimits()
+	inForce, err := planner.New(st.Fork(), planner.Options{})
+	if err != nil {
+		return nil, err
+	}
+	other, err := planner.New(st, planner.Options{})
+	if err != nil {
+		return nil, err
+	}
+	limits := explain.DefaultWhatIfLimits()
 	limits.Stop = stop
-	return scheduler.WhatIf(st, props, limits)
+	return explain.WhatIf(inForce, other, props, limits)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"rmd/fsm/state"
-	"rmd/scheduler"
+	"rmd/scheduler/explain"
 	"rmd/yarn"
 )
 
@@ -15,8 +15,8 @@ import (
 // the version of the state alive that it has come to.
 type reasons struct {
 	mu      sync.Mutex
-	planner *scheduler.Explainer // nil when nobody asked for a while
-	at      time.Time            // when it was given a newer state
+	planner *explain.Explainer // nil when nobody asked for a while
+	at      time.Time          // when it was given a newer state
 	idle    *time.Timer
 }
 
@@ -29,7 +29,7 @@ const reasonsIdle = 30 * time.Second
 
 // explain is the planner's whole explanation in a version of the state, which is
 // only read.
-func (r *reasons) explain(st *state.State, id yarn.ApplicationID) (*scheduler.Explanation, error) {
+func (r *reasons) explain(st *state.State, id yarn.ApplicationID) (*explain.Explanation, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.wake()
@@ -42,7 +42,7 @@ func (r *reasons) of(st *state.State, id yarn.ApplicationID) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.wake()
-	var x *scheduler.Explanation
+	var x *explain.Explanation
 	var err error
 	now, told := time.Now(), false
 	if now.Sub(r.at) <= reasonsKept {
@@ -74,7 +74,7 @@ func (r *reasons) warm(st *state.State) {
 // wake makes sure that there is an explainer. The lock is held.
 func (r *reasons) wake() {
 	if r.planner == nil {
-		r.planner = &scheduler.Explainer{}
+		r.planner = &explain.Explainer{}
 	}
 	if r.idle == nil {
 		r.idle = time.AfterFunc(reasonsIdle, r.rest)

@@ -6,8 +6,8 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/leader"
-	"rmd/scheduler"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/planner"
 	"rmd/transport/forward"
 )
 
@@ -26,9 +26,9 @@ func (r *Replica) openSequencer() error {
 		e, ok := r.machine.Entry(index)
 		return leader.Outcome{Digest: e.Digest, Skipped: e.Skipped}, ok
 	}
-	options := scheduler.Options{Eager: r.opt.Config.Scheduling != "heartbeat", Level: r.parts.Level}
+	options := planner.Options{Eager: r.opt.Config.Scheduling != "heartbeat", Level: r.parts.Level}
 	c.NewPlanner = func(st *state.State) (leader.Planner, error) {
-		p, err := scheduler.New(st, options)
+		p, err := planner.New(st, options)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 // tickDue says whether the planner has something to do for the passing of time
 // alone that the leader's own timers do not look at.
 func tickDue(st *state.State, now int64) bool {
-	return lifetimesDue(st, now) || scheduler.KeysDue(st, now)
+	return lifetimesDue(st, now) || planner.KeysDue(st, now)
 }
 
 // lifetimesDue says whether some application has outlived its lifetime.

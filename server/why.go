@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"rmd/fsm/event"
-	"rmd/scheduler"
+	"rmd/scheduler/explain"
 	"rmd/transport/http/v1/api"
 )
 
@@ -27,7 +27,7 @@ type whys struct {
 	free  time.Time                // from when on there may be more
 
 	// Of the work alone.
-	witness *scheduler.Witness
+	witness *explain.LogExplainer
 	want    map[uint64]bool
 
 	ctx    context.Context
@@ -172,7 +172,7 @@ func (w *whys) begin(ctx context.Context, index uint64, anew bool) error {
 	}
 	st, _, _ := p.machine.Planning(0)
 	var err error
-	w.witness, err = scheduler.NewWitness(st)
+	w.witness, err = explain.NewLogExplainer(st)
 	return err
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
 
@@ -20,7 +20,7 @@ const clusterTimestamp = 1
 
 // Planner plays a history into rmd's planner.
 type Planner struct {
-	p     *scheduler.Planner
+	p     *planner.Planner
 	st    *state.State
 	now   int64
 	props map[string]string
@@ -131,7 +131,7 @@ func (p *Planner) properties() (out []input.Property) {
 }
 
 func (p *Planner) start() (err error) {
-	if p.p, err = scheduler.New(state.New(), scheduler.Options{}); err != nil {
+	if p.p, err = planner.New(state.New(), planner.Options{}); err != nil {
 		return err
 	}
 	p.st = p.p.State()

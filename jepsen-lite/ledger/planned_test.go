@@ -7,8 +7,8 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
 
@@ -16,7 +16,7 @@ import (
 type story struct {
 	t       *testing.T
 	rng     *rand.Rand
-	p       *scheduler.Planner
+	p       *planner.Planner
 	now     int64
 	batches [][]event.Event
 	nodes   []yarn.NodeID
@@ -26,7 +26,7 @@ type story struct {
 
 // tell plays a story of n inputs.
 func tell(t *testing.T, seed int64, n int) *story {
-	p, err := scheduler.New(state.New(), scheduler.Options{Eager: seed%2 == 0})
+	p, err := planner.New(state.New(), planner.Options{Eager: seed%2 == 0})
 	if err != nil {
 		t.Fatal(err)
 	}

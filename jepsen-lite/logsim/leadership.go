@@ -6,8 +6,8 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/leader"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 )
 
 // leadership drives a leader.Core over the fake log, as package leader's own driver does over
@@ -18,7 +18,7 @@ type leadership struct {
 	term uint64
 
 	core     *leader.Core[call]
-	planner  *scheduler.Planner
+	planner  *planner.Planner
 	inflight [][]byte // entries proposed, oldest first
 	waiting  []*call  // planned and not answered, oldest first
 	ticked   int64    // the world's time at the newest tick
@@ -40,7 +40,7 @@ func (w *world) core() leader.CoreConfig {
 			return leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry}
 		},
 		Due: func(st *state.State, nowMillis int64) bool {
-			return w.rng.IntN(8) == 0 || scheduler.KeysDue(st, nowMillis)
+			return w.rng.IntN(8) == 0 || planner.KeysDue(st, nowMillis)
 		},
 		BatchEvents: w.opt.BatchEvents, BatchBytes: 64 << 10, MaxInFlight: w.opt.InFlight, TickInterval: time.Second,
 	}
@@ -53,7 +53,7 @@ func (w *world) beginLeadership(r *replica) {
 		return
 	}
 	st, index, sequence := r.m.Planning(w.log.term)
-	p, err := scheduler.New(st, scheduler.Options{Eager: w.opt.Eager})
+	p, err := planner.New(st, planner.Options{Eager: w.opt.Eager})
 	if err != nil {
 		w.check.fail("S1", "no planner can be made from the state at %d: %v", index, err)
 		return

@@ -11,8 +11,8 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/leader"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
 
@@ -78,7 +78,7 @@ func lead(t *testing.T, level uint32, jump *time.Duration, f func(log *slowLog, 
 			st.Meta.Level = level
 			return leader.Start{State: st, Index: index, Sequence: sequence}
 		}
-		cfg.NewPlanner = func(st *state.State) (leader.Planner, error) { return scheduler.New(st, scheduler.Options{}) }
+		cfg.NewPlanner = func(st *state.State) (leader.Planner, error) { return planner.New(st, planner.Options{}) }
 		cfg.Expiry = func(*state.State) leader.Expiry {
 			return leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry}
 		}

@@ -4,15 +4,15 @@ import (
 	"bytes"
 
 	"rmd/fsm/event"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 )
 
 // twinned is the planner of a leadership. Now and then a twin plans the same input: a planner made
 // anew from a fork of the planning state, with what this one has told AMs, must decide as the one
 // that has lived through it all.
 type twinned struct {
-	*scheduler.Planner
+	*planner.Planner
 	w *world
 }
 
@@ -32,7 +32,7 @@ func (p twinned) Plan(nowMillis int64, req input.Request) (input.Reply, []event.
 }
 
 // compare gives a twin the input that was planned.
-func (p twinned) compare(twin *scheduler.Planner, nowMillis int64, req input.Request, reply input.Reply, events []event.Event) {
+func (p twinned) compare(twin *planner.Planner, nowMillis int64, req input.Request, reply input.Reply, events []event.Event) {
 	again, same := twin.Plan(nowMillis, req)
 	p.w.counts.Twins++
 	switch {

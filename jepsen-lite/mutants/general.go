@@ -12,7 +12,7 @@ import (
 )
 
 // generalFolders are where random changes are made.
-var generalFolders = []string{"fsm", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity"}
+var generalFolders = []string{"fsm", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/planner"}
 
 // generalBudget bounds one judge of one random change; a test that hangs has
 // noticed it.
@@ -145,7 +145,7 @@ type witness struct{ name, line string }
 // judges are the package's own tests, those of the packages that show most of what it
 // does, and the log-contract simulation.
 func judges(tree, pkg string) []witness {
-	others := []string{pkg, "./scheduler"}
+	others := []string{pkg, "./scheduler/planner"}
 	if strings.HasPrefix(pkg, "./fsm") {
 		others = []string{pkg, "./fsm/state", "./fsm", "./snapshot"}
 	}

@@ -9,8 +9,9 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
+	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
 
@@ -54,7 +55,7 @@ func begins(st *state.State, eager bool) bool {
 		}
 		return true
 	})
-	p, err := scheduler.New(st, scheduler.Options{Eager: eager})
+	p, err := planner.New(st, planner.Options{Eager: eager})
 	if err != nil {
 		return true // nobody can say, so nobody is killed
 	}
@@ -121,7 +122,7 @@ func (d *driver) waiting() string {
 		out += fmt.Sprintf("\n%s (%s): %s of %s free, reserved: r%d", n.ID, n.State, n.Unallocated(), n.Total, n.Reservation)
 		return true
 	})
-	var x scheduler.Explainer
+	var x explain.Explainer
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
 		if a.State.Ended() {
 			return true

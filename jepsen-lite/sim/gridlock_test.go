@@ -4,21 +4,21 @@ import (
 	"testing"
 
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
 
 // lockable is a cluster of one queue whose AMs may take all there is.
 type lockable struct {
 	t        *testing.T
-	p        *scheduler.Planner
+	p        *planner.Planner
 	response map[yarn.AttemptID]int32
 }
 
 func newLockable(t *testing.T, memory ...int64) *lockable {
 	t.Helper()
-	p, err := scheduler.New(state.New(), scheduler.Options{})
+	p, err := planner.New(state.New(), planner.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

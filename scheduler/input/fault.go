@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rmd/internal/codec"
+	"rmd/yarn"
 )
 
 // Code is the stable name of a refusal, the same on every door.
@@ -77,4 +78,9 @@ func (f *Fault) Code(c *codec.Coder) {
 	c.String(&f.What)
 	c.String(&f.Do)
 	codec.List(c, &f.Details, func(c *codec.Coder, s *string) { c.String(s) })
+}
+
+// NoSuchApp refuses a question or an operation on an application that is not known.
+func NoSuchApp(id yarn.ApplicationID) *Fault {
+	return Faultf(NoSuchApplication, "list them with \"rmd app list\"", "there is no application %s", id)
 }

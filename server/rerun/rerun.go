@@ -10,9 +10,9 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	httpserver "rmd/transport/http"
 	"rmd/transport/http/v1/api"
 	"rmd/workload"
@@ -144,12 +144,12 @@ func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sa
 
 // door is a planner that nobody else uses.
 type door struct {
-	p   *scheduler.Planner
+	p   *planner.Planner
 	now int64
 }
 
 func newDoor(st *state.State, without bool) (*door, error) {
-	p, err := scheduler.New(state.New(), scheduler.Options{Eager: true})
+	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	httpserver "rmd/transport/http"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
@@ -18,7 +18,7 @@ import (
 // recorder is a planner whose events are kept as a log.
 type recorder struct {
 	t     *testing.T
-	p     *scheduler.Planner
+	p     *planner.Planner
 	now   int64
 	apps  []yarn.AttemptID
 	log   []httpserver.LogEntry
@@ -27,7 +27,7 @@ type recorder struct {
 
 func newRecorder(t *testing.T) *recorder {
 	t.Helper()
-	p, err := scheduler.New(state.New(), scheduler.Options{Eager: true})
+	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,10 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
@@ -380,9 +381,9 @@ func newBench(t testing.TB, change func(*Config)) *bench {
 		return map[string]string{"id": id.String(), "reason": "AM_LIMIT_QUEUE"}, nil
 	}
 	cfg.WhatIf = func(st *state.State, properties []input.Property, stop func() bool) (any, error) {
-		lim := scheduler.DefaultWhatIfLimits()
+		lim := explain.DefaultWhatIfLimits()
 		lim.Stop = stop
-		return scheduler.WhatIf(st, properties, lim)
+		return explain.WhatIf(planOn(st.Fork()), planOn(st), properties, lim)
 	}
 	if change != nil {
 		change(&cfg)
@@ -477,3 +478,12 @@ func (s *snapshots) Take(context.Context) (api.Snapshot, error) {
 }
 
 func (s *snapshots) List(context.Context) ([]api.Snapshot, error) { return nil, s.err }
+
+// planOn is a planner that takes a state over, without its eager passes.
+func planOn(st *state.State) *planner.Planner {
+	p, err := planner.New(st, planner.Options{})
+	if err != nil {
+		panic(err)
+	}
+	return p
+}

@@ -10,9 +10,10 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
 
@@ -84,7 +85,7 @@ const (
 type planned struct {
 	t   *testing.T
 	h   *history
-	p   *scheduler.Planner
+	p   *planner.Planner
 	now int64
 }
 
@@ -124,7 +125,7 @@ func (w *planned) launched(id yarn.ApplicationID, node yarn.NodeID) {
 // recordedStory does with rmd's planner what was done with Hadoop's.
 func recordedStory(t *testing.T) *history {
 	t.Helper()
-	p, err := scheduler.New(state.New(), scheduler.Options{})
+	p, err := planner.New(state.New(), planner.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,11 +164,11 @@ func recordedBench(t *testing.T) *bench {
 	b := newBench(t, func(c *Config) {
 		c.Reader, c.Hadoop = h, http.NotFoundHandler()
 		c.Explain = func(st *state.State, id yarn.ApplicationID) (any, error) {
-			p, err := scheduler.New(st, scheduler.Options{})
+			p, err := planner.New(st, planner.Options{})
 			if err != nil {
 				return nil, err
 			}
-			return p.Explain(id)
+			return explain.Application(p.Scheduler(), id)
 		}
 	})
 	b.h = h

@@ -11,8 +11,8 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
@@ -82,11 +82,11 @@ func TestComparisonIsTheDocument(t *testing.T) {
 			props[i].Value = "50"
 		}
 	}
-	c, err := scheduler.WhatIf(st.Fork(), props, scheduler.DefaultWhatIfLimits())
+	c, err := explain.WhatIf(planOn(st.Fork()), planOn(st.Fork()), props, explain.DefaultWhatIfLimits())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Starts = append(c.Starts, scheduler.ComparedApp{ID: "a", Before: scheduler.ComparedHolder{Reason: "USER_LIMIT"}})
+	c.Starts = append(c.Starts, explain.ComparedApp{ID: "a", Before: explain.AppShare{Reason: "USER_LIMIT"}})
 	text, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
+	"rmd/scheduler/explain"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
@@ -32,7 +32,7 @@ func (k *told) why(_ context.Context, indexes []uint64, atOnce bool) map[uint64]
 	if !k.knows {
 		return out
 	}
-	w, err := scheduler.NewWitness(state.New())
+	w, err := explain.NewLogExplainer(state.New())
 	if err != nil {
 		panic(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"rmd/fsm/state"
-	"rmd/scheduler"
+	"rmd/scheduler/planner"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
@@ -77,7 +77,7 @@ func TestWithoutLeader(t *testing.T) {
 			t.Errorf("%s: %v", m.name, err)
 		}
 	}
-	p, err := scheduler.New(state.New(), scheduler.Options{})
+	p, err := planner.New(state.New(), planner.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

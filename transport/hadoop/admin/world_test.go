@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/transport/caller"
 	"rmd/transport/hadoop/ipc"
 	"rmd/yarn"
@@ -23,7 +23,7 @@ var ctx = context.Background()
 // the replica that is asked.
 type house struct {
 	*Service
-	planner *scheduler.Planner
+	planner *planner.Planner
 	now     int64
 	inputs  []input.Input // since they were last looked at
 
@@ -86,7 +86,7 @@ func queues(pairs ...string) []input.Property {
 // newHouse is a cluster with two queues and the nodes a and b, at a leader.
 func newHouse(t *testing.T, change ...func(*Config)) *house {
 	t.Helper()
-	p, err := scheduler.New(state.New(), scheduler.Options{Eager: true})
+	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 	gproto "google.golang.org/protobuf/proto"
 
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/transport/caller"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -29,7 +29,7 @@ const birth = 1780000000000
 // house is a cluster of one replica without a log: a planner whose state is
 // committed with each answer.
 type house struct {
-	planner *scheduler.Planner
+	planner *planner.Planner
 	st      *state.State
 	now     int64
 
@@ -136,7 +136,7 @@ const confPrefix = "yarn.scheduler.capacity."
 // and root.night.
 func newHouse(t testing.TB, more ...string) *house {
 	t.Helper()
-	p, err := scheduler.New(state.New(), scheduler.Options{Eager: true})
+	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		t.Fatal(err)
 	}

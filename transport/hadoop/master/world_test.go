@@ -12,8 +12,8 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
@@ -28,7 +28,7 @@ type world struct {
 	tb testing.TB
 
 	mu  sync.Mutex
-	p   *scheduler.Planner
+	p   *planner.Planner
 	now int64
 	// down is the error of the way to the leader.
 	down error
@@ -48,7 +48,7 @@ type replica struct {
 }
 
 func newWorld(tb testing.TB, properties ...input.Property) *world {
-	p, err := scheduler.New(state.New(), scheduler.Options{Eager: true})
+	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		tb.Fatal(err)
 	}

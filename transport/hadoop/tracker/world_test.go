@@ -11,8 +11,8 @@ import (
 	gproto "google.golang.org/protobuf/proto"
 
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
@@ -29,7 +29,7 @@ type cluster struct {
 	tb testing.TB
 
 	mu        sync.Mutex
-	planner   *scheduler.Planner
+	planner   *planner.Planner
 	committed *state.State
 	fork      *state.State
 	index     uint64
@@ -43,7 +43,7 @@ type cluster struct {
 
 func newCluster(tb testing.TB, more ...input.Property) *cluster {
 	tb.Helper()
-	p, err := scheduler.New(state.New(), scheduler.Options{})
+	p, err := planner.New(state.New(), planner.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
 
@@ -19,7 +19,7 @@ import (
 type story struct {
 	t     *testing.T
 	r     *rand.Rand
-	p     *scheduler.Planner
+	p     *planner.Planner
 	now   int64
 	apps  []yarn.AttemptID
 	nodes int
@@ -27,7 +27,7 @@ type story struct {
 
 func newStory(t *testing.T, seed uint64) *story {
 	t.Helper()
-	p, err := scheduler.New(state.New(), scheduler.Options{Eager: true})
+	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/transport/hadoop/client"
 	"rmd/yarn"
 )
@@ -25,7 +25,7 @@ import (
 // client door that replicas have.
 type house struct {
 	t       *testing.T
-	planner *scheduler.Planner
+	planner *planner.Planner
 	now     int64
 	doorErr error
 	readErr error
@@ -71,7 +71,7 @@ func (h *house) Maximum(*state.State) yarn.Resource { return yarn.NewResource(81
 
 func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
 	t.Helper()
-	p, err := scheduler.New(state.New(), scheduler.Options{Eager: true})
+	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,201 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/yarn"
+)
+
+// explainIfs adds what would be without the thing that holds the first ask back,
+// and what must end for it to fit.
+func (v view) explainIfs(x *Explanation, app, ask uint32, all *survey) {
+	try := func(text string, w without) { x.suppose(text, v.judge(app, ask, w, nil).reason) }
+	switch x.reason {
+	case scheduler.QueueMaxCapacity, scheduler.ParentMaxCapacity:
+		try("its queues had no maximum", without{maximum: true})
+	case scheduler.UserLimit:
+		try("its user had no limit", without{user: true})
+	case scheduler.LocalityDelay:
+		try("it took any node at once", without{delay: true})
+	case scheduler.Blacklisted:
+		try("it had no blacklist", without{blacklist: true})
+	case scheduler.NodeTooSmall, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther:
+		v.explainRoom(x, app, ask)
+	}
+	if all.count[scheduler.NodeReservedByOther] > 0 {
+		opened := v.opened(app, ask, all)
+		x.suppose("no node were reserved for others", v.judge(app, ask, without{reservations: true}, &opened).reason)
+	}
+}
+
+// suppose notes what a supposition comes to.
+func (x *Explanation) suppose(text string, r scheduler.Reason) {
+	k := Alternative{If: text, Now: r == scheduler.NoReason, Reason: r.String(), Then: "not sooner: " + r.Diagnostic()}
+	if k.Now {
+		k.Then = "a node would serve it at its next turn"
+		if x.Position > 1 {
+			k.Then = fmt.Sprintf("a node would serve it, after %d applications of its queue", x.Position-1)
+		}
+	}
+	x.WhatIf = append(x.WhatIf, k)
+}
+
+// explainRoom looks at the nodes that an ask may use for the most of it that would
+// fit now, and, when it is a matter of what is free, for what must end.
+func (v view) explainRoom(x *Explanation, app, ask uint32) {
+	k := v.st.Asks.Get(ask)
+	var best yarn.Resource
+	var share uint64
+	var fullest candidates
+	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if !v.open(app, ask, slot, n) {
+			return true
+		}
+		free := n.Unallocated()
+		if part := v.cfg.Calculator.RoundDown(yarn.ComponentMin(free, k.Size), v.cfg.MinAlloc); part != best {
+			if s := v.leastShare(part, k.Size); s > share {
+				best, share = part, s
+			}
+		}
+		if x.reason == scheduler.NodeTooSmallFree && v.cfg.Calculator.FitsIn(k.Size, n.Total) {
+			fullest.add(candidate{slot, v.leastShare(free, k.Size), n.Reservation != 0})
+		}
+		return true
+	})
+	if share > 0 {
+		x.suppose("it asked "+v.cfg.Kinds.Format(best)+" instead", scheduler.NoReason)
+	}
+	v.explainEnd(x, k, fullest)
+}
+
+// leastShare is the smallest part, over the kinds that count, that some has of
+// whole; in parts of 2^32.
+func (v view) leastShare(some, whole yarn.Resource) uint64 {
+	least := uint64(1) << 32
+	for i := range v.cfg.Kinds {
+		if whole[i] > 0 && (i == yarn.Memory || v.cfg.Calculator.Dominant) {
+			least = min(least, yarn.Share(max(some[i], 0), whole[i]))
+		}
+	}
+	return least
+}
+
+// open says whether an ask may use a running node that nobody else has reserved.
+func (v view) open(app, ask, node uint32, n *state.Node) bool {
+	return n.State == yarn.NodeRunning && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
+		(n.Reservation == 0 || v.st.Reservations.Get(n.Reservation).App == app)
+}
+
+// ifNoAMLimit supposes an application activated.
+func (v view) ifNoAMLimit(x *Explanation, slot uint32, a *state.App) {
+	if ask := v.firstAsk(a); ask != 0 {
+		x.suppose("AMs had no limit", v.judge(slot, ask, without{}, nil).reason)
+	}
+}
+
+// ifNoParallelLimit supposes an application not held back: whether its AM would
+// be activated, and fit.
+func (v view) ifNoParallelLimit(x *Explanation, a *state.App) {
+	r := v.WhyNotActivated(a)
+	if r == scheduler.NoReason && !a.Unmanaged {
+		r = scheduler.NodeTooSmallFree
+		v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+			if n.State == yarn.NodeRunning && n.Reservation == 0 && v.cfg.Calculator.FitsIn(a.AM, n.Unallocated()) {
+				r = scheduler.NoReason
+			}
+			return r != scheduler.NoReason
+		})
+	}
+	x.suppose("no number of parallel applications were set", r)
+}
+
+// endCandidates is how many nodes are looked at closely for what must end.
+const endCandidates = 32
+
+// candidate is a node where an ask would fit if enough ended.
+type candidate struct {
+	node  uint32
+	share uint64 // of the ask that is free already
+	held  bool   // it is reserved for the application
+}
+
+// before says which of two is the better one: one that is held, then the one with
+// more free.
+func (c candidate) before(o candidate) bool {
+	if c.held != o.held {
+		return c.held
+	}
+	return c.share > o.share
+}
+
+// candidates are the best of those seen, best first; among equals the first seen.
+type candidates struct {
+	list [endCandidates]candidate
+	n    int
+}
+
+func (l *candidates) add(c candidate) {
+	at := l.n
+	if at == len(l.list) {
+		if at--; !c.before(l.list[at]) {
+			return
+		}
+	} else {
+		l.n++
+	}
+	for ; at > 0 && c.before(l.list[at-1]); at-- {
+		l.list[at] = l.list[at-1]
+	}
+	l.list[at] = c
+}
+
+// explainEnd finds the least that must end on one node for an ask to fit: on the
+// node reserved for it, else on the one where the fewest containers do.
+func (v view) explainEnd(x *Explanation, k *state.Ask, from candidates) {
+	for _, c := range from.list[:from.n] {
+		end := v.endOn(c.node, k.Size)
+		if end != nil && (x.MustEnd == nil || len(end.Containers) < len(x.MustEnd.Containers)) {
+			x.MustEnd = end
+		}
+		if x.MustEnd != nil && c.held {
+			return
+		}
+	}
+}
+
+// endOn picks containers of a node, those that free the most of what is missing
+// first, until a size fits; nil when it does not even then.
+func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
+	n := v.st.Nodes.Get(node)
+	missing := yarn.ComponentMax(size.Sub(n.Unallocated()), yarn.Resource{})
+	out := &MustEnd{Node: n.ID.String(), Missing: v.cfg.Kinds.Format(missing)}
+	var list []uint32
+	for c := n.Containers; c != 0; c = v.st.Containers.Get(c).NextOnNode() {
+		list = append(list, c)
+	}
+	slices.SortStableFunc(list, func(a, b uint32) int {
+		return cmp.Compare(v.freeing(b, missing), v.freeing(a, missing))
+	})
+	free := n.Unallocated()
+	for _, slot := range list {
+		if v.cfg.Calculator.FitsIn(size, free) {
+			break
+		}
+		c := v.st.Containers.Get(slot)
+		free = free.Add(c.Size)
+		out.Containers = append(out.Containers, v.st.ContainerID(c).String())
+	}
+	if !v.cfg.Calculator.FitsIn(size, free) {
+		return nil
+	}
+	return out
+}
+
+// freeing is how much of what is missing a container's end would free.
+func (v view) freeing(slot uint32, missing yarn.Resource) uint64 {
+	return v.leastShare(yarn.ComponentMin(v.st.Containers.Get(slot).Size, missing), missing)
+}

@@ -1,0 +1,228 @@
+package explain
+
+import (
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/yarn"
+)
+
+// without says what a judgement leaves out of account.
+type without struct{ maximum, user, reservations, delay, blacklist bool }
+
+// judgement is what the planner's checks come to for one ask.
+type judgement struct {
+	reason scheduler.Reason // scheduler.NoReason: a node would serve it at its next turn
+	never  bool             // it can never be served as asked
+}
+
+// firstAsk is an application's first outstanding ask.
+func (v view) firstAsk(a *state.App) uint32 {
+	ask := a.Asks
+	for ask != 0 && v.st.Asks.Get(ask).Count == 0 {
+		ask = v.st.Asks.Get(ask).Next
+	}
+	return ask
+}
+
+// explainAsk tells why the first outstanding ask is not served, and what would
+// be if it were not for that.
+func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
+	i := v.LeafOf(a)
+	x.place(v, v.Active(i), slot)
+	ask := v.firstAsk(a)
+	k := v.st.Asks.Get(ask)
+	v.explainLimits(x, i, a, k)
+	all := v.survey(slot, ask, without{})
+	x.tellNodes(v, &all)
+	j := v.judge(slot, ask, without{}, &all)
+	x.Never = j.never
+	size := v.cfg.Kinds.Format(k.Size)
+	switch {
+	case j.reason == scheduler.NoNodes && v.st.Meta.UsableNodes > 0:
+		x.because(j.reason, "none of the hosts and racks it names has a running node, and it takes no other")
+	case j.reason == scheduler.NoNodes:
+		x.because(j.reason, "no node is running")
+	case j.reason == scheduler.NodeTooSmall:
+		x.because(j.reason, "it asks %s; no node it may use is that large, so it can never fit", size)
+	case j.reason == scheduler.QueueMaxCapacity || j.reason == scheduler.ParentMaxCapacity:
+		x.because(j.reason, "it asks %s, which would take a queue above its maximum", size)
+	case j.reason == scheduler.UserLimit:
+		x.because(j.reason, "user %s is above its limit in %s", v.st.NameOf(a.User), x.Queue)
+	case len(x.Reserved) > 0:
+		x.because(scheduler.NodeTooSmallFree, "node %s is reserved for it (%s) until %s is free there", x.Reserved[0].Node, x.Reserved[0].ID, x.Reserved[0].Needs)
+	case j.reason == scheduler.NoReason && x.Position > 1:
+		x.because(scheduler.BehindFIFO, "a node has room; %d applications of its queue come first", x.Position-1)
+	case j.reason == scheduler.NoReason:
+		x.because(scheduler.BehindFIFO, "a node has room: it is served at that node's next turn, unless another queue is entitled to it")
+	default:
+		x.because(j.reason, "it asks %s: %s", size, verdicts[j.reason])
+	}
+	v.explainIfs(x, slot, ask, &all)
+}
+
+// judge runs the checks of a pass for one ask, in their order, and returns the
+// first that fails. The nodes have said what they say when all is given.
+func (v view) judge(app, ask uint32, w without, all *survey) judgement {
+	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
+	i := v.LeafOf(a)
+	if v.st.Meta.UsableNodes == 0 {
+		return judgement{reason: scheduler.NoNodes}
+	}
+	if !v.fitsSomewhere(k.Size) {
+		return judgement{reason: scheduler.NodeTooSmall, never: true}
+	}
+	if r := v.capped(i, k.Size); r != scheduler.NoReason && !w.maximum {
+		return judgement{reason: r, never: v.neverUnder(i, k.Size)}
+	}
+	if !w.user && !v.WithinUserLimit(a) {
+		return judgement{reason: scheduler.UserLimit}
+	}
+	if all == nil {
+		fresh := v.survey(app, ask, w)
+		all = &fresh
+	}
+	best := all.nearest()
+	return judgement{reason: best, never: best == scheduler.NodeTooSmall}
+}
+
+// fitsSomewhere says whether a size fits the total of some usable node.
+func (v view) fitsSomewhere(size yarn.Resource) bool {
+	var fits bool
+	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		fits = n.State == yarn.NodeRunning && v.cfg.Calculator.FitsIn(size, n.Total)
+		return !fits
+	})
+	return fits
+}
+
+// capped says which maximum an allocation of size would exceed now.
+func (v view) capped(leaf int32, size yarn.Resource) scheduler.Reason {
+	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
+		q := v.Queue(i)
+		most := v.tree.Capacities[i].EffMax
+		switch {
+		case v.cfg.Calculator.FitsIn(q.Used.Add(size), most):
+			continue
+		case v.cfg.Calculator.FitsIn(v.st.Meta.Cluster, most):
+			continue // it may have all of the cluster, which is full: the nodes say so better
+		case i == leaf:
+			return scheduler.QueueMaxCapacity
+		}
+		return scheduler.ParentMaxCapacity
+	}
+	return scheduler.NoReason
+}
+
+// neverUnder says whether a size is above the maximum of a queue or ancestor
+// even when it is empty.
+func (v view) neverUnder(leaf int32, size yarn.Resource) bool {
+	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
+		if !v.cfg.Calculator.FitsIn(size, v.tree.Capacities[i].EffMax) {
+			return true
+		}
+	}
+	return false
+}
+
+func (v view) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.Ask) {
+	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
+		q, most := v.Queue(i), v.tree.Capacities[i].EffMax
+		x.Limits = append(x.Limits, v.limitOf("maximum of "+q.Path, q.Used, most, !v.cfg.Calculator.FitsIn(q.Used.Add(k.Size), most)))
+	}
+	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.NameOf(a.User), v.st.Users.Get(a.UserSlot).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(a)))
+}
+
+// verdicts are what nodes say, shortest true words first.
+var verdicts = map[scheduler.Reason]string{
+	scheduler.NoReason:            "has room",
+	scheduler.NodeTooSmall:        "too small in all",
+	scheduler.NodeTooSmallFree:    "too little is free",
+	scheduler.NodeReservedByOther: "reserved for another application",
+	scheduler.Blacklisted:         "blacklisted by the application",
+	scheduler.LocalityDelay:       "waits for a nearer node",
+}
+
+// order of preference when nodes differ: the first that any node says.
+var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted, scheduler.NodeTooSmall}
+
+// survey is what the running nodes that an ask may use say of it.
+type survey struct {
+	count   [scheduler.Reasons]int
+	example [scheduler.Reasons]uint32 // the first node that says so
+	// closed are those that somebody else has reserved.
+	closed []uint32
+}
+
+// survey asks every running node that the ask may use.
+func (v view) survey(app, ask uint32, w without) survey {
+	var out survey
+	l := v.LimitsFor(v.st.Apps.Get(app), w.maximum, w.user)
+	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if n.State == yarn.NodeRunning && v.MayUse(ask, slot) {
+			out.add(v.verdict(app, ask, slot, n, l, w), slot)
+		}
+		return true
+	})
+	return out
+}
+
+func (s *survey) add(r scheduler.Reason, node uint32) {
+	if s.count[r]++; s.count[r] == 1 {
+		s.example[r] = node
+	}
+	if r == scheduler.NodeReservedByOther {
+		s.closed = append(s.closed, node)
+	}
+}
+
+// nearest is the verdict that is nearest to being served; scheduler.NoNodes when there is
+// no node.
+func (s *survey) nearest() scheduler.Reason {
+	for _, r := range preference {
+		if s.count[r] > 0 {
+			return r
+		}
+	}
+	return scheduler.NoNodes
+}
+
+// opened is what the nodes would say if none were reserved for others: only those
+// that are have to be asked again.
+func (v view) opened(app, ask uint32, all *survey) survey {
+	w := without{reservations: true}
+	l := v.LimitsFor(v.st.Apps.Get(app), w.maximum, w.user)
+	out := *all
+	out.count[scheduler.NodeReservedByOther] -= len(all.closed)
+	for _, node := range all.closed {
+		out.add(v.verdict(app, ask, node, v.st.Nodes.Get(node), l, w), node)
+	}
+	return out
+}
+
+// tellNodes groups the verdicts of the nodes.
+func (x *Explanation) tellNodes(v view, all *survey) {
+	for _, r := range preference {
+		if all.count[r] > 0 {
+			x.Nodes = append(x.Nodes, NodeGroup{Reason: r.String(), Verdict: verdicts[r], Diagnostic: r.Diagnostic(), Count: all.count[r],
+				Example: v.st.Nodes.Get(all.example[r]).ID.String()})
+		}
+	}
+}
+
+func (v view) verdict(app, ask, slot uint32, n *state.Node, l *scheduler.Limits, w without) scheduler.Reason {
+	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
+	switch {
+	case !w.reservations && n.Reservation != 0 && v.st.Reservations.Get(n.Reservation).App != app:
+		return scheduler.NodeReservedByOther
+	case !w.blacklist && a.Blacklisted(n):
+		return scheduler.Blacklisted
+	case !v.cfg.Calculator.FitsIn(k.Size, n.Total):
+		return scheduler.NodeTooSmall
+	case v.cfg.Calculator.AvailableContainers(n.Unallocated(), k.Size) <= 0:
+		return scheduler.NodeTooSmallFree
+	}
+	if r := v.WhyNotPlaced(app, ask, slot, l); r != scheduler.LocalityDelay || !w.delay {
+		return r
+	}
+	return scheduler.NoReason
+}

@@ -1,0 +1,283 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/yarn"
+)
+
+// Cause says why something was decided, where a Reason says why it was not.
+// Like a reason it is derived when somebody asks, and never stored.
+type Cause uint8
+
+// Causes; append only.
+const (
+	NoCause        Cause = iota
+	FirstInLine          // its queue and the application were first in order
+	AppsHeldBack         // applications before it could not use the node
+	QueuesHeldBack       // queues before its own could not use the node
+	TooLittleFree        // it does not fit yet, so that the node is kept for it
+	RoomFreed            // what it was kept for has become free
+	WithinAMLimit        // the limits on ApplicationMasters have room for its own
+	FirstAM              // no ApplicationMaster ran in the queue: one may always start
+	NoAM                 // it brings its own ApplicationMaster, which no limit counts
+
+	// Causes is how many there are.
+	Causes = iota
+)
+
+var causeNames = [...]string{"", "FIRST_IN_LINE", "APPS_HELD_BACK", "QUEUES_HELD_BACK", "TOO_LITTLE_FREE", "ROOM_FREED",
+	"WITHIN_AM_LIMIT", "FIRST_AM", "NO_AM"}
+
+func (c Cause) String() string { return causeNames[c] }
+
+// because says why an event is decided in the state just before it. Events that
+// report what others did, and those that carry their own reason, have none.
+func (v view) because(e event.Event) Decision {
+	if v.cfg == nil {
+		return Decision{}
+	}
+	switch e := e.(type) {
+	case *event.ContainerAllocated:
+		return v.becauseAllocated(e)
+	case *event.ReservationMade:
+		return v.becauseReserved(e)
+	case *event.ContainerIncreased:
+		return v.becauseIncreased(e)
+	case *event.ResizeReserved:
+		return v.becauseResizeReserved(e)
+	case *event.ReservationFulfilled:
+		return v.becauseFulfilled(e)
+	case *event.ReservationCancelled:
+		return v.becauseCancelled(e)
+	case *event.AttemptActivated:
+		return v.becauseActivated(e)
+	case *event.AttemptStarted:
+		return v.becauseNonRunnable(e)
+	}
+	return Decision{}
+}
+
+func (v view) becauseAllocated(e *event.ContainerAllocated) Decision {
+	slot := v.st.App(e.App)
+	if slot == 0 || !v.st.Nodes.Has(e.Node) {
+		return Decision{}
+	}
+	a := v.st.Apps.Get(slot)
+	ask := v.st.Ask(a, e.Key)
+	if ask == 0 {
+		return Decision{}
+	}
+	n := v.st.Nodes.Get(e.Node)
+	cause, line := v.line(slot, e.Node)
+	return Decision{cause.String(), fmt.Sprintf("%s; it asks %s, %s had %s free", line, v.cfg.Kinds.Format(v.st.Asks.Get(ask).Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()))}
+}
+
+// line tells what came before an application in the order in which a node is
+// offered, and why that could not use it.
+func (v view) line(slot, node uint32) (Cause, string) {
+	a := v.st.Apps.Get(slot)
+	leaf := v.LeafOf(a)
+	before := v.ActiveBefore(slot)
+	path := v.st.Queues.Get(a.Queue).Path
+	if first := v.QueuesBefore(leaf); len(first) > 0 {
+		return QueuesHeldBack, fmt.Sprintf("before %s came %s", path, v.heldBackQueues(first, node))
+	}
+	if len(before) > 0 {
+		return AppsHeldBack, fmt.Sprintf("before it in %s came %s", path, v.heldBackApps(before, node))
+	}
+	line := fmt.Sprintf("%s used %s of its guarantee", path, percent(v.UseRatio(leaf)))
+	wanting := 1
+	if parent := int32(v.cfg.Queues[leaf].Parent); parent >= 0 {
+		wanting = v.ChildrenWanting(parent)
+	}
+	if wanting > 1 {
+		line += fmt.Sprintf(" and came first of %d that want something", wanting)
+	} else {
+		line += " and alone wanted something"
+	}
+	if n := len(v.Active(leaf)); n > 1 {
+		line += fmt.Sprintf("; the application was first of %d in it", n)
+	}
+	return FirstInLine, line
+}
+
+// named is how many of those that came before are named.
+const named = 2
+
+func (v view) heldBackQueues(before []int32, node uint32) string {
+	return heldBack(len(before), "queue", func(k int) (string, scheduler.Reason) {
+		i := before[k]
+		why := v.capped(i, v.cfg.MinAlloc)
+		if active := v.Active(i); why == scheduler.NoReason && len(active) > 0 {
+			why = v.refusal(active[0], node)
+		}
+		return v.Queue(i).Path, why
+	})
+}
+
+func (v view) heldBackApps(before []uint32, node uint32) string {
+	return heldBack(len(before), "application", func(k int) (string, scheduler.Reason) {
+		return v.st.Apps.Get(before[k]).ID.String(), v.refusal(before[k], node)
+	})
+}
+
+// heldBack names the first of those that came before, with what kept them from
+// the node as far as one of their asks tells it.
+func heldBack(n int, what string, tell func(k int) (string, scheduler.Reason)) string {
+	var parts []string
+	for k := range min(n, named) {
+		name, why := tell(k)
+		if why != scheduler.NoReason {
+			name += " (" + why.String() + ")"
+		}
+		parts = append(parts, name)
+	}
+	if rest := n - len(parts); rest == 1 {
+		parts = append(parts, "1 "+what+" more")
+	} else if rest > 1 {
+		parts = append(parts, fmt.Sprintf("%d %ss more", rest, what))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// refusal is what keeps an application's first ask from a node; scheduler.NoReason when
+// nothing of its own does.
+func (v view) refusal(app, node uint32) scheduler.Reason {
+	a, n := v.st.Apps.Get(app), v.st.Nodes.Get(node)
+	ask := v.firstAsk(a)
+	if ask == 0 {
+		return scheduler.NoAsks
+	}
+	i, k := v.LeafOf(a), v.st.Asks.Get(ask)
+	if r := v.capped(i, k.Size); r != scheduler.NoReason {
+		return r
+	}
+	if !v.WithinUserLimit(a) {
+		return scheduler.UserLimit
+	}
+	if !v.MayUse(ask, node) {
+		return scheduler.LocalityDelay
+	}
+	return v.verdict(app, ask, node, n, v.LimitsFor(a, false, false), without{})
+}
+
+// growing finds the container of an event, and the ask for what it is to grow by.
+func (v view) growing(ref event.ContainerRef) (*state.Container, *state.Ask) {
+	slot := v.st.Container(ref)
+	if slot == 0 {
+		return nil, nil
+	}
+	c := v.st.Containers.Get(slot)
+	ask := v.st.AskFor(v.st.Apps.Get(c.App), c.Key, slot)
+	if ask == 0 {
+		return nil, nil
+	}
+	return c, v.st.Asks.Get(ask)
+}
+
+func (v view) becauseIncreased(e *event.ContainerIncreased) Decision {
+	c, k := v.growing(e.Container)
+	if c == nil {
+		return Decision{}
+	}
+	n := v.st.Nodes.Get(c.Node)
+	cause, line := v.line(c.App, c.Node)
+	return Decision{cause.String(), fmt.Sprintf("%s; it asks to grow from %s by %s, %s had %s free", line, v.cfg.Kinds.Format(c.Size), v.cfg.Kinds.Format(k.Size),
+		n.ID, v.cfg.Kinds.Format(n.Unallocated()))}
+}
+
+func (v view) becauseResizeReserved(e *event.ResizeReserved) Decision {
+	c, k := v.growing(e.Container)
+	if c == nil {
+		return Decision{}
+	}
+	n := v.st.Nodes.Get(c.Node)
+	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks to grow from %s by %s, %s had %s free of %s", v.cfg.Kinds.Format(c.Size), v.cfg.Kinds.Format(k.Size),
+		n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total))}
+}
+
+func (v view) becauseReserved(e *event.ReservationMade) Decision {
+	slot := v.st.App(e.App)
+	if slot == 0 || !v.st.Nodes.Has(e.Node) {
+		return Decision{}
+	}
+	ask := v.st.Ask(v.st.Apps.Get(slot), e.Key)
+	if ask == 0 {
+		return Decision{}
+	}
+	n, k := v.st.Nodes.Get(e.Node), v.st.Asks.Get(ask)
+	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks %s, %s had %s free of %s; it held %d reservations for %d containers of that ask",
+		v.cfg.Kinds.Format(k.Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total), k.Reservations, k.Count)}
+}
+
+func (v view) becauseFulfilled(e *event.ReservationFulfilled) Decision {
+	text, ok := v.heldText(e.Reservation)
+	if !ok {
+		return Decision{}
+	}
+	return Decision{RoomFreed.String(), text}
+}
+
+// becauseCancelled tells the cause that the event has, with the facts.
+func (v view) becauseCancelled(e *event.ReservationCancelled) Decision {
+	text, ok := v.heldText(e.Reservation)
+	if !ok {
+		return Decision{}
+	}
+	return Decision{e.Cause.String(), text}
+}
+
+// heldText says what a reservation needed, what there was, and for how long it was
+// held.
+func (v view) heldText(number uint64) (string, bool) {
+	slot := v.st.Reservation(number)
+	if slot == 0 {
+		return "", false
+	}
+	r := v.st.Reservations.Get(slot)
+	n := v.st.Nodes.Get(r.Node)
+	return fmt.Sprintf("it needed %s, %s had %s free; held for %d s", v.cfg.Kinds.Format(r.Size), n.ID, v.cfg.Kinds.Format(yarn.ComponentMax(n.Unallocated(), yarn.Resource{})),
+		max(v.st.Meta.NowMillis-r.MadeMillis, 0)/1000), true
+}
+
+func (v view) becauseActivated(e *event.AttemptActivated) Decision {
+	slot := v.st.App(e.App)
+	if slot == 0 {
+		return Decision{}
+	}
+	a := v.st.Apps.Get(slot)
+	if a.Unmanaged {
+		return Decision{NoAM.String(), "it brings its own ApplicationMaster, which no limit counts"}
+	}
+	i, leaf := v.LeafOf(a), v.st.Queues.Get(a.Queue)
+	user := v.st.Users.Get(a.UserSlot)
+	limit, userLimit := v.AMLimit(i), v.UserAMLimit(i, a.UserSlot)
+	above := func(used, most yarn.Resource) bool { return !v.cfg.Calculator.FitsIn(used.Add(a.AM), most) }
+	cause := WithinAMLimit
+	if above(leaf.AMUsed, limit) || above(user.AMUsed, userLimit) {
+		cause = FirstAM
+	}
+	return Decision{cause.String(), fmt.Sprintf("its AM needs %s; the AMs of %s used %s of %s, those of %s %s of %s", v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(leaf.AMUsed), v.cfg.Kinds.Format(limit),
+		v.st.NameOf(a.User), v.cfg.Kinds.Format(user.AMUsed), v.cfg.Kinds.Format(userLimit))}
+}
+
+// becauseNonRunnable tells of an attempt that has to wait for others to end.
+func (v view) becauseNonRunnable(e *event.AttemptStarted) Decision {
+	slot := v.st.App(e.App)
+	if slot == 0 || !e.Parked {
+		return Decision{}
+	}
+	a := v.st.Apps.Get(slot)
+	return Decision{scheduler.MaxParallelApps.String(), fmt.Sprintf("%d applications of %s ran, %d in %s", v.RunnableOf(a.User), v.st.NameOf(a.User), v.st.Queues.Get(a.Queue).Runnable, v.st.Queues.Get(a.Queue).Path)}
+}
+
+// percent writes a share, in parts of 2^32, with one digit behind the point.
+func percent(share uint64) string {
+	thousandths := min(share, 1<<44) * 1000 >> 32
+	return fmt.Sprintf("%d.%d %%", thousandths/10, thousandths%10)
+}

@@ -1,0 +1,169 @@
+package explain
+
+import (
+	"fmt"
+
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// neighbours is how many applications ahead and behind are named.
+const neighbours = 10
+
+// view is a scheduler as questions read it.
+type view struct {
+	*scheduler.Scheduler
+	st   *state.State
+	cfg  *capacity.Config
+	tree *capacity.Tree
+}
+
+func viewOf(s *scheduler.Scheduler) view { return view{s, s.State(), s.Config(), s.Tree()} }
+
+// Application says why an application waits, or that it does not. The state is only read.
+func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
+	v := viewOf(s)
+	slot := v.st.AppByID(id)
+	if slot == 0 || v.cfg == nil {
+		return nil, input.NoSuchApp(id)
+	}
+	a := v.st.Apps.Get(slot)
+	x := &Explanation{ID: id.String(), State: a.Shown().String(), Queue: v.st.Queues.Get(a.Queue).Path}
+	if a.State.Ended() {
+		x.Text = fmt.Sprintf("it has ended: %s", a.State)
+		return x, nil
+	}
+	x.WaitingMillis = v.st.Meta.NowMillis - a.AttemptMillis
+	v.explainAsks(x, a)
+	v.explainReservations(x, a)
+	switch {
+	case a.AttemptState == state.AttemptParked:
+		x.because(scheduler.MaxParallelApps, "a limit on parallel applications holds it back")
+		v.ifNoParallelLimit(x, a)
+	case a.AttemptState == state.AttemptFinishing:
+		x.because(scheduler.NoAsks, "its AM has unregistered; it ends when the AM's container does")
+	case a.AttemptState == state.AttemptPending:
+		v.explainActivation(x, slot, a)
+	case a.Outstanding == 0:
+		v.explainNoAsk(x, a)
+	default:
+		v.explainAsk(x, slot, a)
+	}
+	return x, nil
+}
+
+func (x *Explanation) because(r scheduler.Reason, format string, args ...any) {
+	x.Waiting, x.Reason, x.Diagnostic, x.reason = r != scheduler.NoAsks, r.String(), r.Diagnostic(), r
+	x.Text = fmt.Sprintf(format, args...)
+}
+
+func (v view) explainAsks(x *Explanation, a *state.App) {
+	for s := a.Asks; s != 0; s = v.st.Asks.Get(s).Next {
+		k := v.st.Asks.Get(s)
+		if k.Count == 0 {
+			continue
+		}
+		where := "any host"
+		if k.Entries > 1 {
+			where = fmt.Sprintf("%d hosts or racks preferred", k.Entries-1)
+			if !k.Relax {
+				where = fmt.Sprintf("%d hosts or racks only", k.Entries-1)
+			}
+		}
+		if k.Grows != 0 {
+			c := v.st.Containers.Get(k.Grows)
+			where = fmt.Sprintf("for %s to grow on %s", v.st.ContainerID(c), v.st.Nodes.Get(c.Node).ID)
+		}
+		x.Asks = append(x.Asks, Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Count: k.Count,
+			Size: v.cfg.Kinds.Format(k.Size), Where: where, AM: k.AM})
+	}
+}
+
+func (v view) explainReservations(x *Explanation, a *state.App) {
+	for s := a.Reservations; s != 0; s = v.st.Reservations.Get(s).NextOfApp() {
+		r := v.st.Reservations.Get(s)
+		n := v.st.Nodes.Get(r.Node)
+		h := Reservation{ID: fmt.Sprintf("r%d", r.Number), Node: n.ID.String(), Needs: v.cfg.Kinds.Format(r.Size),
+			Free: v.cfg.Kinds.Format(n.Unallocated()), AgeMillis: v.st.Meta.NowMillis - r.MadeMillis}
+		for c := n.Containers; c != 0; c = v.st.Containers.Get(c).NextOnNode() {
+			h.WaitsFor = append(h.WaitsFor, v.st.ContainerID(v.st.Containers.Get(c)).String())
+		}
+		x.Reserved = append(x.Reserved, h)
+	}
+}
+
+func (v view) explainActivation(x *Explanation, slot uint32, a *state.App) {
+	i := v.LeafOf(a)
+	x.place(v, v.Pending(i), slot)
+	leaf, user := v.st.Queues.Get(a.Queue), v.st.Users.Get(a.UserSlot)
+	limit, userLimit := v.AMLimit(i), v.UserAMLimit(i, a.UserSlot)
+	reason := v.WhyNotActivated(a)
+	x.Limits = []Limit{
+		v.limitOf("AM share of queue", leaf.AMUsed, limit, reason == scheduler.AMLimitQueue),
+		v.limitOf("AM share of user", user.AMUsed, userLimit, reason == scheduler.AMLimitUser),
+	}
+	switch reason {
+	case scheduler.AMLimitQueue:
+		x.because(reason, "its AM needs %s; the AMs of %s use %s of %s", v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(leaf.AMUsed), v.cfg.Kinds.Format(limit))
+	case scheduler.AMLimitUser:
+		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s", v.cfg.Kinds.Format(a.AM), v.st.NameOf(a.User), v.cfg.Kinds.Format(user.AMUsed), v.cfg.Kinds.Format(userLimit))
+	case scheduler.NoReason:
+		if !v.cfg.Calculator.AnyAboveZero(v.st.Meta.Cluster) {
+			x.because(scheduler.NoNodes, "the cluster has no node in use; it is activated when one registers")
+			return
+		}
+		x.because(scheduler.BehindFIFO, "it is activated with the next change in its queue")
+		return
+	}
+	v.ifNoAMLimit(x, slot, a)
+}
+
+func (v view) limitOf(name string, used, most yarn.Resource, binds bool) Limit {
+	return Limit{Name: name, Used: v.cfg.Kinds.Format(used), Most: v.cfg.Kinds.Format(most), Binds: binds}
+}
+
+// place fills in position and neighbours from an ordered list.
+func (x *Explanation) place(v view, list []uint32, slot uint32) {
+	x.Of = len(list)
+	for k, s := range list {
+		if s != slot {
+			continue
+		}
+		x.Position = k + 1
+		for _, o := range list[max(0, k-neighbours):k] {
+			x.Ahead = append(x.Ahead, v.st.Apps.Get(o).ID.String())
+		}
+		for _, o := range list[k+1 : min(len(list), k+1+neighbours)] {
+			x.Behind = append(x.Behind, v.st.Apps.Get(o).ID.String())
+		}
+	}
+}
+
+// explainNoAsk tells what an application without outstanding asks waits for.
+func (v view) explainNoAsk(x *Explanation, a *state.App) {
+	switch {
+	case a.AttemptState == state.AttemptRegistered:
+		x.because(scheduler.NoAsks, "it runs and asks for nothing more")
+		return
+	case a.Unmanaged:
+		x.because(scheduler.AMNotRegistered, "its unmanaged AM has not registered")
+		return
+	}
+	for s := a.Containers; s != 0; s = v.st.Containers.Get(s).NextOfApp() {
+		c := v.st.Containers.Get(s)
+		if !c.AM || !c.State.Live() {
+			continue
+		}
+		node := v.st.Nodes.Get(c.Node).ID
+		if c.Launched {
+			x.because(scheduler.AMNotRegistered, "its AM runs on %s and has not registered", node)
+		} else {
+			x.because(scheduler.AMNotLaunched, "its AM was placed on %s, which has not reported it yet", node)
+		}
+		return
+	}
+	x.because(scheduler.AMNotLaunched, "its AM is being placed")
+}

@@ -1,0 +1,102 @@
+package scheduler
+
+import (
+	"math/bits"
+
+	"rmd/yarn"
+)
+
+// nodeIndex finds nodes by free memory: a bit per node in the bucket of its
+// free room, four buckets an octave. Eager passes take nodes from the fullest
+// bucket of room downwards, in node order.
+type nodeIndex struct {
+	bucket []uint8 // by node; 0: in none
+	nodes  [roomBuckets][]uint64
+	count  [roomBuckets]int32
+}
+
+const roomBuckets = 64 * 4
+
+func (x *nodeIndex) reset() { *x = nodeIndex{} }
+
+// bucketOf is 0 for no room, else grows with the memory free.
+func bucketOf(memory int64) uint8 {
+	if memory <= 0 {
+		return 0
+	}
+	n := bits.Len64(uint64(memory)) - 1
+	var quarter uint64
+	if n >= 2 {
+		quarter = uint64(memory) >> (n - 2) & 3
+	}
+	return uint8(min(n*4+int(quarter)+1, roomBuckets-1))
+}
+
+func (x *nodeIndex) set(node uint32, bucket uint8) {
+	for int(node) >= len(x.bucket) {
+		x.bucket = append(x.bucket, 0)
+	}
+	old := x.bucket[node]
+	if old == bucket {
+		return
+	}
+	word, bit := node/64, uint64(1)<<(node%64)
+	if old != 0 {
+		x.nodes[old][word] &^= bit
+		x.count[old]--
+	}
+	x.bucket[node] = bucket
+	if bucket == 0 {
+		return
+	}
+	for int(word) >= len(x.nodes[bucket]) {
+		x.nodes[bucket] = append(x.nodes[bucket], 0)
+	}
+	x.nodes[bucket][word] |= bit
+	x.count[bucket]++
+}
+
+// next returns the first node after (bucket, node) with room for at least the
+// memory given; bucket 0 starts the walk. It ends with node 0.
+func (x *nodeIndex) next(bucket uint8, node uint32, memory int64) (uint8, uint32) {
+	lowest := max(bucketOf(memory), 1)
+	if bucket == 0 {
+		bucket, node = roomBuckets-1, 0
+	}
+	for b := int(bucket); b >= int(lowest); b-- {
+		if x.count[b] > 0 {
+			if n := nextBit(x.nodes[b], node+1); n != 0 {
+				return uint8(b), n
+			}
+		}
+		node = 0
+	}
+	return 0, 0
+}
+
+func nextBit(words []uint64, from uint32) uint32 {
+	w := int(from / 64)
+	if w >= len(words) {
+		return 0
+	}
+	if m := words[w] &^ (1<<(from%64) - 1); m != 0 {
+		return uint32(w*64 + bits.TrailingZeros64(m))
+	}
+	for w++; w < len(words); w++ {
+		if words[w] != 0 {
+			return uint32(w*64 + bits.TrailingZeros64(words[w]))
+		}
+	}
+	return 0
+}
+
+// refreshNode puts a node where its free room belongs; reserved and unusable
+// nodes are in no bucket.
+func (s *Scheduler) refreshNode(slot uint32) {
+	n := s.st.Nodes.Get(slot)
+	var bucket uint8
+	if Serving(n) && n.Reservation == 0 && s.hasRoom(n) {
+		bucket = bucketOf(n.Unallocated()[yarn.Memory])
+	}
+	s.nodes.set(slot, bucket)
+}

@@ -1,0 +1,127 @@
+package planner
+
+import (
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// Bounds of access tokens.
+const (
+	accessNameMax   = 64
+	accessLifeMax   = 10 * 365 * 24 * 60 * 60 * 1000
+	minuteMillis    = 60 * 1000
+	thresholdMax    = 365 * 24 * 60 * minuteMillis
+	quorumToCleanUp = 3
+	quorumMax       = 7 // voters there may be
+)
+
+// setAccessToken makes or replaces a token. Its hash is its identity: the same
+// call again, after a lost answer, finds it there and has nothing to do.
+func (p *Planner) setAccessToken(in *input.SetAccessToken) input.Reply {
+	have, known := p.st.AccessToken(in.Name)
+	other, used := p.st.AccessTokenByHash(in.Hash)
+	refuse := func(code input.Code, do, format string, args ...any) input.Reply {
+		return input.Refuse(in, input.Faultf(code, do, format, args...))
+	}
+	switch {
+	case used && other.Name == in.Name && other.Role == in.Role && other.ExpiresMillis == in.ExpiresMillis:
+		return in.NewReply()
+	case len(in.Hash) != 32 || used:
+		return refuse(input.InvalidRequest, "draw another one", "the token's hash is not a new SHA-256")
+	case !accessName(in.Name):
+		return refuse(input.InvalidRequest, "use letters, digits, '.', '_', '-' and '@', beginning with a letter or a digit", "a token's name has 1 to %d characters", accessNameMax)
+	case !in.Role.Valid():
+		return refuse(input.InvalidRequest, "use read, submit, operator or admin", "the token has no role")
+	case in.ExpiresMillis <= p.now || in.ExpiresMillis > p.now+accessLifeMax:
+		return refuse(input.InvalidRequest, "use a ttl of a second to ten years", "the token's end is out of range")
+	case known && !in.Replace:
+		return refuse(input.TokenExists, "take another name, or replace it with --replace", "there is an access token %s, of role %s", have.Name, have.Role)
+	case in.Role != yarn.RoleAdmin && !in.Force && !p.adminBeside(in.Name):
+		return refuse(input.NoAdminLeft, "make one of role admin first, or use --force where administrators have certificates",
+			"no token would be left that may change access")
+	}
+	if !known && len(p.st.Access) >= state.MaxAccessTokens {
+		old, ok := p.oldestExpired()
+		if !ok {
+			return refuse(input.TooLarge, "revoke some", "there are %d access tokens", state.MaxAccessTokens)
+		}
+		p.sched.Emit(&event.AccessTokenRevoked{Name: old})
+	}
+	p.sched.Emit(&event.AccessTokenSet{Name: in.Name, Hash: in.Hash, Role: in.Role, ExpiresMillis: in.ExpiresMillis, By: in.Who})
+	return in.NewReply()
+}
+
+// revokeAccessToken forgets a token. The last one may go: the cluster is then as
+// it was before there was one.
+func (p *Planner) revokeAccessToken(in *input.RevokeAccessToken) input.Reply {
+	if _, ok := p.st.AccessToken(in.Name); !ok {
+		return input.Refuse(in, input.Faultf(input.NoSuchToken, "see \"rmd access token list\"", "there is no access token %q", in.Name))
+	}
+	if !in.Force && len(p.st.Access) > 1 && !p.adminBeside(in.Name) {
+		return input.Refuse(in, input.Faultf(input.NoAdminLeft, "make another one of role admin first, or use --force where administrators have certificates",
+			"%s is the last token that may change access", in.Name))
+	}
+	p.sched.Emit(&event.AccessTokenRevoked{Name: in.Name})
+	return in.NewReply()
+}
+
+// adminBeside says whether a token besides one may change access.
+func (p *Planner) adminBeside(name string) bool {
+	for _, t := range p.st.Access {
+		if t.Name != name && t.Role == yarn.RoleAdmin && !t.Expired(p.now) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Planner) oldestExpired() (name string, ok bool) {
+	var end int64
+	for _, t := range p.st.Access {
+		if t.Expired(p.now) && (!ok || t.ExpiresMillis < end) {
+			name, end, ok = t.Name, t.ExpiresMillis, true
+		}
+	}
+	return name, ok
+}
+
+// accessName says whether a name can be an access token's.
+func accessName(name string) bool {
+	if name == "" || len(name) > accessNameMax {
+		return false
+	}
+	for i, c := range []byte(name) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || c != '.' && c != '_' && c != '-' && c != '@') {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Planner) setAutopilot(in *input.SetAutopilot) input.Reply {
+	refuse := func(do, what string) input.Reply {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, do, "%s", what))
+	}
+	inRange := func(v, least int64) bool { return v >= least && v <= thresholdMax }
+	switch {
+	case in.CleanupDeadServers && in.MinQuorum < quorumToCleanUp:
+		return refuse("set both together", "cleanup_dead_servers needs min_quorum of 3 or more")
+	case in.MinQuorum > quorumMax:
+		return refuse("give 7 at most", "min_quorum is above the number of voters there may be")
+	case !inRange(in.DeadServerMillis, minuteMillis):
+		return refuse("give 1m or more; 24h is the default", "dead_server_last_contact_threshold is out of range")
+	case !inRange(in.LastContactMillis, 1) || !inRange(in.StabilizationMillis, 0):
+		return refuse("see \"rmd autopilot get\"", "autopilot's thresholds must be positive, and a year at most")
+	}
+	e := &event.AutopilotSet{CleanupDeadServers: in.CleanupDeadServers, DeadServerMillis: in.DeadServerMillis, MinQuorum: in.MinQuorum,
+		LastContactMillis: in.LastContactMillis, MaxTrailingLogs: in.MaxTrailingLogs, StabilizationMillis: in.StabilizationMillis}
+	now := state.Autopilot{Set: true, CleanupDeadServers: e.CleanupDeadServers, DeadServerMillis: e.DeadServerMillis, MinQuorum: e.MinQuorum,
+		LastContactMillis: e.LastContactMillis, MaxTrailingLogs: e.MaxTrailingLogs, StabilizationMillis: e.StabilizationMillis}
+	if now != p.st.Autopilot {
+		p.sched.Emit(e)
+	}
+	return in.NewReply()
+}

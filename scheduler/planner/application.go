@@ -1,0 +1,341 @@
+package planner
+
+import (
+	"errors"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
+	if in.ID != (yarn.ApplicationID{}) && p.st.AppByID(in.ID) != 0 {
+		// YARN's submit is harmless to repeat: the id makes it single.
+		a := p.st.Apps.Get(p.st.AppByID(in.ID))
+		return &input.SubmitApplicationReply{ID: in.ID, Queue: p.st.Queues.Get(a.Queue).Path}
+	}
+	leaf, fault := p.admit(in)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	reply := &input.SubmitApplicationReply{Queue: p.Config().Queues[leaf].Path}
+	seq, reserved := p.nextID()
+	if in.ID.Seq != 0 {
+		seq, reserved = in.ID.Seq, false
+	}
+	if seq > maxApplication {
+		return input.Refuse(in, noMoreIDs())
+	}
+	reply.ID = yarn.ApplicationID{ClusterTimestamp: p.st.Meta.ClusterTimestamp, Seq: seq}
+	if in.DryRun {
+		return reply
+	}
+	if reserved {
+		p.ids.next++
+	}
+	p.sched.Emit(p.submitted(in, leaf, seq))
+	slot := p.st.App(seq)
+	p.sched.StartAttempt(slot)
+	p.forget()
+	return reply
+}
+
+func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32) *event.ApplicationSubmitted {
+	e := &event.ApplicationSubmitted{
+		App: seq, Name: in.Name, User: in.User, Queue: p.Config().Queues[leaf].Path, Type: in.Type, Tags: in.Tags,
+		Priority: p.priority(in.Priority, in.PrioritySet, leaf), Unmanaged: in.Unmanaged, KeepContainers: in.KeepContainers,
+		MaxAttempts: p.maxAttempts(in.MaxAttempts), LifetimeMillis: p.lifetime(in.LifetimeMillis, leaf),
+		ValidityMillis: max(in.ValidityMillis, 0), Context: in.Context,
+	}
+	if !in.Unmanaged {
+		e.AM, e.AMPlaces, e.AMStrict = p.normalize(in.AM, leaf), in.AMPlaces, in.AMStrict
+	}
+	return e
+}
+
+// admit says which leaf an application goes to, or why it may not.
+func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
+	if in.User == "" {
+		return 0, input.Faultf(input.InvalidRequest, "name the user it runs for", "the application has no user")
+	}
+	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.App(in.ID.Seq) != 0 || p.ids.holdsBack(in.ID.Seq)) {
+		return 0, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
+	}
+	if fault := p.roomForNames(in); fault != nil {
+		return 0, fault
+	}
+	leaf, fault := p.leafFor(in)
+	if fault != nil {
+		return 0, fault
+	}
+	q := &p.Config().Queues[leaf]
+	if p.Config().ACLEnabled && !p.Config().MaySubmit(leaf, in.User, in.Groups...) {
+		return 0, input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, q.Path)
+	}
+	if fault := p.roomInQueue(leaf, in.User); fault != nil {
+		return 0, fault
+	}
+	if !in.Unmanaged {
+		if in.AM.Negative() || in.AM[yarn.Memory] == 0 {
+			return 0, input.Faultf(input.InvalidRequest, "ask memory and vcores above zero for the AM", "the AM asks %s", p.Config().Kinds.Format(in.AM))
+		}
+		if fault := p.neverFits(in.AM, leaf, "the AM"); fault != nil {
+			return 0, fault
+		}
+		if fault := checkPlaces(in.AMPlaces); fault != nil {
+			return 0, fault
+		}
+	}
+	return leaf, nil
+}
+
+// leafFor places an application: the mappings, or the queue it names.
+func (p *Planner) leafFor(in *input.SubmitApplication) (int, *input.Fault) {
+	if in.Queue == "" || in.Queue == "default" || p.Config().MappingsOverride {
+		if i, ok := p.Config().Place(in.User, in.Groups); ok {
+			return i, nil
+		}
+	}
+	name := in.Queue
+	if name == "" {
+		name = "default"
+	}
+	return p.leafNamed(name)
+}
+
+func (p *Planner) leafNamed(name string) (int, *input.Fault) {
+	i, err := p.Config().Lookup(name)
+	switch {
+	case errors.Is(err, capacity.ErrAmbiguousQueue):
+		return 0, input.Faultf(input.QueueAmbiguous, "use the full path", "%v", err)
+	case err != nil:
+		return 0, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
+	case !p.Config().Queues[i].Leaf:
+		return 0, input.Faultf(input.QueueNotLeaf, "name one of its leaves", "%s is a parent queue", p.Config().Queues[i].Path)
+	}
+	return i, nil
+}
+
+// roomInQueue holds the state of the queue and the maxima of applications.
+func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
+	q := p.sched.Queue(int32(leaf))
+	for i := int32(leaf); i >= 0; i = int32(p.Config().Queues[i].Parent) {
+		if a := p.sched.Queue(i); a.State != yarn.QueueRunning {
+			return input.Faultf(input.QueueStopped, "start it with \"rmd queue start\" or use another queue", "queue %s is %s", a.Path, a.State)
+		}
+	}
+	if most := p.Config().MaximumApplications; int64(p.st.Apps.Len())-int64(p.st.Meta.EndedApps) >= most {
+		return input.Faultf(input.QueueFull, "wait for applications to end", "the cluster holds its maximum of %d applications", most)
+	}
+	if most := p.Config().MaxApplications(leaf, p.sched.Tree()); int64(q.Apps()) >= most {
+		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)
+	}
+	apps := int64(0)
+	if u := p.st.User(p.st.Queue(q.Path), p.st.NameID(user)); u != 0 {
+		apps = int64(p.st.Users.Get(u).Active + p.st.Users.Get(u).Pending) // without those that are parked, as in YARN
+	}
+	if most := p.Config().MaxApplicationsPerUser(leaf, p.sched.Tree()); apps >= most { // a share of few may be none
+		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications or minimum-user-limit-percent",
+			"user %s has the maximum of %d applications in %s", user, most, q.Path)
+	}
+	return nil
+}
+
+// neverFits says so when a size is above the largest container of a queue.
+func (p *Planner) neverFits(size yarn.Resource, leaf int, who string) *input.Fault {
+	if most := p.Config().Queues[leaf].MaxAlloc; !p.withinMaximum(size, most) {
+		return input.Faultf(input.NeverFits, "ask for less, or raise maximum-allocation", "%s asks %s; the largest container of %s is %s, so it can never fit",
+			who, p.Config().Kinds.Format(size), p.Config().Queues[leaf].Path, p.Config().Kinds.Format(most))
+	}
+	return nil
+}
+
+func (p *Planner) withinMaximum(size, most yarn.Resource) bool {
+	if !p.Config().Calculator.Dominant {
+		return size[yarn.Memory] <= most[yarn.Memory] && size[yarn.VCores] <= most[yarn.VCores]
+	}
+	return size.Within(most)
+}
+
+func (p *Planner) normalize(size yarn.Resource, leaf int) yarn.Resource {
+	return p.Config().Calculator.Normalize(size, p.Config().MinAlloc, p.Config().Queues[leaf].MaxAlloc)
+}
+
+// priority clamps what was asked to the cluster's maximum; unset takes the
+// leaf's default.
+func (p *Planner) priority(asked int32, set bool, leaf int) int32 {
+	if !set {
+		asked = p.Config().Queues[leaf].DefaultAppPriority
+	}
+	return min(asked, p.Config().MaxPriority)
+}
+
+func (p *Planner) maxAttempts(asked uint32) uint32 {
+	if asked == 0 {
+		return uint32(max(p.Config().AMMaxAttempts, 1))
+	}
+	return min(asked, uint32(max(p.Config().AMGlobalMaxAttempts, 1)))
+}
+
+// lifetime is the time an application may take: its wish within the queue's
+// maximum, in milliseconds; 0 is no bound.
+func (p *Planner) lifetime(asked int64, leaf int) int64 {
+	q := &p.Config().Queues[leaf]
+	out := asked
+	if out <= 0 {
+		out = max(q.DefaultLifetime, 0) * 1000
+		if q.DefaultLifetime < 0 {
+			out = max(q.MaxLifetime, 0) * 1000
+		}
+	}
+	if most := q.MaxLifetime * 1000; most > 0 && (out == 0 || out > most) {
+		out = most
+	}
+	return out
+}
+
+func (p *Planner) killApplication(in *input.KillApplication) input.Reply {
+	slot := p.st.AppByID(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, input.NoSuchApp(in.ID))
+	}
+	if a := p.st.Apps.Get(slot); a.State.Ended() {
+		return in.NewReply() // YARN's kill of an ended application succeeds
+	}
+	if p.st.Apps.Get(slot).AttemptState == state.AttemptFinishing {
+		p.finished(slot) // what its AM said of its end stands
+		return in.NewReply()
+	}
+	text := in.Diagnostics
+	if text == "" {
+		text = "Application " + in.ID.String() + " was killed by user " + in.User
+	}
+	p.endAttempt(slot, yarn.FinalKilled, text, "", false, false)
+	p.endApplication(slot, yarn.AppKilled, yarn.FinalKilled, text)
+	return in.NewReply()
+}
+
+// endApplication ends an application whose attempt has ended, and lets others
+// take its place.
+func (p *Planner) endApplication(slot uint32, to yarn.ApplicationState, final yarn.FinalStatus, text string) {
+	a := p.st.Apps.Get(slot)
+	leaf := p.sched.LeafOf(a)
+	p.sched.Emit(&event.ApplicationEnded{App: a.ID.Seq, State: to, Final: final, Diagnostics: text})
+	p.settle(leaf)
+}
+
+// settle is what follows when an application leaves a leaf: others activate,
+// parked ones may run, a draining queue may have drained.
+func (p *Planner) settle(leaf int32) {
+	p.sched.Activate(leaf)
+	p.sched.StartNonRunnable()
+	p.finishDraining(leaf)
+}
+
+func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
+	slot := p.st.AppByID(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, input.NoSuchApp(in.ID))
+	}
+	a := p.st.Apps.Get(slot)
+	if a.Shown().Ended() {
+		return input.Refuse(in, alreadyEnded(a))
+	}
+	to, fault := p.leafNamed(in.Queue)
+	if fault == nil && p.Config().ACLEnabled && in.User != "" && !p.Config().MaySubmit(to, in.User, in.Groups...) {
+		fault = input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, p.Config().Queues[to].Path)
+	}
+	if fault == nil && int32(to) == p.sched.LeafOf(a) {
+		return in.NewReply()
+	}
+	if fault == nil {
+		fault = p.roomInQueue(to, p.st.NameOf(a.User))
+	}
+	if fault == nil {
+		fault = p.roomToRun(a, to)
+	}
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	from := p.sched.LeafOf(a)
+	p.sched.Emit(&event.ApplicationMoved{App: a.ID.Seq, Queue: p.Config().Queues[to].Path})
+	p.settle(from)
+	p.sched.ActivateArrival(int32(to))
+	p.sched.AsksMore(slot)
+	return in.NewReply()
+}
+
+// roomToRun refuses to move a running application under a queue that has its
+// maximum of parallel ones. Queues above both leaves count it already.
+func (p *Planner) roomToRun(a *state.App, to int) *input.Fault {
+	if !a.Runnable() {
+		return nil
+	}
+	for i := int32(to); i >= 0 && !p.above(i, p.sched.LeafOf(a)); i = int32(p.Config().Queues[i].Parent) {
+		q := p.sched.Queue(i)
+		if most := p.Config().Queues[i].MaxParallelApps; most >= 0 && int64(q.Runnable) >= most {
+			return input.Faultf(input.QueueFull, "wait for applications to end, or raise max-parallel-apps", "queue %s runs its maximum of %d applications", q.Path, most)
+		}
+	}
+	return nil
+}
+
+// above says whether queue i is queue k or one of its ancestors.
+func (p *Planner) above(i, k int32) bool {
+	for ; k >= 0; k = int32(p.Config().Queues[k].Parent) {
+		if i == k {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Planner) setPriority(in *input.SetPriority) input.Reply {
+	slot := p.st.AppByID(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, input.NoSuchApp(in.ID))
+	}
+	a := p.st.Apps.Get(slot)
+	if a.State.Ended() {
+		return input.Refuse(in, input.Faultf(input.AlreadyEnded, "", "application %s is %s", in.ID, a.State))
+	}
+	granted := min(in.Priority, p.Config().MaxPriority)
+	if granted != a.Priority {
+		p.sched.Emit(&event.ApplicationReprioritized{App: a.ID.Seq, Priority: granted})
+	}
+	return &input.SetPriorityReply{Priority: granted}
+}
+
+func (p *Planner) cancelReservation(in *input.CancelReservation) input.Reply {
+	if p.st.Reservation(in.Number) == 0 {
+		return input.Refuse(in, input.Faultf(input.NoSuchReservation, "see \"rmd reservation list\"", "there is no reservation r%d", in.Number))
+	}
+	p.sched.CancelReservation(in.Number)
+	return in.NewReply()
+}
+
+// forget drops the oldest ended applications above the number to be kept.
+func (p *Planner) forget() {
+	over := int64(p.st.Meta.EndedApps) - p.Config().MaxCompletedApps
+	if over <= 0 {
+		return
+	}
+	// Looking for the oldest reads every application, so it is done in strokes.
+	if stroke := max(p.Config().MaxCompletedApps/8, 1); over < stroke {
+		return
+	}
+	var seqs []uint32
+	p.st.Apps.Each(func(_ uint32, a *state.App) bool {
+		if a.State.Ended() && a.Containers == 0 {
+			seqs = append(seqs, a.ID.Seq)
+		}
+		return true
+	})
+	slices.Sort(seqs)
+	for _, seq := range seqs[:min(over, int64(len(seqs)))] {
+		p.sched.Emit(&event.ApplicationForgotten{App: seq})
+	}
+}

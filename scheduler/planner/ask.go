@@ -1,0 +1,149 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// checkAsks refuses a call with anything wrong in it, before any of it takes
+// effect. A size above the queue's largest container is an error at the request.
+func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
+	if fault := p.checkReleases(slot, in); fault != nil {
+		return fault
+	}
+	if fault := p.checkDemand(slot, in); fault != nil {
+		return fault
+	}
+	if len(in.Asks) == 0 {
+		return nil
+	}
+	a := p.st.Apps.Get(slot)
+	leaf := int(p.sched.LeafOf(a))
+	anyAsked := make(map[yarn.SchedulerKey]bool) // looked up by key only
+	for i := range in.Asks {
+		if k := &in.Asks[i]; k.Name == yarn.Any {
+			anyAsked[k.Key] = true
+		}
+	}
+	for i := range in.Asks {
+		k := &in.Asks[i]
+		switch {
+		case k.Name == "":
+			return input.Faultf(input.InvalidAsk, "name a host, a rack or \"*\"", "ask %d names no place", i+1)
+		case k.Count < 0 || k.Count > input.MaxCount:
+			return input.Faultf(input.InvalidAsk, "ask between 0 and 1,000,000", "ask %d wants %d containers", i+1, k.Count)
+		case k.Size.Negative() || (k.Count > 0 && k.Size[yarn.Memory] == 0):
+			return input.Faultf(input.InvalidAsk, "ask memory above zero", "ask %d is for %s", i+1, p.Config().Kinds.Format(k.Size))
+		case k.Name != yarn.Any && k.Count > 0 && !anyAsked[k.Key] && p.st.Ask(a, k.Key) == 0:
+			return input.Faultf(input.InvalidAsk, "ask \"*\" under the same key", "ask %d for %q has no ask for \"*\" beside it", i+1, k.Name)
+		}
+		if fault := p.neverFits(k.Size, leaf, "ask "+k.Name); fault != nil {
+			fault.Reason = input.InvalidAsk
+			return fault
+		}
+	}
+	return nil
+}
+
+// ask stores what an attempt asks: counts are absolute. "*" comes first, so
+// that hosts and racks find their key.
+func (p *Planner) ask(slot uint32, asks []input.Ask) {
+	if len(asks) == 0 {
+		return
+	}
+	asks = lastOfEach(asks)
+	slices.SortStableFunc(asks, func(x, y input.Ask) int { return cmp.Compare(rankOf(x.Name), rankOf(y.Name)) })
+	leaf := int(p.sched.LeafOf(p.st.Apps.Get(slot)))
+	for i := range asks {
+		k := &asks[i]
+		size := p.normalize(k.Size, leaf)
+		if k.Name == yarn.Any && k.Count > 0 {
+			p.sched.CancelOtherSizes(slot, k.Key, 0, size)
+		}
+		if p.unchanged(slot, k, size) {
+			continue
+		}
+		p.sched.Emit(&event.AskChanged{App: p.st.Apps.Get(slot).ID.Seq, Key: k.Key, Name: k.Name, Count: k.Count, Size: size, Relax: k.Relax})
+	}
+	for i := range asks {
+		if ask := p.st.Ask(p.st.Apps.Get(slot), asks[i].Key); ask != 0 {
+			k := p.st.Asks.Get(ask)
+			p.sched.UpdateCounts(slot, k.Key, k.Opportunities, k.ReReservations)
+		}
+	}
+	p.sched.CancelUnwanted(slot)
+	p.sched.AsksMore(slot)
+}
+
+// lastOfEach returns the asks of a call without those that a later one for the
+// same place under the same key replaces, as YARN takes a call.
+func lastOfEach(asks []input.Ask) []input.Ask {
+	type place struct {
+		key  yarn.SchedulerKey
+		name string
+	}
+	last := make(map[place]int, len(asks)) // looked up by place only
+	for i := range asks {
+		last[place{asks[i].Key, asks[i].Name}] = i
+	}
+	out := make([]input.Ask, 0, len(last))
+	for i := range asks {
+		if last[place{asks[i].Key, asks[i].Name}] == i {
+			out = append(out, asks[i])
+		}
+	}
+	return out
+}
+
+func rankOf(name string) int {
+	if name == yarn.Any {
+		return 0
+	}
+	return 1
+}
+
+// unchanged says whether an ask repeats what is stored, or drops what is not.
+func (p *Planner) unchanged(slot uint32, k *input.Ask, size yarn.Resource) bool {
+	a := p.st.Apps.Get(slot)
+	ask := p.st.Ask(a, k.Key)
+	if ask == 0 {
+		return k.Count == 0 || k.Name != yarn.Any // a place without "*" means nothing
+	}
+	s := p.st.Asks.Get(ask)
+	if k.Name == yarn.Any {
+		return s.Count == k.Count && s.Relax == k.Relax && (s.Size == size || k.Count == 0)
+	}
+	loc := p.st.Location(s, p.st.NameID(k.Name))
+	if loc == 0 {
+		return k.Count == 0 || s.Count == 0
+	}
+	l := p.st.Locations.Get(loc)
+	return l.Count == k.Count && l.Relax == k.Relax
+}
+
+// release gives containers back by the AM's own wish.
+func (p *Planner) release(slot uint32, ids []yarn.ContainerID) {
+	for _, id := range ids {
+		c := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
+		if c == 0 {
+			continue
+		}
+		if k := p.st.Containers.Get(c); k.App == slot && k.State.Live() && !k.AM {
+			p.stopContainer(c, yarn.ExitAborted, "Container released by application")
+		}
+	}
+}
+
+// blacklist changes the attempt's blacklist.
+func (p *Planner) blacklist(slot uint32, in *input.Allocate) {
+	if len(in.BlacklistAdd)+len(in.BlacklistRemove) == 0 {
+		return
+	}
+	p.sched.Emit(&event.BlacklistChanged{App: in.Attempt.App.Seq, Add: in.BlacklistAdd, Remove: in.BlacklistRemove})
+	p.sched.CancelBlacklisted(slot)
+	p.sched.AsksMore(slot)
+}

@@ -1,0 +1,271 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// current finds the application of an attempt that is its current one.
+func (p *Planner) current(id yarn.AttemptID) (uint32, *input.Fault) {
+	slot := p.st.AppByID(id.App)
+	if slot == 0 {
+		return 0, input.NoSuchApp(id.App)
+	}
+	if a := p.st.Apps.Get(slot); a.Attempt != id.Attempt || !a.Activated() {
+		return 0, input.Faultf(input.NoSuchAttempt, "stop this AM", "%s is not the running attempt of its application", id)
+	}
+	return slot, nil
+}
+
+func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
+	slot, fault := p.current(in.Attempt)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	a := p.st.Apps.Get(slot)
+	leaf := p.sched.LeafOf(a)
+	reply := &input.RegisterAttemptReply{Queue: p.Config().Queues[leaf].Path, Maximum: p.Config().Queues[leaf].MaxAlloc}
+	switch {
+	case a.AttemptState == state.AttemptRegistered && a.Response > 0 && in.Dated && in.Response != a.Response:
+		return input.Refuse(in, input.Faultf(input.WrongResponse, "register again", "%s was told response %d since this registration was sent", in.Attempt, a.Response))
+	case a.AttemptState == state.AttemptRegistered && a.Response > 0:
+		p.resync(slot)
+	case a.AttemptState == state.AttemptActive:
+		p.sched.Emit(&event.AttemptRegistered{App: a.ID.Seq, Host: in.Host, RPCPort: in.RPCPort, TrackingURL: in.TrackingURL})
+		p.telling(slot).count(0)
+	}
+	for c := p.st.Apps.Get(slot).Containers; c != 0; c = p.st.Containers.Get(c).NextOfApp() {
+		if k := p.st.Containers.Get(c); k.Attempt != in.Attempt.Attempt && k.State.Live() {
+			reply.Kept = append(reply.Kept, p.granted(k))
+			if v := p.st.SizeVersion(k); v > 0 || len(reply.KeptVersions) > 0 {
+				reply.KeptVersions = append(reply.KeptVersions, make([]int32, len(reply.Kept)-len(reply.KeptVersions))...)
+				reply.KeptVersions[len(reply.Kept)-1] = v
+			}
+		}
+	}
+	return reply
+}
+
+func (p *Planner) granted(c *state.Container) input.Granted {
+	n := p.st.Nodes.Get(c.Node)
+	return input.Granted{Container: p.st.ContainerID(c), Key: c.Key, Node: n.ID, Rack: n.Rack, HTTPPort: n.HTTPPort, Size: c.Size, AllocatedMillis: c.AllocatedMillis}
+}
+
+// allocate is an AM's heartbeat. Response numbers make it exactly-once: a call
+// that repeats the last number gets the last answer. An idle answer is not
+// written; what that asks of the numbers is told in response.go.
+func (p *Planner) allocate(in *input.Allocate) input.Reply {
+	slot, fault := p.current(in.Attempt)
+	if fault != nil {
+		if slot := p.finishing(in.Attempt); slot != 0 { // a last heartbeat on its way
+			return &input.AllocateReply{Response: max(in.Response, 0) + 1, Nodes: uint32(p.st.Meta.UsableNodes), Priority: p.st.Apps.Get(slot).Priority}
+		}
+		return input.Refuse(in, fault)
+	}
+	a := p.st.Apps.Get(slot)
+	if a.AttemptState != state.AttemptRegistered {
+		return input.Refuse(in, input.Faultf(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
+	}
+	told := p.telling(slot)
+	turn, response := told.turn(in, a, p.now)
+	switch turn {
+	case turnAgain:
+		if in.Counted && in.Response == 0 { // the AM may have registered again since, with a later leader
+			p.sched.Confirm()
+		}
+		r := p.answer(slot, response)
+		r.UpdateErrors = p.update(slot, in, true)
+		return r
+	case turnWrong:
+		return input.Refuse(in, input.Faultf(input.WrongResponse, "resynchronize", "response %d of %s is not the last one, %d", in.Response, in.Attempt, max(told.last, a.Response)))
+	}
+	if fault := p.checkAsks(slot, in); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	p.report(slot, in)
+	errs := p.update(slot, in, false)
+	p.release(slot, in.Releases)
+	p.blacklist(slot, in)
+	p.ask(slot, in.Asks)
+	p.sched.RunEagerPasses()
+	a = p.st.Apps.Get(slot)
+	if turn == turnAfter && p.unheard(slot, a.Response) {
+		told.of, told.body, told.idle = in.Response, bodyOf(in), false
+		r := p.answer(slot, a.Response)
+		r.UpdateErrors = errs
+		return r
+	}
+	changed := len(p.sched.Events()) > 0
+	if changed || a.Undelivered != 0 || told.mustWrite(in, a, response) {
+		p.sched.Emit(&event.AllocateAnswered{App: in.Attempt.App.Seq, Response: response})
+	}
+	r := p.answer(slot, response)
+	r.UpdateErrors = errs
+	told.give(in, turn, response, !changed && len(r.Granted)+len(r.Completed)+len(r.Resized) == 0)
+	return r
+}
+
+// answer is what response n tells, from the state: the same again when it is
+// asked for again.
+func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
+	a := p.st.Apps.Get(slot)
+	r := &input.AllocateReply{Response: n, Nodes: uint32(p.st.Meta.UsableNodes), Headroom: p.sched.Headroom(slot), Priority: a.Priority}
+	granted := 0
+	for c := a.Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
+		granted += boolToInt(p.st.Containers.Get(c).GrantedIn == n)
+	}
+	if granted > 0 {
+		r.Granted = make([]input.Granted, 0, granted)
+	}
+	for c := a.Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
+		k := p.st.Containers.Get(c)
+		if k.GrantedIn == n && k.CompletedIn != n {
+			r.Granted = append(r.Granted, p.granted(k))
+		}
+		if z, ok := p.resized(k, n); ok {
+			r.Resized = append(r.Resized, z)
+		}
+		if k.CompletedIn == n {
+			r.Completed = append(r.Completed, input.ContainerStatus{Container: p.st.ContainerID(k), State: yarn.ContainerCompleted,
+				ExitStatus: k.ExitStatus, Diagnostics: p.note(k)})
+		}
+	}
+	slices.Reverse(r.Granted)
+	slices.Reverse(r.Resized)
+	return r
+}
+
+func (p *Planner) note(c *state.Container) string {
+	if c.Note == 0 {
+		return ""
+	}
+	return p.st.Notes.Get(c.Note).Text
+}
+
+func (p *Planner) finishAttempt(in *input.FinishAttempt) input.Reply {
+	slot, fault := p.current(in.Attempt)
+	if fault != nil {
+		if s := p.st.AppByID(in.Attempt.App); s != 0 {
+			if a := p.st.Apps.Get(s); a.Shown() == yarn.AppFinished && a.Attempt == in.Attempt.Attempt {
+				return in.NewReply() // repeated
+			}
+		}
+		return input.Refuse(in, fault)
+	}
+	a := p.st.Apps.Get(slot)
+	switch {
+	case a.AttemptState != state.AttemptRegistered:
+		return input.Refuse(in, input.Faultf(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
+	case in.Final > yarn.FinalEnded:
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "", "there is no final status %d", in.Final))
+	}
+	p.sched.CancelAll(slot, yarn.CancelAttemptEnded)
+	p.sched.Emit(&event.AttemptUnregistered{App: a.ID.Seq, Final: in.Final, Diagnostics: in.Diagnostics, TrackingURL: in.TrackingURL})
+	if !p.endsByItself(slot) {
+		p.finished(slot)
+	}
+	return in.NewReply()
+}
+
+func (p *Planner) expireAttempt(in *input.ExpireAttempt) input.Reply {
+	if slot := p.finishing(in.Attempt); slot != 0 {
+		p.finished(slot)
+		return in.NewReply()
+	}
+	slot, fault := p.current(in.Attempt)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	p.attemptFailed(slot, "ApplicationMaster for attempt "+in.Attempt.String()+" timed out", true)
+	return in.NewReply()
+}
+
+// exitUnknown is YARN's INVALID: the AM fell silent and no exit was seen.
+const exitUnknown int32 = -1000
+
+// exitDisksFailed is what a node says of a container for which it had no disk.
+const exitDisksFailed int32 = -101
+
+// excused says whether an AM's exit does not count against its application: its
+// node was lost or has no disk, it was preempted, or ended by us.
+func excused(exit int32) bool {
+	return exit == yarn.ExitPreempted || exit == yarn.ExitAborted || exit == exitDisksFailed || exit == yarn.ExitKilledByRM
+}
+
+// attemptFailed ends an attempt that did not finish, and begins the next one,
+// or ends the application when it has had its attempts.
+func (p *Planner) attemptFailed(slot uint32, text string, counts bool) {
+	a := p.st.Apps.Get(slot)
+	last := p.isLast(a, counts)
+	keep := a.KeepContainers && !last
+	p.endAttempt(slot, yarn.FinalFailed, text, "", keep, counts)
+	if !last {
+		p.sched.Activate(p.sched.LeafOf(a)) // those that wait already come first, as in YARN
+		p.sched.StartNonRunnable()
+		p.sched.StartAttempt(slot)
+		return
+	}
+	a = p.st.Apps.Get(slot)
+	p.endApplication(slot, yarn.AppFailed, yarn.FinalFailed, p.whyFailed(a, text))
+}
+
+// whyFailed is YARN's sentence for an application that has had its attempts.
+func (p *Planner) whyFailed(a *state.App, text string) string {
+	if a.Unmanaged {
+		return fmt.Sprintf("Unmanaged application %s failed due to %s. Failing the application.", a.ID, text)
+	}
+	within, limits := "", ""
+	if a.ValidityMillis > 0 {
+		within = fmt.Sprintf(" in previous %d milliseconds", a.ValidityMillis)
+	}
+	if global := p.Config().AMGlobalMaxAttempts; global != int64(a.MaxAttempts) {
+		limits = fmt.Sprintf(" (global limit =%d; local limit is =%d)", global, a.MaxAttempts)
+	}
+	return fmt.Sprintf("Application %s failed %d times%s%s due to %s. Failing the application.", a.ID, a.MaxAttempts, within, limits, text)
+}
+
+// endAttempt ends the current attempt with everything it holds: reservations
+// and asks at once, containers unless they are kept for the next one.
+func (p *Planner) endAttempt(slot uint32, final yarn.FinalStatus, text, url string, keep, counts bool) {
+	a := p.st.Apps.Get(slot)
+	if a.AttemptState == state.AttemptNone || a.AttemptState == state.AttemptEnded {
+		return
+	}
+	p.sched.CancelAll(slot, yarn.CancelAttemptEnded)
+	for _, c := range p.liveOf(slot) {
+		if k := p.st.Containers.Get(c); !keep || k.AM || !k.Launched {
+			p.stopContainer(c, yarn.ExitKilledByRM, "Container killed by the ApplicationMaster's end.")
+		}
+	}
+	p.sched.Emit(&event.AttemptEnded{App: p.st.Apps.Get(slot).ID.Seq, Final: final, Keep: keep, Counts: counts, Diagnostics: text, TrackingURL: url})
+}
+
+func (p *Planner) liveOf(slot uint32) []uint32 {
+	var out []uint32
+	for c := p.st.Apps.Get(slot).Containers; c != 0; c = p.st.Containers.Get(c).NextOfApp() {
+		if p.st.Containers.Get(c).State.Live() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// stopContainer ends a live container by the ResourceManager's decision. A node
+// that has it running keeps its share until it reports the end itself; one that
+// never had it gets its share back at once.
+func (p *Planner) stopContainer(slot uint32, exit int32, text string) {
+	c := p.st.Containers.Get(slot)
+	ref, node := p.st.Ref(c), c.Node
+	p.sched.CancelIncrease(c)
+	if c.Launched || p.runsUnreported(c) {
+		p.sched.Emit(&event.ContainerReleased{Container: ref, ExitStatus: exit, Diagnostics: text})
+		return
+	}
+	p.sched.Emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Diagnostics: text})
+	p.sched.NodeFreed(node)
+}

@@ -1,0 +1,130 @@
+package planner
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// TestOperationsAreRecordedWithTheirChange: the entry of the log that carries a
+// change says who asked for it and what it replaced. What is refused, changes nothing
+// or is a program's daily call leaves no entry.
+func TestOperationsAreRecordedWithTheirChange(t *testing.T) {
+	h := newHouse(t, 1, false)
+	one, two := h.run(), h.run()
+	by := input.Caller{Who: "token ci", From: "10.0.0.9:4"}
+	conf := func(extra ...string) *input.SetQueues {
+		in := &input.SetQueues{Comment: "why", Properties: []input.Property{
+			{Name: confPrefix + "root.queues", Value: "a,secret"}, {Name: confPrefix + "root.a.capacity", Value: "60"}, {Name: confPrefix + "root.secret.capacity", Value: "40"},
+			{Name: confPrefix + "root.a.user-limit-factor", Value: "100"}, {Name: confPrefix + "maximum-am-resource-percent", Value: "1"},
+			{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"}}}
+		for i := 0; i < len(extra); i += 2 {
+			in.Properties = append(in.Properties, input.Property{Name: extra[i], Value: extra[i+1]})
+		}
+		return in
+	}
+	for i, step := range []struct {
+		in             input.Input
+		action, target string // "" is no entry
+	}{
+		{&input.SetPriority{ID: one.App, Priority: 0}, "", ""},
+		{conf("yarn.cluster.max-application-priority", "9", confPrefix+"root.a.password", "hunter2"), "conf set",
+			`version 2; yarn.cluster.max-application-priority: unset → "9"; root.a.capacity: "100" → "60"; root.a.password: unset → (hidden); root.queues: "a" → "a,secret"; root.secret.capacity: unset → "40" (why)`},
+		{&input.SetQueues{DryRun: true, Properties: conf().Properties}, "", ""},
+		{&input.SetQueues{IfVersion: 77, Properties: conf().Properties}, "", ""},
+		{&input.SetPriority{ID: one.App, Priority: 3}, "app priority", one.App.String() + " priority 0 → 3"},
+		{&input.MoveApplication{ID: one.App, Queue: "secret"}, "app move", one.App.String() + " queue root.a → secret"},
+		{&input.SetLifetime{ID: one.App, LifetimeMillis: 7000}, "app lifetime", one.App.String() + " lifetime unlimited → 7s"},
+		{&input.KillApplication{ID: one.App, User: "ann"}, "app kill", one.App.String()},
+		{&input.KillApplication{ID: one.App, User: "ann"}, "", ""}, // there is none any more
+		{&input.FailAttempt{Attempt: two}, "attempt fail", two.String()},
+		{&input.SetQueueState{Queue: "root.secret", State: yarn.QueueStopped}, "queue STOPPED", "root.secret"},
+		{&input.SetQueueState{Queue: "root.secret", State: yarn.QueueStopped}, "", ""},
+		{&input.SetNodeResource{ID: h.nodes[0], Total: yarn.NewResource(4096, 4)}, "node resource", h.nodes[0].String()},
+		{&input.DrainNode{ID: h.nodes[0]}, "node drain", h.nodes[0].String()},
+		{&input.DrainNode{ID: h.nodes[0], Back: true}, "node undrain", h.nodes[0].String()},
+		{&input.SetHosts{Exclude: []string{"n9"}}, "node lists", "include 0 → 0, exclude 0 → 1 hosts"},
+		{&input.CreateJoinToken{Hash: make([]byte, 32), Voter: true, ExpiresMillis: 3_600_000}, "cluster token create", "voter"},
+		{access("boss", 2, yarn.RoleAdmin), "access token create", "boss admin"},
+		{access("boss", 2, yarn.RoleAdmin), "", ""}, // the answer was lost, and it is asked again
+		{&input.RevokeAccessToken{Name: "boss"}, "access token revoke", "boss, the last one"},
+		{&input.RollbackQueues{To: 1}, "conf rollback", `version 3; `},
+		{&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}, "", ""},
+		{&input.Tick{Entropy: make([]byte, 32)}, "", ""},
+	} {
+		h.now += 1000
+		_, events := h.p.Plan(h.now, input.Request{Caller: by, Input: step.in})
+		var got *event.Audited
+		for _, e := range events {
+			if a, ok := e.(*event.Audited); ok {
+				got = a
+			}
+		}
+		switch {
+		case (got != nil) != (step.action != ""):
+			t.Errorf("step %d, %T: recorded as %+v", i, step.in, got)
+		case got != nil && (got.Who != by.Who || got.From != by.From || got.Action != step.action || !strings.HasPrefix(got.Target, step.target) || got.Result != event.AuditDone):
+			t.Errorf("step %d: recorded as %+v, want %s %s", i, got, step.action, step.target)
+		}
+		if got != nil {
+			kept := h.p.st.AuditEntries(h.p.st.AuditNewest() - 1)
+			if len(kept) != 1 || kept[0].AtMillis != h.now || kept[0].Action != got.Action || kept[0].Who != got.Who {
+				t.Errorf("step %d: the state keeps %+v", i, kept)
+			}
+		}
+	}
+	if _, events := h.p.Plan(h.now, input.Request{Input: &input.SetQueueState{Queue: "root.a", State: yarn.QueueStopped}}); len(events) == 0 {
+		t.Error("an operation without a caller is not planned")
+	} else if a, ok := events[len(events)-1].(*event.Audited); ok {
+		t.Errorf("an operation without a caller is recorded as %+v", a)
+	}
+}
+
+// TestAuditTextsAreBounded: an entry is kept for long, and callers choose its texts.
+func TestAuditTextsAreBounded(t *testing.T) {
+	h := newHouse(t, 0, false)
+	long := strings.Repeat("ü", 100_000)
+	in := &input.SetQueues{Comment: long, Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"}}}
+	for i := range 200 {
+		in.Properties = append(in.Properties, input.Property{Name: confPrefix + "root.a.x" + strings.Repeat("y", i), Value: long})
+	}
+	h.p.Plan(h.now, input.Request{Caller: input.Caller{Who: long, From: long}, Input: in})
+	h.p.Plan(h.now, input.Request{Input: &input.Audit{Who: long, From: long, Action: long, Target: long, Result: long}})
+	kept := h.p.st.AuditEntries(0)
+	if len(kept) != 2 || !strings.Contains(kept[0].Target, "more: ") {
+		t.Fatalf("%d entries, %+v", len(kept), kept)
+	}
+	for _, a := range kept {
+		for _, text := range []string{a.Who, a.From, a.Action, a.Target, a.Result} {
+			if len(text) > auditTargetMax || !utf8.ValidString(text) {
+				t.Errorf("a text of %d bytes is kept, valid %v", len(text), utf8.ValidString(text))
+			}
+		}
+	}
+	if len(kept[0].Who) > auditNameMax {
+		t.Errorf("a name of %d bytes", len(kept[0].Who))
+	}
+}
+
+// TestEveryOperationHasATarget, so that none is recorded without what it was done to.
+func TestEveryOperationHasATarget(t *testing.T) {
+	p := must(New(state.New(), Options{}))
+	for k := range input.KindsEnd {
+		in := input.New(k)
+		if in == nil || input.Operation(in) == "" {
+			continue
+		}
+		switch in.(type) {
+		case *input.SetQueues, *input.SetQueueState, *input.SetAccessToken, *input.RevokeAccessToken:
+			continue // named by their own texts, which are empty here
+		}
+		if p.targetOf(in) == "" {
+			t.Errorf("%T has no target", in)
+		}
+	}
+}

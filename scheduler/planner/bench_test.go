@@ -1,0 +1,263 @@
+package planner
+
+import (
+	"fmt"
+	"testing"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// plant is a cluster under full load: every node runs containers that end within
+// one round of heartbeats, every application asks for more than there is.
+type plant struct {
+	p     *Planner
+	nodes []yarn.NodeID
+	apps  []yarn.AttemptID
+	now   int64
+	next  int
+	hb    input.NodeHeartbeat
+}
+
+type plantSize struct {
+	nodes, leaves, apps, perNode int
+	deep                         bool // leaves two levels down, every kind counts, GPUs
+}
+
+func newPlant(tb testing.TB, s plantSize, opt Options) *plant {
+	w := &plant{p: must(New(state.New(), opt)), now: 1000}
+	props := []input.Property{
+		{Name: confPrefix + "per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
+		{Name: confPrefix + "maximum-am-resource-percent", Value: "1"},
+		{Name: confPrefix + "maximum-applications", Value: "100000"},
+	}
+	if s.deep {
+		props = append(props, input.Property{Name: confPrefix + "resource-calculator", Value: dominantClass},
+			input.Property{Name: "yarn.resource-types", Value: "yarn.io/gpu"})
+	}
+	var list string
+	for i := range s.leaves {
+		name := fmt.Sprintf("q%d", i)
+		list += "," + name
+		if s.deep {
+			props = append(props, input.Property{Name: confPrefix + "root." + name + ".capacity", Value: "1w"},
+				input.Property{Name: confPrefix + "root." + name + ".queues", Value: "l"})
+			name += ".l"
+		}
+		props = append(props, input.Property{Name: confPrefix + "root." + name + ".capacity", Value: "1w"},
+			input.Property{Name: confPrefix + "root." + name + ".user-limit-factor", Value: "1000"})
+	}
+	props = append(props, input.Property{Name: confPrefix + "root.queues", Value: list[1:]})
+	w.must(tb, &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Properties: props})
+	for i := range s.nodes {
+		id := yarn.NodeID{Host: fmt.Sprintf("host%05d", i), Port: 1}
+		w.must(tb, &input.RegisterNode{ID: id, Rack: fmt.Sprintf("rack%d", i/40), Total: yarn.NewResource(int64(s.perNode)*2048, 64)})
+		w.nodes = append(w.nodes, id)
+	}
+	for i := range s.apps {
+		r := w.must(tb, &input.SubmitApplication{User: fmt.Sprintf("u%d", i%7), Queue: fmt.Sprintf("root.q%d", i%s.leaves) + map[bool]string{true: ".l"}[s.deep], Unmanaged: true})
+		at := yarn.AttemptID{App: r.(*input.SubmitApplicationReply).ID, Attempt: 1}
+		w.must(tb, &input.RegisterAttempt{Attempt: at})
+		w.apps = append(w.apps, at)
+	}
+	return w
+}
+
+func (w *plant) must(tb testing.TB, in input.Input) input.Reply {
+	w.now++
+	r, _ := w.p.Plan(w.now, input.Request{Input: in})
+	if f := r.Refused(); f != nil {
+		tb.Fatalf("%T: %v", in, f)
+	}
+	return r
+}
+
+// demand makes every application ask for more than it will ever get.
+func (w *plant) demand(tb testing.TB, size yarn.Resource) {
+	for _, at := range w.apps {
+		w.must(tb, &input.Allocate{Attempt: at, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: size, Relax: true}}})
+	}
+}
+
+// turn is one node's heartbeat, which ends what its AMs have pulled, and once a
+// round every AM's call.
+func (w *plant) turn(tb testing.TB) {
+	if w.next == len(w.nodes) {
+		w.next = 0
+		for _, at := range w.apps {
+			a := w.p.st.Apps.Get(w.p.st.AppByID(at.App))
+			w.must(tb, &input.Allocate{Attempt: at, Response: a.Response})
+		}
+	}
+	w.hb = input.NodeHeartbeat{ID: w.nodes[w.next], Statuses: w.hb.Statuses[:0]}
+	w.next++
+	first, list := w.p.st.Removals(w.p.st.Node(w.hb.ID))
+	w.hb.RemovalsAcked = first + uint64(len(list)) - 1
+	for c := w.p.st.Nodes.Get(w.p.st.Node(w.hb.ID)).Containers; c != 0; c = w.p.st.Containers.Get(c).NextOnNode() {
+		if k := w.p.st.Containers.Get(c); k.State == yarn.ContainerAcquired {
+			w.hb.Statuses = append(w.hb.Statuses, input.ContainerStatus{Container: w.p.st.ContainerID(k), State: yarn.ContainerCompleted})
+		}
+	}
+	w.must(tb, &w.hb)
+}
+
+func (w *plant) decisions() uint64 { return w.p.st.Meta.Allocated + w.p.st.Meta.Completed }
+
+func benchmarkPlan(b *testing.B, s plantSize) {
+	w := newPlant(b, s, Options{})
+	w.demand(b, yarn.NewResource(2048, 1))
+	for range 3 * s.nodes {
+		w.turn(b)
+	}
+	before := w.decisions()
+	b.ReportAllocs()
+	for b.Loop() {
+		w.turn(b)
+	}
+	n := w.decisions() - before
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "decisions/s")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/decision")
+}
+
+// BenchmarkPlan is a heartbeat that ends 8 containers and allocates 8, AMs'
+// calls included. The budget is 300,000 decisions a second on one core.
+func BenchmarkPlan(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1000, 8, false}) }
+
+// BenchmarkPlanScale: what a decision costs should hardly depend on these.
+func BenchmarkPlanScale(b *testing.B) {
+	for _, s := range []plantSize{{10_000, 100, 1000, 8, false}, {1000, 10, 1000, 8, false}, {1000, 1000, 1000, 8, false}, {1000, 100, 100, 8, false}, {1000, 100, 10_000, 8, false}, {10_000, 1000, 10_000, 8, false}} {
+		b.Run(fmt.Sprintf("nodes=%d/leaves=%d/apps=%d", s.nodes, s.leaves, s.apps), func(b *testing.B) { benchmarkPlan(b, s) })
+	}
+}
+
+// BenchmarkPlanDominant is BenchmarkPlan with every kind of resource counting,
+// GPUs among them, one level deeper.
+func BenchmarkPlanDominant(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1000, 8, true}) }
+
+// BenchmarkBlocked is a heartbeat of a node with room in a cluster where every
+// application is refused: all are of users at their limit.
+func BenchmarkBlocked(b *testing.B) {
+	w := newPlant(b, plantSize{100, 1, 10_000, 8, false}, Options{})
+	w.must(b, &input.SetQueues{Properties: []input.Property{
+		{Name: confPrefix + "root.queues", Value: "q0,rest"}, {Name: confPrefix + "root.q0.capacity", Value: "10"}, {Name: confPrefix + "root.rest.capacity", Value: "90"},
+		{Name: confPrefix + "maximum-am-resource-percent", Value: "1"}, {Name: confPrefix + "maximum-applications", Value: "100000"},
+		{Name: confPrefix + "root.q0.minimum-user-limit-percent", Value: "10"}, {Name: confPrefix + "root.q0.user-limit-factor", Value: "0.05"}}})
+	w.demand(b, yarn.NewResource(2048, 1))
+	for range 400 {
+		w.must(b, &input.NodeHeartbeat{ID: w.nodes[w.next%100]})
+		w.next++
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		w.must(b, &input.NodeHeartbeat{ID: w.nodes[99]})
+	}
+}
+
+// BenchmarkHeartbeat is one that changes nothing. The budget is 500 ns, no
+// event, no allocation but the reply.
+func BenchmarkHeartbeat(b *testing.B) {
+	for _, kind := range []string{"idle", "full"} {
+		b.Run(kind, func(b *testing.B) {
+			w := newPlant(b, plantSize{1000, 100, 1000, 8, false}, Options{})
+			if kind == "full" {
+				w.demand(b, yarn.NewResource(2048, 1))
+				for range 2000 {
+					w.turn(b)
+				}
+				for range 1000 { // nobody pulls any more: all nodes stay full
+					w.must(b, &input.NodeHeartbeat{ID: w.nodes[w.next%1000]})
+					w.next++
+				}
+			}
+			i := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				req := input.Request{Input: &input.NodeHeartbeat{ID: w.nodes[i%1000]}}
+				if _, events := w.p.Plan(w.now, req); len(events) > 0 {
+					b.Fatalf("an idle heartbeat led to %v", kindsOf(events))
+				}
+				i++
+			}
+		})
+	}
+}
+
+// BenchmarkEagerAsk is an AM that asks for one container and gives one back, in
+// eager mode on a cluster with room.
+func BenchmarkEagerAsk(b *testing.B) {
+	w := newPlant(b, plantSize{1000, 100, 1000, 8, false}, Options{Eager: true})
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		at := w.apps[i%len(w.apps)]
+		i++
+		a := w.p.st.Apps.Get(w.p.st.AppByID(at.App))
+		in := &input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(2048, 1), Relax: true}}}
+		for c := a.Containers; c != 0; c = w.p.st.Containers.Get(c).NextOfApp() {
+			if k := w.p.st.Containers.Get(c); k.State.Live() {
+				in.Releases = append(in.Releases, w.p.st.ContainerID(k))
+			}
+		}
+		if r := w.must(b, in).(*input.AllocateReply); len(r.Granted) != 1 {
+			b.Fatalf("granted %d", len(r.Granted))
+		}
+	}
+}
+
+// BenchmarkNew is what a new leader does when it takes office.
+func BenchmarkNew(b *testing.B) {
+	w := newPlant(b, plantSize{1000, 100, 10_000, 8, false}, Options{})
+	w.demand(b, yarn.NewResource(2048, 1))
+	for range 1000 {
+		w.turn(b)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		must(New(w.p.st, Options{}))
+	}
+}
+
+// BenchmarkSubmitBehindMany is a submission to a leaf where 10,000 applications
+// wait for their AMs, and the end of it.
+func BenchmarkSubmitBehindMany(b *testing.B) {
+	for _, kind := range []string{"queue", "user"} {
+		b.Run(kind, func(b *testing.B) {
+			w := newPlant(b, plantSize{100, 1, 0, 8, false}, Options{})
+			props := []input.Property{{Name: confPrefix + "root.queues", Value: "q0"}, {Name: confPrefix + "root.q0.capacity", Value: "100"},
+				{Name: confPrefix + "maximum-am-resource-percent", Value: "0.1"}, {Name: confPrefix + "maximum-applications", Value: "100000"}}
+			if kind == "user" {
+				props = append(props, input.Property{Name: confPrefix + "root.q0.user-limit-factor", Value: "0.5"}, input.Property{Name: confPrefix + "root.q0.maximum-applications", Value: "100000"})
+			}
+			w.must(b, &input.SetQueues{Properties: props})
+			submit := func() yarn.ApplicationID {
+				return w.must(b, &input.SubmitApplication{User: "u", Queue: "root.q0", AM: yarn.NewResource(2048, 1)}).(*input.SubmitApplicationReply).ID
+			}
+			for range 10_000 - 1 {
+				if kind == "user" && w.p.Config().MaxApplicationsPerUser(1, w.p.sched.Tree()) <= int64(w.p.st.Apps.Len()) {
+					break
+				}
+				submit()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				w.must(b, &input.KillApplication{ID: submit()})
+			}
+		})
+	}
+}
+
+// BenchmarkJoin is a node that registers and has its first heartbeat, which
+// finds all capacities to be computed anew.
+func BenchmarkJoin(b *testing.B) {
+	w := newPlant(b, plantSize{100, 1000, 1000, 8, false}, Options{})
+	w.demand(b, yarn.NewResource(2048, 1))
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		id := yarn.NodeID{Host: fmt.Sprintf("more%d", i), Port: 1}
+		i++
+		w.must(b, &input.RegisterNode{ID: id, Rack: "r", Total: yarn.NewResource(2048, 1)})
+		w.must(b, &input.NodeHeartbeat{ID: id})
+	}
+}

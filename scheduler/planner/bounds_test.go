@@ -1,0 +1,107 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// TestHugeNode is what an older leader let in: a node of 2^63−1 MB. The cluster's total
+// does not wrap, others are served, the next tick brings the node to what a node may
+// have, and after its end the total is what it was.
+func TestHugeNode(t *testing.T) {
+	for name, set := range map[string]bool{"registered": false, "set by an administrator": true} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, 2, true)
+			at, quiet := h.run(), h.p.st.Meta.Cluster
+			huge := yarn.NewResource(math.MaxInt64, math.MaxInt64)
+			evil := &input.RegisterNode{ID: yarn.NodeID{Host: "evil", Port: 1}, Rack: "r", Total: huge}
+			if set {
+				evil.Total = yarn.NewResource(1, 1)
+			}
+			h.must(t, evil)
+			if set {
+				h.must(t, &input.SetNodeResource{ID: evil.ID, Total: huge})
+			}
+			check := func(when string) {
+				t.Helper()
+				if h.p.st.Meta.Cluster.Negative() {
+					t.Errorf("%s: the cluster has %s", when, h.p.st.Meta.Cluster)
+				}
+				if err := h.p.st.Check(); err != nil {
+					t.Errorf("%s: %v", when, err)
+				}
+			}
+			check("registered")
+			if got := h.ask(at, 0, 1); len(got) != 1 {
+				t.Errorf("%d containers are given beside the node", len(got))
+			}
+			h.must(t, &input.Tick{})
+			check("after a tick")
+			if got, want := h.p.st.Meta.Cluster, quiet.Add(largestNode); got[yarn.Memory] != want[yarn.Memory] {
+				t.Errorf("the cluster has %s, want %s", got, want)
+			}
+			h.must(t, &input.ExpireNode{ID: evil.ID})
+			check("lost")
+			if got := h.p.st.Meta.Cluster; got != quiet {
+				t.Errorf("without the node the cluster has %s, want %s", got, quiet)
+			}
+		})
+	}
+}
+
+// TestDemandIsBounded: no application may wait for more than sums have room for, nor
+// leave more in the state than its share, however many calls it takes.
+func TestDemandIsBounded(t *testing.T) {
+	h := newHouse(t, 1, true)
+	h.must(t, &input.SetQueues{Properties: []input.Property{
+		{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"},
+		{Name: "yarn.scheduler.maximum-allocation-mb", Value: fmt.Sprint(yarn.MaxAmount)}}})
+	at := h.run()
+	call := func(fill func(in *input.Allocate)) *input.Fault {
+		t.Helper()
+		in := &input.Allocate{Attempt: at, Response: h.p.st.Apps.Get(h.p.st.AppByID(at.App)).Response}
+		fill(in)
+		r, _ := h.try(in)
+		return r.Refused()
+	}
+	anywhere := func(priority int32, count int64, size yarn.Resource) input.Ask {
+		return input.Ask{Key: yarn.SchedulerKey{Priority: priority}, Name: yarn.Any, Count: count, Size: size}
+	}
+	if f := call(func(in *input.Allocate) {
+		in.Asks = []input.Ask{anywhere(1, input.MaxCount, yarn.NewResource(yarn.MaxAmount, 1))}
+	}); f == nil || f.Reason != input.InvalidAsk {
+		t.Errorf("a million of the largest containers: %v", f)
+	}
+	next, fault := 0, (*input.Fault)(nil)
+	many := func(per int, fill func(in *input.Allocate, i int)) {
+		t.Helper()
+		fault = nil
+		for range 20 {
+			if fault = call(func(in *input.Allocate) {
+				for range per {
+					next++
+					fill(in, next)
+				}
+			}); fault != nil {
+				break
+			}
+		}
+		if fault == nil || fault.Reason != input.TooLarge || fault.Do == "" {
+			t.Errorf("there is no end: %v", fault)
+		}
+	}
+	many(1000, func(in *input.Allocate, i int) {
+		in.Asks = append(in.Asks, anywhere(int32(i), 1, yarn.NewResource(1024, 1)))
+	})
+	many(5000, func(in *input.Allocate, i int) { in.BlacklistAdd = append(in.BlacklistAdd, fmt.Sprint("h", i%30_000)) })
+	if err := h.p.st.Check(); err != nil {
+		t.Error(err)
+	}
+	if p := h.p.st.Queues.Get(1).Pending; p.Negative() || p.Saturated() {
+		t.Errorf("root waits for %s", p)
+	}
+}

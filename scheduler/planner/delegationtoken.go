@@ -1,0 +1,85 @@
+package planner
+
+import (
+	"fmt"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// maxDelegations bounds the delegation tokens that are good at one time.
+const maxDelegations = 100_000
+
+// issueToken makes a delegation token, signed with the present key.
+func (p *Planner) issueToken(in *input.IssueDelegationToken) input.Reply {
+	key := p.st.Keys(yarn.KeyDelegation).Current.ID
+	switch {
+	case in.Owner == "":
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "name the user it is for", "the token has no owner"))
+	case key == 0:
+		return input.Refuse(in, input.Faultf(input.NotInitialized, "try again in a second", "the cluster has no key yet"))
+	case p.st.Delegations.Len() >= maxDelegations:
+		return input.Refuse(in, input.Faultf(input.TooLarge, "cancel some, or wait for some to expire", "there are %d delegation tokens", maxDelegations))
+	}
+	most := p.now + p.Config().Tokens.LifeMillis
+	e := &event.DelegationTokenIssued{Sequence: p.st.Meta.NextToken + 1, Owner: in.Owner, Renewer: in.Renewer, RealUser: in.RealUser,
+		KeyID: key, MaxMillis: most, ExpiresMillis: min(most, p.now+p.Config().Tokens.RenewMillis)}
+	p.sched.Emit(e)
+	return &input.IssueDelegationTokenReply{Sequence: e.Sequence, KeyID: key, IssueMillis: p.now, MaxMillis: most}
+}
+
+// tokenText names a token in messages.
+func tokenText(t *state.DelegationToken) string {
+	return fmt.Sprintf("(RM_DELEGATION_TOKEN owner=%s, renewer=%s, realUser=%s, issueDate=%d, maxDate=%d, sequenceNumber=%d, masterKeyId=%d)",
+		t.Owner, t.Renewer, t.RealUser, t.IssuedMillis, t.MaxMillis, t.Sequence, t.KeyID)
+}
+
+// renewToken lets a token live for another interval, within its lifetime.
+func (p *Planner) renewToken(in *input.RenewDelegationToken) input.Reply {
+	const again = "get a new token"
+	t := p.st.Delegation(in.Sequence)
+	switch {
+	case t == nil:
+		return input.Refuse(in, input.Faultf(input.TokenInvalid, again, "Renewal request for unknown token (RM_DELEGATION_TOKEN sequenceNumber=%d)", in.Sequence))
+	case t.MaxMillis < p.now || t.ExpiresMillis <= p.now:
+		return input.Refuse(in, input.Faultf(input.TokenExpired, again, "%s tried to renew an expired token %s", in.By, tokenText(t)))
+	case t.Renewer == "":
+		return input.Refuse(in, input.Faultf(input.NotAllowed, again, "%s tried to renew a token %s without a renewer", in.By, tokenText(t)))
+	case t.Renewer != in.By:
+		return input.Refuse(in, input.Faultf(input.NotAllowed, "let its renewer renew it", "%s tries to renew a token %s with non-matching renewer %s", in.By, tokenText(t), t.Renewer))
+	}
+	until := min(t.MaxMillis, p.now+p.Config().Tokens.RenewMillis)
+	if until != t.ExpiresMillis {
+		p.sched.Emit(&event.DelegationTokenRenewed{Sequence: in.Sequence, ExpiresMillis: until})
+	}
+	return &input.RenewDelegationTokenReply{ExpiresMillis: until}
+}
+
+// cancelToken ends a token by its owner's or renewer's wish.
+func (p *Planner) cancelToken(in *input.CancelDelegationToken) input.Reply {
+	t := p.st.Delegation(in.Sequence)
+	switch {
+	case t == nil:
+		return input.Refuse(in, input.Faultf(input.TokenInvalid, "", "Token not found (RM_DELEGATION_TOKEN sequenceNumber=%d)", in.Sequence))
+	case in.By != t.Owner && (t.Renewer == "" || in.By != t.Renewer):
+		return input.Refuse(in, input.Faultf(input.NotAllowed, "let its owner or renewer cancel it", "%s is not authorized to cancel the token %s", in.By, tokenText(t)))
+	}
+	p.sched.Emit(&event.DelegationTokenEnded{Sequence: in.Sequence})
+	return in.NewReply()
+}
+
+// tokensDue forgets the delegation tokens that nobody has renewed.
+func (p *Planner) tokensDue() {
+	var due []uint32
+	p.st.Delegations.Each(func(_ uint32, t *state.DelegationToken) bool {
+		if t.ExpiresMillis <= p.now {
+			due = append(due, t.Sequence)
+		}
+		return true
+	})
+	for _, sequence := range due {
+		p.sched.Emit(&event.DelegationTokenEnded{Sequence: sequence})
+	}
+}

@@ -1,0 +1,133 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/explain"
+	"rmd/yarn"
+)
+
+// decisionStory is a scenario whose last decision of a kind has a reason.
+type decisionStory struct {
+	reason string
+	kind   event.Kind
+	says   []string // what the text names
+	tell   string
+}
+
+func decisionStories() []decisionStory {
+	const plain = "conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10\nnode add n1 8G\n"
+	return []decisionStory{
+		{explain.FirstInLine.String(), event.KindContainerAllocated, []string{"root.a used 0.0 % of its guarantee", "it asks 1024MB", "n1:1 had 8192MB"},
+			plain + "app app1 user=u1\nask app1 1x1G\nhb n1 quiet"},
+		{explain.FirstInLine.String(), event.KindContainerAllocated, []string{"came first of 2 that want something", "first of 2 in it"},
+			plain + "app app1 user=u1\napp app2 user=u2\napp app3 user=u3 queue=b\nask app1 1x1G\nask app2 1x1G\nask app3 1x1G\nhb n1 quiet"},
+		{explain.AppsHeldBack.String(), event.KindContainerAllocated, []string{"before it in root.a came application_", "_0001 (BLACKLISTED)"},
+			plain + "app app1 user=u1\nblacklist app1 n1\nask app1 1x1G\napp app2 user=u2\nask app2 1x1G\nhb n1 quiet"},
+		{explain.AppsHeldBack.String(), event.KindContainerAllocated, []string{"_0001 (NODE_TOO_SMALL)", "_0002 (LOCALITY_DELAY)", "1 application more"},
+			strings.Replace(plain, "conf ", "conf max=16G ", 1) + "node add n2 8G\napp app1 user=u1\nask app1 1x12G\napp app2 user=u2\nask app2 1x1G hosts=(n9:1) racks=(r9:1) strict strict-rack\napp app3 user=u3\nblacklist app3 n1\nask app3 1x1G\napp app4 user=u4\nask app4 1x1G\nhb n1 quiet"},
+		{explain.QueuesHeldBack.String(), event.KindContainerAllocated, []string{"before root.b came root.a (BLACKLISTED)"},
+			plain + "app app1 user=u1\nblacklist app1 n1\nask app1 1x1G\napp app2 user=u2 queue=b\nask app2 1x1G\nhb n1 quiet"},
+		{explain.TooLittleFree.String(), event.KindReservationMade, []string{"it asks 4096MB", "n1:1 had 2048MB", "of 8192MB", "0 reservations for 1 containers"}, reserveStory},
+		{explain.FirstInLine.String(), event.KindContainerIncreased, []string{"it asks to grow from 1024MB", "by 2048MB", "n1:1 had 7168MB"}, growStory + "\nupdate app1 1:+3G\nhb n1 quiet"},
+		{explain.TooLittleFree.String(), event.KindResizeReserved, []string{"it asks to grow from 1024MB", "by 6144MB", "n1:1 had 5120MB", "of 8192MB"},
+			growStory + "\napp app2\nask app2 1x2G\nhb n1 quiet\nupdate app1 1:+7G\nhb n1 quiet"},
+		{explain.RoomFreed.String(), event.KindReservationFulfilled, []string{"it needed 4096MB", "n1:1 had 8192MB", "held for 0 s"}, reserveStory + "\ncomplete app0 1\nhb n1 quiet"},
+		{yarn.CancelAttemptEnded.String(), event.KindReservationCancelled, []string{"it needed 4096MB", "n1:1 had 2048MB"}, reserveStory + "\nkill app1"},
+		{explain.WithinAMLimit.String(), event.KindAttemptActivated, []string{"its AM needs 1024MB", "the AMs of root.a used 1024MB", "those of u2 0MB"},
+			"conf queues=(a:50, b:50) a.user-limit-factor=10 a.maximum-am-resource-percent=0.5\nnode add n1 80G\napp app1 user=u1 am=1G\napp app2 user=u2 am=1G"},
+		{explain.FirstAM.String(), event.KindAttemptActivated, []string{"its AM needs 8192MB"},
+			"conf queues=(a:50, b:50) a.user-limit-factor=10 a.maximum-am-resource-percent=0.1\nnode add n1 16G\napp app1 user=u1 am=8G"},
+		{explain.NoAM.String(), event.KindAttemptActivated, []string{"brings its own"}, plain + "app app1 user=u1"},
+		{scheduler.MaxParallelApps.String(), event.KindAttemptStarted, []string{"1 in root.a"}, "conf queues=(a:100) a.max-parallel-apps=1\nnode add n1 8G\napp app1 user=u1\napp app2 user=u2"},
+	}
+}
+
+const reserveStory = `conf queues=(a:100) a.user-limit-factor=10
+node add n1 8G rack=r0
+node add n2 8G rack=r1
+app app0 user=u0
+ask app0 1x6G
+hb n1 quiet
+app app1 user=u1
+ask app1 1x4G hosts=(n1:1) racks=(r0:1) strict strict-rack
+hb n1 quiet`
+
+const growStory = `conf queues=(a:100) a.user-limit-factor=10
+node add n1 8G
+node add n2 8G
+app app1
+ask app1 1x1G
+hb n1 quiet
+pull app1
+launch app1`
+
+// TestEveryDecisionHasItsReason follows each story's log and looks at the reason
+// of the last decision that it is about.
+func TestEveryDecisionHasItsReason(t *testing.T) {
+	told := map[string]bool{}
+	for _, s := range decisionStories() {
+		told[s.reason] = true
+		t.Run(s.reason, func(t *testing.T) {
+			w := newWorld(t)
+			w.tellAll(s.tell)
+			x := must(explain.NewLogExplainer(state.New()))
+			why := must(x.Follow(w.log, true))
+			if x.State().Digest() != w.p.State().Digest() {
+				t.Fatal("the log explainer has come to another state")
+			}
+			at := -1
+			for i, e := range w.log {
+				if e.Kind() == s.kind {
+					at = i
+				}
+			}
+			if at < 0 {
+				t.Fatalf("the story has no %s", s.kind)
+			}
+			if why[at].Reason != s.reason {
+				t.Fatalf("%s: %+v, want %s", s.kind, why[at], s.reason)
+			}
+			for _, part := range s.says {
+				if !strings.Contains(why[at].Text, part) {
+					t.Errorf("%q does not say %q", why[at].Text, part)
+				}
+			}
+		})
+	}
+	for g := range explain.Cause(explain.Causes) {
+		if name := g.String(); name != "" && !told[name] {
+			t.Errorf("no story for %s", name)
+		}
+	}
+}
+
+// Whatever happens, an explainer of the log comes to the planner's state, and every
+// grant, reservation and activation has a reason.
+func TestLogExplainerFollows(t *testing.T) {
+	reasoned := []event.Kind{event.KindContainerIncreased, event.KindResizeReserved, event.KindContainerAllocated, event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled, event.KindAttemptActivated}
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(t)
+		x, seen := must(explain.NewLogExplainer(state.New())), 0
+		do := m.actions()
+		do["explain"] = func(t *rapid.T) {
+			why := must(x.Follow(m.log[seen:], true))
+			for i, e := range m.log[seen:] {
+				if slices.Contains(reasoned, e.Kind()) != (why[i].Text != "") && e.Kind() != event.KindAttemptStarted {
+					t.Fatalf("%s %+v: %+v", e.Kind(), e, why[i])
+				}
+			}
+			if seen = len(m.log); x.State().Digest() != m.p.st.Digest() {
+				t.Fatal("the log explainer has come to another state")
+			}
+		}
+		t.Repeat(do)
+	})
+}

@@ -1,0 +1,333 @@
+package planner
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"rmd/scheduler"
+	"rmd/scheduler/explain"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// reasonStory is a scenario in which a reason is the right answer. That it is, is
+// shown twice: the application waits however often its nodes have their turn
+// (still), and the remedy, which takes away what the reason names and nothing
+// else, gets it what it waits for (turns of nodes follow the remedy).
+type reasonStory struct {
+	reason scheduler.Reason
+	setup  string
+	app    string
+	still  string // turns that change nothing
+	remedy string
+	// served says what being served is; nil: it holds one container more.
+	served func(w *world, app string) bool
+	never  bool
+	ifs    string // suppositions that come to "now", by a word of each
+	ends   int    // containers that must end
+}
+
+func activated(w *world, app string) bool {
+	_, a := w.app(app)
+	return a.Activated()
+}
+
+func stories() []reasonStory {
+	return []reasonStory{
+		{reason: scheduler.AMLimitQueue, app: "app2", remedy: "kill app1", served: activated, ifs: "AMs had no limit", setup: `
+conf queues=(a:50, b:50) a.maximum-capacity=50 a.user-limit-factor=10 a.maximum-am-resource-percent=0.1
+node add n1 80G
+app app1 user=u1 am=4G
+app app2 user=u2 am=4G`, still: "hb n1 times=3 quiet"},
+		{reason: scheduler.AMLimitUser, app: "app4", remedy: "kill app3", served: activated, ifs: "AMs had no limit", setup: `
+conf queues=(a:10, b:90) a.maximum-capacity=100 a.minimum-user-limit-percent=50 a.user-limit-factor=5 a.maximum-am-resource-percent=0.1
+node add n0 80G
+app app1 user=u0 am=2G
+app app2 user=u0 am=2G
+app app3 user=u1 am=2G
+app app4 user=u1 am=2G`},
+		{reason: scheduler.QueueMaxCapacity, app: "app2", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
+conf queues=(a:50, b:50) a.maximum-capacity=50 b.maximum-capacity=50 max=16G
+node add n1 8G
+node add n2 8G
+app app1 user=u1
+ask app1 1x8G
+hb n1
+app app2 user=u2
+ask app2 1x1G`},
+		{reason: scheduler.ParentMaxCapacity, app: "app3", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
+conf queues=(p:50, b:50, p.x:50, p.y:50) p.maximum-capacity=50 p.x.maximum-capacity=100 p.y.maximum-capacity=100 p.x.user-limit-factor=10 p.y.user-limit-factor=10 max=16G
+node add n1 8G
+node add n2 8G
+app app1 user=u1 queue=x
+ask app1 1x4G
+hb n1 quiet
+app app2 user=u2 queue=y
+ask app2 1x4G
+hb n1 quiet
+app app3 user=u3 queue=y
+ask app3 1x1G`},
+		{reason: scheduler.UserLimit, app: "app1", still: "hb n1 n1 quiet", remedy: "conf a.user-limit-factor=1\nhb n1 quiet", ifs: "no limit", setup: `
+conf queues=(a:100) a.user-limit-factor=0.25 max=16G
+node add n1 16G
+app app1 user=u1
+ask app1 9x1G
+hb n1 times=9 quiet`},
+		{reason: scheduler.MaxParallelApps, app: "app2", still: "hb n1 n1 quiet", remedy: "finish app1", served: activated, ifs: "parallel", setup: `
+conf queues=(a:100) a.max-parallel-apps=1
+node add n1 8G
+app app1 user=u1
+app app2 user=u2`},
+		{reason: scheduler.LocalityDelay, app: "app1", still: "hb n2 quiet", remedy: "hb n2 times=8 quiet", ifs: "any node", setup: `
+conf queues=(a:100) a.user-limit-factor=10 node-locality-delay=4 max=16G
+node add n1 8G rack=r0
+node add n2 8G rack=r1
+app app0 user=u0
+ask app0 1x8G
+hb n1 quiet
+app app1 user=u1
+ask app1 1x1G hosts=(n1:1) racks=(r0:1)`},
+		{reason: scheduler.Blacklisted, app: "app1", still: "hb n1 n1 quiet", remedy: "blacklist app1 n1 remove\nhb n1 quiet", ifs: "blacklist", setup: `
+conf queues=(a:100)
+node add n1 8G
+app app1 user=u1
+blacklist app1 n1
+ask app1 1x1G`},
+		{reason: scheduler.NodeTooSmall, app: "app1", never: true, still: "hb n1 n2 quiet", remedy: "node add n3 16G\nhb n3 quiet", ifs: "instead", setup: `
+conf queues=(a:100) a.user-limit-factor=10 max=16G
+node add n1 8G
+node add n2 8G
+app app1 user=u1
+ask app1 1x12G`},
+		{reason: scheduler.NodeTooSmallFree, app: "app1", still: "hb n1 n1 quiet", remedy: "complete app0 1\nhb n1 quiet", ifs: "instead", ends: 1, setup: `
+conf queues=(a:100) a.user-limit-factor=10
+node add n1 8G
+app app0 user=u0
+ask app0 1x6G
+hb n1 quiet
+app app1 user=u1
+ask app1 1x4G`},
+		{reason: scheduler.NodeReservedByOther, app: "app2", still: "hb n1 n1 quiet", remedy: "kill app1\nhb n1 quiet", ifs: "reserved for others", setup: `
+conf queues=(a:100) a.user-limit-factor=10
+node add n1 8G rack=r0
+node add n2 8G rack=r1
+app app0 user=u0
+ask app0 1x6G
+hb n1 quiet
+app app1 user=u1
+ask app1 1x4G hosts=(n1:1) racks=(r0:1) strict strict-rack
+hb n1 quiet
+app app2 user=u2
+ask app2 1x1G hosts=(n1:1) racks=(r0:1) strict strict-rack`},
+		{reason: scheduler.BehindFIFO, app: "app2", remedy: "hb n1 times=2 quiet", setup: `
+conf queues=(a:100)
+node add n1 8G
+app app1 user=u1
+ask app1 1x1G
+app app2 user=u2
+ask app2 1x1G`},
+		{reason: scheduler.AMNotLaunched, app: "app1", still: "hb n1 quiet", remedy: "launch app1", served: func(w *world, app string) bool {
+			_, a := w.app(app)
+			return w.p.st.Containers.Get(a.Containers).Launched
+		}, setup: `
+conf queues=(a:100)
+node add n1 8G
+app app1 user=u1 am=1G
+hb n1 quiet`},
+		{reason: scheduler.AMNotRegistered, app: "app1", still: "hb n1 quiet", remedy: "register app1", served: func(w *world, app string) bool {
+			_, a := w.app(app)
+			return a.State == yarn.AppRunning
+		}, setup: `
+conf queues=(a:100)
+node add n1 8G
+app app1 user=u1 am=1G
+hb n1 quiet
+launch app1`},
+		{reason: scheduler.NoAsks, app: "app1", still: "hb n1 quiet", remedy: "ask app1 1x1G\nhb n1 quiet", setup: `
+conf queues=(a:100)
+node add n1 8G
+app app1 user=u1`},
+		{reason: scheduler.NoNodes, app: "app1", remedy: "node add n1 8G\nhb n1 quiet", setup: `
+conf queues=(a:100)
+node add n0 8G
+app app1 user=u1
+node lose n0
+ask app1 1x1G`},
+		{reason: scheduler.NoNodes, app: "app1", remedy: "node add n1 8G\nhb n1 quiet", setup: `
+conf queues=(a:100)
+app app1 user=u1 am=1G`},
+	}
+}
+
+func (w *world) tellAll(text string) {
+	w.t.Helper()
+	for _, line := range strings.Split(text, "\n") {
+		cmd, args, err := datadriven.ParseLine(line)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if cmd != "" {
+			var out strings.Builder
+			w.line(&out, cmd, args)
+		}
+	}
+}
+
+func (w *world) explained(name string) *explain.Explanation {
+	w.t.Helper()
+	x, err := explain.Application(w.p.sched, w.apps[name])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return x
+}
+
+func TestEveryReasonIsRight(t *testing.T) {
+	seen := map[scheduler.Reason]bool{scheduler.NoReason: true, scheduler.QueueStopped: true}
+	for _, s := range stories() {
+		seen[s.reason] = true
+		t.Run(s.reason.String(), func(t *testing.T) {
+			w := newWorld(t)
+			w.tellAll(s.setup)
+			_, a := w.app(s.app)
+			live := a.Live
+			check := func(when string) {
+				t.Helper()
+				x := w.explained(s.app)
+				if x.Reason != s.reason.String() || x.Never != s.never {
+					t.Fatalf("%s: %s (never %v): %s, want %s", when, x.Reason, x.Never, x.Text, s.reason)
+				}
+				if x.Text == "" || x.Diagnostic == "" || x.Waiting == (s.reason == scheduler.NoAsks) {
+					t.Fatalf("%s: %+v", when, x)
+				}
+				s.suppositions(t, x)
+			}
+			check("at first")
+			w.tellAll(s.still)
+			if _, a := w.app(s.app); a.Live != live {
+				t.Fatalf("it got a container all the same")
+			}
+			check("after some turns")
+			w.tellAll(s.remedy)
+			served := s.served
+			if served == nil {
+				served = func(w *world, app string) bool { _, a := w.app(app); return a.Live > live }
+			}
+			if !served(w, s.app) {
+				x := w.explained(s.app)
+				t.Errorf("the remedy does not help: %s, %s", x.Reason, x.Text)
+			}
+		})
+	}
+	for r := range scheduler.Reason(scheduler.Reasons) {
+		if !seen[r] {
+			t.Errorf("no story for %s", r)
+		}
+	}
+}
+
+// suppositions demands that exactly those named come to "now", and what must end.
+func (s reasonStory) suppositions(t *testing.T, x *explain.Explanation) {
+	t.Helper()
+	var now []string
+	for _, k := range x.WhatIf {
+		if k.Now {
+			now = append(now, k.If)
+		}
+	}
+	if (s.ifs == "") != (len(now) == 0) || !strings.Contains(strings.Join(now, "; "), s.ifs) {
+		t.Errorf("suppositions %q, want one with %q", now, s.ifs)
+	}
+	ends := 0
+	if x.MustEnd != nil {
+		ends = len(x.MustEnd.Containers)
+	}
+	if ends != s.ends {
+		t.Errorf("%d containers must end, want %d", ends, s.ends)
+	}
+}
+
+// A queue that is stopped takes nobody in: the reason is that of the refusal.
+func TestQueueStoppedIsARefusal(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll("conf queues=(a:50, b:50)\nstop b")
+	r := w.plan(&input.SubmitApplication{Name: "x", User: "u", Queue: "b", Unmanaged: true})
+	if f := r.Refused(); f == nil || string(f.Reason) != scheduler.QueueStopped.String() {
+		t.Fatalf("%v", f)
+	}
+	w.tellAll("stop b start")
+	if f := w.plan(&input.SubmitApplication{Name: "x", User: "u", Queue: "b", Unmanaged: true}).Refused(); f != nil {
+		t.Fatal(f)
+	}
+}
+
+// An ask for certain hosts alone is judged by those hosts: that others have room
+// does not count.
+func TestStrictAsk(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(`
+conf queues=(a:100) a.user-limit-factor=10 max=16G
+node add n1 8G rack=r0
+node add n2 16G rack=r1
+app app0 user=u0
+ask app0 1x8G
+hb n1 quiet
+app app1 user=u1
+ask app1 1x1G hosts=(n1:1) racks=(r0:1) strict strict-rack`)
+	x := w.explained("app1")
+	if x.Reason != scheduler.NodeTooSmallFree.String() || len(x.Nodes) != 1 || x.Nodes[0].Count != 1 || x.MustEnd == nil || x.MustEnd.Node != "n1:1" {
+		t.Errorf("%s %+v %+v", x.Reason, x.Nodes, x.MustEnd)
+	}
+	w.tellAll("app app2 user=u2\nask app2 1x12G hosts=(n1:1) racks=(r0:1) strict strict-rack")
+	if x := w.explained("app2"); x.Reason != scheduler.NodeTooSmall.String() || !x.Never {
+		t.Errorf("larger than the one host it takes: %s, never %v", x.Reason, x.Never)
+	}
+	w.tellAll("app app3 user=u3\nask app3 1x1G hosts=(gone:1) racks=(r9:1) strict strict-rack")
+	if x := w.explained("app3"); x.Reason != scheduler.NoNodes.String() {
+		t.Errorf("no such host: %s", x.Reason)
+	}
+}
+
+// What must end is the least: one large container rather than many small ones.
+func TestMustEndIsLeast(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(`
+conf queues=(a:100) a.user-limit-factor=10 max=16G
+node add n1 16G
+app app0 user=u0
+ask app0 6x1G
+hb n1 times=6 quiet
+ask app0 1x9G
+hb n1 quiet
+app app1 user=u1
+ask app1 1x10G`)
+	x := w.explained("app1")
+	if x.MustEnd == nil || len(x.MustEnd.Containers) != 1 || !strings.HasSuffix(x.MustEnd.Containers[0], "_000007") {
+		t.Fatalf("%+v", x.MustEnd)
+	}
+	w.tellAll("complete app0 7\nhb n1 quiet")
+	if _, a := w.app("app1"); a.Live != 1 {
+		t.Error("it does not fit after the end of what must end")
+	}
+}
+
+// The document has the names of all the others: lower case, words joined by _.
+func TestExplanationNames(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(stories()[10].setup)
+	for _, v := range []any{w.explained("app1"), w.explained("app2")} {
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range strings.Split(string(b), `":`) {
+			name := part[strings.LastIndexByte(part, '"')+1:]
+			if name != strings.ToLower(name) {
+				t.Errorf("field %q", name)
+			}
+		}
+	}
+}

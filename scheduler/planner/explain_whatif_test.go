@@ -1,0 +1,122 @@
+package planner
+
+import (
+	"errors"
+	"testing"
+
+	"rmd/scheduler/explain"
+	"rmd/scheduler/input"
+)
+
+// whatIf compares the story's configuration with it after more conf words.
+func (w *world) whatIf(lim explain.WhatIfLimits, change ...string) (*explain.Comparison, error) {
+	w.t.Helper()
+	props := append([]input.Property(nil), w.props...)
+	for i := 0; i+1 < len(change); i += 2 {
+		found := false
+		for k := range props {
+			if props[k].Name == confPrefix+change[i] {
+				props[k].Value, found = change[i+1], true
+			}
+		}
+		if !found {
+			props = append(props, input.Property{Name: confPrefix + change[i], Value: change[i+1]})
+		}
+	}
+	before := w.p.st.Digest()
+	c, err := explain.WhatIf(w.fork(), w.fork(), props, lim)
+	if w.p.st.Digest() != before {
+		w.t.Fatal("the question changed the state")
+	}
+	return c, err
+}
+
+const whatIfStory = `
+conf queues=(a:50, b:50) a.maximum-capacity=50 b.maximum-capacity=50 a.user-limit-factor=10 b.user-limit-factor=10 max=16G
+node add n1 8G
+node add n2 8G
+app app1 user=u1 queue=a
+ask app1 1x8G
+hb n1 quiet
+app app2 user=u2 queue=a
+ask app2 1x4G
+app app3 user=u3 queue=b
+ask app3 1x4G`
+
+// A larger maximum lets one start that waits; what is true of the copy comes
+// true when the change is made.
+func TestWhatIfStarts(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(whatIfStory)
+	c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.maximum-capacity", "100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.Complete || c.Version != 1 || c.Totals != (explain.Totals{Starts: 1}) || c.Starts[0].ID != w.apps["app2"].String() ||
+		c.Starts[0].Before.Reason != "QUEUE_MAX_CAPACITY" || c.Starts[0].After.Containers != 1 {
+		t.Fatalf("%+v", c)
+	}
+	found := false
+	for _, q := range c.Queues {
+		if q.Path == "root.a" {
+			found = q.Before.Max != q.After.Max && q.Over
+		}
+	}
+	if !found {
+		t.Errorf("queues %+v", c.Queues)
+	}
+	w.tellAll("conf a.maximum-capacity=100\nhb n1 n2 n1 n2 quiet")
+	if _, a := w.app("app2"); a.Live != 1 {
+		t.Error("it does not come true")
+	}
+}
+
+// A smaller one makes one wait that would start now.
+func TestWhatIfWaits(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(whatIfStory)
+	c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.b.maximum-capacity", "20", "root.b.capacity", "20", "root.a.capacity", "80", "root.a.maximum-capacity", "80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Waits) != 1 || c.Waits[0].ID != w.apps["app3"].String() || c.Waits[0].After.Reason != "QUEUE_MAX_CAPACITY" || c.Totals.Starts != 1 {
+		t.Fatalf("%+v", c)
+	}
+}
+
+func TestWhatIfGainsAndLoses(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(`
+conf queues=(a:50, b:50) a.maximum-capacity=50 b.maximum-capacity=50 a.user-limit-factor=10 b.user-limit-factor=10 max=16G
+node add n1 16G
+app app1 user=u1 queue=a
+ask app1 20x1G
+hb n1 quiet
+app app2 user=u2 queue=b
+ask app2 20x1G
+hb n1 quiet`)
+	c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.capacity", "75", "root.a.maximum-capacity", "75", "root.b.capacity", "25", "root.b.maximum-capacity", "25")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Gains) != 1 || len(c.Loses) != 1 || c.Gains[0].Queue != "root.a" || c.Loses[0].After.Containers != 4 {
+		t.Fatalf("%+v", c)
+	}
+}
+
+func TestWhatIfBounds(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(whatIfStory)
+	c, err := w.whatIf(explain.WhatIfLimits{Turns: 1})
+	if err != nil || c.Complete || c.Turns != 2 {
+		t.Errorf("%+v %v", c, err)
+	}
+	c, err = w.whatIf(explain.WhatIfLimits{Turns: 100, Stop: func() bool { return true }})
+	if err != nil || c.Complete || c.Turns != 0 {
+		t.Errorf("%+v %v", c, err)
+	}
+	var fault *input.Fault
+	if _, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.capacity", "90"); !errors.As(err, &fault) || fault.Reason != input.InvalidQueues {
+		t.Errorf("an invalid configuration: %v", err)
+	}
+}

@@ -1,0 +1,34 @@
+package planner
+
+import (
+	"rmd/fsm/event"
+	"rmd/scheduler/input"
+)
+
+// remembered answers a repeated call from the replicated memory.
+func (p *Planner) remembered(req input.Request) (input.Reply, bool) {
+	r, ok := p.st.Request(req.Key)
+	bare, owned := input.BareKey(req.Key)
+	if !ok && owned {
+		r, ok = p.st.Request(bare) // the call may have come first before keys had owners
+	}
+	if !ok {
+		return nil, false
+	}
+	if r.BodyHash != req.BodyHash {
+		return input.Refuse(req.Input, input.Faultf(input.KeyReused, "use a new key for a new request",
+			"idempotency key %q was used for another request", bare)), true
+	}
+	reply, err := input.DecodeReply(req.Input, r.Reply)
+	if err != nil {
+		return input.Refuse(req.Input, input.Faultf(input.KeyReused, "use a new key", "the answer remembered for %q is of another kind", bare)), true
+	}
+	return reply, true
+}
+
+func (p *Planner) remember(req input.Request, reply input.Reply) {
+	p.sched.Emit(&event.RequestRecorded{Key: req.Key, BodyHash: req.BodyHash, Reply: input.EncodeReply(nil, reply)})
+	if n := p.st.StaleRequests(); n > 0 {
+		p.sched.Emit(&event.RequestsForgotten{Count: n})
+	}
+}

@@ -1,0 +1,339 @@
+package planner
+
+import (
+	"math/big"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/yarn"
+)
+
+// walk applies the events of one input to the state before it, one by one, and
+// holds each against the state that it meets.
+type walk struct {
+	m   *machine
+	st  *state.State
+	pre *state.State // before an exchange's cancellation; else st
+}
+
+func (w *walk) step(e event.Event) {
+	m, st := w.m, w.st
+	exchanged := false
+	var cancelled *state.Reservation
+	switch e := e.(type) {
+	case *event.ContainerAllocated:
+		w.allocated(e)
+	case *event.ReservationMade:
+		w.reserved(e)
+	case *event.ContainerIncreased:
+		w.increased(e)
+	case *event.ResizeReserved:
+		w.reservedToGrow(e)
+	case *event.ReservationFulfilled:
+		w.fulfilled(e)
+	case *event.ReservationCancelled:
+		exchanged = e.Cause == yarn.CancelExchanged
+		was := *st.Reservations.Get(st.Reservation(e.Reservation))
+		cancelled = &was
+		delete(m.promised, e.Reservation)
+	case *event.ApplicationSubmitted:
+		w.submitted(e)
+	case *event.AttemptStarted:
+		w.started(e)
+	case *event.ApplicationMoved:
+		w.moved(e)
+	}
+	if exchanged {
+		w.pre = st.Fork()
+	}
+	if err := st.Apply(e); err != nil {
+		m.fail("an event does not follow: %v", err)
+	}
+	if !exchanged {
+		w.pre = st
+	}
+	if cancelled != nil && cancelled.Grows == 0 {
+		w.countsAnew(st.Apps.Get(cancelled.App).ID.Seq, cancelled.Key)
+	}
+	if made, ok := e.(*event.ReservationMade); ok {
+		w.countsAnew(made.App, made.Key)
+	}
+	if e, ok := e.(*event.AttemptActivated); ok {
+		w.activated(e)
+	}
+}
+
+// countsAnew: a reservation made or cancelled starts its key's count anew (10.2).
+func (w *walk) countsAnew(app uint32, key yarn.SchedulerKey) {
+	a := w.st.Apps.Get(w.st.App(app))
+	if k := w.st.Ask(a, key); k != 0 && w.st.Asks.Get(k).ReReservations != 0 {
+		w.m.fail("14: key %v of %s goes on with %d re-reservations", key, a.ID, w.st.Asks.Get(k).ReReservations)
+	}
+}
+
+// moved is invariant 29 for an application that runs on in another leaf.
+func (w *walk) moved(e *event.ApplicationMoved) {
+	a := w.st.Apps.Get(w.st.App(e.App))
+	for q := w.st.Queue(e.Queue); q != 0 && a.Runnable(); q = w.st.Queues.Get(q).Parent {
+		for up := a.Queue; up != 0; up = w.st.Queues.Get(up).Parent {
+			if up == q {
+				return // counted there already
+			}
+		}
+		if most := w.m.p.Config().Queues[must(w.m.p.Config().Lookup(w.st.Queues.Get(q).Path))].MaxParallelApps; most >= 0 && int64(w.st.Queues.Get(q).Runnable) >= most {
+			w.m.fail("29: %s runs %d applications and gets one more", w.st.Queues.Get(q).Path, w.st.Queues.Get(q).Runnable)
+		}
+	}
+}
+
+// placed holds what is common to allocations and reservations: 5, 7, 17, 24, 25.
+func (w *walk) placed(app uint32, key yarn.SchedulerKey, node uint32, what string) (*state.App, *state.Ask, *state.Node) {
+	st := w.st
+	a := st.Apps.Get(st.App(app))
+	return w.placedFor(a, st.Asks.Get(st.Ask(a, key)), node, what)
+}
+
+func (w *walk) placedFor(a *state.App, k *state.Ask, node uint32, what string) (*state.App, *state.Ask, *state.Node) {
+	m, st, calc := w.m, w.st, w.m.p.Config().Calculator
+	n := st.Nodes.Get(node)
+	switch {
+	case n.Reservation != 0:
+		m.fail("5: %s for %s on %s, which is reserved", what, a.ID, n.ID)
+	case n.State != yarn.NodeRunning:
+		m.fail("7: %s on %s, which is %s", what, n.ID, n.State)
+	case a.Blacklisted(n):
+		m.fail("17: %s on %s, which %s blacklists", what, n.ID, a.ID)
+	}
+	tree := m.p.Config().Compute(st.Meta.Cluster)
+	for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
+		i := must(m.p.Config().Lookup(st.Queues.Get(q).Path))
+		if after := st.Queues.Get(q).Used.Add(k.Size); !calc.FitsIn(after, tree.Capacities[i].EffMax) {
+			m.fail("24: %s takes %s to %v, its maximum is %v", what, st.Queues.Get(q).Path, after, tree.Capacities[i].EffMax)
+		}
+	}
+	used, limit := st.Users.Get(a.UserSlot).Used, slowUserLimit(w.pre, m.p.Config(), tree, a)
+	if calc.Compare(st.Meta.Cluster, used, limit) > 0 {
+		m.fail("25, 26: %s for %s whose user has %v of %v", what, a.ID, used, limit)
+	}
+	return a, k, n
+}
+
+func (w *walk) allocated(e *event.ContainerAllocated) {
+	m, calc := w.m, w.m.p.Config().Calculator
+	a, k, n := w.placed(e.App, e.Key, e.Node, "an allocation")
+	if !calc.FitsIn(n.Allocated.Add(k.Size), n.Total) {
+		m.fail("3: %v on %s, which has %v of %v allocated", k.Size, n.ID, n.Allocated, n.Total)
+	}
+	w.number(event.ContainerRef{App: e.App, Attempt: a.Attempt, Number: e.Number})
+	w.locality(k, n, e.Locality)
+}
+
+// locality holds relaxLocality: a strict ask is served only where it names.
+func (w *walk) locality(k *state.Ask, n *state.Node, at yarn.Locality) {
+	host, rack := w.st.Location(k, n.Host), w.st.Location(k, n.RackID)
+	ok := k.Relax && (rack == 0 || w.st.Locations.Get(rack).Relax)
+	switch at {
+	case yarn.NodeLocal:
+		ok = host != 0
+	case yarn.RackLocal:
+		ok = rack != 0 && w.st.Locations.Get(rack).Relax
+	}
+	if !ok {
+		w.m.fail("11: granted %s on %s, which its ask does not allow", at, n.ID)
+	}
+}
+
+// number is invariant 12: every number once.
+func (w *walk) number(ref event.ContainerRef) {
+	if w.m.seen[ref] {
+		w.m.fail("12: container %+v is given out twice", ref)
+	}
+	w.m.seen[ref] = true
+}
+
+func (w *walk) reserved(e *event.ReservationMade) {
+	m, calc := w.m, w.m.p.Config().Calculator
+	a, k, n := w.placed(e.App, e.Key, e.Node, "a reservation")
+	switch {
+	case !calc.FitsIn(k.Size, n.Total):
+		m.fail("6: r%d is larger than %s", e.Reservation, n.ID)
+	case calc.FitsIn(k.Size, n.Unallocated()):
+		m.fail("6: r%d would fit what is free on %s", e.Reservation, n.ID)
+	case calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) < 1:
+		m.fail("6: r%d is made on %s, which is full", e.Reservation, n.ID)
+	case w.pre != w.st:
+		m.fail("10.5 (d): a reservation was given up for r%d", e.Reservation)
+	case int64(k.Reservations) >= k.Count+slowStarvation(m.p.Config(), a, k, w.st):
+		m.fail("13: r%d is one too many: %d held, %d asked, %d re-reservations", e.Reservation, k.Reservations, k.Count, k.ReReservations)
+	}
+	ref := event.ContainerRef{App: e.App, Attempt: a.Attempt, Number: e.Number}
+	w.number(ref)
+	m.promised[e.Reservation] = ref
+}
+
+// fulfilled is invariants 12 and 16: the same container number, nobody's use.
+func (w *walk) fulfilled(e *event.ReservationFulfilled) {
+	m := w.m
+	r := w.st.Reservations.Get(w.st.Reservation(e.Reservation))
+	a, n := w.st.Apps.Get(r.App), w.st.Nodes.Get(r.Node)
+	if !m.p.Config().Calculator.FitsIn(n.Allocated.Add(r.Size), n.Total) {
+		m.fail("3: r%d fulfilled on %s, which has %v of %v allocated", e.Reservation, n.ID, n.Allocated, n.Total)
+	}
+	if r.Grows == 0 {
+		w.locality(w.st.Asks.Get(w.st.Ask(a, r.Key)), n, e.Locality)
+	}
+	after := w.st.Fork()
+	if err := after.Apply(e); err != nil {
+		m.fail("an event does not follow: %v", err)
+	}
+	if after.Container(m.promised[e.Reservation]) == 0 {
+		m.fail("12: r%d did not become container %+v", e.Reservation, m.promised[e.Reservation])
+	}
+	delete(m.promised, e.Reservation)
+	w.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		if after.Queues.Get(slot).Used != q.Used {
+			m.fail("16: fulfilling r%d changed the use of %s", e.Reservation, q.Path)
+		}
+		return true
+	})
+	w.st.Users.Each(func(slot uint32, u *state.User) bool {
+		if after.Users.Get(slot).Used != u.Used {
+			m.fail("16: fulfilling r%d changed the use of a user", e.Reservation)
+		}
+		return true
+	})
+}
+
+// submitted is invariant 31.
+func (w *walk) submitted(e *event.ApplicationSubmitted) {
+	m, st := w.m, w.st
+	i := must(m.p.Config().Lookup(e.Queue))
+	tree := m.p.Config().Compute(st.Meta.Cluster)
+	var all, leaf, user int64
+	st.Apps.Each(func(_ uint32, a *state.App) bool {
+		if a.State.Ended() {
+			return true
+		}
+		all++
+		if st.Queues.Get(a.Queue).Path == e.Queue {
+			leaf++
+			if st.NameOf(a.User) == e.User {
+				user++
+			}
+		}
+		return true
+	})
+	if all >= m.p.Config().MaximumApplications || leaf >= m.p.Config().MaxApplications(i, tree) || user >= m.p.Config().MaxApplicationsPerUser(i, tree) {
+		m.fail("31: submitted to %s, which has %d, %d of the user, %d in all", e.Queue, leaf, user, all)
+	}
+	for q := st.Queue(e.Queue); q != 0; q = st.Queues.Get(q).Parent {
+		if st.Queues.Get(q).State != yarn.QueueRunning {
+			m.fail("30: submitted under %s, which is %s", st.Queues.Get(q).Path, st.Queues.Get(q).State)
+		}
+	}
+}
+
+// started is invariant 29.
+func (w *walk) started(e *event.AttemptStarted) {
+	m, st := w.m, w.st
+	if e.Parked {
+		return
+	}
+	a := st.Apps.Get(st.App(e.App))
+	for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
+		if most := m.p.Config().Queues[must(m.p.Config().Lookup(st.Queues.Get(q).Path))].MaxParallelApps; most >= 0 && int64(st.Queues.Get(q).Runnable) >= most {
+			m.fail("29: %s runs %d applications and starts one more", st.Queues.Get(q).Path, st.Queues.Get(q).Runnable)
+		}
+	}
+	var mine int64
+	st.Apps.Each(func(_ uint32, o *state.App) bool {
+		if o.User == a.User && o.Runnable() {
+			mine++
+		}
+		return true
+	})
+	if most := m.p.Config().MaxParallelAppsOf(st.NameOf(a.User)); most >= 0 && mine >= most {
+		m.fail("29: the user of %s runs %d applications and starts one more", a.ID, mine)
+	}
+}
+
+// activated is invariant 28. The limit is that of a planner made for the moment.
+func (w *walk) activated(e *event.AttemptActivated) {
+	m, st := w.m, w.st
+	a := st.Apps.Get(st.App(e.App))
+	if a.Unmanaged {
+		return
+	}
+	p := must(New(st.Fork(), m.opt))
+	i := p.sched.LeafOf(a)
+	q := st.Queues.Get(a.Queue)
+	if q.AMUsed == a.AM || q.ActiveApps == 1 {
+		return
+	}
+	if limit := p.sched.AMLimit(i); p.Config().Calculator.Compare(st.Meta.Cluster, q.AMUsed, limit) > 0 {
+		m.fail("28: activating %s takes the AMs of %s to %v of %v", a.ID, q.Path, q.AMUsed, limit)
+	}
+}
+
+// slowUserLimit is 8.3 from the records alone.
+func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a *state.App) yarn.Resource {
+	i := must(cfg.Lookup(st.Queues.Get(a.Queue).Path))
+	q, e, calc := &cfg.Queues[i], &tree.Capacities[i], cfg.Calculator
+	var dominant, activeUsed yarn.Resource
+	weight := new(big.Rat)
+	st.Users.Each(func(slot uint32, u *state.User) bool {
+		if u.Queue != a.Queue {
+			return true
+		}
+		dominant = dominant.Add(capacity.DominantPart(calc, st.Meta.Cluster, u.Used))
+		var wants, activated bool
+		st.Apps.Each(func(_ uint32, o *state.App) bool {
+			if o.UserSlot == slot {
+				wants, activated = wants || o.Outstanding > 0, activated || o.Activated() || o.AttemptState == state.AttemptFinishing
+			}
+			return true
+		})
+		if wants && activated {
+			activeUsed = activeUsed.Add(u.Used)
+			weight.Add(weight, q.Weight(st.NameOf(u.Name)).Rat())
+		}
+		return true
+	})
+	if weight.Sign() == 0 {
+		weight.SetInt64(1)
+	}
+	limit := capacity.UserLimit(capacity.UserLimitInput{Calculator: calc, Label: st.Meta.Cluster, MinAlloc: cfg.MinAlloc, EffMin: e.EffMin, EffMax: e.EffMax,
+		DominantUsed: dominant, ActiveUsed: activeUsed, ActiveWeight: yarn.Fraction{Num: weight.Num().Int64(), Den: weight.Denom().Int64()},
+		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff})
+	if w := q.Weight(st.NameOf(a.User)); w != yarn.One {
+		return capacity.WeightedUserLimit(calc, limit, w, cfg.MinAlloc)
+	}
+	return limit
+}
+
+// slowStarvation is S of 10.2 in rationals.
+func slowStarvation(cfg *capacity.Config, a *state.App, k *state.Ask, st *state.State) int64 {
+	if k.Reservations == 0 {
+		return 0
+	}
+	most := cfg.Queues[must(cfg.Lookup(st.Queues.Get(a.Queue).Path))].MaxAlloc
+	ratio := func(x yarn.Resource) *big.Rat {
+		best := new(big.Rat)
+		for i := 0; i < cfg.Calculator.Kinds && (cfg.Calculator.Dominant || i == 0); i++ {
+			if most[i] > 0 {
+				if r := big.NewRat(x[i], most[i]); r.Cmp(best) > 0 {
+					best = r
+				}
+			}
+		}
+		return best
+	}
+	part := ratio(k.Size)
+	if f := ratio(most.Sub(cfg.MinAlloc)); f.Cmp(part) < 0 {
+		part = f
+	}
+	s := new(big.Rat).Sub(big.NewRat(1, 1), part)
+	s.Mul(s, big.NewRat(int64(k.ReReservations), int64(k.Reservations)))
+	return new(big.Int).Quo(s.Num(), s.Denom()).Int64()
+}

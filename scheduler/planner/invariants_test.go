@@ -1,0 +1,335 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// check holds the invariants of part B after an input: those of single events
+// while they are applied one by one to the state before, then those of the state
+// that came out. Sums are made anew from the records, by the obvious loops.
+func (m *machine) check(before *state.State, in input.Input, events []event.Event) {
+	if err := m.p.st.Check(); err != nil {
+		m.fail("%v", err)
+	}
+	if m.p.Config() == nil {
+		return
+	}
+	m.events = events
+	m.checkKept(before, events)
+	w := &walk{m: m, st: before, pre: before}
+	for _, e := range events {
+		w.step(e)
+	}
+	for _, check := range []func() error{m.checkNodes, m.checkReservations, m.checkQueues, m.checkUsers, m.checkApps, m.checkStates, m.checkCapacities} {
+		if err := check(); err != nil {
+			m.fail("%v", err)
+		}
+	}
+	if hb, ok := in.(*input.NodeHeartbeat); ok {
+		if slot := before.Node(hb.ID); slot != 0 && late(before.Nodes.Get(slot), hb) {
+			if len(events) > 0 {
+				m.fail("a late report led to %d events", len(events))
+			}
+			return
+		}
+		m.checkServed(hb.ID)
+		m.checkFull(hb)
+	}
+}
+
+func (m *machine) checkNodes() error {
+	st, calc := m.p.st, m.p.Config().Calculator
+	held := map[uint32]int{}
+	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool { held[r.Node]++; return true })
+	sums := map[uint32]yarn.Resource{}
+	var err error
+	st.Containers.Each(func(_ uint32, c *state.Container) bool {
+		if c.OnNode {
+			sums[c.Node] = sums[c.Node].Add(c.Size)
+		}
+		if c.OnNode && !st.Nodes.Get(c.Node).State.Usable() {
+			err = fmt.Errorf("7: a container is on %s, which is %s", st.Nodes.Get(c.Node).ID, st.Nodes.Get(c.Node).State)
+		}
+		return err == nil
+	})
+	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		switch {
+		case held[slot] > 1 || (held[slot] == 1) != (n.Reservation != 0):
+			err = fmt.Errorf("1, 11: %d reservations name %s, which names %d", held[slot], n.ID, n.Reservation)
+		case n.Allocated.Negative() || n.Allocated != sums[slot]:
+			err = fmt.Errorf("2: %s says %v allocated, its containers sum to %v", n.ID, n.Allocated, sums[slot])
+		case n.Unallocated() != n.Total.Sub(n.Allocated):
+			err = fmt.Errorf("4: %s has %v unallocated", n.ID, n.Unallocated())
+		case n.Reservation != 0 && n.State != yarn.NodeRunning:
+			err = fmt.Errorf("7: %s is %s and reserved", n.ID, n.State)
+		case n.Reservation != 0 && !calc.FitsIn(st.Reservations.Get(n.Reservation).Size, n.Total):
+			err = fmt.Errorf("10.4: %s is reserved for more than it has", n.ID)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (m *machine) checkReservations() error {
+	st := m.p.st
+	var err error
+	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		a, n := st.Apps.Get(r.App), st.Nodes.Get(r.Node)
+		ask := st.AskFor(a, r.Key, r.Grows)
+		switch {
+		case a.State.Ended() || !a.Activated() || (r.Attempt != a.Attempt && r.Grows == 0):
+			err = fmt.Errorf("8: r%d is of attempt %d of %s, which is %s", r.Number, r.Attempt, a.ID, a.State)
+		case ask == 0:
+			err = fmt.Errorf("9: r%d has no ask", r.Number)
+		case m.p.Config().EagerCancel && st.Asks.Get(ask).Count < 1:
+			err = fmt.Errorf("9: nothing is outstanding under the key of r%d", r.Number)
+		case st.Asks.Get(ask).Count > 0 && st.Asks.Get(ask).Size != r.Size:
+			err = fmt.Errorf("10: r%d is for %v, %v is asked", r.Number, r.Size, st.Asks.Get(ask).Size)
+		case a.Blacklisted(n):
+			err = fmt.Errorf("17: r%d is on %s, which is blacklisted", r.Number, n.ID)
+		}
+		return err == nil
+	})
+	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+		held := int32(0)
+		a := st.Apps.Get(k.App)
+		for slot := a.Reservations; slot != 0; slot = st.Reservations.Get(slot).NextOfApp() {
+			if r := st.Reservations.Get(slot); r.Key == k.Key && r.Grows == k.Grows {
+				held++
+			}
+		}
+		if held != k.Reservations || (held == 0 && k.ReReservations != 0) {
+			err = fmt.Errorf("14: key %v of %s holds %d reservations, says %d and %d re-reservations", k.Key, a.ID, held, k.Reservations, k.ReReservations)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// ledger is what a queue, user or application should say.
+type ledger struct {
+	used, reserved, pending yarn.Resource
+	containers              int64
+}
+
+func (m *machine) ledgers() map[uint32]*ledger {
+	st := m.p.st
+	apps := map[uint32]*ledger{}
+	at := func(app uint32) *ledger {
+		if apps[app] == nil {
+			apps[app] = &ledger{}
+		}
+		return apps[app]
+	}
+	st.Containers.Each(func(_ uint32, c *state.Container) bool {
+		if c.State.Live() {
+			l := at(c.App)
+			l.used = l.used.Add(c.Size)
+			l.containers++
+		}
+		return true
+	})
+	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		l := at(r.App)
+		l.reserved = l.reserved.Add(r.Size)
+		l.containers++
+		return true
+	})
+	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+		l := at(k.App)
+		l.pending = l.pending.Add(k.Size.Times(k.Count))
+		return true
+	})
+	st.Apps.Each(func(slot uint32, _ *state.App) bool { at(slot); return true })
+	return apps
+}
+
+func (m *machine) checkApps() error {
+	var err error
+	sums := m.ledgers()
+	m.p.st.Apps.Each(func(slot uint32, a *state.App) bool {
+		l := sums[slot]
+		if a.Used != l.used || a.Reserved != l.reserved || a.Pending != l.pending || a.Pending.Negative() {
+			err = fmt.Errorf("22: %s says %v %v %v, its records %+v", a.ID, a.Used, a.Reserved, a.Pending, l)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (m *machine) checkQueues() error {
+	st := m.p.st
+	want := map[uint32]*ledger{}
+	st.Queues.Each(func(slot uint32, _ *state.Queue) bool { want[slot] = &ledger{}; return true })
+	for slot, l := range m.ledgers() { // sums: the order is harmless
+		a := st.Apps.Get(slot)
+		if a.State.Ended() {
+			continue
+		}
+		for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
+			w := want[q]
+			w.used, w.reserved = w.used.Add(l.used).Add(l.reserved), w.reserved.Add(l.reserved)
+			w.pending, w.containers = w.pending.Add(l.pending), w.containers+l.containers
+		}
+	}
+	var err error
+	st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		w := want[slot]
+		switch {
+		case q.Used != w.used:
+			err = fmt.Errorf("18, 19: %s uses %v, its applications %v", q.Path, q.Used, w.used)
+		case q.Reserved != w.reserved || q.Reserved.Negative() || !q.Reserved.Within(q.Used):
+			err = fmt.Errorf("20: %s has %v reserved of %v used, its applications %v", q.Path, q.Reserved, q.Used, w.reserved)
+		case q.Pending != w.pending:
+			err = fmt.Errorf("19, 22: %s has %v pending, its applications %v", q.Path, q.Pending, w.pending)
+		case q.Containers != w.containers:
+			err = fmt.Errorf("23: %s counts %d containers, there are %d", q.Path, q.Containers, w.containers)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (m *machine) checkUsers() error {
+	st := m.p.st
+	users, leaf := map[uint32]yarn.Resource{}, map[uint32]yarn.Resource{}
+	am, active := map[uint32]yarn.Resource{}, map[uint32]int32{}
+	for slot, l := range m.ledgers() { // sums: the order is harmless
+		a := st.Apps.Get(slot)
+		if a.State.Ended() {
+			continue
+		}
+		users[a.UserSlot] = users[a.UserSlot].Add(l.used).Add(l.reserved)
+		if a.Activated() || a.AttemptState == state.AttemptFinishing {
+			active[a.Queue]++
+			if !a.Unmanaged {
+				am[a.Queue] = am[a.Queue].Add(a.AM)
+			}
+		}
+	}
+	var err error
+	st.Users.Each(func(slot uint32, u *state.User) bool {
+		leaf[u.Queue] = leaf[u.Queue].Add(u.Used)
+		if u.Used != users[slot] {
+			err = fmt.Errorf("21: user %s of %s uses %v, the applications %v", st.NameOf(u.Name), st.Queues.Get(u.Queue).Path, u.Used, users[slot])
+		}
+		return err == nil
+	})
+	st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		switch {
+		case err != nil || !q.Leaf:
+		case leaf[slot] != q.Used:
+			err = fmt.Errorf("21: the users of %s use %v, it says %v", q.Path, leaf[slot], q.Used)
+		case am[slot] != q.AMUsed || active[slot] != q.ActiveApps:
+			err = fmt.Errorf("28: %d AMs of %s take %v, it says %d and %v", active[slot], q.Path, am[slot], q.ActiveApps, q.AMUsed)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// checkStates is invariant 30.
+func (m *machine) checkStates() error {
+	st := m.p.st
+	holds := map[uint32]bool{}
+	st.Apps.Each(func(_ uint32, a *state.App) bool {
+		if !a.State.Ended() {
+			for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
+				holds[q] = true
+			}
+		}
+		return true
+	})
+	var err error
+	st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		if (q.State == yarn.QueueStopped && holds[slot]) || (q.State == yarn.QueueDraining && !holds[slot]) {
+			err = fmt.Errorf("30: %s is %s, applications in it: %v", q.Path, q.State, holds[slot])
+		}
+		return err == nil
+	})
+	return err
+}
+
+// checkCapacities is invariant 27.
+func (m *machine) checkCapacities() error {
+	tree := m.p.Config().Compute(m.p.st.Meta.Cluster)
+	for i := range m.p.Config().Queues {
+		q, e := &m.p.Config().Queues[i], &tree.Capacities[i]
+		if !e.EffMin.Within(e.EffMax) {
+			return fmt.Errorf("27: %s has the minimum %v above the maximum %v", q.Path, e.EffMin, e.EffMax)
+		}
+		if q.Parent >= 0 && !e.EffMax.Within(tree.Capacities[q.Parent].EffMax) {
+			return fmt.Errorf("27: %s may have more than its parent", q.Path)
+		}
+		var sum yarn.Resource
+		for _, c := range q.Children {
+			sum = sum.Add(tree.Capacities[c].EffMin)
+		}
+		for k := range sum {
+			if sum[k] > e.EffMin[k]+int64(len(q.Children)) {
+				return fmt.Errorf("27: the children of %s are guaranteed %v of %v", q.Path, sum, e.EffMin)
+			}
+		}
+	}
+	return nil
+}
+
+// checkKept is invariant 15: what was reserved and did not end is there as it was.
+func (m *machine) checkKept(before *state.State, events []event.Event) {
+	ended := map[uint64]bool{}
+	for _, e := range events {
+		switch e := e.(type) {
+		case *event.ReservationFulfilled:
+			ended[e.Reservation] = true
+		case *event.ReservationCancelled:
+			ended[e.Reservation] = true
+		}
+	}
+	before.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		slot := m.p.st.Reservation(r.Number)
+		if ended[r.Number] != (slot == 0) {
+			m.fail("15: r%d ended: %v, and is at slot %d", r.Number, ended[r.Number], slot)
+		}
+		if slot != 0 {
+			if now := m.p.st.Reservations.Get(slot); now.Node != r.Node || now.Size != r.Size || now.Container != r.Container || now.App != r.App {
+				m.fail("15: r%d was %+v and is %+v", r.Number, r, now)
+			}
+		}
+		return true
+	})
+}
+
+// servedElsewhere says whether the input had an eager pass serve the key of a reservation at another
+// node. That may be after the reserved node's turn, whose visit made the other node's rack good
+// enough; in lazy mode the reservation then waits for its node's next heartbeat.
+func (m *machine) servedElsewhere(a *state.App, r *state.Reservation) bool {
+	return m.lazy && m.p.opt.Eager && slices.ContainsFunc(m.events, func(e event.Event) bool {
+		g, ok := e.(*event.ContainerAllocated)
+		return ok && g.App == a.ID.Seq && g.Key == r.Key && g.Node != r.Node
+	})
+}
+
+// checkServed is invariants 38 and 9 (lazy mode) for a node that has had its
+// turn: a reservation that it still holds is wanted, and does not fit yet.
+func (m *machine) checkServed(id yarn.NodeID) {
+	st := m.p.st
+	n := st.Nodes.Get(st.Node(id))
+	if n.State != yarn.NodeRunning || n.Reservation == 0 || n.Report == scheduler.TakenBack {
+		return
+	}
+	r := st.Reservations.Get(n.Reservation)
+	a := st.Apps.Get(r.App)
+	if ask := st.AskFor(a, r.Key, r.Grows); (ask == 0 || st.Asks.Get(ask).Count == 0) && !m.servedElsewhere(a, r) {
+		m.fail("9: %s has had its turn and is still reserved by r%d, whose ask is gone", id, r.Number)
+	}
+	if m.p.Config().Calculator.FitsIn(r.Size, n.Unallocated()) {
+		m.fail("38: %s has had its turn, has room for r%d and did not fulfil it", id, r.Number)
+	}
+}

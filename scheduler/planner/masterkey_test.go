@@ -1,0 +1,123 @@
+package planner
+
+import (
+	"bytes"
+	"testing"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+func TestKeysOfACluster(t *testing.T) {
+	r := newRig(t, "yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs", "100", "yarn.nm.liveness-monitor.expiry-interval-ms", "10000",
+		"yarn.resourcemanager.delegation.key.update-interval", "100000", "yarn.resourcemanager.delegation.token.renew-interval", "900000")
+	keys := func(k yarn.KeyKind) state.KeySet { return *r.p.st.Keys(k) }
+	seen := map[string]bool{}
+	for k := range yarn.KeyKinds {
+		if s := keys(k); s.Current.ID == 0 || s.Next.ID != 0 || len(s.Current.Bytes) != 32 || seen[string(s.Current.Bytes)] {
+			t.Errorf("%s: %+v", k, s)
+		}
+		seen[string(keys(k).Current.Bytes)] = true
+	}
+	made := keys(yarn.KeyNM).MadeMillis
+	tick := func(at int64, entropy []byte) {
+		r.now = at - 10
+		r.ok(&input.Tick{Entropy: entropy})
+	}
+	if KeysDue(r.p.st, made+99_999) || !KeysDue(r.p.st, made+100_000) {
+		t.Error("the next key is due after 100 s")
+	}
+	tick(made+100_000, nil)
+	if keys(yarn.KeyNM).Next.ID != 0 {
+		t.Error("a key of no entropy")
+	}
+	tick(made+100_000, bytes.Repeat([]byte{7}, 32))
+	s := keys(yarn.KeyNM)
+	if s.Next.ID == 0 || s.ActivateMillis != made+115_000 || keys(yarn.KeyContainer).Next.ID != 0 {
+		t.Errorf("rolled: %+v", s)
+	}
+	if d := keys(yarn.KeyDelegation); d.Previous.ID != 4 || d.Current.ID == 4 || d.Next.ID != 0 {
+		t.Errorf("a delegation key is in force at once: %+v", d)
+	}
+	if KeysDue(r.p.st, made+114_999) || !KeysDue(r.p.st, made+115_000) {
+		t.Error("it is to be activated after 1.5 times the nodes' expiry")
+	}
+	tick(made+115_000, nil)
+	if k := keys(yarn.KeyNM); k.Previous.ID != s.Current.ID || k.Current.ID != s.Next.ID || k.Next.ID != 0 {
+		t.Errorf("activated: %+v", k)
+	}
+	// A delegation token keeps its key from being dropped.
+	token := r.ok(&input.IssueDelegationToken{Owner: "ann", Renewer: "yarn"}).(*input.IssueDelegationTokenReply)
+	for range 3 {
+		tick(r.now+100_000, testEntropy)
+	}
+	if d := keys(yarn.KeyDelegation); d.Previous.ID != token.KeyID {
+		t.Errorf("the token's key %d is not among %+v", token.KeyID, d)
+	}
+	r.ok(&input.CancelDelegationToken{Sequence: token.Sequence, By: "yarn"})
+	tick(r.now+10, testEntropy)
+	if d := keys(yarn.KeyDelegation); d.Previous.ID == token.KeyID {
+		t.Error("the key is kept for no token")
+	}
+}
+
+// TestFirstTickMakesTheKeys when the cluster began without.
+func TestFirstTickMakesTheKeys(t *testing.T) {
+	p := must(New(state.New(), Options{}))
+	plan := func(in input.Input) input.Reply {
+		reply, _ := p.Plan(p.st.Meta.NowMillis+1, input.Request{Input: in})
+		return reply
+	}
+	plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"}}})
+	if p.st.Meta.NextKey != 0 || !KeysDue(p.st, 5) || KeysDue(state.New(), 5) {
+		t.Error("a cluster without keys needs a tick, none at all does not")
+	}
+	if f := plan(&input.IssueDelegationToken{Owner: "ann"}).Refused(); f == nil || f.Reason != input.NotInitialized {
+		t.Errorf("a token without a key: %v", f)
+	}
+	plan(&input.Tick{Entropy: testEntropy})
+	if p.st.Meta.NextKey != int32(yarn.KeyKinds) || KeysDue(p.st, p.st.Meta.NowMillis) {
+		t.Errorf("the last key is %d", p.st.Meta.NextKey)
+	}
+}
+
+func TestDelegation(t *testing.T) {
+	r := newRig(t)
+	const day = 86_400_000
+	token := r.ok(&input.IssueDelegationToken{Owner: "ann", Renewer: "yarn", RealUser: "oozie"}).(*input.IssueDelegationTokenReply)
+	issued := r.now
+	if token.Sequence != 1 || token.IssueMillis != issued || token.MaxMillis != issued+7*day || token.KeyID != r.p.st.Keys(yarn.KeyDelegation).Current.ID {
+		t.Errorf("%+v", token)
+	}
+	if d := r.p.st.Delegation(1); d.ExpiresMillis != issued+day || d.Owner != "ann" || d.RealUser != "oozie" || d.IssuedMillis != issued {
+		t.Errorf("%+v", d)
+	}
+	r.refused(&input.IssueDelegationToken{}, input.InvalidRequest)
+	r.refused(&input.RenewDelegationToken{Sequence: 1, By: "ann"}, input.NotAllowed, "non-matching renewer yarn")
+	r.refused(&input.RenewDelegationToken{Sequence: 9, By: "ann"}, input.TokenInvalid, "unknown token")
+	for n := int64(1); n < 7; n++ { // renewed for seven days
+		r.now = issued + n*(day-1000)
+		if got := r.ok(&input.RenewDelegationToken{Sequence: 1, By: "yarn"}).(*input.RenewDelegationTokenReply).ExpiresMillis; got != r.now+day {
+			t.Errorf("day %d: good until %d", n, got-issued)
+		}
+	}
+	r.now = issued + 7*(day-1000)
+	if got := r.ok(&input.RenewDelegationToken{Sequence: 1, By: "yarn"}).(*input.RenewDelegationTokenReply).ExpiresMillis; got != token.MaxMillis {
+		t.Errorf("at last good until %d", got-issued)
+	}
+	r.now = token.MaxMillis
+	r.refused(&input.RenewDelegationToken{Sequence: 1, By: "yarn"}, input.TokenExpired, "yarn tried to renew an expired token")
+	if !KeysDue(r.p.st, r.now) {
+		t.Error("an expired token calls for a tick")
+	}
+	r.ok(&input.Tick{})
+	if r.p.st.Delegation(1) != nil {
+		t.Error("it is still there")
+	}
+	alone := r.ok(&input.IssueDelegationToken{Owner: "ann"}).(*input.IssueDelegationTokenReply).Sequence
+	r.refused(&input.RenewDelegationToken{Sequence: alone, By: "ann"}, input.NotAllowed, "without a renewer")
+	r.refused(&input.CancelDelegationToken{Sequence: alone, By: ""}, input.NotAllowed, "not authorized")
+	r.refused(&input.CancelDelegationToken{Sequence: 1, By: "ann"}, input.TokenInvalid, "not found")
+	r.ok(&input.CancelDelegationToken{Sequence: alone, By: "ann"})
+}

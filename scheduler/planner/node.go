@@ -1,0 +1,333 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
+	reply := &input.RegisterNodeReply{}
+	if in.ID.Host == "" || in.Total.Negative() || in.Total[yarn.Memory] == 0 {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a host, a port and resources above zero",
+			"node %s registers with %s", in.ID, in.Total))
+	}
+	slot, drains := p.st.Node(in.ID), int64(-1)
+	report := ""
+	if fault := p.refusedHost(slot, in.ID); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	if fault := p.elsewhere(slot, in); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	if fault := p.roomForNode(slot); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	if slot != 0 {
+		if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
+			return input.Refuse(in, input.Faultf(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
+		}
+		p.reconcile(slot, in)
+		if n := p.st.Nodes.Get(slot); n.State == yarn.NodeDecommissioning {
+			drains, report = n.DeadlineMillis, n.Report
+		}
+	} else {
+		slot = p.st.NextNode()
+	}
+	p.sched.Emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version, Dialed: in.Dialed,
+		Address: in.Address, Stay: in.Stay})
+	if drains >= 0 { // a restart does not end a drain
+		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains, Report: report})
+	}
+	p.sched.CancelUnsuited(slot)
+	reply.Kill = p.statuses(slot, in.Containers, false)
+	for _, id := range in.Running {
+		if app := p.st.AppByID(id); app == 0 || p.st.Apps.Get(app).State.Ended() {
+			reply.CleanUp = append(reply.CleanUp, id)
+		}
+	}
+	if n := p.st.Nodes.Get(slot); n.TotalSet {
+		reply.Total = n.SetTotal
+	}
+	p.health(slot, in.Unhealthy, in.Report)
+	reply.Number = slot
+	p.sched.ActivateAll()
+	return reply
+}
+
+// reconcile ends the containers that a node coming back no longer has.
+func (p *Planner) reconcile(slot uint32, in *input.RegisterNode) {
+	has := make(map[yarn.ContainerID]bool, len(in.Containers)) // looked up by key only
+	for _, c := range in.Containers {
+		has[c.Container] = true
+	}
+	for _, r := range p.containersOn(slot) {
+		c := p.st.Containers.Get(r)
+		if !has[p.st.ContainerID(c)] && (c.Launched || c.State == yarn.ContainerReleasing) {
+			p.complete(p.st.Ref(c), yarn.ExitAborted, "Container lost when its node came back without it.")
+		}
+	}
+}
+
+func (p *Planner) containersOn(node uint32) []uint32 {
+	var slots []uint32
+	for c := p.st.Nodes.Get(node).Containers; c != 0; c = p.st.Containers.Get(c).NextOnNode() {
+		slots = append(slots, c)
+	}
+	return slots
+}
+
+// nodeHeartbeat is a node's turn: what it reports, its health, one scheduling
+// turn, then the orders for it.
+func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
+	reply := &input.NodeHeartbeatReply{}
+	slot := p.st.Node(in.ID)
+	if slot == 0 {
+		reply.Resync = true
+		return reply
+	}
+	switch p.st.Nodes.Get(slot).State {
+	case yarn.NodeDecommissioned:
+		reply.Shutdown = true
+		return reply
+	case yarn.NodeLost, yarn.NodeShutdown, yarn.NodeRebooted:
+		reply.Resync = true
+		return reply
+	}
+	if late(p.st.Nodes.Get(slot), in) {
+		reply.Late = true
+		return reply
+	}
+	reply.Resync = p.st.Nodes.Get(slot).Report == scheduler.TakenBack
+	p.hadOrders(slot, in)
+	p.hadSizes(slot, in.SizesTold)
+	p.hadRemovals(slot, in.RemovalsAcked)
+	if reply.Kill = p.statuses(slot, in.Statuses, in.Full && !in.Unhealthy); len(reply.Kill) > 0 {
+		p.sched.Confirm()
+	}
+	p.saidSizes(slot, in.Sizes)
+	p.health(slot, in.Unhealthy, in.Report)
+	p.heard(slot, in)
+	p.pass(slot)
+	if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
+		reply.Shutdown = true
+	}
+	p.orders(slot, reply)
+	return reply
+}
+
+// complete ends a container on its node. The end of an AM container is the end
+// of its attempt, unless that has ended before.
+func (p *Planner) complete(ref event.ContainerRef, exit int32, text string) {
+	p.completeFor(ref, exit, text, "")
+}
+
+// completeFor is complete with the reason that an attempt gets for which this
+// was the AM; empty: that it exited.
+func (p *Planner) completeFor(ref event.ContainerRef, exit int32, text, reason string) {
+	if p.completeAlone(ref, exit, text) {
+		p.masterEnded(ref, exit, text, reason)
+	}
+}
+
+// completeAlone ends a container and nothing else. It says whether that was a
+// live AM.
+func (p *Planner) completeAlone(ref event.ContainerRef, exit int32, text string) bool {
+	c := p.st.Containers.Get(p.st.Container(ref))
+	am, live, node := c.AM, c.State.Live(), c.Node
+	a := p.st.Apps.Get(c.App)
+	p.sched.CancelIncrease(c)
+	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && a.Open() && a.Attempt == ref.Attempt
+	p.sched.Emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Restore: restore, Diagnostics: text})
+	p.sched.NodeFreed(node)
+	return am && live
+}
+
+// masterEnded ends the attempt whose AM has ended, unless that is over.
+func (p *Planner) masterEnded(ref event.ContainerRef, exit int32, text, reason string) {
+	app := p.st.App(ref.App)
+	a := p.st.Apps.Get(app)
+	switch {
+	case a.Attempt != ref.Attempt:
+	case a.AttemptState == state.AttemptFinishing:
+		p.finished(app)
+	case a.Open():
+		if reason == "" {
+			reason = fmt.Sprintf("AM Container for %s exited with  exitCode: %d\nFailing this attempt.Diagnostics: %s", a.AttemptID(), exit, text)
+		}
+		p.attemptFailed(app, reason, !excused(exit))
+	}
+}
+
+// health follows a node's own judgement of itself. An unhealthy node loses its
+// containers, as a lost one does.
+func (p *Planner) health(slot uint32, unhealthy bool, report string) {
+	n := p.st.Nodes.Get(slot)
+	switch {
+	case n.State == yarn.NodeDecommissioning: // it stays so, whatever its health, as in YARN
+	case unhealthy && n.State != yarn.NodeUnhealthy:
+		p.stopNode(slot, yarn.NodeUnhealthy, report)
+	case !unhealthy && n.State == yarn.NodeUnhealthy:
+		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeRunning})
+		p.sched.ActivateAll()
+	}
+}
+
+// stopNode takes a node out of use: its reservation and containers end at once. What waits is looked at
+// before the attempts end that had their AMs there, as in YARN: what other queues use has fallen.
+func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
+	p.sched.CancelOnNode(slot)
+	text := "Container released on a *" + lower(to) + "* node"
+	var masters []event.ContainerRef
+	for _, c := range p.containersOn(slot) {
+		if k := p.st.Containers.Get(c); k.OnNode {
+			ref := p.st.Ref(k)
+			if p.completeAlone(ref, yarn.ExitAborted, text) {
+				masters = append(masters, ref)
+			}
+		}
+	}
+	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: report})
+	p.sched.ActivateAll()
+	slices.SortFunc(masters, func(x, y event.ContainerRef) int { return cmp.Compare(x.App, y.App) })
+	for _, ref := range masters { // what begins anew does so in the cluster that is left, as in YARN
+		p.masterEnded(ref, yarn.ExitAborted, text, "")
+	}
+}
+
+func lower(s yarn.NodeState) string {
+	b := []byte(s.String())
+	for i := range b {
+		b[i] |= 0x20
+	}
+	return string(b)
+}
+
+// drained carries a graceful decommission on: nothing new fits, and an empty
+// node is done. Its reservation went when the drain began.
+func (p *Planner) drained(slot uint32) {
+	n := p.st.Nodes.Get(slot)
+	if n.State != yarn.NodeDecommissioning {
+		return
+	}
+	switch {
+	case n.Count == 0:
+		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned, Report: n.Report})
+	case n.Total != n.Allocated:
+		p.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: n.Allocated})
+	}
+}
+
+func (p *Planner) expireNode(in *input.ExpireNode) input.Reply {
+	slot := p.st.Node(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchNode(in.ID))
+	}
+	switch p.st.Nodes.Get(slot).State {
+	case yarn.NodeRunning, yarn.NodeUnhealthy:
+		p.stopNode(slot, yarn.NodeLost, "no heartbeat for its expiry interval")
+	case yarn.NodeDecommissioning:
+		p.decommission(slot, "no heartbeat for its expiry interval")
+	}
+	return in.NewReply()
+}
+
+func (p *Planner) noSuchNode(id yarn.NodeID) *input.Fault {
+	return input.Faultf(input.NoSuchNode, "list them with \"rmd node list\"", "there is no node %s", id)
+}
+
+func (p *Planner) unregisterNode(in *input.UnregisterNode) input.Reply {
+	slot := p.st.Node(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchNode(in.ID))
+	}
+	if in.Stay != 0 && in.Stay != p.st.Nodes.Get(slot).Stay {
+		return input.Refuse(in, heardElsewhere(in.ID))
+	}
+	if p.st.Nodes.Get(slot).State.Usable() || p.st.Nodes.Get(slot).State == yarn.NodeUnhealthy {
+		p.stopNode(slot, yarn.NodeShutdown, "it said that it stops")
+	}
+	return in.NewReply()
+}
+
+func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
+	slot := p.st.Node(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchNode(in.ID))
+	}
+	n := p.st.Nodes.Get(slot)
+	switch {
+	case in.Back && (n.State == yarn.NodeDecommissioning || n.State == yarn.NodeDecommissioned):
+		if !p.st.Hosts.Allowed(n.ID.Host) {
+			return input.Refuse(in, input.Faultf(input.HostRefused, "change the lists of hosts first", "the lists of hosts refuse %s", n.ID.Host))
+		}
+		// Its total was lowered while it drained: it registers again to tell its own.
+		p.recommission(slot)
+	case in.Back || n.State == yarn.NodeDecommissioned:
+		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
+	case in.Now || !n.State.Usable():
+		p.stopNode(slot, yarn.NodeDecommissioned, "")
+	case n.State == yarn.NodeDecommissioning:
+		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
+	default:
+		p.drain(slot, in.DeadlineMillis, "")
+	}
+	return in.NewReply()
+}
+
+// drain begins a graceful decommission. A deadline of 0 is none.
+func (p *Planner) drain(slot uint32, deadline int64, report string) {
+	p.sched.CancelOnNode(slot)
+	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline, Report: report})
+}
+
+// recommission lets a node come back: it is told to register anew, with the
+// containers it still runs.
+func (p *Planner) recommission(slot uint32) {
+	to := yarn.NodeRunning
+	if p.st.Nodes.Get(slot).Count == 0 {
+		to = yarn.NodeRebooted
+	}
+	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: scheduler.TakenBack})
+}
+
+func (p *Planner) setNodeResource(in *input.SetNodeResource) input.Reply {
+	slot := p.st.Node(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchNode(in.ID))
+	}
+	if in.Total.Negative() {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give amounts of zero or more", "a node cannot have %s", in.Total))
+	}
+	p.changeTotal(slot, in.Total, true)
+	p.sched.ActivateAll()
+	return in.NewReply()
+}
+
+// drainsDue ends the drains whose deadline has passed.
+func (p *Planner) drainsDue() {
+	var due []uint32
+	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if n.State == yarn.NodeDecommissioning && n.DeadlineMillis > 0 && n.DeadlineMillis <= p.now {
+			due = append(due, slot)
+		}
+		return true
+	})
+	for _, slot := range due {
+		p.decommission(slot, "its drain reached the deadline")
+	}
+}
+
+// decommission ends a drain before its containers have ended.
+func (p *Planner) decommission(slot uint32, why string) {
+	if report := p.st.Nodes.Get(slot).Report; report == hostRefused {
+		why = report // as long as the lists refuse it, that is why it is out
+	}
+	p.stopNode(slot, yarn.NodeDecommissioned, why)
+}

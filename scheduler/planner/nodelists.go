@@ -1,0 +1,94 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// hostRefused is the report of a node that leaves, or has left, because of the
+// lists of hosts; it comes back when they allow it again.
+const hostRefused = "refused by the lists of hosts"
+
+// refusedHost says so when a node may not register. One that drains may: its
+// containers have until its deadline.
+func (p *Planner) refusedHost(slot uint32, id yarn.NodeID) *input.Fault {
+	if p.st.Hosts.Allowed(id.Host) || (slot != 0 && p.st.Nodes.Get(slot).State == yarn.NodeDecommissioning) {
+		return nil
+	}
+	return input.Faultf(input.HostRefused, "change the lists of hosts", "Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host)
+}
+
+// setHosts replaces the lists of hosts and brings the nodes in line with them.
+func (p *Planner) setHosts(in *input.SetHosts) input.Reply {
+	if in.TimeoutMillis < 0 {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "use 0 for no limit", "a time of %d ms", in.TimeoutMillis))
+	}
+	reply := &input.SetHostsReply{}
+	lists := state.HostLists{Include: hostList(in.Include), Exclude: hostList(in.Exclude)}
+	if !slices.Equal(lists.Include, p.st.Hosts.Include) || !slices.Equal(lists.Exclude, p.st.Hosts.Exclude) {
+		p.sched.Emit(&event.HostsListed{Include: lists.Include, Exclude: lists.Exclude})
+	}
+	var leaving, returning []uint32
+	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		switch allowed := lists.Allowed(n.ID.Host); {
+		case !allowed && n.Heard():
+			leaving = append(leaving, slot)
+		case allowed && n.Report == hostRefused && (n.State == yarn.NodeDecommissioning || n.State == yarn.NodeDecommissioned):
+			returning = append(returning, slot)
+		}
+		return true
+	})
+	deadline := int64(0)
+	if in.TimeoutMillis > 0 {
+		deadline = p.now + in.TimeoutMillis
+	}
+	for _, slot := range leaving {
+		if p.refuseNode(slot, in.Graceful, deadline) {
+			reply.Leaving = append(reply.Leaving, p.st.Nodes.Get(slot).ID)
+		}
+	}
+	for _, slot := range returning {
+		p.recommission(slot)
+		reply.Returning = append(reply.Returning, p.st.Nodes.Get(slot).ID)
+	}
+	if len(leaving)+len(returning) > 0 {
+		p.sched.ActivateAll()
+	}
+	return reply
+}
+
+// refuseNode has a node leave that the lists refuse; it says whether that is
+// new. A drain under way has its deadline brought forward, never put off: the
+// lists may be set again and again.
+func (p *Planner) refuseNode(slot uint32, graceful bool, deadline int64) bool {
+	n := p.st.Nodes.Get(slot)
+	switch {
+	case !graceful, n.State == yarn.NodeUnhealthy:
+		p.stopNode(slot, yarn.NodeDecommissioned, hostRefused)
+	case n.State == yarn.NodeRunning:
+		p.drain(slot, deadline, hostRefused)
+	case deadline != 0 && (n.DeadlineMillis == 0 || deadline < n.DeadlineMillis):
+		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
+		return false
+	default:
+		return false
+	}
+	return true
+}
+
+// hostList is a list as it is kept: in lower case, sorted, each host once.
+func hostList(hosts []string) []string {
+	var out []string
+	for _, h := range hosts {
+		if h = strings.ToLower(strings.TrimSpace(h)); h != "" {
+			out = append(out, h)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

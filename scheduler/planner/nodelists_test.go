@@ -1,0 +1,160 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+func (h *house) refused(in input.Input) *input.Fault {
+	h.now++
+	r, events := h.p.Plan(h.now, input.Request{Input: in})
+	if r.Refused() != nil && len(events) > 0 {
+		h.t.Errorf("%T is refused and leads to %v", in, kindsOf(events))
+	}
+	return r.Refused()
+}
+
+func (h *house) hosts(in *input.SetHosts) *input.SetHostsReply {
+	h.t.Helper()
+	return h.must(h.t, in).(*input.SetHostsReply)
+}
+
+func (h *house) again(i int) *input.Fault {
+	return h.refused(&input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8)})
+}
+
+func TestHostsThatAreRefusedLeaveAtOnce(t *testing.T) {
+	h := newHouse(t, 3, true)
+	at := h.run()
+	ids := h.ask(at, 0, 2)
+	h.beat(0, ids...)
+	r := h.hosts(&input.SetHosts{Exclude: []string{" N0 ", "elsewhere", ""}})
+	if !slices.Equal(r.Leaving, h.nodes[:1]) || len(r.Returning) != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if n := h.node(0); n.State != yarn.NodeDecommissioned || n.Count != 0 || h.p.st.Meta.UsableNodes != 2 {
+		t.Errorf("%s with %d containers, %d nodes usable", n.State, n.Count, h.p.st.Meta.UsableNodes)
+	}
+	if !h.beat(0, ids...).Shutdown {
+		t.Error("its heartbeat is not answered with a shutdown")
+	}
+	f := h.again(0)
+	if f == nil || f.Reason != input.HostRefused || f.What != "Disallowed NodeManager from  n0, Sending SHUTDOWN signal to the NodeManager." {
+		t.Errorf("registers: %v", f)
+	}
+	if f := h.refused(&input.DrainNode{ID: h.nodes[0], Back: true}); f == nil || f.Reason != input.HostRefused {
+		t.Errorf("taken back by hand: %v", f)
+	}
+	if f := h.refused(&input.RegisterNode{ID: yarn.NodeID{Host: "ELSEWHERE", Port: 7}, Total: yarn.NewResource(1024, 1)}); f == nil || f.Reason != input.HostRefused {
+		t.Errorf("another one registers: %v", f)
+	}
+	if r := h.hosts(&input.SetHosts{}); !slices.Equal(r.Returning, h.nodes[:1]) || len(r.Leaving) != 0 {
+		t.Fatalf("allowed again: %+v", r)
+	}
+	if !h.beat(0).Resync {
+		t.Error("a node that is allowed again is not told to register")
+	}
+	if h.register(0, true); h.node(0).State != yarn.NodeRunning || h.node(0).Total[yarn.Memory] != 8192 {
+		t.Errorf("back again: %s with %s", h.node(0).State, h.node(0).Total)
+	}
+}
+
+func TestHostsThatAreNotListedLeaveWhenTheyAreEmpty(t *testing.T) {
+	h := newHouse(t, 3, true)
+	at := h.run()
+	ids := h.ask(at, 0, 1)
+	h.beat(0, ids...)
+	in := &input.SetHosts{Include: []string{"n2", "n3"}, Graceful: true, TimeoutMillis: 60_000}
+	r := h.hosts(in)
+	deadline := h.now + 60_000
+	if !slices.Equal(r.Leaving, h.nodes[:2]) {
+		t.Fatalf("%+v", r)
+	}
+	if n := h.node(0); n.State != yarn.NodeDecommissioning || n.DeadlineMillis != deadline {
+		t.Errorf("%s until %d, want %d", n.State, n.DeadlineMillis, deadline)
+	}
+	if r := h.hosts(in); len(r.Leaving) != 0 || h.node(0).DeadlineMillis != deadline {
+		t.Errorf("the same lists once more: %+v, until %d", r, h.node(0).DeadlineMillis)
+	}
+	in.TimeoutMillis = 1000
+	if h.hosts(in); h.node(0).DeadlineMillis != h.now+1000 {
+		t.Error("a shorter time does not hold")
+	}
+	if f := h.refused(&input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), Dialed: true,
+		Containers: []input.ContainerStatus{{Container: ids[0], State: yarn.ContainerRunning}}}); f != nil || h.node(0).State != yarn.NodeDecommissioning {
+		t.Errorf("a node that drains restarts: %v, %s", f, h.node(0).State)
+	}
+	h.must(t, &input.NodesHeard{Nodes: []uint32{2}})
+	if h.node(1).State != yarn.NodeDecommissioned || h.again(1) == nil {
+		t.Errorf("the empty one is %s", h.node(1).State)
+	}
+	h.now += 2000
+	h.must(t, &input.Tick{})
+	if h.node(0).State != yarn.NodeDecommissioned || !strings.Contains(h.node(0).Report, "hosts") {
+		t.Errorf("after the deadline: %s, %q", h.node(0).State, h.node(0).Report)
+	}
+	if r := h.hosts(&input.SetHosts{Include: []string{"n0", "n1", "n2"}}); !slices.Equal(r.Returning, h.nodes[:2]) {
+		t.Errorf("allowed again: %+v", r)
+	}
+}
+
+// TestHostsAllowedWhileTheyDrain come back with what they run.
+func TestHostsAllowedWhileTheyDrain(t *testing.T) {
+	h := newHouse(t, 2, true)
+	at := h.run()
+	ids := h.ask(at, 0, 1)
+	h.beat(0, ids...)
+	h.hosts(&input.SetHosts{Exclude: []string{"n0"}, Graceful: true})
+	h.beat(0, ids...)
+	h.hosts(&input.SetHosts{})
+	if !h.beat(0, ids...).Resync {
+		t.Fatal("it is not told to register")
+	}
+	if h.register(0, true, ids...); h.state(ids[0]) != yarn.ContainerRunning || h.node(0).Total[yarn.Memory] != 8192 {
+		t.Errorf("%s on %s", h.state(ids[0]), h.node(0).Total)
+	}
+}
+
+// TestDrainsByHandAreNotTheLists: they neither begin nor end with them.
+func TestDrainsByHandAreNotTheLists(t *testing.T) {
+	h := newHouse(t, 3, true)
+	h.must(t, &input.DrainNode{ID: h.nodes[0], Now: true})
+	if h.node(0).State != yarn.NodeDecommissioned {
+		t.Fatalf("drained at once: %s", h.node(0).State)
+	}
+	at := h.run()
+	ids := h.ask(at, 1, 1)
+	h.beat(1, ids...)
+	h.must(t, &input.DrainNode{ID: h.nodes[1]})
+	if f := h.refused(&input.DrainNode{ID: h.nodes[1]}); f == nil || f.Reason != input.AlreadyDone {
+		t.Errorf("drained twice: %v", f)
+	}
+	if r := h.hosts(&input.SetHosts{Exclude: []string{"n0", "n1"}, Graceful: true}); len(r.Leaving) != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := h.hosts(&input.SetHosts{}); len(r.Returning) != 0 || h.node(1).State != yarn.NodeDecommissioning {
+		t.Errorf("%+v, %s", r, h.node(1).State)
+	}
+	h.must(t, &input.DrainNode{ID: h.nodes[1], Now: true})
+	if h.node(1).State != yarn.NodeDecommissioned || h.state(ids[0]).Live() {
+		t.Errorf("then at once: %s, its container %s", h.node(1).State, h.state(ids[0]))
+	}
+	for i := range 2 {
+		h.must(t, &input.DrainNode{ID: h.nodes[i], Back: true})
+		h.register(i, true)
+	}
+	if h.p.st.Meta.UsableNodes != 3 {
+		t.Errorf("%d nodes usable", h.p.st.Meta.UsableNodes)
+	}
+}
+
+func TestSetHostsRefusesNonsense(t *testing.T) {
+	h := newHouse(t, 1, true)
+	if f := h.refused(&input.SetHosts{TimeoutMillis: -1}); f == nil || f.Reason != input.InvalidRequest {
+		t.Errorf("%v", f)
+	}
+}

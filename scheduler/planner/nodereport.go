@@ -1,0 +1,225 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// What a node says in its heartbeats, and what it is told.
+
+// toldAtOnce bounds the applications that one answer names as to be cleared
+// away; the others follow.
+const toldAtOnce = 200
+
+// find returns the slot of a container that a node may speak of; 0 when it is
+// not the cluster's, or not on that node.
+func (p *Planner) find(node uint32, id yarn.ContainerID) uint32 {
+	slot := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
+	if slot == 0 || p.st.Containers.Get(slot).Node != node || p.st.ContainerID(p.st.Containers.Get(slot)) != id {
+		return 0
+	}
+	return slot
+}
+
+// take takes in what a node says of a container.
+func (p *Planner) take(slot uint32, s *input.ContainerStatus) {
+	c := p.st.Containers.Get(slot)
+	switch {
+	case s.State == yarn.ContainerCompleted:
+		if c.State != yarn.ContainerCompleted {
+			p.complete(p.st.Ref(c), s.ExitStatus, s.Diagnostics)
+		}
+	case c.State.Live() && !c.Launched:
+		p.sched.Emit(&event.ContainerLaunched{Container: p.st.Ref(c)})
+	}
+}
+
+// statuses takes in what a node says of its containers, and returns those that
+// it must kill because they are not the cluster's.
+func (p *Planner) statuses(node uint32, all []input.ContainerStatus, full bool) (kill []yarn.ContainerID) {
+	if full {
+		p.round++
+	}
+	for i := range all {
+		s := &all[i]
+		slot := p.find(node, s.Container)
+		switch {
+		case slot != 0:
+			if full {
+				p.met(slot)
+			}
+			p.take(slot, s)
+		case s.State != yarn.ContainerCompleted:
+			kill = append(kill, s.Container)
+		}
+	}
+	if full {
+		p.missing(node)
+	}
+	return kill
+}
+
+// met notes that a container was named in the present report.
+func (p *Planner) met(slot uint32) {
+	for int(slot) >= len(p.named) {
+		p.named = append(p.named, 0)
+	}
+	p.named[slot] = p.round
+}
+
+// missing ends the containers that a node had and that its full report does not
+// name. One that it has never reported may be on its way there and is left
+// alone. One that is being killed ends as it was decided.
+func (p *Planner) missing(node uint32) {
+	var lost []event.ContainerRef
+	for slot := p.st.Nodes.Get(node).Containers; slot != 0; {
+		c := p.st.Containers.Get(slot)
+		if named := int(slot) < len(p.named) && p.named[slot] == p.round; (c.Launched || c.State == yarn.ContainerReleasing) && !named {
+			lost = append(lost, p.st.Ref(c))
+		}
+		slot = c.NextOnNode()
+	}
+	for _, ref := range lost { // the end of an AM may have ended others of them
+		if slot := p.st.Container(ref); slot != 0 && p.st.Containers.Get(slot).OnNode {
+			p.complete(ref, yarn.ExitAborted, "Container lost: its node does not report it any more.")
+		}
+	}
+}
+
+// hadOrders drops the orders that a node is said to have had. What is not open
+// any more is passed over: reports may be repeated.
+func (p *Planner) hadOrders(node uint32, in *input.NodeHeartbeat) {
+	var told []yarn.ApplicationID
+	for _, id := range in.Told {
+		if slot := p.st.Presence(id, node); slot != 0 && p.st.Presences.Get(slot).Slot == 0 {
+			told = append(told, id)
+		}
+	}
+	if len(told) > 0 {
+		slices.SortFunc(told, byID)
+		p.sched.Emit(&event.CleanUpsTold{Node: node, Apps: slices.Compact(told)})
+	}
+	for _, id := range in.Signalled {
+		if slot := p.find(node, id); slot != 0 && p.st.Containers.Get(slot).Signal != 0 {
+			p.sched.Emit(&event.ContainerSignalled{Container: p.st.Ref(p.st.Containers.Get(slot))})
+		}
+	}
+}
+
+// hadRemovals drops the completed containers that a node is said to have been told to forget.
+func (p *Planner) hadRemovals(node uint32, through uint64) {
+	if first, list := p.st.Removals(node); through >= first && through-first < uint64(len(list)) {
+		p.sched.Emit(&event.RemovalsAcked{Node: node, Through: through})
+	}
+}
+
+func byID(a, b yarn.ApplicationID) int {
+	return cmp.Or(cmp.Compare(a.ClusterTimestamp, b.ClusterTimestamp), cmp.Compare(a.Seq, b.Seq))
+}
+
+// orders tells a node what to launch, kill, signal and clear away, from the
+// state: whatever it has not reported yet is told again.
+func (p *Planner) orders(slot uint32, reply *input.NodeHeartbeatReply) {
+	n := p.st.Nodes.Get(slot)
+	if n.TotalSet {
+		reply.Total = n.SetTotal
+	}
+	if n.CleanUps > 0 {
+		reply.CleanUp = p.cleanUps(slot)
+	}
+	if n.Orders == 0 {
+		return
+	}
+	for s := n.Containers; s != 0; s = p.st.Containers.Get(s).NextOnNode() {
+		c := p.st.Containers.Get(s)
+		if c.Signal != 0 {
+			reply.Signals = append(reply.Signals, input.Signal{Container: p.st.ContainerID(c), Command: c.Signal})
+		}
+		if r := p.st.Resize(c); r != nil && r.Ordered {
+			reply.Resize = append(reply.Resize, input.SizeOrder{Container: p.st.ContainerID(c), Version: r.Version})
+		}
+		switch a := p.st.Apps.Get(c.App); {
+		case c.State == yarn.ContainerReleasing:
+			reply.Kill = append(reply.Kill, p.st.ContainerID(c))
+		case c.AM && !c.Launched && !n.Dialed:
+			reply.Launch = append(reply.Launch, input.Launch{Container: p.st.ContainerID(c), Size: c.Size, User: p.st.NameOf(a.User), Context: []byte(a.Details().Context)})
+		}
+	}
+}
+
+func (p *Planner) cleanUps(node uint32) []yarn.ApplicationID {
+	n := p.st.Nodes.Get(node)
+	out := make([]yarn.ApplicationID, 0, min(n.CleanUps, toldAtOnce))
+	for slot := n.Presences; slot != 0 && len(out) < cap(out); slot = p.st.Presences.Get(slot).NextOnNode() {
+		if r := p.st.Presences.Get(slot); r.Slot == 0 {
+			out = append(out, r.App)
+		}
+	}
+	return out
+}
+
+// signals are YARN's commands for containers: a thread dump, a graceful and a
+// forceful shutdown.
+const signals = 3
+
+func (p *Planner) signalContainer(in *input.SignalContainer) input.Reply {
+	id := in.Container
+	slot := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
+	if slot == 0 || p.st.ContainerID(p.st.Containers.Get(slot)) != id || !p.st.Containers.Get(slot).OnNode {
+		return input.Refuse(in, input.Faultf(input.NoSuchContainer, "list them with \"rmd app containers\"", "there is no container %s", id))
+	}
+	if in.Command < 1 || in.Command > signals {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "use 1 to 3", "there is no signal %d for containers", in.Command))
+	}
+	if c := p.st.Containers.Get(slot); c.State.Live() && c.Signal != in.Command {
+		p.sched.Emit(&event.ContainerSignalled{Container: p.st.Ref(c), Command: in.Command})
+	}
+	return in.NewReply()
+}
+
+// heardEvents bounds what the turns of one batch of heartbeats lead to. A node
+// whose turn is left out has the next one with its next heartbeat, or when
+// something is asked or freed.
+const heardEvents = 4000
+
+// nodesHeard is the turn of nodes that had nothing to say.
+func (p *Planner) nodesHeard(in *input.NodesHeard) input.Reply {
+	for _, slot := range in.Nodes {
+		if len(p.sched.Events()) >= heardEvents {
+			break
+		}
+		if p.st.Nodes.Has(slot) {
+			p.pass(slot)
+		}
+	}
+	return in.NewReply()
+}
+
+// expireContainers ends containers that were told to their AM and never started,
+// and takes back what containers have grown by and do not use.
+func (p *Planner) expireContainers(in *input.ExpireContainers) input.Reply {
+	for _, id := range in.Containers {
+		ref := event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}
+		slot := p.st.Container(ref)
+		if slot == 0 || p.st.ContainerID(p.st.Containers.Get(slot)) != id {
+			continue
+		}
+		switch c := p.st.Containers.Get(slot); {
+		case c.Unstarted():
+			p.complete(ref, yarn.ExitAborted, "Container expired since it was unused")
+		case c.Unused():
+			p.rollBack(slot)
+		}
+	}
+	return in.NewReply()
+}
+
+// pass carries a drain on, and serves a node that has sent a heartbeat.
+func (p *Planner) pass(slot uint32) {
+	p.drained(slot)
+	p.sched.HeartbeatPass(slot)
+}

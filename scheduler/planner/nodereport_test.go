@@ -1,0 +1,381 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// house is a small cluster of nodes n0, n1 … with 8 GB each, under test by hand.
+type house struct {
+	*plant
+	t *testing.T
+}
+
+func newHouse(t *testing.T, nodes int, dialed bool) *house {
+	w := &plant{p: must(New(state.New(), Options{Eager: true})), now: 1000}
+	h := &house{w, t}
+	h.must(t, &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: []input.Property{
+		{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"},
+		{Name: confPrefix + "root.a.user-limit-factor", Value: "100"}, {Name: confPrefix + "maximum-am-resource-percent", Value: "1"},
+		{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"}}})
+	for i := range nodes {
+		h.nodes = append(h.nodes, yarn.NodeID{Host: fmt.Sprintf("n%d", i), Port: 1})
+		h.register(i, dialed)
+	}
+	return h
+}
+
+func (h *house) register(i int, dialed bool, containers ...yarn.ContainerID) *input.RegisterNodeReply {
+	h.t.Helper()
+	in := &input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8), Dialed: dialed}
+	for _, id := range containers {
+		in.Containers = append(in.Containers, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
+	}
+	return h.must(h.t, in).(*input.RegisterNodeReply)
+}
+
+// run submits an application without a managed AM and registers it.
+func (h *house) run() yarn.AttemptID {
+	h.t.Helper()
+	r := h.must(h.t, &input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}).(*input.SubmitApplicationReply)
+	at := yarn.AttemptID{App: r.ID, Attempt: 1}
+	h.must(h.t, &input.RegisterAttempt{Attempt: at})
+	return at
+}
+
+// ask asks for n containers on node i and returns those granted.
+func (h *house) ask(at yarn.AttemptID, i, n int) (out []yarn.ContainerID) {
+	h.t.Helper()
+	a, host := h.p.st.Apps.Get(h.p.st.AppByID(at.App)), h.nodes[i].Host
+	key, size := yarn.SchedulerKey{Priority: int32(i + 1)}, yarn.NewResource(1024, 1)
+	r := h.must(h.t, &input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{
+		{Key: key, Name: host, Count: int64(n), Size: size, Relax: true}, {Key: key, Name: "r", Count: int64(n), Size: size}, {Key: key, Name: yarn.Any, Count: int64(n), Size: size}}})
+	for _, g := range r.(*input.AllocateReply).Granted {
+		out = append(out, g.Container)
+	}
+	if len(out) != n {
+		h.t.Fatalf("granted %d of %d on %s", len(out), n, host)
+	}
+	return out
+}
+
+// beat is a heartbeat of node i that says all it has.
+func (h *house) beat(i int, running ...yarn.ContainerID) *input.NodeHeartbeatReply {
+	h.t.Helper()
+	in := &input.NodeHeartbeat{ID: h.nodes[i], Full: true}
+	for _, id := range running {
+		in.Statuses = append(in.Statuses, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
+	}
+	return h.must(h.t, in).(*input.NodeHeartbeatReply)
+}
+
+func (h *house) finish(at yarn.AttemptID) {
+	h.t.Helper()
+	h.must(h.t, &input.FinishAttempt{Attempt: at, Final: yarn.FinalSucceeded})
+}
+
+func (h *house) node(i int) *state.Node { return h.p.st.Nodes.Get(h.p.st.Node(h.nodes[i])) }
+
+// state of a container; 0 when it is forgotten.
+func (h *house) state(id yarn.ContainerID) yarn.ContainerState {
+	if slot := h.p.find(h.anyNode(id), id); slot != 0 {
+		return h.p.st.Containers.Get(slot).State
+	}
+	return 0
+}
+
+func (h *house) anyNode(id yarn.ContainerID) uint32 {
+	if slot := h.p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}); slot != 0 {
+		return h.p.st.Containers.Get(slot).Node
+	}
+	return 0
+}
+
+// TestCleanUps: a node is told of an application's end until it says that it
+// knows, however often and by whomever it is asked.
+func TestCleanUps(t *testing.T) {
+	h := newHouse(t, 3, true)
+	one, two := h.run(), h.run()
+	a, b := h.ask(one, 0, 2), h.ask(two, 0, 1)
+	c := h.ask(one, 1, 1)
+	h.beat(0, append(a, b...)...)
+	h.beat(1, c...)
+	h.finish(one)
+	for range 2 {
+		if r := h.beat(0, append(a, b...)...); !slices.Equal(r.CleanUp, []yarn.ApplicationID{one.App}) || len(r.Kill) != 2 {
+			t.Fatalf("the node is told to clear away %v and to kill %v", r.CleanUp, r.Kill)
+		}
+	}
+	if r := h.beat(2); len(r.CleanUp) != 0 {
+		t.Errorf("a node that had nothing of it is told of %v", r.CleanUp)
+	}
+	told := &input.NodeHeartbeat{ID: h.nodes[0], Told: []yarn.ApplicationID{two.App, one.App, one.App, {ClusterTimestamp: 9, Seq: 9}}}
+	for i := range 3 {
+		if r := h.must(t, told).(*input.NodeHeartbeatReply); len(r.CleanUp) != 0 {
+			t.Errorf("told %d times: %v", i, r.CleanUp)
+		}
+	}
+	if r := h.beat(1, c...); !slices.Equal(r.CleanUp, []yarn.ApplicationID{one.App}) {
+		t.Errorf("the other node is told of %v", r.CleanUp)
+	}
+	h.finish(two)
+	if r := h.beat(0); !slices.Equal(r.CleanUp, []yarn.ApplicationID{two.App}) {
+		t.Errorf("then it is told of %v", r.CleanUp)
+	}
+}
+
+// TestCleanUpsInPortions, and of forgotten applications too.
+func TestCleanUpsInPortions(t *testing.T) {
+	h := newHouse(t, 1, true)
+	const n = toldAtOnce + 30
+	for range n {
+		at := h.run()
+		id := h.ask(at, 0, 1)
+		h.beat(0, id...)
+		h.finish(at)
+		h.beat(0)
+	}
+	if got := h.p.st.Apps.Len(); got > 10 {
+		t.Fatalf("%d applications are remembered", got)
+	}
+	seen := map[yarn.ApplicationID]bool{}
+	for _, want := range []int{toldAtOnce, 30, 0} {
+		r := h.beat(0)
+		if len(r.CleanUp) != want {
+			t.Fatalf("told of %d, want %d", len(r.CleanUp), want)
+		}
+		for _, id := range r.CleanUp {
+			seen[id] = true
+		}
+		h.must(t, &input.NodeHeartbeat{ID: h.nodes[0], Told: r.CleanUp})
+	}
+	if len(seen) != n || h.p.st.Presences.Len() != 0 {
+		t.Errorf("told of %d applications, %d presences left", len(seen), h.p.st.Presences.Len())
+	}
+}
+
+// TestSimulatedNodesHaveNoPresences: nothing is kept for them.
+func TestSimulatedNodesHaveNoPresences(t *testing.T) {
+	h := newHouse(t, 1, false)
+	at := h.run()
+	h.beat(0, h.ask(at, 0, 3)...)
+	h.finish(at)
+	if r := h.beat(0); len(r.CleanUp) != 0 || h.p.st.Presences.Len() != 0 {
+		t.Errorf("told of %v, %d presences", r.CleanUp, h.p.st.Presences.Len())
+	}
+}
+
+// TestRegistrationTellsWhatToClearAway: what the node still keeps of
+// applications that are over or unknown.
+func TestRegistrationTellsWhatToClearAway(t *testing.T) {
+	h := newHouse(t, 2, true)
+	lives, over := h.run(), h.run()
+	a, b := h.ask(lives, 0, 1), h.ask(over, 0, 1)
+	h.beat(0, append(a, b...)...)
+	h.finish(over)
+	ghost := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 1}
+	in := &input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), Dialed: true, Running: []yarn.ApplicationID{lives.App, ghost, over.App}}
+	in.Containers = []input.ContainerStatus{{Container: a[0], State: yarn.ContainerRunning}, {Container: yarn.ContainerID{App: ghost, Attempt: 1, Number: 1}, State: yarn.ContainerRunning}}
+	for range 2 {
+		r := h.must(t, in).(*input.RegisterNodeReply)
+		if !slices.Equal(r.CleanUp, []yarn.ApplicationID{ghost, over.App}) || len(r.Kill) != 1 || r.Number != 1 || !r.Total.IsZero() {
+			t.Errorf("%+v", r)
+		}
+	}
+	if r := h.beat(0, a...); len(r.CleanUp) != 0 {
+		t.Errorf("what the registration told is told again: %v", r.CleanUp)
+	}
+	if r := h.register(1, true); r.Number != 2 {
+		t.Errorf("the second node has number %d", r.Number)
+	}
+	h.finish(lives)
+	if r := h.beat(0); !slices.Equal(r.CleanUp, []yarn.ApplicationID{lives.App}) {
+		t.Errorf("what lived on is told as %v", r.CleanUp)
+	}
+}
+
+func TestSignalsAreToldUntilTheyAreHad(t *testing.T) {
+	h := newHouse(t, 1, true)
+	at := h.run()
+	ids := h.ask(at, 0, 2)
+	h.beat(0, ids...)
+	signal := func(id yarn.ContainerID, command uint8) *input.Fault {
+		h.now++
+		r, _ := h.p.Plan(h.now, input.Request{Input: &input.SignalContainer{Container: id, Command: command}})
+		return r.Refused()
+	}
+	if f := signal(ids[0], 1); f != nil {
+		t.Fatal(f)
+	}
+	for range 2 {
+		if r := h.beat(0, ids...); !slices.Equal(r.Signals, []input.Signal{{Container: ids[0], Command: 1}}) {
+			t.Fatalf("signals: %v", r.Signals)
+		}
+	}
+	had := &input.NodeHeartbeat{ID: h.nodes[0], Signalled: []yarn.ContainerID{ids[0], ids[1], {}}}
+	for range 2 {
+		if r := h.must(t, had).(*input.NodeHeartbeatReply); len(r.Signals) != 0 || h.node(0).Orders != 0 {
+			t.Errorf("signals: %v, %d orders", r.Signals, h.node(0).Orders)
+		}
+	}
+	if f := signal(yarn.ContainerID{App: at.App, Attempt: 1, Number: 99}, 1); f == nil || f.Reason != input.NoSuchContainer {
+		t.Errorf("a container that is not there: %v", f)
+	}
+	if f := signal(ids[0], 4); f == nil || f.Reason != input.InvalidRequest {
+		t.Errorf("a command that is none: %v", f)
+	}
+	if f := signal(ids[1], 3); f != nil {
+		t.Fatal(f)
+	}
+	if r := h.beat(0, ids[0]); len(r.Signals) != 0 || h.state(ids[1]) == yarn.ContainerRunning {
+		t.Errorf("a container that is gone: %v", r.Signals)
+	}
+	if f := signal(ids[1], 3); f == nil || f.Reason != input.NoSuchContainer {
+		t.Errorf("a container that has ended: %v", f)
+	}
+}
+
+// TestFullReports: what the node had and does not name is lost; what never came
+// there is not.
+func TestFullReports(t *testing.T) {
+	h := newHouse(t, 1, true)
+	at := h.run()
+	ids := h.ask(at, 0, 3)
+	if r := h.beat(0, ids[0], ids[1]); len(r.Kill) != 0 {
+		t.Fatal(r.Kill)
+	}
+	h.must(t, &input.NodeHeartbeat{ID: h.nodes[0]}) // not full
+	for i, id := range ids {
+		if got := h.state(id); !got.Live() {
+			t.Fatalf("container %d is %s", i, got)
+		}
+	}
+	for range 2 {
+		h.beat(0, ids[0])
+	}
+	if h.state(ids[0]) != yarn.ContainerRunning || !h.state(ids[2]).Live() || h.node(0).Count != 2 {
+		t.Errorf("named: %s, never there: %s, %d on the node", h.state(ids[0]), h.state(ids[2]), h.node(0).Count)
+	}
+	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	r := h.must(t, &input.Allocate{Attempt: at, Response: a.Response}).(*input.AllocateReply)
+	if len(r.Completed) != 1 || r.Completed[0].Container != ids[1] || r.Completed[0].ExitStatus != yarn.ExitAborted || !strings.HasPrefix(r.Completed[0].Diagnostics, "Container lost") {
+		t.Errorf("the AM is told %+v", r.Completed)
+	}
+}
+
+// TestFullReportFreesWhatWasBeingKilled: a node that does not have it any more
+// would never report its end.
+func TestFullReportFreesWhatWasBeingKilled(t *testing.T) {
+	h := newHouse(t, 1, true)
+	at := h.run()
+	ids := h.ask(at, 0, 1)
+	h.beat(0, ids...)
+	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	h.must(t, &input.Allocate{Attempt: at, Response: a.Response, Releases: ids})
+	if r := h.beat(0, ids...); !slices.Equal(r.Kill, ids) {
+		t.Fatalf("to be killed: %v", r.Kill)
+	}
+	if h.beat(0); h.node(0).Count != 0 {
+		t.Error("its share is not given back")
+	}
+}
+
+// TestFullReportWithoutTheAM ends the attempt as its node's loss would.
+func TestFullReportWithoutTheAM(t *testing.T) {
+	h := newHouse(t, 1, false)
+	r := h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1), MaxAttempts: 1}).(*input.SubmitApplicationReply)
+	hb := h.must(t, &input.NodeHeartbeat{ID: h.nodes[0]}).(*input.NodeHeartbeatReply)
+	if len(hb.Launch) != 1 {
+		t.Fatalf("to be launched: %v", hb.Launch)
+	}
+	am := hb.Launch[0].Container
+	h.beat(0, am)
+	h.must(t, &input.RegisterAttempt{Attempt: yarn.AttemptID{App: r.ID, Attempt: 1}})
+	ids := h.ask(yarn.AttemptID{App: r.ID, Attempt: 1}, 0, 2)
+	h.beat(0, append(ids, am)...)
+	h.beat(0)
+	a := h.p.st.Apps.Get(h.p.st.AppByID(r.ID))
+	if a.Attempt != 2 || a.Failures != 0 || h.state(am) != 0 || h.state(ids[0]) != 0 || h.state(ids[1]) != 0 {
+		t.Errorf("attempt %d after %d failures that count; AM %s, containers %s %s", a.Attempt, a.Failures, h.state(am), h.state(ids[0]), h.state(ids[1]))
+	}
+}
+
+// TestUnhealthyReportIsNotFull: an unhealthy node loses everything in its own way.
+func TestUnhealthyReportIsNotFull(t *testing.T) {
+	h := newHouse(t, 1, true)
+	at := h.run()
+	ids := h.ask(at, 0, 1)
+	h.beat(0, ids...)
+	h.must(t, &input.NodeHeartbeat{ID: h.nodes[0], Unhealthy: true, Full: true, Report: "disk"})
+	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	r := h.must(t, &input.Allocate{Attempt: at, Response: a.Response}).(*input.AllocateReply)
+	if len(r.Completed) != 1 || !strings.Contains(r.Completed[0].Diagnostics, "*unhealthy*") {
+		t.Errorf("%+v", r.Completed)
+	}
+}
+
+func TestUnusedContainersExpire(t *testing.T) {
+	h := newHouse(t, 1, true)
+	at := h.run()
+	ids := h.ask(at, 0, 3)
+	h.beat(0, ids[0])
+	in := &input.ExpireContainers{Containers: []yarn.ContainerID{ids[0], ids[1], {App: at.App, Attempt: 1, Number: 77}}}
+	for range 2 {
+		h.must(t, in)
+	}
+	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	r := h.must(t, &input.Allocate{Attempt: at, Response: a.Response}).(*input.AllocateReply)
+	if len(r.Completed) != 1 || r.Completed[0].Container != ids[1] || r.Completed[0].ExitStatus != yarn.ExitAborted ||
+		r.Completed[0].Diagnostics != "Container expired since it was unused" {
+		t.Errorf("%+v", r.Completed)
+	}
+	if h.state(ids[0]) != yarn.ContainerRunning || h.state(ids[2]) != yarn.ContainerAcquired {
+		t.Errorf("launched: %s, not named: %s", h.state(ids[0]), h.state(ids[2]))
+	}
+}
+
+// TestTotalOfAnAdministrator outlives registrations and drains, and is told.
+func TestTotalOfAnAdministrator(t *testing.T) {
+	h := newHouse(t, 1, true)
+	changes := h.p.st.Meta.NodeChanges
+	if r := h.beat(0); !r.Total.IsZero() {
+		t.Errorf("told %s before anything was set", r.Total)
+	}
+	set := yarn.NewResource(4096, 4)
+	h.must(t, &input.SetNodeResource{ID: h.nodes[0], Total: set})
+	if h.p.st.Meta.NodeChanges != changes+1 {
+		t.Error("the change is not counted")
+	}
+	if r := h.beat(0); r.Total != set {
+		t.Errorf("a heartbeat tells %s", r.Total)
+	}
+	if r := h.register(0, true); r.Total != set || h.node(0).Total != set {
+		t.Errorf("a registration tells %s, in force %s", r.Total, h.node(0).Total)
+	}
+	at := h.run()
+	ids := h.ask(at, 0, 1)
+	h.beat(0, ids...)
+	h.must(t, &input.DrainNode{ID: h.nodes[0]})
+	if h.beat(0, ids...); h.node(0).Total != h.node(0).Allocated {
+		t.Fatalf("a draining node has %s", h.node(0).Total)
+	}
+	h.must(t, &input.DrainNode{ID: h.nodes[0], Back: true})
+	if h.register(0, true, ids...); h.node(0).Total != set || h.node(0).Count != 1 {
+		t.Errorf("back again it has %s and %d containers", h.node(0).Total, h.node(0).Count)
+	}
+}
+
+func TestDialedNodesAreNotOrderedToLaunch(t *testing.T) {
+	h := newHouse(t, 1, true)
+	h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1)})
+	if r := h.beat(0); len(r.Launch) != 0 || h.node(0).Count != 1 {
+		t.Errorf("to be launched: %v, %d containers", r.Launch, h.node(0).Count)
+	}
+}

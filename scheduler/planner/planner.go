@@ -1,0 +1,199 @@
+package planner
+
+import (
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+)
+
+// Options are the planner's modes.
+type Options struct {
+	// Eager adds passes when an ask arrives and when room is freed; without it
+	// passes run on node heartbeats alone, as YARN's do.
+	Eager bool
+	// Level is the highest feature level that this replica knows; 0: this build's.
+	Level uint32
+}
+
+// Planner plans inputs on a state that it owns. It is not for concurrent use.
+type Planner struct {
+	sched *scheduler.Scheduler
+	st    *state.State // the scheduler's
+	opt   Options
+
+	now   int64
+	told  []telling // by application slot: what AMs were answered
+	named []uint32  // container slot → the last full report that named it
+	round uint32    // of full reports
+	ids   idBlock   // of applications, to hand out
+}
+
+// New makes a planner that takes st over. It fails when the queue configuration
+// in the state cannot be read, which a validated one always can.
+func New(st *state.State, opt Options) (*Planner, error) {
+	if opt.Level == 0 {
+		opt.Level = event.Level
+	}
+	sched, err := scheduler.New(st, opt.Eager)
+	if err != nil {
+		return nil, err
+	}
+	return &Planner{sched: sched, st: st, opt: opt}, nil
+}
+
+// State is the planning state. It is for reading, and changes with Plan.
+func (p *Planner) State() *state.State { return p.st }
+
+// Scheduler is what allocates and reserves on the planning state. It is for reading.
+func (p *Planner) Scheduler() *scheduler.Scheduler { return p.sched }
+
+// Config is the queue configuration in force; nil before the cluster is
+// initialized.
+func (p *Planner) Config() *capacity.Config { return p.sched.Config() }
+
+// Plan answers one request at a time given in Unix milliseconds. The events
+// have been applied to State already; the slice is good until the next Plan. No
+// events means that there is nothing to write: the request was refused, or
+// changed nothing.
+func (p *Planner) Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event) {
+	p.now = max(nowMillis, p.st.Meta.NowMillis)
+	p.sched.Begin(p.now)
+	if req.Key != "" {
+		if reply, done := p.remembered(req); done {
+			return reply, nil
+		}
+	}
+	reply := p.planFor(req.Caller, req.Input)
+	p.sched.RunEagerPasses()
+	if req.Key != "" && len(p.sched.Events()) > 0 && reply.Refused() == nil {
+		p.remember(req, reply)
+	}
+	return reply, p.sched.Events()
+}
+
+// planFor plans an input, and records an operation in its caller's name.
+func (p *Planner) planFor(c input.Caller, in input.Input) input.Reply {
+	action := input.Operation(in)
+	if c == (input.Caller{}) || p.Config() == nil || action == "" {
+		return p.plan(in)
+	}
+	target := p.targetOf(in)
+	reply := p.plan(in)
+	if reply.Refused() != nil || !p.changed() {
+		return reply
+	}
+	switch in.(type) {
+	case *input.SetQueues, *input.RollbackQueues:
+		target = strings.TrimSuffix(p.confChanges()+" ("+strings.TrimSpace(target)+")", " ()")
+	}
+	p.audit(c, action, target)
+	return reply
+}
+
+// plan is the one table from an input to what answers it.
+func (p *Planner) plan(in input.Input) input.Reply {
+	if p.Config() == nil {
+		if i, ok := in.(*input.InitCluster); ok {
+			return p.initCluster(i)
+		}
+		return input.Refuse(in, input.Faultf(input.NotInitialized, "run \"rmd cluster init\" on one replica", "this cluster is not initialized"))
+	}
+	switch in := in.(type) {
+	case *input.NodeHeartbeat:
+		return p.nodeHeartbeat(in)
+	case *input.Allocate:
+		return p.certain(p.allocate(in))
+	case *input.NodesHeard:
+		return p.nodesHeard(in)
+	case *input.RegisterNode:
+		return p.registerNode(in)
+	case *input.SubmitApplication:
+		return p.submitApplication(in)
+	case *input.RegisterAttempt:
+		return p.certain(p.registerAttempt(in))
+	case *input.FinishAttempt:
+		return p.certain(p.finishAttempt(in))
+	case *input.KillApplication:
+		return p.killApplication(in)
+	case *input.MoveApplication:
+		return p.moveApplication(in)
+	case *input.SetPriority:
+		return p.setPriority(in)
+	case *input.CancelReservation:
+		return p.cancelReservation(in)
+	case *input.NewApplication:
+		return p.newApplication(in)
+	case *input.AttemptLaunched:
+		return p.attemptLaunched(in)
+	case *input.AttemptLaunchFailed:
+		return p.attemptLaunchFailed(in)
+	case *input.SetLifetime:
+		return p.setLifetime(in)
+	case *input.FailAttempt:
+		return p.failAttempt(in)
+	case *input.IssueDelegationToken:
+		return p.issueToken(in)
+	case *input.RenewDelegationToken:
+		return p.renewToken(in)
+	case *input.CancelDelegationToken:
+		return p.cancelToken(in)
+	case *input.ExpireNode:
+		return p.expireNode(in)
+	case *input.ExpireAttempt:
+		return p.expireAttempt(in)
+	case *input.DrainNode:
+		return p.drainNode(in)
+	case *input.SetHosts:
+		return p.setHosts(in)
+	case *input.SignalContainer:
+		return p.signalContainer(in)
+	case *input.ExpireContainers:
+		return p.expireContainers(in)
+	case *input.SetNodeResource:
+		return p.setNodeResource(in)
+	case *input.UnregisterNode:
+		return p.unregisterNode(in)
+	case *input.SetQueues:
+		return p.setQueues(in)
+	case *input.RollbackQueues:
+		return p.rollbackQueues(in)
+	case *input.SetQueueState:
+		return p.setQueueState(in)
+	case *input.Tick:
+		return p.tick(in)
+	case *input.CreateJoinToken:
+		return p.createJoinToken(in)
+	case *input.UseJoinToken:
+		return p.useJoinToken(in)
+	case *input.SetAccessToken:
+		return p.setAccessToken(in)
+	case *input.RevokeAccessToken:
+		return p.revokeAccessToken(in)
+	case *input.SetAutopilot:
+		return p.setAutopilot(in)
+	case *input.RaiseLevel:
+		return p.raiseLevel(in)
+	case *input.RaiseEpoch:
+		return p.raiseEpoch(in)
+	case *input.Audit:
+		p.sched.Emit(audited(in))
+		return in.NewReply()
+	case *input.InitCluster:
+		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "the cluster is initialized as %s", p.st.Meta.ClusterID))
+	}
+	return input.Refuse(in, input.Faultf(input.InvalidRequest, "upgrade the leader", "the leader does not know input %d", in.Kind()))
+}
+
+// certain has a refusal of an AM wait for an entry: the AM would stop, or begin
+// anew, and a leader that does not know of its end knows nothing of those that a
+// later one has let in.
+func (p *Planner) certain(r input.Reply) input.Reply {
+	if r.Refused() != nil {
+		p.sched.Confirm()
+	}
+	return r
+}

@@ -1,0 +1,127 @@
+package planner
+
+import (
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// settleDown ends a story: one application is left with one plain ask, and is
+// served (38, 40); then nothing is asked, and nothing is reserved (39).
+func (m *machine) settleDown() {
+	m.plan(&input.SetHosts{})
+	keep := m.lastAsker()
+	for _, id := range m.apps {
+		if slot := m.p.st.AppByID(id); slot != 0 && slot != keep && !m.p.st.Apps.Get(slot).State.Ended() {
+			m.plan(&input.KillApplication{ID: id})
+		}
+	}
+	m.sweep(true)
+	m.sweep(true)
+	if keep != 0 && m.p.st.Apps.Has(keep) && m.p.st.Apps.Get(keep).AttemptState == state.AttemptRegistered {
+		m.servesTheLast(keep)
+		a := m.p.st.Apps.Get(keep)
+		m.askNothing(a)
+	}
+	m.sweep(true)
+	if n := m.p.st.Reservations.Len(); n > 0 {
+		m.fail("39: nothing is asked and %d reservations are left", n)
+	}
+	for _, id := range m.apps {
+		m.plan(&input.KillApplication{ID: id})
+	}
+	m.sweep(true)
+	m.sweep(true)
+	if n := m.p.sched.Queue(0); !n.Used.IsZero() || !n.Pending.IsZero() || n.Containers != 0 {
+		m.fail("all applications are dead and root uses %v", n.Used)
+	}
+	m.p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		if n.Count > 0 {
+			m.fail("all applications are dead and %s holds %d containers", n.ID, n.Count)
+		}
+		return true
+	})
+}
+
+// lastAsker is a registered application.
+func (m *machine) lastAsker() uint32 {
+	for _, id := range m.apps {
+		if slot := m.p.st.AppByID(id); slot != 0 && m.p.st.Apps.Get(slot).AttemptState == state.AttemptRegistered {
+			return slot
+		}
+	}
+	return 0
+}
+
+// sweep lets every node have its turn; with done its containers end, but for
+// AMs that run.
+func (m *machine) sweep(done bool) {
+	for _, id := range m.nodes {
+		in := &input.NodeHeartbeat{ID: id}
+		for _, c := range m.p.containersOn(m.p.st.Node(id)) {
+			k := m.p.st.Containers.Get(c)
+			if done && !(k.AM && k.State.Live()) {
+				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: m.p.st.ContainerID(k), State: yarn.ContainerCompleted})
+			}
+		}
+		m.plan(in)
+	}
+}
+
+func (m *machine) askNothing(a *state.App) {
+	in := &input.Allocate{Attempt: a.AttemptID(), Response: a.Response}
+	for slot := a.Asks; slot != 0; slot = m.p.st.Asks.Get(slot).Next {
+		k := m.p.st.Asks.Get(slot)
+		if k.Grows != 0 {
+			c := m.p.st.Containers.Get(k.Grows)
+			in.Updates = append(in.Updates, input.Update{Container: m.p.st.ContainerID(c), Version: m.p.st.SizeVersion(c), Size: c.Size})
+			continue
+		}
+		in.Asks = append(in.Asks, input.Ask{Key: k.Key, Name: yarn.Any, Relax: true})
+	}
+	m.plan(in)
+}
+
+// servesTheLast: an ask of the smallest size that alone is left is served within
+// a sweep when a node has room that its queues allow.
+func (m *machine) servesTheLast(slot uint32) {
+	m.askNothing(m.p.st.Apps.Get(slot))
+	m.sweep(true)
+	a := m.p.st.Apps.Get(slot)
+	size := m.p.Config().MinAlloc
+	if !m.hasRoom(a, size) {
+		return
+	}
+	live := a.Live
+	r := m.plan(&input.Allocate{Attempt: a.AttemptID(), Response: a.Response,
+		Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 9}, Name: yarn.Any, Count: 1, Size: size, Relax: true}}})
+	if r.Refused() != nil {
+		m.fail("the last ask is refused: %v", r.Refused())
+	}
+	m.sweep(false)
+	if m.p.st.Apps.Get(slot).Live <= live {
+		m.fail("40: the only ask, %v, is not served though there is room", size)
+	}
+}
+
+func (m *machine) hasRoom(a *state.App, size yarn.Resource) bool {
+	st, calc := m.p.st, m.p.Config().Calculator
+	tree := m.p.Config().Compute(st.Meta.Cluster)
+	for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
+		most := calc.RoundDown(tree.Capacities[must(m.p.Config().Lookup(st.Queues.Get(q).Path))].EffMax, m.p.Config().MinAlloc)
+		if !calc.FitsIn(st.Queues.Get(q).Used.Add(size), most) || calc.Compare(st.Meta.Cluster, st.Queues.Get(q).Used, most) >= 0 {
+			return false
+		}
+	}
+	if calc.Compare(st.Meta.Cluster, st.Users.Get(a.UserSlot).Used, slowUserLimit(st, m.p.Config(), tree, a)) > 0 {
+		return false
+	}
+	fits := false
+	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		fits = fits || (n.State == yarn.NodeRunning && n.Report != scheduler.TakenBack && !a.Blacklisted(n) && calc.FitsIn(size, n.Unallocated()) &&
+			calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) > 0)
+		return true
+	})
+	return fits
+}

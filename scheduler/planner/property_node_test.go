@@ -1,0 +1,118 @@
+package planner
+
+import (
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// Actions about what nodes say and are told.
+
+// had draws what a node says that it has had, some of which it never was told.
+func (m *machine) had(t *rapid.T, in *input.NodeHeartbeat) {
+	if rapid.IntRange(0, 3).Draw(t, "answers") > 0 {
+		return
+	}
+	n := m.p.st.Nodes.Get(m.p.st.Node(in.ID))
+	for slot := n.Presences; slot != 0; slot = m.p.st.Presences.Get(slot).NextOnNode() {
+		if rapid.Bool().Draw(t, "told") {
+			in.Told = append(in.Told, m.p.st.Presences.Get(slot).App)
+		}
+	}
+	in.Told = append(in.Told, slices.Clone(in.Told)...)
+	for _, c := range m.p.containersOn(m.p.st.Node(in.ID)) {
+		if rapid.Bool().Draw(t, "signalled") {
+			in.Signalled = append(in.Signalled, m.p.st.ContainerID(m.p.st.Containers.Get(c)))
+		}
+	}
+}
+
+// heard is a batch of heartbeats with nothing to say.
+func (m *machine) heard(t *rapid.T) {
+	in := &input.NodesHeard{Nodes: rapid.SliceOfN(rapid.Uint32Range(0, 6), 0, 6).Draw(t, "numbers")}
+	m.plan(in)
+	if n := len(in.Nodes); n > 0 && m.p.st.Nodes.Has(in.Nodes[n-1]) { // those before it had their turn on an earlier state
+		m.checkServed(m.p.st.Nodes.Get(in.Nodes[n-1]).ID)
+	}
+}
+
+func (m *machine) container(t *rapid.T) (yarn.ContainerID, bool) {
+	var all []yarn.ContainerID
+	m.p.st.Containers.Each(func(_ uint32, c *state.Container) bool { all = append(all, m.p.st.ContainerID(c)); return true })
+	if len(all) == 0 {
+		return yarn.ContainerID{}, false
+	}
+	return rapid.SampledFrom(all).Draw(t, "container"), true
+}
+
+func (m *machine) signal(t *rapid.T) {
+	if id, ok := m.container(t); ok {
+		m.plan(&input.SignalContainer{Container: id, Command: uint8(rapid.IntRange(0, 4).Draw(t, "command"))})
+	}
+}
+
+// unused expires containers: only those that their AM was told of and that were
+// not started may end by it.
+func (m *machine) unused(t *rapid.T) {
+	id, ok := m.container(t)
+	if !ok {
+		return
+	}
+	before := *m.p.st.Containers.Get(m.p.find(m.nodeOf(id), id))
+	m.plan(&input.ExpireContainers{Containers: []yarn.ContainerID{id, {}, id}})
+	slot := m.p.find(m.nodeOf(id), id)
+	if gone := slot == 0 || m.p.st.Containers.Get(slot).State != before.State; gone != before.Unstarted() {
+		m.fail("%s, which was %+v, expired: %v", id, before, gone)
+	}
+}
+
+func (m *machine) nodeOf(id yarn.ContainerID) uint32 {
+	var node uint32
+	m.p.st.Containers.Each(func(_ uint32, c *state.Container) bool {
+		if m.p.st.ContainerID(c) == id {
+			node = c.Node
+		}
+		return node == 0
+	})
+	return node
+}
+
+// hostLists refuses a few hosts, mostly none. What is refused does not serve.
+func (m *machine) hostLists(t *rapid.T) {
+	in := &input.SetHosts{Graceful: rapid.Bool().Draw(t, "graceful"), TimeoutMillis: rapid.SampledFrom([]int64{0, 500}).Draw(t, "timeout")}
+	in.Exclude = rapid.SliceOfN(rapid.SampledFrom([]string{"H0", " h1", "h4"}), 0, 2).Draw(t, "exclude")
+	if rapid.IntRange(0, 5).Draw(t, "listed") == 0 {
+		in.Include = slices.Clone(hosts[:4])
+	}
+	m.plan(in)
+	m.p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		if scheduler.Serving(n) && !m.p.st.Hosts.Allowed(n.ID.Host) {
+			m.fail("%s is refused and serves", n.ID)
+		}
+		return true
+	})
+	again := len(m.log)
+	if r := m.plan(in).(*input.SetHostsReply); len(r.Leaving)+len(r.Returning) > 0 || len(m.log) != again {
+		m.fail("the same lists once more: %+v", r)
+	}
+}
+
+// checkFull: what a node has not named in its full report is not there.
+func (m *machine) checkFull(in *input.NodeHeartbeat) {
+	slot := m.p.st.Node(in.ID)
+	if !in.Full || in.Unhealthy || !m.p.st.Nodes.Get(slot).Heard() {
+		return
+	}
+	for _, c := range m.p.containersOn(slot) {
+		k := m.p.st.Containers.Get(c)
+		named := slices.ContainsFunc(in.Statuses, func(s input.ContainerStatus) bool { return s.Container == m.p.st.ContainerID(k) })
+		if k.Launched && !named {
+			m.fail("%s was launched on %s, which does not name it", m.p.st.ContainerID(k), in.ID)
+		}
+	}
+}

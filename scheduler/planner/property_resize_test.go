@@ -1,0 +1,73 @@
+package planner
+
+import (
+	"pgregory.net/rapid"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// Actions about containers that change their size.
+
+// updates draws what an AM wants changed: mostly of containers of its own, by the
+// version that they have.
+func (m *machine) updates(t *rapid.T, slot uint32, in *input.Allocate) {
+	if rapid.IntRange(0, 2).Draw(t, "updates") > 0 {
+		return
+	}
+	for _, c := range m.p.liveOf(slot) {
+		if rapid.IntRange(0, 2).Draw(t, "update") > 0 {
+			continue
+		}
+		k := m.p.st.Containers.Get(c)
+		u := input.Update{Container: m.p.st.ContainerID(k), Version: m.p.st.SizeVersion(k), Type: rapid.SampledFrom([]input.UpdateType{0, 0, 0, 1, 1, 2, 3, 4}).Draw(t, "type"),
+			Size: m.size(t, 8)}
+		if rapid.IntRange(0, 5).Draw(t, "late") == 0 {
+			u.Version++
+		}
+		in.Updates = append(in.Updates, u)
+	}
+}
+
+// checkUpdates holds that what an AM asked is done, asked for, or refused with a
+// word.
+func (m *machine) checkUpdates(in *input.Allocate, r *input.AllocateReply) {
+	refused := map[uint32]bool{}
+	for _, e := range r.UpdateErrors {
+		refused[e.Update] = true
+	}
+	for i, u := range in.Updates {
+		if refused[uint32(i)] || u.Type > input.DecreaseResource {
+			continue
+		}
+		slot := m.p.find(m.nodeOf(u.Container), u.Container)
+		if slot == 0 {
+			continue // its end was asked for as well
+		}
+		if c := m.p.st.Containers.Get(slot); c.State.Live() && u.Type == input.DecreaseResource && c.Size != yarn.ComponentMin(c.Size, u.Size) && u.Size[yarn.Memory] >= m.p.Config().MinAlloc[yarn.Memory] &&
+			u.Size[yarn.VCores] >= m.p.Config().MinAlloc[yarn.VCores] && m.p.st.SizeVersion(c) == u.Version {
+			m.fail("%s was to shrink to %v and has %v", u.Container, u.Size, c.Size)
+		}
+	}
+}
+
+// sizes draws what a node says of containers that have grown, and which orders of
+// sizes it has had.
+func (m *machine) sizes(t *rapid.T, in *input.NodeHeartbeat) {
+	for _, c := range m.p.containersOn(m.p.st.Node(in.ID)) {
+		k := m.p.st.Containers.Get(c)
+		r := m.p.st.Resize(k)
+		if r == nil {
+			continue
+		}
+		id := m.p.st.ContainerID(k)
+		switch rapid.IntRange(0, 5).Draw(t, "says") {
+		case 0:
+			in.Sizes = append(in.Sizes, input.ContainerSize{Container: id, Size: m.size(t, 8)})
+		case 1, 2:
+			in.Sizes = append(in.Sizes, input.ContainerSize{Container: id, Size: k.Size})
+		case 3:
+			in.SizesTold = append(in.SizesTold, input.SizeOrder{Container: id, Version: r.Version}, input.SizeOrder{Container: id, Version: r.Version - 1})
+		}
+	}
+}

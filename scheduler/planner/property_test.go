@@ -1,0 +1,240 @@
+package planner
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// Longer stories than rapid's usual ones: reservations need a few steps to come
+// about. -rapid.steps and -rapid.checks still override it.
+func init() {
+	if err := errors.Join(flag.Set("rapid.steps", "100"), flag.Set("rapid.checks", "200")); err != nil {
+		panic(err)
+	}
+}
+
+// machine is a planner under random inputs. After every input all invariants of
+// the specification's part B that apply are held against the state.
+type machine struct {
+	events []event.Event // of the last input
+	t      *rapid.T
+	p      *Planner
+	opt    Options
+	now    int64
+	log    []event.Event
+	inputs []string
+	dirty  int // inputs since the last comparison with a rebuilt planner
+
+	kinds    int
+	dominant bool
+	lazy     bool
+	variant  int
+	nodes    []yarn.NodeID
+	apps     []yarn.ApplicationID
+	seen     map[event.ContainerRef]bool // container numbers given out
+	promised map[uint64]event.ContainerRef
+}
+
+func TestRandomInputs(t *testing.T) {
+	randomStories(t, (*machine).actions)
+}
+
+// TestRandomReservations does little but ask, complete and heartbeat on a few
+// nodes that hardly ever fit what is asked: reservations all the time.
+func TestRandomReservations(t *testing.T) {
+	randomStories(t, (*machine).reservingActions)
+}
+
+func randomStories(t *testing.T, actions func(m *machine) map[string]func(*rapid.T)) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(t)
+		do := actions(m)
+		defer func() {
+			r := recover()
+			switch r.(type) {
+			case nil:
+			case string, runtime.Error: // the planner's own; rapid stops a story by a panic of another type
+				t.Fatalf("%v\n%s\ninputs:\n%s", r, debug.Stack(), m.story())
+			default:
+				panic(r)
+			}
+		}()
+		t.Repeat(do)
+		m.settleDown()
+		m.replay()
+	})
+}
+
+func (m *machine) story() string {
+	var out string
+	for i, s := range m.inputs {
+		out += fmt.Sprintf("%3d %s\n", i, s)
+	}
+	return out
+}
+
+func newMachine(t *rapid.T) *machine {
+	m := &machine{t: t, now: 1_000, seen: map[event.ContainerRef]bool{}, promised: map[uint64]event.ContainerRef{}}
+	m.opt.Eager = rapid.Bool().Draw(t, "eager")
+	m.dominant = rapid.Bool().Draw(t, "dominant")
+	m.lazy = rapid.Bool().Draw(t, "lazy cancel")
+	m.kinds = 2
+	if m.dominant && rapid.Bool().Draw(t, "gpu") {
+		m.kinds = 3
+	}
+	m.variant = rapid.SampledFrom([]int{3, 0, 1, 2, 3}).Draw(t, "tree")
+	m.p = must(New(state.New(), m.opt))
+	r := m.plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: m.properties(), Entropy: testEntropy})
+	if f := r.Refused(); f != nil {
+		t.Fatalf("configuration: %v", f)
+	}
+	for range rapid.IntRange(2, 5).Draw(t, "nodes") {
+		m.registerNode(t)
+	}
+	for range rapid.IntRange(0, 4).Draw(t, "applications") {
+		m.submit(t)
+	}
+	return m
+}
+
+// plan gives one input to the planner and holds everything against what comes.
+func (m *machine) plan(in input.Input) input.Reply { return m.request(input.Request{Input: in}) }
+
+func (m *machine) request(req input.Request) input.Reply {
+	in := req.Input
+	m.now += 10
+	m.tell("%T %+v", in, in)
+	before := m.p.st.Fork()
+	var twin *Planner
+	if m.dirty++; m.dirty >= 3 {
+		m.dirty = 0
+		twin = must(New(m.p.st.Fork(), m.opt))
+		twin.ids = m.p.ids // which no state can tell
+	}
+	reply, events := m.p.Plan(m.now, req)
+	for _, e := range events {
+		m.tell("      %s %+v", e.Kind(), e)
+	}
+	m.log = append(m.log, events...)
+	m.refusalsLeaveNothing(before, reply, events)
+	if twin != nil {
+		m.rebuiltIsTheSame(twin, req, reply, events)
+	}
+	m.check(before, in, events)
+	return reply
+}
+
+// tell adds a line to the story that a failure prints.
+func (m *machine) tell(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if i := strings.Index(line, "Properties:["); i >= 0 {
+		line = fmt.Sprintf("%s… tree %d dominant %v lazy %v", line[:i], m.variant, m.dominant, m.lazy)
+	}
+	m.inputs = append(m.inputs, line)
+}
+
+// refusalsLeaveNothing is invariant 33. What an AM is refused may write the time: it
+// waits for an entry.
+func (m *machine) refusalsLeaveNothing(before *state.State, reply input.Reply, events []event.Event) {
+	if reply.Refused() != nil && !onlyTime(events) {
+		m.fail("33: a refused input (%v) led to %d events", reply.Refused(), len(events))
+	}
+	if len(events) == 0 && m.p.st.Digest() != before.Digest() {
+		m.fail("33: the state changed without an event")
+	}
+}
+
+func onlyTime(events []event.Event) bool {
+	return !slices.ContainsFunc(events, func(e event.Event) bool { return e.Kind() != event.KindTimeAdvanced })
+}
+
+// rebuiltIsTheSame holds a planner made from a fork of the state against the one
+// that has lived through it all: same events, same reply, same derived views.
+func (m *machine) rebuiltIsTheSame(twin *Planner, req input.Request, reply input.Reply, events []event.Event) {
+	again, same := twin.Plan(m.now, req)
+	if string(bytesOf(events)) != string(bytesOf(same)) {
+		m.fail("a rebuilt planner emits %d events, not %d:\n%+v", len(same), len(events), kindsOf(same))
+	}
+	if string(input.EncodeReply(nil, reply)) != string(input.EncodeReply(nil, again)) {
+		m.fail("a rebuilt planner replies %+v, not %+v", again, reply)
+	}
+	if twin.st.Digest() != m.p.st.Digest() {
+		m.fail("a rebuilt planner's state has another digest")
+	}
+	if !m.p.sched.Probe().Stale() && m.p.Config() != nil {
+		fresh := must(New(m.p.st.Fork(), m.opt))
+		if why := m.p.sched.Probe().ViewsDiffer(fresh.sched); why != "" {
+			m.fail("the derived views are not those of the state: %s", why)
+		}
+	}
+}
+
+func kindsOf(events []event.Event) []string {
+	var out []string
+	for _, e := range events {
+		out = append(out, fmt.Sprintf("%s %+v", e.Kind(), e))
+	}
+	return out
+}
+
+// replay holds the whole log against an empty state, through its bytes.
+func (m *machine) replay() {
+	b, err := event.Decode((&event.Batch{Level: 1, Events: m.log}).Encode())
+	if err != nil {
+		m.fail("decode the log: %v", err)
+	}
+	st := state.New()
+	for i, e := range b.Events {
+		if err := st.Apply(e); err != nil {
+			m.fail("replay event %d: %v", i, err)
+		}
+	}
+	if st.Digest() != m.p.st.Digest() {
+		m.fail("the log replayed gives another digest")
+	}
+	again := reencode(m.t, m.p.st.Fork())
+	if again.Digest() != m.p.st.Digest() {
+		m.fail("a restored state has another digest")
+	}
+}
+
+func (m *machine) fail(format string, args ...any) {
+	m.t.Fatalf("%s\ninputs:\n%s", fmt.Sprintf(format, args...), m.story())
+}
+
+// TestSameInputsGiveTheSameBytes: no map order, clock or address gets in.
+func TestSameInputsGiveTheSameBytes(t *testing.T) {
+	run := func(seed int) []byte {
+		var log []event.Event
+		gen := rapid.Custom(func(t *rapid.T) []event.Event {
+			m := newMachine(t)
+			actions := m.actions()
+			names := sortedKeys(actions)
+			for range 60 {
+				actions[rapid.SampledFrom(names).Draw(t, "action")](t)
+			}
+			return m.log
+		})
+		log = gen.Example(seed)
+		return bytesOf(log)
+	}
+	for seed := range 4 {
+		a, b := run(seed), run(seed)
+		if len(a) < 100 || string(a) != string(b) {
+			t.Errorf("seed %d: two runs of the same inputs wrote %d and %d bytes, which differ", seed, len(a), len(b))
+		}
+	}
+}

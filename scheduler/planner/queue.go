@@ -1,0 +1,215 @@
+package planner
+
+import (
+	"errors"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+func (p *Planner) initCluster(in *input.InitCluster) input.Reply {
+	if in.ClusterID == "" || in.ClusterTimestamp <= 0 {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "", "a cluster needs an id and a timestamp"))
+	}
+	cfg, fault := parseQueues(in.Properties)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	states, _, fault := p.statesFor(cfg)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	p.sched.Emit(&event.ClusterInitialized{ClusterID: in.ClusterID, ClusterTimestamp: in.ClusterTimestamp, Level: event.Level})
+	p.sched.Emit(p.configured(cfg, states, 1, "", "first configuration"))
+	p.rollKeys(in.Entropy)
+	return &input.SetQueuesReply{Version: 1, Warnings: warningsOf(cfg)}
+}
+
+func parseQueues(props []input.Property) (*capacity.Config, *input.Fault) {
+	list := make([]capacity.Property, len(props))
+	for i, q := range props {
+		list[i] = capacity.Property(q)
+	}
+	cfg, err := capacity.Parse(list)
+	if err != nil {
+		return nil, invalidQueues(err)
+	}
+	return cfg, nil
+}
+
+func invalidQueues(err error) *input.Fault {
+	f := input.Faultf(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")
+	var invalid *capacity.Invalid
+	if errors.As(err, &invalid) {
+		for _, x := range invalid.Faults {
+			f.Details = append(f.Details, x.String())
+		}
+	} else {
+		f.Details = []string{err.Error()}
+	}
+	return f
+}
+
+func warningsOf(cfg *capacity.Config) []string {
+	var out []string
+	for _, w := range cfg.Warnings {
+		out = append(out, w.String())
+	}
+	return out
+}
+
+// configured is the event of a configuration and the states of its queues.
+func (p *Planner) configured(cfg *capacity.Config, states []yarn.QueueState, version uint64, author, comment string) *event.QueuesConfigured {
+	e := &event.QueuesConfigured{Version: version, Kinds: cfg.Kinds, Dominant: cfg.Calculator.Dominant, Author: author, Comment: comment}
+	for _, q := range cfg.Properties() {
+		e.Properties = append(e.Properties, event.Property{Name: q.Name, Value: q.Value})
+	}
+	for i := range cfg.Queues {
+		q := &cfg.Queues[i]
+		e.Queues = append(e.Queues, event.QueueDefinition{Path: q.Path, Leaf: q.Leaf, State: states[i]})
+	}
+	return e
+}
+
+// holdsApps says whether a queue, or one below it, has applications.
+func (p *Planner) holdsApps(path string) bool {
+	slot := p.st.Queue(path)
+	if slot == 0 {
+		return false
+	}
+	q := p.st.Queues.Get(slot)
+	if q.Leaf {
+		return q.Apps() > 0
+	}
+	return slices.ContainsFunc(q.Children, func(c uint32) bool { return p.holdsApps(p.st.Queues.Get(c).Path) })
+}
+
+func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
+	v := p.st.Version()
+	if in.IfVersion != 0 && in.IfVersion != v.Version {
+		return input.Refuse(in, input.Faultf(input.VersionConflict, "read it again with \"rmd conf get\" and repeat the change",
+			"version %d is in force, not %d", v.Version, in.IfVersion))
+	}
+	cfg, fault := parseQueues(in.Properties)
+	if fault == nil {
+		fault = p.replaceable(cfg)
+	}
+	var states []yarn.QueueState
+	var notes []string
+	if fault == nil {
+		states, notes, fault = p.statesFor(cfg)
+	}
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	reply := &input.SetQueuesReply{Version: v.Version, Warnings: append(notes, warningsOf(cfg)...)}
+	if in.DryRun {
+		return reply
+	}
+	reply.Version++
+	p.sched.Emit(p.configured(cfg, states, reply.Version, in.Author, in.Comment))
+	p.reconfigured()
+	return reply
+}
+
+func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
+	stopped := func(path string) bool {
+		slot := p.st.Queue(path)
+		return slot == 0 || p.st.Queues.Get(slot).State == yarn.QueueStopped
+	}
+	if err := cfg.Validate(p.Config(), p.holdsApps, stopped); err != nil {
+		return invalidQueues(err)
+	}
+	return nil
+}
+
+// reconfigured is what follows a new configuration: AM limits and limits on
+// parallel applications may allow more than before; when more kinds of resource
+// count, a reservation may turn out to be larger than its node; and eager
+// cancellation ends what lazy cancellation had left to the nodes' turns.
+func (p *Planner) reconfigured() {
+	var nodes []uint32
+	p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool { nodes = append(nodes, r.Node); return true })
+	for _, n := range nodes {
+		p.sched.CancelUnsuited(n)
+	}
+	p.sched.ActivateAll()
+	p.sched.StartNonRunnable()
+}
+
+func (p *Planner) rollbackQueues(in *input.RollbackQueues) input.Reply {
+	for _, v := range p.st.Versions {
+		if v.Version != in.To {
+			continue
+		}
+		set := &input.SetQueues{Author: in.Author, Comment: in.Comment}
+		for _, q := range v.Properties {
+			set.Properties = append(set.Properties, input.Property{Name: q.Name, Value: q.Value})
+		}
+		return p.setQueues(set)
+	}
+	return input.Refuse(in, input.Faultf(input.NoSuchVersion, "see \"rmd conf history\"", "version %d is not kept", in.To))
+}
+
+// setQueueState stops or starts a queue. Stopping a parent stops everything
+// below it; a queue with applications drains first. The change is of the queue's
+// state alone: it stands until the queue is started, or until a configuration
+// states another (statesFor).
+func (p *Planner) setQueueState(in *input.SetQueueState) input.Reply {
+	i, err := p.Config().Lookup(in.Queue)
+	if err != nil {
+		return input.Refuse(in, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "%v", err))
+	}
+	q := p.sched.Queue(int32(i))
+	switch in.State {
+	case yarn.QueueStopped:
+		p.stopQueue(int32(i))
+		p.drainChain(int32(i))
+	case yarn.QueueRunning:
+		if parent := int32(p.Config().Queues[i].Parent); parent >= 0 && p.sched.Queue(parent).State != yarn.QueueRunning {
+			return input.Refuse(in, input.Faultf(input.QueueStopped, "start the parent first", "the parent of %s is not RUNNING", q.Path))
+		}
+		p.setState(int32(i), yarn.QueueRunning)
+	default:
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "RUNNING or STOPPED", "a queue cannot be set to %s", in.State))
+	}
+	return in.NewReply()
+}
+
+func (p *Planner) setState(i int32, to yarn.QueueState) {
+	if q := p.sched.Queue(i); q.State != to {
+		p.sched.Emit(&event.QueueStateChanged{Path: q.Path, State: to})
+	}
+}
+
+func (p *Planner) stopQueue(i int32) {
+	for _, c := range p.Config().Queues[i].Children {
+		p.stopQueue(int32(c))
+	}
+	to := yarn.QueueStopped
+	if p.holdsApps(p.Config().Queues[i].Path) {
+		to = yarn.QueueDraining
+	}
+	p.setState(i, to)
+}
+
+// drainChain stops draining ancestors that have nothing left to drain.
+func (p *Planner) drainChain(i int32) {
+	for ; i >= 0; i = int32(p.Config().Queues[i].Parent) {
+		if q := p.sched.Queue(i); q.State == yarn.QueueDraining && !p.holdsApps(q.Path) {
+			p.setState(i, yarn.QueueStopped)
+		}
+	}
+}
+
+// finishDraining stops a draining leaf, and its ancestors, with its last
+// application.
+func (p *Planner) finishDraining(leaf int32) {
+	if p.sched.Queue(leaf).State == yarn.QueueDraining {
+		p.drainChain(leaf)
+	}
+}

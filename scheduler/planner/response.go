@@ -1,0 +1,252 @@
+package planner
+
+import (
+	"math"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// What an AM is told is numbered, and an AM repeats the number of the last answer
+// that it has. An answer with something in it is written; an idle one is not, and
+// so leaves no trace for the next leader. A copy of a call may lie in a connection
+// for minutes: it must not pass for the AM's next call, or what it is answered
+// counts as told though nobody has heard it.
+//
+// The numbers of a caller that counts (input.Allocate.Counted) therefore come in
+// blocks, and no two leaderships give numbers of the same block: one may give those
+// of the block of the last number written, when that was written by itself, and
+// begins the next block by writing its first answer to an attempt. So whoever
+// names the last number of the present leadership has had it from that, and is the
+// AM at its latest call, for a copy of an older one names an older number. Whoever
+// names another number has not had the last answer, or is late: it is answered
+// the same again, which the AM needs and of which a late copy takes nothing away.
+//
+// A leader's first call of an AM may be a late copy itself, and a leader that is none
+// any more may answer without an entry, by a number of a block that is over. So until
+// an AM has shown that it knows a number of the present leader's, a call is let in
+// that is newer than those which that has seen. It is answered with what the AM may
+// not have had.
+
+// blockSize is how many numbers a leadership may give after one written.
+const blockSize = 1024
+
+// numberMax is the last number that begins nothing: above it an AM has to register
+// again.
+const numberMax = math.MaxInt32 - 2*blockSize
+
+// telling is what this leadership knows of its answers to an attempt.
+type telling struct {
+	app, attempt uint32
+	known        bool   // it has given a number, or has seen the AM register
+	last         int32  // number of the last answer
+	of           int32  // what the call carried that it answers; -1: none
+	top          int32  // highest number given, also before the AM registered anew
+	first        int32  // first number of this leadership; 0: the AM has shown that it has it
+	idle         bool   // there was nothing in the last answer, and the call changed nothing
+	body         uint64 // what that asked
+}
+
+// turn is what an AM's call is, by its number.
+type turn uint8
+
+const (
+	turnWrong turn = iota // of no use: the AM has gone on, or counts otherwise
+	turnAgain             // the call that was answered last: the same answer
+	turnAfter             // one after it, though the AM has not had its answer: a late copy was answered
+	turnNext              // the next call
+)
+
+// telling finds what is known of the current attempt of an application. It is
+// good until that of another one is asked for.
+func (p *Planner) telling(slot uint32) *telling {
+	for int(slot) >= len(p.told) {
+		p.told = append(p.told, telling{})
+	}
+	t := &p.told[slot]
+	if a := p.st.Apps.Get(slot); t.app != a.ID.Seq || t.attempt != a.Attempt {
+		*t = telling{app: a.ID.Seq, attempt: a.Attempt}
+	}
+	return t
+}
+
+// turn judges a call; n is the number of its answer.
+func (t *telling) turn(in *input.Allocate, a *state.App, now int64) (_ turn, n int32) {
+	r := in.Response
+	switch {
+	case r < 0 || r == math.MaxInt32 || t.top > numberMax:
+		return turnWrong, 0
+	case !in.Counted:
+		t.known = false
+		switch {
+		case r == a.Response-1:
+			return turnAgain, a.Response
+		case r < a.Response:
+			return turnWrong, 0
+		}
+		return turnNext, r + 1
+	case !t.known:
+		return t.begin(in, a, now)
+	case r == t.last:
+		return turnNext, t.top + 1
+	case r == t.of && another(in, t.body) && t.idle:
+		return turnNext, t.top + 1
+	case r == t.of && another(in, t.body): // what it asks would be lost
+		return turnWrong, 0
+	case r == t.of:
+		return turnAgain, t.last
+	case r > t.of && r < t.first:
+		return turnAfter, t.after(r)
+	}
+	return turnWrong, 0
+}
+
+// after is the number of the answer to a call of a leadership before. It tells a later leader which call that was,
+// unless this leadership has given higher ones; then it is not the next one either, or a call that names the highest
+// one would be taken for the one that was answered.
+func (t *telling) after(r int32) int32 {
+	if n := r + 1 + blockSize; n > t.top {
+		return n
+	}
+	return t.top + 3
+}
+
+// begin judges the first call that this leadership sees of an attempt. That it
+// names the number written last, or a later one, shows that the AM has heard that;
+// one that led to that number is answered as it was. So is one that asks nothing
+// and is newer than that, of a leadership before: a late copy led to that number, by
+// a leader that saw no other call of the AM. (What such a call asks could be here
+// already: its AM has to register again.)
+func (t *telling) begin(in *input.Allocate, a *state.App, now int64) (_ turn, n int32) {
+	switch r := in.Response; {
+	case a.Response == 0 && r == 0:
+		// Nothing was told since the AM registered. What was given before that is not
+		// known any more: an AM that calls every few milliseconds has not come so far.
+		return turnNext, blockSize + int32((now-a.AttemptMillis)>>2&(1<<30-1))
+	case r >= a.Response && a.Response > 0 && r < numberMax:
+		return turnNext, r + 1 + blockSize
+	case r == a.Response-1 || r == a.Response-2 || r == a.Response-1-blockSize || r == 0:
+		return turnAgain, a.Response
+	case r > a.Response-1-blockSize && r/blockSize < a.Response/blockSize && bodyOf(in) == 0:
+		return turnAgain, a.Response
+	}
+	return turnWrong, 0
+}
+
+// mustWrite says whether an answer is written though nothing is in it.
+func (t *telling) mustWrite(in *input.Allocate, a *state.App, n int32) bool {
+	return in.Counted && (!t.known || a.Response == 0 || n/blockSize != a.Response/blockSize)
+}
+
+// give notes the answer to a call that is not answered again; idle: there was
+// nothing in it, and the call has changed nothing.
+func (t *telling) give(in *input.Allocate, turn turn, n int32, idle bool) {
+	switch {
+	case !in.Counted:
+		return
+	case !t.known:
+		t.known, t.first = true, n
+	case turn == turnNext && in.Response == t.last:
+		t.first = 0
+	}
+	t.last, t.of, t.top, t.idle, t.body = n, in.Response, n, idle, bodyOf(in)
+}
+
+// count begins the count of an attempt whose AM has registered.
+func (t *telling) count(response int32) {
+	top := t.top
+	if !t.known && response > 0 {
+		top = response | (blockSize - 1) // what leaders before may have given
+	}
+	if top > numberMax/2 {
+		top = 0
+	}
+	*t = telling{app: t.app, attempt: t.attempt, known: true, of: -1, top: top}
+}
+
+// unheard says whether there was something in an answer, of which an AM that has
+// not had it must hear.
+func (p *Planner) unheard(slot uint32, n int32) bool {
+	for c := p.st.Apps.Get(slot).Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
+		if k := p.st.Containers.Get(c); k.GrantedIn == n || k.CompletedIn == n {
+			return true
+		}
+		if _, told := p.resized(p.st.Containers.Get(c), n); told {
+			return true
+		}
+	}
+	return false
+}
+
+// another says whether a call asks something else than the one of the same number
+// that was answered: its AM has given that up, and asks for more.
+func another(in *input.Allocate, body uint64) bool {
+	b := bodyOf(in)
+	return b != 0 && b != body
+}
+
+// bodyOf tells what two calls of the same number ask from one another; 0 when it
+// is nothing.
+func bodyOf(in *input.Allocate) uint64 {
+	if len(in.Asks)+len(in.Releases)+len(in.BlacklistAdd)+len(in.BlacklistRemove)+len(in.Updates) == 0 {
+		return 0
+	}
+	h := uint64(14695981039346656037)
+	number := func(n uint64) { h = (h ^ n) * 1099511628211; h ^= h >> 29 }
+	text := func(s string) {
+		number(uint64(len(s)))
+		for i := range len(s) {
+			number(uint64(s[i]))
+		}
+	}
+	for _, a := range in.Asks {
+		number(uint64(uint32(a.Key.Priority)))
+		number(uint64(a.Key.AllocationID))
+		text(a.Name)
+		number(uint64(a.Count))
+		number(uint64(boolToInt(a.Relax)))
+		resource(a.Size, number)
+	}
+	number(uint64(len(in.Asks)))
+	for _, id := range in.Releases {
+		number(id.Number)
+	}
+	for _, u := range in.Updates {
+		number(u.Container.Number)
+		number(uint64(uint32(u.Version))<<8 | uint64(u.Type))
+		number(uint64(boolToInt(u.Opportunistic)))
+		resource(u.Size, number)
+	}
+	for _, list := range [][]string{in.BlacklistAdd, in.BlacklistRemove} {
+		number(uint64(len(list)))
+		for _, s := range list {
+			text(s)
+		}
+	}
+	return h | 1
+}
+
+func resource(r yarn.Resource, number func(uint64)) {
+	for _, v := range r {
+		number(uint64(v))
+	}
+}
+
+// Twin is a planner on a fork of the planning state that knows what p knows, and
+// must decide as p does. It is made to check p.
+func (p *Planner) Twin() (*Planner, error) {
+	q, err := New(p.st.Fork(), p.opt)
+	if err == nil {
+		q.told, q.ids = slices.Clone(p.told), p.ids
+	}
+	return q, err
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,266 @@
+package planner
+
+import (
+	"testing"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// counting is an AM that counts its answers, of which the house is told by calls.
+type counting struct {
+	*house
+	at   yarn.AttemptID
+	last int32
+}
+
+func newCounting(t *testing.T) *counting {
+	h := newHouse(t, 1, true)
+	h.p.setEager(false) // what is asked waits for the node
+	return &counting{house: h, at: h.run()}
+}
+
+func (c *counting) call(response int32, asks ...input.Ask) *input.Allocate {
+	return &input.Allocate{Attempt: c.at, Response: response, Asks: asks, Counted: true}
+}
+
+// pull is the AM's next call, whose answer it hears.
+func (c *counting) pull(asks ...input.Ask) *input.AllocateReply {
+	c.t.Helper()
+	r := c.must(c.t, c.call(c.last, asks...)).(*input.AllocateReply)
+	c.last = r.Response
+	return r
+}
+
+// late brings a call whose answer nobody hears.
+func (c *counting) late(in *input.Allocate, refused bool) {
+	c.t.Helper()
+	if r, _ := c.try(in); (r.Refused() != nil) != refused || (refused && r.Refused().Reason != input.WrongResponse) {
+		c.t.Errorf("the late call %d is answered %+v", in.Response, r)
+	}
+}
+
+// elect has another leader take over.
+func (c *counting) elect() (before *Planner) {
+	before = c.p
+	c.p = must(New(c.p.st.Fork(), Options{}))
+	return before
+}
+
+// granted pulls until nothing more comes.
+func (c *counting) granted() (n int) {
+	for range 4 {
+		n += len(c.pull().Granted)
+	}
+	return n
+}
+
+// TestLateCallTakesNothing: a copy of a call comes when its AM has gone on by idle
+// answers and a container waits to be told, also when a leader has come between, and
+// when two copies come one after the other.
+func TestLateCallTakesNothing(t *testing.T) {
+	for _, elected := range []bool{false, true} {
+		for copies := range int32(4) {
+			c := newCounting(t)
+			c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
+			first := c.last
+			for range 3 {
+				c.pull()
+			}
+			if elected {
+				c.elect()
+			}
+			c.beat(0)
+			for i := range copies {
+				// The first call that a leader sees is answered, whatever it is.
+				c.late(c.call(first+i), !elected && i < 2)
+			}
+			if n := c.granted(); n != 1 {
+				t.Errorf("elected %v, %d copies: the AM was told of %d containers", elected, copies, n)
+			}
+		}
+	}
+}
+
+// TestLateCallOfTheLeaderBefore: a late copy of a call is all that one leader sees of an AM, and the next one knows
+// of nothing but that. The AM goes on all the same when it asks nothing, and hears of everything once, also of what
+// the copy was told.
+func TestLateCallOfTheLeaderBefore(t *testing.T) {
+	for _, idle := range []int{2, 3, blockSize - 2, blockSize + 5} {
+		for back := int32(1); back <= 2; back++ {
+			for _, beat := range []int{0, 1, 2} { // when the container is there: before the copy, after it, at the end
+				c := newCounting(t)
+				c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
+				for range idle {
+					c.pull()
+				}
+				for leader := range 2 {
+					if c.elect(); beat == leader {
+						c.beat(0)
+					}
+					if leader == 0 {
+						c.late(c.call(c.last-back), false)
+					}
+				}
+				n := c.granted()
+				if beat == 2 {
+					c.beat(0)
+					n = c.granted()
+				}
+				if n != 1 {
+					t.Errorf("%d idle answers, a copy %d older, beat %d: the AM was told of %d containers", idle, back, beat, n)
+				}
+			}
+		}
+	}
+}
+
+// TestAnswerLost: the same call again is answered the same, by whoever leads.
+func TestAnswerLost(t *testing.T) {
+	for _, when := range []int{0, 1, 2} {
+		c := newCounting(t)
+		c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
+		c.pull()
+		if when == 0 {
+			c.elect()
+		}
+		c.beat(0)
+		in := c.call(c.last)
+		lost := c.must(t, in).(*input.AllocateReply)
+		if when == 1 {
+			c.elect()
+		}
+		again := c.must(t, in).(*input.AllocateReply)
+		if len(lost.Granted) != 1 || len(again.Granted) != 1 || again.Granted[0].Container != lost.Granted[0].Container || again.Response != lost.Response {
+			t.Errorf("%d: %+v, then %+v", when, lost, again)
+		}
+		c.last = again.Response
+		if n := c.granted(); n != 0 {
+			t.Errorf("%d: told of %d more", when, n)
+		}
+	}
+}
+
+// TestAnsweredByALeaderThatIsNone: its idle answer is one that the present leader does
+// not know of; what the AM asks next is read all the same.
+func TestAnsweredByALeaderThatIsNone(t *testing.T) {
+	c := newCounting(t)
+	c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
+	ghost := c.elect()
+	c.beat(0)
+	in := c.call(c.last)
+	c.late(in, false)
+	r, events := ghost.Plan(c.now, input.Request{Input: in})
+	if r.Refused() != nil || len(events) > 0 {
+		t.Fatalf("%+v, %v", r, kindsOf(events))
+	}
+	c.last = r.(*input.AllocateReply).Response
+	first := c.pull(askFor(yarn.SchedulerKey{Priority: 2}))
+	c.beat(0)
+	if n := len(first.Granted) + c.granted(); n != 2 {
+		t.Errorf("the AM was told of %d containers", n)
+	}
+}
+
+// TestNumbersAreNotGivenTwice: by no two leaders, nor after the AM has registered again.
+func TestNumbersAreNotGivenTwice(t *testing.T) {
+	c := newCounting(t)
+	given := map[int32]bool{}
+	pull := func() {
+		t.Helper()
+		c.now += 50
+		if r := c.pull(); given[r.Response] {
+			t.Fatalf("number %d is given again", r.Response)
+		}
+		given[c.last] = true
+	}
+	for i := range 12 {
+		if i%3 == 1 {
+			c.elect()
+		}
+		for range 5 {
+			pull()
+		}
+		if i%4 == 3 {
+			last := c.p.st.Apps.Get(c.p.st.AppByID(c.at.App)).Response
+			c.must(t, &input.RegisterAttempt{Attempt: c.at, Dated: true, Response: last})
+			c.last = 0
+		}
+	}
+	for seen := 0; seen < 2*blockSize; seen++ {
+		pull()
+	}
+}
+
+// TestIdleCallsWriteNothing but once in a block of numbers.
+func TestIdleCallsWriteNothing(t *testing.T) {
+	c := newCounting(t)
+	c.pull()
+	written := 0
+	for range 4 * blockSize {
+		r, events := c.try(c.call(c.last))
+		written += min(events, 1)
+		c.last = r.(*input.AllocateReply).Response
+	}
+	if written != 4 {
+		t.Errorf("%d idle answers were written", written)
+	}
+	if n := testing.AllocsPerRun(100, func() { c.pull() }); n > 3 { // call, slice and reply
+		t.Errorf("an idle call allocates %v times", n)
+	}
+}
+
+// TestNumbersComeToAnEnd: an AM that has been answered two thousand million times
+// has to register again.
+func TestNumbersComeToAnEnd(t *testing.T) {
+	for _, elected := range []bool{false, true} {
+		c := newCounting(t)
+		c.pull()
+		slot := c.p.st.AppByID(c.at.App)
+		c.p.telling(slot).top = numberMax - 1
+		c.pull()
+		c.pull()
+		if elected {
+			c.elect()
+		}
+		c.late(c.call(c.last), true)
+		a := c.p.st.Apps.Get(slot)
+		c.must(t, &input.RegisterAttempt{Attempt: c.at, Dated: true, Response: a.Response})
+		c.last = 0
+		if c.pull(); c.last != 1 || c.p.st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
+			t.Errorf("elected %v: answered with number %d", elected, c.last)
+		}
+	}
+}
+
+// TestTwinKnowsWhatWasTold: a planner made to check another one judges calls as that.
+func TestTwinKnowsWhatWasTold(t *testing.T) {
+	c := newCounting(t)
+	c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
+	c.pull()
+	in := input.Request{Input: c.call(c.last)}
+	twin := must(c.p.Twin())
+	a, _ := c.p.Plan(c.now, in)
+	b, events := twin.Plan(c.now, in)
+	if string(input.EncodeReply(nil, a)) != string(input.EncodeReply(nil, b)) || len(events) > 0 {
+		t.Errorf("%+v, the twin %+v and %v", a, b, kindsOf(events))
+	}
+}
+
+// BenchmarkIdleAllocate is an AM's call that changes nothing. The budget is 2 µs,
+// and as much for an AM that counts its answers as for one that does not.
+func BenchmarkIdleAllocate(b *testing.B) {
+	for _, counted := range []bool{false, true} {
+		b.Run(map[bool]string{false: "loose", true: "counted"}[counted], func(b *testing.B) {
+			w := newPlant(b, plantSize{100, 10, 100, 8, false}, Options{})
+			in := &input.Allocate{Attempt: w.apps[7], Counted: counted}
+			w.must(b, in)
+			b.ReportAllocs()
+			for b.Loop() {
+				r, _ := w.p.Plan(w.now, input.Request{Input: in})
+				in.Response = r.(*input.AllocateReply).Response
+			}
+		})
+	}
+}

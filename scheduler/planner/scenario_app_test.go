@@ -1,0 +1,265 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+func (w *world) app(name string) (uint32, *state.App) {
+	slot := w.p.st.AppByID(w.apps[name])
+	if slot == 0 {
+		w.t.Fatalf("there is no application %q", name)
+	}
+	return slot, w.p.st.Apps.Get(slot)
+}
+
+// app NAME user=U queue=Q [am=1G [on=NODE]] [priority=N] [keep] [attempts=N]
+//
+// submits an application. Without am it is unmanaged and registers at once; with
+// on= its AM is allocated by heartbeats of that node, launched and registered.
+// Known already: shows it.
+func doApp(w *world, a args, out *strings.Builder) {
+	name := a.need(0)
+	if _, known := w.apps[name]; known {
+		for i := 0; a.word(i) != ""; i++ {
+			w.showApp(out, a.word(i))
+		}
+		return
+	}
+	in := &input.SubmitApplication{Name: name, User: a.get("user", "u"), Queue: a.get("queue", "a"), Unmanaged: !a.has("am"),
+		KeepContainers: a.has("keep"), MaxAttempts: 2}
+	if a.has("am") {
+		in.AM = parseSize(a.get("am", ""))
+	}
+	if p := a.get("priority", ""); p != "" {
+		n, _ := strconv.Atoi(p)
+		in.Priority, in.PrioritySet = int32(n), true
+	}
+	r := w.plan(in)
+	if w.refused(out, r) {
+		return
+	}
+	id := r.(*input.SubmitApplicationReply).ID
+	w.apps[name], w.names[id.Seq] = id, name
+	w.start(out, name, a)
+}
+
+func (w *world) start(out *strings.Builder, name string, a args) {
+	slot, app := w.app(name)
+	if !app.Activated() {
+		fmt.Fprintf(out, "%s waits: %s\n", name, attemptStates[app.AttemptState])
+		return
+	}
+	if on := a.get("on", ""); on != "" {
+		for i := 0; i < 3 && app.Live == 0; i++ {
+			w.plan(&input.NodeHeartbeat{ID: w.nodes[on]})
+			_, app = w.app(name)
+		}
+		if app.Live == 0 {
+			w.t.Fatalf("the AM of %s got nothing on %s", name, on)
+		}
+		w.launch(slot)
+	}
+	if app.Unmanaged || a.has("on") {
+		w.refused(out, w.plan(&input.RegisterAttempt{Attempt: app.AttemptID()}))
+	}
+}
+
+var attemptStates = []string{"none", "parked", "pending", "active", "registered", "finishing", "ended"}
+
+// launch NAME: its nodes report all of its containers running.
+func doLaunch(w *world, a args, _ *strings.Builder) {
+	slot, _ := w.app(a.need(0))
+	w.launch(slot)
+}
+
+func (w *world) launch(slot uint32) {
+	w.direct(func(p *Planner) {
+		for _, c := range p.liveOf(slot) {
+			p.take(c, &input.ContainerStatus{State: yarn.ContainerRunning})
+		}
+	})
+}
+
+// ask NAME 2x1G@5 … [hosts=(n0:1,…)] [racks=(r0:1,…)] [strict] [strict-rack]
+//
+// sets what it asks; hosts and racks are of the last key given.
+func doAsk(w *world, a args, out *strings.Builder) {
+	_, app := w.app(a.need(0))
+	in := &input.Allocate{Attempt: app.AttemptID(), Response: app.Response}
+	for i := 1; a.word(i) != "" && strings.ContainsRune(a.word(i), 'x'); i++ {
+		in.Asks = append(in.Asks, parseAsk(a.word(i), !a.has("strict")))
+	}
+	for _, places := range []string{"hosts", "racks"} {
+		for _, at := range strings.Split(a.get(places, ""), ",") {
+			if name, n, ok := strings.Cut(strings.TrimSpace(at), ":"); ok {
+				k := in.Asks[0]
+				k.Name, k.Relax = name, places == "hosts" || !a.has("strict-rack")
+				k.Count, _ = strconv.ParseInt(n, 10, 64)
+				in.Asks = append(in.Asks, k)
+			}
+		}
+	}
+	r := w.plan(in)
+	if !w.refused(out, r) {
+		w.show(out, reservationsOnly)
+		if w.eager {
+			w.tellReply(out, r.(*input.AllocateReply))
+		}
+	}
+}
+
+// parseAsk reads COUNTxSIZE@PRIORITY.
+func parseAsk(s string, relax bool) input.Ask {
+	count, rest, _ := strings.Cut(s, "x")
+	size, prio, ok := strings.Cut(rest, "@")
+	if !ok {
+		prio = "1"
+	}
+	n, err := strconv.ParseInt(count, 10, 64)
+	p, err2 := strconv.Atoi(prio)
+	if err != nil || err2 != nil {
+		panic(fmt.Sprintf("ask %q is not 2x1G@5", s))
+	}
+	return input.Ask{Key: yarn.SchedulerKey{Priority: int32(p)}, Name: yarn.Any, Count: n, Size: parseSize(size), Relax: relax}
+}
+
+// pull NAME [response=N]: an allocate call that asks nothing new.
+func doPull(w *world, a args, out *strings.Builder) {
+	_, app := w.app(a.need(0))
+	n := must(strconv.ParseInt(a.get("response", fmt.Sprint(app.Response)), 10, 32))
+	r := w.plan(&input.Allocate{Attempt: app.AttemptID(), Response: int32(n)})
+	if !w.refused(out, r) {
+		w.tellReply(out, r.(*input.AllocateReply))
+	}
+}
+
+func (w *world) tellReply(out *strings.Builder, r *input.AllocateReply) {
+	for _, g := range r.Granted {
+		fmt.Fprintf(out, "granted #%d %s on %s\n", g.Container.Number, w.size(g.Size), g.Node.Host)
+	}
+	for _, z := range r.Resized {
+		fmt.Fprintf(out, "resized #%d %s version %d %s\n", z.Container.Number, w.size(z.Size), z.Version, z.Change)
+	}
+	for _, e := range r.UpdateErrors {
+		fmt.Fprintf(out, "update %d: %s, version %d\n", e.Update+1, e.Reason, e.Version)
+	}
+	for _, c := range r.Completed {
+		fmt.Fprintf(out, "completed #%d %d\n", c.Container.Number, c.ExitStatus)
+	}
+	fmt.Fprintf(out, "headroom %s\n", w.size(r.Headroom))
+}
+
+// complete NAME NUMBER …: its node reports the end, after its AM has pulled it;
+// no pass follows. With unpulled its AM has not: the request comes back.
+func doComplete(w *world, a args, out *strings.Builder) {
+	_, app := w.app(a.need(0))
+	if app.AttemptState == state.AttemptRegistered && !a.has("unpulled") {
+		w.plan(&input.Allocate{Attempt: app.AttemptID(), Response: app.Response})
+	}
+	for i := 1; a.word(i) != "" && a.word(i) != "unpulled"; i++ {
+		n, _ := strconv.ParseUint(a.word(i), 10, 64)
+		ref := event.ContainerRef{App: app.ID.Seq, Attempt: app.Attempt, Number: n}
+		if w.p.st.Container(ref) == 0 {
+			w.t.Fatalf("%s has no container %d", a.need(0), n)
+		}
+		w.direct(func(p *Planner) { p.complete(ref, 0, "") })
+	}
+	w.show(out, all)
+}
+
+// release NAME NUMBER …: its AM gives containers back.
+func doRelease(w *world, a args, out *strings.Builder) {
+	_, app := w.app(a.need(0))
+	in := &input.Allocate{Attempt: app.AttemptID(), Response: app.Response}
+	for i := 1; a.word(i) != ""; i++ {
+		n, _ := strconv.ParseUint(a.word(i), 10, 64)
+		in.Releases = append(in.Releases, yarn.ContainerID{App: app.ID, Attempt: app.Attempt, Number: n})
+	}
+	if !w.refused(out, w.plan(in)) {
+		w.show(out, all)
+	}
+}
+
+// blacklist NAME PLACE … [remove]
+func doBlacklist(w *world, a args, out *strings.Builder) {
+	_, app := w.app(a.need(0))
+	in := &input.Allocate{Attempt: app.AttemptID(), Response: app.Response}
+	for i := 1; a.word(i) != "" && a.word(i) != "remove"; i++ {
+		if a.has("remove") {
+			in.BlacklistRemove = append(in.BlacklistRemove, a.word(i))
+		} else {
+			in.BlacklistAdd = append(in.BlacklistAdd, a.word(i))
+		}
+	}
+	if !w.refused(out, w.plan(in)) {
+		w.show(out, all)
+	}
+}
+
+// kill NAME
+func doKill(w *world, a args, out *strings.Builder) {
+	w.refused(out, w.plan(&input.KillApplication{ID: w.apps[a.need(0)]}))
+	w.show(out, all)
+}
+
+// finish NAME
+func doFinish(w *world, a args, out *strings.Builder) {
+	_, app := w.app(a.need(0))
+	w.refused(out, w.plan(&input.FinishAttempt{Attempt: app.AttemptID(), Final: yarn.FinalSucceeded}))
+	w.show(out, all)
+}
+
+// fail NAME: its attempt falls silent.
+func doFail(w *world, a args, out *strings.Builder) {
+	_, app := w.app(a.need(0))
+	w.refused(out, w.plan(&input.ExpireAttempt{Attempt: app.AttemptID()}))
+	w.show(out, all)
+}
+
+// move NAME QUEUE
+func doMove(w *world, a args, out *strings.Builder) {
+	w.refused(out, w.plan(&input.MoveApplication{ID: w.apps[a.need(0)], Queue: a.need(1)}))
+	w.show(out, all)
+}
+
+func (w *world) showApp(out *strings.Builder, name string) {
+	slot, a := w.app(name)
+	fmt.Fprintf(out, "%s %s attempt %d, used %s reserved %s pending %s", name, attemptStates[a.AttemptState], a.Attempt,
+		w.size(a.Used), w.size(a.Reserved), w.size(a.Pending))
+	live := w.p.liveOf(slot)
+	slices.Reverse(live)
+	for _, c := range live {
+		k := w.p.st.Containers.Get(c)
+		fmt.Fprintf(out, " #%d:%s@%s", k.Number, w.size(k.Size), w.p.st.Nodes.Get(k.Node).ID.Host)
+	}
+	for _, r := range w.reservationsOf(a) {
+		fmt.Fprintf(out, " r%d:%s@%s", r.Number, w.size(r.Size), w.p.st.Nodes.Get(r.Node).ID.Host)
+	}
+	out.WriteByte('\n')
+}
+
+func (w *world) reservationsOf(a *state.App) []*state.Reservation {
+	var list []*state.Reservation
+	for slot := a.Reservations; slot != 0; slot = w.p.st.Reservations.Get(slot).NextOfApp() {
+		list = append(list, w.p.st.Reservations.Get(slot))
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// priority NAME N
+func doPriority(w *world, a args, out *strings.Builder) {
+	n, _ := strconv.Atoi(a.need(1))
+	r := w.plan(&input.SetPriority{ID: w.apps[a.need(0)], Priority: int32(n)})
+	if !w.refused(out, r) {
+		fmt.Fprintf(out, "priority %d\n", r.(*input.SetPriorityReply).Priority)
+	}
+}

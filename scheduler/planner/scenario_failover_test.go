@@ -1,0 +1,64 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/internal/codec"
+)
+
+// failover fork | snapshot | lost: a new leader takes over, from a fork of the
+// state, from its tables written and read, or from before the last input. The planner before it goes on as a
+// twin: every later input must lead to the same events and replies.
+func doFailover(w *world, a args, out *strings.Builder) {
+	st := w.p.st.Fork()
+	if a.need(0) == "lost" {
+		w.p, w.twins = must(New(w.before, Options{Eager: w.eager})), nil
+		w.log = w.log[:len(w.log)-len(w.events)]
+		fmt.Fprintf(out, "a new leader, the last entry lost\n")
+		return
+	}
+	if a.need(0) == "snapshot" {
+		st = reencode(w.t, st)
+	}
+	if st.Digest() != w.p.st.Digest() {
+		w.t.Fatal("the digest has changed")
+	}
+	w.twins = append(w.twins, w.p)
+	w.p = must(New(st, Options{Eager: w.eager}))
+	fmt.Fprintf(out, "a new leader\n")
+}
+
+// reencode writes every table and reads it into a new state, as a snapshot does.
+func reencode(t interface{ Fatalf(string, ...any) }, st *state.State) *state.State {
+	to := state.New()
+	for _, s := range state.Sections() {
+		s.Each(st, func(slot uint32) bool {
+			enc := codec.NewEncoder(nil)
+			s.Code(st, slot, enc)
+			dec := codec.NewDecoder(enc.Bytes())
+			s.Code(to, slot, dec)
+			if err := dec.Finish(); err != nil {
+				t.Fatalf("section %s slot %d: %v", s.Name, slot, err)
+			}
+			return true
+		})
+	}
+	if err := to.Reindex(); err != nil {
+		t.Fatalf("restore: %v", err)
+	}
+	return to
+}
+
+// steps: replays the last input's events one by one on the state before it, and
+// tells what an outside reader could see between entries: the whole or nothing.
+func doSteps(w *world, a args, out *strings.Builder) {
+	for _, e := range w.events {
+		if _, ok := e.(*event.TimeAdvanced); !ok {
+			fmt.Fprintf(out, "%s\n", e.Kind())
+		}
+	}
+	fmt.Fprintf(out, "one entry\n")
+}

@@ -1,0 +1,143 @@
+package planner
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/explain"
+	"rmd/yarn"
+)
+
+// queue NAME …: used/reserved, as the specification writes it.
+func doQueue(w *world, a args, out *strings.Builder) {
+	for i := 0; a.word(i) != ""; i++ {
+		q := w.p.sched.Queue(int32(must(w.p.Config().Lookup(a.word(i)))))
+		fmt.Fprintf(out, "%s %s/%s, %d containers, pending %s", q.Path, w.size(q.Used), w.size(q.Reserved), q.Containers, w.size(q.Pending))
+		if q.Leaf {
+			fmt.Fprintf(out, ", applications %d active %d pending", q.ActiveApps, q.PendingApps)
+			if q.ParkedApps > 0 {
+				fmt.Fprintf(out, " %d parked", q.ParkedApps)
+			}
+		}
+		if q.State != yarn.QueueRunning {
+			fmt.Fprintf(out, ", %s", q.State)
+		}
+		out.WriteByte('\n')
+	}
+}
+
+// key NAME PRIORITY: one ask set with its counters.
+func doKey(w *world, a args, out *strings.Builder) {
+	_, app := w.app(a.need(0))
+	n, _ := strconv.Atoi(a.need(1))
+	slot := w.p.st.Ask(app, yarn.SchedulerKey{Priority: int32(n)})
+	if slot == 0 {
+		out.WriteString("not asked\n")
+		return
+	}
+	k := w.p.st.Asks.Get(slot)
+	fmt.Fprintf(out, "outstanding %dx%s, %d reserved, re-reservations %d, opportunities %d", k.Count, w.size(k.Size), k.Reservations, k.ReReservations, k.Opportunities)
+	for l := k.Locations; l != 0; l = w.p.st.Locations.Get(l).Next {
+		at := w.p.st.Locations.Get(l)
+		fmt.Fprintf(out, ", %s:%d", w.p.st.NameOf(at.Name), at.Count)
+	}
+	out.WriteByte('\n')
+}
+
+// res: every reservation.
+func doRes(w *world, _ args, out *strings.Builder) {
+	w.p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		a := w.p.st.Apps.Get(r.App)
+		fmt.Fprintf(out, "r%d %s @%d #%d %s on %s, re-reservations %d\n", r.Number, w.names[a.ID.Seq], r.Key.Priority, r.Container, w.size(r.Size),
+			w.p.st.Nodes.Get(r.Node).ID.Host, w.p.st.Asks.Get(w.p.st.AskFor(a, r.Key, r.Grows)).ReReservations)
+		return true
+	})
+	if w.p.st.Reservations.Len() == 0 {
+		out.WriteString("none\n")
+	}
+}
+
+// headroom NAME …: what its AM is told.
+func doHeadroom(w *world, a args, out *strings.Builder) {
+	for i := 0; a.word(i) != ""; i++ {
+		slot, _ := w.app(a.word(i))
+		fmt.Fprintf(out, "%s headroom %s\n", a.word(i), w.size(w.p.sched.Headroom(slot)))
+	}
+}
+
+// users QUEUE: how many count in its limits.
+func doUsers(w *world, a args, out *strings.Builder) {
+	q := w.p.sched.Queue(int32(must(w.p.Config().Lookup(a.need(0)))))
+	fmt.Fprintf(out, "active %d, with pending applications only %d\n", q.ActiveUsers, q.WaitingUsers)
+}
+
+// userlimit NAME …: the limit of an application's user in its leaf.
+func doUserLimit(w *world, a args, out *strings.Builder) {
+	for i := 0; a.word(i) != ""; i++ {
+		_, app := w.app(a.word(i))
+		w.p.sched.Tree()
+		fmt.Fprintf(out, "%s uses %s of %s\n", w.p.st.NameOf(app.User), w.size(w.p.st.Users.Get(app.UserSlot).Used),
+			w.size(w.p.sched.UserLimit(w.p.sched.LeafOf(app), app.UserSlot)))
+	}
+}
+
+// amlimit QUEUE [NAME]: what AMs may take, of the queue and of NAME's user.
+func doAMLimit(w *world, a args, out *strings.Builder) {
+	w.p.sched.Tree()
+	i := int32(must(w.p.Config().Lookup(a.need(0))))
+	limit := w.p.sched.AMLimit(i)
+	fmt.Fprintf(out, "AMs %s of %s", w.size(w.p.sched.Queue(i).AMUsed), w.size(limit))
+	if name := a.word(1); name != "" {
+		_, app := w.app(name)
+		fmt.Fprintf(out, ", of %s %s", w.p.st.NameOf(app.User), w.size(w.p.sched.UserAMLimit(i, app.UserSlot)))
+	}
+	out.WriteByte('\n')
+}
+
+// counters: reservations since the beginning.
+func doCounters(w *world, _ args, out *strings.Builder) {
+	m := &w.p.st.Meta
+	fmt.Fprintf(out, "made %d fulfilled %d", m.Made, m.Fulfilled)
+	for cause, n := range m.Cancelled {
+		if n > 0 {
+			fmt.Fprintf(out, " %s %d", yarn.CancelCause(cause), n)
+		}
+	}
+	out.WriteByte('\n')
+}
+
+// explain NAME: the reason why it waits.
+func doExplain(w *world, a args, out *strings.Builder) {
+	x, err := explain.Application(w.p.sched, w.apps[a.need(0)])
+	if err != nil {
+		fmt.Fprintf(out, "%v\n", err)
+		return
+	}
+	fmt.Fprintf(out, "%s\n", x.Reason)
+}
+
+// pendinglimit QUEUE: what its users want, each within its limit; preemption
+// will start from it (15.1).
+func doPendingLimit(w *world, a args, out *strings.Builder) {
+	w.p.sched.Tree()
+	i := int32(must(w.p.Config().Lookup(a.need(0))))
+	var total yarn.Resource
+	w.p.st.Users.Each(func(slot uint32, u *state.User) bool {
+		if w.p.st.Queues.Get(u.Queue) != w.p.sched.Queue(i) {
+			return true
+		}
+		var pending yarn.Resource
+		w.p.st.Apps.Each(func(_ uint32, app *state.App) bool {
+			if app.UserSlot == slot {
+				pending = pending.Add(app.Pending)
+			}
+			return true
+		})
+		room := yarn.ComponentMax(w.p.sched.UserLimit(i, slot).Sub(u.Used), yarn.Resource{})
+		total = total.Add(yarn.ComponentMin(room, pending))
+		return true
+	})
+	fmt.Fprintf(out, "pending within user limits %s\n", w.size(total))
+}

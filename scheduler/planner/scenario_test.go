@@ -1,0 +1,271 @@
+package planner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// Scenario files tell a story in verbs; the output of each directive is what
+// the specification says. A directive may have several lines: each is a verb.
+// With -rewrite the outputs are written anew: then read the difference against
+// the numbers of the specification.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) { runScenario(t, path) })
+	}
+}
+
+func runScenario(t *testing.T, path string) {
+	w := newWorld(t)
+	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+		w.t = t
+		var out strings.Builder
+		w.line(&out, td.Cmd, td.CmdArgs)
+		for _, text := range strings.Split(td.Input, "\n") {
+			cmd, args, err := datadriven.ParseLine(text)
+			if err != nil {
+				td.Fatalf(t, "%v", err)
+			}
+			if cmd != "" {
+				w.line(&out, cmd, args)
+			}
+		}
+		if out.Len() == 0 {
+			return "ok\n"
+		}
+		return out.String()
+	})
+	w.finish()
+}
+
+// partC is every scenario of the specification's part C that does not need
+// labels or preemption.
+func partC() []string {
+	list := []string{"45a", "45b"}
+	for _, span := range [][2]int{{1, 41}, {46, 54}, {72, 75}} {
+		for n := span[0]; n <= span[1]; n++ {
+			list = append(list, fmt.Sprint(n))
+		}
+	}
+	return list
+}
+
+func TestEveryScenarioOfTheSpecificationHasItsFile(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	covered := map[string]string{}
+	for _, f := range files {
+		m := regexp.MustCompile(`^0*(\d+[ab]?)_`).FindStringSubmatch(filepath.Base(f))
+		if m == nil {
+			continue // a scenario of our own
+		}
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(text), "# "+m[1]+". ") {
+			t.Errorf("%s does not begin with \"# %s. \" and its story", f, m[1])
+		}
+		if strings.Count(string(text), "\n----\n") < 1 {
+			t.Errorf("%s shows nothing", f)
+		}
+		covered[m[1]] = f
+	}
+	for _, n := range partC() {
+		if covered[n] == "" {
+			t.Errorf("scenario %s has no file", n)
+		}
+	}
+}
+
+// world is one scenario: a planner, its twins, and the names of the story.
+type world struct {
+	t      testing.TB
+	p      *Planner
+	twins  []*Planner // planners rebuilt by a failover: they must go on alike
+	eager  bool
+	now    int64
+	props  []input.Property
+	apps   map[string]yarn.ApplicationID
+	names  map[uint32]string // application by sequence number
+	nodes  map[string]yarn.NodeID
+	log    []event.Event
+	events []event.Event // of the last input
+	held   map[string]scheduler.Proposal
+	before *state.State // before the last input
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, now: 1_000_000, apps: map[string]yarn.ApplicationID{}, names: map[uint32]string{},
+		nodes: map[string]yarn.NodeID{}, held: map[string]scheduler.Proposal{}}
+	w.p = must(New(state.New(), Options{}))
+	return w
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// args are the arguments of one verb.
+type args struct {
+	w    *world
+	list []datadriven.CmdArg
+}
+
+func (a args) get(key, def string) string {
+	for _, x := range a.list {
+		if x.Key == key && len(x.Vals) > 0 {
+			return strings.Join(x.Vals, ",")
+		}
+	}
+	return def
+}
+
+func (a args) has(key string) bool {
+	return slices.ContainsFunc(a.list, func(x datadriven.CmdArg) bool { return x.Key == key })
+}
+
+// word is the i-th argument without a value.
+func (a args) word(i int) string {
+	for _, x := range a.list {
+		if len(x.Vals) == 0 {
+			if i == 0 {
+				return x.Key
+			}
+			i--
+		}
+	}
+	return ""
+}
+
+func (a args) need(i int) string {
+	s := a.word(i)
+	if s == "" {
+		a.w.t.Fatalf("word %d is missing in %v", i+1, a.list)
+	}
+	return s
+}
+
+func (w *world) line(out *strings.Builder, verb string, list []datadriven.CmdArg) {
+	do := verbs()[verb]
+	if do == nil {
+		w.t.Fatalf("unknown verb %q", verb)
+	}
+	do(w, args{w, list}, out)
+	if err := w.p.State().Check(); err != nil {
+		w.t.Fatalf("after %s %v: %v", verb, list, err)
+	}
+}
+
+type verb func(w *world, a args, out *strings.Builder)
+
+// verbs is the language of the scenarios, one file per group.
+func verbs() map[string]verb {
+	return map[string]verb{
+		"conf": doConf, "queues": doQueues, "stop": doStop, // scenario_cluster_test.go
+		"node": doNode, "mode": doMode,
+		"app": doApp, "ask": doAsk, "launch": doLaunch, "release": doRelease, "kill": doKill, "move": doMove, // scenario_app_test.go
+		"complete": doComplete, "pull": doPull, "fail": doFail, "blacklist": doBlacklist, "finish": doFinish, "priority": doPriority, "register": doRegister,
+		"hb": doHeartbeat, "pass": doPass, // scenario_pass_test.go
+		"queue": doQueue, "key": doKey, "res": doRes, "headroom": doHeadroom, "users": doUsers, // scenario_show_test.go
+		"userlimit": doUserLimit, "amlimit": doAMLimit, "counters": doCounters, "explain": doExplain, "pendinglimit": doPendingLimit,
+		"check": doCheck, "victim": doVictim, "mayhold": doMayHold, "propose": doPropose, "commit": doCommit, // scenario_unit_test.go
+		"apply": doApply, "cancel": doCancel, "rawsize": doRawSize,
+		"update": doUpdate, "sized": doSized, "had": doHad, "orders": doOrders, "expire": doExpire, // scenario_resize_test.go
+		"failover": doFailover, "steps": doSteps, // scenario_failover_test.go
+	}
+}
+
+// plan runs an input on the planner and its twins, which must answer alike.
+func (w *world) plan(in input.Input) input.Reply {
+	w.now += 10
+	w.before = w.p.st.Fork()
+	req := input.Request{Input: in}
+	reply, events := w.p.Plan(w.now, req)
+	w.note(events)
+	for _, twin := range w.twins {
+		again, same := twin.Plan(w.now, req)
+		w.alike(events, same)
+		if string(input.EncodeReply(nil, again)) != string(input.EncodeReply(nil, reply)) {
+			w.t.Fatalf("a rebuilt planner answers %T otherwise: %+v, not %+v", in, again, reply)
+		}
+	}
+	return reply
+}
+
+func (w *world) alike(events, same []event.Event) {
+	if string(bytesOf(events)) != string(bytesOf(same)) {
+		w.t.Fatalf("a rebuilt planner decides otherwise:\n%s\nnot\n%s", w.tell(same), w.tell(events))
+	}
+}
+
+func bytesOf(events []event.Event) []byte {
+	return (&event.Batch{Level: event.Level, Events: events}).Encode()
+}
+
+// direct runs a part of the planner as if it were an input.
+func (w *world) direct(f func(p *Planner)) {
+	w.now += 10
+	run := func(p *Planner) []event.Event {
+		p.now = w.now
+		p.sched.Begin(w.now)
+		f(p)
+		p.sched.RunEagerPasses()
+		return p.sched.Events()
+	}
+	w.note(run(w.p))
+	for _, twin := range w.twins {
+		w.alike(w.events, run(twin))
+	}
+}
+
+func (w *world) note(events []event.Event) {
+	w.events = slices.Clone(events)
+	w.log = append(w.log, events...)
+}
+
+// finish replays the whole log on an empty state.
+func (w *world) finish() {
+	st := state.New()
+	for _, e := range w.log {
+		if err := st.Apply(e); err != nil {
+			w.t.Fatalf("replay: %v", err)
+		}
+	}
+	if st.Digest() != w.p.State().Digest() {
+		w.t.Errorf("the log replayed gives another digest")
+	}
+}
+
+func (w *world) refused(out *strings.Builder, r input.Reply) bool {
+	f := r.Refused()
+	if f != nil {
+		fmt.Fprintf(out, "refused: %s\n", f.Reason)
+		for _, d := range f.Details {
+			fmt.Fprintf(out, "  %s\n", d)
+		}
+	}
+	return f != nil
+}

@@ -1,0 +1,258 @@
+package planner
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// report is what node i says it runs, in a stay at a door.
+func (h *house) report(i int, stay, before uint64, response int32, running ...yarn.ContainerID) *input.NodeHeartbeat {
+	in := &input.NodeHeartbeat{ID: h.nodes[i], Stay: stay, Before: before, Response: response, Full: true}
+	for _, id := range running {
+		in.Statuses = append(in.Statuses, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
+	}
+	return in
+}
+
+// try plans an input, and tells how many events came of it.
+func (h *house) try(in input.Input) (input.Reply, int) {
+	h.now++
+	r, events := h.p.Plan(h.now, input.Request{Input: in})
+	return r, len(events)
+}
+
+// heard sends a report, which must be believed, or not, and tells how many
+// events came of it.
+func (h *house) heard(in *input.NodeHeartbeat, believed bool) int {
+	h.t.Helper()
+	reply, events := h.try(in)
+	r := reply.(*input.NodeHeartbeatReply)
+	if r.Late == believed {
+		h.t.Fatalf("stay %d after %d, response %d: late is %v", in.Stay, in.Before, in.Response, r.Late)
+	}
+	if !believed && (events > 0 || r.Resync || len(r.Kill)+len(r.Launch)+len(r.CleanUp) > 0) {
+		h.t.Fatalf("a late report is answered %+v, and led to %d events", r, events)
+	}
+	return events
+}
+
+// TestLateReportOfAnotherDoor: a node's report hangs at door 1 (stay 10), the
+// node goes on at door 2 (stay 20) and starts a container. When the report comes
+// through at last, the container, which it does not name, must live.
+func TestLateReportOfAnotherDoor(t *testing.T) {
+	h := newHouse(t, 1, true)
+	at := h.run()
+	a := h.ask(at, 0, 1)
+	h.heard(h.report(0, 10, 0, 0, a...), true)
+	b := h.ask(at, 0, 1)
+	hangs := h.report(0, 10, 0, 5, a...) // b has not been started yet
+	both := append(slices.Clone(a), b...)
+	h.heard(h.report(0, 20, 10, 5, both...), true)
+	h.heard(hangs, false)
+	h.heard(h.report(0, 10, 0, 9, a...), false) // whatever number it has there
+	for _, id := range both {
+		if got := h.state(id); got != yarn.ContainerRunning && got != yarn.ContainerAllocated {
+			t.Errorf("%s is %s", id, got)
+		}
+	}
+	if n := h.node(0); n.Count != 2 || n.Stay != 20 || n.Response != 5 {
+		t.Errorf("node: %+v", n)
+	}
+	// It comes back to door 1, which knows of door 2 by then.
+	h.heard(h.report(0, 30, 20, 5, both...), true)
+	h.heard(h.report(0, 20, 10, 6, both...), false)
+	h.heard(h.report(0, 40, 20, 6, both...), false) // a door that does not
+}
+
+// TestLateReportOfTheSameStay: copies of what was taken in do no harm, and what
+// is older than it is refused.
+func TestLateReportOfTheSameStay(t *testing.T) {
+	h := newHouse(t, 1, true)
+	at := h.run()
+	a := h.ask(at, 0, 1)
+	h.heard(h.report(0, 10, 0, 0), true)
+	if n := h.heard(h.report(0, 10, 0, 1), true); n != 0 {
+		t.Errorf("an idle report led to %d events", n)
+	}
+	h.heard(h.report(0, 10, 0, 2, a...), true)
+	if n := h.heard(h.report(0, 10, 0, 2, a...), true); n != 0 {
+		t.Errorf("a door's repetition led to %d events", n)
+	}
+	h.heard(h.report(0, 10, 0, 1), false)
+	if h.node(0).Count != 1 {
+		t.Error("the container is gone")
+	}
+}
+
+// TestReportsWithoutAStay are in order by themselves, as those of simulated
+// nodes.
+func TestReportsWithoutAStay(t *testing.T) {
+	h := newHouse(t, 1, true)
+	h.heard(h.report(0, 10, 0, 7), true)
+	h.heard(h.report(0, 0, 0, 0), true)
+	if n := h.node(0); n.Stay != 10 {
+		t.Errorf("stay %d", n.Stay)
+	}
+}
+
+func TestResponseNumbersCountInACircle(t *testing.T) {
+	for _, c := range []struct {
+		a, b int32
+		want bool
+	}{{1, 2, true}, {2, 1, false}, {3, 3, false}, {math.MaxInt32, 0, true}, {0, math.MaxInt32, false}, {math.MaxInt32 - 5, 5, true}} {
+		if got := before(c.a, c.b); got != c.want {
+			t.Errorf("%d before %d: %v", c.a, c.b, got)
+		}
+	}
+}
+
+// TestLateRegistration: a node registers anew and runs a container; a copy of a
+// registration from before must not end it.
+func TestLateRegistration(t *testing.T) {
+	h := newHouse(t, 1, true)
+	at := h.run()
+	register := func(stay, before uint64, refused bool) {
+		t.Helper()
+		in := &input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), Dialed: true, Stay: stay, Before: before}
+		reply, _ := h.try(in)
+		f := reply.Refused()
+		if (f != nil) != refused || (refused && f.Reason != input.NodeElsewhere) {
+			t.Fatalf("registration %d after %d: %v", stay, before, f)
+		}
+	}
+	register(10, 0, false)
+	register(20, 10, false)
+	register(20, 10, false) // repeated before anything came of it
+	ids := h.ask(at, 0, 1)
+	h.heard(h.report(0, 21, 20, 0, ids...), true)
+	register(10, 0, true)
+	register(20, 10, true)
+	if n := h.node(0); n.Count != 1 || n.Stay != 21 {
+		t.Errorf("node: %+v", n)
+	}
+	register(30, 21, false)
+}
+
+// TestUnhealthyAtRegistration: such a node serves nobody, and loses what it has,
+// as YARN has it.
+func TestUnhealthyAtRegistration(t *testing.T) {
+	h := newHouse(t, 2, true)
+	at := h.run()
+	ids := h.ask(at, 0, 1)
+	h.beat(0, ids...)
+	ill := func(i int) {
+		t.Helper()
+		in := &input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8), Dialed: true, Unhealthy: true, Report: "1/1 local-dirs are bad"}
+		if i == 0 {
+			in.Containers = []input.ContainerStatus{{Container: ids[0], State: yarn.ContainerRunning}}
+		}
+		h.must(t, in)
+		if n := h.node(i); n.State != yarn.NodeUnhealthy || n.Report != in.Report || n.Count != 0 {
+			t.Errorf("node: %+v", n)
+		}
+	}
+	ill(0)
+	h.nodes = append(h.nodes, yarn.NodeID{Host: "n2", Port: 1})
+	ill(2)
+	if got := h.p.st.Meta.Cluster; got != yarn.NewResource(8192, 8) {
+		t.Errorf("the cluster has %s", got)
+	}
+	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	r := h.must(t, &input.Allocate{Attempt: at, Response: a.Response}).(*input.AllocateReply)
+	if len(r.Completed) != 1 || r.Completed[0].ExitStatus != yarn.ExitAborted {
+		t.Errorf("the AM is told %+v", r.Completed)
+	}
+	h.beat(0)
+	if n := h.node(0); n.State != yarn.NodeRunning {
+		t.Errorf("healthy again: %+v", n)
+	}
+
+	// A node that drains goes on draining, whatever its health.
+	h.ask(at, 1, 1)
+	h.must(t, &input.DrainNode{ID: h.nodes[1]})
+	h.must(t, &input.RegisterNode{ID: h.nodes[1], Rack: "r", Total: yarn.NewResource(8192, 8), Unhealthy: true})
+	if n := h.node(1); n.State != yarn.NodeDecommissioning || n.Count != 1 {
+		t.Errorf("a node that drains: %+v", n)
+	}
+}
+
+// TestAMIsAskedWhereItsSubmissionSays: host, rack and "*" as YARN has them, in
+// every attempt.
+func TestAMIsAskedWhereItsSubmissionSays(t *testing.T) {
+	h := newHouse(t, 3, false)
+	submit := func(strict bool, places ...yarn.Place) *state.App {
+		t.Helper()
+		r := h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1), MaxAttempts: 2, AMPlaces: places, AMStrict: strict}).(*input.SubmitApplicationReply)
+		return h.p.st.Apps.Get(h.p.st.AppByID(r.ID))
+	}
+	on := func(a *state.App) string {
+		t.Helper()
+		c := h.p.st.Master(h.p.st.Apps.Get(h.p.st.AppByID(a.ID)))
+		if c == 0 {
+			return ""
+		}
+		return h.p.st.Nodes.Get(h.p.st.Containers.Get(c).Node).ID.Host
+	}
+	there := submit(true, yarn.Place{Name: "n2", Relax: true}, yarn.Place{Name: "r"})
+	if got := on(there); got != "n2" {
+		t.Errorf("the AM is on %q, want n2", got)
+	}
+	// The second attempt asks there again.
+	h.must(t, &input.FailAttempt{Attempt: there.AttemptID()})
+	h.beat(2)
+	if a := h.p.st.Apps.Get(h.p.st.AppByID(there.ID)); a.Attempt != 2 || on(there) != "n2" {
+		t.Errorf("attempt %d is on %q, want n2", a.Attempt, on(there))
+	}
+	nowhere := submit(true, yarn.Place{Name: "gone", Relax: true}, yarn.Place{Name: "r"})
+	for i := range 3 {
+		h.beat(i)
+	}
+	if got := on(nowhere); got != "" {
+		t.Errorf("an AM for a host that is not there is on %s", got)
+	}
+	rack := submit(false, yarn.Place{Name: "r", Relax: true})
+	if got := on(rack); got != "" {
+		t.Errorf("an AM that may wait for a better place is on %s at once", got)
+	}
+	for i := range 6 { // the delay of any ask that names a place
+		h.beat(i % 3)
+	}
+	if on(rack) == "" {
+		t.Error("an AM for a rack waits for ever")
+	}
+	for _, places := range [][]yarn.Place{{{Name: ""}}, {{Name: yarn.Any}}, {{Name: "a"}, {Name: "a"}}} {
+		if r, _ := h.try(&input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1), AMPlaces: places}); r.Refused() == nil {
+			t.Errorf("%d places %+v are taken", len(places), places[0])
+		}
+	}
+}
+
+// TestLateRegistrationOfAnAM: a copy of an AM's registration comes when it has been
+// at work for long; its asks and its count of responses must stand. One that it
+// sends itself makes it begin anew, and a copy of that one does nothing more.
+func TestLateRegistrationOfAnAM(t *testing.T) {
+	h := newHouse(t, 1, true)
+	at := h.run()
+	h.ask(at, 0, 1)
+	app := func() *state.App { return h.p.st.Apps.Get(h.p.st.AppByID(at.App)) }
+	h.must(t, &input.Allocate{Attempt: at, Response: app().Response, Asks: []input.Ask{
+		{Key: yarn.SchedulerKey{Priority: 9}, Name: yarn.Any, Count: 3, Size: yarn.NewResource(8192, 1), Relax: true}}})
+	last := app().Response
+	for _, known := range []int32{0, last - 1} {
+		r, events := h.try(&input.RegisterAttempt{Attempt: at, Dated: true, Response: known})
+		if f := r.Refused(); f == nil || f.Reason != input.WrongResponse || events != 1 || app().Response != last || app().Outstanding != 3 {
+			t.Errorf("a registration from response %d is answered %+v, and the AM has %d, asking %d", known, r, app().Response, app().Outstanding)
+		}
+	}
+	for range 2 {
+		h.must(t, &input.RegisterAttempt{Attempt: at, Dated: true, Response: last})
+		if app().Response != 0 || app().Outstanding != 0 {
+			t.Errorf("it has registered again with response %d, asking %d", app().Response, app().Outstanding)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// Probe runs the parts of a scheduler one by one, for tests that tell what each of them decides.
+type Probe struct{ s *Scheduler }
+
+// Probe gives access to the parts of s.
+func (s *Scheduler) Probe() Probe { return Probe{s} }
+
+// Proposal is what a pass has decided and not committed yet.
+type Proposal struct {
+	d         decision
+	Allocate  bool
+	Reserve   bool
+	Size      yarn.Resource
+	Exchanged uint32 // slot of the reservation given up for it
+}
+
+// Propose decides for an application on a node, with the whole cluster as its queue's limit.
+func (p Probe) Propose(app, node uint32) Proposal {
+	s := p.s
+	s.refreshCapacities()
+	a := s.st.Apps.Get(app)
+	l := s.LimitsFor(a, false, false)
+	l.limit = s.st.Meta.Cluster
+	_, l.headroom = s.queueLimit(s.LeafOf(a), l.limit, a.Reserved)
+	d := s.offer(app, node, l)
+	return Proposal{d: d, Allocate: d.kind == kindAllocate, Reserve: d.kind == kindReserve, Size: d.size, Exchanged: d.exchanged}
+}
+
+// Accept says whether a proposal still holds.
+func (p Probe) Accept(c *Proposal) bool { return p.s.accept(&c.d) }
+
+// Commit turns an accepted proposal into events.
+func (p Probe) Commit(c Proposal) { p.s.commit(&c.d) }
+
+// PassOnLeaf runs a counting pass on a leaf alone, with a limit given, or on the node's reservation.
+func (p Probe) PassOnLeaf(leaf int32, node uint32, limit yarn.Resource) {
+	s := p.s
+	s.refreshCapacities()
+	s.counting = true
+	if s.st.Nodes.Get(node).Reservation != 0 {
+		s.fulfil(node)
+	} else {
+		s.assignLeaf(leaf, node, &Limits{limit: limit})
+	}
+	s.counting = false
+}
+
+// QueueLimit is the check of a queue's use against a limit.
+func (p Probe) QueueLimit(i int32, limit, unreservable yarn.Resource) (ok bool, headroom yarn.Resource) {
+	p.s.refreshCapacities()
+	return p.s.queueLimit(i, limit, unreservable)
+}
+
+// Exchanged is the reservation that an application would give up for an ask; 0: none.
+func (p Probe) Exchanged(a *state.App, k *state.Ask, need yarn.Resource) uint32 {
+	return p.s.exchanged(a, k, need)
+}
+
+// NeedsMore is the table of reservations by starvation, for the cluster's largest container.
+func (p Probe) NeedsMore(outstanding, reserved, reReservations int64, size yarn.Resource) bool {
+	c := claim{outstanding: outstanding, reserved: reserved, reReservations: reReservations, size: size,
+		minAlloc: p.s.cfg.MinAlloc, maxAlloc: p.s.cfg.MaxAlloc}
+	return c.needsMore(p.s.cfg.Calculator)
+}
+
+// SetEager begins or ends eager mode.
+func (p Probe) SetEager(eager bool) { p.s.eager = eager }
+
+// Stale says whether the effective capacities are older than the cluster's resources.
+func (p Probe) Stale() bool { return p.s.stale }
+
+// ViewsDiffer compares what two schedulers have derived from the same state; empty: nothing differs.
+func (p Probe) ViewsDiffer(rebuilt *Scheduler) string {
+	s, q := p.s, rebuilt
+	for i := range s.queues {
+		a, b := &s.queues[i], &q.queues[i]
+		switch {
+		case a.slot != b.slot || a.parent != b.parent || a.listed != b.listed || (i > 0 && a.key != b.key): // root has no siblings to be ordered among
+			return fmt.Sprintf("queue %d %+v, rebuilt %+v", i, a.key, b.key)
+		case !slices.Equal(a.children, b.children) || !slices.Equal(a.active, b.active) || !slices.Equal(a.pending, b.pending):
+			return fmt.Sprintf("queue %d lists %v %v %v, rebuilt %v %v %v", i, a.children, a.active, a.pending, b.children, b.active, b.pending)
+		case a.reserving != b.reserving || a.unmanaged != b.unmanaged || a.dominantUsed != b.dominantUsed || a.activeWeight != b.activeWeight:
+			return fmt.Sprintf("queue %d sums %d %d %v %v, rebuilt %d %d %v %v", i, a.reserving, a.unmanaged, a.dominantUsed, a.activeWeight,
+				b.reserving, b.unmanaged, b.dominantUsed, b.activeWeight)
+		}
+	}
+	for name := state.NameID(1); name < s.st.Names.Cap(); name++ {
+		if s.RunnableOf(name) != q.RunnableOf(name) {
+			return fmt.Sprintf("%s runs %d, rebuilt %d", s.st.NameOf(name), s.RunnableOf(name), q.RunnableOf(name))
+		}
+	}
+	var differs string
+	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if s.nodes.bucket[slot] != q.nodes.bucket[slot] {
+			differs = fmt.Sprintf("node %s is in bucket %d, rebuilt %d", n.ID, s.nodes.bucket[slot], q.nodes.bucket[slot])
+		}
+		return differs == ""
+	})
+	return differs
+}
