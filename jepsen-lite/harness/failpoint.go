@@ -46,7 +46,7 @@ func (r *Replica) send(s FailpointAction) error {
 	return err
 }
 
-// FailpointAction has the running process crash or wait at a place; the zero FailpointAction takes an
+// SetFailpoint has the running process crash or wait at a failpoint; the zero FailpointAction takes an
 // earlier one back.
 func (r *Replica) SetFailpoint(s FailpointAction) error {
 	r.mu.Lock()

@@ -2,9 +2,9 @@ package logsim
 
 import (
 	"fmt"
-	"slices"
 
 	"rmd/scheduler/input"
+	workload "rmd/workload/agent"
 	"rmd/yarn"
 )
 
@@ -25,9 +25,7 @@ type agent struct {
 	stays    bool   // its door tells late reports from new ones
 	response int32
 
-	running []process
-	news    []input.ContainerStatus
-	gone    []yarn.ContainerID // ended here, newest last
+	manager workload.NodeManager[process]
 	clean   []yarn.ApplicationID
 	signals []yarn.ContainerID
 	sizes   []input.ContainerSize // of containers that have grown here, to be told
@@ -36,15 +34,11 @@ type agent struct {
 
 // process is a container on a node.
 type process struct {
-	id  yarn.ContainerID
 	am  *master
 	end int64 // when it ends by itself; 0: never
 }
 
-const (
-	goneMax    = 256
-	resyncsMax = 60 // more than any node needs
-)
+const resyncsMax = 60 // more than any node needs
 
 func newAgent(w *world, i int) *agent {
 	a := &agent{w: w, id: yarn.NodeID{Host: fmt.Sprintf("h%d", i), Port: 45454}, rack: fmt.Sprintf("/r%d", i/3), dialed: w.rng.IntN(2) == 0}
@@ -78,18 +72,16 @@ func (a *agent) turn() {
 		a.mishap()
 		return
 	}
-	for i := 0; i < len(a.running); {
-		if p := a.running[i]; p.end > 0 && p.end <= w.now {
-			a.exit(p.id, a.exitCode())
-			continue
+	for _, id := range a.manager.Running() {
+		if p, _ := a.manager.Process(id); p.end > 0 && p.end <= w.now {
+			a.exit(id, a.exitCode())
 		}
-		i++
 	}
 	a.busy = true
 	switch {
 	case !a.up:
 		a.register()
-	case len(a.news) == 0 && len(a.clean)+len(a.signals)+len(a.sizes)+len(a.sized) == 0 && w.rng.IntN(3) == 0:
+	case len(a.manager.Pending()) == 0 && len(a.clean)+len(a.signals)+len(a.sizes)+len(a.sized) == 0 && w.rng.IntN(3) == 0:
 		w.wire.send(a, input.Request{Input: &input.NodesHeard{Nodes: []uint32{a.number}}})
 	default:
 		a.beat()
@@ -126,31 +118,14 @@ func (a *agent) mishap() {
 
 // loseAll ends everything without a word.
 func (a *agent) loseAll() {
-	for _, p := range a.running {
-		a.forget(p.id)
-		if p.am != nil {
-			p.am.dead = true
-		}
-	}
-	a.running, a.news = nil, nil
-}
-
-func (a *agent) forget(id yarn.ContainerID) {
-	a.gone = append(a.gone, id)
-	if len(a.gone) > goneMax {
-		a.gone = slices.Delete(a.gone, 0, goneMax/2)
+	for _, p := range a.manager.Restart() { // all of them: the order is harmless
+		p.stop()
 	}
 }
 
 func (a *agent) register() {
 	in := &input.RegisterNode{ID: a.id, HTTPPort: 8042, Rack: a.rack, Total: a.own, Version: "logsim", Dialed: a.dialed}
-	for _, s := range a.news {
-		if s.State == yarn.ContainerCompleted {
-			in.Containers = append(in.Containers, s)
-		}
-	}
-	a.news = nil
-	in.Containers = append(in.Containers, a.all()...)
+	in.Containers = a.manager.Registration(a.manager.Report())
 	if a.w.rng.IntN(4) == 0 {
 		for _, j := range a.w.jobs[max(0, len(a.w.jobs)-3):] {
 			in.Running = append(in.Running, j.id)
@@ -202,19 +177,11 @@ func (a *agent) report(in *input.NodeHeartbeat) {
 	a.w.wire.send(a, input.Request{Input: in})
 }
 
-func (a *agent) all() []input.ContainerStatus {
-	var out []input.ContainerStatus
-	for _, p := range a.running {
-		out = append(out, input.ContainerStatus{Container: p.id, State: yarn.ContainerRunning})
-	}
-	return out
-}
-
 func (a *agent) beat() {
-	in := &input.NodeHeartbeat{ID: a.id, Full: a.w.rng.IntN(6) == 0, Statuses: a.news, Told: a.clean, Signalled: a.signals, Sizes: a.sizes, SizesTold: a.sized, RemovalsAcked: a.removed()}
-	a.news, a.clean, a.signals, a.sizes, a.sized = nil, nil, nil, nil, nil
+	in := &input.NodeHeartbeat{ID: a.id, Full: a.w.rng.IntN(6) == 0, Statuses: a.manager.Report(), Told: a.clean, Signalled: a.signals, Sizes: a.sizes, SizesTold: a.sized, RemovalsAcked: a.removed()}
+	a.clean, a.signals, a.sizes, a.sized = nil, nil, nil, nil
 	if in.Full {
-		in.Statuses = append(in.Statuses, a.all()...)
+		in.Statuses = append(in.Statuses, a.manager.All()...)
 	}
 	a.report(in)
 }
@@ -232,14 +199,15 @@ func (a *agent) answered(in input.Input, r input.Reply) {
 	case *input.NodeHeartbeatReply:
 		a.response++
 		if r.Late { // the door did not know all: it begins a new run
-			a.stay, a.news = 0, append(in.(*input.NodeHeartbeat).Statuses, a.news...)
+			a.stay = 0
+			a.manager.Unreported(in.(*input.NodeHeartbeat).Statuses)
 			return
 		}
 		if r.Resync || r.Shutdown {
 			if a.sent += one(a.w.calm); a.sent > resyncsMax {
 				a.w.check.fail("L4", "%s was told to register again %d times since all is calm", a.id, a.sent)
 			}
-			a.news = append(in.(*input.NodeHeartbeat).Statuses, a.news...)
+			a.manager.Unreported(in.(*input.NodeHeartbeat).Statuses)
 			a.up = false
 			return
 		}
@@ -256,51 +224,34 @@ func (a *agent) answered(in input.Input, r input.Reply) {
 	}
 }
 
-func (a *agent) find(id yarn.ContainerID) int {
-	return slices.IndexFunc(a.running, func(p process) bool { return p.id == id })
-}
-
 // launch starts an AM's container, once.
 func (a *agent) launch(l input.Launch) {
-	if a.find(l.Container) >= 0 || slices.Contains(a.gone, l.Container) {
+	if _, runs := a.manager.Process(l.Container); runs || a.manager.Ended(l.Container) {
 		return
 	}
-	m := a.w.startMaster(l, a)
-	a.running = append(a.running, process{id: l.Container, am: m})
-	a.news = append(a.news, input.ContainerStatus{Container: l.Container, State: yarn.ContainerRunning})
+	a.manager.Start(l.Container, process{am: a.w.startMaster(l, a)})
 }
 
 // start runs a task's container for a time.
-func (a *agent) start(id yarn.ContainerID, d int64) {
-	if a.find(id) >= 0 || slices.Contains(a.gone, id) {
-		return
-	}
-	a.running = append(a.running, process{id: id, end: a.w.now + d})
-	a.news = append(a.news, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
-}
+func (a *agent) start(id yarn.ContainerID, d int64) { a.manager.Start(id, process{end: a.w.now + d}) }
 
 // exit ends a container.
 func (a *agent) exit(id yarn.ContainerID, code int32) {
-	i := a.find(id)
-	if i < 0 {
-		return
+	if p, ran := a.manager.Exit(id, code, ""); ran {
+		p.stop()
 	}
-	if m := a.running[i].am; m != nil {
-		m.dead = true
-	}
-	a.running = slices.Delete(a.running, i, i+1)
-	a.forget(id)
-	a.news = append(a.news, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: code})
 }
 
-// kill obeys an order; a container that is not here is told as ended again.
+// kill obeys an order.
 func (a *agent) kill(id yarn.ContainerID) {
-	if a.find(id) >= 0 {
-		a.exit(id, yarn.ExitKilledByRM)
-		return
+	if p, ran := a.manager.Kill(id); ran {
+		p.stop()
 	}
-	if !slices.ContainsFunc(a.news, func(s input.ContainerStatus) bool { return s.Container == id }) {
-		a.forget(id)
-		a.news = append(a.news, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: yarn.ExitAborted})
+}
+
+// stop ends the AM that runs in a container.
+func (p process) stop() {
+	if p.am != nil {
+		p.am.dead = true
 	}
 }

@@ -74,7 +74,7 @@ func (w *world) pacify() {
 func (w *world) left() string {
 	if len(w.masters) > 0 {
 		m := w.masters[0]
-		return fmt.Sprintf("the AM of %s: phase %d, %d left, waiting for %v, holding %v, dead %v; %s", m.id, m.at, m.left, m.waiting, m.held, m.dead, w.has(m.id.App))
+		return fmt.Sprintf("the AM of %s: phase %d, %d left, waiting for %v, holding %v, dead %v; %s", m.id, m.at, m.am.Left(), m.am.Waiting(), m.am.Held(), m.dead, w.has(m.id.App))
 	}
 	for _, c := range w.clients {
 		if c.busy || c.live > 0 {

@@ -129,8 +129,8 @@ func (w *world) backUp() {
 	}
 	st, _ := w.rs[0].m.Fork()
 	for _, a := range w.agents { // what the backup does not know was cleared away before it was restored
-		for i := len(a.running) - 1; i >= 0; i-- {
-			if id := a.running[i].id; !knows(st, id) {
+		for _, id := range a.manager.Running() {
+			if !knows(st, id) {
 				a.exit(id, yarn.ExitAborted)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rmd/scheduler/input"
+	workload "rmd/workload/agent"
 	"rmd/yarn"
 )
 
@@ -31,22 +32,11 @@ type master struct {
 	// shaken is how many restores from a backup it has come to terms with.
 	shaken int
 
-	response    int32
-	waiting     []int64 // per group
-	left        int64
-	held        []holding
-	known       map[yarn.ContainerID]bool // every grant it was told of
-	releases    []yarn.ContainerID
-	dirty       bool
-	counted     bool            // it names the number of the last answer that it had
-	leaderships int             // begun when it had that
-	last        *input.Allocate // the call before, to be repeated
-}
-
-type holding struct {
-	id      yarn.ContainerID
-	group   int
-	version int32 // of its size
+	am          *workload.ApplicationMaster
+	versions    map[yarn.ContainerID]int32 // of the sizes of containers that were changed
+	counted     bool                       // it names the number of the last answer that it had
+	leaderships int                        // begun when it had that
+	last        *input.Allocate            // the call before, to be repeated
 }
 
 // startMaster starts the AM of an application whose launch names its job.
@@ -60,7 +50,7 @@ func (w *world) startMaster(l input.Launch, on *agent) *master {
 }
 
 func (w *world) begin(j *job, id yarn.AttemptID, on *agent, own yarn.ContainerID) *master {
-	m := &master{w: w, id: id, job: j, on: on, own: own, shaken: w.counts.Rollbacks, known: map[yarn.ContainerID]bool{}, counted: w.rng.IntN(4) > 0}
+	m := &master{w: w, id: id, job: j, on: on, own: own, shaken: w.counts.Rollbacks, am: workload.NewApplicationMaster(id, w.groupsOf(j)), versions: map[yarn.ContainerID]int32{}, counted: w.rng.IntN(4) > 0}
 	w.masters = append(w.masters, m)
 	w.enroll()
 	return m
@@ -98,10 +88,7 @@ func (m *master) turn() {
 // told: it counts on nothing that it holds.
 func (m *master) startOver() {
 	m.shaken, m.at = m.w.counts.Rollbacks, registering
-	for _, h := range m.held {
-		m.waiting[h.group]++
-	}
-	m.held = nil
+	m.am.Forget()
 }
 
 // leave takes the AM out of the world.
@@ -130,12 +117,10 @@ func (m *master) allocate() {
 			}
 		}
 	}
-	in := &input.Allocate{Attempt: m.id, Response: m.response, Releases: m.releases, Progress: uint32(w.rng.IntN(10_000)), Counted: m.counted, Updates: m.updates()}
+	in := m.am.Allocate()
+	in.Progress, in.Counted, in.Updates = uint32(w.rng.IntN(10_000)), m.counted, m.updates()
 	if w.rng.IntN(4) > 0 {
 		in.Progress = 0
-	}
-	if m.dirty {
-		in.Asks = m.asks()
 	}
 	if !w.calm && w.rng.IntN(50) == 0 {
 		in.BlacklistAdd = []string{w.agents[w.rng.IntN(len(w.agents))].id.Host}
@@ -146,16 +131,15 @@ func (m *master) allocate() {
 	w.wire.send(m, input.Request{Input: in})
 }
 
-func (m *master) asks() []input.Ask {
-	var out []input.Ask
-	for i, g := range m.job.groups {
-		key := yarn.SchedulerKey{Priority: int32(i + 1)}
-		out = append(out, input.Ask{Key: key, Name: yarn.Any, Count: m.waiting[i], Size: g.size, Relax: true})
+// groupsOf is what a job's AM asks for.
+func (w *world) groupsOf(j *job) []workload.Group {
+	var out []workload.Group
+	for i, g := range j.groups {
+		of := workload.Group{Priority: int32(i + 1), Count: g.count, Size: g.size, Host: g.host}
 		if g.host != "" {
-			a := m.w.agentOf(g.host)
-			out = append(out, input.Ask{Key: key, Name: g.host, Count: min(m.waiting[i], 1), Size: g.size, Relax: true},
-				input.Ask{Key: key, Name: a.rack, Count: m.waiting[i], Size: g.size, Relax: true})
+			of.Rack = w.agentOf(g.host).rack
 		}
+		out = append(out, of)
 	}
 	return out
 }
@@ -204,7 +188,11 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 		return
 	}
 	if m.w.counts.Rollbacks > 0 {
-		return // what it was told since the backup is not known any more: it begins anew
+		// What it was told since the backup is not known any more: it begins anew when it is told to.
+		if f.Reason == input.WrongResponse {
+			m.at = registering
+		}
+		return
 	}
 	if a, ok := in.(*input.Allocate); ok && a.Counted && f.Reason == input.WrongResponse && m.w.counts.Leaderships-m.leaderships >= 2 {
 		// A late copy of its call was all that one leader saw of it, and the next one knows of nothing
@@ -213,7 +201,7 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 		m.at = registering
 		return
 	}
-	if a, ok := in.(*input.Allocate); ok && a.Response == m.response && f.Reason != input.NotRegistered {
+	if a, ok := in.(*input.Allocate); ok && a.Response == m.am.Response() && f.Reason != input.NotRegistered {
 		m.w.check.fail("S12", "allocate %d of %s, which runs, is refused: %v", a.Response, m.id, f)
 	}
 }
@@ -227,26 +215,17 @@ func (m *master) succeed() {
 
 // registered begins, or begins anew: everything is asked for again.
 func (m *master) registered() {
-	m.at, m.response, m.dirty, m.last = running, 0, true, nil
-	if m.waiting == nil {
-		m.waiting = make([]int64, len(m.job.groups))
-		for i, g := range m.job.groups {
-			m.waiting[i] = g.count
-			m.left += g.count
-		}
-	}
+	m.at, m.last = running, nil
+	m.am.Registered()
 }
 
 // pulled takes in an answer. One to an old call is old as well, unless the answer
 // then was idle: that was not written, so the call was new to the leader.
 func (m *master) pulled(in *input.Allocate, r *input.AllocateReply) {
-	switch {
-	case in.Response == m.response:
+	if in.Response == m.am.Response() {
 		m.leaderships = m.w.counts.Leaderships
-		m.response, m.releases, m.dirty = r.Response, nil, false
-	case r.Response == m.response:
-		m.dirty = true // its asks were those of then
-	default:
+	}
+	if !m.am.Answered(in, r) {
 		return
 	}
 	for _, g := range r.Granted {
@@ -256,51 +235,25 @@ func (m *master) pulled(in *input.Allocate, r *input.AllocateReply) {
 		m.resized(z)
 	}
 	for _, s := range r.Completed {
-		m.completed(s)
+		m.am.Completed(s)
 	}
-	if m.left == 0 {
+	if m.am.Done() {
 		m.at = finishing
 	}
 }
 
 // granted runs a container; now and then it is given back at once, or not started.
 func (m *master) granted(g input.Granted) {
-	if m.known[g.Container] {
-		return // an answer heard again; the checker judges those
-	}
-	m.known[g.Container] = true
-	w, i := m.w, int(g.Key.Priority)-1
-	if i < 0 || i >= len(m.waiting) {
+	switch w := m.w; m.am.Granted(g) {
+	case workload.Unasked:
 		w.check.fail("S12", "%s is granted %s under the key %v, which it never asked for", m.id, g.Container, g.Key)
-		return
-	}
-	if m.waiting[i] == 0 {
-		m.releases = append(m.releases, g.Container)
-		return
-	}
-	m.waiting[i]--
-	m.held = append(m.held, holding{id: g.Container, group: i})
-	switch n := w.rng.IntN(16); {
-	case n == 0 && !w.calm:
-		m.releases = append(m.releases, g.Container)
-	case n == 1 && !w.calm: // never started: it expires
-	default:
-		w.agentOf(g.Node.Host).start(g.Container, 100+w.rng.Int64N(8000))
-	}
-}
-
-func (m *master) completed(s input.ContainerStatus) {
-	for i, h := range m.held {
-		if h.id != s.Container {
-			continue
+	case workload.Taken:
+		switch n := w.rng.IntN(16); {
+		case n == 0 && !w.calm:
+			m.am.Release(g.Container)
+		case n == 1 && !w.calm: // never started: it expires
+		default:
+			w.agentOf(g.Node.Host).start(g.Container, 100+w.rng.Int64N(8000))
 		}
-		m.held = append(m.held[:i], m.held[i+1:]...)
-		if s.ExitStatus == yarn.ExitSuccess {
-			m.left--
-			return
-		}
-		m.waiting[h.group]++
-		m.dirty = true
-		return
 	}
 }

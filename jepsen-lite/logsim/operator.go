@@ -126,10 +126,11 @@ func (p *operator) admin() input.Input {
 // signal has a container that runs somewhere sent a signal.
 func (p *operator) signal() input.Input {
 	a := p.w.agents[p.w.rng.IntN(len(p.w.agents))]
-	if len(a.running) == 0 {
+	running := a.manager.Running()
+	if len(running) == 0 {
 		return nil
 	}
-	return &input.SignalContainer{Container: a.running[p.w.rng.IntN(len(a.running))].id, Command: 1 + uint8(p.w.rng.IntN(3))}
+	return &input.SignalContainer{Container: running[p.w.rng.IntN(len(running))], Command: 1 + uint8(p.w.rng.IntN(3))}
 }
 
 func (p *operator) hash() []byte {

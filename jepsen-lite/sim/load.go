@@ -9,6 +9,7 @@ import (
 
 	"rmd/jepsen-lite/sim/script"
 	"rmd/scheduler/input"
+	workload "rmd/workload/agent"
 	"rmd/yarn"
 )
 
@@ -31,15 +32,8 @@ type load struct {
 // job is what an application wants.
 type job struct {
 	unmanaged bool
-	groups    []group
+	groups    []workload.Group
 	seed      int64
-}
-
-type group struct {
-	priority int32
-	count    int64
-	size     yarn.Resource
-	host     string // preferred; "" for none
 }
 
 func newLoad(w *world, seed int64) *load {
@@ -207,12 +201,12 @@ func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
 func (l *load) draw(rng *rand.Rand) job {
 	j := job{unmanaged: rng.Intn(2) == 0, seed: rng.Int63()}
 	for p := range 1 + rng.Intn(3) {
-		g := group{priority: int32(1 + p), count: int64(1 + rng.Intn(5)), size: yarn.NewResource(int64(1+rng.Intn(3))*1024, 1)}
+		g := workload.Group{Priority: int32(1 + p), Count: int64(1 + rng.Intn(5)), Size: yarn.NewResource(int64(1+rng.Intn(3))*1024, 1)}
 		if rng.Intn(3) == 0 {
-			g.count, g.size = int64(1+rng.Intn(2)), yarn.NewResource(int64(4+rng.Intn(4))*1024, int64(1+rng.Intn(4)))
+			g.Count, g.Size = int64(1+rng.Intn(2)), yarn.NewResource(int64(4+rng.Intn(4))*1024, int64(1+rng.Intn(4)))
 		}
 		if rng.Intn(3) == 0 {
-			g.host = fmt.Sprintf("n%d", 1+rng.Intn(4))
+			g.Host, g.Rack = fmt.Sprintf("n%d", 1+rng.Intn(4)), "/rack"
 		}
 		j.groups = append(j.groups, g)
 	}
@@ -228,7 +222,7 @@ func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
 		l.mu.Unlock()
 		return
 	}
-	m := &master{l: l, id: id, job: j, node: node}
+	m := &master{l: l, id: id, am: workload.NewApplicationMaster(id, j.groups), node: node}
 	l.masters[id] = m
 	l.mu.Unlock()
 	m.c = l.caller("am-" + name)
@@ -261,7 +255,7 @@ func (l *load) telling(seq uint32) string {
 	out := ""
 	for id, m := range l.masters {
 		if id.App.Seq == seq {
-			out += fmt.Sprintf("AM of attempt %d (over %v): response %d, %d left, waits for %v, holds %v; ", id.Attempt, m.ctx.Err() != nil, m.response, m.left, m.waiting, m.held)
+			out += fmt.Sprintf("AM of attempt %d (over %v): response %d, %d left, waits for %v, holds %v; ", id.Attempt, m.ctx.Err() != nil, m.am.Response(), m.am.Left(), m.am.Waiting(), m.am.Held())
 		}
 	}
 	for _, n := range l.nodes {

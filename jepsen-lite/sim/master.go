@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rmd/scheduler/input"
+	workload "rmd/workload/agent"
 	"rmd/yarn"
 )
 
@@ -14,23 +15,14 @@ type master struct {
 	l      *load
 	c      *caller
 	id     yarn.AttemptID
-	job    job
+	am     *workload.ApplicationMaster
 	node   *agent // nil when unmanaged
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	response int32
-	since    int             // how many leaderships there had been when the call began that was answered last
-	again    bool            // it has had to register again
-	waiting  map[int32]int64 // priority to how many are still wanted
-	left     int64           // containers that have yet to end well
-	held     map[yarn.ContainerID]int32
-	surplus  map[yarn.ContainerID]bool // given back as more than was wanted
-	releases []yarn.ContainerID
-	dirty    bool
+	since int  // how many leaderships there had been when the call began that was answered last
+	again bool // it has had to register again
 }
-
-const anyHost = yarn.Any
 
 func (m *master) run() {
 	defer m.cancel()
@@ -38,12 +30,7 @@ func (m *master) run() {
 	if !m.register() {
 		return
 	}
-	m.waiting, m.held, m.surplus, m.dirty = map[int32]int64{}, map[yarn.ContainerID]int32{}, map[yarn.ContainerID]bool{}, true
-	for _, g := range m.job.groups {
-		m.waiting[g.priority] = g.count
-		m.left += g.count
-	}
-	for m.left > 0 {
+	for !m.am.Done() {
 		if !m.allocate() || !pause(m.ctx, time.Duration(200+m.c.rng.Intn(600))*time.Millisecond) {
 			return
 		}
@@ -80,6 +67,7 @@ func (m *master) register() bool {
 		case !ok:
 			return false
 		case reply.Refused() == nil:
+			m.am.Registered()
 			return true
 		case m.over():
 			return false
@@ -101,10 +89,8 @@ func (m *master) over() bool {
 
 // allocate is the AM's heartbeat; false when the attempt is over.
 func (m *master) allocate() bool {
-	in := &input.Allocate{Attempt: m.id, Response: m.response, Releases: m.releases, Counted: true}
-	if m.dirty {
-		in.Asks = m.asks()
-	}
+	in := m.am.Allocate()
+	in.Counted = true
 	since := m.l.w.check.terms()
 	reply, ok := m.c.call(m.ctx, input.Request{Input: in})
 	if !ok {
@@ -112,7 +98,7 @@ func (m *master) allocate() bool {
 	}
 	if f := reply.Refused(); f != nil {
 		if m.l.w.check.registersAgain(in, f, m.since) {
-			m.response, m.dirty, m.again = 0, true, true
+			m.again = true
 			return m.register()
 		}
 		if !m.over() {
@@ -120,9 +106,9 @@ func (m *master) allocate() bool {
 		}
 		return false
 	}
-	m.releases, m.dirty, m.since = nil, false, since
+	m.since = since
 	r := reply.(*input.AllocateReply)
-	m.response = r.Response
+	m.am.Answered(in, r)
 	for _, g := range r.Granted {
 		m.granted(g)
 	}
@@ -132,35 +118,14 @@ func (m *master) allocate() bool {
 	return true
 }
 
-func (m *master) asks() []input.Ask {
-	var out []input.Ask
-	for _, g := range m.job.groups {
-		key := yarn.SchedulerKey{Priority: g.priority}
-		out = append(out, input.Ask{Key: key, Name: anyHost, Count: m.waiting[g.priority], Size: g.size, Relax: true})
-		if g.host != "" {
-			out = append(out, input.Ask{Key: key, Name: g.host, Count: min(m.waiting[g.priority], 1), Size: g.size, Relax: true},
-				input.Ask{Key: key, Name: "/rack", Count: m.waiting[g.priority], Size: g.size, Relax: true})
-		}
-	}
-	return out
-}
-
 // granted runs a container; now and then one is given back at once and asked for
 // again.
 func (m *master) granted(g input.Granted) {
-	p := g.Key.Priority
-	if _, known := m.held[g.Container]; known {
-		return // told again; the checker judges that
+	if m.am.Granted(g) != workload.Taken {
+		return // what is told again the checker judges
 	}
-	if m.waiting[p] == 0 {
-		m.surplus[g.Container] = true
-		m.releases = append(m.releases, g.Container)
-		return
-	}
-	m.waiting[p]--
-	m.held[g.Container] = p
 	if m.c.rng.Intn(8) == 0 && !m.l.settled() {
-		m.releases = append(m.releases, g.Container)
+		m.am.Release(g.Container)
 		return
 	}
 	if n := m.l.agent(g.Node); n != nil {
@@ -169,18 +134,7 @@ func (m *master) granted(g input.Granted) {
 }
 
 func (m *master) completed(s input.ContainerStatus) {
-	p, known := m.held[s.Container]
-	if !known {
-		if s.ExitStatus != yarn.ExitSuccess && !m.surplus[s.Container] && !m.again {
-			m.l.w.check.fail("S12: %s is told of the end of %s, whose grant it never heard of: %+v", m.id, s.Container, s)
-		}
-		return
+	if !m.am.Completed(s) && s.ExitStatus != yarn.ExitSuccess && !m.again {
+		m.l.w.check.fail("S12: %s is told of the end of %s, whose grant it never heard of: %+v", m.id, s.Container, s)
 	}
-	delete(m.held, s.Container)
-	if s.ExitStatus == yarn.ExitSuccess {
-		m.left--
-		return
-	}
-	m.waiting[p]++
-	m.dirty = true
 }
