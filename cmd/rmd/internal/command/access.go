@@ -156,7 +156,7 @@ var certificateName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 func (p *program) accessCertificate() verb {
 	return verb{
 		name: "create", usage: "create a client certificate with a role; needs the CA's key and contacts no replica",
-		long: "Run it where \"rmd init --tls\" created the CA. Give NAME.pem, NAME-key.pem and ca.pem to the owner, for --cert, --key\nand --cacert. \"rmd access certificate revoke\" revokes it.",
+		long: "Run it where \"rmd init --tls\" created the CA. Give NAME.pem, NAME-key.pem and ca.pem to the owner, for --cert, --key and --cacert. \"rmd access certificate revoke\" revokes it.",
 		flags: []cli.Flag{
 			roleFlag(),
 			&cli.StringFlag{Name: "name", Usage: "name of the owner"},

@@ -37,7 +37,7 @@ func (c *call) authority(cluster string) (*certificate.Authority, string, error)
 func (p *program) revokeCertificate() verb {
 	return verb{
 		name: "revoke", usage: "revoke a client's or a replica's certificate; needs the CA's key and contacts no replica", args: "FILE|SERIAL", min: 1, max: 1,
-		long:  "It adds the certificate to the revocation list crl.pem beside ca.pem and signs the list with the CA. Copy crl.pem to the\ndirectory of tls.ca on every replica. A replica reads it within 10 seconds, or on SIGHUP, and closes connections that\nuse the certificate.",
+		long:  "It adds the certificate to the revocation list crl.pem beside ca.pem and signs the list with the CA. Copy crl.pem to the directory of tls.ca on every replica. A replica reads it within 10 seconds, or on SIGHUP, and closes connections that use the certificate.",
 		flags: []cli.Flag{authorityFlag()},
 		run: func(c *call) error {
 			ca, dir, err := c.authority("")

@@ -13,8 +13,8 @@ import (
 
 func (p *program) appExplain() verb {
 	return verb{name: "explain", usage: "explain why an application waits", args: "ID", min: 1, max: 1, flags: watchFlags(),
-		long: "Shows the asks of the application, its limits, the verdict of its queue and nodes,\n" +
-			"its reservation and the containers that must end first, the applications before\n" +
+		long: "Shows the asks of the application, its limits, the verdict of its queue and nodes, " +
+			"its reservation and the containers that must end first, the applications before " +
 			"and after it in the queue, and what-if results. rmd computes this on request.",
 		run: func(c *call) error {
 			path, err := c.appPath("/explain")

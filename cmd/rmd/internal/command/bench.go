@@ -22,15 +22,15 @@ func (p *program) bench() *cli.Command {
 	return noun("bench", "load a running cluster with simulated nodes and AMs, and measure it",
 		p.command(p.benchOf(load.Heartbeats, "measure heartbeats of idle nodes", "")),
 		p.command(p.benchOf(load.Allocations, "measure the full life of containers",
-			"Unmanaged AMs keep asks outstanding, and the simulated nodes run the granted\ncontainers. A container counts after its ask, grant, run and completion, when\nits AM has received the completion and the node has the acknowledgement.")),
+			"Unmanaged AMs keep asks outstanding, and the simulated nodes run the granted containers. A container counts after its ask, grant, run and completion, when its AM has received the completion and the node has the acknowledgement.")),
 		p.command(p.benchOf(load.Latency, "measure the latency from ask to container, one at a time, on an idle cluster", "")))
 }
 
 func (p *program) benchOf(kind load.Kind, usage, long string) verb {
-	long = strings.TrimLeft(long+"\nIt can load any ResourceManager with YARN's ports. Name the ports with --conf-dir,\n"+
+	long = strings.TrimLeft(long+"\nIt can load any ResourceManager with YARN's ports. Name the ports with --conf-dir, " +
 		"or with --addr HOST,... for YARN's default ports, or one by one.\n"+
-		"The nodes have addresses from 198.18.0.0 on and connect to all replicas in turn.\nEach node has its own connection, as NodeManagers have. With --connections they\n"+
-		"share connections, so one machine can simulate a larger cluster. The command asks\nfor confirmation, refuses to use a node that the cluster already has, and\nunregisters its own nodes at the end. Do not load a production cluster.", "\n")
+		"The nodes have addresses from 198.18.0.0 on and connect to all replicas in turn.\nEach node has its own connection, as NodeManagers have. With --connections they " +
+		"share connections, so one machine can simulate a larger cluster. The command asks for confirmation, refuses to use a node that the cluster already has, and unregisters its own nodes at the end. Do not load a production cluster.", "\n")
 	return verb{name: string(kind), usage: usage, long: long, flags: benchFlags(kind),
 		run: func(c *call) error { return runBench(c, kind) }}
 }

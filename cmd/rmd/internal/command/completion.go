@@ -28,7 +28,7 @@ var scripts = map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fi
 func (p *program) completion() verb {
 	return verb{
 		name: "completion", usage: "print the completion script for a shell", args: "bash|zsh|fish|powershell", min: 1, max: 1,
-		long: "The script completes commands, flags and their values, and the names that the cluster\n" +
+		long: "The script completes commands, flags and their values, and the names that the cluster " +
 			"at --addr or RMD_ADDR has: applications, queues, nodes, reservations, replicas, versions.\n" +
 			"It waits at most one second for the cluster, and needs no leader.\n\n" +
 			"bash:        rmd completion bash > /etc/bash_completion.d/rmd\n" +

@@ -159,8 +159,8 @@ var changeColumns = output.List[api.Change]{
 func (p *program) confDiff() verb {
 	return verb{
 		name: "diff", usage: "show what a file or a version would change", args: "FILE | DIR | VERSION [VERSION]", min: 1, max: 2,
-		long: "With --whatif the planner applies the file's queues to a copy of the live state and\n" +
-			"shows which queues would have more or less, and which applications would start\n" +
+		long: "With --whatif the planner applies the file's queues to a copy of the live state and " +
+			"shows which queues would have more or less, and which applications would start " +
 			"at once, wait, gain or lose. It changes nothing.",
 		flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "whatif", Usage: "show which applications would gain, lose, wait or start at once"},

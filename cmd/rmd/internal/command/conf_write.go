@@ -121,8 +121,8 @@ func applyFlags() []cli.Flag {
 }
 
 // statesKept tells what a file does to queues that are stopped.
-const statesKept = "If the file does not state the state of a queue, the queue keeps its state, as in\n" +
-	"YARN. If the file states it, the queue gets that state. The command lists the\n" +
+const statesKept = "If the file does not state the state of a queue, the queue keeps its state, as in " +
+	"YARN. If the file states it, the queue gets that state. The command lists the " +
 	"stopped queues with their new state, also with --dry-run."
 
 func (p *program) confApply() verb {

@@ -32,12 +32,12 @@ func (p *program) events() verb {
 			&cli.IntFlag{Name: "count", Usage: "without --follow and --since: number of log entries to read", Value: 200},
 			&cli.BoolFlag{Name: "why", Usage: "show the cause of each decision, from the state just before it", Value: true},
 		},
-		long: "Each line is one event: time, log index, kind, subject, and after \"because\" the cause\n" +
+		long: "Each line is one event: time, log index, kind, subject, and after \"because\" the cause " +
 			"of the decision. --why=false omits causes. A busy replica gives only some causes.\n" +
 			"Only -o wide shows events that merely advance the clock.\n" +
 			"-o jsonl prints one line for each log entry.\n" +
 			"-o json and yaml, without --follow, print one document.\n" +
-			"With --follow, if the replica fails, the command continues at another replica of\n--addr after the last entry seen. It loses and repeats no entry.",
+			"With --follow, if the replica fails, the command continues at another replica of --addr after the last entry seen. It loses and repeats no entry.",
 		run: runEvents,
 	}
 }

@@ -98,8 +98,8 @@ func (p *program) recover() verb {
 	return verb{
 		name: "recover", usage: "create a cluster from one surviving disk when the majority is lost for good",
 		long: "If enough replicas can come back to form a majority, start them instead.\n" +
-			"Otherwise stop every replica, run \"rmd check\" on each surviving disk, choose the one with the highest last term\n" +
-			"and index, and copy its data directory. --peers FILE contains\n[{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}].",
+			"Otherwise stop every replica, run \"rmd check\" on each surviving disk, choose the one with the highest last term " +
+			"and index, and copy its data directory. --peers FILE contains [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}].",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Usage: "data directory of the surviving replica"},
 			&cli.StringFlag{Name: "peers", Usage: "file with the members of the new cluster"},

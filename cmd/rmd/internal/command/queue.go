@@ -124,7 +124,7 @@ func queueFacts(q api.Queue) []output.Fact {
 }
 
 func (p *program) queueState(name, usage string) verb {
-	long := "The state lasts until the opposite command, or until a new configuration states\nthe queue's state."
+	long := "The state lasts until the opposite command, or until a new configuration states the queue's state."
 	return verb{name: name, usage: usage, long: long, args: "QUEUE", min: 1, max: 1, run: func(c *call) error {
 		done := map[string]string{"stop": "takes no new applications", "start": "takes applications"}[name]
 		return c.post("/v1/queues/"+url.PathEscape(c.arg(0))+":"+name, c.arg(0), nil, "%s %s", c.arg(0), done)

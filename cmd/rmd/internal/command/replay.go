@@ -29,7 +29,7 @@ const noReservations = "no-reservations"
 func (p *program) replay() verb {
 	return verb{
 		name: "replay", usage: "replay a recorded workload and report its waiting times", args: "FILE", min: 1, max: 1,
-		long: "It uses a private cluster of three replicas. With --addr it uses a running cluster, in real time and after\n" +
+		long: "It uses a private cluster of three replicas. With --addr it uses a running cluster, in real time and after " +
 			"confirmation: it registers simulated nodes, submits the applications, and removes its nodes at the end.\n" +
 			"It refuses to use a node that the cluster already has. $RMD_ADDR alone does not select a running cluster.\n" +
 			"Formats: " + strings.Join(trace.Formats(), ", ") + ".",

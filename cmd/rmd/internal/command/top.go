@@ -23,9 +23,9 @@ var topViews = []string{"app", "queue", "node"}
 func (p *program) top() verb {
 	return verb{
 		name: "top", usage: "live view: replicas, usage, and applications, queues or nodes",
-		long: "Keys: q quits, p or space pauses, b switches the view (applications, queues,\n" +
-			"nodes), s sorts by the next column, r reverses the order, + and - change the\n" +
-			"interval. Into a pipe it prints one screen after another, without keys. With\n" +
+		long: "Keys: q quits, p or space pauses, b switches the view (applications, queues, " +
+			"nodes), s sorts by the next column, r reverses the order, + and - change the " +
+			"interval. Into a pipe it prints one screen after another, without keys. With " +
 			"-o jsonl each screen is a line of JSON.",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "by", Usage: "app|queue|node", Value: "app"},
