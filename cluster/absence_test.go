@@ -44,7 +44,8 @@ func (l *lines) logger() hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: l})
 }
 
-// TestUnreachableReplicaIsLoggedOnce: the library's own lines about calls that fail are not shown beside it.
+// TestUnreachableReplicaIsLoggedOnce: the library's own lines about calls that fail are not shown
+// beside it.
 func TestUnreachableReplicaIsLoggedOnce(t *testing.T) {
 	var l lines
 	var calls atomic.Uint64

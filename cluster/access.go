@@ -36,7 +36,8 @@ type Method struct {
 	Answer bool
 }
 
-// Methods lists everything that the peer port serves, and who may call it. What is not in it is refused.
+// Methods lists everything that the peer port serves, and who may call it. What is not in it is
+// refused.
 var Methods = []Method{
 	{methodInfo, "info", AnyReplica, true},
 	{methodJoin, "join", AnyReplica, true}, // with a join token
@@ -83,8 +84,8 @@ func (c *Cluster) member(server raft.ServerID) (raft.Server, bool) {
 	return raft.Server{}, false
 }
 
-// trusts says whether a replica counts as a member here: it is one, has proven that it became one by entries that are
-// not here yet, or was named to this replica when that was let in.
+// trusts says whether a replica counts as a member here: it is one, has proven that it became one
+// by entries that are not here yet, or was named to this replica when that was let in.
 func (c *Cluster) trusts(server raft.ServerID) bool {
 	if _, ok := c.member(server); ok || c.introduced.has(server) {
 		return true
@@ -96,7 +97,8 @@ func (c *Cluster) trusts(server raft.ServerID) bool {
 	return !identity.NamesKey(id.Incarnation) && !c.allProve() && c.peer.Proves()
 }
 
-// admitConn judges the replica at the other end of a new connection; addr is where it was dialed, empty when it called.
+// admitConn judges the replica at the other end of a new connection; addr is where it was dialed,
+// empty when it called.
 func (c *Cluster) admitConn(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string) {
 	id := raft.ServerID(server)
 	if serial != "" && c.cfg.Revoked != nil && c.cfg.Revoked(serial) {
@@ -171,8 +173,9 @@ func notAMember(server raft.ServerID) *Refusal {
 	return refuse(CodeNoSuchReplica, "join first", "%s is not a member of this cluster", server)
 }
 
-// authorizeAnswer judges, before a call is sent, whether the answer may count. An answer to a vote or a read, and where
-// an input goes, must not depend on a process that is no member and listens at a member's address.
+// authorizeAnswer judges, before a call is sent, whether the answer may count. An answer to a vote
+// or a read, and where an input goes, must not depend on a process that is no member and listens at
+// a member's address.
 func (c *Cluster) authorizeAnswer(method byte, to string) error {
 	if m, ok := methodOf(method); ok && (m.Answer || c.ClusterID() == "" || c.trusts(raft.ServerID(to))) {
 		return nil
@@ -180,8 +183,8 @@ func (c *Cluster) authorizeAnswer(method byte, to string) error {
 	return notAMember(raft.ServerID(to))
 }
 
-// authorizeRaft judges the sender of one of Raft's requests. The peer transport checks that the header names the
-// replica that sends it.
+// authorizeRaft judges the sender of one of Raft's requests. The peer transport checks that the
+// header names the replica that sends it.
 func (c *Cluster) authorizeRaft(cmd any) error {
 	h, ok := cmd.(raft.WithRPCHeader)
 	if !ok {

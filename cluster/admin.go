@@ -34,8 +34,8 @@ const (
 	methodIntroduce  byte = 14
 )
 
-// Who does not answer within infoTimeout is shown as unreachable; a command is refused for it only after
-// patientTimeout, since a busy machine is not dead. (A dead process is known at once.)
+// Who does not answer within infoTimeout is shown as unreachable; a command is refused for it only
+// after patientTimeout, since a busy machine is not dead. (A dead process is known at once.)
 const (
 	infoTimeout    = 500 * time.Millisecond
 	patientTimeout = 4 * time.Second
@@ -139,8 +139,8 @@ func (c *Cluster) serveAdmin() {
 	})
 }
 
-// adminRequest is a change of membership on its way to the leader. ID is what the operator wrote, Server whom
-// that named when the request came to its first leader. Hops bounds forwarding.
+// adminRequest is a change of membership on its way to the leader. ID is what the operator wrote,
+// Server whom that named when the request came to its first leader. Hops bounds forwarding.
 type adminRequest struct {
 	Op     string `json:"op"`
 	ID     string `json:"id,omitempty"`
@@ -209,8 +209,8 @@ func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
 	return fmt.Errorf("unknown admin operation %q", q.Op)
 }
 
-// resolveServer sets whom a request is about before it waits for anything. A replica that takes the place of a removed
-// one has its id, and is not meant by a request from before it came.
+// resolveServer sets whom a request is about before it waits for anything. A replica that takes the
+// place of a removed one has its id, and is not meant by a request from before it came.
 func (c *Cluster) resolveServer(q *adminRequest) error {
 	if q.Server != "" {
 		return nil
@@ -226,8 +226,9 @@ func (c *Cluster) resolveServer(q *adminRequest) error {
 // commitPoll is how often a leader that waits for its membership looks whether it still leads.
 const commitPoll = 50 * time.Millisecond
 
-// awaitCommitted waits until the newest membership is committed. A request for a change is answered by the membership
-// ("is a member", "votes already"): an answer by one that the next leader may not have would be wrong.
+// awaitCommitted waits until the newest membership is committed. A request for a change is answered
+// by the membership ("is a member", "votes already"): an answer by one that the next leader may not
+// have would be wrong.
 func (c *Cluster) awaitCommitted(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()

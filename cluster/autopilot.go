@@ -11,8 +11,8 @@ import (
 	"rmd/cluster/identity"
 )
 
-// pilot runs raft-autopilot while this replica leads: it judges health, promotes non-voters that were
-// let in as future voters, and, when told so, removes dead ones.
+// pilot runs raft-autopilot while this replica leads: it judges health, promotes non-voters that
+// were let in as future voters, and, when told so, removes dead ones.
 type pilot struct {
 	c    *Cluster
 	ap   *autopilot.Autopilot
@@ -159,8 +159,8 @@ func (p *pilot) NotifyState(s *autopilot.State) {
 	p.state = s
 }
 
-// KnownServers asks all members once per round. One that does not answer counts as alive and late until
-// the threshold for dead ones, since a reboot is no reason to be removed.
+// KnownServers asks all members once per round. One that does not answer counts as alive and late
+// until the threshold for dead ones, since a reboot is no reason to be removed.
 func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
 	conf := p.c.configuration()
 	infos := p.c.askAll(conf)
@@ -209,8 +209,8 @@ func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
 	})
 }
 
-// promoter promotes only those who were let in as future voters, and never by hurry: the library's own
-// waives the stabilisation time right after an election.
+// promoter promotes only those who were let in as future voters, and never by hurry: the library's
+// own waives the stabilisation time right after an election.
 type promoter struct {
 	*autopilot.StablePromoter
 	p *pilot
@@ -243,8 +243,8 @@ func (r pilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint
 	return r.c.current().raft.AddNonvoter(id, a, prev, t)
 }
 
-// AddVoter promotes, after a fresh look: the library judges by what it saw a round ago, and a vote may
-// have been taken by hand meanwhile.
+// AddVoter promotes, after a fresh look: the library judges by what it saw a round ago, and a vote
+// may have been taken by hand meanwhile.
 func (r pilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64, _ time.Duration) raft.IndexFuture {
 	r.c.conf.change.Lock()
 	defer r.c.conf.change.Unlock()

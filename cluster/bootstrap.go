@@ -18,8 +18,8 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// Init makes one new cluster with this replica as its only voter. It is refused when any state exists
-// here or at a listed peer. dry only checks.
+// Init makes one new cluster with this replica as its only voter. It is refused when any state
+// exists here or at a listed peer. dry only checks.
 func (c *Cluster) Init(dry bool) error { return c.InitAs("", dry) }
 
 // InitAs is Init with a given cluster id; an empty one is drawn.
@@ -57,8 +57,8 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	return c.bootstrap(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})
 }
 
-// Bootstrap starts a cluster with a given membership: for simulations, which have no peers to agree on
-// one. Every replica of it, or any one of them, may call it.
+// Bootstrap starts a cluster with a given membership: for simulations, which have no peers to agree
+// on one. Every replica of it, or any one of them, may call it.
 func (c *Cluster) Bootstrap(conf raft.Configuration) error { return c.bootstrap(conf) }
 
 // bootstrap writes the first membership.
@@ -79,7 +79,8 @@ func (c *Cluster) bootstrap(conf raft.Configuration) error {
 // inMembership says whether raft knows this replica as a member.
 func (c *Cluster) inMembership() bool { return len(c.configuration().Servers) > 0 }
 
-// setCluster makes the cluster's identity, and whom this replica takes for members, durable and tells the peer transport.
+// setCluster makes the cluster's identity, and whom this replica takes for members, durable and
+// tells the peer transport.
 func (c *Cluster) setCluster(id string, epoch uint64, role string, known []string, chain []identity.Admission) error {
 	err := c.dir.Update(func(i *identity.Identity) {
 		i.ClusterID, i.Epoch, i.Role = id, epoch, role
@@ -92,8 +93,8 @@ func (c *Cluster) setCluster(id string, epoch uint64, role string, known []strin
 	return nil
 }
 
-// identityFailed ends this replica for a failed write of its identity. A full disk, or a system short of
-// something, leaves the old identity in place: that is an error and no more.
+// identityFailed ends this replica for a failed write of its identity. A full disk, or a system
+// short of something, leaves the old identity in place: that is an error and no more.
 func (c *Cluster) identityFailed(err error) error {
 	switch {
 	case raftstore.IsShortage(err):
@@ -174,8 +175,8 @@ func (c *Cluster) expect() {
 	}
 }
 
-// tryExpect looks at all listed replicas. When exactly the expected number of empty ones agree and this
-// one has the lowest id, it initialises. It returns what is still missing.
+// tryExpect looks at all listed replicas. When exactly the expected number of empty ones agree and
+// this one has the lowest id, it initialises. It returns what is still missing.
 func (c *Cluster) tryExpect() string {
 	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
 	defer cancel()
@@ -223,7 +224,8 @@ func (c *Cluster) tryExpect() string {
 	return ""
 }
 
-// disagreement says why replicas are not the empty, equal ones that were expected; "" when they are.
+// disagreement says why replicas are not the empty, equal ones that were expected; "" when they
+// are.
 func disagreement(all []info, expect int) string {
 	if len(all) != expect {
 		return fmt.Sprintf("%d of %d replicas", len(all), expect)

@@ -12,8 +12,8 @@ import (
 	"rmd/cluster/identity"
 )
 
-// Promote makes a non-voter a voter by hand. maxLag is how many entries it may be behind; 0 means the
-// default of 100.
+// Promote makes a non-voter a voter by hand. maxLag is how many entries it may be behind; 0 means
+// the default of 100.
 func (c *Cluster) Promote(id string, maxLag uint64) error {
 	if maxLag == 0 {
 		maxLag = defaultMaxLag
@@ -24,8 +24,9 @@ func (c *Cluster) Promote(id string, maxLag uint64) error {
 // Demote takes a voter's vote. It stays a non-voter until it is promoted by hand.
 func (c *Cluster) Demote(id string) error { return c.admin(adminRequest{Op: "demote", ID: id}) }
 
-// Remove takes a replica out of the membership, by its id, or by "ID.INCARNATION" that one alone. A leader
-// hands leadership over first. force skips the question whether a majority of healthy voters stays.
+// Remove takes a replica out of the membership, by its id, or by "ID.INCARNATION" that one alone. A
+// leader hands leadership over first. force skips the question whether a majority of healthy voters
+// stays.
 func (c *Cluster) Remove(id string, force bool) error {
 	return c.admin(adminRequest{Op: "remove", ID: id, Force: force})
 }
@@ -202,8 +203,9 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 	}
 }
 
-// resolveSelfRemoval returns the error that a request ended with at the leader, or nil when the request was to remove
-// this very replica and it is removed: the leader closes its connections, mostly before the answer has gone out.
+// resolveSelfRemoval returns the error that a request ended with at the leader, or nil when the
+// request was to remove this very replica and it is removed: the leader closes its connections,
+// mostly before the answer has gone out.
 func (c *Cluster) resolveSelfRemoval(ctx context.Context, q adminRequest, leader string, err error) error {
 	var ref *Refusal
 	self := c.Identity()

@@ -21,8 +21,8 @@ import (
 
 // Cluster is one replica's consensus part. Its methods may be called from any goroutine.
 //
-// Goroutines: raft's own; the watchers started by Open, which end with ctx and for which Close waits;
-// and one for each piece of work that must not run in a callback (goRun).
+// Goroutines: raft's own; the watchers started by Open, which end with ctx and for which Close
+// waits; and one for each piece of work that must not run in a callback (goRun).
 type Cluster struct {
 	cfg       Config
 	log       hclog.Logger

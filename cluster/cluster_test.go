@@ -260,8 +260,8 @@ func TestUserSnapshotRestore(t *testing.T) {
 	inStep(t, rs, put(t, rs, 3))
 }
 
-// TestElectionTiming: a silent leader is replaced; with the lowest advised timeouts, in 3.3 of them on a
-// machine that has the time.
+// TestElectionTiming: a silent leader is replaced; with the lowest advised timeouts, in 3.3 of them
+// on a machine that has the time.
 func TestElectionTiming(t *testing.T) {
 	rs := trio(t, fastTimers)
 	put(t, rs, 5)

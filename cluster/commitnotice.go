@@ -26,8 +26,8 @@ func decodeCommitNotice(b []byte) (commitNotice, error) {
 	return commitNotice{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}, nil
 }
 
-// noticeBox keeps the newest notice until the entry that it names is here: the leader may know of a commit before
-// the last follower has stored the entry.
+// noticeBox keeps the newest notice until the entry that it names is here: the leader may know of a
+// commit before the last follower has stored the entry.
 type noticeBox struct {
 	open atomic.Pointer[commitNotice]
 	wake chan struct{} // holds one
@@ -75,9 +75,9 @@ func (c *Cluster) watchCommitNotices() {
 	}
 }
 
-// commitTo gives raft a notice as an ordinary request to append, without entries, behind the committed entry. It does
-// so in the notice's term and with that entry in the log, so that everything before it is the leader's too. It says
-// whether the notice is done with.
+// commitTo gives raft a notice as an ordinary request to append, without entries, behind the
+// committed entry. It does so in the notice's term and with that entry in the log, so that
+// everything before it is the leader's too. It says whether the notice is done with.
 func (c *Cluster) commitTo(n commitNotice) bool {
 	in := c.current()
 	if in.raft.CurrentTerm() != n.term || in.raft.CommitIndex() >= n.index {

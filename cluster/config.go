@@ -51,16 +51,16 @@ type Config struct {
 	// EntryMax bounds one entry in bytes.
 	EntryMax int
 
-	// DiskReserve is the free space below which leadership is given up, DiskStop the one below which
-	// writes are refused.
+	// DiskReserve is the free space below which leadership is given up, DiskStop the one below
+	// which writes are refused.
 	DiskReserve, DiskStop uint64
 	// HungGiveUp is the age of one write at which leadership is given up, HungExit the fatal one.
 	HungGiveUp, HungExit time.Duration
 
 	// Autopilot judges and promotes replicas.
 	Autopilot AutopilotConfig
-	// AutopilotNow returns settings that stand in for Autopilot's, all but Interval, or false as long
-	// as there are none. It is asked at every look. Nil: there are none.
+	// AutopilotNow returns settings that stand in for Autopilot's, all but Interval, or false as
+	// long as there are none. It is asked at every look. Nil: there are none.
 	AutopilotNow func() (AutopilotConfig, bool)
 	// DigestInterval is how often the leader compares digests; 0 turns it off.
 	DigestInterval time.Duration
@@ -73,21 +73,24 @@ type Config struct {
 
 	// OnFatal is called once, at once, when this replica must not go on. It should not return.
 	OnFatal func(code int, err error)
-	// VerifySnapshot reads a whole snapshot and checks it. It is called before anything is restored. ErrNewer
-	// is what it returns for one that this program is too old for.
+	// VerifySnapshot reads a whole snapshot and checks it. It is called before anything is
+	// restored. ErrNewer is what it returns for one that this program is too old for.
 	VerifySnapshot func(io.Reader) error
-	// VerifyEntry says whether the FSM can apply an entry. It is called before an entry is proposed or stored. Nil: it
-	// can apply all.
+	// VerifyEntry says whether the FSM can apply an entry. It is called before an entry is proposed
+	// or stored. Nil: it can apply all.
 	VerifyEntry func(data []byte) error
-	// Revoked says whether the certificate with a serial number, in hexadecimal, is revoked. Nil: none is.
+	// Revoked says whether the certificate with a serial number, in hexadecimal, is revoked. Nil:
+	// none is.
 	Revoked func(serial string) bool
 	// CheckToken uses up a join token for the replica with the server id by, and returns its role,
 	// RoleVoter or RoleNonvoter; dry only looks at it. It runs on the leader. Its error may be a
 	// *Refusal. Nil: every token is good.
 	CheckToken func(token, by string, dry bool) (role string, err error)
-	// Digest returns the FSM's digest at an applied index, or at the latest for 0. Nil: no comparison.
+	// Digest returns the FSM's digest at an applied index, or at the latest for 0. Nil: no
+	// comparison.
 	Digest func(index uint64) (at uint64, digest []byte, ok bool)
-	// Problem says what else is wrong with this replica, "" for nothing; it is shown with its members. Nil: nothing is.
+	// Problem says what else is wrong with this replica, "" for nothing; it is shown with its
+	// members. Nil: nothing is.
 	Problem func() string
 	// Observe takes measurements; it must be quick. Nil: none.
 	Observe func(what Measure, d time.Duration)
@@ -104,17 +107,19 @@ type Options struct {
 	Transport     raft.Transport
 	// Incarnation and ClusterID are the identity when there is no DataDir.
 	Incarnation, ClusterID string
-	// Identity is what such a replica kept, instead of those two; KeepIdentity keeps each change of it.
+	// Identity is what such a replica kept, instead of those two; KeepIdentity keeps each change of
+	// it.
 	Identity     *identity.Identity
 	KeepIdentity func(identity.Identity) error
 	// FreeSpace returns the free bytes of the file system under dir. Nil: the kernel's.
 	FreeSpace func(dir string) (uint64, error)
 	// LowTrailing permits Trailing below 1,024 and thresholds of a few entries.
 	LowTrailing bool
-	// HeartbeatFastPath keeps raft's heartbeat handler, which brings back hashicorp/raft #695, so that a
-	// simulation can show that the guard is needed.
+	// HeartbeatFastPath keeps raft's heartbeat handler, which brings back hashicorp/raft #695, so
+	// that a simulation can show that the guard is needed.
 	HeartbeatFastPath bool
-	// CommitTimeout is when a follower learns of a commit that it has not learned of otherwise. 0: 100 ms.
+	// CommitTimeout is when a follower learns of a commit that it has not learned of otherwise. 0:
+	// 100 ms.
 	CommitTimeout time.Duration
 	// FastTimers permits timeouts below the lowest advised, for measurements.
 	FastTimers bool
@@ -137,7 +142,7 @@ type AutopilotConfig struct {
 	Interval time.Duration `json:"interval"`
 }
 
-// Measure names what Config.Observe is told.
+// Measure names a measurement of Config.Observe.
 type Measure string
 
 // The measurements.

@@ -50,8 +50,8 @@ func picture(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// dataDirs are those of two replicas of one cluster, stopped in order: logs that begin after their first entry,
-// two snapshots each.
+// dataDirs are those of two replicas of one cluster, stopped in order: logs that begin after their
+// first entry, two snapshots each.
 func dataDirs(t *testing.T) (a, b *replica) {
 	t.Helper()
 	rs := trio(t, func(c *Config) { c.Options.LowTrailing, c.Trailing = true, 3 })
@@ -70,7 +70,8 @@ func dataDirs(t *testing.T) (a, b *replica) {
 	return rs[0], rs[1]
 }
 
-// damages are what may befall a data directory, and what a start says of it. other is another replica's.
+// damages are what may befall a data directory, and what a start says of it. other is another
+// replica's.
 var damages = map[string]struct {
 	do   func(t *testing.T, dir, other string)
 	says string
@@ -168,7 +169,8 @@ func noTerm(t *testing.T, dir, _ string) {
 	withStore(t, dir, func(b *raftboltdb.BoltStore) error { return b.Set([]byte("CurrentTerm"), nil) })
 }
 
-// newestWithoutLog damages the newest snapshot where the log, as after its installation, begins behind it.
+// newestWithoutLog damages the newest snapshot where the log, as after its installation, begins
+// behind it.
 func newestWithoutLog(t *testing.T, dir, _ string) {
 	t.Helper()
 	withStore(t, dir, func(b *raftboltdb.BoltStore) error {
@@ -190,8 +192,8 @@ func newestWithoutLog(t *testing.T, dir, _ string) {
 	truncate(t, dir, filepath.Join(snapshotsDir, list[0].ID, stateBin), 5)
 }
 
-// TestDamagedDirectory damages a data directory in every way. A replica does not start on it, and says why; what
-// looks at it offline says so too, and changes nothing in it.
+// TestDamagedDirectory damages a data directory in every way. A replica does not start on it, and
+// says why; what looks at it offline says so too, and changes nothing in it.
 func TestDamagedDirectory(t *testing.T) {
 	a, b := dataDirs(t)
 	whole := filepath.Join(t.TempDir(), "whole")
@@ -227,8 +229,8 @@ func TestDamagedDirectory(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere cuts each file of a data directory at random places: what is wrong is always said, and a check
-// changes nothing.
+// TestCutAnywhere cuts each file of a data directory at random places: what is wrong is always
+// said, and a check changes nothing.
 func TestCutAnywhere(t *testing.T) {
 	a, _ := dataDirs(t)
 	whole := filepath.Join(t.TempDir(), "whole")
@@ -265,7 +267,8 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestCheckOfAFreshDirectory: a replica that has never stored anything is whole without a raft.db, and stays as it is.
+// TestCheckOfAFreshDirectory: a replica that has never stored anything is whole without a raft.db,
+// and stays as it is.
 func TestCheckOfAFreshDirectory(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
 	r.stop()

@@ -8,7 +8,8 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// watchSpace looks at the data directory and its free space, apart from watchDisk: on a hung disk the question may hang too.
+// watchSpace looks at the data directory and its free space, apart from watchDisk: on a hung disk
+// the question may hang too.
 func (c *Cluster) watchSpace() {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
@@ -23,8 +24,8 @@ func (c *Cluster) watchSpace() {
 	}
 }
 
-// lookAtDir ends a replica whose data directory was removed, moved or unmounted while in use: what it acknowledges
-// would be on no disk when its process ends.
+// lookAtDir ends a replica whose data directory was removed, moved or unmounted while in use: what
+// it acknowledges would be on no disk when its process ends.
 func (c *Cluster) lookAtDir() {
 	if c.cfg.DataDir == "" {
 		return

@@ -1,6 +1,6 @@
-// Package cluster is one replica's Raft: start and restart, proposals, reads, leadership, membership and
-// the commands that change it. It knows nothing of YARN: it takes a raft.FSM and a Peer, the connections to
-// the other replicas, which *peer.Server of transport/peer is.
+// Package cluster is one replica's Raft: start and restart, proposals, reads, leadership,
+// membership and the commands that change it. It knows nothing of YARN: it takes a raft.FSM and a
+// Peer, the connections to the other replicas, which *peer.Server of transport/peer is.
 //
 //	Propose ─▶ raft ─▶ raftstore (guard, log, snapshots) ─▶ disk
 //	            │ ▲
@@ -17,6 +17,7 @@
 //   - One membership change at a time is judged and made.
 //   - Who is no member can neither vote, nor lead, nor be asked for the state of the cluster.
 //
-// hashicorp/raft v1.8.0 is pinned. What it does wrong is worked around in one file for each behaviour, named
-// raft503_… by the library's issue or raft_w1_… by a number of ours; DESIGN.md lists them.
+// hashicorp/raft v1.8.0 is pinned. What it does wrong is worked around in one file for each
+// behaviour, named raft503_… by the library's issue or raft_w1_… by a number of ours; DESIGN.md
+// lists them.
 package cluster

@@ -41,7 +41,8 @@ func (f *faultLog) StoreLogs(l []*raft.Log) error {
 
 func (f *faultLog) StoreLog(l *raft.Log) error { return f.StoreLogs([]*raft.Log{l}) }
 
-// TestStoreErrorEndsReplica: the first failed write is reported with 70, and the store is left alone.
+// TestStoreErrorEndsReplica: the first failed write is reported with 70, and the store is left
+// alone.
 func TestStoreErrorEndsReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)

@@ -134,11 +134,13 @@ func testLogger(_ testing.TB, name string) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Name: name, Level: hclog.Debug, Output: os.Stderr, TimeFormat: "05.000"})
 }
 
-// calm is a timeout of raft that no pause of a busy machine outlasts. A leader with calm timers leads until
-// a test takes its leadership: elections come at once, by the end of its process, a transfer or elect.
+// calm is a timeout of raft that no pause of a busy machine outlasts. A leader with calm timers
+// leads until a test takes its leadership: elections come at once, by the end of its process, a
+// transfer or elect.
 const calm = 12 * time.Second
 
-// fastTimers are the lowest advised, for tests that wait for raft's own timers and do not mind who leads.
+// fastTimers are the lowest advised, for tests that wait for raft's own timers and do not mind who
+// leads.
 func fastTimers(c *Config) {
 	c.Heartbeat, c.Election, c.Lease = 150*time.Millisecond, 150*time.Millisecond, 100*time.Millisecond
 }
@@ -244,8 +246,8 @@ func leadAlone(t testing.TB, r *replica) {
 	elect(t, r)
 }
 
-// elect has a replica stand, again and again, until it leads: nobody waits for timers. The others must
-// have no leader, or be ready to lose him.
+// elect has a replica stand, again and again, until it leads: nobody waits for timers. The others
+// must have no leader, or be ready to lose him.
 func elect(t testing.TB, r *replica) {
 	t.Helper()
 	var next time.Time
@@ -318,8 +320,8 @@ func without(rs []*replica, not *replica) []*replica {
 	return out
 }
 
-// acquainted waits until each has heard on its liveness connections how every other one stands in the
-// present term, and that it hears the leader.
+// acquainted waits until each has heard on its liveness connections how every other one stands in
+// the present term, and that it hears the leader.
 func acquainted(t testing.TB, rs []*replica) {
 	t.Helper()
 	for _, a := range rs {

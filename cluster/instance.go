@@ -48,7 +48,8 @@ func (c *Cluster) raftConfig(notify chan<- bool) *raft.Config {
 	return rc
 }
 
-// start makes a raft instance over inspected stores. again: in place, over an FSM that keeps its state.
+// start makes a raft instance over inspected stores. again: in place, over an FSM that keeps its
+// state.
 func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 	if rep.Drop {
 		first, _ := c.stores.Logs.FirstIndex()
@@ -62,7 +63,8 @@ func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 	if rep.Snapshot != nil {
 		snapIndex = rep.Snapshot.Index
 	}
-	// Keep the FSM's state when it is ahead of the snapshot, so that the applied index never goes back.
+	// Keep the FSM's state when it is ahead of the snapshot, so that the applied index never goes
+	// back.
 	if again && c.fsm.applied.Load() >= snapIndex {
 		rc.NoSnapshotRestoreOnStart = true
 		c.fsm.restarted(snapIndex)
@@ -120,7 +122,7 @@ func (c *Cluster) current() *instance {
 	return c.in
 }
 
-// restart ends raft and starts it anew in place. It is the way out of library states that only a
+// restart ends raft and starts it again in place. It is the way out of library states that only a
 // restart ends (hashicorp/raft #696, #697), at the price of one election at most.
 func (c *Cluster) restart(why string) {
 	for !c.restarting.TryLock() { // not Lock: in virtual time the clock stands still for a goroutine that waits for it

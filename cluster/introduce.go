@@ -14,10 +14,10 @@ import (
 	"rmd/cluster/identity"
 )
 
-// A replica that lags behind may not have heard that another was let in, and that one may lead by now, or need its
-// vote. So the leader that lets a replica in signs that it did, and passes on what it has of its own admission. A
-// replica that is refused as no member shows this chain. It is believed when the chain ends at a member that the other
-// knows.
+// A replica that lags behind may not have heard that another was let in, and that one may lead by
+// now, or need its vote. So the leader that lets a replica in signs that it did, and passes on what
+// it has of its own admission. A replica that is refused as no member shows this chain. It is
+// believed when the chain ends at a member that the other knows.
 
 // admissionsMax bounds a chain; the oldest are left out.
 const admissionsMax = 64
@@ -145,7 +145,8 @@ func (c *Cluster) introduceHere(from string, q introduction) error {
 	return nil
 }
 
-// introduce shows this replica's admission to one that has refused it, and says whether that was worth a new try.
+// introduce shows this replica's admission to one that has refused it, and says whether that was
+// worth a new try.
 func (c *Cluster) introduce(to raft.ServerAddress) bool {
 	chain := c.Identity().Trust.Admission
 	if c.peer == nil || len(chain) == 0 || !c.introduced.due(to, time.Now()) {

@@ -10,8 +10,9 @@ import (
 	"rmd/cluster/identity"
 )
 
-// TestLateFollowerBelievesItsLeader: a replica was let in while another was down, and leads when that one returns. The
-// late one does not know it, and must neither refuse it for ever nor believe anybody else.
+// TestLateFollowerBelievesItsLeader: a replica was let in while another was down, and leads when
+// that one returns. The late one does not know it, and must neither refuse it for ever nor believe
+// anybody else.
 func TestLateFollowerBelievesItsLeader(t *testing.T) {
 	rs := trio(t, nil)
 	inStep(t, rs, put(t, rs, 3))
@@ -44,7 +45,8 @@ func TestLateFollowerBelievesItsLeader(t *testing.T) {
 	}
 }
 
-// TestAdmissionChain: a chain counts when each link is signed by the replica that it names and it ends at a member.
+// TestAdmissionChain: a chain counts when each link is signed by the replica that it names and it
+// ends at a member.
 func TestAdmissionChain(t *testing.T) {
 	rs := trio(t, nil)
 	l := leader(t, rs)

@@ -26,13 +26,15 @@ type joinReply struct {
 	ClusterID string `json:"cluster_id"`
 	Epoch     uint64 `json:"epoch"`
 	Role      string `json:"role"`
-	// Known are the members, by ID.INCARNATION; Chain proves to those who lag behind that this one is let in.
+	// Known are the members, by ID.INCARNATION; Chain proves to those who lag behind that this one
+	// is let in.
 	Known []string             `json:"known,omitempty"`
 	Chain []identity.Admission `json:"chain,omitempty"`
 }
 
-// Join adds this replica to an existing cluster as a non-voter. It asks the given addresses in turn;
-// whoever answers passes the request to its leader. dry only checks (the token is then not used up).
+// Join adds this replica to an existing cluster as a non-voter. It asks the given addresses in
+// turn; whoever answers passes the request to its leader. dry only checks (the token is then not
+// used up).
 func (c *Cluster) Join(ctx context.Context, leaders []string, token string, dry bool) error {
 	_, err := c.join(ctx, leaders, token, dry)
 	return err
@@ -178,8 +180,9 @@ func (c *Cluster) useToken(q joinRequest) (string, error) {
 	return role, nil
 }
 
-// roleOf is the role of a member that asks again. One that was never answered knows none yet: what its
-// token says is what the first answer would have been, and without it autopilot would never promote it.
+// roleOf is the role of a member that asks again. One that was never answered knows none yet: what
+// its token says is what the first answer would have been, and without it autopilot would never
+// promote it.
 func (c *Cluster) roleOf(s raft.Server, q joinRequest) string {
 	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Identity.Role != "" {
 		return i.Identity.Role

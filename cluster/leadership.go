@@ -89,8 +89,8 @@ func (c *Cluster) watchLeadership(in *instance) {
 	}
 }
 
-// publishLeadership takes a consistent sample: raft sets the term before it becomes leader and leaves
-// the state before it raises the term, so equal terms round a Leader state belong to it.
+// publishLeadership takes a consistent sample: raft sets the term before it becomes leader and
+// leaves the state before it raises the term, so equal terms round a Leader state belong to it.
 func (c *Cluster) publishLeadership(in *instance) {
 	r := in.raft
 	term := r.CurrentTerm()

@@ -19,7 +19,8 @@ var ErrLogRolledBack = errors.New("log rolled back: entries that this replica ac
 // quarantinePoll is how often the leader looks at a replica in quarantine.
 const quarantinePoll = time.Second
 
-// quarantine stops a follower that has lost entries that it acknowledged, and readmits it once its own disk is back.
+// quarantine stops a follower that has lost entries that it acknowledged, and readmits it once its
+// own disk is back.
 func (c *Cluster) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 	name, _ := identity.Split(id)
 	c.log.Error("log rollback: a replica has lost entries that it acknowledged; put its own disk back, or wipe it, remove it and join again",
@@ -42,8 +43,8 @@ func (c *Cluster) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 	})
 }
 
-// stopQuarantined tells a replica that it has lost entries that it acknowledged. It says so again and again: after a
-// start with the same disk nobody else sends the replica anything.
+// stopQuarantined tells a replica that it has lost entries that it acknowledged. It says so again
+// and again: after a start with the same disk nobody else sends the replica anything.
 func (c *Cluster) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, told bool) bool {
 	s, ok := find(c.configuration(), string(id))
 	if !ok {
@@ -57,8 +58,9 @@ func (c *Cluster) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, to
 	return true
 }
 
-// isRestored says whether a replica has again what it had acknowledged. Its applied entries are committed ones;
-// and by the log matching property, all before an entry that both have is the same in both logs.
+// isRestored says whether a replica has again what it had acknowledged. Its applied entries are
+// committed ones; and by the log matching property, all before an entry that both have is the same
+// in both logs.
 func (c *Cluster) isRestored(id raft.ServerID, n rafttransport.Rollback) bool {
 	s, ok := find(c.configuration(), string(id))
 	if !ok {
@@ -71,8 +73,8 @@ func (c *Cluster) isRestored(id raft.ServerID, n rafttransport.Rollback) bool {
 	return i.Applied >= n.Acknowledged || i.LastIndex >= n.Acknowledged && (i.LastTerm == n.Term || c.stores.Logs.Has(i.LastIndex, i.LastTerm))
 }
 
-// logRolledBackHere stops this replica when a leader has proof that its log was rolled back. A replica that was
-// started again with that disk hears of no leader but by this.
+// logRolledBackHere stops this replica when a leader has proof that its log was rolled back. A
+// replica that was started again with that disk hears of no leader but by this.
 func (c *Cluster) logRolledBackHere(from string, n rafttransport.Rollback) error {
 	if n.ServerID != string(c.Identity().ServerID()) {
 		return errors.New("not this replica")

@@ -13,9 +13,9 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// TestLogRollback puts an older copy of a follower's disk in place while its
-// leader goes on: it has forgotten what it acknowledged, and must not take part. It says so as often as it is started
-// with that disk, and takes part again with its own.
+// TestLogRollback puts an older copy of a follower's disk in place while its leader goes on: it has
+// forgotten what it acknowledged, and must not take part. It says so as often as it is started with
+// that disk, and takes part again with its own.
 func TestLogRollback(t *testing.T) {
 	rs := trio(t, nil)
 	inStep(t, rs, put(t, rs, 5))

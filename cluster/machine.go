@@ -53,7 +53,7 @@ func (m *machine) Apply(l *raft.Log) any {
 	return resp
 }
 
-// StoreConfiguration is told of each committed membership.
+// StoreConfiguration takes in each committed membership.
 func (m *machine) StoreConfiguration(index uint64, conf raft.Configuration) {
 	m.seen.Store(index)
 	if index > m.applied.Load() {
@@ -98,8 +98,8 @@ func (m *machine) moved() <-chan struct{} {
 	return m.wake
 }
 
-// Snapshot forks the FSM's state. Raft would name it by the index it has offered: while that is behind
-// the state, restoring it would apply entries twice.
+// Snapshot forks the FSM's state. Raft would name it by the index it has offered: while that is
+// behind the state, restoring it would apply entries twice.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	if m.seen.Load() < m.applied.Load() {
 		return nil, errReplaying

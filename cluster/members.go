@@ -89,7 +89,8 @@ func (c *Cluster) info() info {
 	return i
 }
 
-// infoFor is what a caller may know: one that is no member learns whose replica this is and no more.
+// infoFor is what a caller may know: one that is no member learns whose replica this is and no
+// more.
 func (c *Cluster) infoFor(from string) info {
 	i := c.info()
 	if !c.inMembership() || c.trusts(raft.ServerID(from)) {
@@ -105,9 +106,10 @@ func (c *Cluster) hasState() bool {
 	return err != nil || !empty
 }
 
-// Members asks every replica of the membership, each with a short timeout. It is sorted by id. What a change
-// makes of a replica is told once it is committed: who is seen to vote counts in every majority from now on,
-// and who is not seen any more in none. Raft itself goes by the newest membership in its log at once.
+// Members asks every replica of the membership, each with a short timeout. It is sorted by id. What
+// a change makes of a replica is told once it is committed: who is seen to vote counts in every
+// majority from now on, and who is not seen any more in none. Raft itself goes by the newest
+// membership in its log at once.
 func (c *Cluster) Members() []Member {
 	committed := c.fsm.membership() // first: what is committed meanwhile is pending here
 	latest := c.configuration()
@@ -147,7 +149,7 @@ func (c *Cluster) Members() []Member {
 	return out
 }
 
-// union is a membership and those of an older one that it has nobody for.
+// union is a membership and the servers of an older one that are not in it.
 func union(latest, older raft.Configuration) raft.Configuration {
 	all := latest.Clone()
 	for _, s := range older.Servers {

@@ -18,8 +18,8 @@ func ledTrio(t *testing.T) (l, f, g *replica) {
 	return l, others[0], others[1]
 }
 
-// TestMembersShowWhatIsCommitted: an operator who reads that a replica votes, or is gone, takes the next one's
-// disk away. A change that a leader wrote and cannot commit is not told yet.
+// TestMembersShowWhatIsCommitted: an operator who reads that a replica votes, or is gone, takes the
+// next one's disk away. A change that a leader wrote and cannot commit is not told yet.
 func TestMembersShowWhatIsCommitted(t *testing.T) {
 	l, f, g := ledTrio(t)
 	if err := l.c.Demote(g.id); err != nil {
@@ -79,8 +79,8 @@ func wantUnsettled(t *testing.T, l *replica, op, id string) {
 	wantRefusal(t, l.c.adminHere(ctx, adminRequest{Op: op, ID: id}), CodeTimeout)
 }
 
-// TestRemovalMeansWhoWasThere: a removal that waits for the change before it does not take who joined meanwhile
-// with the id of the one that was meant.
+// TestRemovalMeansWhoWasThere: a removal that waits for the change before it does not take who
+// joined meanwhile with the id of the one that was meant.
 func TestRemovalMeansWhoWasThere(t *testing.T) {
 	l, f, g := ledTrio(t)
 	old, _ := find(l.c.configuration(), g.id)

@@ -28,8 +28,8 @@ type confState struct {
 	signal chan struct{}
 }
 
-// init starts from the snapshot's membership, which is committed; those of the log behind it follow when
-// they are applied. Applying old ones again finds the same replicas removed, which is right.
+// init starts from the snapshot's membership, which is committed; those of the log behind it follow
+// when they are applied. Applying old ones again finds the same replicas removed, which is right.
 func (s *confState) init(snapshot *raft.SnapshotMeta) {
 	s.known = map[raft.ServerID]bool{}
 	s.signal, s.change = make(chan struct{}, 1), raftstore.NewMutex()
@@ -77,8 +77,9 @@ func (s *confState) step() (conf raft.Configuration, left []raft.ServerID, ok bo
 	return s.latest, left, true
 }
 
-// watchMembership acts on membership changes: a replica that left is refused from now on, one that stays is watched.
-// It also finds out that this replica itself was removed, and tells the others a new address of this replica.
+// watchMembership acts on membership changes: a replica that left is refused from now on, one that
+// stays is watched. It also finds out that this replica itself was removed, and tells the others a
+// new address of this replica.
 func (c *Cluster) watchMembership() {
 	t := time.NewTicker(max(time.Second, 2*c.cfg.Election))
 	defer t.Stop()
@@ -151,14 +152,15 @@ type removedNotice struct {
 	At       time.Time `json:"at"`
 }
 
-// A removed replica is told for noticeTime, again after each noticePause.
+// A removed replica gets its notice for noticeTime, again after each noticePause.
 const (
 	noticeTime  = 2 * time.Second
 	noticePause = 50 * time.Millisecond
 )
 
 // notifyRemoved tells it, as far as it can be reached: raft itself would not. The connection of the
-// moment is being closed, since a removed replica may keep none, so a lost notice is sent again on a new one.
+// moment is being closed, since a removed replica may keep none, so a lost notice is sent again on
+// a new one.
 func (c *Cluster) notifyRemoved(s raft.Server, by string) {
 	n := removedNotice{ServerID: string(s.ID), By: by, At: time.Now().UTC()}
 	c.goRun(func() {
@@ -205,9 +207,9 @@ func (c *Cluster) removedHere(n removedNotice) error {
 	return nil
 }
 
-// checkOwnMembership runs now and then: without a leader it asks the others whether this replica was removed
-// while it was away, or by an entry of which it never learnt that it is committed; and it tells them when
-// this replica's address changed.
+// checkOwnMembership runs now and then: without a leader it asks the others whether this replica
+// was removed while it was away, or by an entry of which it never learnt that it is committed; and
+// it tells them when this replica's address changed.
 func (c *Cluster) checkOwnMembership() {
 	self := c.Identity().ServerID()
 	conf := c.configuration()
@@ -255,12 +257,13 @@ func (c *Cluster) checkOwnMembership() {
 	}
 }
 
-// refusedBy says that a refusal is a member's own. Somebody else who sits at its address must not make this replica
-// believe that it was removed.
+// refusedBy says that a refusal is a member's own. Somebody else who sits at its address must not
+// make this replica believe that it was removed.
 func refusedBy(err error, member raft.ServerID) bool {
 	var by interface{ RefusedBy() string }
 	return !errors.As(err, &by) || by.RefusedBy() == string(member)
 }
 
-// codeOtherCluster is what the peer transport's hello says to a replica of another cluster or epoch.
+// codeOtherCluster is what the peer transport's hello says to a replica of another cluster or
+// epoch.
 const codeOtherCluster = "OTHER_CLUSTER"

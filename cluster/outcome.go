@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// A change of the membership may be asked for just when its leader dies: the answer is lost, and nobody here can tell
-// whether the change was made. It can be looked up: the next leader is asked for the same change of the same
-// incarnation. It makes the change, or says that it is made already, or why it cannot be.
+// A change of the membership may be asked for just when its leader dies: the answer is lost, and
+// nobody here can tell whether the change was made. It can be looked up: the next leader is asked
+// for the same change of the same incarnation. It makes the change, or says that it is made
+// already, or why it cannot be.
 
 // outcomePause is how often the next leader is asked.
 const outcomePause = 100 * time.Millisecond
@@ -49,7 +50,8 @@ func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
 	return fmt.Errorf("%w: no leader has answered within %s: %w", ErrUnknownOutcome, adminTimeout, err)
 }
 
-// confirmMade says that a change was made, unless another incarnation bears the id now, which may be the one that was meant.
+// confirmMade says that a change was made, unless another incarnation bears the id now, which may
+// be the one that was meant.
 func (c *Cluster) confirmMade(q adminRequest) error {
 	if s, ok := find(c.configuration(), q.ID); ok && string(s.ID) != q.Server {
 		return refuse(CodeNoSuchReplica, "see \"rmd cluster members\"", "%s is not a member; %s has the id now", q.Server, s.ID)

@@ -24,7 +24,8 @@ func (p lossyPeer) Call(ctx context.Context, addr string, method byte, req []byt
 	return nil, io.EOF
 }
 
-// TestLeaderDiesAtAChange: who asks for a change whose leader dies before, or after, making it is told the truth.
+// TestLeaderDiesAtAChange: who asks for a change whose leader dies before, or after, making it is
+// told the truth.
 func TestLeaderDiesAtAChange(t *testing.T) {
 	for name, before := range map[string]bool{"before the change": true, "after the change": false} {
 		t.Run(name, func(t *testing.T) {

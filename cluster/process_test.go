@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// replicaMain is a replica process: id, data directory, own address, all addresses. It prints a line for
-// each leadership it takes and lives until it is killed.
+// replicaMain is a replica process: id, data directory, own address, all addresses. It prints a
+// line for each leadership it takes and lives until it is killed.
 func replicaMain(args []string) {
 	fail := func(err error) {
 		if err != nil {
@@ -66,8 +66,8 @@ func replicaMain(args []string) {
 	}
 }
 
-// sayAcquainted prints a line when this process has heard from all others who leads. At the birth of the
-// cluster it has its first member stand, instead of after its timers.
+// sayAcquainted prints a line when this process has heard from all others who leads. At the birth
+// of the cluster it has its first member stand, instead of after its timers.
 func (c *Cluster) sayAcquainted() {
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		if c.LastIndex() == 1 { // the first membership, and nobody has led yet
@@ -194,8 +194,8 @@ func (p *processes) acquainted(n int) {
 	}
 }
 
-// TestKillLeaderProcess: kill -9 of the leading process under load. Its successor commits before raft's own
-// timers can have noticed anything; how long before is a benchmark's matter.
+// TestKillLeaderProcess: kill -9 of the leading process under load. Its successor commits before
+// raft's own timers can have noticed anything; how long before is a benchmark's matter.
 func TestKillLeaderProcess(t *testing.T) {
 	p := newProcesses(t)
 	for i := range p.cmds {

@@ -11,9 +11,9 @@ import (
 
 // Future is the outcome of a proposal.
 type Future interface {
-	// Wait blocks until the entry is applied here or will not be. index is its place in the log, resp
-	// the FSM's answer. It is called once. An FSM answer that is an error is returned as err. ErrNotLeader: surely not
-	// appended; ErrUnknownOutcome: committed later or never.
+	// Wait blocks until the entry is applied here or will not be. index is its place in the log,
+	// resp the FSM's answer. It is called once. An FSM answer that is an error is returned as err.
+	// ErrNotLeader: surely not appended; ErrUnknownOutcome: committed later or never.
 	Wait() (index uint64, resp any, err error)
 }
 

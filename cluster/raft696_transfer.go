@@ -11,10 +11,11 @@ import (
 
 // hashicorp/raft #696 (v1.8.0, raft.go: leaderLoop, leadershipTransfer).
 //
-// Library: after a transfer that was interrupted and a re-election, or a transfer to a follower whose
-// goroutine has just ended, a leader refuses everything with "leadership transfer in progress", for ever.
-// Guard: a refusal while no transfer of ours runs, that lasts longer than two election timeouts and is asked
-// again meanwhile, ends with a restart of raft in place.
+// Library: after a transfer that was interrupted and a re-election, or a transfer to a follower
+// whose goroutine has just ended, a leader refuses everything with "leadership transfer in
+// progress", for ever.
+// Guard: a refusal while no transfer of ours runs, that lasts longer than two election timeouts and
+// is asked again meanwhile, ends with a restart of raft in place.
 // Test: TestTrap696; in jepsen-lite/sim TestTrap696, TestTrap696Library.
 // Delete when: the library ends a transfer with its term; TestTrap696Library fails then.
 

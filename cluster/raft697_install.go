@@ -8,20 +8,22 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// hashicorp/raft #697, on the way of the log (v1.8.0, raft.go: installSnapshot). The other parts are in
-// raftstore/raft697_monotonic.go and rafttransport/raft697_snapshot.go.
+// hashicorp/raft #697, on the way of the log (v1.8.0, raft.go: installSnapshot). The other parts
+// are in raftstore/raft697_monotonic.go and rafttransport/raft697_snapshot.go.
 //
-// Library: when a snapshot clears the log, it still believes in the last log entry from before. A follower
-// whose divergent tail reached past the snapshot, or to its very end, is sent the snapshot again for ever.
-// Guard: raft is restarted in place, over the cleared log, when it believes in entries that are gone, or
-// when the same snapshot was installed twice. A log behind the snapshot that differs from the leader's is
-// dropped by such a restart too.
+// Library: when a snapshot clears the log, it still believes in the last log entry from before. A
+// follower whose divergent tail reached past the snapshot, or to its very end, is sent the snapshot
+// again for ever.
+// Guard: raft is restarted in place, over the cleared log, when it believes in entries that are
+// gone, or when the same snapshot was installed twice. A log behind the snapshot that differs from
+// the leader's is dropped by such a restart too.
 // Test: TestTrap697, TestTrap697Library, TestOlderSnapshot, TestDropsNoOtherLog; in jepsen-lite/sim
 // TestTrap697, TestTrap697Library.
-// Delete when: installSnapshot sets the last log entry with the snapshot; TestTrap697Library fails then.
+// Delete when: installSnapshot sets the last log entry with the snapshot; TestTrap697Library fails
+// then.
 
-// dropLog drops the log that ends with an entry, by a restart in place. A log that ends otherwise by then is
-// another one: a snapshot has cleared it, and it holds what was acknowledged since.
+// dropLog drops the log that ends with an entry, by a restart in place. A log that ends otherwise
+// by then is another one: a snapshot has cleared it, and it holds what was acknowledged since.
 func (c *Cluster) dropLog(tail raft.Log) {
 	if !c.dropping.CompareAndSwap(false, true) {
 		return
@@ -69,8 +71,8 @@ func (w *installWatch) repeated(index uint64, now time.Time) bool {
 	return true
 }
 
-// believesInTail says whether raft still remembers a last log entry that is not before the snapshot which has
-// cleared the log, and is not the snapshot's own last entry.
+// believesInTail says whether raft still remembers a last log entry that is not before the snapshot
+// which has cleared the log, and is not the snapshot's own last entry.
 func (in *instance) believesInTail(index, term uint64) bool {
 	stats := in.raft.Stats()
 	last, _ := strconv.ParseUint(stats["last_log_index"], 10, 64) // the library's own numbers

@@ -84,8 +84,8 @@ func TestOlderSnapshot(t *testing.T) {
 	}
 }
 
-// TestLateInstallOfBarrier: a snapshot may end with an entry that the FSM is not told of, and that the log does
-// not have any more: it is here, and what is behind it must not be cleared.
+// TestLateInstallOfBarrier: a snapshot may end with an entry that the FSM is not told of, and that
+// the log does not have any more: it is here, and what is behind it must not be cleared.
 func TestLateInstallOfBarrier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, func(c *Config) { c.Trailing = 0 })
@@ -106,8 +106,8 @@ func TestLateInstallOfBarrier(t *testing.T) {
 	})
 }
 
-// TestDropsNoOtherLog: a log that was found to be divergent is dropped by a restart in place, and one that took
-// its place before that is not.
+// TestDropsNoOtherLog: a log that was found to be divergent is dropped by a restart in place, and
+// one that took its place before that is not.
 func TestDropsNoOtherLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
@@ -152,8 +152,8 @@ func (k slowSink) Close() error {
 	return k.SnapshotSink.Close()
 }
 
-// TestInstallBesideOwnSnapshot: a follower takes a snapshot, and its disk is slow; meanwhile it receives a newer
-// one. The snapshot that raft believes in must not go back.
+// TestInstallBesideOwnSnapshot: a follower takes a snapshot, and its disk is slow; meanwhile it
+// receives a newer one. The snapshot that raft believes in must not go back.
 func TestInstallBesideOwnSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

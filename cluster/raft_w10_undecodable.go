@@ -10,12 +10,15 @@ import (
 	"rmd/cluster/raftstore"
 )
 
-// Work-around W10: entries that do not decode (v1.8.0, configuration.go: DecodeConfiguration, which panics).
+// Work-around W10: entries that do not decode (v1.8.0, configuration.go: DecodeConfiguration, which
+// panics).
 //
-// Library: it stores what a leader sends. Every replica has to apply what is committed, so an entry that
-// nobody understands stops them all, at every start again; a membership that does not decode panics.
-// Guard: entries are read where they enter: the leader's before they are proposed, a follower's before they
-// are stored and acknowledged. A leader that sends nonsense finds no majority for it, and the others go on.
+// Library: it stores what a leader sends. Every replica has to apply what is committed, so an entry
+// that nobody understands stops them all, at every start again; a membership that does not decode
+// panics.
+// Guard: entries are read where they enter: the leader's before they are proposed, a follower's
+// before they are stored and acknowledged. A leader that sends nonsense finds no majority for it,
+// and the others go on.
 // Test: raft_w10_undecodable_test.go.
 // Delete when: never for commands. For memberships: when the library returns an error.
 

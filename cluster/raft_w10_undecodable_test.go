@@ -10,8 +10,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestBadEntriesAreRefused: a leader sends entries that nobody could apply, or that the library panics at. Followers
-// refuse them before they are stored, and the cluster goes on. The leader does not propose such an entry itself.
+// TestBadEntriesAreRefused: a leader sends entries that nobody could apply, or that the library
+// panics at. Followers refuse them before they are stored, and the cluster goes on. The leader does
+// not propose such an entry itself.
 func TestBadEntriesAreRefused(t *testing.T) {
 	bad := []byte("nonsense")
 	rs := trio(t, func(c *Config) {

@@ -10,8 +10,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// lateVoter makes a cluster of two voters and a third that is promoted while one of the first two is cut
-// off. It returns the leader that did it, the new voter, and the one that has not heard of it.
+// lateVoter makes a cluster of two voters and a third that is promoted while one of the first two
+// is cut off. It returns the leader that did it, the new voter, and the one that has not heard of
+// it.
 func lateVoter(t *testing.T, s *simCluster) (old, promoted, away *simReplica) {
 	t.Helper()
 	var conf raft.Configuration
@@ -46,8 +47,8 @@ func lateVoter(t *testing.T, s *simCluster) (old, promoted, away *simReplica) {
 	return old, promoted, away
 }
 
-// TestLateVoter: two of three voters are up, and one of them has not heard that the other one votes. The
-// library refuses such a candidate; it must win all the same.
+// TestLateVoter: two of three voters are up, and one of them has not heard that the other one
+// votes. The library refuses such a candidate; it must win all the same.
 func TestLateVoter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
@@ -72,7 +73,8 @@ func TestLateVoter(t *testing.T) {
 	})
 }
 
-// TestLateVoterCampaigns: the same when it stands at once, as by crash detection, which asks no vote before.
+// TestLateVoterCampaigns: the same when it stands at once, as by crash detection, which asks no
+// vote before.
 func TestLateVoterCampaigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 2, nil)
@@ -104,8 +106,8 @@ func (h hungSnaps) Create(v raft.SnapshotVersion, index, term uint64, conf raft.
 	return h.SnapshotStore.Create(v, index, term, conf, confIndex, tr)
 }
 
-// TestSnapshotIsBounded: who asks for a snapshot of a disk that hangs waits as long as he said, the next one
-// too, and the disk's return is no harm.
+// TestSnapshotIsBounded: who asks for a snapshot of a disk that hangs waits as long as he said, the
+// next one too, and the disk's return is no harm.
 func TestSnapshotIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -19,8 +19,9 @@ func (s *simCluster) put(l *simReplica, n int) (index uint64) {
 	return index
 }
 
-// TestReturnAfterAbsence: a replica that was away for minutes has all entries within a second of its start, whether
-// it takes them from the log or needs a snapshot first. (The library alone takes up to ten.)
+// TestReturnAfterAbsence: a replica that was away for minutes has all entries within a second of
+// its start, whether it takes them from the log or needs a snapshot first. (The library alone takes
+// up to ten.)
 func TestReturnAfterAbsence(t *testing.T) {
 	for _, bySnapshot := range []bool{false, true} {
 		for shift := range 4 { // of its return against the library's clock
@@ -62,8 +63,9 @@ func returnAfter(t *testing.T, bySnapshot bool, absence time.Duration) {
 	}
 }
 
-// TestReturnOfSpace: a follower whose disk was full, and without which nothing can be committed, has all entries
-// soon after there is space, however long that took. (The library alone takes up to ten seconds.)
+// TestReturnOfSpace: a follower whose disk was full, and without which nothing can be committed,
+// has all entries soon after there is space, however long that took. (The library alone takes up to
+// ten seconds.)
 func TestReturnOfSpace(t *testing.T) {
 	for shift := range 4 { // of the return against the library's clock
 		synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 // Work-around W6: futures without an end (v1.8.0, future.go: deferError; api.go: Shutdown).
 //
-// Library: it never answers futures that sit in its queues when it shuts down. Whoever waits for one waits
-// for ever.
+// Library: it never answers futures that sit in its queues when it shuts down. Whoever waits for
+// one waits for ever.
 // Guard: every future has a field, ShutdownCh, that most leave nil. await sets it.
 // Test: TestStopOn, which holds that this works with the pinned version.
 // Delete when: Shutdown answers every future.
@@ -33,8 +33,8 @@ func (in *instance) await(ctx context.Context, f raft.Future) error {
 	return err
 }
 
-// stopOn makes a future end with raft.ErrRaftShutdown when stop is closed. It sets the field before the one
-// goroutine that waits reads it. Errors that are no real futures have no such field.
+// stopOn makes a future end with raft.ErrRaftShutdown when stop is closed. It sets the field before
+// the one goroutine that waits reads it. Errors that are no real futures have no such field.
 func stopOn(f raft.Future, stop chan struct{}) bool {
 	v := reflect.ValueOf(f)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {

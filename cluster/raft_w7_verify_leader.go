@@ -8,11 +8,13 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Work-around W7: leadership that non-voters confirm (v1.8.0, raft.go: verifyLeader; replication.go: heartbeat).
+// Work-around W7: leadership that non-voters confirm (v1.8.0, raft.go: verifyLeader;
+// replication.go: heartbeat).
 //
-// Library: VerifyLeader counts non-voters, and answers to heartbeats that were sent before the question.
-// Guard: the voters are asked for their term over the peer transport. A majority still in this term means
-// that no later leader had been elected when the question was asked.
+// Library: VerifyLeader counts non-voters, and answers to heartbeats that were sent before the
+// question.
+// Guard: the voters are asked for their term over the peer transport. A majority still in this term
+// means that no later leader had been elected when the question was asked.
 // Test: TestVerifyNeedsMajority; S3 of jepsen-lite/sim.
 // Delete when: VerifyLeader counts voters only, and only answers to later heartbeats.
 
@@ -24,8 +26,8 @@ func (c *Cluster) VerifyLeader() error {
 	return c.verify(ctx, in, in.raft.CurrentTerm())
 }
 
-// verify makes sure that no later leader was elected before this call. Without a peer, in simulations, the
-// library's VerifyLeader must do, or a barrier when there are non-voters.
+// verify makes sure that no later leader was elected before this call. Without a peer, in
+// simulations, the library's VerifyLeader must do, or a barrier when there are non-voters.
 func (c *Cluster) verify(ctx context.Context, in *instance, term uint64) error {
 	if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
 		return ErrNotLeader

@@ -26,8 +26,9 @@ func (v raftView) LeaderKnown() bool {
 	return leader != ""
 }
 
-// Applied implements rafttransport.Replica. A snapshot may end with a barrier or a no-op, of which only raft knows that it
-// is applied: the FSM is not told. After a restart in place the state may be ahead of raft.
+// Applied implements rafttransport.Replica. A snapshot may end with a barrier or a no-op, of which
+// only raft knows that it is applied: the FSM is not told. After a restart in place the state may
+// be ahead of raft.
 func (v raftView) Applied() uint64 {
 	return max(v.c.fsm.applied.Load(), v.c.current().raft.AppliedIndex())
 }
@@ -62,7 +63,8 @@ func (v raftView) Configuration() raft.Configuration { return v.c.configuration(
 // Header implements rafttransport.Replica.
 func (v raftView) Header() raft.RPCHeader { return v.c.header() }
 
-// Authorize implements rafttransport.Replica. Without a peer, in a simulation, every request is taken.
+// Authorize implements rafttransport.Replica. Without a peer, in a simulation, every request is
+// taken.
 func (v raftView) Authorize(request any) error {
 	if v.c.peer == nil {
 		return nil

@@ -157,8 +157,8 @@ func (c *Cluster) verifiedIndex(ctx context.Context) (uint64, error) {
 	return index, nil
 }
 
-// awaitTermCommit waits until an entry of this term is committed: before, a new leader's commit index
-// may be older than what was acknowledged.
+// awaitTermCommit waits until an entry of this term is committed: before, a new leader's commit
+// index may be older than what was acknowledged.
 func (c *Cluster) awaitTermCommit(ctx context.Context, in *instance, term uint64) error {
 	for {
 		noop, noopTerm := c.stores.Logs.LastNoop()

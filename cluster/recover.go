@@ -76,9 +76,10 @@ type RecoverReport struct {
 	Epoch   uint64 `json:"epoch"`
 }
 
-// Recover makes a cluster of the given members out of one survivor's disk, when the majority is gone
-// for good. It applies the whole log into a fresh snapshot and raises the epoch, so that replicas of
-// before are refused. It is refused while a listed member answers or a process holds the directory.
+// Recover makes a cluster of the given members out of one survivor's disk, when the majority is
+// gone for good. It applies the whole log into a fresh snapshot and raises the epoch, so that
+// replicas of before are refused. It is refused while a listed member answers or a process holds
+// the directory.
 func Recover(dataDir string, peers []RecoverPeer, o RecoverOptions) (RecoverReport, error) {
 	if o.FSM == nil {
 		return RecoverReport{}, errors.New("recover: no fsm")
@@ -151,7 +152,8 @@ func recoverIn(d *raftstore.Dir, st *raftstore.Stores, peers []RecoverPeer, o Re
 	return rep, err
 }
 
-// recoveredMembers makes the membership; this replica keeps its incarnation and must be a voter in it.
+// recoveredMembers makes the membership; this replica keeps its incarnation and must be a voter in
+// it.
 func recoveredMembers(me identity.Identity, peers []RecoverPeer) (raft.Configuration, error) {
 	var conf raft.Configuration
 	self := false

@@ -77,8 +77,8 @@ func TestJoinRefusals(t *testing.T) {
 	wantRefusal(t, newReplica(t, "rm9", nil).start().c.Join(t.Context(), []string{"127.0.0.1:1"}, "", false), CodePeerUnreachable)
 }
 
-// TestJoinAskedAgain loses the answer to a join: who asks again is told the role of its token, or it would
-// never be promoted.
+// TestJoinAskedAgain loses the answer to a join: who asks again is told the role of its token, or
+// it would never be promoted.
 func TestJoinAskedAgain(t *testing.T) {
 	lead := newReplica(t, "rm1", func(c *Config) {
 		c.CheckToken = func(string, string, bool) (string, error) { return identity.RoleVoter, nil }
@@ -95,7 +95,8 @@ func TestJoinAskedAgain(t *testing.T) {
 	eventually(t, patience, "rm2 votes", func() bool { return len(voters(lead.c.configuration())) == 2 })
 }
 
-// TestJoinIsCommitted: a leader that has let a replica in and cannot commit it does not say so when it is asked again.
+// TestJoinIsCommitted: a leader that has let a replica in and cannot commit it does not say so when
+// it is asked again.
 func TestJoinIsCommitted(t *testing.T) {
 	rs := trio(t, nil)
 	inStep(t, rs, put(t, rs, 2))
@@ -204,8 +205,8 @@ func TestChangeRefusals(t *testing.T) {
 	}
 }
 
-// TestRemovedUnheard removes a replica that the notice never reaches: it has the entry that removes it, but
-// nobody tells it that the entry is committed.
+// TestRemovedUnheard removes a replica that the notice never reaches: it has the entry that removes
+// it, but nobody tells it that the entry is committed.
 func TestRemovedUnheard(t *testing.T) {
 	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 }) // it asks the others by them
 	l := leader(t, rs)

@@ -52,8 +52,8 @@ func useUp(t *testing.T, but int) (giveBack func()) {
 	return giveBack
 }
 
-// TestNoDescriptorLeft: a leader without file descriptors commits on and does not stop; its snapshot waits, whatever
-// step of it fails, and leaves nothing behind.
+// TestNoDescriptorLeft: a leader without file descriptors commits on and does not stop; its
+// snapshot waits, whatever step of it fails, and leaves nothing behind.
 func TestNoDescriptorLeft(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
 	leadAlone(t, r)

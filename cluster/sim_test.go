@@ -107,7 +107,8 @@ func (s *simCluster) leader(not *simReplica) *simReplica {
 	return nil
 }
 
-// yielder holds library goroutines back at its log lines and metrics, in the windows where they race.
+// yielder holds library goroutines back at its log lines and metrics, in the windows where they
+// race.
 type yielder struct {
 	mu  sync.Mutex
 	rng *rand.Rand
@@ -181,8 +182,8 @@ func (*yieldSink) IncrCounter([]string, float32) { yields.yield() }
 
 func (*yieldSink) IncrCounterWithLabels([]string, float32, []metrics.Label) { yields.yield() }
 
-// TestTrap695 simulates cuts and slow goroutines over many seeds. With the guard no seed may show two
-// leaders of one term or states that differ. RMD_SIM_SEEDS sets the number of seeds; with
+// TestTrap695 simulates cuts and slow goroutines over many seeds. With the guard no seed may show
+// two leaders of one term or states that differ. RMD_SIM_SEEDS sets the number of seeds; with
 // RMD_SIM_FASTPATH=1 the guard is taken away, and then some seed must.
 func TestTrap695(t *testing.T) {
 	seeds, fast := 12, os.Getenv("RMD_SIM_FASTPATH") == "1"
@@ -281,8 +282,8 @@ func differ(rs []*simReplica) string {
 	return ""
 }
 
-// divergentTail makes the state of trap 697: a follower whose stored tail was never committed is sent a
-// snapshot that ends inside it, or at its end. It returns that follower and the leader.
+// divergentTail makes the state of trap 697: a follower whose stored tail was never committed is
+// sent a snapshot that ends inside it, or at its end. It returns that follower and the leader.
 func divergentTail(t *testing.T, s *simCluster, atEnd bool) (old, now *simReplica) {
 	s.boot()
 	old = s.leader(nil)

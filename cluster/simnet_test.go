@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// simNet is a network in virtual time: each message is copied through its wire encoding, delayed by a
-// drawn latency, sometimes lost, and cut between chosen hosts.
+// simNet is a network in virtual time: each message is copied through its wire encoding, delayed by
+// a drawn latency, sometimes lost, and cut between chosen hosts.
 type simNet struct {
 	mu        sync.Mutex
 	rng       *rand.Rand

@@ -20,8 +20,8 @@ func (c *Cluster) Snapshot() error {
 	return c.SnapshotWithin(ctx)
 }
 
-// SnapshotWithin takes a snapshot now. Nothing new to take is no error. It waits no longer than ctx, whatever
-// the disk does; a snapshot under way then may still come into being.
+// SnapshotWithin takes a snapshot now. Nothing new to take is no error. It waits no longer than
+// ctx, whatever the disk does; a snapshot under way then may still come into being.
 func (c *Cluster) SnapshotWithin(ctx context.Context) error {
 	err := c.takeSnapshot(ctx)
 	if err == nil || errors.Is(err, raft.ErrNothingNewToSnapshot) {
@@ -30,8 +30,9 @@ func (c *Cluster) SnapshotWithin(ctx context.Context) error {
 	return fmt.Errorf("take snapshot: %w", err)
 }
 
-// takeSnapshot asks raft for one. The library takes the request only when the one before is written, and
-// its call cannot be cancelled: the goroutine of a disk that hangs stays, but never more than one.
+// takeSnapshot asks raft for one. The library takes the request only when the one before is
+// written, and its call cannot be cancelled: the goroutine of a disk that hangs stays, but never
+// more than one.
 func (c *Cluster) takeSnapshot(ctx context.Context) error {
 	select {
 	case c.snapshots <- struct{}{}:

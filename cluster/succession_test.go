@@ -7,15 +7,16 @@ import (
 	"rmd/cluster/succession"
 )
 
-// Raft's own detection needs a calm timeout in these tests: whoever leads sooner was elected by crash detection.
+// Raft's own detection needs a calm timeout in these tests: whoever leads sooner was elected by
+// crash detection.
 const soonerThanTimers = calm * 2 / 3
 
 // roundsMax is how often a crash is tried until three were found by it.
 const roundsMax = 10
 
-// TestCrashDetection: the end of the leader's process makes a new leader long before any timer. (Not always on
-// a busy machine: who cannot dial within a quarter of a second has no proof, and the timers decide. Without crash
-// detection it is never sooner.)
+// TestCrashDetection: the end of the leader's process makes a new leader long before any timer.
+// (Not always on a busy machine: who cannot dial within a quarter of a second has no proof, and the
+// timers decide. Without crash detection it is never sooner.)
 func TestCrashDetection(t *testing.T) {
 	rs := trio(t, nil)
 	inStep(t, rs, put(t, rs, 20))
@@ -74,8 +75,8 @@ func staysLeader(t *testing.T, l *replica, term uint64, d time.Duration) {
 	}
 }
 
-// promptPeer is a peer on which every status has just arrived, or none ever does. A Succession waits for the
-// others for milliseconds only, which a busy machine may need for one status.
+// promptPeer is a peer on which every status has just arrived, or none ever does. A Succession
+// waits for the others for milliseconds only, which a busy machine may need for one status.
 type promptPeer struct {
 	Peer
 	deaf bool
@@ -90,8 +91,8 @@ func (p promptPeer) LastStatus(id string) ([]byte, time.Time) {
 	return b, time.Now()
 }
 
-// TestDoubtHoldsBack: a replica with a false proof (a firewall that refuses) does not depose a leader
-// that another voter says it still hears. One that hears nobody's word goes by its proof.
+// TestDoubtHoldsBack: a replica with a false proof (a firewall that refuses) does not depose a
+// leader that another voter says it still hears. One that hears nobody's word goes by its proof.
 func TestDoubtHoldsBack(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		rs := trio(t, func(c *Config) { c.Peer = promptPeer{c.Peer, deaf} })
@@ -110,8 +111,9 @@ func TestDoubtHoldsBack(t *testing.T) {
 	}
 }
 
-// TestFalseProofIsForgotten: a leader that tells that it leads is believed again after a false proof, which may
-// be of an earlier process of it. Who goes on to say that it is gone hears no leader, for as long as the term lasts.
+// TestFalseProofIsForgotten: a leader that tells that it leads is believed again after a false
+// proof, which may be of an earlier process of it. Who goes on to say that it is gone hears no
+// leader, for as long as the term lasts.
 func TestFalseProofIsForgotten(t *testing.T) {
 	rs := trio(t, nil)
 	put(t, rs, 5)
@@ -143,8 +145,9 @@ func (p calmPeer) LastStatus(id string) ([]byte, time.Time) {
 	return b, time.Now()
 }
 
-// TestShorterLogRequestsElection: the only one with proof cannot win. It brings down the leader with its first try, and has
-// the one with the longer log stand then, instead of ending that one's elections until all timers are over.
+// TestShorterLogRequestsElection: the only one with proof cannot win. It brings down the leader
+// with its first try, and has the one with the longer log stand then, instead of ending that one's
+// elections until all timers are over.
 func TestShorterLogRequestsElection(t *testing.T) {
 	rs := trio(t, func(c *Config) { c.Peer = calmPeer{c.Peer} })
 	inStep(t, rs, put(t, rs, 5))
@@ -162,7 +165,8 @@ func TestShorterLogRequestsElection(t *testing.T) {
 	eventually(t, soonerThanTimers, "the one with the longer log leads", other.c.IsLeader)
 }
 
-// TestCampaignFromCandidate: a candidate that lost stands again at once instead of sitting out its timer.
+// TestCampaignFromCandidate: a candidate that lost stands again at once instead of sitting out its
+// timer.
 func TestCampaignFromCandidate(t *testing.T) {
 	rs := trio(t, nil)
 	for _, r := range rs {
@@ -176,8 +180,8 @@ func TestCampaignFromCandidate(t *testing.T) {
 	eventually(t, soonerThanTimers, "a higher term", func() bool { return a.c.Term() >= term+2 })
 }
 
-// TestRestartedLeaderIsNotDeposed: the leader's process dies and comes back at once; whoever wins, the
-// search for a successor ends with it. (A search lasts three timeouts when nothing ends it.)
+// TestRestartedLeaderIsNotDeposed: the leader's process dies and comes back at once; whoever wins,
+// the search for a successor ends with it. (A search lasts three timeouts when nothing ends it.)
 func TestRestartedLeaderIsNotDeposed(t *testing.T) {
 	rs := trio(t, nil)
 	put(t, rs, 5)

@@ -20,7 +20,7 @@ func (r *Replica) openPeer() error {
 	c := r.opt.Config
 	p := peer.DefaultConfig()
 	p.ClusterName, p.ID, p.Listen, p.Advertise, p.Logger = c.Cluster, c.ID, c.Raft.Listen, c.Raft.Advertise, r.log.Named("peer")
-	p.ConnsMax, p.StrangersMax = min(p.ConnsMax, r.files.Members), min(p.StrangersMax, r.files.Unknown)
+	p.ConnsMax, p.PendingMax = min(p.ConnsMax, r.files.Members), min(p.PendingMax, r.files.Unknown)
 	p.FrameMax = entryMax // an input is smaller than what follows from it
 	if c.TLS.On() {
 		certs, err := config.OpenCertificates(c.TLS, c.Cluster, c.ID)

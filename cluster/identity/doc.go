@@ -1,6 +1,6 @@
 // Package identity says who a replica is: its name, its cluster, and the key that proves the name.
 //
-// Raft knows a replica as ID.INCARNATION. The incarnation is the fingerprint of the replica's public
-// key, so the membership is also the record of its members' keys. The package holds data only;
-// raftstore keeps it on disk.
+// Raft knows a replica as ID.INCARNATION. The incarnation is the fingerprint of the replica's
+// public key, so the membership is also the record of its members' keys. The package holds data
+// only; raftstore keeps it on disk.
 package identity

@@ -35,7 +35,7 @@ type Identity struct {
 	Incarnation string `json:"incarnation"`
 	ClusterName string `json:"cluster_name"`
 	ClusterID   string `json:"cluster_id,omitempty"`
-	// Epoch rises with each recovery by hand: replicas of before are strangers.
+	// Epoch rises with each recovery by hand: replicas from before are refused.
 	Epoch   uint64   `json:"epoch,omitempty"`
 	Role    string   `json:"role,omitempty"`
 	Removed *Removal `json:"removed,omitempty"`
@@ -72,22 +72,24 @@ func Matches(s raft.ServerID, name string) bool {
 	return name == id || name == string(s)
 }
 
-// A replica draws a key pair with its incarnation, and the incarnation is the fingerprint of the public key. So the
-// membership, which names ID.INCARNATION, says at the same time which key its members have: nothing else has to be
-// recorded, and the record survives whatever the membership survives. The key is not the certificate's, so a
-// certificate may be renewed with another key.
+// A replica draws a key pair with its incarnation, and the incarnation is the fingerprint of the
+// public key. So the membership, which names ID.INCARNATION, says at the same time which key its
+// members have: nothing else has to be recorded, and the record survives whatever the membership
+// survives. The key is not the certificate's, so a certificate may be renewed with another key.
 //
-// Incarnations drawn by older programs are shorter and name no key. Each replica keeps the first key that such a
-// member has shown it.
+// Incarnations drawn by older programs are shorter and name no key. Each replica keeps the first
+// key that such a member has shown it.
 
 // Trust is what a replica keeps to prove who it is, and to recognise others.
 type Trust struct {
 	Seed []byte `json:"seed"` // of the private key
 	// Keys are the public keys, in hex, of members whose incarnation names none.
 	Keys map[string]string `json:"keys,omitempty"`
-	// Known are the members as this replica was told when it was let in. They count until it has a membership.
+	// Known are the members as this replica was told when it was let in. They count until it has a
+	// membership.
 	Known []string `json:"known,omitempty"`
-	// Admission proves that this replica was let in; it is shown to members that have not heard of that.
+	// Admission proves that this replica was let in; it is shown to members that have not heard of
+	// that.
 	Admission []Admission `json:"admission,omitempty"`
 }
 
@@ -129,7 +131,8 @@ type Admission struct {
 	Sig    []byte            `json:"sig"`
 }
 
-// Signed is the text of an admission that its signature is over; cluster is the WireID of its cluster.
+// Signed is the text of an admission that its signature is over; cluster is the WireID of its
+// cluster.
 func (a Admission) Signed(cluster string) []byte {
 	return []byte("rmd admission 1\x00" + cluster + "\x00" + a.Server + "\x00" + a.By)
 }

@@ -11,8 +11,9 @@ import (
 	"os"
 )
 
-// The parts of bbolt's file format that are looked at here, all little-endian: page headers of 16 bytes
-// (id 8, flags 2, count 2, overflow 4), elements of 16 bytes behind them, two meta pages at the beginning.
+// The parts of bbolt's file format that are looked at here, all little-endian: page headers of 16
+// bytes (id 8, flags 2, count 2, overflow 4), elements of 16 bytes behind them, two meta pages at
+// the beginning.
 const (
 	boltMagic      = 0xED0CDAED
 	boltHead       = 16
@@ -24,8 +25,9 @@ const (
 	boltDepthMax   = 64
 )
 
-// boltFile walks over the pages of a store before bbolt maps the file: bbolt looks for free pages in a
-// goroutine of its own, and there a short file or a damaged page would end the process without a word.
+// boltFile walks over the pages of a store before bbolt maps the file: bbolt looks for free pages
+// in a goroutine of its own, and there a short file or a damaged page would end the process without
+// a word.
 type boltFile struct {
 	f        *os.File
 	path     string
@@ -45,7 +47,7 @@ func checkBoltFile(path string) error {
 	}
 	defer func() { _ = f.Close() }()
 	st, err := f.Stat()
-	if err != nil || st.Size() == 0 { // bbolt begins anew in an empty one
+	if err != nil || st.Size() == 0 { // bbolt starts from scratch in an empty one
 		return err
 	}
 	b := &boltFile{f: f, path: path, seen: map[uint64]bool{}}

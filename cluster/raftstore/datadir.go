@@ -71,7 +71,8 @@ func OpenDir(path string, want identity.Identity) (*Dir, error) {
 	return d, nil
 }
 
-// MemoryDir is the identity of a replica without a disk. keep, which may be nil, is called with each change.
+// MemoryDir is the identity of a replica without a disk. keep, which may be nil, is called with
+// each change.
 func MemoryDir(id identity.Identity, keep func(identity.Identity) error) *Dir {
 	return &Dir{id: id, keep: keep, updateMu: NewMutex()}
 }
@@ -187,9 +188,9 @@ func (d *Dir) load(want identity.Identity) error {
 	return d.save(id)
 }
 
-// hasLog says whether raft.db is there. Without it this replica has forgotten its votes and entries on which
-// others count, so that is an error unless it has never stored any: the file is there before the replica
-// enters a cluster.
+// hasLog says whether raft.db is there. Without it this replica has forgotten its votes and entries
+// on which others count, so that is an error unless it has never stored any: the file is there
+// before the replica enters a cluster.
 func (d *Dir) hasLog() (bool, error) {
 	id, path := d.Identity(), filepath.Join(d.Path, fileLog)
 	st, err := os.Stat(path)
@@ -226,9 +227,9 @@ func (d *Dir) leftovers() string {
 	return d.snapshotLeft()
 }
 
-// CheckInPlace returns an error when the path no longer leads to what this process has open: somebody has
-// removed, moved or unmounted it, and nobody would find what is synced from here on. A disk that does not
-// answer is no error here.
+// CheckInPlace returns an error when the path no longer leads to what this process has open:
+// somebody has removed, moved or unmounted it, and nobody would find what is synced from here on. A
+// disk that does not answer is no error here.
 func (d *Dir) CheckInPlace() error {
 	held, err := d.lock.Stat()
 	if err != nil {
@@ -247,9 +248,9 @@ func (d *Dir) CheckInPlace() error {
 	return nil
 }
 
-// storedIdentity is what replica.json holds. The checksum is over the identity's compact JSON: a changed
-// incarnation would otherwise silently make it another replica. Used lies beside the identity, so that an
-// older program can still read the file.
+// storedIdentity is what replica.json holds. The checksum is over the identity's compact JSON: a
+// changed incarnation would otherwise silently make it another replica. Used lies beside the
+// identity, so that an older program can still read the file.
 type storedIdentity struct {
 	identity.Identity
 	Used bool   `json:"used,omitempty"` // raft.db has held a term or an entry
@@ -335,8 +336,8 @@ func (d *Dir) write(id identity.Identity, used bool) error {
 	return writeSynced(filepath.Join(d.Path, fileIdentity), b)
 }
 
-// MarkUsed remembers that raft.db has held something, so that its loss is noticed. Where that fails it is
-// tried again after the next write.
+// MarkUsed remembers that raft.db has held something, so that its loss is noticed. Where that fails
+// it is tried again after the next write.
 func (d *Dir) MarkUsed(log hclog.Logger) {
 	if d.Path == "" || d.used.Load() {
 		return

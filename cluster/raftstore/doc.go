@@ -1,8 +1,8 @@
-// Package raftstore keeps what Raft must not lose: the log, the term and the vote, the snapshots, and
-// the replica's identity, all in one data directory.
+// Package raftstore keeps what Raft must not lose: the log, the term and the vote, the snapshots,
+// and the replica's identity, all in one data directory.
 //
-// Raft never sees the inner stores. It writes through a Guard, which ends the replica with the first
-// failed write, sync or damaged read:
+// Raft never sees the inner stores. It writes through a Guard, which ends the replica with the
+// first failed write, sync or damaged read:
 //
 //	raft ─▶ LogStore, StableStore, SnapshotStore ─▶ Guard ─▶ bbolt, files
 //

@@ -34,7 +34,8 @@ func seal(l *raft.Log) *raft.Log {
 	return &raft.Log{Index: l.Index, Term: l.Term, Type: l.Type, Data: b, AppendedAt: l.AppendedAt}
 }
 
-// unseal checks the stored entry in against the index it was asked for and writes what it holds to out.
+// unseal checks the stored entry in against the index it was asked for and writes what it holds to
+// out.
 func unseal(index uint64, in, out *raft.Log) error {
 	b := in.Data
 	bad := func(format string, a ...any) error {

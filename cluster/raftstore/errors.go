@@ -6,12 +6,13 @@ import (
 )
 
 var (
-	// ErrNewer is what VerifySnapshot returns for a snapshot that a newer program has written: nothing is wrong
-	// with it.
+	// ErrNewer is what VerifySnapshot returns for a snapshot that a newer program has written:
+	// nothing is wrong with it.
 	ErrNewer = errors.New("written by a newer program")
 	// ErrInUse means that another process holds the data directory.
 	ErrInUse = errors.New("data directory is in use by another process")
-	// ErrSnapshotSuperseded means that a snapshot is of no use: one of a higher index was finished while it was written.
+	// ErrSnapshotSuperseded means that a snapshot is of no use: one of a higher index was finished
+	// while it was written.
 	ErrSnapshotSuperseded = errors.New("a newer snapshot is there already")
 	// ErrDamaged means that stored bytes are not what was written.
 	ErrDamaged = errors.New("stored data is damaged")

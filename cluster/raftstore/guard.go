@@ -12,8 +12,9 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// Guard protects the three stores. It knows every write in flight, for the watchdog. It ends the replica with the
-// first failed write, sync or damaged read, and lets nobody use the stores afterwards (W9).
+// Guard protects the three stores. It knows every write in flight, for the watchdog. It ends the
+// replica with the first failed write, sync or damaged read, and lets nobody use the stores
+// afterwards (W9).
 type Guard struct {
 	cfg GuardConfig
 
@@ -80,8 +81,8 @@ func (g *Guard) Check() error {
 	return nil
 }
 
-// write runs one short write with its syncs, watched by the watchdog. Any error is fatal: after a failed sync nobody
-// can say what the disk holds, and a second sync may succeed without writing.
+// write runs one short write with its syncs, watched by the watchdog. Any error is fatal: after a
+// failed sync nobody can say what the disk holds, and a second sync may succeed without writing.
 func (g *Guard) write(what string, f func() error) error {
 	if err := g.Check(); err != nil {
 		return err

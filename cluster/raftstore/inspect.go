@@ -28,7 +28,8 @@ type StartReport struct {
 	ConfigIndex uint64
 }
 
-// Inspect verifies the newest good snapshot and every entry of the log, and that they and the stored term fit.
+// Inspect verifies the newest good snapshot and every entry of the log, and that they and the
+// stored term fit.
 func (s *Stores) Inspect() (*StartReport, error) {
 	rep := &StartReport{}
 	if err := s.inspectSnapshots(rep); err != nil {
@@ -43,8 +44,8 @@ func (s *Stores) Inspect() (*StartReport, error) {
 	return rep, s.inspectTerm(rep)
 }
 
-// inspectTerm compares the stored term with the newest entry: raft stores a term before any entry of it. A
-// replica without its term would vote twice in one.
+// inspectTerm compares the stored term with the newest entry: raft stores a term before any entry
+// of it. A replica without its term would vote twice in one.
 func (s *Stores) inspectTerm(rep *StartReport) (err error) {
 	if rep.Term, err = s.term(); err != nil {
 		return err

@@ -202,9 +202,9 @@ func (s *LogStore) cache(l *raft.Log) {
 	}
 }
 
-// DeleteRange removes entries at the head (after a snapshot), at the tail (a divergent one) or all (a
-// snapshot was installed). It goes in slices from the open end, and from the tail when all go, so that
-// a crash between two slices leaves neither a hole nor a gap behind the snapshot.
+// DeleteRange removes entries at the head (after a snapshot), at the tail (a divergent one) or all
+// (a snapshot was installed). It goes in slices from the open end, and from the tail when all go,
+// so that a crash between two slices leaves neither a hole nor a gap behind the snapshot.
 func (s *LogStore) DeleteRange(lo, hi uint64) error {
 	s.deleteMu.Lock()
 	defer s.deleteMu.Unlock()

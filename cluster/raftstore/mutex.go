@@ -1,7 +1,7 @@
 package raftstore
 
-// Mutex is a lock that may be held during disk or network I/O. It is a channel because in virtual time
-// the clock stands still while a goroutine waits for a sync.Mutex.
+// Mutex is a lock that may be held during disk or network I/O. It is a channel because in virtual
+// time the clock stands still while a goroutine waits for a sync.Mutex.
 type Mutex chan struct{}
 
 // NewMutex returns an unlocked Mutex.

@@ -12,8 +12,8 @@ import (
 
 // Work-around W12: metadata without a checksum (v1.8.0, file_snapshot.go: writeMeta, readMeta).
 //
-// Library: meta.json holds a snapshot's index, term and membership, and nothing protects it. List passes over
-// a snapshot whose metadata it cannot read.
+// Library: meta.json holds a snapshot's index, term and membership, and nothing protects it. List
+// passes over a snapshot whose metadata it cannot read.
 // Guard: a checksum stands beside it, and is compared before every start.
 // Test: TestDamagedDirectory, TestCutAnywhere in cluster.
 // Delete when: the library checks its metadata and reports what it cannot read.

@@ -12,11 +12,12 @@ import (
 // Work-around W8: the snapshot that was finished last (v1.8.0, snapshot.go: takeSnapshot; raft.go:
 // installSnapshot; both call setLastSnapshot).
 //
-// Library: it takes the index of whichever snapshot was finished last for its newest. A snapshot that this
-// replica takes itself, and finishes behind a newer one that it received meanwhile, sets that index back:
-// raft would say that its log ends before what it acknowledged, as after a log rollback, and vote by that.
-// Guard: to compare with the newest, to finish, and for the replica's own to be known to raft, is one step
-// under finishMu. An older snapshot is thrown away.
+// Library: it takes the index of whichever snapshot was finished last for its newest. A snapshot
+// that this replica takes itself, and finishes behind a newer one that it received meanwhile, sets
+// that index back: raft would say that its log ends before what it acknowledged, as after a log
+// rollback, and vote by that.
+// Guard: to compare with the newest, to finish, and for the replica's own to be known to raft, is
+// one step under finishMu. An older snapshot is thrown away.
 // Test: TestSnapshotSuperseded, TestOwnSnapshotIsTakenIn; in cluster TestInstallBesideOwnSnapshot.
 // Delete when: setLastSnapshot never goes back.
 
@@ -60,8 +61,8 @@ func (k *snapSink) checkSuperseded() error {
 	return fmt.Errorf("snapshot at %d: %w, at %d", k.meta.Index, ErrSnapshotSuperseded, list[0].Index)
 }
 
-// ownSnapshot is one that this replica takes itself. Raft releases it once it knows that it is finished; until
-// then no received snapshot is finished.
+// ownSnapshot is one that this replica takes itself. Raft releases it once it knows that it is
+// finished; until then no received snapshot is finished.
 type ownSnapshot struct {
 	raft.FSMSnapshot
 	done func() // unlocks finishMu; nil while it is not locked

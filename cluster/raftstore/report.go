@@ -29,9 +29,9 @@ type Report struct {
 	StoreBytes int64             `json:"store_bytes"`
 }
 
-// Check reads a data directory that no process holds, and changes nothing in it: store pages, every entry's checksum, that log and
-// snapshots fit, and, with verify, the snapshots' content. The report is filled as far as it got; the
-// error says what is wrong.
+// Check reads a data directory that no process holds, and changes nothing in it: store pages, every
+// entry's checksum, that log and snapshots fit, and, with verify, the snapshots' content. The
+// report is filled as far as it got; the error says what is wrong.
 func Check(dataDir string, verify func(io.Reader) error) (Report, error) {
 	d, err := OpenExisting(dataDir, true)
 	if err != nil {

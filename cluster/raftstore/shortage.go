@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// A shortage is an error that says nothing of the disk: the process or the machine is out of file descriptors or
-// memory, or the call was interrupted. Nothing was written or lost, so what failed is tried again.
+// A shortage is an error that says nothing of the disk: the process or the machine is out of file
+// descriptors or memory, or the call was interrupted. Nothing was written or lost, so what failed
+// is tried again.
 
 // IsShortage says whether an error is one.
 func IsShortage(err error) bool {
@@ -21,7 +22,8 @@ func IsShortage(err error) bool {
 }
 
 const (
-	// shortagePause is how long what failed waits before it is tried again; the pause doubles up to shortagePauseMax.
+	// shortagePause is how long what failed waits before it is tried again; the pause doubles up to
+	// shortagePauseMax.
 	shortagePause    = 20 * time.Millisecond
 	shortagePauseMax = time.Second
 	// shortageShown is how long a shortage is shown after it was met last.

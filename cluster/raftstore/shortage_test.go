@@ -24,7 +24,8 @@ func (s *shortSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, err
 	return s.SnapshotStore.Open(id)
 }
 
-// TestShortageIsNoDamage: a snapshot that cannot be opened for want of a descriptor is opened later, not condemned.
+// TestShortageIsNoDamage: a snapshot that cannot be opened for want of a descriptor is opened
+// later, not condemned.
 func TestShortageIsNoDamage(t *testing.T) {
 	inner := raft.NewInmemSnapshotStore()
 	k, err := inner.Create(1, 5, 1, raft.Configuration{}, 1, AddressEncoder{})

@@ -19,8 +19,8 @@ import (
 
 const fileState = "state.bin"
 
-// snapshotFiles reads the library's snapshots and changes nothing: the library's own store makes the directory
-// and writes into it to see whether it can.
+// snapshotFiles reads the library's snapshots and changes nothing: the library's own store makes
+// the directory and writes into it to see whether it can.
 type snapshotFiles struct{ dir string }
 
 // storedMeta is meta.json.

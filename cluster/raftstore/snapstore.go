@@ -60,7 +60,8 @@ func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64,
 	return k, nil
 }
 
-// createSink makes a sink. First it removes what the library has left of snapshots that it could not begin or finish.
+// createSink makes a sink. First it removes what the library has left of snapshots that it could
+// not begin or finish.
 func (s *SnapshotStore) createSink(create func() (raft.SnapshotSink, error)) (raft.SnapshotSink, error) {
 	if s.dir == "" {
 		return create()
@@ -106,8 +107,8 @@ func errOrDamaged(err error) error {
 	return err
 }
 
-// writeFailed ends the replica for a failed write, unless the disk is merely full or the system short of something:
-// a snapshot can wait, and raft takes another one soon.
+// writeFailed ends the replica for a failed write, unless the disk is merely full or the system
+// short of something: a snapshot can wait, and raft takes another one soon.
 func (s *SnapshotStore) writeFailed(err error) error {
 	switch {
 	case IsShortage(err):
@@ -143,8 +144,8 @@ func (s *SnapshotStore) list() ([]*raft.SnapshotMeta, error) {
 	return slices.DeleteFunc(list, func(m *raft.SnapshotMeta) bool { return s.bad[m.ID] }), nil
 }
 
-// unread returns finished snapshots that are not in the library's list, and why: the library passes over those whose
-// metadata it cannot read.
+// unread returns finished snapshots that are not in the library's list, and why: the library passes
+// over those whose metadata it cannot read.
 func (s *SnapshotStore) unread(list []*raft.SnapshotMeta) map[string]error {
 	if s.dir == "" {
 		return nil

@@ -83,7 +83,8 @@ func TestSnapshotSuperseded(t *testing.T) {
 	}
 }
 
-// TestOwnSnapshotIsTakenIn: none that is received is finished until raft has taken in that the replica's own is.
+// TestOwnSnapshotIsTakenIn: none that is received is finished until raft has taken in that the
+// replica's own is.
 func TestOwnSnapshotIsTakenIn(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -102,8 +102,8 @@ func (s *Stores) openLogFile() (logAndStable, error) {
 // keyOwner names the replica that a raft.db belongs to.
 var keyOwner = []byte("Replica")
 
-// checkOwner refuses a raft.db of another replica: its votes and entries are not those that this one has
-// given its word for. One of an older program bears no name, and gets it now.
+// checkOwner refuses a raft.db of another replica: its votes and entries are not those that this
+// one has given its word for. One of an older program bears no name, and gets it now.
 func (s *Stores) checkOwner() error {
 	if s.bolt == nil {
 		return nil
@@ -167,7 +167,8 @@ func (s *Stores) Close() error {
 	return s.bolt.Close()
 }
 
-// DiskUsage is the size of the file that holds the log, and what of it is unused; 0 when there is none.
+// DiskUsage is the size of the file that holds the log, and what of it is unused; 0 when there is
+// none.
 func (s *Stores) DiskUsage() (size, free int64) {
 	if s.bolt == nil {
 		return 0, 0

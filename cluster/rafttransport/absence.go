@@ -10,8 +10,9 @@ import (
 	"rmd/cluster/identity"
 )
 
-// A replica that does not answer is logged when that begins, then after absencePause, twice that and so on up to
-// absencePauseMax, and when it answers again. The library logs every failed call, several times a second.
+// A replica that does not answer is logged when that begins, then after absencePause, twice that
+// and so on up to absencePauseMax, and when it answers again. The library logs every failed call,
+// several times a second.
 const (
 	absencePause    = 10 * time.Second
 	absencePauseMax = 10 * time.Minute

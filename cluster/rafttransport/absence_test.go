@@ -46,7 +46,8 @@ func TestAbsenceIsLogged(t *testing.T) {
 	}
 }
 
-// TestCallMessages: the library still has these messages, as far as a dead follower makes it log them.
+// TestCallMessages: the library still has these messages, as far as a dead follower makes it log
+// them.
 func TestCallMessages(t *testing.T) {
 	var l lines
 	quiet := LibraryLogger{l.logger()}

@@ -2,7 +2,8 @@ package rafttransport
 
 import "github.com/hashicorp/go-hclog"
 
-// LibraryLogger is the library's logger. It logs failed calls at debug level: absences reports them once.
+// LibraryLogger is the library's logger. It logs failed calls at debug level: absences reports them
+// once.
 type LibraryLogger struct{ hclog.Logger }
 
 // callMessages are what the library logs when a call to a replica fails.

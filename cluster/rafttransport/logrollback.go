@@ -7,13 +7,15 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A disk that was put back to an older copy lacks entries, and perhaps votes, that its replica acknowledged and
-// that others count on. Within one term only that term's leader can cut a follower's log, and never below what
-// the follower acknowledged to it. So the leader remembers the highest index that each follower acknowledged.
-// A refusal that tells of a shorter log than the follower had acknowledged before it was asked proves that its
-// log was rolled back. Such a follower is quarantined: it gets nothing more in that term.
+// A disk that was put back to an older copy lacks entries, and perhaps votes, that its replica
+// acknowledged and that others count on. Within one term only that term's leader can cut a
+// follower's log, and never below what the follower acknowledged to it. So the leader remembers the
+// highest index that each follower acknowledged. A refusal that tells of a shorter log than the
+// follower had acknowledged before it was asked proves that its log was rolled back. Such a
+// follower is quarantined: it gets nothing more in that term.
 //
-// What the leader cannot see: a disk that was put back while leadership moved, and one that lost only a vote.
+// What the leader cannot see: a disk that was put back while leadership moved, and one that lost
+// only a vote.
 
 // ack is the highest index that a follower acknowledged in a term.
 type ack struct{ term, index uint64 }
@@ -29,7 +31,8 @@ func newAckTracker() *ackTracker {
 	return &ackTracker{acks: map[raft.ServerID]ack{}, quarantined: map[raft.ServerID]Rollback{}}
 }
 
-// floor is the highest index that a follower has acknowledged in a term. ok is false while it is quarantined.
+// floor is the highest index that a follower has acknowledged in a term. ok is false while it is
+// quarantined.
 func (b *ackTracker) floor(id raft.ServerID, term uint64) (index uint64, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,8 +71,8 @@ func (b *ackTracker) readmit(id raft.ServerID, term uint64) {
 	}
 }
 
-// observe takes an answer in. A success raises what is acknowledged, a refusal with a log that ends below floor
-// proves a rollback.
+// observe takes an answer in. A success raises what is acknowledged, a refusal with a log that ends
+// below floor proves a rollback.
 func (b *ackTracker) observe(id raft.ServerID, q *raft.AppendEntriesRequest, r *raft.AppendEntriesResponse, floor uint64) (rolledBack bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,8 +94,8 @@ func (b *ackTracker) observe(id raft.ServerID, q *raft.AppendEntriesRequest, r *
 
 var errQuarantined = errors.New("log rollback: that replica has lost entries that it acknowledged, and gets no more")
 
-// Rollback is the proof that a replica has lost entries that it acknowledged. Its JSON names are part of
-// the wire between replicas.
+// Rollback is the proof that a replica has lost entries that it acknowledged. Its JSON names are
+// part of the wire between replicas.
 type Rollback struct {
 	ServerID     string `json:"ServerID"`
 	Term         uint64 `json:"Term"` // in which it acknowledged them

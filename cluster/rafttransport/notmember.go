@@ -13,5 +13,6 @@ func isNotMember(err error) bool {
 // ErrNotMember is the answer to a request of Raft's whose sender is no member.
 var ErrNotMember = errors.New(CodeNotMember + ": the sender is not in the membership that this replica knows")
 
-// CodeNotMember is in the text of ErrNotMember, and is what the hello of a connection says. It is part of the wire.
+// CodeNotMember is in the text of ErrNotMember, and is what the hello of a connection says. It is
+// part of the wire.
 const CodeNotMember = "NOT_MEMBER"

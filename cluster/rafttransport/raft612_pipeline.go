@@ -20,9 +20,9 @@ func (tr *Transport) AppendEntriesPipeline(id raft.ServerID, to raft.ServerAddre
 
 // hashicorp/raft #612 (v1.8.0, replication.go: pipelineDecode, pipelineSend).
 //
-// Library: it stops reading answers at the first one that refuses entries, and may send once more before it
-// notices. It waits for ever then: the follower hears heartbeats and gets no entry, heartbeats of a deposed
-// leader go on, and raft neither stops nor restarts in place.
+// Library: it stops reading answers at the first one that refuses entries, and may send once more
+// before it notices. It waits for ever then: the follower hears heartbeats and gets no entry,
+// heartbeats of a deposed leader go on, and raft neither stops nor restarts in place.
 // Guard: a pipeline ends itself with the first answer that refuses entries.
 // Test: TestTrap612, with the library's pipeline and with this one.
 // Delete when: TestTrap612 logs that the library's own pipeline does not hang any more.
@@ -68,7 +68,7 @@ func (p *pipeline) answers() {
 				return
 			}
 			if last {
-				_ = p.Close() // whoever sends is told
+				_ = p.Close() // the sender gets an error
 				return
 			}
 		case <-p.over:

@@ -82,8 +82,9 @@ func TestInstallBehindAppend(t *testing.T) {
 	})
 }
 
-// TestAppendBehindInstall: a request to append, behind the newest snapshot, comes while raft installs one and
-// clears the log. It must be judged by what is left: what goes would be acknowledged.
+// TestAppendBehindInstall: a request to append, behind the newest snapshot, comes while raft
+// installs one and clears the log. It must be judged by what is left: what goes would be
+// acknowledged.
 func TestAppendBehindInstall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, cleared := make(chan raft.RPC), false

@@ -16,8 +16,8 @@ func (a applied) Apply(l *raft.Log) any               { a.entries <- l; return n
 func (a applied) Snapshot() (raft.FSMSnapshot, error) { return nil, io.EOF }
 func (a applied) Restore(r io.ReadCloser) error       { return r.Close() }
 
-// alone is a follower with one entry that nobody else has, behind the membership; through says what stands
-// between it and its transport.
+// alone is a follower with one entry that nobody else has, behind the membership; through says what
+// stands between it and its transport.
 func alone(t *testing.T, through func(raft.Transport) raft.Transport) (leader *raft.InmemTransport, follower raft.ServerAddress, got chan *raft.Log) {
 	t.Helper()
 	conf := raft.DefaultConfig()
@@ -64,8 +64,9 @@ type appending struct {
 	entries  []*raft.Log
 }
 
-// TestTrapCommit: the library applies an entry that was never committed when a request that tells of a commit does
-// not reach so far; with the wire between, the leader's own entry is applied, once it is there.
+// TestTrapCommit: the library applies an entry that was never committed when a request that tells
+// of a commit does not reach so far; with the wire between, the leader's own entry is applied, once
+// it is there.
 func TestTrapCommit(t *testing.T) {
 	leader, to, got := alone(t, func(tr raft.Transport) raft.Transport { return tr })
 	appending{leader, to, nil}.send(t)

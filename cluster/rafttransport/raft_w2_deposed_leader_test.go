@@ -8,8 +8,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestDeposedSendsNoEntries: a leadership has ended while the library waited to send entries, or built the request.
-// They do not leave, and who is sent such entries does not take them: those of a later term are not the sender's.
+// TestDeposedSendsNoEntries: a leadership has ended while the library waited to send entries, or
+// built the request. They do not leave, and who is sent such entries does not take them: those of a
+// later term are not the sender's.
 func TestDeposedSendsNoEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a := raft.NewInmemTransport("a")

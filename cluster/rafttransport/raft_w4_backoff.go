@@ -8,20 +8,23 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Work-around W4: the pause after failed calls (v1.8.0, replication.go: replicateTo, util.go: backoff).
+// Work-around W4: the pause after failed calls (v1.8.0, replication.go: replicateTo, util.go:
+// backoff).
 //
-// Library: after each failed call to a follower it waits twice as long as before, up to 10.24 s, before it
-// sends entries again, and nothing wakes it. A replica that was down for half a minute lags behind for up to
-// 10 s after its start. Heartbeats go on meanwhile, at most half a heartbeat timeout apart.
-// Guard: a failed call returns to the library only when a heartbeat succeeds, the follower is no member any
-// more, or this replica leads no more. So an absence counts as one failure, however long it is. A follower
-// whose disk is full answers heartbeats: entries are offered again every fullDiskPoll, within one call of the
-// library's.
+// Library: after each failed call to a follower it waits twice as long as before, up to 10.24 s,
+// before it sends entries again, and nothing wakes it. A replica that was down for half a minute
+// lags behind for up to 10 s after its start. Heartbeats go on meanwhile, at most half a heartbeat
+// timeout apart.
+// Guard: a failed call returns to the library only when a heartbeat succeeds, the follower is no
+// member any more, or this replica leads no more. So an absence counts as one failure, however long
+// it is. A follower whose disk is full answers heartbeats: entries are offered again every
+// fullDiskPoll, within one call of the library's.
 // Test: TestNoOneWaitsForWhoWasRemoved; in cluster TestReturnAfterAbsence, TestReturnOfSpace.
 // Delete when: a successful heartbeat resets the library's pause.
 
 const (
-	// followerPoll is how often a call that waits for its follower looks whether this replica still leads.
+	// followerPoll is how often a call that waits for its follower looks whether this replica still
+	// leads.
 	followerPoll = 50 * time.Millisecond
 	// fullDiskPoll is how often entries are offered again to a follower whose disk is full.
 	fullDiskPoll = 250 * time.Millisecond
@@ -55,7 +58,8 @@ func (r *followerWakeups) wake(id raft.ServerID) {
 	}
 }
 
-// awaitFollower holds a failed call back until its follower answers again, or Serves no longer holds.
+// awaitFollower holds a failed call back until its follower answers again, or Serves no longer
+// holds.
 func (tr *Transport) awaitFollower(back <-chan struct{}, id raft.ServerID, term uint64) {
 	t := time.NewTicker(followerPoll)
 	defer t.Stop()

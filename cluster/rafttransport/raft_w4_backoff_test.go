@@ -10,7 +10,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestNoOneWaitsForWhoWasRemoved: what waits for a follower ends with its membership, and with the leadership.
+// TestNoOneWaitsForWhoWasRemoved: what waits for a follower ends with its membership, and with the
+// leadership.
 func TestNoOneWaitsForWhoWasRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &switched{}

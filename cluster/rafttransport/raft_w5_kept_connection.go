@@ -8,13 +8,14 @@ import (
 	"syscall"
 )
 
-// Work-around W5: connections kept to a process that has ended (v1.8.0, net_transport.go: getPooledConn,
-// genericRPC).
+// Work-around W5: connections kept to a process that has ended (v1.8.0, net_transport.go:
+// getPooledConn, genericRPC).
 //
-// Library: it keeps connections for the next calls and does not see that the process at the other end is
-// another one by now. The first calls to a replica that was started again fail: a candidate misses that
-// vote, and the survivors of a dead leader need each other's.
-// Guard: a call over a connection that has ended is made again. Raft takes the same request twice as once.
+// Library: it keeps connections for the next calls and does not see that the process at the other
+// end is another one by now. The first calls to a replica that was started again fail: a candidate
+// misses that vote, and the survivors of a dead leader need each other's.
+// Guard: a call over a connection that has ended is made again. Raft takes the same request twice
+// as once.
 // Test: TestVoteOverKeptConnections.
 // Delete when: genericRPC dials again after an error on a pooled connection.
 

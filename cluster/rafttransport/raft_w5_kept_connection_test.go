@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestVoteOverKeptConnections: a voter was started again since the library last called it. Its vote counts all the
-// same, though every connection that was kept for it has ended.
+// TestVoteOverKeptConnections: a voter was started again since the library last called it. Its vote
+// counts all the same, though every connection that was kept for it has ended.
 func TestVoteOverKeptConnections(t *testing.T) {
 	grant := func(rpc raft.RPC) { rpc.Respond(&raft.RequestVoteResponse{Term: 2, Granted: true}, nil) }
 	w := over(t, &replica{}, openTransport(t, "127.0.0.1:0", connsKept))

@@ -6,8 +6,8 @@ import "github.com/hashicorp/raft"
 type Replica interface {
 	// Running says that raft has been started once. Before that the other facts are not known.
 	Running() bool
-	// Term is raft's current term, Leads whether this replica leads in a term. Raft gives leadership up
-	// before it touches the log.
+	// Term is raft's current term, Leads whether this replica leads in a term. Raft gives
+	// leadership up before it touches the log.
 	Term() uint64
 	Leads(term uint64) bool
 	// LeaderKnown says that raft knows a leader.
@@ -22,17 +22,18 @@ type Replica interface {
 	// Authorize judges a request of another replica's: whether its sender may send it, and whether
 	// replicas could apply what is in it.
 	Authorize(request any) error
-	// Introduce shows this replica's admission to one that has refused it as no member. It says whether
-	// the other one accepted it.
+	// Introduce shows this replica's admission to one that has refused it as no member. It says
+	// whether the other one accepted it.
 	Introduce(to raft.ServerAddress) bool
 
-	// VoteRequested is told that another replica asks for a vote in a term.
+	// VoteRequested reports that another replica asks for a vote in a term.
 	VoteRequested(term uint64)
-	// SnapshotInstalled is told that raft has installed a snapshot, before the leader is.
+	// SnapshotInstalled reports that raft has installed a snapshot, before the leader gets the
+	// answer.
 	SnapshotInstalled(index, term uint64)
-	// DropLog has the log that ends with an entry dropped.
+	// DropLog drops the log that ends with an entry.
 	DropLog(tail raft.Log)
-	// LogRolledBack is told that a follower has lost entries that it acknowledged.
+	// LogRolledBack reports that a follower has lost entries that it acknowledged.
 	LogRolledBack(follower raft.ServerID, r Rollback)
 }
 

@@ -154,7 +154,8 @@ func (tr *Transport) judgeInstall(rpc raft.RPC, q *raft.InstallSnapshotRequest) 
 	return tr.reportInstall(rpc, q), false
 }
 
-// reportInstall reports an installed snapshot before the answer goes to the leader, which sends more then.
+// reportInstall reports an installed snapshot before the answer goes to the leader, which sends
+// more then.
 func (tr *Transport) reportInstall(rpc raft.RPC, cmd *raft.InstallSnapshotRequest) raft.RPC {
 	back, answer := rpc.RespChan, make(chan raft.RPCResponse, 1)
 	rpc.RespChan = answer
@@ -177,13 +178,14 @@ func (tr *Transport) Inject(cmd any, stop <-chan struct{}) bool {
 	return ok && r.Error == nil
 }
 
-// barrierProbe is no request of Raft's: raft refuses it for want of a header, before it looks at anything else.
+// barrierProbe is no request of Raft's: raft refuses it for want of a header, before it looks at
+// anything else.
 type barrierProbe struct{}
 
-// AwaitServed waits until raft has served every request before this call. A request that is judged by the
-// log must be judged by the log after those: otherwise entries that raft is storing would be taken for
-// missing, and a snapshot would clear them after they were acknowledged; or entries that a snapshot is
-// clearing would be taken for stored, and be acknowledged.
+// AwaitServed waits until raft has served every request before this call. A request that is judged
+// by the log must be judged by the log after those: otherwise entries that raft is storing would be
+// taken for missing, and a snapshot would clear them after they were acknowledged; or entries that
+// a snapshot is clearing would be taken for stored, and be acknowledged.
 func (tr *Transport) AwaitServed(stop <-chan struct{}) bool {
 	_, ok := tr.askRaft(barrierProbe{}, stop)
 	return ok
@@ -260,8 +262,8 @@ func (tr *Transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args
 	return nil
 }
 
-// observeAnswer takes an answer in. It says whether the answer proves that the follower has lost entries: it had
-// acknowledged at least floor when it was asked.
+// observeAnswer takes an answer in. It says whether the answer proves that the follower has lost
+// entries: it had acknowledged at least floor when it was asked.
 func (tr *Transport) observeAnswer(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, floor uint64) bool {
 	_, fine := tr.acks.floor(id, args.Term)
 	if !tr.acks.observe(id, args, resp, floor) {
@@ -298,8 +300,8 @@ func (tr *Transport) call(id raft.ServerID, to raft.ServerAddress, call func() e
 	return err
 }
 
-// retryIntroduced makes a call. When the other replica refuses this one as no member, it shows its admission and
-// makes the call once more.
+// retryIntroduced makes a call. When the other replica refuses this one as no member, it shows its
+// admission and makes the call once more.
 func (tr *Transport) retryIntroduced(to raft.ServerAddress, call func() error) error {
 	err := retryStale(call)
 	if isNotMember(err) && tr.replica.Introduce(to) {
@@ -325,5 +327,6 @@ func isHeartbeat(q *raft.AppendEntriesRequest) bool {
 	return q.PrevLogEntry == 0 && len(q.Entries) == 0
 }
 
-// lastIndexOf is the index up to which a follower that takes a request has the same log as its leader.
+// lastIndexOf is the index up to which a follower that takes a request has the same log as its
+// leader.
 func lastIndexOf(q *raft.AppendEntriesRequest) uint64 { return q.PrevLogEntry + uint64(len(q.Entries)) }

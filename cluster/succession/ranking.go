@@ -20,8 +20,9 @@ func (s *Succession) otherVoters(leader string) []string {
 	return out
 }
 
-// ranking is the voters that are heard from, this one too, the longest log first. A voter that has not told its end
-// for good counts with a log no shorter than ours, so that two who have not heard each other agree who is first.
+// ranking is the voters that are heard from, this one too, the longest log first. A voter that has
+// not told its end for good counts with a log no shorter than ours, so that two who have not heard
+// each other agree who is first.
 func (s *Succession) ranking(leader string, term uint64) []string {
 	type candidate struct {
 		id     string
@@ -51,8 +52,9 @@ func (s *Succession) ranking(leader string, term uint64) []string {
 	return ids
 }
 
-// awaitStatus waits until the others have told where their logs end for good. Nobody wins without a majority: a voter
-// that has not heard one waits longer, since another one that is a moment late may have the longer log.
+// awaitStatus waits until the others have told where their logs end for good. Nobody wins without a
+// majority: a voter that has not heard one waits longer, since another one that is a moment late
+// may have the longer log.
 func (s *Succession) awaitStatus(leader string, term uint64, start time.Time) {
 	for {
 		changed := s.cfg.Peers.StatusChanged()

@@ -7,7 +7,8 @@ type PeerStatus struct {
 	Term, LastTerm, LastIndex, Applied uint64
 	// DeadLeaderTerm is the term whose leader this replica knows to be dead, 0 for none.
 	DeadLeaderTerm uint64
-	// HearsLeader says that a leader was heard from within a heartbeat timeout, or that this replica leads.
+	// HearsLeader says that a leader was heard from within a heartbeat timeout, or that this
+	// replica leads.
 	HearsLeader bool
 }
 

@@ -26,8 +26,8 @@ const (
 type Replica interface {
 	Term() uint64
 	State() raft.RaftState
-	// LeaderID is the configured id of the leader that this replica follows, "" for none. RaftLeader is
-	// raft's own word, which may be a replica that is no member here.
+	// LeaderID is the configured id of the leader that this replica follows, "" for none.
+	// RaftLeader is raft's own word, which may be a replica that is no member here.
 	LeaderID() string
 	RaftLeader() raft.ServerID
 	LastContact() time.Time
@@ -53,8 +53,8 @@ type Caller interface {
 
 // Peers exchanges status with the other replicas. *peer.Server of transport/peer is one.
 type Peers interface {
-	// LastStatus is what a replica told last, and when it arrived. StatusChanged is closed when the next
-	// status of any replica arrives.
+	// LastStatus is what a replica told last, and when it arrived. StatusChanged is closed when the
+	// next status of any replica arrives.
 	LastStatus(id string) ([]byte, time.Time)
 	StatusChanged() <-chan struct{}
 	// SendStatus sends this replica's status at once.
@@ -72,7 +72,7 @@ type Config struct {
 	Logger    hclog.Logger
 	// Go runs a function beside the caller; the owner waits for it when it closes.
 	Go func(func())
-	// OnSuccessor is told how long it took from the proof to the next known leader.
+	// OnSuccessor is called with how long it took from the proof to the next known leader.
 	OnSuccessor func(took time.Duration)
 }
 
@@ -96,8 +96,8 @@ func New(ctx context.Context, c Config) *Succession {
 	return &Succession{cfg: c, id: id, ctx: ctx}
 }
 
-// VoteRequested is told that another replica asks for a vote. Raft's term shows it only once raft has
-// synced its answer.
+// VoteRequested records that another replica asks for a vote. Raft's term shows it only once raft
+// has synced its answer.
 func (s *Succession) VoteRequested(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,8 @@ func (s *Succession) VoteRequested(term uint64) {
 	}
 }
 
-// isVoting says whether another replica asked a moment ago for a vote in a later term: to campaign now
-// would depose it.
+// isVoting says whether another replica asked a moment ago for a vote in a later term: to campaign
+// now would depose it.
 func (s *Succession) isVoting(term uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,8 +150,8 @@ func (s *Succession) lastStatus(id string) (p PeerStatus, at time.Time, ok bool)
 	return p, at, ok
 }
 
-// ProcessDead is called with proof that a replica's process has ended. Only a voter that follows this
-// replica as its leader acts on it.
+// ProcessDead is called with proof that a replica's process has ended. Only a voter that follows
+// this replica as its leader acts on it.
 func (s *Succession) ProcessDead(id string) {
 	term := s.cfg.Replica.Term()
 	if s.cfg.Replica.LeaderID() != id || s.cfg.Replica.State() != raft.Follower || !s.isVoter() {
@@ -173,7 +173,7 @@ func (s *Succession) isVoter() bool {
 	})
 }
 
-// LeadershipChanged is told of each leadership that raft knows.
+// LeadershipChanged takes in each leadership that raft knows.
 func (s *Succession) LeadershipChanged(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,8 +182,8 @@ func (s *Succession) LeadershipChanged(term uint64) {
 	}
 }
 
-// electSuccessor tries to make this replica the successor of a dead leader, or sees another one become it.
-// Safety is raft's own: each try is an ordinary election.
+// electSuccessor tries to make this replica the successor of a dead leader, or sees another one
+// become it. Safety is raft's own: each try is an ordinary election.
 func (s *Succession) electSuccessor(leader string, term uint64) {
 	start := time.Now()
 	defer func() {
@@ -194,8 +194,9 @@ func (s *Succession) electSuccessor(leader string, term uint64) {
 	s.cfg.Logger.Warn("the leader's process is dead: campaigning without waiting for timeouts", "leader", leader, "term", term)
 	s.announceDeath(term)
 	s.awaitStatus(leader, term, start)
-	// What a try is given doubles with each that came to nothing: on a machine or disk that needs longer for a
-	// vote than the first one waits, the survivors would end each other's elections until the search is over.
+	// What a try is given doubles with each that came to nothing: on a machine or disk that needs
+	// longer for a vote than the first one waits, the survivors would end each other's elections
+	// until the search is over.
 	slower := time.Duration(1)
 	for deadline := start.Add(3 * s.cfg.Heartbeat); time.Now().Before(deadline) && s.ctx.Err() == nil; {
 		changed := s.cfg.Peers.StatusChanged()
@@ -230,9 +231,9 @@ func (s *Succession) electSuccessor(leader string, term uint64) {
 	}
 }
 
-// announceDeath tells the others that the leader of a term is dead, and where this log ends for good: what the
-// leader has sent is stored first. Otherwise each survivor could compare its own log as it is with the others' as
-// they were before the last entry, and take its own for the longest.
+// announceDeath tells the others that the leader of a term is dead, and where this log ends for
+// good: what the leader has sent is stored first. Otherwise each survivor could compare its own log
+// as it is with the others' as they were before the last entry, and take its own for the longest.
 func (s *Succession) announceDeath(term uint64) {
 	s.cfg.Transport.AwaitServed(s.ctx.Done())
 	s.mu.Lock()
@@ -241,8 +242,9 @@ func (s *Succession) announceDeath(term uint64) {
 	s.cfg.Peers.SendStatus()
 }
 
-// retractDeath believes again in a leader that has told, since the proof, that it leads in this very term: the proof
-// was of an earlier process of it, or a firewall's. Otherwise this replica would call it dead until the next term.
+// retractDeath believes again in a leader that has told, since the proof, that it leads in this
+// very term: the proof was of an earlier process of it, or a firewall's. Otherwise this replica
+// would call it dead until the next term.
 func (s *Succession) retractDeath(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,8 +253,8 @@ func (s *Succession) retractDeath(term uint64) {
 	}
 }
 
-// hasNewLeader says that somebody leads after the dead leader; that may be the same replica, started again.
-// Raft forgets the old leader before it raises the term.
+// hasNewLeader says that somebody leads after the dead leader; that may be the same replica,
+// started again. Raft forgets the old leader before it raises the term.
 func (s *Succession) hasNewLeader(term uint64) bool {
 	if s.cfg.Replica.Term() <= term {
 		return false
@@ -260,20 +262,21 @@ func (s *Succession) hasNewLeader(term uint64) bool {
 	return s.cfg.Replica.LeaderID() != "" || s.cfg.Replica.State() == raft.Leader
 }
 
-// peerSeesLeader says that another voter has told, since the proof, that it still hears this leader: then the
-// proof may be a firewall's, and raft's own timers decide.
+// peerSeesLeader says that another voter has told, since the proof, that it still hears this
+// leader: then the proof may be a firewall's, and raft's own timers decide.
 func (s *Succession) peerSeesLeader(leader string, term uint64, start time.Time) bool {
 	return slices.ContainsFunc(s.otherVoters(leader), func(id string) bool { return s.hearsLeaderSince(id, term, start) })
 }
 
-// hearsLeaderSince says that a replica has told, since the proof, that it leads in a term or hears that term's leader.
+// hearsLeaderSince says that a replica has told, since the proof, that it leads in a term or hears
+// that term's leader.
 func (s *Succession) hearsLeaderSince(id string, term uint64, start time.Time) bool {
 	p, at, ok := s.lastStatus(id)
 	return ok && at.After(start) && p.HearsLeader && p.Term == term
 }
 
-// AnswerDoubts runs until the Succession ends. It answers those who believe the leader dead while this replica
-// still hears it.
+// AnswerDoubts runs until the Succession ends. It answers those who believe the leader dead while
+// this replica still hears it.
 func (s *Succession) AnswerDoubts() {
 	for {
 		changed := s.cfg.Peers.StatusChanged()

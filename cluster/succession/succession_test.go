@@ -28,7 +28,8 @@ func (s survivor) Tail() (index, term uint64) { return s.last, 1 }
 func (s survivor) StateIndex() uint64         { return s.last }
 func (s survivor) Header() raft.RPCHeader     { return raft.RPCHeader{} }
 
-// latePeers have told nothing since the leader's death: what is known is of before, when logs were shorter.
+// latePeers have told nothing since the leader's death: what is known is of before, when logs were
+// shorter.
 type latePeers struct{}
 
 func (latePeers) LastStatus(string) ([]byte, time.Time) {
@@ -41,8 +42,8 @@ func surviving(t *testing.T, server raft.ServerID, last uint64) *Succession {
 	return New(t.Context(), Config{Server: server, Replica: survivor{term: 1, last: last, state: raft.Follower}, Peers: latePeers{}, Logger: hclog.NewNullLogger()})
 }
 
-// TestStaleStatusRanksAlike: two survivors who have not heard each other since agree who campaigns first. If each went
-// by what it knew of the other's log, both would, and neither would win.
+// TestStaleStatusRanksAlike: two survivors who have not heard each other since agree who campaigns
+// first. If each went by what it knew of the other's log, both would, and neither would win.
 func TestStaleStatusRanksAlike(t *testing.T) {
 	x, y := surviving(t, "a.0", 7).ranking("c", 1), surviving(t, "b.0", 7).ranking("c", 1)
 	if !slices.Equal(x, y) || len(x) != 2 {
@@ -50,8 +51,9 @@ func TestStaleStatusRanksAlike(t *testing.T) {
 	}
 }
 
-// TestUnheardMajorityIsWaitedFor: with three voters nobody wins without the other survivor, whose log may be the
-// longer one. Its status is waited for longer than that of one that a majority can do without.
+// TestUnheardMajorityIsWaitedFor: with three voters nobody wins without the other survivor, whose
+// log may be the longer one. Its status is waited for longer than that of one that a majority can
+// do without.
 func TestUnheardMajorityIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -75,8 +77,9 @@ func TestStatusCodec(t *testing.T) {
 	}
 }
 
-// TestWhoIsAskedDoesNotCampaign: between a request for its vote and the synced answer a replica's term is the old one;
-// to campaign then would depose the one that is about to win. The request of one that died counts for a moment only.
+// TestWhoIsAskedDoesNotCampaign: between a request for its vote and the synced answer a replica's
+// term is the old one; to campaign then would depose the one that is about to win. The request of
+// one that died counts for a moment only.
 func TestWhoIsAskedDoesNotCampaign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Succession

@@ -198,7 +198,7 @@ func (c *clientConn) call(ctx context.Context, over <-chan struct{}, method byte
 	case <-over:
 		return c.abandon(o, context.Canceled)
 	case <-c.done:
-		return c.lost(o, reply)
+		return c.outcomeAfterEnd(o, reply)
 	}
 }
 
@@ -207,12 +207,12 @@ func (c *clientConn) abandon(o *outgoing, why error) ([]byte, error) {
 	if o.state.CompareAndSwap(frameQueued, frameDropped) {
 		return nil, notSent(why)
 	}
-	c.tell(frame{kind: frameCancel, id: o.f.id})
+	c.queueFrame(frame{kind: frameCancel, id: o.f.id})
 	return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, why)
 }
 
-// lost tells, after the connection's end, what became of a call.
-func (c *clientConn) lost(o *outgoing, reply chan frame) ([]byte, error) {
+// outcomeAfterEnd says, after the connection's end, what became of a call.
+func (c *clientConn) outcomeAfterEnd(o *outgoing, reply chan frame) ([]byte, error) {
 	select {
 	case f := <-reply:
 		return answer(f)
@@ -247,8 +247,8 @@ func (c *clientConn) forget(id uint64) {
 	delete(c.pending, id)
 }
 
-// tell queues a frame that may be lost.
-func (c *clientConn) tell(f frame) {
+// queueFrame queues a frame that may be lost.
+func (c *clientConn) queueFrame(f frame) {
 	select {
 	case c.out <- &outgoing{f: f}:
 	default:

@@ -22,8 +22,8 @@ type Config struct {
 	Advertise string
 	// TLS holds this replica's certificate, RootCAs and ClientCAs. Nil is allowed on loopback only.
 	TLS *tls.Config
-	// FreshTLS gives what stands in for TLS at each new connection, for certificates that are
-	// renewed; nil: TLS itself. It may only be set together with TLS.
+	// FreshTLS returns the configuration that replaces TLS at each new connection, for certificates
+	// that are renewed; nil: TLS itself. It may only be set together with TLS.
 	FreshTLS func() *tls.Config
 	// Logger is required.
 	Logger hclog.Logger
@@ -33,9 +33,9 @@ type Config struct {
 	FrameMax int
 	// InFlightMax bounds the calls in flight on one connection, on either side.
 	InFlightMax int
-	// ConnsMax bounds the connections with replicas, and StrangersMax those accepted that have not said who they
-	// are: one more takes the place of the oldest from the address that has the most.
-	ConnsMax, StrangersMax int
+	// ConnsMax bounds the connections with replicas, and PendingMax the accepted ones that
+	// have not sent a hello: one more evicts the oldest from the address that has the most.
+	ConnsMax, PendingMax int
 	// StatusInterval is how often a changed status is sent on liveness connections.
 	StatusInterval time.Duration
 }
@@ -48,7 +48,7 @@ func DefaultConfig() Config {
 		FrameMax:         4 << 20,
 		InFlightMax:      1024,
 		ConnsMax:         1024,
-		StrangersMax:     128,
+		PendingMax:       128,
 		StatusInterval:   50 * time.Millisecond,
 	}
 }
@@ -66,7 +66,7 @@ func (c Config) Validate() error {
 	if c.Logger == nil {
 		bad("logger is missing")
 	}
-	if c.HandshakeTimeout <= 0 || c.FrameMax < 1<<10 || c.InFlightMax < 1 || c.ConnsMax < 1 || c.StrangersMax < 1 || c.StatusInterval <= 0 {
+	if c.HandshakeTimeout <= 0 || c.FrameMax < 1<<10 || c.InFlightMax < 1 || c.ConnsMax < 1 || c.PendingMax < 1 || c.StatusInterval <= 0 {
 		bad("limits must be positive (start from DefaultConfig)")
 	}
 	for _, a := range []string{c.Listen, c.Advertise} {

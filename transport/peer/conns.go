@@ -9,37 +9,37 @@ import (
 	"rmd/internal/share"
 )
 
-// Connections are bounded twice. Those whose other end has shown to be a replica, and those dialed from here, count
-// against ConnsMax. An accepted one that has not said who it is is a stranger: strangers have a deadline
-// (HandshakeTimeout) and a bound of their own, and whoever is one too many takes the place of another. So nobody who
-// only opens connections can keep a replica out.
+// Connections are bounded twice. Those whose other end has proven to be a replica, and those dialed
+// from here, count against ConnsMax. An accepted connection is pending until its hello. Pending
+// connections have a deadline (HandshakeTimeout) and a bound of their own, and one too many evicts
+// another one. So a process that only opens connections cannot keep a replica out.
 
-// stranger is an accepted connection before its hello.
-type stranger struct {
+// pendingConn is an accepted connection before its hello.
+type pendingConn struct {
 	conn net.Conn
 	from netip.Prefix
 }
 
-// admit takes an accepted connection in as a stranger.
-func (s *Server) admit(c net.Conn) (release func(), err error) {
+// addPending takes an accepted connection in.
+func (s *Server) addPending(c net.Conn) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		_ = c.Close()
 		return nil, ErrClosed
 	}
-	if len(s.strangers) >= s.cfg.StrangersMax {
-		i := crowding(s.strangers)
-		_ = s.strangers[i].conn.Close()
-		s.strangers = slices.Delete(s.strangers, i, i+1)
+	if len(s.pending) >= s.cfg.PendingMax {
+		i := evictable(s.pending)
+		_ = s.pending[i].conn.Close()
+		s.pending = slices.Delete(s.pending, i, i+1)
 	}
-	s.strangers = append(s.strangers, stranger{c, share.From(c.RemoteAddr())})
+	s.pending = append(s.pending, pendingConn{c, share.From(c.RemoteAddr())})
 	return func() { s.forget(c) }, nil
 }
 
-// crowding is the stranger who must go: the oldest of the address that has the most, so that the many of one host
-// push out each other before those of another.
-func crowding(all []stranger) int {
+// evictable is the pending connection to close: the oldest of the address that has the most, so
+// that the connections of one host evict each other before those of another.
+func evictable(all []pendingConn) int {
 	var count share.Count
 	for _, x := range all {
 		count.Add(x.from)
@@ -69,23 +69,23 @@ func (s *Server) track(c net.Conn) (release func(), err error) {
 	return func() { s.forget(c) }, nil
 }
 
-// know makes a replica's of a stranger's connection, or says why not.
-func (s *Server) know(c net.Conn, them caller) error {
+// promote makes a pending connection a replica's, or says why not.
+func (s *Server) promote(c net.Conn, them caller) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.strangers, func(x stranger) bool { return x.conn == c })
+	i := slices.IndexFunc(s.pending, func(x pendingConn) bool { return x.conn == c })
 	if i < 0 {
-		return fmt.Errorf("more than %d connections have not said who they are", s.cfg.StrangersMax)
+		return fmt.Errorf("more than %d connections have not sent a hello", s.cfg.PendingMax)
 	}
 	if err := s.roomLocked(); err != nil {
 		return err
 	}
-	s.strangers = slices.Delete(s.strangers, i, i+1)
+	s.pending = slices.Delete(s.pending, i, i+1)
 	s.conns[c] = them
 	return nil
 }
 
-// roomLocked says whether one more replica's connection may be.
+// roomLocked says whether there is room for one more connection of a replica.
 func (s *Server) roomLocked() error {
 	if len(s.conns) >= s.cfg.ConnsMax {
 		return fmt.Errorf("%d connections are open, the limit", len(s.conns))
@@ -102,12 +102,12 @@ func (s *Server) identified(c net.Conn, them caller) {
 	}
 }
 
-// forget takes a connection off the books.
+// forget drops a connection.
 func (s *Server) forget(c net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
-	s.strangers = slices.DeleteFunc(s.strangers, func(x stranger) bool { return x.conn == c })
+	s.pending = slices.DeleteFunc(s.pending, func(x pendingConn) bool { return x.conn == c })
 }
 
 // closeLocked ends every connection.
@@ -115,7 +115,7 @@ func (s *Server) closeLocked() {
 	for c := range s.conns { // in any order
 		_ = c.Close()
 	}
-	for _, x := range s.strangers {
+	for _, x := range s.pending {
 		_ = x.conn.Close()
 	}
 }

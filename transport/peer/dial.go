@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// userTimeout is how long the kernel keeps bytes that the other side does not acknowledge, so that a
-// vanished machine ends its connections in seconds instead of a quarter of an hour.
+// userTimeout is how long the kernel keeps bytes that the other side does not acknowledge, so that
+// a vanished machine ends its connections in seconds instead of a quarter of an hour.
 const userTimeout = 10 * time.Second
 
 // tune sets keep-alive and the user timeout on a TCP connection.

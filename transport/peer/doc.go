@@ -1,4 +1,4 @@
-// Package peer is the wire between replicas: one listener, one port, three kinds of connection.
+// Package peer connects replicas: one listener, one port, three kinds of connection.
 //
 //	dialer                                   listener
 //	  | hello: kind, cluster, id, incarnation,  |
@@ -11,13 +11,13 @@
 //
 // Outside loopback every connection is mutual TLS 1.3; the certificate names cluster and replica
 // (URI SAN rmd://CLUSTER/replica/ID) and both sides check it against the hello. Both prove with a
-// signature over a secret of the connection that they hold the replica's own key (proof.go); whether
-// that is a member's, and what the caller may do, is asked of package cluster (gate.go).
+// signature over a secret of the connection that they hold the replica's own key (proof.go);
+// whether that is a member's, and what the caller may do, is asked of package cluster (gate.go).
 //
-// Invariants: a replica of another cluster, a replica that is no member and one that lies about its id
-// get no further than the hello. Every frame, every queue and every number of connections is
-// bounded. A call that fails says whether it was surely not sent (ErrNotSent) or whether its outcome
-// is unknown (ErrOutcomeUnknown).
+// Invariants: a replica of another cluster, a replica that is no member and one that lies about its
+// id get no further than the hello. Every frame, every queue and every number of connections is
+// bounded. A call that fails says whether it was surely not sent (ErrNotSent) or whether its
+// outcome is unknown (ErrOutcomeUnknown).
 //
 // The package knows nothing of YARN and nothing of what is called through it. Package cluster uses
 // it for Raft, membership and succession; transport/forward sends inputs through it.

@@ -15,20 +15,21 @@ type caller struct {
 	key    ed25519.PublicKey // nil without a proof
 }
 
-// gate holds the rules of who may do what. They are package cluster's.
+// gate holds the rules of who may do what. Package cluster sets them.
 type gate struct {
 	admitConn       func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string)
 	authorizeCall   func(method byte, server string) error
 	authorizeAnswer func(method byte, server string) error
 }
 
-// SetGate sets the rules. meet judges the other end of each new connection and returns the name of a HelloCode, empty
-// when the connection may be; addr is the address that was dialed, empty for an accepted connection. may judges each
-// call that arrives, ask each call that is to be sent, by the method and the replica at the other end.
-func (s *Server) SetGate(meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), may, ask func(method byte, server string) error) {
+// SetGate sets the rules. admitConn judges the other end of each new connection and returns the
+// name of a HelloCode, empty when the connection may be; addr is the address that was dialed, empty
+// for an accepted connection. authorizeCall judges each call that arrives, authorizeAnswer each
+// call that is to be sent, by the method and the replica at the other end.
+func (s *Server) SetGate(admitConn func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), authorizeCall, authorizeAnswer func(method byte, server string) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gate = gate{meet, may, ask}
+	s.gate = gate{admitConn, authorizeCall, authorizeAnswer}
 }
 
 // SetKey gives the server the key with which it proves who it is.

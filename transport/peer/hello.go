@@ -49,8 +49,8 @@ const (
 	helloMax     = 1024
 )
 
-// Identity is who a replica is. Boot is drawn at each start of the process, so that a restarted
-// process is told from a lost connection.
+// Identity is who a replica is. Boot is drawn at each start of the process: it distinguishes a
+// restarted process from a lost connection.
 type Identity struct {
 	ClusterName string
 	ID          string
@@ -62,8 +62,9 @@ type Identity struct {
 // ServerID is the name by which Raft knows the replica.
 func (i Identity) ServerID() string { return i.ID + "." + i.Incarnation }
 
-// hello opens every connection, in both directions: the listener's carries a code. Text is the reason of a refusal;
-// in any other hello it is the proof (proof.go), which older programs do not read.
+// hello opens every connection, in both directions: the listener's carries a code. Text is the
+// reason of a refusal; in any other hello it is the proof (proof.go), which older programs do not
+// read.
 type hello struct {
 	Kind Kind
 	Code HelloCode

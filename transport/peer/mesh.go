@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// mesh keeps one liveness connection to every other replica. The listener sends its status on it, a few
-// bytes that mean nothing here; the dialer watches for the end of the connection.
+// mesh keeps one liveness connection to every other replica. The listener sends its status on it, a
+// few bytes that mean nothing here; the dialer watches for the end of the connection.
 //
 // A process is dead only with proof: the kernel closed an established connection, and then either
 // nobody listens at the address any more (connection refused) or somebody with another boot nonce
-// does. A connection that is merely lost is dialed again. A machine that vanished or is cut off gives
-// no proof; Raft's own timers deal with it.
+// does. A connection that is merely lost is dialed again. A machine that vanished or is cut off
+// gives no proof; Raft's own timers deal with it.
 type mesh struct {
 	s *Server
 
@@ -28,7 +28,8 @@ type mesh struct {
 	sendNow   chan struct{} // closed and replaced to send the status at once
 	changed   chan struct{} // closed and replaced when a status arrived
 
-	// A replica that does not answer is left alone for pause, then for twice as long, up to longest.
+	// A replica that does not answer is left alone for pause, then for twice as long, up to
+	// longest.
 	pause, longest time.Duration
 }
 
@@ -61,9 +62,9 @@ func newMesh(s *Server) *mesh {
 	return &mesh{s: s, peers: map[string]*watch{}, statuses: map[string]status{}, sendNow: make(chan struct{}), changed: make(chan struct{}), pause: reconnectPause, longest: reconnectMax}
 }
 
-// Watch sets the replicas to be watched (configured id to address). status is called often and returns at
-// most 255 bytes, which are sent to the replicas that watch this one. dead is called, from the watching
-// goroutine, once per proof that a replica's process has ended.
+// Watch sets the replicas to be watched (configured id to address). status is called often and
+// returns at most 255 bytes, which are sent to the replicas that watch this one. dead is called,
+// from the watching goroutine, once per proof that a replica's process has ended.
 func (s *Server) Watch(peers map[string]string, status func() []byte, dead func(id string)) {
 	m := s.mesh
 	m.mu.Lock()
@@ -113,8 +114,9 @@ func (s *Server) SendStatus() {
 	s.mesh.sendNow = make(chan struct{})
 }
 
-// wake dials at once a replica that has connected to this one. A replica that was started again would
-// otherwise go unwatched until the pause is over; if it led and died meanwhile, only timers would notice.
+// wake dials at once a replica that has connected to this one. A replica that was started again
+// would otherwise go unwatched until the pause is over; if it led and died meanwhile, only timers
+// would notice.
 func (m *mesh) wake(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -225,8 +227,9 @@ func readStatus(r io.Reader) ([]byte, error) {
 // prove dials again after a connection ended. It returns the new connection, if there is one, and
 // the nonce of whoever is there now: boot when nothing is proven, 0 when nobody listens, another
 // when the process was started again. A process that exits closes its sockets one after the other,
-// so a dial may still succeed for a moment: only a finished hello counts as a sign of life. Nor is a dial that takes
-// long an answer: its packet may have met the end of the old listener, or the process is slow.
+// so a dial may still succeed for a moment: only a finished hello counts as a sign of life. Nor is
+// a dial that takes long an answer: its packet may have met the end of the old listener, or the
+// process is slow.
 func (m *mesh) prove(ctx context.Context, addr string, boot uint64) (net.Conn, uint64) {
 	ctx, stop := context.WithTimeout(ctx, proveMax)
 	defer stop()

@@ -224,7 +224,7 @@ func TestHelloRefusals(t *testing.T) {
 	if _, err := io.ReadAll(conn); err != nil {
 		var ne net.Error
 		if errors.As(err, &ne) && ne.Timeout() {
-			t.Error("a stranger is kept waiting")
+			t.Error("a replica of another cluster is kept waiting")
 		}
 	}
 }
@@ -263,7 +263,8 @@ func TestStreamLayer(t *testing.T) {
 	}
 }
 
-// TestWatch: status arrives; a lost connection proves nothing; a closed port does, and so does a new process.
+// TestWatch: status arrives; a lost connection proves nothing; a closed port does, and so does a
+// new process.
 func TestWatch(t *testing.T) {
 	addr := portblock.Loopback(portblock.Open(t).Take()) // nobody else's while nobody listens
 	at := func(c *Config) { c.Listen = addr }
@@ -307,8 +308,8 @@ func TestWatch(t *testing.T) {
 	t.Fatal("no proof")
 }
 
-// proofTime is more than a proof needs. Who cannot dial within a quarter of a second gives up to prove
-// anything, which happens on a busy machine: then a test tries again.
+// proofTime is more than a proof needs. Who cannot dial within a quarter of a second gives up to
+// prove anything, which happens on a busy machine: then a test tries again.
 const proofTime = 5 * time.Second
 
 // hears waits for a status that is sent from now on.

@@ -7,11 +7,13 @@ import (
 	"net"
 )
 
-// A replica has a key pair of its own beside the one of its certificate. It signs each hello with it, together with a
-// secret that only the two ends of this TLS connection know. The certificate says which replica may call by a name;
-// the key says that it is the very replica that was let in, and it stays the same when the certificate is renewed.
+// A replica has a key pair of its own beside the one of its certificate. It signs each hello with
+// it, together with a secret that only the two ends of this TLS connection know. The certificate
+// says which replica may call by a name; the key says that it is the very replica that was let in,
+// and it stays the same when the certificate is renewed.
 //
-// The proof is the public key and the signature. Over plain TCP there is no such secret, so there is no proof.
+// The proof is the public key and the signature. Over plain TCP there is no such secret, so there
+// is no proof.
 
 // proofSize is the size of a proof.
 const proofSize = ed25519.PublicKeySize + ed25519.SignatureSize
@@ -31,7 +33,8 @@ func prove(conn net.Conn, key ed25519.PrivateKey, side string, h hello) (string,
 	return string(key.Public().(ed25519.PublicKey)) + string(ed25519.Sign(key, words)), nil
 }
 
-// checkProof returns the key whose owner sent a hello; nil when the hello has no proof, as those of older programs.
+// checkProof returns the key whose owner sent a hello; nil when the hello has no proof, as those of
+// older programs.
 func checkProof(conn net.Conn, side string, h hello) (ed25519.PublicKey, error) {
 	words, ok, err := provenWords(conn, side, h)
 	if !ok || err != nil || h.Text == "" {

@@ -37,7 +37,7 @@ type Server struct {
 	conns    map[net.Conn]caller // open connections and who is at their other end
 	clients  map[string]*client
 
-	strangers []stranger // accepted and without a hello, the oldest first
+	pending []pendingConn // accepted and without a hello, the oldest first
 }
 
 // Listen opens the port. Connections are answered with "not ready" until Identify is called.
@@ -108,7 +108,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// CloseConns ends every connection but keeps listening; all of them are made anew on demand.
+// CloseConns ends every connection but keeps listening; each is dialed again on demand.
 func (s *Server) CloseConns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,17 +132,17 @@ func (s *Server) accept() {
 			}
 		}
 		tune(c)
-		release, err := s.admit(c)
+		release, err := s.addPending(c)
 		if err != nil {
 			s.cfg.Logger.Debug("connection refused", "remote", c.RemoteAddr(), "error", err)
 			continue
 		}
-		s.wg.Go(func() { s.welcome(c, release) })
+		s.wg.Go(func() { s.handleConn(c, release) })
 	}
 }
 
-// welcome answers one hello and hands the connection to its kind.
-func (s *Server) welcome(raw net.Conn, release func()) {
+// handleConn answers one hello and hands the connection to its kind.
+func (s *Server) handleConn(raw net.Conn, release func()) {
 	conn, h, err := s.answer(raw)
 	if err != nil {
 		s.cfg.Logger.Debug("hello refused", "remote", raw.RemoteAddr(), "error", err)
@@ -178,7 +178,7 @@ func (s *Server) answer(raw net.Conn) (net.Conn, hello, error) {
 	me, _ := s.Identity()
 	who, code, text := s.judge(conn, h)
 	if code == HelloOK {
-		if err := s.know(raw, who); err != nil {
+		if err := s.promote(raw, who); err != nil {
 			code, text = HelloNotReady, err.Error()
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// StreamLayer carries Raft's own protocol over the replicas' port. It dials for raft's transport; what is accepted
-// goes to Transport.serve, since there the caller is known.
+// StreamLayer carries Raft's own protocol over the replicas' port. It dials for raft's transport;
+// what is accepted goes to Transport.serve, since there the caller is known.
 type StreamLayer struct {
 	s     *Server
 	conns chan raftConn
@@ -78,16 +78,13 @@ func (textAddr) Network() string { return "tcp" }
 // String is host:port.
 func (a textAddr) String() string { return string(a) }
 
-// Transport is the library's network transport with its heartbeat fast path taken out, and with each request bound to
-// the replica that sent it.
+// Transport is the library's network transport with its heartbeat fast path taken out, and with
+// each request bound to the replica that sent it.
 //
-// The library handles a heartbeat that takes the fast path on the connection's goroutine, beside the
-// main loop. It may raise the term between winning an election and acting as leader, which gives two
-// leaders of one term and diverging logs (hashicorp/raft #695, open in v1.8.0). Without a handler
-// heartbeats queue for the main loop like everything else.
+// No heartbeat handler is kept: see cluster/rafttransport/raft695_heartbeat.go.
 //
-// The library believes the name in a request's header. So each accepted connection is read by a transport of its own,
-// and a request that does not name the replica at the other end is refused.
+// The library believes the name in a request's header. So each accepted connection is read by a
+// transport of its own, and a request that does not name the replica at the other end is refused.
 type Transport struct {
 	*raft.NetworkTransport
 	requests chan raft.RPC

@@ -31,11 +31,11 @@ func ends(c net.Conn) bool {
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// TestStrangersDoNotLockOut: whoever opens connections and says nothing takes no place from the replicas, nor from
-// those of another address, and does not stay.
-func TestStrangersDoNotLockOut(t *testing.T) {
+// TestPendingDoNotLockOut: a process that opens connections and says nothing takes no place from the
+// replicas, nor from those of another address, and does not stay.
+func TestPendingDoNotLockOut(t *testing.T) {
 	a := listen(t, "a", nil)
-	b := listen(t, "b", func(c *Config) { c.ConnsMax, c.StrangersMax, c.HandshakeTimeout = 4, 8, time.Hour })
+	b := listen(t, "b", func(c *Config) { c.ConnsMax, c.PendingMax, c.HandshakeTimeout = 4, 8, time.Hour })
 	b.Handle(40, func(_ context.Context, _ string, req []byte) ([]byte, error) { return req, nil })
 	lone := dialFrom(t, "127.0.0.3", b.Addr())
 	var crowd []net.Conn
@@ -44,17 +44,17 @@ func TestStrangersDoNotLockOut(t *testing.T) {
 	}
 	for i, c := range crowd[:len(crowd)-7] {
 		if !ends(c) {
-			t.Fatalf("stranger %d of %d stays", i, len(crowd))
+			t.Fatalf("pending connection %d of %d stays", i, len(crowd))
 		}
 	}
 	if got, err := a.Call(t.Context(), b.Addr(), 40, []byte("x")); err != nil || string(got) != "x" {
-		t.Fatalf("a replica among %d strangers: %q, %v", len(crowd), got, err)
+		t.Fatalf("a replica among %d pending connections: %q, %v", len(crowd), got, err)
 	}
 	b.mu.Lock()
-	strangers, known := len(b.strangers), len(b.conns)
+	pending, known := len(b.pending), len(b.conns)
 	b.mu.Unlock()
-	if strangers > 8 || known != 1 {
-		t.Errorf("%d strangers and %d replicas are connected", strangers, known)
+	if pending > 8 || known != 1 {
+		t.Errorf("%d pending connections and %d replicas are connected", pending, known)
 	}
 	if _, err := lone.Write((hello{Kind: KindRPC, From: Identity{ClusterName: "test", ID: "z", Incarnation: "i", ClusterID: "c1"}}).encode()); err != nil {
 		t.Fatal(err)
@@ -78,13 +78,13 @@ func TestReplicasAreBounded(t *testing.T) {
 	}
 }
 
-// TestStrangersDeadline: a connection that says nothing is closed after the time for a hello.
-func TestStrangersDeadline(t *testing.T) {
+// TestPendingDeadline: a connection that says nothing is closed after the time for a hello.
+func TestPendingDeadline(t *testing.T) {
 	b := listen(t, "b", func(c *Config) { c.HandshakeTimeout = 50 * time.Millisecond })
 	if !ends(dialFrom(t, "127.0.0.1", b.Addr())) {
 		t.Error("a silent connection stays")
 	}
-	soon(t, "it is off the books", func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.strangers) == 0 })
+	soon(t, "it is dropped", func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.pending) == 0 })
 }
 
 // greeted accepts one connection and answers its hello as process boot.
@@ -105,8 +105,8 @@ func greeted(t *testing.T, l net.Listener, boot uint64) net.Conn {
 	return c
 }
 
-// TestProofAfterSlowDial: a dial that is not answered in time is neither a sign of life nor the end of the search for
-// a proof; nor is the search's own end.
+// TestProofAfterSlowDial: a dial that is not answered in time is neither a sign of life nor the end
+// of the search for a proof; nor is the search's own end.
 func TestProofAfterSlowDial(t *testing.T) {
 	a := listen(t, "a", nil)
 	l, err := net.Listen("tcp", portblock.Loopback(portblock.Open(t).Take()))
