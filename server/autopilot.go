@@ -10,7 +10,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Autopilot implements rest.Consensus: only the leader judges.
+// Autopilot implements v1.Consensus: only the leader judges.
 func (c consensus) Autopilot(ctx context.Context) (api.AutopilotState, error) {
 	_, addr := c.r.cluster.Leader()
 	if addr == "" {
@@ -38,7 +38,7 @@ func (c consensus) Autopilot(ctx context.Context) (api.AutopilotState, error) {
 	return s, nil
 }
 
-// SetAutopilot implements rest.Consensus: the settings are in the log, and every
+// SetAutopilot implements v1.Consensus: the settings are in the log, and every
 // replica that may lead has them.
 func (c consensus) SetAutopilot(ctx context.Context, doc api.Autopilot) error {
 	conf := cluster.AutopilotConfig{CleanupDeadServers: doc.CleanupDeadServers, MinQuorum: doc.MinQuorum, MaxTrailingLogs: doc.MaxTrailingLogs,

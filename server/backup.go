@@ -20,7 +20,7 @@ import (
 // snapshots saves and restores the whole state for REST.
 type snapshots struct{ r *Replica }
 
-// Save implements rest.Snapshots: a fork is written to a temporary file, read
+// Save implements v1.Snapshots: a fork is written to a temporary file, read
 // back and verified before its first byte leaves.
 func (s snapshots) Save(ctx context.Context, stale bool) (api.Snapshot, io.ReadCloser, error) {
 	if !stale {
@@ -75,7 +75,7 @@ func scratch(write func(w io.Writer) error) (*os.File, error) {
 	return f, nil
 }
 
-// Restore implements rest.Snapshots. The whole file is decoded first. Its epoch
+// Restore implements v1.Snapshots. The whole file is decoded first. Its epoch
 // is raised before the cluster sees it, and the sequencer is closed meanwhile, so
 // that no decision is planned on the state that goes away. A snapshot without
 // access tokens leaves the cluster's own in force.
@@ -185,7 +185,7 @@ func (s snapshots) install(h snapshot.Header, st *state.State) error {
 	return s.r.cluster.RestoreSnapshot(cluster.SnapshotInfo{Index: h.Index, Term: h.Term, Size: size.Size()}, f)
 }
 
-// Take implements rest.Snapshots.
+// Take implements v1.Snapshots.
 func (s snapshots) Take(ctx context.Context) (api.Snapshot, error) {
 	if err := s.r.cluster.SnapshotWithin(ctx); err != nil {
 		return api.Snapshot{}, err
@@ -197,7 +197,7 @@ func (s snapshots) Take(ctx context.Context) (api.Snapshot, error) {
 	return list[0], nil
 }
 
-// List implements rest.Snapshots: the newest first.
+// List implements v1.Snapshots: the newest first.
 func (s snapshots) List(context.Context) ([]api.Snapshot, error) {
 	list, err := s.r.cluster.SnapshotList()
 	if err != nil {

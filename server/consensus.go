@@ -13,10 +13,10 @@ import (
 // consensus shows membership and leadership to REST.
 type consensus struct{ r *Replica }
 
-// Leader implements rest.Consensus.
+// Leader implements v1.Consensus.
 func (c consensus) Leader() (id, address string) { return c.r.cluster.Leader() }
 
-// Role implements rest.Consensus.
+// Role implements v1.Consensus.
 func (c consensus) Role() string {
 	switch {
 	case c.r.cluster.IsLeader():
@@ -29,10 +29,10 @@ func (c consensus) Role() string {
 	}
 }
 
-// Term implements rest.Consensus.
+// Term implements v1.Consensus.
 func (c consensus) Term() uint64 { return c.r.cluster.Term() }
 
-// Ready implements rest.Consensus.
+// Ready implements v1.Consensus.
 func (c consensus) Ready() (ok bool, why string) {
 	if c.r.cluster.IsLeader() {
 		if _, ok := c.r.seq.Leading(); !ok {
@@ -43,10 +43,10 @@ func (c consensus) Ready() (ok bool, why string) {
 	return c.r.ready.verdict()
 }
 
-// Problem implements rest.Consensus.
+// Problem implements v1.Consensus.
 func (c consensus) Problem() string { return c.r.cluster.Problem() }
 
-// Staleness implements rest.Consensus.
+// Staleness implements v1.Consensus.
 func (c consensus) Staleness() time.Duration {
 	if c.r.cluster.IsLeader() {
 		return 0
@@ -58,10 +58,10 @@ func (c consensus) Staleness() time.Duration {
 	return time.Since(at)
 }
 
-// ReadIndex implements rest.Consensus.
+// ReadIndex implements v1.Consensus.
 func (c consensus) ReadIndex(ctx context.Context) (uint64, error) { return c.r.cluster.ReadIndex(ctx) }
 
-// Members implements rest.Consensus.
+// Members implements v1.Consensus.
 func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 	members := c.r.cluster.Members()
 	out := make([]api.Member, 0, len(members))
@@ -101,14 +101,14 @@ func (c consensus) addDigests(ctx context.Context, members []api.Member) {
 	}
 }
 
-// LastFailover implements rest.Consensus.
+// LastFailover implements v1.Consensus.
 func (c consensus) LastFailover() *api.Failover {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
 	return c.r.failover.last
 }
 
-// Failovers implements rest.Consensus.
+// Failovers implements v1.Consensus.
 func (c consensus) Failovers() []api.Failover {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
@@ -117,7 +117,7 @@ func (c consensus) Failovers() []api.Failover {
 	return out
 }
 
-// Verify implements rest.Consensus.
+// Verify implements v1.Consensus.
 func (c consensus) Verify(ctx context.Context) (api.Verify, error) {
 	reports, err := c.r.cluster.CompareDigests(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c consensus) Verify(ctx context.Context) (api.Verify, error) {
 	return v, nil
 }
 
-// Init implements rest.Consensus.
+// Init implements v1.Consensus.
 func (c consensus) Init(ctx context.Context, req api.InitRequest) (api.InitReply, error) {
 	var props []capacity.Property
 	for name, value := range req.Properties { // Parse sorts them: order is harmless
@@ -176,7 +176,7 @@ func invalidQueues(err error) error {
 	return out
 }
 
-// Join implements rest.Consensus.
+// Join implements v1.Consensus.
 func (c consensus) Join(ctx context.Context, req api.JoinRequest) (api.JoinReply, error) {
 	if req.DryRun {
 		id, err := c.r.cluster.CheckJoin(ctx, req.Leaders, req.Token)
@@ -188,7 +188,7 @@ func (c consensus) Join(ctx context.Context, req api.JoinRequest) (api.JoinReply
 	return api.JoinReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID()}, nil
 }
 
-// Promote implements rest.Consensus.
+// Promote implements v1.Consensus.
 func (c consensus) Promote(_ context.Context, id string, req api.MemberRequest) error {
 	lag := req.MaxLag
 	if lag == 0 {
@@ -200,7 +200,7 @@ func (c consensus) Promote(_ context.Context, id string, req api.MemberRequest) 
 	return c.r.cluster.Promote(id, lag)
 }
 
-// Demote implements rest.Consensus.
+// Demote implements v1.Consensus.
 func (c consensus) Demote(_ context.Context, id string, req api.MemberRequest) error {
 	if req.DryRun {
 		return nil
@@ -208,7 +208,7 @@ func (c consensus) Demote(_ context.Context, id string, req api.MemberRequest) e
 	return c.r.cluster.Demote(id)
 }
 
-// Remove implements rest.Consensus.
+// Remove implements v1.Consensus.
 func (c consensus) Remove(_ context.Context, id string, req api.MemberRequest) error {
 	if req.DryRun {
 		return c.r.cluster.CheckRemove(id, req.Force)
@@ -216,5 +216,5 @@ func (c consensus) Remove(_ context.Context, id string, req api.MemberRequest) e
 	return c.r.cluster.Remove(id, req.Force)
 }
 
-// Transfer implements rest.Consensus.
+// Transfer implements v1.Consensus.
 func (c consensus) Transfer(_ context.Context, id string) error { return c.r.cluster.Transfer(id) }

@@ -189,7 +189,7 @@ func (d *hadoopDoor) openWeb() error {
 	if err != nil {
 		return err
 	}
-	d.web, err = yarnweb.New(yarnweb.Config{Logger: d.logger("web"), Reader: d.read, Client: d.client, Own: d.own, Allow: allow,
+	d.web, err = yarnweb.NewService(yarnweb.ServiceConfig{Logger: d.logger("web"), Reader: d.read, Client: d.client, Own: d.own, Allow: allow,
 		Bound: func(dial yarnweb.Dial) yarnweb.Dial { return d.r.budget.Dialer("proxy", dial) }})
 	return err
 }

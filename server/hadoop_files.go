@@ -14,7 +14,7 @@ import (
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/tracker"
-	httpserver "rmd/transport/http"
+	yarnweb "rmd/transport/http/yarn"
 )
 
 // hadoopFiles are Hadoop's configuration files as they are on this machine.
@@ -122,10 +122,10 @@ func hostsOf(path string) ([]string, error) {
 }
 
 // settings shows the last reading to /conf.
-func (f *hadoopFiles) settings() []httpserver.Setting {
-	var out []httpserver.Setting
+func (f *hadoopFiles) settings() []yarnweb.Setting {
+	var out []yarnweb.Setting
 	for _, p := range f.Conf().Properties() {
-		out = append(out, httpserver.Setting{Name: p.Name, Value: p.Value, File: p.File, Final: p.Final})
+		out = append(out, yarnweb.Setting{Name: p.Name, Value: p.Value, File: p.File, Final: p.Final})
 	}
 	return out
 }

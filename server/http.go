@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,6 +14,9 @@ import (
 	"rmd/scheduler/planner"
 	"rmd/server/rerun"
 	httpserver "rmd/transport/http"
+	"rmd/transport/http/auth"
+	v1 "rmd/transport/http/v1"
+	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
@@ -26,21 +30,10 @@ func (r *Replica) openREST() error {
 	}
 	c := httpserver.DefaultConfig()
 	c.ID, c.Version, c.Logger = r.opt.Config.ID, r.opt.Version, r.log.Named("rest")
-	c.Door, c.Reader, c.Metrics = r.door, reader{r.machine}, r.metrics
+	c.Submitter, c.Reader, c.Metrics = r.door, reader{r.machine}, r.metrics
 	c.Consensus, c.Snapshots, c.Log = consensus{r}, snapshots{r}, history{r}
-	c.Explain = func(st *state.State, id yarn.ApplicationID) (any, error) { return r.reasons.explain(st, id) }
-	c.Planning = func() *state.State { st, _, _ := r.machine.Planning(0); return st }
-	c.WhatIf = whatIf
-	c.Foresee = func(st *state.State, in *input.SubmitApplication) (any, error) {
-		p, err := planner.New(st, planner.Options{})
-		if err != nil {
-			return nil, err
-		}
-		return explain.Submission(p, in)
-	}
-	c.Past, c.Why, c.Warm = r.past.at, r.whys.of, r.reasons.warm
-	c.Rerun = func(ctx context.Context, st *state.State) (any, error) { return rerun.Compare(ctx, history{r}, st) }
-	c.Reason = r.reasons.of
+	c.Planner = r.planner()
+	c.Past, c.Prefetch, c.Hadoop.Reason = r.past.at, r.reasons.warm, r.reasons.of
 	c.RefusalOf, c.Hosts = refusalOf, r.opt.Config.HTTP.Hosts
 	c.Auth.Mode, c.Auth.Cluster, c.Auth.Member = r.opt.Config.HTTP.Auth, r.opt.Config.Cluster, r.isMember
 	c.MaxPerAddress = int(r.opt.Config.HTTP.PerAddress)
@@ -57,7 +50,7 @@ func (r *Replica) openREST() error {
 		c.Own = append(c.Own, httpserver.OwnSetting{Name: s.Path, Value: s.Value, About: s.About, Origin: s.Origin})
 	}
 	if r.hadoop != nil {
-		c.Hadoop, c.Settings, c.Admin = r.hadoop.web, r.hadoop.files.settings, r.hadoop.access.Admin
+		c.Hadoop.Service, c.Hadoop.Settings, c.Hadoop.Admin = r.hadoop.web, r.hadoop.files.settings, r.hadoop.access.Admin
 	}
 	var err error
 	if r.rest, err = httpserver.New(c); err != nil {
@@ -99,10 +92,34 @@ func (r *Replica) serveHTTP(l net.Listener) {
 
 // admitOpen takes what carries a role over plain HTTP from other machines too,
 // because the operator said so.
-func admitOpen(*http.Request, httpserver.Class) error { return nil }
+func admitOpen(*http.Request, auth.Class) error { return nil }
+
+// planner answers what the planner says of states.
+func (r *Replica) planner() v1.Planner {
+	return v1.Planner{
+		Private: func() *state.State { st, _, _ := r.machine.Planning(0); return st },
+		Explain: func(st *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
+			return documentOf[api.Explanation](r.reasons.explain(st, id))
+		},
+		ExplainSubmission: func(st *state.State, in *input.SubmitApplication) (*api.Explanation, error) {
+			p, err := planner.New(st, planner.Options{})
+			if err != nil {
+				return nil, err
+			}
+			return documentOf[api.Explanation](explain.Submission(p, in))
+		},
+		WhatIf: func(st *state.State, props []input.Property, stop func() bool) (*api.WhatIf, error) {
+			return documentOf[api.WhatIf](whatIf(st, props, stop))
+		},
+		Why: r.whys.of,
+		Rerun: func(ctx context.Context, st *state.State) (*api.Rerun, error) {
+			return rerun.Compare(ctx, history{r}, st)
+		},
+	}
+}
 
 // whatIf asks the planner what another queue configuration would change.
-func whatIf(st *state.State, props []input.Property, stop func() bool) (any, error) {
+func whatIf(st *state.State, props []input.Property, stop func() bool) (*explain.Comparison, error) {
 	inForce, err := planner.New(st.Fork(), planner.Options{})
 	if err != nil {
 		return nil, err
@@ -114,4 +131,17 @@ func whatIf(st *state.State, props []input.Property, stop func() bool) (any, err
 	limits := explain.DefaultWhatIfLimits()
 	limits.Stop = stop
 	return explain.WhatIf(inForce, other, props, limits)
+}
+
+// documentOf is the planner's answer as REST's document, which has the same fields.
+func documentOf[D, P any](answer *P, err error) (*D, error) {
+	if err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	d := new(D)
+	return d, json.Unmarshal(b, d)
 }

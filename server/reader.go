@@ -5,14 +5,15 @@ import (
 	"errors"
 
 	"rmd/fsm"
-	httpserver "rmd/transport/http"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/view"
 )
 
 // reader shows the committed state to REST.
 type reader struct{ *fsm.Machine }
 
-// Watch implements httpserver.Reader.
-func (r reader) Watch(after uint64) (httpserver.Subscription, error) {
+// Watch implements view.Reader.
+func (r reader) Watch(after uint64) (view.Subscription, error) {
 	s, err := r.Machine.Watch(after)
 	if err != nil {
 		return nil, tooOld(err)
@@ -22,34 +23,34 @@ func (r reader) Watch(after uint64) (httpserver.Subscription, error) {
 
 type subscription struct{ s *fsm.Subscription }
 
-// Next implements httpserver.Subscription.
-func (s subscription) Next(ctx context.Context) (httpserver.Batch, error) {
+// Next implements view.Subscription.
+func (s subscription) Next(ctx context.Context) (view.Batch, error) {
 	b, err := s.s.Next(ctx)
 	if err != nil {
-		return httpserver.Batch{}, tooOld(err)
+		return view.Batch{}, tooOld(err)
 	}
-	return httpserver.Batch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: b.Events}, nil
+	return view.Batch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: b.Events}, nil
 }
 
-// Close implements httpserver.Subscription; a subscription of the machine holds
+// Close implements view.Subscription; a subscription of the machine holds
 // nothing.
 func (subscription) Close() {}
 
 // history shows the log to REST.
 type history struct{ r *Replica }
 
-// Entries implements httpserver.LogReader.
-func (h history) Entries(_ context.Context, from uint64, count int) ([]httpserver.LogEntry, uint64, uint64, error) {
+// Entries implements view.LogReader.
+func (h history) Entries(_ context.Context, from uint64, count int) ([]view.LogEntry, uint64, uint64, error) {
 	entries, first, last, err := h.r.cluster.Entries(from, count)
 	if err != nil {
 		return nil, first, last, err
 	}
 	if from != 0 && from < first {
-		return nil, first, last, &httpserver.TooOldError{Oldest: first}
+		return nil, first, last, &problem.TooOldError{Oldest: first}
 	}
-	out := make([]httpserver.LogEntry, len(entries))
+	out := make([]view.LogEntry, len(entries))
 	for i, e := range entries {
-		out[i] = httpserver.LogEntry(e)
+		out[i] = view.LogEntry(e)
 		if e.Type == "command" {
 			out[i].Type = "events"
 		}
@@ -60,7 +61,7 @@ func (h history) Entries(_ context.Context, from uint64, count int) ([]httpserve
 func tooOld(err error) error {
 	var old *fsm.TooOldError
 	if errors.As(err, &old) {
-		return &httpserver.TooOldError{Oldest: old.Oldest}
+		return &problem.TooOldError{Oldest: old.Oldest}
 	}
 	return err
 }

@@ -18,6 +18,7 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/transport/forward"
 	httpserver "rmd/transport/http"
+	"rmd/transport/http/metrics"
 )
 
 // Replica is one running replica.
@@ -36,7 +37,7 @@ type Replica struct {
 	rest    *httpserver.Server
 	http    []net.Listener // plain first
 	secure  net.Listener   // the one of http with TLS, when there is one
-	metrics *httpserver.Metrics
+	metrics *metrics.Metrics
 	ready   *readiness
 	reasons *reasons
 	past    *past
@@ -61,7 +62,7 @@ type Replica struct {
 // Open starts a replica. Everything it started is stopped again on an error.
 func Open(opt Options) (*Replica, error) {
 	r := &Replica{opt: opt, parts: opt.Parts.withDefaults(), log: opt.Logger, tracker: forward.NewTracker(),
-		metrics: httpserver.NewMetrics(opt.Version),
+		metrics: metrics.New(opt.Version),
 		offices: make(chan leader.Leadership, 16), seeds: make(chan []capacity.Property, 1), failover: &failoverClock{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if err := r.open(); err != nil {

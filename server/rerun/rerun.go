@@ -13,8 +13,9 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
-	httpserver "rmd/transport/http"
+	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/workload"
 	"rmd/workload/report"
 	"rmd/workload/trace"
@@ -32,7 +33,7 @@ const readAtOnce = 256
 
 // Compare plays what a log has recorded twice, on the nodes and with the queues
 // that a state has. The state is only read.
-func Compare(ctx context.Context, log httpserver.LogReader, st *state.State) (*api.Rerun, error) {
+func Compare(ctx context.Context, log view.LogReader, st *state.State) (*api.Rerun, error) {
 	if st.Version() == nil {
 		return nil, refused("the cluster has no queues yet", "initialize it first")
 	}
@@ -66,7 +67,7 @@ func refused(what, do string) error {
 }
 
 // record reads the newest part of the log that is kept.
-func record(ctx context.Context, log httpserver.LogReader, gpu int, d *api.Rerun) (*recording, error) {
+func record(ctx context.Context, log view.LogReader, gpu int, d *api.Rerun) (*recording, error) {
 	_, first, last, err := log.Entries(ctx, 0, 1)
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
@@ -78,7 +79,7 @@ func record(ctx context.Context, log httpserver.LogReader, gpu int, d *api.Rerun
 	d.From, d.To = first, last
 	for at := first; at <= last; {
 		entries, _, _, err := log.Entries(ctx, at, readAtOnce)
-		var old *httpserver.TooOldError
+		var old *problem.TooOldError
 		if errors.As(err, &old) && old.Oldest > at {
 			at, d.From = old.Oldest, old.Oldest
 			continue

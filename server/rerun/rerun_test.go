@@ -10,8 +10,9 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
-	httpserver "rmd/transport/http"
+	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
@@ -21,7 +22,7 @@ type recorder struct {
 	p     *planner.Planner
 	now   int64
 	apps  []yarn.AttemptID
-	log   []httpserver.LogEntry
+	log   []view.LogEntry
 	first uint64
 }
 
@@ -52,15 +53,15 @@ func (r *recorder) do(in input.Input) input.Reply {
 	}
 	if len(events) > 0 {
 		b := event.Batch{Level: 1, Events: events}
-		r.log = append(r.log, httpserver.LogEntry{Index: uint64(len(r.log)) + 1, Term: 1, Type: "events", Data: b.Encode()})
+		r.log = append(r.log, view.LogEntry{Index: uint64(len(r.log)) + 1, Term: 1, Type: "events", Data: b.Encode()})
 	}
 	return reply
 }
 
-// Entries implements httpserver.LogReader.
-func (r *recorder) Entries(_ context.Context, from uint64, count int) ([]httpserver.LogEntry, uint64, uint64, error) {
+// Entries implements view.LogReader.
+func (r *recorder) Entries(_ context.Context, from uint64, count int) ([]view.LogEntry, uint64, uint64, error) {
 	if from != 0 && from < r.first {
-		return nil, 0, 0, &httpserver.TooOldError{Oldest: r.first}
+		return nil, 0, 0, &problem.TooOldError{Oldest: r.first}
 	}
 	from = max(from, r.first)
 	last := uint64(len(r.log))

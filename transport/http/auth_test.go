@@ -17,19 +17,21 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/fsm/event"
 	"rmd/scheduler/input"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
+	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"
 )
 
 // secretFor is the access token of a role in these tests.
-func secretFor(name string) string { return accessPrefix + "secret-of-" + name }
+func secretFor(name string) string { return auth.TokenPrefix + "secret-of-" + name }
 
 func tokenEvent(name string, role yarn.Role, ends int64) *event.AccessTokenSet {
 	hash := sha256.Sum256([]byte(secretFor(name)))
@@ -64,18 +66,18 @@ func asked(method, path, role string) *http.Request {
 func TestEveryRouteHasItsRole(t *testing.T) {
 	b := newBench(t, nil)
 	var lines []string
-	for i := range b.s.routes {
-		r := &b.s.routes[i]
-		if r.method == http.MethodGet && r.least == yarn.RoleRead {
+	for i := range b.s.mux.Routes() {
+		r := &b.s.mux.Routes()[i]
+		if r.Method == http.MethodGet && r.Access().Least == yarn.RoleRead {
 			continue
 		}
 		mark := ""
-		if r.hadoop {
+		if r.Access().Hadoop {
 			mark = " and Hadoop's own"
 		}
-		lines = append(lines, fmt.Sprintf("%-9s %-6s %s%s", r.least, r.method, r.pattern, mark))
-		if _, listed := leastRoles[r.method+" "+r.pattern]; !listed && r.class != ClassRead && !strings.HasPrefix(r.pattern, wsRoot) {
-			t.Errorf("%s %s changes something and has no role in leastRoles", r.method, r.pattern)
+		lines = append(lines, fmt.Sprintf("%-9s %-6s %s%s", r.Access().Least, r.Method, r.Pattern, mark))
+		if listed := slices.Contains(route.Listed(), r.Method+" "+r.Pattern); !listed && r.Class != auth.ClassRead && !yarnweb.Owns(r.Pattern) {
+			t.Errorf("%s %s changes something and has no role in leastRoles", r.Method, r.Pattern)
 		}
 	}
 	slices.Sort(lines)
@@ -93,8 +95,8 @@ func TestEveryRouteHasItsRole(t *testing.T) {
 	if got != string(want) {
 		t.Errorf("the roles have changed; see with -rewrite what differs from %s", path)
 	}
-	for name := range leastRoles {
-		if !slices.ContainsFunc(b.s.routes, func(r route) bool { return r.method+" "+r.pattern == name }) {
+	for _, name := range route.Listed() {
+		if !slices.ContainsFunc(b.s.mux.Routes(), func(r route.Route) bool { return r.Method+" "+r.Pattern == name }) {
 			t.Errorf("%s is no endpoint", name)
 		}
 	}
@@ -103,15 +105,15 @@ func TestEveryRouteHasItsRole(t *testing.T) {
 // TestEveryRouteByEveryRole asks every endpoint as nobody and with each role, in
 // each mode, before and after there are tokens.
 func TestEveryRouteByEveryRole(t *testing.T) {
-	for _, mode := range []string{AuthOptional, AuthRequired, AuthOff} {
+	for _, mode := range []string{auth.Optional, auth.Required, auth.Off} {
 		for _, tokens := range []bool{false, true} {
 			change := func(c *Config) { c.Auth.Mode = mode }
 			b := newBench(t, change)
 			if tokens {
 				b = guardedBench(t, change)
 			}
-			for i := range b.s.routes {
-				route := &b.s.routes[i]
+			for i := range b.s.mux.Routes() {
+				route := &b.s.mux.Routes()[i]
 				for _, role := range append([]yarn.Role{yarn.RoleNone}, yarn.Roles()...) {
 					if role != yarn.RoleNone && !tokens {
 						continue
@@ -120,12 +122,12 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 					if role == yarn.RoleNone {
 						name = ""
 					}
-					r, err := b.s.identified(asked(route.method, "/x", name))
+					r, err := b.s.guard.Identify(asked(route.Method, "/x", name), false)
 					if err == nil {
-						err = b.s.admit(r, route)
+						err = b.s.guard.Admit(r, route.Access())
 					}
 					if want := mayCall(mode, tokens, role, route); (err == nil) != want {
-						t.Errorf("%s, tokens %v, %s: %s %s: %v", mode, tokens, role, route.method, route.pattern, err)
+						t.Errorf("%s, tokens %v, %s: %s %s: %v", mode, tokens, role, route.Method, route.Pattern, err)
 					}
 				}
 			}
@@ -134,26 +136,26 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 }
 
 // mayCall says in plain words who may make a call from this machine.
-func mayCall(mode string, tokens bool, role yarn.Role, r *route) bool {
-	probe := slices.Contains([]string{"/", "/isActive", "/v1/health", "/v1/ready", "/v1/leader", "/v1/access"}, r.pattern)
-	look := r.class == ClassRead && r.pattern != "/v1/snapshot" && r.pattern != "/v1/replay:rerun" && r.pattern != "/v1/access/tokens" && !strings.HasPrefix(r.pattern, "/debug/")
+func mayCall(mode string, tokens bool, role yarn.Role, r *route.Route) bool {
+	probe := slices.Contains([]string{"/", "/isActive", "/v1/health", "/v1/ready", "/v1/leader", "/v1/access"}, r.Pattern)
+	look := r.Class == auth.ClassRead && r.Pattern != "/v1/snapshot" && r.Pattern != "/v1/replay:rerun" && r.Pattern != "/v1/access/tokens" && !strings.HasPrefix(r.Pattern, "/debug/")
 	switch {
-	case mode == AuthOff || probe:
+	case mode == auth.Off || probe:
 		return true
 	case role != yarn.RoleNone:
-		return role >= r.least
-	case mode == AuthRequired && tokens:
+		return role >= r.Access().Least
+	case mode == auth.Required && tokens:
 		return false
-	case mode == AuthRequired: // nobody can have a token yet
-		return slices.Contains([]string{"/v1/cluster:init", "/v1/cluster:join"}, r.pattern) || r.pattern == "/v1/access/tokens" && r.method == "POST"
+	case mode == auth.Required: // nobody can have a token yet
+		return slices.Contains([]string{"/v1/cluster:init", "/v1/cluster:join"}, r.Pattern) || r.Pattern == "/v1/access/tokens" && r.Method == "POST"
 	case tokens:
-		return look || r.hadoop
+		return look || r.Access().Hadoop
 	}
 	return true
 }
 
 func TestFirstStepsAreForThisMachine(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Auth.Mode = AuthRequired })
+	b := newBench(t, func(c *Config) { c.Auth.Mode = auth.Required })
 	for _, c := range []struct {
 		local, remote string
 		status        int
@@ -273,7 +275,7 @@ func TestTokenEndpoints(t *testing.T) {
 	in := req.Input.(*input.SetAccessToken)
 	hash := sha256.Sum256([]byte(made.Token))
 	if !bytes.Equal(in.Hash, hash[:]) || in.Role != yarn.RoleOperator || in.Who != "token admin" || req.Key != "" ||
-		in.ExpiresMillis != clusterTime+120_000+720*3_600_000 || !strings.HasPrefix(made.Token, accessPrefix) || len(made.Token) < 40 {
+		in.ExpiresMillis != clusterTime+120_000+720*3_600_000 || !strings.HasPrefix(made.Token, auth.TokenPrefix) || len(made.Token) < 40 {
 		t.Errorf("%+v became %+v", made, in)
 	}
 	var list api.AccessTokens
@@ -291,14 +293,14 @@ func TestTokenEndpoints(t *testing.T) {
 	}
 	var me api.Access
 	b.into(200, &me, "GET", "/v1/access", "", bearer("submit")...)
-	if me.Name != "submit" || me.Role != "submit" || me.By != byToken || !me.Guarded || me.Auth != AuthOptional {
+	if me.Name != "submit" || me.Role != "submit" || me.By != auth.ByToken || !me.Guarded || me.Auth != auth.Optional {
 		t.Errorf("%+v", me)
 	}
 }
 
 func TestCertificatesCarryRoles(t *testing.T) {
 	b := newBench(t, func(c *Config) {
-		c.Auth.Cluster, c.Auth.Mode = "prod", AuthRequired
+		c.Auth.Cluster, c.Auth.Mode = "prod", auth.Required
 		c.Auth.Member = func(id string) bool { return id == "rm1" }
 		c.Auth.Revoked = func(serial string) bool { return serial == "2a" }
 	})
@@ -339,17 +341,17 @@ func TestCertificatesCarryRoles(t *testing.T) {
 // TestHadoopsOwnDoor: user.name counts there; a role besides where one is
 // required.
 func TestHadoopsOwnDoor(t *testing.T) {
-	for mode, anonymous := range map[string]int{AuthOptional: 202, AuthRequired: 401, AuthOff: 202} {
+	for mode, anonymous := range map[string]int{auth.Optional: 202, auth.Required: 401, auth.Off: 202} {
 		b := guardedBench(t, func(c *Config) {
 			c.Auth.Mode = mode
-			c.Hadoop = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
+			c.Hadoop.Service = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
 		})
 		for path, want := range map[string]int{"?user.name=alice": anonymous, "": anonymous} {
 			if w := b.ask("PUT", "/ws/v1/cluster/apps/x/state"+path, "{}"); w.Code != want {
 				t.Errorf("%s %q: %d", mode, path, w.Code)
 			}
 		}
-		if mode == AuthOff {
+		if mode == auth.Off {
 			continue
 		}
 		for c, want := range map[[2]string]int{{"read", "?user.name=read"}: 403, {"submit", "?user.name=submit"}: 202, {"submit", "?user.name=root"}: 403, {"submit", ""}: 403, {"operator", "?user.name=root"}: 202} {
@@ -361,62 +363,6 @@ func TestHadoopsOwnDoor(t *testing.T) {
 			t.Errorf("%s: proxy %d", mode, w.Code)
 		}
 	}
-}
-
-// TestRateLimit in virtual time: a burst, then so many a second; others are not
-// held up.
-func TestRateLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newRates(10, 20)
-		one, two := principal{name: "a", by: byToken, role: yarn.RoleRead}, principal{name: "b", by: byToken, role: yarn.RoleRead}
-		far, here := asked("GET", "/v1/apps", ""), asked("GET", "/v1/apps", "")
-		far.RemoteAddr = "10.0.0.9:1"
-		count := func(p principal, r *http.Request, n int) (ok int) {
-			for range n {
-				if l.take(p, r) == nil {
-					ok++
-				}
-			}
-			return ok
-		}
-		if n := count(one, far, 100); n != 20 {
-			t.Errorf("a burst of %d", n)
-		}
-		if n := count(one, here, 1); n != 0 {
-			t.Error("a token has one budget wherever it is used")
-		}
-		if n := count(two, far, 5); n != 5 {
-			t.Errorf("another one gets %d of 5", n)
-		}
-		time.Sleep(500 * time.Millisecond)
-		if n := count(one, far, 100); n != 5 {
-			t.Errorf("after half a second %d", n)
-		}
-		err, ok := l.take(one, far).(*api.Error)
-		if !ok || err.Code != api.CodeTooManyRequests || err.Status != 429 || err.RetryAfterMillis != 100 {
-			t.Errorf("%+v", err)
-		}
-		time.Sleep(time.Hour)
-		if n := count(one, far, 100); n != 20 {
-			t.Errorf("after an hour %d", n)
-		}
-		if n := count(principal{from: "127.0.0.1"}, here, 1000); n != 1000 {
-			t.Errorf("a program of this machine gets %d of 1000", n)
-		}
-		if n := count(principal{from: "10.0.0.9"}, far, 1000); n != 20 {
-			t.Errorf("an address without a role gets %d", n)
-		}
-		for i := range 2 * principalsMax {
-			l.take(principal{from: fmt.Sprint(i)}, far)
-		}
-		if len(l.of) > principalsMax {
-			t.Errorf("%d budgets are remembered", len(l.of))
-		}
-		time.Sleep(time.Minute)
-		if l.take(principal{from: "x"}, far); len(l.of) > 1 {
-			t.Errorf("%d budgets are remembered after a minute", len(l.of))
-		}
-	})
 }
 
 // TestFailuresAreRecorded: what an administrator's call was refused is in the
@@ -450,37 +396,6 @@ func TestFailuresAreRecorded(t *testing.T) {
 	}
 }
 
-// TestRepeatedRefusalsAreCounted: one caller's same refusal is told at once, then with
-// the number of those left out, at growing pauses; another caller's is told beside it.
-func TestRepeatedRefusalsAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newRefusals()
-		flood := refusedCall{who: "10.0.0.9", action: "POST /v1/inputs", code: api.CodeUnauthenticated}
-		told, counted := 0, 0
-		for range 24 * 3600 { // a refusal each second, for a day
-			if missed, ok := f.take(flood); ok {
-				told, counted = told+1, counted+missed+1
-			}
-			time.Sleep(time.Second)
-		}
-		if told < 10 || told > 40 || counted < 20*3600 {
-			t.Errorf("%d records tell of %d refusals", told, counted)
-		}
-		if _, ok := f.take(refusedCall{who: "token ci", action: "node drain", code: api.CodeNotAllowed}); !ok {
-			t.Error("another caller's refusal is left out")
-		}
-		told = 0
-		for i := range 20_000 { // from ever new addresses
-			if _, ok := f.take(refusedCall{who: fmt.Sprint(i), action: "node drain", code: api.CodeNotAllowed}); ok {
-				told++
-			}
-		}
-		if told > refusedBurst || len(f.of) > refusedMax+1 {
-			t.Errorf("%d records at once, %d callers are told apart", told, len(f.of))
-		}
-	})
-}
-
 // TestNoSecretIsLogged runs through logins and refusals with everything logged.
 func TestNoSecretIsLogged(t *testing.T) {
 	var log bytes.Buffer
@@ -505,7 +420,7 @@ func TestDepthOfDocuments(t *testing.T) {
 	nest := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for doc, deep := range map[string]bool{nest(33): true, nest(32): false, `"` + strings.Repeat("[", 100) + `"`: false, `"\"` + strings.Repeat("{", 99) + `"`: false,
 		`{"a":` + nest(32) + `}`: true, strings.Repeat("[]", 100): false, strings.Repeat("{", 1_000_000): true} {
-		if err := checkDepth([]byte(doc)); (err != nil) != deep {
+		if err := route.CheckDepth([]byte(doc)); (err != nil) != deep {
 			t.Errorf("%.40s…: %v", doc, err)
 		}
 	}
@@ -515,9 +430,10 @@ func TestDepthOfDocuments(t *testing.T) {
 // TestServeTLS: over TLS the server sees TLS, which certificates and the rule of
 // plain HTTP rest on.
 func TestServeTLS(t *testing.T) {
-	b := newBench(t, nil)
 	seen := make(chan bool, 1)
-	b.s.cfg.Admit = func(r *http.Request, _ Class) error { seen <- r.TLS != nil; return nil }
+	b := newBench(t, func(c *Config) {
+		c.Admit = func(r *http.Request, _ auth.Class) error { seen <- r.TLS != nil; return nil }
+	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	bysource "rmd/internal/share"
+	"rmd/transport/http/auth"
 )
 
 // limitConnections bounds the open connections of a listener, in all and of one
@@ -31,7 +32,7 @@ func (l *limited) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		from := bysource.From(c.RemoteAddr())
-		if l.take(from, loopback(c.RemoteAddr().String())) {
+		if l.take(from, auth.Loopback(c.RemoteAddr().String())) {
 			return &limitedConn{Conn: c, release: sync.OnceFunc(func() { l.give(from) })}, nil
 		}
 		_ = c.Close()

@@ -16,7 +16,7 @@ var metricName = regexp.MustCompile(`\brmd_[a-z0-9_]+`)
 // metricNames are those that the sources of this package make.
 func metricNames(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob("metrics*.go")
+	files, err := filepath.Glob("metrics/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

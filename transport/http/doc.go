@@ -1,18 +1,30 @@
-// Package httpserver is the HTTP front door: rmd's own API under /v1, the part of
-// Hadoop's under /ws/v1/cluster that its tools read, the Prometheus metrics,
-// and the binary door for simulated nodes and applications.
+// Package httpserver is what a replica serves over HTTP, put together from rooms by
+// audience (the folder is http; the package has another name, which does not hide
+// net/http's):
 //
-//	request ─▶ admission (host, origin, plain public HTTP) ─▶ route ─▶ handler
-//	              read:   Fork, after ReadIndex and WaitApplied when asked ─▶ document
-//	              write:  document ─▶ input ─▶ Door.Do ─▶ reply or refusal
+//	v1       rmd's own API; v1/api are its documents
+//	yarn     /ws/v1/cluster, the proxy and the other addresses of Hadoop's tools
+//	metrics  /metrics and /debug/pprof
+//	ui       the operator's pages
 //
-// A handler holds no scheduling state and decides nothing: it translates. Reads
-// are answered from one fork, so a document never mixes two states, and say at
-// which log index that was and how far behind the leader the replica may be.
-// Every answer that is not a success has the shape of api.Error; the table in
-// status.go is the one place where codes become HTTP statuses.
+// and from what they share:
 //
-// The package sees the replica through the small interfaces of config.go and
-// knows neither Raft nor the leader. Handlers lie in files by noun; the ws_
-// files speak Hadoop's shapes, the others rmd's.
+//	auth     who calls, and what that caller may do
+//	route    a request's way to its handler, inputs, the audit
+//	view     one fork of the state with the documents made of it
+//	summary  counts and orders of the whole state, for lists
+//	problem  errors as answers
+//
+// A request goes this way:
+//
+//	listener ─▶ server.go: host, origin ─▶ auth.Identify ─▶ page, Hadoop's service, or route.Mux
+//	              read:   view of a fork, after ReadIndex and WaitApplied when asked ─▶ document
+//	              write:  document ─▶ input ─▶ Submitter.Do ─▶ reply or refusal
+//
+// A handler holds no scheduling state and decides nothing: it translates. A read is
+// answered from one fork, so a document never mixes two states, and says at which index of
+// the log that was and how far behind the leader the replica may be.
+//
+// No room imports another; internal/tidy holds that. The package knows neither Raft nor the
+// leader: it sees the replica through the interfaces in Config.
 package httpserver

@@ -12,6 +12,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
 )
 
@@ -21,7 +22,7 @@ func rebuilt(h *history) func(ctx context.Context, index uint64) (*state.State, 
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if index < h.floor {
-			return nil, &TooOldError{Oldest: h.floor}
+			return nil, &problem.TooOldError{Oldest: h.floor}
 		}
 		st := state.New()
 		for _, b := range h.batches {
@@ -99,7 +100,7 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 	b.h.forget(9)
 	says(get("/ui/replay?at=3"), "Paused at index 9")
 	b = newBench(t, func(c *Config) {
-		c.Past = func(context.Context, uint64) (*state.State, error) { return nil, &TooOldError{Oldest: 12} }
+		c.Past = func(context.Context, uint64) (*state.State, error) { return nil, &problem.TooOldError{Oldest: 12} }
 	})
 	says(get("/ui/replay?at=12"), "Paused at index 12", "ReservationMade", "TOO_OLD", "index 12")
 }
@@ -154,11 +155,11 @@ func TestReplayPlays(t *testing.T) {
 func TestReplayRunsAgain(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Past = rebuilt(c.Reader.(*history))
-		c.Rerun = func(_ context.Context, st *state.State) (any, error) {
+		c.Planner.Rerun = func(_ context.Context, st *state.State) (*api.Rerun, error) {
 			if st.Meta.ClusterID != "c1" {
 				return nil, fmt.Errorf("of cluster %q", st.Meta.ClusterID)
 			}
-			return api.Rerun{From: 1, To: 16, Apps: 3, Containers: 7, With: api.RerunSide{Large: api.RerunWaits{P50Millis: 61_000}, Made: 4}, Without: api.RerunSide{Large: api.RerunWaits{P50Millis: 122_000}}}, nil
+			return &api.Rerun{From: 1, To: 16, Apps: 3, Containers: 7, With: api.RerunSide{Large: api.RerunWaits{P50Millis: 61_000}, Made: 4}, Without: api.RerunSide{Large: api.RerunWaits{P50Millis: 122_000}}}, nil
 		}
 	})
 	v := &visitor{b: b}

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -19,7 +20,9 @@ import (
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
+	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
@@ -30,7 +33,7 @@ type history struct {
 	mu      sync.Mutex
 	st      *state.State
 	index   uint64
-	batches []Batch
+	batches []view.Batch
 	floor   uint64 // what is not after it is not kept
 	moved   chan struct{}
 }
@@ -50,7 +53,7 @@ func (h *history) apply(t testing.TB, events ...event.Event) uint64 {
 	}
 	h.st = next
 	h.index++
-	h.batches = append(h.batches, Batch{Index: h.index, Term: 7, NowMillis: next.Meta.NowMillis, Events: events})
+	h.batches = append(h.batches, view.Batch{Index: h.index, Term: 7, NowMillis: next.Meta.NowMillis, Events: events})
 	close(h.moved)
 	h.moved = make(chan struct{})
 	return h.index
@@ -93,14 +96,14 @@ func (h *history) WaitApplied(ctx context.Context, index uint64) error {
 	}
 }
 
-func (h *history) Watch(after uint64) (Subscription, error) {
+func (h *history) Watch(after uint64) (view.Subscription, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if after == 0 {
 		after = h.index
 	}
 	if after < h.floor {
-		return nil, &TooOldError{Oldest: h.floor}
+		return nil, &problem.TooOldError{Oldest: h.floor}
 	}
 	return &cursor{h: h, at: after}, nil
 }
@@ -112,11 +115,11 @@ type cursor struct {
 
 func (c *cursor) Close() {}
 
-func (c *cursor) Next(ctx context.Context) (Batch, error) {
+func (c *cursor) Next(ctx context.Context) (view.Batch, error) {
 	for {
 		c.h.mu.Lock()
 		floor, moved := c.h.floor, c.h.moved
-		var found *Batch
+		var found *view.Batch
 		for i := range c.h.batches {
 			if c.h.batches[i].Index > c.at {
 				found = &c.h.batches[i]
@@ -125,7 +128,7 @@ func (c *cursor) Next(ctx context.Context) (Batch, error) {
 		}
 		c.h.mu.Unlock()
 		if c.at < floor {
-			return Batch{}, &TooOldError{Oldest: floor}
+			return view.Batch{}, &problem.TooOldError{Oldest: floor}
 		}
 		if found != nil {
 			c.at = found.Index
@@ -134,23 +137,23 @@ func (c *cursor) Next(ctx context.Context) (Batch, error) {
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			return Batch{}, ctx.Err()
+			return view.Batch{}, ctx.Err()
 		}
 	}
 }
 
 // Entries serves the same history as a log.
-func (h *history) Entries(_ context.Context, from uint64, count int) ([]LogEntry, uint64, uint64, error) {
+func (h *history) Entries(_ context.Context, from uint64, count int) ([]view.LogEntry, uint64, uint64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if from != 0 && from < h.floor {
-		return nil, 0, 0, &TooOldError{Oldest: h.floor}
+		return nil, 0, 0, &problem.TooOldError{Oldest: h.floor}
 	}
-	var out []LogEntry
+	var out []view.LogEntry
 	for _, b := range h.batches {
 		if b.Index >= from && len(out) < count {
 			batch := event.Batch{Level: 1, Sequence: b.Index, Events: b.Events}
-			out = append(out, LogEntry{Index: b.Index, Term: b.Term, Type: "events", Data: batch.Encode()})
+			out = append(out, view.LogEntry{Index: b.Index, Term: b.Term, Type: "events", Data: batch.Encode()})
 		}
 	}
 	return out, max(h.floor, 1), h.index, nil
@@ -371,19 +374,19 @@ func newBench(t testing.TB, change func(*Config)) *bench {
 	b := &bench{t: t, h: story(t), k: &consensus{role: "leader", leader: "rm1", autopilot: api.Autopilot{DeadServerLastContactThreshold: api.Duration(24 * time.Hour)}}, d: &door{}, snap: &snapshots{}}
 	cfg := DefaultConfig()
 	cfg.ID, cfg.Version = "rm1", "1.0"
-	cfg.Door, cfg.Reader, cfg.Consensus, cfg.Log, cfg.Snapshots = b.d, b.h, b.k, b.h, b.snap
+	cfg.Submitter, cfg.Reader, cfg.Consensus, cfg.Log, cfg.Snapshots = b.d, b.h, b.k, b.h, b.snap
 	cfg.Logger = hclog.NewNullLogger()
 	cfg.Now = func() time.Time { return time.UnixMilli(clusterTime) }
-	cfg.Explain = func(st *state.State, id yarn.ApplicationID) (any, error) {
+	cfg.Planner.Explain = func(st *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
 		if id.Seq == 4 {
 			return nil, input.Faultf(input.AlreadyEnded, "nothing waits", "%s has ended", id)
 		}
-		return map[string]string{"id": id.String(), "reason": "AM_LIMIT_QUEUE"}, nil
+		return &api.Explanation{ID: id.String(), Reason: "AM_LIMIT_QUEUE"}, nil
 	}
-	cfg.WhatIf = func(st *state.State, properties []input.Property, stop func() bool) (any, error) {
+	cfg.Planner.WhatIf = func(st *state.State, properties []input.Property, stop func() bool) (*api.WhatIf, error) {
 		lim := explain.DefaultWhatIfLimits()
 		lim.Stop = stop
-		return explain.WhatIf(planOn(st.Fork()), planOn(st), properties, lim)
+		return documentOf[api.WhatIf](explain.WhatIf(planOn(st.Fork()), planOn(st), properties, lim))
 	}
 	if change != nil {
 		change(&cfg)
@@ -486,4 +489,22 @@ func planOn(st *state.State) *planner.Planner {
 		panic(err)
 	}
 	return p
+}
+
+// wsRoot is where Hadoop's API lies.
+const wsRoot = "/ws/v1/cluster"
+
+// documentOf is the planner's answer as REST's document, which must know every field.
+func documentOf[D, P any](answer *P, err error) (*D, error) {
+	if err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	r := json.NewDecoder(bytes.NewReader(b))
+	r.DisallowUnknownFields()
+	d := new(D)
+	return d, r.Decode(d)
 }

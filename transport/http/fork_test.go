@@ -4,10 +4,10 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"rmd/fsm/state"
+	"rmd/transport/http/view"
 )
 
 // countedForks counts how often the state is forked.
@@ -51,7 +51,7 @@ func TestOneForkForARequest(t *testing.T) {
 			b.ask("GET", "/ui/queues", "", "X-Rmd-Live", "1")
 		}
 	})
-	if most := 2 + int64(time.Since(began)/pageLag); n < 1 || n > most {
+	if most := 2 + int64(time.Since(began)/view.PageLag); n < 1 || n > most {
 		t.Errorf("40 looks of open pages fork %d times, at most %d are right", n, most)
 	}
 	if n := forks(func() { b.ask("GET", "/v1/apps?min_index=1", "") }); n > 2 {
@@ -63,46 +63,19 @@ func TestOneForkForARequest(t *testing.T) {
 // fork for as long as it lasts.
 func TestForkIsGivenUp(t *testing.T) {
 	b := newBench(t, nil)
-	r := withFork(httptest.NewRequest("POST", "/v1/apps", nil))
-	first, _ := b.s.forkOf(r)
+	r := view.WithFork(httptest.NewRequest("POST", "/v1/apps", nil), false)
+	first, _ := b.s.views.Fork(r)
 	crowd(t, b.h, 1)
-	if again, _ := b.s.forkOf(r); again != first {
+	if again, _ := b.s.views.Fork(r); again != first {
 		t.Error("a request is answered from two forks")
 	}
-	unfork(r)
-	if again, _ := b.s.forkOf(r); again == first {
+	view.Release(r)
+	if again, _ := b.s.views.Fork(r); again == first {
 		t.Error("what it has done does not show")
 	}
 	for _, path := range []string{"/ui/live", "/v1/events", "/v1/snapshot"} {
-		r := withFork(httptest.NewRequest("GET", path, nil))
-		first, _ := b.s.forkOf(r)
-		b.h.apply(t)
-		if again, _ := b.s.forkOf(r); again == first {
+		if !streaming(path) {
 			t.Errorf("%s holds a fork", path)
 		}
 	}
-}
-
-// The fork that open pages share is let go when nobody looks any more.
-func TestRecentForkIsLetGo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHistory()
-		var k recent
-		first, _ := k.fork(h, pageLag)
-		h.apply(t)
-		time.Sleep(pageLag / 2)
-		if st, _ := k.fork(h, pageLag); st != first {
-			t.Error("it is not shared")
-		}
-		time.Sleep(pageLag)
-		if st, _ := k.fork(h, pageLag); st == first {
-			t.Error("it is too old")
-		}
-		time.Sleep(recentIdle + time.Second)
-		synctest.Wait()
-		if k.st != nil {
-			t.Error("it is kept though nobody looks")
-		}
-		k.close()
-	})
 }

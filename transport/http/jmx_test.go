@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rmd/scheduler/input"
+	yarnweb "rmd/transport/http/yarn"
 )
 
 // The beans have the names, types and order of attributes of Hadoop's.
@@ -82,8 +83,8 @@ func TestBeanQueries(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	b := newBench(t, func(c *Config) {
-		c.Settings = func() []Setting {
-			return []Setting{{Name: "yarn.resourcemanager.am.max-attempts", Value: "2", File: "yarn-site.xml", Final: true}, {Name: "ssl.server.keystore.password", Value: "hush", File: "ssl.xml"}}
+		c.Hadoop.Settings = func() []yarnweb.Setting {
+			return []yarnweb.Setting{{Name: "yarn.resourcemanager.am.max-attempts", Value: "2", File: "yarn-site.xml", Final: true}, {Name: "ssl.server.keystore.password", Value: "hush", File: "ssl.xml"}}
 		}
 	})
 	want, err := jsonShape(recordedFile(t, "conf_name.json"))
@@ -118,7 +119,7 @@ func TestSettings(t *testing.T) {
 // Whom yarn.admin.acl does not name may not change the queues, as with
 // -refreshQueues; a role of rmd's own has been judged already.
 func TestSchedulerConfNeedsAnAdministrator(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Admin = func(user string) bool { return user == "root" } })
+	b := newBench(t, func(c *Config) { c.Hadoop.Admin = func(user string) bool { return user == "root" } })
 	const path, body = "/ws/v1/cluster/scheduler-conf", `{"update-queue":{"queue-name":"root.batch","params":{"entry":[{"key":"maximum-capacity","value":"90"}]}}}`
 	for user, want := range map[string]int{"?user.name=root": 200, "?user.name=ann": 403, "": 403} {
 		before := b.d.asked()

@@ -52,17 +52,17 @@ func TestRoutesAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range b.s.routes {
-		rest, ok := strings.CutPrefix(r.pattern, "/v1/")
+	for _, r := range b.s.mux.Routes() {
+		rest, ok := strings.CutPrefix(r.Pattern, "/v1/")
 		if !ok {
 			continue
 		}
 		last := rest[strings.LastIndexAny(rest, "/:}")+1:]
 		if last != "" && !strings.Contains(string(text), last) {
-			t.Errorf("%s %s is not in api/doc.go", r.method, r.pattern)
+			t.Errorf("%s %s is not in api/doc.go", r.Method, r.Pattern)
 		}
-		if r.handle == nil || r.class == 0 {
-			t.Errorf("%s %s has no handler or class", r.method, r.pattern)
+		if r.Handle == nil || r.Class == 0 {
+			t.Errorf("%s %s has no handler or class", r.Method, r.Pattern)
 		}
 	}
 }

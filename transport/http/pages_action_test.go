@@ -12,6 +12,8 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/scheduler/input"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
@@ -167,9 +169,9 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 // TestActionsHaveTheAdmissionOfTheAPI: plain HTTP on a public address reads only.
 func TestActionsHaveTheAdmissionOfTheAPI(t *testing.T) {
 	b := newBench(t, func(c *Config) {
-		c.Admit = func(_ *http.Request, class Class) error {
-			if class == ClassWrite {
-				return problem(api.CodeNotAllowed, "reads only", "use HTTPS")
+		c.Admit = func(_ *http.Request, class auth.Class) error {
+			if class == auth.ClassWrite {
+				return problem.New(api.CodeNotAllowed, "reads only", "use HTTPS")
 			}
 			return nil
 		}
@@ -179,7 +181,7 @@ func TestActionsHaveTheAdmissionOfTheAPI(t *testing.T) {
 		t.Errorf("status %d, %d inputs: %s", w.Code, len(b.d.got), w.Body)
 	}
 	b = newBench(t, func(c *Config) {
-		c.Admit = func(*http.Request, Class) error { return problem(api.CodeNotAllowed, "not you", "log in") }
+		c.Admit = func(*http.Request, auth.Class) error { return problem.New(api.CodeNotAllowed, "not you", "log in") }
 	})
 	if w := b.ask("GET", "/ui/apps", ""); w.Code != http.StatusForbidden {
 		t.Errorf("a page without admission: %d", w.Code)
@@ -241,7 +243,7 @@ func TestHiddenValuesStayHiddenAndSurvive(t *testing.T) {
 		e.Properties = append(e.Properties, event.Property{Name: p.Name, Value: p.Value})
 	}
 	e.Properties = append(e.Properties, event.Property{Name: name, Value: "hunter2"})
-	for _, q := range b.s.viewOf(b.h.st, 1).conf.Queues {
+	for _, q := range b.s.views.At(b.h.st, 1).Conf.Queues {
 		e.Queues = append(e.Queues, event.QueueDefinition{Path: q.Path, Leaf: q.Leaf, State: q.State})
 	}
 	b.h.apply(t, e)

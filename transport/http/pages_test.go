@@ -15,6 +15,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
+	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"
 )
 
@@ -62,8 +63,8 @@ var pagePaths = []struct {
 }
 
 // fullyExplained is a document with everything in it.
-func fullyExplained(_ *state.State, id yarn.ApplicationID) (any, error) {
-	return api.Explanation{ID: id.String(), State: "RUNNING", Queue: "root.train", Waiting: true, WaitingMillis: 60_000, Position: 1, Of: 3, Reason: "NODE_TOO_SMALL_FREE",
+func fullyExplained(_ *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
+	return &api.Explanation{ID: id.String(), State: "RUNNING", Queue: "root.train", Waiting: true, WaitingMillis: 60_000, Position: 1, Of: 3, Reason: "NODE_TOO_SMALL_FREE",
 		Text: "node sim-01:8041 is reserved for it (r1)", Diagnostic: "Node has been reserved", Asks: []api.ExplainedAsk{{Count: 1, Size: "65536MB 16vc 4gpu", Where: "any host"}},
 		Limits:   []api.ExplainedLimit{{Name: "maximum of root.train", Used: "0MB 0vc", Most: "9MB 9vc", Binds: true}},
 		Nodes:    []api.ExplainedNodes{{Reason: "NODE_TOO_SMALL_FREE", Verdict: "too little is free", Count: 3, Example: "sim-02:8041"}},
@@ -74,10 +75,10 @@ func fullyExplained(_ *state.State, id yarn.ApplicationID) (any, error) {
 
 func TestPagesSayWhatTheStateSays(t *testing.T) {
 	b := newBench(t, func(c *Config) {
-		c.Explain = fullyExplained
+		c.Planner.Explain = fullyExplained
 		c.Own = []OwnSetting{{Name: "raft.sync", Value: "always", About: "cannot be turned off", Origin: "default"}, {Name: "id", Value: "rm1", Origin: "rmd.yaml:3"}}
-		c.Settings = func() []Setting {
-			return []Setting{{Name: "yarn.resourcemanager.hostname", Value: "a", File: "yarn-site.xml"}, {Name: "my.password", Value: "hunter2", File: "yarn-site.xml"}}
+		c.Hadoop.Settings = func() []yarnweb.Setting {
+			return []yarnweb.Setting{{Name: "yarn.resourcemanager.hostname", Value: "a", File: "yarn-site.xml"}, {Name: "my.password", Value: "hunter2", File: "yarn-site.xml"}}
 		}
 	})
 	b.h.apply(t, &event.LevelRaised{Level: event.LevelAudit},

@@ -11,7 +11,9 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/scheduler/capacity"
+	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
@@ -110,7 +112,9 @@ func TestReadRulesFail(t *testing.T) {
 	if strings.Contains(e.Message, "outcome") {
 		t.Errorf("a read has no outcome: %s", e.Message)
 	}
-	b.k.become(func(k *consensus) { k.readIndex = func(context.Context) (uint64, error) { return 0, ErrNoLeader } })
+	b.k.become(func(k *consensus) {
+		k.readIndex = func(context.Context) (uint64, error) { return 0, problem.ErrNoLeader }
+	})
 	b.fails(503, api.CodeNoLeader, "GET", "/v1/apps?consistent", "")
 	b.fails(400, api.CodeInvalidRequest, "GET", "/v1/apps?min_index=x", "")
 	b.into(200, nil, "GET", "/v1/apps?consistent=false", "")
@@ -167,17 +171,17 @@ func TestVerdict(t *testing.T) {
 		{"no leader", "", []api.Member{alive("a", 0, "x"), alive("b", 0, "x"), alive("c", 0, "x")}, "no-leader", 1},
 		{"one", "a", []api.Member{alive("a", 0, "x")}, "healthy", 0},
 	} {
-		v := verdict(true, c.leader, c.list)
+		v := view.Verdict(true, c.leader, c.list)
 		if v.Status != c.status || v.CanLose != c.canLose {
 			t.Errorf("%s: %s, can lose %d; want %s, %d", c.name, v.Status, v.CanLose, c.status, c.canLose)
 		}
 	}
 	full := []api.Member{alive("a", 0, "x"), alive("b", 0, "x"), alive("c", 0, "x")}
 	full[1].DiskFull, full[1].Problem, full[2].Problem = true, "disk full: 10 MiB free", "connections are refused"
-	if v := verdict(true, "a", full); v.Status != "degraded" || v.CanLose != 0 || v.Text != "2 of 3 replicas in step, can lose 0; b: disk full: 10 MiB free; c: connections are refused" {
+	if v := view.Verdict(true, "a", full); v.Status != "degraded" || v.CanLose != 0 || v.Text != "2 of 3 replicas in step, can lose 0; b: disk full: 10 MiB free; c: connections are refused" {
 		t.Errorf("with problems: %+v", v)
 	}
-	if v := verdict(false, "", nil); v.Status != "not-initialized" {
+	if v := view.Verdict(false, "", nil); v.Status != "not-initialized" {
 		t.Errorf("empty: %s", v.Status)
 	}
 }
@@ -241,7 +245,7 @@ func TestWSErrors(t *testing.T) {
 		}
 	}
 	w := b.ask("GET", wsRoot+"/apps/nonsense", "", "Accept", "application/xml")
-	if !strings.HasPrefix(w.Body.String(), xmlHead+"<RemoteException><exception>Bad") {
+	if !strings.HasPrefix(w.Body.String(), `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`+"<RemoteException><exception>Bad") {
 		t.Errorf("xml: %s", w.Body)
 	}
 }
@@ -259,7 +263,7 @@ func TestLog(t *testing.T) {
 	if !slices.Contains(e.Details, "oldest=10") {
 		t.Errorf("details %v", e.Details)
 	}
-	b.s.cfg.Log = nil
+	b = newBench(t, func(c *Config) { c.Log = nil })
 	b.fails(501, api.CodeNotAvailable, "GET", "/v1/log", "")
 }
 
@@ -282,7 +286,7 @@ func TestSecretsAreMasked(t *testing.T) {
 }
 
 func TestConfigValidate(t *testing.T) {
-	if err := (Config{}).Validate(); err == nil || !strings.Contains(err.Error(), "no Door") || !strings.Contains(err.Error(), "MaxStreams") {
+	if err := (Config{}).Validate(); err == nil || !strings.Contains(err.Error(), "no Submitter") || !strings.Contains(err.Error(), "MaxStreams") {
 		t.Errorf("not everything is named: %v", err)
 	}
 	if _, err := New(DefaultConfig()); err == nil {
@@ -293,7 +297,7 @@ func TestConfigValidate(t *testing.T) {
 func TestExplainRefused(t *testing.T) {
 	b := newBench(t, nil)
 	b.fails(409, "ALREADY_ENDED", "GET", "/v1/apps/"+app4+"/explain", "")
-	b.s.cfg.Explain = nil
+	b = newBench(t, func(c *Config) { c.Planner.Explain = nil })
 	b.fails(501, api.CodeNotAvailable, "GET", "/v1/apps/"+app3+"/explain", "")
 }
 
@@ -302,7 +306,9 @@ func TestRoot(t *testing.T) {
 	if body := b.ask("GET", "/", "").Body.String(); !strings.Contains(body, "rmd 1.0") || !strings.Contains(body, "/v1/apps/{id}/explain") {
 		t.Errorf("%s", body)
 	}
-	b.s.cfg.Web = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("page " + r.URL.Path)) })
+	b = newBench(t, func(c *Config) {
+		c.Pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("page " + r.URL.Path)) })
+	})
 	if w := b.ask("GET", "/", ""); w.Code != http.StatusFound || w.Header().Get("Location") != "/ui/" {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}

@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
+	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
@@ -162,13 +164,13 @@ func recordedBench(t *testing.T) *bench {
 	t.Helper()
 	h := recordedStory(t)
 	b := newBench(t, func(c *Config) {
-		c.Reader, c.Hadoop = h, http.NotFoundHandler()
-		c.Explain = func(st *state.State, id yarn.ApplicationID) (any, error) {
+		c.Reader, c.Hadoop.Service = h, http.NotFoundHandler()
+		c.Planner.Explain = func(st *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
 			p, err := planner.New(st, planner.Options{})
 			if err != nil {
 				return nil, err
 			}
-			return explain.Application(p.Scheduler(), id)
+			return documentOf[api.Explanation](explain.Application(p.Scheduler(), id))
 		}
 	})
 	b.h = h
@@ -263,5 +265,23 @@ func TestRecordedValues(t *testing.T) {
 	}
 	if body := b.ask(http.MethodGet, wsRoot+"/apps?deSelects=timeouts,resourceInfo", "").Body.String(); strings.Contains(body, "LIFETIME") || strings.Contains(body, "resourceInfo\"") {
 		t.Error("parts that were not wanted are there")
+	}
+}
+
+// A list of nodes is written in parts.
+func TestManyNodes(t *testing.T) {
+	b := newBench(t, nil)
+	for i := range 600 { // more than one part of an answer
+		b.h.apply(t, &event.NodeRegistered{Node: uint32(4 + i), ID: yarn.NodeID{Host: fmt.Sprint("h", i), Port: 1}, Rack: "/r", Total: gpu(1, 1, 1)})
+	}
+	var d struct {
+		Nodes struct{ Node []struct{ ID string } }
+	}
+	b.into(200, &d, "GET", "/ws/v1/cluster/nodes", "")
+	if len(d.Nodes.Node) != 603 {
+		t.Errorf("%d nodes", len(d.Nodes.Node))
+	}
+	if w := b.ask("GET", "/ws/v1/cluster/nodes?states=lost", ""); w.Body.String() != `{"nodes":{}}` {
+		t.Errorf("none: %s", w.Body)
 	}
 }

@@ -4,52 +4,33 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"rmd/transport/http/route"
 )
 
-func (s *Server) rootRoutes() []route {
-	plain := func(pattern string, h handler) route {
-		return route{method: http.MethodGet, pattern: pattern, class: ClassRead, query: anyQuery, handle: h}
+func (s *Server) rootRoutes() []route.Route {
+	return []route.Route{
+		route.Plain("/", s.root),
+		route.Plain("/metrics", func(c *route.Call) error { s.metrics.Handler().ServeHTTP(c.W, c.R); return nil }),
 	}
-	routes := []route{
-		plain("/", root),
-		plain("/metrics", func(c *call) error { s.metrics.Handler().ServeHTTP(c.w, c.r); return nil }),
-		plain("/isActive", isActive), plain("/jmx", jmx), plain("/conf", showSettings), plain("/logLevel", logLevel),
-	}
-	return routes
-}
-
-// isActive is YARN's probe for load balancers.
-func isActive(c *call) error {
-	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if c.s.cfg.Consensus.Role() != "leader" {
-		c.w.WriteHeader(http.StatusMethodNotAllowed)
-		_, _ = c.w.Write([]byte("Not Active!\n"))
-		return nil
-	}
-	_, _ = c.w.Write([]byte("I am Active!\n"))
-	return nil
 }
 
 // root says what this is. Where there are pages, it leads to them.
-func root(c *call) error {
-	if c.s.cfg.Web != nil {
-		http.Redirect(c.w, c.r, "/ui/", http.StatusFound)
+func (s *Server) root(c *route.Call) error {
+	if s.pages != nil {
+		http.Redirect(c.W, c.R, "/ui/", http.StatusFound)
 		return nil
 	}
-	id, _ := c.s.cfg.Consensus.Leader()
-	var b strings.Builder
-	fmt.Fprintf(&b, "rmd %s: a replicated YARN ResourceManager\nreplica %s, %s; leader %s\n\n", c.s.cfg.Version, c.s.cfg.ID, c.s.cfg.Consensus.Role(), orNobody(id))
-	for i := range c.s.routes {
-		fmt.Fprintf(&b, "%-6s %s\n", c.s.routes[i].method, c.s.routes[i].pattern)
-	}
-	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = c.w.Write([]byte(b.String()))
-	return nil
-}
-
-func orNobody(id string) string {
+	id, _ := s.cfg.Consensus.Leader()
 	if id == "" {
-		return "not known"
+		id = "not known"
 	}
-	return id
+	var b strings.Builder
+	fmt.Fprintf(&b, "rmd %s: a replicated YARN ResourceManager\nreplica %s, %s; leader %s\n\n", s.cfg.Version, s.cfg.ID, s.cfg.Consensus.Role(), id)
+	for _, t := range s.mux.Routes() {
+		fmt.Fprintf(&b, "%-6s %s\n", t.Method, t.Pattern)
+	}
+	c.W.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = c.W.Write([]byte(b.String()))
+	return nil
 }

@@ -2,55 +2,43 @@ package httpserver
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/transport/http/summary"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/metrics"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/ui"
+	v1 "rmd/transport/http/v1"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+	yarnweb "rmd/transport/http/yarn"
 )
 
-// Server is the HTTP front door of one replica.
+// Server is the HTTP server of one replica: it puts the rooms together.
 type Server struct {
-	cfg     Config
-	log     hclog.Logger
-	metrics *Metrics
-	routes  []route
-	origin  *http.CrossOriginProtection
-	hosts   map[string]bool
+	cfg      Config
+	log      hclog.Logger
+	views    *view.Source
+	guard    *auth.Guard
+	problems *problem.Translator
+	mux      *route.Mux
+	api      *v1.API
+	metrics  *metrics.Metrics
+	timings  *metrics.Timings
+	pages    http.Handler // nil: there are none
+	login    *ui.Login
 
-	confs     confCache
-	census    summary.Keeper
-	past      summary.Keeper // of earlier states
-	recent    recent
-	explain   sync.Mutex    // one explanation at a time: it plans on a fork
-	forking   sync.Mutex    // of a shared state
-	whatIf    chan struct{} // taken by the one what-if in work
-	leaders   leaderClock
-	timings   *timings
-	inputs    chan struct{} // a slot for each input in flight
-	streams   atomic.Int64
-	rates     *rates
-	lookups   *bucket // of tokens that this replica does not know
-	refusals  *refusals
-	sessions  sessions
-	keyPrefix string
-	keySeq    atomic.Uint64
-
-	ctx     context.Context // ends with Close: event streams and the metrics watch
+	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 	mu      sync.Mutex
@@ -58,60 +46,84 @@ type Server struct {
 	closed  bool
 }
 
-// New makes a server and starts its watch of applied events for the metrics.
-// Close ends it.
+// New makes a server and starts what follows the state for it. Close ends it.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
-	}
-	if cfg.Admit == nil {
-		cfg.Admit = AdmitPrivate
-	}
-	if cfg.Who == nil {
-		cfg.Who = func(r *http.Request) string { return r.Header.Get(api.HeaderUser) }
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	if cfg.Metrics == nil {
-		cfg.Metrics = NewMetrics(cfg.Version)
+		cfg.Metrics = metrics.New(cfg.Version)
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, hosts: map[string]bool{},
-		origin: http.NewCrossOriginProtection(), inputs: make(chan struct{}, cfg.InputsInFlight), whatIf: make(chan struct{}, 1),
-		rates: newRates(cfg.Auth.Rate, cfg.Auth.Burst), lookups: newBucket(10, 20), refusals: newRefusals()}
-	s.leaders.now, s.timings = cfg.Now, newTimings(cfg.Metrics)
-	for _, h := range cfg.Hosts {
-		s.hosts[strings.ToLower(h)] = true
-	}
-	var b [8]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return nil, fmt.Errorf("rest: draw a key prefix: %w", err)
-	}
-	s.keyPrefix = "rest-" + hex.EncodeToString(b[:])
-	s.routes = s.table()
-	s.metrics.attach(s)
+	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, timings: metrics.NewTimings(cfg.Metrics), views: view.NewSource(cfg.Reader)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	if s.cfg.Web == nil && !s.cfg.NoPages {
-		web, err := newPages(s)
-		if err != nil {
-			s.cancel()
-			return nil, err
-		}
-		s.cfg.Web = web
+	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, Logger: s.log}
+	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus, WaitApplied: cfg.Reader.WaitApplied,
+		Admit: cfg.Admit, Who: cfg.Who, Hosts: cfg.Hosts, Now: cfg.Now})
+	if err := s.openRooms(); err != nil {
+		s.cancel()
+		return nil, err
 	}
-	s.wg.Go(s.watchMetrics)
-	s.wg.Go(s.watchLeader)
-	s.wg.Go(s.keepWarm)
+	s.metrics.Show(&metrics.Source{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus, Logger: s.log, Context: s.ctx})
+	s.wg.Go(func() { s.metrics.Watch(s.ctx, cfg.Reader, s.log) })
+	s.wg.Go(func() { s.every(time.Second, func() { s.api.LookAtLeader(); s.timings.Look() }) })
+	s.wg.Go(func() { s.every(cfg.PrefetchPause, s.prefetch) })
 	return s, nil
 }
 
-// ownKey makes an idempotency key for a call that came without one and is not
-// harmless to repeat.
-func (s *Server) ownKey() string {
-	return s.keyPrefix + "/" + strconv.FormatUint(s.keySeq.Add(1), 10)
+// openRooms makes the rooms and puts their routes into one mux.
+func (s *Server) openRooms() error {
+	var err error
+	cfg := &s.cfg
+	s.mux, err = route.New(route.Config{Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus, Guard: s.guard,
+		Problems: s.problems, Count: s.metrics.CountInput, BodyTimeout: cfg.BodyTimeout, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, MaxBodyBytes: cfg.MaxBodyBytes})
+	if err != nil {
+		return err
+	}
+	s.api = v1.New(v1.Config{ID: cfg.ID, Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus,
+		Snapshots: cfg.Snapshots, Log: cfg.Log, Guard: s.guard, Problems: s.problems, Planner: cfg.Planner, Count: s.metrics.CountInput, Now: cfg.Now, Closing: s.ctx,
+		BodyTimeout: cfg.BodyTimeout, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat, MaxInputsBytes: cfg.MaxInputsBytes,
+		MaxInputs: cfg.MaxInputs, InputsInFlight: cfg.InputsInFlight, MaxStreams: cfg.MaxStreams, MaxLogEntries: cfg.MaxLogEntries,
+		LongestJoinToken: cfg.LongestJoinToken, DefaultJoinTokens: cfg.DefaultJoinTokens})
+	hadoop := yarnweb.New(yarnweb.Config{Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader, Consensus: cfg.Consensus, Explain: s.api.Explain,
+		Reason: cfg.Hadoop.Reason, Admin: cfg.Hadoop.Admin, Settings: cfg.Hadoop.Settings, Proxied: cfg.Hadoop.Service != nil})
+	s.mux.Add(s.api.Routes()...)
+	s.mux.Add(hadoop.Routes()...)
+	s.mux.Add(s.rootRoutes()...)
+	s.mux.Add(metrics.Profiles(cfg.Profiles)...)
+	return s.openPages()
 }
 
-// Handler is the whole door, for a server of the caller's own.
+// initialized says whether the replica belongs to a cluster.
+func (s *Server) initialized() bool {
+	st, _ := s.cfg.Reader.Fork()
+	return st.Meta.ClusterID != ""
+}
+
+// prefetch brings what pages look at first up to the state.
+func (s *Server) prefetch() {
+	if st := s.views.Prefetch(); s.cfg.Prefetch != nil && st.Version() != nil {
+		s.cfg.Prefetch(st)
+	}
+}
+
+// every calls f at once and then again and again, until Close.
+func (s *Server) every(pause time.Duration, f func()) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		f()
+		select {
+		case <-tick.C:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// Handler answers every request, for a server of the caller's own.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 // Serve answers on a listener until Close; it bounds connections and times.
@@ -147,6 +159,7 @@ func (s *Server) Close() error {
 	servers := s.servers
 	s.closed = true
 	s.mu.Unlock()
+	s.mux.Close()
 	s.cancel()
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.CloseTimeout)
 	defer cancel()
@@ -161,10 +174,9 @@ func (s *Server) Close() error {
 			errs = append(errs, fmt.Errorf("close http server: %w", err))
 		}
 	}
+	s.mux.Wait()
 	s.wg.Wait()
-	s.census.Close()
-	s.past.Close()
-	s.recent.close()
+	s.views.Close()
 	return errors.Join(errs...)
 }
 
@@ -173,136 +185,78 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	rec := &recorder{ResponseWriter: w}
 	secureHeaders(rec.Header())
-	label := "none"
-	r = withFork(r)
-	c := &call{s: s, w: rec, r: r}
-	err := s.checkHost(r)
-	if err == nil && r.Header.Get(passedOn) != "" && !strings.HasPrefix(r.URL.Path, "/proxy/") {
-		err = problem(api.CodeNotAllowed, "the page of an ApplicationMaster may not be this server", "open it by its own address")
+	if !streaming(r.URL.Path) {
+		r = view.WithFork(r, s.isLive(r))
 	}
-	var identity error // what is wrong with who the caller says it is
-	if err == nil {
-		r, identity = s.identified(r)
-		c.r = r
+	label := s.answer(rec, r)
+	s.metrics.ObserveHTTP(label, rec.status(), time.Since(start))
+}
+
+// answer hands a request to its room, and says what the metrics call it.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) (label string) {
+	c := s.mux.NewCall(w, r)
+	if err := s.mayEnter(r); err != nil {
+		s.fail(c, err)
+		return "none"
 	}
-	if err == nil && s.cfg.Web != nil && webPath(r.URL.Path) {
-		if err = s.origin.Check(r); err == nil {
-			s.servePages(rec, r, identity)
-			s.metrics.http("web", rec.status(), time.Since(start))
-			return
+	r, identity := s.guard.Identify(r, isPage(r.URL.Path)) // what is wrong with who the caller says it is
+	c.R = r
+	var err error
+	switch {
+	case s.pages != nil && isPage(r.URL.Path):
+		if err = s.mux.SameSite(r); err == nil {
+			s.servePages(w, r, identity)
+			return "web"
 		}
-		err = otherSite()
-	}
-	if err == nil {
+	case identity != nil:
 		err = identity
-	}
-	if err == nil && s.hadoopPath(r) {
-		if err = s.origin.Check(r); err != nil {
-			err = otherSite()
-		} else if err = s.admitHadoop(r); err == nil {
-			s.cfg.Hadoop.ServeHTTP(rec, r)
-			s.metrics.http("hadoop", rec.status(), time.Since(start))
-			return
+	case s.cfg.Hadoop.Service != nil && yarnweb.ForService(r):
+		if err = s.mayChangeHadoop(r); err == nil {
+			s.cfg.Hadoop.Service.ServeHTTP(w, r)
+			return "hadoop"
 		}
-	}
-	if err == nil {
-		c.route, c.args, err = s.find(r)
-	}
-	if err == nil {
-		label = c.route.pattern
-		err = s.dispatch(c)
+	default:
+		err = s.mux.Serve(c)
 	}
 	if err != nil {
 		s.fail(c, err)
 	}
-	s.metrics.http(label, rec.status(), time.Since(start))
+	if c.Route != nil {
+		return c.Route.Pattern
+	}
+	return "none"
 }
 
-// webPath says whether the operator's pages answer for a path: their own, and
-// the bookmarks of YARN's.
-func webPath(path string) bool {
-	return path == "/ui" || strings.HasPrefix(path, "/ui/") || path == "/cluster" || strings.HasPrefix(path, "/cluster/")
+// mayEnter refuses what is not for this server.
+func (s *Server) mayEnter(r *http.Request) error {
+	if err := s.guard.CheckHost(r); err != nil {
+		return err
+	}
+	if r.Header.Get(yarnweb.ProxiedHeader) != "" && !yarnweb.ForProxy(r) {
+		return problem.New(api.CodeNotAllowed, "the page of an ApplicationMaster may not be this server", "open it by its own address")
+	}
+	return nil
 }
 
-// passedOn is what the proxy to ApplicationMasters writes on requests: one that
-// comes back here would have this machine's rights.
-const passedOn = "Rmd-Proxied"
-
-// hadoopPath says whether a request is for Config.Hadoop.
-func (s *Server) hadoopPath(r *http.Request) bool {
-	if s.cfg.Hadoop == nil {
-		return false
+func (s *Server) mayChangeHadoop(r *http.Request) error {
+	if err := s.mux.SameSite(r); err != nil {
+		return err
 	}
-	read := r.Method == http.MethodGet || r.Method == http.MethodHead
-	ours := strings.HasPrefix(r.URL.Path, wsRoot+schedConf) && r.Method != http.MethodOptions
-	return strings.HasPrefix(r.URL.Path, "/proxy/") || !read && strings.HasPrefix(r.URL.Path, wsRoot) && !ours
-}
-
-func otherSite() error {
-	return problem(api.CodeNotAllowed, "another site's page may not change anything here", "call from a program, or from this server's own pages")
-}
-
-// dispatch admits a call and hands it to its route.
-func (s *Server) dispatch(c *call) error {
-	var err error
-	if c.q, err = url.ParseQuery(c.r.URL.RawQuery); err != nil {
-		return invalid("the query is not well-formed: "+err.Error(), "escape it as RFC 3986 says")
-	}
-	if c.route.class != ClassRead {
-		if err := s.origin.Check(c.r); err != nil {
-			return otherSite()
-		}
-	}
-	err = s.admit(c.r, c.route)
-	if err == nil {
-		err = c.ownApp()
-	}
-	if err == nil {
-		err = c.route.checkQuery(c.q)
-	}
-	if err == nil {
-		err = c.route.handle(c)
-	}
-	c.auditRefused(err)
-	return err
+	return s.guard.AdmitHadoop(r, yarnweb.ForProxy(r))
 }
 
 // fail answers with an error, in the shape of the API that was asked.
-func (s *Server) fail(c *call, err error) {
-	var remote *remoteError
-	if errors.As(err, &remote) {
-		c.roleHeaders()
-		writeRemoteException(c, remote)
+func (s *Server) fail(c *route.Call, err error) {
+	if yarnweb.Owns(c.R.URL.Path) {
+		yarnweb.Fail(s.mux, c, err)
 		return
 	}
-	e := s.errorOf(err, c.r.Method != http.MethodGet && c.r.Method != http.MethodHead)
-	h := c.w.Header()
-	for _, name := range []string{"Content-Length", "ETag"} {
-		h.Del(name)
-	}
-	c.roleHeaders()
-	switch {
-	case e.Code == api.CodeMethodNotAllowed:
-		h.Set("Allow", strings.Join(e.Details, ", "))
-	case e.Status == http.StatusUnauthorized && !strings.HasPrefix(c.r.URL.Path, wsRoot):
-		h.Set("WWW-Authenticate", `Bearer realm="rmd"`)
-	case e.RetryAfterMillis > 0:
-		h.Set("Retry-After", strconv.FormatInt((e.RetryAfterMillis+999)/1000, 10))
-	case e.Status == http.StatusServiceUnavailable:
-		h.Set("Retry-After", "1")
-	}
-	if strings.HasPrefix(c.r.URL.Path, wsRoot) {
-		writeRemoteException(c, remoteErrorOf(e))
-		return
-	}
-	b, jerr := json.Marshal(e)
-	if jerr != nil {
-		http.Error(c.w, e.Code, e.Status)
-		return
-	}
-	h.Set("Content-Type", "application/json")
-	c.w.WriteHeader(e.Status)
-	_, _ = c.w.Write(append(b, '\n'))
+	s.mux.Fail(c, err)
+}
+
+// streaming says whether a request is answered for long.
+func streaming(path string) bool {
+	return path == "/ui/live" || path == "/v1/events" || path == "/v1/snapshot" || path == "/v1/inputs" || strings.HasPrefix(path, yarnweb.ProxyPath)
 }
 
 // secureHeaders are on every answer.
@@ -321,17 +275,13 @@ type recorder struct {
 	extended time.Time
 }
 
-// chunkTimeout is how long a client may take for one part of an answer, or to
-// send one part of a long body.
-const chunkTimeout = 30 * time.Second
-
 func (r *recorder) extend() {
 	now := time.Now()
 	if now.Sub(r.extended) < time.Second {
 		return
 	}
 	r.extended = now
-	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(now.Add(chunkTimeout)) // a recorder in tests has none
+	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(now.Add(route.ChunkTimeout)) // a recorder in tests has none
 }
 
 // WriteHeader notes and passes on.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/transport/http/auth"
 	"rmd/transport/http/v1/api"
 )
 
@@ -26,7 +27,7 @@ func TestHostCheck(t *testing.T) {
 		}
 	}
 	b.fails(421, api.CodeHostNotAllowed, "POST", "/v1/apps", "{}", "Host", "evil.example")
-	b.s.hosts["*"] = true
+	b = newBench(t, func(c *Config) { c.Hosts = []string{"*"} })
 	b.into(200, nil, "GET", "/v1/health", "", "Host", "evil.example")
 }
 
@@ -105,16 +106,16 @@ func TestChangesBeforeThereIsAToken(t *testing.T) {
 	}
 	calls := []string{"POST /v1/nodes/sim-01:drain", "POST /v1/access/tokens", "POST /v1/inputs", "PUT /v1/conf", "POST /v1/apps", "PUT /ws/v1/cluster/scheduler-conf",
 		"GET /v1/snapshot", "GET /v1/access/tokens", "PUT /v1/snapshot", "POST /v1/cluster/members/rm2:remove", "POST /v1/cluster:init"}
-	for _, mode := range []string{AuthOptional, AuthRequired, AuthOff} {
+	for _, mode := range []string{auth.Optional, auth.Required, auth.Off} {
 		b := newBench(t, func(c *Config) { c.Auth.Cluster, c.Auth.Mode = "prod", mode })
 		for name, c := range callers {
 			for _, call := range calls {
 				method, path, _ := strings.Cut(call, " ")
 				w := httptest.NewRecorder()
 				b.s.Handler().ServeHTTP(w, c.request(t, method, path, "{}"))
-				may := c.may && (mode != AuthOff || c.uri == "")
+				may := c.may && (mode != auth.Off || c.uri == "")
 				refused := w.Code == http.StatusForbidden || w.Code == http.StatusUnauthorized
-				if mode == AuthRequired && may && c.uri == "" {
+				if mode == auth.Required && may && c.uri == "" {
 					continue // TestEveryRouteByEveryRole knows the first steps
 				}
 				if refused == may {
@@ -123,7 +124,7 @@ func TestChangesBeforeThereIsAToken(t *testing.T) {
 			}
 		}
 		w := httptest.NewRecorder()
-		if b.s.Handler().ServeHTTP(w, callers["TLS"].request(t, "GET", "/v1/apps", "")); mode != AuthRequired && w.Code != http.StatusOK {
+		if b.s.Handler().ServeHTTP(w, callers["TLS"].request(t, "GET", "/v1/apps", "")); mode != auth.Required && w.Code != http.StatusOK {
 			t.Errorf("%s: a read: %d", mode, w.Code)
 		}
 	}

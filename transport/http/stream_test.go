@@ -208,7 +208,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	s.batch()
 	b.fails(503, api.CodeBusy, "GET", "/v1/events", "")
 	s.cancel()
-	for b.s.streams.Load() != 0 {
+	for b.ask("HEAD", "/v1/events", "").Code != 200 {
 		time.Sleep(time.Millisecond)
 	}
 	openStream(t, srv, "/v1/events", "10").batch()

@@ -18,21 +18,21 @@ func TestTheStateIsFollowedWhileNobodyLooks(t *testing.T) {
 		var seen atomic.Pointer[state.State]
 		var times atomic.Int64
 		b := newBench(t, func(c *Config) {
-			c.Warm = func(st *state.State) { seen.Store(st); times.Add(1) }
+			c.Prefetch = func(st *state.State) { seen.Store(st); times.Add(1) }
 		})
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 180_000})
 		now, index := b.h.Fork()
-		time.Sleep(b.s.cfg.WarmPause)
+		time.Sleep(b.s.cfg.PrefetchPause)
 		synctest.Wait()
 		if seen.Load() != now {
 			t.Error("an explainer would begin from an old state")
 		}
-		if c := b.s.census.Have(); c == nil || c.Index() != index {
-			t.Error("a list would begin from an old census")
+		if c := b.s.views.Kept(); c == nil || c.Index() != index {
+			t.Error("a list would begin from an old summary")
 		}
-		if n, most := times.Load(), int64(10*time.Minute/b.s.cfg.WarmPause)+3; n > most {
+		if n, most := times.Load(), int64(10*time.Minute/b.s.cfg.PrefetchPause)+3; n > most {
 			t.Errorf("it was looked %d times, not %d", n, most)
 		}
 		if err := b.s.Close(); err != nil {
@@ -41,17 +41,17 @@ func TestTheStateIsFollowedWhileNobodyLooks(t *testing.T) {
 	})
 }
 
-// BenchmarkWarm is a look at a state of 100,000 applications while nobody asks,
+// BenchmarkPrefetch is a look at a state of 100,000 applications while nobody asks,
 // after so many of them have changed, far apart, so that all have to be counted
 // anew with the last of these. Budget: 50 ms, which is 1 % of a core.
-func BenchmarkWarm(b *testing.B) {
+func BenchmarkPrefetch(b *testing.B) {
 	const apps = 100_000
 	w := newBench(b, nil)
 	crowd(b, w.h, apps)
 	for _, changed := range []uint32{0, 100, 5_000} {
 		b.Run(fmt.Sprint(changed), func(b *testing.B) {
 			priority := int32(0)
-			w.s.warm()
+			w.s.prefetch()
 			for b.Loop() {
 				b.StopTimer()
 				var events []event.Event
@@ -61,7 +61,7 @@ func BenchmarkWarm(b *testing.B) {
 				}
 				w.h.apply(b, events...)
 				b.StartTimer()
-				w.s.warm()
+				w.s.prefetch()
 			}
 		})
 	}

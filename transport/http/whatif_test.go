@@ -14,7 +14,9 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
+	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
@@ -107,13 +109,13 @@ func TestWhatIfOneAtATime(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	b := newBench(t, func(c *Config) {
 		c.ReadTimeout = time.Second
-		c.WhatIf = func(_ *state.State, _ []input.Property, stop func() bool) (any, error) {
+		c.Planner.WhatIf = func(_ *state.State, _ []input.Property, stop func() bool) (*api.WhatIf, error) {
 			close(entered)
 			<-leave
 			for !stop() { // it ends with this question's time, or with the test's
 				time.Sleep(time.Millisecond)
 			}
-			return map[string]any{"complete": false}, nil
+			return &api.WhatIf{}, nil
 		}
 	})
 	body := `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`
@@ -125,7 +127,7 @@ func TestWhatIfOneAtATime(t *testing.T) {
 	if code := <-done; code != http.StatusOK {
 		t.Errorf("status %d", code)
 	}
-	none := newBench(t, func(c *Config) { c.WhatIf = nil })
+	none := newBench(t, func(c *Config) { c.Planner.WhatIf = nil })
 	none.fails(501, "NOT_AVAILABLE", "POST", "/v1/whatif", body)
 }
 
@@ -135,14 +137,14 @@ func TestPrivateForks(t *testing.T) {
 	var explained, planned *state.State
 	mine := state.New()
 	b := newBench(t, func(c *Config) {
-		c.Planning = func() *state.State { return mine }
-		c.Explain = func(st *state.State, _ yarn.ApplicationID) (any, error) {
+		c.Planner.Private = func() *state.State { return mine }
+		c.Planner.Explain = func(st *state.State, _ yarn.ApplicationID) (*api.Explanation, error) {
 			explained = st
-			return map[string]string{}, nil
+			return &api.Explanation{}, nil
 		}
-		c.WhatIf = func(st *state.State, _ []input.Property, _ func() bool) (any, error) {
+		c.Planner.WhatIf = func(st *state.State, _ []input.Property, _ func() bool) (*api.WhatIf, error) {
 			planned = st
-			return map[string]string{}, nil
+			return &api.WhatIf{}, nil
 		}
 	})
 	b.into(200, nil, "GET", "/v1/apps/"+app3+"/explain", "")
@@ -173,61 +175,33 @@ func TestReservationHistory(t *testing.T) {
 }
 
 func TestLeaderSince(t *testing.T) {
-	now := time.UnixMilli(5000)
-	b := newBench(t, func(c *Config) { c.Now = func() time.Time { return now } })
+	b := newBench(t, nil)
 	var d api.Cluster
 	b.into(200, &d, "GET", "/v1/cluster", "")
 	if d.LeaderSinceMs != clusterTime { // the election that was seen
 		t.Errorf("since %d", d.LeaderSinceMs)
 	}
-	l := leaderClock{now: func() time.Time { return now }}
-	first := &firstLeader{consensus{role: "follower", leader: "rm9"}}
-	if l.since(first) != 5000 {
-		t.Errorf("first leader since %d", l.since(first))
-	}
-	now = now.Add(time.Second)
-	if l.since(first) != 5000 {
-		t.Error("it moved")
-	}
-	first.leader = ""
-	if l.since(first) != 0 {
-		t.Error("nobody leads")
-	}
 }
-
-// firstLeader has seen no failover.
-type firstLeader struct{ consensus }
-
-func (*firstLeader) LastFailover() *api.Failover { return nil }
-
-func (*firstLeader) Problem() string           { return "" }
-func (*firstLeader) Failovers() []api.Failover { return nil }
 
 func TestUninitialized(t *testing.T) {
 	b := newBench(t, nil)
 	b.h.mu.Lock()
 	b.h.st, b.h.index = state.New(), 0
 	b.h.mu.Unlock()
-	b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, ErrNoLeader })
+	b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, problem.ErrNoLeader })
 	b.fails(409, "NOT_INITIALIZED", "POST", "/v1/apps", `{"unmanaged":true,"user":"ann"}`)
-	b.k.readIndex = func(context.Context) (uint64, error) { return 0, ErrNoLeader }
+	b.k.readIndex = func(context.Context) (uint64, error) { return 0, problem.ErrNoLeader }
 	b.fails(409, "NOT_INITIALIZED", "GET", "/v1/apps?consistent", "")
-}
-
-func TestSnapshotTimes(t *testing.T) {
-	if takenMillis("7-1200-1780000000123") != 1780000000123 || takenMillis("7-1200") != 0 || takenMillis("a-b-c") != 0 {
-		t.Error("the time in a snapshot's id")
-	}
 }
 
 func TestVerdictWithoutSpare(t *testing.T) {
 	one := []api.Member{{ID: "rm1", Voter: true, State: "alive"}}
-	v := verdict(true, "rm1", one)
+	v := view.Verdict(true, "rm1", one)
 	if v.Status != "healthy" || v.CanLose != 0 || !strings.Contains(v.Text, "the loss of any voter stops it") {
 		t.Errorf("%+v", v)
 	}
 	three := []api.Member{{ID: "rm1", Voter: true, State: "alive"}, {ID: "rm2", Voter: true, State: "alive"}, {ID: "rm3", Voter: true, State: "alive"}}
-	if v := verdict(true, "rm1", three); strings.Contains(v.Text, "stops") {
+	if v := view.Verdict(true, "rm1", three); strings.Contains(v.Text, "stops") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -248,26 +222,26 @@ func TestDryRunIsExplained(t *testing.T) {
 	var given *input.SubmitApplication
 	mine := state.New()
 	b := newBench(t, func(c *Config) {
-		c.Planning = func() *state.State { return mine }
-		c.Foresee = func(st *state.State, in *input.SubmitApplication) (any, error) {
+		c.Planner.Private = func() *state.State { return mine }
+		c.Planner.ExplainSubmission = func(st *state.State, in *input.SubmitApplication) (*api.Explanation, error) {
 			if given = in; st != mine {
 				t.Error("not a private fork")
 			}
 			if in.Queue == "root.batch" {
 				return nil, input.Faultf(input.NoSuchQueue, "", "no")
 			}
-			return api.Explanation{Reason: "AM_LIMIT_QUEUE", Waiting: true}, nil
+			return &api.Explanation{Reason: "AM_LIMIT_QUEUE", Waiting: true}, nil
 		}
 	})
 	var d api.Submitted
 	b.into(200, &d, "POST", "/v1/apps?dry_run", `{"user":"u","queue":"root.online","am":{"memory-mb":2048}}`)
-	if !strings.Contains(string(d.Explain), "AM_LIMIT_QUEUE") || given == nil || given.AM[yarn.Memory] != 2048 || !d.DryRun {
+	if d.Explain == nil || d.Explain.Reason != "AM_LIMIT_QUEUE" || given == nil || given.AM[yarn.Memory] != 2048 || !d.DryRun {
 		t.Errorf("%+v of %+v", d, given)
 	}
 	d = api.Submitted{}
 	b.into(200, &d, "POST", "/v1/apps?dry_run", `{"user":"u","queue":"root.batch"}`)
-	if len(d.Explain) != 0 {
-		t.Errorf("%s", d.Explain)
+	if d.Explain != nil {
+		t.Errorf("%+v", d.Explain)
 	}
 	given = nil
 	b.into(201, &d, "POST", "/v1/apps", `{"user":"u","queue":"root.online"}`)

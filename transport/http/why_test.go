@@ -59,7 +59,7 @@ func (k *told) learn() {
 
 func newTold(t *testing.T) (*bench, *told) {
 	k := &told{}
-	b := newBench(t, func(c *Config) { k.h, c.Why = c.Reader.(*history), k.why })
+	b := newBench(t, func(c *Config) { k.h, c.Planner.Why = c.Reader.(*history), k.why })
 	return b, k
 }
 

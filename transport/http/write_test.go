@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,7 +13,9 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/transport/caller"
+	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
@@ -84,7 +85,7 @@ func TestReplies(t *testing.T) {
 	})
 	var sub api.Submitted
 	h := b.into(201, &sub, "POST", "/v1/apps?explain", `{"user":"carol"}`)
-	if sub.ID != app3 || sub.Queue != "root.batch" || sub.Index != 20 || h.Get("Location") != "/v1/apps/"+app3 || !strings.Contains(string(sub.Explain), "AM_LIMIT_QUEUE") {
+	if sub.ID != app3 || sub.Queue != "root.batch" || sub.Index != 20 || h.Get("Location") != "/v1/apps/"+app3 || sub.Explain == nil || sub.Explain.Reason != "AM_LIMIT_QUEUE" {
 		t.Errorf("%+v %v", sub, h)
 	}
 	var al api.Allocated
@@ -211,7 +212,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{refusal{"WOULD_LOSE_QUORUM"}, 409, "WOULD_LOSE_QUORUM"}, {refusal{"NO_SUCH_REPLICA"}, 404, "NO_SUCH_REPLICA"}, {refusal{"STANDBY"}, 503, api.CodeNoLeader},
 		{refusal{"UNKNOWN_OUTCOME"}, 504, api.CodeTimedOut}, {busy{refusal{"BUSY"}}, 503, api.CodeBusy}, {explained{errBroken}, 409, "NOT_CAUGHT_UP"},
-		{context.DeadlineExceeded, 504, api.CodeTimedOut}, {fmt.Errorf("forward: %w", ErrNoLeader), 503, api.CodeNoLeader}, {errBroken, 500, api.CodeInternal},
+		{context.DeadlineExceeded, 504, api.CodeTimedOut}, {fmt.Errorf("forward: %w", problem.ErrNoLeader), 503, api.CodeNoLeader}, {errBroken, 500, api.CodeInternal},
 		{input.Faultf(input.KeyReused, "", "other body"), 409, "KEY_REUSED"}, {input.Faultf(input.VersionConflict, "", "it is 3"), 412, "VERSION_CONFLICT"},
 	} {
 		b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, c.err })
@@ -232,7 +233,9 @@ func TestRefusals(t *testing.T) {
 	if e := b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf", `{"properties":{"a":"b"}}`); len(e.Details) != 2 || e.Remedy != "fix" {
 		t.Errorf("%+v", e)
 	}
-	b.s.cfg.RefusalOf = func(err error) *api.Error { return &api.Error{Code: "TOO_LARGE", Message: "mapped"} }
+	b = newBench(t, func(c *Config) {
+		c.RefusalOf = func(err error) *api.Error { return &api.Error{Code: "TOO_LARGE", Message: "mapped"} }
+	})
 	b.fails(413, "TOO_LARGE", "GET", "/v1/apps/x", "")
 }
 
@@ -295,7 +298,7 @@ func TestQueuesNamedLikeSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.into(200, nil, "PUT", "/v1/conf", string(body))
-	if shown.Properties["ssl.keystore.password"] != masked {
+	if shown.Properties["ssl.keystore.password"] != view.Masked {
 		t.Error("a password is shown")
 	}
 	sent := map[string]string{}
@@ -399,7 +402,7 @@ func TestSnapshots(t *testing.T) {
 	b.into(200, nil, "POST", "/v1/snapshot:take", "")
 	b.snap.err = refusal{"SNAPSHOT_DAMAGED"}
 	b.fails(422, "SNAPSHOT_DAMAGED", "PUT", "/v1/snapshot", "BYTES")
-	b.s.cfg.Snapshots = nil
+	b = newBench(t, func(c *Config) { c.Snapshots = nil })
 	b.fails(501, api.CodeNotAvailable, "GET", "/v1/snapshots", "")
 }
 
@@ -433,20 +436,5 @@ func TestConf(t *testing.T) {
 	b.into(200, &a, "PUT", "/v1/conf?dry_run", `{"properties":`+string(doc)+`}`)
 	if !a.DryRun || len(a.Changes) != 1 || !b.d.last(t).Input.(*input.SetQueues).DryRun {
 		t.Errorf("%+v", a)
-	}
-}
-
-// Every refusal of the planner has a status, and none is a server error.
-func TestStatuses(t *testing.T) {
-	for _, code := range []input.Code{input.NoSuchApplication, input.QueueNotLeaf, input.QueueStopped, input.QueueFull, input.NeverFits, input.InvalidAsk, input.InvalidRequest,
-		input.InvalidQueues, input.VersionConflict, input.AlreadyEnded, input.NotRegistered, input.WrongResponse, input.KeyReused, input.TokenInvalid, input.NotInitialized, input.NotAllowed, input.TooLarge} {
-		if s := StatusOf(string(code)); s < 400 || s >= 500 {
-			t.Errorf("%s: %d", code, s)
-		}
-	}
-	for code, s := range statuses {
-		if s < 400 || (http.StatusText(s) == "" && s != 499) {
-			t.Errorf("%s: %d", code, s)
-		}
 	}
 }

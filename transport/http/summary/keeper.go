@@ -7,20 +7,20 @@ import (
 	"rmd/fsm/state"
 )
 
-// idleTime is how long a census is kept that nobody asks for: it keeps a version
+// idleTime is how long a summary is kept that nobody asks for: it keeps a version
 // of the state alive.
 const idleTime = 30 * time.Second
 
-// Keeper makes censuses, each from the last. The zero value is ready to use, and
+// Keeper makes summaries, each from the last. The zero value is ready to use, and
 // is safe for concurrent use.
 type Keeper struct {
 	mu   sync.Mutex
-	last *Census
+	last *Summary
 	idle *time.Timer
 }
 
-// At is the census of a version of the state, which is only read.
-func (k *Keeper) At(st *state.State, index uint64) *Census {
+// At is the summary of a version of the state, which is only read.
+func (k *Keeper) At(st *state.State, index uint64) *Summary {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.wake()
@@ -34,14 +34,14 @@ func (k *Keeper) At(st *state.State, index uint64) *Census {
 	return c
 }
 
-// Have is the last census; nil when it was let go.
-func (k *Keeper) Have() *Census {
+// Have is the last summary; nil when it was let go.
+func (k *Keeper) Have() *Summary {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.last
 }
 
-// wake makes sure that there is a census to begin with. The lock is held.
+// wake makes sure that there is a summary to begin with. The lock is held.
 func (k *Keeper) wake() {
 	if k.last == nil {
 		k.last = nothing
@@ -53,7 +53,7 @@ func (k *Keeper) wake() {
 	k.idle.Reset(idleTime)
 }
 
-// rest lets the last census go.
+// rest lets the last summary go.
 func (k *Keeper) rest() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -24,13 +24,13 @@ type places struct {
 }
 
 // Nodes are the slots of all nodes by host and port.
-func (c *Census) Nodes() []uint32 { return c.places.order }
+func (c *Summary) Nodes() []uint32 { return c.places.order }
 
 // Place is where the node of a slot is found.
-func (c *Census) Place(slot uint32) *Place { return &c.places.bySlot[slot] }
+func (c *Summary) Place(slot uint32) *Place { return &c.places.bySlot[slot] }
 
 // Racks are the names of all racks, in order.
-func (c *Census) Racks() []string { return c.places.racks }
+func (c *Summary) Racks() []string { return c.places.racks }
 
 // step makes the places of another version.
 func (p *places) step(old, now *state.State) *places {

@@ -13,8 +13,8 @@ const chunkSize = 64
 
 type chunk [chunkSize]App
 
-// Census is what one version of the state comes to.
-type Census struct {
+// Summary is what one version of the state comes to.
+type Summary struct {
 	st    *state.State
 	index uint64
 
@@ -25,23 +25,23 @@ type Census struct {
 	places  *places
 }
 
-// nothing is the census before the first one.
-var nothing = &Census{st: state.New(), places: &places{}}
+// nothing is the summary before the first one.
+var nothing = &Summary{st: state.New(), places: &places{}}
 
 // App is an application by slot; it must hold one.
-func (c *Census) App(slot uint32) *App { return &c.chunks[slot/chunkSize][slot%chunkSize] }
+func (c *Summary) App(slot uint32) *App { return &c.chunks[slot/chunkSize][slot%chunkSize] }
 
 // Index is that of the version of the state.
-func (c *Census) Index() uint64 { return c.index }
+func (c *Summary) Index() uint64 { return c.index }
 
 // Len is the number of applications.
-func (c *Census) Len() int { return len(c.order) }
+func (c *Summary) Len() int { return len(c.order) }
 
 // All counts all applications.
-func (c *Census) All() *Tally { return &c.all }
+func (c *Summary) All() *Tally { return &c.all }
 
 // Queue counts the applications of one leaf.
-func (c *Census) Queue(slot uint32) Tally {
+func (c *Summary) Queue(slot uint32) Tally {
 	if int(slot) < len(c.tallies) {
 		return c.tallies[slot]
 	}
@@ -50,7 +50,7 @@ func (c *Census) Queue(slot uint32) Tally {
 
 // Tree counts the applications of every queue with those of all queues below it,
 // by slot.
-func (c *Census) Tree() []Tally {
+func (c *Summary) Tree() []Tally {
 	out := make([]Tally, c.st.Queues.Cap())
 	var walk func(slot uint32)
 	walk = func(slot uint32) {
@@ -68,7 +68,7 @@ func (c *Census) Tree() []Tally {
 
 // Each calls f for every application in the order of submission, or the other way
 // round, until it returns false.
-func (c *Census) Each(newest bool, f func(a *App) bool) {
+func (c *Summary) Each(newest bool, f func(a *App) bool) {
 	n := len(c.order)
 	for i := range n {
 		if newest {
@@ -81,7 +81,7 @@ func (c *Census) Each(newest bool, f func(a *App) bool) {
 }
 
 // From is Each from behind a sequence number on; 0 is all.
-func (c *Census) From(after uint32, newest bool, f func(a *App) bool) {
+func (c *Summary) From(after uint32, newest bool, f func(a *App) bool) {
 	i, found := slices.BinarySearchFunc(c.order, after, func(slot, seq uint32) int { return cmp.Compare(c.App(slot).Seq, seq) })
 	switch {
 	case after == 0:
@@ -98,9 +98,9 @@ func (c *Census) From(after uint32, newest bool, f func(a *App) bool) {
 	}
 }
 
-// step makes the census of another version of the state.
-func (c *Census) step(st *state.State, index uint64) *Census {
-	n := &Census{st: st, index: index, all: c.all}
+// step makes the summary of another version of the state.
+func (c *Summary) step(st *state.State, index uint64) *Summary {
+	n := &Summary{st: st, index: index, all: c.all}
 	n.tallies = make([]Tally, max(st.Queues.Cap(), 1, uint32(len(c.tallies))))
 	copy(n.tallies, c.tallies)
 	n.chunks = make([]*chunk, (st.Apps.Cap()+chunkSize-1)/chunkSize)
@@ -135,9 +135,9 @@ func sameRecords[T any](a, b *state.Table[T], from uint32) bool {
 	return true
 }
 
-// move is the way from one census to another.
+// move is the way from one summary to another.
 type move struct {
-	from, to *Census
+	from, to *Summary
 	fresh    []uint32 // slots of applications that the old one has not
 	gone     bool     // the old one has applications that the new one has not
 }

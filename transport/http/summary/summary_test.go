@@ -86,8 +86,8 @@ func (s *story) step() {
 	}
 }
 
-// agree holds a census against its state.
-func agree(t *testing.T, c *Census, st *state.State) {
+// agree holds a summary against its state.
+func agree(t *testing.T, c *Summary, st *state.State) {
 	t.Helper()
 	var all Tally
 	byQueue := map[uint32]Tally{}
@@ -138,7 +138,7 @@ func agree(t *testing.T, c *Census, st *state.State) {
 	agreePlaces(t, c, st)
 }
 
-func agreePlaces(t *testing.T, c *Census, st *state.State) {
+func agreePlaces(t *testing.T, c *Summary, st *state.State) {
 	t.Helper()
 	if len(c.Nodes()) != st.Nodes.Len() {
 		t.Fatalf("%d nodes, want %d", len(c.Nodes()), st.Nodes.Len())
@@ -153,9 +153,9 @@ func agreePlaces(t *testing.T, c *Census, st *state.State) {
 	}
 }
 
-// A census that is made from another one is as right as one that is counted from
+// A summary that is made from another one is as right as one that is counted from
 // nothing, whichever of the two states is the older one.
-func TestCensusFollowsTheState(t *testing.T) {
+func TestSummaryFollowsTheState(t *testing.T) {
 	for seed := range uint64(8) {
 		s := newStory(t, seed)
 		c := nothing
@@ -179,7 +179,7 @@ func TestCensusFollowsTheState(t *testing.T) {
 }
 
 // A queue that goes leaves its ended applications without one.
-func TestCensusOfQueuesThatGo(t *testing.T) {
+func TestSummaryOfQueuesThatGo(t *testing.T) {
 	s := newStory(t, 1)
 	r := s.do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}).(*input.SubmitApplicationReply)
 	k := &Keeper{}

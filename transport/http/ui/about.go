@@ -14,8 +14,8 @@ type aboutData struct {
 }
 
 func about(q *query) (any, error) {
-	d := aboutData{About: q.u.back.About(), Here: q.u.back.Status(), Cluster: q.v.State().Meta.ClusterID,
-		Find: strings.TrimSpace(q.q.Get("find")), Level: q.v.State().Meta.Level}
+	d := aboutData{About: q.u.cfg.About(), Here: q.u.cfg.Status(), Cluster: q.v.State.Meta.ClusterID,
+		Find: strings.TrimSpace(q.q.Get("find")), Level: q.v.State.Meta.Level}
 	d.All = len(d.Own) + len(d.Settings)
 	d.Own, d.Settings = matching(d.Own, d.Find), matching(d.Settings, d.Find)
 	return d, nil

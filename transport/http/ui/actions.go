@@ -83,7 +83,7 @@ func pathSegment(s string) string { return url.PathEscape(s) }
 func trusted(html []byte) template.HTML { return template.HTML(html) }
 
 func (u *UI) post(r *http.Request, path string, body any) error {
-	return u.back.Call(r, http.MethodPost, path, nil, body, nil)
+	return u.cfg.Caller.Call(r, http.MethodPost, path, nil, body, nil)
 }
 
 // ofApp runs an action on the application in the address.
@@ -117,7 +117,7 @@ func (u *UI) cancel(w http.ResponseWriter, r *http.Request) error {
 	if reason := strings.TrimSpace(r.PostFormValue("reason")); reason != "" {
 		path += "?" + url.Values{"reason": {reason}}.Encode()
 	}
-	if err := u.back.Call(r, http.MethodDelete, path, nil, nil, nil); err != nil {
+	if err := u.cfg.Caller.Call(r, http.MethodDelete, path, nil, nil, nil); err != nil {
 		return err
 	}
 	done(w, r, "/ui/reservations", "cancel")
@@ -198,7 +198,7 @@ func (u *UI) transfer(w http.ResponseWriter, r *http.Request) error {
 // shows the last answer to everybody.
 func (u *UI) runAgain(w http.ResponseWriter, r *http.Request) error {
 	d := &api.Rerun{}
-	if err := u.back.Call(r, http.MethodPost, "/v1/replay:rerun", nil, nil, d); err != nil {
+	if err := u.cfg.Caller.Call(r, http.MethodPost, "/v1/replay:rerun", nil, nil, d); err != nil {
 		return err
 	}
 	u.rerun.Store(d)

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"rmd/fsm/state"
+	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
@@ -16,7 +17,7 @@ type appData struct {
 	Containers []containerRow
 	Pager      pager
 	Held       []api.Reservation
-	Timeline   []moment
+	Lifetime   []moment
 	Leaves     []choice
 	Decisions  []decisionRow
 }
@@ -39,16 +40,17 @@ type moment struct {
 const appContainers = 100
 
 func application(q *query) (any, error) {
-	slot, err := q.v.FindApp(q.r.PathValue("id"))
+	_, slot, err := q.v.FindApp(q.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
-	a := q.v.State().Apps.Get(slot)
-	d := appData{Index: q.v.Index(), App: q.appRow(slot), Attempts: q.v.Attempts(slot), Asks: q.v.Asks(slot)}
+	st := q.v.State
+	a := st.Apps.Get(slot)
+	d := appData{Index: q.v.Index, App: q.appRow(slot), Attempts: q.v.Attempts(a), Asks: q.v.Asks(a)}
 	q.title = d.App.ID
 	if !a.State.Ended() {
-		if d.Explain, err = explain(q.v, a.ID); err != nil {
-			d.NoExplain = q.u.back.Problem(err, false)
+		if d.Explain, err = q.u.cfg.API.Explain(q.v, a.ID); err != nil {
+			d.NoExplain = q.u.cfg.Problems.Of(err, false)
 		}
 		d.Leaves = q.leafChoices(d.App.Queue)
 	}
@@ -58,17 +60,22 @@ func application(q *query) (any, error) {
 			return nil, bad("after: "+err.Error(), "begin at the first page")
 		}
 	}
-	list, next := q.v.Containers(slot, after, appContainers)
-	for _, c := range list {
-		d.Containers = append(d.Containers, withLog(c, d.App.User))
+	slots, next := route.Page(q.v.ContainersOf(a, after.Attempt, after.Number), appContainers, q.containerID)
+	for _, at := range slots {
+		d.Containers = append(d.Containers, withLog(q.v.Container(st.Containers.Get(at)), d.App.User))
 	}
-	d.Pager = q.pager("container", int(a.Live), len(list), next)
+	d.Pager = q.pager("container", int(a.Live), len(slots), next)
 	d.Held = q.heldBy(a)
-	d.Timeline = timeline(q.v.State(), a)
+	d.Lifetime = lifetime(q.v.State, a)
 	if events, err := q.decisions(decisionFilter{app: d.App.ID}, 0, overviewDecisions); err == nil {
 		d.Decisions = events.first(overviewDecisions)
 	}
 	return d, nil
+}
+
+// containerID is the id of the container in a slot.
+func (q *query) containerID(slot uint32) string {
+	return q.v.State.ContainerID(q.v.State.Containers.Get(slot)).String()
 }
 
 // withLog adds the address of the container's log at its NodeManager.
@@ -81,16 +88,16 @@ func withLog(c api.Container, user string) containerRow {
 }
 
 func (q *query) heldBy(a *state.App) []api.Reservation {
-	st := q.v.State()
+	st := q.v.State
 	var out []api.Reservation
 	for at := a.Reservations; at != 0; at = st.Reservations.Get(at).NextOfApp() {
-		out = append(out, q.v.Reservation(at))
+		out = append(out, q.v.Reservation(st.Reservations.Get(at)))
 	}
 	return out
 }
 
-// timeline tells an application's life in order.
-func timeline(st *state.State, a *state.App) []moment {
+// lifetime tells an application's life in order.
+func lifetime(st *state.State, a *state.App) []moment {
 	list := []moment{{What: "submitted", AtMillis: a.SubmittedMillis}}
 	put := func(what string, at int64) {
 		if at != 0 {

@@ -8,10 +8,9 @@ import (
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
-
-var appStates = []string{"SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
 
 // appRow is one line of a list of applications.
 type appRow struct {
@@ -26,14 +25,14 @@ type appRow struct {
 }
 
 func (q *query) appRow(slot uint32) appRow {
-	st := q.v.State()
+	st := q.v.State
 	a := st.Apps.Get(slot)
 	why := reason{Code: coarse(a)}
 	if !q.past {
-		why = q.u.reasons.of(q.v, a, q.u.cfg.Now(), q.behind)
+		why = q.u.reasons.of(q.v, slot, a, q.u.cfg.Now(), q.behind)
 	}
-	r := appRow{App: q.v.App(slot), Why: why, Progress: float64(a.Progress) / 100, Ended: a.State.Ended()}
-	r.WaitsMs = q.v.Census().App(slot).WaitsSince(st.Meta.NowMillis)
+	r := appRow{App: q.v.App(a), Why: why, Progress: float64(a.Progress) / 100, Ended: a.State.Ended()}
+	r.WaitsMs = q.v.Summary().App(slot).WaitsSince(st.Meta.NowMillis)
 	if a.StartedMillis != 0 {
 		until := st.Meta.NowMillis
 		if a.EndedMillis != 0 {
@@ -71,17 +70,17 @@ type stateCount struct {
 // appFilter says which applications the list is of.
 type appFilter struct {
 	states map[string]bool
-	under  map[uint32]bool // queues; nil: all
+	under  []bool // by queue's slot; nil: all
 	user   state.NameID
 	named  bool // a user is asked for
 	find   string
 }
 
 func (q *query) appFilter() (appFilter, error) {
-	st := q.v.State()
+	st := q.v.State
 	f := appFilter{find: strings.ToLower(strings.TrimSpace(q.q.Get("find")))}
 	var err error
-	if f.states, err = q.words("state", appStates); err != nil {
+	if f.states, err = q.words("state", view.AppStates); err != nil {
 		return f, err
 	}
 	if user := q.q.Get("user"); user != "" {
@@ -92,14 +91,7 @@ func (q *query) appFilter() (appFilter, error) {
 		if err != nil {
 			return f, err
 		}
-		path := q.v.QueuePath(slot)
-		f.under = map[uint32]bool{}
-		st.Queues.Each(func(slot uint32, k *state.Queue) bool {
-			if k.Path == path || strings.HasPrefix(k.Path, path+".") {
-				f.under[slot] = true
-			}
-			return true
-		})
+		f.under = q.v.Subtree(slot)
 	}
 	return f, nil
 }
@@ -156,14 +148,14 @@ func applications(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := q.v.State()
+	st := q.v.State
 	t := top{most: q.u.cfg.PageRows, desc: desc}
 	var byState [yarn.AppKilled + 1]int
 	var wanted [yarn.AppKilled + 1]bool
 	for s := range wanted {
 		wanted[s] = f.states == nil || f.states[yarn.ApplicationState(s).String()]
 	}
-	q.v.Census().Each(desc, func(a *summary.App) bool {
+	q.v.Summary().Each(desc, func(a *summary.App) bool {
 		if !f.pass(st, a) {
 			return true
 		}
@@ -178,7 +170,7 @@ func applications(q *query) (any, error) {
 		counts[yarn.ApplicationState(s).String()] = n
 	}
 	rows, next := t.page()
-	d := appsData{Index: q.v.Index(), User: q.q.Get("user"), Find: q.q.Get("find"), Sort: q.q.Get("sort"), All: q.q.Get("all") == "1",
+	d := appsData{Index: q.v.Index, User: q.q.Get("user"), Find: q.q.Get("find"), Sort: q.q.Get("sort"), All: q.q.Get("all") == "1",
 		Pager: q.pager("application", t.all, len(rows), next), Filter: f.states != nil || f.named || f.under != nil || f.find != ""}
 	for _, r := range rows {
 		d.Rows = append(d.Rows, q.appRow(r.slot))
@@ -195,7 +187,7 @@ func applications(q *query) (any, error) {
 // addChoices fills in what can be chosen from.
 func (d *appsData) addChoices(q *query, f appFilter, counts map[string]int) {
 	var all int
-	for _, s := range appStates {
+	for _, s := range view.AppStates {
 		all += counts[s]
 		base := &query{r: q.r, q: without(q.q, "after")}
 		d.Counts = append(d.Counts, stateCount{State: s, N: counts[s], Link: base.with("state", s), Chosen: f.states[s]})
@@ -209,7 +201,7 @@ func (d *appsData) addChoices(q *query, f appFilter, counts map[string]int) {
 // queueChoices are the paths of all queues, in order.
 func (q *query) queueChoices(chosen string) []choice {
 	var paths []string
-	q.v.State().Queues.Each(func(_ uint32, k *state.Queue) bool {
+	q.v.State.Queues.Each(func(_ uint32, k *state.Queue) bool {
 		paths = append(paths, k.Path)
 		return true
 	})
@@ -220,7 +212,7 @@ func (q *query) queueChoices(chosen string) []choice {
 // leafChoices are the paths of the queues that take applications.
 func (q *query) leafChoices(but string) []choice {
 	var paths []string
-	q.v.State().Queues.Each(func(_ uint32, k *state.Queue) bool {
+	q.v.State.Queues.Each(func(_ uint32, k *state.Queue) bool {
 		if k.Leaf && k.Path != but {
 			paths = append(paths, k.Path)
 		}

@@ -1,12 +1,11 @@
 package ui
 
 import (
-	"net/url"
-	"strconv"
 	"strings"
 
 	"rmd/fsm/event"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 )
 
 // auditShown is how many entries the page has.
@@ -28,12 +27,11 @@ type auditRow struct {
 func auditPage(q *query) (any, error) {
 	d := auditData{Who: strings.TrimSpace(q.q.Get("who")), Action: strings.TrimSpace(q.q.Get("action"))}
 	d.Filter = d.Who != "" || d.Action != ""
-	if d.Below = q.v.State().Meta.Level < event.LevelAudit; d.Below {
+	if d.Below = q.v.State.Meta.Level < event.LevelAudit; d.Below {
 		return d, nil
 	}
-	ask := url.Values{"who": {d.Who}, "action": {d.Action}, "limit": {strconv.Itoa(auditShown + 1)}}
-	var got api.Audit
-	if err := q.get("/v1/audit?"+ask.Encode(), &got); err != nil {
+	got, err := q.v.Audit(view.AuditFilter{Who: d.Who, Action: d.Action, Limit: auditShown + 1})
+	if err != nil {
 		return nil, err
 	}
 	d.More = len(got.Entries) > auditShown

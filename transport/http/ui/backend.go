@@ -6,75 +6,30 @@ import (
 	"time"
 
 	"rmd/fsm/state"
-	"rmd/transport/http/summary"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
-// Backend is the server behind the pages.
-type Backend interface {
-	// View is the committed state as it is now, or the refusal of the caller.
-	View(r *http.Request) (View, error)
-	// Status says how this replica stands. It is asked for twice a second by
-	// every open page.
-	Status() Status
-	// Visitor says who looks at a page.
-	Visitor(r *http.Request) Visitor
-	// About says what this replica runs, and with which settings.
-	About() About
-	// Call makes a call of the API in the name of r, as if it had come in by
-	// itself. The answer is decoded into out.
-	Call(r *http.Request, method, path string, header map[string]string, body, out any) error
-	// Problem turns any error into what is told.
-	Problem(err error, write bool) *api.Error
+// API is what the pages read of the replicas: the documents of rmd's own API.
+type API interface {
+	Cluster(ctx context.Context, v *view.View) (api.Cluster, error)
+	Verify(ctx context.Context) (api.Verify, error)
+	Upgrade(ctx context.Context, st *state.State) (api.Upgrade, error)
+	Autopilot(ctx context.Context) (api.AutopilotState, error)
+	Snapshots(ctx context.Context) ([]api.Snapshot, error)
+	// History is a reservation's life by the log.
+	History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error)
+	// Explain says why an application waits.
+	Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error)
+	// FillReasons fills in why events were decided; see v1.API.
+	Reasons(ctx context.Context, indexes []uint64, wait time.Duration) (reasons map[uint64][]api.Because, on bool)
 }
 
-// View is one fork of the committed state with the documents made of it.
-type View interface {
-	Index() uint64
-	// State is for records; it is only read.
-	State() *state.State
-	// Census is for lists, counts and sums of all applications.
-	Census() *summary.Census
-	Kinds() []string
-	Size(r yarn.Resource) api.Resource
-	QueuePath(slot uint32) string
-
-	App(slot uint32) api.App
-	Attempts(app uint32) []api.Attempt
-	Asks(app uint32) []api.Ask
-	Containers(app uint32, after yarn.ContainerID, limit int) (page []api.Container, next string)
-	Container(slot uint32) api.Container
-	Node(slot uint32) api.Node
-	Reservation(slot uint32) api.Reservation
-	Queues() api.Queues
-	Totals() api.Totals
-	Cancelled() map[string]uint64 // reservations, by cause
-
-	FindApp(id string) (uint32, error)
-	FindNode(id string) (uint32, error)
-	FindQueue(name string) (uint32, error)
-	FindReservation(id string) (uint32, error)
-
-	// Explain is the planner's explanation of why an application waits.
-	Explain(id yarn.ApplicationID) (any, error)
-	// Recent goes back in the log from before an index (0: from the newest),
-	// until limit events have passed, or it has looked at so many.
-	Recent(ctx context.Context, before uint64, limit, look int, pass Pass) (Recent, error)
-	// Why fills in why events of a list, in its order, were decided, and says whether
-	// all of that was at hand in time.
-	Why(ctx context.Context, list []Decision, wait time.Duration) (all bool)
-	// Kept is the oldest and the newest index that the log can be played from.
-	Kept(ctx context.Context) (first, last uint64, err error)
-	// Played is the index that is reached when the log is played from an index on
-	// for so many milliseconds of its own time, at most so many entries; played is
-	// the part of that time up to there; ended, that it goes no further.
-	Played(ctx context.Context, from uint64, millis int64, most int) (index uint64, played int64, ended bool, err error)
-	// After is the first index behind one whose entry has an event that passes, 0
-	// when there is none among so many entries.
-	After(ctx context.Context, index uint64, most int, pass Pass) (uint64, error)
-	// Past is the view of the state as it was after an index.
-	Past(ctx context.Context, index uint64) (View, error)
+// Caller makes the calls of the forms: in the name of r, as if they had come in by
+// themselves, with the API's admission, limits and audit. The answer is decoded into out.
+type Caller interface {
+	Call(r *http.Request, method, path string, header map[string]string, body, out any) error
 }
 
 // Pass says whether an event belongs into a list. It gets its kind; what it is

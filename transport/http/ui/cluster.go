@@ -20,10 +20,10 @@ type clusterData struct {
 }
 
 func clusterPage(q *query) (any, error) {
-	d := clusterData{Index: q.v.Index(), Now: q.u.cfg.Now().UnixMilli(), Here: q.u.back.Status()}
-	var c api.Cluster
-	if err := q.get("/v1/cluster", &c); err != nil {
-		d.Problem = q.u.back.Problem(err, false)
+	d := clusterData{Index: q.v.Index, Now: q.u.cfg.Now().UnixMilli(), Here: q.u.cfg.Status()}
+	ctx, from := q.r.Context(), q.u.cfg.API
+	if c, err := from.Cluster(ctx, q.v); err != nil {
+		d.Problem = q.u.cfg.Problems.Of(err, false)
 	} else {
 		d.Cluster = &c
 		for _, m := range c.Members {
@@ -32,23 +32,19 @@ func clusterPage(q *query) (any, error) {
 			}
 		}
 	}
-	var shots api.Snapshots
-	if err := q.get("/v1/snapshots", &shots); err != nil {
-		d.NoShots = q.u.back.Problem(err, false)
+	var err error
+	if d.Snapshots, err = from.Snapshots(ctx); err != nil {
+		d.NoShots = q.u.cfg.Problems.Of(err, false)
 	}
-	d.Snapshots = shots.Snapshots
-	var pilot api.AutopilotState
-	if err := q.get("/v1/autopilot", &pilot); err == nil {
+	if pilot, err := from.Autopilot(ctx); err == nil {
 		d.Autopilot = &pilot
 	}
-	var up api.Upgrade
-	if err := q.get("/v1/upgrade", &up); err == nil {
+	if up, err := from.Upgrade(ctx, q.v.State); err == nil {
 		d.Upgrade = &up
 	}
-	if q.q.Get("verify") == "1" && !isLive(q.r) {
-		var v api.Verify
-		if err := q.get("/v1/cluster/verify", &v); err != nil {
-			d.NoVerify = q.u.back.Problem(err, false)
+	if q.q.Get("verify") == "1" && !IsLive(q.r) {
+		if v, err := from.Verify(ctx); err != nil {
+			d.NoVerify = q.u.cfg.Problems.Of(err, false)
 		} else {
 			d.Verify = &v
 		}
@@ -64,5 +60,5 @@ type labelsData struct {
 
 func labels(q *query) (any, error) {
 	t := q.v.Totals()
-	return labelsData{Index: q.v.Index(), Nodes: t.Nodes, Usable: t.UsableNodes}, nil
+	return labelsData{Index: q.v.Index, Nodes: t.Nodes, Usable: t.UsableNodes}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 )
 
 // prefix is where the keys of queues begin.
@@ -42,7 +43,7 @@ func (q *query) settings(k *api.Queue) []setting {
 		list = parentSettings
 	}
 	written := map[string]string{}
-	if ver := q.v.State().Version(); ver != nil {
+	if ver := q.v.State.Version(); ver != nil {
 		for _, p := range ver.Properties {
 			written[p.Name] = p.Value
 		}
@@ -76,28 +77,28 @@ type confData struct {
 	All        int
 }
 
+// shownVersions is how many versions the page lists.
+const shownVersions = 50
+
 func configuration(q *query) (any, error) {
-	d := confData{Index: q.v.Index(), Find: strings.TrimSpace(q.q.Get("find"))}
-	var now api.Conf
-	if err := q.get("/v1/conf", &now); err != nil {
-		if q.v.State().Version() == nil {
-			return d, nil
-		}
-		return nil, err
+	d := confData{Index: q.v.Index, Find: strings.TrimSpace(q.q.Get("find"))}
+	ver := q.v.State.Version()
+	if ver == nil {
+		return d, nil
 	}
+	now := view.ConfDoc(ver)
 	d.Ready, d.Version, d.AtMillis, d.Author, d.Comment = true, now.Version, now.AtMillis, now.Author, now.Comment
-	var versions api.ConfVersions
-	if err := q.get("/v1/conf/versions?limit=50", &versions); err != nil {
+	var err error
+	if d.Versions, err = q.v.ConfVersions(shownVersions); err != nil {
 		return nil, err
 	}
-	d.Versions = versions.Versions
 	from, to := q.q.Get("from"), q.q.Get("to")
 	if from != "" && to != "" {
-		d.Diff = &api.ConfDiff{}
-		if err := q.get("/v1/conf/versions/"+pathSegment(from)+"/diff/"+pathSegment(to), d.Diff); err != nil {
+		diff, err := q.v.ConfDiff(from, to)
+		if err != nil {
 			return nil, err
 		}
-		d.From, d.To = d.Diff.From, d.Diff.To
+		d.Diff, d.From, d.To = &diff, diff.From, diff.To
 	} else if len(d.Versions) > 1 {
 		d.From, d.To = d.Versions[1].Version, d.Versions[0].Version
 	}
@@ -127,10 +128,11 @@ type editData struct {
 
 // editConfiguration shows the whole configuration as text.
 func editConfiguration(q *query) (any, error) {
-	var now api.Conf
-	if err := q.get("/v1/conf", &now); err != nil {
+	ver, err := q.v.FindVersion("current")
+	if err != nil {
 		return nil, err
 	}
+	now := view.ConfDoc(ver)
 	return editData{Version: now.Version, Text: confText(now.Properties)}, nil
 }
 
@@ -172,9 +174,6 @@ func clip(s string) string {
 	return s
 }
 
-// masked is how the API shows the value of a key that holds a secret.
-const masked = "********"
-
 // unmask puts the real values in the place of hidden ones, which a browser has
 // never seen.
 func unmask(st *state.State, props map[string]string) {
@@ -183,7 +182,7 @@ func unmask(st *state.State, props map[string]string) {
 		return
 	}
 	for _, p := range ver.Properties {
-		if props[p.Name] == masked {
+		if props[p.Name] == view.Masked {
 			props[p.Name] = p.Value
 		}
 	}
@@ -200,7 +199,7 @@ type stageData struct {
 // stage judges an edited configuration: what would change and what is wrong
 // with it. Nothing is written.
 func (u *UI) stage(w http.ResponseWriter, r *http.Request) error {
-	v, err := u.back.View(r)
+	v, err := u.view(r)
 	if err != nil {
 		return err
 	}
@@ -210,7 +209,7 @@ func (u *UI) stage(w http.ResponseWriter, r *http.Request) error {
 	}
 	var props map[string]string
 	if d.Queue != "" {
-		props, err = u.queueProperties(r, d.Queue)
+		props, err = queueProperties(v, r, d.Queue)
 	} else {
 		props, err = confProperties(r.PostFormValue("text"))
 	}
@@ -218,8 +217,8 @@ func (u *UI) stage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d.Text = confText(props)
-	unmask(v.State(), props)
-	if err := u.back.Call(r, http.MethodPost, "/v1/conf:validate", nil, api.PutConf{Properties: props}, &d.Validation); err != nil {
+	unmask(v.State, props)
+	if err := u.cfg.Caller.Call(r, http.MethodPost, "/v1/conf:validate", nil, api.PutConf{Properties: props}, &d.Validation); err != nil {
 		return err
 	}
 	html, err := u.render("stage", d)
@@ -232,11 +231,12 @@ func (u *UI) stage(w http.ResponseWriter, r *http.Request) error {
 
 // queueProperties takes the configuration in force and sets the keys of one
 // queue's form. An empty field takes the key away.
-func (u *UI) queueProperties(r *http.Request, queue string) (map[string]string, error) {
-	var now api.Conf
-	if err := u.back.Call(r, http.MethodGet, "/v1/conf", nil, nil, &now); err != nil {
+func queueProperties(v *view.View, r *http.Request, queue string) (map[string]string, error) {
+	ver, err := v.FindVersion("current")
+	if err != nil {
 		return nil, err
 	}
+	now := view.ConfDoc(ver)
 	for _, s := range append(slices.Clone(leafSettings), parentSettings[3]) {
 		values, given := r.PostForm["set."+s.Key]
 		if !given {
@@ -255,7 +255,7 @@ func (u *UI) queueProperties(r *http.Request, queue string) (map[string]string, 
 // apply puts a staged configuration in force, when the version that it changes
 // is still the newest.
 func (u *UI) apply(w http.ResponseWriter, r *http.Request) error {
-	v, err := u.back.View(r)
+	v, err := u.view(r)
 	if err != nil {
 		return err
 	}
@@ -263,10 +263,10 @@ func (u *UI) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	unmask(v.State(), props)
+	unmask(v.State, props)
 	header := map[string]string{"If-Match": `"` + r.PostFormValue("base") + `"`}
 	var out api.ConfApplied
-	if err := u.back.Call(r, http.MethodPut, "/v1/conf", header, api.PutConf{Properties: props, Comment: r.PostFormValue("comment")}, &out); err != nil {
+	if err := u.cfg.Caller.Call(r, http.MethodPut, "/v1/conf", header, api.PutConf{Properties: props, Comment: r.PostFormValue("comment")}, &out); err != nil {
 		return err
 	}
 	done(w, r, "/ui/conf", "apply")
@@ -287,12 +287,12 @@ func confirmRollback(q *query) (any, error) {
 	if to == "" {
 		return nil, bad("the address does not say which version to go back to", "choose one in the history of the configuration")
 	}
-	var ver api.Conf
-	if err := q.get("/v1/conf/versions/"+pathSegment(to), &ver); err != nil {
+	ver, err := q.v.FindVersion(to)
+	if err != nil {
 		return nil, err
 	}
-	var diff api.ConfDiff
-	if err := q.get("/v1/conf/versions/current/diff/"+pathSegment(to), &diff); err != nil {
+	diff, err := q.v.ConfDiff("current", to)
+	if err != nil {
 		return nil, err
 	}
 	q.title = fmt.Sprintf("Roll back to version %d", ver.Version)

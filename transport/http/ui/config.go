@@ -1,17 +1,37 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"rmd/fsm/state"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/view"
+
 	"github.com/hashicorp/go-hclog"
 )
 
-// Config is what the pages need. Backend and Logger are required.
+// Config is what the pages need. Log and Past may be missing: what needs them says so.
 type Config struct {
-	Backend Backend
-	Logger  hclog.Logger
+	Logger   hclog.Logger
+	Guard    *auth.Guard
+	Views    *view.Source
+	Problems *problem.Translator
+	API      API
+	Caller   Caller
+	// Status says how this replica stands. It is asked for twice a second by every open
+	// page.
+	Status func() Status
+	// About says what this replica runs, and with which settings.
+	About func() About
+	Log   view.LogReader
+	// Past is the state as it was after an index, for reading; a *problem.TooOldError
+	// when what is kept does not reach back so far.
+	Past        func(ctx context.Context, index uint64) (*state.State, error)
+	ReadTimeout time.Duration // for Past to answer
 	// Now is the clock for the sharing of pages; nil is time.Now.
 	Now func() time.Time
 	// Done ends the live streams; nil never does.
@@ -30,7 +50,7 @@ type Config struct {
 // DefaultConfig returns the values for all but the parts of the replica.
 func DefaultConfig() Config {
 	return Config{Tick: 500 * time.Millisecond, Heartbeat: 10 * time.Second, MaxStreams: 256, MaxBodyBytes: 4 << 20,
-		PageRows: 50, SharedPages: 128, ReasonShare: 100, RenderShare: 50}
+		PageRows: 50, ReadTimeout: 10 * time.Second, SharedPages: 128, ReasonShare: 100, RenderShare: 50}
 }
 
 // Validate says everything that is wrong with the configuration.
@@ -41,7 +61,9 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("ui: %s", what))
 		}
 	}
-	need(c.Backend != nil, "no Backend")
+	need(c.Guard != nil && c.Views != nil && c.Problems != nil, "no Guard, Views or Problems")
+	need(c.API != nil && c.Caller != nil, "no API or Caller")
+	need(c.Status != nil && c.About != nil, "no Status or About")
 	need(c.Logger != nil, "no Logger")
 	need(c.Tick > 0, "Tick must be above 0")
 	need(c.Heartbeat > 0, "Heartbeat must be above 0")

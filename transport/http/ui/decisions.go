@@ -109,13 +109,13 @@ func (q *query) decisions(f decisionFilter, before uint64, limit int) (decided, 
 	if slot, err := q.v.FindNode(f.node); err == nil {
 		f.slot = slot
 	}
-	list, err := q.v.Recent(q.r.Context(), before, limit, look, f.pass)
+	list, err := q.u.recent(q.r.Context(), q.v, before, limit, look, f.pass)
 	if err != nil {
 		return decided{}, err
 	}
 	if limit > overviewDecisions {
 		began := time.Now()
-		q.lacks = !q.v.Why(q.r.Context(), explained(list.Events), q.patience())
+		q.lacks = !q.u.fillReasons(q.r.Context(), explained(list.Events), q.patience())
 		q.waited = time.Since(began)
 	}
 	out := decided{Next: list.Next}
@@ -280,7 +280,7 @@ type decisionsData struct {
 const decisionRows = 100
 
 func decisions(q *query) (any, error) {
-	d := decisionsData{Index: q.v.Index(), App: strings.TrimSpace(q.q.Get("app")), Node: strings.TrimSpace(q.q.Get("node")), Queues: q.queueChoices(q.q.Get("queue"))}
+	d := decisionsData{Index: q.v.Index, App: strings.TrimSpace(q.q.Get("app")), Node: strings.TrimSpace(q.q.Get("node")), Queues: q.queueChoices(q.q.Get("queue"))}
 	f := decisionFilter{app: d.App}
 	if d.App != "" {
 		if id := idOf(d.App); id.Seq == 0 {
@@ -292,7 +292,7 @@ func decisions(q *query) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.node = q.v.Node(slot).ID
+		f.node = q.v.NodeID(slot)
 	}
 	if name := q.q.Get("queue"); name != "" {
 		slot, err := q.v.FindQueue(name)

@@ -21,7 +21,7 @@ type tick struct {
 }
 
 func (u *UI) tick() tick {
-	s := u.back.Status()
+	s := u.cfg.Status()
 	return tick{ID: s.ID, Role: s.Role, Leader: s.Leader, Term: s.Term, Index: s.Index, Age: staleness(s), Version: s.Version, Assets: u.assets}
 }
 
@@ -33,7 +33,7 @@ func (t tick) same(o tick) bool {
 // live streams ticks. A message is made from what holds when it is sent, so a
 // slow viewer misses some and never queues any.
 func (u *UI) live(w http.ResponseWriter, r *http.Request) {
-	if _, err := u.back.View(r); err != nil {
+	if _, err := u.view(r); err != nil {
 		u.fail(w, r, err)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
@@ -93,8 +94,8 @@ type shape struct {
 var shapeParts = [...]int64{1, 2, 4, 8, 16}
 
 // shapes takes a node's total and halves it, as far as it is worth asking.
-func shapes(v View, order []uint32) []shape {
-	st := v.State()
+func shapes(v *view.View, order []uint32) []shape {
+	st := v.State
 	var largest yarn.Resource
 	usable := 0
 	for _, slot := range order {

@@ -7,10 +7,9 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
-
-var nodeStates = []string{"RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
 
 // nodeRow is one line of the list of nodes.
 type nodeRow struct {
@@ -21,7 +20,7 @@ type nodeRow struct {
 }
 
 func (q *query) nodeRow(slot uint32) nodeRow {
-	r := nodeRow{Node: q.v.Node(slot)}
+	r := nodeRow{Node: q.v.Node(q.v.State.Nodes.Get(slot))}
 	f, kind := share(r.Used, r.Total)
 	r.Most, r.Kind = f*100, kind
 	b := newBar(r.Total[kind]).add(r.Used[kind], "used", kindValue(kind, r.Used[kind])+" used")
@@ -63,7 +62,7 @@ func nodeKey(name string, n *state.Node) int64 {
 }
 
 func nodes(q *query) (any, error) {
-	states, err := q.words("state", nodeStates)
+	states, err := q.words("state", view.NodeStates)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +74,10 @@ func nodes(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := nodesData{Index: q.v.Index(), Find: strings.TrimSpace(q.q.Get("find"))}
+	d := nodesData{Index: q.v.Index, Find: strings.TrimSpace(q.q.Get("find"))}
 	rack, find := q.q.Get("rack"), strings.ToLower(d.Find)
-	st := q.v.State()
-	counts, all := map[string]int{}, q.v.Census()
+	st := q.v.State
+	counts, all := map[string]int{}, q.v.Summary()
 	var order []uint32
 	for _, slot := range all.Nodes() {
 		at := all.Place(slot)
@@ -102,7 +101,7 @@ func nodes(q *query) (any, error) {
 	d.Pager, d.Filter = q.pager("node", t.all, len(rows), next), states != nil || rack != "" || find != ""
 	d.Heads = q.nodeHeads(sorted, desc)
 	d.Map, d.Shapes = newNodeMap(st, order), shapes(q.v, order)
-	for _, s := range nodeStates {
+	for _, s := range view.NodeStates {
 		if counts[s] > 0 || states[s] {
 			base := &query{r: q.r, q: without(q.q, "after")}
 			d.Counts = append(d.Counts, stateCount{State: s, N: counts[s], Link: base.with("state", s), Chosen: states[s]})
@@ -142,13 +141,13 @@ func node(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := q.v.State()
+	st := q.v.State
 	n := st.Nodes.Get(slot)
-	d := nodeData{Index: q.v.Index(), Node: q.nodeRow(slot), NowMillis: st.Meta.NowMillis}
+	d := nodeData{Index: q.v.Index, Node: q.nodeRow(slot), NowMillis: st.Meta.NowMillis}
 	q.title = d.Node.ID
 	for at := n.Containers; at != 0; at = st.Containers.Get(at).NextOnNode() {
 		c := st.Containers.Get(at)
-		d.Containers = append(d.Containers, withLog(q.v.Container(at), st.NameOf(st.Apps.Get(c.App).User)))
+		d.Containers = append(d.Containers, withLog(q.v.Container(c), st.NameOf(st.Apps.Get(c.App).User)))
 	}
 	slices.SortFunc(d.Containers, func(a, b containerRow) int {
 		return cmp.Or(cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]), cmp.Compare(b.Size[api.VCores], a.Size[api.VCores]), strings.Compare(a.ID, b.ID))

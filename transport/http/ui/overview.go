@@ -29,11 +29,10 @@ type overviewData struct {
 }
 
 func overview(q *query) (any, error) {
-	st := q.v.State()
-	d := overviewData{Index: q.v.Index(), NowMillis: st.Meta.NowMillis, Ready: st.Meta.ClusterID != "" && st.Version() != nil, Totals: q.v.Totals()}
+	st := q.v.State
+	d := overviewData{Index: q.v.Index, NowMillis: st.Meta.NowMillis, Ready: st.Meta.ClusterID != "" && st.Version() != nil, Totals: q.v.Totals()}
 	d.Usages = usages(d.Totals.Total, d.Totals.Used, d.Totals.Reserved, d.Totals.Pending)
-	var c api.Cluster
-	if err := q.get("/v1/cluster", &c); err == nil {
+	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
 		d.Cluster = &c
 	}
 	d.Waiting, d.MoreWaits = q.longestWaits(overviewWaiting)
@@ -53,9 +52,9 @@ func overview(q *query) (any, error) {
 
 // longestWaits lists the applications that have been waiting the longest.
 func (q *query) longestWaits(limit int) ([]appRow, bool) {
-	st := q.v.State()
+	st := q.v.State
 	t := top{most: limit, desc: true}
-	q.v.Census().Each(false, func(a *summary.App) bool {
+	q.v.Summary().Each(false, func(a *summary.App) bool {
 		if a.ForAM() || a.Reserving > 0 {
 			t.add(row{key: a.WaitsSince(st.Meta.NowMillis), id: uint64(a.Seq), slot: a.Slot}, cursor{})
 		}
@@ -71,7 +70,7 @@ func (q *query) longestWaits(limit int) ([]appRow, bool) {
 
 // held is the age of the oldest reservation, and what is free on reserved nodes.
 func (q *query) held() (int64, api.Resource) {
-	st := q.v.State()
+	st := q.v.State
 	var age int64
 	var idle yarn.Resource
 	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {

@@ -21,12 +21,12 @@ type queueRow struct {
 
 // queueRows lists a tree from its root down, with bars over the whole cluster.
 func (q *query) queueRows(root *api.Queue, total api.Resource) []queueRow {
-	counts := q.v.Census().Tree()
+	counts := q.v.Summary().Tree()
 	var out []queueRow
 	var walk func(k *api.Queue, depth int)
 	walk = func(k *api.Queue, depth int) {
 		r := newQueueRow(k, depth, total)
-		t := &counts[q.v.State().Queue(k.Path)]
+		t := &counts[q.v.State.Queue(k.Path)]
 		r.Running, r.Waiting = int(t.ByState[yarn.AppRunning]), t.ForAM()
 		out = append(out, r)
 		for i := range k.Children {
@@ -76,7 +76,7 @@ type queuesData struct {
 
 func queues(q *query) (any, error) {
 	doc := q.v.Queues()
-	d := queuesData{Index: q.v.Index(), Version: doc.Version}
+	d := queuesData{Index: q.v.Index, Version: doc.Version}
 	if doc.Root != nil {
 		d.Rows = q.queueRows(doc.Root, q.v.Totals().Total)
 	}
@@ -113,7 +113,7 @@ func queue(q *query) (any, error) {
 		return nil, bad("the queue is not in the tree", "see the queues")
 	}
 	total := q.v.Totals().Total
-	d := queueData{Index: q.v.Index(), Version: doc.Version, Queue: newQueueRow(k, 0, total)}
+	d := queueData{Index: q.v.Index, Version: doc.Version, Queue: newQueueRow(k, 0, total)}
 	q.title = k.Path
 	if len(k.Children) > 0 {
 		d.Below = q.queueRows(k, total)[1:]
@@ -157,7 +157,7 @@ const queueApps = 15
 // wait first, then by submission.
 func (q *query) appsOf(slot uint32) ([]appRow, bool) {
 	t := top{most: queueApps}
-	q.v.Census().Each(false, func(a *summary.App) bool {
+	q.v.Summary().Each(false, func(a *summary.App) bool {
 		if a.Queue == slot && !a.State.Ended() {
 			key := int64(1)
 			if a.Waits() {

@@ -1,29 +1,14 @@
 package ui
 
 import (
-	"encoding/json"
 	"sync"
 	"time"
 
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
-
-// explain asks the planner. Its document comes as JSON: the planner is not ours
-// to import.
-func explain(v View, id yarn.ApplicationID) (*api.Explanation, error) {
-	doc, err := v.Explain(id)
-	if err != nil {
-		return nil, err
-	}
-	b, err := json.Marshal(doc)
-	if err != nil {
-		return nil, err
-	}
-	x := &api.Explanation{}
-	return x, json.Unmarshal(b, x)
-}
 
 // coarse is what follows of a wait from where its attempt stands, for free.
 func coarse(a *state.App) string {
@@ -46,11 +31,6 @@ func coarse(a *state.App) string {
 	return ""
 }
 
-// waits says whether an application of a list waits for anything.
-func waits(a *state.App) bool {
-	return !a.State.Ended() && (a.State != yarn.AppRunning || a.Outstanding > 0)
-}
-
 // reason is why an application of a list waits.
 type reason struct {
 	Code, Text string
@@ -62,12 +42,13 @@ type reason struct {
 // those of a list are kept for a while, and making them has a bounded share of
 // the time. A row that gets none shows what follows from its own record.
 type reasons struct {
-	mu    sync.Mutex
-	share int
-	kept  map[yarn.ApplicationID]keptReason
-	free  time.Time     // from when on the next explanation may be made
-	cost  time.Duration // of the last one
-	made  time.Time     // when that was
+	mu      sync.Mutex
+	explain func(v *view.View, id yarn.ApplicationID) (*api.Explanation, error)
+	share   int
+	kept    map[yarn.ApplicationID]keptReason
+	free    time.Time     // from when on the next explanation may be made
+	cost    time.Duration // of the last one
+	made    time.Time     // when that was
 }
 
 type keptReason struct {
@@ -92,8 +73,8 @@ func (x *reasons) init(share int) { x.share, x.kept = share, map[yarn.Applicatio
 // of is why an application waits; empty when it does not. Somebody who waits for
 // the page does not wait for explanations that take long: they are made when it
 // is renewed.
-func (x *reasons) of(v View, a *state.App, now time.Time, behind bool) reason {
-	if !waits(a) {
+func (x *reasons) of(v *view.View, slot uint32, a *state.App, now time.Time, behind bool) reason {
+	if !v.Summary().App(slot).Waits() {
 		return reason{}
 	}
 	x.mu.Lock()
@@ -112,7 +93,7 @@ func (x *reasons) of(v View, a *state.App, now time.Time, behind bool) reason {
 		x.free = saved
 	}
 	began := time.Now()
-	doc, err := explain(v, a.ID)
+	doc, err := x.explain(v, a.ID)
 	x.made, x.cost = now, time.Since(began)
 	x.free = x.free.Add(time.Duration(x.share) * x.cost)
 	if err != nil {

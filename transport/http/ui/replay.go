@@ -73,10 +73,10 @@ type pastData struct {
 }
 
 func replay(q *query) (any, error) {
-	d := replayData{Index: q.v.Index(), Address: q.r.Host, Rerun: q.u.rerun.Load()}
+	d := replayData{Index: q.v.Index, Address: q.r.Host, Rerun: q.u.rerun.Load()}
 	f, err := q.film()
 	if err != nil {
-		if d.NoLog = q.u.back.Problem(err, false); d.NoLog.Status == 400 {
+		if d.NoLog = q.u.cfg.Problems.Of(err, false); d.NoLog.Status == 400 {
 			return nil, err
 		}
 		return d, nil
@@ -97,13 +97,13 @@ func replay(q *query) (any, error) {
 	if len(d.Rows) > 0 {
 		d.AtMillis, d.Term = d.Rows[0].AtMillis, d.Rows[0].Term
 	}
-	then, err := q.v.Past(q.r.Context(), f.At)
+	then, err := q.u.historical(q.r.Context(), q.v, f.At)
 	if err != nil {
-		d.NoThen = q.u.back.Problem(err, false)
+		d.NoThen = q.u.cfg.Problems.Of(err, false)
 		return d, nil
 	}
-	d.Then = (&query{u: q.u, r: q.r, v: then, q: q.q, past: f.At < q.v.Index()}).pastData()
-	d.AtMillis = then.State().Meta.NowMillis
+	d.Then = (&query{u: q.u, r: q.r, v: then, q: q.q, past: f.At < q.v.Index}).pastData()
+	d.AtMillis = then.State.Meta.NowMillis
 	return d, nil
 }
 
@@ -111,7 +111,7 @@ func replay(q *query) (any, error) {
 func (q *query) film() (film, error) {
 	f := film{}
 	var err error
-	if f.First, f.Last, err = q.v.Kept(q.r.Context()); err != nil {
+	if f.First, f.Last, err = q.u.kept(q.r.Context(), q.v); err != nil {
 		return f, err
 	}
 	f.At = f.Last
@@ -136,7 +136,7 @@ func (q *query) film() (film, error) {
 	f.Speed, f.At = speed, clamp(uint64(from))
 	millis := min(max(q.u.cfg.Now().UnixMilli()-since, 0), 3_600_000) * speed
 	var played int64
-	f.At, played, f.Ended, err = q.v.Played(q.r.Context(), f.At, millis, filmEntries)
+	f.At, played, f.Ended, err = q.u.played(q.r.Context(), q.v, f.At, millis, filmEntries)
 	f.since = min(since+played/speed, q.u.cfg.Now().UnixMilli())
 	return f, err
 }
@@ -167,13 +167,13 @@ func (q *query) filmControls(d *replayData) {
 	pass := (&decisionFilter{}).pass
 	if f.At > f.First {
 		d.Begin = pausedAt(f.First)
-		if list, err := q.v.Recent(q.r.Context(), f.At, 1, lookFar, pass); err == nil && len(list.Events) > 0 {
+		if list, err := q.u.recent(q.r.Context(), q.v, f.At, 1, lookFar, pass); err == nil && len(list.Events) > 0 {
 			d.Back = pausedAt(list.Events[0].Index)
 		}
 	}
 	if f.At < f.Last {
 		d.Now = "/ui/replay"
-		if next, err := q.v.After(q.r.Context(), f.At, filmLook, pass); err == nil && next != 0 {
+		if next, err := q.u.after(q.r.Context(), q.v, f.At, filmLook, pass); err == nil && next != 0 {
 			d.Step = pausedAt(next)
 		}
 		for _, s := range speeds {
@@ -190,7 +190,7 @@ func (q *query) filmControls(d *replayData) {
 
 // pastData shows the cluster as it is in the query's view.
 func (q *query) pastData() *pastData {
-	st, totals := q.v.State(), q.v.Totals()
+	st, totals := q.v.State, q.v.Totals()
 	d := &pastData{Totals: totals, Usages: usages(totals.Total, totals.Used, totals.Reserved, totals.Pending), Made: st.Meta.Made, Done: st.Meta.Fulfilled}
 	t := top{most: filmHeld}
 	st.Reservations.Each(func(slot uint32, r *state.Reservation) bool {

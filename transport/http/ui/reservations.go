@@ -2,12 +2,12 @@ package ui
 
 import (
 	"cmp"
-	"net/url"
 	"slices"
 	"strings"
 
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
@@ -31,11 +31,11 @@ type holdLine struct {
 const mustEnd = 5
 
 func (q *query) reservationRow(slot uint32) reservationRow {
-	r := reservationRow{Reservation: q.v.Reservation(slot)}
-	st := q.v.State()
+	r := reservationRow{Reservation: q.v.Reservation(q.v.State.Reservations.Get(slot))}
+	st := q.v.State
 	n := st.Nodes.Get(st.Reservations.Get(slot).Node)
 	for at := n.Containers; at != 0; at = st.Containers.Get(at).NextOnNode() {
-		r.MustEnd = append(r.MustEnd, q.v.Container(at))
+		r.MustEnd = append(r.MustEnd, q.v.Container(st.Containers.Get(at)))
 	}
 	// What frees most of what is short comes first.
 	_, short := share(r.Missing, r.NodeTotal)
@@ -115,8 +115,8 @@ func reservations(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := q.v.State()
-	d := reservationsData{Index: q.v.Index(), Held: st.Reservations.Len(), Made: st.Meta.Made, Fulfilled: st.Meta.Fulfilled,
+	st := q.v.State
+	d := reservationsData{Index: q.v.Index, Held: st.Reservations.Len(), Made: st.Meta.Made, Fulfilled: st.Meta.Fulfilled,
 		App: q.q.Get("app"), Node: q.q.Get("node"), Queues: q.queueChoices(q.q.Get("queue"))}
 	d.Filter = d.App != "" || d.Node != "" || q.q.Get("queue") != ""
 	t := top{most: heldRows}
@@ -148,11 +148,11 @@ func reservations(q *query) (any, error) {
 
 // reservationFilter reads ?app, ?node and ?queue.
 func (q *query) reservationFilter() (func(r *state.Reservation) bool, error) {
-	st := q.v.State()
+	st := q.v.State
 	var app, node uint32
 	var err error
 	if text := q.q.Get("app"); text != "" {
-		if app, err = q.v.FindApp(text); err != nil {
+		if _, app, err = q.v.FindApp(text); err != nil {
 			return nil, err
 		}
 	}
@@ -161,20 +161,16 @@ func (q *query) reservationFilter() (func(r *state.Reservation) bool, error) {
 			return nil, err
 		}
 	}
-	path := ""
+	var queues []bool
 	if text := q.q.Get("queue"); text != "" {
 		slot, err := q.v.FindQueue(text)
 		if err != nil {
 			return nil, err
 		}
-		path = q.v.QueuePath(slot)
+		queues = q.v.Subtree(slot)
 	}
 	return func(r *state.Reservation) bool {
-		of := ""
-		if path != "" {
-			of = q.v.QueuePath(st.Apps.Get(r.App).Queue)
-		}
-		return (app == 0 || r.App == app) && (node == 0 || r.Node == node) && (path == "" || of == path || strings.HasPrefix(of, path+"."))
+		return (app == 0 || r.App == app) && (node == 0 || r.Node == node) && (queues == nil || queues[st.Apps.Get(r.App).Queue])
 	}, nil
 }
 
@@ -193,12 +189,12 @@ func reservation(q *query) (any, error) {
 	if err != nil {
 		return q.pastReservation(err)
 	}
-	st := q.v.State()
+	st := q.v.State
 	r := st.Reservations.Get(slot)
-	d := reservationData{Index: q.v.Index(), Reservation: q.reservationRow(slot), Name: st.Apps.Get(r.App).Details().Name, NowMillis: st.Meta.NowMillis}
+	d := reservationData{Index: q.v.Index, Reservation: q.reservationRow(slot), Name: st.Apps.Get(r.App).Details().Name, NowMillis: st.Meta.NowMillis}
 	q.title = "Reservation " + d.Reservation.ID
 	for at := st.Nodes.Get(r.Node).Containers; at != 0; at = st.Containers.Get(at).NextOnNode() {
-		d.Ahead = append(d.Ahead, q.v.Container(at))
+		d.Ahead = append(d.Ahead, q.v.Container(st.Containers.Get(at)))
 	}
 	slices.SortFunc(d.Ahead, func(a, b api.Container) int {
 		return cmp.Or(cmp.Compare(a.AllocatedMillis, b.AllocatedMillis), strings.Compare(a.ID, b.ID))
@@ -208,12 +204,16 @@ func reservation(q *query) (any, error) {
 
 // pastReservation shows what became of a reservation, as far as the log tells.
 func (q *query) pastReservation(gone error) (any, error) {
-	d := reservationData{Index: q.v.Index(), Past: &api.ReservationHistory{}}
-	if err := q.get("/v1/reservations/"+url.PathEscape(q.r.PathValue("id"))+"/history", d.Past); err != nil || len(d.Past.Events) == 0 {
+	number, err := view.ReservationNumber(q.r.PathValue("id"))
+	if err != nil {
 		return nil, gone
 	}
-	q.title = "Reservation " + d.Past.ID
-	return d, nil
+	past, err := q.u.cfg.API.History(q.r.Context(), q.v, number)
+	if err != nil || len(past.Events) == 0 {
+		return nil, gone
+	}
+	q.title = "Reservation " + past.ID
+	return reservationData{Index: q.v.Index, Past: past}, nil
 }
 
 // lifeText says in words what happened to a reservation.

@@ -31,7 +31,7 @@ type stand struct {
 }
 
 func (u *UI) stand() stand {
-	s := u.back.Status()
+	s := u.cfg.Status()
 	return stand{s.Role, s.Leader, s.Term, u.rerun.Load()}
 }
 

@@ -15,14 +15,15 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/transport/http/auth"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 )
 
 // UI is the handler of the operator's pages. It is safe for concurrent use.
 type UI struct {
 	cfg     Config
 	log     hclog.Logger
-	back    Backend
 	mux     *http.ServeMux
 	tmpl    map[string]*template.Template // by page
 	assets  string                        // names the version of the static files
@@ -41,9 +42,10 @@ func New(cfg Config) (*UI, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	u := &UI{cfg: cfg, log: cfg.Logger, back: cfg.Backend, mux: http.NewServeMux()}
+	u := &UI{cfg: cfg, log: cfg.Logger, mux: http.NewServeMux()}
 	u.shared.init(cfg.SharedPages, cfg.RenderShare)
 	u.reasons.init(cfg.ReasonShare)
+	u.reasons.explain = cfg.API.Explain
 	// Nobody can guess the mark, so nothing that is shown can contain it.
 	u.mark = []byte(draw())
 	var err error
@@ -141,7 +143,7 @@ type page struct {
 type query struct {
 	u      *UI
 	r      *http.Request
-	v      View
+	v      *view.View
 	q      url.Values
 	title  string // set by a page that has a name of its own
 	behind bool   // nobody waits for what is renewed
@@ -152,9 +154,23 @@ type query struct {
 	refresh string
 }
 
-// get makes a call of the API that reads.
-func (q *query) get(path string, out any) error {
-	return q.u.back.Call(q.r, http.MethodGet, path, nil, nil, out)
+// view is the state as it is now, or the refusal of the caller.
+func (u *UI) view(r *http.Request) (*view.View, error) {
+	if err := u.cfg.Guard.AdmitConnection(r, auth.ClassRead); err != nil {
+		return nil, err
+	}
+	return u.cfg.Views.Of(r), nil
+}
+
+// visitor says who looks at a page.
+func (u *UI) visitor(r *http.Request) Visitor {
+	st, _ := u.cfg.Views.Fork(r)
+	who := auth.Of(r)
+	d := Visitor{Guarded: u.cfg.Guard.Guarded(st) || !auth.OnThisMachine(r), ByLogin: who.By == auth.BySession}
+	if who.Known() {
+		d.Name, d.Role = who.Name, who.Role.String()
+	}
+	return d
 }
 
 // page answers with a page, or with its main part alone when the page itself
@@ -167,7 +183,7 @@ func (u *UI) page(w http.ResponseWriter, r *http.Request, p page) {
 	}
 	h := w.Header()
 	h.Set(api.HeaderIndex, strconv.FormatUint(m.index, 10))
-	if isLive(r) {
+	if IsLive(r) {
 		h.Set("ETag", m.tag)
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		if r.Header.Get("If-None-Match") == m.tag {
@@ -183,24 +199,24 @@ func (u *UI) page(w http.ResponseWriter, r *http.Request, p page) {
 	u.shell(w, r, http.StatusOK, shellData{Title: m.title, Nav: p.nav, Main: template.HTML(m.html)})
 }
 
-// isLive says whether a page fetches itself again.
-func isLive(r *http.Request) bool { return r.Header.Get("X-Rmd-Live") != "" }
+// IsLive says whether a page fetches itself again.
+func IsLive(r *http.Request) bool { return r.Header.Get("X-Rmd-Live") != "" }
 
 // main renders the main part of a page, or takes the one that another viewer
 // has just had.
 func (u *UI) main(r *http.Request, p page) (*rendered, error) {
-	v, err := u.back.View(r)
+	v, err := u.view(r)
 	if err != nil {
 		return nil, err
 	}
 	stand := u.stand()
 	key := keyOf(r)
-	live := isLive(r)
+	live := IsLive(r)
 	asked := r.URL.Query()
 	once := !live && (asked.Has("done") || asked.Has("verify")) || asked.Has("speed") // a film goes on by itself
 	return u.shared.get(key, want{now: u.cfg.Now, live: live, fresh: once, stand: stand,
 		good: func(have *rendered) bool {
-			return !have.lacks && have.serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.index >= v.Index() || live)
+			return !have.lacks && have.serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.index >= v.Index || live)
 		},
 		render: func(behind bool) (*rendered, error) {
 			r := r
@@ -218,7 +234,7 @@ func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 func keyOf(r *http.Request) string {
 	q := r.URL.Query()
 	q.Del("done")
-	if isLive(r) {
+	if IsLive(r) {
 		q.Del("verify")
 	}
 	return r.URL.EscapedPath() + "?" + q.Encode()
@@ -238,7 +254,7 @@ func (u *UI) draw(q *query, p page, stand stand) (*rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rendered{index: q.v.Index(), stand: stand, at: at, html: html, title: q.title, tag: tagOf(html), refresh: q.refresh, lacks: q.lacks, waited: q.waited}, nil
+	return &rendered{index: q.v.Index, stand: stand, at: at, html: html, title: q.title, tag: tagOf(html), refresh: q.refresh, lacks: q.lacks, waited: q.waited}, nil
 }
 
 func tagOf(b []byte) string {
@@ -271,8 +287,8 @@ type shellData struct {
 
 // shell answers with a whole page.
 func (u *UI) shell(w http.ResponseWriter, r *http.Request, status int, d shellData) {
-	d.Status, d.Token, d.Assets = u.back.Status(), token(w, r), u.assets
-	d.Visitor, d.Here = u.back.Visitor(r), "/ui/"
+	d.Status, d.Token, d.Assets = u.cfg.Status(), token(w, r), u.assets
+	d.Visitor, d.Here = u.visitor(r), "/ui/"
 	if r.Method == http.MethodGet {
 		d.Here = r.URL.RequestURI()
 	}
@@ -320,7 +336,7 @@ type failure struct {
 // fail answers with what went wrong and what to do next.
 func (u *UI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	write := r.Method != http.MethodGet && r.Method != http.MethodHead
-	e := u.back.Problem(err, write)
+	e := u.cfg.Problems.Of(err, write)
 	status := e.Status
 	if status < 400 {
 		status = http.StatusInternalServerError
@@ -334,7 +350,7 @@ func (u *UI) fail(w http.ResponseWriter, r *http.Request, err error) {
 		http.Error(w, e.Error(), status)
 		return
 	}
-	if isLive(r) {
+	if IsLive(r) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(status)
 		_, _ = w.Write(html)

@@ -1,5 +1,10 @@
-// Package yarnweb is what Hadoop's clients and AMs call over HTTP that is more than
-// reading: the proxy to the pages of ApplicationMasters, and submission, killing
-// and moving of applications under /ws/v1/cluster. The reads of /ws/v1 are
-// package httpserver's, which hands these paths on.
+// Package yarnweb is what Hadoop's clients, tools and ApplicationMasters call over HTTP,
+// in Hadoop's shapes and words:
+//
+//	API      the reads of /ws/v1/cluster, /scheduler-conf, /jmx, /conf, /logLevel, /isActive
+//	Service  the writes of /ws/v1/cluster/apps, and /proxy, by which users reach the pages
+//	         of ApplicationMasters
+//
+// The folder is yarn; the package has another name, since that one is taken by the words
+// of the trade that it speaks of.
 package yarnweb

@@ -1,9 +1,7 @@
 package yarnweb
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"net/url"
@@ -89,22 +87,6 @@ type entries[T any] struct {
 type entry[T any] struct {
 	Key   string `json:"key" xml:"key"`
 	Value T      `json:"value" xml:"value"`
-}
-
-// many is a list that may also be written as its only member.
-type many[T any] []T
-
-// UnmarshalJSON reads a list or one member.
-func (m *many[T]) UnmarshalJSON(b []byte) error {
-	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '[' {
-		return json.Unmarshal(b, (*[]T)(m))
-	}
-	var one T
-	if err := json.Unmarshal(b, &one); err != nil {
-		return err
-	}
-	*m = many[T]{one}
-	return nil
 }
 
 // context makes the submission context that a client on the wire would send.

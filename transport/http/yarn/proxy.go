@@ -25,11 +25,9 @@ const ProxyPath = "/proxy/"
 // userCookie tells an AM's own filter who looks at its pages.
 const userCookie = "proxy-user"
 
-// defaultUser is whom YARN takes a caller for that says nothing.
-const defaultUser = "dr.who"
-
-// passedOn marks what this proxy sends, so that it does not fetch from itself.
-const passedOn = "Rmd-Proxied"
+// ProxiedHeader marks what this proxy sends: a request that comes back here would have
+// this machine's rights.
+const ProxiedHeader = "Rmd-Proxied"
 
 // serveProxy answers /proxy/APPLICATION/REST and /proxy/redirect/APPLICATION/REST: the
 // AM's own page while the application runs, a redirect to where it says its
@@ -38,14 +36,14 @@ func (s *Service) serveProxy(w http.ResponseWriter, r *http.Request) {
 	name, tail, _ := strings.Cut(strings.TrimPrefix(ownPath(r.URL.EscapedPath()), ProxyPath), "/")
 	id, err := yarn.ParseApplicationID(name)
 	if err != nil {
-		notFound(w, fmt.Sprintf("%q is not an application", clip(name)))
+		noPage(w, fmt.Sprintf("%q is not an application", clip(name)))
 		return
 	}
 	w.Header().Set("Content-Security-Policy", sandbox)
-	if share(w, r) {
+	if shareWithScripts(w, r) {
 		return
 	}
-	if r.Header.Get(passedOn) != "" {
+	if r.Header.Get(ProxiedHeader) != "" {
 		http.Error(w, "the pages of "+name+" are said to be at a ResourceManager's proxy", http.StatusLoopDetected)
 		return
 	}
@@ -55,7 +53,7 @@ func (s *Service) serveProxy(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no leader is known at the moment; try again", http.StatusServiceUnavailable)
 		return
 	case slot == 0:
-		notFound(w, "Application "+name+" could not be found in RM.")
+		noPage(w, "Application "+name+" could not be found in RM.")
 		return
 	}
 	a := st.Apps.Get(slot)
@@ -143,12 +141,12 @@ func (s *Service) relay(w http.ResponseWriter, r *http.Request, own string, base
 	}
 	w.Header().Del("Cache-Control") // the page is the AM's
 	proxy := &httputil.ReverseProxy{
-		Transport: plain{s.transport},
+		Transport: sandboxed{s.transport},
 		ErrorLog:  s.cfg.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL, p.Out.Host = target, target.Host
 			passOn(p.Out.Header)
-			p.Out.Header.Set(passedOn, "1")
+			p.Out.Header.Set(ProxiedHeader, "1")
 			p.Out.AddCookie(&http.Cookie{Name: userCookie, Value: url.QueryEscape(viewer(r))})
 		},
 		ModifyResponse: func(resp *http.Response) error { return sendHere(resp, own, base, r.URL) },
@@ -222,7 +220,7 @@ func viewer(r *http.Request) string {
 	return defaultUser
 }
 
-func notFound(w http.ResponseWriter, text string) {
+func noPage(w http.ResponseWriter, text string) {
 	http.Error(w, text, http.StatusNotFound)
 }
 

@@ -77,7 +77,7 @@ func TestProxyPassesFewHeaders(t *testing.T) {
 		t.Errorf("the page is told as %s", r.Header.Get("Content-Type"))
 	}
 	for name := range got {
-		if !passed[name] && name != "Cookie" && name != passedOn {
+		if !passed[name] && name != "Cookie" && name != ProxiedHeader {
 			t.Errorf("%s: %v was passed on", name, got[name])
 		}
 	}

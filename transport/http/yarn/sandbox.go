@@ -22,12 +22,12 @@ var returned = []string{"Content-Type", "Content-Length", "Content-Encoding", "C
 
 var errUpgrade = errors.New("it changes the protocol, which is not passed on")
 
-// plain fetches an ApplicationMaster's page and keeps of the answer what may be
+// sandboxed fetches an ApplicationMaster's page and keeps of the answer what may be
 // returned: no interim answers, no other protocol, no trailers, few headers.
-type plain struct{ next http.RoundTripper }
+type sandboxed struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p sandboxed) RoundTrip(r *http.Request) (*http.Response, error) {
 	got, err := p.next.RoundTrip(r.WithContext(untraced{r.Context()}))
 	if err != nil {
 		return nil, err
@@ -53,9 +53,9 @@ type untraced struct{ context.Context }
 // Value implements context.Context.
 func (untraced) Value(any) any { return nil }
 
-// share lets the scripts of a sandboxed page read what lies beside it: their origin is
+// shareWithScripts lets the scripts of a sandboxed page read what lies beside it: their origin is
 // "null", and no page has that origin's cookies. It answers what browsers ask before.
-func share(w http.ResponseWriter, r *http.Request) (answered bool) {
+func shareWithScripts(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if r.Header.Get("Origin") != "null" {
 		return false
 	}
@@ -78,7 +78,7 @@ var (
 
 // mayFetch judges an address after its name was resolved, just before it is dialed:
 // an ApplicationMaster, which anybody may write, chooses where this machine calls.
-func (c Config) mayFetch(at netip.AddrPort) error {
+func (c ServiceConfig) mayFetch(at netip.AddrPort) error {
 	addr := at.Addr().Unmap().WithZone("")
 	if inner, ok := embedded(addr); ok {
 		addr = inner

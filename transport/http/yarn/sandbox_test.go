@@ -82,14 +82,14 @@ func TestProxiedScriptsReachTheirData(t *testing.T) {
 
 // TestWhereTheProxyFetches: no address that only this machine reaches.
 func TestWhereTheProxyFetches(t *testing.T) {
-	open := Config{Own: func(at netip.AddrPort) bool { return at.Port() == 8088 }}
-	listed := Config{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	open := ServiceConfig{Own: func(at netip.AddrPort) bool { return at.Port() == 8088 }}
+	listed := ServiceConfig{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for at, want := range map[string][2]bool{
 		"10.1.2.3:80": {true, true}, "192.168.0.1:80": {true, false}, "127.0.0.1:80": {true, false}, "[2001:db8::1]:80": {true, false}, "[::ffff:10.0.0.1]:80": {true, true},
 		"169.254.169.254:80": {}, "[::ffff:169.254.169.254]:80": {}, "[fe80::1]:80": {}, "[fe80::1%eth0]:80": {}, "[64:ff9b::a9fe:a9fe]:80": {}, "[2002:a9fe:a9fe::]:80": {},
 		"[::169.254.169.254]:80": {}, "0.0.0.0:80": {}, "[::]:80": {}, "224.0.0.1:80": {}, "[ff02::1]:80": {}, "[::1]:80": {true, false},
 	} {
-		for i, c := range []Config{open, listed} {
+		for i, c := range []ServiceConfig{open, listed} {
 			if err := c.mayFetch(netip.MustParseAddrPort(at)); (err == nil) != want[i] {
 				t.Errorf("%s, config %d: %v", at, i, err)
 			}

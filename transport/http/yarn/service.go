@@ -34,8 +34,8 @@ type Client interface {
 	UpdateApplicationTimeouts(context.Context, *ipc.Call, *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error)
 }
 
-// Config is what a Service needs.
-type Config struct {
+// ServiceConfig is what a Service needs.
+type ServiceConfig struct {
 	Logger hclog.Logger
 	Reader Reader
 	Client Client
@@ -54,12 +54,12 @@ type Dial = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // Service answers /proxy/ and the writes of /ws/v1/cluster.
 type Service struct {
-	cfg       Config
+	cfg       ServiceConfig
 	transport *http.Transport
 }
 
-// New returns a service.
-func New(cfg Config) (*Service, error) {
+// NewService returns a service.
+func NewService(cfg ServiceConfig) (*Service, error) {
 	if cfg.Logger == nil || cfg.Reader == nil || cfg.Client == nil {
 		return nil, errors.New("logger, reader and client are required")
 	}

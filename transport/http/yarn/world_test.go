@@ -92,11 +92,11 @@ func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Logger: hclog.NewNullLogger(), Reader: h, Client: door}
+	cfg := ServiceConfig{Logger: hclog.NewNullLogger(), Reader: h, Client: door}
 	if len(own) > 0 {
 		cfg.Own = own[0]
 	}
-	if h.svc, err = New(cfg); err != nil {
+	if h.svc, err = NewService(cfg); err != nil {
 		t.Fatal(err)
 	}
 	h.srv = httptest.NewServer(h.svc)

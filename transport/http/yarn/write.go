@@ -20,26 +20,13 @@ import (
 	"rmd/yarn"
 )
 
-// root is where Hadoop's API lies.
-const root = "/ws/v1/cluster"
-
 const (
 	bodyMax      = 4 << 20
 	bodyTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
 )
 
-// problem is a refusal with its HTTP status.
-type problem struct {
-	status int
-	text   string
-}
-
-func (p *problem) Error() string { return p.text }
-
-func bad(format string, args ...any) error {
-	return &problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
-}
+func bad(format string, args ...any) error { return wsBad(fmt.Sprintf(format, args...)) }
 
 // serveWrite answers what changes applications.
 func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +37,7 @@ func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), writeTimeout)
 	defer cancel()
-	parts := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.Path, root), "/"), "/")
+	parts := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.Path, wsRoot), "/"), "/")
 	var err error
 	switch {
 	case r.Method == http.MethodPost && len(parts) == 2 && parts[0] == "apps" && parts[1] == "new-application":
@@ -60,7 +47,7 @@ func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPut && len(parts) == 3 && parts[0] == "apps":
 		err = s.change(ctx, w, r, parts[1], parts[2])
 	default:
-		err = &problem{http.StatusNotFound, "there is nothing at " + r.Method + " " + r.URL.Path}
+		err = wsNotFound("there is nothing at " + r.Method + " " + r.URL.Path)
 	}
 	if err != nil {
 		refuse(w, r, err)
@@ -72,7 +59,7 @@ func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 func caller(r *http.Request) (*ipc.Call, error) {
 	user := viewer(r)
 	if user == defaultUser {
-		return nil, &problem{http.StatusForbidden, "The default static user cannot carry out this operation."}
+		return nil, wsForbidden("The default static user cannot carry out this operation.")
 	}
 	from, _ := netip.ParseAddrPort(r.RemoteAddr) // zero when it is none
 	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple, Address: from}}, nil
@@ -123,7 +110,7 @@ func (s *Service) submit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err := s.cfg.Client.SubmitApplication(ctx, c, &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: context}); err != nil {
 		return err
 	}
-	w.Header().Set("Location", here(r)+root+"/apps/"+doc.ID)
+	w.Header().Set("Location", here(r)+wsRoot+"/apps/"+doc.ID)
 	w.WriteHeader(http.StatusAccepted)
 	return nil
 }
@@ -142,7 +129,7 @@ func (s *Service) change(ctx context.Context, w http.ResponseWriter, r *http.Req
 	case err != nil:
 		return err
 	case slot == 0:
-		return &problem{http.StatusNotFound, "app with id: " + name + " not found"}
+		return wsNotFound("app with id: " + name + " not found")
 	}
 	switch what {
 	case "state":
@@ -154,7 +141,7 @@ func (s *Service) change(ctx context.Context, w http.ResponseWriter, r *http.Req
 	case "timeout":
 		return s.setTimeout(ctx, c, w, r, id)
 	}
-	return &problem{http.StatusNotFound, "there is nothing at " + r.Method + " " + r.URL.Path}
+	return wsNotFound("there is nothing at " + r.Method + " " + r.URL.Path)
 }
 
 type stateDoc struct {
@@ -276,7 +263,7 @@ func read(w http.ResponseWriter, r *http.Request, v any) error {
 	case strings.HasSuffix(media, "/json"):
 		err = json.NewDecoder(bytes.NewReader(b)).Decode(v)
 	default: // as YARN; it also keeps the forms of other sites' pages out
-		return &problem{http.StatusUnsupportedMediaType, "Unsupported Media Type: send application/json or application/xml"}
+		return &remoteError{http.StatusUnsupportedMediaType, webApplication, causedByException + "Unsupported Media Type: send application/json or application/xml"}
 	}
 	if err != nil {
 		return bad("the document cannot be read: %v", err)
@@ -300,45 +287,24 @@ func answer(w http.ResponseWriter, r *http.Request, status int, doc any) error {
 	return nil
 }
 
-func wantsXML(r *http.Request) bool {
-	accept := r.Header.Get("Accept")
-	return strings.Contains(accept, "xml") && !strings.Contains(accept, "json")
-}
-
 // refuse answers with an error in Hadoop's shape.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
-	status, class, text := http.StatusServiceUnavailable, ipc.ClassStandby, err.Error()
-	var p *problem
+	remote := &remoteError{http.StatusServiceUnavailable, ipc.ClassStandby, err.Error()}
 	var e *ipc.Error
-	switch {
-	case errors.As(err, &p):
-		status, class, text = p.status, classes[p.status], "java.lang.Exception: "+p.text
-	case errors.As(err, &e):
-		status, class, text = statusOf(e), e.Class, e.Message
-		if c, ok := classes[status]; ok {
-			class, text = c, "java.lang.Exception: "+text
-		}
+	if !errors.As(err, &remote) && errors.As(err, &e) {
+		remote = remoteErrorOfCall(e)
 	}
-	type exception struct {
-		XMLName   xml.Name `json:"-" xml:"RemoteException"`
-		Exception string   `json:"exception" xml:"exception"`
-		Message   string   `json:"message" xml:"message"`
-		Class     string   `json:"javaClassName" xml:"javaClassName"`
-	}
-	doc := exception{Exception: class[strings.LastIndexAny(class, ".$")+1:], Message: text, Class: class}
-	if wantsXML(r) {
-		_ = answer(w, r, status, doc) // nothing in it can fail
-		return
-	}
-	_ = answer(w, r, status, map[string]exception{"RemoteException": doc})
+	writeRemote(w, r, remote)
 }
 
-var classes = map[int]string{
-	http.StatusBadRequest: "org.apache.hadoop.yarn.webapp.BadRequestException",
-	http.StatusForbidden:  "org.apache.hadoop.yarn.webapp.ForbiddenException",
-	http.StatusNotFound:   "org.apache.hadoop.yarn.webapp.NotFoundException",
-
-	http.StatusUnsupportedMediaType: "javax.ws.rs.WebApplicationException",
+// remoteErrorOfCall is what Hadoop's web services answer when the same call on the wire
+// fails so.
+func remoteErrorOfCall(e *ipc.Error) *remoteError {
+	status := statusOf(e)
+	if class, ok := classes[status]; ok && status != http.StatusServiceUnavailable {
+		return &remoteError{status, class, causedByException + e.Message}
+	}
+	return &remoteError{status, e.Class, e.Message}
 }
 
 func statusOf(e *ipc.Error) int {

@@ -270,12 +270,12 @@ func TestKillWhatHasEnded(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	good := newHouse(t).svc.cfg
-	for name, spoil := range map[string]func(*Config){
-		"logger": func(c *Config) { c.Logger = nil }, "reader": func(c *Config) { c.Reader = nil }, "client": func(c *Config) { c.Client = nil },
+	for name, spoil := range map[string]func(*ServiceConfig){
+		"logger": func(c *ServiceConfig) { c.Logger = nil }, "reader": func(c *ServiceConfig) { c.Reader = nil }, "client": func(c *ServiceConfig) { c.Client = nil },
 	} {
 		c := good
 		spoil(&c)
-		if _, err := New(c); err == nil {
+		if _, err := NewService(c); err == nil {
 			t.Errorf("no %s, and it is taken", name)
 		}
 	}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -82,9 +81,8 @@ func runSubmit(c *call) error {
 	} else {
 		fmt.Fprintf(c.p.Out, "would be submitted to %s\n", d.Queue)
 	}
-	var x api.Explanation
-	if len(d.Explain) > 0 && json.Unmarshal(d.Explain, &x) == nil && !c.quiet() {
-		return writeExplanation(c.p.Err, x, c.cut())
+	if d.Explain != nil && !c.quiet() {
+		return writeExplanation(c.p.Err, *d.Explain, c.cut())
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
-//as: transport/http/node.go
+//as: transport/http/v1/node.go
 
-package httpserver
+package v1
 
 import (
 	_ "rmd/cluster" // want declare the small interface

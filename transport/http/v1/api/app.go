@@ -1,7 +1,5 @@
 package api
 
-import "encoding/json"
-
 // Apps is one page of applications, by sequence number. Next is the `after` of
 // the page that follows; empty on the last one.
 type Apps struct {
@@ -69,11 +67,11 @@ type Submit struct {
 // Submitted tells the id and the leaf queue. Explain, with ?explain, is the
 // planner's document of why the application waits.
 type Submitted struct {
-	ID      string          `json:"id,omitempty"`
-	Queue   string          `json:"queue"`
-	Index   uint64          `json:"index"`
-	DryRun  bool            `json:"dry_run,omitempty"`
-	Explain json.RawMessage `json:"explain,omitempty"`
+	ID      string       `json:"id,omitempty"`
+	Queue   string       `json:"queue"`
+	Index   uint64       `json:"index"`
+	DryRun  bool         `json:"dry_run,omitempty"`
+	Explain *Explanation `json:"explain,omitempty"`
 }
 
 // Kill ends an application.

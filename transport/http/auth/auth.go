@@ -1,0 +1,398 @@
+// Package auth says who calls over HTTP and what that caller may do: by access token,
+// by client certificate, on the pages by session. It bounds the requests of each caller,
+// and refuses what crosses a network in the open.
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/x509"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/caller"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+	"rmd/yarn"
+)
+
+// Parts is what a Guard needs of the replica.
+type Parts struct {
+	ID        string
+	Views     *view.Source
+	Consensus Consensus
+	// WaitApplied returns once this replica has applied an index.
+	WaitApplied func(ctx context.Context, index uint64) error
+	// Admit decides what may come in over which connection; nil is AdmitPrivate.
+	Admit func(r *http.Request, class Class) error
+	// Who names a caller without a role; nil takes X-Rmd-User.
+	Who func(r *http.Request) string
+	// Hosts are the names that a Host header may carry besides loopback and plain
+	// addresses; "*" turns the check off.
+	Hosts []string
+	Now   func() time.Time
+}
+
+// Consensus is asked for a token that this replica does not know.
+type Consensus interface {
+	ReadIndex(ctx context.Context) (uint64, error)
+}
+
+// Guard knows who calls, and admits or refuses. It is safe for concurrent use.
+type Guard struct {
+	cfg      Config
+	parts    Parts
+	hosts    map[string]bool
+	rates    *rates
+	lookups  *Bucket // of tokens that this replica does not know
+	sessions sessions
+}
+
+// New makes a guard; its configuration must be valid.
+func New(cfg Config, parts Parts) *Guard {
+	if parts.Admit == nil {
+		parts.Admit = AdmitPrivate
+	}
+	if parts.Who == nil {
+		parts.Who = func(r *http.Request) string { return r.Header.Get(api.HeaderUser) }
+	}
+	g := &Guard{cfg: cfg, parts: parts, hosts: map[string]bool{}, rates: newRates(cfg.Rate, cfg.Burst), lookups: NewBucket(10, 20)}
+	for _, h := range parts.Hosts {
+		g.hosts[strings.ToLower(h)] = true
+	}
+	return g
+}
+
+// Mode is the mode of http.auth.
+func (g *Guard) Mode() string { return g.cfg.Mode }
+
+// Access is what a request needs of its caller.
+type Access struct {
+	Class  Class
+	Least  yarn.Role // once access is guarded
+	Hadoop bool      // Hadoop's own user and ACLs judge besides
+	First  bool      // a first step of a cluster, for which nobody can have a token
+}
+
+// How a principal is known.
+const (
+	ByToken       = "token"
+	ByCertificate = "certificate"
+	BySession     = "session"
+	ByProcess     = "process"
+)
+
+// Principal is who asks. One without a role is known by its address alone.
+type Principal struct {
+	Name, By string
+	Role     yarn.Role
+	from     string // the address it asks from
+}
+
+func (p Principal) Known() bool { return p.Role != yarn.RoleNone }
+
+// String names it for the audit; a session is one of a token.
+func (p Principal) String() string {
+	switch p.By {
+	case BySession:
+		return ByToken + " " + p.Name
+	case "":
+		return p.from
+	}
+	return p.By + " " + p.Name
+}
+
+type principalKey struct{}
+
+// Of is who Identify found to ask.
+func Of(r *http.Request) Principal {
+	p, ok := r.Context().Value(principalKey{}).(Principal)
+	if !ok {
+		return Principal{from: HostOf(r.RemoteAddr)}
+	}
+	return p
+}
+
+// Identify returns the request with its principal; page says that it is for a page, which takes sessions.
+func (g *Guard) Identify(r *http.Request, page bool) (*http.Request, error) {
+	p, err := g.identify(r, page)
+	p.from = HostOf(r.RemoteAddr)
+	if rate := g.rates.take(p, r); rate != nil {
+		return r, rate
+	}
+	r = r.WithContext(context.WithValue(r.Context(), principalKey{}, p))
+	return r.WithContext(caller.With(r.Context(), input.Caller{Who: g.Who(r), From: r.RemoteAddr})), err
+}
+
+// identify finds out who asks: by token, by certificate, on the pages also by
+// session. What is given and not good is refused, never passed over.
+func (g *Guard) identify(r *http.Request, page bool) (Principal, error) {
+	if g.cfg.Mode == Off {
+		return Principal{}, nil
+	}
+	secret, err := secretOf(r.Header)
+	switch {
+	case err != nil:
+		return Principal{}, err
+	case secret != "":
+		return g.principalOfToken(r, secret)
+	}
+	if g.revoked(r) {
+		return Principal{}, Unauthenticated("the certificate is revoked")
+	}
+	if p, ok := g.principalOfCertificate(r); ok {
+		return p, nil
+	}
+	if page {
+		return g.principalOfSession(r)
+	}
+	return Principal{}, nil
+}
+
+// secretOf reads the access token of a request. Other schemes of authorization
+// are not ours: Hadoop's clients may send theirs.
+func secretOf(h http.Header) (string, error) {
+	secret := strings.TrimSpace(h.Get(api.HeaderToken))
+	scheme, bearer, _ := strings.Cut(h.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return secret, nil
+	}
+	bearer = strings.TrimSpace(bearer)
+	switch {
+	case bearer == "":
+		return "", Unauthenticated("the header Authorization names no token")
+	case secret != "" && secret != bearer:
+		return "", Unauthenticated("the request carries two access tokens")
+	}
+	return bearer, nil
+}
+
+// freshWait bounds how long a token that this replica does not know is looked for
+// at the leader: it may have been made a moment ago, through another replica.
+const freshWait = time.Second
+
+// principalOfToken looks a token up by its hash.
+func (g *Guard) principalOfToken(r *http.Request, secret string) (Principal, error) {
+	if own := g.cfg.OwnToken; own != "" && subtle.ConstantTimeCompare([]byte(own), []byte(secret)) == 1 {
+		return Principal{Name: "workload", By: ByProcess, Role: yarn.RoleAdmin}, nil
+	}
+	hash := sha256.Sum256([]byte(secret))
+	st, _ := g.parts.Views.Fork(r)
+	t, ok := st.AccessTokenByHash(hash[:])
+	if !ok && strings.HasPrefix(secret, TokenPrefix) && g.lookups.Allow() {
+		ctx, cancel := context.WithTimeout(r.Context(), freshWait)
+		defer cancel()
+		if index, err := g.parts.Consensus.ReadIndex(ctx); err == nil && g.parts.WaitApplied(ctx, index) == nil {
+			st, _ = g.parts.Views.Refork(r)
+			t, ok = st.AccessTokenByHash(hash[:])
+		}
+	}
+	if !ok {
+		return Principal{}, Unauthenticated("the access token is not known, or was revoked")
+	}
+	if t.Expired(g.Clock(st)) {
+		return Principal{}, Unauthenticated("the access token " + t.Name + " has expired")
+	}
+	return Principal{Name: t.Name, By: ByToken, Role: t.Role}, nil
+}
+
+// Clock is the later one of this replica's and the state's.
+func (g *Guard) Clock(st *state.State) int64 {
+	return max(g.parts.Now().UnixMilli(), st.Meta.NowMillis)
+}
+
+// revoked says whether the client's certificate was revoked, perhaps since the connection began.
+func (g *Guard) revoked(r *http.Request) bool {
+	if r.TLS == nil || g.cfg.Revoked == nil {
+		return false
+	}
+	return slices.ContainsFunc(r.TLS.PeerCertificates, func(c *x509.Certificate) bool { return g.cfg.Revoked(c.SerialNumber.Text(16)) })
+}
+
+// principalOfCertificate reads the role from the verified certificate of a
+// client: rmd://CLUSTER/role/ROLE/NAME, or rmd://CLUSTER/replica/ID for a
+// replica's own, which may do everything.
+func (g *Guard) principalOfCertificate(r *http.Request) (Principal, bool) {
+	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 || len(r.TLS.VerifiedChains[0]) == 0 || g.cfg.Cluster == "" {
+		return Principal{}, false
+	}
+	return roleInCertificate(r.TLS.VerifiedChains[0][0], g.cfg)
+}
+
+func roleInCertificate(leaf *x509.Certificate, a Config) (Principal, bool) {
+	for _, u := range leaf.URIs {
+		if u.Scheme != "rmd" || u.Host != a.Cluster {
+			continue
+		}
+		part := strings.Split(strings.TrimPrefix(u.Path, "/"), "/")
+		switch {
+		case len(part) == 2 && part[0] == "replica" && part[1] != "" && (a.Member == nil || a.Member(part[1])):
+			return Principal{Name: part[1], By: ByCertificate, Role: yarn.RoleAdmin}, true
+		case len(part) == 3 && part[0] == "role" && part[2] != "":
+			if role, err := yarn.ParseRole(part[1]); err == nil {
+				return Principal{Name: part[2], By: ByCertificate, Role: role}, true
+			}
+		}
+	}
+	return Principal{}, false
+}
+
+// Guarded says whether those without a role may at most read.
+func (g *Guard) Guarded(st *state.State) bool {
+	switch g.cfg.Mode {
+	case Off:
+		return false
+	case Required:
+		return true
+	}
+	return len(st.Access) > 0
+}
+
+// Admit decides whether the caller may make a request.
+func (g *Guard) Admit(r *http.Request, t Access) error {
+	p, carrier := Of(r), t.Class
+	if t.Class == ClassRead && t.Least > yarn.RoleRead {
+		carrier = ClassWrite // what it shows must not cross a network in the open
+	}
+	if p.Known() {
+		switch {
+		case p.Role < t.Least:
+			return tooLow(p, t.Least)
+		case p.By == BySession && t.Class != ClassRead && !FromOwnPage(r):
+			return OtherSite()
+		case carrier == ClassRead:
+			return nil
+		}
+		return g.parts.Admit(r, ClassWrite)
+	}
+	st, _ := g.parts.Views.Fork(r)
+	open := t.Least == yarn.RoleNone || !g.Guarded(st) || g.firstSteps(r, t, st)
+	if g.cfg.Mode == Optional && (t.Least == yarn.RoleRead || t.Hadoop) {
+		open = true
+	}
+	if !open {
+		return Unauthenticated("this needs the role " + t.Least.String())
+	}
+	if carrier != ClassRead && t.Least > yarn.RoleRead {
+		if err := admitUnknown(r); err != nil {
+			return err
+		}
+	}
+	return g.parts.Admit(r, carrier)
+}
+
+// AdmitConnection decides whether a request may come in over its connection.
+func (g *Guard) AdmitConnection(r *http.Request, class Class) error { return g.parts.Admit(r, class) }
+
+// firstSteps are what somebody on this machine may do where a role is required
+// and nobody can have a token yet.
+func (g *Guard) firstSteps(r *http.Request, t Access, st *state.State) bool {
+	return t.First && len(st.Access) == 0 && OnThisMachine(r)
+}
+
+// AdmitHadoop decides about the writes under /ws/v1 and about the proxy. Hadoop's simple
+// authentication and its ACLs say what a user may; a role is needed besides
+// where one is required, and one that is given counts.
+func (g *Guard) AdmitHadoop(r *http.Request, proxy bool) error {
+	least := yarn.RoleSubmit
+	if proxy {
+		least = yarn.RoleRead
+	}
+	p := Of(r)
+	switch user := r.URL.Query().Get("user.name"); {
+	case p.Known() && p.Role < least:
+		return tooLow(p, least)
+	case p.Role == yarn.RoleSubmit && least == yarn.RoleSubmit && user != p.Name:
+		return problem.New(api.CodeNotAllowed, p.String()+" may not act as "+user, "send user.name="+p.Name)
+	case !p.Known() && g.cfg.Mode == Required && r.Method != http.MethodOptions:
+		return Unauthenticated("this needs the role " + least.String())
+	}
+	return nil
+}
+
+func tooLow(p Principal, least yarn.Role) error {
+	return problem.New(api.CodeNotAllowed, p.String()+" has the role "+p.Role.String()+", this needs "+least.String(), "use a token or a certificate of that role")
+}
+
+// Unauthenticated asks to say who one is.
+func Unauthenticated(what string) *api.Error {
+	return problem.New(api.CodeUnauthenticated, what, "give an access token (--token-file, or \"Authorization: Bearer\"; pages: /ui/login), or a client certificate with a role")
+}
+
+// FromOwnPage says whether a browser tells that a request comes from a page of
+// this server. One that a cookie speaks for must be; older browsers that tell
+// nothing cannot change anything with it.
+func FromOwnPage(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	_, host, ok := strings.Cut(r.Header.Get("Origin"), "://")
+	return ok && host == r.Host
+}
+
+// whoMax bounds the names that callers give themselves: they are recorded.
+const whoMax = 128
+
+// Clip makes a text that a caller has sent fit to be recorded and shown.
+func Clip(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			return -1
+		}
+		return r
+	}, text)
+	for i := range text {
+		if i >= whoMax {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// Who names the caller for what is recorded: whom it proves to be, else whom it
+// says.
+func (g *Guard) Who(r *http.Request) string {
+	if p := Of(r); p.Known() {
+		return p.String()
+	}
+	return g.claimed(r)
+}
+
+// claimed is whom a caller says it is.
+func (g *Guard) claimed(r *http.Request) string { return Clip(g.parts.Who(r)) }
+
+// User is the YARN user that a caller acts as. The role submit acts for itself
+// alone; operators may name another one.
+func (g *Guard) User(r *http.Request) string {
+	p := Of(r)
+	named := Clip(r.Header.Get(api.HeaderUser))
+	switch {
+	case !p.Known():
+		return g.claimed(r)
+	case p.Role < yarn.RoleOperator || named == "":
+		return p.Name
+	}
+	return named
+}
+
+// MayActAs refuses to let the role submit act for others.
+func MayActAs(r *http.Request, user string) error {
+	if p := Of(r); p.Role == yarn.RoleSubmit && user != p.Name {
+		return problem.New(api.CodeNotAllowed, p.String()+" may not act as "+user, "leave the user out, or use the role operator")
+	}
+	return nil
+}
+
+// OtherSite refuses what the page of another site has sent.
+func OtherSite() *api.Error {
+	return problem.New(api.CodeNotAllowed, "another site's page may not change anything here", "call from a program, or from this server's own pages")
+}
+
+// TokenPrefix begins every access token, so that scanners for leaked secrets find them.
+const TokenPrefix = "rmd_"

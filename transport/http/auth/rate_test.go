@@ -1,0 +1,76 @@
+package auth
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// TestRateLimit in virtual time: a burst, then so many a second; others are not
+// held up.
+func TestRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newRates(10, 20)
+		one, two := Principal{Name: "a", By: ByToken, Role: yarn.RoleRead}, Principal{Name: "b", By: ByToken, Role: yarn.RoleRead}
+		far, here := request(), request()
+		far.RemoteAddr = "10.0.0.9:1"
+		count := func(p Principal, r *http.Request, n int) (ok int) {
+			for range n {
+				if l.take(p, r) == nil {
+					ok++
+				}
+			}
+			return ok
+		}
+		if n := count(one, far, 100); n != 20 {
+			t.Errorf("a burst of %d", n)
+		}
+		if n := count(one, here, 1); n != 0 {
+			t.Error("a token has one budget wherever it is used")
+		}
+		if n := count(two, far, 5); n != 5 {
+			t.Errorf("another one gets %d of 5", n)
+		}
+		time.Sleep(500 * time.Millisecond)
+		if n := count(one, far, 100); n != 5 {
+			t.Errorf("after half a second %d", n)
+		}
+		err, ok := l.take(one, far).(*api.Error)
+		if !ok || err.Code != api.CodeTooManyRequests || err.Status != 429 || err.RetryAfterMillis != 100 {
+			t.Errorf("%+v", err)
+		}
+		time.Sleep(time.Hour)
+		if n := count(one, far, 100); n != 20 {
+			t.Errorf("after an hour %d", n)
+		}
+		if n := count(Principal{from: "127.0.0.1"}, here, 1000); n != 1000 {
+			t.Errorf("a program of this machine gets %d of 1000", n)
+		}
+		if n := count(Principal{from: "10.0.0.9"}, far, 1000); n != 20 {
+			t.Errorf("an address without a role gets %d", n)
+		}
+		for i := range 2 * principalsMax {
+			l.take(Principal{from: fmt.Sprint(i)}, far)
+		}
+		if len(l.of) > principalsMax {
+			t.Errorf("%d budgets are remembered", len(l.of))
+		}
+		time.Sleep(time.Minute)
+		if l.take(Principal{from: "x"}, far); len(l.of) > 1 {
+			t.Errorf("%d budgets are remembered after a minute", len(l.of))
+		}
+	})
+}
+
+// request comes from this machine.
+func request() *http.Request {
+	r := httptest.NewRequest("GET", "/v1/apps", nil)
+	r.RemoteAddr = "127.0.0.1:40000"
+	return r
+}

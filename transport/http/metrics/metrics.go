@@ -1,0 +1,177 @@
+// Package metrics measures one replica: Prometheus' figures, how long commits took lately,
+// and the profiles of the running process.
+package metrics
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"rmd/scheduler/input"
+)
+
+// Metrics are the figures of one replica, in a registry of their own. What the
+// state holds is read from a fork when it is asked for; the rest is told to the
+// methods here by whoever measures it. All methods may be called at any time
+// from any goroutine. No label carries an application, a user or a container.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	commit, sync, batch, failover, replyWait prometheus.Histogram
+	elections, divergence                    prometheus.Counter
+	certificate                              *prometheus.GaugeVec
+	snapshots, inputs, events, ipcRequests   *prometheus.CounterVec
+	reservations                             *prometheus.CounterVec
+	plan, appWait, ipc, http_                *prometheus.HistogramVec
+
+	plans []prometheus.Observer // of m.plan by input.Kind
+
+	mu     sync.Mutex
+	source *Source // whose state is shown; nil until a server has these metrics
+}
+
+var (
+	fastBuckets = prometheus.ExponentialBuckets(0.0001, 2, 18) // 0.1 ms … 13 s
+	planBuckets = prometheus.ExponentialBuckets(0.000001, 2, 20)
+	waitBuckets = []float64{0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400}
+)
+
+// New makes the metrics of a program's version.
+func New(version string) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	hist := func(name, help string, buckets []float64) prometheus.Histogram {
+		return m.add(prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})).(prometheus.Histogram)
+	}
+	hists := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return m.add(prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)).(*prometheus.HistogramVec)
+	}
+	count := func(name, help string) prometheus.Counter {
+		return m.add(prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})).(prometheus.Counter)
+	}
+	counts := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return m.add(prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)).(*prometheus.CounterVec)
+	}
+	m.commit = hist("rmd_raft_commit_seconds", "From proposing an entry to having applied it.", fastBuckets)
+	m.sync = hist("rmd_raft_fsync_seconds", "One write to the log store with its syncs.", fastBuckets)
+	m.batch = hist("rmd_raft_batch_events", "Events in one entry.", prometheus.ExponentialBuckets(1, 2, 14))
+	m.failover = hist("rmd_failover_seconds", "From the loss of a leader to the next one, as this replica saw it.", fastBuckets)
+	m.replyWait = hist("rmd_reply_wait_seconds", "A reply's wait for its entry to be committed.", fastBuckets)
+	m.elections = count("rmd_raft_elections_total", "Elections that this replica saw end.")
+	m.divergence = count("rmd_state_divergence_total", "State digests that differed from the leader's; must be 0.")
+	m.snapshots = counts("rmd_raft_snapshots_total", "Snapshots taken, sent, installed and restored.", "op", "result")
+	m.inputs = counts("rmd_inputs_total", "Inputs taken by this replica.", "kind", "result")
+	m.events = counts("rmd_events_total", "Events applied by this replica.", "kind")
+	m.ipcRequests = counts("rmd_ipc_requests_total", "Calls on Hadoop's wire.", "protocol", "method", "code")
+	m.reservations = counts("rmd_reservations_total", "Reservations made, fulfilled and cancelled, as this replica applied them.", "queue", "outcome")
+	m.plan = hists("rmd_plan_seconds", "Planning one input.", planBuckets, "kind")
+	for k := input.Kind(0); k < input.KindsEnd; k++ {
+		var o prometheus.Observer
+		if in := input.New(k); in != nil {
+			o = m.plan.WithLabelValues(kindName(in))
+		}
+		m.plans = append(m.plans, o)
+	}
+	m.appWait = hists("rmd_app_wait_seconds", "From an application's submission to its first container; large containers need over half an average node.", waitBuckets, "queue", "size")
+	m.ipc = hists("rmd_ipc_seconds", "A call on Hadoop's wire.", fastBuckets, "protocol", "method")
+	m.http_ = hists("rmd_http_seconds", "An HTTP request.", fastBuckets, "route", "code")
+	m.certificate = m.add(prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "rmd_certificate_expiry_timestamp_seconds",
+		Help: "When a certificate of this replica ends, in Unix time."}, []string{"use"})).(*prometheus.GaugeVec)
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "rmd_build_info", Help: "The program.", ConstLabels: prometheus.Labels{"version": version}})
+	info.Set(1)
+	m.add(info)
+	m.add(collectors.NewGoCollector())
+	m.add(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.add(&stateCollector{m: m})
+	return m
+}
+
+func (m *Metrics) add(c prometheus.Collector) prometheus.Collector {
+	m.registry.MustRegister(c) // names are constants: a clash shows in the first test
+	return c
+}
+
+// Show shows a replica's state from here on.
+func (m *Metrics) Show(s *Source) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.source = s
+}
+
+func (m *Metrics) shown() *Source {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.source
+}
+
+// Registry is where further collectors may be added.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
+
+// Handler answers /metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+}
+
+// ObserveCommit notes the time from proposing an entry to having applied it.
+func (m *Metrics) ObserveCommit(d time.Duration) { m.commit.Observe(d.Seconds()) }
+
+// ObserveSync notes one write to the log store.
+func (m *Metrics) ObserveSync(d time.Duration) { m.sync.Observe(d.Seconds()) }
+
+// ObserveBatch notes the number of events in an entry.
+func (m *Metrics) ObserveBatch(events int) { m.batch.Observe(float64(events)) }
+
+// ObserveFailover notes how long there was no leader.
+func (m *Metrics) ObserveFailover(d time.Duration) { m.failover.Observe(d.Seconds()) }
+
+// ObserveReplyWait notes how long a reply waited for its entry.
+func (m *Metrics) ObserveReplyWait(d time.Duration) { m.replyWait.Observe(d.Seconds()) }
+
+// ObservePlan notes the planning of one input.
+func (m *Metrics) ObservePlan(kind input.Kind, d time.Duration) {
+	if int(kind) < len(m.plans) && m.plans[kind] != nil {
+		m.plans[kind].Observe(d.Seconds())
+	}
+}
+
+// ObserveIPC notes one call on Hadoop's wire.
+func (m *Metrics) ObserveIPC(protocol, method, code string, d time.Duration) {
+	m.ipcRequests.WithLabelValues(protocol, method, code).Inc()
+	m.ipc.WithLabelValues(protocol, method).Observe(d.Seconds())
+}
+
+// CountElection notes an election that ended.
+func (m *Metrics) CountElection() { m.elections.Inc() }
+
+// CountDivergence notes a digest that differed.
+func (m *Metrics) CountDivergence() { m.divergence.Inc() }
+
+// CountSnapshot notes a snapshot: op is take, send, install or restore; result
+// ok or error.
+func (m *Metrics) CountSnapshot(op, result string) { m.snapshots.WithLabelValues(op, result).Inc() }
+
+// CertificateExpires notes when the certificate in use ends: for peer (replicas
+// among themselves) or http.
+func (m *Metrics) CertificateExpires(use string, at time.Time) {
+	m.certificate.WithLabelValues(use).Set(float64(at.Unix()))
+}
+
+// CountInput notes an input; result is ok, refused or error.
+func (m *Metrics) CountInput(in input.Input, result string) {
+	m.inputs.WithLabelValues(kindName(in), result).Inc()
+}
+
+// ObserveHTTP notes a request.
+func (m *Metrics) ObserveHTTP(route string, code int, d time.Duration) {
+	m.http_.WithLabelValues(route, strconv.Itoa(code)).Observe(d.Seconds())
+}
+
+// kindName is the name of an input's type.
+func kindName(in input.Input) string {
+	return strings.TrimPrefix(typeName(in), "*input.")
+}

@@ -1,0 +1,256 @@
+package metrics
+
+import (
+	"context"
+	"math/big"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/summary"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+	"rmd/yarn"
+)
+
+// The figures that are read from the state when they are asked for.
+var (
+	descLevel       = desc("rmd_feature_level", "The feature level in force.")
+	descLeader      = desc("rmd_raft_leader", "1 on the leader.")
+	descTerm        = desc("rmd_raft_term", "The Raft term.")
+	descCommit      = desc("rmd_raft_commit_index", "The highest index known to be committed.")
+	descApplied     = desc("rmd_raft_applied_index", "The index this replica has applied.")
+	descLag         = desc("rmd_raft_peer_lag", "Entries a replica is behind.", "peer")
+	descContact     = desc("rmd_raft_last_contact_seconds", "Since a replica heard the leader.", "peer")
+	descApps        = desc("rmd_apps", "Applications.", "queue", "state")
+	descWaiting     = desc("rmd_apps_waiting", "Applications whose AM has not registered, by what they wait for.", "queue", "reason")
+	descQueue       = desc("rmd_queue_resource", "What a queue has and may have.", "queue", "partition", "resource", "kind")
+	descAMRatio     = desc("rmd_queue_am_used_ratio", "Use of a leaf's share for AMs.", "queue")
+	descReserved    = desc("rmd_reservations", "Reservations held.", "queue")
+	descAge         = desc("rmd_reservation_age_seconds", "Ages of the reservations held now.")
+	descIdle        = desc("rmd_reserved_idle_resource", "Free on reserved nodes, which nobody else may take.", "resource")
+	descCancelled   = desc("rmd_reservation_cancelled_total", "Reservations cancelled since the cluster began.", "cause")
+	descNodes       = desc("rmd_nodes", "Nodes.", "state", "partition")
+	descLargest     = desc("rmd_largest_fit", "The most of each kind that is free on one usable node without a reservation.", "resource", "partition")
+	descCanLose     = desc("rmd_cluster_can_lose", "How many more voters may be lost, as the replica that answers sees it.")
+	descVoters      = desc("rmd_cluster_voters", "Voters, and those of them that are alive and in step.", "state")
+	descIdempotency = desc("rmd_requests_remembered", "Calls whose answers are remembered.")
+)
+
+var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descApps, descWaiting, descQueue,
+
+	descAMRatio, descCanLose, descVoters, descReserved, descAge, descIdle, descCancelled, descNodes, descLargest, descIdempotency}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// Source is the replica whose state is shown.
+type Source struct {
+	ID        string
+	Views     *view.Source
+	Consensus Consensus
+	Logger    hclog.Logger
+	// Context ends when the replica closes.
+	Context context.Context
+}
+
+// Consensus is the replicas' membership and leadership.
+type Consensus interface {
+	Leader() (id, address string)
+	Role() string
+	Term() uint64
+	Members(ctx context.Context) ([]api.Member, error)
+}
+
+// stateCollector reads the state of the server that the metrics belong to.
+type stateCollector struct{ m *Metrics }
+
+// Describe implements prometheus.Collector.
+func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range stateDescs {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
+	s := c.m.shown()
+	if s == nil {
+		return
+	}
+	v := s.Views.Now()
+	g := &gauges{v: v, out: out}
+	g.raft(s)
+	g.set(descLevel, float64(v.State.Meta.Level))
+	g.set(descApplied, float64(v.Index))
+	g.set(descIdempotency, float64(v.State.Requests.Len()))
+	g.apps()
+	g.queues()
+	g.reservations()
+	g.nodes()
+}
+
+type gauges struct {
+	v   *view.View
+	out chan<- prometheus.Metric
+}
+
+func (g *gauges) set(d *prometheus.Desc, value float64, labels ...string) {
+	g.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+// membersTimeout bounds the question to the other replicas.
+const membersTimeout = time.Second
+
+func (g *gauges) raft(s *Source) {
+	k := s.Consensus
+	leader := 0.0
+	if k.Role() == "leader" {
+		leader = 1
+	}
+	g.set(descLeader, leader)
+	g.set(descTerm, float64(k.Term()))
+	ctx, cancel := context.WithTimeout(s.Context, membersTimeout)
+	defer cancel()
+	list, err := k.Members(ctx)
+	if err != nil {
+		s.Logger.Debug("members not known for the metrics", "error", err)
+		return
+	}
+	id, _ := k.Leader()
+	d := view.Verdict(g.v.State.Meta.ClusterID != "", id, list)
+	g.set(descCanLose, float64(d.CanLose))
+	g.set(descVoters, float64(d.Voters), "all")
+	g.set(descVoters, float64(d.HealthyVoters), "healthy")
+	for _, m := range list {
+		g.set(descLag, float64(m.Lag), m.ID)
+		if m.LastContactMillis >= 0 {
+			g.set(descContact, float64(m.LastContactMillis)/1000, m.ID)
+		}
+		if m.ID == s.ID {
+			g.set(descCommit, float64(m.Commit))
+		}
+	}
+}
+
+// waitingFor counts by the coarse reasons that follow from where attempts stand;
+// the exact one of a single application is its explanation's.
+func waitingFor(t *summary.Tally) map[string]int32 {
+	out := map[string]int32{"MAX_PARALLEL_APPS": t.Waiting[state.AttemptParked], "AM_LIMIT": t.Waiting[state.AttemptPending],
+		"AM_NOT_PLACED": t.Unplaced, "AM_NOT_REGISTERED": t.Waiting[state.AttemptActive] - t.Unplaced}
+	for at, n := range t.Waiting {
+		switch state.AttemptState(at) {
+		case state.AttemptParked, state.AttemptPending, state.AttemptActive:
+		default:
+			out["NO_ATTEMPT"] += n
+		}
+	}
+	return out
+}
+
+func (g *gauges) apps() {
+	for slot := range g.v.State.Queues.Cap() { // 0: of queues that are gone
+		t, path := g.v.Summary().Queue(slot), g.v.QueuePath(slot)
+		for s := yarn.AppSubmitted; s <= yarn.AppKilled; s++ {
+			if n := t.ByState[s]; n > 0 {
+				g.set(descApps, float64(n), path, s.String())
+			}
+		}
+		for what, n := range waitingFor(&t) { // the registry sorts
+			if n > 0 {
+				g.set(descWaiting, float64(n), path, what)
+			}
+		}
+	}
+}
+
+func (g *gauges) queues() {
+	n := g.v.QueueSums()
+	g.v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		g.queue(q, "used", q.Used)
+		g.queue(q, "reserved", q.Reserved)
+		g.queue(q, "pending", q.Pending)
+		i := g.v.Configured(q.Path)
+		if i < 0 {
+			return true
+		}
+		g.queue(q, "guaranteed", g.v.Tree.Capacities[i].EffMin)
+		g.queue(q, "max", g.v.Tree.Capacities[i].EffMax)
+		if q.Leaf {
+			g.set(descAMRatio, g.amRatio(slot, q, i, n), q.Path)
+		}
+		return true
+	})
+}
+
+func (g *gauges) queue(q *state.Queue, kind string, r yarn.Resource) {
+	for i, name := range g.v.Kinds {
+		g.set(descQueue, float64(r[i]), q.Path, "", name, kind)
+	}
+}
+
+func (g *gauges) amRatio(slot uint32, q *state.Queue, i int, n *view.QueueSums) float64 {
+	limit := g.v.AMLimit(slot, i, n)
+	share := g.v.Conf.Calculator.DivideShare(g.v.Tree.Cluster, q.AMUsed, limit)
+	f, _ := new(big.Rat).SetFrac(new(big.Int).SetUint64(share), big.NewInt(1<<32)).Float64()
+	return f
+}
+
+var ageBuckets = []float64{1, 5, 15, 60, 300, 600, 1800, 3600, 14400, 86400}
+
+func (g *gauges) reservations() {
+	byQueue, buckets := map[string]int{}, map[float64]uint64{}
+	for _, b := range ageBuckets {
+		buckets[b] = 0
+	}
+	var sum float64
+	var idle yarn.Resource
+	g.v.State.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		byQueue[g.v.QueuePath(g.v.State.Apps.Get(r.App).Queue)]++
+		age := float64(max(g.v.State.Meta.NowMillis-r.MadeMillis, 0)) / 1000
+		sum += age
+		for _, b := range ageBuckets {
+			if age <= b {
+				buckets[b]++
+			}
+		}
+		idle = idle.Add(yarn.ComponentMax(g.v.State.Nodes.Get(r.Node).Unallocated(), yarn.Resource{}))
+		return true
+	})
+	g.v.State.Queues.Each(func(_ uint32, q *state.Queue) bool {
+		if q.Leaf {
+			g.set(descReserved, float64(byQueue[q.Path]), q.Path)
+		}
+		return true
+	})
+	g.out <- prometheus.MustNewConstHistogram(descAge, uint64(g.v.State.Reservations.Len()), sum, buckets)
+	for i, name := range g.v.Kinds {
+		g.set(descIdle, float64(idle[i]), name)
+	}
+	for cause, n := range g.v.State.Meta.Cancelled {
+		if cause > 0 && cause <= int(yarn.CancelOperator) {
+			g.out <- prometheus.MustNewConstMetric(descCancelled, prometheus.CounterValue, float64(n), yarn.CancelCause(cause).String())
+		}
+	}
+}
+
+func (g *gauges) nodes() {
+	counts := map[yarn.NodeState]int{}
+	var largest yarn.Resource
+	g.v.State.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		counts[n.State]++
+		if n.State == yarn.NodeRunning && n.Reservation == 0 {
+			largest = yarn.ComponentMax(largest, n.Unallocated())
+		}
+		return true
+	})
+	for s := yarn.NodeRunning; s <= yarn.NodeShutdown; s++ {
+		g.set(descNodes, float64(counts[s]), s.String(), "")
+	}
+	for i, name := range g.v.Kinds {
+		g.set(descLargest, float64(largest[i]), name, "")
+	}
+}

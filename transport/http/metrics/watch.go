@@ -1,0 +1,193 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/http/view"
+	"rmd/yarn"
+)
+
+func typeName(in input.Input) string { return fmt.Sprintf("%T", in) }
+
+// held is what a reservation's end needs to know of its beginning.
+type held struct {
+	queue string
+	app   uint32
+	first bool // it will be the application's first container
+}
+
+// Reader is the committed state and what is applied to it.
+type Reader interface {
+	Fork() (st *state.State, index uint64)
+	Watch(after uint64) (view.Subscription, error)
+}
+
+// Watch counts what is applied, until the context ends. What it misses when it is
+// too slow is missing in the counters, which then go on.
+func (m *Metrics) Watch(ctx context.Context, r Reader, log hclog.Logger) {
+	reservations := map[uint64]held{}
+	for ctx.Err() == nil {
+		err := m.watchOnce(ctx, r, reservations)
+		if ctx.Err() != nil {
+			return
+		}
+		log.Debug("watch for the metrics starts again", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(watchPause):
+		}
+	}
+}
+
+// watchPause is the least time between two watches.
+const watchPause = 100 * time.Millisecond
+
+func (m *Metrics) watchOnce(ctx context.Context, r Reader, reservations map[uint64]held) error {
+	sub, err := r.Watch(0)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	st, _ := r.Fork()
+	clear(reservations)
+	st.Reservations.Each(func(_ uint32, k *state.Reservation) bool {
+		reservations[k.Number] = heldOf(st, k.App, k.Container)
+		return true
+	})
+	t := tally{m: m, fork: r.Fork, reservations: reservations}
+	for {
+		b, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		t.count(b)
+	}
+}
+
+func heldOf(st *state.State, app uint32, number uint64) held {
+	a := st.Apps.Get(app)
+	return held{queue: queueOf(st, a), app: a.ID.Seq, first: firstContainer(a.Attempt, number)}
+}
+
+func queueOf(st *state.State, a *state.App) string {
+	if !st.Queues.Has(a.Queue) {
+		return ""
+	}
+	return st.Queues.Get(a.Queue).Path
+}
+
+// firstContainer says whether a number is the first of an application's first
+// attempt; the epoch stands above the sequence.
+func firstContainer(attempt uint32, number uint64) bool {
+	return attempt == 1 && number&(1<<40-1) == 1
+}
+
+// tally counts batches. Few events need the state: a fork for each batch would
+// make every replica copy all that the next one changes.
+type tally struct {
+	m            *Metrics
+	fork         func() (*state.State, uint64)
+	reservations map[uint64]held
+
+	kinds  [maxKind]prometheus.Counter // by event number, as they are met
+	events [maxKind]int                // of the batch
+}
+
+// maxKind is above every event number that a counter is kept for.
+const maxKind = 128
+
+// count notes the events of a batch.
+func (t *tally) count(b view.Batch) {
+	for _, e := range b.Events {
+		k := e.Kind()
+		if k >= maxKind {
+			t.m.events.WithLabelValues(k.String()).Inc()
+			continue
+		}
+		t.events[k]++
+		switch e := e.(type) {
+		case *event.ContainerAllocated:
+			if firstContainer(1, e.Number) { // or of a later attempt
+				t.allocated(e, b.NowMillis)
+			}
+		case *event.ReservationMade, *event.ReservationFulfilled, *event.ReservationCancelled:
+			t.reserved(e, b.NowMillis)
+		}
+	}
+	for k, n := range t.events {
+		if n == 0 {
+			continue
+		}
+		if t.kinds[k] == nil {
+			t.kinds[k] = t.m.events.WithLabelValues(event.Kind(k).String())
+		}
+		t.kinds[k].Add(float64(n))
+		t.events[k] = 0
+	}
+}
+
+func (t *tally) allocated(e *event.ContainerAllocated, now int64) {
+	st, _ := t.fork()
+	if slot := st.App(e.App); slot != 0 && firstContainer(st.Apps.Get(slot).Attempt, e.Number) {
+		t.m.waited(st, slot, now)
+	}
+}
+
+// reserved notes what became of a reservation.
+func (t *tally) reserved(e event.Event, now int64) {
+	st, _ := t.fork()
+	switch e := e.(type) {
+	case *event.ReservationMade:
+		if slot := st.App(e.App); slot != 0 {
+			t.reservations[e.Reservation] = heldOf(st, slot, e.Number)
+		}
+		t.m.reservations.WithLabelValues(t.reservations[e.Reservation].queue, "made").Inc()
+	case *event.ReservationFulfilled:
+		h := t.reservations[e.Reservation]
+		delete(t.reservations, e.Reservation)
+		t.m.reservations.WithLabelValues(h.queue, "fulfilled").Inc()
+		if slot := st.App(h.app); slot != 0 && h.first {
+			t.m.waited(st, slot, now)
+		}
+	case *event.ReservationCancelled:
+		outcome := "cancelled"
+		if e.Cause == yarn.CancelExchanged {
+			outcome = "moved"
+		}
+		t.m.reservations.WithLabelValues(t.reservations[e.Reservation].queue, outcome).Inc()
+		delete(t.reservations, e.Reservation)
+	}
+}
+
+// waited notes how long an application waited for its first container.
+func (m *Metrics) waited(st *state.State, slot uint32, now int64) {
+	a := st.Apps.Get(slot)
+	size := "small"
+	for at := a.Containers; at != 0; {
+		k := st.Containers.Get(at)
+		if firstContainer(k.Attempt, k.Number) && overHalfNode(st, k.Size) {
+			size = "large"
+		}
+		at = k.NextOfApp()
+	}
+	m.appWait.WithLabelValues(queueOf(st, a), size).Observe(float64(max(now-a.SubmittedMillis, 0)) / 1000)
+}
+
+// overHalfNode says whether a size is more than half of an average usable node
+// in some kind.
+func overHalfNode(st *state.State, size yarn.Resource) bool {
+	for i, v := range size {
+		if total := st.Meta.Cluster[i]; total > 0 && 2*v*int64(st.Meta.UsableNodes) > total {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,224 @@
+// Package problem turns errors into the answers of the API: a code, what is wrong, what
+// to do about it, and the HTTP status. The table statuses is the one place where codes
+// become statuses.
+package problem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/scheduler/input"
+	"rmd/transport/http/v1/api"
+)
+
+// statuses maps every code to its HTTP status: the door's own, the planner's
+// and the cluster's. A refusal that is not listed is 409: understood, and not
+// done in this state.
+var statuses = map[string]int{
+	api.CodeNotFound:         http.StatusNotFound,
+	api.CodeMethodNotAllowed: http.StatusMethodNotAllowed,
+	api.CodeInvalidRequest:   http.StatusBadRequest,
+	api.CodeUnknownField:     http.StatusBadRequest,
+	api.CodeTooLarge:         http.StatusRequestEntityTooLarge,
+	api.CodeUnsupportedMedia: http.StatusUnsupportedMediaType,
+	api.CodeNotAllowed:       http.StatusForbidden,
+	api.CodeHostNotAllowed:   http.StatusMisdirectedRequest,
+	api.CodeUnauthenticated:  http.StatusUnauthorized,
+	api.CodeTooManyRequests:  http.StatusTooManyRequests,
+	api.CodeNoLeader:         http.StatusServiceUnavailable,
+	api.CodeNotReady:         http.StatusServiceUnavailable,
+	api.CodeBusy:             http.StatusServiceUnavailable,
+	api.CodeTimedOut:         http.StatusGatewayTimeout,
+	api.CodeTooOld:           http.StatusGone,
+	api.CodeNotAvailable:     http.StatusNotImplemented,
+	api.CodeInternal:         http.StatusInternalServerError,
+
+	string(input.NoSuchApplication): http.StatusNotFound,
+	string(input.NoSuchAttempt):     http.StatusNotFound,
+	string(input.NoSuchNode):        http.StatusNotFound,
+	string(input.NoSuchQueue):       http.StatusNotFound,
+	string(input.NoSuchReservation): http.StatusNotFound,
+	string(input.NoSuchVersion):     http.StatusNotFound,
+	string(input.NoSuchToken):       http.StatusNotFound,
+	string(input.InvalidAsk):        http.StatusBadRequest,
+	string(input.InvalidQueues):     http.StatusUnprocessableEntity,
+	string(input.NeverFits):         http.StatusUnprocessableEntity,
+	string(input.VersionConflict):   http.StatusPreconditionFailed,
+	string(input.TokenInvalid):      http.StatusForbidden,
+	string(input.TokenUsed):         http.StatusForbidden,
+	string(input.TokenExpired):      http.StatusForbidden,
+
+	"NO_SUCH_REPLICA":   http.StatusNotFound,
+	"OUT_OF_RANGE":      http.StatusBadRequest,
+	"TIMEOUT":           http.StatusGatewayTimeout,
+	"PEER_UNREACHABLE":  http.StatusBadGateway,
+	"VERSION":           http.StatusBadGateway,
+	"SNAPSHOT_DAMAGED":  http.StatusUnprocessableEntity,
+	"DISK_FULL":         http.StatusInsufficientStorage,
+	"REMOVED":           http.StatusGone,
+	"CLIENT_GONE":       499,
+	"VERSION_TOO_OLD":   http.StatusConflict,
+	"WOULD_LOSE_QUORUM": http.StatusConflict,
+}
+
+// Status is the HTTP status of a code.
+func Status(code string) int {
+	if s, ok := statuses[code]; ok {
+		return s
+	}
+	return http.StatusConflict
+}
+
+// New makes an answer of a code, what is wrong, and what to do about it.
+func New(code, what, do string, details ...string) *api.Error {
+	return &api.Error{Code: code, Message: what, Remedy: do, Details: details, Status: Status(code)}
+}
+
+// Invalid is a request that cannot be understood.
+func Invalid(what, do string, details ...string) *api.Error {
+	return New(api.CodeInvalidRequest, what, do, details...)
+}
+
+// NotAvailable says that this replica was started without a part.
+func NotAvailable(what string) *api.Error {
+	return New(api.CodeNotAvailable, what+" is not available on this replica", "ask another replica, or start this one with it")
+}
+
+// refuser is an error that explains itself by code, what and what to do.
+type refuser interface {
+	Refusal() (code, what, do string)
+}
+
+// coder is an error with a stable code whose text is CODE: what; what to do.
+type coder interface {
+	error
+	ErrorCode() string
+}
+
+// outcomeUnknown is what a write that timed out may have done.
+const outcomeUnknown = "the outcome is unknown: the change may have been made, may still be made, or never"
+
+// Translator turns any error into an answer.
+type Translator struct {
+	// RefusalOf turns errors of other packages into answers; nil, or nil from it, means
+	// that it does not know the error.
+	RefusalOf func(error) *api.Error
+	// Initialized says whether the replica belongs to a cluster.
+	Initialized func() bool
+	Logger      hclog.Logger
+}
+
+// Of is the answer to an error; write says that the request may have changed something.
+func (t *Translator) Of(err error, write bool) *api.Error {
+	e := t.known(err, write)
+	if e.Code != api.CodeNoLeader {
+		return e
+	}
+	if !t.Initialized() {
+		return NotInitialized()
+	}
+	return e
+}
+
+// NotInitialized is why a replica of no cluster yet has no leader.
+func NotInitialized() *api.Error {
+	return New(CodeNotInitialized, "the cluster is not initialized yet", "run \"rmd cluster init\" on one replica, or \"rmd cluster join\" to enter one")
+}
+
+// CodeNotInitialized says that the replica belongs to no cluster yet.
+const CodeNotInitialized = "NOT_INITIALIZED"
+
+func (t *Translator) known(err error, write bool) *api.Error {
+	var done *api.Error
+	var fault *input.Fault
+	var body *http.MaxBytesError
+	var old *TooOldError
+	if t.RefusalOf != nil {
+		if e := t.RefusalOf(err); e != nil {
+			return complete(e)
+		}
+	}
+	switch {
+	case errors.As(err, &done):
+		return complete(done)
+	case errors.As(err, &fault):
+		return New(string(fault.Reason), fault.What, fault.Do, fault.Details...)
+	case errors.As(err, &old):
+		return New(api.CodeTooOld, old.Error(), "start from the oldest index", "oldest="+strconv.FormatUint(old.Oldest, 10))
+	case errors.Is(err, ErrResync):
+		return New(api.CodeTooOld, err.Error(), "start again from what is kept")
+	case errors.As(err, &body):
+		return New(api.CodeTooLarge, "the body is longer than "+strconv.FormatInt(body.Limit, 10)+" bytes", "send less at once")
+	case errors.Is(err, context.DeadlineExceeded) && write:
+		return New(api.CodeTimedOut, outcomeUnknown, "look at the state, or repeat the call with the same "+api.HeaderKey)
+	case errors.Is(err, context.DeadlineExceeded):
+		return New(api.CodeTimedOut, "no answer in time", "ask again, or without ?consistent and ?min_index for what this replica has")
+	case errors.Is(err, context.Canceled):
+		return New("CLIENT_GONE", "the caller went away", "")
+	case errors.Is(err, ErrNoLeader):
+		return New(api.CodeNoLeader, "no leader is known", "wait for an election, or see \"rmd cluster status\"")
+	}
+	return t.coded(err)
+}
+
+// coded looks for errors that carry their own code.
+func (t *Translator) coded(err error) *api.Error {
+	var r refuser
+	if errors.As(err, &r) {
+		code, what, do := r.Refusal()
+		return New(code, what, do)
+	}
+	var c coder
+	if errors.As(err, &c) {
+		switch c.ErrorCode() {
+		case "UNKNOWN_OUTCOME":
+			return New(api.CodeTimedOut, outcomeUnknown, "look at the state, or repeat the call with the same "+api.HeaderKey)
+		case "NOT_LEADER", "STANDBY":
+			return New(api.CodeNoLeader, "no leader took the call", "wait for an election, or see \"rmd cluster status\"")
+		}
+		what := strings.TrimPrefix(c.Error(), c.ErrorCode()+": ")
+		what, do, _ := strings.Cut(what, "; ")
+		e := New(c.ErrorCode(), what, do)
+		if r, ok := c.(interface{ RetryAfterMillis() int64 }); ok {
+			e.RetryAfterMillis = r.RetryAfterMillis()
+		}
+		return e
+	}
+	t.Logger.Error("request failed", "error", err)
+	return New(api.CodeInternal, err.Error(), "see the log of this replica")
+}
+
+// complete fills in a status that was left out.
+func complete(e *api.Error) *api.Error {
+	if e.Status == 0 {
+		c := *e
+		c.Status = Status(e.Code)
+		return &c
+	}
+	return e
+}
+
+// ErrResync says that a watcher has missed batches and must start anew.
+var ErrResync = errors.New("watcher was too slow, batches are missing")
+
+// ErrNoLeader says that no leader is known, or was found in time.
+var ErrNoLeader = errors.New("no leader")
+
+// TooOldError says that history before Oldest is not kept: a watch may start
+// after it, the log with it.
+type TooOldError struct{ Oldest uint64 }
+
+func (e *TooOldError) Error() string {
+	return fmt.Sprintf("history before index %d is not kept", e.Oldest)
+}
+
+// NoQueues answers when the cluster has no configuration yet.
+func NoQueues() error {
+	return New(CodeNotInitialized, "the cluster has no queue configuration yet", "run \"rmd cluster init\" on one replica")
+}

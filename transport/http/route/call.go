@@ -1,0 +1,336 @@
+package route
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+	"rmd/yarn"
+)
+
+// Call is one request on its way through a handler.
+type Call struct {
+	W     http.ResponseWriter
+	R     *http.Request
+	Route *Route
+	Args  map[string]string // of the pattern's names
+	Query url.Values
+
+	mux  *Mux
+	body []byte
+	have bool // the body has been read
+	// audited says that what came of it is recorded, or need not be.
+	audited bool
+}
+
+// NewCall is the call of a request.
+func (m *Mux) NewCall(w http.ResponseWriter, r *http.Request) *Call {
+	return &Call{W: w, R: r, mux: m}
+}
+
+// Flag says whether a query parameter is set: present, and not "false" or "0".
+func (c *Call) Flag(name string) bool {
+	if !c.Query.Has(name) {
+		return false
+	}
+	v := c.Query.Get(name)
+	return v != "false" && v != "0"
+}
+
+// Number reads a query parameter; def when it is absent.
+func (c *Call) Number(name string, def uint64) (uint64, error) {
+	v := c.Query.Get(name)
+	if v == "" {
+		return def, nil
+	}
+	n, err := strconv.ParseUint(v, 10, 63)
+	if err != nil {
+		return 0, problem.Invalid(fmt.Sprintf("%s=%q is not a whole number", name, v), "give digits only")
+	}
+	return n, nil
+}
+
+// Limit reads the page size; 0 is no limit.
+func (c *Call) Limit() (int, error) {
+	n, err := c.Number("limit", 0)
+	if err != nil {
+		return 0, err
+	}
+	if c.Query.Has("limit") && n == 0 || n > 1_000_000 {
+		return 0, problem.Invalid("limit is out of range", "give 1 to 1000000, or leave it out for everything")
+	}
+	return int(n), nil
+}
+
+// Raw reads the whole body, within the limits.
+func (c *Call) Raw() ([]byte, error) {
+	if c.have {
+		return c.body, nil
+	}
+	rc := http.NewResponseController(c.W)
+	_ = rc.SetReadDeadline(time.Now().Add(c.mux.cfg.BodyTimeout)) // a recorder in tests has none
+	b, err := io.ReadAll(http.MaxBytesReader(c.W, c.R.Body, c.mux.cfg.MaxBodyBytes))
+	_ = rc.SetReadDeadline(time.Time{})
+	if err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return nil, err
+		}
+		return nil, problem.Invalid("the body could not be read: "+err.Error(), "send it whole")
+	}
+	c.body, c.have = b, true
+	return b, nil
+}
+
+// Media is the content type without its parameters.
+func (c *Call) Media() string {
+	t, _, err := mime.ParseMediaType(c.R.Header.Get("Content-Type"))
+	if err != nil {
+		return c.R.Header.Get("Content-Type")
+	}
+	return t
+}
+
+// Read decodes the JSON body into v, strictly. No body is an empty document.
+func (c *Call) Read(v any) error {
+	b, err := c.Raw()
+	if err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil
+	}
+	switch t := c.Media(); t {
+	case "", "application/json", "application/x-www-form-urlencoded": // the last is what curl -d says
+	default:
+		return problem.New(api.CodeUnsupportedMedia, t+" is not taken here", "send application/json")
+	}
+	if err := CheckDepth(b); err != nil {
+		return err
+	}
+	return decodeStrict(b, v)
+}
+
+// decodeStrict decodes JSON and names what it does not know.
+func decodeStrict(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			name = strings.Trim(name, `"`)
+			known := fieldNames(v)
+			return problem.New(api.CodeUnknownField, fmt.Sprintf("unknown field %q", name), "known fields: "+strings.Join(known, ", "), name)
+		}
+		var typed *json.UnmarshalTypeError
+		if errors.As(err, &typed) && typed.Field != "" {
+			return problem.Invalid(fmt.Sprintf("field %q cannot be a %s", typed.Field, typed.Value), "give a "+typed.Type.String(), typed.Field)
+		}
+		return problem.Invalid("the body is not the JSON document expected: "+strings.TrimPrefix(err.Error(), "json: "), "see the documentation of this path")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return problem.Invalid("there is more after the JSON document", "send one document")
+	}
+	return nil
+}
+
+// key reads the idempotency key.
+func (c *Call) key() (string, error) {
+	k := c.R.Header.Get(api.HeaderKey)
+	if k == "" {
+		return "", nil
+	}
+	client, seq, ok := strings.Cut(k, "/")
+	if _, err := strconv.ParseUint(seq, 10, 64); !ok || err != nil || client == "" || len(k) > 160 || strings.ContainsAny(k, " \t") {
+		return "", problem.Invalid(fmt.Sprintf("%s %q is not CLIENT/SEQUENCE", api.HeaderKey, k), "send for instance laptop-7f3a/12")
+	}
+	return k, nil
+}
+
+// bodyHash tells calls with one key apart: method, path, query and body.
+func (c *Call) bodyHash() uint64 {
+	h := fnv.New64a()
+	for _, part := range [][]byte{[]byte(c.R.Method), []byte(c.R.URL.EscapedPath()), []byte(c.R.URL.RawQuery), c.body} {
+		h.Write(part)
+		h.Write([]byte{0})
+	}
+	return h.Sum64()
+}
+
+// Do submits an input and returns its reply, or its refusal.
+func Do[R input.Reply](c *Call, in input.Input) (R, uint64, error) {
+	var none R
+	if _, err := c.Raw(); err != nil {
+		return none, 0, err
+	}
+	key, err := c.key()
+	if err != nil {
+		return none, 0, err
+	}
+	req := input.Request{Key: key, Input: in}
+	if key == "" && needsKey(in) {
+		req.Key = c.mux.ownKey()
+	}
+	if req.Key != "" {
+		req.BodyHash = c.bodyHash()
+	}
+	c.audited = c.audited || input.Operation(in) != ""
+	ctx, cancel := context.WithTimeout(c.R.Context(), c.mux.cfg.WriteTimeout)
+	defer cancel()
+	reply, index, err := c.mux.cfg.Submitter.Do(ctx, req)
+	if err != nil {
+		c.mux.cfg.Count(in, "error")
+		c.AuditInput(in, err)
+		return none, 0, err
+	}
+	if f := reply.Refused(); f != nil {
+		c.mux.cfg.Count(in, "refused")
+		c.AuditInput(in, f)
+		return none, 0, f
+	}
+	c.mux.cfg.Count(in, "ok")
+	view.Release(c.R)
+	c.AuditInput(in, nil)
+	r, ok := reply.(R)
+	if !ok {
+		return none, 0, fmt.Errorf("reply of type %T to input %d", reply, in.Kind())
+	}
+	c.SetIndex(index)
+	return r, index, nil
+}
+
+// needsKey says whether an input would do its work twice when the frontend repeats
+// it: all others carry identities that make repetition harmless.
+func needsKey(in input.Input) bool {
+	sub, ok := in.(*input.SubmitApplication)
+	return ok && sub.ID.Seq == 0 && !sub.DryRun
+}
+
+// Done answers a write that has nothing more to say.
+func (c *Call) Done(in input.Input) error {
+	_, index, err := Do[*input.Done](c, in)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, api.Done{Index: index})
+}
+
+// SetIndex says at which index of the log the answer is.
+func (c *Call) SetIndex(index uint64) {
+	c.W.Header().Set(api.HeaderIndex, strconv.FormatUint(index, 10))
+}
+
+// JSON writes a document. A HEAD request gets its headers only, by net/http.
+func (c *Call) JSON(status int, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	h := c.W.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(b)+1))
+	c.W.WriteHeader(status)
+	_, _ = c.W.Write(append(b, '\n')) // a client that is gone is no error of ours
+	return nil
+}
+
+// Who names the caller for what is recorded.
+func (c *Call) Who() string { return c.mux.cfg.Guard.Who(c.R) }
+
+// User is the YARN user that the call acts as.
+func (c *Call) User() string { return c.mux.cfg.Guard.User(c.R) }
+
+// Fork returns the state to answer from, under the read rules: what the replica
+// has; or, with ?consistent, at least what the verified leader had committed;
+// or, with ?min_index=N, at least N. It sets the headers that say which it is.
+func (c *Call) Fork() (*state.State, uint64, error) {
+	ctx, cancel := context.WithTimeout(c.R.Context(), c.mux.cfg.ReadTimeout)
+	defer cancel()
+	waited, err := c.await(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	st, index := c.mux.cfg.Views.Fork(c.R)
+	if waited {
+		st, index = c.mux.cfg.Views.Refork(c.R)
+	}
+	c.ReadHeaders(index)
+	return st, index, nil
+}
+
+// await waits for the index that the read rules ask for, and says whether they
+// asked for one.
+func (c *Call) await(ctx context.Context) (bool, error) {
+	least, err := c.Number("min_index", 0)
+	if err != nil {
+		return false, err
+	}
+	if c.Flag("consistent") {
+		index, err := c.mux.cfg.Consensus.ReadIndex(ctx)
+		if err != nil {
+			return false, err
+		}
+		least = max(least, index)
+	}
+	if least == 0 {
+		return false, nil
+	}
+	return true, c.mux.cfg.Reader.WaitApplied(ctx, least)
+}
+
+// ReadHeaders say who answers, and at which index.
+func (c *Call) ReadHeaders(index uint64) {
+	c.SetIndex(index)
+	c.RoleHeaders()
+}
+
+// RoleHeaders say who answers, and how long ago it heard the leader.
+func (c *Call) RoleHeaders() {
+	h := c.W.Header()
+	h.Set(api.HeaderRole, c.mux.cfg.Consensus.Role())
+	if d := c.mux.cfg.Consensus.Staleness(); d >= 0 {
+		h.Set(api.HeaderStaleness, strconv.FormatInt(d.Milliseconds(), 10))
+	}
+	h.Set("Cache-Control", "no-store")
+}
+
+// View returns the state to answer from, with what it takes to show it.
+func (c *Call) View() (*view.View, error) {
+	st, index, err := c.Fork()
+	if err != nil {
+		return nil, err
+	}
+	return c.mux.cfg.Views.At(st, index), nil
+}
+
+// ownApp refuses the role submit the applications of others.
+func (c *Call) ownApp() error {
+	if auth.Of(c.R).Role != yarn.RoleSubmit || c.Route.access.Least != yarn.RoleSubmit || c.Args["id"] == "" {
+		return nil
+	}
+	id, err := yarn.ParseApplicationID(c.Args["id"])
+	if err != nil {
+		return problem.Invalid(err.Error(), "copy an id from \"rmd app list\"")
+	}
+	st, _ := c.mux.cfg.Reader.Fork()
+	slot := st.AppByID(id)
+	if slot == 0 {
+		return nil // the planner says so, or knows it and this replica does not yet
+	}
+	return auth.MayActAs(c.R, st.NameOf(st.Apps.Get(slot).User))
+}

@@ -1,0 +1,237 @@
+// Package route takes a request to its handler: the table of routes with the role that
+// each needs, the call with its parameters and body, inputs with idempotency keys, and the
+// audit of administrators' calls. The rooms v1, yarn and metrics hand their routes to one
+// Mux, which the pages call too.
+package route
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/scheduler/input"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+)
+
+// Submitter takes inputs to the leader's sequencer, from whichever replica this is.
+// It returns when this replica has applied the index.
+type Submitter interface {
+	Do(ctx context.Context, req input.Request) (input.Reply, uint64, error)
+}
+
+// Consensus is how this replica stands, and the leader's commit index.
+type Consensus interface {
+	// Role is leader, follower or candidate.
+	Role() string
+	// Staleness is the time since this replica heard the leader: 0 on the
+	// leader, negative when it never has.
+	Staleness() time.Duration
+	// ReadIndex is the verified leader's commit index.
+	ReadIndex(ctx context.Context) (uint64, error)
+}
+
+// Config is what a Mux needs.
+type Config struct {
+	Logger    hclog.Logger
+	Views     *view.Source
+	Reader    view.Reader
+	Submitter Submitter
+	Consensus Consensus
+	Guard     *auth.Guard
+	Problems  *problem.Translator
+	// Count notes an input; result is ok, refused or error.
+	Count func(in input.Input, result string)
+
+	BodyTimeout  time.Duration // to receive a body
+	ReadTimeout  time.Duration // for a read to be answered
+	WriteTimeout time.Duration // for a write to be answered
+	MaxBodyBytes int64
+}
+
+// Mux holds the routes of all rooms. Add them all before it serves.
+type Mux struct {
+	cfg      Config
+	log      hclog.Logger
+	routes   []Route
+	origin   *http.CrossOriginProtection
+	refusals *refusals
+
+	// Idempotency keys for calls that came without one and are not harmless to repeat.
+	keyPrefix string
+	keySeq    atomic.Uint64
+
+	mu     sync.Mutex
+	closed bool
+	audits sync.WaitGroup // records that are written beside the answers
+}
+
+// New makes a mux without routes.
+func New(cfg Config) (*Mux, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return nil, fmt.Errorf("http: draw a key prefix: %w", err)
+	}
+	return &Mux{cfg: cfg, log: cfg.Logger, origin: http.NewCrossOriginProtection(), refusals: newRefusals(), keyPrefix: "rest-" + hex.EncodeToString(b[:])}, nil
+}
+
+// Add takes routes in. Of two that match, the first is taken.
+func (m *Mux) Add(routes ...Route) {
+	for _, t := range routes {
+		t.setAccess()
+		t.segs = strings.Split(strings.Trim(t.Pattern, "/"), "/")
+		m.routes = append(m.routes, t)
+	}
+}
+
+// Routes are all routes, in order.
+func (m *Mux) Routes() []Route { return m.routes }
+
+// Close has refusals recorded no more. Wait then waits for the records that are being
+// written.
+func (m *Mux) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+}
+
+// Wait waits for the records of the audit that are being written.
+func (m *Mux) Wait() { m.audits.Wait() }
+
+// ownKey makes an idempotency key for a call that came without one.
+func (m *Mux) ownKey() string {
+	return m.keyPrefix + "/" + strconv.FormatUint(m.keySeq.Add(1), 10)
+}
+
+// SameSite refuses a request by which the page of another site would change something.
+func (m *Mux) SameSite(r *http.Request) error {
+	if err := m.origin.Check(r); err != nil {
+		return auth.OtherSite()
+	}
+	return nil
+}
+
+// Serve finds a call's route and runs it.
+func (m *Mux) Serve(c *Call) (err error) {
+	if c.Route, c.Args, err = m.find(c.R); err != nil {
+		return err
+	}
+	return m.dispatch(c)
+}
+
+// dispatch admits a call and hands it to its route.
+func (m *Mux) dispatch(c *Call) error {
+	var err error
+	if c.Query, err = url.ParseQuery(c.R.URL.RawQuery); err != nil {
+		return problem.Invalid("the query is not well-formed: "+err.Error(), "escape it as RFC 3986 says")
+	}
+	if c.Route.Class != auth.ClassRead {
+		if err := m.SameSite(c.R); err != nil {
+			return err
+		}
+	}
+	err = m.cfg.Guard.Admit(c.R, c.Route.Access())
+	if err == nil {
+		err = c.ownApp()
+	}
+	if err == nil {
+		err = c.Route.checkQuery(c.Query)
+	}
+	if err == nil {
+		err = c.Route.Handle(c)
+	}
+	c.auditRefused(err)
+	return err
+}
+
+// Refuse turns an error into the answer of a call, and sets its headers.
+func (m *Mux) Refuse(c *Call, err error) *api.Error {
+	e := m.cfg.Problems.Of(err, c.R.Method != http.MethodGet && c.R.Method != http.MethodHead)
+	h := c.W.Header()
+	for _, name := range []string{"Content-Length", "ETag"} {
+		h.Del(name)
+	}
+	c.RoleHeaders()
+	switch {
+	case e.Code == api.CodeMethodNotAllowed:
+		h.Set("Allow", strings.Join(e.Details, ", "))
+	case e.Status == http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Bearer realm="rmd"`)
+	case e.RetryAfterMillis > 0:
+		h.Set("Retry-After", strconv.FormatInt((e.RetryAfterMillis+999)/1000, 10))
+	case e.Status == http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	}
+	return e
+}
+
+// Fail answers a call with an error as a document.
+func (m *Mux) Fail(c *Call, err error) {
+	e := m.Refuse(c, err)
+	b, jerr := json.Marshal(e)
+	if jerr != nil {
+		http.Error(c.W, e.Code, e.Status)
+		return
+	}
+	c.W.Header().Set("Content-Type", "application/json")
+	c.W.WriteHeader(e.Status)
+	_, _ = c.W.Write(append(b, '\n'))
+}
+
+// Call makes a call in the name of r, as if it had come in by itself: the same route,
+// admission, limits and audit. The answer is decoded into out.
+func (m *Mux) Call(r *http.Request, method, path string, header map[string]string, body, out any) error {
+	u, err := url.Parse(path)
+	if err != nil {
+		return fmt.Errorf("call %s: %w", path, err)
+	}
+	var b []byte
+	if body != nil {
+		if b, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("call %s: %w", path, err)
+		}
+	}
+	req := r.Clone(r.Context())
+	req.Method, req.URL, req.RequestURI, req.ContentLength = method, u, "", int64(len(b))
+	req.Body, req.Form, req.PostForm, req.MultipartForm = io.NopCloser(bytes.NewReader(b)), nil, nil, nil
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
+	w := &answer{header: http.Header{}}
+	if err := m.Serve(m.NewCall(w, req)); err != nil {
+		return err
+	}
+	if out == nil || w.body.Len() == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(w.body.Bytes(), out); err != nil {
+		return fmt.Errorf("answer of %s: %w", path, err)
+	}
+	return nil
+}
+
+// answer keeps what a call answers.
+type answer struct {
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) WriteHeader(int)             {}
+func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }

@@ -1,0 +1,156 @@
+package route
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/v1/api"
+)
+
+// Handler answers a call, or returns the error to answer with.
+type Handler func(c *Call) error
+
+// Route is one endpoint. In its pattern {name} stands for one segment of the
+// path, {name}:verb for one that ends in an action.
+type Route struct {
+	Method  string
+	Pattern string
+	Class   auth.Class
+	Query   string // the parameters it takes, besides those of every read
+	Handle  Handler
+
+	access auth.Access
+	segs   []string
+}
+
+// Access is what the route needs of its caller.
+func (t *Route) Access() auth.Access { return t.access }
+
+// ReadParams are what every read under /v1 takes.
+const ReadParams = "consistent min_index"
+
+// Get is a read.
+func Get(pattern, query string, h Handler) Route {
+	return Route{Method: http.MethodGet, Pattern: pattern, Class: auth.ClassRead, Query: query + " " + ReadParams, Handle: h}
+}
+
+// Post is a write.
+func Post(pattern, query string, h Handler) Route {
+	return Route{Method: http.MethodPost, Pattern: pattern, Class: auth.ClassWrite, Query: query, Handle: h}
+}
+
+// Put is a write.
+func Put(pattern, query string, h Handler) Route {
+	return Route{Method: http.MethodPut, Pattern: pattern, Class: auth.ClassWrite, Query: query, Handle: h}
+}
+
+// Delete is a write.
+func Delete(pattern, query string, h Handler) Route {
+	return Route{Method: http.MethodDelete, Pattern: pattern, Class: auth.ClassWrite, Query: query, Handle: h}
+}
+
+// Plain is a read that ignores parameters which it does not know, as Hadoop does.
+func Plain(pattern string, h Handler) Route {
+	return Route{Method: http.MethodGet, Pattern: pattern, Class: auth.ClassRead, Query: AnyQuery, Handle: h}
+}
+
+// match returns the values of the pattern's names when the path fits.
+func (t *Route) match(segs []string) (map[string]string, bool) {
+	if len(segs) != len(t.segs) {
+		return nil, false
+	}
+	var args map[string]string
+	for i, want := range t.segs {
+		have := segs[i]
+		end := strings.IndexByte(want, '}')
+		if want == "" || want[0] != '{' || end < 0 {
+			if have != want {
+				return nil, false
+			}
+			continue
+		}
+		value, ok := strings.CutSuffix(have, want[end+1:])
+		if !ok || value == "" {
+			return nil, false
+		}
+		if args == nil {
+			args = map[string]string{}
+		}
+		args[want[1:end]] = value
+	}
+	return args, true
+}
+
+// segments cuts a request's path; ok is false when it is not well-formed.
+func segments(u *url.URL) ([]string, bool) {
+	parts := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	for i, p := range parts {
+		v, err := url.PathUnescape(p)
+		if err != nil {
+			return nil, false
+		}
+		parts[i] = v
+	}
+	return parts, true
+}
+
+// find returns the route of a request. HEAD is answered as GET.
+func (m *Mux) find(r *http.Request) (*Route, map[string]string, error) {
+	segs, ok := segments(r.URL)
+	if !ok {
+		return nil, nil, problem.Invalid("the path is not well-formed", "escape it as RFC 3986 says")
+	}
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	var allowed []string
+	for i := range m.routes {
+		t := &m.routes[i]
+		args, ok := t.match(segs)
+		if !ok {
+			continue
+		}
+		if t.Method == method {
+			return t, args, nil
+		}
+		allowed = append(allowed, t.Method)
+	}
+	if len(allowed) == 0 || (method == http.MethodPost && strings.Contains(segs[len(segs)-1], ":") && !slices.Contains(allowed, http.MethodPost)) {
+		return nil, nil, problem.New(api.CodeNotFound, "there is nothing at "+r.Method+" "+r.URL.Path, "GET / lists what there is")
+	}
+	slices.Sort(allowed)
+	allowed = slices.Compact(allowed)
+	return nil, nil, problem.New(api.CodeMethodNotAllowed, r.URL.Path+" does not take "+r.Method, "use "+strings.Join(allowed, " or "), allowed...)
+}
+
+// checkQuery refuses parameters that the route does not take, so that a filter
+// with a typing error does not silently pass everything.
+func (t *Route) checkQuery(q url.Values) error {
+	if t.Query == AnyQuery {
+		return nil
+	}
+	known := strings.Fields(t.Query)
+	var unknown []string
+	for name := range q { // sorted below
+		if !slices.Contains(known, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
+	do := "it takes none"
+	if len(known) > 0 {
+		do = "it takes " + strings.Join(known, ", ")
+	}
+	return problem.New(api.CodeUnknownField, "unknown query parameter "+strings.Join(unknown, ", "), do, unknown...)
+}
+
+// AnyQuery marks routes that ignore what they do not know, as Hadoop does.
+const AnyQuery = "*"

@@ -1,0 +1,154 @@
+package ui
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/v1/api"
+)
+
+// Addresses of the pages to log in and out.
+const (
+	LoginPath  = "/ui/login"
+	LogoutPath = "/ui/logout"
+)
+
+const loginMax = 16 << 10 // bytes of the form
+
+// Login is the page to log in and out. Everybody may see it.
+type Login struct {
+	guard    *auth.Guard
+	problems *problem.Translator
+	log      hclog.Logger
+	page     *template.Template
+}
+
+// NewLogin makes the page.
+func NewLogin(guard *auth.Guard, problems *problem.Translator, log hclog.Logger) (*Login, error) {
+	page, err := template.ParseFS(Templates(), "login.html")
+	if err != nil {
+		return nil, fmt.Errorf("ui: %w", err)
+	}
+	return &Login{guard: guard, problems: problems, log: log, page: page}, nil
+}
+
+// ServeHTTP answers for both addresses.
+func (l *Login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == LogoutPath {
+		l.serveOut(w, r)
+		return
+	}
+	l.serveIn(w, r)
+}
+
+// loginData is what the page shows to log in and out.
+type loginData struct{ Who, Role, Next, Problem string }
+
+// serveIn shows the form, or takes the token that it sends.
+func (l *Login) serveIn(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		p := auth.Of(r)
+		d := loginData{Next: localPage(r.URL.Query().Get("next"))}
+		if p.Known() {
+			d.Who, d.Role = p.Name, p.Role.String()
+		}
+		l.show(w, http.StatusOK, d)
+	case http.MethodPost:
+		if err := l.logIn(w, r); err != nil {
+			e := l.problems.Of(err, true)
+			l.show(w, e.Status, loginData{Next: localPage(r.PostFormValue("next")), Problem: e.Message + ". " + e.Remedy})
+		}
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		http.Error(w, "use GET or POST", http.StatusMethodNotAllowed)
+	}
+}
+
+// logIn gives the browser a session for a good token.
+func (l *Login) logIn(w http.ResponseWriter, r *http.Request) error {
+	if r.TLS == nil && !auth.Loopback(auth.LocalAddress(r)) {
+		return problem.New(api.CodeNotAllowed, "a token must not cross the network in the open", "use HTTPS (port 8090)")
+	}
+	if l.guard.Mode() == auth.Off {
+		return problem.New(api.CodeNotAvailable, "http.auth is off on this replica", "there is nothing to log in for")
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, loginMax)
+	if err := r.ParseForm(); err != nil {
+		return problem.Invalid("the form could not be read", "send it as the page has it")
+	}
+	if !ownForm(r) {
+		return auth.OtherSite()
+	}
+	secret := strings.TrimSpace(r.PostForm.Get("token"))
+	if secret == "" {
+		return auth.Unauthenticated("no token was given")
+	}
+	p, err := l.guard.LogIn(w, r, secret)
+	if err != nil {
+		var e *api.Error
+		if errors.As(err, &e) {
+			e.Remedy = "\"rmd access token create\" makes one"
+		}
+		return err
+	}
+	l.log.Info("logged in to the pages", "who", p.String(), "role", p.Role.String(), "from", r.RemoteAddr)
+	http.Redirect(w, r, localPage(r.PostForm.Get("next")), http.StatusSeeOther)
+	return nil
+}
+
+// ownForm says whether a form comes from our page as far as the browser tells:
+// logging somebody in as another would be an attack too.
+func ownForm(r *http.Request) bool {
+	return auth.FromOwnPage(r) || r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == ""
+}
+
+// serveOut ends the session of the browser.
+func (l *Login) serveOut(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", "POST")
+		http.Error(w, "use POST", http.StatusMethodNotAllowed)
+		return
+	}
+	if err := l.guard.LogOut(w, r); err != nil {
+		e := l.problems.Of(err, true)
+		http.Error(w, e.Error(), e.Status)
+		return
+	}
+	http.Redirect(w, r, LoginPath, http.StatusSeeOther)
+}
+
+// localPage keeps a page of ours to go to; anything else is the first one.
+func localPage(next string) string {
+	path, _, _ := strings.Cut(next, "?")
+	if !strings.HasPrefix(next, "/ui/") && !strings.HasPrefix(next, "/cluster") || strings.ContainsAny(next, "\\\r\n") || strings.Contains(path, "//") || path == LoginPath {
+		return "/ui/"
+	}
+	return next
+}
+
+const loginPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+func (l *Login) show(w http.ResponseWriter, status int, d loginData) {
+	var b bytes.Buffer
+	if err := l.page.Execute(&b, d); err != nil {
+		l.log.Error("login page not rendered", "error", err)
+		http.Error(w, "the page could not be rendered", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", loginPolicy)
+	h.Set("Referrer-Policy", "same-origin") // a form's Origin would be "null" under no-referrer
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // a client that is gone is no error of ours
+}

@@ -1,0 +1,72 @@
+package ui
+
+import (
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/transport/http/view"
+	"rmd/yarn"
+)
+
+// What an event is about, told at once, is what its document tells.
+func TestSubjectIsTheDocuments(t *testing.T) {
+	st := state.New()
+	key := yarn.SchedulerKey{Priority: 1}
+	size := yarn.NewResource(1024, 1)
+	var story []event.Event
+	apply := func(list ...event.Event) {
+		t.Helper()
+		for _, e := range list {
+			if err := st.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		story = append(story, list...)
+	}
+	conf, err := capacity.Parse(capacity.DefaultProperties())
+	if err != nil {
+		t.Fatal(err)
+	}
+	queues := &event.QueuesConfigured{Version: 1, Kinds: conf.Kinds}
+	for _, q := range conf.Queues {
+		queues.Queues = append(queues.Queues, event.QueueDefinition{Path: q.Path, Leaf: q.Leaf, State: q.State})
+	}
+	for _, p := range conf.Properties() {
+		queues.Properties = append(queues.Properties, event.Property{Name: p.Name, Value: p.Value})
+	}
+	apply(&event.TimeAdvanced{NowMillis: 1}, &event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: 1, Level: 1}, queues,
+		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(4096, 4)},
+		&event.ApplicationSubmitted{App: 1, User: "ann", Queue: "root.train", Unmanaged: true, MaxAttempts: 1},
+		&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1},
+		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 3, Size: size, Relax: true},
+		&event.ContainerAllocated{App: 1, Number: 1, Key: key, Node: 1, Locality: yarn.OffSwitch},
+		&event.ContainerAllocated{App: 1, Number: 2, Key: key, Node: 1, Locality: yarn.OffSwitch},
+		&event.ContainerLaunched{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}},
+		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(4096, 4), Relax: true},
+		&event.ReservationMade{Reservation: 1, App: 1, Number: 3, Key: key, Node: 1},
+		&event.TimeAdvanced{NowMillis: 2})
+	v := view.NewSource(nil).At(st, 1)
+	known := 0
+	for _, e := range story {
+		s, d := subject(v, e), v.Event(e)
+		if !s.Known {
+			continue
+		}
+		known++
+		app, node := "", ""
+		if s.App != 0 {
+			app = v.AppID(s.App).String()
+		}
+		if s.Node != 0 {
+			node = v.NodeID(s.Node)
+		}
+		if app != d.App || node != d.Node {
+			t.Errorf("%s: %+v is not %s at %s", d.Kind, s, d.App, d.Node)
+		}
+	}
+	if known < 8 {
+		t.Errorf("%d events", known)
+	}
+}

@@ -1,0 +1,139 @@
+package ui
+
+import (
+	"context"
+	"errors"
+
+	"rmd/fsm/event"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+)
+
+// The page Replay plays what the log of this replica has recorded: forwards, as
+// fast as one likes, from wherever the log that is kept begins.
+
+// kept is the oldest and the newest index that the log can be played from.
+func (u *UI) kept(ctx context.Context, v *view.View) (first, last uint64, err error) {
+	if u.cfg.Log == nil {
+		return 0, 0, problem.NotAvailable("the log")
+	}
+	_, first, last, err = u.cfg.Log.Entries(ctx, 0, 1)
+	return max(first, 1), min(last, v.Index), err
+}
+
+// forward calls f with each decoded batch of events behind an index, in order,
+// until it returns false or so many entries were read. It says up to where it
+// came; done, that there is nothing more.
+func (u *UI) forward(ctx context.Context, v *view.View, after uint64, most int, f func(e view.LogEntry, b *event.Batch) bool) (at uint64, done bool, err error) {
+	if u.cfg.Log == nil {
+		return 0, true, problem.NotAvailable("the log")
+	}
+	at = after
+	for read, step := 0, recentFirst; read < most; step = min(2*step, recentMost) {
+		entries, _, _, err := u.cfg.Log.Entries(ctx, at+1, step)
+		var old *problem.TooOldError
+		if errors.As(err, &old) {
+			at = old.Oldest - 1
+			continue
+		}
+		if err != nil {
+			return at, false, err
+		}
+		for _, e := range entries {
+			if e.Index > v.Index {
+				return at, true, nil
+			}
+			b, err := event.Decode(e.Data)
+			if e.Type != "events" || err != nil {
+				b = &event.Batch{}
+			}
+			if !f(e, b) {
+				return at, false, nil
+			}
+			at = e.Index
+			read++
+		}
+		if len(entries) == 0 {
+			return at, true, nil
+		}
+	}
+	return at, false, nil
+}
+
+// played is the index that is reached when the log is played from an index on for so many
+// milliseconds of its own time, at most so many entries; the part of that time up to
+// there; and ended, that it goes no further.
+func (u *UI) played(ctx context.Context, v *view.View, from uint64, millis int64, most int) (index uint64, played int64, ended bool, err error) {
+	began := u.timeOf(ctx, v, from)
+	index, ended, err = u.forward(ctx, v, from, most, func(_ view.LogEntry, b *event.Batch) bool {
+		at := batchTime(b)
+		if began == 0 {
+			began = at
+		}
+		if at == 0 || at-began <= millis {
+			played = max(played, at-began)
+			return true
+		}
+		return false
+	})
+	return index, played, ended, err
+}
+
+// timeOf is the state's clock after an entry, as far as those just before it tell.
+func (u *UI) timeOf(ctx context.Context, v *view.View, index uint64) (at int64) {
+	const back = 16
+	after := index - min(index, back)
+	_, _, _ = u.forward(ctx, v, after, back, func(e view.LogEntry, b *event.Batch) bool { // without an answer the next entry tells
+		if e.Index > index {
+			return false
+		}
+		if t := batchTime(b); t != 0 {
+			at = t
+		}
+		return true
+	})
+	return at
+}
+
+// after is the first index behind one whose entry has an event that passes, 0 when there
+// is none among so many entries.
+func (u *UI) after(ctx context.Context, v *view.View, index uint64, most int, pass Pass) (next uint64, err error) {
+	_, _, err = u.forward(ctx, v, index, most, func(e view.LogEntry, b *event.Batch) bool {
+		for _, x := range b.Events {
+			if pass(x.Kind().String(), subject(v, x), func() api.Event { return v.Event(x) }) {
+				next = e.Index
+				return false
+			}
+		}
+		return true
+	})
+	return next, err
+}
+
+// batchTime is when a batch was planned; 0 when it does not move the clock.
+func batchTime(b *event.Batch) int64 {
+	for _, x := range b.Events {
+		if t, ok := x.(*event.TimeAdvanced); ok {
+			return t.NowMillis
+		}
+	}
+	return 0
+}
+
+// historical is the view of the state as it was after an index.
+func (u *UI) historical(ctx context.Context, v *view.View, index uint64) (*view.View, error) {
+	if index >= v.Index {
+		return v, nil
+	}
+	if u.cfg.Past == nil {
+		return nil, problem.NotAvailable("the state at an earlier index")
+	}
+	ctx, cancel := context.WithTimeout(ctx, u.cfg.ReadTimeout)
+	defer cancel()
+	st, err := u.cfg.Past(ctx, index)
+	if err != nil {
+		return nil, err
+	}
+	return u.cfg.Views.Historical(st, index), nil
+}

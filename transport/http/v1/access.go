@@ -1,0 +1,106 @@
+package v1
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+func (s *API) accessRoutes() []route.Route {
+	return []route.Route{
+		route.Get("/v1/access", "", s.showAccess),
+		route.Get("/v1/access/tokens", "", s.listAccessTokens),
+		route.Post("/v1/access/tokens", "", s.createAccessToken),
+		route.Delete("/v1/access/tokens/{name}", "force", s.revokeAccessToken),
+	}
+}
+
+// Access tokens.
+const (
+	accessTokenLife  = 720 * time.Hour
+	accessTokenLeast = time.Second
+)
+
+// showAccess tells the caller who it is here.
+func (s *API) showAccess(c *route.Call) error {
+	st, _ := s.cfg.Reader.Fork()
+	p := auth.Of(c.R)
+	d := api.Access{Role: p.Role.String(), By: "nothing", Auth: s.cfg.Guard.Mode(), Guarded: s.cfg.Guard.Guarded(st) || !auth.OnThisMachine(c.R)}
+	if p.Known() {
+		d.Name, d.By = p.Name, p.By
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+func (s *API) listAccessTokens(c *route.Call) error {
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	now := s.cfg.Guard.Clock(v.State)
+	d := api.AccessTokens{Tokens: []api.AccessToken{}}
+	for _, t := range v.State.Access {
+		d.Tokens = append(d.Tokens, api.AccessToken{Name: t.Name, Role: t.Role.String(), ExpiresMillis: t.ExpiresMillis, Expired: t.Expired(now),
+			CreatedMillis: t.CreatedMillis, ChangedMillis: t.ChangedMillis, By: t.By})
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// createAccessToken draws a token here; only its hash goes into the log. Each
+// call draws a new one, so an idempotency key does not bring an old one back:
+// nobody can.
+func (s *API) createAccessToken(c *route.Call) error {
+	var doc api.AccessTokenRequest
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	role, err := yarn.ParseRole(doc.Role)
+	if err != nil {
+		return problem.Invalid(err.Error(), `send {"name":"ci","role":"operator","ttl":"720h"}`, "role")
+	}
+	ttl := time.Duration(doc.TTL)
+	if ttl == 0 {
+		ttl = accessTokenLife
+	}
+	if ttl < accessTokenLeast {
+		return problem.Invalid("ttl is out of range", "give 1s or more", "ttl")
+	}
+	var raw [tokenBytes]byte
+	if _, err := rand.Read(raw[:]); err != nil {
+		return err
+	}
+	token := auth.TokenPrefix + base64.RawURLEncoding.EncodeToString(raw[:])
+	hash := sha256.Sum256([]byte(token))
+	st, _ := s.cfg.Reader.Fork()
+	in := &input.SetAccessToken{Name: doc.Name, Hash: hash[:], Role: role, ExpiresMillis: s.cfg.Guard.Clock(st) + ttl.Milliseconds(), Who: c.Who(),
+		Replace: doc.Replace, Force: doc.Force}
+	index, err := s.fresh(c, in)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, api.AccessTokenMade{Token: token, Name: doc.Name, Role: role.String(), ExpiresMillis: in.ExpiresMillis, Index: index})
+}
+
+// fresh sends an input that carries a secret's hash through the door, without
+// the caller's idempotency key.
+func (s *API) fresh(c *route.Call, in input.Input) (uint64, error) {
+	c.R.Header.Del(api.HeaderKey)
+	_, index, err := route.Do[*input.Done](c, in)
+	return index, err
+}
+
+func (s *API) revokeAccessToken(c *route.Call) error {
+	if _, err := c.Raw(); err != nil {
+		return err
+	}
+	return c.Done(&input.RevokeAccessToken{Name: c.Args["name"], Force: c.Flag("force")})
+}

@@ -1,0 +1,39 @@
+// Package v1 is rmd's own API under /v1. A handler decides nothing: it translates a
+// document into an input, or a view of the state into a document. Handlers lie in files by
+// noun; the documents are package api's.
+package v1
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/transport/http/route"
+)
+
+// API answers under /v1.
+type API struct {
+	cfg      Config
+	log      hclog.Logger
+	leader   leaderClock
+	explain  sync.Mutex    // one explanation at a time: it costs a core
+	forking  sync.Mutex    // of a shared state
+	whatIfs  chan struct{} // taken by the one what-if in work
+	inFlight chan struct{} // a slot for each input in flight
+	streams  atomic.Int64
+}
+
+// New makes the API.
+func New(cfg Config) *API {
+	s := &API{cfg: cfg, log: cfg.Logger, whatIfs: make(chan struct{}, 1), inFlight: make(chan struct{}, cfg.InputsInFlight)}
+	s.leader.now = cfg.Now
+	return s
+}
+
+// Routes lists every endpoint.
+func (s *API) Routes() []route.Route {
+	return slices.Concat(s.inputRoutes(), s.appRoutes(), s.nodeRoutes(), s.queueRoutes(), s.reservationRoutes(), s.confRoutes(), s.clusterRoutes(),
+		s.snapshotRoutes(), s.accessRoutes(), s.eventRoutes(), s.logRoutes(), s.auditRoutes())
+}

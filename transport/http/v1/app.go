@@ -1,0 +1,106 @@
+package v1
+
+import (
+	"net/http"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+	"rmd/yarn"
+)
+
+func (s *API) appRoutes() []route.Route {
+	return []route.Route{
+		route.Get("/v1/apps", "state queue user type name tag limit after order", s.listApps),
+		route.Post("/v1/apps", "dry_run explain", s.submitApp),
+		route.Get("/v1/apps/{id}", "", ofApp(s.showApp)),
+		route.Get("/v1/apps/{id}/explain", "", ofApp(s.explainApp)),
+		route.Get("/v1/apps/{id}/containers", "limit after", ofApp(s.appContainers)),
+		route.Get("/v1/apps/{id}/attempts", "", ofApp(s.appAttempts)),
+		route.Get("/v1/apps/{id}/asks", "", ofApp(s.appAsks)),
+		route.Post("/v1/apps/{id}:kill", "", s.killApp),
+		route.Post("/v1/apps/{id}:move", "", s.moveApp),
+		route.Post("/v1/apps/{id}:priority", "", s.prioritizeApp),
+		route.Post("/v1/apps/{id}/attempt:register", "", s.registerAttempt),
+		route.Post("/v1/apps/{id}/attempt:allocate", "", s.allocate),
+		route.Post("/v1/apps/{id}/attempt:finish", "", s.finishAttempt),
+	}
+}
+
+func (s *API) appFilter(c *route.Call, v *view.View) (view.AppFilter, error) {
+	f := view.AppFilter{States: route.Words(c.Query["state"]), Type: c.Query.Get("type"), Tag: c.Query.Get("tag"), Name: c.Query.Get("name"), User: c.Query.Get("user")}
+	if err := route.CheckWords("state", f.States, view.AppStates); err != nil {
+		return f, err
+	}
+	if q := c.Query.Get("queue"); q != "" {
+		slot, err := v.FindQueue(q)
+		if err != nil {
+			return f, err
+		}
+		f.Queues = v.Subtree(slot)
+	}
+	return f, nil
+}
+
+func (s *API) listApps(c *route.Call) error {
+	limit, err := c.Limit()
+	if err != nil {
+		return err
+	}
+	var after yarn.ApplicationID
+	if text := c.Query.Get("after"); text != "" {
+		if after, err = yarn.ParseApplicationID(text); err != nil {
+			return problem.Invalid("after: "+err.Error(), "give the next of the page before")
+		}
+	}
+	order := c.Query.Get("order")
+	if order != "" && order != "newest" && order != "oldest" {
+		return problem.Invalid("order="+order+" is not known", "give oldest or newest")
+	}
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	f, err := s.appFilter(c, v)
+	if err != nil {
+		return err
+	}
+	slots, next := route.Page(f.Pick(v, after.Seq, order == "newest", limit), limit, func(slot uint32) string { return v.State.Apps.Get(slot).ID.String() })
+	items := func(yield func(api.App) bool) {
+		for _, slot := range slots {
+			if !yield(v.App(v.State.Apps.Get(slot))) {
+				return
+			}
+		}
+	}
+	return route.List(c, "apps", items, func() any { return route.NextPage{Next: next} })
+}
+
+// ofApp makes a handler that shows something of the path's application.
+func ofApp(h func(c *route.Call, v *view.View, a *state.App) error) route.Handler {
+	return func(c *route.Call) error {
+		v, err := c.View()
+		if err != nil {
+			return err
+		}
+		_, slot, err := v.FindApp(c.Args["id"])
+		if err != nil {
+			return err
+		}
+		return h(c, v, v.State.Apps.Get(slot))
+	}
+}
+
+func (s *API) showApp(c *route.Call, v *view.View, a *state.App) error {
+	return c.JSON(http.StatusOK, v.App(a))
+}
+
+func (s *API) explainApp(c *route.Call, v *view.View, a *state.App) error {
+	doc, err := s.Explain(v, a.ID)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, doc)
+}

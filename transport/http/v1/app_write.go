@@ -1,0 +1,170 @@
+package v1
+
+import (
+	"net/http"
+	"strings"
+
+	"rmd/scheduler/input"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+func (s *API) submitApp(c *route.Call) error {
+	var doc api.Submit
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	v := s.cfg.Views.Now()
+	in := &input.SubmitApplication{
+		Name: doc.Name, User: doc.User, Groups: doc.Groups, Queue: doc.Queue, Type: doc.Type, Tags: doc.Tags,
+		Unmanaged: doc.Unmanaged, KeepContainers: doc.KeepContainers, MaxAttempts: doc.MaxAttempts,
+		LifetimeMillis: doc.LifetimeMillis, Context: doc.Context, DryRun: doc.DryRun || c.Flag("dry_run"),
+	}
+	var err error
+	if doc.ID != "" {
+		if in.ID, err = yarn.ParseApplicationID(doc.ID); err != nil {
+			return problem.Invalid("id: "+err.Error(), "leave it out and the cluster gives the next one", "id")
+		}
+	}
+	if in.AM, err = v.Amount("am", doc.AM); err != nil {
+		return err
+	}
+	if in.User == "" {
+		in.User = c.User()
+	}
+	if in.User == "" {
+		return problem.Invalid("an application needs a user", "give user in the document, or the header "+api.HeaderUser, "user")
+	}
+	if err := auth.MayActAs(c.R, in.User); err != nil {
+		return err
+	}
+	if in.Type == "" {
+		in.Type = "YARN"
+	}
+	if doc.Priority != nil {
+		in.Priority, in.PrioritySet = *doc.Priority, true
+	}
+	reply, at, err := route.Do[*input.SubmitApplicationReply](c, in)
+	if err != nil {
+		return err
+	}
+	out := api.Submitted{Queue: reply.Queue, Index: at, DryRun: in.DryRun}
+	if reply.ID.Seq != 0 {
+		out.ID = reply.ID.String()
+	}
+	if in.DryRun {
+		out.Explain = s.explainSubmission(in)
+		return c.JSON(http.StatusOK, out)
+	}
+	if c.Flag("explain") {
+		out.Explain = s.whyWaiting(reply.ID)
+	}
+	c.W.Header().Set("Location", "/v1/apps/"+out.ID)
+	return c.JSON(http.StatusCreated, out)
+}
+
+// whyWaiting is the explanation that goes with a submission when it is asked
+// for: help, never a reason to fail it.
+func (s *API) whyWaiting(id yarn.ApplicationID) *api.Explanation {
+	v := s.cfg.Views.Now()
+	if s.cfg.Planner.Explain == nil || v.State.AppByID(id) == 0 {
+		return nil
+	}
+	doc, err := s.Explain(v, id)
+	if err != nil {
+		s.log.Debug("submission not explained", "application", id, "error", err)
+		return nil
+	}
+	return doc
+}
+
+// explainSubmission is the explanation that goes with a submission that is only tried:
+// help, as whyWaiting is.
+func (s *API) explainSubmission(in *input.SubmitApplication) *api.Explanation {
+	if s.cfg.Planner.ExplainSubmission == nil {
+		return nil
+	}
+	s.explain.Lock()
+	defer s.explain.Unlock()
+	st, _ := s.cfg.Reader.Fork()
+	doc, err := s.cfg.Planner.ExplainSubmission(s.privateFork(st), in)
+	if err != nil {
+		s.log.Debug("submission not explained", "queue", in.Queue, "error", err)
+		return nil
+	}
+	return doc
+}
+
+// appID reads the id of the path; whether there is such an application is the
+// planner's to say, whose state is newer than this replica's.
+func (s *API) appID(c *route.Call) (yarn.ApplicationID, error) {
+	id, err := yarn.ParseApplicationID(c.Args["id"])
+	if err != nil {
+		return id, problem.Invalid(err.Error(), "copy an id from \"rmd app list\"")
+	}
+	return id, nil
+}
+
+func (s *API) killApp(c *route.Call) error {
+	var doc api.Kill
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	id, err := s.appID(c)
+	if err != nil {
+		return err
+	}
+	user := c.User()
+	return c.Done(&input.KillApplication{ID: id, User: user, Diagnostics: killText(id, user, auth.HostOf(c.R.RemoteAddr), doc.Diagnostics)})
+}
+
+// killText is what YARN writes into the diagnostics of a killed application.
+func killText(id yarn.ApplicationID, user, from, why string) string {
+	if user == "" {
+		user = "dr.who" // whom YARN takes a caller for that says nothing
+	}
+	text := "Application " + id.String() + " was killed by user " + user + " at " + from
+	if why = strings.TrimSpace(why); why != "" {
+		text += " with diagnostic message: " + why
+	}
+	return text
+}
+
+func (s *API) moveApp(c *route.Call) error {
+	var doc api.Move
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	id, err := s.appID(c)
+	if err != nil {
+		return err
+	}
+	if doc.Queue == "" {
+		return problem.Invalid("move needs a queue", `send {"queue":"root.batch"}`, "queue")
+	}
+	return c.Done(&input.MoveApplication{ID: id, Queue: doc.Queue})
+}
+
+func (s *API) prioritizeApp(c *route.Call) error {
+	doc := struct {
+		Priority *int32 `json:"priority"`
+	}{}
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	id, err := s.appID(c)
+	if err != nil {
+		return err
+	}
+	if doc.Priority == nil {
+		return problem.Invalid("priority is missing", `send {"priority":3}`, "priority")
+	}
+	reply, index, err := route.Do[*input.SetPriorityReply](c, &input.SetPriority{ID: id, Priority: *doc.Priority})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, api.Priority{Priority: reply.Priority, Index: index})
+}

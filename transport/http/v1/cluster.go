@@ -1,0 +1,214 @@
+package v1
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+)
+
+func (s *API) clusterRoutes() []route.Route {
+	return []route.Route{
+		route.Get("/v1/health", "", s.showHealth),
+		route.Get("/v1/ready", "", s.ready),
+		route.Get("/v1/leader", "role", s.leaderHealth),
+		route.Get("/v1/cluster", "", s.showCluster),
+		route.Get("/v1/cluster/members", "", s.listMembers),
+		route.Get("/v1/cluster/verify", "", s.verifyCluster),
+		route.Post("/v1/cluster:init", "dry_run", s.initCluster),
+		route.Post("/v1/cluster:join", "dry_run", s.joinCluster),
+		route.Post("/v1/cluster:transfer", "", s.transferLeader),
+		route.Post("/v1/cluster/members/{id}:promote", "dry_run", func(c *route.Call) error { return s.changeMember(c, "promote", Consensus.Promote) }),
+		route.Post("/v1/cluster/members/{id}:demote", "dry_run", func(c *route.Call) error { return s.changeMember(c, "demote", Consensus.Demote) }),
+		route.Post("/v1/cluster/members/{id}:remove", "dry_run", func(c *route.Call) error { return s.changeMember(c, "remove", Consensus.Remove) }),
+		route.Post("/v1/cluster/tokens", "", s.createToken),
+		route.Get("/v1/autopilot", "", s.showAutopilot),
+		route.Put("/v1/autopilot", "", s.setAutopilot),
+		route.Get("/v1/upgrade", "", s.showUpgrade),
+		route.Post("/v1/upgrade:finalize", "dry_run", s.finalizeUpgrade),
+	}
+}
+
+func (s *API) health(c *route.Call) api.Health {
+	st, index := s.cfg.Reader.Fork()
+	k := s.cfg.Consensus
+	id, addr := k.Leader()
+	c.ReadHeaders(index)
+	h := api.Health{Status: "ok", ID: s.cfg.ID, Role: k.Role(), Leader: id, Address: addr, Term: k.Term(), Index: index, StalenessMillis: -1, Problem: k.Problem()}
+	if d := k.Staleness(); d >= 0 {
+		h.StalenessMillis = d.Milliseconds()
+	}
+	switch {
+	case st.Meta.ClusterID == "":
+		h.Status, h.Message = "NOT_INITIALIZED", "the cluster is not initialized yet"
+	case id == "":
+		h.Status, h.Message = api.CodeNoLeader, "no leader is known"
+	}
+	return h
+}
+
+// showHealth says that the process answers; it is not a verdict on the cluster.
+func (s *API) showHealth(c *route.Call) error { return c.JSON(http.StatusOK, s.health(c)) }
+
+// ready says whether this replica can serve clients: it knows a leader, the
+// cluster is initialized, and what the leader had committed is applied here.
+func (s *API) ready(c *route.Call) error {
+	h := s.health(c)
+	if h.Status == "ok" {
+		if ok, why := s.cfg.Consensus.Ready(); !ok {
+			h.Status, h.Message = api.CodeCatchingUp, why
+		}
+	}
+	if h.Status != "ok" {
+		c.W.Header().Set("Retry-After", "1")
+		return c.JSON(http.StatusServiceUnavailable, h)
+	}
+	return c.JSON(http.StatusOK, h)
+}
+
+// leaderHealth says who leads; with ?role=leader (or follower) it is 200 only on
+// such a replica, which is what a load balancer asks.
+func (s *API) leaderHealth(c *route.Call) error {
+	want := c.Query.Get("role")
+	if want != "" && want != "leader" && want != "follower" {
+		return problem.Invalid("role="+want+" is not known", "give leader or follower")
+	}
+	h := s.health(c)
+	switch {
+	case h.Leader == "":
+		return c.JSON(http.StatusServiceUnavailable, h)
+	case want != "" && want != h.Role:
+		h.Status, h.Message = "NOT_"+strings.ToUpper(want), "this replica is the "+h.Role
+		return c.JSON(http.StatusServiceUnavailable, h)
+	}
+	return c.JSON(http.StatusOK, h)
+}
+
+func (s *API) showCluster(c *route.Call) error {
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	d, err := s.Cluster(c.R.Context(), v)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// Cluster is the cluster with its replicas and what the view's state comes to.
+func (s *API) Cluster(ctx context.Context, v *view.View) (api.Cluster, error) {
+	k := s.cfg.Consensus
+	list, err := s.members(ctx)
+	if err != nil {
+		return api.Cluster{}, err
+	}
+	id, addr := k.Leader()
+	m := &v.State.Meta
+	d := api.Cluster{
+		ClusterID: m.ClusterID, ClusterTimestamp: m.ClusterTimestamp, Epoch: m.Epoch, Level: m.Level, NowMillis: m.NowMillis,
+		ID: s.cfg.ID, Role: k.Role(), Version: s.cfg.Version, Leader: id, LeaderAddress: addr, Term: k.Term(), Index: v.Index,
+		Digest: digestText(v.State.Digest()), LastFailover: k.LastFailover(), Failovers: k.Failovers(), Members: list, Totals: v.Totals(),
+	}
+	d.LeaderSinceMs = s.leader.since(k)
+	d.Verdict = view.Verdict(d.ClusterID != "", id, list)
+	return d, nil
+}
+
+// members asks for the replicas, within the time of a read.
+func (s *API) members(ctx context.Context) ([]api.Member, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
+	defer cancel()
+	return s.cfg.Consensus.Members(ctx)
+}
+
+func digestText(digest uint64) string { return fmt.Sprintf("%016x", digest) }
+
+func (s *API) listMembers(c *route.Call) error {
+	c.RoleHeaders()
+	list, err := s.members(c.R.Context())
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []api.Member{}
+	}
+	return c.JSON(http.StatusOK, api.Members{Members: list})
+}
+
+func (s *API) verifyCluster(c *route.Call) error {
+	c.RoleHeaders()
+	d, err := s.Verify(c.R.Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// Verify compares the digests of all replicas at one index.
+func (s *API) Verify(ctx context.Context) (api.Verify, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
+	defer cancel()
+	return s.cfg.Consensus.Verify(ctx)
+}
+
+func (s *API) showUpgrade(c *route.Call) error {
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	d, err := s.Upgrade(c.R.Context(), v.State)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// Upgrade finds the highest level that every voter knows.
+func (s *API) Upgrade(ctx context.Context, st *state.State) (api.Upgrade, error) {
+	list, err := s.members(ctx)
+	if err != nil {
+		return api.Upgrade{}, err
+	}
+	d := api.Upgrade{Level: st.Meta.Level, Available: event.Level, Versions: map[string]string{}}
+	for _, m := range list {
+		d.Versions[m.ID] = m.Version
+		if m.Voter {
+			d.Available = min(d.Available, uint32(m.Level))
+		}
+	}
+	for l := d.Level + 1; l <= d.Available; l++ {
+		d.TurnsOn = append(d.TurnsOn, "the log entries of feature level "+strconv.Itoa(int(l)))
+	}
+	return d, nil
+}
+
+func (s *API) finalizeUpgrade(c *route.Call) error {
+	st, _ := s.cfg.Reader.Fork()
+	d, err := s.Upgrade(c.R.Context(), st)
+	if err != nil {
+		return err
+	}
+	if d.Available <= d.Level {
+		return problem.New("ALREADY_DONE", fmt.Sprintf("the feature level is %d, and not every voter knows a higher one", d.Level), "upgrade all replicas first; \"rmd upgrade status\" shows their versions")
+	}
+	if c.Flag("dry_run") {
+		return c.JSON(http.StatusOK, d)
+	}
+	_, index, err := route.Do[*input.Done](c, &input.RaiseLevel{Level: d.Available})
+	if err != nil {
+		return err
+	}
+	d.Level, d.TurnsOn = d.Available, nil
+	c.SetIndex(index)
+	return c.JSON(http.StatusOK, d)
+}

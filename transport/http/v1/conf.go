@@ -1,0 +1,262 @@
+package v1
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/internal/hadoopconf"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+)
+
+func (s *API) confRoutes() []route.Route {
+	return []route.Route{
+		route.Get("/v1/conf", "", s.currentConf),
+		route.Put("/v1/conf", "dry_run comment", s.putConf),
+		route.Get("/v1/conf/versions", "limit", s.confVersions),
+		route.Get("/v1/conf/versions/{v}", "", s.confVersion),
+		route.Get("/v1/conf/versions/{v}/diff/{w}", "", s.confDiff),
+		{Method: http.MethodPost, Pattern: "/v1/conf:validate", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.validateConf},
+		{Method: http.MethodPost, Pattern: "/v1/whatif", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.whatIf},
+		{Method: http.MethodPost, Pattern: "/v1/replay:rerun", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.rerun},
+		route.Post("/v1/conf:rollback", "", s.rollbackConf),
+	}
+}
+
+func (s *API) currentConf(c *route.Call) error {
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	ver := v.State.Version()
+	if ver == nil {
+		return problem.NoQueues()
+	}
+	return showVersion(c, ver)
+}
+
+func showVersion(c *route.Call, ver *state.QueueVersion) error {
+	c.W.Header().Set("ETag", `"`+strconv.FormatUint(ver.Version, 10)+`"`)
+	return c.JSON(http.StatusOK, view.ConfDoc(ver))
+}
+
+func (s *API) confVersions(c *route.Call) error {
+	limit, err := c.Limit()
+	if err != nil {
+		return err
+	}
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	list, err := v.ConfVersions(limit)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, api.ConfVersions{Versions: list})
+}
+
+func (s *API) confVersion(c *route.Call) error {
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	ver, err := v.FindVersion(c.Args["v"])
+	if err != nil {
+		return err
+	}
+	return showVersion(c, ver)
+}
+
+func (s *API) confDiff(c *route.Call) error {
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	d, err := v.ConfDiff(c.Args["v"], c.Args["w"])
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// properties reads a configuration from the body: our JSON document, or a
+// Hadoop configuration file.
+func (s *API) properties(c *route.Call) ([]capacity.Property, string, error) {
+	b, err := c.Raw()
+	if err != nil {
+		return nil, "", err
+	}
+	switch c.Media() {
+	case "application/xml", "text/xml":
+		props, err := xmlProperties(b)
+		return props, c.Query.Get("comment"), err
+	}
+	var doc api.PutConf
+	if err := c.Read(&doc); err != nil {
+		return nil, "", err
+	}
+	out := make([]capacity.Property, 0, len(doc.Properties))
+	for name, value := range doc.Properties { // sorted below
+		if value == view.Masked && view.MaskProperty(name, value) == view.Masked {
+			var ok bool
+			if value, ok = s.hidden(c, name); !ok {
+				return nil, "", problem.Invalid(name+" has the value that stands for a hidden one, and has none now", "give its real value, or leave it out", name)
+			}
+		}
+		out = append(out, capacity.Property{Name: name, Value: value})
+	}
+	slices.SortFunc(out, func(a, b capacity.Property) int { return strings.Compare(a.Name, b.Name) })
+	if doc.Comment == "" {
+		doc.Comment = c.Query.Get("comment")
+	}
+	if len(out) == 0 {
+		err = problem.Invalid("there are no properties", `send {"properties":{…}}, or a Hadoop file as application/xml`, "properties")
+	}
+	return out, doc.Comment, err
+}
+
+// hidden is the value in force of a key whose value is not shown: who sends back what it
+// was shown means that one.
+func (s *API) hidden(c *route.Call, name string) (string, bool) {
+	st, _ := s.cfg.Reader.Fork()
+	if v := st.Version(); v != nil {
+		for _, p := range v.Properties {
+			if p.Name == name {
+				return p.Value, true
+			}
+		}
+	}
+	return "", false
+}
+
+// xmlProperties reads a Hadoop configuration document without includes and
+// without the environment of this process.
+func xmlProperties(b []byte) ([]capacity.Property, error) {
+	o := hadoopconf.DefaultOptions()
+	o.Env = func(string) (string, bool) { return "", false }
+	conf, err := o.Parse(bytes.NewReader(b), "body")
+	if err != nil {
+		var faults *hadoopconf.Error
+		var details []string
+		if errors.As(err, &faults) {
+			for _, f := range faults.Faults {
+				details = append(details, f.String())
+			}
+		}
+		return nil, problem.Invalid("the body is not a Hadoop configuration", "send <configuration><property>…", details...)
+	}
+	var out []capacity.Property
+	for _, p := range conf.Properties() {
+		if capacity.Relevant(p.Name) {
+			out = append(out, capacity.Property{Name: p.Name, Value: p.Value, Origin: p.Origin()})
+		}
+	}
+	if len(out) == 0 {
+		return nil, problem.Invalid("the file holds no key of the queue configuration", "send capacity-scheduler.xml")
+	}
+	return out, nil
+}
+
+// ifMatch reads the version that must be in force; 0 is any.
+func (s *API) ifMatch(c *route.Call) (uint64, error) {
+	text := strings.Trim(strings.TrimPrefix(c.R.Header.Get("If-Match"), "W/"), `"`)
+	if text == "" || text == "*" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || n == 0 {
+		return 0, problem.Invalid("If-Match is not a version", "give the version that GET /v1/conf showed, or leave it out")
+	}
+	return n, nil
+}
+
+func (s *API) putConf(c *route.Call) error {
+	props, comment, err := s.properties(c)
+	if err != nil {
+		return err
+	}
+	in := &input.SetQueues{Author: c.Who(), Comment: comment, DryRun: c.Flag("dry_run")}
+	if in.IfVersion, err = s.ifMatch(c); err != nil {
+		return err
+	}
+	for _, p := range props {
+		in.Properties = append(in.Properties, input.Property{Name: p.Name, Value: p.Value, Origin: p.Origin})
+	}
+	reply, index, err := route.Do[*input.SetQueuesReply](c, in)
+	if err != nil {
+		return err
+	}
+	d := api.ConfApplied{Version: reply.Version, Index: index, Warnings: reply.Warnings, DryRun: in.DryRun}
+	if in.DryRun {
+		d.Changes = s.changesAgainst(c, props)
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// changesAgainst compares properties with those in force here.
+func (s *API) changesAgainst(c *route.Call, props []capacity.Property) []api.Change {
+	to, err := capacity.Parse(props)
+	if err != nil {
+		return nil
+	}
+	return view.Changes(capacity.Diff(s.cfg.Views.Now().Conf, to))
+}
+
+// validateConf judges a configuration on this replica; nothing goes to the leader.
+func (s *API) validateConf(c *route.Call) error {
+	props, _, err := s.properties(c)
+	if err != nil {
+		return err
+	}
+	v := s.cfg.Views.Now()
+	c.ReadHeaders(v.Index)
+	d := api.Validation{Valid: true}
+	conf, err := capacity.Parse(props)
+	if err == nil {
+		old, st := v.Conf, v.State
+		d.Warnings, d.Ignored, d.Changes = faultsOf(conf.Warnings), faultsOf(conf.Ignored), view.Changes(capacity.Diff(old, conf))
+		err = conf.Validate(old, func(path string) bool { return view.QueueHasApps(st, path) }, func(path string) bool { return view.QueueStopped(st, path) })
+	}
+	var bad *capacity.Invalid
+	switch {
+	case errors.As(err, &bad):
+		d.Valid, d.Faults = false, faultsOf(bad.Faults)
+	case err != nil:
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+func faultsOf(in []capacity.Fault) []api.Fault {
+	out := make([]api.Fault, 0, len(in))
+	for _, f := range in {
+		out = append(out, api.Fault{Name: f.Name, Value: view.MaskProperty(f.Name, f.Value), Origin: f.Origin, What: f.What, Do: f.Do})
+	}
+	return out
+}
+
+func (s *API) rollbackConf(c *route.Call) error {
+	var doc api.Rollback
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	if doc.To == 0 {
+		return problem.Invalid("to is missing", `send {"to":VERSION}; GET /v1/conf/versions lists them`, "to")
+	}
+	reply, index, err := route.Do[*input.SetQueuesReply](c, &input.RollbackQueues{To: doc.To, Author: c.Who(), Comment: doc.Comment})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, api.ConfApplied{Version: reply.Version, Index: index, Warnings: reply.Warnings})
+}

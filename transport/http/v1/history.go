@@ -1,0 +1,145 @@
+package v1
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+	"rmd/yarn"
+)
+
+// What a reservation's history reads at most: so many entries at once, and in
+// all.
+const (
+	historyChunk   = 256
+	historyEntries = 100_000
+)
+
+func (s *API) reservationHistory(c *route.Call) error {
+	number, err := view.ReservationNumber(c.Args["id"])
+	if err != nil {
+		return err
+	}
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	d, err := s.History(c.R.Context(), v, number)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// History is a reservation's life by the log: made, moved, fulfilled or cancelled, as far
+// back as the log is kept.
+func (s *API) History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error) {
+	if s.cfg.Log == nil {
+		return nil, problem.NotAvailable("the log")
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
+	defer cancel()
+	d := &api.ReservationHistory{ID: view.ReservationID(number), Events: []api.ReservationEvent{}}
+	d.Held = v.State.Reservation(number) != 0
+	if err := s.readHistory(ctx, v, number, d); err != nil {
+		return nil, err
+	}
+	if len(d.Events) == 0 && !d.Held {
+		return nil, problem.New("NO_SUCH_RESERVATION", "the log that is kept tells nothing of reservation "+d.ID, "\"rmd reservation list\" shows those held")
+	}
+	slices.Reverse(d.Events)
+	return d, nil
+}
+
+// readHistory reads the log backwards until the reservation was made, or the
+// log or what may be read ends.
+func (s *API) readHistory(ctx context.Context, v *view.View, number uint64, d *api.ReservationHistory) error {
+	_, first, _, err := s.cfg.Log.Entries(ctx, 0, 1)
+	if err != nil {
+		return err
+	}
+	for next, read := v.Index+1, 0; next > first && read < historyEntries; read += historyChunk {
+		from := max(first, next-min(next, historyChunk))
+		entries, _, _, err := s.cfg.Log.Entries(ctx, from, int(next-from))
+		var old *problem.TooOldError
+		if errors.As(err, &old) { // compacted meanwhile
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range slices.Backward(entries) {
+			if e.Index >= next || e.Type != "events" {
+				continue
+			}
+			made, err := historyOf(v, e, number, d)
+			if made || err != nil {
+				d.Whole = made
+				return err
+			}
+		}
+		next = from
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// historyOf adds what one entry tells, the last event first; true when it tells
+// the beginning.
+func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationHistory) (made bool, err error) {
+	b, err := event.Decode(e.Data)
+	if err != nil {
+		return false, nil // an entry of a newer build: "rmd log show" tells of it
+	}
+	var at int64
+	for _, x := range b.Events {
+		if t, ok := x.(*event.TimeAdvanced); ok {
+			at = t.NowMillis
+		}
+	}
+	for i := range d.Events { // what happened later without a stamp of its own
+		if d.Events[i].AtMillis == 0 {
+			d.Events[i].AtMillis = at
+		}
+	}
+	for _, x := range slices.Backward(b.Events) {
+		h := api.ReservationEvent{Index: e.Index, AtMillis: at}
+		switch x := x.(type) {
+		case *event.ReservationMade:
+			if x.Reservation != number {
+				continue
+			}
+			h.What, h.Node = "made", v.NodeID(x.Node)
+			if slot := v.State.App(x.App); slot != 0 {
+				d.App = v.State.Apps.Get(slot).ID.String()
+			}
+			d.Events = append(d.Events, h)
+			return true, nil
+		case *event.ReservationFulfilled:
+			if x.Reservation != number {
+				continue
+			}
+			h.What = "fulfilled"
+		case *event.ReservationCancelled:
+			if x.Reservation != number {
+				continue
+			}
+			h.What, h.Cause = "cancelled", x.Cause.String()
+			if x.Cause == yarn.CancelExchanged {
+				h.What = "moved"
+			}
+		default:
+			continue
+		}
+		d.Events = append(d.Events, h)
+	}
+	return false, nil
+}

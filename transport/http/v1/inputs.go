@@ -1,0 +1,151 @@
+package v1
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+)
+
+func (s *API) inputRoutes() []route.Route {
+	return []route.Route{{Method: http.MethodPost, Pattern: "/v1/inputs", Class: auth.ClassWrite, Handle: s.postInputs}}
+}
+
+// answer is the frame that answers one input; done is closed when it is there.
+type answer struct {
+	done chan struct{}
+	data []byte
+}
+
+// postInputs is the binary door (see api.InputsType). Requests start as they
+// arrive and run concurrently; answers go out in order, each as soon as it and
+// those before it are there. The body is read to its end before the first
+// answer is written, as HTTP/1 clients expect.
+func (s *API) postInputs(c *route.Call) error {
+	if t := c.Media(); t != api.InputsType {
+		return problem.New(api.CodeUnsupportedMedia, "content type "+t+" is not taken here", "send "+api.InputsType)
+	}
+	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.WriteTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	defer wg.Wait() // none outlives its request
+	answers, err := s.startInputs(ctx, c, &wg)
+	if err != nil {
+		cancel()
+		return err
+	}
+	h := c.W.Header()
+	h.Set("Content-Type", api.InputsType)
+	c.RoleHeaders()
+	c.W.WriteHeader(http.StatusOK)
+	out := bufio.NewWriterSize(c.W, 32<<10)
+	for _, a := range answers {
+		<-a.done
+		if _, err := out.Write(a.data); err != nil {
+			cancel()
+			return nil
+		}
+	}
+	_ = out.Flush() // a client that is gone is no error of ours
+	return nil
+}
+
+// startInputs reads the frames and starts each. After an error in the body the
+// inputs before it have run; the caller is told that the body was bad, and
+// repeats it whole: that is harmless, as for every repeated call.
+func (s *API) startInputs(ctx context.Context, c *route.Call, wg *sync.WaitGroup) ([]*answer, error) {
+	rc := http.NewResponseController(c.W)
+	_ = rc.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout)) // a recorder in tests has none
+	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	body := bufio.NewReaderSize(http.MaxBytesReader(c.W, c.R.Body, s.cfg.MaxInputsBytes), 32<<10)
+	var out []*answer
+	for {
+		frame, err := api.ReadFrame(body)
+		switch {
+		case err == io.EOF:
+			return out, nil
+		case err != nil:
+			return nil, problem.Invalid("frame "+strconv.Itoa(len(out))+" of the body is not whole, or too long", "see api.AppendFrame; "+strconv.FormatInt(s.cfg.MaxInputsBytes, 10)+" bytes are the most of one body")
+		case len(out) >= s.cfg.MaxInputs:
+			return nil, problem.New(api.CodeTooLarge, "more than "+strconv.Itoa(s.cfg.MaxInputs)+" inputs in one body", "send them in several")
+		}
+		a := &answer{done: make(chan struct{})}
+		out = append(out, a)
+		if err := s.slot(ctx); err != nil {
+			a.finish(api.FrameError, []byte(s.cfg.Problems.Of(err, true).Error()))
+			continue
+		}
+		wg.Go(func() {
+			defer func() { <-s.inFlight }()
+			s.runInput(ctx, c, frame, a)
+		})
+	}
+}
+
+// slot waits for room among the inputs in flight.
+func (s *API) slot(ctx context.Context) error {
+	select {
+	case s.inFlight <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case s.inFlight <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// runInput takes one input through the door. A refusal is a reply like any
+// other; an error is what the door itself says. An operation is recorded in the name
+// of who has sent the body, whatever the frame says.
+func (s *API) runInput(ctx context.Context, c *route.Call, frame []byte, a *answer) {
+	req, err := input.DecodeRequest(frame)
+	if _, forged := req.Input.(*input.Audit); err == nil && forged {
+		err = errors.New("the audit is written by replicas")
+	}
+	req.Caller = input.Caller{}
+	if err != nil {
+		a.finish(api.FrameError, []byte(problem.Invalid(err.Error(), "").Error()))
+		return
+	}
+	reply, _, err := s.cfg.Submitter.Do(ctx, req)
+	if err != nil {
+		s.cfg.Count(req.Input, "error")
+		c.AuditInput(req.Input, err)
+		a.finish(api.FrameError, []byte(s.cfg.Problems.Of(err, true).Error()))
+		return
+	}
+	s.cfg.Count(req.Input, result(reply))
+	if f := reply.Refused(); f != nil {
+		c.AuditInput(req.Input, f)
+	} else {
+		c.AuditInput(req.Input, nil)
+	}
+	a.finish(api.FrameReply, input.EncodeReply(nil, reply))
+}
+
+func result(r input.Reply) string {
+	if r.Refused() != nil {
+		return "refused"
+	}
+	return "ok"
+}
+
+// finish stores the framed answer and lets it go.
+func (a *answer) finish(status byte, body []byte) {
+	frame := make([]byte, 0, len(body)+1)
+	a.data = api.AppendFrame(make([]byte, 0, len(body)+6), append(append(frame, status), body...))
+	close(a.done)
+}

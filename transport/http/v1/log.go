@@ -1,0 +1,92 @@
+package v1
+
+import (
+	"context"
+	"net/http"
+
+	"rmd/fsm/event"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+)
+
+func (s *API) logRoutes() []route.Route {
+	return []route.Route{route.Get("/v1/log", "from count why", s.showLog)}
+}
+
+const defaultLogCount = 100
+
+// showLog decodes a stretch of this replica's log, names resolved and secrets
+// view.Masked. Entries that no batch is in (elections, membership) show their type.
+func (s *API) showLog(c *route.Call) error {
+	if s.cfg.Log == nil {
+		return problem.NotAvailable("the log")
+	}
+	from, err := c.Number("from", 0)
+	if err != nil {
+		return err
+	}
+	count, err := c.Number("count", defaultLogCount)
+	if err != nil {
+		return err
+	}
+	if count == 0 || count > uint64(s.cfg.MaxLogEntries) {
+		return problem.Invalid("count is out of range", "give 1 to the most that one answer holds, and ask again from the next index")
+	}
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
+	defer cancel()
+	entries, first, last, err := s.cfg.Log.Entries(ctx, from, int(count))
+	if err != nil {
+		return err
+	}
+	d := api.Log{First: first, Last: last, Entries: []api.LogEntry{}}
+	for _, e := range entries {
+		d.Entries = append(d.Entries, logEntry(v, e))
+	}
+	if c.Flag("why") {
+		s.explainLog(ctx, d.Entries)
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// explainLog fills in why the events of entries were decided, as far as the log and
+// the snapshots that are kept tell it in time.
+func (s *API) explainLog(ctx context.Context, entries []api.LogEntry) {
+	var indexes []uint64
+	for _, e := range entries {
+		if len(e.Events) > 0 {
+			indexes = append(indexes, e.Index)
+		}
+	}
+	told := s.why(ctx, indexes, whyAsked)
+	for _, e := range entries {
+		for i := range e.Events {
+			explainEvent(&e.Events[i], told[e.Index], i)
+		}
+	}
+}
+
+func logEntry(v *view.View, e view.LogEntry) api.LogEntry {
+	d := api.LogEntry{Index: e.Index, Term: e.Term, Type: e.Type, Bytes: len(e.Data)}
+	if e.Type != "events" {
+		return d
+	}
+	b, err := event.Decode(e.Data)
+	if err != nil {
+		d.Error = err.Error()
+		return d
+	}
+	d.Level, d.Sequence = b.Level, b.Sequence
+	for _, ev := range b.Events {
+		if t, ok := ev.(*event.TimeAdvanced); ok {
+			d.AtMillis = t.NowMillis
+		}
+		d.Events = append(d.Events, v.Event(ev))
+	}
+	return d
+}

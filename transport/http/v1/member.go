@@ -1,0 +1,195 @@
+package v1
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+)
+
+// admin runs a change of membership under the write timeout. A change is not
+// bound to the caller's connection: it goes on when the caller goes.
+func (s *API) admin(c *route.Call, f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.R.Context()), s.cfg.WriteTimeout)
+	defer cancel()
+	return f(ctx)
+}
+
+func (s *API) initCluster(c *route.Call) error {
+	var doc api.InitRequest
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	doc.DryRun = doc.DryRun || c.Flag("dry_run")
+	var out api.InitReply
+	err := s.admin(c, func(ctx context.Context) (err error) {
+		out, err = s.cfg.Consensus.Init(ctx, doc)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !doc.DryRun {
+		c.Audit("cluster init", out.ClusterID, nil)
+	}
+	return c.JSON(http.StatusOK, out)
+}
+
+func (s *API) joinCluster(c *route.Call) error {
+	var doc api.JoinRequest
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	if len(doc.Leaders) == 0 {
+		return problem.Invalid("leaders is missing", `send {"leaders":["10.0.0.11:8034"],"token":"…"}`, "leaders")
+	}
+	doc.DryRun = doc.DryRun || c.Flag("dry_run")
+	var out api.JoinReply
+	err := s.admin(c, func(ctx context.Context) (err error) {
+		out, err = s.cfg.Consensus.Join(ctx, doc)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !doc.DryRun {
+		c.Audit("cluster join", out.ID, nil)
+	}
+	return c.JSON(http.StatusOK, out)
+}
+
+func (s *API) transferLeader(c *route.Call) error {
+	var doc api.TransferRequest
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	err := s.admin(c, func(ctx context.Context) error { return s.cfg.Consensus.Transfer(ctx, doc.ID) })
+	c.Audit("cluster transfer", doc.ID, err)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, api.Done{})
+}
+
+// changeMember promotes, demotes or removes.
+func (s *API) changeMember(c *route.Call, action string, f func(Consensus, context.Context, string, api.MemberRequest) error) error {
+	var doc api.MemberRequest
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	doc.DryRun = doc.DryRun || c.Flag("dry_run")
+	id := c.Args["id"]
+	do := func(doc api.MemberRequest) error {
+		return s.admin(c, func(ctx context.Context) error { return f(s.cfg.Consensus, ctx, id, doc) })
+	}
+	told := false
+	if action == "remove" && id == s.cfg.ID && !doc.DryRun {
+		// This replica cannot write any more once it is out: what is going to
+		// be done is recorded before.
+		if do(api.MemberRequest{Force: doc.Force, DryRun: true}) == nil {
+			c.Audit("cluster "+action, id, nil)
+			told = true
+		}
+	}
+	err := do(doc)
+	if !doc.DryRun && (err != nil || !told) {
+		c.Audit("cluster "+action, id, err)
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, api.Done{})
+}
+
+// tokenBytes is the size of a join token before its encoding.
+const tokenBytes = 32
+
+// createToken makes a join token here; only its hash goes into the log. Each
+// call makes a new one, so an idempotency key does not bring an old one back:
+// nobody can.
+func (s *API) createToken(c *route.Call) error {
+	var doc api.TokenRequest
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	if doc.Role != "voter" && doc.Role != "nonvoter" {
+		return problem.Invalid("role is voter or nonvoter", `send {"role":"voter","ttl":"1h"}`, "role")
+	}
+	ttl := time.Duration(doc.TTL)
+	if ttl == 0 {
+		ttl = s.cfg.DefaultJoinTokens
+	}
+	if ttl < time.Second || ttl > s.cfg.LongestJoinToken {
+		return problem.Invalid("ttl is out of range", "give 1s to "+s.cfg.LongestJoinToken.String(), "ttl")
+	}
+	var raw [tokenBytes]byte
+	if _, err := rand.Read(raw[:]); err != nil {
+		return err
+	}
+	token := base64.RawURLEncoding.EncodeToString(raw[:])
+	hash := sha256.Sum256([]byte(token))
+	in := &input.CreateJoinToken{Hash: hash[:], Voter: doc.Role == "voter", ExpiresMillis: s.cfg.Now().Add(ttl).UnixMilli(), Who: c.Who()}
+	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.WriteTimeout)
+	defer cancel()
+	reply, index, err := s.cfg.Submitter.Do(ctx, input.Request{Input: in})
+	if err != nil {
+		return err
+	}
+	// The hash is fresh: that it is there already means that the door repeated
+	// the call after an unknown outcome.
+	if f := reply.Refused(); f != nil && f.Reason != input.AlreadyDone {
+		return f
+	}
+	c.AuditInput(in, nil)
+	c.SetIndex(index)
+	return c.JSON(http.StatusCreated, api.Token{Token: token, Role: doc.Role, ExpiresMillis: in.ExpiresMillis})
+}
+
+func (s *API) showAutopilot(c *route.Call) error {
+	c.RoleHeaders()
+	d, err := s.Autopilot(c.R.Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// Autopilot is what autopilot sees, and its settings.
+func (s *API) Autopilot(ctx context.Context) (api.AutopilotState, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
+	defer cancel()
+	return s.cfg.Consensus.Autopilot(ctx)
+}
+
+// setAutopilot replaces the settings. Those left out keep their values.
+func (s *API) setAutopilot(c *route.Call) error {
+	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.WriteTimeout)
+	defer cancel()
+	now, err := s.cfg.Consensus.Autopilot(ctx)
+	if err != nil {
+		return err
+	}
+	settings := now.Settings
+	if err := c.Read(&settings); err != nil {
+		return err
+	}
+	if settings.CleanupDeadServers && settings.MinQuorum < 3 {
+		return problem.Invalid("cleanup_dead_servers needs min_quorum of 3 or more", "set both together", "min_quorum")
+	}
+	if time.Duration(settings.DeadServerLastContactThreshold) < time.Minute {
+		return problem.Invalid("dead_server_last_contact_threshold is below 1m", "give 1m or more; 24h is the default", "dead_server_last_contact_threshold")
+	}
+	err = s.cfg.Consensus.SetAutopilot(ctx, settings)
+	c.AuditInput(&input.SetAutopilot{}, err)
+	if err != nil {
+		return err
+	}
+	return s.showAutopilot(c)
+}

@@ -1,0 +1,163 @@
+package v1
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+	"rmd/yarn"
+)
+
+func (s *API) nodeRoutes() []route.Route {
+	return []route.Route{
+		route.Get("/v1/nodes", "state rack limit after", s.listNodes),
+		route.Get("/v1/nodes/{id}", "", s.showNode),
+		route.Get("/v1/nodes/{id}/placement", "", s.nodePlacement),
+		route.Post("/v1/nodes/{id}:drain", "", s.drainNode),
+		route.Post("/v1/nodes/{id}:undrain", "", s.undrainNode),
+		route.Post("/v1/nodes/{id}:resource", "", s.setNodeResource),
+	}
+}
+
+func compareNodes(a, b yarn.NodeID) int {
+	return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+}
+
+func (s *API) listNodes(c *route.Call) error {
+	limit, err := c.Limit()
+	if err != nil {
+		return err
+	}
+	var after yarn.NodeID
+	if text := c.Query.Get("after"); text != "" {
+		if after, err = yarn.ParseNodeID(text); err != nil {
+			return problem.Invalid("after: "+err.Error(), "give the next of the page before")
+		}
+	}
+	states, rack := route.Words(c.Query["state"]), c.Query.Get("rack")
+	if err := route.CheckWords("state", states, view.NodeStates); err != nil {
+		return err
+	}
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	slots := v.Nodes(func(n *state.Node) bool {
+		return (states == nil || states[n.State.String()]) && (rack == "" || rack == n.Rack) && (after.Host == "" || compareNodes(n.ID, after) > 0)
+	})
+	slots, next := route.Page(slots, limit, v.NodeID)
+	items := func(yield func(api.Node) bool) {
+		for _, slot := range slots {
+			if !yield(v.Node(v.State.Nodes.Get(slot))) {
+				return
+			}
+		}
+	}
+	return route.List(c, "nodes", items, func() any { return route.NextPage{Next: next} })
+}
+
+func (s *API) showNode(c *route.Call) error {
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	slot, err := v.FindNode(c.Args["id"])
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, v.Node(v.State.Nodes.Get(slot)))
+}
+
+func (s *API) nodePlacement(c *route.Call) error {
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	slot, err := v.FindNode(c.Args["id"])
+	if err != nil {
+		return err
+	}
+	n := v.State.Nodes.Get(slot)
+	d := api.Placement{Node: v.Node(n), Containers: []api.Container{}}
+	for at := n.Containers; at != 0; {
+		k := v.State.Containers.Get(at)
+		d.Containers = append(d.Containers, v.Container(k))
+		at = k.NextOnNode()
+	}
+	slices.SortFunc(d.Containers, func(a, b api.Container) int {
+		return cmp.Or(cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]), cmp.Compare(b.Size[api.VCores], a.Size[api.VCores]), strings.Compare(a.ID, b.ID))
+	})
+	if n.Reservation != 0 {
+		r := v.Reservation(v.State.Reservations.Get(n.Reservation))
+		d.Reservation = &r
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// knownNode finds the node a write speaks of. A short name is looked up here;
+// a full one is left to the planner, whose state is newer.
+func (s *API) knownNode(c *route.Call) (*view.View, yarn.NodeID, error) {
+	v := s.cfg.Views.Now()
+	if id, err := yarn.ParseNodeID(c.Args["id"]); err == nil {
+		return v, id, nil
+	}
+	slot, err := v.FindNode(c.Args["id"])
+	if err != nil {
+		return nil, yarn.NodeID{}, err
+	}
+	return v, v.State.Nodes.Get(slot).ID, nil
+}
+
+func (s *API) drainNode(c *route.Call) error {
+	var doc api.Drain
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	if doc.DeadlineMillis < 0 || doc.Timeout < 0 || (doc.DeadlineMillis != 0 && doc.Timeout != 0) {
+		return problem.Invalid("deadline_ms and timeout contradict each other or are negative", "give one of them, or neither to wait for ever")
+	}
+	_, id, err := s.knownNode(c)
+	if err != nil {
+		return err
+	}
+	in := &input.DrainNode{ID: id, DeadlineMillis: doc.DeadlineMillis}
+	if doc.Timeout != 0 {
+		in.DeadlineMillis = s.cfg.Now().Add(time.Duration(doc.Timeout)).UnixMilli()
+	}
+	return c.Done(in)
+}
+
+func (s *API) undrainNode(c *route.Call) error {
+	_, id, err := s.knownNode(c)
+	if err != nil {
+		return err
+	}
+	return c.Done(&input.DrainNode{ID: id, Back: true})
+}
+
+func (s *API) setNodeResource(c *route.Call) error {
+	var doc api.NodeResource
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	v, id, err := s.knownNode(c)
+	if err != nil {
+		return err
+	}
+	if len(doc.Total) == 0 {
+		return problem.Invalid("total is missing", `send {"total":{"memory-mb":65536,"vcores":16}}`, "total")
+	}
+	total, err := v.Amount("total", doc.Total)
+	if err != nil {
+		return err
+	}
+	return c.Done(&input.SetNodeResource{ID: id, Total: total})
+}

@@ -1,0 +1,161 @@
+package v1
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+)
+
+func (s *API) snapshotRoutes() []route.Route {
+	return []route.Route{
+		route.Get("/v1/snapshot", "stale", s.saveSnapshot),
+		route.Put("/v1/snapshot", "replace_state dry_run", s.restoreSnapshot),
+		route.Post("/v1/snapshot:take", "", s.takeSnapshot),
+		route.Get("/v1/snapshots", "", s.listSnapshots),
+	}
+}
+
+func (s *API) snapshots() (Snapshots, error) {
+	if s.cfg.Snapshots == nil {
+		return nil, problem.NotAvailable("saving and restoring")
+	}
+	return s.cfg.Snapshots, nil
+}
+
+// saveSnapshot streams a snapshot. A stream that breaks ends without its last
+// chunk, so that a client cannot take part of one for the whole; the format has
+// a trailer besides.
+func (s *API) saveSnapshot(c *route.Call) error {
+	snaps, err := s.snapshots()
+	if err != nil {
+		return err
+	}
+	info, r, err := snaps.Save(c.R.Context(), c.Flag("stale"))
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	c.ReadHeaders(info.Index)
+	h := c.W.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("X-Rmd-Term", strconv.FormatUint(info.Term, 10))
+	h.Set("X-Rmd-Cluster", info.ClusterID)
+	h.Set("Content-Disposition", `attachment; filename="rmd-`+strconv.FormatUint(info.Index, 10)+`.snap"`)
+	if info.Bytes > 0 {
+		h.Set("Content-Length", strconv.FormatInt(info.Bytes, 10))
+	}
+	c.W.WriteHeader(http.StatusOK)
+	if c.R.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{c.W}, r, make([]byte, 256<<10)); err != nil {
+		s.log.Warn("snapshot not sent whole", "index", info.Index, "error", err)
+		panic(http.ErrAbortHandler) // closes the connection: net/http's way to break a stream
+	}
+	return nil
+}
+
+// slowBody gives every read of a long body its own deadline.
+type slowBody struct {
+	io.Reader
+	rc *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (b slowBody) Read(p []byte) (int, error) {
+	_ = b.rc.SetReadDeadline(time.Now().Add(route.ChunkTimeout)) // a recorder in tests has none
+	return b.Reader.Read(p)
+}
+
+func (s *API) restoreSnapshot(c *route.Call) error {
+	snaps, err := s.snapshots()
+	if err != nil {
+		return err
+	}
+	switch t := c.Media(); t {
+	case "", "application/octet-stream":
+	default:
+		return problem.New(api.CodeUnsupportedMedia, t+" is not a snapshot", "send application/octet-stream")
+	}
+	replace := c.Query.Get("replace_state")
+	body := slowBody{c.R.Body, http.NewResponseController(c.W)}
+	d, err := snaps.Restore(context.WithoutCancel(c.R.Context()), body, replace, c.Flag("dry_run"))
+	_ = body.rc.SetReadDeadline(time.Time{})
+	if !c.Flag("dry_run") {
+		c.Audit("snapshot restore", replace, err)
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+func (s *API) takeSnapshot(c *route.Call) error {
+	snaps, err := s.snapshots()
+	if err != nil {
+		return err
+	}
+	var d api.Snapshot
+	err = s.admin(c, func(ctx context.Context) (err error) {
+		d, err = snaps.Take(ctx)
+		return err
+	})
+	c.Audit("snapshot take", d.ID, err)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+func (s *API) listSnapshots(c *route.Call) error {
+	c.RoleHeaders()
+	list, err := s.Snapshots(c.R.Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, api.Snapshots{Snapshots: list})
+}
+
+// Snapshots are those of this replica, the newest first.
+func (s *API) Snapshots(ctx context.Context) ([]api.Snapshot, error) {
+	snaps, err := s.snapshots()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
+	defer cancel()
+	list, err := snaps.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if list == nil {
+		list = []api.Snapshot{}
+	}
+	for i := range list {
+		if list[i].AtMillis == 0 {
+			list[i].AtMillis = takenMillis(list[i].ID)
+		}
+	}
+	return list, nil
+}
+
+// takenMillis is when a snapshot was taken, by the id that the snapshot store
+// gives: TERM-INDEX-UNIX_MILLISECONDS; 0 for another.
+func takenMillis(id string) int64 {
+	parts := strings.Split(id, "-")
+	if len(parts) != 3 {
+		return 0
+	}
+	at, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || at < 0 {
+		return 0
+	}
+	return at
+}

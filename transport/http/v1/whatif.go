@@ -1,0 +1,80 @@
+package v1
+
+import (
+	"context"
+	"net/http"
+
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+)
+
+// whatIf answers what another queue configuration would change. It is a read:
+// the planner plans on a private fork, one question at a time, at most for
+// ReadTimeout.
+func (s *API) whatIf(c *route.Call) error {
+	if s.cfg.Planner.WhatIf == nil {
+		return problem.NotAvailable("planning ahead")
+	}
+	props, _, err := s.properties(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
+	defer cancel()
+	if err := s.takeWhatIf(ctx); err != nil {
+		return err
+	}
+	defer s.giveWhatIf()
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	if v.State.Version() == nil {
+		return problem.NoQueues()
+	}
+	conf, err := capacity.Parse(props)
+	if err != nil {
+		return invalidConf(err)
+	}
+	in := make([]input.Property, len(props))
+	for i, p := range props {
+		in[i] = input.Property(p)
+	}
+	d, err := s.cfg.Planner.WhatIf(s.privateFork(v.State), in, func() bool { return ctx.Err() != nil })
+	if err != nil {
+		return err
+	}
+	d.Changes = view.Changes(capacity.Diff(v.Conf, conf))
+	return c.JSON(http.StatusOK, d)
+}
+
+// invalidConf is a configuration that cannot be used, with every fault.
+func invalidConf(err error) error {
+	e := problem.New(string(input.InvalidQueues), "the queue configuration is invalid", "nothing was changed; \"rmd conf validate\" says more")
+	if bad, ok := err.(*capacity.Invalid); ok {
+		for _, f := range bad.Faults {
+			e.Details = append(e.Details, f.String())
+		}
+	} else {
+		e.Details = []string{err.Error()}
+	}
+	return e
+}
+
+// takeWhatIf waits for the right to plan ahead, which one call has at a time.
+func (s *API) takeWhatIf(ctx context.Context) error {
+	select {
+	case s.whatIfs <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		e := problem.New(api.CodeBusy, "another what-if is being answered", "ask again")
+		e.RetryAfterMillis = 1000
+		return e
+	}
+}
+
+func (s *API) giveWhatIf() { <-s.whatIfs }

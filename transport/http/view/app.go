@@ -1,0 +1,54 @@
+package view
+
+import (
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+)
+
+var AppStates = []string{"SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
+
+var attemptStates = [...]string{"NONE", "PARKED", "PENDING", "ACTIVE", "REGISTERED", "FINISHING", "ENDED"}
+
+func AttemptState(s state.AttemptState) string {
+	if int(s) < len(attemptStates) {
+		return attemptStates[s]
+	}
+	return "UNKNOWN"
+}
+
+// appDoc shows one application.
+func (v *View) App(a *state.App) api.App {
+	about := a.Details()
+	d := api.App{
+		ID: a.ID.String(), Name: about.Name, User: v.State.NameOf(a.User), Queue: v.QueuePath(a.Queue), Type: about.Type, Tags: about.Tags,
+		State: a.Shown().String(), FinalStatus: a.Final.String(), Priority: a.Priority, Unmanaged: a.Unmanaged, KeepContainers: a.KeepContainers,
+		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: v.waited(a),
+		LifetimeMillis: a.LifetimeMillis, AttemptState: AttemptState(a.AttemptState), MaxAttempts: a.MaxAttempts, Failures: a.Failures,
+		AM: v.Size(a.AM), Used: v.Size(a.Used), Reserved: v.Size(a.Reserved), Pending: v.Size(a.Pending),
+		Outstanding: a.Outstanding, Containers: a.Live, Reservations: a.Reserving, Response: a.Response,
+		Host: about.Host, RPCPort: a.RPCPort, TrackingURL: about.TrackingURL, Diagnostics: about.Diagnostics,
+	}
+	if a.Attempt != 0 {
+		d.Attempt = a.AttemptID().String()
+	}
+	for _, id := range a.Blacklist {
+		d.Blacklist = append(d.Blacklist, v.State.NameOf(id))
+	}
+	slices.Sort(d.Blacklist)
+	return d
+}
+
+// waited is how long an application waited for its AM: until it registered, or
+// it ended without that, or until now.
+func (v *View) waited(a *state.App) int64 {
+	until := v.State.Meta.NowMillis
+	switch {
+	case a.StartedMillis != 0:
+		until = a.StartedMillis
+	case a.EndedMillis != 0:
+		until = a.EndedMillis
+	}
+	return max(until-a.SubmittedMillis, 0)
+}

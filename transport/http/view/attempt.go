@@ -1,0 +1,126 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// Attempts lists the attempts that the state remembers, the oldest first.
+func (v *View) Attempts(a *state.App) []api.Attempt {
+	live := map[uint32]int{}
+	for slot := a.Containers; slot != 0; {
+		k := v.State.Containers.Get(slot)
+		if k.State.Live() {
+			live[k.Attempt]++
+		}
+		slot = k.NextOfApp()
+	}
+	out := []api.Attempt{}
+	for _, t := range v.AttemptRecords(a) {
+		d := api.Attempt{ID: t.ID.String(), Number: t.ID.Attempt, Current: t.Current, State: "ENDED", StartedMillis: t.Started, LaunchedMillis: t.Launched, EndedMillis: t.Ended,
+			FinalStatus: t.Final.String(), Containers: live[t.ID.Attempt], Host: t.Host, RPCPort: t.Port, TrackingURL: t.Tracking, Diagnostics: t.Diagnostics}
+		if t.Current {
+			d.State = AttemptState(a.AttemptState)
+		}
+		d.AMContainer, _, d.AMNode = v.Master(a.ID, t.ID.Attempt, t.Master, t.Node)
+		out = append(out, d)
+	}
+	return out
+}
+
+func (v *View) Asks(a *state.App) []api.Ask {
+	out := []api.Ask{}
+	for slot := a.Asks; slot != 0; {
+		k := v.State.Asks.Get(slot)
+		relax := k.Relax
+		d := api.Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Name: yarn.Any, Count: k.Count, Size: v.Size(k.Size), Relax: &relax,
+			AM: k.AM, Opportunities: k.Opportunities, ReReservations: k.ReReservations, Reservations: k.Reservations}
+		for at := k.Locations; at != 0; {
+			l := v.State.Locations.Get(at)
+			d.Locations = append(d.Locations, api.Location{Name: v.State.NameOf(l.Name), Count: l.Count, Relax: l.Relax})
+			at = l.Next
+		}
+		slices.SortFunc(d.Locations, func(a, b api.Location) int { return strings.Compare(a.Name, b.Name) })
+		out = append(out, d)
+		slot = k.Next
+	}
+	return out
+}
+
+// AttemptRecord is one attempt of an application: the current one, or one that is
+// remembered.
+type AttemptRecord struct {
+	ID                       yarn.AttemptID
+	Current                  bool
+	State                    string // YARN's word
+	Final                    yarn.FinalStatus
+	Started, Launched, Ended int64  // in Unix milliseconds; 0: not
+	Master                   uint64 // the number of its AM's container; 0: none
+	Node                     uint32 // where that is, by slot
+	Host                     string
+	Port                     int32
+	Tracking, Diagnostics    string
+}
+
+// AttemptRecords lists the attempts that the state remembers, the oldest first.
+func (v *View) AttemptRecords(a *state.App) []AttemptRecord {
+	var out []AttemptRecord
+	if a.Attempt != 0 && a.AttemptState != state.AttemptEnded {
+		d := a.Details()
+		out = append(out, AttemptRecord{ID: a.AttemptID(), Current: true, State: wsAttemptState(a), Final: a.Final,
+			Started: a.AttemptMillis, Launched: a.LaunchedMillis, Master: a.MasterNumber, Node: a.MasterNode, Host: d.Host, Port: a.RPCPort,
+			Tracking: d.TrackingURL, Diagnostics: d.Diagnostics})
+	}
+	for slot := a.History; slot != 0; {
+		h := v.State.Attempts.Get(slot)
+		out = append(out, AttemptRecord{ID: yarn.AttemptID{App: a.ID, Attempt: h.Number}, Current: h.Number == a.Attempt, State: endedState(a, h), Final: h.Final,
+			Started: h.StartedMillis, Launched: h.LaunchedMillis, Ended: h.EndedMillis, Master: h.MasterNumber, Node: h.MasterNode, Host: h.Host, Port: h.RPCPort,
+			Tracking: h.TrackingURL, Diagnostics: h.Diagnostics})
+		slot = h.Next
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// wsAttemptState is YARN's name for where a current attempt stands.
+func wsAttemptState(a *state.App) string {
+	switch {
+	case a.AttemptState == state.AttemptFinishing:
+		return "FINISHING"
+	case a.AttemptState == state.AttemptRegistered:
+		return "RUNNING"
+	case a.LaunchedMillis != 0 || a.Unmanaged && a.AttemptState == state.AttemptActive:
+		return "LAUNCHED"
+	case a.MasterNumber != 0:
+		return "ALLOCATED"
+	}
+	return "SCHEDULED"
+}
+
+// endedState is YARN's name for how an attempt ended.
+func endedState(a *state.App, h *state.Attempt) string {
+	switch {
+	case h.Unregistered:
+		return "FINISHED"
+	case a.State == yarn.AppKilled && h.Number == a.Attempt:
+		return "KILLED"
+	}
+	return "FAILED"
+}
+
+// Master names an attempt's AM container and its node; empty when it has none.
+func (v *View) Master(app yarn.ApplicationID, attempt uint32, number uint64, node uint32) (container, address, id string) {
+	if number == 0 {
+		return "", "", ""
+	}
+	container = yarn.ContainerID{App: app, Attempt: attempt, Number: number}.String()
+	if v.State.Nodes.Has(node) {
+		n := v.State.Nodes.Get(node)
+		address, id = HTTPAddress(n), n.ID.String()
+	}
+	return container, address, id
+}

@@ -1,0 +1,44 @@
+package view
+
+import (
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/v1/api"
+)
+
+// AuditFilter says which entries of the audit a list is of; zero values pass all.
+type AuditFilter struct {
+	Who, Action string // parts of them, in any case
+	SinceMillis int64
+	After       uint64 // an entry's number
+	Limit       int    // of the newest
+}
+
+// Audit lists the newest entries that pass, oldest first.
+func (v *View) Audit(f AuditFilter) (d api.Audit, err error) {
+	if v.State.Meta.Level < event.LevelAudit {
+		return d, problem.New(api.CodeNotAvailable, "the state keeps the audit from feature level 3 on", "run \"rmd upgrade finalize\"; until then \"rmd events --kind Audited\" shows it")
+	}
+	d = api.Audit{Newest: v.State.AuditNewest(), Entries: []api.AuditEntry{}}
+	for _, a := range v.State.AuditEntries(f.After) {
+		if f.SinceMillis <= a.AtMillis && hasFold(a.Who, f.Who) && hasFold(a.Action, f.Action) {
+			d.Entries = append(d.Entries, auditDoc(a))
+		}
+	}
+	if n := len(d.Entries); f.Limit > 0 && n > f.Limit {
+		d.Entries = d.Entries[n-f.Limit:]
+	}
+	return d, nil
+}
+
+func auditDoc(a state.AuditEntry) api.AuditEntry {
+	return api.AuditEntry{Number: a.Number, AtMillis: a.AtMillis, Who: a.Who, From: a.From, Action: a.Action, Target: a.Target, Result: a.Result}
+}
+
+// hasFold says whether a text has a part, whatever their case.
+func hasFold(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}

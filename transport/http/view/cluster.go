@@ -1,0 +1,23 @@
+package view
+
+import (
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// totals counts what the state holds.
+func (v *View) Totals() api.Totals {
+	m := &v.State.Meta
+	t := api.Totals{Apps: v.State.Apps.Len(), Ended: int(m.EndedApps), Nodes: v.State.Nodes.Len(), UsableNodes: int(m.UsableNodes),
+		Reservations: v.State.Reservations.Len(), Total: v.Size(m.Cluster)}
+	n := v.Summary().All()
+	t.Running, t.Waiting = int(n.ByState[yarn.AppRunning]), n.ForAM()
+	var used, reserved, pending yarn.Resource
+	if root := v.State.Root(); root != 0 {
+		q := v.State.Queues.Get(root)
+		used, reserved, pending = q.Used.Sub(q.Reserved), q.Reserved, q.Pending
+		t.Containers = q.Containers - int64(v.State.Reservations.Len())
+	}
+	t.Used, t.Reserved, t.Pending = v.Size(used), v.Size(reserved), v.Size(pending)
+	return t
+}

@@ -1,0 +1,149 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// diffVersions lists what differs between two versions of the queue configuration.
+func diffVersions(from, to *state.QueueVersion) ([]api.Change, error) {
+	a, err := capacity.Parse(propertiesOf(from))
+	if err != nil {
+		return nil, fmt.Errorf("configuration version %d: %w", from.Version, err)
+	}
+	b, err := capacity.Parse(propertiesOf(to))
+	if err != nil {
+		return nil, fmt.Errorf("configuration version %d: %w", to.Version, err)
+	}
+	return Changes(capacity.Diff(a, b)), nil
+}
+
+// Changes shows changes, with secrets masked.
+func Changes(in []capacity.Change) []api.Change {
+	out := make([]api.Change, 0, len(in))
+	for _, k := range in {
+		out = append(out, api.Change{Kind: k.Kind.String(), Queue: k.Queue, Key: k.Key, Old: MaskProperty(k.Key, k.Old), New: MaskProperty(k.Key, k.New)})
+	}
+	return out
+}
+
+// QueueHasApps says whether a queue has applications.
+func QueueHasApps(st *state.State, path string) bool {
+	slot := st.Queue(path)
+	return slot != 0 && st.Queues.Get(slot).Apps() > 0
+}
+
+// QueueStopped says whether a queue is stopped.
+func QueueStopped(st *state.State, path string) bool {
+	slot := st.Queue(path)
+	return slot != 0 && st.Queues.Get(slot).State == yarn.QueueStopped
+}
+
+// confCache keeps the parsed configuration in force and the capacities it means
+// for the cluster's size: both change seldom and cost more than most reads.
+type confCache struct {
+	mu      sync.Mutex
+	cluster string
+	version uint64
+	conf    *capacity.Config
+	tree    *capacity.Tree
+}
+
+func (k *confCache) of(st *state.State) (*capacity.Config, *capacity.Tree) {
+	v := st.Version()
+	if v == nil {
+		return nil, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.conf == nil || k.version != v.Version || k.cluster != st.Meta.ClusterID {
+		conf, err := capacity.Parse(propertiesOf(v))
+		if err != nil {
+			return nil, nil
+		}
+		k.conf, k.tree, k.version, k.cluster = conf, nil, v.Version, st.Meta.ClusterID
+	}
+	if k.tree == nil || k.tree.Cluster != st.Meta.Cluster {
+		k.tree = k.conf.Compute(st.Meta.Cluster)
+	}
+	return k.conf, k.tree
+}
+
+// propertiesOf are a version's properties as the configuration's parser takes them.
+func propertiesOf(v *state.QueueVersion) []capacity.Property {
+	out := make([]capacity.Property, len(v.Properties))
+	for i, p := range v.Properties {
+		out[i] = capacity.Property{Name: p.Name, Value: p.Value}
+	}
+	return out
+}
+
+// ConfDoc shows a version of the queue configuration, with secrets masked.
+func ConfDoc(ver *state.QueueVersion) api.Conf {
+	d := api.Conf{Version: ver.Version, AtMillis: ver.AtMillis, Author: ver.Author, Comment: ver.Comment, Kinds: ver.Kinds, Properties: map[string]string{}}
+	for _, p := range ver.Properties {
+		d.Properties[p.Name] = MaskProperty(p.Name, p.Value)
+	}
+	return d
+}
+
+// ConfVersions lists the versions that are kept, the newest first; limit 0 is all.
+func (v *View) ConfVersions(limit int) ([]api.ConfVersion, error) {
+	out := []api.ConfVersion{}
+	all := v.State.Versions
+	for i := len(all) - 1; i >= 0 && (limit == 0 || len(out) < limit); i-- {
+		ver := &all[i]
+		line := api.ConfVersion{Version: ver.Version, AtMillis: ver.AtMillis, Author: ver.Author, Comment: ver.Comment, Current: i == len(all)-1}
+		if i > 0 {
+			changes, err := diffVersions(&all[i-1], ver)
+			if err != nil {
+				return nil, err
+			}
+			line.Changes = len(changes)
+		}
+		out = append(out, line)
+	}
+	return out, nil
+}
+
+// FindVersion finds a version of the configuration by its number, or "current".
+func (v *View) FindVersion(text string) (*state.QueueVersion, error) {
+	st := v.State
+	if st.Version() == nil {
+		return nil, problem.NoQueues()
+	}
+	if text == "current" {
+		return st.Version(), nil
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return nil, problem.Invalid(fmt.Sprintf("%q is not a version", text), "give a number, or current")
+	}
+	i := slices.IndexFunc(st.Versions, func(v state.QueueVersion) bool { return v.Version == n })
+	if i < 0 {
+		return nil, problem.New("NO_SUCH_VERSION", fmt.Sprintf("version %d is not kept", n), fmt.Sprintf("the versions %d to %d are", st.Versions[0].Version, st.Version().Version))
+	}
+	return &st.Versions[i], nil
+}
+
+// ConfDiff is what differs between two versions, found as FindVersion does.
+func (v *View) ConfDiff(from, to string) (api.ConfDiff, error) {
+	a, err := v.FindVersion(from)
+	if err != nil {
+		return api.ConfDiff{}, err
+	}
+	b, err := v.FindVersion(to)
+	if err != nil {
+		return api.ConfDiff{}, err
+	}
+	changes, err := diffVersions(a, b)
+	return api.ConfDiff{From: a.Version, To: b.Version, Changes: changes}, err
+}

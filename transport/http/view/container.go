@@ -1,0 +1,49 @@
+package view
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strconv"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+)
+
+// containersOf lists an application's containers in the order they were
+// granted, those after a certain one.
+func (v *View) ContainersOf(a *state.App, attempt uint32, number uint64) []uint32 {
+	var out []uint32
+	for slot := a.Containers; slot != 0; {
+		k := v.State.Containers.Get(slot)
+		if k.Attempt > attempt || (k.Attempt == attempt && k.Number > number) {
+			out = append(out, slot)
+		}
+		slot = k.NextOfApp()
+	}
+	slices.SortFunc(out, func(x, y uint32) int {
+		a, b := v.State.Containers.Get(x), v.State.Containers.Get(y)
+		return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Number, b.Number))
+	})
+	return out
+}
+
+// containerDoc shows one container.
+func (v *View) Container(k *state.Container) api.Container {
+	d := api.Container{
+		ID: v.State.ContainerID(k).String(), App: v.State.Apps.Get(k.App).ID.String(), Attempt: k.Attempt, Node: v.NodeID(k.Node),
+		State: k.State.String(), Locality: k.Locality.String(), Priority: k.Key.Priority, AllocationID: k.Key.AllocationID,
+		Size: v.Size(k.Size), AM: k.AM, Launched: k.Launched, AllocatedMillis: k.AllocatedMillis, ExitStatus: k.ExitStatus,
+	}
+	if v.State.Nodes.Has(k.Node) {
+		d.NodeHTTPAddress = HTTPAddress(v.State.Nodes.Get(k.Node))
+	}
+	if k.Note != 0 && v.State.Notes.Has(k.Note) {
+		d.Diagnostics = v.State.Notes.Get(k.Note).Text
+	}
+	return d
+}
+
+func HTTPAddress(n *state.Node) string {
+	return net.JoinHostPort(n.ID.Host, strconv.Itoa(int(n.HTTPPort)))
+}

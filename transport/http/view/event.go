@@ -1,0 +1,163 @@
+package view
+
+import (
+	"reflect"
+	"strings"
+	"unicode"
+
+	"rmd/fsm/event"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// eventDoc shows one event: what it speaks of by name, its fields under their
+// names in snake case. The names come from the state the replica has now, so an
+// application that is forgotten shows by its number alone.
+func (v *View) Event(e event.Event) api.Event {
+	d := api.Event{Kind: e.Kind().String(), Data: map[string]any{}}
+	r := reflect.ValueOf(e).Elem()
+	for i := range r.NumField() {
+		v.eventField(&d, r.Type().Field(i).Name, r.Field(i))
+	}
+	switch e := e.(type) {
+	case *event.ContainerAllocated:
+		d.Container = v.containerName(e.App, e.Number)
+	case *event.ReservationMade:
+		d.Container = v.containerName(e.App, e.Number)
+	}
+	if d.Queue == "" && d.App != "" {
+		d.Queue = v.queueOfApp(d.App)
+	}
+	if len(d.Data) == 0 {
+		d.Data = nil
+	}
+	return d
+}
+
+// eventField shows one field. Bytes are never shown: they are tokens' hashes,
+// submission contexts and remembered replies.
+func (v *View) eventField(d *api.Event, name string, f reflect.Value) {
+	switch x := f.Interface().(type) {
+	case event.ContainerRef:
+		id := v.AppID(x.App)
+		d.App = id.String()
+		d.Container = yarn.ContainerID{App: id, Attempt: x.Attempt, Number: x.Number}.String()
+		if slot := v.State.Container(x); slot != 0 {
+			d.Node = v.NodeID(v.State.Containers.Get(slot).Node)
+		}
+	case yarn.Resource:
+		d.Data[snake(name)] = v.Size(x)
+	case yarn.SchedulerKey:
+		d.Data["priority"] = x.Priority
+		if x.AllocationID != 0 {
+			d.Data["allocation_id"] = x.AllocationID
+		}
+	case yarn.NodeID:
+		d.Node = x.String()
+	case []byte:
+		d.Data[snake(name)+"_bytes"] = len(x)
+	case []event.Property:
+		props := make(map[string]string, len(x))
+		for _, p := range x {
+			props[p.Name] = MaskProperty(p.Name, p.Value)
+		}
+		d.Data["properties"] = props
+	case []event.QueueDefinition:
+		paths := make([]string, 0, len(x))
+		for _, q := range x {
+			paths = append(paths, q.Path)
+		}
+		d.Data["queues"] = paths
+	default:
+		v.plainField(d, name, f)
+	}
+}
+
+// plainField shows numbers and texts; those that name something stand outside.
+func (v *View) plainField(d *api.Event, name string, f reflect.Value) {
+	switch name {
+	case "App":
+		d.App = v.AppID(uint32(f.Uint())).String()
+	case "Node":
+		if id := v.NodeID(uint32(f.Uint())); id != "" {
+			d.Node = id
+		}
+		d.Data["node_number"] = f.Uint()
+	case "Queue", "Path":
+		d.Queue = f.String()
+	case "Reservation":
+		d.Reservation = ReservationID(f.Uint())
+		v.reservationField(d, f.Uint())
+	case "ID": // a NodeID is taken above; nothing else has this name
+		d.Data["id"] = f.Interface()
+	default:
+		if k := f.Kind(); (k == reflect.Slice || k == reflect.String) && f.Len() == 0 {
+			return
+		}
+		d.Data[snake(name)] = f.Interface()
+	}
+}
+
+// reservationField fills in what a live reservation is of; the events that end
+// one name it alone.
+func (v *View) reservationField(d *api.Event, number uint64) {
+	slot := v.State.Reservation(number)
+	if slot == 0 {
+		return
+	}
+	r := v.State.Reservations.Get(slot)
+	d.App, d.Node = v.State.Apps.Get(r.App).ID.String(), v.NodeID(r.Node)
+}
+
+// appID is the id of an application's number. One that is forgotten is given
+// the cluster's timestamp, which is its own but after a restore.
+func (v *View) AppID(seq uint32) yarn.ApplicationID {
+	if slot := v.State.App(seq); slot != 0 {
+		return v.State.Apps.Get(slot).ID
+	}
+	return yarn.ApplicationID{ClusterTimestamp: v.State.Meta.ClusterTimestamp, Seq: seq}
+}
+
+// containerName is the id of a container that an event names by its number
+// within the attempt of that time: the only one there was, or one that is still
+// known. Otherwise it stays empty rather than guessed.
+func (v *View) containerName(app uint32, number uint64) string {
+	slot := v.State.App(app)
+	if slot == 0 {
+		return ""
+	}
+	a := v.State.Apps.Get(slot)
+	for attempt := a.Attempt; attempt > 0; attempt-- {
+		if a.Attempt == 1 || v.State.Container(event.ContainerRef{App: app, Attempt: attempt, Number: number}) != 0 {
+			return yarn.ContainerID{App: a.ID, Attempt: attempt, Number: number}.String()
+		}
+	}
+	return ""
+}
+
+func (v *View) queueOfApp(text string) string {
+	id, err := yarn.ParseApplicationID(text)
+	if err != nil {
+		return ""
+	}
+	if slot := v.State.AppByID(id); slot != 0 {
+		return v.QueuePath(v.State.Apps.Get(slot).Queue)
+	}
+	return ""
+}
+
+// snake writes a Go name as a JSON name: NowMillis is now_ms.
+func snake(name string) string {
+	if head, ok := strings.CutSuffix(name, "Millis"); ok {
+		return snake(head) + "_ms"
+	}
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || (i+1 < len(runes) && unicode.IsLower(runes[i+1]))) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}

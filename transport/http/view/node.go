@@ -1,0 +1,33 @@
+package view
+
+import (
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+)
+
+var NodeStates = []string{"RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
+
+// nodes lists the nodes that pass, by host and port.
+func (v *View) Nodes(pass func(n *state.Node) bool) []uint32 {
+	var out []uint32
+	for _, slot := range v.Summary().Nodes() {
+		if pass(v.State.Nodes.Get(slot)) {
+			out = append(out, slot)
+		}
+	}
+	return out
+}
+
+// nodeDoc shows one node.
+func (v *View) Node(n *state.Node) api.Node {
+	d := api.Node{
+		ID: n.ID.String(), Host: n.ID.Host, Port: n.ID.Port, HTTPAddress: HTTPAddress(n), Rack: n.Rack, State: n.State.String(), Version: n.Version,
+		Total: v.Size(n.Total), Used: v.Size(n.Allocated), Free: v.Size(n.Unallocated()), Containers: n.Count,
+		RegisteredMillis: n.Registered, DeadlineMillis: n.DeadlineMillis, Report: n.Report, Orders: n.Orders,
+	}
+	if n.Reservation != 0 {
+		r := v.State.Reservations.Get(n.Reservation)
+		d.Reservation, d.Reserved = ReservationID(r.Number), v.Size(r.Size)
+	}
+	return d
+}

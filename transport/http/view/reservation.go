@@ -1,0 +1,112 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/summary"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// ReservationID is how a reservation is called: r41.
+func ReservationID(number uint64) string { return "r" + strconv.FormatUint(number, 10) }
+
+// ReservationNumber reads r41, or 41.
+func ReservationNumber(text string) (uint64, error) {
+	n, err := strconv.ParseUint(strings.TrimPrefix(text, "r"), 10, 63)
+	if err != nil || n == 0 {
+		return 0, problem.Invalid(fmt.Sprintf("%q is not a reservation id", text), "give r41, as \"rmd reservation list\" shows it")
+	}
+	return n, nil
+}
+
+// Reservations lists those that pass, oldest first.
+func (v *View) Reservations(after uint64, pass func(r *state.Reservation) bool) []uint32 {
+	var out []uint32
+	v.State.Reservations.Each(func(slot uint32, r *state.Reservation) bool {
+		if r.Number > after && pass(r) {
+			out = append(out, slot)
+		}
+		return true
+	})
+	slices.SortFunc(out, func(a, b uint32) int {
+		return cmp.Compare(v.State.Reservations.Get(a).Number, v.State.Reservations.Get(b).Number)
+	})
+	return out
+}
+
+// Cancelled counts the cancellations by cause.
+func (v *View) Cancelled() map[string]uint64 {
+	out := map[string]uint64{}
+	for cause, n := range v.State.Meta.Cancelled {
+		if n > 0 {
+			out[yarn.CancelCause(cause).String()] = n
+		}
+	}
+	return out
+}
+
+// demand is one size that an application waits for.
+type demand struct {
+	app  uint32
+	size yarn.Resource
+}
+
+// waitingDemands lists what activated applications ask for, once for all reservations of
+// a page.
+func (v *View) waitingDemands() []demand {
+	if v.demands != nil {
+		return *v.demands
+	}
+	var out []demand
+	v.Summary().Each(false, func(a *summary.App) bool {
+		if a.Outstanding == 0 || a.Attempt != state.AttemptActive && a.Attempt != state.AttemptRegistered {
+			return true
+		}
+		for at := v.State.Apps.Get(a.Slot).Asks; at != 0; at = v.State.Asks.Get(at).Next {
+			if k := v.State.Asks.Get(at); k.Count > 0 {
+				out = append(out, demand{a.Slot, k.Size})
+			}
+		}
+		return true
+	})
+	v.demands = &out
+	return out
+}
+
+// blocked counts the other applications with an ask that fits what is free on a
+// reserved node.
+func (v *View) blocked(app uint32, free yarn.Resource) int {
+	calc := v.Calculator()
+	var n int
+	var last uint32
+	for _, d := range v.waitingDemands() {
+		if d.app != app && d.app != last && calc.FitsIn(d.size, free) {
+			n++
+			last = d.app
+		}
+	}
+	return n
+}
+
+// Reservation shows one reservation.
+func (v *View) Reservation(r *state.Reservation) api.Reservation {
+	a, n := v.State.Apps.Get(r.App), v.State.Nodes.Get(r.Node)
+	free := n.Unallocated()
+	d := api.Reservation{
+		ID: ReservationID(r.Number), Node: n.ID.String(), App: a.ID.String(), Attempt: r.Attempt, Queue: v.QueuePath(a.Queue), User: v.State.NameOf(a.User),
+		Container: yarn.ContainerID{App: a.ID, Attempt: r.Attempt, Number: r.Container}.String(), Priority: r.Key.Priority, AllocationID: r.Key.AllocationID,
+		Size: v.Size(r.Size), AM: r.AM, NodeTotal: v.Size(n.Total), Free: v.Size(free), Missing: v.Size(yarn.ComponentMax(r.Size.Sub(free), yarn.Resource{})),
+		MadeMillis: r.MadeMillis, AgeMillis: max(v.State.Meta.NowMillis-r.MadeMillis, 0), Blocks: v.blocked(r.App, free),
+	}
+	if ask := v.State.Ask(a, r.Key); ask != 0 {
+		d.ReReservations = v.State.Asks.Get(ask).ReReservations
+	}
+	return d
+}

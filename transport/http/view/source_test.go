@@ -1,0 +1,41 @@
+package view
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rmd/fsm/state"
+)
+
+// reader is a state that changes when it is told to.
+type reader struct {
+	Reader
+	st *state.State
+}
+
+func (r *reader) Fork() (*state.State, uint64) { return r.st, 1 }
+
+// The fork that open pages share is let go when nobody looks any more.
+func TestRecentForkIsLetGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &reader{st: state.New()}
+		var k recent
+		first, _ := k.fork(h, PageLag)
+		h.st = state.New()
+		time.Sleep(PageLag / 2)
+		if st, _ := k.fork(h, PageLag); st != first {
+			t.Error("it is not shared")
+		}
+		time.Sleep(PageLag)
+		if st, _ := k.fork(h, PageLag); st == first {
+			t.Error("it is too old")
+		}
+		time.Sleep(recentIdle + time.Second)
+		synctest.Wait()
+		if k.st != nil {
+			t.Error("it is kept though nobody looks")
+		}
+		k.close()
+	})
+}

@@ -1,0 +1,87 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"rmd/transport/http/v1/api"
+)
+
+// inStep is how many entries a replica may be behind and still count as healthy.
+const inStep = 100
+
+// verdict judges the replicas: who is in step, how many more may be lost, and
+// whether the digests told for one index are equal.
+func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
+	var v api.Verdict
+	v.DigestsEqual = digestsEqual(list)
+	for _, m := range list {
+		healthy := m.State == "alive" && m.Lag <= inStep && !m.DiskFull
+		if healthy {
+			v.InStep++
+		}
+		if m.Voter {
+			v.Voters++
+			if healthy {
+				v.HealthyVoters++
+			}
+		}
+	}
+	v.Quorum = v.Voters/2 + 1
+	v.CanLose = max(v.HealthyVoters-v.Quorum, 0)
+	switch {
+	case !initialized && len(list) == 0:
+		v.Status, v.Text = "not-initialized", "not initialized yet"
+	case v.DigestsEqual != nil && !*v.DigestsEqual:
+		v.Status, v.Text = "diverged", "replicas differ in their state"
+	case leader == "":
+		v.Status, v.Text = "no-leader", fmt.Sprintf("no leader; %d of %d voters healthy, %d needed", v.HealthyVoters, v.Voters, v.Quorum)
+	case v.InStep < len(list) || v.HealthyVoters < v.Quorum || len(problems(list)) > 0:
+		v.Status = "degraded"
+		v.Text = fmt.Sprintf("%d of %d replicas in step, can lose %d", v.InStep, len(list), v.CanLose)
+	default:
+		v.Status = "healthy"
+		v.Text = fmt.Sprintf("%d of %d replicas in step, can lose %d", v.InStep, len(list), v.CanLose)
+		if v.CanLose == 0 {
+			v.Text += ": the loss of any voter stops it; add voters"
+		}
+	}
+	v.Text = strings.Join(append([]string{v.Text}, problems(list)...), "; ")
+	return v
+}
+
+// problems lists what is wrong with each replica.
+func problems(list []api.Member) (out []string) {
+	for _, m := range list {
+		switch {
+		case m.Problem != "":
+			out = append(out, m.ID+": "+m.Problem)
+		case m.DiskFull: // an older program says no more
+			out = append(out, m.ID+": disk full")
+		}
+	}
+	return out
+}
+
+// digestsEqual compares the digests that replicas told for the same index.
+func digestsEqual(list []api.Member) *bool {
+	at := map[uint64]string{}
+	var compared, equal bool
+	equal = true
+	for _, m := range list {
+		if m.Digest == "" {
+			continue
+		}
+		have, ok := at[m.DigestIndex]
+		if !ok {
+			at[m.DigestIndex] = m.Digest
+			continue
+		}
+		compared = true
+		equal = equal && have == m.Digest
+	}
+	if !compared {
+		return nil
+	}
+	return &equal
+}

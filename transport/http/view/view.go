@@ -1,0 +1,154 @@
+// Package view makes the documents of rmd's API from one fork of the state: a View serves one
+// request, a Source makes them. Handlers, pages and Hadoop's documents share it, so that they
+// show the same. It answers nobody: it knows neither requests' callers nor routes.
+package view
+
+import (
+	"fmt"
+	"sort"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/summary"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// View is one fork of the committed state with what it takes to show it, and the
+// documents made of it. It serves one request and is not safe for concurrent use.
+type View struct {
+	State *state.State
+	Index uint64
+	Kinds yarn.Kinds
+	Conf  *capacity.Config // nil before the cluster has queues
+	Tree  *capacity.Tree
+
+	sizes   map[yarn.Resource]api.Resource // equal amounts share one document
+	keeper  *summary.Keeper
+	summary *summary.Summary // made when it is needed
+	demands *[]demand        // of all waiting applications; made when it is needed
+}
+
+// Summary is what the version comes to, for lists and sums.
+func (v *View) Summary() *summary.Summary {
+	if v.summary == nil {
+		v.summary = v.keeper.At(v.State, v.Index)
+	}
+	return v.summary
+}
+
+// maxSizes bounds the amounts whose documents are shared.
+const maxSizes = 4096
+
+// Size shows an amount with the cluster's names.
+func (v *View) Size(r yarn.Resource) api.Resource {
+	if have, ok := v.sizes[r]; ok {
+		return have
+	}
+	out := make(api.Resource, len(v.Kinds))
+	for i, name := range v.Kinds {
+		out[name] = r[i]
+	}
+	if len(v.sizes) < maxSizes {
+		v.sizes[r] = out
+	}
+	return out
+}
+
+// Amount reads an amount in the cluster's kinds.
+func (v *View) Amount(field string, in api.Resource) (yarn.Resource, error) {
+	var out yarn.Resource
+	for name, n := range in { // order is harmless: each name has its own place
+		i := v.Kinds.Index(name)
+		if i < 0 {
+			return out, problem.New(api.CodeUnknownField, fmt.Sprintf("%s: %q is not a resource kind of this cluster", field, name), fmt.Sprintf("it has %v", []string(v.Kinds)), name)
+		}
+		if n < 0 || n > 1<<50 {
+			return out, problem.Invalid(fmt.Sprintf("%s: %s is out of range", field, name), "give 0 to 2^50", name)
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+// QueuePath is the path of a queue's slot.
+func (v *View) QueuePath(slot uint32) string {
+	if !v.State.Queues.Has(slot) {
+		return "" // an ended application's queue may be gone
+	}
+	return v.State.Queues.Get(slot).Path
+}
+
+// NodeID is the name of a node's slot.
+func (v *View) NodeID(slot uint32) string {
+	if !v.State.Nodes.Has(slot) {
+		return ""
+	}
+	return v.State.Nodes.Get(slot).ID.String()
+}
+
+// FindQueue finds a queue by path, or by a short name that only one has.
+func (v *View) FindQueue(name string) (uint32, error) {
+	if slot := v.State.Queue(name); slot != 0 {
+		return slot, nil
+	}
+	if v.Conf != nil {
+		if i, err := v.Conf.Lookup(name); err == nil {
+			if slot := v.State.Queue(v.Conf.Queues[i].Path); slot != 0 {
+				return slot, nil
+			}
+		}
+	}
+	return 0, problem.New("NO_SUCH_QUEUE", fmt.Sprintf("there is no queue %q", name), "see \"rmd queue list\"; a short name must belong to one queue only")
+}
+
+// FindApp finds an application by the path's id.
+func (v *View) FindApp(text string) (yarn.ApplicationID, uint32, error) {
+	id, err := yarn.ParseApplicationID(text)
+	if err != nil {
+		return id, 0, problem.Invalid(err.Error(), "copy an id from \"rmd app list\"")
+	}
+	slot := v.State.AppByID(id)
+	if slot == 0 {
+		return id, 0, problem.New("NO_SUCH_APPLICATION", "there is no application "+text, "see \"rmd app list\"; applications that ended long ago are forgotten")
+	}
+	return id, slot, nil
+}
+
+// FindNode finds a node by the path's id; a host alone suits when it has one node.
+func (v *View) FindNode(text string) (uint32, error) {
+	if id, err := yarn.ParseNodeID(text); err == nil {
+		if slot := v.State.Node(id); slot != 0 {
+			return slot, nil
+		}
+	}
+	nodes := v.Summary().Nodes()
+	host := func(i int) string { return v.State.Nodes.Get(nodes[i]).ID.Host }
+	i := sort.Search(len(nodes), func(i int) bool { return host(i) >= text })
+	if i == len(nodes) || host(i) != text || i+1 < len(nodes) && host(i+1) == text {
+		return 0, problem.New("NO_SUCH_NODE", fmt.Sprintf("there is no node %q", text), "give host:port as \"rmd node list\" shows it")
+	}
+	return nodes[i], nil
+}
+
+// FindReservation finds a reservation by r41 or 41.
+func (v *View) FindReservation(text string) (uint32, error) {
+	number, err := ReservationNumber(text)
+	if err != nil {
+		return 0, err
+	}
+	slot := v.State.Reservation(number)
+	if slot == 0 {
+		return 0, problem.New("NO_SUCH_RESERVATION", "there is no reservation "+text, "it may have been fulfilled or cancelled; see \"rmd reservation list\"")
+	}
+	return slot, nil
+}
+
+// Calculator is the rule by which sizes are compared.
+func (v *View) Calculator() yarn.Calculator {
+	if v.Conf != nil {
+		return v.Conf.Calculator
+	}
+	return yarn.Calculator{Kinds: len(v.Kinds)}
+}

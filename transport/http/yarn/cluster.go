@@ -1,0 +1,159 @@
+package yarnweb
+
+import (
+	"math"
+	"net/http"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/route"
+	"rmd/transport/http/summary"
+	"rmd/yarn"
+)
+
+// hadoopVersion is the version whose shapes these are; clients compare it.
+const hadoopVersion = "3.4.2"
+
+// Routes lists every endpoint.
+func (s *API) Routes() []route.Route {
+	ws := func(path string, h route.Handler) route.Route { return route.Plain(wsRoot+path, h) }
+	return append(s.schedConfRoutes(),
+		route.Plain("/isActive", s.isActive), route.Plain("/jmx", s.jmx), route.Plain("/conf", s.showSettings), route.Plain("/logLevel", s.logLevel),
+		ws("", s.wsInfo), ws("/info", s.wsInfo), ws("/metrics", s.wsMetrics), ws("/scheduler", s.wsScheduler), ws("/scheduler-overview", s.wsOverview),
+		ws("/nodes", s.wsNodes), ws("/nodes/{id}", s.wsNode), ws("/nodes/{id}/get-labels", s.wsNodeLabels),
+		ws("/apps", s.wsApps), ws("/apps/{id}", s.wsOfApp(s.wsApp)), ws("/apps/{id}/state", s.wsOfApp(s.wsAppState)), ws("/apps/{id}/priority", s.wsOfApp(s.wsAppPriority)), ws("/apps/{id}/queue", s.wsOfApp(s.wsAppQueue)),
+		ws("/apps/{id}/timeouts", s.wsOfApp(s.wsAppTimeouts)), ws("/apps/{id}/timeouts/{kind}", s.wsOfApp(s.wsAppTimeout)),
+		ws("/apps/{id}/appattempts", s.wsAttempts), ws("/apps/{id}/appattempts/{attempt}", s.wsAttempt),
+		ws("/apps/{id}/appattempts/{attempt}/containers", s.wsContainers), ws("/apps/{id}/appattempts/{attempt}/containers/{container}", s.wsContainer),
+		ws("/appstatistics", s.wsStatistics), ws("/userinfo", s.wsUserInfo), ws("/queues/{queue}/access", s.wsQueueAccess),
+		ws("/get-node-labels", s.wsLabels), ws("/get-node-to-labels", s.wsNodeToLabels), ws("/label-mappings", s.wsLabelMappings),
+		ws("/scheduler/activities", s.wsActivities), ws("/scheduler/bulk-activities", s.wsBulkActivities), ws("/scheduler/app-activities/{id}", s.wsAppActivities),
+		ws("/reservation/list", wsReservations), ws("/scheduler/logs", wsSchedulerLogs),
+	)
+}
+
+// haState is ACTIVE on the leader; every replica answers for itself.
+func (s *API) haState() string {
+	if s.cfg.Consensus.Role() == "leader" {
+		return "ACTIVE"
+	}
+	return "STANDBY"
+}
+
+func (s *API) wsInfo(c *route.Call) error {
+	v, err := docsOf(c)
+	if err != nil {
+		return err
+	}
+	ts := v.State.Meta.ClusterTimestamp
+	build := "rmd " + s.cfg.Version
+	return s.writeWS(c, "clusterInfo", obj{
+		{"id", ts}, {"startedOn", ts}, {"state", "STARTED"}, {"haState", s.haState()},
+		{"rmStateStoreName", "raft"},
+		{"resourceManagerVersion", hadoopVersion}, {"resourceManagerBuildVersion", build}, {"resourceManagerVersionBuiltOn", ""},
+		{"hadoopVersion", hadoopVersion}, {"hadoopBuildVersion", build}, {"hadoopVersionBuiltOn", ""},
+		{"haZooKeeperConnectionState", "Could not find leader elector. Verify both HA and automatic failover are enabled."},
+	})
+}
+
+// appCounts counts applications by where they stand, as YARN's metrics do.
+type appCounts struct{ submitted, pending, running, completed, failed, killed, asked int64 }
+
+// appCountsOf are YARN's words for what was counted.
+func appCountsOf(t *summary.Tally) appCounts {
+	by := func(s yarn.ApplicationState) int64 { return int64(t.ByShown[s]) }
+	return appCounts{submitted: int64(t.Apps()), pending: by(yarn.AppSubmitted) + by(yarn.AppAccepted), running: by(yarn.AppRunning),
+		completed: by(yarn.AppFinished), failed: by(yarn.AppFailed), killed: by(yarn.AppKilled), asked: t.OutstandingAll}
+}
+
+func (v *docs) appCounts() appCounts {
+	n := appCountsOf(v.Summary().All())
+	// Applications that are forgotten were submitted too.
+	n.submitted = max(n.submitted, int64(v.State.Submitted()))
+	return n
+}
+
+func (s *API) wsMetrics(c *route.Call) error {
+	v, err := docsOf(c)
+	if err != nil {
+		return err
+	}
+	n, total := v.appCounts(), v.State.Meta.Cluster
+	var used, reserved, pending yarn.Resource
+	var containers int64
+	if root := v.State.Root(); root != 0 {
+		q := v.State.Queues.Get(root)
+		used, reserved, pending = q.Used.Sub(q.Reserved), q.Reserved, q.Pending
+		containers = q.Containers - int64(v.State.Reservations.Len())
+	}
+	free := total.Sub(used)
+	doc := obj{
+		{"appsSubmitted", n.submitted}, {"appsCompleted", n.completed}, {"appsPending", n.pending}, {"appsRunning", n.running}, {"appsFailed", n.failed}, {"appsKilled", n.killed},
+		{"reservedMB", reserved[yarn.Memory]}, {"availableMB", free[yarn.Memory]}, {"allocatedMB", used[yarn.Memory]}, {"pendingMB", pending[yarn.Memory]},
+		{"reservedVirtualCores", reserved[yarn.VCores]}, {"availableVirtualCores", free[yarn.VCores]}, {"allocatedVirtualCores", used[yarn.VCores]}, {"pendingVirtualCores", pending[yarn.VCores]},
+		{"containersAllocated", containers}, {"containersReserved", v.State.Reservations.Len()}, {"containersPending", n.asked},
+		{"totalMB", total[yarn.Memory]}, {"utilizedMB", 0}, {"totalVirtualCores", total[yarn.VCores]}, {"utilizedVirtualCores", 0},
+		{"utilizedMBPercent", 0}, {"utilizedVirtualCoresPercent", 0}, {"rmSchedulerBusyPercent", 0},
+	}
+	doc = append(doc, v.nodeCounts()...)
+	doc = append(doc, obj{
+		{"containerAssignedPerSecond", 0},
+		{"totalUsedResourcesAcrossPartition", v.wsResource(used)}, {"totalClusterResourcesAcrossPartition", v.wsResource(total)}, {"totalReservedResourcesAcrossPartition", v.wsResource(reserved)},
+		{"totalAllocatedContainersAcrossPartition", containers}, {"crossPartitionMetricsAvailable", true}, {"rmEventQueueSize", 0}, {"schedulerEventQueueSize", 0},
+	}...)
+	return s.writeWS(c, "clusterMetrics", doc)
+}
+
+func (v *docs) nodesByState() (by [yarn.NodeShutdown + 1]int) {
+	v.State.Nodes.Each(func(_ uint32, n *state.Node) bool { by[n.State]++; return true })
+	return by
+}
+
+func (v *docs) nodeCounts() obj {
+	by := v.nodesByState()
+	return obj{
+		{"totalNodes", v.State.Nodes.Len() - by[yarn.NodeDecommissioned] - by[yarn.NodeShutdown]}, {"lostNodes", by[yarn.NodeLost]}, {"unhealthyNodes", by[yarn.NodeUnhealthy]},
+		{"decommissioningNodes", by[yarn.NodeDecommissioning]}, {"decommissionedNodes", by[yarn.NodeDecommissioned]}, {"rebootedNodes", by[yarn.NodeRebooted]},
+		{"activeNodes", by[yarn.NodeRunning]}, {"shutdownNodes", by[yarn.NodeShutdown]},
+	}
+}
+
+// wsResource is a resource object: memory and vCores for old readers, every
+// kind for new ones. The bounds are those of an amount that has none.
+func (v *docs) wsResource(r yarn.Resource) *shared {
+	if have := v.sizes[r]; have != nil {
+		return have
+	}
+	infos := make([]obj, 0, len(v.Kinds))
+	for i, name := range v.Kinds {
+		infos = append(infos, obj{{"attributes", obj{}}, {"maximumAllocation", int64(math.MaxInt64)}, {"minimumAllocation", 0},
+			{"name", name}, {"resourceType", "COUNTABLE"}, {"units", v.unit(i)}, {"value", r[i]}})
+	}
+	out := share(obj{{"memory", r[yarn.Memory]}, {"vCores", r[yarn.VCores]}, {"resourceInformations", obj{{"resourceInformation", infos}}}})
+	if len(v.sizes) < maxSizes {
+		v.sizes[r] = out
+	}
+	return out
+}
+
+// unit is what a kind is counted in; empty for whole things.
+func (v *docs) unit(kind int) string {
+	if v.Conf != nil && kind < len(v.Conf.Units) && v.Conf.Units[kind] != "" {
+		return v.Conf.Units[kind]
+	}
+	if kind == yarn.Memory {
+		return "Mi"
+	}
+	return ""
+}
+
+// isActive is YARN's probe for load balancers.
+func (s *API) isActive(c *route.Call) error {
+	c.W.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if s.cfg.Consensus.Role() != "leader" {
+		c.W.WriteHeader(http.StatusMethodNotAllowed)
+		_, _ = c.W.Write([]byte("Not Active!\n"))
+		return nil
+	}
+	_, _ = c.W.Write([]byte("I am Active!\n"))
+	return nil
+}

@@ -1,0 +1,337 @@
+package yarnweb
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+)
+
+// schedConf is where YARN's mutable queue configuration lies below wsRoot.
+const schedConf = "/scheduler-conf"
+
+func (s *API) schedConfRoutes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodGet, Pattern: wsRoot + schedConf, Class: auth.ClassRead, Query: route.AnyQuery, Handle: s.wsGetConf},
+		{Method: http.MethodPut, Pattern: wsRoot + schedConf, Class: auth.ClassWrite, Query: route.AnyQuery, Handle: s.wsPutConf},
+		{Method: http.MethodGet, Pattern: wsRoot + schedConf + "/version", Class: auth.ClassRead, Query: route.AnyQuery, Handle: s.wsConfVersion},
+		{Method: http.MethodGet, Pattern: wsRoot + schedConf + "/format", Class: auth.ClassRead, Query: route.AnyQuery, Handle: s.wsConfFormat},
+		{Method: http.MethodPost, Pattern: wsRoot + schedConf + "/validate", Class: auth.ClassRead, Query: route.AnyQuery, Handle: s.wsValidateConf},
+	}
+}
+
+// schedUpdate is YARN's document of changes to the queue configuration.
+type schedUpdate struct {
+	XMLName xml.Name       `json:"-" xml:"sched-conf"`
+	Remove  many[string]   `json:"remove-queue" xml:"remove-queue"`
+	Add     many[queueSet] `json:"add-queue" xml:"add-queue"`
+	Update  many[queueSet] `json:"update-queue" xml:"update-queue"`
+	Global  many[pairs]    `json:"global-updates" xml:"global-updates"`
+}
+
+type queueSet struct {
+	Name   string `json:"queue-name" xml:"queue-name"`
+	Params pairs  `json:"params" xml:"params"`
+}
+
+type pairs struct {
+	Entry many[pair] `json:"entry" xml:"entry"`
+}
+
+type pair struct {
+	Key   string `json:"key" xml:"key"`
+	Value string `json:"value" xml:"value"`
+}
+
+// many is a list that JSON may also write as its only member.
+type many[T any] []T
+
+// UnmarshalJSON reads a list or one member.
+func (m *many[T]) UnmarshalJSON(b []byte) error {
+	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '[' {
+		return json.Unmarshal(b, (*[]T)(m))
+	}
+	var one T
+	if err := json.Unmarshal(b, &one); err != nil {
+		return err
+	}
+	*m = many[T]{one}
+	return nil
+}
+
+// schedUpdate reads the body: XML, or JSON with or without the root's name.
+func (s *API) schedUpdate(c *route.Call) (*schedUpdate, error) {
+	b, err := c.Raw()
+	if err != nil {
+		return nil, err
+	}
+	u := new(schedUpdate)
+	switch c.Media() {
+	case "application/xml", "text/xml":
+		err = xml.Unmarshal(b, u)
+	default:
+		if err := route.CheckDepth(b); err != nil {
+			return nil, err
+		}
+		var wrapped struct {
+			Doc *schedUpdate `json:"sched-conf"`
+		}
+		if err = json.Unmarshal(b, &wrapped); err == nil && wrapped.Doc != nil {
+			u = wrapped.Doc
+		} else if err == nil {
+			err = json.Unmarshal(b, u)
+		}
+	}
+	if err != nil {
+		return nil, &remoteError{http.StatusBadRequest, webApplication, "the body is not a sched-conf document: " + err.Error()}
+	}
+	return u, nil
+}
+
+// refusedConf is a refusal that Hadoop answers as plain text.
+type refusedConf string
+
+func (e refusedConf) Error() string { return string(e) }
+
+// apply makes the changes, in YARN's order: removals, additions, updates, then
+// keys of the whole scheduler.
+func (u *schedUpdate) apply(props map[string]string) error {
+	for _, path := range u.Remove {
+		if err := removeQueue(props, path); err != nil {
+			return err
+		}
+	}
+	for _, q := range u.Add {
+		if err := addQueue(props, q); err != nil {
+			return err
+		}
+	}
+	for _, q := range u.Update {
+		setAll(props, capacity.Prefix+q.Name+".", q.Params)
+	}
+	for _, g := range u.Global {
+		setAll(props, "", g)
+	}
+	return nil
+}
+
+func setAll(props map[string]string, prefix string, list pairs) {
+	for _, e := range list.Entry {
+		if e.Value == "" {
+			delete(props, prefix+e.Key)
+		} else {
+			props[prefix+e.Key] = e.Value
+		}
+	}
+}
+
+// siblings are the names in a parent's list of queues, and the list's key.
+func siblings(props map[string]string, parent string) (list []string, key string) {
+	key = capacity.Prefix + parent + ".queues"
+	for _, name := range strings.Split(props[key], ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			list = append(list, name)
+		}
+	}
+	return list, key
+}
+
+func cutPath(path string) (parent, name string, ok bool) {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 {
+		return "", path, false
+	}
+	return path[:i], path[i+1:], true
+}
+
+func removeQueue(props map[string]string, path string) error {
+	parent, name, ok := cutPath(path)
+	if !ok {
+		return refusedConf("Can't remove queue " + path)
+	}
+	list, key := siblings(props, parent)
+	i := slices.Index(list, name)
+	if i < 0 {
+		return refusedConf("Queue " + path + " not found")
+	}
+	if list = slices.Delete(list, i, i+1); len(list) == 0 {
+		delete(props, key)
+	} else {
+		props[key] = strings.Join(list, ",")
+	}
+	for have := range props { // each is judged by itself
+		if strings.HasPrefix(have, capacity.Prefix+path+".") {
+			delete(props, have)
+		}
+	}
+	return nil
+}
+
+func addQueue(props map[string]string, q queueSet) error {
+	parent, name, ok := cutPath(q.Name)
+	if !ok {
+		return refusedConf("Can't add invalid queue " + q.Name)
+	}
+	list, key := siblings(props, parent)
+	if slices.Contains(list, name) {
+		return refusedConf("Can't add existing queue " + q.Name)
+	}
+	props[key] = strings.Join(append(list, name), ",")
+	setAll(props, capacity.Prefix+q.Name+".", q.Params)
+	return nil
+}
+
+// changed reads the body and returns the whole configuration that would follow
+// from the one in force, with its version.
+func (s *API) changed(c *route.Call, st *state.State) ([]input.Property, uint64, error) {
+	ver := st.Version()
+	if ver == nil {
+		return nil, 0, problem.NoQueues()
+	}
+	u, err := s.schedUpdate(c)
+	if err != nil {
+		return nil, 0, err
+	}
+	props := make(map[string]string, len(ver.Properties))
+	for _, p := range ver.Properties {
+		props[p.Name] = p.Value
+	}
+	if err := u.apply(props); err != nil {
+		return nil, 0, err
+	}
+	out := make([]input.Property, 0, len(props))
+	for name, value := range props { // sorted below
+		out = append(out, input.Property{Name: name, Value: value})
+	}
+	slices.SortFunc(out, func(a, b input.Property) int { return strings.Compare(a.Name, b.Name) })
+	return out, ver.Version, nil
+}
+
+// administrator refuses whom yarn.admin.acl does not name, as -refreshQueues is
+// refused. Somebody with a role of rmd's own has been judged by that already.
+func (s *API) administrator(c *route.Call) error {
+	if s.cfg.Admin == nil || auth.Of(c.R).Known() || s.cfg.Admin(s.requested(c)) {
+		return nil
+	}
+	return wsForbidden("Only admins can carry out this operation.")
+}
+
+func (s *API) wsPutConf(c *route.Call) error {
+	if err := s.administrator(c); err != nil {
+		return err
+	}
+	for attempt := 0; ; attempt++ {
+		st, _ := s.cfg.Reader.Fork()
+		props, version, err := s.changed(c, st)
+		var refused refusedConf
+		if errors.As(err, &refused) {
+			return s.plain(c, http.StatusBadRequest, string(refused))
+		}
+		if err != nil {
+			return err
+		}
+		_, _, err = route.Do[*input.SetQueuesReply](c, &input.SetQueues{Properties: props, IfVersion: version, Author: s.requested(c), Comment: "PUT " + wsRoot + schedConf})
+		var fault *input.Fault
+		switch {
+		case err == nil:
+			return s.plain(c, http.StatusOK, "Configuration change successfully applied.")
+		case !errors.As(err, &fault):
+			return err
+		case fault.Reason == input.VersionConflict && attempt < 3 && c.R.Header.Get(api.HeaderKey) == "":
+			continue // somebody else's change came first: make this one on top of it
+		}
+		return s.plain(c, http.StatusBadRequest, "Failed to re-init queues : "+strings.Join(append([]string{fault.What}, fault.Details...), "; "))
+	}
+}
+
+// plain answers with a text under JSON's name, as Hadoop does here.
+func (s *API) plain(c *route.Call, status int, text string) error {
+	c.W.Header().Set("Content-Type", jsonType)
+	c.W.WriteHeader(status)
+	_, _ = c.W.Write([]byte(text)) // a client that is gone is no error of ours
+	return nil
+}
+
+func (s *API) wsGetConf(c *route.Call) error {
+	v, err := docsOf(c)
+	if err != nil {
+		return err
+	}
+	ver := v.State.Version()
+	if ver == nil {
+		return problem.NoQueues()
+	}
+	list := make([]obj, 0, len(ver.Properties))
+	for _, p := range ver.Properties {
+		list = append(list, obj{{"name", p.Name}, {"value", view.MaskProperty(p.Name, p.Value)}})
+	}
+	return s.writeBare(c, "configuration", filled("property", list))
+}
+
+func (s *API) wsConfVersion(c *route.Call) error {
+	v, err := docsOf(c)
+	if err != nil {
+		return err
+	}
+	ver := v.State.Version()
+	if ver == nil {
+		return problem.NoQueues()
+	}
+	return s.writeBare(c, "configversion", obj{{"versionID", fmt.Sprint(ver.Version)}})
+}
+
+// wsConfFormat refuses what a read must not do: in YARN it empties the store.
+func (s *API) wsConfFormat(c *route.Call) error {
+	return s.plain(c, http.StatusBadRequest, "the configuration is replicated and has no store to format: \"rmd conf rollback\" goes back to an earlier version")
+}
+
+// wsValidateConf tells the configuration that would be in force.
+func (s *API) wsValidateConf(c *route.Call) error {
+	v, err := docsOf(c)
+	if err != nil {
+		return err
+	}
+	props, _, err := s.changed(c, v.State)
+	if err == nil {
+		err = v.mayReplace(props)
+	}
+	var invalid *capacity.Invalid
+	var refused refusedConf
+	if errors.As(err, &invalid) || errors.As(err, &refused) {
+		return s.plain(c, http.StatusBadRequest, "CapacityScheduler configuration validation failed:java.io.IOException: Failed to re-init queues : "+err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	list := make([]obj, 0, len(props))
+	for _, p := range props {
+		list = append(list, obj{{"name", p.Name}, {"value", view.MaskProperty(p.Name, p.Value)}})
+	}
+	return s.writeBare(c, "configuration", filled("property", list))
+}
+
+// mayReplace says whether properties may replace the configuration in force.
+func (v *docs) mayReplace(props []input.Property) error {
+	list := make([]capacity.Property, len(props))
+	for i, p := range props {
+		list[i] = capacity.Property(p)
+	}
+	conf, err := capacity.Parse(list)
+	if err != nil {
+		return err
+	}
+	return conf.Validate(v.Conf, func(path string) bool { return view.QueueHasApps(v.State, path) }, func(path string) bool { return view.QueueStopped(v.State, path) })
+}

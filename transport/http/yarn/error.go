@@ -1,0 +1,118 @@
+package yarnweb
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strings"
+
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+)
+
+// remoteError is an error in Hadoop's own words: the class that its readers
+// look at, and the text.
+type remoteError struct {
+	status  int
+	class   string // with its package
+	message string // none when empty
+}
+
+// Error implements error.
+func (e *remoteError) Error() string { return e.class + ": " + e.message }
+
+// Classes of Hadoop's web services.
+const (
+	webappPackage     = "org.apache.hadoop.yarn.webapp."
+	badRequest        = webappPackage + "BadRequestException"
+	notFound          = webappPackage + "NotFoundException"
+	forbidden         = webappPackage + "ForbiddenException"
+	illegalArgument   = "java.lang.IllegalArgumentException"
+	webApplication    = "javax.ws.rs.WebApplicationException"
+	causedByException = "java.lang.Exception: "
+	yarnExceptions    = "org.apache.hadoop.yarn.exceptions."
+)
+
+// wsBad is a bad request in Hadoop's words.
+func wsBad(message string) error {
+	return &remoteError{http.StatusBadRequest, badRequest, causedByException + message}
+}
+
+// wsBadCause is one that Hadoop answers with another exception inside.
+func wsBadCause(cause string) error {
+	return &remoteError{http.StatusBadRequest, badRequest, cause}
+}
+
+// wsIllegal is an argument that Java itself refuses.
+func wsIllegal(message string) error {
+	return &remoteError{http.StatusBadRequest, illegalArgument, message}
+}
+
+// wsNotFound is a missing thing in Hadoop's words.
+func wsNotFound(message string) error {
+	return &remoteError{http.StatusNotFound, notFound, causedByException + message}
+}
+
+// wsNotFoundCause is one that Hadoop answers with another exception inside.
+func wsNotFoundCause(cause string) error {
+	return &remoteError{http.StatusNotFound, notFound, cause}
+}
+
+// wsForbidden is a refusal to somebody.
+func wsForbidden(message string) error {
+	return &remoteError{http.StatusForbidden, forbidden, causedByException + message}
+}
+
+// classes are what Hadoop's API answers with where the error is not Hadoop's
+// own, by HTTP status.
+var classes = map[int]string{
+	http.StatusNotFound:           notFound,
+	http.StatusBadRequest:         badRequest,
+	http.StatusForbidden:          forbidden,
+	http.StatusConflict:           webappPackage + "ConflictException",
+	http.StatusServiceUnavailable: "org.apache.hadoop.ipc.StandbyException",
+}
+
+// remoteErrorOf puts an error of ours in Hadoop's shape.
+func remoteErrorOf(e *api.Error) *remoteError {
+	class := classes[e.Status]
+	if class == "" {
+		class = webApplication
+	}
+	message := e.Message
+	if e.Status == http.StatusNotFound || e.Status == http.StatusBadRequest {
+		message = causedByException + message
+	}
+	return &remoteError{e.Status, class, message}
+}
+
+// Fail answers a call with an error in Hadoop's shape.
+func Fail(mux *route.Mux, c *route.Call, err error) {
+	var remote *remoteError
+	if errors.As(err, &remote) {
+		c.RoleHeaders()
+	} else {
+		remote = remoteErrorOf(mux.Refuse(c, err))
+		c.W.Header().Del("WWW-Authenticate") // Hadoop's clients would take it for theirs
+	}
+	writeRemote(c.W, c.R, remote)
+}
+
+func writeRemote(w http.ResponseWriter, r *http.Request, e *remoteError) {
+	doc := obj{{"exception", e.class[strings.LastIndexAny(e.class, ".$")+1:]}}
+	if e.message != "" {
+		doc = append(doc, field{"message", e.message})
+	}
+	doc = append(doc, field{"javaClassName", e.class})
+	var b bytes.Buffer
+	if wantsXML(r) {
+		w.Header().Set("Content-Type", xmlType)
+		b.WriteString(xmlHead)
+		writeXML(&b, "RemoteException", doc)
+	} else {
+		w.Header().Set("Content-Type", jsonType)
+		writeJSON(&b, obj{{"RemoteException", doc}})
+	}
+	w.WriteHeader(e.status)
+	_, _ = w.Write(b.Bytes()) // a client that is gone is no error of ours
+}

@@ -1,0 +1,31 @@
+package yarnweb
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"strings"
+
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+)
+
+// logLevel tells the level of this replica's log in the form that "yarn
+// daemonlog -getlevel" reads. It sets none: that is log.level in the
+// configuration, which SIGHUP reads again.
+func (s *API) logLevel(c *route.Call) error {
+	if c.Query.Has("level") {
+		return problem.New(api.CodeNotAllowed, "a read changes no level", "set log.level in rmd.yaml and send SIGHUP")
+	}
+	c.W.Header().Set("Content-Type", "text/html;charset=utf-8")
+	c.W.WriteHeader(http.StatusOK)
+	name := c.Query.Get("log")
+	if name == "" {
+		_, _ = fmt.Fprintln(c.W, "<html><title>Log Level</title><body><h1>Log Level</h1><p>give ?log=NAME</p></body></html>")
+		return nil
+	}
+	_, _ = fmt.Fprintf(c.W, "<html><title>Log Level</title><body><h1>Log Level</h1>\n<!-- OUTPUT -->Submitted Class Name: <b>%s</b><br />\n<!-- OUTPUT -->Log Class: <b>hclog</b><br />\n<!-- OUTPUT -->Effective Level: <b>%s</b><br />\n</body></html>\n",
+		html.EscapeString(name), strings.ToUpper(s.log.GetLevel().String()))
+	return nil
+}

@@ -1,0 +1,95 @@
+package yarnweb
+
+import (
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/route"
+	"rmd/transport/http/view"
+	"rmd/yarn"
+)
+
+// wsNodeStates reads the states filter; nil when there is none. Java knows them
+// by their exact names, and no word for all of them.
+func (s *API) wsNodeStates(c *route.Call) (map[string]bool, error) {
+	if !c.Query.Has("states") {
+		return nil, nil
+	}
+	out := map[string]bool{}
+	for _, w := range strings.Split(c.Query.Get("states"), ",") {
+		w = strings.ToUpper(w)
+		if w != "NEW" && !slices.Contains(view.NodeStates, w) {
+			return nil, wsIllegal("No enum constant org.apache.hadoop.yarn.api.records.NodeState." + w)
+		}
+		out[w] = true
+	}
+	return out, nil
+}
+
+// wsNodes lists the nodes, of all states or of those asked for.
+func (s *API) wsNodes(c *route.Call) error {
+	states, err := s.wsNodeStates(c)
+	if err != nil {
+		return err
+	}
+	v, err := docsOf(c)
+	if err != nil {
+		return err
+	}
+	slots := v.Nodes(func(n *state.Node) bool { return states == nil || states[n.State.String()] })
+	if !wantsXML(c.R) {
+		return s.writeNodes(c, v, slots)
+	}
+	return s.streamWS(c, "nodes", "node", func(yield func(obj) bool) {
+		for _, slot := range slots {
+			if !yield(v.wsNode(v.State.Nodes.Get(slot))) {
+				return
+			}
+		}
+	})
+}
+
+// filled is {} for nothing and {"name":[…]} for something.
+func filled(name string, list []obj) obj {
+	if len(list) == 0 {
+		return obj{}
+	}
+	return obj{{name, list}}
+}
+
+func (s *API) wsNode(c *route.Call) error {
+	v, err := docsOf(c)
+	if err != nil {
+		return err
+	}
+	id, perr := yarn.ParseNodeID(c.Args["id"])
+	slot := v.State.Node(id)
+	switch {
+	case perr != nil:
+		return wsIllegal("Invalid NodeId [" + c.Args["id"] + "]. Expected host:port")
+	case slot == 0:
+		return wsNotFound("nodeId, " + c.Args["id"] + ", is not found")
+	}
+	return s.writeWS(c, "node", v.wsNode(v.State.Nodes.Get(slot)))
+}
+
+// wsNode shows a node. What only its own heartbeats tell (utilisation, times)
+// is not replicated and shows as nothing used.
+func (v *docs) wsNode(n *state.Node) obj {
+	free := n.Unallocated()
+	d := obj{
+		{"rack", n.Rack}, {"state", n.State.String()}, {"id", n.ID.String()}, {"nodeHostName", n.ID.Host}, {"nodeHTTPAddress", ""},
+		{"lastHealthUpdate", n.Registered}, {"version", n.Version}, {"healthReport", n.Report}, {"numContainers", n.Count},
+		{"usedMemoryMB", n.Allocated[yarn.Memory]}, {"availMemoryMB", free[yarn.Memory]}, {"usedVirtualCores", n.Allocated[yarn.VCores]}, {"availableVirtualCores", free[yarn.VCores]},
+		{"memUtilization", 0.0}, {"cpuUtilization", 0.0},
+		{"numRunningOpportContainers", 0}, {"usedMemoryOpportGB", 0}, {"usedVirtualCoresOpport", 0}, {"numQueuedContainers", 0}, {"allocationTags", obj{}},
+		{"resourceUtilization", obj{{"nodePhysicalMemoryMB", 0}, {"nodeVirtualMemoryMB", 0}, {"nodeCPUUsage", 0.0},
+			{"aggregatedContainersPhysicalMemoryMB", 0}, {"aggregatedContainersVirtualMemoryMB", 0}, {"containersCPUUsage", 0.0}}},
+		{"usedResource", v.wsResource(n.Allocated)}, {"availableResource", v.wsResource(free)}, {"nodeAttributesInfo", obj{}}, {"totalResource", v.wsResource(n.Total)},
+	}
+	if n.State.Usable() {
+		d[4].value = view.HTTPAddress(n)
+	}
+	return d
+}

@@ -1,0 +1,99 @@
+package yarnweb
+
+import (
+	"strconv"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/route"
+	"rmd/transport/http/view"
+	"rmd/yarn"
+)
+
+// Monitoring asks for all nodes again and again, and gets two kilobytes for each:
+// their JSON is written straight. What it says is what wsNode says, which a test
+// holds.
+
+// The parts of a node's document that are the same for all.
+const (
+	wsNodeStill = `,"memUtilization":0.0,"cpuUtilization":0.0,"numRunningOpportContainers":0,"usedMemoryOpportGB":0,"usedVirtualCoresOpport":0,"numQueuedContainers":0,"allocationTags":{},` +
+		`"resourceUtilization":{"nodePhysicalMemoryMB":0,"nodeVirtualMemoryMB":0,"nodeCPUUsage":0.0,` +
+		`"aggregatedContainersPhysicalMemoryMB":0,"aggregatedContainersVirtualMemoryMB":0,"containersCPUUsage":0.0},"usedResource":`
+	wsNodeAttributes = `,"nodeAttributesInfo":{},"totalResource":`
+)
+
+// jsonWriter appends to a document.
+type jsonWriter struct{ b []byte }
+
+func (w *jsonWriter) raw(s string) { w.b = append(w.b, s...) }
+
+func (w *jsonWriter) number(name string, v int64) {
+	w.raw(name)
+	w.b = strconv.AppendInt(w.b, v, 10)
+}
+
+// text appends a string; most need no escaping.
+func (w *jsonWriter) text(name, s string) {
+	w.raw(name)
+	if plain(s) {
+		w.b = append(append(append(w.b, '"'), s...), '"')
+		return
+	}
+	w.b = append(w.b, quoteJSON(s)...)
+}
+
+// wsNodeJSON appends the document of a node.
+func (v *docs) wsNodeJSON(b []byte, n *state.Node) []byte {
+	w := jsonWriter{b}
+	free := n.Unallocated()
+	http := ""
+	if n.State.Usable() {
+		http = view.HTTPAddress(n)
+	}
+	w.text(`{"rack":`, n.Rack)
+	w.text(`,"state":`, n.State.String())
+	w.text(`,"id":`, n.ID.String())
+	w.text(`,"nodeHostName":`, n.ID.Host)
+	w.text(`,"nodeHTTPAddress":`, http)
+	w.number(`,"lastHealthUpdate":`, n.Registered)
+	w.text(`,"version":`, n.Version)
+	w.text(`,"healthReport":`, n.Report)
+	w.number(`,"numContainers":`, int64(n.Count))
+	w.number(`,"usedMemoryMB":`, n.Allocated[yarn.Memory])
+	w.number(`,"availMemoryMB":`, free[yarn.Memory])
+	w.number(`,"usedVirtualCores":`, n.Allocated[yarn.VCores])
+	w.number(`,"availableVirtualCores":`, free[yarn.VCores])
+	w.raw(wsNodeStill)
+	w.b = append(w.b, v.wsResource(n.Allocated).json...)
+	w.raw(`,"availableResource":`)
+	w.b = append(w.b, v.wsResource(free).json...)
+	w.raw(wsNodeAttributes)
+	w.b = append(w.b, v.wsResource(n.Total).json...)
+	w.raw("}")
+	return w.b
+}
+
+// writeNodes streams the list of nodes as JSON.
+func (s *API) writeNodes(c *route.Call, v *docs, slots []uint32) error {
+	c.W.Header().Set("Content-Type", jsonType)
+	if len(slots) == 0 {
+		_, _ = c.W.Write([]byte(`{"nodes":{}}`)) // a client that is gone is no error of ours
+		return nil
+	}
+	b := append(make([]byte, 0, nodesChunk+8<<10), `{"nodes":{"node":[`...)
+	for i, slot := range slots {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b = v.wsNodeJSON(b, v.State.Nodes.Get(slot)); len(b) > nodesChunk {
+			if _, err := c.W.Write(b); err != nil {
+				return nil
+			}
+			b = b[:0]
+		}
+	}
+	_, _ = c.W.Write(append(b, "]}}"...))
+	return nil
+}
+
+// nodesChunk is how much of the list is written at once.
+const nodesChunk = 256 << 10

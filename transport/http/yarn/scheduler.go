@@ -1,0 +1,235 @@
+package yarnweb
+
+import (
+	"strings"
+	"time"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/transport/http/route"
+	"rmd/transport/http/view"
+	"rmd/yarn"
+)
+
+// unboundedApps is how YARN writes "no limit on parallel applications".
+const unboundedApps = 1<<31 - 1
+
+// javaTime is a time as YARN prints an expiry.
+func javaTime(millis int64) string {
+	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000-0700")
+}
+
+func (s *API) wsScheduler(c *route.Call) error {
+	v, err := docsOf(c)
+	if err != nil {
+		return err
+	}
+	root := v.State.Root()
+	if root == 0 || v.Conf == nil {
+		return wsNotFound("the scheduler has no queues yet")
+	}
+	n := v.QueueSums()
+	i := v.Configured("root")
+	q := v.State.Queues.Get(root)
+	d := obj{
+		{"type", typed("capacityScheduler")}, {"capacity", 100.0}, {"usedCapacity", v.usedPercent(q, i)}, {"maxCapacity", 100.0}, {"weight", -1.0}, {"normalizedWeight", 0.0}, {"queueCapacityVectorInfo", v.wsVector(i)},
+		{"queueName", "root"}, {"queuePath", "root"}, {"maxParallelApps", parallel(v.Conf.Queues[i].MaxParallelApps)}, {"isAbsoluteResource", false},
+		{"queues", filled("queue", v.wsChildren(q, n))},
+		{"capacities", v.wsCapacities(q, i)}, {"health", v.wsHealth()},
+		{"maximumAllocation", v.wsResource(v.Conf.MaxAlloc)}, {"queueAcls", v.wsACLs(i)}, {"queuePriority", v.Conf.Queues[i].Priority}, {"orderingPolicyInfo", v.Conf.Queues[i].ChildOrder.String()},
+	}
+	d = append(d, v.wsQueueKind(i)...)
+	return s.writeWS(c, "scheduler", obj{{"schedulerInfo", d}})
+}
+
+func parallel(n int64) int64 {
+	if n < 0 {
+		return unboundedApps
+	}
+	return n
+}
+
+func (v *docs) usedPercent(q *state.Queue, i int) float64 {
+	return view.FixedPercent(capacity.UsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used, v.Tree.Capacities[i].EffMin, v.Conf.MinAlloc))
+}
+
+func (v *docs) wsChildren(q *state.Queue, n *view.QueueSums) []obj {
+	out := make([]obj, 0, len(q.Children))
+	for _, slot := range q.Children {
+		if i := v.Configured(v.QueuePath(slot)); i >= 0 {
+			out = append(out, v.wsQueue(slot, i, n))
+		}
+	}
+	return out
+}
+
+// wsQueueKind says how a queue's capacity is given, in YARN's words.
+func (v *docs) wsQueueKind(i int) obj {
+	q := &v.Conf.Queues[i]
+	mode := "percentage"
+	switch q.Capacity.Unit {
+	case capacity.UnitWeight:
+		mode = "weight"
+	case capacity.UnitAbsolute, capacity.UnitMixed:
+		mode = "absolute"
+	}
+	kind := "parent"
+	if q.Leaf {
+		kind = "leaf"
+	}
+	return obj{{"mode", mode}, {"queueType", kind}, {"creationMethod", "static"}, {"autoCreationEligibility", "off"}, {"autoQueueTemplateProperties", obj{}}, {"autoQueueParentTemplateProperties", obj{}}, {"autoQueueLeafTemplateProperties", obj{}}}
+}
+
+// wsQueue shows a queue below root.
+func (v *docs) wsQueue(slot uint32, i int, n *view.QueueSums) obj {
+	q, conf, eff := v.State.Queues.Get(slot), &v.Conf.Queues[i], &v.Tree.Capacities[i]
+	var d obj
+	if q.Leaf {
+		d = obj{{"type", typed("capacitySchedulerLeafQueueInfo")}}
+	}
+	absUsed := view.FixedPercent(capacity.AbsUsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used))
+	weight, normalized := -1.0, 0.0
+	if conf.Capacity.Unit == capacity.UnitWeight {
+		weight, _ = conf.Capacity.Value.Rat().Float64()
+		normalized, _ = eff.Capacity.Rat().Float64()
+	}
+	d = append(d, obj{
+		{"queuePath", q.Path}, {"capacity", view.Percent(eff.Capacity.Rat())}, {"usedCapacity", v.usedPercent(q, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
+		{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())}, {"absoluteUsedCapacity", absUsed}, {"weight", weight}, {"normalizedWeight", normalized},
+		{"numApplications", n.Apps[slot]}, {"maxParallelApps", parallel(conf.MaxParallelApps)}, {"queueName", q.Name}, {"isAbsoluteResource", conf.Capacity.Unit == capacity.UnitAbsolute}, {"state", q.State.String()},
+	}...)
+	if !q.Leaf {
+		d = append(d, field{"queues", filled("queue", v.wsChildren(q, n))})
+	}
+	d = append(d, obj{
+		{"resourcesUsed", v.wsResource(q.Used)}, {"hideReservationQueues", false}, {"nodeLabels", []string{"*"}},
+		{"allocatedContainers", q.Containers - n.Reservations[slot]}, {"reservedContainers", n.Reservations[slot]}, {"pendingContainers", n.Outstanding[slot]},
+		{"capacities", v.wsCapacities(q, i)}, {"resources", obj{{"resourceUsagesByPartition", []obj{v.wsUsage(slot, i, n)}}}},
+		{"minEffectiveCapacity", v.wsResource(eff.EffMin)}, {"maxEffectiveCapacity", v.wsResource(eff.EffMax)},
+		{"maximumAllocation", v.wsResource(conf.MaxAlloc)}, {"queueAcls", v.wsACLs(i)}, {"queuePriority", conf.Priority}, {"orderingPolicyInfo", v.ordering(i)},
+		{"autoCreateChildQueueEnabled", false}, {"leafQueueTemplate", obj{}},
+	}...)
+	d = append(d, v.wsQueueKind(i)...)
+	if q.Leaf {
+		d = append(d, v.wsLeaf(slot, i, n)...)
+	}
+	return d
+}
+
+func (v *docs) ordering(i int) string {
+	if v.Conf.Queues[i].Leaf {
+		return v.Conf.Queues[i].LeafOrder.String()
+	}
+	return v.Conf.Queues[i].ChildOrder.String()
+}
+
+func (v *docs) wsCapacities(q *state.Queue, i int) obj {
+	eff := &v.Tree.Capacities[i]
+	conf := &v.Conf.Queues[i]
+	return obj{{"queueCapacitiesByPartition", []obj{{
+		{"partitionName", ""}, {"queueCapacityVectorInfo", v.wsVector(i)},
+		{"capacity", view.Percent(eff.Capacity.Rat())}, {"usedCapacity", v.usedPercent(q, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
+		{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteUsedCapacity", view.FixedPercent(capacity.AbsUsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used))}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())},
+		{"maxAMLimitPercentage", view.Percent(conf.MaxAMPercent.Rat())}, {"weight", -1.0}, {"normalizedWeight", 0.0},
+		{"configuredMinResource", v.wsResource(eff.ConfiguredMin)}, {"configuredMaxResource", v.wsResource(eff.ConfiguredMax)},
+		{"effectiveMinResource", v.wsResource(eff.EffMin)}, {"effectiveMaxResource", v.wsResource(eff.EffMax)},
+	}}}}
+}
+
+func (v *docs) wsUsage(slot uint32, i int, n *view.QueueSums) obj {
+	q := v.State.Queues.Get(slot)
+	d := obj{{"partitionName", ""}, {"used", v.wsResource(q.Used)}, {"reserved", v.wsResource(q.Reserved)}, {"pending", v.wsResource(q.Pending)}}
+	if !q.Leaf {
+		return d
+	}
+	limit := v.wsResource(v.AMLimit(slot, i, n))
+	return append(d, obj{{"amUsed", v.wsResource(q.AMUsed)}, {"amLimit", limit}, {"userAmLimit", limit}}...)
+}
+
+func (v *docs) wsACLs(i int) obj {
+	q := &v.Conf.Queues[i]
+	return obj{{"queueAcl", []obj{
+		{{"accessType", "ADMINISTER_QUEUE"}, {"accessControlList", q.AdministerACL.String()}},
+		{{"accessType", "APPLICATION_MAX_PRIORITY"}, {"accessControlList", "*"}},
+		{{"accessType", "SUBMIT_APP"}, {"accessControlList", q.SubmitACL.String()}},
+	}}}
+}
+
+// wsLeaf is what only a leaf has.
+func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
+	q, conf := v.State.Queues.Get(slot), &v.Conf.Queues[i]
+	limit := v.UserLimit(i, n.Users[slot])
+	am := v.wsResource(v.AMLimit(slot, i, n))
+	users := make([]obj, 0, len(n.Users[slot]))
+	for _, u := range n.Users[slot] {
+		users = append(users, v.wsUser(u, conf, limit, am))
+	}
+	userLimit, _ := conf.MinUserLimitPercent.Rat().Float64()
+	factor, _ := conf.UserLimitFactor.Rat().Float64()
+	if conf.UserLimitOff {
+		factor = -1
+	}
+	return obj{
+		{"numActiveApplications", q.ActiveApps}, {"numPendingApplications", q.PendingApps + q.ParkedApps}, {"numContainers", q.Containers},
+		{"maxApplications", v.Conf.MaxApplications(i, v.Tree)}, {"maxApplicationsPerUser", v.Conf.MaxApplicationsPerUser(i, v.Tree)},
+		{"userLimit", userLimit}, {"users", filled("user", users)}, {"userLimitFactor", factor},
+		{"configuredMaxAMResourceLimit", view.Percent(conf.MaxAMPercent.Rat()) / 100},
+		{"AMResourceLimit", am}, {"usedAMResource", v.wsResource(q.AMUsed)}, {"userAMResourceLimit", am},
+		{"preemptionDisabled", conf.DisablePreemption}, {"intraQueuePreemptionDisabled", conf.DisableIntraPreemption}, {"defaultPriority", conf.DefaultAppPriority}, {"isAutoCreatedLeafQueue", false},
+		{"maxApplicationLifetime", conf.MaxLifetime}, {"defaultApplicationLifetime", conf.DefaultLifetime},
+	}
+}
+
+func (v *docs) wsUser(u *state.User, conf *capacity.Queue, limit yarn.Resource, am *shared) obj {
+	name := v.State.NameOf(u.Name)
+	weight, _ := conf.Weight(name).Rat().Float64()
+	most := v.wsResource(capacity.WeightedUserLimit(v.Conf.Calculator, limit, conf.Weight(name), v.Conf.MinAlloc))
+	none := v.wsResource(yarn.Resource{})
+	return obj{
+		{"username", name}, {"resourcesUsed", v.wsResource(u.Used)}, {"numPendingApplications", u.Pending}, {"numActiveApplications", u.Active},
+		{"AMResourceUsed", v.wsResource(u.AMUsed)}, {"userResourceLimit", most},
+		{"resources", obj{{"resourceUsagesByPartition", []obj{{{"partitionName", ""}, {"used", v.wsResource(u.Used)}, {"reserved", none}, {"pending", none},
+			{"amUsed", v.wsResource(u.AMUsed)}, {"amLimit", am}, {"userAmLimit", none}}}}}},
+		{"userWeight", weight}, {"isActive", u.IsActive()},
+	}
+}
+
+// wsVector is a queue's configured capacity kind by kind.
+func (v *docs) wsVector(i int) obj {
+	q := &v.Conf.Queues[i]
+	entries := make([]obj, 0, len(v.Kinds))
+	texts := make([]string, 0, len(v.Kinds))
+	for kind, name := range v.Kinds {
+		unit, value := q.Capacity.Unit, q.Capacity.Value
+		if p := q.Capacity.Parts[kind]; p.Unit != capacity.UnitNone {
+			unit, value = p.Unit, p.Value
+		}
+		if q.Parent < 0 {
+			unit, value = capacity.UnitPercent, yarn.Fraction{Num: 100, Den: 1}
+		}
+		f, _ := value.Rat().Float64()
+		text := javaFloat(f)
+		switch unit {
+		case capacity.UnitPercent:
+			text += "%"
+		case capacity.UnitWeight:
+			text += "w"
+		}
+		entries = append(entries, obj{{"resourceName", name}, {"resourceValue", text}})
+		texts = append(texts, name+"="+text)
+	}
+	return obj{{"configuredCapacityVector", "[" + strings.Join(texts, ",") + "]"}, {"capacityVectorEntries", entries}}
+}
+
+// wsHealth is the scheduler's health in YARN's shape. What a single pass did is
+// in the log ("rmd events"), and not told here.
+func (v *docs) wsHealth() obj {
+	var operations, runs []obj
+	for _, name := range []string{"last-allocation", "last-release", "last-preemption", "last-reservation"} {
+		operations = append(operations, obj{{"operation", name}, {"nodeId", "N/A"}, {"containerId", "N/A"}, {"queue", "N/A"}})
+	}
+	for _, name := range []string{"releases", "allocations", "reservations"} {
+		runs = append(runs, obj{{"operation", name}, {"count", 0}, {"resources", v.wsResource(yarn.Resource{})}})
+	}
+	return obj{{"lastrun", v.State.Meta.NowMillis}, {"operationsInfo", operations}, {"lastRunDetails", runs}}
+}

@@ -1,0 +1,102 @@
+package yarnweb
+
+import (
+	"bytes"
+	"encoding/xml"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rmd/transport/http/route"
+	"rmd/transport/http/view"
+)
+
+// Setting is one property of Hadoop's files: File is where it was read.
+type Setting struct {
+	Name, Value, File string
+	Final             bool
+}
+
+// settings are the properties that /conf shows, by name: those of Hadoop's files
+// that this replica read, and over them those of the replicated configuration.
+// Secrets are hidden.
+func (s *API) settings(c *route.Call, v *docs) []Setting {
+	byName := map[string]Setting{}
+	if s.cfg.Settings != nil {
+		for _, p := range s.cfg.Settings() {
+			byName[p.Name] = p
+		}
+	}
+	if ver := v.State.Version(); ver != nil {
+		from := "replicated configuration, version " + strconv.FormatUint(ver.Version, 10)
+		for _, p := range ver.Properties {
+			byName[p.Name] = Setting{Name: p.Name, Value: p.Value, File: from}
+		}
+	}
+	out := make([]Setting, 0, len(byName))
+	for _, p := range byName { // sorted below
+		p.Value = view.MaskProperty(p.Name, p.Value)
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// showSettings answers /conf as Hadoop's daemons do: XML unless JSON is asked
+// for; ?name= is one property alone.
+func (s *API) showSettings(c *route.Call) error {
+	v, err := docsOf(c)
+	if err != nil {
+		return err
+	}
+	list := s.settings(c, v)
+	inJSON := strings.Contains(c.R.Header.Get("Accept"), "application/json")
+	contentType := "text/xml;charset=utf-8"
+	if inJSON {
+		contentType = jsonType
+	}
+	c.W.Header().Set("Content-Type", contentType)
+	name := c.Query.Get("name")
+	if name != "" {
+		list = slices.DeleteFunc(list, func(p Setting) bool { return p.Name != name })
+		if len(list) == 0 {
+			c.W.WriteHeader(http.StatusNotFound)
+			return nil
+		}
+	}
+	var b bytes.Buffer
+	if inJSON {
+		settingsJSON(&b, list, name != "")
+	} else {
+		settingsXML(&b, list)
+	}
+	_, _ = c.W.Write(b.Bytes()) // a client that is gone is no error of ours
+	return nil
+}
+
+func settingsJSON(b *bytes.Buffer, list []Setting, single bool) {
+	docs := make([]obj, 0, len(list))
+	for _, p := range list {
+		docs = append(docs, obj{{"key", p.Name}, {"value", p.Value}, {"isFinal", p.Final}, {"resource", p.File}})
+	}
+	if single {
+		writeJSON(b, obj{{"property", docs[0]}})
+	} else {
+		writeJSON(b, obj{{"properties", docs}})
+	}
+}
+
+func settingsXML(b *bytes.Buffer, list []Setting) {
+	b.WriteString(`<?xml version="1.0" encoding="UTF-8" standalone="no"?><configuration>` + "\n")
+	for _, p := range list {
+		b.WriteString("<property>")
+		for _, f := range []struct{ name, value string }{{"name", p.Name}, {"value", p.Value}, {"final", strconv.FormatBool(p.Final)}, {"source", p.File}} {
+			b.WriteString("<" + f.name + ">")
+			_ = xml.EscapeText(b, []byte(f.value)) // a buffer takes everything
+			b.WriteString("</" + f.name + ">")
+		}
+		b.WriteString("</property>\n")
+	}
+	b.WriteString("</configuration>\n")
+}
