@@ -42,7 +42,8 @@ func (c *twoClocks) run(t *testing.T, k *Clock, d time.Duration) time.Duration {
 	return last - first
 }
 
-// TestClockSwallowsSteps: no step of the wall clock moves the time; each is worked off, in a bounded time.
+// TestClockSwallowsSteps: no step of the wall clock moves the time; each is worked off, in a
+// bounded time.
 func TestClockSwallowsSteps(t *testing.T) {
 	for _, step := range []time.Duration{25 * time.Hour, -25 * time.Hour, 90 * time.Minute, -time.Minute, 300 * time.Millisecond} {
 		c := &twoClocks{}
@@ -74,8 +75,8 @@ func TestClockFollowsDrift(t *testing.T) {
 	}
 }
 
-// TestClockAfterOthers: the time begins with that of the newest entry, when its leader's clock was ahead, and goes on
-// from there; a step that comes while nobody asks is not let in because much time has passed.
+// TestClockAfterOthers: the time begins with that of the newest entry if its leader's clock was
+// ahead, and goes on from there. A step while nobody reads the clock does not count as time passed.
 func TestClockAfterOthers(t *testing.T) {
 	c := &twoClocks{}
 	k := c.clock()
@@ -107,8 +108,9 @@ func TestClockNeverSet(t *testing.T) {
 	}
 }
 
-// TestStepForgetsNothing: when the leader's clock steps by more than calls are remembered for, and leadership
-// begins again after it, what is remembered is not due to be forgotten, and keys, lifetimes and tokens are not due.
+// TestStepForgetsNothing: the leader's clock steps by more than calls are remembered for, and
+// leadership begins again after it. No remembered call is forgotten, and no key, lifetime or token
+// is due.
 func TestStepForgetsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var step, dueAt atomic.Int64 // nanoseconds, milliseconds
@@ -117,7 +119,7 @@ func TestStepForgetsNothing(t *testing.T) {
 			c.Now = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }
 			c.Due = func(_ *state.State, now int64) bool { dueAt.Store(now); return false }
 		})
-		end := r.reign(1)
+		end := r.lead(1)
 		time.Sleep(5 * time.Second)
 		if _, _, err := r.Do(t.Context(), audit("x")); err != nil {
 			t.Fatal(err)
@@ -129,7 +131,7 @@ func TestStepForgetsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			end()
-			end = r.reign(term)
+			end = r.lead(term)
 			time.Sleep(5 * time.Second)
 		}
 		end()

@@ -62,19 +62,19 @@ type Config struct {
 	// Barrier returns when everything in the log before it is applied here; it
 	// fails when this replica does not lead.
 	Barrier func(ctx context.Context) error
-	// Confirm returns when it is sure that nobody had been elected in a later term when it was called, and fails
-	// otherwise. A refusal that rests on no entry waits for it: a leader that does not know of its end knows
-	// nothing of what a later one has let in. Nil: refusals are told at once.
+	// Confirm returns when it is sure that nobody had been elected in a later term when it was called,
+	// and fails otherwise. A refusal that rests on no entry waits for it: a deposed leader does not
+	// know what its successor has let in. Nil: refusals are released at once.
 	Confirm func(ctx context.Context, term uint64) error
 	// Fork is called after Barrier (fsm.Machine.Planning).
 	Fork func(term uint64) Start
-	// Outcome tells what the entry at an index led to (fsm.Machine.Entry).
+	// Outcome is what the entry at an index led to (fsm.Machine.Entry); false: it is not known.
 	// Nil: digests are not compared.
 	Outcome func(index uint64) (Outcome, bool)
 	// NewPlanner takes the fork over as its planning state.
 	NewPlanner func(*state.State) (Planner, error)
-	// Now is the wall clock, and Elapsed the time since some moment that no setting of a clock changes: of both a
-	// Clock makes what inputs are stamped with.
+	// Now is the wall clock, Elapsed the time since some moment that no setting of a clock changes. A
+	// Clock makes the stamps of inputs of both.
 	Now     func() time.Time
 	Elapsed func() time.Duration
 	// Entropy draws 32 random bytes, of which new keys are made.

@@ -57,7 +57,7 @@ func (s *Sequencer) begin(ctx context.Context, term uint64) (*driver, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	point.Hit(point.OfficeBarrier)
+	point.Hit(point.LeadershipBarrier)
 	// 2. The planning state is a fork of it.
 	from := s.cfg.Fork(term)
 	planner, err := s.cfg.NewPlanner(from.State)
@@ -76,7 +76,7 @@ func (s *Sequencer) begin(ctx context.Context, term uint64) (*driver, error) {
 	s.queue = d.queue
 	s.mu.Unlock()
 	s.term.Store(term)
-	point.Hit(point.OfficeTaken)
+	point.Hit(point.LeadershipBegun)
 	return d, nil
 }
 
@@ -88,7 +88,7 @@ func (d *driver) end() {
 	d.s.mu.Lock()
 	d.s.queue = nil
 	d.s.mu.Unlock()
-	point.Hit(point.OfficeLeft)
+	point.Hit(point.LeadershipEnded)
 	close(d.queue)
 	close(d.proposed)
 	for r := range d.outcomes {
@@ -250,7 +250,7 @@ func (d *driver) complete(r logReply) {
 	if r.err != nil {
 		d.core.Aborted(r.err)
 	} else if err := d.core.Committed(r.index, d.outcome(r.index)); err == nil {
-		point.Hit(point.BatchSettled)
+		point.Hit(point.BatchApplied)
 		if f := d.s.cfg.Observe.Commit; f != nil {
 			f(time.Since(since))
 		}

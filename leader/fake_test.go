@@ -78,13 +78,13 @@ func (l *fakeLog) Propose(entry []byte) Future {
 		defer l.mu.Unlock()
 		defer close(f.done)
 		l.inflight--
-		f.index, f.err = l.settle(entry, what)
+		f.index, f.err = l.apply(entry, what)
 	}()
 	return f
 }
 
-// settle deals with one entry.
-func (l *fakeLog) settle(entry []byte, what fate) (uint64, error) {
+// apply deals with one entry.
+func (l *fakeLog) apply(entry []byte, what fate) (uint64, error) {
 	switch what {
 	case refused:
 		return 0, fmt.Errorf("follower: %w", ErrNotLeader)
@@ -158,14 +158,14 @@ const lateStay = 1
 
 // fakePlanner knows nodes and audits; what it is asked it remembers.
 type fakePlanner struct {
-	st     *state.State
-	mu     sync.Mutex
-	ticks  int
-	stamps []int64
-	expire []string
-	unused []yarn.ContainerID
-	drawn  []byte // the last tick's
-	cost   time.Duration
+	st        *state.State
+	mu        sync.Mutex
+	ticks     int
+	stamps    []int64
+	expire    []string
+	unstarted []yarn.ContainerID
+	drawn     []byte // the last tick's
+	cost      time.Duration
 }
 
 func (p *fakePlanner) State() *state.State { return p.st }
@@ -211,7 +211,7 @@ func (p *fakePlanner) decide(in input.Input) []event.Event {
 	case *input.NodesHeard:
 		return nil
 	case *input.ExpireContainers:
-		p.unused = append(p.unused, in.Containers...)
+		p.unstarted = append(p.unstarted, in.Containers...)
 	case *input.Audit: // Target is how many events
 		n := 1
 		_, _ = fmt.Sscan(in.Target, &n)
@@ -277,8 +277,8 @@ func newRig(tb testing.TB, change func(*Config)) *rig {
 	return r
 }
 
-// reign leads in a term until stop is called.
-func (r *rig) reign(term uint64) (stop func()) {
+// lead leads in a term until stop is called.
+func (r *rig) lead(term uint64) (stop func()) {
 	stop = r.start(context.Background(), term)
 	synctest.Wait()
 	return stop

@@ -100,7 +100,7 @@ func (s *Sequencer) retryAfter() time.Duration {
 	return min(max(d, retryMin), retryMax)
 }
 
-// Leading says whether inputs are taken here, and in which term.
+// Leading reports whether inputs are taken here, and in which term.
 func (s *Sequencer) Leading() (term uint64, ok bool) {
 	term = s.term.Load()
 	return term, term != 0
@@ -113,7 +113,7 @@ func (s *Sequencer) Waiting() int {
 	return len(s.queue)
 }
 
-// Leadership is a change of it, as the consensus part tells.
+// Leadership is a change of leadership, as the consensus part reports it.
 type Leadership struct {
 	Term uint64
 	Here bool // this replica leads in Term

@@ -27,7 +27,7 @@ func TestNoReplyBeforeItsBatchIsApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		r.log.delay = 100 * time.Millisecond
-		defer r.reign(1)()
+		defer r.lead(1)()
 		start := time.Now()
 		out := make(chan done, 4)
 		r.ask("first", register("a"), out)    // in flight until 100 ms
@@ -63,7 +63,7 @@ func TestOneBatchInFlightWhileTheNextFills(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, func(c *Config) { c.MaxInFlight = inflight })
 			r.log.delay = 10 * time.Millisecond
-			defer r.reign(1)()
+			defer r.lead(1)()
 			const n = 50
 			out := make(chan done, n)
 			for i := range n {
@@ -88,7 +88,7 @@ func TestBatchIsBoundedAndInputsAreNotSplit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *Config) { c.BatchEvents = 10 })
 		r.log.delay = time.Millisecond
-		defer r.reign(1)()
+		defer r.lead(1)()
 		out := make(chan done, 9)
 		for i, n := range []int{3, 3, 4, 25, 3, 3, 3, 1, 1} { // with TimeAdvanced one more
 			r.ask(fmt.Sprint(i), audits(n), out)
@@ -112,7 +112,7 @@ func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *Config) { c.QueueMax, c.BatchEvents = 4, 2 })
 		r.log.delay = time.Second
-		defer r.reign(1)()
+		defer r.lead(1)()
 		out := make(chan done, 16)
 		for i := range 6 { // one in flight, one fills the open batch, four wait
 			r.ask(fmt.Sprint(i), audit("x"), out)
@@ -141,7 +141,7 @@ func TestLossOfLeadership(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, func(c *Config) { c.BatchEvents = 2; c.RetryInterval = time.Hour })
 			r.log.delay, r.log.fates[0] = time.Second, c.fate
-			defer r.reign(1)()
+			defer r.lead(1)()
 			out := make(chan done, 8)
 			r.ask("in flight", audit("x"), out)
 			r.ask("resting", heartbeat("x"), out)
@@ -172,7 +172,7 @@ func TestSecondInFlightFallsWithTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *Config) { c.MaxInFlight = 2; c.RetryInterval = time.Hour })
 		r.log.delay, r.log.fates[0] = time.Second, refused
-		defer r.reign(1)()
+		defer r.lead(1)()
 		out := make(chan done, 2)
 		r.ask("first", register("a"), out)
 		r.ask("second", register("b"), out)
@@ -188,12 +188,12 @@ func TestSecondInFlightFallsWithTheFirst(t *testing.T) {
 }
 
 // A leadership that ends while the term goes on begins again, on what was committed.
-func TestOfficeIsTakenAgain(t *testing.T) {
+func TestLeadershipBeginsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		r.log.delay = time.Millisecond
 		r.log.fates[1], r.log.fates[2] = forgotten, lost
-		defer r.reign(4)()
+		defer r.lead(4)()
 		hosts := []string{"a", "b", "c", "d"}
 		for _, h := range hosts {
 			for {
@@ -214,7 +214,7 @@ func TestDivergenceIsFatal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		r.log.tamper = true
-		defer r.reign(1)()
+		defer r.lead(1)()
 		if _, _, err := r.Do(t.Context(), register("a")); !errors.Is(err, ErrUnknownOutcome) {
 			t.Errorf("reply of a batch that went another way: %v", err)
 		}
@@ -236,7 +236,7 @@ func TestStampNeverRunsBackwards(t *testing.T) {
 		if err := r.log.st.Apply(&event.TimeAdvanced{NowMillis: ahead}); err != nil {
 			t.Fatal(err)
 		}
-		defer r.reign(1)()
+		defer r.lead(1)()
 		for range 3 {
 			if _, _, err := r.Do(t.Context(), audit("x")); err != nil {
 				t.Fatal(err)
@@ -346,7 +346,7 @@ func TestPlannerFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		r.log.delay = time.Millisecond
-		defer r.reign(4)()
+		defer r.lead(4)()
 		// The fake planner emits an event that does not follow from the state.
 		if _, _, err := r.Do(t.Context(), input.Request{Input: &input.DrainNode{ID: yarn.NodeID{Host: "nobody", Port: 1}}}); !errors.Is(err, ErrPlanner) {
 			t.Fatalf("the input at fault was answered with %v", err)

@@ -9,22 +9,22 @@ import (
 	"rmd/yarn"
 )
 
-// catchUpTicks is how much of a late tick counts as time: when this process
+// maxTicksAtOnce is how much of a late tick counts as time: when this process
 // stood still, heartbeats that wait in the queue must not find their senders
 // expired.
-const catchUpTicks = 2
+const maxTicksAtOnce = 2
 
 // timers are the liveness timers of a leadership: who was heard of when, and what is due. They run
 // in the leadership's own time, which passes by Tick alone and stands still when the process does.
 type timers struct {
-	now      int64 // milliseconds of that time
-	expiry   Expiry
-	nodes    wheel
-	attempts wheel
-	drains   map[uint32]int64 // node to deadline, Unix milliseconds
-	due      []due
-	unused   unused
-	tickDue  bool // an input.Tick is due
+	now       int64 // milliseconds of that time
+	expiry    Expiry
+	nodes     wheel
+	attempts  wheel
+	drains    map[uint32]int64 // node to deadline, Unix milliseconds
+	due       []due
+	unstarted unstarted
+	tickDue   bool // an input.Tick is due
 }
 
 // due is a timer that ran out.
@@ -53,7 +53,7 @@ func (t *timers) arm(st *state.State, e Expiry) {
 
 // advance lets time pass.
 func (t *timers) advance(elapsed, interval time.Duration) {
-	t.now += min(elapsed, catchUpTicks*interval).Milliseconds()
+	t.now += min(elapsed, maxTicksAtOnce*interval).Milliseconds()
 }
 
 // started reports whether an application's attempt has an AM that must be heard of: one that has
@@ -153,7 +153,7 @@ func (t *timers) next(st *state.State) input.Input {
 		}
 	}
 	t.due = nil
-	return t.unused.take()
+	return t.unstarted.take()
 }
 
 func (t *timers) expire(st *state.State, d due) input.Input {
@@ -189,7 +189,7 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 		slot := st.App(uint32(key >> 32))
 		return slot != 0 && attemptKey(st.Apps.Get(slot)) == key && started(st.Apps.Get(slot))
 	}, func(key uint64) { t.due = append(t.due, due{false, key}) })
-	t.unused.look(st, t.now, t.expiry.ContainerMillis, cfg.TickInterval.Milliseconds())
+	t.unstarted.look(st, t.now, t.expiry.ContainerMillis, cfg.TickInterval.Milliseconds())
 	t.tickDue = t.stateDue(st, nowMillis) || (cfg.Due != nil && cfg.Due(st, nowMillis))
 }
 

@@ -24,7 +24,7 @@ func (r *rig) must(t *testing.T, req input.Request) {
 func TestSilentNodeExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		defer r.reign(1)()
+		defer r.lead(1)()
 		r.must(t, register("quiet"))
 		r.must(t, register("alive"))
 		for range 599 {
@@ -59,7 +59,7 @@ func TestSilentNodeExpires(t *testing.T) {
 func TestLateHeartbeatsDoNotKeepANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		defer r.reign(1)()
+		defer r.lead(1)()
 		r.must(t, register("gone"))
 		for range 60 {
 			time.Sleep(10 * time.Second)
@@ -76,12 +76,12 @@ func TestLateHeartbeatsDoNotKeepANode(t *testing.T) {
 func TestNewLeaderGivesAFullInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		stop := r.reign(1)
+		stop := r.lead(1)
 		r.must(t, register("a"))
 		time.Sleep(599 * time.Second)
 		stop()
 		time.Sleep(time.Hour) // nobody leads
-		defer r.reign(2)()
+		defer r.lead(2)()
 		time.Sleep(599 * time.Second)
 		synctest.Wait()
 		if e := r.planner.expired(); len(e) != 0 {
@@ -100,7 +100,7 @@ func TestNewLeaderGivesAFullInterval(t *testing.T) {
 func TestStandstillExpiresNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		defer r.reign(1)()
+		defer r.lead(1)()
 		r.must(t, register("a"))
 		r.planner.slow(time.Hour) // one input takes longer than the interval
 		r.must(t, audit("slow"))
@@ -120,7 +120,7 @@ func TestShorterIntervalHoldsAtOnce(t *testing.T) {
 		r := newRig(t, func(c *Config) {
 			c.Expiry = func(*state.State) Expiry { return Expiry{NodeMillis: interval.Load(), AttemptMillis: interval.Load()} }
 		})
-		defer r.reign(1)()
+		defer r.lead(1)()
 		r.must(t, register("a"))
 		time.Sleep(time.Minute)
 		interval.Store(5_000)
@@ -151,7 +151,7 @@ func TestAttemptExpires(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		defer r.reign(1)()
+		defer r.lead(1)()
 		id := yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: 5, Seq: 2}, Attempt: 1}
 		for range 65 {
 			time.Sleep(10 * time.Second)
@@ -166,7 +166,7 @@ func TestAttemptExpires(t *testing.T) {
 func TestTickOnlyWhenDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		defer r.reign(1)()
+		defer r.lead(1)()
 		r.must(t, register("a"))
 		deadline := time.Now().Add(30 * time.Second)
 		r.must(t, input.Request{Input: &input.DrainNode{ID: yarn.NodeID{Host: "a", Port: 1}, DeadlineMillis: deadline.UnixMilli()}})
@@ -197,7 +197,7 @@ func TestMassExpiryLetsCallersThrough(t *testing.T) {
 			}
 		}
 		r.cost = time.Millisecond
-		defer r.reign(1)()
+		defer r.lead(1)()
 		time.Sleep(600*time.Second + 10*time.Millisecond)
 		began := time.Now()
 		r.must(t, audit("caller"))

@@ -9,14 +9,14 @@ import (
 const (
 	// roundMillis is how long it takes to look at every container once.
 	roundMillis = 60_000
-	// unusedAtOnce bounds one input's expiries.
-	unusedAtOnce = 200
+	// unstartedAtOnce bounds one input's expiries.
+	unstartedAtOnce = 200
 )
 
-// unused finds the containers that their AM was told of and that are not started
-// in time. A slice of the table is looked at every tick: a container's time
-// begins when it is met, at most a round after its AM was told.
-type unused struct {
+// unstarted finds the containers that their AM was told of and that are not started in time. Every
+// tick looks at a slice of the table: a container's time begins when it is met, at most a round
+// after its AM was told.
+type unstarted struct {
 	next uint32 // slot
 	met  map[uint32]sighting
 	due  []yarn.ContainerID
@@ -28,7 +28,7 @@ type sighting struct {
 }
 
 // look takes the next slice. An interval of 0 is none.
-func (u *unused) look(st *state.State, now, interval, tick int64) {
+func (u *unstarted) look(st *state.State, now, interval, tick int64) {
 	size := st.Containers.Cap()
 	if interval <= 0 || size == 0 {
 		return
@@ -46,7 +46,7 @@ func (u *unused) look(st *state.State, now, interval, tick int64) {
 	}
 }
 
-func (u *unused) meet(st *state.State, slot uint32, now, interval int64) {
+func (u *unstarted) meet(st *state.State, slot uint32, now, interval int64) {
 	if !st.Containers.Has(slot) || !st.Containers.Get(slot).Unused() {
 		delete(u.met, slot)
 		return
@@ -62,12 +62,12 @@ func (u *unused) meet(st *state.State, slot uint32, now, interval int64) {
 }
 
 // take returns the next input for what is due; nil when nothing is.
-func (u *unused) take() input.Input {
+func (u *unstarted) take() input.Input {
 	if len(u.due) == 0 {
 		u.due = nil
 		return nil
 	}
-	n := min(len(u.due), unusedAtOnce)
+	n := min(len(u.due), unstartedAtOnce)
 	in := &input.ExpireContainers{Containers: u.due[:n:n]}
 	u.due = u.due[n:]
 	return in

@@ -52,14 +52,14 @@ func (p *fakePlanner) numbers() []uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []uint64
-	for _, id := range p.unused {
+	for _, id := range p.unstarted {
 		out = append(out, id.Number)
 	}
 	slices.Sort(out)
 	return out
 }
 
-func TestUnusedContainersExpire(t *testing.T) {
+func TestUnstartedContainersExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *Config) {
 			c.Expiry = func(*state.State) Expiry {
@@ -72,14 +72,14 @@ func TestUnusedContainersExpire(t *testing.T) {
 		if err := r.log.st.Apply(launched); err != nil {
 			t.Fatal(err)
 		}
-		stop := r.reign(1)
+		stop := r.lead(1)
 		r.hear(t, 299*time.Second)
 		if got := r.planner.numbers(); len(got) != 0 {
 			t.Fatalf("%v expired before their time", got)
 		}
 		stop()
 		time.Sleep(time.Hour)
-		defer r.reign(2)() // a full interval again
+		defer r.lead(2)() // a full interval again
 		r.hear(t, 299*time.Second)
 		if got := r.planner.numbers(); len(got) != 0 {
 			t.Fatalf("the new leader expired %v too early", got)
@@ -95,11 +95,11 @@ func TestUnusedContainersExpire(t *testing.T) {
 	})
 }
 
-func TestUnusedContainersStayWithoutAnInterval(t *testing.T) {
+func TestUnstartedContainersStayWithoutAnInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		granted(t, r, 3)
-		defer r.reign(1)()
+		defer r.lead(1)()
 		r.hear(t, time.Hour)
 		if got := r.planner.numbers(); len(got) != 0 {
 			t.Errorf("%v expired", got)
@@ -109,10 +109,10 @@ func TestUnusedContainersStayWithoutAnInterval(t *testing.T) {
 
 // A slot that another container came to begins anew, and one that was started is
 // forgotten.
-func TestUnusedFollowsTheContainerNotTheSlot(t *testing.T) {
+func TestUnstartedFollowsTheContainerNotTheSlot(t *testing.T) {
 	r := newRig(t, nil)
 	granted(t, r, 2)
-	st, u := r.log.st, unused{}
+	st, u := r.log.st, unstarted{}
 	apply := func(events ...event.Event) {
 		t.Helper()
 		for _, e := range events {
@@ -146,7 +146,7 @@ func TestUnusedFollowsTheContainerNotTheSlot(t *testing.T) {
 func TestTickBringsEntropy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *Config) { c.Due = func(*state.State, int64) bool { return true } })
-		defer r.reign(1)()
+		defer r.lead(1)()
 		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()
 		one := r.planner.entropy()
@@ -166,7 +166,7 @@ func TestTickBringsEntropy(t *testing.T) {
 func TestNodesHeardKeepsNodesAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		defer r.reign(1)()
+		defer r.lead(1)()
 		r.must(t, register("quiet"))
 		r.must(t, register("a"))
 		r.must(t, register("b"))
@@ -237,11 +237,11 @@ func BenchmarkNodesHeard(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/node")
 }
 
-// BenchmarkUnused is one tick over 100,000 containers that wait to be started.
-func BenchmarkUnused(b *testing.B) {
+// BenchmarkUnstarted is one tick over 100,000 containers that wait to be started.
+func BenchmarkUnstarted(b *testing.B) {
 	r := newRig(b, nil)
 	granted(b, r, 100_000)
-	u := unused{}
+	u := unstarted{}
 	b.ReportAllocs()
 	for b.Loop() {
 		u.look(r.log.st, 0, 600_000, 1000)

@@ -25,12 +25,12 @@ const (
 
 // The places of the leader.
 const (
-	OfficeBarrier Name = "office.barrier" // all of earlier leaders is applied, nothing forked
-	OfficeTaken   Name = "office.taken"   // inputs are taken from here on
-	OfficeLeft    Name = "office.left"    // none are taken, those who wait are not answered yet
-	BatchClosed   Name = "batch.closed"   // a batch is about to be handed to the log
-	BatchProposed Name = "batch.proposed" // the log has it
-	BatchSettled  Name = "batch.settled"  // it is applied, nobody was answered
+	LeadershipBarrier Name = "leadership.barrier" // all entries of earlier leaders are applied, nothing is forked
+	LeadershipBegun   Name = "leadership.begun"   // inputs are taken from here on
+	LeadershipEnded   Name = "leadership.ended"    // no inputs are taken, those who wait are not answered yet
+	BatchClosed       Name = "batch.closed"   // a batch is about to be handed to the log
+	BatchProposed     Name = "batch.proposed" // the log has it
+	BatchApplied      Name = "batch.applied"  // it is applied, nobody was answered
 )
 
 // The places of the state machine.
@@ -45,6 +45,6 @@ func All() []Name {
 	return []Name{StoreEntries, EntriesStored, StoreValue, ValueStored, EntriesDeleted,
 		SnapshotVerified, SnapshotFinished, SnapshotApplied, RestartStopped, RestartStarted,
 		ReadIndexed, TransferBegun, CrashStand, MemberChanged, MemberLeft, RemovedHere,
-		OfficeBarrier, OfficeTaken, OfficeLeft, BatchClosed, BatchProposed, BatchSettled,
+		LeadershipBarrier, LeadershipBegun, LeadershipEnded, BatchClosed, BatchProposed, BatchApplied,
 		EntryApplied, StateForked, StateRead}
 }

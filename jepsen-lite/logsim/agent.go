@@ -10,19 +10,19 @@ import (
 
 // agent is a simulated NodeManager.
 type agent struct {
-	w      *world
-	id     yarn.NodeID
-	rack   string
-	own    yarn.Resource // what its machine has
-	dialed bool
-	number uint32 // given at its registration; 0 before
-	up     bool   // registered, as far as it knows
-	busy   bool
-	silent uint64 // round until which it says nothing
-	sent   int    // how often it was told to register again in the calm
+	w       *world
+	id      yarn.NodeID
+	rack    string
+	own     yarn.Resource // what its machine has
+	dialed  bool
+	number  uint32 // given at its registration; 0 before
+	up      bool   // registered, as far as it knows
+	busy    bool
+	silent  uint64 // round until which it says nothing
+	resyncs int    // how often it was told to register again since all faults ended
 
-	stay     uint64 // the run of heartbeats under way; 0: one is to begin
-	stays    bool   // its door tells late reports from new ones
+	session  uint64 // the heartbeat session; 0: the next heartbeat begins one
+	sessions bool   // its heartbeats carry a session, so that late ones are recognized
 	response int32
 
 	manager workload.NodeManager[process]
@@ -49,7 +49,7 @@ func newAgent(w *world, i int) *agent {
 	if w.opt.Kinds == 3 {
 		a.own[2] = int64(w.rng.IntN(5))
 	}
-	a.stays = w.rng.IntN(2) == 0
+	a.sessions = w.rng.IntN(2) == 0
 	return a
 }
 
@@ -62,13 +62,13 @@ func (w *world) size(most int64) yarn.Resource {
 	return r
 }
 
-// turn implements party: a registration or a heartbeat.
-func (a *agent) turn() {
+// act implements party: a registration or a heartbeat.
+func (a *agent) act() {
 	w := a.w
 	if a.busy || w.rounds < a.silent {
 		return
 	}
-	if !w.calm && w.opt.has(LoadChurn) && w.rng.IntN(60) == 0 {
+	if !w.recovering && w.opt.has(LoadChurn) && w.rng.IntN(60) == 0 {
 		a.mishap()
 		return
 	}
@@ -89,7 +89,7 @@ func (a *agent) turn() {
 }
 
 func (a *agent) exitCode() int32 {
-	if !a.w.calm && a.w.rng.IntN(12) == 0 {
+	if !a.w.recovering && a.w.rng.IntN(12) == 0 {
 		return 1
 	}
 	return yarn.ExitSuccess
@@ -109,14 +109,14 @@ func (a *agent) mishap() {
 	case 3:
 		a.busy, a.up = true, false
 		a.loseAll()
-		w.wire.send(a, input.Request{Input: &input.UnregisterNode{ID: a.id, Stay: a.stay}})
+		w.wire.send(a, input.Request{Input: &input.UnregisterNode{ID: a.id, Stay: a.session}})
 	case 4:
 		a.busy = true
 		a.report(&input.NodeHeartbeat{ID: a.id, Unhealthy: true, Report: "disks"})
 	}
 }
 
-// loseAll ends everything without a word.
+// loseAll ends everything; nobody is told.
 func (a *agent) loseAll() {
 	for _, p := range a.manager.Restart() { // all of them: the order is harmless
 		p.stop()
@@ -131,21 +131,21 @@ func (a *agent) register() {
 			in.Running = append(in.Running, j.id)
 		}
 	}
-	if a.stays {
-		in.Stay, in.Before = a.w.newStay(), a.before()
+	if a.sessions {
+		in.Stay, in.Before = a.w.newSession(), a.prevSession()
 	}
-	a.stay = 0
+	a.session = 0
 	a.w.wire.send(a, input.Request{Input: in})
 }
 
-// newStay is a number that no other run of heartbeats has.
-func (w *world) newStay() uint64 {
-	w.stays++
-	return w.stays
+// newSession is a number that no other session has.
+func (w *world) newSession() uint64 {
+	w.sessions++
+	return w.sessions
 }
 
-// before is the node's stay as the door of some replica knows it.
-func (a *agent) before() uint64 {
+// prevSession is the node's session as some replica knows it.
+func (a *agent) prevSession() uint64 {
 	r := a.w.rs[a.w.rng.IntN(len(a.w.rs))]
 	st, _ := r.m.Fork()
 	if slot := st.Node(a.id); slot != 0 {
@@ -154,7 +154,7 @@ func (a *agent) before() uint64 {
 	return 0
 }
 
-// removed is the number of the last container that the door of some replica had the node forget.
+// removed is the number of the last container that some replica had the node forget.
 func (a *agent) removed() uint64 {
 	st, _ := a.w.rs[a.w.rng.IntN(len(a.w.rs))].m.Fork()
 	slot := st.Node(a.id)
@@ -165,14 +165,14 @@ func (a *agent) removed() uint64 {
 	return first + uint64(len(list)) - 1
 }
 
-// report sends a heartbeat as the next of its run, or as the first of a new one.
+// report sends a heartbeat as the next of its session, or as the first of a new one.
 func (a *agent) report(in *input.NodeHeartbeat) {
-	if a.stays {
-		if a.stay == 0 {
-			a.stay, a.response = a.w.newStay(), 0
-			in.Before = a.before()
+	if a.sessions {
+		if a.session == 0 {
+			a.session, a.response = a.w.newSession(), 0
+			in.Before = a.prevSession()
 		}
-		in.Stay, in.Response = a.stay, a.response
+		in.Stay, in.Response = a.session, a.response
 	}
 	a.w.wire.send(a, input.Request{Input: in})
 }
@@ -198,14 +198,14 @@ func (a *agent) answered(in input.Input, r input.Reply) {
 		}
 	case *input.NodeHeartbeatReply:
 		a.response++
-		if r.Late { // the door did not know all: it begins a new run
-			a.stay = 0
+		if r.Late { // the replica did not know all: the node begins a new session
+			a.session = 0
 			a.manager.Unreported(in.(*input.NodeHeartbeat).Statuses)
 			return
 		}
 		if r.Resync || r.Shutdown {
-			if a.sent += one(a.w.calm); a.sent > resyncsMax {
-				a.w.check.fail("L4", "%s was told to register again %d times since all is calm", a.id, a.sent)
+			if a.resyncs += one(a.w.recovering); a.resyncs > resyncsMax {
+				a.w.check.fail("L4", "%s was told to register again %d times since all faults ended", a.id, a.resyncs)
 			}
 			a.manager.Unreported(in.(*input.NodeHeartbeat).Statuses)
 			a.up = false

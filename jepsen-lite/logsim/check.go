@@ -19,13 +19,13 @@ type checker struct {
 	faults  []string
 	history []line
 
-	seen   []record // by index, from 1
-	snaps  map[uint64]uint32
-	skips  map[uint64]bool
-	ledger *ledger.Ledger
-	told   map[yarn.ContainerID]telling
-	ids    map[yarn.ApplicationID]bool // handed out without an application
-	burnt  map[yarn.ContainerID]bool   // handed out before everything was restored from a backup
+	seen    []record // by index, from 1
+	snaps   map[uint64]uint32
+	skips   map[uint64]bool
+	ledger  *ledger.Ledger
+	granted map[yarn.ContainerID]grantAnswer
+	ids     map[yarn.ApplicationID]bool // handed out without an application
+	lostIDs map[yarn.ContainerID]bool   // handed out before everything was restored from a backup: never again
 }
 
 // record is what all replicas must see at an index.
@@ -35,8 +35,8 @@ type record struct {
 	skipped bool
 }
 
-// telling is the answer in which an AM was told of a grant.
-type telling struct {
+// grantAnswer is the response in which an AM was told of a grant.
+type grantAnswer struct {
 	resyncs  int
 	response int32
 }
@@ -57,7 +57,7 @@ const (
 
 func newChecker(w *world) *checker {
 	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, ledger: ledger.New().UniqueNames(),
-		told: map[yarn.ContainerID]telling{}, ids: map[yarn.ApplicationID]bool{}, burnt: map[yarn.ContainerID]bool{}}
+		granted: map[yarn.ContainerID]grantAnswer{}, ids: map[yarn.ApplicationID]bool{}, lostIDs: map[yarn.ContainerID]bool{}}
 }
 
 func (c *checker) broken() bool { return len(c.faults) > 0 }
@@ -109,8 +109,8 @@ func tell(events []event.Event) string {
 	return text[:min(len(text), 800)]
 }
 
-// begins tells of a new life of a replica.
-func (c *checker) begins(id int) { c.note("replica %d starts", id) }
+// started notes that a replica has started.
+func (c *checker) started(id int) { c.note("replica %d starts", id) }
 
 // expectSkip says that the fence must skip the entry at an index.
 func (c *checker) expectSkip(index uint64) { c.skips[index] = true }
@@ -165,7 +165,7 @@ func (c *checker) enter(index uint64, rec record) {
 		c.fail(v.ID, "%v", v)
 	}
 	for _, id := range c.ledger.Given() {
-		if c.burnt[id] {
+		if c.lostIDs[id] {
 			c.fail("S6", "%s was handed out before the backup was restored, and is again", id)
 		}
 	}
@@ -261,8 +261,8 @@ func (c *checker) restored(r *replica) {
 	}
 }
 
-// keep is told of a backup's index.
-func (c *checker) keep(index uint64) { c.note("a backup is taken at %d", index) }
+// backedUp notes the index of a backup.
+func (c *checker) backedUp(index uint64) { c.note("a backup is taken at %d", index) }
 
 func one(b bool) int {
 	if b {

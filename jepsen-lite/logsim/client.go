@@ -32,14 +32,14 @@ func bodyHash(in input.Input) uint64 {
 	return uint64(crc32.Checksum(input.EncodeRequest(nil, input.Request{Input: in}), castagnoli))
 }
 
-// turn implements party.
-func (c *client) turn() {
+// act implements party.
+func (c *client) act() {
 	w := c.w
 	if c.busy || w.rounds < c.wait {
 		return
 	}
 	if c.live == 0 {
-		if w.calm {
+		if w.recovering {
 			return
 		}
 		c.busy = true
@@ -52,7 +52,7 @@ func (c *client) turn() {
 	switch n := w.rng.IntN(12); {
 	case n < 3:
 		w.wire.send(c, c.keyed(&input.SetPriority{ID: c.app, Priority: int32(w.rng.IntN(8)) - 1}))
-	case n < 5 && !w.calm:
+	case n < 5 && !w.recovering:
 		w.wire.send(c, c.keyed(&input.MoveApplication{ID: c.app, Queue: leaves[w.rng.IntN(len(leaves))]}))
 	case n == 5 || (n < 9 && w.opt.has(LoadStorm)):
 		w.wire.send(c, input.Request{Input: &input.KillApplication{ID: c.app, User: "u"}})

@@ -14,8 +14,8 @@
 //
 // A run is a function of its seed: Result.Trace hashes every entry, every reply and
 // every fault, and is the same again on any machine. The checker judges S1, S3 to
-// S12 and S15; the calm at the end judges L3: all work that is left gets done and
-// everything is given back.
+// S12 and S15; the recovery phase at the end (recovery.go) judges L3: all work that is left
+// gets done and everything is given back.
 //
 // Raft, goroutines and real disks are not here: jepsen-lite/sim has them.
 package logsim

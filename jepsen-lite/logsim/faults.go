@@ -21,11 +21,11 @@ const (
 	FaultStaleLeader Fault = "stale-leader" // a leader does not know that it was deposed
 	FaultSnapshot    Fault = "snapshot"     // a replica makes a snapshot at any index
 	FaultJump        Fault = "jump"         // a wall clock jumps
-	FaultHaunt       Fault = "haunt"        // a call comes from the past
+	FaultReplay      Fault = "replay"       // a call comes from the past
 	FaultBackup      Fault = "backup"       // all replicas are restored from a backup
 )
 
-var allFaults = []Fault{FaultDepose, FaultCrash, FaultWipe, FaultRefuse, FaultLate, FaultStaleLeader, FaultSnapshot, FaultJump, FaultHaunt, FaultBackup}
+var allFaults = []Fault{FaultDepose, FaultCrash, FaultWipe, FaultRefuse, FaultLate, FaultStaleLeader, FaultSnapshot, FaultJump, FaultReplay, FaultBackup}
 
 func (o Options) enabled(f Fault) bool { return slices.Contains(o.Faults, f) }
 
@@ -62,14 +62,14 @@ func (w *world) fault() {
 		if w.rng.IntN(16) == 0 { // to the day after tomorrow: calls remembered are forgotten
 			r.offset += 30 * 60 * 60 * 1000
 		}
-	case FaultHaunt:
-		w.wire.haunt()
+	case FaultReplay:
+		w.wire.replayPast()
 	case FaultBackup:
 		w.backUp()
 	}
 }
 
-// crash ends and begins a replica's life, soon after or at once.
+// crash stops a replica and starts it again.
 func (w *world) crash(r *replica, wipe bool) {
 	w.check.note("replica %d crashes, disk lost: %v", r.id, wipe)
 	w.counts.Crashes++
@@ -156,7 +156,7 @@ func (w *world) takeBackup() saved {
 		w.check.fail("S15", "no backup can be written: %v", err)
 		return saved{}
 	}
-	w.check.keep(r.applied)
+	w.check.backedUp(r.applied)
 	return saved{r.applied, s.Bytes()}
 }
 

@@ -17,7 +17,7 @@ func (l *leadership) launchAMs() {
 			return true
 		}
 		to := w.agentOf(n.ID.Host)
-		if id := a.AttemptID(); w.rounds < to.silent || !w.calm && w.rng.IntN(30) == 0 {
+		if id := a.AttemptID(); w.rounds < to.silent || !w.recovering && w.rng.IntN(30) == 0 {
 			out = append(out, &input.AttemptLaunchFailed{Attempt: id, Container: c.Number, NodeFault: w.rng.IntN(2) == 0, Diagnostics: "no answer"})
 		} else {
 			to.launch(input.Launch{Container: st.ContainerID(c), Size: c.Size, User: st.NameOf(a.User), Context: []byte(a.Details().Context)})

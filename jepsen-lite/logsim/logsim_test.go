@@ -40,8 +40,8 @@ func seeds() []uint64 {
 	return out
 }
 
-// TestSeeds runs random load over a log that does whatever it may, then calms down
-// and waits until all work is done.
+// TestSeeds runs random load over a log that does whatever it may, then ends all faults and waits
+// until all work is done.
 func TestSeeds(t *testing.T) {
 	var all Counts
 	var events [256]int

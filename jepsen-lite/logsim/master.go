@@ -29,8 +29,8 @@ type master struct {
 	busy bool
 	dead bool
 	at   phase
-	// shaken is how many restores from a backup it has come to terms with.
-	shaken int
+	// rollbacksSeen is how many restores from a backup it has reacted to.
+	rollbacksSeen int
 
 	am          *workload.ApplicationMaster
 	versions    map[yarn.ContainerID]int32 // of the sizes of containers that were changed
@@ -50,26 +50,26 @@ func (w *world) startMaster(l input.Launch, on *agent) *master {
 }
 
 func (w *world) begin(j *job, id yarn.AttemptID, on *agent, own yarn.ContainerID) *master {
-	m := &master{w: w, id: id, job: j, on: on, own: own, shaken: w.counts.Rollbacks, am: workload.NewApplicationMaster(id, w.groupsOf(j)), versions: map[yarn.ContainerID]int32{}, counted: w.rng.IntN(4) > 0}
+	m := &master{w: w, id: id, job: j, on: on, own: own, rollbacksSeen: w.counts.Rollbacks, am: workload.NewApplicationMaster(id, w.groupsOf(j)), versions: map[yarn.ContainerID]int32{}, counted: w.rng.IntN(4) > 0}
 	w.masters = append(w.masters, m)
 	w.enroll()
 	return m
 }
 
-// turn implements party.
-func (m *master) turn() {
+// act implements party.
+func (m *master) act() {
 	w := m.w
 	if m.busy {
 		return
 	}
 	if m.dead {
-		m.leave()
+		m.remove()
 		return
 	}
-	if m.shaken != w.counts.Rollbacks {
+	if m.rollbacksSeen != w.counts.Rollbacks {
 		m.startOver()
 	}
-	if !w.calm && w.rng.IntN(400) == 0 && m.on != nil {
+	if !w.recovering && w.rng.IntN(400) == 0 && m.on != nil {
 		m.on.exit(m.own, 1) // it fails
 		return
 	}
@@ -87,12 +87,12 @@ func (m *master) turn() {
 // startOver is what an AM does when the cluster has forgotten some of what it was
 // told: it counts on nothing that it holds.
 func (m *master) startOver() {
-	m.shaken, m.at = m.w.counts.Rollbacks, registering
+	m.rollbacksSeen, m.at = m.w.counts.Rollbacks, registering
 	m.am.Forget()
 }
 
-// leave takes the AM out of the world.
-func (m *master) leave() {
+// remove takes the AM out of the world.
+func (m *master) remove() {
 	for i, o := range m.w.masters {
 		if o == m {
 			m.w.masters = append(m.w.masters[:i], m.w.masters[i+1:]...)
@@ -105,7 +105,7 @@ func (m *master) leave() {
 // allocate is the AM's heartbeat.
 func (m *master) allocate() {
 	w := m.w
-	if w.opt.has(LoadRestarts) && !w.calm {
+	if w.opt.has(LoadRestarts) && !w.recovering {
 		switch w.rng.IntN(40) {
 		case 0: // its process restarts: it knows nothing of responses
 			m.at, m.busy = registering, false
@@ -122,9 +122,9 @@ func (m *master) allocate() {
 	if w.rng.IntN(4) > 0 {
 		in.Progress = 0
 	}
-	if !w.calm && w.rng.IntN(50) == 0 {
+	if !w.recovering && w.rng.IntN(50) == 0 {
 		in.BlacklistAdd = []string{w.agents[w.rng.IntN(len(w.agents))].id.Host}
-	} else if w.rng.IntN(50) == 0 || w.calm {
+	} else if w.rng.IntN(50) == 0 || w.recovering {
 		in.BlacklistRemove = []string{w.agents[w.rng.IntN(len(w.agents))].id.Host}
 	}
 	m.last = in
@@ -249,9 +249,9 @@ func (m *master) granted(g input.Granted) {
 		w.check.fail("S12", "%s is granted %s under the key %v, which it never asked for", m.id, g.Container, g.Key)
 	case workload.Taken:
 		switch n := w.rng.IntN(16); {
-		case n == 0 && !w.calm:
+		case n == 0 && !w.recovering:
 			m.am.Release(g.Container)
-		case n == 1 && !w.calm: // never started: it expires
+		case n == 1 && !w.recovering: // never started: it expires
 		default:
 			w.agentOf(g.Node.Host).start(g.Container, 100+w.rng.Int64N(8000))
 		}

@@ -20,10 +20,10 @@ type operator struct {
 	issued []uint32
 }
 
-// turn implements party.
-func (p *operator) turn() {
+// act implements party.
+func (p *operator) act() {
 	w := p.w
-	if p.busy || w.calm {
+	if p.busy || w.recovering {
 		return
 	}
 	var in input.Input

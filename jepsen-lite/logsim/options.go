@@ -10,7 +10,7 @@ import (
 type Options struct {
 	// Seed is what everything else of the run is drawn from.
 	Seed uint64
-	// Steps is how many inputs are planned before the calm.
+	// Steps is how many inputs are planned before the faults end.
 	Steps int
 	// Replicas is how many machines follow the log.
 	Replicas int
@@ -57,7 +57,7 @@ const (
 
 var allLoads = []Load{LoadStorm, LoadGang, LoadTight, LoadChurn, LoadQueues, LoadRestarts, LoadAdmin}
 
-// DefaultSteps is how many inputs a run plans before its calm.
+// DefaultSteps is how many inputs a run plans before its faults end.
 const DefaultSteps = 5000
 
 // Draw draws the options of a seed: which faults and loads are on at all, and how

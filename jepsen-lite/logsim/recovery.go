@@ -13,29 +13,29 @@ import (
 	"rmd/yarn"
 )
 
-// calmRounds bounds how long the work that is left may take.
-const calmRounds = 120_000
+// recoveryRounds bounds how long the work that is left may take.
+const recoveryRounds = 120_000
 
-// settle takes every fault away and waits until all work is done, then compares
+// awaitRecovery takes every fault away and waits until all work is done, then compares
 // everything with everything: L3, and what leaks.
-func (w *world) settle() {
-	w.calm = true
-	w.check.note("the calm")
+func (w *world) awaitRecovery() {
+	w.recovering = true
+	w.check.note("all faults end")
 	w.opt.Lost, w.stale, w.log.late, w.wire.past = 0, nil, nil, nil
 	for w.leads == nil && !w.check.broken() {
-		w.vacancy()
+		w.elect()
 	}
 	if w.check.broken() {
 		return
 	}
 	w.op.busy = true // nothing more comes from it
-	w.pacify()
+	w.makeRoom()
 	left := ""
-	for n := 0; n < calmRounds && !w.check.broken(); n++ {
+	for n := 0; n < recoveryRounds && !w.check.broken(); n++ {
 		w.round()
 		if n%64 == 0 {
 			if n%2048 == 0 {
-				w.pacify()
+				w.makeRoom()
 			}
 			if left = w.left(); left == "" {
 				break
@@ -43,17 +43,17 @@ func (w *world) settle() {
 		}
 	}
 	if left != "" && !w.check.broken() {
-		w.check.fail("L3", "after %d rounds without a fault there is still %s", calmRounds, left)
+		w.check.fail("L3", "after %d rounds without a fault there is still %s", recoveryRounds, left)
 	}
-	w.finish()
+	w.compareReplicas()
 }
 
-// pacify gives the cluster queues and nodes on which all that is left can run.
-func (w *world) pacify() {
+// makeRoom gives the cluster queues and nodes on which all that is left can run.
+func (w *world) makeRoom() {
 	if w.leads == nil {
 		return
 	}
-	ins := []input.Input{&input.SetHosts{}, &input.SetQueues{Properties: w.opt.properties(0, false), Author: "calm"}}
+	ins := []input.Input{&input.SetHosts{}, &input.SetQueues{Properties: w.opt.properties(0, false), Author: "recovery"}}
 	for _, q := range append([]string{"root", "root.a"}, leaves...) {
 		ins = append(ins, &input.SetQueueState{Queue: q, State: yarn.QueueRunning})
 	}
@@ -120,8 +120,8 @@ func (w *world) has(id yarn.ApplicationID) string {
 	return out
 }
 
-// finish brings all replicas to the end of the log and compares them.
-func (w *world) finish() {
+// compareReplicas brings all replicas to the end of the log and compares them.
+func (w *world) compareReplicas() {
 	if w.check.broken() {
 		return
 	}
@@ -154,26 +154,26 @@ func (w *world) finish() {
 	}
 	w.counts.Again = int(w.check.ledger.Counts.Resubmitted)
 	w.trace.number(w.log.last())
-	w.newer()
+	w.applyUnknown()
 }
 
-// strange is an event that only a later build knows.
-type strange struct{ n uint32 }
+// unknownEvent is an event that only a later build knows.
+type unknownEvent struct{ n uint32 }
 
 // Kind implements event.Event.
-func (*strange) Kind() event.Kind { return 251 }
+func (*unknownEvent) Kind() event.Kind { return 251 }
 
 // Code implements event.Event.
-func (e *strange) Code(c *codec.Coder) { c.U32(&e.n) }
+func (e *unknownEvent) Code(c *codec.Coder) { c.U32(&e.n) }
 
-// newer ends the run with an entry of a later build. A replica that passed over
+// applyUnknown ends the run with an entry of a later build. A replica that passed over
 // what it does not know would from then on have another state than one that does: it
 // must stop instead.
-func (w *world) newer() {
+func (w *world) applyUnknown() {
 	if w.check.broken() {
 		return
 	}
-	data := (&event.Batch{Level: 1, Events: []event.Event{&event.Audited{Who: "later"}, &strange{7}, &event.Audited{Who: "later"}}}).Encode()
+	data := (&event.Batch{Level: 1, Events: []event.Event{&event.Audited{Who: "later"}, &unknownEvent{7}, &event.Audited{Who: "later"}}}).Encode()
 	for _, r := range w.rs {
 		r.expectStop = true
 		res := r.m.Apply(&raft.Log{Index: w.log.last() + 1, Term: w.log.term, Type: raft.LogCommand, Data: data})

@@ -102,14 +102,14 @@ func (c *checker) attemptOf(id yarn.ApplicationID) uint32 {
 }
 
 // kills judges orders to end containers: S11. One that lives may only be ended by
-// an entry. A leader that does not know yet that it is none may not know the
-// container either: that is counted.
+// an entry. A deposed leader that does not know it may not know the
+// container either.
 func (c *checker) kills(node yarn.NodeID, ids []yarn.ContainerID, l *leadership) {
 	for _, id := range ids {
 		if k, ok := c.containerOf(id); !ok || !k.Live || k.Node != node {
 			continue
 		}
-		c.fail("S11", "%s is ordered to end %s, which lives (by a leader that is none: %v)", node, id, l.deposed > 0)
+		c.fail("S11", "%s is ordered to end %s, which lives (by a deposed leader: %v)", node, id, l.deposed > 0)
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *checker) ends(node yarn.NodeID, all []input.ContainerStatus, k *call, l
 			continue
 		}
 		if k, ok := c.containerOf(s.Container); ok && k.OnNode && k.Node == node {
-			c.fail("S12", "the end of %s is acknowledged to %s and not in the log (by a leader that is none: %v)", s.Container, node, l.deposed > 0)
+			c.fail("S12", "the end of %s is acknowledged to %s and not in the log (by a deposed leader: %v)", s.Container, node, l.deposed > 0)
 		}
 	}
 }
@@ -137,11 +137,11 @@ func (c *checker) pulled(in *input.Allocate, r *input.AllocateReply, k *call) {
 			c.fail("S4", "%s is told of %s of %s on %s, which no entry carries: %+v", in.Attempt, g.Container, g.Size, g.Node, k)
 			return
 		}
-		t := telling{a.Resyncs, r.Response}
-		if have, ok := c.told[g.Container]; ok && have.resyncs == t.resyncs && have != t {
+		t := grantAnswer{a.Resyncs, r.Response}
+		if have, ok := c.granted[g.Container]; ok && have.resyncs == t.resyncs && have != t {
 			c.fail("S12", "%s is told of %s in answer %d, and was in answer %d", in.Attempt, g.Container, r.Response, have.response)
 		}
-		c.told[g.Container] = t
+		c.granted[g.Container] = t
 	}
 	had := k.heard
 	k.heard = nil

@@ -22,7 +22,7 @@ type replica struct {
 	m      *fsm.Machine
 	up     bool
 	offset int64         // of its wall clock
-	time   *leader.Clock // of this life: what a leader stamps with
+	time   *leader.Clock // since it started: what a leader stamps with
 
 	applied uint64
 	snap    saved // the newest on its disk
@@ -58,7 +58,7 @@ func (s *sink) Cancel() error { return nil }
 // Close implements raft.SnapshotSink.
 func (s *sink) Close() error { return nil }
 
-// start begins a life: on the disk's snapshot, or on nothing.
+// start starts the replica on the snapshot of its disk, or on nothing.
 func (r *replica) start() {
 	r.time = leader.NewClock(func() time.Time { return time.UnixMilli(r.clock()) },
 		func() time.Duration { return time.Duration(r.w.now) * time.Millisecond }, hclog.NewNullLogger())
@@ -70,13 +70,13 @@ func (r *replica) start() {
 		}
 	}
 	r.m, r.up, r.applied = fsm.New(c), true, 0
-	r.w.check.begins(r.id)
+	r.w.check.started(r.id)
 	if r.snap.index > 0 {
 		r.restore(r.snap, "its own")
 	}
 }
 
-// crash ends a life. What was not finished on the disk is gone.
+// crash stops the replica. What was not finished on the disk is gone.
 func (r *replica) crash(wipe bool) {
 	r.up, r.m, r.pending = false, nil, nil
 	if wipe {

@@ -14,7 +14,7 @@ func (c *checker) rollback(index uint64) {
 	lost := c.seen[index:]
 	c.seen = c.seen[:index:index]
 	for _, id := range c.follow(slices.Concat(c.seen, lost), index) {
-		c.burnt[id] = true
+		c.lostIDs[id] = true
 	}
 	c.follow(c.seen, index)
 	for i := range c.snaps { // all of them: the order is harmless
@@ -27,9 +27,9 @@ func (c *checker) rollback(index uint64) {
 			delete(c.skips, i)
 		}
 	}
-	for id, t := range c.told { // all of them: the order is harmless
-		t.resyncs += 1_000_000 // what was told may be told again
-		c.told[id] = t
+	for id, t := range c.granted { // all of them: the order is harmless
+		t.resyncs += 1_000_000 // what an AM was told it may be told again
+		c.granted[id] = t
 	}
 }
 

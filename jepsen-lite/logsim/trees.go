@@ -17,7 +17,7 @@ var leaves = []string{"root.a.x", "root.a.y", "root.b", "root.c"}
 // trees are queue configurations by unit of capacity. Leaves keep their paths, so
 // that one may replace another while applications run.
 var trees = [][]string{
-	{ // few limits: reservations abound; the one of the calm
+	{ // few limits: reservations abound; the one of the recovery phase
 		"root.queues=a,b,c", "root.a.capacity=40", "root.b.capacity=30", "root.c.capacity=30", "root.a.queues=x,y", "root.a.x.capacity=50", "root.a.y.capacity=50",
 		"root.a.x.user-limit-factor=20", "root.a.y.user-limit-factor=20", "root.b.user-limit-factor=20", "root.c.user-limit-factor=20",
 		"maximum-am-resource-percent=1", "per-node-heartbeat.maximum-offswitch-assignments=4",

@@ -4,11 +4,11 @@ import (
 	"rmd/scheduler/input"
 )
 
-// party is somebody who calls: a node, an AM, a client, the operator. Each has at
-// most one call under way, which is repeated with the same bytes until answered.
+// party is a caller: a node, an AM, a client or the operator. Each has at most one call under way,
+// which it repeats with the same bytes until it is answered.
 type party interface {
-	// turn lets the party begin a call, when it has one to make.
-	turn()
+	// act lets the party begin a call if it has one to make.
+	act()
 	// answered gives it the reply to its call.
 	answered(in input.Input, r input.Reply)
 }
@@ -45,8 +45,8 @@ func (x *wire) again(c *call) {
 	x.calls = append(x.calls, c)
 }
 
-// deliver takes the next call, mostly the oldest, to the leader or to one that
-// believes to be it.
+// deliver takes the next call, mostly the oldest, to the leader or to a deposed one that does not
+// know it.
 func (x *wire) deliver() {
 	w := x.w
 	c := x.take()
@@ -103,7 +103,7 @@ func (x *wire) take() *call {
 // repeats them itself: its connection keeps them in order.
 func (x *wire) double(c *call, req input.Request) {
 	w := x.w
-	if c.from == nil || !w.chance(w.opt.Doubled) || w.calm {
+	if c.from == nil || !w.chance(w.opt.Doubled) || w.recovering {
 		return
 	}
 	switch in := req.Input.(type) {
@@ -129,9 +129,9 @@ func (x *wire) double(c *call, req input.Request) {
 	}
 }
 
-// haunt delivers something from the past.
-func (x *wire) haunt() {
-	if n := len(x.past); n > 0 && !x.w.calm {
+// replayPast delivers a copy of an old call.
+func (x *wire) replayPast() {
+	if n := len(x.past); n > 0 && !x.w.recovering {
 		i := x.w.rng.IntN(n)
 		x.calls = append(x.calls, &call{bytes: x.past[i]})
 		x.past = append(x.past[:i], x.past[i+1:]...)

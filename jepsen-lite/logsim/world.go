@@ -36,9 +36,9 @@ type world struct {
 	op      *operator
 	check   *checker
 
-	calm   bool
-	stays  uint64 // runs of heartbeats so far
-	backup saved
+	recovering bool
+	sessions   uint64 // runs of heartbeats so far
+	backup     saved
 }
 
 // Counts tell what a run met. Again are applications that a call repeated after a day of
@@ -110,7 +110,7 @@ func Run(opt Options) (res Result) {
 		w.round()
 	}
 	if !w.check.broken() {
-		w.settle()
+		w.awaitRecovery()
 	}
 	return res
 }
@@ -176,7 +176,7 @@ const timersEvery = 40
 func (w *world) round() {
 	w.rounds++
 	w.now += w.rng.Int64N(60)
-	w.parties[w.rng.IntN(len(w.parties))].turn()
+	w.parties[w.rng.IntN(len(w.parties))].act()
 	for range 1 + w.rng.IntN(2) {
 		w.wire.deliver()
 	}
@@ -191,7 +191,7 @@ func (w *world) round() {
 			l.propose()
 		}
 	} else {
-		w.vacancy()
+		w.elect()
 	}
 	for _, r := range w.rs {
 		if w.chance(w.opt.Apply) {
@@ -204,13 +204,13 @@ func (w *world) round() {
 			w.stale = nil
 		}
 	}
-	if w.opt.Fault > 0 && !w.calm && w.rng.IntN(10_000) < w.opt.Fault {
+	if w.opt.Fault > 0 && !w.recovering && w.rng.IntN(10_000) < w.opt.Fault {
 		w.fault()
 	}
 }
 
-// vacancy waits, then has a replica lead.
-func (w *world) vacancy() {
+// elect waits, then has a replica lead.
+func (w *world) elect() {
 	if w.noLeader--; w.noLeader > 0 {
 		return
 	}

@@ -26,13 +26,13 @@ var (
 		{"entries.deleted", 1, theLeader, diverge, false, false},
 	}
 	leading = []site{
-		{"batch.closed", 40, theLeader, nothing, false, false}, {"batch.proposed", 40, theLeader, nothing, false, false}, {"batch.settled", 40, theLeader, nothing, false, false},
-		{"read.indexed", 10, theLeader, nothing, false, false}, {"transfer.begun", 1, theLeader, handOver, false, false}, {"office.left", 1, theLeader, handOver, false, false},
+		{"batch.closed", 40, theLeader, nothing, false, false}, {"batch.proposed", 40, theLeader, nothing, false, false}, {"batch.applied", 40, theLeader, nothing, false, false},
+		{"read.indexed", 10, theLeader, nothing, false, false}, {"transfer.begun", 1, theLeader, handOver, false, false}, {"leadership.ended", 1, theLeader, handOver, false, false},
 		{"member.changed", 1, theLeader, demoteOne, false, false},
 	}
 	electing = []site{
 		{"store.value", 2, theOthers, killIt, false, false}, {"value.stored", 2, theOthers, killIt, false, false}, {"crash.stand", 1, theOthers, killIt, false, false},
-		{"office.barrier", 1, theOthers, killIt, false, false}, {"office.taken", 1, theOthers, killIt, false, false},
+		{"leadership.barrier", 1, theOthers, killIt, false, false}, {"leadership.begun", 1, theOthers, killIt, false, false},
 	}
 	making = []site{
 		{"state.forked", 1, anyVoter, snapshotNow, false, false}, {"snapshot.verified", 1, anyVoter, snapshotNow, false, false}, {"snapshot.finished", 1, anyVoter, snapshotNow, false, false},

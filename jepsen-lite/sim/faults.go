@@ -59,7 +59,7 @@ func (d *driver) crashAtPoint() {
 // provoke does what leads to points that are seldom come to by themselves.
 func (d *driver) provoke(name point.Name) {
 	switch name {
-	case point.TransferBegun, point.OfficeLeft, point.OfficeBarrier, point.OfficeTaken:
+	case point.TransferBegun, point.LeadershipEnded, point.LeadershipBarrier, point.LeadershipBegun:
 		d.transfer()
 	case point.CrashStand:
 		d.killLeader()
