@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"rmd/fsm/event"
@@ -249,7 +250,7 @@ func (c *Core[C]) release(r Reply[C]) {
 // oldest takes the oldest batch out of flight.
 func (c *Core[C]) oldest() *batch[C] {
 	b := c.inflight[0]
-	c.inflight = c.inflight[1:]
+	c.inflight = slices.Delete(c.inflight, 0, 1)
 	return b
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"rmd/internal/exitcode"
@@ -246,7 +247,7 @@ func (d *driver) await(futures <-chan Future, failed chan<- struct{}) {
 // waited for it.
 func (d *driver) complete(r logReply) {
 	since := d.inflight[0]
-	d.inflight = d.inflight[1:]
+	d.inflight = slices.Delete(d.inflight, 0, 1)
 	if r.err != nil {
 		d.core.Aborted(r.err)
 	} else if err := d.core.Committed(r.index, d.outcome(r.index)); err == nil {
