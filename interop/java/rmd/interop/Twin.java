@@ -40,6 +40,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptS
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerAppUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
@@ -160,6 +161,7 @@ public final class Twin {
     // The largest container is what the configuration says, not what the largest node has.
     conf.set("yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", String.valueOf(Long.MAX_VALUE / 2));
     ResourceUtils.resetResourceTypes(conf);
+    QueueMetrics.clearQueueMetrics(); // a pass asks them what a parent has reserved; they outlive the scheduler
     context = new TwinContext(conf);
     cs = context.scheduler;
     new TwinPass(this).watch(cs.getRootQueue());

@@ -1,0 +1,41 @@
+package twin
+
+import (
+	"os"
+	"slices"
+	"testing"
+)
+
+// TestHistoriesAreIndependent: what a JVM has played before changes nothing. Hadoop keeps the metrics of
+// queues when a scheduler ends, and a pass asks them what a parent has reserved.
+func TestHistoriesAreIndependent(t *testing.T) {
+	if *record == "" {
+		t.Skip("needs Java: give -record, the folder of interop/fetch")
+	}
+	hadoop, err := StartHadoop(*record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hadoop.Close()
+	reserves := Parse("reserves", "set yarn.scheduler.capacity.resource-calculator org.apache.hadoop.yarn.util.resource.DominantResourceCalculator\n"+
+		"set yarn.scheduler.capacity.root.queues b\nset yarn.scheduler.capacity.root.b.capacity 100\n"+
+		"set yarn.scheduler.capacity.root.b.queues b\nset yarn.scheduler.capacity.root.b.b.capacity 100\n"+
+		"set yarn.scheduler.capacity.root.b.b.queues a\nset yarn.scheduler.capacity.root.b.b.a.capacity 100\n"+
+		"set yarn.scheduler.capacity.maximum-am-resource-percent 1\nstart\nnode h0 /r0 5120,8\nnode h1 /r0 2048,8\nsubmit 1 root.b.b.a u1 0 1024,1\nbeat h0\n"+
+		"allocate 1 ask=1.0:*:2:3072,4\nbeat h0\nbeat h0\n")
+	if o, err := hadoop.Play(reserves); err != nil || !slices.Contains(o[len(o)-1], "ask 1 1.0 held=1 again=0 3072,4 *=1") {
+		t.Fatalf("%v, no reservation at the end of %v", err, o)
+	}
+	text, err := os.ReadFile("testdata/reservation-above-the-limit.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ParseRecording("reservation-above-the-limit", string(text))
+	after, err := hadoop.Play(r.History)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := Compare(r.History, after, r.Hadoop); d != nil {
+		t.Errorf("another history was played before, and Hadoop's scheduler holds something else:\n%s", d.Report(r.History))
+	}
+}
