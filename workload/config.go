@@ -17,17 +17,17 @@ import (
 	"rmd/yarn"
 )
 
-// Door brings an input to the cluster. It repeats what it must by itself: an error is final for this input.
-// Package workload/door has the one over HTTP.
-type Door interface {
+// Submitter brings an input to the cluster. It repeats what it must by itself: an error is final for this input.
+// Package workload/submit has the one over HTTP.
+type Submitter interface {
 	Do(ctx context.Context, in input.Input) (input.Reply, error)
 }
 
 // Config says what is driven, how fast, and what is told about it.
 type Config struct {
-	Addrs []string // of the replicas' REST doors; not used when Door is set
-	Token string   // access token of role admin, where the cluster asks for one
-	Door  Door     // what inputs go through; nil opens one to Addrs (Run only)
+	Addrs     []string  // of the replicas' REST ports; not used when Submitter is set
+	Token     string    // access token of role admin, where the cluster asks for one
+	Submitter Submitter // what inputs go through; nil opens one to Addrs (Run only)
 
 	Nodes []trace.Node
 	Jobs  iter.Seq[trace.Job] // in order of Submit; nil: nodes only, until the context ends

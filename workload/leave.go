@@ -33,7 +33,7 @@ func (x *live) leave(ctx context.Context) {
 			continue
 		}
 		in := &input.KillApplication{ID: a.id, User: a.job.User, Diagnostics: "the simulated workload ended"}
-		if _, err := x.w.cfg.Door.Do(ctx, in); err != nil {
+		if _, err := x.w.cfg.Submitter.Do(ctx, in); err != nil {
 			x.w.log.Warn("application left behind", "application", a.id.String(), "error", err)
 			return
 		}
@@ -42,7 +42,7 @@ func (x *live) leave(ctx context.Context) {
 		if !n.up {
 			continue
 		}
-		if _, err := x.w.cfg.Door.Do(ctx, &input.UnregisterNode{ID: n.id}); err != nil {
+		if _, err := x.w.cfg.Submitter.Do(ctx, &input.UnregisterNode{ID: n.id}); err != nil {
 			x.w.log.Warn("node left behind", "node", n.id.String(), "error", err)
 			return
 		}

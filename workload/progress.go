@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"rmd/workload/door"
 	"rmd/workload/report"
+	"rmd/workload/submit"
 )
 
 // Progress is how far a run is.
@@ -36,7 +36,7 @@ type Progress struct {
 	Errors      int64
 	LastError   string // of a call
 	LastRefusal string // by the cluster
-	Door        door.Stats
+	Door        submit.Stats
 }
 
 // counts are what Progress is made of.
@@ -77,7 +77,7 @@ func (w *world) progress(p *progress, now time.Time) Progress {
 	if c.lastRefusal != nil {
 		out.LastRefusal = c.lastRefusal.Error()
 	}
-	if d, ok := w.cfg.Door.(interface{ Stats() door.Stats }); ok {
+	if d, ok := w.cfg.Submitter.(interface{ Stats() submit.Stats }); ok {
 		out.Door = d.Stats()
 	}
 	return out

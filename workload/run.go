@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"rmd/workload/door"
 	"rmd/workload/report"
+	"rmd/workload/submit"
 )
 
 // leaveTime bounds the cleaning up after a run.
@@ -20,15 +20,15 @@ func Run(ctx context.Context, cfg Config) (*report.Summary, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Door == nil {
-		dc := door.DefaultConfig()
+	if cfg.Submitter == nil {
+		dc := submit.DefaultConfig()
 		dc.Addrs, dc.Token, dc.Logger = cfg.Addrs, cfg.Token, cfg.Logger
-		d, err := door.Open(dc)
+		d, err := submit.Open(dc)
 		if err != nil {
 			return nil, err
 		}
 		defer d.Close()
-		cfg.Door = d
+		cfg.Submitter = d
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = SystemClock{}

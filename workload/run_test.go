@@ -30,7 +30,7 @@ func (s slow) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 
 func liveConfig(f *fakeRM, nodes int, jobs []trace.Job) Config {
 	cfg := simConfig(f, nodes, jobs)
-	cfg.Door = slow{f}
+	cfg.Submitter = slow{f}
 	return cfg
 }
 
@@ -70,7 +70,7 @@ func TestRunHeartbeatsAreSpread(t *testing.T) {
 		cfg.Jobs = nil
 		var at []time.Duration
 		begun := time.Now()
-		cfg.Door = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+		cfg.Submitter = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
 			if _, ok := in.(*input.NodeHeartbeat); ok {
 				at = append(at, time.Since(begun))
 				time.Sleep(7 * time.Millisecond) // answers take time, and turns keep their phase
@@ -132,7 +132,7 @@ func TestResyncKeepsWhatEndedUntold(t *testing.T) {
 		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 2, MemoryMB: 1024, VCores: 1, Duration: 5 * time.Second, After: -1}}}}
 		cfg := liveConfig(f, 1, jobs)
 		told := false
-		cfg.Door = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+		cfg.Submitter = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
 			hb, ok := in.(*input.NodeHeartbeat)
 			if ok && !told && len(hb.Statuses) > 0 && hb.Statuses[0].State == yarn.ContainerCompleted {
 				told = true
@@ -338,7 +338,7 @@ func TestRunFailsOverAndLosesNothing(t *testing.T) {
 	other := httptest.NewServer(f)
 	defer other.Close()
 	cfg := simConfig(f, 4, jobs)
-	cfg.Door, cfg.Addrs, cfg.Speed = nil, []string{dying.URL, strings.TrimPrefix(other.URL, "http://")}, 100
+	cfg.Submitter, cfg.Addrs, cfg.Speed = nil, []string{dying.URL, strings.TrimPrefix(other.URL, "http://")}, 100
 	cfg.Heartbeat, cfg.AMHeartbeat = 20*time.Millisecond, 20*time.Millisecond
 	var last Progress
 	cfg.OnProgress = func(p Progress) { last = p }
@@ -358,7 +358,7 @@ func TestRunEndsWhenNobodyTakesInputs(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
 	cfg := simConfig(nil, 1, mixedJobs(1))
-	cfg.Door, cfg.Addrs = nil, []string{srv.URL}
+	cfg.Submitter, cfg.Addrs = nil, []string{srv.URL}
 	if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("error %v; want the 404", err)
 	}

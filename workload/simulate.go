@@ -23,7 +23,7 @@ func Simulate(ctx context.Context, cfg Config) (*report.Summary, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Door == nil || cfg.Jobs == nil || len(cfg.Nodes) == 0 {
+	if cfg.Submitter == nil || cfg.Jobs == nil || len(cfg.Nodes) == 0 {
 		return nil, errors.New("workload: a simulation needs a door, jobs and nodes")
 	}
 	if cfg.Clock == nil {

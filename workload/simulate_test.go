@@ -17,7 +17,7 @@ import (
 
 func simConfig(f *fakeRM, nodes int, jobs []trace.Job) Config {
 	cfg := DefaultConfig()
-	cfg.Door, cfg.Nodes = f, mixed.Nodes(nodes)
+	cfg.Submitter, cfg.Nodes = f, mixed.Nodes(nodes)
 	cfg.Jobs = slices.Values(jobs)
 	return cfg
 }
@@ -179,7 +179,7 @@ func (r refusing) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 func TestSimulateTellsRefusals(t *testing.T) {
 	f := newFakeRM()
 	cfg := simConfig(f, 1, mixedJobs(3))
-	cfg.Door = refusing{f}
+	cfg.Submitter = refusing{f}
 	_, err := Simulate(t.Context(), cfg)
 	var fault *input.Fault
 	if !errors.As(err, &fault) || fault.Reason != input.NoSuchQueue {

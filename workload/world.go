@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/scheduler/input"
-	"rmd/workload/door"
 	"rmd/workload/report"
+	"rmd/workload/submit"
 	"rmd/workload/trace"
 	"rmd/yarn"
 )
@@ -204,7 +204,7 @@ func (w *world) cannotBe(err error) {
 func call[R input.Reply](w *world, in input.Input, done func(R, error)) {
 	var reply input.Reply
 	var err error
-	w.exec.start(func() { reply, err = w.cfg.Door.Do(w.ctx, in) }, func() {
+	w.exec.start(func() { reply, err = w.cfg.Submitter.Do(w.ctx, in) }, func() {
 		got, ok := reply.(R)
 		if err == nil && !ok {
 			err = fmt.Errorf("%w: %T for %T", errReply, reply, in)
@@ -225,7 +225,7 @@ func (w *world) called(err error) {
 	}
 	w.counts.errors++
 	w.counts.lastError = err
-	if w.exact || (w.answered == 0 && errors.Is(err, door.ErrRejected)) {
+	if w.exact || (w.answered == 0 && errors.Is(err, submit.ErrRejected)) {
 		w.fail(err)
 	}
 }

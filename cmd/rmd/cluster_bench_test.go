@@ -9,7 +9,7 @@ import (
 
 	"rmd/internal/quantile"
 	"rmd/scheduler/input"
-	"rmd/workload/door"
+	"rmd/workload/submit"
 	"rmd/yarn"
 )
 
@@ -70,9 +70,9 @@ const submitters = 64
 func BenchmarkClusterSubmit(b *testing.B) {
 	c := startProcesses(b, 3, defaults, "")
 	c.queues(crowd)
-	cfg := door.DefaultConfig()
+	cfg := submit.DefaultConfig()
 	cfg.Addrs, cfg.Connections = c.addrs(), submitters
-	way, err := door.Open(cfg)
+	way, err := submit.Open(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}

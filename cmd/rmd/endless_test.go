@@ -14,7 +14,7 @@ import (
 
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
-	"rmd/workload/door"
+	"rmd/workload/submit"
 	"rmd/yarn"
 )
 
@@ -35,7 +35,7 @@ var crowd = demand{nodes: 1000, leaves: 100, apps: 1000, perNode: 64, beat: 100 
 type endless struct {
 	demand
 	t     testing.TB
-	door  *door.Door
+	door  *submit.Client
 	nodes map[yarn.NodeID]*endlessNode
 	apps  []yarn.AttemptID
 	stop  context.CancelFunc
@@ -122,9 +122,9 @@ func (c *processes) queues(d demand) {
 func (c *processes) endless(d demand) *endless {
 	c.t.Helper()
 	c.queues(d)
-	cfg := door.DefaultConfig()
+	cfg := submit.DefaultConfig()
 	cfg.Addrs, cfg.Connections = c.addrs(), 2*len(c.all)
-	way, err := door.Open(cfg)
+	way, err := submit.Open(cfg)
 	if err != nil {
 		c.t.Fatal(err)
 	}

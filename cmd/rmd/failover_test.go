@@ -14,7 +14,7 @@ import (
 	"rmd/internal/quantile"
 	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
-	"rmd/workload/door"
+	"rmd/workload/submit"
 	"rmd/yarn"
 )
 
@@ -33,14 +33,14 @@ func kills(t *testing.T) int {
 // caller asks a cluster of processes and fails the test on what cannot be.
 type caller struct {
 	t testing.TB
-	d *door.Door
+	d *submit.Client
 }
 
 func newCaller(t testing.TB, addrs []string) *caller {
 	t.Helper()
-	cfg := door.DefaultConfig()
+	cfg := submit.DefaultConfig()
 	cfg.Addrs = addrs
-	d, err := door.Open(cfg)
+	d, err := submit.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"rmd/internal/quantile"
 	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
-	"rmd/workload/door"
+	"rmd/workload/submit"
 )
 
 // hogs keeps every core busy until the test ends, at the same priority as
@@ -67,7 +67,7 @@ func (c *processes) crush(p *process, queue string, callers, inBody int) *crush 
 		k.wg.Go(func() {
 			for ctx.Err() == nil {
 				began := time.Now()
-				resp, err := client.Post("http://"+p.http+"/v1/inputs", door.ContentType, bytes.NewReader(body))
+				resp, err := client.Post("http://"+p.http+"/v1/inputs", submit.ContentType, bytes.NewReader(body))
 				if err != nil {
 					k.note("no answer")
 					continue

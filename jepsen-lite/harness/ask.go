@@ -63,7 +63,7 @@ func (c *Cluster) AsReplica(r *Replica) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, Certificates: []tls.Certificate{pair}}, nil
 }
 
-// URL is a replica's REST door as clients reach it; direct is past the faults of
+// URL is a replica's REST port as clients reach it; direct is past the faults of
 // links, where there is a way.
 func (c *Cluster) URL(r *Replica, direct bool) string {
 	scheme, at := "http://", r.Place.HTTP
@@ -76,7 +76,7 @@ func (c *Cluster) URL(r *Replica, direct bool) string {
 	return scheme + at
 }
 
-// URLs are the doors of those that are members from the beginning, as clients
+// URLs are the REST ports of those that are members from the beginning, as clients
 // reach them.
 func (c *Cluster) URLs() []string {
 	var out []string
@@ -91,7 +91,7 @@ func (c *Cluster) Get(ctx context.Context, r *Replica, path string, doc any) err
 	return c.Call(ctx, http.MethodGet, c.URL(r, true)+path, nil, doc)
 }
 
-// Call is one request to a REST door.
+// Call is one request to a REST port.
 func (c *Cluster) Call(ctx context.Context, method, url string, body, doc any) error {
 	var in io.Reader
 	if body != nil {

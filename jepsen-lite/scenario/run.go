@@ -168,7 +168,7 @@ func (r *run) whole(ctx context.Context) error {
 		return fmt.Errorf("set the cluster up: %w", err)
 	}
 	cfg := load.DefaultConfig()
-	cfg.Doors, cfg.Trackers, cfg.TLS, cfg.Seed, cfg.Note = r.cluster.URLs(), r.cluster.Trackers(), r.cluster.TLS(), r.opt.Seed, r.opt.Note
+	cfg.URLs, cfg.Trackers, cfg.TLS, cfg.Seed, cfg.Note = r.cluster.URLs(), r.cluster.Trackers(), r.cluster.TLS(), r.opt.Seed, r.opt.Note
 	var err error
 	if r.load, err = load.Start(born, cfg, r.rec); err != nil {
 		return fmt.Errorf("start the load: %w", err)
@@ -184,7 +184,7 @@ func (r *run) whole(ctx context.Context) error {
 	if ctx.Err() != nil {
 		r.opt.note("broken off; what was done is judged")
 	}
-	return r.calm(context.WithoutCancel(ctx))
+	return r.recoveryPhase(context.WithoutCancel(ctx))
 }
 
 // faults breaks the cluster until the time is over.

@@ -130,7 +130,7 @@ func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sa
 	}
 	c := workload.DefaultConfig()
 	c.Nodes, c.Jobs, c.AM, c.Logger, c.Kinds = t.Nodes, workload.FromTrace(t), false, hclog.NewNullLogger(), st.Kinds()
-	c.Door, c.Heartbeat, c.SampleEvery, c.ProgressEvery, c.Patience = d, time.Second, sample, time.Minute, 60
+	c.Submitter, c.Heartbeat, c.SampleEvery, c.ProgressEvery, c.Patience = d, time.Second, sample, time.Minute, 60
 	c.Granted = func() uint64 { return d.p.State().Meta.Allocated }
 	c.Observe = d.observe
 	s, err := workload.Simulate(ctx, c)

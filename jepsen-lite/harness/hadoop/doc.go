@@ -1,5 +1,5 @@
 // Package hadoop speaks the wire of Hadoop's ports by hand: frames, headers and
-// messages of numbers and bytes. It shares no code with the front door that it
+// messages of numbers and bytes. It shares no code with the frontend that it
 // speaks to, and may say what no client of Hadoop's would.
 //
 //	hrpc 9 0 AUTH │ length, header, context │ length, header, method header, request …

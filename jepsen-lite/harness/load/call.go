@@ -101,9 +101,9 @@ func (l *Load) send(rng *rand.Rand, method, path string, head http.Header, body 
 	ctx, cancel := context.WithTimeout(l.ctx, l.cfg.Patience)
 	defer cancel()
 	l.Counts.Asked.Add(1)
-	at := rng.IntN(len(l.doors))
+	at := rng.IntN(len(l.replicas))
 	for try := 0; ; try++ {
-		got, err := l.request(ctx, method, l.doors[(at+try)%len(l.doors)]+path, head.Clone(), body)
+		got, err := l.request(ctx, method, l.replicas[(at+try)%len(l.replicas)]+path, head.Clone(), body)
 		if err == nil {
 			l.Counts.Acked.Add(1)
 			return got, nil
@@ -167,7 +167,7 @@ func (l *Load) read(rng *rand.Rand, path string, s *session) (answer, error) {
 		path += "?min_index=" + strconv.FormatUint(s.index, 10)
 	}
 	l.Counts.Asked.Add(1)
-	got, err := l.request(ctx, http.MethodGet, l.doors[rng.IntN(len(l.doors))]+path, http.Header{}, nil)
+	got, err := l.request(ctx, http.MethodGet, l.replicas[rng.IntN(len(l.replicas))]+path, http.Header{}, nil)
 	_, refused := refusal(err)
 	switch {
 	case err == nil:

@@ -2,9 +2,9 @@
 // ApplicationMasters, operators who change things, readers, and a prober whose
 // writes tell how long nobody was served.
 //
-//	agents, masters ── door (POST /v1/inputs, repeats at the next replica) ─┐
+//	agents, masters ── submit (POST /v1/inputs, repeats at the next replica) ─┐
 //	operators, readers ── REST of one replica after the other ──────────────┼─▶ replicas
-//	prober ── door ─────────────────────────────────────────────────────────┘
+//	prober ── submit ────────────────────────────────────────────────────────┘
 //
 // Everything asked and answered is noted as an operation of the history. A call
 // that was refused has not happened; one that nobody answered in time is of

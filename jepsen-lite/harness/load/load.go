@@ -13,13 +13,13 @@ import (
 
 	"rmd/jepsen-lite/history"
 	"rmd/scheduler/input"
-	"rmd/workload/door"
+	"rmd/workload/submit"
 	"rmd/yarn"
 )
 
 // Config says who uses the cluster, and how much.
 type Config struct {
-	Doors    []string // URLs of the replicas' REST doors
+	URLs     []string // of the replicas' REST ports
 	Trackers []string // the replicas' ports for NodeManagers, host:port; none: nobody speaks Hadoop's wire
 	TLS      *tls.Config
 	Nodes    int
@@ -44,8 +44,8 @@ func DefaultConfig() Config {
 // Validate tells which field is out of its bounds.
 func (c Config) Validate() error {
 	switch {
-	case len(c.Doors) == 0:
-		return errors.New("load: no door")
+	case len(c.URLs) == 0:
+		return errors.New("load: no URL")
 	case c.Nodes < 2 || c.Nodes > 1000 || c.Masters < 1 || c.Masters > 1000:
 		return fmt.Errorf("load: %d nodes and %d masters; expected 2 to 1000, and 1 to 1000", c.Nodes, c.Masters)
 	case c.NodeManagers < 0 || c.NodeManagers > c.Nodes:
@@ -66,24 +66,24 @@ type Counts struct {
 
 // Load is a running load.
 type Load struct {
-	cfg    Config
-	rec    *history.Recorder
-	door   *door.Door
-	http   *http.Client
-	ctx    context.Context // of everybody
-	stop   context.CancelFunc
-	demand context.Context // of those who ask for anything new
-	settle context.CancelFunc
-	wg     sync.WaitGroup
-	asking sync.WaitGroup // those that end with demand
-	Counts Counts
-	Prober *Prober
+	cfg        Config
+	rec        *history.Recorder
+	client     *submit.Client
+	http       *http.Client
+	ctx        context.Context // of everybody
+	stop       context.CancelFunc
+	demand     context.Context // of those who ask for anything new
+	stopDemand context.CancelFunc
+	wg         sync.WaitGroup
+	asking     sync.WaitGroup // those that end with demand
+	Counts     Counts
+	Prober     *Prober
 
-	mu     sync.Mutex
-	agents map[yarn.NodeID]*agent
-	beats  []*answers // of those that speak Hadoop's wire
-	apps   []App      // every one acknowledged
-	doors  []string
+	mu       sync.Mutex
+	agents   map[yarn.NodeID]*agent
+	beats    []*answers // of those that speak Hadoop's wire
+	apps     []App      // every one acknowledged
+	replicas []string
 
 	violations []Violation
 }
@@ -105,16 +105,16 @@ func Start(ctx context.Context, cfg Config, rec *history.Recorder) (*Load, error
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	d := door.DefaultConfig()
-	d.Addrs, d.TLS, d.Timeout, d.Connections = cfg.Doors, cfg.TLS, 6*time.Second, 8
-	opened, err := door.Open(d)
+	d := submit.DefaultConfig()
+	d.Addrs, d.TLS, d.Timeout, d.Connections = cfg.URLs, cfg.TLS, 6*time.Second, 8
+	opened, err := submit.Open(d)
 	if err != nil {
 		return nil, err
 	}
-	l := &Load{cfg: cfg, rec: rec, door: opened, agents: map[yarn.NodeID]*agent{}, doors: cfg.Doors}
+	l := &Load{cfg: cfg, rec: rec, client: opened, agents: map[yarn.NodeID]*agent{}, replicas: cfg.URLs}
 	l.http = &http.Client{Transport: &http.Transport{TLSClientConfig: cfg.TLS, MaxIdleConnsPerHost: 8, IdleConnTimeout: 5 * time.Second}}
 	l.ctx, l.stop = context.WithCancel(context.Background())
-	l.demand, l.settle = context.WithCancel(l.ctx)
+	l.demand, l.stopDemand = context.WithCancel(l.ctx)
 	if err := l.begin(ctx); err != nil {
 		l.Close()
 		return nil, err
@@ -156,18 +156,18 @@ func (l *Load) random(who uint64) *rand.Rand { return rand.New(rand.NewPCG(l.cfg
 
 // Settle ends what asks for anything new; nodes go on, and so does the prober.
 // It returns when the last operation of those has ended.
-func (l *Load) Settle() {
-	l.settle()
+func (l *Load) StopDemand() {
+	l.stopDemand()
 	l.asking.Wait()
 }
 
 // Close ends everybody.
 func (l *Load) Close() {
-	l.settle()
+	l.stopDemand()
 	l.stop()
 	l.asking.Wait()
 	l.wg.Wait()
-	_ = l.door.Close() // it has nothing open any more
+	_ = l.client.Close() // it has nothing open any more
 	l.http.CloseIdleConnections()
 }
 
@@ -189,9 +189,9 @@ var errOver = errors.New("the load is over")
 
 // ask brings an input in. ctx is whose end makes the outcome unknown; what ends
 // by the caller's patience is unknown too.
-func (l *Load) ask(in input.Input) (input.Reply, error) { return l.askBy(l.door.Do, in) }
+func (l *Load) ask(in input.Input) (input.Reply, error) { return l.askBy(l.client.Do, in) }
 
-// askBy does so by another way than the door.
+// askBy does so by another way than the client.
 func (l *Load) askBy(do func(context.Context, input.Input) (input.Reply, error), in input.Input) (input.Reply, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.cfg.Patience)
 	defer cancel()

@@ -58,12 +58,12 @@ func TestGap(t *testing.T) {
 
 func TestConfigValidate(t *testing.T) {
 	good := DefaultConfig()
-	good.Doors = []string{"http://127.0.0.1:1"}
+	good.URLs = []string{"http://127.0.0.1:1"}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Config){
-		"doors": func(c *Config) { c.Doors = nil }, "nodes": func(c *Config) { c.Nodes = 1 }, "masters": func(c *Config) { c.Masters = 0 },
+		"doors": func(c *Config) { c.URLs = nil }, "nodes": func(c *Config) { c.Nodes = 1 }, "masters": func(c *Config) { c.Masters = 0 },
 		"readers": func(c *Config) { c.Readers = -1 }, "beat": func(c *Config) { c.Beat = 0 }, "patience": func(c *Config) { c.Patience = 0 },
 	} {
 		c := good

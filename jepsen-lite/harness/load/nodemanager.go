@@ -19,7 +19,7 @@ import (
 type nodeManager struct {
 	l     *Load
 	id    yarn.NodeID
-	at    int // which door
+	at    int // which replica
 	conn  *hadoop.Conn
 	beats *answers
 
@@ -31,9 +31,9 @@ type nodeManager struct {
 const (
 	// callWithin bounds one call: who does not answer in that time is given up.
 	callWithin = 6 * time.Second
-	// doorPause is between two rounds of all doors.
-	doorPause = 50 * time.Millisecond
-	nodeUser  = "yarn"
+	// doorPause is between two rounds of all replicas.
+	replicaPause = 50 * time.Millisecond
+	nodeUser     = "yarn"
 )
 
 func (l *Load) newNodeManager(id yarn.NodeID, i int) *nodeManager {
@@ -154,7 +154,7 @@ func (n *nodeManager) beat(ctx context.Context, reply *input.NodeHeartbeatReply)
 	return nil
 }
 
-// call asks one door after the other until one answers.
+// call asks one replica after the other until one answers.
 func (n *nodeManager) call(ctx context.Context, method string, request []byte) ([]byte, error) {
 	for tried := 1; ; tried++ {
 		b, err := n.once(ctx, method, request)
@@ -165,7 +165,7 @@ func (n *nodeManager) call(ctx context.Context, method string, request []byte) (
 			return nil, err
 		}
 		n.leave()
-		if ctx.Err() != nil || tried%len(n.l.cfg.Trackers) == 0 && !rest(ctx, doorPause) {
+		if ctx.Err() != nil || tried%len(n.l.cfg.Trackers) == 0 && !rest(ctx, replicaPause) {
 			return nil, err
 		}
 	}
@@ -185,7 +185,7 @@ func (n *nodeManager) once(ctx context.Context, method string, request []byte) (
 	return n.conn.Call(ctx, callWithin, method, request)
 }
 
-// leave goes to the next door.
+// leave goes to the next replica.
 func (n *nodeManager) leave() {
 	n.hangUp()
 	n.at = (n.at + 1) % len(n.l.cfg.Trackers)

@@ -75,9 +75,9 @@ func (f *tracker) serve(c net.Conn) {
 	}
 }
 
-func managed(t *testing.T, doors ...string) *nodeManager {
+func managed(t *testing.T, replicas ...string) *nodeManager {
 	l := &Load{cfg: DefaultConfig(), ctx: t.Context()}
-	l.cfg.Trackers = doors
+	l.cfg.Trackers = replicas
 	n := l.newNodeManager(yarn.NodeID{Host: "n1", Port: 45454}, 0)
 	t.Cleanup(n.hangUp)
 	return n
@@ -85,7 +85,7 @@ func managed(t *testing.T, doors ...string) *nodeManager {
 
 var some = yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1700000000000, Seq: 7}, Attempt: 2, Number: 3<<40 + 9}
 
-// What a node says and is told goes over the wire and back; a door that nobody is
+// What a node says and is told goes over the wire and back; a replica that nobody is
 // behind is passed by.
 func TestNodeManager(t *testing.T) {
 	f := &tracker{answer: func(n int) []byte {

@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"rmd/scheduler/input"
-	"rmd/workload/door"
+	"rmd/workload/submit"
 	"rmd/yarn"
 )
 
 // Prober writes all the time, one write after the other: between two of its
 // acknowledgements lies the time that nobody was served.
 type Prober struct {
-	l    *Load
-	door *door.Door
-	id   yarn.ApplicationID
+	l      *Load
+	client *submit.Client
+	id     yarn.ApplicationID
 
 	acks answers
 
@@ -28,13 +28,13 @@ type Prober struct {
 const probeEvery = 5 * time.Millisecond
 
 func (l *Load) newProber(ctx context.Context) (*Prober, error) {
-	cfg := door.DefaultConfig()
-	cfg.Addrs, cfg.TLS, cfg.Timeout, cfg.Connections, cfg.Pause = l.cfg.Doors, l.cfg.TLS, 2*time.Second, len(l.cfg.Doors), 10*time.Millisecond
-	d, err := door.Open(cfg)
+	cfg := submit.DefaultConfig()
+	cfg.Addrs, cfg.TLS, cfg.Timeout, cfg.Connections, cfg.Pause = l.cfg.URLs, l.cfg.TLS, 2*time.Second, len(l.cfg.URLs), 10*time.Millisecond
+	d, err := submit.Open(cfg)
 	if err != nil {
 		return nil, err
 	}
-	p := &Prober{l: l, door: d}
+	p := &Prober{l: l, client: d}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Patience)
 	defer cancel()
 	reply, err := d.Do(ctx, &input.SubmitApplication{Name: "prober", User: "prober", Queue: "root.online", Unmanaged: true})
@@ -48,13 +48,13 @@ func (l *Load) newProber(ctx context.Context) (*Prober, error) {
 	return p, nil
 }
 
-// Writers of one door wait for one another's bodies, so each write goes by
+// Writers of one client wait for one another's bodies, so each write goes by
 // whichever lane is free; a lane that hangs on a stopped replica holds up its
 // own call alone, which is why several are under way.
 const probeWriters = 3
 
 func (p *Prober) run() {
-	defer p.door.Close()
+	defer p.client.Close()
 	var wg sync.WaitGroup
 	for range probeWriters {
 		wg.Go(p.write)
@@ -69,7 +69,7 @@ func (p *Prober) write() {
 		value := p.value%10 + 1
 		p.mu.Unlock()
 		ctx, cancel := context.WithTimeout(p.l.ctx, p.l.cfg.Patience)
-		reply, err := p.door.Do(ctx, &input.SetPriority{ID: p.id, Priority: value})
+		reply, err := p.client.Do(ctx, &input.SetPriority{ID: p.id, Priority: value})
 		cancel()
 		if err != nil || reply.Refused() != nil {
 			continue

@@ -14,7 +14,7 @@ import (
 
 	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
-	"rmd/workload/door"
+	"rmd/workload/submit"
 	"rmd/yarn"
 )
 
@@ -124,9 +124,9 @@ func TestRestoreKeepsAProtectedClusterProtected(t *testing.T) {
 func TestTheOwnWorkloadGoesOn(t *testing.T) {
 	c := start(t, nil)
 	register := func(token string) error {
-		k := door.DefaultConfig()
+		k := submit.DefaultConfig()
 		k.Addrs, k.Token, k.Logger = c.Addrs(), token, hclog.NewNullLogger()
-		d, err := door.Open(k)
+		d, err := submit.Open(k)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -147,7 +147,7 @@ func (o Options) drive(ctx context.Context, run string, l *local.Cluster, kinds 
 		return n.into(s), err
 	}
 	r := l.Replicas[max(l.Leader(), 0)]
-	c.Door, c.Heartbeat = &straight{replica: r, run: run}, time.Second
+	c.Submitter, c.Heartbeat = &straight{replica: r, run: run}, time.Second
 	c.SampleEvery, c.ProgressEvery = time.Minute, time.Minute
 	c.Patience = 60
 	n.count(&c, observer(r))

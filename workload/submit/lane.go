@@ -1,4 +1,4 @@
-package door
+package submit
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ const maxTries = 10
 
 // lane sends one body after another. Its fields belong to its goroutine.
 type lane struct {
-	door   *Door
+	client *Client
 	at     int       // index of the address in use
 	open   []*call   // to be sent, repetitions first
 	failed int       // failures in a row
@@ -47,15 +47,15 @@ func (l *lane) run() {
 	}
 }
 
-// gather waits for a call and takes all others that wait already, up to a body's bounds. False when the door closes.
+// gather waits for a call and takes all others that wait already, up to a body's bounds. False when the client is closed.
 func (l *lane) gather() bool {
 	l.open = alive(l.open)
 	if len(l.open) == 0 {
 		l.down = time.Time{}
 		select {
-		case c := <-l.door.queue:
+		case c := <-l.client.queue:
 			l.open = append(l.open, c)
-		case <-l.door.ctx.Done():
+		case <-l.client.ctx.Done():
 			return false
 		}
 	}
@@ -63,16 +63,16 @@ func (l *lane) gather() bool {
 	for _, c := range l.open {
 		size += len(c.frame)
 	}
-	for len(l.open) < l.door.cfg.MaxInputs && size < l.door.cfg.MaxBytes {
+	for len(l.open) < l.client.cfg.MaxInputs && size < l.client.cfg.MaxBytes {
 		select {
-		case c := <-l.door.queue:
+		case c := <-l.client.queue:
 			l.open = append(l.open, c)
 			size += len(c.frame)
 		default:
-			return l.door.ctx.Err() == nil
+			return l.client.ctx.Err() == nil
 		}
 	}
-	return l.door.ctx.Err() == nil
+	return l.client.ctx.Err() == nil
 }
 
 // alive drops the calls whose callers have gone.
@@ -92,7 +92,7 @@ func (l *lane) frames() []byte {
 	var body []byte
 	for _, c := range l.open {
 		if c.sent {
-			l.door.counts.repeats.Add(1)
+			l.client.counts.repeats.Add(1)
 		}
 		c.sent = true
 		body = appendFrame(body, c.frame)
@@ -101,18 +101,18 @@ func (l *lane) frames() []byte {
 }
 
 func (l *lane) post(body []byte) ([]answer, error) {
-	ctx, cancel := context.WithTimeout(l.door.ctx, l.door.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(l.client.ctx, l.client.cfg.Timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.door.urls[l.at], bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.client.urls[l.at], bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRejected, err)
 	}
 	req.Header.Set("Content-Type", ContentType)
 	req.Header.Set("Accept", ContentType)
-	if l.door.cfg.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+l.door.cfg.Token)
+	if l.client.cfg.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+l.client.cfg.Token)
 	}
-	resp, err := l.door.http.Do(req)
+	resp, err := l.client.http.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (l *lane) post(body []byte) ([]answer, error) {
 		return splitAnswers(data, len(l.open))
 	}
 	text := strings.TrimSpace(string(data[:min(len(data), 500)]))
-	err = fmt.Errorf("%s from %s: %s", resp.Status, l.door.urls[l.at], text)
+	err = fmt.Errorf("%s from %s: %s", resp.Status, l.client.urls[l.at], text)
 	if resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusRequestTimeout {
 		err = fmt.Errorf("%w: %w", ErrRejected, err)
 	}
@@ -143,7 +143,7 @@ func (l *lane) settle(answers []answer) error {
 			kept = append(kept, c)
 			continue
 		}
-		l.door.counts.inputs.Add(1)
+		l.client.counts.inputs.Add(1)
 		if a.fault != "" {
 			c.done <- outcome{err: fmt.Errorf("%w: %s", ErrRejected, a.fault)}
 			continue
@@ -156,7 +156,7 @@ func (l *lane) settle(answers []answer) error {
 	}
 	clear(l.open[len(kept):])
 	l.open = kept
-	l.door.counts.bodies.Add(1)
+	l.client.counts.bodies.Add(1)
 	return again
 }
 
@@ -185,21 +185,21 @@ func (l *lane) failover(sent time.Time, err error) {
 		}
 	}
 	l.failed++
-	if n := len(l.door.urls); n > 1 {
-		l.door.log.Debug("replica does not answer, trying the next", "address", l.door.urls[l.at], "error", err)
+	if n := len(l.client.urls); n > 1 {
+		l.client.log.Debug("replica does not answer, trying the next", "address", l.client.urls[l.at], "error", err)
 		l.at = (l.at + 1) % n
-		l.door.counts.failovers.Add(1)
+		l.client.counts.failovers.Add(1)
 	}
-	rounds := l.failed / len(l.door.urls)
-	if l.failed%len(l.door.urls) != 0 {
+	rounds := l.failed / len(l.client.urls)
+	if l.failed%len(l.client.urls) != 0 {
 		return
 	}
-	pause := min(l.door.cfg.Pause<<min(rounds-1, 10), time.Second)
+	pause := min(l.client.cfg.Pause<<min(rounds-1, 10), time.Second)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-l.door.ctx.Done():
+	case <-l.client.ctx.Done():
 	}
 }
 
@@ -211,7 +211,7 @@ func (l *lane) succeeded() {
 	}
 	gap := int64(l.good.Sub(l.down))
 	l.down = time.Time{}
-	for old := l.door.counts.gap.Load(); gap > old && !l.door.counts.gap.CompareAndSwap(old, gap); {
-		old = l.door.counts.gap.Load()
+	for old := l.client.counts.gap.Load(); gap > old && !l.client.counts.gap.CompareAndSwap(old, gap); {
+		old = l.client.counts.gap.Load()
 	}
 }

@@ -1,4 +1,4 @@
-package door
+package submit
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package door
+package submit
 
 import (
 	"context"
@@ -69,7 +69,7 @@ func echo(r input.Request) []byte {
 	return input.EncodeReply([]byte{0}, &input.NodeHeartbeatReply{Kill: []yarn.ContainerID{hb.Statuses[0].Container}})
 }
 
-func ask(ctx context.Context, d *Door, n uint64) error {
+func ask(ctx context.Context, d *Client, n uint64) error {
 	id := yarn.ContainerID{Attempt: 1, Number: n}
 	r, err := d.Do(ctx, &input.NodeHeartbeat{Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}}})
 	if err != nil {
@@ -81,7 +81,7 @@ func ask(ctx context.Context, d *Door, n uint64) error {
 	return nil
 }
 
-func open(t *testing.T, change func(*Config), addrs ...string) *Door {
+func open(t *testing.T, change func(*Config), addrs ...string) *Client {
 	t.Helper()
 	cfg := DefaultConfig()
 	cfg.Addrs, cfg.Pause = addrs, time.Millisecond

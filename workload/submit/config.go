@@ -1,4 +1,4 @@
-package door
+package submit
 
 import (
 	"crypto/tls"
@@ -13,15 +13,15 @@ import (
 
 // Errors of Do.
 var (
-	// ErrClosed says that the door is closed.
-	ErrClosed = errors.New("door is closed")
+	// ErrClosed says that the client is closed.
+	ErrClosed = errors.New("client is closed")
 	// ErrRejected says that a replica will not take the input however often it is repeated.
 	ErrRejected = errors.New("input rejected")
 )
 
 // Config says where the replicas are and how much may be under way.
 type Config struct {
-	Addrs       []string      // host:port or URL of any replicas' REST doors
+	Addrs       []string      // host:port or URL of any replicas' REST addresses
 	Connections int           // lanes: bodies in flight at one time
 	MaxInputs   int           // in one body
 	MaxBytes    int           // of one body; a larger single input goes alone
@@ -43,17 +43,17 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	switch {
 	case len(c.Addrs) == 0:
-		return errors.New("door: no address; name at least one replica, as in 127.0.0.1:8088")
+		return errors.New("submit: no address; name at least one replica, as in 127.0.0.1:8088")
 	case c.Connections < 1 || c.Connections > 256:
-		return fmt.Errorf("door: %d connections; expected 1 to 256", c.Connections)
+		return fmt.Errorf("submit: %d connections; expected 1 to 256", c.Connections)
 	case c.MaxInputs < 1 || c.MaxInputs > 65536:
-		return fmt.Errorf("door: %d inputs in a body; expected 1 to 65536", c.MaxInputs)
+		return fmt.Errorf("submit: %d inputs in a body; expected 1 to 65536", c.MaxInputs)
 	case c.MaxBytes < 1024 || c.MaxBytes > 64<<20:
-		return fmt.Errorf("door: bodies of %d bytes; expected 1024 to 64 MiB", c.MaxBytes)
+		return fmt.Errorf("submit: bodies of %d bytes; expected 1024 to 64 MiB", c.MaxBytes)
 	case c.Queue < 0 || c.Queue > 1<<20:
-		return fmt.Errorf("door: queue of %d; expected 0 to 1048576", c.Queue)
+		return fmt.Errorf("submit: queue of %d; expected 0 to 1048576", c.Queue)
 	case c.Timeout <= 0 || c.Pause <= 0:
-		return fmt.Errorf("door: timeout %s, pause %s; expected more than 0", c.Timeout, c.Pause)
+		return fmt.Errorf("submit: timeout %s, pause %s; expected more than 0", c.Timeout, c.Pause)
 	}
 	for _, a := range c.Addrs {
 		if _, err := inputsURL(a); err != nil {
@@ -70,7 +70,7 @@ func inputsURL(addr string) (string, error) {
 	}
 	u, err := url.Parse(addr)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return "", fmt.Errorf("door: %q is not an address; expected host:port or a http(s) URL", addr)
+		return "", fmt.Errorf("submit: %q is not an address; expected host:port or a http(s) URL", addr)
 	}
 	return u.Scheme + "://" + u.Host + "/v1/inputs", nil
 }
