@@ -2,13 +2,13 @@
 // gives one Verdict.
 //
 //	replicas' streams ─▶ Streams   S1 S2 S3 S14 S15
-//	committed log ────▶ replay     S5 to S10, the decision audit
+//	committed log ────▶ ledger     S5 to S10, the decision audit
 //	operations × log ─▶ clients    S4 S5 S6
 //	agents × log ─────▶ orders     S11
 //	AMs × log ────────▶ masters    S12
 //	operations ───────▶ model      S13 (porcupine), sessions and indexes of reads
 //	damage ───────────▶ outcomes   S16
-//	after the calm ───▶ liveness   L1 to L5
+//	recovery phase ───▶ liveness   L1 to L5
 //
 // What the history holds nothing of is skipped and says why; it never passes. A
 // search that took too long is undecided, which fails a run that must be decided.

@@ -43,7 +43,7 @@ func Judge(h *history.History, opt Options) (*Verdict, error) {
 	j.streams.count()
 	j.found = j.streams.found
 	j.when()
-	notes := j.replay()
+	notes := j.followLog()
 	j.clients()
 	j.grants()
 	j.orders()

@@ -48,7 +48,7 @@ func TestWorkHolds(t *testing.T) {
 		for _, id := range []string{"S4", "S5", "S6", "S7", "S9", "S10", "S11", "S12", "S13", "audit"} {
 			holds(t, v, id)
 		}
-		for id, why := range map[string]string{"S8": "the history holds nothing of it", "L1": "the history has no calm"} {
+		for id, why := range map[string]string{"S8": "the history holds nothing of it", "L1": "the history has no recovery phase"} {
 			if f := v.Find(id); f.Status != Skipped || f.Why != why {
 				t.Errorf("%s: %+v", id, f)
 			}

@@ -11,17 +11,17 @@ import (
 
 // liveness judges what comes after the faults: L1 to L5.
 func (j *judge) liveness() {
-	calm, ok := j.h.MarkAt(history.Calm)
+	recovery, ok := j.h.MarkAt(history.Recovery)
 	if !ok {
 		for _, id := range []string{"L1", "L2", "L3"} {
-			j.found[id].Why = "the history has no calm"
+			j.found[id].Why = "the history has no recovery phase"
 		}
 	} else {
-		j.leaderBack(calm)
-		j.caughtUp(calm)
-		j.placed(calm)
+		j.leaderBack(recovery)
+		j.caughtUp(recovery)
+		j.placed(recovery)
 	}
-	j.bounded(calm)
+	j.bounded(recovery)
 	j.disks()
 }
 
@@ -44,22 +44,22 @@ func short(d time.Duration) string {
 }
 
 // leaderBack is L1: a leader within ten election timeouts, and it takes writes.
-func (j *judge) leaderBack(calm int64) {
+func (j *judge) leaderBack(recovery int64) {
 	f := j.found["L1"]
 	leading := map[string]bool{}
 	elected := int64(-1)
 	for _, e := range j.h.Replicas {
 		switch {
-		case e.NS > calm && e.Kind == history.Lead && elected < 0:
-			elected = e.NS - calm
-		case e.NS > calm:
+		case e.NS > recovery && e.Kind == history.Lead && elected < 0:
+			elected = e.NS - recovery
+		case e.NS > recovery:
 		case e.Kind == history.Lead:
 			leading[e.ID] = true
 		case e.Kind == history.Follow, e.Kind == history.Stop, e.Kind == history.Start:
 			delete(leading, e.ID)
 		}
 	}
-	wrote, asked := j.nextWrite(calm)
+	wrote, asked := j.nextWrite(recovery)
 	if !asked && elected < 0 && len(leading) == 0 && len(j.h.Replicas) == 0 {
 		return
 	}
@@ -68,12 +68,12 @@ func (j *judge) leaderBack(calm int64) {
 	limit := int64(10 * j.opt.Election)
 	switch {
 	case len(leading) == 0 && elected < 0:
-		f.fail(calm, []Link{{NS: calm, Text: "every fault is gone"}}, "nobody leads after the faults are gone")
+		f.fail(recovery, []Link{{NS: recovery, Text: "every fault is gone"}}, "nobody leads after the faults are gone")
 		return
 	case len(leading) == 0 && elected > limit:
-		f.fail(calm+elected, []Link{{NS: calm, Text: "every fault is gone"}}, "a leader comes %s after the faults are gone, the limit is %s", time.Duration(elected), time.Duration(limit))
-	case asked && (wrote < 0 || wrote > int64(j.opt.Calm)):
-		f.fail(calm, []Link{{NS: calm, Text: "every fault is gone"}}, "no write is acknowledged within %s of the faults' end", j.opt.Calm)
+		f.fail(recovery+elected, []Link{{NS: recovery, Text: "every fault is gone"}}, "a leader comes %s after the faults are gone, the limit is %s", time.Duration(elected), time.Duration(limit))
+	case asked && (wrote < 0 || wrote > int64(j.opt.Recovery)):
+		f.fail(recovery, []Link{{NS: recovery, Text: "every fault is gone"}}, "no write is acknowledged within %s of the faults' end", j.opt.Recovery)
 	}
 	if len(leading) == 0 {
 		f.worst(elected)
@@ -99,13 +99,13 @@ func (j *judge) nextWrite(from int64) (after int64, asked bool) {
 }
 
 // caughtUp is L2: every replica that runs reaches what had been applied when the
-// calm began.
-func (j *judge) caughtUp(calm int64) {
+// recovery began.
+func (j *judge) caughtUp(recovery int64) {
 	f := j.found["L2"]
 	f.Unit = "replicas"
-	head := j.headAt(calm)
+	head := j.headAt(recovery)
 	if head == 0 {
-		f.Why = "nothing was applied before the calm"
+		f.Why = "nothing was applied before the recovery phase"
 		return
 	}
 	reached := map[string]int64{}
@@ -135,11 +135,11 @@ func (j *judge) caughtUp(calm int64) {
 		}
 		f.Checked++
 		at, ok := reached[id]
-		late := max(0, at-calm)
-		if !ok || late > int64(j.opt.Calm) {
-			f.fail(calm, []Link{{NS: calm, Index: head, Text: fmt.Sprintf("every fault is gone; index %d is applied", head)},
+		late := max(0, at-recovery)
+		if !ok || late > int64(j.opt.Recovery) {
+			f.fail(recovery, []Link{{NS: recovery, Index: head, Text: fmt.Sprintf("every fault is gone; index %d is applied", head)},
 				{NS: j.h.End(), Lane: id, Index: r.applied, Text: fmt.Sprintf("%s is at index %d", id, r.applied)}},
-				"%s is at index %d at the end, index %d was applied before the calm", id, r.applied, head)
+				"%s is at index %d at the end, index %d was applied before the recovery phase", id, r.applied, head)
 			continue
 		}
 		f.worst(late)
@@ -160,7 +160,7 @@ func withoutEnd(events []*history.Replica) []*history.Replica {
 const quiet = 3 * time.Second
 
 // placed is L3, of the state that the log ends in.
-func (j *judge) placed(calm int64) {
+func (j *judge) placed(recovery int64) {
 	f := j.found["L3"]
 	f.Unit = "states"
 	if j.log == nil {
@@ -168,7 +168,7 @@ func (j *judge) placed(calm int64) {
 		return
 	}
 	end := j.h.End()
-	if lastNS := j.timeOf(j.log.Index()); end-max(lastNS, calm) < int64(quiet) {
+	if lastNS := j.timeOf(j.log.Index()); end-max(lastNS, recovery) < int64(quiet) {
 		f.Why = "decisions were made until the end"
 	} else {
 		f.Checked++
@@ -191,7 +191,7 @@ func (j *judge) placed(calm int64) {
 }
 
 // bounded is L4: what can go round for ever is counted.
-func (j *judge) bounded(calm int64) {
+func (j *judge) bounded(recovery int64) {
 	f := j.found["L4"]
 	f.Unit = "repetitions"
 	var installs, campaigns, resyncs int
@@ -199,7 +199,7 @@ func (j *judge) bounded(calm int64) {
 		switch {
 		case e.Kind == history.Install:
 			installs++
-		case e.Kind == history.Campaign && calm != 0 && e.NS > calm:
+		case e.Kind == history.Campaign && recovery != 0 && e.NS > recovery:
 			campaigns++
 		case e.Kind == history.Resync:
 			resyncs++
@@ -220,7 +220,7 @@ func (j *judge) bounded(calm int64) {
 	for _, x := range []struct {
 		what       string
 		n, ceiling int
-	}{{"snapshots were installed", installs, j.opt.Ceilings.Installs}, {"elections were called after the calm", campaigns, j.opt.Ceilings.Campaigns},
+	}{{"snapshots were installed", installs, j.opt.Ceilings.Installs}, {"elections were called after the recovery phase began", campaigns, j.opt.Ceilings.Campaigns},
 		{"nodes and AMs were told to begin anew", resyncs, j.opt.Ceilings.Resyncs}, {"calls were made of one request", worst, j.opt.Ceilings.Retries}} {
 		if x.ceiling > 0 && x.n > x.ceiling {
 			f.fail(j.h.End(), nil, "%d %s, the ceiling is %d", x.n, x.what, x.ceiling)

@@ -8,76 +8,76 @@ import (
 	"rmd/yarn"
 )
 
-// calm is steady's cluster (r2 leads) after a partition, healed at second 20, in
+// recovery is steady's cluster (r2 leads) after a partition, healed at second 20, in
 // which r2 stays leader and takes a write.
-func calm() *run {
+func recovery() *run {
 	r := steady().at(12).add(&history.Fault{Kind: "partition", When: history.Begin, ID: 1, On: []string{"r3"}})
 	for _, id := range []string{"r1", "r2"} {
 		r.at(13).apply(id, 7, 2, 107)
 	}
-	r.at(20).add(&history.Fault{Kind: "partition", When: history.End, ID: 1, On: []string{"r3"}}).add(&history.Mark{Name: history.Calm})
+	r.at(20).add(&history.Fault{Kind: "partition", When: history.End, ID: 1, On: []string{"r3"}}).add(&history.Mark{Name: history.Recovery})
 	r.at(22).apply("r3", 7, 2, 107)
 	return r.at(24).ok(history.Submit, value{Name: "after", Key: "c2/1"}, value{App: app1})
 }
 
-func TestCalmHolds(t *testing.T) {
-	v := calm().tell("r1", history.Stop, 0).tell("r2", history.Stop, 0).tell("r3", history.Stop, 0).judge(t, exact())
+func TestRecoveryHolds(t *testing.T) {
+	v := recovery().tell("r1", history.Stop, 0).tell("r2", history.Stop, 0).tell("r3", history.Stop, 0).judge(t, exact())
 	for _, id := range []string{"L1", "L2", "L4"} {
 		holds(t, v, id)
 	}
 	if f := v.Find("L2"); f.Figure != "max 2.0 s" || f.Max != 2*second || f.Checked != 3 {
 		t.Errorf("%+v", f)
 	}
-	v = steady().at(20).add(&history.Mark{Name: history.Calm}).tell("r2", history.Follow, 2).at(23).tell("r3", history.Lead, 3).
+	v = steady().at(20).add(&history.Mark{Name: history.Recovery}).tell("r2", history.Follow, 2).at(23).tell("r3", history.Lead, 3).
 		at(24).ok(history.Submit, value{}, value{App: app1}).judge(t, exact())
 	holds(t, v, "L1")
 }
 
-func TestCalmBreaks(t *testing.T) {
+func TestRecoveryBreaks(t *testing.T) {
 	tests := []struct {
 		name, id, text string
 		do             func() *run
 	}{
 		{"nobody leads", "L1", "nobody leads", func() *run {
-			return steady().at(19).tell("r2", history.Follow, 2).at(20).add(&history.Mark{Name: history.Calm})
+			return steady().at(19).tell("r2", history.Follow, 2).at(20).add(&history.Mark{Name: history.Recovery})
 		}},
 		{"a leader comes late", "L1", "a leader comes 6s after", func() *run {
-			return steady().at(19).tell("r2", history.Follow, 2).at(20).add(&history.Mark{Name: history.Calm}).at(26).tell("r1", history.Lead, 3)
+			return steady().at(19).tell("r2", history.Follow, 2).at(20).add(&history.Mark{Name: history.Recovery}).at(26).tell("r1", history.Lead, 3)
 		}},
 		{"a leader that takes no writes", "L1", "no write is acknowledged", func() *run {
-			return steady().at(20).add(&history.Mark{Name: history.Calm}).at(24).call(history.Info, history.Submit, value{}, value{})
+			return steady().at(20).add(&history.Mark{Name: history.Recovery}).at(24).call(history.Info, history.Submit, value{}, value{})
 		}},
-		{"a replica stays behind", "L2", "r3 is at index 6 at the end, index 7 was applied before the calm", func() *run {
+		{"a replica stays behind", "L2", "r3 is at index 6 at the end, index 7 was applied before the recovery phase", func() *run {
 			r := steady().at(13).apply("r1", 7, 2, 107).apply("r2", 7, 2, 107)
-			return r.at(20).add(&history.Mark{Name: history.Calm}).at(90).add(&history.Mark{Name: history.Over})
+			return r.at(20).add(&history.Mark{Name: history.Recovery}).at(90).add(&history.Mark{Name: history.Over})
 		}},
 		{"a new member stays behind", "L2", "r4 is at index 0 at the end", func() *run {
 			r := steady().at(13).start("r4", 1, 0, 0, "d4").members("r2", 7, "r1", "r2", "r3", "r4")
-			return r.at(20).add(&history.Mark{Name: history.Calm}).at(90).add(&history.Mark{Name: history.Over})
+			return r.at(20).add(&history.Mark{Name: history.Recovery}).at(90).add(&history.Mark{Name: history.Over})
 		}},
 		{"a snapshot for ever", "L4", "1600 snapshots were installed", func() *run {
-			r := calm()
+			r := recovery()
 			for range 1600 {
 				r.tell("r3", history.Install, 0)
 			}
 			return r
 		}},
-		{"elections for ever", "L4", "elections were called after the calm", func() *run {
-			r := calm().at(30)
+		{"elections for ever", "L4", "elections were called after the recovery phase began", func() *run {
+			r := recovery().at(30)
 			for i := range uint64(60) {
 				r.tell("r3", history.Campaign, 3+i)
 			}
 			return r
 		}},
 		{"a client for ever", "L4", "calls were made of one request", func() *run {
-			r := calm().at(15)
+			r := recovery().at(15)
 			for range 1001 {
 				r.call(history.Info, history.Submit, value{Key: "c9/1"}, value{})
 			}
 			return r
 		}},
 		{"a slow disk stops all", "L5", "no write was acknowledged for 30s, the limit is 15s", func() *run {
-			r := calm().at(30).add(&history.Fault{Kind: "disk-hung", When: history.Begin, ID: 2, On: []string{"r2"}})
+			r := recovery().at(30).add(&history.Fault{Kind: "disk-hung", When: history.Begin, ID: 2, On: []string{"r2"}})
 			return r.at(60).ok(history.Submit, value{}, value{App: app1})
 		}},
 	}
@@ -93,13 +93,13 @@ func TestSlowDisk(t *testing.T) {
 		return &history.Fault{Kind: "disk-hung", When: history.Begin, ID: id, On: []string{"r2"}}
 	}
 	healed := &history.Fault{Kind: "disk-hung", When: history.End, ID: 2, On: []string{"r2"}}
-	r := calm().at(30).add(hung(2)).at(34).ok(history.Submit, value{}, value{App: app1}).at(35).add(healed)
+	r := recovery().at(30).add(hung(2)).at(34).ok(history.Submit, value{}, value{App: app1}).at(35).add(healed)
 	v := r.judge(t, exact())
 	holds(t, v, "L5")
 	if f := v.Find("L5"); f.Max != 4*second {
 		t.Errorf("%+v", f)
 	}
-	r = calm().at(29).add(&history.Fault{Kind: "crash", When: history.Begin, ID: 7, On: []string{"r1"}}).at(30).add(hung(2)).at(90).ok(history.Submit, value{}, value{App: app1})
+	r = recovery().at(29).add(&history.Fault{Kind: "crash", When: history.Begin, ID: 7, On: []string{"r1"}}).at(30).add(hung(2)).at(90).ok(history.Submit, value{}, value{App: app1})
 	if f := r.judge(t, exact()).Find("L5"); f.Status != Skipped {
 		t.Errorf("with another fault beside it: %+v", f)
 	}
@@ -116,14 +116,14 @@ func TestStuck(t *testing.T) {
 		return r.entry(&event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: key, Node: 1})
 	}
 	over := func(r *run) *run {
-		return r.at(5).add(&history.Mark{Name: history.Calm}).at(30).add(&history.Mark{Name: history.Over})
+		return r.at(5).add(&history.Mark{Name: history.Recovery}).at(30).add(&history.Mark{Name: history.Over})
 	}
 	holds(t, over(base()).judge(t, exact()), "L3")
 	breaks(t, over(base().entry(gone(1))).judge(t, exact()), "L3", "r1 waits on n1:45454 for 8192MB 1vc")
 	opt := exact()
 	opt.WorkEnds = true
 	breaks(t, over(base()).judge(t, opt), "L3", "is RUNNING at the end")
-	if f := base().at(5).add(&history.Mark{Name: history.Calm}).judge(t, exact()).Find("L3"); f.Status != Skipped {
+	if f := base().at(5).add(&history.Mark{Name: history.Recovery}).judge(t, exact()).Find("L3"); f.Status != Skipped {
 		t.Errorf("decisions were made to the end: %+v", f)
 	}
 }

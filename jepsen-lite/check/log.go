@@ -7,9 +7,9 @@ import (
 	"rmd/jepsen-lite/ledger"
 )
 
-// replay follows the committed log through the independent model and takes over
+// followLog follows the committed log through the ledger and takes over
 // what it finds.
-func (j *judge) replay() (notes []string) {
+func (j *judge) followLog() (notes []string) {
 	ids := []string{"S4", "S6", "S7", "S8", "S9", "S10", ledger.Audit}
 	if j.renewed {
 		for _, id := range ids {
@@ -84,7 +84,7 @@ func byIndex(dumps []*history.Dump) map[uint64][]*history.Dump {
 	return out
 }
 
-// compare holds the sums that replicas keep against the books at the same index:
+// compare holds the sums that replicas keep against the ledger at the same index:
 // S9 of what rmd itself says of queues and nodes.
 func (j *judge) compare(m *ledger.Ledger, dumps []*history.Dump) {
 	for _, d := range dumps {

@@ -40,7 +40,7 @@ type said struct {
 // replica is what one has said so far.
 type replica struct {
 	age          int
-	life         int
+	incarnation  int
 	disk         string
 	term         uint64 // highest
 	termNS       int64
@@ -135,7 +135,7 @@ func (s *Streams) Add(e *history.Replica) {
 // renew begins another age for a replica: its log was replaced on purpose.
 func (s *Streams) renew(r *replica) {
 	age := r.age + 1
-	*r = replica{age: age, life: r.life, disk: r.disk, running: r.running}
+	*r = replica{age: age, incarnation: r.incarnation, disk: r.disk, running: r.running}
 	if age > s.age {
 		s.age = age
 		s.roster = newRoster()
@@ -150,10 +150,10 @@ func (s *Streams) start(r *replica, e *history.Replica) {
 	f.Checked++
 	other := e.Disk != "" && r.disk != "" && e.Disk != r.disk
 	switch {
-	case r.life == 0 || other:
+	case r.incarnation == 0 || other:
 		*r = replica{age: s.age, disk: e.Disk}
 	case r.age < s.age: // it comes back to a cluster whose log was replaced meanwhile
-		*r = replica{age: s.age, life: r.life, disk: r.disk}
+		*r = replica{age: s.age, incarnation: r.incarnation, disk: r.disk}
 	}
 	if e.Term != 0 && e.Term < r.term {
 		f.fail(e.NS, []Link{{NS: r.termNS, Lane: e.ID, Text: fmt.Sprintf("%s is in term %d", e.ID, r.term)}, link(e, "%s starts in term %d", e.ID, e.Term)},
@@ -164,8 +164,8 @@ func (s *Streams) start(r *replica, e *history.Replica) {
 			link(e, "%s starts with a log that ends at index %d", e.ID, e.Index)},
 			"%s starts with a log that ends at index %d, it had applied %d", e.ID, e.Index, r.everApplied)
 	}
-	r.life, r.running, r.applied, r.leads = max(e.Life, r.life+1), true, 0, 0
-	r.origin = []Link{link(e, "%s starts (life %d)", e.ID, r.life)}
+	r.incarnation, r.running, r.applied, r.leads = max(e.Incarnation, r.incarnation+1), true, 0, 0
+	r.origin = []Link{link(e, "%s starts (life %d)", e.ID, r.incarnation)}
 	if e.Disk != "" {
 		r.disk = e.Disk
 	}
@@ -219,7 +219,7 @@ func (s *Streams) same(r *replica, e *history.Replica, verb string) {
 	have, ok := s.applied[k]
 	if !ok {
 		if e.Kind == history.Apply {
-			s.applied[k] = said{who: e.ID, life: r.life, term: e.Term, digest: e.Digest, ns: e.NS}
+			s.applied[k] = said{who: e.ID, life: r.incarnation, term: e.Term, digest: e.Digest, ns: e.NS}
 		}
 		return
 	}
@@ -294,7 +294,7 @@ func (s *Streams) lead(r *replica, e *history.Replica) {
 	have, ok := s.leaders[k]
 	if !ok {
 		f.Checked++
-		s.leaders[k] = said{who: e.ID, life: r.life, term: e.Term, ns: e.NS}
+		s.leaders[k] = said{who: e.ID, life: r.incarnation, term: e.Term, ns: e.NS}
 	} else if have.who != e.ID {
 		f.fail(e.NS, []Link{have.link(0, "%s leads term %d", have.who, e.Term), link(e, "%s: %s in term %d", e.ID, e.Kind, e.Term)},
 			"term %d has two leaders: %s and %s", e.Term, have.who, e.ID)

@@ -8,7 +8,7 @@ import (
 
 // start begins a life with what its disk holds.
 func (r *run) start(id string, life int, term, index uint64, disk string) *run {
-	return r.add(&history.Replica{ID: id, Kind: history.Start, Life: life, Term: term, Index: index, Disk: disk})
+	return r.add(&history.Replica{ID: id, Kind: history.Start, Incarnation: life, Term: term, Index: index, Disk: disk})
 }
 
 func (r *run) restore(id string, index, digest uint64) *run {
@@ -98,7 +98,7 @@ func TestReplacedDisk(t *testing.T) {
 		r.add(&history.Replica{ID: id, Kind: history.Restore, Index: 3, Digest: 900, Fresh: true}).apply(id, 4, 1, 901)
 	}
 	holds(t, r.tell("r3", history.Lead, 2).judge(t, DefaultOptions()), "S1")
-	r = steady().at(20).add(&history.Replica{ID: "r1", Kind: history.Start, Life: 2, Fresh: true}).apply("r1", 6, 3, 906) // recovered by hand, behind
+	r = steady().at(20).add(&history.Replica{ID: "r1", Kind: history.Start, Incarnation: 2, Fresh: true}).apply("r1", 6, 3, 906) // recovered by hand, behind
 	r.start("r2", 2, 3, 0, "").apply("r2", 6, 3, 906)
 	holds(t, r.judge(t, DefaultOptions()), "S1")
 	breaks(t, r.apply("r2", 7, 3, 1).apply("r1", 7, 3, 2).judge(t, DefaultOptions()), "S1", "at index 7")
@@ -125,7 +125,7 @@ func TestOnline(t *testing.T) {
 		t.Error(s.Verdict())
 	}
 	s.Forget(6)
-	s.Add(&history.Replica{ID: "r4", Kind: history.Start, Life: 1})
+	s.Add(&history.Replica{ID: "r4", Kind: history.Start, Incarnation: 1})
 	s.Add(&history.Replica{ID: "r4", Kind: history.Apply, Index: 6, Term: 2, Digest: 1})
 	if !s.Failing() || s.Verdict().Find("S1").Status != Failed {
 		t.Error("a difference is not seen at once")

@@ -22,10 +22,10 @@ func TestRoundTrip(t *testing.T) {
 		&Op{Process: 17, Type: Invoke, F: Submit, In: &Value{Name: "job", Key: "c1/4"}, Client: "c1", NS: 1},
 		&Op{Process: 17, Type: OK, F: Allocate, Out: &Value{Response: 3, Granted: []Grant{{Container: "container_1_0001_01_000002", Node: "n1:1"}},
 			Completed: []Completion{{Container: "container_1_0001_01_000001", Exit: -100}}, Members: []Member{{ID: "r1", Voter: true}}}, NS: 2},
-		&Replica{ID: "r1", Life: 2, Kind: Apply, Term: 4, Index: 88, Digest: 1<<64 - 1, NS: 3},
+		&Replica{ID: "r1", Incarnation: 2, Kind: Apply, Term: 4, Index: 88, Digest: 1<<64 - 1, NS: 3},
 		&Order{Node: "n1:1", Kind: StartContainer, Container: "container_1_0001_01_000002", NS: 4},
 		&Fault{Kind: "crash", When: Begin, ID: 7, On: []string{"r1"}, NS: 5},
-		&Mark{Name: Calm, NS: 6},
+		&Mark{Name: Recovery, NS: 6},
 		&Entry{Kind: Command, Index: 88, Term: 4, Data: []byte{'R', 'B', 0, 255}, NS: 7},
 		&Dump{Replica: "r1", Index: 88, Digest: 5, Fields: []Field{{"queue/root/used", "1024MB 1vc"}}, NS: 8},
 	}

@@ -12,10 +12,10 @@ type Line interface {
 type Replica struct {
 	ID string `json:"r"`
 	// Life counts the starts of the process, from 1.
-	Life  int         `json:"life,omitempty"`
-	Kind  ReplicaKind `json:"k"`
-	Term  uint64      `json:"term,omitempty"`
-	Index uint64      `json:"i,omitempty"`
+	Incarnation int         `json:"life,omitempty"`
+	Kind        ReplicaKind `json:"k"`
+	Term        uint64      `json:"term,omitempty"`
+	Index       uint64      `json:"i,omitempty"`
 	// Digest is the state's after the entry at Index.
 	Digest uint64 `json:"d,omitempty"`
 	// Disk names the identity that the data directory holds: a replica whose disk was replaced has another.
@@ -123,11 +123,11 @@ type Mark struct {
 
 // Names of marks.
 const (
-	Seed   = "seed"    // Count is the seed
-	Calm   = "calm"    // every fault is taken away: liveness counts from here
-	Demand = "settled" // nobody asks for anything new from here
-	Final  = "final"   // what is read from here on is the final state
-	Over   = "over"    // the run is over
+	Seed     = "seed"    // Count is the seed
+	Recovery = "calm"    // every fault is taken away: liveness counts from here
+	Demand   = "settled" // nobody asks for anything new from here
+	Final    = "final"   // what is read from here on is the final state
+	Over     = "over"    // the run is over
 )
 
 // Entry is one committed entry of the log.

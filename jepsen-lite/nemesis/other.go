@@ -106,7 +106,7 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 		e.violated("recover", "the log of %s cannot be made a cluster of: %v", best.ID, err)
 		return nil, err
 	}
-	e.Record.Note(&history.Replica{ID: best.ID, Kind: history.Start, Life: best.Runs() + 1, Fresh: true})
+	e.Record.Note(&history.Replica{ID: best.ID, Kind: history.Start, Incarnation: best.Runs() + 1, Fresh: true})
 	e.moment.Text += ", of " + best.ID
 	if err := e.back(ctx, best); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func failing() *history.History {
 	}
 	replicas := []string{"r1", "r2", "r3"}
 	for _, id := range replicas {
-		at(0, &history.Replica{ID: id, Kind: history.Start, Life: 1})
+		at(0, &history.Replica{ID: id, Kind: history.Start, Incarnation: 1})
 		at(.1, &history.Replica{ID: id, Kind: history.Config, Index: 1, Voters: replicas})
 	}
 	lead := func(seconds float64, who string, term uint64) {
@@ -54,12 +54,12 @@ func failing() *history.History {
 	at(33, &history.Fault{Kind: "crash", When: history.Begin, ID: 2, On: []string{"r3"}})
 	at(33, &history.Replica{ID: "r3", Kind: history.Stop})
 	at(35, &history.Fault{Kind: "slow-link", When: history.Begin, ID: 3, On: []string{"r2"}, Text: "200 ms"})
-	at(37, &history.Replica{ID: "r3", Kind: history.Start, Life: 2, Term: 2})
+	at(37, &history.Replica{ID: "r3", Kind: history.Start, Incarnation: 2, Term: 2})
 	at(37, &history.Fault{Kind: "crash", When: history.End, ID: 2})
 	at(37.2, &history.Replica{ID: "r3", Kind: history.Restore, Index: 139, Digest: 1139})
 	at(41, &history.Fault{Kind: "slow-link", When: history.End, ID: 3})
 	at(46, &history.Fault{Kind: "transfer", When: history.Once, On: []string{"r2"}})
-	at(50, &history.Mark{Name: history.Calm})
+	at(50, &history.Mark{Name: history.Recovery})
 	at(60, &history.Mark{Name: history.Over})
 	for i := uint64(2); i < 240; i++ {
 		seconds, term := .7+float64(i)/4, uint64(1)

@@ -1,7 +1,7 @@
 // Package scenario runs a cluster of real processes under load and faults, and
 // says what came of it: the second tier of the tests.
 //
-//	Probe ─▶ Bootstrap ─▶ load ─▶ fault, fault, fault … ─▶ calm ─▶ settled ─▶ final ─▶ judge ─▶ report
+//	Probe ─▶ Bootstrap ─▶ load ─▶ fault, fault, fault … ─▶ recovery ─▶ settled ─▶ final ─▶ judge ─▶ report
 //	                       └────────── history.jsonl ───────────────────────────┘
 //
 // A Scenario is a name, how long it lasts, and the faults that it draws from. What

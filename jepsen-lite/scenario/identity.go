@@ -23,7 +23,7 @@ const (
 // follower takes a snapshot, is killed, and tells its digest when it is back: that
 // of the snapshot's state and the one entry behind it, which notes who took it.
 func (r *run) identity(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*calmWithin)
+	ctx, cancel := context.WithTimeout(ctx, 2*recoverWithin)
 	defer cancel()
 	leader := r.cluster.Leader(ctx)
 	for _, p := range r.cluster.Voters() {
@@ -39,7 +39,7 @@ func (r *run) identity(ctx context.Context) {
 			time.Sleep(identityPause) // one may be under way already
 		}
 		if errors.Is(why, errNotTaken) {
-			r.violate("S15", "%s, asked %d times in the calm: %v", p.ID, identityTries, why)
+			r.violate("S15", "%s, asked %d times in the recovery phase: %v", p.ID, identityTries, why)
 		}
 	}
 }
@@ -80,8 +80,8 @@ func (r *run) restored(ctx context.Context, p *harness.Replica) error {
 	if is.Index != was.Index {
 		return fmt.Errorf("it comes back with index %d, it had %d", is.Index, was.Index)
 	}
-	// The start between is not noted: whoever had caught up in the calm would have to do so anew.
-	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Snapshot, Life: p.Runs() - 1, Index: was.Index, Digest: digestOf(was)})
-	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Restore, Life: p.Runs(), Index: is.Index, Digest: digestOf(is)})
+	// The start between is not noted: whoever had caught up in the recovery phase would have to do so anew.
+	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Snapshot, Incarnation: p.Runs() - 1, Index: was.Index, Digest: digestOf(was)})
+	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Restore, Incarnation: p.Runs(), Index: is.Index, Digest: digestOf(is)})
 	return nil
 }

@@ -21,7 +21,7 @@ func (r *run) judge() error {
 	r.res.History = h
 	opt := check.DefaultOptions()
 	cfg := r.config()
-	opt.Election, opt.Calm, opt.Watchdog, opt.Search = cfg.Election, calmWithin, 8*time.Second, 10*time.Second
+	opt.Election, opt.Recovery, opt.Watchdog, opt.Search = cfg.Election, recoverWithin, 8*time.Second, 10*time.Second
 	opt.Autopilot = true
 	if r.opt.Scenario.Spare > 0 || len(r.opt.Scenario.Finale) > 0 {
 		opt.Ceilings.Installs = 1000

@@ -89,7 +89,7 @@ func (o *observer) ends(r *harness.Replica, s *seen) {
 		if x.Signal != "" {
 			code = 0
 		}
-		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Stop, Life: s.run, Code: code, Text: x.Signal})
+		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Stop, Incarnation: s.run, Code: code, Text: x.Signal})
 	}
 	s.exits = len(all)
 }
@@ -106,11 +106,11 @@ func (o *observer) look(ctx context.Context, r *harness.Replica, s *seen) {
 	disk := diskOf(doc, r.ID)
 	if run != s.run || disk != s.disk && disk != "" {
 		*s = seen{run: run, exits: s.exits, disk: disk}
-		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Start, Life: run, Disk: disk})
+		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Start, Incarnation: run, Disk: disk})
 	}
 	if doc.Index > s.index {
 		s.index = doc.Index
-		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Apply, Life: run, Index: doc.Index, Digest: digestOf(doc)})
+		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Apply, Incarnation: run, Index: doc.Index, Digest: digestOf(doc)})
 	}
 	o.mu.Lock()
 	o.applied[r.ID] = sight{r.ID, doc.Index, doc.Role == "leader"}
@@ -144,6 +144,6 @@ func (o *observer) leads(r *harness.Replica, s *seen, role string, term uint64) 
 		s.maybe = term
 	case s.lead != term:
 		s.lead = term
-		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Lead, Life: s.run, Term: term})
+		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Lead, Incarnation: s.run, Term: term})
 	}
 }

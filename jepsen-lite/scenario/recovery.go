@@ -18,14 +18,14 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// calmWithin is how long liveness may take after the faults are gone.
-const calmWithin = 30 * time.Second
+// recoverWithin is how long liveness may take after the faults are gone.
+const recoverWithin = 30 * time.Second
 
 // keepAll has the cluster remember every application that ends: a run looks for
 // them all at its end.
 func (r *run) keepAll(ctx context.Context) error {
 	at := r.cluster.URL(r.cluster.Replicas[0], false) + "/v1/conf"
-	return inCalm(ctx, func() error {
+	return inRecovery(ctx, func() error {
 		var conf api.Conf
 		if err := r.cluster.Call(ctx, http.MethodGet, at+"?consistent", nil, &conf); err != nil {
 			return err
@@ -35,22 +35,22 @@ func (r *run) keepAll(ctx context.Context) error {
 	})
 }
 
-// calm takes every fault away and holds that everything comes to rest: a leader
+// recoveryPhase takes every fault away and holds that everything comes to rest: a leader
 // that serves (L1), replicas in step (L2) and with one state (S1), nothing
 // acknowledged lost (S4), nothing left over.
-func (r *run) calm(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 4*calmWithin)
+func (r *run) recoveryPhase(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 4*recoverWithin)
 	defer cancel()
 	if err := r.cluster.Network().Heal(); err != nil {
 		return err
 	}
 	began := time.Now()
-	r.rec.Mark(history.Calm)
+	r.rec.Mark(history.Recovery)
 	if err := r.supervise(ctx); err != nil {
 		return err
 	}
-	r.opt.note("calm: writes are served %s after the last fault", r.load.Prober.Next(began).Sub(began).Round(time.Millisecond))
-	r.load.Settle()
+	r.opt.note("recovery phase: writes are served %s after the last fault", r.load.Prober.Next(began).Sub(began).Round(time.Millisecond))
+	r.load.StopDemand()
 	r.rec.Mark(history.Demand)
 	if err := r.inStep(ctx); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (r *run) calm(ctx context.Context) error {
 // inStep waits until every voter has applied what the leader has committed: L2.
 func (r *run) inStep(ctx context.Context) error {
 	var last string
-	err := awaitCalm(ctx, func() bool {
+	err := awaitRecovery(ctx, func() bool {
 		leader := r.cluster.Leader(ctx)
 		if leader == nil {
 			last = "there is no leader"
@@ -83,13 +83,13 @@ func (r *run) inStep(ctx context.Context) error {
 		return doc.Verdict.HealthyVoters == r.opt.Replicas
 	})
 	if err != nil {
-		r.violate("L2", "not all replicas are in step %s after the last fault: %s", calmWithin, last)
+		r.violate("L2", "not all replicas are in step %s after the last fault: %s", recoverWithin, last)
 	}
 	return nil
 }
 
-func awaitCalm(ctx context.Context, holds func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, calmWithin)
+func awaitRecovery(ctx context.Context, holds func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, recoverWithin)
 	defer cancel()
 	for !holds() {
 		select {
@@ -101,10 +101,10 @@ func awaitCalm(ctx context.Context, holds func() bool) error {
 	return nil
 }
 
-// inCalm does what may have to be asked again, and returns its last error.
-func inCalm(ctx context.Context, do func() error) error {
+// inRecovery does what may have to be asked again, and returns its last error.
+func inRecovery(ctx context.Context, do func() error) error {
 	var last error
-	if awaitCalm(ctx, func() bool { last = do(); return last == nil }) != nil {
+	if awaitRecovery(ctx, func() bool { last = do(); return last == nil }) != nil {
 		return last
 	}
 	return nil
@@ -117,12 +117,12 @@ func ended(state string) bool { return state == "FINISHED" || state == "FAILED" 
 // must all go with them: L3. Leaders may still change on a machine that has much to
 // do, so what nobody answered is asked again.
 func (r *run) endAll(ctx context.Context) error {
-	if err := inCalm(ctx, func() error { return r.killAll(ctx) }); err != nil {
+	if err := inRecovery(ctx, func() error { return r.killAll(ctx) }); err != nil {
 		return fmt.Errorf("end all applications: %w", err)
 	}
 	r.rested = 1
 	var left api.Totals
-	err := awaitCalm(ctx, func() bool {
+	err := awaitRecovery(ctx, func() bool {
 		leader := r.cluster.Leader(ctx)
 		if leader == nil {
 			return false
@@ -133,7 +133,7 @@ func (r *run) endAll(ctx context.Context) error {
 	})
 	if err != nil {
 		r.violate("L3", "%d containers, %d reservations, %d running and %d waiting applications are left %s after all were killed",
-			left.Containers, left.Reservations, left.Running, left.Waiting, calmWithin)
+			left.Containers, left.Reservations, left.Running, left.Waiting, recoverWithin)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (r *run) endAll(ctx context.Context) error {
 func (r *run) killAll(ctx context.Context) error {
 	leader := r.cluster.Leader(ctx)
 	if leader == nil {
-		return errors.New("there is no leader in the calm")
+		return errors.New("there is no leader in the recovery phase")
 	}
 	apps, err := r.apps(ctx, leader)
 	if err != nil {
@@ -187,9 +187,9 @@ func (r *run) acknowledged(ctx context.Context) error {
 	for _, p := range r.cluster.Voters() {
 		hist.Invoke(history.List, history.Value{Replica: p.ID})
 		var apps []api.App
-		if err := inCalm(ctx, func() (err error) { apps, err = r.apps(ctx, p); return err }); err != nil {
+		if err := inRecovery(ctx, func() (err error) { apps, err = r.apps(ctx, p); return err }); err != nil {
 			hist.Info(err.Error())
-			r.violate("L2", "%s cannot be read in the calm: %v", p.ID, err)
+			r.violate("L2", "%s cannot be read in the recovery phase: %v", p.ID, err)
 			continue
 		}
 		have, named, out := map[string]api.App{}, map[string]string{}, history.Value{Replica: p.ID}
@@ -215,7 +215,7 @@ func (r *run) acknowledged(ctx context.Context) error {
 // verify has the cluster itself compare all digests: S1.
 func (r *run) verify(ctx context.Context) error {
 	var text string
-	err := awaitCalm(ctx, func() bool {
+	err := awaitRecovery(ctx, func() bool {
 		var err error
 		text, err = r.cluster.CLI(ctx, "cluster", "verify", "-o", "json")
 		if harness.ExitCode(err) == 9 {
@@ -225,7 +225,7 @@ func (r *run) verify(ctx context.Context) error {
 		return err == nil
 	})
 	if err != nil {
-		r.violate("L2", "the digests of all replicas could not be compared in the calm: %s", text)
+		r.violate("L2", "the digests of all replicas could not be compared in the recovery phase: %s", text)
 		return nil
 	}
 	var doc api.Verify

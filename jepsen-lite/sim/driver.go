@@ -135,7 +135,7 @@ func (d *driver) still() time.Duration {
 func (d *driver) settle() (leads, step time.Duration) {
 	w := d.w
 	d.note("the calm")
-	w.check.mark(history.Calm)
+	w.check.mark(history.Recovery)
 	w.yield.turn(dialOff)
 	w.heal()
 	begin := time.Now()

@@ -32,7 +32,7 @@ func (c *checker) ns() int64 { return int64(time.Since(c.begin)) + 1 }
 
 // replicaLine is a line of a replica's stream.
 func (c *checker) replicaLine(id string, kind history.ReplicaKind) *history.Replica {
-	return &history.Replica{ID: id, Life: c.lives[id], Kind: kind, NS: c.ns()}
+	return &history.Replica{ID: id, Incarnation: c.lives[id], Kind: kind, NS: c.ns()}
 }
 
 // fault tells that something is done to the cluster.
