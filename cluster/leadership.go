@@ -7,15 +7,11 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/internal/leadership"
 )
 
 // Leadership is who leads, as this replica knows it.
-type Leadership struct {
-	Term     uint64
-	LeaderID string // configured id, empty while none is known
-	Address  string
-	IsLeader bool // this replica leads in Term
-}
+type Leadership = leadership.Leadership
 
 // leadershipHub sends subscribers the newest leadership: a slow one skips older ones, never the
 // newest. A leadership lost and won again differs in its term.

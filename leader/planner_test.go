@@ -102,7 +102,7 @@ func run(t *testing.T, l *machineLog) (s *leader.Sequencer, elect func(term uint
 		l.mu.Lock()
 		l.term, l.deposed = term, false
 		l.mu.Unlock()
-		changes <- leader.Leadership{Term: term, Here: true}
+		changes <- leader.Leadership{Term: term, IsLeader: true}
 		synctest.Wait()
 	}
 	return s, elect, func() { cancel(); <-ended }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rmd/internal/leadership"
 	"rmd/scheduler/input"
 )
 
@@ -113,11 +114,8 @@ func (s *Sequencer) Waiting() int {
 	return len(s.queue)
 }
 
-// Leadership is a change of leadership, as the consensus part reports it.
-type Leadership struct {
-	Term uint64
-	Here bool // this replica leads in Term
-}
+// Leadership is who leads, as the consensus part reports it.
+type Leadership = leadership.Leadership
 
 // Run leads in every term in which this replica does, until ctx ends or changes
 // is closed. A leadership that ended while the term goes on begins again.
@@ -136,7 +134,7 @@ func (s *Sequencer) Run(ctx context.Context, changes <-chan Leadership) error {
 			}
 			stop()
 			now, stop = l, func() {}
-			if l.Here {
+			if l.IsLeader {
 				stop = s.start(ctx, l.Term)
 			}
 		case <-ctx.Done():

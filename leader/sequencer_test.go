@@ -295,7 +295,7 @@ func TestReplayEqualsLive(t *testing.T) {
 				}()
 			}
 			for term := uint64(1); term < 12; term++ {
-				changes <- Leadership{term, rng.Intn(4) > 0}
+				changes <- Leadership{Term: term, IsLeader: rng.Intn(4) > 0}
 				time.Sleep(time.Duration(rng.Intn(50)) * time.Millisecond)
 			}
 			for range cap(callers) {

@@ -50,7 +50,7 @@ func (c consensus) SetAutopilot(ctx context.Context, doc api.Autopilot) error {
 	in := &input.SetAutopilot{CleanupDeadServers: conf.CleanupDeadServers, MinQuorum: uint32(conf.MinQuorum), MaxTrailingLogs: conf.MaxTrailingLogs,
 		DeadServerMillis: conf.DeadServerLastContactThreshold.Milliseconds(), LastContactMillis: conf.LastContactThreshold.Milliseconds(),
 		StabilizationMillis: conf.ServerStabilizationTime.Milliseconds()}
-	reply, _, err := c.r.door.Do(ctx, input.Request{Input: in})
+	reply, _, err := c.r.forwarder.Do(ctx, input.Request{Input: in})
 	if err != nil {
 		return err
 	}

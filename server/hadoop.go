@@ -14,11 +14,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/cluster"
 	"rmd/fsm"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/internal/hadoopconf"
-	"rmd/leader"
 	"rmd/transport/hadoop"
 	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/admin"
@@ -33,9 +33,9 @@ import (
 	"rmd/yarn"
 )
 
-// hadoopDoor is Hadoop's front door of this replica: the doors behind the four
+// hadoopFrontend is what Hadoop's programs meet of this replica: the services behind the four
 // ports, the launcher, and what they share.
-type hadoopDoor struct {
+type hadoopFrontend struct {
 	r      *Replica
 	conf   *hadoopconf.Config
 	files  *hadoopFiles
@@ -51,10 +51,10 @@ type hadoopDoor struct {
 	caller   *ipc.Client
 	launcher *launcher.Launcher
 	front    *hadoop.Front
-	leads    chan launcher.Leadership
+	leads    chan cluster.Leadership
 }
 
-// openHadoop makes Hadoop's door when a directory with Hadoop's files is
+// openHadoop makes Hadoop's frontend when a directory with Hadoop's files is
 // configured. Its ports open last, when everything behind them is there.
 func (r *Replica) openHadoop() error {
 	if r.opt.Config.Hadoop == "" {
@@ -64,7 +64,7 @@ func (r *Replica) openHadoop() error {
 	if err != nil {
 		return fmt.Errorf("hadoop's files: %w", err)
 	}
-	d := &hadoopDoor{r: r, conf: conf, read: hadoopReader{r}, leads: make(chan launcher.Leadership, 16)}
+	d := &hadoopFrontend{r: r, conf: conf, read: hadoopReader{r}, leads: make(chan cluster.Leadership, 16)}
 	d.names = token.NewServices(conf.Value("hadoop.security.token.service.use_ip", "true") != "false", nil)
 	owner := ""
 	if u, err := user.Current(); err == nil {
@@ -74,16 +74,16 @@ func (r *Replica) openHadoop() error {
 	d.files = &hadoopFiles{dir: r.opt.Config.Hadoop, owner: owner, access: d.access, conf: conf}
 	for _, step := range []func() error{d.openTracker, d.openMaster, d.openClient, d.openAdmin, d.openWeb, d.openLauncher} {
 		if err := step(); err != nil {
-			return fmt.Errorf("hadoop's door: %w", err)
+			return fmt.Errorf("hadoop: %w", err)
 		}
 	}
 	r.hadoop = d
 	return nil
 }
 
-func (d *hadoopDoor) logger(name string) hclog.Logger { return d.r.log.Named("hadoop").Named(name) }
+func (d *hadoopFrontend) logger(name string) hclog.Logger { return d.r.log.Named("hadoop").Named(name) }
 
-func (d *hadoopDoor) openTracker() error {
+func (d *hadoopFrontend) openTracker() error {
 	c, err := tracker.ConfigOf(d.conf)
 	if err != nil {
 		return err
@@ -95,39 +95,39 @@ func (d *hadoopDoor) openTracker() error {
 		return err
 	}
 	d.files.racks = topology
-	c.Logger, c.Door, c.Reader, c.Racks = d.logger("tracker"), d.r.door, d.read, newcomers{topology, d.names}
+	c.Logger, c.Submitter, c.Reader, c.Racks = d.logger("tracker"), d.r.forwarder, d.read, resolvingRacks{topology, d.names}
 	d.tracker, err = tracker.New(c)
 	return err
 }
 
-// newcomers learns the address of a host, for tokens, where its rack is asked
+// resolvingRacks learns the address of a host, for tokens, where its rack is asked
 // for: when one of its nodes registers.
-type newcomers struct {
+type resolvingRacks struct {
 	racks tracker.Racks
 	names *token.Services
 }
 
 // Rack implements tracker.Racks.
-func (n newcomers) Rack(ctx context.Context, host string) string {
+func (n resolvingRacks) Rack(ctx context.Context, host string) string {
 	_ = n.names.Learn(ctx, host) // else tokens carry the name
 	return n.racks.Rack(ctx, host)
 }
 
-func (d *hadoopDoor) openMaster() error {
+func (d *hadoopFrontend) openMaster() error {
 	c := master.DefaultConfig()
-	c.Logger, c.Door, c.Reader, c.Services = d.logger("scheduler"), d.r.door, d.read, d.names
+	c.Logger, c.Submitter, c.Reader, c.Services = d.logger("scheduler"), d.r.forwarder, d.read, d.names
 	c.ContainerExpiry = millis(d.conf, "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", c.ContainerExpiry)
 	var err error
 	d.master, err = master.New(c)
 	return err
 }
 
-func (d *hadoopDoor) openClient() error {
+func (d *hadoopFrontend) openClient() error {
 	c := client.DefaultConfig()
 	if err := c.Load(d.conf); err != nil {
 		return err
 	}
-	c.Logger, c.Door, c.Reader, c.Access = d.logger("client"), d.r.door, d.read, d.access
+	c.Logger, c.Submitter, c.Reader, c.Access = d.logger("client"), d.r.forwarder, d.read, d.access
 	c.Queues, c.Nodes, c.Why = new(queueView), nodeUsage{d.tracker}, d.r.reasons.of
 	c.WebURL = d.webURL()
 	var err error
@@ -137,7 +137,7 @@ func (d *hadoopDoor) openClient() error {
 
 // webURL is this replica's web address as Hadoop's files name it, else as it
 // listens.
-func (d *hadoopDoor) webURL() string {
+func (d *hadoopFrontend) webURL() string {
 	const key = "yarn.resourcemanager.webapp.address"
 	for _, name := range []string{key + "." + d.r.ID(), key} {
 		if v := d.conf.Value(name, ""); v != "" {
@@ -163,9 +163,9 @@ func utilization(u tracker.Usage) *proto.ResourceUtilizationProto {
 	return &proto.ResourceUtilizationProto{Pmem: &u.MemoryMB, Vmem: &u.VirtualMB, Cpu: &u.CPU}
 }
 
-func (d *hadoopDoor) openAdmin() error {
+func (d *hadoopFrontend) openAdmin() error {
 	c := admin.DefaultConfig()
-	c.Logger, c.ID, c.Door, c.Reader, c.Files = d.logger("admin"), d.r.ID(), d.r.door, d.read, d.files
+	c.Logger, c.ID, c.Submitter, c.Reader, c.Files = d.logger("admin"), d.r.ID(), d.r.forwarder, d.read, d.files
 	c.Admit, c.Groups, c.Leader, c.Unhealthy = d.access.Admit, d.access.Groups, d.leader, d.r.machine.Failure
 	c.Authorization = strings.EqualFold(d.conf.Value("hadoop.security.authorization", "false"), "true")
 	if n, err := strconv.ParseInt(d.conf.Value("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", ""), 10, 32); err == nil {
@@ -184,7 +184,7 @@ func (d *hadoopDoor) openAdmin() error {
 	return err
 }
 
-func (d *hadoopDoor) openWeb() error {
+func (d *hadoopFrontend) openWeb() error {
 	allow, err := d.r.opt.Config.HTTP.ProxyNetworks()
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (d *hadoopDoor) openWeb() error {
 }
 
 // own says whether an address is one of this replica's own ports.
-func (d *hadoopDoor) own(at netip.AddrPort) bool {
+func (d *hadoopFrontend) own(at netip.AddrPort) bool {
 	listens := []string{d.r.PeerAddr()}
 	for _, l := range d.r.http {
 		listens = append(listens, l.Addr().String())
@@ -219,7 +219,7 @@ func (d *hadoopDoor) own(at netip.AddrPort) bool {
 	})
 }
 
-func (d *hadoopDoor) openLauncher() error {
+func (d *hadoopFrontend) openLauncher() error {
 	var err error
 	k := ipc.DefaultClientConfig()
 	k.Logger, k.Dial = d.logger("nodes"), d.r.budget.Dialer("nodes", new(net.Dialer).DialContext)
@@ -227,7 +227,7 @@ func (d *hadoopDoor) openLauncher() error {
 		return err
 	}
 	c := launcher.DefaultConfig()
-	c.Logger, c.Door, c.Reader, c.Client, c.Services = d.logger("launcher"), d.r.door, d.read, d.caller, d.names
+	c.Logger, c.Submitter, c.Reader, c.Client, c.Services = d.logger("launcher"), d.r.forwarder, d.read, d.caller, d.names
 	c.MaxWait = millis(d.conf, "yarn.client.nodemanager-connect.max-wait-ms", c.MaxWait)
 	c.RetryInterval = millis(d.conf, "yarn.client.nodemanager-connect.retry-interval-ms", c.RetryInterval)
 	c.TokenLife = millis(d.conf, "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", c.TokenLife)
@@ -248,13 +248,13 @@ func millis(conf *hadoopconf.Config, key string, def time.Duration) time.Duratio
 }
 
 // leader says whether this replica leads, and whether any does.
-func (d *hadoopDoor) leader() (here, known bool) {
+func (d *hadoopFrontend) leader() (here, known bool) {
 	l, _ := d.r.tracker.Leader()
-	return l.Here, l.Here || l.Addr != ""
+	return l.IsLeader, l.LeaderID != ""
 }
 
 // serve opens the ports and runs what runs beside them.
-func (d *hadoopDoor) serve() error {
+func (d *hadoopFrontend) serve() error {
 	at, err := hadoop.AddressesOf(d.conf, d.r.ID())
 	if err != nil {
 		return err
@@ -288,7 +288,7 @@ func (d *hadoopDoor) serve() error {
 }
 
 // standby refuses while this replica does not lead.
-func (d *hadoopDoor) standby() error {
+func (d *hadoopFrontend) standby() error {
 	if here, _ := d.leader(); here {
 		return nil
 	}
@@ -297,15 +297,15 @@ func (d *hadoopDoor) standby() error {
 }
 
 // observe counts a call under the last part of its protocol's name.
-func (d *hadoopDoor) observe(protocol, method, code string, took time.Duration) {
+func (d *hadoopFrontend) observe(protocol, method, code string, took time.Duration) {
 	name := protocol[strings.LastIndexByte(protocol, '.')+1:]
 	d.r.metrics.ObserveIPC(strings.TrimSuffix(name, "PB"), method, code, took)
 }
 
 // follow tells the launcher who leads.
-func (d *hadoopDoor) follow(l leader.Leadership) {
+func (d *hadoopFrontend) follow(l cluster.Leadership) {
 	select {
-	case d.leads <- launcher.Leadership{Term: l.Term, Here: l.Here}:
+	case d.leads <- l:
 	case <-d.r.ctx.Done():
 	}
 }
@@ -321,7 +321,7 @@ func (r *Replica) ReloadHadoop() error {
 }
 
 // close ends the ports; what runs beside them ends with the replica's context.
-func (d *hadoopDoor) close() error {
+func (d *hadoopFrontend) close() error {
 	var errs []error
 	if d.front != nil {
 		errs = append(errs, d.front.Close())
@@ -335,7 +335,7 @@ func (d *hadoopDoor) close() error {
 	return errors.Join(errs...)
 }
 
-// hadoopReader reads the committed state for Hadoop's doors.
+// hadoopReader reads the committed state for Hadoop's ports.
 type hadoopReader struct{ r *Replica }
 
 // Fork is shared and must not be changed.

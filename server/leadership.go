@@ -9,7 +9,6 @@ import (
 
 	"rmd/cluster"
 	"rmd/leader"
-	"rmd/transport/forward"
 	"rmd/transport/http/v1/api"
 )
 
@@ -19,7 +18,7 @@ const barrierTimeout = 30 * time.Second
 // follow carries changes of leadership to the parts that act on them.
 func (r *Replica) follow(changes <-chan cluster.Leadership) {
 	for l := range changes {
-		r.tracker.Set(forward.Leader{Term: l.Term, Addr: l.Address, Here: l.IsLeader})
+		r.tracker.Set(l)
 		r.mu.Lock()
 		f := r.failover.follow(l, time.Now())
 		r.mu.Unlock()
@@ -28,9 +27,9 @@ func (r *Replica) follow(changes <-chan cluster.Leadership) {
 			r.metrics.ObserveFailover(time.Duration(f.Millis * float64(time.Millisecond)))
 		}
 		r.ready.follow(r.ctx, l)
-		r.office(leader.Leadership{Term: l.Term, Here: l.IsLeader})
+		r.office(l)
 		if r.hadoop != nil {
-			r.hadoop.follow(leader.Leadership{Term: l.Term, Here: l.IsLeader})
+			r.hadoop.follow(l)
 		}
 		if l.IsLeader {
 			term := l.Term
@@ -40,11 +39,11 @@ func (r *Replica) follow(changes <-chan cluster.Leadership) {
 }
 
 // office opens or closes the sequencer, unless a restore keeps it closed.
-func (r *Replica) office(l leader.Leadership) {
+func (r *Replica) office(l cluster.Leadership) {
 	r.mu.Lock()
 	r.led = l
 	if r.paused {
-		l.Here = false
+		l.IsLeader = false
 	}
 	r.mu.Unlock()
 	select {
@@ -119,7 +118,7 @@ var errNoLeader = errors.New("no leader")
 func (r *Replica) AwaitLeader(ctx context.Context) error {
 	for {
 		l, changed := r.tracker.Leader()
-		if l.Addr != "" || l.Here {
+		if l.LeaderID != "" {
 			if st, _ := r.machine.Fork(); st.Meta.ClusterID != "" {
 				return nil
 			}

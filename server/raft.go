@@ -52,7 +52,7 @@ func (r *Replica) openCluster() error {
 	return nil
 }
 
-// entryMax bounds one entry. Inputs are bounded at the doors; what follows from
+// entryMax bounds one entry. Inputs are bounded at the ports; what follows from
 // one (a lost node with thousands of containers) must still fit.
 const entryMax = 16 << 20
 

@@ -23,29 +23,29 @@ import (
 
 // Replica is one running replica.
 type Replica struct {
-	opt     Options
-	parts   Parts
-	log     hclog.Logger
-	certs   *config.Certificates // nil without tls
-	peer    Peer
-	files   descriptors.Plan
-	budget  *descriptors.Budget // of the connections of everybody but the other replicas
-	cluster *cluster.Cluster
-	machine *fsm.Machine
-	seq     *leader.Sequencer
-	door    *forward.Door
-	rest    *httpserver.Server
-	http    []net.Listener // plain first
-	secure  net.Listener   // the one of http with TLS, when there is one
-	metrics *metrics.Metrics
-	ready   *readiness
-	reasons *reasons
-	past    *past
-	whys    *whys
-	hadoop  *hadoopDoor // nil without Hadoop's files
-	tracker *forward.Tracker
-	offices chan leader.Leadership
-	seeds   chan []capacity.Property // of an explicit init, ahead of Options.Queues
+	opt       Options
+	parts     Parts
+	log       hclog.Logger
+	certs     *config.Certificates // nil without tls
+	peer      Peer
+	files     descriptors.Plan
+	budget    *descriptors.Budget // of the connections of everybody but the other replicas
+	cluster   *cluster.Cluster
+	machine   *fsm.Machine
+	seq       *leader.Sequencer
+	forwarder *forward.Forwarder
+	rest      *httpserver.Server
+	http      []net.Listener // plain first
+	secure    net.Listener   // the one of http with TLS, when there is one
+	metrics   *metrics.Metrics
+	ready     *readiness
+	reasons   *reasons
+	past      *past
+	whys      *whys
+	hadoop    *hadoopFrontend // nil without Hadoop's files
+	tracker   *forward.Tracker
+	offices   chan cluster.Leadership
+	seeds     chan []capacity.Property // of an explicit init, ahead of Options.Queues
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -55,7 +55,7 @@ type Replica struct {
 	mu       sync.Mutex
 	failover *failoverClock
 	paused   bool // office is kept closed while a backup is restored
-	led      leader.Leadership
+	led      cluster.Leadership
 	abouts   aboutCache
 }
 
@@ -63,7 +63,7 @@ type Replica struct {
 func Open(opt Options) (*Replica, error) {
 	r := &Replica{opt: opt, parts: opt.Parts.withDefaults(), log: opt.Logger, tracker: forward.NewTracker(),
 		metrics: metrics.New(opt.Version),
-		offices: make(chan leader.Leadership, 16), seeds: make(chan []capacity.Property, 1), failover: &failoverClock{}}
+		offices: make(chan cluster.Leadership, 16), seeds: make(chan []capacity.Property, 1), failover: &failoverClock{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if err := r.open(); err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -73,7 +73,7 @@ func Open(opt Options) (*Replica, error) {
 
 // open starts the parts, each resting on those before it.
 func (r *Replica) open() error {
-	for _, step := range []func() error{r.divideFiles, r.openPeer, r.openMachine, r.openCluster, r.openSequencer, r.openDoor, r.openHadoop, r.openREST} {
+	for _, step := range []func() error{r.divideFiles, r.openPeer, r.openMachine, r.openCluster, r.openSequencer, r.openForwarder, r.openHadoop, r.openREST} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -131,8 +131,8 @@ func (r *Replica) Past(ctx context.Context, index uint64) (*state.State, error) 
 	return r.past.at(ctx, index)
 }
 
-// Door takes inputs, as a front door of this replica does.
-func (r *Replica) Door() *forward.Door { return r.door }
+// Forwarder takes inputs to the leader, as the ports of this replica do.
+func (r *Replica) Forwarder() *forward.Forwarder { return r.forwarder }
 
 // HandOver gives leadership away, when this replica has it, within the context.
 func (r *Replica) HandOver(ctx context.Context) error {

@@ -109,14 +109,14 @@ func (r *Replica) callersKnown(ctx context.Context) (bool, error) {
 	return known(), nil
 }
 
-// openDoor makes the way to the leader, whichever replica leads.
-func (r *Replica) openDoor() error {
+// openForwarder makes the way to the leader, whichever replica leads.
+func (r *Replica) openForwarder() error {
 	c := forward.DefaultConfig()
 	c.Logger, c.Sequencer, c.Peer = r.log.Named("forward"), r.seq, r.peer
 	c.Leader, c.WaitApplied = r.tracker.Leader, r.machine.WaitApplied
 	c.Callers = r.callersKnown
 	c.Refuse, c.Hold = r.opt.Config.Standby == "refuse", r.opt.Config.Hold
 	var err error
-	r.door, err = forward.New(c)
+	r.forwarder, err = forward.New(c)
 	return err
 }

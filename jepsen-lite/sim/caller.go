@@ -64,7 +64,7 @@ func (c *caller) try(ctx context.Context, req input.Request) (input.Reply, bool)
 		c.w.check.fail("request of %T: %v", req.Input, err)
 		return nil, false
 	}
-	reply, index, err := l.door.Do(ctx, copied)
+	reply, index, err := l.forwarder.Do(ctx, copied)
 	l.host.wake()
 	if l.ctx.Err() != nil || err != nil {
 		c.w.check.unknown()

@@ -6,7 +6,7 @@
 // network (net.go, host.go, transport.go), the disk under the guard (disk.go, diskfaults.go,
 // disksnap.go), the wall clock (clock.go) and entropy.
 //
-//	load ─▶ door ─▶ sequencer ─▶ raft ─▶ guard ─▶ disk
+//	load ─▶ forwarder ─▶ sequencer ─▶ raft ─▶ guard ─▶ disk
 //	                                └──▶ machine ─▶ checker
 //	faults ─▶ network, disks, clocks, processes, membership
 //

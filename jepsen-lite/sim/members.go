@@ -175,7 +175,7 @@ func (w *world) joinWithToken(ctx context.Context, l *life, addrs []string) erro
 	hash := sha256.Sum256([]byte(token))
 	in := &input.CreateJoinToken{Hash: hash[:], Voter: true, ExpiresMillis: r.wall().Add(time.Hour).UnixMilli(), Who: "operator"}
 	lead, _ := r.now()
-	reply, _, err := lead.door.Do(ctx, input.Request{Input: in})
+	reply, _, err := lead.forwarder.Do(ctx, input.Request{Input: in})
 	switch {
 	case err != nil:
 		return err

@@ -67,7 +67,7 @@ const commandMax = 30 * time.Second
 // snapshot has a process take one, as its operator would.
 func (l *life) snapshot() error { return l.within(l.cluster.Snapshot) }
 
-// within runs a command in a process, as its admin door would.
+// within runs a command in a process, as its admin port would.
 func (l *life) within(f func() error) error {
 	done := make(chan error, 1)
 	go func() {

@@ -24,7 +24,7 @@ func (l *load) reader(c *caller) {
 	}
 }
 
-// read is a linearizable read, as the doors of a replica do it: an index from the
+// read is a linearizable read, as the ports of a replica do it: an index from the
 // leader, and the state here once it has that. It returns the index it saw, 0 for a
 // read that failed.
 func (c *caller) read(ctx context.Context) uint64 {

@@ -53,9 +53,9 @@ type life struct {
 	wg     sync.WaitGroup
 
 	// Parts of server.
-	machine *fsm.Machine
-	cluster *cluster.Cluster
-	door    *forward.Door
+	machine   *fsm.Machine
+	cluster   *cluster.Cluster
+	forwarder *forward.Forwarder
 }
 
 // now is the present life, or the last one; up is false while the process is down.
@@ -175,7 +175,7 @@ func (l *life) open() error {
 		l.owner.forget()
 		return fmt.Errorf("start %s: %w", r.id, err)
 	}
-	l.machine, l.cluster, l.door = l.server.Machine(), l.server.Cluster(), l.server.Door()
+	l.machine, l.cluster, l.forwarder = l.server.Machine(), l.server.Cluster(), l.server.Forwarder()
 	l.disk.wrong(func(f *faults) {
 		f.cut = r.cutPower
 		f.accuse = func(what string) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/internal/leadership"
 	"rmd/scheduler/input"
 )
 
@@ -29,17 +30,10 @@ type Peer interface {
 	Handle(method byte, h func(ctx context.Context, from string, req []byte) ([]byte, error))
 }
 
-// Leader is who leads, as this replica knows it.
-type Leader struct {
-	Term uint64
-	Addr string // empty while nobody is known
-	Here bool
-}
-
 // Tracker remembers who leads and tells those who wait when that changes.
 type Tracker struct {
 	mu      sync.Mutex
-	now     Leader
+	now     leadership.Leadership
 	changed chan struct{}
 }
 
@@ -47,7 +41,7 @@ type Tracker struct {
 func NewTracker() *Tracker { return &Tracker{changed: make(chan struct{})} }
 
 // Set tells who leads now.
-func (t *Tracker) Set(l Leader) {
+func (t *Tracker) Set(l leadership.Leadership) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if l == t.now {
@@ -59,20 +53,20 @@ func (t *Tracker) Set(l Leader) {
 }
 
 // Leader returns who leads now and a channel that is closed when that changes.
-func (t *Tracker) Leader() (Leader, <-chan struct{}) {
+func (t *Tracker) Leader() (leadership.Leadership, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.now, t.changed
 }
 
-// Config is what a Door needs. Start from DefaultConfig.
+// Config is what a Forwarder needs. Start from DefaultConfig.
 type Config struct {
 	Logger    hclog.Logger
 	Sequencer Sequencer
 	Peer      Peer
 	// Leader returns who leads now, and a channel that is closed when that
 	// changes (Tracker.Leader).
-	Leader func() (Leader, <-chan struct{})
+	Leader func() (leadership.Leadership, <-chan struct{})
 	// WaitApplied waits until this replica has applied an index.
 	WaitApplied func(ctx context.Context, index uint64) error
 

@@ -7,11 +7,12 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/internal/leadership"
 	"rmd/transport/peer"
 )
 
 // overPeer makes two doors over the real wire, the first one leading.
-func overPeer(tb testing.TB) (leader, follower *Door) {
+func overPeer(tb testing.TB) (leader, follower *Forwarder) {
 	tb.Helper()
 	var servers []*peer.Server
 	for _, id := range []string{"a", "b"} {
@@ -25,7 +26,7 @@ func overPeer(tb testing.TB) (leader, follower *Door) {
 		s.Identify("1", "cluster")
 		servers = append(servers, s)
 	}
-	open := func(s *peer.Server, l Leader) *Door {
+	open := func(s *peer.Server, l leadership.Leadership) *Forwarder {
 		cfg := DefaultConfig()
 		tracker := NewTracker()
 		tracker.Set(l)
@@ -37,7 +38,7 @@ func overPeer(tb testing.TB) (leader, follower *Door) {
 		}
 		return d
 	}
-	l := Leader{Term: 1, Addr: servers[0].Addr()}
+	l := leadership.Leadership{Term: 1, Address: servers[0].Addr()}
 	return open(servers[0], here(l)), open(servers[1], l)
 }
 

@@ -1,29 +1,15 @@
 package admin
 
 import (
-	"context"
 	"errors"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/transport/frontend"
 	"rmd/transport/hadoop/ipc"
 )
-
-// Door takes inputs to the leader (forward.Door).
-type Door interface {
-	Do(ctx context.Context, req input.Request) (input.Reply, uint64, error)
-}
-
-// Reader reads this replica's committed state.
-type Reader interface {
-	// Fork is shared and must not be changed.
-	Fork() *state.State
-	// Current returns once this replica has applied what the leader had committed.
-	Current(ctx context.Context) error
-}
 
 // Files are Hadoop's configuration files, as they are on this replica now.
 type Files interface {
@@ -41,10 +27,10 @@ type Files interface {
 type Config struct {
 	Logger hclog.Logger
 	// ID is this replica's.
-	ID     string
-	Door   Door
-	Reader Reader
-	Files  Files
+	ID        string
+	Submitter frontend.Submitter
+	Reader    frontend.Reader
+	Files     Files
 	// Admit refuses callers that yarn.admin.acl does not name; nil admits all.
 	Admit func(c *ipc.Caller, operation string) error
 	// Groups are a user's, as this machine knows them.
@@ -70,7 +56,7 @@ func DefaultConfig() Config { return Config{GracefulTime: time.Hour} }
 // Validate reports every fault of the configuration at once.
 func (c Config) Validate() error {
 	var errs []error
-	if c.Logger == nil || c.Door == nil || c.Reader == nil || c.Files == nil {
+	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Files == nil {
 		errs = append(errs, errors.New("logger, door, reader and files are required"))
 	}
 	if c.Groups == nil || c.Leader == nil || c.Unhealthy == nil {

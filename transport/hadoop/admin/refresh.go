@@ -20,7 +20,7 @@ func (s *Service) refreshQueues(ctx context.Context, c *ipc.Call, _ *proto.Refre
 	if err != nil {
 		return nil, ioException("%s%v", head, err)
 	}
-	reply, _, err := s.cfg.Door.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: &input.SetQueues{
+	reply, _, err := s.cfg.Submitter.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: &input.SetQueues{
 		Properties: props, Author: c.Caller.User, Comment: "rmadmin -refreshQueues at " + s.cfg.ID}})
 	if err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func (s *Service) admit(c *ipc.Call, operation string) error {
 
 // do has an input planned and turns its refusal into Hadoop's exception.
 func (s *Service) do(ctx context.Context, c *ipc.Call, in input.Input) (input.Reply, error) {
-	reply, _, err := s.cfg.Door.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: in})
+	reply, _, err := s.cfg.Submitter.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: in})
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func refusal(head string, f *input.Fault) error {
 
 // audit writes an administrator's action that leaves no other trace in the log.
 func (s *Service) audit(ctx context.Context, c *ipc.Call, action, result string) error {
-	_, _, err := s.cfg.Door.Do(ctx, input.Request{Input: &input.Audit{
+	_, _, err := s.cfg.Submitter.Do(ctx, input.Request{Input: &input.Audit{
 		Who: c.Caller.User, From: access.Address(c.Caller), Action: action, Target: s.cfg.ID, Result: result}})
 	return err
 }

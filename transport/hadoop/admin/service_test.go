@@ -179,7 +179,7 @@ func TestUpdateNodeResource(t *testing.T) {
 func TestConfig(t *testing.T) {
 	good := newHouse(t).cfg
 	for name, spoil := range map[string]func(*Config){
-		"door": func(c *Config) { c.Door = nil }, "files": func(c *Config) { c.Files = nil }, "groups": func(c *Config) { c.Groups = nil },
+		"submitter": func(c *Config) { c.Submitter = nil }, "files": func(c *Config) { c.Files = nil }, "groups": func(c *Config) { c.Groups = nil },
 		"id": func(c *Config) { c.ID = "" }, "time": func(c *Config) { c.GracefulTime = -1 },
 	} {
 		c := good

@@ -36,7 +36,7 @@ type house struct {
 	admins                    []string
 }
 
-// Do implements Door.
+// Do implements frontend.Submitter.
 func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
 	if h.doorErr != nil {
 		return nil, 0, h.doorErr
@@ -93,7 +93,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 	h := &house{planner: p, now: 1_780_000_000_000, leads: true, known: true, admins: []string{"root"},
 		queues: queues(prefix+"default.capacity", "50", prefix+"batch.capacity", "50")}
 	cfg := DefaultConfig()
-	cfg.Logger, cfg.ID, cfg.Door, cfg.Reader, cfg.Files = hclog.NewNullLogger(), "rm1", h, h, h
+	cfg.Logger, cfg.ID, cfg.Submitter, cfg.Reader, cfg.Files = hclog.NewNullLogger(), "rm1", h, h, h
 	cfg.Admit = h.admit
 	cfg.Groups = func(user string) []string { return []string{user, "users"} }
 	cfg.Leader = func() (bool, bool) { return h.leads, h.known }

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,23 +11,10 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/internal/hadoopconf"
-	"rmd/scheduler/input"
+	"rmd/transport/frontend"
 	"rmd/transport/hadoop/proto"
 	"rmd/yarn"
 )
-
-// Door takes inputs to the leader (forward.Door).
-type Door interface {
-	Do(ctx context.Context, req input.Request) (input.Reply, uint64, error)
-}
-
-// Reader reads this replica's committed state.
-type Reader interface {
-	// Fork is shared and must not be changed.
-	Fork() *state.State
-	// Current returns once this replica has applied what the leader had committed.
-	Current(ctx context.Context) error
-}
 
 // Access answers who may do what by Hadoop's keys (access.Access).
 type Access interface {
@@ -88,11 +74,11 @@ type NodeUsage struct {
 
 // Config is what the Service needs, and YARN's keys that it follows.
 type Config struct {
-	Logger hclog.Logger
-	Door   Door
-	Reader Reader
-	Access Access
-	Queues Queues
+	Logger    hclog.Logger
+	Submitter frontend.Submitter
+	Reader    frontend.Reader
+	Access    Access
+	Queues    Queues
 	// Nodes may be nil.
 	Nodes Nodes
 	// Why says why an accepted application waits; it is told as the diagnostics
@@ -160,7 +146,7 @@ func (c *Config) Load(conf *hadoopconf.Config) error {
 // Validate reports every fault of the configuration at once.
 func (c Config) Validate() error {
 	var errs []error
-	if c.Logger == nil || c.Door == nil || c.Reader == nil || c.Access == nil || c.Queues == nil {
+	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Access == nil || c.Queues == nil {
 		errs = append(errs, errors.New("logger, door, reader, access and queues are required"))
 	}
 	if c.Now == nil {

@@ -2,13 +2,13 @@
 // the `yarn` command line and the clients of MapReduce, Spark and
 // DistributedShell call on the client port.
 //
-// A call that changes something becomes an input for the Door; its answer is
+// A call that changes something becomes an input for the Submitter; its answer is
 // sent when this replica has applied it. A call that reads first asks the leader
 // how far this replica must be (Reader.Current), since Hadoop's wire has no
 // place to tell how old an answer is: an application that any replica has
 // acknowledged is known here, and "not found" is true.
 //
-//	message ─▶ check ─▶ input ─▶ Door ─▶ reply or fault ─▶ message or Java exception
+//	message ─▶ check ─▶ input ─▶ Submitter ─▶ reply or fault ─▶ message or Java exception
 //	message ─▶ Reader.Current ─▶ view of one fork ─▶ report
 //
 // Refusals carry the Java class and, where there is one, the very text of YARN's

@@ -154,7 +154,7 @@ func newHouse(t testing.TB, more ...string) *house {
 	h.must(t, &input.InitCluster{ClusterID: "c", ClusterTimestamp: birth, Properties: props, Entropy: entropy})
 	h.must(t, &input.Tick{Entropy: entropy})
 	cfg := DefaultConfig()
-	cfg.Logger, cfg.Door, cfg.Reader, cfg.Access, cfg.Queues, cfg.Nodes = hclog.NewNullLogger(), h, h, h, h, h
+	cfg.Logger, cfg.Submitter, cfg.Reader, cfg.Access, cfg.Queues, cfg.Nodes = hclog.NewNullLogger(), h, h, h, h, h
 	cfg.WebURL = "http://rm1:8088"
 	cfg.Now = func() time.Time { return time.UnixMilli(h.now) }
 	if h.svc, err = New(cfg); err != nil {

@@ -80,7 +80,7 @@ func (s *Service) Protocol() ipc.Protocol {
 
 // do has an input planned. A refusal is in the reply.
 func (s *Service) do(ctx context.Context, c *ipc.Call, in input.Input) (input.Reply, error) {
-	reply, _, err := s.cfg.Door.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: in})
+	reply, _, err := s.cfg.Submitter.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: in})
 	if err != nil {
 		return nil, elsewhere(err)
 	}

@@ -83,7 +83,7 @@ func TestLogAggregation(t *testing.T) {
 func TestConfig(t *testing.T) {
 	good := newHouse(t).svc.cfg
 	for name, spoil := range map[string]func(*Config){
-		"door": func(c *Config) { c.Door = nil }, "clock": func(c *Config) { c.Now = nil }, "web address": func(c *Config) { c.WebURL = "rm1:8088" },
+		"submitter": func(c *Config) { c.Submitter = nil }, "clock": func(c *Config) { c.Now = nil }, "web address": func(c *Config) { c.WebURL = "rm1:8088" },
 		"proxy": func(c *Config) { c.ProxyURL = "http://p/x" }, "scheme": func(c *Config) { c.NodeScheme = "ftp" }, "bound": func(c *Config) { c.MaxContext = 1 },
 	} {
 		c := good

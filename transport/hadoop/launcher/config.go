@@ -9,24 +9,14 @@ import (
 	"github.com/hashicorp/go-hclog"
 	gproto "google.golang.org/protobuf/proto"
 
-	"rmd/fsm/state"
-	"rmd/scheduler/input"
+	"rmd/transport/frontend"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/token"
 )
 
-// Door takes inputs to the sequencer.
-type Door interface {
-	Do(ctx context.Context, req input.Request) (input.Reply, uint64, error)
-}
-
 // Reader is the committed state of this replica.
 type Reader interface {
-	// Current returns when all that the cluster had committed at the time of the
-	// call is applied here.
-	Current(ctx context.Context) error
-	// Fork is the state, to be read only.
-	Fork() *state.State
+	frontend.Reader
 	// Watch follows the state from now on.
 	Watch() (Watch, error)
 }
@@ -49,12 +39,12 @@ type Client interface {
 
 // Config says how AMs are started.
 type Config struct {
-	// Logger, Door, Reader, Client and Services are required.
-	Logger   hclog.Logger
-	Door     Door
-	Reader   Reader
-	Client   Client
-	Services *token.Services
+	// Logger, Submitter, Reader, Client and Services are required.
+	Logger    hclog.Logger
+	Submitter frontend.Submitter
+	Reader    Reader
+	Client    Client
+	Services  *token.Services
 	// Observe sees how each launch ended; nil: nobody looks. It must not wait.
 	Observe func(o Outcome, took time.Duration)
 
@@ -102,7 +92,7 @@ func DefaultConfig() Config {
 // Validate reports every fault of the configuration at once.
 func (c Config) Validate() error {
 	var errs []error
-	if c.Logger == nil || c.Door == nil || c.Reader == nil || c.Client == nil || c.Services == nil {
+	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Client == nil || c.Services == nil {
 		errs = append(errs, errors.New("logger, door, reader, client and services are required"))
 	}
 	if c.ParallelMax < 1 || c.ParallelMax > 10000 {

@@ -100,7 +100,7 @@ func (d *dial) failed(err error, nodeFault bool) Outcome {
 // leads. A next leader that lacks it starts the AM once more, and learns the same.
 func (d *dial) report(in input.Input, o Outcome) Outcome {
 	for {
-		reply, _, err := d.l.cfg.Door.Do(d.ctx, input.Request{Input: in})
+		reply, _, err := d.l.cfg.Submitter.Do(d.ctx, input.Request{Input: in})
 		switch {
 		case err == nil && reply.Refused() != nil:
 			d.l.cfg.Logger.Debug("report of a launch refused", "attempt", d.attempt.String(), "error", reply.Refused())

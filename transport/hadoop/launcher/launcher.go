@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rmd/fsm/state"
+	"rmd/internal/leadership"
 	"rmd/yarn"
 )
 
@@ -34,16 +35,10 @@ func New(cfg Config) (*Launcher, error) {
 	return &Launcher{cfg: cfg, slots: make(chan struct{}, cfg.ParallelMax), dials: make(map[key]*dial)}, nil
 }
 
-// Leadership is a change of it, as the consensus part tells.
-type Leadership struct {
-	Term uint64
-	Here bool // this replica leads in Term
-}
-
 // Run leads in every term in which this replica does, until ctx ends or changes
 // is closed.
-func (l *Launcher) Run(ctx context.Context, changes <-chan Leadership) error {
-	var now Leadership
+func (l *Launcher) Run(ctx context.Context, changes <-chan leadership.Leadership) error {
+	var now leadership.Leadership
 	stop := func() {}
 	defer func() { stop() }()
 	for {
@@ -57,7 +52,7 @@ func (l *Launcher) Run(ctx context.Context, changes <-chan Leadership) error {
 			}
 			stop()
 			now, stop = c, func() {}
-			if c.Here {
+			if c.IsLeader {
 				stop = l.start(ctx)
 			}
 		case <-ctx.Done():

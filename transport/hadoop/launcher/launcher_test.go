@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rmd/fsm/event"
+	"rmd/internal/leadership"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -235,19 +236,19 @@ func TestOnlyTheLeaderOfATermDials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
 		l := newLauncher(t, w, clientFunc(fine), nil)
-		changes := make(chan Leadership)
+		changes := make(chan leadership.Leadership)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx, changes) }()
-		changes <- Leadership{Term: 1}
+		changes <- leadership.Leadership{Term: 1}
 		w.submit(submission(t, nil))
 		synctest.Wait()
 		if len(w.told) != 0 {
 			t.Errorf("a follower started %+v", <-w.told)
 		}
-		changes <- Leadership{Term: 2, Here: true}
+		changes <- leadership.Leadership{Term: 2, IsLeader: true}
 		<-w.told
-		changes <- Leadership{Term: 3}
+		changes <- leadership.Leadership{Term: 3}
 		synctest.Wait()
 		w.submit(submission(t, nil))
 		time.Sleep(time.Hour)
@@ -315,11 +316,11 @@ func TestJudging(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	good := newLauncher(t, newWorld(t, n1), clientFunc(fine), nil).cfg
 	for name, change := range map[string]func(*Config){
-		"no door":     func(c *Config) { c.Door = nil },
-		"no parallel": func(c *Config) { c.ParallelMax = 0 },
-		"no wait":     func(c *Config) { c.MaxWait = 0 },
-		"no retry":    func(c *Config) { c.RetryInterval = 0 },
-		"no life":     func(c *Config) { c.TokenLife = -1 },
+		"no submitter": func(c *Config) { c.Submitter = nil },
+		"no parallel":  func(c *Config) { c.ParallelMax = 0 },
+		"no wait":      func(c *Config) { c.MaxWait = 0 },
+		"no retry":     func(c *Config) { c.RetryInterval = 0 },
+		"no life":      func(c *Config) { c.TokenLife = -1 },
 	} {
 		cfg := good
 		change(&cfg)

@@ -89,7 +89,7 @@ func (w *world) end(at yarn.AttemptID) {
 		&event.AttemptEnded{App: at.App.Seq, Final: yarn.FinalKilled})
 }
 
-// Do implements Door: a launch is noted, everything is remembered.
+// Do implements frontend.Submitter: a launch is noted, everything is remembered.
 func (w *world) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +158,7 @@ func (f clientFunc) Call(ctx context.Context, to ipc.Target, method string, requ
 func newLauncher(t testing.TB, w *world, client Client, change func(*Config)) *Launcher {
 	t.Helper()
 	cfg := DefaultConfig()
-	cfg.Logger, cfg.Door, cfg.Reader, cfg.Client = hclog.NewNullLogger(), w, w, client
+	cfg.Logger, cfg.Submitter, cfg.Reader, cfg.Client = hclog.NewNullLogger(), w, w, client
 	cfg.Services = token.NewServices(false, nil)
 	if change != nil {
 		change(&cfg)

@@ -1,36 +1,20 @@
 package master
 
 import (
-	"context"
 	"errors"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/fsm/state"
-	"rmd/scheduler/input"
+	"rmd/transport/frontend"
 	"rmd/transport/hadoop/token"
 )
 
-// Door takes inputs to the leader and returns when this replica has applied what
-// they led to (forward.Door).
-type Door interface {
-	Do(ctx context.Context, req input.Request) (input.Reply, uint64, error)
-}
-
-// Reader reads this replica's committed state.
-type Reader interface {
-	// Fork is shared and must not be changed.
-	Fork() *state.State
-	// Current returns once this replica has applied what the leader had committed.
-	Current(ctx context.Context) error
-}
-
 // Config is what the Service needs.
 type Config struct {
-	Logger hclog.Logger
-	Door   Door
-	Reader Reader
+	Logger    hclog.Logger
+	Submitter frontend.Submitter
+	Reader    frontend.Reader
 	// Services writes the addresses in tokens; nil knows no host's address.
 	Services *token.Services
 	// ContainerExpiry is for how long a container's token lets it be started at
@@ -62,7 +46,7 @@ func DefaultConfig() Config {
 // Validate reports every fault of the configuration at once.
 func (c Config) Validate() error {
 	var errs []error
-	if c.Logger == nil || c.Door == nil || c.Reader == nil || c.Now == nil {
+	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Now == nil {
 		errs = append(errs, errors.New("logger, door, reader and clock are required"))
 	}
 	if c.ContainerExpiry < time.Second {

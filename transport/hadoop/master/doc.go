@@ -2,7 +2,7 @@
 // registers its attempt, asks for containers and is given them, and says that it
 // is done.
 //
-//	token ─▶ attempt ─▶ check ─▶ input ─▶ Door ─▶ reply ─▶ answer
+//	token ─▶ attempt ─▶ check ─▶ input ─▶ Submitter ─▶ reply ─▶ answer
 //	                                                 tokens, node reports ┘
 //
 // What is decided is decided by the planner: which containers an attempt has,

@@ -102,7 +102,7 @@ func caller(c *ipc.Call) (token.AMRM, error) {
 
 // do has an input planned and applied here.
 func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, *input.Fault, error) {
-	reply, _, err := s.cfg.Door.Do(ctx, input.Request{Input: in})
+	reply, _, err := s.cfg.Submitter.Do(ctx, input.Request{Input: in})
 	if err != nil {
 		return nil, nil, unavailable(err)
 	}

@@ -79,7 +79,7 @@ func (w *world) firstKeys() {
 func (w *world) replica() *replica {
 	r := &replica{world: w, clock: time.UnixMilli(w.now)}
 	cfg := DefaultConfig()
-	cfg.Logger, cfg.Door, cfg.Reader = hclog.NewNullLogger(), doorOf{r}, r
+	cfg.Logger, cfg.Submitter, cfg.Reader = hclog.NewNullLogger(), doorOf{r}, r
 	cfg.Now = func() time.Time { return r.clock }
 	s, err := New(cfg)
 	if err != nil {
@@ -119,7 +119,7 @@ func (r *replica) lag() { r.behind = r.Fork() }
 
 type doorOf struct{ r *replica }
 
-// Do implements Door.
+// Do implements frontend.Submitter.
 func (d doorOf) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
 	w := d.r.world
 	w.mu.Lock()

@@ -127,7 +127,7 @@ func BenchmarkSessionMemory(b *testing.B) {
 			c := newCluster(b)
 			for b.Loop() {
 				cfg := DefaultConfig()
-				cfg.Logger, cfg.Door, cfg.Reader, cfg.Racks = hclog.NewNullLogger(), c, c, newService(b, c).cfg.Racks
+				cfg.Logger, cfg.Submitter, cfg.Reader, cfg.Racks = hclog.NewNullLogger(), c, c, newService(b, c).cfg.Racks
 				s, err := New(cfg)
 				if err != nil {
 					b.Fatal(err)

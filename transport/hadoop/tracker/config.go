@@ -10,24 +10,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/fsm/state"
 	"rmd/internal/hadoopconf"
-	"rmd/scheduler/input"
+	"rmd/transport/frontend"
 )
-
-// Door takes inputs to the leader and returns when this replica has applied what
-// they led to (forward.Door).
-type Door interface {
-	Do(ctx context.Context, req input.Request) (input.Reply, uint64, error)
-}
-
-// Reader reads this replica's committed state.
-type Reader interface {
-	// Fork is shared and must not be changed.
-	Fork() *state.State
-	// Current returns once this replica has applied what the leader had committed.
-	Current(ctx context.Context) error
-}
 
 // Values of Config.MinimumVersion beside a version.
 const (
@@ -37,9 +22,9 @@ const (
 
 // Config is what the Service needs.
 type Config struct {
-	Logger hclog.Logger
-	Door   Door
-	Reader Reader
+	Logger    hclog.Logger
+	Submitter frontend.Submitter
+	Reader    frontend.Reader
 	// Racks tells where hosts stand.
 	Racks Racks
 	// Lookup resolves a host's name, for CheckHost.
@@ -123,7 +108,7 @@ func ConfigOf(conf *hadoopconf.Config) (Config, error) {
 // Validate reports every fault of the configuration at once.
 func (c Config) Validate() error {
 	var errs []error
-	if c.Logger == nil || c.Door == nil || c.Reader == nil || c.Racks == nil {
+	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Racks == nil {
 		errs = append(errs, errors.New("logger, door, reader and racks are required"))
 	}
 	if c.CheckHost && c.Lookup == nil {

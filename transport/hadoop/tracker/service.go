@@ -96,7 +96,7 @@ func (s *Service) pass(ctx context.Context) {
 		if len(nodes) == 0 {
 			return
 		}
-		reply, _, err := s.cfg.Door.Do(ctx, input.Request{Input: &input.NodesHeard{Nodes: nodes}})
+		reply, _, err := s.cfg.Submitter.Do(ctx, input.Request{Input: &input.NodesHeard{Nodes: nodes}})
 		if err == nil {
 			if f := reply.Refused(); f != nil {
 				err = f
@@ -207,7 +207,7 @@ func (s *Service) forget(ss *session) {
 // do has an input planned. What the door cannot do now becomes a
 // StandbyException: the node tries the next replica, and then this one again.
 func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, error) {
-	reply, _, err := s.cfg.Door.Do(ctx, input.Request{Input: in})
+	reply, _, err := s.cfg.Submitter.Do(ctx, input.Request{Input: in})
 	if err != nil {
 		return nil, ipc.Standby(err.Error())
 	}

@@ -59,7 +59,7 @@ func TestTurnsAreGathered(t *testing.T) {
 		var got batches
 		s := newService(t, newCluster(t), func(c *Config) {
 			c.BatchNodesMax = 3
-			c.Door = door(func(_ context.Context, in input.Input) (input.Reply, error) { return got.take(in), nil })
+			c.Submitter = door(func(_ context.Context, in input.Input) (input.Reply, error) { return got.take(in), nil })
 		})
 		running(t, s)
 		for _, n := range []uint32{200, 3, 1, 64, 3, 2} {
@@ -84,7 +84,7 @@ func TestTurnsWithoutALeader(t *testing.T) {
 		var got batches
 		var leader atomic.Bool
 		s := newService(t, newCluster(t), func(c *Config) {
-			c.Door = door(func(_ context.Context, in input.Input) (input.Reply, error) {
+			c.Submitter = door(func(_ context.Context, in input.Input) (input.Reply, error) {
 				if !leader.Load() {
 					time.Sleep(4 * time.Second) // the door holds
 					return nil, errNoLeader
@@ -176,15 +176,15 @@ func TestSilentNodesAreForgotten(t *testing.T) {
 func TestConfig(t *testing.T) {
 	good := newService(t, newCluster(t)).cfg
 	for name, change := range map[string]func(*Config){
-		"no door":     func(c *Config) { c.Door = nil },
-		"no racks":    func(c *Config) { c.Racks = nil },
-		"no look-up":  func(c *Config) { c.CheckHost, c.Lookup = true, nil },
-		"no version":  func(c *Config) { c.MinimumVersion = "" },
-		"interval":    func(c *Config) { c.HeartbeatInterval = 0 },
-		"expiry":      func(c *Config) { c.Expiry = c.HeartbeatInterval / 2 },
-		"batch":       func(c *Config) { c.BatchNodesMax = 0 },
-		"lists":       func(c *Config) { c.ContainersMax = 0 },
-		"diagnostics": func(c *Config) { c.DiagnosticsMax = 0 },
+		"no submitter": func(c *Config) { c.Submitter = nil },
+		"no racks":     func(c *Config) { c.Racks = nil },
+		"no look-up":   func(c *Config) { c.CheckHost, c.Lookup = true, nil },
+		"no version":   func(c *Config) { c.MinimumVersion = "" },
+		"interval":     func(c *Config) { c.HeartbeatInterval = 0 },
+		"expiry":       func(c *Config) { c.Expiry = c.HeartbeatInterval / 2 },
+		"batch":        func(c *Config) { c.BatchNodesMax = 0 },
+		"lists":        func(c *Config) { c.ContainersMax = 0 },
+		"diagnostics":  func(c *Config) { c.DiagnosticsMax = 0 },
 	} {
 		c := good
 		change(&c)

@@ -187,7 +187,7 @@ func (c *cluster) app(node uint32, containers int) (yarn.AttemptID, []yarn.Conta
 func newService(tb testing.TB, c *cluster, change ...func(*Config)) *Service {
 	tb.Helper()
 	cfg := DefaultConfig()
-	cfg.Logger, cfg.Door, cfg.Reader, cfg.ViewFor = hclog.NewNullLogger(), c, c, 0
+	cfg.Logger, cfg.Submitter, cfg.Reader, cfg.ViewFor = hclog.NewNullLogger(), c, c, 0
 	racks, err := NewTopology(DefaultRacksConfig())
 	if err != nil {
 		tb.Fatal(err)

@@ -23,17 +23,15 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/scheduler/input"
+	"rmd/transport/frontend"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 
-// Submitter takes inputs to the leader's sequencer, from whichever replica this is.
-// It returns when this replica has applied the index.
-type Submitter interface {
-	Do(ctx context.Context, req input.Request) (input.Reply, uint64, error)
-}
+// Submitter takes inputs to the leader, from whichever replica this is.
+type Submitter = frontend.Submitter
 
 // Consensus is how this replica stands, and the leader's commit index.
 type Consensus interface {

@@ -10,18 +10,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/fsm/state"
+	"rmd/transport/frontend"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 )
-
-// Reader reads this replica's committed state.
-type Reader interface {
-	// Fork is shared and must not be changed.
-	Fork() *state.State
-	// Current returns once this replica has applied what the leader had committed.
-	Current(ctx context.Context) error
-}
 
 // Client is the part of ApplicationClientProtocol that has a twin over HTTP
 // (client.Service), so that both refuse and accept alike.
@@ -37,7 +29,7 @@ type Client interface {
 // ServiceConfig is what a Service needs.
 type ServiceConfig struct {
 	Logger hclog.Logger
-	Reader Reader
+	Reader frontend.Reader
 	Client Client
 	// Own says whether an address is one at which this replica itself listens;
 	// the proxy does not fetch from there. Nil knows none.

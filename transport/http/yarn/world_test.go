@@ -86,7 +86,7 @@ func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
 	h.must(&input.Tick{Entropy: entropy})
 	h.must(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(65536, 64)})
 	c := client.DefaultConfig()
-	c.Logger, c.Door, c.Reader, c.Access, c.Queues, c.WebURL = hclog.NewNullLogger(), h, h, h, h, "http://rm1:8088"
+	c.Logger, c.Submitter, c.Reader, c.Access, c.Queues, c.WebURL = hclog.NewNullLogger(), h, h, h, h, "http://rm1:8088"
 	c.Now = func() time.Time { return time.UnixMilli(h.now) }
 	door, err := client.New(c)
 	if err != nil {

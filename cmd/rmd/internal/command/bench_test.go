@@ -112,12 +112,12 @@ func TestBenchTableIsNarrow(t *testing.T) {
 func TestBenchRefusals(t *testing.T) {
 	empty := t.TempDir()
 	for want, line := range map[string][]string{
-		"no ResourceManager is named":                  {"heartbeat"},
+		"no ResourceManager is named":             {"heartbeat"},
 		"more than one way":                       {"heartbeat", "--addr", "h", "--tracker", "h:1"},
 		"needs the ports of all three":            {"allocate", "--tracker", "h:1"},
-		"has one port; three are needed":      {"allocate", "--addr", "h:8032"},
-		"is not a known protocol":                              {"heartbeat", "--wire", "rest"},
-		"is not a process id":                        {"heartbeat", "--tracker", "h:1", "--pids", "x"},
+		"has one port; three are needed":          {"allocate", "--addr", "h:8032"},
+		"is not a known protocol":                 {"heartbeat", "--wire", "rest"},
+		"is not a process id":                     {"heartbeat", "--tracker", "h:1", "--pids", "x"},
 		"0 nodes are not":                         {"heartbeat", "--tracker", "h:1", "--nodes", "0"},
 		"is not HOST:PORT":                        {"heartbeat", "--tracker", "h"},
 		"no front door can be reached":            {"heartbeat", "--tracker", "127.0.0.1:1"},

@@ -34,7 +34,7 @@ func bench(b *testing.B, queues []capacity.Property) (*Cluster, func(in input.In
 // through gives inputs to a replica that leads.
 func through(b *testing.B, lead *server.Replica) func(in input.Input) input.Reply {
 	return func(in input.Input) input.Reply {
-		reply, _, err := lead.Door().Do(context.Background(), input.Request{Input: in})
+		reply, _, err := lead.Forwarder().Do(context.Background(), input.Request{Input: in})
 		if err != nil {
 			b.Error(err)
 			return in.NewReply()

@@ -47,7 +47,7 @@ func do[R input.Reply](t *testing.T, c *Cluster, i int, in input.Input) R {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	reply, _, err := c.Replicas[i].Door().Do(ctx, input.Request{Input: in})
+	reply, _, err := c.Replicas[i].Forwarder().Do(ctx, input.Request{Input: in})
 	if err != nil {
 		t.Fatalf("%T: %v", in, err)
 	}

@@ -174,7 +174,7 @@ func (s *straight) Do(ctx context.Context, in input.Input) (input.Reply, error) 
 		s.seq++
 		req.Key = fmt.Sprintf("replay %s/%d", s.run, s.seq)
 	}
-	reply, _, err := s.replica.Door().Do(ctx, req)
+	reply, _, err := s.replica.Forwarder().Do(ctx, req)
 	return reply, err
 }
 

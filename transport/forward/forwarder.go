@@ -7,25 +7,26 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rmd/internal/leadership"
 	"rmd/internal/outcome"
 	"rmd/scheduler/input"
 	"rmd/transport/caller"
 	"rmd/transport/peer"
 )
 
-// Door is a replica's way to the leader.
-type Door struct {
+// Forwarder is a replica's way to the leader.
+type Forwarder struct {
 	cfg   Config
 	held  atomic.Int64
 	calls atomic.Int64
 }
 
-// New returns a door and answers forwarded inputs from now on.
-func New(cfg Config) (*Door, error) {
+// New returns a forwarder and answers forwarded inputs from now on.
+func New(cfg Config) (*Forwarder, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	d := &Door{cfg: cfg}
+	d := &Forwarder{cfg: cfg}
 	cfg.Peer.Handle(MethodInput, d.serve)
 	return d, nil
 }
@@ -36,7 +37,7 @@ func New(cfg Config) (*Door, error) {
 // callers may use the same one. ErrStandby: nothing
 // happened; ErrUnknownOutcome: repeat the same call. A leader that is there but
 // cannot be reached counts as none.
-func (d *Door) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
+func (d *Forwarder) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
 	t := &try{d: d, req: req, started: time.Now()}
 	reply, index, err := t.run(ctx)
 	if f := d.cfg.Observe.Call; f != nil {
@@ -46,10 +47,10 @@ func (d *Door) Do(ctx context.Context, req input.Request) (input.Reply, uint64, 
 }
 
 // Held is how many calls wait for a leader.
-func (d *Door) Held() int { return int(d.held.Load()) }
+func (d *Forwarder) Held() int { return int(d.held.Load()) }
 
 // serve answers an input that another replica forwarded.
-func (d *Door) serve(ctx context.Context, _ string, b []byte) ([]byte, error) {
+func (d *Forwarder) serve(ctx context.Context, _ string, b []byte) ([]byte, error) {
 	req, err := decodeRequest(b)
 	if err != nil {
 		a := answer{status: statusVersion}
@@ -65,7 +66,7 @@ func (d *Door) serve(ctx context.Context, _ string, b []byte) ([]byte, error) {
 
 // try is one call of Do over all its tries.
 type try struct {
-	d         *Door
+	d         *Forwarder
 	req       input.Request
 	started   time.Time
 	bytes     []byte // the request's, made once
@@ -83,10 +84,10 @@ type try struct {
 func (t *try) run(ctx context.Context) (input.Reply, uint64, error) {
 	for {
 		leader, changed := t.d.cfg.Leader()
-		if t.d.cfg.Refuse && !leader.Here {
+		if t.d.cfg.Refuse && !leader.IsLeader {
 			return nil, 0, t.end()
 		}
-		if leader.Here || leader.Addr != "" {
+		if leader.IsLeader || leader.Address != "" {
 			t.tries++
 			o := t.at(ctx, leader, changed)
 			if o.kind == verdictDone {
@@ -106,11 +107,11 @@ func (t *try) run(ctx context.Context) (input.Reply, uint64, error) {
 }
 
 // at has one try at a leader.
-func (t *try) at(ctx context.Context, leader Leader, changed <-chan struct{}) result {
+func (t *try) at(ctx context.Context, leader leadership.Leadership, changed <-chan struct{}) result {
 	if err := t.name(ctx); err != nil {
 		return result{kind: verdictAgain, err: err}
 	}
-	if leader.Here {
+	if leader.IsLeader {
 		reply, index, err := t.d.cfg.Sequencer.Do(ctx, t.req)
 		if err == nil {
 			return result{reply: reply, index: index}
@@ -156,7 +157,7 @@ func (t *try) name(ctx context.Context) error {
 
 // call forwards the input. When the leader changes meanwhile the call is given
 // up: a leader cut off from us may never answer.
-func (t *try) call(ctx context.Context, leader Leader, changed <-chan struct{}) result {
+func (t *try) call(ctx context.Context, leader leadership.Leadership, changed <-chan struct{}) result {
 	if n := t.d.calls.Add(1); int(n) > t.d.cfg.CallsMax {
 		t.d.calls.Add(-1)
 		return result{kind: verdictBusy, err: ErrBusy}
@@ -166,7 +167,7 @@ func (t *try) call(ctx context.Context, leader Leader, changed <-chan struct{}) 
 		t.bytes = encodeRequest(t.req)
 	}
 	t.forwarded = true
-	b, err := t.d.cfg.Peer.CallUntil(ctx, changed, leader.Addr, MethodInput, t.bytes)
+	b, err := t.d.cfg.Peer.CallUntil(ctx, changed, leader.Address, MethodInput, t.bytes)
 	if err != nil {
 		return failed(err)
 	}
@@ -198,7 +199,7 @@ func (t *try) note(o result) {
 
 // hold waits for another leader, or a moment when there is one already. Its
 // error ends the call.
-func (t *try) hold(ctx context.Context, leader Leader, changed <-chan struct{}) error {
+func (t *try) hold(ctx context.Context, leader leadership.Leadership, changed <-chan struct{}) error {
 	if t.trouble.IsZero() {
 		t.trouble = time.Now()
 	}
@@ -217,7 +218,7 @@ func (t *try) hold(ctx context.Context, leader Leader, changed <-chan struct{}) 
 		t.observeHeld()
 	}()
 	wait := left
-	if leader.Here || leader.Addr != "" {
+	if leader.IsLeader || leader.Address != "" {
 		wait = min(left, t.pause)
 	}
 	timer := time.NewTimer(wait)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/internal/leadership"
 	"rmd/internal/outcome"
 	"rmd/scheduler/input"
 	"rmd/transport/caller"
@@ -129,7 +130,7 @@ func (s *sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uin
 
 // replica is one door with what it stands on.
 type replica struct {
-	*Door
+	*Forwarder
 	seq     *sequencer
 	tracker *Tracker
 	applied func(uint64) error
@@ -148,17 +149,17 @@ func newReplica(t *testing.T, n *network, name string, change func(*Config)) *re
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Door = d
+	r.Forwarder = d
 	return r
 }
 
 var (
-	leaderA = Leader{Term: 1, Addr: "a"}
-	leaderB = Leader{Term: 2, Addr: "b"}
+	leaderA = leadership.Leadership{Term: 1, Address: "a"}
+	leaderB = leadership.Leadership{Term: 2, Address: "b"}
 	request = input.Request{Key: "cli/1", BodyHash: 7, Input: &input.SubmitApplication{Name: "x", User: "ann", Queue: "a"}}
 )
 
-func here(l Leader) Leader { l.Here = true; return l }
+func here(l leadership.Leadership) leadership.Leadership { l.IsLeader = true; return l }
 
 func (r *replica) must(t *testing.T) {
 	t.Helper()
@@ -325,7 +326,7 @@ func TestChangeOfLeaderFreesAHangingCall(t *testing.T) {
 		b, c := newReplica(t, n, "b", nil), newReplica(t, n, "c", nil)
 		n.cut["a"] = true
 		c.tracker.Set(leaderA)
-		time.AfterFunc(time.Second, func() { c.tracker.Set(Leader{Term: 2}) })
+		time.AfterFunc(time.Second, func() { c.tracker.Set(leadership.Leadership{Term: 2}) })
 		time.AfterFunc(2*time.Second, func() {
 			b.tracker.Set(here(leaderB))
 			c.tracker.Set(leaderB)
@@ -449,7 +450,7 @@ func TestKeysHaveOwners(t *testing.T) {
 	n, behind := newNetwork(), true
 	submit := func(who string, callers func(context.Context) (bool, error)) string {
 		r := newReplica(t, n, "a", func(c *Config) { c.Callers = callers })
-		r.tracker.Set(Leader{Term: 1, Addr: "a", Here: true})
+		r.tracker.Set(leadership.Leadership{Term: 1, Address: "a", IsLeader: true})
 		ctx := caller.With(t.Context(), input.Caller{Who: who})
 		if _, _, err := r.Do(ctx, input.Request{Key: "laptop/1", Input: &input.SubmitApplication{}}); err != nil {
 			t.Fatal(err)
