@@ -150,11 +150,11 @@ func TestFailpoints(t *testing.T) {
 	var all []string
 	for _, name := range point.All() {
 		all = append(all, string(name))
-		if !slices.Contains(nemesis.Places(), string(name)) {
+		if !slices.Contains(nemesis.FailpointNames(), string(name)) {
 			t.Errorf("no fault leads to %s", name)
 		}
 	}
-	for _, name := range nemesis.Places() {
+	for _, name := range nemesis.FailpointNames() {
 		if !slices.Contains(all, name) {
 			t.Errorf("a fault leads to %s, which is no failpoint", name)
 		}

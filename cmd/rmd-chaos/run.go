@@ -99,7 +99,7 @@ func runOptions(ctx context.Context, c *call) (scenario.Options, error) {
 		opt.Seed = uint64(time.Now().UnixNano()) % 1_000_000
 	}
 	for _, name := range point.All() {
-		opt.Points = append(opt.Points, string(name))
+		opt.Failpoints = append(opt.Failpoints, string(name))
 	}
 	var err error
 	if opt.Scenario, err = chosen(c.args, f.only); err != nil {

@@ -35,9 +35,9 @@ type Config struct {
 	SnapshotEvery              uint // entries
 	Trailing                   uint // entries kept behind a snapshot
 
-	// Points starts the program so that it can be told to crash at a named place; one
-	// of an earlier version may not know how.
-	Points bool
+	// Failpoints starts the program so that it reads failpoints from its standard input; one of an
+	// earlier version may not know how.
+	Failpoints bool
 
 	Extra string   // appended to every rmd.yaml
 	Env   []string // of every process, beside this one's
@@ -50,7 +50,7 @@ func DefaultConfig() Config {
 	return Config{
 		Replicas: 3, Network: Auto, Disk: Auto, DiskMB: 512,
 		Heartbeat: 150 * time.Millisecond, Election: 150 * time.Millisecond, Lease: 100 * time.Millisecond,
-		SnapshotEvery: 1000, Trailing: 1_000_000, Points: true,
+		SnapshotEvery: 1000, Trailing: 1_000_000, Failpoints: true,
 	}
 }
 

@@ -31,7 +31,7 @@ func (s FailpointAction) Reached() string { return "point " + s.Point + " reache
 // openStdin lets the process read failpoints from its standard input.
 func (r *Replica) openStdin(cmd *exec.Cmd) (err error) {
 	r.stdin = nil
-	if r.cluster.cfg.Points {
+	if r.cluster.cfg.Failpoints {
 		r.stdin, err = cmd.StdinPipe()
 	}
 	return err

@@ -30,7 +30,7 @@ const (
 	Hostile   = "hostile-peer"
 	Upgrade   = "upgrade"
 	Clock     = "clock"
-	Points    = "point"
+	Failpoints    = "point"
 )
 
 // Answers of a Capability.
@@ -113,10 +113,10 @@ func Probe(cfg Config, old bool) (Offer, error) {
 	} else {
 		o.add(Clock, Yes, "the kernel's clock_gettime, changed in the memory of one process")
 	}
-	if cfg.Points {
-		o.add(Points, Yes, "rmd server --failpoints")
+	if cfg.Failpoints {
+		o.add(Failpoints, Yes, "rmd server --failpoints")
 	} else {
-		o.add(Points, No, "a program of an earlier version may not know how")
+		o.add(Failpoints, No, "a program of an earlier version may not know how")
 	}
 	return o, nil
 }

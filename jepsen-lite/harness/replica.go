@@ -70,7 +70,7 @@ func (r *Replica) Start() error {
 		r.began = info.Size()
 	}
 	argv := []string{r.binary, "server", "--config", r.Config}
-	if r.cluster.cfg.Points {
+	if r.cluster.cfg.Failpoints {
 		argv = append(argv, "--failpoints")
 	}
 	argv = r.cluster.network.Wrap(r.ID, argv)

@@ -72,24 +72,6 @@ func (l *Ledger) fact(a *app, c *container) Fact {
 		OnNode: c.onNode, Restored: c.restored, Made: c.made, Released: c.released, Completed: c.completed, Signalled: c.signalled}
 }
 
-// Containers are all that an application ever had, oldest attempt first.
-func (l *Ledger) Containers(name string) []Fact {
-	id, err := yarn.ParseApplicationID(name)
-	if err != nil {
-		return nil
-	}
-	i := l.findID(id)
-	if i < 0 {
-		return nil
-	}
-	a := &l.apps[i]
-	out := make([]Fact, 0, len(a.containers))
-	for k := range a.containers {
-		out = append(out, l.fact(a, &a.containers[k]))
-	}
-	return out
-}
-
 // App is what the log says of an application.
 type App struct {
 	ID                yarn.ApplicationID

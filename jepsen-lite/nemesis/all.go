@@ -4,7 +4,7 @@ import "slices"
 
 // All are the faults there are.
 func All() []Fault {
-	return slices.Concat(Processes(), Links(), Disks(), Files(), Membership(), Clocks(), Points(), Strangers(), Upgrades(), Others())
+	return slices.Concat(Processes(), Links(), Disks(), Files(), Membership(), Clocks(), Failpoints(), Strangers(), Upgrades(), Others())
 }
 
 // Find returns a fault by its name.

@@ -49,8 +49,8 @@ var (
 	}
 )
 
-// Places are the names of all places that faults lead to, sorted.
-func Places() []string {
+// FailpointNames are the names of all failpoints that faults lead to, sorted.
+func FailpointNames() []string {
 	var out []string
 	for _, s := range slices.Concat(writing, leading, electing, making, starting, changing, restarting) {
 		out = append(out, s.point)

@@ -23,7 +23,7 @@ type Options struct {
 	Replicas int
 	Keep     bool     // data directories, also when all is well
 	Commit   string   // of the build, for the report
-	Points   []string // named places of the program's code, for the report
+	Failpoints   []string // named places of the program's code, for the report
 	// Note is told what goes on, for people; may be nil.
 	Note func(format string, args ...any)
 }

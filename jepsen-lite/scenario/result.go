@@ -38,7 +38,7 @@ type Result struct {
 	// Reached are the named places of the program's code where a replica crashed or
 	// was held, and how often.
 	Reached map[string]int
-	Points  []string // all such places
+	Failpoints  []string // all such places
 	// Broken is why the run came to no end; the rest is what there is so far.
 	Broken  error
 	Verdict *check.Verdict
@@ -62,7 +62,7 @@ func (r *Result) OK() bool {
 // Missed are the named places at which nobody crashed or was held, in the order of the
 // program's own list.
 func (r *Result) Missed() []string {
-	return slices.DeleteFunc(slices.Clone(r.Points), func(name string) bool { return r.Reached[name] > 0 })
+	return slices.DeleteFunc(slices.Clone(r.Failpoints), func(name string) bool { return r.Reached[name] > 0 })
 }
 
 // Counts are how often each fault was done, by name, in the order of names.

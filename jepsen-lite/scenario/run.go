@@ -55,7 +55,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err := os.MkdirAll(opt.Out, 0o700); err != nil {
 		return nil, err
 	}
-	r := &run{opt: opt, excused: map[string]int{}, res: &Result{Scenario: opt.Scenario.Name, Seed: opt.Seed, Commit: opt.Commit, Began: time.Now(), Out: opt.Out, Points: opt.Points}}
+	r := &run{opt: opt, excused: map[string]int{}, res: &Result{Scenario: opt.Scenario.Name, Seed: opt.Seed, Commit: opt.Commit, Began: time.Now(), Out: opt.Out, Failpoints: opt.Failpoints}}
 	cfg := r.config()
 	offer, err := harness.Probe(cfg, opt.Old != "")
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *run) config() harness.Config {
 	cfg := harness.DefaultConfig()
 	cfg.Binary, cfg.Dir, cfg.Env, cfg.Note = r.opt.Binary, r.opt.Out, r.opt.Env, r.opt.Note
 	if s.Name == "upgrade" && r.opt.Old != "" {
-		cfg.Binary, cfg.Points = r.opt.Old, false // it begins with the old one
+		cfg.Binary, cfg.Failpoints = r.opt.Old, false // it begins with the old one
 	}
 	cfg.Replicas, cfg.Spare = r.opt.Replicas, s.Spare
 	cfg.Network, cfg.Disk = choice(r.opt.Network, s.Network), choice(r.opt.Disk, s.Disk)

@@ -55,7 +55,7 @@ func All() []Scenario {
 		{Name: "clocks", Text: "one replica's wall clock jumps, drifts and flickers, with kills between", Duration: 3 * time.Minute, Faults: slices.Concat(clocks, []string{"kill-leader", "transfer"}),
 			Scale: 0.5, Pause: time.Second, Require: []string{harness.Clock}},
 		{Name: "points", Text: "replicas crash and stand still at named places of their own code", Duration: 5 * time.Minute, Faults: points, Scale: 0.5, Pause: time.Second,
-			Spare: 1, Require: []string{harness.Points}, Trailing: 2048},
+			Spare: 1, Require: []string{harness.Failpoints}, Trailing: 2048},
 		{Name: "strangers", Text: "noise, half sentences, slow and endless ones, forged tokens, tokens used twice, members that were removed", Duration: 3 * time.Minute, Faults: strangers, Scale: 0.5, Pause: time.Second,
 			Spare: 1},
 		{Name: "membership", Text: "replicas join, vote, are removed and replaced under load", Duration: 5 * time.Minute, Faults: slices.Concat(members, []string{"kill", "pause", "isolate", "lost-disk"}),
@@ -67,7 +67,7 @@ func All() []Scenario {
 		{Name: "nightly", Text: "everything there is", Duration: 2 * time.Hour, Faults: everything, Scale: 0.5, Pause: time.Second, Spare: 1, Trailing: 2048, Finale: []string{"recover"}},
 		{Name: "release", Text: "everything there is, for a day, with a real cluster's timers; nothing may be skipped", Duration: 24 * time.Hour, Faults: everything, Scale: 2, Pause: 2 * time.Second, Spare: 1,
 			Trailing: 2048, Slow: true, Finale: []string{"recover"},
-			Require: []string{harness.Partition, harness.OneWay, harness.Delay, harness.Loss, harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk, harness.ReadOnly, harness.Members, harness.Clock, harness.Points, harness.Upgrade}},
+			Require: []string{harness.Partition, harness.OneWay, harness.Delay, harness.Loss, harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk, harness.ReadOnly, harness.Members, harness.Clock, harness.Failpoints, harness.Upgrade}},
 	}
 }
 

@@ -23,10 +23,10 @@ func TestSumUp(t *testing.T) {
 		return r.Out
 	}
 	now := time.Now()
-	one := write(Result{Scenario: "smoke", Seed: 1, Acked: 5, Apps: 2, Gaps: []time.Duration{20 * time.Millisecond, 40 * time.Millisecond}, Reached: map[string]int{"batch.closed": 2}, Points: []string{"batch.closed", "leadership.ended", "member.left"},
+	one := write(Result{Scenario: "smoke", Seed: 1, Acked: 5, Apps: 2, Gaps: []time.Duration{20 * time.Millisecond, 40 * time.Millisecond}, Reached: map[string]int{"batch.closed": 2}, Failpoints: []string{"batch.closed", "leadership.ended", "member.left"},
 		Moments: []nemesis.Moment{{Fault: "kill", Ended: now}, {Fault: "pause", Ended: now}},
 		Verdict: &check.Verdict{Findings: []check.Finding{{ID: "S1", Status: check.OK, Checked: 3, Unit: "digests"}}}})
-	two := write(Result{Scenario: "smoke", Seed: 2, Acked: 7, Apps: 1, Lost: []string{"a"}, Gaps: []time.Duration{90 * time.Millisecond}, Broken: errors.New("no leader"), Reached: map[string]int{"leadership.ended": 1}, Points: []string{"batch.closed", "leadership.ended", "member.left"},
+	two := write(Result{Scenario: "smoke", Seed: 2, Acked: 7, Apps: 1, Lost: []string{"a"}, Gaps: []time.Duration{90 * time.Millisecond}, Broken: errors.New("no leader"), Reached: map[string]int{"leadership.ended": 1}, Failpoints: []string{"batch.closed", "leadership.ended", "member.left"},
 		Moments: []nemesis.Moment{{Fault: "kill", Ended: now}},
 		Verdict: &check.Verdict{Findings: []check.Finding{{ID: "S1", Status: check.Failed, Checked: 4}}}})
 	s, err := SumUp([]string{one, two})

@@ -33,7 +33,7 @@ func (r *Result) Summary() report.Summary {
 		s.Count(c.Fault, int64(c.Times))
 	}
 	if len(r.Reached) > 0 {
-		s.PointsHit, s.Points, s.Missed = len(r.Reached), len(r.Points), r.Missed()
+		s.PointsHit, s.Points, s.Missed = len(r.Reached), len(r.Failpoints), r.Missed()
 	}
 	for _, name := range r.Skipped {
 		s.Skipped = append(s.Skipped, report.Skip{Kind: name, Why: r.Offer.Why(r.Kinds[name])})
