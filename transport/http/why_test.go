@@ -140,7 +140,7 @@ func TestPageOfAReservationThatIsGone(t *testing.T) {
 	b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 150_000}, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator})
 	w := b.ask("GET", "/ui/reservations/r1", "")
 	page := w.Body.String()
-	for _, says := range []string{"Reservation r1", "It is not held any more", "made: the container did not fit yet", "sim-01:8041", "cancelled: an operator cancelled it", "/ui/replay?at=17", "data-still"} {
+	for _, says := range []string{"Reservation r1", "This reservation has ended", "made: the container did not fit yet", "sim-01:8041", "cancelled: an operator cancelled it", "/ui/replay?at=17", "data-still"} {
 		if w.Code != 200 || !strings.Contains(page, says) {
 			t.Errorf("%d: the page does not say %q:\n%s", w.Code, says, page)
 		}

@@ -204,7 +204,7 @@ func (u *UI) runAgain(w http.ResponseWriter, r *http.Request) error {
 	u.rerun.Store(d)
 	at, err := strconv.ParseUint(r.PostFormValue("at"), 10, 63)
 	if err != nil {
-		return bad("the form does not say where the film stands", "open the page again")
+		return bad("the form does not say where the replay stands", "open the page again")
 	}
 	done(w, r, pausedAt(at)+"#rerun", "rerun")
 	return nil

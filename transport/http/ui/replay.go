@@ -11,24 +11,24 @@ import (
 )
 
 // The page Replay shows one place in the recorded log: what was decided up to
-// there, and the cluster as it was then. Where the film stands is in the address
+// there, and the cluster as it was then. Where the replay stands is in the address
 // alone: at=INDEX while it is paused; while it plays, from=INDEX, since=MILLIS of
 // the wall clock and speed=N. So it can be shared, and costs nothing when nobody
 // looks.
 
-// speeds are how many times as fast as it happened the film can be played.
+// speeds are how many times as fast as it happened the replay can run.
 var speeds = []int64{1, 10, 60, 300}
 
 const (
-	filmRows    = 20     // decisions that are listed
-	filmEntries = 4_000  // that one look may play through
-	filmLook    = 20_000 // entries that are looked through for the next decision
-	filmWaiting = 6
-	filmHeld    = 6
+	playbackRows    = 20     // decisions that are listed
+	playbackEntries = 4_000  // that one look may play through
+	playbackLook    = 20_000 // entries that are looked through for the next decision
+	playbackWaiting = 6
+	playbackHeld    = 6
 )
 
-// film is where the film stands.
-type film struct {
+// playback is where the replay stands.
+type playback struct {
 	First, Last uint64 // the log that is kept
 	At          uint64
 	Speed       int64 // 0: it is paused
@@ -38,7 +38,7 @@ type film struct {
 
 type replayData struct {
 	Index    uint64
-	Film     film
+	Playback playback
 	NoLog    *api.Error
 	Place    bar
 	AtMillis int64
@@ -46,16 +46,16 @@ type replayData struct {
 	// Addresses; empty where they lead nowhere.
 	Begin, Back, Step, Now, Pause, Here string
 	Speeds                              []choice // with the address as their value
-	Rows                                []filmRow
-	Then                                *pastData
-	NoThen                              *api.Error
+	Rows                                []playbackRow
+	Historical                          *pastData
+	NoHistorical                        *api.Error
 	Rerun                               *api.Rerun
 	Address                             string
 	Live                                bool // it moves on by itself: it plays, or shows the newest
 }
 
-// filmRow is a decision; New, that it was made at the place itself.
-type filmRow struct {
+// playbackRow is a decision; New, that it was made at the place itself.
+type playbackRow struct {
 	decisionRow
 	New bool
 }
@@ -74,42 +74,42 @@ type pastData struct {
 
 func replay(q *query) (any, error) {
 	d := replayData{Index: q.v.Index, Address: q.r.Host, Rerun: q.u.rerun.Load()}
-	f, err := q.film()
+	f, err := q.playback()
 	if err != nil {
 		if d.NoLog = q.u.cfg.Problems.Of(err, false); d.NoLog.Status == 400 {
 			return nil, err
 		}
 		return d, nil
 	}
-	d.Film = f
+	d.Playback = f
 	if f.Speed != 0 && f.Ended {
-		d.Film.Speed = 0
+		d.Playback.Speed = 0
 	}
-	q.filmControls(&d)
+	q.playbackControls(&d)
 	d.Live = d.Here != "" || !q.q.Has("at") && !q.q.Has("speed")
-	list, err := q.decisions(decisionFilter{}, f.At+1, filmRows)
+	list, err := q.decisions(decisionFilter{}, f.At+1, playbackRows)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range list.first(filmRows) {
-		d.Rows = append(d.Rows, filmRow{r, r.Index == f.At})
+	for _, r := range list.first(playbackRows) {
+		d.Rows = append(d.Rows, playbackRow{r, r.Index == f.At})
 	}
 	if len(d.Rows) > 0 {
 		d.AtMillis, d.Term = d.Rows[0].AtMillis, d.Rows[0].Term
 	}
-	then, err := q.u.historical(q.r.Context(), q.v, f.At)
+	historical, err := q.u.historical(q.r.Context(), q.v, f.At)
 	if err != nil {
-		d.NoThen = q.u.cfg.Problems.Of(err, false)
+		d.NoHistorical = q.u.cfg.Problems.Of(err, false)
 		return d, nil
 	}
-	d.Then = (&query{u: q.u, r: q.r, v: then, q: q.q, past: f.At < q.v.Index}).pastData()
-	d.AtMillis = then.State.Meta.NowMillis
+	d.Historical = (&query{u: q.u, r: q.r, v: historical, q: q.q, past: f.At < q.v.Index}).pastData()
+	d.AtMillis = historical.State.Meta.NowMillis
 	return d, nil
 }
 
-// film reads the address.
-func (q *query) film() (film, error) {
-	f := film{}
+// playback reads the address.
+func (q *query) playback() (playback, error) {
+	f := playback{}
 	var err error
 	if f.First, f.Last, err = q.u.kept(q.r.Context(), q.v); err != nil {
 		return f, err
@@ -126,17 +126,17 @@ func (q *query) film() (film, error) {
 		return f, err
 	}
 	if !slices.Contains(speeds, speed) {
-		return f, bad(fmt.Sprintf("the film is not played %d times as fast", speed), "choose one of the speeds")
+		return f, bad(fmt.Sprintf("the replay has no speed %d", speed), "choose one of the speeds")
 	}
 	from, _, err1 := q.whole("from")
 	since, _, err2 := q.whole("since")
 	if err1 != nil || err2 != nil {
-		return f, bad("the address does not say from where the film is played", "begin again at "+"/ui/replay")
+		return f, bad("the address does not say where the replay starts", "open /ui/replay")
 	}
 	f.Speed, f.At = speed, clamp(uint64(from))
 	millis := min(max(q.u.cfg.Now().UnixMilli()-since, 0), 3_600_000) * speed
 	var played int64
-	f.At, played, f.Ended, err = q.u.played(q.r.Context(), q.v, f.At, millis, filmEntries)
+	f.At, played, f.Ended, err = q.u.played(q.r.Context(), q.v, f.At, millis, playbackEntries)
 	f.since = min(since+played/speed, q.u.cfg.Now().UnixMilli())
 	return f, err
 }
@@ -155,15 +155,15 @@ func (q *query) whole(name string) (n int64, ok bool, err error) {
 
 func pausedAt(index uint64) string { return "/ui/replay?at=" + strconv.FormatUint(index, 10) }
 
-// playedFrom is where the film goes on that was at an index at a time.
+// playedFrom is where the replay continues that was at an index at a time.
 func playedFrom(index uint64, since, speed int64) string {
 	return "/ui/replay?" + url.Values{"from": {strconv.FormatUint(index, 10)}, "since": {strconv.FormatInt(since, 10)},
 		"speed": {strconv.FormatInt(speed, 10)}}.Encode()
 }
 
-// filmControls makes the addresses of the controls.
-func (q *query) filmControls(d *replayData) {
-	f := &d.Film
+// playbackControls makes the addresses of the controls.
+func (q *query) playbackControls(d *replayData) {
+	f := &d.Playback
 	pass := (&decisionFilter{}).pass
 	if f.At > f.First {
 		d.Begin = pausedAt(f.First)
@@ -173,7 +173,7 @@ func (q *query) filmControls(d *replayData) {
 	}
 	if f.At < f.Last {
 		d.Now = "/ui/replay"
-		if next, err := q.u.after(q.r.Context(), q.v, f.At, filmLook, pass); err == nil && next != 0 {
+		if next, err := q.u.after(q.r.Context(), q.v, f.At, playbackLook, pass); err == nil && next != 0 {
 			d.Step = pausedAt(next)
 		}
 		for _, s := range speeds {
@@ -192,7 +192,7 @@ func (q *query) filmControls(d *replayData) {
 func (q *query) pastData() *pastData {
 	st, totals := q.v.State, q.v.Totals()
 	d := &pastData{Totals: totals, Usages: usages(totals.Total, totals.Used, totals.Reserved, totals.Pending), Made: st.Meta.Made, Done: st.Meta.Fulfilled}
-	t := top{most: filmHeld}
+	t := top{most: playbackHeld}
 	st.Reservations.Each(func(slot uint32, r *state.Reservation) bool {
 		t.add(row{id: r.Number, slot: slot}, cursor{})
 		return true
@@ -202,6 +202,6 @@ func (q *query) pastData() *pastData {
 		d.Held = append(d.Held, q.reservationRow(r.slot))
 	}
 	d.More = t.all - len(rows)
-	d.Waiting, d.Others = q.longestWaits(filmWaiting)
+	d.Waiting, d.Others = q.longestWaits(playbackWaiting)
 	return d
 }

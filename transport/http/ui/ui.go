@@ -130,7 +130,7 @@ func (u *UI) nowhere(w http.ResponseWriter, r *http.Request) {
 		u.fail(w, r, e)
 		return
 	}
-	u.fail(w, r, &api.Error{Code: api.CodeNotFound, Message: "there is no page at " + r.URL.Path, Remedy: "choose one of those on the side", Status: http.StatusNotFound})
+	u.fail(w, r, &api.Error{Code: api.CodeNotFound, Message: "there is no page at " + r.URL.Path, Remedy: "choose one in the menu", Status: http.StatusNotFound})
 }
 
 // page is one kind of page. Its data is made by show from one view.
@@ -213,7 +213,7 @@ func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 	key := keyOf(r)
 	live := IsLive(r)
 	asked := r.URL.Query()
-	once := !live && (asked.Has("done") || asked.Has("verify")) || asked.Has("speed") // a film goes on by itself
+	once := !live && (asked.Has("done") || asked.Has("verify")) || asked.Has("speed") // a replay goes on by itself
 	return u.shared.get(key, want{now: u.cfg.Now, live: live, fresh: once, stand: stand,
 		good: func(have *rendered) bool {
 			return !have.lacks && have.serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.index >= v.Index || live)
@@ -311,19 +311,19 @@ var notes = map[string]string{
 	"kill":        "The application is being killed.",
 	"move":        "The application was moved.",
 	"priority":    "The priority was set.",
-	"cancel":      "The reservation was cancelled. The same ask may not reserve this node again before its free room changes.",
+	"cancel":      "The reservation was cancelled. The same request cannot reserve this node again until its free resources change.",
 	"drain":       "The node is being drained: it gets no new containers.",
 	"undrain":     "The node takes containers again.",
 	"resource":    "The node's total was set.",
-	"stop":        "The queue is being stopped: it takes no new applications, those in it go on.",
+	"stop":        "The queue is stopping: it rejects new applications; its running ones continue.",
 	"start":       "The queue takes applications again.",
 	"apply":       "The new configuration is in force on every replica.",
 	"rollback":    "The earlier configuration is in force again, as a new version.",
-	"transfer":    "Leadership was handed over.",
+	"transfer":    "Leadership was transferred.",
 	"snapshot":    "A snapshot was taken on this replica.",
 	"unchanged":   "Nothing was changed: the configuration is as it was.",
 	"initialized": "The cluster is initialized.",
-	"rerun":       "What was recorded has been played with and without reservations.",
+	"rerun":       "The recorded applications have been played with and without reservations.",
 }
 
 // failure is the data of the error page.

@@ -125,7 +125,7 @@ function listen() {
     if (t.assets !== document.body.dataset.assets) { location.reload(); return; }
     const moved = !shown || shown.index !== t.index || shown.leader !== t.leader || shown.term !== t.term || shown.role !== t.role;
     shown = t;
-    if (moved && !$("#main [data-still]")) renew(); // a film that is paused stays as it is
+    if (moved && !$("#main [data-still]")) renew(); // a paused replay stays as it is
   });
   stream.onerror = () => {
     silent++;
@@ -142,7 +142,7 @@ setInterval(() => {
   if (watched() && $("[data-paced]")) renew();
 }, 2000);
 
-// A film that plays goes on whether anything is decided now or not.
+// A running replay goes on whether or not anything is decided now.
 setInterval(() => {
   if (stream && !document.hidden && $("[data-here]")) renew();
 }, 700);

@@ -73,7 +73,7 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 		}
 	}
 	last := get("/ui/replay")
-	says(last, "Paused at index 16", "<b>1</b> to <b>16</b>", "<b>1</b> held, 1 made")
+	says(last, "Paused at index 16", "<b>1</b> to <b>16</b>", "<b>1</b> active, 1 made")
 	links := filmLinks(last)
 	if links["Step"] != "" || links["Newest"] != "" || links["Play ×1"] != "" {
 		t.Errorf("from the newest it goes on to %v", links)
@@ -81,9 +81,9 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 	back := get(links["Step back"]) // the clock alone moved in 16
 	says(back, "Paused at index 15", "ended: finished")
 	before := get("/ui/replay?at=12")
-	says(before, "Paused at index 12", "reservations: <b>1</b> held, 1 made, 0 fulfilled", "Held then", "…_0002")
+	says(before, "Paused at index 12", "reservations: <b>1</b> active, 1 made, 0 fulfilled", "Reserved at this index", "…_0002")
 	now := filmLinks(before)
-	says(get(now["Step back"]), "Paused at index 10", "reservations: <b>0</b> held, 0 made")
+	says(get(now["Step back"]), "Paused at index 10", "reservations: <b>0</b> active, 0 made")
 	first := get(now["Rewind"])
 	says(first, "Paused at index 1", "<b>0</b> of 0 nodes usable")
 	if strings.Contains(first, "ContainerAllocated") {
@@ -169,7 +169,7 @@ func TestReplayRunsAgain(t *testing.T) {
 		t.Fatalf("%d %s %s", w.Code, w.Header().Get("Location"), w.Body)
 	}
 	body := v.get("/ui/replay?at=12&done=rerun").Body.String()
-	for _, want := range []string{"has been played", "1m 01s", "2m 02s", "3 applications with 7 containers", "Play it again"} {
+	for _, want := range []string{"have been played", "1m 01s", "2m 02s", "3 applications with 7 containers", "Play it again"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("does not say %q", want)
 		}
