@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -17,7 +16,6 @@ import (
 	"rmd/transport/http/auth"
 	v1 "rmd/transport/http/v1"
 	"rmd/transport/http/v1/api"
-	"rmd/yarn"
 )
 
 // off turns plain REST off in http.listen.
@@ -98,20 +96,16 @@ func admitOpen(*http.Request, auth.Class) error { return nil }
 func (r *Replica) planner() v1.Planner {
 	return v1.Planner{
 		Private: func() *state.State { st, _, _ := r.machine.Planning(0); return st },
-		Explain: func(st *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
-			return documentOf[api.Explanation](r.reasons.explain(st, id))
-		},
+		Explain: r.reasons.explain,
 		ExplainSubmission: func(st *state.State, in *input.SubmitApplication) (*api.Explanation, error) {
 			p, err := planner.New(st, planner.Options{})
 			if err != nil {
 				return nil, err
 			}
-			return documentOf[api.Explanation](explain.Submission(p, in))
+			return explain.Submission(p, in)
 		},
-		WhatIf: func(st *state.State, props []input.Property, stop func() bool) (*api.WhatIf, error) {
-			return documentOf[api.WhatIf](whatIf(st, props, stop))
-		},
-		Why: r.whys.of,
+		WhatIf: whatIf,
+		Why:    r.whys.of,
 		Rerun: func(ctx context.Context, st *state.State) (*api.Rerun, error) {
 			return rerun.Compare(ctx, history{r}, st)
 		},
@@ -119,7 +113,7 @@ func (r *Replica) planner() v1.Planner {
 }
 
 // whatIf asks the planner what another queue configuration would change.
-func whatIf(st *state.State, props []input.Property, stop func() bool) (*explain.Comparison, error) {
+func whatIf(st *state.State, props []input.Property, stop func() bool) (*api.WhatIf, error) {
 	inForce, err := planner.New(st.Fork(), planner.Options{})
 	if err != nil {
 		return nil, err
@@ -130,18 +124,9 @@ func whatIf(st *state.State, props []input.Property, stop func() bool) (*explain
 	}
 	limits := explain.DefaultWhatIfLimits()
 	limits.Stop = stop
-	return explain.WhatIf(inForce, other, props, limits)
-}
-
-// documentOf is the planner's answer as REST's document, which has the same fields.
-func documentOf[D, P any](answer *P, err error) (*D, error) {
+	c, err := explain.WhatIf(inForce, other, props, limits)
 	if err != nil {
 		return nil, err
 	}
-	b, err := json.Marshal(answer)
-	if err != nil {
-		return nil, err
-	}
-	d := new(D)
-	return d, json.Unmarshal(b, d)
+	return &api.WhatIf{Comparison: *c}, nil
 }

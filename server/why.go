@@ -191,9 +191,7 @@ func (w *whys) follow(index uint64, data []byte, applied bool) error {
 		if err != nil {
 			return err
 		}
-		for _, k := range why {
-			told = append(told, api.Because(k))
-		}
+		told = why
 	}
 	if w.want[index] {
 		w.keep(index, told)

@@ -68,9 +68,9 @@ func fullyExplained(_ *state.State, id yarn.ApplicationID) (*api.Explanation, er
 		Text: "node sim-01:8041 is reserved for it (r1)", Diagnostic: "Node has been reserved", Asks: []api.ExplainedAsk{{Count: 1, Size: "65536MB 16vc 4gpu", Where: "any host"}},
 		Limits:   []api.ExplainedLimit{{Name: "maximum of root.train", Used: "0MB 0vc", Most: "9MB 9vc", Binds: true}},
 		Nodes:    []api.ExplainedNodes{{Reason: "NODE_TOO_SMALL_FREE", Verdict: "too little is free", Count: 3, Example: "sim-02:8041"}},
-		Reserved: []api.ExplainedHold{{ID: "r1", Node: "sim-01:8041", Needs: "65536MB", Free: "32768MB", AgeMillis: 60_000, WaitsFor: []string{"container_1780000000000_0001_01_000001"}}},
-		Ahead:    []string{appOne}, Behind: []string{appThree}, WhatIf: []api.ExplainedIf{{If: "it asked for 2 gpu", Now: true, Then: "it would be served"}},
-		MustEnd: &api.ExplainedEnd{Node: "sim-01:8041", Missing: "32768MB", Containers: []string{"container_1780000000000_0001_01_000001"}}}, nil
+		Reserved: []api.ExplainedReservation{{ID: "r1", Node: "sim-01:8041", Needs: "65536MB", Free: "32768MB", AgeMillis: 60_000, WaitsFor: []string{"container_1780000000000_0001_01_000001"}}},
+		Ahead:    []string{appOne}, Behind: []string{appThree}, WhatIf: []api.ExplainedAlternative{{If: "it asked for 2 gpu", Now: true, Then: "it would be served"}},
+		MustEnd: &api.ExplainedMustEnd{Node: "sim-01:8041", Missing: "32768MB", Containers: []string{"container_1780000000000_0001_01_000001"}}}, nil
 }
 
 func TestPagesSayWhatTheStateSays(t *testing.T) {

@@ -170,7 +170,7 @@ func recordedBench(t *testing.T) *bench {
 			if err != nil {
 				return nil, err
 			}
-			return documentOf[api.Explanation](explain.Application(p.Scheduler(), id))
+			return explain.Application(p.Scheduler(), id)
 		}
 	})
 	b.h = h

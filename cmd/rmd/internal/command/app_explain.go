@@ -95,12 +95,12 @@ func writeExplanation(w io.Writer, x api.Explanation, width int) error {
 	list(l, "asks", x.Asks, askText)
 	list(l, "limits", x.Limits, limitText)
 	list(l, "nodes", x.Nodes, nodesText)
-	explainHolds(l, x)
+	explainReservations(l, x)
 	if x.Waiting && x.Of > 0 {
 		l.line("ahead", "%s", neighbours(x.Ahead, x.Position-1))
 		l.line("behind", "%s", neighbours(x.Behind, x.Of-x.Position))
 	}
-	list(l, "what if", x.WhatIf, ifText)
+	list(l, "what if", x.WhatIf, alternativeText)
 	_, err := io.WriteString(w, l.b.String())
 	return err
 }
@@ -128,8 +128,8 @@ func nodesText(n api.ExplainedNodes) string {
 	return s
 }
 
-// explainHolds prints the reservations held, and the least that must end.
-func explainHolds(l *labelled, x api.Explanation) {
+// explainReservations prints the reservations held, and the least that must end.
+func explainReservations(l *labelled, x api.Explanation) {
 	for i, r := range x.Reserved {
 		l.line([]string{"reserved", ""}[min(i, 1)], "%s on %s since %s: needs %s, free %s", r.ID, r.Node, output.Millis(r.AgeMillis), r.Needs, r.Free)
 		if len(r.WaitsFor) > 0 {
@@ -141,7 +141,7 @@ func explainHolds(l *labelled, x api.Explanation) {
 	}
 }
 
-func ifText(f api.ExplainedIf) string {
+func alternativeText(f api.ExplainedAlternative) string {
 	s := f.If + ": "
 	switch {
 	case f.Then != "":

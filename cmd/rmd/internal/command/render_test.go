@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"rmd/scheduler/explain"
 	"rmd/transport/http/v1/api"
 )
 
@@ -19,10 +20,10 @@ func TestExplanationIsWhole(t *testing.T) {
 		Asks:     []api.ExplainedAsk{{Priority: 1, AllocationID: 7, Count: 3, Size: "327680MB 88vc", Where: "any host", AM: true}},
 		Limits:   []api.ExplainedLimit{{Name: "maximum of root.train", Used: "1MB", Most: "2MB", Binds: true}, {Name: "limit of user ann", Used: "0MB", Most: "2MB"}},
 		Nodes:    []api.ExplainedNodes{{Reason: "NODE_TOO_SMALL_FREE", Verdict: "too little is free", Count: 3, Example: "sim-01:45454"}},
-		Reserved: []api.ExplainedHold{{ID: "r41", Node: "sim-03:45454", Needs: "8gpu", Free: "3gpu", AgeMillis: 60_000, WaitsFor: []string{"container_a", "container_b"}}},
+		Reserved: []api.ExplainedReservation{{ID: "r41", Node: "sim-03:45454", Needs: "8gpu", Free: "3gpu", AgeMillis: 60_000, WaitsFor: []string{"container_a", "container_b"}}},
 		Ahead:    []string{"application_a"}, Behind: []string{"application_b", "application_c"},
-		WhatIf:  []api.ExplainedIf{{If: "with no reservations", Then: "not sooner", Reason: "QUEUE_MAX_CAPACITY"}, {If: "asking for 4 GPUs", Now: true}},
-		MustEnd: &api.ExplainedEnd{Node: "sim-02:45454", Missing: "5gpu", Containers: []string{"container_d"}},
+		WhatIf:  []api.ExplainedAlternative{{If: "with no reservations", Then: "not sooner", Reason: "QUEUE_MAX_CAPACITY"}, {If: "asking for 4 GPUs", Now: true}},
+		MustEnd: &api.ExplainedMustEnd{Node: "sim-02:45454", Missing: "5gpu", Containers: []string{"container_d"}},
 	}
 	var b bytes.Buffer
 	if err := writeExplanation(&b, x, 0); err != nil {
@@ -62,10 +63,10 @@ func TestExplanationIsWhole(t *testing.T) {
 }
 
 func TestWhatIf(t *testing.T) {
-	doc := api.WhatIf{Version: 3, Complete: false, Turns: 50, Changes: []api.Change{{Key: "k"}}, Warnings: []string{"a warning"},
-		Queues: []api.WhatIfQueue{{Path: "root.train", Before: api.WhatIfShare{Guaranteed: "30MB", Used: "10MB"}, After: api.WhatIfShare{Guaranteed: "40MB", Used: "10MB"}, Over: true}},
-		Starts: []api.WhatIfApp{{ID: anApp, User: "ann", Queue: "root.train", Before: api.WhatIfHolding{Reason: "QUEUE_MAX_CAPACITY"}, After: api.WhatIfHolding{Containers: 2, Used: "8MB"}}},
-		Totals: api.WhatIfTotals{Starts: 120}}
+	doc := api.WhatIf{Changes: []api.Change{{Key: "k"}}, Comparison: explain.Comparison{Version: 3, Complete: false, Turns: 50, Warnings: []string{"a warning"},
+		Queues: []api.WhatIfQueue{{Path: "root.train", Before: api.WhatIfQueueShare{Guaranteed: "30MB", Used: "10MB"}, After: api.WhatIfQueueShare{Guaranteed: "40MB", Used: "10MB"}, Over: true}},
+		Starts: []api.WhatIfApp{{ID: anApp, User: "ann", Queue: "root.train", Before: api.WhatIfAppShare{Reason: "QUEUE_MAX_CAPACITY"}, After: api.WhatIfAppShare{Containers: 2, Used: "8MB"}}},
+		Totals: api.WhatIfTotals{Starts: 120}}}
 	var sent api.PutConf
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || r.URL.Path != "/v1/whatif" {

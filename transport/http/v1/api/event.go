@@ -22,13 +22,6 @@ type Event struct {
 	Because     *Because       `json:"because,omitempty"`
 }
 
-// Because is why something was decided, from the state just before it: a stable
-// code, and the numbers it rests on.
-type Because struct {
-	Reason string `json:"reason"`
-	Text   string `json:"text"`
-}
-
 // Log is a stretch of the replicated log.
 type Log struct {
 	First   uint64     `json:"first"` // the oldest index there is
