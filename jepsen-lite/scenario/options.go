@@ -11,19 +11,19 @@ import (
 
 // Options are how a scenario is run.
 type Options struct {
-	Scenario Scenario
-	Binary   string   // the program
-	Old      string   // an earlier version of it; empty: none
-	Env      []string // of every process, beside this one's
-	Seed     uint64
-	Duration time.Duration // of the faults; 0: the scenario's
-	Out      string        // where history, logs and report go
-	Network  string        // auto, loopback or namespaces; empty: the scenario's
-	Disk     string        // auto, directory or loop; empty: the scenario's
-	Replicas int
-	Keep     bool     // data directories, also when all is well
-	Commit   string   // of the build, for the report
-	Failpoints   []string // named places of the program's code, for the report
+	Scenario   Scenario
+	Binary     string   // the program
+	Old        string   // an earlier version of it; empty: none
+	Env        []string // of every process, beside this one's
+	Seed       uint64
+	Duration   time.Duration // of the faults; 0: the scenario's
+	Out        string        // where history, logs and report go
+	Network    string        // auto, loopback or namespaces; empty: the scenario's
+	Disk       string        // auto, directory or loop; empty: the scenario's
+	Replicas   int
+	Keep       bool     // data directories, also when all is well
+	Commit     string   // of the build, for the report
+	Failpoints []string // named places of the program's code, for the report
 	// Note is told what goes on, for people; may be nil.
 	Note func(format string, args ...any)
 }

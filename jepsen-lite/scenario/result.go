@@ -37,8 +37,8 @@ type Result struct {
 	Violations []Violation
 	// Reached are the named places of the program's code where a replica crashed or
 	// was held, and how often.
-	Reached map[string]int
-	Failpoints  []string // all such places
+	Reached    map[string]int
+	Failpoints []string // all such places
 	// Broken is why the run came to no end; the rest is what there is so far.
 	Broken  error
 	Verdict *check.Verdict

@@ -47,7 +47,7 @@ func TestSumUp(t *testing.T) {
 	}
 	var text strings.Builder
 	if err := s.WriteText(&text); err != nil || !strings.Contains(text.String(), "2, 1 passed") || !strings.Contains(text.String(), "FAIL smoke seed 2") || !strings.Contains(text.String(), "no leader") ||
-		!strings.Contains(text.String(), "member.left   0") {
+		!strings.Contains(text.String(), "member.left       0") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 	if _, err := SumUp([]string{t.TempDir()}); !errors.Is(err, os.ErrNotExist) {
