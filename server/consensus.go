@@ -36,7 +36,7 @@ func (c consensus) Term() uint64 { return c.r.cluster.Term() }
 func (c consensus) Ready() (ok bool, why string) {
 	if c.r.cluster.IsLeader() {
 		if _, ok := c.r.seq.Leading(); !ok {
-			return false, "this replica leads and is not in office yet"
+			return false, "this replica leads and does not plan yet"
 		}
 		return true, ""
 	}

@@ -27,7 +27,7 @@ func (r *Replica) follow(changes <-chan cluster.Leadership) {
 			r.metrics.ObserveFailover(time.Duration(f.Millis * float64(time.Millisecond)))
 		}
 		r.ready.follow(r.ctx, l)
-		r.office(l)
+		r.lead(l)
 		if r.hadoop != nil {
 			r.hadoop.follow(l)
 		}
@@ -38,8 +38,8 @@ func (r *Replica) follow(changes <-chan cluster.Leadership) {
 	}
 }
 
-// office opens or closes the sequencer, unless a restore keeps it closed.
-func (r *Replica) office(l cluster.Leadership) {
+// lead tells the sequencer who leads; during a restore, that this replica does not.
+func (r *Replica) lead(l cluster.Leadership) {
 	r.mu.Lock()
 	r.led = l
 	if r.paused {
@@ -47,24 +47,24 @@ func (r *Replica) office(l cluster.Leadership) {
 	}
 	r.mu.Unlock()
 	select {
-	case r.offices <- l:
+	case r.leaderships <- l:
 	case <-r.ctx.Done():
 	}
 }
 
-// pause closes the office until the func returned is called.
+// pause ends planning here until the func returned is called.
 func (r *Replica) pause() (resume func()) {
 	r.mu.Lock()
 	r.paused = true
 	led := r.led
 	r.mu.Unlock()
-	r.office(led)
+	r.lead(led)
 	return func() {
 		r.mu.Lock()
 		r.paused = false
 		led := r.led
 		r.mu.Unlock()
-		r.office(led)
+		r.lead(led)
 	}
 }
 

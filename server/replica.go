@@ -23,29 +23,29 @@ import (
 
 // Replica is one running replica.
 type Replica struct {
-	opt       Options
-	parts     Parts
-	log       hclog.Logger
-	certs     *config.Certificates // nil without tls
-	peer      Peer
-	files     descriptors.Plan
-	budget    *descriptors.Budget // of the connections of everybody but the other replicas
-	cluster   *cluster.Cluster
-	machine   *fsm.Machine
-	seq       *leader.Sequencer
-	forwarder *forward.Forwarder
-	rest      *httpserver.Server
-	http      []net.Listener // plain first
-	secure    net.Listener   // the one of http with TLS, when there is one
-	metrics   *metrics.Metrics
-	ready     *readiness
-	reasons   *reasons
-	past      *past
-	whys      *whys
-	hadoop    *hadoopFrontend // nil without Hadoop's files
-	tracker   *forward.Tracker
-	offices   chan cluster.Leadership
-	seeds     chan []capacity.Property // of an explicit init, ahead of Options.Queues
+	opt         Options
+	parts       Parts
+	log         hclog.Logger
+	certs       *config.Certificates // nil without tls
+	peer        Peer
+	files       descriptors.Plan
+	budget      *descriptors.Budget // of the connections of everybody but the other replicas
+	cluster     *cluster.Cluster
+	machine     *fsm.Machine
+	seq         *leader.Sequencer
+	forwarder   *forward.Forwarder
+	rest        *httpserver.Server
+	http        []net.Listener // plain first
+	secure      net.Listener   // the one of http with TLS, when there is one
+	metrics     *metrics.Metrics
+	ready       *readiness
+	reasons     *reasons
+	past        *past
+	whys        *whys
+	hadoop      *hadoopFrontend // nil without Hadoop's files
+	tracker     *forward.Tracker
+	leaderships chan cluster.Leadership
+	seeds       chan []capacity.Property // of an explicit init, ahead of Options.Queues
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -54,7 +54,7 @@ type Replica struct {
 
 	mu       sync.Mutex
 	failover *failoverClock
-	paused   bool // office is kept closed while a backup is restored
+	paused   bool // nothing is planned while a backup is restored
 	led      cluster.Leadership
 	abouts   aboutCache
 }
@@ -62,8 +62,8 @@ type Replica struct {
 // Open starts a replica. Everything it started is stopped again on an error.
 func Open(opt Options) (*Replica, error) {
 	r := &Replica{opt: opt, parts: opt.Parts.withDefaults(), log: opt.Logger, tracker: forward.NewTracker(),
-		metrics: metrics.New(opt.Version),
-		offices: make(chan cluster.Leadership, 16), seeds: make(chan []capacity.Property, 1), failover: &failoverClock{}}
+		metrics:     metrics.New(opt.Version),
+		leaderships: make(chan cluster.Leadership, 16), seeds: make(chan []capacity.Property, 1), failover: &failoverClock{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if err := r.open(); err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -80,7 +80,7 @@ func (r *Replica) open() error {
 	}
 	r.serveQuestions()
 	leadership := r.cluster.Leadership()
-	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.offices) }) // it ends with the context
+	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.leaderships) }) // it ends with the context
 	r.wg.Go(func() { r.follow(leadership) })
 	if r.hadoop != nil {
 		if err := r.hadoop.serve(); err != nil {

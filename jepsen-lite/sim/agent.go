@@ -19,14 +19,14 @@ type agent struct {
 	number uint32 // its own, once it has registered
 
 	mu      sync.Mutex
-	manager workload.NodeManager[*process]
+	manager workload.NodeManager[*container]
 	asleep  time.Time // says nothing until then
 }
 
-// process is a container on a node.
-type process struct {
-	am   *master
-	life *time.Timer
+// container is what runs in a container of a node: an AM, or a task until a timer ends it.
+type container struct {
+	am    *master
+	timer *time.Timer
 }
 
 // run registers and sends heartbeats.
@@ -120,7 +120,7 @@ func (n *agent) beat() bool {
 // launch starts an AM's container, once.
 func (n *agent) launch(o input.Launch) {
 	n.mu.Lock()
-	fresh := n.manager.Start(o.Container, &process{})
+	fresh := n.manager.Start(o.Container, &container{})
 	n.mu.Unlock()
 	if !fresh {
 		return
@@ -141,8 +141,8 @@ func (n *agent) launch(o input.Launch) {
 func (n *agent) start(id yarn.ContainerID, d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if p := new(process); n.manager.Start(id, p) {
-		p.life = time.AfterFunc(d, func() { n.exit(id, yarn.ExitSuccess) })
+	if p := new(container); n.manager.Start(id, p) {
+		p.timer = time.AfterFunc(d, func() { n.exit(id, yarn.ExitSuccess) })
 	}
 }
 
@@ -168,9 +168,9 @@ func (n *agent) finished(m *master) {
 }
 
 // stop ends what runs in a container.
-func (p *process) stop() {
-	if p.life != nil {
-		p.life.Stop()
+func (p *container) stop() {
+	if p.timer != nil {
+		p.timer.Stop()
 	}
 	if p.am != nil {
 		p.am.cancel()
@@ -190,8 +190,8 @@ func (n *agent) killAll() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, id := range n.manager.Running() {
-		if p, _ := n.manager.Process(id); p.life != nil {
-			p.life.Stop()
+		if p, _ := n.manager.Process(id); p.timer != nil {
+			p.timer.Stop()
 		}
 	}
 }

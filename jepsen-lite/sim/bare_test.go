@@ -102,7 +102,7 @@ func newBare(t *testing.T) *bare {
 	return b
 }
 
-// start begins a life on what the stores hold.
+// start begins a process on what the stores hold.
 func (b *bare) start(r *bareReplica) {
 	r.host, r.fsm = b.net.host(r.id, owner{}), &remembering{seen: map[string]bool{}}
 	r.host.Identify("0", "bare")
@@ -114,7 +114,7 @@ func (b *bare) start(r *bareReplica) {
 	}
 }
 
-// crash ends a life.
+// crash ends a process.
 func (b *bare) crash(r *bareReplica) {
 	b.net.crash(r.host)
 	if err := r.raft.Shutdown().Error(); err != nil {

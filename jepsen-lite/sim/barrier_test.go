@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestTrap697Barrier: an old leader comes back whose newest snapshot ends with the barrier of its office, which no state
+// TestTrap697Barrier: an old leader comes back whose newest snapshot ends with the barrier of its leadership, which no state
 // machine is told of, and whose log behind it was never committed. Its successor, whose own snapshot is older, must not
 // send that for ever: found by seeds that keep no entries behind a snapshot (L4).
 func TestTrap697Barrier(t *testing.T) {

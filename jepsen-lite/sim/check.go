@@ -34,7 +34,7 @@ type checker struct {
 	last    uint64           // highest index in entries
 	term    uint64
 	level   uint32            // feature level of the cluster as of last
-	applies map[string]uint64 // replica to the last index of its present life
+	applies map[string]uint64 // replica to the last index of its present process
 	reached map[string]place  // by ID.INCARNATION, over all its lives
 	leaders map[uint64]string
 	sums    map[uint64][32]byte // content of the state when a snapshot was begun at an index
@@ -195,7 +195,7 @@ func (c *checker) head() uint64 {
 	return c.last
 }
 
-// begins tells of a new life of a replica, and where its log ends and which term it
+// begins tells of a new process of a replica, and where its log ends and which term it
 // has stored: S3, over restarts too.
 func (c *checker) begins(id, server string, last, term uint64) {
 	c.mu.Lock()

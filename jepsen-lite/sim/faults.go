@@ -37,7 +37,7 @@ func (d *driver) crashAtPoint() {
 	all := point.All()
 	name, power, after := all[d.rng.Intn(len(all))], d.oneIn(2), d.rng.Intn(3)
 	d.note("whoever comes to %s crashes", name)
-	hit := func(l *life, n point.Name) {
+	hit := func(l *process, n point.Name) {
 		if n != name {
 			return
 		}

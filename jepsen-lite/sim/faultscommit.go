@@ -30,7 +30,7 @@ type late struct {
 
 func newLate() *late { return &late{begun: make(chan struct{}), enough: make(chan struct{})} }
 
-// logs is told what raft logs: hold keeps the disk of the replica that enters office from storing anything.
+// logs is told what raft logs: hold keeps the disk of the replica that begins to lead from storing anything.
 func (o *late) logs(id, message string, hold func(id string)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -156,7 +156,7 @@ func (d *driver) removeUnfit() {
 	d.note("%s is asked to remove %s while as many are down as can be", asked.id, victim.id)
 	who, _ := victim.now()
 	server := string(who.cluster.Identity().ServerID())
-	votes := func(l *life) bool {
+	votes := func(l *process) bool {
 		now, _ := l.disk.configurations()
 		return now.Servers == nil || isVoter(now, server)
 	}

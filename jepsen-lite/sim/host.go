@@ -19,13 +19,13 @@ import (
 
 // host is one process's end: a raft.Transport, a cluster.Peer and a forward.Peer.
 type host struct {
-	net   *network
-	id    string // also the address
-	owner owner
-	ch    chan raft.RPC
-	down  chan struct{}
-	life  context.Context
-	end   context.CancelFunc
+	net     *network
+	id      string // also the address
+	owner   owner
+	ch      chan raft.RPC
+	down    chan struct{}
+	running context.Context
+	end     context.CancelFunc
 
 	mu       sync.Mutex
 	server   string // ID.INCARNATION
@@ -66,7 +66,7 @@ func (n *network) host(id string, o owner) *host {
 	h := &host{net: n, id: id, owner: o, ch: make(chan raft.RPC, 64), down: make(chan struct{}),
 		handlers: map[byte]handler{}, watched: map[string]bool{}, notes: map[string]told{},
 		heard: make(chan struct{}), nudge: make(chan struct{}, 1)}
-	h.life, h.end = context.WithCancel(context.Background())
+	h.running, h.end = context.WithCancel(context.Background())
 	n.mu.Lock()
 	n.hosts[id] = h
 	n.mu.Unlock()
@@ -84,7 +84,7 @@ func (h *host) proof(id string) {
 		gone = nil
 	}
 	h.mu.Unlock()
-	if gone != nil && h.life.Err() == nil {
+	if gone != nil && h.running.Err() == nil {
 		gone(id)
 	}
 }
@@ -211,7 +211,7 @@ func (h *host) call(ctx context.Context, over <-chan struct{}, addr string, meth
 	}
 	conn := h.net.conn(h.id, addr)
 	c := &call{from: h, to: p, method: method, req: bytes.Clone(req), back: back}
-	c.ctx, c.cancel = context.WithCancel(p.life)
+	c.ctx, c.cancel = context.WithCancel(p.running)
 	go c.deliver()
 	end := time.NewTimer(4 * messageTimeout)
 	defer end.Stop()

@@ -48,7 +48,7 @@ func (d *driver) intruder() {
 }
 
 // provesAll says whether a replica demands a proof of everybody; below that level it takes older programs in.
-func provesAll(l *life) bool {
+func provesAll(l *process) bool {
 	st, _ := l.machine.Fork()
 	return st.Meta.Level >= 3
 }
@@ -77,7 +77,7 @@ func (d *driver) wasMember(name string) bool {
 }
 
 // attack tries everything at one replica.
-func (h *host) attack(w *world, l *life) {
+func (h *host) attack(w *world, l *process) {
 	to := l.r.id
 	_, clusterID := l.host.identity()
 	h.mu.Lock()
@@ -88,7 +88,7 @@ func (h *host) attack(w *world, l *life) {
 		if m.Number == 0 || l.host.handlerOf(m.Number) == nil {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(h.life, intruderWait)
+		ctx, cancel := context.WithTimeout(h.running, intruderWait)
 		b, err := h.Call(ctx, to, m.Number, intruderRequest(m.Number))
 		cancel()
 		if err == nil && !refuses(m, b) && l.alive() {
@@ -102,7 +102,7 @@ func (h *host) attack(w *world, l *life) {
 }
 
 // attackRaft sends Raft's requests.
-func (h *host) attackRaft(w *world, l *life, head raft.RPCHeader, term uint64) {
+func (h *host) attackRaft(w *world, l *process, head raft.RPCHeader, term uint64) {
 	to, id := raft.ServerAddress(l.r.id), l.cluster.Identity().ServerID()
 	last := l.cluster.LastIndex()
 	bad := &raft.Log{Index: last + 1, Term: term, Data: []byte("nonsense")}

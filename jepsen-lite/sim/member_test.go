@@ -149,7 +149,7 @@ func TestDismissedWhileReplaced(t *testing.T) {
 }
 
 // votes says whether a replica is a voter, as another sees it.
-func (s *story) votes(l *life, id string) bool {
+func (s *story) votes(l *process, id string) bool {
 	for _, m := range l.cluster.Members() {
 		if m.ID == id {
 			return m.Voter

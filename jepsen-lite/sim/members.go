@@ -71,7 +71,7 @@ func memberOf(all []cluster.Member, id string) (cluster.Member, bool) {
 }
 
 // beside is some running replica other than r, for a command.
-func (w *world) beside(r *replica) *life {
+func (w *world) beside(r *replica) *process {
 	for _, o := range w.members() {
 		if l, up := o.now(); o != r && up {
 			return l
@@ -157,7 +157,7 @@ func (w *world) healed() {
 }
 
 // join asks others to be let in.
-func (w *world) join(l *life, addrs []string) {
+func (w *world) join(l *process, addrs []string) {
 	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
 	defer cancel()
 	if err := w.joinWithToken(ctx, l, addrs); err != nil {
@@ -166,7 +166,7 @@ func (w *world) join(l *life, addrs []string) {
 }
 
 // joinWithToken has the leader make a token for a voter, and asks with it to be let in.
-func (w *world) joinWithToken(ctx context.Context, l *life, addrs []string) error {
+func (w *world) joinWithToken(ctx context.Context, l *process, addrs []string) error {
 	r := w.leading()
 	if r == nil {
 		return cluster.ErrNoLeader
@@ -256,7 +256,7 @@ func (w *world) dismiss(r *replica) {
 }
 
 // leads tells of a leadership: S2, and S14 by the votes that were given.
-func (w *world) leads(l *life, term uint64) {
+func (w *world) leads(l *process, term uint64) {
 	w.check.leads(term, l.r.id)
 	now, before := l.disk.configurations()
 	self := string(l.cluster.Identity().ServerID())

@@ -254,7 +254,7 @@ func (n *network) travel(from, to *host, size int) (arrives, twice bool) {
 	f := n.draw(from.id, to.id, size)
 	time.Sleep(f.takes)
 	to.wake()
-	return f.arrives && from.life.Err() == nil && to.life.Err() == nil, f.twice
+	return f.arrives && from.running.Err() == nil && to.running.Err() == nil, f.twice
 }
 
 // helloError is what the other side's hello says, as package peer has it.

@@ -210,8 +210,8 @@ func TestClock(t *testing.T) {
 // TestOwner: a mark goes to every goroutine that a marked one starts, and to no
 // other.
 func TestOwner(t *testing.T) {
-	l := &life{}
-	seen := make(chan *life, 1)
+	l := &process{}
+	seen := make(chan *process, 1)
 	go func() {
 		l.owner = mark(l, "x")
 		go func() { seen <- current() }()

@@ -15,13 +15,13 @@ import (
 type owner struct{ ctx context.Context }
 
 // owners maps a mark to its process.
-var owners sync.Map // unsafe.Pointer to *life
+var owners sync.Map // unsafe.Pointer to *process
 
 //go:linkname profLabel runtime/pprof.runtime_getProfLabel
 func profLabel() unsafe.Pointer
 
 // mark makes a process's mark and gives it to the calling goroutine.
-func mark(l *life, name string) owner {
+func mark(l *process, name string) owner {
 	o := owner{pprof.WithLabels(context.Background(), pprof.Labels("replica", name))}
 	o.own()
 	owners.Store(profLabel(), l)
@@ -48,7 +48,7 @@ func (o owner) forget() {
 
 // current is the process that the calling goroutine belongs to, nil for none: the
 // load, the faults and the checker are nobody's.
-func current() *life {
+func current() *process {
 	p := profLabel()
 	if p == nil {
 		return nil
@@ -57,7 +57,7 @@ func current() *life {
 	if !ok {
 		return nil
 	}
-	return l.(*life)
+	return l.(*process)
 }
 
 // commandMax is how long a command is waited for: longer than the product's own
@@ -65,10 +65,10 @@ func current() *life {
 const commandMax = 30 * time.Second
 
 // snapshot has a process take one, as its operator would.
-func (l *life) snapshot() error { return l.within(l.cluster.Snapshot) }
+func (l *process) snapshot() error { return l.within(l.cluster.Snapshot) }
 
 // within runs a command in a process, as its admin port would.
-func (l *life) within(f func() error) error {
+func (l *process) within(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		l.owner.own()

@@ -29,15 +29,15 @@ func (l *load) reader(c *caller) {
 // read that failed.
 func (c *caller) read(ctx context.Context) uint64 {
 	floor := c.w.check.shown()
-	return c.readAt(ctx, readLinear, floor, func(ctx context.Context, l *life) (uint64, error) { return l.cluster.ReadIndex(ctx) })
+	return c.readAt(ctx, readLinear, floor, func(ctx context.Context, l *process) (uint64, error) { return l.cluster.ReadIndex(ctx) })
 }
 
 // readStale reads what is here, not older than what the session has seen.
 func (c *caller) readStale(ctx context.Context, session uint64) uint64 {
-	return c.readAt(ctx, readStale, session, func(context.Context, *life) (uint64, error) { return session, nil })
+	return c.readAt(ctx, readStale, session, func(context.Context, *process) (uint64, error) { return session, nil })
 }
 
-func (c *caller) readAt(ctx context.Context, kind string, floor uint64, index func(context.Context, *life) (uint64, error)) uint64 {
+func (c *caller) readAt(ctx context.Context, kind string, floor uint64, index func(context.Context, *process) (uint64, error)) uint64 {
 	members := c.w.members()
 	r := members[c.at%len(members)]
 	l, up := r.now()

@@ -35,13 +35,13 @@ type replica struct {
 	out      bool // it has ended so
 	broken   bool // it refuses its disk: it is to come back as another
 	starting bool
-	life     *life
-	ended    chan struct{} // closed when a crashed life has been taken down
-	restarts uint64        // of raft in place, in lives before
+	process  *process
+	ended    chan struct{} // closed when a crashed process has been taken down
+	restarts uint64        // of raft in place, in processes before
 }
 
-// life is one running process: the product's replica on the world's disk, network and clock.
-type life struct {
+// process is one running process: the product's replica on the world's disk, network and clock.
+type process struct {
 	r      *replica
 	owner  owner
 	disk   *disk
@@ -58,11 +58,11 @@ type life struct {
 	forwarder *forward.Forwarder
 }
 
-// now is the present life, or the last one; up is false while the process is down.
-func (r *replica) now() (l *life, up bool) {
+// now is the present process, or the last one; up is false while the process is down.
+func (r *replica) now() (l *process, up bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.life, r.up
+	return r.process, r.up
 }
 
 // is reads what holds of a replica.
@@ -79,7 +79,7 @@ func (r *replica) set(f func(*replica)) {
 	f(r)
 }
 
-// restartsInPlace counts those of raft in all lives that have ended.
+// restartsInPlace counts those of raft in all processes that have ended.
 func (r *replica) restartsInPlace() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ const (
 // errDisk says that a replica does not start on its disk, rightly.
 var errDisk = errors.New("it refuses its disk")
 
-// start begins a life on what the disk holds. errDisk is what is expected of a
+// start begins a process on what the disk holds. errDisk is what is expected of a
 // damaged one.
 func (r *replica) start() error {
 	r.mu.Lock()
@@ -117,7 +117,7 @@ func (r *replica) start() error {
 	}
 	surely, maybe := d.damaged()
 	passing := d.is(func(f faults) bool { return f.full || f.misread > 0 }) // it will start when that is over
-	l := &life{r: r, disk: d, level: level}
+	l := &process{r: r, disk: d, level: level}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- l.open() }() // its goroutines carry its mark
@@ -146,7 +146,7 @@ func (r *replica) start() error {
 // with its network and disk.
 const endMax = 10 * time.Minute
 
-// over waits until a life has been taken down; false when it does not end.
+// over waits until a process has been taken down; false when it does not end.
 func over(ended <-chan struct{}) bool {
 	if ended == nil {
 		return true
@@ -162,7 +162,7 @@ func over(ended <-chan struct{}) bool {
 }
 
 // open starts the replica and lets it run.
-func (l *life) open() error {
+func (l *process) open() error {
 	r := l.r
 	l.owner = mark(l, r.id)
 	l.host = r.w.net.host(r.id, l.owner)
@@ -195,7 +195,7 @@ func (l *life) open() error {
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.life, r.up = l, true
+	r.process, r.up = l, true
 	return nil
 }
 
@@ -203,7 +203,7 @@ func (l *life) open() error {
 // for the goroutines of one instant.
 const failedGrace = time.Millisecond
 
-func (l *life) mustBeOver(why string) {
+func (l *process) mustBeOver(why string) {
 	if now, up := l.r.now(); up && now == l {
 		l.r.w.check.fail("%s goes on after %s", l.r.id, why)
 	}
@@ -211,10 +211,10 @@ func (l *life) mustBeOver(why string) {
 
 // fatal is the end of the process by its own will. Which ends are right depends on
 // what was done to it.
-func (l *life) fatal(code int, err error) {
+func (l *process) fatal(code int, err error) {
 	r := l.r
 	r.mu.Lock()
-	alive := r.up && r.life == l
+	alive := r.up && r.process == l
 	leaving := r.leaving
 	if alive && code == exitcode.Removed {
 		r.out = true
@@ -248,7 +248,7 @@ func (l *life) fatal(code int, err error) {
 }
 
 // options are the product's, on the world's parts. It opens no port.
-func (l *life) options() server.Options {
+func (l *process) options() server.Options {
 	w, who := l.r.w, l.disk.identity()
 	c := config.Default()
 	c.ID, c.Cluster, c.Data, c.HTTP.Listen = l.r.id, who.ClusterName, "", "none"
@@ -311,7 +311,7 @@ func (r *replica) end(power bool) {
 		r.mu.Unlock()
 		return
 	}
-	l, ended := r.life, make(chan struct{})
+	l, ended := r.process, make(chan struct{})
 	r.up, r.disk, r.ended = false, l.disk.after(power), ended
 	r.mu.Unlock()
 	l.cancel()
@@ -335,12 +335,12 @@ func (r *replica) end(power bool) {
 // observed is the machine as Raft sees it, with the checker looking on.
 type observed struct {
 	*fsm.Machine
-	l *life
+	l *process
 }
 
 // alive says that the process has not been ended: what a dead one still does, on a
 // disk that nobody will see, is nothing that has happened.
-func (l *life) alive() bool { return l.ctx.Err() == nil }
+func (l *process) alive() bool { return l.ctx.Err() == nil }
 
 // Apply implements raft.FSM.
 func (o *observed) Apply(l *raft.Log) any {

@@ -161,7 +161,7 @@ func (h *host) answered(p *host, q request, r raft.RPCResponse, out any, end <-c
 // voted tells of a vote that this host has granted, whether or not the answer arrives.
 func (h *host) voted(msg any, r raft.RPCResponse) {
 	q, ok := msg.(*raft.RequestVoteRequest)
-	if !ok || h.life.Err() != nil {
+	if !ok || h.running.Err() != nil {
 		return
 	}
 	a, ok := r.Response.(*raft.RequestVoteResponse)

@@ -10,18 +10,18 @@ import (
 	"rmd/yarn"
 )
 
-// watched is the planner of one office with the checker looking on: whom the leader
+// watched is the planner of one leadership with the checker looking on: whom the leader
 // gives up must have been silent in true time, whatever its machine's clock says. A
 // node that is given up loses what runs on it (S11).
 type watched struct {
 	leader.Planner
-	l        *life
-	nodes    map[uint32]time.Time // by slot: when this office heard of them last
+	l        *process
+	nodes    map[uint32]time.Time // by slot: when this leadership heard of them last
 	attempts map[yarn.AttemptID]time.Time
 }
 
 // early is how much sooner than its interval says somebody may be given up: the
-// office's clock is looked at once a second, and the office may be held back meanwhile
+// leader's clock is looked at once a second, and the leader may be held back meanwhile
 // (yield.go), so that what it hears then counts as heard before.
 const early = 3 * time.Second
 

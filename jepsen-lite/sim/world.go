@@ -53,10 +53,10 @@ type world struct {
 	check *checker
 	log   hclog.Logger
 	yield *yielder
-	trap  atomic.Pointer[func(id string, entry []byte)]  // called before each proposal
-	atLog atomic.Pointer[func(id, message string)]       // called where raft logs
-	armed atomic.Pointer[func(l *life, name point.Name)] // called at each point
-	ctx   context.Context                                // ends with the world
+	trap  atomic.Pointer[func(id string, entry []byte)]     // called before each proposal
+	atLog atomic.Pointer[func(id, message string)]          // called where raft logs
+	armed atomic.Pointer[func(l *process, name point.Name)] // called at each point
+	ctx   context.Context                                   // ends with the world
 	stop1 context.CancelFunc
 	ops   sync.WaitGroup // what operators are about
 
@@ -111,12 +111,12 @@ func (w *world) boot() {
 		}
 		conf.Servers = append(conf.Servers, raft.Server{ID: raft.ServerID(r.id + ".0"), Address: raft.ServerAddress(r.id)})
 	}
-	if err := w.rs[0].life.cluster.Bootstrap(conf); err != nil {
+	if err := w.rs[0].process.cluster.Bootstrap(conf); err != nil {
 		w.t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
 	defer cancel()
-	if err := w.rs[0].life.server.AwaitLeader(ctx); err != nil {
+	if err := w.rs[0].process.server.AwaitLeader(ctx); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -198,7 +198,7 @@ func (w *world) members() []*replica {
 	return slices.DeleteFunc(all, func(r *replica) bool { return r.is(func(r *replica) bool { return r.out }) })
 }
 
-// leading is the replica in office that is none of those left out, nil for none.
+// leading is the replica that plans and is none of those left out, nil for none.
 func (w *world) leading(not ...*replica) *replica {
 	for _, r := range w.members() {
 		if slices.Contains(not, r) {
@@ -213,7 +213,7 @@ func (w *world) leading(not ...*replica) *replica {
 	return nil
 }
 
-// await waits for a replica in office, nil when there is none in time.
+// await waits for a replica that plans, nil when there is none in time.
 func (w *world) await(within time.Duration, not ...*replica) *replica {
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if r := w.leading(not...); r != nil {

@@ -82,7 +82,7 @@ var listen = sync.OnceFunc(func() {
 })
 
 // at is told when a process comes to a point.
-func (w *world) at(l *life, n point.Name) {
+func (w *world) at(l *process, n point.Name) {
 	w.mu.Lock()
 	w.hits[n]++
 	w.mu.Unlock()
