@@ -36,9 +36,9 @@ func (v view) explainIfs(x *Explanation, app, ask uint32, all *survey) {
 func (x *Explanation) suppose(text string, r scheduler.Reason) {
 	k := Alternative{If: text, Now: r == scheduler.NoReason, Reason: r.String(), Then: "not sooner: " + r.Diagnostic()}
 	if k.Now {
-		k.Then = "a node would serve it at its next turn"
+		k.Then = "a node would serve it in its next pass"
 		if x.Position > 1 {
-			k.Then = fmt.Sprintf("a node would serve it, after %d applications of its queue", x.Position-1)
+			k.Then = fmt.Sprintf("a node would serve it after %d applications of its queue", x.Position-1)
 		}
 	}
 	x.WhatIf = append(x.WhatIf, k)

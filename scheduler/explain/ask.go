@@ -11,7 +11,7 @@ type without struct{ maximum, user, reservations, delay, blacklist bool }
 
 // judgement is what the planner's checks come to for one ask.
 type judgement struct {
-	reason scheduler.Reason // scheduler.NoReason: a node would serve it at its next turn
+	reason scheduler.Reason // scheduler.NoReason: a node would serve it in its next pass
 	never  bool             // it can never be served as asked
 }
 
@@ -39,21 +39,21 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	size := v.cfg.Kinds.Format(k.Size)
 	switch {
 	case j.reason == scheduler.NoNodes && v.st.Meta.UsableNodes > 0:
-		x.because(j.reason, "none of the hosts and racks it names has a running node, and it takes no other")
+		x.because(j.reason, "no node runs on the hosts and racks that it names, and it accepts no others")
 	case j.reason == scheduler.NoNodes:
 		x.because(j.reason, "no node is running")
 	case j.reason == scheduler.NodeTooSmall:
-		x.because(j.reason, "it asks %s; no node it may use is that large, so it can never fit", size)
+		x.because(j.reason, "it asks %s; every node that it may use is smaller, so it can never fit", size)
 	case j.reason == scheduler.QueueMaxCapacity || j.reason == scheduler.ParentMaxCapacity:
-		x.because(j.reason, "it asks %s, which would take a queue above its maximum", size)
+		x.because(j.reason, "it asks %s, which would exceed the maximum of a queue", size)
 	case j.reason == scheduler.UserLimit:
 		x.because(j.reason, "user %s is above its limit in %s", v.st.NameOf(a.User), x.Queue)
 	case len(x.Reserved) > 0:
 		x.because(scheduler.NodeTooSmallFree, "node %s is reserved for it (%s) until %s is free there", x.Reserved[0].Node, x.Reserved[0].ID, x.Reserved[0].Needs)
 	case j.reason == scheduler.NoReason && x.Position > 1:
-		x.because(scheduler.BehindFIFO, "a node has room; %d applications of its queue come first", x.Position-1)
+		x.because(scheduler.BehindFIFO, "a node has room, but %d applications are ahead in %s", x.Position-1, x.Queue)
 	case j.reason == scheduler.NoReason:
-		x.because(scheduler.BehindFIFO, "a node has room: it is served at that node's next turn, unless another queue is entitled to it")
+		x.because(scheduler.BehindFIFO, "a node has room: its next pass serves the ask, unless another queue comes first")
 	default:
 		x.because(j.reason, "it asks %s: %s", size, verdicts[j.reason])
 	}

@@ -211,7 +211,7 @@ func (v view) becauseReserved(e *event.ReservationMade) Decision {
 		return Decision{}
 	}
 	n, k := v.st.Nodes.Get(e.Node), v.st.Asks.Get(ask)
-	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks %s, %s had %s free of %s; it held %d reservations for %d containers of that ask",
+	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks %s, %s had %s free of %s; it had %d reservations for %d containers of this ask",
 		v.cfg.Kinds.Format(k.Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total), k.Reservations, k.Count)}
 }
 
@@ -241,7 +241,7 @@ func (v view) heldText(number uint64) (string, bool) {
 	}
 	r := v.st.Reservations.Get(slot)
 	n := v.st.Nodes.Get(r.Node)
-	return fmt.Sprintf("it needed %s, %s had %s free; held for %d s", v.cfg.Kinds.Format(r.Size), n.ID, v.cfg.Kinds.Format(yarn.ComponentMax(n.Unallocated(), yarn.Resource{})),
+	return fmt.Sprintf("it needed %s, %s had %s free; reserved for %d s", v.cfg.Kinds.Format(r.Size), n.ID, v.cfg.Kinds.Format(yarn.ComponentMax(n.Unallocated(), yarn.Resource{})),
 		max(v.st.Meta.NowMillis-r.MadeMillis, 0)/1000), true
 }
 
@@ -252,7 +252,7 @@ func (v view) becauseActivated(e *event.AttemptActivated) Decision {
 	}
 	a := v.st.Apps.Get(slot)
 	if a.Unmanaged {
-		return Decision{NoAM.String(), "it brings its own ApplicationMaster, which no limit counts"}
+		return Decision{NoAM.String(), "its AM is unmanaged, and no limit counts it"}
 	}
 	i, leaf := v.LeafOf(a), v.st.Queues.Get(a.Queue)
 	user := v.st.Users.Get(a.UserSlot)

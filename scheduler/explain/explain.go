@@ -41,7 +41,7 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 	v.explainReservations(x, a)
 	switch {
 	case a.AttemptState == state.AttemptParked:
-		x.because(scheduler.MaxParallelApps, "a limit on parallel applications holds it back")
+		x.because(scheduler.MaxParallelApps, "a limit on parallel applications blocks it")
 		v.ifNoParallelLimit(x, a)
 	case a.AttemptState == state.AttemptFinishing:
 		x.because(scheduler.NoAsks, "its AM has unregistered; it ends when the AM's container does")
@@ -146,7 +146,7 @@ func (x *Explanation) place(v view, list []uint32, slot uint32) {
 func (v view) explainNoAsk(x *Explanation, a *state.App) {
 	switch {
 	case a.AttemptState == state.AttemptRegistered:
-		x.because(scheduler.NoAsks, "it runs and asks for nothing more")
+		x.because(scheduler.NoAsks, "it runs and has no pending asks")
 		return
 	case a.Unmanaged:
 		x.because(scheduler.AMNotRegistered, "its unmanaged AM has not registered")
@@ -165,5 +165,5 @@ func (v view) explainNoAsk(x *Explanation, a *state.App) {
 		}
 		return
 	}
-	x.because(scheduler.AMNotLaunched, "its AM is being placed")
+	x.because(scheduler.AMNotLaunched, "its AM waits for a node")
 }

@@ -39,13 +39,13 @@ func decisionStories() []decisionStory {
 		{explain.FirstInLine.String(), event.KindContainerIncreased, []string{"it asks to grow from 1024MB", "by 2048MB", "n1:1 had 7168MB"}, growStory + "\nupdate app1 1:+3G\nhb n1 quiet"},
 		{explain.TooLittleFree.String(), event.KindResizeReserved, []string{"it asks to grow from 1024MB", "by 6144MB", "n1:1 had 5120MB", "of 8192MB"},
 			growStory + "\napp app2\nask app2 1x2G\nhb n1 quiet\nupdate app1 1:+7G\nhb n1 quiet"},
-		{explain.RoomFreed.String(), event.KindReservationFulfilled, []string{"it needed 4096MB", "n1:1 had 8192MB", "held for 0 s"}, reserveStory + "\ncomplete app0 1\nhb n1 quiet"},
+		{explain.RoomFreed.String(), event.KindReservationFulfilled, []string{"it needed 4096MB", "n1:1 had 8192MB", "reserved for 0 s"}, reserveStory + "\ncomplete app0 1\nhb n1 quiet"},
 		{yarn.CancelAttemptEnded.String(), event.KindReservationCancelled, []string{"it needed 4096MB", "n1:1 had 2048MB"}, reserveStory + "\nkill app1"},
 		{explain.WithinAMLimit.String(), event.KindAttemptActivated, []string{"its AM needs 1024MB", "the AMs of root.a used 1024MB", "those of u2 0MB"},
 			"conf queues=(a:50, b:50) a.user-limit-factor=10 a.maximum-am-resource-percent=0.5\nnode add n1 80G\napp app1 user=u1 am=1G\napp app2 user=u2 am=1G"},
 		{explain.FirstAM.String(), event.KindAttemptActivated, []string{"its AM needs 8192MB"},
 			"conf queues=(a:50, b:50) a.user-limit-factor=10 a.maximum-am-resource-percent=0.1\nnode add n1 16G\napp app1 user=u1 am=8G"},
-		{explain.NoAM.String(), event.KindAttemptActivated, []string{"brings its own"}, plain + "app app1 user=u1"},
+		{explain.NoAM.String(), event.KindAttemptActivated, []string{"its AM is unmanaged"}, plain + "app app1 user=u1"},
 		{scheduler.MaxParallelApps.String(), event.KindAttemptStarted, []string{"1 in root.a"}, "conf queues=(a:100) a.max-parallel-apps=1\nnode add n1 8G\napp app1 user=u1\napp app2 user=u2"},
 	}
 }

@@ -76,7 +76,7 @@ func TestDecisionsSayWhy(t *testing.T) {
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !strings.Contains(page, reserved); { // a costly page is renewed behind its viewers
 		page = b.ask("GET", "/ui/decisions", "").Body.String()
 	}
-	for _, says := range []string{reserved, "root.online used 0.0 % of its guarantee", "it brings its own ApplicationMaster"} {
+	for _, says := range []string{reserved, "root.online used 0.0 % of its guarantee", "its AM is unmanaged"} {
 		if !strings.Contains(page, says) {
 			t.Errorf("the page does not say %q:\n%s", says, page)
 		}

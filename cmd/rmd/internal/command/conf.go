@@ -80,7 +80,7 @@ func (p *program) confGet() verb {
 
 func by(author string) string {
 	if author == "" {
-		return "nobody named"
+		return "unknown"
 	}
 	return author
 }
