@@ -105,7 +105,7 @@ func (r *Replica) planner() v1.Planner {
 			return explain.Submission(p, in)
 		},
 		WhatIf: whatIf,
-		Why:    r.whys.of,
+		Why:    r.causes.of,
 		Rerun: func(ctx context.Context, st *state.State) (*api.Rerun, error) {
 			return rerun.Compare(ctx, history{r}, st)
 		},

@@ -40,8 +40,8 @@ type Replica struct {
 	metrics     *metrics.Metrics
 	ready       *readiness
 	reasons     *reasons
-	past        *past
-	whys        *whys
+	past        *historical
+	causes      *causeCache
 	hadoop      *hadoopFrontend // nil without Hadoop's files
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
@@ -172,7 +172,7 @@ func (r *Replica) Close() error {
 		if r.reasons != nil {
 			r.reasons.close()
 			r.past.close()
-			r.whys.close()
+			r.causes.close()
 		}
 		r.cancel()
 		if r.cluster != nil {

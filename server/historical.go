@@ -17,10 +17,10 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// past rebuilds the state as it was after an index: from the newest snapshot
+// historical rebuilds the state as it was after an index: from the newest snapshot
 // before it, or from nothing, with the log from there on. What was rebuilt last is
 // kept for a while, since the next question is mostly about what came next.
-type past struct {
+type historical struct {
 	r *Replica
 	// each hears of every entry of events that is applied, or was skipped; began,
 	// that what was rebuilt is gone. Both may be nil, and are called with the lock held.
@@ -37,18 +37,18 @@ type past struct {
 // Rebuilding from the beginning reads a whole snapshot. Where that takes long,
 // it has a fifth of the time at most, whoever asks.
 const (
-	pastCheap = 250 * time.Millisecond
-	pastShare = 4
+	historicalCheap = 250 * time.Millisecond
+	historicalShare = 4
 )
 
 const (
-	pastIdle    = time.Minute
-	pastAtOnce  = 256
-	pastEntries = 200_000 // that one answer may apply
+	historicalIdle    = time.Minute
+	historicalAtOnce  = 256
+	historicalEntries = 200_000 // that one answer may apply
 )
 
 // at is the state after an index, for reading.
-func (p *past) at(ctx context.Context, index uint64) (*state.State, error) {
+func (p *historical) at(ctx context.Context, index uint64) (*state.State, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.reach(ctx, index); err != nil {
@@ -59,11 +59,11 @@ func (p *past) at(ctx context.Context, index uint64) (*state.State, error) {
 }
 
 // reach brings it to an index. The lock is held.
-func (p *past) reach(ctx context.Context, index uint64) error {
+func (p *historical) reach(ctx context.Context, index uint64) error {
 	if p.idle == nil {
-		p.idle = time.AfterFunc(pastIdle, p.drop)
+		p.idle = time.AfterFunc(historicalIdle, p.drop)
 	} else {
-		p.idle.Reset(pastIdle)
+		p.idle.Reset(historicalIdle)
 	}
 	if began := time.Now(); p.machine == nil || p.index > index {
 		if began.Before(p.free) {
@@ -71,28 +71,28 @@ func (p *past) reach(ctx context.Context, index uint64) error {
 				Status: http.StatusServiceUnavailable, RetryAfterMillis: p.free.Sub(began).Milliseconds()}
 		}
 		defer func() {
-			if took := time.Since(began); took > pastCheap {
-				p.free = time.Now().Add(pastShare * took)
+			if took := time.Since(began); took > historicalCheap {
+				p.free = time.Now().Add(historicalShare * took)
 			}
 		}()
 		if err := p.begin(index); err != nil {
 			return err
 		}
 	}
-	for applied := 0; p.index < index && applied < pastEntries; applied += pastAtOnce {
+	for applied := 0; p.index < index && applied < historicalEntries; applied += historicalAtOnce {
 		if err := p.apply(ctx, index); err != nil {
 			p.machine = nil
 			return err
 		}
 	}
 	if p.index < index {
-		return fmt.Errorf("the state at index %d: more than %d entries lie between it and the snapshot before it", index, pastEntries)
+		return fmt.Errorf("the state at index %d: more than %d entries lie between it and the snapshot before it", index, historicalEntries)
 	}
 	return nil
 }
 
 // begin opens the newest snapshot that is not after an index. The lock is held.
-func (p *past) begin(index uint64) error {
+func (p *historical) begin(index uint64) error {
 	c := fsm.DefaultConfig()
 	c.Logger = hclog.NewNullLogger()
 	p.machine, p.index = fsm.New(c), 0
@@ -124,7 +124,7 @@ func (p *past) begin(index uint64) error {
 	return nil
 }
 
-func (p *past) restore(id string, index uint64) error {
+func (p *historical) restore(id string, index uint64) error {
 	_, r, err := p.r.cluster.OpenSnapshot(id)
 	if err == nil {
 		err = p.machine.Restore(r)
@@ -138,8 +138,8 @@ func (p *past) restore(id string, index uint64) error {
 }
 
 // apply applies the next entries, up to an index. The lock is held.
-func (p *past) apply(ctx context.Context, index uint64) error {
-	entries, first, last, err := p.r.cluster.Entries(p.index+1, int(min(index-p.index, pastAtOnce)))
+func (p *historical) apply(ctx context.Context, index uint64) error {
+	entries, first, last, err := p.r.cluster.Entries(p.index+1, int(min(index-p.index, historicalAtOnce)))
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (p *past) apply(ctx context.Context, index uint64) error {
 }
 
 // drop lets go of what was rebuilt.
-func (p *past) drop() {
+func (p *historical) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.machine = nil
@@ -189,7 +189,7 @@ func (p *past) drop() {
 	}
 }
 
-func (p *past) close() {
+func (p *historical) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.idle != nil {

@@ -13,12 +13,12 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// whys says why what is in the log was decided. A witness follows the log on a
+// causeCache knows why what is in the log was decided. A witness follows the log on a
 // state of its own, which is rebuilt as that of the page Replay is; it is let go
 // when nobody asks. One piece of work is done at a time, behind those who ask:
 // they wait as long as they like, and get what is there by then.
-type whys struct {
-	past past // the witness's own
+type causeCache struct {
+	past historical // the witness's own
 
 	mu    sync.Mutex
 	kept  map[uint64][]api.Because // by index of the entry
@@ -37,24 +37,24 @@ type whys struct {
 }
 
 const (
-	whysKept = 50_000 // events whose reasons are remembered
-	// whysShare bounds the work that is done for open pages: one part in so many of
+	causesKept = 50_000 // events whose reasons are remembered
+	// causesShare bounds the work that is done for open pages: one part in so many of
 	// the time. What is not used of it is saved up, so that who comes after a while
 	// finds out soon.
-	whysShare = 25
-	whysSaved = time.Second
-	whysLong  = 10 * time.Second      // that one piece of work may take
-	whysLeast = 50 * time.Millisecond // between two of them
-	// whysFar is how many entries the witness follows rather than begin anew: a
+	causesShare = 25
+	causesSaved = time.Second
+	causesLong  = 10 * time.Second      // that one piece of work may take
+	causesLeast = 50 * time.Millisecond // between two of them
+	// causesFar is how many entries the witness follows rather than begin anew: a
 	// state alone is brought forward faster.
-	whysFar = 2_000
-	// whysLarge is how many applications, nodes and containers make a state that is
+	causesFar = 2_000
+	// causesLarge is how many applications, nodes and containers make a state that is
 	// not rebuilt for an open page.
-	whysLarge = 20_000
+	causesLarge = 20_000
 )
 
-func newWhys(r *Replica) *whys {
-	w := &whys{kept: map[uint64][]api.Because{}}
+func newCauseCache(r *Replica) *causeCache {
+	w := &causeCache{kept: map[uint64][]api.Because{}}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
 	w.past.r, w.past.each, w.past.began = r, w.follow, func() { w.witness = nil }
 	return w
@@ -64,7 +64,7 @@ func newWhys(r *Replica) *whys {
 // the context ends. At once, work is begun even where its share of the time is
 // spent, and where a large state has to be rebuilt for it: an open page has that
 // only while somebody asks who waits for it.
-func (w *whys) of(ctx context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because {
+func (w *causeCache) of(ctx context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because {
 	out := map[uint64][]api.Because{}
 	for range 2 {
 		w.mu.Lock()
@@ -91,7 +91,7 @@ func (w *whys) of(ctx context.Context, indexes []uint64, atOnce bool) map[uint64
 }
 
 // take copies what is kept, and returns what is not. The lock is held.
-func (w *whys) take(indexes []uint64, out map[uint64][]api.Because) (missing []uint64) {
+func (w *causeCache) take(indexes []uint64, out map[uint64][]api.Because) (missing []uint64) {
 	for _, i := range indexes {
 		if have, ok := w.kept[i]; ok {
 			out[i] = have
@@ -105,7 +105,7 @@ func (w *whys) take(indexes []uint64, out map[uint64][]api.Because) (missing []u
 
 // work finds out about entries, in order. What it cannot, the next one who asks
 // will ask for again.
-func (w *whys) work(indexes []uint64, anew bool) {
+func (w *causeCache) work(indexes []uint64, anew bool) {
 	began := time.Now()
 	err := w.find(indexes, anew)
 	if err != nil && !errors.Is(err, errNotNow) && w.ctx.Err() == nil {
@@ -114,11 +114,11 @@ func (w *whys) work(indexes []uint64, anew bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	if saved := now.Add(-whysShare * whysSaved); w.free.Before(saved) {
+	if saved := now.Add(-causesShare * causesSaved); w.free.Before(saved) {
 		w.free = saved
 	}
-	w.free = w.free.Add(whysShare * now.Sub(began))
-	if least := now.Add(whysLeast); w.free.Before(least) {
+	w.free = w.free.Add(causesShare * now.Sub(began))
+	if least := now.Add(causesLeast); w.free.Before(least) {
 		w.free = least
 	}
 	close(w.done)
@@ -129,20 +129,20 @@ func (w *whys) work(indexes []uint64, anew bool) {
 var errNotNow = errors.New("not now")
 
 // large says whether rebuilding the state takes what pages should have.
-func (w *whys) large() bool {
+func (w *causeCache) large() bool {
 	st, _ := w.past.r.machine.Fork()
-	return st.Apps.Len()+st.Nodes.Len()+st.Containers.Len() > whysLarge
+	return st.Apps.Len()+st.Nodes.Len()+st.Containers.Len() > causesLarge
 }
 
 // find finds out about entries; anew, the state may be rebuilt for it.
-func (w *whys) find(indexes []uint64, anew bool) (err error) {
+func (w *causeCache) find(indexes []uint64, anew bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil { // the replica does not end for a question about the past
 			err = fmt.Errorf("follow the log: %v", r)
 			w.past.drop()
 		}
 	}()
-	ctx, cancel := context.WithTimeout(w.ctx, whysLong)
+	ctx, cancel := context.WithTimeout(w.ctx, causesLong)
 	defer cancel()
 	w.want = map[uint64]bool{}
 	for _, i := range indexes {
@@ -156,11 +156,11 @@ func (w *whys) find(indexes []uint64, anew bool) (err error) {
 }
 
 // begin brings the witness to the state just before an entry, or to an earlier one.
-func (w *whys) begin(ctx context.Context, index uint64, anew bool) error {
+func (w *causeCache) begin(ctx context.Context, index uint64, anew bool) error {
 	p := &w.past
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.witness != nil && p.machine != nil && p.index < index && index-p.index <= whysFar {
+	if w.witness != nil && p.machine != nil && p.index < index && index-p.index <= causesFar {
 		return nil
 	}
 	if !anew {
@@ -177,7 +177,7 @@ func (w *whys) begin(ctx context.Context, index uint64, anew bool) error {
 }
 
 // follow hears of every entry that the past applies.
-func (w *whys) follow(index uint64, data []byte, applied bool) error {
+func (w *causeCache) follow(index uint64, data []byte, applied bool) error {
 	if w.witness == nil {
 		return nil
 	}
@@ -199,10 +199,10 @@ func (w *whys) follow(index uint64, data []byte, applied bool) error {
 	return nil
 }
 
-func (w *whys) keep(index uint64, told []api.Because) {
+func (w *causeCache) keep(index uint64, told []api.Because) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.count > whysKept {
+	if w.count > causesKept {
 		clear(w.kept)
 		w.count = 0
 	}
@@ -211,7 +211,7 @@ func (w *whys) keep(index uint64, told []api.Because) {
 }
 
 // close ends the work in hand.
-func (w *whys) close() {
+func (w *causeCache) close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
