@@ -148,7 +148,7 @@ func (s *Sum) WriteText(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%d\n", name, s.Faults[name])
 	}
 	if len(s.Points) > 0 {
-		fmt.Fprintln(t, "\nPLACE\tREACHED")
+		fmt.Fprintln(t, "\nFAILPOINT\tREACHED")
 		for _, name := range slices.Sorted(maps.Keys(s.Points)) {
 			fmt.Fprintf(t, "%s\t%d\n", name, s.Points[name])
 		}
