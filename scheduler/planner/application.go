@@ -61,7 +61,7 @@ func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
 	if in.User == "" {
 		return 0, input.Faultf(input.InvalidRequest, "name the user it runs for", "the application has no user")
 	}
-	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.App(in.ID.Seq) != 0 || p.ids.holdsBack(in.ID.Seq)) {
+	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.App(in.ID.Seq) != 0 || p.ids.contains(in.ID.Seq)) {
 		return 0, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
 	}
 	if fault := p.roomForNames(in); fault != nil {
@@ -224,12 +224,12 @@ func (p *Planner) endApplication(slot uint32, to yarn.ApplicationState, final ya
 	a := p.st.Apps.Get(slot)
 	leaf := p.sched.LeafOf(a)
 	p.sched.Emit(&event.ApplicationEnded{App: a.ID.Seq, State: to, Final: final, Diagnostics: text})
-	p.settle(leaf)
+	p.applicationLeftQueue(leaf)
 }
 
-// settle is what follows when an application leaves a leaf: others activate,
+// applicationLeftQueue is what follows when an application leaves a leaf: others activate,
 // parked ones may run, a draining queue may have drained.
-func (p *Planner) settle(leaf int32) {
+func (p *Planner) applicationLeftQueue(leaf int32) {
 	p.sched.Activate(leaf)
 	p.sched.StartNonRunnable()
 	p.finishDraining(leaf)
@@ -262,7 +262,7 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 	}
 	from := p.sched.LeafOf(a)
 	p.sched.Emit(&event.ApplicationMoved{App: a.ID.Seq, Queue: p.Config().Queues[to].Path})
-	p.settle(from)
+	p.applicationLeftQueue(from)
 	p.sched.ActivateArrival(int32(to))
 	p.sched.AsksMore(slot)
 	return in.NewReply()

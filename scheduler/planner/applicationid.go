@@ -45,8 +45,8 @@ func (p *Planner) nextID() (seq uint32, reserved bool) {
 	return max(p.st.Meta.NextApp, 1), false
 }
 
-// holdsBack says that an id is reserved here and not handed out yet.
-func (b idBlock) holdsBack(seq uint32) bool { return b.next <= seq && seq < b.end }
+// contains says that an id is reserved here and not handed out yet.
+func (b idBlock) contains(seq uint32) bool { return b.next <= seq && seq < b.end }
 
 // newApplication hands out an id.
 func (p *Planner) newApplication(in *input.NewApplication) input.Reply {

@@ -37,7 +37,7 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 		p.resync(slot)
 	case a.AttemptState == state.AttemptActive:
 		p.sched.Emit(&event.AttemptRegistered{App: a.ID.Seq, Host: in.Host, RPCPort: in.RPCPort, TrackingURL: in.TrackingURL})
-		p.telling(slot).count(0)
+		p.window(slot).count(0)
 	}
 	for c := p.st.Apps.Get(slot).Containers; c != 0; c = p.st.Containers.Get(c).NextOfApp() {
 		if k := p.st.Containers.Get(c); k.Attempt != in.Attempt.Attempt && k.State.Live() {
@@ -71,18 +71,18 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	if a.AttemptState != state.AttemptRegistered {
 		return input.Refuse(in, input.Faultf(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
 	}
-	told := p.telling(slot)
-	turn, response := told.turn(in, a, p.now)
-	switch turn {
-	case turnAgain:
+	window := p.window(slot)
+	kind, response := window.classify(in, a, p.now)
+	switch kind {
+	case callRetry:
 		if in.Counted && in.Response == 0 { // the AM may have registered again since, with a later leader
 			p.sched.Confirm()
 		}
 		r := p.answer(slot, response)
 		r.UpdateErrors = p.update(slot, in, true)
 		return r
-	case turnWrong:
-		return input.Refuse(in, input.Faultf(input.WrongResponse, "resynchronize", "response %d of %s is not the last one, %d", in.Response, in.Attempt, max(told.last, a.Response)))
+	case callWrong:
+		return input.Refuse(in, input.Faultf(input.WrongResponse, "resynchronize", "response %d of %s is not the last one, %d", in.Response, in.Attempt, max(window.last, a.Response)))
 	}
 	if fault := p.checkAsks(slot, in); fault != nil {
 		return input.Refuse(in, fault)
@@ -94,19 +94,19 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	p.ask(slot, in.Asks)
 	p.sched.RunEagerPasses()
 	a = p.st.Apps.Get(slot)
-	if turn == turnAfter && p.unheard(slot, a.Response) {
-		told.of, told.body, told.idle = in.Response, bodyOf(in), false
+	if kind == callStale && p.unheard(slot, a.Response) {
+		window.of, window.body, window.idle = in.Response, payloadOf(in), false
 		r := p.answer(slot, a.Response)
 		r.UpdateErrors = errs
 		return r
 	}
 	changed := len(p.sched.Events()) > 0
-	if changed || a.Undelivered != 0 || told.mustWrite(in, a, response) {
+	if changed || a.Undelivered != 0 || window.mustWrite(in, a, response) {
 		p.sched.Emit(&event.AllocateAnswered{App: in.Attempt.App.Seq, Response: response})
 	}
 	r := p.answer(slot, response)
 	r.UpdateErrors = errs
-	told.give(in, turn, response, !changed && len(r.Granted)+len(r.Completed)+len(r.Resized) == 0)
+	window.give(in, kind, response, !changed && len(r.Granted)+len(r.Completed)+len(r.Resized) == 0)
 	return r
 }
 
@@ -132,7 +132,7 @@ func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 		}
 		if k.CompletedIn == n {
 			r.Completed = append(r.Completed, input.ContainerStatus{Container: p.st.ContainerID(k), State: yarn.ContainerCompleted,
-				ExitStatus: k.ExitStatus, Diagnostics: p.note(k)})
+				ExitStatus: k.ExitStatus, Diagnostics: p.diagnosticsOf(k)})
 		}
 	}
 	slices.Reverse(r.Granted)
@@ -140,7 +140,7 @@ func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 	return r
 }
 
-func (p *Planner) note(c *state.Container) string {
+func (p *Planner) diagnosticsOf(c *state.Container) string {
 	if c.Note == 0 {
 		return ""
 	}

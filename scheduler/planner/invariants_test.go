@@ -33,7 +33,7 @@ func (m *machine) check(before *state.State, in input.Input, events []event.Even
 		}
 	}
 	if hb, ok := in.(*input.NodeHeartbeat); ok {
-		if slot := before.Node(hb.ID); slot != 0 && late(before.Nodes.Get(slot), hb) {
+		if slot := before.Node(hb.ID); slot != 0 && stale(before.Nodes.Get(slot), hb) {
 			if len(events) > 0 {
 				m.fail("a late report led to %d events", len(events))
 			}

@@ -54,7 +54,7 @@ func (p *Planner) resync(slot uint32) {
 	}
 	last := p.st.Apps.Get(slot).Response
 	p.sched.Emit(&event.AttemptResynced{App: p.st.Apps.Get(slot).ID.Seq})
-	p.telling(slot).count(last)
+	p.window(slot).count(last)
 }
 
 // runsUnreported says whether a container is an AM that runs though its node's

@@ -100,25 +100,25 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 		reply.Resync = true
 		return reply
 	}
-	if late(p.st.Nodes.Get(slot), in) {
+	if stale(p.st.Nodes.Get(slot), in) {
 		reply.Late = true
 		return reply
 	}
 	reply.Resync = p.st.Nodes.Get(slot).Report == scheduler.TakenBack
-	p.hadOrders(slot, in)
-	p.hadSizes(slot, in.SizesTold)
-	p.hadRemovals(slot, in.RemovalsAcked)
+	p.ackCommands(slot, in)
+	p.ackSizes(slot, in.SizesTold)
+	p.ackRemovals(slot, in.RemovalsAcked)
 	if reply.Kill = p.statuses(slot, in.Statuses, in.Full && !in.Unhealthy); len(reply.Kill) > 0 {
 		p.sched.Confirm()
 	}
-	p.saidSizes(slot, in.Sizes)
+	p.confirmSizes(slot, in.Sizes)
 	p.health(slot, in.Unhealthy, in.Report)
 	p.heard(slot, in)
 	p.pass(slot)
 	if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
 		reply.Shutdown = true
 	}
-	p.orders(slot, reply)
+	p.commands(slot, reply)
 	return reply
 }
 
@@ -132,7 +132,7 @@ func (p *Planner) complete(ref event.ContainerRef, exit int32, text string) {
 // was the AM; empty: that it exited.
 func (p *Planner) completeFor(ref event.ContainerRef, exit int32, text, reason string) {
 	if p.completeAlone(ref, exit, text) {
-		p.masterEnded(ref, exit, text, reason)
+		p.amEnded(ref, exit, text, reason)
 	}
 }
 
@@ -149,8 +149,8 @@ func (p *Planner) completeAlone(ref event.ContainerRef, exit int32, text string)
 	return am && live
 }
 
-// masterEnded ends the attempt whose AM has ended, unless that is over.
-func (p *Planner) masterEnded(ref event.ContainerRef, exit int32, text, reason string) {
+// amEnded ends the attempt whose AM has ended, unless that is over.
+func (p *Planner) amEnded(ref event.ContainerRef, exit int32, text, reason string) {
 	app := p.st.App(ref.App)
 	a := p.st.Apps.Get(app)
 	switch {
@@ -197,7 +197,7 @@ func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
 	p.sched.ActivateAll()
 	slices.SortFunc(masters, func(x, y event.ContainerRef) int { return cmp.Compare(x.App, y.App) })
 	for _, ref := range masters { // what begins anew does so in the cluster that is left, as in YARN
-		p.masterEnded(ref, yarn.ExitAborted, text, "")
+		p.amEnded(ref, yarn.ExitAborted, text, "")
 	}
 }
 

@@ -90,9 +90,9 @@ func (p *Planner) missing(node uint32) {
 	}
 }
 
-// hadOrders drops the orders that a node is said to have had. What is not open
+// ackCommands drops the orders that a node is said to have had. What is not open
 // any more is passed over: reports may be repeated.
-func (p *Planner) hadOrders(node uint32, in *input.NodeHeartbeat) {
+func (p *Planner) ackCommands(node uint32, in *input.NodeHeartbeat) {
 	var told []yarn.ApplicationID
 	for _, id := range in.Told {
 		if slot := p.st.Presence(id, node); slot != 0 && p.st.Presences.Get(slot).Slot == 0 {
@@ -110,8 +110,8 @@ func (p *Planner) hadOrders(node uint32, in *input.NodeHeartbeat) {
 	}
 }
 
-// hadRemovals drops the completed containers that a node is said to have been told to forget.
-func (p *Planner) hadRemovals(node uint32, through uint64) {
+// ackRemovals drops the completed containers that a node is said to have been told to forget.
+func (p *Planner) ackRemovals(node uint32, through uint64) {
 	if first, list := p.st.Removals(node); through >= first && through-first < uint64(len(list)) {
 		p.sched.Emit(&event.RemovalsAcked{Node: node, Through: through})
 	}
@@ -121,9 +121,9 @@ func byID(a, b yarn.ApplicationID) int {
 	return cmp.Or(cmp.Compare(a.ClusterTimestamp, b.ClusterTimestamp), cmp.Compare(a.Seq, b.Seq))
 }
 
-// orders tells a node what to launch, kill, signal and clear away, from the
+// commands tells a node what to launch, kill, signal and clear away, from the
 // state: whatever it has not reported yet is told again.
-func (p *Planner) orders(slot uint32, reply *input.NodeHeartbeatReply) {
+func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
 	n := p.st.Nodes.Get(slot)
 	if n.TotalSet {
 		reply.Total = n.SetTotal

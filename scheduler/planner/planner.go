@@ -25,11 +25,11 @@ type Planner struct {
 	st    *state.State // the scheduler's
 	opt   Options
 
-	now   int64
-	told  []telling // by application slot: what AMs were answered
-	named []uint32  // container slot → the last full report that named it
-	round uint32    // of full reports
-	ids   idBlock   // of applications, to hand out
+	now     int64
+	windows []responseWindow // by application slot: what AMs were answered
+	named   []uint32         // container slot → the last full report that named it
+	round   uint32           // of full reports
+	ids     idBlock          // of applications, to hand out
 }
 
 // New makes a planner that takes st over. It fails when the queue configuration

@@ -141,8 +141,8 @@ func (p *Planner) askToGrow(app, slot uint32, size yarn.Resource) {
 	p.sched.NodeFreed(node) // in eager mode it is that node's turn
 }
 
-// saidSizes takes in how large containers that have grown are on their node.
-func (p *Planner) saidSizes(node uint32, said []input.ContainerSize) {
+// confirmSizes takes in how large containers that have grown are on their node.
+func (p *Planner) confirmSizes(node uint32, said []input.ContainerSize) {
 	for i := range said {
 		slot := p.find(node, said[i].Container)
 		if slot == 0 || said[i].Size.Negative() {
@@ -157,8 +157,8 @@ func (p *Planner) saidSizes(node uint32, said []input.ContainerSize) {
 	}
 }
 
-// hadSizes drops the orders of sizes that a node is said to have had.
-func (p *Planner) hadSizes(node uint32, told []input.SizeOrder) {
+// ackSizes drops the orders of sizes that a node is said to have had.
+func (p *Planner) ackSizes(node uint32, told []input.SizeOrder) {
 	for _, o := range told {
 		slot := p.find(node, o.Container)
 		if slot == 0 {

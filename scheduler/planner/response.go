@@ -37,8 +37,8 @@ const blockSize = 1024
 // again.
 const numberMax = math.MaxInt32 - 2*blockSize
 
-// telling is what this leadership knows of its answers to an attempt.
-type telling struct {
+// responseWindow is what this leadership knows of its answers to an attempt.
+type responseWindow struct {
 	app, attempt uint32
 	known        bool   // it has given a number, or has seen the AM register
 	last         int32  // number of the last answer
@@ -49,64 +49,64 @@ type telling struct {
 	body         uint64 // what that asked
 }
 
-// turn is what an AM's call is, by its number.
-type turn uint8
+// callKind is what an AM's call is, by its number.
+type callKind uint8
 
 const (
-	turnWrong turn = iota // of no use: the AM has gone on, or counts otherwise
-	turnAgain             // the call that was answered last: the same answer
-	turnAfter             // one after it, though the AM has not had its answer: a late copy was answered
-	turnNext              // the next call
+	callWrong callKind = iota // of no use: the AM has gone on, or counts otherwise
+	callRetry                 // the call that was answered last: the same answer
+	callStale                 // one after it, though the AM has not had its answer: a late copy was answered
+	callNext                  // the next call
 )
 
-// telling finds what is known of the current attempt of an application. It is
+// window finds what is known of the current attempt of an application. It is
 // good until that of another one is asked for.
-func (p *Planner) telling(slot uint32) *telling {
-	for int(slot) >= len(p.told) {
-		p.told = append(p.told, telling{})
+func (p *Planner) window(slot uint32) *responseWindow {
+	for int(slot) >= len(p.windows) {
+		p.windows = append(p.windows, responseWindow{})
 	}
-	t := &p.told[slot]
+	t := &p.windows[slot]
 	if a := p.st.Apps.Get(slot); t.app != a.ID.Seq || t.attempt != a.Attempt {
-		*t = telling{app: a.ID.Seq, attempt: a.Attempt}
+		*t = responseWindow{app: a.ID.Seq, attempt: a.Attempt}
 	}
 	return t
 }
 
-// turn judges a call; n is the number of its answer.
-func (t *telling) turn(in *input.Allocate, a *state.App, now int64) (_ turn, n int32) {
+// classify judges a call; n is the number of its answer.
+func (t *responseWindow) classify(in *input.Allocate, a *state.App, now int64) (_ callKind, n int32) {
 	r := in.Response
 	switch {
 	case r < 0 || r == math.MaxInt32 || t.top > numberMax:
-		return turnWrong, 0
+		return callWrong, 0
 	case !in.Counted:
 		t.known = false
 		switch {
 		case r == a.Response-1:
-			return turnAgain, a.Response
+			return callRetry, a.Response
 		case r < a.Response:
-			return turnWrong, 0
+			return callWrong, 0
 		}
-		return turnNext, r + 1
+		return callNext, r + 1
 	case !t.known:
 		return t.begin(in, a, now)
 	case r == t.last:
-		return turnNext, t.top + 1
-	case r == t.of && another(in, t.body) && t.idle:
-		return turnNext, t.top + 1
-	case r == t.of && another(in, t.body): // what it asks would be lost
-		return turnWrong, 0
+		return callNext, t.top + 1
+	case r == t.of && payloadChanged(in, t.body) && t.idle:
+		return callNext, t.top + 1
+	case r == t.of && payloadChanged(in, t.body): // what it asks would be lost
+		return callWrong, 0
 	case r == t.of:
-		return turnAgain, t.last
+		return callRetry, t.last
 	case r > t.of && r < t.first:
-		return turnAfter, t.after(r)
+		return callStale, t.after(r)
 	}
-	return turnWrong, 0
+	return callWrong, 0
 }
 
 // after is the number of the answer to a call of a leadership before. It tells a later leader which call that was,
 // unless this leadership has given higher ones; then it is not the next one either, or a call that names the highest
 // one would be taken for the one that was answered.
-func (t *telling) after(r int32) int32 {
+func (t *responseWindow) after(r int32) int32 {
 	if n := r + 1 + blockSize; n > t.top {
 		return n
 	}
@@ -119,43 +119,43 @@ func (t *telling) after(r int32) int32 {
 // and is newer than that, of a leadership before: a late copy led to that number, by
 // a leader that saw no other call of the AM. (What such a call asks could be here
 // already: its AM has to register again.)
-func (t *telling) begin(in *input.Allocate, a *state.App, now int64) (_ turn, n int32) {
+func (t *responseWindow) begin(in *input.Allocate, a *state.App, now int64) (_ callKind, n int32) {
 	switch r := in.Response; {
 	case a.Response == 0 && r == 0:
 		// Nothing was told since the AM registered. What was given before that is not
 		// known any more: an AM that calls every few milliseconds has not come so far.
-		return turnNext, blockSize + int32((now-a.AttemptMillis)>>2&(1<<30-1))
+		return callNext, blockSize + int32((now-a.AttemptMillis)>>2&(1<<30-1))
 	case r >= a.Response && a.Response > 0 && r < numberMax:
-		return turnNext, r + 1 + blockSize
+		return callNext, r + 1 + blockSize
 	case r == a.Response-1 || r == a.Response-2 || r == a.Response-1-blockSize || r == 0:
-		return turnAgain, a.Response
-	case r > a.Response-1-blockSize && r/blockSize < a.Response/blockSize && bodyOf(in) == 0:
-		return turnAgain, a.Response
+		return callRetry, a.Response
+	case r > a.Response-1-blockSize && r/blockSize < a.Response/blockSize && payloadOf(in) == 0:
+		return callRetry, a.Response
 	}
-	return turnWrong, 0
+	return callWrong, 0
 }
 
 // mustWrite says whether an answer is written though nothing is in it.
-func (t *telling) mustWrite(in *input.Allocate, a *state.App, n int32) bool {
+func (t *responseWindow) mustWrite(in *input.Allocate, a *state.App, n int32) bool {
 	return in.Counted && (!t.known || a.Response == 0 || n/blockSize != a.Response/blockSize)
 }
 
 // give notes the answer to a call that is not answered again; idle: there was
 // nothing in it, and the call has changed nothing.
-func (t *telling) give(in *input.Allocate, turn turn, n int32, idle bool) {
+func (t *responseWindow) give(in *input.Allocate, kind callKind, n int32, idle bool) {
 	switch {
 	case !in.Counted:
 		return
 	case !t.known:
 		t.known, t.first = true, n
-	case turn == turnNext && in.Response == t.last:
+	case kind == callNext && in.Response == t.last:
 		t.first = 0
 	}
-	t.last, t.of, t.top, t.idle, t.body = n, in.Response, n, idle, bodyOf(in)
+	t.last, t.of, t.top, t.idle, t.body = n, in.Response, n, idle, payloadOf(in)
 }
 
 // count begins the count of an attempt whose AM has registered.
-func (t *telling) count(response int32) {
+func (t *responseWindow) count(response int32) {
 	top := t.top
 	if !t.known && response > 0 {
 		top = response | (blockSize - 1) // what leaders before may have given
@@ -163,7 +163,7 @@ func (t *telling) count(response int32) {
 	if top > numberMax/2 {
 		top = 0
 	}
-	*t = telling{app: t.app, attempt: t.attempt, known: true, of: -1, top: top}
+	*t = responseWindow{app: t.app, attempt: t.attempt, known: true, of: -1, top: top}
 }
 
 // unheard says whether there was something in an answer, of which an AM that has
@@ -180,16 +180,16 @@ func (p *Planner) unheard(slot uint32, n int32) bool {
 	return false
 }
 
-// another says whether a call asks something else than the one of the same number
+// payloadChanged says whether a call asks something else than the one of the same number
 // that was answered: its AM has given that up, and asks for more.
-func another(in *input.Allocate, body uint64) bool {
-	b := bodyOf(in)
+func payloadChanged(in *input.Allocate, body uint64) bool {
+	b := payloadOf(in)
 	return b != 0 && b != body
 }
 
-// bodyOf tells what two calls of the same number ask from one another; 0 when it
+// payloadOf tells what two calls of the same number ask from one another; 0 when it
 // is nothing.
-func bodyOf(in *input.Allocate) uint64 {
+func payloadOf(in *input.Allocate) uint64 {
 	if len(in.Asks)+len(in.Releases)+len(in.BlacklistAdd)+len(in.BlacklistRemove)+len(in.Updates) == 0 {
 		return 0
 	}
@@ -239,7 +239,7 @@ func resource(r yarn.Resource, number func(uint64)) {
 func (p *Planner) Twin() (*Planner, error) {
 	q, err := New(p.st.Fork(), p.opt)
 	if err == nil {
-		q.told, q.ids = slices.Clone(p.told), p.ids
+		q.windows, q.ids = slices.Clone(p.windows), p.ids
 	}
 	return q, err
 }

@@ -218,7 +218,7 @@ func TestNumbersComeToAnEnd(t *testing.T) {
 		c := newCounting(t)
 		c.pull()
 		slot := c.p.st.AppByID(c.at.App)
-		c.p.telling(slot).top = numberMax - 1
+		c.p.window(slot).top = numberMax - 1
 		c.pull()
 		c.pull()
 		if elected {

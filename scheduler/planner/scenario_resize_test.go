@@ -83,7 +83,7 @@ func doHad(w *world, a args, out *strings.Builder) {
 	w.show(out, all)
 }
 
-// orders NODE: the sizes that a node is ordered to give to containers.
+// commands NODE: the sizes that a node is ordered to give to containers.
 func doOrders(w *world, a args, out *strings.Builder) {
 	r := w.plan(&input.NodeHeartbeat{ID: w.nodes[a.need(0)]}).(*input.NodeHeartbeatReply)
 	for _, o := range r.Resize {

@@ -9,38 +9,35 @@ import (
 	"rmd/yarn"
 )
 
-// A report may reach the planner long after it was made: a door repeats what it
-// could not bring to a leader, and a copy may lie in a connection until that is
-// whole again. Meanwhile the node has gone on, at another door or by another
-// call, and what the late copy says of its containers is wrong by now.
+// A report may reach the planner long after it was made. A frontend repeats what it could not bring to
+// a leader, and a copy may wait in a connection. Meanwhile the node has gone on, at another frontend or
+// by another call, and what the stale copy says of its containers is wrong.
 //
-// A door therefore gives every unbroken run of a node's heartbeats, and every
-// registration, a number of its own: a stay. A stay begins with a report that
-// names the one before it, as the door knows it from the committed state; the
-// planner takes that report only while that one is still the node's. Within a
-// stay the response numbers tell the order. What has led to no event needs no
-// mark: a copy of it that comes late leads to none either, as long as nothing
-// that was taken in lies between.
+// A frontend therefore numbers every unbroken run of a node's heartbeats, and every registration. Such a
+// session (field Stay) begins with a report that names the session before it (field Before), as the
+// committed state has it; the planner accepts that report only while that one is still the node's. Within
+// a session the response numbers tell the order. What led to no event needs no mark: a stale copy of it
+// leads to none either, as long as nothing that was accepted lies between.
 
-// late says whether the node has been heard since a report was made.
-func late(n *state.Node, in *input.NodeHeartbeat) bool {
+// stale says whether the node has been heard since a report was made.
+func stale(n *state.Node, in *input.NodeHeartbeat) bool {
 	switch in.Stay {
-	case 0: // the door sees to the order itself
+	case 0: // the frontend keeps the order itself
 		return false
 	case n.Stay:
-		return before(in.Response, n.Response)
+		return older(in.Response, n.Response)
 	}
 	return in.Before != n.Stay
 }
 
-// before says whether one response number is older than another; they count in
+// older says whether one response number is older than another; they count in
 // a circle, as YARN's do.
-func before(a, b int32) bool {
+func older(a, b int32) bool {
 	d := uint32(b-a) & math.MaxInt32
 	return d != 0 && d < 1<<30
 }
 
-// heard marks a report as taken in, when it begins a stay or has led to events.
+// heard marks a report as taken in, when it begins a session or has led to events.
 func (p *Planner) heard(slot uint32, in *input.NodeHeartbeat) {
 	if in.Stay == 0 {
 		return
