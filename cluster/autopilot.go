@@ -105,9 +105,7 @@ func (p *pilot) forget() {
 }
 
 // AutopilotConfig returns the settings in force.
-func (c *Cluster) AutopilotConfig() AutopilotConfig { return c.autopilotConfig() }
-
-func (c *Cluster) autopilotConfig() AutopilotConfig {
+func (c *Cluster) AutopilotConfig() AutopilotConfig {
 	if c.cfg.AutopilotNow != nil {
 		if conf, ok := c.cfg.AutopilotNow(); ok {
 			conf.Interval = c.cfg.Autopilot.Interval
@@ -148,7 +146,7 @@ func (c *Cluster) Health() Health {
 
 // AutopilotConfig is the library's view of the settings.
 func (p *pilot) AutopilotConfig() *autopilot.Config {
-	a := p.c.autopilotConfig()
+	a := p.c.AutopilotConfig()
 	return &autopilot.Config{CleanupDeadServers: a.CleanupDeadServers, LastContactThreshold: a.LastContactThreshold, MaxTrailingLogs: a.MaxTrailingLogs, MinQuorum: a.MinQuorum, ServerStabilizationTime: a.ServerStabilizationTime}
 }
 
@@ -165,7 +163,7 @@ func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
 	conf := p.c.configuration()
 	infos := p.c.askAll(conf)
 	self := p.c.Identity().ServerID()
-	dead := p.c.autopilotConfig().DeadServerLastContactThreshold
+	dead := p.c.AutopilotConfig().DeadServerLastContactThreshold
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()

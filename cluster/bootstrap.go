@@ -54,15 +54,11 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	if err := c.setCluster(clusterID, 0, identity.RoleVoter, nil, nil); err != nil {
 		return err
 	}
-	return c.bootstrap(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})
+	return c.Bootstrap(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})
 }
 
-// Bootstrap starts a cluster with a given membership: for simulations, which have no peers to agree
-// on one. Every replica of it, or any one of them, may call it.
-func (c *Cluster) Bootstrap(conf raft.Configuration) error { return c.bootstrap(conf) }
-
-// bootstrap writes the first membership.
-func (c *Cluster) bootstrap(conf raft.Configuration) error {
+// Bootstrap writes the first membership. Every replica of it, or any one of them, may call it.
+func (c *Cluster) Bootstrap(conf raft.Configuration) error {
 	in := c.current()
 	err := in.await(c.ctx, in.raft.BootstrapCluster(conf))
 	if errors.Is(err, raft.ErrCantBootstrap) {
@@ -218,7 +214,7 @@ func (c *Cluster) tryExpect() string {
 		}
 		conf.Servers = append(conf.Servers, raft.Server{ID: i.Identity.ServerID(), Address: raft.ServerAddress(i.Address)})
 	}
-	if err := c.bootstrap(conf); err != nil {
+	if err := c.Bootstrap(conf); err != nil {
 		return err.Error()
 	}
 	return ""

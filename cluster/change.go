@@ -166,7 +166,7 @@ func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 		switch {
 		case !ok:
 			sick = append(sick, id+" does not answer")
-		case lag > c.autopilotConfig().MaxTrailingLogs:
+		case lag > c.AutopilotConfig().MaxTrailingLogs:
 			sick = append(sick, fmt.Sprintf("%s is not in step (lag %s)", id, commas(lag)))
 		default:
 			healthy++

@@ -24,15 +24,16 @@ import (
 // Goroutines: raft's own; the watchers started by Open, which end with ctx and for which Close
 // waits; and one for each piece of work that must not run in a callback (goRun).
 type Cluster struct {
-	cfg       Config
-	log       hclog.Logger
+	cfg  Config
+	log  hclog.Logger
+	peer Peer
+
 	dir       *raftstore.Dir
 	guard     *raftstore.Guard
 	stores    *raftstore.Stores
-	transport *rafttransport.Transport
-	network   raft.Transport
+	network   raft.Transport           // the library's transport, or a simulation's
+	transport *rafttransport.Transport // the work-arounds round it: what raft uses
 	fsm       *machine
-	peer      Peer
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -42,29 +43,30 @@ type Cluster struct {
 	in       *instance // the running raft, replaced by a restart in place
 	stopping bool
 
-	restarting sync.Mutex // one restart in place at a time
+	restarting sync.Mutex               // one restart in place at a time
+	installs   installWatch             // raft697_install.go
+	divergent  atomic.Pointer[raft.Log] // where the log ends that the next restart in place drops
+	dropping   atomic.Bool              // that restart is under way
+	transfers  transferGate             // raft696_transfer.go
 
-	lead          leadershipHub
-	reads         readBatcher
-	commits       commitNotifier
-	notices       noticeBox
-	pilot         *pilot
-	transfers     transferGate
-	installs      installWatch
-	snapshots     chan struct{}            // held by the one request for a snapshot that is with raft
-	divergent     atomic.Pointer[raft.Log] // where the log ends that is to be dropped at the next restart in place
-	dropping      atomic.Bool              // that restart is under way
-	succession    *succession.Succession
-	introduced    introductions
-	refusalLogged atomic.Int64 // when a refusal of entries was last logged
-	conf          confState
-	counters      counters
+	lead       leadershipHub
+	succession *succession.Succession
+	reads      readBatcher
+	commits    commitNotifier // the leader's side of commit notices
+	notices    noticeBox      // the follower's side
+	snapshots  chan struct{}  // held by the one request for a snapshot that is with raft
+
+	conf       confState
+	introduced introductions
+	pilot      *pilot
+
+	counters       counters
+	refusalLogged  atomic.Int64 // when a refusal of entries was last logged
+	foreignCluster atomic.Bool  // it was logged that the others are of another cluster or epoch
 
 	diskFree    atomic.Uint64
-	full        atomic.Bool
-	handingOver atomic.Bool
-	// foreignCluster: it was logged that the others are of another cluster or epoch.
-	foreignCluster atomic.Bool
+	full        atomic.Bool // the free space is below the stop level
+	handingOver atomic.Bool // leadership, for want of space
 }
 
 // Open opens the data directory, checks everything in it and starts raft. A replica without state

@@ -5,7 +5,7 @@ import (
 )
 
 // hashicorp/raft #697, on the way of the requests (v1.8.0, raft.go: appendEntries,
-// installSnapshot). The other parts are in raftstore/logstore.go and in cluster/raft697_install.go.
+// installSnapshot). The other parts are in raftstore/raft697_monotonic.go and in cluster/raft697_install.go.
 //
 // Library: a follower whose log begins behind its newest snapshot has no entry to compare when a
 // leader probes at or before that snapshot, and takes this for a difference. The leader then sends
