@@ -103,14 +103,14 @@ func (s *Scheduler) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, 
 	})
 }
 
-// StartAttempt begins an application's next attempt: parked when a limit on parallel
-// applications is reached, else waiting for activation. The AM is asked for at
+// StartAttempt begins an application's next attempt: non-runnable when a limit on
+// parallel applications is reached, else waiting for activation. The AM is asked for at
 // once, so that it counts as demand.
 func (s *Scheduler) StartAttempt(app uint32) {
 	a := s.st.Apps.Get(app)
-	parked := !s.mayRun(a)
-	s.Emit(&event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt + 1, Parked: parked})
-	if !parked {
+	nonRunnable := !s.mayRun(a)
+	s.Emit(&event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt + 1, Parked: nonRunnable})
+	if !nonRunnable {
 		s.askForAM(app)
 	}
 }
@@ -144,7 +144,7 @@ func (s *Scheduler) ActivateArrival(leaf int32) {
 	}
 }
 
-// mayRun holds max-parallel-apps of the user, the leaf and every ancestor.
+// mayRun checks max-parallel-apps of the user, the leaf and every ancestor.
 func (s *Scheduler) mayRun(a *state.App) bool {
 	if most := s.cfg.MaxParallelAppsOf(s.st.NameOf(a.User)); most >= 0 && int64(s.RunnableOf(a.User)) >= most {
 		return false
@@ -164,22 +164,22 @@ func (s *Scheduler) RunnableOf(user state.NameID) int32 {
 	return 0
 }
 
-// StartNonRunnable retries parked applications, in start order, after one has left.
+// StartNonRunnable starts non-runnable applications that may run now, in start order, after one has left.
 func (s *Scheduler) StartNonRunnable() {
 	if !s.anyNonRunnable() {
 		return
 	}
-	var parked []uint32
+	var nonRunnable []uint32
 	s.st.Apps.Each(func(slot uint32, a *state.App) bool {
 		if a.AttemptState == state.AttemptParked {
-			parked = append(parked, slot)
+			nonRunnable = append(nonRunnable, slot)
 		}
 		return true
 	})
-	slices.SortFunc(parked, func(x, y uint32) int {
+	slices.SortFunc(nonRunnable, func(x, y uint32) int {
 		return int(int64(s.st.Apps.Get(x).ID.Seq) - int64(s.st.Apps.Get(y).ID.Seq))
 	})
-	for _, slot := range parked {
+	for _, slot := range nonRunnable {
 		if a := s.st.Apps.Get(slot); s.mayRun(a) {
 			s.Emit(&event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt})
 			s.askForAM(slot)

@@ -63,7 +63,7 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	case k.Count == 0:
 		return refuse(kindNextKey, NoAsks)
 	case k.Grows != 0 && !s.reachOf(k, node).usable():
-		// In YARN it would hold its leaf up at every node when the queue has too little
+		// In YARN it would stop its leaf at every node when the queue has too little
 		// room for it.
 		return refuse(kindNextKey, LocalityDelay)
 	case !s.cfg.ContinueLooking && !s.needsMore(a, k):

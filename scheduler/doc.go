@@ -4,7 +4,7 @@
 // It is pure: it reads no clock, starts no goroutine and does no I/O. It changes its state by the
 // events that it emits, which are the very events that go into the log. What it keeps besides (the
 // orders of queues and applications, sums for the limits, the index of free nodes) follows from that
-// state: a new leader makes it anew.
+// state: a new leader derives it again.
 //
 // A pass is one look at one node:
 //

@@ -112,7 +112,7 @@ func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
 	return true
 }
 
-// Headroom is what an application may still get, as its AM is told: never below
+// Headroom is what an application may still get, as its AM sees it: never below
 // zero, even when the cluster has shrunk under what it uses.
 func (s *Scheduler) Headroom(slot uint32) yarn.Resource {
 	s.refreshCapacities()

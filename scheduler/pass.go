@@ -74,7 +74,7 @@ func (s *Scheduler) passOnNode(node uint32) outcome {
 
 // hasRoom says whether anything at all may be placed on a node: a smallest
 // container fits, and no kind is over-committed, not even one that an ask does
-// not want: nothing is placed until a lowered total holds again.
+// not want: nothing is placed until the node is within its lowered total again.
 func (s *Scheduler) hasRoom(n *state.Node) bool {
 	free := n.Unallocated()
 	return s.cfg.Calculator.AvailableContainers(free, s.cfg.MinAlloc) > 0 && s.cfg.Calculator.FitsIn(yarn.Resource{}, free)

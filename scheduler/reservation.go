@@ -196,7 +196,7 @@ func (s *Scheduler) cancelWhere(app uint32, cause yarn.CancelCause, when func(r 
 	}
 }
 
-// CancelAll cancels the reservations of an application whose attempt ends, or whose AM asks anew.
+// CancelAll cancels the reservations of an application whose attempt ends, or whose AM registers again.
 func (s *Scheduler) CancelAll(app uint32, cause yarn.CancelCause) {
 	s.cancelWhere(app, cause, func(*state.Reservation) bool { return true })
 }

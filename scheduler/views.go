@@ -18,11 +18,11 @@ type queueView struct {
 
 	active       []uint32 // of a leaf: activated applications with outstanding asks, in serving order
 	pending      []uint32 // of a leaf: applications that wait for activation, in order
-	reserving    int32    // reservations held by its applications
+	reserving    int32    // reservations of its applications
 	unmanaged    int32    // pending applications that no AM limit holds back
 	dominantUsed yarn.Resource
 	activeWeight yarn.Fraction
-	changed      bool // the user limit must be computed anew
+	changed      bool // the user limit must be computed again
 	userLimit    yarn.Resource
 	refused      bool // nothing has changed since every application was refused for its user's limit
 }
@@ -30,7 +30,7 @@ type queueView struct {
 // touch notes that something has changed that a leaf's limits depend on.
 func (v *queueView) touch() { v.changed, v.refused = true, false }
 
-// appView is where the planner's lists hold an application, and by which key.
+// appView is where the lists have an application, and by which key.
 type appView struct {
 	leaf      int32
 	active    bool
@@ -52,7 +52,7 @@ type userView struct {
 	weight yarn.Fraction
 }
 
-// rebuild derives everything anew from the state.
+// rebuild derives everything from the state.
 func (s *Scheduler) rebuild() error {
 	v := s.st.Version()
 	if v == nil {

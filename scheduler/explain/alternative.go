@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// explainIfs adds what would be without the thing that holds the first ask back,
+// explainIfs adds what would be without what keeps the first ask from being served,
 // and what must end for it to fit.
 func (v view) explainIfs(x *Explanation, app, ask uint32, all *survey) {
 	try := func(text string, w without) { x.suppose(text, v.judge(app, ask, w, nil).reason) }
@@ -97,7 +97,7 @@ func (v view) ifNoAMLimit(x *Explanation, slot uint32, a *state.App) {
 	}
 }
 
-// ifNoParallelLimit supposes an application not held back: whether its AM would
+// ifNoParallelLimit supposes an application without limits on parallel ones: whether its AM would
 // be activated, and fit.
 func (v view) ifNoParallelLimit(x *Explanation, a *state.App) {
 	r := v.WhyNotActivated(a)
@@ -118,16 +118,16 @@ const endCandidates = 32
 
 // candidate is a node where an ask would fit if enough ended.
 type candidate struct {
-	node  uint32
-	share uint64 // of the ask that is free already
-	held  bool   // it is reserved for the application
+	node     uint32
+	share    uint64 // of the ask that is free already
+	reserved bool   // it is reserved for the application
 }
 
-// before says which of two is the better one: one that is held, then the one with
+// before says which of two is the better one: one that is reserved, then the one with
 // more free.
 func (c candidate) before(o candidate) bool {
-	if c.held != o.held {
-		return c.held
+	if c.reserved != o.reserved {
+		return c.reserved
 	}
 	return c.share > o.share
 }
@@ -161,7 +161,7 @@ func (v view) explainEnd(x *Explanation, k *state.Ask, from candidates) {
 		if end != nil && (x.MustEnd == nil || len(end.Containers) < len(x.MustEnd.Containers)) {
 			x.MustEnd = end
 		}
-		if x.MustEnd != nil && c.held {
+		if x.MustEnd != nil && c.reserved {
 			return
 		}
 	}

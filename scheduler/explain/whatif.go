@@ -12,7 +12,7 @@ import (
 
 // WhatIfLimits bound the planning of a what-if.
 type WhatIfLimits struct {
-	// Turns of nodes, for either configuration.
+	// Turns is how many passes on nodes either configuration gets.
 	Turns int
 	// Stop is asked now and then whether to end early; nil: never.
 	Stop func() bool
@@ -25,7 +25,7 @@ func DefaultWhatIfLimits() WhatIfLimits { return WhatIfLimits{Turns: 50_000} }
 const (
 	whatIfApps    = 100 // listed of a kind
 	whatIfReasons = 10  // of which so many with a reason
-	stopEvery     = 64  // turns
+	stopEvery     = 64  // passes
 )
 
 // Planner plans inputs on a state of its own, which a question may use up.
@@ -145,14 +145,14 @@ func (c *Comparison) compareApps(old, other view, began map[uint32]int32) {
 			continue
 		}
 		a := other.st.Apps.Get(slot)
-		told := *total <= whatIfReasons
+		why := *total <= whatIfReasons
 		*list = append(*list, ComparedApp{ID: a.ID.String(), User: other.st.NameOf(a.User), Queue: other.st.Queues.Get(a.Queue).Path,
-			Before: old.holder(slot, told), After: other.holder(slot, told)})
+			Before: old.shareOfApp(slot, why), After: other.shareOfApp(slot, why)})
 	}
 }
 
-// holder shows what an application holds, and with why what it waits for.
-func (v view) holder(slot uint32, why bool) AppShare {
+// shareOfApp shows what an application has and, with why, what it waits for.
+func (v view) shareOfApp(slot uint32, why bool) AppShare {
 	a := v.st.Apps.Get(slot)
 	h := AppShare{Containers: a.Live, Used: v.cfg.Kinds.Format(a.Used), Outstanding: a.Outstanding}
 	if why {

@@ -6,7 +6,7 @@ import (
 )
 
 // RegisterAttempt is an AM's registration. With Dated, Response is the last one
-// that the door knew to be given when the AM called: a copy that comes late, when
+// that the frontend knew to be given when the AM called: a copy that comes late, when
 // others have been given since, is told by it and does not make the AM begin anew.
 type RegisterAttempt struct {
 	Attempt     yarn.AttemptID

@@ -8,7 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// Check holds a request against the limits of its fields, before anything else is done
+// Check checks a request against the limits of its fields, before anything else is done
 // with it. What people read is shortened and times are brought into range, in place; for
 // the rest the fault says which field is refused.
 func Check(r Request) *Fault {

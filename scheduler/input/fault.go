@@ -7,7 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-// Code is the stable name of a refusal, the same on every door.
+// Code is the stable name of a refusal, the same on every frontend.
 type Code string
 
 // Refusals of the planner.

@@ -54,7 +54,7 @@ type RegisterNodeReply struct {
 	Total   yarn.Resource // in force: an administrator's, when one was set
 }
 
-// NodeHeartbeat is a node's turn: what changed on it since the last one, and a
+// NodeHeartbeat is a node's heartbeat: what changed on it since the last one, and a
 // scheduling pass.
 type NodeHeartbeat struct {
 	ID        yarn.NodeID
@@ -67,11 +67,11 @@ type NodeHeartbeat struct {
 	// Told and Signalled are the clean-ups and signals that the node has had.
 	Told      []yarn.ApplicationID
 	Signalled []yarn.ContainerID
-	// Stay names an unbroken run of the node's heartbeats at one door, by a number
+	// Stay names an unbroken run of the node's heartbeats at one frontend, by a number
 	// that no other run has; Response is the number of the last answer that the
 	// node has. A run that begins says which one it follows: Before. By them a
-	// heartbeat that arrives late, after the node has gone on at another door or by
-	// another call, is told from a new one. Stay 0: the door does not say, and its
+	// heartbeat that arrives late, after the node has gone on at another frontend or by
+	// another call, is told from a new one. Stay 0: the frontend does not say, and its
 	// heartbeats come in order.
 	Stay, Before uint64
 	Response     int32
@@ -80,12 +80,12 @@ type NodeHeartbeat struct {
 	Sizes     []ContainerSize
 	SizesTold []SizeOrder
 	// RemovalsAcked is the number of the last completed container that the node has been
-	// told to forget; 0: none since the door serves it. See state.Removals.
+	// told to forget; 0: none since the frontend serves it. See state.Removals.
 	RemovalsAcked uint64
 }
 
 // NodesHeard says that nodes, by their numbers, sent heartbeats that changed
-// nothing: they live, and it is their turn.
+// nothing: they live, and are to be served.
 type NodesHeard struct{ Nodes []uint32 }
 
 // Signal is a signal for a container.
@@ -146,7 +146,7 @@ type SetNodeResource struct {
 }
 
 // UnregisterNode is a node's clean shutdown. Stay is the one that it ends, by
-// which a call that comes late is told; 0: the door does not say.
+// which a call that comes late is told; 0: the frontend does not say.
 type UnregisterNode struct {
 	ID   yarn.NodeID
 	Stay uint64

@@ -119,7 +119,7 @@ func (p *Planner) leafNamed(name string) (int, *input.Fault) {
 	return i, nil
 }
 
-// roomInQueue holds the state of the queue and the maxima of applications.
+// roomInQueue checks the state of the queue and the maxima of applications.
 func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 	q := p.sched.Queue(int32(leaf))
 	for i := int32(leaf); i >= 0; i = int32(p.Config().Queues[i].Parent) {
@@ -135,7 +135,7 @@ func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 	}
 	apps := int64(0)
 	if u := p.st.User(p.st.Queue(q.Path), p.st.NameID(user)); u != 0 {
-		apps = int64(p.st.Users.Get(u).Active + p.st.Users.Get(u).Pending) // without those that are parked, as in YARN
+		apps = int64(p.st.Users.Get(u).Active + p.st.Users.Get(u).Pending) // without those that are non-runnable, as in YARN
 	}
 	if most := p.Config().MaxApplicationsPerUser(leaf, p.sched.Tree()); apps >= most { // a share of few may be none
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications or minimum-user-limit-percent",
@@ -228,7 +228,7 @@ func (p *Planner) endApplication(slot uint32, to yarn.ApplicationState, final ya
 }
 
 // applicationLeftQueue is what follows when an application leaves a leaf: others activate,
-// parked ones may run, a draining queue may have drained.
+// non-runnable ones may run, a draining queue may have drained.
 func (p *Planner) applicationLeftQueue(leaf int32) {
 	p.sched.Activate(leaf)
 	p.sched.StartNonRunnable()

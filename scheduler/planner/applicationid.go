@@ -66,7 +66,7 @@ func (p *Planner) newApplication(in *input.NewApplication) input.Reply {
 	return &input.NewApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: p.st.Meta.ClusterTimestamp, Seq: seq}, Maximum: p.Config().MaxAlloc}
 }
 
-// setLifetime bounds an application's time anew, within its queue's maximum.
+// setLifetime changes an application's lifetime, within its queue's maximum.
 func (p *Planner) setLifetime(in *input.SetLifetime) input.Reply {
 	slot := p.st.AppByID(in.ID)
 	if slot == 0 {
@@ -89,7 +89,7 @@ func (p *Planner) setLifetime(in *input.SetLifetime) input.Reply {
 	return in.NewReply()
 }
 
-// checkPlaces holds that every place is a host or rack, and named once.
+// checkPlaces checks that every place is a host or rack, and named once.
 func checkPlaces(places []yarn.Place) *input.Fault {
 	named := make(map[string]bool, len(places)) // looked up by key only
 	for _, p := range places {

@@ -58,7 +58,7 @@ func (p *Planner) granted(c *state.Container) input.Granted {
 
 // allocate is an AM's heartbeat. Response numbers make it exactly-once: a call
 // that repeats the last number gets the last answer. An idle answer is not
-// written; what that asks of the numbers is told in response.go.
+// written; response.go says what that asks of the numbers.
 func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	slot, fault := p.current(in.Attempt)
 	if fault != nil {

@@ -23,7 +23,7 @@ func (p *Planner) finishing(id yarn.AttemptID) uint32 {
 }
 
 // endsByItself says whether an AM that has unregistered is left to end its
-// container itself: a Hadoop NodeManager tells when it has. Other nodes are told
+// container itself: a Hadoop NodeManager reports when it has. Other nodes get a command
 // to end it.
 func (p *Planner) endsByItself(slot uint32) bool {
 	c := p.st.Master(p.st.Apps.Get(slot))
@@ -125,9 +125,9 @@ func (p *Planner) failAttempt(in *input.FailAttempt) input.Reply {
 
 // isLast says whether a failure of the current attempt ends the application.
 // With a validity interval only failures within it count. Attempts that are lost
-// over and over are not begun anew for ever, though none counts.
+// again and again are not retried for ever, though none counts.
 func (p *Planner) isLast(a *state.App, counts bool) bool {
-	if a.Unmanaged { // whoever runs its AM has to submit anew
+	if a.Unmanaged { // whoever runs its AM has to submit it again
 		return true
 	}
 	failures, attempts, most := a.Failures, a.Attempt, max(a.MaxAttempts, 1)

@@ -83,8 +83,8 @@ func (p *Planner) containersOn(node uint32) []uint32 {
 	return slots
 }
 
-// nodeHeartbeat is a node's turn: what it reports, its health, one scheduling
-// turn, then the orders for it.
+// nodeHeartbeat takes in what a node reports and its health, serves it, and answers
+// with the commands for it.
 func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	reply := &input.NodeHeartbeatReply{}
 	slot := p.st.Node(in.ID)
@@ -196,7 +196,7 @@ func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
 	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: report})
 	p.sched.ActivateAll()
 	slices.SortFunc(masters, func(x, y event.ContainerRef) int { return cmp.Compare(x.App, y.App) })
-	for _, ref := range masters { // what begins anew does so in the cluster that is left, as in YARN
+	for _, ref := range masters { // new attempts start in the cluster that is left, as in YARN
 		p.amEnded(ref, yarn.ExitAborted, text, "")
 	}
 }
@@ -287,7 +287,7 @@ func (p *Planner) drain(slot uint32, deadline int64, report string) {
 	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline, Report: report})
 }
 
-// recommission lets a node come back: it is told to register anew, with the
+// recommission lets a node come back: it must register again, with the
 // containers it still runs.
 func (p *Planner) recommission(slot uint32) {
 	to := yarn.NodeRunning

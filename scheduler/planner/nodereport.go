@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// What a node says in its heartbeats, and what it is told.
+// What a node reports in its heartbeats, and which commands it gets.
 
 // toldAtOnce bounds the applications that one answer names as to be cleared
 // away; the others follow.
@@ -110,7 +110,7 @@ func (p *Planner) ackCommands(node uint32, in *input.NodeHeartbeat) {
 	}
 }
 
-// ackRemovals drops the completed containers that a node is said to have been told to forget.
+// ackRemovals drops the completed containers that a node has been told to forget.
 func (p *Planner) ackRemovals(node uint32, through uint64) {
 	if first, list := p.st.Removals(node); through >= first && through-first < uint64(len(list)) {
 		p.sched.Emit(&event.RemovalsAcked{Node: node, Through: through})
@@ -122,7 +122,7 @@ func byID(a, b yarn.ApplicationID) int {
 }
 
 // commands tells a node what to launch, kill, signal and clear away, from the
-// state: whatever it has not reported yet is told again.
+// state: whatever it has not reported yet is sent again.
 func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
 	n := p.st.Nodes.Get(slot)
 	if n.TotalSet {
@@ -181,12 +181,11 @@ func (p *Planner) signalContainer(in *input.SignalContainer) input.Reply {
 	return in.NewReply()
 }
 
-// heardEvents bounds what the turns of one batch of heartbeats lead to. A node
-// whose turn is left out has the next one with its next heartbeat, or when
-// something is asked or freed.
+// heardEvents bounds the events of one batch of heartbeats. A node that is left
+// out is served with its next heartbeat, or when something is asked or freed.
 const heardEvents = 4000
 
-// nodesHeard is the turn of nodes that had nothing to say.
+// nodesHeard serves nodes whose heartbeats reported nothing.
 func (p *Planner) nodesHeard(in *input.NodesHeard) input.Reply {
 	for _, slot := range in.Nodes {
 		if len(p.sched.Events()) >= heardEvents {

@@ -130,7 +130,7 @@ func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
 // reconfigured is what follows a new configuration: AM limits and limits on
 // parallel applications may allow more than before; when more kinds of resource
 // count, a reservation may turn out to be larger than its node; and eager
-// cancellation ends what lazy cancellation had left to the nodes' turns.
+// cancellation ends what lazy cancellation had left to the nodes' heartbeats.
 func (p *Planner) reconfigured() {
 	var nodes []uint32
 	p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool { nodes = append(nodes, r.Node); return true })

@@ -138,7 +138,7 @@ func (p *Planner) askToGrow(app, slot uint32, size yarn.Resource) {
 	}
 	p.sched.Emit(&event.ContainerResizeAsked{Container: ref, Size: size})
 	p.sched.CancelUnwanted(app)
-	p.sched.NodeFreed(node) // in eager mode it is that node's turn
+	p.sched.NodeFreed(node) // in eager mode that node is served
 }
 
 // confirmSizes takes in how large containers that have grown are on their node.

@@ -43,7 +43,7 @@ type responseWindow struct {
 	known        bool   // it has given a number, or has seen the AM register
 	last         int32  // number of the last answer
 	of           int32  // what the call carried that it answers; -1: none
-	top          int32  // highest number given, also before the AM registered anew
+	top          int32  // highest number given, also before the AM registered again
 	first        int32  // first number of this leadership; 0: the AM has shown that it has it
 	idle         bool   // there was nothing in the last answer, and the call changed nothing
 	body         uint64 // what that asked
