@@ -12,6 +12,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/leader"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/planner"
 	"rmd/transport/forward"
 )
 
@@ -58,7 +59,7 @@ type Parts struct {
 	// them: what Raft applies, what the leader proposes, what it plans. Nil: nothing is wrapped.
 	FSM     func(*fsm.Machine) raft.FSM
 	Log     func(leader.Log) leader.Log
-	Planner func(leader.Planner) leader.Planner
+	Planner func(*planner.Planner) leader.Planner
 }
 
 // Peer is the wire to the other replicas: *peer.Server, or the network of a simulation.
@@ -90,7 +91,7 @@ func (p Parts) withDefaults() Parts {
 		p.Log = func(l leader.Log) leader.Log { return l }
 	}
 	if p.Planner == nil {
-		p.Planner = func(p leader.Planner) leader.Planner { return p }
+		p.Planner = func(p *planner.Planner) leader.Planner { return p }
 	}
 	return p
 }

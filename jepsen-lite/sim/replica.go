@@ -15,6 +15,7 @@ import (
 	"rmd/fsm"
 	"rmd/internal/exitcode"
 	"rmd/leader"
+	"rmd/scheduler/planner"
 	"rmd/server"
 	"rmd/transport/forward"
 	"rmd/yarn"
@@ -265,7 +266,7 @@ func (l *process) options() server.Options {
 		Now: l.r.wall, Entropy: w.entropy, Level: l.level, MaxInFlight: w.opt.inFlight,
 		FSM: func(m *fsm.Machine) raft.FSM { return &observed{Machine: m, l: l} },
 		Log: func(log leader.Log) leader.Log { return trapped{log, w, l.r.id} },
-		Planner: func(p leader.Planner) leader.Planner {
+		Planner: func(p *planner.Planner) leader.Planner {
 			return &watched{Planner: p, l: l, nodes: map[uint32]time.Time{}, attempts: map[yarn.AttemptID]time.Time{}}
 		},
 	}}

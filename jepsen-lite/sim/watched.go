@@ -5,8 +5,8 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/leader"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
 
@@ -14,7 +14,7 @@ import (
 // gives up must have been silent in true time, whatever its machine's clock says. A
 // node that is given up loses what runs on it (S11).
 type watched struct {
-	leader.Planner
+	*planner.Planner
 	l        *process
 	nodes    map[uint32]time.Time // by slot: when this leadership heard of them last
 	attempts map[yarn.AttemptID]time.Time
