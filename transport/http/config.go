@@ -49,7 +49,7 @@ type Config struct {
 	// that it does not know the error.
 	RefusalOf func(error) *api.Error
 
-	// Auth is how callers are told apart and bounded; Admit, Who, and Hosts are as
+	// Auth is how callers are identified and limited; Admit, Who, and Hosts are as
 	// auth.Parts has them.
 	Auth  auth.Config
 	Admit func(r *http.Request, class auth.Class) error

@@ -18,7 +18,7 @@ const (
 	Off = "off"
 )
 
-// Config is how callers are told apart and bounded.
+// Config is how callers are identified and limited.
 type Config struct {
 	Mode string
 	// Cluster is the name that role certificates carry; without it certificates

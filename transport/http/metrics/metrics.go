@@ -17,7 +17,7 @@ import (
 )
 
 // Metrics are the figures of one replica, in a registry of their own. What the
-// state holds is read from a fork when it is asked for; the rest is told to the
+// state holds is read from a fork when it is asked for; the rest is reported to the
 // methods here by whoever measures it. All methods may be called at any time
 // from any goroutine. No label carries an application, a user or a container.
 type Metrics struct {

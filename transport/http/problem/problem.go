@@ -17,7 +17,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// statuses maps every code to its HTTP status: the door's own, the planner's
+// statuses maps every code to its HTTP status: the server's own, the planner's
 // and the cluster's. A refusal that is not listed is 409: understood, and not
 // done in this state.
 var statuses = map[string]int{
@@ -204,7 +204,7 @@ func complete(e *api.Error) *api.Error {
 	return e
 }
 
-// ErrResync says that a watcher has missed batches and must start anew.
+// ErrResync says that a watcher has missed batches and must start again.
 var ErrResync = errors.New("watcher was too slow, batches are missing")
 
 // ErrNoLeader says that no leader is known, or was found in time.

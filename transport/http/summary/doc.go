@@ -5,7 +5,7 @@
 // A summary belongs to one version of the state and does not change: it may be read
 // by many at once, without locks. The next one is made from the last: versions of
 // the state share the pages that neither has written to, so that only what lies
-// in other pages is counted anew. A version that is older than the last works the
+// in other pages is counted again. A version that is older than the last works the
 // same way, and is as right.
 //
 //	fork at index N ──▶ Keeper.At ──▶ Summary{apps, tallies by queue, order of nodes}

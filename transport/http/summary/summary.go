@@ -142,7 +142,7 @@ type move struct {
 	gone     bool     // the old one has applications that the new one has not
 }
 
-// chunk counts a chunk of slots anew.
+// chunk counts a chunk of slots again.
 func (m *move) chunk(i uint32) *chunk {
 	var old chunk
 	if int(i) < len(m.from.chunks) {

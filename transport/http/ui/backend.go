@@ -22,7 +22,8 @@ type API interface {
 	History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error)
 	// Explain says why an application waits.
 	Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error)
-	// FillReasons fills in why events were decided; see v1.API.
+	// Reasons are why the events of some entries were decided, as far as they are at hand
+	// in time; on says that this replica finds them out at all.
 	Reasons(ctx context.Context, indexes []uint64, wait time.Duration) (reasons map[uint64][]api.Because, on bool)
 }
 

@@ -2,8 +2,8 @@
 // actions an operator takes. The pages are under /ui/; YARN's bookmarks under
 // /cluster lead there.
 //
-//	GET  ─▶ Backend.View (one fork) ─▶ a page's data ─▶ template "main" ─▶ shell
-//	POST ─▶ token and form ─▶ Backend.Call: the route of the API, its admission and audit ─▶ redirect
+//	GET  ─▶ view.View (one fork) ─▶ a page's data ─▶ template "main" ─▶ shell
+//	POST ─▶ token and form ─▶ Caller.Call: the route of the API, its admission and audit ─▶ redirect
 //	/ui/live ─▶ one message when the index, the leader or the term has moved, at most two a second
 //
 // A page is whole without JavaScript. With it, the live messages make the page
@@ -17,7 +17,7 @@
 // dear (why an application waits) has a share of time of its own; see reasons.
 //
 // The package decides nothing and holds no scheduling state. It sees the replica
-// through Backend, which package httpserver implements.
+// through the interfaces of Config, which package httpserver fills.
 //
 // Templates, the style sheet, the script and the icon are embedded as they are: there is
 // no build step, and nothing is loaded from elsewhere.

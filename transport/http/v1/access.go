@@ -90,7 +90,7 @@ func (s *API) createAccessToken(c *route.Call) error {
 	return c.JSON(http.StatusCreated, api.AccessTokenMade{Token: token, Name: doc.Name, Role: role.String(), ExpiresMillis: in.ExpiresMillis, Index: index})
 }
 
-// fresh sends an input that carries a secret's hash through the door, without
+// fresh sends an input that carries a secret's hash to the leader, without
 // the caller's idempotency key.
 func (s *API) fresh(c *route.Call, in input.Input) (uint64, error) {
 	c.R.Header.Del(api.HeaderKey)

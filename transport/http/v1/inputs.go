@@ -27,7 +27,7 @@ type answer struct {
 	data []byte
 }
 
-// postInputs is the binary door (see api.InputsType). Requests start as they
+// postInputs takes inputs in bulk (see api.InputsType). Requests start as they
 // arrive and run concurrently; answers go out in order, each as soon as it and
 // those before it are there. The body is read to its end before the first
 // answer is written, as HTTP/1 clients expect.
@@ -61,7 +61,7 @@ func (s *API) postInputs(c *route.Call) error {
 }
 
 // startInputs reads the frames and starts each. After an error in the body the
-// inputs before it have run; the caller is told that the body was bad, and
+// inputs before it have run; the answer says that the body was bad, and the caller
 // repeats it whole: that is harmless, as for every repeated call.
 func (s *API) startInputs(ctx context.Context, c *route.Call, wg *sync.WaitGroup) ([]*answer, error) {
 	rc := http.NewResponseController(c.W)
@@ -107,8 +107,8 @@ func (s *API) slot(ctx context.Context) error {
 	}
 }
 
-// runInput takes one input through the door. A refusal is a reply like any
-// other; an error is what the door itself says. An operation is recorded in the name
+// runInput submits one input. A refusal is a reply like any
+// other; an error is what the submitter says. An operation is recorded in the name
 // of who has sent the body, whatever the frame says.
 func (s *API) runInput(ctx context.Context, c *route.Call, frame []byte, a *answer) {
 	req, err := input.DecodeRequest(frame)

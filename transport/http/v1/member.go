@@ -142,7 +142,7 @@ func (s *API) createToken(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	// The hash is fresh: that it is there already means that the door repeated
+	// The hash is fresh: that it is there already means that the forwarder repeated
 	// the call after an unknown outcome.
 	if f := reply.Refused(); f != nil && f.Reason != input.AlreadyDone {
 		return f

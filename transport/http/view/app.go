@@ -18,7 +18,7 @@ func AttemptState(s state.AttemptState) string {
 	return "UNKNOWN"
 }
 
-// appDoc shows one application.
+// App shows one application.
 func (v *View) App(a *state.App) api.App {
 	about := a.Details()
 	d := api.App{

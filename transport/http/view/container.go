@@ -10,7 +10,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// containersOf lists an application's containers in the order they were
+// ContainersOf lists an application's containers in the order they were
 // granted, those after a certain one.
 func (v *View) ContainersOf(a *state.App, attempt uint32, number uint64) []uint32 {
 	var out []uint32
@@ -28,7 +28,7 @@ func (v *View) ContainersOf(a *state.App, attempt uint32, number uint64) []uint3
 	return out
 }
 
-// containerDoc shows one container.
+// Container shows one container.
 func (v *View) Container(k *state.Container) api.Container {
 	d := api.Container{
 		ID: v.State.ContainerID(k).String(), App: v.State.Apps.Get(k.App).ID.String(), Attempt: k.Attempt, Node: v.NodeID(k.Node),

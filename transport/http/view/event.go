@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// eventDoc shows one event: what it speaks of by name, its fields under their
+// Event shows one event: what it speaks of by name, its fields under their
 // names in snake case. The names come from the state the replica has now, so an
 // application that is forgotten shows by its number alone.
 func (v *View) Event(e event.Event) api.Event {
@@ -109,7 +109,7 @@ func (v *View) reservationField(d *api.Event, number uint64) {
 	d.App, d.Node = v.State.Apps.Get(r.App).ID.String(), v.NodeID(r.Node)
 }
 
-// appID is the id of an application's number. One that is forgotten is given
+// AppID is the id of an application's number. One that is forgotten is given
 // the cluster's timestamp, which is its own but after a restore.
 func (v *View) AppID(seq uint32) yarn.ApplicationID {
 	if slot := v.State.App(seq); slot != 0 {

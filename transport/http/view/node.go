@@ -7,7 +7,7 @@ import (
 
 var NodeStates = []string{"RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
 
-// nodes lists the nodes that pass, by host and port.
+// Nodes lists the nodes that pass, by host and port.
 func (v *View) Nodes(pass func(n *state.Node) bool) []uint32 {
 	var out []uint32
 	for _, slot := range v.Summary().Nodes() {
@@ -18,7 +18,7 @@ func (v *View) Nodes(pass func(n *state.Node) bool) []uint32 {
 	return out
 }
 
-// nodeDoc shows one node.
+// Node shows one node.
 func (v *View) Node(n *state.Node) api.Node {
 	d := api.Node{
 		ID: n.ID.String(), Host: n.ID.Host, Port: n.ID.Port, HTTPAddress: HTTPAddress(n), Rack: n.Rack, State: n.State.String(), Version: n.Version,

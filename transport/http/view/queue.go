@@ -19,7 +19,7 @@ type QueueSums struct {
 	Reservations, Outstanding []int64
 }
 
-// queueTree shows a queue with everything below it.
+// Queue shows a queue with everything below it.
 func (v *View) Queue(slot uint32) api.Queue {
 	n := v.QueueSums()
 	return v.queueDoc(slot, n)
@@ -67,7 +67,7 @@ func (v *View) childLimit(parent, child uint32, n *QueueSums) yarn.Resource {
 	})
 }
 
-// configured is the index of a queue in the parsed configuration; −1 without one.
+// Configured is the index of a queue in the parsed configuration; −1 without one.
 func (v *View) Configured(path string) int {
 	if v.Conf == nil {
 		return -1
@@ -130,14 +130,14 @@ func (v *View) addLimits(d *api.Queue, slot uint32, i int, n *QueueSums) {
 	}
 }
 
-// amLimit is how much the AMs of a leaf may take now.
+// AMLimit is how much the AMs of a leaf may take now.
 func (v *View) AMLimit(slot uint32, i int, n *QueueSums) yarn.Resource {
 	calc, eff := v.Conf.Calculator, &v.Tree.Capacities[i]
 	usable := capacity.AMUsable(calc, calc.Min(v.Tree.Cluster, n.Limits[slot], eff.EffMax), eff.EffMin)
 	return capacity.AMLimit(calc, usable, v.Conf.Queues[i].MaxAMPercent, v.Conf.MinAlloc)
 }
 
-// userLimit is the limit of a user of weight 1 in leaf i.
+// UserLimit is the limit of a user of weight 1 in leaf i.
 func (v *View) UserLimit(i int, users []*state.User) yarn.Resource {
 	conf, eff := &v.Conf.Queues[i], &v.Tree.Capacities[i]
 	var dominant, used yarn.Resource
@@ -160,13 +160,13 @@ func (v *View) UserLimit(i int, users []*state.User) yarn.Resource {
 	})
 }
 
-// percent turns a share into a percentage for display, to four decimals.
+// Percent turns a share into a percentage for display, to four decimals.
 func Percent(r *big.Rat) float64 {
 	f, _ := r.Float64()
 	return Round(f * 100)
 }
 
-// fixedPercent does so for a share in parts of 2^32.
+// FixedPercent does so for a share in parts of 2^32.
 func FixedPercent(fixed uint64) float64 {
 	return Round(float64(fixed) * 100 / float64(capacity.ShareOne))
 }

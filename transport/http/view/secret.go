@@ -12,7 +12,7 @@ var secretWords = []string{"password", "secret", "credential", "keytab", "token.
 // Masked stands for a value that is not shown.
 const Masked = "********"
 
-// maskProperty hides the value of a key that holds a secret. What a queue is called says
+// MaskProperty hides the value of a key that holds a secret. What a queue is called says
 // nothing about that: of its keys only the last part counts.
 func MaskProperty(name, value string) string {
 	lower := strings.ToLower(name)

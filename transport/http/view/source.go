@@ -85,7 +85,7 @@ type recent struct {
 	idle  *time.Timer
 }
 
-// fork is a fork that is not older than told.
+// fork returns a fork that is at most so old.
 func (k *recent) fork(r Reader, most time.Duration) (*state.State, uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 // inStep is how many entries a replica may be behind and still count as healthy.
 const inStep = 100
 
-// verdict judges the replicas: who is in step, how many more may be lost, and
-// whether the digests told for one index are equal.
+// Verdict judges the replicas: who is in step, how many more may be lost, and
+// whether the digests reported for one index are equal.
 func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 	var v api.Verdict
 	v.DigestsEqual = digestsEqual(list)
@@ -63,7 +63,7 @@ func problems(list []api.Member) (out []string) {
 	return out
 }
 
-// digestsEqual compares the digests that replicas told for the same index.
+// digestsEqual compares the digests that replicas reported for the same index.
 func digestsEqual(list []api.Member) *bool {
 	at := map[uint64]string{}
 	var compared, equal bool

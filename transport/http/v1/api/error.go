@@ -24,7 +24,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Codes of the door itself. Refusals of the planner and of the cluster keep
+// Codes of the HTTP server itself. Refusals of the planner and of the cluster keep
 // their own codes (NO_SUCH_APPLICATION, WOULD_LOSE_QUORUM, …).
 const (
 	CodeNotFound         = "NOT_FOUND"          // 404: no such path
