@@ -1,4 +1,4 @@
-// Package hadoop is the front door for Hadoop: the four ports of YARN's
+// Package hadoop serves Hadoop: the four ports of YARN's
 // ResourceManager, which unmodified NodeManagers, ApplicationMasters, clients and
 // `yarn rmadmin` call.
 //

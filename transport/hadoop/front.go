@@ -20,7 +20,7 @@ type Port struct {
 	Password  func(ctx context.Context, identifier []byte) (user string, password []byte, err error)
 }
 
-// Config is what the front door needs.
+// Config is what the ports need.
 type Config struct {
 	Logger    hclog.Logger
 	Addresses Addresses
@@ -126,11 +126,11 @@ func (f *Front) Close() error {
 	return errors.Join(errs...)
 }
 
-// standbyCodes are the errors of the door after which another replica, or this
+// standbyCodes are the errors of the forwarder after which another replica, or this
 // one a moment later, may answer.
 var standbyCodes = map[string]bool{"STANDBY": true, "NO_LEADER": true, "NOT_LEADER": true, "BUSY": true, "UNKNOWN_OUTCOME": true}
 
-// translate turns an error of the door into what Hadoop's clients act on.
+// translate turns an error of the forwarder into what Hadoop's clients act on.
 func translate(err error) *ipc.Error {
 	var coded interface{ ErrorCode() string }
 	switch {

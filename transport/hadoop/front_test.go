@@ -54,7 +54,7 @@ func TestAddressFaults(t *testing.T) {
 
 type coded string
 
-func (c coded) Error() string     { return "the door says " + string(c) }
+func (c coded) Error() string     { return "the forwarder says " + string(c) }
 func (c coded) ErrorCode() string { return string(c) }
 
 const testProtocol = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"

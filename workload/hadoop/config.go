@@ -22,13 +22,13 @@ const (
 	Latency Kind = "latency"
 )
 
-// Doors are the ports of all front doors, host:port.
-type Doors struct{ Tracker, Scheduler, Client []string }
+// Addresses are the ports of all replicas, host:port.
+type Addresses struct{ Tracker, Scheduler, Client []string }
 
 // Config says what is driven, and how hard.
 type Config struct {
-	Kind  Kind
-	Doors Doors
+	Kind      Kind
+	Addresses Addresses
 	// User submits the applications and runs the nodes.
 	User  string
 	Queue string
@@ -69,7 +69,7 @@ type Config struct {
 	Logger  hclog.Logger
 }
 
-// DefaultConfig gives the defaults of a kind; doors and logger are the caller's.
+// DefaultConfig gives the defaults of a kind; addresses and logger are the caller's.
 func DefaultConfig(kind Kind) Config {
 	c := Config{
 		Kind: kind, User: "bench", Queue: "default", Nodes: 1000, NodePort: 45454, NodeContainers: 100,
@@ -111,9 +111,9 @@ func (c Config) Validate() error {
 	if c.Kind != Heartbeats {
 		bad(c.Masters < 1 || c.Masters > 100_000, "%d masters are not 1 to 100000", c.Masters)
 		bad(c.Batch < 1 || c.Batch > 1_000_000 || c.Outstanding < 1 || c.Outstanding > 1000, "%d asks of %d containers are out of bounds", c.Outstanding, c.Batch)
-		errs = append(errs, addresses("scheduler", c.Doors.Scheduler), addresses("client", c.Doors.Client))
+		errs = append(errs, addresses("scheduler", c.Addresses.Scheduler), addresses("client", c.Addresses.Client))
 	}
-	return errors.Join(append(errs, addresses("resource tracker", c.Doors.Tracker))...)
+	return errors.Join(append(errs, addresses("resource tracker", c.Addresses.Tracker))...)
 }
 
 func addresses(of string, list []string) error {

@@ -2,7 +2,7 @@
 // NodeManagers and unmanaged ApplicationMasters: for `rmd bench`. It speaks to
 // any ResourceManager of that wire, so that two can be measured in one run.
 //
-//	lane ──beat──▶ node   ──nodeHeartbeat──▶ ResourceTracker of any front door
+//	lane ──beat──▶ node   ──nodeHeartbeat──▶ ResourceTracker of any replica
 //	                 ▲ give: a container that its AM was told of
 //	lane ──beat──▶ master ──allocate───────▶ ApplicationMasterProtocol
 //
@@ -14,7 +14,7 @@
 // What always holds:
 //   - Each node and each master has a connection of its own (nodes may be told to
 //     share some) and at most one call under way, whose bytes are kept until it is
-//     answered: what is repeated at another front door is the same call.
+//     answered: what is repeated at another replica is the same call.
 //   - Heartbeats and allocates are encoded and decoded by hand, on the goroutine
 //     that reads the connection: the load shares the machine with what it loads.
 //   - A batch is asked for under a key that has nothing outstanding, so that no

@@ -13,12 +13,12 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// fakeRM is a ResourceManager of a few lines, with several front doors to one
+// fakeRM is a ResourceManager of a few lines, with several replicas' ports to one
 // state, that can be told to break the rules.
 type fakeRM struct {
 	// What it does wrong; each is done once.
 	grantTwice, tellTwice, tellNever, overfill, unasked, noToken, resync, exit bool
-	// standby makes the first front door refuse.
+	// standby makes the first replica refuse.
 	standby bool
 
 	mu    sync.Mutex
@@ -53,7 +53,7 @@ type fakeNode struct {
 	told     map[string]bool     // those that a heartbeat has told of
 }
 
-// newFake opens front doors; the test closes them.
+// newFake opens replicas' ports; the test closes them.
 func newFake(t *testing.T, fronts int, set func(*fakeRM)) *fakeRM {
 	t.Helper()
 	f := &fakeRM{apps: map[int32]*fakeApp{}, nodes: map[string]*fakeNode{}, fault: map[string]bool{}, calls: map[string]int{}}
@@ -88,7 +88,7 @@ func newFake(t *testing.T, fronts int, set func(*fakeRM)) *fakeRM {
 	return f
 }
 
-func (f *fakeRM) doors() (d Doors) {
+func (f *fakeRM) addresses() (d Addresses) {
 	for _, x := range f.fronts {
 		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, x.tracker.Addr().String()), append(d.Scheduler, x.scheduler.Addr().String()), append(d.Client, x.client.Addr().String())
 	}

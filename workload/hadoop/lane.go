@@ -11,7 +11,7 @@ import (
 type member interface{ beat() }
 
 // lane paces members. With an interval each of them is due at its own phase of
-// it; without one whoever comes back goes to the end of a row, and the head of
+// it; without one a caller that comes back goes to the end of a row, and the head of
 // the row goes out.
 type lane struct {
 	interval time.Duration

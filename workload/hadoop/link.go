@@ -47,31 +47,31 @@ func is(remote *ipc.RemoteError, class string) bool {
 	return remote != nil && strings.HasSuffix(remote.Class, "."+class)
 }
 
-// link is one caller's connection to one of several front doors. It is used by
+// link is one caller's connection to one of several replicas' ports. It is used by
 // one goroutine at a time.
 type link struct {
-	r      *run
-	trunk  *trunk // whose connection it is; nil: its own
-	target ipc.Target
-	doors  []string
-	at     int
-	conn   *ipc.ClientConn
+	r         *run
+	trunk     *trunk // whose connection it is; nil: its own
+	target    ipc.Target
+	addresses []string
+	at        int
+	conn      *ipc.ClientConn
 }
 
-// pauseMost bounds the pause after all doors were tried in vain.
+// pauseMost bounds the pause after all replicas were tried in vain.
 const pauseMost = 500 * time.Millisecond
 
-// newLink is one to some doors, the i-th of them first.
-func newLink(r *run, doors []string, i int, target ipc.Target) link {
-	return link{r: r, doors: doors, at: i % len(doors), target: target}
+// newLink is one to some addresses, the i-th of them first.
+func newLink(r *run, addresses []string, i int, target ipc.Target) link {
+	return link{r: r, addresses: addresses, at: i % len(addresses), target: target}
 }
 
 // trackerLink is one to the resource trackers.
 func trackerLink(r *run, i int) link {
-	return newLink(r, r.cfg.Doors.Tracker, i, ipc.Target{Protocol: trackerProtocol, User: r.cfg.User})
+	return newLink(r, r.cfg.Addresses.Tracker, i, ipc.Target{Protocol: trackerProtocol, User: r.cfg.User})
 }
 
-// dial connects to the door that it is at, or the next that takes it, until the
+// dial connects to the replica that it is at, or the next that takes it, until the
 // context ends.
 func (l *link) dial(ctx context.Context) (err error) {
 	if l.trunk != nil {
@@ -80,36 +80,36 @@ func (l *link) dial(ctx context.Context) (err error) {
 	}
 	pause := 20 * time.Millisecond
 	for tried := 1; ; tried++ {
-		l.target.Address = l.doors[l.at]
+		l.target.Address = l.addresses[l.at]
 		conn, err := l.r.client.Connect(ctx, l.target)
 		if err == nil {
 			l.conn = conn
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("connect to %s: %w", strings.Join(l.doors, ", "), err)
+			return fmt.Errorf("connect to %s: %w", strings.Join(l.addresses, ", "), err)
 		}
 		l.r.note(err)
-		l.at = (l.at + 1) % len(l.doors)
-		if tried%len(l.doors) == 0 {
+		l.at = (l.at + 1) % len(l.addresses)
+		if tried%len(l.addresses) == 0 {
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
-				return fmt.Errorf("connect to %s: %w", strings.Join(l.doors, ", "), err)
+				return fmt.Errorf("connect to %s: %w", strings.Join(l.addresses, ", "), err)
 			}
 			pause = min(2*pause, pauseMost)
 		}
 	}
 }
 
-// move goes to the next door, at once.
+// move goes to the next replica, at once.
 func (l *link) move(ctx context.Context) error {
 	if l.trunk != nil {
 		return l.dial(ctx)
 	}
 	l.close()
 	l.r.failovers.Add(1)
-	l.at = (l.at + 1) % len(l.doors)
+	l.at = (l.at + 1) % len(l.addresses)
 	return l.dial(ctx)
 }
 
@@ -120,7 +120,7 @@ func (l *link) close() {
 	}
 }
 
-// call makes one call, repeated at the next doors until one answers or the
+// call makes one call, repeated at the next replicas until one answers or the
 // context ends. Only what is harmless to repeat is called so.
 func (l *link) call(ctx context.Context, method string, req, reply gproto.Message) error {
 	pause := 20 * time.Millisecond
@@ -138,7 +138,7 @@ func (l *link) call(ctx context.Context, method string, req, reply gproto.Messag
 		if err := l.move(ctx); err != nil {
 			return err
 		}
-		if tried%len(l.doors) == 0 {
+		if tried%len(l.addresses) == 0 {
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():

@@ -67,7 +67,7 @@ func (b bitset) has(n uint64) bool {
 
 func newMaster(r *run, i int) *master {
 	m := &master{r: r, number: i, slots: make([]slot, r.cfg.Outstanding), live: map[uint64]*container{}}
-	m.link = newLink(r, r.cfg.Doors.Scheduler, i, ipc.Target{Protocol: masterProtocol})
+	m.link = newLink(r, r.cfg.Addresses.Scheduler, i, ipc.Target{Protocol: masterProtocol})
 	m.answer = m.reply
 	return m
 }
@@ -287,7 +287,7 @@ func (m *master) renew(b []byte) error {
 	return nil
 }
 
-// recover repeats a call at the next door, registers again when it is told to,
+// recover repeats a call at the next replica, registers again when it is told to,
 // or gives up.
 func (m *master) recover(err error) {
 	m.r.note(err)

@@ -246,7 +246,7 @@ func (n *node) take(r *beatReply) {
 	}
 }
 
-// again registers anew.
+// again registers again.
 func (n *node) again(why string) {
 	n.r.note(fmt.Errorf("node %s is told to register again: %s", n.id, why))
 	if err := n.register(n.r.ctx); err != nil && n.r.ctx.Err() == nil {
@@ -259,7 +259,7 @@ func (n *node) again(why string) {
 // caller.
 const errorPause = 100 * time.Millisecond
 
-// recover repeats a heartbeat at the next door, or gives one up that is refused.
+// recover repeats a heartbeat at the next replica, or gives one up that is refused.
 func (n *node) recover(err error) {
 	n.r.note(err)
 	n.r.beatErrors.Add(1)

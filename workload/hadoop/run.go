@@ -16,8 +16,8 @@ import (
 
 // Errors of a run.
 var (
-	// ErrUnreachable means that no front door of a port takes connections.
-	ErrUnreachable = errors.New("no front door can be reached")
+	// ErrUnreachable means that no replica takes connections.
+	ErrUnreachable = errors.New("no replica's port can be reached")
 	// ErrTaken means that the cluster runs nodes of the load's names already.
 	ErrTaken = errors.New("the cluster runs nodes of these names already")
 	// ErrProcess means that a process cannot be looked at.
@@ -91,9 +91,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 
 // reach dials each port once, so that a wrong address is told at once.
 func reach(ctx context.Context, cfg Config) error {
-	ports := map[string][]string{"resource tracker": cfg.Doors.Tracker}
+	ports := map[string][]string{"resource tracker": cfg.Addresses.Tracker}
 	if cfg.Kind != Heartbeats {
-		ports["scheduler"], ports["client"] = cfg.Doors.Scheduler, cfg.Doors.Client
+		ports["scheduler"], ports["client"] = cfg.Addresses.Scheduler, cfg.Addresses.Client
 	}
 	for _, name := range []string{"resource tracker", "scheduler", "client"} {
 		var errs []error
@@ -112,7 +112,7 @@ func reach(ctx context.Context, cfg Config) error {
 		case len(errs) == len(ports[name]) && len(errs) > 0:
 			return fmt.Errorf("%w at its %s port: %w", ErrUnreachable, name, errors.Join(errs...))
 		case len(errs) > 0:
-			cfg.Logger.Warn("front doors cannot be reached", "port", name, "error", errors.Join(errs...))
+			cfg.Logger.Warn("replicas' ports cannot be reached", "port", name, "error", errors.Join(errs...))
 		}
 	}
 	return nil
@@ -207,7 +207,7 @@ func (r *run) setUp(ctx context.Context) error {
 	return each(ctx, r.ams, mastersAtOnce, func(m *master) error {
 		ctx, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 		defer cancel()
-		cl := newLink(r, r.cfg.Doors.Client, m.number, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
+		cl := newLink(r, r.cfg.Addresses.Client, m.number, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
 		defer cl.close()
 		if err := m.submit(ctx, &cl); err != nil {
 			return err
@@ -219,10 +219,10 @@ func (r *run) setUp(ctx context.Context) error {
 // taken refuses to take over a node that the cluster runs: registering it again would
 // end what runs on it. Without the client's port nobody can be asked.
 func (r *run) taken(ctx context.Context) error {
-	if len(r.cfg.Doors.Client) == 0 {
+	if len(r.cfg.Addresses.Client) == 0 {
 		return nil
 	}
-	cl := newLink(r, r.cfg.Doors.Client, 0, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
+	cl := newLink(r, r.cfg.Addresses.Client, 0, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
 	defer cl.close()
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 	defer cancel()

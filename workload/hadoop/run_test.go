@@ -14,7 +14,7 @@ import (
 // small is a quick run against a fake.
 func small(f *fakeRM, kind Kind) Config {
 	c := DefaultConfig(kind)
-	c.Logger, c.Doors = hclog.NewNullLogger(), f.doors()
+	c.Logger, c.Addresses = hclog.NewNullLogger(), f.addresses()
 	c.Nodes, c.NodeContainers = 6, 4
 	c.Interval, c.MasterInterval = 4*time.Millisecond, 3*time.Millisecond
 	c.Warmup, c.Duration, c.Drain, c.Patience = 20*time.Millisecond, 150*time.Millisecond, time.Minute, time.Minute
@@ -65,7 +65,7 @@ func TestHeartbeatsAreSentAsFastAsAsked(t *testing.T) {
 	}
 }
 
-// TestNodesShareConnections has the door of one of two connections refuse: all its
+// TestNodesShareConnections has the replica of one of two connections refuse: all its
 // nodes go on over one other connection.
 func TestNodesShareConnections(t *testing.T) {
 	right := func(out *Result) bool { return out.Heartbeats.Count >= 20 }
@@ -83,7 +83,7 @@ func TestNodesShareConnections(t *testing.T) {
 	for _, x := range f.fronts {
 		accepted += uint64(x.tracker.Stats().Accepted)
 	}
-	if accepted != 2+2+1 { // looked whether the doors are open, connected, moved
+	if accepted != 2+2+1 { // looked whether the ports are open, connected, moved
 		t.Errorf("%d connections were made", accepted)
 	}
 }
@@ -224,7 +224,7 @@ func TestStoppedRunTellsWhatWasMeasured(t *testing.T) {
 func TestRunRefusals(t *testing.T) {
 	f := newFake(t, 1, nil)
 	c := small(f, Allocations)
-	c.Doors.Scheduler = []string{"127.0.0.1:1"}
+	c.Addresses.Scheduler = []string{"127.0.0.1:1"}
 	if _, err := Run(t.Context(), c); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "scheduler") {
 		t.Errorf("%v", err)
 	}
@@ -239,7 +239,7 @@ func TestRunRefusals(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for name, set := range map[string]func(*Config){
-		"nodes": func(c *Config) { c.Nodes = 0 }, "ResourceTracker": func(c *Config) { c.Doors.Tracker = nil }, "HOST:PORT": func(c *Config) { c.Doors.Client = []string{"host"} },
+		"nodes": func(c *Config) { c.Nodes = 0 }, "ResourceTracker": func(c *Config) { c.Addresses.Tracker = nil }, "HOST:PORT": func(c *Config) { c.Addresses.Client = []string{"host"} },
 		"asks": func(c *Config) { c.Batch = 0 }, "time span": func(c *Config) { c.Duration = 0 }, "kind": func(c *Config) { c.Kind = "" },
 	} {
 		c := small(f, Allocations)

@@ -18,7 +18,7 @@ func testRun(t *testing.T) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Doors = Doors{Tracker: []string{"h:1"}, Scheduler: []string{"h:2"}}
+	cfg.Addresses = Addresses{Tracker: []string{"h:1"}, Scheduler: []string{"h:2"}}
 	return &run{cfg: cfg, sizes: s, epoch: time.Now()}
 }
 

@@ -19,7 +19,7 @@ type Files interface {
 	// Hosts are the lists that yarn.resourcemanager.nodes.include-path and
 	// exclude-path name.
 	Hosts() (include, exclude []string, err error)
-	// Reload reads the files anew for this replica's own use.
+	// Reload reads the files again for this replica's own use.
 	Reload() error
 }
 
@@ -57,7 +57,7 @@ func DefaultConfig() Config { return Config{GracefulTime: time.Hour} }
 func (c Config) Validate() error {
 	var errs []error
 	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Files == nil {
-		errs = append(errs, errors.New("logger, door, reader and files are required"))
+		errs = append(errs, errors.New("logger, submitter, reader and files are required"))
 	}
 	if c.Groups == nil || c.Leader == nil || c.Unhealthy == nil {
 		errs = append(errs, errors.New("groups, leader and health are required"))

@@ -1,4 +1,4 @@
-// Package admin is the front door of administrators with Hadoop's tools:
+// Package admin serves administrators with Hadoop's tools:
 // ResourceManagerAdministrationProtocol and HAServiceProtocol, on the admin port
 // (`yarn rmadmin`).
 //

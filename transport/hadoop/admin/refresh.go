@@ -71,7 +71,7 @@ func (s *Service) graceful(req *proto.RefreshNodesRequestProto) (bool, int64) {
 	return true, 1000 * int64(max(req.GetDecommissionTimeout(), 0))
 }
 
-// reload reads this replica's files anew and says so in the audit.
+// reload reads this replica's files again and says so in the audit.
 func (s *Service) reload(ctx context.Context, c *ipc.Call, operation string) error {
 	if err := s.admit(c, operation); err != nil {
 		return err

@@ -128,7 +128,7 @@ func TestRefreshNodes(t *testing.T) {
 	refused(t, err, ipc.ClassYarn, "java.io.IOException: list of hosts: no such file")
 }
 
-// TestReloads reads files anew and leaves a trace in the log.
+// TestReloads reads files again and leaves a trace in the log.
 func TestReloads(t *testing.T) {
 	h := newHouse(t, func(c *Config) { c.Authorization = true })
 	for i, m := range []call{

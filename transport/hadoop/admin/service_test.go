@@ -43,7 +43,7 @@ func TestStrangers(t *testing.T) {
 		refused(t, m.run(eve), ipc.ClassYarn, "org.apache.hadoop.security.AccessControlException: User eve doesn't have permission to call '"+m.name+"'")
 	}
 	if len(h.seen())+h.reloads+h.caughtUp != 0 {
-		t.Error("something was done for a stranger")
+		t.Error("something was done for an unknown user")
 	}
 	for _, m := range []call{method("getServiceState", h.serviceStatus), method("monitorHealth", h.monitorHealth),
 		method("transitionToActive", h.toActive), method("transitionToStandby", h.toStandby)} {
@@ -68,7 +68,7 @@ func TestStandby(t *testing.T) {
 }
 
 // TestWithoutLeader passes the errors of the way to the leader on as they are:
-// the front door makes StandbyException of them.
+// the server makes StandbyException of them.
 func TestWithoutLeader(t *testing.T) {
 	h := newHouse(t)
 	h.doorErr, h.readErr = errors.New("no leader"), errors.New("no leader")

@@ -34,7 +34,7 @@ func (v *view) current(a *state.App) attempt {
 	t := attempt{number: a.Attempt, state: wire.AttemptState(a), host: d.Host, port: a.RPCPort, diagnostics: v.s.diagnostics(a.ID, d.Diagnostics),
 		master: a.MasterNumber, started: a.AttemptMillis, original: d.TrackingURL}
 	if a.Unmanaged && a.AttemptState == state.AttemptActive {
-		// Whoever starts the AM waits for this, and does it then.
+		// The client that starts the AM waits for this, and does it then.
 		t.state = proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED
 	}
 	if a.AttemptState == state.AttemptEnded {

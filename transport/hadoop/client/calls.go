@@ -9,7 +9,7 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// What follows is for doors that speak another protocol and must refuse and
+// What follows is for ports that speak another protocol and must refuse and
 // accept alike (package web).
 
 // GetNewApplication is the method of that name.

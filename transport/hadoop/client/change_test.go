@@ -122,7 +122,7 @@ func TestStrangersChangeNothing(t *testing.T) {
 		})
 	}
 	if len(h.inputs) != n {
-		t.Error("a stranger's call went to the leader")
+		t.Error("an unknown user's call went to the leader")
 	}
 	if done, err := h.kill("ann", id, ""); !done || err != nil {
 		t.Errorf("the owner: %v, %v", done, err)
@@ -289,7 +289,7 @@ func TestSignal(t *testing.T) {
 }
 
 // TestFaultClasses holds the Java class of every code of the planner, for the
-// doors' sake: a class decides what a client does next.
+// clients' sake: a class decides what a client does next.
 func TestFaultClasses(t *testing.T) {
 	for code, want := range map[input.Code]string{
 		input.NoSuchApplication: classAppNotFound, input.NoSuchAttempt: classAttemptNotFound, input.NoSuchContainer: classContainerNotFound,

@@ -147,7 +147,7 @@ func (c *Config) Load(conf *hadoopconf.Config) error {
 func (c Config) Validate() error {
 	var errs []error
 	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Access == nil || c.Queues == nil {
-		errs = append(errs, errors.New("logger, door, reader, access and queues are required"))
+		errs = append(errs, errors.New("logger, submitter, reader, access and queues are required"))
 	}
 	if c.Now == nil {
 		errs = append(errs, errors.New("the clock is required (start from DefaultConfig)"))

@@ -1,4 +1,4 @@
-// Package client is the front door of clients: ApplicationClientProtocol, which
+// Package client serves clients: ApplicationClientProtocol, which
 // the `yarn` command line and the clients of MapReduce, Spark and
 // DistributedShell call on the client port.
 //

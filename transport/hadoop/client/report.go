@@ -93,7 +93,7 @@ func (v *view) reportAttempt(r *proto.ApplicationReportProto, a *state.App, user
 		r.LogAggregationStatus = proto.LogAggregationStatusProto_LOG_NOT_START.Enum()
 	}
 	if a.Unmanaged && t.state == proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED && v.user == user {
-		// Whoever started the AM gets its token here, since no node does.
+		// The client that started the AM gets its token here, since no node does.
 		if k, err := token.NewRing(v.st).AMRMToken(a.AttemptID()); err == nil {
 			r.AmRmToken = k
 		}

@@ -20,7 +20,7 @@ import (
 	"rmd/yarn"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+var rewrite = flag.Bool("rewrite", false, "write the golden files again")
 
 // golden compares a message with testdata/NAME.json.
 func golden(t *testing.T, name string, m gproto.Message) {
@@ -145,7 +145,7 @@ func TestReportOfAnUnmanagedApplication(t *testing.T) {
 	}
 	report, err := h.svc.attemptReport(context.Background(), as("ann"), &proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
 	if err != nil || report.GetApplicationAttemptReport().GetYarnApplicationAttemptState() != proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED {
-		t.Errorf("its attempt is %v, %v; whoever starts the AM waits for LAUNCHED", report, err)
+		t.Errorf("its attempt is %v, %v; its client waits for LAUNCHED", report, err)
 	}
 	h.launch(t, id)
 	if r = h.report(t, "ann", id); r.AmRmToken != nil || r.GetTrackingUrl() != "http://am-host:9000" || r.GetHost() != "am-host" {

@@ -82,7 +82,7 @@ func TestContextIsStoredAsItCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := append(bytes.Clone(first), second...)
-	clear(body) // the door does not own it
+	clear(body) // the submitter does not own it
 	if got := []byte(h.record(t, id).Details().Context); !bytes.Equal(got, want) {
 		t.Errorf("stored %x\nwant   %x", got, want)
 	}
@@ -197,7 +197,7 @@ func TestSubmitBoundsItsSize(t *testing.T) {
 	}
 }
 
-// TestNobodyToAnswer holds what becomes of a door without a leader.
+// TestNobodyToAnswer holds what becomes of a call without a leader.
 func TestNobodyToAnswer(t *testing.T) {
 	h := newHouse(t)
 	id := h.newID(t)

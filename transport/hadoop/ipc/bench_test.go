@@ -38,7 +38,7 @@ func benchServer(b *testing.B, inline bool) *Server {
 	if inline {
 		m, raw = m.Inline(), raw.Inline()
 	}
-	return openServer(b, &doors{}, func(c *Config) {
+	return openServer(b, &testMethods{}, func(c *Config) {
 		c.Protocols = []Protocol{{Name: testProtocol, Methods: map[string]Method{"nodeHeartbeat": m, "bytes": raw}}}
 	})
 }
@@ -157,7 +157,7 @@ func BenchmarkClientCall(b *testing.B) {
 
 // BenchmarkConnect is a whole TOKEN handshake and one call.
 func BenchmarkConnect(b *testing.B) {
-	s := openServer(b, &doors{})
+	s := openServer(b, &testMethods{})
 	cl := openClient(b)
 	to := target(s)
 	to.Token = &Token{[]byte(testToken), testPassword}

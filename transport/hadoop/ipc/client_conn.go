@@ -147,7 +147,7 @@ func (cc *ClientConn) send(ctx context.Context, protocol string, version uint64,
 	if err != nil && cc.cancel(id) {
 		return 0, fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
-	// Without the call in the table whoever took it out has told done.
+	// Without the call in the table the goroutine that took it out has told done.
 	return id, nil
 }
 
@@ -181,7 +181,7 @@ func (cc *ClientConn) enter(p *pending) (int32, error) {
 		return 0, cc.err
 	}
 	id := cc.nextID
-	for cc.pending[id] != nil { // a call of long ago, after the ids have begun anew
+	for cc.pending[id] != nil { // a call of long ago, after the ids have started over
 		id = (id + 1) & 0x7fffffff
 	}
 	cc.nextID = (id + 1) & 0x7fffffff

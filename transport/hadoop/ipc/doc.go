@@ -12,7 +12,7 @@
 // comes, so that ten thousand idle connections cost their stacks. A call runs
 // on a worker, so that one which waits for a commit holds up no other of its
 // connection; a method that is marked Inline runs on the reading goroutine, and
-// hands the reading on when it is about to wait (Call.Detach). Whoever has a
+// hands the reading on when it is about to wait (Call.Detach). A caller that has a
 // reply appends it to the connection's outbox; the first to come writes, and
 // takes along what the others append meanwhile.
 //

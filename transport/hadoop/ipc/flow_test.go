@@ -44,7 +44,7 @@ func TestEveryWayToAuthenticate(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			d := &doors{}
+			d := &testMethods{}
 			s := openServer(t, d, func(cfg *Config) { cfg.Auth = c.auth })
 			c.to.Address, c.to.Protocol = s.Addr().String(), testProtocol
 			got, err := echo(t.Context(), openClient(t), c.to, "root.a")
@@ -69,7 +69,7 @@ func TestEveryWayToAuthenticate(t *testing.T) {
 }
 
 func TestErrorsOfHandlers(t *testing.T) {
-	d := &doors{}
+	d := &testMethods{}
 	s := openServer(t, d)
 	cl := openClient(t)
 	for name, want := range map[string]RemoteError{
@@ -116,7 +116,7 @@ func TestErrorsOfHandlers(t *testing.T) {
 
 func TestFatalErrorOfAHandlerArrives(t *testing.T) {
 	for _, method := range []string{"echo", "echoInline"} {
-		s := openServer(t, &doors{})
+		s := openServer(t, &testMethods{})
 		b := dialBare(t, s)
 		b.send(hello("alice"), call(1, method, "fatal"))
 		b.wantError(1, proto.RpcResponseHeaderProto_FATAL, "org.example.Refusal", 10)
@@ -125,7 +125,7 @@ func TestFatalErrorOfAHandlerArrives(t *testing.T) {
 }
 
 func TestSeveralProtocolsOverOneConnection(t *testing.T) {
-	d := &doors{}
+	d := &testMethods{}
 	s := openServer(t, d)
 	cl := openClient(t)
 	if _, err := echo(t.Context(), cl, target(s), "a"); err != nil {
@@ -154,7 +154,7 @@ func TestSeveralProtocolsOverOneConnection(t *testing.T) {
 }
 
 func TestConnectionKeepsValues(t *testing.T) {
-	d := &doors{}
+	d := &testMethods{}
 	s := openServer(t, d)
 	if _, err := echo(t.Context(), openClient(t), target(s), "a"); err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestConnectionKeepsValues(t *testing.T) {
 func TestBlockedCallsHoldUpNoOther(t *testing.T) {
 	for _, method := range []string{"echo", "echoInline"} {
 		t.Run(method, func(t *testing.T) {
-			d := &doors{}
+			d := &testMethods{}
 			release := d.block("slow")
 			defer release()
 			s := openServer(t, d)
@@ -210,7 +210,7 @@ func TestBlockedCallsHoldUpNoOther(t *testing.T) {
 
 // The frame that a handler reads stays as it is when another goroutine reads on.
 func TestDetachKeepsTheFrame(t *testing.T) {
-	s := openServer(t, &doors{})
+	s := openServer(t, &testMethods{})
 	cc, err := openClient(t).Connect(t.Context(), target(s))
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestDetachKeepsTheFrame(t *testing.T) {
 }
 
 func TestManyCallersAtOnce(t *testing.T) {
-	s := openServer(t, &doors{}, func(c *Config) { c.CallsMax, c.CallsPerConnMax, c.OutputMax = 40, 8, 4096 })
+	s := openServer(t, &testMethods{}, func(c *Config) { c.CallsMax, c.CallsPerConnMax, c.OutputMax = 40, 8, 4096 })
 	cl := openClient(t)
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -259,7 +259,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 }
 
 func TestLargeMessages(t *testing.T) {
-	s := openServer(t, &doors{})
+	s := openServer(t, &testMethods{})
 	cl := openClient(t)
 	for _, n := range []int{readSize - 100, readSize, largeSize, largeSize + 1, 1 << 20, 4<<20 - 200} {
 		name := strings.Repeat("n", n)
@@ -278,7 +278,7 @@ func TestLargeMessages(t *testing.T) {
 
 func TestStandbyAtEveryStage(t *testing.T) {
 	var standby atomic.Bool
-	s := openServer(t, &doors{}, func(c *Config) {
+	s := openServer(t, &testMethods{}, func(c *Config) {
 		c.Standby = func() error {
 			if standby.Load() {
 				return errors.New("replica r2 does not lead")
@@ -334,7 +334,7 @@ func TestStandbyAtEveryStage(t *testing.T) {
 
 func TestCloseLetsCallsFinish(t *testing.T) {
 	for _, method := range []string{"echo", "echoInline"} {
-		d := &doors{}
+		d := &testMethods{}
 		release := d.block("slow")
 		s := openServer(t, d)
 		b := dialBare(t, s)
@@ -364,7 +364,7 @@ func TestCloseLetsCallsFinish(t *testing.T) {
 }
 
 func TestCloseEndsCallsAfterTheGrace(t *testing.T) {
-	d := &doors{}
+	d := &testMethods{}
 	defer d.block("slow")()
 	s := openServer(t, d, func(c *Config) { c.CloseGrace = 30 * time.Millisecond })
 	b := dialBare(t, s)
@@ -379,7 +379,7 @@ func TestCloseEndsCallsAfterTheGrace(t *testing.T) {
 }
 
 func TestCallsEndWithTheirConnection(t *testing.T) {
-	d := &doors{}
+	d := &testMethods{}
 	defer d.block("slow")()
 	ended := make(chan string, 1)
 	s := openServer(t, d, func(c *Config) {
@@ -396,7 +396,7 @@ func TestCallsEndWithTheirConnection(t *testing.T) {
 func TestObserve(t *testing.T) {
 	var opened atomic.Int32
 	calls, closed := make(chan string, 10), make(chan string, 10)
-	s := openServer(t, &doors{}, func(c *Config) {
+	s := openServer(t, &testMethods{}, func(c *Config) {
 		c.Observe = Observe{
 			Call:   func(p, m, code string, took time.Duration) { calls <- fmt.Sprint(p, " ", m, " ", code, " ", took >= 0) },
 			Opened: func() { opened.Add(1) },
@@ -429,7 +429,7 @@ func TestObserve(t *testing.T) {
 }
 
 func TestClientErrors(t *testing.T) {
-	d := &doors{}
+	d := &testMethods{}
 	release := d.block("slow")
 	defer release()
 	s := openServer(t, d)
@@ -472,7 +472,7 @@ func TestClientErrors(t *testing.T) {
 }
 
 func TestClientComesBack(t *testing.T) {
-	d := &doors{}
+	d := &testMethods{}
 	s := openServer(t, d)
 	cl := openClient(t)
 	if _, err := echo(t.Context(), cl, target(s), "x"); err != nil {

@@ -22,7 +22,7 @@ func FuzzServer(f *testing.F) {
 	f.Add(append(append(append([]byte(nil), saslPreamble...), capturedNegotiate...), initiateToken(bytes.Repeat([]byte(`username="x",`), 12))...))
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
 	p := newPipes()
-	s := openServer(f, &doors{}, func(c *Config) { c.Listener = p })
+	s := openServer(f, &testMethods{}, func(c *Config) { c.Listener = p })
 	f.Fuzz(func(t *testing.T, b []byte) {
 		here, there := net.Pipe()
 		p.accepted <- there

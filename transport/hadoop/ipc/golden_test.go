@@ -30,7 +30,7 @@ var (
 // captured serves getNewApplication as the captured server did.
 func captured(t *testing.T) *Server {
 	result := append(of(`0a09 0801 10bbb28ae59f34 122b`), bytes.Repeat([]byte{0}, 43)...)
-	return openServer(t, &doors{}, func(c *Config) {
+	return openServer(t, &testMethods{}, func(c *Config) {
 		c.Protocols = []Protocol{{Name: testProtocol, Methods: map[string]Method{
 			"getNewApplication": HandleBytes(func(_ context.Context, c *Call, req []byte) ([]byte, error) {
 				if len(req) != 0 || c.Caller.User != "alice" || c.Caller.Kind != KindSimple || c.RetryCount != 0 || c.ClientID != testClientID {
@@ -57,7 +57,7 @@ func TestCapturedExchangeByteByByte(t *testing.T) {
 }
 
 func TestCapturedSimpleOnlyNegotiation(t *testing.T) {
-	s := openServer(t, &doors{}, func(c *Config) { c.Auth = AuthSimple })
+	s := openServer(t, &testMethods{}, func(c *Config) { c.Auth = AuthSimple })
 	b := dialBare(t, s)
 	b.send(saslPreamble, capturedNegotiate)
 	b.want(capturedSuccess)
@@ -89,7 +89,7 @@ func (b *bare) offer(auth Auth) []byte {
 func TestCapturedTokenNegotiation(t *testing.T) {
 	for _, auth := range []Auth{AuthToken, AuthTokenSimple} {
 		t.Run(auth.String(), func(t *testing.T) {
-			d := &doors{}
+			d := &testMethods{}
 			s := openServer(t, d, func(c *Config) { c.Auth = auth })
 			b := dialBare(t, s)
 			b.send(saslPreamble, capturedNegotiate)
@@ -134,7 +134,7 @@ func initiateToken(answer []byte) []byte {
 }
 
 func TestNoReplyToInitiateSimple(t *testing.T) {
-	s := openServer(t, &doors{})
+	s := openServer(t, &testMethods{})
 	b := dialBare(t, s)
 	b.send(saslPreamble, capturedNegotiate)
 	b.offer(AuthTokenSimple)
@@ -145,7 +145,7 @@ func TestNoReplyToInitiateSimple(t *testing.T) {
 }
 
 func TestCapturedRefusalOfAToken(t *testing.T) {
-	s := openServer(t, &doors{}, func(c *Config) { c.Auth = AuthToken })
+	s := openServer(t, &testMethods{}, func(c *Config) { c.Auth = AuthToken })
 	b := dialBare(t, s)
 	b.send(saslPreamble, capturedNegotiate)
 	answer, err := digest.NewClient(b64([]byte("unknown")), "").Answer(b.offer(AuthToken))
@@ -159,7 +159,7 @@ func TestCapturedRefusalOfAToken(t *testing.T) {
 }
 
 func TestCapturedRefusalOfSimple(t *testing.T) {
-	s := openServer(t, &doors{}, func(c *Config) { c.Auth = AuthToken })
+	s := openServer(t, &testMethods{}, func(c *Config) { c.Auth = AuthToken })
 	b := dialBare(t, s)
 	b.send(capturedHello, capturedCall) // in one piece, as Java does: the refusal must arrive all the same
 	b.want(of(`0000007e 7d|08ffffffff0f 1002 1809 2231 "org.apache.hadoop.security.AccessControlException"

@@ -28,7 +28,7 @@ func TestWithHadoop(t *testing.T) {
 	}
 	var ports []string
 	for _, auth := range []Auth{AuthSimple, AuthTokenSimple, AuthToken} {
-		s := openServer(t, &doors{}, func(c *Config) {
+		s := openServer(t, &testMethods{}, func(c *Config) {
 			c.Auth = auth
 			c.Protocols = hadoopDoors()
 		})

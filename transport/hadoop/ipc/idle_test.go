@@ -19,7 +19,7 @@ func TestIdleConnectionsAreCheap(t *testing.T) {
 	if testing.Short() {
 		n = min(n, 1000)
 	}
-	s := openServer(t, &doors{}, func(c *Config) { c.ConnsPerAddressMax = c.ConnsMax })
+	s := openServer(t, &testMethods{}, func(c *Config) { c.ConnsPerAddressMax = c.ConnsMax })
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

@@ -219,7 +219,7 @@ func (in *intake) release() {
 }
 
 // leave moves what is not consumed to a new buffer, and leaves the old one to
-// whoever still reads the last frame.
+// a reader that still reads the last frame.
 func (in *intake) leave() {
 	if len(in.buf) > readSize {
 		in.large.give(len(in.buf))

@@ -30,15 +30,15 @@ const (
 
 var testPassword = []byte("twenty bytes of hmac")
 
-// doors are the methods that the tests call.
-type doors struct {
+// testMethods are the methods that the tests call.
+type testMethods struct {
 	mu   sync.Mutex
 	hold map[string]chan struct{} // calls whose queue name is here wait for it
 	seen []*Call
 }
 
 // echo answers with the queue's name in place of the state.
-func (d *doors) echo(ctx context.Context, c *Call, req *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
+func (d *testMethods) echo(ctx context.Context, c *Call, req *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
 	d.mu.Lock()
 	d.seen = append(d.seen, c)
 	wait := d.hold[req.GetQueueName()]
@@ -67,14 +67,14 @@ func (d *doors) echo(ctx context.Context, c *Call, req *proto.GetQueueInfoReques
 }
 
 // last is the call that came last.
-func (d *doors) last() *Call {
+func (d *testMethods) last() *Call {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.seen[len(d.seen)-1]
 }
 
 // block makes calls of that name wait until the returned function is called.
-func (d *doors) block(name string) (release func()) {
+func (d *testMethods) block(name string) (release func()) {
 	ch := make(chan struct{})
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +87,7 @@ func (d *doors) block(name string) (release func()) {
 
 var errBusy = errors.New("too many calls wait")
 
-func (d *doors) protocols() []Protocol {
+func (d *testMethods) protocols() []Protocol {
 	return []Protocol{{
 		Name: testProtocol,
 		Methods: map[string]Method{
@@ -123,7 +123,7 @@ func testPasswords(_ context.Context, id []byte) (string, []byte, error) {
 	return "", nil, InvalidToken("the token is not known here, and this text has seventy-three bytes, yes!.")
 }
 
-func testConfig(t testing.TB, d *doors) Config {
+func testConfig(t testing.TB, d *testMethods) Config {
 	cfg := DefaultConfig()
 	cfg.Logger = hclog.NewNullLogger()
 	cfg.Auth = AuthTokenSimple
@@ -145,7 +145,7 @@ func testConfig(t testing.TB, d *doors) Config {
 }
 
 // openServer opens a server with the defaults changed by each of change.
-func openServer(t testing.TB, d *doors, change ...func(*Config)) *Server {
+func openServer(t testing.TB, d *testMethods, change ...func(*Config)) *Server {
 	t.Helper()
 	cfg := testConfig(t, d)
 	for _, f := range change {

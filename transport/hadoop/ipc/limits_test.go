@@ -18,7 +18,7 @@ import (
 )
 
 func TestBadBeginnings(t *testing.T) {
-	s := openServer(t, &doors{})
+	s := openServer(t, &testMethods{})
 	fatal := proto.RpcResponseHeaderProto_FATAL
 	for name, c := range map[string]struct {
 		send   []byte
@@ -71,7 +71,7 @@ func TestBadBeginnings(t *testing.T) {
 }
 
 func TestCallsThatCannotBeRead(t *testing.T) {
-	s := openServer(t, &doors{})
+	s := openServer(t, &testMethods{})
 	b := dialBare(t, s)
 	b.send(hello("alice"))
 	frame := func(body []byte) []byte {
@@ -102,7 +102,7 @@ func TestCallsThatCannotBeRead(t *testing.T) {
 }
 
 func TestBrowserIsToldWhereItIs(t *testing.T) {
-	b := dialBare(t, openServer(t, &doors{}))
+	b := dialBare(t, openServer(t, &testMethods{}))
 	b.send([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
 	got, err := io.ReadAll(b)
 	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 404 ") || !strings.Contains(string(got), "Content-Type: text/plain\r\n") {
@@ -111,7 +111,7 @@ func TestBrowserIsToldWhereItIs(t *testing.T) {
 }
 
 func TestFrameBounds(t *testing.T) {
-	s := openServer(t, &doors{}, func(c *Config) { c.FrameMax = 1 << 20 })
+	s := openServer(t, &testMethods{}, func(c *Config) { c.FrameMax = 1 << 20 })
 	for name, send := range map[string][]byte{
 		"too long":             append(hello("alice"), of(`00100001`)...),
 		"negative":             append(hello("alice"), of(`ffffffff`)...),
@@ -129,7 +129,7 @@ func TestFrameBounds(t *testing.T) {
 // Announced bytes cost nothing; sent ones are bounded over all connections.
 func TestLargeFramesAreBounded(t *testing.T) {
 	closed := make(chan string, 20)
-	s := openServer(t, &doors{}, func(c *Config) {
+	s := openServer(t, &testMethods{}, func(c *Config) {
 		c.LargeFramesMax = 8 << 20
 		c.Observe.Closed = func(reason string) { closed <- reason }
 	})
@@ -158,7 +158,7 @@ func TestLargeFramesAreBounded(t *testing.T) {
 }
 
 func TestReplayIsRefused(t *testing.T) {
-	s := openServer(t, &doors{})
+	s := openServer(t, &testMethods{})
 	first := dialBare(t, s)
 	first.send(saslPreamble, capturedNegotiate)
 	answer, err := digest.NewClient(b64([]byte(testToken)), b64(testPassword)).Answer(first.offer(AuthTokenSimple))
@@ -182,7 +182,7 @@ func TestReplayIsRefused(t *testing.T) {
 }
 
 func TestSaslAfterSasl(t *testing.T) {
-	s := openServer(t, &doors{})
+	s := openServer(t, &testMethods{})
 	b := dialBare(t, s)
 	b.send(saslPreamble, capturedNegotiate)
 	answer, _ := digest.NewClient(b64([]byte(testToken)), b64(testPassword)).Answer(b.offer(AuthTokenSimple))
@@ -194,7 +194,7 @@ func TestSaslAfterSasl(t *testing.T) {
 }
 
 func TestRandomFrames(t *testing.T) {
-	s := openServer(t, &doors{})
+	s := openServer(t, &testMethods{})
 	r := rand.New(rand.NewPCG(1, 2))
 	base := [][]byte{append(hello("alice"), call(1, "echo", "x")...), append(append([]byte(nil), saslPreamble...), capturedNegotiate...)}
 	for i := range 300 {
@@ -214,7 +214,7 @@ func TestRandomFrames(t *testing.T) {
 }
 
 func TestBoundsOfConnections(t *testing.T) {
-	s := openServer(t, &doors{}, func(c *Config) { c.ConnsMax, c.ConnsPerAddressMax = 3, 2 })
+	s := openServer(t, &testMethods{}, func(c *Config) { c.ConnsMax, c.ConnsPerAddressMax = 3, 2 })
 	for range 2 {
 		b := dialBare(t, s)
 		b.send(hello("alice"), call(1, "echo", "x"))
@@ -237,7 +237,7 @@ func TestBoundsOfCalls(t *testing.T) {
 	} {
 		for _, method := range []string{"echo", "echoInline"} {
 			t.Run(name+" "+method, func(t *testing.T) {
-				d := &doors{}
+				d := &testMethods{}
 				release := d.block("slow")
 				defer release()
 				s := openServer(t, d, change)
@@ -268,7 +268,7 @@ func TestBoundsOfCalls(t *testing.T) {
 }
 
 func TestConfigs(t *testing.T) {
-	good := testConfig(t, &doors{})
+	good := testConfig(t, &testMethods{})
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +356,7 @@ func TestPanicsOfHooks(t *testing.T) {
 		for _, method := range []string{"echo", "echoInline"} {
 			t.Run(name+" "+method, func(t *testing.T) {
 				closed := make(chan string, 1)
-				s := openServer(t, &doors{}, spoil, func(c *Config) { c.Observe.Closed = func(reason string) { closed <- reason } })
+				s := openServer(t, &testMethods{}, spoil, func(c *Config) { c.Observe.Closed = func(reason string) { closed <- reason } })
 				to := target(s)
 				if name == "password" {
 					to.Token = &Token{[]byte(testToken), testPassword}

@@ -16,7 +16,7 @@ type outBuffer struct{ b []byte }
 
 var outBuffers = sync.Pool{New: func() any { return &outBuffer{b: make([]byte, 0, 4<<10)} }}
 
-// outbox gathers the frames of one connection and writes them. Whoever appends
+// outbox gathers the frames of one connection and writes them. The goroutine that appends
 // while nobody writes becomes the writer, and writes until nothing is left; what
 // others append meanwhile goes out in one piece. A full outbox makes those who
 // append wait.
@@ -50,7 +50,7 @@ func (o *outbox) init(conn net.Conn, limit int, now func() int64) {
 	}
 }
 
-// begin waits for room and returns the buffer to append to, locked until finish.
+// beginHeartbeats waits for room and returns the buffer to append to, locked until finish.
 // With an error nothing is locked.
 func (o *outbox) begin() (*outBuffer, error) {
 	o.mu.Lock()

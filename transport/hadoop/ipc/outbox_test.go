@@ -11,7 +11,7 @@ import (
 // everything when it reads again.
 func TestPeerThatReadsLate(t *testing.T) {
 	for _, method := range []string{"echo", "echoInline"} {
-		s := openServer(t, &doors{}, func(c *Config) { c.OutputMax = 100_000 })
+		s := openServer(t, &testMethods{}, func(c *Config) { c.OutputMax = 100_000 })
 		b := dialBare(t, s)
 		name := strings.Repeat("z", 10_000)
 		const calls = 2000

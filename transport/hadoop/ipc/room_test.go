@@ -43,9 +43,9 @@ func (b *bare) served(id int32) bool {
 }
 
 // TestOneHostDoesNotLockOutOthers: connections of one host, all of them in use, take as
-// many places as there are. Whoever comes from elsewhere is let in nevertheless.
+// many places as there are. A caller from elsewhere is let in nevertheless.
 func TestOneHostDoesNotLockOutOthers(t *testing.T) {
-	s := openServer(t, &doors{}, func(c *Config) { c.ConnsMax, c.ConnsPerAddressMax = 8, 8 })
+	s := openServer(t, &testMethods{}, func(c *Config) { c.ConnsMax, c.ConnsPerAddressMax = 8, 8 })
 	for range 10 {
 		b := from(t, s, "127.0.0.1")
 		_, _ = b.Write(append(hello("flood"), call(1, "echo", "x")...))
@@ -66,7 +66,7 @@ func TestOneHostDoesNotLockOutOthers(t *testing.T) {
 // TestAnAddressHasAShare: one address does not get all places, and those it has are not
 // taken from it while they are in use.
 func TestAnAddressHasAShare(t *testing.T) {
-	s := openServer(t, &doors{}, func(c *Config) { c.ConnsMax = 8 })
+	s := openServer(t, &testMethods{}, func(c *Config) { c.ConnsMax = 8 })
 	var mine []*bare
 	for range 4 {
 		b := from(t, s, "127.0.0.1")
@@ -89,7 +89,7 @@ func TestAnAddressHasAShare(t *testing.T) {
 // TestIdleConnectionsGiveWay: where the share of an address is used up, those of its
 // connections that make no calls give way, whatever else they send.
 func TestIdleConnectionsGiveWay(t *testing.T) {
-	inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+	inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 		idle, used := p.bare(t), p.bare(t)
 		for _, b := range []*bare{idle, used} {
 			b.send(hello("a"), call(1, "echo", "x"))
@@ -126,7 +126,7 @@ func TestFirstCall(t *testing.T) {
 		"after a call":   {call(1, "echo", "x"), endIdle, DefaultConfig().IdleTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+			inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 				b, since := p.bare(t), time.Now()
 				b.send(hello("a"), c.first)
 				if c.first != nil {
@@ -152,7 +152,7 @@ func TestFirstCall(t *testing.T) {
 // TestConnectionsHoldLittle: nothing that a peer says about itself is kept beyond a few
 // hundred bytes. A client id of 4 MB was.
 func TestConnectionsHoldLittle(t *testing.T) {
-	s := openServer(t, &doors{})
+	s := openServer(t, &testMethods{})
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -217,7 +217,7 @@ func TestRequestsOfEmptyMessages(t *testing.T) {
 // TestLargeRequestsWait: those that are served have a bound together; one more waits and
 // is not lost.
 func TestLargeRequestsWait(t *testing.T) {
-	d := &doors{}
+	d := &testMethods{}
 	big := strings.Repeat("b", 700<<10)
 	release := d.block(big)
 	defer release()

@@ -44,7 +44,7 @@ func (p *pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // inVirtualTime runs f with a server over pipes.
-func inVirtualTime(t *testing.T, d *doors, f func(t *testing.T, s *Server, p *pipes, closed chan string), change ...func(*Config)) {
+func inVirtualTime(t *testing.T, d *testMethods, f func(t *testing.T, s *Server, p *pipes, closed chan string), change ...func(*Config)) {
 	synctest.Test(t, func(t *testing.T) {
 		p, closed := newPipes(), make(chan string, 10)
 		s := openServer(t, d, append(change, func(c *Config) {
@@ -76,13 +76,13 @@ func ends(t *testing.T, closed chan string, reason string, from time.Time, after
 func TestTimeouts(t *testing.T) {
 	def := DefaultConfig()
 	t.Run("nothing at all", func(t *testing.T) {
-		inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+		inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 			p.bare(t)
 			ends(t, closed, endSlow, time.Now(), def.HandshakeTimeout)
 		})
 	})
 	t.Run("a handshake byte by byte", func(t *testing.T) {
-		inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+		inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 			b, from := p.bare(t), time.Now()
 			var writer sync.WaitGroup
 			defer writer.Wait()
@@ -98,7 +98,7 @@ func TestTimeouts(t *testing.T) {
 		})
 	})
 	t.Run("pings do not stretch the handshake", func(t *testing.T) {
-		inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+		inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 			b, from := p.bare(t), time.Now()
 			var writer sync.WaitGroup
 			defer writer.Wait()
@@ -115,7 +115,7 @@ func TestTimeouts(t *testing.T) {
 		})
 	})
 	t.Run("half a frame", func(t *testing.T) {
-		inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+		inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 			b := p.bare(t)
 			b.send(hello("alice"), call(0, "echo", "x"), call(1, "echo", "y")[:20])
 			b.frame()
@@ -123,7 +123,7 @@ func TestTimeouts(t *testing.T) {
 		})
 	})
 	t.Run("idle", func(t *testing.T) {
-		inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+		inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 			b := p.bare(t)
 			b.send(hello("alice"), call(0, "echo", "x"))
 			b.frame()
@@ -131,7 +131,7 @@ func TestTimeouts(t *testing.T) {
 		})
 	})
 	t.Run("a call is not idle, and neither is its end", func(t *testing.T) {
-		d := &doors{}
+		d := &testMethods{}
 		release := d.block("slow")
 		inVirtualTime(t, d, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 			hold := make(chan struct{})
@@ -148,7 +148,7 @@ func TestTimeouts(t *testing.T) {
 		release()
 	})
 	t.Run("a password that takes long is not the caller's fault", func(t *testing.T) {
-		inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+		inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 			cl := openClient(t, func(c *ClientConfig) { c.Dial, c.ConnectTimeout = p.Dial, time.Hour })
 			to := Target{Address: "memory", Protocol: testProtocol, Token: &Token{[]byte(testToken), testPassword}}
 			if got, err := echo(t.Context(), cl, to, "x"); err != nil || got != "x" {
@@ -163,7 +163,7 @@ func TestTimeouts(t *testing.T) {
 		})
 	})
 	t.Run("replies that nobody reads", func(t *testing.T) {
-		inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+		inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 			b, from := p.bare(t), time.Now()
 			var writer sync.WaitGroup
 			defer writer.Wait()
@@ -185,7 +185,7 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestClientTimeouts(t *testing.T) {
-	d := &doors{hold: map[string]chan struct{}{}}
+	d := &testMethods{hold: map[string]chan struct{}{}}
 	inVirtualTime(t, d, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 		hold := make(chan struct{})
 		d.hold["slow"] = hold
@@ -206,7 +206,7 @@ func TestClientTimeouts(t *testing.T) {
 
 // A client that waits pings, so that a server's idle time-out does not end it.
 func TestClientPings(t *testing.T) {
-	inVirtualTime(t, &doors{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
+	inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 		cl := openClient(t, func(c *ClientConfig) { c.Dial, c.CallTimeout = p.Dial, time.Hour })
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 		defer cancel()

@@ -26,7 +26,7 @@ type Watch interface {
 	// Next returns when an entry was applied since the last call that allocated an
 	// AM container, fulfilled a reservation, ended or launched an attempt, or
 	// registered a node. It may return more often. After an error the watch is
-	// made anew.
+	// made again.
 	Next(ctx context.Context) error
 }
 
@@ -93,7 +93,7 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	var errs []error
 	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Client == nil || c.Services == nil {
-		errs = append(errs, errors.New("logger, door, reader, client and services are required"))
+		errs = append(errs, errors.New("logger, submitter, reader, client and services are required"))
 	}
 	if c.ParallelMax < 1 || c.ParallelMax > 10000 {
 		errs = append(errs, fmt.Errorf("parallel launches must be 1 to 10000, is %d", c.ParallelMax))

@@ -9,7 +9,7 @@
 // as success.
 //
 //	watch ─▶ look ─▶ dial (one goroutine an AM, ParallelMax at a time) ─▶ NodeManager
-//	          │        └─▶ AttemptLaunched or AttemptLaunchFailed, through the door
+//	          │        └─▶ AttemptLaunched or AttemptLaunchFailed, through the forwarder
 //	          └─▶ cancel what has ended meanwhile
 //
 // A node that cannot be reached is tried again until MaxWait is over, and then

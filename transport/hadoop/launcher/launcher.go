@@ -80,7 +80,7 @@ func (l *Launcher) Lead(ctx context.Context) {
 	defer l.wg.Wait()
 	for ctx.Err() == nil {
 		if err := l.follow(ctx); ctx.Err() == nil {
-			l.cfg.Logger.Debug("watch of AM containers starts anew", "error", err)
+			l.cfg.Logger.Debug("watch of AM containers starts again", "error", err)
 			wait(ctx, l.cfg.Pause)
 		}
 	}

@@ -24,7 +24,7 @@ const (
 	submittedMillis  = clusterTimestamp + 5000
 )
 
-// world is a cluster's committed state with a door and watches; node 1 is a
+// world is a cluster's committed state with a submitter and watches; node 1 is a
 // NodeManager.
 type world struct {
 	t testing.TB

@@ -42,7 +42,7 @@ func (s *Service) allocate(ctx context.Context, c *ipc.Call, body []byte) ([]byt
 	case err != nil:
 		return nil, err
 	case fault != nil && isOver(fault):
-		s.book.drop(a.id)
+		s.attempts.drop(a.id)
 		return nil, notFound(a.id)
 	case fault != nil:
 		return nil, s.refused(a, in, fault)
@@ -129,7 +129,7 @@ func (s *Service) instead(ctx context.Context, a *attempt, err error) error {
 	app := appOf(s.cfg.Reader.Fork(), a.id)
 	switch {
 	case app == nil:
-		s.book.drop(a.id)
+		s.attempts.drop(a.id)
 		return notFound(a.id)
 	case app.AttemptState < state.AttemptRegistered:
 		return refusal(classNotRegistered, "AM is not registered for known application attempt: %s", a.id)
@@ -140,7 +140,7 @@ func (s *Service) instead(ctx context.Context, a *attempt, err error) error {
 // answer makes the response of a planner's reply: the rare parts as a message,
 // the rest by hand.
 func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestProto, in *input.Allocate, reply *input.AllocateReply) ([]byte, error) {
-	m := s.newMint(a)
+	m := s.newResponse(a)
 	defer m.close()
 	b := m.appendReply(make([]byte, 0, 128+768*len(reply.Granted)), reply)
 	rest := proto.AllocateResponseProto{CompletedContainerStatuses: statuses(reply.Completed)}
@@ -151,7 +151,7 @@ func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestP
 		}
 		b = field(b, fieldAllocated, m.pages.container)
 	}
-	if err := m.news(&rest, who, req, in, reply); err != nil {
+	if err := m.fill(&rest, who, req, in, reply); err != nil {
 		return nil, s.noKey(err)
 	}
 	return gproto.MarshalOptions{}.MarshalAppend(b, &rest)
@@ -160,7 +160,7 @@ func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestP
 // news adds what an attempt is told once: tokens for nodes, a new one for itself,
 // and what became of nodes. What was sent with a response counts as told when a
 // later response is asked for; before that it is sent again.
-func (m *mint) news(out *proto.AllocateResponseProto, who token.AMRM, req *proto.AllocateRequestProto, in *input.Allocate, reply *input.AllocateReply) error {
+func (m *responseBuilder) fill(out *proto.AllocateResponseProto, who token.AMRM, req *proto.AllocateRequestProto, in *input.Allocate, reply *input.AllocateReply) error {
 	a := m.a
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -255,7 +255,7 @@ func TestWhatComesFirst(t *testing.T) {
 	w.plan(&input.KillApplication{ID: a.id.App})
 	_, err = a.try(bad)
 	class(t, err, classAttemptNotFound)
-	if n := a.book.len(); n != 0 {
+	if n := a.attempts.len(); n != 0 {
 		t.Errorf("%d attempts remembered", n)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// still is a reader of one state, and a door that gives one answer: what is left
+// still is a reader of one state, and a submitter that gives one answer: what is left
 // is this package.
 type still struct {
 	*replica

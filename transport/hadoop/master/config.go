@@ -20,7 +20,7 @@ type Config struct {
 	// ContainerExpiry is for how long a container's token lets it be started at
 	// least: yarn.resourcemanager.rm.container-allocation.expiry-interval-ms.
 	ContainerExpiry time.Duration
-	// ForgetAfter is how long an attempt may be silent before what the door
+	// ForgetAfter is how long an attempt may be silent before what the service
 	// remembers of it is dropped.
 	ForgetAfter time.Duration
 	// MaxAttempts bounds the attempts that are remembered, MaxNodeChanges the
@@ -31,7 +31,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// DefaultConfig has YARN's default of the expiry; logger, door and reader are
+// DefaultConfig has YARN's default of the expiry; logger, submitter and reader are
 // the caller's.
 func DefaultConfig() Config {
 	return Config{
@@ -47,7 +47,7 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	var errs []error
 	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Now == nil {
-		errs = append(errs, errors.New("logger, door, reader and clock are required"))
+		errs = append(errs, errors.New("logger, submitter, reader and clock are required"))
 	}
 	if c.ContainerExpiry < time.Second {
 		errs = append(errs, errors.New("a container's token must last a second at least"))

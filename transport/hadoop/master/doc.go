@@ -8,10 +8,10 @@
 // What is decided is decided by the planner: which containers an attempt has,
 // and what each numbered response tells of them, are in the replicated state, so
 // a call that is repeated, here or at another replica, gets the same containers.
-// The door adds what is no decision: the tokens, made of the replicated keys at
+// The service adds what is no decision: the tokens, made of the replicated keys at
 // the time of the answer, and the news of nodes.
 //
-// The door remembers little of an attempt, and loses it without harm: which NM
+// The service remembers little of an attempt, and loses it without harm: which NM
 // tokens it has sent, up to where it has told of nodes, and the largest
 // container that the registration named. An attempt whose AM comes over from
 // another replica is told once more: an NM token or a node's state told twice

@@ -33,7 +33,7 @@ type pages struct {
 }
 
 // appendReply writes what the planner's reply says in numbers.
-func (m *mint) appendReply(b []byte, r *input.AllocateReply) []byte {
+func (m *responseBuilder) appendReply(b []byte, r *input.AllocateReply) []byte {
 	b = number(b, fieldResponse, int64(r.Response))
 	p := m.pages
 	p.size = appendResource(p.size[:0], r.Headroom, m.kinds)
@@ -45,7 +45,7 @@ func (m *mint) appendReply(b []byte, r *input.AllocateReply) []byte {
 
 // appendContainer writes a container as it is granted, or has become by changes of
 // its size, with the token to start or update it, as a ContainerProto.
-func (m *mint) appendContainer(b []byte, g *input.Granted, version int32) ([]byte, error) {
+func (m *responseBuilder) appendContainer(b []byte, g *input.Granted, version int32) ([]byte, error) {
 	key, err := m.ring.Signing(yarn.KeyContainer)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (m *mint) appendContainer(b []byte, g *input.Granted, version int32) ([]byt
 
 // appendIdentifier writes the canonical identifier of a container's token; id and
 // size are on their pages.
-func (m *mint) appendIdentifier(b []byte, g *input.Granted, version, key int32) []byte {
+func (m *responseBuilder) appendIdentifier(b []byte, g *input.Granted, version, key int32) []byte {
 	b = field(b, 1, m.pages.id)
 	b = appendAddress(b, 2, g.Node.Host, g.Node.Port)
 	b = text(b, 3, m.a.user)

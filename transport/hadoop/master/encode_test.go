@@ -15,7 +15,7 @@ import (
 )
 
 // slow says what an answer says, by way of messages.
-func slow(m *mint, r *input.AllocateReply, version int32, logs *proto.LogAggregationContextProto) *proto.AllocateResponseProto {
+func slow(m *responseBuilder, r *input.AllocateReply, version int32, logs *proto.LogAggregationContextProto) *proto.AllocateResponseProto {
 	out := &proto.AllocateResponseProto{
 		ResponseId:          new(r.Response),
 		Limit:               wire.ResourceProto(r.Headroom, m.kinds),
@@ -66,7 +66,7 @@ func TestWrittenByHand(t *testing.T) {
 		} else {
 			logs = nil
 		}
-		m := r.newMint(a)
+		m := r.newResponse(a)
 		defer m.close()
 		m.kinds = yarn.Kinds{yarn.MemoryName, yarn.VCoresName, yarn.GPUName}
 		if rapid.Bool().Draw(t, "two kinds") {

@@ -78,9 +78,9 @@ func TestNewsAtAnotherDoor(t *testing.T) {
 	a.allocate(idle())
 	w.plan(&input.ExpireNode{ID: n2})
 	over := &am{replica: early, id: a.id, key: a.key, last: a.last}
-	hold(t, "a door that has watched", over.news(), "n2 NS_LOST NODE_UNUSABLE")
+	hold(t, "a service that has watched", over.news(), "n2 NS_LOST NODE_UNUSABLE")
 	late := &am{replica: w.replica(), id: a.id, key: a.key, last: a.last}
-	hold(t, "a door that has not", late.news(), "n1 NS_LOST NODE_UNUSABLE", "n2 NS_LOST NODE_UNUSABLE")
+	hold(t, "a service that has not", late.news(), "n1 NS_LOST NODE_UNUSABLE", "n2 NS_LOST NODE_UNUSABLE")
 	hold(t, "told there", late.news())
 	fresh := w.replica().am(w.app())
 	fresh.register()
@@ -109,14 +109,14 @@ func TestNewsAreBounded(t *testing.T) {
 func TestBookIsBounded(t *testing.T) {
 	w := newWorld(t)
 	r := w.replica()
-	r.book.most = 3
+	r.attempts.most = 3
 	var ams []*am
 	for range 5 {
 		a := r.am(w.app())
 		a.register()
 		ams = append(ams, a)
 	}
-	if n := r.book.len(); n != 3 {
+	if n := r.attempts.len(); n != 3 {
 		t.Errorf("%d attempts remembered, at most 3", n)
 	}
 	for _, a := range ams {
@@ -126,7 +126,7 @@ func TestBookIsBounded(t *testing.T) {
 	ams[0].allocate(idle())
 	r.clock = r.clock.Add(r.cfg.ForgetAfter / 2)
 	ams[0].allocate(idle())
-	if n := r.book.len(); n != 1 {
+	if n := r.attempts.len(); n != 1 {
 		t.Errorf("%d attempts remembered after all but one fell silent", n)
 	}
 }
@@ -136,7 +136,7 @@ func TestConfig(t *testing.T) {
 		t.Error("an empty configuration is taken")
 	}
 	if _, err := New(DefaultConfig()); err == nil {
-		t.Error("a configuration without a door is taken")
+		t.Error("a configuration without a submitter is taken")
 	}
 	if m := newWorld(t).replica().Protocol(); len(m.Methods) != 3 || m.Name != protocolName {
 		t.Errorf("protocol %+v", m)

@@ -14,7 +14,7 @@ import (
 	"rmd/yarn"
 )
 
-// register is an AM's registration. An AM that registers again begins anew, with
+// register is an AM's registration. An AM that registers again starts over, with
 // what it runs; the planner sees to that.
 func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.RegisterApplicationMasterRequestProto) (*proto.RegisterApplicationMasterResponseProto, error) {
 	who, err := caller(c)
@@ -42,13 +42,13 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 	case fault != nil && fault.Reason == input.WrongResponse: // its client calls again
 		return nil, ipc.Standby(fault.Error())
 	case fault != nil && isOver(fault):
-		s.book.drop(a.id)
+		s.attempts.drop(a.id)
 		return nil, notFound(a.id)
 	case fault != nil:
 		return nil, faulted(fault)
 	}
 	r := reply.(*input.RegisterAttemptReply)
-	m := s.newMint(a)
+	m := s.newResponse(a)
 	defer m.close()
 	out := &proto.RegisterApplicationMasterResponseProto{
 		MaximumCapability:      wire.ResourceProto(r.Maximum, m.kinds),
@@ -72,7 +72,7 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 
 // kept tells of the containers that the attempt before has left, by the versions
 // of their sizes: none is 0.
-func (m *mint) kept(list []input.Granted, versions []int32) ([]*proto.ContainerProto, error) {
+func (m *responseBuilder) kept(list []input.Granted, versions []int32) ([]*proto.ContainerProto, error) {
 	var out []*proto.ContainerProto
 	for i := range list {
 		version := int32(0)
@@ -89,7 +89,7 @@ func (m *mint) kept(list []input.Granted, versions []int32) ([]*proto.ContainerP
 }
 
 // container is what appendContainer writes, as a message.
-func (m *mint) container(g *input.Granted, version int32) (*proto.ContainerProto, error) {
+func (m *responseBuilder) container(g *input.Granted, version int32) (*proto.ContainerProto, error) {
 	b, err := m.appendContainer(nil, g, version)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (s *Service) finish(ctx context.Context, c *ipc.Call, req *proto.FinishAppl
 		return nil, err
 	case fault == nil:
 	case isOver(fault):
-		s.book.drop(who.Attempt)
+		s.attempts.drop(who.Attempt)
 		if !s.ended(who.Attempt.App) {
 			return nil, notFound(who.Attempt)
 		}

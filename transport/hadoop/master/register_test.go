@@ -43,7 +43,7 @@ func TestRegister(t *testing.T) {
 }
 
 // TestContextOfAnotherKind holds that an application which did not come by
-// Hadoop's client door can have an AM of Hadoop's.
+// Hadoop's client port can have an AM of Hadoop's.
 func TestContextOfAnotherKind(t *testing.T) {
 	w := newWorld(t)
 	a := w.replica().am(w.app(func(s *input.SubmitApplication) { s.Context = []byte("{\"no\": \"protobuf\"}") }))
@@ -138,7 +138,7 @@ func TestFinish(t *testing.T) {
 	}
 	_, err = a.try(idle())
 	class(t, err, classAttemptNotFound)
-	if n := r.book.len(); n != 0 {
+	if n := r.attempts.len(); n != 0 {
 		t.Errorf("%d attempts remembered after the end", n)
 	}
 }
@@ -211,7 +211,7 @@ func TestRegistrationThatArrivesLate(t *testing.T) {
 	b.lag()
 	a.register()
 	if app := w.st().Apps.Get(w.st().AppByID(a.id.App)); app.Response != 0 {
-		t.Errorf("registered anew with response %d", app.Response)
+		t.Errorf("registered again with response %d", app.Response)
 	}
 	// When answers were given meanwhile, its client calls again.
 	w.before = func(in input.Input) input.Reply {

@@ -17,10 +17,10 @@ const protocolName = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 
 // Service answers the protocol. Its methods may be called by many at once.
 type Service struct {
-	cfg   Config
-	log   hclog.Logger
-	book  book
-	nodes nodeLog
+	cfg      Config
+	log      hclog.Logger
+	attempts attemptCache
+	nodes    nodeLog
 	// signers are those of the keys in use, so that a token costs one HMAC.
 	signers struct{ container signing }
 	// buffers are the pages of answers.
@@ -36,7 +36,7 @@ func New(cfg Config) (*Service, error) {
 		cfg.Services = token.NewServices(true, nil)
 	}
 	s := &Service{cfg: cfg, log: cfg.Logger}
-	s.book.init(cfg.MaxAttempts, cfg.ForgetAfter)
+	s.attempts.init(cfg.MaxAttempts, cfg.ForgetAfter)
 	s.nodes.limit = cfg.MaxNodeChanges
 	s.buffers.New = func() any { return new(pages) }
 	return s, nil

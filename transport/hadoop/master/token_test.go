@@ -161,7 +161,7 @@ func TestAMTokenIsRenewed(t *testing.T) {
 	}
 	a.register()
 	if r := a.allocate(idle()); r.AmRmToken == nil {
-		t.Error("no new token after the AM began anew")
+		t.Error("no new token after the AM started over")
 	}
 }
 
@@ -200,8 +200,8 @@ func TestWhenNMTokensAreSent(t *testing.T) {
 	one("the AM is back", 1)
 	other := &am{replica: w.replica(), id: a.id, key: a.key, last: a.last}
 	a = other
-	one("another door", 1)
-	one("another door again", 0)
+	one("another replica", 1)
+	one("another replica again", 0)
 }
 
 // TestNodesTakeTurns holds that a node is told of once in an answer, however its
@@ -211,7 +211,7 @@ func TestNodesTakeTurns(t *testing.T) {
 	r := w.replica()
 	a := r.am(w.app())
 	a.register()
-	m := r.newMint(r.book.get(a.id, r.clock))
+	m := r.newResponse(r.attempts.get(a.id, r.clock))
 	defer m.close()
 	n1, n2 := yarn.NodeID{Host: "n1", Port: 1}, yarn.NodeID{Host: "n2", Port: 1}
 	granted := []input.Granted{{Node: n1}, {Node: n2}, {Node: n1}, {Node: n2}}

@@ -40,7 +40,7 @@ func readUpdate(p *proto.UpdateContainerRequestProto, kinds yarn.Kinds) input.Up
 }
 
 // updateErrors tells of the requests to change containers that are not granted.
-func (m *mint) updateErrors(list []*proto.UpdateContainerRequestProto, in *input.Allocate, reply *input.AllocateReply) []*proto.UpdateContainerErrorProto {
+func (m *responseBuilder) updateErrors(list []*proto.UpdateContainerRequestProto, in *input.Allocate, reply *input.AllocateReply) []*proto.UpdateContainerErrorProto {
 	if len(list) == 0 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func updateError(p *proto.UpdateContainerRequestProto, reason string, version in
 
 // updated tells of containers whose size has changed, with a token for each: an AM
 // hands that of a larger one to its node, which is told of a smaller one.
-func (m *mint) updated(list []input.Resized) ([]*proto.UpdatedContainerProto, error) {
+func (m *responseBuilder) updated(list []input.Resized) ([]*proto.UpdatedContainerProto, error) {
 	var out []*proto.UpdatedContainerProto
 	for i := range list {
 		c, err := m.container(&list[i].Granted, list[i].Version)
@@ -103,7 +103,7 @@ func told(reply *input.AllocateReply) []input.Granted {
 //     promotion of what is guaranteed already;
 //   - a demotion has no reason in YARN, whose allocate fails on one while
 //     opportunistic containers are off, and so gets ours.
-func (m *mint) updatesOff(list []*proto.UpdateContainerRequestProto) []*proto.UpdateContainerErrorProto {
+func (m *responseBuilder) updatesOff(list []*proto.UpdateContainerRequestProto) []*proto.UpdateContainerErrorProto {
 	live := m.live()
 	var out []*proto.UpdateContainerErrorProto
 	for _, p := range list {
@@ -120,7 +120,7 @@ func (m *mint) updatesOff(list []*proto.UpdateContainerRequestProto) []*proto.Up
 }
 
 // live are the containers of the caller's application that have not ended.
-func (m *mint) live() map[yarn.ContainerID]*state.Container {
+func (m *responseBuilder) live() map[yarn.ContainerID]*state.Container {
 	slot := m.st.AppByID(m.a.id.App)
 	if slot == 0 {
 		return nil

@@ -23,7 +23,7 @@ import (
 
 var ctx = context.Background()
 
-// world is a cluster of one planner, and the doors of its replicas.
+// world is a cluster of one planner, and the services of its replicas.
 type world struct {
 	tb testing.TB
 
@@ -36,7 +36,7 @@ type world struct {
 	before func(input.Input) input.Reply
 }
 
-// replica is a door with what its replica has applied.
+// replica is a service with what its replica has applied.
 type replica struct {
 	*world
 	*Service
@@ -194,7 +194,7 @@ func managed(s *input.SubmitApplication) {
 	s.Unmanaged, s.AM = false, yarn.Resource{1024, 1}
 }
 
-// am is an AM at a door.
+// am is an AM at a replica.
 type am struct {
 	*replica
 	id   yarn.AttemptID

@@ -18,7 +18,7 @@ const servicesMax = 65536
 // hadoop.security.token.service.use_ip=false the host name in lower case. It
 // never looks a name up on its own, so that no call waits for a name server:
 // Learn does, where a node registers. Of a host that was not learnt the name is
-// written; callers set the service anew anyhow from the address they dial.
+// written; callers set the service again anyhow from the address they dial.
 type Services struct {
 	useIP  bool
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)

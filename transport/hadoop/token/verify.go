@@ -29,7 +29,7 @@ func Behind(err error) bool { return errors.Is(err, ErrKeyUnknown) || errors.Is(
 
 // AMRMPassword returns the attempt that an AM's identifier names, and the
 // password that its holder must know. With ErrOver both are returned as well: a
-// door may let the AM in to hear that its attempt has ended.
+// server may let the AM in to hear that its attempt has ended.
 func AMRMPassword(st *state.State, identifier []byte) (yarn.AttemptID, []byte, error) {
 	t, err := ParseAMRM(identifier)
 	if err != nil {

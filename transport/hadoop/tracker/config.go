@@ -45,11 +45,11 @@ type Config struct {
 	// yarn.nm.liveness-monitor.expiry-interval-ms. Sessions are kept for twice that.
 	Expiry time.Duration
 
-	// BatchInterval is how long the turns of nodes with nothing to say are
+	// BatchInterval is how long the heartbeats of nodes with nothing to say are
 	// gathered, BatchNodesMax how many go in one input.
 	BatchInterval time.Duration
 	BatchNodesMax int
-	// CutAfter is how long turns may fail to reach a leader before heartbeats are
+	// CutAfter is how long heartbeats may fail to reach a leader before heartbeats are
 	// not answered by this replica alone any more.
 	CutAfter time.Duration
 	// ViewFor is how old the state may be by which a heartbeat is found to have
@@ -63,7 +63,7 @@ type Config struct {
 	DiagnosticsMax  int
 }
 
-// DefaultConfig has YARN's defaults; logger, door, reader and racks are the
+// DefaultConfig has YARN's defaults; logger, submitter, reader and racks are the
 // caller's.
 func DefaultConfig() Config {
 	return Config{
@@ -109,7 +109,7 @@ func ConfigOf(conf *hadoopconf.Config) (Config, error) {
 func (c Config) Validate() error {
 	var errs []error
 	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Racks == nil {
-		errs = append(errs, errors.New("logger, door, reader and racks are required"))
+		errs = append(errs, errors.New("logger, submitter, reader and racks are required"))
 	}
 	if c.CheckHost && c.Lookup == nil {
 		errs = append(errs, errors.New("checking hosts needs the Lookup function"))

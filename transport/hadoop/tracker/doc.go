@@ -1,4 +1,4 @@
-// Package tracker is the front door of NodeManagers: ResourceTracker, on the
+// Package tracker serves NodeManagers: ResourceTracker, on the
 // resource-tracker port.
 //
 // A node talks to one replica at a time, and to another when that one is gone.
@@ -8,7 +8,7 @@
 // from another replica is adopted: its response id is taken as it is, and its
 // next report is passed on whole.
 //
-//	heartbeat ─▶ scan ─▶ says nothing new, nothing to be told? ─▶ answered here, its turn goes with the next NodesHeard
+//	heartbeat ─▶ scan ─▶ says nothing new, nothing to be told? ─▶ answered here, it goes to the leader with the next NodesHeard
 //	                └──▶ NodeHeartbeat, with what changed ─▶ committed ─▶ answered
 //
 // What always holds:
@@ -24,7 +24,7 @@
 //     that all is well: the leader may be losing them. It passes their heartbeats
 //     on, fails, and so has them go to another replica.
 //   - A report that comes late, after the node was heard by another call, is not
-//     believed: each session is a stay, which the planner knows (input.NodeHeartbeat).
+//     believed: each is a heartbeat session, which the planner knows (input.NodeHeartbeat).
 //   - A call for a node from another address than the one that it registered from
 //     touches neither session nor node.
 //   - Sessions are volatile and bounded: a node that is not heard for two expiry

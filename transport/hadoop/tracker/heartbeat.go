@@ -23,7 +23,7 @@ func (s *Service) nodeHeartbeat(ctx context.Context, call *ipc.Call, body []byte
 		b.conn = call.Conn.ID()
 	}
 	b.from = address(call)
-	if out := s.quick(&b); out != nil {
+	if out := s.fastPath(&b); out != nil {
 		return out, nil
 	}
 	r, err := s.read(&b, body)
@@ -31,12 +31,12 @@ func (s *Service) nodeHeartbeat(ctx context.Context, call *ipc.Call, body []byte
 		return nil, err
 	}
 	call.Detach()
-	return s.turn(ctx, r)
+	return s.handle(ctx, r)
 }
 
-// quick answers a heartbeat that says nothing new of a node that is to be told
+// fastPath answers a heartbeat that says nothing new of a node that is to be told
 // nothing; nil when it does not.
-func (s *Service) quick(b *beat) []byte {
+func (s *Service) fastPath(b *beat) []byte {
 	ss := s.find(b.host, uint16(b.port))
 	if ss == nil {
 		return nil
@@ -46,30 +46,30 @@ func (s *Service) quick(b *beat) []byte {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	switch {
-	case ss.busy != nil || ss.full || ss.failed || ss.tell != nil,
+	case ss.busy != nil || ss.full || ss.failed || ss.pending != nil,
 		b.response != ss.last || b.unhealthy || b.more,
 		!ss.hashed || b.hash != ss.hash || b.containers != len(ss.running),
 		b.containerKey != v.containerKey || b.nmKey != v.nmKey,
-		foreign(ss.address, b.from), !ss.quiet(v.st), s.cut(now):
+		otherAddress(ss.address, b.from), !ss.nothingPending(v.st), s.leaderUnreachable(now):
 		return nil
 	}
 	if n := v.st.Nodes.Get(ss.number); (n.TotalSet && n.SetTotal != ss.total) || lastRemoval(v.st, ss.number) != ss.removed {
 		return nil
 	}
 	ss.last, ss.answered, ss.answer = next(ss.last), true, nil
-	ss.conn, ss.heard, ss.use, ss.beaten = b.conn, now, b.use, true
-	s.heard.add(ss.number)
+	ss.conn, ss.lastHeartbeat, ss.use, ss.beaten = b.conn, now, b.use, true
+	s.idle.add(ss.number)
 	return s.plain(ss.last)
 }
 
 // report is a heartbeat, decoded.
 type report struct {
 	beat
-	id       yarn.NodeID
-	statuses []input.ContainerStatus
-	text     string // of its health
-	said     []LogReport
-	sizes    []input.ContainerSize
+	id         yarn.NodeID
+	statuses   []input.ContainerStatus
+	text       string // of its health
+	logReports []LogReport
+	sizes      []input.ContainerSize
 }
 
 // read decodes the heartbeat that b was scanned from. The report holds nothing
@@ -97,7 +97,7 @@ func (s *Service) read(b *beat, body []byte) (*report, error) {
 		s.trim(&r.statuses[i])
 	}
 	r.sizes = s.sizes(r.id, req.GetNodeStatus())
-	r.said, err = s.logReports(req.GetLogAggregationReportsForApps())
+	r.logReports, err = s.logReports(req.GetLogAggregationReportsForApps())
 	return r, err
 }
 
@@ -137,9 +137,9 @@ func (s *Service) logReports(list []*proto.LogAggregationReportProto) ([]LogRepo
 	return out, nil
 }
 
-// turn answers a heartbeat that says something, or of a node that is to be told
+// handle answers a heartbeat that says something, or of a node that is to be told
 // something.
-func (s *Service) turn(ctx context.Context, r *report) (out []byte, err error) {
+func (s *Service) handle(ctx context.Context, r *report) (out []byte, err error) {
 	ss, out, err := s.enter(ctx, r)
 	if ss == nil {
 		return out, err
@@ -153,16 +153,16 @@ func (s *Service) turn(ctx context.Context, r *report) (out []byte, err error) {
 		}
 		ss.release(work)
 	}()
-	in, reply := ss.news(r), &input.NodeHeartbeatReply{}
+	in, reply := ss.input(r), &input.NodeHeartbeatReply{}
 	if s.local(ss, in) {
-		s.heard.add(ss.number)
+		s.idle.add(ss.number)
 	} else if reply, err = s.plan(ctx, in); err != nil {
 		return nil, err
 	}
 	if reply.Late {
 		return nil, ipc.Standby("node " + ss.id.String() + " has been heard by another call since")
 	}
-	out = s.leave(ss, r, reply)
+	out = s.finish(ss, r, reply)
 	answered = true
 	return out, nil
 }
@@ -188,16 +188,16 @@ func (s *Service) plan(ctx context.Context, in *input.NodeHeartbeat) (*input.Nod
 func (s *Service) local(ss *session, in *input.NodeHeartbeat) bool {
 	now := s.now()
 	st := s.fresh(now).st
-	return !in.Full && len(in.Statuses) == 0 && !in.Unhealthy && ss.tell == nil && !s.cut(now) && ss.quiet(st) && ss.unacked(st) < unackedMax
+	return !in.Full && len(in.Statuses) == 0 && !in.Unhealthy && ss.pending == nil && !s.leaderUnreachable(now) && ss.nothingPending(st) && ss.unacked(st) < unackedMax
 }
 
-// leave takes in what the cluster answered and makes the node's answer of it.
-func (s *Service) leave(ss *session, r *report, reply *input.NodeHeartbeatReply) []byte {
+// finish takes in what the cluster answered and makes the node's answer of it.
+func (s *Service) finish(ss *session, r *report, reply *input.NodeHeartbeatReply) []byte {
 	v := s.fresh(s.now())
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.failed = false
-	ss.use, ss.logs = r.use, note(ss.logs, r.said)
+	ss.use, ss.logs = r.use, note(ss.logs, r.logReports)
 	switch {
 	case reply.Shutdown:
 		s.forget(ss)
@@ -211,7 +211,7 @@ func (s *Service) leave(ss *session, r *report, reply *input.NodeHeartbeatReply)
 	o := orders{kill: reply.Kill, cleanUp: reply.CleanUp, signals: reply.Signals}
 	var sized []input.SizeOrder
 	o.resize, sized = s.resized(v.st, reply.Resize)
-	if t := ss.tell; t != nil {
+	if t := ss.pending; t != nil {
 		o.kill = append(t.kill, o.kill...)
 		o.cleanUp = append(t.cleanUp, o.cleanUp...)
 		o.remove = t.remove
@@ -223,12 +223,12 @@ func (s *Service) leave(ss *session, r *report, reply *input.NodeHeartbeatReply)
 	if n != nil {
 		o.remove = append(o.remove, ss.removals(v.st)...)
 	}
-	o.kill = append(o.kill, strangers(v.st, n, ss.running, o.kill)...)
-	ss.tell = nil
+	o.kill = append(o.kill, unknownContainers(v.st, n, ss.running, o.kill)...)
+	ss.pending = nil
 	if len(reply.CleanUp) > 0 || len(reply.Signals) > 0 || len(sized) > 0 {
-		ss.tell = &tell{told: reply.CleanUp, sized: sized}
+		ss.pending = &pendingOrders{cleanUpSent: reply.CleanUp, resizeSent: sized}
 		for _, g := range reply.Signals {
-			ss.tell.signalled = append(ss.tell.signalled, g.Container)
+			ss.pending.signalSent = append(ss.pending.signalSent, g.Container)
 		}
 	}
 	if n != nil && n.TotalSet && n.SetTotal != ss.total {
@@ -243,11 +243,11 @@ func (s *Service) leave(ss *session, r *report, reply *input.NodeHeartbeatReply)
 	return out
 }
 
-// strangers are containers that run on a node and that the cluster does not have
+// unknownContainers are containers that run on a node and that the cluster does not have
 // there any more, beside those that are to be killed already: it may have ended
 // them without the node, as when that was unhealthy, and remember them only for
 // their AM.
-func strangers(st *state.State, n *state.Node, running, kill []yarn.ContainerID) (out []yarn.ContainerID) {
+func unknownContainers(st *state.State, n *state.Node, running, kill []yarn.ContainerID) (out []yarn.ContainerID) {
 	if len(running) == 0 || n == nil {
 		return nil
 	}

@@ -126,8 +126,8 @@ func TestRepeatedHeartbeatIsAnsweredTheSame(t *testing.T) {
 	if err != nil || !gproto.Equal(idle, again) {
 		t.Fatalf("the repeated idle heartbeat is answered %v, %v; the first was %v", again, err, idle)
 	}
-	if got := s.heard.take(10); len(got) != 1 {
-		t.Fatalf("the turns of nodes %v wait, want one", got)
+	if got := s.idle.take(10); len(got) != 1 {
+		t.Fatalf("heartbeats of nodes %v wait, want one", got)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestResponseIDs(t *testing.T) {
 		{name: "behind over another connection", shift: -3, prepare: func(ss *session) { ss.conn = 7 }, resync: true},
 		{name: "ahead over another connection", shift: 3, prepare: func(ss *session) { ss.conn = 7 }},
 		{name: "ahead after a failure", shift: 3, prepare: func(ss *session) { ss.failed = true }},
-		{name: "ahead after a pause", shift: 3, prepare: func(ss *session) { ss.heard -= time.Minute }},
+		{name: "ahead after a pause", shift: 3, prepare: func(ss *session) { ss.lastHeartbeat -= time.Minute }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, s, n := started(t)
@@ -224,7 +224,7 @@ func TestAnotherReplicaAdopts(t *testing.T) {
 	}
 }
 
-// TestKeptAnswerIsNotTheServers: whoever was given an answer may write over it.
+// TestKeptAnswerIsNotTheServers: the caller may write over its answer.
 func TestKeptAnswerIsNotTheServers(t *testing.T) {
 	c, s, n := started(t)
 	_, ids := c.app(c.slot(n.id), 1)
@@ -276,7 +276,7 @@ func TestNothingToRepeat(t *testing.T) {
 	}
 }
 
-// TestRegistrationElsewhereIsSeen: response ids begin anew, and this replica's
+// TestRegistrationElsewhereIsSeen: response ids start over, and this replica's
 // session is of the registration before.
 func TestRegistrationElsewhereIsSeen(t *testing.T) {
 	for _, shift := range []int32{-3, -1, 0, 3} { // of its response id from this replica's
@@ -392,7 +392,7 @@ func TestPanicInTheDoorFreesTheSession(t *testing.T) {
 	c, _, n := started(t)
 	_, ids := c.app(c.slot(n.id), 1)
 	n.running = ids
-	c.fail(func(input.Input) error { panic("door") }, nil)
+	c.fail(func(input.Input) error { panic("submitter") }, nil)
 	func() {
 		defer func() { _ = recover() }()
 		_, _ = n.try()

@@ -187,8 +187,8 @@ func TestHealth(t *testing.T) {
 	c.took()
 	n.beat()
 	wantInputs(t, c, "")
-	if got := s.heard.take(9); len(got) != 1 {
-		t.Fatalf("turns of %v wait", got)
+	if got := s.idle.take(9); len(got) != 1 {
+		t.Fatalf("heartbeats of %v wait", got)
 	}
 }
 

@@ -114,7 +114,7 @@ func NewTopology(cfg RacksConfig) (*Topology, error) {
 	return t, nil
 }
 
-// Reload forgets what was found and reads the table anew. When that fails the
+// Reload forgets what was found and reads the table again. When that fails the
 // table that was there stays.
 func (t *Topology) Reload() error {
 	var table map[string]string
@@ -167,7 +167,7 @@ func (t *Topology) Rack(ctx context.Context, host string) string {
 		clear(t.failed)
 	}
 	if err != nil && ctx.Err() != nil {
-		return DefaultRack // the asker is gone; the next one asks anew
+		return DefaultRack // the asker is gone; the next one asks again
 	}
 	if err != nil {
 		t.failed[host] = time.Now()

@@ -60,7 +60,7 @@ func TestTable(t *testing.T) {
 	if err := os.WriteFile(file, []byte("node1 /r9\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantRacks(t, r, map[string]string{"node1": "/dc1/r1"}) // until it is read anew
+	wantRacks(t, r, map[string]string{"node1": "/dc1/r1"}) // until it is read again
 	if err := r.Reload(); err != nil {
 		t.Fatal(err)
 	}

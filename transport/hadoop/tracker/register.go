@@ -55,7 +55,7 @@ func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *
 	var reply *input.RegisterNodeReply
 	if err == nil {
 		in.Rack = s.cfg.Racks.Rack(ctx, in.ID.Host)
-		in.Stay = newStay()
+		in.Stay = newHeartbeatSession()
 		if from := address(call); from.IsValid() {
 			in.Address = from.String()
 		}
@@ -76,7 +76,7 @@ func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *
 	if call.Conn != nil {
 		ss.conn = call.Conn.ID()
 	}
-	return s.welcome(in, reply, ss)
+	return s.registered(in, reply, ss)
 }
 
 // registration reads a request.
@@ -207,8 +207,8 @@ func (s *Service) register(ctx context.Context, in *input.RegisterNode) (*input.
 	return out, nil
 }
 
-// welcome begins the session of a node that has registered, and answers it.
-func (s *Service) welcome(in *input.RegisterNode, reply *input.RegisterNodeReply, ss *session) (*proto.RegisterNodeManagerResponseProto, error) {
+// registered begins the session of a node that has registered, and answers it.
+func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeReply, ss *session) (*proto.RegisterNodeManagerResponseProto, error) {
 	now := s.now()
 	v := s.fresh(now)
 	ring := token.NewRing(v.st)
@@ -224,11 +224,11 @@ func (s *Service) welcome(in *input.RegisterNode, reply *input.RegisterNodeReply
 	if number == 0 {
 		return nil, ipc.Standby("the registration of " + in.ID.String() + " has not arrived here yet")
 	}
-	ss.number, ss.heard = number, now
+	ss.number, ss.lastHeartbeat = number, now
 	ss.reset(v.st, v.st.Nodes.Get(number), 0)
 	_, remove := split(v.st, number, in.Containers)
 	if len(reply.Kill) > 0 || len(reply.CleanUp) > 0 || len(remove) > 0 {
-		ss.tell = &tell{kill: reply.Kill, cleanUp: reply.CleanUp, remove: remove}
+		ss.pending = &pendingOrders{kill: reply.Kill, cleanUp: reply.CleanUp, remove: remove}
 	}
 	ss.total = reply.Total
 	s.mu.Lock()
@@ -257,7 +257,7 @@ func (s *Service) unRegisterNodeManager(ctx context.Context, call *ipc.Call, req
 	if err != nil {
 		return nil, invalid("unRegisterNodeManager: %v", err)
 	}
-	stay, err := s.own(ctx, call, id)
+	stay, err := s.checkAddress(ctx, call, id)
 	if err != nil {
 		return nil, err
 	}

@@ -149,7 +149,7 @@ func FuzzHeartbeat(f *testing.F) {
 		if p := good.beat(); p.ContainersToCleanup != nil {
 			t.Fatalf("another node's heartbeats end containers: %v", p)
 		}
-		c.must(&input.NodesHeard{Nodes: s.heard.take(10)})
+		c.must(&input.NodesHeard{Nodes: s.idle.take(10)})
 		if got := c.node(good.id).Count; got != 2 {
 			t.Fatalf("%d containers are left on a node that nobody spoke of", got)
 		}

@@ -22,12 +22,12 @@ type Service struct {
 	cfg   Config
 	start time.Time
 	seen  atomic.Pointer[view]
-	heard heard
-	// cutSince is when turns began to fail to reach the leader, as time since
+	idle  idleNodes
+	// unreachableSince is when heartbeats began to fail to reach the leader, as time since
 	// start plus one; 0: the last ones did.
-	cutSince atomic.Int64
-	// strangeNext is when the next stranger is named in the log, as time since start.
-	strangeNext atomic.Int64
+	unreachableSince atomic.Int64
+	// mismatchNext is when the next mismatch is named in the log, as time since start.
+	mismatchNext atomic.Int64
 
 	mu       sync.RWMutex
 	sessions map[yarn.NodeID]*session
@@ -47,7 +47,7 @@ func New(cfg Config) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Service{cfg: cfg, start: time.Now(), heard: newHeard(), sessions: map[yarn.NodeID]*session{}}, nil
+	return &Service{cfg: cfg, start: time.Now(), idle: newIdleNodes(), sessions: map[yarn.NodeID]*session{}}, nil
 }
 
 // Protocol is what the resource-tracker port serves.
@@ -66,7 +66,7 @@ func (s *Service) Sessions() int {
 	return len(s.sessions)
 }
 
-// Run passes the turns of idle nodes on and forgets nodes that are not heard any
+// Run passes the heartbeats of idle nodes on and forgets nodes that are not heard any
 // more, until ctx ends.
 func (s *Service) Run(ctx context.Context) {
 	sweep := time.NewTicker(max(s.cfg.Expiry/4, time.Millisecond))
@@ -77,22 +77,22 @@ func (s *Service) Run(ctx context.Context) {
 			return
 		case <-sweep.C:
 			s.sweep()
-		case <-s.heard.wake:
+		case <-s.idle.wake:
 			select {
 			case <-ctx.Done():
 				return
 			case <-time.After(s.cfg.BatchInterval):
 			}
-			s.pass(ctx)
+			s.flush(ctx)
 		}
 	}
 }
 
-// pass hands the turns that were gathered to the leader. When that fails they
+// flush hands the idle nodes that were gathered to the leader. When that fails they
 // are dropped: the nodes' next heartbeats come soon.
-func (s *Service) pass(ctx context.Context) {
+func (s *Service) flush(ctx context.Context) {
 	for {
-		nodes := s.heard.take(s.cfg.BatchNodesMax)
+		nodes := s.idle.take(s.cfg.BatchNodesMax)
 		if len(nodes) == 0 {
 			return
 		}
@@ -104,7 +104,7 @@ func (s *Service) pass(ctx context.Context) {
 		}
 		s.reached(err)
 		if err != nil {
-			s.cfg.Logger.Debug("turns of idle nodes dropped", "nodes", len(nodes), "error", err)
+			s.cfg.Logger.Debug("heartbeats of idle nodes dropped", "nodes", len(nodes), "error", err)
 			return
 		}
 	}
@@ -113,19 +113,19 @@ func (s *Service) pass(ctx context.Context) {
 // reached notes whether the leader could be reached.
 func (s *Service) reached(err error) {
 	if err == nil {
-		if s.cutSince.Load() != 0 {
-			s.cutSince.Store(0)
+		if s.unreachableSince.Load() != 0 {
+			s.unreachableSince.Store(0)
 		}
 		return
 	}
-	s.cutSince.CompareAndSwap(0, int64(s.now())+1)
+	s.unreachableSince.CompareAndSwap(0, int64(s.now())+1)
 }
 
-// cut says whether this replica has not reached a leader for so long that it must
+// leaderUnreachable says whether this replica has not reached a leader for so long that it must
 // not tell nodes that all is well: the leader may be losing them meanwhile, and
 // another replica may reach it.
-func (s *Service) cut(now time.Duration) bool {
-	since := s.cutSince.Load()
+func (s *Service) leaderUnreachable(now time.Duration) bool {
+	since := s.unreachableSince.Load()
 	return since != 0 && now-time.Duration(since) >= s.cfg.CutAfter
 }
 
@@ -204,7 +204,7 @@ func (s *Service) forget(ss *session) {
 	}
 }
 
-// do has an input planned. What the door cannot do now becomes a
+// do has an input planned. What the forwarder cannot do now becomes a
 // StandbyException: the node tries the next replica, and then this one again.
 func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, error) {
 	reply, _, err := s.cfg.Submitter.Do(ctx, input.Request{Input: in})

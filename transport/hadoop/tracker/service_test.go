@@ -15,10 +15,10 @@ import (
 	"rmd/transport/hadoop/ipc"
 )
 
-// door is a fake door of functions.
-type door func(ctx context.Context, in input.Input) (input.Reply, error)
+// submitter is a Submitter of a function.
+type submitter func(ctx context.Context, in input.Input) (input.Reply, error)
 
-func (d door) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
+func (d submitter) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
 	r, err := d(ctx, req.Input)
 	return r, 1, err
 }
@@ -59,11 +59,11 @@ func TestTurnsAreGathered(t *testing.T) {
 		var got batches
 		s := newService(t, newCluster(t), func(c *Config) {
 			c.BatchNodesMax = 3
-			c.Submitter = door(func(_ context.Context, in input.Input) (input.Reply, error) { return got.take(in), nil })
+			c.Submitter = submitter(func(_ context.Context, in input.Input) (input.Reply, error) { return got.take(in), nil })
 		})
 		running(t, s)
 		for _, n := range []uint32{200, 3, 1, 64, 3, 2} {
-			s.heard.add(n)
+			s.idle.add(n)
 		}
 		time.Sleep(s.cfg.BatchInterval - time.Millisecond)
 		got.want(t)
@@ -71,7 +71,7 @@ func TestTurnsAreGathered(t *testing.T) {
 		got.want(t, []uint32{1, 2, 3}, []uint32{64, 200})
 		time.Sleep(time.Minute)
 		got.want(t, []uint32{1, 2, 3}, []uint32{64, 200})
-		s.heard.add(3)
+		s.idle.add(3)
 		time.Sleep(s.cfg.BatchInterval)
 		got.want(t, []uint32{1, 2, 3}, []uint32{64, 200}, []uint32{3})
 	})
@@ -84,20 +84,20 @@ func TestTurnsWithoutALeader(t *testing.T) {
 		var got batches
 		var leader atomic.Bool
 		s := newService(t, newCluster(t), func(c *Config) {
-			c.Submitter = door(func(_ context.Context, in input.Input) (input.Reply, error) {
+			c.Submitter = submitter(func(_ context.Context, in input.Input) (input.Reply, error) {
 				if !leader.Load() {
-					time.Sleep(4 * time.Second) // the door holds
+					time.Sleep(4 * time.Second) // the forwarder waits
 					return nil, errNoLeader
 				}
 				return got.take(in), nil
 			})
 		})
 		running(t, s)
-		s.heard.add(9)
+		s.idle.add(9)
 		for range 3 {
 			time.Sleep(time.Second)
 			for n := range uint32(3) {
-				s.heard.add(n + 1)
+				s.idle.add(n + 1)
 			}
 		}
 		leader.Store(true)
@@ -106,7 +106,7 @@ func TestTurnsWithoutALeader(t *testing.T) {
 	})
 }
 
-// TestIdleNodesAreHeard: a heartbeat that is answered here is the node's turn.
+// TestIdleNodesAreHeard: a heartbeat that is answered here is the node's heartbeat at the leader.
 func TestIdleNodesAreHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, n := started(t)

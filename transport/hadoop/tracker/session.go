@@ -24,42 +24,42 @@ type session struct {
 	last       int32  // response id of the last answer
 	answered   bool   // there was one in this session
 	answer     []byte // nil: it said nothing but its number
-	// stay names this run of heartbeats to the planner, follows the one before it;
-	// what comes late is told by them. See input.NodeHeartbeat.
-	stay, follows uint64
-	address       netip.Addr // that the node registered from
+	// heartbeatSession names this run of heartbeats to the planner, prevSession the one before;
+	// a late call is recognised by them. See input.NodeHeartbeat.
+	heartbeatSession, prevSession uint64
+	address                       netip.Addr // that the node registered from
 	// full says that the next report is passed on whole, failed that the last
 	// heartbeat could not be answered.
-	full, failed bool
-	beaten       bool // there was a heartbeat
-	conn         uint64
-	heard        time.Duration
-	busy         chan struct{} // closed when the heartbeat in work is done; nil without one
+	full, failed  bool
+	beaten        bool // there was a heartbeat
+	conn          uint64
+	lastHeartbeat time.Duration
+	busy          chan struct{} // closed when the heartbeat in work is done; nil without one
 
 	// running are the containers that were reported and have not ended. hash is
 	// that of the statuses that said so, when hashed.
 	running []yarn.ContainerID
 	hash    uint64
 	hashed  bool
-	total   yarn.Resource // that an administrator set, as the node was told
-	tell    *tell         // rare
+	total   yarn.Resource  // that an administrator set, as the node was told
+	pending *pendingOrders // rare
 	// removed is the number of the last container that the node was told to forget.
 	removed uint64
 	use     Utilization
 	logs    []LogReport
 }
 
-// tell is what a session has to tell the node, and to tell of it.
-type tell struct {
+// pendingOrders is what the node has yet to be told, and what it was told last.
+type pendingOrders struct {
 	// kill, cleanUp and remove are what the registration led to.
 	kill    []yarn.ContainerID
 	cleanUp []yarn.ApplicationID
 	remove  []yarn.ContainerID
 	// told, signalled and sized were in the last answer; the next heartbeat proves that
 	// the node had it.
-	told      []yarn.ApplicationID
-	signalled []yarn.ContainerID
-	sized     []input.SizeOrder
+	cleanUpSent []yarn.ApplicationID
+	signalSent  []yarn.ContainerID
+	resizeSent  []input.SizeOrder
 }
 
 func (ss *session) silent(now time.Duration) time.Duration {
@@ -68,7 +68,7 @@ func (ss *session) silent(now time.Duration) time.Duration {
 	if ss.busy != nil {
 		return 0
 	}
-	return now - ss.heard
+	return now - ss.lastHeartbeat
 }
 
 // record is the node's record; nil when the state holds another node, or none,
@@ -83,20 +83,20 @@ func (ss *session) record(st *state.State) *state.Node {
 	return nil
 }
 
-// quiet says whether the state has nothing to tell the node, which has not been
+// nothingPending says whether the state has nothing to tell the node, which has not been
 // heard elsewhere.
-func (ss *session) quiet(st *state.State) bool {
+func (ss *session) nothingPending(st *state.State) bool {
 	n := ss.record(st)
-	return n != nil && n.State == yarn.NodeRunning && n.Report == "" && n.Orders == 0 && n.CleanUps == 0 && n.Registered == ss.registered && n.Stay == ss.stay
+	return n != nil && n.State == yarn.NodeRunning && n.Report == "" && n.Orders == 0 && n.CleanUps == 0 && n.Registered == ss.registered && n.Stay == ss.heartbeatSession
 }
 
-// reset begins the session anew, at a response id that the node has from another
+// reset starts the session over, at a response id that the node has from another
 // replica.
 func (ss *session) reset(st *state.State, n *state.Node, response int32) {
 	ss.registered, ss.last = n.Registered, response
 	ss.address, _ = netip.ParseAddr(n.Address)
-	ss.begin(n)
-	ss.answered, ss.answer, ss.full, ss.hashed, ss.tell = false, nil, true, false, nil
+	ss.beginHeartbeats(n)
+	ss.answered, ss.answer, ss.full, ss.hashed, ss.pending = false, nil, true, false, nil
 	ss.running, ss.total = nil, yarn.Resource{}
 	first, _ := st.Removals(ss.number)
 	ss.removed = first - 1
@@ -123,7 +123,7 @@ func (ss *session) judge(b *beat, now, pause time.Duration) (v verdict, moved bo
 		return duplicate, false
 	}
 	ahead := uint32(b.response-ss.last)&responseMax < responseMax/2
-	away := b.conn != ss.conn || ss.failed || now-ss.heard > pause
+	away := b.conn != ss.conn || ss.failed || now-ss.lastHeartbeat > pause
 	return gap, ahead && away
 }
 
@@ -187,8 +187,8 @@ func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 	st := s.fresh(now).st
 	n := ss.record(st)
 	switch {
-	case n != nil && stranger(n, &r.beat):
-		return s.strange(n, r), true
+	case n != nil && addressMismatch(n, &r.beat):
+		return s.wrongAddress(n, r), true
 	case n != nil && n.Registered != ss.registered:
 		ss.reset(st, n, r.response)
 	default:
@@ -201,14 +201,14 @@ func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 		case moved:
 			ss.reset(st, n, r.response)
 		case n != nil && ss.failed:
-			ss.begin(n) // a copy of what failed may still be on its way
-		case n != nil && n.Stay != ss.stay && n.Stay != ss.follows: // it was elsewhere meanwhile
-			ss.begin(n)
+			ss.beginHeartbeats(n) // a copy of what failed may still be on its way
+		case n != nil && n.Stay != ss.heartbeatSession && n.Stay != ss.prevSession: // it was elsewhere meanwhile
+			ss.beginHeartbeats(n)
 			ss.full = true
 		}
 	}
 	ss.busy = make(chan struct{})
-	ss.conn, ss.heard, ss.beaten = r.conn, now, true
+	ss.conn, ss.lastHeartbeat, ss.beaten = r.conn, now, true
 	return nil, true
 }
 
@@ -216,7 +216,7 @@ func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 // one there is the answer: the cluster does not know the node either, or this is
 // not the node.
 func (s *Service) adopt(ctx context.Context, r *report) (*session, []byte, error) {
-	// The stay that it follows is in the state, and must not be an older one.
+	// The heartbeat session before it is in the state, and must not be an older one.
 	if err := s.current(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -226,10 +226,10 @@ func (s *Service) adopt(ctx context.Context, r *report) (*session, []byte, error
 		return nil, s.resync("node %s is not known: it must register", r.id), nil
 	}
 	n := st.Nodes.Get(number)
-	if stranger(n, &r.beat) {
-		return nil, s.strange(n, r), nil
+	if addressMismatch(n, &r.beat) {
+		return nil, s.wrongAddress(n, r), nil
 	}
-	ss := &session{id: r.id, number: number, heard: s.now()}
+	ss := &session{id: r.id, number: number, lastHeartbeat: s.now()}
 	ss.reset(st, n, r.response)
 	return s.open(nil, ss), nil, nil
 }
@@ -242,13 +242,13 @@ func (ss *session) release(work chan struct{}) {
 	}
 }
 
-// news is what of a report the cluster has not been told: everything when the
+// input is what of a report the cluster has not been told: everything when the
 // session is new, or when a container is missing that has not ended.
-func (ss *session) news(r *report) *input.NodeHeartbeat {
+func (ss *session) input(r *report) *input.NodeHeartbeat {
 	in := &input.NodeHeartbeat{ID: ss.id, Unhealthy: r.unhealthy, Report: r.text, Full: ss.full,
-		Stay: ss.stay, Before: ss.follows, Response: r.response, RemovalsAcked: ss.removed}
-	if t := ss.tell; t != nil {
-		in.Told, in.Signalled, in.SizesTold = t.told, t.signalled, t.sized
+		Stay: ss.heartbeatSession, Before: ss.prevSession, Response: r.response, RemovalsAcked: ss.removed}
+	if t := ss.pending; t != nil {
+		in.Told, in.Signalled, in.SizesTold = t.cleanUpSent, t.signalSent, t.resizeSent
 	}
 	in.Sizes = r.sizes
 	if !in.Full {

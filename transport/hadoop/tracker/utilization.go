@@ -43,7 +43,7 @@ func (s *Service) Utilization(id yarn.NodeID) (Utilization, bool) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	u := ss.use
-	u.Age = s.now() - ss.heard
+	u.Age = s.now() - ss.lastHeartbeat
 	return u, ss.beaten
 }
 

@@ -21,10 +21,10 @@ import (
 
 const confPrefix = "yarn.scheduler.capacity."
 
-// errNoLeader is what a door says while there is none.
+// errNoLeader is what a submitter says while there is none.
 var errNoLeader = errors.New("no leader takes the call")
 
-// cluster is a real planner behind fake doors, with what was committed beside.
+// cluster is a real planner behind fake submitters, with what was committed beside.
 type cluster struct {
 	tb testing.TB
 
@@ -34,10 +34,10 @@ type cluster struct {
 	fork      *state.State
 	index     uint64
 	nowMillis int64
-	inputs    []input.Input // that nodes' doors brought
+	inputs    []input.Input // that came from nodes
 	currents  int
-	// before and after are called, when set, around a door's input; an error is
-	// the door's, and after before nothing is planned.
+	// before and after are called, when set, around an input; an error is
+	// the submitter's, and after before nothing is planned.
 	before, after func(in input.Input) error
 }
 
@@ -91,7 +91,7 @@ func (c *cluster) must(in input.Input) input.Reply {
 	return reply
 }
 
-// Do is the door.
+// Do implements Submitter.
 func (c *cluster) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
 	c.mu.Lock()
 	before, after := c.before, c.after
@@ -138,7 +138,7 @@ func (c *cluster) took() []input.Input {
 	return out
 }
 
-// fail makes the doors fail from now on; nil ends it.
+// fail makes submissions fail from now on; nil ends it.
 func (c *cluster) fail(before, after func(input.Input) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

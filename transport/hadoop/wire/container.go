@@ -93,7 +93,7 @@ func ApplicationACLProtos(a ACLs) []*proto.ApplicationACLMapProto {
 }
 
 // Submission reads an application's stored context: the
-// ApplicationSubmissionContextProto of a client on Hadoop's door. Applications
+// ApplicationSubmissionContextProto of a client on Hadoop's port. Applications
 // that came another way have none that parses.
 func Submission(context []byte) (*proto.ApplicationSubmissionContextProto, error) {
 	if len(context) == 0 {

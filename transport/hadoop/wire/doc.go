@@ -1,5 +1,5 @@
 // Package wire turns the values of rmd/yarn and the records of fsm/state into
-// Hadoop's messages and back. The doors and the launcher share it, so that each
+// Hadoop's messages and back. The services and the launcher share it, so that each
 // value has one form on Hadoop's wire.
 //
 // A function named after a value reads it (ApplicationID, Resource); the same

@@ -27,9 +27,9 @@ func (p *program) bench() *cli.Command {
 }
 
 func (p *program) benchOf(kind load.Kind, usage, long string) verb {
-	long = strings.TrimLeft(long+"\nIt can load any ResourceManager with YARN's ports. Name the ports with --conf-dir, " +
+	long = strings.TrimLeft(long+"\nIt can load any ResourceManager with YARN's ports. Name the ports with --conf-dir, "+
 		"or with --addr HOST,... for YARN's default ports, or one by one.\n"+
-		"The nodes have addresses from 198.18.0.0 on and connect to all replicas in turn.\nEach node has its own connection, as NodeManagers have. With --connections they " +
+		"The nodes have addresses from 198.18.0.0 on and connect to all replicas in turn.\nEach node has its own connection, as NodeManagers have. With --connections they "+
 		"share connections, so one machine can simulate a larger cluster. The command asks for confirmation, refuses to use a node that the cluster already has, and unregisters its own nodes at the end. Do not load a production cluster.", "\n")
 	return verb{name: string(kind), usage: usage, long: long, flags: benchFlags(kind),
 		run: func(c *call) error { return runBench(c, kind) }}
@@ -122,7 +122,7 @@ func runBench(c *call, kind load.Kind) error {
 // mayBench says what a load does to a cluster, and asks.
 func (c *call) mayBench(cfg load.Config) error {
 	what := fmt.Sprintf("register %d nodes of 198.18.0.0/15 with the ResourceManager at %s (any application can get containers on them)",
-		cfg.Nodes, strings.Join(cfg.Doors.Tracker, ","))
+		cfg.Nodes, strings.Join(cfg.Addresses.Tracker, ","))
 	if cfg.Kind != load.Heartbeats {
 		what += fmt.Sprintf(", submit %d applications to queue %s", cfg.Masters, cfg.Queue)
 	}
@@ -136,7 +136,7 @@ func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
 		return cfg, clierr.Usagef("write --wire hadoop", "%q is not a known protocol", w)
 	}
 	var err error
-	if cfg.Doors, err = c.benchDoors(kind); err != nil {
+	if cfg.Addresses, err = c.benchDoors(kind); err != nil {
 		return cfg, err
 	}
 	cfg.Nodes, cfg.Connections, cfg.NodePort, cfg.Parallel = c.Int("nodes"), c.Int("connections"), c.Int("node-port"), c.Int("parallel")
@@ -160,8 +160,8 @@ func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
 }
 
 // benchDoors finds the ports of all front doors.
-func (c *call) benchDoors(kind load.Kind) (load.Doors, error) {
-	d := load.Doors{Tracker: splitList(c.String("tracker"))}
+func (c *call) benchDoors(kind load.Kind) (load.Addresses, error) {
+	d := load.Addresses{Tracker: splitList(c.String("tracker"))}
 	if kind != load.Heartbeats {
 		d.Scheduler, d.Client = splitList(c.String("scheduler")), splitList(c.String("client"))
 	}
@@ -189,8 +189,8 @@ func (c *call) benchDoors(kind load.Kind) (load.Doors, error) {
 }
 
 // doorsOf takes YARN's ports of hosts.
-func doorsOf(hosts []string) (load.Doors, error) {
-	var d load.Doors
+func doorsOf(hosts []string) (load.Addresses, error) {
+	var d load.Addresses
 	for _, h := range hosts {
 		if _, _, err := net.SplitHostPort(h); err == nil {
 			return d, clierr.Usagef("write --addr HOST for YARN's ports, else --tracker, --scheduler and --client", "%q has one port; three are needed", h)
@@ -203,8 +203,8 @@ func doorsOf(hosts []string) (load.Doors, error) {
 
 // doorsIn reads them from Hadoop's files, in the order of
 // yarn.resourcemanager.ha.rm-ids.
-func doorsIn(dir string) (load.Doors, error) {
-	var d load.Doors
+func doorsIn(dir string) (load.Addresses, error) {
+	var d load.Addresses
 	conf, err := hadoopconf.ReadDir(dir)
 	if err != nil {
 		return d, &clierr.Error{Code: clierr.CodeFile, What: err.Error(), Do: "name a directory with yarn-site.xml", Err: err}

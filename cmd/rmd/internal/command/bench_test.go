@@ -147,7 +147,7 @@ func BenchmarkHeartbeats(b *testing.B) {
 func benchmarkLoad(b *testing.B, kind load.Kind, figure func(*load.Result) float64, unit string) {
 	cfg := load.DefaultConfig(kind)
 	var err error
-	if cfg.Doors, err = doorsIn(hadoopCluster(b)); err != nil {
+	if cfg.Addresses, err = doorsIn(hadoopCluster(b)); err != nil {
 		b.Fatal(err)
 	}
 	cfg.Logger, cfg.Duration = hclog.NewNullLogger(), 5*time.Second

@@ -11,8 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// mint makes what one answer hands to an attempt, from one state.
-type mint struct {
+// responseBuilder makes what one answer hands to an attempt, from one state.
+type responseBuilder struct {
 	*Service
 	st    *state.State
 	ring  token.Ring
@@ -21,15 +21,15 @@ type mint struct {
 	pages *pages
 }
 
-// newMint takes a mint for one answer; close gives its buffers back.
-func (s *Service) newMint(a *attempt) *mint {
+// newResponse takes a builder for one answer; close gives its buffers back.
+func (s *Service) newResponse(a *attempt) *responseBuilder {
 	st := s.cfg.Reader.Fork()
-	m := &mint{Service: s, st: st, ring: token.NewRing(st), kinds: st.Kinds(), a: a, pages: s.buffers.Get().(*pages)}
+	m := &responseBuilder{Service: s, st: st, ring: token.NewRing(st), kinds: st.Kinds(), a: a, pages: s.buffers.Get().(*pages)}
 	m.pages.size = m.pages.size[:0]
 	return m
 }
 
-func (m *mint) close() { m.buffers.Put(m.pages) }
+func (m *responseBuilder) close() { m.buffers.Put(m.pages) }
 
 // statuses tells of containers that have ended.
 func statuses(list []input.ContainerStatus) []*proto.ContainerStatusProto {
@@ -48,7 +48,7 @@ func statuses(list []input.ContainerStatus) []*proto.ContainerStatusProto {
 // now, and at most an eighth of it more. It is a step after the time of the
 // grant, not the clock's, so that an answer which is given again, here or at
 // another replica, has the same token.
-func (m *mint) expires(allocated int64) int64 {
+func (m *responseBuilder) expires(allocated int64) int64 {
 	interval := int64(m.cfg.ContainerExpiry / time.Millisecond)
 	step := interval / 8
 	late := max(m.st.Meta.NowMillis-allocated, 0)
@@ -59,7 +59,7 @@ func (m *mint) expires(allocated int64) int64 {
 // has none for: those it was not sent yet, or not since the key has changed or
 // the node has come back. What was sent with the response that is given again is
 // sent again. The attempt is locked.
-func (m *mint) nmTokens(granted []input.Granted, response int32) ([]*proto.NMTokenProto, error) {
+func (m *responseBuilder) nmTokens(granted []input.Granted, response int32) ([]*proto.NMTokenProto, error) {
 	if len(granted) == 0 {
 		return nil, nil
 	}
@@ -94,7 +94,7 @@ func (m *mint) nmTokens(granted []input.Granted, response int32) ([]*proto.NMTok
 }
 
 // registered is when a node registered last.
-func (m *mint) registered(node yarn.NodeID) int64 {
+func (m *responseBuilder) registered(node yarn.NodeID) int64 {
 	if slot := m.st.Node(node); slot != 0 {
 		return m.st.Nodes.Get(slot).Registered
 	}
@@ -116,7 +116,7 @@ func listed(list []*proto.NMTokenProto, node yarn.NodeID) bool {
 // that key is still taken it comes with every answer, as in YARN; when the newest
 // is in force, until one answer with it has arrived, since the AM goes on over
 // its old connection. The attempt is locked.
-func (m *mint) amToken(who token.AMRM, response int32) (*proto.TokenProto, error) {
+func (m *responseBuilder) amToken(who token.AMRM, response int32) (*proto.TokenProto, error) {
 	newest := m.ring.Newest(yarn.KeyAMRM).ID
 	waits := m.st.Keys(yarn.KeyAMRM).Next.ID != 0
 	if who.KeyID == newest || (!waits && m.a.ownKey == newest && m.a.ownSent != response) {

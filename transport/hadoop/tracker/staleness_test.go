@@ -220,7 +220,7 @@ func (n *nm) send(s *Service, address string) *proto.NodeHeartbeatResponseProto 
 	return p
 }
 
-// TestStrangerDoesNotTouchANode: whoever speaks for a node from another address
+// TestStrangerDoesNotTouchANode: a caller that speaks for a node from another address
 // is told to register, and the node itself notices nothing: with any response id,
 // at its own replica and at another.
 func TestStrangerDoesNotTouchANode(t *testing.T) {
@@ -255,11 +255,11 @@ func TestStrangerDoesNotTouchANode(t *testing.T) {
 			liar := *n
 			liar.running, liar.response = nil, n.response+shift
 			if p := liar.send(at, away); p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_RESYNC || p.GetContainerTokenMasterKey() != nil {
-				t.Errorf("the stranger's response id %d is answered %v", liar.response, p)
+				t.Errorf("the other caller's response id %d is answered %v", liar.response, p)
 			}
 		}
 		if at != s && at.Sessions() != 0 {
-			t.Error("a session is kept for the stranger")
+			t.Error("a session is kept for the other caller")
 		}
 	}
 	wantInputs(t, c, "")
@@ -268,7 +268,7 @@ func TestStrangerDoesNotTouchANode(t *testing.T) {
 		t.Errorf("%d containers are left", got)
 	}
 	if _, err := s.unRegisterNodeManager(context.Background(), from(away), &proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)}); err == nil || c.node(n.id).State != yarn.NodeRunning {
-		t.Errorf("the stranger unregisters the node: %v, it is %v", err, c.node(n.id).State)
+		t.Errorf("another address unregisters the node: %v, it is %v", err, c.node(n.id).State)
 	}
 	own()
 

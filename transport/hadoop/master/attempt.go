@@ -12,7 +12,7 @@ import (
 	"rmd/yarn"
 )
 
-// attempt is what the door remembers of an attempt whose AM calls here.
+// attempt is what the service remembers of an attempt whose AM calls here.
 type attempt struct {
 	id    yarn.AttemptID
 	user  string
@@ -63,7 +63,7 @@ func appOf(st *state.State, id yarn.AttemptID) *state.App {
 // says that its AM knows nothing yet.
 func (s *Service) enter(ctx context.Context, id yarn.AttemptID, fresh bool) (*attempt, error) {
 	now := s.cfg.Now()
-	if a := s.book.get(id, now); a != nil {
+	if a := s.attempts.get(id, now); a != nil {
 		return a, nil
 	}
 	st := s.cfg.Reader.Fork()
@@ -85,12 +85,12 @@ func (s *Service) enter(ctx context.Context, id yarn.AttemptID, fresh bool) (*at
 	s.nodes.look(st)
 	a.nodesTold = s.nodes.begin(app.AttemptMillis, fresh && id.Attempt == 1)
 	a.nodesSent = a.nodesTold
-	return s.book.add(a, now), nil
+	return s.attempts.add(a, now), nil
 }
 
 // book holds the attempts. What has been silent for long is dropped, and the
 // longest silent when there are too many.
-type book struct {
+type attemptCache struct {
 	most  int
 	after time.Duration
 
@@ -99,11 +99,11 @@ type book struct {
 	swept time.Time
 }
 
-func (b *book) init(most int, after time.Duration) {
+func (b *attemptCache) init(most int, after time.Duration) {
 	b.most, b.after, b.all = most, after, make(map[yarn.AttemptID]*attempt)
 }
 
-func (b *book) get(id yarn.AttemptID, now time.Time) *attempt {
+func (b *attemptCache) get(id yarn.AttemptID, now time.Time) *attempt {
 	b.mu.RLock()
 	a, due := b.all[id], now.Sub(b.swept) > b.after/4
 	b.mu.RUnlock()
@@ -117,7 +117,7 @@ func (b *book) get(id yarn.AttemptID, now time.Time) *attempt {
 }
 
 // add enters an attempt, or returns the one that another call has entered.
-func (b *book) add(a *attempt, now time.Time) *attempt {
+func (b *attemptCache) add(a *attempt, now time.Time) *attempt {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if other := b.all[a.id]; other != nil {
@@ -133,7 +133,7 @@ func (b *book) add(a *attempt, now time.Time) *attempt {
 
 // evict drops the longest silent of a few: which it is matters little, and
 // looking at all of them for each new one would.
-func (b *book) evict() {
+func (b *attemptCache) evict() {
 	var oldest *attempt
 	seen := 0
 	for _, a := range b.all {
@@ -147,7 +147,7 @@ func (b *book) evict() {
 	delete(b.all, oldest.id)
 }
 
-func (b *book) sweep(now time.Time) {
+func (b *attemptCache) sweep(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now.Sub(b.swept) <= b.after/4 {
@@ -161,13 +161,13 @@ func (b *book) sweep(now time.Time) {
 	}
 }
 
-func (b *book) drop(id yarn.AttemptID) {
+func (b *attemptCache) drop(id yarn.AttemptID) {
 	b.mu.Lock()
 	delete(b.all, id)
 	b.mu.Unlock()
 }
 
-func (b *book) len() int {
+func (b *attemptCache) len() int {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return len(b.all)

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// heard gathers the numbers of nodes whose heartbeats changed nothing. A node
+// idleNodes gathers the numbers of nodes whose heartbeats changed nothing. A node
 // that is there already is not added again, so what waits while there is no
 // leader is one bit for each node.
-type heard struct {
+type idleNodes struct {
 	wake chan struct{} // has something when a node has come since the last batch
 
 	mu   sync.Mutex
@@ -16,9 +16,9 @@ type heard struct {
 	n    int
 }
 
-func newHeard() heard { return heard{wake: make(chan struct{}, 1)} }
+func newIdleNodes() idleNodes { return idleNodes{wake: make(chan struct{}, 1)} }
 
-func (h *heard) add(node uint32) {
+func (h *idleNodes) add(node uint32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := int(node / 64)
@@ -38,7 +38,7 @@ func (h *heard) add(node uint32) {
 }
 
 // take removes the numbers of at most limit nodes, in order.
-func (h *heard) take(limit int) []uint32 {
+func (h *idleNodes) take(limit int) []uint32 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := make([]uint32, 0, min(h.n, limit))
