@@ -55,7 +55,7 @@ bench-failover: build ## the same, and as real AMs feel it (needs a JDK 17 and M
 	RMD_KILLS=$(KILLS) RMD_BENCH=1 $(GO) test -count=1 -v -timeout 60m -run 'TestKillLeader|TestFreezeLeader' ./cmd/rmd
 	RMD_INTEROP_KILLS=20 RMD_BENCH=1 $(GO) test -tags interop -count=1 -v -timeout 60m -run 'TestFailover|TestAskLatency' ./interop
 
-bench-cluster: ## three replicas in processes of their own, loaded at the leader's door and through the public wire
+bench-cluster: ## three replicas in processes of their own, loaded at the leader and through the public wire
 	$(GO) test -run '^$$' -bench 'BenchmarkDecisionsApart' -benchtime 5s -timeout 30m ./cmd/rmd/internal/local
 	$(GO) test -run '^$$' -bench 'BenchmarkCluster' -benchtime 5s -timeout 30m ./cmd/rmd
 
@@ -135,7 +135,7 @@ browser: build ## the pages in a real browser (needs Chromium)
 golden: ## rewrite golden files and scenarios; read the diff before committing
 	$(GO) test ./fsm/event ./snapshot ./transport/http ./scheduler/planner -rewrite
 
-proto: ## generate the messages of Hadoop's wire anew (needs protoc)
+proto: ## generate the messages of Hadoop's wire again (needs protoc)
 	$(GO) build -o bin/protoc-gen-go google.golang.org/protobuf/cmd/protoc-gen-go
 	PATH=$(CURDIR)/bin:$$PATH $(GO) generate ./transport/hadoop/proto
 

@@ -233,7 +233,7 @@ func (a *Answer) Index() uint64 {
 	return n
 }
 
-// body gives the request's body anew for each try.
+// body gives the request's body again for each try.
 func (r Request) body() (io.ReadCloser, error) {
 	switch {
 	case r.Stream != nil:

@@ -22,7 +22,7 @@ type Certificates struct {
 	name  string // the URI that the certificate must carry
 	now   atomic.Pointer[material]
 
-	mu    sync.Mutex // of reading anew
+	mu    sync.Mutex // of reading again
 	stamp string     // of the files when they were last looked at
 }
 
@@ -53,7 +53,7 @@ func (c *Certificates) HTTP() *tls.Config {
 // Ends are the ends of the replica's certificate and of the CA's that ends first.
 func (c *Certificates) Ends() map[string]time.Time { return c.now.Load().ends }
 
-// ReloadIfChanged reads the files anew when one of them is another than at the
+// ReloadIfChanged reads the files again when one of them is another than at the
 // last look.
 func (c *Certificates) ReloadIfChanged() (changed bool, err error) {
 	c.mu.Lock()
@@ -65,7 +65,7 @@ func (c *Certificates) ReloadIfChanged() (changed bool, err error) {
 	return c.Reload()
 }
 
-// Reload reads the files anew. What is not good is not taken: what was stays in
+// Reload reads the files again. What is not good is not taken: what was stays in
 // force. It says whether the certificate, the CA or the list of revoked certificates is another one.
 func (c *Certificates) Reload() (changed bool, err error) {
 	c.mu.Lock()

@@ -44,8 +44,8 @@ func put(t *testing.T, from, to TLS, at time.Time) {
 	}
 }
 
-// TestCertificatesAreTakenAnew when they change, and never worse ones.
-func TestCertificatesAreTakenAnew(t *testing.T) {
+// TestCertificatesAreTakenAgain when they change, and never worse ones.
+func TestCertificatesAreTakenAgain(t *testing.T) {
 	now := time.Now()
 	live := issued(t, t.TempDir(), "rm1", now)
 	c, err := OpenCertificates(live, "prod", "rm1")

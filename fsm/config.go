@@ -17,7 +17,7 @@ var (
 	// ErrStale is the answer of Apply to a batch that was planned in another
 	// term or not right after the batch before it: it had no effect anywhere.
 	ErrStale = errors.New("batch was not planned on the entries before it and was skipped")
-	// ErrTooOld says that a watch cannot be resumed: read the state, watch anew.
+	// ErrTooOld says that a watch cannot be resumed: read the state, watch again.
 	ErrTooOld = errors.New("batches this old are not kept")
 )
 

@@ -93,7 +93,7 @@ func (r *recentRing) wake() {
 }
 
 // Subscription reads applied batches in order. It holds no queue of its own: a
-// watcher that falls behind what is kept gets ErrTooOld and must start anew.
+// watcher that falls behind what is kept gets ErrTooOld and must start again.
 type Subscription struct {
 	m    *Machine
 	next uint64 // number of the next batch

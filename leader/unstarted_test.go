@@ -107,7 +107,7 @@ func TestUnstartedContainersStayWithoutAnInterval(t *testing.T) {
 	})
 }
 
-// A slot that another container came to begins anew, and one that was started is
+// A slot that another container came to starts over, and one that was started is
 // forgotten.
 func TestUnstartedFollowsTheContainerNotTheSlot(t *testing.T) {
 	r := newRig(t, nil)

@@ -45,7 +45,7 @@ func (w *wheel) put(key uint64, deadline int64) {
 }
 
 // collect looks at the slots that have come round: entries that are not wanted
-// any more are dropped, those heard of are filed anew, the others are reported
+// any more are dropped, those heard of are filed again, the others are reported
 // too, in the order they were filed.
 func (w *wheel) collect(now, interval int64, wanted func(key uint64) bool, expired func(key uint64)) {
 	for w.done < now/slotMillis {

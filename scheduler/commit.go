@@ -59,7 +59,7 @@ func (s *Scheduler) commit(d *decision) {
 }
 
 // counted keeps the count of missed offers after a grant: one near enough
-// starts it anew, one further away counts as a visit.
+// starts it again, one further away counts as a visit.
 func (s *Scheduler) counted(d *decision, before uint32, counts bool) {
 	after := uint32(0)
 	if d.locality == yarn.OffSwitch || (d.locality == yarn.RackLocal && !s.cfg.RackLocalityFullReset) {

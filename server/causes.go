@@ -45,7 +45,7 @@ const (
 	causesSaved = time.Second
 	causesLong  = 10 * time.Second      // that one piece of work may take
 	causesLeast = 50 * time.Millisecond // between two of them
-	// causesFar is how many entries the witness follows rather than begin anew: a
+	// causesFar is how many entries the witness follows rather than start over: a
 	// state alone is brought forward faster.
 	causesFar = 2_000
 	// causesLarge is how many applications, nodes and containers make a state that is
@@ -105,9 +105,9 @@ func (w *causeCache) take(indexes []uint64, out map[uint64][]api.Because) (missi
 
 // work finds out about entries, in order. What it cannot, the next one who asks
 // will ask for again.
-func (w *causeCache) work(indexes []uint64, anew bool) {
+func (w *causeCache) work(indexes []uint64, again bool) {
 	began := time.Now()
-	err := w.find(indexes, anew)
+	err := w.find(indexes, again)
 	if err != nil && !errors.Is(err, errNotNow) && w.ctx.Err() == nil {
 		w.past.r.log.Debug("the reasons of decisions are not at hand", "first", indexes[0], "last", indexes[len(indexes)-1], "error", err)
 	}
@@ -134,8 +134,8 @@ func (w *causeCache) large() bool {
 	return st.Apps.Len()+st.Nodes.Len()+st.Containers.Len() > causesLarge
 }
 
-// find finds out about entries; anew, the state may be rebuilt for it.
-func (w *causeCache) find(indexes []uint64, anew bool) (err error) {
+// find finds out about entries; again, the state may be rebuilt for it.
+func (w *causeCache) find(indexes []uint64, again bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil { // the replica does not end for a question about the past
 			err = fmt.Errorf("follow the log: %v", r)
@@ -148,7 +148,7 @@ func (w *causeCache) find(indexes []uint64, anew bool) (err error) {
 	for _, i := range indexes {
 		w.want[i] = true
 	}
-	if err := w.begin(ctx, indexes[0], anew); err != nil {
+	if err := w.begin(ctx, indexes[0], again); err != nil {
 		return err
 	}
 	_, err = w.past.at(ctx, indexes[len(indexes)-1])
@@ -156,14 +156,14 @@ func (w *causeCache) find(indexes []uint64, anew bool) (err error) {
 }
 
 // begin brings the witness to the state just before an entry, or to an earlier one.
-func (w *causeCache) begin(ctx context.Context, index uint64, anew bool) error {
+func (w *causeCache) begin(ctx context.Context, index uint64, again bool) error {
 	p := &w.past
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if w.witness != nil && p.machine != nil && p.index < index && index-p.index <= causesFar {
 		return nil
 	}
-	if !anew {
+	if !again {
 		return errNotNow
 	}
 	w.witness = nil

@@ -16,7 +16,7 @@ const (
 
 // readiness says whether this replica has applied what its leader had committed when it came to follow it. A
 // replica that starts replays its log from its last snapshot on: before it is through, it shows a state that was,
-// though it knows a leader. Each leadership is asked anew, so that a replica which was cut off does not count as
+// though it knows a leader. Each leadership is asked again, so that a replica which was cut off does not count as
 // ready when it hears of a leader again. While no leader can prove that it leads, a follower is not ready.
 type readiness struct {
 	committed func(context.Context) (uint64, error) // the leader's commit index, after it proved to lead
@@ -36,7 +36,7 @@ func (r *Replica) newReadiness() *readiness {
 		applied: func() uint64 { index, _ := r.machine.Applied(); return index }, spawn: func(f func()) { r.wg.Go(f) }}
 }
 
-// follow begins anew with a leadership. ctx ends the search with the replica.
+// follow starts over with a leadership. ctx ends the search with the replica.
 func (y *readiness) follow(ctx context.Context, l cluster.Leadership) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

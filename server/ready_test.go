@@ -13,7 +13,7 @@ import (
 )
 
 // TestReadyWhenCaughtUp: a follower is ready when it has applied what its leader had committed, as the leader
-// says once it can prove to lead, and not before; with each leadership it begins anew.
+// says once it can prove to lead, and not before; with each leadership it starts over.
 func TestReadyWhenCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var proves atomic.Bool

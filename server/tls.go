@@ -11,7 +11,7 @@ const (
 	certificateAgain = 24 * time.Hour
 )
 
-// ReloadCertificates reads the files of tls anew: connections from then on use
+// ReloadCertificates reads the files of tls again: connections from then on use
 // them. It does nothing without tls.
 func (r *Replica) ReloadCertificates() error {
 	if r.certs == nil {

@@ -16,7 +16,7 @@ import (
 	"rmd/yarn"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write golden files anew")
+var rewrite = flag.Bool("rewrite", false, "write golden files again")
 
 func header(st *state.State) Header { return HeaderOf(st, 184_201, 7, 7<<32|12) }
 

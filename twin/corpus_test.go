@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var record = flag.String("record", "", "folder of interop/fetch: play testdata anew into Hadoop's scheduler and record what it holds")
+var record = flag.String("record", "", "folder of interop/fetch: play testdata again into Hadoop's scheduler and record what it holds")
 
 // TestCorpus plays the histories that once showed a difference, and compares with what Hadoop's
 // scheduler held when they were recorded. It needs no Java.

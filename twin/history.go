@@ -21,7 +21,7 @@ import (
 //	finish APP                      the application ends
 //	move APP QUEUE
 //	priority APP PRIORITY
-//	refresh                         the queues are configured anew
+//	refresh                         the queues are configured again
 //
 // SIZE is memory in MiB, vcores and further kinds with commas between; KEY is priority.allocation id;
 // a container C is named by its application and the order in which that got its containers: 3.2.

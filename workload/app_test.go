@@ -117,14 +117,14 @@ func TestSurplusContainersAreGivenBack(t *testing.T) {
 	jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 2, MemoryMB: 1024, VCores: 1, Duration: time.Second, After: -1}}}}
 	cfg := simConfig(f, 1, jobs)
 	released := map[yarn.ContainerID]int{}
-	door := odd{f, map[yarn.AttemptID]bool{}}
+	submitter := odd{f, map[yarn.AttemptID]bool{}}
 	cfg.Submitter = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
 		if a, ok := in.(*input.Allocate); ok {
 			for _, id := range a.Releases {
 				released[id]++
 			}
 		}
-		return door.Do(ctx, in)
+		return submitter.Do(ctx, in)
 	})
 	var last Progress
 	cfg.OnProgress = func(p Progress) { last = p }

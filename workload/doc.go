@@ -1,7 +1,7 @@
 // Package workload drives a cluster with simulated NodeManagers and ApplicationMasters that enter by the public wire:
 // for `rmd dev`, `rmd replay`, `rmd bench` and the chaos tests.
 //
-//	jobs (trace, mixed) ──▶ app ──┐                    ┌──▶ Door ──▶ any replica
+//	jobs (trace, mixed) ──▶ app ──┐                    ┌──▶ Submitter ──▶ any replica
 //	trace.Node ───────────▶ node ─┴─ world ── executor ┘
 //	                                  │
 //	                                  └──▶ report.Collector ──▶ Summary
@@ -12,7 +12,7 @@
 //   - [Run], in real time: calls are made by a bounded number of goroutines and their answers come back to the loop.
 //     Heartbeats keep real time; submissions, run times and delays of the jobs run Config.Speed times as fast.
 //   - [Simulate], as fast as the cluster answers: calls are made one at a time in virtual time, so that the same
-//     Config and the same Door give the same row of inputs and the same figures.
+//     Config and the same Submitter give the same row of inputs and the same figures.
 //
 // What always holds:
 //   - A node takes each launch once, reports each container running at most once and completed once, and repeats a

@@ -36,7 +36,7 @@ type Progress struct {
 	Errors      int64
 	LastError   string // of a call
 	LastRefusal string // by the cluster
-	Door        submit.Stats
+	Submitter   submit.Stats
 }
 
 // counts are what Progress is made of.
@@ -78,7 +78,7 @@ func (w *world) progress(p *progress, now time.Time) Progress {
 		out.LastRefusal = c.lastRefusal.Error()
 	}
 	if d, ok := w.cfg.Submitter.(interface{ Stats() submit.Stats }); ok {
-		out.Door = d.Stats()
+		out.Submitter = d.Stats()
 	}
 	return out
 }

@@ -349,8 +349,8 @@ func TestRunFailsOverAndLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkAllRan(t, f, s, jobs)
-	if last.Door.Failovers == 0 || last.Door.LongestGap == 0 || last.Door.Repeats == 0 {
-		t.Errorf("door %+v; want a failover", last.Door)
+	if last.Submitter.Failovers == 0 || last.Submitter.LongestGap == 0 || last.Submitter.Repeats == 0 {
+		t.Errorf("submitter %+v; want a failover", last.Submitter)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // patienceMax is the longest virtual time between two rounds of heartbeats while there is demand.
 const patienceMax = time.Minute
 
-// Simulate drives the cluster behind cfg.Door in virtual time, one call after another, as fast as it answers. The same
-// Config and a Door that answers alike give the same calls and the same figures (Elapsed apart).
+// Simulate drives the cluster behind cfg.Submitter in virtual time, one call after another, as fast as it answers. The same
+// Config and a Submitter that answers alike give the same calls and the same figures (Elapsed apart).
 //
 // Time that nobody waits in is skipped. A node heartbeats at once when a container on it ended; all nodes heartbeat
 // each cfg.Heartbeat while some application waits for something, and after them the waiting AMs have their turns, in
@@ -24,7 +24,7 @@ func Simulate(ctx context.Context, cfg Config) (*report.Summary, error) {
 		return nil, err
 	}
 	if cfg.Submitter == nil || cfg.Jobs == nil || len(cfg.Nodes) == 0 {
-		return nil, errors.New("workload: a simulation needs a door, jobs and nodes")
+		return nil, errors.New("workload: a simulation needs a submitter, jobs and nodes")
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = SystemClock{}

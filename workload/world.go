@@ -17,7 +17,7 @@ import (
 	"rmd/yarn"
 )
 
-// errReply says that the door gave a reply of another type than the input's.
+// errReply says that the submitter gave a reply of another type than the input's.
 var errReply = errors.New("reply does not belong to its input")
 
 // executor makes calls: on goroutines, or one at a time. done runs on the loop, after work.

@@ -2,7 +2,7 @@ package yarn
 
 import "fmt"
 
-// Role is what a person or a program may do at the doors of rmd's own API. A
+// Role is what a person or a program may do at rmd's own API. A
 // higher one may do all that a lower one may.
 type Role uint8
 

@@ -353,7 +353,7 @@ func browserCancel(t *testing.T, b, watcher *tab, c *processes, leader, follower
 	b.reads("The reservation was cancelled", "0 held", "1 operator")
 	watcher.reads("0 held", "No node is reserved")
 	watcher.holds("a page of before was served", "window.missed === true")
-	watcher.holds("the page was not loaded anew", "window.mark === true")
+	watcher.holds("the page was not loaded again", "window.mark === true")
 	if n := len(c.reservations(follower)); n != 0 {
 		t.Errorf("%d reservations are held", n)
 	}
@@ -374,10 +374,10 @@ func browserFailover(t *testing.T, b, dead *tab, c *processes, leader, survivor 
 	next := c.leader()
 	b.holds("the new leader is told", `document.querySelector('[data-status="leader"]').textContent === "`+next.id+`"`)
 	b.reads(next.id+" leads", "unreachable", "Degraded", "Last election")
-	b.holds("the page was not loaded anew", "window.mark === true")
+	b.holds("the page was not loaded again", "window.mark === true")
 	c.start(leader)
 	c.awaitReady(leader)
 	dead.holds("it is live again", `document.getElementById("lost").hidden && document.querySelector('[data-status="leader"]').textContent === "`+next.id+`"`)
 	b.reads("Healthy")
-	dead.holds("the page was not loaded anew", "window.mark === true")
+	dead.holds("the page was not loaded again", "window.mark === true")
 }

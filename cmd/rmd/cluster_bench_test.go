@@ -39,7 +39,7 @@ func BenchmarkCluster(b *testing.B) {
 }
 
 // BenchmarkClusterAsk is one ask at a time on an idle cluster at the leader's
-// door: allocated, committed on a majority, told.
+// API: allocated, committed on a majority, told.
 func BenchmarkClusterAsk(b *testing.B) {
 	c := startProcesses(b, 3, defaults, "")
 	call := newCaller(b, []string{c.leader().http})

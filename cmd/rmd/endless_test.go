@@ -34,12 +34,12 @@ var crowd = demand{nodes: 1000, leaves: 100, apps: 1000, perNode: 64, beat: 100 
 // decision is a container granted or completed, and counts when its reply has come.
 type endless struct {
 	demand
-	t     testing.TB
-	door  *submit.Client
-	nodes map[yarn.NodeID]*endlessNode
-	apps  []yarn.AttemptID
-	stop  context.CancelFunc
-	wg    sync.WaitGroup
+	t      testing.TB
+	client *submit.Client
+	nodes  map[yarn.NodeID]*endlessNode
+	apps   []yarn.AttemptID
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
 
 	granted, completed, late atomic.Int64 // late: calls that took over a second
 	took                     samples
@@ -129,7 +129,7 @@ func (c *processes) endless(d demand) *endless {
 		c.t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	e := &endless{demand: d, t: c.t, door: way, nodes: map[yarn.NodeID]*endlessNode{}, stop: stop}
+	e := &endless{demand: d, t: c.t, client: way, nodes: map[yarn.NodeID]*endlessNode{}, stop: stop}
 	c.t.Cleanup(e.end)
 	e.register(ctx)
 	e.begin(ctx)
@@ -184,7 +184,7 @@ func (e *endless) each(ctx context.Context, n int, do func(i int) error) {
 
 func (e *endless) ask(ctx context.Context, in input.Input) (input.Reply, error) {
 	began := time.Now()
-	r, err := e.door.Do(ctx, in)
+	r, err := e.client.Do(ctx, in)
 	if err != nil {
 		return nil, fmt.Errorf("%T: %w", in, err)
 	}
@@ -290,5 +290,5 @@ func (e *endless) decisions() int64 { return e.granted.Load() + e.completed.Load
 func (e *endless) end() {
 	e.stop()
 	e.wg.Wait()
-	_ = e.door.Close()
+	_ = e.client.Close()
 }

@@ -48,7 +48,7 @@ func newCaller(t testing.TB, addrs []string) *caller {
 	return &caller{t, d}
 }
 
-// ask returns the reply; the door repeats what a lost leader left open.
+// ask returns the reply; the client repeats what a lost leader left open.
 func (c *caller) ask(ctx context.Context, in input.Input) (input.Reply, error) {
 	reply, err := c.d.Do(ctx, in)
 	if err == nil && reply.Refused() != nil {

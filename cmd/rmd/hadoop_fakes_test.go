@@ -182,7 +182,7 @@ func (r *roamer) call(method string, req, reply gproto.Message) error {
 }
 
 // nodeManager is a NodeManager as rmd sees one. Its heartbeats go on by
-// themselves; a step that a real one would take as a reason to start anew ends
+// themselves; a step that a real one would take as a reason to start again ends
 // the test.
 type nodeManager struct {
 	roamer

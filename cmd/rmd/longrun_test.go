@@ -117,7 +117,7 @@ func TestSustained(t *testing.T) {
 	}
 	early, end := seen[4], seen[19]
 	for i, p := range c.all {
-		if p == away { // its memory begins anew
+		if p == away { // its memory starts over
 			continue
 		}
 		if before, after := early.resident[i], end.resident[i]; after > before+before/2+(128<<20) {

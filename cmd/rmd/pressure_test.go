@@ -54,7 +54,7 @@ type crush struct {
 	stop                  context.CancelFunc
 }
 
-// crush starts callers on a leader's door, each with bodies of some submissions.
+// crush starts callers at the leader, each with bodies of some submissions.
 func (c *processes) crush(p *process, queue string, callers, inBody int) *crush {
 	ctx, stop := context.WithCancel(context.Background())
 	k := &crush{t: c.t, others: map[string]int{}, stop: stop}
@@ -130,7 +130,7 @@ func (k *crush) end() {
 }
 
 // TestPressure offers a leader far more than it can commit, and for a second its
-// followers stand still. Its memory stays bounded: the door takes no more than it
+// followers stand still. Its memory stays bounded: the port takes no more than it
 // has room for, and what a full queue refuses is told so with a hint when to try
 // again. Every application that was granted is there afterwards.
 func TestPressure(t *testing.T) {

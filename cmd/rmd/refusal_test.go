@@ -195,7 +195,7 @@ func refuseSnapshots(c *processes) {
 	c.refused(8, "VERSION_TOO_OLD: the snapshot was written by a newer build: feature level ", "snapshot", "restore", newer)
 }
 
-// raiseLevel writes a snapshot anew, as a program of the next feature level would have.
+// raiseLevel writes a snapshot again, as a program of the next feature level would have.
 func raiseLevel(c *processes, file, newer string) {
 	in, err := os.Open(file)
 	if err != nil {

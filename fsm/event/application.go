@@ -21,7 +21,7 @@ type ApplicationSubmitted struct {
 	MaxAttempts    uint32
 	LifetimeMillis int64
 	ValidityMillis int64
-	// Context is the front door's own submission context, opaque here.
+	// Context is the submission context of the port that took it, opaque here.
 	Context []byte
 	// AMPlaces are the hosts and racks that the AM is asked at; with AMStrict it
 	// may run nowhere else.

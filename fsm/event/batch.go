@@ -77,7 +77,7 @@ func (w *Writer) Count() int { return w.count }
 // Size is the number of bytes appended since the last Finish.
 func (w *Writer) Size() int { return w.body.Len() }
 
-// Finish returns the batch's bytes, which the caller owns, and starts anew.
+// Finish returns the batch's bytes, which the caller owns, and starts again.
 func (w *Writer) Finish(level uint32, sequence uint64) []byte {
 	var c codec.Coder
 	c.Reset(make([]byte, 0, w.body.Len()+32))

@@ -47,7 +47,7 @@ func TestDecodeUndoesEncode(t *testing.T) {
 	})
 }
 
-func TestWriterStartsAnewAfterFinish(t *testing.T) {
+func TestWriterStartsAgainAfterFinish(t *testing.T) {
 	var w Writer
 	a, b := sample(KindContainerAllocated), sample(KindAskChanged)
 	w.Append(a)

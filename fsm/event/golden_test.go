@@ -15,7 +15,7 @@ import (
 	"rmd/internal/codec/codectest"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files of the current format anew")
+var rewrite = flag.Bool("rewrite", false, "write the golden files of the current format again")
 
 // Golden files hold a batch of one event: the event as JSON, then the bytes in
 // hex. There is a folder for each batch format ever released; files of earlier

@@ -21,7 +21,7 @@ type NodeRegistered struct {
 	Stay uint64
 }
 
-// NodeHeard says that a node's report was taken in: the stay at a door that it
+// NodeHeard says that a node's report was taken in: the heartbeat session that it
 // belongs to, and its number there. What comes after it and is older is late.
 type NodeHeard struct {
 	Node     uint32

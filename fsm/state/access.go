@@ -19,7 +19,7 @@ const MaxAccessTokens = 1000
 const accessHashBytes = 32
 
 // AccessToken lets a person or a program in. An expired one stays until it is
-// revoked or replaced: that a token is there closes the doors to those without
+// revoked or replaced: that a token is there closes the ports to callers without
 // one, and time alone must not open them.
 type AccessToken struct {
 	Name          string

@@ -7,7 +7,7 @@ import (
 )
 
 // Check holds the state against itself: every sum that a table keeps is summed
-// anew from the records below it, every reference must lead somewhere. It is
+// again from the records below it, every reference must lead somewhere. It is
 // what a restored snapshot must pass, and what property tests ask after every
 // step. It reads everything: tens of milliseconds for 100,000 containers.
 func (s *State) Check() error {
@@ -254,7 +254,7 @@ func (s *State) checkUsers() error {
 	return err
 }
 
-// checkTree sums every queue anew from applications and users.
+// checkTree sums every queue again from applications and users.
 func (s *State) checkTree() error {
 	var sums scratch[Queue]
 	s.Apps.Each(func(_ uint32, a *App) bool {

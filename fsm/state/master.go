@@ -173,7 +173,7 @@ func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
 	return nil
 }
 
-// attemptResynced begins the count of responses anew. What the AM was never told
+// attemptResynced begins the count of responses again. What the AM was never told
 // of has ended before; ends that it may have missed are told again.
 func (s *State) attemptResynced(e *event.AttemptResynced) error {
 	_, a, err := s.appOf(e, e.App)
@@ -189,15 +189,15 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 		}
 	}
 	s.dropAsks(a)
-	s.tellAnew(a)
+	s.tellAgain(a)
 	a.Response, a.Blacklist = 0, nil
 	s.fold(uint64(e.App)<<32 | uint64(a.Undelivered))
 	return nil
 }
 
-// tellAnew keeps of what is to be told the ends of containers that the AM knows,
+// tellAgain keeps of what is to be told the ends of containers that the AM knows,
 // and the changes of their size.
-func (s *State) tellAnew(a *App) {
+func (s *State) tellAgain(a *App) {
 	for slot := a.Undelivered; slot != 0; {
 		c := s.Containers.mut(slot)
 		next := c.nextUndelivered

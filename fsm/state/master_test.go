@@ -126,7 +126,7 @@ func TestResync(t *testing.T) {
 	}
 }
 
-// TestHistory compares the whole record of an attempt, and begins the next anew.
+// TestHistory compares the whole record of an attempt, and begins the next again.
 func TestHistory(t *testing.T) {
 	s := withMaster(t)
 	apply(t, s, at(3000), &event.AttemptLaunched{App: 3}, at(3500), &event.AttemptRegistered{App: 3, Host: "h", RPCPort: 5, TrackingURL: "u"},

@@ -334,7 +334,7 @@ func (s *State) tellResize(c *Container, response int32) bool {
 	return false
 }
 
-// untoldResize has a change of size told anew, under another count of responses;
+// untoldResize has a change of size told again, under another count of responses;
 // false when there is none.
 func (s *State) untoldResize(c *Container) bool {
 	if c.resize == 0 || s.Resizes.Get(c.resize).Change == yarn.SizeKept {

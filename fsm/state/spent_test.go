@@ -65,7 +65,7 @@ func TestUseOverTimeIsChecked(t *testing.T) {
 	}
 }
 
-// TestWhoSpeaksForANode: a registration begins anew, a report moves on, and a
+// TestWhoSpeaksForANode: a registration starts over, a report moves on, and a
 // snapshot keeps both.
 func TestWhoSpeaksForANode(t *testing.T) {
 	s := world(t)

@@ -204,7 +204,7 @@ func TestEncoderAppends(t *testing.T) {
 	c.Reset(c.Bytes()[:0])
 	c.U32(&n)
 	if c.Len() != 2 {
-		t.Error("Reset does not start anew")
+		t.Error("Reset does not start again")
 	}
 	c.ResetDecoder([]byte{0xac, 0x02})
 	if c.U32(&n); !c.Decoding() || n != 300 || c.Rest() != 0 {

@@ -27,10 +27,10 @@ const (
 const (
 	LeadershipBarrier Name = "leadership.barrier" // all entries of earlier leaders are applied, nothing is forked
 	LeadershipBegun   Name = "leadership.begun"   // inputs are taken from here on
-	LeadershipEnded   Name = "leadership.ended"    // no inputs are taken, those who wait are not answered yet
-	BatchClosed       Name = "batch.closed"   // a batch is about to be handed to the log
-	BatchProposed     Name = "batch.proposed" // the log has it
-	BatchApplied      Name = "batch.applied"  // it is applied, nobody was answered
+	LeadershipEnded   Name = "leadership.ended"   // no inputs are taken, those who wait are not answered yet
+	BatchClosed       Name = "batch.closed"       // a batch is about to be handed to the log
+	BatchProposed     Name = "batch.proposed"     // the log has it
+	BatchApplied      Name = "batch.applied"      // it is applied, nobody was answered
 )
 
 // The places of the state machine.

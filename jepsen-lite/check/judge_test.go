@@ -197,8 +197,8 @@ func TestNeverTold(t *testing.T) {
 	breaks(t, r.judge(t, exact()), "S12", con1+" ended at index 7, "+am1+" was answered with index 8 and never told")
 }
 
-// TestTellAnew: after it has registered again an AM may be told again.
-func TestTellAnew(t *testing.T) {
+// TestTellAgain: after it has registered again an AM may be told again.
+func TestTellAgain(t *testing.T) {
 	r := work().at(20).ok(history.RegisterAM, value{Attempt: am1}, value{})
 	r.ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Completed: completed(con1)})
 	holds(t, r.judge(t, DefaultOptions()), "S12")

@@ -221,7 +221,7 @@ func (j *judge) bounded(recovery int64) {
 		what       string
 		n, ceiling int
 	}{{"snapshots were installed", installs, j.opt.Ceilings.Installs}, {"elections were called after the recovery phase began", campaigns, j.opt.Ceilings.Campaigns},
-		{"nodes and AMs were told to begin anew", resyncs, j.opt.Ceilings.Resyncs}, {"calls were made of one request", worst, j.opt.Ceilings.Retries}} {
+		{"nodes and AMs were told to start over", resyncs, j.opt.Ceilings.Resyncs}, {"calls were made of one request", worst, j.opt.Ceilings.Retries}} {
 		if x.ceiling > 0 && x.n > x.ceiling {
 			f.fail(j.h.End(), nil, "%d %s, the ceiling is %d", x.n, x.what, x.ceiling)
 		}

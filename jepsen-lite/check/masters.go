@@ -40,7 +40,7 @@ func (j *judge) masters() {
 			attempts[id], order = a, append(order, a)
 		}
 		if c.F == history.RegisterAM {
-			if a.lastNS != 0 { // it begins anew: ends that it may have missed are told again
+			if a.lastNS != 0 { // it starts over: ends that it may have missed are told again
 				a.told = map[string]told{}
 				a.resyncs++
 			}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// clockStep is how often a drifting clock is set anew.
+// clockStep is how often a drifting clock is set again.
 const clockStep = 10 * time.Millisecond
 
 // MoveClock moves the wall clock of the running process by a step, and lets it run

@@ -49,7 +49,7 @@ const (
 // Shape slows a link down.
 type Shape struct {
 	Delay  time.Duration // one way
-	Jitter time.Duration // up to so much more, drawn anew for each piece
+	Jitter time.Duration // up to so much more, drawn again for each piece
 	Stall  float64       // share of pieces that wait for StallFor: a loss, and its repetition
 	// StallFor is how long a stalled piece waits.
 	StallFor time.Duration

@@ -50,7 +50,7 @@ const (
 	Snapshot ReplicaKind = "snapshot" // a snapshot made: Index, Digest
 	Install  ReplicaKind = "install"  // a snapshot received from a leader: Index
 	Restore  ReplicaKind = "restore"  // a state taken from a snapshot: Index, Digest
-	Resync   ReplicaKind = "resync"   // a node or AM was told to begin anew
+	Resync   ReplicaKind = "resync"   // a node or AM was told to start over
 )
 
 // Order is what an agent got from rmd, in its own journal.
@@ -105,7 +105,7 @@ type Outcome string
 // Outcomes of damage: the first four are as they should be.
 const (
 	Refused   Outcome = "refused"   // seen, and not used
-	Healed    Outcome = "healed"    // fetched anew from the others
+	Healed    Outcome = "healed"    // fetched again from the others
 	Stopped   Outcome = "stopped"   // the replica ended with an error that names it
 	Unread    Outcome = "unread"    // nobody had to read it, it is gone
 	Applied   Outcome = "applied"   // it reached the state

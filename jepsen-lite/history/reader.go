@@ -71,7 +71,7 @@ func byHead(data []byte) Line {
 }
 
 // Read adds the lines of r to a sink and returns how many there were. A torn
-// line (the last one, or one that a writer opened anew behind) is passed over and
+// line (the last one, or one that a writer opened again behind) is passed over and
 // counted; any other that cannot be read is an error.
 func Read(r io.Reader, sink Sink) (lines, torn int, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)

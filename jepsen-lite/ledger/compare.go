@@ -76,7 +76,7 @@ type Field struct{ Name, Value string }
 // prefixes of the fields that the ledger has: what else a dump names is its own.
 var prefixes = []string{"app/", "container/", "node/", "queue/", "reservation/"}
 
-// Recount sums everything anew from containers and reservations and says where
+// Recount sums everything again from containers and reservations and says where
 // the ledger differs from itself: a fault of the ledger, or a log that no sums
 // can follow.
 func (l *Ledger) Recount() []string {

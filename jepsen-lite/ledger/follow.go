@@ -114,12 +114,12 @@ func (l *Ledger) followApp(e event.Event) {
 	case *event.AttemptEnded:
 		l.attemptEnded(e)
 	case *event.AttemptResynced:
-		if a := l.goingOn(e.App, "begins anew"); a != nil {
+		if a := l.goingOn(e.App, "starts over"); a != nil {
 			a.dropAsks()
 			a.black = nil
 			a.response = 0
 			a.resyncs++
-			l.noReservations(a, "begins anew")
+			l.noReservations(a, "starts over")
 		}
 	case *event.AllocateAnswered:
 		l.answered(e)

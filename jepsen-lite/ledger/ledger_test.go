@@ -118,7 +118,7 @@ func TestViolations(t *testing.T) {
 			l.entry(&event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled})
 			l.entry(&event.AttemptLaunched{App: 1})
 		}},
-		{"a new beginning of the AM after the end", "S10", "begins anew and is KILLED", func(l *logbook) {
+		{"a new beginning of the AM after the end", "S10", "starts over and is KILLED", func(l *logbook) {
 			l.entry(&event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled})
 			l.entry(&event.AttemptResynced{App: 1})
 		}},

@@ -188,7 +188,7 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 		return
 	}
 	if m.w.counts.Rollbacks > 0 {
-		// What it was told since the backup is not known any more: it begins anew when it is told to.
+		// What it was told since the backup is not known any more: it starts over when it is told to.
 		if f.Reason == input.WrongResponse {
 			m.at = registering
 		}
@@ -196,7 +196,7 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 	}
 	if a, ok := in.(*input.Allocate); ok && a.Counted && f.Reason == input.WrongResponse && m.w.counts.Leaderships-m.leaderships >= 2 {
 		// A late copy of its call was all that one leader saw of it, and the next one knows of nothing
-		// but that: known, counted. It registers anew.
+		// but that: known, counted. It registers again.
 		m.w.counts.Resyncs++
 		m.at = registering
 		return
@@ -213,7 +213,7 @@ func (m *master) succeed() {
 	}
 }
 
-// registered begins, or begins anew: everything is asked for again.
+// registered begins, or starts over: everything is asked for again.
 func (m *master) registered() {
 	m.at, m.last = running, nil
 	m.am.Registered()

@@ -9,7 +9,7 @@ import (
 )
 
 // twinned is the planner of a leadership. Now and then a twin plans the same input: a planner made
-// anew from a fork of the planning state, with what this one has told AMs, must decide as the one
+// again from a fork of the planning state, with what this one has told AMs, must decide as the one
 // that has lived through it all.
 type twinned struct {
 	*planner.Planner
@@ -37,11 +37,11 @@ func (p twinned) compare(twin *planner.Planner, nowMillis int64, req input.Reque
 	p.w.counts.Twins++
 	switch {
 	case !bytes.Equal(bytesOf(events), bytesOf(same)):
-		p.w.check.fail("S1", "a planner made anew decides otherwise about %T %+v:\n%s\nnot\n%s", req.Input, req.Input, tell(same), tell(events))
+		p.w.check.fail("S1", "a planner made again decides otherwise about %T %+v:\n%s\nnot\n%s", req.Input, req.Input, tell(same), tell(events))
 	case !bytes.Equal(input.EncodeReply(nil, reply), input.EncodeReply(nil, again)):
-		p.w.check.fail("S1", "a planner made anew answers %T with %+v, not %+v", req.Input, again, reply)
+		p.w.check.fail("S1", "a planner made again answers %T with %+v, not %+v", req.Input, again, reply)
 	case twin.State().Digest() != p.State().Digest():
-		p.w.check.fail("S1", "a planner made anew comes to another state after %T", req.Input)
+		p.w.check.fail("S1", "a planner made again comes to another state after %T", req.Input)
 	}
 }
 

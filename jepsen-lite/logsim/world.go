@@ -42,7 +42,7 @@ type world struct {
 }
 
 // Counts tell what a run met. Again are applications that a call repeated after a day of
-// log time submitted once more; Resyncs are AMs that had to register anew, because a late
+// log time submitted once more; Resyncs are AMs that had to register again, because a late
 // copy of their call came to a leader between two others.
 type Counts struct {
 	Steps, Entries, Skipped, Survived, Dropped, Leaderships, Terms            int

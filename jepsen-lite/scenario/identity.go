@@ -11,7 +11,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// identityTries bounds how often a snapshot is taken anew because the leader has
+// identityTries bounds how often a snapshot is taken again because the leader has
 // written meanwhile.
 const (
 	identityTries = 5
@@ -80,7 +80,7 @@ func (r *run) restored(ctx context.Context, p *harness.Replica) error {
 	if is.Index != was.Index {
 		return fmt.Errorf("it comes back with index %d, it had %d", is.Index, was.Index)
 	}
-	// The start between is not noted: whoever had caught up in the recovery phase would have to do so anew.
+	// The start between is not noted: whoever had caught up in the recovery phase would have to do so again.
 	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Snapshot, Incarnation: p.Runs() - 1, Index: was.Index, Digest: digestOf(was)})
 	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Restore, Incarnation: p.Runs(), Index: is.Index, Digest: digestOf(is)})
 	return nil

@@ -133,7 +133,7 @@ func (c *checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.S
 }
 
 func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.AllocateReply) {
-	again := c.acks.again[in.Attempt] // what is told is told anew then
+	again := c.acks.again[in.Attempt] // what is told is told again then
 	for _, g := range r.Granted {
 		if k, ok := c.ledger.ContainerByRef(refOf(g.Container)); !ok || k.Node != g.Node || k.Size != g.Size {
 			c.bad("S4: %s grants %s on %s to %s, the ledger has %+v", id, g.Container, g.Node, in.Attempt, k)

@@ -214,7 +214,7 @@ func (d *driver) operatorsDone() bool {
 	}
 }
 
-// noneLeft begins anew what gave up before the calm, and says that nothing was left.
+// noneLeft starts over what gave up before the calm, and says that nothing was left.
 func (d *driver) noneLeft() bool {
 	w := d.w
 	for range 2 {

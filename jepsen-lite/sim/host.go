@@ -32,7 +32,7 @@ type host struct {
 	cluster  string // the cluster's id, empty before it is known
 	key      ed25519.PrivateKey
 	rules    rules
-	admitted map[[2]string]bool // who was let in, by server and kind, until the rules are to be asked anew
+	admitted map[[2]string]bool // who was let in, by server and kind, until the rules are to be asked again
 	judged   int                // how often they were to be
 	beat     func(raft.RPC)     // Raft's handler of heartbeats, when it may keep one
 	handlers map[byte]handler
@@ -329,17 +329,17 @@ func (h *host) SetGate(meet func(server, kind, addr, serial string, key ed25519.
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.rules = rules{meet, calls, asks}
-	h.judgeAnew()
+	h.judgeAgain()
 }
 
 // Recheck implements cluster.Peer.
 func (h *host) Recheck() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.judgeAnew()
+	h.judgeAgain()
 }
 
-func (h *host) judgeAnew() {
+func (h *host) judgeAgain() {
 	h.admitted = map[[2]string]bool{}
 	h.judged++
 }

@@ -37,7 +37,7 @@ func (w *world) operate(done func() bool) {
 	})
 }
 
-// resume begins anew what operators gave up, and says whether there was any.
+// resume starts over what operators gave up, and says whether there was any.
 func (w *world) resume() bool {
 	w.mu.Lock()
 	again := w.gaveUp

@@ -7,7 +7,7 @@ import (
 
 // RegisterAttempt is an AM's registration. With Dated, Response is the last one
 // that the frontend knew to be given when the AM called: a copy that comes late, when
-// others have been given since, is told by it and does not make the AM begin anew.
+// others have been given since, is told by it and does not make the AM start over.
 type RegisterAttempt struct {
 	Attempt     yarn.AttemptID
 	Host        string
@@ -19,7 +19,7 @@ type RegisterAttempt struct {
 
 // RegisterAttemptReply tells an AM its limits and the containers kept from the
 // attempt before. An AM that had registered before and registers again must
-// send everything it wants anew.
+// send everything it wants again.
 type RegisterAttemptReply struct {
 	Done
 	Queue   string

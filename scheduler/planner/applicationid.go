@@ -14,7 +14,7 @@ import (
 const maxApplication = math.MaxInt32
 
 func noMoreIDs() *input.Fault {
-	return input.Faultf(input.TooLarge, "back the cluster up and restore it: the ids begin anew", "the ids of applications are used up")
+	return input.Faultf(input.TooLarge, "back the cluster up and restore it: the ids start over", "the ids of applications are used up")
 }
 
 func alreadyEnded(a *state.App) *input.Fault {

@@ -248,7 +248,7 @@ func BenchmarkSubmitBehindMany(b *testing.B) {
 }
 
 // BenchmarkJoin is a node that registers and has its first heartbeat, which
-// finds all capacities to be computed anew.
+// finds all capacities to be computed again.
 func BenchmarkJoin(b *testing.B) {
 	w := newPlant(b, plantSize{100, 1000, 1000, 8, false}, Options{})
 	w.demand(b, yarn.NewResource(2048, 1))

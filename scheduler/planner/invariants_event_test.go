@@ -54,18 +54,18 @@ func (w *walk) step(e event.Event) {
 		w.pre = st
 	}
 	if cancelled != nil && cancelled.Grows == 0 {
-		w.countsAnew(st.Apps.Get(cancelled.App).ID.Seq, cancelled.Key)
+		w.countsAgain(st.Apps.Get(cancelled.App).ID.Seq, cancelled.Key)
 	}
 	if made, ok := e.(*event.ReservationMade); ok {
-		w.countsAnew(made.App, made.Key)
+		w.countsAgain(made.App, made.Key)
 	}
 	if e, ok := e.(*event.AttemptActivated); ok {
 		w.activated(e)
 	}
 }
 
-// countsAnew: a reservation made or cancelled starts its key's count anew (10.2).
-func (w *walk) countsAnew(app uint32, key yarn.SchedulerKey) {
+// countsAgain: a reservation made or cancelled starts its key's count again (10.2).
+func (w *walk) countsAgain(app uint32, key yarn.SchedulerKey) {
 	a := w.st.Apps.Get(w.st.App(app))
 	if k := w.st.Ask(a, key); k != 0 && w.st.Asks.Get(k).ReReservations != 0 {
 		w.m.fail("14: key %v of %s goes on with %d re-reservations", key, a.ID, w.st.Asks.Get(k).ReReservations)

@@ -13,7 +13,7 @@ import (
 
 // check holds the invariants of part B after an input: those of single events
 // while they are applied one by one to the state before, then those of the state
-// that came out. Sums are made anew from the records, by the obvious loops.
+// that came out. Sums are made again from the records, by the obvious loops.
 func (m *machine) check(before *state.State, in input.Input, events []event.Event) {
 	if err := m.p.st.Check(); err != nil {
 		m.fail("%v", err)

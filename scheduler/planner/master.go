@@ -40,7 +40,7 @@ func (p *Planner) finished(slot uint32) {
 }
 
 // resync is a registered AM's second registration: it will ask for everything
-// anew. What it was never told of is given up, for it would ask for that too.
+// again. What it was never told of is given up, for it would ask for that too.
 func (p *Planner) resync(slot uint32) {
 	p.sched.CancelAll(slot, yarn.CancelAskGone)
 	var untold []uint32

@@ -189,7 +189,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 }
 
 // certain has a refusal of an AM wait for an entry: the AM would stop, or begin
-// anew, and a leader that does not know of its end knows nothing of those that a
+// again, and a leader that does not know of its end knows nothing of those that a
 // later one has let in.
 func (p *Planner) certain(r input.Reply) input.Reply {
 	if r.Refused() != nil {

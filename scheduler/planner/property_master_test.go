@@ -46,7 +46,7 @@ func (m *machine) given(t *rapid.T) {
 }
 
 // registerAgain is the registration of a registered AM: nothing when it has had
-// no response since, else it begins anew and keeps what it was told of.
+// no response since, else it starts over and keeps what it was told of.
 func (m *machine) registerAgain(t *rapid.T) {
 	slot, a := m.app(t)
 	if slot == 0 || a.AttemptState != state.AttemptRegistered {

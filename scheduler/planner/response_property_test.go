@@ -24,7 +24,7 @@ type air struct {
 	lead    *Planner
 	ghost   *Planner // led before
 	mute    bool     // the ghost waits for an entry that it never gets
-	restart bool     // the AM may begin anew
+	restart bool     // the AM may start over
 	counted bool
 
 	// The AM.
@@ -219,7 +219,7 @@ func (a *air) elect() {
 	a.lead = must(New(a.ghost.st.Fork(), a.opt))
 }
 
-// register begins the AM anew: it asks again for what it has not been told of.
+// register begins the AM again: it asks again for what it has not been told of.
 func (a *air) register() {
 	if !a.restart {
 		return
@@ -260,7 +260,7 @@ func (a *air) settle() {
 		a.fail("the AM waits for %v", a.waiting)
 	}
 	if a.began > 0 {
-		return // what an AM that begins anew did not hear of ends by itself
+		return // what an AM that starts over did not hear of ends by itself
 	}
 	for key, n := range a.perKey {
 		if n != 1 {
@@ -310,7 +310,7 @@ func (a *air) actions() map[string]func(*rapid.T) {
 
 // TestCallsComeLate: whatever copies of an AM's calls come, whenever, and whoever
 // leads, the AM is told of each container once, and has each that it asks for. It
-// has to begin anew only when it asks something and two leaders have come since one
+// has to start over only when it asks something and two leaders have come since one
 // answered it last, or when its call number 0 may be that of an earlier beginning.
 func TestCallsComeLate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -20,7 +20,7 @@ import (
 
 // Scenario files tell a story in verbs; the output of each directive is what
 // the specification says. A directive may have several lines: each is a verb.
-// With -rewrite the outputs are written anew: then read the difference against
+// With -rewrite the outputs are written again: then read the difference against
 // the numbers of the specification.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")

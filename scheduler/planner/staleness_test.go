@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// report is what node i says it runs, in a stay at a door.
+// report is what node i says it runs, in a stay at a replica.
 func (h *house) report(i int, stay, before uint64, response int32, running ...yarn.ContainerID) *input.NodeHeartbeat {
 	in := &input.NodeHeartbeat{ID: h.nodes[i], Stay: stay, Before: before, Response: response, Full: true}
 	for _, id := range running {
@@ -41,10 +41,10 @@ func (h *house) heard(in *input.NodeHeartbeat, believed bool) int {
 	return events
 }
 
-// TestLateReportOfAnotherDoor: a node's report hangs at door 1 (stay 10), the
-// node goes on at door 2 (stay 20) and starts a container. When the report comes
+// TestLateReportOfAnotherReplica: a node's report hangs at replica 1 (stay 10), the
+// node goes on at replica 2 (stay 20) and starts a container. When the report comes
 // through at last, the container, which it does not name, must live.
-func TestLateReportOfAnotherDoor(t *testing.T) {
+func TestLateReportOfAnotherReplica(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()
 	a := h.ask(at, 0, 1)
@@ -63,10 +63,10 @@ func TestLateReportOfAnotherDoor(t *testing.T) {
 	if n := h.node(0); n.Count != 2 || n.Stay != 20 || n.Response != 5 {
 		t.Errorf("node: %+v", n)
 	}
-	// It comes back to door 1, which knows of door 2 by then.
+	// It comes back to replica 1, which knows of replica 2 by then.
 	h.heard(h.report(0, 30, 20, 5, both...), true)
 	h.heard(h.report(0, 20, 10, 6, both...), false)
-	h.heard(h.report(0, 40, 20, 6, both...), false) // a door that does not
+	h.heard(h.report(0, 40, 20, 6, both...), false) // a replica that does not
 }
 
 // TestLateReportOfTheSameStay: copies of what was taken in do no harm, and what
@@ -81,7 +81,7 @@ func TestLateReportOfTheSameStay(t *testing.T) {
 	}
 	h.heard(h.report(0, 10, 0, 2, a...), true)
 	if n := h.heard(h.report(0, 10, 0, 2, a...), true); n != 0 {
-		t.Errorf("a door's repetition led to %d events", n)
+		t.Errorf("a replica's repetition led to %d events", n)
 	}
 	h.heard(h.report(0, 10, 0, 1), false)
 	if h.node(0).Count != 1 {
@@ -111,7 +111,7 @@ func TestResponseNumbersCountInACircle(t *testing.T) {
 	}
 }
 
-// TestLateRegistration: a node registers anew and runs a container; a copy of a
+// TestLateRegistration: a node registers again and runs a container; a copy of a
 // registration from before must not end it.
 func TestLateRegistration(t *testing.T) {
 	h := newHouse(t, 1, true)
@@ -234,7 +234,7 @@ func TestAMIsAskedWhereItsSubmissionSays(t *testing.T) {
 
 // TestLateRegistrationOfAnAM: a copy of an AM's registration comes when it has been
 // at work for long; its asks and its count of responses must stand. One that it
-// sends itself makes it begin anew, and a copy of that one does nothing more.
+// sends itself makes it start over, and a copy of that one does nothing more.
 func TestLateRegistrationOfAnAM(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()

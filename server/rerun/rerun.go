@@ -124,7 +124,7 @@ func nodesOf(st *state.State) []trace.Node {
 
 // play runs a workload on a planner with the queues of a state.
 func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sample time.Duration) (*report.Summary, error) {
-	d, err := newDoor(st, without)
+	d, err := newSubmitter(st, without)
 	if err != nil {
 		return nil, err
 	}
@@ -143,18 +143,18 @@ func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sa
 	return s, nil
 }
 
-// door is a planner that nobody else uses.
-type door struct {
+// submitter is a planner that nobody else uses.
+type submitter struct {
 	p   *planner.Planner
 	now int64
 }
 
-func newDoor(st *state.State, without bool) (*door, error) {
+func newSubmitter(st *state.State, without bool) (*submitter, error) {
 	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		return nil, err
 	}
-	d := &door{p: p, now: 1}
+	d := &submitter{p: p, now: 1}
 	in := &input.InitCluster{ClusterID: "rerun", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
 	for _, q := range st.Version().Properties {
 		if !without || q.Name != noReservations {
@@ -174,8 +174,8 @@ func newDoor(st *state.State, without bool) (*door, error) {
 	return d, nil
 }
 
-// Do implements workload.Door.
-func (d *door) Do(_ context.Context, in input.Input) (input.Reply, error) {
+// Do implements workload.Submitter.
+func (d *submitter) Do(_ context.Context, in input.Input) (input.Reply, error) {
 	d.now++
 	req := input.Request{Input: in}
 	if f := input.Check(req); f != nil {
@@ -186,7 +186,7 @@ func (d *door) Do(_ context.Context, in input.Input) (input.Reply, error) {
 }
 
 // observe tells what became of reservations.
-func (d *door) observe(context.Context) (workload.Observation, error) {
+func (d *submitter) observe(context.Context) (workload.Observation, error) {
 	st := d.p.State()
 	out := workload.Observation{Outcomes: report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}}
 	for cause, n := range st.Meta.Cancelled {

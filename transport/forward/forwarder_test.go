@@ -128,7 +128,7 @@ func (s *sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uin
 	return &input.SubmitApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: 1, Seq: 9}, Queue: "root.a"}, s.index, nil
 }
 
-// replica is one door with what it stands on.
+// replica is one forwarder with what it stands on.
 type replica struct {
 	*Forwarder
 	seq     *sequencer

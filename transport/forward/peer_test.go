@@ -11,7 +11,7 @@ import (
 	"rmd/transport/peer"
 )
 
-// overPeer makes two doors over the real wire, the first one leading.
+// overPeer makes two forwarders over the real wire, the first one leading.
 func overPeer(tb testing.TB) (leader, follower *Forwarder) {
 	tb.Helper()
 	var servers []*peer.Server
@@ -57,12 +57,12 @@ func TestOverTheRealWire(t *testing.T) {
 
 // Budget: 20 µs a forwarded input, both ends on this machine.
 func BenchmarkForward(b *testing.B) {
-	_, door := overPeer(b)
+	_, submitter := overPeer(b)
 	b.SetParallelism(128)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, _, err := door.Do(b.Context(), request); err != nil {
+			if _, _, err := submitter.Do(b.Context(), request); err != nil {
 				b.Error(err)
 				return
 			}

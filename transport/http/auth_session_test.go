@@ -20,8 +20,8 @@ import (
 
 func body(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
 
-// audits are the records of administrators' actions that came through the door.
-func (d *door) audits() (out []*input.Audit) {
+// audits are the records of administrators' actions that came through the submitter.
+func (d *submitter) audits() (out []*input.Audit) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range d.got {

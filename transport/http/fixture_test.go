@@ -319,21 +319,21 @@ func (k *consensus) SetAutopilot(_ context.Context, a api.Autopilot) error {
 	return k.note("autopilot")
 }
 
-// door records requests and answers with what it is told to.
-type door struct {
+// submitter records requests and answers with what it is told to.
+type submitter struct {
 	mu     sync.Mutex
 	got    []input.Request
 	answer func(ctx context.Context, r input.Request) (input.Reply, uint64, error)
 }
 
 // answering sets what is answered from now on.
-func (d *door) answering(f func(ctx context.Context, r input.Request) (input.Reply, uint64, error)) {
+func (d *submitter) answering(f func(ctx context.Context, r input.Request) (input.Reply, uint64, error)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.answer = f
 }
 
-func (d *door) Do(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
+func (d *submitter) Do(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
 	d.mu.Lock()
 	d.got = append(d.got, r)
 	f := d.answer
@@ -345,7 +345,7 @@ func (d *door) Do(ctx context.Context, r input.Request) (input.Reply, uint64, er
 }
 
 // last is the last request that is not an audit record.
-func (d *door) last(t testing.TB) input.Request {
+func (d *submitter) last(t testing.TB) input.Request {
 	t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -354,7 +354,7 @@ func (d *door) last(t testing.TB) input.Request {
 			return d.got[i]
 		}
 	}
-	t.Fatal("nothing came through the door")
+	t.Fatal("nothing came through the submitter")
 	return input.Request{}
 }
 
@@ -363,14 +363,14 @@ type bench struct {
 	t    testing.TB
 	h    *history
 	k    *consensus
-	d    *door
+	d    *submitter
 	s    *Server
 	snap *snapshots
 }
 
 func newBench(t testing.TB, change func(*Config)) *bench {
 	t.Helper()
-	b := &bench{t: t, h: story(t), k: &consensus{role: "leader", leader: "rm1", autopilot: api.Autopilot{DeadServerLastContactThreshold: api.Duration(24 * time.Hour)}}, d: &door{}, snap: &snapshots{}}
+	b := &bench{t: t, h: story(t), k: &consensus{role: "leader", leader: "rm1", autopilot: api.Autopilot{DeadServerLastContactThreshold: api.Duration(24 * time.Hour)}}, d: &submitter{}, snap: &snapshots{}}
 	cfg := DefaultConfig()
 	cfg.ID, cfg.Version = "rm1", "1.0"
 	cfg.Submitter, cfg.Reader, cfg.Consensus, cfg.Log, cfg.Snapshots = b.d, b.h, b.k, b.h, b.snap

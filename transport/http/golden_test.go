@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew; read the diff")
+var rewrite = flag.Bool("rewrite", false, "write the golden files again; read the diff")
 
 const app1, app2, app3, app4 = "application_1780000000000_0001", "application_1780000000000_0002", "application_1780000000000_0003", "application_1780000000000_0004"
 

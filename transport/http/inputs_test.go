@@ -173,7 +173,7 @@ func TestInputsOverTheWire(t *testing.T) {
 	}
 }
 
-// BenchmarkInputs is the cost of the door itself; budget: under 3 µs an input
+// BenchmarkInputs is the cost of the submitter itself; budget: under 3 µs an input
 // on one core, in bodies of 100.
 func BenchmarkInputs(b *testing.B) {
 	w := newBench(b, nil)

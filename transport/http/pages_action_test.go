@@ -18,8 +18,8 @@ import (
 	"rmd/yarn"
 )
 
-// asked counts what came through the door, records of the audit left out.
-func (d *door) asked() int {
+// asked counts what came through the submitter, records of the audit left out.
+func (d *submitter) asked() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var n int
@@ -159,7 +159,7 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 		}
 	}
 	if b.d.asked() != 0 {
-		t.Errorf("something came through the door: %+v", b.d.got)
+		t.Errorf("something came through the submitter: %+v", b.d.got)
 	}
 	if w := b.ask("GET", path, ""); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("an action by GET: %d", w.Code)

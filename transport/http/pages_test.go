@@ -267,8 +267,8 @@ func TestViewersShareAPageAndNotATokens(t *testing.T) {
 	if w := live(tag); w.Code != http.StatusNotModified {
 		t.Errorf("within a tick: %d", w.Code)
 	}
-	// On a slow machine a page may be shown as it was while it is made anew.
-	soon(t, "a page that is opened anew is current", func() bool {
+	// On a slow machine a page may be shown as it was while it is made again.
+	soon(t, "a page that is opened again is current", func() bool {
 		return strings.Contains(b.ask("GET", "/ui/apps", "").Body.String(), "…_0005")
 	})
 	soon(t, "after a tick the page is new", func() bool {
@@ -345,7 +345,7 @@ func TestStaticFilesAndNoPages(t *testing.T) {
 }
 
 // BenchmarkPages is the cost of each page over 100,000 applications and 10,000
-// nodes, rendered anew each time; budget: under 50 ms on one core.
+// nodes, rendered again each time; budget: under 50 ms on one core.
 func BenchmarkPages(b *testing.B) {
 	w, _ := largeBench(b)
 	for _, path := range []string{"/ui/", "/ui/apps", "/ui/apps?sort=-wait&find=crowd", "/ui/apps/" + appTwo, "/ui/queues", "/ui/queues/root.batch", "/ui/nodes", "/ui/nodes?sort=-free",

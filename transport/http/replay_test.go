@@ -178,7 +178,7 @@ func TestReplayRunsAgain(t *testing.T) {
 	none.fails(501, "NOT_AVAILABLE", "POST", "/v1/replay:rerun", "")
 }
 
-// TestPlayingAgainNeedsARole: it plans thousands of decisions anew.
+// TestPlayingAgainNeedsARole: it plans thousands of decisions again.
 func TestPlayingAgainNeedsARole(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/replay:rerun", "")

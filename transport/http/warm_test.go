@@ -43,7 +43,7 @@ func TestTheStateIsFollowedWhileNobodyLooks(t *testing.T) {
 
 // BenchmarkPrefetch is a look at a state of 100,000 applications while nobody asks,
 // after so many of them have changed, far apart, so that all have to be counted
-// anew with the last of these. Budget: 50 ms, which is 1 % of a core.
+// again with the last of these. Budget: 50 ms, which is 1 % of a core.
 func BenchmarkPrefetch(b *testing.B) {
 	const apps = 100_000
 	w := newBench(b, nil)

@@ -181,7 +181,7 @@ func TestBadRequests(t *testing.T) {
 	defer b.d.mu.Unlock()
 	for _, r := range b.d.got {
 		if _, ok := r.Input.(*input.Audit); !ok { // refusals of administrators' calls are recorded
-			t.Errorf("%T went through the door", r.Input)
+			t.Errorf("%T went through the submitter", r.Input)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (explained) Refusal() (string, string, string) {
 	return "NOT_CAUGHT_UP", "rm5 is behind", "wait"
 }
 
-// What the door and the cluster answer becomes a status and a code.
+// What the submitter and the cluster answer becomes a status and a code.
 func TestRefusals(t *testing.T) {
 	b := newBench(t, nil)
 	const kill = "/v1/apps/" + app1 + ":kill"
@@ -270,7 +270,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	if r := send(kill, "", ""); r.Key != "" {
 		t.Errorf("a kill needs no key, got %q", r.Key)
 	}
-	// A submission without id would be done twice when the door repeats it.
+	// A submission without id would be done twice when the submitter repeats it.
 	one, two := send("/v1/apps", `{"user":"u"}`, ""), send("/v1/apps", `{"user":"u"}`, "")
 	if one.Key == "" || one.Key == two.Key || one.BodyHash == 0 {
 		t.Errorf("keys %q and %q", one.Key, two.Key)

@@ -126,7 +126,7 @@ func TestCallOutcome(t *testing.T) {
 		t.Errorf("connection lost after sending: %v", err)
 	}
 	close(leave)
-	if _, err := a.Call(t.Context(), b.Addr(), 40, nil); err != nil { // made anew on demand
+	if _, err := a.Call(t.Context(), b.Addr(), 40, nil); err != nil { // made again on demand
 		t.Errorf("after a lost connection: %v", err)
 	}
 	<-entered
@@ -282,7 +282,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	for range 5 {
-		a.hears(t, "b", "here") // over the connection made anew
+		a.hears(t, "b", "here") // over the connection made again
 		start, proven := time.Now(), false
 		_ = b.Close()
 		select {

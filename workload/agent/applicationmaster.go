@@ -42,7 +42,7 @@ func NewApplicationMaster(id yarn.AttemptID, groups []Group) *ApplicationMaster 
 	return m
 }
 
-// Registered begins the calls, or begins them anew: everything is asked for again.
+// Registered begins the calls, or begins them again: everything is asked for again.
 func (m *ApplicationMaster) Registered() { m.response, m.dirty = 0, true }
 
 // Forget gives up all that it holds, and wants it again.

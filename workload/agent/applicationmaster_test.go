@@ -61,7 +61,7 @@ func TestApplicationMaster(t *testing.T) {
 }
 
 // TestApplicationMasterCalls: an answer to an old call counts only when it is the one that is waited
-// for; then the asks are told again. Who registers anew asks for everything, and who forgets wants
+// for; then the asks are told again. Who registers again asks for everything, and who forgets wants
 // again what it held.
 func TestApplicationMasterCalls(t *testing.T) {
 	m := NewApplicationMaster(yarn.AttemptID{Attempt: 1}, []Group{{Priority: 1, Count: 2, Size: small}})
@@ -80,6 +80,6 @@ func TestApplicationMasterCalls(t *testing.T) {
 	m.Forget()
 	m.Registered()
 	if in := m.Allocate(); in.Response != 0 || counts(in)[yarn.Any] != 2 || len(m.Held()) != 0 {
-		t.Errorf("begins anew with %+v", in)
+		t.Errorf("start over with %+v", in)
 	}
 }

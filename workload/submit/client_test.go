@@ -204,7 +204,7 @@ func TestWhatCannotSucceedEnds(t *testing.T) {
 		})
 	}
 	if _, err := New(nil).Do(t.Context(), &input.Tick{}); err == nil {
-		t.Error("a door without addresses let something in")
+		t.Error("a client without addresses let something in")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // A browser is logged in by a session: a random id in a cookie, of which this
 // replica keeps the hash, bound to the hash of the access token that it was
-// given. Each request looks that token up anew, so that revoking it, or its end,
+// given. Each request looks that token up again, so that revoking it, or its end,
 // ends the session at once. Sessions are this replica's alone and end with it;
 // the API takes no cookie.
 type sessions struct {

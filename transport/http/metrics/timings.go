@@ -82,7 +82,7 @@ func (t *Timings) P99(name string) time.Duration {
 	return t.of(name).p99
 }
 
-// take moves the window and finds the figure anew.
+// take moves the window and finds the figure again.
 func (t *timing) take(bounds []float64, counts []uint64) {
 	if len(t.old) != len(counts) {
 		t.bounds, t.old, t.base = bounds, make([]uint64, len(counts)), make([]uint64, len(counts))

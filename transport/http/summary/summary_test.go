@@ -212,7 +212,7 @@ func TestKeeperLetsGo(t *testing.T) {
 		c := k.At(st, 1)
 		time.Sleep(idleTime - time.Second)
 		if k.At(st, 1) != c {
-			t.Error("it was made anew though somebody asks")
+			t.Error("it was made again though somebody asks")
 		}
 		time.Sleep(idleTime + time.Second)
 		synctest.Wait()

@@ -22,7 +22,7 @@ import (
 )
 
 // house is a cluster of one planner behind the service's HTTP server, with the
-// client door that replicas have.
+// client service that replicas have.
 type house struct {
 	t       *testing.T
 	planner *planner.Planner
@@ -88,11 +88,11 @@ func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
 	c := client.DefaultConfig()
 	c.Logger, c.Submitter, c.Reader, c.Access, c.Queues, c.WebURL = hclog.NewNullLogger(), h, h, h, h, "http://rm1:8088"
 	c.Now = func() time.Time { return time.UnixMilli(h.now) }
-	door, err := client.New(c)
+	service, err := client.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := ServiceConfig{Logger: hclog.NewNullLogger(), Reader: h, Client: door}
+	cfg := ServiceConfig{Logger: hclog.NewNullLogger(), Reader: h, Client: service}
 	if len(own) > 0 {
 		cfg.Own = own[0]
 	}

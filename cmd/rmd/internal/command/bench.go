@@ -136,7 +136,7 @@ func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
 		return cfg, clierr.Usagef("write --wire hadoop", "%q is not a known protocol", w)
 	}
 	var err error
-	if cfg.Addresses, err = c.benchDoors(kind); err != nil {
+	if cfg.Addresses, err = c.benchAddresses(kind); err != nil {
 		return cfg, err
 	}
 	cfg.Nodes, cfg.Connections, cfg.NodePort, cfg.Parallel = c.Int("nodes"), c.Int("connections"), c.Int("node-port"), c.Int("parallel")
@@ -159,8 +159,8 @@ func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
 	return cfg, nil
 }
 
-// benchDoors finds the ports of all front doors.
-func (c *call) benchDoors(kind load.Kind) (load.Addresses, error) {
+// benchAddresses finds the ports of all replicas.
+func (c *call) benchAddresses(kind load.Kind) (load.Addresses, error) {
 	d := load.Addresses{Tracker: splitList(c.String("tracker"))}
 	if kind != load.Heartbeats {
 		d.Scheduler, d.Client = splitList(c.String("scheduler")), splitList(c.String("client"))
@@ -183,13 +183,13 @@ func (c *call) benchDoors(kind load.Kind) (load.Addresses, error) {
 	case named:
 		return d, nil
 	case c.IsSet("addr"):
-		return doorsOf(splitList(c.String("addr")))
+		return addressesOf(splitList(c.String("addr")))
 	}
-	return doorsIn(c.String("conf-dir"))
+	return addressesIn(c.String("conf-dir"))
 }
 
-// doorsOf takes YARN's ports of hosts.
-func doorsOf(hosts []string) (load.Addresses, error) {
+// addressesOf takes YARN's ports of hosts.
+func addressesOf(hosts []string) (load.Addresses, error) {
 	var d load.Addresses
 	for _, h := range hosts {
 		if _, _, err := net.SplitHostPort(h); err == nil {
@@ -201,9 +201,9 @@ func doorsOf(hosts []string) (load.Addresses, error) {
 	return d, nil
 }
 
-// doorsIn reads them from Hadoop's files, in the order of
+// addressesIn reads them from Hadoop's files, in the order of
 // yarn.resourcemanager.ha.rm-ids.
-func doorsIn(dir string) (load.Addresses, error) {
+func addressesIn(dir string) (load.Addresses, error) {
 	var d load.Addresses
 	conf, err := hadoopconf.ReadDir(dir)
 	if err != nil {

@@ -120,7 +120,7 @@ func TestBenchRefusals(t *testing.T) {
 		"is not a process id":                     {"heartbeat", "--tracker", "h:1", "--pids", "x"},
 		"0 nodes are not":                         {"heartbeat", "--tracker", "h:1", "--nodes", "0"},
 		"is not HOST:PORT":                        {"heartbeat", "--tracker", "h"},
-		"no front door can be reached":            {"heartbeat", "--tracker", "127.0.0.1:1"},
+		"no replica's port can be reached":        {"heartbeat", "--tracker", "127.0.0.1:1"},
 		"FILE: ":                                  {"latency", "--conf-dir", filepath.Join(empty, "none")},
 		"process 1073741824":                      {"heartbeat", "--tracker", "127.0.0.1:1", "--pids", "1073741824"},
 		"flag provided but not defined: -masters": {"heartbeat", "--masters", "3"},
@@ -147,7 +147,7 @@ func BenchmarkHeartbeats(b *testing.B) {
 func benchmarkLoad(b *testing.B, kind load.Kind, figure func(*load.Result) float64, unit string) {
 	cfg := load.DefaultConfig(kind)
 	var err error
-	if cfg.Addresses, err = doorsIn(hadoopCluster(b)); err != nil {
+	if cfg.Addresses, err = addressesIn(hadoopCluster(b)); err != nil {
 		b.Fatal(err)
 	}
 	cfg.Logger, cfg.Duration = hclog.NewNullLogger(), 5*time.Second

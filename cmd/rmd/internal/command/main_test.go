@@ -8,8 +8,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// rewrite makes the manual pages anew.
-var rewrite = flag.Bool("rewrite", false, "write the manual pages anew")
+// rewrite makes the manual pages again.
+var rewrite = flag.Bool("rewrite", false, "write the manual pages again")
 
 // TestMain lets this test binary be rmd in the scripts, in processes of its own.
 func TestMain(m *testing.M) {

@@ -159,7 +159,7 @@ func (o Options) drive(ctx context.Context, run string, l *local.Cluster, kinds 
 	return n.into(s), err
 }
 
-// straight is the front door of a replica in this process, without HTTP between:
+// straight submits to a replica in this process, without HTTP between:
 // what it has answered, that replica has applied.
 type straight struct {
 	replica *server.Replica
@@ -167,7 +167,7 @@ type straight struct {
 	seq     int
 }
 
-// Do implements workload.Door.
+// Do implements workload.Submitter.
 func (s *straight) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 	req := input.Request{Input: in}
 	if _, ok := in.(*input.SubmitApplication); ok {

@@ -783,7 +783,7 @@ public final class Twin {
     }
   }
 
-  /** reorder has a leaf's order look at an application's use anew, which YARN forgets when it takes one out and in. */
+  /** reorder has a leaf's order look at an application's use again, which YARN forgets when it takes one out and in. */
   private void reorder(TwinContext.App a) {
     FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
     AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();

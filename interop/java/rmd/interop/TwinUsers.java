@@ -45,7 +45,7 @@ final class TwinUsers extends UsersManager {
   }
 
   /**
-   * forgetLeftOver forgets what a user asked for whom YARN removed with an attempt and knows anew: it asks still, but has
+   * forgetLeftOver forgets what a user asked for whom YARN removed with an attempt and knows again: it asks still, but has
    * no part in the shares of those that do.
    */
   void forgetLeftOver(String user) {

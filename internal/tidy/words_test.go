@@ -1,0 +1,143 @@
+package tidy
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// standard says for each word that only this project's authors would understand which word of
+// YARN, Raft or Go to use. The words must not come back, in code or in text.
+var standard = map[string]string{
+	"amnesia":   "log rollback",
+	"anew":      "again, or new",
+	"census":    "summary",
+	"door":      "forwarder, submitter or port",
+	"doors":     "forwarders or ports",
+	"estranged": "foreign cluster",
+	"film":      "timeline",
+	"foresee":   "explain a submission",
+	"forgetful": "log rolled back",
+	"office":    "leadership",
+	"offices":   "leaderships",
+	"outlaw":    "quarantined",
+	"overtaken": "superseded",
+	"unpark":    "make runnable",
+	"urge":      "request an election",
+	"whoever":   "name who it is",
+	"whys":      "causes",
+	"witness":   "log explainer",
+}
+
+// remaining lists, by folder, the words that still have to be replaced there. It only shrinks.
+var remaining = map[string][]string{
+	"client/":                {"door"},
+	"cluster/":               {"whoever"},
+	"cluster/raftstore/":     {"whoever"},
+	"cluster/rafttransport/": {"whoever"},
+	"cmd/rmd/":               {"door", "film", "office", "whoever"},
+	"fsm/":                   {"whoever"},
+	"fsm/state/":             {"anew", "whoever"},
+	"jepsen-lite/":           {"anew", "door", "whoever", "witness"},
+	"jepsen-lite/check/":     {"whoever"},
+	"jepsen-lite/harness/":   {"door", "doors", "whoever"},
+	"jepsen-lite/logsim/":    {"overtaken", "whoever"},
+	"jepsen-lite/mutants/":   {"witness"},
+	"jepsen-lite/nemesis/":   {"whoever"},
+	"jepsen-lite/scenario/":  {"whoever"},
+	"jepsen-lite/sim/":       {"office", "overtaken", "whoever"},
+	"scheduler/explain/":     {"whoever"},
+	"scheduler/planner/":     {"anew", "office", "whoever"},
+	"server/":                {"whoever", "witness"},
+	"transport/forward/":     {"office", "whoever"},
+	"transport/hadoop/":      {"door", "doors"},
+	"transport/http/":        {"door", "film", "office", "whoever", "witness"},
+	"transport/peer/":        {"whoever"},
+	"workload/":              {"door", "whoever"},
+	"workload/hadoop/":       {"doors"},
+	"workload/submit/":       {"whoever"},
+}
+
+// worded are the files that people read.
+var worded = regexp.MustCompile(`\.(go|md|html|js|sh|txt)$|Makefile$`)
+
+// part is one word of an identifier or a sentence.
+var part = regexp.MustCompile(`[A-Z]+[a-z]*|[a-z]+`)
+
+// TestWords finds words that have a standard equivalent.
+func TestWords(t *testing.T) {
+	root := filepath.Join("..", "..")
+	files := 0
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		switch base := d.Name(); {
+		case d.IsDir() && name != root && (base == "testdata" || base == "bin" || base == "out" || strings.HasPrefix(base, ".")):
+			return fs.SkipDir
+		case d.IsDir(), !worded.MatchString(base), base == "CHANGELOG.md", rel == "internal/tidy/words_test.go":
+			return nil
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		files++
+		for i, line := range strings.Split(string(src), "\n") {
+			for _, w := range privateWords(line) {
+				if !isRemaining(rel, w) {
+					t.Errorf("%s:%d: %q: use the standard term: %s", rel, i+1, w, standard[w])
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 500 {
+		t.Fatalf("only %d files were read", files)
+	}
+}
+
+// privateWords are the words of a line that have a standard equivalent.
+func privateWords(line string) []string {
+	var out []string
+	for _, w := range part.FindAllString(line, -1) {
+		if w = strings.ToLower(w); standard[w] != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func isRemaining(file, word string) bool {
+	for folder, words := range remaining {
+		if strings.HasPrefix(file, folder) && slices.Contains(words, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestPrivateWords: words are found inside identifiers and sentences, and only whole.
+func TestPrivateWords(t *testing.T) {
+	for line, want := range map[string]string{
+		"func (o *office) leaveOffice()": "office office",
+		"the front door of forwardDoor":  "door door",
+		"outdoors, officer, filmed":      "",
+	} {
+		if got := strings.Join(privateWords(line), " "); got != want {
+			t.Errorf("%q: found %q, want %q", line, got, want)
+		}
+	}
+}
