@@ -146,7 +146,7 @@ func TestDamage(t *testing.T) {
 		t.Fatalf("%s ended with %d", victim.id, code)
 	}
 	flip(t, filepath.Join(victim.dir, "replica.json"), []byte(`"incarnation": "`), 16)
-	c.refuses(victim, exitcode.Store, "wipe this one")
+	c.refuses(victim, exitcode.Store, "wipe its disk")
 	c.wipe(victim)
 	c.done("cluster", "remove", victim.id, "--yes")
 	c.start(victim)
@@ -179,7 +179,7 @@ func damageSnapshots(t *testing.T, c *processes, p *process, restore func()) {
 		}
 	}
 	c.refused(9, "CHECK_FAILED: "+p.dir+": no snapshot is whole", "check", "--data", p.dir)
-	c.refuses(p, exitcode.Store, "CANNOT_START", "no snapshot is whole", filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "wipe this one")
+	c.refuses(p, exitcode.Store, "CANNOT_START", "no snapshot is whole", filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "wipe its disk")
 	restore()
 }
 
@@ -212,7 +212,7 @@ func damageLog(t *testing.T, c *processes, p *process, restore func(), e api.Log
 	}
 	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir)
 	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir) // it did not make one
-	c.refuses(p, exitcode.Store, "CANNOT_START", "raft.db is missing, but "+p.id, "wipe this one")
+	c.refuses(p, exitcode.Store, "CANNOT_START", "raft.db is missing, but "+p.id, "wipe its disk")
 	restore()
 	if err := os.WriteFile(filepath.Join(p.dir, "raft.db"), bytes.Repeat([]byte("x"), 65536), 0o600); err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func damageIdentity(t *testing.T, c *processes, p *process, restore func()) {
 	file := filepath.Join(p.dir, "replica.json")
 	flip(t, file, []byte(`"incarnation": "`), 16)
 	c.refused(9, "replica.json: checksum differs", "check", "--data", p.dir)
-	c.refuses(p, exitcode.Store, "CANNOT_START", file[:len(file)-len("/replica.json")], "replica.json: checksum differs", "wipe this one")
+	c.refuses(p, exitcode.Store, "CANNOT_START", file[:len(file)-len("/replica.json")], "replica.json: checksum differs", "wipe its disk")
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -180,7 +180,7 @@ func TestHadoopAdministration(t *testing.T) {
 	}
 	h.writeSite("yarn.admin.acl", "ann")
 	follower.signal(t, syscall.SIGHUP)
-	h.await("the files are read again", patience, func() bool { return contain(follower.said(), "hadoop's files are reloaded") })
+	h.await("the files are read again", patience, func() bool { return contain(follower.said(), "from Hadoop's files") })
 	refusedWith(t, refresh(), ipc.ClassYarn, "User eve doesn't have permission to call 'refreshNodes'")
 }
 

@@ -35,7 +35,7 @@ func TestSignals(t *testing.T) {
 	}
 	follower := c.others(c.leader())[0]
 	follower.signal(t, syscall.SIGHUP)
-	c.await("the log level is read again", patience, func() bool { return contain(follower.said(), "log level is reloaded") })
+	c.await("the log level is read again", patience, func() bool { return contain(follower.said(), "reloaded the log level") })
 	if code := c.terminate(follower); code != 0 {
 		t.Fatalf("%s ended with %d", follower.id, code)
 	}

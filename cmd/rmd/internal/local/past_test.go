@@ -48,7 +48,7 @@ func TestPastIsRebuilt(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || resp.StatusCode != 200 || !strings.Contains(string(body), "Paused at index 4") || !strings.Contains(string(body), "The cluster then") {
+		if err != nil || resp.StatusCode != 200 || !strings.Contains(string(body), "Paused at index 4") || !strings.Contains(string(body), "The cluster at this index") {
 			t.Errorf("replica %d: %d %v %s", i, resp.StatusCode, err, body)
 		}
 	}

@@ -67,7 +67,7 @@ func TestDecisionsSayWhyOnEveryReplica(t *testing.T) {
 			}
 		}
 		page := pageOf(t, r.HTTPAddr(), "/ui/decisions", "it asks 4096MB")
-		for _, says := range []string{"node reserved", "n1:45454 had 2048MB", "free; held for"} {
+		for _, says := range []string{"node reserved", "n1:45454 had 2048MB", "free; reserved for"} {
 			if !strings.Contains(page, says) {
 				t.Errorf("replica %d: the page does not say %q:\n%s", i, says, page)
 			}
