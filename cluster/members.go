@@ -93,7 +93,7 @@ func (c *Cluster) info() info {
 // more.
 func (c *Cluster) infoFor(from string) info {
 	i := c.info()
-	if !c.inMembership() || c.trusts(raft.ServerID(from)) {
+	if i.Identity.ClusterID == "" || c.trusts(raft.ServerID(from)) {
 		return i
 	}
 	i.Identity.Removed, i.Identity.Role = nil, ""

@@ -49,7 +49,7 @@ func (r *Replica) lookAtToken(hash []byte, by string) (string, error) {
 		return "", &cluster.Refusal{Code: cluster.CodeTokenInvalid, What: tokenUnknown, Do: again}
 	case t.UsedBy != "" && t.UsedBy != by:
 		return "", &cluster.Refusal{Code: cluster.CodeTokenUsed, What: "the join token was used by " + t.UsedBy, Do: again}
-	case t.UsedBy == "" && t.ExpiresMillis <= r.parts.Now().UnixMilli():
+	case t.UsedBy == "" && t.ExpiresMillis <= st.Meta.NowMillis:
 		return "", &cluster.Refusal{Code: cluster.CodeTokenExpired, What: "the join token has expired", Do: again}
 	case t.Voter:
 		return cluster.RoleVoter, nil

@@ -206,7 +206,7 @@ func joinWithToken(t *testing.T, leader, joiner *Replica) {
 	t.Helper()
 	hash := sha256.Sum256([]byte("let me in"))
 	soon(t, "a join token is made", func() bool {
-		reply, _, err := leader.forwarder.Do(t.Context(), input.Request{Input: &input.CreateJoinToken{Hash: hash[:], Voter: true, ExpiresMillis: time.Now().Add(time.Hour).UnixMilli()}})
+		reply, _, err := leader.forwarder.Do(t.Context(), input.Request{Input: &input.CreateJoinToken{Hash: hash[:], Voter: true, TTLMillis: time.Hour.Milliseconds()}})
 		return err == nil && reply.Refused() == nil
 	})
 	soon(t, joiner.ID()+" joins", func() bool {

@@ -88,7 +88,7 @@ func (p *operator) admin() input.Input {
 	switch w.rng.IntN(14) {
 	case 0:
 		p.join = p.hash()
-		return &input.CreateJoinToken{Hash: p.join, Voter: true, ExpiresMillis: epochMillis + w.now + 60_000, Who: "op"}
+		return &input.CreateJoinToken{Hash: p.join, Voter: true, TTLMillis: 60_000, Who: "op"}
 	case 1:
 		return &input.Audit{Who: "op", Action: "look", Result: "ok"}
 	case 2:

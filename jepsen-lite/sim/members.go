@@ -173,7 +173,7 @@ func (w *world) joinWithToken(ctx context.Context, l *process, addrs []string) e
 	}
 	token := hex.EncodeToString(w.entropy())
 	hash := sha256.Sum256([]byte(token))
-	in := &input.CreateJoinToken{Hash: hash[:], Voter: true, ExpiresMillis: r.wall().Add(time.Hour).UnixMilli(), Who: "operator"}
+	in := &input.CreateJoinToken{Hash: hash[:], Voter: true, TTLMillis: time.Hour.Milliseconds(), Who: "operator"}
 	lead, _ := r.now()
 	reply, _, err := lead.forwarder.Do(ctx, input.Request{Input: in})
 	switch {

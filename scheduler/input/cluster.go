@@ -57,13 +57,14 @@ type SetQueueState struct {
 	State yarn.QueueState
 }
 
-// CreateJoinToken admits one replica until ExpiresMillis. Hash is SHA-256 of
-// the token, which only its creator has.
+// CreateJoinToken admits one replica for TTLMillis from now on, by the leader's clock: the clock of
+// the replica that was asked may be another. Hash is SHA-256 of the token, which only its creator
+// has.
 type CreateJoinToken struct {
-	Hash          []byte
-	Voter         bool
-	ExpiresMillis int64
-	Who           string
+	Hash      []byte
+	Voter     bool
+	TTLMillis int64
+	Who       string
 }
 
 // UseJoinToken spends a token.
@@ -166,7 +167,7 @@ func (i *SetQueueState) Code(c *codec.Coder) {
 func (i *CreateJoinToken) Code(c *codec.Coder) {
 	c.Raw(&i.Hash)
 	c.Bool(&i.Voter)
-	c.I64(&i.ExpiresMillis)
+	c.I64(&i.TTLMillis)
 	c.String(&i.Who)
 }
 

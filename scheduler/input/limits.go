@@ -67,7 +67,7 @@ var limits = map[string]limit{
 	"Audit.Result":                start(4 << 10),
 
 	"CreateJoinToken.Hash":             upTo(64),
-	"CreateJoinToken.ExpiresMillis":    millis,
+	"CreateJoinToken.TTLMillis":        millis,
 	"CreateJoinToken.Who":              upTo(MaxName),
 	"UseJoinToken.Hash":                upTo(64),
 	"UseJoinToken.By":                  upTo(MaxName),

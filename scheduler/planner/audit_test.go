@@ -49,7 +49,7 @@ func TestOperationsAreRecordedWithTheirChange(t *testing.T) {
 		{&input.DrainNode{ID: h.nodes[0]}, "node drain", h.nodes[0].String()},
 		{&input.DrainNode{ID: h.nodes[0], Back: true}, "node undrain", h.nodes[0].String()},
 		{&input.SetHosts{Exclude: []string{"n9"}}, "node lists", "include 0 → 0, exclude 0 → 1 hosts"},
-		{&input.CreateJoinToken{Hash: make([]byte, 32), Voter: true, ExpiresMillis: 3_600_000}, "cluster token create", "voter"},
+		{&input.CreateJoinToken{Hash: make([]byte, 32), Voter: true, TTLMillis: 3_600_000}, "cluster token create", "voter"},
 		{access("boss", 2, yarn.RoleAdmin), "access token create", "boss admin"},
 		{access("boss", 2, yarn.RoleAdmin), "", ""}, // the answer was lost, and it is asked again
 		{&input.RevokeAccessToken{Name: "boss"}, "access token revoke", "boss, the last one"},

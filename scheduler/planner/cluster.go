@@ -56,10 +56,10 @@ func (p *Planner) createJoinToken(in *input.CreateJoinToken) input.Reply {
 	switch _, known := p.st.JoinToken(in.Hash); {
 	case len(in.Hash) != 32 || known:
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "draw another one", "the token's hash is not a new SHA-256"))
-	case in.ExpiresMillis <= p.now || in.ExpiresMillis > p.now+day:
+	case in.TTLMillis < 1000 || in.TTLMillis > day:
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "use --ttl between 1s and 24h", "a join token lives at most 24 h"))
 	}
-	p.sched.Emit(&event.JoinTokenCreated{Hash: in.Hash, Voter: in.Voter, ExpiresMillis: in.ExpiresMillis, CreatedBy: in.Who})
+	p.sched.Emit(&event.JoinTokenCreated{Hash: in.Hash, Voter: in.Voter, ExpiresMillis: p.now + in.TTLMillis, CreatedBy: in.Who})
 	return in.NewReply()
 }
 

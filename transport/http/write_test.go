@@ -364,7 +364,7 @@ func TestJoinTokens(t *testing.T) {
 	var one, two api.Token
 	b.into(201, &one, "POST", "/v1/cluster/tokens", `{"role":"voter"}`)
 	in := b.d.last(t).Input.(*input.CreateJoinToken)
-	if !in.Voter || len(in.Hash) != 32 || in.ExpiresMillis != clusterTime+3600_000 || one.ExpiresMillis != in.ExpiresMillis || strings.Contains(string(in.Hash), one.Token) {
+	if !in.Voter || len(in.Hash) != 32 || in.TTLMillis != 3600_000 || one.ExpiresMillis != clusterTime+3600_000 || strings.Contains(string(in.Hash), one.Token) {
 		t.Errorf("%+v %+v", in, one)
 	}
 	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {

@@ -135,7 +135,7 @@ func (s *API) createToken(c *route.Call) error {
 	}
 	token := base64.RawURLEncoding.EncodeToString(raw[:])
 	hash := sha256.Sum256([]byte(token))
-	in := &input.CreateJoinToken{Hash: hash[:], Voter: doc.Role == "voter", ExpiresMillis: s.cfg.Now().Add(ttl).UnixMilli(), Who: c.Who()}
+	in := &input.CreateJoinToken{Hash: hash[:], Voter: doc.Role == "voter", TTLMillis: ttl.Milliseconds(), Who: c.Who()}
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.WriteTimeout)
 	defer cancel()
 	reply, index, err := s.cfg.Submitter.Do(ctx, input.Request{Input: in})
@@ -149,7 +149,7 @@ func (s *API) createToken(c *route.Call) error {
 	}
 	c.AuditInput(in, nil)
 	c.SetIndex(index)
-	return c.JSON(http.StatusCreated, api.Token{Token: token, Role: doc.Role, ExpiresMillis: in.ExpiresMillis})
+	return c.JSON(http.StatusCreated, api.Token{Token: token, Role: doc.Role, ExpiresMillis: s.cfg.Now().Add(ttl).UnixMilli()})
 }
 
 func (s *API) showAutopilot(c *route.Call) error {
