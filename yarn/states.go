@@ -81,7 +81,8 @@ const (
 	NodeShutdown
 )
 
-// Usable says whether a pass may run on the node.
+// Usable says whether the node holds containers and counts towards the cluster's size. A pass runs
+// on fewer nodes: scheduler.Serving.
 func (s NodeState) Usable() bool { return s == NodeRunning || s == NodeDecommissioning }
 
 func (s NodeState) String() string {

@@ -38,9 +38,6 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// CodeInvalidConfig is the stable code of a refused queue configuration.
-const CodeInvalidConfig = "INVALID_QUEUE_CONFIG"
-
 // Invalid is the error of a refused configuration. It carries every fault that
 // was found, not only the first.
 type Invalid struct{ Faults []Fault }
@@ -56,9 +53,6 @@ func (e *Invalid) Error() string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-// Code returns the stable code of the refusal.
-func (e *Invalid) Code() string { return CodeInvalidConfig }
 
 // clip shortens a value for an error text.
 func clip(s string) string {

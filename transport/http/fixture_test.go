@@ -496,3 +496,12 @@ func planOn(st *state.State) *planner.Planner {
 
 // wsRoot is where Hadoop's API lies.
 const wsRoot = "/ws/v1/cluster"
+
+// reserveResize has the second container of application 1 ask for more than its node has free, and
+// makes a reservation for that.
+func reserveResize(t testing.TB, h *history, number uint64) {
+	t.Helper()
+	c := event.ContainerRef{App: 1, Attempt: 1, Number: 2}
+	h.apply(t, &event.AllocateAnswered{App: 1, Response: 1}, &event.ContainerLaunched{Container: c},
+		&event.ContainerResizeAsked{Container: c, Size: gpu(65537, 8, 2)}, &event.ResizeReserved{Reservation: number, Container: c})
+}

@@ -39,6 +39,8 @@ func TestMetricsWatch(t *testing.T) {
 	until(`rmd_events_total{kind="ReservationCancelled"} 1`)
 	b.h.apply(t, &event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: key, Node: 1})
 	until(`rmd_reservations_total{outcome="made",queue="root.train"} 1`)
+	reserveResize(t, b.h, 3)
+	until(`rmd_reservations_total{outcome="made",queue="root.online"} 1`)
 	submit(t, b.h, 5, "root.online", "alice")
 	b.h.apply(t, &event.AskChanged{App: 5, Key: key, Name: "*", Count: 1, Size: gpu(60000, 1, 0), Relax: true})
 	b.h.apply(t, &event.ContainerAllocated{App: 5, Number: 1, Key: key, Node: 3, Locality: yarn.OffSwitch})

@@ -170,6 +170,11 @@ func TestReservationHistory(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	b.fails(404, "NO_SUCH_RESERVATION", "GET", "/v1/reservations/r99/history", "")
+	reserveResize(t, b.h, 3)
+	b.into(200, &d, "GET", "/v1/reservations/r3/history", "")
+	if !d.Held || !d.Whole || len(d.Events) != 1 || d.Events[0].What != "made" || d.Events[0].Node != "sim-02:8041" || d.App != app1 {
+		t.Errorf("a reservation for a larger container: %+v", d)
+	}
 	b.h.forget(18) // compacted: only what is kept is told
 	b.fails(404, "NO_SUCH_RESERVATION", "GET", "/v1/reservations/r1/history", "")
 }

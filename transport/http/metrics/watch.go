@@ -118,7 +118,7 @@ func (t *tally) count(b view.Batch) {
 			if firstContainer(1, e.Number) { // or of a later attempt
 				t.allocated(e, b.NowMillis)
 			}
-		case *event.ReservationMade, *event.ReservationFulfilled, *event.ReservationCancelled:
+		case *event.ReservationMade, *event.ResizeReserved, *event.ReservationFulfilled, *event.ReservationCancelled:
 			t.reserved(e, b.NowMillis)
 		}
 	}
@@ -148,6 +148,12 @@ func (t *tally) reserved(e event.Event, now int64) {
 	case *event.ReservationMade:
 		if slot := st.App(e.App); slot != 0 {
 			t.reservations[e.Reservation] = heldOf(st, slot, e.Number)
+		}
+		t.m.reservations.WithLabelValues(t.reservations[e.Reservation].queue, "made").Inc()
+	case *event.ResizeReserved: // for more of a container that runs: never an application's first
+		if slot := st.App(e.Container.App); slot != 0 {
+			a := st.Apps.Get(slot)
+			t.reservations[e.Reservation] = held{queue: queueOf(st, a), app: a.ID.Seq}
 		}
 		t.m.reservations.WithLabelValues(t.reservations[e.Reservation].queue, "made").Inc()
 	case *event.ReservationFulfilled:

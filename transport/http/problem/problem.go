@@ -44,6 +44,7 @@ var statuses = map[string]int{
 	string(input.NoSuchNode):        http.StatusNotFound,
 	string(input.NoSuchQueue):       http.StatusNotFound,
 	string(input.NoSuchReservation): http.StatusNotFound,
+	string(input.NoSuchContainer):   http.StatusNotFound,
 	string(input.NoSuchVersion):     http.StatusNotFound,
 	string(input.NoSuchToken):       http.StatusNotFound,
 	string(input.InvalidAsk):        http.StatusBadRequest,

@@ -117,11 +117,17 @@ func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationH
 			if x.Reservation != number {
 				continue
 			}
-			h.What, h.Node = "made", v.NodeID(x.Node)
-			if slot := v.State.App(x.App); slot != 0 {
-				d.App = v.State.Apps.Get(slot).ID.String()
+			h.Node = v.NodeID(x.Node)
+			begins(d, v, h, x.App)
+			return true, nil
+		case *event.ResizeReserved:
+			if x.Reservation != number {
+				continue
 			}
-			d.Events = append(d.Events, h)
+			if slot := v.State.Container(x.Container); slot != 0 {
+				h.Node = v.NodeID(v.State.Containers.Get(slot).Node)
+			}
+			begins(d, v, h, x.Container.App)
 			return true, nil
 		case *event.ReservationFulfilled:
 			if x.Reservation != number {
@@ -142,4 +148,13 @@ func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationH
 		d.Events = append(d.Events, h)
 	}
 	return false, nil
+}
+
+// begins adds the event that made a reservation for an application.
+func begins(d *api.ReservationHistory, v *view.View, h api.ReservationEvent, app uint32) {
+	h.What = "made"
+	if slot := v.State.App(app); slot != 0 {
+		d.App = v.State.Apps.Get(slot).ID.String()
+	}
+	d.Events = append(d.Events, h)
 }
