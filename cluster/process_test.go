@@ -72,8 +72,11 @@ func (c *Cluster) sayAcquainted() {
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		if c.LastIndex() == 1 { // the first membership, and nobody has led yet
 			c.succession.Campaign()
-			for end := time.Now().Add(5 * time.Second); c.Term() == 0 && time.Now().Before(end); {
-				time.Sleep(time.Millisecond)
+			// To campaign again before this election ends would end it.
+			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				if leader, _ := c.Leader(); leader != "" {
+					break
+				}
 			}
 		}
 		leader, _ := c.Leader()
