@@ -228,9 +228,9 @@ func browserWhy(t *testing.T, b *tab, p *process, role, app, reservation string)
 	b.reads(p.id+" "+role, "Waiting longest", "live")
 	b.do("g a leads to the applications", chromedp.KeyEvent("g"), chromedp.KeyEvent("a"), chromedp.WaitVisible(chromedp.CSS("#states")))
 	b.click(`#list a.why[href="/ui/apps/` + app + `"]`)
-	b.reads("Why waiting", "NODE_TOO_SMALL_FREE", "held:", reservation, "4096MB", "It waits for 2 containers", "in root.train")
+	b.reads("Why waiting", "NODE_TOO_SMALL_FREE", reservation, "4096MB", "It waits for 2 containers", "in root.train")
 	b.click(`#explain a[href="/ui/reservations/` + reservation + `"]`)
-	b.reads("Reservation "+reservation, "What runs there, oldest first", "Misses", "2 GiB")
+	b.reads("Reservation "+reservation, "Containers on the node, oldest first", "Short", "2 GiB")
 }
 
 // browserQueue changes a queue's maximum, sees the difference first, and rolls
@@ -253,7 +253,7 @@ func browserQueue(t *testing.T, b *tab, c *processes, p *process) {
 	began, usual := version(), most()
 	b.open("http://" + p.http + "/ui/queues")
 	b.click(`a[href="/ui/queues/root.batch"]`)
-	b.reads("Change it", "Nothing changes before")
+	b.reads("Change this queue", "Nothing changes until")
 	b.fill(`input[name="set.maximum-capacity"]`, "64")
 	b.click(`form[action="/ui/conf/stage"] button.primary`)
 	b.reads("Staged change", "Nothing has been written", "maximum-capacity", "64", "Valid")
@@ -295,27 +295,27 @@ func browserPages(t *testing.T, b *tab, p *process, app, reservation, node strin
 // JavaScript.
 func browserReplay(t *testing.T, b *tab, p *process, reservation string) {
 	b.open("http://" + p.http + "/ui/replay")
-	b.reads("Paused at index", "1 held", "Held then", reservation)
+	b.reads("Paused at index", "1 active", "Reserved at this index", reservation)
 	b.click(`.controls a[href="/ui/replay?at=1"]`)
 	b.reads("Paused at index 1\n", "0 of 0 nodes usable")
 	steps := 0
 	for ; steps < 60 && !strings.Contains(b.text(), "node reserved"); steps++ {
 		before := b.address()
 		b.click(`.controls a[href^="/ui/replay?at="]:nth-last-of-type(2)`)
-		b.holds("the film has moved on", fmt.Sprintf("location.href !== %q", before))
+		b.holds("the replay has moved on", fmt.Sprintf("location.href !== %q", before))
 	}
 	if steps == 60 {
 		t.Fatalf("the reservation is not found:\n%s", b.text())
 	}
-	b.reads("1 held, 1 made, 0 fulfilled", "Held then", reservation)
+	b.reads("1 active, 1 made, 0 fulfilled", "Reserved at this index", reservation)
 	b.holds("the place is marked", `document.querySelector("#decided tr[aria-current=step]")`)
 	paused := b.address()
 	b.click(`.controls a[href*="speed=300"]`)
 	b.reads("At the end at index")
-	b.holds("it stays there", `document.querySelector("#film[data-still]")`)
-	b.holds("the address has followed the film", fmt.Sprintf("location.href !== %q", paused))
+	b.holds("it stays there", `document.querySelector("#playback[data-still]")`)
+	b.holds("the address has followed the replay", fmt.Sprintf("location.href !== %q", paused))
 	b.click(`form[action="/ui/replay/rerun"] button.primary`)
-	b.reads("What was recorded has been played", "Large containers", "Reservations made", "With", "Without")
+	b.reads("The recorded applications have been played", "Large containers", "Reservations made", "With", "Without")
 	b.script(false)
 	b.do("go back without scripts", chromedp.Navigate(paused), chromedp.WaitVisible(chromedp.CSS("#film")))
 	b.click(`.controls a[href="/ui/replay?at=1"]`)
@@ -342,16 +342,16 @@ func browserPlain(t *testing.T, b *tab, c *processes, p *process, app string) {
 // go on the leader.
 func browserCancel(t *testing.T, b, watcher *tab, c *processes, leader, follower *process, reservation string) {
 	watcher.open("http://" + leader.http + "/ui/reservations")
-	watcher.reads(reservation, "1 held", "live")
+	watcher.reads(reservation, "1 active", "live")
 	watcher.holds("a mark", "window.mark = true")
 	watcher.missesOne()
 	b.open("http://" + follower.http + "/ui/reservations")
-	b.reads("1 held", "held:")
+	b.reads("1 active", "reserved for")
 	b.click(`a[href="/ui/reservations/` + reservation + `#cancel"]`)
 	b.fill(`input[name="reason"]`, "holds up others")
 	b.click(`form[action="/ui/reservations/` + reservation + `/cancel"] button.danger`)
-	b.reads("The reservation was cancelled", "0 held", "1 operator")
-	watcher.reads("0 held", "No node is reserved")
+	b.reads("The reservation was cancelled", "0 active", "1 operator")
+	watcher.reads("0 active", "No node is reserved")
 	watcher.holds("a page of before was served", "window.missed === true")
 	watcher.holds("the page was not loaded again", "window.mark === true")
 	if n := len(c.reservations(follower)); n != 0 {
