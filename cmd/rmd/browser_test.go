@@ -317,7 +317,7 @@ func browserReplay(t *testing.T, b *tab, p *process, reservation string) {
 	b.click(`form[action="/ui/replay/rerun"] button.primary`)
 	b.reads("The recorded applications have been played", "Large containers", "Reservations made", "With", "Without")
 	b.script(false)
-	b.do("go back without scripts", chromedp.Navigate(paused), chromedp.WaitVisible(chromedp.CSS("#film")))
+	b.do("go back without scripts", chromedp.Navigate(paused), chromedp.WaitVisible(chromedp.CSS("#playback")))
 	b.click(`.controls a[href="/ui/replay?at=1"]`)
 	b.do("it is rewound", chromedp.WaitVisible(chromedp.CSS(`input[name="at"][value="1"]`)))
 	b.script(true)
