@@ -24,7 +24,7 @@ func (p *scripted) Plan(now int64, req input.Request) (input.Reply, []event.Even
 		events = append([]event.Event{&event.TimeAdvanced{NowMillis: now}}, events...)
 	}
 	for _, e := range events {
-		if _, counts := e.(*event.AskCounted); counts {
+		if _, counts := e.(*event.AskCountersUpdated); counts {
 			continue // there is no application to count for
 		}
 		if err := p.st.Apply(e); err != nil {
@@ -40,9 +40,9 @@ func (p *scripted) decide(req input.Request) (input.Reply, []event.Event) {
 	case "write":
 		return &input.Done{}, written
 	case "count":
-		return &input.NodeHeartbeatReply{}, []event.Event{&event.AskCounted{}}
+		return &input.NodeHeartbeatReply{}, []event.Event{&event.AskCountersUpdated{}}
 	case "kill":
-		return &input.NodeHeartbeatReply{Kill: make([]yarn.ContainerID, 1)}, []event.Event{&event.AskCounted{}}
+		return &input.NodeHeartbeatReply{Kill: make([]yarn.ContainerID, 1)}, []event.Event{&event.AskCountersUpdated{}}
 	case "refuse":
 		return input.Refuse(req.Input, &input.Fault{Reason: input.NotRegistered}), nil
 	case "panic":

@@ -179,7 +179,7 @@ func (p *fakePlanner) Plan(now int64, req input.Request) (input.Reply, []event.E
 	}
 	reply := req.Input.NewReply()
 	if r, ok := reply.(*input.NodeHeartbeatReply); ok {
-		r.Late = req.Input.(*input.NodeHeartbeat).Stay == lateStay
+		r.Late = req.Input.(*input.NodeHeartbeat).HeartbeatSession == lateStay
 	}
 	events := p.decide(req.Input)
 	if len(events) > 0 {

@@ -63,7 +63,7 @@ func TestLateHeartbeatsDoNotKeepANode(t *testing.T) {
 		r.must(t, register("gone"))
 		for range 60 {
 			time.Sleep(10 * time.Second)
-			r.must(t, input.Request{Input: &input.NodeHeartbeat{ID: yarn.NodeID{Host: "gone", Port: 1}, Stay: lateStay}})
+			r.must(t, input.Request{Input: &input.NodeHeartbeat{ID: yarn.NodeID{Host: "gone", Port: 1}, HeartbeatSession: lateStay}})
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()

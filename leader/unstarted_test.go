@@ -27,7 +27,7 @@ func granted(t testing.TB, r *rig, n int) {
 	}
 	for i := range n + 1 {
 		if i == n { // the last one is granted, and its AM has not been told
-			events = append(events, &event.AllocateAnswered{App: 1, Response: 1})
+			events = append(events, &event.ResponseRecorded{App: 1, Response: 1})
 		}
 		events = append(events, &event.ContainerAllocated{App: 1, Number: uint64(i + 1), Key: key, Node: 1, Locality: yarn.OffSwitch})
 	}
@@ -128,10 +128,10 @@ func TestUnstartedFollowsTheContainerNotTheSlot(t *testing.T) {
 	}
 	look(0, 9_000)
 	ref := func(n uint64) event.ContainerRef { return event.ContainerRef{App: 1, Attempt: 1, Number: n} }
-	apply(&event.ContainerCompleted{Container: ref(1)}, &event.AllocateAnswered{App: 1, Response: 2}, &event.AllocateAnswered{App: 1, Response: 3},
+	apply(&event.ContainerCompleted{Container: ref(1)}, &event.ResponseRecorded{App: 1, Response: 2}, &event.ResponseRecorded{App: 1, Response: 3},
 		&event.AskChanged{App: 1, Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 0)},
 		&event.ContainerAllocated{App: 1, Number: 4, Key: yarn.SchedulerKey{Priority: 1}, Node: 1, Locality: yarn.OffSwitch},
-		&event.AllocateAnswered{App: 1, Response: 4}, &event.ContainerLaunched{Container: ref(2)})
+		&event.ResponseRecorded{App: 1, Response: 4}, &event.ContainerLaunched{Container: ref(2)})
 	look(9_000, 18_000)
 	if in := u.take(); in != nil {
 		t.Fatalf("%+v is due: one was started, one is another in the first one's place, one was told just now", in)
@@ -205,7 +205,7 @@ func TestAttemptsAreWatchedFromLaunchToEnd(t *testing.T) {
 }
 
 func TestOnlyCounts(t *testing.T) {
-	counts := []event.Event{&event.TimeAdvanced{}, &event.AskCounted{}}
+	counts := []event.Event{&event.TimeAdvanced{}, &event.AskCountersUpdated{}}
 	grants := []event.Event{&event.TimeAdvanced{}, &event.ContainerAllocated{}}
 	for _, c := range []struct {
 		in     input.Input
@@ -213,7 +213,7 @@ func TestOnlyCounts(t *testing.T) {
 		want   bool
 	}{
 		{&input.NodesHeard{}, counts, true}, {&input.NodeHeartbeat{}, counts, true}, {&input.Allocate{}, counts, false},
-		{&input.NodesHeard{}, grants, false}, {&input.NodeHeartbeat{}, []event.Event{&event.CleanUpsTold{}}, false},
+		{&input.NodesHeard{}, grants, false}, {&input.NodeHeartbeat{}, []event.Event{&event.CleanupsAcked{}}, false},
 	} {
 		if got := onlyCounts(c.in, c.events); got != c.want {
 			t.Errorf("%T with %d events: %v", c.in, len(c.events), got)
@@ -270,7 +270,7 @@ func TestTimersFollowAnAM(t *testing.T) {
 	tm.arm(st, Expiry{NodeMillis: 600_000, AttemptMillis: 600_000})
 	apply(&event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: 1},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}},
-		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r", Total: yarn.NewResource(10, 1), Dialed: true},
+		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r", Total: yarn.NewResource(10, 1), NodeManager: true},
 		&event.ApplicationSubmitted{App: 1, User: "u", Queue: "root.a", AM: yarn.NewResource(1, 0)},
 		&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1},
 		&event.AskChanged{App: 1, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 0)},

@@ -109,7 +109,7 @@ func (s *Scheduler) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, 
 func (s *Scheduler) StartAttempt(app uint32) {
 	a := s.st.Apps.Get(app)
 	nonRunnable := !s.mayRun(a)
-	s.Emit(&event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt + 1, Parked: nonRunnable})
+	s.Emit(&event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt + 1, NonRunnable: nonRunnable})
 	if !nonRunnable {
 		s.askForAM(app)
 	}
@@ -171,7 +171,7 @@ func (s *Scheduler) StartNonRunnable() {
 	}
 	var nonRunnable []uint32
 	s.st.Apps.Each(func(slot uint32, a *state.App) bool {
-		if a.AttemptState == state.AttemptParked {
+		if a.AttemptState == state.AttemptNonRunnable {
 			nonRunnable = append(nonRunnable, slot)
 		}
 		return true
@@ -189,7 +189,7 @@ func (s *Scheduler) StartNonRunnable() {
 
 func (s *Scheduler) anyNonRunnable() bool {
 	for i := range s.queues {
-		if s.cfg.Queues[i].Leaf && s.Queue(int32(i)).ParkedApps > 0 {
+		if s.cfg.Queues[i].Leaf && s.Queue(int32(i)).NonRunnableApps > 0 {
 			return true
 		}
 	}

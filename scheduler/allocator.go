@@ -62,7 +62,7 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	switch {
 	case k.Count == 0:
 		return refuse(kindNextKey, NoAsks)
-	case k.Grows != 0 && !s.reachOf(k, node).usable():
+	case k.IncreaseOf != 0 && !s.reachOf(k, node).usable():
 		// In YARN it would stop its leaf at every node when the queue has too little
 		// room for it.
 		return refuse(kindNextKey, LocalityDelay)
@@ -75,7 +75,7 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	}
 	d := s.place(app, ask, node, l, false)
 	if d.kind < kindAllocate && (d.kind != kindNextKey || d.delayed) && s.counts(k) {
-		s.Emit(&event.AskCounted{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
+		s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
 	}
 	return d
 }
@@ -83,7 +83,7 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 // level decides at one locality level: allocate, reserve, or skip it.
 func (s *Scheduler) level(app, ask, node uint32, at yarn.Locality, l *Limits, fulfilment bool) decision {
 	a, k, n, calc := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node), s.cfg.Calculator
-	d := decision{kind: kindSkipLevel, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, grows: k.Grows}
+	d := decision{kind: kindSkipLevel, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, grows: k.IncreaseOf}
 	skip := func(why Reason) decision { d.why = why; return d }
 	// A strict ask has waited for its rack when it reserved a node there: its
 	// fulfilment waits no more.

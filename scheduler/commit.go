@@ -86,6 +86,6 @@ func (s *Scheduler) UpdateCounts(app uint32, key yarn.SchedulerKey, opportunitie
 		opportunities = 0
 	}
 	if k.Opportunities != opportunities || k.ReReservations != reReservations {
-		s.Emit(&event.AskCounted{App: a.ID.Seq, Key: key, Opportunities: opportunities, ReReservations: reReservations})
+		s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: key, Opportunities: opportunities, ReReservations: reReservations})
 	}
 }

@@ -14,8 +14,8 @@ func (r reach) usable() bool { return r.host || r.rack || r.any }
 // names, unless that entry is strict and stands for named hosts alone; and any other node when "*"
 // is relaxed. What makes a container larger may use the container's node alone.
 func (s *Scheduler) reachOf(k *state.Ask, node uint32) reach {
-	if k.Grows != 0 {
-		return reach{host: s.st.Containers.Get(k.Grows).Node == node}
+	if k.IncreaseOf != 0 {
+		return reach{host: s.st.Containers.Get(k.IncreaseOf).Node == node}
 	}
 	n := s.st.Nodes.Get(node)
 	r := reach{host: s.st.Location(k, n.Host) != 0, any: k.Relax}
@@ -41,7 +41,7 @@ func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfilment bool) dec
 		if d.kind >= kindAllocate {
 			return d
 		}
-		if k.Grows != 0 {
+		if k.IncreaseOf != 0 {
 			d.kind = kindNextKey
 			return d
 		}

@@ -36,7 +36,7 @@ func (s *Scheduler) mayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
 	return below(int64(k.Reservations), s.cfg.MaxReservationsPerKey) &&
 		below(int64(s.queues[s.LeafOf(a)].reserving), s.cfg.MaxReservationsPerQueue) &&
 		below(int64(s.st.Reservations.Len()), s.cfg.MaxReservationsPerCluster) &&
-		!s.st.Barred(n, k.App, k.Key)
+		!s.st.ReservationBanned(n, k.App, k.Key)
 }
 
 // needsMore says whether a key may reserve one node more.
@@ -118,7 +118,7 @@ func part(a, b int64) yarn.Fraction {
 func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource) uint32 {
 	for slot := a.Reservations; slot != 0; slot = s.st.Reservations.Get(slot).NextOfApp() {
 		r := s.st.Reservations.Get(slot)
-		if r.Key == k.Key && r.Grows == k.Grows && s.cfg.Calculator.FitsIn(need, r.Size) {
+		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && s.cfg.Calculator.FitsIn(need, r.Size) {
 			return slot
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Scheduler) fulfil(node uint32) {
 	n := s.st.Nodes.Get(node)
 	r := s.st.Reservations.Get(n.Reservation)
 	a := s.st.Apps.Get(r.App)
-	ask := s.st.AskFor(a, r.Key, r.Grows)
+	ask := s.st.AskFor(a, r.Key, r.IncreaseOf)
 	if !s.wanted(ask, node) {
 		// YARN keeps a reservation whose ask has narrowed to other places: it
 		// could never be fulfilled, and would lock the node.
@@ -142,7 +142,7 @@ func (s *Scheduler) fulfil(node uint32) {
 		return
 	}
 	k := s.st.Asks.Get(ask)
-	grows, opportunities, reReservations := k.Grows, k.Opportunities, k.ReReservations
+	grows, opportunities, reReservations := k.IncreaseOf, k.Opportunities, k.ReReservations
 	if s.counts(k) {
 		opportunities++
 	}
@@ -207,7 +207,7 @@ func (s *Scheduler) CancelUnwanted(app uint32) {
 	a := s.st.Apps.Get(app)
 	if s.cfg.EagerCancel && a.Reservations != 0 {
 		s.cancelWhere(app, yarn.CancelAskGone, func(r *state.Reservation) bool {
-			return !s.wanted(s.st.AskFor(a, r.Key, r.Grows), r.Node)
+			return !s.wanted(s.st.AskFor(a, r.Key, r.IncreaseOf), r.Node)
 		})
 	}
 }
@@ -215,7 +215,7 @@ func (s *Scheduler) CancelUnwanted(app uint32) {
 // CancelOtherSizes cancels the reservations of an ask that is for another size now.
 func (s *Scheduler) CancelOtherSizes(app uint32, key yarn.SchedulerKey, grows uint32, size yarn.Resource) {
 	s.cancelWhere(app, yarn.CancelSizeChanged, func(r *state.Reservation) bool {
-		return r.Key == key && r.Grows == grows && r.Size != size
+		return r.Key == key && r.IncreaseOf == grows && r.Size != size
 	})
 }
 
@@ -266,7 +266,7 @@ func (s *Scheduler) CancelUnsuited(node uint32) {
 	switch {
 	case a.Blacklisted(n):
 		s.cancel(r.Number, yarn.CancelBlacklisted)
-	case s.cfg.EagerCancel && !s.wanted(s.st.AskFor(a, r.Key, r.Grows), node):
+	case s.cfg.EagerCancel && !s.wanted(s.st.AskFor(a, r.Key, r.IncreaseOf), node):
 		s.cancel(r.Number, yarn.CancelAskGone)
 	}
 }

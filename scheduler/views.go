@@ -185,7 +185,7 @@ func (s *Scheduler) subjectReservation(number uint64) subject {
 // follow brings the derived views up to date after an event.
 func (s *Scheduler) follow(e event.Event, sub subject) {
 	switch e := e.(type) {
-	case *event.TimeAdvanced, *event.AskCounted, *event.RequestRecorded:
+	case *event.TimeAdvanced, *event.AskCountersUpdated, *event.RequestRecorded:
 		return
 	case *event.ApplicationSubmitted:
 		sub = s.subjectApp(e.App, 0)

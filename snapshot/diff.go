@@ -105,7 +105,7 @@ func show(section string, st *state.State, slot uint32) string {
 	case "reservations":
 		text = fmt.Sprintf("%+v", *st.Reservations.Get(slot))
 	case "bars":
-		text = fmt.Sprintf("%+v", *st.Bars.Get(slot))
+		text = fmt.Sprintf("%+v", *st.ReservationBans.Get(slot))
 	case "requests":
 		text = st.Requests.Get(slot).Key
 	}

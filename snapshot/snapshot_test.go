@@ -84,7 +84,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	// The restored state must go on exactly as the old one does.
 	more := []event.Event{
-		&event.AllocateAnswered{App: 1, Response: 2},
+		&event.ResponseRecorded{App: 1, Response: 2},
 		&event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}},
 		&event.NodeRegistered{Node: 5, ID: yarn.NodeID{Host: "host-5", Port: 1}, Rack: "/r", Total: yarn.NewResource(1, 1)},
 		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 1)},

@@ -68,7 +68,7 @@ func (o *observer) node(host string, n *state.Node) {
 	by := ""
 	if n.Reservation != 0 {
 		r := o.st.Reservations.Get(n.Reservation)
-		by = fmt.Sprintf(" reserved=%d/%s/%s", o.st.Apps.Get(r.App).ID.Seq, keyText(r.Key, r.Grows), o.text(r.Size))
+		by = fmt.Sprintf(" reserved=%d/%s/%s", o.st.Apps.Get(r.App).ID.Seq, keyText(r.Key, r.IncreaseOf), o.text(r.Size))
 	}
 	o.line("node %s %s used=%s%s", host, o.text(n.Total), o.text(n.Allocated), by)
 }
@@ -144,7 +144,7 @@ func (o *observer) ask(seq uint32, k *state.Ask) {
 		return
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "ask %d %s held=%d", seq, keyText(k.Key, k.Grows), k.Reservations)
+	fmt.Fprintf(&b, "ask %d %s held=%d", seq, keyText(k.Key, k.IncreaseOf), k.Reservations)
 	if k.Reservations > 0 {
 		fmt.Fprintf(&b, " again=%d", k.ReReservations)
 	}

@@ -56,9 +56,9 @@ type ApplicationForgotten struct{ App uint32 }
 // AttemptStarted begins attempt number Attempt. Parked says that a limit on
 // parallel applications keeps it out of the queue for now.
 type AttemptStarted struct {
-	App     uint32
-	Attempt uint32
-	Parked  bool
+	App         uint32
+	Attempt     uint32
+	NonRunnable bool
 }
 
 // AttemptActivated admits the current attempt to the scheduling passes: its AM
@@ -84,10 +84,10 @@ type AttemptEnded struct {
 	TrackingURL string
 }
 
-// AllocateAnswered closes one allocate call: containers allocated and
+// ResponseRecorded closes one allocate call: containers allocated and
 // completions not yet told are delivered with Response, those delivered with an
 // earlier one are acknowledged and, where they have ended, forgotten.
-type AllocateAnswered struct {
+type ResponseRecorded struct {
 	App      uint32
 	Response int32
 }
@@ -145,7 +145,7 @@ func (*AttemptStarted) Kind() Kind             { return KindAttemptStarted }
 func (*AttemptActivated) Kind() Kind           { return KindAttemptActivated }
 func (*AttemptRegistered) Kind() Kind          { return KindAttemptRegistered }
 func (*AttemptEnded) Kind() Kind               { return KindAttemptEnded }
-func (*AllocateAnswered) Kind() Kind           { return KindAllocateAnswered }
+func (*ResponseRecorded) Kind() Kind           { return KindResponseRecorded }
 
 // Code implements Event.
 func (e *ApplicationSubmitted) Code(c *codec.Coder) {
@@ -197,7 +197,7 @@ func (e *ApplicationForgotten) Code(c *codec.Coder) { c.U32(&e.App) }
 func (e *AttemptStarted) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.U32(&e.Attempt)
-	c.Bool(&e.Parked)
+	c.Bool(&e.NonRunnable)
 }
 
 // Code implements Event.
@@ -222,7 +222,7 @@ func (e *AttemptEnded) Code(c *codec.Coder) {
 }
 
 // Code implements Event.
-func (e *AllocateAnswered) Code(c *codec.Coder) {
+func (e *ResponseRecorded) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.I32(&e.Response)
 }

@@ -24,18 +24,18 @@ type BlacklistChanged struct {
 	Remove []string
 }
 
-// AskCounted sets the counters that decide about one key: the scheduling
+// AskCountersUpdated sets the counters that decide about one key: the scheduling
 // opportunities it missed and the re-reservations it had. One a key and batch.
-type AskCounted struct {
+type AskCountersUpdated struct {
 	App            uint32
 	Key            yarn.SchedulerKey
 	Opportunities  uint32
 	ReReservations uint32
 }
 
-func (*AskChanged) Kind() Kind       { return KindAskChanged }
-func (*BlacklistChanged) Kind() Kind { return KindBlacklistChanged }
-func (*AskCounted) Kind() Kind       { return KindAskCounted }
+func (*AskChanged) Kind() Kind         { return KindAskChanged }
+func (*BlacklistChanged) Kind() Kind   { return KindBlacklistChanged }
+func (*AskCountersUpdated) Kind() Kind { return KindAskCountersUpdated }
 
 // Code implements Event.
 func (e *AskChanged) Code(c *codec.Coder) {
@@ -55,7 +55,7 @@ func (e *BlacklistChanged) Code(c *codec.Coder) {
 }
 
 // Code implements Event.
-func (e *AskCounted) Code(c *codec.Coder) {
+func (e *AskCountersUpdated) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.Key(&e.Key)
 	c.U32(&e.Opportunities)

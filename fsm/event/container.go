@@ -79,24 +79,24 @@ type ContainerDecreased struct {
 	Size      yarn.Resource
 }
 
-// ContainerSized is a node's word of how large a container is there.
-type ContainerSized struct {
+// ContainerSizeReported is a node's word of how large a container is there.
+type ContainerSizeReported struct {
 	Container ContainerRef
 	Size      yarn.Resource
 }
 
-// ContainerSizeTold says that a node has had the order to give a container the
+// ResizeAcked says that a node has had the order to give a container the
 // size of a version.
-type ContainerSizeTold struct {
+type ResizeAcked struct {
 	Container ContainerRef
 	Version   int32
 }
 
-func (*ContainerResizeAsked) Kind() Kind { return KindContainerResizeAsked }
-func (*ContainerIncreased) Kind() Kind   { return KindContainerIncreased }
-func (*ContainerDecreased) Kind() Kind   { return KindContainerDecreased }
-func (*ContainerSized) Kind() Kind       { return KindContainerSized }
-func (*ContainerSizeTold) Kind() Kind    { return KindContainerSizeTold }
+func (*ContainerResizeAsked) Kind() Kind  { return KindContainerResizeAsked }
+func (*ContainerIncreased) Kind() Kind    { return KindContainerIncreased }
+func (*ContainerDecreased) Kind() Kind    { return KindContainerDecreased }
+func (*ContainerSizeReported) Kind() Kind { return KindContainerSizeReported }
+func (*ResizeAcked) Kind() Kind           { return KindResizeAcked }
 
 func (*ContainerSignalled) Kind() Kind { return KindContainerSignalled }
 func (*ContainerAllocated) Kind() Kind { return KindContainerAllocated }
@@ -154,13 +154,13 @@ func (e *ContainerDecreased) Code(c *codec.Coder) {
 }
 
 // Code implements Event.
-func (e *ContainerSized) Code(c *codec.Coder) {
+func (e *ContainerSizeReported) Code(c *codec.Coder) {
 	e.Container.Code(c)
 	c.Resource(&e.Size)
 }
 
 // Code implements Event.
-func (e *ContainerSizeTold) Code(c *codec.Coder) {
+func (e *ResizeAcked) Code(c *codec.Coder) {
 	e.Container.Code(c)
 	c.I32(&e.Version)
 }

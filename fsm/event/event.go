@@ -28,12 +28,12 @@ const (
 	KindJoinTokenCreated       Kind = 8
 	KindJoinTokenUsed          Kind = 9
 	KindJoinTokensExpired      Kind = 10
-	KindKeyMade                Kind = 11
+	KindMasterKeyCreated       Kind = 11
 	KindKeyActivated           Kind = 12
 	KindDelegationTokenIssued  Kind = 13
 	KindDelegationTokenRenewed Kind = 14
 	KindDelegationTokenEnded   Kind = 15
-	KindHostsListed            Kind = 16
+	KindNodeListsSet           Kind = 16
 	KindAccessTokenSet         Kind = 17
 	KindAccessTokenRevoked     Kind = 18
 	KindAutopilotSet           Kind = 19
@@ -44,7 +44,7 @@ const (
 	KindNodeRegistered      Kind = 30
 	KindNodeStateChanged    Kind = 31
 	KindNodeResourceChanged Kind = 32
-	KindCleanUpsTold        Kind = 33
+	KindCleanupsAcked       Kind = 33
 	KindNodeHeard           Kind = 34
 	KindRemovalsAcked       Kind = 35 // from LevelRemovals on
 
@@ -57,7 +57,7 @@ const (
 	KindAttemptActivated           Kind = 46
 	KindAttemptRegistered          Kind = 47
 	KindAttemptEnded               Kind = 48
-	KindAllocateAnswered           Kind = 49
+	KindResponseRecorded           Kind = 49
 	KindApplicationIDGiven         Kind = 50
 	KindApplicationLifetimeChanged Kind = 51
 	KindAttemptLaunched            Kind = 52
@@ -66,9 +66,9 @@ const (
 	KindAttemptReported            Kind = 55
 	KindApplicationIDsReserved     Kind = 56 // from LevelIDBlocks on
 
-	KindAskChanged       Kind = 60
-	KindBlacklistChanged Kind = 61
-	KindAskCounted       Kind = 62
+	KindAskChanged         Kind = 60
+	KindBlacklistChanged   Kind = 61
+	KindAskCountersUpdated Kind = 62
 
 	KindContainerAllocated Kind = 70
 	KindContainerLaunched  Kind = 71
@@ -77,11 +77,11 @@ const (
 	KindContainerSignalled Kind = 74
 
 	// From LevelResize on.
-	KindContainerResizeAsked Kind = 75
-	KindContainerIncreased   Kind = 76
-	KindContainerDecreased   Kind = 77
-	KindContainerSized       Kind = 78
-	KindContainerSizeTold    Kind = 79
+	KindContainerResizeAsked  Kind = 75
+	KindContainerIncreased    Kind = 76
+	KindContainerDecreased    Kind = 77
+	KindContainerSizeReported Kind = 78
+	KindResizeAcked           Kind = 79
 
 	KindReservationMade      Kind = 80
 	KindReservationFulfilled Kind = 81
@@ -114,12 +114,12 @@ var specs = map[Kind]spec{
 	KindJoinTokenCreated:           of[JoinTokenCreated]("JoinTokenCreated"),
 	KindJoinTokenUsed:              of[JoinTokenUsed]("JoinTokenUsed"),
 	KindJoinTokensExpired:          of[JoinTokensExpired]("JoinTokensExpired"),
-	KindKeyMade:                    of[KeyMade]("KeyMade"),
+	KindMasterKeyCreated:           of[MasterKeyCreated]("MasterKeyCreated"),
 	KindKeyActivated:               of[KeyActivated]("KeyActivated"),
 	KindDelegationTokenIssued:      of[DelegationTokenIssued]("DelegationTokenIssued"),
 	KindDelegationTokenRenewed:     of[DelegationTokenRenewed]("DelegationTokenRenewed"),
 	KindDelegationTokenEnded:       of[DelegationTokenEnded]("DelegationTokenEnded"),
-	KindHostsListed:                of[HostsListed]("HostsListed"),
+	KindNodeListsSet:               of[NodeListsSet]("NodeListsSet"),
 	KindAccessTokenSet:             of[AccessTokenSet]("AccessTokenSet"),
 	KindAccessTokenRevoked:         of[AccessTokenRevoked]("AccessTokenRevoked"),
 	KindAutopilotSet:               of[AutopilotSet]("AutopilotSet"),
@@ -128,7 +128,7 @@ var specs = map[Kind]spec{
 	KindNodeRegistered:             of[NodeRegistered]("NodeRegistered"),
 	KindNodeStateChanged:           of[NodeStateChanged]("NodeStateChanged"),
 	KindNodeResourceChanged:        of[NodeResourceChanged]("NodeResourceChanged"),
-	KindCleanUpsTold:               of[CleanUpsTold]("CleanUpsTold"),
+	KindCleanupsAcked:              of[CleanupsAcked]("CleanupsAcked"),
 	KindNodeHeard:                  of[NodeHeard]("NodeHeard"),
 	KindRemovalsAcked:              of[RemovalsAcked]("RemovalsAcked"),
 	KindApplicationSubmitted:       of[ApplicationSubmitted]("ApplicationSubmitted"),
@@ -140,7 +140,7 @@ var specs = map[Kind]spec{
 	KindAttemptActivated:           of[AttemptActivated]("AttemptActivated"),
 	KindAttemptRegistered:          of[AttemptRegistered]("AttemptRegistered"),
 	KindAttemptEnded:               of[AttemptEnded]("AttemptEnded"),
-	KindAllocateAnswered:           of[AllocateAnswered]("AllocateAnswered"),
+	KindResponseRecorded:           of[ResponseRecorded]("ResponseRecorded"),
 	KindApplicationIDGiven:         of[ApplicationIDGiven]("ApplicationIDGiven"),
 	KindApplicationLifetimeChanged: of[ApplicationLifetimeChanged]("ApplicationLifetimeChanged"),
 	KindAttemptLaunched:            of[AttemptLaunched]("AttemptLaunched"),
@@ -150,7 +150,7 @@ var specs = map[Kind]spec{
 	KindApplicationIDsReserved:     of[ApplicationIDsReserved]("ApplicationIDsReserved"),
 	KindAskChanged:                 of[AskChanged]("AskChanged"),
 	KindBlacklistChanged:           of[BlacklistChanged]("BlacklistChanged"),
-	KindAskCounted:                 of[AskCounted]("AskCounted"),
+	KindAskCountersUpdated:         of[AskCountersUpdated]("AskCountersUpdated"),
 	KindContainerAllocated:         of[ContainerAllocated]("ContainerAllocated"),
 	KindContainerLaunched:          of[ContainerLaunched]("ContainerLaunched"),
 	KindContainerReleased:          of[ContainerReleased]("ContainerReleased"),
@@ -159,8 +159,8 @@ var specs = map[Kind]spec{
 	KindContainerResizeAsked:       of[ContainerResizeAsked]("ContainerResizeAsked"),
 	KindContainerIncreased:         of[ContainerIncreased]("ContainerIncreased"),
 	KindContainerDecreased:         of[ContainerDecreased]("ContainerDecreased"),
-	KindContainerSized:             of[ContainerSized]("ContainerSized"),
-	KindContainerSizeTold:          of[ContainerSizeTold]("ContainerSizeTold"),
+	KindContainerSizeReported:      of[ContainerSizeReported]("ContainerSizeReported"),
+	KindResizeAcked:                of[ResizeAcked]("ResizeAcked"),
 	KindReservationMade:            of[ReservationMade]("ReservationMade"),
 	KindReservationFulfilled:       of[ReservationFulfilled]("ReservationFulfilled"),
 	KindReservationCancelled:       of[ReservationCancelled]("ReservationCancelled"),

@@ -10,9 +10,9 @@ type maker struct {
 	allocated []ContainerAllocated
 	completed []ContainerCompleted
 	launched  []ContainerLaunched
-	answered  []AllocateAnswered
+	answered  []ResponseRecorded
 	asked     []AskChanged
-	counted   []AskCounted
+	counted   []AskCountersUpdated
 	heard     []NodeHeard
 }
 
@@ -30,11 +30,11 @@ func (m *maker) make(k Kind) Event {
 		return next(&m.completed, n)
 	case KindContainerLaunched:
 		return next(&m.launched, n)
-	case KindAllocateAnswered:
+	case KindResponseRecorded:
 		return next(&m.answered, n)
 	case KindAskChanged:
 		return next(&m.asked, n)
-	case KindAskCounted:
+	case KindAskCountersUpdated:
 		return next(&m.counted, n)
 	case KindNodeHeard:
 		return next(&m.heard, n)

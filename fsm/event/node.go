@@ -8,25 +8,25 @@ import (
 // NodeRegistered adds a node, or brings a known one back. Node is its number,
 // given at its first registration and kept for ever.
 type NodeRegistered struct {
-	Node     uint32
-	ID       yarn.NodeID
-	HTTPPort uint16
-	Rack     string
-	Total    yarn.Resource
-	Version  string
-	Dialed   bool
+	Node        uint32
+	ID          yarn.NodeID
+	HTTPPort    uint16
+	Rack        string
+	Total       yarn.Resource
+	Version     string
+	NodeManager bool
 	// Address is where the node called from; empty when that is not known.
 	Address string
 	// Stay is the registration's own name among the node's stays.
-	Stay uint64
+	HeartbeatSession uint64
 }
 
 // NodeHeard says that a node's report was taken in: the heartbeat session that it
 // belongs to, and its number there. What comes after it and is older is late.
 type NodeHeard struct {
-	Node     uint32
-	Stay     uint64
-	Response int32
+	Node             uint32
+	HeartbeatSession uint64
+	Response         int32
 }
 
 // NodeStateChanged moves a node between its states.
@@ -46,9 +46,9 @@ type NodeResourceChanged struct {
 	Set bool
 }
 
-// CleanUpsTold says that a node has had the order to clear away what is left of
+// CleanupsAcked says that a node has had the order to clear away what is left of
 // applications.
-type CleanUpsTold struct {
+type CleanupsAcked struct {
 	Node uint32
 	Apps []yarn.ApplicationID
 }
@@ -62,7 +62,7 @@ type RemovalsAcked struct {
 
 func (*RemovalsAcked) Kind() Kind       { return KindRemovalsAcked }
 func (*NodeHeard) Kind() Kind           { return KindNodeHeard }
-func (*CleanUpsTold) Kind() Kind        { return KindCleanUpsTold }
+func (*CleanupsAcked) Kind() Kind       { return KindCleanupsAcked }
 func (*NodeRegistered) Kind() Kind      { return KindNodeRegistered }
 func (*NodeStateChanged) Kind() Kind    { return KindNodeStateChanged }
 func (*NodeResourceChanged) Kind() Kind { return KindNodeResourceChanged }
@@ -75,15 +75,15 @@ func (e *NodeRegistered) Code(c *codec.Coder) {
 	c.String(&e.Rack)
 	c.Resource(&e.Total)
 	c.String(&e.Version)
-	c.Bool(&e.Dialed)
+	c.Bool(&e.NodeManager)
 	c.String(&e.Address)
-	c.U64(&e.Stay)
+	c.U64(&e.HeartbeatSession)
 }
 
 // Code implements Event.
 func (e *NodeHeard) Code(c *codec.Coder) {
 	c.U32(&e.Node)
-	c.U64(&e.Stay)
+	c.U64(&e.HeartbeatSession)
 	c.I32(&e.Response)
 }
 
@@ -103,7 +103,7 @@ func (e *NodeResourceChanged) Code(c *codec.Coder) {
 }
 
 // Code implements Event.
-func (e *CleanUpsTold) Code(c *codec.Coder) {
+func (e *CleanupsAcked) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	codec.List(c, &e.Apps, func(c *codec.Coder, id *yarn.ApplicationID) { c.ApplicationID(id) })
 }

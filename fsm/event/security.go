@@ -7,9 +7,9 @@ import (
 	"rmd/yarn"
 )
 
-// KeyMade makes the next master key of a kind; the first of a kind is in force
+// MasterKeyCreated makes the next master key of a kind; the first of a kind is in force
 // at once.
-type KeyMade struct {
+type MasterKeyCreated struct {
 	Which          yarn.KeyKind
 	ID             int32
 	Bytes          []byte
@@ -17,7 +17,7 @@ type KeyMade struct {
 }
 
 // String does not tell the secret.
-func (e *KeyMade) String() string {
+func (e *MasterKeyCreated) String() string {
 	return fmt.Sprintf("{Which:%s ID:%d ActivateMillis:%d}", e.Which, e.ID, e.ActivateMillis)
 }
 
@@ -42,19 +42,19 @@ type DelegationTokenRenewed struct {
 // DelegationTokenEnded forgets a token: cancelled, or expired.
 type DelegationTokenEnded struct{ Sequence uint32 }
 
-// HostsListed replaces the lists of hosts that may and may not register.
-type HostsListed struct{ Include, Exclude []string }
+// NodeListsSet replaces the lists of hosts that may and may not register.
+type NodeListsSet struct{ Include, Exclude []string }
 
 // Kind implements Event.
-func (*KeyMade) Kind() Kind                { return KindKeyMade }
+func (*MasterKeyCreated) Kind() Kind       { return KindMasterKeyCreated }
 func (*KeyActivated) Kind() Kind           { return KindKeyActivated }
 func (*DelegationTokenIssued) Kind() Kind  { return KindDelegationTokenIssued }
 func (*DelegationTokenRenewed) Kind() Kind { return KindDelegationTokenRenewed }
 func (*DelegationTokenEnded) Kind() Kind   { return KindDelegationTokenEnded }
-func (*HostsListed) Kind() Kind            { return KindHostsListed }
+func (*NodeListsSet) Kind() Kind           { return KindNodeListsSet }
 
 // Code implements Event.
-func (e *KeyMade) Code(c *codec.Coder) {
+func (e *MasterKeyCreated) Code(c *codec.Coder) {
 	codec.Enum(c, &e.Which)
 	c.I32(&e.ID)
 	c.Raw(&e.Bytes)
@@ -85,7 +85,7 @@ func (e *DelegationTokenRenewed) Code(c *codec.Coder) {
 func (e *DelegationTokenEnded) Code(c *codec.Coder) { c.U32(&e.Sequence) }
 
 // Code implements Event.
-func (e *HostsListed) Code(c *codec.Coder) {
+func (e *NodeListsSet) Code(c *codec.Coder) {
 	codec.List(c, &e.Include, func(c *codec.Coder, s *string) { c.String(s) })
 	codec.List(c, &e.Exclude, func(c *codec.Coder, s *string) { c.String(s) })
 }

@@ -12,7 +12,7 @@ import (
 func (s *State) Ask(a *App, key yarn.SchedulerKey) uint32 {
 	for slot := a.Asks; slot != 0; {
 		k := s.Asks.Get(slot)
-		if k.Grows != 0 {
+		if k.IncreaseOf != 0 {
 			return 0
 		}
 		if k.Key == key {
@@ -262,7 +262,7 @@ func (s *State) putLocation(ask uint32, name NameID) {
 	s.setLocation(ask, name, count, relax)
 }
 
-func (s *State) askCounted(e *event.AskCounted) error {
+func (s *State) askCountersUpdated(e *event.AskCountersUpdated) error {
 	_, a, err := s.appOf(e, e.App)
 	if err != nil {
 		return err

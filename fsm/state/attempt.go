@@ -21,8 +21,8 @@ func (s *State) countAttempt(a *App, sign int32) {
 	}
 	q := s.Queues.mut(a.Queue)
 	switch a.AttemptState {
-	case AttemptParked:
-		q.ParkedApps += sign
+	case AttemptNonRunnable:
+		q.NonRunnableApps += sign
 		return
 	case AttemptPending:
 		q.PendingApps += sign
@@ -52,14 +52,14 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 	if err != nil {
 		return err
 	}
-	unparked := a.AttemptState == AttemptParked && e.Attempt == a.Attempt && !e.Parked
+	unparked := a.AttemptState == AttemptNonRunnable && e.Attempt == a.Attempt && !e.NonRunnable
 	fresh := (a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded) && e.Attempt == a.Attempt+1
 	if a.State.Ended() || (!unparked && !fresh) {
 		return broken(e, "it is %s, attempt %d in state %d", a.State, a.Attempt, a.AttemptState)
 	}
 	to := AttemptPending
-	if e.Parked {
-		to = AttemptParked
+	if e.NonRunnable {
+		to = AttemptNonRunnable
 	}
 	if fresh {
 		a.beginAttempt(e.Attempt, s.Meta.NowMillis)
@@ -137,7 +137,7 @@ func (s *State) dropUndelivered(a *App) {
 	a.Undelivered = 0
 }
 
-func (s *State) allocateAnswered(e *event.AllocateAnswered) error {
+func (s *State) responseRecorded(e *event.ResponseRecorded) error {
 	_, a, err := s.appOf(e, e.App)
 	if err != nil {
 		return err

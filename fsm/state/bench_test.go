@@ -47,8 +47,8 @@ func buildBig(apps, nodes, containers int) (*State, error) {
 			do(allocated(app, uint64(n+1), k1, node%uint32(nodes)+1))
 			node++
 		}
-		do(&event.AllocateAnswered{App: app, Response: 1})
-		do(&event.AllocateAnswered{App: app, Response: 2})
+		do(&event.ResponseRecorded{App: app, Response: 1})
+		do(&event.ResponseRecorded{App: app, Response: 2})
 	}
 	return s, err
 }

@@ -46,7 +46,7 @@ func (s *State) checkReferences() error {
 			(a.State.Ended() || (a.Queue != 0 && s.Users.Has(a.UserSlot) && s.Users.Get(a.UserSlot).Queue == a.Queue)) &&
 			opt(s.Asks.Has(a.Asks), a.Asks) && opt(s.Containers.Has(a.Containers), a.Containers) &&
 			opt(s.Containers.Has(a.Undelivered), a.Undelivered) && opt(s.Reservations.Has(a.Reservations), a.Reservations) &&
-			opt(s.Presences.Has(a.Presences), a.Presences) && opt(s.Attempts.Has(a.History), a.History) && opt(s.Nodes.Has(a.MasterNode), a.MasterNode)
+			opt(s.NodeApplications.Has(a.NodeApplications), a.NodeApplications) && opt(s.Attempts.Has(a.History), a.History) && opt(s.Nodes.Has(a.MasterNode), a.MasterNode)
 		return ok || fail("application", slot)
 	})
 	s.Asks.Each(func(slot uint32, k *Ask) bool {
@@ -60,22 +60,22 @@ func (s *State) checkReferences() error {
 	})
 	s.Nodes.Each(func(slot uint32, n *Node) bool {
 		return (s.Names.Has(n.Host) && s.Names.Has(n.RackID) && opt(s.Containers.Has(n.Containers), n.Containers) &&
-			opt(s.Reservations.Has(n.Reservation), n.Reservation) && opt(s.Bars.Has(n.Bars), n.Bars) &&
-			opt(s.Presences.Has(n.Presences), n.Presences)) || fail("node", slot)
+			opt(s.Reservations.Has(n.Reservation), n.Reservation) && opt(s.ReservationBans.Has(n.ReservationBans), n.ReservationBans) &&
+			opt(s.NodeApplications.Has(n.NodeApplications), n.NodeApplications)) || fail("node", slot)
 	})
 	s.Removable.Each(func(slot uint32, r *Removals) bool { return s.Nodes.Has(r.Node) || fail("removals", slot) })
-	s.Presences.Each(func(slot uint32, p *Presence) bool {
+	s.NodeApplications.Each(func(slot uint32, p *NodeApplication) bool {
 		ok := s.Nodes.Has(p.Node) && opt(s.Apps.Has(p.Slot), p.Slot)
 		for _, l := range []uint32{p.prevNode, p.nextNode, p.nextApp} {
-			ok = ok && opt(s.Presences.Has(l), l)
+			ok = ok && opt(s.NodeApplications.Has(l), l)
 		}
 		return ok || fail("presence", slot)
 	})
 	s.Attempts.Each(func(slot uint32, h *Attempt) bool {
 		return (s.Apps.Has(h.App) && opt(s.Attempts.Has(h.Next), h.Next) && opt(s.Nodes.Has(h.MasterNode), h.MasterNode)) || fail("attempt", slot)
 	})
-	s.Bars.Each(func(slot uint32, b *Bar) bool {
-		return (s.Apps.Has(b.App) && opt(s.Bars.Has(b.Next), b.Next)) || fail("bar", slot)
+	s.ReservationBans.Each(func(slot uint32, b *ReservationBan) bool {
+		return (s.Apps.Has(b.App) && opt(s.ReservationBans.Has(b.Next), b.Next)) || fail("bar", slot)
 	})
 	s.Requests.Each(func(slot uint32, r *Request) bool {
 		return opt(s.Requests.Has(r.Next), r.Next) || fail("request", slot)
@@ -131,11 +131,11 @@ func (s *State) checkNodes() error {
 	})
 	var err error
 	s.Nodes.Each(func(slot uint32, n *Node) bool {
-		got := nodeSums{n.Allocated, n.Count, n.Orders}
+		got := nodeSums{n.Allocated, n.Count, n.PendingCommands}
 		switch w := *sums.at(slot); {
 		case got != w:
 			err = fmt.Errorf("node %s says %s in %d containers, %d orders; its containers sum to %s in %d, %d orders",
-				n.ID, n.Allocated, n.Count, n.Orders, w.size, w.count, w.orders)
+				n.ID, n.Allocated, n.Count, n.PendingCommands, w.size, w.count, w.orders)
 		case n.Reservation != 0 && s.Reservations.Get(n.Reservation).Node != slot:
 			err = fmt.Errorf("node %s names a reservation of another node", n.ID)
 		case !n.State.Usable() && (n.Reservation != 0 || n.Count > 0):
@@ -193,8 +193,8 @@ func (s *State) checkApps() error {
 			err = fmt.Errorf("%s says %+v; its records sum to %+v", a.ID, got, w)
 			return false
 		}
-		if a.Spent.Negative() {
-			err = fmt.Errorf("%s has used %s over time", a.ID, a.Spent)
+		if a.ResourceSeconds.Negative() {
+			err = fmt.Errorf("%s has used %s over time", a.ID, a.ResourceSeconds)
 			return false
 		}
 		if a.Reservations != 0 && !a.Activated() {
@@ -208,8 +208,8 @@ func (s *State) checkApps() error {
 	var held scratch[int32]
 	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
 		a := s.Apps.Get(r.App)
-		ask := s.AskFor(a, r.Key, r.Grows)
-		if (r.Attempt != a.Attempt && r.Grows == 0) || ask == 0 {
+		ask := s.AskFor(a, r.Key, r.IncreaseOf)
+		if (r.Attempt != a.Attempt && r.IncreaseOf == 0) || ask == 0 {
 			err = fmt.Errorf("reservation r%d belongs to no ask of the current attempt of %s", r.Number, a.ID)
 			return false
 		}
@@ -262,7 +262,7 @@ func (s *State) checkTree() error {
 			return true
 		}
 		leaf := sums.at(a.Queue)
-		leaf.ParkedApps += count(a.AttemptState == AttemptParked)
+		leaf.NonRunnableApps += count(a.AttemptState == AttemptNonRunnable)
 		leaf.PendingApps += count(a.AttemptState == AttemptPending)
 		if a.Charged() {
 			leaf.ActiveApps++
@@ -300,11 +300,11 @@ func (q *Queue) differs(w *Queue) error {
 		return fmt.Errorf("queue %s says used %s reserved %s pending %s am %s in %d; its applications sum to %s, %s, %s, %s in %d",
 			q.Path, q.Used, q.Reserved, q.Pending, q.AMUsed, q.Containers, w.Used, w.Reserved, w.Pending, w.AMUsed, w.Containers)
 	}
-	if q.ActiveApps != w.ActiveApps || q.PendingApps != w.PendingApps || q.ParkedApps != w.ParkedApps || q.Runnable != w.Runnable ||
+	if q.ActiveApps != w.ActiveApps || q.PendingApps != w.PendingApps || q.NonRunnableApps != w.NonRunnableApps || q.Runnable != w.Runnable ||
 		q.ActiveUsers != w.ActiveUsers || q.WaitingUsers != w.WaitingUsers || q.ActiveUsed != w.ActiveUsed {
 		return fmt.Errorf("queue %s says %d active %d pending %d parked %d runnable applications, %d active users with %s, %d waiting; summed %d %d %d %d, %d with %s, %d",
-			q.Path, q.ActiveApps, q.PendingApps, q.ParkedApps, q.Runnable, q.ActiveUsers, q.ActiveUsed, q.WaitingUsers,
-			w.ActiveApps, w.PendingApps, w.ParkedApps, w.Runnable, w.ActiveUsers, w.ActiveUsed, w.WaitingUsers)
+			q.Path, q.ActiveApps, q.PendingApps, q.NonRunnableApps, q.Runnable, q.ActiveUsers, q.ActiveUsed, q.WaitingUsers,
+			w.ActiveApps, w.PendingApps, w.NonRunnableApps, w.Runnable, w.ActiveUsers, w.ActiveUsed, w.WaitingUsers)
 	}
 	return nil
 }

@@ -73,8 +73,8 @@ func (s *State) checkLists() error {
 		asks: walker{"asks", s.Asks.Len()}, locations: walker{"locations", s.Locations.Len()},
 		containers: walker{"containers", s.Containers.Len()}, undelivered: walker{what: "undelivered containers"},
 		onNode: walker{what: "containers on nodes"}, reservations: walker{"reservations", s.Reservations.Len()},
-		bars: walker{"bars", s.Bars.Len()}, requests: walker{"requests", s.Requests.Len()},
-		presences: walker{"presences", s.Presences.Len()}, present: walker{what: "presences of applications"},
+		bars: walker{"bars", s.ReservationBans.Len()}, requests: walker{"requests", s.Requests.Len()},
+		presences: walker{"presences", s.NodeApplications.Len()}, present: walker{what: "presences of applications"},
 		ended: walker{"attempts", s.Attempts.Len()},
 	}
 	notes := 0
@@ -84,7 +84,7 @@ func (s *State) checkLists() error {
 		notes += int(count(c.Note != 0))
 		return true
 	})
-	s.Presences.Each(func(_ uint32, p *Presence) bool {
+	s.NodeApplications.Each(func(_ uint32, p *NodeApplication) bool {
 		w.present.left += int(count(p.Slot != 0))
 		return true
 	})
@@ -142,8 +142,8 @@ func (w *listWalk) app(slot uint32, a *App) error {
 	if err != nil {
 		return err
 	}
-	err = w.present.follow(a.Presences, func(at uint32) (uint32, bool) {
-		p := s.Presences.Get(at)
+	err = w.present.follow(a.NodeApplications, func(at uint32) (uint32, bool) {
+		p := s.NodeApplications.Get(at)
 		return p.nextApp, p.Slot == slot
 	})
 	if err != nil {
@@ -188,8 +188,8 @@ func (w *listWalk) node(slot uint32, n *Node) error {
 		return err
 	}
 	prev = 0
-	err = w.presences.follow(n.Presences, func(at uint32) (uint32, bool) {
-		p := s.Presences.Get(at)
+	err = w.presences.follow(n.NodeApplications, func(at uint32) (uint32, bool) {
+		p := s.NodeApplications.Get(at)
 		ok := p.Node == slot && p.prevNode == prev
 		prev = at
 		return p.nextNode, ok
@@ -197,7 +197,7 @@ func (w *listWalk) node(slot uint32, n *Node) error {
 	if err != nil {
 		return err
 	}
-	return w.bars.follow(n.Bars, func(at uint32) (uint32, bool) { return s.Bars.Get(at).Next, true })
+	return w.bars.follow(n.ReservationBans, func(at uint32) (uint32, bool) { return s.ReservationBans.Get(at).Next, true })
 }
 
 // remembered walks the requests from the oldest to the newest.
@@ -225,7 +225,7 @@ func (s *State) checkKeys() error {
 		{"names", &s.byName, s.Names.Len()}, {"queues", &s.byPath, s.Queues.Len()}, {"users", &s.byUser, s.Users.Len()},
 		{"applications", &s.bySeq, s.Apps.Len()}, {"containers", &s.byContainer, s.Containers.Len()}, {"nodes", &s.byNode, s.Nodes.Len()},
 		{"reservations", &s.byReservation, s.Reservations.Len()}, {"requests", &s.byRequest, s.Requests.Len()},
-		{"presences", &s.byPresence, s.Presences.Len()}, {"delegation tokens", &s.byDelegation, s.Delegations.Len()},
+		{"presences", &s.byPresence, s.NodeApplications.Len()}, {"delegation tokens", &s.byDelegation, s.Delegations.Len()},
 	} {
 		if int(x.x.n) != x.n {
 			return fmt.Errorf("%d %s are looked up and there are %d", x.x.n, x.what, x.n)
@@ -244,7 +244,9 @@ func (s *State) checkKeys() error {
 	s.Nodes.Each(func(slot uint32, n *Node) bool { return found("node", slot, s.Node(n.ID)) })
 	s.Containers.Each(func(slot uint32, c *Container) bool { return found("container", slot, s.Container(s.Ref(c))) })
 	s.Reservations.Each(func(slot uint32, r *Reservation) bool { return found("reservation", slot, s.Reservation(r.Number)) })
-	s.Presences.Each(func(slot uint32, p *Presence) bool { return found("presence", slot, s.Presence(p.App, p.Node)) })
+	s.NodeApplications.Each(func(slot uint32, p *NodeApplication) bool {
+		return found("presence", slot, s.NodeApplication(p.App, p.Node))
+	})
 	s.Requests.Each(func(slot uint32, r *Request) bool {
 		return found("request", slot, s.byRequest.find(hashString(r.Key), func(at uint32) bool { return s.Requests.Get(at).Key == r.Key }))
 	})

@@ -7,7 +7,7 @@ import "fmt"
 func (s *State) checkPresences() error {
 	var over scratch[int32]
 	var err error
-	s.Presences.Each(func(slot uint32, p *Presence) bool {
+	s.NodeApplications.Each(func(slot uint32, p *NodeApplication) bool {
 		switch {
 		case p.Slot == 0:
 			*over.at(p.Node)++
@@ -27,7 +27,7 @@ func (s *State) checkPresences() error {
 		case o != n.CleanUps:
 			err = fmt.Errorf("node %s says %d applications to be cleared away and has %d", n.ID, n.CleanUps, o)
 		case o > 0 && !n.told():
-			err = fmt.Errorf("node %s is %s, dialed: %v, and is to be told of %d ends", n.ID, n.State, n.Dialed, o)
+			err = fmt.Errorf("node %s is %s, dialed: %v, and is to be told of %d ends", n.ID, n.State, n.NodeManager, o)
 		case n.TotalSet && n.SetTotal.Negative():
 			err = fmt.Errorf("node %s was set to %s", n.ID, n.SetTotal)
 		}
@@ -35,7 +35,7 @@ func (s *State) checkPresences() error {
 	})
 	s.Containers.Each(func(_ uint32, c *Container) bool {
 		a := s.Apps.Get(c.App)
-		if err == nil && c.OnNode && !a.State.Ended() && s.Nodes.Get(c.Node).Dialed && s.Presence(a.ID, c.Node) == 0 {
+		if err == nil && c.OnNode && !a.State.Ended() && s.Nodes.Get(c.Node).NodeManager && s.NodeApplication(a.ID, c.Node) == 0 {
 			err = fmt.Errorf("a container of %s is on %s, which has no presence of it", a.ID, s.Nodes.Get(c.Node).ID)
 		}
 		if err == nil && c.Signal != 0 && (!c.OnNode || !c.State.Live()) {

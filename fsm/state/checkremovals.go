@@ -14,7 +14,7 @@ func (s *State) checkRemovals() error {
 		case r.First == 0 || len(r.Containers) > MaxRemovals:
 			err = fmt.Errorf("node %s has to forget %d containers from number %d on", n.ID, len(r.Containers), r.First)
 		case len(r.Containers) > 0 && !n.told():
-			err = fmt.Errorf("node %s is %s, dialed: %v, and is to forget %d containers", n.ID, n.State, n.Dialed, len(r.Containers))
+			err = fmt.Errorf("node %s is %s, dialed: %v, and is to forget %d containers", n.ID, n.State, n.NodeManager, len(r.Containers))
 		}
 		return err == nil
 	})

@@ -26,8 +26,8 @@ func (s *State) checkResizes() error {
 		return err == nil
 	})
 	s.Containers.Each(func(_ uint32, c *Container) bool { resized += int(count(c.resize != 0)); return true })
-	s.Asks.Each(func(_ uint32, k *Ask) bool { asks -= int(count(k.Grows != 0)); return true })
-	s.Reservations.Each(func(_ uint32, r *Reservation) bool { reservations -= int(count(r.Grows != 0)); return true })
+	s.Asks.Each(func(_ uint32, k *Ask) bool { asks -= int(count(k.IncreaseOf != 0)); return true })
+	s.Reservations.Each(func(_ uint32, r *Reservation) bool { reservations -= int(count(r.IncreaseOf != 0)); return true })
 	if err == nil && (resized != s.Resizes.Len() || asks != 0 || reservations != 0) {
 		err = fmt.Errorf("%d containers are resized and there are %d resizes; %d asks and %d reservations too many", resized, s.Resizes.Len(), asks, reservations)
 	}
@@ -38,13 +38,13 @@ func (s *State) checkResizes() error {
 func (s *State) growsBy(r *Resize) bool {
 	c := s.Containers.Get(r.Container)
 	if r.Ask != 0 {
-		if k := s.Asks.Get(r.Ask); k.Grows != r.Container || k.App != c.App || k.Key != c.Key || k.Count > 1 || k.Reservations != count(r.Reservation != 0) {
+		if k := s.Asks.Get(r.Ask); k.IncreaseOf != r.Container || k.App != c.App || k.Key != c.Key || k.Count > 1 || k.Reservations != count(r.Reservation != 0) {
 			return false
 		}
 	}
 	if r.Reservation != 0 {
 		h := s.Reservations.Get(r.Reservation)
-		return r.Ask != 0 && h.Grows == r.Container && h.App == c.App && h.Node == c.Node && h.Container == c.Number && h.Attempt == c.Attempt
+		return r.Ask != 0 && h.IncreaseOf == r.Container && h.App == c.App && h.Node == c.Node && h.Container == c.Number && h.Attempt == c.Attempt
 	}
 	return true
 }

@@ -19,7 +19,7 @@ func (q *Queue) code(c *codec.Coder) {
 	c.I64(&q.Containers)
 	c.I32(&q.ActiveApps)
 	c.I32(&q.PendingApps)
-	c.I32(&q.ParkedApps)
+	c.I32(&q.NonRunnableApps)
 	c.I32(&q.Runnable)
 	c.I32(&q.ActiveUsers)
 	c.I32(&q.WaitingUsers)
@@ -60,7 +60,7 @@ func (a *App) code(c *codec.Coder) {
 	c.I64(&a.SubmittedMillis)
 	c.I64(&a.StartedMillis)
 	c.I64(&a.EndedMillis)
-	c.Resource(&a.Spent)
+	c.Resource(&a.ResourceSeconds)
 	codec.List(c, &d.AMPlaces, func(c *codec.Coder, p *yarn.Place) {
 		c.String(&p.Name)
 		c.Bool(&p.Relax)
@@ -99,7 +99,7 @@ func (a *App) codeAttempt(c *codec.Coder, d *AppDetails) {
 	c.I32(&a.Reserving)
 	codeSlots(c, &a.Blacklist)
 	c.U32(&a.History)
-	c.U32(&a.Presences)
+	c.U32(&a.NodeApplications)
 }
 
 func (k *Ask) code(c *codec.Coder) {
@@ -165,16 +165,16 @@ func (n *Node) code(c *codec.Coder) {
 	c.U32(&n.Reservation)
 	c.U32(&n.Containers)
 	c.I32(&n.Count)
-	c.U32(&n.Bars)
+	c.U32(&n.ReservationBans)
 	c.I64(&n.Registered)
-	c.I32(&n.Orders)
-	c.Bool(&n.Dialed)
+	c.I32(&n.PendingCommands)
+	c.Bool(&n.NodeManager)
 	c.Bool(&n.TotalSet)
 	c.Resource(&n.SetTotal)
-	c.U32(&n.Presences)
+	c.U32(&n.NodeApplications)
 	c.I32(&n.CleanUps)
 	c.String(&n.Address)
-	c.U64(&n.Stay)
+	c.U64(&n.HeartbeatSession)
 	c.I32(&n.Response)
 }
 
@@ -205,7 +205,7 @@ func (r *Resize) code(c *codec.Coder) {
 	c.I64(&r.SinceMillis)
 }
 
-func (b *Bar) code(c *codec.Coder) {
+func (b *ReservationBan) code(c *codec.Coder) {
 	c.U32(&b.App)
 	c.Key(&b.Key)
 	c.U32(&b.Next)
@@ -237,7 +237,7 @@ func (a *Attempt) code(c *codec.Coder) {
 	c.U32(&a.Next)
 }
 
-func (p *Presence) code(c *codec.Coder) {
+func (p *NodeApplication) code(c *codec.Coder) {
 	c.ApplicationID(&p.App)
 	c.U32(&p.Slot)
 	c.U32(&p.Node)

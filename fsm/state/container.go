@@ -150,9 +150,9 @@ func (s *State) occupy(node, slot uint32) {
 	}
 	n.Containers = slot
 	if c.AM {
-		n.Orders++
+		n.PendingCommands++
 	}
-	if n.Dialed {
+	if n.NodeManager {
 		s.present(c.App, s.Apps.mut(c.App), node, n)
 	}
 	s.freeRoomChanged(n)
@@ -231,7 +231,7 @@ func (s *State) changeOrder(c *Container, f func()) {
 	before := c.ordered()
 	f()
 	if after := c.ordered(); before != after {
-		s.Nodes.mut(c.Node).Orders += count(after) - count(before)
+		s.Nodes.mut(c.Node).PendingCommands += count(after) - count(before)
 	}
 }
 
@@ -275,10 +275,10 @@ func (s *State) end(slot uint32, c *Container, exit int32, text string) {
 	case a.Open():
 		s.list(slot, a)
 	}
-	a.Spent = a.Spent.Add(s.spentOf(c, s.Meta.NowMillis))
+	a.ResourceSeconds = a.ResourceSeconds.Add(s.spentOf(c, s.Meta.NowMillis))
 	s.Meta.Completed++
 	s.fold(uint64(slot)<<32 | uint64(uint32(exit)))
-	s.foldResource(a.Spent)
+	s.foldResource(a.ResourceSeconds)
 }
 
 func (s *State) containerCompleted(e *event.ContainerCompleted) error {

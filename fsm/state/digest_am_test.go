@@ -11,9 +11,9 @@ import (
 // decides later on have two digests.
 func TestDigestTellsAMsAndSecretsApart(t *testing.T) {
 	base := withMaster(t)
-	apply(t, base, &event.AllocateAnswered{App: 1, Response: 1}, &event.AllocateAnswered{App: 2, Response: 1},
-		&event.KeyMade{Which: yarn.KeyDelegation, ID: 1, Bytes: []byte{1}}, &event.KeyMade{Which: yarn.KeyNM, ID: 2, Bytes: []byte{1}},
-		&event.KeyMade{Which: yarn.KeyNM, ID: 3, Bytes: []byte{1}}, &event.KeyMade{Which: yarn.KeyDelegation, ID: 4, Bytes: []byte{1}},
+	apply(t, base, &event.ResponseRecorded{App: 1, Response: 1}, &event.ResponseRecorded{App: 2, Response: 1},
+		&event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 1, Bytes: []byte{1}}, &event.MasterKeyCreated{Which: yarn.KeyNM, ID: 2, Bytes: []byte{1}},
+		&event.MasterKeyCreated{Which: yarn.KeyNM, ID: 3, Bytes: []byte{1}}, &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 4, Bytes: []byte{1}},
 		&event.DelegationTokenIssued{Sequence: 1, Owner: "ann", KeyID: 1, MaxMillis: 9000}, &event.DelegationTokenIssued{Sequence: 2, Owner: "ann", KeyID: 1, MaxMillis: 9000})
 	issued := func(f func(e *event.DelegationTokenIssued)) *event.DelegationTokenIssued {
 		e := &event.DelegationTokenIssued{Sequence: 3, Owner: "ann", Renewer: "yarn", KeyID: 1, MaxMillis: 9000, ExpiresMillis: 8000}
@@ -38,8 +38,8 @@ func TestDigestTellsAMsAndSecretsApart(t *testing.T) {
 		{"page", &event.AttemptReported{App: 1, TrackingURL: "a"}, &event.AttemptReported{App: 1, TrackingURL: "b"}},
 		{"failure", &event.AttemptEnded{App: 1, Counts: true}, &event.AttemptEnded{App: 1}},
 		{"attempt of another", &event.AttemptEnded{App: 1}, &event.AttemptEnded{App: 2}},
-		{"key's kind", &event.KeyMade{Which: yarn.KeyAMRM, ID: 5, Bytes: []byte{1}}, &event.KeyMade{Which: yarn.KeyContainer, ID: 5, Bytes: []byte{1}}},
-		{"key's bytes", &event.KeyMade{Which: yarn.KeyAMRM, ID: 5, Bytes: []byte{1}}, &event.KeyMade{Which: yarn.KeyAMRM, ID: 5, Bytes: []byte{2}}},
+		{"key's kind", &event.MasterKeyCreated{Which: yarn.KeyAMRM, ID: 5, Bytes: []byte{1}}, &event.MasterKeyCreated{Which: yarn.KeyContainer, ID: 5, Bytes: []byte{1}}},
+		{"key's bytes", &event.MasterKeyCreated{Which: yarn.KeyAMRM, ID: 5, Bytes: []byte{1}}, &event.MasterKeyCreated{Which: yarn.KeyAMRM, ID: 5, Bytes: []byte{2}}},
 		{"activation", &event.KeyActivated{Which: yarn.KeyNM}, &event.KeyActivated{Which: yarn.KeyDelegation}},
 		{"token's owner", plain, issued(func(e *event.DelegationTokenIssued) { e.Owner = "bob" })},
 		{"token's renewer", plain, issued(func(e *event.DelegationTokenIssued) { e.Renewer = "bob" })},

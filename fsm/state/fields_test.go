@@ -16,7 +16,7 @@ func TestWhatRecordsRemember(t *testing.T) {
 		AM: gb(2), KeepContainers: true, MaxAttempts: 3, LifetimeMillis: 99, Context: []byte("ctx")},
 		at(3000), &event.AttemptStarted{App: 7, Attempt: 1}, &event.BlacklistChanged{App: 7, Add: []string{"h1"}},
 		&event.AttemptActivated{App: 7}, at(4000), &event.AttemptRegistered{App: 7, Host: "h", RPCPort: 5, TrackingURL: "u"},
-		ask(7, k1, 1, 1), at(5000), allocated(7, 1, k1, 2), &event.AllocateAnswered{App: 7, Response: 3})
+		ask(7, k1, 1, 1), at(5000), allocated(7, 1, k1, 2), &event.ResponseRecorded{App: 7, Response: 3})
 	a := appAt(t, s, 7)
 	if a.ID != (yarn.ApplicationID{ClusterTimestamp: 77, Seq: 7}) || a.Details().Name != "name" || s.NameOf(a.User) != "eve" || a.Details().Type != "SPARK" || len(a.Details().Tags) != 2 ||
 		string(a.Details().Context) != "ctx" || a.Priority != 4 || a.AM != gb(2) || !a.KeepContainers || a.Unmanaged || a.MaxAttempts != 3 || a.LifetimeMillis != 99 {
@@ -33,7 +33,7 @@ func TestWhatRecordsRemember(t *testing.T) {
 	if a := appAt(t, s, 7); a.Failures != 1 || a.Final != yarn.FinalFailed || a.Details().Diagnostics != "first" || a.Details().TrackingURL != "v" {
 		t.Errorf("ended attempt: %+v", a)
 	}
-	apply(t, s, &event.AttemptStarted{App: 7, Attempt: 2, Parked: true})
+	apply(t, s, &event.AttemptStarted{App: 7, Attempt: 2, NonRunnable: true})
 	if a := appAt(t, s, 7); a.State != yarn.AppAccepted || a.Response != 0 || a.NextNumber != 0 || a.Blacklist != nil || a.AttemptMillis != 6000 {
 		t.Errorf("second attempt: %+v", a)
 	}
@@ -74,7 +74,7 @@ func TestWhatNodesRemember(t *testing.T) {
 
 func TestWhatReservationsAndRequestsRemember(t *testing.T) {
 	s := world(t)
-	apply(t, s, ask(1, k1, 3, 6), allocated(1, 1, k1, 1), &event.AskCounted{App: 1, Key: k1, Opportunities: 5, ReReservations: 6}, &event.TimeAdvanced{NowMillis: 4000},
+	apply(t, s, ask(1, k1, 3, 6), allocated(1, 1, k1, 1), &event.AskCountersUpdated{App: 1, Key: k1, Opportunities: 5, ReReservations: 6}, &event.TimeAdvanced{NowMillis: 4000},
 		&event.ReservationMade{Reservation: 1, App: 1, Number: 2, Key: k1, Node: 1, AM: true})
 	r := s.Reservations.Get(s.Reservation(1))
 	if r.Key != k1 || r.Node != 1 || r.Attempt != 1 || r.Container != 2 || r.Size != gb(6) || !r.AM || r.MadeMillis != 4000 {
@@ -85,7 +85,7 @@ func TestWhatReservationsAndRequestsRemember(t *testing.T) {
 		t.Errorf("a new reservation starts the re-reservations again: %+v", k)
 	}
 	f := s.Fork()
-	apply(t, f, &event.AskCounted{App: 1, Key: k1, ReReservations: 4}, &event.ContainerCompleted{Container: ref(1, 1)},
+	apply(t, f, &event.AskCountersUpdated{App: 1, Key: k1, ReReservations: 4}, &event.ContainerCompleted{Container: ref(1, 1)},
 		&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
 	if k := f.Asks.Get(f.Ask(appAt(t, f, 1), k1)); k.ReReservations != 0 || k.Reservations != 0 || k.Count != 1 {
 		t.Errorf("a fulfilment ends the re-reservations: %+v", k)

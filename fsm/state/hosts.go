@@ -30,7 +30,7 @@ func misplaced(list []string) (host string, found bool) {
 	return "", false
 }
 
-func (s *State) hostsListed(e *event.HostsListed) error {
+func (s *State) nodeListsSet(e *event.NodeListsSet) error {
 	for _, list := range [][]string{e.Include, e.Exclude} {
 		if host, found := misplaced(list); found {
 			return broken(e, "%q is out of order, or not in lower case", host)

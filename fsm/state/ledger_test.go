@@ -37,7 +37,7 @@ func TestLedgerTable(t *testing.T) {
 		{"a host's count is no demand", []event.Event{ask(2, k1, 4, 3)}, &event.AskChanged{App: 2, Key: k1, Name: "h1", Count: 9, Size: gb(3)}, row{}},
 		{"allocate", []event.Event{ask(2, k1, 2, 3)}, allocated(2, 1, k1, 1), row{appUsed: r, appPending: -r, userUsed: r, chainUsed: r, containers: 1, node: r}},
 		{"reserve", reserved[:4], reserved[4], row{appReserved: r, userUsed: r, chainUsed: r, chainReserved: r, containers: 1}},
-		{"re-reserve", reserved, &event.AskCounted{App: 2, Key: k1, Opportunities: 4, ReReservations: 1}, row{}},
+		{"re-reserve", reserved, &event.AskCountersUpdated{App: 2, Key: k1, Opportunities: 4, ReReservations: 1}, row{}},
 		{"fulfil", append(reserved, room), &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch},
 			row{appUsed: r, appReserved: -r, appPending: -r, chainReserved: -r, node: r}},
 		{"cancel", reserved, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelAskGone},

@@ -41,7 +41,7 @@ func (m *machine) AllocateMaster(t *rapid.T) {
 	seq := a.ID.Seq
 	if a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded {
 		m.apply(t, &event.AttemptStarted{App: seq, Attempt: a.Attempt + 1})
-	} else if a.AttemptState == AttemptParked {
+	} else if a.AttemptState == AttemptNonRunnable {
 		m.apply(t, &event.AttemptStarted{App: seq, Attempt: a.Attempt})
 	}
 	if m.s.Apps.Get(slot).AttemptState == AttemptPending {
@@ -98,7 +98,7 @@ func (m *machine) Keys(t *rapid.T) {
 	k := m.s.Keys(which)
 	switch {
 	case k.Next.ID == 0:
-		m.apply(t, &event.KeyMade{Which: which, ID: m.s.Meta.NextKey + 1, Bytes: []byte{byte(which), 9}, ActivateMillis: m.s.Meta.NowMillis + 5})
+		m.apply(t, &event.MasterKeyCreated{Which: which, ID: m.s.Meta.NextKey + 1, Bytes: []byte{byte(which), 9}, ActivateMillis: m.s.Meta.NowMillis + 5})
 	case which == yarn.KeyDelegation && m.s.SignedWith(k.Previous.ID):
 		t.Skip("a token holds the key before")
 	default:

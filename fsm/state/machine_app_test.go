@@ -34,13 +34,13 @@ func (m *machine) Submit(t *rapid.T) {
 
 func (m *machine) StartAttempt(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool {
-		return !a.State.Ended() && (a.AttemptState <= AttemptParked || a.AttemptState == AttemptEnded)
+		return !a.State.Ended() && (a.AttemptState <= AttemptNonRunnable || a.AttemptState == AttemptEnded)
 	})
 	e := &event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt + 1}
-	if a.AttemptState == AttemptParked {
+	if a.AttemptState == AttemptNonRunnable {
 		e.Attempt = a.Attempt
 	} else {
-		e.Parked = rapid.IntRange(0, 3).Draw(t, "parked") == 0
+		e.NonRunnable = rapid.IntRange(0, 3).Draw(t, "parked") == 0
 	}
 	m.apply(t, e)
 }
@@ -64,7 +64,7 @@ func (m *machine) Advance(t *rapid.T) {
 	seq := a.ID.Seq
 	if a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded {
 		m.apply(t, &event.AttemptStarted{App: seq, Attempt: a.Attempt + 1})
-	} else if a.AttemptState == AttemptParked {
+	} else if a.AttemptState == AttemptNonRunnable {
 		m.apply(t, &event.AttemptStarted{App: seq, Attempt: a.Attempt})
 	}
 	if m.s.Apps.Get(slot).AttemptState == AttemptPending {
@@ -80,14 +80,14 @@ func (m *machine) ChangeAsk(t *rapid.T) {
 }
 
 func (m *machine) ChangeLocation(t *rapid.T) {
-	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.Grows == 0 })
+	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.IncreaseOf == 0 })
 	m.apply(t, &event.AskChanged{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key, Name: drawOf(t, "name", machineNames),
 		Count: rapid.Int64Range(0, 3).Draw(t, "count"), Size: k.Size, Relax: rapid.Bool().Draw(t, "relax")})
 }
 
 func (m *machine) CountAsk(t *rapid.T) {
-	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.Grows == 0 })
-	m.apply(t, &event.AskCounted{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key,
+	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.IncreaseOf == 0 })
+	m.apply(t, &event.AskCountersUpdated{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key,
 		Opportunities: rapid.Uint32Max(50).Draw(t, "missed"), ReReservations: rapid.Uint32Max(50).Draw(t, "again")})
 }
 
@@ -99,7 +99,7 @@ func (m *machine) Blacklist(t *rapid.T) {
 
 func (m *machine) Answer(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, (*App).Activated)
-	m.apply(t, &event.AllocateAnswered{App: a.ID.Seq, Response: a.Response + rapid.Int32Range(1, 2).Draw(t, "by")})
+	m.apply(t, &event.ResponseRecorded{App: a.ID.Seq, Response: a.Response + rapid.Int32Range(1, 2).Draw(t, "by")})
 }
 
 func (m *machine) Move(t *rapid.T) {
@@ -141,7 +141,7 @@ func (m *machine) endContainers(t *rapid.T, all []event.ContainerRef) {
 }
 
 func (m *machine) EndAttempt(t *rapid.T) {
-	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState >= AttemptParked && a.AttemptState < AttemptEnded })
+	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState >= AttemptNonRunnable && a.AttemptState < AttemptEnded })
 	seq, keep := a.ID.Seq, rapid.Bool().Draw(t, "keep")
 	live, reservations := m.holdings(slot)
 	for _, r := range reservations {

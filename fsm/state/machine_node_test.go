@@ -19,13 +19,13 @@ func (m *machine) RegisterNode(t *rapid.T) {
 	}
 	m.apply(t, &event.NodeRegistered{Node: node, ID: id, HTTPPort: 8042, Rack: drawOf(t, "rack", []string{"/r1", "/r2"}),
 		Total: gb(rapid.Int64Range(4, 12).Draw(t, "total")), Version: "3",
-		Dialed:  rapid.IntRange(0, 3).Draw(t, "simulated") > 0,
-		Address: drawOf(t, "address", []string{"", "10.0.0.1", "10.0.0.2"}), Stay: rapid.Uint64().Draw(t, "stay")})
+		NodeManager: rapid.IntRange(0, 3).Draw(t, "simulated") > 0,
+		Address:     drawOf(t, "address", []string{"", "10.0.0.1", "10.0.0.2"}), HeartbeatSession: rapid.Uint64().Draw(t, "stay")})
 }
 
 func (m *machine) HearNode(t *rapid.T) {
 	slot, _ := pick(t, "node", &m.s.Nodes, func(*Node) bool { return true })
-	m.apply(t, &event.NodeHeard{Node: slot, Stay: rapid.Uint64Min(1).Draw(t, "stay"), Response: rapid.Int32Min(0).Draw(t, "response")})
+	m.apply(t, &event.NodeHeard{Node: slot, HeartbeatSession: rapid.Uint64Min(1).Draw(t, "stay"), Response: rapid.Int32Min(0).Draw(t, "response")})
 }
 
 func (m *machine) ChangeNodeState(t *rapid.T) {
@@ -64,7 +64,7 @@ func (m *machine) ResizeNode(t *rapid.T) {
 
 // wanting draws an ask that may be served, with its application.
 func (m *machine) wanting(t *rapid.T) (*App, *Ask) {
-	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.Grows == 0 && k.Count > 0 && m.s.Apps.Get(k.App).Activated() })
+	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.IncreaseOf == 0 && k.Count > 0 && m.s.Apps.Get(k.App).Activated() })
 	return m.s.Apps.Get(k.App), k
 }
 
@@ -131,7 +131,7 @@ func (m *machine) EmptyReserved(t *rapid.T) {
 
 func (m *machine) fulfillable(r *Reservation) bool {
 	n, a := m.s.Nodes.Get(r.Node), m.s.Apps.Get(r.App)
-	k := m.s.Asks.Get(m.s.AskFor(a, r.Key, r.Grows))
+	k := m.s.Asks.Get(m.s.AskFor(a, r.Key, r.IncreaseOf))
 	return n.State.Usable() && k.Count > 0 && k.Size == r.Size && m.within(r.Size, n.Unallocated())
 }
 
@@ -140,7 +140,7 @@ func (m *machine) Cancel(t *rapid.T) {
 	cause := yarn.CancelCause(rapid.IntRange(int(yarn.CancelAskGone), int(yarn.CancelOperator)).Draw(t, "cause"))
 	app, key, node := r.App, r.Key, r.Node
 	m.apply(t, &event.ReservationCancelled{Reservation: r.Number, Cause: cause})
-	if cause == yarn.CancelOperator && !m.s.Barred(m.s.Nodes.Get(node), app, key) {
+	if cause == yarn.CancelOperator && !m.s.ReservationBanned(m.s.Nodes.Get(node), app, key) {
 		t.Fatal("an operator's cancellation bars the key from the node")
 	}
 }

@@ -92,10 +92,10 @@ func (m *machine) GrowAndSay(t *rapid.T) {
 	ref := m.s.Ref(c)
 	m.apply(t, &event.ContainerResizeAsked{Container: ref, Size: c.Size.Add(gb(1))})
 	m.apply(t, &event.ContainerIncreased{Container: ref})
-	m.apply(t, &event.ContainerSized{Container: ref, Size: m.s.Containers.Get(slot).Size})
+	m.apply(t, &event.ContainerSizeReported{Container: ref, Size: m.s.Containers.Get(slot).Size})
 	if rapid.Bool().Draw(t, "shrink") {
 		m.apply(t, &event.ContainerDecreased{Container: ref, Size: m.s.Containers.Get(slot).Size.Sub(gb(1))})
-		m.apply(t, &event.ContainerSizeTold{Container: ref, Version: m.s.SizeVersion(m.s.Containers.Get(slot))})
+		m.apply(t, &event.ResizeAcked{Container: ref, Version: m.s.SizeVersion(m.s.Containers.Get(slot))})
 	}
 }
 
@@ -103,10 +103,10 @@ func (m *machine) GrowAndSay(t *rapid.T) {
 func (m *machine) SaySize(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool { return c.sizing&sizeUnconfirmed != 0 })
 	size := drawOf(t, "size", []yarn.Resource{c.Size, m.s.Resize(c).Confirmed, gb(1), c.Size.Add(gb(1)), yarn.NewResource(1, 99)})
-	m.apply(t, &event.ContainerSized{Container: m.s.Ref(c), Size: size})
+	m.apply(t, &event.ContainerSizeReported{Container: m.s.Ref(c), Size: size})
 }
 
 func (m *machine) TellSize(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool { return c.sizing&sizeOrdered != 0 })
-	m.apply(t, &event.ContainerSizeTold{Container: m.s.Ref(c), Version: m.s.SizeVersion(c)})
+	m.apply(t, &event.ResizeAcked{Container: m.s.Ref(c), Version: m.s.SizeVersion(c)})
 }

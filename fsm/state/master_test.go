@@ -56,7 +56,7 @@ func TestMasterByReservation(t *testing.T) {
 // TestFinishing: nothing is asked or told any more, what it holds still counts.
 func TestFinishing(t *testing.T) {
 	s := world(t)
-	apply(t, s, ask(1, k1, 3, 2), allocated(1, 1, k1, 1), &event.AllocateAnswered{App: 1, Response: 1}, allocated(1, 2, k1, 1),
+	apply(t, s, ask(1, k1, 3, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, allocated(1, 2, k1, 1),
 		&event.ContainerLaunched{Container: ref(1, 1)})
 	before := *queueAt(t, s, "root.a")
 	apply(t, s, at(4000), &event.AttemptUnregistered{App: 1, Final: yarn.FinalSucceeded, Diagnostics: "done", TrackingURL: "history"})
@@ -92,9 +92,9 @@ func TestFinishing(t *testing.T) {
 // TestResync: what was told is kept, ends are told again, the rest is void.
 func TestResync(t *testing.T) {
 	s := world(t)
-	apply(t, s, ask(1, k1, 9, 1), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), allocated(1, 3, k1, 1), &event.AllocateAnswered{App: 1, Response: 4},
-		&event.AllocateAnswered{App: 1, Response: 5}, &event.ContainerLaunched{Container: ref(1, 1)}, &event.ContainerLaunched{Container: ref(1, 2)},
-		&event.ContainerReleased{Container: ref(1, 2)}, &event.AllocateAnswered{App: 1, Response: 6}, // the end of 2 is told, and not acknowledged
+	apply(t, s, ask(1, k1, 9, 1), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), allocated(1, 3, k1, 1), &event.ResponseRecorded{App: 1, Response: 4},
+		&event.ResponseRecorded{App: 1, Response: 5}, &event.ContainerLaunched{Container: ref(1, 1)}, &event.ContainerLaunched{Container: ref(1, 2)},
+		&event.ContainerReleased{Container: ref(1, 2)}, &event.ResponseRecorded{App: 1, Response: 6}, // the end of 2 is told, and not acknowledged
 		allocated(1, 4, k1, 1), allocated(1, 5, k1, 2), &event.BlacklistChanged{App: 1, Add: []string{"h9"}})
 	refuse(t, s, &event.AttemptResynced{App: 1}) // 4 and 5 live and were never told
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.ContainerReleased{Container: ref(1, 5)}, &event.ContainerCompleted{Container: ref(1, 3)},
@@ -110,13 +110,13 @@ func TestResync(t *testing.T) {
 		t.Error("what was never told and has ended is forgotten; what its node still holds, and what runs, is not")
 	}
 	refuse(t, s, &event.AttemptResynced{App: 1}) // nothing has been answered since
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 1})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 1})
 	for number, want := range map[uint64]int32{2: 1, 3: 1} {
 		if c := s.Containers.Get(s.Container(ref(1, number))); c.CompletedIn != want || c.GrantedIn != toldBefore {
 			t.Errorf("container %d: granted in %d, ended in %d", number, c.GrantedIn, c.CompletedIn)
 		}
 	}
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 2}, &event.ContainerCompleted{Container: ref(1, 5)}, &event.ContainerCompleted{Container: ref(1, 2)})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 2}, &event.ContainerCompleted{Container: ref(1, 5)}, &event.ContainerCompleted{Container: ref(1, 2)})
 	if s.Containers.Len() != 1 || appAt(t, s, 1).Undelivered != 0 {
 		t.Errorf("%d containers are left, to be told %v", s.Containers.Len(), told(t, s, 1))
 	}
@@ -226,7 +226,7 @@ func TestNumbersGivenBefore(t *testing.T) {
 // before is none of this attempt's.
 func TestKeptContainersAreNotToldTwice(t *testing.T) {
 	s := world(t)
-	apply(t, s, ask(1, k1, 1, 1), allocated(1, 1, k1, 1), &event.AllocateAnswered{App: 1, Response: 3}, &event.ContainerLaunched{Container: ref(1, 1)},
+	apply(t, s, ask(1, k1, 1, 1), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 3}, &event.ContainerLaunched{Container: ref(1, 1)},
 		&event.AttemptEnded{App: 1, Keep: true}, &event.AttemptStarted{App: 1, Attempt: 2})
 	if c := s.Containers.Get(s.Container(ref(1, 1))); c.GrantedIn != toldBefore {
 		t.Errorf("it was told in response %d", c.GrantedIn)
@@ -235,8 +235,8 @@ func TestKeptContainersAreNotToldTwice(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	s := world(t)
-	made := func(which yarn.KeyKind, id int32) *event.KeyMade {
-		return &event.KeyMade{Which: which, ID: id, Bytes: []byte{byte(id)}, ActivateMillis: 9000}
+	made := func(which yarn.KeyKind, id int32) *event.MasterKeyCreated {
+		return &event.MasterKeyCreated{Which: which, ID: id, Bytes: []byte{byte(id)}, ActivateMillis: 9000}
 	}
 	apply(t, s, made(yarn.KeyNM, 1))
 	if k := s.Keys(yarn.KeyNM); k.Current.ID != 1 || k.Next.ID != 0 || k.MadeMillis != 1000 || k.ActivateMillis != 0 || string(k.Current.Bytes) != "\x01" {
@@ -244,7 +244,7 @@ func TestKeys(t *testing.T) {
 	}
 	refuse(t, s, made(yarn.KeyNM, 3))
 	refuse(t, s, made(yarn.KeyKinds, 2))
-	refuse(t, s, &event.KeyMade{Which: yarn.KeyNM, ID: 2})
+	refuse(t, s, &event.MasterKeyCreated{Which: yarn.KeyNM, ID: 2})
 	refuse(t, s, &event.KeyActivated{Which: yarn.KeyNM})
 	refuse(t, s, &event.KeyActivated{Which: yarn.KeyKinds})
 	apply(t, s, at(5000), made(yarn.KeyNM, 2))
@@ -262,8 +262,8 @@ func TestDelegationTokens(t *testing.T) {
 	s := world(t)
 	issue := &event.DelegationTokenIssued{Sequence: 1, Owner: "ann", Renewer: "yarn", RealUser: "oozie", KeyID: 1, MaxMillis: 9000, ExpiresMillis: 3000}
 	refuse(t, s, issue)
-	key := func(id int32) *event.KeyMade {
-		return &event.KeyMade{Which: yarn.KeyDelegation, ID: id, Bytes: []byte{1}}
+	key := func(id int32) *event.MasterKeyCreated {
+		return &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: id, Bytes: []byte{1}}
 	}
 	apply(t, s, key(1))
 	bad := *issue
@@ -291,7 +291,7 @@ func TestDelegationTokens(t *testing.T) {
 func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 	base := withMaster(t)
 	apply(t, base, &event.AttemptEnded{App: 1, Counts: true}, &event.AttemptStarted{App: 1, Attempt: 2}, &event.AttemptEnded{App: 1},
-		&event.AttemptUnregistered{App: 2}, &event.KeyMade{Which: yarn.KeyDelegation, ID: 1, Bytes: []byte{1}}, &event.KeyMade{Which: yarn.KeyDelegation, ID: 2, Bytes: []byte{1}},
+		&event.AttemptUnregistered{App: 2}, &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 1, Bytes: []byte{1}}, &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 2, Bytes: []byte{1}},
 		&event.DelegationTokenIssued{Sequence: 1, Owner: "ann", KeyID: 1})
 	app := func(s *State, n uint32) *App { return s.Apps.mut(s.App(n)) }
 	newest := func(s *State) *Attempt { return s.Attempts.mut(app(s, 1).History) }

@@ -34,7 +34,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	s.dropPresences(n) // it told what it still keeps
 	s.changeCapacity(n, func() {
 		n.Host, n.RackID, n.Rack = host, rack, e.Rack
-		n.HTTPPort, n.Version, n.Dialed = e.HTTPPort, e.Version, e.Dialed
+		n.HTTPPort, n.Version, n.NodeManager = e.HTTPPort, e.Version, e.NodeManager
 		n.State, n.Report, n.DeadlineMillis = yarn.NodeRunning, "", 0
 		n.Total = e.Total
 		if n.TotalSet {
@@ -42,10 +42,10 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 		}
 		n.Registered = s.Meta.NowMillis
 	})
-	n.Address, n.Stay, n.Response = e.Address, e.Stay, 0
-	s.fold(uint64(count(n.Dialed)))
-	s.fold(hashString(n.Address) ^ n.Stay)
-	if n.Dialed {
+	n.Address, n.HeartbeatSession, n.Response = e.Address, e.HeartbeatSession, 0
+	s.fold(uint64(count(n.NodeManager)))
+	s.fold(hashString(n.Address) ^ n.HeartbeatSession)
+	if n.NodeManager {
 		s.presentAgain(slot, n)
 	} else {
 		s.dropRemovals(n)
@@ -54,13 +54,13 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 }
 
 func (s *State) nodeHeard(e *event.NodeHeard) error {
-	if !s.Nodes.Has(e.Node) || e.Stay == 0 || e.Response < 0 {
+	if !s.Nodes.Has(e.Node) || e.HeartbeatSession == 0 || e.Response < 0 {
 		return broken(e, "no such node, stay or response")
 	}
 	n := s.Nodes.mut(e.Node)
-	n.Stay, n.Response = e.Stay, e.Response
+	n.HeartbeatSession, n.Response = e.HeartbeatSession, e.Response
 	s.fold(uint64(e.Node)<<32 | uint64(uint32(e.Response)))
-	s.fold(e.Stay)
+	s.fold(e.HeartbeatSession)
 	return nil
 }
 

@@ -15,15 +15,15 @@ func hashPresence(app yarn.ApplicationID, node uint32) uint64 {
 }
 
 func (s *State) hashOfPresence(slot uint32) uint64 {
-	p := s.Presences.Get(slot)
+	p := s.NodeApplications.Get(slot)
 	return hashPresence(p.App, p.Node)
 }
 
-// Presence returns the slot of an application's presence on a node; 0 when
+// NodeApplication returns the slot of an application's presence on a node; 0 when
 // there is none.
-func (s *State) Presence(app yarn.ApplicationID, node uint32) uint32 {
+func (s *State) NodeApplication(app yarn.ApplicationID, node uint32) uint32 {
 	return s.byPresence.find(hashPresence(app, node), func(slot uint32) bool {
-		p := s.Presences.Get(slot)
+		p := s.NodeApplications.Get(slot)
 		return p.Node == node && p.App == app
 	})
 }
@@ -33,22 +33,22 @@ func (s *State) Presence(app yarn.ApplicationID, node uint32) uint32 {
 // be told, that is not told any more: the order would hit this one.
 func (s *State) present(app uint32, a *App, node uint32, n *Node) {
 	hash := hashPresence(a.ID, node)
-	if slot := s.Presence(a.ID, node); slot != 0 {
-		if s.Presences.Get(slot).Slot == 0 {
-			p := s.Presences.mut(slot)
-			p.Slot, p.nextApp = app, a.Presences
-			a.Presences = slot
+	if slot := s.NodeApplication(a.ID, node); slot != 0 {
+		if s.NodeApplications.Get(slot).Slot == 0 {
+			p := s.NodeApplications.mut(slot)
+			p.Slot, p.nextApp = app, a.NodeApplications
+			a.NodeApplications = slot
 			n.CleanUps--
 			s.fold(uint64(slot)<<32 | uint64(node))
 		}
 		return
 	}
-	slot, p := s.Presences.alloc()
-	*p = Presence{App: a.ID, Slot: app, Node: node, nextNode: n.Presences, nextApp: a.Presences}
-	if n.Presences != 0 {
-		s.Presences.mut(n.Presences).prevNode = slot
+	slot, p := s.NodeApplications.alloc()
+	*p = NodeApplication{App: a.ID, Slot: app, Node: node, nextNode: n.NodeApplications, nextApp: a.NodeApplications}
+	if n.NodeApplications != 0 {
+		s.NodeApplications.mut(n.NodeApplications).prevNode = slot
 	}
-	n.Presences, a.Presences = slot, slot
+	n.NodeApplications, a.NodeApplications = slot, slot
 	s.byPresence.insert(hash, slot, s.hashOfPresence)
 	s.fold(uint64(slot)<<32 | uint64(node))
 }
@@ -57,8 +57,8 @@ func (s *State) present(app uint32, a *App, node uint32, n *Node) {
 // their nodes must be told. A node that has left is not: it tells what it still
 // keeps when it registers again.
 func (s *State) presencesOver(a *App) {
-	for slot := a.Presences; slot != 0; {
-		p := s.Presences.mut(slot)
+	for slot := a.NodeApplications; slot != 0; {
+		p := s.NodeApplications.mut(slot)
 		next := p.nextApp
 		p.Slot, p.nextApp = 0, 0
 		n := s.Nodes.mut(p.Node)
@@ -68,34 +68,34 @@ func (s *State) presencesOver(a *App) {
 		}
 		slot = next
 	}
-	a.Presences = 0
+	a.NodeApplications = 0
 }
 
 // told says whether a node is one that is told of applications' ends.
-func (n *Node) told() bool { return n.Dialed && n.Heard() }
+func (n *Node) told() bool { return n.NodeManager && n.Heard() }
 
 // dropPresence forgets a presence that is over.
 func (s *State) dropPresence(slot uint32, n *Node) {
-	p := s.Presences.Get(slot)
+	p := s.NodeApplications.Get(slot)
 	s.byPresence.remove(hashPresence(p.App, p.Node), slot, s.hashOfPresence)
 	if p.prevNode != 0 {
-		s.Presences.mut(p.prevNode).nextNode = p.nextNode
+		s.NodeApplications.mut(p.prevNode).nextNode = p.nextNode
 	} else {
-		n.Presences = p.nextNode
+		n.NodeApplications = p.nextNode
 	}
 	if p.nextNode != 0 {
-		s.Presences.mut(p.nextNode).prevNode = p.prevNode
+		s.NodeApplications.mut(p.nextNode).prevNode = p.prevNode
 	}
 	n.CleanUps--
 	s.fold(uint64(slot))
-	s.Presences.release(slot)
+	s.NodeApplications.release(slot)
 }
 
 // dropPresences forgets what a node was still to be told.
 func (s *State) dropPresences(n *Node) {
-	for slot := n.Presences; slot != 0 && n.CleanUps > 0; {
-		next := s.Presences.Get(slot).nextNode
-		if s.Presences.Get(slot).Slot == 0 {
+	for slot := n.NodeApplications; slot != 0 && n.CleanUps > 0; {
+		next := s.NodeApplications.Get(slot).nextNode
+		if s.NodeApplications.Get(slot).Slot == 0 {
 			s.dropPresence(slot, n)
 		}
 		slot = next
@@ -113,18 +113,18 @@ func (s *State) presentAgain(node uint32, n *Node) {
 	}
 }
 
-func (s *State) cleanUpsTold(e *event.CleanUpsTold) error {
+func (s *State) cleanupsAcked(e *event.CleanupsAcked) error {
 	if !s.Nodes.Has(e.Node) {
 		return broken(e, "no such node")
 	}
 	for i, id := range e.Apps {
-		if slot := s.Presence(id, e.Node); slot == 0 || s.Presences.Get(slot).Slot != 0 || (i > 0 && !before(e.Apps[i-1], id)) {
+		if slot := s.NodeApplication(id, e.Node); slot == 0 || s.NodeApplications.Get(slot).Slot != 0 || (i > 0 && !before(e.Apps[i-1], id)) {
 			return broken(e, "%s is not to be cleared away there, or out of order", id)
 		}
 	}
 	n := s.Nodes.mut(e.Node)
 	for _, id := range e.Apps {
-		s.dropPresence(s.Presence(id, e.Node), n)
+		s.dropPresence(s.NodeApplication(id, e.Node), n)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func dialed(t failer) *State {
 	s := world(t)
 	up := func(n uint32, host string, dialed bool) event.Event {
 		e := nodeUp(n, host, gb(8))
-		e.Dialed = dialed
+		e.NodeManager = dialed
 		return e
 	}
 	apply(t, s, up(1, "h1", true), up(2, "h2", true), up(3, "h3", false),
@@ -41,8 +41,8 @@ func appID(seq uint32) yarn.ApplicationID {
 
 // toTell lists the applications over that a node must be told of.
 func toTell(s *State, node uint32) (over []uint32) {
-	for p := s.Nodes.Get(node).Presences; p != 0; p = s.Presences.Get(p).NextOnNode() {
-		if r := s.Presences.Get(p); r.Slot == 0 {
+	for p := s.Nodes.Get(node).NodeApplications; p != 0; p = s.NodeApplications.Get(p).NextOnNode() {
+		if r := s.NodeApplications.Get(p); r.Slot == 0 {
 			over = append(over, r.App.Seq)
 		}
 	}
@@ -53,22 +53,22 @@ func toTell(s *State, node uint32) (over []uint32) {
 // the day the node was told of its end.
 func TestPresences(t *testing.T) {
 	s := dialed(t)
-	if got := s.Presences.Len(); got != 4 { // 1 on two nodes, 2 and 3 on one
+	if got := s.NodeApplications.Len(); got != 4 { // 1 on two nodes, 2 and 3 on one
 		t.Fatalf("%d presences", got)
 	}
-	if s.Presence(appID(1), 1) == 0 || s.Presence(appID(1), 2) == 0 || s.Presence(appID(1), 3) != 0 || s.Presence(appID(2), 2) != 0 {
+	if s.NodeApplication(appID(1), 1) == 0 || s.NodeApplication(appID(1), 2) == 0 || s.NodeApplication(appID(1), 3) != 0 || s.NodeApplication(appID(2), 2) != 0 {
 		t.Error("app 1 is on nodes 1 and 2, which are dialed, and on 3, which is not")
 	}
 	if got := toTell(s, 1); !slices.Equal(got, []uint32{3}) || s.Nodes.Get(1).CleanUps != 1 {
 		t.Errorf("to be told of the end of %v", got)
 	}
 	endApp(t, s, 1, ref(1, 1), ref(1, 2), ref(1, 3), ref(1, 4))
-	if a, b := toTell(s, 1), toTell(s, 2); !slices.Equal(a, []uint32{3, 1}) || !slices.Equal(b, []uint32{1}) || appAt(t, s, 1).Presences != 0 {
+	if a, b := toTell(s, 1), toTell(s, 2); !slices.Equal(a, []uint32{3, 1}) || !slices.Equal(b, []uint32{1}) || appAt(t, s, 1).NodeApplications != 0 {
 		t.Errorf("after an end: %v and %v", a, b)
 	}
 	apply(t, s, &event.ApplicationForgotten{App: 3}, &event.ApplicationForgotten{App: 1})
-	apply(t, s, &event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{appID(1), appID(3)}})
-	if a, b := toTell(s, 1), toTell(s, 2); len(a) != 0 || !slices.Equal(b, []uint32{1}) || s.Nodes.Get(1).CleanUps != 0 || s.Presence(appID(2), 1) == 0 {
+	apply(t, s, &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(1), appID(3)}})
+	if a, b := toTell(s, 1), toTell(s, 2); len(a) != 0 || !slices.Equal(b, []uint32{1}) || s.Nodes.Get(1).CleanUps != 0 || s.NodeApplication(appID(2), 1) == 0 {
 		t.Errorf("after node 1 was told: %v and %v", a, b)
 	}
 }
@@ -84,17 +84,17 @@ func TestPresencesOfANodeThatLeaves(t *testing.T) {
 		empty(t, s)
 		apply(t, s, &event.NodeStateChanged{Node: 1, State: state})
 		stays := state == yarn.NodeRunning || state == yarn.NodeUnhealthy || state == yarn.NodeDecommissioning
-		if (len(toTell(s, 1)) == 1) != stays || s.Presence(appID(1), 1) == 0 || s.Presence(appID(2), 1) == 0 {
+		if (len(toTell(s, 1)) == 1) != stays || s.NodeApplication(appID(1), 1) == 0 || s.NodeApplication(appID(2), 1) == 0 {
 			t.Errorf("%s: to be told %v", state, toTell(s, 1))
 		}
 		endApp(t, s, 2)
-		if (s.Presence(appID(2), 1) != 0) != stays {
+		if (s.NodeApplication(appID(2), 1) != 0) != stays {
 			t.Errorf("%s: what ended meanwhile is kept: %v", state, !stays)
 		}
 		up := nodeUp(1, "h1", gb(8))
-		up.Dialed = true
+		up.NodeManager = true
 		apply(t, s, up)
-		if len(toTell(s, 1)) != 0 || s.Presence(appID(1), 1) == 0 {
+		if len(toTell(s, 1)) != 0 || s.NodeApplication(appID(1), 1) == 0 {
 			t.Errorf("%s: a registration leaves %v to tell", state, toTell(s, 1))
 		}
 	}
@@ -104,17 +104,17 @@ func TestPresencesOfANodeThatLeaves(t *testing.T) {
 func TestPresencesWhenTheKindOfANodeChanges(t *testing.T) {
 	s := dialed(t)
 	apply(t, s, nodeUp(1, "h1", gb(8)))
-	if s.Presence(appID(1), 1) == 0 || len(toTell(s, 1)) != 0 {
+	if s.NodeApplication(appID(1), 1) == 0 || len(toTell(s, 1)) != 0 {
 		t.Error("what lives stays, what is over goes")
 	}
 	endApp(t, s, 2, ref(2, 1))
-	if s.Presence(appID(2), 1) != 0 {
+	if s.NodeApplication(appID(2), 1) != 0 {
 		t.Error("a node that is not dialed is to be told of an end")
 	}
 	up := nodeUp(3, "h3", gb(8))
-	up.Dialed = true
+	up.NodeManager = true
 	apply(t, s, up)
-	if s.Presence(appID(1), 3) == 0 {
+	if s.NodeApplication(appID(1), 3) == 0 {
 		t.Error("a node that is dialed from now on does not know whose containers it has")
 	}
 }
@@ -123,7 +123,7 @@ func TestSignals(t *testing.T) {
 	s := dialed(t)
 	orders := func(step string, want int32) {
 		t.Helper()
-		if got := s.Nodes.Get(1).Orders; got != want {
+		if got := s.Nodes.Get(1).PendingCommands; got != want {
 			t.Errorf("%s: %d orders, want %d", step, got, want)
 		}
 	}
@@ -169,21 +169,21 @@ func TestATotalThatAnAdministratorSet(t *testing.T) {
 
 func TestHostLists(t *testing.T) {
 	s := New()
-	apply(t, s, &event.HostsListed{Exclude: []string{"10.0.0.9", "bad"}})
+	apply(t, s, &event.NodeListsSet{Exclude: []string{"10.0.0.9", "bad"}})
 	for host, want := range map[string]bool{"a": true, "bad": false, "BAD": false, "10.0.0.9": false, "": true} {
 		if s.Hosts.Allowed(host) != want {
 			t.Errorf("%q is allowed: %v", host, !want)
 		}
 	}
-	apply(t, s, &event.HostsListed{Include: []string{"a", "bad", "c"}, Exclude: []string{"bad"}})
+	apply(t, s, &event.NodeListsSet{Include: []string{"a", "bad", "c"}, Exclude: []string{"bad"}})
 	for host, want := range map[string]bool{"A": true, "bad": false, "b": false, "c": true} {
 		if s.Hosts.Allowed(host) != want {
 			t.Errorf("%q is allowed: %v", host, !want)
 		}
 	}
 	a, b := s.Fork(), s.Fork()
-	apply(t, a, &event.HostsListed{Include: []string{"x"}})
-	apply(t, b, &event.HostsListed{Include: []string{"y"}})
+	apply(t, a, &event.NodeListsSet{Include: []string{"x"}})
+	apply(t, b, &event.NodeListsSet{Include: []string{"y"}})
 	if a.Digest() == b.Digest() {
 		t.Error("two lists have one digest")
 	}
@@ -191,19 +191,19 @@ func TestHostLists(t *testing.T) {
 
 func TestRefusalsAboutNodes(t *testing.T) {
 	for name, e := range map[string]event.Event{
-		"told by an unknown node":            &event.CleanUpsTold{Node: 9, Apps: []yarn.ApplicationID{appID(3)}},
-		"told of an application that lives":  &event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{appID(1)}},
-		"told of an application never there": &event.CleanUpsTold{Node: 2, Apps: []yarn.ApplicationID{appID(3)}},
-		"told twice":                         &event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{appID(3), appID(3)}},
-		"told of two, one of them not there": &event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{appID(3), appID(4)}},
-		"told of another cluster's":          &event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{{ClusterTimestamp: 78, Seq: 3}}},
+		"told by an unknown node":            &event.CleanupsAcked{Node: 9, Apps: []yarn.ApplicationID{appID(3)}},
+		"told of an application that lives":  &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(1)}},
+		"told of an application never there": &event.CleanupsAcked{Node: 2, Apps: []yarn.ApplicationID{appID(3)}},
+		"told twice":                         &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(3), appID(3)}},
+		"told of two, one of them not there": &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(3), appID(4)}},
+		"told of another cluster's":          &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{{ClusterTimestamp: 78, Seq: 3}}},
 		"unknown container signalled":        &event.ContainerSignalled{Container: ref(1, 99), Command: 1},
 		"container that has ended signalled": &event.ContainerSignalled{Container: ref(3, 1), Command: 1},
 		"signal that is there already":       &event.ContainerSignalled{Container: ref(2, 1), Command: 3},
 		"signal sent that was not there":     &event.ContainerSignalled{Container: ref(1, 1)},
-		"hosts out of order":                 &event.HostsListed{Include: []string{"b", "a"}},
-		"host twice":                         &event.HostsListed{Exclude: []string{"a", "a"}},
-		"host in capitals":                   &event.HostsListed{Exclude: []string{"A"}},
+		"hosts out of order":                 &event.NodeListsSet{Include: []string{"b", "a"}},
+		"host twice":                         &event.NodeListsSet{Exclude: []string{"a", "a"}},
+		"host in capitals":                   &event.NodeListsSet{Exclude: []string{"A"}},
 	} {
 		t.Run(name, func(t *testing.T) { refuse(t, dialed(t), e) })
 	}
@@ -213,11 +213,13 @@ func TestRefusalsAboutNodes(t *testing.T) {
 }
 
 func TestDamageToPresencesIsSeen(t *testing.T) {
-	at := func(s *State, app, node uint32) *Presence { return s.Presences.mut(s.Presence(appID(app), node)) }
+	at := func(s *State, app, node uint32) *NodeApplication {
+		return s.NodeApplications.mut(s.NodeApplication(appID(app), node))
+	}
 	for name, spoil := range map[string]func(s *State){
 		"number of what is over":        func(s *State) { s.Nodes.mut(1).CleanUps++ },
-		"node's list":                   func(s *State) { s.Nodes.mut(1).Presences = 0 },
-		"application's list":            func(s *State) { s.Apps.mut(s.App(1)).Presences = 0 },
+		"node's list":                   func(s *State) { s.Nodes.mut(1).NodeApplications = 0 },
+		"application's list":            func(s *State) { s.Apps.mut(s.App(1)).NodeApplications = 0 },
 		"node":                          func(s *State) { at(s, 1, 2).Node = 1 },
 		"unknown node":                  func(s *State) { at(s, 1, 2).Node = 99 },
 		"application":                   func(s *State) { at(s, 1, 2).App.Seq = 2 },
@@ -225,12 +227,12 @@ func TestDamageToPresencesIsSeen(t *testing.T) {
 		"unknown slot":                  func(s *State) { at(s, 1, 2).Slot = 99 },
 		"over and alive":                func(s *State) { at(s, 3, 1).Slot = s.App(3) },
 		"alive and over":                func(s *State) { at(s, 1, 1).Slot = 0 },
-		"back link":                     func(s *State) { at(s, 2, 1).prevNode = s.Presence(appID(1), 1) },
-		"circle on a node":              func(s *State) { at(s, 1, 1).nextNode = s.Presence(appID(1), 1) },
-		"circle of an application":      func(s *State) { at(s, 1, 1).nextApp = s.Presence(appID(1), 1) },
-		"link of what is over":          func(s *State) { at(s, 3, 1).nextApp = s.Presence(appID(1), 2) },
-		"node that is not told":         func(s *State) { s.Nodes.mut(1).Dialed = false },
-		"containers without a presence": func(s *State) { s.Nodes.mut(3).Dialed = true },
+		"back link":                     func(s *State) { at(s, 2, 1).prevNode = s.NodeApplication(appID(1), 1) },
+		"circle on a node":              func(s *State) { at(s, 1, 1).nextNode = s.NodeApplication(appID(1), 1) },
+		"circle of an application":      func(s *State) { at(s, 1, 1).nextApp = s.NodeApplication(appID(1), 1) },
+		"link of what is over":          func(s *State) { at(s, 3, 1).nextApp = s.NodeApplication(appID(1), 2) },
+		"node that is not told":         func(s *State) { s.Nodes.mut(1).NodeManager = false },
+		"containers without a presence": func(s *State) { s.Nodes.mut(3).NodeManager = true },
 		"signal of what is not there":   func(s *State) { s.Containers.mut(s.Container(ref(2, 1))).State = yarn.ContainerReleasing },
 		"signal without an order":       func(s *State) { s.Containers.mut(s.Container(ref(1, 1))).Signal = 1 },
 		"total set":                     func(s *State) { n := s.Nodes.mut(2); n.TotalSet, n.SetTotal = true, gb(-1) },
@@ -249,11 +251,11 @@ func TestDamageToPresencesIsSeen(t *testing.T) {
 func TestDigestTellsPresencesApart(t *testing.T) {
 	base := dialed(t)
 	up := nodeUp(3, "h3", gb(8))
-	up.Dialed = true
+	up.NodeManager = true
 	for name, c := range map[string][2]event.Event{
 		"dialed":    {up, nodeUp(3, "h3", gb(8))},
 		"signal":    {&event.ContainerSignalled{Container: ref(1, 1), Command: 1}, &event.ContainerSignalled{Container: ref(1, 1), Command: 2}},
-		"told":      {&event.CleanUpsTold{Node: 1, Apps: []yarn.ApplicationID{appID(3)}}, &event.CleanUpsTold{Node: 1}},
+		"told":      {&event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(3)}}, &event.CleanupsAcked{Node: 1}},
 		"total set": {&event.NodeResourceChanged{Node: 3, Total: gb(4), Set: true}, &event.NodeResourceChanged{Node: 3, Total: gb(4)}},
 	} {
 		a, b := base.Fork(), base.Fork()
@@ -268,7 +270,7 @@ func TestDigestTellsPresencesApart(t *testing.T) {
 // TestPresenceIsLookedUpWithoutAllocation: every container on a dialed node asks.
 func TestPresenceIsLookedUpWithoutAllocation(t *testing.T) {
 	s := dialed(t)
-	if n := testing.AllocsPerRun(10, func() { s.Presence(appID(1), 1) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { s.NodeApplication(appID(1), 1) }); n != 0 {
 		t.Errorf("it allocates %v times", n)
 	}
 }

@@ -25,9 +25,9 @@ type Queue struct {
 	Containers int64 // live and reserved
 
 	// Of a leaf: applications by where they stand.
-	ActiveApps  int32
-	PendingApps int32
-	ParkedApps  int32
+	ActiveApps      int32
+	PendingApps     int32
+	NonRunnableApps int32
 	// Runnable counts applications that are not parked, in the whole subtree.
 	Runnable int32
 	// ActiveUsers counts users with an activated application and an outstanding
@@ -39,7 +39,7 @@ type Queue struct {
 }
 
 // Apps is the number of applications in a leaf.
-func (q *Queue) Apps() int32 { return q.ActiveApps + q.PendingApps + q.ParkedApps }
+func (q *Queue) Apps() int32 { return q.ActiveApps + q.PendingApps + q.NonRunnableApps }
 
 // User is one user's share of one leaf.
 type User struct {
@@ -66,12 +66,12 @@ type AttemptState uint8
 
 // Attempt states; append only.
 const (
-	AttemptNone       AttemptState = iota
-	AttemptParked                  // a limit on parallel applications holds it back
-	AttemptPending                 // waits for activation
-	AttemptActive                  // may be scheduled; its AM may not run yet
-	AttemptRegistered              // its AM has registered
-	AttemptFinishing               // its AM has unregistered; its container runs still
+	AttemptNone        AttemptState = iota
+	AttemptNonRunnable              // a limit on parallel applications holds it back
+	AttemptPending                  // waits for activation
+	AttemptActive                   // may be scheduled; its AM may not run yet
+	AttemptRegistered               // its AM has registered
+	AttemptFinishing                // its AM has unregistered; its container runs still
 	AttemptEnded
 )
 
@@ -116,20 +116,20 @@ type App struct {
 	Reserved yarn.Resource
 	Pending  yarn.Resource
 	// Spent is what its ended containers have used over time, of all attempts, in
-	// resource-seconds; see State.Spent.
-	Spent yarn.Resource
+	// resource-seconds; see State.ResourceSeconds.
+	ResourceSeconds yarn.Resource
 
 	RPCPort int32
 
-	Asks         uint32 // first Ask, in key order
-	Outstanding  int64  // sum of the "*" counts
-	Containers   uint32 // first container
-	Live         int32  // live containers
-	Undelivered  uint32 // first container with something to tell the AM
-	Reservations uint32 // first reservation
-	Reserving    int32
-	History      uint32 // newest ended Attempt
-	Presences    uint32 // first Presence
+	Asks             uint32 // first Ask, in key order
+	Outstanding      int64  // sum of the "*" counts
+	Containers       uint32 // first container
+	Live             int32  // live containers
+	Undelivered      uint32 // first container with something to tell the AM
+	Reservations     uint32 // first reservation
+	Reserving        int32
+	History          uint32 // newest ended Attempt
+	NodeApplications uint32 // first NodeApplication
 }
 
 // Attempt is an ended attempt of a remembered application.
@@ -151,9 +151,9 @@ type Attempt struct {
 	Next           uint32 // the attempt before
 }
 
-// Presence says that a node has, or had, containers of an application, and so
+// NodeApplication says that a node has, or had, containers of an application, and so
 // must be told of its end.
-type Presence struct {
+type NodeApplication struct {
 	App  yarn.ApplicationID
 	Slot uint32 // of the App; 0 when it is over
 	Node uint32
@@ -163,7 +163,7 @@ type Presence struct {
 }
 
 // NextOnNode is the slot of the node's next presence.
-func (p *Presence) NextOnNode() uint32 { return p.nextNode }
+func (p *NodeApplication) NextOnNode() uint32 { return p.nextNode }
 
 // Runnable says whether the current attempt counts among those that run in its
 // queue: it waits for activation, runs, or finishes.
@@ -196,7 +196,7 @@ type Ask struct {
 	Next           uint32
 	// Grows is the slot of the container that it makes larger, on that one's node;
 	// 0: it is for containers of their own. Not in snapshots: follows from Resizes.
-	Grows uint32
+	IncreaseOf uint32
 }
 
 // Location is a host or rack entry of an Ask.
@@ -270,34 +270,34 @@ func (c *Container) NextUndelivered() uint32 { return c.nextUndelivered }
 
 // Node is one NodeManager's machine; its slot is its number.
 type Node struct {
-	ID             yarn.NodeID
-	Host           NameID
-	RackID         NameID
-	Rack           string
-	HTTPPort       uint16
-	Version        string
-	State          yarn.NodeState
-	DeadlineMillis int64
-	Report         string
-	Total          yarn.Resource
-	Allocated      yarn.Resource
-	Reservation    uint32 // slot
-	Containers     uint32 // first container
-	Count          int32
-	Bars           uint32 // first Bar
-	Registered     int64  // Unix milliseconds of the last registration
-	Orders         int32  // containers that the node must still be told to launch, kill, signal or size, or whose size it has to confirm
-	Dialed         bool   // a Hadoop NodeManager: AMs are started by calling it
-	TotalSet       bool   // an administrator set the total, to SetTotal
-	SetTotal       yarn.Resource
-	Presences      uint32 // first Presence
-	CleanUps       int32  // presences of applications that are over
-	Address        string // that it registered from; empty: not known
+	ID               yarn.NodeID
+	Host             NameID
+	RackID           NameID
+	Rack             string
+	HTTPPort         uint16
+	Version          string
+	State            yarn.NodeState
+	DeadlineMillis   int64
+	Report           string
+	Total            yarn.Resource
+	Allocated        yarn.Resource
+	Reservation      uint32 // slot
+	Containers       uint32 // first container
+	Count            int32
+	ReservationBans  uint32 // first ReservationBan
+	Registered       int64  // Unix milliseconds of the last registration
+	PendingCommands  int32  // containers that the node must still be told to launch, kill, signal or size, or whose size it has to confirm
+	NodeManager      bool   // a Hadoop NodeManager: AMs are started by calling it
+	TotalSet         bool   // an administrator set the total, to SetTotal
+	SetTotal         yarn.Resource
+	NodeApplications uint32 // first NodeApplication
+	CleanUps         int32  // presences of applications that are over
+	Address          string // that it registered from; empty: not known
 	// Stay and Response are those of the last report that was taken in; what is
 	// older than it is late.
-	Stay     uint64
-	Response int32
-	removals uint32 // slot of its Removals; not in snapshots: follows from those
+	HeartbeatSession uint64
+	Response         int32
+	removals         uint32 // slot of its Removals; not in snapshots: follows from those
 }
 
 // Unallocated is what is free on the node; negative when its total shrank.
@@ -314,7 +314,7 @@ type Reservation struct {
 	Size       yarn.Resource
 	AM         bool
 	MadeMillis int64
-	Grows      uint32 // slot of the container that it makes larger, else 0; not in snapshots
+	IncreaseOf uint32 // slot of the container that it makes larger, else 0; not in snapshots
 
 	prevApp, nextApp uint32
 }
@@ -322,8 +322,8 @@ type Reservation struct {
 // NextOfApp is the slot of the application's next (older) reservation.
 func (r *Reservation) NextOfApp() uint32 { return r.nextApp }
 
-// Bar keeps one key from reserving one node until its free room changes.
-type Bar struct {
+// ReservationBan keeps one key from reserving one node until its free room changes.
+type ReservationBan struct {
 	App  uint32
 	Key  yarn.SchedulerKey
 	Next uint32

@@ -15,11 +15,11 @@ import (
 func forgettable(t failer) *State {
 	s := dialed(t)
 	s.Meta.Level = event.LevelRemovals
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 1}, &event.AllocateAnswered{App: 1, Response: 2})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 1}, &event.ResponseRecorded{App: 1, Response: 2})
 	for n := range uint64(3) {
 		apply(t, s, &event.ContainerCompleted{Container: ref(1, n+1)})
 	}
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 3})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 3})
 	return s
 }
 
@@ -38,7 +38,7 @@ func TestRemovals(t *testing.T) {
 	if got := removals(s, 1); got != nil {
 		t.Errorf("%v are listed before the AM has confirmed", got)
 	}
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 4})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 4})
 	if a, b := removals(s, 1), removals(s, 2); !slices.Equal(a, []uint64{1, 2}) || !slices.Equal(b, []uint64{3}) {
 		t.Errorf("listed are %v and %v", a, b)
 	}
@@ -51,7 +51,7 @@ func TestRemovals(t *testing.T) {
 	if first, list := s.Removals(1); first != 3 || len(list) != 0 {
 		t.Errorf("acknowledged; left are %v from %d on", list, first)
 	}
-	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.AllocateAnswered{App: 1, Response: 5}, &event.AllocateAnswered{App: 1, Response: 6})
+	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.ResponseRecorded{App: 1, Response: 5}, &event.ResponseRecorded{App: 1, Response: 6})
 	if got := removals(s, 3); got != nil {
 		t.Errorf("%v are listed for a node that is not dialed", got)
 	}
@@ -87,7 +87,7 @@ func TestRemovalsAreBounded(t *testing.T) {
 func TestNoRemovalsAtAnOlderLevel(t *testing.T) {
 	s := forgettable(t)
 	s.Meta.Level = event.LevelRemovals - 1
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 4})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 4})
 	if got := removals(s, 1); got != nil {
 		t.Errorf("listed are %v", got)
 	}
@@ -95,7 +95,7 @@ func TestNoRemovalsAtAnOlderLevel(t *testing.T) {
 
 func TestRemovalsAckedIsRefused(t *testing.T) {
 	s := forgettable(t)
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 4}, &event.RemovalsAcked{Node: 1, Through: 1})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 4}, &event.RemovalsAcked{Node: 1, Through: 1})
 	for name, e := range map[string]event.Event{
 		"by an unknown node": &event.RemovalsAcked{Node: 9, Through: 1},
 		"of nothing":         &event.RemovalsAcked{Node: 3, Through: 1},
@@ -117,7 +117,7 @@ func TestDamageToRemovalsIsSeen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := forgettable(t)
-			apply(t, s, &event.AllocateAnswered{App: 1, Response: 4})
+			apply(t, s, &event.ResponseRecorded{App: 1, Response: 4})
 			spoil(s, s.Removable.mut(s.Nodes.Get(2).removals))
 			if err := s.Check(); !errors.Is(err, ErrInconsistent) {
 				t.Errorf("Check says %v", err)
@@ -128,7 +128,7 @@ func TestDamageToRemovalsIsSeen(t *testing.T) {
 
 func TestDigestTellsRemovalsApart(t *testing.T) {
 	s := forgettable(t)
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 4})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 4})
 	a, b := s.Fork(), s.Fork()
 	apply(t, a, &event.RemovalsAcked{Node: 1, Through: 1})
 	apply(t, b, &event.RemovalsAcked{Node: 1, Through: 2})

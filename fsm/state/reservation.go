@@ -18,9 +18,9 @@ func (s *State) hashOfReservation(slot uint32) uint64 { return hash64(s.Reservat
 
 // Barred says whether an operator's cancellation keeps a key from reserving a
 // node for now.
-func (s *State) Barred(n *Node, app uint32, key yarn.SchedulerKey) bool {
-	for slot := n.Bars; slot != 0; {
-		b := s.Bars.Get(slot)
+func (s *State) ReservationBanned(n *Node, app uint32, key yarn.SchedulerKey) bool {
+	for slot := n.ReservationBans; slot != 0; {
+		b := s.ReservationBans.Get(slot)
 		if b.App == app && b.Key == key {
 			return true
 		}
@@ -31,12 +31,12 @@ func (s *State) Barred(n *Node, app uint32, key yarn.SchedulerKey) bool {
 
 // freeRoomChanged lifts the bars of a node.
 func (s *State) freeRoomChanged(n *Node) {
-	for slot := n.Bars; slot != 0; {
-		next := s.Bars.Get(slot).Next
-		s.Bars.release(slot)
+	for slot := n.ReservationBans; slot != 0; {
+		next := s.ReservationBans.Get(slot).Next
+		s.ReservationBans.release(slot)
 		slot = next
 	}
-	n.Bars = 0
+	n.ReservationBans = 0
 	s.foldResource(n.Allocated)
 }
 
@@ -44,23 +44,23 @@ func (s *State) freeRoomChanged(n *Node) {
 // are an operator's doing and few, so all nodes are asked only when there is one.
 func (s *State) dropBars(app uint32) {
 	found := false
-	s.Bars.Each(func(_ uint32, b *Bar) bool { found = b.App == app; return !found })
+	s.ReservationBans.Each(func(_ uint32, b *ReservationBan) bool { found = b.App == app; return !found })
 	if !found {
 		return
 	}
 	s.Nodes.Each(func(node uint32, n *Node) bool {
 		prev := uint32(0)
-		for slot := n.Bars; slot != 0; {
-			b := *s.Bars.Get(slot)
+		for slot := n.ReservationBans; slot != 0; {
+			b := *s.ReservationBans.Get(slot)
 			switch {
 			case b.App != app:
 				prev = slot
 			case prev == 0:
-				s.Nodes.mut(node).Bars = b.Next
-				s.Bars.release(slot)
+				s.Nodes.mut(node).ReservationBans = b.Next
+				s.ReservationBans.release(slot)
 			default:
-				s.Bars.mut(prev).Next = b.Next
-				s.Bars.release(slot)
+				s.ReservationBans.mut(prev).Next = b.Next
+				s.ReservationBans.release(slot)
 			}
 			slot = b.Next
 		}
@@ -112,7 +112,7 @@ func (s *State) unreservable(n *Node, size yarn.Resource) error {
 func (s *State) renumberReservations() {
 	held := make([]uint32, 0, s.Reservations.Len())
 	s.Reservations.Each(func(slot uint32, r *Reservation) bool {
-		if r.Grows == 0 { // the others are for containers that run
+		if r.IncreaseOf == 0 { // the others are for containers that run
 			held = append(held, slot)
 		}
 		return true
@@ -162,7 +162,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 		return err
 	}
 	n, a, res := s.Nodes.Get(r.Node), s.Apps.mut(r.App), *r
-	ask := s.AskFor(a, r.Key, r.Grows)
+	ask := s.AskFor(a, r.Key, r.IncreaseOf)
 	if ask == 0 || s.Asks.Get(ask).Count <= 0 || s.Asks.Get(ask).Size != r.Size {
 		return broken(e, "its ask is gone or of another size")
 	}
@@ -170,9 +170,9 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 		return broken(e, "%s does not fit the %s free on %s, which is %s", r.Size, n.Unallocated(), n.ID, n.State)
 	}
 	s.leaveReservation(slot, a)
-	if res.Grows != 0 {
+	if res.IncreaseOf != 0 {
 		s.charge(a, yarn.Resource{}, yarn.Resource{}.Sub(res.Size), -1)
-		s.grow(res.Grows, a, ask, res.Size)
+		s.grow(res.IncreaseOf, a, ask, res.Size)
 		s.Meta.Fulfilled++
 		return nil
 	}
@@ -203,15 +203,15 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 	s.leaveReservation(slot, a)
 	none := yarn.Resource{}
 	s.charge(a, none.Sub(res.Size), none.Sub(res.Size), -1)
-	if ask := s.AskFor(a, res.Key, res.Grows); ask != 0 {
+	if ask := s.AskFor(a, res.Key, res.IncreaseOf); ask != 0 {
 		s.Asks.mut(ask).ReReservations = 0
 		s.dropAskIfIdle(ask, a)
 	}
 	if e.Cause == yarn.CancelOperator {
 		n := s.Nodes.mut(res.Node)
-		bar, b := s.Bars.alloc()
-		*b = Bar{App: res.App, Key: res.Key, Next: n.Bars}
-		n.Bars = bar
+		bar, b := s.ReservationBans.alloc()
+		*b = ReservationBan{App: res.App, Key: res.Key, Next: n.ReservationBans}
+		n.ReservationBans = bar
 	}
 	s.Meta.Cancelled[e.Cause]++
 	s.fold(uint64(e.Cause))
@@ -234,15 +234,15 @@ func (s *State) leaveReservation(slot uint32, a *App) {
 	a.Reserving--
 	a.Reserved = a.Reserved.Sub(r.Size)
 	s.Nodes.mut(r.Node).Reservation = 0
-	if ask := s.AskFor(a, r.Key, r.Grows); ask != 0 {
+	if ask := s.AskFor(a, r.Key, r.IncreaseOf); ask != 0 {
 		k := s.Asks.mut(ask)
 		k.Reservations--
 		if k.Reservations == 0 {
 			k.ReReservations = 0
 		}
 	}
-	if r.Grows != 0 {
-		s.Resizes.mut(s.Containers.Get(r.Grows).resize).Reservation = 0
+	if r.IncreaseOf != 0 {
+		s.Resizes.mut(s.Containers.Get(r.IncreaseOf).resize).Reservation = 0
 	}
 	s.fold(r.Number)
 	s.Reservations.release(slot)

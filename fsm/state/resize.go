@@ -97,7 +97,7 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 // container.
 func (s *State) addResizeAsk(container uint32, c *Container, a *App, size yarn.Resource) uint32 {
 	slot, k := s.Asks.alloc()
-	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, Grows: container}
+	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container}
 	s.ownResize(container, c).Ask = slot
 	s.enterAsk(slot, k, a)
 	return slot
@@ -118,12 +118,12 @@ func (s *State) ownResize(slot uint32, c *Container) *Resize {
 // own first, then by key, then by the container that is to grow.
 func (s *State) askBefore(a, b *Ask) bool {
 	switch {
-	case (a.Grows == 0) != (b.Grows == 0):
-		return a.Grows == 0
-	case a.Key != b.Key || a.Grows == 0:
+	case (a.IncreaseOf == 0) != (b.IncreaseOf == 0):
+		return a.IncreaseOf == 0
+	case a.Key != b.Key || a.IncreaseOf == 0:
 		return a.Key.Less(b.Key)
 	}
-	x, y := s.Containers.Get(a.Grows), s.Containers.Get(b.Grows)
+	x, y := s.Containers.Get(a.IncreaseOf), s.Containers.Get(b.IncreaseOf)
 	if x.Attempt != y.Attempt {
 		return x.Attempt < y.Attempt
 	}
@@ -133,10 +133,10 @@ func (s *State) askBefore(a, b *Ask) bool {
 // leaveResize forgets the hidden ask of a container, which is about to go, and
 // the whole record when it says nothing more.
 func (s *State) leaveResize(k *Ask) {
-	if k.Grows == 0 {
+	if k.IncreaseOf == 0 {
 		return
 	}
-	c := s.Containers.mut(k.Grows)
+	c := s.Containers.mut(k.IncreaseOf)
 	r := s.Resizes.mut(c.resize)
 	r.Ask = 0
 	if r.Version == 0 && r.Reservation == 0 {
@@ -193,7 +193,7 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 // in what it is told of. What it has used until now is settled.
 func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.SizeChange) {
 	c := s.Containers.mut(slot)
-	a.Spent = a.Spent.Add(s.spentOf(c, s.Meta.NowMillis))
+	a.ResourceSeconds = a.ResourceSeconds.Add(s.spentOf(c, s.Meta.NowMillis))
 	r, by := s.ownResize(slot, c), size.Sub(c.Size)
 	if change == yarn.SizeDecreased {
 		s.mark(c, r, true, false)
@@ -217,7 +217,7 @@ func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.
 	}
 	s.fold(uint64(slot)<<32 | uint64(uint32(r.Version)))
 	s.foldResource(size)
-	s.foldResource(a.Spent)
+	s.foldResource(a.ResourceSeconds)
 }
 
 // mark sets what a container's node must be told, or say, of its size.
@@ -230,7 +230,7 @@ func (s *State) mark(c *Container, r *Resize, ordered, unconfirmed bool) {
 
 // containerSized takes a node's word of a container's size. One that is larger
 // than it should be, or differs both ways, is told the size again.
-func (s *State) containerSized(e *event.ContainerSized) error {
+func (s *State) containerSizeReported(e *event.ContainerSizeReported) error {
 	slot, c, _, err := s.resizable(e, e.Container)
 	if err != nil {
 		return err
@@ -254,7 +254,7 @@ func (s *State) containerSized(e *event.ContainerSized) error {
 	return nil
 }
 
-func (s *State) containerSizeTold(e *event.ContainerSizeTold) error {
+func (s *State) resizeAcked(e *event.ResizeAcked) error {
 	slot, c, _, err := s.resizable(e, e.Container)
 	if err != nil {
 		return err
@@ -288,7 +288,7 @@ func (s *State) resizeReserved(e *event.ResizeReserved) error {
 	s.Meta.NextReservation = e.Reservation
 	slot, r := s.Reservations.alloc()
 	*r = Reservation{Number: e.Reservation, App: c.App, Key: c.Key, Node: c.Node, Attempt: c.Attempt,
-		Container: c.Number, Size: size, AM: c.AM, MadeMillis: s.Meta.NowMillis, Grows: container}
+		Container: c.Number, Size: size, AM: c.AM, MadeMillis: s.Meta.NowMillis, IncreaseOf: container}
 	s.Resizes.mut(c.resize).Reservation = slot
 	s.enterReservation(slot, r, a, n, ask)
 	return nil
@@ -362,10 +362,10 @@ func (s *State) linkResizes() {
 			c.resize, c.sizing = slot, r.marks()
 		}
 		if s.Asks.Has(r.Ask) {
-			s.Asks.mut(r.Ask).Grows = r.Container
+			s.Asks.mut(r.Ask).IncreaseOf = r.Container
 		}
 		if s.Reservations.Has(r.Reservation) {
-			s.Reservations.mut(r.Reservation).Grows = r.Container
+			s.Reservations.mut(r.Reservation).IncreaseOf = r.Container
 		}
 		return true
 	})

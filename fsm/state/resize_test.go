@@ -12,7 +12,7 @@ import (
 // one of 5 GB of application 2 beside it.
 func crowded(t *testing.T) *State {
 	s := world(t)
-	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.AllocateAnswered{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
+	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
 		ask(2, k1, 1, 5), allocated(2, 1, k1, 1))
 	return s
 }
@@ -43,26 +43,26 @@ func TestResizeTellsLedgersApart(t *testing.T) {
 	if r := s.Resize(c); c.Size != gb(7) || r.Version != 1 || r.Change != yarn.SizeIncreased || r.Confirmed != gb(2) || !r.Unconfirmed || !c.Unused() {
 		t.Errorf("container %+v, %+v", c, r)
 	}
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 2})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 2})
 	if r := s.Resize(s.Containers.Get(s.Container(ref(1, 1)))); r.ToldIn != 2 {
 		t.Errorf("told in %d", r.ToldIn)
 	}
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 3}, &event.ContainerSized{Container: ref(1, 1), Size: gb(7)})
-	if c := s.Containers.Get(s.Container(ref(1, 1))); c.listed || c.Unused() || s.Nodes.Get(1).Orders != 0 || s.Resize(c).Change != yarn.SizeKept {
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 3}, &event.ContainerSizeReported{Container: ref(1, 1), Size: gb(7)})
+	if c := s.Containers.Get(s.Container(ref(1, 1))); c.listed || c.Unused() || s.Nodes.Get(1).PendingCommands != 0 || s.Resize(c).Change != yarn.SizeKept {
 		t.Errorf("told and confirmed: %+v", c)
 	}
 	apply(t, s, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(3)})
 	row("decreased", 3, 0, 0, 3, 5, 1)
-	if c := s.Containers.Get(s.Container(ref(1, 1))); s.SizeVersion(c) != 2 || s.Nodes.Get(1).Orders != 1 || s.Resize(c).Confirmed != gb(3) {
+	if c := s.Containers.Get(s.Container(ref(1, 1))); s.SizeVersion(c) != 2 || s.Nodes.Get(1).PendingCommands != 1 || s.Resize(c).Confirmed != gb(3) {
 		t.Errorf("decreased: %+v", s.Resize(c))
 	}
-	refuse(t, s, &event.ContainerSizeTold{Container: ref(1, 1), Version: 1})
-	apply(t, s, &event.ContainerSizeTold{Container: ref(1, 1), Version: 2}, &event.ContainerCompleted{Container: ref(1, 1)}, &event.AllocateAnswered{App: 1, Response: 4})
+	refuse(t, s, &event.ResizeAcked{Container: ref(1, 1), Version: 1})
+	apply(t, s, &event.ResizeAcked{Container: ref(1, 1), Version: 2}, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ResponseRecorded{App: 1, Response: 4})
 	row("over", 0, 0, 0, 0, 8, 0)
 	if s.Resizes.Len() != 1 { // until its end has been heard of
 		t.Errorf("%d resizes", s.Resizes.Len())
 	}
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 5})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 5})
 	if s.Resizes.Len() != 0 || s.Asks.Len() != 0 {
 		t.Errorf("%d resizes, %d asks are left", s.Resizes.Len(), s.Asks.Len())
 	}
@@ -72,15 +72,15 @@ func TestResizeTellsLedgersApart(t *testing.T) {
 func TestWhatAResizedContainerHasUsed(t *testing.T) {
 	s := world(t)
 	at := func(seconds int64) *event.TimeAdvanced { return &event.TimeAdvanced{NowMillis: 1000 * seconds} }
-	apply(t, s, ask(1, k1, 1, 4), allocated(1, 1, k1, 1), &event.AllocateAnswered{App: 1, Response: 1}, at(11),
+	apply(t, s, ask(1, k1, 1, 4), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, at(11),
 		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(6)}, at(21), &event.ContainerIncreased{Container: ref(1, 1)},
 		at(31), &event.ContainerDecreased{Container: ref(1, 1), Size: gb(1)}, at(41))
 	want := gb(20*4 + 10*6 + 10*1)
-	if got := s.Spent(appAt(t, s, 1), s.Meta.NowMillis); got != want {
+	if got := s.ResourceSeconds(appAt(t, s, 1), s.Meta.NowMillis); got != want {
 		t.Errorf("used over time %s, want %s", got, want)
 	}
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)})
-	if got := appAt(t, s, 1).Spent; got != want {
+	if got := appAt(t, s, 1).ResourceSeconds; got != want {
 		t.Errorf("ended, used over time %s, want %s", got, want)
 	}
 }
@@ -100,7 +100,7 @@ func TestWhatNodesSayOfSizes(t *testing.T) {
 	} {
 		s := world(t)
 		apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(4)},
-			&event.ContainerIncreased{Container: ref(1, 1)}, &event.ContainerSized{Container: ref(1, 1), Size: c.says})
+			&event.ContainerIncreased{Container: ref(1, 1)}, &event.ContainerSizeReported{Container: ref(1, 1), Size: c.says})
 		if r := s.Resizes.Get(1); r.Confirmed != c.confirmed || r.Unconfirmed != c.unconfirmed || r.Ordered != c.ordered {
 			t.Errorf("%s: %+v", c.name, r)
 		}
@@ -132,8 +132,8 @@ func TestResizeRefusals(t *testing.T) {
 		{"shrunk to more", s, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(3)}},
 		{"shrunk below zero", s, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(-1)}},
 		{"shrunk after its end", ended, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(1)}},
-		{"confirmed unasked", s, &event.ContainerSized{Container: ref(1, 1), Size: gb(2)}},
-		{"told unasked", s, &event.ContainerSizeTold{Container: ref(1, 1)}},
+		{"confirmed unasked", s, &event.ContainerSizeReported{Container: ref(1, 1), Size: gb(2)}},
+		{"told unasked", s, &event.ResizeAcked{Container: ref(1, 1)}},
 	} {
 		t.Run(c.name, func(t *testing.T) { refuse(t, c.s, c.e) })
 	}
@@ -162,7 +162,7 @@ func TestDamagedResizesAreSeen(t *testing.T) {
 		"told without change":  func(s *State, r *Resize, c *Container) { r.ToldIn = 3 },
 		"negative version":     func(s *State, r *Resize, c *Container) { r.Version = -1 },
 		"container's resize":   func(s *State, r *Resize, c *Container) { c.resize = 0 },
-		"ask's container":      func(s *State, r *Resize, c *Container) { s.Asks.mut(r.Ask).Grows = s.Container(ref(2, 1)) },
+		"ask's container":      func(s *State, r *Resize, c *Container) { s.Asks.mut(r.Ask).IncreaseOf = s.Container(ref(2, 1)) },
 		"reservation's number": func(s *State, r *Resize, c *Container) { s.Reservations.mut(r.Reservation).Container = 7 },
 		"resize of an ended": func(s *State, r *Resize, c *Container) {
 			_, x := s.Resizes.alloc()
@@ -191,8 +191,8 @@ func TestContainerRecordKeepsItsSize(t *testing.T) {
 // done: the change is told to no AM, and the state can still be written and restored.
 func TestResizeAfterTheAMIsDone(t *testing.T) {
 	s := world(t)
-	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.AllocateAnswered{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
-		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(4)}, &event.ContainerIncreased{Container: ref(1, 1)}, &event.AllocateAnswered{App: 1, Response: 2},
+	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
+		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(4)}, &event.ContainerIncreased{Container: ref(1, 1)}, &event.ResponseRecorded{App: 1, Response: 2},
 		&event.AttemptUnregistered{App: 1, Final: yarn.FinalSucceeded}, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(2)})
 	if err := s.Check(); err != nil {
 		t.Error(err)

@@ -20,8 +20,8 @@ func (s *State) spentOf(c *Container, untilMillis int64) yarn.Resource {
 // kind: the memorySeconds and vcoreSeconds of YARN's reports. Containers that
 // have ended are in the record; those that have not are added up to the time
 // given, in Unix milliseconds, by a walk over them.
-func (s *State) Spent(a *App, nowMillis int64) yarn.Resource {
-	total, live := a.Spent, a.Live
+func (s *State) ResourceSeconds(a *App, nowMillis int64) yarn.Resource {
+	total, live := a.ResourceSeconds, a.Live
 	for slot := a.Containers; slot != 0 && live > 0; {
 		c := s.Containers.Get(slot)
 		if c.State.Live() {

@@ -14,7 +14,7 @@ func TestUseOverTime(t *testing.T) {
 	at := func(ms int64) *event.TimeAdvanced { return &event.TimeAdvanced{NowMillis: ms} }
 	spent := func(now int64, want yarn.Resource) {
 		t.Helper()
-		if got := s.Spent(appAt(t, s, 1), now); got != want {
+		if got := s.ResourceSeconds(appAt(t, s, 1), now); got != want {
 			t.Errorf("at %d: %s, want %s", now, got, want)
 		}
 	}
@@ -27,8 +27,8 @@ func TestUseOverTime(t *testing.T) {
 
 	// The first ends at 13,000 ms; what it had counts no further.
 	apply(t, s, at(13_000), &event.ContainerCompleted{Container: ref(1, 1)})
-	if a := appAt(t, s, 1); a.Spent != yarn.NewResource(3072, 3) {
-		t.Errorf("one ended after 3 s: %s", a.Spent)
+	if a := appAt(t, s, 1); a.ResourceSeconds != yarn.NewResource(3072, 3) {
+		t.Errorf("one ended after 3 s: %s", a.ResourceSeconds)
 	}
 	spent(14_500, yarn.NewResource(3072+2*4096, 3+2*4))
 
@@ -36,14 +36,14 @@ func TestUseOverTime(t *testing.T) {
 	// node's own report later.
 	apply(t, s, &event.ContainerLaunched{Container: ref(1, 2)}, at(14_500), &event.ContainerReleased{Container: ref(1, 2)},
 		at(20_000), &event.ContainerCompleted{Container: ref(1, 2)})
-	if a := appAt(t, s, 1); a.Spent != yarn.NewResource(3072+4096, 3+4) {
-		t.Errorf("one released after 4 s: %s", a.Spent)
+	if a := appAt(t, s, 1); a.ResourceSeconds != yarn.NewResource(3072+4096, 3+4) {
+		t.Errorf("one released after 4 s: %s", a.ResourceSeconds)
 	}
 	r, err := decode(encode(s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := r.Spent(appAt(t, r, 1), 21_500), s.Spent(appAt(t, s, 1), 21_500); got != want || got != yarn.NewResource(3072+4096+11*1024, 3+4+11) {
+	if got, want := r.ResourceSeconds(appAt(t, r, 1), 21_500), s.ResourceSeconds(appAt(t, s, 1), 21_500); got != want || got != yarn.NewResource(3072+4096+11*1024, 3+4+11) {
 		t.Errorf("restored: %s, was %s", got, want)
 	}
 
@@ -51,7 +51,7 @@ func TestUseOverTime(t *testing.T) {
 	apply(t, s, at(20_500), &event.ContainerCompleted{Container: ref(1, 3), Restore: true},
 		&event.AttemptEnded{App: 1, Final: yarn.FinalFailed}, &event.AttemptStarted{App: 1, Attempt: 2})
 	spent(99_000, yarn.NewResource(3072+4096+10*1024, 3+4+10)) // of all attempts
-	if got := s.Spent(appAt(t, s, 2), 99_000); !got.IsZero() {
+	if got := s.ResourceSeconds(appAt(t, s, 2), 99_000); !got.IsZero() {
 		t.Errorf("another application used %s", got)
 	}
 }
@@ -59,7 +59,7 @@ func TestUseOverTime(t *testing.T) {
 // TestUseOverTimeIsChecked: a snapshot that says something absurd is refused.
 func TestUseOverTimeIsChecked(t *testing.T) {
 	s := world(t)
-	s.Apps.mut(s.App(1)).Spent = yarn.NewResource(-1, 0)
+	s.Apps.mut(s.App(1)).ResourceSeconds = yarn.NewResource(-1, 0)
 	if s.Check() == nil {
 		t.Error("a use below zero passes")
 	}
@@ -70,24 +70,24 @@ func TestUseOverTimeIsChecked(t *testing.T) {
 func TestWhoSpeaksForANode(t *testing.T) {
 	s := world(t)
 	up := nodeUp(3, "h3", gb(4))
-	up.Stay, up.Address = 7, "10.0.0.3"
+	up.HeartbeatSession, up.Address = 7, "10.0.0.3"
 	apply(t, s, up)
-	if n := s.Nodes.Get(3); n.Stay != 7 || n.Response != 0 || n.Address != "10.0.0.3" {
+	if n := s.Nodes.Get(3); n.HeartbeatSession != 7 || n.Response != 0 || n.Address != "10.0.0.3" {
 		t.Errorf("registered: %+v", n)
 	}
-	apply(t, s, &event.NodeHeard{Node: 3, Stay: 9, Response: 4})
+	apply(t, s, &event.NodeHeard{Node: 3, HeartbeatSession: 9, Response: 4})
 	r, err := decode(encode(s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := r.Nodes.Get(3); n.Stay != 9 || n.Response != 4 || n.Address != "10.0.0.3" {
+	if n := r.Nodes.Get(3); n.HeartbeatSession != 9 || n.Response != 4 || n.Address != "10.0.0.3" {
 		t.Errorf("restored: %+v", n)
 	}
 	apply(t, s, up)
-	if n := s.Nodes.Get(3); n.Stay != 7 || n.Response != 0 {
+	if n := s.Nodes.Get(3); n.HeartbeatSession != 7 || n.Response != 0 {
 		t.Errorf("registered again: %+v", n)
 	}
-	for _, e := range []*event.NodeHeard{{Node: 9, Stay: 1}, {Node: 3}, {Node: 3, Stay: 1, Response: -1}} {
+	for _, e := range []*event.NodeHeard{{Node: 9, HeartbeatSession: 1}, {Node: 3}, {Node: 3, HeartbeatSession: 1, Response: -1}} {
 		refuse(t, s, e)
 	}
 }

@@ -43,7 +43,7 @@ func TestDamageIsSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State){
 		"node's allocation":            func(s *State) { s.Nodes.mut(1).Allocated[0]++ },
 		"node's count":                 func(s *State) { s.Nodes.mut(1).Count++ },
-		"node's orders":                func(s *State) { s.Nodes.mut(1).Orders++ },
+		"node's orders":                func(s *State) { s.Nodes.mut(1).PendingCommands++ },
 		"node's list":                  func(s *State) { s.Nodes.mut(1).Containers = 0 },
 		"node's reservation":           func(s *State) { s.Nodes.mut(1).Reservation = 0 },
 		"reservation of another node":  func(s *State) { s.Nodes.mut(2).Reservation = s.Reservation(1) },
@@ -117,8 +117,8 @@ func TestDamageIsSeen(t *testing.T) {
 		"request's key":                func(s *State) { s.Requests.mut(1).Key = "other" },
 		"name twice":                   func(s *State) { _, n := s.Names.alloc(); n.Text = "ann" },
 		"node's identity":              func(s *State) { s.Nodes.mut(1).ID.Host = "other" },
-		"bar of nobody":                func(s *State) { _, b := s.Bars.alloc(); b.App = s.App(1) },
-		"bar's application":            func(s *State) { _, b := s.Bars.alloc(); b.App = 99 },
+		"bar of nobody":                func(s *State) { _, b := s.ReservationBans.alloc(); b.App = s.App(1) },
+		"bar's application":            func(s *State) { _, b := s.ReservationBans.alloc(); b.App = 99 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := refusable(t)

@@ -80,10 +80,10 @@ func Sections() []Section {
 		table(11, "containers", func(s *State) *Table[Container] { return &s.Containers }, (*Container).code),
 		table(12, "notes", func(s *State) *Table[Note] { return &s.Notes }, func(r *Note, c *codec.Coder) { c.String(&r.Text) }),
 		table(13, "reservations", func(s *State) *Table[Reservation] { return &s.Reservations }, (*Reservation).code),
-		table(14, "bars", func(s *State) *Table[Bar] { return &s.Bars }, (*Bar).code),
+		table(14, "bars", func(s *State) *Table[ReservationBan] { return &s.ReservationBans }, (*ReservationBan).code),
 		table(15, "requests", func(s *State) *Table[Request] { return &s.Requests }, (*Request).code),
 		table(16, "attempts", func(s *State) *Table[Attempt] { return &s.Attempts }, (*Attempt).code),
-		table(17, "presences", func(s *State) *Table[Presence] { return &s.Presences }, (*Presence).code),
+		table(17, "presences", func(s *State) *Table[NodeApplication] { return &s.NodeApplications }, (*NodeApplication).code),
 		table(18, "delegation-tokens", func(s *State) *Table[DelegationToken] { return &s.Delegations }, (*DelegationToken).code),
 		single(19, "hosts", (*State).codeHosts),
 		single(20, "access-tokens", (*State).codeAccess),
@@ -125,7 +125,7 @@ func (s *State) Reindex() error {
 		s.byRequest.insert(s.hashOfRequest(slot), slot, s.hashOfRequest)
 		return true
 	})
-	s.Presences.Each(func(slot uint32, _ *Presence) bool {
+	s.NodeApplications.Each(func(slot uint32, _ *NodeApplication) bool {
 		s.byPresence.insert(s.hashOfPresence(slot), slot, s.hashOfPresence)
 		return true
 	})

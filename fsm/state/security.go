@@ -42,7 +42,7 @@ func (s *State) skipSecrets(epoch uint32) {
 }
 
 // keyMade takes a kind's next key in; the first one is in force at once.
-func (s *State) keyMade(e *event.KeyMade) error {
+func (s *State) masterKeyCreated(e *event.MasterKeyCreated) error {
 	if e.Which >= yarn.KeyKinds || e.ID != s.Meta.NextKey+1 || len(e.Bytes) == 0 {
 		return broken(e, "the next key is %d", s.Meta.NextKey+1)
 	}

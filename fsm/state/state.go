@@ -20,24 +20,24 @@ const (
 type State struct {
 	Meta Meta
 
-	Names        Table[Name]
-	Queues       Table[Queue]
-	Users        Table[User]
-	Apps         Table[App]
-	Asks         Table[Ask]
-	Locations    Table[Location]
-	Containers   Table[Container]
-	Notes        Table[Note]
-	Nodes        Table[Node]
-	Reservations Table[Reservation]
-	Bars         Table[Bar]
-	Requests     Table[Request]
-	Attempts     Table[Attempt] // ended ones
-	Presences    Table[Presence]
-	Delegations  Table[DelegationToken]
-	Resizes      Table[Resize]
-	Removable    Table[Removals]
-	Audit        Table[AuditEntry]
+	Names            Table[Name]
+	Queues           Table[Queue]
+	Users            Table[User]
+	Apps             Table[App]
+	Asks             Table[Ask]
+	Locations        Table[Location]
+	Containers       Table[Container]
+	Notes            Table[Note]
+	Nodes            Table[Node]
+	Reservations     Table[Reservation]
+	ReservationBans  Table[ReservationBan]
+	Requests         Table[Request]
+	Attempts         Table[Attempt] // ended ones
+	NodeApplications Table[NodeApplication]
+	Delegations      Table[DelegationToken]
+	Resizes          Table[Resize]
+	Removable        Table[Removals]
+	Audit            Table[AuditEntry]
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -80,8 +80,8 @@ func (s *State) Fork() *State {
 		Names: s.Names.fork(), Queues: s.Queues.fork(), Users: s.Users.fork(),
 		Apps: s.Apps.fork(), Asks: s.Asks.fork(), Locations: s.Locations.fork(),
 		Containers: s.Containers.fork(), Notes: s.Notes.fork(), Nodes: s.Nodes.fork(),
-		Reservations: s.Reservations.fork(), Bars: s.Bars.fork(), Requests: s.Requests.fork(),
-		Attempts: s.Attempts.fork(), Presences: s.Presences.fork(), Delegations: s.Delegations.fork(),
+		Reservations: s.Reservations.fork(), ReservationBans: s.ReservationBans.fork(), Requests: s.Requests.fork(),
+		Attempts: s.Attempts.fork(), NodeApplications: s.NodeApplications.fork(), Delegations: s.Delegations.fork(),
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
@@ -149,10 +149,10 @@ func (s *State) apply(e event.Event) error {
 		return s.containerReleased(e)
 	case *event.AskChanged:
 		return s.askChanged(e)
-	case *event.AskCounted:
-		return s.askCounted(e)
-	case *event.AllocateAnswered:
-		return s.allocateAnswered(e)
+	case *event.AskCountersUpdated:
+		return s.askCountersUpdated(e)
+	case *event.ResponseRecorded:
+		return s.responseRecorded(e)
 	case *event.NodeHeard:
 		return s.nodeHeard(e)
 	case *event.TimeAdvanced:
@@ -207,16 +207,16 @@ func (s *State) apply(e event.Event) error {
 		return s.containerIncreased(e)
 	case *event.ContainerDecreased:
 		return s.containerDecreased(e)
-	case *event.ContainerSized:
-		return s.containerSized(e)
-	case *event.ContainerSizeTold:
-		return s.containerSizeTold(e)
+	case *event.ContainerSizeReported:
+		return s.containerSizeReported(e)
+	case *event.ResizeAcked:
+		return s.resizeAcked(e)
 	case *event.ResizeReserved:
 		return s.resizeReserved(e)
 	case *event.RemovalsAcked:
 		return s.removalsAcked(e)
-	case *event.CleanUpsTold:
-		return s.cleanUpsTold(e)
+	case *event.CleanupsAcked:
+		return s.cleanupsAcked(e)
 	case *event.AttemptEnded:
 		return s.attemptEnded(e)
 	case *event.NodeRegistered:
@@ -249,8 +249,8 @@ func (s *State) apply(e event.Event) error {
 
 func (s *State) applySecurity(e event.Event) error {
 	switch e := e.(type) {
-	case *event.KeyMade:
-		return s.keyMade(e)
+	case *event.MasterKeyCreated:
+		return s.masterKeyCreated(e)
 	case *event.KeyActivated:
 		return s.keyActivated(e)
 	case *event.DelegationTokenIssued:
@@ -259,8 +259,8 @@ func (s *State) applySecurity(e event.Event) error {
 		return s.delegationTokenRenewed(e)
 	case *event.DelegationTokenEnded:
 		return s.delegationTokenEnded(e)
-	case *event.HostsListed:
-		return s.hostsListed(e)
+	case *event.NodeListsSet:
+		return s.nodeListsSet(e)
 	case *event.AccessTokenSet:
 		return s.accessTokenSet(e)
 	case *event.AccessTokenRevoked:

@@ -32,22 +32,22 @@ func TestDelivery(t *testing.T) {
 	}
 	apply(t, s, ask(1, k1, 2, 1), allocated(1, 1, k1, 1))
 	want("granted", yarn.ContainerAllocated, 1)
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 1})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 1})
 	want("told", yarn.ContainerAcquired, 1)
-	apply(t, s, allocated(1, 2, k1, 1), &event.AllocateAnswered{App: 1, Response: 2})
+	apply(t, s, allocated(1, 2, k1, 1), &event.ResponseRecorded{App: 1, Response: 2})
 	want("acknowledged", yarn.ContainerAcquired, 2)
 	apply(t, s, &event.ContainerLaunched{Container: ref(1, 1)})
 	want("launched", yarn.ContainerRunning, 2)
 	apply(t, s, &event.ContainerReleased{Container: ref(1, 1), ExitStatus: -100, Diagnostics: "gone"})
 	want("released", yarn.ContainerReleasing, 1, 2)
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 3})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 3})
 	want("end told", yarn.ContainerReleasing, 1)
 	if c := box(); c.GrantedIn != 1 || c.CompletedIn != 3 || c.ExitStatus != -100 || s.Notes.Get(c.Note).Text != "gone" {
 		t.Errorf("it is %+v", c)
 	}
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)})
 	want("node reports its end", yarn.ContainerCompleted, 1)
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 4})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 4})
 	if s.Container(ref(1, 1)) != 0 || s.Notes.Len() != 0 {
 		t.Error("it is not forgotten after its end was acknowledged")
 	}
@@ -63,11 +63,11 @@ func TestDelivery(t *testing.T) {
 func TestAContainerGrantedAndLostAtOnce(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 1), allocated(1, 1, k1, 1), &event.ContainerCompleted{Container: ref(1, 1)},
-		&event.AllocateAnswered{App: 1, Response: 5})
+		&event.ResponseRecorded{App: 1, Response: 5})
 	if c := s.Containers.Get(s.Container(ref(1, 1))); c.GrantedIn != 5 || c.CompletedIn != 5 {
 		t.Errorf("told in %d and %d", c.GrantedIn, c.CompletedIn)
 	}
-	apply(t, s, &event.AllocateAnswered{App: 1, Response: 6})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 6})
 	if s.Containers.Len() != 0 {
 		t.Error("it is not forgotten")
 	}
@@ -79,7 +79,7 @@ func TestOrdersOfANode(t *testing.T) {
 	s := world(t)
 	want := func(step string, n int32) {
 		t.Helper()
-		if got := s.Nodes.Get(1).Orders; got != n {
+		if got := s.Nodes.Get(1).PendingCommands; got != n {
 			t.Errorf("%s: %d orders, want %d", step, got, n)
 		}
 	}
@@ -110,7 +110,7 @@ func TestAKeptContainerLaunchedBeforeItWasTold(t *testing.T) {
 	if s.Container(second) == 0 || s.Container(second) == s.Container(ref(1, 1)) {
 		t.Fatal("the same number of two attempts is not two containers")
 	}
-	apply(t, s, &event.ContainerReleased{Container: ref(1, 1)}, &event.AllocateAnswered{App: 1, Response: 1})
+	apply(t, s, &event.ContainerReleased{Container: ref(1, 1)}, &event.ResponseRecorded{App: 1, Response: 1})
 	if got := told(t, s, 1); len(got) != 2 {
 		t.Errorf("to be told: %v", got)
 	}
@@ -176,13 +176,13 @@ func TestUsersCountByWhatTheyWait(t *testing.T) {
 // which no operator has barred.
 func TestBarsGoWithTheirApplication(t *testing.T) {
 	s := world(t)
-	apply(t, s, ask(1, k1, 2, 5), allocated(1, 1, k1, 1), &event.AllocateAnswered{App: 1, Response: 1}, ask(2, k1, 2, 5),
+	apply(t, s, ask(1, k1, 2, 5), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, ask(2, k1, 2, 5),
 		&event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: k1, Node: 1},
 		&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator},
 		&event.ReservationMade{Reservation: 2, App: 1, Number: 2, Key: k1, Node: 1},
 		&event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelOperator})
 	slot := s.App(2)
-	if !s.Barred(s.Nodes.Get(1), slot, k1) || s.Barred(s.Nodes.Get(2), slot, k1) || s.Barred(s.Nodes.Get(1), slot, k2) {
+	if !s.ReservationBanned(s.Nodes.Get(1), slot, k1) || s.ReservationBanned(s.Nodes.Get(2), slot, k1) || s.ReservationBanned(s.Nodes.Get(1), slot, k2) {
 		t.Fatal("the key is not barred from the node, or more than it is")
 	}
 	apply(t, s, &event.AttemptEnded{App: 2}, &event.ApplicationEnded{App: 2, State: yarn.AppFailed}, &event.ApplicationForgotten{App: 2},
@@ -190,21 +190,21 @@ func TestBarsGoWithTheirApplication(t *testing.T) {
 	if s.App(3) != slot {
 		t.Fatalf("application 3 is at slot %d, %d was free", s.App(3), slot)
 	}
-	if s.Barred(s.Nodes.Get(1), slot, k1) {
+	if s.ReservationBanned(s.Nodes.Get(1), slot, k1) {
 		t.Error("another application inherits the bar")
 	}
-	if !s.Barred(s.Nodes.Get(1), s.App(1), k1) {
+	if !s.ReservationBanned(s.Nodes.Get(1), s.App(1), k1) {
 		t.Error("the other application's bar went too")
 	}
 	f := s.Fork() // application 3 gets a bar after 1's, which stands before it in the list
 	apply(t, f, &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3}, ask(3, k1, 1, 5),
 		&event.ReservationMade{Reservation: 3, App: 3, Number: 1, Key: k1, Node: 1}, &event.ReservationCancelled{Reservation: 3, Cause: yarn.CancelOperator},
 		&event.AttemptEnded{App: 3}, &event.ApplicationEnded{App: 3, State: yarn.AppFailed}, &event.ApplicationForgotten{App: 3})
-	if f.Bars.Len() != 1 || !f.Barred(f.Nodes.Get(1), f.App(1), k1) {
-		t.Errorf("%d bars are left, application 1's among them: %v", f.Bars.Len(), f.Barred(f.Nodes.Get(1), f.App(1), k1))
+	if f.ReservationBans.Len() != 1 || !f.ReservationBanned(f.Nodes.Get(1), f.App(1), k1) {
+		t.Errorf("%d bars are left, application 1's among them: %v", f.ReservationBans.Len(), f.ReservationBanned(f.Nodes.Get(1), f.App(1), k1))
 	}
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)})
-	if s.Barred(s.Nodes.Get(1), s.App(1), k1) || s.Bars.Len() != 0 {
+	if s.ReservationBanned(s.Nodes.Get(1), s.App(1), k1) || s.ReservationBans.Len() != 0 {
 		t.Error("a bar ends when the node's free room changes")
 	}
 }

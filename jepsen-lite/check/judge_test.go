@@ -114,7 +114,7 @@ func TestWorkBreaks(t *testing.T) {
 			r.add(&history.Order{Node: node1, Kind: history.StartContainer, Container: "container_1780000000000_0001_01_000009"})
 		}},
 		{"an order before its entry", "S11", "before its entry 9 is applied anywhere", func(r *run) {
-			r.at(20).add(&history.Order{Node: node1, Kind: history.Token, Key: 3}).at(21).entry(&event.KeyMade{ID: 3})
+			r.at(20).add(&history.Order{Node: node1, Kind: history.Token, Key: 3}).at(21).entry(&event.MasterKeyCreated{ID: 3})
 		}},
 		{"a clean-up of what goes on", "S11", "which is SUBMITTED", func(r *run) {
 			r.entry(&event.ApplicationSubmitted{App: 2, Name: "x", Queue: "root.a"}).add(&history.Order{Node: node1, Kind: history.CleanUp, App: "application_1780000000000_0002"})
@@ -193,7 +193,7 @@ func TestNeverTold(t *testing.T) {
 	}
 	r.at(8).ok(history.Allocate, value{Attempt: am1}, value{Response: 3, Index: 7}) // before the end, in the same entry
 	holds(t, r.judge(t, exact()), "S6")
-	r.at(9).entry(&event.AllocateAnswered{App: 1, Response: 4}).ok(history.Allocate, value{Attempt: am1}, value{Response: 4, Index: 8})
+	r.at(9).entry(&event.ResponseRecorded{App: 1, Response: 4}).ok(history.Allocate, value{Attempt: am1}, value{Response: 4, Index: 8})
 	breaks(t, r.judge(t, exact()), "S12", con1+" ended at index 7, "+am1+" was answered with index 8 and never told")
 }
 

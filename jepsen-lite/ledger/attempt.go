@@ -33,7 +33,7 @@ func (l *Ledger) attemptStarted(e *event.AttemptStarted) {
 		l.violate("S10", a.chain(l), "application %d is %s and begins attempt %d", e.App, a.state, e.Attempt)
 		return
 	}
-	runnable := a.stage == nonRunnable && e.Attempt == a.attempt && !e.Parked
+	runnable := a.stage == nonRunnable && e.Attempt == a.attempt && !e.NonRunnable
 	if !runnable {
 		if (a.stage != none && a.stage != over) || e.Attempt != a.attempt+1 {
 			l.violate(Audit, a.chain(l), "application %d begins attempt %d while attempt %d is %s", e.App, e.Attempt, a.attempt, a.stage)
@@ -41,7 +41,7 @@ func (l *Ledger) attemptStarted(e *event.AttemptStarted) {
 		a.attempt, a.lastNumber, a.response, a.black = e.Attempt, 0, 0, nil
 	}
 	a.stage = pending
-	if e.Parked {
+	if e.NonRunnable {
 		a.stage = nonRunnable
 	}
 	l.become(a, yarn.AppAccepted)

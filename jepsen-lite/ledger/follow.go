@@ -27,7 +27,7 @@ func (l *Ledger) follow(e event.Event) {
 		l.decreased(e)
 	case *event.ContainerResizeAsked:
 		l.resizeAsked(e)
-	case *event.ContainerSizeTold:
+	case *event.ResizeAcked:
 		l.sizeTold(e)
 	case *event.ResizeReserved:
 		l.reservedToGrow(e)
@@ -75,7 +75,7 @@ func (l *Ledger) followRest(e event.Event) {
 		l.recorded(key)
 	case *event.RequestsForgotten:
 		l.forgotten(int(e.Count))
-	case *event.KeyMade:
+	case *event.MasterKeyCreated:
 		l.keys = append(l.keys, keyMade{e.ID, l.index})
 	default:
 		l.followApp(e)
@@ -121,7 +121,7 @@ func (l *Ledger) followApp(e event.Event) {
 			a.resyncs++
 			l.noReservations(a, "starts over")
 		}
-	case *event.AllocateAnswered:
+	case *event.ResponseRecorded:
 		l.answered(e)
 	case *event.AskChanged:
 		l.asked(e)
@@ -154,7 +154,7 @@ func (l *Ledger) forgotten(count int) {
 
 // answered closes an AM's call: the number must be new, or an answer given
 // before is given again with other contents.
-func (l *Ledger) answered(e *event.AllocateAnswered) {
+func (l *Ledger) answered(e *event.ResponseRecorded) {
 	a := l.goingOn(e.App, "is answered")
 	if a == nil {
 		return

@@ -108,7 +108,7 @@ func TestViolations(t *testing.T) {
 		}},
 		{"an answer after the end", "S10", "is answered and is KILLED", func(l *logbook) {
 			l.entry(&event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled})
-			l.entry(&event.AllocateAnswered{App: 1, Response: 1})
+			l.entry(&event.ResponseRecorded{App: 1, Response: 1})
 		}},
 		{"another priority after the end", "S10", "is given another priority and is KILLED", func(l *logbook) {
 			l.entry(&event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled})
@@ -194,8 +194,8 @@ func TestViolations(t *testing.T) {
 			l.entry(&event.TimeAdvanced{NowMillis: 8})
 		}},
 		{"an answer given before", "S12", "response 1 after 2", func(l *logbook) {
-			l.entry(&event.AllocateAnswered{App: 1, Response: 2})
-			l.entry(&event.AllocateAnswered{App: 1, Response: 1})
+			l.entry(&event.ResponseRecorded{App: 1, Response: 2})
+			l.entry(&event.ResponseRecorded{App: 1, Response: 1})
 		}},
 		{"an ask that nobody asked", Audit, "serves an ask", func(l *logbook) {
 			l.entry(want(1, small, 1))

@@ -104,7 +104,7 @@ func (l *Ledger) decreased(e *event.ContainerDecreased) {
 }
 
 // sizeTold: a node is told of no version but the newest.
-func (l *Ledger) sizeTold(e *event.ContainerSizeTold) {
+func (l *Ledger) sizeTold(e *event.ResizeAcked) {
 	if a, c := l.container(e.Container, "told of to its node"); c != nil && e.Version != c.version {
 		l.violate(Audit, a.life(l, c), "the node of %s was told version %d, it is of version %d", a.id(c.attempt, c.number), e.Version, c.version)
 	}

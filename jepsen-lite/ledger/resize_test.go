@@ -29,7 +29,7 @@ func holdToGrow(reservation, number uint64) *event.ResizeReserved {
 func TestContainersGrowAndShrink(t *testing.T) {
 	l := begin(t)
 	l.entry(give(1, 1, 1), give(1, 2, 1), grow(1, yarn.NewResource(2048, 1)), more(1))
-	l.entry(less(1, small), &event.ContainerSizeTold{Container: ref(1, 1), Version: 2})
+	l.entry(less(1, small), &event.ResizeAcked{Container: ref(1, 1), Version: 2})
 	l.entry(grow(2, yarn.NewResource(8192, 1)), holdToGrow(1, 2), &event.ContainerCompleted{Container: ref(1, 1)},
 		&event.ReservationFulfilled{Reservation: 1, Locality: yarn.NodeLocal})
 	l.legal()
@@ -54,7 +54,7 @@ func TestIllegalChangesOfSize(t *testing.T) {
 		{"smaller to more", Audit, "is decreased to", []event.Event{less(1, large)}},
 		{"after its end", "S10", "decreased after its end", []event.Event{&event.ContainerReleased{Container: ref(1, 1)}, less(1, small)}},
 		{"unasked", Audit, "nothing is asked for it", []event.Event{more(1)}},
-		{"an old order", Audit, "was told version 0", []event.Event{less(1, small), &event.ContainerSizeTold{Container: ref(1, 1)}}},
+		{"an old order", Audit, "was told version 0", []event.Event{less(1, small), &event.ResizeAcked{Container: ref(1, 1)}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := begin(t)

@@ -109,7 +109,7 @@ func (a *agent) mishap() {
 	case 3:
 		a.busy, a.up = true, false
 		a.loseAll()
-		w.wire.send(a, input.Request{Input: &input.UnregisterNode{ID: a.id, Stay: a.session}})
+		w.wire.send(a, input.Request{Input: &input.UnregisterNode{ID: a.id, HeartbeatSession: a.session}})
 	case 4:
 		a.busy = true
 		a.report(&input.NodeHeartbeat{ID: a.id, Unhealthy: true, Report: "disks"})
@@ -124,7 +124,7 @@ func (a *agent) loseAll() {
 }
 
 func (a *agent) register() {
-	in := &input.RegisterNode{ID: a.id, HTTPPort: 8042, Rack: a.rack, Total: a.own, Version: "logsim", Dialed: a.dialed}
+	in := &input.RegisterNode{ID: a.id, HTTPPort: 8042, Rack: a.rack, Total: a.own, Version: "logsim", NodeManager: a.dialed}
 	in.Containers = a.manager.Registration(a.manager.Report())
 	if a.w.rng.IntN(4) == 0 {
 		for _, j := range a.w.jobs[max(0, len(a.w.jobs)-3):] {
@@ -132,7 +132,7 @@ func (a *agent) register() {
 		}
 	}
 	if a.sessions {
-		in.Stay, in.Before = a.w.newSession(), a.prevSession()
+		in.HeartbeatSession, in.PrevSession = a.w.newSession(), a.prevSession()
 	}
 	a.session = 0
 	a.w.wire.send(a, input.Request{Input: in})
@@ -149,7 +149,7 @@ func (a *agent) prevSession() uint64 {
 	r := a.w.rs[a.w.rng.IntN(len(a.w.rs))]
 	st, _ := r.m.Fork()
 	if slot := st.Node(a.id); slot != 0 {
-		return st.Nodes.Get(slot).Stay
+		return st.Nodes.Get(slot).HeartbeatSession
 	}
 	return 0
 }
@@ -170,9 +170,9 @@ func (a *agent) report(in *input.NodeHeartbeat) {
 	if a.sessions {
 		if a.session == 0 {
 			a.session, a.response = a.w.newSession(), 0
-			in.Before = a.prevSession()
+			in.PrevSession = a.prevSession()
 		}
-		in.Stay, in.Response = a.session, a.response
+		in.HeartbeatSession, in.Response = a.session, a.response
 	}
 	a.w.wire.send(a, input.Request{Input: in})
 }

@@ -13,7 +13,7 @@ func (l *leadership) launchAMs() {
 	var out []input.Input
 	st.Containers.Each(func(_ uint32, c *state.Container) bool {
 		a, n := st.Apps.Get(c.App), st.Nodes.Get(c.Node)
-		if !c.AM || c.Launched || !c.State.Live() || !n.Dialed || a.LaunchedMillis != 0 || a.Attempt != c.Attempt {
+		if !c.AM || c.Launched || !c.State.Live() || !n.NodeManager || a.LaunchedMillis != 0 || a.Attempt != c.Attempt {
 			return true
 		}
 		to := w.agentOf(n.ID.Host)

@@ -269,7 +269,7 @@ func (v view) becauseActivated(e *event.AttemptActivated) Decision {
 // becauseNonRunnable tells of an attempt that has to wait for others to end.
 func (v view) becauseNonRunnable(e *event.AttemptStarted) Decision {
 	slot := v.st.App(e.App)
-	if slot == 0 || !e.Parked {
+	if slot == 0 || !e.NonRunnable {
 		return Decision{}
 	}
 	a := v.st.Apps.Get(slot)

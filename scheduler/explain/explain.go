@@ -40,7 +40,7 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 	v.explainAsks(x, a)
 	v.explainReservations(x, a)
 	switch {
-	case a.AttemptState == state.AttemptParked:
+	case a.AttemptState == state.AttemptNonRunnable:
 		x.because(scheduler.MaxParallelApps, "a limit on parallel applications blocks it")
 		v.ifNoParallelLimit(x, a)
 	case a.AttemptState == state.AttemptFinishing:
@@ -73,8 +73,8 @@ func (v view) explainAsks(x *Explanation, a *state.App) {
 				where = fmt.Sprintf("%d hosts or racks only", k.Entries-1)
 			}
 		}
-		if k.Grows != 0 {
-			c := v.st.Containers.Get(k.Grows)
+		if k.IncreaseOf != 0 {
+			c := v.st.Containers.Get(k.IncreaseOf)
 			where = fmt.Sprintf("for %s to grow on %s", v.st.ContainerID(c), v.st.Nodes.Get(c.Node).ID)
 		}
 		x.Asks = append(x.Asks, Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Count: k.Count,

@@ -32,7 +32,7 @@ type RegisterNode struct {
 	Running []yarn.ApplicationID
 	// Dialed nodes are Hadoop's NodeManagers: the leader starts AMs on them by
 	// calling them; others are ordered to in their heartbeats.
-	Dialed bool
+	NodeManager bool
 	// Unhealthy is the node's own judgement of itself, with its reasons.
 	Unhealthy bool
 	Report    string
@@ -40,7 +40,7 @@ type RegisterNode struct {
 	Address string
 	// Stay and Before are those of NodeHeartbeat; the registration is a stay of its
 	// own, which the first heartbeat after it ends.
-	Stay, Before uint64
+	HeartbeatSession, PrevSession uint64
 }
 
 // RegisterNodeReply tells a node which containers to kill, those that the
@@ -73,8 +73,8 @@ type NodeHeartbeat struct {
 	// heartbeat that arrives late, after the node has gone on at another frontend or by
 	// another call, is told from a new one. Stay 0: the frontend does not say, and its
 	// heartbeats come in order.
-	Stay, Before uint64
-	Response     int32
+	HeartbeatSession, PrevSession uint64
+	Response                      int32
 	// Sizes are how large containers are there that have grown and not been confirmed;
 	// SizesTold the orders of sizes that the node has had.
 	Sizes     []ContainerSize
@@ -148,8 +148,8 @@ type SetNodeResource struct {
 // UnregisterNode is a node's clean shutdown. Stay is the one that it ends, by
 // which a call that comes late is told; 0: the frontend does not say.
 type UnregisterNode struct {
-	ID   yarn.NodeID
-	Stay uint64
+	ID               yarn.NodeID
+	HeartbeatSession uint64
 }
 
 // Kind implements Input.
@@ -181,12 +181,12 @@ func (i *RegisterNode) Code(c *codec.Coder) {
 	c.String(&i.Version)
 	codec.List(c, &i.Containers, func(c *codec.Coder, s *ContainerStatus) { s.code(c) })
 	appIDs(c, &i.Running)
-	c.Bool(&i.Dialed)
+	c.Bool(&i.NodeManager)
 	c.Bool(&i.Unhealthy)
 	c.String(&i.Report)
 	c.String(&i.Address)
-	c.U64(&i.Stay)
-	c.U64(&i.Before)
+	c.U64(&i.HeartbeatSession)
+	c.U64(&i.PrevSession)
 }
 
 // Code implements Reply.
@@ -215,8 +215,8 @@ func (i *NodeHeartbeat) Code(c *codec.Coder) {
 	c.Bool(&i.Full)
 	appIDs(c, &i.Told)
 	containerIDs(c, &i.Signalled)
-	c.U64(&i.Stay)
-	c.U64(&i.Before)
+	c.U64(&i.HeartbeatSession)
+	c.U64(&i.PrevSession)
 	c.I32(&i.Response)
 	if further(c, len(i.Sizes)+len(i.SizesTold) > 0 || i.RemovalsAcked > 0) {
 		sizes(c, &i.Sizes)
@@ -279,5 +279,5 @@ func (i *SetNodeResource) Code(c *codec.Coder) {
 // Code implements Input.
 func (i *UnregisterNode) Code(c *codec.Coder) {
 	c.NodeID(&i.ID)
-	c.U64(&i.Stay)
+	c.U64(&i.HeartbeatSession)
 }

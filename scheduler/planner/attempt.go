@@ -102,7 +102,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	}
 	changed := len(p.sched.Events()) > 0
 	if changed || a.Undelivered != 0 || window.mustWrite(in, a, response) {
-		p.sched.Emit(&event.AllocateAnswered{App: in.Attempt.App.Seq, Response: response})
+		p.sched.Emit(&event.ResponseRecorded{App: in.Attempt.App.Seq, Response: response})
 	}
 	r := p.answer(slot, response)
 	r.UpdateErrors = errs

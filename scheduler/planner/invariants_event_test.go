@@ -53,7 +53,7 @@ func (w *walk) step(e event.Event) {
 	if !exchanged {
 		w.pre = st
 	}
-	if cancelled != nil && cancelled.Grows == 0 {
+	if cancelled != nil && cancelled.IncreaseOf == 0 {
 		w.countsAgain(st.Apps.Get(cancelled.App).ID.Seq, cancelled.Key)
 	}
 	if made, ok := e.(*event.ReservationMade); ok {
@@ -180,7 +180,7 @@ func (w *walk) fulfilled(e *event.ReservationFulfilled) {
 	if !m.p.Config().Calculator.FitsIn(n.Allocated.Add(r.Size), n.Total) {
 		m.fail("3: r%d fulfilled on %s, which has %v of %v allocated", e.Reservation, n.ID, n.Allocated, n.Total)
 	}
-	if r.Grows == 0 {
+	if r.IncreaseOf == 0 {
 		w.locality(w.st.Asks.Get(w.st.Ask(a, r.Key)), n, e.Locality)
 	}
 	after := w.st.Fork()
@@ -237,7 +237,7 @@ func (w *walk) submitted(e *event.ApplicationSubmitted) {
 // started is invariant 29.
 func (w *walk) started(e *event.AttemptStarted) {
 	m, st := w.m, w.st
-	if e.Parked {
+	if e.NonRunnable {
 		return
 	}
 	a := st.Apps.Get(st.App(e.App))

@@ -82,9 +82,9 @@ func (m *machine) checkReservations() error {
 	var err error
 	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
 		a, n := st.Apps.Get(r.App), st.Nodes.Get(r.Node)
-		ask := st.AskFor(a, r.Key, r.Grows)
+		ask := st.AskFor(a, r.Key, r.IncreaseOf)
 		switch {
-		case a.State.Ended() || !a.Activated() || (r.Attempt != a.Attempt && r.Grows == 0):
+		case a.State.Ended() || !a.Activated() || (r.Attempt != a.Attempt && r.IncreaseOf == 0):
 			err = fmt.Errorf("8: r%d is of attempt %d of %s, which is %s", r.Number, r.Attempt, a.ID, a.State)
 		case ask == 0:
 			err = fmt.Errorf("9: r%d has no ask", r.Number)
@@ -101,7 +101,7 @@ func (m *machine) checkReservations() error {
 		held := int32(0)
 		a := st.Apps.Get(k.App)
 		for slot := a.Reservations; slot != 0; slot = st.Reservations.Get(slot).NextOfApp() {
-			if r := st.Reservations.Get(slot); r.Key == k.Key && r.Grows == k.Grows {
+			if r := st.Reservations.Get(slot); r.Key == k.Key && r.IncreaseOf == k.IncreaseOf {
 				held++
 			}
 		}
@@ -326,7 +326,7 @@ func (m *machine) checkServed(id yarn.NodeID) {
 	}
 	r := st.Reservations.Get(n.Reservation)
 	a := st.Apps.Get(r.App)
-	if ask := st.AskFor(a, r.Key, r.Grows); (ask == 0 || st.Asks.Get(ask).Count == 0) && !m.servedElsewhere(a, r) {
+	if ask := st.AskFor(a, r.Key, r.IncreaseOf); (ask == 0 || st.Asks.Get(ask).Count == 0) && !m.servedElsewhere(a, r) {
 		m.fail("9: %s has had its turn and is still reserved by r%d, whose ask is gone", id, r.Number)
 	}
 	if m.p.Config().Calculator.FitsIn(r.Size, n.Unallocated()) {

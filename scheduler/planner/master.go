@@ -27,7 +27,7 @@ func (p *Planner) finishing(id yarn.AttemptID) uint32 {
 // to end it.
 func (p *Planner) endsByItself(slot uint32) bool {
 	c := p.st.Master(p.st.Apps.Get(slot))
-	return c != 0 && p.st.Containers.Get(c).State.Live() && p.st.Nodes.Get(p.st.Containers.Get(c).Node).Dialed
+	return c != 0 && p.st.Containers.Get(c).State.Live() && p.st.Nodes.Get(p.st.Containers.Get(c).Node).NodeManager
 }
 
 // finished ends an attempt whose AM had unregistered, with what is left of it.
@@ -117,7 +117,7 @@ func (p *Planner) failAttempt(in *input.FailAttempt) input.Reply {
 	switch {
 	case in.Attempt.Attempt == 0 || in.Attempt.Attempt > a.Attempt:
 		return input.Refuse(in, input.Faultf(input.NoSuchAttempt, "list them with \"rmd app list\"", "there is no attempt %s", in.Attempt))
-	case in.Attempt.Attempt == a.Attempt && (a.AttemptState == state.AttemptParked || a.Open()):
+	case in.Attempt.Attempt == a.Attempt && (a.AttemptState == state.AttemptNonRunnable || a.Open()):
 		p.attemptFailed(slot, "Attempt failed by user.", true)
 	}
 	return in.NewReply()

@@ -69,7 +69,7 @@ func (r *rig) refused(in input.Input, code input.Code, words ...string) {
 
 // dialed makes the one node a Hadoop NodeManager.
 func (r *rig) dialed() *rig {
-	r.ok(&input.RegisterNode{ID: yarn.NodeID{Host: "n0", Port: 1}, Rack: "r", Total: yarn.NewResource(16384, 16), Dialed: true})
+	r.ok(&input.RegisterNode{ID: yarn.NodeID{Host: "n0", Port: 1}, Rack: "r", Total: yarn.NewResource(16384, 16), NodeManager: true})
 	return r
 }
 
@@ -203,8 +203,8 @@ func TestLaunchOfAMaster(t *testing.T) {
 	}
 	// Its node has it though no heartbeat has said so: a kill waits for the node.
 	r.ok(&input.KillApplication{ID: id.App})
-	if n := r.p.st.Nodes.Get(1); n.Count != 1 || n.Orders != 1 {
-		t.Errorf("its node holds %d containers, %d orders", n.Count, n.Orders)
+	if n := r.p.st.Nodes.Get(1); n.Count != 1 || n.PendingCommands != 1 {
+		t.Errorf("its node holds %d containers, %d orders", n.Count, n.PendingCommands)
 	}
 	r.report(id, 1, yarn.ContainerCompleted, 137)
 	if n := r.p.st.Nodes.Get(1); n.Count != 0 {

@@ -67,7 +67,7 @@ func (p *Planner) rollKeys(entropy []byte) {
 			continue
 		}
 		id := p.st.Meta.NextKey + 1
-		p.sched.Emit(&event.KeyMade{Which: which, ID: id, Bytes: keyBytes(entropy, which, id), ActivateMillis: p.now + p.Config().Tokens.Activate[which]})
+		p.sched.Emit(&event.MasterKeyCreated{Which: which, ID: id, Bytes: keyBytes(entropy, which, id), ActivateMillis: p.now + p.Config().Tokens.Activate[which]})
 		if activationDue(p.st.Keys(which), p.now) {
 			p.sched.Emit(&event.KeyActivated{Which: which})
 		}

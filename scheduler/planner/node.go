@@ -40,8 +40,8 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 	} else {
 		slot = p.st.NextNode()
 	}
-	p.sched.Emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version, Dialed: in.Dialed,
-		Address: in.Address, Stay: in.Stay})
+	p.sched.Emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version, NodeManager: in.NodeManager,
+		Address: in.Address, HeartbeatSession: in.HeartbeatSession})
 	if drains >= 0 { // a restart does not end a drain
 		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains, Report: report})
 	}
@@ -247,7 +247,7 @@ func (p *Planner) unregisterNode(in *input.UnregisterNode) input.Reply {
 	if slot == 0 {
 		return input.Refuse(in, p.noSuchNode(in.ID))
 	}
-	if in.Stay != 0 && in.Stay != p.st.Nodes.Get(slot).Stay {
+	if in.HeartbeatSession != 0 && in.HeartbeatSession != p.st.Nodes.Get(slot).HeartbeatSession {
 		return input.Refuse(in, heardElsewhere(in.ID))
 	}
 	if p.st.Nodes.Get(slot).State.Usable() || p.st.Nodes.Get(slot).State == yarn.NodeUnhealthy {

@@ -114,7 +114,7 @@ func TestNodesHeardIsBounded(t *testing.T) {
 func BenchmarkPlanDialed(b *testing.B) {
 	w := newPlant(b, plantSize{1000, 100, 1000, 8, false}, Options{})
 	for _, id := range w.nodes {
-		w.must(b, &input.RegisterNode{ID: id, Rack: "r", Total: yarn.NewResource(8*2048, 64), Dialed: true})
+		w.must(b, &input.RegisterNode{ID: id, Rack: "r", Total: yarn.NewResource(8*2048, 64), NodeManager: true})
 	}
 	w.demand(b, yarn.NewResource(2048, 1))
 	for range 3000 {

@@ -31,7 +31,7 @@ func (p *Planner) setHosts(in *input.SetHosts) input.Reply {
 	reply := &input.SetHostsReply{}
 	lists := state.HostLists{Include: hostList(in.Include), Exclude: hostList(in.Exclude)}
 	if !slices.Equal(lists.Include, p.st.Hosts.Include) || !slices.Equal(lists.Exclude, p.st.Hosts.Exclude) {
-		p.sched.Emit(&event.HostsListed{Include: lists.Include, Exclude: lists.Exclude})
+		p.sched.Emit(&event.NodeListsSet{Include: lists.Include, Exclude: lists.Exclude})
 	}
 	var leaving, returning []uint32
 	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {

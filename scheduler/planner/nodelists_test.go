@@ -84,7 +84,7 @@ func TestHostsThatAreNotListedLeaveWhenTheyAreEmpty(t *testing.T) {
 	if h.hosts(in); h.node(0).DeadlineMillis != h.now+1000 {
 		t.Error("a shorter time does not hold")
 	}
-	if f := h.refused(&input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), Dialed: true,
+	if f := h.refused(&input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true,
 		Containers: []input.ContainerStatus{{Container: ids[0], State: yarn.ContainerRunning}}}); f != nil || h.node(0).State != yarn.NodeDecommissioning {
 		t.Errorf("a node that drains restarts: %v, %s", f, h.node(0).State)
 	}

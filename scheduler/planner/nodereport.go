@@ -95,13 +95,13 @@ func (p *Planner) missing(node uint32) {
 func (p *Planner) ackCommands(node uint32, in *input.NodeHeartbeat) {
 	var told []yarn.ApplicationID
 	for _, id := range in.Told {
-		if slot := p.st.Presence(id, node); slot != 0 && p.st.Presences.Get(slot).Slot == 0 {
+		if slot := p.st.NodeApplication(id, node); slot != 0 && p.st.NodeApplications.Get(slot).Slot == 0 {
 			told = append(told, id)
 		}
 	}
 	if len(told) > 0 {
 		slices.SortFunc(told, byID)
-		p.sched.Emit(&event.CleanUpsTold{Node: node, Apps: slices.Compact(told)})
+		p.sched.Emit(&event.CleanupsAcked{Node: node, Apps: slices.Compact(told)})
 	}
 	for _, id := range in.Signalled {
 		if slot := p.find(node, id); slot != 0 && p.st.Containers.Get(slot).Signal != 0 {
@@ -131,7 +131,7 @@ func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
 	if n.CleanUps > 0 {
 		reply.CleanUp = p.cleanUps(slot)
 	}
-	if n.Orders == 0 {
+	if n.PendingCommands == 0 {
 		return
 	}
 	for s := n.Containers; s != 0; s = p.st.Containers.Get(s).NextOnNode() {
@@ -145,7 +145,7 @@ func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
 		switch a := p.st.Apps.Get(c.App); {
 		case c.State == yarn.ContainerReleasing:
 			reply.Kill = append(reply.Kill, p.st.ContainerID(c))
-		case c.AM && !c.Launched && !n.Dialed:
+		case c.AM && !c.Launched && !n.NodeManager:
 			reply.Launch = append(reply.Launch, input.Launch{Container: p.st.ContainerID(c), Size: c.Size, User: p.st.NameOf(a.User), Context: []byte(a.Details().Context)})
 		}
 	}
@@ -154,8 +154,8 @@ func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
 func (p *Planner) cleanUps(node uint32) []yarn.ApplicationID {
 	n := p.st.Nodes.Get(node)
 	out := make([]yarn.ApplicationID, 0, min(n.CleanUps, toldAtOnce))
-	for slot := n.Presences; slot != 0 && len(out) < cap(out); slot = p.st.Presences.Get(slot).NextOnNode() {
-		if r := p.st.Presences.Get(slot); r.Slot == 0 {
+	for slot := n.NodeApplications; slot != 0 && len(out) < cap(out); slot = p.st.NodeApplications.Get(slot).NextOnNode() {
+		if r := p.st.NodeApplications.Get(slot); r.Slot == 0 {
 			out = append(out, r.App)
 		}
 	}

@@ -34,7 +34,7 @@ func newHouse(t *testing.T, nodes int, dialed bool) *house {
 
 func (h *house) register(i int, dialed bool, containers ...yarn.ContainerID) *input.RegisterNodeReply {
 	h.t.Helper()
-	in := &input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8), Dialed: dialed}
+	in := &input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: dialed}
 	for _, id := range containers {
 		in.Containers = append(in.Containers, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
 	}
@@ -156,8 +156,8 @@ func TestCleanUpsInPortions(t *testing.T) {
 		}
 		h.must(t, &input.NodeHeartbeat{ID: h.nodes[0], Told: r.CleanUp})
 	}
-	if len(seen) != n || h.p.st.Presences.Len() != 0 {
-		t.Errorf("told of %d applications, %d presences left", len(seen), h.p.st.Presences.Len())
+	if len(seen) != n || h.p.st.NodeApplications.Len() != 0 {
+		t.Errorf("told of %d applications, %d presences left", len(seen), h.p.st.NodeApplications.Len())
 	}
 }
 
@@ -167,8 +167,8 @@ func TestSimulatedNodesHaveNoPresences(t *testing.T) {
 	at := h.run()
 	h.beat(0, h.ask(at, 0, 3)...)
 	h.finish(at)
-	if r := h.beat(0); len(r.CleanUp) != 0 || h.p.st.Presences.Len() != 0 {
-		t.Errorf("told of %v, %d presences", r.CleanUp, h.p.st.Presences.Len())
+	if r := h.beat(0); len(r.CleanUp) != 0 || h.p.st.NodeApplications.Len() != 0 {
+		t.Errorf("told of %v, %d presences", r.CleanUp, h.p.st.NodeApplications.Len())
 	}
 }
 
@@ -181,7 +181,7 @@ func TestRegistrationTellsWhatToClearAway(t *testing.T) {
 	h.beat(0, append(a, b...)...)
 	h.finish(over)
 	ghost := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 1}
-	in := &input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), Dialed: true, Running: []yarn.ApplicationID{lives.App, ghost, over.App}}
+	in := &input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true, Running: []yarn.ApplicationID{lives.App, ghost, over.App}}
 	in.Containers = []input.ContainerStatus{{Container: a[0], State: yarn.ContainerRunning}, {Container: yarn.ContainerID{App: ghost, Attempt: 1, Number: 1}, State: yarn.ContainerRunning}}
 	for range 2 {
 		r := h.must(t, in).(*input.RegisterNodeReply)
@@ -221,8 +221,8 @@ func TestSignalsAreToldUntilTheyAreHad(t *testing.T) {
 	}
 	had := &input.NodeHeartbeat{ID: h.nodes[0], Signalled: []yarn.ContainerID{ids[0], ids[1], {}}}
 	for range 2 {
-		if r := h.must(t, had).(*input.NodeHeartbeatReply); len(r.Signals) != 0 || h.node(0).Orders != 0 {
-			t.Errorf("signals: %v, %d orders", r.Signals, h.node(0).Orders)
+		if r := h.must(t, had).(*input.NodeHeartbeatReply); len(r.Signals) != 0 || h.node(0).PendingCommands != 0 {
+			t.Errorf("signals: %v, %d orders", r.Signals, h.node(0).PendingCommands)
 		}
 	}
 	if f := signal(yarn.ContainerID{App: at.App, Attempt: 1, Number: 99}, 1); f == nil || f.Reason != input.NoSuchContainer {

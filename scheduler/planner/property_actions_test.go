@@ -127,7 +127,7 @@ func (m *machine) nodeSize(t *rapid.T) yarn.Resource {
 func (m *machine) registerNode(t *rapid.T) {
 	host := rapid.SampledFrom(hosts).Draw(t, "host")
 	id := yarn.NodeID{Host: host, Port: 1}
-	in := &input.RegisterNode{ID: id, Rack: rackOf(host), Total: m.nodeSize(t), Dialed: rapid.Bool().Draw(t, "dialed"), Running: m.apps,
+	in := &input.RegisterNode{ID: id, Rack: rackOf(host), Total: m.nodeSize(t), NodeManager: rapid.Bool().Draw(t, "dialed"), Running: m.apps,
 		Unhealthy: rapid.IntRange(0, 7).Draw(t, "unhealthy") == 0}
 	if slot := m.p.st.Node(id); slot != 0 {
 		for _, c := range m.p.containersOn(slot) {
@@ -146,11 +146,11 @@ func (m *machine) node(t *rapid.T) yarn.NodeID { return rapid.SampledFrom(m.node
 // heartbeat reports some containers running and some ended.
 func (m *machine) heartbeat(t *rapid.T) {
 	in := &input.NodeHeartbeat{ID: m.node(t), Full: rapid.IntRange(0, 7).Draw(t, "full") == 0,
-		Stay: rapid.Uint64Range(0, 3).Draw(t, "stay"), Response: rapid.Int32Range(0, 9).Draw(t, "response")}
-	if n := m.p.st.Nodes.Get(m.p.st.Node(in.ID)); in.Stay == 3 {
-		in.Before = n.Stay
-	} else if in.Stay != 0 && rapid.Bool().Draw(t, "same stay") {
-		in.Stay = n.Stay
+		HeartbeatSession: rapid.Uint64Range(0, 3).Draw(t, "stay"), Response: rapid.Int32Range(0, 9).Draw(t, "response")}
+	if n := m.p.st.Nodes.Get(m.p.st.Node(in.ID)); in.HeartbeatSession == 3 {
+		in.PrevSession = n.HeartbeatSession
+	} else if in.HeartbeatSession != 0 && rapid.Bool().Draw(t, "same stay") {
+		in.HeartbeatSession = n.HeartbeatSession
 	}
 	slot := m.p.st.Node(in.ID)
 	m.had(t, in)

@@ -19,9 +19,9 @@ func (m *machine) had(t *rapid.T, in *input.NodeHeartbeat) {
 		return
 	}
 	n := m.p.st.Nodes.Get(m.p.st.Node(in.ID))
-	for slot := n.Presences; slot != 0; slot = m.p.st.Presences.Get(slot).NextOnNode() {
+	for slot := n.NodeApplications; slot != 0; slot = m.p.st.NodeApplications.Get(slot).NextOnNode() {
 		if rapid.Bool().Draw(t, "told") {
-			in.Told = append(in.Told, m.p.st.Presences.Get(slot).App)
+			in.Told = append(in.Told, m.p.st.NodeApplications.Get(slot).App)
 		}
 	}
 	in.Told = append(in.Told, slices.Clone(in.Told)...)

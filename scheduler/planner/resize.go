@@ -153,7 +153,7 @@ func (p *Planner) confirmSizes(node uint32, said []input.ContainerSize) {
 		if r == nil || !r.Unconfirmed || yarn.ComponentMax(r.Confirmed, said[i].Size) == r.Confirmed {
 			continue
 		}
-		p.sched.Emit(&event.ContainerSized{Container: p.st.Ref(c), Size: said[i].Size})
+		p.sched.Emit(&event.ContainerSizeReported{Container: p.st.Ref(c), Size: said[i].Size})
 	}
 }
 
@@ -166,7 +166,7 @@ func (p *Planner) ackSizes(node uint32, told []input.SizeOrder) {
 		}
 		c := p.st.Containers.Get(slot)
 		if r := p.st.Resize(c); r != nil && r.Ordered && r.Version == o.Version {
-			p.sched.Emit(&event.ContainerSizeTold{Container: p.st.Ref(c), Version: o.Version})
+			p.sched.Emit(&event.ResizeAcked{Container: p.st.Ref(c), Version: o.Version})
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (a *air) deliver(in *input.Allocate, ghost, heard bool) {
 	}
 	for _, e := range events {
 		switch e.(type) {
-		case *event.TimeAdvanced, *event.AllocateAnswered:
+		case *event.TimeAdvanced, *event.ResponseRecorded:
 		default:
 			a.settled = true
 		}

@@ -141,7 +141,7 @@ func doNode(w *world, a args, out *strings.Builder) {
 	case "add":
 		id = yarn.NodeID{Host: name, Port: 1}
 		w.nodes[name] = id
-		w.refused(out, w.plan(&input.RegisterNode{ID: id, Rack: a.get("rack", "rack"), Total: parseSize(a.need(2)), Containers: w.running(id), Dialed: a.has("dialed")}))
+		w.refused(out, w.plan(&input.RegisterNode{ID: id, Rack: a.get("rack", "rack"), Total: parseSize(a.need(2)), Containers: w.running(id), NodeManager: a.has("dialed")}))
 	case "remove":
 		w.refused(out, w.plan(&input.UnregisterNode{ID: id}))
 	case "lose":

@@ -95,7 +95,7 @@ func (w *world) tellOne(e event.Event) string {
 		return fmt.Sprintf("r%d fulfilled %s\n", e.Reservation, e.Locality)
 	case *event.ReservationCancelled:
 		return fmt.Sprintf("r%d cancelled %s\n", e.Reservation, e.Cause)
-	case *event.AskCounted:
+	case *event.AskCountersUpdated:
 		return fmt.Sprintf("%s @%d opportunities %d re-reservations %d\n", w.names[e.App], e.Key.Priority, e.Opportunities, e.ReReservations)
 	case *event.ContainerCompleted:
 		return fmt.Sprintf("%s #%d ended\n", w.names[e.Container.App], e.Container.Number)
@@ -107,16 +107,16 @@ func (w *world) tellOne(e event.Event) string {
 		return fmt.Sprintf("%s #%d increased\n", w.names[e.Container.App], e.Container.Number)
 	case *event.ContainerDecreased:
 		return fmt.Sprintf("%s #%d decreased to %s\n", w.names[e.Container.App], e.Container.Number, w.size(e.Size))
-	case *event.ContainerSized:
+	case *event.ContainerSizeReported:
 		return fmt.Sprintf("%s #%d has %s on its node\n", w.names[e.Container.App], e.Container.Number, w.size(e.Size))
-	case *event.ContainerSizeTold:
+	case *event.ResizeAcked:
 		return fmt.Sprintf("%s #%d: its node has had version %d\n", w.names[e.Container.App], e.Container.Number, e.Version)
 	case *event.ResizeReserved:
 		return fmt.Sprintf("%s r%d reserved for #%d to grow\n", w.names[e.Container.App], e.Reservation, e.Container.Number)
 	case *event.AttemptActivated:
 		return fmt.Sprintf("%s activated\n", w.names[e.App])
 	case *event.AttemptStarted:
-		return fmt.Sprintf("%s attempt %d parked=%v\n", w.names[e.App], e.Attempt, e.Parked)
+		return fmt.Sprintf("%s attempt %d parked=%v\n", w.names[e.App], e.Attempt, e.NonRunnable)
 	case *event.ApplicationEnded:
 		return fmt.Sprintf("%s %s\n", w.names[e.App], e.State)
 	}

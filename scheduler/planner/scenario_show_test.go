@@ -17,8 +17,8 @@ func doQueue(w *world, a args, out *strings.Builder) {
 		fmt.Fprintf(out, "%s %s/%s, %d containers, pending %s", q.Path, w.size(q.Used), w.size(q.Reserved), q.Containers, w.size(q.Pending))
 		if q.Leaf {
 			fmt.Fprintf(out, ", applications %d active %d pending", q.ActiveApps, q.PendingApps)
-			if q.ParkedApps > 0 {
-				fmt.Fprintf(out, " %d parked", q.ParkedApps)
+			if q.NonRunnableApps > 0 {
+				fmt.Fprintf(out, " %d parked", q.NonRunnableApps)
 			}
 		}
 		if q.State != yarn.QueueRunning {
@@ -51,7 +51,7 @@ func doRes(w *world, _ args, out *strings.Builder) {
 	w.p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
 		a := w.p.st.Apps.Get(r.App)
 		fmt.Fprintf(out, "r%d %s @%d #%d %s on %s, re-reservations %d\n", r.Number, w.names[a.ID.Seq], r.Key.Priority, r.Container, w.size(r.Size),
-			w.p.st.Nodes.Get(r.Node).ID.Host, w.p.st.Asks.Get(w.p.st.AskFor(a, r.Key, r.Grows)).ReReservations)
+			w.p.st.Nodes.Get(r.Node).ID.Host, w.p.st.Asks.Get(w.p.st.AskFor(a, r.Key, r.IncreaseOf)).ReReservations)
 		return true
 	})
 	if w.p.st.Reservations.Len() == 0 {

@@ -21,13 +21,13 @@ import (
 
 // stale says whether the node has been heard since a report was made.
 func stale(n *state.Node, in *input.NodeHeartbeat) bool {
-	switch in.Stay {
+	switch in.HeartbeatSession {
 	case 0: // the frontend keeps the order itself
 		return false
-	case n.Stay:
+	case n.HeartbeatSession:
 		return older(in.Response, n.Response)
 	}
-	return in.Before != n.Stay
+	return in.PrevSession != n.HeartbeatSession
 }
 
 // older says whether one response number is older than another; they count in
@@ -39,22 +39,22 @@ func older(a, b int32) bool {
 
 // heard marks a report as taken in, when it begins a session or has led to events.
 func (p *Planner) heard(slot uint32, in *input.NodeHeartbeat) {
-	if in.Stay == 0 {
+	if in.HeartbeatSession == 0 {
 		return
 	}
 	n := p.st.Nodes.Get(slot)
-	if n.Stay != in.Stay || (len(p.sched.Events()) > 0 && n.Response != in.Response) {
-		p.sched.Emit(&event.NodeHeard{Node: slot, Stay: in.Stay, Response: in.Response})
+	if n.HeartbeatSession != in.HeartbeatSession || (len(p.sched.Events()) > 0 && n.Response != in.Response) {
+		p.sched.Emit(&event.NodeHeard{Node: slot, HeartbeatSession: in.HeartbeatSession, Response: in.Response})
 	}
 }
 
 // elsewhere refuses a registration of a node that has been heard since it was
 // made.
 func (p *Planner) elsewhere(slot uint32, in *input.RegisterNode) *input.Fault {
-	if slot == 0 || in.Stay == 0 {
+	if slot == 0 || in.HeartbeatSession == 0 {
 		return nil
 	}
-	if n := p.st.Nodes.Get(slot); in.Stay != n.Stay && in.Before != n.Stay {
+	if n := p.st.Nodes.Get(slot); in.HeartbeatSession != n.HeartbeatSession && in.PrevSession != n.HeartbeatSession {
 		return heardElsewhere(in.ID)
 	}
 	return nil

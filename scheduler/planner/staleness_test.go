@@ -12,7 +12,7 @@ import (
 
 // report is what node i says it runs, in a stay at a replica.
 func (h *house) report(i int, stay, before uint64, response int32, running ...yarn.ContainerID) *input.NodeHeartbeat {
-	in := &input.NodeHeartbeat{ID: h.nodes[i], Stay: stay, Before: before, Response: response, Full: true}
+	in := &input.NodeHeartbeat{ID: h.nodes[i], HeartbeatSession: stay, PrevSession: before, Response: response, Full: true}
 	for _, id := range running {
 		in.Statuses = append(in.Statuses, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
 	}
@@ -33,7 +33,7 @@ func (h *house) heard(in *input.NodeHeartbeat, believed bool) int {
 	reply, events := h.try(in)
 	r := reply.(*input.NodeHeartbeatReply)
 	if r.Late == believed {
-		h.t.Fatalf("stay %d after %d, response %d: late is %v", in.Stay, in.Before, in.Response, r.Late)
+		h.t.Fatalf("stay %d after %d, response %d: late is %v", in.HeartbeatSession, in.PrevSession, in.Response, r.Late)
 	}
 	if !believed && (events > 0 || r.Resync || len(r.Kill)+len(r.Launch)+len(r.CleanUp) > 0) {
 		h.t.Fatalf("a late report is answered %+v, and led to %d events", r, events)
@@ -60,7 +60,7 @@ func TestLateReportOfAnotherReplica(t *testing.T) {
 			t.Errorf("%s is %s", id, got)
 		}
 	}
-	if n := h.node(0); n.Count != 2 || n.Stay != 20 || n.Response != 5 {
+	if n := h.node(0); n.Count != 2 || n.HeartbeatSession != 20 || n.Response != 5 {
 		t.Errorf("node: %+v", n)
 	}
 	// It comes back to replica 1, which knows of replica 2 by then.
@@ -95,8 +95,8 @@ func TestReportsWithoutAStay(t *testing.T) {
 	h := newHouse(t, 1, true)
 	h.heard(h.report(0, 10, 0, 7), true)
 	h.heard(h.report(0, 0, 0, 0), true)
-	if n := h.node(0); n.Stay != 10 {
-		t.Errorf("stay %d", n.Stay)
+	if n := h.node(0); n.HeartbeatSession != 10 {
+		t.Errorf("stay %d", n.HeartbeatSession)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestLateRegistration(t *testing.T) {
 	at := h.run()
 	register := func(stay, before uint64, refused bool) {
 		t.Helper()
-		in := &input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), Dialed: true, Stay: stay, Before: before}
+		in := &input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true, HeartbeatSession: stay, PrevSession: before}
 		reply, _ := h.try(in)
 		f := reply.Refused()
 		if (f != nil) != refused || (refused && f.Reason != input.NodeElsewhere) {
@@ -132,7 +132,7 @@ func TestLateRegistration(t *testing.T) {
 	h.heard(h.report(0, 21, 20, 0, ids...), true)
 	register(10, 0, true)
 	register(20, 10, true)
-	if n := h.node(0); n.Count != 1 || n.Stay != 21 {
+	if n := h.node(0); n.Count != 1 || n.HeartbeatSession != 21 {
 		t.Errorf("node: %+v", n)
 	}
 	register(30, 21, false)
@@ -147,7 +147,7 @@ func TestUnhealthyAtRegistration(t *testing.T) {
 	h.beat(0, ids...)
 	ill := func(i int) {
 		t.Helper()
-		in := &input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8), Dialed: true, Unhealthy: true, Report: "1/1 local-dirs are bad"}
+		in := &input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true, Unhealthy: true, Report: "1/1 local-dirs are bad"}
 		if i == 0 {
 			in.Containers = []input.ContainerStatus{{Container: ids[0], State: yarn.ContainerRunning}}
 		}

@@ -502,6 +502,6 @@ const wsRoot = "/ws/v1/cluster"
 func reserveResize(t testing.TB, h *history, number uint64) {
 	t.Helper()
 	c := event.ContainerRef{App: 1, Attempt: 1, Number: 2}
-	h.apply(t, &event.AllocateAnswered{App: 1, Response: 1}, &event.ContainerLaunched{Container: c},
+	h.apply(t, &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: c},
 		&event.ContainerResizeAsked{Container: c, Size: gpu(65537, 8, 2)}, &event.ResizeReserved{Reservation: number, Container: c})
 }

@@ -242,7 +242,7 @@ func (h *house) app(t testing.TB, user string, change func(*proto.ApplicationSub
 func (h *house) node(t testing.TB, host string) yarn.NodeID {
 	t.Helper()
 	id := yarn.NodeID{Host: host, Port: 45454}
-	h.must(t, &input.RegisterNode{ID: id, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(16384, 16), Version: "3.4.2", Dialed: true})
+	h.must(t, &input.RegisterNode{ID: id, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(16384, 16), Version: "3.4.2", NodeManager: true})
 	h.must(t, &input.NodeHeartbeat{ID: id}) // a pass for what waits
 	return id
 }

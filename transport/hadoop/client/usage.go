@@ -41,7 +41,7 @@ func (v *view) usage(a *state.App) *proto.ApplicationResourceUsageReportProto {
 	if a.AttemptState != state.AttemptNone && a.AttemptState != state.AttemptEnded {
 		r = v.held(a)
 	}
-	if spent := v.st.Spent(a, max(v.now, v.st.Meta.NowMillis)); !spent.IsZero() {
+	if spent := v.st.ResourceSeconds(a, max(v.now, v.st.Meta.NowMillis)); !spent.IsZero() {
 		r.MemorySeconds, r.VcoreSeconds = new(spent[yarn.Memory]), new(spent[yarn.VCores])
 		r.ApplicationResourceUsageMap = make([]*proto.StringLongMapProto, min(len(v.kinds), yarn.MaxKinds))
 		for i := range r.ApplicationResourceUsageMap {

@@ -109,7 +109,7 @@ func (l *Launcher) follow(ctx context.Context) error {
 // over the nodes, which count what is still open on them.
 func (l *Launcher) look(ctx context.Context, st *state.State) {
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		if !n.Dialed || n.Orders == 0 {
+		if !n.NodeManager || n.PendingCommands == 0 {
 			return true
 		}
 		for slot := n.Containers; slot != 0; slot = st.Containers.Get(slot).NextOnNode() {

@@ -33,7 +33,7 @@ type order struct {
 // order reads it; errGone when it is not waited for any more.
 func (l *Launcher) order(st *state.State, k key) (*order, error) {
 	a, c := find(st, k)
-	if c == nil || !waits(st, c) || !st.Nodes.Get(c.Node).Dialed {
+	if c == nil || !waits(st, c) || !st.Nodes.Get(c.Node).NodeManager {
 		return nil, errGone
 	}
 	return &order{ring: token.NewRing(st), attempt: k.attempt, id: st.ContainerID(c), node: st.Nodes.Get(c.Node).ID,

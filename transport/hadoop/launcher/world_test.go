@@ -46,9 +46,9 @@ func newWorld(t testing.TB, node yarn.NodeID) *world {
 		&event.QueuesConfigured{Version: 1, Kinds: yarn.DefaultKinds(), Queues: []event.QueueDefinition{
 			{Path: "root", State: yarn.QueueRunning}, {Path: "root.a", Leaf: true, State: yarn.QueueRunning}}})
 	for k := yarn.KeyKind(0); k < yarn.KeyKinds; k++ {
-		w.apply(&event.KeyMade{Which: k, ID: int32(k) + 1, Bytes: []byte{1, 2, 3, 4, 5, 6, 7, byte(k)}})
+		w.apply(&event.MasterKeyCreated{Which: k, ID: int32(k) + 1, Bytes: []byte{1, 2, 3, 4, 5, 6, 7, byte(k)}})
 	}
-	w.apply(&event.NodeRegistered{Node: 1, ID: node, Rack: "/r", Total: yarn.NewResource(1<<30, 1<<20), Dialed: true})
+	w.apply(&event.NodeRegistered{Node: 1, ID: node, Rack: "/r", Total: yarn.NewResource(1<<30, 1<<20), NodeManager: true})
 	return w
 }
 

@@ -164,7 +164,7 @@ func TestFinishOfWhatWasKilled(t *testing.T) {
 func TestFinishOfAnAMOnANode(t *testing.T) {
 	w := newWorld(t)
 	id := yarn.NodeID{Host: "n1", Port: 1}
-	w.plan(&input.RegisterNode{ID: id, Total: yarn.NewResource(8192, 8), Dialed: true})
+	w.plan(&input.RegisterNode{ID: id, Total: yarn.NewResource(8192, 8), NodeManager: true})
 	r := w.replica()
 	a := r.am(w.app(func(s *input.SubmitApplication) { s.Unmanaged, s.AM = false, yarn.NewResource(1024, 1) }))
 	w.plan(&input.NodeHeartbeat{ID: id})

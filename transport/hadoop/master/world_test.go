@@ -162,7 +162,7 @@ func (w *world) apply(e event.Event) {
 func (w *world) newKey(k yarn.KeyKind) {
 	w.tb.Helper()
 	id := w.st().Meta.NextKey + 1
-	w.apply(&event.KeyMade{Which: k, ID: id, Bytes: []byte{byte(id), 2, 3, 4, 5, 6, 7, 8}, ActivateMillis: w.now + 1000})
+	w.apply(&event.MasterKeyCreated{Which: k, ID: id, Bytes: []byte{byte(id), 2, 3, 4, 5, 6, 7, 8}, ActivateMillis: w.now + 1000})
 }
 
 func (w *world) node(host string, memory, vcores int64) yarn.NodeID {

@@ -23,7 +23,7 @@ func keyed(t *testing.T) *state.State {
 		&event.QueuesConfigured{Version: 1, Kinds: yarn.DefaultKinds(), Queues: []event.QueueDefinition{
 			{Path: "root", State: yarn.QueueRunning}, {Path: "root.a", Leaf: true, State: yarn.QueueRunning}}})
 	for k := yarn.KeyKind(0); k < yarn.KeyKinds; k++ {
-		apply(t, st, &event.KeyMade{Which: k, ID: int32(k) + 1, Bytes: []byte{1, 2, 3, 4, 5, 6, 7, byte(k)}})
+		apply(t, st, &event.MasterKeyCreated{Which: k, ID: int32(k) + 1, Bytes: []byte{1, 2, 3, 4, 5, 6, 7, byte(k)}})
 	}
 	apply(t, st, &event.ApplicationSubmitted{App: 1, Queue: "root.a", User: "alice", MaxAttempts: 2}, &event.AttemptStarted{App: 1, Attempt: 1})
 	return st
@@ -44,8 +44,8 @@ func at(app, attempt uint32) yarn.AttemptID {
 
 func TestRollOver(t *testing.T) {
 	st := keyed(t)
-	apply(t, st, &event.KeyMade{Which: yarn.KeyAMRM, ID: 5, Bytes: []byte("next amrm"), ActivateMillis: 9},
-		&event.KeyMade{Which: yarn.KeyNM, ID: 6, Bytes: []byte("next nm"), ActivateMillis: 9})
+	apply(t, st, &event.MasterKeyCreated{Which: yarn.KeyAMRM, ID: 5, Bytes: []byte("next amrm"), ActivateMillis: 9},
+		&event.MasterKeyCreated{Which: yarn.KeyNM, ID: 6, Bytes: []byte("next nm"), ActivateMillis: 9})
 	r := NewRing(st)
 	signing := func(k yarn.KeyKind) int32 {
 		key, err := r.Signing(k)

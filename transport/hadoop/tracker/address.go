@@ -16,7 +16,7 @@ import (
 
 // beginHeartbeats begins a heartbeat session.
 func (ss *session) beginHeartbeats(n *state.Node) {
-	ss.heartbeatSession, ss.prevSession = newHeartbeatSession(), n.Stay
+	ss.heartbeatSession, ss.prevSession = newHeartbeatSession(), n.HeartbeatSession
 }
 
 // newHeartbeatSession draws the number of a heartbeat session. It has 53 bits, so that JSON
@@ -75,5 +75,5 @@ func (s *Service) checkAddress(ctx context.Context, call *ipc.Call, id yarn.Node
 	if from := address(call); otherAddress(registered, from) {
 		return 0, invalid("unRegisterNodeManager: node %s registered from %s, not from %s", id, registered, from)
 	}
-	return n.Stay, nil
+	return n.HeartbeatSession, nil
 }

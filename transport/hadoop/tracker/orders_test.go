@@ -60,7 +60,7 @@ func TestRegistrationWithContainers(t *testing.T) {
 	if _, err := n.s.registerNodeManager(context.Background(), &ipc.Call{}, req); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.node(n.id); got.Count != 1 || !got.Dialed {
+	if got := c.node(n.id); got.Count != 1 || !got.NodeManager {
 		t.Fatalf("after the registration the node is %+v", got)
 	}
 	n.response = 0

@@ -55,7 +55,7 @@ func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *
 	var reply *input.RegisterNodeReply
 	if err == nil {
 		in.Rack = s.cfg.Racks.Rack(ctx, in.ID.Host)
-		in.Stay = newHeartbeatSession()
+		in.HeartbeatSession = newHeartbeatSession()
 		if from := address(call); from.IsValid() {
 			in.Address = from.String()
 		}
@@ -85,12 +85,12 @@ func (s *Service) registration(st *state.State, req *proto.RegisterNodeManagerRe
 	if err != nil {
 		return nil, invalid("registerNodeManager: %v", err)
 	}
-	in := &input.RegisterNode{ID: id, Version: s.text(req.GetNmVersion()), Dialed: true}
+	in := &input.RegisterNode{ID: id, Version: s.text(req.GetNmVersion()), NodeManager: true}
 	if h := req.GetNodeStatus().GetNodeHealthStatus(); h != nil {
 		in.Unhealthy, in.Report = !h.GetIsNodeHealthy(), s.text(h.GetHealthReport())
 	}
 	if slot := st.Node(id); slot != 0 {
-		in.Before = st.Nodes.Get(slot).Stay
+		in.PrevSession = st.Nodes.Get(slot).HeartbeatSession
 	}
 	if !validHost(id.Host) || len(in.Version) > versionBytesMax {
 		return in, invalid("registerNodeManager: %q is no host's name, or version %.40q none", clip(id.Host), in.Version)
@@ -261,7 +261,7 @@ func (s *Service) unRegisterNodeManager(ctx context.Context, call *ipc.Call, req
 	if err != nil {
 		return nil, err
 	}
-	reply, err := s.do(ctx, &input.UnregisterNode{ID: id, Stay: stay})
+	reply, err := s.do(ctx, &input.UnregisterNode{ID: id, HeartbeatSession: stay})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func TestRegistrationIsWritten(t *testing.T) {
 	n := newNM(t, newService(t, c), "node1")
 	n.register()
 	in := c.took()[0].(*input.RegisterNode)
-	if in.ID != n.id || in.HTTPPort != 8042 || in.Rack != DefaultRack || in.Total != yarn.NewResource(8192, 8) || in.Version != "3.4.2" || !in.Dialed {
+	if in.ID != n.id || in.HTTPPort != 8042 || in.Rack != DefaultRack || in.Total != yarn.NewResource(8192, 8) || in.Version != "3.4.2" || !in.NodeManager {
 		t.Fatalf("the input is %+v", in)
 	}
 }

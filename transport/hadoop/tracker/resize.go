@@ -21,7 +21,7 @@ const sizeExpiry = 10 * time.Minute
 func (s *Service) sizes(id yarn.NodeID, status *proto.NodeStatusProto) []input.ContainerSize {
 	st := s.fresh(s.now()).st
 	number := st.Node(id)
-	if number == 0 || st.Nodes.Get(number).Orders == 0 {
+	if number == 0 || st.Nodes.Get(number).PendingCommands == 0 {
 		return nil
 	}
 	var out []input.ContainerSize

@@ -58,8 +58,8 @@ func TestNodeConfirmsGrowth(t *testing.T) {
 		if unconfirmed, _, _ := c.resize(id); unconfirmed {
 			t.Errorf("%s: not confirmed", name)
 		}
-		if c.node(n.id).Orders != 0 {
-			t.Errorf("%s: %d orders are open", name, c.node(n.id).Orders)
+		if c.node(n.id).PendingCommands != 0 {
+			t.Errorf("%s: %d orders are open", name, c.node(n.id).PendingCommands)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (ss *session) record(st *state.State) *state.Node {
 // heard elsewhere.
 func (ss *session) nothingPending(st *state.State) bool {
 	n := ss.record(st)
-	return n != nil && n.State == yarn.NodeRunning && n.Report == "" && n.Orders == 0 && n.CleanUps == 0 && n.Registered == ss.registered && n.Stay == ss.heartbeatSession
+	return n != nil && n.State == yarn.NodeRunning && n.Report == "" && n.PendingCommands == 0 && n.CleanUps == 0 && n.Registered == ss.registered && n.HeartbeatSession == ss.heartbeatSession
 }
 
 // reset starts the session over, at a response id that the node has from another
@@ -202,7 +202,7 @@ func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 			ss.reset(st, n, r.response)
 		case n != nil && ss.failed:
 			ss.beginHeartbeats(n) // a copy of what failed may still be on its way
-		case n != nil && n.Stay != ss.heartbeatSession && n.Stay != ss.prevSession: // it was elsewhere meanwhile
+		case n != nil && n.HeartbeatSession != ss.heartbeatSession && n.HeartbeatSession != ss.prevSession: // it was elsewhere meanwhile
 			ss.beginHeartbeats(n)
 			ss.full = true
 		}
@@ -246,7 +246,7 @@ func (ss *session) release(work chan struct{}) {
 // session is new, or when a container is missing that has not ended.
 func (ss *session) input(r *report) *input.NodeHeartbeat {
 	in := &input.NodeHeartbeat{ID: ss.id, Unhealthy: r.unhealthy, Report: r.text, Full: ss.full,
-		Stay: ss.heartbeatSession, Before: ss.prevSession, Response: r.response, RemovalsAcked: ss.removed}
+		HeartbeatSession: ss.heartbeatSession, PrevSession: ss.prevSession, Response: r.response, RemovalsAcked: ss.removed}
 	if t := ss.pending; t != nil {
 		in.Told, in.Signalled, in.SizesTold = t.cleanUpSent, t.signalSent, t.resizeSent
 	}

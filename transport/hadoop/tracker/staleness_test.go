@@ -151,7 +151,7 @@ func TestUnregistrationThatArrivesLate(t *testing.T) {
 	// One that meets with a heartbeat is not taken for the node's last word.
 	c.fail(func(in input.Input) error {
 		if _, ok := in.(*input.UnregisterNode); ok {
-			c.must(&input.NodeHeartbeat{ID: n.id, Stay: 5, Before: c.node(n.id).Stay})
+			c.must(&input.NodeHeartbeat{ID: n.id, HeartbeatSession: 5, PrevSession: c.node(n.id).HeartbeatSession})
 		}
 		return nil
 	}, nil)

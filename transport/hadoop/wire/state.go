@@ -43,7 +43,7 @@ func AttemptState(a *state.App) proto.YarnApplicationAttemptStateProto {
 	switch a.AttemptState {
 	case state.AttemptNone:
 		return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_NEW
-	case state.AttemptParked, state.AttemptPending:
+	case state.AttemptNonRunnable, state.AttemptPending:
 		return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_SCHEDULED
 	case state.AttemptActive:
 		switch {

@@ -15,7 +15,7 @@ func TestApplicationStates(t *testing.T) {
 		state, final, attpt string
 	}{
 		{state.App{State: yarn.AppSubmitted}, "SUBMITTED", "APP_UNDEFINED", "APP_ATTEMPT_NEW"},
-		{state.App{State: yarn.AppAccepted, AttemptState: state.AttemptParked}, "ACCEPTED", "APP_UNDEFINED", "APP_ATTEMPT_SCHEDULED"},
+		{state.App{State: yarn.AppAccepted, AttemptState: state.AttemptNonRunnable}, "ACCEPTED", "APP_UNDEFINED", "APP_ATTEMPT_SCHEDULED"},
 		{state.App{State: yarn.AppAccepted, AttemptState: state.AttemptActive}, "ACCEPTED", "APP_UNDEFINED", "APP_ATTEMPT_SCHEDULED"},
 		{state.App{State: yarn.AppAccepted, AttemptState: state.AttemptActive, MasterNumber: 1}, "ACCEPTED", "APP_UNDEFINED", "APP_ATTEMPT_ALLOCATED"},
 		{state.App{State: yarn.AppAccepted, AttemptState: state.AttemptActive, MasterNumber: 1, LaunchedMillis: 5}, "ACCEPTED", "APP_UNDEFINED", "APP_ATTEMPT_LAUNCHED"},

@@ -139,11 +139,11 @@ func (g *gauges) raft(s *Source) {
 // waitingFor counts by the coarse reasons that follow from where attempts stand;
 // the exact one of a single application is its explanation's.
 func waitingFor(t *summary.Tally) map[string]int32 {
-	out := map[string]int32{"MAX_PARALLEL_APPS": t.Waiting[state.AttemptParked], "AM_LIMIT": t.Waiting[state.AttemptPending],
+	out := map[string]int32{"MAX_PARALLEL_APPS": t.Waiting[state.AttemptNonRunnable], "AM_LIMIT": t.Waiting[state.AttemptPending],
 		"AM_NOT_PLACED": t.Unplaced, "AM_NOT_REGISTERED": t.Waiting[state.AttemptActive] - t.Unplaced}
 	for at, n := range t.Waiting {
 		switch state.AttemptState(at) {
-		case state.AttemptParked, state.AttemptPending, state.AttemptActive:
+		case state.AttemptNonRunnable, state.AttemptPending, state.AttemptActive:
 		default:
 			out["NO_ATTEMPT"] += n
 		}

@@ -88,7 +88,7 @@ func subject(v *view.View, e event.Event) Subject {
 		return of(e.Container)
 	case *event.AskChanged:
 		return Subject{App: e.App, Known: true}
-	case *event.AllocateAnswered:
+	case *event.ResponseRecorded:
 		return Subject{App: e.App, Known: true}
 	case *event.TimeAdvanced:
 		return Subject{Known: true}

@@ -15,7 +15,7 @@ func coarse(a *state.App) string {
 	switch {
 	case a.State.Ended():
 		return ""
-	case a.AttemptState == state.AttemptParked:
+	case a.AttemptState == state.AttemptNonRunnable:
 		return "MAX_PARALLEL_APPS"
 	case a.AttemptState == state.AttemptPending:
 		return "AM_LIMIT"

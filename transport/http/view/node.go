@@ -23,7 +23,7 @@ func (v *View) Node(n *state.Node) api.Node {
 	d := api.Node{
 		ID: n.ID.String(), Host: n.ID.Host, Port: n.ID.Port, HTTPAddress: HTTPAddress(n), Rack: n.Rack, State: n.State.String(), Version: n.Version,
 		Total: v.Size(n.Total), Used: v.Size(n.Allocated), Free: v.Size(n.Unallocated()), Containers: n.Count,
-		RegisteredMillis: n.Registered, DeadlineMillis: n.DeadlineMillis, Report: n.Report, Orders: n.Orders,
+		RegisteredMillis: n.Registered, DeadlineMillis: n.DeadlineMillis, Report: n.Report, Orders: n.PendingCommands,
 	}
 	if n.Reservation != 0 {
 		r := v.State.Reservations.Get(n.Reservation)

@@ -84,7 +84,7 @@ func (v *View) queueDoc(slot uint32, n *QueueSums) api.Queue {
 	d := api.Queue{
 		Path: q.Path, Name: q.Name, Parent: v.QueuePath(q.Parent), Leaf: q.Leaf, State: q.State.String(),
 		Used: v.Size(q.Used), Reserved: v.Size(q.Reserved), Pending: v.Size(q.Pending), AMUsed: v.Size(q.AMUsed),
-		Containers: q.Containers, Apps: n.Apps[slot], ActiveApps: q.ActiveApps, PendingApps: q.PendingApps, ParkedApps: q.ParkedApps, ActiveUsers: q.ActiveUsers,
+		Containers: q.Containers, Apps: n.Apps[slot], ActiveApps: q.ActiveApps, PendingApps: q.PendingApps, NonRunnableApps: q.NonRunnableApps, ActiveUsers: q.ActiveUsers,
 	}
 	if i := v.Configured(q.Path); i >= 0 {
 		v.addCapacity(&d, q, i)

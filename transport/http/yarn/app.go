@@ -203,7 +203,7 @@ func (s *API) appDoc(c *route.Call, v *docs, a *state.App, without map[string]bo
 // preempted.
 func (v *docs) wsUse(a *state.App) obj {
 	queueShare, clusterShare := v.usage(a)
-	spent := v.State.Spent(a, v.State.Meta.NowMillis)
+	spent := v.State.ResourceSeconds(a, v.State.Meta.NowMillis)
 	return obj{
 		{"allocatedMB", orNone(a, a.Used[yarn.Memory])}, {"allocatedVCores", orNone(a, a.Used[yarn.VCores])}, {"reservedMB", orNone(a, a.Reserved[yarn.Memory])}, {"reservedVCores", orNone(a, a.Reserved[yarn.VCores])},
 		{"runningContainers", orNone(a, int64(a.Live))}, {"memorySeconds", spent[yarn.Memory]}, {"vcoreSeconds", spent[yarn.VCores]},

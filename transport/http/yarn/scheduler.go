@@ -170,7 +170,7 @@ func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
 		factor = -1
 	}
 	return obj{
-		{"numActiveApplications", q.ActiveApps}, {"numPendingApplications", q.PendingApps + q.ParkedApps}, {"numContainers", q.Containers},
+		{"numActiveApplications", q.ActiveApps}, {"numPendingApplications", q.PendingApps + q.NonRunnableApps}, {"numContainers", q.Containers},
 		{"maxApplications", v.Conf.MaxApplications(i, v.Tree)}, {"maxApplicationsPerUser", v.Conf.MaxApplicationsPerUser(i, v.Tree)},
 		{"userLimit", userLimit}, {"users", filled("user", users)}, {"userLimitFactor", factor},
 		{"configuredMaxAMResourceLimit", view.Percent(conf.MaxAMPercent.Rat()) / 100},

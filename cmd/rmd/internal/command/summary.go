@@ -221,7 +221,7 @@ func queueLine(q flatQueue, t api.Totals) string {
 	used := max(share(q.Used, t.Total)-held, 0)
 	name := output.Cut(strings.Repeat(" ", q.depth)+q.Name, 16)
 	return fmt.Sprintf("%s%s %s %4.0f%% %4.0f%% %5d %4d", name, strings.Repeat(" ", 16-len([]rune(name))), bar(used, held, pending, q.AbsCapacity/100),
-		used*100, held*100, q.Apps, q.PendingApps+q.ParkedApps)
+		used*100, held*100, q.Apps, q.PendingApps+q.NonRunnableApps)
 }
 
 // share is the largest part that a resource is of another, kind by kind.

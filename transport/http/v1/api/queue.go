@@ -33,13 +33,13 @@ type Queue struct {
 	AMUsed     Resource `json:"am_used"`
 	AMLimit    Resource `json:"am_limit,omitempty"`
 
-	Containers  int64 `json:"containers"` // live and reserved
-	Apps        int32 `json:"apps"`
-	ActiveApps  int32 `json:"active_apps"`
-	PendingApps int32 `json:"pending_apps"`
-	ParkedApps  int32 `json:"parked_apps"`
-	MaxApps     int64 `json:"max_apps,omitempty"`
-	MaxAppsUser int64 `json:"max_apps_per_user,omitempty"`
+	Containers      int64 `json:"containers"` // live and reserved
+	Apps            int32 `json:"apps"`
+	ActiveApps      int32 `json:"active_apps"`
+	PendingApps     int32 `json:"pending_apps"`
+	NonRunnableApps int32 `json:"non_runnable_apps"`
+	MaxApps         int64 `json:"max_apps,omitempty"`
+	MaxAppsUser     int64 `json:"max_apps_per_user,omitempty"`
 
 	ActiveUsers     int32   `json:"active_users"`
 	UserLimit       string  `json:"user_limit_percent,omitempty"`
