@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"rmd/workload/report/plot"
+	"rmd/internal/plot"
 )
 
 // Bench is a measurement over time: what `rmd bench` writes a page of.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"rmd/workload/report/plot"
+	"rmd/internal/plot"
 )
 
 // ErrNoSeries says that a page cannot be drawn: the summary has figures, and nothing over time.

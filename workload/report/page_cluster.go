@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"rmd/workload/report/plot"
+	"rmd/internal/plot"
 )
 
 // utilisation is how full the cluster was, a picture a run.

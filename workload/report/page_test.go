@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"rmd/workload/report/plot"
+	"rmd/internal/plot"
 )
 
 // played is a small run: one large container that waits, small ones that do not.

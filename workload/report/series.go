@@ -3,7 +3,7 @@ package report
 import (
 	"slices"
 
-	"rmd/workload/report/plot"
+	"rmd/internal/plot"
 )
 
 // Series is a run over time. Its slices belong to the collector: they are read only.

@@ -2,6 +2,8 @@ package plot
 
 import (
 	"html/template"
+	"math"
+	"strings"
 )
 
 // Ink names a colour of the page's style.
@@ -23,7 +25,7 @@ type Figure interface{ SVG() template.HTML }
 // Point is one value of a line.
 type Point struct{ X, Y float64 }
 
-// Line is a named row of points, in order of X.
+// Line is a named row of points, in order of X. A point whose Y is not a number is a gap.
 type Line struct {
 	Name   string
 	Ink    Ink
@@ -139,35 +141,57 @@ func (s *sheet) grid(p plane) {
 
 // line draws one line, and its name as what a pointer over it is told.
 func (s *sheet) line(p plane, l Line) {
-	if len(l.Points) == 0 {
-		return
+	var whole strings.Builder
+	for _, run := range l.runs() {
+		d := p.path(run, l.Step)
+		if l.Fill {
+			last, first := run[len(run)-1], run[0]
+			s.addf(`<path class="fill %s" d="%s L%.1f %.1f L%.1f %.1fZ"/>`, l.Ink, d, p.px(last.X), p.bottom, p.px(first.X), p.bottom)
+		}
+		whole.WriteString(d)
 	}
-	d := s.path(p, l)
-	if l.Fill {
-		last, first := l.Points[len(l.Points)-1], l.Points[0]
-		s.addf(`<path class="fill %s" d="%s L%.1f %.1f L%.1f %.1fZ"/>`, l.Ink, d, p.px(last.X), p.bottom, p.px(first.X), p.bottom)
+	if whole.Len() == 0 {
+		return
 	}
 	dash := ""
 	if l.Dashed {
 		dash = " dashed"
 	}
-	s.addf(`<path class="line %s%s" d="%s"><title>%s</title></path>`, l.Ink, dash, d, template.HTMLEscapeString(l.Name))
+	s.addf(`<path class="line %s%s" d="%s"><title>%s</title></path>`, l.Ink, dash, whole.String(), template.HTMLEscapeString(l.Name))
 }
 
-// path writes the way of a line.
-func (s *sheet) path(p plane, l Line) string {
+// runs are the parts of a line between its gaps.
+func (l Line) runs() (out [][]Point) {
+	from := 0
+	for i := 0; i <= len(l.Points); i++ {
+		if i < len(l.Points) && !math.IsNaN(l.Points[i].Y) {
+			continue
+		}
+		if i > from {
+			out = append(out, l.Points[from:i])
+		}
+		from = i + 1
+	}
+	return out
+}
+
+// path writes the way of a line without gaps.
+func (p plane) path(points []Point, step bool) string {
 	var b pathBuilder
-	for i, pt := range l.Points {
+	for i, pt := range points {
 		x, y := p.px(pt.X), p.py(pt.Y)
 		switch {
 		case i == 0:
 			b.move(x, y)
-		case l.Step:
+		case step:
 			b.across(x)
 			b.to(x, y)
 		default:
 			b.to(x, y)
 		}
+	}
+	if len(points) == 1 { // a point alone has no length, and would not be seen
+		b.across(b.x + 1)
 	}
 	return b.String()
 }

@@ -3,6 +3,8 @@
 // no style sheet from elsewhere, so that it can be mailed and still be opened in
 // ten years.
 //
+// Pages with a style of their own show the same figures beside FigureStyle.
+//
 // A [Chart] has lines over an axis; [Ranges] has bars from the median to a high
 // percentile, one row a group; a [Table] has the figures. Colours are named by
 // [Ink] and set once, in the page's style, for a light and a dark screen; no

@@ -3,6 +3,7 @@ package plot
 import (
 	"math"
 	"strconv"
+	"time"
 )
 
 // Axis maps values to places on one side of a picture.
@@ -75,15 +76,33 @@ func roundTicks(most float64, n int) []float64 {
 var spanSteps = []float64{1, 10, 100, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000,
 	3_600_000, 7_200_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 172_800_000, 604_800_000, 2_592_000_000}
 
-// Times is an axis of milliseconds from 0. Format writes a duration.
-func Times(label string, most float64, format func(millis int64) string) Axis {
-	step := spanSteps[len(spanSteps)-1]
+// spanStep is the least of them that cuts a span into at most n parts.
+func spanStep(span, n float64) float64 {
 	for _, s := range spanSteps {
-		if most/s <= 8 {
-			step = s
-			break
+		if span/s <= n {
+			return s
 		}
 	}
+	return spanSteps[len(spanSteps)-1]
+}
+
+// Clock is an axis of Unix milliseconds with a few ticks at round times of day, in UTC.
+func Clock(from, to float64) Axis {
+	step := spanStep(to-from, 4)
+	layout := "15:04"
+	if step < 60_000 {
+		layout = "15:04:05"
+	}
+	a := Axis{Label: "UTC", Min: from, Max: to, Format: func(v float64) string { return time.UnixMilli(int64(v)).UTC().Format(layout) }}
+	for v := math.Ceil(from/step) * step; v <= to; v += step {
+		a.Ticks = append(a.Ticks, v)
+	}
+	return a
+}
+
+// Times is an axis of milliseconds from 0. Format writes a duration.
+func Times(label string, most float64, format func(millis int64) string) Axis {
+	step := spanStep(most, 8)
 	a := Axis{Label: label, Max: max(most, 1), Format: func(v float64) string { return format(int64(v)) }}
 	for v := 0.0; v <= most && len(a.Ticks) < 100; v += step {
 		a.Ticks = append(a.Ticks, v)

@@ -12,7 +12,7 @@ type sheet struct{ b strings.Builder }
 
 func newSheet(w, h int, name string) *sheet {
 	s := &sheet{}
-	s.addf(`<svg viewBox="0 0 %d %d" role="img" aria-label="%s" xmlns="http://www.w3.org/2000/svg">`, w, h, template.HTMLEscapeString(name))
+	s.addf(`<svg class="plot" viewBox="0 0 %d %d" role="img" aria-label="%s" xmlns="http://www.w3.org/2000/svg">`, w, h, template.HTMLEscapeString(name))
 	return s
 }
 

@@ -39,8 +39,14 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
+// FigureStyle is the style sheet of figures on a page that has a style of its own, with the colours
+// --ink, --soft and --line.
+//
+//go:embed figure.css
+var FigureStyle string
+
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"style": func() template.CSS { return template.CSS(pageStyle) },
+	"style": func() template.CSS { return template.CSS(FigureStyle + pageStyle) },
 	"whole": whole,
 }).Parse(pageText))
 

@@ -73,3 +73,39 @@ func TestChartIsXML(t *testing.T) {
 		}
 	}
 }
+
+// TestLineHasGaps holds that nothing is drawn where there is no value, and that a
+// value between two gaps can be seen.
+func TestLineHasGaps(t *testing.T) {
+	nan := math.NaN()
+	l := Line{Ink: Blue, Fill: true, Points: []Point{{0, nan}, {1, 1}, {2, 1}, {3, nan}, {4, nan}, {5, 2}, {6, nan}}}
+	svg := string(Chart{X: Linear(10), Y: Linear(5), Lines: []Line{l}}.SVG())
+	if strings.Contains(svg, "NaN") {
+		t.Error("a gap is drawn as a number")
+	}
+	if n := strings.Count(svg, `<path class="fill`); n != 2 {
+		t.Errorf("%d parts are filled, not 2", n)
+	}
+	_, d, _ := strings.Cut(svg, `<path class="line blue" d="`)
+	d, _, _ = strings.Cut(d, `"`)
+	if strings.Count(d, "M") != 2 || !strings.Contains(d, "H") {
+		t.Errorf("the line is %s", d)
+	}
+	if svg := string(Chart{Lines: []Line{{Ink: Blue, Points: []Point{{1, nan}}}}}.SVG()); strings.Contains(svg, `class="line`) {
+		t.Errorf("a line of gaps is drawn: %s", svg)
+	}
+}
+
+func TestClock(t *testing.T) {
+	const at = 1780000000000 // 20:26:40
+	for span, want := range map[float64]string{3_600_000: "[20:30 20:45 21:00 21:15]", 300_000: "[20:28 20:30]", 60_000: "[20:26:45 20:27:00 20:27:15 20:27:30]"} {
+		a := Clock(at, at+span)
+		var got []string
+		for _, v := range a.Ticks {
+			got = append(got, a.text(v))
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%v ms: %v, want %s", span, got, want)
+		}
+	}
+}
