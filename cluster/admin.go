@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/rafttransport"
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // The methods of the admin protocol over Peer. Numbers are part of the wire: append only; up to 31
@@ -257,6 +257,6 @@ func (c *Cluster) awaitChange(ctx context.Context, in *instance, f raft.IndexFut
 		}
 		return fmt.Errorf("membership change: %w", err)
 	}
-	point.Hit(point.MemberChanged)
+	failpoint.Hit(failpoint.MemberChanged)
 	return nil
 }

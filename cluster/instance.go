@@ -12,7 +12,7 @@ import (
 	"rmd/cluster/raftstore"
 	"rmd/cluster/rafttransport"
 	"rmd/internal/exitcode"
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // instance is one life of the library's Raft. A restart in place ends one and starts the next over
@@ -137,7 +137,7 @@ func (c *Cluster) restart(why string) {
 	c.log.Warn("restarting raft in place", "why", why)
 	start := time.Now()
 	c.current().stop()
-	point.Hit(point.RestartStopped)
+	failpoint.Hit(failpoint.RestartStopped)
 	rep, err := c.stores.Inspect()
 	if err == nil {
 		rep.Drop = c.takeDivergent() || rep.Drop
@@ -147,7 +147,7 @@ func (c *Cluster) restart(why string) {
 		c.guard.Fail(exitcode.Store, fmt.Errorf("restart of raft in place: %w", err))
 		return
 	}
-	point.Hit(point.RestartStarted)
+	failpoint.Hit(failpoint.RestartStarted)
 	c.counters.restarts.Add(1)
 	c.observe(MeasureRestart, time.Since(start))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/raftstore"
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // machine is the caller's FSM as raft sees it. It remembers what was really applied, and after raft
@@ -120,7 +120,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	if err := m.inner.Restore(r); err != nil {
 		return err
 	}
-	point.Hit(point.SnapshotApplied)
+	failpoint.Hit(failpoint.SnapshotApplied)
 	m.seen.Store(meta.Index)
 	m.applied.Store(meta.Index) // a restored backup may lie anywhere: set, not raise
 	m.committed.Store(&meta.Configuration)

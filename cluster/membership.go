@@ -13,7 +13,7 @@ import (
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
 	"rmd/internal/exitcode"
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // confState follows the committed membership.
@@ -108,7 +108,7 @@ func (c *Cluster) stepMembership() {
 		return
 	}
 	if len(left) > 0 {
-		point.Hit(point.MemberLeft)
+		failpoint.Hit(failpoint.MemberLeft)
 		err := c.guard.RetryShortage("record who was removed", func() error { return c.recordRemoved(left) })
 		if err != nil && c.identityFailed(err) != nil {
 			return
@@ -196,7 +196,7 @@ func (c *Cluster) removedHere(n removedNotice) error {
 	if err := c.dir.Update(func(i *identity.Identity) { i.Removed = &identity.Removal{By: n.By, At: n.At} }); err != nil {
 		return err
 	}
-	point.Hit(point.RemovedHere)
+	failpoint.Hit(failpoint.RemovedHere)
 	c.goRun(func() {
 		select { // answers under way go out: this replica may have been asked to remove itself
 		case <-time.After(removedGrace):

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // AppliedIndex is the highest index whose effect is in the FSM. No-ops and barriers have none, so
@@ -150,7 +150,7 @@ func (c *Cluster) verifiedIndex(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	index := in.raft.CommitIndex()
-	point.Hit(point.ReadIndexed)
+	failpoint.Hit(failpoint.ReadIndexed)
 	if err := c.verify(ctx, in, term); err != nil {
 		return 0, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // Transfer hands leadership to a voter; "" means the one that is furthest.
@@ -42,7 +42,7 @@ func (c *Cluster) transferHere(ctx context.Context, id string) error {
 		defer c.transfers.end()
 		f = in.raft.LeadershipTransferToServer(s.ID, s.Address)
 	}
-	point.Hit(point.TransferBegun)
+	failpoint.Hit(failpoint.TransferBegun)
 	if err := in.await(ctx, f); err != nil {
 		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("transfer leadership: %w", err)

@@ -11,7 +11,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/internal/exitcode"
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // Machine is one replica's committed state.
@@ -76,7 +76,7 @@ func (m *Machine) Apply(l *raft.Log) any {
 	case err != nil:
 		return err
 	}
-	point.Hit(point.EntryApplied)
+	failpoint.Hit(failpoint.EntryApplied)
 	if m.cfg.Observe.Apply != nil {
 		m.cfg.Observe.Apply(len(b.Events), len(l.Data), time.Since(start))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/fsm/state"
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 	"rmd/snapshot"
 )
 
@@ -19,7 +19,7 @@ const yieldBytes = 1 << 20
 
 // Snapshot forks the state; Persist writes the fork beside further applying.
 func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
-	defer point.Hit(point.StateForked) // the lock is given back by then
+	defer failpoint.Hit(failpoint.StateForked) // the lock is given back by then
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed != nil {
@@ -51,7 +51,7 @@ func (m *Machine) restore(r io.ReadCloser) error {
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	point.Hit(point.StateRead)
+	failpoint.Hit(failpoint.StateRead)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"rmd/internal/exitcode"
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 	"rmd/scheduler/input"
 )
 
@@ -58,7 +58,7 @@ func (s *Sequencer) begin(ctx context.Context, term uint64) (*driver, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	point.Hit(point.LeadershipBarrier)
+	failpoint.Hit(failpoint.LeadershipBarrier)
 	// 2. The planning state is a fork of it.
 	from := s.cfg.Fork(term)
 	planner, err := s.cfg.NewPlanner(from.State)
@@ -77,7 +77,7 @@ func (s *Sequencer) begin(ctx context.Context, term uint64) (*driver, error) {
 	s.queue = d.queue
 	s.mu.Unlock()
 	s.term.Store(term)
-	point.Hit(point.LeadershipBegun)
+	failpoint.Hit(failpoint.LeadershipBegun)
 	return d, nil
 }
 
@@ -89,7 +89,7 @@ func (d *driver) end() {
 	d.s.mu.Lock()
 	d.s.queue = nil
 	d.s.mu.Unlock()
-	point.Hit(point.LeadershipEnded)
+	failpoint.Hit(failpoint.LeadershipEnded)
 	close(d.queue)
 	close(d.proposed)
 	for r := range d.outcomes {
@@ -197,7 +197,7 @@ func (d *driver) propose() {
 		return
 	}
 	d.inflight = append(d.inflight, time.Now())
-	point.Hit(point.BatchClosed)
+	failpoint.Hit(failpoint.BatchClosed)
 	d.proposed <- p.Entry // room for MaxInFlight
 	if f := d.s.cfg.Observe.Batch; f != nil {
 		f(p.Events)
@@ -217,7 +217,7 @@ func (d *driver) commit() {
 			futures <- notProposed{}
 		default:
 			f := d.s.cfg.Log.Propose(entry)
-			point.Hit(point.BatchProposed)
+			failpoint.Hit(failpoint.BatchProposed)
 			futures <- f
 		}
 	}
@@ -251,7 +251,7 @@ func (d *driver) complete(r logReply) {
 	if r.err != nil {
 		d.core.Aborted(r.err)
 	} else if err := d.core.Committed(r.index, d.outcome(r.index)); err == nil {
-		point.Hit(point.BatchApplied)
+		failpoint.Hit(failpoint.BatchApplied)
 		if f := d.s.cfg.Observe.Commit; f != nil {
 			f(time.Since(since))
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/internal/exitcode"
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 const (
@@ -154,11 +154,11 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 	if last, _ := s.Tail(); last != 0 && next != last+1 {
 		return s.failWrite(fmt.Errorf("store log entries from %d behind %d: there would be a gap or an overwritten entry", next, last))
 	}
-	point.Hit(point.StoreEntries)
+	failpoint.Hit(failpoint.StoreEntries)
 	if err := s.g.write(fmt.Sprintf("store %d log entries from %d", len(logs), next), func() error { return s.inner.StoreLogs(sealed) }); err != nil {
 		s.g.halt()
 	}
-	point.Hit(point.EntriesStored)
+	failpoint.Hit(failpoint.EntriesStored)
 	if s.OnStored != nil {
 		defer s.OnStored()
 	}
@@ -233,7 +233,7 @@ func (s *LogStore) DeleteRange(lo, hi uint64) error {
 		if err := s.moveBounds(a, b); err != nil {
 			return s.failWrite(err)
 		}
-		point.Hit(point.EntriesDeleted)
+		failpoint.Hit(failpoint.EntriesDeleted)
 		if head {
 			lo = b + 1
 		} else {

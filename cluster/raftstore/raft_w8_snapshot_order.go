@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // Work-around W8: the snapshot that was finished last (v1.8.0, snapshot.go: takeSnapshot; raft.go:
@@ -33,7 +33,7 @@ func (k *snapSink) finish() error {
 		_ = k.SnapshotSink.Cancel()
 		return err
 	}
-	point.Hit(point.SnapshotVerified)
+	failpoint.Hit(failpoint.SnapshotVerified)
 	err := k.SnapshotSink.Close() // long for a large one: not under the watchdog's eye
 	if err == nil && k.s.dir != "" {
 		err = sealMeta(k.s.dir, k.meta.ID)
@@ -42,7 +42,7 @@ func (k *snapSink) finish() error {
 		k.discard()
 		return k.s.writeFailed(fmt.Errorf("finish snapshot at %d: %w", k.meta.Index, err))
 	}
-	point.Hit(point.SnapshotFinished)
+	failpoint.Hit(failpoint.SnapshotFinished)
 	if k.s.OnFinished != nil {
 		k.s.OnFinished(k.meta, time.Since(k.start))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/internal/exitcode"
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // StableStore is raft's term and vote behind the guard. Values carry a checksum over key and value.
@@ -31,11 +31,11 @@ func stableSum(key, val []byte) uint32 {
 // Set stores a value.
 func (s *StableStore) Set(key, val []byte) error {
 	b := binary.BigEndian.AppendUint32(append([]byte{envelopeVersion}, val...), stableSum(key, val))
-	point.Hit(point.StoreValue)
+	failpoint.Hit(failpoint.StoreValue)
 	if err := s.g.write("store "+string(key), func() error { return s.inner.Set(key, b) }); err != nil {
 		s.g.halt()
 	}
-	point.Hit(point.ValueStored)
+	failpoint.Hit(failpoint.ValueStored)
 	return nil
 }
 

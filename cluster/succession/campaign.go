@@ -6,14 +6,14 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // Campaign starts an election here at once. Raft takes TimeoutNow only as a follower. A candidate
 // that lost becomes one first, by a vote request of our own with an empty log and a term above the
 // one that it may just be about to take: that raises the term and gets no vote.
 func (s *Succession) Campaign() {
-	point.Hit(point.CrashStand)
+	failpoint.Hit(failpoint.CrashStand)
 	if s.cfg.Replica.State() == raft.Candidate {
 		s.cfg.Transport.Inject(&raft.RequestVoteRequest{RPCHeader: s.cfg.Replica.Header(), Term: s.cfg.Replica.Term() + 2}, s.ctx.Done())
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 	"rmd/jepsen-lite/nemesis"
 	"rmd/jepsen-lite/scenario"
 )
@@ -148,7 +148,7 @@ func TestSum(t *testing.T) {
 // TestFailpoints: faults lead to every failpoint of the code, and to no other.
 func TestFailpoints(t *testing.T) {
 	var all []string
-	for _, name := range point.All() {
+	for _, name := range failpoint.All() {
 		all = append(all, string(name))
 		if !slices.Contains(nemesis.FailpointNames(), string(name)) {
 			t.Errorf("no fault leads to %s", name)

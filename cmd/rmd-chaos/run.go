@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"rmd/internal/failpoint"
 	"rmd/internal/nearest"
-	"rmd/internal/point"
 	"rmd/jepsen-lite/scenario"
 )
 
@@ -98,7 +98,7 @@ func runOptions(ctx context.Context, c *call) (scenario.Options, error) {
 	if !c.isSet("seed") {
 		opt.Seed = uint64(time.Now().UnixNano()) % 1_000_000
 	}
-	for _, name := range point.All() {
+	for _, name := range failpoint.All() {
 		opt.Failpoints = append(opt.Failpoints, string(name))
 	}
 	var err error

@@ -10,9 +10,9 @@ import (
 )
 
 // FailpointAction is what happens to a replica that reaches a failpoint of its own code: the process
-// is killed there, or whoever reached it waits.
+// is killed there, or the goroutine that reached it waits.
 type FailpointAction struct {
-	Point string        // internal/point's name of the place
+	Point string        // internal/failpoint's name of the place
 	After int           // which time it comes there, from 1
 	Hold  time.Duration // 0: the process ends there
 }
@@ -26,7 +26,7 @@ func (s FailpointAction) String() string {
 }
 
 // Reached is the line that a replica writes to its standard error there.
-func (s FailpointAction) Reached() string { return "point " + s.Point + " reached" }
+func (s FailpointAction) Reached() string { return "failpoint " + s.Point + " reached" }
 
 // openStdin lets the process read failpoints from its standard input.
 func (r *Replica) openStdin(cmd *exec.Cmd) (err error) {

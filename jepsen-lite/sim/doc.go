@@ -12,7 +12,7 @@
 //
 // A seed draws the cluster, the load, which kinds of faults there are and how heavy
 // each is (driver.go), and where goroutines are held back: where raft logs and
-// counts and at the points of internal/point (yield.go). After the faults comes the
+// counts and at the points of internal/failpoint (yield.go). After the faults comes the
 // calm, in which everything must come to its end.
 //
 // The checker is told of everything and asks the product only to compare it with its

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 	"rmd/scheduler/input"
 )
 
@@ -34,10 +34,10 @@ func (d *driver) blackout() {
 // crashAtPoint ends the next process that comes to a point, just there; or the one
 // that comes there some times later.
 func (d *driver) crashAtPoint() {
-	all := point.All()
+	all := failpoint.All()
 	name, power, after := all[d.rng.Intn(len(all))], d.oneIn(2), d.rng.Intn(3)
-	d.note("whoever comes to %s crashes", name)
-	hit := func(l *process, n point.Name) {
+	d.note("the next process that reaches %s crashes", name)
+	hit := func(l *process, n failpoint.Name) {
 		if n != name {
 			return
 		}
@@ -57,21 +57,21 @@ func (d *driver) crashAtPoint() {
 }
 
 // provoke does what leads to points that are seldom come to by themselves.
-func (d *driver) provoke(name point.Name) {
+func (d *driver) provoke(name failpoint.Name) {
 	switch name {
-	case point.TransferBegun, point.LeadershipEnded, point.LeadershipBarrier, point.LeadershipBegun:
+	case failpoint.TransferBegun, failpoint.LeadershipEnded, failpoint.LeadershipBarrier, failpoint.LeadershipBegun:
 		d.transfer()
-	case point.CrashStand:
+	case failpoint.CrashStand:
 		d.killLeader()
-	case point.SnapshotFinished, point.SnapshotVerified, point.StateForked, point.EntriesDeleted:
+	case failpoint.SnapshotFinished, failpoint.SnapshotVerified, failpoint.StateForked, failpoint.EntriesDeleted:
 		d.snapshot()
-	case point.SnapshotApplied, point.StateRead:
+	case failpoint.SnapshotApplied, failpoint.StateRead:
 		d.any().crash()
 		time.Sleep(time.Second)
 		d.w.heal()
-	case point.MemberChanged:
+	case failpoint.MemberChanged:
 		d.join()
-	case point.MemberLeft, point.RemovedHere:
+	case failpoint.MemberLeft, failpoint.RemovedHere:
 		d.remove()
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 	"rmd/jepsen-lite/history"
 	"rmd/jepsen-lite/sim/script"
 )
@@ -47,7 +47,7 @@ type Result struct {
 	kinds    map[string]int
 	achieved map[string]int
 	exits    map[int]int
-	hits     map[point.Name]int
+	hits     map[failpoint.Name]int
 	net      traffic
 	installs int
 	restarts int           // of raft in place

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // Summary adds up the results of many seeds.
@@ -23,7 +23,7 @@ type Summary struct {
 	kinds    map[string]int
 	achieved map[string]int
 	exits    map[int]int
-	hits     map[point.Name]int
+	hits     map[failpoint.Name]int
 	net      traffic
 	installs int
 	restarts int
@@ -35,7 +35,7 @@ type Summary struct {
 
 // NewSummary returns an empty one.
 func NewSummary() *Summary {
-	return &Summary{kinds: map[string]int{}, achieved: map[string]int{}, exits: map[int]int{}, hits: map[point.Name]int{}}
+	return &Summary{kinds: map[string]int{}, achieved: map[string]int{}, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 }
 
 // Add adds the result of one seed.
@@ -146,12 +146,12 @@ func (s *Summary) violated(id string) int {
 // points tells which points nobody came to.
 func (s *Summary) points() string {
 	var never []string
-	for _, n := range point.All() {
+	for _, n := range failpoint.All() {
 		if s.hits[n] == 0 {
 			never = append(never, string(n))
 		}
 	}
-	text := fmt.Sprintf("%d/%d", len(point.All())-len(never), len(point.All()))
+	text := fmt.Sprintf("%d/%d", len(failpoint.All())-len(never), len(failpoint.All()))
 	if len(never) > 0 {
 		text += " (never: " + strings.Join(never, ", ") + ")"
 	}

@@ -17,7 +17,7 @@ import (
 
 	"rmd/cluster"
 	"rmd/fsm/event"
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
@@ -53,10 +53,10 @@ type world struct {
 	check *checker
 	log   hclog.Logger
 	yield *yielder
-	trap  atomic.Pointer[func(id string, entry []byte)]     // called before each proposal
-	atLog atomic.Pointer[func(id, message string)]          // called where raft logs
-	armed atomic.Pointer[func(l *process, name point.Name)] // called at each point
-	ctx   context.Context                                   // ends with the world
+	trap  atomic.Pointer[func(id string, entry []byte)]         // called before each proposal
+	atLog atomic.Pointer[func(id, message string)]              // called where raft logs
+	armed atomic.Pointer[func(l *process, name failpoint.Name)] // called at each point
+	ctx   context.Context                                       // ends with the world
 	stop1 context.CancelFunc
 	ops   sync.WaitGroup // what operators are about
 
@@ -72,12 +72,12 @@ type world struct {
 	gaveUp []func() bool // operators who had no time left
 	hurt   *replica      // its disk has lost something, until it is back under another identity
 	exits  map[int]int
-	hits   map[point.Name]int
+	hits   map[failpoint.Name]int
 }
 
 func newWorld(t testing.TB, seed int64, opt settings) *world {
 	w := &world{t: t, seed: seed, opt: opt, net: newNetwork(seed + 1), check: newChecker(), rng: rand.New(rand.NewSource(seed + 2)),
-		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[point.Name]int{}}
+		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 	w.ctx, w.stop1 = context.WithCancel(context.Background())
 	w.yield = &yielder{rng: rand.New(rand.NewSource(seed + 3)), dial: opt.yields}
 	w.log = rootLogger()

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-metrics"
 
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
 // dial is how much goroutines are held back in the windows where they race: where
@@ -74,7 +74,7 @@ var listen = sync.OnceFunc(func() {
 	if _, err := metrics.NewGlobal(c, &countingSink{}); err != nil {
 		panic(err) // the configuration is ours
 	}
-	point.Set(func(n point.Name) {
+	failpoint.Set(func(n failpoint.Name) {
 		if l := current(); l != nil {
 			l.r.w.at(l, n)
 		}
@@ -82,7 +82,7 @@ var listen = sync.OnceFunc(func() {
 })
 
 // at is told when a process comes to a point.
-func (w *world) at(l *process, n point.Name) {
+func (w *world) at(l *process, n failpoint.Name) {
 	w.mu.Lock()
 	w.hits[n]++
 	w.mu.Unlock()

@@ -6,16 +6,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rmd/internal/point"
+	"rmd/internal/failpoint"
 )
 
-// TestFailpoint: whoever comes to the place for the time that was named waits, and nobody else;
-// what was set is taken back; what names no place is refused.
+// TestFailpoint: only the goroutine that reaches the failpoint for the given time waits;
+// a failpoint can be cleared; an unknown name is refused.
 func TestFailpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder
-		f := &failpoint{err: &said}
-		passes := func(n point.Name) time.Duration {
+		f := &failpointListener{err: &said}
+		passes := func(n failpoint.Name) time.Duration {
 			began := time.Now()
 			f.hit(n)
 			return time.Since(began)
@@ -24,20 +24,20 @@ func TestFailpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, want := range []time.Duration{0, 3 * time.Second, 0} {
-			if passes(point.EntryApplied) != 0 {
+			if passes(failpoint.EntryApplied) != 0 {
 				t.Error("it waits at another place too")
 			}
-			if got := passes(point.BatchClosed); got != want {
+			if got := passes(failpoint.BatchClosed); got != want {
 				t.Errorf("time %d takes %s", i+1, got)
 			}
 		}
-		if said.String() != "point batch.closed reached\n" {
+		if said.String() != "failpoint batch.closed reached\n" {
 			t.Errorf("said %q", said.String())
 		}
 		if err := f.set("batch.closed 1 3s"); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.set("none"); err != nil || passes(point.BatchClosed) != 0 {
+		if err := f.set("none"); err != nil || passes(failpoint.BatchClosed) != 0 {
 			t.Errorf("it is not taken back: %v", err)
 		}
 		for _, bad := range []string{"", "batch.closed", "batch.closed 0 1s", "batch.closed 1 -1s", "batch.closed x 1s", "nowhere 1 1s", "batch.closed 1 1s more"} {

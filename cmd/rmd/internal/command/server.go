@@ -117,7 +117,7 @@ func configError(err error) error {
 
 func runServer(c *call) error {
 	if c.Bool("failpoints") {
-		if err := (&failpoint{err: c.p.Err}).listen(c.p.In); err != nil {
+		if err := (&failpointListener{err: c.p.Err}).listen(c.p.In); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package point
+package failpoint
 
 // The places of the consensus part.
 const (

@@ -1,10 +1,10 @@
-// Package point marks the places where the fate of a replica is decided: before
+// Package failpoint marks the places where the fate of a replica is decided: before
 // and after a write is durable, between planning and proposing, between winning
 // an election and acting on it.
 //
 //	func (d *driver) propose() {
 //		…
-//		point.Hit(point.BatchClosed)
+//		failpoint.Hit(failpoint.BatchClosed)
 //		d.proposed <- entry
 //	}
 //
@@ -14,4 +14,4 @@
 //
 // Names are never reused for another place. Hit is called while no mutex is held:
 // a listener may sleep.
-package point
+package failpoint

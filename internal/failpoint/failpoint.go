@@ -1,4 +1,4 @@
-package point
+package failpoint
 
 import "sync/atomic"
 

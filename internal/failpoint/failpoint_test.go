@@ -1,4 +1,4 @@
-package point
+package failpoint
 
 import (
 	"go/ast"
@@ -46,7 +46,7 @@ func TestNames(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		own := f.Name.Name == "point" && filepath.Base(path) == "names.go"
+		own := f.Name.Name == "failpoint" && filepath.Base(path) == "names.go"
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.ValueSpec:
@@ -60,7 +60,7 @@ func TestNames(t *testing.T) {
 				if !ok || fn.Sel.Name != "Hit" || len(n.Args) != 1 {
 					return true
 				}
-				if pkg, ok := fn.X.(*ast.Ident); ok && pkg.Name == "point" {
+				if pkg, ok := fn.X.(*ast.Ident); ok && pkg.Name == "failpoint" {
 					if name, ok := n.Args[0].(*ast.SelectorExpr); ok {
 						used[name.Sel.Name] = true
 					}
