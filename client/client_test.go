@@ -263,8 +263,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestWrongDoor holds that TLS where none is, or of another CA, is told at once.
-func TestWrongDoor(t *testing.T) {
+// TestWrongTLS holds that TLS where none is, or of another CA, is told at once.
+func TestWrongTLS(t *testing.T) {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
 	secure := httptest.NewUnstartedServer(hello)
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)

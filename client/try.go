@@ -73,7 +73,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				c.settle(i)
 				return nil, err
 			}
-			if wrong := c.wrongDoor(err); wrong != nil {
+			if wrong := c.tlsError(err); wrong != nil {
 				return nil, wrong // it will not be another one by asking again
 			}
 			unreached := !answered && notSent(err)
@@ -194,8 +194,8 @@ func again(e *api.Error) bool {
 	return e.Status == http.StatusBadGateway || e.Status == http.StatusTooManyRequests
 }
 
-// wrongDoor is the error when TLS and its absence, or two CAs, met; else nil.
-func (c *Client) wrongDoor(err error) error {
+// tlsError is the error when TLS and its absence, or two CAs, met; else nil.
+func (c *Client) tlsError(err error) error {
 	var cert *tls.CertificateVerificationError
 	e := &Error{Code: CodeUntrusted, Err: err}
 	switch {

@@ -241,7 +241,7 @@ func TestDiskLevels(t *testing.T) {
 	if _, _, err := l.c.Propose([]byte("x")).Wait(); !errors.Is(err, ErrDiskFull) {
 		t.Fatalf("got %v", err)
 	}
-	for _, r := range rs { // whoever is asked
+	for _, r := range rs { // every replica shows it
 		for _, m := range r.c.Members() {
 			if full := m.Full && m.Problem == "disk full: 10 MiB free, writes are refused below disk.stop, 64 MiB"; full != (m.ID == l.id) {
 				t.Errorf("%s says of %s: %v %q", r.id, m.ID, m.Full, m.Problem)

@@ -334,7 +334,7 @@ func acquainted(t testing.TB, rs []*replica) {
 	}
 }
 
-// put proposes until n entries are acknowledged by whoever leads.
+// put proposes until n entries are acknowledged by the leader of the moment.
 func put(t testing.TB, rs []*replica, n int) uint64 {
 	t.Helper()
 	var index uint64

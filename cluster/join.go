@@ -33,7 +33,7 @@ type joinReply struct {
 }
 
 // Join adds this replica to an existing cluster as a non-voter. It asks the given addresses in
-// turn; whoever answers passes the request to its leader. dry only checks (the token is then not
+// turn; the first that answers passes the request to its leader. dry only checks (the token is then not
 // used up).
 func (c *Cluster) Join(ctx context.Context, leaders []string, token string, dry bool) error {
 	_, err := c.join(ctx, leaders, token, dry)

@@ -72,7 +72,7 @@ func TestLogRollback(t *testing.T) {
 	victim.stop()
 	with(old) // for good
 	<-victim.fatal
-	put(t, slices.DeleteFunc(rs, func(r *replica) bool { return r == victim }), 3) // the other two go on, whoever leads them
+	put(t, slices.DeleteFunc(rs, func(r *replica) bool { return r == victim }), 3) // the other two go on
 }
 
 // copyDir copies a data directory with its modes.

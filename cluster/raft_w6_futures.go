@@ -10,8 +10,8 @@ import (
 
 // Work-around W6: futures without an end (v1.8.0, future.go: deferError; api.go: Shutdown).
 //
-// Library: it never answers futures that sit in its queues when it shuts down. Whoever waits for
-// one waits for ever.
+// Library: it never answers futures that sit in its queues when it shuts down. A caller
+// that waits for one waits for ever.
 // Guard: every future has a field, ShutdownCh, that most leave nil. await sets it.
 // Test: TestStopOn, which holds that this works with the pinned version.
 // Delete when: Shutdown answers every future.

@@ -7,8 +7,8 @@ import (
 	"rmd/cluster/succession"
 )
 
-// Raft's own detection needs a calm timeout in these tests: whoever leads sooner was elected by
-// crash detection.
+// Raft's own detection needs a long timeout in these tests: a leader that is elected
+// sooner was elected by crash detection.
 const soonerThanTimers = calm * 2 / 3
 
 // roundsMax is how often a crash is tried until three were found by it.
@@ -180,8 +180,8 @@ func TestCampaignFromCandidate(t *testing.T) {
 	eventually(t, soonerThanTimers, "a higher term", func() bool { return a.c.Term() >= term+2 })
 }
 
-// TestRestartedLeaderIsNotDeposed: the leader's process dies and comes back at once; whoever wins,
-// the search for a successor ends with it. (A search lasts three timeouts when nothing ends it.)
+// TestRestartedLeaderIsNotDeposed: the leader's process dies and comes back at once. The next
+// leader, itself or another, ends the search for a successor. (A search lasts three timeouts when nothing ends it.)
 func TestRestartedLeaderIsNotDeposed(t *testing.T) {
 	rs := trio(t, nil)
 	put(t, rs, 5)

@@ -13,12 +13,12 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// causeCache knows why what is in the log was decided. A witness follows the log on a
-// state of its own, which is rebuilt as that of the page Replay is; it is let go
-// when nobody asks. One piece of work is done at a time, behind those who ask:
-// they wait as long as they like, and get what is there by then.
+// causeCache knows why the decisions in the log were made. A log explainer follows the log on a
+// state of its own, which is rebuilt as that of the page Replay is, and dropped when it is not
+// used for a while. One piece of work is done at a time, in the background: callers wait as long
+// as they like, and get the causes that are known by then.
 type causeCache struct {
-	past historical // the witness's own
+	past historical // the explainer's own
 
 	mu    sync.Mutex
 	kept  map[uint64][]api.Because // by index of the entry
@@ -27,8 +27,8 @@ type causeCache struct {
 	free  time.Time                // from when on there may be more
 
 	// Of the work alone.
-	witness *explain.LogExplainer
-	want    map[uint64]bool
+	explainer *explain.LogExplainer
+	want      map[uint64]bool
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -39,13 +39,12 @@ type causeCache struct {
 const (
 	causesKept = 50_000 // events whose reasons are remembered
 	// causesShare bounds the work that is done for open pages: one part in so many of
-	// the time. What is not used of it is saved up, so that who comes after a while
-	// finds out soon.
+	// the time. Unused time is saved up, so that a page after a pause gets its answer soon.
 	causesShare = 25
 	causesSaved = time.Second
 	causesLong  = 10 * time.Second      // that one piece of work may take
 	causesLeast = 50 * time.Millisecond // between two of them
-	// causesFar is how many entries the witness follows rather than start over: a
+	// causesFar is how many entries the explainer follows rather than start over: a
 	// state alone is brought forward faster.
 	causesFar = 2_000
 	// causesLarge is how many applications, nodes and containers make a state that is
@@ -56,7 +55,7 @@ const (
 func newCauseCache(r *Replica) *causeCache {
 	w := &causeCache{kept: map[uint64][]api.Because{}}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
-	w.past.r, w.past.each, w.past.began = r, w.follow, func() { w.witness = nil }
+	w.past.r, w.past.each, w.past.began = r, w.follow, func() { w.explainer = nil }
 	return w
 }
 
@@ -155,30 +154,30 @@ func (w *causeCache) find(indexes []uint64, again bool) (err error) {
 	return err
 }
 
-// begin brings the witness to the state just before an entry, or to an earlier one.
+// begin brings the explainer to the state just before an entry, or to an earlier one.
 func (w *causeCache) begin(ctx context.Context, index uint64, again bool) error {
 	p := &w.past
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.witness != nil && p.machine != nil && p.index < index && index-p.index <= causesFar {
+	if w.explainer != nil && p.machine != nil && p.index < index && index-p.index <= causesFar {
 		return nil
 	}
 	if !again {
 		return errNotNow
 	}
-	w.witness = nil
+	w.explainer = nil
 	if err := p.reach(ctx, index-1); err != nil {
 		return err
 	}
 	st, _, _ := p.machine.Planning(0)
 	var err error
-	w.witness, err = explain.NewLogExplainer(st)
+	w.explainer, err = explain.NewLogExplainer(st)
 	return err
 }
 
 // follow hears of every entry that the past applies.
 func (w *causeCache) follow(index uint64, data []byte, applied bool) error {
-	if w.witness == nil {
+	if w.explainer == nil {
 		return nil
 	}
 	var told []api.Because
@@ -187,7 +186,7 @@ func (w *causeCache) follow(index uint64, data []byte, applied bool) error {
 		if err != nil {
 			return err
 		}
-		why, err := w.witness.Follow(b.Events, w.want[index])
+		why, err := w.explainer.Follow(b.Events, w.want[index])
 		if err != nil {
 			return err
 		}

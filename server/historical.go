@@ -35,7 +35,7 @@ type historical struct {
 }
 
 // Rebuilding from the beginning reads a whole snapshot. Where that takes long,
-// it has a fifth of the time at most, whoever asks.
+// it has a fifth of the time at most, for all callers together.
 const (
 	historicalCheap = 250 * time.Millisecond
 	historicalShare = 4

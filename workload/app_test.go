@@ -60,7 +60,7 @@ func TestRunRepeatsTheSameCallAfterAnError(t *testing.T) {
 		cfg := liveConfig(f, 4, jobs)
 		n := 0
 		lost := errors.New("no answer")
-		cfg.Submitter = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+		cfg.Submitter = submitterFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
 			f.mu.Lock()
 			n++
 			k := n
@@ -118,7 +118,7 @@ func TestSurplusContainersAreGivenBack(t *testing.T) {
 	cfg := simConfig(f, 1, jobs)
 	released := map[yarn.ContainerID]int{}
 	submitter := odd{f, map[yarn.AttemptID]bool{}}
-	cfg.Submitter = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+	cfg.Submitter = submitterFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
 		if a, ok := in.(*input.Allocate); ok {
 			for _, id := range a.Releases {
 				released[id]++
@@ -160,7 +160,7 @@ func TestContainersOnForeignNodes(t *testing.T) {
 func TestRefusedAsksFailTheApplication(t *testing.T) {
 	f := newFakeRM()
 	cfg := simConfig(f, 1, mixedJobs(1))
-	cfg.Submitter = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+	cfg.Submitter = submitterFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
 		if a, ok := in.(*input.Allocate); ok && len(a.Asks) > 0 {
 			return input.Refuse(in, input.Faultf(input.NeverFits, "ask less", "too large")), nil
 		}

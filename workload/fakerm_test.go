@@ -14,7 +14,7 @@ import (
 )
 
 // fakeRM is a ResourceManager that places first-fit, in order of submission, and remembers everything. It answers what
-// is repeated as a real one would, and finds fault with whoever breaks the rules of the wire.
+// is repeated as a real one would, and reports every call that breaks the rules of the wire.
 type fakeRM struct {
 	mu      sync.Mutex
 	eager   bool

@@ -70,7 +70,7 @@ func TestRunHeartbeatsAreSpread(t *testing.T) {
 		cfg.Jobs = nil
 		var at []time.Duration
 		begun := time.Now()
-		cfg.Submitter = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+		cfg.Submitter = submitterFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
 			if _, ok := in.(*input.NodeHeartbeat); ok {
 				at = append(at, time.Since(begun))
 				time.Sleep(7 * time.Millisecond) // answers take time, and turns keep their phase
@@ -94,9 +94,9 @@ func TestRunHeartbeatsAreSpread(t *testing.T) {
 	})
 }
 
-type doorFunc func(context.Context, input.Input) (input.Reply, error)
+type submitterFunc func(context.Context, input.Input) (input.Reply, error)
 
-func (d doorFunc) Do(ctx context.Context, in input.Input) (input.Reply, error) { return d(ctx, in) }
+func (d submitterFunc) Do(ctx context.Context, in input.Input) (input.Reply, error) { return d(ctx, in) }
 
 func TestRunNodeTakesLaunchOnceAndResyncs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestResyncKeepsWhatEndedUntold(t *testing.T) {
 		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 2, MemoryMB: 1024, VCores: 1, Duration: 5 * time.Second, After: -1}}}}
 		cfg := liveConfig(f, 1, jobs)
 		told := false
-		cfg.Submitter = doorFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+		cfg.Submitter = submitterFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
 			hb, ok := in.(*input.NodeHeartbeat)
 			if ok && !told && len(hb.Statuses) > 0 && hb.Statuses[0].State == yarn.ContainerCompleted {
 				told = true

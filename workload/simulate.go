@@ -59,7 +59,7 @@ type simulation struct {
 	stalled   bool
 
 	freed    bool // there may be grants that nobody was told of
-	retry    bool // whoever was refused may try again
+	retry    bool // a refused call may be tried again
 	sweeping bool
 	base     uint64 // Config.Granted at the start
 	swept    uint64 // and at the last sweep

@@ -80,7 +80,7 @@ func MemoryDir(id identity.Identity, keep func(identity.Identity) error) *Dir {
 // CheckLog walks the pages of the log's file, which nobody may have open.
 func (d *Dir) CheckLog() error { return checkBolt(filepath.Join(d.Path, fileLog)) }
 
-// OpenExisting opens a directory that a replica has used, whoever it was.
+// OpenExisting opens a directory that any replica has used.
 func OpenExisting(path string, readOnly bool) (*Dir, error) {
 	if _, err := os.Stat(filepath.Join(path, fileIdentity)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is %w: no %s is in it", path, ErrNoData, fileIdentity)

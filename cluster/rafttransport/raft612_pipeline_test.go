@@ -20,7 +20,7 @@ func openTransport(t *testing.T, address string, kept int) *raft.NetworkTranspor
 }
 
 // TestTrap612: a follower refuses entries in a pipeline. Raft's reader stops there;
-// whoever still sends must not wait for ever.
+// a goroutine that still sends must not wait for ever.
 func TestTrap612(t *testing.T) {
 	leads, follows := openTransport(t, "127.0.0.1:0", 2), openTransport(t, "127.0.0.1:0", 2)
 	go func() { // it ends with the test

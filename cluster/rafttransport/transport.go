@@ -211,7 +211,7 @@ func (tr *Transport) askRaft(cmd any, stop <-chan struct{}) (r raft.RPCResponse,
 	}
 }
 
-// Stop ends the relay. Whoever opened the inner transport closes it.
+// Stop ends the relay. It leaves the inner transport open; the caller that opened it closes it.
 func (tr *Transport) Stop() {
 	close(tr.done)
 	tr.wg.Wait()

@@ -169,8 +169,8 @@ func (a *attack) run() {
 }
 
 // assault plays some inputs, two at a time and each at every replica, again and again until the
-// window is over. Whoever attacks rests as long as an input took: it runs on the replicas' own
-// machine, and must not take their processors by itself.
+// window is over. The attacker rests as long as each input took: it runs on the replicas' own
+// machine and must leave them their processors.
 func (a *attack) assault(port string, rows []hostile, alone bool, over <-chan struct{}) {
 	for round := 0; ; round++ {
 		var wg sync.WaitGroup

@@ -285,7 +285,7 @@ func (c *processes) awaitInStep() {
 }
 
 // fulfil ends a container and sees the reservation become the container that it
-// was made for, on whichever leader is in office now.
+// was made for, whichever replica leads now.
 func (c *processes) fulfil(call *caller, h held, was api.Reservation) {
 	c.t.Helper()
 	must[*input.NodeHeartbeatReply](call, &input.NodeHeartbeat{ID: h.node, Statuses: []input.ContainerStatus{{Container: h.containers[0].Container, State: yarn.ContainerCompleted}}})

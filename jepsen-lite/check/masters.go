@@ -23,7 +23,7 @@ type told struct {
 
 // masters holds AMs' pulls: S12. The end of a container is told with one response,
 // however often that response is repeated, and never before the container ended;
-// whoever goes on pulling is told of every end.
+// an AM that goes on pulling is told of every end.
 func (j *judge) masters() {
 	f := j.found["S12"]
 	f.Unit = "completions"

@@ -23,7 +23,7 @@ type Disk interface {
 	// Fill leaves so many bytes free; Free gives the rest back.
 	Fill(leave int64) error
 	Free() error
-	// Freeze holds up whoever writes until Thaw.
+	// Freeze blocks every write until Thaw.
 	Freeze() error
 	Thaw() error
 	Close() error

@@ -7,7 +7,7 @@
 // loses what was in flight or keeps a prefix of it when leadership moves; it appends a batch long
 // after its leader has gone. Replicas fall behind, crash, lose their disks and are
 // restored from snapshots at any index. Calls are lost, repeated with the same
-// identity, doubled, overtaken and delivered from the past.
+// identity, doubled, reordered and delivered from the past.
 //
 //	party ─▶ wire ─▶ leadership ─▶ fake log ═▶ three machines ─▶ checker
 //	                                               ▲ crash, snapshot, restore

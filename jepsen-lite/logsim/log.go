@@ -3,7 +3,7 @@ package logsim
 import "hash/crc32"
 
 // fakeLog is the log as its contract has it: one order, entries that are there or
-// not, and outcomes that may be unknown to whoever proposed.
+// not, and outcomes that may be unknown to the leadership that proposed.
 type fakeLog struct {
 	entries []entry // committed; entries[i] has index base+i+1
 	base    uint64  // entries up to here are compacted away

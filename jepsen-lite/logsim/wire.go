@@ -21,7 +21,7 @@ type call struct {
 	heard *input.AllocateReply
 }
 
-// wire carries calls to whoever leads.
+// wire carries calls to the leader.
 type wire struct {
 	w     *world
 	calls []*call
@@ -74,7 +74,7 @@ func (x *wire) deliver() {
 	x.double(c, req)
 	l.step(c, req)
 	l.propose()
-	if l.deposed > 0 { // whoever waits for its batches learns nothing
+	if l.deposed > 0 { // the outcome of its batches stays unknown
 		l.giveUp()
 	}
 }

@@ -127,7 +127,7 @@ func try(tree string, c change) (by string, compiles bool, err error) {
 	if _, failed, _ := run(tree, "go vet "+pkg, generalBudget); failed {
 		return "", false, nil
 	}
-	for _, j := range judges(tree, pkg) {
+	for _, j := range checksFor(tree, pkg) {
 		text, failed, _ := run(tree, j.line, generalBudget)
 		switch {
 		case strings.Contains(text, overBudget):
@@ -139,23 +139,23 @@ func try(tree string, c change) (by string, compiles bool, err error) {
 	return "", true, nil
 }
 
-// witness is a command that may notice a change.
-type witness struct{ name, line string }
+// check is a command that may notice a change.
+type check struct{ name, line string }
 
-// judges are the package's own tests, those of the packages that show most of what it
+// checksFor returns the package's own tests, those of the packages that show most of what it
 // does, and the log-contract simulation.
-func judges(tree, pkg string) []witness {
+func checksFor(tree, pkg string) []check {
 	others := []string{pkg, "./scheduler/planner"}
 	if strings.HasPrefix(pkg, "./fsm") {
 		others = []string{pkg, "./fsm/state", "./fsm", "./snapshot"}
 	}
-	var out []witness
+	var out []check
 	for i, p := range others {
 		if i == 0 || p != pkg {
-			out = append(out, witness{"tests", "go test -count=1 -failfast " + p + fewer(tree, p)})
+			out = append(out, check{"tests", "go test -count=1 -failfast " + p + fewer(tree, p)})
 		}
 	}
-	return append(out, witness{"logsim", "RMD_LOGSIM_SEEDS=24 go test -count=1 -failfast ./jepsen-lite/logsim"})
+	return append(out, check{"logsim", "RMD_LOGSIM_SEEDS=24 go test -count=1 -failfast ./jepsen-lite/logsim"})
 }
 
 // fewer bounds the draws of property tests, where a package has some.

@@ -94,8 +94,8 @@ func pause(ctx context.Context, e *Env) (Heal, error) {
 	}, r.Pause()
 }
 
-// flicker stops whoever leads for about an election, several times: the maker of
-// leaders that do not know that they were deposed.
+// flicker stops the leader for about an election, several times. Each time it makes a leader
+// that does not know that it was deposed.
 func flicker(ctx context.Context, e *Env) (Heal, error) {
 	rounds := 3 + e.Rand.IntN(6)
 	var hit []*harness.Replica

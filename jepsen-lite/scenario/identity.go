@@ -80,7 +80,8 @@ func (r *run) restored(ctx context.Context, p *harness.Replica) error {
 	if is.Index != was.Index {
 		return fmt.Errorf("it comes back with index %d, it had %d", is.Index, was.Index)
 	}
-	// The start between is not noted: whoever had caught up in the recovery phase would have to do so again.
+	// The history leaves out the start between: with it, a replica that had caught up in the recovery phase
+	// would have to catch up again.
 	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Snapshot, Incarnation: p.Runs() - 1, Index: was.Index, Digest: digestOf(was)})
 	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Restore, Incarnation: p.Runs(), Index: is.Index, Digest: digestOf(is)})
 	return nil

@@ -33,7 +33,7 @@ func kinds() []kind {
 		{"misread", "disk", (*driver).misread}, {"lost-disk", "disk", (*driver).lostDisk},
 		{"cut", "net", (*driver).isolate}, {"cut-link", "net", (*driver).cutLink}, {"loss", "net", (*driver).loss}, {"double", "net", (*driver).double},
 		{"reorder", "net", (*driver).reorder}, {"slow-link", "net", (*driver).slowLink}, {"reset", "net", (*driver).reset},
-		{"fork", "net", (*driver).fork}, {"late-office", "disk", (*driver).lateOffice}, {"stale-leader", "pause", (*driver).staleLeader}, {"remove-unfit", "member", (*driver).removeUnfit},
+		{"fork", "net", (*driver).fork}, {"late-first-entry", "disk", (*driver).lateFirstEntry}, {"stale-leader", "pause", (*driver).staleLeader}, {"remove-unfit", "member", (*driver).removeUnfit},
 		{"pause", "pause", (*driver).pause}, {"slow-apply", "pause", (*driver).slowApply}, {"late-batches", "pause", (*driver).late},
 		{"clock-step", "clock", (*driver).clockStep}, {"clock-drift", "clock", (*driver).clockDrift},
 		{"transfer", "member", (*driver).transfer}, {"join", "member", (*driver).join}, {"remove", "member", (*driver).remove},

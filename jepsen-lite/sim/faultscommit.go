@@ -46,11 +46,11 @@ func (o *late) logs(id, message string, hold func(id string)) {
 	}
 }
 
-// lateOffice brings a follower back with entries that nobody else has, to a leader that looked for its own last entry
+// lateFirstEntry brings a follower back with entries that nobody else has, to a leader that looked for its own last entry
 // before it had stored one, and has committed some since: its first request tells of commits that it does not reach,
 // and what the follower has there must not be applied (S1). Heartbeats reach the follower all the while, since the
 // leader waits for one before it counts the next failure (cluster/rafttransport/raft_w4_backoff.go).
-func (d *driver) lateOffice() {
+func (d *driver) lateFirstEntry() {
 	w, all, first := d.w, d.well(), d.w.leading()
 	if len(all) < 3 || first == nil {
 		return
@@ -89,7 +89,7 @@ func (d *driver) lateOffice() {
 	if second := d.w.named(o.leader); met && second != nil {
 		d.propose(second, 4)
 		d.sleep(backoffLeft/6, backoffLeft/6)
-		w.check.achieved("late office")
+		w.check.achieved("late first entry")
 	}
 	w.heal()
 	d.sleep(2*backoffLeft, lease)

@@ -12,7 +12,7 @@ import (
 )
 
 // network carries Raft's messages and the replicas' calls: copied through bytes,
-// delayed, lost, doubled, overtaken, cut between chosen hosts in chosen
+// delayed, lost, doubled, reordered, cut between chosen hosts in chosen
 // directions.
 type network struct {
 	pipelined bool // Raft may send on before it is answered

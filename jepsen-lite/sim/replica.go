@@ -26,7 +26,7 @@ type replica struct {
 	w  *world
 	id string
 
-	mu       sync.Mutex // held for a look only: whoever waits for it stops the bubble's clock
+	mu       sync.Mutex // held for a look only: a goroutine that waits for it stops the bubble's clock
 	disk     *disk
 	clock    clock
 	level    uint32 // the feature level of the program that runs here
@@ -323,7 +323,7 @@ func (r *replica) end(power bool) {
 	go func() {
 		defer close(ended)
 		var restarts uint64
-		if l.cluster.Failure() == nil { // the guard ends whoever asks it anything after a failure
+		if l.cluster.Failure() == nil { // after a failure the guard ends every goroutine that uses it
 			restarts = l.cluster.Stats().Restarts
 		}
 		_ = l.server.Close()

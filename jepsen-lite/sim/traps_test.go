@@ -219,8 +219,8 @@ func TestTrapCommit(t *testing.T) {
 		s.leader(10 * election)
 		d := newDriver(s.world, newLoad(s.world, 1))
 		d.rng = s.rng
-		d.lateOffice()
-		if s.check.done["late office"] == 0 {
+		d.lateFirstEntry()
+		if s.check.done["late first entry"] == 0 {
 			t.Error("no leader stored its first entry late: does the scenario still show the trap?")
 		}
 	})

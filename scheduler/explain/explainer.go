@@ -31,8 +31,8 @@ func (x *Explainer) Last(id yarn.ApplicationID) (doc *Explanation, ok bool, err 
 	return doc, true, err
 }
 
-// Follow brings the explainer to a version of the state, so that whoever asks next
-// finds its lists made.
+// Follow brings the explainer to a version of the state, so that the next
+// question finds its lists made.
 func (x *Explainer) Follow(st *state.State) error {
 	switch {
 	case x.s != nil && x.s.State() == st:

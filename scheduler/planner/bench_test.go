@@ -205,7 +205,7 @@ func BenchmarkEagerAsk(b *testing.B) {
 	}
 }
 
-// BenchmarkNew is what a new leader does when it takes office.
+// BenchmarkNew is what a new leader does first.
 func BenchmarkNew(b *testing.B) {
 	w := newPlant(b, plantSize{1000, 100, 10_000, 8, false}, Options{})
 	w.demand(b, yarn.NewResource(2048, 1))

@@ -127,7 +127,7 @@ func (p *Planner) failAttempt(in *input.FailAttempt) input.Reply {
 // With a validity interval only failures within it count. Attempts that are lost
 // again and again are not retried for ever, though none counts.
 func (p *Planner) isLast(a *state.App, counts bool) bool {
-	if a.Unmanaged { // whoever runs its AM has to submit it again
+	if a.Unmanaged { // the client that runs its AM has to submit it again
 		return true
 	}
 	failures, attempts, most := a.Failures, a.Attempt, max(a.MaxAttempts, 1)

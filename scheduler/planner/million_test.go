@@ -6,7 +6,7 @@ import (
 	"rmd/yarn"
 )
 
-// BenchmarkNewMillion is what a new leader does when it takes office in the
+// BenchmarkNewMillion is what a new leader does first in the
 // largest cluster that rmd is meant for, full: 1,000,000 containers, 10,000
 // nodes, 100,000 applications. Budget: 300 ms.
 func BenchmarkNewMillion(b *testing.B) {

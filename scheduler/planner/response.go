@@ -18,11 +18,11 @@ import (
 // The numbers of a caller that counts (input.Allocate.Counted) therefore come in
 // blocks, and no two leaderships give numbers of the same block: one may give those
 // of the block of the last number written, when that was written by itself, and
-// begins the next block by writing its first answer to an attempt. So whoever
-// names the last number of the present leadership has had it from that, and is the
-// AM at its latest call, for a copy of an older one names an older number. Whoever
-// names another number has not had the last answer, or is late: it is answered
-// the same again, which the AM needs and of which a late copy takes nothing away.
+// begins the next block by writing its first answer to an attempt. So a call
+// that names the last number of the present leadership comes from an AM that has had that
+// answer, and is its latest call: a copy of an older call names an older number. A call
+// that names another number comes from an AM that has not had the last answer, or is late.
+// It gets the same answer again: the AM needs it, and a late copy takes nothing away.
 //
 // A leader's first call of an AM may be a late copy itself, and a leader that is none
 // any more may answer without an entry, by a number of a block that is over. So until

@@ -308,8 +308,8 @@ func (a *air) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// TestCallsComeLate: whatever copies of an AM's calls come, whenever, and whoever
-// leads, the AM is told of each container once, and has each that it asks for. It
+// TestCallsComeLate: whatever copies of an AM's calls come, whenever, under any
+// leader, the AM is told of each container once, and has each that it asks for. It
 // has to start over only when it asks something and two leaders have come since one
 // answered it last, or when its call number 0 may be that of an earlier beginning.
 func TestCallsComeLate(t *testing.T) {

@@ -116,7 +116,7 @@ func TestLateCallOfTheLeaderBefore(t *testing.T) {
 	}
 }
 
-// TestAnswerLost: the same call again is answered the same, by whoever leads.
+// TestAnswerLost: any leader gives a repeated call the same answer.
 func TestAnswerLost(t *testing.T) {
 	for _, when := range []int{0, 1, 2} {
 		c := newCounting(t)

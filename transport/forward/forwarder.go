@@ -31,7 +31,7 @@ func New(cfg Config) (*Forwarder, error) {
 	return d, nil
 }
 
-// Do has an input planned by the leader, whoever that is, and returns the reply
+// Do has the current leader plan an input, and returns the reply
 // with the index that this replica has applied by then. An operator's change is
 // recorded in the name of caller.Of(ctx), and an idempotency key belongs to it: two
 // callers may use the same one. ErrStandby: nothing

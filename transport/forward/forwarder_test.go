@@ -231,7 +231,7 @@ func TestHoldExpires(t *testing.T) {
 	}{
 		"no leader":     {func(*network, *replica, *replica) {}, ErrStandby},
 		"unreachable":   {func(n *network, _, b *replica) { n.refuse["a"] = true; b.tracker.Set(leaderA) }, ErrStandby},
-		"not in office": {func(_ *network, a, b *replica) { b.tracker.Set(leaderA); a.seq.script = endless("NOT_LEADER") }, ErrStandby},
+		"not leading": {func(_ *network, a, b *replica) { b.tracker.Set(leaderA); a.seq.script = endless("NOT_LEADER") }, ErrStandby},
 		"always busy":   {func(_ *network, a, b *replica) { b.tracker.Set(leaderA); a.seq.script = endless("BUSY") }, ErrBusy},
 		"once unknown": {func(_ *network, a, b *replica) {
 			b.tracker.Set(leaderA)

@@ -99,8 +99,8 @@ func TestOnePortTaken(t *testing.T) {
 	}
 }
 
-// TestErrorsOfTheDoor makes clients try another replica when that can help.
-func TestErrorsOfTheDoor(t *testing.T) {
+// TestErrorsOfTheSubmitter makes clients try another replica when that can help.
+func TestErrorsOfTheSubmitter(t *testing.T) {
 	var fails error
 	cfg := config(t, func() error { return fails })
 	cfg.FrameMax = 192 << 20 / 2

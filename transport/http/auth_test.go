@@ -338,9 +338,8 @@ func TestCertificatesCarryRoles(t *testing.T) {
 	}
 }
 
-// TestHadoopsOwnDoor: user.name counts there; a role besides where one is
-// required.
-func TestHadoopsOwnDoor(t *testing.T) {
+// TestHadoopPath: user.name counts under /ws/v1; where a role is required, it is needed too.
+func TestHadoopPath(t *testing.T) {
 	for mode, anonymous := range map[string]int{auth.Optional: 202, auth.Required: 401, auth.Off: 202} {
 		b := guardedBench(t, func(c *Config) {
 			c.Auth.Mode = mode

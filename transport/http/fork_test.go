@@ -21,9 +21,8 @@ func (c *countedForks) Fork() (*state.State, uint64) {
 	return c.history.Fork()
 }
 
-// Whoever looks at the state on a request's way looks at one fork: admission, the
-// page and every call of the API that it makes. What open pages ask for by
-// themselves shares one for a moment.
+// TestOneForkForARequest: admission, the page and every call of the API that it makes read one
+// fork. Requests that open pages repeat by themselves share one for a moment.
 func TestOneForkForARequest(t *testing.T) {
 	var k *countedForks
 	b := newBench(t, func(c *Config) {

@@ -43,8 +43,7 @@ func (s *Server) isLive(r *http.Request) bool {
 	return r.Method == http.MethodGet && isPage(r.URL.Path) && ui.IsLive(r)
 }
 
-// servePages answers for the pages: log in and out, else the pages themselves to
-// whoever may read.
+// servePages serves login and logout, and the pages themselves to callers that may read.
 func (s *Server) servePages(w http.ResponseWriter, r *http.Request, identity error) {
 	switch {
 	case r.URL.Path == ui.LoginPath, r.URL.Path == ui.LogoutPath:

@@ -65,7 +65,7 @@ func (v *visitor) post(page, action string, fields ...string) *httptest.Response
 	return v.b.ask("POST", action, form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Cookie", v.cookie)
 }
 
-func TestActionsGoThroughTheDoor(t *testing.T) {
+func TestActionsGoThroughTheSubmitter(t *testing.T) {
 	app := func(seq uint32) yarn.ApplicationID {
 		return yarn.ApplicationID{ClusterTimestamp: clusterTime, Seq: seq}
 	}

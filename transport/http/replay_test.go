@@ -38,19 +38,19 @@ func rebuilt(h *history) func(ctx context.Context, index uint64) (*state.State, 
 	}
 }
 
-var filmLink = regexp.MustCompile(`href="(/ui/replay[^"]*)"><span aria-hidden="true">[^<]*</span> ([^<]+)</a>`)
+var controlLink = regexp.MustCompile(`href="(/ui/replay[^"]*)"><span aria-hidden="true">[^<]*</span> ([^<]+)</a>`)
 
-// filmLinks are the addresses behind the film's controls.
-func filmLinks(body string) map[string]string {
+// controlLinks are the addresses behind the timeline's controls.
+func controlLinks(body string) map[string]string {
 	out := map[string]string{}
-	for _, m := range filmLink.FindAllStringSubmatch(body, -1) {
+	for _, m := range controlLink.FindAllStringSubmatch(body, -1) {
 		out[m[2]] = strings.ReplaceAll(m[1], "&amp;", "&")
 	}
 	return out
 }
 
-// The film is stepped through, rewound, played and paused by links alone, and the
-// cluster is shown as it was.
+// Links alone step through the timeline, rewind, play and pause it; the page shows the cluster as
+// it was.
 func TestReplayStepsAndRewinds(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Past = rebuilt(c.Reader.(*history)) })
 	get := func(path string) string {
@@ -74,7 +74,7 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 	}
 	last := get("/ui/replay")
 	says(last, "Paused at index 16", "<b>1</b> to <b>16</b>", "<b>1</b> active, 1 made")
-	links := filmLinks(last)
+	links := controlLinks(last)
 	if links["Step"] != "" || links["Newest"] != "" || links["Play ×1"] != "" {
 		t.Errorf("from the newest it goes on to %v", links)
 	}
@@ -82,14 +82,14 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 	says(back, "Paused at index 15", "ended: finished")
 	before := get("/ui/replay?at=12")
 	says(before, "Paused at index 12", "reservations: <b>1</b> active, 1 made, 0 fulfilled", "Reserved at this index", "…_0002")
-	now := filmLinks(before)
+	now := controlLinks(before)
 	says(get(now["Step back"]), "Paused at index 10", "reservations: <b>0</b> active, 0 made")
 	first := get(now["Rewind"])
 	says(first, "Paused at index 1", "<b>0</b> of 0 nodes usable")
 	if strings.Contains(first, "ContainerAllocated") {
 		t.Error("what came later is told")
 	}
-	if links := filmLinks(first); links["Rewind"] != "" || links["Step back"] != "" || links["Step"] != "/ui/replay?at=2" {
+	if links := controlLinks(first); links["Rewind"] != "" || links["Step back"] != "" || links["Step"] != "/ui/replay?at=2" {
 		t.Errorf("from the first: %v", links)
 	}
 	for path, want := range map[string]int{"/ui/replay?at=x": 400, "/ui/replay?from=1&since=1&speed=7": 400, "/ui/replay?from=1&speed=-1": 400, "/ui/replay?at=999999": 200} {
@@ -116,7 +116,7 @@ func TestReplayPlays(t *testing.T) {
 	for i := range int64(10) { // one entry every 10 s
 		b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_000 + 10_000*(i+1)}, &event.AttemptActivated{App: 3}, &event.AttemptEnded{App: 3}, &event.AttemptStarted{App: 3, Attempt: uint32(i) + 2})
 	}
-	path := filmLinks(b.ask("GET", "/ui/replay?at=16", "").Body.String())["Play ×10"]
+	path := controlLinks(b.ask("GET", "/ui/replay?at=16", "").Body.String())["Play ×10"]
 	if path == "" {
 		t.Fatal("it cannot be played")
 	}
@@ -140,7 +140,7 @@ func TestReplayPlays(t *testing.T) {
 	if !strings.Contains(body, "Playing ×10 at index 20") {
 		t.Errorf("after 45 s it is not at index 20: %s", regexp.MustCompile(`at index \d+`).FindString(body))
 	}
-	pause := filmLinks(body)["Pause"]
+	pause := controlLinks(body)["Pause"]
 	if w := b.ask("GET", pause, ""); pause != "/ui/replay?at=20" || w.Header().Get("Refresh") != "" || !strings.Contains(w.Body.String(), "Paused at index 20") {
 		t.Errorf("paused at %q", pause)
 	}
@@ -150,8 +150,7 @@ func TestReplayPlays(t *testing.T) {
 	}
 }
 
-// What was recorded is played with and without reservations for whoever asks, and
-// the answer stays on the page.
+// A request replays the recording with and without reservations, and the answer stays on the page.
 func TestReplayRunsAgain(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Past = rebuilt(c.Reader.(*history))

@@ -23,7 +23,7 @@ type told struct {
 	atOnce []bool
 }
 
-// why follows the whole history with a witness.
+// why follows the whole history with a log explainer.
 func (k *told) why(_ context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because {
 	k.mu.Lock()
 	defer k.mu.Unlock()

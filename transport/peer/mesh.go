@@ -225,8 +225,8 @@ func readStatus(r io.Reader) ([]byte, error) {
 }
 
 // prove dials again after a connection ended. It returns the new connection, if there is one, and
-// the nonce of whoever is there now: boot when nothing is proven, 0 when nobody listens, another
-// when the process was started again. A process that exits closes its sockets one after the other,
+// the nonce of the process that is there now: boot when nothing is proven, 0 when no process
+// listens, another when the process was started again. A process that exits closes its sockets one after the other,
 // so a dial may still succeed for a moment: only a finished hello counts as a sign of life. Nor is
 // a dial that takes long an answer: its packet may have met the end of the old listener, or the
 // process is slow.

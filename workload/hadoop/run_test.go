@@ -171,7 +171,7 @@ func TestNodeRegistersAgainWhenToldTo(t *testing.T) {
 	}
 }
 
-func TestStandbyAndDeadDoorsArePassedOver(t *testing.T) {
+func TestStandbyAndDeadReplicasArePassedOver(t *testing.T) {
 	enough := func(out *Result) bool { return out.Failovers >= 4 && out.Containers.Done > 0 }
 	out, _ := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
 		f := newFake(t, 3, func(f *fakeRM) { f.standby = true })

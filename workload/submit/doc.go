@@ -8,8 +8,8 @@
 //	Do ──┼─▶ queue (bounded) ─ lane 2 ── one body in flight ──▶ replica 2
 //	Do ──┘                 └─ …
 //
-// Whoever calls while a lane is busy waits in the queue, and the lane takes all that has gathered (up to a bound) with
-// its next body. So bodies grow with the load and a lone call pays one round trip.
+// A call waits in the queue while a lane is busy, and the lane's next body takes all that has gathered, up to a bound.
+// So bodies grow with the load and a lone call pays one round trip.
 //
 // A lane that gets no answer goes on to the next address at once and repeats what was open, for as long as the callers'
 // contexts last. Repetition is sound because every input carries what makes it harmless: an identity, a response

@@ -6,8 +6,7 @@
 //	operators, readers ── REST of one replica after the other ──────────────┼─▶ replicas
 //	prober ── submit ────────────────────────────────────────────────────────┘
 //
-// Everything asked and answered is noted as an operation of the history. A call
-// that was refused has not happened; one that nobody answered in time is of
-// unknown outcome, and whoever asked goes on as another process. The package
-// judges nothing.
+// The history records every call and its answer as an operation. A call that was refused has
+// not happened. A call that was not answered in time has an unknown outcome, and its caller goes
+// on as another process. The package judges nothing.
 package load

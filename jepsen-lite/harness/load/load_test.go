@@ -63,7 +63,7 @@ func TestConfigValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Config){
-		"doors": func(c *Config) { c.URLs = nil }, "nodes": func(c *Config) { c.Nodes = 1 }, "masters": func(c *Config) { c.Masters = 0 },
+		"urls": func(c *Config) { c.URLs = nil }, "nodes": func(c *Config) { c.Nodes = 1 }, "masters": func(c *Config) { c.Masters = 0 },
 		"readers": func(c *Config) { c.Readers = -1 }, "beat": func(c *Config) { c.Beat = 0 }, "patience": func(c *Config) { c.Patience = 0 },
 	} {
 		c := good

@@ -29,9 +29,9 @@ type nodeManager struct {
 }
 
 const (
-	// callWithin bounds one call: who does not answer in that time is given up.
+	// callWithin bounds one call.
 	callWithin = 6 * time.Second
-	// doorPause is between two rounds of all replicas.
+	// replicaPause is the time between two rounds over all replicas.
 	replicaPause = 50 * time.Millisecond
 	nodeUser     = "yarn"
 )

@@ -2,7 +2,7 @@ package load
 
 import "fmt"
 
-// Violation is something that whoever saw it knows to be wrong at once.
+// Violation is an answer that is wrong by itself, without a look at the rest of the history.
 type Violation struct {
 	Invariant string // S5
 	What      string

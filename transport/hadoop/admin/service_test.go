@@ -71,7 +71,7 @@ func TestStandby(t *testing.T) {
 // the server makes StandbyException of them.
 func TestWithoutLeader(t *testing.T) {
 	h := newHouse(t)
-	h.doorErr, h.readErr = errors.New("no leader"), errors.New("no leader")
+	h.submitErr, h.readErr = errors.New("no leader"), errors.New("no leader")
 	for _, m := range h.administration() {
 		if err := m.run(root); m.name != "refreshServiceAcls" && !strings.Contains(m.name, "abels") && m.name != "mapAttributesToNodes" && (err == nil || err.Error() != "no leader") {
 			t.Errorf("%s: %v", m.name, err)
@@ -81,7 +81,7 @@ func TestWithoutLeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.planner, h.doorErr = p, nil // a cluster that has not begun
+	h.planner, h.submitErr = p, nil // a cluster that has not begun
 	var e *ipc.Error
 	if _, err := h.refreshQueues(ctx, root, nil); !errors.As(err, &e) || e.Class != ipc.ClassStandby {
 		t.Errorf("before the cluster has begun: %v", err)

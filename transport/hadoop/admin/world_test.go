@@ -27,7 +27,7 @@ type house struct {
 	now     int64
 	inputs  []input.Input // since they were last looked at
 
-	doorErr, readErr, fileErr error
+	submitErr, readErr, fileErr error
 	include, exclude          []string
 	queues                    []input.Property
 	reloads, caughtUp         int
@@ -38,8 +38,8 @@ type house struct {
 
 // Do implements frontend.Submitter.
 func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
-	if h.doorErr != nil {
-		return nil, 0, h.doorErr
+	if h.submitErr != nil {
+		return nil, 0, h.submitErr
 	}
 	req.Caller = caller.Of(ctx) // as the way to the leader does
 	h.inputs = append(h.inputs, req.Input)

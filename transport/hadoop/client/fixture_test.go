@@ -37,7 +37,7 @@ type house struct {
 	admins  []string
 	groups  map[string][]string
 	usage   map[yarn.NodeID]NodeUsage
-	doorErr error
+	submitErr error
 	readErr error
 	behind  *state.State // what Fork returns until Current was called
 	inputs  []input.Input
@@ -46,8 +46,8 @@ type house struct {
 }
 
 func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
-	if h.doorErr != nil {
-		return nil, 0, h.doorErr
+	if h.submitErr != nil {
+		return nil, 0, h.submitErr
 	}
 	req.Caller = caller.Of(ctx) // as the way to the leader does
 	h.inputs = append(h.inputs, req.Input)

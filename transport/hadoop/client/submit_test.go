@@ -202,14 +202,14 @@ func TestNobodyToAnswer(t *testing.T) {
 	h := newHouse(t)
 	id := h.newID(t)
 	for _, code := range []string{"NO_LEADER", "STANDBY", "BUSY", "UNKNOWN_OUTCOME"} {
-		h.doorErr = coded(code)
+		h.submitErr = coded(code)
 		refused(t, h.submit(t, "ann", subOf(id)), ipc.ClassStandby, "error "+code)
 		_, err := h.svc.newApplication(context.Background(), as("ann"), nil)
 		refused(t, err, ipc.ClassStandby, "error "+code)
 	}
-	h.doorErr = coded("TOO_LARGE")
+	h.submitErr = coded("TOO_LARGE")
 	refused(t, h.submit(t, "ann", subOf(id)), ipc.ClassYarn, "error TOO_LARGE")
-	h.doorErr, h.readErr = nil, coded("NO_LEADER")
+	h.submitErr, h.readErr = nil, coded("NO_LEADER")
 	_, err := h.svc.applicationReport(context.Background(), as("ann"), &proto.GetApplicationReportRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
 	refused(t, err, ipc.ClassStandby, "error NO_LEADER")
 }

@@ -30,7 +30,7 @@ func TestWithHadoop(t *testing.T) {
 	for _, auth := range []Auth{AuthSimple, AuthTokenSimple, AuthToken} {
 		s := openServer(t, &testMethods{}, func(c *Config) {
 			c.Auth = auth
-			c.Protocols = hadoopDoors()
+			c.Protocols = javaProtocols()
 		})
 		ports = append(ports, fmt.Sprint(s.Addr().(*net.TCPAddr).Port))
 	}
@@ -85,8 +85,8 @@ func TestWithHadoop(t *testing.T) {
 	callHadoop(t, "127.0.0.1:"+told["serving"])
 }
 
-// hadoopDoors are what the Java client calls.
-func hadoopDoors() []Protocol {
+// javaProtocols are what the Java client calls.
+func javaProtocols() []Protocol {
 	id := &proto.ApplicationIdProto{Id: protobuf.Int32(42), ClusterTimestamp: protobuf.Int64(1700000000000)}
 	return []Protocol{{
 		Name: testProtocol,

@@ -64,8 +64,8 @@ func TestNewsOfNodes(t *testing.T) {
 	hold(t, "registered again", a.news())
 }
 
-// TestNewsAtAnotherDoor holds what an AM is told that comes over.
-func TestNewsAtAnotherDoor(t *testing.T) {
+// TestNewsAtAnotherReplica: an AM that moves to another replica is told all news.
+func TestNewsAtAnotherReplica(t *testing.T) {
 	w := newWorld(t)
 	n1, n2 := w.node("n1", 8192, 8), w.node("n2", 8192, 8)
 	early := w.replica()

@@ -194,7 +194,7 @@ func TestRegistrationThatArrivesLate(t *testing.T) {
 	a.allocate(asks(ask("*", 1, 1024)))
 	a.allocate(asks(ask("*", 9, 1024)))
 	last := w.st().Apps.Get(w.st().AppByID(a.id.App)).Response
-	reply, _, err := doorOf{a.replica}.Do(ctx, input.Request{Input: copied})
+	reply, _, err := submitterOf{a.replica}.Do(ctx, input.Request{Input: copied})
 	if err != nil || reply.Refused() == nil {
 		t.Fatalf("the copy is answered %+v, %v", reply, err)
 	}

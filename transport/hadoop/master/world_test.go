@@ -79,7 +79,7 @@ func (w *world) firstKeys() {
 func (w *world) replica() *replica {
 	r := &replica{world: w, clock: time.UnixMilli(w.now)}
 	cfg := DefaultConfig()
-	cfg.Logger, cfg.Submitter, cfg.Reader = hclog.NewNullLogger(), doorOf{r}, r
+	cfg.Logger, cfg.Submitter, cfg.Reader = hclog.NewNullLogger(), submitterOf{r}, r
 	cfg.Now = func() time.Time { return r.clock }
 	s, err := New(cfg)
 	if err != nil {
@@ -117,10 +117,10 @@ func (r *replica) Current(context.Context) error {
 // lag makes the replica show the state of this moment until it catches up.
 func (r *replica) lag() { r.behind = r.Fork() }
 
-type doorOf struct{ r *replica }
+type submitterOf struct{ r *replica }
 
 // Do implements frontend.Submitter.
-func (d doorOf) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
+func (d submitterOf) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
 	w := d.r.world
 	w.mu.Lock()
 	defer w.mu.Unlock()

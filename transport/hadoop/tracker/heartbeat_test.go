@@ -387,8 +387,8 @@ func TestWaitEndsWithTheConnection(t *testing.T) {
 	})
 }
 
-// TestPanicInTheDoorFreesTheSession: the server answers a panic as an error.
-func TestPanicInTheDoorFreesTheSession(t *testing.T) {
+// TestPanicInSubmitterFreesSession: the server answers a panic as an error.
+func TestPanicInSubmitterFreesSession(t *testing.T) {
 	c, _, n := started(t)
 	_, ids := c.app(c.slot(n.id), 1)
 	n.running = ids

@@ -13,8 +13,8 @@ const (
 	// Required lets nobody do anything without a role, but ask whether the
 	// replica is well.
 	Required = "required"
-	// Off takes no notice of tokens and certificates: programs on this machine
-	// may do everything. It is the way back in for whoever may change rmd.yaml.
+	// Off ignores tokens and certificates: programs on this machine may do everything. An
+	// administrator who has lost every admin token gets back in by it.
 	Off = "off"
 )
 

@@ -16,9 +16,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// Metrics are the figures of one replica, in a registry of their own. What the
-// state holds is read from a fork when it is asked for; the rest is reported to the
-// methods here by whoever measures it. All methods may be called at any time
+// Metrics are the figures of one replica, in a registry of their own. A scrape reads from a fork
+// what the state holds; the code that measures something else reports it to the methods here. All methods may be called at any time
 // from any goroutine. No label carries an application, a user or a container.
 type Metrics struct {
 	registry *prometheus.Registry

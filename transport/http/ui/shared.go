@@ -184,8 +184,8 @@ func (s *shared) get(key string, w want) (*rendered, error) {
 	return s.make(k, w, false)
 }
 
-// renew renders a page that nobody waits for, with its slot held. Whoever needs
-// the page next sees what is wrong with it.
+// renew renders a page that no request waits for, with its slot held. It drops an error: the next
+// request renders the page again and reports it.
 func (s *shared) renew(k *slot, w want) {
 	defer k.making.Unlock()
 	defer func() { _ = recover() }() // as net/http does for a page that is waited for

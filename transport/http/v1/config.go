@@ -85,8 +85,8 @@ type Consensus interface {
 	// Role is leader, follower or candidate.
 	Role() string
 	Term() uint64
-	// Ready says whether this replica shows all that was committed when it came
-	// to follow its leader, or is itself a leader in office; if not, why.
+	// Ready says whether this replica is the leader or has applied everything that was committed
+	// when it began to follow its leader; if not, why.
 	Ready() (ok bool, why string)
 	// Problem says what is wrong with this replica that a person should look at, "" for nothing.
 	Problem() string

@@ -13,9 +13,8 @@ import (
 )
 
 // Every fork of the state makes the next batch copy the pages that it writes to.
-// So a request is answered from one fork, whoever looks at it on the way, and
-// what open pages ask for by themselves, again and again, from one that all of
-// them share for a moment.
+// So everything on a request's way reads one fork, and the requests that open pages repeat by
+// themselves share one for a moment.
 
 // Source makes views of the committed state. It is safe for concurrent use; Close lets go
 // what it keeps.

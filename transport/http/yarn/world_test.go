@@ -27,7 +27,7 @@ type house struct {
 	t       *testing.T
 	planner *planner.Planner
 	now     int64
-	doorErr error
+	submitErr error
 	readErr error
 	hidden  bool // Fork shows nothing until Current was called
 	svc     *Service
@@ -35,8 +35,8 @@ type house struct {
 }
 
 func (h *house) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
-	if h.doorErr != nil {
-		return nil, 0, h.doorErr
+	if h.submitErr != nil {
+		return nil, 0, h.submitErr
 	}
 	h.now++
 	reply, _ := h.planner.Plan(h.now, req)

@@ -54,8 +54,8 @@ func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// caller is who asks. Hadoop's simple authentication takes user.name; whoever
-// says nothing is YARN's static user, who may change nothing.
+// caller identifies the caller. Hadoop's simple authentication takes user.name. A caller without
+// one is YARN's static user, who may change nothing.
 func caller(r *http.Request) (*ipc.Call, error) {
 	user := viewer(r)
 	if user == defaultUser {

@@ -197,7 +197,7 @@ func TestBadSubmissions(t *testing.T) {
 	if id, _ := yarn.ParseApplicationID(name); h.planner.State().AppByID(id) != 0 {
 		t.Error("one of them was submitted")
 	}
-	h.doorErr = errNoLeader
+	h.submitErr = errNoLeader
 	post(whole).exception(t, http.StatusServiceUnavailable, "StandbyException", "no leader")
 	h.do(http.MethodPost, "/ws/v1/cluster/apps/new-application?user.name=ann", "").exception(t, http.StatusServiceUnavailable, "StandbyException", "no leader")
 }

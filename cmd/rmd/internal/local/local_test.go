@@ -121,9 +121,9 @@ func TestReservationSurvivesTheLeader(t *testing.T) {
 	}
 }
 
-// TestEveryReplicaIsAFrontDoor writes through each replica and reads its own
+// TestEveryReplicaTakesWrites writes through each replica and reads its own
 // write there.
-func TestEveryReplicaIsAFrontDoor(t *testing.T) {
+func TestEveryReplicaTakesWrites(t *testing.T) {
 	c := start(t, nil)
 	for i := range c.Replicas {
 		r := do[*input.SubmitApplicationReply](t, c, i, &input.SubmitApplication{User: fmt.Sprint("u", i), Queue: "batch", Unmanaged: true})
