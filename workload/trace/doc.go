@@ -11,6 +11,8 @@
 //
 // and three forms of node list (nodes.go). The format auto looks at the content, never at the file's name.
 //
+// The package contains one trace, [Demo].
+//
 // What always holds:
 //   - A file is read whole or refused: the first bad line gives an [Error] that names file, line, column and field,
 //     says what is wrong and what was expected.

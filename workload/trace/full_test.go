@@ -15,7 +15,7 @@ func fullTraces(t *testing.T) string {
 	if dir == "" {
 		dir = filepath.Join("..", "..", "..", "shared", "traces")
 	}
-	if _, err := os.Stat(filepath.Join(dir, "demo")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "openb")); err != nil {
 		t.Skip("no full traces: set RMD_TRACES to their directory")
 	}
 	return dir
@@ -28,7 +28,6 @@ func TestFullTraces(t *testing.T) {
 		rows, jobs   int
 		containers   int
 	}{
-		{"demo/openb-demo.csv", FormatRMD, 1192, 1192, 1192},
 		{"openb/openb_pod_list_default.csv", FormatOpenB, 8152, 8152 - 897, 8152 - 897},
 		{"openb/openb_pod_list_cpu050.csv", FormatOpenB, 7439, 0, 0},
 		{"openb/openb_pod_list_gpuspec33.csv", FormatOpenB, 8152, 8152 - 897, 8152 - 897},
@@ -100,35 +99,6 @@ func TestFullSWIMMaps(t *testing.T) {
 	}
 }
 
-// TestFullDemoLoad: the demo trace offers 53 % of the GPU time, 49 % of the CPU time and 44 % of the memory of its nodes.
-func TestFullDemoLoad(t *testing.T) {
-	dir := fullTraces(t)
-	tr, err := Read(filepath.Join(dir, "demo", "openb-demo.csv"), Options{Nodes: filepath.Join(dir, "demo", "openb-demo-nodes.csv")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want(t, "nodes", len(tr.Nodes), 4)
-	var have, offered [3]float64
-	for _, n := range tr.Nodes {
-		have[0], have[1], have[2] = have[0]+float64(n.GPUs), have[1]+float64(n.VCores), have[2]+float64(n.MemoryMB)
-	}
-	large := 0
-	for _, j := range tr.Jobs {
-		g := j.Tasks[0]
-		s := g.Duration.Seconds() * float64(g.Count)
-		offered[0], offered[1], offered[2] = offered[0]+float64(g.GPUs)*s, offered[1]+float64(g.VCores)*s, offered[2]+float64(g.MemoryMB)*s
-		if g.GPUs >= 4 {
-			large++
-		}
-	}
-	want(t, "tasks with 4 GPUs and more", large, 54)
-	for i, expected := range []float64{0.53, 0.49, 0.44} {
-		if got := offered[i] / have[i] / 86400; math.Abs(got-expected) > 0.01 {
-			t.Errorf("resource %d: %.3f offered, want %.2f", i, got, expected)
-		}
-	}
-}
-
 func TestFullNodeLists(t *testing.T) {
 	dir := fullTraces(t)
 	for file, expected := range map[string]struct {
@@ -136,7 +106,6 @@ func TestFullNodeLists(t *testing.T) {
 		cores, gpus int64
 	}{
 		"openb/openb_node_list_all_node.csv": {1523, 125514, 6212},
-		"demo/openb-demo-nodes.csv":          {4, 384, 32},
 		"sls/nodes.json":                     {20, 200, 0},
 		"sls/nodes-with-resources.json":      {4, 38, 0},
 	} {

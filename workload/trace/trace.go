@@ -103,16 +103,15 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Read reads the trace at path.
+// Read reads the trace at path, or the one named [Demo].
 func Read(path string, opt Options) (*Trace, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	data, err := load(path)
+	data, nodes, err := source(path)
 	if err != nil {
 		return nil, err
 	}
-	var nodes []Node
 	if opt.Nodes != "" {
 		if nodes, err = readNodes(opt.Nodes, opt.Labels); err != nil {
 			return nil, err

@@ -48,7 +48,7 @@ func (p *program) dev() verb {
 			&cli.IntFlag{Name: "replicas", Usage: "number of replicas", Value: 3},
 			&cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes", DefaultText: "4"},
 			&cli.StringFlag{Name: "workload", Usage: "mixed|none", Value: "mixed"},
-			&cli.StringFlag{Name: "trace", Usage: "trace to use instead of the built-in workload"},
+			&cli.StringFlag{Name: "trace", Usage: "trace to use instead of the built-in workload: demo or a file"},
 			&cli.Float64Flag{Name: "speed", Usage: "workload time over real time", Value: 300},
 			&cli.Float64Flag{Name: "load", Usage: "share of the cluster's GPU time that the built-in workload requests", Value: devLoad},
 			&cli.Int64Flag{Name: "seed", Usage: "seed of the workload", Value: 1},

@@ -152,7 +152,7 @@ func TestCompletionOfWords(t *testing.T) {
 		"cl": "cluster\tcreate a cluster, change its members, check its health\n", "cluster tr": "transfer\ttransfer leadership to a replica, by default to the best one\n",
 		"app list --state=run": "", "app list --state=RUN": "--state=RUNNING\n", "app list --columns id,quEUE": "", "app list --columns id,que": "id,queue\n",
 		"--output ya": "yaml\n", "app wait --for": "--for\trunning|finished\n", "top --by node --sort -us": "-used\n", "replay x --speed m": "max\n",
-		"check --data ": ":files\n", "version ": "", "app list -- --st": "", "server --set raft.heart": "raft.heartbeat=\n",
+		"check --data ": ":files\n", "replay de": "demo\tone day of a GPU cluster\n:files\n", "version ": "", "app list -- --st": "", "server --set raft.heart": "raft.heartbeat=\n",
 	} {
 		typed := strings.Split(line, " ")
 		if r := rmd(t, nil, append([]string{"__complete"}, typed...)...); r.out != want {

@@ -8,7 +8,7 @@ var examples = map[string][]string{
 	"dev":    {"rmd dev --open", "rmd dev --replicas 5 --nodes 20 --speed 1000", "rmd dev --data ./cluster --workload none"},
 	"server": {"rmd server --config /etc/rmd/rmd.yaml", "rmd server --config rmd.yaml --set raft.heartbeat=500ms --print-config"},
 	"init":   {"rmd init --id rm1 --cluster prod", "rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
-	"replay": {"rmd replay trace.csv --compare no-reservations --report waits.html", "rmd replay trace.csv --addr rm1:8088 --speed 60 --yes"},
+	"replay": {"rmd replay demo --compare no-reservations --report page.html", "rmd replay trace.csv --addr rm1:8088 --speed 60 --yes"},
 
 	"bench heartbeat": {"rmd bench heartbeat --nodes 1000 --addr rm1,rm2,rm3"},
 	"bench allocate":  {"rmd bench allocate --conf-dir /etc/hadoop/conf --nodes 500 --masters 50 --duration 1m -o json --yes"},

@@ -23,7 +23,7 @@ var argumentValues = map[string][]source{
 	"access token revoke": {accessTokens},
 	"cluster promote":     {replicas}, "cluster demote": {replicas}, "cluster remove": {replicas}, "cluster transfer": {replicas},
 	"autopilot set": {nothing}, "snapshot save": {files}, "snapshot inspect": {files}, "snapshot restore": {files},
-	"replay": {files}, "completion": {fixed("bash", "zsh", "fish", "powershell")},
+	"replay": {demoOrFiles}, "completion": {fixed("bash", "zsh", "fish", "powershell")},
 }
 
 // repeated are the commands whose last argument may be given again.
@@ -33,7 +33,7 @@ var repeated = []string{"app kill", "conf set"}
 // have it.
 var flagValues = map[string]source{
 	"--output": fixed(output.Formats()...), "--log-level": fixed("trace", "debug", "info", "warn", "error", "off"),
-	"--cacert": files, "--cert": files, "--key": files, "--config": files, "--report": files, "--queues": files, "--nodes": files, "--trace": files,
+	"--cacert": files, "--cert": files, "--key": files, "--config": files, "--report": files, "--queues": files, "--nodes": files, "--trace": demoOrFiles,
 	"--token-file": files, "--peers": files, "--context": files, "--data": files, "--dir": files, "--conf-dir": files,
 	"--app": apps, "--queue": queues, "--node": nodes, "--kind": func(*lookup) []candidate { return wordsOf(eventKinds()) },
 	"app submit --queue": leafQueues,
@@ -52,6 +52,11 @@ func nothing(*lookup) []candidate { return nil }
 func files(l *lookup) []candidate {
 	l.files = true
 	return nil
+}
+
+func demoOrFiles(l *lookup) []candidate {
+	l.files = true
+	return []candidate{{trace.Demo, "one day of a GPU cluster"}}
 }
 
 func wordsOf(list []string) []candidate {

@@ -28,8 +28,9 @@ const noReservations = "no-reservations"
 
 func (p *program) replay() verb {
 	return verb{
-		name: "replay", usage: "replay a recorded workload and report its waiting times", args: "FILE", min: 1, max: 1,
-		long: "It uses a private cluster of three replicas. With --addr it uses a running cluster, in real time and after " +
+		name: "replay", usage: "replay a recorded workload and report its waiting times", args: "demo|FILE", min: 1, max: 1,
+		long: "\"demo\" is a trace that this program contains: 1,192 applications of one day of a GPU cluster, on four nodes.\n" +
+			"It uses a private cluster of three replicas. With --addr it uses a running cluster, in real time and after " +
 			"confirmation: it registers simulated nodes, submits the applications, and removes its nodes at the end.\n" +
 			"It refuses to use a node that the cluster already has. $RMD_ADDR alone does not select a running cluster.\n" +
 			"Formats: " + strings.Join(trace.Formats(), ", ") + ".",

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,22 +11,13 @@ import (
 	"rmd/workload/trace"
 )
 
-// TestFullDemo replays the demo trace with and without reservations. The trace
-// is not part of the project: without it the test skips.
-func TestFullDemo(t *testing.T) {
-	dir := os.Getenv("RMD_TRACES")
-	if dir == "" {
-		dir = "../../../../../shared/traces"
-	}
-	path := filepath.Join(dir, "demo", "openb-demo.csv")
-	if _, err := os.Stat(path); err != nil {
-		t.Skip("the demo trace is not here; name the folder of traces in RMD_TRACES")
-	}
-	tr, err := trace.Read(path, trace.DefaultOptions())
+// TestDemo replays the demo trace with and without reservations.
+func TestDemo(t *testing.T) {
+	tr, err := trace.Read(trace.Demo, trace.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes, _, err := NodesFor("", path, tr)
+	nodes, _, err := NodesFor("", trace.Demo, tr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,5 +36,19 @@ func TestFullDemo(t *testing.T) {
 	}
 	if with.Large.P95Millis >= without.Large.P95Millis {
 		t.Errorf("large containers wait %d ms (p95) with reservations, %d without", with.Large.P95Millis, without.Large.P95Millis)
+	}
+	for _, c := range []struct {
+		what        string
+		millis      float64
+		least, most time.Duration
+	}{
+		{"large containers with reservations", with.Large.MeanMillis, 12 * time.Minute, 16 * time.Minute},
+		{"large containers without", without.Large.MeanMillis, 35 * time.Minute, 41 * time.Minute},
+		{"small containers with reservations", with.Small.MeanMillis, 24 * time.Second, 34 * time.Second},
+		{"small containers without", without.Small.MeanMillis, 4 * time.Second, 6 * time.Second},
+	} {
+		if d := time.Duration(c.millis * float64(time.Millisecond)); d < c.least || d > c.most {
+			t.Errorf("%s wait %s on average, not %s to %s; README.md shows the figure", c.what, d, c.least, c.most)
+		}
 	}
 }
