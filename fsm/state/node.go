@@ -69,6 +69,11 @@ func (n *Node) Heard() bool {
 	return n.State == yarn.NodeRunning || n.State == yarn.NodeUnhealthy || n.State == yarn.NodeDecommissioning
 }
 
+// Drained reports whether a node can be taken away without a loss: it has no container, and no
+// application that ran there still needs what it keeps. A NodeManager keeps the output of an
+// application's finished tasks, which others fetch, until it is told of the application's end.
+func (n *Node) Drained() bool { return n.Count == 0 && n.NodeApplications == 0 }
+
 // changeCapacity changes a node's total or state and keeps the cluster's sum of
 // usable nodes. From a sum that stands for more than its number nothing can be taken:
 // it is summed again.

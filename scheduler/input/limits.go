@@ -144,6 +144,7 @@ var limits = map[string]limit{
 	"NodeHeartbeat.PrevSession":       any64,
 	"NodeHeartbeat.Sizes":             upTo(MaxEntries),
 	"NodeHeartbeat.SizesTold":         upTo(MaxEntries),
+	"NodeHeartbeat.KeepAlive":         upTo(MaxEntries),
 	"NodesHeard.Nodes":                upTo(MaxEntries),
 	"ExpireContainers.Containers":     upTo(MaxEntries),
 	"DrainNode.DeadlineMillis":        millis,

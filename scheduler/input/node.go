@@ -82,6 +82,8 @@ type NodeHeartbeat struct {
 	// RemovalsAcked is the number of the last completed container that the node has been
 	// told to forget; 0: none since the frontend serves it. See state.Removals.
 	RemovalsAcked uint64
+	// KeepAlive are the applications that have ended and whose logs the node still collects.
+	KeepAlive []yarn.ApplicationID
 }
 
 // NodesHeard says that nodes, by their numbers, sent heartbeats that changed
@@ -218,12 +220,15 @@ func (i *NodeHeartbeat) Code(c *codec.Coder) {
 	c.U64(&i.HeartbeatSession)
 	c.U64(&i.PrevSession)
 	c.I32(&i.Response)
-	if further(c, len(i.Sizes)+len(i.SizesTold) > 0 || i.RemovalsAcked > 0) {
+	if further(c, len(i.Sizes)+len(i.SizesTold)+len(i.KeepAlive) > 0 || i.RemovalsAcked > 0) {
 		sizes(c, &i.Sizes)
 		sizeOrders(c, &i.SizesTold)
 	}
-	if further(c, i.RemovalsAcked > 0) {
+	if further(c, i.RemovalsAcked > 0 || len(i.KeepAlive) > 0) {
 		c.U64(&i.RemovalsAcked)
+	}
+	if further(c, len(i.KeepAlive) > 0) {
+		appIDs(c, &i.KeepAlive)
 	}
 }
 

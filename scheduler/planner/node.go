@@ -114,7 +114,10 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	p.confirmSizes(slot, in.Sizes)
 	p.health(slot, in.Unhealthy, in.Report)
 	p.heard(slot, in)
-	p.pass(slot)
+	if len(in.KeepAlive) == 0 {
+		p.finishDrain(slot)
+	}
+	p.sched.HeartbeatPass(slot)
 	if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
 		reply.Shutdown = true
 	}
@@ -209,15 +212,15 @@ func lower(s yarn.NodeState) string {
 	return string(b)
 }
 
-// drained carries a graceful decommission on: nothing new fits, and an empty
-// node is done. Its reservation went when the drain began.
-func (p *Planner) drained(slot uint32) {
+// finishDrain decommissions a draining node that nobody needs any more. Until then the node's total
+// is what it has allocated, so nothing new fits. Its reservation was cancelled when the drain began.
+func (p *Planner) finishDrain(slot uint32) {
 	n := p.st.Nodes.Get(slot)
 	if n.State != yarn.NodeDecommissioning {
 		return
 	}
 	switch {
-	case n.Count == 0:
+	case n.Drained():
 		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned, Report: n.Report})
 	case n.Total != n.Allocated:
 		p.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: n.Allocated})

@@ -192,7 +192,8 @@ func (p *Planner) nodesHeard(in *input.NodesHeard) input.Reply {
 			break
 		}
 		if p.st.Nodes.Has(slot) {
-			p.pass(slot)
+			p.finishDrain(slot)
+			p.sched.HeartbeatPass(slot)
 		}
 	}
 	return in.NewReply()
@@ -215,10 +216,4 @@ func (p *Planner) expireContainers(in *input.ExpireContainers) input.Reply {
 		}
 	}
 	return in.NewReply()
-}
-
-// pass carries a drain on, and serves a node that has sent a heartbeat.
-func (p *Planner) pass(slot uint32) {
-	p.drained(slot)
-	p.sched.HeartbeatPass(slot)
 }

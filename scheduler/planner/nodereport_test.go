@@ -161,6 +161,37 @@ func TestCleanUpsInPortions(t *testing.T) {
 	}
 }
 
+// TestDrainWaitsForApplications: a node that drains keeps what the finished tasks of an application
+// left there until it was told of the application's end, and as long as it says that it keeps any.
+func TestDrainWaitsForApplications(t *testing.T) {
+	h := newHouse(t, 2, true)
+	at := h.run()
+	maps := h.ask(at, 0, 2)
+	h.beat(0, maps...)
+	h.must(t, &input.DrainNode{ID: h.nodes[0]})
+	for range 2 {
+		if h.beat(0); h.node(0).State != yarn.NodeDecommissioning || h.node(0).Count != 0 || !h.node(0).Total.IsZero() {
+			t.Fatalf("its containers have ended, the application has not: %s with a total of %s", h.node(0).State, h.node(0).Total)
+		}
+		h.must(t, &input.NodesHeard{Nodes: []uint32{1}})
+	}
+	h.finish(at)
+	r := h.beat(0)
+	if !slices.Equal(r.CleanUp, []yarn.ApplicationID{at.App}) || r.Shutdown {
+		t.Fatalf("at the application's end it is told %+v", r)
+	}
+	told := &input.NodeHeartbeat{ID: h.nodes[0], Told: r.CleanUp, KeepAlive: r.CleanUp}
+	for range 2 {
+		if r := h.must(t, told).(*input.NodeHeartbeatReply); r.Shutdown || h.node(0).State != yarn.NodeDecommissioning {
+			t.Fatalf("it still collects logs and is %s", h.node(0).State)
+		}
+	}
+	told.KeepAlive = nil
+	if r := h.must(t, told).(*input.NodeHeartbeatReply); !r.Shutdown || h.node(0).State != yarn.NodeDecommissioned {
+		t.Errorf("it has nothing left and is %s", h.node(0).State)
+	}
+}
+
 // TestSimulatedNodesHaveNoPresences: nothing is kept for them.
 func TestSimulatedNodesHaveNoPresences(t *testing.T) {
 	h := newHouse(t, 1, false)

@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"rmd/fsm/state"
@@ -70,6 +71,7 @@ type report struct {
 	text       string // of its health
 	logReports []LogReport
 	sizes      []input.ContainerSize
+	keepAlive  []yarn.ApplicationID // that have ended and whose logs the node still collects
 }
 
 // read decodes the heartbeat that b was scanned from. The report holds nothing
@@ -97,8 +99,20 @@ func (s *Service) read(b *beat, body []byte) (*report, error) {
 		s.trim(&r.statuses[i])
 	}
 	r.sizes = s.sizes(r.id, req.GetNodeStatus())
+	if r.keepAlive, err = s.keepAlive(req.GetNodeStatus()); err != nil {
+		return nil, invalid("nodeHeartbeat: node %s: %v", r.id, err)
+	}
 	r.logReports, err = s.logReports(req.GetLogAggregationReportsForApps())
 	return r, err
+}
+
+// keepAlive reads the applications that a node keeps alive, which matter while it drains.
+func (s *Service) keepAlive(p *proto.NodeStatusProto) ([]yarn.ApplicationID, error) {
+	list := p.GetKeepAliveApplications()
+	if len(list) > s.cfg.ApplicationsMax {
+		return nil, fmt.Errorf("%d applications to keep alive, at most %d are taken", len(list), s.cfg.ApplicationsMax)
+	}
+	return wire.ApplicationIDs(list)
 }
 
 // trim keeps of a status what the cluster keeps: the diagnostics of an end, up to

@@ -508,3 +508,22 @@ func TestOldViewIsOnlyLate(t *testing.T) {
 		}
 	})
 }
+
+// TestKeepAlive: a node that drains is not told to stop while it says that it collects logs.
+func TestKeepAlive(t *testing.T) {
+	c, _, n := started(t)
+	over := yarn.ApplicationID{ClusterTimestamp: 5, Seq: 1}
+	c.must(&input.DrainNode{ID: n.id})
+	n.change = func(p *proto.NodeHeartbeatRequestProto) {
+		p.NodeStatus.KeepAliveApplications = []*proto.ApplicationIdProto{wire.ApplicationIDProto(over)}
+	}
+	for range 2 {
+		if p := n.beat(); p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_NORMAL {
+			t.Fatalf("it keeps %s alive and is answered %v", over, p)
+		}
+	}
+	n.change = nil
+	if p, err := n.try(); err != nil || p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_SHUTDOWN {
+		t.Errorf("then it is answered %v, %v", p, err)
+	}
+}

@@ -250,7 +250,7 @@ func (ss *session) input(r *report) *input.NodeHeartbeat {
 	if t := ss.pending; t != nil {
 		in.Told, in.Signalled, in.SizesTold = t.cleanUpSent, t.signalSent, t.resizeSent
 	}
-	in.Sizes = r.sizes
+	in.Sizes, in.KeepAlive = r.sizes, r.keepAlive
 	if !in.Full {
 		missing := make(map[yarn.ContainerID]struct{}, len(ss.running)) // looked up by key only
 		for _, id := range ss.running {
