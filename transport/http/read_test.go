@@ -3,6 +3,7 @@ package httpserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -265,6 +266,30 @@ func TestLog(t *testing.T) {
 	}
 	b = newBench(t, func(c *Config) { c.Log = nil })
 	b.fails(501, api.CodeNotAvailable, "GET", "/v1/log", "")
+}
+
+// TestLogTellsTheTimeOfEveryBatch reads entries of the millisecond of those before, which do not
+// advance the cluster's clock, from wherever a stretch begins.
+func TestLogTellsTheTimeOfEveryBatch(t *testing.T) {
+	b := newBench(t, nil)
+	var all api.Log
+	b.into(200, &all, "GET", "/v1/log?from=1&count=50", "")
+	at := int64(clusterTime)
+	for _, e := range all.Entries {
+		for _, v := range e.Events {
+			if now, advances := v.Data["now_ms"].(float64); advances {
+				at = int64(now)
+			}
+		}
+		if e.AtMillis != at {
+			t.Errorf("entry %d is of %d, not %d", e.Index, e.AtMillis, at)
+		}
+		var d api.Log
+		b.into(200, &d, "GET", fmt.Sprintf("/v1/log?count=1&from=%d", e.Index), "")
+		if len(d.Entries) != 1 || d.Entries[0].AtMillis != at {
+			t.Errorf("read alone, entry %d is %+v, not of %d", e.Index, d.Entries, at)
+		}
+	}
 }
 
 // Secrets do not leave: neither values of secret keys nor bytes.

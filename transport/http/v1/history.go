@@ -99,12 +99,7 @@ func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationH
 	if err != nil {
 		return false, nil // an entry of a newer build: "rmd log show" tells of it
 	}
-	var at int64
-	for _, x := range b.Events {
-		if t, ok := x.(*event.TimeAdvanced); ok {
-			at = t.NowMillis
-		}
-	}
+	at := timeOf(b)
 	for i := range d.Events { // what happened later without a stamp of its own
 		if d.Events[i].AtMillis == 0 {
 			d.Events[i].AtMillis = at

@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"rmd/fsm/event"
 	"rmd/transport/http/problem"
@@ -48,10 +49,60 @@ func (s *API) showLog(c *route.Call) error {
 	for _, e := range entries {
 		d.Entries = append(d.Entries, logEntry(v, e))
 	}
+	s.timeLog(ctx, first, d.Entries)
 	if c.Flag("why") {
 		s.explainLog(ctx, d.Entries)
 	}
 	return c.JSON(http.StatusOK, d)
+}
+
+// timeLog fills in the time of entries that do not advance the cluster's clock: they were decided in
+// the same millisecond as the entry before.
+func (s *API) timeLog(ctx context.Context, first uint64, entries []api.LogEntry) {
+	at := int64(0)
+	for i := range entries {
+		e := &entries[i]
+		if e.Type != "events" || e.Error != "" {
+			continue
+		}
+		if e.AtMillis == 0 && at == 0 {
+			at = s.timeBefore(ctx, first, e.Index)
+		}
+		if e.AtMillis == 0 {
+			e.AtMillis = at
+		}
+		at = e.AtMillis
+	}
+}
+
+// timeBefore is the cluster's time just before an entry; 0 when the log, which begins at first, does
+// not tell it.
+func (s *API) timeBefore(ctx context.Context, first, index uint64) int64 {
+	const step = 16
+	for end := index; end > first; {
+		from := max(first, end-min(end, step))
+		entries, _, _, err := s.cfg.Log.Entries(ctx, from, int(end-from))
+		if err != nil {
+			return 0 // a snapshot has cut the log meanwhile
+		}
+		for _, e := range slices.Backward(entries) {
+			if b, err := event.Decode(e.Data); err == nil && e.Type == "events" && timeOf(b) != 0 {
+				return timeOf(b)
+			}
+		}
+		end = from
+	}
+	return 0
+}
+
+// timeOf is the time to which a batch advances the cluster's clock; 0 when it does not.
+func timeOf(b *event.Batch) (millis int64) {
+	for _, e := range b.Events {
+		if t, ok := e.(*event.TimeAdvanced); ok {
+			millis = t.NowMillis
+		}
+	}
+	return millis
 }
 
 // explainLog fills in why the events of entries were decided, as far as the log and
@@ -81,11 +132,8 @@ func logEntry(v *view.View, e view.LogEntry) api.LogEntry {
 		d.Error = err.Error()
 		return d
 	}
-	d.Level, d.Sequence = b.Level, b.Sequence
+	d.Level, d.Sequence, d.AtMillis = b.Level, b.Sequence, timeOf(b)
 	for _, ev := range b.Events {
-		if t, ok := ev.(*event.TimeAdvanced); ok {
-			d.AtMillis = t.NowMillis
-		}
 		d.Events = append(d.Events, v.Event(ev))
 	}
 	return d

@@ -35,7 +35,7 @@ type LogEntry struct {
 	Term     uint64  `json:"term"`
 	Type     string  `json:"type"` // events, noop, configuration, …
 	Bytes    int     `json:"bytes"`
-	AtMillis int64   `json:"at_ms,omitempty"`
+	AtMillis int64   `json:"at_ms,omitempty"` // with events; others have no time
 	Level    uint32  `json:"level,omitempty"`
 	Sequence uint64  `json:"sequence,omitempty"`
 	Events   []Event `json:"events,omitempty"`
