@@ -47,6 +47,7 @@ func (l *lines) logger() hclog.Logger {
 // TestUnreachableReplicaIsLoggedOnce: the library's own lines about calls that fail are not shown
 // beside it.
 func TestUnreachableReplicaIsLoggedOnce(t *testing.T) {
+	t.Parallel()
 	var l lines
 	var calls atomic.Uint64
 	rs := trio(t, func(c *Config) { fastTimers(c); c.Logger, c.Peer = l.logger(), countingPeer{c.Peer, &calls} })

@@ -10,6 +10,7 @@ import (
 )
 
 func TestInitJoinPromotePropose(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	index := put(t, rs, 20)
 	inStep(t, rs, index)
@@ -77,6 +78,7 @@ func TestFSMErrorIsReturned(t *testing.T) {
 }
 
 func TestTransfer(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	put(t, rs, 5)
 	l := leader(t, rs)
@@ -100,6 +102,7 @@ func TestTransfer(t *testing.T) {
 }
 
 func TestRemoveLeaderAndItsEnd(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	put(t, rs, 5)
 	l := leader(t, rs)
@@ -132,6 +135,7 @@ func TestRemoveLeaderAndItsEnd(t *testing.T) {
 }
 
 func TestBootstrapExpect(t *testing.T) {
+	t.Parallel()
 	var rs []*replica
 	for i := range 3 {
 		rs = append(rs, newReplica(t, []string{"rm2", "rm1", "rm3"}[i], nil))
@@ -161,6 +165,7 @@ func TestBootstrapExpect(t *testing.T) {
 }
 
 func TestRestartAll(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	put(t, rs, 10)
 	id := rs[1].c.Identity()
@@ -182,6 +187,7 @@ func TestRestartAll(t *testing.T) {
 
 // TestAddressChange: a replica comes back elsewhere, and the leader learns it.
 func TestAddressChange(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 }) // it tells the others by them
 	put(t, rs, 5)
 	l := leader(t, rs)
@@ -203,6 +209,7 @@ func TestAddressChange(t *testing.T) {
 
 // TestSnapshotCatchUp: the log is cut while a follower is away; it comes back through a snapshot.
 func TestSnapshotCatchUp(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, func(c *Config) {
 		c.Trailing, c.SnapshotThreshold, c.SnapshotInterval, c.Options.LowTrailing = 5, 20, 20*time.Millisecond, true
 	})
@@ -230,6 +237,7 @@ func TestSnapshotCatchUp(t *testing.T) {
 }
 
 func TestUserSnapshotRestore(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	put(t, rs, 10)
 	l := leader(t, rs)
@@ -263,6 +271,7 @@ func TestUserSnapshotRestore(t *testing.T) {
 // TestElectionTiming: a silent leader is replaced; with the lowest advised timeouts, in 3.3 of them
 // on a machine that has the time.
 func TestElectionTiming(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, fastTimers)
 	put(t, rs, 5)
 	l := leader(t, rs)
@@ -284,6 +293,7 @@ func TestElectionTiming(t *testing.T) {
 
 // TestLeadershipChannel: the newest state is never lost, terms only grow, Close closes.
 func TestLeadershipChannel(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	put(t, rs, 2)
 	l := leader(t, rs)
@@ -321,6 +331,7 @@ func TestLeadershipChannel(t *testing.T) {
 
 // TestVerifyNeedsMajority: a leader without followers may still believe in itself; reads find out.
 func TestVerifyNeedsMajority(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = 4*time.Second, 4*time.Second, 4*time.Second })
 	put(t, rs, 2)
 	l := leader(t, rs)

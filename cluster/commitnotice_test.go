@@ -11,6 +11,7 @@ import (
 // TestCommitReachesFollowers gives raft no occasion of its own to tell followers
 // what is committed: they hear of it by notices.
 func TestCommitReachesFollowers(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
 	for range 20 {
 		index := put(t, rs, 1)
@@ -28,6 +29,7 @@ func TestCommitReachesFollowers(t *testing.T) {
 // TestCommitNoticesThatAreRefused gives a follower notices of what it does not have, of
 // other terms and from others than the leader: its commit index stays.
 func TestCommitNoticesThatAreRefused(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
 	inStep(t, rs, put(t, rs, 3))
 	l := leader(t, rs)

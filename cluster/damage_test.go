@@ -195,6 +195,7 @@ func newestWithoutLog(t *testing.T, dir, _ string) {
 // TestDamagedDirectory damages a data directory in every way. A replica does not start on it, and
 // says why; what looks at it offline says so too, and changes nothing in it.
 func TestDamagedDirectory(t *testing.T) {
+	t.Parallel()
 	a, b := dataDirs(t)
 	whole := filepath.Join(t.TempDir(), "whole")
 	copyDir(t, a.dir, whole)
@@ -232,6 +233,7 @@ func TestDamagedDirectory(t *testing.T) {
 // TestCutAnywhere cuts each file of a data directory at random places: what is wrong is always
 // said, and a check changes nothing.
 func TestCutAnywhere(t *testing.T) {
+	t.Parallel()
 	a, _ := dataDirs(t)
 	whole := filepath.Join(t.TempDir(), "whole")
 	copyDir(t, a.dir, whole)

@@ -216,6 +216,7 @@ func TestBitRotAtWork(t *testing.T) {
 }
 
 func TestDiskLevels(t *testing.T) {
+	t.Parallel()
 	var low atomic.Pointer[string] // the replica with little space
 	var free atomic.Uint64
 	none := ""
@@ -310,6 +311,7 @@ func TestDataDirRefusals(t *testing.T) {
 // TestDataDirTaken: a replica whose directory is removed, or is another one, while it
 // runs acknowledges no more.
 func TestDataDirTaken(t *testing.T) {
+	t.Parallel()
 	for name, take := range map[string]func(dir string) error{
 		"removed":       os.RemoveAll,
 		"the log alone": func(dir string) error { return os.Remove(filepath.Join(dir, raftDB)) },
@@ -377,6 +379,7 @@ func TestStopOn(t *testing.T) {
 // TestNewerSnapshot: a snapshot that a newer program has written is not called damage,
 // on this disk or when it comes from the leader: the replica says that it is too old.
 func TestNewerSnapshot(t *testing.T) {
+	t.Parallel()
 	var old atomic.Pointer[string] // the replica that is run with an old program
 	none := ""
 	old.Store(&none)

@@ -14,6 +14,7 @@ import (
 // that one returns. The late one does not know it, and must neither refuse it for ever nor believe
 // anybody else.
 func TestLateFollowerBelievesItsLeader(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	inStep(t, rs, put(t, rs, 3))
 	l := leader(t, rs)
@@ -48,6 +49,7 @@ func TestLateFollowerBelievesItsLeader(t *testing.T) {
 // TestAdmissionChain: a chain counts when each link is signed by the replica that it names and it
 // ends at a member.
 func TestAdmissionChain(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	l := leader(t, rs)
 	judge := follower(rs, l).c

@@ -17,6 +17,7 @@ import (
 // forgotten what it acknowledged, and must not take part. It says so as often as it is started with
 // that disk, and takes part again with its own.
 func TestLogRollback(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	inStep(t, rs, put(t, rs, 5))
 	l := leader(t, rs)

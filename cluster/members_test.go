@@ -21,6 +21,7 @@ func ledTrio(t *testing.T) (l, f, g *replica) {
 // TestMembersShowWhatIsCommitted: an operator who reads that a replica votes, or is gone, takes the
 // next one's disk away. A change that a leader wrote and cannot commit is not told yet.
 func TestMembersShowWhatIsCommitted(t *testing.T) {
+	t.Parallel()
 	l, f, g := ledTrio(t)
 	if err := l.c.Demote(g.id); err != nil {
 		t.Fatal(err)
@@ -82,6 +83,7 @@ func wantUnsettled(t *testing.T, l *replica, op, id string) {
 // TestRemovalMeansWhoWasThere: a removal that waits for the change before it does not take who
 // joined meanwhile with the id of the one that was meant.
 func TestRemovalMeansWhoWasThere(t *testing.T) {
+	t.Parallel()
 	l, f, g := ledTrio(t)
 	old, _ := find(l.c.configuration(), g.id)
 	next := identity.Identity{ID: g.id, Incarnation: "next"}.ServerID()

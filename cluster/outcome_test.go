@@ -27,6 +27,7 @@ func (p lossyPeer) Call(ctx context.Context, addr string, method byte, req []byt
 // TestLeaderDiesAtAChange: who asks for a change whose leader dies before, or after, making it is
 // told the truth.
 func TestLeaderDiesAtAChange(t *testing.T) {
+	t.Parallel()
 	for name, before := range map[string]bool{"before the change": true, "after the change": false} {
 		t.Run(name, func(t *testing.T) {
 			var lose atomic.Pointer[func(func())]

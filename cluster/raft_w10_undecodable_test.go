@@ -14,6 +14,7 @@ import (
 // panics at. Followers refuse them before they are stored, and the cluster goes on. The leader does
 // not propose such an entry itself.
 func TestBadEntriesAreRefused(t *testing.T) {
+	t.Parallel()
 	bad := []byte("nonsense")
 	rs := trio(t, func(c *Config) {
 		c.VerifyEntry = func(b []byte) error {

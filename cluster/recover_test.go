@@ -11,6 +11,7 @@ import (
 )
 
 func TestCheckAndRecover(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	inStep(t, rs, put(t, rs, 10))
 	l := leader(t, rs)
@@ -94,6 +95,7 @@ func TestRecoverEmpty(t *testing.T) {
 
 // TestDigestMinorityStops: a replica whose state differs is stopped with 74, the others go on.
 func TestDigestMinorityStops(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, func(c *Config) {
 		c.DigestInterval = 50 * time.Millisecond
 		f := c.FSM.(*testFSM)

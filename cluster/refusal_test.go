@@ -13,6 +13,7 @@ import (
 )
 
 func TestJoinRefusals(t *testing.T) {
+	t.Parallel()
 	tokens := map[string]error{
 		"bad":  errors.New("no such token"),
 		"used": refuse(CodeTokenUsed, "make another", "the token was used"),
@@ -80,6 +81,7 @@ func TestJoinRefusals(t *testing.T) {
 // TestJoinAskedAgain loses the answer to a join: who asks again is told the role of its token, or
 // it would never be promoted.
 func TestJoinAskedAgain(t *testing.T) {
+	t.Parallel()
 	lead := newReplica(t, "rm1", func(c *Config) {
 		c.CheckToken = func(string, string, bool) (string, error) { return identity.RoleVoter, nil }
 	}).start()
@@ -98,6 +100,7 @@ func TestJoinAskedAgain(t *testing.T) {
 // TestJoinIsCommitted: a leader that has let a replica in and cannot commit it does not say so when
 // it is asked again.
 func TestJoinIsCommitted(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	inStep(t, rs, put(t, rs, 2))
 	l := leader(t, rs)
@@ -140,6 +143,7 @@ func TestInitRefusedByPeerState(t *testing.T) {
 }
 
 func TestChangeRefusals(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	put(t, rs, 5)
 	l := leader(t, rs)
@@ -208,6 +212,7 @@ func TestChangeRefusals(t *testing.T) {
 // TestRemovedUnheard removes a replica that the notice never reaches: it has the entry that removes
 // it, but nobody tells it that the entry is committed.
 func TestRemovedUnheard(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 }) // it asks the others by them
 	l := leader(t, rs)
 	f := rs[0]
@@ -231,6 +236,7 @@ func TestRemovedUnheard(t *testing.T) {
 }
 
 func TestNotCaughtUp(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	l := leader(t, rs)
 	var f *replica

@@ -18,6 +18,7 @@ const roundsMax = 10
 // (Not always on a busy machine: who cannot dial within a quarter of a second has no proof, and the
 // timers decide. Without crash detection it is never sooner.)
 func TestCrashDetection(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	inStep(t, rs, put(t, rs, 20))
 	quick := 0
@@ -47,6 +48,7 @@ func TestCrashDetection(t *testing.T) {
 
 // TestLostConnectionDeposesNobody: all connections of the leader are cut, its port stays open.
 func TestLostConnectionDeposesNobody(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	put(t, rs, 5)
 	l := leader(t, rs)
@@ -94,6 +96,7 @@ func (p promptPeer) LastStatus(id string) ([]byte, time.Time) {
 // TestDoubtHoldsBack: a replica with a false proof (a firewall that refuses) does not depose a
 // leader that another voter says it still hears. One that hears nobody's word goes by its proof.
 func TestDoubtHoldsBack(t *testing.T) {
+	t.Parallel()
 	for _, deaf := range []bool{false, true} {
 		rs := trio(t, func(c *Config) { c.Peer = promptPeer{c.Peer, deaf} })
 		put(t, rs, 5)
@@ -115,6 +118,7 @@ func TestDoubtHoldsBack(t *testing.T) {
 // proof, which may be of an earlier process of it. Who goes on to say that it is gone hears no
 // leader, for as long as the term lasts.
 func TestFalseProofIsForgotten(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	put(t, rs, 5)
 	l := leader(t, rs)
@@ -149,6 +153,7 @@ func (p calmPeer) LastStatus(id string) ([]byte, time.Time) {
 // with its first try, and has the one with the longer log stand then, instead of ending that one's
 // elections until all timers are over.
 func TestShorterLogRequestsElection(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Peer = calmPeer{c.Peer} })
 	inStep(t, rs, put(t, rs, 5))
 	l := leader(t, rs)
@@ -168,6 +173,7 @@ func TestShorterLogRequestsElection(t *testing.T) {
 // TestCampaignFromCandidate: a candidate that lost stands again at once instead of sitting out its
 // timer.
 func TestCampaignFromCandidate(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	for _, r := range rs {
 		r.stop()
@@ -183,6 +189,7 @@ func TestCampaignFromCandidate(t *testing.T) {
 // TestRestartedLeaderIsNotDeposed: the leader's process dies and comes back at once. The next
 // leader, itself or another, ends the search for a successor. (A search lasts three timeouts when nothing ends it.)
 func TestRestartedLeaderIsNotDeposed(t *testing.T) {
+	t.Parallel()
 	rs := trio(t, nil)
 	put(t, rs, 5)
 	l := leader(t, rs)
