@@ -29,6 +29,7 @@ func (c *processes) accessFile(name, role string, more ...string) string {
 // good at every replica, revoked under the next one. The settings of autopilot
 // go the same way, and outlive a restart of all.
 func TestAccessTokens(t *testing.T) {
+	t.Parallel()
 	c := startProcesses(t, 3, calm, "")
 	c.refused(8, "NO_ADMIN_LEFT", "access", "token", "create", "--role", "operator", "--name", "ci")
 	boss := c.accessFile("boss", "admin")
@@ -82,6 +83,7 @@ func TestAccessTokens(t *testing.T) {
 // TestCertificatesInUse: a replica with TLS takes a role from a certificate, and
 // a renewed certificate of its own at SIGHUP.
 func TestCertificatesInUse(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ca, _, err := certificate.Open(dir, "test", time.Now())
 	if err != nil {

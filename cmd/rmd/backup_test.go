@@ -103,6 +103,7 @@ func (c *processes) facts(p *process) api.Cluster {
 // TestBackup saves the state under load, restores it into another cluster, and
 // goes on there.
 func TestBackup(t *testing.T) {
+	t.Parallel()
 	old := startProcesses(t, 3, calm, "")
 	call := newCaller(t, old.addrs())
 	h := call.hold()

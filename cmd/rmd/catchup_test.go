@@ -14,6 +14,7 @@ const often = "  snapshot_threshold: 100\n  snapshot_interval: 1s\n  trailing: 1
 // TestCatchUp takes a follower away, by a stop signal and by a kill, until the
 // log it would need is gone. It must come back by a snapshot, with the same state.
 func TestCatchUp(t *testing.T) {
+	t.Parallel()
 	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n"+often, "")
 	for _, p := range c.all {
 		c.start(p)

@@ -110,6 +110,7 @@ func (c *processes) keep(p *process) (restore func()) {
 // TestDamage damages one replica's disk in every way that counts. It must not
 // start, and say why and what to do; the others go on; and it gets well as it said.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n"+strings.Replace(often, "1024", "3072", 1), quickPilot)
 	for _, p := range c.all {
 		c.start(p)
@@ -291,6 +292,7 @@ func openToOthers(t *testing.T, c *processes, p *process) {
 // TestBadConfig has several faults in rmd.yaml: all are told at once, each with
 // its place and what it should be, and nothing is started.
 func TestBadConfig(t *testing.T) {
+	t.Parallel()
 	c := newProcesses(t, 1, lowest, "", "lgo:\n  level: info\nlog:\n  level: infos\ndisk:\n  reserve: a lot\n")
 	p := c.all[0]
 	c.reconfigure(p, "heartbeat: 150ms", "heartbeet: 150ms")

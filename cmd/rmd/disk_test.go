@@ -15,6 +15,7 @@ import (
 // TestFullDisk fills the disk of a follower: status, health, REST and the page say which replica's disk is full, and
 // how full.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "")
 	for _, p := range c.all {
 		if err := syscall.Mount("tmpfs", p.dir, "tmpfs", 0, "size=300m,mode=0700"); err != nil {
@@ -64,6 +65,7 @@ func TestFullDisk(t *testing.T) {
 
 // TestNoDiskToWriteTo starts on a full disk, and on one that cannot be written: it is told which, and what to do.
 func TestNoDiskToWriteTo(t *testing.T) {
+	t.Parallel()
 	c := newProcesses(t, 1, calm, "", "")
 	p := c.all[0]
 	if err := syscall.Mount("tmpfs", p.dir, "tmpfs", 0, "size=10m,mode=0700"); err != nil {

@@ -18,6 +18,7 @@ import (
 // all replicas. Each goes on with its next response number, holds what it held,
 // and gets more; a reservation stays the same.
 func TestHadoopFailover(t *testing.T) {
+	t.Parallel()
 	h := startHadoop(t, 3, "")
 	leader := h.leader()
 	lead := h.index(leader)
@@ -124,6 +125,7 @@ func (h *hadoopCluster) serviceState(p *process) proto.HAServiceStateProto {
 // TestHadoopAdministration runs rmadmin's calls at a follower, and reads files
 // again on SIGHUP.
 func TestHadoopAdministration(t *testing.T) {
+	t.Parallel()
 	h := startHadoop(t, 3, "", "yarn.resourcemanager.store.class", "ZKRMStateStore", "yarn.resourcemanager.zk-address", "zk:2181")
 	for _, p := range h.all {
 		said := strings.Count(p.said(), "keys of the Hadoop files are not honoured")
@@ -187,6 +189,7 @@ func TestHadoopAdministration(t *testing.T) {
 // TestHadoopStandby has followers answer as YARN's standbys do, at every stage
 // of a connection, and the leader do the work.
 func TestHadoopStandby(t *testing.T) {
+	t.Parallel()
 	h := startHadoop(t, 3, "standby: refuse\n")
 	leader := h.leader()
 	node := h.node(h.index(leader), "127.0.0.5")

@@ -27,6 +27,7 @@ func (c *processes) birth(n int) {
 // TestMembership changes the membership of a cluster under load in every way
 // there is: decisions go on, and nothing acknowledged is lost.
 func TestMembership(t *testing.T) {
+	t.Parallel()
 	c := newProcesses(t, 5, calm, "", quickPilot)
 	c.birth(3)
 	work := c.work(newCaller(t, c.addrs()), 2)

@@ -15,6 +15,7 @@ import (
 // TestRefusals asks for everything that must be refused, and tests code and
 // words. Nothing of it may change the cluster.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	c := newProcesses(t, 5, calm, "", "standby_hold: 500ms\n"+quickPilot)
 	c.birth(3)
 	before := c.members(c.all[0])

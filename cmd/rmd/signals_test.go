@@ -9,6 +9,7 @@ import (
 // TestSignals stops replicas in order, under load: a leader hands over and ends
 // with 0, and nobody waits for an election.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	c := startProcesses(t, 3, calm, "")
 	work := c.work(newCaller(t, c.addrs()), 2)
 	work.goesOn()
@@ -50,6 +51,7 @@ func TestSignals(t *testing.T) {
 // with an id that a member has, one of another cluster's, and one whose ports
 // are taken.
 func TestStrangers(t *testing.T) {
+	t.Parallel()
 	c := startProcesses(t, 3, calm, "")
 	work := c.work(newCaller(t, c.addrs()), 2)
 	first := c.all[0]
