@@ -3,9 +3,9 @@ package server
 import (
 	"time"
 
-	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/server/hadoop"
 )
 
 // seed gives a new cluster its identity and first queues, as soon as it has a
@@ -77,7 +77,7 @@ func (r *Replica) firstQueues() ([]input.Property, error) {
 	}
 	if props == nil {
 		var err error
-		if props, err = QueuesOf(r.opt.Config.Hadoop); err != nil {
+		if props, err = hadoop.QueuesOf(r.opt.Config.Hadoop); err != nil {
 			return nil, err
 		}
 	}
@@ -86,28 +86,4 @@ func (r *Replica) firstQueues() ([]input.Property, error) {
 		out[i] = input.Property(p)
 	}
 	return out, nil
-}
-
-// QueuesOf reads the queue configuration of a Hadoop configuration directory;
-// an empty one gives the built-in queues.
-func QueuesOf(dir string) ([]capacity.Property, error) {
-	if dir == "" {
-		return capacity.DefaultProperties(), nil
-	}
-	conf, err := hadoopconf.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	return Properties(conf), nil
-}
-
-// Properties are the keys of a Hadoop configuration that the planner reads.
-func Properties(conf *hadoopconf.Config) []capacity.Property {
-	var out []capacity.Property
-	for _, p := range conf.Properties() {
-		if capacity.Relevant(p.Name) {
-			out = append(out, capacity.Property{Name: p.Name, Value: p.Value, Origin: p.Origin()})
-		}
-	}
-	return out
 }

@@ -6,7 +6,8 @@
 //
 // Open (replica.go) opens the parts in this order: peers.go, raft.go, sequencer.go, hadoop.go,
 // http.go. leadership.go carries changes of leadership to them, bootstrap.go gives a new cluster its
-// first queues, ready.go says when a follower is ready.
+// first queues, ready.go says when a follower is ready. Package server/hadoop puts the services of
+// YARN's ports together.
 //
 // A Replica is what `rmd server` runs, what `rmd dev` runs three of, what the tests of whole
 // clusters start and kill, and what the simulation runs in virtual time: Parts replace what it

@@ -48,7 +48,7 @@ func (r *Replica) openREST() error {
 		c.Own = append(c.Own, httpserver.OwnSetting{Name: s.Path, Value: s.Value, About: s.About, Origin: s.Origin})
 	}
 	if r.hadoop != nil {
-		c.Hadoop.Service, c.Hadoop.Settings, c.Hadoop.Admin = r.hadoop.web, r.hadoop.files.settings, r.hadoop.access.Admin
+		c.Hadoop.Service, c.Hadoop.Settings, c.Hadoop.Admin = r.hadoop.Web(), r.hadoop.Settings, r.hadoop.Admin
 	}
 	var err error
 	if r.rest, err = httpserver.New(c); err != nil {

@@ -29,7 +29,7 @@ func (r *Replica) follow(changes <-chan cluster.Leadership) {
 		r.ready.follow(r.ctx, l)
 		r.lead(l)
 		if r.hadoop != nil {
-			r.hadoop.follow(l)
+			r.hadoop.Follow(r.ctx, l)
 		}
 		if l.IsLeader {
 			term := l.Term

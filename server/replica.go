@@ -16,6 +16,7 @@ import (
 	"rmd/internal/exitcode"
 	"rmd/leader"
 	"rmd/scheduler/capacity"
+	"rmd/server/hadoop"
 	"rmd/transport/forward"
 	httpserver "rmd/transport/http"
 	"rmd/transport/http/metrics"
@@ -42,7 +43,7 @@ type Replica struct {
 	reasons     *reasons
 	past        *historical
 	causes      *causeCache
-	hadoop      *hadoopFrontend // nil without Hadoop's files
+	hadoop      *hadoop.Frontend // nil without Hadoop's files
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
 	seeds       chan []capacity.Property // of an explicit init, ahead of Options.Queues
@@ -83,9 +84,10 @@ func (r *Replica) open() error {
 	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.leaderships) }) // it ends with the context
 	r.wg.Go(func() { r.follow(leadership) })
 	if r.hadoop != nil {
-		if err := r.hadoop.serve(); err != nil {
+		if err := r.hadoop.Listen(); err != nil {
 			return err
 		}
+		r.wg.Go(func() { r.hadoop.Run(r.ctx) })
 	}
 	for _, l := range r.http {
 		r.wg.Go(func() { r.serveHTTP(l) })
@@ -151,16 +153,16 @@ func (r *Replica) HandOver(ctx context.Context) error {
 
 // closePorts ends the ports of REST and of YARN side by side: each gives calls in flight a moment.
 func (r *Replica) closePorts() error {
-	var hadoop, rest error
+	var yarn, rest error
 	var wg sync.WaitGroup
 	if r.hadoop != nil {
-		wg.Go(func() { hadoop = r.hadoop.close() })
+		wg.Go(func() { yarn = r.hadoop.Close() })
 	}
 	if r.rest != nil {
 		wg.Go(func() { rest = r.rest.Close() })
 	}
 	wg.Wait()
-	return errors.Join(hadoop, rest)
+	return errors.Join(yarn, rest)
 }
 
 // Close stops the replica. Membership is left alone; leadership is not handed

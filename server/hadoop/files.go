@@ -1,4 +1,4 @@
-package server
+package hadoop
 
 import (
 	"encoding/xml"
@@ -11,14 +11,15 @@ import (
 	"unicode"
 
 	"rmd/internal/hadoopconf"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/tracker"
 	yarnweb "rmd/transport/http/yarn"
 )
 
-// hadoopFiles are Hadoop's configuration files as they are on this machine.
-type hadoopFiles struct {
+// files are Hadoop's configuration files as they are on this machine.
+type files struct {
 	dir    string
 	owner  string
 	access *access.Access
@@ -29,14 +30,14 @@ type hadoopFiles struct {
 }
 
 // Conf is the last reading.
-func (f *hadoopFiles) Conf() *hadoopconf.Config {
+func (f *files) Conf() *hadoopconf.Config {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.conf
 }
 
 // Queues implements admin.Files.
-func (f *hadoopFiles) Queues() ([]input.Property, error) {
+func (f *files) Queues() ([]input.Property, error) {
 	conf, err := hadoopconf.ReadDir(f.dir)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (f *hadoopFiles) Queues() ([]input.Property, error) {
 }
 
 // Hosts implements admin.Files.
-func (f *hadoopFiles) Hosts() (include, exclude []string, err error) {
+func (f *files) Hosts() (include, exclude []string, err error) {
 	conf, err := hadoopconf.ReadDir(f.dir)
 	if err != nil {
 		return nil, nil, err
@@ -62,7 +63,7 @@ func (f *hadoopFiles) Hosts() (include, exclude []string, err error) {
 }
 
 // Reload implements admin.Files.
-func (f *hadoopFiles) Reload() error {
+func (f *files) Reload() error {
 	conf, err := hadoopconf.ReadDir(f.dir)
 	if err != nil {
 		return err
@@ -121,8 +122,32 @@ func hostsOf(path string) ([]string, error) {
 	return out, nil
 }
 
+// QueuesOf reads the queue configuration of a Hadoop configuration directory;
+// an empty one gives the built-in queues.
+func QueuesOf(dir string) ([]capacity.Property, error) {
+	if dir == "" {
+		return capacity.DefaultProperties(), nil
+	}
+	conf, err := hadoopconf.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	return Properties(conf), nil
+}
+
+// Properties are the keys of a Hadoop configuration that the planner reads.
+func Properties(conf *hadoopconf.Config) []capacity.Property {
+	var out []capacity.Property
+	for _, p := range conf.Properties() {
+		if capacity.Relevant(p.Name) {
+			out = append(out, capacity.Property{Name: p.Name, Value: p.Value, Origin: p.Origin()})
+		}
+	}
+	return out
+}
+
 // settings shows the last reading to /conf.
-func (f *hadoopFiles) settings() []yarnweb.Setting {
+func (f *files) settings() []yarnweb.Setting {
 	var out []yarnweb.Setting
 	for _, p := range f.Conf().Properties() {
 		out = append(out, yarnweb.Setting{Name: p.Name, Value: p.Value, File: p.File, Final: p.Final})

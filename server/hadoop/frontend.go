@@ -1,4 +1,4 @@
-package server
+package hadoop
 
 import (
 	"context"
@@ -10,16 +10,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/cluster"
+	"rmd/config"
 	"rmd/fsm"
-	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/descriptors"
 	"rmd/internal/hadoopconf"
-	"rmd/transport/hadoop"
+	"rmd/internal/leadership"
+	"rmd/transport/frontend"
+	ports "rmd/transport/hadoop"
 	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/admin"
 	"rmd/transport/hadoop/client"
@@ -33,14 +36,34 @@ import (
 	"rmd/yarn"
 )
 
-// hadoopFrontend is what Hadoop's programs meet of this replica: the services behind the four
-// ports, the launcher, and what they share.
-type hadoopFrontend struct {
-	r      *Replica
+// Config is what the frontend needs of the replica that it belongs to.
+type Config struct {
+	Logger   hclog.Logger
+	Settings config.Config
+	Budget   *descriptors.Budget // of the connections of everybody but the other replicas
+
+	Submitter frontend.Submitter
+	Machine   *fsm.Machine
+	// Current returns once Machine has applied what the leader had committed at the time of the call.
+	Current func(ctx context.Context) error
+	// Leader is who leads, as this replica knows it.
+	Leader func() leadership.Leadership
+	// Reason is YARN's sentence why an application waits; empty when there is nothing to say.
+	Reason func(st *state.State, id yarn.ApplicationID) string
+	// Listens are the addresses of the replica's other ports.
+	Listens func() []string
+	// Observe sees a call under the last part of its protocol's name.
+	Observe func(protocol, method, code string, took time.Duration)
+}
+
+// Frontend is what Hadoop's programs meet of a replica: the services behind the four ports, the
+// launcher, and what they share.
+type Frontend struct {
+	cfg    Config
 	conf   *hadoopconf.Config
-	files  *hadoopFiles
+	files  *files
 	access *access.Access
-	read   hadoopReader
+	read   reader
 	names  *token.Services
 
 	tracker  *tracker.Service
@@ -50,53 +73,63 @@ type hadoopFrontend struct {
 	web      *yarnweb.Service
 	caller   *ipc.Client
 	launcher *launcher.Launcher
-	front    *hadoop.Front
-	leads    chan cluster.Leadership
+	front    *ports.Front
+	leads    chan leadership.Leadership
 }
 
-// openHadoop makes Hadoop's frontend when a directory with Hadoop's files is
-// configured. Its ports open last, when everything behind them is there.
-func (r *Replica) openHadoop() error {
-	if r.opt.Config.Hadoop == "" {
-		return nil
-	}
-	conf, err := hadoopconf.ReadDir(r.opt.Config.Hadoop)
+// Open reads Hadoop's files and makes the services. Listen opens their ports, when everything
+// behind them is there.
+func Open(cfg Config) (*Frontend, error) {
+	dir := cfg.Settings.Hadoop
+	conf, err := hadoopconf.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("hadoop's files: %w", err)
+		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
-	d := &hadoopFrontend{r: r, conf: conf, read: hadoopReader{r}, leads: make(chan cluster.Leadership, 16)}
-	d.names = token.NewServices(conf.Value("hadoop.security.token.service.use_ip", "true") != "false", nil)
+	f := &Frontend{cfg: cfg, conf: conf, read: reader{cfg.Machine, cfg.Current}, leads: make(chan leadership.Leadership, 16)}
+	f.names = token.NewServices(conf.Value("hadoop.security.token.service.use_ip", "true") != "false", nil)
 	owner := ""
 	if u, err := user.Current(); err == nil {
 		owner = u.Username
 	}
-	d.access = access.New(conf, access.NewGroups(), owner)
-	d.files = &hadoopFiles{dir: r.opt.Config.Hadoop, owner: owner, access: d.access, conf: conf}
-	for _, step := range []func() error{d.openTracker, d.openMaster, d.openClient, d.openAdmin, d.openWeb, d.openLauncher} {
+	f.access = access.New(conf, access.NewGroups(), owner)
+	f.files = &files{dir: dir, owner: owner, access: f.access, conf: conf}
+	for _, step := range []func() error{f.openTracker, f.openMaster, f.openClient, f.openAdmin, f.openWeb, f.openLauncher} {
 		if err := step(); err != nil {
-			return fmt.Errorf("hadoop: %w", err)
+			return nil, fmt.Errorf("hadoop: %w", errors.Join(err, f.Close()))
 		}
 	}
-	r.hadoop = d
-	return nil
+	return f, nil
 }
 
-func (d *hadoopFrontend) logger(name string) hclog.Logger { return d.r.log.Named("hadoop").Named(name) }
+// Web answers /proxy/ and what is not a read under /ws/v1/cluster.
+func (f *Frontend) Web() *yarnweb.Service { return f.web }
 
-func (d *hadoopFrontend) openTracker() error {
-	c, err := tracker.ConfigOf(d.conf)
+// Admin says whether a user administers YARN.
+func (f *Frontend) Admin(user string) bool { return f.access.Admin(user) }
+
+// Settings are the keys of Hadoop's files as they were read last.
+func (f *Frontend) Settings() []yarnweb.Setting { return f.files.settings() }
+
+// Reload reads again what may change of Hadoop's files while the replica runs: who may administer
+// and act for whom, groups, and racks. The queues stay: they are replicated.
+func (f *Frontend) Reload() error { return f.files.Reload() }
+
+func (f *Frontend) logger(name string) hclog.Logger { return f.cfg.Logger.Named(name) }
+
+func (f *Frontend) openTracker() error {
+	c, err := tracker.ConfigOf(f.conf)
 	if err != nil {
 		return err
 	}
-	racks := tracker.RacksConfigOf(d.conf)
-	racks.Logger = d.logger("racks")
+	racks := tracker.RacksConfigOf(f.conf)
+	racks.Logger = f.logger("racks")
 	topology, err := tracker.NewTopology(racks)
 	if err != nil {
 		return err
 	}
-	d.files.racks = topology
-	c.Logger, c.Submitter, c.Reader, c.Racks = d.logger("tracker"), d.r.forwarder, d.read, resolvingRacks{topology, d.names}
-	d.tracker, err = tracker.New(c)
+	f.files.racks = topology
+	c.Logger, c.Submitter, c.Reader, c.Racks = f.logger("tracker"), f.cfg.Submitter, f.read, resolvingRacks{topology, f.names}
+	f.tracker, err = tracker.New(c)
 	return err
 }
 
@@ -113,38 +146,38 @@ func (n resolvingRacks) Rack(ctx context.Context, host string) string {
 	return n.racks.Rack(ctx, host)
 }
 
-func (d *hadoopFrontend) openMaster() error {
+func (f *Frontend) openMaster() error {
 	c := master.DefaultConfig()
-	c.Logger, c.Submitter, c.Reader, c.Services = d.logger("scheduler"), d.r.forwarder, d.read, d.names
-	c.ContainerExpiry = millis(d.conf, "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", c.ContainerExpiry)
+	c.Logger, c.Submitter, c.Reader, c.Services = f.logger("scheduler"), f.cfg.Submitter, f.read, f.names
+	c.ContainerExpiry = millis(f.conf, "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", c.ContainerExpiry)
 	var err error
-	d.master, err = master.New(c)
+	f.master, err = master.New(c)
 	return err
 }
 
-func (d *hadoopFrontend) openClient() error {
+func (f *Frontend) openClient() error {
 	c := client.DefaultConfig()
-	if err := c.Load(d.conf); err != nil {
+	if err := c.Load(f.conf); err != nil {
 		return err
 	}
-	c.Logger, c.Submitter, c.Reader, c.Access = d.logger("client"), d.r.forwarder, d.read, d.access
-	c.Queues, c.Nodes, c.Why = new(queueView), nodeUsage{d.tracker}, d.r.reasons.of
-	c.WebURL = d.webURL()
+	c.Logger, c.Submitter, c.Reader, c.Access = f.logger("client"), f.cfg.Submitter, f.read, f.access
+	c.Queues, c.Nodes, c.Why = new(queueView), nodeUsage{f.tracker}, f.cfg.Reason
+	c.WebURL = f.webURL()
 	var err error
-	d.client, err = client.New(c)
+	f.client, err = client.New(c)
 	return err
 }
 
 // webURL is this replica's web address as Hadoop's files name it, else as it
 // listens.
-func (d *hadoopFrontend) webURL() string {
+func (f *Frontend) webURL() string {
 	const key = "yarn.resourcemanager.webapp.address"
-	for _, name := range []string{key + "." + d.r.ID(), key} {
-		if v := d.conf.Value(name, ""); v != "" {
+	for _, name := range []string{key + "." + f.cfg.Settings.ID, key} {
+		if v := f.conf.Value(name, ""); v != "" {
 			return "http://" + v
 		}
 	}
-	return "http://" + d.r.opt.Config.HTTP.Listen
+	return "http://" + f.cfg.Settings.HTTP.Listen
 }
 
 // nodeUsage shows what the nodes connected to this replica say of themselves.
@@ -163,45 +196,42 @@ func utilization(u tracker.Usage) *proto.ResourceUtilizationProto {
 	return &proto.ResourceUtilizationProto{Pmem: &u.MemoryMB, Vmem: &u.VirtualMB, Cpu: &u.CPU}
 }
 
-func (d *hadoopFrontend) openAdmin() error {
+func (f *Frontend) openAdmin() error {
 	c := admin.DefaultConfig()
-	c.Logger, c.ID, c.Submitter, c.Reader, c.Files = d.logger("admin"), d.r.ID(), d.r.forwarder, d.read, d.files
-	c.Admit, c.Groups, c.Leader, c.Unhealthy = d.access.Admit, d.access.Groups, d.leader, d.r.machine.Failure
-	c.Authorization = strings.EqualFold(d.conf.Value("hadoop.security.authorization", "false"), "true")
-	if n, err := strconv.ParseInt(d.conf.Value("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", ""), 10, 32); err == nil {
+	c.Logger, c.ID, c.Submitter, c.Reader, c.Files = f.logger("admin"), f.cfg.Settings.ID, f.cfg.Submitter, f.read, f.files
+	c.Admit, c.Groups, c.Leader, c.Unhealthy = f.access.Admit, f.access.Groups, f.leader, f.cfg.Machine.Failure
+	c.Authorization = strings.EqualFold(f.conf.Value("hadoop.security.authorization", "false"), "true")
+	if n, err := strconv.ParseInt(f.conf.Value("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", ""), 10, 32); err == nil {
 		c.GracefulTime = max(time.Duration(n)*time.Second, 0) // below 0 is without end
 	}
-	if d.r.opt.Config.Standby == "refuse" {
+	if f.cfg.Settings.Standby == "refuse" {
 		c.Standby = func() error {
-			if err := d.standby(); err != nil {
+			if err := f.standby(); err != nil {
 				return ipc.Standby(err.Error())
 			}
 			return nil
 		}
 	}
 	var err error
-	d.admin, err = admin.New(c)
+	f.admin, err = admin.New(c)
 	return err
 }
 
-func (d *hadoopFrontend) openWeb() error {
-	allow, err := d.r.opt.Config.HTTP.ProxyNetworks()
+func (f *Frontend) openWeb() error {
+	allow, err := f.cfg.Settings.HTTP.ProxyNetworks()
 	if err != nil {
 		return err
 	}
-	d.web, err = yarnweb.NewService(yarnweb.ServiceConfig{Logger: d.logger("web"), Reader: d.read, Client: d.client, Own: d.own, Allow: allow,
-		Bound: func(dial yarnweb.Dial) yarnweb.Dial { return d.r.budget.Dialer("proxy", dial) }})
+	f.web, err = yarnweb.NewService(yarnweb.ServiceConfig{Logger: f.logger("web"), Reader: f.read, Client: f.client, Own: f.own, Allow: allow,
+		Bound: func(dial yarnweb.Dial) yarnweb.Dial { return f.cfg.Budget.Dialer("proxy", dial) }})
 	return err
 }
 
 // own says whether an address is one of this replica's own ports.
-func (d *hadoopFrontend) own(at netip.AddrPort) bool {
-	listens := []string{d.r.PeerAddr()}
-	for _, l := range d.r.http {
-		listens = append(listens, l.Addr().String())
-	}
-	if d.front != nil {
-		for _, a := range d.front.Addrs() {
+func (f *Frontend) own(at netip.AddrPort) bool {
+	listens := f.cfg.Listens()
+	if f.front != nil {
+		for _, a := range f.front.Addrs() {
 			listens = append(listens, a.String())
 		}
 	}
@@ -219,22 +249,22 @@ func (d *hadoopFrontend) own(at netip.AddrPort) bool {
 	})
 }
 
-func (d *hadoopFrontend) openLauncher() error {
+func (f *Frontend) openLauncher() error {
 	var err error
 	k := ipc.DefaultClientConfig()
-	k.Logger, k.Dial = d.logger("nodes"), d.r.budget.Dialer("nodes", new(net.Dialer).DialContext)
-	if d.caller, err = ipc.OpenClient(k); err != nil {
+	k.Logger, k.Dial = f.logger("nodes"), f.cfg.Budget.Dialer("nodes", new(net.Dialer).DialContext)
+	if f.caller, err = ipc.OpenClient(k); err != nil {
 		return err
 	}
 	c := launcher.DefaultConfig()
-	c.Logger, c.Submitter, c.Reader, c.Client, c.Services = d.logger("launcher"), d.r.forwarder, d.read, d.caller, d.names
-	c.MaxWait = millis(d.conf, "yarn.client.nodemanager-connect.max-wait-ms", c.MaxWait)
-	c.RetryInterval = millis(d.conf, "yarn.client.nodemanager-connect.retry-interval-ms", c.RetryInterval)
-	c.TokenLife = millis(d.conf, "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", c.TokenLife)
-	if n, err := strconv.Atoi(d.conf.Value("yarn.resourcemanager.amlauncher.thread-count", "")); err == nil {
+	c.Logger, c.Submitter, c.Reader, c.Client, c.Services = f.logger("launcher"), f.cfg.Submitter, f.read, f.caller, f.names
+	c.MaxWait = millis(f.conf, "yarn.client.nodemanager-connect.max-wait-ms", c.MaxWait)
+	c.RetryInterval = millis(f.conf, "yarn.client.nodemanager-connect.retry-interval-ms", c.RetryInterval)
+	c.TokenLife = millis(f.conf, "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", c.TokenLife)
+	if n, err := strconv.Atoi(f.conf.Value("yarn.resourcemanager.amlauncher.thread-count", "")); err == nil {
 		c.ParallelMax = n
 	}
-	d.launcher, err = launcher.New(c)
+	f.launcher, err = launcher.New(c)
 	return err
 }
 
@@ -248,164 +278,85 @@ func millis(conf *hadoopconf.Config, key string, def time.Duration) time.Duratio
 }
 
 // leader says whether this replica leads, and whether any does.
-func (d *hadoopFrontend) leader() (here, known bool) {
-	l, _ := d.r.tracker.Leader()
+func (f *Frontend) leader() (here, known bool) {
+	l := f.cfg.Leader()
 	return l.IsLeader, l.LeaderID != ""
 }
 
-// serve opens the ports and runs what runs beside them.
-func (d *hadoopFrontend) serve() error {
-	at, err := hadoop.AddressesOf(d.conf, d.r.ID())
+// Listen opens the ports.
+func (f *Frontend) Listen() error {
+	at, err := ports.AddressesOf(f.conf, f.cfg.Settings.ID)
 	if err != nil {
 		return err
 	}
-	c := hadoop.Config{
-		Logger: d.r.log.Named("hadoop"), Addresses: at,
-		Client:         hadoop.Port{Protocols: []ipc.Protocol{d.client.Protocol()}, Password: d.client.Password},
-		Scheduler:      hadoop.Port{Protocols: []ipc.Protocol{d.master.Protocol()}, Password: d.master.Password},
-		Tracker:        hadoop.Port{Protocols: []ipc.Protocol{d.tracker.Protocol()}},
-		Admin:          hadoop.Port{Protocols: d.admin.Protocols()},
-		MayImpersonate: d.access.MayImpersonate,
-		Observe:        ipc.Observe{Call: d.observe},
-		ConnsMax:       int(d.r.opt.Config.Callers),
-		Bound:          d.r.budget.Listen,
+	c := ports.Config{
+		Logger: f.cfg.Logger, Addresses: at,
+		Client:         ports.Port{Protocols: []ipc.Protocol{f.client.Protocol()}, Password: f.client.Password},
+		Scheduler:      ports.Port{Protocols: []ipc.Protocol{f.master.Protocol()}, Password: f.master.Password},
+		Tracker:        ports.Port{Protocols: []ipc.Protocol{f.tracker.Protocol()}},
+		Admin:          ports.Port{Protocols: f.admin.Protocols()},
+		MayImpersonate: f.access.MayImpersonate,
+		Observe:        ipc.Observe{Call: f.observe},
+		ConnsMax:       int(f.cfg.Settings.Callers),
+		Bound:          f.cfg.Budget.Listen,
 	}
-	c.ConnsPerAddressMax = int(d.r.opt.Config.CallerMax)
-	if n, err := strconv.Atoi(d.conf.Value("ipc.maximum.data.length", "")); err == nil {
+	c.ConnsPerAddressMax = int(f.cfg.Settings.CallerMax)
+	if n, err := strconv.Atoi(f.conf.Value("ipc.maximum.data.length", "")); err == nil {
 		c.FrameMax = n
 	}
-	if d.r.opt.Config.Standby == "refuse" {
-		c.Standby = d.standby
+	if f.cfg.Settings.Standby == "refuse" {
+		c.Standby = f.standby
 	}
-	if d.front, err = hadoop.Open(c); err != nil {
+	if f.front, err = ports.Open(c); err != nil {
 		return err
 	}
-	d.r.wg.Go(func() { d.tracker.Run(d.r.ctx) })
-	d.r.wg.Go(func() { _ = d.launcher.Run(d.r.ctx, d.leads) }) // it ends with the context
-	addrs := d.front.Addrs()
-	d.r.log.Info("hadoop's ports are open", "client", addrs[0], "scheduler", addrs[1], "tracker", addrs[2], "admin", addrs[3])
+	addrs := f.front.Addrs()
+	f.cfg.Logger.Info("hadoop's ports are open", "client", addrs[0], "scheduler", addrs[1], "tracker", addrs[2], "admin", addrs[3])
 	return nil
 }
 
+// Run does what goes on beside the ports, until the context ends.
+func (f *Frontend) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	wg.Go(func() { f.tracker.Run(ctx) })
+	wg.Go(func() { _ = f.launcher.Run(ctx, f.leads) }) // it ends with the context
+	wg.Wait()
+}
+
 // standby refuses while this replica does not lead.
-func (d *hadoopFrontend) standby() error {
-	if here, _ := d.leader(); here {
+func (f *Frontend) standby() error {
+	if here, _ := f.leader(); here {
 		return nil
 	}
 	//lint:ignore ST1005 YARN's words
-	return fmt.Errorf("ResourceManager %s is not Active!", d.r.ID())
+	return fmt.Errorf("ResourceManager %s is not Active!", f.cfg.Settings.ID)
 }
 
-// observe counts a call under the last part of its protocol's name.
-func (d *hadoopFrontend) observe(protocol, method, code string, took time.Duration) {
+// observe shortens the name of a protocol to its last part.
+func (f *Frontend) observe(protocol, method, code string, took time.Duration) {
 	name := protocol[strings.LastIndexByte(protocol, '.')+1:]
-	d.r.metrics.ObserveIPC(strings.TrimSuffix(name, "PB"), method, code, took)
+	f.cfg.Observe(strings.TrimSuffix(name, "PB"), method, code, took)
 }
 
-// follow tells the launcher who leads.
-func (d *hadoopFrontend) follow(l cluster.Leadership) {
+// Follow tells the launcher who leads.
+func (f *Frontend) Follow(ctx context.Context, l leadership.Leadership) {
 	select {
-	case d.leads <- l:
-	case <-d.r.ctx.Done():
+	case f.leads <- l:
+	case <-ctx.Done():
 	}
 }
 
-// ReloadHadoop reads again what may change of Hadoop's files while the replica
-// runs: who may administer and act for whom, groups, and racks. The queues stay:
-// they are replicated.
-func (r *Replica) ReloadHadoop() error {
-	if r.hadoop == nil {
-		return nil
-	}
-	return r.hadoop.files.Reload()
-}
-
-// close ends the ports; what runs beside them ends with the replica's context.
-func (d *hadoopFrontend) close() error {
+// Close ends the ports; what runs beside them ends with the context of Run.
+func (f *Frontend) Close() error {
 	var errs []error
-	if d.front != nil {
-		errs = append(errs, d.front.Close())
+	if f.front != nil {
+		errs = append(errs, f.front.Close())
 	}
-	if d.caller != nil {
-		errs = append(errs, d.caller.Close())
+	if f.caller != nil {
+		errs = append(errs, f.caller.Close())
 	}
-	if d.web != nil {
-		d.web.Close()
+	if f.web != nil {
+		f.web.Close()
 	}
 	return errors.Join(errs...)
-}
-
-// hadoopReader reads the committed state for Hadoop's ports.
-type hadoopReader struct{ r *Replica }
-
-// Fork is shared and must not be changed.
-func (h hadoopReader) Fork() *state.State {
-	st, _ := h.r.machine.Fork()
-	return st
-}
-
-// currentPause is the time between two questions for the leader's commit index
-// while there is no leader.
-const currentPause = 20 * time.Millisecond
-
-// Current implements the readers of YARN's ports.
-func (h hadoopReader) Current(ctx context.Context) error { return h.r.current(ctx) }
-
-// current returns once this replica has applied what the leader had committed at
-// the time of the call. While there is no leader it waits, for as long as calls
-// are held.
-func (r *Replica) current(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, max(r.opt.Config.Hold, time.Second))
-	defer cancel()
-	for {
-		index, err := r.cluster.ReadIndex(ctx)
-		if err == nil {
-			return r.machine.WaitApplied(ctx, index)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", errNoLeaderKnown, err)
-		case <-time.After(currentPause):
-		}
-	}
-}
-
-// noLeaderError is the error of a read that found no leader in time.
-type noLeaderError struct{}
-
-func (noLeaderError) Error() string     { return "no leader is known at the moment" }
-func (noLeaderError) ErrorCode() string { return "STANDBY" }
-
-var errNoLeaderKnown error = noLeaderError{}
-
-// Watch follows the AM containers of the committed state.
-func (h hadoopReader) Watch() (launcher.Watch, error) {
-	s, err := h.r.machine.Watch(0)
-	if err != nil {
-		return nil, err
-	}
-	return masterWatch{s}, nil
-}
-
-// masterWatch passes over what cannot concern an AM container.
-type masterWatch struct{ s *fsm.Subscription }
-
-// Next implements launcher.Watch.
-func (w masterWatch) Next(ctx context.Context) error {
-	for {
-		b, err := w.s.Next(ctx)
-		if err != nil {
-			return err
-		}
-		for _, e := range b.Events {
-			switch e := e.(type) {
-			case *event.ContainerAllocated:
-				if e.AM {
-					return nil
-				}
-			case *event.ReservationFulfilled, *event.AttemptEnded, *event.AttemptLaunched, *event.NodeRegistered:
-				return nil
-			}
-		}
-	}
 }

@@ -16,7 +16,7 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
-	"rmd/server"
+	hadoopserver "rmd/server/hadoop"
 	"rmd/transport/http/v1/api"
 )
 
@@ -30,7 +30,7 @@ func readProperties(path string) ([]capacity.Property, error) {
 	if err != nil {
 		return nil, err
 	}
-	return server.Properties(conf), nil
+	return hadoopserver.Properties(conf), nil
 }
 
 // readHadoop reads a Hadoop file, or a directory of them.

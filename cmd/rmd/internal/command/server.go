@@ -23,6 +23,7 @@ import (
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
 	"rmd/server"
+	hadoopserver "rmd/server/hadoop"
 	"rmd/transport/hadoop"
 )
 
@@ -139,7 +140,7 @@ func runServer(c *call) error {
 		os.Exit(code)
 	}}
 	if loaded.Hadoop != nil {
-		opt.Queues = server.Properties(loaded.Hadoop)
+		opt.Queues = hadoopserver.Properties(loaded.Hadoop)
 	}
 	r, err := server.Open(opt)
 	if err != nil {
@@ -219,7 +220,7 @@ func tellConfig(log hclog.Logger, l *config.Loaded) {
 // are missing when it is not valid, which the error tells.
 func ignoredKeys(conf *hadoopconf.Config) ([]capacity.Fault, error) {
 	var out []capacity.Fault
-	queues, err := capacity.Parse(server.Properties(conf))
+	queues, err := capacity.Parse(hadoopserver.Properties(conf))
 	if err == nil {
 		out = slices.Clone(queues.Ignored)
 	}

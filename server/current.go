@@ -1,0 +1,38 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// currentPause is the time between two questions for the leader's commit index
+// while there is no leader.
+const currentPause = 20 * time.Millisecond
+
+// current returns once this replica has applied what the leader had committed at
+// the time of the call. While there is no leader it waits, for as long as calls
+// are held.
+func (r *Replica) current(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, max(r.opt.Config.Hold, time.Second))
+	defer cancel()
+	for {
+		index, err := r.cluster.ReadIndex(ctx)
+		if err == nil {
+			return r.machine.WaitApplied(ctx, index)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", errNoLeaderKnown, err)
+		case <-time.After(currentPause):
+		}
+	}
+}
+
+// noLeaderError is the error of a read that found no leader in time.
+type noLeaderError struct{}
+
+func (noLeaderError) Error() string     { return "no leader is known at the moment" }
+func (noLeaderError) ErrorCode() string { return "STANDBY" }
+
+var errNoLeaderKnown error = noLeaderError{}

@@ -1,0 +1,41 @@
+package server
+
+import (
+	"rmd/internal/leadership"
+	"rmd/server/hadoop"
+)
+
+// openHadoop makes Hadoop's frontend when a directory with Hadoop's files is configured. Its ports
+// open last, when everything behind them is there.
+func (r *Replica) openHadoop() error {
+	if r.opt.Config.Hadoop == "" {
+		return nil
+	}
+	var err error
+	r.hadoop, err = hadoop.Open(hadoop.Config{
+		Logger: r.log.Named("hadoop"), Settings: r.opt.Config, Budget: r.budget,
+		Submitter: r.forwarder, Machine: r.machine, Current: r.current, Reason: r.reasons.of,
+		Leader:  func() leadership.Leadership { l, _ := r.tracker.Leader(); return l },
+		Listens: r.listens, Observe: r.metrics.ObserveIPC,
+	})
+	return err
+}
+
+// listens are the addresses of REST and of the port for other replicas.
+func (r *Replica) listens() []string {
+	out := []string{r.PeerAddr()}
+	for _, l := range r.http {
+		out = append(out, l.Addr().String())
+	}
+	return out
+}
+
+// ReloadHadoop reads again what may change of Hadoop's files while the replica
+// runs: who may administer and act for whom, groups, and racks. The queues stay:
+// they are replicated.
+func (r *Replica) ReloadHadoop() error {
+	if r.hadoop == nil {
+		return nil
+	}
+	return r.hadoop.Reload()
+}
