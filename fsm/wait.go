@@ -10,9 +10,9 @@ import (
 // machine's state.
 //
 // Raft shows the FSM commands and configurations, not no-ops and barriers, so an
-// index that was read from Raft may never come by here. Whoever waits for one
-// asks Config.AppliedIndex now and then; whoever waits for a command is woken by
-// it.
+// index that was read from Raft may never come by here. A caller that waits for such an
+// index polls Config.AppliedIndex. A caller that waits for a command is woken when
+// it is applied.
 func (m *Machine) WaitApplied(ctx context.Context, index uint64) error {
 	m.mu.Lock()
 	if m.failed != nil {

@@ -5,22 +5,23 @@ import (
 	"rmd/yarn"
 )
 
-// kind is what the allocator says of an application, key or locality level.
-type kind uint8
+// allocationState is the allocator's result for an application, a key or a locality, as
+// Hadoop's AllocationState.
+type allocationState uint8
 
 const (
-	kindNextKey    kind = iota // this key gets nothing here; lower keys may
-	kindSkipApp                // this application gets nothing here; the next one may
-	kindSkipLevel              // this locality level gets nothing; a wider one may
-	kindQueueLimit             // the whole leaf stops
-	kindAllocate
-	kindReserve
+	statePrioritySkipped allocationState = iota // this key gets nothing here; lower keys may
+	stateAppSkipped                             // this application gets nothing here; the next one may
+	stateLocalitySkipped                        // this locality gets nothing; a wider one may
+	stateQueueSkipped                           // the whole leaf stops
+	stateAllocated
+	stateReserved
 )
 
 // decision is a proposal: at most one allocation or reservation, and the
 // reservation given up for it. why says why there is none.
 type decision struct {
-	kind     kind
+	state    allocationState
 	app      uint32
 	ask      uint32
 	key      yarn.SchedulerKey
@@ -30,60 +31,60 @@ type decision struct {
 	// exchanged is the reservation given up for it, reservation its number.
 	exchanged   uint32
 	reservation uint64
-	grows       uint32 // the container that it makes larger; 0: it makes a new one
+	increaseOf  uint32 // the container that it makes larger; 0: it makes a new one
 	delayed     bool   // this rack would do, after more visits
 	why         Reason
 }
 
 // offer tries an application's keys on a node, in key order. The decision is
-// none but kindAllocate, kindReserve, kindSkipApp and kindQueueLimit.
+// none but stateAllocated, stateReserved, stateAppSkipped and stateQueueSkipped.
 func (s *Scheduler) offer(app, node uint32, l *Limits) decision {
 	why := NoAsks
 	for ask := s.st.Apps.Get(app).Asks; ask != 0; ask = s.st.Asks.Get(ask).Next {
 		d := s.offerKey(app, ask, node, l)
-		if d.kind != kindNextKey {
+		if d.state != statePrioritySkipped {
 			return d
 		}
 		why = d.why
 	}
-	return decision{kind: kindSkipApp, app: app, why: why}
+	return decision{state: stateAppSkipped, app: app, why: why}
 }
 
 // offerKey is the allocator's table for one key: pre-checks, the locality
-// levels, then the count of missed offers. What ends in kindNextKey gives its
+// levels, then the count of missed offers. What ends in statePrioritySkipped gives its
 // opportunity back, but for a strict ask that waits for this very rack: in YARN
 // its count never grows and it is never served. A grant's count is part of its
 // commit.
 func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	a, k, n := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node)
-	refuse := func(kind kind, why Reason) decision {
-		return decision{kind: kind, app: app, ask: ask, key: k.Key, why: why}
+	refuse := func(state allocationState, why Reason) decision {
+		return decision{state: state, app: app, ask: ask, key: k.Key, why: why}
 	}
 	switch {
 	case k.Count == 0:
-		return refuse(kindNextKey, NoAsks)
+		return refuse(statePrioritySkipped, NoAsks)
 	case k.IncreaseOf != 0 && !s.reachOf(k, node).usable():
 		// In YARN it would stop its leaf at every node when the queue has too little
 		// room for it.
-		return refuse(kindNextKey, LocalityDelay)
+		return refuse(statePrioritySkipped, LocalityDelay)
 	case !s.cfg.ContinueLooking && !s.needsMore(a, k):
-		return refuse(kindNextKey, NodeReservedByOther)
+		return refuse(statePrioritySkipped, NodeReservedByOther)
 	case !s.withinHeadroom(a, k, l):
-		return refuse(kindQueueLimit, QueueMaxCapacity)
+		return refuse(stateQueueSkipped, QueueMaxCapacity)
 	case a.Blacklisted(n):
-		return refuse(kindSkipApp, Blacklisted)
+		return refuse(stateAppSkipped, Blacklisted)
 	}
 	d := s.place(app, ask, node, l, false)
-	if d.kind < kindAllocate && (d.kind != kindNextKey || d.delayed) && s.counts(k) {
+	if d.state < stateAllocated && (d.state != statePrioritySkipped || d.delayed) && s.counts(k) {
 		s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
 	}
 	return d
 }
 
-// level decides at one locality level: allocate, reserve, or skip it.
-func (s *Scheduler) level(app, ask, node uint32, at yarn.Locality, l *Limits, fulfilment bool) decision {
+// assignAt decides at one locality: allocate, reserve, or skip it.
+func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits, fulfilment bool) decision {
 	a, k, n, calc := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node), s.cfg.Calculator
-	d := decision{kind: kindSkipLevel, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, grows: k.IncreaseOf}
+	d := decision{state: stateLocalitySkipped, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, increaseOf: k.IncreaseOf}
 	skip := func(why Reason) decision { d.why = why; return d }
 	// A strict ask has waited for its rack when it reserved a node there: its
 	// fulfilment waits no more.
@@ -107,7 +108,7 @@ func (s *Scheduler) level(app, ask, node uint32, at yarn.Locality, l *Limits, fu
 			}
 			d.reservation = s.st.Reservations.Get(d.exchanged).Number
 		}
-		d.kind = kindAllocate
+		d.state = stateAllocated
 		return d
 	}
 	switch {
@@ -116,14 +117,14 @@ func (s *Scheduler) level(app, ask, node uint32, at yarn.Locality, l *Limits, fu
 	case !fulfilment && !s.mayReserve(a, k, n):
 		return skip(NodeTooSmallFree)
 	}
-	d.kind = kindReserve
+	d.state = stateReserved
 	return d
 }
 
 // WhyNotPlaced says why a pass would allocate nothing for an ask on a node, going by room, limits and
 // locality; NoReason when it would.
 func (s *Scheduler) WhyNotPlaced(app, ask, node uint32, l *Limits) Reason {
-	if d := s.place(app, ask, node, l, false); d.kind != kindAllocate {
+	if d := s.place(app, ask, node, l, false); d.state != stateAllocated {
 		return d.why
 	}
 	return NoReason

@@ -12,7 +12,7 @@ func (s *Scheduler) accept(d *decision) bool {
 		return false
 	}
 	a, n := s.st.Apps.Get(d.app), s.st.Nodes.Get(d.node)
-	ask := s.st.AskFor(a, d.key, d.grows)
+	ask := s.st.AskFor(a, d.key, d.increaseOf)
 	if n.State != yarn.NodeRunning || n.Reservation != 0 || ask == 0 || ask != d.ask {
 		return false
 	}
@@ -28,7 +28,7 @@ func (s *Scheduler) accept(d *decision) bool {
 		released = s.st.Reservations.Get(d.exchanged).Size
 	}
 	fits := s.cfg.Calculator.FitsIn(d.size, n.Unallocated())
-	if fits != (d.kind == kindAllocate) {
+	if fits != (d.state == stateAllocated) {
 		return false
 	}
 	return s.withinLimits(d, released)
@@ -42,18 +42,18 @@ func (s *Scheduler) commit(d *decision) {
 		s.cancel(d.reservation, yarn.CancelExchanged)
 	}
 	switch {
-	case d.kind == kindReserve:
+	case d.state == stateReserved:
 		s.reserve(d, am)
-	case d.grows != 0:
-		s.Emit(&event.ContainerIncreased{Container: s.st.Ref(s.st.Containers.Get(d.grows))})
+	case d.increaseOf != 0:
+		s.Emit(&event.ContainerIncreased{Container: s.st.Ref(s.st.Containers.Get(d.increaseOf))})
 	default:
 		a := s.st.Apps.Get(d.app)
 		s.Emit(&event.ContainerAllocated{App: a.ID.Seq, Number: s.st.NextNumber(a), Key: d.key, Node: d.node, Locality: d.locality, AM: am})
 	}
-	if d.grows == 0 { // the ask of an increase waits for one node alone, so nothing is counted
+	if d.increaseOf == 0 { // the ask of an increase waits for one node alone, so nothing is counted
 		s.counted(d, opportunities, counts)
 	}
-	if d.kind == kindAllocate {
+	if d.state == stateAllocated {
 		s.CancelUnwanted(d.app)
 	}
 }

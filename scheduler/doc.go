@@ -13,7 +13,7 @@
 //	queue, user and AM limits        limits.go, activation.go
 //	offer, offerKey                  allocator.go        the application's keys, in order
 //	reachOf, place                   locality.go         which nodes an ask may use, and when
-//	level                            allocator.go        allocate, reserve, or nothing
+//	assignAt                         allocator.go        allocate, reserve, or nothing
 //	fulfil, cancel…                  reservation.go      all that becomes of a reservation
 //	accept, commit                   commit.go           the decision becomes events
 //

@@ -35,20 +35,20 @@ func (s *Scheduler) MayUse(ask, node uint32) bool {
 func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfilment bool) decision {
 	k := s.st.Asks.Get(ask)
 	at := s.reachOf(k, node)
-	none := decision{kind: kindNextKey, app: app, ask: ask, key: k.Key, why: LocalityDelay}
+	none := decision{state: statePrioritySkipped, app: app, ask: ask, key: k.Key, why: LocalityDelay}
 	if at.host {
-		d := s.level(app, ask, node, yarn.NodeLocal, l, fulfilment)
-		if d.kind >= kindAllocate {
+		d := s.assignAt(app, ask, node, yarn.NodeLocal, l, fulfilment)
+		if d.state >= stateAllocated {
 			return d
 		}
 		if k.IncreaseOf != 0 {
-			d.kind = kindNextKey
+			d.state = statePrioritySkipped
 			return d
 		}
 	}
 	if at.rack {
-		d := s.level(app, ask, node, yarn.RackLocal, l, fulfilment)
-		if d.kind >= kindAllocate {
+		d := s.assignAt(app, ask, node, yarn.RackLocal, l, fulfilment)
+		if d.state >= stateAllocated {
 			return d
 		}
 		none.delayed = d.why == LocalityDelay
@@ -56,9 +56,9 @@ func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfilment bool) dec
 	if !at.any {
 		return none
 	}
-	d := s.level(app, ask, node, yarn.OffSwitch, l, fulfilment)
-	if d.kind == kindSkipLevel {
-		d.kind = kindSkipApp
+	d := s.assignAt(app, ask, node, yarn.OffSwitch, l, fulfilment)
+	if d.state == stateLocalitySkipped {
+		d.state = stateAppSkipped
 	}
 	return d
 }

@@ -146,17 +146,17 @@ func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
 			continue
 		}
 		l.needUnreserve = need
-		switch d := s.offer(slot, node, l); d.kind {
-		case kindSkipApp:
+		switch d := s.offer(slot, node, l); d.state {
+		case stateAppSkipped:
 			continue
-		case kindQueueLimit:
+		case stateQueueSkipped:
 			return outcome{queueLimit: true}
 		default:
 			if !s.accept(&d) {
 				return outcome{}
 			}
 			s.commit(&d)
-			return outcome{granted: true, reserved: d.kind == kindReserve, offSwitch: d.locality == yarn.OffSwitch}
+			return outcome{granted: true, reserved: d.state == stateReserved, offSwitch: d.locality == yarn.OffSwitch}
 		}
 	}
 	v.refused = refused == len(v.active)

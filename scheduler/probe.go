@@ -32,7 +32,7 @@ func (p Probe) Propose(app, node uint32) Proposal {
 	l.limit = s.st.Meta.Cluster
 	_, l.headroom = s.queueLimit(s.LeafOf(a), l.limit, a.Reserved)
 	d := s.offer(app, node, l)
-	return Proposal{d: d, Allocate: d.kind == kindAllocate, Reserve: d.kind == kindReserve, Size: d.size, Exchanged: d.exchanged}
+	return Proposal{d: d, Allocate: d.state == stateAllocated, Reserve: d.state == stateReserved, Size: d.size, Exchanged: d.exchanged}
 }
 
 // Accept says whether a proposal still holds.

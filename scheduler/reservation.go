@@ -21,8 +21,8 @@ import (
 // reserve makes a reservation. No limit is checked any more: accept has done that.
 func (s *Scheduler) reserve(d *decision, am bool) {
 	next := s.st.Meta.NextReservation + 1
-	if d.grows != 0 {
-		s.Emit(&event.ResizeReserved{Reservation: next, Container: s.st.Ref(s.st.Containers.Get(d.grows))})
+	if d.increaseOf != 0 {
+		s.Emit(&event.ResizeReserved{Reservation: next, Container: s.st.Ref(s.st.Containers.Get(d.increaseOf))})
 		return
 	}
 	a := s.st.Apps.Get(d.app)
@@ -142,22 +142,22 @@ func (s *Scheduler) fulfil(node uint32) {
 		return
 	}
 	k := s.st.Asks.Get(ask)
-	grows, opportunities, reReservations := k.IncreaseOf, k.Opportunities, k.ReReservations
+	increaseOf, opportunities, reReservations := k.IncreaseOf, k.Opportunities, k.ReReservations
 	if s.counts(k) {
 		opportunities++
 	}
 	d := s.place(r.App, ask, node, &Limits{}, true)
 	switch {
-	case d.kind == kindAllocate:
+	case d.state == stateAllocated:
 		s.Emit(&event.ReservationFulfilled{Reservation: r.Number, Locality: d.locality})
 		reReservations = 0
-	case d.kind == kindReserve && s.counting:
+	case d.state == stateReserved && s.counting:
 		reReservations++
 	}
-	if grows == 0 {
+	if increaseOf == 0 {
 		s.UpdateCounts(d.app, d.key, opportunities, reReservations)
 	}
-	if d.kind == kindAllocate {
+	if d.state == stateAllocated {
 		s.CancelUnwanted(d.app)
 	}
 }
@@ -213,9 +213,9 @@ func (s *Scheduler) CancelUnwanted(app uint32) {
 }
 
 // CancelOtherSizes cancels the reservations of an ask that is for another size now.
-func (s *Scheduler) CancelOtherSizes(app uint32, key yarn.SchedulerKey, grows uint32, size yarn.Resource) {
+func (s *Scheduler) CancelOtherSizes(app uint32, key yarn.SchedulerKey, increaseOf uint32, size yarn.Resource) {
 	s.cancelWhere(app, yarn.CancelSizeChanged, func(r *state.Reservation) bool {
-		return r.Key == key && r.IncreaseOf == grows && r.Size != size
+		return r.Key == key && r.IncreaseOf == increaseOf && r.Size != size
 	})
 }
 
@@ -254,9 +254,9 @@ func (s *Scheduler) CancelLarger(node uint32, total yarn.Resource) bool {
 	return true
 }
 
-// CancelUnsuited cancels a node's reservation that the node as it is now cannot serve: it is too
+// CancelUnservable cancels a node's reservation that the node as it is now cannot serve: it is too
 // small, or stands in a rack that is blacklisted or, with eager-cancel, not asked for.
-func (s *Scheduler) CancelUnsuited(node uint32) {
+func (s *Scheduler) CancelUnservable(node uint32) {
 	n := s.st.Nodes.Get(node)
 	if n.Reservation == 0 || s.CancelLarger(node, n.Total) {
 		return

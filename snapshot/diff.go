@@ -100,11 +100,11 @@ func show(section string, st *state.State, slot uint32) string {
 		text = fmt.Sprintf("%+v", *st.Locations.Get(slot))
 	case "containers":
 		text = fmt.Sprintf("%+v", *st.Containers.Get(slot))
-	case "notes":
-		text = fmt.Sprintf("%q", st.Notes.Get(slot).Text)
+	case "diagnostics":
+		text = fmt.Sprintf("%q", st.Diagnostics.Get(slot).Text)
 	case "reservations":
 		text = fmt.Sprintf("%+v", *st.Reservations.Get(slot))
-	case "bars":
+	case "reservation-bans":
 		text = fmt.Sprintf("%+v", *st.ReservationBans.Get(slot))
 	case "requests":
 		text = st.Requests.Get(slot).Key

@@ -53,8 +53,8 @@ type ApplicationReprioritized struct {
 // ApplicationForgotten drops an ended application.
 type ApplicationForgotten struct{ App uint32 }
 
-// AttemptStarted begins attempt number Attempt. Parked says that a limit on
-// parallel applications keeps it out of the queue for now.
+// AttemptStarted begins attempt number Attempt. NonRunnable says that a limit
+// on parallel applications keeps it out of the queue for now.
 type AttemptStarted struct {
 	App         uint32
 	Attempt     uint32

@@ -17,7 +17,7 @@ type NodeRegistered struct {
 	NodeManager bool
 	// Address is where the node called from; empty when that is not known.
 	Address string
-	// Stay is the registration's own name among the node's stays.
+	// HeartbeatSession names this registration among the node's registrations.
 	HeartbeatSession uint64
 }
 

@@ -24,8 +24,9 @@ type ReservationFulfilled struct {
 	Locality    yarn.Locality
 }
 
-// ReservationCancelled ends a reservation without a container. An operator's
-// cancellation bars the same key from that node until its free room changes.
+// ReservationCancelled ends a reservation without a container. After an
+// operator's cancellation the same key may not reserve that node again until the
+// node's free resource changes.
 type ReservationCancelled struct {
 	Reservation uint64
 	Cause       yarn.CancelCause

@@ -78,7 +78,7 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	}
 	s.leaveUser(a.UserSlot)
 	a.UserSlot = 0
-	s.presencesOver(a)
+	s.endNodeApplications(a)
 	s.Meta.EndedApps++
 	s.fold(uint64(slot)<<8 | uint64(e.State))
 	return nil
@@ -136,7 +136,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	if !a.State.Ended() || a.Containers != 0 {
 		return broken(e, "it is %s, containers left: %v", a.State, a.Containers != 0)
 	}
-	s.dropBars(slot)
+	s.dropReservationBans(slot)
 	s.bySeq.remove(hash64(uint64(e.App)), slot, s.hashOfApp)
 	s.forgetAttempts(a.History)
 	s.Apps.release(slot)

@@ -235,8 +235,8 @@ func (s *State) takeLocation(k *Ask, name NameID) {
 	}
 }
 
-// restore puts one container back on the ask that it consumed.
-func (s *State) restore(app uint32, a *App, c *Container) {
+// restoreAsk puts one container back on the ask that it consumed.
+func (s *State) restoreAsk(app uint32, a *App, c *Container) {
 	slot := s.Ask(a, c.Key)
 	if slot == 0 {
 		slot = s.addAsk(app, a, c.Key, c.Size)

@@ -52,9 +52,9 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 	if err != nil {
 		return err
 	}
-	unparked := a.AttemptState == AttemptNonRunnable && e.Attempt == a.Attempt && !e.NonRunnable
+	madeRunnable := a.AttemptState == AttemptNonRunnable && e.Attempt == a.Attempt && !e.NonRunnable
 	fresh := (a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded) && e.Attempt == a.Attempt+1
-	if a.State.Ended() || (!unparked && !fresh) {
+	if a.State.Ended() || (!madeRunnable && !fresh) {
 		return broken(e, "it is %s, attempt %d in state %d", a.State, a.Attempt, a.AttemptState)
 	}
 	to := AttemptPending
@@ -118,16 +118,16 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 		a.Failures++
 	}
 	a.ending(e.Final, e.Diagnostics, e.TrackingURL)
-	s.remember(slot, a, e.Counts)
+	s.recordAttempt(slot, a, e.Counts)
 	return nil
 }
 
-// dropUndelivered forgets what was still to be told to an attempt that is over.
+// dropUndelivered forgets what an attempt that has ended was still to hear of.
 func (s *State) dropUndelivered(a *App) {
 	for slot := a.Undelivered; slot != 0; {
 		c := s.Containers.mut(slot)
 		next := c.nextUndelivered
-		c.listed, c.prevUndelivered, c.nextUndelivered = false, 0, 0
+		c.undelivered, c.prevUndelivered, c.nextUndelivered = false, 0, 0
 		s.forgetChange(c)
 		if c.State == yarn.ContainerCompleted {
 			s.freeContainer(slot, a)
@@ -152,14 +152,14 @@ func (s *State) responseRecorded(e *event.ResponseRecorded) error {
 	return nil
 }
 
-// deliver tells what is new with the response just given, and drops from the
-// list what an earlier response has told.
+// deliver stamps what is new with the response just given, and drops from the list what
+// an earlier response has delivered: by asking for this one, the AM has acknowledged it.
 func (s *State) deliver(a *App) {
 	for slot := a.Undelivered; slot != 0; {
 		c := s.Containers.mut(slot)
 		next := c.nextUndelivered
-		if !s.tell(c, a.Response) {
-			s.unlist(slot, a)
+		if !s.deliverContainer(c, a.Response) {
+			s.removeUndelivered(slot, a)
 			if c.State == yarn.ContainerCompleted {
 				s.freeContainer(slot, a)
 			}
@@ -168,24 +168,24 @@ func (s *State) deliver(a *App) {
 	}
 }
 
-// tell stamps a container with the response that tells of it; false when all
-// there was to tell has been told before.
-func (s *State) tell(c *Container, response int32) bool {
-	told := true
+// deliverContainer stamps a container with the response that delivers it; false when an
+// earlier response has delivered everything about it.
+func (s *State) deliverContainer(c *Container, response int32) bool {
+	earlier := true
 	if c.GrantedIn == 0 && !c.AM { // an AM is listed for a change of its size alone
-		c.GrantedIn, told = response, false
+		c.GrantedIn, earlier = response, false
 		if c.State == yarn.ContainerAllocated {
 			c.State = yarn.ContainerAcquired
-			if c.Launched { // kept from an attempt before, started before this was told
+			if c.Launched { // kept from an earlier attempt, started before this response
 				c.State = yarn.ContainerRunning
 			}
 		}
 	}
-	if s.tellResize(c, response) {
-		told = false
+	if s.deliverResize(c, response) {
+		earlier = false
 	}
 	if c.State >= yarn.ContainerReleasing && c.CompletedIn == 0 {
-		c.CompletedIn, told = response, false
+		c.CompletedIn, earlier = response, false
 	}
-	return !told
+	return !earlier
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Limits of the audit that the state keeps. Changes and refusals are kept apart,
-// so that whoever is refused again and again does not drive out what was changed.
+// so that a caller who is refused again and again does not push out the changes.
 const (
 	MaxAuditChanges  = 10_000
 	MaxAuditRefusals = 1_000

@@ -12,7 +12,7 @@ import (
 // step. It reads everything: tens of milliseconds for 100,000 containers.
 func (s *State) Check() error {
 	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys,
-		s.checkNodes, s.checkPresences, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkUsers, s.checkTree, s.checkMeta} {
+		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkUsers, s.checkTree, s.checkMeta} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
 		}
@@ -69,13 +69,13 @@ func (s *State) checkReferences() error {
 		for _, l := range []uint32{p.prevNode, p.nextNode, p.nextApp} {
 			ok = ok && opt(s.NodeApplications.Has(l), l)
 		}
-		return ok || fail("presence", slot)
+		return ok || fail("node application", slot)
 	})
 	s.Attempts.Each(func(slot uint32, h *Attempt) bool {
 		return (s.Apps.Has(h.App) && opt(s.Attempts.Has(h.Next), h.Next) && opt(s.Nodes.Has(h.MasterNode), h.MasterNode)) || fail("attempt", slot)
 	})
 	s.ReservationBans.Each(func(slot uint32, b *ReservationBan) bool {
-		return (s.Apps.Has(b.App) && opt(s.ReservationBans.Has(b.Next), b.Next)) || fail("bar", slot)
+		return (s.Apps.Has(b.App) && opt(s.ReservationBans.Has(b.Next), b.Next)) || fail("reservation ban", slot)
 	})
 	s.Requests.Each(func(slot uint32, r *Request) bool {
 		return opt(s.Requests.Has(r.Next), r.Next) || fail("request", slot)
@@ -84,7 +84,7 @@ func (s *State) checkReferences() error {
 		fail("oldest or newest request", o)
 	}
 	s.Containers.Each(func(slot uint32, c *Container) bool {
-		ok := s.Apps.Has(c.App) && s.Nodes.Has(c.Node) && opt(s.Notes.Has(c.Note), c.Note)
+		ok := s.Apps.Has(c.App) && s.Nodes.Has(c.Node) && opt(s.Diagnostics.Has(c.Diagnostics), c.Diagnostics)
 		for _, l := range []uint32{c.prevApp, c.nextApp, c.prevNode, c.nextNode, c.nextUndelivered} {
 			ok = ok && opt(s.Containers.Has(l), l)
 		}
@@ -114,8 +114,8 @@ func (x *scratch[T]) at(slot uint32) *T {
 
 // nodeSums is what the containers on a node sum to.
 type nodeSums struct {
-	size          yarn.Resource
-	count, orders int32
+	size            yarn.Resource
+	count, commands int32
 }
 
 func (s *State) checkNodes() error {
@@ -126,7 +126,7 @@ func (s *State) checkNodes() error {
 			w.size = w.size.Add(c.Size)
 			w.count++
 		}
-		w.orders += count(c.ordered())
+		w.commands += count(c.hasPendingCommand())
 		return true
 	})
 	var err error
@@ -134,8 +134,8 @@ func (s *State) checkNodes() error {
 		got := nodeSums{n.Allocated, n.Count, n.PendingCommands}
 		switch w := *sums.at(slot); {
 		case got != w:
-			err = fmt.Errorf("node %s says %s in %d containers, %d orders; its containers sum to %s in %d, %d orders",
-				n.ID, n.Allocated, n.Count, n.PendingCommands, w.size, w.count, w.orders)
+			err = fmt.Errorf("node %s says %s in %d containers, %d pending commands; its containers sum to %s in %d, %d pending commands",
+				n.ID, n.Allocated, n.Count, n.PendingCommands, w.size, w.count, w.commands)
 		case n.Reservation != 0 && s.Reservations.Get(n.Reservation).Node != slot:
 			err = fmt.Errorf("node %s names a reservation of another node", n.ID)
 		case !n.State.Usable() && (n.Reservation != 0 || n.Count > 0):
@@ -302,7 +302,7 @@ func (q *Queue) differs(w *Queue) error {
 	}
 	if q.ActiveApps != w.ActiveApps || q.PendingApps != w.PendingApps || q.NonRunnableApps != w.NonRunnableApps || q.Runnable != w.Runnable ||
 		q.ActiveUsers != w.ActiveUsers || q.WaitingUsers != w.WaitingUsers || q.ActiveUsed != w.ActiveUsed {
-		return fmt.Errorf("queue %s says %d active %d pending %d parked %d runnable applications, %d active users with %s, %d waiting; summed %d %d %d %d, %d with %s, %d",
+		return fmt.Errorf("queue %s says %d active %d pending %d non-runnable %d runnable applications, %d active users with %s, %d waiting; summed %d %d %d %d, %d with %s, %d",
 			q.Path, q.ActiveApps, q.PendingApps, q.NonRunnableApps, q.Runnable, q.ActiveUsers, q.ActiveUsed, q.WaitingUsers,
 			w.ActiveApps, w.PendingApps, w.NonRunnableApps, w.Runnable, w.ActiveUsers, w.ActiveUsed, w.WaitingUsers)
 	}

@@ -45,7 +45,7 @@ func (s *State) checkMasters() error {
 		case a.Progress > wholeProgress:
 			err = fmt.Errorf("%s is at %d of %d", a.ID, a.Progress, wholeProgress)
 		case a.AttemptState == AttemptFinishing && (a.Asks != 0 || a.Undelivered != 0 || a.Reservations != 0):
-			err = fmt.Errorf("the AM of %s has unregistered, and it still asks, is told or holds", a.ID)
+			err = fmt.Errorf("the AM of %s has unregistered, and still has asks, undelivered containers or reservations", a.ID)
 		}
 		return err == nil
 	})

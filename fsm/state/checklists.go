@@ -63,7 +63,7 @@ func (w *walker) end() error {
 type listWalk struct {
 	s *State
 
-	asks, locations, containers, undelivered, onNode, reservations, bars, requests, presences, present, ended walker
+	asks, locations, containers, undelivered, onNode, reservations, bans, requests, nodeApps, appNodes, ended walker
 }
 
 // checkLists walks every linked list once: each record stands in exactly the
@@ -73,23 +73,23 @@ func (s *State) checkLists() error {
 		asks: walker{"asks", s.Asks.Len()}, locations: walker{"locations", s.Locations.Len()},
 		containers: walker{"containers", s.Containers.Len()}, undelivered: walker{what: "undelivered containers"},
 		onNode: walker{what: "containers on nodes"}, reservations: walker{"reservations", s.Reservations.Len()},
-		bars: walker{"bars", s.ReservationBans.Len()}, requests: walker{"requests", s.Requests.Len()},
-		presences: walker{"presences", s.NodeApplications.Len()}, present: walker{what: "presences of applications"},
+		bans: walker{"reservation bans", s.ReservationBans.Len()}, requests: walker{"requests", s.Requests.Len()},
+		nodeApps: walker{"node applications", s.NodeApplications.Len()}, appNodes: walker{what: "node applications of running applications"},
 		ended: walker{"attempts", s.Attempts.Len()},
 	}
-	notes := 0
+	diagnostics := 0
 	s.Containers.Each(func(_ uint32, c *Container) bool {
-		w.undelivered.left += int(count(c.listed))
+		w.undelivered.left += int(count(c.undelivered))
 		w.onNode.left += int(count(c.OnNode))
-		notes += int(count(c.Note != 0))
+		diagnostics += int(count(c.Diagnostics != 0))
 		return true
 	})
 	s.NodeApplications.Each(func(_ uint32, p *NodeApplication) bool {
-		w.present.left += int(count(p.Slot != 0))
+		w.appNodes.left += int(count(p.Slot != 0))
 		return true
 	})
-	if notes != s.Notes.Len() {
-		return fmt.Errorf("%d containers have a note and there are %d", notes, s.Notes.Len())
+	if diagnostics != s.Diagnostics.Len() {
+		return fmt.Errorf("%d containers have diagnostics and there are %d", diagnostics, s.Diagnostics.Len())
 	}
 	var err error
 	s.Apps.Each(func(slot uint32, a *App) bool { err = w.app(slot, a); return err == nil })
@@ -103,7 +103,7 @@ func (s *State) checkLists() error {
 	if err := w.remembered(); err != nil {
 		return err
 	}
-	for _, l := range []*walker{&w.asks, &w.locations, &w.containers, &w.undelivered, &w.onNode, &w.reservations, &w.bars, &w.requests, &w.presences, &w.present, &w.ended} {
+	for _, l := range []*walker{&w.asks, &w.locations, &w.containers, &w.undelivered, &w.onNode, &w.reservations, &w.bans, &w.requests, &w.nodeApps, &w.appNodes, &w.ended} {
 		if err := l.end(); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (w *listWalk) app(slot uint32, a *App) error {
 	prev = 0
 	err = w.undelivered.follow(a.Undelivered, func(at uint32) (uint32, bool) {
 		c := s.Containers.Get(at)
-		ok := c.App == slot && c.listed && c.prevUndelivered == prev
+		ok := c.App == slot && c.undelivered && c.prevUndelivered == prev
 		prev = at
 		return c.nextUndelivered, ok
 	})
@@ -142,7 +142,7 @@ func (w *listWalk) app(slot uint32, a *App) error {
 	if err != nil {
 		return err
 	}
-	err = w.present.follow(a.NodeApplications, func(at uint32) (uint32, bool) {
+	err = w.appNodes.follow(a.NodeApplications, func(at uint32) (uint32, bool) {
 		p := s.NodeApplications.Get(at)
 		return p.nextApp, p.Slot == slot
 	})
@@ -188,7 +188,7 @@ func (w *listWalk) node(slot uint32, n *Node) error {
 		return err
 	}
 	prev = 0
-	err = w.presences.follow(n.NodeApplications, func(at uint32) (uint32, bool) {
+	err = w.nodeApps.follow(n.NodeApplications, func(at uint32) (uint32, bool) {
 		p := s.NodeApplications.Get(at)
 		ok := p.Node == slot && p.prevNode == prev
 		prev = at
@@ -197,7 +197,7 @@ func (w *listWalk) node(slot uint32, n *Node) error {
 	if err != nil {
 		return err
 	}
-	return w.bars.follow(n.ReservationBans, func(at uint32) (uint32, bool) { return s.ReservationBans.Get(at).Next, true })
+	return w.bans.follow(n.ReservationBans, func(at uint32) (uint32, bool) { return s.ReservationBans.Get(at).Next, true })
 }
 
 // remembered walks the requests from the oldest to the newest.
@@ -225,7 +225,7 @@ func (s *State) checkKeys() error {
 		{"names", &s.byName, s.Names.Len()}, {"queues", &s.byPath, s.Queues.Len()}, {"users", &s.byUser, s.Users.Len()},
 		{"applications", &s.bySeq, s.Apps.Len()}, {"containers", &s.byContainer, s.Containers.Len()}, {"nodes", &s.byNode, s.Nodes.Len()},
 		{"reservations", &s.byReservation, s.Reservations.Len()}, {"requests", &s.byRequest, s.Requests.Len()},
-		{"presences", &s.byPresence, s.NodeApplications.Len()}, {"delegation tokens", &s.byDelegation, s.Delegations.Len()},
+		{"node applications", &s.byNodeApplication, s.NodeApplications.Len()}, {"delegation tokens", &s.byDelegation, s.Delegations.Len()},
 	} {
 		if int(x.x.n) != x.n {
 			return fmt.Errorf("%d %s are looked up and there are %d", x.x.n, x.what, x.n)
@@ -245,7 +245,7 @@ func (s *State) checkKeys() error {
 	s.Containers.Each(func(slot uint32, c *Container) bool { return found("container", slot, s.Container(s.Ref(c))) })
 	s.Reservations.Each(func(slot uint32, r *Reservation) bool { return found("reservation", slot, s.Reservation(r.Number)) })
 	s.NodeApplications.Each(func(slot uint32, p *NodeApplication) bool {
-		return found("presence", slot, s.NodeApplication(p.App, p.Node))
+		return found("node application", slot, s.NodeApplication(p.App, p.Node))
 	})
 	s.Requests.Each(func(slot uint32, r *Request) bool {
 		return found("request", slot, s.byRequest.find(hashString(r.Key), func(at uint32) bool { return s.Requests.Get(at).Key == r.Key }))

@@ -2,9 +2,10 @@ package state
 
 import "fmt"
 
-// checkPresences makes sure that the presences are those that the containers
-// call for, and that a node which is not told of ends has none that are over.
-func (s *State) checkPresences() error {
+// checkNodeApplications checks that there is a NodeApplication for every node and
+// application with a container there, and that a node which takes no commands has
+// no pending cleanups.
+func (s *State) checkNodeApplications() error {
 	var over scratch[int32]
 	var err error
 	s.NodeApplications.Each(func(slot uint32, p *NodeApplication) bool {
@@ -12,10 +13,10 @@ func (s *State) checkPresences() error {
 		case p.Slot == 0:
 			*over.at(p.Node)++
 			if p.nextApp != 0 {
-				err = fmt.Errorf("the presence of %s, which is over, is in an application's list", p.App)
+				err = fmt.Errorf("the node application of %s, which has ended, is in an application's list", p.App)
 			}
 		case s.Apps.Get(p.Slot).ID != p.App || s.Apps.Get(p.Slot).State.Ended():
-			err = fmt.Errorf("the presence at slot %d of %s is not of an application that lives", slot, p.App)
+			err = fmt.Errorf("the node application at slot %d of %s is not of a running application", slot, p.App)
 		}
 		return err == nil
 	})
@@ -24,10 +25,10 @@ func (s *State) checkPresences() error {
 	}
 	s.Nodes.Each(func(slot uint32, n *Node) bool {
 		switch o := *over.at(slot); {
-		case o != n.CleanUps:
-			err = fmt.Errorf("node %s says %d applications to be cleared away and has %d", n.ID, n.CleanUps, o)
-		case o > 0 && !n.told():
-			err = fmt.Errorf("node %s is %s, dialed: %v, and is to be told of %d ends", n.ID, n.State, n.NodeManager, o)
+		case o != n.PendingCleanups:
+			err = fmt.Errorf("node %s counts %d pending cleanups and has %d", n.ID, n.PendingCleanups, o)
+		case o > 0 && !n.takesCommands():
+			err = fmt.Errorf("node %s is %s, NodeManager: %v, and has %d pending cleanups", n.ID, n.State, n.NodeManager, o)
 		case n.TotalSet && n.SetTotal.Negative():
 			err = fmt.Errorf("node %s was set to %s", n.ID, n.SetTotal)
 		}
@@ -36,7 +37,7 @@ func (s *State) checkPresences() error {
 	s.Containers.Each(func(_ uint32, c *Container) bool {
 		a := s.Apps.Get(c.App)
 		if err == nil && c.OnNode && !a.State.Ended() && s.Nodes.Get(c.Node).NodeManager && s.NodeApplication(a.ID, c.Node) == 0 {
-			err = fmt.Errorf("a container of %s is on %s, which has no presence of it", a.ID, s.Nodes.Get(c.Node).ID)
+			err = fmt.Errorf("a container of %s is on %s, which has no node application for it", a.ID, s.Nodes.Get(c.Node).ID)
 		}
 		if err == nil && c.Signal != 0 && (!c.OnNode || !c.State.Live()) {
 			err = fmt.Errorf("a container of %s is %s and waits for signal %d", a.ID, c.State, c.Signal)

@@ -13,8 +13,8 @@ func (s *State) checkRemovals() error {
 			err = fmt.Errorf("node %s has two lists of containers to forget", n.ID)
 		case r.First == 0 || len(r.Containers) > MaxRemovals:
 			err = fmt.Errorf("node %s has to forget %d containers from number %d on", n.ID, len(r.Containers), r.First)
-		case len(r.Containers) > 0 && !n.told():
-			err = fmt.Errorf("node %s is %s, dialed: %v, and is to forget %d containers", n.ID, n.State, n.NodeManager, len(r.Containers))
+		case len(r.Containers) > 0 && !n.takesCommands():
+			err = fmt.Errorf("node %s is %s, NodeManager: %v, and has to forget %d containers", n.ID, n.State, n.NodeManager, len(r.Containers))
 		}
 		return err == nil
 	})

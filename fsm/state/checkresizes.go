@@ -18,10 +18,10 @@ func (s *State) checkResizes() error {
 			err = fmt.Errorf("container %s has version %d and nothing is asked for it", s.ContainerID(c), r.Version)
 		case !c.State.Live() && (r.Ask != 0 || r.Change != 0 || r.marks() != 0):
 			err = fmt.Errorf("container %s is %s and to be resized", s.ContainerID(c), c.State)
-		case r.Change != 0 && !c.listed, r.Change == 0 && r.ToldIn != 0:
-			err = fmt.Errorf("the change of container %s is told to nobody", s.ContainerID(c))
-		case !s.growsBy(r):
-			err = fmt.Errorf("container %s grows by what is asked or reserved for another", s.ContainerID(c))
+		case r.Change != 0 && !c.undelivered, r.Change == 0 && r.DeliveredIn != 0:
+			err = fmt.Errorf("the change of container %s is in no undelivered list", s.ContainerID(c))
+		case !s.increaseMatches(r):
+			err = fmt.Errorf("the increase of container %s has the ask or reservation of another", s.ContainerID(c))
 		}
 		return err == nil
 	})
@@ -34,8 +34,8 @@ func (s *State) checkResizes() error {
 	return err
 }
 
-// growsBy says whether ask and reservation of a resize are of its container.
-func (s *State) growsBy(r *Resize) bool {
+// increaseMatches says whether ask and reservation of a resize are of its container.
+func (s *State) increaseMatches(r *Resize) bool {
 	c := s.Containers.Get(r.Container)
 	if r.Ask != 0 {
 		if k := s.Asks.Get(r.Ask); k.IncreaseOf != r.Container || k.App != c.App || k.Key != c.Key || k.Count > 1 || k.Reservations != count(r.Reservation != 0) {

@@ -139,7 +139,7 @@ func (k *Container) code(c *codec.Coder) {
 	c.I32(&k.ExitStatus)
 	c.I32(&k.GrantedIn)
 	c.I32(&k.CompletedIn)
-	c.U32(&k.Note)
+	c.U32(&k.Diagnostics)
 	c.I64(&k.AllocatedMillis)
 	c.U8(&k.Signal)
 	c.U32(&k.prevApp)
@@ -147,7 +147,7 @@ func (k *Container) code(c *codec.Coder) {
 	c.U32(&k.prevNode)
 	c.U32(&k.nextNode)
 	c.U32(&k.nextUndelivered)
-	c.Bool(&k.listed)
+	c.Bool(&k.undelivered)
 }
 
 func (n *Node) code(c *codec.Coder) {
@@ -172,7 +172,7 @@ func (n *Node) code(c *codec.Coder) {
 	c.Bool(&n.TotalSet)
 	c.Resource(&n.SetTotal)
 	c.U32(&n.NodeApplications)
-	c.I32(&n.CleanUps)
+	c.I32(&n.PendingCleanups)
 	c.String(&n.Address)
 	c.U64(&n.HeartbeatSession)
 	c.I32(&n.Response)
@@ -198,8 +198,8 @@ func (r *Resize) code(c *codec.Coder) {
 	c.U32(&r.Ask)
 	c.U32(&r.Reservation)
 	codec.Enum(c, &r.Change)
-	c.I32(&r.ToldIn)
-	c.Bool(&r.Ordered)
+	c.I32(&r.DeliveredIn)
+	c.Bool(&r.Unacked)
 	c.Bool(&r.Unconfirmed)
 	c.Resource(&r.Confirmed)
 	c.I64(&r.SinceMillis)

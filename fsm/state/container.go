@@ -118,20 +118,20 @@ func (s *State) addContainer(app uint32, a *App, c Container) uint32 {
 	}
 	a.Containers = slot
 	if !c.AM {
-		s.list(slot, a)
+		s.addUndelivered(slot, a)
 	}
 	s.fold(uint64(slot)<<32 | uint64(c.Node))
 	s.fold(uint64(app)<<32 ^ c.Number)
 	return slot
 }
 
-// list puts a container before what its AM has yet to be told.
-func (s *State) list(slot uint32, a *App) {
+// addUndelivered puts a container first in the list of what its AM must still hear of.
+func (s *State) addUndelivered(slot uint32, a *App) {
 	c := s.Containers.mut(slot)
-	if c.listed {
+	if c.undelivered {
 		return
 	}
-	c.listed, c.nextUndelivered = true, a.Undelivered
+	c.undelivered, c.nextUndelivered = true, a.Undelivered
 	if c.nextUndelivered != 0 {
 		s.Containers.mut(c.nextUndelivered).prevUndelivered = slot
 	}
@@ -153,7 +153,7 @@ func (s *State) occupy(node, slot uint32) {
 		n.PendingCommands++
 	}
 	if n.NodeManager {
-		s.present(c.App, s.Apps.mut(c.App), node, n)
+		s.trackApp(c.App, s.Apps.mut(c.App), node, n)
 	}
 	s.freeRoomChanged(n)
 }
@@ -180,13 +180,13 @@ func (s *State) vacate(slot uint32) {
 	s.freeRoomChanged(n)
 }
 
-// ordered says whether the node must still be told to launch, kill, signal or size
-// it, or must say how large it is.
-func (c *Container) ordered() bool {
+// hasPendingCommand says whether the node must still launch, kill, signal or resize the
+// container, or confirm its size. Node.PendingCommands counts such containers.
+func (c *Container) hasPendingCommand() bool {
 	return c.OnNode && (c.State == yarn.ContainerReleasing || (c.AM && !c.Launched) || c.Signal != 0 || c.sizing != 0)
 }
 
-// Unstarted says whether a container was told to its AM and has not been started.
+// Unstarted says whether the AM has a container and its node has not reported it.
 func (c *Container) Unstarted() bool {
 	return c.State == yarn.ContainerAcquired && !c.Launched && !c.AM
 }
@@ -213,7 +213,7 @@ func (s *State) containerLaunched(e *event.ContainerLaunched) error {
 	if !c.State.Live() || c.Launched {
 		return broken(e, "it is %s", c.State)
 	}
-	s.changeOrder(c, func() {
+	s.changeCommand(c, func() {
 		c.Launched = true
 		if c.AM || c.State == yarn.ContainerAcquired {
 			c.State = yarn.ContainerRunning
@@ -226,11 +226,11 @@ func (s *State) containerLaunched(e *event.ContainerLaunched) error {
 	return nil
 }
 
-// changeOrder changes a container and keeps its node's count of open orders.
-func (s *State) changeOrder(c *Container, f func()) {
-	before := c.ordered()
+// changeCommand changes a container and keeps its node's PendingCommands.
+func (s *State) changeCommand(c *Container, f func()) {
+	before := c.hasPendingCommand()
 	f()
-	if after := c.ordered(); before != after {
+	if after := c.hasPendingCommand(); before != after {
 		s.Nodes.mut(c.Node).PendingCommands += count(after) - count(before)
 	}
 }
@@ -240,15 +240,15 @@ func (s *State) containerReleased(e *event.ContainerReleased) error {
 	if err != nil {
 		return err
 	}
-	if !c.State.Live() || s.heldToGrow(c) {
+	if !c.State.Live() || s.hasIncreaseReservation(c) {
 		return broken(e, "it is %s", c.State)
 	}
 	s.uncharge(c)
-	s.changeOrder(c, func() {
+	s.changeCommand(c, func() {
 		s.endResize(c)
 		c.State, c.Signal = yarn.ContainerReleasing, 0
 	})
-	s.end(slot, c, e.ExitStatus, e.Diagnostics)
+	s.endContainer(slot, c, e.ExitStatus, e.Diagnostics)
 	return nil
 }
 
@@ -261,21 +261,22 @@ func (s *State) uncharge(c *Container) {
 	s.charge(a, yarn.Resource{}.Sub(c.Size), yarn.Resource{}, -1)
 }
 
-// end notes how a container ended and lists it for its AM.
-func (s *State) end(slot uint32, c *Container, exit int32, text string) {
+// endContainer records how a container ended, lists it for its AM, and adds what it has
+// used to its application's resource-seconds.
+func (s *State) endContainer(slot uint32, c *Container, exit int32, text string) {
 	c.ExitStatus = exit
 	if text != "" {
-		id, n := s.Notes.alloc()
-		n.Text, c.Note = text, id
+		id, n := s.Diagnostics.alloc()
+		n.Text, c.Diagnostics = text, id
 	}
 	a := s.Apps.mut(c.App)
 	switch {
 	case c.AM:
-		s.unlist(slot, a) // nobody is left to be told
+		s.removeUndelivered(slot, a) // its AM is this container
 	case a.Open():
-		s.list(slot, a)
+		s.addUndelivered(slot, a)
 	}
-	a.ResourceSeconds = a.ResourceSeconds.Add(s.spentOf(c, s.Meta.NowMillis))
+	a.ResourceSeconds = a.ResourceSeconds.Add(s.resourceSecondsOf(c, s.Meta.NowMillis))
 	s.Meta.Completed++
 	s.fold(uint64(slot)<<32 | uint64(uint32(exit)))
 	s.foldResource(a.ResourceSeconds)
@@ -286,7 +287,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	if err != nil {
 		return err
 	}
-	if c.State == yarn.ContainerCompleted || s.heldToGrow(c) {
+	if c.State == yarn.ContainerCompleted || s.hasIncreaseReservation(c) {
 		return broken(e, "it is %s", c.State)
 	}
 	a := s.Apps.mut(c.App)
@@ -297,30 +298,30 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	if live {
 		s.uncharge(c)
 	}
-	s.changeOrder(c, func() {
+	s.changeCommand(c, func() {
 		s.endResize(c)
 		s.vacate(slot)
 		c.State = yarn.ContainerCompleted
 	})
 	if live {
-		s.end(slot, c, e.ExitStatus, e.Diagnostics)
+		s.endContainer(slot, c, e.ExitStatus, e.Diagnostics)
 	}
 	s.fold(uint64(slot))
 	switch {
 	case e.Restore:
-		s.restore(c.App, a, c)
-		s.unlist(slot, a)
+		s.restoreAsk(c.App, a, c)
+		s.removeUndelivered(slot, a)
 		s.freeContainer(slot, a)
-	case !c.listed:
+	case !c.undelivered:
 		s.freeContainer(slot, a)
 	}
 	return nil
 }
 
-// unlist takes a container out of what its AM has yet to be told.
-func (s *State) unlist(slot uint32, a *App) {
+// removeUndelivered takes a container out of the list of what its AM must still hear of.
+func (s *State) removeUndelivered(slot uint32, a *App) {
 	c := s.Containers.mut(slot)
-	if !c.listed {
+	if !c.undelivered {
 		return
 	}
 	prev, next := c.prevUndelivered, c.nextUndelivered
@@ -332,11 +333,11 @@ func (s *State) unlist(slot uint32, a *App) {
 	if next != 0 {
 		s.Containers.mut(next).prevUndelivered = prev
 	}
-	c.listed, c.prevUndelivered, c.nextUndelivered = false, 0, 0
+	c.undelivered, c.prevUndelivered, c.nextUndelivered = false, 0, 0
 }
 
-// linkUndelivered makes the links back, which follow from the others, in a state
-// from a snapshot. A list that is none is left to Check.
+// linkUndelivered makes prevUndelivered, which follows from nextUndelivered, in a state
+// from a snapshot. Check finds a damaged list.
 func (s *State) linkUndelivered() {
 	left := s.Containers.Len()
 	s.Apps.Each(func(_ uint32, a *App) bool {
@@ -363,8 +364,8 @@ func (s *State) freeContainer(slot uint32, a *App) {
 	if c.nextApp != 0 {
 		s.Containers.mut(c.nextApp).prevApp = c.prevApp
 	}
-	if c.Note != 0 {
-		s.Notes.release(c.Note)
+	if c.Diagnostics != 0 {
+		s.Diagnostics.release(c.Diagnostics)
 	}
 	if c.resize != 0 {
 		s.Resizes.release(c.resize)

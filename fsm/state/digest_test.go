@@ -48,7 +48,7 @@ func TestDigestTellsEffectsApart(t *testing.T) {
 		{"node state", &event.NodeStateChanged{Node: 3, State: yarn.NodeLost}, &event.NodeStateChanged{Node: 3, State: yarn.NodeShutdown}},
 		{"node's address", nodeUp(5, "h5", gb(1)), &event.NodeRegistered{Node: 5, ID: yarn.NodeID{Host: "h5", Port: 1}, Rack: "/r5", Total: gb(1), Address: "10.0.0.5"}},
 		{"node's registration", nodeUp(5, "h5", gb(1)), &event.NodeRegistered{Node: 5, ID: yarn.NodeID{Host: "h5", Port: 1}, Rack: "/r5", Total: gb(1), HeartbeatSession: 5}},
-		{"node's stay", &event.NodeHeard{Node: 3, HeartbeatSession: 1}, &event.NodeHeard{Node: 3, HeartbeatSession: 2}},
+		{"node's heartbeat session", &event.NodeHeard{Node: 3, HeartbeatSession: 1}, &event.NodeHeard{Node: 3, HeartbeatSession: 2}},
 		{"node's response", &event.NodeHeard{Node: 3, HeartbeatSession: 1}, &event.NodeHeard{Node: 3, HeartbeatSession: 1, Response: 1}},
 		{"node resource", &event.NodeResourceChanged{Node: 3, Total: gb(4)}, &event.NodeResourceChanged{Node: 3, Total: gb(5)}},
 		{"application's queue", submit(6, "ann", "root.a"), submit(6, "ann", "root.b.x")},

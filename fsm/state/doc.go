@@ -9,8 +9,8 @@
 //
 // Apply checks an event against the state before it changes anything: no node
 // over-committed, one reservation a node, no identity used twice. A check that
-// fails is a bug in whoever emitted the event, and the caller must stop rather
-// than diverge.
+// fails is a bug in the code that emitted the event, and the caller must stop
+// rather than diverge.
 //
 // Everything a leader needs is kept current here by Apply, so that a new one
 // starts at once. Records refer to each other by slot; slot 0 is none. Slots

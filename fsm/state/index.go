@@ -1,8 +1,8 @@
 package state
 
 // index finds slots by hash: open addressing in copy-on-write pages. An entry
-// holds a slot and how far it stands from where its hash would have it; whoever
-// asks brings the hash and the comparison. The distance tells most entries of
+// holds a slot and its distance from where its hash would place it; the caller
+// brings the hash and the comparison. The distance tells most entries of
 // other hashes apart without looking at their records, and lets a gap be closed
 // without hashing those behind it. The index is derived from its table and
 // rebuilt when a snapshot is restored, so its layout may depend on history

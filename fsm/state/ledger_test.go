@@ -143,9 +143,9 @@ func TestFulfilmentKeepsTheIdentity(t *testing.T) {
 	}
 }
 
-// TestReservationsOfANewEpoch: after a restore the id that was promised may be that
+// TestReservationsOfTheNextEpoch: after a restore the id that was promised may be that
 // of a container which is undone; another one is promised, that nobody has had.
-func TestReservationsOfANewEpoch(t *testing.T) {
+func TestReservationsOfTheNextEpoch(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 4), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), ask(2, k2, 2, 4),
 		&event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: k2, Node: 1},

@@ -78,13 +78,13 @@ func (m *machine) Resync(t *rapid.T) {
 	for _, r := range reservations {
 		m.apply(t, &event.ReservationCancelled{Reservation: r, Cause: yarn.CancelAskGone})
 	}
-	var untold []event.ContainerRef
+	var undelivered []event.ContainerRef
 	for c := a.Undelivered; c != 0; c = m.s.Containers.Get(c).NextUndelivered() {
 		if k := m.s.Containers.Get(c); k.State.Live() && k.GrantedIn == 0 {
-			untold = append(untold, m.s.Ref(k))
+			undelivered = append(undelivered, m.s.Ref(k))
 		}
 	}
-	m.endContainers(t, untold)
+	m.endContainers(t, undelivered)
 	m.apply(t, &event.AttemptResynced{App: a.ID.Seq})
 }
 

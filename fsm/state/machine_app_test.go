@@ -40,7 +40,7 @@ func (m *machine) StartAttempt(t *rapid.T) {
 	if a.AttemptState == AttemptNonRunnable {
 		e.Attempt = a.Attempt
 	} else {
-		e.NonRunnable = rapid.IntRange(0, 3).Draw(t, "parked") == 0
+		e.NonRunnable = rapid.IntRange(0, 3).Draw(t, "non-runnable") == 0
 	}
 	m.apply(t, e)
 }

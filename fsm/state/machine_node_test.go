@@ -20,12 +20,12 @@ func (m *machine) RegisterNode(t *rapid.T) {
 	m.apply(t, &event.NodeRegistered{Node: node, ID: id, HTTPPort: 8042, Rack: drawOf(t, "rack", []string{"/r1", "/r2"}),
 		Total: gb(rapid.Int64Range(4, 12).Draw(t, "total")), Version: "3",
 		NodeManager: rapid.IntRange(0, 3).Draw(t, "simulated") > 0,
-		Address:     drawOf(t, "address", []string{"", "10.0.0.1", "10.0.0.2"}), HeartbeatSession: rapid.Uint64().Draw(t, "stay")})
+		Address:     drawOf(t, "address", []string{"", "10.0.0.1", "10.0.0.2"}), HeartbeatSession: rapid.Uint64().Draw(t, "session")})
 }
 
 func (m *machine) HearNode(t *rapid.T) {
 	slot, _ := pick(t, "node", &m.s.Nodes, func(*Node) bool { return true })
-	m.apply(t, &event.NodeHeard{Node: slot, HeartbeatSession: rapid.Uint64Min(1).Draw(t, "stay"), Response: rapid.Int32Min(0).Draw(t, "response")})
+	m.apply(t, &event.NodeHeard{Node: slot, HeartbeatSession: rapid.Uint64Min(1).Draw(t, "session"), Response: rapid.Int32Min(0).Draw(t, "response")})
 }
 
 func (m *machine) ChangeNodeState(t *rapid.T) {
@@ -141,7 +141,7 @@ func (m *machine) Cancel(t *rapid.T) {
 	app, key, node := r.App, r.Key, r.Node
 	m.apply(t, &event.ReservationCancelled{Reservation: r.Number, Cause: cause})
 	if cause == yarn.CancelOperator && !m.s.ReservationBanned(m.s.Nodes.Get(node), app, key) {
-		t.Fatal("an operator's cancellation bars the key from the node")
+		t.Fatal("an operator's cancellation bans the key from the node")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // TellCleanUps tells a node of some of the applications that are over.
 func (m *machine) TellCleanUps(t *rapid.T) {
-	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.CleanUps > 0 })
+	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.PendingCleanups > 0 })
 	var told []yarn.ApplicationID
 	for p := n.NodeApplications; p != 0; p = m.s.NodeApplications.Get(p).NextOnNode() {
 		if r := m.s.NodeApplications.Get(p); r.Slot == 0 && rapid.Bool().Draw(t, "told") {
@@ -26,9 +26,9 @@ func (m *machine) TellCleanUps(t *rapid.T) {
 		}
 		return 1
 	})
-	open := int(n.CleanUps)
+	open := int(n.PendingCleanups)
 	m.apply(t, &event.CleanupsAcked{Node: slot, Apps: told})
-	if got := int(m.s.Nodes.Get(slot).CleanUps); got != open-len(told) {
+	if got := int(m.s.Nodes.Get(slot).PendingCleanups); got != open-len(told) {
 		t.Fatalf("told %d of %d, %d left", len(told), open, got)
 	}
 }
@@ -47,16 +47,16 @@ func (m *machine) AckRemovals(t *rapid.T) {
 }
 
 // EndAll ends an application with everything it has, on every node that it was
-// on: those that are dialed and listen have to be told.
+// on: NodeManagers that send heartbeats have to be told.
 func (m *machine) EndAll(t *rapid.T) {
 	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() && a.NodeApplications != 0 })
-	seq, id, present, owed := a.ID.Seq, a.ID, map[uint32]bool{}, map[uint32]bool{}
+	seq, id, present, pending := a.ID.Seq, a.ID, map[uint32]bool{}, map[uint32]bool{}
 	for p := a.NodeApplications; p != 0; p = m.s.NodeApplications.Get(p).nextApp {
 		present[m.s.NodeApplications.Get(p).Node] = true
 	}
 	m.s.NodeApplications.Each(func(_ uint32, p *NodeApplication) bool { // of an application that had this id before, and was forgotten
 		if p.App == id && p.Slot == 0 {
-			owed[p.Node] = true
+			pending[p.Node] = true
 		}
 		return true
 	})
@@ -70,8 +70,8 @@ func (m *machine) EndAll(t *rapid.T) {
 	}
 	m.apply(t, &event.ApplicationEnded{App: seq, State: yarn.AppKilled, Final: yarn.FinalKilled})
 	m.s.Nodes.Each(func(node uint32, n *Node) bool {
-		if must := owed[node] || present[node] && n.NodeManager && n.Heard(); must != (m.s.NodeApplication(id, node) != 0) {
-			t.Fatalf("%s (%s, dialed %v) must be told of the end: %v", n.ID, n.State, n.NodeManager, must)
+		if must := pending[node] || present[node] && n.NodeManager && n.Heard(); must != (m.s.NodeApplication(id, node) != 0) {
+			t.Fatalf("%s (%s, NodeManager %v) must be told of the end: %v", n.ID, n.State, n.NodeManager, must)
 		}
 		return true
 	})

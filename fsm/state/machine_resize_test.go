@@ -21,7 +21,7 @@ func (m *machine) giveUpGrowth(t *rapid.T, e event.Event) {
 	default:
 		return
 	}
-	if slot := m.s.Container(ref); slot != 0 && m.s.heldToGrow(m.s.Containers.Get(slot)) {
+	if slot := m.s.Container(ref); slot != 0 && m.s.hasIncreaseReservation(m.s.Containers.Get(slot)) {
 		r := m.s.Resizes.Get(m.s.Containers.Get(slot).resize)
 		m.apply(t, &event.ReservationCancelled{Reservation: m.s.Reservations.Get(r.Reservation).Number, Cause: yarn.CancelResizeEnded})
 	}
@@ -34,7 +34,7 @@ func (m *machine) resizable(t *rapid.T, filter func(c *Container) bool) (uint32,
 }
 
 func (m *machine) AskToGrow(t *rapid.T) {
-	slot, c := m.resizable(t, func(c *Container) bool { return !m.s.heldToGrow(c) })
+	slot, c := m.resizable(t, func(c *Container) bool { return !m.s.hasIncreaseReservation(c) })
 	by := drawOf(t, "by", []yarn.Resource{{}, gb(1), gb(2), yarn.NewResource(0, 1), gb(6)})
 	if by.IsZero() && m.s.AskFor(m.s.Apps.Get(c.App), c.Key, slot) == 0 {
 		t.Skip("nothing to take back")
@@ -64,7 +64,7 @@ func (m *machine) mayGrow(c *Container) bool {
 func (m *machine) ReserveToGrow(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool {
 		n := m.s.Nodes.Get(c.Node)
-		return n.State.Usable() && n.Reservation == 0 && n.Count > 1 && !n.Unallocated().Negative() && !m.s.heldToGrow(c) && c.Size.Within(n.Total)
+		return n.State.Usable() && n.Reservation == 0 && n.Count > 1 && !n.Unallocated().Negative() && !m.s.hasIncreaseReservation(c) && c.Size.Within(n.Total)
 	})
 	ref, size, whole := m.s.Ref(c), c.Size, m.s.Nodes.Get(c.Node).Total
 	node := c.Node
@@ -107,6 +107,6 @@ func (m *machine) SaySize(t *rapid.T) {
 }
 
 func (m *machine) TellSize(t *rapid.T) {
-	_, c := m.resizable(t, func(c *Container) bool { return c.sizing&sizeOrdered != 0 })
+	_, c := m.resizable(t, func(c *Container) bool { return c.sizing&sizeUnacked != 0 })
 	m.apply(t, &event.ResizeAcked{Container: m.s.Ref(c), Version: m.s.SizeVersion(c)})
 }

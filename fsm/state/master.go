@@ -11,9 +11,9 @@ const MaxHistory = 1000
 // wholeProgress is what App.Progress says of an AM that is done.
 const wholeProgress = 10_000
 
-// toldBefore stands for the response that told of a container under another
-// count of responses: that of an attempt before, or from before a resync.
-const toldBefore int32 = -1
+// deliveredEarlier, in Container.GrantedIn, says that a response delivered the container
+// before the present count of responses: to an earlier attempt, or before a resync.
+const deliveredEarlier int32 = -1
 
 // Shown is the application's state as readers are told it: FINISHED as soon as
 // its AM has unregistered.
@@ -24,7 +24,7 @@ func (a *App) Shown() yarn.ApplicationState {
 	return a.State
 }
 
-// Open says whether the current attempt may ask, and is told what it gets.
+// Open says whether the current attempt may ask for containers and gets them delivered.
 func (a *App) Open() bool {
 	return a.AttemptState >= AttemptPending && a.AttemptState <= AttemptRegistered
 }
@@ -43,7 +43,7 @@ func (s *State) Master(a *App) uint32 {
 	return s.Container(event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: a.MasterNumber})
 }
 
-// setMaster notes where the current attempt's AM will run.
+// setMaster records the current attempt's AM container and its node.
 func (s *State) setMaster(a *App, number uint64, node uint32) {
 	a.MasterNumber, a.MasterNode = number, node
 	s.fold(number<<32 ^ uint64(node))
@@ -59,8 +59,8 @@ func (a *App) beginAttempt(number uint32, nowMillis int64) {
 	a.RPCPort, a.Final, a.Blacklist = 0, yarn.FinalUndefined, nil
 }
 
-// ending notes how the attempt ends, as its AM says or as it is found; an empty
-// tracking URL leaves the one that it had.
+// ending records the attempt's final status and diagnostics; an empty tracking URL keeps
+// the present one.
 func (a *App) ending(final yarn.FinalStatus, diagnostics, trackingURL string) {
 	a.Final = final
 	a.changeDetails(func(d *AppDetails) {
@@ -71,8 +71,9 @@ func (a *App) ending(final yarn.FinalStatus, diagnostics, trackingURL string) {
 	})
 }
 
-// remember makes the record of the attempt that has just ended.
-func (s *State) remember(app uint32, a *App, counted bool) {
+// recordAttempt puts the attempt that has just ended first in the application's history,
+// and drops the oldest beyond MaxHistory.
+func (s *State) recordAttempt(app uint32, a *App, counted bool) {
 	slot, h := s.Attempts.alloc()
 	d := a.Details()
 	*h = Attempt{App: app, Number: a.Attempt, Final: a.Final, Counted: counted, Unregistered: a.FinishMillis != 0,
@@ -154,8 +155,8 @@ func (s *State) attemptLaunched(e *event.AttemptLaunched) error {
 	return nil
 }
 
-// attemptUnregistered takes the AM's word that it is done: nothing is asked,
-// promised or told any more, but what it holds still counts.
+// attemptUnregistered begins the end of an attempt: its asks are dropped and nothing is
+// delivered any more, but its containers still count until they end.
 func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
 	_, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -173,8 +174,8 @@ func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
 	return nil
 }
 
-// attemptResynced begins the count of responses again. What the AM was never told
-// of has ended before; ends that it may have missed are told again.
+// attemptResynced starts the count of responses again at 0. Containers never delivered
+// have ended before; completions that the AM may have missed are delivered again.
 func (s *State) attemptResynced(e *event.AttemptResynced) error {
 	_, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -185,25 +186,25 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 	}
 	for slot := a.Undelivered; slot != 0; slot = s.Containers.Get(slot).nextUndelivered {
 		if c := s.Containers.Get(slot); c.State.Live() && c.GrantedIn == 0 && !c.AM {
-			return broken(e, "container %d was never told of and has not ended", c.Number)
+			return broken(e, "container %d was never delivered and has not ended", c.Number)
 		}
 	}
 	s.dropAsks(a)
-	s.tellAgain(a)
+	s.redeliver(a)
 	a.Response, a.Blacklist = 0, nil
 	s.fold(uint64(e.App)<<32 | uint64(a.Undelivered))
 	return nil
 }
 
-// tellAgain keeps of what is to be told the ends of containers that the AM knows,
-// and the changes of their size.
-func (s *State) tellAgain(a *App) {
+// redeliver keeps, in the undelivered list, the completions of containers that the AM
+// has, and the changes of their size.
+func (s *State) redeliver(a *App) {
 	for slot := a.Undelivered; slot != 0; {
 		c := s.Containers.mut(slot)
 		next := c.nextUndelivered
 		c.CompletedIn = 0
-		if again := s.untoldResize(c); !again && (c.GrantedIn == 0 || c.State.Live()) {
-			s.unlist(slot, a)
+		if again := s.redeliverResize(c); !again && (c.GrantedIn == 0 || c.State.Live()) {
+			s.removeUndelivered(slot, a)
 			if c.State == yarn.ContainerCompleted {
 				s.freeContainer(slot, a)
 			}
@@ -213,12 +214,12 @@ func (s *State) tellAgain(a *App) {
 	s.forgetResponses(a)
 }
 
-// forgetResponses marks what the AM knows as told under another count of
-// responses, so that no later response repeats it.
+// forgetResponses marks the containers that the AM has as deliveredEarlier, so that no
+// later response delivers them again.
 func (s *State) forgetResponses(a *App) {
 	for slot := a.Containers; slot != 0; slot = s.Containers.Get(slot).nextApp {
-		if g := s.Containers.Get(slot).GrantedIn; g != 0 && g != toldBefore {
-			s.Containers.mut(slot).GrantedIn = toldBefore
+		if g := s.Containers.Get(slot).GrantedIn; g != 0 && g != deliveredEarlier {
+			s.Containers.mut(slot).GrantedIn = deliveredEarlier
 		}
 	}
 }

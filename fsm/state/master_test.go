@@ -112,7 +112,7 @@ func TestResync(t *testing.T) {
 	refuse(t, s, &event.AttemptResynced{App: 1}) // nothing has been answered since
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 1})
 	for number, want := range map[uint64]int32{2: 1, 3: 1} {
-		if c := s.Containers.Get(s.Container(ref(1, number))); c.CompletedIn != want || c.GrantedIn != toldBefore {
+		if c := s.Containers.Get(s.Container(ref(1, number))); c.CompletedIn != want || c.GrantedIn != deliveredEarlier {
 			t.Errorf("container %d: granted in %d, ended in %d", number, c.GrantedIn, c.CompletedIn)
 		}
 	}
@@ -228,7 +228,7 @@ func TestKeptContainersAreNotToldTwice(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 1, 1), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 3}, &event.ContainerLaunched{Container: ref(1, 1)},
 		&event.AttemptEnded{App: 1, Keep: true}, &event.AttemptStarted{App: 1, Attempt: 2})
-	if c := s.Containers.Get(s.Container(ref(1, 1))); c.GrantedIn != toldBefore {
+	if c := s.Containers.Get(s.Container(ref(1, 1))); c.GrantedIn != deliveredEarlier {
 		t.Errorf("it was told in response %d", c.GrantedIn)
 	}
 }

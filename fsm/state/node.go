@@ -31,7 +31,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 		s.byNode.insert(hashNode(e.ID), slot, s.hashOfNode)
 	}
 	n := s.Nodes.mut(slot)
-	s.dropPresences(n) // it told what it still keeps
+	s.dropCleanups(n) // it told what it still keeps
 	s.changeCapacity(n, func() {
 		n.Host, n.RackID, n.Rack = host, rack, e.Rack
 		n.HTTPPort, n.Version, n.NodeManager = e.HTTPPort, e.Version, e.NodeManager
@@ -46,7 +46,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	s.fold(uint64(count(n.NodeManager)))
 	s.fold(hashString(n.Address) ^ n.HeartbeatSession)
 	if n.NodeManager {
-		s.presentAgain(slot, n)
+		s.trackApps(slot, n)
 	} else {
 		s.dropRemovals(n)
 	}
@@ -55,7 +55,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 
 func (s *State) nodeHeard(e *event.NodeHeard) error {
 	if !s.Nodes.Has(e.Node) || e.HeartbeatSession == 0 || e.Response < 0 {
-		return broken(e, "no such node, stay or response")
+		return broken(e, "no such node, heartbeat session or response")
 	}
 	n := s.Nodes.mut(e.Node)
 	n.HeartbeatSession, n.Response = e.HeartbeatSession, e.Response
@@ -132,8 +132,8 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 	s.changeCapacity(n, func() {
 		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
 	})
-	if !n.told() {
-		s.dropPresences(n)
+	if !n.takesCommands() {
+		s.dropCleanups(n)
 		s.dropRemovals(n)
 	}
 	return nil

@@ -5,40 +5,44 @@ import (
 	"rmd/yarn"
 )
 
-// Presences remember which nodes must be told of an application's end. Only
-// nodes that are dialed keep anything of an application: logs to be collected,
-// files to be removed. While the application lives its presences are in its own
-// list as well; over ones are only in their node's.
+// A NodeApplication remembers that a NodeManager must hear of an application's end
+// (applicationsToCleanup in YARN's heartbeat response), so that it aggregates the
+// logs and removes the files. Simulated nodes keep nothing, so they have none.
+//
+// It is in two lists. The node's list holds all of them. The application's list holds
+// those of an application that has not ended; when the application ends, they leave
+// that list and become the node's pending cleanups, until the node has acknowledged
+// them (CleanupsAcked), registers again, or leaves.
 
-func hashPresence(app yarn.ApplicationID, node uint32) uint64 {
+func hashNodeApplication(app yarn.ApplicationID, node uint32) uint64 {
 	return hash64(hash64(uint64(app.ClusterTimestamp)^uint64(app.Seq)<<32) ^ uint64(node))
 }
 
-func (s *State) hashOfPresence(slot uint32) uint64 {
+func (s *State) hashOfNodeApplication(slot uint32) uint64 {
 	p := s.NodeApplications.Get(slot)
-	return hashPresence(p.App, p.Node)
+	return hashNodeApplication(p.App, p.Node)
 }
 
-// NodeApplication returns the slot of an application's presence on a node; 0 when
+// NodeApplication returns the slot of the record for an application on a node; 0 when
 // there is none.
 func (s *State) NodeApplication(app yarn.ApplicationID, node uint32) uint32 {
-	return s.byPresence.find(hashPresence(app, node), func(slot uint32) bool {
+	return s.byNodeApplication.find(hashNodeApplication(app, node), func(slot uint32) bool {
 		p := s.NodeApplications.Get(slot)
 		return p.Node == node && p.App == app
 	})
 }
 
-// present notes that a node that is dialed has something of an application. Where
-// the id was another application's, long forgotten, of which the node has yet to
-// be told, that is not told any more: the order would hit this one.
-func (s *State) present(app uint32, a *App, node uint32, n *Node) {
-	hash := hashPresence(a.ID, node)
+// trackApp records that a NodeManager has a container of an application. If the node
+// has a pending cleanup of an earlier application with the same id, the cleanup is
+// dropped: the command would remove the files of this one.
+func (s *State) trackApp(app uint32, a *App, node uint32, n *Node) {
+	hash := hashNodeApplication(a.ID, node)
 	if slot := s.NodeApplication(a.ID, node); slot != 0 {
 		if s.NodeApplications.Get(slot).Slot == 0 {
 			p := s.NodeApplications.mut(slot)
 			p.Slot, p.nextApp = app, a.NodeApplications
 			a.NodeApplications = slot
-			n.CleanUps--
+			n.PendingCleanups--
 			s.fold(uint64(slot)<<32 | uint64(node))
 		}
 		return
@@ -49,35 +53,36 @@ func (s *State) present(app uint32, a *App, node uint32, n *Node) {
 		s.NodeApplications.mut(n.NodeApplications).prevNode = slot
 	}
 	n.NodeApplications, a.NodeApplications = slot, slot
-	s.byPresence.insert(hash, slot, s.hashOfPresence)
+	s.byNodeApplication.insert(hash, slot, s.hashOfNodeApplication)
 	s.fold(uint64(slot)<<32 | uint64(node))
 }
 
-// presencesOver turns the presences of an application that has ended into what
-// their nodes must be told. A node that has left is not: it tells what it still
-// keeps when it registers again.
-func (s *State) presencesOver(a *App) {
+// endNodeApplications turns the records of an application that has ended into pending
+// cleanups of their nodes. A node that takes no commands gets none: when it registers
+// again, it reports what it still keeps.
+func (s *State) endNodeApplications(a *App) {
 	for slot := a.NodeApplications; slot != 0; {
 		p := s.NodeApplications.mut(slot)
 		next := p.nextApp
 		p.Slot, p.nextApp = 0, 0
 		n := s.Nodes.mut(p.Node)
-		n.CleanUps++
-		if !n.told() {
-			s.dropPresence(slot, n)
+		n.PendingCleanups++
+		if !n.takesCommands() {
+			s.dropNodeApplication(slot, n)
 		}
 		slot = next
 	}
 	a.NodeApplications = 0
 }
 
-// told says whether a node is one that is told of applications' ends.
-func (n *Node) told() bool { return n.NodeManager && n.Heard() }
+// takesCommands says whether a node is a NodeManager that sends heartbeats, and so
+// gets cleanups and removals in the responses.
+func (n *Node) takesCommands() bool { return n.NodeManager && n.Heard() }
 
-// dropPresence forgets a presence that is over.
-func (s *State) dropPresence(slot uint32, n *Node) {
+// dropNodeApplication forgets a pending cleanup. It is in the node's list alone.
+func (s *State) dropNodeApplication(slot uint32, n *Node) {
 	p := s.NodeApplications.Get(slot)
-	s.byPresence.remove(hashPresence(p.App, p.Node), slot, s.hashOfPresence)
+	s.byNodeApplication.remove(hashNodeApplication(p.App, p.Node), slot, s.hashOfNodeApplication)
 	if p.prevNode != 0 {
 		s.NodeApplications.mut(p.prevNode).nextNode = p.nextNode
 	} else {
@@ -86,29 +91,29 @@ func (s *State) dropPresence(slot uint32, n *Node) {
 	if p.nextNode != 0 {
 		s.NodeApplications.mut(p.nextNode).prevNode = p.prevNode
 	}
-	n.CleanUps--
+	n.PendingCleanups--
 	s.fold(uint64(slot))
 	s.NodeApplications.release(slot)
 }
 
-// dropPresences forgets what a node was still to be told.
-func (s *State) dropPresences(n *Node) {
-	for slot := n.NodeApplications; slot != 0 && n.CleanUps > 0; {
+// dropCleanups forgets all pending cleanups of a node.
+func (s *State) dropCleanups(n *Node) {
+	for slot := n.NodeApplications; slot != 0 && n.PendingCleanups > 0; {
 		next := s.NodeApplications.Get(slot).nextNode
 		if s.NodeApplications.Get(slot).Slot == 0 {
-			s.dropPresence(slot, n)
+			s.dropNodeApplication(slot, n)
 		}
 		slot = next
 	}
 }
 
-// presentAgain notes the applications whose containers stand on a node, which
-// may not have been dialed when they came there.
-func (s *State) presentAgain(node uint32, n *Node) {
+// trackApps records the applications that have containers on a node. The node may have
+// been simulated when the containers were allocated.
+func (s *State) trackApps(node uint32, n *Node) {
 	for slot := n.Containers; slot != 0; slot = s.Containers.Get(slot).nextNode {
 		app := s.Containers.Get(slot).App
 		if a := s.Apps.Get(app); !a.State.Ended() {
-			s.present(app, s.Apps.mut(app), node, n)
+			s.trackApp(app, s.Apps.mut(app), node, n)
 		}
 	}
 }
@@ -124,7 +129,7 @@ func (s *State) cleanupsAcked(e *event.CleanupsAcked) error {
 	}
 	n := s.Nodes.mut(e.Node)
 	for _, id := range e.Apps {
-		s.dropPresence(s.NodeApplication(id, e.Node), n)
+		s.dropNodeApplication(s.NodeApplication(id, e.Node), n)
 	}
 	return nil
 }
@@ -142,7 +147,7 @@ func (s *State) containerSignalled(e *event.ContainerSignalled) error {
 	if e.Command == c.Signal || !c.OnNode || !c.State.Live() {
 		return broken(e, "it is %s, with signal %d", c.State, c.Signal)
 	}
-	s.changeOrder(c, func() { c.Signal = e.Command })
+	s.changeCommand(c, func() { c.Signal = e.Command })
 	s.fold(uint64(slot)<<8 | uint64(e.Command))
 	return nil
 }

@@ -9,14 +9,14 @@ import (
 	"rmd/yarn"
 )
 
-// dialed is a world whose nodes are dialed, and a third one that is not. App 1
+// nodeManagers is a world whose nodes are NodeManagers, and a third one that is simulated. App 1
 // has containers 1 and 2 on node 1, 3 on node 2, 4 on node 3; app 2 has 1 on node
 // 1, with a signal to be sent. App 3 has ended; node 1 is to be told of it.
-func dialed(t failer) *State {
+func nodeManagers(t failer) *State {
 	s := world(t)
-	up := func(n uint32, host string, dialed bool) event.Event {
+	up := func(n uint32, host string, nodeManager bool) event.Event {
 		e := nodeUp(n, host, gb(8))
-		e.NodeManager = dialed
+		e.NodeManager = nodeManager
 		return e
 	}
 	apply(t, s, up(1, "h1", true), up(2, "h2", true), up(3, "h3", false),
@@ -49,17 +49,17 @@ func toTell(s *State, node uint32) (over []uint32) {
 	return over
 }
 
-// TestPresences follows them from an application's first container on a node to
+// TestNodeApplications follows them from an application's first container on a node to
 // the day the node was told of its end.
-func TestPresences(t *testing.T) {
-	s := dialed(t)
+func TestNodeApplications(t *testing.T) {
+	s := nodeManagers(t)
 	if got := s.NodeApplications.Len(); got != 4 { // 1 on two nodes, 2 and 3 on one
-		t.Fatalf("%d presences", got)
+		t.Fatalf("%d node applications", got)
 	}
 	if s.NodeApplication(appID(1), 1) == 0 || s.NodeApplication(appID(1), 2) == 0 || s.NodeApplication(appID(1), 3) != 0 || s.NodeApplication(appID(2), 2) != 0 {
-		t.Error("app 1 is on nodes 1 and 2, which are dialed, and on 3, which is not")
+		t.Error("app 1 is on nodes 1 and 2, which are NodeManagers, and on 3, which is not")
 	}
-	if got := toTell(s, 1); !slices.Equal(got, []uint32{3}) || s.Nodes.Get(1).CleanUps != 1 {
+	if got := toTell(s, 1); !slices.Equal(got, []uint32{3}) || s.Nodes.Get(1).PendingCleanups != 1 {
 		t.Errorf("to be told of the end of %v", got)
 	}
 	endApp(t, s, 1, ref(1, 1), ref(1, 2), ref(1, 3), ref(1, 4))
@@ -68,19 +68,19 @@ func TestPresences(t *testing.T) {
 	}
 	apply(t, s, &event.ApplicationForgotten{App: 3}, &event.ApplicationForgotten{App: 1})
 	apply(t, s, &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(1), appID(3)}})
-	if a, b := toTell(s, 1), toTell(s, 2); len(a) != 0 || !slices.Equal(b, []uint32{1}) || s.Nodes.Get(1).CleanUps != 0 || s.NodeApplication(appID(2), 1) == 0 {
+	if a, b := toTell(s, 1), toTell(s, 2); len(a) != 0 || !slices.Equal(b, []uint32{1}) || s.Nodes.Get(1).PendingCleanups != 0 || s.NodeApplication(appID(2), 1) == 0 {
 		t.Errorf("after node 1 was told: %v and %v", a, b)
 	}
 }
 
-// TestPresencesOfANodeThatLeaves: what is over is dropped, what lives stays; what
+// TestNodeApplicationsOfANodeThatLeaves: what has ended is dropped, what runs stays; what
 // ends meanwhile is not kept for it.
-func TestPresencesOfANodeThatLeaves(t *testing.T) {
+func TestNodeApplicationsOfANodeThatLeaves(t *testing.T) {
 	empty := func(t *testing.T, s *State) {
 		apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(2, 1)})
 	}
 	for state := yarn.NodeRunning; state <= yarn.NodeShutdown; state++ {
-		s := dialed(t)
+		s := nodeManagers(t)
 		empty(t, s)
 		apply(t, s, &event.NodeStateChanged{Node: 1, State: state})
 		stays := state == yarn.NodeRunning || state == yarn.NodeUnhealthy || state == yarn.NodeDecommissioning
@@ -100,50 +100,50 @@ func TestPresencesOfANodeThatLeaves(t *testing.T) {
 	}
 }
 
-// TestPresencesWhenTheKindOfANodeChanges between simulated and dialed.
-func TestPresencesWhenTheKindOfANodeChanges(t *testing.T) {
-	s := dialed(t)
+// TestNodeApplicationsWhenTheKindOfANodeChanges between simulated and NodeManager.
+func TestNodeApplicationsWhenTheKindOfANodeChanges(t *testing.T) {
+	s := nodeManagers(t)
 	apply(t, s, nodeUp(1, "h1", gb(8)))
 	if s.NodeApplication(appID(1), 1) == 0 || len(toTell(s, 1)) != 0 {
 		t.Error("what lives stays, what is over goes")
 	}
 	endApp(t, s, 2, ref(2, 1))
 	if s.NodeApplication(appID(2), 1) != 0 {
-		t.Error("a node that is not dialed is to be told of an end")
+		t.Error("a simulated node is to be told of an end")
 	}
 	up := nodeUp(3, "h3", gb(8))
 	up.NodeManager = true
 	apply(t, s, up)
 	if s.NodeApplication(appID(1), 3) == 0 {
-		t.Error("a node that is dialed from now on does not know whose containers it has")
+		t.Error("a node that is a NodeManager from now on does not know whose containers it has")
 	}
 }
 
 func TestSignals(t *testing.T) {
-	s := dialed(t)
-	orders := func(step string, want int32) {
+	s := nodeManagers(t)
+	commands := func(step string, want int32) {
 		t.Helper()
 		if got := s.Nodes.Get(1).PendingCommands; got != want {
-			t.Errorf("%s: %d orders, want %d", step, got, want)
+			t.Errorf("%s: %d pending commands, want %d", step, got, want)
 		}
 	}
-	orders("signalled", 1)
+	commands("signalled", 1)
 	apply(t, s, &event.ContainerSignalled{Container: ref(2, 1), Command: 1}, &event.ContainerSignalled{Container: ref(1, 1), Command: 2})
-	orders("another signal, another container", 2)
+	commands("another signal, another container", 2)
 	apply(t, s, &event.ContainerSignalled{Container: ref(2, 1)})
-	orders("sent", 1)
+	commands("sent", 1)
 	apply(t, s, &event.ContainerReleased{Container: ref(1, 1)})
-	orders("released", 1)
+	commands("released", 1)
 	if c := s.Containers.Get(s.Container(ref(1, 1))); c.Signal != 0 {
 		t.Error("a container that is being killed is signalled")
 	}
 	apply(t, s, &event.ContainerSignalled{Container: ref(1, 2), Command: 2}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 1)})
-	orders("ended", 0)
+	commands("ended", 0)
 }
 
 // TestATotalThatAnAdministratorSet stays until it is set again.
 func TestATotalThatAnAdministratorSet(t *testing.T) {
-	s := dialed(t)
+	s := nodeManagers(t)
 	n := func() *Node { return s.Nodes.Get(2) }
 	changes := s.Meta.NodeChanges
 	apply(t, s, &event.NodeResourceChanged{Node: 2, Total: gb(5)}, nodeUp(2, "h2", gb(9)))
@@ -205,41 +205,41 @@ func TestRefusalsAboutNodes(t *testing.T) {
 		"host twice":                         &event.NodeListsSet{Exclude: []string{"a", "a"}},
 		"host in capitals":                   &event.NodeListsSet{Exclude: []string{"A"}},
 	} {
-		t.Run(name, func(t *testing.T) { refuse(t, dialed(t), e) })
+		t.Run(name, func(t *testing.T) { refuse(t, nodeManagers(t), e) })
 	}
-	s := dialed(t)
+	s := nodeManagers(t)
 	apply(t, s, &event.ContainerReleased{Container: ref(1, 1)})
 	refuse(t, s, &event.ContainerSignalled{Container: ref(1, 1), Command: 1})
 }
 
-func TestDamageToPresencesIsSeen(t *testing.T) {
+func TestDamageToNodeApplicationsIsSeen(t *testing.T) {
 	at := func(s *State, app, node uint32) *NodeApplication {
 		return s.NodeApplications.mut(s.NodeApplication(appID(app), node))
 	}
 	for name, spoil := range map[string]func(s *State){
-		"number of what is over":        func(s *State) { s.Nodes.mut(1).CleanUps++ },
-		"node's list":                   func(s *State) { s.Nodes.mut(1).NodeApplications = 0 },
-		"application's list":            func(s *State) { s.Apps.mut(s.App(1)).NodeApplications = 0 },
-		"node":                          func(s *State) { at(s, 1, 2).Node = 1 },
-		"unknown node":                  func(s *State) { at(s, 1, 2).Node = 99 },
-		"application":                   func(s *State) { at(s, 1, 2).App.Seq = 2 },
-		"slot of another":               func(s *State) { at(s, 1, 2).Slot = s.App(2) },
-		"unknown slot":                  func(s *State) { at(s, 1, 2).Slot = 99 },
-		"over and alive":                func(s *State) { at(s, 3, 1).Slot = s.App(3) },
-		"alive and over":                func(s *State) { at(s, 1, 1).Slot = 0 },
-		"back link":                     func(s *State) { at(s, 2, 1).prevNode = s.NodeApplication(appID(1), 1) },
-		"circle on a node":              func(s *State) { at(s, 1, 1).nextNode = s.NodeApplication(appID(1), 1) },
-		"circle of an application":      func(s *State) { at(s, 1, 1).nextApp = s.NodeApplication(appID(1), 1) },
-		"link of what is over":          func(s *State) { at(s, 3, 1).nextApp = s.NodeApplication(appID(1), 2) },
-		"node that is not told":         func(s *State) { s.Nodes.mut(1).NodeManager = false },
-		"containers without a presence": func(s *State) { s.Nodes.mut(3).NodeManager = true },
-		"signal of what is not there":   func(s *State) { s.Containers.mut(s.Container(ref(2, 1))).State = yarn.ContainerReleasing },
-		"signal without an order":       func(s *State) { s.Containers.mut(s.Container(ref(1, 1))).Signal = 1 },
-		"total set":                     func(s *State) { n := s.Nodes.mut(2); n.TotalSet, n.SetTotal = true, gb(-1) },
-		"hosts":                         func(s *State) { s.Hosts.Include = []string{"b", "a"} },
+		"number of what is over":                func(s *State) { s.Nodes.mut(1).PendingCleanups++ },
+		"node's list":                           func(s *State) { s.Nodes.mut(1).NodeApplications = 0 },
+		"application's list":                    func(s *State) { s.Apps.mut(s.App(1)).NodeApplications = 0 },
+		"node":                                  func(s *State) { at(s, 1, 2).Node = 1 },
+		"unknown node":                          func(s *State) { at(s, 1, 2).Node = 99 },
+		"application":                           func(s *State) { at(s, 1, 2).App.Seq = 2 },
+		"slot of another":                       func(s *State) { at(s, 1, 2).Slot = s.App(2) },
+		"unknown slot":                          func(s *State) { at(s, 1, 2).Slot = 99 },
+		"over and alive":                        func(s *State) { at(s, 3, 1).Slot = s.App(3) },
+		"alive and over":                        func(s *State) { at(s, 1, 1).Slot = 0 },
+		"back link":                             func(s *State) { at(s, 2, 1).prevNode = s.NodeApplication(appID(1), 1) },
+		"circle on a node":                      func(s *State) { at(s, 1, 1).nextNode = s.NodeApplication(appID(1), 1) },
+		"circle of an application":              func(s *State) { at(s, 1, 1).nextApp = s.NodeApplication(appID(1), 1) },
+		"link of what is over":                  func(s *State) { at(s, 3, 1).nextApp = s.NodeApplication(appID(1), 2) },
+		"node that is not told":                 func(s *State) { s.Nodes.mut(1).NodeManager = false },
+		"containers without a node application": func(s *State) { s.Nodes.mut(3).NodeManager = true },
+		"signal of what is not there":           func(s *State) { s.Containers.mut(s.Container(ref(2, 1))).State = yarn.ContainerReleasing },
+		"signal without an order":               func(s *State) { s.Containers.mut(s.Container(ref(1, 1))).Signal = 1 },
+		"total set":                             func(s *State) { n := s.Nodes.mut(2); n.TotalSet, n.SetTotal = true, gb(-1) },
+		"hosts":                                 func(s *State) { s.Hosts.Include = []string{"b", "a"} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := dialed(t)
+			s := nodeManagers(t)
 			spoil(s)
 			if err := s.Check(); !errors.Is(err, ErrInconsistent) {
 				t.Errorf("Check says %v", err)
@@ -248,15 +248,15 @@ func TestDamageToPresencesIsSeen(t *testing.T) {
 	}
 }
 
-func TestDigestTellsPresencesApart(t *testing.T) {
-	base := dialed(t)
+func TestDigestTellsNodeApplicationsApart(t *testing.T) {
+	base := nodeManagers(t)
 	up := nodeUp(3, "h3", gb(8))
 	up.NodeManager = true
 	for name, c := range map[string][2]event.Event{
-		"dialed":    {up, nodeUp(3, "h3", gb(8))},
-		"signal":    {&event.ContainerSignalled{Container: ref(1, 1), Command: 1}, &event.ContainerSignalled{Container: ref(1, 1), Command: 2}},
-		"told":      {&event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(3)}}, &event.CleanupsAcked{Node: 1}},
-		"total set": {&event.NodeResourceChanged{Node: 3, Total: gb(4), Set: true}, &event.NodeResourceChanged{Node: 3, Total: gb(4)}},
+		"NodeManager": {up, nodeUp(3, "h3", gb(8))},
+		"signal":      {&event.ContainerSignalled{Container: ref(1, 1), Command: 1}, &event.ContainerSignalled{Container: ref(1, 1), Command: 2}},
+		"told":        {&event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(3)}}, &event.CleanupsAcked{Node: 1}},
+		"total set":   {&event.NodeResourceChanged{Node: 3, Total: gb(4), Set: true}, &event.NodeResourceChanged{Node: 3, Total: gb(4)}},
 	} {
 		a, b := base.Fork(), base.Fork()
 		apply(t, a, c[0])
@@ -267,9 +267,9 @@ func TestDigestTellsPresencesApart(t *testing.T) {
 	}
 }
 
-// TestPresenceIsLookedUpWithoutAllocation: every container on a dialed node asks.
-func TestPresenceIsLookedUpWithoutAllocation(t *testing.T) {
-	s := dialed(t)
+// TestNodeApplicationIsLookedUpWithoutAllocation: every container on a NodeManager asks.
+func TestNodeApplicationIsLookedUpWithoutAllocation(t *testing.T) {
+	s := nodeManagers(t)
 	if n := testing.AllocsPerRun(10, func() { s.NodeApplication(appID(1), 1) }); n != 0 {
 		t.Errorf("it allocates %v times", n)
 	}
@@ -278,13 +278,13 @@ func TestPresenceIsLookedUpWithoutAllocation(t *testing.T) {
 // TestIDOfAForgottenApplication is used again, before the node was told of the
 // first one's end: the node must not be told to clear the second one away.
 func TestIDOfAForgottenApplication(t *testing.T) {
-	s := dialed(t)
+	s := nodeManagers(t)
 	apply(t, s, &event.ApplicationForgotten{App: 3}, submit(3, "cid", "root.a"), &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3})
 	if got := toTell(s, 1); !slices.Equal(got, []uint32{3}) {
 		t.Fatalf("node 1 is to be told of %v", got)
 	}
 	apply(t, s, ask(3, k1, 1, 1), allocated(3, 1, k1, 1))
-	if got := toTell(s, 1); len(got) != 0 || s.Nodes.Get(1).CleanUps != 0 {
+	if got := toTell(s, 1); len(got) != 0 || s.Nodes.Get(1).PendingCleanups != 0 {
 		t.Errorf("node 1 is to be told of %v", got)
 	}
 	endApp(t, s, 3, ref(3, 1))

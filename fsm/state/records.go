@@ -217,7 +217,7 @@ type Container struct {
 
 	prevUndelivered uint32 // not in snapshots: follows from nextUndelivered
 	nextUndelivered uint32
-	listed          bool // in the application's undelivered list
+	undelivered     bool // in the application's undelivered list
 
 	State       yarn.ContainerState
 	Locality    yarn.Locality
@@ -229,7 +229,7 @@ type Container struct {
 	ExitStatus  int32
 	GrantedIn   int32 // response that told the grant; 0 not yet
 	CompletedIn int32 // response that told the end; 0 not yet
-	Note        uint32
+	Diagnostics uint32
 
 	prevApp, nextApp   uint32
 	prevNode, nextNode uint32
@@ -249,11 +249,11 @@ type Resize struct {
 	Reservation uint32 // held for that
 	// Change is one that its AM has not shown to have heard of, ToldIn the response
 	// that told it; 0 not yet.
-	Change yarn.SizeChange
-	ToldIn int32
+	Change      yarn.SizeChange
+	DeliveredIn int32
 	// Ordered: its node must be told of its size. Unconfirmed: its node has not said
 	// that it has grown beyond Confirmed, and if it never does it shrinks to that.
-	Ordered     bool
+	Unacked     bool
 	Unconfirmed bool
 	Confirmed   yarn.Resource
 	SinceMillis int64 // it has had its size since then
@@ -291,7 +291,7 @@ type Node struct {
 	TotalSet         bool   // an administrator set the total, to SetTotal
 	SetTotal         yarn.Resource
 	NodeApplications uint32 // first NodeApplication
-	CleanUps         int32  // presences of applications that are over
+	PendingCleanups  int32  // presences of applications that are over
 	Address          string // that it registered from; empty: not known
 	// Stay and Response are those of the last report that was taken in; what is
 	// older than it is late.
@@ -339,7 +339,7 @@ type Request struct {
 }
 
 // Note is a text that belongs to few records of a pointer-free table.
-type Note struct{ Text string }
+type Diagnostics struct{ Text string }
 
 // Name is an interned string.
 type Name struct{ Text string }

@@ -10,7 +10,7 @@ import (
 // refusable is a world in which there is something of everything: app 1 holds
 // container 1 (acquired) and 2 (told as released) on node 1 and reservation r1
 // on node 1, app 2 container 1 on node 2; app 3 is between two attempts in
-// root.b.y, app 4 is parked, app 5 has ended.
+// root.b.y, app 4 is non-runnable, app 5 has ended.
 func refusable(t failer) *State {
 	s := world(t)
 	apply(t, s,
@@ -106,10 +106,10 @@ func TestRefusals(t *testing.T) {
 		{"second attempt beside the first", &event.AttemptStarted{App: 1, Attempt: 2}},
 		{"attempt number skipped", &event.AttemptStarted{App: 3, Attempt: 3}},
 		{"attempt number reused", &event.AttemptStarted{App: 3, Attempt: 1}},
-		{"parked attempt parked again", &event.AttemptStarted{App: 4, Attempt: 1, NonRunnable: true}},
+		{"non-runnable attempt made non-runnable again", &event.AttemptStarted{App: 4, Attempt: 1, NonRunnable: true}},
 		{"unknown application activated", &event.AttemptActivated{App: 9}},
 		{"active attempt activated", &event.AttemptActivated{App: 1}},
-		{"parked attempt activated", &event.AttemptActivated{App: 4}},
+		{"non-runnable attempt activated", &event.AttemptActivated{App: 4}},
 		{"unknown application registered", &event.AttemptRegistered{App: 9}},
 		{"attempt registered twice", &event.AttemptRegistered{App: 1}},
 		{"ended attempt registered", &event.AttemptRegistered{App: 3}},
@@ -121,7 +121,7 @@ func TestRefusals(t *testing.T) {
 		{"response reused", &event.ResponseRecorded{App: 1, Response: 1}},
 
 		{"ask of an unknown application", ask(9, k1, 1, 1)},
-		{"ask of a parked attempt", ask(4, k1, 1, 1)},
+		{"ask of a non-runnable attempt", ask(4, k1, 1, 1)},
 		{"ask between attempts", ask(3, k1, 1, 1)},
 		{"negative count", ask(1, k1, -1, 1)},
 		{"negative size", ask(1, k1, 1, -1)},

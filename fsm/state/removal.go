@@ -7,18 +7,18 @@ import (
 )
 
 // Removals are the completed containers that a node may forget: YARN's
-// containersToBeRemovedFromNM. A container is listed when its AM has confirmed that it heard of
-// the end, or when the attempt that would have heard of it is over; until then the node answers
-// getContainerStatuses with how the container ended. A NodeManager reports an end once, so
-// whichever replica serves it next must find here what the node is still to be told.
+// containersToBeRemovedFromNM. A container is listed when its AM has acknowledged the completion, or
+// when the attempt that would have heard of it has ended; until then the node answers
+// getContainerStatuses with the container's exit status. A NodeManager reports a completion once,
+// so the list is replicated: any replica may serve the next heartbeat.
 type Removals struct {
 	Node       uint32
 	First      uint64             // number of the first of Containers; numbers begin at 1
 	Containers []yarn.ContainerID // replaced whole, never written in place
 }
 
-// MaxRemovals bounds the list of a node, which is copied with every change. A node that is not told
-// of a container keeps its status until the application ends.
+// MaxRemovals bounds the list of a node, which is copied with every change. A node keeps the
+// status of a container dropped from the list until the application ends.
 const MaxRemovals = 256
 
 // ListsRemovals says whether the cluster's level has lists of removals. Below it a node may forget
@@ -35,11 +35,12 @@ func (s *State) Removals(node uint32) (first uint64, containers []yarn.Container
 	return r.First, r.Containers
 }
 
-// listRemoval lets the node forget a container that is about to be freed. One that its AM was
-// never told of cannot have been started, and an application's end is an order of its own.
+// listRemoval lets the node forget a container that is about to be freed. A container
+// never delivered to its AM cannot have been started, and after the application's end the cleanup
+// covers all of them.
 func (s *State) listRemoval(c *Container, a *App) {
 	n := s.Nodes.Get(c.Node)
-	if !s.ListsRemovals() || !n.told() || a.State.Ended() || (c.GrantedIn == 0 && !c.AM) {
+	if !s.ListsRemovals() || !n.takesCommands() || a.State.Ended() || (c.GrantedIn == 0 && !c.AM) {
 		return
 	}
 	r := s.removalsOf(c.Node)

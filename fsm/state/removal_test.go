@@ -10,10 +10,10 @@ import (
 	"rmd/yarn"
 )
 
-// forgettable is dialed at the level from which removals are listed. The AM of app 1 has heard of
+// forgettable is nodeManagers at the level from which removals are listed. The AM of app 1 has heard of
 // the ends of containers 1 and 2 on node 1, and of container 3 on node 2.
 func forgettable(t failer) *State {
-	s := dialed(t)
+	s := nodeManagers(t)
 	s.Meta.Level = event.LevelRemovals
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 1}, &event.ResponseRecorded{App: 1, Response: 2})
 	for n := range uint64(3) {
@@ -53,7 +53,7 @@ func TestRemovals(t *testing.T) {
 	}
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.ResponseRecorded{App: 1, Response: 5}, &event.ResponseRecorded{App: 1, Response: 6})
 	if got := removals(s, 3); got != nil {
-		t.Errorf("%v are listed for a node that is not dialed", got)
+		t.Errorf("%v are listed for a simulated node", got)
 	}
 	apply(t, s, &event.NodeStateChanged{Node: 2, State: yarn.NodeLost})
 	if first, list := s.Removals(2); first != 2 || len(list) != 0 {

@@ -16,8 +16,8 @@ func (s *State) Reservation(number uint64) uint32 {
 
 func (s *State) hashOfReservation(slot uint32) uint64 { return hash64(s.Reservations.Get(slot).Number) }
 
-// Barred says whether an operator's cancellation keeps a key from reserving a
-// node for now.
+// ReservationBanned says whether an operator's cancellation keeps a key from reserving
+// a node.
 func (s *State) ReservationBanned(n *Node, app uint32, key yarn.SchedulerKey) bool {
 	for slot := n.ReservationBans; slot != 0; {
 		b := s.ReservationBans.Get(slot)
@@ -29,7 +29,8 @@ func (s *State) ReservationBanned(n *Node, app uint32, key yarn.SchedulerKey) bo
 	return false
 }
 
-// freeRoomChanged lifts the bars of a node.
+// freeRoomChanged lifts the reservation bans of a node. Every change of what is free
+// on the node calls it.
 func (s *State) freeRoomChanged(n *Node) {
 	for slot := n.ReservationBans; slot != 0; {
 		next := s.ReservationBans.Get(slot).Next
@@ -40,9 +41,10 @@ func (s *State) freeRoomChanged(n *Node) {
 	s.foldResource(n.Allocated)
 }
 
-// dropBars drops an application's bars: its slot will come to mean another. Bars
-// are an operator's doing and few, so all nodes are asked only when there is one.
-func (s *State) dropBars(app uint32) {
+// dropReservationBans drops the bans of an application that is forgotten: its slot may
+// become another application's. Only operators make bans and they are few, so the nodes
+// are searched only when there is one.
+func (s *State) dropReservationBans(app uint32) {
 	found := false
 	s.ReservationBans.Each(func(_ uint32, b *ReservationBan) bool { found = b.App == app; return !found })
 	if !found {
@@ -172,7 +174,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	s.leaveReservation(slot, a)
 	if res.IncreaseOf != 0 {
 		s.charge(a, yarn.Resource{}, yarn.Resource{}.Sub(res.Size), -1)
-		s.grow(res.IncreaseOf, a, ask, res.Size)
+		s.increase(res.IncreaseOf, a, ask, res.Size)
 		s.Meta.Fulfilled++
 		return nil
 	}
@@ -209,9 +211,9 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 	}
 	if e.Cause == yarn.CancelOperator {
 		n := s.Nodes.mut(res.Node)
-		bar, b := s.ReservationBans.alloc()
+		ban, b := s.ReservationBans.alloc()
 		*b = ReservationBan{App: res.App, Key: res.Key, Next: n.ReservationBans}
-		n.ReservationBans = bar
+		n.ReservationBans = ban
 	}
 	s.Meta.Cancelled[e.Cause]++
 	s.fold(uint64(e.Cause))

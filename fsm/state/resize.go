@@ -5,22 +5,22 @@ import (
 	"rmd/yarn"
 )
 
-// What a container's record says of its Resize in one byte, so that who looks at
-// containers need not look there.
+// Marks of a container's Resize, repeated in the container's own record (sizing), so
+// that a reader of containers need not look up the Resize.
 const (
-	sizeOrdered     = 1 << iota // its node must be told of its size
-	sizeUnconfirmed             // its node has not said that it has grown
+	sizeUnacked     = 1 << iota // Resize.Unacked
+	sizeUnconfirmed             // Resize.Unconfirmed
 )
 
 func (r *Resize) marks() uint8 {
-	return uint8(count(r.Ordered)*sizeOrdered | count(r.Unconfirmed)*sizeUnconfirmed)
+	return uint8(count(r.Unacked)*sizeUnacked | count(r.Unconfirmed)*sizeUnconfirmed)
 }
 
 // SizesChange says whether every replica knows the events of changes of size.
 func (s *State) SizesChange() bool { return s.Meta.Level >= event.LevelResize }
 
-// Resize returns what is known of the changes of a container's size; nil when
-// there never was one and none is asked.
+// Resize returns the record of a container's changes of size; nil when its size never
+// changed and no change is asked.
 func (s *State) Resize(c *Container) *Resize {
 	if c.resize == 0 {
 		return nil
@@ -36,16 +36,16 @@ func (s *State) SizeVersion(c *Container) int32 {
 	return 0
 }
 
-// AskFor returns the slot of the ask that a decision serves: the one under a key,
-// or the hidden one for what a container is to grow by; 0 when there is none.
-func (s *State) AskFor(a *App, key yarn.SchedulerKey, grows uint32) uint32 {
-	if grows == 0 {
+// AskFor returns the slot of the ask that a decision serves: the ask under a key, or,
+// with increaseOf, the hidden ask for that container's increase; 0 when there is none.
+func (s *State) AskFor(a *App, key yarn.SchedulerKey, increaseOf uint32) uint32 {
+	if increaseOf == 0 {
 		return s.Ask(a, key)
 	}
-	if !s.Containers.Has(grows) {
+	if !s.Containers.Has(increaseOf) {
 		return 0
 	}
-	if r := s.Resize(s.Containers.Get(grows)); r != nil {
+	if r := s.Resize(s.Containers.Get(increaseOf)); r != nil {
 		return r.Ask
 	}
 	return 0
@@ -161,12 +161,12 @@ func (s *State) containerIncreased(e *event.ContainerIncreased) error {
 	}
 	more := s.Asks.Get(ask).Size
 	s.charge(a, more, yarn.Resource{}, 0)
-	s.grow(slot, a, ask, more)
+	s.increase(slot, a, ask, more)
 	return nil
 }
 
-// grow gives a container what was asked for it; queue and user are the caller's.
-func (s *State) grow(slot uint32, a *App, ask uint32, more yarn.Resource) {
+// increase gives a container what was asked for it. The caller charges queue and user.
+func (s *State) increase(slot uint32, a *App, ask uint32, more yarn.Resource) {
 	s.changeSize(slot, a, s.Containers.Get(slot).Size.Add(more), yarn.SizeIncreased)
 	s.setAsk(ask, a, 0, more)
 	s.dropAskIfIdle(ask, a)
@@ -189,47 +189,48 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 	return nil
 }
 
-// changeSize gives a container another size: in its application, on its node and
-// in what it is told of. What it has used until now is settled.
+// changeSize gives a container another size in its application and on its node, and
+// lists the change for its AM. What it has used until now, at the old size, is added to
+// the application's resource-seconds.
 func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.SizeChange) {
 	c := s.Containers.mut(slot)
-	a.ResourceSeconds = a.ResourceSeconds.Add(s.spentOf(c, s.Meta.NowMillis))
+	a.ResourceSeconds = a.ResourceSeconds.Add(s.resourceSecondsOf(c, s.Meta.NowMillis))
 	r, by := s.ownResize(slot, c), size.Sub(c.Size)
 	if change == yarn.SizeDecreased {
-		s.mark(c, r, true, false)
+		s.setResizeMarks(c, r, true, false)
 		r.Confirmed = size
 	} else {
 		if !r.Unconfirmed {
 			r.Confirmed = c.Size
 		}
-		s.mark(c, r, r.Ordered, true)
+		s.setResizeMarks(c, r, r.Unacked, true)
 	}
 	c.Size = size
 	r.Version++
-	r.SinceMillis, r.Change, r.ToldIn = s.Meta.NowMillis, 0, 0
+	r.SinceMillis, r.Change, r.DeliveredIn = s.Meta.NowMillis, 0, 0
 	a.Used = a.Used.Add(by)
 	n := s.Nodes.mut(c.Node)
 	n.Allocated = n.Allocated.Add(by)
 	s.freeRoomChanged(n)
-	if a.Open() { // else no AM is there to be told
+	if a.Open() { // else there is no AM to hear of it
 		r.Change = change
-		s.list(slot, a)
+		s.addUndelivered(slot, a)
 	}
 	s.fold(uint64(slot)<<32 | uint64(uint32(r.Version)))
 	s.foldResource(size)
 	s.foldResource(a.ResourceSeconds)
 }
 
-// mark sets what a container's node must be told, or say, of its size.
-func (s *State) mark(c *Container, r *Resize, ordered, unconfirmed bool) {
-	s.changeOrder(c, func() {
-		r.Ordered, r.Unconfirmed = ordered, unconfirmed
+// setResizeMarks sets whether a container's node must acknowledge or confirm its size.
+func (s *State) setResizeMarks(c *Container, r *Resize, unacked, unconfirmed bool) {
+	s.changeCommand(c, func() {
+		r.Unacked, r.Unconfirmed = unacked, unconfirmed
 		c.sizing = r.marks()
 	})
 }
 
-// containerSized takes a node's word of a container's size. One that is larger
-// than it should be, or differs both ways, is told the size again.
+// containerSizeReported takes the size that a node reports for a container. If any kind
+// of resource is larger than it should be, the node gets the size again.
 func (s *State) containerSizeReported(e *event.ContainerSizeReported) error {
 	slot, c, _, err := s.resizable(e, e.Container)
 	if err != nil {
@@ -241,12 +242,12 @@ func (s *State) containerSizeReported(e *event.ContainerSizeReported) error {
 	r := s.Resizes.mut(c.resize)
 	switch {
 	case e.Size == c.Size:
-		s.mark(c, r, r.Ordered, false)
+		s.setResizeMarks(c, r, r.Unacked, false)
 		r.Confirmed = c.Size
 	case e.Size.Within(c.Size):
 		r.Confirmed = yarn.ComponentMax(r.Confirmed, e.Size)
 	default:
-		s.mark(c, r, true, false)
+		s.setResizeMarks(c, r, true, false)
 		r.Confirmed = c.Size
 	}
 	s.fold(uint64(slot)<<8 | uint64(c.sizing))
@@ -259,16 +260,16 @@ func (s *State) resizeAcked(e *event.ResizeAcked) error {
 	if err != nil {
 		return err
 	}
-	if c.sizing&sizeOrdered == 0 || s.Resizes.Get(c.resize).Version != e.Version {
-		return broken(e, "its node need not be told version %d", e.Version)
+	if c.sizing&sizeUnacked == 0 || s.Resizes.Get(c.resize).Version != e.Version {
+		return broken(e, "its node has no command for version %d", e.Version)
 	}
 	r := s.Resizes.mut(c.resize)
-	s.mark(c, r, false, r.Unconfirmed)
+	s.setResizeMarks(c, r, false, r.Unconfirmed)
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Version)))
 	return nil
 }
 
-// resizeReserved holds a node for what a container there is to grow by.
+// resizeReserved reserves a node for the increase of a container there.
 func (s *State) resizeReserved(e *event.ResizeReserved) error {
 	container, c, a, err := s.resizable(e, e.Container)
 	if err != nil {
@@ -294,14 +295,15 @@ func (s *State) resizeReserved(e *event.ResizeReserved) error {
 	return nil
 }
 
-// heldToGrow says whether a container has a reservation to grow, which ends before it.
-func (s *State) heldToGrow(c *Container) bool {
+// hasIncreaseReservation says whether a node is reserved for a container's increase. The
+// reservation must end before the container does.
+func (s *State) hasIncreaseReservation(c *Container) bool {
 	r := s.Resize(c)
 	return r != nil && r.Reservation != 0
 }
 
-// endResize drops what an ending container was to grow by, and what its AM and
-// its node were to be told of its size.
+// endResize drops the increase asked for a container that ends, and what its AM and its
+// node were still to hear of its size.
 func (s *State) endResize(c *Container) {
 	if c.resize == 0 {
 		return
@@ -315,46 +317,45 @@ func (s *State) endResize(c *Container) {
 		return
 	}
 	r := s.Resizes.mut(c.resize)
-	r.Ordered, r.Unconfirmed, c.sizing = false, false, 0
-	r.Change, r.ToldIn = yarn.SizeKept, 0
+	r.Unacked, r.Unconfirmed, c.sizing = false, false, 0
+	r.Change, r.DeliveredIn = yarn.SizeKept, 0
 }
 
-// tellResize stamps a change of size with the response that tells of it; false
-// when there is none to be told, or the AM has had it.
-func (s *State) tellResize(c *Container, response int32) bool {
+// deliverResize stamps a change of size with the response that delivers it; false when
+// there is none, or an earlier response has delivered it.
+func (s *State) deliverResize(c *Container, response int32) bool {
 	if c.resize == 0 || s.Resizes.Get(c.resize).Change == yarn.SizeKept {
 		return false
 	}
 	r := s.Resizes.mut(c.resize)
-	if r.ToldIn == 0 {
-		r.ToldIn = response
+	if r.DeliveredIn == 0 {
+		r.DeliveredIn = response
 		return true
 	}
-	r.Change, r.ToldIn = yarn.SizeKept, 0
+	r.Change, r.DeliveredIn = yarn.SizeKept, 0
 	return false
 }
 
-// untoldResize has a change of size told again, under another count of responses;
-// false when there is none.
-func (s *State) untoldResize(c *Container) bool {
+// redeliverResize has a change of size delivered again after the responses start again
+// at 0; false when there is none.
+func (s *State) redeliverResize(c *Container) bool {
 	if c.resize == 0 || s.Resizes.Get(c.resize).Change == yarn.SizeKept {
 		return false
 	}
-	s.Resizes.mut(c.resize).ToldIn = 0
+	s.Resizes.mut(c.resize).DeliveredIn = 0
 	return true
 }
 
-// forgetChange drops what an attempt that is over was to be told.
+// forgetChange drops the change of size that an attempt which has ended was to hear of.
 func (s *State) forgetChange(c *Container) {
 	if c.resize != 0 && s.Resizes.Get(c.resize).Change != yarn.SizeKept {
 		r := s.Resizes.mut(c.resize)
-		r.Change, r.ToldIn = yarn.SizeKept, 0
+		r.Change, r.DeliveredIn = yarn.SizeKept, 0
 	}
 }
 
-// linkResizes makes what containers, asks and reservations say of resizes, which
-// follows from these, in a state from a snapshot. Links that lead nowhere are left
-// to Check.
+// linkResizes makes the fields of containers, asks and reservations that follow from
+// Resizes, in a state from a snapshot. Check finds links that lead nowhere.
 func (s *State) linkResizes() {
 	s.Resizes.Each(func(slot uint32, r *Resize) bool {
 		if s.Containers.Has(r.Container) {

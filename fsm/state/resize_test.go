@@ -44,11 +44,11 @@ func TestResizeTellsLedgersApart(t *testing.T) {
 		t.Errorf("container %+v, %+v", c, r)
 	}
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 2})
-	if r := s.Resize(s.Containers.Get(s.Container(ref(1, 1)))); r.ToldIn != 2 {
-		t.Errorf("told in %d", r.ToldIn)
+	if r := s.Resize(s.Containers.Get(s.Container(ref(1, 1)))); r.DeliveredIn != 2 {
+		t.Errorf("told in %d", r.DeliveredIn)
 	}
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 3}, &event.ContainerSizeReported{Container: ref(1, 1), Size: gb(7)})
-	if c := s.Containers.Get(s.Container(ref(1, 1))); c.listed || c.Unused() || s.Nodes.Get(1).PendingCommands != 0 || s.Resize(c).Change != yarn.SizeKept {
+	if c := s.Containers.Get(s.Container(ref(1, 1))); c.undelivered || c.Unused() || s.Nodes.Get(1).PendingCommands != 0 || s.Resize(c).Change != yarn.SizeKept {
 		t.Errorf("told and confirmed: %+v", c)
 	}
 	apply(t, s, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(3)})
@@ -90,7 +90,7 @@ func TestWhatNodesSayOfSizes(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
 		says, confirmed      yarn.Resource
-		unconfirmed, ordered bool
+		unconfirmed, unacked bool
 	}{
 		{"all of it", gb(4), gb(4), false, false},
 		{"less", gb(3), gb(3), true, false},
@@ -101,7 +101,7 @@ func TestWhatNodesSayOfSizes(t *testing.T) {
 		s := world(t)
 		apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(4)},
 			&event.ContainerIncreased{Container: ref(1, 1)}, &event.ContainerSizeReported{Container: ref(1, 1), Size: c.says})
-		if r := s.Resizes.Get(1); r.Confirmed != c.confirmed || r.Unconfirmed != c.unconfirmed || r.Ordered != c.ordered {
+		if r := s.Resizes.Get(1); r.Confirmed != c.confirmed || r.Unconfirmed != c.unconfirmed || r.Unacked != c.unacked {
 			t.Errorf("%s: %+v", c.name, r)
 		}
 	}
@@ -157,9 +157,9 @@ func TestDamagedResizesAreSeen(t *testing.T) {
 		"no reservation":       func(s *State, r *Resize, c *Container) { r.Reservation = 0 },
 		"unknown reservation":  func(s *State, r *Resize, c *Container) { r.Reservation = 99 },
 		"unknown container":    func(s *State, r *Resize, c *Container) { r.Container = 99 },
-		"marks":                func(s *State, r *Resize, c *Container) { c.sizing = sizeOrdered },
+		"marks":                func(s *State, r *Resize, c *Container) { c.sizing = sizeUnacked },
 		"told nobody":          func(s *State, r *Resize, c *Container) { r.Change = yarn.SizeIncreased },
-		"told without change":  func(s *State, r *Resize, c *Container) { r.ToldIn = 3 },
+		"told without change":  func(s *State, r *Resize, c *Container) { r.DeliveredIn = 3 },
 		"negative version":     func(s *State, r *Resize, c *Container) { r.Version = -1 },
 		"container's resize":   func(s *State, r *Resize, c *Container) { c.resize = 0 },
 		"ask's container":      func(s *State, r *Resize, c *Container) { s.Asks.mut(r.Ask).IncreaseOf = s.Container(ref(2, 1)) },

@@ -2,11 +2,11 @@ package state
 
 import "rmd/yarn"
 
-// spentOf is what a container amounts to when it is held until a time: as YARN
-// counts it, from its grant to its end, each container rounded down to whole
-// resource-seconds by itself.
-// What it used at a size that it had before is settled.
-func (s *State) spentOf(c *Container, untilMillis int64) yarn.Resource {
+// resourceSecondsOf is a container's size times the time that it was held, up to a given
+// time. As in YARN, it counts from the allocation to the end, and each container is
+// rounded down to whole resource-seconds by itself. After a change of size it counts from
+// that change: changeSize has added what came before to the application.
+func (s *State) resourceSecondsOf(c *Container, untilMillis int64) yarn.Resource {
 	since := c.AllocatedMillis
 	if c.resize != 0 {
 		if r := s.Resizes.Get(c.resize); r.Version > 0 {
@@ -16,16 +16,15 @@ func (s *State) spentOf(c *Container, untilMillis int64) yarn.Resource {
 	return c.Size.Seconds(untilMillis - since)
 }
 
-// Spent is what an application has used over time, in resource-seconds of each
-// kind: the memorySeconds and vcoreSeconds of YARN's reports. Containers that
-// have ended are in the record; those that have not are added up to the time
-// given, in Unix milliseconds, by a walk over them.
+// ResourceSeconds is what an application has used over time, for each kind of resource:
+// memorySeconds and vcoreSeconds in YARN's reports. App.ResourceSeconds has the containers
+// that have ended; the live ones are added here, up to a time in Unix milliseconds.
 func (s *State) ResourceSeconds(a *App, nowMillis int64) yarn.Resource {
 	total, live := a.ResourceSeconds, a.Live
 	for slot := a.Containers; slot != 0 && live > 0; {
 		c := s.Containers.Get(slot)
 		if c.State.Live() {
-			total = total.Add(s.spentOf(c, nowMillis))
+			total = total.Add(s.resourceSecondsOf(c, nowMillis))
 			live--
 		}
 		slot = c.nextApp

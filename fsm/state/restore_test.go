@@ -43,7 +43,7 @@ func TestDamageIsSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State){
 		"node's allocation":            func(s *State) { s.Nodes.mut(1).Allocated[0]++ },
 		"node's count":                 func(s *State) { s.Nodes.mut(1).Count++ },
-		"node's orders":                func(s *State) { s.Nodes.mut(1).PendingCommands++ },
+		"node's pending commands":      func(s *State) { s.Nodes.mut(1).PendingCommands++ },
 		"node's list":                  func(s *State) { s.Nodes.mut(1).Containers = 0 },
 		"node's reservation":           func(s *State) { s.Nodes.mut(1).Reservation = 0 },
 		"reservation of another node":  func(s *State) { s.Nodes.mut(2).Reservation = s.Reservation(1) },
@@ -57,11 +57,11 @@ func TestDamageIsSeen(t *testing.T) {
 		"container's number":           func(s *State) { box(s, 2, 1).Number = 77 },
 		"container's size":             func(s *State) { box(s, 2, 1).Size = gb(2) },
 		"container's state":            func(s *State) { box(s, 2, 1).State = yarn.ContainerReleasing },
-		"container's note":             func(s *State) { box(s, 2, 1).Note = 55 },
-		"note of nobody":               func(s *State) { s.Notes.alloc() },
+		"container's diagnostics":      func(s *State) { box(s, 2, 1).Diagnostics = 55 },
+		"diagnostics of nobody":        func(s *State) { s.Diagnostics.alloc() },
 		"undelivered list":             func(s *State) { app(s, 1).Undelivered = 0 },
 		"undelivered circle":           func(s *State) { c := box(s, 2, 1); c.nextUndelivered = s.Container(ref(2, 1)) },
-		"listed and in no list":        func(s *State) { box(s, 1, 1).listed = !box(s, 1, 1).listed },
+		"listed and in no list":        func(s *State) { box(s, 1, 1).undelivered = !box(s, 1, 1).undelivered },
 		"application's use":            func(s *State) { app(s, 1).Used[1]++ },
 		"application's reserved":       func(s *State) { app(s, 1).Reserved[1]++ },
 		"application's pending":        func(s *State) { app(s, 1).Pending[1]++ },
@@ -117,8 +117,8 @@ func TestDamageIsSeen(t *testing.T) {
 		"request's key":                func(s *State) { s.Requests.mut(1).Key = "other" },
 		"name twice":                   func(s *State) { _, n := s.Names.alloc(); n.Text = "ann" },
 		"node's identity":              func(s *State) { s.Nodes.mut(1).ID.Host = "other" },
-		"bar of nobody":                func(s *State) { _, b := s.ReservationBans.alloc(); b.App = s.App(1) },
-		"bar's application":            func(s *State) { _, b := s.ReservationBans.alloc(); b.App = 99 },
+		"ban of nobody":                func(s *State) { _, b := s.ReservationBans.alloc(); b.App = s.App(1) },
+		"ban's application":            func(s *State) { _, b := s.ReservationBans.alloc(); b.App = 99 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := refusable(t)
@@ -163,7 +163,7 @@ func TestSectionsRefuseOddSlots(t *testing.T) {
 // TestSectionNumbersAreFixed: they are in snapshots.
 func TestSectionNumbersAreFixed(t *testing.T) {
 	names := []string{"meta", "configuration", "join-tokens", "names", "queues", "users", "nodes", "applications", "asks",
-		"locations", "containers", "notes", "reservations", "bars", "requests", "attempts", "presences", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit"}
+		"locations", "containers", "diagnostics", "reservations", "reservation-bans", "requests", "attempts", "node-applications", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit"}
 	all := Sections()
 	if len(all) != len(names) {
 		t.Fatalf("%d sections", len(all))

@@ -78,12 +78,12 @@ func Sections() []Section {
 		table(9, "asks", func(s *State) *Table[Ask] { return &s.Asks }, (*Ask).code),
 		table(10, "locations", func(s *State) *Table[Location] { return &s.Locations }, (*Location).code),
 		table(11, "containers", func(s *State) *Table[Container] { return &s.Containers }, (*Container).code),
-		table(12, "notes", func(s *State) *Table[Note] { return &s.Notes }, func(r *Note, c *codec.Coder) { c.String(&r.Text) }),
+		table(12, "diagnostics", func(s *State) *Table[Diagnostics] { return &s.Diagnostics }, func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) }),
 		table(13, "reservations", func(s *State) *Table[Reservation] { return &s.Reservations }, (*Reservation).code),
-		table(14, "bars", func(s *State) *Table[ReservationBan] { return &s.ReservationBans }, (*ReservationBan).code),
+		table(14, "reservation-bans", func(s *State) *Table[ReservationBan] { return &s.ReservationBans }, (*ReservationBan).code),
 		table(15, "requests", func(s *State) *Table[Request] { return &s.Requests }, (*Request).code),
 		table(16, "attempts", func(s *State) *Table[Attempt] { return &s.Attempts }, (*Attempt).code),
-		table(17, "presences", func(s *State) *Table[NodeApplication] { return &s.NodeApplications }, (*NodeApplication).code),
+		table(17, "node-applications", func(s *State) *Table[NodeApplication] { return &s.NodeApplications }, (*NodeApplication).code),
 		table(18, "delegation-tokens", func(s *State) *Table[DelegationToken] { return &s.Delegations }, (*DelegationToken).code),
 		single(19, "hosts", (*State).codeHosts),
 		single(20, "access-tokens", (*State).codeAccess),
@@ -126,7 +126,7 @@ func (s *State) Reindex() error {
 		return true
 	})
 	s.NodeApplications.Each(func(slot uint32, _ *NodeApplication) bool {
-		s.byPresence.insert(s.hashOfPresence(slot), slot, s.hashOfPresence)
+		s.byNodeApplication.insert(s.hashOfNodeApplication(slot), slot, s.hashOfNodeApplication)
 		return true
 	})
 	s.Delegations.Each(func(slot uint32, _ *DelegationToken) bool {

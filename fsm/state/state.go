@@ -27,7 +27,7 @@ type State struct {
 	Asks             Table[Ask]
 	Locations        Table[Location]
 	Containers       Table[Container]
-	Notes            Table[Note]
+	Diagnostics      Table[Diagnostics]
 	Nodes            Table[Node]
 	Reservations     Table[Reservation]
 	ReservationBans  Table[ReservationBan]
@@ -45,16 +45,16 @@ type State struct {
 	Access     []AccessToken  // by name; replaced whole
 	Autopilot  Autopilot
 
-	byName        index // Names
-	byPath        index // Queues
-	byUser        index // Users
-	bySeq         index // Apps
-	byContainer   index // Containers
-	byNode        index // Nodes
-	byReservation index // Reservations
-	byRequest     index // Requests
-	byPresence    index // Presences
-	byDelegation  index // Delegations
+	byName            index // Names
+	byPath            index // Queues
+	byUser            index // Users
+	bySeq             index // Apps
+	byContainer       index // Containers
+	byNode            index // Nodes
+	byReservation     index // Reservations
+	byRequest         index // Requests
+	byNodeApplication index // NodeApplications
+	byDelegation      index // Delegations
 
 	auditNewest                 uint64 // number of the newest entry
 	auditChanges, auditRefusals auditList
@@ -65,7 +65,7 @@ func New() *State {
 	s := &State{
 		byName: newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
 		byContainer: newIndex(), byNode: newIndex(), byReservation: newIndex(), byRequest: newIndex(),
-		byPresence: newIndex(), byDelegation: newIndex(),
+		byNodeApplication: newIndex(), byDelegation: newIndex(),
 	}
 	s.auditChanges, s.auditRefusals = newAuditLists()
 	return s
@@ -79,7 +79,7 @@ func (s *State) Fork() *State {
 		Meta:  s.Meta,
 		Names: s.Names.fork(), Queues: s.Queues.fork(), Users: s.Users.fork(),
 		Apps: s.Apps.fork(), Asks: s.Asks.fork(), Locations: s.Locations.fork(),
-		Containers: s.Containers.fork(), Notes: s.Notes.fork(), Nodes: s.Nodes.fork(),
+		Containers: s.Containers.fork(), Diagnostics: s.Diagnostics.fork(), Nodes: s.Nodes.fork(),
 		Reservations: s.Reservations.fork(), ReservationBans: s.ReservationBans.fork(), Requests: s.Requests.fork(),
 		Attempts: s.Attempts.fork(), NodeApplications: s.NodeApplications.fork(), Delegations: s.Delegations.fork(),
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
@@ -87,7 +87,7 @@ func (s *State) Fork() *State {
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
 		byReservation: s.byReservation.fork(), byRequest: s.byRequest.fork(),
-		byPresence: s.byPresence.fork(), byDelegation: s.byDelegation.fork(),
+		byNodeApplication: s.byNodeApplication.fork(), byDelegation: s.byDelegation.fork(),
 		auditNewest: s.auditNewest, auditChanges: s.auditChanges, auditRefusals: s.auditRefusals,
 	}
 	return f

@@ -42,18 +42,18 @@ func TestDelivery(t *testing.T) {
 	want("released", yarn.ContainerReleasing, 1, 2)
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 3})
 	want("end told", yarn.ContainerReleasing, 1)
-	if c := box(); c.GrantedIn != 1 || c.CompletedIn != 3 || c.ExitStatus != -100 || s.Notes.Get(c.Note).Text != "gone" {
+	if c := box(); c.GrantedIn != 1 || c.CompletedIn != 3 || c.ExitStatus != -100 || s.Diagnostics.Get(c.Diagnostics).Text != "gone" {
 		t.Errorf("it is %+v", c)
 	}
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)})
 	want("node reports its end", yarn.ContainerCompleted, 1)
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 4})
-	if s.Container(ref(1, 1)) != 0 || s.Notes.Len() != 0 {
+	if s.Container(ref(1, 1)) != 0 || s.Diagnostics.Len() != 0 {
 		t.Error("it is not forgotten after its end was acknowledged")
 	}
 	apply(t, s, &event.ContainerLaunched{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 2), ExitStatus: 9, Diagnostics: "by itself"})
 	c := s.Containers.Get(s.Container(ref(1, 2)))
-	if !slices.Equal(told(t, s, 1), []uint64{2}) || c.ExitStatus != 9 || s.Notes.Get(c.Note).Text != "by itself" || s.Meta.Completed != 2 {
+	if !slices.Equal(told(t, s, 1), []uint64{2}) || c.ExitStatus != 9 || s.Diagnostics.Get(c.Diagnostics).Text != "by itself" || s.Meta.Completed != 2 {
 		t.Errorf("ended by itself after it was acknowledged: %+v, to be told %v, %d ended", c, told(t, s, 1), s.Meta.Completed)
 	}
 }
@@ -80,7 +80,7 @@ func TestOrdersOfANode(t *testing.T) {
 	want := func(step string, n int32) {
 		t.Helper()
 		if got := s.Nodes.Get(1).PendingCommands; got != n {
-			t.Errorf("%s: %d orders, want %d", step, got, n)
+			t.Errorf("%s: %d pending commands, want %d", step, got, n)
 		}
 	}
 	am := allocated(1, 1, k1, 1)
@@ -173,7 +173,7 @@ func TestUsersCountByWhatTheyWait(t *testing.T) {
 }
 
 // TestBarsGoWithTheirApplication: the application's slot comes to mean another,
-// which no operator has barred.
+// which no operator has banned.
 func TestBarsGoWithTheirApplication(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 5), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, ask(2, k1, 2, 5),
@@ -183,7 +183,7 @@ func TestBarsGoWithTheirApplication(t *testing.T) {
 		&event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelOperator})
 	slot := s.App(2)
 	if !s.ReservationBanned(s.Nodes.Get(1), slot, k1) || s.ReservationBanned(s.Nodes.Get(2), slot, k1) || s.ReservationBanned(s.Nodes.Get(1), slot, k2) {
-		t.Fatal("the key is not barred from the node, or more than it is")
+		t.Fatal("the key is not banned from the node, or more than it is")
 	}
 	apply(t, s, &event.AttemptEnded{App: 2}, &event.ApplicationEnded{App: 2, State: yarn.AppFailed}, &event.ApplicationForgotten{App: 2},
 		submit(3, "bob", "root.b.x"))
@@ -191,21 +191,21 @@ func TestBarsGoWithTheirApplication(t *testing.T) {
 		t.Fatalf("application 3 is at slot %d, %d was free", s.App(3), slot)
 	}
 	if s.ReservationBanned(s.Nodes.Get(1), slot, k1) {
-		t.Error("another application inherits the bar")
+		t.Error("another application inherits the ban")
 	}
 	if !s.ReservationBanned(s.Nodes.Get(1), s.App(1), k1) {
-		t.Error("the other application's bar went too")
+		t.Error("the other application's ban went too")
 	}
-	f := s.Fork() // application 3 gets a bar after 1's, which stands before it in the list
+	f := s.Fork() // application 3 gets a ban after 1's, which stands before it in the list
 	apply(t, f, &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3}, ask(3, k1, 1, 5),
 		&event.ReservationMade{Reservation: 3, App: 3, Number: 1, Key: k1, Node: 1}, &event.ReservationCancelled{Reservation: 3, Cause: yarn.CancelOperator},
 		&event.AttemptEnded{App: 3}, &event.ApplicationEnded{App: 3, State: yarn.AppFailed}, &event.ApplicationForgotten{App: 3})
 	if f.ReservationBans.Len() != 1 || !f.ReservationBanned(f.Nodes.Get(1), f.App(1), k1) {
-		t.Errorf("%d bars are left, application 1's among them: %v", f.ReservationBans.Len(), f.ReservationBanned(f.Nodes.Get(1), f.App(1), k1))
+		t.Errorf("%d bans are left, application 1's among them: %v", f.ReservationBans.Len(), f.ReservationBanned(f.Nodes.Get(1), f.App(1), k1))
 	}
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)})
 	if s.ReservationBanned(s.Nodes.Get(1), s.App(1), k1) || s.ReservationBans.Len() != 0 {
-		t.Error("a bar ends when the node's free room changes")
+		t.Error("a ban ends when the node's free room changes")
 	}
 }
 

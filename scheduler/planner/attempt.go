@@ -141,10 +141,10 @@ func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 }
 
 func (p *Planner) diagnosticsOf(c *state.Container) string {
-	if c.Note == 0 {
+	if c.Diagnostics == 0 {
 		return ""
 	}
-	return p.st.Notes.Get(c.Note).Text
+	return p.st.Diagnostics.Get(c.Diagnostics).Text
 }
 
 func (p *Planner) finishAttempt(in *input.FinishAttempt) input.Reply {

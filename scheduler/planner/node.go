@@ -45,7 +45,7 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 	if drains >= 0 { // a restart does not end a drain
 		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains, Report: report})
 	}
-	p.sched.CancelUnsuited(slot)
+	p.sched.CancelUnservable(slot)
 	reply.Kill = p.statuses(slot, in.Containers, false)
 	for _, id := range in.Running {
 		if app := p.st.AppByID(id); app == 0 || p.st.Apps.Get(app).State.Ended() {

@@ -109,7 +109,7 @@ func TestNodesHeardIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkPlanDialed is BenchmarkPlan on Hadoop's NodeManagers: what presences
+// BenchmarkPlanDialed is BenchmarkPlan on Hadoop's NodeManagers: what NodeApplications
 // cost there.
 func BenchmarkPlanDialed(b *testing.B) {
 	w := newPlant(b, plantSize{1000, 100, 1000, 8, false}, Options{})

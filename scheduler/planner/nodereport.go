@@ -128,7 +128,7 @@ func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
 	if n.TotalSet {
 		reply.Total = n.SetTotal
 	}
-	if n.CleanUps > 0 {
+	if n.PendingCleanups > 0 {
 		reply.CleanUp = p.cleanUps(slot)
 	}
 	if n.PendingCommands == 0 {
@@ -139,7 +139,7 @@ func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
 		if c.Signal != 0 {
 			reply.Signals = append(reply.Signals, input.Signal{Container: p.st.ContainerID(c), Command: c.Signal})
 		}
-		if r := p.st.Resize(c); r != nil && r.Ordered {
+		if r := p.st.Resize(c); r != nil && r.Unacked {
 			reply.Resize = append(reply.Resize, input.SizeOrder{Container: p.st.ContainerID(c), Version: r.Version})
 		}
 		switch a := p.st.Apps.Get(c.App); {
@@ -153,7 +153,7 @@ func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
 
 func (p *Planner) cleanUps(node uint32) []yarn.ApplicationID {
 	n := p.st.Nodes.Get(node)
-	out := make([]yarn.ApplicationID, 0, min(n.CleanUps, toldAtOnce))
+	out := make([]yarn.ApplicationID, 0, min(n.PendingCleanups, toldAtOnce))
 	for slot := n.NodeApplications; slot != 0 && len(out) < cap(out); slot = p.st.NodeApplications.Get(slot).NextOnNode() {
 		if r := p.st.NodeApplications.Get(slot); r.Slot == 0 {
 			out = append(out, r.App)

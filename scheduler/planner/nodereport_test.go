@@ -157,7 +157,7 @@ func TestCleanUpsInPortions(t *testing.T) {
 		h.must(t, &input.NodeHeartbeat{ID: h.nodes[0], Told: r.CleanUp})
 	}
 	if len(seen) != n || h.p.st.NodeApplications.Len() != 0 {
-		t.Errorf("told of %d applications, %d presences left", len(seen), h.p.st.NodeApplications.Len())
+		t.Errorf("told of %d applications, %d node applications left", len(seen), h.p.st.NodeApplications.Len())
 	}
 }
 
@@ -199,7 +199,7 @@ func TestSimulatedNodesHaveNoPresences(t *testing.T) {
 	h.beat(0, h.ask(at, 0, 3)...)
 	h.finish(at)
 	if r := h.beat(0); len(r.CleanUp) != 0 || h.p.st.NodeApplications.Len() != 0 {
-		t.Errorf("told of %v, %d presences", r.CleanUp, h.p.st.NodeApplications.Len())
+		t.Errorf("told of %v, %d node applications", r.CleanUp, h.p.st.NodeApplications.Len())
 	}
 }
 

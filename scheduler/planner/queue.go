@@ -135,7 +135,7 @@ func (p *Planner) reconfigured() {
 	var nodes []uint32
 	p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool { nodes = append(nodes, r.Node); return true })
 	for _, n := range nodes {
-		p.sched.CancelUnsuited(n)
+		p.sched.CancelUnservable(n)
 	}
 	p.sched.ActivateAll()
 	p.sched.StartNonRunnable()

@@ -165,7 +165,7 @@ func (p *Planner) ackSizes(node uint32, told []input.SizeOrder) {
 			continue
 		}
 		c := p.st.Containers.Get(slot)
-		if r := p.st.Resize(c); r != nil && r.Ordered && r.Version == o.Version {
+		if r := p.st.Resize(c); r != nil && r.Unacked && r.Version == o.Version {
 			p.sched.Emit(&event.ResizeAcked{Container: p.st.Ref(c), Version: o.Version})
 		}
 	}
@@ -182,7 +182,7 @@ func (p *Planner) rollBack(slot uint32) {
 // nothing to tell of that.
 func (p *Planner) resized(c *state.Container, n int32) (input.Resized, bool) {
 	r := p.st.Resize(c)
-	if r == nil || r.Change == yarn.SizeKept || r.ToldIn != n {
+	if r == nil || r.Change == yarn.SizeKept || r.DeliveredIn != n {
 		return input.Resized{}, false
 	}
 	return input.Resized{Granted: p.granted(c), Version: r.Version, Change: r.Change}, true

@@ -90,7 +90,7 @@ func TestExchange(t *testing.T) {
 	wantInputs(t, c, "heartbeat(0) ")
 	n.beat()
 	wantInputs(t, c, "heartbeat(0 told 1) ")
-	if p := n.beat(); p.ApplicationsToCleanup != nil || c.node(n.id).CleanUps != 0 {
+	if p := n.beat(); p.ApplicationsToCleanup != nil || c.node(n.id).PendingCleanups != 0 {
 		t.Fatalf("the clean-up is told for ever: %v", p)
 	}
 	wantInputs(t, c, "")

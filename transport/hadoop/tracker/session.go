@@ -87,7 +87,7 @@ func (ss *session) record(st *state.State) *state.Node {
 // heard elsewhere.
 func (ss *session) nothingPending(st *state.State) bool {
 	n := ss.record(st)
-	return n != nil && n.State == yarn.NodeRunning && n.Report == "" && n.PendingCommands == 0 && n.CleanUps == 0 && n.Registered == ss.registered && n.HeartbeatSession == ss.heartbeatSession
+	return n != nil && n.State == yarn.NodeRunning && n.Report == "" && n.PendingCommands == 0 && n.PendingCleanups == 0 && n.Registered == ss.registered && n.HeartbeatSession == ss.heartbeatSession
 }
 
 // reset starts the session over, at a response id that the node has from another

@@ -38,8 +38,8 @@ func (v *View) Container(k *state.Container) api.Container {
 	if v.State.Nodes.Has(k.Node) {
 		d.NodeHTTPAddress = HTTPAddress(v.State.Nodes.Get(k.Node))
 	}
-	if k.Note != 0 && v.State.Notes.Has(k.Note) {
-		d.Diagnostics = v.State.Notes.Get(k.Note).Text
+	if k.Diagnostics != 0 && v.State.Diagnostics.Has(k.Diagnostics) {
+		d.Diagnostics = v.State.Diagnostics.Get(k.Diagnostics).Text
 	}
 	return d
 }

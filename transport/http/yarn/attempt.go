@@ -172,8 +172,8 @@ func (v *docs) wsContainer(k *state.Container) obj {
 	}
 	d := obj{{"containerId", id}, {"allocatedMB", text(k.Size[yarn.Memory])}, {"allocatedVCores", text(k.Size[yarn.VCores])}, {"assignedNodeId", node},
 		{"priority", strconv.Itoa(int(k.Key.Priority))}, {"startedTime", text(k.AllocatedMillis)}, {"finishedTime", "0"}, {"elapsedTime", elapsed}}
-	if k.Note != 0 && v.State.Notes.Has(k.Note) {
-		d = append(d, field{"diagnosticsInfo", v.State.Notes.Get(k.Note).Text})
+	if k.Diagnostics != 0 && v.State.Diagnostics.Has(k.Diagnostics) {
+		d = append(d, field{"diagnosticsInfo", v.State.Diagnostics.Get(k.Diagnostics).Text})
 	}
 	return append(d, obj{{"logUrl", logsLink(address, id, v.State.NameOf(v.State.Apps.Get(k.App).User))}, {"containerExitStatus", strconv.Itoa(int(k.ExitStatus))}, {"containerState", shown},
 		{"nodeHttpAddress", "http://" + address}, {"nodeId", node}, {"allocatedResources", obj{{"entry", entries}}}, {"exposedPorts", ""}}...)
