@@ -33,6 +33,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.AdminService;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
@@ -153,6 +154,10 @@ public final class Inside implements Closeable {
   private RMApp app(ApplicationId id) {
     Map<String, Answer> can = new HashMap<>();
     can.put("getApplicationId", a -> id);
+    can.put("getState", a -> {
+      pause(PAUSE_MILLIS);
+      return RMAppState.valueOf(ask(c -> c.getApplicationReport(id)).getYarnApplicationState().name());
+    });
     can.put("getCurrentAppAttempt", a -> attempt(ask(c -> c.getApplicationReport(id)).getCurrentApplicationAttemptId()));
     can.put("getAppAttempts", a -> {
       Map<ApplicationAttemptId, RMAppAttempt> all = new HashMap<>();
