@@ -214,7 +214,10 @@ func TestBrowser(t *testing.T) {
 		t.Run("queue on the "+role, func(t *testing.T) { browserQueue(t, newTab(t, browser), c, p) })
 		t.Run("every page on the "+role, func(t *testing.T) { browserPages(t, newTab(t, browser), p, app, held[0].ID, held[0].Node) })
 	}
-	t.Run("replay", func(t *testing.T) { browserReplay(t, newTab(t, browser), follower, held[0].ID) })
+	t.Run("replay", func(t *testing.T) {
+		call.application("late", "root.batch") // so that decisions come after the reservation, to be played
+		browserReplay(t, newTab(t, browser), follower, held[0].ID)
+	})
 	t.Run("without scripts", func(t *testing.T) { browserPlain(t, newTab(t, browser), c, follower, app) })
 	t.Run("cancel", func(t *testing.T) {
 		browserCancel(t, newTab(t, browser), newTab(t, browser), c, leader, follower, held[0].ID)
