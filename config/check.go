@@ -14,6 +14,9 @@ import (
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
+// ValidName says whether a text may name a replica or a cluster.
+func ValidName(s string) bool { return idPattern.MatchString(s) }
+
 // Bounds of operations.md, section 8.
 const (
 	holdMax      = time.Minute
@@ -34,10 +37,10 @@ func (l *loader) check() {
 	switch {
 	case c.ID == "":
 		l.bad("id", "set it, for instance \"id: rm1\"", "the replica has no id")
-	case !idPattern.MatchString(c.ID):
+	case !ValidName(c.ID):
 		l.bad("id", "", "%q must be 1 to 64 letters, digits, '_', '-', '.'", c.ID)
 	}
-	if !idPattern.MatchString(c.Cluster) {
+	if !ValidName(c.Cluster) {
 		l.bad("cluster", "", "%q must be 1 to 64 letters, digits, '_', '-', '.'", c.Cluster)
 	}
 	if strings.TrimSpace(c.Data) == "" {

@@ -274,3 +274,16 @@ func TestLimitOfOpenFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestRelativePaths: a path in the file is relative to the file, a path on the command line is not.
+func TestRelativePaths(t *testing.T) {
+	name := file(t, "id: rm1\ndata: data\n")
+	l, err := Load(Source{File: name})
+	if err != nil || l.Data != filepath.Join(filepath.Dir(name), "data") {
+		t.Errorf("%v: %+v", err, l)
+	}
+	l, err = Load(Source{File: name, Flags: map[string]string{"data": "here"}})
+	if err != nil || l.Data != "here" {
+		t.Errorf("%v: %+v", err, l)
+	}
+}

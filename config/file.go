@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -100,6 +101,9 @@ func (l *loader) entry(file, prefix string, e *ast.MappingValueNode) {
 	if err != nil {
 		l.fault(place(file, e.Value.GetToken()), "", "%s: %v", path, err)
 		return
+	}
+	if p, ok := s.value.(interface{ below(string) }); ok {
+		p.below(filepath.Dir(file)) // so that a directory of files works wherever it is
 	}
 	l.origin[path] = at
 }

@@ -13,7 +13,7 @@ func settings(c *Config) []setting {
 	return []setting{
 		{"id", "name of this replica in commands and in its certificate; one of yarn.resourcemanager.ha.rm-ids, if these are set", text{&c.ID}},
 		{"cluster", "name of the cluster, the same on all replicas (default: yarn.resourcemanager.cluster-id)", text{&c.Cluster}},
-		{"data", "directory of log, snapshots and identity; mode 0700, used by one process", text{&c.Data}},
+		{"data", "directory of log, snapshots and identity; mode 0700, used by one process", path{text{&c.Data}}},
 		{"standby", "forward: a follower forwards calls to the leader; refuse: it answers as a YARN standby", oneOf{&c.Standby, []string{"forward", "refuse"}}},
 		{"standby_hold", "how long a call waits while there is no leader", duration{&c.Hold}},
 		{"scheduling", "eager: also schedule when an ask arrives; heartbeat: YARN's timing", oneOf{&c.Scheduling, []string{"eager", "heartbeat"}}},
@@ -32,9 +32,9 @@ func settings(c *Config) []setting {
 		{"raft.trailing", "entries that remain in the log before a snapshot", number{&c.Raft.Trailing}},
 		{"raft.sync", "sync of every write; cannot be turned off", oneOf{&c.Raft.Sync, []string{"always"}}},
 
-		{"tls.ca", "certificates of the CA, PEM", text{&c.TLS.CA}},
-		{"tls.cert", "certificate of this replica, PEM, with the URI rmd://CLUSTER/replica/ID", text{&c.TLS.Cert}},
-		{"tls.key", "key of the certificate, PEM, readable by the owner only", text{&c.TLS.Key}},
+		{"tls.ca", "certificates of the CA, PEM", path{text{&c.TLS.CA}}},
+		{"tls.cert", "certificate of this replica, PEM, with the URI rmd://CLUSTER/replica/ID", path{text{&c.TLS.Cert}}},
+		{"tls.key", "key of the certificate, PEM, readable by the owner only", path{text{&c.TLS.Key}}},
 
 		{"http.listen", "port of REST and web pages (default: yarn.resourcemanager.webapp.address); \"none\" turns it off", text{&c.HTTP.Listen}},
 		{"http.listen_tls", "port of REST and web pages over TLS (default: yarn.resourcemanager.webapp.https.address, if tls is configured)", text{&c.HTTP.ListenTLS}},
@@ -47,7 +47,7 @@ func settings(c *Config) []setting {
 		{"http.connections_per_address", "connections that one address may have, of a port's 1,024; this machine may have all", number{&c.HTTP.PerAddress}},
 		{"http.pprof", "serve /debug/pprof to administrators on this machine", truth{&c.HTTP.Pprof}},
 
-		{"hadoop.conf_dir", "directory of yarn-site.xml, core-site.xml and capacity-scheduler.xml (default: HADOOP_CONF_DIR)", text{&c.Hadoop}},
+		{"hadoop.conf_dir", "directory of yarn-site.xml, core-site.xml and capacity-scheduler.xml (default: HADOOP_CONF_DIR)", path{text{&c.Hadoop}}},
 		{"hadoop.connections", "maximum number of connections of each of YARN's ports", number{&c.Callers}},
 		{"hadoop.connections_per_address", "connections that one address may have on one of YARN's ports; 0: half", number{&c.CallerMax}},
 

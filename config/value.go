@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,16 @@ type text struct{ at *string }
 
 func (v text) Set(s string) error { *v.at = s; return nil }
 func (v text) String() string     { return *v.at }
+
+// path is a text that names a file or directory.
+type path struct{ text }
+
+// below makes a relative path relative to dir.
+func (v path) below(dir string) {
+	if p := *v.at; strings.TrimSpace(p) != "" && !filepath.IsAbs(p) {
+		*v.at = filepath.Join(dir, p)
+	}
+}
 
 type oneOf struct {
 	at      *string

@@ -115,7 +115,9 @@ func quote(v string, s setting) (string, error) {
 		}
 		return "[" + strings.Join(parts, ", ") + "]", nil
 	}
-	if _, ok := s.value.(text); !ok {
+	switch s.value.(type) {
+	case text, path:
+	default:
 		return v, nil
 	}
 	b, err := yaml.Marshal(v)

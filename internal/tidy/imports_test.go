@@ -127,6 +127,7 @@ var places = map[string]place{
 		why: "it compares the planner itself with Hadoop's, and nothing around it"},
 	"twin/run":             {ours: []string{"twin"}, why: "it reads flags"},
 	"bench":                {ours: []string{"interop/harness"}, why: "it compares running systems from outside"},
+	"contrib":              {why: "it holds files that an installation needs"},
 	"internal/exitcode":    {why: "it declares numbers"},
 	"internal/outcome":     {why: "it declares errors"},
 	"internal/leadership":  {why: "it declares who leads"},

@@ -16,6 +16,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rmd/cmd/internal/argparse"
+	"rmd/config"
+	"rmd/contrib"
 	"rmd/internal/exitcode"
 	"rmd/transport/http/v1/api"
 )
@@ -305,5 +307,84 @@ func TestInitWritesWhatServerReads(t *testing.T) {
 	}
 	if r := rmd(t, nil, "init", "--dir", dir, "--id", "rm1", "--tls"); r.exit == 0 {
 		t.Errorf("it made a certificate again: %+v", r)
+	}
+}
+
+// TestInitReplicasRefuses holds that a refusal leaves nothing behind.
+func TestInitReplicasRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("taken", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const three = "rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13"
+	for _, c := range []struct {
+		says string
+		exit int
+		args []string
+	}{
+		{`"rm1" is not ID=HOST`, exitcode.Usage, []string{"--replicas", "rm1"}},
+		{`"" is not ID=HOST`, exitcode.Usage, []string{"--replicas", ""}},
+		{`"" is not ID=HOST`, exitcode.Usage, []string{"--replicas", three + ","}},
+		{`"rm 1" cannot be the id`, exitcode.Usage, []string{"--replicas", "rm 1=10.0.0.11"}},
+		{`"ca.pem" cannot be the id`, exitcode.Usage, []string{"--replicas", "ca.pem=10.0.0.11"}},
+		{`"admin" cannot be the id`, exitcode.Usage, []string{"--replicas", "admin=10.0.0.11"}},
+		{`"10.0.0.300" is neither an address nor a host name`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.300"}},
+		{`"10.0.0.11:8034" is neither`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11:8034"}},
+		{`cannot dial 0.0.0.0`, exitcode.Usage, []string{"--replicas", "rm1=0.0.0.0"}},
+		{`rm1 is named twice`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm1=10.0.0.12"}},
+		{`rm1 and rm3 both have the address 10.0.0.11`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm2=10.0.0.12,rm3=::ffff:10.0.0.11"}},
+		{`rm1 and rm2 both have the address node.example`, exitcode.Usage, []string{"--replicas", "rm1=node.example,rm2=Node.Example"}},
+		{`only one is a loopback address`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm2=127.0.0.1"}},
+		{`2 replicas tolerate no more failures than 1; name 1 or 3`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm2=10.0.0.12"}},
+		{`9 replicas are more than 7`, exitcode.Usage, []string{"--replicas", three + ",rm4=10.0.0.14,rm5=10.0.0.15,rm6=10.0.0.16,rm7=10.0.0.17,rm8=10.0.0.18,rm9=10.0.0.19"}},
+		{`add --tls`, exitcode.Usage, []string{"--replicas", three}},
+		{`--id and --replicas contradict`, exitcode.Usage, []string{"--replicas", three, "--id", "rm1"}},
+		{`--advertise and --replicas contradict`, exitcode.Usage, []string{"--replicas", three, "--advertise", "10.0.0.11:8034"}},
+		{`"a b" is not 1 to 64 letters`, exitcode.Usage, []string{"--replicas", three, "--cluster", "a b"}},
+		{`EXISTS: taken already exists`, exitcode.Refused, []string{"--replicas", three, "--dir", "taken", "--tls"}},
+		{`EXISTS: taken already exists`, exitcode.Refused, []string{"--replicas", three, "--cluster", "taken", "--tls"}},
+		{`FILE: stat nowhere: no such file`, exitcode.Failure, []string{"--replicas", three, "--dir", "nowhere/prod", "--tls"}},
+		{`FILE: mkdir /proc/`, exitcode.Failure, []string{"--replicas", three, "--dir", "/proc/prod", "--tls"}},
+		{`--host: "a b" is neither`, exitcode.Usage, []string{"--replicas", three, "--tls", "--host", "a b"}},
+	} {
+		r := rmd(t, nil, append([]string{"init"}, c.args...)...)
+		if r.exit != c.exit || !strings.Contains(r.err, c.says) {
+			t.Errorf("%q: it does not exit with %d and %q: %+v", c.args, c.exit, c.says, r)
+		}
+	}
+	entries, err := os.ReadDir(".")
+	if err != nil || len(entries) != 1 {
+		t.Errorf("something is left: %v %v", entries, err)
+	}
+}
+
+// TestInitReplicasOfSeveralMachines holds what differs from a trial on one machine.
+func TestInitReplicasOfSeveralMachines(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := rmd(t, nil, "init", "--cluster", "prod", "--replicas", "rm1=a.example,rm2=2001:db8::2,rm3=10.0.0.13", "--tls", "--host", "rmd.example")
+	if r.exit != 0 || r.out != "prod/rm1\nprod/rm2\nprod/rm3\n" {
+		t.Fatalf("%+v", r)
+	}
+	if !strings.Contains(r.err, "RMD_ADDR=https://a.example:8090,https://[2001:db8::2]:8090,https://10.0.0.13:8090\n") {
+		t.Errorf("the addresses: %s", r.err)
+	}
+	l, err := config.Load(config.Source{File: "prod/rm2/rmd.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Raft.Listen != "[::]:8034" || l.Raft.Advertise != "[2001:db8::2]:8034" || l.HTTP.ListenTLS != "[::]:8090" || l.Data != "/var/lib/rmd" ||
+		l.TLS.Key != filepath.Join("prod", "rm2", "rm2-key.pem") || !slices.Equal(l.HTTP.Hosts, []string{"a.example", "rmd.example"}) {
+		t.Errorf("%+v", l.Config)
+	}
+	for name, mode := range map[string]os.FileMode{"ca-key.pem": 0o600, "admin-key.pem": 0o600, "rm3/rm3-key.pem": 0o600, "rm3": os.ModeDir | 0o700} {
+		if info, err := os.Stat(filepath.Join("prod", name)); err != nil || info.Mode()&^0o055 != mode {
+			t.Errorf("%s: %v %v", name, info, err)
+		}
+	}
+	if unit, err := os.ReadFile("prod/rm3/rmd.service"); err != nil || !bytes.Equal(unit, contrib.Unit) {
+		t.Errorf("the unit file: %v", err)
+	}
+	if _, err := os.Stat("prod/rm1/ca-key.pem"); err == nil {
+		t.Error("a replica gets the key of the CA")
 	}
 }

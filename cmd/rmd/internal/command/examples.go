@@ -7,7 +7,7 @@ import "github.com/urfave/cli/v2"
 var examples = map[string][]string{
 	"dev":    {"rmd dev --open", "rmd dev --replicas 5 --nodes 20 --speed 1000", "rmd dev --data ./cluster --workload none"},
 	"server": {"rmd server --config /etc/rmd/rmd.yaml", "rmd server --config rmd.yaml --set raft.heartbeat=500ms --print-config"},
-	"init":   {"rmd init --id rm1 --cluster prod", "rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
+	"init":   {"rmd init --cluster prod --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls", "rmd init --id rm1 --cluster prod", "rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
 	"replay": {"rmd replay demo --compare no-reservations --report page.html", "rmd replay trace.csv --addr rm1:8088 --speed 60 --yes"},
 
 	"bench heartbeat": {"rmd bench heartbeat --nodes 1000 --addr rm1,rm2,rm3"},

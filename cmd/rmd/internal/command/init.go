@@ -15,14 +15,18 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/config"
 	"rmd/internal/certificate"
+	"rmd/transport/hadoop"
 )
 
 func (p *program) initFiles() verb {
 	return verb{
 		name: "init", usage: "write a commented rmd.yaml, and with --tls also a CA and a certificate",
-		long: "For the next replica, repeat the command with another --id in the directory of the CA.\nCopy ca.pem, ID.pem, ID-key.pem and ID.yaml to that machine. Do not copy the CA's key.",
+		long: "With --replicas it writes one directory for each replica of a new cluster, ready to be copied to /etc/rmd: rmd.yaml, Hadoop's files, certificates and a " +
+			"unit file, and beside them the CA and the client certificate \"admin\". The replicas create the cluster themselves. On loopback addresses all of them run on this machine.\n" +
+			"Without --replicas it writes the files of one replica. For the next replica, repeat the command with another --id in the directory of the CA.\nCopy ca.pem, ID.pem, ID-key.pem and ID.yaml to that machine. Do not copy the CA's key.",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "dir", Usage: "target directory", Value: "."},
+			&cli.StringFlag{Name: "replicas", Usage: "all replicas of a new cluster: rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13"},
+			&cli.StringFlag{Name: "dir", Usage: "target directory; with --replicas a new one, named as the cluster by default", Value: "."},
 			&cli.StringFlag{Name: "id", Usage: "id of the replica", Value: "rm1"},
 			&cli.StringFlag{Name: "cluster", Usage: "name of the cluster", Value: "rmd"},
 			&cli.StringFlag{Name: "data", Usage: "data directory of the replica", Value: "/var/lib/rmd"},
@@ -30,7 +34,12 @@ func (p *program) initFiles() verb {
 			&cli.BoolFlag{Name: "tls", Usage: "create a certificate for the replica, and a CA unless one exists"},
 			&cli.StringSliceFlag{Name: "host", Usage: "additional name or address in the certificate"},
 		},
-		run: runInit,
+		run: func(c *call) error {
+			if c.IsSet("replicas") {
+				return runInitReplicas(c)
+			}
+			return runInit(c)
+		},
 	}
 }
 
@@ -63,14 +72,39 @@ func runInit(c *call) error {
 	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
 		return err
 	}
-	if _, err := config.Load(config.Source{File: file}); err != nil {
-		return configError(err)
+	l, err := loadWritten(file)
+	if err != nil {
+		return err
+	}
+	if err := c.sayPorts(l); err != nil {
+		return err
 	}
 	c.say("start the replica:   rmd server --config %s", file)
 	c.say("first replica only:  rmd cluster init")
 	c.say("other replicas:      rmd cluster join, with a token from \"rmd cluster token create\"")
 	_, err = fmt.Fprintln(c.p.Out, file)
 	return err
+}
+
+// sayPorts says what a replica with this configuration listens on, and nothing else: YARN's ports
+// only with Hadoop's files, REST over TLS only where a port is set for it.
+func (c *call) sayPorts(l *config.Loaded) error {
+	listens := []string{l.Raft.Listen + " (replicas)"}
+	if l.HTTP.Listen != "none" {
+		listens = append(listens, l.HTTP.Listen+" (REST, pages)")
+	}
+	if at := l.HTTP.ListenTLS; at != "" && at != "none" {
+		listens = append(listens, at+" (REST, pages over TLS)")
+	}
+	if l.Hadoop != nil {
+		at, err := hadoop.AddressesOf(l.Hadoop, l.ID)
+		if err != nil {
+			return err
+		}
+		listens = append(listens, at.Client.Listen+" (YARN clients)", at.Scheduler.Listen+" (AMs)", at.Tracker.Listen+" (NodeManagers)", at.Admin.Listen+" (yarn rmadmin)")
+	}
+	c.say("%-20s %s", l.ID+" listens on:", strings.Join(listens, ", "))
+	return nil
 }
 
 // addresses fills in listen and advertise, and returns the names that the

@@ -1,0 +1,389 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rmd/cmd/internal/clierr"
+	"rmd/config"
+	"rmd/contrib"
+	"rmd/internal/certificate"
+	"rmd/internal/hadoopconf"
+)
+
+// Ports of a replica that "rmd init" writes into files. The others are YARN's.
+const (
+	peerPort  = 8034
+	httpPort  = 8088
+	httpsPort = 8090
+)
+
+// replicasMax is the greatest number of voters.
+const replicasMax = 7
+
+// administrator is the name of the client certificate that "rmd init --replicas" makes.
+const administrator = "admin"
+
+// clusterFiles is what "rmd init --replicas" writes: a directory for each replica, which is its
+// /etc/rmd, and beside them the CA and the administrator's certificate.
+type clusterFiles struct {
+	name     string
+	replicas []replicaHost
+	local    bool // all on loopback addresses of this machine
+	tls      bool
+	data     string   // "" for the default
+	names    []string // further names and addresses in the certificates
+}
+
+// replicaHost is one of --replicas.
+type replicaHost struct{ id, host string }
+
+func (r replicaHost) address(port int) string { return net.JoinHostPort(r.host, strconv.Itoa(port)) }
+
+// runInitReplicas writes everything below a temporary name first, so that nothing is left of a
+// refusal.
+func runInitReplicas(c *call) error {
+	files, err := c.clusterFiles()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Clean(c.String("dir"))
+	if !c.IsSet("dir") {
+		dir = files.name
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		return clierr.New(clierr.CodeExists, "choose another --dir, or remove it", "%s already exists", dir)
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".rmd-init-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if err := files.write(tmp); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, dir); err != nil {
+		return err
+	}
+	return c.showReplicas(files, dir)
+}
+
+// clusterFiles reads the flags.
+func (c *call) clusterFiles() (*clusterFiles, error) {
+	f := &clusterFiles{name: c.String("cluster"), tls: c.Bool("tls")}
+	for _, flag := range []string{"id", "advertise"} {
+		if c.IsSet(flag) {
+			return nil, clierr.Usagef("omit --"+flag, "--%s and --replicas contradict each other", flag)
+		}
+	}
+	for _, text := range c.StringSlice("host") {
+		name, err := hostOf(strings.TrimSpace(text))
+		if err != nil {
+			return nil, clierr.Usagef("write --host rmd.example.com", "--host: %v", err)
+		}
+		f.names = append(f.names, name)
+	}
+	if c.IsSet("data") {
+		var err error
+		if f.data, err = filepath.Abs(c.String("data")); err != nil {
+			return nil, err
+		}
+	}
+	if !config.ValidName(f.name) {
+		return nil, clierr.Usagef("write --cluster prod", "%q is not 1 to 64 letters, digits, '_', '-', '.'", f.name)
+	}
+	for _, text := range strings.Split(c.String("replicas"), ",") {
+		if err := f.add(strings.TrimSpace(text)); err != nil {
+			return nil, err
+		}
+	}
+	switch n := len(f.replicas); {
+	case n > replicasMax:
+		return nil, clierr.Usagef("name 3 or 5", "%d replicas are more than %d", n, replicasMax)
+	case n%2 == 0:
+		return nil, clierr.Usagef(fmt.Sprintf("name %d or %d", n-1, n+1), "%d replicas tolerate no more failures than %d", n, n-1)
+	case !f.local && !f.tls:
+		return nil, clierr.Usagef("add --tls", "replicas on several machines need certificates")
+	}
+	return f, nil
+}
+
+// add reads ID=HOST.
+func (f *clusterFiles) add(text string) error {
+	id, host, ok := strings.Cut(text, "=")
+	if !ok {
+		return clierr.Usagef("write --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13", "%q is not ID=HOST", text)
+	}
+	if !config.ValidName(id) || id == administrator || strings.HasSuffix(id, ".pem") {
+		return clierr.Usagef("write for instance rm1", "%q cannot be the id of a replica", id)
+	}
+	host, err := hostOf(host)
+	if err != nil {
+		return clierr.Usagef("write "+id+"=10.0.0.11, or a host name; the ports are 8034, 8088, 8090 and YARN's", "%s: %v", id, err)
+	}
+	local := config.Loopback(host)
+	for _, r := range f.replicas {
+		switch {
+		case r.id == id:
+			return clierr.Usagef("give each replica an id of its own", "%s is named twice", id)
+		case r.host == host:
+			return clierr.Usagef("give each replica an address of its own", "%s and %s both have the address %s", r.id, id, host)
+		case f.local != local:
+			return clierr.Usagef("name addresses that all machines reach", "%s and %s cannot reach each other: only one is a loopback address", r.host, host)
+		}
+	}
+	f.local, f.replicas = local, append(f.replicas, replicaHost{id, host})
+	return nil
+}
+
+// hostName is a DNS name, in lower case.
+var hostName = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+
+// hostOf gives an address or a host name in the one way to write it.
+func hostOf(text string) (string, error) {
+	if ip, err := netip.ParseAddr(text); err == nil {
+		if ip.IsUnspecified() || ip.IsMulticast() || ip.Zone() != "" {
+			return "", fmt.Errorf("other machines cannot dial %s", text)
+		}
+		return ip.Unmap().String(), nil
+	}
+	name := strings.ToLower(text) // 10.0.0.300 is none
+	if len(name) < 254 && hostName.MatchString(name) && strings.Trim(name, "0123456789.") != "" {
+		return name, nil
+	}
+	return "", fmt.Errorf("%q is neither an address nor a host name", text)
+}
+
+// wildcard is what the replicas of several machines listen on.
+func (f *clusterFiles) wildcard() string {
+	if slices.ContainsFunc(f.replicas, func(r replicaHost) bool { return strings.Contains(r.host, ":") }) {
+		return "::"
+	}
+	return "0.0.0.0"
+}
+
+func (f *clusterFiles) listen(r replicaHost, port int) string {
+	if !f.local {
+		r.host = f.wildcard()
+	}
+	return r.address(port)
+}
+
+func (f *clusterFiles) write(dir string) error {
+	for _, r := range f.replicas {
+		if err := os.MkdirAll(filepath.Join(dir, r.id, hadoopDir), 0o755); err != nil {
+			return err
+		}
+	}
+	if f.tls {
+		if err := f.writeCertificates(dir); err != nil {
+			return err
+		}
+	}
+	for _, r := range f.replicas {
+		if err := f.writeReplica(filepath.Join(dir, r.id), r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *clusterFiles) writeCertificates(dir string) error {
+	now := time.Now()
+	ca, _, err := certificate.Open(dir, f.name, now)
+	if err != nil {
+		return err
+	}
+	if _, err := ca.IssueClient(dir, f.name, "admin", administrator, certificateTTL, now); err != nil {
+		return err
+	}
+	public, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
+	if err != nil {
+		return err
+	}
+	for _, r := range f.replicas {
+		hosts := []string{"localhost", "127.0.0.1"}
+		for _, h := range append([]string{r.host}, f.names...) {
+			if !slices.Contains(hosts, h) {
+				hosts = append(hosts, h)
+			}
+		}
+		below := filepath.Join(dir, r.id)
+		if _, err := ca.Issue(below, f.name, r.id, hosts, now); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(below, "ca.pem"), public, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hadoopDir is the directory of Hadoop's files beside rmd.yaml.
+const hadoopDir = "hadoop"
+
+func (f *clusterFiles) writeReplica(dir string, r replicaHost) error {
+	var settings, site, queues bytes.Buffer
+	if err := config.Sample(&settings, f.settings(r)); err != nil {
+		return clierr.Usagef("see rmd init --help", "%v", err)
+	}
+	if err := hadoopconf.Write(&site, f.yarnSite()); err != nil {
+		return err
+	}
+	if err := hadoopconf.Write(&queues, oneQueue); err != nil {
+		return err
+	}
+	files := map[string][]byte{
+		"rmd.yaml": settings.Bytes(), filepath.Join(hadoopDir, "yarn-site.xml"): site.Bytes(), filepath.Join(hadoopDir, "capacity-scheduler.xml"): queues.Bytes(),
+	}
+	if !f.local { // a unit serves the one replica of a machine
+		files["rmd.service"] = contrib.Unit
+	}
+	for _, name := range sorted(files) {
+		if err := os.WriteFile(filepath.Join(dir, name), files[name], 0o644); err != nil {
+			return err
+		}
+	}
+	_, err := loadWritten(filepath.Join(dir, "rmd.yaml"))
+	return err
+}
+
+// loadWritten loads a configuration that was written for a machine whose limit of open files is not
+// known here.
+func loadWritten(file string) (*config.Loaded, error) {
+	l, err := config.Load(config.Source{File: file, Files: 1 << 20})
+	if err != nil {
+		return nil, configError(err)
+	}
+	return l, nil
+}
+
+// settings are the keys of a replica's rmd.yaml. Its paths are relative, so that the directory works
+// wherever it is copied to.
+func (f *clusterFiles) settings(r replicaHost) map[string]string {
+	var peers, names []string
+	for _, other := range f.replicas {
+		peers = append(peers, other.address(peerPort))
+		names = append(names, other.host)
+	}
+	set := map[string]string{
+		"id": r.id, "cluster": f.name, "data": f.dataOf(r), "hadoop.conf_dir": hadoopDir,
+		"raft.listen": f.listen(r, peerPort), "raft.advertise": r.address(peerPort),
+		"raft.bootstrap_expect": strconv.Itoa(len(f.replicas)), "raft.join": strings.Join(peers, ","),
+		"http.listen": f.listen(r, httpPort),
+	}
+	if names = slices.DeleteFunc(append(names, f.names...), isAddress); len(names) > 0 {
+		set["http.hosts"] = strings.Join(names, ",")
+	}
+	if f.tls {
+		set["http.listen_tls"] = f.listen(r, httpsPort)
+		set["tls.ca"], set["tls.cert"], set["tls.key"] = "ca.pem", r.id+".pem", r.id+"-key.pem"
+	}
+	return set
+}
+
+func isAddress(host string) bool { return net.ParseIP(host) != nil }
+
+// dataOf is a directory of its own for each of several replicas of one machine.
+func (f *clusterFiles) dataOf(r replicaHost) string {
+	switch {
+	case f.local && f.data == "":
+		return "data"
+	case f.local:
+		return filepath.Join(f.data, r.id)
+	case f.data == "":
+		return config.Default().Data
+	}
+	return f.data
+}
+
+// yarnSite is the yarn-site.xml of replicas, NodeManagers and clients.
+func (f *clusterFiles) yarnSite() []hadoopconf.Property {
+	var ids []string
+	for _, r := range f.replicas {
+		ids = append(ids, r.id)
+	}
+	const key = "yarn.resourcemanager."
+	out := []hadoopconf.Property{
+		{Name: key + "ha.enabled", Value: "true"}, {Name: key + "ha.rm-ids", Value: strings.Join(ids, ",")}, {Name: key + "cluster-id", Value: f.name},
+	}
+	if !f.local {
+		out = append(out, hadoopconf.Property{Name: key + "bind-host", Value: f.wildcard()})
+	}
+	for _, r := range f.replicas {
+		out = append(out, hadoopconf.Property{Name: key + "hostname." + r.id, Value: r.host},
+			hadoopconf.Property{Name: key + "webapp.address." + r.id, Value: r.address(httpPort)})
+		if f.tls {
+			out = append(out, hadoopconf.Property{Name: key + "webapp.https.address." + r.id, Value: r.address(httpsPort)})
+		}
+	}
+	return out
+}
+
+// oneQueue is the capacity-scheduler.xml of a new Hadoop installation, in short.
+var oneQueue = []hadoopconf.Property{
+	{Name: "yarn.scheduler.capacity.root.queues", Value: "default"},
+	{Name: "yarn.scheduler.capacity.root.default.capacity", Value: "100"},
+}
+
+// showReplicas says what to do with the directories, and prints them.
+func (c *call) showReplicas(f *clusterFiles, dir string) error {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if f.tls {
+		c.say("new CA:              %s (keep ca-key.pem secret and off the replicas)", filepath.Join(abs, "ca.pem"))
+	}
+	for _, r := range f.replicas {
+		own := filepath.Join(abs, r.id)
+		l, err := loadWritten(filepath.Join(own, "rmd.yaml"))
+		if err != nil {
+			return err
+		}
+		if f.local {
+			c.say("%-20s rmd server --config %s", "start "+r.id+":", filepath.Join(own, "rmd.yaml"))
+		} else {
+			c.say("%-20s copy %s to /etc/rmd on %s", "for "+r.id+":", own, r.host)
+		}
+		if err := c.sayPorts(l); err != nil {
+			return err
+		}
+	}
+	c.say("The replicas create the cluster when all of them run. To administer it:")
+	c.say("%s", strings.Join(f.environment(abs), "\n"))
+	for _, r := range f.replicas {
+		if _, err := fmt.Fprintln(c.p.Out, filepath.Join(dir, r.id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// environment is what an administrator's shell needs.
+func (f *clusterFiles) environment(dir string) []string {
+	scheme, port := "http://", httpPort
+	if f.tls {
+		scheme, port = "https://", httpsPort
+	}
+	var addrs []string
+	for _, r := range f.replicas {
+		addrs = append(addrs, scheme+r.address(port))
+	}
+	out := []string{"export RMD_ADDR=" + strings.Join(addrs, ",")}
+	if f.tls {
+		for _, file := range []struct{ variable, name string }{{"CACERT", "ca"}, {"CERT", administrator}, {"KEY", administrator + "-key"}} {
+			out = append(out, "export RMD_"+file.variable+"="+filepath.Join(dir, file.name+".pem"))
+		}
+	}
+	return out
+}

@@ -1,0 +1,10 @@
+// Package contrib holds what an installation needs beside the program. The program contains the unit file, so that
+// "rmd init --replicas" and the packages install the same one.
+package contrib
+
+import _ "embed"
+
+// Unit is the systemd unit of a replica.
+//
+//go:embed rmd.service
+var Unit []byte
