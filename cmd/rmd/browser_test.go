@@ -219,6 +219,7 @@ func TestBrowser(t *testing.T) {
 		browserReplay(t, newTab(t, browser), follower, held[0].ID)
 	})
 	t.Run("without scripts", func(t *testing.T) { browserPlain(t, newTab(t, browser), c, follower, app) })
+	t.Run("last hour", func(t *testing.T) { browserLastHour(t, newTab(t, browser), leader, held[0].Node) })
 	t.Run("cancel", func(t *testing.T) {
 		browserCancel(t, newTab(t, browser), newTab(t, browser), c, leader, follower, held[0].ID)
 	})
@@ -338,6 +339,39 @@ func browserPlain(t *testing.T, b *tab, c *processes, p *process, app string) {
 		Priority int32 `json:"priority"`
 	}
 	c.await("the priority is 7", patience, func() bool { return c.get(p, "/v1/apps/"+app, &doc) && doc.Priority == 7 })
+	b.script(true)
+}
+
+// browserLastHour looks at the plots, light and dark, wide and narrow: each is on the page, large
+// enough to read and drawn in a colour. Then it finds them without JavaScript.
+func browserLastHour(t *testing.T, b *tab, p *process, node string) {
+	pages := []struct {
+		path  string
+		plots int
+	}{{"", 4}, {"queues/root.batch", 3}, {"nodes/" + node, 2}}
+	for _, scheme := range []string{"light", "dark"} {
+		b.do("choose "+scheme, chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
+			_, err := cdp.Call(ctx, at, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+			return err
+		}))
+		for _, width := range []int64{1280, 640} {
+			b.do("set the size", chromedp.EmulateViewport(width, 900))
+			for _, page := range pages {
+				b.open("http://" + p.http + "/ui/" + page.path)
+				b.reads("Last hour", "has samples since")
+				b.holds(fmt.Sprintf("/ui/%s at %d in %s has its plots", page.path, width, scheme), fmt.Sprintf(`(() => {
+					const plots = [...document.querySelectorAll("#hour .plot")];
+					return plots.length === %d && plots.every((svg) => {
+						const box = svg.getBoundingClientRect(), line = svg.querySelector(".line");
+						return box.width >= 200 && box.width <= 640 && line.getBBox().width > 0 && getComputedStyle(line).stroke !== "none";
+					});
+				})()`, page.plots))
+				b.holds("it fits", "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+			}
+		}
+	}
+	b.script(false)
+	b.do("open the overview without scripts", chromedp.Navigate("http://"+p.http+"/ui/"), chromedp.WaitVisible(chromedp.CSS("#hour .plot .line")))
 	b.script(true)
 }
 

@@ -426,3 +426,6 @@ type Meta struct {
 	NodeChanges          uint64 // counts changes of nodes' states and totals
 	Submitted            uint64 // counts submissions, from event.LevelIDBlocks on
 }
+
+// Decisions counts containers allocated and reservations made since the cluster began.
+func (m *Meta) Decisions() uint64 { return m.Allocated + m.Made }

@@ -77,12 +77,12 @@ func (p plane) py(v float64) float64 { return p.bottom - p.y.at(v)*(p.bottom-p.t
 // SVG draws the chart.
 func (c Chart) SVG() template.HTML {
 	w, h := c.size()
-	s := newSheet(w, h, c.Title)
+	s := newSheet(w, h, strings.TrimSuffix(c.Title+": "+c.Note, ": "))
 	top := s.head(c.Title, c.Note, c.Lines)
 	p := plane{padLeft, top, float64(w) - padRight, float64(h) - padBottom, c.X, c.Y}
 	drawn := 0
 	for _, l := range c.Lines {
-		if len(l.Points) > 0 {
+		if len(l.runs()) > 0 {
 			drawn++
 		}
 	}

@@ -55,7 +55,7 @@ type Config struct {
 	Admit func(r *http.Request, class auth.Class) error
 	Who   func(r *http.Request) string
 	Hosts []string
-	// Now is the clock for deadlines and tokens; nil is time.Now.
+	// Now is the clock for deadlines, tokens and samples; nil is time.Now.
 	Now func() time.Time
 
 	// Pages serves the operator's pages under /ui/ and /cluster; nil: those of
@@ -73,7 +73,7 @@ type Config struct {
 	ReadTimeout   time.Duration // for a read to be answered
 	WriteTimeout  time.Duration // for a write to be answered
 	Heartbeat     time.Duration // of an event stream
-	PrefetchPause time.Duration // between two looks at the state while nobody asks
+	PrefetchPause time.Duration // between two looks at the state while nobody asks, each with a sample
 	CloseTimeout  time.Duration // for requests in work when the server closes
 
 	MaxHeaderBytes    int

@@ -33,40 +33,44 @@ var golden = []struct{ file, path string }{
 func TestGolden(t *testing.T) {
 	b := newBench(t, nil)
 	for _, g := range golden {
-		t.Run(g.file, func(t *testing.T) {
-			accept := "*/*"
-			if strings.HasSuffix(g.file, ".xml") {
-				accept = "application/xml"
-			}
-			w := b.ask(http.MethodGet, g.path, "", "Accept", accept)
-			if w.Code != http.StatusOK {
-				t.Fatalf("status %d: %s", w.Code, w.Body)
-			}
-			got := w.Body.Bytes()
-			if !strings.HasSuffix(g.file, ".xml") {
-				var out bytes.Buffer
-				if err := json.Indent(&out, bytes.TrimSpace(got), "", " "); err != nil {
-					t.Fatalf("%v in %s", err, got)
-				}
-				got = out.Bytes()
-			} else {
-				got = bytes.ReplaceAll(got, []byte("><"), []byte(">\n<"))
-			}
-			got = append(got, '\n')
-			file := filepath.Join("testdata", "golden", g.file)
-			if *rewrite {
-				if err := os.WriteFile(file, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("%s differs from %s:\n%s", g.path, file, got)
-			}
-		})
+		t.Run(g.file, func(t *testing.T) { b.golden(t, g.file, g.path) })
+	}
+}
+
+// golden compares the whole answer of a read with a file.
+func (b *bench) golden(t *testing.T, name, path string) {
+	t.Helper()
+	accept := "*/*"
+	if strings.HasSuffix(name, ".xml") {
+		accept = "application/xml"
+	}
+	w := b.ask(http.MethodGet, path, "", "Accept", accept)
+	if w.Code != http.StatusOK {
+		t.Fatalf("status %d: %s", w.Code, w.Body)
+	}
+	got := w.Body.Bytes()
+	if !strings.HasSuffix(name, ".xml") {
+		var out bytes.Buffer
+		if err := json.Indent(&out, bytes.TrimSpace(got), "", " "); err != nil {
+			t.Fatalf("%v in %s", err, got)
+		}
+		got = out.Bytes()
+	} else {
+		got = bytes.ReplaceAll(got, []byte("><"), []byte(">\n<"))
+	}
+	got = append(got, '\n')
+	file := filepath.Join("testdata", "golden", name)
+	if *rewrite {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs from %s:\n%s", path, file, got)
 	}
 }

@@ -45,7 +45,7 @@ var (
 	voidElements = []string{"meta", "link", "input", "br", "hr", "img", "col"}
 	// What an element may stand in, where browsers mend silently what is wrong.
 	parents = map[string][]string{"li": {"ul", "ol"}, "tr": {"thead", "tbody"}, "td": {"tr"}, "th": {"tr"}, "thead": {"table"}, "tbody": {"table"},
-		"dt": {"dl", "div"}, "dd": {"dl", "div"}, "option": {"select"}, "summary": {"details"}, "title": {"head", "svg", "rect", "line", "path"}}
+		"dt": {"dl", "div"}, "dd": {"dl", "div"}, "option": {"select"}, "summary": {"details"}, "title": {"head", "svg", "g", "rect", "line", "path"}}
 	blocks = []string{"p", "div", "ul", "ol", "dl", "table", "form", "section", "h1", "h2", "h3", "pre", "nav", "details"}
 )
 

@@ -17,6 +17,7 @@ import (
 	"rmd/transport/http/metrics"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
+	"rmd/transport/http/sampler"
 	"rmd/transport/http/ui"
 	v1 "rmd/transport/http/v1"
 	"rmd/transport/http/v1/api"
@@ -33,6 +34,7 @@ type Server struct {
 	problems *problem.Translator
 	mux      *route.Mux
 	api      *v1.API
+	sampler  *sampler.Sampler
 	metrics  *metrics.Metrics
 	timings  *metrics.Timings
 	pages    http.Handler // nil: there are none
@@ -57,7 +59,8 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Metrics == nil {
 		cfg.Metrics = metrics.New(cfg.Version)
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, timings: metrics.NewTimings(cfg.Metrics), views: view.NewSource(cfg.Reader)}
+	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, timings: metrics.NewTimings(cfg.Metrics), views: view.NewSource(cfg.Reader),
+		sampler: sampler.New(cfg.PrefetchPause)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, Logger: s.log}
 	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus, WaitApplied: cfg.Reader.WaitApplied,
@@ -82,7 +85,7 @@ func (s *Server) openRooms() error {
 	if err != nil {
 		return err
 	}
-	s.api = v1.New(v1.Config{ID: cfg.ID, Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus,
+	s.api = v1.New(v1.Config{ID: cfg.ID, Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus, LastHour: s.sampler,
 		Snapshots: cfg.Snapshots, Log: cfg.Log, Guard: s.guard, Problems: s.problems, Planner: cfg.Planner, Count: s.metrics.CountInput, Now: cfg.Now, Closing: s.ctx,
 		BodyTimeout: cfg.BodyTimeout, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat, MaxInputsBytes: cfg.MaxInputsBytes,
 		MaxInputs: cfg.MaxInputs, InputsInFlight: cfg.InputsInFlight, MaxStreams: cfg.MaxStreams, MaxLogEntries: cfg.MaxLogEntries,
@@ -102,11 +105,25 @@ func (s *Server) initialized() bool {
 	return st.Meta.ClusterID != ""
 }
 
-// prefetch brings what pages look at first up to the state.
+// prefetch brings what pages look at first up to the state, and samples it.
 func (s *Server) prefetch() {
-	if st := s.views.Prefetch(); s.cfg.Prefetch != nil && st.Version() != nil {
-		s.cfg.Prefetch(st)
+	v := s.views.Prefetch()
+	if s.inStep() {
+		s.sampler.Take(s.cfg.Now(), v.State, v.Summary())
 	}
+	if s.cfg.Prefetch != nil && v.State.Version() != nil {
+		s.cfg.Prefetch(v.State)
+	}
+}
+
+// inStep says whether the state here is the cluster's present one, as far as this replica can know: a
+// replica that catches up, or hears no leader, shows a state that was.
+func (s *Server) inStep() bool {
+	if ok, _ := s.cfg.Consensus.Ready(); !ok {
+		return false
+	}
+	age := s.cfg.Consensus.Staleness()
+	return age >= 0 && age < s.cfg.PrefetchPause
 }
 
 // every calls f at once and then again and again, until Close.

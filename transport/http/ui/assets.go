@@ -5,6 +5,8 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"strconv"
+
+	"rmd/internal/plot"
 )
 
 //go:embed templates static
@@ -36,6 +38,7 @@ func Pages() []string {
 // kept by a browser.
 func Version() (string, error) {
 	h := fnv.New64a()
+	_, _ = h.Write([]byte(plot.FigureStyle))
 	err := fs.WalkDir(files, "static", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -20,6 +20,8 @@ type API interface {
 	Snapshots(ctx context.Context) ([]api.Snapshot, error)
 	// History is a reservation's life by the log.
 	History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error)
+	// LastHour is what this replica saw of a queue, a node, or with neither of the cluster.
+	LastHour(v *view.View, queue, node string) (*api.History, error)
 	// Explain says why an application waits.
 	Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error)
 	// Reasons are why the events of some entries were decided, as far as they are at hand

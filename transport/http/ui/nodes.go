@@ -131,6 +131,7 @@ type nodeData struct {
 	Reservation *reservationRow
 	NowMillis   int64
 	Decisions   []decisionRow
+	Hour        lastHour
 }
 
 // nodeContainers is how many containers the page of a node lists.
@@ -165,7 +166,8 @@ func node(q *query) (any, error) {
 	if events, err := q.decisions(decisionFilter{node: d.Node.ID}, 0, overviewDecisions); err == nil {
 		d.Decisions = events.first(overviewDecisions)
 	}
-	return d, nil
+	d.Hour, err = q.lastHour("", d.Node.ID)
+	return d, err
 }
 
 // nodeLine draws the containers of a node to scale, and what is kept free.

@@ -20,6 +20,7 @@ type overviewData struct {
 	Cluster    *api.Cluster // nil while the replicas cannot be asked
 	Totals     api.Totals
 	Usages     []usage
+	Hour       lastHour
 	Waiting    []appRow
 	MoreWaits  bool
 	Leaves     []queueRow
@@ -34,6 +35,12 @@ func overview(q *query) (any, error) {
 	d.Usages = usages(d.Totals.Total, d.Totals.Used, d.Totals.Reserved, d.Totals.Pending)
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
 		d.Cluster = &c
+	}
+	if d.Ready {
+		var err error
+		if d.Hour, err = q.lastHour("", ""); err != nil {
+			return nil, err
+		}
 	}
 	d.Waiting, d.MoreWaits = q.longestWaits(overviewWaiting)
 	if queues := q.v.Queues(); queues.Root != nil {

@@ -89,6 +89,7 @@ type queueData struct {
 	Queue    queueRow
 	Below    []queueRow
 	Usages   []queueUsage
+	Hour     lastHour
 	Settings []setting
 	Apps     []appRow
 	More     bool
@@ -123,7 +124,8 @@ func queue(q *query) (any, error) {
 	}
 	d.Settings = q.settings(k)
 	d.Apps, d.More = q.appsOf(slot)
-	return d, nil
+	d.Hour, err = q.lastHour(k.Path, "")
+	return d, err
 }
 
 func newQueueUsage(k *api.Queue, kind string, total int64) queueUsage {

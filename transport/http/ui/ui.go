@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/internal/plot"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
@@ -80,6 +82,11 @@ func (u *UI) routes() {
 	u.mux.HandleFunc("GET /ui/static/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=86400")
 		static.ServeHTTP(w, r)
+	})
+	u.mux.HandleFunc("GET /ui/static/plot.css", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "public, max-age=86400")
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		_, _ = io.WriteString(w, plot.FigureStyle) // a client that is gone is no error of ours
 	})
 	u.mux.HandleFunc("GET /ui/live", u.live)
 	u.mux.HandleFunc("GET /cluster", bookmark)

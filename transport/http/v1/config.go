@@ -28,6 +28,7 @@ type Config struct {
 	Reader    view.Reader
 	Submitter route.Submitter
 	Consensus Consensus
+	LastHour  LastHour
 	Snapshots Snapshots
 	Log       view.LogReader
 	Guard     *auth.Guard
@@ -111,6 +112,13 @@ type Consensus interface {
 	Transfer(ctx context.Context, id string) error
 	Autopilot(ctx context.Context) (api.AutopilotState, error)
 	SetAutopilot(ctx context.Context, settings api.Autopilot) error
+}
+
+// LastHour is what this replica saw in the last hour.
+type LastHour interface {
+	Cluster(now time.Time) *api.History
+	Queue(slot uint32, path string, now time.Time) *api.History
+	Node(slot uint32, id yarn.NodeID, now time.Time) *api.History
 }
 
 // Snapshots saves and restores the whole state.

@@ -135,10 +135,10 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 	}
 	for _, r := range s.d.cluster.Replicas { // the one that is furthest counts
 		st, _ := r.Machine().Fork()
-		if st.Meta.Allocated+st.Meta.Made < p.decided {
+		if st.Meta.Decisions() < p.decided {
 			continue
 		}
-		p.decided, p.made, p.done, p.gone = st.Meta.Allocated+st.Meta.Made, st.Meta.Made, st.Meta.Fulfilled, 0
+		p.decided, p.made, p.done, p.gone = st.Meta.Decisions(), st.Meta.Made, st.Meta.Fulfilled, 0
 		for _, n := range st.Meta.Cancelled {
 			p.gone += n
 		}

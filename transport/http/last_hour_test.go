@@ -1,0 +1,84 @@
+package httpserver
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// hourOf is a server that has sampled 3 times, then heard no leader for a while, then sampled 2 times.
+func hourOf(t *testing.T) *bench {
+	began := time.Now()
+	b := newBench(t, func(c *Config) {
+		c.Now = func() time.Time { return time.UnixMilli(clusterTime).Add(time.Since(began)) }
+	})
+	synctest.Wait()
+	sleep := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
+	sleep(11 * time.Second)
+	b.k.become(func(k *consensus) { k.role, k.staleness = "follower", time.Minute })
+	sleep(10 * time.Second)
+	b.k.become(func(k *consensus) { k.staleness, k.behind = 0, "catching up" })
+	sleep(5 * time.Second)
+	b.k.become(func(k *consensus) { k.behind = "" })
+	sleep(5 * time.Second)
+	b.h.apply(t, &event.ContainerAllocated{App: 1, Number: 3, Key: key, Node: 3, Locality: yarn.OffSwitch})
+	sleep(5 * time.Second)
+	return b
+}
+
+func TestLastHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := hourOf(t)
+		for file, path := range map[string]string{"history.json": "/v1/history", "history_queue.json": "/v1/history?queue=online", "history_node.json": "/v1/history?node=sim-03"} {
+			b.golden(t, file, path)
+		}
+		b.fails(404, "NO_SUCH_QUEUE", "GET", "/v1/history?queue=root.gone", "")
+		b.fails(404, "NO_SUCH_NODE", "GET", "/v1/history?node=gone", "")
+		b.fails(400, api.CodeInvalidRequest, "GET", "/v1/history?node=sim-01&queue=root.online", "")
+		if err := b.s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestLastHourOnThePages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := hourOf(t)
+		for path, says := range map[string][]string{
+			"/ui/":                  {"Used: 50% now, at most 50%", "Reserved: 33% now", "Waiting applications: 1 now", "Decisions a second: 0.2 now"},
+			"/ui/queues/root.train": {"Used: 0% now", "Reserved: 33% now", "Waiting applications: 0 now"},
+			"/ui/nodes/sim-03:8041": {"Used: 50% now, at most 50%", "Reserved: 0% now", "Per cent of the node"},
+		} {
+			body := b.ask("GET", path, "").Body.String()
+			for _, want := range append(says, "Last hour", "20:26:40 UTC: rm1 leads in place of rm2, 214 ms without a leader", "Replica rm1 has samples since") {
+				if !strings.Contains(body, want) {
+					t.Errorf("%s does not say %q", path, want)
+				}
+			}
+			if strings.Contains(body, "NaN") {
+				t.Errorf("%s draws what is not there", path)
+			}
+			_, line, _ := strings.Cut(body, `<path class="line blue" d="`)
+			line, _, _ = strings.Cut(line, `"`)
+			if strings.Count(line, "M") != 2 {
+				t.Errorf("%s: the line has no gap: %s", path, line)
+			}
+			for _, found := range checkHTML(body) {
+				t.Errorf("%s: %s", path, found)
+			}
+		}
+		b.k.become(func(k *consensus) { k.staleness = time.Minute })
+		time.Sleep(time.Minute)
+		if body := b.ask("GET", "/ui/", "").Body.String(); strings.Contains(body, "% now") {
+			t.Error("what was a minute ago is told as if it were now")
+		}
+		if err := b.s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package sampler
+
+import (
+	"time"
+
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// Cluster is the last hour of the whole cluster.
+func (s *Sampler) Cluster(now time.Time) *api.History {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var before *sample
+	return s.history(now, func(at *sample) (api.HistorySample, int) {
+		n := newSample(at.used, at.reserved)
+		n.Waiting = whole(at.waiting)
+		n.Decisions = s.rate(before, at)
+		before = at
+		return n, 1
+	})
+}
+
+// Queue is the last hour of the queue in a slot.
+func (s *Sampler) Queue(slot uint32, path string, now time.Time) *api.History {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	since, known := s.queues.since(slot, path)
+	return s.history(now, func(at *sample) (api.HistorySample, int) {
+		if !known || at.millis < since || at.detail == nil {
+			return api.HistorySample{}, 0
+		}
+		u := at.detail.queues[slot]
+		n := newSample(u.used, u.reserved)
+		n.Waiting = whole(u.waiting)
+		return n, at.detail.steps
+	})
+}
+
+// Node is the last hour of the node in a slot. While it was not heard there are no samples.
+func (s *Sampler) Node(slot uint32, id yarn.NodeID, now time.Time) *api.History {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	since, known := s.nodes.since(slot, id)
+	return s.history(now, func(at *sample) (api.HistorySample, int) {
+		if !known || at.millis < since || at.detail == nil || at.detail.nodes[slot].used == unknown {
+			return api.HistorySample{}, 0
+		}
+		u := at.detail.nodes[slot]
+		return newSample(u.used, u.reserved), at.detail.steps
+	})
+}
+
+func newSample(used, reserved share) api.HistorySample {
+	return api.HistorySample{Used: used.percent(), Reserved: reserved.percent()}
+}
+
+func whole(n int32) *int {
+	v := int(n)
+	return &v
+}
+
+// rate is how many decisions a second were made between two samples; nil where one is missing
+// between them, and where another state has replaced the first.
+func (s *Sampler) rate(before, at *sample) *float64 {
+	if before == nil || at.decided < before.decided || s.apart(before.millis, at.millis, 1) {
+		return nil
+	}
+	f := float64(at.decided-before.decided) * 1000 / float64(at.millis-before.millis)
+	return &f
+}
+
+// apart says whether samples are missing between two that should be some steps apart.
+func (s *Sampler) apart(a, b int64, steps int) bool {
+	return b-a > int64(steps+1)*s.step.Milliseconds()
+}
+
+// history is the document of the last hour. of makes a sample with the steps until the next one; 0
+// when there is none.
+func (s *Sampler) history(now time.Time, of func(at *sample) (n api.HistorySample, steps int)) *api.History {
+	d := &api.History{BeginsMillis: s.began, StepMillis: s.step.Milliseconds(), Samples: []api.HistorySample{}, Gaps: []api.HistoryGap{}, LeaderChanges: []api.Failover{}}
+	until := now.UnixMilli()
+	var last int64
+	every := 1
+	for i := range s.samples {
+		at := &s.samples[i]
+		if at.millis <= until-api.HistorySpan.Milliseconds() || at.millis > until {
+			continue
+		}
+		n, steps := of(at)
+		if steps == 0 {
+			continue
+		}
+		if last != 0 && s.apart(last, at.millis, every) {
+			d.Gaps = append(d.Gaps, api.HistoryGap{FromMillis: last, ToMillis: at.millis})
+		}
+		n.AtMillis = at.millis
+		d.Samples = append(d.Samples, n)
+		last, every = at.millis, steps
+	}
+	if last != 0 && s.apart(last, until, every) {
+		d.Gaps = append(d.Gaps, api.HistoryGap{FromMillis: last, ToMillis: until})
+	}
+	d.StepMillis *= int64(every)
+	return d
+}
