@@ -7,7 +7,7 @@ LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
 PKGS    := ./...
 # Tests of whole clusters wait more than they compute: they start first, some run side by side, and another
 # package has the cores meanwhile. What go test would vet, lint does.
-GOTEST  := $(GO) test -p 3 -parallel 4 -vet=off
+GOTEST  := $(GO) test -p 3 -vet=off
 SLOWEST := ./cmd/rmd ./cluster ./jepsen-lite/exact ./cmd/rmd/internal/replay
 # Every package of a replica and its clients whose code or tests are concurrent.
 CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[:space:]]*go [a-z]|\.Go.|"sync|"testing/synctest"|\bchan |t\.Parallel|RunParallel|httptest\.NewServer' \
@@ -32,17 +32,17 @@ dev: build ## build and run a whole cluster in one process
 	./$(BIN) dev
 
 test: ## run the tests (under 10 minutes)
-	$(GOTEST) -timeout 10m $(SLOWEST) $(PKGS)
+	$(GOTEST) -parallel 4 -timeout 10m $(SLOWEST) $(PKGS)
 
 check: lint test ## lint and test: what CI runs
 
 lint: ## vet, staticcheck and the house's own rules
 	$(GO) vet $(PKGS)
 	$(GO) tool staticcheck $(PKGS)
-	$(GOTEST) -timeout 10m ./internal/tidy
+	$(GOTEST) -parallel 4 -timeout 10m ./internal/tidy
 
 race: ## run the tests of everything concurrent under the race detector
-	$(GOTEST) -race -timeout 20m ./cmd/rmd ./cluster $(CONCURRENT)
+	$(GOTEST) -race -parallel 2 -timeout 20m ./cmd/rmd ./cluster $(CONCURRENT)
 
 FUZZTIME ?= 20s
 fuzz: ## run every fuzz target for FUZZTIME
