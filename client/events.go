@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"rmd/internal/sleep"
 )
 
 // Message is one message of a stream of Server-Sent Events.
@@ -67,14 +69,14 @@ func (c *Client) Events(ctx context.Context, path string, query url.Values, from
 			return err
 		}
 		c.next()
-		if !sleep(ctx, pauseMin) {
+		if !sleep.For(ctx, pauseMin) {
 			return ctx.Err()
 		}
 	}
 }
 
 // next begins with another replica: the one that answered last has gone away.
-func (c *Client) next() { c.settle(1) }
+func (c *Client) next() { c.prefer(1) }
 
 // errBroken says that the connection ended, which is no fault of a callback.
 var errBroken = errors.New("stream ended")

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"rmd/internal/sleep"
 	"rmd/transport/http/v1/api"
 )
 
@@ -60,17 +61,17 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 		for i := range c.bases {
 			a, err := c.once(ctx, r, c.base(i), key)
 			if err == nil {
-				c.settle(i)
+				c.prefer(i)
 				return a, nil
 			}
 			var doc *api.Error
 			answered := errors.As(err, &doc)
 			if answered && unsure && r.Made != "" && doc.Code == r.Made {
-				c.settle(i)
+				c.prefer(i)
 				return &Answer{Status: http.StatusOK, Body: []byte("{}\n"), From: c.base(i)}, nil
 			}
 			if answered && (r.Once || !again(doc)) {
-				c.settle(i)
+				c.prefer(i)
 				return nil, err
 			}
 			if wrong := c.tlsError(err); wrong != nil {
@@ -96,7 +97,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 		if r.Unlimited && time.Since(began) > c.cfg.Timeout {
 			return nil, c.late(ctx, r, last, sent) // an answer may take as long as it likes, finding one may not
 		}
-		if !sleep(ctx, wait(last, pause)) {
+		if !sleep.For(ctx, wait(last, pause)) {
 			return nil, c.late(ctx, r, last, sent)
 		}
 		pause = min(2*pause, pauseMax)
@@ -110,7 +111,7 @@ func (c *Client) base(i int) string {
 	return c.bases[(c.good+i)%len(c.bases)]
 }
 
-func (c *Client) settle(i int) {
+func (c *Client) prefer(i int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.good = (c.good + i) % len(c.bases)
@@ -232,17 +233,6 @@ func wait(err error, pause time.Duration) time.Duration {
 		return min(time.Duration(doc.RetryAfterMillis)*time.Millisecond, 5*time.Second)
 	}
 	return pause
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // unreached is the error when no replica could be connected to.

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/internal/thousands"
 )
 
 // Promote makes a non-voter a voter by hand. maxLag is how many entries it may be behind; 0 means
@@ -64,7 +65,7 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 		return refuse(CodeNotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", q.ID)
 	}
 	if lag := c.CommitIndex() - min(c.CommitIndex(), i.LastIndex); lag > q.MaxLag {
-		return refuse(CodeNotCaughtUp, fmt.Sprintf("wait for \"rmd cluster members\" to show lag < %s, or use --max-lag", commas(q.MaxLag)), "replica %s is %s entries behind", q.ID, commas(lag))
+		return refuse(CodeNotCaughtUp, fmt.Sprintf("wait for \"rmd cluster members\" to show lag < %s, or use --max-lag", thousands.Format(q.MaxLag)), "replica %s is %s entries behind", q.ID, thousands.Format(lag))
 	}
 	in := c.current()
 	if err := c.awaitChange(ctx, in, in.raft.AddVoter(s.ID, s.Address, 0, adminTimeout)); err != nil {
@@ -167,7 +168,7 @@ func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 		case !ok:
 			sick = append(sick, id+" does not answer")
 		case lag > c.AutopilotConfig().MaxTrailingLogs:
-			sick = append(sick, fmt.Sprintf("%s is not in step (lag %s)", id, commas(lag)))
+			sick = append(sick, fmt.Sprintf("%s is not in step (lag %s)", id, thousands.Format(lag)))
 		default:
 			healthy++
 		}

@@ -130,7 +130,7 @@ func (o Options) stores() raftstore.Options {
 	return raftstore.Options{Log: o.LogStore, Stable: o.StableStore, Snapshots: o.SnapshotStore}
 }
 
-// AutopilotConfig holds the settings of operations.md, section 3.
+// AutopilotConfig holds the settings of "rmd autopilot".
 type AutopilotConfig struct {
 	CleanupDeadServers             bool          `json:"cleanup_dead_servers"`
 	DeadServerLastContactThreshold time.Duration `json:"dead_server_last_contact_threshold"`
@@ -156,7 +156,7 @@ const (
 	MeasureCrash    Measure = "crash"    // proof of the leader's end to the next known leader
 )
 
-// DefaultConfig returns the defaults of operations.md, section 8.
+// DefaultConfig returns the defaults that docs/operations/settings.md lists.
 func DefaultConfig() Config {
 	return Config{
 		Heartbeat: 500 * time.Millisecond, Election: 500 * time.Millisecond, Lease: 400 * time.Millisecond,
@@ -169,7 +169,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// DefaultAutopilot returns the defaults of operations.md, section 3.
+// DefaultAutopilot returns the defaults of "rmd autopilot".
 func DefaultAutopilot() AutopilotConfig {
 	return AutopilotConfig{
 		DeadServerLastContactThreshold: 24 * time.Hour, LastContactThreshold: 10 * time.Second,

@@ -111,12 +111,3 @@ func (r *Refusal) Is(target error) bool {
 func refuse(code Code, do, format string, a ...any) *Refusal {
 	return &Refusal{Code: code, What: fmt.Sprintf(format, a...), Do: do}
 }
-
-// commas writes n with thousands separated.
-func commas(n uint64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/internal/failpoint"
+	"rmd/internal/thousands"
 )
 
 // Transfer hands leadership to a voter; "" means the one that is furthest.
@@ -72,7 +73,7 @@ func (c *Cluster) awaitTarget(ctx context.Context, s raft.Server, id string) err
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return refuse(CodeNotCaughtUp, "wait for \"rmd cluster members\" to show lag 0", "replica %s is %s entries behind", id, commas(lag))
+			return refuse(CodeNotCaughtUp, "wait for \"rmd cluster members\" to show lag 0", "replica %s is %s entries behind", id, thousands.Format(lag))
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):

@@ -17,7 +17,7 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 // ValidName says whether a text may name a replica or a cluster.
 func ValidName(s string) bool { return idPattern.MatchString(s) }
 
-// Bounds of operations.md, section 8.
+// Bounds of settings; docs/operations/settings.md lists them.
 const (
 	holdMax      = time.Minute
 	heartbeatMin = 100 * time.Millisecond
@@ -46,8 +46,8 @@ func (l *loader) check() {
 	if strings.TrimSpace(c.Data) == "" {
 		l.bad("data", "name a directory", "the data directory is missing")
 	}
-	if c.Hold <= 0 || c.Hold > holdMax {
-		l.bad("standby_hold", "", "%s is not in 1ms to %s; it should stay below the clients' ipc.client.rpc-timeout.ms (lowest recommended value: 5s)", c.Hold, shortDuration(holdMax))
+	if c.StandbyHold <= 0 || c.StandbyHold > holdMax {
+		l.bad("standby_hold", "", "%s is not in 1ms to %s; it should stay below the clients' ipc.client.rpc-timeout.ms (lowest recommended value: 5s)", c.StandbyHold, shortDuration(holdMax))
 	}
 	l.checkTimers()
 	l.checkBirth()
@@ -77,7 +77,7 @@ func (l *loader) checkTimers() {
 // checkBirth looks at how a cluster comes to be.
 func (l *loader) checkBirth() {
 	r := l.cfg.Raft
-	n := r.Expect
+	n := r.BootstrapExpect
 	switch {
 	case n > expectMax:
 		l.bad("raft.bootstrap_expect", "", "%d is above %d voters", n, expectMax)
@@ -122,11 +122,11 @@ func (l *loader) checkDisk() {
 	if d.Reserve < d.Stop {
 		l.bad("disk.reserve", "", "must not be below disk.stop")
 	}
-	if d.GiveUpAt <= 0 {
+	if d.GiveUpAfter <= 0 {
 		l.bad("disk.give_up_after", "the default is 5s", "must be above 0")
 	}
-	if d.ExitAt <= d.GiveUpAt {
-		l.bad("disk.exit_after", "the default is 20s", "%s must be above disk.give_up_after (%s)", d.ExitAt, d.GiveUpAt)
+	if d.ExitAfter <= d.GiveUpAfter {
+		l.bad("disk.exit_after", "the default is 20s", "%s must be above disk.give_up_after (%s)", d.ExitAfter, d.GiveUpAfter)
 	}
 }
 
@@ -167,16 +167,16 @@ func (l *loader) checkAddresses() {
 	if _, err := hostPort(c.HTTP.Listen); err != nil && c.HTTP.Listen != "none" {
 		l.bad("http.listen", "", "%q: %v", c.HTTP.Listen, err)
 	}
-	if c.Callers < 1 || c.Callers > 1<<20 {
+	if c.Connections < 1 || c.Connections > 1<<20 {
 		l.bad("hadoop.connections", "the default is 16384", "must be from 1 to %d", 1<<20)
 	}
 	if _, err := c.HTTP.ProxyNetworks(); err != nil {
 		l.bad("http.proxy_allow", "write addresses or networks, for instance 10.0.0.0/8", "%v", err)
 	}
-	if c.CallerMax > c.Callers {
-		l.bad("hadoop.connections_per_address", "the default is half of them", "must not be above hadoop.connections (%d)", c.Callers)
+	if c.ConnectionsPerAddress > c.Connections {
+		l.bad("hadoop.connections_per_address", "the default is half of them", "must not be above hadoop.connections (%d)", c.Connections)
 	}
-	if most := httpserver.DefaultConfig().MaxConnections; c.HTTP.PerAddress < 1 || c.HTTP.PerAddress > uint(most) {
+	if most := httpserver.DefaultConfig().MaxConnections; c.HTTP.ConnectionsPerAddress < 1 || c.HTTP.ConnectionsPerAddress > uint(most) {
 		l.bad("http.connections_per_address", "the default is 64", "must be from 1 to %d", most)
 	}
 	if c.HTTP.Rate < 1 {
@@ -218,8 +218,8 @@ func (l *loader) checkFiles(limit int) {
 	if l.cfg.HTTP.ListenTLS != "" {
 		want += httpserver.DefaultConfig().MaxConnections
 	}
-	if l.cfg.Hadoop != "" {
-		want += 4 * int(l.cfg.Callers)
+	if l.cfg.HadoopConfDir != "" {
+		want += 4 * int(l.cfg.Connections)
 	}
 	if p := descriptors.Divide(limit); want > p.Shared {
 		l.warn("the ports of REST and of YARN (4 x hadoop.connections) can have up to %d connections, but the limit of open files, %d, leaves %d for them and %d for one port; "+

@@ -10,27 +10,27 @@ import (
 
 // Config is the configuration of one replica.
 type Config struct {
-	ID         string
-	Cluster    string
-	Data       string
-	Standby    string // forward or refuse
-	Hold       time.Duration
-	Scheduling string // eager or heartbeat
-	Raft       Raft
-	TLS        TLS
-	HTTP       HTTP
-	Hadoop     string // configuration directory
-	Callers    uint   // connections that each of Hadoop's ports takes
-	CallerMax  uint   // of them, of one address; 0: half
-	Log        Log
-	Disk       Disk
-	Autopilot  cluster.AutopilotConfig
+	ID                    string
+	Cluster               string
+	Data                  string
+	Standby               string // forward or refuse
+	StandbyHold           time.Duration
+	Scheduling            string // eager or heartbeat
+	Raft                  Raft
+	TLS                   TLS
+	HTTP                  HTTP
+	HadoopConfDir         string // configuration directory
+	Connections           uint   // connections that each of Hadoop's ports takes
+	ConnectionsPerAddress uint   // of them, of one address; 0: half
+	Log                   Log
+	Disk                  Disk
+	Autopilot             cluster.AutopilotConfig
 }
 
 // Raft is the part about consensus.
 type Raft struct {
 	Listen, Advertise string
-	Expect            uint
+	BootstrapExpect   uint
 	AllowEven         bool
 	Join              []string
 	Heartbeat         time.Duration
@@ -51,15 +51,15 @@ func (t TLS) On() bool { return t.CA != "" || t.Cert != "" || t.Key != "" }
 
 // HTTP is the part about REST and the web pages.
 type HTTP struct {
-	Listen       string
-	ListenTLS    string
-	Hosts        []string
-	PublicWrites bool
-	Auth         string // optional, required or off
-	Rate, Burst  uint
-	PerAddress   uint // connections of one address
-	Pprof        bool
-	ProxyAllow   []string // addresses and networks of ApplicationMasters' pages
+	Listen                string
+	ListenTLS             string
+	Hosts                 []string
+	PublicWrites          bool
+	Auth                  string // optional, required or off
+	Rate, Burst           uint
+	ConnectionsPerAddress uint // connections of one address
+	Pprof                 bool
+	ProxyAllow            []string // addresses and networks of ApplicationMasters' pages
 }
 
 // ProxyNetworks are the networks of http.proxy_allow.
@@ -84,8 +84,8 @@ type Log struct{ Level, Format string }
 
 // Disk is the part about running out of it.
 type Disk struct {
-	Reserve, Stop    Size
-	GiveUpAt, ExitAt time.Duration
+	Reserve, Stop          Size
+	GiveUpAfter, ExitAfter time.Duration
 }
 
 // Size is a number of bytes.
@@ -95,15 +95,15 @@ type Size uint64
 func Default() Config {
 	c := cluster.DefaultConfig()
 	return Config{
-		Cluster: "rmd", Data: "/var/lib/rmd", Standby: "forward", Hold: 4 * time.Second, Scheduling: "eager", Callers: 16384,
+		Cluster: "rmd", Data: "/var/lib/rmd", Standby: "forward", StandbyHold: 4 * time.Second, Scheduling: "eager", Connections: 16384,
 		Raft: Raft{
 			Listen: "127.0.0.1:8034", Heartbeat: c.Heartbeat, Election: c.Election, Lease: c.Lease,
 			SnapshotThreshold: uint(c.SnapshotThreshold), SnapshotBytes: Size(c.SnapshotBytes), SnapshotInterval: c.SnapshotInterval,
 			Trailing: uint(c.Trailing), Sync: "always",
 		},
-		HTTP:      HTTP{Listen: "127.0.0.1:8088", Auth: "optional", Rate: 200, Burst: 400, PerAddress: 64},
+		HTTP:      HTTP{Listen: "127.0.0.1:8088", Auth: "optional", Rate: 200, Burst: 400, ConnectionsPerAddress: 64},
 		Log:       Log{Level: "info", Format: "text"},
-		Disk:      Disk{Reserve: Size(c.DiskReserve), Stop: Size(c.DiskStop), GiveUpAt: c.HungGiveUp, ExitAt: c.HungExit},
+		Disk:      Disk{Reserve: Size(c.DiskReserve), Stop: Size(c.DiskStop), GiveUpAfter: c.HungGiveUp, ExitAfter: c.HungExit},
 		Autopilot: c.Autopilot,
 	}
 }

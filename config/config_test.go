@@ -59,7 +59,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	}
 }
 
-// TestBounds has one wrong value for each bound of operations.md, section 8.
+// TestBounds has one wrong value for each bound in docs/operations/settings.md.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		{"", "the replica has no id"},

@@ -118,10 +118,10 @@ func (l *loader) readHadoop(env func(string) (string, bool)) {
 			l.set(l.byPath["hadoop.conf_dir"], dir, Origin{Kind: "environment", Name: "HADOOP_CONF_DIR"})
 		}
 	}
-	if l.cfg.Hadoop == "" {
+	if l.cfg.HadoopConfDir == "" {
 		return
 	}
-	conf, err := hadoopconf.ReadDir(l.cfg.Hadoop)
+	conf, err := hadoopconf.ReadDir(l.cfg.HadoopConfDir)
 	if err != nil {
 		at := l.origin["hadoop.conf_dir"]
 		if many, ok := err.(*hadoopconf.Error); ok {

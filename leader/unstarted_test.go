@@ -107,8 +107,8 @@ func TestUnstartedContainersStayWithoutAnInterval(t *testing.T) {
 	})
 }
 
-// A slot that another container came to starts over, and one that was started is
-// forgotten.
+// TestUnstartedFollowsTheContainerNotTheSlot: a container that takes over a slot begins with a new
+// time limit, and a slot whose container was started is dropped.
 func TestUnstartedFollowsTheContainerNotTheSlot(t *testing.T) {
 	r := newRig(t, nil)
 	granted(t, r, 2)

@@ -77,7 +77,7 @@ func (r *Replica) firstQueues() ([]input.Property, error) {
 	}
 	if props == nil {
 		var err error
-		if props, err = hadoop.QueuesOf(r.opt.Config.Hadoop); err != nil {
+		if props, err = hadoop.QueuesOf(r.opt.Config.HadoopConfDir); err != nil {
 			return nil, err
 		}
 	}

@@ -14,7 +14,7 @@ const currentPause = 20 * time.Millisecond
 // the time of the call. While there is no leader it waits, for as long as calls
 // are held.
 func (r *Replica) current(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, max(r.opt.Config.Hold, time.Second))
+	ctx, cancel := context.WithTimeout(ctx, max(r.opt.Config.StandbyHold, time.Second))
 	defer cancel()
 	for {
 		index, err := r.cluster.ReadIndex(ctx)

@@ -8,7 +8,7 @@ import (
 // openHadoop makes Hadoop's frontend when a directory with Hadoop's files is configured. Its ports
 // open last, when everything behind them is there.
 func (r *Replica) openHadoop() error {
-	if r.opt.Config.Hadoop == "" {
+	if r.opt.Config.HadoopConfDir == "" {
 		return nil
 	}
 	var err error

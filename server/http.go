@@ -34,7 +34,7 @@ func (r *Replica) openREST() error {
 	c.Past, c.Prefetch, c.Hadoop.Reason = r.past.at, r.reasons.warm, r.reasons.of
 	c.RefusalOf, c.Hosts = refusalOf, r.opt.Config.HTTP.Hosts
 	c.Auth.Mode, c.Auth.Cluster, c.Auth.Member = r.opt.Config.HTTP.Auth, r.opt.Config.Cluster, r.isMember
-	c.MaxPerAddress = int(r.opt.Config.HTTP.PerAddress)
+	c.MaxPerAddress = int(r.opt.Config.HTTP.ConnectionsPerAddress)
 	c.Auth.Rate, c.Auth.Burst = int(r.opt.Config.HTTP.Rate), int(r.opt.Config.HTTP.Burst)
 	c.Auth.OwnToken = r.opt.OwnToken
 	if r.certs != nil {

@@ -24,7 +24,7 @@ type Options struct {
 	Version string
 	Logger  hclog.Logger
 	// Queues seeds a new cluster's queue configuration; nil: the files of
-	// Config.Hadoop, or the built-in queues.
+	// Config.HadoopConfDir, or the built-in queues.
 	Queues []capacity.Property
 	// OnFatal is called once when the replica must not go on, with the exit code
 	// for the supervisor. It should not return.

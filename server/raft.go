@@ -60,12 +60,12 @@ const entryMax = 16 << 20
 func clusterConfig(c config.Config) cluster.Config {
 	k := cluster.DefaultConfig()
 	k.ID, k.ClusterName, k.DataDir, k.Advertise = c.ID, c.Cluster, c.Data, c.Raft.Advertise
-	k.BootstrapExpect, k.AllowEven, k.Join = int(c.Raft.Expect), c.Raft.AllowEven, c.Raft.Join
+	k.BootstrapExpect, k.AllowEven, k.Join = int(c.Raft.BootstrapExpect), c.Raft.AllowEven, c.Raft.Join
 	k.Heartbeat, k.Election, k.Lease = c.Raft.Heartbeat, c.Raft.Election, c.Raft.Lease
 	k.SnapshotThreshold, k.SnapshotBytes = uint64(c.Raft.SnapshotThreshold), int64(c.Raft.SnapshotBytes)
 	k.SnapshotInterval, k.Trailing = c.Raft.SnapshotInterval, uint64(c.Raft.Trailing)
 	k.DiskReserve, k.DiskStop = uint64(c.Disk.Reserve), uint64(c.Disk.Stop)
-	k.HungGiveUp, k.HungExit = c.Disk.GiveUpAt, c.Disk.ExitAt
+	k.HungGiveUp, k.HungExit = c.Disk.GiveUpAfter, c.Disk.ExitAfter
 	k.Autopilot = c.Autopilot
 	k.EntryMax = entryMax
 	return k

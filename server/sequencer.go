@@ -115,7 +115,7 @@ func (r *Replica) openForwarder() error {
 	c.Logger, c.Sequencer, c.Peer = r.log.Named("forward"), r.seq, r.peer
 	c.Leader, c.WaitApplied = r.tracker.Leader, r.machine.WaitApplied
 	c.Callers = r.callersKnown
-	c.Refuse, c.Hold = r.opt.Config.Standby == "refuse", r.opt.Config.Hold
+	c.Refuse, c.Hold = r.opt.Config.Standby == "refuse", r.opt.Config.StandbyHold
 	var err error
 	r.forwarder, err = forward.New(c)
 	return err

@@ -43,7 +43,7 @@ func Run(ctx context.Context, cfg Config) (*report.Summary, error) {
 	w.begin()
 	x.observe()
 	x.sampling()
-	x.telling()
+	x.reportProgress()
 	err := x.loop(ctx)
 	x.finish(ctx, cancel)
 	return w.summary(cfg.Clock.Now().Sub(x.begun)), errors.Join(err, w.verdict())
@@ -156,13 +156,13 @@ func (x *live) observe() {
 	})
 }
 
-func (x *live) telling() {
+func (x *live) reportProgress() {
 	if x.w.cfg.OnProgress == nil {
 		return
 	}
 	x.w.loop.after(x.w.cfg.ProgressEvery, func() {
 		x.w.cfg.OnProgress(x.w.progress(&x.told, x.clock.Now()))
-		x.telling()
+		x.reportProgress()
 	})
 }
 

@@ -96,7 +96,9 @@ func TestRunHeartbeatsAreSpread(t *testing.T) {
 
 type submitterFunc func(context.Context, input.Input) (input.Reply, error)
 
-func (d submitterFunc) Do(ctx context.Context, in input.Input) (input.Reply, error) { return d(ctx, in) }
+func (d submitterFunc) Do(ctx context.Context, in input.Input) (input.Reply, error) {
+	return d(ctx, in)
+}
 
 func TestRunNodeTakesLaunchOnceAndResyncs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -78,7 +78,7 @@ func TestResourceAlgebra(t *testing.T) {
 		}
 	}
 	if a.Within(b) || !b.Within(Resource{2, 4, 1, 0, 0, 1}) || !a.Sub(b).Negative() || a.Negative() || !a.Sub(a).IsZero() || a.IsZero() {
-		t.Error("a predicate is wrong")
+		t.Error("a comparison is wrong")
 	}
 }
 
@@ -105,6 +105,6 @@ func TestStatesHaveYARNsNames(t *testing.T) {
 	}
 	if AppRunning.Ended() || !AppFinished.Ended() || !AppKilled.Ended() || ContainerReleasing.Live() || !ContainerRunning.Live() ||
 		!NodeDecommissioning.Usable() || NodeLost.Usable() {
-		t.Error("a predicate of a state is wrong")
+		t.Error("a method of a state is wrong")
 	}
 }

@@ -146,7 +146,7 @@ func (c SizeChange) String() string {
 // CancelCause says why a reservation was cancelled. The numbers are in the log.
 type CancelCause uint8
 
-// Cancellation causes, as capacity-scheduler semantics number them; append only.
+// The causes; append only, and to cancelCauses.
 const (
 	CancelAskGone        CancelCause = 1
 	CancelExchanged      CancelCause = 2
@@ -161,10 +161,25 @@ const (
 	CancelOperator       CancelCause = 11
 )
 
-func (c CancelCause) String() string {
-	return name(uint8(c), "", "ASK_GONE", "EXCHANGED", "ATTEMPT_ENDED", "NODE_NOT_RUNNING", "NODE_RELABELLED",
-		"PREEMPTED", "RESIZE_ENDED", "LARGER_THAN_NODE", "BLACKLISTED", "SIZE_CHANGED", "OPERATOR")
+// cancelCauses are the causes by number; 0 is none.
+var cancelCauses = [...]string{
+	CancelAskGone:        "ASK_GONE",
+	CancelExchanged:      "EXCHANGED",
+	CancelAttemptEnded:   "ATTEMPT_ENDED",
+	CancelNodeNotRunning: "NODE_NOT_RUNNING",
+	CancelNodeRelabelled: "NODE_RELABELLED",
+	CancelPreempted:      "PREEMPTED",
+	CancelResizeEnded:    "RESIZE_ENDED",
+	CancelLargerThanNode: "LARGER_THAN_NODE",
+	CancelBlacklisted:    "BLACKLISTED",
+	CancelSizeChanged:    "SIZE_CHANGED",
+	CancelOperator:       "OPERATOR",
 }
+
+// Known says whether c is one of the causes.
+func (c CancelCause) Known() bool { return c > 0 && int(c) < len(cancelCauses) }
+
+func (c CancelCause) String() string { return name(uint8(c), cancelCauses[:]...) }
 
 func name(v uint8, names ...string) string {
 	if int(v) < len(names) && names[v] != "" {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestRecover loses two of three replicas for good and makes a cluster of the
-// third one's disk, as operations.md says.
+// third one's disk, as docs/operations/README.md says.
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	c := startProcesses(t, 3, calm, quickPilot)

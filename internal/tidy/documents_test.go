@@ -51,6 +51,28 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
+// document is the name of a Markdown file.
+var document = regexp.MustCompile(`[A-Za-z0-9_./-]+\.md\b`)
+
+// documentRule holds that a comment names only documents of this tree, by their path from the root
+// or from the comment's folder.
+func documentRule(t *tree) []finding {
+	root := filepath.Join("..", "..")
+	var out []finding
+	for _, f := range t.files {
+		for _, group := range f.ast.Comments {
+			for _, c := range group.List {
+				for _, doc := range document.FindAllString(c.Text, -1) {
+					if !exists(filepath.Join(root, doc)) && !exists(filepath.Join(root, f.dir(), doc)) {
+						out = append(out, t.at(f, c.Pos(), "the document %s does not exist: write its path from the root, or say what it says", doc))
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil

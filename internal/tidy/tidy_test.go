@@ -18,6 +18,8 @@ var rules = map[string]func(*tree) []finding{
 	"pure":    pureRule,
 	"package": packageRule,
 	"later":   laterRule,
+
+	"document": documentRule,
 }
 
 // TestTree holds every rule over the whole module.

@@ -157,7 +157,7 @@ func (l *Ledger) cancelled(e *event.ReservationCancelled) {
 	if r == nil {
 		return
 	}
-	if e.Cause < yarn.CancelAskGone || e.Cause > yarn.CancelOperator {
+	if !e.Cause.Known() {
 		l.violate(Audit, r.chain(l), "r%d is cancelled for no cause there is (%d)", r.number, e.Cause)
 	}
 	a := &l.apps[r.app]

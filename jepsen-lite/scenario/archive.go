@@ -63,13 +63,13 @@ func (r *run) openArchive(ctx context.Context) *archive {
 	return a
 }
 
-// close ends the archive with what there is. Settle waits until a moment of just
+// close ends the archive with what there is. With flush it waits until a moment of just
 // now is safe: from here on the log is replaced.
-func (a *archive) close(settle bool) {
+func (a *archive) close(flush bool) {
 	a.stop()
 	<-a.done
 	a.pass(0)
-	for end := time.Now().Add(2 * archiveMargin); settle && time.Now().Before(end) && !a.settled(); a.pass(0) {
+	for end := time.Now().Add(2 * archiveMargin); flush && time.Now().Before(end) && !a.settled(); a.pass(0) {
 		time.Sleep(archiveMargin / 10)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"rmd/internal/sleep"
 	"rmd/scheduler/input"
 	workload "rmd/workload/agent"
 	"rmd/yarn"
@@ -41,7 +42,7 @@ func (n *agent) run() {
 		default:
 			up = n.beat()
 		}
-		if !pause(n.l.ctx, time.Duration(700+n.c.rng.Intn(600))*time.Millisecond) {
+		if !sleep.For(n.l.ctx, time.Duration(700+n.c.rng.Intn(600))*time.Millisecond) {
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"time"
 
+	"rmd/internal/sleep"
 	"rmd/scheduler/input"
 )
 
@@ -39,7 +40,7 @@ func (c *caller) call(ctx context.Context, req input.Request) (input.Reply, bool
 			return reply, true
 		}
 		c.at = c.rng.Intn(64)
-		if !pause(ctx, time.Duration(20+c.rng.Intn(200))*time.Millisecond) {
+		if !sleep.For(ctx, time.Duration(20+c.rng.Intn(200))*time.Millisecond) {
 			break
 		}
 	}
@@ -77,16 +78,4 @@ func (c *caller) try(ctx context.Context, req input.Request) (input.Reply, bool)
 		return nil, false
 	}
 	return reply, true
-}
-
-// pause sleeps; false when ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

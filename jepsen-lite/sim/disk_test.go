@@ -14,7 +14,7 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// Each fault of jepsen-lite.md, section 2.3, and what rmd must do about it.
+// The disk's faults, and what rmd must do about each.
 
 // follower is a running replica that does not lead.
 func (s *story) follower() *replica {

@@ -130,9 +130,9 @@ func (d *driver) still() time.Duration {
 	return time.Since(d.movedAt)
 }
 
-// settle heals and waits until all is as it should be: L1, L2, L3. It returns how
+// stopDemand heals and waits until all is as it should be: L1, L2, L3. It returns how
 // long a leader and all in step took.
-func (d *driver) settle() (leads, step time.Duration) {
+func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	w := d.w
 	d.note("the calm")
 	w.check.mark(history.Recovery)
@@ -144,7 +144,7 @@ func (d *driver) settle() (leads, step time.Duration) {
 		return 0, 0
 	}
 	leads = time.Since(begin)
-	d.l.settle()
+	d.l.stopDemand()
 	w.check.mark(history.Demand)
 	if !d.operatorsDone() || !w.inStep(stepTime) {
 		return leads, 0
@@ -164,7 +164,7 @@ func (d *driver) settle() (leads, step time.Duration) {
 		}
 		if still > stallTime || time.Since(begin) > drainTime {
 			d.l.stop() // nobody writes what is read now
-			w.check.fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.telling(d.stuck), d.waiting())
+			w.check.fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.describe(d.stuck), d.waiting())
 			return leads, step
 		}
 	}

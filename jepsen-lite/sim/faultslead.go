@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/fsm/event"
+	"rmd/internal/sleep"
 )
 
 // Faults that make leaders which are none, histories that part, and removals that
@@ -33,7 +34,7 @@ func (d *driver) staleLeader() {
 	ctx, cancel := context.WithTimeout(w.ctx, lease+stands)
 	defer cancel()
 	c := &caller{w: w, name: "stale", rng: rand.New(rand.NewSource(d.rng.Int63())), at: slices.Index(w.members(), r)}
-	for pause(ctx, time.Duration(20+d.rng.Intn(100))*time.Millisecond) {
+	for sleep.For(ctx, time.Duration(20+d.rng.Intn(100))*time.Millisecond) {
 		c.read(ctx)
 	}
 	w.atLog.Store(nil)

@@ -61,7 +61,7 @@ var (
 
 var _ server.Peer = (*host)(nil)
 
-// host makes a process's end and starts telling its notes.
+// host makes a process's end and starts describe its notes.
 func (n *network) host(id string, o owner) *host {
 	h := &host{net: n, id: id, owner: o, ch: make(chan raft.RPC, 64), down: make(chan struct{}),
 		handlers: map[byte]handler{}, watched: map[string]bool{}, notes: map[string]told{},

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"rmd/internal/sleep"
 	"rmd/jepsen-lite/sim/script"
 	"rmd/scheduler/input"
 	workload "rmd/workload/agent"
@@ -68,8 +69,8 @@ func (l *load) begin(of script.Load) {
 	}
 }
 
-// settle ends new demand; what is under way goes on.
-func (l *load) settle() {
+// stopDemand ends new demand; what is under way goes on.
+func (l *load) stopDemand() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calm = true
@@ -78,7 +79,7 @@ func (l *load) settle() {
 	}
 }
 
-func (l *load) settled() bool {
+func (l *load) demandStopped() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calm
@@ -110,10 +111,10 @@ func (l *load) client(c *caller) {
 		l.clients--
 		l.mu.Unlock()
 	}()
-	for n := 1; !l.settled(); n++ {
+	for n := 1; !l.demandStopped(); n++ {
 		if l.w.check.running() > backlogMax {
 			n--
-			if !pause(l.ctx, time.Second) {
+			if !sleep.For(l.ctx, time.Second) {
 				return
 			}
 			continue
@@ -177,7 +178,7 @@ func (l *load) repeat(c *caller, req input.Request, in input.SubmitApplication, 
 
 // attend is what a client does about a running application.
 func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
-	if !pause(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
+	if !sleep.For(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
 		return false
 	}
 	if c.rng.Intn(3) == 0 {
@@ -185,7 +186,7 @@ func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
 			return false
 		}
 	}
-	if !pause(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
+	if !sleep.For(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
 		return false
 	}
 	if c.rng.Intn(5) == 0 {
@@ -248,8 +249,8 @@ func (l *load) agent(id yarn.NodeID) *agent {
 	return nil
 }
 
-// telling is what the AMs of an application and the nodes believe, for a report.
-func (l *load) telling(seq uint32) string {
+// describe is what the AMs of an application and the nodes believe, for a report.
+func (l *load) describe(seq uint32) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := ""

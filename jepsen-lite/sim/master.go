@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"rmd/internal/sleep"
 	"rmd/scheduler/input"
 	workload "rmd/workload/agent"
 	"rmd/yarn"
@@ -31,7 +32,7 @@ func (m *master) run() {
 		return
 	}
 	for !m.am.Done() {
-		if !m.allocate() || !pause(m.ctx, time.Duration(200+m.c.rng.Intn(600))*time.Millisecond) {
+		if !m.allocate() || !sleep.For(m.ctx, time.Duration(200+m.c.rng.Intn(600))*time.Millisecond) {
 			return
 		}
 	}
@@ -71,7 +72,7 @@ func (m *master) register() bool {
 			return true
 		case m.over():
 			return false
-		case !pause(m.ctx, 500*time.Millisecond):
+		case !sleep.For(m.ctx, 500*time.Millisecond):
 			return false
 		}
 	}
@@ -124,7 +125,7 @@ func (m *master) granted(g input.Granted) {
 	if m.am.Granted(g) != workload.Taken {
 		return // what is told again the checker judges
 	}
-	if m.c.rng.Intn(8) == 0 && !m.l.settled() {
+	if m.c.rng.Intn(8) == 0 && !m.l.demandStopped() {
 		m.am.Release(g.Container)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster"
+	"rmd/internal/sleep"
 	"rmd/scheduler/input"
 )
 
@@ -27,7 +28,7 @@ func (w *world) operate(done func() bool) {
 	w.ops.Go(func() {
 		defer w.operators.Add(-1)
 		for end := time.Now().Add(operatorTime); time.Now().Before(end); {
-			if w.ctx.Err() != nil || w.check.broken() || done() || !pause(w.ctx, operatorPause) {
+			if w.ctx.Err() != nil || w.check.broken() || done() || !sleep.For(w.ctx, operatorPause) {
 				return
 			}
 		}

@@ -3,6 +3,8 @@ package sim
 import (
 	"context"
 	"time"
+
+	"rmd/internal/sleep"
 )
 
 // readers is how many clients only read.
@@ -12,7 +14,7 @@ const readers = 2
 // shown to anybody before it began, the next one only what this reader has seen.
 func (l *load) reader(c *caller) {
 	session := uint64(0)
-	for pause(l.ctx, time.Duration(300+c.rng.Intn(1500))*time.Millisecond) {
+	for sleep.For(l.ctx, time.Duration(300+c.rng.Intn(1500))*time.Millisecond) {
 		if c.rng.Intn(4) == 0 {
 			c.at = c.rng.Intn(64)
 		}

@@ -120,7 +120,7 @@ func play(t *testing.T, s script.Script) Result {
 	d.play(s)
 	res := Result{Script: s, Seed: s.Seed, Settings: fmt.Sprintf("%+v", w.opt), installs: w.net.countInstalls()}
 	if !w.check.broken() {
-		res.leader, res.step = d.settle()
+		res.leader, res.step = d.awaitRecovery()
 	}
 	l.stop()
 	res.Virtual = time.Since(begin)

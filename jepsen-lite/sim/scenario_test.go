@@ -14,8 +14,8 @@ import (
 	"rmd/yarn"
 )
 
-// story is one scenario of capacity-scheduler.md, part C, told to a cluster: every
-// input is made by hand, and passes run with heartbeats alone.
+// story plays one scheduling scenario on a simulated cluster: every input is made by hand, and
+// passes run with heartbeats alone.
 type story struct {
 	*world
 	apps map[string]yarn.ApplicationID

@@ -14,8 +14,8 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// The traps of jepsen-lite.md, section 8: each is shown without what we have against
-// it, and is gone with it.
+// The traps of hashicorp/raft: each test shows a trap without its work-around, and then that
+// the work-around removes it.
 
 // TestTrap695: hashicorp/raft handles heartbeats beside its main loop. A replica that
 // has won an election and has not acted on it yet learns of a later term that way and

@@ -38,7 +38,7 @@ func AbsUsedShare(calc yarn.Calculator, total, used yarn.Resource) uint64 {
 }
 
 // CompareQueues orders two children of a parent: negative when a is served
-// first. Ties that remain are 0; a stable sort in the configured order settles
+// first. Ties that remain are 0; a stable sort in the configured order resolves
 // them. (Access to a label comes before this; without labels all have it.)
 func CompareQueues(policy ParentPolicy, a, b OrderKey) int {
 	if (a.AbsCapacity > 0) != (b.AbsCapacity > 0) {

@@ -11,7 +11,7 @@ import (
 	"rmd/yarn"
 )
 
-// check holds the invariants of part B after an input: those of single events
+// check verifies the scheduler's invariants after an input: those of single events
 // while they are applied one by one to the state before, then those of the state
 // that came out. Sums are made again from the records, by the obvious loops.
 func (m *machine) check(before *state.State, in input.Input, events []event.Event) {

@@ -7,9 +7,9 @@ import (
 	"rmd/yarn"
 )
 
-// settleDown ends a story: one application is left with one plain ask, and is
+// windDown ends a story: one application is left with one plain ask, and is
 // served (38, 40); then nothing is asked, and nothing is reserved (39).
-func (m *machine) settleDown() {
+func (m *machine) windDown() {
 	m.plan(&input.SetHosts{})
 	keep := m.lastAsker()
 	for _, id := range m.apps {

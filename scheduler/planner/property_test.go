@@ -73,7 +73,7 @@ func randomStories(t *testing.T, actions func(m *machine) map[string]func(*rapid
 			}
 		}()
 		t.Repeat(do)
-		m.settleDown()
+		m.windDown()
 		m.replay()
 	})
 }

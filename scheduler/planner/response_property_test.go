@@ -246,9 +246,9 @@ func sortedBy(m map[yarn.SchedulerKey]bool) []yarn.SchedulerKey {
 	return out
 }
 
-// settle lets the AM and the leader be alone: everything asked for must come, once.
-func (a *air) settle() {
-	a.tell("all settles")
+// drain lets the AM and the leader be alone: everything asked for must come, once.
+func (a *air) drain() {
+	a.tell("the network is quiet")
 	for range a.keys + 6 {
 		a.begin(0)
 		a.deliver(a.call, false, true)
@@ -316,6 +316,6 @@ func TestCallsComeLate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := newAir(t)
 		t.Repeat(a.actions())
-		a.settle()
+		a.drain()
 	})
 }

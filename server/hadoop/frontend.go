@@ -80,7 +80,7 @@ type Frontend struct {
 // Open reads Hadoop's files and makes the services. Listen opens their ports, when everything
 // behind them is there.
 func Open(cfg Config) (*Frontend, error) {
-	dir := cfg.Settings.Hadoop
+	dir := cfg.Settings.HadoopConfDir
 	conf, err := hadoopconf.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
@@ -297,10 +297,10 @@ func (f *Frontend) Listen() error {
 		Admin:          ports.Port{Protocols: f.admin.Protocols()},
 		MayImpersonate: f.access.MayImpersonate,
 		Observe:        ipc.Observe{Call: f.observe},
-		ConnsMax:       int(f.cfg.Settings.Callers),
+		ConnsMax:       int(f.cfg.Settings.Connections),
 		Bound:          f.cfg.Budget.Listen,
 	}
-	c.ConnsPerAddressMax = int(f.cfg.Settings.CallerMax)
+	c.ConnsPerAddressMax = int(f.cfg.Settings.ConnectionsPerAddress)
 	if n, err := strconv.Atoi(f.conf.Value("ipc.maximum.data.length", "")); err == nil {
 		c.FrameMax = n
 	}

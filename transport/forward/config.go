@@ -98,7 +98,7 @@ type Observe struct {
 	Held func(n int)
 }
 
-// DefaultConfig returns the defaults of operations.md, section 8.
+// DefaultConfig returns the defaults of all settings.
 func DefaultConfig() Config {
 	return Config{
 		Hold:     4 * time.Second,

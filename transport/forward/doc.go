@@ -5,7 +5,7 @@
 //
 //	Do ─▶ leader here? ─▶ Sequencer
 //	        │ elsewhere ─▶ Peer.Call ─▶ (leader's) handler ─▶ its Sequencer
-//	        │ nobody ─▶ hold, at most Config.Hold
+//	        │ nobody ─▶ hold, at most Config.StandbyHold
 //
 // Repeating is sound because every input names what makes its repetition
 // harmless (application, response number, container, idempotency key), and that

@@ -229,10 +229,10 @@ func TestHoldExpires(t *testing.T) {
 		prepare func(n *network, a, b *replica)
 		want    error
 	}{
-		"no leader":     {func(*network, *replica, *replica) {}, ErrStandby},
-		"unreachable":   {func(n *network, _, b *replica) { n.refuse["a"] = true; b.tracker.Set(leaderA) }, ErrStandby},
+		"no leader":   {func(*network, *replica, *replica) {}, ErrStandby},
+		"unreachable": {func(n *network, _, b *replica) { n.refuse["a"] = true; b.tracker.Set(leaderA) }, ErrStandby},
 		"not leading": {func(_ *network, a, b *replica) { b.tracker.Set(leaderA); a.seq.script = endless("NOT_LEADER") }, ErrStandby},
-		"always busy":   {func(_ *network, a, b *replica) { b.tracker.Set(leaderA); a.seq.script = endless("BUSY") }, ErrBusy},
+		"always busy": {func(_ *network, a, b *replica) { b.tracker.Set(leaderA); a.seq.script = endless("BUSY") }, ErrBusy},
 		"once unknown": {func(_ *network, a, b *replica) {
 			b.tracker.Set(leaderA)
 			a.seq.script = append([]error{&seqError{code: "UNKNOWN_OUTCOME"}}, endless("NOT_LEADER")...)

@@ -100,8 +100,7 @@ type Hadoop struct {
 	Settings func() []yarnweb.Setting
 }
 
-// DefaultConfig returns the values of operations.md, section 7, for all but
-// the parts of the replica.
+// DefaultConfig returns the defaults of all settings. The parts of the replica stay empty.
 func DefaultConfig() Config {
 	return Config{
 		Auth:          auth.DefaultConfig(),

@@ -202,7 +202,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 	}
 }
 
-// The figures of interface.md, section 5, that follow from the state.
+// TestMetrics: the metrics of docs/operations/metrics.md that follow from the state.
 func TestMetrics(t *testing.T) {
 	b := newBench(t, nil)
 	b.into(200, nil, "POST", "/v1/apps/"+app1+":kill", "")

@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"rmd/internal/sleep"
 )
 
 // mesh keeps one liveness connection to every other replica. The listener sends its status on it, a
@@ -250,7 +252,7 @@ func (m *mesh) prove(ctx context.Context, addr string, boot uint64) (net.Conn, u
 		case expired:
 			timeout = min(2*timeout, redialMax)
 		}
-		if !sleep(ctx, redialPause) {
+		if !sleep.For(ctx, redialPause) {
 			break
 		}
 	}
@@ -294,17 +296,5 @@ func (m *mesh) serve(conn net.Conn) {
 		case <-m.s.ctx.Done():
 			return
 		}
-	}
-}
-
-// sleep waits and says whether ctx is still on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -34,7 +34,7 @@ func (l *lane) run() {
 		sent := time.Now()
 		answers, err := l.post(l.frames())
 		if err == nil {
-			err = l.settle(answers)
+			err = l.deliver(answers)
 		} else if errors.Is(err, ErrRejected) {
 			l.reject(err)
 			err = nil
@@ -132,8 +132,8 @@ func (l *lane) post(body []byte) ([]answer, error) {
 	return nil, err
 }
 
-// settle hands each answer to its caller and keeps open what is to be repeated, of which it returns the last error.
-func (l *lane) settle(answers []answer) error {
+// deliver hands each answer to its caller and keeps open what is to be repeated, of which it returns the last error.
+func (l *lane) deliver(answers []answer) error {
 	var again error
 	kept := l.open[:0]
 	for i, c := range l.open {

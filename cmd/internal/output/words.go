@@ -5,20 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"rmd/internal/thousands"
 )
 
 // Count writes a number with thousands separated.
-func Count[N int | int32 | int64 | uint32 | uint64](n N) string {
-	s := strconv.FormatInt(int64(n), 10)
-	sign := ""
-	if strings.HasPrefix(s, "-") {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
+func Count[N int | int32 | int64 | uint32 | uint64](n N) string { return thousands.Format(n) }
 
 // Number writes a number as it is.
 func Number[N int | int32 | int64 | uint16 | uint32 | uint64](n N) string { return fmt.Sprint(n) }

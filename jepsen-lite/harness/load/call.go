@@ -119,8 +119,8 @@ func (l *Load) send(rng *rand.Rand, method, path string, head http.Header, body 
 	}
 }
 
-// settleOp notes how a write ended.
-func settleOp(hist *history.Client, out history.Value, err error) bool {
+// record notes how a write ended.
+func record(hist *history.Client, out history.Value, err error) bool {
 	if err == nil {
 		hist.OK(out)
 		return true

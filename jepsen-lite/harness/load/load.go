@@ -154,7 +154,7 @@ func (l *Load) begin(ctx context.Context) error {
 
 func (l *Load) random(who uint64) *rand.Rand { return rand.New(rand.NewPCG(l.cfg.Seed, who)) }
 
-// Settle ends what asks for anything new; nodes go on, and so does the prober.
+// StopDemand ends the clients that ask for anything new; nodes and the prober go on.
 // It returns when the last operation of those has ended.
 func (l *Load) StopDemand() {
 	l.stopDemand()

@@ -64,7 +64,7 @@ func (l *Load) submit(hist *history.Client, rng *rand.Rand, name, key, queue str
 	if err == nil {
 		err = json.Unmarshal(got.body, &made)
 	}
-	if !settleOp(hist, history.Value{App: made.ID, Queue: made.Queue, Index: made.Index}, err) {
+	if !record(hist, history.Value{App: made.ID, Queue: made.Queue, Index: made.Index}, err) {
 		return app, false
 	}
 	app.ID = made.ID
@@ -106,7 +106,7 @@ func (o *operator) act(f history.F, verb string) {
 	}
 	o.hist.Invoke(f, in)
 	_, err := o.l.write(o.rng, http.MethodPost, "/v1/apps/"+app.ID+verb, o.key(), body)
-	settleOp(o.hist, history.Value{}, err)
+	record(o.hist, history.Value{}, err)
 }
 
 // duplicate repeats an old submission: with the same content it must be the same
@@ -128,7 +128,7 @@ func (o *operator) duplicate() {
 	if err == nil {
 		err = json.Unmarshal(got.body, &made)
 	}
-	settleOp(o.hist, history.Value{App: made.ID, Queue: made.Queue, Index: made.Index}, err)
+	record(o.hist, history.Value{App: made.ID, Queue: made.Queue, Index: made.Index}, err)
 	switch {
 	case err == nil && other:
 		o.l.violate("S5", "key %s was taken twice with different content: %s", app.Key, made.ID)
@@ -150,12 +150,12 @@ func (o *operator) queue() {
 	if o.rng.IntN(3) == 0 {
 		o.hist.Invoke(history.QueueStop, history.Value{Queue: adhoc})
 		_, err := o.l.write(o.rng, http.MethodPost, "/v1/queues/"+adhoc+":stop", o.key(), nil)
-		settleOp(o.hist, history.Value{}, err)
+		record(o.hist, history.Value{}, err)
 		return
 	}
 	o.hist.Invoke(history.QueueStart, history.Value{Queue: adhoc})
 	_, err := o.l.write(o.rng, http.MethodPost, "/v1/queues/"+adhoc+":start", o.key(), nil)
-	settleOp(o.hist, history.Value{}, err)
+	record(o.hist, history.Value{}, err)
 }
 
 func (o *operator) key() string { return keyOf(o.name, o.count) }
@@ -182,7 +182,7 @@ func (o *operator) setQueue() {
 	conf.Properties[maxApps] = value
 	o.hist.Invoke(history.QueueSet, history.Value{Queue: adhoc, Text: value})
 	_, err = o.l.writeMatching(o.rng, "/v1/conf", o.key(), conf.Version, api.PutConf{Properties: conf.Properties, Comment: o.key()})
-	settleOp(o.hist, history.Value{}, err)
+	record(o.hist, history.Value{}, err)
 }
 
 // node drains the last node, or takes it back.
@@ -194,5 +194,5 @@ func (o *operator) node() {
 	}
 	o.hist.Invoke(f, history.Value{Node: id})
 	_, err := o.l.write(o.rng, http.MethodPost, "/v1/nodes/"+id+verb, o.key(), nil)
-	settleOp(o.hist, history.Value{}, err)
+	record(o.hist, history.Value{}, err)
 }

@@ -28,12 +28,12 @@ type house struct {
 	inputs  []input.Input // since they were last looked at
 
 	submitErr, readErr, fileErr error
-	include, exclude          []string
-	queues                    []input.Property
-	reloads, caughtUp         int
-	leads, known              bool
-	standby, unhealthy        error
-	admins                    []string
+	include, exclude            []string
+	queues                      []input.Property
+	reloads, caughtUp           int
+	leads, known                bool
+	standby, unhealthy          error
+	admins                      []string
 }
 
 // Do implements frontend.Submitter.

@@ -49,7 +49,7 @@ func (v *view) past(a *state.App, t *state.Attempt) attempt {
 		master: t.MasterNumber, started: t.StartedMillis, ended: t.EndedMillis, original: t.TrackingURL})
 }
 
-// addressed settles where an attempt's AM can be reached: not at all before it
+// addressed says where an attempt's AM can be reached: not at all before it
 // has registered or when it failed, and for its pages by way of the proxy.
 func (v *view) addressed(a *state.App, t attempt) attempt {
 	if t.original == "" {

@@ -33,16 +33,16 @@ type house struct {
 	st      *state.State
 	now     int64
 
-	acls    bool
-	admins  []string
-	groups  map[string][]string
-	usage   map[yarn.NodeID]NodeUsage
+	acls      bool
+	admins    []string
+	groups    map[string][]string
+	usage     map[yarn.NodeID]NodeUsage
 	submitErr error
-	readErr error
-	behind  *state.State // what Fork returns until Current was called
-	inputs  []input.Input
-	tree    *capacity.Tree
-	svc     *Service
+	readErr   error
+	behind    *state.State // what Fork returns until Current was called
+	inputs    []input.Input
+	tree      *capacity.Tree
+	svc       *Service
 }
 
 func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {

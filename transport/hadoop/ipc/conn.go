@@ -242,7 +242,7 @@ func (c *Conn) end(err error) {
 	switch {
 	case c.s.closing.Load():
 		reason = endShutdown
-		c.settle()
+		c.drain()
 	case errors.Is(err, errRefused):
 		reason = endRefused
 		c.linger()
@@ -257,8 +257,8 @@ func (c *Conn) end(err error) {
 	close(c.done)
 }
 
-// settle waits for the calls in flight, and for their replies to leave.
-func (c *Conn) settle() {
+// drain waits for the calls in flight, and for their replies to leave.
+func (c *Conn) drain() {
 	c.draining.Store(true)
 	for c.inflight.Load() > 0 {
 		select {

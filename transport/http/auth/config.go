@@ -41,7 +41,7 @@ type Config struct {
 	SessionLife time.Duration
 }
 
-// DefaultConfig returns the values of operations.md, section 7.
+// DefaultConfig returns the defaults that docs/operations/settings.md lists.
 func DefaultConfig() Config {
 	return Config{Mode: Optional, Rate: 200, Burst: 400, SessionLife: 12 * time.Hour}
 }

@@ -230,9 +230,9 @@ func (g *gauges) reservations() {
 	for i, name := range g.v.Kinds {
 		g.set(descIdle, float64(idle[i]), name)
 	}
-	for cause, n := range g.v.State.Meta.Cancelled {
-		if cause > 0 && cause <= int(yarn.CancelOperator) {
-			g.out <- prometheus.MustNewConstMetric(descCancelled, prometheus.CounterValue, float64(n), yarn.CancelCause(cause).String())
+	for number, n := range g.v.State.Meta.Cancelled {
+		if cause := yarn.CancelCause(number); cause.Known() {
+			g.out <- prometheus.MustNewConstMetric(descCancelled, prometheus.CounterValue, float64(n), cause.String())
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"rmd/internal/thousands"
 	"rmd/transport/http/v1/api"
 )
 
@@ -39,18 +40,8 @@ var functions = template.FuncMap{
 	"part": func(share float64) string { return percent(share * 100) },
 }
 
-// number writes a whole number with thousands apart: 184,201.
-func number(v any) string {
-	s := fmt.Sprint(v)
-	sign := ""
-	if strings.HasPrefix(s, "-") {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
+// number writes a whole number with its thousands separated.
+func number(v any) string { return thousands.Format(v) }
 
 // memory writes mebibytes in the largest unit that keeps it readable.
 func memory(mb int64) string {

@@ -24,14 +24,14 @@ import (
 // house is a cluster of one planner behind the service's HTTP server, with the
 // client service that replicas have.
 type house struct {
-	t       *testing.T
-	planner *planner.Planner
-	now     int64
+	t         *testing.T
+	planner   *planner.Planner
+	now       int64
 	submitErr error
-	readErr error
-	hidden  bool // Fork shows nothing until Current was called
-	svc     *Service
-	srv     *httptest.Server
+	readErr   error
+	hidden    bool // Fork shows nothing until Current was called
+	svc       *Service
+	srv       *httptest.Server
 }
 
 func (h *house) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {

@@ -47,7 +47,7 @@ func hadoopCluster(t testing.TB) string {
 	defer cancel()
 	c, err := local.Start(ctx, local.Options{Replicas: 3, Dir: t.TempDir(), Scheduling: "eager", Version: "test", Logger: hclog.NewNullLogger(),
 		Adjust: func(_ int, k *config.Config) {
-			k.Hadoop = dir
+			k.HadoopConfDir = dir
 			k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second // no pause of a busy machine deposes a leader
 		}})
 	if err != nil {

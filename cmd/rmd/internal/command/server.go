@@ -259,7 +259,7 @@ func (c *call) untilStopped(src config.Source, log hclog.Logger, r *server.Repli
 				log.Error("Hadoop's files not reloaded", "error", err)
 				continue
 			}
-			log.Info("reloaded administrators, proxy users, groups and racks from Hadoop's files; queues unchanged", "dir", loaded.Config.Hadoop)
+			log.Info("reloaded administrators, proxy users, groups and racks from Hadoop's files; queues unchanged", "dir", loaded.Config.HadoopConfDir)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (c *Cluster) configOf(i int, peers []string) config.Config {
 	k.Data = filepath.Join(c.opt.Dir, k.ID)
 	k.Scheduling = c.opt.Scheduling
 	k.Raft.Listen, k.Raft.Join = peers[i], peers
-	k.Raft.Expect, k.Raft.AllowEven = uint(len(peers)), true
+	k.Raft.BootstrapExpect, k.Raft.AllowEven = uint(len(peers)), true
 	k.HTTP.Listen = "127.0.0.1:0"
 	if c.opt.HTTPPort != 0 {
 		k.HTTP.Listen = "127.0.0.1:" + strconv.Itoa(c.opt.HTTPPort+100*i)

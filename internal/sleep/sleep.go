@@ -1,0 +1,19 @@
+// Package sleep waits under a context.
+package sleep
+
+import (
+	"context"
+	"time"
+)
+
+// For waits for d. It returns false as soon as ctx ends.
+func For(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
