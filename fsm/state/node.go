@@ -74,6 +74,40 @@ func (n *Node) Heard() bool {
 // application's finished tasks, which others fetch, until it is told of the application's end.
 func (n *Node) Drained() bool { return n.Count == 0 && n.NodeApplications == 0 }
 
+// Draining is what a draining node waits for, in the words of YARN.
+type Draining string
+
+// What a draining node waits for.
+const (
+	DrainContainers Draining = "WAIT_CONTAINER" // for containers that run there
+	DrainApps       Draining = "WAIT_APP"       // for the end of applications that ran there
+	DrainReady      Draining = "READY"          // for its next heartbeat
+	DrainTimeout    Draining = "TIMEOUT"        // for nothing: its deadline has passed
+)
+
+// Draining says what a draining node waits for at a time; empty when the node does not drain.
+func (n *Node) Draining(nowMillis int64) Draining {
+	switch {
+	case n.State != yarn.NodeDecommissioning:
+		return ""
+	case n.DeadlineMillis != 0 && n.DeadlineMillis <= nowMillis:
+		return DrainTimeout
+	case n.Count > 0:
+		return DrainContainers
+	case !n.Drained():
+		return DrainApps
+	}
+	return DrainReady
+}
+
+// DrainMillis is the time until a drain's deadline; ok is false without one.
+func (n *Node) DrainMillis(nowMillis int64) (left int64, ok bool) {
+	if n.State != yarn.NodeDecommissioning || n.DeadlineMillis == 0 {
+		return 0, false
+	}
+	return max(n.DeadlineMillis-nowMillis, 0), true
+}
+
 // changeCapacity changes a node's total or state and keeps the cluster's sum of
 // usable nodes. From a sum that stands for more than its number nothing can be taken:
 // it is summed again.

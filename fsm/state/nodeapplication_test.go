@@ -292,3 +292,29 @@ func TestIDOfAForgottenApplication(t *testing.T) {
 		t.Errorf("after the second end node 1 is to be told of %v", got)
 	}
 }
+
+// TestDraining: what a draining node waits for, in this order.
+func TestDraining(t *testing.T) {
+	s := nodeManagers(t)
+	const deadline = 5000
+	hold := func(want Draining) {
+		t.Helper()
+		if got := s.Nodes.Get(1).Draining(deadline - 1); got != want {
+			t.Errorf("it waits for %q, want %q", got, want)
+		}
+	}
+	hold("")
+	apply(t, s, &event.NodeStateChanged{Node: 1, State: yarn.NodeDecommissioning, DeadlineMillis: deadline})
+	hold(DrainContainers)
+	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(2, 1)})
+	hold(DrainApps)
+	endApp(t, s, 1, ref(1, 3), ref(1, 4))
+	endApp(t, s, 2)
+	hold(DrainApps) // it has not been told
+	apply(t, s, &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(1), appID(2), appID(3)}})
+	hold(DrainReady)
+	n := s.Nodes.Get(1)
+	if left, ok := n.DrainMillis(deadline - 7); n.Draining(deadline) != DrainTimeout || !ok || left != 7 {
+		t.Errorf("at the deadline it is %q; %d ms before, %v", n.Draining(deadline), left, ok)
+	}
+}

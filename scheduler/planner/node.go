@@ -276,6 +276,8 @@ func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
 		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
 	case in.Now || !n.State.Usable():
 		p.stopNode(slot, yarn.NodeDecommissioned, "")
+	case n.State == yarn.NodeDecommissioning && n.DeadlineMillis != in.DeadlineMillis:
+		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: in.DeadlineMillis, Report: n.Report})
 	case n.State == yarn.NodeDecommissioning:
 		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
 	default:

@@ -133,6 +133,11 @@ func TestDrainsByHandAreNotTheLists(t *testing.T) {
 	if f := h.refused(&input.DrainNode{ID: h.nodes[1]}); f == nil || f.Reason != input.AlreadyDone {
 		t.Errorf("drained twice: %v", f)
 	}
+	for _, deadline := range []int64{h.now + 5000, h.now + 9000, h.now + 7000, 0} { // either way, and for ever
+		if h.must(t, &input.DrainNode{ID: h.nodes[1], DeadlineMillis: deadline}); h.node(1).DeadlineMillis != deadline || h.node(1).State != yarn.NodeDecommissioning {
+			t.Errorf("%s until %d, want %d", h.node(1).State, h.node(1).DeadlineMillis, deadline)
+		}
+	}
 	if r := h.hosts(&input.SetHosts{Exclude: []string{"n0", "n1"}, Graceful: true}); len(r.Leaving) != 0 {
 		t.Errorf("%+v", r)
 	}

@@ -69,8 +69,8 @@ func (v *view) nodeReport(n *state.Node) *proto.NodeReportProto {
 		HealthReport:         new(n.Report),
 		LastHealthReportTime: new(n.Registered),
 	}
-	if n.State == yarn.NodeDecommissioning && n.DeadlineMillis > 0 {
-		r.DecommissioningTimeout = new(uint32(min(max(n.DeadlineMillis-v.now, 0)/1000, 1<<31-1)))
+	if left, ok := n.DrainMillis(v.now); ok {
+		r.DecommissioningTimeout = new(wire.Seconds(left))
 	}
 	if v.s.cfg.Nodes == nil {
 		return r

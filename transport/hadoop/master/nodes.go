@@ -140,7 +140,7 @@ func nodeReports(st *state.State, nodes []uint32) []*proto.NodeReportProto {
 			continue
 		}
 		n := st.Nodes.Get(slot)
-		out = append(out, &proto.NodeReportProto{
+		r := &proto.NodeReportProto{
 			NodeId:         wire.NodeIDProto(n.ID),
 			HttpAddress:    new(n.ID.Host + ":" + strconv.Itoa(int(n.HTTPPort))),
 			RackName:       new(n.Rack),
@@ -150,7 +150,11 @@ func nodeReports(st *state.State, nodes []uint32) []*proto.NodeReportProto {
 			NodeState:      wire.NodeStateProto(n.State).Enum(),
 			HealthReport:   new(n.Report),
 			NodeUpdateType: usability(n.State).Enum(),
-		})
+		}
+		if left, ok := n.DrainMillis(st.Meta.NowMillis); ok {
+			r.DecommissioningTimeout = new(wire.Seconds(left))
+		}
+		out = append(out, r)
 	}
 	return out
 }

@@ -54,7 +54,11 @@ func TestNewsOfNodes(t *testing.T) {
 	hold(t, "told", a.news())
 	w.plan(&input.NodeHeartbeat{ID: n1})
 	w.plan(&input.DrainNode{ID: yarn.NodeID{Host: "n2", Port: 45454}, DeadlineMillis: w.now + 1_000_000})
-	hold(t, "back, another leaves", a.news(), "n1 NS_RUNNING NODE_USABLE", "n2 NS_DECOMMISSIONING NODE_DECOMMISSIONING")
+	resp = a.allocate(idle())
+	hold(t, "back, another leaves", newsOf(resp), "n1 NS_RUNNING NODE_USABLE", "n2 NS_DECOMMISSIONING NODE_DECOMMISSIONING")
+	if left := resp.UpdatedNodes[1].GetDecommissioningTimeout(); resp.UpdatedNodes[0].DecommissioningTimeout != nil || left < 990 || left > 1000 {
+		t.Errorf("the drain ends in %d s, want about 1000; %v", left, resp.UpdatedNodes[0])
+	}
 	w.node("n3", 8192, 8)
 	hold(t, "a new one", a.news(), "n3 NS_RUNNING NODE_USABLE")
 	hold(t, "all at once", b.news(), "n1 NS_RUNNING NODE_USABLE", "n2 NS_DECOMMISSIONING NODE_DECOMMISSIONING", "n3 NS_RUNNING NODE_USABLE")

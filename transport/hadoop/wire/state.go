@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"math"
+
 	"rmd/fsm/state"
 	"rmd/transport/hadoop/proto"
 	"rmd/yarn"
@@ -149,3 +151,6 @@ func QueueStateProto(s yarn.QueueState) proto.QueueStateProto {
 	}
 	return proto.QueueStateProto_Q_RUNNING
 }
+
+// Seconds is a time in milliseconds as Hadoop's 32-bit number of seconds.
+func Seconds(millis int64) uint32 { return uint32(min(millis/1000, math.MaxInt32)) }

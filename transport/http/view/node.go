@@ -1,6 +1,8 @@
 package view
 
 import (
+	"slices"
+
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
 )
@@ -29,5 +31,25 @@ func (v *View) Node(n *state.Node) api.Node {
 		r := v.State.Reservations.Get(n.Reservation)
 		d.Reservation, d.Reserved = ReservationID(r.Number), v.Size(r.Size)
 	}
+	d.Drain = v.drain(n)
+	return d
+}
+
+// maxDrainApps is how many applications are named that a drain waits for.
+const maxDrainApps = 100
+
+// drain shows how far a drain is; nil for a node that does not drain.
+func (v *View) drain(n *state.Node) *api.NodeDrain {
+	status := n.Draining(v.State.Meta.NowMillis)
+	if status == "" {
+		return nil
+	}
+	d := &api.NodeDrain{Status: string(status)}
+	for at := n.NodeApplications; at != 0 && len(d.Apps) < maxDrainApps; {
+		a := v.State.NodeApplications.Get(at)
+		d.Apps = append(d.Apps, a.App.String())
+		at = a.NextOnNode()
+	}
+	slices.Sort(d.Apps)
 	return d
 }

@@ -28,7 +28,7 @@ var nodeColumns = output.List[api.Node]{
 		{Head: "STATE", Text: func(n api.Node) string { return n.State }},
 		{Head: "LIVE", Text: func(n api.Node) string { return output.Number(n.Containers) }, Key: func(n api.Node) float64 { return float64(n.Containers) }, Right: true},
 		{Head: "USED", Text: func(n api.Node) string { return n.Used.String() }, Key: func(n api.Node) float64 { return float64(n.Used[api.MemoryMB]) }, Shrink: true},
-		{Head: "FREE", Text: func(n api.Node) string { return n.Free.String() }, Key: func(n api.Node) float64 { return float64(n.Free[api.MemoryMB]) }, Shrink: true},
+		{Head: "FREE", Text: freeText, Key: freeMemory, Shrink: true},
 		{Head: "RESERVED", Text: func(n api.Node) string { return n.Reservation }},
 		{Head: "RACK", Wide: true, Text: func(n api.Node) string { return n.Rack }},
 		{Head: "TOTAL", Wide: true, Text: func(n api.Node) string { return n.Total.String() }, Key: func(n api.Node) float64 { return float64(n.Total[api.MemoryMB]) }},
@@ -36,6 +36,21 @@ var nodeColumns = output.List[api.Node]{
 		{Head: "REGISTERED", Wide: true, Text: func(n api.Node) string { return output.Time(n.RegisteredMillis) }, Key: func(n api.Node) float64 { return float64(n.RegisteredMillis) }},
 		{Head: "REPORT", Wide: true, Text: func(n api.Node) string { return n.Report }, Shrink: true},
 	},
+}
+
+// freeText is what a node has for new containers: nothing, unless it runs.
+func freeText(n api.Node) string {
+	if n.State != yarn.NodeRunning.String() {
+		return ""
+	}
+	return n.Free.String()
+}
+
+func freeMemory(n api.Node) float64 {
+	if n.State != yarn.NodeRunning.String() {
+		return 0
+	}
+	return float64(n.Free[api.MemoryMB])
 }
 
 func (p *program) nodeList() verb {
@@ -87,8 +102,11 @@ func nodeFacts(d api.Placement) []output.Fact {
 	n := d.Node
 	facts := []output.Fact{
 		{Name: "id", Value: n.ID}, {Name: "state", Value: n.State}, {Name: "rack", Value: n.Rack}, {Name: "web address", Value: n.HTTPAddress},
-		{Name: "version", Value: n.Version}, {Name: "total", Value: n.Total.String()}, {Name: "used", Value: n.Used.String()}, {Name: "free", Value: n.Free.String()},
+		{Name: "version", Value: n.Version}, {Name: "total", Value: n.Total.String()}, {Name: "used", Value: n.Used.String()}, {Name: "free", Value: freeText(n)},
 		{Name: "registered", Value: output.Time(n.RegisteredMillis)}, {Name: "drained by", Value: output.Time(n.DeadlineMillis)}, {Name: "report", Value: n.Report},
+	}
+	if n.Drain != nil {
+		facts = append(facts, output.Fact{Name: "drain", Value: n.Drain.String()})
 	}
 	if r := d.Reservation; r != nil {
 		facts = append(facts, output.Fact{Name: "reservation", Value: r.ID + " for " + r.App + ": needs " + r.Size.String() + ", reserved since " + output.Millis(r.AgeMillis)})
@@ -106,7 +124,10 @@ func nodeFacts(d api.Placement) []output.Fact {
 func (p *program) nodeDrain() verb {
 	return verb{
 		name: "drain", usage: "decommission a node gracefully", args: "ID", min: 1, max: 1,
-		long: "The scheduler places no new containers on the node. Without --deadline, running containers have unlimited time.",
+		long: "The scheduler places no new containers on the node. The node is decommissioned when its last container has ended and all applications that ran there have ended. " +
+			"Until then its NodeManager serves the shuffle data of finished tasks, such as map output, so no task runs again. " +
+			"At the deadline the node is decommissioned at once: its containers end, its shuffle data is lost, and running jobs repeat the tasks that produced it. " +
+			"Without --deadline there is no limit. On a node that already drains, the command replaces the deadline.",
 		flags: []cli.Flag{
 			spanFlag("deadline", "end containers that still run after this time", 0),
 			&cli.BoolFlag{Name: "undo", Usage: "put the node back into service"},

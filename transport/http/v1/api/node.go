@@ -1,5 +1,7 @@
 package api
 
+import "strings"
+
 // Nodes is one page of nodes, by id (host, then port).
 type Nodes struct {
 	Nodes []Node `json:"nodes"`
@@ -8,23 +10,39 @@ type Nodes struct {
 
 // Node is one NodeManager's machine.
 type Node struct {
-	ID               string   `json:"id"`
-	Host             string   `json:"host"`
-	Port             uint16   `json:"port"`
-	HTTPAddress      string   `json:"http_address"`
-	Rack             string   `json:"rack"`
-	State            string   `json:"state"`
-	Version          string   `json:"version,omitempty"`
-	Total            Resource `json:"total"`
-	Used             Resource `json:"used"`
-	Free             Resource `json:"free"`
-	Containers       int32    `json:"containers"`
-	Reservation      string   `json:"reservation,omitempty"` // its id
-	Reserved         Resource `json:"reserved,omitempty"`
-	RegisteredMillis int64    `json:"registered_ms"`
-	DeadlineMillis   int64    `json:"deadline_ms,omitempty"` // of a drain
-	Report           string   `json:"report,omitempty"`
-	Orders           int32    `json:"orders,omitempty"` // launches and kills not confirmed yet
+	ID               string     `json:"id"`
+	Host             string     `json:"host"`
+	Port             uint16     `json:"port"`
+	HTTPAddress      string     `json:"http_address"`
+	Rack             string     `json:"rack"`
+	State            string     `json:"state"`
+	Version          string     `json:"version,omitempty"`
+	Total            Resource   `json:"total"`
+	Used             Resource   `json:"used"`
+	Free             Resource   `json:"free"`
+	Containers       int32      `json:"containers"`
+	Reservation      string     `json:"reservation,omitempty"` // its id
+	Reserved         Resource   `json:"reserved,omitempty"`
+	RegisteredMillis int64      `json:"registered_ms"`
+	DeadlineMillis   int64      `json:"deadline_ms,omitempty"` // of a drain
+	Report           string     `json:"report,omitempty"`
+	Orders           int32      `json:"orders,omitempty"` // launches and kills not confirmed yet
+	Drain            *NodeDrain `json:"drain,omitempty"`  // of a node that is DECOMMISSIONING
+}
+
+// NodeDrain is how far the drain of a node is.
+type NodeDrain struct {
+	Status string `json:"status"` // WAIT_CONTAINER, WAIT_APP, READY or TIMEOUT
+	// Apps are the applications that ran there and must end, or be cleaned up, first: at most 100.
+	Apps []string `json:"apps,omitempty"`
+}
+
+// String shows the status and the applications.
+func (d *NodeDrain) String() string {
+	if len(d.Apps) == 0 {
+		return d.Status
+	}
+	return d.Status + ", applications: " + strings.Join(d.Apps, " ")
 }
 
 // Placement is what is on one node, as the pages draw it.
