@@ -1,5 +1,30 @@
 package state
 
+// The records of the tables.
+//
+// Records refer to each other by slot, 0 for none. All fields are in snapshots unless their
+// comment says otherwise; code.go has their order there. A field that can be computed from other
+// records (a sum, a count, the head of a list) is kept current by Apply and compared with a
+// recomputation by Check, so that a new leader need not walk the tables.
+//
+// Lists are linked through the records. The owner has the slot of the first record, each record
+// the slot of the next, and of the previous one where records leave from the middle:
+//
+//	owner    first record      next, order                    kept by
+//	App      Asks              Ask.Next, askBefore            ask.go, resize.go
+//	Ask      Locations         Location.Next, newest first    ask.go
+//	App      Containers        nextApp, newest first          container.go
+//	Node     Containers        nextNode, newest first         container.go: occupy, vacate
+//	App      Undelivered       nextUndelivered, newest first  container.go, attempt.go: deliver
+//	App      Reservations      nextApp, newest first          reservation.go
+//	App      History           Attempt.Next, newest first     master.go: recordAttempt
+//	App      NodeApplications  nextApp, newest first          nodeapplication.go
+//	Node     NodeApplications  nextNode, newest first         nodeapplication.go
+//	Node     ReservationBans   ReservationBan.Next, newest    reservation.go
+//	Meta     OldestRequest     Request.Next, oldest first     request.go
+//
+// Times are Unix milliseconds of the log's clock (Meta.NowMillis).
+
 import (
 	"fmt"
 
@@ -9,30 +34,35 @@ import (
 // NameID is an interned host, rack, "*" or user name.
 type NameID = uint32
 
-// Queue is one queue of the tree with its ledger. Parent and Children are slots.
+// Queue is one queue of the tree, with the sums that the limits are compared with. Sums of
+// resources and containers are of the whole subtree (State.chain adds to all ancestors); AMUsed,
+// ActiveApps, PendingApps, NonRunnableApps and what is said of users are of a leaf alone.
 type Queue struct {
 	Path     string
 	Name     string
 	Parent   uint32
-	Children []uint32 // replaced whole, never written in place
+	Children []uint32 // in the order of the configuration; replaced whole, never written in place
 	Leaf     bool
 	State    yarn.QueueState
 
-	Used       yarn.Resource // live containers and reservations
-	Reserved   yarn.Resource
-	Pending    yarn.Resource
-	AMUsed     yarn.Resource
-	Containers int64 // live and reserved
+	Used       yarn.Resource // by live containers and reservations; kept by charge
+	Reserved   yarn.Resource // the part of Used that is reservations
+	Pending    yarn.Resource // size times count of all outstanding asks; kept by addPending
+	AMUsed     yarn.Resource // AMs of active applications; what the AM limit bounds
+	Containers int64         // live containers and reservations
 
-	// Of a leaf: applications by where they stand.
-	ActiveApps      int32
-	PendingApps     int32
-	NonRunnableApps int32
-	// Runnable counts applications that are not parked, in the whole subtree.
+	// Applications of a leaf by the state of their current attempt; kept by countAttempt.
+	ActiveApps      int32 // activated, until the attempt ends
+	PendingApps     int32 // wait for activation
+	NonRunnableApps int32 // a limit on parallel applications holds them back
+
+	// Runnable counts active and pending applications in the whole subtree: what limits on
+	// parallel applications bound.
 	Runnable int32
-	// ActiveUsers counts users with an activated application and an outstanding
-	// ask; ActiveUsed sums their use; WaitingUsers counts users that have only
-	// applications not activated yet.
+
+	// Users of a leaf, as the user limit counts them; kept by changeUser. ActiveUsers have an
+	// activated application and outstanding asks, ActiveUsed is what they use. WaitingUsers
+	// have no activated application and one that waits for activation.
 	ActiveUsers  int32
 	WaitingUsers int32
 	ActiveUsed   yarn.Resource
@@ -41,16 +71,17 @@ type Queue struct {
 // Apps is the number of applications in a leaf.
 func (q *Queue) Apps() int32 { return q.ActiveApps + q.PendingApps + q.NonRunnableApps }
 
-// User is one user's share of one leaf.
+// User is one user's share of one leaf. It exists while the user has an application there that has
+// not ended. Its fields are sums over those applications.
 type User struct {
 	Queue  uint32
 	Name   NameID
-	Used   yarn.Resource
-	AMUsed yarn.Resource
-	Apps   int32 // all
-	Active int32 // activated applications
-	// Pending counts applications that wait for activation, Demanding those
-	// (activated or not) with an outstanding ask.
+	Used   yarn.Resource // live containers and reservations; kept by charge
+	AMUsed yarn.Resource // AMs of active applications
+	Apps   int32         // applications that have not ended; kept by joinUser and leaveUser
+	Active int32         // applications that are active, as Queue.ActiveApps
+	// Pending counts applications that wait for activation, Demanding those with outstanding
+	// asks, activated or not.
 	Pending   int32
 	Demanding int32
 }
@@ -75,61 +106,63 @@ const (
 	AttemptEnded
 )
 
-// App is one application, its current attempt and its ledger.
+// App is one application with its current attempt. From ID to EndedMillis it is of the whole
+// application, from Attempt to Progress of the current attempt, which beginAttempt clears. The rest
+// is what the application uses and the heads of its lists.
 type App struct {
 	ID             yarn.ApplicationID
 	details        packed   // see Details
-	Blacklist      []NameID // sorted; replaced whole; beside details, as the two that point
+	Blacklist      []NameID // hosts and racks, sorted; replaced whole, never written in place
 	User           NameID
-	Queue          uint32
-	UserSlot       uint32
+	Queue          uint32 // the leaf; 0 when it has ended and the queue was removed
+	UserSlot       uint32 // the User that it is charged to; 0 when it has ended
 	Priority       int32
 	State          yarn.ApplicationState
 	Final          yarn.FinalStatus
-	Unmanaged      bool
-	KeepContainers bool
+	Unmanaged      bool // its AM runs outside the cluster and counts in no AM limit
+	KeepContainers bool // across attempts
 	MaxAttempts    uint32
-	Failures       uint32 // attempts that counted towards the maximum
+	Failures       uint32 // attempts that counted towards MaxAttempts
 	AM             yarn.Resource
-	AMStrict       bool // and nowhere else
-	LifetimeMillis int64
-	ValidityMillis int64
+	AMStrict       bool  // the AM may run only where AppDetails.AMPlaces says
+	LifetimeMillis int64 // after SubmittedMillis; 0 is no limit
+	ValidityMillis int64 // older failures do not count; 0: all do
 
 	SubmittedMillis int64
-	StartedMillis   int64 // its first AM registered
+	StartedMillis   int64 // when its first AM registered
 	EndedMillis     int64
 
 	Attempt       uint32
 	AttemptState  AttemptState
-	AttemptMillis int64 // the current attempt began
-	Response      int32
-	NextNumber    uint64 // next container sequence of the attempt
-	// MasterNumber and MasterNode are the AM's container and its node's number;
-	// 0: it has none yet.
+	AttemptMillis int64  // when the attempt began
+	Response      int32  // number of the last allocate response
+	NextNumber    uint64 // the last container number given; see State.NextNumber
+	// MasterNumber and MasterNode are the AM's container and the number of its node; 0: it has
+	// none yet.
 	MasterNumber   uint64
 	MasterNode     uint32
-	LaunchedMillis int64  // its node took the AM
-	FinishMillis   int64  // the AM unregistered
+	LaunchedMillis int64  // when its node took the AM
+	FinishMillis   int64  // when the AM unregistered
 	Progress       uint32 // hundredths of a percent
 
-	Used     yarn.Resource
-	Reserved yarn.Resource
-	Pending  yarn.Resource
-	// Spent is what its ended containers have used over time, of all attempts, in
-	// resource-seconds; see State.ResourceSeconds.
+	Used     yarn.Resource // live containers
+	Reserved yarn.Resource // reservations, increases included
+	Pending  yarn.Resource // size times count of its asks
+	// ResourceSeconds is what containers of all attempts have used until they ended or were
+	// resized; see State.ResourceSeconds for the live ones.
 	ResourceSeconds yarn.Resource
 
-	RPCPort int32
+	RPCPort int32 // of the AM
 
-	Asks             uint32 // first Ask, in key order
-	Outstanding      int64  // sum of the "*" counts
-	Containers       uint32 // first container
-	Live             int32  // live containers
-	Undelivered      uint32 // first container with something to tell the AM
-	Reservations     uint32 // first reservation
-	Reserving        int32
+	Asks             uint32 // first Ask, in key order; those for increases come last
+	Outstanding      int64  // sum of Ask.Count
+	Containers       uint32 // first Container, of all attempts, until it is freed
+	Live             int32  // containers whose resources it uses
+	Undelivered      uint32 // first Container with something that the AM must hear, or acknowledge
+	Reservations     uint32 // first Reservation
+	Reserving        int32  // number of reservations
 	History          uint32 // newest ended Attempt
-	NodeApplications uint32 // first NodeApplication
+	NodeApplications uint32 // first NodeApplication; empty when it has ended
 }
 
 // Attempt is an ended attempt of a remembered application.
@@ -138,7 +171,7 @@ type Attempt struct {
 	Number         uint32
 	Final          yarn.FinalStatus
 	Counted        bool // towards the maximum number of attempts
-	Unregistered   bool // its AM had said that it is done
+	Unregistered   bool // its AM had unregistered
 	StartedMillis  int64
 	LaunchedMillis int64
 	EndedMillis    int64
@@ -148,21 +181,21 @@ type Attempt struct {
 	RPCPort        int32
 	TrackingURL    string
 	Diagnostics    string
-	Next           uint32 // the attempt before
+	Next           uint32 // the previous attempt
 }
 
-// NodeApplication says that a node has, or had, containers of an application, and so
-// must be told of its end.
+// NodeApplication says that a NodeManager has, or had, containers of an application and must hear
+// of its end; see nodeapplication.go.
 type NodeApplication struct {
 	App  yarn.ApplicationID
-	Slot uint32 // of the App; 0 when it is over
+	Slot uint32 // of the App; 0 when it has ended: the record is a pending cleanup of the node
 	Node uint32
 
 	prevNode, nextNode uint32
 	nextApp            uint32
 }
 
-// NextOnNode is the slot of the node's next presence.
+// NextOnNode is the slot of the node's next NodeApplication.
 func (p *NodeApplication) NextOnNode() uint32 { return p.nextNode }
 
 // Runnable says whether the current attempt counts among those that run in its
@@ -171,7 +204,7 @@ func (a *App) Runnable() bool {
 	return a.AttemptState >= AttemptPending && a.AttemptState <= AttemptFinishing
 }
 
-// Activated says whether passes see the application.
+// Activated says whether scheduling passes consider the application.
 func (a *App) Activated() bool {
 	return a.AttemptState == AttemptActive || a.AttemptState == AttemptRegistered
 }
@@ -179,27 +212,30 @@ func (a *App) Activated() bool {
 // AttemptID is the current attempt's identity.
 func (a *App) AttemptID() yarn.AttemptID { return yarn.AttemptID{App: a.ID, Attempt: a.Attempt} }
 
-// Ask is what an application wants under one key. Count is the outstanding
-// count of "*".
+// Ask is what an application asks under one scheduler key (priority and allocation request id). It
+// exists while Count or Reservations is above 0.
 type Ask struct {
-	App            uint32
-	Key            yarn.SchedulerKey
-	Size           yarn.Resource
-	Count          int64
-	Relax          bool
-	AM             bool
+	App   uint32
+	Key   yarn.SchedulerKey
+	Size  yarn.Resource // of one container
+	Count int64         // containers still wanted: the count of "*"
+	Relax bool          // other nodes than those named will do: the relaxLocality of "*"
+	AM    bool          // for the AM's own container
+	// Opportunities counts missed scheduling opportunities, for delay scheduling;
+	// ReReservations counts how often a reservation was kept. AskCountersUpdated sets both.
 	Opportunities  uint32
 	ReReservations uint32
-	Reservations   int32
-	Entries        int32  // resource names, "*" among them
+	Reservations   int32  // nodes reserved for it
+	Entries        int32  // resource names: "*" and the Locations
 	Locations      uint32 // first Location
-	Next           uint32
-	// Grows is the slot of the container that it makes larger, on that one's node;
-	// 0: it is for containers of their own. Not in snapshots: follows from Resizes.
+	Next           uint32 // in the application's key order; see askBefore
+	// IncreaseOf is the slot of the container that it makes larger, on that container's node
+	// (a hidden ask: no AM sent it under this key); 0: it is for new containers. Not in
+	// snapshots: follows from Resizes.
 	IncreaseOf uint32
 }
 
-// Location is a host or rack entry of an Ask.
+// Location is a host or rack entry of an Ask. Its count is above 0.
 type Location struct {
 	Name  NameID
 	Count int64
@@ -207,56 +243,58 @@ type Location struct {
 	Next  uint32
 }
 
-// Container is a granted slice of a node, until its end has been told. What is
-// needed to find it, tell of it and forget it stands first, together.
+// Container is an allocated container. It is kept until its AM has acknowledged the completion and
+// its node has confirmed it, whichever is later. The fields needed to find, deliver and free it are
+// first, so that they share a cache line.
 type Container struct {
 	App     uint32
 	Attempt uint32
-	Number  uint64
+	Number  uint64 // within the application, as in YARN's container id
 	Node    uint32
 
 	prevUndelivered uint32 // not in snapshots: follows from nextUndelivered
 	nextUndelivered uint32
-	undelivered     bool // in the application's undelivered list
+	undelivered     bool // in the application's Undelivered list
 
 	State       yarn.ContainerState
 	Locality    yarn.Locality
 	AM          bool
-	OnNode      bool  // counts in its node's allocation
+	OnNode      bool  // counts in Node.Allocated and is in the node's list, until the node reports the end
 	Launched    bool  // its node has reported it
-	Signal      uint8 // to be sent by its node; YARN's number
+	Signal      uint8 // that its node must still send to it; YARN's number, 0: none
 	sizing      uint8 // marks of its Resize; not in snapshots
 	ExitStatus  int32
-	GrantedIn   int32 // response that told the grant; 0 not yet
-	CompletedIn int32 // response that told the end; 0 not yet
-	Diagnostics uint32
+	GrantedIn   int32  // response that delivered the allocation; 0: none yet; see deliveredEarlier
+	CompletedIn int32  // response that delivered the completion; 0: none yet
+	Diagnostics uint32 // slot of its Diagnostics
 
 	prevApp, nextApp   uint32
 	prevNode, nextNode uint32
-	resize             uint32 // slot of its Resize; not in snapshots: follows from that
+	resize             uint32 // slot of its Resize; not in snapshots: follows from Resizes
 
 	Key             yarn.SchedulerKey
 	Size            yarn.Resource
 	AllocatedMillis int64
 }
 
-// Resize is what there is to know of a container whose size is to change, or has
-// changed: most never do.
+// Resize is a container's change of size, asked for or made. It is apart from Container because most
+// containers never have one.
 type Resize struct {
 	Container   uint32
-	Version     int32  // how often it was changed
-	Ask         uint32 // the hidden ask for what it is to grow by
-	Reservation uint32 // held for that
-	// Change is one that its AM has not shown to have heard of, ToldIn the response
-	// that told it; 0 not yet.
+	Version     int32  // number of changes made
+	Ask         uint32 // the hidden ask for the increase; 0: none
+	Reservation uint32 // of the container's node, for that ask; 0: none
+	// Change is the change that the AM has not acknowledged, DeliveredIn the response that
+	// delivered it; 0: none yet.
 	Change      yarn.SizeChange
 	DeliveredIn int32
-	// Ordered: its node must be told of its size. Unconfirmed: its node has not said
-	// that it has grown beyond Confirmed, and if it never does it shrinks to that.
+	// Unacked: the node has not acknowledged the command to take the size. Unconfirmed: the
+	// node has not reported the container at its increased size; if it never does, the
+	// container shrinks back to Confirmed.
 	Unacked     bool
 	Unconfirmed bool
 	Confirmed   yarn.Resource
-	SinceMillis int64 // it has had its size since then
+	SinceMillis int64 // when the container got its present size
 }
 
 // NextOfApp is the slot of the application's next container.
@@ -265,52 +303,57 @@ func (c *Container) NextOfApp() uint32 { return c.nextApp }
 // NextOnNode is the slot of the node's next container.
 func (c *Container) NextOnNode() uint32 { return c.nextNode }
 
-// NextUndelivered is the slot of the next container with something to tell.
+// NextUndelivered is the slot of the application's next undelivered container.
 func (c *Container) NextUndelivered() uint32 { return c.nextUndelivered }
 
-// Node is one NodeManager's machine; its slot is its number.
+// Node is one NodeManager's machine. Its slot is its number, which it keeps for ever.
 type Node struct {
-	ID               yarn.NodeID
-	Host             NameID
-	RackID           NameID
-	Rack             string
-	HTTPPort         uint16
-	Version          string
-	State            yarn.NodeState
-	DeadlineMillis   int64
-	Report           string
-	Total            yarn.Resource
-	Allocated        yarn.Resource
-	Reservation      uint32 // slot
-	Containers       uint32 // first container
-	Count            int32
-	ReservationBans  uint32 // first ReservationBan
-	Registered       int64  // Unix milliseconds of the last registration
-	PendingCommands  int32  // containers that the node must still be told to launch, kill, signal or size, or whose size it has to confirm
-	NodeManager      bool   // a Hadoop NodeManager: AMs are started by calling it
-	TotalSet         bool   // an administrator set the total, to SetTotal
+	ID             yarn.NodeID
+	Host           NameID
+	RackID         NameID
+	Rack           string
+	HTTPPort       uint16
+	Version        string
+	State          yarn.NodeState
+	DeadlineMillis int64         // end of a graceful decommission; 0: none
+	Report         string        // health report
+	Total          yarn.Resource // as registered or set by an administrator
+	Allocated      yarn.Resource // sum over Containers
+	Reservation    uint32        // slot of its reservation: one at most
+	Containers     uint32        // first Container with OnNode
+	Count          int32         // containers with OnNode
+	// ReservationBans is the first ReservationBan. freeRoomChanged drops the list.
+	ReservationBans uint32
+	Registered      int64 // time of the last registration
+	// PendingCommands counts containers that the node must still launch, kill, signal or
+	// resize, or whose size it must confirm: when it is 0, a heartbeat needs no walk over the
+	// containers. Kept by occupy and changeCommand.
+	PendingCommands  int32
+	NodeManager      bool // a Hadoop NodeManager: AMs are started by calling it; else simulated
+	TotalSet         bool // an administrator set the total, to SetTotal; it outlives registrations
 	SetTotal         yarn.Resource
 	NodeApplications uint32 // first NodeApplication
-	PendingCleanups  int32  // presences of applications that are over
+	PendingCleanups  int32  // NodeApplications of applications that have ended
 	Address          string // that it registered from; empty: not known
-	// Stay and Response are those of the last report that was taken in; what is
-	// older than it is late.
+	// HeartbeatSession and Response are those of the last report accepted. An older report is
+	// a late one and is refused.
 	HeartbeatSession uint64
 	Response         int32
-	removals         uint32 // slot of its Removals; not in snapshots: follows from those
+	removals         uint32 // slot of its Removals; not in snapshots: follows from Removable
 }
 
 // Unallocated is what is free on the node; negative when its total shrank.
 func (n *Node) Unallocated() yarn.Resource { return n.Total.Sub(n.Allocated) }
 
-// Reservation holds a node for one application's container.
+// Reservation holds a node for one container of an application that does not fit there yet. Queue,
+// user and application are charged for it; the node is not.
 type Reservation struct {
-	Number     uint64 // r<Number>; also the creation order
+	Number     uint64 // r<Number>; also the order of creation
 	App        uint32
 	Key        yarn.SchedulerKey
 	Node       uint32
 	Attempt    uint32
-	Container  uint64 // the container number it will become
+	Container  uint64 // the container number it will become, or the container it increases
 	Size       yarn.Resource
 	AM         bool
 	MadeMillis int64
@@ -322,14 +365,16 @@ type Reservation struct {
 // NextOfApp is the slot of the application's next (older) reservation.
 func (r *Reservation) NextOfApp() uint32 { return r.nextApp }
 
-// ReservationBan keeps one key from reserving one node until its free room changes.
+// ReservationBan keeps one key from reserving one node until its free resource changes: without
+// it, the pass after an operator's cancellation would make the same reservation again.
 type ReservationBan struct {
 	App  uint32
 	Key  yarn.SchedulerKey
 	Next uint32
 }
 
-// Request is the remembered answer of a call with an idempotency key.
+// Request is the remembered reply to a call with an idempotency key. BodyHash finds a key that is
+// used again with another body.
 type Request struct {
 	Key      string
 	BodyHash uint64
@@ -338,10 +383,11 @@ type Request struct {
 	Next     uint32
 }
 
-// Note is a text that belongs to few records of a pointer-free table.
+// Diagnostics is a container's diagnostics. It is a table of its own because few containers have
+// one, and because containers then hold no pointer, so that garbage collection skips their pages.
 type Diagnostics struct{ Text string }
 
-// Name is an interned string.
+// Name is an interned host, rack, user or "*". Names are never removed.
 type Name struct{ Text string }
 
 // JoinToken admits one replica.
@@ -359,7 +405,7 @@ type MasterKey struct {
 	Bytes []byte
 }
 
-// String names the key and does not tell the secret.
+// String names the key without its secret.
 func (k MasterKey) String() string {
 	return fmt.Sprintf("key %d (#%04x)", k.ID, uint16(hashString(string(k.Bytes))))
 }
@@ -400,29 +446,29 @@ type QueueVersion struct {
 // Property is one configuration key and its value.
 type Property struct{ Name, Value string }
 
-// Meta is what there is only one of.
+// Meta is what there is only one of, with the sums and counters of the whole cluster.
 type Meta struct {
 	ClusterID        string
-	ClusterTimestamp int64
-	Epoch            uint32
-	Level            uint32
-	NowMillis        int64
-	NextApp          uint32
-	NextReservation  uint64
-	Cluster          yarn.Resource // total of usable nodes
+	ClusterTimestamp int64         // in the ids of applications submitted from now on
+	Epoch            uint32        // in container ids; raised by a restore from backup
+	Level            uint32        // the feature level: no event of a higher one is in the log
+	NowMillis        int64         // the log's clock: the time of the last input that changed something
+	NextApp          uint32        // the next application number
+	NextReservation  uint64        // the last reservation number given
+	Cluster          yarn.Resource // sum of Node.Total over usable nodes; kept by changeCapacity
 	UsableNodes      int32
-	EndedApps        int32
-	OldestRequest    uint32
+	EndedApps        int32  // applications that have ended and are not forgotten
+	OldestRequest    uint32 // first Request, by age
 	NewestRequest    uint32
 	// Counters of reservations since the cluster began.
 	Made, Fulfilled uint64
 	Cancelled       [16]uint64 // by cause
 	// Counters of containers since the cluster began.
 	Allocated, Completed uint64
-	Digest               uint64
+	Digest               uint64 // see State.Digest
 	Keys                 [yarn.KeyKinds]KeySet
-	NextKey              int32
-	NextToken            uint32
+	NextKey              int32  // the last master key id given, of all kinds
+	NextToken            uint32 // the last delegation token sequence number given
 	NodeChanges          uint64 // counts changes of nodes' states and totals
 	Submitted            uint64 // counts submissions, from event.LevelIDBlocks on
 }

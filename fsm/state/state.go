@@ -16,7 +16,8 @@ const (
 	maxQueueVersions  = 100
 )
 
-// State is the whole replicated state.
+// State is the whole replicated state. Its tables, slices and Meta are in snapshots. The indexes
+// and what is said of the audit follow from them; Reindex makes them from a snapshot.
 type State struct {
 	Meta Meta
 
@@ -45,16 +46,18 @@ type State struct {
 	Access     []AccessToken  // by name; replaced whole
 	Autopilot  Autopilot
 
-	byName            index // Names
-	byPath            index // Queues
-	byUser            index // Users
-	bySeq             index // Apps
-	byContainer       index // Containers
-	byNode            index // Nodes
-	byReservation     index // Reservations
-	byRequest         index // Requests
-	byNodeApplication index // NodeApplications
-	byDelegation      index // Delegations
+	// Each index finds the records of one table by their key. The method that adds or removes
+	// a record keeps it.
+	byName            index // Names, by text
+	byPath            index // Queues, by path
+	byUser            index // Users, by leaf and user
+	bySeq             index // Apps, by sequence number
+	byContainer       index // Containers, by application, attempt and number
+	byNode            index // Nodes, by node id
+	byReservation     index // Reservations, by number
+	byRequest         index // Requests, by idempotency key
+	byNodeApplication index // NodeApplications, by application and node
+	byDelegation      index // Delegations, by sequence number
 
 	auditNewest                 uint64 // number of the newest entry
 	auditChanges, auditRefusals auditList

@@ -37,8 +37,7 @@ var standard = map[string]string{
 }
 
 // remaining lists, by folder, the words that still have to be replaced there. It only shrinks.
-var remaining = map[string][]string{
-}
+var remaining = map[string][]string{}
 
 // worded are the files that people read.
 var worded = regexp.MustCompile(`\.(go|md|html|js|sh|txt)$|Makefile$`)
