@@ -40,7 +40,7 @@ type decision struct {
 // none but stateAllocated, stateReserved, stateAppSkipped and stateQueueSkipped.
 func (s *Scheduler) offer(app, node uint32, l *Limits) decision {
 	why := NoAsks
-	for ask := s.st.Apps.Get(app).Asks; ask != 0; ask = s.st.Asks.Get(ask).Next {
+	for ask := range s.st.AsksOf(s.st.Apps.Get(app)) {
 		d := s.offerKey(app, ask, node, l)
 		if d.state != statePrioritySkipped {
 			return d

@@ -94,8 +94,8 @@ func (s *Scheduler) smallestAsk(app uint32) (int64, bool) {
 	}
 	var least int64
 	var found bool
-	for slot := s.st.Apps.Get(app).Asks; slot != 0; slot = s.st.Asks.Get(slot).Next {
-		if k := s.st.Asks.Get(slot); k.Count > 0 && k.IncreaseOf == 0 && (!found || k.Size[yarn.Memory] < least) {
+	for _, k := range s.st.AsksOf(s.st.Apps.Get(app)) {
+		if k.Count > 0 && k.IncreaseOf == 0 && (!found || k.Size[yarn.Memory] < least) {
 			least, found = k.Size[yarn.Memory], true
 		}
 	}

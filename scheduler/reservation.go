@@ -116,8 +116,7 @@ func part(a, b int64) yarn.Fraction {
 // exchanged is the newest reservation of a key that covers need, to be given up for an allocation
 // elsewhere; 0 if there is none.
 func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource) uint32 {
-	for slot := a.Reservations; slot != 0; slot = s.st.Reservations.Get(slot).NextOfApp() {
-		r := s.st.Reservations.Get(slot)
+	for slot, r := range s.st.ReservationsOf(a) {
 		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && s.cfg.Calculator.FitsIn(need, r.Size) {
 			return slot
 		}
@@ -186,8 +185,8 @@ func (s *Scheduler) CancelReservation(number uint64) { s.cancel(number, yarn.Can
 // cancelWhere cancels the reservations of an application that meet a condition.
 func (s *Scheduler) cancelWhere(app uint32, cause yarn.CancelCause, when func(r *state.Reservation) bool) {
 	var numbers []uint64
-	for slot := s.st.Apps.Get(app).Reservations; slot != 0; slot = s.st.Reservations.Get(slot).NextOfApp() {
-		if r := s.st.Reservations.Get(slot); when(r) {
+	for _, r := range s.st.ReservationsOf(s.st.Apps.Get(app)) {
+		if when(r) {
 			numbers = append(numbers, r.Number)
 		}
 	}

@@ -202,8 +202,7 @@ func (g *generator) beat() error {
 	node := g.p.st.Node(nodeID(host))
 	var run, done []string
 	if node != 0 && g.p.racks[host] != "" {
-		for slot := g.p.st.Nodes.Get(node).Containers; slot != 0; slot = g.p.st.Containers.Get(slot).NextOnNode() {
-			c := g.p.st.Containers.Get(slot)
+		for _, c := range g.p.st.ContainersOn(g.p.st.Nodes.Get(node)) {
 			name := g.name(c)
 			switch {
 			case name == "":
@@ -255,8 +254,7 @@ func (g *generator) allocate() error {
 		words += g.asks()
 	}
 	if g.chance(15) {
-		for slot := a.Containers; slot != 0; slot = g.p.st.Containers.Get(slot).NextOfApp() {
-			c := g.p.st.Containers.Get(slot)
+		for _, c := range g.p.st.ContainersOf(a) {
 			if name := g.name(c); name != "" && c.State.Live() && c.State != yarn.ContainerAllocated && !c.AM && c.Attempt == a.Attempt && g.chance(40) {
 				words += " release=" + name
 			}

@@ -332,8 +332,7 @@ func (p *Planner) masters() {
 // count gives the containers of an application their names, in the order of their numbers.
 func (p *Planner) count(known *application, a *state.App) {
 	var fresh []event.ContainerRef
-	for slot := a.Containers; slot != 0; slot = p.st.Containers.Get(slot).NextOfApp() {
-		c := p.st.Containers.Get(slot)
+	for _, c := range p.st.ContainersOf(a) {
 		if ref := p.st.Ref(c); c.State.Live() && known.ordinal[ref] == 0 {
 			fresh = append(fresh, ref)
 		}

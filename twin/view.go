@@ -118,8 +118,8 @@ func (o *observer) app(seq, slot uint32) {
 		waits = "active"
 	}
 	o.line("app %d %s %s %s reserved=%s pending=%s priority=%d", seq, o.st.Queues.Get(a.Queue).Path, waits, o.text(a.Used), o.text(a.Reserved), o.text(a.Pending), a.Priority)
-	for ask := a.Asks; ask != 0; ask = o.st.Asks.Get(ask).Next {
-		o.ask(seq, o.st.Asks.Get(ask))
+	for _, k := range o.st.AsksOf(a) {
+		o.ask(seq, k)
 	}
 	known := o.apps[seq]
 	for n, ref := range known.granted {
@@ -171,8 +171,7 @@ func (o *observer) entries(k *state.Ask) string {
 		}
 	}
 	entry(yarn.Any, k.Count, k.Relax)
-	for l := k.Locations; l != 0; l = o.st.Locations.Get(l).Next {
-		e := o.st.Locations.Get(l)
+	for _, e := range o.st.LocationsOf(k) {
 		entry(o.st.NameOf(e.Name), e.Count, e.Relax)
 	}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {

@@ -10,15 +10,13 @@ import (
 // Ask returns the slot of an application's ask under a key; 0 when there is none.
 // Asks for what containers are to grow by stand behind all others.
 func (s *State) Ask(a *App, key yarn.SchedulerKey) uint32 {
-	for slot := a.Asks; slot != 0; {
-		k := s.Asks.Get(slot)
+	for slot, k := range s.AsksOf(a) {
 		if k.IncreaseOf != 0 {
 			return 0
 		}
 		if k.Key == key {
 			return slot
 		}
-		slot = k.Next
 	}
 	return 0
 }
@@ -28,12 +26,10 @@ func (s *State) Location(k *Ask, name NameID) uint32 {
 	if name == 0 {
 		return 0
 	}
-	for slot := k.Locations; slot != 0; {
-		l := s.Locations.Get(slot)
+	for slot, l := range s.LocationsOf(k) {
 		if l.Name == name {
 			return slot
 		}
-		slot = l.Next
 	}
 	return 0
 }
@@ -163,10 +159,8 @@ func (s *State) dropLocation(k *Ask, slot uint32) {
 }
 
 func (s *State) dropLocations(k *Ask) {
-	for slot := k.Locations; slot != 0; {
-		next := s.Locations.Get(slot).Next
+	for slot := range s.LocationsOf(k) {
 		s.Locations.release(slot)
-		slot = next
 	}
 	k.Locations, k.Entries = 0, 1
 }
@@ -197,13 +191,11 @@ func (s *State) dropAsks(a *App) {
 	s.addPending(a, yarn.Resource{}.Sub(a.Pending))
 	a.Outstanding = 0
 	s.demandChanged(a, before)
-	for slot := a.Asks; slot != 0; {
+	for slot := range s.AsksOf(a) {
 		k := s.Asks.mut(slot)
-		next := k.Next
 		s.leaveResize(k)
 		s.dropLocations(k)
 		s.Asks.release(slot)
-		slot = next
 	}
 	a.Asks = 0
 }

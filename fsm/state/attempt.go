@@ -124,15 +124,13 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 
 // dropUndelivered forgets what an attempt that has ended was still to hear of.
 func (s *State) dropUndelivered(a *App) {
-	for slot := a.Undelivered; slot != 0; {
+	for slot := range s.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
-		next := c.nextUndelivered
 		c.undelivered, c.prevUndelivered, c.nextUndelivered = false, 0, 0
 		s.forgetChange(c)
 		if c.State == yarn.ContainerCompleted {
 			s.freeContainer(slot, a)
 		}
-		slot = next
 	}
 	a.Undelivered = 0
 }
@@ -155,16 +153,14 @@ func (s *State) responseRecorded(e *event.ResponseRecorded) error {
 // deliver stamps what is new with the response just given, and drops from the list what
 // an earlier response has delivered: by asking for this one, the AM has acknowledged it.
 func (s *State) deliver(a *App) {
-	for slot := a.Undelivered; slot != 0; {
+	for slot := range s.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
-		next := c.nextUndelivered
 		if !s.deliverContainer(c, a.Response) {
 			s.removeUndelivered(slot, a)
 			if c.State == yarn.ContainerCompleted {
 				s.freeContainer(slot, a)
 			}
 		}
-		slot = next
 	}
 }
 

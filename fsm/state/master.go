@@ -184,8 +184,8 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 	if a.AttemptState != AttemptRegistered || a.Response == 0 || a.Reservations != 0 {
 		return broken(e, "attempt is in state %d with response %d, reservations: %v", a.AttemptState, a.Response, a.Reservations != 0)
 	}
-	for slot := a.Undelivered; slot != 0; slot = s.Containers.Get(slot).nextUndelivered {
-		if c := s.Containers.Get(slot); c.State.Live() && c.GrantedIn == 0 && !c.AM {
+	for _, c := range s.UndeliveredTo(a) {
+		if c.State.Live() && c.GrantedIn == 0 && !c.AM {
 			return broken(e, "container %d was never delivered and has not ended", c.Number)
 		}
 	}
@@ -199,9 +199,8 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 // redeliver keeps, in the undelivered list, the completions of containers that the AM
 // has, and the changes of their size.
 func (s *State) redeliver(a *App) {
-	for slot := a.Undelivered; slot != 0; {
+	for slot := range s.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
-		next := c.nextUndelivered
 		c.CompletedIn = 0
 		if again := s.redeliverResize(c); !again && (c.GrantedIn == 0 || c.State.Live()) {
 			s.removeUndelivered(slot, a)
@@ -209,7 +208,6 @@ func (s *State) redeliver(a *App) {
 				s.freeContainer(slot, a)
 			}
 		}
-		slot = next
 	}
 	s.forgetResponses(a)
 }
@@ -217,8 +215,8 @@ func (s *State) redeliver(a *App) {
 // forgetResponses marks the containers that the AM has as deliveredEarlier, so that no
 // later response delivers them again.
 func (s *State) forgetResponses(a *App) {
-	for slot := a.Containers; slot != 0; slot = s.Containers.Get(slot).nextApp {
-		if g := s.Containers.Get(slot).GrantedIn; g != 0 && g != deliveredEarlier {
+	for slot, c := range s.ContainersOf(a) {
+		if c.GrantedIn != 0 && c.GrantedIn != deliveredEarlier {
 			s.Containers.mut(slot).GrantedIn = deliveredEarlier
 		}
 	}

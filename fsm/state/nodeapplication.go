@@ -110,8 +110,8 @@ func (s *State) dropCleanups(n *Node) {
 // trackApps records the applications that have containers on a node. The node may have
 // been simulated when the containers were allocated.
 func (s *State) trackApps(node uint32, n *Node) {
-	for slot := n.Containers; slot != 0; slot = s.Containers.Get(slot).nextNode {
-		app := s.Containers.Get(slot).App
+	for _, c := range s.ContainersOn(n) {
+		app := c.App
 		if a := s.Apps.Get(app); !a.State.Ended() {
 			s.trackApp(app, s.Apps.mut(app), node, n)
 		}

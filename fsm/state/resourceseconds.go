@@ -21,13 +21,14 @@ func (s *State) resourceSecondsOf(c *Container, untilMillis int64) yarn.Resource
 // that have ended; the live ones are added here, up to a time in Unix milliseconds.
 func (s *State) ResourceSeconds(a *App, nowMillis int64) yarn.Resource {
 	total, live := a.ResourceSeconds, a.Live
-	for slot := a.Containers; slot != 0 && live > 0; {
-		c := s.Containers.Get(slot)
+	for _, c := range s.ContainersOf(a) {
+		if live == 0 {
+			break
+		}
 		if c.State.Live() {
 			total = total.Add(s.resourceSecondsOf(c, nowMillis))
 			live--
 		}
-		slot = c.nextApp
 	}
 	return total
 }

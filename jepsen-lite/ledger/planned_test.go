@@ -127,8 +127,7 @@ func (s *story) updates(in *input.Allocate) {
 	if slot == 0 || s.rng.Intn(2) > 0 {
 		return
 	}
-	for c := st.Apps.Get(slot).Containers; c != 0; c = st.Containers.Get(c).NextOfApp() {
-		k := st.Containers.Get(c)
+	for _, k := range st.ContainersOf(st.Apps.Get(slot)) {
 		if s.rng.Intn(2) == 0 {
 			in.Updates = append(in.Updates, input.Update{Container: st.ContainerID(k), Version: st.SizeVersion(k) + int32(s.rng.Intn(5)/4),
 				Type: input.UpdateType(s.rng.Intn(7) / 5), Size: yarn.NewResource(int64(3+s.rng.Intn(6))*1024, 1)})

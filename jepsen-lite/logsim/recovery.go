@@ -113,8 +113,7 @@ func (w *world) has(id yarn.ApplicationID) string {
 	}
 	a := st.Apps.Get(slot)
 	out := fmt.Sprintf("it is %s, attempt %d in state %d, %d outstanding", a.State, a.Attempt, a.AttemptState, a.Outstanding)
-	for c := a.Containers; c != 0; c = st.Containers.Get(c).NextOfApp() {
-		k := st.Containers.Get(c)
+	for _, k := range st.ContainersOf(a) {
 		out += fmt.Sprintf(", container %d %s on %s", k.Number, k.State, st.Nodes.Get(k.Node).ID.Host)
 	}
 	return out

@@ -174,7 +174,7 @@ func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
 	missing := yarn.ComponentMax(size.Sub(n.Unallocated()), yarn.Resource{})
 	out := &MustEnd{Node: n.ID.String(), Missing: v.cfg.Kinds.Format(missing)}
 	var list []uint32
-	for c := n.Containers; c != 0; c = v.st.Containers.Get(c).NextOnNode() {
+	for c := range v.st.ContainersOn(n) {
 		list = append(list, c)
 	}
 	slices.SortStableFunc(list, func(a, b uint32) int {

@@ -61,8 +61,7 @@ func (x *Explanation) because(r scheduler.Reason, format string, args ...any) {
 }
 
 func (v view) explainAsks(x *Explanation, a *state.App) {
-	for s := a.Asks; s != 0; s = v.st.Asks.Get(s).Next {
-		k := v.st.Asks.Get(s)
+	for _, k := range v.st.AsksOf(a) {
 		if k.Count == 0 {
 			continue
 		}
@@ -83,13 +82,12 @@ func (v view) explainAsks(x *Explanation, a *state.App) {
 }
 
 func (v view) explainReservations(x *Explanation, a *state.App) {
-	for s := a.Reservations; s != 0; s = v.st.Reservations.Get(s).NextOfApp() {
-		r := v.st.Reservations.Get(s)
+	for _, r := range v.st.ReservationsOf(a) {
 		n := v.st.Nodes.Get(r.Node)
 		h := Reservation{ID: fmt.Sprintf("r%d", r.Number), Node: n.ID.String(), Needs: v.cfg.Kinds.Format(r.Size),
 			Free: v.cfg.Kinds.Format(n.Unallocated()), AgeMillis: v.st.Meta.NowMillis - r.MadeMillis}
-		for c := n.Containers; c != 0; c = v.st.Containers.Get(c).NextOnNode() {
-			h.WaitsFor = append(h.WaitsFor, v.st.ContainerID(v.st.Containers.Get(c)).String())
+		for _, k := range v.st.ContainersOn(n) {
+			h.WaitsFor = append(h.WaitsFor, v.st.ContainerID(k).String())
 		}
 		x.Reserved = append(x.Reserved, h)
 	}
@@ -152,8 +150,7 @@ func (v view) explainNoAsk(x *Explanation, a *state.App) {
 		x.because(scheduler.AMNotRegistered, "its unmanaged AM has not registered")
 		return
 	}
-	for s := a.Containers; s != 0; s = v.st.Containers.Get(s).NextOfApp() {
-		c := v.st.Containers.Get(s)
+	for _, c := range v.st.ContainersOf(a) {
 		if !c.AM || !c.State.Live() {
 			continue
 		}

@@ -39,8 +39,8 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 		p.sched.Emit(&event.AttemptRegistered{App: a.ID.Seq, Host: in.Host, RPCPort: in.RPCPort, TrackingURL: in.TrackingURL})
 		p.window(slot).count(0)
 	}
-	for c := p.st.Apps.Get(slot).Containers; c != 0; c = p.st.Containers.Get(c).NextOfApp() {
-		if k := p.st.Containers.Get(c); k.Attempt != in.Attempt.Attempt && k.State.Live() {
+	for _, k := range p.st.ContainersOf(p.st.Apps.Get(slot)) {
+		if k.Attempt != in.Attempt.Attempt && k.State.Live() {
 			reply.Kept = append(reply.Kept, p.granted(k))
 			if v := p.st.SizeVersion(k); v > 0 || len(reply.KeptVersions) > 0 {
 				reply.KeptVersions = append(reply.KeptVersions, make([]int32, len(reply.Kept)-len(reply.KeptVersions))...)
@@ -116,14 +116,13 @@ func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 	a := p.st.Apps.Get(slot)
 	r := &input.AllocateReply{Response: n, Nodes: uint32(p.st.Meta.UsableNodes), Headroom: p.sched.Headroom(slot), Priority: a.Priority}
 	granted := 0
-	for c := a.Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
-		granted += boolToInt(p.st.Containers.Get(c).GrantedIn == n)
+	for _, k := range p.st.UndeliveredTo(a) {
+		granted += boolToInt(k.GrantedIn == n)
 	}
 	if granted > 0 {
 		r.Granted = make([]input.Granted, 0, granted)
 	}
-	for c := a.Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
-		k := p.st.Containers.Get(c)
+	for _, k := range p.st.UndeliveredTo(a) {
 		if k.GrantedIn == n && k.CompletedIn != n {
 			r.Granted = append(r.Granted, p.granted(k))
 		}
@@ -247,8 +246,8 @@ func (p *Planner) endAttempt(slot uint32, final yarn.FinalStatus, text, url stri
 
 func (p *Planner) liveOf(slot uint32) []uint32 {
 	var out []uint32
-	for c := p.st.Apps.Get(slot).Containers; c != 0; c = p.st.Containers.Get(c).NextOfApp() {
-		if p.st.Containers.Get(c).State.Live() {
+	for c, k := range p.st.ContainersOf(p.st.Apps.Get(slot)) {
+		if k.State.Live() {
 			out = append(out, c)
 		}
 	}

@@ -94,8 +94,8 @@ func (w *plant) turn(tb testing.TB) {
 	w.next++
 	first, list := w.p.st.Removals(w.p.st.Node(w.hb.ID))
 	w.hb.RemovalsAcked = first + uint64(len(list)) - 1
-	for c := w.p.st.Nodes.Get(w.p.st.Node(w.hb.ID)).Containers; c != 0; c = w.p.st.Containers.Get(c).NextOnNode() {
-		if k := w.p.st.Containers.Get(c); k.State == yarn.ContainerAcquired {
+	for _, k := range w.p.st.ContainersOn(w.p.st.Nodes.Get(w.p.st.Node(w.hb.ID))) {
+		if k.State == yarn.ContainerAcquired {
 			w.hb.Statuses = append(w.hb.Statuses, input.ContainerStatus{Container: w.p.st.ContainerID(k), State: yarn.ContainerCompleted})
 		}
 	}
@@ -194,8 +194,8 @@ func BenchmarkEagerAsk(b *testing.B) {
 		i++
 		a := w.p.st.Apps.Get(w.p.st.AppByID(at.App))
 		in := &input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(2048, 1), Relax: true}}}
-		for c := a.Containers; c != 0; c = w.p.st.Containers.Get(c).NextOfApp() {
-			if k := w.p.st.Containers.Get(c); k.State.Live() {
+		for _, k := range w.p.st.ContainersOf(a) {
+			if k.State.Live() {
 				in.Releases = append(in.Releases, w.p.st.ContainerID(k))
 			}
 		}

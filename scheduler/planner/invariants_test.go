@@ -100,8 +100,8 @@ func (m *machine) checkReservations() error {
 	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
 		held := int32(0)
 		a := st.Apps.Get(k.App)
-		for slot := a.Reservations; slot != 0; slot = st.Reservations.Get(slot).NextOfApp() {
-			if r := st.Reservations.Get(slot); r.Key == k.Key && r.IncreaseOf == k.IncreaseOf {
+		for _, r := range st.ReservationsOf(a) {
+			if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf {
 				held++
 			}
 		}

@@ -44,8 +44,8 @@ func (p *Planner) finished(slot uint32) {
 func (p *Planner) resync(slot uint32) {
 	p.sched.CancelAll(slot, yarn.CancelAskGone)
 	var untold []uint32
-	for c := p.st.Apps.Get(slot).Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
-		if k := p.st.Containers.Get(c); k.GrantedIn == 0 && k.State.Live() && !k.AM {
+	for c, k := range p.st.UndeliveredTo(p.st.Apps.Get(slot)) {
+		if k.GrantedIn == 0 && k.State.Live() && !k.AM {
 			untold = append(untold, c)
 		}
 	}
@@ -133,8 +133,7 @@ func (p *Planner) isLast(a *state.App, counts bool) bool {
 	failures, attempts, most := a.Failures, a.Attempt, max(a.MaxAttempts, 1)
 	if a.ValidityMillis > 0 {
 		failures, attempts, most = 0, 1, min(most, state.MaxHistory/4)
-		for slot := a.History; slot != 0; slot = p.st.Attempts.Get(slot).Next {
-			h := p.st.Attempts.Get(slot)
+		for _, h := range p.st.HistoryOf(a) {
 			if h.EndedMillis <= p.now-a.ValidityMillis {
 				break
 			}

@@ -77,7 +77,7 @@ func (p *Planner) reconcile(slot uint32, in *input.RegisterNode) {
 
 func (p *Planner) containersOn(node uint32) []uint32 {
 	var slots []uint32
-	for c := p.st.Nodes.Get(node).Containers; c != 0; c = p.st.Containers.Get(c).NextOnNode() {
+	for c := range p.st.ContainersOn(p.st.Nodes.Get(node)) {
 		slots = append(slots, c)
 	}
 	return slots

@@ -76,12 +76,10 @@ func (p *Planner) met(slot uint32) {
 // alone. One that is being killed ends as it was decided.
 func (p *Planner) missing(node uint32) {
 	var lost []event.ContainerRef
-	for slot := p.st.Nodes.Get(node).Containers; slot != 0; {
-		c := p.st.Containers.Get(slot)
+	for slot, c := range p.st.ContainersOn(p.st.Nodes.Get(node)) {
 		if named := int(slot) < len(p.named) && p.named[slot] == p.round; (c.Launched || c.State == yarn.ContainerReleasing) && !named {
 			lost = append(lost, p.st.Ref(c))
 		}
-		slot = c.NextOnNode()
 	}
 	for _, ref := range lost { // the end of an AM may have ended others of them
 		if slot := p.st.Container(ref); slot != 0 && p.st.Containers.Get(slot).OnNode {
@@ -134,8 +132,7 @@ func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
 	if n.PendingCommands == 0 {
 		return
 	}
-	for s := n.Containers; s != 0; s = p.st.Containers.Get(s).NextOnNode() {
-		c := p.st.Containers.Get(s)
+	for _, c := range p.st.ContainersOn(n) {
 		if c.Signal != 0 {
 			reply.Signals = append(reply.Signals, input.Signal{Container: p.st.ContainerID(c), Command: c.Signal})
 		}

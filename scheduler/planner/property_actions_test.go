@@ -244,8 +244,7 @@ func (m *machine) app(t *rapid.T) (uint32, *state.App) {
 func (m *machine) registerAttempt(id yarn.ApplicationID) {
 	a := m.p.st.Apps.Get(m.p.st.AppByID(id))
 	ready := a.Unmanaged
-	for c := a.Containers; c != 0; c = m.p.st.Containers.Get(c).NextOfApp() {
-		k := m.p.st.Containers.Get(c)
+	for _, k := range m.p.st.ContainersOf(a) {
 		ready = ready || (k.AM && k.State == yarn.ContainerRunning && k.Attempt == a.Attempt)
 	}
 	if a.AttemptState == state.AttemptActive && ready {
@@ -259,8 +258,8 @@ func (m *machine) runAM(t *rapid.T) {
 	if slot == 0 {
 		return
 	}
-	for c := a.Containers; c != 0; c = m.p.st.Containers.Get(c).NextOfApp() {
-		if k := m.p.st.Containers.Get(c); k.AM && k.State.Live() && !k.Launched {
+	for _, k := range m.p.st.ContainersOf(a) {
+		if k.AM && k.State.Live() && !k.Launched {
 			m.plan(&input.NodeHeartbeat{ID: m.p.st.Nodes.Get(k.Node).ID, Statuses: []input.ContainerStatus{{Container: m.p.st.ContainerID(k), State: yarn.ContainerRunning}}})
 			break
 		}

@@ -71,8 +71,7 @@ func (m *machine) sweep(done bool) {
 
 func (m *machine) askNothing(a *state.App) {
 	in := &input.Allocate{Attempt: a.AttemptID(), Response: a.Response}
-	for slot := a.Asks; slot != 0; slot = m.p.st.Asks.Get(slot).Next {
-		k := m.p.st.Asks.Get(slot)
+	for _, k := range m.p.st.AsksOf(a) {
 		if k.IncreaseOf != 0 {
 			c := m.p.st.Containers.Get(k.IncreaseOf)
 			in.Updates = append(in.Updates, input.Update{Container: m.p.st.ContainerID(c), Version: m.p.st.SizeVersion(c), Size: c.Size})

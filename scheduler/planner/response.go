@@ -169,11 +169,11 @@ func (t *responseWindow) count(response int32) {
 // unheard says whether there was something in an answer, of which an AM that has
 // not had it must hear.
 func (p *Planner) unheard(slot uint32, n int32) bool {
-	for c := p.st.Apps.Get(slot).Undelivered; c != 0; c = p.st.Containers.Get(c).NextUndelivered() {
-		if k := p.st.Containers.Get(c); k.GrantedIn == n || k.CompletedIn == n {
+	for _, k := range p.st.UndeliveredTo(p.st.Apps.Get(slot)) {
+		if k.GrantedIn == n || k.CompletedIn == n {
 			return true
 		}
-		if _, told := p.resized(p.st.Containers.Get(c), n); told {
+		if _, told := p.resized(k, n); told {
 			return true
 		}
 	}

@@ -248,8 +248,8 @@ func (w *world) showApp(out *strings.Builder, name string) {
 
 func (w *world) reservationsOf(a *state.App) []*state.Reservation {
 	var list []*state.Reservation
-	for slot := a.Reservations; slot != 0; slot = w.p.st.Reservations.Get(slot).NextOfApp() {
-		list = append(list, w.p.st.Reservations.Get(slot))
+	for _, r := range w.p.st.ReservationsOf(a) {
+		list = append(list, r)
 	}
 	slices.Reverse(list)
 	return list

@@ -39,8 +39,7 @@ func doKey(w *world, a args, out *strings.Builder) {
 	}
 	k := w.p.st.Asks.Get(slot)
 	fmt.Fprintf(out, "outstanding %dx%s, %d reserved, re-reservations %d, opportunities %d", k.Count, w.size(k.Size), k.Reservations, k.ReReservations, k.Opportunities)
-	for l := k.Locations; l != 0; l = w.p.st.Locations.Get(l).Next {
-		at := w.p.st.Locations.Get(l)
+	for _, at := range w.p.st.LocationsOf(k) {
 		fmt.Fprintf(out, ", %s:%d", w.p.st.NameOf(at.Name), at.Count)
 	}
 	out.WriteByte('\n')

@@ -118,8 +118,8 @@ func (w *planned) run(id yarn.ApplicationID, node yarn.NodeID) yarn.AttemptID {
 func (w *planned) launched(id yarn.ApplicationID, node yarn.NodeID) {
 	st := w.p.State()
 	in := &input.NodeHeartbeat{ID: node}
-	for slot := st.Apps.Get(st.AppByID(id)).Containers; slot != 0; slot = st.Containers.Get(slot).NextOfApp() {
-		in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.ContainerID(st.Containers.Get(slot)), State: yarn.ContainerRunning})
+	for _, c := range st.ContainersOf(st.Apps.Get(st.AppByID(id))) {
+		in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.ContainerID(c), State: yarn.ContainerRunning})
 	}
 	w.do(in)
 }

@@ -78,12 +78,10 @@ func (v *view) attemptsOf(a *state.App) []attempt {
 	if a.Attempt != 0 {
 		out = append(out, v.current(a))
 	}
-	for slot := a.History; slot != 0; {
-		t := v.st.Attempts.Get(slot)
+	for _, t := range v.st.HistoryOf(a) {
 		if t.Number != a.Attempt {
 			out = append(out, v.past(a, t))
 		}
-		slot = t.Next
 	}
 	slices.Reverse(out)
 	return out

@@ -94,12 +94,10 @@ func (s *Service) containers(ctx context.Context, c *ipc.Call, req *proto.GetCon
 	if id.Attempt != a.Attempt {
 		return out, nil
 	}
-	for slot := a.Containers; slot != 0; {
-		k := v.st.Containers.Get(slot)
+	for _, k := range v.st.ContainersOf(a) {
 		if k.State.Live() {
 			out.Containers = append(out.Containers, v.containerReport(a, k))
 		}
-		slot = k.NextOfApp()
 	}
 	// The list begins with the newest; the AM's container comes first in YARN.
 	for i, j := 0, len(out.Containers)-1; i < j; i, j = i+1, j-1 {

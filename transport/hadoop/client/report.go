@@ -108,8 +108,8 @@ func dummyAttempt(id yarn.ApplicationID) *proto.ApplicationAttemptIdProto {
 // launched is when a node first took an AM of the application.
 func (v *view) launched(a *state.App) int64 {
 	out := a.LaunchedMillis
-	for slot := a.History; slot != 0; slot = v.st.Attempts.Get(slot).Next {
-		if t := v.st.Attempts.Get(slot); t.LaunchedMillis != 0 {
+	for _, t := range v.st.HistoryOf(a) {
+		if t.LaunchedMillis != 0 {
 			out = t.LaunchedMillis
 		}
 	}

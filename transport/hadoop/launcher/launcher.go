@@ -112,8 +112,8 @@ func (l *Launcher) look(ctx context.Context, st *state.State) {
 		if !n.NodeManager || n.PendingCommands == 0 {
 			return true
 		}
-		for slot := n.Containers; slot != 0; slot = st.Containers.Get(slot).NextOnNode() {
-			if c := st.Containers.Get(slot); waits(st, c) {
+		for _, c := range st.ContainersOn(n) {
+			if waits(st, c) {
 				l.dial(ctx, key{st.Apps.Get(c.App).AttemptID(), c.Number})
 			}
 		}

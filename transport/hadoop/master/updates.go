@@ -127,12 +127,10 @@ func (m *responseBuilder) live() map[yarn.ContainerID]*state.Container {
 	}
 	app := m.st.Apps.Get(slot)
 	out := make(map[yarn.ContainerID]*state.Container, app.Live)
-	for c := app.Containers; c != 0; {
-		k := m.st.Containers.Get(c)
+	for _, k := range m.st.ContainersOf(app) {
 		if k.State.Live() {
 			out[m.st.ContainerID(k)] = k
 		}
-		c = k.NextOfApp()
 	}
 	return out
 }

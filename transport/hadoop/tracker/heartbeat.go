@@ -266,8 +266,8 @@ func unknownContainers(st *state.State, n *state.Node, running, kill []yarn.Cont
 		return nil
 	}
 	known := make(map[yarn.ContainerID]struct{}, len(running)) // looked up by key only
-	for c := n.Containers; c != 0; c = st.Containers.Get(c).NextOnNode() {
-		known[st.ContainerID(st.Containers.Get(c))] = struct{}{}
+	for _, k := range st.ContainersOn(n) {
+		known[st.ContainerID(k)] = struct{}{}
 	}
 	for _, id := range kill {
 		known[id] = struct{}{}

@@ -177,12 +177,10 @@ func (t *tally) reserved(e event.Event, now int64) {
 func (m *Metrics) waited(st *state.State, slot uint32, now int64) {
 	a := st.Apps.Get(slot)
 	size := "small"
-	for at := a.Containers; at != 0; {
-		k := st.Containers.Get(at)
+	for _, k := range st.ContainersOf(a) {
 		if firstContainer(k.Attempt, k.Number) && overHalfNode(st, k.Size) {
 			size = "large"
 		}
-		at = k.NextOfApp()
 	}
 	m.appWait.WithLabelValues(queueOf(st, a), size).Observe(float64(max(now-a.SubmittedMillis, 0)) / 1000)
 }

@@ -33,8 +33,8 @@ func appOf(st *state.State, slot uint32) App {
 		Unmanaged: a.Unmanaged, Live: a.Live, Reserving: a.Reserving, Priority: a.Priority, Outstanding: a.Outstanding,
 		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis,
 		Used: a.Used[yarn.Memory], Pending: a.Pending[yarn.Memory], Reserved: a.Reserved[yarn.Memory]}
-	for at := a.Reservations; at != 0; at = st.Reservations.Get(at).NextOfApp() {
-		if made := st.Reservations.Get(at).MadeMillis; b.HeldMillis == 0 || made < b.HeldMillis {
+	for _, r := range st.ReservationsOf(a) {
+		if made := r.MadeMillis; b.HeldMillis == 0 || made < b.HeldMillis {
 			b.HeldMillis = made
 		}
 	}

@@ -90,8 +90,8 @@ func withLog(c api.Container, user string) containerRow {
 func (q *query) heldBy(a *state.App) []api.Reservation {
 	st := q.v.State
 	var out []api.Reservation
-	for at := a.Reservations; at != 0; at = st.Reservations.Get(at).NextOfApp() {
-		out = append(out, q.v.Reservation(st.Reservations.Get(at)))
+	for _, r := range st.ReservationsOf(a) {
+		out = append(out, q.v.Reservation(r))
 	}
 	return out
 }

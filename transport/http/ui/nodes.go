@@ -146,8 +146,7 @@ func node(q *query) (any, error) {
 	n := st.Nodes.Get(slot)
 	d := nodeData{Index: q.v.Index, Node: q.nodeRow(slot), NowMillis: st.Meta.NowMillis}
 	q.title = d.Node.ID
-	for at := n.Containers; at != 0; at = st.Containers.Get(at).NextOnNode() {
-		c := st.Containers.Get(at)
+	for _, c := range st.ContainersOn(n) {
 		d.Containers = append(d.Containers, withLog(q.v.Container(c), st.NameOf(st.Apps.Get(c.App).User)))
 	}
 	slices.SortFunc(d.Containers, func(a, b containerRow) int {

@@ -34,8 +34,8 @@ func (q *query) reservationRow(slot uint32) reservationRow {
 	r := reservationRow{Reservation: q.v.Reservation(q.v.State.Reservations.Get(slot))}
 	st := q.v.State
 	n := st.Nodes.Get(st.Reservations.Get(slot).Node)
-	for at := n.Containers; at != 0; at = st.Containers.Get(at).NextOnNode() {
-		r.MustEnd = append(r.MustEnd, q.v.Container(st.Containers.Get(at)))
+	for _, c := range st.ContainersOn(n) {
+		r.MustEnd = append(r.MustEnd, q.v.Container(c))
 	}
 	// What frees most of what is short comes first.
 	_, short := share(r.Missing, r.NodeTotal)
@@ -193,8 +193,8 @@ func reservation(q *query) (any, error) {
 	r := st.Reservations.Get(slot)
 	d := reservationData{Index: q.v.Index, Reservation: q.reservationRow(slot), Name: st.Apps.Get(r.App).Details().Name, NowMillis: st.Meta.NowMillis}
 	q.title = "Reservation " + d.Reservation.ID
-	for at := st.Nodes.Get(r.Node).Containers; at != 0; at = st.Containers.Get(at).NextOnNode() {
-		d.Ahead = append(d.Ahead, q.v.Container(st.Containers.Get(at)))
+	for _, c := range st.ContainersOn(st.Nodes.Get(r.Node)) {
+		d.Ahead = append(d.Ahead, q.v.Container(c))
 	}
 	slices.SortFunc(d.Ahead, func(a, b api.Container) int {
 		return cmp.Or(cmp.Compare(a.AllocatedMillis, b.AllocatedMillis), strings.Compare(a.ID, b.ID))

@@ -87,10 +87,8 @@ func (s *API) nodePlacement(c *route.Call) error {
 	}
 	n := v.State.Nodes.Get(slot)
 	d := api.Placement{Node: v.Node(n), Containers: []api.Container{}}
-	for at := n.Containers; at != 0; {
-		k := v.State.Containers.Get(at)
+	for _, k := range v.State.ContainersOn(n) {
 		d.Containers = append(d.Containers, v.Container(k))
-		at = k.NextOnNode()
 	}
 	slices.SortFunc(d.Containers, func(a, b api.Container) int {
 		return cmp.Or(cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]), cmp.Compare(b.Size[api.VCores], a.Size[api.VCores]), strings.Compare(a.ID, b.ID))

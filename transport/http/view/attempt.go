@@ -12,12 +12,10 @@ import (
 // Attempts lists the attempts that the state remembers, the oldest first.
 func (v *View) Attempts(a *state.App) []api.Attempt {
 	live := map[uint32]int{}
-	for slot := a.Containers; slot != 0; {
-		k := v.State.Containers.Get(slot)
+	for _, k := range v.State.ContainersOf(a) {
 		if k.State.Live() {
 			live[k.Attempt]++
 		}
-		slot = k.NextOfApp()
 	}
 	out := []api.Attempt{}
 	for _, t := range v.AttemptRecords(a) {
@@ -34,19 +32,15 @@ func (v *View) Attempts(a *state.App) []api.Attempt {
 
 func (v *View) Asks(a *state.App) []api.Ask {
 	out := []api.Ask{}
-	for slot := a.Asks; slot != 0; {
-		k := v.State.Asks.Get(slot)
+	for _, k := range v.State.AsksOf(a) {
 		relax := k.Relax
 		d := api.Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Name: yarn.Any, Count: k.Count, Size: v.Size(k.Size), Relax: &relax,
 			AM: k.AM, Opportunities: k.Opportunities, ReReservations: k.ReReservations, Reservations: k.Reservations}
-		for at := k.Locations; at != 0; {
-			l := v.State.Locations.Get(at)
+		for _, l := range v.State.LocationsOf(k) {
 			d.Locations = append(d.Locations, api.Location{Name: v.State.NameOf(l.Name), Count: l.Count, Relax: l.Relax})
-			at = l.Next
 		}
 		slices.SortFunc(d.Locations, func(a, b api.Location) int { return strings.Compare(a.Name, b.Name) })
 		out = append(out, d)
-		slot = k.Next
 	}
 	return out
 }
@@ -75,12 +69,10 @@ func (v *View) AttemptRecords(a *state.App) []AttemptRecord {
 			Started: a.AttemptMillis, Launched: a.LaunchedMillis, Master: a.MasterNumber, Node: a.MasterNode, Host: d.Host, Port: a.RPCPort,
 			Tracking: d.TrackingURL, Diagnostics: d.Diagnostics})
 	}
-	for slot := a.History; slot != 0; {
-		h := v.State.Attempts.Get(slot)
+	for _, h := range v.State.HistoryOf(a) {
 		out = append(out, AttemptRecord{ID: yarn.AttemptID{App: a.ID, Attempt: h.Number}, Current: h.Number == a.Attempt, State: endedState(a, h), Final: h.Final,
 			Started: h.StartedMillis, Launched: h.LaunchedMillis, Ended: h.EndedMillis, Master: h.MasterNumber, Node: h.MasterNode, Host: h.Host, Port: h.RPCPort,
 			Tracking: h.TrackingURL, Diagnostics: h.Diagnostics})
-		slot = h.Next
 	}
 	slices.Reverse(out)
 	return out

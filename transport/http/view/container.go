@@ -14,12 +14,10 @@ import (
 // granted, those after a certain one.
 func (v *View) ContainersOf(a *state.App, attempt uint32, number uint64) []uint32 {
 	var out []uint32
-	for slot := a.Containers; slot != 0; {
-		k := v.State.Containers.Get(slot)
+	for slot, k := range v.State.ContainersOf(a) {
 		if k.Attempt > attempt || (k.Attempt == attempt && k.Number > number) {
 			out = append(out, slot)
 		}
-		slot = k.NextOfApp()
 	}
 	slices.SortFunc(out, func(x, y uint32) int {
 		a, b := v.State.Containers.Get(x), v.State.Containers.Get(y)

@@ -69,8 +69,8 @@ func (v *View) waitingDemands() []demand {
 		if a.Outstanding == 0 || a.Attempt != state.AttemptActive && a.Attempt != state.AttemptRegistered {
 			return true
 		}
-		for at := v.State.Apps.Get(a.Slot).Asks; at != 0; at = v.State.Asks.Get(at).Next {
-			if k := v.State.Asks.Get(at); k.Count > 0 {
+		for _, k := range v.State.AsksOf(v.State.Apps.Get(a.Slot)) {
+			if k.Count > 0 {
 				out = append(out, demand{a.Slot, k.Size})
 			}
 		}

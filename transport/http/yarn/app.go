@@ -114,12 +114,10 @@ func finishedMillis(a *state.App) int64 {
 // launchMillis is when a node first took an AM of the application.
 func (v *docs) launchMillis(a *state.App) int64 {
 	at := a.LaunchedMillis
-	for slot := a.History; slot != 0; {
-		h := v.State.Attempts.Get(slot)
+	for _, h := range v.State.HistoryOf(a) {
 		if h.LaunchedMillis != 0 {
 			at = h.LaunchedMillis
 		}
-		slot = h.Next
 	}
 	return at
 }
@@ -259,9 +257,7 @@ func (v *docs) wsTail(a *state.App, without map[string]bool) obj {
 // wsRequests lists what an application still asks for, one entry a resource name.
 func (v *docs) wsRequests(a *state.App) []obj {
 	var out []obj
-	for slot := a.Asks; slot != 0; {
-		k := v.State.Asks.Get(slot)
-		slot = k.Next
+	for _, k := range v.State.AsksOf(a) {
 		if k.Count == 0 {
 			continue
 		}
@@ -270,10 +266,8 @@ func (v *docs) wsRequests(a *state.App) []obj {
 				{"numContainers", count}, {"relaxLocality", relax}, {"nodeLabelExpression", ""}, {"executionTypeRequest", obj{{"executionType", "GUARANTEED"}, {"enforceExecutionType", false}}}})
 		}
 		one(yarn.Any, k.Count, k.Relax)
-		for at := k.Locations; at != 0; {
-			l := v.State.Locations.Get(at)
+		for _, l := range v.State.LocationsOf(k) {
 			one(v.State.NameOf(l.Name), l.Count, l.Relax)
-			at = l.Next
 		}
 	}
 	return out
