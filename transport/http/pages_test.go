@@ -40,6 +40,15 @@ var pagePaths = []struct {
 	{"/ui/apps/application_1780000000000_0004", []string{"It has ended and waits for nothing."}},
 	{"/ui/queues", []string{"Share of the cluster", "online", "Configuration version"}},
 	{"/ui/queues/root.online", []string{"set.maximum-applications", `value="7"`, "Show what would change", "alice", "Stop the queue"}},
+	{"/ui/search?q=waits", []string{"…_0003", `placeholder="Search ( / )"`}},
+	{"/ui/search?q=3", []string{"…_0003", "sim-03:8041"}},
+	{"/ui/search?q=R1", []string{`href="/ui/reservations/r1"`}},
+	{"/ui/search?q=ONLINE", []string{`href="/ui/queues/root.online"`}},
+	{"/ui/search?q=ali", []string{`href="/ui/apps?user=alice"`, "…_0001"}},
+	{"/ui/search?q=nobody", []string{"Nothing matches."}},
+	{"/ui/search", []string{"application, queue, node, user, reservation"}},
+	{"/ui/queues/root.online?sort=user", []string{`aria-sort="ascending"`, "?sort=-user"}},
+	{"/ui/nodes/sim-01:8041?sort=-granted", []string{`aria-sort="descending"`, "?sort=granted"}},
 	{"/ui/queues/root", []string{"Child queues", "root.batch"}},
 	{"/ui/nodes", []string{"How full", "What fits now", "sim-01:8041", "r1", "1 reserved"}},
 	{"/ui/nodes?find=02", []string{"sim-02:8041", "1 node"}},
@@ -151,7 +160,7 @@ func TestPagesThatAreNotThere(t *testing.T) {
 	for path, want := range map[string]string{
 		"/ui/nope": "there is no page at /ui/nope", "/ui/apps/application_1_1": "applications that ended long ago are forgotten", "/ui/apps/x": "What to do",
 		"/ui/nodes/gone": "there is no node", "/ui/queues/root.gone": "there is no queue", "/ui/reservations/r99": "fulfilled or cancelled",
-		"/ui/apps?state=ODD": "choose one of SUBMITTED", "/ui/apps?sort=odd": "cannot be sorted", "/ui/apps?after=odd": "begin at the first page",
+		"/ui/apps?state=ODD": "choose one of SUBMITTED", "/ui/apps?sort=odd": "cannot be sorted", "/ui/queues/root.online?sort=odd": "cannot be sorted", "/ui/nodes/sim-01:8041?sort=odd": "cannot be sorted", "/ui/apps?after=odd": "begin at the first page",
 		"/ui/decisions?kind=Odd": "there is no event", "/ui/conf/rollback?to=77": "is not kept", "/ui/conf/rollback": "which version",
 	} {
 		w := b.ask("GET", path, "")
@@ -188,7 +197,7 @@ func TestHostileNamesAreText(t *testing.T) {
 		&event.AttemptRegistered{App: 9, Host: "am", RPCPort: 1, TrackingURL: "javascript:alert(3)"})
 	b.h.apply(t, &event.NodeRegistered{Node: 4, ID: yarn.NodeID{Host: `<b>host`, Port: 1}, HTTPPort: 2, Rack: `/r"x`, Total: gpu(1024, 1, 0), Version: evil})
 	for _, path := range []string{"/ui/", "/ui/apps?all=1", "/ui/apps/application_1780000000000_0009", "/ui/nodes", "/ui/nodes/" + url.PathEscape("<b>host:1"), "/ui/decisions",
-		"/ui/queues/root.batch", "/ui/apps?find=" + url.QueryEscape(evil), "/ui/apps?user=" + url.QueryEscape(evil), "/ui/apps/" + url.PathEscape(evil), "/ui/?done=" + url.QueryEscape(evil)} {
+		"/ui/queues/root.batch", "/ui/apps?find=" + url.QueryEscape(evil), "/ui/apps?user=" + url.QueryEscape(evil), "/ui/search?q=" + url.QueryEscape(evil), "/ui/search?q=script", "/ui/apps/" + url.PathEscape(evil), "/ui/?done=" + url.QueryEscape(evil)} {
 		body := b.ask("GET", path, "").Body.String()
 		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") || strings.Contains(body, "<b>host") || strings.Contains(body, `href="javascript`) {
 			t.Errorf("%s shows a hostile name as markup", path)

@@ -199,14 +199,16 @@ func (d *appsData) addChoices(q *query, f appFilter, counts map[string]int) {
 }
 
 // queueChoices are the paths of all queues, in order.
-func (q *query) queueChoices(chosen string) []choice {
+func (q *query) queueChoices(chosen string) []choice { return choices(q.queuePaths(), chosen) }
+
+func (q *query) queuePaths() []string {
 	var paths []string
 	q.v.State.Queues.Each(func(_ uint32, k *state.Queue) bool {
 		paths = append(paths, k.Path)
 		return true
 	})
 	slices.Sort(paths)
-	return choices(paths, chosen)
+	return paths
 }
 
 // leafChoices are the paths of the queues that take applications.

@@ -168,6 +168,45 @@ func (q *query) column(title, name, sorted string, desc, isNumber bool) column {
 	return c
 }
 
+// sortable is a column of a table that is whole on its page; compare is nil where nobody sorts by it.
+type sortable[T any] struct {
+	title, name string
+	number      bool
+	compare     func(a, b T) int
+}
+
+// sortTable sorts the rows of such a table as the address says, and makes its heads. Rows that are
+// alike stay in their order.
+func sortTable[T any](q *query, usual string, columns []sortable[T], rows []T) ([]column, error) {
+	var known []string
+	for _, c := range columns {
+		known = append(known, c.name)
+	}
+	sorted, desc, err := q.sorting(known, usual)
+	if err != nil {
+		return nil, err
+	}
+	var heads []column
+	for _, c := range columns {
+		heads = append(heads, q.column(c.title, c.name, sorted, desc, c.number))
+		if c.name != sorted || c.compare == nil {
+			continue
+		}
+		slices.SortStableFunc(rows, func(a, b T) int {
+			if desc {
+				a, b = b, a
+			}
+			return c.compare(a, b)
+		})
+	}
+	return heads, nil
+}
+
+// compareSizes orders amounts by memory, then by vcores.
+func compareSizes(a, b api.Resource) int {
+	return cmp.Or(cmp.Compare(a[api.MemoryMB], b[api.MemoryMB]), cmp.Compare(a[api.VCores], b[api.VCores]))
+}
+
 func without(v url.Values, name string) url.Values {
 	out := url.Values{}
 	for k, list := range v { // order is harmless: it is a map again

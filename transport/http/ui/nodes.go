@@ -127,11 +127,22 @@ type nodeData struct {
 	Node        nodeRow
 	Lines       []usage
 	Containers  []containerRow
+	Heads       []column // of the containers
 	More        int
 	Reservation *reservationRow
 	NowMillis   int64
 	Decisions   []decisionRow
 	Hour        lastHour
+}
+
+var nodeContainerColumns = []sortable[containerRow]{
+	{title: "Container", name: "container", compare: func(a, b containerRow) int { return strings.Compare(a.ID, b.ID) }},
+	{title: "Application", name: "app", compare: func(a, b containerRow) int { return strings.Compare(a.App, b.App) }},
+	{title: "State", name: "state", compare: func(a, b containerRow) int { return strings.Compare(a.State, b.State) }},
+	{title: "Size", name: "size", compare: func(a, b containerRow) int { return compareSizes(a.Size, b.Size) }},
+	{title: "Locality", name: "locality", compare: func(a, b containerRow) int { return strings.Compare(a.Locality, b.Locality) }},
+	{title: "Granted", name: "granted", number: true, compare: func(a, b containerRow) int { return cmp.Compare(a.AllocatedMillis, b.AllocatedMillis) }},
+	{title: "Log"},
 }
 
 // nodeContainers is how many containers the page of a node lists.
@@ -149,15 +160,16 @@ func node(q *query) (any, error) {
 	for _, c := range st.ContainersOn(n) {
 		d.Containers = append(d.Containers, withLog(q.v.Container(c), st.NameOf(st.Apps.Get(c.App).User)))
 	}
-	slices.SortFunc(d.Containers, func(a, b containerRow) int {
-		return cmp.Or(cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]), cmp.Compare(b.Size[api.VCores], a.Size[api.VCores]), strings.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(d.Containers, func(a, b containerRow) int { return cmp.Or(compareSizes(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })
 	if n.Reservation != 0 {
 		r := q.reservationRow(n.Reservation)
 		d.Reservation = &r
 	}
 	for _, kind := range kindsOf(d.Node.Total) {
 		d.Lines = append(d.Lines, nodeLine(&d, kind))
+	}
+	if d.Heads, err = sortTable(q, "-size", nodeContainerColumns, d.Containers); err != nil {
+		return nil, err
 	}
 	if len(d.Containers) > nodeContainers {
 		d.More, d.Containers = len(d.Containers)-nodeContainers, d.Containers[:nodeContainers]

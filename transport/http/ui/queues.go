@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"strings"
 
 	"rmd/transport/http/summary"
@@ -88,11 +89,22 @@ type queueData struct {
 	Version  uint64
 	Queue    queueRow
 	Below    []queueRow
+	Heads    []column // of the users
 	Usages   []queueUsage
 	Hour     lastHour
 	Settings []setting
 	Apps     []appRow
 	More     bool
+}
+
+var queueUserColumns = []sortable[api.User]{
+	{title: "User", name: "user", compare: func(a, b api.User) int { return strings.Compare(a.Name, b.Name) }},
+	{title: "Uses", name: "used", compare: func(a, b api.User) int { return compareSizes(a.Used, b.Used) }},
+	{title: "Limit", name: "limit", compare: func(a, b api.User) int { return compareSizes(a.Limit, b.Limit) }},
+	{title: "For AMs", name: "ams", compare: func(a, b api.User) int { return compareSizes(a.AMUsed, b.AMUsed) }},
+	{title: "Active", name: "active", number: true, compare: func(a, b api.User) int { return cmp.Compare(a.ActiveApps, b.ActiveApps) }},
+	{title: "Waiting", name: "waiting", number: true, compare: func(a, b api.User) int { return cmp.Compare(a.PendingApps, b.PendingApps) }},
+	{title: "Active user"},
 }
 
 // queueUsage is what a queue has of one kind.
@@ -121,6 +133,9 @@ func queue(q *query) (any, error) {
 	}
 	for _, kind := range kindsOf(total) {
 		d.Usages = append(d.Usages, newQueueUsage(k, kind, total[kind]))
+	}
+	if d.Heads, err = sortTable(q, "-used", queueUserColumns, d.Queue.Users); err != nil {
+		return nil, err
 	}
 	d.Settings = q.settings(k)
 	d.Apps, d.More = q.appsOf(slot)

@@ -110,6 +110,7 @@ func (u *UI) routes() {
 		{path: "/ui/audit", name: "audit", title: "Audit", show: auditPage},
 		{path: "/ui/labels", name: "labels", title: "Labels", show: labels},
 		{path: "/ui/about", name: "about", title: "About", show: about},
+		{path: "/ui/search", name: "search", title: "Search", show: search},
 		{path: "/ui/replay", name: "replay", title: "Replay", show: replay},
 	} {
 		if p.nav == "" {

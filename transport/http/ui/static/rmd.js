@@ -170,7 +170,7 @@ let going = 0;
 document.addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
   if (e.key === "/") {
-    const field = $("[data-search]");
+    const field = $("main [data-search]") || $("[data-search]");
     if (field) { e.preventDefault(); field.focus(); field.select(); }
     return;
   }

@@ -1,0 +1,108 @@
+package ui
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/summary"
+	"rmd/transport/http/view"
+)
+
+// searchRows is how many of each sort a search shows.
+const searchRows = 10
+
+// searchData is what a text was found in.
+type searchData struct {
+	Text        string
+	Apps        []appRow
+	Queues      []string
+	Users       []string
+	Nodes       []string
+	Reservation string
+	More        moreFound
+	Nothing     bool
+}
+
+// moreFound says of which sort more was found than is shown.
+type moreFound struct{ Apps, Queues, Users, Nodes bool }
+
+func search(q *query) (any, error) {
+	d := searchData{Text: strings.TrimSpace(q.q.Get("q"))}
+	text := strings.ToLower(d.Text)
+	if text == "" {
+		return d, nil
+	}
+	d.Apps, d.More.Apps = q.searchApps(text)
+	d.Queues, d.More.Queues = found(text, q.queuePaths())
+	d.Users, d.More.Users = found(text, q.userNames())
+	d.Nodes, d.More.Nodes = q.searchNodes(text)
+	if number, err := view.ReservationNumber(text); err == nil && q.v.State.Reservation(number) != 0 {
+		d.Reservation = view.ReservationID(number)
+	}
+	d.Nothing = len(d.Apps)+len(d.Queues)+len(d.Users)+len(d.Nodes) == 0 && d.Reservation == ""
+	return d, nil
+}
+
+// searchApps finds applications as their list does, the one with the very number first, then the
+// newest.
+func (q *query) searchApps(text string) ([]appRow, bool) {
+	f, t := appFilter{find: text}, top{most: searchRows, desc: true}
+	number, _ := strconv.ParseUint(text, 10, 32) // 0, which no application has, where it is none
+	q.v.Summary().Each(true, func(a *summary.App) bool {
+		if f.pass(q.v.State, a) {
+			key := int64(0)
+			if uint64(a.Seq) == number {
+				key = 1
+			}
+			t.add(row{key: key, id: uint64(a.Seq), slot: a.Slot}, cursor{})
+		}
+		return true
+	})
+	rows, next := t.page()
+	out := make([]appRow, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, q.appRow(r.slot))
+	}
+	return out, next != ""
+}
+
+// found are the first names with a text in them; more says that there are others.
+func found(text string, names []string) (some []string, more bool) {
+	for _, name := range names {
+		if !strings.Contains(strings.ToLower(name), text) {
+			continue
+		}
+		if len(some) == searchRows {
+			return some, true
+		}
+		some = append(some, name)
+	}
+	return some, false
+}
+
+// userNames are the users with applications that have not ended, in order.
+func (q *query) userNames() []string {
+	var names []string
+	q.v.State.Users.Each(func(_ uint32, u *state.User) bool {
+		names = append(names, q.v.State.NameOf(u.Name))
+		return true
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (q *query) searchNodes(text string) (some []string, more bool) {
+	all := q.v.Summary()
+	for _, slot := range all.Nodes() {
+		if !strings.Contains(all.Place(slot).Host, text) && q.v.NodeID(slot) != text {
+			continue
+		}
+		if len(some) == searchRows {
+			return some, true
+		}
+		some = append(some, q.v.NodeID(slot))
+	}
+	return some, false
+}
