@@ -110,11 +110,10 @@ func (s *Scheduler) record(e event.Event) {
 // Apply applies an event that was decided elsewhere and brings the views up to date. After an error
 // the scheduler must not be used any more.
 func (s *Scheduler) Apply(e event.Event) error {
-	sub := s.subjectOf(e)
 	if err := s.st.Apply(e); err != nil {
 		return err
 	}
-	s.follow(e, sub)
+	s.follow(s.st.Touched())
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/yarn"
@@ -96,132 +95,36 @@ func propertiesOf(in []state.Property) []capacity.Property {
 	return out
 }
 
-// subject is what an event is about, looked up before it is applied.
-type subject struct {
-	app, user, node, queue uint32
-}
-
-func (s *Scheduler) subjectOf(e event.Event) subject {
-	switch e := e.(type) {
-	case *event.ContainerAllocated:
-		return s.subjectApp(e.App, e.Node)
-	case *event.ContainerCompleted:
-		return s.subjectContainer(e.Container)
-	case *event.ContainerReleased:
-		return s.subjectContainer(e.Container)
-	case *event.ContainerResizeAsked:
-		return s.subjectContainer(e.Container)
-	case *event.ContainerIncreased:
-		return s.subjectContainer(e.Container)
-	case *event.ContainerDecreased:
-		return s.subjectContainer(e.Container)
-	case *event.ResizeReserved:
-		return s.subjectContainer(e.Container)
-	case *event.ReservationMade:
-		return s.subjectApp(e.App, e.Node)
-	case *event.ReservationFulfilled:
-		return s.subjectReservation(e.Reservation)
-	case *event.ReservationCancelled:
-		return s.subjectReservation(e.Reservation)
-	case *event.AskChanged:
-		return s.subjectApp(e.App, 0)
-	case *event.ApplicationSubmitted:
-		return subject{}
-	case *event.ApplicationEnded:
-		return s.subjectApp(e.App, 0)
-	case *event.ApplicationMoved:
-		return s.subjectApp(e.App, 0)
-	case *event.ApplicationForgotten:
-		return s.subjectApp(e.App, 0)
-	case *event.ApplicationReprioritized:
-		return s.subjectApp(e.App, 0)
-	case *event.AttemptStarted:
-		return s.subjectApp(e.App, 0)
-	case *event.AttemptActivated:
-		return s.subjectApp(e.App, 0)
-	case *event.AttemptRegistered:
-		return s.subjectApp(e.App, 0)
-	case *event.AttemptUnregistered:
-		return s.subjectApp(e.App, 0)
-	case *event.AttemptResynced:
-		return s.subjectApp(e.App, 0)
-	case *event.AttemptEnded:
-		return s.subjectApp(e.App, 0)
-	case *event.NodeStateChanged:
-		return subject{node: e.Node}
-	case *event.NodeResourceChanged:
-		return subject{node: e.Node}
-	}
-	return subject{}
-}
-
-func (s *Scheduler) subjectApp(seq, node uint32) subject {
-	sub := subject{app: s.st.App(seq), node: node}
-	if sub.app != 0 {
-		a := s.st.Apps.Get(sub.app)
-		sub.user, sub.queue = a.UserSlot, a.Queue
-	}
-	return sub
-}
-
-func (s *Scheduler) subjectContainer(r event.ContainerRef) subject {
-	sub := s.subjectApp(r.App, 0)
-	if slot := s.st.Container(r); slot != 0 {
-		sub.node = s.st.Containers.Get(slot).Node
-	}
-	return sub
-}
-
-func (s *Scheduler) subjectReservation(number uint64) subject {
-	slot := s.st.Reservation(number)
-	if slot == 0 {
-		return subject{}
-	}
-	r := s.st.Reservations.Get(slot)
-	a := s.st.Apps.Get(r.App)
-	return subject{app: r.App, user: a.UserSlot, queue: a.Queue, node: r.Node}
-}
-
-// follow brings the derived views up to date after an event.
-func (s *Scheduler) follow(e event.Event, sub subject) {
-	switch e := e.(type) {
-	case *event.TimeAdvanced, *event.AskCountersUpdated, *event.RequestRecorded:
-		return
-	case *event.ApplicationSubmitted:
-		sub = s.subjectApp(e.App, 0)
-	case *event.NodeRegistered:
-		sub.node, s.stale = e.Node, true
-	case *event.NodeStateChanged, *event.NodeResourceChanged:
-		s.stale = true
-	case *event.QueuesConfigured:
+// follow brings the views up to date after an event.
+func (s *Scheduler) follow(t state.Touched) {
+	if t.Tree {
 		if err := s.rebuild(); err != nil {
 			panic("scheduler: the configuration just validated cannot be read: " + err.Error())
 		}
 		return
 	}
-	if sub.app != 0 {
-		s.refreshAll(sub)
+	s.stale = s.stale || t.Cluster
+	if t.App != 0 {
+		s.refreshAll(t)
 	}
-	if sub.node != 0 {
-		s.refreshNode(sub.node)
+	if t.Node != 0 {
+		s.refreshNode(t.Node)
 	}
 }
 
-// refreshAll refreshes an application with its user and chain, and the ones it
-// was in before, when it has changed them.
-func (s *Scheduler) refreshAll(sub subject) {
-	s.refreshApp(sub.app)
-	if sub.user != 0 {
-		s.refreshUser(sub.user)
-	}
-	if s.st.Apps.Has(sub.app) {
-		if a := s.st.Apps.Get(sub.app); a.UserSlot != sub.user || a.Queue != sub.queue {
+// refreshAll refreshes an application with its user and its queues, and those that it had before
+// the event if they are others.
+func (s *Scheduler) refreshAll(t state.Touched) {
+	s.refreshApp(t.App)
+	s.refreshUser(t.User)
+	if s.st.Apps.Has(t.App) {
+		if a := s.st.Apps.Get(t.App); a.UserSlot != t.User || a.Queue != t.Queue {
 			s.refreshUser(a.UserSlot)
 			s.refreshChain(a.Queue)
 		}
 	}
-	if sub.queue != 0 {
-		s.refreshChain(sub.queue)
+	if t.Queue != 0 {
+		s.refreshChain(t.Queue)
 	}
 }
 

@@ -42,6 +42,7 @@ func (s *State) askChanged(e *event.AskChanged) error {
 	if !a.Open() || e.Count < 0 || e.Size.Negative() {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
+	s.touchApp(slot, a)
 	ask := s.Ask(a, e.Key)
 	if e.Name != yarn.Any {
 		if ask == 0 {

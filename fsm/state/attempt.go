@@ -48,7 +48,7 @@ func (a *App) amCharge() yarn.Resource {
 }
 
 func (s *State) attemptStarted(e *event.AttemptStarted) error {
-	_, a, err := s.appOf(e, e.App)
+	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -57,6 +57,7 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 	if a.State.Ended() || (!madeRunnable && !fresh) {
 		return broken(e, "it is %s, attempt %d in state %d", a.State, a.Attempt, a.AttemptState)
 	}
+	s.touchApp(slot, a)
 	to := AttemptPending
 	if e.NonRunnable {
 		to = AttemptNonRunnable
@@ -70,25 +71,27 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 }
 
 func (s *State) attemptActivated(e *event.AttemptActivated) error {
-	_, a, err := s.appOf(e, e.App)
+	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
 		return err
 	}
 	if a.AttemptState != AttemptPending {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
+	s.touchApp(slot, a)
 	s.setAttempt(a, AttemptActive)
 	return nil
 }
 
 func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
-	_, a, err := s.appOf(e, e.App)
+	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
 		return err
 	}
 	if a.AttemptState != AttemptActive {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
+	s.touchApp(slot, a)
 	s.setAttempt(a, AttemptRegistered)
 	a.State = yarn.AppRunning
 	if a.StartedMillis == 0 {
@@ -110,6 +113,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	if a.Reservations != 0 || (!e.Keep && a.Live > 0) {
 		return broken(e, "it has %d live containers and reservations: %v", a.Live, a.Reservations != 0)
 	}
+	s.touchApp(slot, a)
 	s.dropAsks(a)
 	s.dropUndelivered(a)
 	s.forgetResponses(a)

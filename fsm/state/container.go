@@ -89,6 +89,8 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 	case !s.fits(k.Size, n.Unallocated()):
 		return broken(e, "%s does not fit the %s free on %s", k.Size, n.Unallocated(), n.ID)
 	}
+	s.touchApp(app, a)
+	s.touchNode(e.Node)
 	a.NextNumber = e.Number
 	size := k.Size
 	slot := s.addContainer(app, a, Container{Number: e.Number, Node: e.Node, Key: e.Key, Size: size, Locality: e.Locality, AM: e.AM})
@@ -243,6 +245,7 @@ func (s *State) containerReleased(e *event.ContainerReleased) error {
 	if !c.State.Live() || s.hasIncreaseReservation(c) {
 		return broken(e, "it is %s", c.State)
 	}
+	s.touchContainer(c)
 	s.uncharge(c)
 	s.changeCommand(c, func() {
 		s.endResize(c)
@@ -295,6 +298,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	if e.Restore && (!live || c.GrantedIn != 0 || !a.Open() || c.Attempt != a.Attempt) {
 		return broken(e, "it is %s; its ask cannot be put back", c.State)
 	}
+	s.touchContainer(c)
 	if live {
 		s.uncharge(c)
 	}

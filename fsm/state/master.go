@@ -158,13 +158,14 @@ func (s *State) attemptLaunched(e *event.AttemptLaunched) error {
 // attemptUnregistered begins the end of an attempt: its asks are dropped and nothing is
 // delivered any more, but its containers still count until they end.
 func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
-	_, a, err := s.appOf(e, e.App)
+	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
 		return err
 	}
 	if a.AttemptState != AttemptRegistered || a.Reservations != 0 || e.Final > yarn.FinalEnded {
 		return broken(e, "attempt is in state %d, reservations: %v", a.AttemptState, a.Reservations != 0)
 	}
+	s.touchApp(slot, a)
 	s.dropAsks(a)
 	s.dropUndelivered(a)
 	s.setAttempt(a, AttemptFinishing)
@@ -177,7 +178,7 @@ func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
 // attemptResynced starts the count of responses again at 0. Containers never delivered
 // have ended before; completions that the AM may have missed are delivered again.
 func (s *State) attemptResynced(e *event.AttemptResynced) error {
-	_, a, err := s.appOf(e, e.App)
+	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -189,6 +190,7 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 			return broken(e, "container %d was never delivered and has not ended", c.Number)
 		}
 	}
+	s.touchApp(slot, a)
 	s.dropAsks(a)
 	s.redeliver(a)
 	a.Response, a.Blacklist = 0, nil

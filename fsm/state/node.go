@@ -30,6 +30,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 		s.Nodes.mut(slot).ID = e.ID
 		s.byNode.insert(hashNode(e.ID), slot, s.hashOfNode)
 	}
+	s.touchNode(slot)
 	n := s.Nodes.mut(slot)
 	s.dropCleanups(n) // it told what it still keeps
 	s.changeCapacity(n, func() {
@@ -112,6 +113,7 @@ func (n *Node) DrainMillis(nowMillis int64) (left int64, ok bool) {
 // usable nodes. From a sum that stands for more than its number nothing can be taken:
 // it is summed again.
 func (s *State) changeCapacity(n *Node, f func()) {
+	s.touched.Cluster = true
 	state, total := n.State, n.Total
 	again := s.Meta.Cluster.Saturated()
 	if n.State.Usable() {
@@ -163,6 +165,7 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 	if !e.State.Usable() && (n.Reservation != 0 || n.Count > 0) {
 		return broken(e, "it holds %d containers, reserved: %v", n.Count, n.Reservation != 0)
 	}
+	s.touchNode(e.Node)
 	s.changeCapacity(n, func() {
 		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
 	})
@@ -181,6 +184,7 @@ func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
 	if r := n.Reservation; r != 0 && !s.fits(s.Reservations.Get(r).Size, e.Total) {
 		return broken(e, "a reservation of %s is on it", s.Reservations.Get(r).Size)
 	}
+	s.touchNode(e.Node)
 	s.changeCapacity(n, func() { n.Total = e.Total })
 	if e.Set {
 		n.TotalSet, n.SetTotal = true, e.Total

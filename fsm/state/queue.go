@@ -35,6 +35,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	if err := s.checkQueues(e); err != nil {
 		return err
 	}
+	s.touched.Tree = true
 	keep := make([]bool, s.Queues.Cap())
 	children := make([][]uint32, 0, len(e.Queues))
 	slots := make([]uint32, 0, len(e.Queues))

@@ -86,6 +86,8 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 	if why := s.unreservable(n, size); why != nil {
 		return broken(e, "%v", why)
 	}
+	s.touchApp(app, a)
+	s.touchNode(e.Node)
 	s.Meta.NextReservation = e.Reservation
 	a.NextNumber = e.Number
 	slot, r := s.Reservations.alloc()
@@ -171,6 +173,8 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	if e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch || !n.State.Usable() || !s.fits(r.Size, n.Unallocated()) {
 		return broken(e, "%s does not fit the %s free on %s, which is %s", r.Size, n.Unallocated(), n.ID, n.State)
 	}
+	s.touchApp(res.App, a)
+	s.touchNode(res.Node)
 	s.leaveReservation(slot, a)
 	if res.IncreaseOf != 0 {
 		s.charge(a, yarn.Resource{}, yarn.Resource{}.Sub(res.Size), -1)
@@ -202,6 +206,8 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 		return broken(e, "no such cause")
 	}
 	a, res := s.Apps.mut(r.App), *r
+	s.touchApp(res.App, a)
+	s.touchNode(res.Node)
 	s.leaveReservation(slot, a)
 	none := yarn.Resource{}
 	s.charge(a, none.Sub(res.Size), none.Sub(res.Size), -1)

@@ -78,6 +78,7 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 	case !more.IsZero() && ask != 0 && s.Asks.Get(ask).Reservations > 0 && s.Asks.Get(ask).Size != more:
 		return broken(e, "%s is reserved for it", s.Asks.Get(ask).Size)
 	}
+	s.touchContainer(c)
 	if ask == 0 {
 		ask = s.addResizeAsk(slot, c, a, more)
 	}
@@ -159,6 +160,7 @@ func (s *State) containerIncreased(e *event.ContainerIncreased) error {
 	case !s.fits(s.Asks.Get(ask).Size, n.Unallocated()):
 		return broken(e, "%s does not fit the %s free on %s", s.Asks.Get(ask).Size, n.Unallocated(), n.ID)
 	}
+	s.touchContainer(c)
 	more := s.Asks.Get(ask).Size
 	s.charge(a, more, yarn.Resource{}, 0)
 	s.increase(slot, a, ask, more)
@@ -180,6 +182,7 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 	if e.Size.Negative() || !e.Size.Within(c.Size) {
 		return broken(e, "it has %s", c.Size)
 	}
+	s.touchContainer(c)
 	if ask := s.AskFor(a, c.Key, slot); ask != 0 {
 		s.setAsk(ask, a, 0, s.Asks.Get(ask).Size)
 		s.dropAskIfIdle(ask, a)
@@ -286,6 +289,7 @@ func (s *State) resizeReserved(e *event.ResizeReserved) error {
 	if why := s.unreservable(n, size); why != nil {
 		return broken(e, "%v", why)
 	}
+	s.touchContainer(c)
 	s.Meta.NextReservation = e.Reservation
 	slot, r := s.Reservations.alloc()
 	*r = Reservation{Number: e.Reservation, App: c.App, Key: c.Key, Node: c.Node, Attempt: c.Attempt,

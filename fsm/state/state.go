@@ -61,6 +61,8 @@ type State struct {
 
 	auditNewest                 uint64 // number of the newest entry
 	auditChanges, auditRefusals auditList
+
+	touched Touched // by the last event
 }
 
 // New returns the empty state of a cluster not initialized yet.
@@ -132,6 +134,7 @@ func broken(e event.Event, format string, args ...any) error {
 // Apply applies one event, or returns a BrokenError and leaves the state as it
 // was.
 func (s *State) Apply(e event.Event) error {
+	s.touched = Touched{}
 	if err := s.apply(e); err != nil {
 		return err
 	}
