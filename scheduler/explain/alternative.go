@@ -172,7 +172,7 @@ func (v view) explainEnd(x *Explanation, k *state.Ask, from candidates) {
 func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
 	n := v.st.Nodes.Get(node)
 	missing := yarn.ComponentMax(size.Sub(n.Unallocated()), yarn.Resource{})
-	out := &MustEnd{Node: n.ID.String(), Missing: v.cfg.Kinds.Format(missing)}
+	out := &MustEnd{Node: n.ID.String(), Missing: v.cfg.Kinds.Format(missing), MissingAmount: v.amount(missing)}
 	var list []uint32
 	for c := range v.st.ContainersOn(n) {
 		list = append(list, c)

@@ -1,6 +1,9 @@
 package explain
 
 import (
+	"fmt"
+	"strings"
+
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/yarn"
@@ -45,19 +48,66 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	case j.reason == scheduler.NodeTooSmall:
 		x.because(j.reason, "it asks %s; every node that it may use is smaller, so it can never fit", size)
 	case j.reason == scheduler.QueueMaxCapacity || j.reason == scheduler.ParentMaxCapacity:
-		x.because(j.reason, "it asks %s, which would exceed the maximum of a queue", size)
+		q, _ := v.capping(i, k.Size)
+		x.because(j.reason, "it asks %s; %s uses %s of its maximum of %s", size, v.Queue(q).Path, v.cfg.Kinds.Format(v.Queue(q).Used), v.cfg.Kinds.Format(v.tree.Capacities[q].EffMax))
 	case j.reason == scheduler.UserLimit:
-		x.because(j.reason, "user %s is above its limit in %s", v.st.NameOf(a.User), x.Queue)
+		x.because(j.reason, "user %s uses %s in %s; its limit is %s", v.st.NameOf(a.User), v.cfg.Kinds.Format(v.st.Users.Get(a.UserSlot).Used), x.Queue, v.cfg.Kinds.Format(v.UserLimit(i, a.UserSlot)))
 	case len(x.Reserved) > 0:
 		x.because(scheduler.NodeTooSmallFree, "node %s is reserved for it (%s) until %s is free there", x.Reserved[0].Node, x.Reserved[0].ID, x.Reserved[0].Needs)
 	case j.reason == scheduler.NoReason && x.Position > 1:
-		x.because(scheduler.BehindFIFO, "a node has room, but %d applications are ahead in %s", x.Position-1, x.Queue)
+		x.because(scheduler.BehindFIFO, "a node has room, but %s ahead in %s", applications(x.Position-1), x.Queue)
 	case j.reason == scheduler.NoReason:
 		x.because(scheduler.BehindFIFO, "a node has room: its next pass serves the ask, unless another queue comes first")
+	case j.reason == scheduler.NodeTooSmallFree:
+		x.because(j.reason, "it asks %s: %s", size, v.scarce(slot, ask))
 	default:
-		x.because(j.reason, "it asks %s: %s", size, verdicts[j.reason])
+		x.because(j.reason, "it asks %s: %s on %s", size, verdicts[j.reason], nodes(all.count[j.reason]))
 	}
 	v.explainIfs(x, slot, ask, &all)
+}
+
+// scarce says which kind of resource no node has enough of free for an ask, and which node has
+// the most of it. Nodes that are reserved for others do not count.
+func (v view) scarce(app, ask uint32) string {
+	size := v.st.Asks.Get(ask).Size
+	for kind, name := range v.cfg.Kinds {
+		if size[kind] <= 0 || kind != yarn.Memory && !v.cfg.Calculator.Dominant {
+			continue
+		}
+		most, where := int64(-1), yarn.NodeID{}
+		v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+			if free := n.Unallocated()[kind]; free > most && v.open(app, ask, slot, n) {
+				most, where = free, n.ID
+			}
+			return true
+		})
+		if most >= 0 && most < size[kind] {
+			return fmt.Sprintf("no unreserved node has %s free; the most is %d on %s", amount(size[kind], name), most, where)
+		}
+	}
+	return "no unreserved node has all of it free at once"
+}
+
+// amount is a quantity of one kind in words: "88 vcores", "4096 MB".
+func amount(n int64, kind string) string {
+	if kind == yarn.MemoryName {
+		return fmt.Sprintf("%d MB", n)
+	}
+	return fmt.Sprintf("%d %s", n, kind[strings.LastIndexByte(kind, '/')+1:])
+}
+
+func applications(n int) string {
+	if n == 1 {
+		return "1 application is"
+	}
+	return fmt.Sprintf("%d applications are", n)
+}
+
+func nodes(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
 }
 
 // judge runs the checks of a pass for one ask, in their order, and returns the
@@ -71,7 +121,7 @@ func (v view) judge(app, ask uint32, w without, all *survey) judgement {
 	if !v.fitsSomewhere(k.Size) {
 		return judgement{reason: scheduler.NodeTooSmall, never: true}
 	}
-	if r := v.capped(i, k.Size); r != scheduler.NoReason && !w.maximum {
+	if _, r := v.capping(i, k.Size); r != scheduler.NoReason && !w.maximum {
 		return judgement{reason: r, never: v.neverUnder(i, k.Size)}
 	}
 	if !w.user && !v.WithinUserLimit(a) {
@@ -95,8 +145,8 @@ func (v view) fitsSomewhere(size yarn.Resource) bool {
 	return fits
 }
 
-// capped says which maximum an allocation of size would exceed now.
-func (v view) capped(leaf int32, size yarn.Resource) scheduler.Reason {
+// capping says which queue's maximum an allocation of size would exceed now.
+func (v view) capping(leaf int32, size yarn.Resource) (queue int32, r scheduler.Reason) {
 	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
 		q := v.Queue(i)
 		most := v.tree.Capacities[i].EffMax
@@ -106,11 +156,11 @@ func (v view) capped(leaf int32, size yarn.Resource) scheduler.Reason {
 		case v.cfg.Calculator.FitsIn(v.st.Meta.Cluster, most):
 			continue // it may have all of the cluster, which is full: the nodes say so better
 		case i == leaf:
-			return scheduler.QueueMaxCapacity
+			return i, scheduler.QueueMaxCapacity
 		}
-		return scheduler.ParentMaxCapacity
+		return i, scheduler.ParentMaxCapacity
 	}
-	return scheduler.NoReason
+	return -1, scheduler.NoReason
 }
 
 // neverUnder says whether a size is above the maximum of a queue or ancestor

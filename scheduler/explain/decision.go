@@ -112,7 +112,7 @@ const named = 2
 func (v view) heldBackQueues(before []int32, node uint32) string {
 	return heldBack(len(before), "queue", func(k int) (string, scheduler.Reason) {
 		i := before[k]
-		why := v.capped(i, v.cfg.MinAlloc)
+		_, why := v.capping(i, v.cfg.MinAlloc)
 		if active := v.Active(i); why == scheduler.NoReason && len(active) > 0 {
 			why = v.refusal(active[0], node)
 		}
@@ -154,7 +154,7 @@ func (v view) refusal(app, node uint32) scheduler.Reason {
 		return scheduler.NoAsks
 	}
 	i, k := v.LeafOf(a), v.st.Asks.Get(ask)
-	if r := v.capped(i, k.Size); r != scheduler.NoReason {
+	if _, r := v.capping(i, k.Size); r != scheduler.NoReason {
 		return r
 	}
 	if !v.WithinUserLimit(a) {

@@ -12,7 +12,7 @@ type Explanation struct {
 	State         string        `json:"state"`
 	Queue         string        `json:"queue"`
 	Waiting       bool          `json:"waiting"`
-	WaitingMillis int64         `json:"waiting_ms,omitempty"` // since the attempt began
+	WaitingMillis int64         `json:"waiting_ms,omitempty"` // as that of the application
 	Position      int           `json:"position,omitempty"`   // among those of its queue that want something, from 1
 	Of            int           `json:"of,omitempty"`
 	Reason        string        `json:"reason"`
@@ -37,9 +37,14 @@ type Ask struct {
 	AllocationID int64  `json:"allocation_id,omitempty"`
 	Count        int64  `json:"count"`
 	Size         string `json:"size"`
+	Amount       Amount `json:"amount"` // the size, by kind
 	Where        string `json:"where"`
 	AM           bool   `json:"am,omitempty"`
 }
+
+// Amount is a quantity of each kind of resource by YARN's name, as every other document has it.
+// The text beside it is what people read.
+type Amount = map[string]int64
 
 // Limit is one limit, what counts against it, and whether that has reached it.
 type Limit struct {
@@ -47,6 +52,9 @@ type Limit struct {
 	Used  string `json:"used"`
 	Most  string `json:"most"`
 	Binds bool   `json:"binds"`
+
+	UsedAmount Amount `json:"used_amount"`
+	MostAmount Amount `json:"most_amount"`
 }
 
 // NodeGroup counts the nodes with one verdict and names one of them.
@@ -60,12 +68,14 @@ type NodeGroup struct {
 
 // Reservation is a node reserved for the application.
 type Reservation struct {
-	ID        string   `json:"id"`
-	Node      string   `json:"node"`
-	Needs     string   `json:"needs"`
-	Free      string   `json:"free"`
-	AgeMillis int64    `json:"age_ms"`
-	WaitsFor  []string `json:"waits_for"` // containers on the node, any of which may end
+	ID          string   `json:"id"`
+	Node        string   `json:"node"`
+	Needs       string   `json:"needs"`
+	Free        string   `json:"free"`
+	NeedsAmount Amount   `json:"needs_amount"`
+	FreeAmount  Amount   `json:"free_amount"`
+	AgeMillis   int64    `json:"age_ms"`
+	WaitsFor    []string `json:"waits_for"` // containers on the node, any of which may end
 }
 
 // Alternative is what would be if one thing were otherwise: the same check without that thing.
@@ -78,9 +88,10 @@ type Alternative struct {
 
 // MustEnd is the smallest set of containers on one node whose end frees enough for the first ask.
 type MustEnd struct {
-	Node       string   `json:"node"`
-	Missing    string   `json:"missing"`
-	Containers []string `json:"containers"`
+	Node          string   `json:"node"`
+	Missing       string   `json:"missing"`
+	MissingAmount Amount   `json:"missing_amount"`
+	Containers    []string `json:"containers"`
 }
 
 // Decision says why one event was decided: a cause or a reason by its stable name, and the numbers it

@@ -36,7 +36,7 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 		x.Text = fmt.Sprintf("it has ended: %s", a.State)
 		return x, nil
 	}
-	x.WaitingMillis = v.st.Meta.NowMillis - a.AttemptMillis
+	x.WaitingMillis = v.st.WaitingMillis(a)
 	v.explainAsks(x, a)
 	v.explainReservations(x, a)
 	switch {
@@ -77,7 +77,7 @@ func (v view) explainAsks(x *Explanation, a *state.App) {
 			where = fmt.Sprintf("for %s to grow on %s", v.st.ContainerID(c), v.st.Nodes.Get(c.Node).ID)
 		}
 		x.Asks = append(x.Asks, Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Count: k.Count,
-			Size: v.cfg.Kinds.Format(k.Size), Where: where, AM: k.AM})
+			Size: v.cfg.Kinds.Format(k.Size), Amount: v.amount(k.Size), Where: where, AM: k.AM})
 	}
 }
 
@@ -85,7 +85,7 @@ func (v view) explainReservations(x *Explanation, a *state.App) {
 	for _, r := range v.st.ReservationsOf(a) {
 		n := v.st.Nodes.Get(r.Node)
 		h := Reservation{ID: fmt.Sprintf("r%d", r.Number), Node: n.ID.String(), Needs: v.cfg.Kinds.Format(r.Size),
-			Free: v.cfg.Kinds.Format(n.Unallocated()), AgeMillis: v.st.Meta.NowMillis - r.MadeMillis}
+			Free: v.cfg.Kinds.Format(n.Unallocated()), NeedsAmount: v.amount(r.Size), FreeAmount: v.amount(n.Unallocated()), AgeMillis: v.st.Meta.NowMillis - r.MadeMillis}
 		for _, k := range v.st.ContainersOn(n) {
 			h.WaitsFor = append(h.WaitsFor, v.st.ContainerID(k).String())
 		}
@@ -120,7 +120,15 @@ func (v view) explainActivation(x *Explanation, slot uint32, a *state.App) {
 }
 
 func (v view) limitOf(name string, used, most yarn.Resource, binds bool) Limit {
-	return Limit{Name: name, Used: v.cfg.Kinds.Format(used), Most: v.cfg.Kinds.Format(most), Binds: binds}
+	return Limit{Name: name, Used: v.cfg.Kinds.Format(used), Most: v.cfg.Kinds.Format(most), Binds: binds, UsedAmount: v.amount(used), MostAmount: v.amount(most)}
+}
+
+func (v view) amount(r yarn.Resource) Amount {
+	out := make(Amount, len(v.cfg.Kinds))
+	for i, name := range v.cfg.Kinds {
+		out[name] = r[i]
+	}
+	return out
 }
 
 // place fills in position and neighbours from an ordered list.

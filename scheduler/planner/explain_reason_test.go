@@ -28,6 +28,7 @@ type reasonStory struct {
 	never  bool
 	ifs    string // suppositions that come to "now", by a word of each
 	ends   int    // containers that must end
+	text   string // what it says at first
 }
 
 func activated(w *world, app string) bool {
@@ -49,7 +50,7 @@ app app1 user=u0 am=2G
 app app2 user=u0 am=2G
 app app3 user=u1 am=2G
 app app4 user=u1 am=2G`},
-		{reason: scheduler.QueueMaxCapacity, app: "app2", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
+		{reason: scheduler.QueueMaxCapacity, app: "app2", text: "it asks 1024MB 1vc; root.a uses 8192MB 1vc of its maximum of 8192MB", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
 conf queues=(a:50, b:50) a.maximum-capacity=50 b.maximum-capacity=50 max=16G
 node add n1 8G
 node add n2 8G
@@ -58,7 +59,7 @@ ask app1 1x8G
 hb n1
 app app2 user=u2
 ask app2 1x1G`},
-		{reason: scheduler.ParentMaxCapacity, app: "app3", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
+		{reason: scheduler.ParentMaxCapacity, app: "app3", text: "it asks 1024MB 1vc; root.p uses 8192MB 2vc of its maximum of 8192MB", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
 conf queues=(p:50, b:50, p.x:50, p.y:50) p.maximum-capacity=50 p.x.maximum-capacity=100 p.y.maximum-capacity=100 p.x.user-limit-factor=10 p.y.user-limit-factor=10 max=16G
 node add n1 8G
 node add n2 8G
@@ -70,7 +71,7 @@ ask app2 1x4G
 hb n1 quiet
 app app3 user=u3 queue=y
 ask app3 1x1G`},
-		{reason: scheduler.UserLimit, app: "app1", still: "hb n1 n1 quiet", remedy: "conf a.user-limit-factor=1\nhb n1 quiet", ifs: "no limit", setup: `
+		{reason: scheduler.UserLimit, app: "app1", text: "user u1 uses ", still: "hb n1 n1 quiet", remedy: "conf a.user-limit-factor=1\nhb n1 quiet", ifs: "no limit", setup: `
 conf queues=(a:100) a.user-limit-factor=0.25 max=16G
 node add n1 16G
 app app1 user=u1
@@ -102,7 +103,7 @@ node add n1 8G
 node add n2 8G
 app app1 user=u1
 ask app1 1x12G`},
-		{reason: scheduler.NodeTooSmallFree, app: "app1", still: "hb n1 n1 quiet", remedy: "complete app0 1\nhb n1 quiet", ifs: "instead", ends: 1, setup: `
+		{reason: scheduler.NodeTooSmallFree, app: "app1", text: "it asks 4096MB 1vc: no unreserved node has 4096 MB free; the most is 2048 on n1:", still: "hb n1 n1 quiet", remedy: "complete app0 1\nhb n1 quiet", ifs: "instead", ends: 1, setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n1 8G
 app app0 user=u0
@@ -110,7 +111,7 @@ ask app0 1x6G
 hb n1 quiet
 app app1 user=u1
 ask app1 1x4G`},
-		{reason: scheduler.NodeReservedByOther, app: "app2", still: "hb n1 n1 quiet", remedy: "kill app1\nhb n1 quiet", ifs: "reserved for others", setup: `
+		{reason: scheduler.NodeReservedByOther, app: "app2", text: "it asks 1024MB 1vc: reserved for another application on 1 node", still: "hb n1 n1 quiet", remedy: "kill app1\nhb n1 quiet", ifs: "reserved for others", setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n1 8G rack=r0
 node add n2 8G rack=r1
@@ -122,7 +123,7 @@ ask app1 1x4G hosts=(n1:1) racks=(r0:1) strict strict-rack
 hb n1 quiet
 app app2 user=u2
 ask app2 1x1G hosts=(n1:1) racks=(r0:1) strict strict-rack`},
-		{reason: scheduler.BehindFIFO, app: "app2", remedy: "hb n1 times=2 quiet", setup: `
+		{reason: scheduler.BehindFIFO, app: "app2", text: "a node has room, but 1 application is ahead in root.a", remedy: "hb n1 times=2 quiet", setup: `
 conf queues=(a:100)
 node add n1 8G
 app app1 user=u1
@@ -206,6 +207,9 @@ func TestEveryReasonIsRight(t *testing.T) {
 				s.suppositions(t, x)
 			}
 			check("at first")
+			if x := w.explained(s.app); !strings.HasPrefix(x.Text, s.text) {
+				t.Errorf("it says %q, want %q", x.Text, s.text)
+			}
 			w.tellAll(s.still)
 			if _, a := w.app(s.app); a.Live != live {
 				t.Fatalf("it got a container all the same")

@@ -20,8 +20,8 @@ type App struct {
 	Outstanding int64
 
 	SubmittedMillis, StartedMillis, EndedMillis int64
-	// HeldMillis is when its oldest reservation was made; 0: it holds none.
-	HeldMillis int64
+	// WaitMillis is when its present wait began (state.WaitsSince); 0: it has none.
+	WaitMillis int64
 	// Memory in MB that it uses, wants and has reserved.
 	Used, Pending, Reserved int64
 }
@@ -29,16 +29,10 @@ type App struct {
 // appOf reads an application's record.
 func appOf(st *state.State, slot uint32) App {
 	a := st.Apps.Get(slot)
-	b := App{Slot: slot, Seq: a.ID.Seq, Queue: a.Queue, User: a.User, State: a.State, Shown: a.Shown(), Attempt: a.AttemptState,
+	return App{Slot: slot, Seq: a.ID.Seq, Queue: a.Queue, User: a.User, State: a.State, Shown: a.Shown(), Attempt: a.AttemptState,
 		Unmanaged: a.Unmanaged, Live: a.Live, Reserving: a.Reserving, Priority: a.Priority, Outstanding: a.Outstanding,
-		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis,
+		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: st.WaitsSince(a),
 		Used: a.Used[yarn.Memory], Pending: a.Pending[yarn.Memory], Reserved: a.Reserved[yarn.Memory]}
-	for _, r := range st.ReservationsOf(a) {
-		if made := r.MadeMillis; b.HeldMillis == 0 || made < b.HeldMillis {
-			b.HeldMillis = made
-		}
-	}
-	return b
 }
 
 // Waited is how long it waited for its AM to register, or waits.
@@ -56,16 +50,12 @@ func (a *App) Waited(now int64) int64 {
 // ForAM says whether it waits for its AM.
 func (a *App) ForAM() bool { return a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted }
 
-// WaitsSince is how long it has been waiting: for its AM, or since it holds a
-// node for a container. For other containers nobody keeps the time.
-func (a *App) WaitsSince(now int64) int64 {
-	switch {
-	case a.ForAM():
-		return a.Waited(now)
-	case a.HeldMillis != 0:
-		return max(now-a.HeldMillis, 0)
+// Waiting is how long it has been waiting; 0 when it has no present wait.
+func (a *App) Waiting(now int64) int64 {
+	if a.WaitMillis == 0 {
+		return 0
 	}
-	return 0
+	return max(now-a.WaitMillis, 0)
 }
 
 // Waits says whether it waits for anything.
@@ -87,6 +77,7 @@ type Tally struct {
 	// stands; Unplaced is the part of those active whose AM has no container.
 	Waiting  [attemptStates]int32
 	Unplaced int32
+	Waits    int32 // those that wait for anything
 	// Of those that have not ended, or of all.
 	Outstanding, Reserving int64
 	OutstandingAll         int64
@@ -114,6 +105,9 @@ func (t *Tally) count(a *App, sign int32) {
 	if a.State.Ended() {
 		return
 	}
+	if a.Waits() {
+		t.Waits += sign
+	}
 	t.Outstanding += int64(sign) * a.Outstanding
 	t.Reserving += int64(sign) * int64(a.Reserving)
 	if a.State != yarn.AppRunning {
@@ -134,6 +128,7 @@ func (t *Tally) add(o *Tally) {
 		t.Waiting[i] += o.Waiting[i]
 	}
 	t.Unplaced += o.Unplaced
+	t.Waits += o.Waits
 	t.Outstanding += o.Outstanding
 	t.Reserving += o.Reserving
 	t.OutstandingAll += o.OutstandingAll

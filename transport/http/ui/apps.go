@@ -27,12 +27,12 @@ type appRow struct {
 func (q *query) appRow(slot uint32) appRow {
 	st := q.v.State
 	a := st.Apps.Get(slot)
-	why := reason{Code: coarse(a)}
+	why := coarse(q.v, a)
 	if !q.past {
 		why = q.u.reasons.of(q.v, slot, a, q.u.cfg.Now(), q.behind)
 	}
 	r := appRow{App: q.v.App(a), Why: why, Progress: float64(a.Progress) / 100, Ended: a.State.Ended()}
-	r.WaitsMs = q.v.Summary().App(slot).WaitsSince(st.Meta.NowMillis)
+	r.WaitsMs = q.v.Summary().App(slot).Waiting(st.Meta.NowMillis)
 	if a.StartedMillis != 0 {
 		until := st.Meta.NowMillis
 		if a.EndedMillis != 0 {
@@ -120,7 +120,7 @@ func appKey(now int64, name string, a *summary.App) int64 {
 	case "submitted":
 		return a.SubmittedMillis
 	case "wait":
-		return a.Waited(now)
+		return a.Waiting(now)
 	case "containers":
 		return int64(a.Live)
 	case "memory":

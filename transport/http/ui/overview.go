@@ -63,7 +63,7 @@ func (q *query) longestWaits(limit int) ([]appRow, bool) {
 	t := top{most: limit, desc: true}
 	q.v.Summary().Each(false, func(a *summary.App) bool {
 		if a.ForAM() || a.Reserving > 0 {
-			t.add(row{key: a.WaitsSince(st.Meta.NowMillis), id: uint64(a.Seq), slot: a.Slot}, cursor{})
+			t.add(row{key: a.Waiting(st.Meta.NowMillis), id: uint64(a.Seq), slot: a.Slot}, cursor{})
 		}
 		return true
 	})

@@ -10,25 +10,10 @@ import (
 	"rmd/yarn"
 )
 
-// coarse is what follows of a wait from where its attempt stands, for free.
-func coarse(a *state.App) string {
-	switch {
-	case a.State.Ended():
-		return ""
-	case a.AttemptState == state.AttemptNonRunnable:
-		return "MAX_PARALLEL_APPS"
-	case a.AttemptState == state.AttemptPending:
-		return "AM_LIMIT"
-	case a.Reserving > 0:
-		return "HOLDS_RESERVATION"
-	case a.AttemptState == state.AttemptActive && (a.Live > 0 || a.Unmanaged):
-		return "AM_NOT_REGISTERED"
-	case a.AttemptState == state.AttemptActive:
-		return "AM_NOT_PLACED"
-	case a.Outstanding > 0:
-		return "WANTS_CONTAINERS"
-	}
-	return ""
+// coarse is what an application's own record says of its wait.
+func coarse(v *view.View, a *state.App) reason {
+	code, text := v.Why(a)
+	return reason{Code: code, Text: text}
 }
 
 // reason is why an application of a list waits.
@@ -87,7 +72,7 @@ func (x *reasons) of(v *view.View, slot uint32, a *state.App, now time.Time, beh
 		if ok {
 			return have.reason
 		}
-		return reason{Code: coarse(a)}
+		return coarse(v, a)
 	}
 	if saved := now.Add(-reasonsSaved); x.free.Before(saved) {
 		x.free = saved
@@ -97,7 +82,7 @@ func (x *reasons) of(v *view.View, slot uint32, a *state.App, now time.Time, beh
 	x.made, x.cost = now, time.Since(began)
 	x.free = x.free.Add(time.Duration(x.share) * x.cost)
 	if err != nil {
-		return reason{Code: coarse(a)}
+		return coarse(v, a)
 	}
 	if len(x.kept) >= reasonsKept {
 		clear(x.kept)

@@ -24,12 +24,13 @@ func (v *View) App(a *state.App) api.App {
 	d := api.App{
 		ID: a.ID.String(), Name: about.Name, User: v.State.NameOf(a.User), Queue: v.QueuePath(a.Queue), Type: about.Type, Tags: about.Tags,
 		State: a.Shown().String(), FinalStatus: a.Final.String(), Priority: a.Priority, Unmanaged: a.Unmanaged, KeepContainers: a.KeepContainers,
-		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: v.waited(a),
+		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: v.waited(a), WaitingMillis: v.State.WaitingMillis(a),
 		LifetimeMillis: a.LifetimeMillis, AttemptState: AttemptState(a.AttemptState), MaxAttempts: a.MaxAttempts, Failures: a.Failures,
 		AM: v.Size(a.AM), Used: v.Size(a.Used), Reserved: v.Size(a.Reserved), Pending: v.Size(a.Pending),
 		Outstanding: a.Outstanding, Containers: a.Live, Reservations: a.Reserving, Response: a.Response,
 		Host: about.Host, RPCPort: a.RPCPort, TrackingURL: about.TrackingURL, Diagnostics: about.Diagnostics,
 	}
+	d.Why, d.WhyText = v.Why(a)
 	if a.Attempt != 0 {
 		d.Attempt = a.AttemptID().String()
 	}

@@ -17,6 +17,7 @@ type QueueSums struct {
 	Apps   []int32         // in the whole subtree
 	// Reservations and outstanding containers, in the whole subtree too.
 	Reservations, Outstanding []int64
+	Waiting                   []int32 // applications that wait for something
 }
 
 // Queue shows a queue with everything below it.
@@ -28,9 +29,9 @@ func (v *View) Queue(slot uint32) api.Queue {
 func (v *View) QueueSums() *QueueSums {
 	most := v.State.Queues.Cap()
 	n := &QueueSums{Users: make([][]*state.User, most), Limits: make([]yarn.Resource, most), Apps: make([]int32, most),
-		Reservations: make([]int64, most), Outstanding: make([]int64, most)}
+		Reservations: make([]int64, most), Outstanding: make([]int64, most), Waiting: make([]int32, most)}
 	for slot, t := range v.Summary().Tree() {
-		n.Reservations[slot], n.Outstanding[slot] = t.Reserving, t.Outstanding
+		n.Reservations[slot], n.Outstanding[slot], n.Waiting[slot] = t.Reserving, t.Outstanding, t.Waits
 	}
 	v.State.Users.Each(func(_ uint32, u *state.User) bool {
 		n.Users[u.Queue] = append(n.Users[u.Queue], u)
@@ -84,7 +85,7 @@ func (v *View) queueDoc(slot uint32, n *QueueSums) api.Queue {
 	d := api.Queue{
 		Path: q.Path, Name: q.Name, Parent: v.QueuePath(q.Parent), Leaf: q.Leaf, State: q.State.String(),
 		Used: v.Size(q.Used), Reserved: v.Size(q.Reserved), Pending: v.Size(q.Pending), AMUsed: v.Size(q.AMUsed),
-		Containers: q.Containers, Apps: n.Apps[slot], ActiveApps: q.ActiveApps, PendingApps: q.PendingApps, NonRunnableApps: q.NonRunnableApps, ActiveUsers: q.ActiveUsers,
+		Containers: q.Containers, Apps: n.Apps[slot], ActiveApps: q.ActiveApps, PendingApps: q.PendingApps, NonRunnableApps: q.NonRunnableApps, WaitingApps: n.Waiting[slot], ActiveUsers: q.ActiveUsers,
 	}
 	if i := v.Configured(q.Path); i >= 0 {
 		v.addCapacity(&d, q, i)

@@ -24,7 +24,15 @@ type App struct {
 	StartedMillis   int64    `json:"started_ms,omitempty"` // its first AM registered
 	EndedMillis     int64    `json:"ended_ms,omitempty"`
 	// WaitMillis is how long it waited, or has waited, for its AM to register.
-	WaitMillis     int64    `json:"wait_ms"`
+	WaitMillis int64 `json:"wait_ms"`
+	// WaitingMillis is how long it has been waiting for what it waits for now: its AM, or a container
+	// for which it holds a node. 0: it waits for nothing, or only for containers for which it holds
+	// no node, of which nobody keeps the time.
+	WaitingMillis int64 `json:"waiting_ms,omitempty"`
+	// Why is the code of what it waits for, and WhyText says it in a sentence, from its own record;
+	// GET /v1/apps/{id}/explain knows more. Empty: it waits for nothing.
+	Why            string   `json:"why,omitempty"`
+	WhyText        string   `json:"why_text,omitempty"`
 	LifetimeMillis int64    `json:"lifetime_ms,omitempty"`
 	Attempt        string   `json:"attempt,omitempty"`
 	AttemptState   string   `json:"attempt_state"` // NONE PARKED PENDING ACTIVE REGISTERED FINISHING ENDED

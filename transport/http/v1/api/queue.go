@@ -38,8 +38,10 @@ type Queue struct {
 	ActiveApps      int32 `json:"active_apps"`
 	PendingApps     int32 `json:"pending_apps"`
 	NonRunnableApps int32 `json:"non_runnable_apps"`
-	MaxApps         int64 `json:"max_apps,omitempty"`
-	MaxAppsUser     int64 `json:"max_apps_per_user,omitempty"`
+	// WaitingApps counts those, in the whole subtree, that wait for an AM or for containers.
+	WaitingApps int32 `json:"waiting_apps"`
+	MaxApps     int64 `json:"max_apps,omitempty"`
+	MaxAppsUser int64 `json:"max_apps_per_user,omitempty"`
 
 	ActiveUsers     int32   `json:"active_users"`
 	UserLimit       string  `json:"user_limit_percent,omitempty"`
