@@ -137,7 +137,7 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 
 // mayCall says in plain words who may make a call from this machine.
 func mayCall(mode string, tokens bool, role yarn.Role, r *route.Route) bool {
-	probe := slices.Contains([]string{"/", "/isActive", "/v1/health", "/v1/ready", "/v1/leader", "/v1/access"}, r.Pattern)
+	probe := slices.Contains([]string{"/", "/isActive", "/v1/health", "/v1/ready", "/v1/leader", "/v1/access", "/healthz", "/readyz"}, r.Pattern)
 	look := r.Class == auth.ClassRead && r.Pattern != "/v1/snapshot" && r.Pattern != "/v1/replay:rerun" && r.Pattern != "/v1/access/tokens" && !strings.HasPrefix(r.Pattern, "/debug/")
 	switch {
 	case mode == auth.Off || probe:

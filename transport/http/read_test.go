@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -336,6 +337,14 @@ func TestRoot(t *testing.T) {
 	})
 	if w := b.ask("GET", "/", ""); w.Code != http.StatusFound || w.Header().Get("Location") != "/ui/" {
 		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	var index api.Index
+	w := b.ask("GET", "/", "", "Accept", "application/json")
+	if err := json.Unmarshal(w.Body.Bytes(), &index); err != nil || index.ID != "rm1" || len(index.Routes) != len(b.s.mux.Routes()) {
+		t.Errorf("%v: %.300s", err, w.Body)
+	}
+	if i := slices.IndexFunc(index.Routes, func(r api.Route) bool { return r.Path == "/v1/apps/{id}:kill" }); i < 0 || index.Routes[i].Role != "submit" || index.Routes[i].Text == "" {
+		t.Errorf("%.300s", w.Body)
 	}
 	for _, p := range []string{"/ui/apps", "/cluster/apps/RUNNING"} {
 		if body := b.ask("GET", p, "").Body.String(); body != "page "+p {

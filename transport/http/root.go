@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
 )
 
 func (s *Server) rootRoutes() []route.Route {
@@ -15,8 +16,12 @@ func (s *Server) rootRoutes() []route.Route {
 	}
 }
 
-// root says what this is. Where there are pages, it leads to them.
+// root says what this is: to a program that asks for JSON as a document. Where there are
+// pages, it leads others to them.
 func (s *Server) root(c *route.Call) error {
+	if strings.Contains(c.R.Header.Get("Accept"), "application/json") {
+		return c.JSON(http.StatusOK, s.index())
+	}
 	if s.pages != nil {
 		http.Redirect(c.W, c.R, "/ui/", http.StatusFound)
 		return nil
@@ -33,4 +38,14 @@ func (s *Server) root(c *route.Call) error {
 	c.W.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = c.W.Write([]byte(b.String()))
 	return nil
+}
+
+// index lists the routes as a document.
+func (s *Server) index() api.Index {
+	id, _ := s.cfg.Consensus.Leader()
+	d := api.Index{Version: s.cfg.Version, ID: s.cfg.ID, Role: s.cfg.Consensus.Role(), Leader: id}
+	for _, t := range s.mux.Routes() {
+		d.Routes = append(d.Routes, api.Route{Method: t.Method, Path: t.Pattern, Role: t.Access().Least.String(), Text: t.Described.Text})
+	}
+	return d
 }

@@ -206,7 +206,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		r = view.WithFork(r, s.isLive(r))
 	}
 	label := s.answer(rec, r)
-	s.metrics.ObserveHTTP(label, rec.status(), time.Since(start))
+	if rec.Header().Get("Content-Type") != "text/event-stream" { // it lasts as long as its client likes
+		s.metrics.ObserveHTTP(label, rec.status(), time.Since(start))
+	}
 }
 
 // answer hands a request to its room, and says what the metrics call it.

@@ -211,6 +211,9 @@ func TestMetrics(t *testing.T) {
 	m.CountSnapshot("take", "ok")
 	m.ObserveIPC("ClientProtocol", "getApps", "OK", 1)
 	m.ObservePlan(beat(1).Input.Kind(), 1)
+	b.fails(404, "NO_SUCH_NODE", "GET", "/v1/nodes/nowhere", "")
+	b.fails(404, api.CodeNotFound, "GET", "/anything", "")
+	m.ObserveHTTP("/proxy", 711, 1)
 	body := b.ask("GET", "/metrics", "").Body.String()
 	for _, line := range []string{
 		`rmd_build_info{version="1.0"} 1`, `rmd_feature_level 1`, `rmd_raft_leader 1`, `rmd_raft_term 7`, `rmd_raft_commit_index 20`, `rmd_raft_applied_index 16`, `rmd_raft_peer_lag{peer="rm2"} 2`,
@@ -219,7 +222,8 @@ func TestMetrics(t *testing.T) {
 		`rmd_reservations{queue="root.train"} 1`, `rmd_reservations{queue="root.batch"} 0`, `rmd_reservation_age_seconds_sum 60`, `rmd_reserved_idle_resource{resource="yarn.io/gpu"} 2`,
 		`rmd_nodes{partition="",state="RUNNING"} 3`, `rmd_largest_fit{partition="",resource="memory-mb"} 65536`, `rmd_inputs_total{kind="KillApplication",result="ok"} 1`,
 		`rmd_raft_elections_total 1`, `rmd_raft_snapshots_total{op="take",result="ok"} 1`, `rmd_ipc_requests_total{code="OK",method="getApps",protocol="ClientProtocol"} 1`,
-		`rmd_http_seconds_count{code="200",route="/v1/apps/{id}:kill"} 1`, `rmd_reservation_cancelled_total{cause="OPERATOR"} 0`, `rmd_state_divergence_total 0`,
+		`rmd_http_seconds_count{code="2xx",route="/v1/apps/{id}:kill"} 1`, `rmd_http_seconds_count{code="4xx",route="/v1/nodes/{id}"} 1`, `rmd_http_seconds_count{code="4xx",route="none"} 1`,
+		`rmd_http_seconds_count{code="other",route="/proxy"} 1`, `rmd_reservation_cancelled_total{cause="OPERATOR"} 0`, `rmd_state_divergence_total 0`,
 	} {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("no line %s", line)

@@ -78,7 +78,7 @@ func New(version string) *Metrics {
 	}
 	m.appWait = hists("rmd_app_wait_seconds", "From an application's submission to its first container; large containers need over half an average node.", waitBuckets, "queue", "size")
 	m.ipc = hists("rmd_ipc_seconds", "A call on Hadoop's wire.", fastBuckets, "protocol", "method")
-	m.http_ = hists("rmd_http_seconds", "An HTTP request.", fastBuckets, "route", "code")
+	m.http_ = hists("rmd_http_seconds", "An HTTP request, by the pattern of its route and the class of its status; no event streams.", fastBuckets, "route", "code")
 	m.certificate = m.add(prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "rmd_certificate_expiry_timestamp_seconds",
 		Help: "When a certificate of this replica ends, in Unix time."}, []string{"use"})).(*prometheus.GaugeVec)
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "rmd_build_info", Help: "The program.", ConstLabels: prometheus.Labels{"version": version}})
@@ -165,9 +165,14 @@ func (m *Metrics) CountInput(in input.Input, result string) {
 	m.inputs.WithLabelValues(kindName(in), result).Inc()
 }
 
-// ObserveHTTP notes a request.
+// ObserveHTTP notes a request: the pattern of its route, and the class of its status. The
+// page of an ApplicationMaster may answer with any status.
 func (m *Metrics) ObserveHTTP(route string, code int, d time.Duration) {
-	m.http_.WithLabelValues(route, strconv.Itoa(code)).Observe(d.Seconds())
+	class := "other"
+	if code >= 100 && code < 600 {
+		class = strconv.Itoa(code/100) + "xx"
+	}
+	m.http_.WithLabelValues(route, class).Observe(d.Seconds())
 }
 
 // kindName is the name of an input's type.

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,6 +77,9 @@ func Status(code string) int {
 	}
 	return http.StatusConflict
 }
+
+// Codes are the codes that have a status of their own, sorted.
+func Codes() []string { return slices.Sorted(maps.Keys(statuses)) }
 
 // New makes an answer of a code, what is wrong, and what to do about it.
 func New(code, what, do string, details ...string) *api.Error {

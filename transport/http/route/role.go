@@ -15,6 +15,8 @@ import (
 var leastRoles = map[string]yarn.Role{
 	"GET /":          yarn.RoleNone,
 	"GET /isActive":  yarn.RoleNone,
+	"GET /healthz":   yarn.RoleNone,
+	"GET /readyz":    yarn.RoleNone,
 	"GET /v1/health": yarn.RoleNone,
 	"GET /v1/ready":  yarn.RoleNone,
 	"GET /v1/leader": yarn.RoleNone,

@@ -22,6 +22,8 @@ type Route struct {
 	Class   auth.Class
 	Query   string // the parameters it takes, besides those of every read
 	Handle  Handler
+	// Described is for the description of the API; the routes under /v1 have one.
+	Described Doc
 
 	access auth.Access
 	segs   []string

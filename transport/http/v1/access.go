@@ -17,10 +17,10 @@ import (
 
 func (s *API) accessRoutes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/access", "", s.showAccess),
-		route.Get("/v1/access/tokens", "", s.listAccessTokens),
-		route.Post("/v1/access/tokens", "", s.createAccessToken),
-		route.Delete("/v1/access/tokens/{name}", "force", s.revokeAccessToken),
+		route.Get("/v1/access", "", s.showAccess).Doc("Say who the caller is for this replica", nil, api.Access{}),
+		route.Get("/v1/access/tokens", "", s.listAccessTokens).Doc("List the access tokens, without their secrets", nil, api.AccessTokens{}),
+		route.Post("/v1/access/tokens", "", s.createAccessToken).Doc("Create an access token; the answer shows its secret once", api.AccessTokenRequest{}, route.Answers{http.StatusCreated: api.AccessTokenMade{}}),
+		route.Delete("/v1/access/tokens/{name}", "force", s.revokeAccessToken).Doc("Revoke an access token", nil, api.Done{}),
 	}
 }
 

@@ -13,19 +13,19 @@ import (
 
 func (s *API) appRoutes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/apps", "state queue user type name tag limit after order", s.listApps),
-		route.Post("/v1/apps", "dry_run explain", s.submitApp),
-		route.Get("/v1/apps/{id}", "", ofApp(s.showApp)),
-		route.Get("/v1/apps/{id}/explain", "", ofApp(s.explainApp)),
-		route.Get("/v1/apps/{id}/containers", "limit after", ofApp(s.appContainers)),
-		route.Get("/v1/apps/{id}/attempts", "", ofApp(s.appAttempts)),
-		route.Get("/v1/apps/{id}/asks", "", ofApp(s.appAsks)),
-		route.Post("/v1/apps/{id}:kill", "", s.killApp),
-		route.Post("/v1/apps/{id}:move", "", s.moveApp),
-		route.Post("/v1/apps/{id}:priority", "", s.prioritizeApp),
-		route.Post("/v1/apps/{id}/attempt:register", "", s.registerAttempt),
-		route.Post("/v1/apps/{id}/attempt:allocate", "", s.allocate),
-		route.Post("/v1/apps/{id}/attempt:finish", "", s.finishAttempt),
+		route.Get("/v1/apps", "state queue user type name tag limit after order", s.listApps).Doc("List applications, one page", nil, api.Apps{}),
+		route.Post("/v1/apps", "dry_run explain", s.submitApp).Doc("Submit an application, or with dry_run predict the result", api.Submit{}, route.Answers{http.StatusOK: api.Submitted{}, http.StatusCreated: api.Submitted{}}),
+		route.Get("/v1/apps/{id}", "", ofApp(s.showApp)).Doc("Show an application", nil, api.App{}),
+		route.Get("/v1/apps/{id}/explain", "", ofApp(s.explainApp)).Doc("Explain why an application waits", nil, api.Explanation{}),
+		route.Get("/v1/apps/{id}/containers", "limit after", ofApp(s.appContainers)).Doc("List the live containers of an application, one page", nil, api.Containers{}),
+		route.Get("/v1/apps/{id}/attempts", "", ofApp(s.appAttempts)).Doc("List the attempts of an application", nil, api.Attempts{}),
+		route.Get("/v1/apps/{id}/asks", "", ofApp(s.appAsks)).Doc("List what an application asks for", nil, api.Asks{}),
+		route.Post("/v1/apps/{id}:kill", "", s.killApp).Doc("Kill an application", api.Kill{}, api.Done{}),
+		route.Post("/v1/apps/{id}:move", "", s.moveApp).Doc("Move an application to another leaf queue", api.Move{}, api.Done{}),
+		route.Post("/v1/apps/{id}:priority", "", s.prioritizeApp).Doc("Change the priority of an application", api.Priority{}, api.Priority{}),
+		route.Post("/v1/apps/{id}/attempt:register", "", s.registerAttempt).Doc("Register the ApplicationMaster of an attempt", api.Register{}, api.Registered{}),
+		route.Post("/v1/apps/{id}/attempt:allocate", "", s.allocate).Doc("Send an ApplicationMaster's heartbeat with its asks and releases", api.Allocate{}, api.Allocated{}),
+		route.Post("/v1/apps/{id}/attempt:finish", "", s.finishAttempt).Doc("Unregister the ApplicationMaster of an attempt", api.Finish{}, api.Done{}),
 	}
 }
 

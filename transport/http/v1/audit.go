@@ -4,11 +4,12 @@ import (
 	"net/http"
 
 	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 
 func (s *API) auditRoutes() []route.Route {
-	return []route.Route{route.Get("/v1/audit", "who action since after limit", s.listAudit)}
+	return []route.Route{route.Get("/v1/audit", "who action since after limit", s.listAudit).Doc("List operators' changes and refusals", nil, api.Audit{})}
 }
 
 // listAudit answers with the newest entries that pass the filters, oldest first.

@@ -21,15 +21,15 @@ import (
 
 func (s *API) confRoutes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/conf", "", s.currentConf),
-		route.Put("/v1/conf", "dry_run comment", s.putConf),
-		route.Get("/v1/conf/versions", "limit", s.confVersions),
-		route.Get("/v1/conf/versions/{v}", "", s.confVersion),
-		route.Get("/v1/conf/versions/{v}/diff/{w}", "", s.confDiff),
-		{Method: http.MethodPost, Pattern: "/v1/conf:validate", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.validateConf},
-		{Method: http.MethodPost, Pattern: "/v1/whatif", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.whatIf},
-		{Method: http.MethodPost, Pattern: "/v1/replay:rerun", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.rerun},
-		route.Post("/v1/conf:rollback", "", s.rollbackConf),
+		route.Get("/v1/conf", "", s.currentConf).Doc("Show the queue configuration in force; the ETag is its version", nil, api.Conf{}),
+		route.Put("/v1/conf", "dry_run comment", s.putConf).Doc("Replace the queue configuration; If-Match makes it conditional", route.Takes{api.PutConf{}, route.Media("application/xml")}, api.ConfApplied{}),
+		route.Get("/v1/conf/versions", "limit", s.confVersions).Doc("List the versions of the queue configuration, newest first", nil, api.ConfVersions{}),
+		route.Get("/v1/conf/versions/{v}", "", s.confVersion).Doc("Show one version of the queue configuration", nil, api.Conf{}),
+		route.Get("/v1/conf/versions/{v}/diff/{w}", "", s.confDiff).Doc("Compare two versions of the queue configuration", nil, api.ConfDiff{}),
+		route.Route{Method: http.MethodPost, Pattern: "/v1/conf:validate", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.validateConf}.Doc("Check a queue configuration and change nothing", route.Takes{api.PutConf{}, route.Media("application/xml")}, api.Validation{}),
+		route.Route{Method: http.MethodPost, Pattern: "/v1/whatif", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.whatIf}.Doc("Predict what another queue configuration would change", route.Takes{api.PutConf{}, route.Media("application/xml")}, api.WhatIf{}),
+		route.Route{Method: http.MethodPost, Pattern: "/v1/replay:rerun", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.rerun}.Doc("Schedule the recorded span of the log again, with reservations and without", nil, api.Rerun{}),
+		route.Post("/v1/conf:rollback", "", s.rollbackConf).Doc("Make an earlier version of the queue configuration the newest", api.Rollback{}, api.ConfApplied{}),
 	}
 }
 

@@ -80,7 +80,7 @@ func batchDoc(v *view.View, b view.Batch, f eventFilter) (d api.EventBatch, plac
 }
 
 func (s *API) eventRoutes() []route.Route {
-	return []route.Route{route.Get("/v1/events", "app node queue kind after why", s.streamEvents)}
+	return []route.Route{route.Get("/v1/events", "app node queue kind after why", s.streamEvents).Doc("Stream the committed events as Server-Sent Events: event is batch, id is the log index, data is an EventBatch", nil, route.Media("text/event-stream"))}
 }
 
 // lastEventID is what a stream goes on after: Last-Event-ID, or ?after. 0 is

@@ -18,7 +18,7 @@ import (
 )
 
 func (s *API) inputRoutes() []route.Route {
-	return []route.Route{{Method: http.MethodPost, Pattern: "/v1/inputs", Class: auth.ClassWrite, Handle: s.postInputs}}
+	return []route.Route{route.Route{Method: http.MethodPost, Pattern: "/v1/inputs", Class: auth.ClassWrite, Handle: s.postInputs}.Doc("Send encoded inputs of simulated nodes and applications in bulk", route.Media(api.InputsType), route.Media(api.InputsType))}
 }
 
 // answer is the frame that answers one input; done is closed when it is there.

@@ -11,7 +11,7 @@ import (
 )
 
 func (s *API) lastHourRoutes() []route.Route {
-	return []route.Route{route.Get("/v1/history", "queue node", s.showLastHour)}
+	return []route.Route{route.Get("/v1/history", "queue node", s.showLastHour).Doc("Show the last hour of the cluster, a queue or a node", nil, api.History{})}
 }
 
 func (s *API) showLastHour(c *route.Call) error {

@@ -13,7 +13,7 @@ import (
 )
 
 func (s *API) logRoutes() []route.Route {
-	return []route.Route{route.Get("/v1/log", "from count why", s.showLog)}
+	return []route.Route{route.Get("/v1/log", "from count why", s.showLog).Doc("Show a part of the replicated log, decoded, with secrets masked", nil, api.Log{})}
 }
 
 const defaultLogCount = 100

@@ -6,12 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"slices"
 	"time"
 
 	"rmd/scheduler/input"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 )
 
 // admin runs a change of membership under the write timeout. A change is not
@@ -105,7 +107,31 @@ func (s *API) changeMember(c *route.Call, action string, f func(Consensus, conte
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, api.Done{})
+	var d api.MemberChange
+	if doc.DryRun {
+		if d.After, err = s.after(c.R.Context(), action, id); err != nil {
+			return err
+		}
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// after is the verdict on the replicas once one was promoted, demoted or removed.
+func (s *API) after(ctx context.Context, action, id string) (*api.Verdict, error) {
+	list, err := s.members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.Clone(list)
+	if i := slices.IndexFunc(list, func(m api.Member) bool { return m.ID == id }); i >= 0 {
+		list[i].Voter = action == "promote"
+		if action == "remove" {
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	leader, _ := s.cfg.Consensus.Leader()
+	v := view.Verdict(true, leader, list)
+	return &v, nil
 }
 
 // tokenBytes is the size of a join token before its encoding.

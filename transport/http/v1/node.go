@@ -18,12 +18,12 @@ import (
 
 func (s *API) nodeRoutes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/nodes", "state rack limit after", s.listNodes),
-		route.Get("/v1/nodes/{id}", "", s.showNode),
-		route.Get("/v1/nodes/{id}/placement", "", s.nodePlacement),
-		route.Post("/v1/nodes/{id}:drain", "", s.drainNode),
-		route.Post("/v1/nodes/{id}:undrain", "", s.undrainNode),
-		route.Post("/v1/nodes/{id}:resource", "", s.setNodeResource),
+		route.Get("/v1/nodes", "state rack limit after", s.listNodes).Doc("List nodes, one page", nil, api.Nodes{}),
+		route.Get("/v1/nodes/{id}", "", s.showNode).Doc("Show a node", nil, api.Node{}),
+		route.Get("/v1/nodes/{id}/placement", "", s.nodePlacement).Doc("Show a node with its containers and its reservation", nil, api.Placement{}),
+		route.Post("/v1/nodes/{id}:drain", "", s.drainNode).Doc("Decommission a node gracefully", api.Drain{}, api.Done{}),
+		route.Post("/v1/nodes/{id}:undrain", "", s.undrainNode).Doc("End the decommission of a node", nil, api.Done{}),
+		route.Post("/v1/nodes/{id}:resource", "", s.setNodeResource).Doc("Set the total resource of a node", api.NodeResource{}, api.Done{}),
 	}
 }
 

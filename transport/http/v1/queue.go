@@ -5,15 +5,16 @@ import (
 
 	"rmd/scheduler/input"
 	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
 func (s *API) queueRoutes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/queues", "", s.listQueues),
-		route.Get("/v1/queues/{path}", "", s.showQueue),
-		route.Post("/v1/queues/{path}:stop", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueStopped) }),
-		route.Post("/v1/queues/{path}:start", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueRunning) }),
+		route.Get("/v1/queues", "", s.listQueues).Doc("Show the queue tree", nil, api.Queues{}),
+		route.Get("/v1/queues/{path}", "", s.showQueue).Doc("Show a queue with its subtree", nil, api.Queue{}),
+		route.Post("/v1/queues/{path}:stop", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueStopped) }).Doc("Stop a queue: it takes no new applications", nil, api.Done{}),
+		route.Post("/v1/queues/{path}:start", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueRunning) }).Doc("Start a stopped queue", nil, api.Done{}),
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 
 func (s *API) reservationRoutes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/reservations", "node app queue limit after", s.listReservations),
-		route.Get("/v1/reservations/{id}", "", s.showReservation),
-		route.Get("/v1/reservations/{id}/history", "", s.reservationHistory),
-		route.Delete("/v1/reservations/{id}", "reason", s.cancelReservation),
+		route.Get("/v1/reservations", "node app queue limit after", s.listReservations).Doc("List the current reservations, one page", nil, api.Reservations{}),
+		route.Get("/v1/reservations/{id}", "", s.showReservation).Doc("Show a reservation", nil, api.Reservation{}),
+		route.Get("/v1/reservations/{id}/history", "", s.reservationHistory).Doc("Show what happened to a reservation, as far as the log is kept", nil, api.ReservationHistory{}),
+		route.Delete("/v1/reservations/{id}", "reason", s.cancelReservation).Doc("Cancel a reservation", nil, api.Done{}),
 	}
 }
 

@@ -15,10 +15,10 @@ import (
 
 func (s *API) snapshotRoutes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/snapshot", "stale", s.saveSnapshot),
-		route.Put("/v1/snapshot", "replace_state dry_run", s.restoreSnapshot),
-		route.Post("/v1/snapshot:take", "", s.takeSnapshot),
-		route.Get("/v1/snapshots", "", s.listSnapshots),
+		route.Get("/v1/snapshot", "stale", s.saveSnapshot).Doc("Download a snapshot of the state", nil, route.Media("application/octet-stream")),
+		route.Put("/v1/snapshot", "replace_state dry_run", s.restoreSnapshot).Doc("Restore the state from a snapshot", route.Media("application/octet-stream"), api.Restored{}),
+		route.Post("/v1/snapshot:take", "", s.takeSnapshot).Doc("Take a snapshot on this replica's disk", nil, api.Snapshot{}),
+		route.Get("/v1/snapshots", "", s.listSnapshots).Doc("List the snapshots on this replica's disk", nil, api.Snapshots{}),
 	}
 }
 

@@ -29,6 +29,7 @@ type Cluster struct {
 	Leader           string    `json:"leader,omitempty"`
 	LeaderAddress    string    `json:"leader_address,omitempty"`
 	LeaderSinceMs    int64     `json:"leader_since_ms,omitempty"`
+	LeaderForMs      int64     `json:"leader_for_ms,omitempty"` // by the clock of the replica that answers
 	Term             uint64    `json:"term"`
 	Index            uint64    `json:"index"` // applied by the replica that answers
 	Digest           string    `json:"digest,omitempty"`
@@ -149,7 +150,8 @@ type JoinRequest struct {
 	DryRun  bool     `json:"dry_run,omitempty"`
 }
 
-// JoinReply says what was joined.
+// JoinReply says what was joined. Voter says that the token was for a voter: autopilot makes the
+// replica one.
 type JoinReply struct {
 	ClusterID string `json:"cluster_id"`
 	ID        string `json:"id"`
@@ -167,6 +169,13 @@ type MemberRequest struct {
 	MaxLag uint64 `json:"max_lag,omitempty"` // promote: 0 is 100
 	Force  bool   `json:"force,omitempty"`
 	DryRun bool   `json:"dry_run,omitempty"`
+}
+
+// MemberChange answers promote, demote and remove. After is what a dry run expects: the
+// cluster's verdict once the change is made.
+type MemberChange struct {
+	Index uint64   `json:"index"`
+	After *Verdict `json:"after,omitempty"`
 }
 
 // TokenRequest makes a join token.

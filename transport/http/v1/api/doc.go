@@ -13,7 +13,7 @@
 //	POST   /v1/cluster:init                     InitRequest  →  InitReply
 //	POST   /v1/cluster:join                     JoinRequest  →  JoinReply
 //	POST   /v1/cluster:transfer                 TransferRequest → Done
-//	POST   /v1/cluster/members/{id}:promote|demote|remove  MemberRequest → Done
+//	POST   /v1/cluster/members/{id}:promote|demote|remove  MemberRequest → MemberChange
 //	POST   /v1/cluster/tokens                   TokenRequest →  Token
 //	GET    /v1/access                                           Access
 //	GET    /v1/access/tokens                                    AccessTokens
@@ -69,6 +69,7 @@
 //	GET    /v1/log?from&count                                   Log
 //	GET    /v1/audit?who&action&since&after&limit                Audit
 //	POST   /v1/inputs                           see AppendFrame
+//	GET    /v1/openapi.json                                     this API as an OpenAPI document
 //
 // Every read takes ?consistent (waits until the replica has what the verified
 // leader had committed) or ?min_index=N. Every error is an Error.

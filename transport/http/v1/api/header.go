@@ -21,3 +21,21 @@ const (
 type Done struct {
 	Index uint64 `json:"index"`
 }
+
+// Index answers GET / to a program that asks for application/json: the replica, and
+// everything that it serves. GET /v1/openapi.json says more of what is under /v1.
+type Index struct {
+	Version string  `json:"version"`
+	ID      string  `json:"id"`
+	Role    string  `json:"role"`
+	Leader  string  `json:"leader,omitempty"`
+	Routes  []Route `json:"routes"`
+}
+
+// Route is one endpoint of an Index.
+type Route struct {
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	Role   string `json:"role"` // the least that a caller needs
+	Text   string `json:"text,omitempty"`
+}
