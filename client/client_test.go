@@ -112,24 +112,11 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// codeOf is the code of a refusal, or of an error of this package.
-func codeOf(err error) string {
-	var own *Error
-	var refusal *api.Error
-	switch {
-	case errors.As(err, &own):
-		return own.Code
-	case errors.As(err, &refusal):
-		return refusal.Code
-	}
-	return ""
-}
-
 func TestARefusalIsNotRepeated(t *testing.T) {
 	calls := 0
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) { calls++; refuse(w, 409, "WOULD_LOSE_QUORUM") })
 	_, err := client(t, nil, url, nobody(t)).Post(t.Context(), "/v1/x", nil)
-	if codeOf(err) != "WOULD_LOSE_QUORUM" || calls != 1 {
+	if CodeOf(err) != "WOULD_LOSE_QUORUM" || calls != 1 {
 		t.Fatalf("%v after %d calls", err, calls)
 	}
 }
@@ -137,7 +124,7 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 func TestNobodyThere(t *testing.T) {
 	began := time.Now()
 	_, err := client(t, func(c *Config) { c.Timeout = time.Minute }, nobody(t), nobody(t)).Get(t.Context(), "/v1/apps", nil)
-	if codeOf(err) != CodeNoReplica || !strings.Contains(err.Error(), "NO_REPLICA") {
+	if CodeOf(err) != CodeNoReplica || !strings.Contains(err.Error(), "NO_REPLICA") {
 		t.Fatalf("%v", err)
 	}
 	if took := time.Since(began); took > 40*time.Second {
@@ -152,11 +139,11 @@ func TestTimeOut(t *testing.T) {
 	})
 	c := client(t, func(c *Config) { c.Timeout = 2 * time.Second }, url)
 	_, err := c.Post(t.Context(), "/v1/x", struct{}{})
-	if codeOf(err) != CodeTimedOut || !strings.Contains(err.Error(), "the outcome is unknown") {
+	if CodeOf(err) != CodeTimedOut || !strings.Contains(err.Error(), "the outcome is unknown") {
 		t.Fatalf("write: %v", err)
 	}
 	_, err = c.Get(t.Context(), "/v1/x", nil)
-	if codeOf(err) != CodeTimedOut || strings.Contains(err.Error(), "unknown") {
+	if CodeOf(err) != CodeTimedOut || strings.Contains(err.Error(), "unknown") {
 		t.Fatalf("read: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -169,7 +156,7 @@ func TestTimeOut(t *testing.T) {
 func TestTheTimeIsUpWithoutALeader(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, 503, api.CodeNoLeader) })
 	_, err := client(t, func(c *Config) { c.Timeout = 2 * time.Second }, url).Get(t.Context(), "/v1/x", nil)
-	if codeOf(err) != api.CodeNoLeader || !strings.Contains(err.Error(), "NO_LEADER") {
+	if CodeOf(err) != api.CodeNoLeader || !strings.Contains(err.Error(), "NO_LEADER") {
 		t.Fatalf("%v", err)
 	}
 }
@@ -194,7 +181,7 @@ func TestRedirectKeepsBodyAndKey(t *testing.T) {
 func TestNotARefusalDocument(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "<html>", 404) })
 	_, err := client(t, nil, url).Get(t.Context(), "/v1/x", nil)
-	if codeOf(err) != "HTTP_404" || !strings.Contains(err.Error(), "HTTP_404") {
+	if CodeOf(err) != "HTTP_404" || !strings.Contains(err.Error(), "HTTP_404") {
 		t.Fatalf("%v", err)
 	}
 }
@@ -282,7 +269,7 @@ func TestWrongTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = c.Plain(t.Context(), "/v1/health"); err == nil || !strings.Contains(err.Error(), want) || codeOf(err) != CodeUntrusted {
+		if _, err = c.Plain(t.Context(), "/v1/health"); err == nil || !strings.Contains(err.Error(), want) || CodeOf(err) != CodeUntrusted {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}

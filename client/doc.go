@@ -1,4 +1,12 @@
-// Package client speaks to a cluster's REST API through any of its replicas.
+// Package client speaks to a cluster's REST API through any of its replicas. The rmd command
+// uses it, and other programs may.
+//
+//	c, err := client.New(client.Config{Addrs: []string{"rm1:8088", "rm2:8088", "rm3:8088"}, Timeout: 30 * time.Second, User: "ann"})
+//	…
+//	app, err := c.Submit(ctx, api.Submit{Queue: "root.batch", Name: "nightly"})
+//
+// The documents are those of package api. A refusal of the cluster is an *api.Error, and a
+// request that got no answer is an *Error; both have a stable code, and CodeOf finds it.
 //
 // A request is tried at the replica that answered last, then at the others. A
 // replica that cannot be reached, has no leader or is busy is passed over, until

@@ -1,6 +1,11 @@
 package client
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+
+	"rmd/transport/http/v1/api"
+)
 
 // Codes of the errors that this package makes itself. A refusal of a replica is an *api.Error.
 const (
@@ -37,3 +42,17 @@ func newError(code, do, format string, args ...any) *Error {
 }
 
 func usagef(do, format string, args ...any) *Error { return newError(CodeUsage, do, format, args...) }
+
+// CodeOf is the code of an error of this package or of a refusal, such as NO_SUCH_APPLICATION;
+// "" for any other error.
+func CodeOf(err error) string {
+	var own *Error
+	var refusal *api.Error
+	switch {
+	case errors.As(err, &own):
+		return own.Code
+	case errors.As(err, &refusal):
+		return refusal.Code
+	}
+	return ""
+}
