@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"rmd/cluster"
 	"rmd/scheduler/capacity"
 	"rmd/transport/http/v1/api"
 )
@@ -185,7 +186,7 @@ func (c consensus) Join(ctx context.Context, req api.JoinRequest) (api.JoinReply
 	if err := c.r.cluster.Join(ctx, req.Leaders, req.Token, false); err != nil {
 		return api.JoinReply{}, err
 	}
-	return api.JoinReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID()}, nil
+	return api.JoinReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(), Voter: c.r.cluster.Identity().Role == cluster.RoleVoter}, nil
 }
 
 // Promote implements v1.Consensus.

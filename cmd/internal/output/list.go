@@ -19,6 +19,7 @@ type Column[T any] struct {
 	Wide   bool            // only with -o wide or --columns
 	Right  bool            // numbers
 	Shrink bool            // may be cut to fit a terminal
+	Spare  bool            // left out of a terminal that is too narrow, unless --columns names it
 }
 
 // List says how things of one kind are shown.

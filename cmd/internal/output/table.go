@@ -3,6 +3,7 @@ package output
 import (
 	"bufio"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,13 @@ const (
 
 // writeTable lays the cells out and prints them.
 func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) error {
+	limit := o.Width
+	if o.Format == Wide {
+		limit = 0 // wide is asked for: a terminal wraps it, nothing is cut
+	}
+	if limit > 0 && len(o.Columns) == 0 {
+		columns = fitting(columns, things, limit)
+	}
 	rows := make([][]string, 0, len(things)+1)
 	if !o.Quiet {
 		heads := make([]string, len(columns))
@@ -34,11 +42,31 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 	for i, c := range columns {
 		right[i], shrink[i] = c.Right, c.Shrink
 	}
-	limit := o.Width
-	if o.Format == Wide {
-		limit = 0 // wide is asked for: a terminal wraps it, nothing is cut
-	}
 	return layOut(w, rows, right, shrink, limit)
+}
+
+// fitting leaves out spare columns, the last first, until the others fit at their least width.
+func fitting[T any](columns []Column[T], things []T, limit int) []Column[T] {
+	for {
+		total := gap * (len(columns) - 1)
+		spare := -1
+		for i, c := range columns {
+			w := width(c.Head)
+			for _, t := range things {
+				w = max(w, width(oneLine(c.Text(t))))
+			}
+			if c.Shrink {
+				w = min(w, shrinkMin)
+			}
+			if total += w; c.Spare {
+				spare = i
+			}
+		}
+		if total <= limit || spare < 0 {
+			return columns
+		}
+		columns = slices.Delete(slices.Clone(columns), spare, spare+1)
+	}
 }
 
 // oneLine keeps control characters of others' text away from the terminal.

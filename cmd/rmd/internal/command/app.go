@@ -40,8 +40,9 @@ var appColumns = output.List[api.App]{
 		{Head: "USER", Text: func(a api.App) string { return a.User }, Shrink: true},
 		{Head: "LIVE", Text: func(a api.App) string { return output.Number(a.Containers) }, Key: func(a api.App) float64 { return float64(a.Containers) }, Right: true},
 		{Head: "ASKS", Text: func(a api.App) string { return output.Number(a.Outstanding) }, Key: func(a api.App) float64 { return float64(a.Outstanding) }, Right: true},
-		{Head: "WAIT", Text: func(a api.App) string { return output.Millis(a.WaitMillis) }, Key: func(a api.App) float64 { return float64(a.WaitMillis) }, Right: true},
-		{Head: "NAME", Wide: true, Text: func(a api.App) string { return a.Name }, Shrink: true},
+		{Head: "WAIT", Text: appWait, Key: func(a api.App) float64 { return float64(a.WaitingMillis) }, Right: true},
+		{Head: "NAME", Text: func(a api.App) string { return a.Name }, Shrink: true, Spare: true},
+		{Head: "WHY", Text: func(a api.App) string { return a.WhyText }, Shrink: true, Spare: true},
 		{Head: "TYPE", Wide: true, Text: func(a api.App) string { return a.Type }},
 		{Head: "PRIORITY", Wide: true, Text: func(a api.App) string { return output.Number(a.Priority) }, Key: func(a api.App) float64 { return float64(a.Priority) }, Right: true},
 		{Head: "FINAL", Wide: true, Text: func(a api.App) string { return a.FinalStatus }},
@@ -53,6 +54,14 @@ var appColumns = output.List[api.App]{
 		{Head: "SUBMITTED", Wide: true, Text: func(a api.App) string { return output.Time(a.SubmittedMillis) }, Key: func(a api.App) float64 { return float64(a.SubmittedMillis) }},
 		{Head: "TAGS", Wide: true, Text: func(a api.App) string { return strings.Join(a.Tags, ",") }},
 	},
+}
+
+// appWait is how long an application has been waiting, where that is known.
+func appWait(a api.App) string {
+	if a.WaitingMillis == 0 {
+		return "-"
+	}
+	return output.Millis(a.WaitingMillis)
 }
 
 func (p *program) appList() verb {
@@ -182,7 +191,7 @@ func appFacts(a api.App) []output.Fact {
 		{Name: "attempt", Value: strings.TrimSpace(a.Attempt + " " + a.AttemptState)},
 		{Name: "attempts", Value: output.Number(a.Failures) + " failed of " + output.Number(a.MaxAttempts)},
 		{Name: "submitted", Value: output.Time(a.SubmittedMillis)}, {Name: "started", Value: output.Time(a.StartedMillis)}, {Name: "ended", Value: output.Time(a.EndedMillis)},
-		{Name: "waited", Value: output.Millis(a.WaitMillis)},
+		{Name: "waited", Value: output.Millis(a.WaitMillis) + " for its AM"}, {Name: "waiting", Value: waitingFact(a)},
 		{Name: "used", Value: a.Used.String() + " in " + output.Number(a.Containers) + " containers"},
 	}
 	if a.Reservations > 0 {
@@ -197,6 +206,14 @@ func appFacts(a api.App) []output.Fact {
 	return append(facts,
 		output.Fact{Name: "AM size", Value: a.AM.String()}, output.Fact{Name: "AM host", Value: a.Host}, output.Fact{Name: "tracking URL", Value: a.TrackingURL},
 		output.Fact{Name: "blacklist", Value: strings.Join(a.Blacklist, ", ")}, output.Fact{Name: "diagnostics", Value: a.Diagnostics})
+}
+
+// waitingFact is what an application waits for, and how long it has.
+func waitingFact(a api.App) string {
+	if a.WaitingMillis == 0 {
+		return a.WhyText
+	}
+	return output.Millis(a.WaitingMillis) + ": " + a.WhyText
 }
 
 // get reads one document into v and returns it as it came, too.

@@ -3,11 +3,13 @@ package command
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/transport/http/v1/api"
@@ -88,21 +90,119 @@ func runSubmit(c *call) error {
 }
 
 func (p *program) appKill() verb {
-	return verb{name: "kill", usage: "kill applications", args: "ID…", min: 1, max: -1, flags: []cli.Flag{
-		&cli.StringFlag{Name: "reason", Usage: "text for the diagnostics"}, yesFlag(),
-	}, run: func(c *call) error {
-		if c.NArg() > 1 {
-			if err := c.confirm("kill", "kill %d applications", c.NArg()); err != nil {
-				return err
-			}
+	return verb{
+		name: "kill", usage: "kill applications by id, or all of a queue or a user that have not ended", args: "ID…", min: 0, max: -1,
+		long: "With --queue or --user, or both, the oldest --limit applications that match; the command lists them and asks before it kills any. It reports each, and goes on if one cannot be killed.",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "queue", Usage: "all in this queue or below it"},
+			&cli.StringFlag{Name: "user", Usage: "all of this user"},
+			&cli.IntFlag{Name: "limit", Usage: "with --queue and --user: maximum number of applications", Value: 1000},
+			&cli.StringFlag{Name: "reason", Usage: "text for the diagnostics"},
+			dryRunFlag(), yesFlag(),
+		},
+		run: runKill,
+	}
+}
+
+func runKill(c *call) error {
+	byFilter := c.String("queue") != "" || c.String("user") != ""
+	switch {
+	case byFilter && c.NArg() > 0:
+		return clierr.Usagef("use one of them", "ids and --queue or --user contradict each other")
+	case !byFilter && c.NArg() == 0:
+		return clierr.Usagef("usage: "+c.usage()+", or --queue or --user", "ID is missing")
+	case c.Int("limit") < 1:
+		return clierr.Usagef("write --limit 100", "--limit must be at least 1")
+	}
+	cl, err := c.client()
+	if err != nil {
+		return err
+	}
+	ids := c.Args().Slice()
+	if byFilter {
+		if ids, err = c.appsToKill(cl); err != nil || len(ids) == 0 {
+			return err
 		}
-		for _, id := range c.Args().Slice() {
-			if err := c.post("/v1/apps/"+id+":kill", id, api.Kill{Diagnostics: c.String("reason")}, "killed %s", id); err != nil {
-				return err
-			}
+	}
+	if c.Bool("dry-run") {
+		return c.wouldKill(cl, ids)
+	}
+	if byFilter || len(ids) > 1 {
+		if err := c.confirm("kill", "kill %s", counted(len(ids), "application")); err != nil {
+			return err
 		}
+	}
+	return c.killAll(cl, ids)
+}
+
+// appsToKill finds what --queue and --user name, the oldest first, and lists it for who confirms.
+func (c *call) appsToKill(cl *client.Client) ([]string, error) {
+	q := url.Values{"state": {"SUBMITTED,ACCEPTED,RUNNING"}, "order": {"oldest"}}
+	for _, name := range []string{"queue", "user"} {
+		if v := c.String(name); v != "" {
+			q.Set(name, v)
+		}
+	}
+	var ids []string
+	for a, err := range cl.Apps(c.ctx(), q) {
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) == c.Int("limit") {
+			c.say("more applications match than --limit %d; only the oldest %d are killed", len(ids), len(ids))
+			break
+		}
+		ids = append(ids, a.ID)
+		if !c.Bool("yes") && !c.Bool("dry-run") {
+			c.say("%s  %s  %s  %s  %s", a.ID, a.State, a.Queue, a.User, a.Name)
+		}
+	}
+	if len(ids) == 0 {
+		c.say("no application that has not ended matches")
+	}
+	return ids, nil
+}
+
+// wouldKill reports what a kill would end, and what it could not.
+func (c *call) wouldKill(cl *client.Client, ids []string) error {
+	for _, id := range ids {
+		a, err := cl.App(c.ctx(), id)
+		if err != nil {
+			return err
+		}
+		what := "would kill"
+		if a.EndedMillis > 0 {
+			what = "has ended already:"
+		}
+		if _, err := fmt.Fprintf(c.p.Out, "%s %s  %s  %s  %s  %s\n", what, a.ID, a.State, a.Queue, a.User, a.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// killAll kills one application after the other. One that cannot be killed does not keep the
+// others alive: the command goes on and fails at the end.
+func (c *call) killAll(cl *client.Client, ids []string) error {
+	var failed []error
+	for _, id := range ids {
+		a, err := cl.Post(c.ctx(), "/v1/apps/"+url.PathEscape(id)+":kill", api.Kill{Diagnostics: c.String("reason")})
+		if err != nil && (len(ids) == 1 || c.ctx().Err() != nil) {
+			return err
+		}
+		if err != nil {
+			failed = append(failed, err)
+			c.say("not killed: %s: %v", id, err)
+			continue
+		}
+		if err := showDone(c, a, id, "killed %s", id); err != nil {
+			return err
+		}
+	}
+	if len(failed) == 0 {
 		return nil
-	}}
+	}
+	return fmt.Errorf("%d of %s were not killed, the first because of %w", len(failed), counted(len(ids), "application"), failed[0])
 }
 
 func (p *program) appMove() verb {
@@ -155,4 +255,12 @@ func (c *call) post(path, name string, body any, format string, args ...any) err
 		return err
 	}
 	return showDone(c, a, name, format, args...)
+}
+
+// counted is a number of things in words: "1 application", "16 applications".
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return output.Count(uint64(n)) + " " + thing
 }

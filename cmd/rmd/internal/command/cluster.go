@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/transport/http/v1/api"
@@ -29,18 +31,28 @@ var memberColumns = output.List[api.Member]{
 		{Head: "ADDRESS", Text: func(m api.Member) string { return m.Address }, Shrink: true},
 		{Head: "ROLE", Text: memberRole},
 		{Head: "VOTER", Text: memberVoter},
-		{Head: "APPLIED", Text: func(m api.Member) string { return output.Number(m.Applied) }, Key: func(m api.Member) float64 { return float64(m.Applied) }},
-		{Head: "LAG", Text: func(m api.Member) string { return output.Number(m.Lag) }, Key: func(m api.Member) float64 { return float64(m.Lag) }},
+		{Head: "APPLIED", Text: toldBy(func(m api.Member) uint64 { return m.Applied }), Key: func(m api.Member) float64 { return float64(m.Applied) }},
+		{Head: "LAG", Text: toldBy(func(m api.Member) uint64 { return m.Lag }), Key: func(m api.Member) float64 { return float64(m.Lag) }},
 		{Head: "CONTACT", Text: memberContact, Key: func(m api.Member) float64 { return float64(m.LastContactMillis) }},
 		{Head: "VERSION", Text: func(m api.Member) string { return m.Version }, Shrink: true},
-		{Head: "LEVEL", Text: func(m api.Member) string { return output.Number(m.Level) }},
-		{Head: "TERM", Wide: true, Text: func(m api.Member) string { return output.Number(m.Term) }},
+		{Head: "LEVEL", Text: toldBy(func(m api.Member) uint64 { return m.Level })},
+		{Head: "TERM", Wide: true, Text: toldBy(func(m api.Member) uint64 { return m.Term })},
 		{Head: "STATE", Wide: true, Text: func(m api.Member) string { return m.State }},
 		{Head: "DISK-FREE", Wide: true, Text: memberDisk, Key: func(m api.Member) float64 { return float64(m.DiskFree) }},
 		{Head: "DIGEST", Wide: true, Text: func(m api.Member) string { return output.Digest(m.Digest) }},
 		{Head: "HTTP", Wide: true, Text: func(m api.Member) string { return m.HTTPAddress }},
 		{Head: "INCARNATION", Wide: true, Text: func(m api.Member) string { return m.Incarnation }},
 	},
+}
+
+// toldBy shows a number that a replica told; of one that does not answer it is not known.
+func toldBy(number func(api.Member) uint64) func(api.Member) string {
+	return func(m api.Member) string {
+		if m.State != "" && m.State != "alive" {
+			return "-"
+		}
+		return output.Number(number(m))
+	}
 }
 
 func memberDisk(m api.Member) string {
@@ -111,7 +123,7 @@ func verdictLine(d api.Cluster) string {
 	if d.Leader != "" {
 		since := ""
 		if d.LeaderSinceMs > 0 {
-			since = ", " + output.Millis(max(d.NowMillis-d.LeaderSinceMs, 0))
+			since = ", " + output.Millis(d.LeaderForMs)
 		}
 		parts = append(parts, fmt.Sprintf("leader %s (term %d%s)", d.Leader, d.Term, since))
 	} else {
@@ -260,10 +272,41 @@ func judgeDigests(d api.Verify) error {
 
 func (p *program) clusterTransfer() verb {
 	return verb{name: "transfer", usage: "transfer leadership to a replica, by default to the best one", args: "[ID]", max: 1, run: func(c *call) error {
-		to := c.arg(0)
-		if to == "" {
-			to = "another replica"
+		cl, err := c.client()
+		if err != nil {
+			return err
 		}
-		return c.post("/v1/cluster:transfer", c.arg(0), api.TransferRequest{ID: c.arg(0)}, "transferred leadership to %s", to)
+		before, err := cl.Cluster(c.ctx())
+		if err != nil {
+			return err
+		}
+		a, err := cl.Post(c.ctx(), "/v1/cluster:transfer", api.TransferRequest{ID: c.arg(0)})
+		if err != nil {
+			return err
+		}
+		to := c.leaderAfter(cl, before)
+		if to == "" {
+			return showDone(c, a, "", "%s gave up leadership; the new leader is not known yet, see \"rmd cluster status\"", before.Leader)
+		}
+		return showDone(c, a, to, "transferred leadership from %s to %s", before.Leader, to)
 	}}
+}
+
+// transferMost is how long a transfer may take to be known to the replica that is asked.
+const transferMost = 5 * time.Second
+
+// leaderAfter is who leads in a later term than before; "" when that is not known in time.
+func (c *call) leaderAfter(cl *client.Client, before api.Cluster) string {
+	ctx, cancel := context.WithTimeout(c.ctx(), transferMost)
+	defer cancel()
+	for {
+		if d, err := cl.Cluster(ctx); err == nil && d.Leader != "" && d.Term > before.Term {
+			return d.Leader
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return ""
+		}
+	}
 }

@@ -64,10 +64,13 @@ func TestLifeOfACluster(t *testing.T) {
 	}
 	token := filepath.Join(dir, "token")
 	for i, id := range []string{"rm2", "rm3"} {
-		if err := os.WriteFile(token, []byte(ok(t, env, "cluster token create")), 0o600); err != nil {
+		if err := os.WriteFile(token, []byte(ok(t, env, "cluster token create --role "+[]string{"voter", "nonvoter"}[i])), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		ok(t, env, "cluster join "+all[0].PeerAddr()+" --token-file "+token+" --addr "+addrs[i+1])
+		joined := ok(t, env, "cluster join "+all[0].PeerAddr()+" --token-file "+token+" --addr "+addrs[i+1]+[]string{"", " --wait"}[i])
+		if want := []string{"it does not vote yet", "has caught up; it is a non-voter"}[i]; !strings.HasSuffix(joined, want) {
+			t.Fatalf("joined: %s", joined)
+		}
 		if i == 0 { // a token is good for one replica
 			r := rmd(t, env, "cluster", "join", all[0].PeerAddr(), "--token-file", token, "--addr", addrs[2])
 			if r.exit != exitcode.NotAllowed || !strings.Contains(r.err, "TOKEN_USED") {
@@ -85,6 +88,15 @@ func TestLifeOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	ok(t, env, "cluster verify")
+	if out := ok(t, env, "cluster remove rm3 --dry-run"); out != "rm3 can be removed; then 2 of 2 voters are healthy, 2 are needed, and the cluster can lose 0: the loss of any voter would stop it" {
+		t.Fatalf("remove: %s", out)
+	}
+	if out := ok(t, env, "cluster transfer rm2"); out != "transferred leadership from rm1 to rm2" {
+		t.Fatalf("transfer: %s", out)
+	}
+	if out := ok(t, env, "cluster transfer rm1"); out != "transferred leadership from rm2 to rm1" {
+		t.Fatalf("transfer back: %s", out)
+	}
 
 	env["RMD_ADDR"] = strings.Join([]string{addrs[1], addrs[2], addrs[0]}, ",")
 	id := ok(t, env, "app submit --queue root.batch --name one --am memory=1024,vcores=1")

@@ -211,12 +211,12 @@ func TestListsAndDocuments(t *testing.T) {
 			fmt.Fprintf(w, `{"apps":[{"id":"%s","state":"RUNNING","queue":"root.a","user":"u","later":1}],"next":"%s"}`, anApp, anApp)
 			return
 		}
-		fmt.Fprint(w, `{"apps":[{"id":"application_1780000000000_0108","state":"ACCEPTED","queue":"root.b","user":"v","wait_ms":242000}]}`)
+		fmt.Fprint(w, `{"apps":[{"id":"application_1780000000000_0108","state":"ACCEPTED","queue":"root.b","user":"v","name":"n","waiting_ms":242000,"why_text":"its AM waits"}]}`)
 	}))
 	defer s.Close()
 	env := map[string]string{"RMD_ADDR": s.URL}
 	for line, want := range map[string]string{
-		"app list":                      "ID                              STATE     QUEUE   USER  LIVE  ASKS   WAIT\n" + anApp + "  RUNNING   root.a  u        0     0    0ms\napplication_1780000000000_0108  ACCEPTED  root.b  v        0     0  4m02s\n",
+		"app list":                      "ID                              STATE     QUEUE   USER  LIVE  ASKS   WAIT  NAME  WHY\n" + anApp + "  RUNNING   root.a  u        0     0      -  -     -\napplication_1780000000000_0108  ACCEPTED  root.b  v        0     0  4m02s  n     its AM waits\n",
 		"app list -o name --sort -wait": "application_1780000000000_0108\n" + anApp + "\n",
 		"app list --filter state=accepted -q --columns queue,wait": "root.b  4m02s\n",
 		"app list --limit 1 -o name":                               anApp + "\n",

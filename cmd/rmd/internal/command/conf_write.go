@@ -3,10 +3,12 @@ package command
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -160,6 +162,7 @@ func (p *program) confSet() verb {
 		long: "A KEY that begins with root. stands for yarn.scheduler.capacity.root.…",
 		run: func(c *call) error {
 			return c.putConf(func(now api.Conf) (map[string]string, error) {
+				before := maps.Clone(now.Properties)
 				for _, pair := range c.Args().Slice() {
 					key, value, ok := strings.Cut(pair, "=")
 					if !ok || key == "" {
@@ -184,14 +187,27 @@ func (p *program) confSet() verb {
 					}
 					now.Properties[key] = value
 				}
+				asked := !c.IsSet("if-version") || c.Uint64("if-version") == now.Version
+				if asked && maps.Equal(before, now.Properties) && !setsState(c.Args().Slice()) {
+					return nil, nil
+				}
 				return now.Properties, nil
 			})
 		},
 	}
 }
 
-// putConf writes a version made from the one in force. It is refused when
-// somebody else has written one meanwhile.
+// setsState says whether an assignment is of a queue's state: "rmd queue stop" changes it
+// without a version, so the value that the configuration has may not be the one in force.
+func setsState(pairs []string) bool {
+	return slices.ContainsFunc(pairs, func(pair string) bool {
+		key, _, _ := strings.Cut(pair, "=")
+		return strings.HasSuffix(key, ".state")
+	})
+}
+
+// putConf writes a version made from the one in force, unless edit returns nil: nothing
+// changes. It is refused when somebody else has written one meanwhile.
 func (c *call) putConf(edit func(now api.Conf) (map[string]string, error)) error {
 	cl, err := c.client()
 	if err != nil {
@@ -212,6 +228,9 @@ func (c *call) putConf(edit func(now api.Conf) (map[string]string, error)) error
 	props, err := edit(now)
 	if err != nil {
 		return err
+	}
+	if props == nil {
+		return c.unchanged(version)
 	}
 	body, err := json.Marshal(api.PutConf{Properties: props, Comment: c.String("comment")})
 	if err != nil {
@@ -242,6 +261,15 @@ func (c *call) putConf(edit func(now api.Conf) (map[string]string, error)) error
 	}
 	c.say("valid; these keys would change:")
 	return changeColumns.Write(c.p.Out, d.Changes, o)
+}
+
+// unchanged answers an edit that leaves version as it is: none is written.
+func (c *call) unchanged(version uint64) error {
+	body, err := json.Marshal(api.ConfApplied{Version: version, DryRun: c.Bool("dry-run")})
+	if err != nil {
+		return err
+	}
+	return showDone(c, &client.Answer{Body: body}, strconv.FormatUint(version, 10), "nothing changes; version %d stays in force", version)
 }
 
 func (p *program) confRollback() verb {

@@ -79,8 +79,15 @@ func runEvents(c *call) error {
 		all = []api.EventBatch{}
 		print = func(b api.EventBatch) error { all = append(all, b); return nil }
 	}
-	if _, err := c.pastEvents(c.ctx(), f, since, print); err != nil || all == nil {
+	found := 0
+	tally := func(b api.EventBatch) error { found++; return print(b) }
+	span, err := c.pastEvents(c.ctx(), f, since, tally)
+	if err != nil {
 		return err
+	}
+	c.sayMissing(span, since, found)
+	if all == nil {
+		return nil
 	}
 	doc, err := json.Marshal(map[string]any{"batches": all})
 	if err != nil {
@@ -159,19 +166,43 @@ func (f eventFilter) batch(e api.LogEntry) api.EventBatch {
 	return b
 }
 
-// pastEvents shows what the end of the log holds, and returns its last index.
-func (c *call) pastEvents(ctx context.Context, f eventFilter, since int64, print func(api.EventBatch) error) (last uint64, err error) {
+// searched is a stretch of the log that was looked through, and the log that the replica has.
+type searched struct {
+	from, to    uint64
+	first, last uint64
+}
+
+// sayMissing says what part of the log was not looked through, when nothing was found or when
+// the log begins later than was asked for.
+func (c *call) sayMissing(s searched, since int64, found int) {
+	switch {
+	case s.from > s.last:
+		c.say("nothing to show: the log ends at entry %d", s.last)
+	case since > 0 && s.from == s.first && s.first > 1:
+		c.say("the log begins at entry %d; what was before is no longer in it, only in a snapshot", s.first)
+	case found > 0:
+	case s.from > s.first:
+		c.say("no event matches in entries %d to %d; entries %d to %d were not searched, use --count or --since", s.from, s.to, s.first, s.from-1)
+	case s.first > 1:
+		c.say("no event matches in entries %d to %d; entries before %d are no longer in the log, only in a snapshot", s.from, s.to, s.first)
+	default:
+		c.say("no event matches in entries %d to %d, which is the whole log", s.from, s.to)
+	}
+}
+
+// pastEvents shows what the end of the log holds, and returns the stretch it looked through.
+func (c *call) pastEvents(ctx context.Context, f eventFilter, since int64, print func(api.EventBatch) error) (s searched, err error) {
 	d, _, err := c.entries(ctx, 0, 1)
 	if err != nil {
-		return 0, err
+		return s, err
 	}
-	last = d.Last
+	last := d.Last
 	count := uint64(min(max(c.Int("count"), 1), 100_000))
 	from := max(d.First, last-min(last, count-1), 1)
 	switch {
 	case since > 0:
 		if from, err = c.firstSince(ctx, d, since); err != nil {
-			return 0, err
+			return s, err
 		}
 	case c.IsSet("after"):
 		from = c.Uint64("after") + 1
@@ -179,7 +210,8 @@ func (c *call) pastEvents(ctx context.Context, f eventFilter, since int64, print
 			last = min(last, from+count-1)
 		}
 	}
-	return last, c.between(ctx, from, last, f.why, func(e api.LogEntry) error {
+	s = searched{from: from, to: last, first: d.First, last: d.Last}
+	return s, c.between(ctx, from, last, f.why, func(e api.LogEntry) error {
 		if e.AtMillis < since {
 			return nil
 		}
@@ -247,11 +279,11 @@ func (c *call) firstSince(ctx context.Context, d api.Log, since int64) (uint64, 
 func (c *call) followEvents(f eventFilter, since int64) error {
 	after := c.Uint64("after")
 	if since > 0 {
-		last, err := c.pastEvents(c.ctx(), f, since, c.printBatch)
+		s, err := c.pastEvents(c.ctx(), f, since, c.printBatch)
 		if err != nil {
 			return err
 		}
-		after = last
+		after = s.to
 	}
 	return c.follow(f.query(), after, c.printBatch)
 }
@@ -266,22 +298,8 @@ func (c *call) follow(q url.Values, after uint64, print func(api.EventBatch) err
 	}
 	f := eventFilter{app: q.Get("app"), node: q.Get("node"), queue: q.Get("queue"), kinds: q["kind"], why: q.Has("why")}
 	for {
-		err = cl.Events(c.ctx(), "/v1/events", q, after, func(m client.Message) error {
-			after = max(after, m.Index())
-			if m.Event != "batch" {
-				return nil
-			}
-			var b api.EventBatch
-			if err := json.Unmarshal(m.Data, &b); err != nil {
-				return fmt.Errorf("event stream: %w", err)
-			}
-			if len(b.Events) == 0 {
-				return nil
-			}
-			return print(b)
-		})
-		var old *api.Error
-		if after == 0 || !errors.As(err, &old) || old.Code != api.CodeTooOld {
+		err = cl.Watch(c.ctx(), q, after, print, func(index uint64) { after = max(after, index) })
+		if after == 0 || client.CodeOf(err) != api.CodeTooOld {
 			break
 		}
 		if after, err = c.catchUp(f, after, print); err != nil {

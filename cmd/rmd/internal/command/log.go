@@ -91,6 +91,9 @@ func runLogShow(c *call) error {
 		if err != nil {
 			return err
 		}
+		if first && len(d.Entries) == 0 {
+			c.say("the log has entries %d to %d", d.First, d.Last)
+		}
 		if first || len(d.Entries) > 0 {
 			if err := c.showEntries(d, doc, first); err != nil {
 				return err

@@ -1,12 +1,14 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,6 +99,7 @@ func (p *program) clusterJoin() verb {
 		long: "PEER is the peer address (port 8034) of any member of the cluster. You may name several.\nAutopilot makes the new replica a voter after it has been healthy for some time.",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "token-file", Usage: "file with the join token; \"-\" reads stdin"},
+			&cli.BoolFlag{Name: "wait", Usage: "wait until the replica has caught up and, with a token for a voter, votes; at most 5m"},
 			dryRunFlag(),
 		},
 		run: func(c *call) error {
@@ -124,8 +127,50 @@ func (p *program) clusterJoin() verb {
 			if d.DryRun {
 				return showDone(c, a, d.ID, "%s can join cluster %s", d.ID, d.ClusterID)
 			}
-			return showDone(c, a, d.ID, "%s joined cluster %s; it does not vote yet", d.ID, d.ClusterID)
+			if !c.Bool("wait") {
+				return showDone(c, a, d.ID, "%s joined cluster %s; it does not vote yet", d.ID, d.ClusterID)
+			}
+			votes, err := c.awaitMember(cl, d)
+			if err != nil {
+				return err
+			}
+			return showDone(c, a, d.ID, "%s joined cluster %s and has caught up; it %s", d.ID, d.ClusterID, votes)
 		},
+	}
+}
+
+// joinMost is how long --wait waits: autopilot makes a replica a voter once it has been
+// healthy for some time.
+const joinMost = 5 * time.Minute
+
+// awaitMember waits until the replica that is asked has caught up, and votes if it is to.
+func (c *call) awaitMember(cl *client.Client, joined api.JoinReply) (votes string, err error) {
+	ctx, cancel := context.WithTimeout(c.ctx(), joinMost)
+	defer cancel()
+	for {
+		ready := false
+		why := "it has not caught up"
+		if _, err := cl.Plain(ctx, "/v1/ready"); err == nil {
+			ready, why = true, "it does not vote yet"
+		} else if ctx.Err() == nil {
+			why += ": " + err.Error()
+		}
+		if ready {
+			switch d, err := cl.Cluster(ctx); {
+			case !joined.Voter:
+				return "is a non-voter", nil
+			case err == nil && slices.ContainsFunc(d.Members, func(m api.Member) bool { return m.ID == joined.ID && m.Voter && !m.Pending }):
+				return "votes", nil
+			}
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			if c.ctx().Err() != nil {
+				return "", c.ctx().Err()
+			}
+			return "", clierr.New(clierr.CodeTimedOut, "see \"rmd cluster status\"", "%s joined, and after %s %s", joined.ID, joinMost, why)
+		}
 	}
 }
 
@@ -182,7 +227,26 @@ func (c *call) changeMember(id, op string, req api.MemberRequest, format string,
 	if err != nil {
 		return err
 	}
+	if req.DryRun {
+		return c.showChange(a, id, op)
+	}
 	return showDone(c, a, id, format, args...)
+}
+
+// showChange says what a change would leave.
+func (c *call) showChange(a *client.Answer, id, op string) error {
+	var d api.MemberChange
+	if err := a.Decode(&d); err != nil {
+		return err
+	}
+	after := ""
+	if v := d.After; v != nil {
+		after = fmt.Sprintf("; then %d of %d voters are healthy, %d are needed, and the cluster can lose %d", v.HealthyVoters, v.Voters, v.Quorum, v.CanLose)
+		if v.CanLose == 0 {
+			after += ": the loss of any voter would stop it"
+		}
+	}
+	return showDone(c, a, id, "%s can be %sd%s", id, op, after)
 }
 
 func memberPath(id, op string) string {
@@ -208,11 +272,7 @@ func (p *program) clusterRemove() verb {
 					return err
 				}
 			}
-			done := "removed %s"
-			if c.Bool("dry-run") {
-				done = "%s can be removed"
-			}
-			return c.changeMember(id, "remove", api.MemberRequest{Force: c.Bool("force"), DryRun: c.Bool("dry-run")}, done, id)
+			return c.changeMember(id, "remove", api.MemberRequest{Force: c.Bool("force"), DryRun: c.Bool("dry-run")}, "removed %s", id)
 		},
 	}
 }

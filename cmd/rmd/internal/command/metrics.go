@@ -15,7 +15,7 @@ import (
 func (p *program) metrics() verb {
 	return verb{
 		name: "metrics", usage: "show the Prometheus metrics of a replica", args: "[WORD]", max: 1, flags: watchFlags(),
-		long: "With WORD: only metrics whose name contains it, without comments.",
+		long: "With WORD: only metrics whose name contains it, without comments. A metric without a value is not shown.",
 		run: func(c *call) error {
 			if f := c.format(); f != output.Table && f != output.Wide {
 				return clierr.Usagef("omit -o", "metrics have only the Prometheus format")
@@ -40,6 +40,7 @@ func writeMetrics(w io.Writer, text []byte, word string) error {
 		_, err := w.Write(text)
 		return err
 	}
+	found := false
 	s := bufio.NewScanner(bytes.NewReader(text))
 	s.Buffer(nil, 1<<20)
 	for s.Scan() {
@@ -48,9 +49,13 @@ func writeMetrics(w io.Writer, text []byte, word string) error {
 		if strings.HasPrefix(line, "#") || !strings.Contains(name, word) {
 			continue
 		}
+		found = true
 		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
 		}
 	}
-	return s.Err()
+	if err := s.Err(); err != nil || found {
+		return err
+	}
+	return clierr.New("NO_SUCH_METRIC", "\"rmd metrics\" shows them all", "no metric with %q in its name has a value on this replica", word)
 }

@@ -59,7 +59,7 @@ func queueColumns(tree bool) output.List[flatQueue] {
 			{Head: "MAX", Text: func(q flatQueue) string { return output.Percent(q.AbsMax) }, Key: number(func(q flatQueue) float64 { return q.AbsMax }), Right: true},
 			{Head: "USED", Text: func(q flatQueue) string { return output.Percent(q.AbsUsed) }, Key: number(func(q flatQueue) float64 { return q.AbsUsed }), Right: true},
 			{Head: "APPS", Text: func(q flatQueue) string { return output.Number(q.Apps) }, Key: number(func(q flatQueue) float64 { return float64(q.Apps) }), Right: true},
-			{Head: "WAIT", Text: func(q flatQueue) string { return output.Number(q.PendingApps + q.NonRunnableApps) }, Key: number(func(q flatQueue) float64 { return float64(q.PendingApps + q.NonRunnableApps) }), Right: true},
+			{Head: "WAIT", Text: func(q flatQueue) string { return output.Number(q.WaitingApps) }, Key: number(func(q flatQueue) float64 { return float64(q.WaitingApps) }), Right: true},
 			{Head: "PENDING", Text: func(q flatQueue) string { return q.Pending.String() }, Key: number(func(q flatQueue) float64 { return float64(q.Pending[api.MemoryMB]) }), Shrink: true},
 			{Head: "RESERVED", Wide: true, Text: func(q flatQueue) string { return q.Reserved.String() }, Key: number(func(q flatQueue) float64 { return float64(q.Reserved[api.MemoryMB]) })},
 			{Head: "GUARANTEED", Wide: true, Text: func(q flatQueue) string { return q.Guaranteed.String() }, Key: number(func(q flatQueue) float64 { return float64(q.Guaranteed[api.MemoryMB]) })},

@@ -125,13 +125,16 @@ func (t *topScreen) printPlain() error {
 		}
 		return output.WriteDocument(t.c.p.Out, f, doc)
 	}
-	lines, err := t.lines(output.Options{Format: t.c.format(), Quiet: t.c.quiet()}, 0, 80)
+	lines, err := t.lines(output.Options{Format: t.c.format(), Quiet: t.c.quiet(), Width: plainWidth}, 0, plainWidth)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(t.c.p.Out, strings.Join(append(lines, ""), "\n"))
 	return err
 }
+
+// plainWidth is how wide a picture is that goes into a pipe.
+const plainWidth = 80
 
 // Sequences of a terminal: another screen without a cursor, and back.
 const (

@@ -1,0 +1,30 @@
+package output
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// A spare column shows where there is room for it at its least width, and where it is asked for.
+func TestSpareColumns(t *testing.T) {
+	list := List[string]{Columns: []Column[string]{
+		{Head: "ID", Text: func(s string) string { return s }},
+		{Head: "NAME", Text: func(string) string { return "a-long-name" }, Shrink: true, Spare: true},
+		{Head: "WHY", Text: func(string) string { return "there is no room for it" }, Shrink: true, Spare: true},
+	}}
+	for width, want := range map[int]string{0: "ID NAME WHY", 60: "ID NAME WHY", 40: "ID NAME WHY", 39: "ID NAME", 29: "ID"} {
+		var b bytes.Buffer
+		if err := list.Write(&b, []string{"12345678901234567890"}, Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		head, _, _ := strings.Cut(b.String(), "\n")
+		if got := strings.Join(strings.Fields(head), " "); got != want {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+	}
+	var b bytes.Buffer
+	if err := list.Write(&b, []string{"12345678901234567890"}, Options{Width: 20, Columns: []string{"why"}}); err != nil || !strings.HasPrefix(b.String(), "WHY") {
+		t.Errorf("%q %v", b.String(), err)
+	}
+}
