@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-script logsim mutants mutate golden proto twin clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-script logsim mutants mutate golden proto twin packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -145,6 +145,16 @@ golden: ## rewrite golden files and scenarios; read the diff before committing
 proto: ## generate the messages of Hadoop's wire again (needs protoc)
 	$(GO) build -o bin/protoc-gen-go google.golang.org/protobuf/cmd/protoc-gen-go
 	PATH=$(CURDIR)/bin:$$PATH $(GO) generate ./transport/hadoop/proto
+
+# What packages are called: by the tag of this commit, or else below all releases, by its date and hash.
+RELEASE ?= $(or $(patsubst v%,%,$(shell git describe --tags --exact-match 2>/dev/null)),$(shell git log -1 --date=format:%Y%m%d --format='0.0.0~git%cd.%h'))
+
+packages: ## build a .deb and an .rpm in out/packages; install, upgrade and remove them on a throw-away file system
+	GO='$(GO)' contrib/packages/build $(RELEASE) out/packages $$($(GO) env GOARCH)
+	GO='$(GO)' contrib/packages/check $(RELEASE) out/packages
+
+release: ## packages and archives for linux on amd64 and arm64, SBOMs and checksums in out/packages/release: RELEASE=1.0.0
+	GO='$(GO)' contrib/packages/release $(RELEASE) out/packages
 
 clean: ## remove what was built
 	rm -rf bin out

@@ -9,8 +9,8 @@ import (
 	"rmd/cmd/internal/output"
 )
 
-// version is set by the linker for releases.
-var version = ""
+// version and commit are set by the linker for releases.
+var version, commit string
 
 // Version is the version of this program.
 func Version() string {
@@ -23,10 +23,25 @@ func Version() string {
 	return "1.0.0-dev"
 }
 
+// Commit is the commit that this program was built from, or "" if the build did not record it.
+func Commit() string {
+	if commit != "" {
+		return commit
+	}
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range b.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return ""
+}
+
 func (p *program) version() verb {
-	return verb{name: "version", usage: "show the version of this program", run: func(c *call) error {
+	return verb{name: "version", usage: "show the version of this program and the commit that it was built from", run: func(c *call) error {
 		if f := c.format(); f != output.Table && f != output.Wide && f != output.Name {
-			doc, err := json.Marshal(map[string]string{"version": Version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+			doc, err := json.Marshal(map[string]string{"version": Version(), "commit": Commit(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
 			if err != nil {
 				return err
 			}
@@ -40,7 +55,7 @@ func (p *program) version() verb {
 			return err
 		}
 		return output.WriteFacts(c.p.Out, []output.Fact{
-			{Name: "rmd", Value: Version()}, {Name: "go", Value: runtime.Version()}, {Name: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH},
+			{Name: "rmd", Value: Version()}, {Name: "commit", Value: Commit()}, {Name: "go", Value: runtime.Version()}, {Name: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH},
 		})
 	}}
 }
