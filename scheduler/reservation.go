@@ -16,6 +16,8 @@ import (
 //	exchanged     exchanged    its application is served elsewhere and gives it up
 //	cancelled     cancel…      by blacklist, node, ask, size, attempt, operator or limit
 //
+// Package planner calls the exported functions.
+//
 // An application that moves to another queue takes its reservations along; the state does that.
 
 // reserve makes a reservation. No limit is checked any more: accept has done that.
