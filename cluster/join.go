@@ -125,7 +125,11 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 		id, _ := identity.Split(s.ID)
 		switch {
 		case s.ID == sid && string(s.Address) == q.Address: // the answer to the first try was lost
-			return c.letIn(sid, c.roleOf(s, q)), nil
+			role, err := c.roleOf(s, q)
+			if err != nil {
+				return joinReply{}, err
+			}
+			return c.letIn(sid, role), nil
 		case id == q.Identity.ID:
 			return joinReply{}, refuse(CodeIDInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or choose another id", id), "id %s is a member already, at %s", id, s.Address)
 		case string(s.Address) == q.Address:
@@ -173,7 +177,7 @@ func (c *Cluster) useToken(q joinRequest) (string, error) {
 	case errors.As(err, &ref):
 		return "", ref
 	case err != nil:
-		return "", refuse(CodeTokenInvalid, "make one with \"rmd cluster token create\"", "join token: %v", err)
+		return "", refuse(CodeNoLeader, "try again", "the join token was not checked: %v", err)
 	case role != identity.RoleVoter && role != identity.RoleNonvoter:
 		return "", fmt.Errorf("join token has role %q", role)
 	}
@@ -181,16 +185,17 @@ func (c *Cluster) useToken(q joinRequest) (string, error) {
 }
 
 // roleOf is the role of a member that asks again. One that was never answered knows none yet: what
-// its token says is what the first answer would have been, and without it autopilot would never
-// promote it.
-func (c *Cluster) roleOf(s raft.Server, q joinRequest) string {
+// its token says is what the first answer would have been. A token that cannot be checked now is no
+// answer: the replica would keep a role that autopilot never promotes.
+func (c *Cluster) roleOf(s raft.Server, q joinRequest) (string, error) {
 	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Identity.Role != "" {
-		return i.Identity.Role
+		return i.Identity.Role, nil
 	}
-	if role, err := c.useToken(q); err == nil {
-		return role
+	role, err := c.useToken(q)
+	if ref := (*Refusal)(nil); errors.As(err, &ref) && ref.Code != CodeNoLeader {
+		return identity.RoleNonvoter, nil // the token is no good any more; promotion by hand stays possible
 	}
-	return identity.RoleNonvoter // promotion by hand stays possible
+	return role, err
 }
 
 // setRole records what this replica may become.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,10 +13,41 @@ import (
 	"rmd/internal/exitcode"
 )
 
+// TestJoinAgain: a replica whose answer was lost asks again, and gets the role of its token, not a
+// lesser one because the token could not be checked for a moment.
+func TestJoinAgain(t *testing.T) {
+	t.Parallel()
+	var fails atomic.Bool
+	lead := newReplica(t, "rm1", func(c *Config) {
+		c.CheckToken = func(string, string, bool) (string, error) {
+			if fails.Load() {
+				return "", errors.New("leadership lost")
+			}
+			return identity.RoleVoter, nil
+		}
+	}).start()
+	leadAlone(t, lead)
+	rm2 := newReplica(t, "rm2", nil).start()
+	join := func() (joinReply, error) {
+		return ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr})
+	}
+	if _, err := join(); err != nil {
+		t.Fatal(err)
+	}
+	fails.Store(true)
+	_, err := join()
+	wantRefusal(t, err, CodeNoLeader)
+	fails.Store(false)
+	if r, err := join(); err != nil || r.Role != identity.RoleVoter {
+		t.Fatalf("%+v %v", r, err)
+	}
+}
+
 func TestJoinRefusals(t *testing.T) {
 	t.Parallel()
 	tokens := map[string]error{
-		"bad":  errors.New("no such token"),
+		"bad":  refuse(CodeTokenInvalid, "make another", "no such token"),
+		"late": errors.New("leadership lost"),
 		"used": refuse(CodeTokenUsed, "make another", "the token was used"),
 		"old":  refuse(CodeTokenExpired, "make another", "the token has expired"),
 	}
@@ -35,7 +67,7 @@ func TestJoinRefusals(t *testing.T) {
 
 	wantRefusal(t, join(newReplica(t, "rm2", level(2)).start(), ""), CodeVersionTooOld)
 	rm2 := newReplica(t, "rm2", level(3)).start()
-	for token, code := range map[string]Code{"bad": CodeTokenInvalid, "used": CodeTokenUsed, "old": CodeTokenExpired} {
+	for token, code := range map[string]Code{"bad": CodeTokenInvalid, "late": CodeNoLeader, "used": CodeTokenUsed, "old": CodeTokenExpired} {
 		wantRefusal(t, join(rm2, token), code)
 	}
 	if err := rm2.c.Join(t.Context(), []string{lead.addr}, "bad", true); err != nil {

@@ -227,7 +227,7 @@ func (d *driver) noneLeft() bool {
 		}
 		w.ops.Wait()
 	}
-	w.check.fail("L2: not all operators have come to their end: %s", w.where())
+	w.check.fail("L2: not all operators have come to their end: %s; members %+v; %s", w.undone(), w.membership(), w.where())
 	return false
 }
 

@@ -228,7 +228,7 @@ func (d *driver) demote() {
 	r := d.any()
 	d.note("%s is to lose its vote and get it back", r.id)
 	demoted := false
-	d.w.operate(func() bool {
+	d.w.operate(operation{"demote and promote " + r.id, func() bool {
 		l := d.w.beside(r)
 		if l == nil {
 			return false
@@ -236,15 +236,23 @@ func (d *driver) demote() {
 		m, member := memberOf(d.w.membership(), r.id)
 		switch {
 		case !demoted && member && m.Voter:
-			demoted = l.within(func() error { return l.cluster.Demote(r.id) }) == nil
+			err := l.within(func() error { return l.cluster.Demote(r.id) })
+			demoted = err == nil
+			d.noteError("not demoted", err)
 		case demoted && member && m.Voter:
 			return true
 		case member && !m.Voter:
 			demoted = true
-			_ = l.within(func() error { return l.cluster.Promote(r.id, 1000) })
+			d.noteError("not promoted", l.within(func() error { return l.cluster.Promote(r.id, 1000) }))
 		}
 		return r.is(func(r *replica) bool { return r.out || r.leaving })
-	})
+	}})
+}
+
+func (d *driver) noteError(what string, err error) {
+	if err != nil {
+		d.note("%s: %v", what, err)
+	}
 }
 
 // snapshot is refused when there is nothing new.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -21,20 +22,26 @@ const (
 	operatorPause = 500 * time.Millisecond
 )
 
-// operate runs what an operator does beside everything else, until it says that it
-// is done. Who has no time left gives up, until the calm.
-func (w *world) operate(done func() bool) {
+// operation is what an operator does, step by step.
+type operation struct {
+	what string
+	done func() bool // does the next step, and says whether it was the last
+}
+
+// operate runs an operation beside everything else until it is done. An operator who has no time
+// left gives up, until the calm.
+func (w *world) operate(op operation) {
 	w.operators.Add(1)
 	w.ops.Go(func() {
 		defer w.operators.Add(-1)
 		for end := time.Now().Add(operatorTime); time.Now().Before(end); {
-			if w.ctx.Err() != nil || w.check.broken() || done() || !sleep.For(w.ctx, operatorPause) {
+			if w.ctx.Err() != nil || w.check.broken() || op.done() || !sleep.For(w.ctx, operatorPause) {
 				return
 			}
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.gaveUp = append(w.gaveUp, done)
+		w.gaveUp = append(w.gaveUp, op)
 	})
 }
 
@@ -44,10 +51,21 @@ func (w *world) resume() bool {
 	again := w.gaveUp
 	w.gaveUp = nil
 	w.mu.Unlock()
-	for _, done := range again {
-		w.operate(done)
+	for _, op := range again {
+		w.operate(op)
 	}
 	return len(again) > 0
+}
+
+// undone names the operations that operators gave up.
+func (w *world) undone() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []string
+	for _, op := range w.gaveUp {
+		out = append(out, op.what)
+	}
+	return strings.Join(out, ", ")
 }
 
 // membership is what the leader says of all members, nil while there is none.
@@ -108,7 +126,7 @@ func (w *world) replace(r *replica) {
 	r.crash()
 	w.check.note("%s gets a new disk", r.id)
 	r.set(func(r *replica) { r.disk, r.broken = w.emptyDisk(r, "", ""), false })
-	w.operate(func() bool { return w.replaced(r) })
+	w.operate(operation{"replace " + r.id, func() bool { return w.replaced(r) }})
 }
 
 // replaced does the next step of a replacement and says whether all are done.
@@ -205,7 +223,7 @@ func (w *world) enlarge() bool {
 		return false
 	}
 	w.check.note("%s is new", r.id)
-	w.operate(func() bool {
+	w.operate(operation{"add " + r.id, func() bool {
 		if err := r.start(); errors.Is(err, errDisk) {
 			return true // it is to be replaced
 		} else if err != nil {
@@ -225,7 +243,7 @@ func (w *world) enlarge() bool {
 			w.check.achieved("joined")
 		}
 		return member && m.Voter
-	})
+	}})
 	return true
 }
 
@@ -233,7 +251,7 @@ func (w *world) enlarge() bool {
 func (w *world) dismiss(r *replica) {
 	r.set(func(r *replica) { r.leaving = true })
 	w.check.note("%s is to be removed", r.id)
-	w.operate(func() bool {
+	w.operate(operation{"remove " + r.id, func() bool {
 		l := w.beside(r)
 		if l == nil {
 			return false
@@ -253,7 +271,7 @@ func (w *world) dismiss(r *replica) {
 			return true
 		}
 		return false
-	})
+	}})
 }
 
 // leads tells of a leadership: S2, and S14 by the votes that were given.

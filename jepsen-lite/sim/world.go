@@ -69,8 +69,8 @@ type world struct {
 	rs     []*replica               // that are or were members
 	slow   map[string]time.Duration // how long one replica takes to apply an entry
 	thaws  []func()
-	gaveUp []func() bool // operators who had no time left
-	hurt   *replica      // its disk has lost something, until it is back under another identity
+	gaveUp []operation // of operators who had no time left
+	hurt   *replica    // its disk has lost something, until it is back under another identity
 	exits  map[int]int
 	hits   map[failpoint.Name]int
 }
