@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -35,9 +34,6 @@ var standard = map[string]string{
 	"whys":      "causes",
 	"witness":   "log explainer",
 }
-
-// remaining lists, by folder, the words that still have to be replaced there. It only shrinks.
-var remaining = map[string][]string{}
 
 // worded are the files that people read.
 var worded = regexp.MustCompile(`\.(go|md|html|js|sh|txt)$|Makefile$`)
@@ -71,9 +67,7 @@ func TestWords(t *testing.T) {
 		files++
 		for i, line := range strings.Split(string(src), "\n") {
 			for _, w := range privateWords(line) {
-				if !isRemaining(rel, w) {
-					t.Errorf("%s:%d: %q: use the standard term: %s", rel, i+1, w, standard[w])
-				}
+				t.Errorf("%s:%d: %q: use the standard term: %s", rel, i+1, w, standard[w])
 			}
 		}
 		return nil
@@ -95,15 +89,6 @@ func privateWords(line string) []string {
 		}
 	}
 	return out
-}
-
-func isRemaining(file, word string) bool {
-	for folder, words := range remaining {
-		if strings.HasPrefix(file, folder) && slices.Contains(words, word) {
-			return true
-		}
-	}
-	return false
 }
 
 // TestPrivateWords: words are found inside identifiers and sentences, and only whole.
