@@ -39,7 +39,7 @@ func (s *State) countAttempt(a *App, sign int32) {
 	s.chain(a.Queue, func(q *Queue) { q.Runnable += sign })
 }
 
-// amCharge is what an activated attempt counts towards the AM limits.
+// amCharge is what an activated attempt counts toward the AM limits.
 func (a *App) amCharge() yarn.Resource {
 	if a.Unmanaged {
 		return yarn.Resource{}

@@ -88,7 +88,7 @@ func TestWhatReservationsAndRequestsRemember(t *testing.T) {
 	apply(t, f, &event.AskCountersUpdated{App: 1, Key: k1, ReReservations: 4}, &event.ContainerCompleted{Container: ref(1, 1)},
 		&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
 	if k := f.Asks.Get(f.Ask(appAt(t, f, 1), k1)); k.ReReservations != 0 || k.Reservations != 0 || k.Count != 1 {
-		t.Errorf("a fulfilment ends the re-reservations: %+v", k)
+		t.Errorf("a fulfillment ends the re-reservations: %+v", k)
 	}
 	f = s.Fork()
 	apply(t, f, &event.AskChanged{App: 1, Key: k1, Name: "h1", Count: 2}, ask(1, k1, 1, 6), allocated(1, 3, k1, 2))

@@ -38,7 +38,7 @@ func TestLedgerTable(t *testing.T) {
 		{"allocate", []event.Event{ask(2, k1, 2, 3)}, allocated(2, 1, k1, 1), row{appUsed: r, appPending: -r, userUsed: r, chainUsed: r, containers: 1, node: r}},
 		{"reserve", reserved[:4], reserved[4], row{appReserved: r, userUsed: r, chainUsed: r, chainReserved: r, containers: 1}},
 		{"re-reserve", reserved, &event.AskCountersUpdated{App: 2, Key: k1, Opportunities: 4, ReReservations: 1}, row{}},
-		{"fulfil", append(reserved, room), &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch},
+		{"fulfill", append(reserved, room), &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch},
 			row{appUsed: r, appReserved: -r, appPending: -r, chainReserved: -r, node: r}},
 		{"cancel", reserved, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelAskGone},
 			row{appReserved: -r, userUsed: -r, chainUsed: -r, chainReserved: -r, containers: -1}},
@@ -89,9 +89,9 @@ func ledgers(t *testing.T, s *State) []ledger {
 	a, other := appAt(t, s, 2), appAt(t, s, 1)
 	u := s.Users.Get(a.UserSlot)
 	node := s.Nodes.Get(1).Allocated
-	for c := other.Containers; c != 0; c = s.Containers.Get(c).NextOfApp() {
-		if r := s.Containers.Get(c); r.OnNode {
-			node = node.Sub(r.Size)
+	for _, c := range s.ContainersOf(other) {
+		if c.OnNode {
+			node = node.Sub(c.Size)
 		}
 	}
 	var out []ledger
@@ -123,9 +123,9 @@ func units(t *testing.T, r yarn.Resource) int64 {
 	return r[yarn.VCores]
 }
 
-// TestFulfilmentKeepsTheIdentity: the container is the one that was reserved,
+// TestFulfillmentKeepsTheIdentity: the container is the one that was reserved,
 // and the node is free for the next reservation.
-func TestFulfilmentKeepsTheIdentity(t *testing.T) {
+func TestFulfillmentKeepsTheIdentity(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 4), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), ask(2, k2, 2, 4),
 		&event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: k2, Node: 1},

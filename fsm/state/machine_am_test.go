@@ -79,8 +79,8 @@ func (m *machine) Resync(t *rapid.T) {
 		m.apply(t, &event.ReservationCancelled{Reservation: r, Cause: yarn.CancelAskGone})
 	}
 	var undelivered []event.ContainerRef
-	for c := a.Undelivered; c != 0; c = m.s.Containers.Get(c).NextUndelivered() {
-		if k := m.s.Containers.Get(c); k.State.Live() && k.GrantedIn == 0 {
+	for _, k := range m.s.UndeliveredTo(a) {
+		if k.State.Live() && k.GrantedIn == 0 {
 			undelivered = append(undelivered, m.s.Ref(k))
 		}
 	}

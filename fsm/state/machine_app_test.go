@@ -119,13 +119,13 @@ func (m *machine) Reprioritize(t *rapid.T) {
 // live lists an application's live containers and its reservations.
 func (m *machine) holdings(slot uint32) (live []event.ContainerRef, reservations []uint64) {
 	a := m.s.Apps.Get(slot)
-	for c := a.Containers; c != 0; c = m.s.Containers.Get(c).NextOfApp() {
-		if r := m.s.Containers.Get(c); r.State.Live() {
-			live = append(live, m.s.Ref(r))
+	for _, c := range m.s.ContainersOf(a) {
+		if c.State.Live() {
+			live = append(live, m.s.Ref(c))
 		}
 	}
-	for r := a.Reservations; r != 0; r = m.s.Reservations.Get(r).NextOfApp() {
-		reservations = append(reservations, m.s.Reservations.Get(r).Number)
+	for _, r := range m.s.ReservationsOf(a) {
+		reservations = append(reservations, r.Number)
 	}
 	return live, reservations
 }

@@ -41,8 +41,8 @@ func (m *machine) ChangeNodeState(t *rapid.T) {
 func (m *machine) LoseNode(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.State.Usable() && (n.Count > 0 || n.Reservation != 0) })
 	var refs []event.ContainerRef
-	for c := n.Containers; c != 0; c = m.s.Containers.Get(c).NextOnNode() {
-		refs = append(refs, m.s.Ref(m.s.Containers.Get(c)))
+	for _, c := range m.s.ContainersOn(n) {
+		refs = append(refs, m.s.Ref(c))
 	}
 	if n.Reservation != 0 {
 		m.apply(t, &event.ReservationCancelled{Reservation: m.s.Reservations.Get(n.Reservation).Number, Cause: yarn.CancelNodeNotRunning})
@@ -107,18 +107,18 @@ func (m *machine) Crowd(t *rapid.T) {
 	m.apply(t, &event.ReservationMade{Reservation: m.s.Meta.NextReservation + 1, App: seq, Number: m.s.NextNumber(a), Key: key, Node: node})
 }
 
-func (m *machine) Fulfil(t *rapid.T) {
+func (m *machine) Fulfill(t *rapid.T) {
 	_, r := pick(t, "reservation", &m.s.Reservations, m.fulfillable)
 	m.apply(t, &event.ReservationFulfilled{Reservation: r.Number, Locality: drawLocality(t)})
 }
 
 // EmptyReserved ends what stands in the way of a reservation, and mostly
-// fulfils it when it can be.
+// fulfills it when it can be.
 func (m *machine) EmptyReserved(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.Reservation != 0 })
 	var refs []event.ContainerRef
-	for c := n.Containers; c != 0; c = m.s.Containers.Get(c).NextOnNode() {
-		refs = append(refs, m.s.Ref(m.s.Containers.Get(c)))
+	for _, c := range m.s.ContainersOn(n) {
+		refs = append(refs, m.s.Ref(c))
 	}
 	for _, r := range refs {
 		m.apply(t, &event.ContainerCompleted{Container: r})

@@ -122,7 +122,7 @@ type App struct {
 	Unmanaged      bool // its AM runs outside the cluster and counts in no AM limit
 	KeepContainers bool // across attempts
 	MaxAttempts    uint32
-	Failures       uint32 // attempts that counted towards MaxAttempts
+	Failures       uint32 // attempts that counted toward MaxAttempts
 	AM             yarn.Resource
 	AMStrict       bool  // the AM may run only where AppDetails.AMPlaces says
 	LifetimeMillis int64 // after SubmittedMillis; 0 is no limit
@@ -170,7 +170,7 @@ type Attempt struct {
 	App            uint32
 	Number         uint32
 	Final          yarn.FinalStatus
-	Counted        bool // towards the maximum number of attempts
+	Counted        bool // toward the maximum number of attempts
 	Unregistered   bool // its AM had unregistered
 	StartedMillis  int64
 	LaunchedMillis int64
@@ -297,15 +297,6 @@ type Resize struct {
 	SinceMillis int64 // when the container got its present size
 }
 
-// NextOfApp is the slot of the application's next container.
-func (c *Container) NextOfApp() uint32 { return c.nextApp }
-
-// NextOnNode is the slot of the node's next container.
-func (c *Container) NextOnNode() uint32 { return c.nextNode }
-
-// NextUndelivered is the slot of the application's next undelivered container.
-func (c *Container) NextUndelivered() uint32 { return c.nextUndelivered }
-
 // Node is one NodeManager's machine. Its slot is its number, which it keeps for ever.
 type Node struct {
 	ID             yarn.NodeID
@@ -361,9 +352,6 @@ type Reservation struct {
 
 	prevApp, nextApp uint32
 }
-
-// NextOfApp is the slot of the application's next (older) reservation.
-func (r *Reservation) NextOfApp() uint32 { return r.nextApp }
 
 // ReservationBan keeps one key from reserving one node until its free resource changes: without
 // it, the pass after an operator's cancellation would make the same reservation again.

@@ -13,8 +13,8 @@ import (
 func told(t *testing.T, s *State, app uint32) []uint64 {
 	t.Helper()
 	var out []uint64
-	for c := appAt(t, s, app).Undelivered; c != 0; c = s.Containers.Get(c).NextUndelivered() {
-		out = append(out, s.Containers.Get(c).Number)
+	for _, c := range s.UndeliveredTo(appAt(t, s, app)) {
+		out = append(out, c.Number)
 	}
 	return out
 }

@@ -2,7 +2,7 @@ package history
 
 import "sync"
 
-// Sink takes the lines of a run: a Writer, a History, or both by Tee.
+// Sink takes the lines of a run: a Writer or a History.
 type Sink interface {
 	Add(l Line)
 }
@@ -97,15 +97,4 @@ func (c *Client) end(t Type, out *Value) {
 	c.open = nil
 	o.Type, o.Out = t, out
 	c.r.Note(&o)
-}
-
-// Tee adds every line to each of several sinks.
-func Tee(sinks ...Sink) Sink { return tee(sinks) }
-
-type tee []Sink
-
-func (t tee) Add(l Line) {
-	for _, s := range t {
-		s.Add(l)
-	}
 }

@@ -198,9 +198,9 @@ func (a *air) heard(r *input.AllocateReply) {
 func (a *air) beat(i int, done bool) {
 	in := &input.NodeHeartbeat{ID: a.nodes[i]}
 	st := a.lead.st
-	for c := st.Nodes.Get(st.Node(in.ID)).Containers; c != 0 && done; c = st.Containers.Get(c).NextOnNode() {
-		if k := st.Containers.Get(c); k.State.Live() && a.told[st.ContainerID(k)] {
-			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.ContainerID(k), State: yarn.ContainerCompleted})
+	for _, c := range st.ContainersOn(st.Nodes.Get(st.Node(in.ID))) {
+		if done && c.State.Live() && a.told[st.ContainerID(c)] {
+			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.ContainerID(c), State: yarn.ContainerCompleted})
 			break
 		}
 	}

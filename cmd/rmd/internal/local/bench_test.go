@@ -154,8 +154,8 @@ func decide(b *testing.B, lead *server.Replica) {
 		st, _ := machine.Fork()
 		var out []input.ContainerStatus
 		node := st.Nodes.Get(st.Node(nodeID(n)))
-		for s := node.Containers; s != 0; s = st.Containers.Get(s).NextOnNode() {
-			out = append(out, input.ContainerStatus{Container: st.ContainerID(st.Containers.Get(s)), State: yarn.ContainerCompleted})
+		for _, c := range st.ContainersOn(node) {
+			out = append(out, input.ContainerStatus{Container: st.ContainerID(c), State: yarn.ContainerCompleted})
 		}
 		return out
 	}

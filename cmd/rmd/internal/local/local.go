@@ -109,15 +109,6 @@ func (c *Cluster) open(i int) (*server.Replica, error) {
 		Logger: c.opt.Logger.With("replica", k.ID), OnFatal: fatal, Files: files / c.opt.Replicas})
 }
 
-// Reopen opens a replica that was closed again, on the same ports and disk.
-func (c *Cluster) Reopen(i int) error {
-	r, err := c.open(i)
-	if err == nil {
-		c.Replicas[i] = r
-	}
-	return err
-}
-
 // Token is an administrator's access token that the replicas take from this process:
 // its workload goes on when somebody makes a token of the cluster's.
 func (c *Cluster) Token() string { return c.token }

@@ -116,7 +116,7 @@ func TestReservationSurvivesTheLeader(t *testing.T) {
 	if len(reply.Granted) != 1 || reply.Granted[0].Container.Number != was.Container {
 		t.Fatalf("granted %+v; the reservation was for container %d", reply.Granted, was.Container)
 	}
-	if err := c.Reopen(lead); err != nil {
+	if err := c.reopen(lead); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -132,4 +132,13 @@ func TestEveryReplicaTakesWrites(t *testing.T) {
 			t.Fatalf("replica %d answered before it had applied the submission", i)
 		}
 	}
+}
+
+// reopen opens a replica that was closed again, on the same ports and disk.
+func (c *Cluster) reopen(i int) error {
+	r, err := c.open(i)
+	if err == nil {
+		c.Replicas[i] = r
+	}
+	return err
 }

@@ -33,7 +33,7 @@ func TestReadyAfterTheLog(t *testing.T) {
 		}
 		write(1600)
 		_, committed := c.Replicas[lead].Machine().Fork()
-		if err := c.Reopen(back); err != nil {
+		if err := c.reopen(back); err != nil {
 			t.Fatal(err)
 		}
 		r := c.Replicas[back]

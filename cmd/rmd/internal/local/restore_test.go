@@ -98,7 +98,7 @@ func TestRestoreKeepsAProtectedClusterProtected(t *testing.T) {
 		}
 	}
 	for i := range c.Replicas {
-		if err := c.Reopen(i); err != nil {
+		if err := c.reopen(i); err != nil {
 			t.Fatal(err)
 		}
 	}

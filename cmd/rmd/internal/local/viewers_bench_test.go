@@ -166,8 +166,8 @@ func (w *viewed) schedule() (halt func()) {
 				id := nodeID(int(next.Add(1) % viewedNodes))
 				st, _ := machine.Fork()
 				var ended []input.ContainerStatus
-				for s := st.Nodes.Get(st.Node(id)).Containers; s != 0; s = st.Containers.Get(s).NextOnNode() {
-					ended = append(ended, input.ContainerStatus{Container: st.ContainerID(st.Containers.Get(s)), State: yarn.ContainerCompleted})
+				for _, c := range st.ContainersOn(st.Nodes.Get(st.Node(id))) {
+					ended = append(ended, input.ContainerStatus{Container: st.ContainerID(c), State: yarn.ContainerCompleted})
 				}
 				w.do(&input.NodeHeartbeat{ID: id, Statuses: ended})
 			}
