@@ -16,7 +16,7 @@ import (
 	"rmd/jepsen-lite/scenario"
 )
 
-const listHelp = `rmd-chaos list: list scenarios and faults, and what this machine offers
+const listHelp = `rmd-chaos list: list the scenarios, the faults and what this machine supports
 
 Usage: rmd-chaos list
 `
@@ -31,17 +31,17 @@ func list(_ context.Context, c *call) error {
 	}
 	var b strings.Builder
 	err = errors.Join(
-		table(&b, "SCENARIO\tLASTS\tWHAT", func(t io.Writer) {
+		table(&b, "SCENARIO\tDURATION\tDESCRIPTION", func(t io.Writer) {
 			for _, s := range scenario.All() {
 				fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, short(s.Duration), s.Text)
 			}
 		}),
-		table(&b, "\nFAULT\tNEEDS\tWHAT", func(t io.Writer) {
+		table(&b, "\nFAULT\tREQUIRES\tDESCRIPTION", func(t io.Writer) {
 			for _, f := range nemesis.All() {
 				fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, f.Kind, f.Text)
 			}
 		}),
-		table(&b, "\nNEEDS\tHERE\tHOW", func(t io.Writer) {
+		table(&b, "\nREQUIREMENT\tSUPPORTED\tDETAILS", func(t io.Writer) {
 			for _, o := range offer.All {
 				fmt.Fprintf(t, "%s\t%s\t%s\n", o.Fault, o.Answer, strings.ReplaceAll(o.Why, "\n", "; "))
 			}

@@ -20,14 +20,14 @@ import (
 
 const help = `rmd-chaos: inject faults into a test cluster and verify its guarantees
 
-Usage: rmd-chaos COMMAND [ARGUMENTS] [FLAGS]     (flags may stand anywhere)
+Usage: rmd-chaos COMMAND [ARGUMENTS] [FLAGS]     (flags may come anywhere)
 
 Commands:
-   run SCENARIO  run a scenario of faults under load, and check the history
+   run SCENARIO  inject the faults of a scenario under load and verify the history
    sum DIR...    add up the results of several runs
-   list          list scenarios and faults, and what this machine offers
+   list          list the scenarios, the faults and what this machine supports
 
-"rmd-chaos COMMAND --help" tells more. Try it out: rmd-chaos run smoke
+For the flags of a command: rmd-chaos COMMAND --help. To try it: rmd-chaos run smoke
 `
 
 // commands are the verbs of the command line.
@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 
 func dispatch(ctx context.Context, args []string, out, errs io.Writer) error {
 	if len(args) == 0 {
-		return usagef("one of run, sum, list", "no command is named")
+		return usagef("use run, sum or list", "the command is missing")
 	}
 	if isHelp(args[0]) {
 		_, err := io.WriteString(out, help)
@@ -72,7 +72,7 @@ func dispatch(ctx context.Context, args []string, out, errs io.Writer) error {
 	}
 	cmd, ok := commands[args[0]]
 	if !ok {
-		return usagef("one of run, sum, list", "there is no command %q", args[0])
+		return usagef("use run, sum or list", "unknown command %q", args[0])
 	}
 	c := newCall(args[0], out, errs)
 	c.rest = args[1:]
@@ -114,7 +114,7 @@ func (c *call) parse(most int) error {
 		case errors.Is(err, flag.ErrHelp):
 			return err
 		case err != nil:
-			return usagef("see rmd-chaos "+c.flags.Name()+" --help", "%v", err)
+			return usagef("run rmd-chaos "+c.flags.Name()+" --help", "%v", err)
 		}
 		if c.flags.NArg() == 0 {
 			break
@@ -123,9 +123,9 @@ func (c *call) parse(most int) error {
 	}
 	switch {
 	case most >= 0 && len(c.args) > most:
-		return usagef("see rmd-chaos "+c.flags.Name()+" --help", "too many arguments: %q", c.args[most])
+		return usagef("run rmd-chaos "+c.flags.Name()+" --help", "too many arguments: %q", c.args[most])
 	case c.format != "table" && c.format != "json" && c.format != "yaml":
-		return usagef("write -o table, json or yaml", "%q is not an output format", c.format)
+		return usagef("use -o table, json or yaml", "%q is not an output format", c.format)
 	}
 	return nil
 }

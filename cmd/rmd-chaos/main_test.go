@@ -45,16 +45,16 @@ func TestRunRefuses(t *testing.T) {
 		says string
 		args []string
 	}{
-		{2, "no scenario is named", nil},
+		{2, "the scenario is missing", nil},
 		{3, `did you mean "smoke"?`, []string{"smok"}},
 		{3, "one of smoke, leader-kills", []string{"everything-else"}},
 		{2, "4 replicas; expected 3 or 5", []string{"smoke", "--replicas", "4", "--out", t.TempDir()}},
 		{8, "is not empty", []string{"smoke", "--out", full}},
 		{1, "no-such-program", []string{"upgrade", "--old", filepath.Join(full, "no-such-program")}},
-		{2, "needs two programs", []string{"upgrade"}},
-		{1, "is no program", []string{"upgrade", "--old", full}},
-		{1, "is no program", []string{"smoke", "--bin", full}},
-		{1, "does not tell its version", []string{"smoke", "--bin", "/bin/false"}},
+		{2, "requires two versions", []string{"upgrade"}},
+		{1, "is not a program", []string{"upgrade", "--old", full}},
+		{1, "is not a program", []string{"smoke", "--bin", full}},
+		{1, "cannot read the version", []string{"smoke", "--bin", "/bin/false"}},
 		{2, `network "foo"`, []string{"smoke", "--network", "foo"}},
 		{2, `disk "foo"`, []string{"smoke", "--disk", "foo"}},
 		{2, `no fault "kil"`, []string{"smoke", "--only", "kill,kil"}},
@@ -79,7 +79,7 @@ func TestServerProgram(t *testing.T) {
 		t.Errorf("%q %q %v", path, version, err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if r := chaos(t, "run", "smoke"); r.exit != 1 || !strings.Contains(r.err, "nor in PATH; name one with --bin") {
+	if r := chaos(t, "run", "smoke"); r.exit != 1 || !strings.Contains(r.err, "or in PATH; name one with --bin") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -108,10 +108,10 @@ func TestList(t *testing.T) {
 
 // TestHelp: every command and every flag is in a help text, which fits a terminal.
 func TestHelp(t *testing.T) {
-	if r := chaos(t); r.exit != 2 || !strings.Contains(r.err, "run, sum, list") {
+	if r := chaos(t); r.exit != 2 || !strings.Contains(r.err, "run, sum or list") {
 		t.Errorf("%+v", r)
 	}
-	if r := chaos(t, "rum"); r.exit != 2 || !strings.Contains(r.err, `no command "rum"`) {
+	if r := chaos(t, "rum"); r.exit != 2 || !strings.Contains(r.err, `unknown command "rum"`) {
 		t.Errorf("%+v", r)
 	}
 	whole := chaos(t, "--help")

@@ -25,7 +25,7 @@ func serverProgram(ctx context.Context, named string) (path, version string, err
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, "version", "--quiet").Output()
 	if err != nil {
-		return "", "", filef("name an rmd with --bin", "%s does not tell its version: %v", path, err)
+		return "", "", filef("name an rmd with --bin", "cannot read the version of %s: %v", path, err)
 	}
 	return path, strings.TrimSpace(string(out)), nil
 }
@@ -40,7 +40,7 @@ func findServer() (string, error) {
 	}
 	path, err := exec.LookPath("rmd")
 	if err != nil {
-		return "", filef("name one with --bin", "there is no rmd beside %s, nor in PATH", self)
+		return "", filef("name one with --bin", "no rmd in the directory of %s or in PATH", self)
 	}
 	return filepath.Abs(path)
 }
@@ -53,7 +53,7 @@ func executable(named, flag string) (string, error) {
 	}
 	info, err := os.Stat(path)
 	if err == nil && (info.IsDir() || info.Mode()&0o111 == 0) {
-		err = fmt.Errorf("%s is no program", path)
+		err = fmt.Errorf("%s is not a program", path)
 	}
 	if err != nil {
 		return "", filef("name a program with "+flag, "%v", err)

@@ -17,31 +17,32 @@ import (
 	"rmd/jepsen-lite/scenario"
 )
 
-const runHelp = `rmd-chaos run: run a scenario of faults under load, and check the history
+const runHelp = `rmd-chaos run: inject the faults of a scenario under load and verify the history
 
 Usage: rmd-chaos run SCENARIO [FLAGS]
 
-It starts real rmd processes in a directory of their own, with simulated nodes,
-masters, operators and readers. What this machine does not offer (network
-namespaces, loop devices, strace) is replaced where it can be, and skipped by
-name where not. Exit 9 when a check failed.
+The program starts real rmd processes in a new directory, with simulated nodes,
+ApplicationMasters, operators and readers. Some faults require network
+namespaces, loop devices or strace. If this machine does not support them, the
+program uses a substitute, or skips the faults and lists them. The exit code is
+9 if a check failed.
 
 Flags:
-   --bin FILE             the rmd to test (default: beside this program, then
-                          in PATH)
+   --bin FILE             the rmd to test (default: the one in the directory of
+                          this program, else the one in PATH)
    --old FILE             an rmd of an earlier version, for the scenario upgrade
-   --seed N               decides which fault comes when, and who is hit
-                          (default: drawn from the clock)
-   --duration SPAN        of the faults (default: the scenario's)
-   --only NAME,NAME       only these of its faults
-   --out DIR              where history, logs and report go (default: a new
-                          directory below the temporary one)
+   --seed N               determines the order of the faults and their targets
+                          (default: from the clock)
+   --duration SPAN        how long to inject faults (default: the scenario's)
+   --only NAME,NAME       inject only these faults of the scenario
+   --out DIR              write history, logs and report here (default: a new
+                          temporary directory)
    --network KIND         auto|loopback|namespaces (default: the scenario's)
    --disk KIND            auto|directory|loop (default: the scenario's)
    --replicas N           3 or 5 (default: 3)
-   --keep                 keep the data directories, also when all is well
+   --keep                 keep the data directories even if the run passes
    -o, --output FORMAT    table|json|yaml (default: table)
-   -q, --quiet            do not tell how the run goes
+   -q, --quiet            print no progress
 
 Examples:
    rmd-chaos run smoke
@@ -63,17 +64,17 @@ func runScenario(ctx context.Context, c *call) error {
 	opt.Note = func(format string, args ...any) {
 		c.say("%6.1fs  "+format, append([]any{time.Since(began).Seconds()}, args...)...)
 	}
-	c.say("seed %d, %s %s, everything is in %s", opt.Seed, opt.Binary, opt.Commit, opt.Out)
+	c.say("seed %d, %s %s, results in %s", opt.Seed, opt.Binary, opt.Commit, opt.Out)
 	res, err := scenario.Run(ctx, opt)
 	if err != nil {
-		return failed(exitFailure, "FAILED", "rmd-chaos list tells what this machine offers", "%v", err)
+		return failed(exitFailure, "FAILED", "rmd-chaos list shows what this machine supports", "%v", err)
 	}
 	if err := errors.Join(res.WritePage(), res.WriteResult(), c.write(res.WriteText, json.RawMessage(res.JSON()))); err != nil {
 		return err
 	}
 	if !res.OK() {
 		return failed(exitCheckFailed, "CHECK_FAILED", "read "+filepath.Join(res.Out, "index.html")+" and the logs beside it",
-			"scenario %s with seed %d does not pass", res.Scenario, res.Seed)
+			"scenario %s failed with seed %d", res.Scenario, res.Seed)
 	}
 	return nil
 }
@@ -116,7 +117,7 @@ func runOptions(ctx context.Context, c *call) (scenario.Options, error) {
 	}
 	if err := opt.Validate(); err != nil {
 		_ = os.Remove(opt.Out) // it is empty, and may have been made just now
-		return opt, usagef("see rmd-chaos run --help", "%v", err)
+		return opt, usagef("run rmd-chaos run --help", "%v", err)
 	}
 	return opt, nil
 }
@@ -124,7 +125,7 @@ func runOptions(ctx context.Context, c *call) (scenario.Options, error) {
 // chosen is the scenario that the command line names, without the faults that --only leaves out.
 func chosen(args []string, only string) (scenario.Scenario, error) {
 	if len(args) == 0 {
-		return scenario.Scenario{}, usagef("write rmd-chaos run smoke; rmd-chaos list names the others", "no scenario is named")
+		return scenario.Scenario{}, usagef("rmd-chaos list shows the scenarios; the shortest is smoke", "the scenario is missing")
 	}
 	s, ok := scenario.Find(args[0])
 	if !ok {
@@ -132,18 +133,18 @@ func chosen(args []string, only string) (scenario.Scenario, error) {
 		for _, s := range scenario.All() {
 			known = append(known, s.Name)
 		}
-		do := "one of " + strings.Join(known, ", ")
+		do := "use one of " + strings.Join(known, ", ")
 		if near := nearest.Name(args[0], known); near != "" {
 			do = fmt.Sprintf("did you mean %q?", near)
 		}
-		return s, failed(exitNotFound, "USAGE", do, "there is no scenario %q", args[0])
+		return s, failed(exitNotFound, "USAGE", do, "unknown scenario %q", args[0])
 	}
 	if only == "" {
 		return s, nil
 	}
 	s, err := s.Only(strings.Split(only, ","))
 	if err != nil {
-		return s, usagef("see rmd-chaos list", "%v", err)
+		return s, usagef("rmd-chaos list shows the scenarios and faults", "%v", err)
 	}
 	return s, nil
 }
@@ -152,7 +153,7 @@ func chosen(args []string, only string) (scenario.Scenario, error) {
 func oldProgram(s scenario.Scenario, named string) (string, error) {
 	if named == "" {
 		if slices.Contains(s.Faults, "upgrade") {
-			return "", usagef("name a program of an earlier version with --old; make chaos-upgrade builds one", "scenario %s needs two programs", s.Name)
+			return "", usagef("name an rmd of an earlier version with --old; make chaos-upgrade builds one", "scenario %s requires two versions of rmd", s.Name)
 		}
 		return "", nil
 	}
@@ -176,7 +177,7 @@ func outputDir(named string) (string, error) {
 		return "", filef("name another directory with --out", "%v", err)
 	}
 	if len(entries) > 0 {
-		return "", failed(exitRefused, "EXISTS", "name another, or empty it", "%s is not empty", dir)
+		return "", failed(exitRefused, "EXISTS", "name another directory, or empty this one", "directory %s is not empty", dir)
 	}
 	return dir, nil
 }

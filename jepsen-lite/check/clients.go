@@ -16,7 +16,7 @@ func (j *judge) clients() {
 	f := j.found["S4"]
 	f.Unit = "acks"
 	if j.renewed {
-		f.Why = "the log was replaced on purpose (restore or recovery), which may lose what was acked"
+		f.Why = "a restore or recovery replaced the log, which may lose acknowledged writes"
 	} else {
 		if j.log != nil {
 			for _, c := range j.calls {
@@ -35,7 +35,7 @@ func (j *judge) clients() {
 func (j *judge) lost(c history.Call, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	j.found["S4"].fail(c.Return, []Link{callLink(c, fmt.Sprintf("%s is acknowledged", describe(c))), {Lane: "log", NS: c.Return, Text: text}},
-		"%s was acknowledged and %s", describe(c), text)
+		"%s was acknowledged, but %s", describe(c), text)
 }
 
 // stays holds one acknowledgement against the log.
@@ -91,7 +91,7 @@ func (j *judge) stays(c history.Call) {
 			if x, ok := j.log.Container(id); ok {
 				f.Checked++
 				if x.Completed == 0 {
-					j.lost(c, "%s counts on %s still", id, x.Node)
+					j.lost(c, "%s still counts on %s", id, x.Node)
 				}
 			}
 		}
@@ -108,7 +108,7 @@ func (j *judge) changed(c history.Call) {
 	}
 	if c.F == history.Move {
 		if !slices.ContainsFunc(a.Transitions, func(t ledger.Transition) bool { return named(t.Queue, c.In.Queue) }) {
-			j.lost(c, "%s never was in %s", c.In.App, c.In.Queue)
+			j.lost(c, "%s was never in %s", c.In.App, c.In.Queue)
 		}
 		return
 	}
@@ -129,9 +129,9 @@ func (j *judge) granted(c history.Call) {
 		case !ok:
 			j.lost(c, "the log has no %s", g.Container)
 		case g.Node != "" && x.Node.String() != g.Node:
-			j.lost(c, "%s is on %s in the log, the AM was told %s", g.Container, x.Node, g.Node)
+			j.lost(c, "%s is on %s in the log, but the AM was told %s", g.Container, x.Node, g.Node)
 		case g.MemoryMB != 0 && x.Size[0] != g.MemoryMB:
-			j.lost(c, "%s has %s in the log, the AM was told %dMB", g.Container, x.Size, g.MemoryMB)
+			j.lost(c, "%s has %s in the log, but the AM was told %dMB", g.Container, x.Size, g.MemoryMB)
 		default:
 			j.inTime(c, x.Made)
 		}
@@ -143,7 +143,7 @@ func (j *judge) releases(c history.Call, ids []string) {
 		if x, ok := j.log.Container(id); ok {
 			j.found["S4"].Checked++
 			if x.Live {
-				j.lost(c, "%s lives", id)
+				j.lost(c, "%s is still alive", id)
 			}
 		}
 	}
@@ -154,9 +154,9 @@ func (j *judge) releases(c history.Call, ids []string) {
 func (j *judge) inTime(c history.Call, index uint64) {
 	switch t := j.timeOf(index); {
 	case c.Out.Index != 0 && c.Out.Index < index:
-		j.lost(c, "its answer is of index %d, the entry is %d", c.Out.Index, index)
+		j.lost(c, "its answer has index %d and its entry has index %d", c.Out.Index, index)
 	case j.opt.Exact && t > c.Return:
-		j.lost(c, "its entry %d was applied for the first time %d ns later", index, t-c.Return)
+		j.lost(c, "no replica applied its entry %d until %d ns later", index, t-c.Return)
 	}
 }
 
@@ -230,9 +230,9 @@ func (j *judge) keys() {
 		case !ok:
 			first[c.In.Key] = c
 		case have.Out.App != c.Out.App:
-			f.fail(c.Return, []Link{callLink(have, describe(have)), callLink(c, describe(c))}, "request %s made %s and %s", c.In.Key, have.Out.App, c.Out.App)
+			f.fail(c.Return, []Link{callLink(have, describe(have)), callLink(c, describe(c))}, "request %s created %s and %s", c.In.Key, have.Out.App, c.Out.App)
 		case have.In.Name != c.In.Name || have.In.Queue != c.In.Queue:
-			f.fail(c.Return, []Link{callLink(have, describe(have)), callLink(c, describe(c))}, "request %s was accepted again with other content", c.In.Key)
+			f.fail(c.Return, []Link{callLink(have, describe(have)), callLink(c, describe(c))}, "request %s was accepted again with different content", c.In.Key)
 		}
 	}
 }
@@ -279,11 +279,11 @@ func (j *judge) once() {
 			chain = append(chain, callLink(c, describe(c)))
 		}
 		if len(ids) > 1 {
-			f.fail(last.NS, chain, "%s was submitted once and happened %d times: %v", name, len(ids), ids)
+			f.fail(last.NS, chain, "%s was submitted once but created %d times: %v", name, len(ids), ids)
 		}
 		refused := !slices.ContainsFunc(calls, func(c history.Call) bool { return c.Type != history.Fail })
 		if refused && len(ids) > 0 {
-			f.fail(last.NS, chain, "the submission of %s was refused and is in the log as %s", name, ids[0])
+			f.fail(last.NS, chain, "the submission of %s was refused but is in the log as %s", name, ids[0])
 		}
 		if !shared[last.In.Key] {
 			j.wholly(last, len(ids) > 0, chain)
@@ -308,7 +308,7 @@ func (j *judge) wholly(c history.Call, happened bool, chain []Link) {
 		return
 	}
 	if _, recorded := j.log.Recorded(c.In.Key); recorded != happened {
-		j.found["S5"].fail(c.NS, chain, "the submission of %s is half done: in the log %v, remembered %v", c.In.Name, happened, recorded)
+		j.found["S5"].fail(c.NS, chain, "the submission of %s is incomplete: in the log %v, in the idempotency table %v", c.In.Name, happened, recorded)
 	}
 }
 

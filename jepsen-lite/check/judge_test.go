@@ -48,7 +48,7 @@ func TestWorkHolds(t *testing.T) {
 		for _, id := range []string{"S4", "S5", "S6", "S7", "S9", "S10", "S11", "S12", "S13", "audit"} {
 			holds(t, v, id)
 		}
-		for id, why := range map[string]string{"S8": "the history holds nothing of it", "L1": "the history has no recovery phase"} {
+		for id, why := range map[string]string{"S8": "the history has no data for it", "L1": "the history has no recovery phase"} {
 			if f := v.Find(id); f.Status != Skipped || f.Why != why {
 				t.Errorf("%s: %+v", id, f)
 			}
@@ -74,36 +74,36 @@ func TestWorkBreaks(t *testing.T) {
 			r.h.Orders, r.h.Marks = nil, nil
 			r.entry(give(2, 1)).ok(history.Allocate, value{Attempt: am1}, value{Response: 3, Granted: granted(con2, node2)})
 		}},
-		{"a move that is not", "S4", "never was in root.b", func(r *run) { r.at(8).ok(history.Move, value{App: app1, Queue: "root.b"}, value{}).notRead() }},
+		{"a move that is not", "S4", "was never in root.b", func(r *run) { r.at(8).ok(history.Move, value{App: app1, Queue: "root.b"}, value{}).notRead() }},
 		{"a priority that is not", "S4", "never had priority 7", func(r *run) { r.ok(history.Prioritize, value{App: app1, Text: "9"}, value{Text: "7"}) }},
 		{"a cancellation that is not", "S4", "the log has no r3", func(r *run) { r.ok(history.CancelReservation, value{Reservation: "r3"}, value{}) }},
-		{"a release that is not", "S4", "lives", func(r *run) {
+		{"a release that is not", "S4", "is still alive", func(r *run) {
 			r.h.Entries = r.h.Entries[:6]
 			r.h.Ops, r.h.Orders, r.h.Marks = nil, nil, nil
 			r.ok(history.Release, value{Attempt: am1, Containers: []string{con1}}, value{})
 		}},
-		{"an answer before its entry", "S4", "was applied for the first time", func(r *run) {
+		{"an answer before its entry", "S4", "no replica applied its entry", func(r *run) {
 			r.at(20).ok(history.Submit, value{Name: "early"}, value{App: "application_1780000000000_0002"})
 			r.at(21).entry(&event.ApplicationSubmitted{App: 2, Name: "early", Queue: "root.a"})
 		}},
 		{"a final list without it", "S4", "does not name " + app1, func(r *run) { r.ok(history.List, value{}, value{Names: []string{"application_7_0001"}}) }},
-		{"one request, two applications", "S5", "request c1/9 made", func(r *run) {
+		{"one request, two applications", "S5", "request c1/9 created", func(r *run) {
 			r.twice("c1/9", "c1/9")
 		}},
-		{"a retry under another key that is another request", "S5", "was submitted once and happened 2 times", func(r *run) {
+		{"a retry under another key that is another request", "S5", "was submitted once but created 2 times", func(r *run) {
 			r.entry(&event.ApplicationSubmitted{App: 2, Name: "twin", Queue: "root.a"}, &event.ApplicationSubmitted{App: 3, Name: "twin", Queue: "root.a"})
 			r.call(history.Info, history.Submit, value{Name: "twin"}, value{})
 		}},
-		{"other content under one key", "S5", "accepted again with other content", func(r *run) {
+		{"other content under one key", "S5", "accepted again with different content", func(r *run) {
 			r.ok(history.Submit, value{Name: "job", Queue: "root.b", Key: "c1/1"}, value{App: app1})
 		}},
-		{"a refusal that happened", "S5", "was refused and is in the log", func(r *run) {
+		{"a refusal that happened", "S5", "was refused but is in the log", func(r *run) {
 			r.entry(&event.ApplicationSubmitted{App: 2, Name: "no", Queue: "root.a"}).call(history.Fail, history.Submit, value{Name: "no"}, value{Code: "QUEUE_FULL"})
 		}},
-		{"half a request", "S5", "is half done: in the log true, remembered false", func(r *run) {
+		{"half a request", "S5", "is incomplete: in the log true, in the idempotency table false", func(r *run) {
 			r.entry(&event.ApplicationSubmitted{App: 2, Name: "half", Queue: "root.a"}).call(history.Info, history.Submit, value{Name: "half", Key: "c1/5"}, value{})
 		}},
-		{"one container for two AMs", "S6", con1 + " given twice", func(r *run) {
+		{"one container for two AMs", "S6", con1 + " was granted twice", func(r *run) {
 			r.ok(history.Allocate, value{Attempt: "appattempt_1780000000000_0001_000002"}, value{Response: 1, Granted: granted(con1, node1)})
 		}},
 		{"one container on two nodes", "S6", "was started on n1:45454 and on n2:45454", func(r *run) {
@@ -113,13 +113,13 @@ func TestWorkBreaks(t *testing.T) {
 		{"an order that no entry carries", "S11", "start container_1780000000000_0001_01_000009, which no entry allocates", func(r *run) {
 			r.add(&history.Order{Node: node1, Kind: history.StartContainer, Container: "container_1780000000000_0001_01_000009"})
 		}},
-		{"an order before its entry", "S11", "before its entry 9 is applied anywhere", func(r *run) {
+		{"an order before its entry", "S11", "before any replica applies its entry 9", func(r *run) {
 			r.at(20).add(&history.Order{Node: node1, Kind: history.Token, Key: 3}).at(21).entry(&event.MasterKeyCreated{ID: 3})
 		}},
 		{"a clean-up of what goes on", "S11", "which is SUBMITTED", func(r *run) {
 			r.entry(&event.ApplicationSubmitted{App: 2, Name: "x", Queue: "root.a"}).add(&history.Order{Node: node1, Kind: history.CleanUp, App: "application_1780000000000_0002"})
 		}},
-		{"an end told twice", "S12", "is told with response 2 and again with 3", func(r *run) {
+		{"an end told twice", "S12", "response 2 reports the end of ", func(r *run) {
 			r.ok(history.Allocate, value{Attempt: am1, Response: 2}, value{Response: 3, Completed: completed(con1)})
 		}},
 		{"an end that was not", "S12", "which the log does not have", func(r *run) {
@@ -128,16 +128,16 @@ func TestWorkBreaks(t *testing.T) {
 		{"a read of the past", "S13", "no order of what came before explains read-app", func(r *run) {
 			r.ok(history.ReadApp, value{App: app1}, value{State: "RUNNING"})
 		}},
-		{"a read of an old index", "S13", "is of index 7, index 8 had been answered before", func(r *run) {
+		{"a read of an old index", "S13", "has index 7, but an earlier answer had index 8", func(r *run) {
 			r.at(20).ok(history.ReadNode, value{Node: node1}, value{State: "RUNNING", Index: 7})
 		}},
 		{"a session that goes back", "S13", "session s goes back from index 6 to 5", func(r *run) {
 			r.at(20).ok(history.ReadApp, value{App: app1, Stale: true, Session: "s"}, value{State: "RUNNING", Index: 5})
 		}},
-		{"an index that lies", "S13", "as of its index 8 the log makes it KILLED", func(r *run) {
+		{"an index that lies", "S13", "at its index 8 the log makes it KILLED", func(r *run) {
 			r.at(20).ok(history.ReadApp, value{App: app1, Stale: true, Session: "s"}, value{State: "RUNNING", Index: 8})
 		}},
-		{"an index of the future", "S13", "nobody had applied more than 8", func(r *run) {
+		{"an index of the future", "S13", "no replica had applied more than 8", func(r *run) {
 			r.at(20).ok(history.ReadApp, value{App: app1, Stale: true}, value{State: "KILLED", Index: 80})
 		}},
 		{"the log over-commits", "S7", "is put on n1:45454", func(r *run) {
@@ -194,7 +194,7 @@ func TestNeverTold(t *testing.T) {
 	r.at(8).ok(history.Allocate, value{Attempt: am1}, value{Response: 3, Index: 7}) // before the end, in the same entry
 	holds(t, r.judge(t, exact()), "S6")
 	r.at(9).entry(&event.ResponseRecorded{App: 1, Response: 4}).ok(history.Allocate, value{Attempt: am1}, value{Response: 4, Index: 8})
-	breaks(t, r.judge(t, exact()), "S12", con1+" ended at index 7, "+am1+" was answered with index 8 and never told")
+	breaks(t, r.judge(t, exact()), "S12", con1+" ended at index 7, but no answer to "+am1+" reports it, up to the last one with index 8")
 }
 
 // TestTellAgain: after it has registered again an AM may be told again.

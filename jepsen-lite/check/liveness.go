@@ -64,16 +64,16 @@ func (j *judge) leaderBack(recovery int64) {
 		return
 	}
 	f.Checked++
-	f.Unit = "calms"
+	f.Unit = "recoveries"
 	limit := int64(10 * j.opt.Election)
 	switch {
 	case len(leading) == 0 && elected < 0:
-		f.fail(recovery, []Link{{NS: recovery, Text: "every fault is gone"}}, "nobody leads after the faults are gone")
+		f.fail(recovery, []Link{{NS: recovery, Text: "the last fault has ended"}}, "no replica leads after the last fault")
 		return
 	case len(leading) == 0 && elected > limit:
-		f.fail(recovery+elected, []Link{{NS: recovery, Text: "every fault is gone"}}, "a leader comes %s after the faults are gone, the limit is %s", time.Duration(elected), time.Duration(limit))
+		f.fail(recovery+elected, []Link{{NS: recovery, Text: "the last fault has ended"}}, "the first leader appears %s after the last fault; the limit is %s", time.Duration(elected), time.Duration(limit))
 	case asked && (wrote < 0 || wrote > int64(j.opt.Recovery)):
-		f.fail(recovery, []Link{{NS: recovery, Text: "every fault is gone"}}, "no write is acknowledged within %s of the faults' end", j.opt.Recovery)
+		f.fail(recovery, []Link{{NS: recovery, Text: "the last fault has ended"}}, "no write is acknowledged within %s after the last fault", j.opt.Recovery)
 	}
 	if len(leading) == 0 {
 		f.worst(elected)
@@ -137,9 +137,9 @@ func (j *judge) caughtUp(recovery int64) {
 		at, ok := reached[id]
 		late := max(0, at-recovery)
 		if !ok || late > int64(j.opt.Recovery) {
-			f.fail(recovery, []Link{{NS: recovery, Index: head, Text: fmt.Sprintf("every fault is gone; index %d is applied", head)},
+			f.fail(recovery, []Link{{NS: recovery, Index: head, Text: fmt.Sprintf("the last fault has ended; index %d is applied", head)},
 				{NS: j.h.End(), Lane: id, Index: r.applied, Text: fmt.Sprintf("%s is at index %d", id, r.applied)}},
-				"%s is at index %d at the end, index %d was applied before the recovery phase", id, r.applied, head)
+				"%s is at index %d at the end, but index %d was applied before the recovery phase", id, r.applied, head)
 			continue
 		}
 		f.worst(late)
@@ -169,7 +169,7 @@ func (j *judge) placed(recovery int64) {
 	}
 	end := j.h.End()
 	if lastNS := j.timeOf(j.log.Index()); end-max(lastNS, recovery) < int64(quiet) {
-		f.Why = "decisions were made until the end"
+		f.Why = "the cluster made decisions until the end"
 	} else {
 		f.Checked++
 		if stuck := j.log.Stuck(); len(stuck) > 0 {
@@ -220,10 +220,10 @@ func (j *judge) bounded(recovery int64) {
 	for _, x := range []struct {
 		what       string
 		n, ceiling int
-	}{{"snapshots were installed", installs, j.opt.Ceilings.Installs}, {"elections were called after the recovery phase began", campaigns, j.opt.Ceilings.Campaigns},
-		{"nodes and AMs were told to start over", resyncs, j.opt.Ceilings.Resyncs}, {"calls were made of one request", worst, j.opt.Ceilings.Retries}} {
+	}{{"snapshots were installed", installs, j.opt.Ceilings.Installs}, {"elections were started after the recovery phase began", campaigns, j.opt.Ceilings.Campaigns},
+		{"nodes and AMs were told to resynchronize", resyncs, j.opt.Ceilings.Resyncs}, {"calls repeated one request", worst, j.opt.Ceilings.Retries}} {
 		if x.ceiling > 0 && x.n > x.ceiling {
-			f.fail(j.h.End(), nil, "%d %s, the ceiling is %d", x.n, x.what, x.ceiling)
+			f.fail(j.h.End(), nil, "%d %s; the limit is %d", x.n, x.what, x.ceiling)
 		}
 	}
 }
@@ -253,7 +253,7 @@ func (j *judge) disks() {
 		}
 		f.Checked++
 		if gap > limit {
-			f.fail(x.NS, []Link{faultLink(x, x.Text)}, "%s on %s: no write was acknowledged for %s, the limit is %s", x.Kind, list(x.On), time.Duration(gap).Round(time.Millisecond), time.Duration(limit))
+			f.fail(x.NS, []Link{faultLink(x, x.Text)}, "%s on %s: no write was acknowledged for %s; the limit is %s", x.Kind, list(x.On), time.Duration(gap).Round(time.Millisecond), time.Duration(limit))
 		}
 		f.worst(gap)
 	}

@@ -38,16 +38,16 @@ func TestRecoveryBreaks(t *testing.T) {
 		name, id, text string
 		do             func() *run
 	}{
-		{"nobody leads", "L1", "nobody leads", func() *run {
+		{"nobody leads", "L1", "no replica leads", func() *run {
 			return steady().at(19).tell("r2", history.Follow, 2).at(20).add(&history.Mark{Name: history.Recovery})
 		}},
-		{"a leader comes late", "L1", "a leader comes 6s after", func() *run {
+		{"a leader comes late", "L1", "the first leader appears 6s after", func() *run {
 			return steady().at(19).tell("r2", history.Follow, 2).at(20).add(&history.Mark{Name: history.Recovery}).at(26).tell("r1", history.Lead, 3)
 		}},
 		{"a leader that takes no writes", "L1", "no write is acknowledged", func() *run {
 			return steady().at(20).add(&history.Mark{Name: history.Recovery}).at(24).call(history.Info, history.Submit, value{}, value{})
 		}},
-		{"a replica stays behind", "L2", "r3 is at index 6 at the end, index 7 was applied before the recovery phase", func() *run {
+		{"a replica stays behind", "L2", "r3 is at index 6 at the end, but index 7 was applied before the recovery phase", func() *run {
 			r := steady().at(13).apply("r1", 7, 2, 107).apply("r2", 7, 2, 107)
 			return r.at(20).add(&history.Mark{Name: history.Recovery}).at(90).add(&history.Mark{Name: history.Over})
 		}},
@@ -62,21 +62,21 @@ func TestRecoveryBreaks(t *testing.T) {
 			}
 			return r
 		}},
-		{"elections for ever", "L4", "elections were called after the recovery phase began", func() *run {
+		{"elections for ever", "L4", "elections were started after the recovery phase began", func() *run {
 			r := recovery().at(30)
 			for i := range uint64(60) {
 				r.tell("r3", history.Campaign, 3+i)
 			}
 			return r
 		}},
-		{"a client for ever", "L4", "calls were made of one request", func() *run {
+		{"a client for ever", "L4", "calls repeated one request", func() *run {
 			r := recovery().at(15)
 			for range 1001 {
 				r.call(history.Info, history.Submit, value{Key: "c9/1"}, value{})
 			}
 			return r
 		}},
-		{"a slow disk stops all", "L5", "no write was acknowledged for 30s, the limit is 15s", func() *run {
+		{"a slow disk stops all", "L5", "no write was acknowledged for 30s; the limit is 15s", func() *run {
 			r := recovery().at(30).add(&history.Fault{Kind: "disk-hung", When: history.Begin, ID: 2, On: []string{"r2"}})
 			return r.at(60).ok(history.Submit, value{}, value{App: app1})
 		}},

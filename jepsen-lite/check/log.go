@@ -13,7 +13,7 @@ func (j *judge) followLog() (notes []string) {
 	ids := []string{"S4", "S6", "S7", "S8", "S9", "S10", ledger.Audit}
 	if j.renewed {
 		for _, id := range ids {
-			j.found[id].Why = "the log was replaced on purpose (restore or recovery): it does not lead to the state by itself"
+			j.found[id].Why = "a restore or recovery replaced the log, so the log alone does not explain the state"
 		}
 		return nil
 	}

@@ -72,13 +72,13 @@ func (j *judge) pull(a *attempt, c history.Call) {
 	}
 	for _, x := range c.Out.Completed {
 		f.Checked++
-		l := callLink(c, fmt.Sprintf("response %d tells %s of the end of %s", c.Out.Response, a.id, x.Container))
+		l := callLink(c, fmt.Sprintf("response %d reports the end of %s to %s", c.Out.Response, x.Container, a.id))
 		was, again := a.told[x.Container]
 		switch {
 		case !again:
 			a.told[x.Container] = told{c.Out.Response, l}
 		case was.response != c.Out.Response:
-			f.fail(c.Return, []Link{was.link, l}, "the end of %s is told with response %d and again with %d", x.Container, was.response, c.Out.Response)
+			f.fail(c.Return, []Link{was.link, l}, "response %[2]d reports the end of %[1]s, and response %[3]d reports it again", x.Container, was.response, c.Out.Response)
 		}
 		j.hadEnded(c, x, l)
 	}
@@ -94,12 +94,12 @@ func (j *judge) hadEnded(c history.Call, x history.Completion, l Link) {
 	f := j.found["S12"]
 	fact, ok := j.log.Container(x.Container)
 	if !ok || fact.Ended() == 0 {
-		f.fail(c.Return, []Link{l}, "%s is told of the end of %s, which the log does not have", c.In.Attempt, x.Container)
+		f.fail(c.Return, []Link{l}, "%s hears of the end of %s, which the log does not have", c.In.Attempt, x.Container)
 		return
 	}
 	if t := j.timeOf(fact.Ended()); j.opt.Exact && t > c.Return {
 		f.fail(c.Return, []Link{l, {NS: t, Lane: "log", Index: fact.Ended(), Text: x.Container + " ends"}},
-			"%s is told of the end of %s before entry %d is applied anywhere", c.In.Attempt, x.Container, fact.Ended())
+			"%s hears of the end of %s before any replica applies entry %d", c.In.Attempt, x.Container, fact.Ended())
 	}
 }
 
@@ -115,7 +115,7 @@ func (j *judge) complete(a *attempt, everTold map[string]bool) {
 		}
 		f.Checked++
 		f.fail(a.lastNS, []Link{{NS: j.timeOf(x.Ended()), Lane: "log", Index: x.Ended(), Text: id + " ends"},
-			{NS: a.lastNS, Lane: a.id, Index: a.lastIndex, Text: "the last answer of " + a.id + " does not tell it, nor did any before"}},
-			"%s ended at index %d, %s was answered with index %d and never told", id, x.Ended(), a.id, a.lastIndex)
+			{NS: a.lastNS, Lane: a.id, Index: a.lastIndex, Text: "no answer to " + a.id + ", up to the last one, reports it"}},
+			"%s ended at index %d, but no answer to %s reports it, up to the last one with index %d", id, x.Ended(), a.id, a.lastIndex)
 	}
 }

@@ -28,7 +28,7 @@ type vote struct {
 func newRoster() roster { return roster{votes: map[uint64][]*vote{}} }
 
 // config notes a committed membership: the same on every replica, and no two
-// neighbours with majorities that do not meet: S14.
+// neighbors with majorities that do not meet: S14.
 func (s *Streams) config(r *replica, e *history.Replica) {
 	f := s.found["S14"]
 	f.Unit = "changes"
@@ -45,7 +45,7 @@ func (s *Streams) config(r *replica, e *history.Replica) {
 	})
 	if known {
 		if have := s.roster.configs[i]; !slices.Equal(have.voters, c.voters) || !slices.Equal(have.nonvoter, c.nonvoter) {
-			f.fail(e.NS, []Link{have.link(), c.link()}, "the members as of index %d are %v on %s and %v on %s", c.index, have.voters, have.who, c.voters, e.ID)
+			f.fail(e.NS, []Link{have.link(), c.link()}, "the voters at index %d are %v on %s, but %v on %s", c.index, have.voters, have.who, c.voters, e.ID)
 		}
 		return
 	}
@@ -95,7 +95,7 @@ func (s *Streams) meet(f *Finding, a, b config) {
 	if len(a.voters) == 0 || len(b.voters) == 0 || !disjoint(a.voters, b.voters) {
 		return
 	}
-	f.fail(b.ns, []Link{a.link(), b.link()}, "a majority of %v (index %d) and one of %v (index %d) need not share a replica", a.voters, a.index, b.voters, b.index)
+	f.fail(b.ns, []Link{a.link(), b.link()}, "a majority of %v (index %d) and a majority of %v (index %d) may have no replica in common", a.voters, a.index, b.voters, b.index)
 }
 
 // disjoint says whether two disjoint majorities exist: those not shared are taken
@@ -123,12 +123,12 @@ func (s *Streams) vote(r *replica, e *history.Replica) {
 	v := &vote{who: e.ID, to: to, disk: r.disk, ns: e.NS}
 	if r.removed {
 		f.fail(e.NS, []Link{{NS: r.removedNS, Lane: e.ID, Index: r.removedIndex, Text: e.ID + " learns that it is removed"}, link(e, "%s votes for %s in term %d", e.ID, to, e.Term)},
-			"%s was removed at index %d and votes for %s in term %d", e.ID, r.removedIndex, to, e.Term)
+			"%s was removed at index %d but votes for %s in term %d", e.ID, r.removedIndex, to, e.Term)
 	}
 	for _, o := range s.roster.votes[e.Term] {
 		if o.who == v.who && o.disk == v.disk && o.to != v.to {
 			s.found["S2"].fail(e.NS, []Link{{NS: o.ns, Lane: o.who, Text: o.who + " votes for " + o.to}, link(e, "%s votes for %s in term %d", e.ID, to, e.Term)},
-				"%s votes in term %d for %s and for %s", e.ID, e.Term, o.to, to)
+				"%s votes twice in term %d: for %s and for %s", e.ID, e.Term, o.to, to)
 			return
 		}
 	}
@@ -177,12 +177,12 @@ func (s *Streams) count() {
 			}
 		}
 		chain = append(chain, Link{NS: e.ns, Lane: e.who, Text: fmt.Sprintf("%s leads term %d", e.who, e.term)})
-		f.fail(e.ns, chain, "%s leads term %d by votes that are no majority of the voters %v", e.who, e.term, in[0].voters)
+		f.fail(e.ns, chain, "%s leads term %d without votes of a majority of the voters %v", e.who, e.term, in[0].voters)
 	}
 	s.elections = nil
 }
 
-// inForce is the last membership committed at a time, and its neighbours.
+// inForce is the last membership committed at a time, and its neighbors.
 func (s *Streams) inForce(ns int64) []config {
 	all, last := s.roster.configs, 0
 	for i, c := range all {

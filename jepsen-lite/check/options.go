@@ -43,9 +43,9 @@ func DefaultOptions() Options {
 func (o Options) Validate() error {
 	switch {
 	case o.Election <= 0 || o.Recovery <= 0 || o.Watchdog <= 0 || o.Search <= 0:
-		return fmt.Errorf("check: election, recovery, watchdog and search must be above 0")
+		return fmt.Errorf("check: election, recovery, watchdog and search must be positive")
 	case o.Ceilings.Installs < 0 || o.Ceilings.Campaigns < 0 || o.Ceilings.Resyncs < 0 || o.Ceilings.Retries < 0:
-		return fmt.Errorf("check: a ceiling is below 0")
+		return fmt.Errorf("check: a ceiling is negative")
 	}
 	return nil
 }

@@ -28,12 +28,12 @@ func (j *judge) grants() {
 		}
 		for _, g := range c.Out.Granted {
 			f.Checked++
-			now := handed{c.In.Attempt, g.Node, c.Out.Response, callLink(c, fmt.Sprintf("%s is given to %s on %s", g.Container, c.In.Attempt, g.Node))}
+			now := handed{c.In.Attempt, g.Node, c.Out.Response, callLink(c, fmt.Sprintf("%s is granted to %s on %s", g.Container, c.In.Attempt, g.Node))}
 			was, again := seen[g.Container]
 			if !again {
 				seen[g.Container] = now
 			} else if was.attempt != now.attempt || was.node != now.node || was.response != now.response {
-				f.fail(c.Return, []Link{was.link, now.link}, "%s given twice: to %s on %s (response %d) and to %s on %s (response %d)",
+				f.fail(c.Return, []Link{was.link, now.link}, "%s was granted twice: to %s on %s (response %d) and to %s on %s (response %d)",
 					g.Container, was.attempt, was.node, was.response, now.attempt, now.node, now.response)
 			}
 		}
@@ -60,7 +60,7 @@ func orderLink(o *history.Order) Link {
 	if o.Kind == history.Token {
 		what = fmt.Sprintf("key %d", o.Key)
 	}
-	text := fmt.Sprintf("%s is told: %s %s", o.Node, o.Kind, what)
+	text := fmt.Sprintf("%s receives the order: %s %s", o.Node, o.Kind, what)
 	if o.Replica != "" {
 		text += " (by " + o.Replica + ")"
 	}
@@ -83,10 +83,10 @@ func (j *judge) orders() {
 		index, why := j.carries(o)
 		switch t := j.timeOf(index); {
 		case why != "":
-			f.fail(o.NS, []Link{orderLink(o)}, "%s is told to %s, %s", o.Node, orderText(o), why)
+			f.fail(o.NS, []Link{orderLink(o)}, "%s receives the order to %s, %s", o.Node, orderText(o), why)
 		case index != 0 && j.opt.Exact && t > o.NS:
 			f.fail(o.NS, []Link{orderLink(o), {NS: t, Lane: "log", Index: index, Text: fmt.Sprintf("index %d is applied for the first time", index)}},
-				"%s is told to %s before its entry %d is applied anywhere", o.Node, orderText(o), index)
+				"%s receives the order to %s before any replica applies its entry %d", o.Node, orderText(o), index)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (j *judge) orders() {
 func orderText(o *history.Order) string {
 	switch o.Kind {
 	case history.CleanUp:
-		return "clear away " + o.App
+		return "clean up " + o.App
 	case history.Token:
 		return fmt.Sprintf("use key %d", o.Key)
 	}
@@ -115,7 +115,7 @@ func (j *judge) carries(o *history.Order) (index uint64, why string) {
 	case history.Token:
 		at, ok := j.log.Key(o.Key)
 		if !ok {
-			return 0, "which no entry makes"
+			return 0, "which no entry creates"
 		}
 		return at, ""
 	}

@@ -84,7 +84,7 @@ func (j *judge) recent(ends []history.Call) {
 		f.Checked++
 		if c.Out.Index < newest.Out.Index {
 			f.fail(c.Return, []Link{callLink(newest, describe(newest)), callLink(c, describe(c))},
-				"%s is of index %d, index %d had been answered before it was asked", describe(c), c.Out.Index, newest.Out.Index)
+				"%s has index %d, but an earlier answer had index %d", describe(c), c.Out.Index, newest.Out.Index)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (j *judge) stale(sessions map[string]history.Call, c history.Call) {
 		sessions[id] = c
 	}
 	if head := j.headAt(c.Return); j.opt.Exact && head != 0 && c.Out.Index > head {
-		f.fail(c.Return, []Link{callLink(c, describe(c))}, "%s says index %d, nobody had applied more than %d", describe(c), c.Out.Index, head)
+		f.fail(c.Return, []Link{callLink(c, describe(c))}, "%s has index %d, but no replica had applied more than %d", describe(c), c.Out.Index, head)
 	}
 	if c.F == history.ReadApp && j.log != nil && c.Out.Index <= j.log.Index() {
 		j.honest(c)
@@ -122,10 +122,10 @@ func (j *judge) honest(c history.Call) {
 	if there && (shown == t.State.String() || shown == "FINISHED" && !t.State.Ended()) {
 		return
 	}
-	want := "not submitted yet"
+	want := "not yet submitted"
 	if there {
 		want = t.State.String()
 	}
 	j.found["S13"].fail(c.Return, []Link{callLink(c, describe(c)), {NS: j.timeOf(t.Index), Lane: "log", Index: t.Index, Text: fmt.Sprintf("%s is %s", c.In.App, want)}},
-		"%s shows %s, as of its index %d the log makes it %s", describe(c), shown, c.Out.Index, want)
+		"%s shows %s, but at its index %d the log makes it %s", describe(c), shown, c.Out.Index, want)
 }

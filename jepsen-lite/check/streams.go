@@ -157,12 +157,12 @@ func (s *Streams) start(r *replica, e *history.Replica) {
 	}
 	if e.Term != 0 && e.Term < r.term {
 		f.fail(e.NS, []Link{{NS: r.termNS, Lane: e.ID, Text: fmt.Sprintf("%s is in term %d", e.ID, r.term)}, link(e, "%s starts in term %d", e.ID, e.Term)},
-			"%s starts in term %d, it was in term %d", e.ID, e.Term, r.term)
+			"%s starts in term %d, but was in term %d before", e.ID, e.Term, r.term)
 	}
 	if e.Index != 0 && e.Index < r.everApplied {
 		f.fail(e.NS, []Link{{NS: r.everNS, Lane: e.ID, Index: r.everApplied, Text: fmt.Sprintf("%s applies index %d", e.ID, r.everApplied)},
 			link(e, "%s starts with a log that ends at index %d", e.ID, e.Index)},
-			"%s starts with a log that ends at index %d, it had applied %d", e.ID, e.Index, r.everApplied)
+			"%s starts with a log that ends at index %d, but had applied index %d", e.ID, e.Index, r.everApplied)
 	}
 	r.incarnation, r.running, r.applied, r.leads = max(e.Incarnation, r.incarnation+1), true, 0, 0
 	r.origin = []Link{link(e, "%s starts (life %d)", e.ID, r.incarnation)}
@@ -263,7 +263,7 @@ func (s *Streams) snapshot(r *replica, e *history.Replica) {
 
 func (s *Streams) restore(r *replica, e *history.Replica) {
 	if f := s.found["S3"]; e.Index < r.applied {
-		f.fail(e.NS, []Link{link(e, "%s takes index %d from a snapshot, at %d", e.ID, e.Index, r.applied)}, "%s goes back from index %d to %d by a snapshot", e.ID, r.applied, e.Index)
+		f.fail(e.NS, []Link{link(e, "%s restores a snapshot of index %d after index %d", e.ID, e.Index, r.applied)}, "%s goes back from index %d to %d by a snapshot", e.ID, r.applied, e.Index)
 	}
 	s.reach(r, e)
 	r.origin = append(r.origin[:min(len(r.origin), 1)], link(e, "%s takes its state from the snapshot of index %d: digest %016x", e.ID, e.Index, e.Digest))

@@ -62,18 +62,18 @@ func TestStreamsBreak(t *testing.T) {
 		}},
 		{"an entry of another term", "S1", "at index 6", func(r *run) { r.start("r4", 1, 0, 0, "d4").apply("r4", 6, 1, 106) }},
 		{"two leaders", "S2", "term 2 has two leaders: r2 and r3", func(r *run) { r.tell("r3", history.Propose, 2) }},
-		{"two votes in a term", "S2", "r3 votes in term 2 for r2 and for r1", func(r *run) { r.vote("r3", 2, "r1") }},
+		{"two votes in a term", "S2", "r3 votes twice in term 2: for r2 and for r1", func(r *run) { r.vote("r3", 2, "r1") }},
 		{"a term that goes back", "S3", "goes back from term 2 to 1", func(r *run) { r.tell("r2", history.Campaign, 1) }},
 		{"an index that goes back", "S3", "applies index 4 after 6", func(r *run) { r.apply("r1", 4, 1, 104) }},
-		{"an old copy of a disk: the log", "S3", "starts with a log that ends at index 3, it had applied 6", func(r *run) { r.start("r1", 2, 2, 3, "d-r1") }},
-		{"an old copy of a disk: the term", "S3", "starts in term 1, it was in term 2", func(r *run) { r.start("r2", 2, 1, 6, "d-r2") }},
+		{"an old copy of a disk: the log", "S3", "starts with a log that ends at index 3, but had applied index 6", func(r *run) { r.start("r1", 2, 2, 3, "d-r1") }},
+		{"an old copy of a disk: the term", "S3", "starts in term 1, but was in term 2", func(r *run) { r.start("r2", 2, 1, 6, "d-r2") }},
 		{"a snapshot of the past", "S3", "goes back from index 6 to 5 by a snapshot", func(r *run) { r.restore("r1", 5, 105) }},
-		{"disjoint majorities", "S14", "need not share a replica", func(r *run) { r.members("r2", 7, "r3", "r4", "r5") }},
-		{"two memberships at one index", "S14", "as of index 1", func(r *run) { r.members("r2", 1, "r1", "r2") }},
-		{"a removed replica votes", "S14", "was removed at index 7 and votes for r2", func(r *run) {
+		{"disjoint majorities", "S14", "may have no replica in common", func(r *run) { r.members("r2", 7, "r3", "r4", "r5") }},
+		{"two memberships at one index", "S14", "at index 1", func(r *run) { r.members("r2", 1, "r1", "r2") }},
+		{"a removed replica votes", "S14", "was removed at index 7 but votes for r2", func(r *run) {
 			r.members("r2", 7, "r1", "r2").members("r3", 7, "r1", "r2").at(20).vote("r3", 3, "r2").vote("r1", 3, "r2").tell("r2", history.Lead, 3)
 		}},
-		{"a vote of nobody is counted", "S14", "r2 leads term 3 by votes that are no majority", func(r *run) {
+		{"a vote of nobody is counted", "S14", "r2 leads term 3 without votes of a majority", func(r *run) {
 			r.vote("r2", 3, "r2").vote("r9", 3, "r2").tell("r2", history.Lead, 3)
 		}},
 	}

@@ -87,7 +87,7 @@ func (f findings) verdict() *Verdict {
 		default:
 			x.Status = Skipped
 			if x.Why == "" {
-				x.Why = "the history holds nothing of it"
+				x.Why = "the history has no data for it"
 			}
 		}
 		v.Findings = append(v.Findings, x)
@@ -140,7 +140,7 @@ func (v *Verdict) Missing(required ...string) []string {
 		case f.Status == Undecided:
 			out = append(out, f.ID+" is undecided: "+f.Why)
 		case f.Status == Skipped && slices.Contains(required, f.ID):
-			out = append(out, f.ID+" is required and was skipped: "+f.Why)
+			out = append(out, f.ID+" is required but was skipped: "+f.Why)
 		}
 	}
 	return out

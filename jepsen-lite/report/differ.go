@@ -77,7 +77,7 @@ func findDiffer(h *history.History) *differ {
 	for _, id := range ids {
 		e := said[key{found, id}]
 		if e == nil {
-			d.Sides = append(d.Sides, side{Replica: id, Digest: "has not applied it"})
+			d.Sides = append(d.Sides, side{Replica: id, Digest: "not applied"})
 			continue
 		}
 		s := side{Replica: id, Term: fmt.Sprint(e.Term), Digest: fmt.Sprintf("%016x", e.Digest), Odd: 2*most > len(ids) && votes[e.Digest] < most}

@@ -6,7 +6,7 @@
 //
 // The text stays within 80 columns where its facts do. The page has a lane for
 // each replica, agent and client; bars for faults and leaderships; ticks for
-// operations, told apart by shape and colour; the violated invariant at the top
+// operations, told apart by shape and color; the violated invariant at the top
 // with the chain of events that led to it; digests side by side at the first index
 // where they differ, and the two states field by field where the history has them.
 //

@@ -126,7 +126,7 @@ func verdictText(v *check.Verdict, failed []check.Finding) (fails bool, text str
 	case len(undecided) > 0:
 		text = "Undecided: " + strings.Join(undecided, ", ") + ". "
 	default:
-		text = "Nothing was violated. "
+		text = "No violations. "
 	}
 	text += fmt.Sprintf("%d invariants hold", len(held))
 	if len(skipped) > 0 {

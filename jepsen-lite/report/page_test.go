@@ -154,7 +154,7 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		"Violated: S1.", `at index 150 r1 has digest 000000000000047e (term 2), r3 has 0000000000000485 (term 2)`,
 		"r3 applies index 150 of term 2: digest 0000000000000485", "make sim-exact SEED=1411",
-		"Digests differ first at index 150", "digest at 149", "not the majority", "r1 and r3, field by field",
+		"Digests differ first at index 150", "digest at 149", "differs from the majority", "r1 and r3, field by field",
 		"queue/root.a/used", "3072MB 3vc", "<td class=\"mono\">—</td><td class=\"mono\">n2:45454</td>", "Equal: 1 fields",
 	} {
 		if !strings.Contains(text, want) {
@@ -211,7 +211,7 @@ func TestPageHolds(t *testing.T) {
 			t.Errorf("the page shows %s", never)
 		}
 	}
-	if !strings.Contains(text, "Nothing was violated.") {
+	if !strings.Contains(text, "No violations.") {
 		t.Error("the page does not say that all is well")
 	}
 	text = page(t, Page{Title: "empty", History: history.New(), Verdict: judged(t, history.New())})

@@ -115,7 +115,7 @@ func (s *Summary) Missing() []string {
 	for _, kind := range s.RequiredFaults {
 		done := slices.ContainsFunc(s.Faults, func(c Count) bool { return c.Kind == kind && c.N > 0 })
 		if !done {
-			out = append(out, "fault "+kind+" is required and was not done")
+			out = append(out, "fault "+kind+" is required but was not injected")
 		}
 	}
 	return out

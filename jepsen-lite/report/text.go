@@ -21,7 +21,7 @@ func (s *Summary) WriteText(w io.Writer) error {
 	p.items("cluster time "+span(s.ClusterTime), "   ", s.faults())
 	p.items("operations "+number(s.Operations), "   ", "acked "+number(s.Acked), "refused "+number(s.Refused), "unknown "+number(s.Unknown))
 	if len(s.Gaps) > 0 {
-		p.items("without a committed write after the kill of a leader", "   ", s.gaps()...)
+		p.items("time without a committed write after the kill of a leader", "   ", s.gaps()...)
 	}
 	var found []string
 	for _, f := range s.Verdict.Findings {
@@ -70,7 +70,7 @@ func (s *Summary) faults() string {
 		kinds = append(kinds, c.Kind+" "+number(c.N))
 	}
 	if total == 0 {
-		return "faults none"
+		return "no faults"
 	}
 	return fmt.Sprintf("faults %s (%s)", number(total), strings.Join(kinds, ", "))
 }
@@ -147,7 +147,7 @@ func (s *Summary) failure(p *printer, f Failure) {
 		if f.Shrunk != "" {
 			again = append(again, "shrunk: "+f.Shrunk)
 		}
-		p.items("  again:   "+f.Again, "   ", again...)
+		p.items("  repeat:  "+f.Again, "   ", again...)
 	}
 	if f.Report != "" {
 		p.wrap("  report:  ", f.Report)

@@ -38,7 +38,7 @@ skipped: S16
 points hit 212/212   fault kinds skipped: none
 FAIL seed 1411: S6 container_1780000000000_0012_01_000044 given twice at index
     8812 (term 14) and 8960 (term 15)
-  again:   make sim-exact SEED=1411
+  repeat:  make sim-exact SEED=1411
   shrunk: make sim-script F=corpus/1411.json (3 replicas, 1 partition, 1 crash,
     19 s)
   report:  out/1411/index.html

@@ -236,7 +236,7 @@ func (t *timeline) replicas(h *history.History) {
 				if b := open[id]; b != nil && b.Kind == "lead" {
 					old := *b
 					shut(id, e.NS)
-					open[id] = &bar{Lane: old.Lane, From: t.ms(e.NS), Kind: "deposed", Text: old.Text + ", as far as it knows"}
+					open[id] = &bar{Lane: old.Lane, From: t.ms(e.NS), Kind: "deposed", Text: old.Text + " in its own view; another replica leads"}
 				}
 			}
 			open[e.ID] = &bar{Lane: i, From: t.ms(e.NS), Kind: "lead", Text: fmt.Sprintf("%s leads term %d", e.ID, e.Term)}
@@ -294,15 +294,15 @@ func (t *timeline) operations(h *history.History) {
 func (t *timeline) cut(most int) {
 	all := len(t.Data.Ticks)
 	if all > most {
-		kept := "all that was refused or unknown, and the rest evenly"
+		kept := "refused and unknown operations, and a sample of the others"
 		if t.focus == 0 {
 			t.Data.Ticks = thin(t.Data.Ticks, most)
 		} else {
-			kept = "those nearest to the first violation, and what was refused or unknown"
+			kept = "those nearest to the first violation, and refused and unknown operations"
 			slices.SortStableFunc(t.Data.Ticks, func(a, b tick) int { return cmp.Compare(t.distance(a), t.distance(b)) })
 			t.Data.Ticks = t.Data.Ticks[:most]
 		}
-		t.shown = fmt.Sprintf("%s of %s events are drawn: %s.", number(int64(most)), number(int64(all)), kept)
+		t.shown = fmt.Sprintf("The timeline shows %s of %s events: %s.", number(int64(most)), number(int64(all)), kept)
 	}
 	slices.SortStableFunc(t.Data.Ticks, func(a, b tick) int { return cmp.Compare(a.At, b.At) })
 }

@@ -129,7 +129,7 @@ func (a *archive) pass(lag uint64) {
 	}
 	if tried > 1 && missing == tried {
 		a.broken = true
-		a.r.opt.note("nobody has the entry behind index %d any more: the log is replayed up to there", a.covered)
+		a.r.opt.note("no replica has the entry after index %d any more: the check replays the log up to there", a.covered)
 	}
 	if a.covered >= a.next.index {
 		a.safe, a.next = a.next, moment{}

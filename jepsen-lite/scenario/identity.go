@@ -35,18 +35,18 @@ func (r *run) identity(ctx context.Context) {
 			if why = r.restored(ctx, p); why == nil {
 				break
 			}
-			r.opt.note("no restored snapshot of %s to look at: %v", p.ID, why)
+			r.opt.note("%s has restored no snapshot to check: %v", p.ID, why)
 			time.Sleep(identityPause) // one may be under way already
 		}
 		if errors.Is(why, errNotTaken) {
-			r.violate("S15", "%s, asked %d times in the recovery phase: %v", p.ID, identityTries, why)
+			r.violate("S15", "%s was asked %d times in the recovery phase: %v", p.ID, identityTries, why)
 		}
 	}
 }
 
 // errNotTaken says that a replica does not give a snapshot of its state: nobody could be
 // restored from it, so that is no reason to look at none.
-var errNotTaken = errors.New("no snapshot is taken")
+var errNotTaken = errors.New("no snapshot taken")
 
 // restored has one replica come back from a snapshot; an error says why there is
 // nothing to compare.
@@ -60,7 +60,7 @@ func (r *run) restored(ctx context.Context, p *harness.Replica) error {
 		return err
 	}
 	if was.Index > snap.Index+1 || was.Digest == "" {
-		return fmt.Errorf("the snapshot is of index %d, the digest %q of %d", snap.Index, was.Digest, was.Index)
+		return fmt.Errorf("the snapshot has index %d, but the digest %q has index %d", snap.Index, was.Digest, was.Index)
 	}
 	if err := p.Kill(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (r *run) restored(ctx context.Context, p *harness.Replica) error {
 		}
 	}
 	if is.Index != was.Index {
-		return fmt.Errorf("it comes back with index %d, it had %d", is.Index, was.Index)
+		return fmt.Errorf("it restarted with index %d, but had index %d before", is.Index, was.Index)
 	}
 	// The history leaves out the start between: with it, a replica that had caught up in the recovery phase
 	// would have to catch up again.

@@ -104,10 +104,10 @@ func (r *run) compareLogs(all map[string][]*history.Entry, common uint64) {
 			}
 			compared++
 			if have.e.Term != e.Term || have.e.Kind != e.Kind || !bytes.Equal(have.e.Data, e.Data) {
-				r.violate("S1", "at index %d the log of %s has %s of term %d, that of %s %s of term %d (%d and %d bytes)", e.Index, have.who, have.e.Kind, have.e.Term, who, e.Kind, e.Term, len(have.e.Data), len(e.Data))
+				r.violate("S1", "at index %d the log of %s has %s of term %d, but the log of %s has %s of term %d (%d and %d bytes)", e.Index, have.who, have.e.Kind, have.e.Term, who, e.Kind, e.Term, len(have.e.Data), len(e.Data))
 				return
 			}
 		}
 	}
-	r.opt.note("logs: %d entries are the same on the replicas that have them", compared)
+	r.opt.note("logs: %d entries are equal on all replicas that have them", compared)
 }

@@ -35,9 +35,9 @@ func DefaultOptions() Options { return Options{Seed: 1, Replicas: 3} }
 func (o Options) Validate() error {
 	switch {
 	case o.Scenario.Name == "":
-		return errors.New("scenario: none is named")
+		return errors.New("the scenario is missing")
 	case o.Binary == "":
-		return errors.New("scenario: no program to run")
+		return errors.New("scenario: the program to test is missing")
 	case !filepath.IsAbs(o.Out):
 		return fmt.Errorf("scenario: output directory %q is not absolute", o.Out)
 	case o.Duration < 0 || o.Duration > 30*24*time.Hour:

@@ -49,7 +49,7 @@ func (r *run) recoveryPhase(ctx context.Context) error {
 	if err := r.supervise(ctx); err != nil {
 		return err
 	}
-	r.opt.note("recovery phase: writes are served %s after the last fault", r.load.Prober.Next(began).Sub(began).Round(time.Millisecond))
+	r.opt.note("recovery phase: the first write succeeded %s after the last fault", r.load.Prober.Next(began).Sub(began).Round(time.Millisecond))
 	r.load.StopDemand()
 	r.rec.Mark(history.Demand)
 	if err := r.inStep(ctx); err != nil {
@@ -71,7 +71,7 @@ func (r *run) inStep(ctx context.Context) error {
 	err := awaitRecovery(ctx, func() bool {
 		leader := r.cluster.Leader(ctx)
 		if leader == nil {
-			last = "there is no leader"
+			last = "no leader"
 			return false
 		}
 		doc, err := r.cluster.Facts(ctx, leader)
@@ -83,7 +83,7 @@ func (r *run) inStep(ctx context.Context) error {
 		return doc.Verdict.HealthyVoters == r.opt.Replicas
 	})
 	if err != nil {
-		r.violate("L2", "not all replicas are in step %s after the last fault: %s", recoverWithin, last)
+		r.violate("L2", "not all replicas have caught up %s after the last fault: %s", recoverWithin, last)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (r *run) endAll(ctx context.Context) error {
 		return err == nil && left.Containers == 0 && left.Reservations == 0 && left.Running == 0 && left.Waiting == 0
 	})
 	if err != nil {
-		r.violate("L3", "%d containers, %d reservations, %d running and %d waiting applications are left %s after all were killed",
+		r.violate("L3", "%d containers, %d reservations, %d running and %d waiting applications remain %s after all applications were killed",
 			left.Containers, left.Reservations, left.Running, left.Waiting, recoverWithin)
 	}
 	return nil
@@ -143,7 +143,7 @@ func (r *run) endAll(ctx context.Context) error {
 func (r *run) killAll(ctx context.Context) error {
 	leader := r.cluster.Leader(ctx)
 	if leader == nil {
-		return errors.New("there is no leader in the recovery phase")
+		return errors.New("no leader in the recovery phase")
 	}
 	apps, err := r.apps(ctx, leader)
 	if err != nil {
@@ -197,7 +197,7 @@ func (r *run) acknowledged(ctx context.Context) error {
 			have[a.ID] = a
 			out.Names = append(out.Names, a.ID)
 			if other := named[a.Name]; other != "" && a.Name != "" && a.Name != "prober" {
-				r.violate("S5", "%s and %s are both %q: one submission has happened twice", other, a.ID, a.Name)
+				r.violate("S5", "%s and %s both have the name %q: one submission created two applications", other, a.ID, a.Name)
 			}
 			named[a.Name] = a.ID
 		}
@@ -205,7 +205,7 @@ func (r *run) acknowledged(ctx context.Context) error {
 		for _, a := range want {
 			if _, ok := have[a.ID]; !ok && !slices.Contains(r.res.Lost, a.ID) {
 				r.res.Lost = append(r.res.Lost, a.ID)
-				r.violate("S4", "%s (%s) was acknowledged and is not on %s", a.ID, a.Name, p.ID)
+				r.violate("S4", "%s (%s) was acknowledged but is missing on %s", a.ID, a.Name, p.ID)
 			}
 		}
 	}
@@ -225,7 +225,7 @@ func (r *run) verify(ctx context.Context) error {
 		return err == nil
 	})
 	if err != nil {
-		r.violate("L2", "the digests of all replicas could not be compared in the recovery phase: %s", text)
+		r.violate("L2", "cannot compare the digests of all replicas in the recovery phase: %s", text)
 		return nil
 	}
 	var doc api.Verify

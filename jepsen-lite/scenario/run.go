@@ -133,7 +133,7 @@ func (r *run) open(cfg harness.Config, offer harness.Offer) error {
 	for _, kind := range s.Require {
 		if !offer.Can(kind) {
 			r.res.Missing = append(r.res.Missing, kind)
-			r.opt.note("this run cannot pass: %s requires %s (%s)", s.Name, kind, offer.Why(kind))
+			r.opt.note("this run cannot pass: %s requires %s: %s", s.Name, kind, offer.Why(kind))
 		}
 	}
 	return nil
@@ -153,7 +153,7 @@ const startWithin = 60 * time.Second
 // whole is the run from the first process to the final state.
 func (r *run) whole(ctx context.Context) error {
 	if len(r.bag.all) == 0 {
-		return errors.New("this machine offers none of the scenario's faults")
+		return errors.New("this machine supports none of the faults of the scenario")
 	}
 	born, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
@@ -182,7 +182,7 @@ func (r *run) whole(ctx context.Context) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		r.opt.note("broken off; what was done is judged")
+		r.opt.note("interrupted; the history so far is verified")
 	}
 	return r.recoveryPhase(context.WithoutCancel(ctx))
 }
@@ -243,7 +243,7 @@ func (r *run) one(ctx context.Context, f nemesis.Fault) error {
 	m := r.env.Do(ctx, f, r.opt.Scenario.Scale)
 	if errors.Is(m.Err, nemesis.ErrNotNow) {
 		if r.idle++; r.idle == idleMax {
-			r.violate("heal", "%d faults in a row found no victim, the last one %s: the cluster is not what it was", r.idle, f.Name)
+			r.violate("heal", "%d faults in a row, the last one %s, found no target: the cluster did not recover", r.idle, f.Name)
 		}
 		return r.supervise(ctx)
 	}
@@ -258,7 +258,7 @@ func (r *run) one(ctx context.Context, f nemesis.Fault) error {
 	if m.OnLeader && m.Lone {
 		gap := r.load.Prober.Gap(m.Began, m.Ended)
 		r.res.Gaps = append(r.res.Gaps, gap)
-		r.opt.note("  nobody was served for %s", gap.Round(time.Millisecond))
+		r.opt.note("  no write was acknowledged for %s", gap.Round(time.Millisecond))
 	}
 	return nil
 }

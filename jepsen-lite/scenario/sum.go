@@ -120,7 +120,7 @@ func (s *Sum) add(dir string, d *document) {
 
 // failedText is the first thing that is wrong with a run.
 func failedText(dir string, d *document) string {
-	what := "it does not pass"
+	what := "it failed"
 	switch {
 	case len(d.Violations) > 0:
 		what = d.Violations[0].Invariant + ": " + d.Violations[0].What
@@ -139,11 +139,11 @@ func failedText(dir string, d *document) string {
 func (s *Sum) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "runs\t%d, %d passed, %s\n", s.Runs, s.Passed, (time.Duration(s.TookMillis) * time.Millisecond).Round(time.Second))
-	fmt.Fprintf(t, "acknowledged\t%d operations, %d of unknown outcome; %d applications, %d lost\n", s.Acked, s.Unknown, s.Apps, s.Lost)
+	fmt.Fprintf(t, "acknowledged\t%d operations, %d with unknown outcome; %d applications, %d lost\n", s.Acked, s.Unknown, s.Apps, s.Lost)
 	if s.Kills > 0 {
-		fmt.Fprintf(t, "leader kills\t%d; without a committed write: p50 %d ms, p99 %d ms, max %d ms\n", s.Kills, s.GapMillis["p50"], s.GapMillis["p99"], s.GapMillis["max"])
+		fmt.Fprintf(t, "leader kills\t%d; time without a committed write: p50 %d ms, p99 %d ms, max %d ms\n", s.Kills, s.GapMillis["p50"], s.GapMillis["p99"], s.GapMillis["max"])
 	}
-	fmt.Fprintln(t, "\nFAULT\tTIMES")
+	fmt.Fprintln(t, "\nFAULT\tCOUNT")
 	for _, name := range slices.Sorted(maps.Keys(s.Faults)) {
 		fmt.Fprintf(t, "%s\t%d\n", name, s.Faults[name])
 	}
@@ -156,7 +156,7 @@ func (s *Sum) WriteText(w io.Writer) error {
 			fmt.Fprintf(t, "%s\t0\n", name)
 		}
 	}
-	fmt.Fprintln(t, "\nCHECK\tHELD\tFAILED\tSKIPPED\tLOOKED AT")
+	fmt.Fprintln(t, "\nCHECK\tHELD\tFAILED\tSKIPPED\tCHECKED")
 	for _, c := range s.Checks {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d %s\n", c.ID, c.OK, c.Failed, c.Skipped, c.Checked, c.Unit)
 	}

@@ -28,15 +28,15 @@ func (r *run) supervise(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, servedWithin)
 	defer cancel()
 	if err := r.cluster.AwaitReady(ctx, r.cluster.Voters()...); err != nil {
-		r.violate("L2", "not all replicas take part %s after the last fault was gone: %v", servedWithin, err)
-		return fmt.Errorf("the cluster is not whole any more: %w", err)
+		r.violate("L2", "not all replicas take part %s after the last fault: %v", servedWithin, err)
+		return fmt.Errorf("replicas are missing: %w", err)
 	}
 	for r.load.Prober.Next(from).IsZero() {
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				r.violate("L1", "no write was served for %s after the last fault was gone", servedWithin)
-				return errors.New("the cluster serves no writes any more")
+				r.violate("L1", "no write was acknowledged for %s after the last fault", servedWithin)
+				return errors.New("the cluster acknowledges no writes")
 			}
 			return nil
 		case <-time.After(10 * time.Millisecond):
@@ -86,7 +86,7 @@ func (r *run) close(ctx context.Context) {
 	r.logs()
 	r.cries()
 	if err := r.cluster.Close(); err != nil {
-		r.opt.note("taking the cluster away: %v", err)
+		r.opt.note("cannot stop the cluster: %v", err)
 	}
 	r.res.Reached = r.env.Reached()
 	r.rec.Mark(history.Over)

@@ -56,7 +56,7 @@ func (r *Result) Summary() report.Summary {
 		}
 	}
 	for _, k := range r.Missing {
-		fail("missing", "the scenario requires "+k+", which this machine does not offer: "+r.Offer.Why(k))
+		fail("missing", "the scenario requires the fault "+k+", which this machine does not support: "+r.Offer.Why(k))
 	}
 	if r.Broken != nil {
 		fail("broken", r.Broken.Error())

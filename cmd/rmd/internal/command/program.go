@@ -151,7 +151,7 @@ func codeOf(err error) int {
 
 const appHelp = `{{.Name}}: {{.Usage}}
 
-Usage: rmd COMMAND [ARGUMENTS] [FLAGS]     (flags may stand anywhere)
+Usage: rmd COMMAND [ARGUMENTS] [FLAGS]     (flags may come anywhere)
 
 Commands:{{range .VisibleCategories}}{{if .Name}}
   {{.Name}}{{end}}{{range .VisibleCommands}}
