@@ -56,19 +56,19 @@ func New(version string) *Metrics {
 	counts := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return m.add(prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)).(*prometheus.CounterVec)
 	}
-	m.commit = hist("rmd_raft_commit_seconds", "From proposing an entry to having applied it.", fastBuckets)
-	m.sync = hist("rmd_raft_fsync_seconds", "One write to the log store with its syncs.", fastBuckets)
-	m.batch = hist("rmd_raft_batch_events", "Events in one entry.", prometheus.ExponentialBuckets(1, 2, 14))
-	m.failover = hist("rmd_failover_seconds", "From the loss of a leader to the next one, as this replica saw it.", fastBuckets)
-	m.replyWait = hist("rmd_reply_wait_seconds", "A reply's wait for its entry to be committed.", fastBuckets)
-	m.elections = count("rmd_raft_elections_total", "Elections that this replica saw end.")
-	m.divergence = count("rmd_state_divergence_total", "State digests that differed from the leader's; must be 0.")
-	m.snapshots = counts("rmd_raft_snapshots_total", "Snapshots taken, sent, installed and restored.", "op", "result")
-	m.inputs = counts("rmd_inputs_total", "Inputs taken by this replica.", "kind", "result")
-	m.events = counts("rmd_events_total", "Events applied by this replica.", "kind")
-	m.ipcRequests = counts("rmd_ipc_requests_total", "Calls on Hadoop's wire.", "protocol", "method", "code")
-	m.reservations = counts("rmd_reservations_total", "Reservations made, fulfilled and cancelled, as this replica applied them.", "queue", "outcome")
-	m.plan = hists("rmd_plan_seconds", "Planning one input.", planBuckets, "kind")
+	m.commit = hist("rmd_raft_commit_seconds", "Time from the proposal of an entry until it is applied.", fastBuckets)
+	m.sync = hist("rmd_raft_fsync_seconds", "Time of one write to the log, including its syncs.", fastBuckets)
+	m.batch = hist("rmd_raft_batch_events", "Number of events in one entry.", prometheus.ExponentialBuckets(1, 2, 14))
+	m.failover = hist("rmd_failover_seconds", "Time from the loss of a leader to the next leader, seen by this replica.", fastBuckets)
+	m.replyWait = hist("rmd_reply_wait_seconds", "Time that a reply waits for the commit of its entry.", fastBuckets)
+	m.elections = count("rmd_raft_elections_total", "Elections whose end this replica saw.")
+	m.divergence = count("rmd_state_divergence_total", "Digests that differed from the leader's digest; must be 0.")
+	m.snapshots = counts("rmd_raft_snapshots_total", "Snapshots that were taken, sent, installed or restored.", "op", "result")
+	m.inputs = counts("rmd_inputs_total", "Inputs that this replica received on its ports.", "kind", "result")
+	m.events = counts("rmd_events_total", "Applied events.", "kind")
+	m.ipcRequests = counts("rmd_ipc_requests_total", "Calls on YARN's ports.", "protocol", "method", "code")
+	m.reservations = counts("rmd_reservations_total", "Reservations that were made, fulfilled, cancelled, or moved (given up because another node served the application).", "queue", "outcome")
+	m.plan = hists("rmd_plan_seconds", "Time to plan one input (leader only).", planBuckets, "kind")
 	for k := input.Kind(0); k < input.KindsEnd; k++ {
 		var o prometheus.Observer
 		if in := input.New(k); in != nil {
@@ -76,12 +76,12 @@ func New(version string) *Metrics {
 		}
 		m.plans = append(m.plans, o)
 	}
-	m.appWait = hists("rmd_app_wait_seconds", "From an application's submission to its first container; large containers need over half an average node.", waitBuckets, "queue", "size")
-	m.ipc = hists("rmd_ipc_seconds", "A call on Hadoop's wire.", fastBuckets, "protocol", "method")
-	m.http_ = hists("rmd_http_seconds", "An HTTP request, by the pattern of its route and the class of its status; no event streams.", fastBuckets, "route", "code")
+	m.appWait = hists("rmd_app_wait_seconds", "Time from the submission to the first container; large containers need more than half of an average node.", waitBuckets, "queue", "size")
+	m.ipc = hists("rmd_ipc_seconds", "Time of a call on YARN's ports.", fastBuckets, "protocol", "method")
+	m.http_ = hists("rmd_http_seconds", "Time of an HTTP request, by the pattern of its route and the class of its status; no event streams.", fastBuckets, "route", "code")
 	m.certificate = m.add(prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "rmd_certificate_expiry_timestamp_seconds",
-		Help: "When a certificate of this replica ends, in Unix time."}, []string{"use"})).(*prometheus.GaugeVec)
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "rmd_build_info", Help: "The program.", ConstLabels: prometheus.Labels{"version": version}})
+		Help: "Expiry of this replica's certificates, in Unix time."}, []string{"use"})).(*prometheus.GaugeVec)
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "rmd_build_info", Help: "Always 1; the label is the version of the program.", ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
 	m.add(info)
 	m.add(collectors.NewGoCollector())
