@@ -119,7 +119,7 @@ func (c *Cluster) admitConn(server, kind, addr, serial string, key ed25519.Publi
 		return rafttransport.CodeNotMember, server + " is not in the membership that this replica knows"
 	}
 	if s, ok := memberAt(c.configuration(), addr); ok && s.ID != id {
-		return rafttransport.CodeNotMember, fmt.Sprintf("%s answers where %s should be", server, s.ID)
+		return rafttransport.CodeNotMember, fmt.Sprintf("%s answers at the address of %s", server, s.ID)
 	}
 	return "", ""
 }
@@ -137,7 +137,7 @@ func memberAt(conf raft.Configuration, addr string) (raft.Server, bool) {
 func (c *Cluster) authorizeCall(method byte, from string) error {
 	m, ok := methodOf(method)
 	if !ok {
-		return fmt.Errorf("method %d is not declared", method)
+		return fmt.Errorf("unknown method %d", method)
 	}
 	return c.allows(m.Caller, raft.ServerID(from))
 }
@@ -152,7 +152,7 @@ func (c *Cluster) allows(r Role, from raft.ServerID) error {
 	case r == OfLeader && !c.follows(from):
 		return fmt.Errorf("%s is not the leader that this replica follows", from)
 	case r == OfVoter && !c.mayVote(from):
-		return fmt.Errorf("%s does not vote here", from)
+		return fmt.Errorf("%s is not a voter", from)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (c *Cluster) authorizeAnswer(method byte, to string) error {
 func (c *Cluster) authorizeRaft(cmd any) error {
 	h, ok := cmd.(raft.WithRPCHeader)
 	if !ok {
-		return errors.New("a request without a header")
+		return errors.New("the request has no header")
 	}
 	from := raft.ServerID(h.GetRPCHeader().ID)
 	if c.current() == nil || !c.trusts(from) {

@@ -83,19 +83,19 @@ func ask[A any](ctx context.Context, p Peer, addr string, method byte, q any) (A
 	if err != nil {
 		var coded interface{ ErrorCode() string }
 		if errors.As(err, &coded) && coded.ErrorCode() == string(CodeNoSuchReplica) {
-			return a, refuse(CodeNoSuchReplica, "join first", "%s says that this replica is not a member of its cluster", addr)
+			return a, refuse(CodeNoSuchReplica, "join first", "this replica is not a member of the cluster of %s", addr)
 		}
 		return a, err
 	}
 	var r reply
 	if err := json.Unmarshal(b, &r); err != nil {
-		return a, fmt.Errorf("answer of %s: %w", addr, err)
+		return a, fmt.Errorf("reply of %s: %w", addr, err)
 	}
 	if r.Refusal != nil {
 		return a, r.Refusal
 	}
 	if err := json.Unmarshal(r.Body, &a); err != nil {
-		return a, fmt.Errorf("answer of %s: %w", addr, err)
+		return a, fmt.Errorf("reply of %s: %w", addr, err)
 	}
 	return a, nil
 }
@@ -182,7 +182,7 @@ const hopsMax = 2
 func (c *Cluster) forward(hops *int) (string, error) {
 	_, addr := c.Leader()
 	if *hops++; addr == "" || addr == c.Addr() || *hops > hopsMax || c.peer == nil {
-		return "", refuse(CodeNoLeader, "wait for an election, or see \"rmd cluster members\"", "no leader is known to %s", c.cfg.ID)
+		return "", refuse(CodeNoLeader, "wait for an election, or see \"rmd cluster members\"", "replica %s knows no leader", c.cfg.ID)
 	}
 	return addr, nil
 }
@@ -238,13 +238,13 @@ func (c *Cluster) awaitCommitted(ctx context.Context) error {
 			return nil
 		}
 		if !c.IsLeader() {
-			return refuse(CodeNoLeader, "try again", "%s lost its leadership while the change before was not committed", c.cfg.ID)
+			return refuse(CodeNoLeader, "try again", "%s lost its leadership before the previous membership change was committed", c.cfg.ID)
 		}
 		select {
 		case <-moved:
 		case <-time.After(commitPoll):
 		case <-ctx.Done():
-			return refuse(CodeTimeout, "see \"rmd cluster members\"; try again when a majority is there", "the change of the membership before this one is not committed")
+			return refuse(CodeTimeout, "try again when a majority of the voters is available; see \"rmd cluster members\"", "the previous membership change is not committed")
 		}
 	}
 }

@@ -24,7 +24,7 @@ type pilot struct {
 	state *autopilot.State
 }
 
-// Health is autopilot's judgement; it exists on the leader only.
+// Health is autopilot's judgment; it exists on the leader only.
 type Health struct {
 	Known            bool           `json:"known"`
 	Healthy          bool           `json:"healthy"`
@@ -32,7 +32,7 @@ type Health struct {
 	Servers          []ServerHealth `json:"servers"`
 }
 
-// ServerHealth is the judgement about one replica.
+// ServerHealth is the judgment about one replica.
 type ServerHealth struct {
 	ID          string        `json:"id"`
 	Healthy     bool          `json:"healthy"`
@@ -124,7 +124,7 @@ func (c *Cluster) CheckAutopilot(conf AutopilotConfig) error {
 	return nil
 }
 
-// Health returns autopilot's judgement. Known is false on followers and right after an election.
+// Health returns autopilot's judgment. Known is false on followers and right after an election.
 func (c *Cluster) Health() Health {
 	c.mu.RLock()
 	p := c.pilot
@@ -150,7 +150,7 @@ func (p *pilot) AutopilotConfig() *autopilot.Config {
 	return &autopilot.Config{CleanupDeadServers: a.CleanupDeadServers, LastContactThreshold: a.LastContactThreshold, MaxTrailingLogs: a.MaxTrailingLogs, MinQuorum: a.MinQuorum, ServerStabilizationTime: a.ServerStabilizationTime}
 }
 
-// NotifyState keeps the newest judgement.
+// NotifyState keeps the newest judgment.
 func (p *pilot) NotifyState(s *autopilot.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,13 +202,13 @@ func (p *pilot) FetchServerStats(_ context.Context, servers map[raft.ServerID]*a
 func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
 	p.c.goRun(func() {
 		if err := p.c.Remove(string(s.ID), false); err != nil {
-			p.c.log.Warn("a dead replica was not removed", "replica", s.Name, "error", err)
+			p.c.log.Warn("cannot remove a dead replica", "replica", s.Name, "error", err)
 		}
 	})
 }
 
 // promoter promotes only those who were let in as future voters, and never by hurry: the library's
-// own waives the stabilisation time right after an election.
+// own waives the stabilization time right after an election.
 type promoter struct {
 	*autopilot.StablePromoter
 	p *pilot
@@ -253,7 +253,7 @@ func (r pilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64,
 	if i, ok := r.c.askAll(raft.Configuration{Servers: []raft.Server{s}})[id]; !ok || i.Identity.Role != identity.RoleVoter {
 		return pastFuture{}
 	}
-	r.c.log.Info("autopilot promotes", "replica", id)
+	r.c.log.Info("autopilot promotes a replica", "replica", id)
 	f := r.bounded(r.c.current(), func(in *instance) raft.IndexFuture { return in.raft.AddVoter(id, a, prev, adminTimeout) })
 	return pastFuture{f.Error()}
 }

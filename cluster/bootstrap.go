@@ -28,7 +28,7 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	case clusterID == "":
 		clusterID = randomHex(16)
 	case !idPattern.MatchString(clusterID):
-		return refuse(CodeOutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'", "%q is no cluster id", clusterID)
+		return refuse(CodeOutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'", "invalid cluster id %q", clusterID)
 	}
 	if c.hasState() || c.inMembership() {
 		return refuse(CodeAlreadyInitialized, "use \"rmd cluster join\" on a fresh replica, or wipe its data directory", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
@@ -68,7 +68,7 @@ func (c *Cluster) Bootstrap(conf raft.Configuration) error {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
 	c.watchPeers()
-	c.log.Info("cluster initialised", "cluster_id", c.ClusterID(), "voters", len(conf.Servers))
+	c.log.Info("cluster initialized", "cluster_id", c.ClusterID(), "voters", len(conf.Servers))
 	return nil
 }
 
@@ -123,10 +123,10 @@ func (c *Cluster) adopt(ctx context.Context, from string, q adoptRequest) error 
 		return nil
 	}
 	if have != "" || c.hasState() || c.cfg.BootstrapExpect == 0 {
-		return refuse(CodeAlreadyInitialized, "", "replica %s has state, or no bootstrap_expect", c.cfg.ID)
+		return refuse(CodeAlreadyInitialized, "", "replica %s already has state, or its raft.bootstrap_expect is not set", c.cfg.ID)
 	}
 	if !c.expects(ctx, from) {
-		return refuse(CodeNoSuchReplica, "list it in raft.join", "%s is at none of the addresses that replica %s expects others at", from, c.cfg.ID)
+		return refuse(CodeNoSuchReplica, "list its address in raft.join", "%s is at none of the addresses in raft.join of replica %s", from, c.cfg.ID)
 	}
 	return c.setCluster(q.ClusterID, 0, identity.RoleVoter, q.Known, nil)
 }
@@ -172,7 +172,7 @@ func (c *Cluster) expect() {
 }
 
 // tryExpect looks at all listed replicas. When exactly the expected number of empty ones agree and
-// this one has the lowest id, it initialises. It returns what is still missing.
+// this one has the lowest id, it initializes. It returns what is still missing.
 func (c *Cluster) tryExpect() string {
 	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
 	defer cancel()
@@ -192,7 +192,7 @@ func (c *Cluster) tryExpect() string {
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Identity.ID < all[j].Identity.ID })
 	if all[0].Identity.ID != c.cfg.ID {
-		return "replica " + all[0].Identity.ID + " initialises"
+		return "replica " + all[0].Identity.ID + " will initialize the cluster"
 	}
 	var known []string
 	for _, i := range all {
@@ -209,7 +209,7 @@ func (c *Cluster) tryExpect() string {
 	for _, i := range all {
 		if i.Identity.ID != c.cfg.ID {
 			if _, err := ask[none](ctx, c.peer, i.Address, methodAdopt, adoptRequest{id, known}); err != nil {
-				return fmt.Sprintf("replica %s does not take part: %v", i.Identity.ID, err)
+				return fmt.Sprintf("replica %s refuses: %v", i.Identity.ID, err)
 			}
 		}
 		conf.Servers = append(conf.Servers, raft.Server{ID: i.Identity.ServerID(), Address: raft.ServerAddress(i.Address)})
@@ -224,7 +224,7 @@ func (c *Cluster) tryExpect() string {
 // are.
 func disagreement(all []info, expect int) string {
 	if len(all) != expect {
-		return fmt.Sprintf("%d of %d replicas", len(all), expect)
+		return fmt.Sprintf("found %d replicas, raft.bootstrap_expect is %d", len(all), expect)
 	}
 	ids := map[string]bool{}
 	var cluster string
@@ -234,13 +234,13 @@ func disagreement(all []info, expect int) string {
 		case !i.Empty:
 			return fmt.Sprintf("replica %s has state of cluster %s", i.Identity.ID, i.Identity.ClusterID)
 		case i.Identity.ClusterName != all[0].Identity.ClusterName:
-			return fmt.Sprintf("replica %s is of cluster name %s", i.Identity.ID, i.Identity.ClusterName)
+			return fmt.Sprintf("replica %s has the cluster name %s", i.Identity.ID, i.Identity.ClusterName)
 		case i.Expect != expect || sortedList(i.Join) != list:
-			return fmt.Sprintf("replica %s expects %d of [%s]", i.Identity.ID, i.Expect, sortedList(i.Join))
+			return fmt.Sprintf("replica %s has another configuration: raft.bootstrap_expect %d, raft.join [%s]", i.Identity.ID, i.Expect, sortedList(i.Join))
 		case ids[i.Identity.ID]:
 			return "two replicas have the id " + i.Identity.ID
 		case i.Identity.ClusterID != "" && cluster != "" && i.Identity.ClusterID != cluster:
-			return "replicas are of different clusters"
+			return "the replicas belong to different clusters"
 		}
 		ids[i.Identity.ID] = true
 		if i.Identity.ClusterID != "" {

@@ -56,9 +56,9 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 	case !ok:
 		return noSuch(q.ID)
 	case s.Suffrage == raft.Voter:
-		return refuse(CodeAlreadyVoter, "", "replica %s is a voter already", q.ID)
+		return refuse(CodeAlreadyVoter, "", "replica %s is already a voter", q.ID)
 	case len(voters(conf)) >= replicasMax:
-		return refuse(CodeTooMany, "remove one first", "there are %d voters, the most there may be", replicasMax)
+		return refuse(CodeTooMany, "remove a voter first", "the cluster already has %d voters, the maximum", replicasMax)
 	}
 	i, ok := c.askPatiently(s)[s.ID]
 	if !ok {
@@ -80,12 +80,12 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 func (c *Cluster) sendRole(ctx context.Context, s raft.Server, role string) {
 	if s.ID == c.Identity().ServerID() {
 		if err := c.setRole(role); err != nil {
-			c.log.Warn("role was not recorded", "role", role, "error", err)
+			c.log.Warn("cannot record the role", "role", role, "error", err)
 		}
 		return
 	}
 	if _, err := ask[none](ctx, c.peer, string(s.Address), methodRole, role); err != nil {
-		c.log.Warn("role was not recorded", "replica", s.ID, "role", role, "error", err)
+		c.log.Warn("cannot record the role", "replica", s.ID, "role", role, "error", err)
 	}
 }
 
@@ -96,7 +96,7 @@ func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 	case !ok:
 		return noSuch(q.ID)
 	case s.Suffrage != raft.Voter:
-		return refuse(CodeNotAVoter, "", "replica %s has no vote to take", q.ID)
+		return refuse(CodeNotAVoter, "", "replica %s is not a voter", q.ID)
 	}
 	if err := c.checkQuorum(s, q); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 		case !ok:
 			sick = append(sick, id+" does not answer")
 		case lag > c.AutopilotConfig().MaxTrailingLogs:
-			sick = append(sick, fmt.Sprintf("%s is not in step (lag %s)", id, thousands.Format(lag)))
+			sick = append(sick, fmt.Sprintf("%s lags %s entries", id, thousands.Format(lag)))
 		default:
 			healthy++
 		}
@@ -176,11 +176,11 @@ func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 	if healthy >= left/2+1 {
 		return nil
 	}
-	verb, do := "removing", "use --force to do it all the same"
+	verb, do := "removing", "use --force to remove it anyway"
 	if q.Op == "demote" {
-		verb, do = "demoting", "bring the others back in step first"
+		verb, do = "demoting", "wait until the other voters have caught up"
 	}
-	return refuse(CodeWouldLoseQuorum, do, "%s, %s %s would leave %d healthy voter of %d", strings.Join(sick, ", "), verb, q.ID, healthy, left)
+	return refuse(CodeWouldLoseQuorum, do, "%s; %s %s would leave %d healthy of %d voters", strings.Join(sick, ", "), verb, q.ID, healthy, left)
 }
 
 // afterHandover gives leadership away and sends the request to the new leader.
@@ -189,7 +189,7 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 		return nil
 	}
 	if err := c.transferHere(ctx, ""); err != nil {
-		return fmt.Errorf("hand leadership over first: %w", err)
+		return fmt.Errorf("transfer leadership first: %w", err)
 	}
 	for {
 		if id, addr := c.Leader(); addr != "" && id != c.cfg.ID {
@@ -199,7 +199,7 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return refuse(CodeNoLeader, "try again", "leadership was handed over, but no new leader is known")
+			return refuse(CodeNoLeader, "try again", "leadership was transferred, but no new leader is known")
 		}
 	}
 }

@@ -70,7 +70,7 @@ type Cluster struct {
 }
 
 // Open opens the data directory, checks everything in it and starts raft. A replica without state
-// waits to be initialised or let in. An error with an exit code is an *exitcode.Error.
+// waits to be initialized or let in. An error with an exit code is an *exitcode.Error.
 func Open(cfg Config) (*Cluster, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -162,10 +162,10 @@ func (c *Cluster) openDir() error {
 	raftstore.RemoveLeftovers(c.cfg.DataDir, c.log)
 	free, err := c.free()
 	if err == nil && free < c.cfg.DiskStop {
-		err = &exitcode.Error{Code: exitcode.DiskFull, Err: fmt.Errorf("disk is full: %d bytes free, the stop level is %d", free, c.cfg.DiskStop)}
+		err = &exitcode.Error{Code: exitcode.DiskFull, Err: fmt.Errorf("disk is full: %d bytes free, disk.stop is %d; free some space", free, c.cfg.DiskStop)}
 	}
 	if err == nil && c.dir.Unclean {
-		c.log.Warn("the last process was not stopped in order: checking the store")
+		c.log.Warn("the last process was not stopped cleanly: checking the store")
 		if cerr := c.dir.CheckLog(); cerr != nil {
 			err = &exitcode.Error{Code: exitcode.Store, Err: fmt.Errorf("store check: %w", cerr)}
 		}
@@ -180,7 +180,7 @@ func (c *Cluster) openDir() error {
 // report logs what the start check found.
 func (c *Cluster) report(rep *raftstore.StartReport) {
 	for _, b := range rep.BadSnapshot {
-		c.log.Error("a damaged snapshot is left aside", "snapshot", b)
+		c.log.Error("ignoring a damaged snapshot", "snapshot", b)
 	}
 	var snap uint64
 	if rep.Snapshot != nil {
@@ -188,11 +188,11 @@ func (c *Cluster) report(rep *raftstore.StartReport) {
 	}
 	c.log.Info("data checked", "replica", c.Identity().ServerID(), "snapshot", snap, "first", rep.First, "last", rep.Last)
 	if ahead := time.Until(rep.LastAt); ahead > clockMax {
-		c.log.Warn("the clock is before the newest entry's time", "by", ahead.Round(time.Second))
+		c.log.Warn("the clock is behind the time of the newest entry", "by", ahead.Round(time.Second))
 	}
 	switch {
 	case c.cfg.BootstrapExpect > 0 && rep.Last > 0:
-		c.log.Info("bootstrap_expect is ignored: state exists", "bootstrap_expect", c.cfg.BootstrapExpect)
+		c.log.Info("ignoring bootstrap_expect: this replica has state", "bootstrap_expect", c.cfg.BootstrapExpect)
 	case c.cfg.BootstrapExpect == 1:
 		c.log.Warn("bootstrap_expect is 1: a single replica tolerates no failure")
 	}

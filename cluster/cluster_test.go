@@ -150,10 +150,10 @@ func TestBootstrapExpect(t *testing.T) {
 	rs[1].start()
 	time.Sleep(2 * expectPause)
 	if rs[0].c.hasState() || rs[1].c.hasState() {
-		t.Fatal("two of three initialised")
+		t.Fatal("two of three initialized")
 	}
 	rs[2].start()
-	eventually(t, patience, "the lowest id initialises", rs[1].c.hasState)
+	eventually(t, patience, "the lowest id initializes", rs[1].c.hasState)
 	elect(t, rs[1])
 	inStep(t, rs, put(t, rs, 5))
 	if n := len(voters(rs[0].c.configuration())); n != 3 {

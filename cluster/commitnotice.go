@@ -21,7 +21,7 @@ func (n commitNotice) encode() []byte {
 
 func decodeCommitNotice(b []byte) (commitNotice, error) {
 	if len(b) != noticeSize {
-		return commitNotice{}, errors.New("malformed notice of a commit")
+		return commitNotice{}, errors.New("malformed commit notice")
 	}
 	return commitNotice{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}, nil
 }

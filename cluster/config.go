@@ -32,7 +32,7 @@ type Config struct {
 	Logger hclog.Logger
 
 	// BootstrapExpect is the number of empty replicas that must agree before the lowest id
-	// initialises; 0 turns it off. Ignored once state exists.
+	// initializes; 0 turns it off. Ignored once state exists.
 	BootstrapExpect int
 	// AllowEven permits an even BootstrapExpect.
 	AllowEven bool
@@ -194,10 +194,10 @@ func (c Config) Validate() error {
 	var errs []error
 	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
 	if !idPattern.MatchString(c.ID) {
-		bad("id %q: 1 to 64 letters, digits, '_', '-', '.'", c.ID)
+		bad("invalid id %q: use 1 to 64 letters, digits, '_', '-', '.'", c.ID)
 	}
 	if !idPattern.MatchString(c.ClusterName) {
-		bad("cluster name %q: 1 to 64 letters, digits, '_', '-', '.'", c.ClusterName)
+		bad("invalid cluster name %q: use 1 to 64 letters, digits, '_', '-', '.'", c.ClusterName)
 	}
 	if c.FSM == nil || c.Logger == nil {
 		bad("fsm and logger are required")
@@ -210,13 +210,13 @@ func (c Config) Validate() error {
 		bad("peer is missing")
 	}
 	if c.Heartbeat < heartbeatMin && !o.FastTimers {
-		bad("raft.heartbeat %s: at least %s (lowest advised 150ms/150ms/100ms)", c.Heartbeat, heartbeatMin)
+		bad("raft.heartbeat is %s, but must be at least %s; do not set heartbeat/election/lease below 150ms/150ms/100ms", c.Heartbeat, heartbeatMin)
 	}
 	if c.Lease <= 0 || c.Lease > c.Heartbeat || c.Heartbeat > c.Election {
-		bad("raft timeouts: lease %s <= heartbeat %s <= election %s does not hold", c.Lease, c.Heartbeat, c.Election)
+		bad("raft timeouts: lease %s, heartbeat %s and election %s must not decrease in this order", c.Lease, c.Heartbeat, c.Election)
 	}
 	if c.Trailing < trailingMin && !o.LowTrailing {
-		bad("raft.trailing %d: at least %d, since few trailing entries invite snapshot loops", c.Trailing, trailingMin)
+		bad("raft.trailing is %d, but must be at least %d: with fewer entries a follower may need one snapshot after the other", c.Trailing, trailingMin)
 	}
 	if c.SnapshotThreshold == 0 || c.SnapshotInterval < 5*time.Millisecond || c.EntryMax <= 0 {
 		bad("raft.snapshot_threshold, raft.snapshot_interval and the entry size must be positive")
@@ -225,7 +225,7 @@ func (c Config) Validate() error {
 		bad("disk stop level %d is above the reserve %d", c.DiskStop, c.DiskReserve)
 	}
 	if c.HungGiveUp <= 0 || c.HungExit <= c.HungGiveUp {
-		bad("disk watchdog: 0 < give up %s < exit %s does not hold", c.HungGiveUp, c.HungExit)
+		bad("disk watchdog: give up %s must be positive and less than exit %s", c.HungGiveUp, c.HungExit)
 	}
 	errs = append(errs, c.validateExpect(), c.Autopilot.Validate())
 	return errors.Join(errs...)
@@ -238,11 +238,11 @@ func (c Config) validateExpect() error {
 	case n == 0:
 		return nil
 	case n < 0 || n > replicasMax:
-		return fmt.Errorf("raft.bootstrap_expect %d: 0 to %d", n, replicasMax)
+		return fmt.Errorf("raft.bootstrap_expect is %d, but must be between 0 and %d", n, replicasMax)
 	case n%2 == 0 && !c.AllowEven:
-		return fmt.Errorf("raft.bootstrap_expect %d is even: a voter more adds no tolerance; use an odd number or raft.allow_even", n)
+		return fmt.Errorf("raft.bootstrap_expect %d is even: the last voter adds no fault tolerance; use an odd number, or set raft.allow_even", n)
 	case len(c.Join) != n:
-		return fmt.Errorf("raft.bootstrap_expect is %d but raft.join lists %d addresses: list every replica, this one too", n, len(c.Join))
+		return fmt.Errorf("raft.bootstrap_expect is %d, but raft.join lists %d addresses: list every replica, including this one", n, len(c.Join))
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func (c Config) validateExpect() error {
 func (a AutopilotConfig) Validate() error {
 	var errs []error
 	if a.CleanupDeadServers && a.MinQuorum < 3 {
-		errs = append(errs, errors.New("autopilot: cleanup_dead_servers needs min_quorum of at least 3"))
+		errs = append(errs, errors.New("autopilot: cleanup_dead_servers requires min_quorum of at least 3"))
 	}
 	if a.DeadServerLastContactThreshold < time.Minute {
 		errs = append(errs, errors.New("autopilot: dead_server_last_contact_threshold must be at least 1m"))

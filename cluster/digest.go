@@ -70,7 +70,7 @@ func (c *Cluster) digestStop(from string, q stopRequest) error {
 	}
 	mine := c.digestHere(c.ctx, q.Index)
 	if !mine.Known || bytes.Equal(mine.Digest, q.Ours) {
-		return errors.New("digests do not differ here")
+		return errors.New("the digests are equal")
 	}
 	c.goRun(func() {
 		c.guard.Fail(exitcode.Diverged, fmt.Errorf("%w at index %d: %x here, %x at %s", ErrDigest, q.Index, mine.Digest, q.Ours, from))
@@ -87,7 +87,7 @@ func (c *Cluster) CompareDigests(ctx context.Context) ([]DigestReport, error) {
 // compareDigests also returns the servers that differ from a majority and the majority's digest.
 func (c *Cluster) compareDigests(ctx context.Context) (reports []DigestReport, minority []raft.Server, right []byte, err error) {
 	if c.cfg.Digest == nil || c.peer == nil {
-		return nil, nil, nil, errors.New("digests are not compared here")
+		return nil, nil, nil, errors.New("this replica does not compare digests")
 	}
 	index, _, ok := c.cfg.Digest(0)
 	if !ok || index == 0 {
@@ -174,7 +174,7 @@ func (c *Cluster) stopMinority(minority []raft.Server, right []byte) {
 		c.log.Error("a replica's state differs from the majority's", "replica", s.ID, "index", index)
 		ctx, cancel := context.WithTimeout(c.ctx, 2*infoTimeout)
 		if _, err := ask[none](ctx, c.peer, string(s.Address), methodStop, stopRequest{string(s.ID), index, right}); err != nil {
-			c.log.Warn("it was not stopped", "replica", s.ID, "error", err)
+			c.log.Warn("cannot stop the replica whose state differs", "replica", s.ID, "error", err)
 		}
 		cancel()
 	}

@@ -42,7 +42,7 @@ func (c *Cluster) lookAtSpace() {
 	}
 	free, err := c.free()
 	if err != nil {
-		c.log.Warn("free space is not known", "error", err)
+		c.log.Warn("cannot read the free space", "error", err)
 		return
 	}
 	c.diskFree.Store(free)
@@ -50,7 +50,7 @@ func (c *Cluster) lookAtSpace() {
 	if c.full.Swap(full) != full {
 		c.transport.RefuseEntries(full)
 		if full {
-			c.log.Error("disk is full: writes are refused until there is space", "free", free, "stop_level", c.cfg.DiskStop)
+			c.log.Error("disk is full: refusing writes until there is space", "free", free, "stop_level", c.cfg.DiskStop)
 		} else {
 			c.log.Info("disk has space again", "free", free)
 		}
@@ -79,9 +79,9 @@ func (c *Cluster) handOverForSpace(free uint64) {
 		defer c.handingOver.Store(false)
 		for _, m := range c.Members() {
 			if m.Voter && !m.Leader && m.State == StateAlive && m.DiskFree >= c.cfg.DiskReserve && m.Lag <= transferLag {
-				c.log.Warn("disk space below the reserve: giving up leadership", "free", free, "reserve", c.cfg.DiskReserve, "to", m.ID)
+				c.log.Warn("disk space below the reserve: transferring leadership", "free", free, "reserve", c.cfg.DiskReserve, "to", m.ID)
 				if err := c.Transfer(m.ID); err != nil {
-					c.log.Warn("leadership was not taken over", "to", m.ID, "error", err)
+					c.log.Warn("leadership transfer failed", "to", m.ID, "error", err)
 					continue
 				}
 				return

@@ -18,6 +18,6 @@
 //   - Who is no member can neither vote, nor lead, nor be asked for the state of the cluster.
 //
 // hashicorp/raft v1.8.0 is pinned. What it does wrong is worked around in one file for each
-// behaviour, named raft503_… by the library's issue or raft_w1_… by a number of ours; DESIGN.md
+// behavior, named raft503_… by the library's issue or raft_w1_… by a number of ours; DESIGN.md
 // lists them.
 package cluster

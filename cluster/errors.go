@@ -41,7 +41,7 @@ var (
 // Identity is what a replica keeps about itself.
 type Identity = identity.Identity
 
-// Trust is what a replica keeps to prove who it is, and to recognise others.
+// Trust is what a replica keeps to prove who it is, and to recognize others.
 type Trust = identity.Trust
 
 // Roles a replica may have been let in for.

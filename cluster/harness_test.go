@@ -260,7 +260,7 @@ func elect(t testing.TB, r *replica) {
 	})
 }
 
-// trio starts three replicas: the first initialises, the others join and are promoted by autopilot.
+// trio starts three replicas: the first initializes, the others join and are promoted by autopilot.
 func trio(t testing.TB, tweak func(*Config)) []*replica {
 	t.Helper()
 	var rs []*replica

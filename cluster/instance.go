@@ -54,7 +54,7 @@ func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 	if rep.Drop {
 		first, _ := c.stores.Logs.FirstIndex()
 		last, _ := c.stores.Logs.Tail()
-		c.log.Warn("log lies beside the snapshot and is dropped", "first", first, "last", last, "snapshot", rep.Snapshot.Index)
+		c.log.Warn("the log does not continue the snapshot: dropping the log", "first", first, "last", last, "snapshot", rep.Snapshot.Index)
 	}
 	in := &instance{notify: make(chan bool, 8), events: make(chan raft.Observation, 64)}
 	in.ctx, in.cancel = context.WithCancel(context.Background())

@@ -46,17 +46,17 @@ func (c *Cluster) admitted(server raft.ServerID, chain []identity.Admission) err
 		a := chain[i]
 		by := raft.ServerID(a.By)
 		if !c.ownsKey(by, a.Key) || !ed25519.Verify(a.Key, a.Signed(id.WireID()), a.Sig) {
-			return fmt.Errorf("the admission of %s by %s is not signed by that replica", a.Server, a.By)
+			return fmt.Errorf("the admission of %s is not signed by %s", a.Server, a.By)
 		}
 		if c.dir.IsRemoved(by) { // its removal is known here, and what it did before that too
-			return fmt.Errorf("%s was let in by %s, which was removed", a.Server, a.By)
+			return fmt.Errorf("%s was admitted by %s, which was removed", a.Server, a.By)
 		}
 		if c.trusts(by) {
 			return nil
 		}
 		at = a.By
 	}
-	return fmt.Errorf("%s was not let in by a member that is known here", server)
+	return fmt.Errorf("%s was not admitted by a member that this replica knows", server)
 }
 
 // ownsKey says whether a key is a replica's.
@@ -140,7 +140,7 @@ func (c *Cluster) introduceHere(from string, q introduction) error {
 	if err := c.admitted(server, q.Chain); err != nil {
 		return refuse(CodeNoSuchReplica, "join first", "%v", err)
 	}
-	c.log.Info("a replica has shown that it was let in, which is not in this log yet", "replica", server)
+	c.log.Info("a replica has proved its admission, which is not in this log yet", "replica", server)
 	c.introduced.add(server)
 	return nil
 }
@@ -156,7 +156,7 @@ func (c *Cluster) introduce(to raft.ServerAddress) bool {
 	defer cancel()
 	_, err := ask[none](ctx, c.peer, string(to), methodIntroduce, introduction{chain})
 	if err != nil {
-		c.log.Debug("a replica does not take this one for a member", "address", to, "error", err)
+		c.log.Debug("a replica does not know this one as a member", "address", to, "error", err)
 	}
 	return err == nil
 }

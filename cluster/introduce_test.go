@@ -79,12 +79,12 @@ func TestAdmissionChain(t *testing.T) {
 		chain []identity.Admission
 		why   string
 	}{
-		"no chain":               {id(e), nil, "not let in by a member"},
-		"another's chain":        {id(x), chain, "not let in by a member"},
-		"its end is missing":     {id(e), chain[:1], "not let in by a member"},
+		"no chain":               {id(e), nil, "not admitted by a member"},
+		"another's chain":        {id(x), chain, "not admitted by a member"},
+		"its end is missing":     {id(e), chain[:1], "not admitted by a member"},
 		"another name put in":    {id(x), forged, "not signed"},
-		"it lets itself in":      {id(x), admit(x, x), "not let in by a member"},
-		"let in by a stranger":   {id(e), admit(x, e), "not let in by a member"},
+		"it lets itself in":      {id(x), admit(x, x), "not admitted by a member"},
+		"let in by a stranger":   {id(e), admit(x, e), "not admitted by a member"},
 		"of another cluster":     {id(d), elsewhere.c.admit(id(d)), "not signed"},
 		"a link without its key": {id(d), []identity.Admission{{Server: string(id(d)), By: string(id(l)), Sig: first[0].Sig}}, "not signed"},
 		"another's key":          {id(d), []identity.Admission{{Server: string(id(d)), By: string(id(l)), Key: admit(x, d)[0].Key, Sig: admit(x, d)[0].Sig}}, "not signed"},

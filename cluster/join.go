@@ -66,7 +66,7 @@ func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry 
 			if err := c.setCluster(r.ClusterID, r.Epoch, r.Role, r.Known, r.Chain); err != nil {
 				return r, err
 			}
-			c.log.Info("let in", "cluster_id", r.ClusterID, "role", r.Role)
+			c.log.Info("admitted to the cluster", "cluster_id", r.ClusterID, "role", r.Role)
 			return r, nil
 		}
 		var ref *Refusal
@@ -79,7 +79,7 @@ func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry 
 	if err := errors.Join(errs...); errors.As(err, &ref) {
 		return joinReply{}, ref
 	}
-	return joinReply{}, refuse(CodePeerUnreachable, "check the addresses and raft.listen there", "no replica answered: %v", errors.Join(errs...))
+	return joinReply{}, refuse(CodePeerUnreachable, "check the addresses, and raft.listen of those replicas", "no replica answered: %v", errors.Join(errs...))
 }
 
 // helloRefusal translates what the peer transport's hello said.
@@ -90,9 +90,9 @@ func (c *Cluster) helloRefusal(addr string, err error) error {
 	}
 	switch coded.ErrorCode() {
 	case codeOtherCluster:
-		return refuse(CodeClusterIDDiffers, "wipe this replica's data directory, or join the right cluster", "%s belongs to another cluster than this replica's data (%s)", addr, c.ClusterID())
+		return refuse(CodeClusterIDDiffers, "wipe this replica's data directory, or join the right cluster", "%s does not belong to cluster %s of this replica's data", addr, c.ClusterID())
 	case "OTHER_NAME":
-		return refuse(CodeClusterNameDiffers, "check the configured name", "%s has another cluster name than %s", addr, c.cfg.ClusterName)
+		return refuse(CodeClusterNameDiffers, "check the configured cluster name", "the cluster name of %s is not %s", addr, c.cfg.ClusterName)
 	case string(CodeRemoved):
 		return refuse(CodeRemoved, "wipe this replica's data directory", "%s says that this replica was removed", addr)
 	}
@@ -102,7 +102,7 @@ func (c *Cluster) helloRefusal(addr string, err error) error {
 // joinHere decides about a join on the leader, or passes it on.
 func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joinReply, error) {
 	if q.Identity.ServerID() != raft.ServerID(from) && (q.Hops == 0 || !c.trusts(raft.ServerID(from))) {
-		return joinReply{}, refuse(CodeIDInUse, "let the replica itself join", "%s asks for %s to be let in", from, q.Identity.ServerID())
+		return joinReply{}, refuse(CodeIDInUse, "run the join on the replica itself", "%s tries to join in the name of %s", from, q.Identity.ServerID())
 	}
 	if !c.IsLeader() {
 		addr, err := c.forward(&q.Hops)
@@ -118,7 +118,7 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 	}
 	self := c.Identity()
 	if q.Identity.ClusterID != "" && q.Identity.ClusterID != self.ClusterID {
-		return joinReply{}, refuse(CodeClusterIDDiffers, "wipe its data directory", "replica %s has data of cluster %s, this is %s", q.Identity.ID, q.Identity.ClusterID, self.ClusterID)
+		return joinReply{}, refuse(CodeClusterIDDiffers, "wipe its data directory", "replica %s has data of cluster %s, but this is cluster %s", q.Identity.ID, q.Identity.ClusterID, self.ClusterID)
 	}
 	sid := q.Identity.ServerID()
 	for _, s := range c.configuration().Servers {
@@ -131,14 +131,14 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 			}
 			return c.letIn(sid, role), nil
 		case id == q.Identity.ID:
-			return joinReply{}, refuse(CodeIDInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or choose another id", id), "id %s is a member already, at %s", id, s.Address)
+			return joinReply{}, refuse(CodeIDInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or choose another id", id), "id %s is already used by a member at %s", id, s.Address)
 		case string(s.Address) == q.Address:
-			return joinReply{}, refuse(CodeAddressInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or use another address", id), "address %s is member %s's", q.Address, id)
+			return joinReply{}, refuse(CodeAddressInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or use another address", id), "address %s is already used by member %s", q.Address, id)
 		}
 	}
 	if c.cfg.FeatureLevel != nil {
 		if have := c.cfg.FeatureLevel(); q.Level < have {
-			return joinReply{}, refuse(CodeVersionTooOld, "start it with a newer rmd", "replica %s runs %s with feature level %d, the cluster's is %d", q.Identity.ID, q.Version, q.Level, have)
+			return joinReply{}, refuse(CodeVersionTooOld, "start it with a newer rmd", "replica %s runs %s with feature level %d, but the cluster has level %d", q.Identity.ID, q.Version, q.Level, have)
 		}
 	}
 	role, err := c.useToken(q)
@@ -179,7 +179,7 @@ func (c *Cluster) useToken(q joinRequest) (string, error) {
 	case err != nil:
 		return "", refuse(CodeNoLeader, "try again", "the join token was not checked: %v", err)
 	case role != identity.RoleVoter && role != identity.RoleNonvoter:
-		return "", fmt.Errorf("join token has role %q", role)
+		return "", fmt.Errorf("the join token has the unknown role %q", role)
 	}
 	return role, nil
 }
@@ -216,7 +216,7 @@ type moveRequest struct {
 // moveHere changes a member's address.
 func (c *Cluster) moveHere(ctx context.Context, from string, q moveRequest) error {
 	if q.Hops == 0 && from != q.ServerID {
-		return refuse(CodeIDInUse, "let the replica itself tell its address", "%s tells an address of %s", from, q.ServerID)
+		return refuse(CodeIDInUse, "report the address from the replica itself", "%s reports an address for %s", from, q.ServerID)
 	}
 	if !c.IsLeader() {
 		addr, err := c.forward(&q.Hops)
@@ -235,11 +235,11 @@ func (c *Cluster) moveHere(ctx context.Context, from string, q moveRequest) erro
 	}
 	for _, o := range conf.Servers {
 		if string(o.Address) == q.Address && o.ID != s.ID {
-			return refuse(CodeAddressInUse, "", "address %s is member %s's", q.Address, o.ID)
+			return refuse(CodeAddressInUse, "", "address %s is already used by member %s", q.Address, o.ID)
 		}
 	}
 	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Address != q.Address {
-		return refuse(CodeIDInUse, "stop the one on a copied disk, wipe it and join again with another id", "replica %s runs at %s already", q.ServerID, s.Address)
+		return refuse(CodeIDInUse, "stop the copy, wipe its data directory and join it again with another id", "replica %s already runs at %s", q.ServerID, s.Address)
 	}
 	in := c.current()
 	if s.Suffrage == raft.Voter {

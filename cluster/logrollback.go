@@ -32,7 +32,7 @@ func (c *Cluster) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 		for told := false; c.transport.Serves(id, n.Term); {
 			if c.isRestored(id, n) {
 				c.transport.Readmit(id, n.Term)
-				c.log.Info("a replica has everything that it acknowledged again", "replica", name, "acknowledged", n.Acknowledged)
+				c.log.Info("a replica has recovered the entries that it acknowledged", "replica", name, "acknowledged", n.Acknowledged)
 				return
 			}
 			told = c.stopQuarantined(id, n, told)
@@ -53,7 +53,7 @@ func (c *Cluster) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, to
 	ctx, cancel := context.WithTimeout(c.ctx, 2*infoTimeout)
 	defer cancel()
 	if _, err := ask[none](ctx, c.peer, string(s.Address), methodRolledBack, n); err != nil && !told {
-		c.log.Warn("a replica in quarantine was not stopped", "replica", id, "error", err)
+		c.log.Warn("cannot stop a replica in quarantine", "replica", id, "error", err)
 	}
 	return true
 }

@@ -37,7 +37,7 @@ func newMachine(inner raft.FSM, changed func(uint64, raft.Configuration)) *machi
 }
 
 // errReplaying is why a snapshot has to wait.
-var errReplaying = errors.New("raft is still catching up with the state after a restart in place")
+var errReplaying = errors.New("raft has not caught up after its restart")
 
 // restarted forgets what the former raft instance had offered.
 func (m *machine) restarted(snapshot uint64) { m.seen.Store(snapshot) }

@@ -109,7 +109,7 @@ func (c *Cluster) stepMembership() {
 	}
 	if len(left) > 0 {
 		failpoint.Hit(failpoint.MemberLeft)
-		err := c.guard.RetryShortage("record who was removed", func() error { return c.recordRemoved(left) })
+		err := c.guard.RetryShortage("record the removed replicas", func() error { return c.recordRemoved(left) })
 		if err != nil && c.identityFailed(err) != nil {
 			return
 		}
@@ -174,14 +174,14 @@ func (c *Cluster) notifyRemoved(s raft.Server, by string) {
 			select {
 			case <-time.After(noticePause):
 			case <-ctx.Done():
-				c.log.Info("the removed replica was not told", "replica", s.ID, "error", err)
+				c.log.Info("cannot notify the removed replica", "replica", s.ID, "error", err)
 				return
 			}
 		}
 	})
 }
 
-// removedGrace is how long a replica lives on that has learnt of its removal.
+// removedGrace is how long a replica lives on that has learned of its removal.
 const removedGrace = 300 * time.Millisecond
 
 // removedHere ends this replica for good: it remembers, so that a start is refused too.
@@ -208,7 +208,7 @@ func (c *Cluster) removedHere(n removedNotice) error {
 }
 
 // checkOwnMembership runs now and then: without a leader it asks the others whether this replica
-// was removed while it was away, or by an entry of which it never learnt that it is committed; and
+// was removed while it was away, or by an entry of which it never learned that it is committed; and
 // it tells them when this replica's address changed.
 func (c *Cluster) checkOwnMembership() {
 	self := c.Identity().ServerID()
@@ -228,7 +228,7 @@ func (c *Cluster) checkOwnMembership() {
 		if moved {
 			_, err = ask[none](ctx, c.peer, string(s.Address), methodMove, moveRequest{ServerID: string(self), Address: c.Addr()})
 			if err == nil {
-				c.log.Info("told the new address", "address", c.Addr())
+				c.log.Info("announced the new address", "address", c.Addr())
 				return
 			}
 		} else {
@@ -247,11 +247,11 @@ func (c *Cluster) checkOwnMembership() {
 			return
 		case codeOtherCluster:
 			if c.foreignCluster.CompareAndSwap(false, true) { // once: it will not change while this process lives
-				c.log.Error("this replica is refused: the cluster was recovered by hand since it last ran, or the address is another cluster's; wipe its data directory and join again, or correct the addresses",
+				c.log.Error("a peer refuses this replica: the cluster was recovered by hand since this replica last ran, or the address belongs to another cluster; wipe the data directory of this replica and join again, or correct the addresses",
 					"peer", s.ID, "address", s.Address, "error", err)
 			}
 		case string(CodeIDInUse):
-			c.log.Error("this replica is refused: another process has its identity; stop it, wipe its data directory and join again with another id", "error", err)
+			c.log.Error("a peer refuses this replica: another process uses its identity; stop this replica, wipe its data directory and join again with another id", "error", err)
 			return
 		}
 	}

@@ -27,7 +27,7 @@ func offlineRefusal(dataDir string, err error) error {
 	case errors.Is(err, raftstore.ErrInUse):
 		return refuse(CodeInUse, "stop rmd first", "%s is in use by another process", dataDir)
 	case errors.Is(err, raftstore.ErrNoData):
-		return refuse(CodeNoSuchData, "name the directory that the key data of rmd.yaml names", "%v", err)
+		return refuse(CodeNoSuchData, "use the value of data in rmd.yaml", "%v", err)
 	}
 	return err
 }

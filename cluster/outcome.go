@@ -34,7 +34,7 @@ func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
 	if err == nil || errors.As(err, &ref) {
 		return err
 	}
-	c.log.Warn("the answer to a change of the membership was lost: asking the next leader", "op", q.Op, "replica", q.Server, "error", err)
+	c.log.Warn("lost the reply to a membership change: asking the next leader", "op", q.Op, "replica", q.Server, "error", err)
 	for c.pause(outcomePause) && ctx.Err() == nil {
 		now := c.adminHere(ctx, q)
 		switch {
@@ -54,7 +54,7 @@ func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
 // be the one that was meant.
 func (c *Cluster) confirmMade(q adminRequest) error {
 	if s, ok := find(c.configuration(), q.ID); ok && string(s.ID) != q.Server {
-		return refuse(CodeNoSuchReplica, "see \"rmd cluster members\"", "%s is not a member; %s has the id now", q.Server, s.ID)
+		return refuse(CodeNoSuchReplica, "see \"rmd cluster members\"", "%s is no longer a member; %s has its id now", q.Server, s.ID)
 	}
 	return nil
 }

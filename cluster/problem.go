@@ -12,7 +12,7 @@ func (c *Cluster) Problem() string {
 		all = append(all, fmt.Sprintf("disk full: %s free, writes are refused below disk.stop, %s", mebibytes(c.diskFree.Load()), mebibytes(c.cfg.DiskStop)))
 	}
 	if t := c.guard.ShortageText(); t != "" {
-		all = append(all, "short of file descriptors or memory: "+t)
+		all = append(all, "file descriptors or memory exhausted: "+t)
 	}
 	if c.cfg.Problem != nil {
 		if t := c.cfg.Problem(); t != "" {

@@ -27,7 +27,7 @@ func (c *Cluster) Propose(entry []byte) Future {
 		return done{ErrDiskFull}
 	}
 	if err := c.verifyEntry(raft.LogCommand, entry); err != nil {
-		c.log.Error("an entry is not proposed: replicas could not apply it", "error", err)
+		c.log.Error("refusing to propose an entry that replicas cannot apply", "error", err)
 		return done{fmt.Errorf("%w: %w", ErrBadEntry, err)}
 	}
 	in := c.current()

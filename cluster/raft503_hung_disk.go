@@ -44,11 +44,11 @@ func (c *Cluster) watchDisk() {
 		age := c.guard.OldestWrite(now)
 		switch {
 		case age >= c.cfg.HungExit:
-			c.guard.Fail(exitcode.DiskHung, fmt.Errorf("disk hung: one write takes %s already", age.Round(time.Second)))
+			c.guard.Fail(exitcode.DiskHung, fmt.Errorf("disk hung: a write has not returned for %s", age.Round(time.Second)))
 			return
 		case age >= c.cfg.HungGiveUp && !gaveUp:
 			gaveUp = true
-			c.log.Error("disk is slow: giving up leadership", "write_age", age)
+			c.log.Error("disk is slow: transferring leadership", "write_age", age)
 			c.transport.Mute(true)
 			c.giveUpLeadership()
 		case age < c.cfg.HungGiveUp && gaveUp:
@@ -83,7 +83,7 @@ func (c *Cluster) giveUpLeadership() {
 			return
 		}
 		if err := c.succession.RequestElection(best); err != nil {
-			c.log.Warn("no voter could be told to start an election", "replica", best.ID, "error", err)
+			c.log.Warn("cannot tell a voter to start an election", "replica", best.ID, "error", err)
 		}
 	})
 }

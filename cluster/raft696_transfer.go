@@ -81,7 +81,7 @@ func (c *Cluster) watchTransfer() {
 		}
 		if time.Since(since) > 2*c.cfg.Election {
 			c.transfers.clear()
-			c.restart("it refuses everything for a leadership transfer that nobody runs (hashicorp/raft #696)")
+			c.restart("it refuses all requests because of a leadership transfer that has ended (hashicorp/raft #696)")
 		}
 	}
 }

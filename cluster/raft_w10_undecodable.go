@@ -23,7 +23,7 @@ import (
 // Delete when: never for commands. For memberships: when the library returns an error.
 
 // ErrBadEntry is returned for a proposal that replicas could not apply; it was not appended.
-var ErrBadEntry = errors.New("entry that replicas could not apply")
+var ErrBadEntry = errors.New("replicas cannot apply the entry")
 
 // verifyEntries judges the entries of a request to append.
 func (c *Cluster) verifyEntries(q *raft.AppendEntriesRequest) error {
@@ -51,7 +51,7 @@ func (c *Cluster) verifyEntry(t raft.LogType, data []byte) error {
 		}
 		return c.cfg.VerifyEntry(data)
 	}
-	return fmt.Errorf("entry of the unknown type %d", t)
+	return fmt.Errorf("unknown entry type %d", t)
 }
 
 // verifyConfiguration judges an encoded membership.
@@ -61,12 +61,12 @@ func verifyConfiguration(data []byte) error {
 	case err != nil:
 		return err
 	case len(voters(conf)) == 0:
-		return errors.New("a membership without a voter")
+		return errors.New("the membership has no voter")
 	}
 	ids := map[raft.ServerID]bool{}
 	for _, s := range conf.Servers {
 		if ids[s.ID] || !serverPattern.MatchString(string(s.ID)) || s.Address == "" {
-			return fmt.Errorf("a membership with the server %q at %q", s.ID, s.Address)
+			return fmt.Errorf("the membership has an invalid server %q at %q", s.ID, s.Address)
 		}
 		ids[s.ID] = true
 	}
@@ -81,7 +81,7 @@ func (c *Cluster) verifyReceived(cmd any) error {
 	err := verifyRequest(c, cmd)
 	if now := time.Now().UnixNano(); err != nil {
 		if last := c.refusalLogged.Load(); now-last > int64(badPause) && c.refusalLogged.CompareAndSwap(last, now) {
-			c.log.Error("entries of the leader are refused: this program cannot apply them; is it older than the leader's?", "error", err)
+			c.log.Error("refusing entries of the leader: this program cannot apply them; it may be older than the leader's", "error", err)
 		}
 	}
 	return err

@@ -37,7 +37,7 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 			return fmt.Errorf("restore snapshot: %w", err)
 		}
 		if err := c.cfg.VerifySnapshot(f); err != nil {
-			return refuse(CodeSnapshotDamaged, "use another backup; the state is unchanged", "the snapshot does not verify: %v", err)
+			return refuse(CodeSnapshotDamaged, "use another backup; the state is unchanged", "the snapshot is damaged: %v", err)
 		}
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {

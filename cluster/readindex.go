@@ -81,7 +81,7 @@ func (c *Cluster) ReadIndex(ctx context.Context) (uint64, error) {
 		return 0, fmt.Errorf("read index from the leader: %w: %w", ErrNotLeader, err)
 	}
 	if len(b) != 8 {
-		return 0, errors.New("read index from the leader: malformed answer")
+		return 0, errors.New("read index from the leader: malformed reply")
 	}
 	return binary.BigEndian.Uint64(b), nil
 }

@@ -32,18 +32,18 @@ func ParsePeers(b []byte) ([]RecoverPeer, error) {
 		return nil, fmt.Errorf("peers.json: %w", err)
 	}
 	if len(ps) == 0 {
-		return nil, errors.New("peers.json: no peers")
+		return nil, errors.New("peers.json: the list of peers is empty")
 	}
 	ids, addrs := map[string]bool{}, map[string]bool{}
 	for i, p := range ps {
 		_, port, err := net.SplitHostPort(p.Address)
 		switch {
 		case !serverPattern.MatchString(p.ID):
-			return nil, fmt.Errorf("peers.json: peer %d: %q is no id", i+1, p.ID)
+			return nil, fmt.Errorf("peers.json: peer %d: invalid id %q", i+1, p.ID)
 		case err != nil || port == "":
 			return nil, fmt.Errorf("peers.json: peer %s: address %q is not HOST:PORT", p.ID, p.Address)
 		case ids[p.ID] || addrs[p.Address]:
-			return nil, fmt.Errorf("peers.json: peer %s: its id or address stands twice", p.ID)
+			return nil, fmt.Errorf("peers.json: peer %s: duplicate id or address", p.ID)
 		}
 		ids[p.ID], addrs[p.Address] = true, true
 	}
@@ -82,11 +82,11 @@ type RecoverReport struct {
 // the directory.
 func Recover(dataDir string, peers []RecoverPeer, o RecoverOptions) (RecoverReport, error) {
 	if o.FSM == nil {
-		return RecoverReport{}, errors.New("recover: no fsm")
+		return RecoverReport{}, errors.New("recover: the FSM is missing")
 	}
 	for _, p := range peers {
 		if alive(o, p.Address) {
-			return RecoverReport{}, refuse(CodeLivePeer, "stop every rmd first; if it is healthy, no recovery is needed", "replica %s answers at %s", p.ID, p.Address)
+			return RecoverReport{}, refuse(CodeLivePeer, "stop every replica first; a healthy cluster needs no recovery", "replica %s still runs at %s", p.ID, p.Address)
 		}
 	}
 	d, err := raftstore.OpenExisting(dataDir, o.Dry)
@@ -121,7 +121,7 @@ func recoverIn(d *raftstore.Dir, st *raftstore.Stores, peers []RecoverPeer, o Re
 		return RecoverReport{}, err
 	}
 	if found.Last == 0 {
-		return RecoverReport{}, refuse(CodeNoSuchReplica, "use \"rmd cluster init\"", "%s holds no state", d.Path)
+		return RecoverReport{}, refuse(CodeNoSuchReplica, "use \"rmd cluster init\"", "%s contains no state", d.Path)
 	}
 	conf, err := recoveredMembers(d.Identity(), peers)
 	if err != nil {
@@ -168,7 +168,7 @@ func recoveredMembers(me identity.Identity, peers []RecoverPeer) (raft.Configura
 		conf.Servers = append(conf.Servers, s)
 	}
 	if !self {
-		return conf, refuse(CodeNotAVoter, "add it to peers.json", "replica %s, whose disk this is, is no voter in the new membership", me.ID)
+		return conf, refuse(CodeNotAVoter, "add it to peers.json", "replica %s owns this data directory but is not a voter in peers.json", me.ID)
 	}
 	return conf, nil
 }

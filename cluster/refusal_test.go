@@ -165,7 +165,7 @@ func TestInitRefusedByPeerState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if one.c.hasState() {
-		t.Fatal("a dry run initialised")
+		t.Fatal("a dry run initialized")
 	}
 	if err := one.c.Init(false); err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestChangeRefusals(t *testing.T) {
 	g.stop()
 	wantRefusal(t, l.c.Transfer(g.id), CodeNotHealthy)
 	r := wantRefusal(t, l.c.Remove(f.id, false), CodeWouldLoseQuorum)
-	if want := fmt.Sprintf("%s does not answer, removing %s would leave 1 healthy voter of 2", g.id, f.id); r.What != want || !strings.Contains(r.Do, "--force") {
+	if want := fmt.Sprintf("%s does not answer; removing %s would leave 1 healthy of 2 voters", g.id, f.id); r.What != want || !strings.Contains(r.Do, "--force") {
 		t.Errorf("got %q; %q", r.What, r.Do)
 	}
 	wantRefusal(t, l.c.Demote(f.id), CodeWouldLoseQuorum)

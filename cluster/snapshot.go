@@ -102,7 +102,7 @@ func (c *Cluster) watchSnapshotBytes() {
 			continue
 		}
 		if err := c.Snapshot(); err != nil {
-			c.log.Warn("snapshot for its size was not taken", "error", err)
+			c.log.Warn("cannot take a snapshot to limit the size of the log", "error", err)
 		}
 		c.stores.Logs.StoredBytes(true)
 	}

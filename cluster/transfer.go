@@ -21,7 +21,7 @@ func (c *Cluster) transferHere(ctx context.Context, id string) error {
 	var f raft.Future
 	if id == "" {
 		if len(voters(c.configuration())) < 2 {
-			return refuse(CodeNotHealthy, "join and promote another replica first", "there is no other voter")
+			return refuse(CodeNotHealthy, "join and promote another replica first", "the cluster has no other voter")
 		}
 		c.transfers.begin()
 		defer c.transfers.end()
@@ -48,7 +48,7 @@ func (c *Cluster) transferHere(ctx context.Context, id string) error {
 		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("transfer leadership: %w", err)
 		}
-		return refuse(CodeNotHealthy, "see \"rmd cluster members\" and try again", "leadership was not taken over: %v", err)
+		return refuse(CodeNotHealthy, "see \"rmd cluster members\" and try again", "the leadership transfer failed: %v", err)
 	}
 	for in.raft.State() == raft.Leader {
 		select {

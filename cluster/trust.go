@@ -21,18 +21,18 @@ func (c *Cluster) verifyName(server raft.ServerID, key ed25519.PublicKey) error 
 	_, incarnation := identity.Split(server)
 	if identity.NamesKey(incarnation) {
 		if key == nil || identity.Fingerprint(key) != incarnation {
-			return fmt.Errorf("%s has not proven that it is this replica", server)
+			return fmt.Errorf("%s has not proved its identity", server)
 		}
 		return nil
 	}
 	pinned := c.dir.PinnedKey(server)
 	switch {
 	case key == nil && c.allProve():
-		return fmt.Errorf("%s has not proven that it is this replica: its program is too old", server)
+		return fmt.Errorf("%s cannot prove its identity: its program is too old", server)
 	case key == nil || pinned == hex.EncodeToString(key):
 		return nil
 	case pinned != "":
-		return fmt.Errorf("%s has another key than before", server)
+		return fmt.Errorf("the key of %s has changed", server)
 	}
 	if _, member := c.member(server); member {
 		return c.pinKey(server, key)
@@ -62,8 +62,8 @@ func (c *Cluster) pinKey(server raft.ServerID, key ed25519.PublicKey) error {
 		return c.identityFailed(err)
 	}
 	if other {
-		return fmt.Errorf("%s has another key than before", server)
+		return fmt.Errorf("the key of %s has changed", server)
 	}
-	c.log.Info("the key of a member is recorded", "replica", server)
+	c.log.Info("recorded the key of a member", "replica", server)
 	return nil
 }

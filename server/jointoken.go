@@ -41,7 +41,7 @@ func (r *Replica) checkToken(token, by string, dry bool) (string, error) {
 
 // lookAtToken judges a token by the committed state.
 func (r *Replica) lookAtToken(hash []byte, by string) (string, error) {
-	const again = "make one with \"rmd cluster token create\""
+	const again = "create one with \"rmd cluster token create\""
 	st, _ := r.machine.Fork()
 	t, ok := st.JoinToken(hash)
 	switch {

@@ -80,7 +80,7 @@ func Matches(s raft.ServerID, name string) bool {
 // Incarnations drawn by older programs are shorter and name no key. Each replica keeps the first
 // key that such a member has shown it.
 
-// Trust is what a replica keeps to prove who it is, and to recognise others.
+// Trust is what a replica keeps to prove who it is, and to recognize others.
 type Trust struct {
 	Seed []byte `json:"seed"` // of the private key
 	// Keys are the public keys, in hex, of members whose incarnation names none.

@@ -164,7 +164,7 @@ func (d *Dir) load(want identity.Identity) error {
 	b, err := os.ReadFile(filepath.Join(d.Path, fileIdentity))
 	if errors.Is(err, fs.ErrNotExist) {
 		if left := d.leftovers(); left != "" {
-			return fmt.Errorf("%s is there but %s is not: %w", left, fileIdentity, ErrDamaged)
+			return fmt.Errorf("%s exists, but %s is missing: %w", left, fileIdentity, ErrDamaged)
 		}
 		want.Incarnation = want.Trust.NewKey()
 		return d.save(want)
@@ -176,7 +176,7 @@ func (d *Dir) load(want identity.Identity) error {
 		return fmt.Errorf("%s: %w", d.Path, err)
 	}
 	if d.id.ID != want.ID || d.id.ClusterName != want.ClusterName {
-		return fmt.Errorf("%s is of replica %s in cluster %s, not of %s in %s: %w", d.Path, d.id.ID, d.id.ClusterName, want.ID, want.ClusterName, ErrForeign)
+		return fmt.Errorf("%s belongs to replica %s of cluster %s, not to %s of %s: %w", d.Path, d.id.ID, d.id.ClusterName, want.ID, want.ClusterName, ErrForeign)
 	}
 	if err := d.loadTrust(); err != nil || d.id.Trust.Seed != nil {
 		return err
@@ -238,7 +238,7 @@ func (d *Dir) CheckInPlace() error {
 	there, err := os.Stat(filepath.Join(d.Path, fileLock))
 	if err == nil {
 		if !os.SameFile(held, there) {
-			return fmt.Errorf("%s: another one is in its place", d.Path)
+			return fmt.Errorf("%s: another directory has replaced it", d.Path)
 		}
 		_, err = os.Stat(filepath.Join(d.Path, fileLog))
 	}
@@ -348,7 +348,7 @@ func (d *Dir) MarkUsed(log hclog.Logger) {
 		return
 	}
 	if err := d.write(d.id, true); err != nil {
-		log.Warn("it was not noted that this replica has stored data", "error", err)
+		log.Warn("cannot record that this replica has stored data", "error", err)
 		return
 	}
 	d.used.Store(true)
@@ -411,7 +411,7 @@ func RemoveLeftovers(dir string, log hclog.Logger) {
 		names, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is well-formed
 		for _, n := range names {
 			if err := os.Remove(n); err != nil {
-				log.Warn("a temporary file was not removed", "file", n, "error", err)
+				log.Warn("cannot remove a temporary file", "file", n, "error", err)
 			}
 		}
 	}

@@ -13,11 +13,11 @@ var (
 	ErrInUse = errors.New("data directory is in use by another process")
 	// ErrSnapshotSuperseded means that a snapshot is of no use: one of a higher index was finished
 	// while it was written.
-	ErrSnapshotSuperseded = errors.New("a newer snapshot is there already")
+	ErrSnapshotSuperseded = errors.New("a newer snapshot already exists")
 	// ErrDamaged means that stored bytes are not what was written.
 	ErrDamaged = errors.New("stored data is damaged")
 	// ErrPoisoned is returned by stores after the first failed write or sync.
-	ErrPoisoned = errors.New("store failed before and is not used any more")
+	ErrPoisoned = errors.New("an earlier write to the store failed; restart the replica")
 	// ErrForeign means that the data directory belongs to another cluster or replica.
 	ErrForeign = errors.New("data directory belongs to another cluster or replica")
 	// ErrModes means that others could read or change the data directory.

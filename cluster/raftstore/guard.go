@@ -103,7 +103,7 @@ func (g *Guard) write(what string, f func() error) error {
 	}
 	g.mu.Unlock()
 	if warn {
-		g.cfg.Logger.Warn("a disk sync took longer than the election timeout: leaders will be lost; raise raft.election", "took", took, "election", g.cfg.SlowWrite)
+		g.cfg.Logger.Warn("a disk sync took longer than the election timeout, so leaders will change; use a faster disk or raise raft.election", "took", took, "election", g.cfg.SlowWrite)
 	}
 	if g.cfg.OnWrite != nil {
 		g.cfg.OnWrite(took)

@@ -130,7 +130,7 @@ func (s *Stores) inspectSnapshots(rep *StartReport) error {
 		return nil
 	}
 	if len(rep.BadSnapshot) > 0 {
-		return fmt.Errorf("no snapshot is whole %q: %w", rep.BadSnapshot, ErrDamaged)
+		return fmt.Errorf("all snapshots are damaged %q: %w", rep.BadSnapshot, ErrDamaged)
 	}
 	return nil
 }

@@ -147,12 +147,12 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 	next := logs[0].Index
 	for i, l := range logs {
 		if l.Index != next+uint64(i) {
-			return s.failWrite(fmt.Errorf("store log entries: index %d where %d must stand", l.Index, next+uint64(i)))
+			return s.failWrite(fmt.Errorf("store log entries: index %d instead of %d", l.Index, next+uint64(i)))
 		}
 		sealed[i] = seal(l)
 	}
 	if last, _ := s.Tail(); last != 0 && next != last+1 {
-		return s.failWrite(fmt.Errorf("store log entries from %d behind %d: there would be a gap or an overwritten entry", next, last))
+		return s.failWrite(fmt.Errorf("store log entries from %d after %d: they would leave a gap or overwrite an entry", next, last))
 	}
 	failpoint.Hit(failpoint.StoreEntries)
 	if err := s.g.write(fmt.Sprintf("store %d log entries from %d", len(logs), next), func() error { return s.inner.StoreLogs(sealed) }); err != nil {

@@ -94,7 +94,7 @@ func (s *SnapshotStore) sweep() {
 			continue
 		}
 		if err := os.RemoveAll(path); err != nil {
-			s.g.cfg.Logger.Warn("an unfinished snapshot was not removed", "path", path, "error", err)
+			s.g.cfg.Logger.Warn("cannot remove an unfinished snapshot", "path", path, "error", err)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func RestoredMeta(r io.ReadCloser) (*raft.SnapshotMeta, error) {
 		case raft.ReadCloserWrapper:
 			r = v.WrappedReadCloser()
 		default:
-			return nil, fmt.Errorf("restore from a %T, not from the snapshot store", r)
+			return nil, fmt.Errorf("restore from a %T instead of the snapshot store", r)
 		}
 	}
 }
@@ -273,7 +273,7 @@ func (k *snapSink) discard() {
 	}
 	path := filepath.Join(k.s.dir, dirSnapshots, k.meta.ID)
 	if err := errors.Join(os.RemoveAll(path), os.RemoveAll(path+".tmp")); err != nil {
-		k.s.g.cfg.Logger.Warn("an unfinished snapshot was not removed", "snapshot", k.meta.ID, "error", err)
+		k.s.g.cfg.Logger.Warn("cannot remove an unfinished snapshot", "snapshot", k.meta.ID, "error", err)
 	}
 }
 

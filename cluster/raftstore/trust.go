@@ -41,7 +41,7 @@ func (d *Dir) loadTrust() error {
 	b, err := os.ReadFile(filepath.Join(d.Path, fileTrust))
 	if errors.Is(err, fs.ErrNotExist) {
 		if identity.NamesKey(d.id.Incarnation) {
-			return fmt.Errorf("%s is there but %s, which holds the replica's key, is not: %w", fileIdentity, fileTrust, ErrDamaged)
+			return fmt.Errorf("%s exists, but %s, which holds the key of the replica, is missing: %w", fileIdentity, fileTrust, ErrDamaged)
 		}
 		return nil
 	}

@@ -9,7 +9,7 @@
 // A Transport outlives one raft instance: it has no Close method for raft to call, so a restart in
 // place keeps it.
 //
-// Most other files here work around one behaviour of hashicorp/raft v1.8.0 each. A file is named by
+// Most other files here work around one behavior of hashicorp/raft v1.8.0 each. A file is named by
 // the number of the library's issue (raft612_…), or by a number of ours where there is none
 // (raft_w1_…). cluster/DESIGN.md lists them all.
 //

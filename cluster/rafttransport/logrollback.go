@@ -92,7 +92,7 @@ func (b *ackTracker) observe(id raft.ServerID, q *raft.AppendEntriesRequest, r *
 	return true
 }
 
-var errQuarantined = errors.New("log rollback: that replica has lost entries that it acknowledged, and gets no more")
+var errQuarantined = errors.New("log rollback: the replica lost entries that it acknowledged and is in quarantine")
 
 // Rollback is the proof that a replica has lost entries that it acknowledged. Its JSON names are
 // part of the wire between replicas.

@@ -20,7 +20,7 @@ import (
 // Test: TestDeposedSendsNoEntries.
 // Delete when: replicateTo checks the term after its pause and after it has read the log.
 
-var errDeposed = errors.New("entries in the name of a leadership that has ended")
+var errDeposed = errors.New("the entries belong to a leadership that has ended")
 
 // isDeposed says that a request with entries was made, or may have been, after this replica's
 // leadership.

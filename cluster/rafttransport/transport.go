@@ -12,7 +12,7 @@ import (
 
 var (
 	errMuted = errors.New("muted: this replica's disk hangs")
-	// errDiskFull is recognised by its text on the other side: the text is part of the wire.
+	// errDiskFull is recognized by its text on the other side: the text is part of the wire.
 	errDiskFull = errors.New("this replica's disk is full")
 )
 

@@ -34,7 +34,7 @@ func (s *Succession) requestElectionOf(id string) {
 	}
 	s.cfg.Go(func() {
 		if err := s.RequestElection(servers[i]); err != nil {
-			s.cfg.Logger.Debug("a voter could not be told to start an election", "replica", id, "error", err)
+			s.cfg.Logger.Debug("cannot tell a voter to start an election", "replica", id, "error", err)
 		}
 	})
 }

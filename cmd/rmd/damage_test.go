@@ -179,8 +179,8 @@ func damageSnapshots(t *testing.T, c *processes, p *process, restore func()) {
 			flip(t, f, []byte("root.batch"), 3)
 		}
 	}
-	c.refused(9, "CHECK_FAILED: "+p.dir+": no snapshot is whole", "check", "--data", p.dir)
-	c.refuses(p, exitcode.Store, "CANNOT_START", "no snapshot is whole", filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "wipe its disk")
+	c.refused(9, "CHECK_FAILED: "+p.dir+": all snapshots are damaged", "check", "--data", p.dir)
+	c.refuses(p, exitcode.Store, "CANNOT_START", "all snapshots are damaged", filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "wipe its disk")
 	restore()
 }
 
@@ -234,7 +234,7 @@ func damageIdentity(t *testing.T, c *processes, p *process, restore func()) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	c.refuses(p, exitcode.Store, "raft.db is there but replica.json is not")
+	c.refuses(p, exitcode.Store, "raft.db exists, but replica.json is missing")
 	restore()
 }
 

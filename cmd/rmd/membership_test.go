@@ -120,7 +120,7 @@ func replaceDisk(c *processes, work *work, left []*process) *process {
 	c.awaitUp(victim)
 	token := c.token("--addr", leader.http)
 	join := []string{"cluster", "join", leader.peer, "--addr", victim.http, "--token-file", token}
-	c.refused(8, `ID_IN_USE: id `+victim.id+` is a member already, at `+victim.peer+`; "rmd cluster remove `+victim.id+`" first`, join...)
+	c.refused(8, `ID_IN_USE: id `+victim.id+` is already used by a member at `+victim.peer+`; "rmd cluster remove `+victim.id+`" first`, join...)
 	work.goesOn()
 	c.done("cluster", "remove", victim.id, "--yes", "--addr", leader.http)
 	c.done(join...)

@@ -58,7 +58,7 @@ func TestRecover(t *testing.T) {
 
 	oldDisk() // a lost one with its old disk is a stranger, by the epoch
 	c.start(lost[0])
-	c.await(lost[0].id+" says that it is of before", patience, func() bool { return strings.Contains(lost[0].said(), "recovered by hand since it last ran") })
+	c.await(lost[0].id+" says that it is of before", patience, func() bool { return strings.Contains(lost[0].said(), "recovered by hand since this replica last ran") })
 	if c.get(lost[0], "/v1/ready", nil) {
 		t.Errorf("%s takes part with its old disk", lost[0].id)
 	}
@@ -77,7 +77,7 @@ func TestRecover(t *testing.T) {
 		c.checkHeld(p, h, before[0])
 		c.checkApps(p, work.apps)
 	}
-	c.fulfil(newCaller(t, c.addrs()), h, before[0])
+	c.fulfill(newCaller(t, c.addrs()), h, before[0])
 	again := c.work(newCaller(t, c.addrs()), 2)
 	again.goesOn()
 	again.end()

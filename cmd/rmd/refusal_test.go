@@ -98,7 +98,7 @@ func refuseJoin(c *processes) {
 	began := time.Now()
 	c.refused(2, "a join needs a token", "cluster", "join", leader.peer, "--addr", fresh.http)
 	c.refused(1, "FILE", join(fresh, "/nonexistent/token")...)
-	const again = `; make one with "rmd cluster token create"`
+	const again = `; create one with "rmd cluster token create"`
 	c.refused(7, "TOKEN_INVALID: the join token is not known, or has expired"+again, join(fresh, bogus)...)
 	c.refused(7, "TOKEN_INVALID", join(fresh, bogus, "--dry-run")...)
 	c.refused(5, "PEER_UNREACHABLE", "cluster", "join", "127.0.0.1:1", "--addr", fresh.http, "--token-file", good)
@@ -107,14 +107,14 @@ func refuseJoin(c *processes) {
 	p := twin.all[0]
 	c.start(p)
 	c.awaitUp(p)
-	c.refused(8, "ID_IN_USE: id rm1 is a member already, at "+leader.peer, join(p, good)...)
+	c.refused(8, "ID_IN_USE: id rm1 is already used by a member at "+leader.peer, join(p, good)...)
 	c.kill(p)
 	c.wipe(p)
 	twin.reconfigure(p, "id: rm1", "id: rm9")
 	twin.reconfigure(p, "  heartbeat", "  advertise: "+c.all[1].peer+"\n  heartbeat")
 	c.start(p)
 	c.awaitUp(p)
-	c.refused(8, "ADDRESS_IN_USE: address "+c.all[1].peer+" is member rm2's", join(p, good)...)
+	c.refused(8, "ADDRESS_IN_USE: address "+c.all[1].peer+" is already used by member rm2", join(p, good)...)
 	c.kill(p)
 	c.wipe(p)
 	twin.reconfigure(p, "  advertise: "+c.all[1].peer+"\n", "")
@@ -140,8 +140,8 @@ func refuseJoin(c *processes) {
 
 // refuseMembers is about a cluster of rm1 to rm3, all well, and the non-voter rm5.
 func refuseMembers(c *processes) {
-	c.refused(8, "ALREADY_VOTER: replica rm2 is a voter already", "cluster", "promote", "rm2")
-	c.refused(8, "NOT_A_VOTER: replica rm5 has no vote to take", "cluster", "demote", "rm5")
+	c.refused(8, "ALREADY_VOTER: replica rm2 is already a voter", "cluster", "promote", "rm2")
+	c.refused(8, "NOT_A_VOTER: replica rm5 is not a voter", "cluster", "demote", "rm5")
 	c.refused(8, "NOT_A_VOTER: replica rm5 is not a voter; promote it first", "cluster", "transfer", "rm5")
 	last := c.all[4]
 	c.kill(last)
@@ -240,8 +240,8 @@ func refuseOffline(c *processes) {
 	c.refused(2, "INVALID_CONFIG", "recover", "--data", p.dir, "--peers", peers("[]"))
 	c.refused(2, "INVALID_CONFIG", "recover", "--data", p.dir, "--peers", peers(`[{"id":"rm3","adress":"x"}]`))
 	live := peers(`[{"id":"rm3","address":%q},{"id":"rm1","address":%q}]`, p.peer, c.all[0].peer)
-	c.refused(8, "LIVE_PEER: replica rm1 answers at "+c.all[0].peer, "recover", "--data", p.dir, "--peers", live, "--yes")
-	c.refused(8, "NOT_A_VOTER: replica rm3, whose disk this is", "recover", "--data", p.dir, "--peers", peers(`[{"id":"rm8","address":"127.0.0.1:1"}]`), "--yes")
+	c.refused(8, "LIVE_PEER: replica rm1 still runs at "+c.all[0].peer, "recover", "--data", p.dir, "--peers", live, "--yes")
+	c.refused(8, "NOT_A_VOTER: replica rm3 owns this data directory", "recover", "--data", p.dir, "--peers", peers(`[{"id":"rm8","address":"127.0.0.1:1"}]`), "--yes")
 	alone = peers(`[{"id":"rm3","address":%q}]`, p.peer)
 	c.refused(2, "NEEDS_YES", "recover", "--data", p.dir, "--peers", alone)
 	c.done("recover", "--data", p.dir, "--peers", alone, "--dry-run")
@@ -254,9 +254,9 @@ func refuseSick(c *processes) {
 	if other == leader {
 		other = c.all[1]
 	}
-	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer, removing "+other.id+" would leave 1 healthy voter of 2; use --force to do it all the same", "cluster", "remove", other.id, "--yes")
+	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; removing "+other.id+" would leave 1 healthy of 2 voters; use --force to remove it anyway", "cluster", "remove", other.id, "--yes")
 	c.refused(8, "WOULD_LOSE_QUORUM", "cluster", "remove", other.id, "--dry-run")
-	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer, demoting "+other.id+" would leave 1 healthy voter of 2; bring the others back in step first", "cluster", "demote", other.id)
+	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; demoting "+other.id+" would leave 1 healthy of 2 voters; wait until the other voters have caught up", "cluster", "demote", other.id)
 	c.refused(2, "NEEDS_YES", "cluster", "remove", other.id, "--force")
 	c.refused(8, "NOT_HEALTHY: replica rm3 does not answer", "cluster", "transfer", "rm3")
 	c.refused(9, "the cluster cannot lose a replica", "cluster", "health")

@@ -102,7 +102,7 @@ func TestStrangers(t *testing.T) {
 		t.Fatalf("%s ended with %d", one.id, code)
 	}
 	other.reconfigure(one, "cluster: other", "cluster: test") // its disk knows better
-	c.refuses(one, 8, "FOREIGN_DATA: ", one.dir+" is of replica rm1 in cluster other, not of rm1 in test", "correct data, id or cluster")
+	c.refuses(one, 8, "FOREIGN_DATA: ", one.dir+" belongs to replica rm1 of cluster other, not to rm1 of test", "correct data, id or cluster")
 	other.reconfigure(one, "id: rm1", "id: rm5")
 	c.refuses(one, 8, "FOREIGN_DATA: ", "not of rm5 in test")
 	work.goesOn()

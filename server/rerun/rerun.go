@@ -216,5 +216,5 @@ func sideOf(s *report.Summary) api.RerunSide {
 		return api.RerunWaits{Containers: w.Containers, Unserved: w.Unserved, P50Millis: w.P50Millis, P95Millis: w.P95Millis, MaxMillis: w.MaxMillis}
 	}
 	return api.RerunSide{Large: waits(s.Large), Small: waits(s.Small), Made: s.Reservations.Made, Moved: s.Reservations.Moved,
-		Fulfilled: s.Reservations.Fulfilled, Cancelled: s.Reservations.Cancelled, Used: s.Utilisation.Dominant, ReservedIdle: s.ReservedIdle.Dominant, EndMillis: s.EndMillis}
+		Fulfilled: s.Reservations.Fulfilled, Cancelled: s.Reservations.Cancelled, Used: s.Utilization.Dominant, ReservedIdle: s.ReservedIdle.Dominant, EndMillis: s.EndMillis}
 }
