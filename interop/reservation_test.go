@@ -23,7 +23,7 @@ type reservation struct {
 // TestReservationAcrossLeaders has a container too big for what is left of any
 // node: a node is reserved for it. The reservation must outlive its leader, stay
 // on its node, and become the container that it was made for. The Java
-// ResourceManager would lose it, so there only its fulfilment is looked at.
+// ResourceManager would lose it, so there only its fulfillment is looked at.
 func TestReservationAcrossLeaders(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind()})
 	// one on each node: they have 1,792 MB left at most, and more than 2,560 together

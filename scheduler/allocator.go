@@ -82,24 +82,24 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 }
 
 // assignAt decides at one locality: allocate, reserve, or skip it.
-func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits, fulfilment bool) decision {
+func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits, fulfillment bool) decision {
 	a, k, n, calc := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node), s.cfg.Calculator
 	d := decision{state: stateLocalitySkipped, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, increaseOf: k.IncreaseOf}
 	skip := func(why Reason) decision { d.why = why; return d }
 	// A strict ask has waited for its rack when it reserved a node there: its
-	// fulfilment waits no more.
-	waits := !fulfilment || (at == yarn.RackLocal && k.Relax)
-	if waits && !s.delayOf(k).allows(at, fulfilment) {
+	// fulfillment waits no more.
+	waits := !fulfillment || (at == yarn.RackLocal && k.Relax)
+	if waits && !s.delayOf(k).allows(at, fulfillment) {
 		return skip(LocalityDelay)
 	}
 	if !calc.FitsIn(k.Size, n.Total) {
 		return skip(NodeTooSmall)
 	}
 	need := calc.Max(s.st.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
-	mustFree := !fulfilment && calc.AnyAboveZero(need)
-	more := fulfilment || s.needsMore(a, k)
+	mustFree := !fulfillment && calc.AnyAboveZero(need)
+	more := fulfillment || s.needsMore(a, k)
 	if calc.FitsIn(k.Size, n.Unallocated()) {
-		if !fulfilment && s.cfg.ContinueLooking && (!more || mustFree) {
+		if !fulfillment && s.cfg.ContinueLooking && (!more || mustFree) {
 			if !mustFree {
 				need = k.Size
 			}
@@ -114,7 +114,7 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 	switch {
 	case !more, s.cfg.ContinueLooking && mustFree:
 		return skip(NodeTooSmallFree)
-	case !fulfilment && !s.mayReserve(a, k, n):
+	case !fulfillment && !s.mayReserve(a, k, n):
 		return skip(NodeTooSmallFree)
 	}
 	d.state = stateReserved

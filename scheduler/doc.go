@@ -14,7 +14,7 @@
 //	offer, offerKey                  allocator.go        the application's keys, in order
 //	reachOf, place                   locality.go         which nodes an ask may use, and when
 //	assignAt                         allocator.go        allocate, reserve, or nothing
-//	fulfil, cancel…                  reservation.go      all that becomes of a reservation
+//	fulfill, cancel…                 reservation.go      all that becomes of a reservation
 //	accept, commit                   commit.go           the decision becomes events
 //
 // Package planner turns inputs into events, with a Scheduler for everything above. Package explain

@@ -32,12 +32,12 @@ func (s *Scheduler) MayUse(ask, node uint32) bool {
 }
 
 // place tries the localities at which an ask may use a node, from the node itself outwards.
-func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfilment bool) decision {
+func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfillment bool) decision {
 	k := s.st.Asks.Get(ask)
 	at := s.reachOf(k, node)
 	none := decision{state: statePrioritySkipped, app: app, ask: ask, key: k.Key, why: LocalityDelay}
 	if at.host {
-		d := s.assignAt(app, ask, node, yarn.NodeLocal, l, fulfilment)
+		d := s.assignAt(app, ask, node, yarn.NodeLocal, l, fulfillment)
 		if d.state >= stateAllocated {
 			return d
 		}
@@ -47,7 +47,7 @@ func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfilment bool) dec
 		}
 	}
 	if at.rack {
-		d := s.assignAt(app, ask, node, yarn.RackLocal, l, fulfilment)
+		d := s.assignAt(app, ask, node, yarn.RackLocal, l, fulfillment)
 		if d.state >= stateAllocated {
 			return d
 		}
@@ -56,7 +56,7 @@ func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfilment bool) dec
 	if !at.any {
 		return none
 	}
-	d := s.assignAt(app, ask, node, yarn.OffSwitch, l, fulfilment)
+	d := s.assignAt(app, ask, node, yarn.OffSwitch, l, fulfillment)
 	if d.state == stateLocalitySkipped {
 		d.state = stateAppSkipped
 	}
@@ -93,11 +93,11 @@ type delay struct {
 	rackDelay     int64 // rack-locality-additional-delay; −1: scaled by size
 }
 
-// allows says whether a request may be served at a locality. A fulfilment may always go
+// allows says whether a request may be served at a locality. A fulfillment may always go
 // off-switch.
 //
 // Source: Hadoop 3.4.2, RegularContainerAllocator.canAssign.
-func (d delay) allows(l yarn.Locality, fulfilment bool) bool {
+func (d delay) allows(l yarn.Locality, fulfillment bool) bool {
 	switch l {
 	case yarn.NodeLocal:
 		return true
@@ -105,7 +105,7 @@ func (d delay) allows(l yarn.Locality, fulfilment bool) bool {
 		return d.nodeDelay < 0 || d.opportunities > min(d.nodes, d.nodeDelay)
 	}
 	switch {
-	case fulfilment || d.entries <= 1:
+	case fulfillment || d.entries <= 1:
 		return true
 	case d.rackDelay >= 0:
 		return d.opportunities > min(d.nodes, d.nodeDelay+d.rackDelay)

@@ -13,10 +13,10 @@ func TestLocalityDelay(t *testing.T) {
 		return delay{opportunities: opp, outstanding: outstanding, entries: entries, nodes: nodes, nodeDelay: node, rackDelay: rack}
 	}
 	for _, c := range []struct {
-		at         yarn.Locality
-		d          delay
-		fulfilment bool
-		want       bool
+		at          yarn.Locality
+		d           delay
+		fulfillment bool
+		want        bool
 	}{
 		{yarn.NodeLocal, after(0, 1, 3, 100, 40, -1), false, true},
 		{yarn.RackLocal, after(40, 1, 3, 100, 40, -1), false, false},
@@ -24,9 +24,9 @@ func TestLocalityDelay(t *testing.T) {
 		{yarn.RackLocal, after(3, 1, 3, 3, 40, -1), false, false}, // no more than the cluster has nodes
 		{yarn.RackLocal, after(4, 1, 3, 3, 40, -1), false, true},
 		{yarn.RackLocal, after(0, 1, 3, 100, -1, -1), false, true}, // no delay
-		{yarn.RackLocal, after(0, 1, 3, 100, 40, -1), true, false}, // a fulfilment waits for its rack like others
+		{yarn.RackLocal, after(0, 1, 3, 100, 40, -1), true, false}, // a fulfillment waits for its rack like others
 		{yarn.OffSwitch, after(0, 9, 1, 100, 40, -1), false, true}, // "*" alone
-		{yarn.OffSwitch, after(0, 9, 5, 100, 40, -1), true, true},  // a fulfilment
+		{yarn.OffSwitch, after(0, 9, 5, 100, 40, -1), true, true},  // a fulfillment
 		{yarn.OffSwitch, after(3, 3, 5, 3, 40, -1), false, false},  // scenario 38
 		{yarn.OffSwitch, after(4, 3, 5, 3, 40, -1), false, true},
 		{yarn.OffSwitch, after(1, 10, 11, 100, 40, -1), false, false}, // 10 · 10/100 = 1
@@ -36,8 +36,8 @@ func TestLocalityDelay(t *testing.T) {
 		{yarn.OffSwitch, after(5, 9, 3, 5, 2, 10), false, false},
 		{yarn.OffSwitch, after(6, 9, 3, 5, 2, 10), false, true},
 	} {
-		if got := c.d.allows(c.at, c.fulfilment); got != c.want {
-			t.Errorf("%s %+v fulfilment %v: %v", c.at, c.d, c.fulfilment, got)
+		if got := c.d.allows(c.at, c.fulfillment); got != c.want {
+			t.Errorf("%s %+v fulfillment %v: %v", c.at, c.d, c.fulfillment, got)
 		}
 	}
 }

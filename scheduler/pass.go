@@ -22,7 +22,7 @@ type outcome struct {
 	queueLimit bool // stopped by the queue's limit: its room stays blocked
 }
 
-// HeartbeatPass serves a node that has sent a heartbeat. The offers that it makes count towards
+// HeartbeatPass serves a node that has sent a heartbeat. The offers that it makes count toward
 // locality delays and re-reservations.
 func (s *Scheduler) HeartbeatPass(node uint32) {
 	if !Serving(s.st.Nodes.Get(node)) {
@@ -62,7 +62,7 @@ func (s *Scheduler) passOnNode(node uint32) outcome {
 		return outcome{}
 	}
 	if n.Reservation != 0 {
-		s.fulfil(node)
+		s.fulfill(node)
 		return outcome{}
 	}
 	if !s.hasRoom(n) {

@@ -47,7 +47,7 @@ func (p Probe) PassOnLeaf(leaf int32, node uint32, limit yarn.Resource) {
 	s.refreshCapacities()
 	s.counting = true
 	if s.st.Nodes.Get(node).Reservation != 0 {
-		s.fulfil(node)
+		s.fulfill(node)
 	} else {
 		s.assignLeaf(leaf, node, &Limits{limit: limit})
 	}

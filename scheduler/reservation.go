@@ -11,8 +11,8 @@ import (
 // A reservation keeps a node for an ask that does not fit there yet. Its whole life is in this file:
 //
 //	made          reserve      a pass finds the node too full and nothing forbids to reserve it
-//	re-reserved   fulfil       the node's heartbeat finds it still too full
-//	fulfilled     fulfil       the node has room: the reservation becomes a container
+//	re-reserved   fulfill      the node's heartbeat finds it still too full
+//	fulfilled     fulfill      the node has room: the reservation becomes a container
 //	exchanged     exchanged    its application is served elsewhere and gives it up
 //	cancelled     cancel…      by blacklist, node, ask, size, attempt, operator or limit
 //
@@ -126,9 +126,9 @@ func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource) ui
 	return 0
 }
 
-// fulfil is the pass on a reserved node: it fulfils the reservation, counts it again, cancels it, or
+// fulfill is the pass on a reserved node: it fulfills the reservation, counts it again, cancels it, or
 // does nothing. No limit is checked: what is reserved is charged already.
-func (s *Scheduler) fulfil(node uint32) {
+func (s *Scheduler) fulfill(node uint32) {
 	n := s.st.Nodes.Get(node)
 	r := s.st.Reservations.Get(n.Reservation)
 	a := s.st.Apps.Get(r.App)

@@ -91,8 +91,8 @@ func TestSimulateRunsEveryContainerOnce(t *testing.T) {
 			if last.Finished != 300 || last.Waiting != 0 || last.Running != 0 || last.Surplus+last.Repeated+last.Lost != 0 {
 				t.Errorf("last progress %+v", last)
 			}
-			if s.Utilisation.GPUs <= 0.1 || s.Utilisation.GPUs > 1 || s.Run.Apps != 300 {
-				t.Errorf("utilisation %+v, run %+v", s.Utilisation, s.Run)
+			if s.Utilization.GPUs <= 0.1 || s.Utilization.GPUs > 1 || s.Run.Apps != 300 {
+				t.Errorf("utilization %+v, run %+v", s.Utilization, s.Run)
 			}
 		})
 	}

@@ -81,7 +81,7 @@ const (
 	NodeShutdown
 )
 
-// Usable says whether the node holds containers and counts towards the cluster's size. A pass runs
+// Usable says whether the node holds containers and counts toward the cluster's size. A pass runs
 // on fewer nodes: scheduler.Serving.
 func (s NodeState) Usable() bool { return s == NodeRunning || s == NodeDecommissioning }
 

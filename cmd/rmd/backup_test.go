@@ -156,7 +156,7 @@ func TestBackup(t *testing.T) {
 func (c *processes) goesOnAfter(h held, was picture, wasFacts api.Cluster) {
 	c.t.Helper()
 	call := newCaller(c.t.(*testing.T), c.addrs())
-	c.fulfil(call, h, c.reservations(c.all[0])[0])
+	c.fulfill(call, h, c.reservations(c.all[0])[0])
 	work := c.work(call, 2)
 	work.goesOn()
 	work.end()

@@ -343,7 +343,7 @@ func browserPlain(t *testing.T, b *tab, c *processes, p *process, app string) {
 }
 
 // browserLastHour looks at the plots, light and dark, wide and narrow: each is on the page, large
-// enough to read and drawn in a colour. Then it finds them without JavaScript.
+// enough to read and drawn in a color. Then it finds them without JavaScript.
 func browserLastHour(t *testing.T, b *tab, p *process, node string) {
 	pages := []struct {
 		path  string

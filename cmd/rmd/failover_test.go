@@ -221,7 +221,7 @@ func loseLeader(t *testing.T, tm timers, rounds int, away, back func(*processes,
 	slices.Sort(took)
 	t.Logf("%d times at %s/%s/%s: next committed decision after %s (median), %s (p99), %s (max); %d decisions meanwhile",
 		rounds, tm[0], tm[1], tm[2], quantile.Of(took, 0.5), quantile.Of(took, 0.99), took[len(took)-1], work.done.Load())
-	c.fulfil(call, h, before[0])
+	c.fulfill(call, h, before[0])
 }
 
 // probe writes through the survivors until one write is acknowledged, and reads
@@ -284,9 +284,9 @@ func (c *processes) awaitInStep() {
 	})
 }
 
-// fulfil ends a container and sees the reservation become the container that it
+// fulfill ends a container and sees the reservation become the container that it
 // was made for, whichever replica leads now.
-func (c *processes) fulfil(call *caller, h held, was api.Reservation) {
+func (c *processes) fulfill(call *caller, h held, was api.Reservation) {
 	c.t.Helper()
 	must[*input.NodeHeartbeatReply](call, &input.NodeHeartbeat{ID: h.node, Statuses: []input.ContainerStatus{{Container: h.containers[0].Container, State: yarn.ContainerCompleted}}})
 	got := must[*input.AllocateReply](call, &input.Allocate{Attempt: h.waiting, Response: 1})

@@ -128,9 +128,9 @@ func TestHadoopAdministration(t *testing.T) {
 	t.Parallel()
 	h := startHadoop(t, 3, "", "yarn.resourcemanager.store.class", "ZKRMStateStore", "yarn.resourcemanager.zk-address", "zk:2181")
 	for _, p := range h.all {
-		said := strings.Count(p.said(), "keys of the Hadoop files are not honoured")
+		said := strings.Count(p.said(), "keys of the Hadoop files are not honored")
 		if said != 1 || !contain(p.said(), "count=2") || !contain(p.said(), `keys="yarn.resourcemanager.store.class yarn.resourcemanager.zk-address"`) {
-			t.Errorf("%s told %d times of keys that it does not honour:\n%s", p.id, said, p.log())
+			t.Errorf("%s told %d times of keys that it does not honor:\n%s", p.id, said, p.log())
 		}
 	}
 	contains(t, "conf get --ignored", h.done("conf", "get", "--ignored", "--conf-dir", h.conf), "yarn.resourcemanager.store.class", "replicated log", "yarn.resourcemanager.zk-address")

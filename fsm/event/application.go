@@ -79,7 +79,7 @@ type AttemptEnded struct {
 	App         uint32
 	Final       yarn.FinalStatus
 	Keep        bool
-	Counts      bool // towards the maximum number of attempts
+	Counts      bool // toward the maximum number of attempts
 	Diagnostics string
 	TrackingURL string
 }

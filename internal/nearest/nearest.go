@@ -23,7 +23,7 @@ func Name(word string, names []string) string {
 	return best
 }
 
-// distance counts the edits between two words; two neighbours swapped are one.
+// distance counts the edits between two words; two neighbors swapped are one.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, prev := make([]int, len(y)+1), make([]int, len(y)+1)

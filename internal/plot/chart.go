@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Ink names a colour of the page's style.
+// Ink names a color of the page's style.
 type Ink string
 
-// The colours. One thing keeps its colour on the whole page.
+// The colors. One thing keeps its color on the whole page.
 const (
 	Blue   Ink = "blue"
 	Orange Ink = "orange"
 	Green  Ink = "green"
 	Violet Ink = "violet"
 	Yellow Ink = "yellow"
-	Grey   Ink = "grey"
+	Gray   Ink = "gray"
 )
 
 // Figure is what can stand on a page.

@@ -39,7 +39,7 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-// FigureStyle is the style sheet of figures on a page that has a style of its own, with the colours
+// FigureStyle is the style sheet of figures on a page that has a style of its own, with the colors
 // --ink, --soft and --line.
 //
 //go:embed figure.css

@@ -47,7 +47,7 @@ func TestChartIsXML(t *testing.T) {
 	for name, f := range map[string]Figure{
 		"empty": Chart{Title: "<t>", Empty: "nothing & nobody"},
 		"lines": Chart{Title: "t", Note: "n", X: Linear(10), Y: Linear(5), Marks: []Mark{{At: 2, Until: 4, Text: "<m>"}, {At: 99}},
-			Lines: []Line{{Name: "a&b", Ink: Blue, Step: true, Fill: true, Points: []Point{{0, 1}, {5, 9}, {5, 2}, {20, 3}}}, {Name: "c", Ink: Grey, Dashed: true, Points: []Point{{1, 1}}}}},
+			Lines: []Line{{Name: "a&b", Ink: Blue, Step: true, Fill: true, Points: []Point{{0, 1}, {5, 9}, {5, 2}, {20, 3}}}, {Name: "c", Ink: Gray, Dashed: true, Points: []Point{{1, 1}}}}},
 		"ranges": Ranges{Title: "r", X: Linear(10), Rows: []Row{{Label: "<l>", Bars: []Bar{{Name: "x", Mid: 1, High: 5, Max: 20}, {Empty: true, Text: "none"}}}}},
 	} {
 		svg := string(f.SVG())

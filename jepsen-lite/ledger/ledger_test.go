@@ -141,10 +141,10 @@ func TestViolations(t *testing.T) {
 		{"a queue stopped with applications", Audit, "root.a is STOPPED with 1 applications", func(l *logbook) {
 			l.entry(&event.QueueStateChanged{Path: "root.a", State: yarn.QueueStopped})
 		}},
-		{"a fulfilment of nothing", "S8", "r7 is fulfilled and is not held", func(l *logbook) {
+		{"a fulfillment of nothing", "S8", "r7 is fulfilled and is not held", func(l *logbook) {
 			l.entry(&event.ReservationFulfilled{Reservation: 7, Locality: yarn.OffSwitch})
 		}},
-		{"a fulfilment without room", "S7", "r1 becomes", func(l *logbook) {
+		{"a fulfillment without room", "S7", "r1 becomes", func(l *logbook) {
 			l.full()
 			l.entry(&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
 		}},

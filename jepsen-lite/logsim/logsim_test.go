@@ -71,7 +71,7 @@ func TestSeeds(t *testing.T) {
 	vocabulary(t, &events)
 	for what, n := range map[string]int{"leaderships": all.Leaderships - ran, "skipped entries": all.Skipped, "surviving batches": all.Survived, "dropped batches": all.Dropped,
 		"restores": all.Restores, "installs": all.Installs, "restored backups": all.Rollbacks, "unknown outcomes": all.Unknown, "reservations": all.Made,
-		"fulfilments": all.Fulfilled, "cancellations": all.Cancelled, "lost nodes": all.NodesLost, "finished applications": all.Finished,
+		"fulfillments": all.Fulfilled, "cancellations": all.Cancelled, "lost nodes": all.NodesLost, "finished applications": all.Finished,
 		"killed applications": all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused} {
 		if n < 3 {
 			t.Errorf("%d %s: does the simulation still meet what it is there for?", n, what)

@@ -37,7 +37,7 @@ func TestParse(t *testing.T) {
 	for name, head := range map[string]string{
 		"nothing expected": "# bug: b\n# run: false\n",
 		"no command":       "# bug: b\n# expected: S1\n",
-		"unknown key":      "# bug: b\n# expected: S1\n# run: false\n# colour: red\n",
+		"unknown key":      "# bug: b\n# expected: S1\n# run: false\n# color: red\n",
 		"bad budget":       "# bug: b\n# expected: S1\n# run: false\n# budget: soon\n",
 	} {
 		f := filepath.Join(t.TempDir(), "01-x.patch")

@@ -266,7 +266,7 @@ func (e *helloError) Error() string { return fmt.Sprintf("%s: %s", e.code, e.tex
 // ErrorCode is the stable name.
 func (e *helloError) ErrorCode() string { return e.code }
 
-// hello is the judgement of the real wire over two ends: Raft flows only inside one
+// hello is the judgment of the real wire over two ends: Raft flows only inside one
 // cluster that both know, and the product's rules judge both ends.
 func (h *host) hello(p *host, kind string) error {
 	_, mine := h.identity()
@@ -283,7 +283,7 @@ func (h *host) hello(p *host, kind string) error {
 	return h.lets(p, kind, p.id)
 }
 
-// helloRaft is the judgement over one of Raft's requests: the real wire refuses one in another's name.
+// helloRaft is the judgment over one of Raft's requests: the real wire refuses one in another's name.
 func (h *host) helloRaft(p *host, msg any) error {
 	if err := h.hello(p, "raft"); err != nil {
 		return err

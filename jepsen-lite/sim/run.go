@@ -54,7 +54,7 @@ type Result struct {
 	leader   time.Duration // L1: from the calm to a leader
 	step     time.Duration // L2: from the calm to all in step
 
-	undecided int // judgements of package check that came to no end
+	undecided int // judgments of package check that came to no end
 }
 
 // Run runs one seed: a cluster under load and faults, then the calm in which all

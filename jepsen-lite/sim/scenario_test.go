@@ -178,7 +178,7 @@ func TestStory72(t *testing.T) {
 	})
 }
 
-// TestStory73: the leader is killed between computing a fulfilment and its commit:
+// TestStory73: the leader is killed between computing a fulfillment and its commit:
 // before the entry has left it, and after the others have it.
 func TestStory73(t *testing.T) {
 	for _, reached := range []bool{false, true} {
@@ -189,7 +189,7 @@ func TestStory73(t *testing.T) {
 				old := s.leader(10 * election)
 				sprung := make(chan struct{})
 				s.setTrap(func(id string, entry []byte) {
-					if id == old.id && fulfils(entry) {
+					if id == old.id && fulfills(entry) {
 						s.trap.Store(nil)
 						close(sprung)
 						if !reached {
@@ -236,7 +236,7 @@ func TestStory73(t *testing.T) {
 	}
 }
 
-func fulfils(entry []byte) bool {
+func fulfills(entry []byte) bool {
 	b, err := event.Decode(entry)
 	return err == nil && slices.ContainsFunc(b.Events, func(e event.Event) bool { _, ok := e.(*event.ReservationFulfilled); return ok })
 }

@@ -30,7 +30,7 @@ type Summary struct {
 	leader   time.Duration // the longest
 	step     time.Duration
 
-	undecided int // judgements that came to no end
+	undecided int // judgments that came to no end
 }
 
 // NewSummary returns an empty one.

@@ -168,9 +168,9 @@ root.d.maximum-capacity = [memory=5Gi,vcores=200]`)
 	want := []string{
 		"d.maximum-capacity: vcores of 200 is above the parent's 100 and is lowered to it",
 		"d.capacity: memory-mb of 10240 is above the queue's maximum of 5120 and is lowered to it",
-		"b.capacity: memory-mb of 58368 is more than the 38912 that remain under the parent: over-utilised",
-		"b.capacity: vcores of 59 is more than the 40 that remain under the parent: over-utilised",
-		"c.capacity: vcores of 49 is more than the 0 that remain under the parent: over-utilised",
+		"b.capacity: memory-mb of 58368 is more than the 38912 that remain under the parent: over-utilized",
+		"b.capacity: vcores of 59 is more than the 40 that remain under the parent: over-utilized",
+		"c.capacity: vcores of 49 is more than the 0 that remain under the parent: over-utilized",
 	}
 	if strings.Join(warned, "\n") != strings.Join(want, "\n") {
 		t.Errorf("warnings:\n%s", strings.Join(warned, "\n"))

@@ -63,7 +63,7 @@ type Config struct {
 
 	Queues   []Queue // depth first, root first
 	Warnings []Fault // unknown keys and clamped values; the configuration is usable
-	Ignored  []Fault // keys of Hadoop that are known and not honoured yet
+	Ignored  []Fault // keys of Hadoop that are known and not honored yet
 
 	properties []Property
 	byPath     map[string]int

@@ -157,13 +157,13 @@ yarn.web-proxy.address = y`)
 		}
 	}
 	for _, want := range []string{
-		"root.a.accessible-node-labels: not honoured; node labels", "root.a.accessible-node-labels.gpu.capacity", "root.a.reservable: not honoured; time-based",
-		"root.a.reservation-window", "root.b.disable_preemption: not honoured; preemption", "root.b.ordering-policy: not honoured; node labels are not honoured yet; the queue is fifo",
-		"root.b.auto-create-child-queue.enabled", "root.b.acl_application_max_priority", "schedule-asynchronously.enable: not honoured; passes are driven",
+		"root.a.accessible-node-labels: not honored; node labels", "root.a.accessible-node-labels.gpu.capacity", "root.a.reservable: not honored; time-based",
+		"root.a.reservation-window", "root.b.disable_preemption: not honored; preemption", "root.b.ordering-policy: not honored; node labels are not honored yet; the queue is fifo",
+		"root.b.auto-create-child-queue.enabled", "root.b.acl_application_max_priority", "schedule-asynchronously.enable: not honored; passes are driven",
 		"mapping-rule-format", "yarn.resourcemanager.scheduler.monitor.enable", "yarn.resourcemanager.monitor.capacity.preemption.observe_only", "yarn.scheduler.skip.node.multiplier",
 	} {
 		if !strings.Contains(ignored, want) {
-			t.Errorf("%q is not listed as not honoured", want)
+			t.Errorf("%q is not listed as not honored", want)
 		}
 	}
 	if len(c.Warnings) != 10 || len(c.Ignored) != 13 {

@@ -37,7 +37,7 @@ var siteKeys = []string{
 	"yarn.scheduler.minimum-allocation-vcores",
 }
 
-// globalKeys are the honoured keys right under the prefix.
+// globalKeys are the honored keys right under the prefix.
 var globalKeys = []string{
 	"global-queue-max-application",
 	"legacy-queue-mode.enabled",
@@ -63,7 +63,7 @@ var globalKeys = []string{
 	"user.max-parallel-apps",
 }
 
-// queueKeys are the honoured keys of a queue.
+// queueKeys are the honored keys of a queue.
 var queueKeys = []string{
 	"acl_administer_queue",
 	"acl_submit_applications",
@@ -88,25 +88,25 @@ var queueKeys = []string{
 	"user-limit-factor",
 }
 
-// unhonoured is a key of Hadoop that is known and has no effect yet. A name
+// unhonored is a key of Hadoop that is known and has no effect yet. A name
 // that ends in a dot stands for all keys below it. With its default value a key
 // is not worth a line.
-type unhonoured struct{ name, value, why string }
+type unhonored struct{ name, value, why string }
 
 const (
 	whyAsync      = "passes are driven by heartbeats, asks and completions; there are no scheduling threads"
 	whyAuto       = "queues are not created automatically; list the queue under its parent"
-	whyLabels     = "node labels are not honoured yet; all nodes are in the default partition"
+	whyLabels     = "node labels are not honored yet; all nodes are in the default partition"
 	whyMapping    = "only queue-mappings in the legacy format places applications"
 	whyMultiNode  = "each pass looks at one node; there is no multi-node lookup"
-	whyPlans      = "time-based reservations (plans) are not honoured yet; the queue is an ordinary leaf"
-	whyPreemption = "preemption is not honoured yet; nothing is preempted"
+	whyPlans      = "time-based reservations (plans) are not honored yet; the queue is an ordinary leaf"
+	whyPreemption = "preemption is not honored yet; nothing is preempted"
 	whyRecovery   = "the state is replicated, so nothing is recovered after a failover"
-	whyOther      = "not honoured yet"
+	whyOther      = "not honored yet"
 )
 
-// ignoredGlobal are unhonoured keys right under the prefix.
-var ignoredGlobal = []unhonoured{
+// ignoredGlobal are unhonored keys right under the prefix.
+var ignoredGlobal = []unhonored{
 	{"application.fail-fast", "false", whyRecovery},
 	{"lazy-preemption-enabled", "false", whyPreemption},
 	{"mapping-rule-file", "", whyMapping},
@@ -129,8 +129,8 @@ var ignoredGlobal = []unhonoured{
 	{"autoqueuecreation.", "", whyAuto},
 }
 
-// ignoredQueue are unhonoured keys of a queue.
-var ignoredQueue = []unhonoured{
+// ignoredQueue are unhonored keys of a queue.
+var ignoredQueue = []unhonored{
 	{"accessible-node-labels", "*", whyLabels},
 	{"accessible-node-labels.", "", whyLabels},
 	{"acl_administer_reservations", "", whyPlans},
@@ -153,8 +153,8 @@ var ignoredQueue = []unhonoured{
 	{"show-reservations-as-queues", "false", whyPlans},
 }
 
-// ignoredSite are unhonoured keys outside the prefix.
-var ignoredSite = []unhonoured{
+// ignoredSite are unhonored keys outside the prefix.
+var ignoredSite = []unhonored{
 	{"yarn.resourcemanager.monitor.capacity.", "", whyPreemption},
 	{"yarn.resourcemanager.placement-constraints.", "", whyOther},
 	{"yarn.resourcemanager.scheduler.monitor.", "false", whyPreemption},
@@ -166,8 +166,8 @@ var ignoredSite = []unhonoured{
 }
 
 // find returns the entry for a key: its own, or the longest one above it.
-func find(table []unhonoured, key string) (unhonoured, bool) {
-	var best unhonoured
+func find(table []unhonored, key string) (unhonored, bool) {
+	var best unhonored
 	for _, u := range table {
 		wide := strings.HasSuffix(u.name, ".") || strings.HasSuffix(u.name, "-")
 		if u.name == key || wide && strings.HasPrefix(key, u.name) && len(key) > len(u.name) {
@@ -180,7 +180,7 @@ func find(table []unhonoured, key string) (unhonoured, bool) {
 }
 
 // Relevant says whether a key is part of the queue configuration: one the
-// planner reads, or one that it would if it were honoured. Other keys of the
+// planner reads, or one that it would if it were honored. Other keys of the
 // Hadoop files belong to other parts or to other daemons.
 func Relevant(name string) bool {
 	if strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, resourceTypes+".") {

@@ -89,7 +89,7 @@ func (c *Config) guardMin(t *Tree, i, k int, v, left int64) int64 {
 		v = most
 	}
 	if v > left {
-		t.warn(q, "capacity", fmt.Sprintf("%s of %d is more than the %d that remain under the parent: over-utilised", c.Kinds[k], v, left))
+		t.warn(q, "capacity", fmt.Sprintf("%s of %d is more than the %d that remain under the parent: over-utilized", c.Kinds[k], v, left))
 		v = max(left, 0)
 	}
 	return v

@@ -108,7 +108,7 @@ func (r *reader) childNames(key string) []string {
 }
 
 // classify sorts every key that nobody asked for into those of Hadoop that are
-// not honoured and those nobody knows, which Hadoop passes over silently.
+// not honored and those nobody knows, which Hadoop passes over silently.
 func (r *reader) classify(c *Config) {
 	for _, p := range c.properties {
 		if r.seen[p.Name] {
@@ -130,9 +130,9 @@ func (r *reader) classify(c *Config) {
 	}
 }
 
-// ignoreUnless lists a known key as not honoured unless its value changes
+// ignoreUnless lists a known key as not honored unless its value changes
 // nothing, and says whether the key is known.
-func (r *reader) ignoreUnless(name, key string, table []unhonoured) bool {
+func (r *reader) ignoreUnless(name, key string, table []unhonored) bool {
 	u, ok := find(table, key)
 	if v := strings.TrimSpace(r.values[name].Value); ok && v != "" && v != u.value {
 		r.ignore(name, u.why)

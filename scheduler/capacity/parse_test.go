@@ -56,7 +56,7 @@ func TestStockFile(t *testing.T) {
 	}
 }
 
-// everything sets every honoured key at least once.
+// everything sets every honored key at least once.
 const everything = `yarn.resource-types = vcores, yarn.io/gpu ,fpga
 yarn.resource-types.fpga.units = k
 yarn.resource-types.yarn.io/gpu.minimum-allocation = 0

@@ -244,7 +244,7 @@ func (r *reader) readOrder(c *Config, q *Queue, key func(string) string) {
 	case "fair", "FairOrderingPolicy":
 		q.LeafOrder = Fair
 	case "fifo-with-partitions":
-		r.ignore(name, "node labels are not honoured yet; the queue is fifo")
+		r.ignore(name, "node labels are not honored yet; the queue is fifo")
 	default:
 		r.fault(name, "is not an order of applications", "write fifo or fair")
 	}

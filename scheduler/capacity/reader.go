@@ -51,7 +51,7 @@ func (r *reader) warn(name, what, do string) {
 
 func (r *reader) ignore(name, why string) {
 	p := r.values[name]
-	r.ignored = append(r.ignored, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: "not honoured", Do: why})
+	r.ignored = append(r.ignored, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: "not honored", Do: why})
 }
 
 func (r *reader) bool(name string, def bool) bool {

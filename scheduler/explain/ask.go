@@ -9,11 +9,11 @@ import (
 	"rmd/yarn"
 )
 
-// without says what a judgement leaves out of account.
+// without says what a judgment leaves out of account.
 type without struct{ maximum, user, reservations, delay, blacklist bool }
 
-// judgement is what the planner's checks come to for one ask.
-type judgement struct {
+// judgment is what the planner's checks come to for one ask.
+type judgment struct {
 	reason scheduler.Reason // scheduler.NoReason: a node would serve it in its next pass
 	never  bool             // it can never be served as asked
 }
@@ -112,27 +112,27 @@ func nodes(n int) string {
 
 // judge runs the checks of a pass for one ask, in their order, and returns the
 // first that fails. The nodes have said what they say when all is given.
-func (v view) judge(app, ask uint32, w without, all *survey) judgement {
+func (v view) judge(app, ask uint32, w without, all *survey) judgment {
 	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
 	i := v.LeafOf(a)
 	if v.st.Meta.UsableNodes == 0 {
-		return judgement{reason: scheduler.NoNodes}
+		return judgment{reason: scheduler.NoNodes}
 	}
 	if !v.fitsSomewhere(k.Size) {
-		return judgement{reason: scheduler.NodeTooSmall, never: true}
+		return judgment{reason: scheduler.NodeTooSmall, never: true}
 	}
 	if _, r := v.capping(i, k.Size); r != scheduler.NoReason && !w.maximum {
-		return judgement{reason: r, never: v.neverUnder(i, k.Size)}
+		return judgment{reason: r, never: v.neverUnder(i, k.Size)}
 	}
 	if !w.user && !v.WithinUserLimit(a) {
-		return judgement{reason: scheduler.UserLimit}
+		return judgment{reason: scheduler.UserLimit}
 	}
 	if all == nil {
 		fresh := v.survey(app, ask, w)
 		all = &fresh
 	}
 	best := all.nearest()
-	return judgement{reason: best, never: best == scheduler.NodeTooSmall}
+	return judgment{reason: best, never: best == scheduler.NodeTooSmall}
 }
 
 // fitsSomewhere says whether a size fits the total of some usable node.

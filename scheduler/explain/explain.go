@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// neighbours is how many applications ahead and behind are named.
-const neighbours = 10
+// neighbors is how many applications ahead and behind are named.
+const neighbors = 10
 
 // view is a scheduler as questions read it.
 type view struct {
@@ -131,7 +131,7 @@ func (v view) amount(r yarn.Resource) Amount {
 	return out
 }
 
-// place fills in position and neighbours from an ordered list.
+// place fills in position and neighbors from an ordered list.
 func (x *Explanation) place(v view, list []uint32, slot uint32) {
 	x.Of = len(list)
 	for k, s := range list {
@@ -139,10 +139,10 @@ func (x *Explanation) place(v view, list []uint32, slot uint32) {
 			continue
 		}
 		x.Position = k + 1
-		for _, o := range list[max(0, k-neighbours):k] {
+		for _, o := range list[max(0, k-neighbors):k] {
 			x.Ahead = append(x.Ahead, v.st.Apps.Get(o).ID.String())
 		}
-		for _, o := range list[k+1 : min(len(list), k+1+neighbours)] {
+		for _, o := range list[k+1 : min(len(list), k+1+neighbors)] {
 			x.Behind = append(x.Behind, v.st.Apps.Get(o).ID.String())
 		}
 	}

@@ -33,7 +33,7 @@ type RegisterNode struct {
 	// Dialed nodes are Hadoop's NodeManagers: the leader starts AMs on them by
 	// calling them; others are ordered to in their heartbeats.
 	NodeManager bool
-	// Unhealthy is the node's own judgement of itself, with its reasons.
+	// Unhealthy is the node's own judgment of itself, with its reasons.
 	Unhealthy bool
 	Report    string
 	// Address is where the node calls from; empty when that is not known.

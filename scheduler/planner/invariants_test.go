@@ -330,6 +330,6 @@ func (m *machine) checkServed(id yarn.NodeID) {
 		m.fail("9: %s has had its turn and is still reserved by r%d, whose ask is gone", id, r.Number)
 	}
 	if m.p.Config().Calculator.FitsIn(r.Size, n.Unallocated()) {
-		m.fail("38: %s has had its turn, has room for r%d and did not fulfil it", id, r.Number)
+		m.fail("38: %s has had its turn, has room for r%d and did not fulfill it", id, r.Number)
 	}
 }

@@ -168,7 +168,7 @@ func (p *Planner) amEnded(ref event.ContainerRef, exit int32, text, reason strin
 	}
 }
 
-// health follows a node's own judgement of itself. An unhealthy node loses its
+// health follows a node's own judgment of itself. An unhealthy node loses its
 // containers, as a lost one does.
 func (p *Planner) health(slot uint32, unhealthy bool, report string) {
 	n := p.st.Nodes.Get(slot)

@@ -7,10 +7,10 @@ import (
 	"rmd/internal/hadoopconf"
 )
 
-// honoured are the keys that a replica reads of Hadoop's files beside those of
+// honored are the keys that a replica reads of Hadoop's files beside those of
 // the queue configuration. A name that ends in a dot stands
 // for all below it. Those of replicaKeys may have a replica's id behind them.
-var honoured = []string{
+var honored = []string{
 	"hadoop.proxyuser.",
 	"hadoop.security.authorization",
 	"hadoop.security.token.service.use_ip",
@@ -129,17 +129,17 @@ var natural = map[string]string{
 	"yarn.resourcemanager.opportunistic-container-allocation.enabled": "false",
 }
 
-// Ignored is a key of a ResourceManager that rmd does not honour.
+// Ignored is a key of a ResourceManager that rmd does not honor.
 type Ignored struct{ Name, Value, Origin, Why string }
 
 // IgnoredKeys lists the keys of Hadoop's files that are meant for a
-// ResourceManager and that a replica neither honours nor has anyway. Keys of the
+// ResourceManager and that a replica neither honors nor has anyway. Keys of the
 // queue configuration, which queues knows, are not among them: package capacity
 // judges those.
 func IgnoredKeys(conf *hadoopconf.Config, queues func(name string) bool) []Ignored {
 	var out []Ignored
 	for _, p := range conf.Properties() {
-		if queues(p.Name) || Honoured(p.Name) {
+		if queues(p.Name) || Honored(p.Name) {
 			continue
 		}
 		why := concern(p.Name)
@@ -151,10 +151,10 @@ func IgnoredKeys(conf *hadoopconf.Config, queues func(name string) bool) []Ignor
 	return out
 }
 
-// Honoured says whether a replica reads a key that is none of the queue
+// Honored says whether a replica reads a key that is none of the queue
 // configuration's.
-func Honoured(name string) bool {
-	if within(honoured, name) || slices.Contains(replicaKeys, name) {
+func Honored(name string) bool {
+	if within(honored, name) || slices.Contains(replicaKeys, name) {
 		return true
 	}
 	return slices.ContainsFunc(replicaKeys, func(key string) bool {
@@ -169,7 +169,7 @@ func within(list []string, name string) bool {
 	})
 }
 
-// concern says why a ResourceManager's key is not honoured; empty when it is
+// concern says why a ResourceManager's key is not honored; empty when it is
 // for others.
 func concern(name string) string {
 	var best part

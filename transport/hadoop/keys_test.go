@@ -74,16 +74,16 @@ func TestKeysAreThoseOfTheSources(t *testing.T) {
 		}
 	}
 	for key, path := range found {
-		if !Honoured(key) && !capacity.Relevant(key) {
+		if !Honored(key) && !capacity.Relevant(key) {
 			t.Errorf("%s is read in %s, and not in the table", key, path)
 		}
 	}
-	for _, key := range append(slices.Clone(honoured), replicaKeys...) {
+	for _, key := range append(slices.Clone(honored), replicaKeys...) {
 		if _, ok := found[key]; !ok {
 			t.Errorf("%s is in the table, and nothing reads it", key)
 		}
 	}
-	if !slices.IsSorted(honoured) || !slices.IsSorted(replicaKeys) || !slices.IsSortedFunc(concerns, func(a, b part) int { return strings.Compare(a.name, b.name) }) {
+	if !slices.IsSorted(honored) || !slices.IsSorted(replicaKeys) || !slices.IsSortedFunc(concerns, func(a, b part) int { return strings.Compare(a.name, b.name) }) {
 		t.Error("a table is not in order")
 	}
 	for name := range natural {
@@ -99,7 +99,7 @@ func TestIgnoredKeys(t *testing.T) {
 		"yarn.nodemanager.aux-services", "mapreduce_shuffle", "fs.defaultFS", "hdfs://nn", "yarn.client.failover-sleep-base-ms", "50",
 		"yarn.resourcemanager.connect.retry-interval.ms", "200", "yarn.scheduler.capacity.root.queues", "default", "yarn.node-labels.enabled", "true",
 		"hadoop.security.authentication", "kerberos", "hadoop.proxyuser.oozie.hosts", "*", "yarn.resourcemanager.scheduler.monitor.enable", "true",
-		"yarn.resourcemanager.colour", "red", "mapreduce.framework.name", "yarn", "yarn.resourcemanager.ha.enabled", "true")
+		"yarn.resourcemanager.color", "red", "mapreduce.framework.name", "yarn", "yarn.resourcemanager.ha.enabled", "true")
 	var got []string
 	for _, k := range IgnoredKeys(conf, capacity.Relevant) {
 		got = append(got, k.Name)
@@ -107,7 +107,7 @@ func TestIgnoredKeys(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 	}
-	want := []string{"hadoop.security.authentication", "yarn.node-labels.enabled", "yarn.resourcemanager.colour", "yarn.resourcemanager.hostname.rm1.x",
+	want := []string{"hadoop.security.authentication", "yarn.node-labels.enabled", "yarn.resourcemanager.color", "yarn.resourcemanager.hostname.rm1.x",
 		"yarn.resourcemanager.store.class", "yarn.resourcemanager.zk-address"}
 	if !slices.Equal(got, want) {
 		t.Errorf("ignored are\n%v, not\n%v", got, want)

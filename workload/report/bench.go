@@ -137,7 +137,7 @@ func extend(points []plot.Point, ticks []Tick) []plot.Point {
 }
 
 func (b *Bench) latency() plot.Chart {
-	lines := []plot.Line{{Name: "longest", Ink: plot.Grey}, {Name: "99 % at most", Ink: plot.Violet}, {Name: "half at most", Ink: plot.Green}}
+	lines := []plot.Line{{Name: "longest", Ink: plot.Gray}, {Name: "99 % at most", Ink: plot.Violet}, {Name: "half at most", Ink: plot.Green}}
 	most := 0.0
 	for _, t := range b.Points {
 		if t.Done == 0 {

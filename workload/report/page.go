@@ -40,7 +40,7 @@ func WriteHTML(w io.Writer, h Head, with, without *Summary) error {
 		Title: "Replay of " + h.Source,
 		Lead:  fmt.Sprintf("%s, %s of trace, on %s; seed %d.", several(r.Apps, "application"), Duration(r.TraceMillis), several(r.Nodes, "node"), r.Seed),
 		Keys:  p.keys(), Foot: h.foot(),
-		Sections: []plot.Section{p.waits(), p.waiting(), p.utilisation(), p.reservations(), p.table()},
+		Sections: []plot.Section{p.waits(), p.waiting(), p.utilization(), p.reservations(), p.table()},
 	}
 	if without != nil {
 		page.Lead += " It was run twice: with reservations, and on a cluster that makes none. All else is the same."
@@ -54,7 +54,7 @@ type comparison struct {
 	end           int64
 }
 
-// run is one of them, with its name and colour.
+// run is one of them, with its name and color.
 type run struct {
 	*Summary
 	name string
@@ -103,7 +103,7 @@ func (p *comparison) keys() []plot.Key {
 		p.key("large, longest wait", func(s *Summary) string { return Duration(s.Large.MaxMillis) }),
 		p.key("small, p95 of waits", func(s *Summary) string { return Duration(s.Small.P95Millis) }),
 		p.key("used, most used kind", func(s *Summary) string {
-			return percent(max(s.Utilisation.Memory, s.Utilisation.VCores, s.Utilisation.GPUs))
+			return percent(max(s.Utilization.Memory, s.Utilization.VCores, s.Utilization.GPUs))
 		}),
 		p.key("reserved and idle", func(s *Summary) string { return percent(s.ReservedIdle.Dominant) }),
 	}

@@ -6,8 +6,8 @@ import (
 	"rmd/internal/plot"
 )
 
-// utilisation is how full the cluster was, a picture a run.
-func (p *comparison) utilisation() plot.Section {
+// utilization is how full the cluster was, a picture a run.
+func (p *comparison) utilization() plot.Section {
 	s := plot.Section{Title: "How full the cluster was", Text: "What live containers use of all nodes, averaged over each point's time; what is reserved and idle does not count. Behind the names: the average of all."}
 	for _, r := range p.runs() {
 		c := plot.Chart{Title: p.heading("Used", r), X: p.clock(), Y: plot.Shares(1), Width: p.width(), Empty: "there are no samples"}
@@ -17,9 +17,9 @@ func (p *comparison) utilisation() plot.Section {
 			of   func(Resource) int64
 			mean float64
 		}{
-			{"GPUs", plot.Green, func(x Resource) int64 { return x.GPUs }, r.Utilisation.GPUs},
-			{"vcores", plot.Violet, func(x Resource) int64 { return x.VCores }, r.Utilisation.VCores},
-			{"memory", plot.Yellow, func(x Resource) int64 { return x.MemoryMB }, r.Utilisation.Memory},
+			{"GPUs", plot.Green, func(x Resource) int64 { return x.GPUs }, r.Utilization.GPUs},
+			{"vcores", plot.Violet, func(x Resource) int64 { return x.VCores }, r.Utilization.VCores},
+			{"memory", plot.Yellow, func(x Resource) int64 { return x.MemoryMB }, r.Utilization.Memory},
 		} {
 			points := overTime(r.Series.Samples, r.EndMillis, func(x Sample) float64 { return share(kind.of(x.Used), kind.of(x.Capacity)) })
 			if highest(points) > 0 {
@@ -97,7 +97,7 @@ func (p *comparison) table() plot.Section {
 	row("containers, large / small", func(s *Summary) string { return fmt.Sprintf("%d / %d", s.Large.Containers, s.Small.Containers) })
 	row("never served, large / small", func(s *Summary) string { return fmt.Sprintf("%d / %d", s.Large.Unserved, s.Small.Unserved) })
 	row("used on average: GPUs / vcores / memory", func(s *Summary) string {
-		return percent(s.Utilisation.GPUs) + " / " + percent(s.Utilisation.VCores) + " / " + percent(s.Utilisation.Memory)
+		return percent(s.Utilization.GPUs) + " / " + percent(s.Utilization.VCores) + " / " + percent(s.Utilization.Memory)
 	})
 	row("reserved and idle on average: dominant / memory", func(s *Summary) string {
 		return percent(s.ReservedIdle.Dominant) + " / " + percent(s.ReservedIdle.Memory)

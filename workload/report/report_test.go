@@ -88,9 +88,9 @@ func TestSharesAreWeightedByTime(t *testing.T) {
 	check(t, c.Tick(Sample{AtMillis: 4000, Capacity: node, Used: Resource{1000, 0, 0}, ReservedIdle: Resource{0, 0, 2}}))
 	c.End(5000)
 	s := c.Summary()
-	near(t, "memory used", s.Utilisation.Memory, (3*1000+1000)/float64(4*2000+1000))
-	near(t, "vcores used", s.Utilisation.VCores, 15.0/90)
-	near(t, "gpus used", s.Utilisation.GPUs, 48.0/72)
+	near(t, "memory used", s.Utilization.Memory, (3*1000+1000)/float64(4*2000+1000))
+	near(t, "vcores used", s.Utilization.VCores, 15.0/90)
+	near(t, "gpus used", s.Utilization.GPUs, 48.0/72)
 	near(t, "memory reserved and idle", s.ReservedIdle.Memory, 600.0/9000)
 	near(t, "dominant share reserved and idle", s.ReservedIdle.Dominant, (3*0.5+1*0.25)/5)
 }
@@ -99,13 +99,13 @@ func TestOneSampleStandsForAll(t *testing.T) {
 	c := NewCollector(node)
 	check(t, c.Tick(Sample{AtMillis: 7, Capacity: node, Used: Resource{250, 5, 2}}))
 	s := c.Summary()
-	near(t, "memory", s.Utilisation.Memory, 0.25)
-	near(t, "dominant", s.Utilisation.Dominant, 0.5)
+	near(t, "memory", s.Utilization.Memory, 0.25)
+	near(t, "dominant", s.Utilization.Dominant, 0.5)
 }
 
 func TestEmptyRun(t *testing.T) {
 	s := NewCollector(Resource{}).Summary()
-	if s.Large != (Waits{}) || s.Utilisation != (Shares{}) {
+	if s.Large != (Waits{}) || s.Utilization != (Shares{}) {
 		t.Errorf("got %+v", s)
 	}
 	var b bytes.Buffer
@@ -147,14 +147,14 @@ func example() (with, without *Summary) {
 		Small: Waits{Containers: 1138, P95Millis: 25 * m, MaxMillis: 61 * m, MeanMillis: 430_000},
 		Reservations: Outcomes{Made: 470, Fulfilled: 54, Cancelled: 416,
 			Causes: map[string]int64{"allocated elsewhere": 400, "application ended": 8, "node lost": 8}},
-		Utilisation:  Shares{Memory: 0.44, VCores: 0.49, GPUs: 0.53},
+		Utilization:  Shares{Memory: 0.44, VCores: 0.49, GPUs: 0.53},
 		ReservedIdle: Shares{Memory: 0.019, Dominant: 0.084},
 	}
 	without = &Summary{
 		Run:         Run{Elapsed: 1600 * time.Millisecond},
 		Large:       Waits{Containers: 54, Unserved: 1, P50Millis: 17 * m, P95Millis: 234 * m, MaxMillis: 256 * m, MeanMillis: 4_146_000},
 		Small:       Waits{Containers: 1138, MaxMillis: 198_000, MeanMillis: 2000},
-		Utilisation: Shares{Memory: 0.44, VCores: 0.49, GPUs: 0.53},
+		Utilization: Shares{Memory: 0.44, VCores: 0.49, GPUs: 0.53},
 	}
 	return with, without
 }
@@ -192,7 +192,7 @@ func TestTextFits(t *testing.T) {
 	huge := Waits{Containers: 99_999_999, Unserved: 99_999_999, P50Millis: math.MaxInt64 / 2, P95Millis: math.MaxInt64 / 2, MaxMillis: math.MaxInt64 / 2, MeanMillis: 1e15}
 	s := &Summary{
 		Run:   Run{Apps: 9_999_999, Nodes: 99_999, Seed: math.MaxInt64, TraceMillis: 1e12, Elapsed: 1e15},
-		Large: huge, Small: huge, Utilisation: Shares{1, 1, 1, 1}, ReservedIdle: Shares{1, 1, 1, 1},
+		Large: huge, Small: huge, Utilization: Shares{1, 1, 1, 1}, ReservedIdle: Shares{1, 1, 1, 1},
 		Reservations: Outcomes{Made: 99_999_999, Moved: 99_999_999, Fulfilled: 99_999_999, Cancelled: 99_999_999, Causes: map[string]int64{}},
 	}
 	for i := range 12 {

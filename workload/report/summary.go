@@ -16,7 +16,7 @@ type Summary struct {
 	Large        Waits        `json:"large"`
 	Small        Waits        `json:"small"`
 	Queues       []QueueWaits `json:"queues"` // sorted by name
-	Utilisation  Shares       `json:"utilisation"`
+	Utilization  Shares       `json:"utilization"`
 	ReservedIdle Shares       `json:"reservedIdle"`
 	Reservations Outcomes     `json:"reservations"`
 
@@ -84,7 +84,7 @@ func (c *Collector) Summary() *Summary {
 	for _, name := range slices.Sorted(maps.Keys(queues)) {
 		s.Queues = append(s.Queues, QueueWaits{name, queues[name].waits()})
 	}
-	s.Utilisation = c.average(func(x Sample) Resource { return x.Used })
+	s.Utilization = c.average(func(x Sample) Resource { return x.Used })
 	s.ReservedIdle = c.average(func(x Sample) Resource { return x.ReservedIdle })
 	s.Reservations = Outcomes{Made: c.made, Moved: c.moved, Fulfilled: c.fulfilled, Causes: maps.Clone(c.cancelled)}
 	for _, n := range c.cancelled {

@@ -31,7 +31,7 @@ func WriteText(w io.Writer, with, without *Summary) error {
 		p.row("still waiting", func(s *Summary) string { return fmt.Sprintf("%d/%d", s.Large.Unserved, s.Small.Unserved) })
 	}
 	p.row("used gpu/vcore/memory", func(s *Summary) string {
-		return percent(s.Utilisation.GPUs) + "/" + percent(s.Utilisation.VCores) + "/" + percent(s.Utilisation.Memory)
+		return percent(s.Utilization.GPUs) + "/" + percent(s.Utilization.VCores) + "/" + percent(s.Utilization.Memory)
 	})
 	p.row("reserved idle dom./mem.", func(s *Summary) string {
 		return percent(s.ReservedIdle.Dominant) + "/" + percent(s.ReservedIdle.Memory)

@@ -5,7 +5,7 @@ import _ "embed"
 // Demo is the name of the trace that the program contains. A file of this name is read as ./demo.
 const Demo = "demo"
 
-// The sources of the demo and its licence are in the folder demo.
+// The sources of the demo and its license are in the folder demo.
 var (
 	//go:embed demo/openb-demo.csv
 	demoJobs []byte

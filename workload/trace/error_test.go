@@ -19,7 +19,7 @@ func TestErrorsNameThePlace(t *testing.T) {
 		{"empty name", FormatRMD, rmdHead + "0,,u,root.q,0,1,1024,1,0,5\n", "f:2:3: app: empty; expected a name"},
 		{"bad queue", FormatRMD, rmdHead + "0,a,u,root..q,0,1,1024,1,0,5\n", `f:2:7: queue: "root..q" is not a queue path`},
 		{"fields", FormatRMD, rmdHead + "0,a,u\n", "f:2:1: 3 fields in this line; expected 10: submit_s,"},
-		{"unknown column", FormatRMD, "submit_s,colour\n", "f:1:10: colour: unknown column; expected columns submit_s"},
+		{"unknown column", FormatRMD, "submit_s,color\n", "f:1:10: color: unknown column; expected columns submit_s"},
 		{"missing column", FormatRMD, "submit_s,app\n", "f:1:1: user: column missing in the header"},
 		{"quotes", FormatRMD, rmdHead + "0,\"a,u\n", "f:2:"},
 		{"empty", FormatRMD, "", "f:1:1: the file is empty"},

@@ -74,7 +74,7 @@ func TestImpersonation(t *testing.T) {
 		"hadoop.proxyuser.knox.hosts", "*", "hadoop.proxyuser.knox.users", "ann",
 		"hadoop.proxyuser.half.users", "*",
 		"hadoop.proxyuser.hue.hosts", "localhost,nowhere.invalid", "hadoop.proxyuser.hue.groups", "*", "hadoop.proxyuser.hue.users", "ann",
-		"hadoop.proxyuser.a.b.hosts", "*", "hadoop.proxyuser.a.b.users", "bob", "hadoop.proxyuser.odd.colour", "red",
+		"hadoop.proxyuser.a.b.hosts", "*", "hadoop.proxyuser.a.b.users", "bob", "hadoop.proxyuser.odd.color", "red",
 		"hadoop.user.group.static.mapping.overrides", "bob=users;eve="), NewGroups(), "")
 	for _, c := range []struct {
 		superuser, user, from, says string

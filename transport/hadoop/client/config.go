@@ -66,7 +66,7 @@ type Nodes interface {
 	Usage(id yarn.NodeID) (NodeUsage, bool)
 }
 
-// NodeUsage is a node's last heartbeat. The utilisations may be nil.
+// NodeUsage is a node's last heartbeat. The utilizations may be nil.
 type NodeUsage struct {
 	HealthMillis     int64 // when its health was last told, Unix
 	Containers, Node *proto.ResourceUtilizationProto

@@ -206,13 +206,13 @@ func TestServices(t *testing.T) {
 	}
 	s := NewServices(true, lookup)
 	if got := s.Of(node); got != "n1.example:8041" {
-		t.Errorf("before it is learnt: %s", got)
+		t.Errorf("before it is learned: %s", got)
 	}
 	if err := s.Learn(t.Context(), node.Host); err != nil || s.Of(node) != "10.0.0.1:8041" {
 		t.Errorf("%s, %v", s.Of(node), err)
 	}
 	if err := s.Learn(t.Context(), "other"); err == nil {
-		t.Error("an unknown host was learnt")
+		t.Error("an unknown host was learned")
 	}
 	if err := NewServices(true, nil).Learn(t.Context(), "10.1.2.3"); err != nil {
 		t.Errorf("an address was looked up: %v", err)

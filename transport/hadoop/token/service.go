@@ -17,7 +17,7 @@ const servicesMax = 65536
 // Services writes the service field of tokens for nodes: ip:port, or with
 // hadoop.security.token.service.use_ip=false the host name in lower case. It
 // never looks a name up on its own, so that no call waits for a name server:
-// Learn does, where a node registers. Of a host that was not learnt the name is
+// Learn does, where a node registers. Of a host that was not learned the name is
 // written; callers set the service again anyhow from the address they dial.
 type Services struct {
 	useIP  bool

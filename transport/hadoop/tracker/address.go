@@ -11,7 +11,7 @@ import (
 	"rmd/yarn"
 )
 
-// This file checks who speaks for a node: a late call is recognised by its heartbeat
+// This file checks who speaks for a node: a late call is recognized by its heartbeat
 // session, another machine by its address.
 
 // beginHeartbeats begins a heartbeat session.

@@ -25,7 +25,7 @@ type session struct {
 	answered   bool   // there was one in this session
 	answer     []byte // nil: it said nothing but its number
 	// heartbeatSession names this run of heartbeats to the planner, prevSession the one before;
-	// a late call is recognised by them. See input.NodeHeartbeat.
+	// a late call is recognized by them. See input.NodeHeartbeat.
 	heartbeatSession, prevSession uint64
 	address                       netip.Addr // that the node registered from
 	// full says that the next report is passed on whole, failed that the last

@@ -74,7 +74,7 @@ func (s *API) wsNode(c *route.Call) error {
 	return s.writeWS(c, "node", v.wsNode(v.State.Nodes.Get(slot)))
 }
 
-// wsNode shows a node. What only its own heartbeats tell (utilisation, times)
+// wsNode shows a node. What only its own heartbeats tell (utilization, times)
 // is not replicated and shows as nothing used.
 func (v *docs) wsNode(n *state.Node) obj {
 	free := n.Unallocated()

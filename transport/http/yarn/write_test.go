@@ -243,7 +243,7 @@ func TestChanges(t *testing.T) {
 	put("queue", `{"queue":"nowhere"}`).exception(t, http.StatusForbidden, "ForbiddenException", "nowhere") // YARN does not tell which it is
 	put("timeout", `{"timeout":{"type":"LIFETIME"}}`).exception(t, http.StatusBadRequest, badRequest, "LIFETIME")
 	put("timeout", `{"timeout":{"type":"LIFETIME","expiryTime":"tomorrow"}}`).exception(t, http.StatusBadRequest, badRequest, "tomorrow")
-	put("colour", `{}`).exception(t, http.StatusNotFound, "NotFoundException", "there is nothing at PUT")
+	put("color", `{}`).exception(t, http.StatusNotFound, "NotFoundException", "there is nothing at PUT")
 	h.do(http.MethodPut, "/ws/v1/cluster/apps/application_1_0002/state?user.name=ann", "{}", "Content-Type", asJSON).exception(t, http.StatusNotFound, "NotFoundException", "java.lang.Exception: app with id: application_1_0002 not found")
 	h.do(http.MethodPut, "/ws/v1/cluster/apps/mine/state?user.name=ann", "{}", "Content-Type", asJSON).exception(t, http.StatusBadRequest, badRequest, "mine")
 	h.do(http.MethodDelete, at+"state?user.name=ann", "").exception(t, http.StatusNotFound, "NotFoundException", "DELETE")

@@ -101,8 +101,8 @@ func writeExplanation(w io.Writer, x api.Explanation, width int) error {
 	list(l, "nodes", x.Nodes, nodesText)
 	explainReservations(l, x)
 	if x.Waiting && x.Of > 0 {
-		l.line("ahead", "%s", neighbours(x.Ahead, x.Position-1))
-		l.line("behind", "%s", neighbours(x.Behind, x.Of-x.Position))
+		l.line("ahead", "%s", neighbors(x.Ahead, x.Position-1))
+		l.line("behind", "%s", neighbors(x.Behind, x.Of-x.Position))
 	}
 	list(l, "what if", x.WhatIf, alternativeText)
 	_, err := io.WriteString(w, l.b.String())
@@ -183,8 +183,8 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%d%s", n, suffix)
 }
 
-// neighbours names those that are known of all of them.
-func neighbours(names []string, all int) string {
+// neighbors names those that are known of all of them.
+func neighbors(names []string, all int) string {
 	s := some(names, len(names))
 	if more := all - len(names); more > 0 && len(names) > 0 {
 		s += fmt.Sprintf(" and %d more", more)

@@ -49,7 +49,7 @@ func (p *program) confGet() verb {
 		name: "get", usage: "show the current configuration, or the keys that contain a word", args: "[WORD]", max: 1,
 		flags: append([]cli.Flag{
 			&cli.Uint64Flag{Name: "version", Usage: "show this version", DefaultText: "the newest"},
-			&cli.BoolFlag{Name: "ignored", Usage: "show keys that rmd does not honour, in the cluster's queues and in this machine's Hadoop files"},
+			&cli.BoolFlag{Name: "ignored", Usage: "show keys that rmd does not honor, in the cluster's queues and in this machine's Hadoop files"},
 			&cli.StringFlag{Name: "conf-dir", Usage: "with --ignored: directory of Hadoop's files [$HADOOP_CONF_DIR]"},
 		}, listFlags()...),
 		run: func(c *call) error {
@@ -87,7 +87,7 @@ func by(author string) string {
 
 var faultColumns = output.List[api.Fault]{
 	Name:  func(f api.Fault) string { return f.Name },
-	Empty: "rmd honours every key",
+	Empty: "rmd honors every key",
 	Columns: []output.Column[api.Fault]{
 		{Head: "KEY", Text: func(f api.Fault) string { return f.Name }},
 		{Head: "VALUE", Text: func(f api.Fault) string { return f.Value }, Shrink: true},
@@ -131,7 +131,7 @@ func (c *call) confDir() string {
 	return dir
 }
 
-// addIgnored adds the keys of Hadoop's files that are not honoured to those of
+// addIgnored adds the keys of Hadoop's files that are not honored to those of
 // the cluster's queues.
 func addIgnored(v *api.Validation, dir string) error {
 	conf, err := readHadoop(dir)
@@ -295,7 +295,7 @@ func writeValidation(w io.Writer, file string, v api.Validation) error {
 	if !v.Valid {
 		verdict = "NOT VALID"
 	}
-	fmt.Fprintf(w, "%s: %s, %d faults, %d warnings, %d keys not honoured\n", file, verdict, len(v.Faults), len(v.Warnings), len(v.Ignored))
+	fmt.Fprintf(w, "%s: %s, %d faults, %d warnings, %d keys not honored\n", file, verdict, len(v.Faults), len(v.Warnings), len(v.Ignored))
 	for _, part := range []struct {
 		name   string
 		faults []api.Fault

@@ -70,7 +70,7 @@ func globalFlags(env func(string) (string, bool)) []cli.Flag {
 		&cli.StringFlag{Name: "as", Usage: "the user to act as [$RMD_USER]", Value: from("RMD_USER", ""), DefaultText: "the login name"},
 		&cli.BoolFlag{Name: "stale", Usage: "read the called replica's own state, which may be outdated, without the leader", Value: from("RMD_STALE", "") == "true"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no headers and no messages"},
-		&cli.BoolFlag{Name: "no-color", Usage: "print without colours [$NO_COLOR]", Value: from("NO_COLOR", "") != ""},
+		&cli.BoolFlag{Name: "no-color", Usage: "print without colors [$NO_COLOR]", Value: from("NO_COLOR", "") != ""},
 		&cli.StringFlag{Name: "log-level", Usage: "trace|debug|info|warn|error|off [$RMD_LOG_LEVEL]", Value: from("RMD_LOG_LEVEL", ""), DefaultText: "depends on the command"},
 		&cli.StringFlag{Name: badTimeoutFlag, Hidden: true, Value: badTimeout},
 	}

@@ -210,13 +210,13 @@ func tellConfig(log hclog.Logger, l *config.Loaded) {
 	names := make([]string, len(ignored))
 	for i, k := range ignored {
 		names[i] = k.Name
-		log.Debug("a key is not honoured", "key", k.Name, "origin", k.Origin, "why", k.What)
+		log.Debug("a key is not honored", "key", k.Name, "origin", k.Origin, "why", k.What)
 	}
-	log.Warn("keys of the Hadoop files are not honoured; \"rmd conf get --ignored\" shows why", "count", len(names), "keys", strings.Join(names, " "))
+	log.Warn("keys of the Hadoop files are not honored; \"rmd conf get --ignored\" shows why", "count", len(names), "keys", strings.Join(names, " "))
 }
 
 // ignoredKeys are the keys of Hadoop's files that are meant for a
-// ResourceManager and that rmd does not honour. Those of the queue configuration
+// ResourceManager and that rmd does not honor. Those of the queue configuration
 // are missing when it is not valid, which the error tells.
 func ignoredKeys(conf *hadoopconf.Config) ([]capacity.Fault, error) {
 	var out []capacity.Fault

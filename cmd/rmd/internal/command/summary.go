@@ -236,7 +236,7 @@ func share(r, of api.Resource) float64 {
 }
 
 // bar draws parts of the cluster one behind the other, and marks a share. Each
-// part has a sign of its own: no colour is needed to tell them apart.
+// part has a sign of its own: no color is needed to tell them apart.
 func bar(used, held, pending, guarantee float64) string {
 	cells := []rune(strings.Repeat(" ", barWidth))
 	at := 0

@@ -304,7 +304,7 @@ public final class Twin {
       }
     }
     cs.handle(new NodeUpdateSchedulerEvent(n.face));
-    apps.values().forEach(this::reorder); // YARN forgets it after a fulfilment
+    apps.values().forEach(this::reorder); // YARN forgets it after a fulfillment
   }
 
   /** isMaster says whether a container is the AM of a live attempt: its end is a step of its own. */

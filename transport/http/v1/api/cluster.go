@@ -201,7 +201,7 @@ type Autopilot struct {
 	ServerStabilizationTime        Duration `json:"server_stabilization_time"`
 }
 
-// AutopilotState are the settings in force and their judgement.
+// AutopilotState are the settings in force and their judgment.
 type AutopilotState struct {
 	Settings         Autopilot       `json:"settings"`
 	Healthy          bool            `json:"healthy"`
@@ -209,7 +209,7 @@ type AutopilotState struct {
 	Servers          []ServerVerdict `json:"servers"`
 }
 
-// ServerVerdict is autopilot's judgement of one replica.
+// ServerVerdict is autopilot's judgment of one replica.
 type ServerVerdict struct {
 	ID                string `json:"id"`
 	Healthy           bool   `json:"healthy"`

@@ -58,12 +58,12 @@ type ConfApplied struct {
 	DryRun   bool     `json:"dry_run,omitempty"`
 }
 
-// Validation is the judgement of a configuration; nothing is written.
+// Validation is the judgment of a configuration; nothing is written.
 type Validation struct {
 	Valid    bool     `json:"valid"`
 	Faults   []Fault  `json:"faults,omitempty"`
 	Warnings []Fault  `json:"warnings,omitempty"`
-	Ignored  []Fault  `json:"ignored,omitempty"` // keys of Hadoop's that are not honoured
+	Ignored  []Fault  `json:"ignored,omitempty"` // keys of Hadoop's that are not honored
 	Changes  []Change `json:"changes,omitempty"` // against the one in force
 }
 
