@@ -97,7 +97,7 @@ func topTableOf[T any](l output.List[T], things func(*topPicture) []T) topTable 
 		check: func(sort string) error { return l.Write(io.Discard, nil, output.Options{Sort: sort}) },
 	}
 	for _, c := range l.Columns {
-		if !c.Wide {
+		if !c.Wide && !c.Spare { // a spare column may not be on the screen
 			t.heads = append(t.heads, strings.ToLower(c.Head))
 		}
 	}
