@@ -84,7 +84,7 @@ func TestStrangers(t *testing.T) {
 	stranger := copied.all[0]
 	c.start(stranger)
 	c.await("the copy is refused", patience, func() bool {
-		return contain(stranger.said(), "replica rm1.") && contain(stranger.said(), "runs at "+first.peer+" already")
+		return contain(stranger.said(), "replica rm1.") && contain(stranger.said(), "already runs at "+first.peer)
 	})
 	if m := c.members(c.all[1])[first.id]; m.Address != first.peer {
 		t.Errorf("%s is at %s for the others, not at %s", first.id, m.Address, first.peer)
@@ -104,7 +104,7 @@ func TestStrangers(t *testing.T) {
 	other.reconfigure(one, "cluster: other", "cluster: test") // its disk knows better
 	c.refuses(one, 8, "FOREIGN_DATA: ", one.dir+" belongs to replica rm1 of cluster other, not to rm1 of test", "correct data, id or cluster")
 	other.reconfigure(one, "id: rm1", "id: rm5")
-	c.refuses(one, 8, "FOREIGN_DATA: ", "not of rm5 in test")
+	c.refuses(one, 8, "FOREIGN_DATA: ", "not to rm5 of test")
 	work.goesOn()
 
 	taken := newProcesses(t, 2, calm, "", "")

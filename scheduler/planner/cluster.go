@@ -65,7 +65,7 @@ func (p *Planner) createJoinToken(in *input.CreateJoinToken) input.Reply {
 
 func (p *Planner) useJoinToken(in *input.UseJoinToken) input.Reply {
 	t, ok := p.st.JoinToken(in.Hash)
-	const again = "make one with \"rmd cluster token create\""
+	const again = "create one with \"rmd cluster token create\""
 	switch {
 	case !ok:
 		return input.Refuse(in, input.Faultf(input.TokenInvalid, again, "the join token is not known"))
