@@ -87,7 +87,12 @@ func (p *Process) Pid() int {
 }
 
 // Kill is SIGKILL; it returns when the process is gone.
-func (p *Process) Kill() {
+func (p *Process) Kill() { p.end(syscall.SIGKILL, 0) }
+
+// Stop is SIGTERM, and SIGKILL when that took too long.
+func (p *Process) Stop(within time.Duration) { p.end(syscall.SIGTERM, within) }
+
+func (p *Process) end(s syscall.Signal, within time.Duration) {
 	p.mu.Lock()
 	cmd, ended := p.cmd, p.ended
 	p.cmd = nil
@@ -95,7 +100,15 @@ func (p *Process) Kill() {
 	if cmd == nil {
 		return
 	}
-	_ = cmd.Process.Kill() // it may be gone already
+	_ = cmd.Process.Signal(s) // it may be gone already
+	if s != syscall.SIGKILL {
+		select {
+		case <-ended:
+			return
+		case <-time.After(within):
+			_ = cmd.Process.Kill()
+		}
+	}
 	<-ended
 }
 

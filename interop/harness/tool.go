@@ -103,7 +103,7 @@ func (c *Cluster) client(loud bool, heap string, within time.Duration, main stri
 	return r
 }
 
-// mains are the classes behind the words of the yarn command.
+// mains are the classes behind the words of the yarn and mapred commands.
 var mains = map[string]string{
 	"application": "ApplicationCLI", "app": "ApplicationCLI", "applicationattempt": "ApplicationCLI", "container": "ApplicationCLI",
 	"node": "NodeCLI", "queue": "QueueCLI", "rmadmin": "RMAdminCLI", "cluster": "ClusterCLI", "top": "TopCLI", "logs": "LogsCLI",
@@ -113,6 +113,9 @@ var mains = map[string]string{
 // command turns words of a command line into a main class and its arguments.
 // The first word of an application command is an argument, too.
 func command(words []string) (main string, args []string) {
+	if words[0] == "mapred" {
+		return "org.apache.hadoop.mapred.JobClient", words[2:] // mapred job ...
+	}
 	args = words[1:]
 	if mains[words[0]] == "ApplicationCLI" {
 		args = words
@@ -127,6 +130,12 @@ func (c *Cluster) Yarn(words ...string) Result {
 	c.t.Helper()
 	main, args := command(words)
 	return c.client(false, "128m", toolTime, main, args...).Wait()
+}
+
+// Mapred runs one command line, such as "job", "-list".
+func (c *Cluster) Mapred(words ...string) Result {
+	c.t.Helper()
+	return c.Yarn(append([]string{"mapred"}, words...)...)
 }
 
 // Batch runs command lines one after the other in one JVM. Each is a string with
