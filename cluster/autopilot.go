@@ -219,7 +219,7 @@ func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state 
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
 	var changes autopilot.RaftChanges
-	room := replicasMax - len(state.Voters)
+	room := ReplicasMax - len(state.Voters)
 	for _, s := range r.p.c.configuration().Servers { // the membership's order, the same everywhere
 		v := state.Servers[s.ID]
 		if v == nil || v.State != autopilot.RaftNonVoter || room <= 0 || r.p.infos[s.ID].Identity.Role != identity.RoleVoter {

@@ -57,8 +57,8 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 		return noSuch(q.ID)
 	case s.Suffrage == raft.Voter:
 		return refuse(CodeAlreadyVoter, "", "replica %s is already a voter", q.ID)
-	case len(voters(conf)) >= replicasMax:
-		return refuse(CodeTooMany, "remove a voter first", "the cluster already has %d voters, the maximum", replicasMax)
+	case len(voters(conf)) >= ReplicasMax:
+		return refuse(CodeTooMany, "remove a voter first", "the cluster already has %d voters, the maximum", ReplicasMax)
 	}
 	i, ok := c.askPatiently(s)[s.ID]
 	if !ok {

@@ -181,8 +181,10 @@ func DefaultAutopilot() AutopilotConfig {
 const (
 	heartbeatMin = 100 * time.Millisecond
 	trailingMin  = 1024
-	replicasMax  = 7
 )
+
+// ReplicasMax is the greatest number of voters.
+const ReplicasMax = 7
 
 // serverPattern is an id, or ID.INCARNATION.
 var serverPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
@@ -237,8 +239,8 @@ func (c Config) validateExpect() error {
 	switch {
 	case n == 0:
 		return nil
-	case n < 0 || n > replicasMax:
-		return fmt.Errorf("raft.bootstrap_expect is %d, but must be between 0 and %d", n, replicasMax)
+	case n < 0 || n > ReplicasMax:
+		return fmt.Errorf("raft.bootstrap_expect is %d, but must be between 0 and %d", n, ReplicasMax)
 	case n%2 == 0 && !c.AllowEven:
 		return fmt.Errorf("raft.bootstrap_expect %d is even: the last voter adds no fault tolerance; use an odd number, or set raft.allow_even", n)
 	case len(c.Join) != n:

@@ -13,6 +13,7 @@ import (
 	"rmd/cluster"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/sleep"
 	"rmd/snapshot"
 	"rmd/transport/http/v1/api"
 )
@@ -129,9 +130,7 @@ func (s snapshots) lastState(ctx context.Context) (resume func(), err error) {
 		if _, leading := s.r.seq.Leading(); !leading {
 			return resume, s.r.cluster.Barrier(barrierTimeout)
 		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
+		if !sleep.For(ctx, time.Millisecond) {
 			return resume, ctx.Err()
 		}
 	}

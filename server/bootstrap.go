@@ -3,6 +3,7 @@ package server
 import (
 	"time"
 
+	"rmd/internal/sleep"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/server/hadoop"
@@ -13,7 +14,7 @@ import (
 func (r *Replica) seed(term uint64) {
 	for r.ctx.Err() == nil && r.cluster.IsLeader() && r.cluster.Term() == term {
 		if _, ok := r.seq.Leading(); !ok {
-			r.sleep(2 * time.Millisecond)
+			sleep.For(r.ctx, 2*time.Millisecond)
 			continue
 		}
 		if st, _ := r.machine.Fork(); st.Meta.ClusterID != "" {
@@ -29,7 +30,7 @@ func (r *Replica) seed(term uint64) {
 		reply, _, err := r.seq.Do(r.ctx, input.Request{Input: in})
 		switch {
 		case err != nil:
-			r.sleep(10 * time.Millisecond)
+			sleep.For(r.ctx, 10*time.Millisecond)
 		case reply.Refused() != nil && reply.Refused().Reason != input.AlreadyDone:
 			r.log.Error("the first queue configuration is refused", "error", reply.Refused(), "details", reply.Refused().Details)
 			return
@@ -54,13 +55,6 @@ func (r *Replica) noteRecovery() {
 	}
 	if err != nil {
 		r.log.Warn("the recovery is not in the audit yet; the next election tries again", "error", err)
-	}
-}
-
-func (r *Replica) sleep(d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-r.ctx.Done():
 	}
 }
 

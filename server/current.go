@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"rmd/internal/sleep"
 )
 
 // currentPause is the time between two questions for the leader's commit index
@@ -21,10 +23,8 @@ func (r *Replica) current(ctx context.Context) error {
 		if err == nil {
 			return r.machine.WaitApplied(ctx, index)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, currentPause) {
 			return fmt.Errorf("%w: %w", errNoLeaderKnown, err)
-		case <-time.After(currentPause):
 		}
 	}
 }

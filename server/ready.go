@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rmd/cluster"
+	"rmd/internal/sleep"
 )
 
 const (
@@ -61,10 +62,7 @@ func (y *readiness) search(ctx context.Context) {
 			y.found(ctx, index, true)
 			return
 		}
-		select {
-		case <-time.After(readyPause):
-		case <-ctx.Done():
-		}
+		sleep.For(ctx, readyPause)
 	}
 }
 

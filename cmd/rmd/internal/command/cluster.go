@@ -13,6 +13,7 @@ import (
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/internal/sleep"
 	"rmd/transport/http/v1/api"
 )
 
@@ -303,9 +304,7 @@ func (c *call) leaderAfter(cl *client.Client, before api.Cluster) string {
 		if d, err := cl.Cluster(ctx); err == nil && d.Leader != "" && d.Term > before.Term {
 			return d.Leader
 		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
+		if !sleep.For(ctx, 50*time.Millisecond) {
 			return ""
 		}
 	}

@@ -27,8 +27,6 @@ import (
 
 // Replica i of a dev cluster listens on YARN's ports + devStep·(i − 1).
 const (
-	devHTTP  = 8088
-	devPeer  = 8034
 	devStep  = 100
 	devStart = 30 * time.Second
 	// devScale stretches the built-in workload, which is made for seconds, to the
@@ -53,7 +51,7 @@ func (p *program) dev() verb {
 			&cli.Float64Flag{Name: "load", Usage: "share of the cluster's GPU time that the built-in workload requests", Value: devLoad},
 			&cli.Int64Flag{Name: "seed", Usage: "seed of the workload", Value: 1},
 			&cli.StringFlag{Name: "data", Usage: "store the cluster in this directory and keep it"},
-			&cli.IntFlag{Name: "port", Usage: "REST port of replica 1", Value: devHTTP},
+			&cli.IntFlag{Name: "port", Usage: "REST port of replica 1", Value: httpPort},
 			spanFlag("for", "stop after this time", 0),
 			&cli.BoolFlag{Name: "open", Usage: "open the web page"},
 		},
@@ -186,7 +184,7 @@ func (d *devCluster) start(ctx context.Context, fail context.CancelCauseFunc) (e
 // fixPorts gives the replicas the same ports at every start, so that --data can
 // be taken up again.
 func (d *devCluster) fixPorts(i int, k *config.Config) {
-	base := devPeer + d.c.Int("port") - devHTTP
+	base := peerPort + d.c.Int("port") - httpPort
 	k.Raft.Join = nil
 	for j := range d.c.Int("replicas") {
 		k.Raft.Join = append(k.Raft.Join, "127.0.0.1:"+strconv.Itoa(base+devStep*j))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -125,7 +126,7 @@ func (c *call) addresses(set map[string]string) ([]string, error) {
 		if config.Loopback(host) {
 			set["raft.listen"] = a
 		} else {
-			set["raft.listen"], set["http.listen_tls"] = net.JoinHostPort("0.0.0.0", port), "0.0.0.0:8090"
+			set["raft.listen"], set["http.listen_tls"] = net.JoinHostPort("0.0.0.0", port), net.JoinHostPort("0.0.0.0", strconv.Itoa(httpsPort))
 			if !c.Bool("tls") {
 				return nil, clierr.Usagef("add --tls", "replicas on several machines need certificates")
 			}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"rmd/cluster"
 	"rmd/cmd/internal/clierr"
 	"rmd/config"
 	"rmd/contrib"
@@ -20,15 +21,12 @@ import (
 	"rmd/internal/hadoopconf"
 )
 
-// Ports of a replica that "rmd init" writes into files. The others are YARN's.
+// Ports of a replica where nothing else is said. The others are YARN's.
 const (
 	peerPort  = 8034
 	httpPort  = 8088
 	httpsPort = 8090
 )
-
-// replicasMax is the greatest number of voters.
-const replicasMax = 7
 
 // administrator is the name of the client certificate that "rmd init --replicas" makes.
 const administrator = "admin"
@@ -107,8 +105,8 @@ func (c *call) clusterFiles() (*clusterFiles, error) {
 		}
 	}
 	switch n := len(f.replicas); {
-	case n > replicasMax:
-		return nil, clierr.Usagef("name 3 or 5", "%d replicas are more than %d", n, replicasMax)
+	case n > cluster.ReplicasMax:
+		return nil, clierr.Usagef("name 3 or 5", "%d replicas are more than %d", n, cluster.ReplicasMax)
 	case n%2 == 0:
 		return nil, clierr.Usagef(fmt.Sprintf("name %d or %d", n-1, n+1), "%d replicas tolerate no more failures than %d", n, n-1)
 	case !f.local && !f.tls:

@@ -12,6 +12,7 @@ import (
 
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/internal/sleep"
 	"rmd/transport/http/v1/api"
 )
 
@@ -108,9 +109,7 @@ func runLogShow(c *call) error {
 				continue
 			}
 		}
-		select {
-		case <-time.After(500 * time.Millisecond):
-		case <-c.ctx().Done():
+		if !sleep.For(c.ctx(), 500*time.Millisecond) {
 			return nil
 		}
 	}
@@ -205,9 +204,7 @@ func runAudit(c *call) error {
 		}
 		q.Set("after", strconv.FormatUint(d.Newest, 10))
 		q.Del("limit") // none may be left out
-		select {
-		case <-time.After(500 * time.Millisecond):
-		case <-c.ctx().Done():
+		if !sleep.For(c.ctx(), 500*time.Millisecond) {
 			return nil
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/internal/sleep"
 	"rmd/transport/http/v1/api"
 )
 
@@ -163,9 +164,7 @@ func (c *call) awaitMember(cl *client.Client, joined api.JoinReply) (votes strin
 				return "votes", nil
 			}
 		}
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
+		if !sleep.For(ctx, 200*time.Millisecond) {
 			if c.ctx().Err() != nil {
 				return "", c.ctx().Err()
 			}

@@ -91,7 +91,7 @@ func freeBase() (int, error) {
 	for base := 10100 + os.Getpid()%200*40; base < 20000; base += 17 { // below those of package portblock
 		free := true
 		for i := range 3 {
-			for _, p := range []int{base + devStep*i, base + devStep*i + devPeer - devHTTP} {
+			for _, p := range []int{base + devStep*i, base + devStep*i + peerPort - httpPort} {
 				l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(p))
 				if free = free && err == nil; err == nil {
 					_ = l.Close()

@@ -12,6 +12,7 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/exitcode"
+	"rmd/internal/sleep"
 )
 
 // fetched is an answer ready to be shown: the document as it came, and the
@@ -161,9 +162,7 @@ func (c *call) repeat(print func(context.Context, io.Writer) error) error {
 		if _, err := c.p.Out.Write(b.Bytes()); err != nil {
 			return err
 		}
-		select {
-		case <-time.After(every):
-		case <-c.ctx().Done():
+		if !sleep.For(c.ctx(), every) {
 			return nil
 		}
 		if !c.p.OutTerminal {

@@ -13,6 +13,7 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/exitcode"
+	"rmd/internal/sleep"
 	"rmd/transport/http/v1/api"
 )
 
@@ -94,9 +95,7 @@ func (t *topScreen) runPlain() error {
 		if n == t.c.Int("count") {
 			return nil
 		}
-		select {
-		case <-time.After(t.every):
-		case <-t.c.ctx().Done():
+		if !sleep.For(t.c.ctx(), t.every) {
 			return nil
 		}
 		p, err := readTop(t.c.ctx(), t.client, t.by)
