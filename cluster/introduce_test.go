@@ -41,9 +41,9 @@ func TestLateFollowerBelievesItsLeader(t *testing.T) {
 	if id, _ := late.c.Leader(); id != "rm4" {
 		t.Errorf("it follows %q", id)
 	}
-	if !late.c.trusts(server) || late.c.introduced.has(server) {
-		t.Error("the membership is here and is not what counts")
-	}
+	eventually(t, patience, "the membership counts and the introduction does not", func() bool {
+		return late.c.trusts(server) && !late.c.introduced.has(server)
+	})
 }
 
 // TestAdmissionChain: a chain counts when each link is signed by the replica that it names and it
