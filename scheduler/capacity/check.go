@@ -12,9 +12,16 @@ func (r *reader) checkQueues(c *Config) {
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		r.checkWeights(q)
-		if !c.LegacyQueueMode {
-			continue // mixed units have guard rails instead, see computeMixed
-		}
+	}
+	if c.LegacyQueueMode { // mixed units have guard rails instead, see computeMixed
+		r.checkCapacities(c)
+	}
+	r.checkLabels(c)
+}
+
+func (r *reader) checkCapacities(c *Config) {
+	for i := range c.Queues {
+		q := &c.Queues[i]
 		r.checkMinMax(c, q)
 		if !q.Leaf {
 			r.checkChildren(c, q)
@@ -30,7 +37,7 @@ func (r *reader) checkMinMax(c *Config, q *Queue) {
 			continue
 		}
 		if least.Value.Cmp(most.Value) > 0 {
-			r.fault(Prefix+q.Path+".maximum-capacity", fmt.Sprintf("%s is below the queue's capacity of %s",
+			r.fault(c.key(q, "maximum-capacity"), fmt.Sprintf("%s is below the queue's capacity of %s",
 				q.MaxCapacity.Format(c.Kinds), q.Capacity.Format(c.Kinds)), "raise the maximum, or lower the capacity")
 			return
 		}
@@ -74,13 +81,16 @@ func (r *reader) checkChildren(c *Config, q *Queue) {
 		for _, u := range units {
 			parts = append(parts, fmt.Sprintf("%s (%s)", u, users[u]))
 		}
-		r.fault(Prefix+q.Path+".queues", "its children mix units of capacity: "+strings.Join(parts, ", "),
+		r.fault(Prefix+q.Path+".queues", "its children mix units of capacity"+c.forLabel()+": "+strings.Join(parts, ", "),
 			"use one unit, or set "+Prefix+"legacy-queue-mode.enabled = false")
 		return
 	}
 	absolute := len(units) == 1 && units[0] == UnitAbsolute
+	if c.label != "" && len(units) == 0 && q.Capacity.Unit == UnitAbsolute {
+		return // a label of which only the parent has something
+	}
 	if q.Parent >= 0 && absolute != (q.Capacity.Unit == UnitAbsolute) && (len(units) == 1 || q.Capacity.Unit == UnitAbsolute) {
-		r.fault(Prefix+q.Path+".capacity", "absolute capacity must be used by a parent and its children alike", "give all of them a vector, or none")
+		r.fault(c.key(q, "capacity"), "absolute capacity must be used by a parent and its children alike", "give all of them a vector, or none")
 		return
 	}
 	switch {
@@ -107,7 +117,7 @@ func (r *reader) checkPercentSum(c *Config, q *Queue) {
 	if sum.IsZero() && (q.AllowZeroCapacitySum || q.Capacity.Unit == UnitWeight || none) {
 		return
 	}
-	r.fault(Prefix+q.Path+".queues", fmt.Sprintf("the capacities of its children sum to %s %%, not 100 %%", sum.Percent(4)),
+	r.fault(Prefix+q.Path+".queues", fmt.Sprintf("the capacities of its children sum to %s %%, not 100 %%%s", sum.Percent(4), c.forLabel()),
 		"change "+capacityKeys(c, q))
 }
 
@@ -140,7 +150,7 @@ func (r *reader) checkAbsoluteSum(c *Config, q *Queue) {
 	have := q.Capacity.Absolute()
 	for k, kind := range c.Kinds {
 		if sum[k] > have[k] {
-			r.fault(Prefix+q.Path+".capacity", fmt.Sprintf("its children are guaranteed %d of %s, more than its own %d", sum[k], kind, have[k]),
+			r.fault(c.key(q, "capacity"), fmt.Sprintf("its children are guaranteed %d of %s, more than its own %d", sum[k], kind, have[k]),
 				"raise it, or lower the children's")
 			return
 		}

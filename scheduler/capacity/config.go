@@ -60,6 +60,7 @@ type Config struct {
 	ContainerAllocationExpiryMillis int64
 	NodeHeartbeatMillis             int64
 	Tokens                          TokenTimes
+	LabelSettings                   LabelSettings
 
 	Queues   []Queue // depth first, root first
 	Warnings []Fault // unknown keys and clamped values; the configuration is usable
@@ -69,6 +70,7 @@ type Config struct {
 	byPath     map[string]int
 	byName     map[string][]int
 	shares     []queueShares // what does not depend on the cluster, parallel to Queues
+	label      string        // that the capacities are of; see Partition
 }
 
 // UserCount is a number that belongs to a user.
@@ -124,6 +126,10 @@ type Queue struct {
 
 	Capacity    Amount // what the queue is guaranteed
 	MaxCapacity Amount // its ceiling; UnitNone: the parent's
+
+	Accessible   []string        // labels that it may use, sorted; AnyLabel stands alone
+	DefaultLabel string          // of asks that name none
+	Labels       []LabelCapacity // sorted by label
 
 	MinUserLimitPercent yarn.Fraction // 0 … 100
 	UserLimitFactor     yarn.Fraction // meaningless when UserLimitOff

@@ -35,6 +35,7 @@ func (r *reader) readGlobal(c *Config) {
 	c.ContainerAllocationExpiryMillis = r.millis("yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", 600_000)
 	c.NodeHeartbeatMillis = r.millis("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)
 	c.Tokens = r.readTokens()
+	r.readLabelSettings(c)
 }
 
 // readScheduling reads what steers a pass.

@@ -38,8 +38,14 @@ func parseQueues(props []input.Property) (*capacity.Config, *input.Fault) {
 	if err != nil {
 		return nil, invalidQueues(err)
 	}
+	if cfg.LabelSettings.Enabled {
+		return nil, invalidQueues(errLabels)
+	}
 	return cfg, nil
 }
+
+// errLabels refuses node labels until nodes are served by label.
+var errLabels = errors.New("yarn.node-labels.enabled: node labels are not offered yet; remove the key")
 
 func invalidQueues(err error) *input.Fault {
 	f := input.Faultf(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")

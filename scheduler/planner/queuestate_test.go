@@ -74,3 +74,14 @@ func TestQueueStatesOutliveConfigurations(t *testing.T) {
 	apply("nothing to say", plain, false)
 	is("nothing to say")
 }
+
+// A configuration with node labels is refused whole until nodes are served by label.
+func TestLabelsAreRefused(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll("conf queues=(a:100)")
+	on := append(slices.Clone(w.props), input.Property{Name: "yarn.node-labels.enabled", Value: "true"})
+	f := w.plan(&input.SetQueues{Properties: on}).Refused()
+	if f == nil || len(f.Details) != 1 || !strings.Contains(f.Details[0], "yarn.node-labels.enabled: node labels are not offered yet") {
+		t.Fatalf("%+v", f)
+	}
+}

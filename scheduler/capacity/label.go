@@ -1,0 +1,299 @@
+package capacity
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"rmd/yarn"
+)
+
+// Keys outside the prefix that concern node labels.
+const (
+	labelsEnabled   = "yarn.node-labels.enabled"
+	labelsSource    = "yarn.node-labels.configuration-type"
+	labelsEnforced  = "yarn.node-labels.exclusive-enforced-partitions"
+	amDefaultLabel  = "yarn.resourcemanager.node-labels.am.default-node-label-expression"
+	emrDefaultLabel = "yarn.node-labels.am.default-node-label-expression" // Amazon EMR's name for it
+	amNonExclusive  = "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation"
+)
+
+// labelSiteKeys are the keys outside the prefix that concern node labels. They are not among
+// siteKeys: no file and no operator sets them until the scheduler honors them.
+var labelSiteKeys = []string{labelsEnabled, labelsSource, labelsEnforced, amDefaultLabel, emrDefaultLabel, amNonExclusive}
+
+// accessible begins the keys of what a queue may use of labels.
+const accessible = "accessible-node-labels"
+
+// AnyLabel stands for all labels among those that a queue may use.
+const AnyLabel = "*"
+
+// maxLabels bounds the labels that queues have capacities for: each makes a tree of its own.
+const maxLabels = 256
+
+// LabelSource says who tells which label a node has.
+type LabelSource uint8
+
+// Sources of labels; append only.
+const (
+	CentralizedLabels LabelSource = 1 + iota // administrators
+	DelegatedLabels                          // a program, through the administrators' ports
+	DistributedLabels                        // the NodeManagers themselves
+)
+
+func (s LabelSource) String() string {
+	return pick(int(s), "", "centralized", "delegated-centralized", "distributed")
+}
+
+// LabelSettings is what the configuration says of node labels for the whole cluster.
+type LabelSettings struct {
+	Enabled        bool
+	Source         LabelSource
+	Enforced       []string // asks of an application with one of these labels all get it
+	AMDefault      string   // the label of AMs whose requests name none
+	AMNonExclusive bool     // AMs may run on lent nodes
+}
+
+// LabelCapacity is what a queue has of one label.
+type LabelCapacity struct {
+	Label        string
+	Capacity     Amount
+	MaxCapacity  Amount
+	MaxAMPercent yarn.Fraction
+}
+
+// MayUse says whether a queue may use nodes of a label. Nodes without a label are for all queues.
+func (q *Queue) MayUse(label string) bool {
+	return label == "" || slices.Contains(q.Accessible, AnyLabel) || slices.Contains(q.Accessible, label)
+}
+
+// AccessibleText lists the labels that a queue may use as YARN's messages do.
+func (q *Queue) AccessibleText() string { return strings.Join(q.Accessible, ",") }
+
+// Labels lists the labels that queues have capacities for, sorted.
+func (c *Config) Labels() []string {
+	var out []string
+	for i := range c.Queues {
+		for _, l := range c.Queues[i].Labels {
+			out = append(out, l.Label)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Partition is the configuration as it is for nodes of one label: a queue's capacities there stand
+// in the place of its usual ones. A queue without a capacity or a maximum for the label gets
+// nothing of it, as in YARN, though it may use the label.
+func (c *Config) Partition(label string) *Config {
+	p := c.partition(label)
+	p.computeShares()
+	return p
+}
+
+func (c *Config) partition(label string) *Config {
+	p := *c
+	p.label, p.Queues = label, slices.Clone(c.Queues)
+	nothing := uniform(UnitPercent, yarn.Fraction{Num: 0, Den: 1})
+	for i := range p.Queues {
+		q := &p.Queues[i]
+		if k, ok := q.findLabel(label); ok {
+			l := &q.Labels[k]
+			q.Capacity, q.MaxCapacity, q.MaxAMPercent = l.Capacity, l.MaxCapacity, l.MaxAMPercent
+		} else if q.Parent >= 0 {
+			q.Capacity, q.MaxCapacity = nothing, nothing
+		}
+	}
+	return &p
+}
+
+func (q *Queue) findLabel(label string) (int, bool) {
+	return slices.BinarySearchFunc(q.Labels, label, func(l LabelCapacity, name string) int { return strings.Compare(l.Label, name) })
+}
+
+// key is the full name of a queue's key, of the label when the configuration is a label's.
+func (c *Config) key(q *Queue, name string) string {
+	if c.label == "" {
+		return Prefix + q.Path + "." + name
+	}
+	return Prefix + q.Path + "." + accessible + "." + c.label + "." + name
+}
+
+// forLabel ends a sentence about capacities that are a label's.
+func (c *Config) forLabel() string {
+	if c.label == "" {
+		return ""
+	}
+	return " for label=" + c.label
+}
+
+func (r *reader) readLabelSettings(c *Config) {
+	if c.LabelSettings.Enabled = r.bool(labelsEnabled, false); !c.LabelSettings.Enabled {
+		return
+	}
+	s := &c.LabelSettings
+	s.Source = CentralizedLabels
+	switch v, ok := r.get(labelsSource); {
+	case !ok || v == "centralized":
+	case v == "delegated-centralized":
+		s.Source = DelegatedLabels
+	case v == "distributed":
+		s.Source = DistributedLabels
+	default:
+		r.fault(labelsSource, "is not a way to give nodes labels", "write centralized, delegated-centralized or distributed")
+	}
+	s.Enforced = r.names(labelsEnforced)
+	s.AMNonExclusive = r.bool(amNonExclusive, false)
+	for _, name := range []string{emrDefaultLabel, amDefaultLabel} { // Hadoop's own name wins
+		if v, ok := r.get(name); ok {
+			s.AMDefault = r.labelName(name, v)
+		}
+	}
+}
+
+// labelNamePattern is what a label's name looks like, and labelNameBytes how long it may be.
+var labelNamePattern = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z_-]*$`)
+
+const labelNameBytes = 255
+
+// CheckLabelName says in YARN's words what is wrong with a label's name.
+func CheckLabelName(name string) error {
+	switch {
+	case name == "" || len(name) > labelNameBytes:
+		return fmt.Errorf("label added is empty or exceeds %d character(s)", labelNameBytes)
+	case !labelNamePattern.MatchString(name):
+		return fmt.Errorf("label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= %s", name)
+	}
+	return nil
+}
+
+func (r *reader) labelName(key, name string) string {
+	if err := CheckLabelName(name); err != nil {
+		r.fault(key, err.Error(), "write one label")
+		return ""
+	}
+	return name
+}
+
+// readLabels reads what a queue may use of labels, and what it has of each.
+func (r *reader) readLabels(c *Config, q *Queue, key func(string) string) {
+	if !c.LabelSettings.Enabled {
+		return
+	}
+	r.readAccessible(c, q, key)
+	r.readDefaultLabel(c, q, key)
+	prefix := key(accessible) + "."
+	from, _ := slices.BinarySearchFunc(c.properties, prefix, func(p Property, n string) int { return strings.Compare(p.Name, n) })
+	for _, p := range c.properties[from:] {
+		rest, ok := strings.CutPrefix(p.Name, prefix)
+		if !ok {
+			break
+		}
+		label, name, _ := strings.Cut(rest, ".")
+		if !slices.Contains(labelKeys, name) {
+			r.seen[p.Name] = true
+			r.warnUnknown(p.Name, name, labelKeys, prefix+label+".")
+		} else if _, known := q.findLabel(label); !known && r.labelName(p.Name, label) != "" {
+			r.readLabelCapacity(c, q, label)
+		}
+	}
+}
+
+// labelKeys are the keys of a queue for one label.
+var labelKeys = []string{"capacity", "maximum-am-resource-percent", "maximum-capacity"}
+
+func (r *reader) readLabelCapacity(c *Config, q *Queue, label string) {
+	key := func(name string) string { return Prefix + q.Path + "." + accessible + "." + label + "." + name }
+	// The reader takes the keys of the queue itself for its usual capacities, so the label's are
+	// read into a queue of their own.
+	own := Queue{Path: q.Path, Parent: q.Parent}
+	r.readCapacity(c, &own, key)
+	if own.Capacity.Unit == UnitNone {
+		own.Capacity = uniform(UnitPercent, yarn.Fraction{Num: 0, Den: 1})
+	}
+	l := LabelCapacity{Label: label, Capacity: own.Capacity, MaxCapacity: own.MaxCapacity,
+		MaxAMPercent: r.amPercent(key("maximum-am-resource-percent"), q.MaxAMPercent)}
+	at, _ := q.findLabel(label)
+	q.Labels = slices.Insert(q.Labels, at, l)
+	if !q.MayUse(label) {
+		r.warn(key("capacity"), fmt.Sprintf("%s may not use label %s, so it gets nothing of it", q.Path, label), "add the label to "+Prefix+q.Path+"."+accessible+", or remove the key")
+	}
+}
+
+// readAccessible reads the labels that a queue may use: its parent's unless it says; a blank is
+// none. Root may use all.
+func (r *reader) readAccessible(c *Config, q *Queue, key func(string) string) {
+	v, set := r.raw(key(accessible))
+	p := c.parentOf(q)
+	if p == nil {
+		q.Accessible = []string{AnyLabel}
+		if set && strings.TrimSpace(v) != AnyLabel {
+			r.warn(key(accessible), "root may always use all labels", "remove it")
+		}
+		return
+	}
+	if !set {
+		q.Accessible = p.Accessible
+		return
+	}
+	q.Accessible = r.names(key(accessible))
+	if slices.Contains(q.Accessible, AnyLabel) {
+		q.Accessible = []string{AnyLabel}
+	}
+	slices.Sort(q.Accessible)
+	q.Accessible = slices.Compact(q.Accessible)
+	r.checkAccessible(q, p, key(accessible))
+}
+
+// checkAccessible holds that a queue may use no label that its parent may not.
+func (r *reader) checkAccessible(q, p *Queue, key string) {
+	if slices.Contains(p.Accessible, AnyLabel) {
+		return
+	}
+	var more []string
+	for _, l := range q.Accessible {
+		if l == AnyLabel {
+			r.fault(key, "Parent's accessible queue is not ANY(*), but child's accessible queue is *", "list the labels, or give the parent \"*\"")
+			return
+		}
+		if !p.MayUse(l) {
+			more = append(more, l)
+		}
+	}
+	if len(more) > 0 {
+		r.fault(key, fmt.Sprintf("Some labels of child queue is not a subset of parent queue, these labels=[%s]", strings.Join(more, ",")),
+			"remove them, or add them to "+Prefix+p.Path+"."+accessible)
+	}
+}
+
+// readDefaultLabel reads the label of asks that name none. A queue that does not say has its
+// parent's if it may use all that its parent may.
+func (r *reader) readDefaultLabel(c *Config, q *Queue, key func(string) string) {
+	name := key("default-node-label-expression")
+	v, set := r.raw(name)
+	q.DefaultLabel = strings.TrimSpace(v)
+	if p := c.parentOf(q); !set && p != nil && containsAll(q.Accessible, p.Accessible) {
+		q.DefaultLabel = p.DefaultLabel
+	}
+	if q.Leaf && !q.MayUse(q.DefaultLabel) {
+		r.fault(name, fmt.Sprintf("Invalid default label expression of  queue=%s doesn't have permission to access all labels in default label expression. "+
+			"labelExpression of resource request=%s. Queue labels=%s", q.Path, q.DefaultLabel, q.AccessibleText()),
+			"write one label that the queue may use")
+	}
+}
+
+func containsAll(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(l string) bool { return !slices.Contains(all, l) })
+}
+
+// checkLabels holds the rules between queues for each label.
+func (r *reader) checkLabels(c *Config) {
+	if labels := c.Labels(); len(labels) > maxLabels {
+		r.fault(labelsEnabled, fmt.Sprintf("queues have capacities for %d labels, more than %d", len(labels), maxLabels), "use fewer labels")
+	} else if c.LegacyQueueMode {
+		for _, label := range labels {
+			r.checkCapacities(c.partition(label))
+		}
+	}
+}
