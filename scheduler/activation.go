@@ -146,15 +146,29 @@ func (s *Scheduler) ActivateArrival(leaf int32) {
 
 // mayRun checks max-parallel-apps of the user, the leaf and every ancestor.
 func (s *Scheduler) mayRun(a *state.App) bool {
-	if most := s.cfg.MaxParallelAppsOf(s.st.NameOf(a.User)); most >= 0 && int64(s.RunnableOf(a.User)) >= most {
-		return false
+	_, reached := s.ReachedParallelLimit(a)
+	return !reached
+}
+
+// ParallelLimit is a limit on parallel applications: of a user, or of a queue.
+type ParallelLimit struct {
+	User, Queue   string // one of them is empty
+	Running, Most int64
+}
+
+// ReachedParallelLimit returns the first limit on parallel applications that keeps an application from
+// running, if one does.
+func (s *Scheduler) ReachedParallelLimit(a *state.App) (l ParallelLimit, reached bool) {
+	user := s.st.NameOf(a.User)
+	if most, runs := s.cfg.MaxParallelAppsOf(user), int64(s.RunnableOf(a.User)); most >= 0 && runs >= most {
+		return ParallelLimit{User: user, Running: runs, Most: most}, true
 	}
 	for i := s.LeafOf(a); i >= 0; i = s.queues[i].parent {
-		if most := s.cfg.Queues[i].MaxParallelApps; most >= 0 && int64(s.Queue(i).Runnable) >= most {
-			return false
+		if most, runs := s.cfg.Queues[i].MaxParallelApps, int64(s.Queue(i).Runnable); most >= 0 && runs >= most {
+			return ParallelLimit{Queue: s.cfg.Queues[i].Path, Running: runs, Most: most}, true
 		}
 	}
-	return true
+	return ParallelLimit{}, false
 }
 
 func (s *Scheduler) RunnableOf(user state.NameID) int32 {

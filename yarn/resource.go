@@ -196,19 +196,3 @@ func (k Kinds) Index(name string) int {
 	}
 	return -1
 }
-
-// Format writes a resource with the cluster's names: "4096MB 2vc 1gpu".
-func (k Kinds) Format(r Resource) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%dMB %dvc", r[Memory], r[VCores])
-	for i := VCores + 1; i < MaxKinds && i < len(k); i++ {
-		if r[i] != 0 {
-			name := k[i]
-			if j := strings.LastIndexByte(name, '/'); j >= 0 {
-				name = name[j+1:]
-			}
-			fmt.Fprintf(&b, " %d%s", r[i], name)
-		}
-	}
-	return b.String()
-}

@@ -88,7 +88,7 @@ func TestResourcePrints(t *testing.T) {
 	if got := r.String(); got != "4096MB 2vc +1[2] +7[4]" {
 		t.Errorf("String: %q", got)
 	}
-	if got := k.Format(Resource{4096, 2, 1, 3}); got != "4096MB 2vc 1gpu 3fpga" {
+	if got := k.Format(Resource{4096, 2, 1, 3}); got != "4 GiB · 2 vc · 1 gpu · 3 fpga" {
 		t.Errorf("Format: %q", got)
 	}
 	if k.Index("memory") != 0 || k.Index("memory-mb") != 0 || k.Index("vcores") != 1 || k.Index(GPUName) != 2 || k.Index("gpu") != -1 {

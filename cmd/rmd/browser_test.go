@@ -232,7 +232,7 @@ func browserWhy(t *testing.T, b *tab, p *process, role, app, reservation string)
 	b.reads(p.id+" "+role, "Waiting longest", "live")
 	b.do("g a leads to the applications", chromedp.KeyEvent("g"), chromedp.KeyEvent("a"), chromedp.WaitVisible(chromedp.CSS("#states")))
 	b.click(`#list a.why[href="/ui/apps/` + app + `"]`)
-	b.reads("Why waiting", "NODE_TOO_SMALL_FREE", reservation, "4096MB", "It waits for 2 containers", "in root.train")
+	b.reads("Why waiting", "NODE_TOO_SMALL_FREE", reservation, "4 GiB", "It waits for 2 containers", "in root.train")
 	b.click(`#explain a[href="/ui/reservations/` + reservation + `"]`)
 	b.reads("Reservation "+reservation, "Containers on the node, oldest first", "Short", "2 GiB")
 }

@@ -20,6 +20,9 @@ type Page struct {
 	Again   string // the command that repeats it
 	History *history.History
 	Verdict *check.Verdict
+	// Totals are the run's own, which the terminal prints too. Without them the page counts what the
+	// history holds.
+	Totals *Summary
 	// Lanes bounds how many agents, and how many clients, have a lane of their own;
 	// 0 is 16. The others share one.
 	Lanes int
@@ -87,7 +90,7 @@ func WritePage(w io.Writer, p Page) error {
 	}
 	from := begin(p.History)
 	v := view{Title: p.Title, Lead: p.Lead, Again: p.Again, Findings: p.Verdict.Findings, Notes: p.Verdict.Notes,
-		Keys: keys(p.History), Differ: findDiffer(p.History)}
+		Keys: keys(p), Differ: findDiffer(p.History)}
 	failed := p.Verdict.Failed()
 	v.Fails, v.Head = verdictText(p.Verdict, failed)
 	if len(failed) > 0 {
@@ -135,11 +138,14 @@ func verdictText(v *check.Verdict, failed []check.Finding) (fails bool, text str
 	return len(failed) > 0 || len(undecided) > 0, text + "."
 }
 
-func keys(h *history.History) []figure {
-	var s Summary
-	s.Add(h, &check.Verdict{})
+func keys(p Page) []figure {
+	s := p.Totals
+	if s == nil {
+		s = &Summary{}
+		s.Add(p.History, &check.Verdict{})
+	}
 	lives, terms := 0, map[uint64]bool{}
-	for _, e := range h.Replicas {
+	for _, e := range p.History.Replicas {
 		switch e.Kind {
 		case history.Start:
 			lives++
@@ -147,15 +153,11 @@ func keys(h *history.History) []figure {
 			terms[e.Term] = true
 		}
 	}
-	var faults int64
-	for _, c := range s.Faults {
-		faults += c.N
-	}
 	return []figure{
 		{"cluster time", span(s.ClusterTime), fmt.Sprintf("%s leaderships, %s starts", number(int64(len(terms))), number(int64(lives)))},
-		{"operations in the history", number(s.Operations), fmt.Sprintf("acked %s, refused %s, unknown %s", whole(s.Acked), whole(s.Refused), whole(s.Unknown))},
-		{"faults", number(faults), kindsOf(len(s.Faults))},
-		{"log", number(int64(len(h.Entries))), "entries replayed by the checker's own model"},
+		{"operations", number(s.Operations), fmt.Sprintf("acked %s, refused %s, unknown %s", whole(s.Acked), whole(s.Refused), whole(s.Unknown))},
+		{"faults", number(s.faultTotal()), kindsOf(len(s.Faults))},
+		{"log", number(int64(len(p.History.Entries))), "entries replayed by the checker's own model"},
 	}
 }
 

@@ -84,6 +84,15 @@ func (s *Summary) Count(kind string, n int64) {
 	s.Faults = append(s.Faults, Count{kind, n})
 }
 
+// faultTotal is how many faults were done, of all kinds.
+func (s *Summary) faultTotal() int64 {
+	var n int64
+	for _, c := range s.Faults {
+		n += c.N
+	}
+	return n
+}
+
 // Fail notes what a verdict found wrong in a seed; nothing when it holds.
 func (s *Summary) Fail(seed int64, v *check.Verdict, again, shrunk, page string) {
 	for _, text := range s.wrong(v) {

@@ -63,12 +63,11 @@ func (s *Summary) head() []string {
 }
 
 func (s *Summary) faults() string {
-	var total int64
 	var kinds []string
 	for _, c := range s.Faults {
-		total += c.N
 		kinds = append(kinds, c.Kind+" "+number(c.N))
 	}
+	total := s.faultTotal()
 	if total == 0 {
 		return "no faults"
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"rmd/jepsen-lite/check"
 	"rmd/jepsen-lite/harness"
+	"rmd/jepsen-lite/history"
 	"rmd/jepsen-lite/nemesis"
 )
 
@@ -139,6 +142,34 @@ func TestResult(t *testing.T) {
 		var doc struct{ OK bool }
 		if err := json.Unmarshal(r.JSON(), &doc); err != nil || doc.OK {
 			t.Errorf("%s: %v %+v", name, err, doc)
+		}
+	}
+}
+
+// The page and the terminal print the same totals: those that the run counted. The history lacks
+// the calls that had no answer when it was closed, so it is no second source.
+func TestTotalsOfPageAndTerminal(t *testing.T) {
+	at := time.Now()
+	r := Result{Scenario: "smoke", Seed: 3, Out: t.TempDir(), Took: 42 * time.Second, Asked: 1234, Acked: 1200, Refused: 30, Unknown: 4,
+		Moments: []nemesis.Moment{{Fault: "kill", Ended: at}, {Fault: "kill", Ended: at}, {Fault: "pause", Ended: at}}, Verdict: &check.Verdict{}, History: &history.History{}}
+	if err := r.WritePage(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(r.Out, pageFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(b), "\u00a0", " ")
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, total := range []struct{ terminal, page string }{
+		{"cluster time 42.0 s", "<dt>cluster time</dt><dd>42.0 s</dd>"}, {"operations 1 234", "<dt>operations</dt><dd>1 234</dd>"},
+		{"acked 1 200   refused 30   unknown 4", "acked 1 200, refused 30, unknown 4"}, {"faults 3 (kill 2, pause 1)", "<dt>faults</dt><dd>3</dd>"},
+	} {
+		if !strings.Contains(text.String(), total.terminal) || !strings.Contains(page, total.page) {
+			t.Errorf("%q or %q is missing:\n%s", total.terminal, total.page, text.String())
 		}
 	}
 }

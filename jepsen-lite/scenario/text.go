@@ -89,9 +89,10 @@ func (r *Result) WritePage() error {
 	if err != nil {
 		return err
 	}
+	totals := r.Summary()
 	err = report.WritePage(f, report.Page{
 		Title: fmt.Sprintf("tier2 %s, seed %d", r.Scenario, r.Seed), Lead: fmt.Sprintf("%s, %s, network %s, disks %s, %s", r.Commit, runtime.Version(), r.Offer.Network, r.Offer.Disk, r.Took.Round(time.Second)),
-		Again: r.again(), History: r.History, Verdict: r.shown(),
+		Again: r.again(), History: r.History, Verdict: r.shown(), Totals: &totals,
 	})
 	if cerr := f.Close(); err == nil {
 		err = cerr

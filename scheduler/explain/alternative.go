@@ -38,7 +38,7 @@ func (x *Explanation) suppose(text string, r scheduler.Reason) {
 	if k.Now {
 		k.Then = "a node would serve it in its next pass"
 		if x.Position > 1 {
-			k.Then = fmt.Sprintf("a node would serve it after %d applications of its queue", x.Position-1)
+			k.Then = fmt.Sprintf("a node would serve it after %s of its queue", applications(x.Position-1))
 		}
 	}
 	x.WhatIf = append(x.WhatIf, k)

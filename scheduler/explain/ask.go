@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"strings"
 
 	"rmd/fsm/state"
 	"rmd/scheduler"
@@ -44,9 +43,9 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	case j.reason == scheduler.NoNodes && v.st.Meta.UsableNodes > 0:
 		x.because(j.reason, "no node runs on the hosts and racks that it names, and it accepts no others")
 	case j.reason == scheduler.NoNodes:
-		x.because(j.reason, "no node is running")
+		x.because(j.reason, "none of the cluster's %s runs", nodes(v.st.Nodes.Len()))
 	case j.reason == scheduler.NodeTooSmall:
-		x.because(j.reason, "it asks %s; every node that it may use is smaller, so it can never fit", size)
+		x.because(j.reason, "it asks %s: %s, so it can never fit", size, v.largest(slot, ask))
 	case j.reason == scheduler.QueueMaxCapacity || j.reason == scheduler.ParentMaxCapacity:
 		q, _ := v.capping(i, k.Size)
 		x.because(j.reason, "it asks %s; %s uses %s of its maximum of %s", size, v.Queue(q).Path, v.cfg.Kinds.Format(v.Queue(q).Used), v.cfg.Kinds.Format(v.tree.Capacities[q].EffMax))
@@ -55,9 +54,16 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	case len(x.Reserved) > 0:
 		x.because(scheduler.NodeTooSmallFree, "node %s is reserved for it (%s) until %s is free there", x.Reserved[0].Node, x.Reserved[0].ID, x.Reserved[0].Needs)
 	case j.reason == scheduler.NoReason && x.Position > 1:
-		x.because(scheduler.BehindFIFO, "a node has room, but %s ahead in %s", applications(x.Position-1), x.Queue)
+		x.because(scheduler.BehindFIFO, "%s room, but %s in %s", have(all.count[j.reason]), ahead(x.Position-1), x.Queue)
 	case j.reason == scheduler.NoReason:
-		x.because(scheduler.BehindFIFO, "a node has room: its next pass serves the ask, unless another queue comes first")
+		x.because(scheduler.BehindFIFO, "%s room: the next pass serves the ask, unless another queue comes first", have(all.count[j.reason]))
+	case j.reason == scheduler.LocalityDelay:
+		x.because(j.reason, "it asks %s: %s room, but it waits for one of the %d hosts or racks that it prefers, for %d missed opportunities so far",
+			size, have(all.count[j.reason]), k.Entries-1, k.Opportunities)
+	case j.reason == scheduler.NodeReservedByOther:
+		x.because(j.reason, "it asks %s: %s reserved for another application, and no other node that it may use is large enough", size, are(all.count[j.reason]))
+	case j.reason == scheduler.Blacklisted:
+		x.because(j.reason, "it asks %s: %s on the application's blacklist, and no other node that it may use is large enough", size, are(all.count[j.reason]))
 	case j.reason == scheduler.NodeTooSmallFree:
 		x.because(j.reason, "it asks %s: %s", size, v.scarce(slot, ask))
 	default:
@@ -69,6 +75,25 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 // scarce says which kind of resource no node has enough of free for an ask, and which node has
 // the most of it. Nodes that are reserved for others do not count.
 func (v view) scarce(app, ask uint32) string {
+	free := func(n *state.Node) yarn.Resource { return n.Unallocated() }
+	if text := v.lacking("no unreserved node has %s free; the most is %s on %s", ask, free, func(slot uint32, n *state.Node) bool { return v.open(app, ask, slot, n) }); text != "" {
+		return text
+	}
+	return "no unreserved node has all of it free at once"
+}
+
+// largest says which kind of resource no node has enough of in all, and which node has the most of it.
+func (v view) largest(app, ask uint32) string {
+	total := func(n *state.Node) yarn.Resource { return n.Total }
+	if text := v.lacking("no node has %s; the most is %s on %s", ask, total, func(slot uint32, n *state.Node) bool { return n.State == yarn.NodeRunning && v.MayUse(ask, slot) }); text != "" {
+		return text
+	}
+	return "no node that it may use has all of it"
+}
+
+// lacking finds the first kind of resource that an ask needs more of than any node has, and writes with
+// format how much that is, the most that there is, and where.
+func (v view) lacking(format string, ask uint32, has func(*state.Node) yarn.Resource, counts func(slot uint32, n *state.Node) bool) string {
 	size := v.st.Asks.Get(ask).Size
 	for kind, name := range v.cfg.Kinds {
 		if size[kind] <= 0 || kind != yarn.Memory && !v.cfg.Calculator.Dominant {
@@ -76,38 +101,50 @@ func (v view) scarce(app, ask uint32) string {
 		}
 		most, where := int64(-1), yarn.NodeID{}
 		v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-			if free := n.Unallocated()[kind]; free > most && v.open(app, ask, slot, n) {
-				most, where = free, n.ID
+			if there := has(n)[kind]; there > most && counts(slot, n) {
+				most, where = there, n.ID
 			}
 			return true
 		})
 		if most >= 0 && most < size[kind] {
-			return fmt.Sprintf("no unreserved node has %s free; the most is %d on %s", amount(size[kind], name), most, where)
+			return fmt.Sprintf(format, amount(size[kind], name), amount(most, name), where)
 		}
 	}
-	return "no unreserved node has all of it free at once"
+	return ""
 }
 
-// amount is a quantity of one kind in words: "88 vcores", "4096 MB".
+// amount is a quantity of one kind in words: "88 vcores", "4 GiB".
 func amount(n int64, kind string) string {
 	if kind == yarn.MemoryName {
-		return fmt.Sprintf("%d MB", n)
+		return yarn.FormatMemory(n)
 	}
-	return fmt.Sprintf("%d %s", n, kind[strings.LastIndexByte(kind, '/')+1:])
+	return fmt.Sprintf("%d %s", n, yarn.ShortKind(kind))
 }
 
-func applications(n int) string {
+// plural is "1 node", "2 nodes".
+func plural(n int, one string) string {
 	if n == 1 {
-		return "1 application is"
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d applications are", n)
+	return fmt.Sprintf("%d %ss", n, one)
 }
 
-func nodes(n int) string {
+func applications(n int) string { return plural(n, "application") }
+
+func nodes(n int) string { return plural(n, "node") }
+
+// are, have and ahead are subjects with their verbs.
+func are(n int) string { return nodes(n) + verb(n, " is", " are") }
+
+func have(n int) string { return nodes(n) + verb(n, " has", " have") }
+
+func ahead(n int) string { return applications(n) + verb(n, " is", " are") + " ahead" }
+
+func verb(n int, one, more string) string {
 	if n == 1 {
-		return "1 node"
+		return one
 	}
-	return fmt.Sprintf("%d nodes", n)
+	return more
 }
 
 // judge runs the checks of a pass for one ask, in their order, and returns the
@@ -182,7 +219,7 @@ func (v view) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.A
 	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.NameOf(a.User), v.st.Users.Get(a.UserSlot).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(a)))
 }
 
-// verdicts are what nodes say, shortest true words first.
+// verdicts are what nodes, queues and users say to an ask, in a few words.
 var verdicts = map[scheduler.Reason]string{
 	scheduler.NoReason:            "has room",
 	scheduler.NodeTooSmall:        "too small in all",
@@ -190,6 +227,10 @@ var verdicts = map[scheduler.Reason]string{
 	scheduler.NodeReservedByOther: "reserved for another application",
 	scheduler.Blacklisted:         "blacklisted by the application",
 	scheduler.LocalityDelay:       "waits for a nearer node",
+	scheduler.QueueMaxCapacity:    "at the queue's maximum",
+	scheduler.ParentMaxCapacity:   "at a parent queue's maximum",
+	scheduler.UserLimit:           "at the user's limit",
+	scheduler.NoAsks:              "asks for nothing",
 }
 
 // order of preference when nodes differ: the first that any node says.

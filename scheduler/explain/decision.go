@@ -133,7 +133,7 @@ func heldBack(n int, what string, tell func(k int) (string, scheduler.Reason)) s
 	for k := range min(n, named) {
 		name, why := tell(k)
 		if why != scheduler.NoReason {
-			name += " (" + why.String() + ")"
+			name += " (" + verdicts[why] + ")"
 		}
 		parts = append(parts, name)
 	}
@@ -211,8 +211,8 @@ func (v view) becauseReserved(e *event.ReservationMade) Decision {
 		return Decision{}
 	}
 	n, k := v.st.Nodes.Get(e.Node), v.st.Asks.Get(ask)
-	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks %s, %s had %s free of %s; it had %d reservations for %d containers of this ask",
-		v.cfg.Kinds.Format(k.Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total), k.Reservations, k.Count)}
+	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks %s, %s had %s free of %s; it had %s for %s of this ask",
+		v.cfg.Kinds.Format(k.Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total), plural(int(k.Reservations), "reservation"), plural(int(k.Count), "container"))}
 }
 
 func (v view) becauseFulfilled(e *event.ReservationFulfilled) Decision {
@@ -273,7 +273,7 @@ func (v view) becauseNonRunnable(e *event.AttemptStarted) Decision {
 		return Decision{}
 	}
 	a := v.st.Apps.Get(slot)
-	return Decision{scheduler.MaxParallelApps.String(), fmt.Sprintf("%d applications of %s ran, %d in %s", v.RunnableOf(a.User), v.st.NameOf(a.User), v.st.Queues.Get(a.Queue).Runnable, v.st.Queues.Get(a.Queue).Path)}
+	return Decision{scheduler.MaxParallelApps.String(), fmt.Sprintf("%s of %s ran, %d in %s", applications(int(v.RunnableOf(a.User))), v.st.NameOf(a.User), v.st.Queues.Get(a.Queue).Runnable, v.st.Queues.Get(a.Queue).Path)}
 }
 
 // percent writes a share, in parts of 2^32, with one digit behind the point.

@@ -161,4 +161,5 @@ type AppShare struct {
 	Used        string `json:"used"`
 	Outstanding int64  `json:"outstanding"`
 	Reason      string `json:"reason,omitempty"`
+	Text        string `json:"text,omitempty"` // the reason in a sentence
 }

@@ -41,7 +41,7 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 	v.explainReservations(x, a)
 	switch {
 	case a.AttemptState == state.AttemptNonRunnable:
-		x.because(scheduler.MaxParallelApps, "a limit on parallel applications blocks it")
+		x.because(scheduler.MaxParallelApps, "%s", v.parallelLimit(a))
 		v.ifNoParallelLimit(x, a)
 	case a.AttemptState == state.AttemptFinishing:
 		x.because(scheduler.NoAsks, "its AM has unregistered; it ends when the AM's container does")
@@ -113,10 +113,22 @@ func (v view) explainActivation(x *Explanation, slot uint32, a *state.App) {
 			x.because(scheduler.NoNodes, "the cluster has no node in use; it is activated when one registers")
 			return
 		}
-		x.because(scheduler.BehindFIFO, "it is activated with the next change in its queue")
+		x.because(scheduler.BehindFIFO, "%s in %s; it is activated with the next change in its queue", ahead(x.Position-1), leaf.Path)
 		return
 	}
 	v.ifNoAMLimit(x, slot, a)
+}
+
+// parallelLimit says which limit on parallel applications an application waits for.
+func (v view) parallelLimit(a *state.App) string {
+	switch l, reached := v.ReachedParallelLimit(a); {
+	case !reached:
+		return "no limit on parallel applications is reached any more; it is activated with the next change in its queue"
+	case l.User != "":
+		return fmt.Sprintf("user %s runs %s, and may run %d at a time", l.User, applications(int(l.Running)), l.Most)
+	default:
+		return fmt.Sprintf("%s runs %s, and may run %d at a time", l.Queue, applications(int(l.Running)), l.Most)
+	}
 }
 
 func (v view) limitOf(name string, used, most yarn.Resource, binds bool) Limit {
@@ -170,5 +182,5 @@ func (v view) explainNoAsk(x *Explanation, a *state.App) {
 		}
 		return
 	}
-	x.because(scheduler.AMNotLaunched, "its AM waits for a node")
+	x.because(scheduler.AMNotLaunched, "its AM of %s waits for a node", v.cfg.Kinds.Format(a.AM))
 }

@@ -157,7 +157,7 @@ func (v view) shareOfApp(slot uint32, why bool) AppShare {
 	h := AppShare{Containers: a.Live, Used: v.cfg.Kinds.Format(a.Used), Outstanding: a.Outstanding}
 	if why {
 		if x, err := Application(v.Scheduler, a.ID); err == nil && x.Waiting {
-			h.Reason = x.Reason
+			h.Reason, h.Text = x.Reason, x.Text
 		}
 	}
 	return h

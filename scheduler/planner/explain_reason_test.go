@@ -38,19 +38,19 @@ func activated(w *world, app string) bool {
 
 func stories() []reasonStory {
 	return []reasonStory{
-		{reason: scheduler.AMLimitQueue, app: "app2", remedy: "kill app1", served: activated, ifs: "AMs had no limit", setup: `
+		{reason: scheduler.AMLimitQueue, app: "app2", text: "its AM needs 4 GiB · 1 vc; the AMs of root.a use 4 GiB · 1 vc of 4 GiB", remedy: "kill app1", served: activated, ifs: "AMs had no limit", setup: `
 conf queues=(a:50, b:50) a.maximum-capacity=50 a.user-limit-factor=10 a.maximum-am-resource-percent=0.1
 node add n1 80G
 app app1 user=u1 am=4G
 app app2 user=u2 am=4G`, still: "hb n1 times=3 quiet"},
-		{reason: scheduler.AMLimitUser, app: "app4", remedy: "kill app3", served: activated, ifs: "AMs had no limit", setup: `
+		{reason: scheduler.AMLimitUser, app: "app4", text: "its AM needs 2 GiB · 1 vc; the AMs of user u1 use 2 GiB · 1 vc of ", remedy: "kill app3", served: activated, ifs: "AMs had no limit", setup: `
 conf queues=(a:10, b:90) a.maximum-capacity=100 a.minimum-user-limit-percent=50 a.user-limit-factor=5 a.maximum-am-resource-percent=0.1
 node add n0 80G
 app app1 user=u0 am=2G
 app app2 user=u0 am=2G
 app app3 user=u1 am=2G
 app app4 user=u1 am=2G`},
-		{reason: scheduler.QueueMaxCapacity, app: "app2", text: "it asks 1024MB 1vc; root.a uses 8192MB 1vc of its maximum of 8192MB", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
+		{reason: scheduler.QueueMaxCapacity, app: "app2", text: "it asks 1 GiB · 1 vc; root.a uses 8 GiB · 1 vc of its maximum of 8 GiB", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
 conf queues=(a:50, b:50) a.maximum-capacity=50 b.maximum-capacity=50 max=16G
 node add n1 8G
 node add n2 8G
@@ -59,7 +59,7 @@ ask app1 1x8G
 hb n1
 app app2 user=u2
 ask app2 1x1G`},
-		{reason: scheduler.ParentMaxCapacity, app: "app3", text: "it asks 1024MB 1vc; root.p uses 8192MB 2vc of its maximum of 8192MB", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
+		{reason: scheduler.ParentMaxCapacity, app: "app3", text: "it asks 1 GiB · 1 vc; root.p uses 8 GiB · 2 vc of its maximum of 8 GiB", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
 conf queues=(p:50, b:50, p.x:50, p.y:50) p.maximum-capacity=50 p.x.maximum-capacity=100 p.y.maximum-capacity=100 p.x.user-limit-factor=10 p.y.user-limit-factor=10 max=16G
 node add n1 8G
 node add n2 8G
@@ -71,18 +71,18 @@ ask app2 1x4G
 hb n1 quiet
 app app3 user=u3 queue=y
 ask app3 1x1G`},
-		{reason: scheduler.UserLimit, app: "app1", text: "user u1 uses ", still: "hb n1 n1 quiet", remedy: "conf a.user-limit-factor=1\nhb n1 quiet", ifs: "no limit", setup: `
+		{reason: scheduler.UserLimit, app: "app1", text: "user u1 uses 5 GiB · 5 vc in root.a; its limit is 4 GiB", still: "hb n1 n1 quiet", remedy: "conf a.user-limit-factor=1\nhb n1 quiet", ifs: "no limit", setup: `
 conf queues=(a:100) a.user-limit-factor=0.25 max=16G
 node add n1 16G
 app app1 user=u1
 ask app1 9x1G
 hb n1 times=9 quiet`},
-		{reason: scheduler.MaxParallelApps, app: "app2", still: "hb n1 n1 quiet", remedy: "finish app1", served: activated, ifs: "parallel", setup: `
+		{reason: scheduler.MaxParallelApps, app: "app2", text: "root.a runs 1 application, and may run 1 at a time", still: "hb n1 n1 quiet", remedy: "finish app1", served: activated, ifs: "parallel", setup: `
 conf queues=(a:100) a.max-parallel-apps=1
 node add n1 8G
 app app1 user=u1
 app app2 user=u2`},
-		{reason: scheduler.LocalityDelay, app: "app1", still: "hb n2 quiet", remedy: "hb n2 times=8 quiet", ifs: "any node", setup: `
+		{reason: scheduler.LocalityDelay, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node has room, but it waits for one of the 2 hosts or racks that it prefers, for 0 missed", still: "hb n2 quiet", remedy: "hb n2 times=8 quiet", ifs: "any node", setup: `
 conf queues=(a:100) a.user-limit-factor=10 node-locality-delay=4 max=16G
 node add n1 8G rack=r0
 node add n2 8G rack=r1
@@ -91,19 +91,19 @@ ask app0 1x8G
 hb n1 quiet
 app app1 user=u1
 ask app1 1x1G hosts=(n1:1) racks=(r0:1)`},
-		{reason: scheduler.Blacklisted, app: "app1", still: "hb n1 n1 quiet", remedy: "blacklist app1 n1 remove\nhb n1 quiet", ifs: "blacklist", setup: `
+		{reason: scheduler.Blacklisted, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node is on the application's blacklist", still: "hb n1 n1 quiet", remedy: "blacklist app1 n1 remove\nhb n1 quiet", ifs: "blacklist", setup: `
 conf queues=(a:100)
 node add n1 8G
 app app1 user=u1
 blacklist app1 n1
 ask app1 1x1G`},
-		{reason: scheduler.NodeTooSmall, app: "app1", never: true, still: "hb n1 n2 quiet", remedy: "node add n3 16G\nhb n3 quiet", ifs: "instead", setup: `
+		{reason: scheduler.NodeTooSmall, app: "app1", never: true, text: "it asks 12 GiB · 1 vc: no node has 12 GiB; the most is 8 GiB on n1:", still: "hb n1 n2 quiet", remedy: "node add n3 16G\nhb n3 quiet", ifs: "instead", setup: `
 conf queues=(a:100) a.user-limit-factor=10 max=16G
 node add n1 8G
 node add n2 8G
 app app1 user=u1
 ask app1 1x12G`},
-		{reason: scheduler.NodeTooSmallFree, app: "app1", text: "it asks 4096MB 1vc: no unreserved node has 4096 MB free; the most is 2048 on n1:", still: "hb n1 n1 quiet", remedy: "complete app0 1\nhb n1 quiet", ifs: "instead", ends: 1, setup: `
+		{reason: scheduler.NodeTooSmallFree, app: "app1", text: "it asks 4 GiB · 1 vc: no unreserved node has 4 GiB free; the most is 2 GiB on n1:", still: "hb n1 n1 quiet", remedy: "complete app0 1\nhb n1 quiet", ifs: "instead", ends: 1, setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n1 8G
 app app0 user=u0
@@ -111,7 +111,7 @@ ask app0 1x6G
 hb n1 quiet
 app app1 user=u1
 ask app1 1x4G`},
-		{reason: scheduler.NodeReservedByOther, app: "app2", text: "it asks 1024MB 1vc: reserved for another application on 1 node", still: "hb n1 n1 quiet", remedy: "kill app1\nhb n1 quiet", ifs: "reserved for others", setup: `
+		{reason: scheduler.NodeReservedByOther, app: "app2", text: "it asks 1 GiB · 1 vc: 1 node is reserved for another application, and no other node", still: "hb n1 n1 quiet", remedy: "kill app1\nhb n1 quiet", ifs: "reserved for others", setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n1 8G rack=r0
 node add n2 8G rack=r1
@@ -123,7 +123,7 @@ ask app1 1x4G hosts=(n1:1) racks=(r0:1) strict strict-rack
 hb n1 quiet
 app app2 user=u2
 ask app2 1x1G hosts=(n1:1) racks=(r0:1) strict strict-rack`},
-		{reason: scheduler.BehindFIFO, app: "app2", text: "a node has room, but 1 application is ahead in root.a", remedy: "hb n1 times=2 quiet", setup: `
+		{reason: scheduler.BehindFIFO, app: "app2", text: "1 node has room, but 1 application is ahead in root.a", remedy: "hb n1 times=2 quiet", setup: `
 conf queues=(a:100)
 node add n1 8G
 app app1 user=u1
@@ -151,7 +151,7 @@ launch app1`},
 conf queues=(a:100)
 node add n1 8G
 app app1 user=u1`},
-		{reason: scheduler.NoNodes, app: "app1", remedy: "node add n1 8G\nhb n1 quiet", setup: `
+		{reason: scheduler.NoNodes, app: "app1", text: "none of the cluster's 1 node runs", remedy: "node add n1 8G\nhb n1 quiet", setup: `
 conf queues=(a:100)
 node add n0 8G
 app app1 user=u1

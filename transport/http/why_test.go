@@ -67,7 +67,7 @@ func newTold(t *testing.T) (*bench, *told) {
 // hand, and a page that lacked some is not kept.
 func TestDecisionsSayWhy(t *testing.T) {
 	b, k := newTold(t)
-	const reserved = "it asks 65536MB 16vc 4gpu, sim-01:8041 had 32768MB 8vc 2gpu free"
+	const reserved = "it asks 64 GiB · 16 vc · 4 gpu, sim-01:8041 had 32 GiB · 8 vc · 2 gpu free"
 	if page := b.ask("GET", "/ui/decisions", "").Body.String(); strings.Contains(page, reserved) || !strings.Contains(page, "ReservationMade") {
 		t.Fatalf("nothing is known yet:\n%s", page)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"rmd/internal/thousands"
 	"rmd/transport/http/v1/api"
+	"rmd/yarn"
 )
 
 // parse reads the templates: each page's own beside those that all share. mark
@@ -34,7 +35,7 @@ func parse(mark string) (map[string]*template.Template, error) {
 
 // functions are what the templates may call.
 var functions = template.FuncMap{
-	"n": number, "mem": memory, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "life": lifeText, "verdict": verdictWord, "short": short, "pct": percent,
+	"n": number, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "life": lifeText, "verdict": verdictWord, "short": short, "pct": percent,
 	"path": url.PathEscape, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": plural, "stale": staleness,
 	"dict": dict, "containerShort": containerShort, "bytes": bytesText, "tone": tone, "kinds": kindsOf, "safeURL": webURL, "hex": shortDigest, "equal": equality, "took": took, "change": changeText,
 	"part": func(share float64) string { return percent(share * 100) },
@@ -43,84 +44,38 @@ var functions = template.FuncMap{
 // number writes a whole number with its thousands separated.
 func number(v any) string { return thousands.Format(v) }
 
-// memory writes mebibytes in the largest unit that keeps it readable.
-func memory(mb int64) string {
-	switch {
-	case mb == 0:
-		return "0"
-	case mb%1024 == 0 && mb < 1<<20:
-		return number(mb>>10) + " GiB"
-	case mb >= 1<<20:
-		return strconv.FormatFloat(float64(mb)/(1<<20), 'f', 1, 64) + " TiB"
-	case mb >= 10<<10:
-		return strconv.FormatFloat(float64(mb)/1024, 'f', 1, 64) + " GiB"
-	}
-	return number(mb) + " MiB"
-}
-
-// kindsOf sorts the kinds of an amount: memory, vcores, then by name.
+// kindsOf lists the kinds of an amount in the order in which they are shown.
 func kindsOf(r api.Resource) []string {
-	out := make([]string, 0, len(r))
-	for name := range r { // sorted below
-		out = append(out, name)
+	if r == nil {
+		return nil
 	}
-	slices.SortFunc(out, func(a, b string) int {
-		if d := kindRank(a) - kindRank(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
-	})
-	return out
-}
-
-func kindRank(name string) int {
-	switch name {
-	case api.MemoryMB:
-		return 0
-	case api.VCores:
-		return 1
-	}
-	return 2
+	return slices.DeleteFunc(r.Names(), func(name string) bool { _, there := r[name]; return !there })
 }
 
 // kindName is how a kind is called on the pages.
 func kindName(name string) string {
-	switch name {
-	case api.MemoryMB:
+	if name == api.MemoryMB {
 		return "memory"
-	case api.VCores:
-		return "vcores"
 	}
-	return name[strings.LastIndexByte(name, '/')+1:]
+	return yarn.ShortKind(name)
 }
 
-// kindValue writes an amount of one kind.
+// kindValue writes an amount of one kind, whose name stands beside it.
 func kindValue(name string, v int64) string {
 	if name == api.MemoryMB {
-		return memory(v)
+		return yarn.FormatMemory(v)
 	}
 	return number(v)
 }
 
-// amount writes an amount of every kind that there is some of.
+// amount writes an amount, or a dash where there is nothing of any kind.
 func amount(r api.Resource) string {
-	var parts []string
-	for _, name := range kindsOf(r) {
-		v := r[name]
-		switch {
-		case v == 0:
-		case name == api.MemoryMB:
-			parts = append(parts, memory(v))
-		case name == api.VCores:
-			parts = append(parts, number(v)+" vc")
-		default:
-			parts = append(parts, number(v)+" "+kindName(name))
+	for _, v := range r { // order is harmless: any will do
+		if v != 0 {
+			return r.String()
 		}
 	}
-	if len(parts) == 0 {
-		return "–"
-	}
-	return strings.Join(parts, " · ")
+	return "–"
 }
 
 // span writes a time span by its two largest units.

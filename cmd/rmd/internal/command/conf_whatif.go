@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -127,13 +128,16 @@ var whatIfColumns = output.List[api.WhatIfApp]{
 			return change(output.Number(a.Before.Containers), output.Number(a.After.Containers))
 		}},
 		{Head: "USED", Text: func(a api.WhatIfApp) string { return change(a.Before.Used, a.After.Used) }, Shrink: true},
-		{Head: "WHY", Text: func(a api.WhatIfApp) string { return change(a.Before.Reason, a.After.Reason) }, Shrink: true},
+		{Head: "WHY", Text: func(a api.WhatIfApp) string { return change(why(a.Before), why(a.After)) }, Shrink: true},
 		{Head: "USER", Wide: true, Text: func(a api.WhatIfApp) string { return a.User }},
 		{Head: "ASKS", Wide: true, Text: func(a api.WhatIfApp) string {
 			return change(output.Number(a.Before.Outstanding), output.Number(a.After.Outstanding))
 		}},
 	},
 }
+
+// why is what an application waits for: the sentence, or the code of a server that sends no sentence.
+func why(a api.WhatIfAppShare) string { return cmp.Or(a.Text, a.Reason) }
 
 // change writes what is and what would be; once when they are the same.
 func change(before, after string) string {

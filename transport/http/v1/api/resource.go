@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	"rmd/yarn"
 )
 
 // Names of the kinds that every cluster has.
@@ -19,22 +20,23 @@ const (
 // vcores, yarn.io/gpu … A kind that is missing is 0.
 type Resource map[string]int64
 
-// String is the resource as tables show it: "4096MB 2vc 1gpu". Kinds beyond
-// memory and vcores show when they are not 0.
-func (r Resource) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%dMB %dvc", r[MemoryMB], r[VCores])
-	names := make([]string, 0, len(r))
+// Names are the kinds of the resource in the order in which they are shown: memory, vcores, then by
+// name.
+func (r Resource) Names() []string {
+	out := []string{MemoryMB, VCores}
 	for name := range r { // sorted below
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if name != MemoryMB && name != VCores && r[name] != 0 {
-			fmt.Fprintf(&b, " %d%s", r[name], name[strings.LastIndexByte(name, '/')+1:])
+		if name != MemoryMB && name != VCores {
+			out = append(out, name)
 		}
 	}
-	return b.String()
+	slices.Sort(out[2:])
+	return out
+}
+
+// String is the resource as people read it: "320 GiB · 88 vc · 8 gpu".
+func (r Resource) String() string {
+	names := r.Names()
+	return yarn.FormatAmounts(names, func(i int) int64 { return r[names[i]] })
 }
 
 // Duration is a time span written as "24h" or "1m30s"; a bare number is seconds.
