@@ -38,6 +38,7 @@ const (
 	gometrics = "github.com/hashicorp/go-metrics"
 	progress  = "github.com/schollz/progressbar"
 	wazero    = "github.com/tetratelabs/wazero"
+	zk        = "github.com/go-zookeeper/zk"
 )
 
 const (
@@ -75,6 +76,8 @@ var places = map[string]place{
 	"transport/forward":     {ours: []string{"yarn", "scheduler/input", "transport/caller", "transport/peer", "internal/codec", "internal/outcome", "internal/leadership"}, outside: []string{hclog}, why: edgeWhy},
 	"transport/hadoop/...": {ours: []string{"yarn", "scheduler/input", "fsm/state", "internal/hadoopconf", "transport/caller", "transport/hadoop/...", "internal/leadership", "transport/frontend"},
 		outside: []string{protobuf, hclog}, why: edgeWhy},
+	"transport/hadoop/statestore": {ours: []string{"yarn", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, zk},
+		why: "it reads ZooKeeper and knows no state of rmd's"},
 	"transport/hadoop/ipc": {ours: []string{"internal/share", "transport/hadoop/proto", "transport/hadoop/token/digest"}, outside: []string{protobuf, hclog, xsync}, why: edgeWhy},
 	"transport/http": {ours: []string{"fsm/state", "yarn", "internal/share", "transport/http/auth", "transport/http/metrics", "transport/http/problem", "transport/http/route", "transport/http/sampler", "transport/http/ui",
 		"transport/http/v1", "transport/http/v1/api", "transport/http/view", "transport/http/yarn"}, outside: []string{hclog}, why: "it puts the rooms together and answers nothing itself; " + edgeWhy},

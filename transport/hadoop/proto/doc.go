@@ -3,4 +3,4 @@
 // names and numbers are Hadoop's.
 package proto
 
-//go:generate protoc --go_out=. --go_opt=paths=source_relative ipc.proto security.proto ha.proto yarn.proto token.proto service.proto server.proto admin.proto
+//go:generate protoc --go_out=. --go_opt=paths=source_relative ipc.proto security.proto ha.proto yarn.proto token.proto service.proto server.proto admin.proto recovery.proto

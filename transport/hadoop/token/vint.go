@@ -50,3 +50,28 @@ func readVInt(b []byte) (v int64, rest []byte, ok bool) {
 	}
 	return v, b[1+n:], true
 }
+
+// maxDelegationKey bounds the secret of a DelegationKey.
+const maxDelegationKey = 1 << 10
+
+// ParseDelegationKey reads a DelegationKey as Hadoop's Writables write it: id, end, secret. The
+// secret is empty when it was not written.
+func ParseDelegationKey(b []byte) (id int32, expiresMillis int64, secret []byte, err error) {
+	var v [3]int64
+	for i := range v {
+		var ok bool
+		if v[i], b, ok = readVInt(b); !ok {
+			return 0, 0, nil, malformed("delegation key cut short")
+		}
+	}
+	switch size := v[2]; {
+	case v[0] != int64(int32(v[0])) || v[0] == 0:
+		return 0, 0, nil, malformed("delegation key %d", v[0])
+	case size <= 0:
+		return int32(v[0]), v[1], nil, nil
+	case size > maxDelegationKey || size > int64(len(b)):
+		return 0, 0, nil, malformed("delegation key of %d bytes", size)
+	default:
+		return int32(v[0]), v[1], b[:size:size], nil
+	}
+}

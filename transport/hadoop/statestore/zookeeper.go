@@ -1,0 +1,170 @@
+package statestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	gproto "google.golang.org/protobuf/proto"
+
+	"rmd/transport/hadoop/proto"
+)
+
+// Config says where a state store is.
+type Config struct {
+	Servers []string // HOST:PORT
+	Parent  string   // yarn.resourcemanager.zk-state-store.parent-path
+	// Auths are scheme and credentials, as {"digest", "user:password"}.
+	Auths []Auth
+	// Election is the znode in which the ResourceManagers elect the active one; empty: there is
+	// one ResourceManager alone.
+	Election string
+}
+
+// Auth is a credential for ZooKeeper.
+type Auth struct{ Scheme, Credentials string }
+
+// sessionTimeout is of the session with ZooKeeper.
+const sessionTimeout = 10 * time.Second
+
+// maxReply bounds one answer of ZooKeeper: a znode, or the names of the znodes below one.
+const maxReply = 64 << 20
+
+// electionLock is the name of the znode that the active ResourceManager holds.
+const electionLock = "ActiveStandbyElectorLock"
+
+// ActiveError says that a ResourceManager uses the store.
+type ActiveError struct{ What string }
+
+func (e *ActiveError) Error() string { return e.What }
+
+// Take reads a store that no ResourceManager uses. It changes nothing in ZooKeeper.
+func Take(ctx context.Context, cfg Config) (*Store, error) {
+	z, err := connect(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer z.conn.Close()
+	if err := z.notActive(cfg.Election); err != nil {
+		return nil, err
+	}
+	root := path.Join("/", cfg.Parent, rootNode)
+	before, err := z.changes(root)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Read(z, cfg.Parent)
+	if err != nil {
+		return nil, err
+	}
+	after, err := z.changes(root)
+	if err != nil {
+		return nil, err
+	}
+	if before != after {
+		return nil, &ActiveError{"a ResourceManager wrote to " + root + " while it was read"}
+	}
+	return s, z.notActive(cfg.Election)
+}
+
+// zookeeper is a session with ZooKeeper.
+type zookeeper struct {
+	ctx  context.Context
+	conn *zk.Conn
+}
+
+func connect(ctx context.Context, cfg Config) (*zookeeper, error) {
+	conn, events, err := zk.Connect(cfg.Servers, sessionTimeout, zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxReply))
+	if err != nil {
+		return nil, fmt.Errorf("ZooKeeper at %v: %w", cfg.Servers, err)
+	}
+	for {
+		select {
+		case e := <-events:
+			if e.State == zk.StateAuthFailed {
+				conn.Close()
+				return nil, fmt.Errorf("ZooKeeper at %v: %w", cfg.Servers, zk.ErrAuthFailed)
+			}
+			if e.State != zk.StateHasSession {
+				continue
+			}
+		case <-ctx.Done():
+			conn.Close()
+			return nil, fmt.Errorf("ZooKeeper at %v does not answer: %w", cfg.Servers, context.Cause(ctx))
+		}
+		break
+	}
+	for _, a := range cfg.Auths {
+		if err := conn.AddAuth(a.Scheme, []byte(a.Credentials)); err != nil {
+			conn.Close()
+			return nil, fmt.Errorf("ZooKeeper refuses the %s credentials: %w", a.Scheme, err)
+		}
+	}
+	return &zookeeper{ctx, conn}, nil
+}
+
+// notActive refuses a store whose ResourceManagers have elected an active one.
+func (z *zookeeper) notActive(election string) error {
+	if election == "" {
+		return nil
+	}
+	at := path.Join(election, electionLock)
+	b, held, err := z.Get(at)
+	if err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	if !held {
+		return nil
+	}
+	var p proto.ActiveRMInfoProto
+	if gproto.Unmarshal(b, &p) != nil || p.GetRmId() == "" {
+		return &ActiveError{"a ResourceManager is active: it holds " + at}
+	}
+	return &ActiveError{fmt.Sprintf("ResourceManager %s is active: it holds %s", p.GetRmId(), at)}
+}
+
+// changes is a number that changes with every write of a ResourceManager: each of them creates and
+// deletes a znode below the root, its fence.
+func (z *zookeeper) changes(root string) (int64, error) {
+	ok, stat, err := z.conn.Exists(root)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", root, err)
+	}
+	if !ok {
+		return 0, fmt.Errorf("there is no %s in ZooKeeper: this is not the parent path of a state store", root)
+	}
+	return stat.Pzxid, nil
+}
+
+// Get implements Tree.
+func (z *zookeeper) Get(path string) ([]byte, bool, error) {
+	if err := z.ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	b, _, err := z.conn.Get(path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, false, nil
+	}
+	return b, err == nil, err
+}
+
+// Children implements Tree.
+func (z *zookeeper) Children(path string) ([]string, error) {
+	if err := z.ctx.Err(); err != nil {
+		return nil, err
+	}
+	names, _, err := z.conn.Children(path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	return names, err
+}
+
+// silent drops what the client library logs.
+type silent struct{}
+
+// Printf implements zk.Logger.
+func (silent) Printf(string, ...any) {}
