@@ -51,7 +51,11 @@ type Outcome struct {
 
 // Expiry holds the silence after which nodes and attempts are given up, and the
 // time within which a container that was granted must be started; 0: for ever.
-type Expiry struct{ NodeMillis, AttemptMillis, ContainerMillis int64 }
+type Expiry struct {
+	NodeMillis, AttemptMillis, ContainerMillis int64
+	// UntrackedMillis is until the planner is asked to forget an inactive node; 0: never.
+	UntrackedMillis int64
+}
 
 // Config is what a Sequencer needs. Start from DefaultConfig; Log, Barrier,
 // Fork, NewPlanner and Expiry are the caller's.

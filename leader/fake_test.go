@@ -206,6 +206,9 @@ func (p *fakePlanner) decide(in input.Input) []event.Event {
 	case *input.ExpireNode:
 		p.expire = append(p.expire, in.ID.Host)
 		return []event.Event{&event.NodeStateChanged{Node: p.st.Node(in.ID), State: yarn.NodeLost}}
+	case *input.ForgetNode:
+		p.expire = append(p.expire, "forget "+in.ID.Host)
+		return []event.Event{&event.NodeForgotten{Node: p.st.Node(in.ID), ID: in.ID}}
 	case *input.ExpireAttempt:
 		p.expire = append(p.expire, in.Attempt.String())
 	case *input.NodesHeard:

@@ -21,6 +21,7 @@ type timers struct {
 	expiry    Expiry
 	nodes     wheel
 	attempts  wheel
+	inactive  wheel            // nodes that are not heard of, since they left
 	drains    map[uint32]int64 // node to deadline, Unix milliseconds
 	due       []due
 	unstarted unstarted
@@ -29,17 +30,27 @@ type timers struct {
 
 // due is a timer that ran out.
 type due struct {
-	node bool
-	key  uint64
+	of  timed
+	key uint64
 }
+
+// timed is what a timer is of.
+type timed uint8
+
+const (
+	ofAttempt timed = iota
+	ofNode
+	ofInactiveNode
+)
 
 // arm gives every node and attempt a full interval.
 func (t *timers) arm(st *state.State, e Expiry) {
-	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), drains: map[uint32]int64{}}
+	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), drains: map[uint32]int64{}}
 	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if n.Heard() {
 			t.nodes.add(uint64(slot), t.now, e.NodeMillis)
 		}
+		t.followInactive(slot, n)
 		t.followDrain(slot, n)
 		return true
 	})
@@ -78,6 +89,7 @@ func (t *timers) follow(st *state.State, e event.Event) {
 		t.nodes.add(uint64(e.Node), t.now, t.expiry.NodeMillis)
 		delete(t.drains, e.Node)
 	case *event.NodeStateChanged:
+		t.followInactive(e.Node, st.Nodes.Get(e.Node))
 		t.followDrain(e.Node, st.Nodes.Get(e.Node))
 	case *event.AttemptActivated: // of an unmanaged AM, which somebody else launches
 		t.startAttempt(st, e.App)
@@ -97,6 +109,13 @@ func (t *timers) follow(st *state.State, e event.Event) {
 func (t *timers) startAttempt(st *state.State, seq uint32) {
 	if slot := st.App(seq); slot != 0 && started(st.Apps.Get(slot)) {
 		t.attempts.add(attemptKey(st.Apps.Get(slot)), t.now, t.expiry.AttemptMillis)
+	}
+}
+
+// followInactive starts the time after which a node that left may be forgotten.
+func (t *timers) followInactive(node uint32, n *state.Node) {
+	if !n.Heard() && t.expiry.UntrackedMillis > 0 {
+		t.inactive.add(uint64(node), t.now, t.expiry.UntrackedMillis)
 	}
 }
 
@@ -156,11 +175,22 @@ func (t *timers) next(st *state.State) input.Input {
 	return t.unstarted.take()
 }
 
+func inactive(st *state.State, node uint32) bool {
+	return st.Nodes.Has(node) && !st.Nodes.Get(node).Heard()
+}
+
 func (t *timers) expire(st *state.State, d due) input.Input {
-	if d.node {
+	switch d.of {
+	case ofNode:
 		if slot := uint32(d.key); st.Nodes.Has(slot) && st.Nodes.Get(slot).Heard() && t.nodes.silent(d.key, t.now, t.expiry.NodeMillis) {
 			t.nodes.touch(d.key, t.now)
 			return &input.ExpireNode{ID: st.Nodes.Get(slot).ID}
+		}
+		return nil
+	case ofInactiveNode:
+		if slot := uint32(d.key); inactive(st, slot) && t.inactive.silent(d.key, t.now, t.expiry.UntrackedMillis) {
+			t.inactive.touch(d.key, t.now)
+			return &input.ForgetNode{ID: st.Nodes.Get(slot).ID, Untracked: true}
 		}
 		return nil
 	}
@@ -184,11 +214,15 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 	}
 	t.nodes.collect(t.now, t.expiry.NodeMillis, func(key uint64) bool {
 		return st.Nodes.Has(uint32(key)) && st.Nodes.Get(uint32(key)).Heard()
-	}, func(key uint64) { t.due = append(t.due, due{true, key}) })
+	}, func(key uint64) { t.due = append(t.due, due{ofNode, key}) })
 	t.attempts.collect(t.now, t.expiry.AttemptMillis, func(key uint64) bool {
 		slot := st.App(uint32(key >> 32))
 		return slot != 0 && attemptKey(st.Apps.Get(slot)) == key && started(st.Apps.Get(slot))
-	}, func(key uint64) { t.due = append(t.due, due{false, key}) })
+	}, func(key uint64) { t.due = append(t.due, due{ofAttempt, key}) })
+	if t.expiry.UntrackedMillis > 0 {
+		t.inactive.collect(t.now, t.expiry.UntrackedMillis, func(key uint64) bool { return inactive(st, uint32(key)) },
+			func(key uint64) { t.due = append(t.due, due{ofInactiveNode, key}) })
+	}
 	t.unstarted.look(st, t.now, t.expiry.ContainerMillis, cfg.TickInterval.Milliseconds())
 	t.tickDue = t.stateDue(st, nowMillis) || (cfg.Due != nil && cfg.Due(st, nowMillis))
 }

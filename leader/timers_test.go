@@ -55,6 +55,46 @@ func TestSilentNodeExpires(t *testing.T) {
 	})
 }
 
+// TestInactiveNodeIsForgotten: the planner is asked once the time has passed, also by a later leader,
+// and the timers follow the node that has the number next.
+func TestInactiveNodeIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(cfg *Config) {
+			cfg.Expiry = func(*state.State) Expiry {
+				return Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, UntrackedMillis: 60_000}
+			}
+		})
+		r.log.st.Meta.Level = event.LevelForgottenNodes
+		stop := r.lead(1)
+		r.must(t, register("gone"))
+		time.Sleep(602 * time.Second)
+		synctest.Wait()
+		if e := r.planner.expired(); !slices.Equal(e, []string{"gone"}) {
+			t.Fatalf("due: %v", e)
+		}
+		stop()
+		defer r.lead(2)()
+		time.Sleep(55 * time.Second)
+		if e := r.planner.expired(); len(e) != 0 {
+			t.Fatalf("%v before its time", e)
+		}
+		time.Sleep(7 * time.Second)
+		synctest.Wait()
+		if e := r.planner.expired(); !slices.Equal(e, []string{"forget gone"}) {
+			t.Fatalf("due: %v", e)
+		}
+		r.must(t, register("next"))
+		if _, st := r.log.applied(); st.Nodes.Get(1).ID.Host != "next" {
+			t.Errorf("number 1 is %s", st.Nodes.Get(1).ID)
+		}
+		time.Sleep(602 * time.Second)
+		synctest.Wait()
+		if e := r.planner.expired(); !slices.Equal(e, []string{"forget gone", "next"}) {
+			t.Errorf("due: %v", e)
+		}
+	})
+}
+
 // A copy of a heartbeat that comes late does not show that the node lives.
 func TestLateHeartbeatsDoNotKeepANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

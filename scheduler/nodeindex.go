@@ -93,7 +93,7 @@ func nextBit(words []uint64, from uint32) uint32 {
 // refreshNode puts a node where its free room belongs; reserved and unusable
 // nodes are in no bucket.
 func (s *Scheduler) refreshNode(slot uint32) {
-	n := s.st.Nodes.Get(slot)
+	n := s.st.Nodes.Get(slot) // a zero record, which serves nothing, when it was forgotten
 	var bucket uint8
 	if Serving(n) && n.Reservation == 0 && s.hasRoom(n) {
 		bucket = bucketOf(n.Unallocated()[yarn.Memory])

@@ -55,7 +55,7 @@ func (r *Replica) observeSequencer() leader.Observe {
 // the configuration in force.
 func (r *Replica) expiry(st *state.State) leader.Expiry {
 	v := st.Version()
-	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000}
+	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000, UntrackedMillis: 60_000}
 	if v == nil {
 		return builtIn
 	}
@@ -71,7 +71,8 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 			return builtIn
 		}
 		r.failover.version = v.Version
-		r.failover.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis, ContainerMillis: cfg.ContainerAllocationExpiryMillis}
+		r.failover.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis, ContainerMillis: cfg.ContainerAllocationExpiryMillis,
+			UntrackedMillis: cfg.NodeUntrackedMillis}
 	}
 	return r.failover.expiry
 }

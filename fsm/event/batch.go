@@ -29,6 +29,9 @@ const LevelRemovals = 3
 // forwarded say who asks.
 const LevelAudit = 3
 
+// LevelForgottenNodes is the level from which nodes are forgotten and their numbers used again.
+const LevelForgottenNodes = 3
+
 // LevelKeyOwners is the level from which idempotency keys are remembered with their owners.
 const LevelKeyOwners = 3
 

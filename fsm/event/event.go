@@ -47,6 +47,7 @@ const (
 	KindCleanupsAcked       Kind = 33
 	KindNodeHeard           Kind = 34
 	KindRemovalsAcked       Kind = 35 // from LevelRemovals on
+	KindNodeForgotten       Kind = 36 // from LevelForgottenNodes on
 
 	KindApplicationSubmitted       Kind = 40
 	KindApplicationEnded           Kind = 41
@@ -131,6 +132,7 @@ var specs = map[Kind]spec{
 	KindCleanupsAcked:              of[CleanupsAcked]("CleanupsAcked"),
 	KindNodeHeard:                  of[NodeHeard]("NodeHeard"),
 	KindRemovalsAcked:              of[RemovalsAcked]("RemovalsAcked"),
+	KindNodeForgotten:              of[NodeForgotten]("NodeForgotten"),
 	KindApplicationSubmitted:       of[ApplicationSubmitted]("ApplicationSubmitted"),
 	KindApplicationEnded:           of[ApplicationEnded]("ApplicationEnded"),
 	KindApplicationMoved:           of[ApplicationMoved]("ApplicationMoved"),

@@ -6,7 +6,7 @@ import (
 )
 
 // NodeRegistered adds a node, or brings a known one back. Node is its number,
-// given at its first registration and kept for ever.
+// given at its first registration and kept until it is forgotten.
 type NodeRegistered struct {
 	Node        uint32
 	ID          yarn.NodeID
@@ -60,6 +60,13 @@ type RemovalsAcked struct {
 	Through uint64
 }
 
+// NodeForgotten removes an inactive node. Its number is free for another one.
+type NodeForgotten struct {
+	Node uint32
+	ID   yarn.NodeID
+}
+
+func (*NodeForgotten) Kind() Kind       { return KindNodeForgotten }
 func (*RemovalsAcked) Kind() Kind       { return KindRemovalsAcked }
 func (*NodeHeard) Kind() Kind           { return KindNodeHeard }
 func (*CleanupsAcked) Kind() Kind       { return KindCleanupsAcked }
@@ -112,4 +119,10 @@ func (e *CleanupsAcked) Code(c *codec.Coder) {
 func (e *RemovalsAcked) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	c.U64(&e.Through)
+}
+
+// Code implements Event.
+func (e *NodeForgotten) Code(c *codec.Coder) {
+	c.U32(&e.Node)
+	c.NodeID(&e.ID)
 }

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 
+	"rmd/fsm/event"
 	"rmd/yarn"
 )
 
@@ -38,7 +39,8 @@ func (s *State) checkMasters() error {
 	var err error
 	s.Apps.Each(func(_ uint32, a *App) bool {
 		switch {
-		case (a.MasterNumber == 0) != (a.MasterNode == 0), a.MasterNumber > a.NextNumber:
+		case a.MasterNumber == 0 && a.MasterNode != 0, a.MasterNumber > a.NextNumber,
+			a.MasterNumber != 0 && a.MasterNode == 0 && !s.amGone(a): // a node is forgotten when its AM has ended
 			err = fmt.Errorf("%s has the AM container %d on node %d, its next number is %d", a.ID, a.MasterNumber, a.MasterNode, a.NextNumber+1)
 		case a.LaunchedMillis != 0 && a.MasterNumber == 0:
 			err = fmt.Errorf("%s says that its AM was launched and has none", a.ID)
@@ -50,6 +52,12 @@ func (s *State) checkMasters() error {
 		return err == nil
 	})
 	return err
+}
+
+// amGone reports whether the AM's container of the current attempt is not among those that live.
+func (s *State) amGone(a *App) bool {
+	slot := s.Container(event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: a.MasterNumber})
+	return slot == 0 || !s.Containers.Get(slot).State.Live()
 }
 
 // checkSecrets makes sure that the keys stand in their order, and that every

@@ -11,12 +11,17 @@ import (
 // Allowed says whether the lists let a host register; names and addresses are
 // taken as they are written, whatever the case.
 func (h *HostLists) Allowed(host string) bool {
-	host = strings.ToLower(host)
-	if _, refused := slices.BinarySearch(h.Exclude, host); refused {
+	if h.Excluded(host) {
 		return false
 	}
-	_, listed := slices.BinarySearch(h.Include, host)
+	_, listed := slices.BinarySearch(h.Include, strings.ToLower(host))
 	return listed || len(h.Include) == 0
+}
+
+// Excluded says whether a host is in the list of those that may not register.
+func (h *HostLists) Excluded(host string) bool {
+	_, found := slices.BinarySearch(h.Exclude, strings.ToLower(host))
+	return found
 }
 
 // misplaced returns a host that a list does not hold as it must: in lower case,

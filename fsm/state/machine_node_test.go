@@ -53,6 +53,14 @@ func (m *machine) LoseNode(t *rapid.T) {
 	m.apply(t, &event.NodeStateChanged{Node: slot, State: yarn.NodeLost})
 }
 
+func (m *machine) ForgetNode(t *rapid.T) {
+	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return !n.Heard() })
+	if m.s.Meta.Level < event.LevelForgottenNodes || !m.s.Forgettable(slot) {
+		t.Skip("it is not to be forgotten")
+	}
+	m.apply(t, &event.NodeForgotten{Node: slot, ID: n.ID})
+}
+
 func (m *machine) ResizeNode(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(*Node) bool { return true })
 	total := gb(rapid.Int64Range(0, 12).Draw(t, "total"))

@@ -14,7 +14,7 @@ func (s *State) NameID(text string) NameID {
 }
 
 // intern returns the number of a name, giving it one if need be. Names are
-// hosts, racks and users: few, and kept for ever.
+// hosts, racks and users: few. Those of a forgotten node are released, the others are kept for ever.
 func (s *State) intern(text string) NameID {
 	if id := s.NameID(text); id != 0 {
 		return id

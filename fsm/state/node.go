@@ -17,7 +17,7 @@ func hashNode(id yarn.NodeID) uint64 { return hashString(id.Host) ^ hash64(uint6
 func (s *State) hashOfNode(slot uint32) uint64 { return hashNode(s.Nodes.Get(slot).ID) }
 
 // NextNode is the number that a node registering for the first time will have.
-func (s *State) NextNode() uint32 { return uint32(s.Nodes.Len()) + 1 }
+func (s *State) NextNode() uint32 { return s.Nodes.next() }
 
 func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	slot := s.Node(e.ID)

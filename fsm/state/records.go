@@ -297,7 +297,7 @@ type Resize struct {
 	SinceMillis int64 // when the container got its present size
 }
 
-// Node is one NodeManager's machine. Its slot is its number, which it keeps for ever.
+// Node is one NodeManager's machine. Its slot is its number, which it keeps until it is forgotten.
 type Node struct {
 	ID             yarn.NodeID
 	Host           NameID

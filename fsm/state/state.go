@@ -231,6 +231,8 @@ func (s *State) apply(e event.Event) error {
 		return s.nodeStateChanged(e)
 	case *event.NodeResourceChanged:
 		return s.nodeResourceChanged(e)
+	case *event.NodeForgotten:
+		return s.nodeForgotten(e)
 	case *event.QueuesConfigured:
 		return s.queuesConfigured(e)
 	case *event.QueueStateChanged:

@@ -86,6 +86,18 @@ func (t *Table[T]) alloc() (uint32, *T) {
 	return uint32(p*pageSize + i), &pg.rec[i]
 }
 
+// next is the slot that alloc takes next.
+func (t *Table[T]) next() uint32 {
+	p := t.lowestRoom()
+	switch {
+	case p >= 0:
+		return uint32(p*pageSize + bits.TrailingZeros64(^t.pages[p].used))
+	case len(t.pages) == 0:
+		return 1
+	}
+	return uint32(len(t.pages) * pageSize)
+}
+
 // place puts a record at a given free slot; used when a snapshot is restored.
 // Pages that it skips share one empty page until something comes to them, so
 // that a lone high slot costs little.

@@ -41,6 +41,8 @@ func (l *Ledger) follow(e event.Event) {
 		l.registered(e)
 	case *event.NodeStateChanged:
 		l.nodeState(e)
+	case *event.NodeForgotten:
+		l.nodeForgotten(e)
 	case *event.NodeResourceChanged:
 		l.resized(e)
 	default:

@@ -17,6 +17,7 @@ type node struct {
 	reservation uint64
 	count       int
 	transitions []nodeTransition
+	forgotten   bool // its number is free
 }
 
 // nodeTransition is a change of a node's state.
@@ -58,6 +59,8 @@ func (l *Ledger) newestOn(n *node) []Step {
 func (l *Ledger) registered(e *event.NodeRegistered) {
 	n, known := l.node(e.Node)
 	switch {
+	case known && n.forgotten:
+		*n = node{id: e.ID}
 	case known && n.id != e.ID:
 		l.violate(Audit, nil, "node %d is %s and registers as %s", e.Node, n.id, e.ID)
 		return
@@ -112,6 +115,20 @@ func (l *Ledger) nodeState(e *event.NodeStateChanged) {
 	if n.count != 0 {
 		l.violate("S7", l.newestOn(n), "node %s is %s with %d containers on it", n.id, n.state, n.count)
 	}
+}
+
+// nodeForgotten judges that nothing is lost with a node. Its number stays here until another node
+// has it.
+func (l *Ledger) nodeForgotten(e *event.NodeForgotten) {
+	n, ok := l.node(e.Node)
+	switch {
+	case !ok || n.forgotten || n.id != e.ID:
+		l.violate(Audit, nil, "node %s is forgotten as number %d, which is %s", e.ID, e.Node, l.nodeName(e.Node))
+		return
+	case n.state.Usable() || n.state == yarn.NodeUnhealthy:
+		l.violate("S7", l.newestOn(n), "node %s is forgotten while it is %s", n.id, n.state)
+	}
+	n.forgotten = true
 }
 
 func (l *Ledger) resized(e *event.NodeResourceChanged) {

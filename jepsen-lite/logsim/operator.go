@@ -69,7 +69,9 @@ func (w *world) queue() string {
 func (p *operator) nodes() input.Input {
 	w := p.w
 	a := w.agents[w.rng.IntN(len(w.agents))]
-	switch w.rng.IntN(6) {
+	switch w.rng.IntN(7) {
+	case 6:
+		return &input.ForgetNode{ID: a.id}
 	case 0:
 		return &input.DrainNode{ID: a.id, DeadlineMillis: epochMillis + w.now + w.rng.Int64N(20_000)}
 	case 1:

@@ -59,6 +59,9 @@ type Config struct {
 	AMExpiryMillis                  int64
 	ContainerAllocationExpiryMillis int64
 	NodeHeartbeatMillis             int64
+	NodeUntrackedMillis             int64    // until an inactive node that no list names is forgotten
+	UntrackedStates                 []string // the states in which it is forgotten; empty: all
+	UntrackWithoutInclude           bool     // also where no list says which hosts may register
 	Tokens                          TokenTimes
 	LabelSettings                   LabelSettings
 

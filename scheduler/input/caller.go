@@ -50,6 +50,7 @@ var operations = map[Kind]string{
 	KindRollbackQueues:    "conf rollback",
 	KindCancelReservation: "reservation cancel",
 	KindDrainNode:         "node drain",
+	KindForgetNode:        "node forget",
 	KindSetNodeResource:   "node resource",
 	KindSetHosts:          "node lists",
 	KindCreateJoinToken:   "cluster token create",

@@ -122,10 +122,11 @@ const (
 	KindSetAccessToken
 	KindRevokeAccessToken
 	KindSetAutopilot
+	KindForgetNode
 )
 
 // KindsEnd is above every kind that this build knows.
-const KindsEnd = KindSetAutopilot + 1
+const KindsEnd = KindForgetNode + 1
 
 // New returns an empty input of a kind; nil when this build does not know it.
 func New(k Kind) Input {
@@ -138,6 +139,7 @@ func New(k Kind) Input {
 var makers = map[Kind]func() Input{
 	KindInitCluster:           func() Input { return new(InitCluster) },
 	KindTick:                  func() Input { return new(Tick) },
+	KindForgetNode:            func() Input { return new(ForgetNode) },
 	KindSetQueues:             func() Input { return new(SetQueues) },
 	KindSetQueueState:         func() Input { return new(SetQueueState) },
 	KindRegisterNode:          func() Input { return new(RegisterNode) },

@@ -141,6 +141,13 @@ type DrainNode struct {
 	DeadlineMillis int64 // Unix; 0: none
 }
 
+// ForgetNode removes a node that is inactive. Untracked is the leader's own request for a node
+// that is inactive for long: it changes nothing unless the lists of hosts leave the node out.
+type ForgetNode struct {
+	ID        yarn.NodeID
+	Untracked bool
+}
+
 // SetNodeResource changes a node's total.
 type SetNodeResource struct {
 	ID    yarn.NodeID
@@ -161,6 +168,7 @@ func (*NodesHeard) Kind() Kind       { return KindNodesHeard }
 func (*ExpireContainers) Kind() Kind { return KindExpireContainers }
 func (*ExpireNode) Kind() Kind       { return KindExpireNode }
 func (*DrainNode) Kind() Kind        { return KindDrainNode }
+func (*ForgetNode) Kind() Kind       { return KindForgetNode }
 func (*SetNodeResource) Kind() Kind  { return KindSetNodeResource }
 func (*UnregisterNode) Kind() Kind   { return KindUnregisterNode }
 
@@ -171,6 +179,7 @@ func (*NodesHeard) NewReply() Reply       { return new(Done) }
 func (*ExpireContainers) NewReply() Reply { return new(Done) }
 func (*ExpireNode) NewReply() Reply       { return new(Done) }
 func (*DrainNode) NewReply() Reply        { return new(Done) }
+func (*ForgetNode) NewReply() Reply       { return new(Done) }
 func (*SetNodeResource) NewReply() Reply  { return new(Done) }
 func (*UnregisterNode) NewReply() Reply   { return new(Done) }
 
@@ -273,6 +282,12 @@ func (i *DrainNode) Code(c *codec.Coder) {
 	c.Bool(&i.Back)
 	c.Bool(&i.Now)
 	c.I64(&i.DeadlineMillis)
+}
+
+// Code implements Input.
+func (i *ForgetNode) Code(c *codec.Coder) {
+	c.NodeID(&i.ID)
+	c.Bool(&i.Untracked)
 }
 
 // Code implements Input.

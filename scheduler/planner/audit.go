@@ -75,6 +75,8 @@ func (p *Planner) targetOf(in input.Input) string {
 		return strings.TrimSpace(fmt.Sprintf("r%d %s", in.Number, in.Reason))
 	case *input.DrainNode:
 		return in.ID.String()
+	case *input.ForgetNode:
+		return in.ID.String()
 	case *input.SetNodeResource:
 		return p.nodeTarget(in)
 	}

@@ -92,3 +92,39 @@ func hostList(hosts []string) []string {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// untracked reports whether the lists leave a host out, neither admitting nor refusing it.
+func (p *Planner) untracked(host string) bool {
+	if len(p.st.Hosts.Include) == 0 {
+		return p.Config().UntrackWithoutInclude && p.st.Hosts.Allowed(host)
+	}
+	return !p.st.Hosts.Allowed(host) && !p.st.Hosts.Excluded(host)
+}
+
+// removesUntracked reports whether an inactive node is forgotten without an operator.
+func (p *Planner) removesUntracked(n *state.Node) bool {
+	states := p.Config().UntrackedStates
+	return p.untracked(n.ID.Host) && (len(states) == 0 || slices.Contains(states, n.State.String()))
+}
+
+// forgetNode removes a node that is not coming back.
+func (p *Planner) forgetNode(in *input.ForgetNode) input.Reply {
+	slot := p.st.Node(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, p.noSuchNode(in.ID))
+	}
+	n := p.st.Nodes.Get(slot)
+	switch {
+	case in.Untracked && !p.removesUntracked(n):
+		return in.NewReply()
+	case p.st.Meta.Level < event.LevelForgottenNodes:
+		return input.Refuse(in, input.Faultf(input.NotAllowed, "run \"rmd upgrade finalize\"", "the feature level of the cluster is %d, nodes are forgotten from level %d on",
+			p.st.Meta.Level, event.LevelForgottenNodes))
+	case n.Heard():
+		return input.Refuse(in, input.Faultf(input.NotAllowed, "drain it with \"rmd node drain\" and wait until it is DECOMMISSIONED", "node %s is %s", in.ID, n.State))
+	case !p.st.Forgettable(slot):
+		return input.Refuse(in, input.Faultf(input.NotAllowed, "try again in a minute", "ApplicationMasters have yet to be told of containers that ended on node %s", in.ID))
+	}
+	p.sched.Emit(&event.NodeForgotten{Node: slot, ID: in.ID})
+	return in.NewReply()
+}

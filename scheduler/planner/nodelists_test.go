@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -161,5 +162,54 @@ func TestSetHostsRefusesNonsense(t *testing.T) {
 	h := newHouse(t, 1, true)
 	if f := h.refused(&input.SetHosts{TimeoutMillis: -1}); f == nil || f.Reason != input.InvalidRequest {
 		t.Errorf("%v", f)
+	}
+}
+
+// TestForgetNode: an operator removes what is inactive, the leader what no list names besides.
+func TestForgetNode(t *testing.T) {
+	h := newHouse(t, 3, true)
+	h.p.st.Meta.Level = event.LevelForgottenNodes
+	at := h.run()
+	ids := h.ask(at, 0, 1)
+	h.beat(0, ids...)
+	forget := &input.ForgetNode{ID: h.nodes[0]}
+	if f := h.refused(forget); f == nil || f.Reason != input.NotAllowed || !strings.Contains(f.Do, "drain") {
+		t.Errorf("while it runs: %v", f)
+	}
+	h.must(t, &input.ExpireNode{ID: h.nodes[0]})
+	if f := h.refused(forget); f == nil || f.Reason != input.NotAllowed || !strings.Contains(f.What, "yet to be told") {
+		t.Errorf("before the AM was told of its container's end: %v", f)
+	}
+	for range 2 {
+		h.must(t, &input.Allocate{Attempt: at, Response: h.p.st.Apps.Get(h.p.st.AppByID(at.App)).Response})
+	}
+	untracked := &input.ForgetNode{ID: h.nodes[0], Untracked: true}
+	for _, lists := range []*input.SetHosts{{}, {Include: []string{"n0", "n1", "n2"}}, {Include: []string{"n1", "n2"}, Exclude: []string{"n0"}}} {
+		h.hosts(lists)
+		if h.must(t, untracked); h.p.st.Node(h.nodes[0]) == 0 {
+			t.Fatalf("forgotten although the lists are %+v", lists)
+		}
+	}
+	h.hosts(&input.SetHosts{Include: []string{"n1", "n2"}})
+	if h.must(t, untracked); h.p.st.Node(h.nodes[0]) != 0 {
+		t.Fatal("no list names it, and it is still known")
+	}
+	if f := h.refused(forget); f == nil || f.Reason != input.NoSuchNode {
+		t.Errorf("twice: %v", f)
+	}
+	late := &input.NodeHeartbeat{ID: h.nodes[0], Full: true, HeartbeatSession: 7}
+	if r := h.must(t, late).(*input.NodeHeartbeatReply); !r.Resync {
+		t.Errorf("a heartbeat of it is answered %+v", r)
+	}
+	other := &input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 2}, Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true, HeartbeatSession: 8}
+	if r := h.must(t, other).(*input.RegisterNodeReply); r.Number != 1 {
+		t.Errorf("the next node has number %d", r.Number)
+	}
+	if r := h.must(t, late).(*input.NodeHeartbeatReply); !r.Resync || h.p.st.Nodes.Get(1).HeartbeatSession != 8 {
+		t.Errorf("a heartbeat of the forgotten node is answered %+v", r)
+	}
+	h.p.st.Meta.Level--
+	if f := h.refused(&input.ForgetNode{ID: h.nodes[1]}); f == nil || !strings.Contains(f.Do, "finalize") {
+		t.Errorf("at an older level: %v", f)
 	}
 }

@@ -153,6 +153,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.signalContainer(in)
 	case *input.ExpireContainers:
 		return p.expireContainers(in)
+	case *input.ForgetNode:
+		return p.forgetNode(in)
 	case *input.SetNodeResource:
 		return p.setNodeResource(in)
 	case *input.UnregisterNode:

@@ -182,6 +182,10 @@ func (m *machine) drain(t *rapid.T) {
 }
 
 func (m *machine) resize(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "forget") == 0 {
+		m.plan(&input.ForgetNode{ID: m.node(t), Untracked: rapid.Bool().Draw(t, "untracked")})
+		return
+	}
 	m.plan(&input.SetNodeResource{ID: m.node(t), Total: m.nodeSize(t)})
 }
 
@@ -420,7 +424,7 @@ func (m *machine) nonsense(t *rapid.T) {
 	id := yarn.ContainerID{App: ghost, Attempt: 1, Number: 1}
 	bad := []input.Input{
 		&input.KillApplication{ID: ghost}, &input.MoveApplication{ID: ghost, Queue: "root.b"}, &input.SetPriority{ID: ghost}, &input.ExpireNode{ID: node},
-		&input.DrainNode{ID: node}, &input.SetNodeResource{ID: node}, &input.UnregisterNode{ID: node}, &input.RegisterNode{ID: node},
+		&input.DrainNode{ID: node}, &input.ForgetNode{ID: node}, &input.SetNodeResource{ID: node}, &input.UnregisterNode{ID: node}, &input.RegisterNode{ID: node},
 		&input.SubmitApplication{User: "u0", Queue: "root.a", Unmanaged: true}, &input.SubmitApplication{User: "u0", Queue: "root.none", Unmanaged: true},
 		&input.SubmitApplication{User: "u0", Queue: "root.b", AM: yarn.NewResource(1<<40, 1)}, &input.SubmitApplication{Queue: "root.b", Unmanaged: true},
 		&input.Allocate{Attempt: yarn.AttemptID{App: ghost, Attempt: 1}}, &input.CancelReservation{Number: 1 << 40}, &input.SetQueues{},

@@ -42,6 +42,7 @@ var writes = []struct {
 	{"POST", "/v1/nodes/sim-01:8041:drain", `{"timeout":"10m"}`, &input.DrainNode{ID: yarn.NodeID{Host: "sim-01", Port: 8041}, DeadlineMillis: clusterTime + 600_000}},
 	{"POST", "/v1/nodes/sim-01:drain", `{"deadline_ms":5}`, &input.DrainNode{ID: yarn.NodeID{Host: "sim-01", Port: 8041}, DeadlineMillis: 5}},
 	{"POST", "/v1/nodes/sim-01:8041:undrain", ``, &input.DrainNode{ID: yarn.NodeID{Host: "sim-01", Port: 8041}, Back: true}},
+	{"POST", "/v1/nodes/sim-01:8041:forget", ``, &input.ForgetNode{ID: yarn.NodeID{Host: "sim-01", Port: 8041}}},
 	{"POST", "/v1/nodes/new:1:resource", `{"total":{"memory-mb":1,"vcores":2}}`, &input.SetNodeResource{ID: yarn.NodeID{Host: "new", Port: 1}, Total: gpu(1, 2, 0)}},
 	{"POST", "/v1/queues/root.batch:stop", ``, &input.SetQueueState{Queue: "root.batch", State: yarn.QueueStopped}},
 	{"POST", "/v1/queues/batch:start", ``, &input.SetQueueState{Queue: "root.batch", State: yarn.QueueRunning}},

@@ -132,6 +132,10 @@ func (ss *session) judge(b *beat, now, pause time.Duration) (v verdict, moved bo
 func (s *Service) enter(ctx context.Context, r *report) (*session, []byte, error) {
 	for checked := false; ; {
 		ss := s.session(r.id)
+		if ss != nil && ss.record(s.fresh(s.now()).st) == nil { // the node was forgotten, and may be back under another number
+			s.forget(ss)
+			ss = nil
+		}
 		if ss == nil {
 			var out []byte
 			var err error

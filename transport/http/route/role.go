@@ -32,6 +32,7 @@ var leastRoles = map[string]yarn.Role{
 
 	"POST /v1/nodes/{id}:drain":    yarn.RoleOperator,
 	"POST /v1/nodes/{id}:undrain":  yarn.RoleOperator,
+	"POST /v1/nodes/{id}:forget":   yarn.RoleOperator,
 	"POST /v1/nodes/{id}:resource": yarn.RoleOperator,
 	"POST /v1/queues/{path}:stop":  yarn.RoleOperator,
 	"POST /v1/queues/{path}:start": yarn.RoleOperator,

@@ -29,7 +29,7 @@ type decisionFilter struct {
 // books: clocks, answers, idempotency keys.
 var decisionKinds = []string{"ApplicationSubmitted", "ApplicationEnded", "ApplicationMoved", "ApplicationReprioritized", "AttemptActivated", "AttemptRegistered", "AttemptEnded",
 	"ContainerAllocated", "ContainerReleased", "ContainerCompleted", "ReservationMade", "ReservationFulfilled", "ReservationCancelled",
-	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "ClusterInitialized", "LevelRaised", "Audited"}
+	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "NodeForgotten", "ClusterInitialized", "LevelRaised", "Audited"}
 
 var reservationKinds = []string{"ReservationMade", "ReservationFulfilled", "ReservationCancelled"}
 
@@ -191,6 +191,8 @@ func tell(e *api.Event) string {
 		return "node is " + word(text("state"))
 	case "NodeResourceChanged":
 		return "the node's total changed"
+	case "NodeForgotten":
+		return "the inactive node is removed"
 	case "ClusterInitialized":
 		return "the cluster begins"
 	case "LevelRaised":

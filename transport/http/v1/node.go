@@ -23,6 +23,7 @@ func (s *API) nodeRoutes() []route.Route {
 		route.Get("/v1/nodes/{id}/placement", "", s.nodePlacement).Doc("Show a node with its containers and its reservation", nil, api.Placement{}),
 		route.Post("/v1/nodes/{id}:drain", "", s.drainNode).Doc("Decommission a node gracefully", api.Drain{}, api.Done{}),
 		route.Post("/v1/nodes/{id}:undrain", "", s.undrainNode).Doc("End the decommission of a node", nil, api.Done{}),
+		route.Post("/v1/nodes/{id}:forget", "", s.forgetNode).Doc("Remove an inactive node from the cluster's state", nil, api.Done{}),
 		route.Post("/v1/nodes/{id}:resource", "", s.setNodeResource).Doc("Set the total resource of a node", api.NodeResource{}, api.Done{}),
 	}
 }
@@ -139,6 +140,14 @@ func (s *API) undrainNode(c *route.Call) error {
 		return err
 	}
 	return c.Done(&input.DrainNode{ID: id, Back: true})
+}
+
+func (s *API) forgetNode(c *route.Call) error {
+	_, id, err := s.knownNode(c)
+	if err != nil {
+		return err
+	}
+	return c.Done(&input.ForgetNode{ID: id})
 }
 
 func (s *API) setNodeResource(c *route.Call) error {

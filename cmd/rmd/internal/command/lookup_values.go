@@ -16,7 +16,7 @@ import (
 var argumentValues = map[string][]source{
 	"app status": {apps}, "app explain": {apps}, "app wait": {apps}, "app attempts": {apps}, "app containers": {apps},
 	"app kill": {liveApps}, "app move": {liveApps, leafQueues}, "app priority": {liveApps},
-	"node status": {nodes}, "node drain": {nodes}, "node resource": {nodes},
+	"node status": {nodes}, "node drain": {nodes}, "node forget": {nodes}, "node resource": {nodes},
 	"queue status": {queues}, "queue stop": {queues}, "queue start": {queues},
 	"reservation status": {reservationIDs}, "reservation cancel": {reservationIDs},
 	"conf get": {confKeys}, "conf set": {confKeysAssigned}, "conf diff": {versionsOrFiles, versions}, "conf validate": {files}, "conf apply": {files}, "conf rollback": {versions},

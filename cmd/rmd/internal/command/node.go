@@ -17,7 +17,7 @@ import (
 
 func (p *program) nodes() *cli.Command {
 	return noun("node", "the nodes of the cluster (NodeManagers)",
-		p.command(p.nodeList()), p.command(p.nodeStatus()), p.command(p.nodeDrain()), p.command(p.nodeResource()))
+		p.command(p.nodeList()), p.command(p.nodeStatus()), p.command(p.nodeDrain()), p.command(p.nodeForget()), p.command(p.nodeResource()))
 }
 
 var nodeColumns = output.List[api.Node]{
@@ -161,6 +161,23 @@ func (p *program) nodeDrain() verb {
 			return c.post(path, c.arg(0), body, "draining %s%s", c.arg(0), until)
 		},
 	}
+}
+
+func (p *program) nodeForget() verb {
+	return verb{name: "forget", usage: "remove an inactive node from the cluster's state", args: "ID", min: 1, max: 1,
+		long: "The node must be DECOMMISSIONED, LOST, SHUTDOWN or REBOOTED. If its NodeManager starts again and the lists of hosts admit it, it registers as a new node. " +
+			"Inactive nodes that no list of hosts names are removed without this command, after yarn.resourcemanager.node-removal-untracked.timeout-ms.",
+		flags: []cli.Flag{yesFlag()},
+		run: func(c *call) error {
+			path, err := c.nodePath(":forget")
+			if err != nil {
+				return err
+			}
+			if err := c.confirm(c.arg(0), "remove node %s", c.arg(0)); err != nil {
+				return err
+			}
+			return c.post(path, c.arg(0), nil, "%s is removed", c.arg(0))
+		}}
 }
 
 func (p *program) nodeResource() verb {

@@ -44,6 +44,7 @@
 //	GET    /v1/nodes/{id}, …/placement                          Node, Placement
 //	POST   /v1/nodes/{id}:drain                 Drain        →  Done
 //	POST   /v1/nodes/{id}:undrain                               Done
+//	POST   /v1/nodes/{id}:forget                                Done
 //	POST   /v1/nodes/{id}:resource              NodeResource →  Done
 //
 //	GET    /v1/queues                                           Queues (a tree)

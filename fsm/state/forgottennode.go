@@ -1,0 +1,118 @@
+package state
+
+import (
+	"slices"
+
+	"rmd/fsm/event"
+)
+
+// A node that left for good is forgotten, so that a cluster whose hosts come and go does not grow.
+// Its number and the names of its host and rack are used again. What reports by the number alone,
+// the heartbeats that report nothing, is at worst one sign of life too many for the node that has
+// the number next; everything else names the node, and its heartbeat session.
+
+// Forgettable reports whether a node is inactive, and no container refers to it: an AM that was not
+// told of a container's end is still told where it was.
+func (s *State) Forgettable(node uint32) bool {
+	n := s.Nodes.Get(node)
+	if n.Heard() || n.Count > 0 || n.Reservation != 0 {
+		return false
+	}
+	free := true
+	s.Apps.Each(func(_ uint32, a *App) bool {
+		for slot := range s.UndeliveredTo(a) {
+			free = free && s.Containers.Get(slot).Node != node
+		}
+		return free
+	})
+	return free
+}
+
+func (s *State) nodeForgotten(e *event.NodeForgotten) error {
+	if s.Meta.Level < event.LevelForgottenNodes {
+		return broken(e, "the feature level is %d", s.Meta.Level)
+	}
+	if !s.Nodes.Has(e.Node) || s.Nodes.Get(e.Node).ID != e.ID || !s.Forgettable(e.Node) {
+		return broken(e, "no such node, or it is still needed")
+	}
+	n := s.Nodes.mut(e.Node)
+	s.dropNodeApplications(n)
+	if n.removals != 0 {
+		s.Removable.release(n.removals)
+	}
+	s.freeRoomChanged(n)
+	s.forgetMasters(e.Node)
+	s.byNode.remove(hashNode(e.ID), e.Node, s.hashOfNode)
+	names := []NameID{n.Host, n.RackID}
+	s.touchNode(e.Node)
+	s.Nodes.release(e.Node)
+	s.releaseNames(names)
+	s.Meta.NodeChanges++
+	s.fold(uint64(e.Node)<<32 | uint64(e.ID.Port))
+	s.fold(hashString(e.ID.Host))
+	return nil
+}
+
+// dropNodeApplications drops what a node has of applications, also of those that live.
+func (s *State) dropNodeApplications(n *Node) {
+	for slot := n.NodeApplications; slot != 0; {
+		p := *s.NodeApplications.Get(slot)
+		if p.Slot != 0 {
+			s.leaveNode(s.Apps.mut(p.Slot), slot)
+			n.PendingCleanups++ // which dropNodeApplication takes back
+		}
+		s.dropNodeApplication(slot, n)
+		slot = p.nextNode
+	}
+}
+
+// leaveNode takes a node out of an application's list.
+func (s *State) leaveNode(a *App, slot uint32) {
+	next := s.NodeApplications.Get(slot).nextApp
+	if a.NodeApplications == slot {
+		a.NodeApplications = next
+		return
+	}
+	at := a.NodeApplications
+	for s.NodeApplications.Get(at).nextApp != slot {
+		at = s.NodeApplications.Get(at).nextApp
+	}
+	s.NodeApplications.mut(at).nextApp = next
+}
+
+// forgetMasters forgets that AMs ran on a node.
+func (s *State) forgetMasters(node uint32) {
+	s.Apps.Each(func(slot uint32, a *App) bool {
+		if a.MasterNode == node {
+			s.Apps.mut(slot).MasterNode = 0
+		}
+		return true
+	})
+	s.Attempts.Each(func(slot uint32, a *Attempt) bool {
+		if a.MasterNode == node {
+			s.Attempts.mut(slot).MasterNode = 0
+		}
+		return true
+	})
+}
+
+// releaseNames gives the numbers of names back that nothing uses any more.
+func (s *State) releaseNames(names []NameID) {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	keep := func(used ...NameID) {
+		names = slices.DeleteFunc(names, func(id NameID) bool { return slices.Contains(used, id) })
+	}
+	s.Nodes.Each(func(_ uint32, n *Node) bool { keep(n.Host, n.RackID); return len(names) > 0 })
+	s.Users.Each(func(_ uint32, u *User) bool { keep(u.Name); return len(names) > 0 })
+	s.Locations.Each(func(_ uint32, l *Location) bool { keep(l.Name); return len(names) > 0 })
+	s.Apps.Each(func(_ uint32, a *App) bool {
+		keep(a.User)
+		keep(a.Blacklist...)
+		return len(names) > 0
+	})
+	for _, id := range names {
+		s.byName.remove(hashString(s.NameOf(id)), id, s.hashOfName)
+		s.Names.release(id)
+	}
+}

@@ -1,0 +1,103 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+func forgotten(n uint32, host string) *event.NodeForgotten {
+	return &event.NodeForgotten{Node: n, ID: yarn.NodeID{Host: host, Port: 1}}
+}
+
+// leaves ends what is on node 1 of nodeManagers, tells its AMs, and loses the node.
+func leaves(t failer) *State {
+	s := nodeManagers(t)
+	s.Meta.Level = event.LevelForgottenNodes
+	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(2, 1)},
+		&event.NodeStateChanged{Node: 1, State: yarn.NodeLost})
+	return s
+}
+
+func confirmed(t failer, s *State) *State {
+	for app := range uint32(2) {
+		apply(t, s, &event.ResponseRecorded{App: app + 1, Response: 1}, &event.ResponseRecorded{App: app + 1, Response: 2})
+	}
+	return s
+}
+
+// TestNodeForgotten: what refers to the node goes, what others use stays, and its number is free.
+func TestNodeForgotten(t *testing.T) {
+	s := confirmed(t, leaves(t))
+	apply(t, s, ask(1, k2, 1, 1), &event.AskChanged{App: 1, Key: k2, Name: "/r1", Count: 1})
+	before := s.Digest()
+	apply(t, s, forgotten(1, "h1"))
+	switch {
+	case s.Digest() == before:
+		t.Error("the digest did not move")
+	case s.Nodes.Has(1) || s.Node(yarn.NodeID{Host: "h1", Port: 1}) != 0 || s.NextNode() != 1:
+		t.Error("the node is still there")
+	case s.NodeApplication(appID(1), 1) != 0 || s.NodeApplication(appID(1), 2) == 0:
+		t.Error("application 1 is on the forgotten node, or not on the other one")
+	case s.NameID("h1") != 0 || s.NameID("/r1") == 0 || s.NameID("h2") == 0:
+		t.Error("only the name that nobody uses any more goes")
+	}
+	r, err := decode(encode(s))
+	if err != nil || r.NextNode() != 1 {
+		t.Fatalf("restored: %v", err)
+	}
+	for _, s := range []*State{s, r} {
+		apply(t, s, nodeUp(1, "new", gb(4)), nodeUp(4, "h4", gb(4)))
+		if n := s.Nodes.Get(1); n.ID.Host != "new" || n.NodeApplications != 0 || n.HeartbeatSession != 0 || n.Registered != s.Meta.NowMillis {
+			t.Errorf("what has the number next is %+v", n)
+		}
+	}
+	if !bytes.Equal(encode(s), encode(r)) {
+		t.Error("the restored state goes on differently")
+	}
+}
+
+func TestNodeForgottenIsRefused(t *testing.T) {
+	s := leaves(t)
+	refuse(t, s, forgotten(1, "h1")) // the AMs have not been told of the containers' ends
+	confirmed(t, s)
+	for _, e := range []*event.NodeForgotten{forgotten(9, "h9"), forgotten(1, "h2"), forgotten(2, "h2")} {
+		refuse(t, s, e)
+	}
+	s.Meta.Level = event.LevelForgottenNodes - 1
+	refuse(t, s, forgotten(1, "h1"))
+}
+
+// TestHostsComeAndGo: 10,000 hosts, 100 at a time, leave the state as large as it was, but for
+// the digits of its counters.
+func TestHostsComeAndGo(t *testing.T) {
+	s := confirmed(t, leaves(t))
+	size := len(encode(s))
+	for round := range 100 {
+		var numbers []uint32
+		for i := range 100 {
+			e := nodeUp(s.NextNode(), fmt.Sprintf("ip-%03d-%03d", round, i), gb(8))
+			e.NodeManager = true
+			numbers = append(numbers, e.Node)
+			if err := s.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, n := range numbers {
+			for _, e := range []event.Event{&event.NodeStateChanged{Node: n, State: yarn.NodeLost}, &event.NodeForgotten{Node: n, ID: s.Nodes.Get(n).ID}} {
+				if err := s.Apply(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if now := len(encode(s)); now > size+8 || s.Nodes.Cap() > 3*pageSize || s.Names.Cap() > 3*pageSize {
+		t.Errorf("%d bytes before, %d after; room for %d nodes and %d names", size, now, s.Nodes.Cap(), s.Names.Cap())
+	}
+}
