@@ -20,9 +20,9 @@ func refusedAMs(app yarn.ApplicationID) []input.Input {
 	unknown := yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: app.ClusterTimestamp, Seq: app.Seq + 1}, Attempt: 1}
 	silent := yarn.AttemptID{App: app, Attempt: 1} // has not registered
 	return []input.Input{
-		&input.RegisterAttempt{Attempt: later}, &input.Allocate{Attempt: later, Response: 5, Counted: true}, &input.FinishAttempt{Attempt: later},
+		&input.RegisterAttempt{Attempt: later}, &input.Allocate{Attempt: later, Response: 5, FromAM: true}, &input.FinishAttempt{Attempt: later},
 		&input.RegisterAttempt{Attempt: unknown}, &input.Allocate{Attempt: unknown}, &input.FinishAttempt{Attempt: unknown},
-		&input.Allocate{Attempt: silent, Counted: true}, &input.FinishAttempt{Attempt: silent},
+		&input.Allocate{Attempt: silent, FromAM: true}, &input.FinishAttempt{Attempt: silent},
 	}
 }
 

@@ -36,8 +36,8 @@ type decision struct {
 	why         Reason
 }
 
-// offer tries an application's keys on a node, in key order. The decision is
-// none but stateAllocated, stateReserved, stateAppSkipped and stateQueueSkipped.
+// offer tries an application's keys on a node, in key order. The decision's state is one of
+// stateAllocated, stateReserved, stateAppSkipped and stateQueueSkipped.
 func (s *Scheduler) offer(app, node uint32, l *Limits) decision {
 	why := NoAsks
 	for ask := range s.st.AsksOf(s.st.Apps.Get(app)) {
@@ -51,9 +51,9 @@ func (s *Scheduler) offer(app, node uint32, l *Limits) decision {
 }
 
 // offerKey is the allocator's table for one key: pre-checks, the locality
-// levels, then the count of missed offers. What ends in statePrioritySkipped gives its
-// opportunity back, but for a strict ask that waits for this very rack: in YARN
-// its count never grows and it is never served. A grant's count is part of its
+// levels, then the count of missed offers. An ask that ends as statePrioritySkipped does not
+// count this visit as a missed opportunity. A strict ask that waits for this rack does: in YARN
+// its count never grows, and it is never served. The count of an allocation is part of its
 // commit.
 func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	a, k, n := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node)

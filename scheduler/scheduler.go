@@ -91,8 +91,8 @@ func (s *Scheduler) Stamp() {
 	}
 }
 
-// Confirm makes the answer wait for an entry though nothing may have changed. What this leader does
-// not know may have been granted by a later one; a deposed leader never gets the entry committed.
+// Confirm makes the answer wait for an entry though nothing may have changed. A deposed leader, which
+// does not know what a later one has decided, never gets the entry committed and so never answers.
 func (s *Scheduler) Confirm() {
 	if !s.stamped {
 		s.stamped = true
@@ -117,7 +117,7 @@ func (s *Scheduler) Apply(e event.Event) error {
 	return nil
 }
 
-// Serving says whether a node takes anything new.
+// Serving says whether a node takes anything new. A node whose Report is TakenBack must register first.
 func Serving(n *state.Node) bool { return n.State == yarn.NodeRunning && n.Report != TakenBack }
 
 // TakenBack is the report of a node that must register again before it is served. Its registration

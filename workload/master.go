@@ -73,7 +73,7 @@ func (a *app) wake() {
 func (a *app) allocate() {
 	in := a.repeat
 	if in == nil {
-		in = &input.Allocate{Attempt: a.attempt, Response: a.response, Releases: a.releases, Counted: true}
+		in = &input.Allocate{Attempt: a.attempt, Response: a.response, Releases: a.releases, FromAM: true}
 		for i := range a.groups {
 			if a.groups[i].dirty {
 				in.Asks = append(in.Asks, a.groups[i].asks(a.w.racks)...)

@@ -227,7 +227,7 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 }
 
 // leaveReservation takes a reservation out of every place but the queue's
-// ledger, where it means one thing when fulfilled and another when cancelled.
+// sums, where it means one thing when fulfilled and another when cancelled.
 func (s *State) leaveReservation(slot uint32, a *App) {
 	r := s.Reservations.mut(slot)
 	s.byReservation.remove(hash64(r.Number), slot, s.hashOfReservation)

@@ -41,7 +41,7 @@ func (s *State) skipSecrets(epoch uint32) {
 	s.fold(uint64(uint32(s.Meta.NextKey))<<32 | uint64(s.Meta.NextToken))
 }
 
-// keyMade takes a kind's next key in; the first one is in force at once.
+// masterKeyCreated adds a kind's next key; the first one is in force at once.
 func (s *State) masterKeyCreated(e *event.MasterKeyCreated) error {
 	if e.Which >= yarn.KeyKinds || e.ID != s.Meta.NextKey+1 || len(e.Bytes) == 0 {
 		return broken(e, "the next key is %d", s.Meta.NextKey+1)

@@ -9,7 +9,7 @@ import (
 
 func describe(c history.Call) string { return model.Describe(c) }
 
-// granted once: S6 by what AMs and agents saw of container ids, whatever the log
+// handed is a container that was handed out: S6 by what AMs and agents saw of container ids, whatever the log
 // says.
 type handed struct {
 	attempt, node string

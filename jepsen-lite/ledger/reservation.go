@@ -83,8 +83,8 @@ func (l *Ledger) reserved(e *event.ReservationMade) {
 	l.charge(a, k.size, k.size)
 }
 
-// auditReservation holds a new reservation against rule 10.1: the container is
-// not larger than the node, and does not fit what is free on it.
+// auditReservation checks a new reservation: the container is not larger than the node,
+// and does not fit what is free on it.
 func (l *Ledger) auditReservation(a *app, k *ask, n *node, number uint64) {
 	l.Counts.Decisions++
 	room := n.total.Sub(n.used)

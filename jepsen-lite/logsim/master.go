@@ -118,7 +118,7 @@ func (m *master) allocate() {
 		}
 	}
 	in := m.am.Allocate()
-	in.Progress, in.Counted, in.Updates = uint32(w.rng.IntN(10_000)), m.counted, m.updates()
+	in.Progress, in.FromAM, in.Updates = uint32(w.rng.IntN(10_000)), m.counted, m.updates()
 	if w.rng.IntN(4) > 0 {
 		in.Progress = 0
 	}
@@ -194,7 +194,7 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 		}
 		return
 	}
-	if a, ok := in.(*input.Allocate); ok && a.Counted && f.Reason == input.WrongResponse && m.w.counts.Leaderships-m.leaderships >= 2 {
+	if a, ok := in.(*input.Allocate); ok && a.FromAM && f.Reason == input.WrongResponse && m.w.counts.Leaderships-m.leaderships >= 2 {
 		// A late copy of its call was all that one leader saw of it, and the next one knows of nothing
 		// but that: known, counted. It registers again.
 		m.w.counts.Resyncs++

@@ -108,7 +108,7 @@ func (x *wire) double(c *call, req input.Request) {
 	}
 	switch in := req.Input.(type) {
 	case *input.Allocate:
-		if !in.Counted {
+		if !in.FromAM {
 			return
 		}
 		if w.rng.IntN(2) == 0 { // out of a connection that is whole again: the AM has gone on elsewhere

@@ -130,7 +130,7 @@ func (d *driver) still() time.Duration {
 	return time.Since(d.movedAt)
 }
 
-// stopDemand heals and waits until all is as it should be: L1, L2, L3. It returns how
+// awaitRecovery heals and waits until all is as it should be: L1, L2, L3. It returns how
 // long a leader and all in step took.
 func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	w := d.w

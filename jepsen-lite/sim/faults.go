@@ -153,10 +153,10 @@ func (d *driver) late() {
 		d.transfer()
 		time.Sleep(d.w.drawn(time.Second))
 	}
-	d.w.trap.Store(nil)
+	d.w.beforePropose.Store(nil)
 }
 
-func (w *world) setTrap(f func(id string, entry []byte)) { w.trap.Store(&f) }
+func (w *world) setTrap(f func(id string, entry []byte)) { w.beforePropose.Store(&f) }
 
 // clockStep sets a machine's clock forward or back.
 func (d *driver) clockStep() {
@@ -212,7 +212,7 @@ func (d *driver) remove() {
 // busy says that some member is leaving or being replaced.
 func (d *driver) busy() bool {
 	d.w.mu.Lock()
-	hurt := d.w.hurt != nil
+	hurt := d.w.replacing != nil
 	d.w.mu.Unlock()
 	for _, r := range d.w.members() {
 		hurt = hurt || r.is(func(r *replica) bool { return r.leaving })

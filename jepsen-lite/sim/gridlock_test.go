@@ -63,7 +63,7 @@ func (k *lockable) submit(mb int64) yarn.AttemptID {
 
 func (k *lockable) ask(id yarn.AttemptID, count, mb int64) {
 	k.t.Helper()
-	r := k.do(&input.Allocate{Attempt: id, Response: k.response[id], Counted: true,
+	r := k.do(&input.Allocate{Attempt: id, Response: k.response[id], FromAM: true,
 		Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: yarn.NewResource(mb, 1), Relax: true}}})
 	k.response[id] = r.(*input.AllocateReply).Response
 }

@@ -17,12 +17,12 @@ func TestLateAllocate(t *testing.T) {
 		s.addNodes(8, "n1")
 		s.submit("app1", "a", 0, "")
 		pull := func(asks ...input.Ask) *input.AllocateReply {
-			r := s.do(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"], Asks: asks, Counted: true}).(*input.AllocateReply)
+			r := s.do(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"], Asks: asks, FromAM: true}).(*input.AllocateReply)
 			s.resp["app1"] = r.Response
 			return r
 		}
 		pull(input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(gib, 1), Relax: true})
-		late := &input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"], Counted: true}
+		late := &input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"], FromAM: true}
 		pull()
 		pull()
 		s.beat("n1") // the container is allocated, and nobody is told

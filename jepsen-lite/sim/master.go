@@ -91,7 +91,7 @@ func (m *master) over() bool {
 // allocate is the AM's heartbeat; false when the attempt is over.
 func (m *master) allocate() bool {
 	in := m.am.Allocate()
-	in.Counted = true
+	in.FromAM = true
 	since := m.l.w.check.terms()
 	reply, ok := m.c.call(m.ctx, input.Request{Input: in})
 	if !ok {

@@ -139,8 +139,8 @@ func TestDismissedWhileReplaced(t *testing.T) {
 		if n := s.operators.Load(); n != 0 {
 			t.Errorf("%d operators have not come to their end", n)
 		}
-		if s.hurt != nil {
-			t.Errorf("%s is still being replaced", s.hurt.id)
+		if s.replacing != nil {
+			t.Errorf("%s is still being replaced", s.replacing.id)
 		}
 		if l, _ := lead.now(); len(l.cluster.Members()) != 2 {
 			t.Errorf("the members are %+v", l.cluster.Members())

@@ -114,10 +114,10 @@ func voters(all []cluster.Member) int {
 // disk, the old identity removed, the new one let in and promoted.
 func (w *world) replace(r *replica) {
 	w.mu.Lock()
-	busy := w.hurt != nil && w.hurt != r
-	again := w.hurt == r && !r.is(func(r *replica) bool { return r.broken || r.disk.is(func(f faults) bool { return f.lost }) })
+	busy := w.replacing != nil && w.replacing != r
+	again := w.replacing == r && !r.is(func(r *replica) bool { return r.broken || r.disk.is(func(f faults) bool { return f.lost }) })
 	if !busy {
-		w.hurt = r
+		w.replacing = r
 	}
 	w.mu.Unlock()
 	if busy || again {
@@ -171,7 +171,7 @@ func (w *world) replaced(r *replica) bool {
 // healed says that nobody is being replaced any more.
 func (w *world) healed() {
 	w.mu.Lock()
-	w.hurt = nil
+	w.replacing = nil
 	w.mu.Unlock()
 }
 

@@ -390,7 +390,7 @@ type trapped struct {
 
 // Propose implements leader.Log.
 func (t trapped) Propose(entry []byte) leader.Future {
-	if trap := t.w.trap.Load(); trap != nil {
+	if trap := t.w.beforePropose.Load(); trap != nil {
 		(*trap)(t.id, entry)
 	}
 	return t.Log.Propose(entry)

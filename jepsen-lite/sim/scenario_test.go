@@ -190,7 +190,7 @@ func TestStory73(t *testing.T) {
 				sprung := make(chan struct{})
 				s.setTrap(func(id string, entry []byte) {
 					if id == old.id && fulfills(entry) {
-						s.trap.Store(nil)
+						s.beforePropose.Store(nil)
 						close(sprung)
 						if !reached {
 							old.crash()
@@ -424,7 +424,7 @@ func TestFence(t *testing.T) {
 		held, goOn := make(chan struct{}), make(chan struct{})
 		s.setTrap(func(id string, _ []byte) {
 			if id == a.id {
-				s.trap.Store(nil)
+				s.beforePropose.Store(nil)
 				close(held)
 				<-goOn
 			}

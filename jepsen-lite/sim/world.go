@@ -46,39 +46,39 @@ func plainSettings() settings {
 
 // world is one simulated cluster. It is made inside a bubble.
 type world struct {
-	t     testing.TB
-	seed  int64
-	opt   settings
-	net   *network
-	check *checker
-	log   hclog.Logger
-	yield *yielder
-	trap  atomic.Pointer[func(id string, entry []byte)]         // called before each proposal
-	atLog atomic.Pointer[func(id, message string)]              // called where raft logs
-	armed atomic.Pointer[func(l *process, name failpoint.Name)] // called at each point
-	ctx   context.Context                                       // ends with the world
-	stop1 context.CancelFunc
-	ops   sync.WaitGroup // what operators are about
+	t             testing.TB
+	seed          int64
+	opt           settings
+	net           *network
+	check         *checker
+	log           hclog.Logger
+	yield         *yielder
+	beforePropose atomic.Pointer[func(id string, entry []byte)]         // called before each proposal
+	atLog         atomic.Pointer[func(id, message string)]              // called where raft logs
+	armed         atomic.Pointer[func(l *process, name failpoint.Name)] // called at each point
+	ctx           context.Context                                       // ends with the world
+	cancel        context.CancelFunc
+	ops           sync.WaitGroup // what operators are about
 
 	operators atomic.Int32 // who change the membership just now
 
-	mu     sync.Mutex
-	rng    *rand.Rand
-	calls  int                      // of do
-	newest uint32                   // feature level of new machines
-	rs     []*replica               // that are or were members
-	slow   map[string]time.Duration // how long one replica takes to apply an entry
-	thaws  []func()
-	gaveUp []operation // of operators who had no time left
-	hurt   *replica    // its disk has lost something, until it is back under another identity
-	exits  map[int]int
-	hits   map[failpoint.Name]int
+	mu        sync.Mutex
+	rng       *rand.Rand
+	calls     int                      // of do
+	newest    uint32                   // feature level of new machines
+	rs        []*replica               // that are or were members
+	slow      map[string]time.Duration // how long one replica takes to apply an entry
+	thaws     []func()
+	gaveUp    []operation // of operators who had no time left
+	replacing *replica    // its disk has lost something, until it is back under another identity
+	exits     map[int]int
+	hits      map[failpoint.Name]int
 }
 
 func newWorld(t testing.TB, seed int64, opt settings) *world {
 	w := &world{t: t, seed: seed, opt: opt, net: newNetwork(seed + 1), check: newChecker(), rng: rand.New(rand.NewSource(seed + 2)),
 		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
-	w.ctx, w.stop1 = context.WithCancel(context.Background())
+	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.yield = &yielder{rng: rand.New(rand.NewSource(seed + 3)), dial: opt.yields}
 	w.log = rootLogger()
 	w.net.votes, w.net.pipelined = w.check.voted, opt.pipelined
@@ -384,7 +384,7 @@ func (w *world) finish() {
 
 // stop ends all processes and lets late timers run out.
 func (w *world) stop() {
-	w.stop1()
+	w.cancel()
 	w.net.heal()
 	w.thaw()
 	w.armed.Store(nil)

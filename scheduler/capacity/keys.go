@@ -12,7 +12,8 @@ const Prefix = "yarn.scheduler.capacity."
 // states that kind's unit and bounds.
 const resourceTypes = "yarn.resource-types"
 
-// siteKeys are the keys outside the prefix that the planner reads.
+// siteKeys are the keys outside the prefix that the planner reads, sorted: Relevant searches
+// them by halves.
 var siteKeys = []string{
 	"yarn.acl.enable",
 	"yarn.admin.acl",
@@ -66,7 +67,8 @@ var globalKeys = []string{
 	"user.max-parallel-apps",
 }
 
-// queueKeys are the honored keys of a queue.
+// queueKeys are the keys of a queue that a misspelled key is compared with, sorted. A key is
+// honored because queue.go reads it.
 var queueKeys = []string{
 	"acl_administer_queue",
 	"acl_submit_applications",

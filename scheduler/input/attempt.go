@@ -5,15 +5,15 @@ import (
 	"rmd/yarn"
 )
 
-// RegisterAttempt is an AM's registration. With Dated, Response is the last one
-// that the frontend knew to be given when the AM called: a copy that comes late, when
-// others have been given since, is told by it and does not make the AM start over.
+// RegisterAttempt is an AM's registration. With HasResponse, Response is the last response
+// number that the frontend knew when the AM called. If a later number was given since, the
+// registration is a late copy, and does not make the AM start over.
 type RegisterAttempt struct {
 	Attempt     yarn.AttemptID
 	Host        string
 	RPCPort     int32
 	TrackingURL string
-	Dated       bool
+	HasResponse bool
 	Response    int32
 }
 
@@ -52,11 +52,11 @@ type Granted struct {
 }
 
 // Allocate is an AM's heartbeat. Response is the number of the last response
-// it has; repeating it repeats the answer. Counted says that the number is the
-// AM's own, as it had it with an answer, and that any later one will do for it: a
-// copy of such a call that comes late takes nothing from the AM. Without it a call
-// may name the number that the state knows, which stands still while answers are
-// idle, and a late copy may take what was meant for the next call.
+// it has; repeating it repeats the answer. FromAM says that the AM itself names the
+// number, so the answer of that number has reached it, and that it accepts any later
+// number: a late copy of such a call takes nothing from the AM. Without FromAM a call
+// may name the number of the state, which does not change while answers are idle, and
+// a late copy may take what was meant for the next call.
 type Allocate struct {
 	Attempt         yarn.AttemptID
 	Response        int32
@@ -68,7 +68,7 @@ type Allocate struct {
 	Progress uint32
 	// TrackingURL replaces the one of the registration; empty: no change.
 	TrackingURL string
-	Counted     bool
+	FromAM      bool
 	// Updates are containers to be changed.
 	Updates []Update
 }
@@ -138,7 +138,7 @@ func (i *RegisterAttempt) Code(c *codec.Coder) {
 	c.String(&i.Host)
 	c.I32(&i.RPCPort)
 	c.String(&i.TrackingURL)
-	c.Bool(&i.Dated)
+	c.Bool(&i.HasResponse)
 	c.I32(&i.Response)
 }
 
@@ -179,7 +179,7 @@ func (i *Allocate) Code(c *codec.Coder) {
 	texts(c, &i.BlacklistRemove)
 	c.U32(&i.Progress)
 	c.String(&i.TrackingURL)
-	c.Bool(&i.Counted)
+	c.Bool(&i.FromAM)
 	if further(c, len(i.Updates) > 0) {
 		codec.List(c, &i.Updates, func(c *codec.Coder, u *Update) { u.code(c) })
 	}

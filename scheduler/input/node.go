@@ -30,16 +30,16 @@ type RegisterNode struct {
 	Containers []ContainerStatus
 	// Running are the applications that the node still keeps something of.
 	Running []yarn.ApplicationID
-	// Dialed nodes are Hadoop's NodeManagers: the leader starts AMs on them by
-	// calling them; others are ordered to in their heartbeats.
+	// NodeManager says that this is a NodeManager of Hadoop: the leader calls it to start
+	// AMs. A simulated node gets the order in the answer to its heartbeat.
 	NodeManager bool
 	// Unhealthy is the node's own judgment of itself, with its reasons.
 	Unhealthy bool
 	Report    string
 	// Address is where the node calls from; empty when that is not known.
 	Address string
-	// Stay and Before are those of NodeHeartbeat; the registration is a stay of its
-	// own, which the first heartbeat after it ends.
+	// HeartbeatSession and PrevSession are those of NodeHeartbeat. A registration is a
+	// session of its own, which the first heartbeat after it ends.
 	HeartbeatSession, PrevSession uint64
 }
 
@@ -65,20 +65,20 @@ type NodeHeartbeat struct {
 	// knows to run there and is not among them is lost.
 	Full bool
 	// Told and Signalled are the clean-ups and signals that the node has had.
-	Told      []yarn.ApplicationID
-	Signalled []yarn.ContainerID
-	// Stay names an unbroken run of the node's heartbeats at one frontend, by a number
-	// that no other run has; Response is the number of the last answer that the
-	// node has. A run that begins says which one it follows: Before. By them a
-	// heartbeat that arrives late, after the node has gone on at another frontend or by
-	// another call, is told from a new one. Stay 0: the frontend does not say, and its
+	CleanupsAcked []yarn.ApplicationID
+	SignalsAcked  []yarn.ContainerID
+	// HeartbeatSession is the number of an unbroken run of the node's heartbeats at one
+	// frontend. No other run has it. The first heartbeat of a run names the run before it
+	// in PrevSession. Response is the number of the last answer that the node has. With
+	// these the planner recognizes a late heartbeat: the node has since called another
+	// frontend, or called again. HeartbeatSession 0: the frontend does not say, and its
 	// heartbeats come in order.
 	HeartbeatSession, PrevSession uint64
 	Response                      int32
 	// Sizes are how large containers are there that have grown and not been confirmed;
 	// SizesTold the orders of sizes that the node has had.
-	Sizes     []ContainerSize
-	SizesTold []SizeOrder
+	Sizes      []ContainerSize
+	SizesAcked []SizeOrder
 	// RemovalsAcked is the number of the last completed container that the node has been
 	// told to forget; 0: none since the frontend serves it. See state.Removals.
 	RemovalsAcked uint64
@@ -154,8 +154,8 @@ type SetNodeResource struct {
 	Total yarn.Resource
 }
 
-// UnregisterNode is a node's clean shutdown. Stay is the one that it ends, by
-// which a call that comes late is told; 0: the frontend does not say.
+// UnregisterNode is a node's clean shutdown. HeartbeatSession is the session that it ends, so
+// that a late call is recognized; 0: the frontend does not say.
 type UnregisterNode struct {
 	ID               yarn.NodeID
 	HeartbeatSession uint64
@@ -224,14 +224,14 @@ func (i *NodeHeartbeat) Code(c *codec.Coder) {
 	c.String(&i.Report)
 	codec.List(c, &i.Statuses, func(c *codec.Coder, s *ContainerStatus) { s.code(c) })
 	c.Bool(&i.Full)
-	appIDs(c, &i.Told)
-	containerIDs(c, &i.Signalled)
+	appIDs(c, &i.CleanupsAcked)
+	containerIDs(c, &i.SignalsAcked)
 	c.U64(&i.HeartbeatSession)
 	c.U64(&i.PrevSession)
 	c.I32(&i.Response)
-	if further(c, len(i.Sizes)+len(i.SizesTold)+len(i.KeepAlive) > 0 || i.RemovalsAcked > 0) {
+	if further(c, len(i.Sizes)+len(i.SizesAcked)+len(i.KeepAlive) > 0 || i.RemovalsAcked > 0) {
 		sizes(c, &i.Sizes)
-		sizeOrders(c, &i.SizesTold)
+		sizeOrders(c, &i.SizesAcked)
 	}
 	if further(c, i.RemovalsAcked > 0 || len(i.KeepAlive) > 0) {
 		c.U64(&i.RemovalsAcked)

@@ -323,8 +323,8 @@ func (p *Planner) forget() {
 	if over <= 0 {
 		return
 	}
-	// Looking for the oldest reads every application, so it is done in strokes.
-	if stroke := max(p.Config().MaxCompletedApps/8, 1); over < stroke {
+	// Looking for the oldest reads every application, so it is done in batches.
+	if batch := max(p.Config().MaxCompletedApps/8, 1); over < batch {
 		return
 	}
 	var seqs []uint32

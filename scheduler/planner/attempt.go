@@ -31,7 +31,7 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 	leaf := p.sched.LeafOf(a)
 	reply := &input.RegisterAttemptReply{Queue: p.Config().Queues[leaf].Path, Maximum: p.Config().Queues[leaf].MaxAlloc}
 	switch {
-	case a.AttemptState == state.AttemptRegistered && a.Response > 0 && in.Dated && in.Response != a.Response:
+	case a.AttemptState == state.AttemptRegistered && a.Response > 0 && in.HasResponse && in.Response != a.Response:
 		return input.Refuse(in, input.Faultf(input.WrongResponse, "register again", "%s was told response %d since this registration was sent", in.Attempt, a.Response))
 	case a.AttemptState == state.AttemptRegistered && a.Response > 0:
 		p.resync(slot)
@@ -75,7 +75,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	kind, response := window.classify(in, a, p.now)
 	switch kind {
 	case callRetry:
-		if in.Counted && in.Response == 0 { // the AM may have registered again since, with a later leader
+		if in.FromAM && in.Response == 0 { // the AM may have registered again since, with a later leader
 			p.sched.Confirm()
 		}
 		r := p.answer(slot, response)
@@ -95,7 +95,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	p.sched.RunEagerPasses()
 	a = p.st.Apps.Get(slot)
 	if kind == callStale && p.unheard(slot, a.Response) {
-		window.of, window.body, window.idle = in.Response, payloadOf(in), false
+		window.answersTo, window.payload, window.idle = in.Response, payloadOf(in), false
 		r := p.answer(slot, a.Response)
 		r.UpdateErrors = errs
 		return r

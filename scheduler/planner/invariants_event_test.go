@@ -64,7 +64,7 @@ func (w *walk) step(e event.Event) {
 	}
 }
 
-// countsAgain: a reservation made or cancelled starts its key's count again (10.2).
+// countsAgain: a reservation made or cancelled starts its key's count again.
 func (w *walk) countsAgain(app uint32, key yarn.SchedulerKey) {
 	a := w.st.Apps.Get(w.st.App(app))
 	if k := w.st.Ask(a, key); k != 0 && w.st.Asks.Get(k).ReReservations != 0 {

@@ -106,7 +106,7 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	}
 	reply.Resync = p.st.Nodes.Get(slot).Report == scheduler.TakenBack
 	p.ackCommands(slot, in)
-	p.ackSizes(slot, in.SizesTold)
+	p.ackSizes(slot, in.SizesAcked)
 	p.ackRemovals(slot, in.RemovalsAcked)
 	if reply.Kill = p.statuses(slot, in.Statuses, in.Full && !in.Unhealthy); len(reply.Kill) > 0 {
 		p.sched.Confirm()

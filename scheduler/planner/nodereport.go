@@ -92,7 +92,7 @@ func (p *Planner) missing(node uint32) {
 // any more is passed over: reports may be repeated.
 func (p *Planner) ackCommands(node uint32, in *input.NodeHeartbeat) {
 	var told []yarn.ApplicationID
-	for _, id := range in.Told {
+	for _, id := range in.CleanupsAcked {
 		if slot := p.st.NodeApplication(id, node); slot != 0 && p.st.NodeApplications.Get(slot).Slot == 0 {
 			told = append(told, id)
 		}
@@ -101,7 +101,7 @@ func (p *Planner) ackCommands(node uint32, in *input.NodeHeartbeat) {
 		slices.SortFunc(told, byID)
 		p.sched.Emit(&event.CleanupsAcked{Node: node, Apps: slices.Compact(told)})
 	}
-	for _, id := range in.Signalled {
+	for _, id := range in.SignalsAcked {
 		if slot := p.find(node, id); slot != 0 && p.st.Containers.Get(slot).Signal != 0 {
 			p.sched.Emit(&event.ContainerSignalled{Container: p.st.Ref(p.st.Containers.Get(slot))})
 		}

@@ -116,7 +116,7 @@ func TestCleanUps(t *testing.T) {
 	if r := h.beat(2); len(r.CleanUp) != 0 {
 		t.Errorf("a node that had nothing of it is told of %v", r.CleanUp)
 	}
-	told := &input.NodeHeartbeat{ID: h.nodes[0], Told: []yarn.ApplicationID{two.App, one.App, one.App, {ClusterTimestamp: 9, Seq: 9}}}
+	told := &input.NodeHeartbeat{ID: h.nodes[0], CleanupsAcked: []yarn.ApplicationID{two.App, one.App, one.App, {ClusterTimestamp: 9, Seq: 9}}}
 	for i := range 3 {
 		if r := h.must(t, told).(*input.NodeHeartbeatReply); len(r.CleanUp) != 0 {
 			t.Errorf("told %d times: %v", i, r.CleanUp)
@@ -154,7 +154,7 @@ func TestCleanUpsInPortions(t *testing.T) {
 		for _, id := range r.CleanUp {
 			seen[id] = true
 		}
-		h.must(t, &input.NodeHeartbeat{ID: h.nodes[0], Told: r.CleanUp})
+		h.must(t, &input.NodeHeartbeat{ID: h.nodes[0], CleanupsAcked: r.CleanUp})
 	}
 	if len(seen) != n || h.p.st.NodeApplications.Len() != 0 {
 		t.Errorf("told of %d applications, %d node applications left", len(seen), h.p.st.NodeApplications.Len())
@@ -180,7 +180,7 @@ func TestDrainWaitsForApplications(t *testing.T) {
 	if !slices.Equal(r.CleanUp, []yarn.ApplicationID{at.App}) || r.Shutdown {
 		t.Fatalf("at the application's end it is told %+v", r)
 	}
-	told := &input.NodeHeartbeat{ID: h.nodes[0], Told: r.CleanUp, KeepAlive: r.CleanUp}
+	told := &input.NodeHeartbeat{ID: h.nodes[0], CleanupsAcked: r.CleanUp, KeepAlive: r.CleanUp}
 	for range 2 {
 		if r := h.must(t, told).(*input.NodeHeartbeatReply); r.Shutdown || h.node(0).State != yarn.NodeDecommissioning {
 			t.Fatalf("it still collects logs and is %s", h.node(0).State)
@@ -250,7 +250,7 @@ func TestSignalsAreToldUntilTheyAreHad(t *testing.T) {
 			t.Fatalf("signals: %v", r.Signals)
 		}
 	}
-	had := &input.NodeHeartbeat{ID: h.nodes[0], Signalled: []yarn.ContainerID{ids[0], ids[1], {}}}
+	had := &input.NodeHeartbeat{ID: h.nodes[0], SignalsAcked: []yarn.ContainerID{ids[0], ids[1], {}}}
 	for range 2 {
 		if r := h.must(t, had).(*input.NodeHeartbeatReply); len(r.Signals) != 0 || h.node(0).PendingCommands != 0 {
 			t.Errorf("signals: %v, %d orders", r.Signals, h.node(0).PendingCommands)

@@ -106,7 +106,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.NodeHeartbeat:
 		return p.nodeHeartbeat(in)
 	case *input.Allocate:
-		return p.certain(p.allocate(in))
+		return p.confirmRefusal(p.allocate(in))
 	case *input.NodesHeard:
 		return p.nodesHeard(in)
 	case *input.RegisterNode:
@@ -114,9 +114,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.SubmitApplication:
 		return p.submitApplication(in)
 	case *input.RegisterAttempt:
-		return p.certain(p.registerAttempt(in))
+		return p.confirmRefusal(p.registerAttempt(in))
 	case *input.FinishAttempt:
-		return p.certain(p.finishAttempt(in))
+		return p.confirmRefusal(p.finishAttempt(in))
 	case *input.KillApplication:
 		return p.killApplication(in)
 	case *input.MoveApplication:
@@ -190,10 +190,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	return input.Refuse(in, input.Faultf(input.InvalidRequest, "upgrade the leader", "the leader does not know input %d", in.Kind()))
 }
 
-// certain has a refusal of an AM wait for an entry: the AM would stop, or begin
-// again, and a leader that does not know of its end knows nothing of those that a
-// later one has let in.
-func (p *Planner) certain(r input.Reply) input.Reply {
+// certain makes a refusal to an AM wait until an entry of this leader is committed. The AM
+// would stop or start over because of it, and a deposed leader could be wrong.
+func (p *Planner) confirmRefusal(r input.Reply) input.Reply {
 	if r.Refused() != nil {
 		p.sched.Confirm()
 	}

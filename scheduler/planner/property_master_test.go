@@ -58,11 +58,11 @@ func (m *machine) registerAgain(t *rapid.T) {
 			keeps = append(keeps, c)
 		}
 	}
-	if late := m.plan(&input.RegisterAttempt{Attempt: a.AttemptID(), Dated: true, Response: was - 1}); was > 0 && (late.Refused() == nil || !onlyTime(m.log[events:])) {
+	if late := m.plan(&input.RegisterAttempt{Attempt: a.AttemptID(), HasResponse: true, Response: was - 1}); was > 0 && (late.Refused() == nil || !onlyTime(m.log[events:])) {
 		m.fail("a late registration of %s is answered %+v", a.ID, late)
 	}
 	events = len(m.log)
-	r := m.plan(&input.RegisterAttempt{Attempt: a.AttemptID(), Dated: rapid.Bool().Draw(t, "dated"), Response: was})
+	r := m.plan(&input.RegisterAttempt{Attempt: a.AttemptID(), HasResponse: rapid.Bool().Draw(t, "dated"), Response: was})
 	a = m.p.st.Apps.Get(slot)
 	switch {
 	case r.Refused() != nil:

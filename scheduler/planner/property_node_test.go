@@ -21,13 +21,13 @@ func (m *machine) had(t *rapid.T, in *input.NodeHeartbeat) {
 	n := m.p.st.Nodes.Get(m.p.st.Node(in.ID))
 	for slot := n.NodeApplications; slot != 0; slot = m.p.st.NodeApplications.Get(slot).NextOnNode() {
 		if rapid.Bool().Draw(t, "told") {
-			in.Told = append(in.Told, m.p.st.NodeApplications.Get(slot).App)
+			in.CleanupsAcked = append(in.CleanupsAcked, m.p.st.NodeApplications.Get(slot).App)
 		}
 	}
-	in.Told = append(in.Told, slices.Clone(in.Told)...)
+	in.CleanupsAcked = append(in.CleanupsAcked, slices.Clone(in.CleanupsAcked)...)
 	for _, c := range m.p.containersOn(m.p.st.Node(in.ID)) {
 		if rapid.Bool().Draw(t, "signalled") {
-			in.Signalled = append(in.Signalled, m.p.st.ContainerID(m.p.st.Containers.Get(c)))
+			in.SignalsAcked = append(in.SignalsAcked, m.p.st.ContainerID(m.p.st.Containers.Get(c)))
 		}
 	}
 }

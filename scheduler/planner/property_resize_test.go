@@ -67,7 +67,7 @@ func (m *machine) sizes(t *rapid.T, in *input.NodeHeartbeat) {
 		case 1, 2:
 			in.Sizes = append(in.Sizes, input.ContainerSize{Container: id, Size: k.Size})
 		case 3:
-			in.SizesTold = append(in.SizesTold, input.SizeOrder{Container: id, Version: r.Version}, input.SizeOrder{Container: id, Version: r.Version - 1})
+			in.SizesAcked = append(in.SizesAcked, input.SizeOrder{Container: id, Version: r.Version}, input.SizeOrder{Container: id, Version: r.Version - 1})
 		}
 	}
 }

@@ -9,13 +9,16 @@ import (
 	"rmd/yarn"
 )
 
-// What an AM is told is numbered, and an AM repeats the number of the last answer
-// that it has. An answer with something in it is written; an idle one is not, and
-// so leaves no trace for the next leader. A copy of a call may lie in a connection
-// for minutes: it must not pass for the AM's next call, or what it is answered
-// counts as told though nobody has heard it.
+// The answers to an AM are numbered, and an AM repeats the number of the last answer
+// that it has. An answer with something in it is written to the log; an idle one is
+// not, and so leaves no trace for the next leader.
 //
-// The numbers of a caller that counts (input.Allocate.Counted) therefore come in
+// A copy of a call may lie in a connection for minutes. For example, an AM sends call 7
+// twice, gets answer 8, and sends call 8. Then the second copy of call 7 arrives. If it
+// passed for the AM's next call, its answer would count as delivered though nobody
+// received it, and the containers in it would be lost.
+//
+// The numbers of an AM that names them itself (input.Allocate.FromAM) therefore come in
 // blocks, and no two leaderships give numbers of the same block: one may give those
 // of the block of the last number written, when that was written by itself, and
 // begins the next block by writing its first answer to an attempt. So a call
@@ -39,14 +42,14 @@ const numberMax = math.MaxInt32 - 2*blockSize
 
 // responseWindow is what this leadership knows of its answers to an attempt.
 type responseWindow struct {
-	app, attempt uint32
-	known        bool   // it has given a number, or has seen the AM register
-	last         int32  // number of the last answer
-	of           int32  // what the call carried that it answers; -1: none
-	top          int32  // highest number given, also before the AM registered again
-	first        int32  // first number of this leadership; 0: the AM has shown that it has it
-	idle         bool   // there was nothing in the last answer, and the call changed nothing
-	body         uint64 // what that asked
+	app, attempt      uint32
+	known             bool   // it has given a number, or has seen the AM register
+	last              int32  // number of the last answer
+	answersTo         int32  // what the call carried that it answers; -1: none
+	highest           int32  // highest number given, also before the AM registered again
+	firstOfLeadership int32  // first number of this leadership; 0: the AM has shown that it has it
+	idle              bool   // there was nothing in the last answer, and the call changed nothing
+	payload           uint64 // what that asked
 }
 
 // callKind is what an AM's call is, by its number.
@@ -76,9 +79,9 @@ func (p *Planner) window(slot uint32) *responseWindow {
 func (t *responseWindow) classify(in *input.Allocate, a *state.App, now int64) (_ callKind, n int32) {
 	r := in.Response
 	switch {
-	case r < 0 || r == math.MaxInt32 || t.top > numberMax:
+	case r < 0 || r == math.MaxInt32 || t.highest > numberMax:
 		return callWrong, 0
-	case !in.Counted:
+	case !in.FromAM:
 		t.known = false
 		switch {
 		case r == a.Response-1:
@@ -90,14 +93,14 @@ func (t *responseWindow) classify(in *input.Allocate, a *state.App, now int64) (
 	case !t.known:
 		return t.begin(in, a, now)
 	case r == t.last:
-		return callNext, t.top + 1
-	case r == t.of && payloadChanged(in, t.body) && t.idle:
-		return callNext, t.top + 1
-	case r == t.of && payloadChanged(in, t.body): // what it asks would be lost
+		return callNext, t.highest + 1
+	case r == t.answersTo && payloadChanged(in, t.payload) && t.idle:
+		return callNext, t.highest + 1
+	case r == t.answersTo && payloadChanged(in, t.payload): // what it asks would be lost
 		return callWrong, 0
-	case r == t.of:
+	case r == t.answersTo:
 		return callRetry, t.last
-	case r > t.of && r < t.first:
+	case r > t.answersTo && r < t.firstOfLeadership:
 		return callStale, t.after(r)
 	}
 	return callWrong, 0
@@ -107,10 +110,10 @@ func (t *responseWindow) classify(in *input.Allocate, a *state.App, now int64) (
 // unless this leadership has given higher ones; then it is not the next one either, or a call that names the highest
 // one would be taken for the one that was answered.
 func (t *responseWindow) after(r int32) int32 {
-	if n := r + 1 + blockSize; n > t.top {
+	if n := r + 1 + blockSize; n > t.highest {
 		return n
 	}
-	return t.top + 3
+	return t.highest + 3
 }
 
 // begin judges the first call that this leadership sees of an attempt. That it
@@ -137,33 +140,33 @@ func (t *responseWindow) begin(in *input.Allocate, a *state.App, now int64) (_ c
 
 // mustWrite says whether an answer is written though nothing is in it.
 func (t *responseWindow) mustWrite(in *input.Allocate, a *state.App, n int32) bool {
-	return in.Counted && (!t.known || a.Response == 0 || n/blockSize != a.Response/blockSize)
+	return in.FromAM && (!t.known || a.Response == 0 || n/blockSize != a.Response/blockSize)
 }
 
 // give notes the answer to a call that is not answered again; idle: there was
 // nothing in it, and the call has changed nothing.
 func (t *responseWindow) give(in *input.Allocate, kind callKind, n int32, idle bool) {
 	switch {
-	case !in.Counted:
+	case !in.FromAM:
 		return
 	case !t.known:
-		t.known, t.first = true, n
+		t.known, t.firstOfLeadership = true, n
 	case kind == callNext && in.Response == t.last:
-		t.first = 0
+		t.firstOfLeadership = 0
 	}
-	t.last, t.of, t.top, t.idle, t.body = n, in.Response, n, idle, payloadOf(in)
+	t.last, t.answersTo, t.highest, t.idle, t.payload = n, in.Response, n, idle, payloadOf(in)
 }
 
 // count begins the count of an attempt whose AM has registered.
 func (t *responseWindow) count(response int32) {
-	top := t.top
+	top := t.highest
 	if !t.known && response > 0 {
 		top = response | (blockSize - 1) // what leaders before may have given
 	}
 	if top > numberMax/2 {
 		top = 0
 	}
-	*t = responseWindow{app: t.app, attempt: t.attempt, known: true, of: -1, top: top}
+	*t = responseWindow{app: t.app, attempt: t.attempt, known: true, answersTo: -1, highest: top}
 }
 
 // unheard says whether there was something in an answer, of which an AM that has

@@ -93,7 +93,7 @@ func (a *air) begin(asks int) {
 		return
 	}
 	a.swapped, a.settled = false, false
-	a.call = &input.Allocate{Attempt: a.at, Response: a.response, Counted: a.counted}
+	a.call = &input.Allocate{Attempt: a.at, Response: a.response, FromAM: a.counted}
 	a.ask(asks)
 	a.calls = append(a.calls, a.call)
 }
@@ -225,7 +225,7 @@ func (a *air) register() {
 		return
 	}
 	st := a.lead.st
-	a.must(&input.RegisterAttempt{Attempt: a.at, Dated: true, Response: st.Apps.Get(st.AppByID(a.at.App)).Response})
+	a.must(&input.RegisterAttempt{Attempt: a.at, HasResponse: true, Response: st.Apps.Get(st.AppByID(a.at.App)).Response})
 	a.response, a.call = 0, nil
 	a.calls = slices.DeleteFunc(a.calls, func(c *input.Allocate) bool { return c.Response == 0 }) // the number of every beginning
 	a.began++

@@ -22,7 +22,7 @@ func newCounting(t *testing.T) *counting {
 }
 
 func (c *counting) call(response int32, asks ...input.Ask) *input.Allocate {
-	return &input.Allocate{Attempt: c.at, Response: response, Asks: asks, Counted: true}
+	return &input.Allocate{Attempt: c.at, Response: response, Asks: asks, FromAM: true}
 }
 
 // pull is the AM's next call, whose answer it hears.
@@ -184,7 +184,7 @@ func TestNumbersAreNotGivenTwice(t *testing.T) {
 		}
 		if i%4 == 3 {
 			last := c.p.st.Apps.Get(c.p.st.AppByID(c.at.App)).Response
-			c.must(t, &input.RegisterAttempt{Attempt: c.at, Dated: true, Response: last})
+			c.must(t, &input.RegisterAttempt{Attempt: c.at, HasResponse: true, Response: last})
 			c.last = 0
 		}
 	}
@@ -218,7 +218,7 @@ func TestNumbersComeToAnEnd(t *testing.T) {
 		c := newCounting(t)
 		c.pull()
 		slot := c.p.st.AppByID(c.at.App)
-		c.p.window(slot).top = numberMax - 1
+		c.p.window(slot).highest = numberMax - 1
 		c.pull()
 		c.pull()
 		if elected {
@@ -226,7 +226,7 @@ func TestNumbersComeToAnEnd(t *testing.T) {
 		}
 		c.late(c.call(c.last), true)
 		a := c.p.st.Apps.Get(slot)
-		c.must(t, &input.RegisterAttempt{Attempt: c.at, Dated: true, Response: a.Response})
+		c.must(t, &input.RegisterAttempt{Attempt: c.at, HasResponse: true, Response: a.Response})
 		c.last = 0
 		if c.pull(); c.last != 1 || c.p.st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
 			t.Errorf("elected %v: answered with number %d", elected, c.last)
@@ -254,7 +254,7 @@ func BenchmarkIdleAllocate(b *testing.B) {
 	for _, counted := range []bool{false, true} {
 		b.Run(map[bool]string{false: "loose", true: "counted"}[counted], func(b *testing.B) {
 			w := newPlant(b, plantSize{100, 10, 100, 8, false}, Options{})
-			in := &input.Allocate{Attempt: w.apps[7], Counted: counted}
+			in := &input.Allocate{Attempt: w.apps[7], FromAM: counted}
 			w.must(b, in)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -118,7 +118,7 @@ func doExplain(w *world, a args, out *strings.Builder) {
 }
 
 // pendinglimit QUEUE: what its users want, each within its limit; preemption
-// will start from it (15.1).
+// will start from it.
 func doPendingLimit(w *world, a args, out *strings.Builder) {
 	w.p.sched.Tree()
 	i := int32(must(w.p.Config().Lookup(a.need(0))))

@@ -14,7 +14,7 @@ import (
 // by another call, and what the stale copy says of its containers is wrong.
 //
 // A frontend therefore numbers every unbroken run of a node's heartbeats, and every registration. Such a
-// session (field Stay) begins with a report that names the session before it (field Before), as the
+// session (HeartbeatSession) begins with a report that names the session before it (PrevSession), as the
 // committed state has it; the planner accepts that report only while that one is still the node's. Within
 // a session the response numbers tell the order. What led to no event needs no mark: a stale copy of it
 // leads to none either, as long as nothing that was accepted lies between.

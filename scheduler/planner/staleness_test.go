@@ -244,13 +244,13 @@ func TestLateRegistrationOfAnAM(t *testing.T) {
 		{Key: yarn.SchedulerKey{Priority: 9}, Name: yarn.Any, Count: 3, Size: yarn.NewResource(8192, 1), Relax: true}}})
 	last := app().Response
 	for _, known := range []int32{0, last - 1} {
-		r, events := h.try(&input.RegisterAttempt{Attempt: at, Dated: true, Response: known})
+		r, events := h.try(&input.RegisterAttempt{Attempt: at, HasResponse: true, Response: known})
 		if f := r.Refused(); f == nil || f.Reason != input.WrongResponse || events != 1 || app().Response != last || app().Outstanding != 3 {
 			t.Errorf("a registration from response %d is answered %+v, and the AM has %d, asking %d", known, r, app().Response, app().Outstanding)
 		}
 	}
 	for range 2 {
-		h.must(t, &input.RegisterAttempt{Attempt: at, Dated: true, Response: last})
+		h.must(t, &input.RegisterAttempt{Attempt: at, HasResponse: true, Response: last})
 		if app().Response != 0 || app().Outstanding != 0 {
 			t.Errorf("it has registered again with response %d, asking %d", app().Response, app().Outstanding)
 		}

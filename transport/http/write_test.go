@@ -35,7 +35,7 @@ var writes = []struct {
 	{"POST", "/v1/apps/" + app1 + ":priority", `{"priority":0}`, &input.SetPriority{ID: id1}},
 	{"POST", "/v1/apps/" + app1 + "/attempt:register", `{"host":"h","rpc_port":5}`, &input.RegisterAttempt{Attempt: yarn.AttemptID{App: id1, Attempt: 1}, Host: "h", RPCPort: 5}},
 	{"POST", "/v1/apps/" + app1 + "/attempt:allocate", `{"response":4,"asks":[{"priority":1,"count":2,"size":{"memory-mb":10}},{"priority":1,"name":"/r1","count":1,"size":{},"relax":false}],"releases":["container_1780000000000_0001_01_000001"]}`,
-		&input.Allocate{Attempt: yarn.AttemptID{App: id1, Attempt: 1}, Response: 4, Counted: true, Asks: []input.Ask{{Key: key, Name: "*", Count: 2, Size: gpu(10, 0, 0), Relax: true}, {Key: key, Name: "/r1", Count: 1}},
+		&input.Allocate{Attempt: yarn.AttemptID{App: id1, Attempt: 1}, Response: 4, FromAM: true, Asks: []input.Ask{{Key: key, Name: "*", Count: 2, Size: gpu(10, 0, 0), Relax: true}, {Key: key, Name: "/r1", Count: 1}},
 			Releases: []yarn.ContainerID{{App: id1, Attempt: 1, Number: 1}}}},
 	{"POST", "/v1/apps/" + app1 + "/attempt:allocate", `{"attempt":9}`, &input.Allocate{Attempt: yarn.AttemptID{App: id1, Attempt: 9}}},
 	{"POST", "/v1/apps/" + app1 + "/attempt:finish", `{"final_status":"failed"}`, &input.FinishAttempt{Attempt: yarn.AttemptID{App: id1, Attempt: 1}, Final: yarn.FinalFailed}},

@@ -26,7 +26,8 @@ const (
 	CodeUntrusted   = client.CodeUntrusted
 )
 
-// byCode holds the codes whose exit code is not that of their HTTP status.
+// byCode holds the codes that have an exit code of their own, and those that a command may
+// meet without an HTTP status.
 var byCode = map[string]int{
 	CodeFailed: exitcode.Failure, CodeUsage: exitcode.Usage, CodeUnknownWord: exitcode.Usage, CodeUnknownFlag: exitcode.Usage,
 	CodeNoReplica: exitcode.NoLeader, CodeTimedOut: exitcode.TimedOut, CodeNeedsYes: exitcode.Usage, CodeStopped: exitcode.Failure,

@@ -50,7 +50,7 @@ func (o *outbox) init(conn net.Conn, limit int, now func() int64) {
 	}
 }
 
-// beginHeartbeats waits for room and returns the buffer to append to, locked until finish.
+// begin waits for room and returns the buffer to append to, locked until finish.
 // With an error nothing is locked.
 func (o *outbox) begin() (*outBuffer, error) {
 	o.mu.Lock()

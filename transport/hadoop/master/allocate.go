@@ -62,7 +62,7 @@ func (s *Service) read(a *attempt, req *proto.AllocateRequestProto) (*input.Allo
 		BlacklistRemove: req.GetBlacklistRequest().GetBlacklistRemovals(),
 		Progress:        progress(req.GetProgress()),
 		TrackingURL:     req.GetTrackingUrl(),
-		Counted:         true,
+		FromAM:          true,
 	}
 	var err error
 	if len(req.GetAsk()) > 0 {
@@ -157,7 +157,7 @@ func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestP
 	return gproto.MarshalOptions{}.MarshalAppend(b, &rest)
 }
 
-// news adds what an attempt is told once: tokens for nodes, a new one for itself,
+// fill adds what an attempt is told once: tokens for nodes, a new one for itself,
 // and what became of nodes. What was sent with a response counts as told when a
 // later response is asked for; before that it is sent again.
 func (m *responseBuilder) fill(out *proto.AllocateResponseProto, who token.AMRM, req *proto.AllocateRequestProto, in *input.Allocate, reply *input.AllocateReply) error {

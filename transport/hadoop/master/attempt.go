@@ -88,7 +88,7 @@ func (s *Service) enter(ctx context.Context, id yarn.AttemptID, fresh bool) (*at
 	return s.attempts.add(a, now), nil
 }
 
-// book holds the attempts. What has been silent for long is dropped, and the
+// attemptCache holds the attempts. What has been silent for long is dropped, and the
 // longest silent when there are too many.
 type attemptCache struct {
 	most  int

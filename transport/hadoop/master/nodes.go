@@ -86,7 +86,7 @@ func (l *nodeLog) lookLocked(st *state.State) {
 	}
 }
 
-// beginHeartbeats is the position of an attempt that calls here for the first time: from
+// begin is the position of an attempt that calls here for the first time: from
 // its own beginning on, as far as the log reaches back. Beyond that an AM that
 // knows nothing needs to be told nothing, and any other is told of every node
 // that cannot be used.

@@ -31,7 +31,7 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 	if err := s.cfg.Reader.Current(ctx); err != nil {
 		return nil, unavailable(err)
 	}
-	in := &input.RegisterAttempt{Attempt: a.id, Host: req.GetHost(), RPCPort: req.GetRpcPort(), TrackingURL: req.GetTrackingUrl(), Dated: true}
+	in := &input.RegisterAttempt{Attempt: a.id, Host: req.GetHost(), RPCPort: req.GetRpcPort(), TrackingURL: req.GetTrackingUrl(), HasResponse: true}
 	if app := appOf(s.cfg.Reader.Fork(), a.id); app != nil {
 		in.Response = app.Response
 	}

@@ -55,8 +55,8 @@ type pendingOrders struct {
 	kill    []yarn.ContainerID
 	cleanUp []yarn.ApplicationID
 	remove  []yarn.ContainerID
-	// told, signalled and sized were in the last answer; the next heartbeat proves that
-	// the node had it.
+	// cleanUpSent, signalSent and resizeSent were in the last answer. The next heartbeat
+	// proves that the node received it.
 	cleanUpSent []yarn.ApplicationID
 	signalSent  []yarn.ContainerID
 	resizeSent  []input.SizeOrder
@@ -252,7 +252,7 @@ func (ss *session) input(r *report) *input.NodeHeartbeat {
 	in := &input.NodeHeartbeat{ID: ss.id, Unhealthy: r.unhealthy, Report: r.text, Full: ss.full,
 		HeartbeatSession: ss.heartbeatSession, PrevSession: ss.prevSession, Response: r.response, RemovalsAcked: ss.removed}
 	if t := ss.pending; t != nil {
-		in.Told, in.Signalled, in.SizesTold = t.cleanUpSent, t.signalSent, t.resizeSent
+		in.CleanupsAcked, in.SignalsAcked, in.SizesAcked = t.cleanUpSent, t.signalSent, t.resizeSent
 	}
 	in.Sizes, in.KeepAlive = r.sizes, r.keepAlive
 	if !in.Full {

@@ -356,11 +356,11 @@ func kinds(list []input.Input) string {
 			if in.Unhealthy {
 				out += " unhealthy"
 			}
-			if len(in.Told) > 0 {
-				out += fmt.Sprintf(" told %d", len(in.Told))
+			if len(in.CleanupsAcked) > 0 {
+				out += fmt.Sprintf(" told %d", len(in.CleanupsAcked))
 			}
-			if len(in.Signalled) > 0 {
-				out += fmt.Sprintf(" signalled %d", len(in.Signalled))
+			if len(in.SignalsAcked) > 0 {
+				out += fmt.Sprintf(" signalled %d", len(in.SignalsAcked))
 			}
 			out += ") "
 		default:

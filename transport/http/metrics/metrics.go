@@ -63,7 +63,7 @@ func New(version string) *Metrics {
 	m.replyWait = hist("rmd_reply_wait_seconds", "Time that a reply waits for the commit of its entry.", fastBuckets)
 	m.elections = count("rmd_raft_elections_total", "Elections whose end this replica saw.")
 	m.divergence = count("rmd_state_divergence_total", "Digests that differed from the leader's digest; must be 0.")
-	m.snapshots = counts("rmd_raft_snapshots_total", "Snapshots that were taken, sent, installed or restored.", "op", "result")
+	m.snapshots = counts("rmd_raft_snapshots_total", "Snapshots that this replica wrote or installed.", "op", "result")
 	m.inputs = counts("rmd_inputs_total", "Inputs that this replica received on its ports.", "kind", "result")
 	m.events = counts("rmd_events_total", "Applied events.", "kind")
 	m.ipcRequests = counts("rmd_ipc_requests_total", "Calls on YARN's ports.", "protocol", "method", "code")
@@ -150,8 +150,8 @@ func (m *Metrics) CountElection() { m.elections.Inc() }
 // CountDivergence notes a digest that differed.
 func (m *Metrics) CountDivergence() { m.divergence.Inc() }
 
-// CountSnapshot notes a snapshot: op is take, send, install or restore; result
-// ok or error.
+// CountSnapshot notes a snapshot: op is write or install; result is ok or
+// error.
 func (m *Metrics) CountSnapshot(op, result string) { m.snapshots.WithLabelValues(op, result).Inc() }
 
 // CertificateExpires notes when the certificate in use ends: for peer (replicas

@@ -73,7 +73,7 @@ func (s *API) allocate(c *route.Call) error {
 	}
 	in := &input.Allocate{Attempt: id, Response: a.Response, BlacklistAdd: doc.BlacklistAdd, BlacklistRemove: doc.BlacklistRemove}
 	if doc.Response != nil {
-		in.Response, in.Counted = *doc.Response, true
+		in.Response, in.FromAM = *doc.Response, true
 	}
 	if err := fillAllocate(v, in, doc); err != nil {
 		return err

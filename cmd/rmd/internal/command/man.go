@@ -106,7 +106,7 @@ func (r *roff) flags(flags []cli.Flag) {
 // valueWord is where a flag's value is named.
 var valueWord = regexp.MustCompile(` (value[.,]*)`)
 
-// verbs writes one command: its synopsis, what it does, its flags, its examples.
+// command writes one command: its synopsis, what it does, its flags, its examples.
 func (r *roff) command(c *cli.Command, path string) {
 	r.linef(`.PP`)
 	r.linef(`\fB%s\fR %s`, plain(path), synopsis(c))

@@ -35,7 +35,7 @@ type App struct {
 	WhyText        string   `json:"why_text,omitempty"`
 	LifetimeMillis int64    `json:"lifetime_ms,omitempty"`
 	Attempt        string   `json:"attempt,omitempty"`
-	AttemptState   string   `json:"attempt_state"` // NONE PARKED PENDING ACTIVE REGISTERED FINISHING ENDED
+	AttemptState   string   `json:"attempt_state"` // NONE PARKED (a limit on parallel applications holds it back) PENDING ACTIVE REGISTERED FINISHING ENDED
 	MaxAttempts    uint32   `json:"max_attempts"`
 	Failures       uint32   `json:"failures"`
 	AM             Resource `json:"am"`
