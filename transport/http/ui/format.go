@@ -36,7 +36,7 @@ func parse(mark string) (map[string]*template.Template, error) {
 // functions are what the templates may call.
 var functions = template.FuncMap{
 	"n": number, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "life": lifeText, "verdict": verdictWord, "short": short, "pct": percent,
-	"path": url.PathEscape, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": plural, "stale": staleness,
+	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": plural, "stale": staleness,
 	"dict": dict, "containerShort": containerShort, "bytes": bytesText, "tone": tone, "kinds": kindsOf, "safeURL": webURL, "hex": shortDigest, "equal": equality, "took": took, "change": changeText,
 	"part": func(share float64) string { return percent(share * 100) },
 }

@@ -67,12 +67,7 @@ func (q *query) longestWaits(limit int) ([]appRow, bool) {
 		}
 		return true
 	})
-	rows, next := t.page()
-	out := make([]appRow, 0, len(rows))
-	for _, r := range rows {
-		out = append(out, q.appRow(r.slot))
-	}
-	return out, next != ""
+	return q.appRows(&t)
 }
 
 // held is the age of the oldest reservation, and what is free on reserved nodes.

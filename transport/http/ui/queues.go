@@ -184,10 +184,5 @@ func (q *query) appsOf(slot uint32) ([]appRow, bool) {
 		}
 		return true
 	})
-	rows, next := t.page()
-	out := make([]appRow, 0, len(rows))
-	for _, r := range rows {
-		out = append(out, q.appRow(r.slot))
-	}
-	return out, next != ""
+	return q.appRows(&t)
 }

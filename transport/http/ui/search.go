@@ -60,12 +60,7 @@ func (q *query) searchApps(text string) ([]appRow, bool) {
 		}
 		return true
 	})
-	rows, next := t.page()
-	out := make([]appRow, 0, len(rows))
-	for _, r := range rows {
-		out = append(out, q.appRow(r.slot))
-	}
-	return out, next != ""
+	return q.appRows(&t)
 }
 
 // found are the first names with a text in them; more says that there are others.

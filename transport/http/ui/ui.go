@@ -102,6 +102,7 @@ func (u *UI) routes() {
 		{path: "/ui/nodes/{id}", name: "node", nav: "nodes", title: "Node", show: node},
 		{path: "/ui/reservations", name: "reservations", title: "Reservations", show: reservations},
 		{path: "/ui/reservations/{id}", name: "reservation", nav: "reservations", title: "Reservation", show: reservation},
+		{path: "/ui/users/{name}", name: "user", nav: "apps", title: "User", show: user},
 		{path: "/ui/cluster", name: "cluster", title: "Cluster", show: clusterPage},
 		{path: "/ui/decisions", name: "decisions", title: "Decisions", show: decisions},
 		{path: "/ui/conf", name: "conf", title: "Configuration", show: configuration},

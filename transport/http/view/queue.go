@@ -23,7 +23,7 @@ type QueueSums struct {
 // Queue shows a queue with everything below it.
 func (v *View) Queue(slot uint32) api.Queue {
 	n := v.QueueSums()
-	return v.queueDoc(slot, n)
+	return v.QueueOf(slot, n)
 }
 
 func (v *View) QueueSums() *QueueSums {
@@ -80,7 +80,8 @@ func (v *View) Configured(path string) int {
 	return i
 }
 
-func (v *View) queueDoc(slot uint32, n *QueueSums) api.Queue {
+// QueueOf shows a queue with everything below it, from sums that are made already.
+func (v *View) QueueOf(slot uint32, n *QueueSums) api.Queue {
 	q := v.State.Queues.Get(slot)
 	d := api.Queue{
 		Path: q.Path, Name: q.Name, Parent: v.QueuePath(q.Parent), Leaf: q.Leaf, State: q.State.String(),
@@ -94,7 +95,7 @@ func (v *View) queueDoc(slot uint32, n *QueueSums) api.Queue {
 		}
 	}
 	for _, k := range q.Children {
-		d.Children = append(d.Children, v.queueDoc(k, n))
+		d.Children = append(d.Children, v.QueueOf(k, n))
 	}
 	return d
 }
