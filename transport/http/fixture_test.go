@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -216,6 +217,8 @@ func submit(t testing.TB, h *history, seq uint32, queue, user string) {
 
 // consensus is a fake of fixed answers.
 type consensus struct {
+	down []string // replicas that do not answer
+
 	role, leader string
 	behind       string // why it is not ready; empty: it is
 	staleness    time.Duration
@@ -271,11 +274,17 @@ func (k *consensus) ReadIndex(ctx context.Context) (uint64, error) {
 	return 0, nil
 }
 func (k *consensus) Members(context.Context) ([]api.Member, error) {
-	return []api.Member{
+	list := []api.Member{
 		{ID: "rm1", Address: "10.0.0.1:8034", Voter: true, Leader: true, Role: "leader", State: "alive", Commit: 20, Applied: 20, Version: "1.0", Level: 1, Digest: "aa", DigestIndex: 16},
 		{ID: "rm2", Address: "10.0.0.2:8034", Voter: true, Role: "follower", State: "alive", Commit: 20, Applied: 18, Lag: 2, LastContactMillis: 12, Version: "1.0", Level: 2, Digest: "aa", DigestIndex: 16},
 		{ID: "rm3", Address: "10.0.0.3:8034", Voter: true, Role: "follower", State: "unreachable", Lag: 20, LastContactMillis: -1},
-	}, nil
+	}
+	for i := range list {
+		if slices.Contains(k.down, list[i].ID) {
+			list[i].State = "unreachable"
+		}
+	}
+	return list, nil
 }
 func (k *consensus) LastFailover() *api.Failover {
 	return &api.Failover{AtMillis: clusterTime, Millis: 214, Term: 7, OldLeader: "rm2", NewLeader: "rm1"}

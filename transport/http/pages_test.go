@@ -3,6 +3,7 @@ package httpserver
 import (
 	"context"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -434,5 +435,65 @@ func BenchmarkFiftyViewers(b *testing.B) {
 			w.s.Handler().ServeHTTP(to, r)
 			tags[i%50] = to.h.Get("ETag")
 		}
+	}
+}
+
+// A replica that knows no leader shows every page from its own state, with what to start above it.
+func TestPagesWithoutALeader(t *testing.T) {
+	for _, c := range []struct {
+		down []string
+		says []string
+		not  string
+	}{
+		{[]string{"rm2", "rm3"}, []string{"There is no leader.", "2 of 3 voters must answer", "<b>rm2</b> at <span class=\"code\">10.0.0.2:8034</span>: <code>systemctl start rmd</code>", "<b>rm3</b>", "rmd recover"}, "elect one by themselves"},
+		{nil, []string{"There is no leader.", "Enough voters answer to elect one by themselves", "<b>rm3</b>"}, "must answer"},
+	} {
+		b := newBench(t, nil)
+		b.k.role, b.k.leader, b.k.down = "follower", "", c.down
+		for _, path := range []string{"/ui/", "/ui/apps", "/ui/queues/root.online", "/ui/nodes", "/ui/reservations/r1", "/ui/cluster", "/ui/users/alice", "/ui/nowhere"} {
+			w := b.ask("GET", path, "")
+			body := w.Body.String()
+			if path != "/ui/nowhere" && w.Code != http.StatusOK {
+				t.Errorf("%s: status %d", path, w.Code)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(body, want) {
+					t.Errorf("%s does not say %q", path, want)
+				}
+			}
+			if strings.Contains(body, c.not) {
+				t.Errorf("%s says %q", path, c.not)
+			}
+			for _, found := range checkHTML(body) {
+				t.Errorf("%s: %s", path, found)
+			}
+		}
+	}
+	if body := newBench(t, nil).ask("GET", "/ui/", "").Body.String(); strings.Contains(body, "There is no leader") {
+		t.Error("there is a leader, and the page says that there is none")
+	}
+}
+
+// A user may have any name: it leads to his page, and is text there.
+func TestPageOfAUserWithAnOddName(t *testing.T) {
+	for _, name := range []string{`a/b c`, `<b>"eve"</b>&'`, "100%", "ünï?x=1#y", strings.Repeat("long", 60), "..", "."} {
+		b := newBench(t, nil)
+		b.h.apply(t, &event.ApplicationSubmitted{App: 9, User: name, Queue: "root.online", Unmanaged: true, MaxAttempts: 1}, &event.AttemptStarted{App: 9, Attempt: 1})
+		list := b.ask("GET", "/ui/apps?find="+url.QueryEscape(name), "").Body.String()
+		link := regexp.MustCompile(`<td><a href="(/ui/(?:users/|apps\?user=)[^"]*)"`).FindStringSubmatch(list)
+		if link == nil {
+			t.Fatalf("%q: no link in %s", name, list)
+		}
+		w := b.ask("GET", html.UnescapeString(link[1]), "")
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "<b>\"eve\"") || !strings.Contains(w.Body.String(), "…_0009") {
+			t.Errorf("%q at %s: status %d", name, link[1], w.Code)
+		}
+		for _, found := range checkHTML(w.Body.String()) {
+			t.Errorf("%q: %s", name, found)
+		}
+	}
+	w := newBench(t, nil).ask("GET", "/ui/users/"+strings.Repeat("x", 10_000), "")
+	if w.Code != http.StatusNotFound || len(w.Body.String()) > 20_000 {
+		t.Errorf("an unknown user: status %d, %d bytes", w.Code, w.Body.Len())
 	}
 }

@@ -58,6 +58,7 @@ var statuses = map[string]int{
 	string(input.TokenExpired):      http.StatusForbidden,
 
 	"NO_SUCH_REPLICA":   http.StatusNotFound,
+	"NO_SUCH_USER":      http.StatusNotFound,
 	"OUT_OF_RANGE":      http.StatusBadRequest,
 	"TIMEOUT":           http.StatusGatewayTimeout,
 	"PEER_UNREACHABLE":  http.StatusBadGateway,

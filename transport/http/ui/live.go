@@ -17,17 +17,18 @@ type tick struct {
 	Index   uint64 `json:"index"`
 	Age     string `json:"age"` // in words
 	Version string `json:"version"`
+	Banner  string `json:"banner"` // as HTML; empty: there is a leader
 	Assets  string `json:"assets"` // when it changes, the page is out of date
 }
 
 func (u *UI) tick() tick {
 	s := u.cfg.Status()
-	return tick{ID: s.ID, Role: s.Role, Leader: s.Leader, Term: s.Term, Index: s.Index, Age: staleness(s), Version: s.Version, Assets: u.assets}
+	return tick{ID: s.ID, Role: s.Role, Leader: s.Leader, Term: s.Term, Index: s.Index, Age: staleness(s), Version: s.Version, Banner: string(u.noLeader(s, 0)), Assets: u.assets}
 }
 
 // same says whether two messages would show the same.
 func (t tick) same(o tick) bool {
-	return t.Index == o.Index && t.Role == o.Role && t.Leader == o.Leader && t.Term == o.Term && t.Age == o.Age
+	return t.Index == o.Index && t.Role == o.Role && t.Leader == o.Leader && t.Term == o.Term && t.Age == o.Age && t.Banner == o.Banner
 }
 
 // live streams ticks. A message is made from what holds when it is sent, so a

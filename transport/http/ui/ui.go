@@ -24,16 +24,17 @@ import (
 
 // UI is the handler of the operator's pages. It is safe for concurrent use.
 type UI struct {
-	cfg     Config
-	log     hclog.Logger
-	mux     *http.ServeMux
-	tmpl    map[string]*template.Template // by page
-	assets  string                        // names the version of the static files
-	mark    []byte                        // where a browser's token is put into what all share
-	shared  shared
-	reasons reasons
-	streams atomic.Int64
-	rerun   atomic.Pointer[api.Rerun] // the last one
+	cfg      Config
+	log      hclog.Logger
+	mux      *http.ServeMux
+	tmpl     map[string]*template.Template // by page
+	assets   string                        // names the version of the static files
+	mark     []byte                        // where a browser's token is put into what all share
+	shared   shared
+	reasons  reasons
+	streams  atomic.Int64
+	replicas replicas
+	rerun    atomic.Pointer[api.Rerun] // the last one
 }
 
 // New makes the pages. It fails when a template cannot be read.
@@ -291,12 +292,14 @@ type shellData struct {
 	Token      string
 	Assets     string
 	Note       string
-	Still      bool // the page does not renew itself
+	NoLeader   template.HTML // empty: there is one
+	Still      bool          // the page does not renew itself
 }
 
 // shell answers with a whole page.
 func (u *UI) shell(w http.ResponseWriter, r *http.Request, status int, d shellData) {
 	d.Status, d.Token, d.Assets = u.cfg.Status(), token(w, r), u.assets
+	d.NoLeader = u.noLeader(d.Status, awayOpened)
 	d.Visitor, d.Here = u.visitor(r), "/ui/"
 	if r.Method == http.MethodGet {
 		d.Here = r.URL.RequestURI()

@@ -7,6 +7,7 @@ const thousands = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
 // --- how this replica stands ---
 
+let banner = null; // as the last message had it
 let shown = null; // the tick that the regions on the page belong to
 
 function showStatus(t) {
@@ -16,7 +17,8 @@ function showStatus(t) {
       if (el.textContent !== value) el.textContent = value;
     }
   }
-  $("#banner").hidden = t.leader !== "";
+  if (t.banner !== banner) $("#banner").innerHTML = banner = t.banner; // our own template, escaped there
+  $("#banner").hidden = t.banner === "";
 }
 
 function pulse(kind, text) {
