@@ -319,7 +319,7 @@ func (k *consensus) Transfer(_ context.Context, id string) error { return k.note
 func (k *consensus) Autopilot(context.Context) (api.AutopilotState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return api.AutopilotState{Settings: k.autopilot, Healthy: true, FailureTolerance: 1}, nil
+	return api.AutopilotState{Settings: k.autopilot, Healthy: true, FailureTolerance: 1, Servers: []api.ServerVerdict{}}, nil
 }
 func (k *consensus) SetAutopilot(_ context.Context, a api.Autopilot) error {
 	k.mu.Lock()
@@ -416,7 +416,7 @@ func newBench(t testing.TB, change func(*Config)) *bench {
 	return b
 }
 
-// ask sends one request as a local program would.
+// ask sends one request as a local program would, and holds the call to the API's description.
 func (b *bench) ask(method, path, body string, header ...string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	var rd io.Reader
@@ -433,6 +433,7 @@ func (b *bench) ask(method, path, body string, header ...string) *httptest.Respo
 	}
 	w := httptest.NewRecorder()
 	b.s.Handler().ServeHTTP(w, r)
+	readDescription(b.t).check(b.t, r, body, w)
 	return w
 }
 

@@ -181,11 +181,16 @@ func (g *openAPI) answers(r route.Route) object {
 func (g *openAPI) content(docs ...any) object {
 	out := object{}
 	for _, doc := range docs {
-		if m, ok := doc.(route.Media); ok {
-			out[string(m)] = object{"schema": object{"type": "string"}}
-			continue
+		switch d := doc.(type) {
+		case route.Media:
+			out[string(d)] = object{"schema": object{"type": "string"}}
+		case route.Partial:
+			properties := object{}
+			g.fields(reflect.TypeOf(d.Of), properties, new([]any))
+			out["application/json"] = object{"schema": object{"type": "object", "properties": properties}}
+		default:
+			out["application/json"] = object{"schema": g.schema(reflect.TypeOf(doc))}
 		}
-		out["application/json"] = object{"schema": g.schema(reflect.TypeOf(doc))}
 	}
 	return out
 }
@@ -381,7 +386,7 @@ func (g *openAPI) parameter(r route.Route, name string) object {
 }
 
 // goldenOpenAPI is the description that the program carries.
-func goldenOpenAPI(t *testing.T) []byte {
+func goldenOpenAPI(t testing.TB) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("v1", "openapi.json"))
 	if err != nil {

@@ -5,12 +5,15 @@ import "net/http"
 // Doc describes a route for programs: GET /v1/openapi.json is made from it.
 type Doc struct {
 	Text    string      // one sentence
-	Takes   []any       // the forms that a body may have: a value of the document's type, or a Media
+	Takes   []any       // the forms that a body may have: a value of the document's type, a Partial or a Media
 	Answers map[int]any // by status, in the same forms; what is not here is an api.Error
 }
 
 // Media is the content type of a body or an answer that is not a JSON document.
 type Media string
+
+// Partial is a document whose fields may each be left out.
+type Partial struct{ Of any }
 
 // Takes are the forms that a body may have, where there are several.
 type Takes []any

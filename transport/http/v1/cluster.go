@@ -37,7 +37,7 @@ func (s *API) clusterRoutes() []route.Route {
 		route.Post("/v1/cluster/members/{id}:remove", "dry_run", func(c *route.Call) error { return s.changeMember(c, "remove", Consensus.Remove) }).Doc("Remove a replica from the cluster", api.MemberRequest{}, api.MemberChange{}),
 		route.Post("/v1/cluster/tokens", "", s.createToken).Doc("Create a join token; the answer shows it once", api.TokenRequest{}, route.Answers{http.StatusCreated: api.Token{}}),
 		route.Get("/v1/autopilot", "", s.showAutopilot).Doc("Show autopilot's settings and its judgment of the replicas", nil, api.AutopilotState{}),
-		route.Put("/v1/autopilot", "", s.setAutopilot).Doc("Change autopilot's settings; those left out keep their values", api.Autopilot{}, api.AutopilotState{}),
+		route.Put("/v1/autopilot", "", s.setAutopilot).Doc("Change autopilot's settings; those left out keep their values", route.Partial{Of: api.Autopilot{}}, api.AutopilotState{}),
 		route.Get("/v1/upgrade", "", s.showUpgrade).Doc("Show the feature level and the versions of the replicas", nil, api.Upgrade{}),
 		route.Post("/v1/upgrade:finalize", "dry_run", s.finalizeUpgrade).Doc("Raise the feature level to the highest that all voters know", nil, api.Upgrade{}),
 	}
