@@ -60,6 +60,13 @@ func ParseApplicationID(s string) (ApplicationID, error) {
 	return ApplicationID{int64(n[0]), uint32(n[1])}, nil
 }
 
+// ParseApplicationNumber reads the number of an application, which people write in place of its id: 93,
+// 0093, or …_0093 as tables show it. No two applications of a cluster have the same number.
+func ParseApplicationNumber(s string) (number uint32, ok bool) {
+	n, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(s, "…"), "_"), 10, 32)
+	return uint32(n), err == nil && n > 0
+}
+
 // ParseAttemptID reads appattempt_<ts>_<seq>_<attempt>.
 func ParseAttemptID(s string) (AttemptID, error) {
 	n, err := numbers(s, "appattempt_", 3)

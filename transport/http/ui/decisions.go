@@ -285,9 +285,11 @@ func decisions(q *query) (any, error) {
 	d := decisionsData{Index: q.v.Index, App: strings.TrimSpace(q.q.Get("app")), Node: strings.TrimSpace(q.q.Get("node")), Queues: q.queueChoices(q.q.Get("queue"))}
 	f := decisionFilter{app: d.App}
 	if d.App != "" {
-		if id := idOf(d.App); id.Seq == 0 {
-			return nil, bad("“"+d.App+"” is not an application's id", "copy one from the applications")
+		id, err := q.v.ParseApp(d.App)
+		if err != nil {
+			return nil, err
 		}
+		f.app = id.String()
 	}
 	if d.Node != "" {
 		slot, err := q.v.FindNode(d.Node)

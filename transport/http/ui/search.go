@@ -30,7 +30,7 @@ type moreFound struct{ Apps, Queues, Users, Nodes bool }
 
 func search(q *query) (any, error) {
 	d := searchData{Text: strings.TrimSpace(q.q.Get("q"))}
-	text := strings.ToLower(d.Text)
+	text := strings.TrimPrefix(strings.ToLower(d.Text), "…")
 	if text == "" {
 		return d, nil
 	}

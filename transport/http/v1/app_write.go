@@ -101,11 +101,7 @@ func (s *API) explainSubmission(in *input.SubmitApplication) *api.Explanation {
 // appID reads the id of the path; whether there is such an application is the
 // planner's to say, whose state is newer than this replica's.
 func (s *API) appID(c *route.Call) (yarn.ApplicationID, error) {
-	id, err := yarn.ParseApplicationID(c.Args["id"])
-	if err != nil {
-		return id, problem.Invalid(err.Error(), "copy an id from \"rmd app list\"")
-	}
-	return id, nil
+	return s.cfg.Views.Now().ParseApp(c.Args["id"])
 }
 
 func (s *API) killApp(c *route.Call) error {

@@ -39,14 +39,14 @@ func (f eventFilter) pass(e *api.Event) bool {
 // well-formed; a short queue name is completed.
 func (s *API) eventFilter(c *route.Call, st *state.State, index uint64) (eventFilter, error) {
 	f := eventFilter{app: c.Query.Get("app"), node: c.Query.Get("node"), queue: c.Query.Get("queue"), kinds: route.Words(c.Query["kind"])}
+	v := s.cfg.Views.At(st, index)
 	if f.app != "" {
-		id, err := yarn.ParseApplicationID(f.app)
+		id, err := v.ParseApp(f.app)
 		if err != nil {
-			return f, problem.Invalid("app: "+err.Error(), "copy an id from \"rmd app list\"")
+			return f, err
 		}
 		f.app = id.String()
 	}
-	v := s.cfg.Views.At(st, index)
 	if f.node != "" {
 		if slot, err := v.FindNode(f.node); err == nil {
 			f.node = v.NodeID(slot)

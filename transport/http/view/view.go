@@ -5,7 +5,9 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"sort"
+	"strings"
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
@@ -88,6 +90,15 @@ func (v *View) NodeID(slot uint32) string {
 	return v.State.Nodes.Get(slot).ID.String()
 }
 
+// candidatesNamed is how many of those that a short name may mean are named.
+const candidatesNamed = 10
+
+// ambiguous refuses a short name that several have.
+func ambiguous(what, text string, candidates []string) error {
+	named := candidates[:min(len(candidates), candidatesNamed)]
+	return problem.New(strings.ToUpper(what)+"_AMBIGUOUS", fmt.Sprintf("%q may mean %d %ss", text, len(candidates), what), "give one of "+strings.Join(named, ", "), named...)
+}
+
 // FindQueue finds a queue by path, or by a short name that only one has.
 func (v *View) FindQueue(name string) (uint32, error) {
 	if slot := v.State.Queue(name); slot != 0 {
@@ -100,14 +111,37 @@ func (v *View) FindQueue(name string) (uint32, error) {
 			}
 		}
 	}
-	return 0, problem.New("NO_SUCH_QUEUE", fmt.Sprintf("there is no queue %q", name), "see \"rmd queue list\"; a short name must belong to one queue only")
+	var named []string
+	v.State.Queues.Each(func(_ uint32, q *state.Queue) bool {
+		if q.Name == name {
+			named = append(named, q.Path)
+		}
+		return true
+	})
+	if len(named) > 1 {
+		slices.Sort(named)
+		return 0, ambiguous("queue", name, named)
+	}
+	return 0, problem.New("NO_SUCH_QUEUE", fmt.Sprintf("there is no queue %q", name), "see \"rmd queue list\"")
 }
 
-// FindApp finds an application by the path's id.
-func (v *View) FindApp(text string) (yarn.ApplicationID, uint32, error) {
+// ParseApp reads an application's id, or its number.
+func (v *View) ParseApp(text string) (yarn.ApplicationID, error) {
+	if number, ok := yarn.ParseApplicationNumber(text); ok {
+		return v.AppID(number), nil
+	}
 	id, err := yarn.ParseApplicationID(text)
 	if err != nil {
-		return id, 0, problem.Invalid(err.Error(), "copy an id from \"rmd app list\"")
+		return id, problem.Invalid(err.Error(), "copy an id from \"rmd app list\", or give the number at its end")
+	}
+	return id, nil
+}
+
+// FindApp finds an application by its id or its number.
+func (v *View) FindApp(text string) (yarn.ApplicationID, uint32, error) {
+	id, err := v.ParseApp(text)
+	if err != nil {
+		return id, 0, err
 	}
 	slot := v.State.AppByID(id)
 	if slot == 0 {
@@ -116,20 +150,40 @@ func (v *View) FindApp(text string) (yarn.ApplicationID, uint32, error) {
 	return id, slot, nil
 }
 
-// FindNode finds a node by the path's id; a host alone suits when it has one node.
+// FindNode finds a node by its id, by its host, or by the host's name without the domain.
 func (v *View) FindNode(text string) (uint32, error) {
 	if id, err := yarn.ParseNodeID(text); err == nil {
 		if slot := v.State.Node(id); slot != 0 {
 			return slot, nil
 		}
 	}
+	for _, lead := range []string{text + ":", text + "."} {
+		switch found := v.nodesFrom(lead); len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
+		default:
+			named := make([]string, 0, len(found))
+			for _, slot := range found {
+				named = append(named, v.NodeID(slot))
+			}
+			return 0, ambiguous("node", text, named)
+		}
+	}
+	return 0, problem.New("NO_SUCH_NODE", fmt.Sprintf("there is no node %q", text), "see \"rmd node list\"; give its id, its host, or the host without the domain")
+}
+
+// nodesFrom lists the nodes whose id begins with a text that ends within the host's name or behind it.
+func (v *View) nodesFrom(lead string) []uint32 {
 	nodes := v.Summary().Nodes()
 	host := func(i int) string { return v.State.Nodes.Get(nodes[i]).ID.Host }
-	i := sort.Search(len(nodes), func(i int) bool { return host(i) >= text })
-	if i == len(nodes) || host(i) != text || i+1 < len(nodes) && host(i+1) == text {
-		return 0, problem.New("NO_SUCH_NODE", fmt.Sprintf("there is no node %q", text), "give host:port as \"rmd node list\" shows it")
+	from := strings.TrimSuffix(lead, ":")
+	first := sort.Search(len(nodes), func(i int) bool { return host(i) >= from })
+	last := first
+	for last < len(nodes) && strings.HasPrefix(host(last)+":", lead) {
+		last++
 	}
-	return nodes[i], nil
+	return nodes[first:last]
 }
 
 // FindReservation finds a reservation by r41 or 41.

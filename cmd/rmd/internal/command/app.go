@@ -24,10 +24,12 @@ func (p *program) applications() *cli.Command {
 
 // appPath is the REST path of the application named on the command line.
 func (c *call) appPath(tail string) (string, error) {
-	if _, err := yarn.ParseApplicationID(c.arg(0)); err != nil {
-		return "", clierr.Usagef("see rmd app list", "%v", err)
+	if _, short := yarn.ParseApplicationNumber(c.arg(0)); !short {
+		if _, err := yarn.ParseApplicationID(c.arg(0)); err != nil {
+			return "", clierr.Usagef("see rmd app list; the number at the end of an id is enough", "%v", err)
+		}
 	}
-	return "/v1/apps/" + c.arg(0) + tail, nil
+	return "/v1/apps/" + url.PathEscape(c.arg(0)) + tail, nil
 }
 
 var appColumns = output.List[api.App]{

@@ -76,9 +76,10 @@ func (p *program) nodeList() verb {
 	}}
 }
 
-// nodePath is the REST path of the node named on the command line.
+// nodePath is the REST path of the node named on the command line: by its id, or by its host, with the
+// domain or without.
 func (c *call) nodePath(tail string) (string, error) {
-	if _, err := yarn.ParseNodeID(c.arg(0)); err != nil {
+	if _, err := yarn.ParseNodeID(c.arg(0)); err != nil && strings.ContainsAny(c.arg(0), ": /") {
 		return "", clierr.Usagef("see rmd node list", "%v", err)
 	}
 	return "/v1/nodes/" + url.PathEscape(c.arg(0)) + tail, nil

@@ -1,0 +1,99 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/yarn"
+)
+
+// shortNames is a cluster whose nodes, queues and applications have names alike.
+func shortNames(t *testing.T) *View {
+	t.Helper()
+	conf, err := capacity.Parse([]capacity.Property{
+		{Name: capacity.Prefix + "root.queues", Value: "a,b"}, {Name: capacity.Prefix + "root.a.capacity", Value: "50"}, {Name: capacity.Prefix + "root.b.capacity", Value: "50"},
+		{Name: capacity.Prefix + "root.a.queues", Value: "etl,only"}, {Name: capacity.Prefix + "root.a.etl.capacity", Value: "50"}, {Name: capacity.Prefix + "root.a.only.capacity", Value: "50"},
+		{Name: capacity.Prefix + "root.b.queues", Value: "etl"}, {Name: capacity.Prefix + "root.b.etl.capacity", Value: "100"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queues := &event.QueuesConfigured{Version: 1, Kinds: conf.Kinds}
+	for _, q := range conf.Queues {
+		queues.Queues = append(queues.Queues, event.QueueDefinition{Path: q.Path, Leaf: q.Leaf, State: q.State})
+	}
+	for _, p := range conf.Properties() {
+		queues.Properties = append(queues.Properties, event.Property{Name: p.Name, Value: p.Value})
+	}
+	events := []event.Event{&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: 1780000000000, Level: 1}, queues,
+		&event.ApplicationSubmitted{App: 93, User: "ann", Queue: "root.a.only", Unmanaged: true, MaxAttempts: 1}}
+	for i, id := range []yarn.NodeID{{Host: "sim-01", Port: 1}, {Host: "sim-01", Port: 2}, {Host: "sim-010", Port: 1}, {Host: "sim-02.east", Port: 1}, {Host: "sim-02.west", Port: 1}, {Host: "sim-03.east", Port: 1}, {Host: "sim-03x", Port: 1}} {
+		events = append(events, &event.NodeRegistered{Node: uint32(i + 1), ID: id, Rack: "/r", Total: yarn.NewResource(4096, 4)})
+	}
+	st := state.New()
+	for _, e := range events {
+		if err := st.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return NewSource(nil).At(st, 1)
+}
+
+// A short name finds what it names; one that several have is refused, and they are named.
+func TestShortNames(t *testing.T) {
+	v := shortNames(t)
+	node := func(text string) (string, error) {
+		slot, err := v.FindNode(text)
+		return v.NodeID(slot), err
+	}
+	queue := func(text string) (string, error) {
+		slot, err := v.FindQueue(text)
+		return v.QueuePath(slot), err
+	}
+	app := func(text string) (string, error) {
+		id, slot, err := v.FindApp(text)
+		if slot == 0 {
+			return "", err
+		}
+		return id.String(), err
+	}
+	for _, c := range []struct {
+		find        func(string) (string, error)
+		text, found string
+		refused     []string
+	}{
+		{node, "sim-01:2", "sim-01:2", nil},
+		{node, "sim-01", "", []string{"NODE_AMBIGUOUS", "sim-01:1, sim-01:2"}},
+		{node, "sim-010", "sim-010:1", nil},
+		{node, "sim-02", "", []string{"NODE_AMBIGUOUS", "2 nodes", "sim-02.east:1, sim-02.west:1"}},
+		{node, "sim-02.west", "sim-02.west:1", nil},
+		{node, "sim-03", "sim-03.east:1", nil},
+		{node, "sim", "", []string{"NO_SUCH_NODE"}},
+		{node, "", "", []string{"NO_SUCH_NODE"}},
+		{node, "sim-01:3", "", []string{"NO_SUCH_NODE"}},
+		{queue, "only", "root.a.only", nil},
+		{queue, "etl", "", []string{"QUEUE_AMBIGUOUS", "2 queues", "root.a.etl, root.b.etl"}},
+		{queue, "none", "", []string{"NO_SUCH_QUEUE"}},
+		{app, "93", "application_1780000000000_0093", nil},
+		{app, "0093", "application_1780000000000_0093", nil},
+		{app, "…_0093", "application_1780000000000_0093", nil},
+		{app, "application_1780000000000_0093", "application_1780000000000_0093", nil},
+		{app, "94", "", []string{"NO_SUCH_APPLICATION"}},
+		{app, "0", "", []string{"INVALID_REQUEST"}},
+		{app, "-93", "", []string{"INVALID_REQUEST"}},
+		{app, "4294967389", "", []string{"INVALID_REQUEST"}}, // 2^32 + 93
+	} {
+		found, err := c.find(c.text)
+		if found != c.found || (err == nil) != (c.refused == nil) {
+			t.Errorf("%q is %q, %v; want %q", c.text, found, err, c.found)
+			continue
+		}
+		for _, want := range c.refused {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v does not say %q", c.text, err, want)
+			}
+		}
+	}
+}
