@@ -97,7 +97,7 @@ func propertiesOf(in []state.Property) []capacity.Property {
 
 // follow brings the views up to date after an event.
 func (s *Scheduler) follow(t state.Touched) {
-	if t.Tree {
+	if t.Tree || t.Labels {
 		if err := s.rebuild(); err != nil {
 			panic("scheduler: the configuration just validated cannot be read: " + err.Error())
 		}

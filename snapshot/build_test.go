@@ -75,7 +75,21 @@ func small(tb testing.TB) *state.State {
 	apply(tb, st,
 		&event.Audited{Who: "token ci", From: "10.0.0.9:4", Action: "node drain", Target: "host-1:45454", Result: event.AuditDone},
 		&event.Audited{Who: "mallory", From: "10.0.0.8:4", Action: "node drain", Target: "host-1:45454", Result: "NOT_ALLOWED"})
+	withLabels(tb, st)
 	return st
+}
+
+// withLabels labels the node of a running container, and has applications ask for labels.
+func withLabels(tb testing.TB, st *state.State) {
+	key := yarn.SchedulerKey{Priority: 5}
+	id := yarn.NodeID{Host: "host-3", Port: 45454}
+	apply(tb, st,
+		&event.LabelsSet{Labels: []event.Label{{Name: "gpu", Exclusive: true}, {Name: "spot"}}},
+		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: id.Host}, Label: "gpu"}, {ID: id, Label: "spot"}, {ID: yarn.NodeID{Host: "unheard-of"}, Label: "gpu"}}},
+		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 3, Size: yarn.NewResource(1<<10, 1), Relax: true}, &event.AskLabelled{App: 1, Key: key, Label: "spot"},
+		&event.ContainerAllocated{App: 1, Number: st.NextNumber(st.Apps.Get(st.App(1))), Key: key, Node: 3, Locality: yarn.OffSwitch})
+	apply(tb, st, &event.ApplicationSubmitted{App: st.Meta.NextApp, Name: "labelled", User: "ann", Queue: "root.a", MaxAttempts: 2})
+	apply(tb, st, &event.ApplicationLabelled{App: st.Meta.NextApp - 1, Label: "spot", AMLabel: "gpu"})
 }
 
 // smallResized is small as it was in format 2.

@@ -32,6 +32,9 @@ const LevelAudit = 3
 // LevelForgottenNodes is the level from which nodes are forgotten and their numbers used again.
 const LevelForgottenNodes = 3
 
+// LevelLabels is the level from which nodes have labels.
+const LevelLabels = 3
+
 // LevelKeyOwners is the level from which idempotency keys are remembered with their owners.
 const LevelKeyOwners = 3
 

@@ -88,6 +88,13 @@ const (
 	KindReservationFulfilled Kind = 81
 	KindReservationCancelled Kind = 82
 	KindResizeReserved       Kind = 83 // from LevelResize on
+
+	// From LevelLabels on.
+	KindLabelsSet           Kind = 90
+	KindLabelsRemoved       Kind = 91
+	KindNodesLabelled       Kind = 92
+	KindAskLabelled         Kind = 93
+	KindApplicationLabelled Kind = 94
 )
 
 // spec ties a number to its name and type; one table, no registration.
@@ -167,6 +174,11 @@ var specs = map[Kind]spec{
 	KindReservationFulfilled:       of[ReservationFulfilled]("ReservationFulfilled"),
 	KindReservationCancelled:       of[ReservationCancelled]("ReservationCancelled"),
 	KindResizeReserved:             of[ResizeReserved]("ResizeReserved"),
+	KindLabelsSet:                  of[LabelsSet]("LabelsSet"),
+	KindLabelsRemoved:              of[LabelsRemoved]("LabelsRemoved"),
+	KindNodesLabelled:              of[NodesLabelled]("NodesLabelled"),
+	KindAskLabelled:                of[AskLabelled]("AskLabelled"),
+	KindApplicationLabelled:        of[ApplicationLabelled]("ApplicationLabelled"),
 }
 
 // String is the event type's name.

@@ -112,9 +112,11 @@ func (s *State) detach(a *App) { s.shift(a, -1) }
 func (s *State) attach(a *App) { s.shift(a, 1) }
 
 func (s *State) shift(a *App, sign int64) {
-	used := a.Used.Add(a.Reserved).Times(sign)
-	s.charge(a, used, a.Reserved.Times(sign), sign*int64(a.Live+a.Reserving))
-	s.chain(a.Queue, func(q *Queue) { q.Pending = q.Pending.Add(a.Pending.Times(sign)) })
+	elsewhere, containers := s.shiftLabels(a, sign)
+	used, reserved := a.Used.Add(a.Reserved).Sub(elsewhere.Used), a.Reserved.Sub(elsewhere.Reserved)
+	s.charge(a, 0, used.Times(sign), reserved.Times(sign), sign*(int64(a.Live+a.Reserving)-containers))
+	pending := a.Pending.Sub(elsewhere.Pending).Times(sign)
+	s.chain(a.Queue, func(q *Queue) { q.Pending = q.Pending.Add(pending) })
 	if a.Outstanding > 0 {
 		s.changeUser(a.UserSlot, func(u *User) { u.Demanding += int32(sign) })
 	}

@@ -107,12 +107,16 @@ func (s *State) setAsk(slot uint32, a *App, count int64, size yarn.Resource) {
 	before := a.Outstanding
 	a.Outstanding += count - k.Count
 	k.Count, k.Size = count, size
-	s.addPending(a, delta)
+	s.addPending(a, k.Label, delta)
 	s.demandChanged(a, before)
 }
 
-func (s *State) addPending(a *App, delta yarn.Resource) {
+func (s *State) addPending(a *App, label LabelID, delta yarn.Resource) {
 	a.Pending = a.Pending.Add(delta)
+	if label != 0 {
+		s.chainUse(label, a.Queue, func(u *Use) { u.Pending = u.Pending.Add(delta) })
+		return
+	}
 	s.chain(a.Queue, func(q *Queue) { q.Pending = q.Pending.Add(delta) })
 }
 
@@ -189,7 +193,12 @@ func (s *State) dropAskIfIdle(slot uint32, a *App) {
 // dropAsks forgets everything an attempt asked.
 func (s *State) dropAsks(a *App) {
 	before := a.Outstanding
-	s.addPending(a, yarn.Resource{}.Sub(a.Pending))
+	for _, k := range s.AsksOf(a) {
+		if k.Label != 0 {
+			s.addPending(a, k.Label, yarn.Resource{}.Sub(k.Size.Times(k.Count)))
+		}
+	}
+	s.addPending(a, 0, yarn.Resource{}.Sub(a.Pending))
 	a.Outstanding = 0
 	s.demandChanged(a, before)
 	for slot := range s.AsksOf(a) {
@@ -229,10 +238,11 @@ func (s *State) takeLocation(k *Ask, name NameID) {
 }
 
 // restoreAsk puts one container back on the ask that it consumed.
-func (s *State) restoreAsk(app uint32, a *App, c *Container) {
+func (s *State) restoreAsk(app uint32, a *App, c *Container, label LabelID) {
 	slot := s.Ask(a, c.Key)
 	if slot == 0 {
 		slot = s.addAsk(app, a, c.Key, c.Size)
+		s.Asks.mut(slot).Label = label
 	}
 	k := s.Asks.Get(slot)
 	s.setAsk(slot, a, k.Count+1, k.Size)

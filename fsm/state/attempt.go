@@ -29,6 +29,10 @@ func (s *State) countAttempt(a *App, sign int32) {
 		s.changeUser(a.UserSlot, func(u *User) { u.Pending += sign })
 	case AttemptActive, AttemptRegistered, AttemptFinishing:
 		am := a.amCharge().Times(int64(sign))
+		if a.AMLabel != 0 {
+			s.chargeAM(a, am)
+			am = yarn.Resource{}
+		}
 		q.ActiveApps += sign
 		q.AMUsed = q.AMUsed.Add(am)
 		s.changeUser(a.UserSlot, func(u *User) {
@@ -64,6 +68,11 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 	}
 	if fresh {
 		a.beginAttempt(e.Attempt, s.Meta.NowMillis)
+		if a.labelled {
+			a.AMLabel = s.Label(a.Details().AMLabel)
+		} else {
+			a.AMLabel = 0
+		}
 	}
 	a.State = yarn.AppAccepted
 	s.setAttempt(a, to)

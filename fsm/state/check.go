@@ -12,7 +12,8 @@ import (
 // step. It reads everything: tens of milliseconds for 100,000 containers.
 func (s *State) Check() error {
 	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys,
-		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkUsers, s.checkTree, s.checkMeta} {
+		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets,
+		s.checkUsers, s.checkTree, s.checkLabels, s.checkMeta} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
 		}
@@ -31,6 +32,7 @@ func (s *State) checkReferences() error {
 		return false
 	}
 	opt := func(has bool, slot uint32) bool { return slot == 0 || has }
+	label := func(l LabelID) bool { return opt(s.Labels.Has(uint32(l)), uint32(l)) }
 	s.Queues.Each(func(slot uint32, q *Queue) bool {
 		ok := opt(s.Queues.Has(q.Parent), q.Parent)
 		for _, c := range q.Children {
@@ -42,7 +44,7 @@ func (s *State) checkReferences() error {
 		return (s.Queues.Has(u.Queue) && s.Names.Has(u.Name)) || fail("user", slot)
 	})
 	s.Apps.Each(func(slot uint32, a *App) bool {
-		ok := s.Names.Has(a.User) && (opt(s.Queues.Has(a.Queue), a.Queue)) && (a.State.Ended() == (a.UserSlot == 0)) &&
+		ok := label(a.AMLabel) && s.Names.Has(a.User) && (opt(s.Queues.Has(a.Queue), a.Queue)) && (a.State.Ended() == (a.UserSlot == 0)) &&
 			(a.State.Ended() || (a.Queue != 0 && s.Users.Has(a.UserSlot) && s.Users.Get(a.UserSlot).Queue == a.Queue)) &&
 			opt(s.Asks.Has(a.Asks), a.Asks) && opt(s.Containers.Has(a.Containers), a.Containers) &&
 			opt(s.Containers.Has(a.Undelivered), a.Undelivered) && opt(s.Reservations.Has(a.Reservations), a.Reservations) &&
@@ -50,7 +52,7 @@ func (s *State) checkReferences() error {
 		return ok || fail("application", slot)
 	})
 	s.Asks.Each(func(slot uint32, k *Ask) bool {
-		return (s.Apps.Has(k.App) && opt(s.Asks.Has(k.Next), k.Next) && opt(s.Locations.Has(k.Locations), k.Locations)) || fail("ask", slot)
+		return (label(k.Label) && s.Apps.Has(k.App) && opt(s.Asks.Has(k.Next), k.Next) && opt(s.Locations.Has(k.Locations), k.Locations)) || fail("ask", slot)
 	})
 	s.Resizes.Each(func(slot uint32, r *Resize) bool {
 		return (s.Containers.Has(r.Container) && opt(s.Asks.Has(r.Ask), r.Ask) && opt(s.Reservations.Has(r.Reservation), r.Reservation)) || fail("resize", slot)
@@ -62,6 +64,14 @@ func (s *State) checkReferences() error {
 		return (s.Names.Has(n.Host) && s.Names.Has(n.RackID) && opt(s.Containers.Has(n.Containers), n.Containers) &&
 			opt(s.Reservations.Has(n.Reservation), n.Reservation) && opt(s.ReservationBans.Has(n.ReservationBans), n.ReservationBans) &&
 			opt(s.NodeApplications.Has(n.NodeApplications), n.NodeApplications)) || fail("node", slot)
+	})
+	s.LabelledHosts.Each(func(slot uint32, h *LabelledHost) bool { return label(h.Label) || fail("labelled host", slot) })
+	s.LabelUses.Each(func(slot uint32, u *LabelUse) bool {
+		ok := u.Label != 0 && label(u.Label) && opt(s.Queues.Has(u.Queue), u.Queue) && opt(s.Users.Has(u.User), u.User)
+		return ok || fail("use of a label", slot)
+	})
+	s.AskedLabels.Each(func(slot uint32, l *LabelID) bool {
+		return s.Containers.Has(slot) && *l != 0 && label(*l) || fail("label of a container", slot)
 	})
 	s.Removable.Each(func(slot uint32, r *Removals) bool { return s.Nodes.Has(r.Node) || fail("removals", slot) })
 	s.NodeApplications.Each(func(slot uint32, p *NodeApplication) bool {
@@ -242,6 +252,7 @@ func (s *State) checkUsers() error {
 		}
 		return true
 	})
+	s.withoutLabels(&sums, nil)
 	var err error
 	s.Users.Each(func(slot uint32, u *User) bool {
 		want := *sums.at(slot)
@@ -278,6 +289,7 @@ func (s *State) checkTree() error {
 		}
 		return true
 	})
+	s.withoutLabels(nil, &sums)
 	s.Users.Each(func(_ uint32, u *User) bool {
 		q := sums.at(u.Queue)
 		if u.IsActive() {

@@ -270,3 +270,37 @@ func (s *State) codeHosts(c *codec.Coder) {
 	codeStrings(c, &s.Hosts.Include)
 	codeStrings(c, &s.Hosts.Exclude)
 }
+
+func (l *Label) code(c *codec.Coder) {
+	c.String(&l.Name)
+	c.Bool(&l.Listed)
+	c.Bool(&l.Exclusive)
+	c.Resource(&l.Total)
+	c.I32(&l.Nodes)
+}
+
+func (h *LabelledHost) code(c *codec.Coder) {
+	c.NodeID(&h.ID)
+	c.U16(&h.Label)
+}
+
+func (u *LabelUse) code(c *codec.Coder) {
+	c.U16(&u.Label)
+	c.U32(&u.Queue)
+	c.U32(&u.User)
+	c.Resource(&u.Used)
+	c.Resource(&u.Reserved)
+	c.Resource(&u.Pending)
+	c.Resource(&u.AMUsed)
+	c.Resource(&u.ActiveUsed)
+}
+
+func (a *App) codeLabels(c *codec.Coder) {
+	d := a.Details()
+	c.U16(&a.AMLabel)
+	c.String(&d.Label)
+	c.String(&d.AMLabel)
+	if c.Decoding() {
+		a.details, a.labelled = pack(d), d.Label != "" || d.AMLabel != ""
+	}
+}

@@ -93,12 +93,12 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 	s.touchNode(e.Node)
 	a.NextNumber = e.Number
 	size := k.Size
-	slot := s.addContainer(app, a, Container{Number: e.Number, Node: e.Node, Key: e.Key, Size: size, Locality: e.Locality, AM: e.AM})
+	slot := s.addContainer(app, a, Container{Number: e.Number, Node: e.Node, Key: e.Key, Size: size, Locality: e.Locality, AM: e.AM}, k.Label)
 	s.consume(ask, a, n, e.Locality)
 	s.dropAskIfIdle(ask, a)
 	a.Used = a.Used.Add(size)
 	a.Live++
-	s.charge(a, size, yarn.Resource{}, 1)
+	s.charge(a, n.Label, size, yarn.Resource{}, 1)
 	if e.AM {
 		s.setMaster(a, e.Number, e.Node)
 	}
@@ -108,8 +108,11 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 }
 
 // addContainer enters a container in the tables; ledgers are the caller's.
-func (s *State) addContainer(app uint32, a *App, c Container) uint32 {
+func (s *State) addContainer(app uint32, a *App, c Container, label LabelID) uint32 {
 	slot, r := s.Containers.alloc()
+	if label != 0 {
+		*s.AskedLabels.place(slot) = label
+	}
 	*r = c
 	r.App, r.Attempt = app, a.Attempt
 	r.State, r.AllocatedMillis = yarn.ContainerAllocated, s.Meta.NowMillis
@@ -261,7 +264,7 @@ func (s *State) uncharge(c *Container) {
 	a := s.Apps.mut(c.App)
 	a.Used = a.Used.Sub(c.Size)
 	a.Live--
-	s.charge(a, yarn.Resource{}.Sub(c.Size), yarn.Resource{}, -1)
+	s.charge(a, s.Nodes.Get(c.Node).Label, yarn.Resource{}.Sub(c.Size), yarn.Resource{}, -1)
 }
 
 // endContainer records how a container ended, lists it for its AM, and adds what it has
@@ -313,7 +316,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	s.fold(uint64(slot))
 	switch {
 	case e.Restore:
-		s.restoreAsk(c.App, a, c)
+		s.restoreAsk(c.App, a, c, s.AskedLabel(slot))
 		s.removeUndelivered(slot, a)
 		s.freeContainer(slot, a)
 	case !c.undelivered:
@@ -373,6 +376,9 @@ func (s *State) freeContainer(slot uint32, a *App) {
 	}
 	if c.resize != 0 {
 		s.Resizes.release(c.resize)
+	}
+	if s.AskedLabels.Has(slot) {
+		s.AskedLabels.release(slot)
 	}
 	s.Containers.release(slot)
 }

@@ -13,6 +13,8 @@ type AppDetails struct {
 	Tags     []string
 	Context  string       // the submission context's bytes
 	AMPlaces []yarn.Place // hosts and racks to ask for the AM at
+	Label    string       // of asks that name none
+	AMLabel  string
 
 	Host        string // of the AM
 	TrackingURL string
@@ -26,7 +28,7 @@ type packed string
 
 func pack(d AppDetails) packed {
 	n := 0
-	for _, s := range []string{d.Name, d.Type, d.Context, d.Host, d.TrackingURL, d.Diagnostics} {
+	for _, s := range []string{d.Name, d.Type, d.Context, d.Host, d.TrackingURL, d.Diagnostics, d.Label, d.AMLabel} {
 		n += len(s) + 2
 	}
 	b := make([]byte, 0, n+2)
@@ -37,6 +39,8 @@ func pack(d AppDetails) packed {
 	text(d.Host)
 	text(d.TrackingURL)
 	text(d.Diagnostics)
+	text(d.Label)
+	text(d.AMLabel)
 	b = binary.AppendUvarint(b, uint64(len(d.Tags)))
 	for _, t := range d.Tags {
 		text(t)
@@ -77,6 +81,7 @@ func (p packed) unpack() (d AppDetails) {
 	}
 	d.Name, d.Type, d.Context = p.text(), p.text(), p.text()
 	d.Host, d.TrackingURL, d.Diagnostics = p.text(), p.text(), p.text()
+	d.Label, d.AMLabel = p.text(), p.text()
 	if n := p.number(); n > 0 {
 		d.Tags = make([]string, n)
 		for i := range d.Tags {

@@ -28,6 +28,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	if slot == 0 {
 		slot, _ = s.Nodes.alloc()
 		s.Nodes.mut(slot).ID = e.ID
+		s.Nodes.mut(slot).Label = s.MappedLabel(e.ID)
 		s.byNode.insert(hashNode(e.ID), slot, s.hashOfNode)
 	}
 	s.touchNode(slot)
@@ -117,16 +118,15 @@ func (s *State) changeCapacity(n *Node, f func()) {
 	state, total := n.State, n.Total
 	again := s.Meta.Cluster.Saturated()
 	if n.State.Usable() {
-		s.Meta.Cluster = s.Meta.Cluster.Sub(n.Total)
-		s.Meta.UsableNodes--
+		s.countNode(n, -1)
 	}
 	f()
 	if n.State.Usable() {
-		s.Meta.Cluster = s.Meta.Cluster.Add(n.Total)
-		s.Meta.UsableNodes++
+		s.countNode(n, 1)
 	}
 	if again {
 		s.Meta.Cluster = s.usableTotal()
+		s.sumLabels()
 	}
 	if n.State != state || n.Total != total {
 		s.Meta.NodeChanges++
@@ -134,6 +134,30 @@ func (s *State) changeCapacity(n *Node, f func()) {
 	s.fold(uint64(n.Host)<<32 | uint64(n.ID.Port)<<8 | uint64(n.State))
 	s.freeRoomChanged(n)
 	s.foldResource(n.Total)
+}
+
+// countNode adds a usable node to the sums of the cluster and of its label, or takes it out.
+func (s *State) countNode(n *Node, sign int32) {
+	total := n.Total.Times(int64(sign))
+	s.Meta.Cluster = s.Meta.Cluster.Add(total)
+	s.Meta.UsableNodes += sign
+	if n.Label != 0 {
+		l := s.Labels.mut(uint32(n.Label))
+		l.Total = l.Total.Add(total)
+		l.Nodes += sign
+	}
+}
+
+// sumLabels sums up what the usable nodes of each label have.
+func (s *State) sumLabels() {
+	s.Labels.Each(func(slot uint32, _ *Label) bool { s.Labels.mut(slot).Total = yarn.Resource{}; return true })
+	s.Nodes.Each(func(_ uint32, n *Node) bool {
+		if n.State.Usable() && n.Label != 0 {
+			l := s.Labels.mut(uint32(n.Label))
+			l.Total = l.Total.Add(n.Total)
+		}
+		return true
+	})
 }
 
 // usableTotal sums up what usable nodes have.

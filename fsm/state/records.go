@@ -124,9 +124,11 @@ type App struct {
 	MaxAttempts    uint32
 	Failures       uint32 // attempts that counted toward MaxAttempts
 	AM             yarn.Resource
-	AMStrict       bool  // the AM may run only where AppDetails.AMPlaces says
-	LifetimeMillis int64 // after SubmittedMillis; 0 is no limit
-	ValidityMillis int64 // older failures do not count; 0: all do
+	AMStrict       bool    // the AM may run only where AppDetails.AMPlaces says
+	labelled       bool    // AppDetails has a label
+	AMLabel        LabelID // the partition that its AM is charged to
+	LifetimeMillis int64   // after SubmittedMillis; 0 is no limit
+	ValidityMillis int64   // older failures do not count; 0: all do
 
 	SubmittedMillis int64
 	StartedMillis   int64 // when its first AM registered
@@ -221,6 +223,7 @@ type Ask struct {
 	Count int64         // containers still wanted: the count of "*"
 	Relax bool          // other nodes than those named will do: the relaxLocality of "*"
 	AM    bool          // for the AM's own container
+	Label LabelID       // of the nodes that may serve it
 	// Opportunities counts missed scheduling opportunities, for delay scheduling;
 	// ReReservations counts how often a reservation was kept. AskCountersUpdated sets both.
 	Opportunities  uint32
@@ -330,7 +333,8 @@ type Node struct {
 	// a late one and is refused.
 	HeartbeatSession uint64
 	Response         int32
-	removals         uint32 // slot of its Removals; not in snapshots: follows from Removable
+	removals         uint32  // slot of its Removals; not in snapshots: follows from Removable
+	Label            LabelID // not in snapshots: follows from LabelledHosts
 }
 
 // Unallocated is what is free on the node; negative when its total shrank.

@@ -146,7 +146,7 @@ func (s *State) enterReservation(slot uint32, r *Reservation, a *App, n *Node, a
 	k := s.Asks.mut(ask)
 	k.Reservations++
 	k.ReReservations = 0
-	s.charge(a, r.Size, r.Size, 1)
+	s.charge(a, n.Label, r.Size, r.Size, 1)
 	s.Meta.Made++
 	s.fold(uint64(slot)<<32 | uint64(r.Node))
 	s.fold(uint64(r.App)<<32 | uint64(ask))
@@ -177,17 +177,17 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	s.touchNode(res.Node)
 	s.leaveReservation(slot, a)
 	if res.IncreaseOf != 0 {
-		s.charge(a, yarn.Resource{}, yarn.Resource{}.Sub(res.Size), -1)
+		s.charge(a, n.Label, yarn.Resource{}, yarn.Resource{}.Sub(res.Size), -1)
 		s.increase(res.IncreaseOf, a, ask, res.Size)
 		s.Meta.Fulfilled++
 		return nil
 	}
-	c := s.addContainer(res.App, a, Container{Number: res.Container, Node: res.Node, Key: res.Key, Size: res.Size, Locality: e.Locality, AM: res.AM})
+	c := s.addContainer(res.App, a, Container{Number: res.Container, Node: res.Node, Key: res.Key, Size: res.Size, Locality: e.Locality, AM: res.AM}, s.Asks.Get(ask).Label)
 	s.consume(ask, a, n, e.Locality)
 	s.dropAskIfIdle(ask, a)
 	a.Used = a.Used.Add(res.Size)
 	a.Live++
-	s.chain(a.Queue, func(q *Queue) { q.Reserved = q.Reserved.Sub(res.Size) })
+	s.unreserve(a, n.Label, res.Size)
 	if res.AM {
 		s.setMaster(a, res.Container, res.Node)
 	}
@@ -195,6 +195,16 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	s.Meta.Fulfilled++
 	s.Meta.Allocated++
 	return nil
+}
+
+// unreserve takes from the queue chain what a reservation holds that becomes a container: it stays
+// used.
+func (s *State) unreserve(a *App, label LabelID, size yarn.Resource) {
+	if label != 0 {
+		s.chainUse(label, a.Queue, func(u *Use) { u.Reserved = u.Reserved.Sub(size) })
+		return
+	}
+	s.chain(a.Queue, func(q *Queue) { q.Reserved = q.Reserved.Sub(size) })
 }
 
 func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
@@ -210,7 +220,7 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 	s.touchNode(res.Node)
 	s.leaveReservation(slot, a)
 	none := yarn.Resource{}
-	s.charge(a, none.Sub(res.Size), none.Sub(res.Size), -1)
+	s.charge(a, s.Nodes.Get(res.Node).Label, none.Sub(res.Size), none.Sub(res.Size), -1)
 	if ask := s.AskFor(a, res.Key, res.IncreaseOf); ask != 0 {
 		s.Asks.mut(ask).ReReservations = 0
 		s.dropAskIfIdle(ask, a)

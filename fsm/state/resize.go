@@ -98,7 +98,7 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 // container.
 func (s *State) addResizeAsk(container uint32, c *Container, a *App, size yarn.Resource) uint32 {
 	slot, k := s.Asks.alloc()
-	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container}
+	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container, Label: s.Nodes.Get(c.Node).Label}
 	s.ownResize(container, c).Ask = slot
 	s.enterAsk(slot, k, a)
 	return slot
@@ -162,7 +162,7 @@ func (s *State) containerIncreased(e *event.ContainerIncreased) error {
 	}
 	s.touchContainer(c)
 	more := s.Asks.Get(ask).Size
-	s.charge(a, more, yarn.Resource{}, 0)
+	s.charge(a, n.Label, more, yarn.Resource{}, 0)
 	s.increase(slot, a, ask, more)
 	return nil
 }
@@ -187,7 +187,7 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 		s.setAsk(ask, a, 0, s.Asks.Get(ask).Size)
 		s.dropAskIfIdle(ask, a)
 	}
-	s.charge(a, e.Size.Sub(c.Size), yarn.Resource{}, 0)
+	s.charge(a, s.Nodes.Get(c.Node).Label, e.Size.Sub(c.Size), yarn.Resource{}, 0)
 	s.changeSize(slot, a, e.Size, yarn.SizeDecreased)
 	return nil
 }

@@ -150,7 +150,13 @@ func TestSectionsRefuseOddSlots(t *testing.T) {
 		if single {
 			continue
 		}
-		c := codec.NewDecoder(make([]byte, 500))
+		data := make([]byte, 500)
+		if sec.ID == 29 || sec.ID == 31 { // they add to records of other sections, and to none in vain
+			s.Asks.place(5)
+			s.Apps.place(5)
+			data = bytes.Repeat([]byte{1}, 500)
+		}
+		c := codec.NewDecoder(data)
 		if sec.Code(s, 5, c); c.Err() != nil {
 			t.Errorf("%s does not take slot 5: %v", sec.Name, c.Err())
 		}
@@ -163,14 +169,15 @@ func TestSectionsRefuseOddSlots(t *testing.T) {
 // TestSectionNumbersAreFixed: they are in snapshots.
 func TestSectionNumbersAreFixed(t *testing.T) {
 	names := []string{"meta", "configuration", "join-tokens", "names", "queues", "users", "nodes", "applications", "asks",
-		"locations", "containers", "diagnostics", "reservations", "reservation-bans", "requests", "attempts", "node-applications", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit"}
+		"locations", "containers", "diagnostics", "reservations", "reservation-bans", "requests", "attempts", "node-applications", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit",
+		"", "labels", "labelled-hosts", "label-uses", "labelled-asks", "labelled-containers", "labelled-applications"}
 	all := Sections()
-	if len(all) != len(names) {
+	if len(all) != len(names)-1 {
 		t.Fatalf("%d sections", len(all))
 	}
-	for i, sec := range all {
-		if int(sec.ID) != i+1 || sec.Name != names[i] {
-			t.Errorf("section %d is %q, was %q", sec.ID, sec.Name, names[i])
+	for _, sec := range all {
+		if sec.Name != names[sec.ID-1] {
+			t.Errorf("section %d is %q, was %q", sec.ID, sec.Name, names[sec.ID-1])
 		}
 	}
 }

@@ -48,6 +48,33 @@ func table[T any](id uint8, name string, of func(s *State) *Table[T], code func(
 	}
 }
 
+// more is a section of what some records of a table, which is in another section, have besides.
+func more[T any](id uint8, name string, of func(s *State) *Table[T], has func(r *T) bool, code func(r *T, c *codec.Coder)) Section {
+	each := func(s *State, f func(slot uint32) bool) {
+		of(s).Each(func(slot uint32, r *T) bool { return !has(r) || f(slot) })
+	}
+	return Section{
+		ID: id, Name: name, Each: each,
+		Len: func(s *State) (n int) {
+			each(s, func(uint32) bool { n++; return true })
+			return n
+		},
+		Code: func(s *State, slot uint32, c *codec.Coder) {
+			t := of(s)
+			switch {
+			case !c.Decoding():
+				code(t.Get(slot), c)
+			case !t.Has(slot) || has(t.Get(slot)):
+				c.Fail(fmt.Errorf("%w: slot %d of %s", codec.ErrMalformed, slot, name))
+			default:
+				if code(t.mut(slot), c); !has(t.Get(slot)) {
+					c.Fail(fmt.Errorf("%w: slot %d of %s says nothing", codec.ErrMalformed, slot, name))
+				}
+			}
+		},
+	}
+}
+
 // single is a section of exactly one record, at slot 1.
 func single(id uint8, name string, code func(s *State, c *codec.Coder)) Section {
 	return Section{
@@ -91,6 +118,14 @@ func Sections() []Section {
 		table(22, "resizes", func(s *State) *Table[Resize] { return &s.Resizes }, (*Resize).code),
 		table(23, "removals", func(s *State) *Table[Removals] { return &s.Removable }, (*Removals).code),
 		table(24, "audit", func(s *State) *Table[AuditEntry] { return &s.Audit }, (*AuditEntry).code),
+		table(26, "labels", func(s *State) *Table[Label] { return &s.Labels }, (*Label).code),
+		table(27, "labelled-hosts", func(s *State) *Table[LabelledHost] { return &s.LabelledHosts }, (*LabelledHost).code),
+		table(28, "label-uses", func(s *State) *Table[LabelUse] { return &s.LabelUses }, (*LabelUse).code),
+		more(29, "labelled-asks", func(s *State) *Table[Ask] { return &s.Asks },
+			func(k *Ask) bool { return k.Label != 0 }, func(k *Ask, c *codec.Coder) { c.U16(&k.Label) }),
+		table(30, "labelled-containers", func(s *State) *Table[LabelID] { return &s.AskedLabels }, func(l *LabelID, c *codec.Coder) { c.U16(l) }),
+		more(31, "labelled-applications", func(s *State) *Table[App] { return &s.Apps },
+			func(a *App) bool { return a.labelled || a.AMLabel != 0 }, (*App).codeLabels),
 	}
 }
 
@@ -133,6 +168,19 @@ func (s *State) Reindex() error {
 		s.byDelegation.insert(s.hashOfDelegation(slot), slot, s.hashOfDelegation)
 		return true
 	})
+	s.Labels.Each(func(slot uint32, _ *Label) bool {
+		s.byLabel.insert(s.hashOfLabel(slot), slot, s.hashOfLabel)
+		return true
+	})
+	s.LabelledHosts.Each(func(slot uint32, _ *LabelledHost) bool {
+		s.byLabelledHost.insert(s.hashOfLabelledHost(slot), slot, s.hashOfLabelledHost)
+		return true
+	})
+	s.LabelUses.Each(func(slot uint32, _ *LabelUse) bool {
+		s.byLabelUse.insert(s.hashOfLabelUse(slot), slot, s.hashOfLabelUse)
+		return true
+	})
+	s.linkLabels()
 	s.unwrapCluster()
 	return s.Check()
 }

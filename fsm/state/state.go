@@ -39,6 +39,10 @@ type State struct {
 	Resizes          Table[Resize]
 	Removable        Table[Removals]
 	Audit            Table[AuditEntry]
+	Labels           Table[Label] // also removed ones
+	LabelledHosts    Table[LabelledHost]
+	LabelUses        Table[LabelUse]
+	AskedLabels      Table[LabelID] // by the slot of a Container: the label of the ask that it serves
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -58,6 +62,9 @@ type State struct {
 	byRequest         index // Requests, by idempotency key
 	byNodeApplication index // NodeApplications, by application and node
 	byDelegation      index // Delegations, by sequence number
+	byLabel           index // Labels, by name
+	byLabelledHost    index // LabelledHosts, by host
+	byLabelUse        index // LabelUses, by label and queue or user
 
 	auditNewest                 uint64 // number of the newest entry
 	auditChanges, auditRefusals auditList
@@ -71,6 +78,7 @@ func New() *State {
 		byName: newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
 		byContainer: newIndex(), byNode: newIndex(), byReservation: newIndex(), byRequest: newIndex(),
 		byNodeApplication: newIndex(), byDelegation: newIndex(),
+		byLabel: newIndex(), byLabelledHost: newIndex(), byLabelUse: newIndex(),
 	}
 	s.auditChanges, s.auditRefusals = newAuditLists()
 	return s
@@ -88,11 +96,13 @@ func (s *State) Fork() *State {
 		Reservations: s.Reservations.fork(), ReservationBans: s.ReservationBans.fork(), Requests: s.Requests.fork(),
 		Attempts: s.Attempts.fork(), NodeApplications: s.NodeApplications.fork(), Delegations: s.Delegations.fork(),
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
+		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
 		byReservation: s.byReservation.fork(), byRequest: s.byRequest.fork(),
 		byNodeApplication: s.byNodeApplication.fork(), byDelegation: s.byDelegation.fork(),
+		byLabel: s.byLabel.fork(), byLabelledHost: s.byLabelledHost.fork(), byLabelUse: s.byLabelUse.fork(),
 		auditNewest: s.auditNewest, auditChanges: s.auditChanges, auditRefusals: s.auditRefusals,
 	}
 	return f
@@ -251,6 +261,16 @@ func (s *State) apply(e event.Event) error {
 		return s.joinTokensExpired(e)
 	case *event.Audited:
 		return s.audited(e)
+	case *event.LabelsSet:
+		return s.labelsSet(e)
+	case *event.LabelsRemoved:
+		return s.labelsRemoved(e)
+	case *event.NodesLabelled:
+		return s.nodesLabelled(e)
+	case *event.AskLabelled:
+		return s.askLabelled(e)
+	case *event.ApplicationLabelled:
+		return s.applicationLabelled(e)
 	}
 	return s.applySecurity(e)
 }

@@ -9,6 +9,7 @@ type Touched struct {
 	Node        uint32 // a node: what is free on it, or whether it is usable
 	Cluster     bool   // the sum of the usable nodes may have changed
 	Tree        bool   // the queues were configured
+	Labels      bool   // labels, or labels of nodes with what is charged for them
 }
 
 // Touched is what the last event touched. Each method that applies an event says so with touchApp

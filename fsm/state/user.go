@@ -50,6 +50,9 @@ func (s *State) changeUser(slot uint32, f func(u *User)) {
 		return
 	}
 	q := s.Queues.mut(u.Queue)
+	if wasActive != isActive {
+		s.activateUses(slot, isActive)
+	}
 	if wasActive {
 		q.ActiveUsers--
 		q.ActiveUsed = q.ActiveUsed.Sub(wasUsed)
@@ -68,8 +71,12 @@ func count(b bool) int32 {
 	return 0
 }
 
-// charge adds used resource (negative to give back) to user and queue chain.
-func (s *State) charge(a *App, used, reserved yarn.Resource, containers int64) {
+// charge adds used resource (negative to give back) of a partition to user and queue chain.
+func (s *State) charge(a *App, label LabelID, used, reserved yarn.Resource, containers int64) {
+	if label != 0 {
+		s.chargeLabel(a, label, used, reserved, containers)
+		return
+	}
 	s.changeUser(a.UserSlot, func(u *User) { u.Used = u.Used.Add(used) })
 	s.chain(a.Queue, func(q *Queue) {
 		q.Used = q.Used.Add(used)

@@ -1,0 +1,82 @@
+package event
+
+import (
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// Label is a node label of the cluster.
+type Label struct {
+	Name      string
+	Exclusive bool // its nodes are never lent to asks without a label
+}
+
+// LabelsSet adds labels to the cluster's, or changes whether they are exclusive.
+type LabelsSet struct{ Labels []Label }
+
+// LabelsRemoved takes labels away. What has one of them on the map of nodes has none then.
+type LabelsRemoved struct{ Names []string }
+
+// LabelledNode maps a node to a label; empty: to none. Port 0 stands for a host with all its
+// NodeManagers, registered or not, and takes the place of what is said of each of them.
+type LabelledNode struct {
+	ID    yarn.NodeID
+	Label string
+}
+
+// NodesLabelled maps nodes to labels.
+type NodesLabelled struct{ Nodes []LabelledNode }
+
+// AskLabelled says which nodes an ask is for; empty: those without a label.
+type AskLabelled struct {
+	App   uint32
+	Key   yarn.SchedulerKey
+	Label string
+}
+
+// ApplicationLabelled gives an application the label of asks that name none, and that of its AM.
+type ApplicationLabelled struct {
+	App            uint32
+	Label, AMLabel string
+}
+
+func (*LabelsSet) Kind() Kind           { return KindLabelsSet }
+func (*LabelsRemoved) Kind() Kind       { return KindLabelsRemoved }
+func (*NodesLabelled) Kind() Kind       { return KindNodesLabelled }
+func (*AskLabelled) Kind() Kind         { return KindAskLabelled }
+func (*ApplicationLabelled) Kind() Kind { return KindApplicationLabelled }
+
+// Code implements Event.
+func (e *LabelsSet) Code(c *codec.Coder) {
+	codec.List(c, &e.Labels, func(c *codec.Coder, l *Label) {
+		c.String(&l.Name)
+		c.Bool(&l.Exclusive)
+	})
+}
+
+// Code implements Event.
+func (e *LabelsRemoved) Code(c *codec.Coder) {
+	codec.List(c, &e.Names, func(c *codec.Coder, s *string) { c.String(s) })
+}
+
+// Code implements Event.
+func (e *NodesLabelled) Code(c *codec.Coder) {
+	codec.List(c, &e.Nodes, func(c *codec.Coder, n *LabelledNode) {
+		c.NodeID(&n.ID)
+		c.String(&n.Label)
+	})
+}
+
+// Code implements Event.
+func (e *AskLabelled) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.Key(&e.Key)
+	c.String(&e.Label)
+}
+
+// Code implements Event.
+func (e *ApplicationLabelled) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.String(&e.Label)
+	c.String(&e.AMLabel)
+}

@@ -1,0 +1,150 @@
+package state
+
+import (
+	"fmt"
+
+	"rmd/yarn"
+)
+
+// checkLabels holds the labels and the map of nodes against the nodes, and every use of a label's
+// partition against what it sums up.
+func (s *State) checkLabels() error {
+	if err := s.checkLabelTotals(); err != nil {
+		return err
+	}
+	if err := s.checkLabelledHosts(); err != nil {
+		return err
+	}
+	want := s.sumLabelUses()
+	var err error
+	s.LabelUses.Each(func(slot uint32, u *LabelUse) bool {
+		switch {
+		case s.labelUse(u.labelUseKey) != slot:
+			err = fmt.Errorf("the use of label %d by queue %d, user %d is there twice", u.Label, u.Queue, u.User)
+		case u.Use != want[u.labelUseKey] || u.Use == Use{}:
+			err = fmt.Errorf("queue %d, user %d says %+v of label %d; the applications sum to %+v", u.Queue, u.User, u.Use, u.Label, want[u.labelUseKey])
+		}
+		return err == nil
+	})
+	if err == nil && len(want) != s.LabelUses.Len() {
+		err = fmt.Errorf("there are %d uses of labels, the applications have %d", s.LabelUses.Len(), len(want))
+	}
+	return err
+}
+
+func (s *State) checkLabelTotals() error {
+	type sums struct {
+		total yarn.Resource
+		nodes int32
+	}
+	var want scratch[sums]
+	var err error
+	s.Nodes.Each(func(_ uint32, n *Node) bool {
+		if to := s.MappedLabel(n.ID); n.Label != to {
+			err = fmt.Errorf("node %s has label %d and is mapped to %d", n.ID, n.Label, to)
+		}
+		if n.State.Usable() {
+			w := want.at(uint32(n.Label))
+			w.total, w.nodes = w.total.Add(n.Total), w.nodes+1
+		}
+		return err == nil
+	})
+	s.Labels.Each(func(slot uint32, l *Label) bool {
+		w := *want.at(slot)
+		switch {
+		case l.Name == "" || uint32(s.Label(l.Name)) != slot:
+			err = fmt.Errorf("label %d has no name, or that of another one", slot)
+		case l.Total != w.total || l.Nodes != w.nodes:
+			err = fmt.Errorf("label %s says %s on %d nodes; its nodes sum to %s on %d", l.Name, l.Total, l.Nodes, w.total, w.nodes)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// checkLabelledHosts makes sure that the map has listed labels, and nothing that goes without saying.
+func (s *State) checkLabelledHosts() error {
+	var err error
+	s.LabelledHosts.Each(func(slot uint32, h *LabelledHost) bool {
+		usual := LabelID(0)
+		if h.ID.Port != 0 {
+			usual = s.hostLabel(h.ID.Host)
+		}
+		switch {
+		case s.labelledHost(h.ID) != slot:
+			err = fmt.Errorf("%s is mapped twice", h.ID)
+		case h.Label != 0 && !s.Labels.Get(uint32(h.Label)).Listed:
+			err = fmt.Errorf("%s is mapped to a label that was removed", h.ID)
+		case h.Label == usual:
+			err = fmt.Errorf("%s is mapped to what its host has", h.ID)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// sumLabelUses sums every use of a label's partition again from the records.
+func (s *State) sumLabelUses() map[labelUseKey]Use {
+	sums := map[labelUseKey]Use{} // looked up by key; what is done with all of it is a sum
+	if s.Labels.Len() == 0 {
+		return sums
+	}
+	add := func(k labelUseKey, more Use) {
+		u := sums[k]
+		u.Used, u.Reserved, u.Pending = u.Used.Add(more.Used), u.Reserved.Add(more.Reserved), u.Pending.Add(more.Pending)
+		u.AMUsed, u.ActiveUsed = u.AMUsed.Add(more.AMUsed), u.ActiveUsed.Add(more.ActiveUsed)
+		if u == (Use{}) {
+			delete(sums, k)
+		} else {
+			sums[k] = u
+		}
+	}
+	charge := func(a *App, label LabelID, more Use) {
+		if label == 0 || a.UserSlot == 0 {
+			return
+		}
+		for q := a.Queue; q != 0; q = s.Queues.Get(q).Parent {
+			add(labelUseKey{Label: label, Queue: q}, more)
+		}
+		add(labelUseKey{Label: label, User: a.UserSlot}, Use{Used: more.Used})
+		if s.Users.Get(a.UserSlot).IsActive() {
+			add(labelUseKey{Label: label, Queue: a.Queue}, Use{ActiveUsed: more.Used})
+		}
+	}
+	s.Containers.Each(func(_ uint32, c *Container) bool {
+		if c.State.Live() {
+			charge(s.Apps.Get(c.App), s.Nodes.Get(c.Node).Label, Use{Used: c.Size})
+		}
+		return true
+	})
+	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
+		charge(s.Apps.Get(r.App), s.Nodes.Get(r.Node).Label, Use{Used: r.Size, Reserved: r.Size})
+		return true
+	})
+	s.Asks.Each(func(_ uint32, k *Ask) bool {
+		charge(s.Apps.Get(k.App), k.Label, Use{Pending: k.Size.Times(k.Count)})
+		return true
+	})
+	s.Apps.Each(func(_ uint32, a *App) bool {
+		if a.AMLabel != 0 && a.UserSlot != 0 && a.Charged() {
+			add(labelUseKey{Label: a.AMLabel, Queue: a.Queue}, Use{AMUsed: a.amCharge()})
+			add(labelUseKey{Label: a.AMLabel, User: a.UserSlot}, Use{AMUsed: a.amCharge()})
+		}
+		return true
+	})
+	return sums
+}
+
+// withoutLabels leaves of sums over all partitions what is of the default one.
+func (s *State) withoutLabels(users *scratch[User], queues *scratch[Queue]) {
+	for k, u := range s.sumLabelUses() { // order is harmless: sums
+		if k.User != 0 && users != nil {
+			w := users.at(k.User)
+			w.Used, w.AMUsed = w.Used.Sub(u.Used), w.AMUsed.Sub(u.AMUsed)
+		}
+		if k.Queue != 0 && queues != nil {
+			w := queues.at(k.Queue)
+			w.Used, w.Reserved, w.Pending, w.AMUsed = w.Used.Sub(u.Used), w.Reserved.Sub(u.Reserved), w.Pending.Sub(u.Pending), w.AMUsed.Sub(u.AMUsed)
+		}
+	}
+}

@@ -1,0 +1,353 @@
+package state
+
+import (
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Node labels. A label makes a partition of the nodes that have it; nodes without one are the
+// default partition, label 0. What is charged to a partition is in labeluse.go.
+
+// LabelID is a label's number: its slot in Labels.
+type LabelID = uint16
+
+// maxLabels bounds the labels that a cluster ever knew. They are few, and kept for ever.
+const maxLabels = 4096
+
+// Label is a node label. A label that was removed keeps its number: asks for it wait until it
+// comes back.
+type Label struct {
+	Name      string
+	Listed    bool          // in the cluster's collection; else removed
+	Exclusive bool          // its nodes are not lent to asks without a label
+	Total     yarn.Resource // sum of Node.Total over its usable nodes; kept by countNode
+	Nodes     int32         // usable nodes
+}
+
+// LabelledHost maps a host to a label, or, with a port, one NodeManager whose label is not its
+// host's. The host need not be registered.
+type LabelledHost struct {
+	ID    yarn.NodeID
+	Label LabelID // 0, of a NodeManager alone: it has none though its host has one
+}
+
+// Label finds a label by name, also one that was removed; 0 when there was none.
+func (s *State) Label(name string) LabelID {
+	if name == "" {
+		return 0
+	}
+	return LabelID(s.byLabel.find(hashString(name), func(slot uint32) bool { return s.Labels.Get(slot).Name == name }))
+}
+
+// ListedLabel finds a label of the cluster's collection; ok is false when it is not in there. The
+// empty name is that of the default partition.
+func (s *State) ListedLabel(name string) (id LabelID, ok bool) {
+	id = s.Label(name)
+	return id, name == "" || (id != 0 && s.Labels.Get(uint32(id)).Listed)
+}
+
+// LabelName is the name of a label; empty for 0.
+func (s *State) LabelName(id LabelID) string {
+	if id == 0 {
+		return ""
+	}
+	return s.Labels.Get(uint32(id)).Name
+}
+
+func (s *State) hashOfLabel(slot uint32) uint64 { return hashString(s.Labels.Get(slot).Name) }
+
+func (s *State) hashOfLabelledHost(slot uint32) uint64 {
+	return hashString(s.LabelledHosts.Get(slot).ID.Host)
+}
+
+// AskedLabel is the label of the ask that a container serves. If its node has another one, the node
+// is lent to the container.
+func (s *State) AskedLabel(container uint32) LabelID {
+	if !s.AskedLabels.Has(container) {
+		return 0
+	}
+	return *s.AskedLabels.Get(container)
+}
+
+// labelsKnown says whether the replicas of the cluster know labels.
+func (s *State) labelsKnown() bool { return s.Meta.Level >= event.LevelLabels }
+
+func (s *State) labelsSet(e *event.LabelsSet) error {
+	if !s.labelsKnown() || s.Labels.Len()+len(e.Labels) > maxLabels {
+		return broken(e, "the feature level is %d, and %d labels are known", s.Meta.Level, s.Labels.Len())
+	}
+	for _, l := range e.Labels {
+		if l.Name == "" {
+			return broken(e, "a label has no name")
+		}
+	}
+	for _, l := range e.Labels {
+		slot := uint32(s.Label(l.Name))
+		if slot == 0 {
+			slot, _ = s.Labels.alloc()
+			s.Labels.mut(slot).Name = l.Name
+			s.byLabel.insert(hashString(l.Name), slot, s.hashOfLabel)
+		}
+		r := s.Labels.mut(slot)
+		r.Listed, r.Exclusive = true, l.Exclusive
+		s.fold(uint64(slot)<<1 | uint64(count(l.Exclusive)))
+		s.fold(hashString(l.Name))
+	}
+	s.touched.Labels = true
+	return nil
+}
+
+func (s *State) labelsRemoved(e *event.LabelsRemoved) error {
+	for _, name := range e.Names {
+		if _, ok := s.ListedLabel(name); !ok || name == "" {
+			return broken(e, "there is no label %q", name)
+		}
+	}
+	for _, name := range e.Names {
+		id := s.Label(name)
+		s.Labels.mut(uint32(id)).Listed = false
+		s.fold(uint64(id))
+	}
+	s.dropUnlisted()
+	s.relabelNodes()
+	return nil
+}
+
+// dropUnlisted takes removed labels off the map of hosts.
+func (s *State) dropUnlisted() {
+	var unlisted, same []uint32
+	s.LabelledHosts.Each(func(slot uint32, h *LabelledHost) bool {
+		if h.Label != 0 && !s.Labels.Get(uint32(h.Label)).Listed {
+			unlisted = append(unlisted, slot)
+		}
+		return true
+	})
+	for _, slot := range unlisted {
+		s.LabelledHosts.mut(slot).Label = 0
+	}
+	s.LabelledHosts.Each(func(slot uint32, h *LabelledHost) bool {
+		if h.ID.Port != 0 && h.Label == s.hostLabel(h.ID.Host) || h.ID.Port == 0 && h.Label == 0 {
+			same = append(same, slot)
+		}
+		return true
+	})
+	for _, slot := range same {
+		s.unmapHost(slot)
+	}
+}
+
+func (s *State) nodesLabelled(e *event.NodesLabelled) error {
+	for _, n := range e.Nodes {
+		if _, ok := s.ListedLabel(n.Label); !ok || n.ID.Host == "" {
+			return broken(e, "there is no label %q, or no host %q", n.Label, n.ID.Host)
+		}
+	}
+	for _, n := range e.Nodes {
+		label := s.Label(n.Label)
+		s.mapHost(n.ID, label)
+		s.fold(uint64(n.ID.Port)<<16 | uint64(label))
+		s.fold(hashString(n.ID.Host))
+	}
+	s.relabelNodes()
+	return nil
+}
+
+// mapHost maps a host, or one NodeManager, to a label. What a host has holds for all its
+// NodeManagers.
+func (s *State) mapHost(id yarn.NodeID, label LabelID) {
+	usual := LabelID(0)
+	if id.Port == 0 {
+		for slot := s.anyOfHost(id.Host); slot != 0; slot = s.anyOfHost(id.Host) {
+			s.unmapHost(slot)
+		}
+	} else {
+		if slot := s.labelledHost(id); slot != 0 {
+			s.unmapHost(slot)
+		}
+		usual = s.hostLabel(id.Host)
+	}
+	if label != usual {
+		slot, h := s.LabelledHosts.alloc()
+		*h = LabelledHost{ID: id, Label: label}
+		s.byLabelledHost.insert(hashString(id.Host), slot, s.hashOfLabelledHost)
+	}
+}
+
+func (s *State) unmapHost(slot uint32) {
+	s.byLabelledHost.remove(s.hashOfLabelledHost(slot), slot, s.hashOfLabelledHost)
+	s.LabelledHosts.release(slot)
+}
+
+// labelledHost finds what is said of exactly this host or NodeManager.
+func (s *State) labelledHost(id yarn.NodeID) uint32 {
+	return s.byLabelledHost.find(hashString(id.Host), func(slot uint32) bool { return s.LabelledHosts.Get(slot).ID == id })
+}
+
+// anyOfHost finds anything that is said of a host.
+func (s *State) anyOfHost(host string) uint32 {
+	return s.byLabelledHost.find(hashString(host), func(slot uint32) bool { return s.LabelledHosts.Get(slot).ID.Host == host })
+}
+
+// hostLabel is the label of a host's NodeManagers of which nothing else is said.
+func (s *State) hostLabel(host string) LabelID {
+	if slot := s.labelledHost(yarn.NodeID{Host: host}); slot != 0 {
+		return s.LabelledHosts.Get(slot).Label
+	}
+	return 0
+}
+
+// MappedLabel is the label that a node has, or will have when it registers.
+func (s *State) MappedLabel(id yarn.NodeID) LabelID {
+	if s.LabelledHosts.Len() == 0 {
+		return 0
+	}
+	if slot := s.labelledHost(id); slot != 0 {
+		return s.LabelledHosts.Get(slot).Label
+	}
+	return s.hostLabel(id.Host)
+}
+
+// relabelNodes gives every node the label that it is mapped to.
+func (s *State) relabelNodes() {
+	s.touched.Labels = true
+	r := relabelling{sum: map[relabelled]int{}}
+	s.Nodes.Each(func(slot uint32, n *Node) bool {
+		if to := s.MappedLabel(n.ID); to != n.Label {
+			s.relabel(slot, to, &r)
+		}
+		return true
+	})
+	none := yarn.Resource{}
+	for _, m := range r.moves {
+		a := s.Apps.mut(m.app)
+		s.charge(a, m.from, none.Sub(m.used), none.Sub(m.reserved), 0)
+		s.charge(a, m.to, m.used, m.reserved, 0)
+	}
+}
+
+// relabelling sums up what applications use from one partition to another, so that each is charged
+// once, however many nodes get another label.
+type relabelling struct {
+	moves []relabelMove
+	sum   map[relabelled]int // index in moves; looked up by key only
+}
+
+type relabelled struct {
+	app      uint32
+	from, to LabelID
+}
+
+type relabelMove struct {
+	relabelled
+	used, reserved yarn.Resource
+}
+
+func (r *relabelling) add(k relabelled, used, reserved yarn.Resource) {
+	i, ok := r.sum[k]
+	if !ok {
+		i = len(r.moves)
+		r.sum[k] = i
+		r.moves = append(r.moves, relabelMove{relabelled: k})
+	}
+	m := &r.moves[i]
+	m.used, m.reserved = m.used.Add(used), m.reserved.Add(reserved)
+}
+
+// relabel moves a node to another partition, with what is charged for it: its live containers, the
+// AMs among them, its reservation, and what is asked for its containers to grow.
+func (s *State) relabel(slot uint32, to LabelID, moves *relabelling) {
+	n := s.Nodes.mut(slot)
+	from := n.Label
+	if n.State.Usable() {
+		s.countNode(n, -1)
+	}
+	n.Label = to
+	if n.State.Usable() {
+		s.countNode(n, 1)
+	}
+	s.Meta.NodeChanges++
+	s.fold(uint64(slot)<<32 | uint64(from)<<16 | uint64(to))
+	for _, c := range s.ContainersOn(n) {
+		if !c.State.Live() {
+			continue
+		}
+		moves.add(relabelled{c.App, from, to}, c.Size, yarn.Resource{})
+		if c.AM {
+			s.relabelMaster(c, to)
+		}
+		if r := s.Resize(c); r != nil && r.Ask != 0 {
+			s.labelAsk(r.Ask, s.Apps.mut(c.App), to)
+		}
+	}
+	if n.Reservation != 0 {
+		r := s.Reservations.Get(n.Reservation)
+		moves.add(relabelled{r.App, from, to}, r.Size, r.Size)
+	}
+}
+
+// relabelMaster moves the current AM of an application to another partition.
+func (s *State) relabelMaster(c *Container, to LabelID) {
+	a := s.Apps.mut(c.App)
+	if c.Attempt != a.Attempt || c.Number != a.MasterNumber {
+		return
+	}
+	s.countAttempt(a, -1)
+	a.AMLabel = to
+	s.countAttempt(a, 1)
+}
+
+func (s *State) askLabelled(e *event.AskLabelled) error {
+	slot, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	ask, to := s.Ask(a, e.Key), s.Label(e.Label)
+	if ask == 0 || (to == 0 && e.Label != "") {
+		return broken(e, "nothing is asked under the key, or there was never such a label")
+	}
+	s.touchApp(slot, a)
+	s.labelAsk(ask, a, to)
+	s.fold(uint64(ask)<<32 | uint64(to))
+	s.foldResource(a.Pending)
+	return nil
+}
+
+// labelAsk has an ask wait for nodes of another partition.
+func (s *State) labelAsk(slot uint32, a *App, to LabelID) {
+	k := s.Asks.mut(slot)
+	pending := k.Size.Times(k.Count)
+	s.addPending(a, k.Label, yarn.Resource{}.Sub(pending))
+	k.Label = to
+	s.addPending(a, to, pending)
+}
+
+func (s *State) applicationLabelled(e *event.ApplicationLabelled) error {
+	slot, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	am := s.Label(e.AMLabel)
+	if !s.labelsKnown() || a.AttemptState != AttemptNone || (am == 0 && e.AMLabel != "") {
+		return broken(e, "attempt is in state %d, or there was never such a label", a.AttemptState)
+	}
+	s.touchApp(slot, a)
+	a.AMLabel = am
+	a.labelled = e.Label != "" || e.AMLabel != ""
+	a.changeDetails(func(d *AppDetails) { d.Label, d.AMLabel = e.Label, e.AMLabel })
+	s.fold(uint64(slot)<<32 | uint64(am))
+	s.fold(hashString(e.Label))
+	return nil
+}
+
+// linkLabels gives nodes of a state from a snapshot the labels that they are mapped to.
+func (s *State) linkLabels() {
+	if s.LabelledHosts.Len() == 0 {
+		return
+	}
+	s.Nodes.Each(func(slot uint32, n *Node) bool {
+		if to := s.MappedLabel(n.ID); to != 0 {
+			s.Nodes.mut(slot).Label = to
+		}
+		return true
+	})
+}

@@ -1,0 +1,292 @@
+package state
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+func label(names ...string) *event.LabelsSet {
+	e := &event.LabelsSet{}
+	for _, n := range names {
+		e.Labels = append(e.Labels, event.Label{Name: n, Exclusive: true})
+	}
+	return e
+}
+
+// on maps "host" or "host:1" to labels, two words each.
+func on(words ...string) *event.NodesLabelled {
+	e := &event.NodesLabelled{}
+	for i := 0; i < len(words); i += 2 {
+		id := yarn.NodeID{Host: words[i]}
+		if n := len(id.Host) - 2; n > 0 && id.Host[n] == ':' {
+			id = yarn.NodeID{Host: id.Host[:n], Port: uint16(id.Host[n+1] - '0')}
+		}
+		e.Nodes = append(e.Nodes, event.LabelledNode{ID: id, Label: words[i+1]})
+	}
+	return e
+}
+
+// labelled is world with the labels gpu and ssd.
+func labelled(t failer) *State {
+	s := world(t)
+	apply(t, s, &event.LevelRaised{Level: event.LevelLabels}, label("gpu", "ssd"))
+	return s
+}
+
+// TestNodeLabels maps hosts and NodeManagers, known and unknown ones.
+func TestNodeLabels(t *testing.T) {
+	s := labelled(t)
+	at := func(host string, port uint16) string {
+		return s.LabelName(s.MappedLabel(yarn.NodeID{Host: host, Port: port}))
+	}
+	is := func(step string, want ...string) {
+		t.Helper()
+		got := []string{at("h1", 1), at("h1", 2), at("h9", 1), at("h9", 2)}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: h1:1, h1:2, h9:1, h9:2 have %q, want %q", step, got, want)
+		}
+	}
+	apply(t, s, on("h1:1", "gpu", "h9", "ssd"))
+	is("a NodeManager and a host", "gpu", "", "ssd", "ssd")
+	apply(t, s, on("h9:2", "", "h9:1", "gpu"))
+	is("NodeManagers apart from their host", "gpu", "", "gpu", "")
+	apply(t, s, on("h9:1", "ssd"))
+	if s.LabelledHosts.Len() != 3 {
+		t.Errorf("%d entries say what three would", s.LabelledHosts.Len())
+	}
+	apply(t, s, nodeUp(3, "h9", gb(4)))
+	if n := s.Nodes.Get(3); s.LabelName(n.Label) != "ssd" || s.Labels.Get(uint32(n.Label)).Total != gb(4) {
+		t.Errorf("h9 registers with label %d", n.Label)
+	}
+	apply(t, s, &event.LabelsRemoved{Names: []string{"ssd"}})
+	is("ssd removed", "gpu", "", "", "")
+	if s.LabelledHosts.Len() != 1 || s.Nodes.Get(3).Label != 0 {
+		t.Error("the removed label is still on the map")
+	}
+	apply(t, s, label("ssd"), on("h1", "ssd"))
+	is("a host takes the place of what its NodeManagers had", "ssd", "ssd", "", "")
+	apply(t, s, on("h1", ""))
+	is("no label", "", "", "", "")
+	if s.LabelledHosts.Len() != 0 {
+		t.Errorf("%d entries say nothing", s.LabelledHosts.Len())
+	}
+}
+
+// TestReservationUnderALabel is scenario 42, as far as the state goes.
+func TestReservationUnderALabel(t *testing.T) {
+	s := labelled(t)
+	x := s.Label("gpu")
+	apply(t, s, on("h1", "gpu"),
+		ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1), // the AM
+		ask(1, k2, 2, 4), &event.AskLabelled{App: 1, Key: k2, Label: "gpu"})
+	root, leaf, user := s.Root(), s.Queue("root.a"), s.Apps.Get(s.App(1)).UserSlot
+	if got := s.QueueUse(leaf, x); got.Pending != gb(8) || got.Used != gb(1) {
+		t.Errorf("asked: %+v", got)
+	}
+	apply(t, s, allocated(1, 2, k2, 1), &event.ReservationMade{Reservation: 1, App: 1, Number: 3, Key: k2, Node: 1})
+	for _, slot := range []uint32{root, leaf} {
+		if got := s.QueueUse(slot, x); got.Used != gb(9) || got.Reserved != gb(4) || got.Pending != gb(4) {
+			t.Errorf("reserved: %+v", got)
+		}
+		if got := s.QueueUse(slot, 0); !got.Used.IsZero() || !got.Reserved.IsZero() || !got.Pending.IsZero() {
+			t.Errorf("the default partition has %+v", got)
+		}
+	}
+	if got := s.UserUse(user, x); got.Used != gb(9) {
+		t.Errorf("the user has %+v", got)
+	}
+	apply(t, s, ask(1, k2, 0, 4), &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelAskGone})
+	if got := s.QueueUse(root, x); got.Used != gb(5) || !got.Reserved.IsZero() || !got.Pending.IsZero() {
+		t.Errorf("cancelled: %+v", got)
+	}
+	if q := s.Queues.Get(leaf); q.Containers != 2 {
+		t.Errorf("the leaf counts %d containers", q.Containers)
+	}
+}
+
+// TestRelabelledNode is scenario 45, as far as the state goes: what runs on a node is charged to its
+// new partition, with the AM.
+func TestRelabelledNode(t *testing.T) {
+	s := labelled(t)
+	x, y := s.Label("gpu"), s.Label("ssd")
+	apply(t, s, submit(3, "ann", "root.a"), &event.ApplicationLabelled{App: 3, Label: "ssd", AMLabel: "gpu"}, on("h1", "gpu"),
+		&event.AttemptStarted{App: 3, Attempt: 1}, ask(3, k1, 1, 1), &event.AskLabelled{App: 3, Key: k1, Label: "gpu"}, &event.AttemptActivated{App: 3})
+	leaf, user := s.Queue("root.a"), s.Apps.Get(s.App(3)).UserSlot
+	if q, u := s.QueueUse(leaf, x), s.UserUse(user, x); q.AMUsed != gb(1) || u.AMUsed != gb(1) || s.Queues.Get(leaf).AMUsed != gb(1) {
+		t.Errorf("an AM of gpu: %+v, %+v; without a label %s", q, u, s.Queues.Get(leaf).AMUsed)
+	}
+	apply(t, s, &event.ContainerAllocated{App: 3, Number: 1, Key: k1, Node: 1, Locality: yarn.OffSwitch, AM: true},
+		ask(1, k2, 1, 2), allocated(1, 1, k2, 1)) // lent: it asks for no label
+	if c := s.Container(ref(1, 1)); s.AskedLabel(c) != 0 || s.AskedLabel(s.Container(ref(3, 1))) != x {
+		t.Error("the containers do not know which label was asked")
+	}
+	if got := s.QueueUse(leaf, x).Used; got != gb(3) {
+		t.Errorf("gpu has %s", got)
+	}
+	apply(t, s, on("h1", "ssd"))
+	if got := s.QueueUse(leaf, x); got != (Use{}) {
+		t.Errorf("gpu keeps %+v", got)
+	}
+	if got := s.QueueUse(leaf, y); got.Used != gb(3) || got.AMUsed != gb(1) || got.ActiveUsed != gb(0) && got.ActiveUsed != gb(3) {
+		t.Errorf("ssd has %+v", got)
+	}
+	if a := appAt(t, s, 3); a.AMLabel != y || a.Details().Label != "ssd" || a.Details().AMLabel != "gpu" {
+		t.Errorf("the AM is charged to label %d", a.AMLabel)
+	}
+	back, err := decode(encode(s))
+	if err != nil || back.Digest() != s.Digest() || back.Nodes.Get(1).Label != y {
+		t.Errorf("restored: %v", err)
+	}
+	apply(t, s, &event.ContainerCompleted{Container: ref(3, 1)}, &event.AttemptEnded{App: 3}, &event.AttemptStarted{App: 3, Attempt: 2})
+	if a := appAt(t, s, 3); a.AMLabel != x {
+		t.Errorf("the next attempt's AM is for label %d", a.AMLabel)
+	}
+}
+
+// TestIncreaseOnARelabelledNode has what is asked for a container to grow follow the container's node.
+func TestIncreaseOnARelabelledNode(t *testing.T) {
+	s := labelled(t)
+	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
+		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(5)}, on("h1", "gpu"))
+	leaf := s.Queue("root.a")
+	if got := s.QueueUse(leaf, s.Label("gpu")); got.Pending != gb(3) || got.Used != gb(2) || !s.Queues.Get(leaf).Pending.IsZero() {
+		t.Errorf("gpu has %+v, %s waits without a label", got, s.Queues.Get(leaf).Pending)
+	}
+	apply(t, s, &event.ContainerIncreased{Container: ref(1, 1)}, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(1)})
+	if got := s.QueueUse(leaf, s.Label("gpu")); got.Used != gb(1) {
+		t.Errorf("gpu has %+v", got)
+	}
+}
+
+// TestMoveWithLabels takes what an application has of partitions along to another leaf.
+func TestMoveWithLabels(t *testing.T) {
+	s := labelled(t)
+	x := s.Label("gpu")
+	apply(t, s, on("h1", "gpu"), ask(1, k1, 3, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1),
+		ask(1, k2, 1, 2), allocated(1, 2, k2, 2), &event.ApplicationMoved{App: 1, Queue: "root.b.y"})
+	if got := s.QueueUse(s.Queue("root.a"), x); got != (Use{}) {
+		t.Errorf("root.a keeps %+v", got)
+	}
+	for _, path := range []string{"root.b.y", "root.b", "root"} {
+		if got := s.QueueUse(s.Queue(path), x); got.Used != gb(1) || got.Pending != gb(2) {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	if q := s.Queues.Get(s.Queue("root.b.y")); q.Used != gb(2) || q.Containers != 2 {
+		t.Errorf("without a label: %s in %d", q.Used, q.Containers)
+	}
+}
+
+// TestPutBackUnderItsLabel has the ask of a container that was never told wait for its label again.
+func TestPutBackUnderItsLabel(t *testing.T) {
+	s := labelled(t)
+	apply(t, s, on("h1", "gpu"), ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1),
+		&event.ContainerCompleted{Container: ref(1, 1), Restore: true})
+	if k := s.Ask(s.Apps.Get(s.App(1)), k1); k == 0 || s.LabelName(s.Asks.Get(k).Label) != "gpu" {
+		t.Error("the ask was put back without its label")
+	}
+	if s.AskedLabels.Len() != 0 {
+		t.Error("the label of a container that is gone stays")
+	}
+}
+
+func TestLabelRefusals(t *testing.T) {
+	s := world(t)
+	refuse(t, s, label("gpu")) // below the level
+	s = labelled(t)
+	apply(t, s, ask(1, k1, 1, 1), &event.LabelsRemoved{Names: []string{"ssd"}})
+	for _, e := range []event.Event{
+		label(""), &event.LabelsRemoved{Names: []string{"gpu", "never"}}, &event.LabelsRemoved{Names: []string{""}}, &event.LabelsRemoved{Names: []string{"ssd"}},
+		on("h1", "gpu", "h2", "never"), on("h1", "ssd"), on("", "gpu"),
+		&event.AskLabelled{App: 9, Key: k1}, &event.AskLabelled{App: 1, Key: k2, Label: "gpu"}, &event.AskLabelled{App: 1, Key: k1, Label: "never"},
+		&event.ApplicationLabelled{App: 9}, &event.ApplicationLabelled{App: 1, Label: "gpu"},
+	} {
+		refuse(t, s, e)
+	}
+	apply(t, s, submit(3, "ann", "root.a"))
+	refuse(t, s, &event.ApplicationLabelled{App: 3, AMLabel: "never"})
+}
+
+func TestLabelDigests(t *testing.T) {
+	s := labelled(t)
+	apply(t, s, ask(1, k1, 1, 1), submit(3, "ann", "root.a"))
+	for name, two := range map[string][2]event.Event{
+		"label":             {label("a"), label("b")},
+		"exclusivity":       {label("gpu"), &event.LabelsSet{Labels: []event.Label{{Name: "gpu"}}}},
+		"removed":           {&event.LabelsRemoved{Names: []string{"gpu"}}, &event.LabelsRemoved{Names: []string{"ssd"}}},
+		"node's label":      {on("h1", "gpu"), on("h1", "ssd")},
+		"node":              {on("h1", "gpu"), on("h2", "gpu")},
+		"NodeManager":       {on("h8", "gpu"), on("h8:1", "gpu")},
+		"ask":               {&event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, &event.AskLabelled{App: 1, Key: k1, Label: "ssd"}},
+		"application":       {&event.ApplicationLabelled{App: 3, Label: "gpu"}, &event.ApplicationLabelled{App: 3, Label: "ssd"}},
+		"application's AM":  {&event.ApplicationLabelled{App: 3, AMLabel: "gpu"}, &event.ApplicationLabelled{App: 3, AMLabel: "ssd"}},
+		"application twice": {&event.ApplicationLabelled{App: 3, Label: "gpu"}, &event.ApplicationLabelled{App: 3, Label: "gpu", AMLabel: "gpu"}},
+	} {
+		a, b := s.Fork(), s.Fork()
+		apply(t, a, two[0])
+		apply(t, b, two[1])
+		if a.Digest() == b.Digest() || a.Digest() == s.Digest() {
+			t.Errorf("%s: two histories have one digest", name)
+		}
+	}
+}
+
+// TestCheckSeesLabels spoils what is kept of labels.
+func TestCheckSeesLabels(t *testing.T) {
+	for name, spoil := range map[string]func(s *State){
+		"a label's total":         func(s *State) { s.Labels.mut(1).Total = gb(1) },
+		"a label's nodes":         func(s *State) { s.Labels.mut(1).Nodes++ },
+		"a node's label":          func(s *State) { s.Nodes.mut(1).Label = 2 },
+		"a use":                   func(s *State) { s.LabelUses.mut(1).Pending = gb(7) },
+		"an ask's label":          func(s *State) { s.Asks.mut(s.Apps.Get(1).Asks).Label = 2 },
+		"a label not there":       func(s *State) { s.Asks.mut(s.Apps.Get(1).Asks).Label = 9 },
+		"a removed label":         func(s *State) { s.Labels.mut(1).Listed = false },
+		"a superfluous host":      func(s *State) { s.mapHost(yarn.NodeID{Host: "h7"}, 1); s.LabelledHosts.mut(2).Label = 0 },
+		"a label of no container": func(s *State) { *s.AskedLabels.place(40) = 1 },
+	} {
+		s := labelled(t)
+		apply(t, s, on("h1", "gpu"), ask(1, k1, 2, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1))
+		if spoil(s); s.Check() == nil {
+			t.Errorf("%s is not seen", name)
+		}
+	}
+}
+
+// TestRelabelTenThousandNodes relabels the nodes of a large cluster with one event.
+func TestRelabelTenThousandNodes(t *testing.T) {
+	s := labelled(t)
+	const nodes = 10_000
+	e := &event.NodesLabelled{}
+	for i := range uint32(nodes) {
+		host := fmt.Sprintf("host-%05d", i)
+		if err := s.Apply(nodeUp(i+3, host, gb(64))); err != nil {
+			t.Fatal(err)
+		}
+		e.Nodes = append(e.Nodes, event.LabelledNode{ID: yarn.NodeID{Host: host}, Label: "gpu"})
+	}
+	apply(t, s, ask(1, k1, nodes, 1))
+	for i := range uint32(nodes) {
+		if err := s.Apply(allocated(1, uint64(i+1), k1, i+3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := time.Now()
+	if err := s.Apply(e); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(start)
+	t.Logf("%d nodes with a container each: %s", nodes, took)
+	if took > time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.QueueUse(s.Root(), s.Label("gpu")).Used; got != gb(nodes) {
+		t.Errorf("gpu has %s", got)
+	}
+}

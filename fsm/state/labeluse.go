@@ -1,0 +1,158 @@
+package state
+
+import "rmd/yarn"
+
+// Queue and User keep the sums of the default partition. What they use of the partition of a label
+// is here, so that a cluster without labels has nothing of it.
+
+// Use is what a queue or a user has of one partition.
+type Use struct {
+	Used       yarn.Resource // by live containers and reservations
+	Reserved   yarn.Resource // the part of Used that is reservations; of queues alone
+	Pending    yarn.Resource // of the asks that name the label; of queues alone
+	AMUsed     yarn.Resource // AMs of active applications; of leaves and users
+	ActiveUsed yarn.Resource // the part of Used that active users have; of leaves alone
+}
+
+// LabelUse is what a queue, or a user of a leaf, has of a label's partition. It exists while any of
+// that is not zero.
+type LabelUse struct {
+	labelUseKey
+	Use
+}
+
+// labelUseKey names a label with a queue or a user; the other one of them is 0.
+type labelUseKey struct {
+	Label       LabelID
+	Queue, User uint32
+}
+
+func (k labelUseKey) hash() uint64 {
+	return hash64(hash64(uint64(k.Queue)<<32|uint64(k.User)) ^ uint64(k.Label))
+}
+
+func (s *State) hashOfLabelUse(slot uint32) uint64 { return s.LabelUses.Get(slot).hash() }
+
+func (s *State) labelUse(k labelUseKey) uint32 {
+	return s.byLabelUse.find(k.hash(), func(slot uint32) bool { return s.LabelUses.Get(slot).labelUseKey == k })
+}
+
+func (s *State) useOf(k labelUseKey) Use {
+	if slot := s.labelUse(k); slot != 0 {
+		return s.LabelUses.Get(slot).Use
+	}
+	return Use{}
+}
+
+// QueueUse is what a queue has of a partition.
+func (s *State) QueueUse(queue uint32, label LabelID) Use {
+	if label != 0 {
+		return s.useOf(labelUseKey{Label: label, Queue: queue})
+	}
+	q := s.Queues.Get(queue)
+	return Use{Used: q.Used, Reserved: q.Reserved, Pending: q.Pending, AMUsed: q.AMUsed, ActiveUsed: q.ActiveUsed}
+}
+
+// UserUse is what a user of a leaf has of a partition.
+func (s *State) UserUse(user uint32, label LabelID) Use {
+	if label != 0 {
+		return s.useOf(labelUseKey{Label: label, User: user})
+	}
+	u := s.Users.Get(user)
+	return Use{Used: u.Used, AMUsed: u.AMUsed}
+}
+
+// changeUse changes the use of a label's partition.
+func (s *State) changeUse(k labelUseKey, f func(u *Use)) {
+	slot := s.labelUse(k)
+	if slot == 0 {
+		var r *LabelUse
+		slot, r = s.LabelUses.alloc()
+		r.labelUseKey = k
+		s.byLabelUse.insert(k.hash(), slot, s.hashOfLabelUse)
+	}
+	r := s.LabelUses.mut(slot)
+	f(&r.Use)
+	if r.Use == (Use{}) {
+		s.byLabelUse.remove(k.hash(), slot, s.hashOfLabelUse)
+		s.LabelUses.release(slot)
+	}
+}
+
+// chainUse changes the use of a queue and all its ancestors.
+func (s *State) chainUse(label LabelID, queue uint32, f func(u *Use)) {
+	for slot := queue; slot != 0; slot = s.Queues.Get(slot).Parent {
+		s.changeUse(labelUseKey{Label: label, Queue: slot}, f)
+	}
+}
+
+// chargeLabel is charge for the partition of a label.
+func (s *State) chargeLabel(a *App, label LabelID, used, reserved yarn.Resource, containers int64) {
+	s.changeUse(labelUseKey{Label: label, User: a.UserSlot}, func(u *Use) { u.Used = u.Used.Add(used) })
+	if s.Users.Get(a.UserSlot).IsActive() {
+		s.changeUse(labelUseKey{Label: label, Queue: a.Queue}, func(u *Use) { u.ActiveUsed = u.ActiveUsed.Add(used) })
+	}
+	s.chainUse(label, a.Queue, func(u *Use) {
+		u.Used = u.Used.Add(used)
+		u.Reserved = u.Reserved.Add(reserved)
+	})
+	s.chain(a.Queue, func(q *Queue) { q.Containers += containers })
+	s.foldResource(s.QueueUse(a.Queue, label).Used)
+}
+
+// chargeAM adds an AM to what AMs have of its label's partition.
+func (s *State) chargeAM(a *App, am yarn.Resource) {
+	add := func(u *Use) { u.AMUsed = u.AMUsed.Add(am) }
+	s.changeUse(labelUseKey{Label: a.AMLabel, Queue: a.Queue}, add)
+	s.changeUse(labelUseKey{Label: a.AMLabel, User: a.UserSlot}, add)
+}
+
+// activateUses counts what a user has of labels' partitions among what active users have, or takes
+// it out again.
+func (s *State) activateUses(user uint32, active bool) {
+	if s.LabelUses.Len() == 0 {
+		return
+	}
+	leaf := s.Users.Get(user).Queue
+	s.Labels.Each(func(label uint32, _ *Label) bool {
+		used := s.UserUse(user, LabelID(label)).Used
+		if !active {
+			used = yarn.Resource{}.Sub(used)
+		}
+		if !used.IsZero() {
+			s.changeUse(labelUseKey{Label: LabelID(label), Queue: leaf}, func(u *Use) { u.ActiveUsed = u.ActiveUsed.Add(used) })
+		}
+		return true
+	})
+}
+
+// shiftLabels takes what an application has of labels' partitions out of its leaf and user (−1), or
+// puts it in (1). It returns all of it.
+func (s *State) shiftLabels(a *App, sign int64) (all Use, containers int64) {
+	if s.Labels.Len() == 0 {
+		return all, 0
+	}
+	add := func(node uint32, size, reserved yarn.Resource) {
+		if label := s.Nodes.Get(node).Label; label != 0 {
+			s.charge(a, label, size.Times(sign), reserved.Times(sign), sign)
+			all.Used, all.Reserved = all.Used.Add(size), all.Reserved.Add(reserved)
+			containers++
+		}
+	}
+	for _, c := range s.ContainersOf(a) {
+		if c.State.Live() {
+			add(c.Node, c.Size, yarn.Resource{})
+		}
+	}
+	for _, r := range s.ReservationsOf(a) {
+		add(r.Node, r.Size, r.Size)
+	}
+	for _, k := range s.AsksOf(a) {
+		if k.Label != 0 {
+			pending := k.Size.Times(k.Count)
+			s.chainUse(k.Label, a.Queue, func(u *Use) { u.Pending = u.Pending.Add(pending.Times(sign)) })
+			all.Pending = all.Pending.Add(pending)
+		}
+	}
+	return all, containers
+}
