@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -22,10 +21,17 @@ type Install struct {
 	Home    string // JAVA_HOME
 }
 
-// folder is interop/, found from where this file was compiled.
+// folder is interop/, found from the folder that the test runs in. A binary built with -trimpath does not
+// know where it was compiled.
 func folder() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(file))
+	dir, err := os.Getwd()
+	for err == nil && dir != filepath.Dir(dir) {
+		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+			return filepath.Join(dir, "interop")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "interop"
 }
 
 var fetched = sync.OnceValues(func() (Install, error) {
@@ -55,11 +61,14 @@ var fetched = sync.OnceValues(func() (Install, error) {
 	}, nil
 })
 
+// Find is Fetch where the machine may lack a JDK or Maven.
+func Find() (Install, error) { return fetched() }
+
 // Fetch brings everything that the harness runs onto this machine; it takes a
 // moment when it is there already.
 func Fetch(t testing.TB) Install {
 	t.Helper()
-	in, err := fetched()
+	in, err := Find()
 	if err != nil {
 		t.Fatalf("%v: the interop tests need a JDK 17 and Maven, see interop/README.md", err)
 	}
