@@ -36,8 +36,24 @@ func (r *Replica) seed(term uint64) {
 			return
 		default:
 			r.log.Info("cluster initialized", "cluster", in.ClusterID)
+			r.firstHosts()
 			return
 		}
+	}
+}
+
+// firstHosts gives a new cluster the lists of hosts that Hadoop's files name.
+func (r *Replica) firstHosts() {
+	if r.opt.Config.HadoopConfDir == "" {
+		return
+	}
+	in, err := hadoop.HostsOf(r.opt.Config.HadoopConfDir)
+	if err == nil && len(in.Include)+len(in.Exclude) > 0 {
+		in.Who = "init"
+		_, _, err = r.seq.Do(r.ctx, input.Request{Input: in})
+	}
+	if err != nil {
+		r.log.Error("the lists of hosts are not in force; run \"yarn rmadmin -refreshNodes\"", "error", err)
 	}
 }
 

@@ -35,6 +35,10 @@ const LevelForgottenNodes = 3
 // LevelLabels is the level from which nodes have labels.
 const LevelLabels = 3
 
+// LevelNodeTimes is the level from which the state keeps since when it knows a node, and since when
+// the node drains.
+const LevelNodeTimes = 3
+
 // LevelKeyOwners is the level from which idempotency keys are remembered with their owners.
 const LevelKeyOwners = 3
 

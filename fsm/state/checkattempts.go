@@ -44,8 +44,8 @@ func (s *State) checkMasters() error {
 			err = fmt.Errorf("%s has the AM container %d on node %d, its next number is %d", a.ID, a.MasterNumber, a.MasterNode, a.NextNumber+1)
 		case a.LaunchedMillis != 0 && a.MasterNumber == 0:
 			err = fmt.Errorf("%s says that its AM was launched and has none", a.ID)
-		case a.Progress > wholeProgress:
-			err = fmt.Errorf("%s is at %d of %d", a.ID, a.Progress, wholeProgress)
+		case a.Progress > WholeProgress:
+			err = fmt.Errorf("%s is at %d of %d", a.ID, a.Progress, WholeProgress)
 		case a.AttemptState == AttemptFinishing && (a.Asks != 0 || a.Undelivered != 0 || a.Reservations != 0):
 			err = fmt.Errorf("the AM of %s has unregistered, and still has asks, undelivered containers or reservations", a.ID)
 		}

@@ -24,6 +24,22 @@ func (h *HostLists) Excluded(host string) bool {
 	return found
 }
 
+// ExcludedUnknown lists the excluded hosts of which no node is known. YARN shows each as a
+// DECOMMISSIONED node.
+func (s *State) ExcludedUnknown() (hosts []string) {
+	if len(s.Hosts.Exclude) == 0 {
+		return nil
+	}
+	known := make(map[string]bool, s.Nodes.Len()) // looked up by key only
+	s.Nodes.Each(func(_ uint32, n *Node) bool { known[strings.ToLower(n.ID.Host)] = true; return true })
+	for _, host := range s.Hosts.Exclude {
+		if !known[host] {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
+
 // misplaced returns a host that a list does not hold as it must: in lower case,
 // sorted, once.
 func misplaced(list []string) (host string, found bool) {

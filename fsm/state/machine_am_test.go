@@ -90,7 +90,7 @@ func (m *machine) Resync(t *rapid.T) {
 
 func (m *machine) Report(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState == AttemptRegistered })
-	m.apply(t, &event.AttemptReported{App: a.ID.Seq, Progress: rapid.Uint32Max(wholeProgress).Draw(t, "progress"), TrackingURL: drawOf(t, "url", []string{"", "h"})})
+	m.apply(t, &event.AttemptReported{App: a.ID.Seq, Progress: rapid.Uint32Max(WholeProgress).Draw(t, "progress"), TrackingURL: drawOf(t, "url", []string{"", "h"})})
 }
 
 func (m *machine) Keys(t *rapid.T) {

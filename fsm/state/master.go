@@ -8,8 +8,8 @@ import (
 // MaxHistory bounds how many ended attempts of one application are remembered.
 const MaxHistory = 1000
 
-// wholeProgress is what App.Progress says of an AM that is done.
-const wholeProgress = 10_000
+// WholeProgress is what App.Progress says of an AM that is done.
+const WholeProgress = 10_000
 
 // deliveredEarlier, in Container.GrantedIn, says that a response delivered the container
 // before the present count of responses: to an earlier attempt, or before a resync.
@@ -170,7 +170,7 @@ func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
 	s.dropUndelivered(a)
 	s.setAttempt(a, AttemptFinishing)
 	a.ending(e.Final, e.Diagnostics, e.TrackingURL)
-	a.FinishMillis, a.Progress = s.Meta.NowMillis, wholeProgress
+	a.FinishMillis, a.Progress = s.Meta.NowMillis, WholeProgress
 	s.fold(uint64(e.Final)<<48 ^ uint64(a.FinishMillis))
 	return nil
 }
@@ -229,7 +229,7 @@ func (s *State) attemptReported(e *event.AttemptReported) error {
 	if err != nil {
 		return err
 	}
-	if a.AttemptState != AttemptRegistered || e.Progress > wholeProgress {
+	if a.AttemptState != AttemptRegistered || e.Progress > WholeProgress {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
 	a.Progress = e.Progress

@@ -62,7 +62,7 @@ func TestFinishing(t *testing.T) {
 	apply(t, s, at(4000), &event.AttemptUnregistered{App: 1, Final: yarn.FinalSucceeded, Diagnostics: "done", TrackingURL: "history"})
 	a, q := appAt(t, s, 1), queueAt(t, s, "root.a")
 	if a.AttemptState != AttemptFinishing || a.Shown() != yarn.AppFinished || a.State != yarn.AppRunning || a.Final != yarn.FinalSucceeded ||
-		a.Details().Diagnostics != "done" || a.Details().TrackingURL != "history" || a.FinishMillis != 4000 || a.Progress != wholeProgress {
+		a.Details().Diagnostics != "done" || a.Details().TrackingURL != "history" || a.FinishMillis != 4000 || a.Progress != WholeProgress {
 		t.Errorf("it is %+v", a)
 	}
 	if a.Asks != 0 || a.Undelivered != 0 || !a.Pending.IsZero() || a.Live != 2 || a.Activated() || a.Open() || !a.Runnable() {
@@ -313,7 +313,7 @@ func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 		"master without a node":      func(s *State) { app(s, 3).MasterNode = 0 },
 		"master on an unknown node":  func(s *State) { app(s, 3).MasterNode = 99 },
 		"launched and no master":     func(s *State) { app(s, 1).LaunchedMillis = 5 },
-		"progress":                   func(s *State) { app(s, 1).Progress = wholeProgress + 1 },
+		"progress":                   func(s *State) { app(s, 1).Progress = WholeProgress + 1 },
 		"finishing and counted less": func(s *State) { app(s, 2).AttemptState = AttemptPending },
 		"key's bytes":                func(s *State) { keys(s).Next.Bytes = nil },
 		"key without a current one":  func(s *State) { keys(s).Current = MasterKey{} },

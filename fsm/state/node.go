@@ -27,8 +27,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	host, rack := s.intern(e.ID.Host), s.intern(e.Rack)
 	if slot == 0 {
 		slot, _ = s.Nodes.alloc()
-		s.Nodes.mut(slot).ID = e.ID
-		s.Nodes.mut(slot).Label = s.MappedLabel(e.ID)
+		s.noteKnown(s.Nodes.mut(slot), e.ID)
 		s.byNode.insert(hashNode(e.ID), slot, s.hashOfNode)
 	}
 	s.touchNode(slot)
@@ -53,6 +52,26 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 		s.dropRemovals(n)
 	}
 	return nil
+}
+
+// noteKnown makes an empty record that of a node.
+func (s *State) noteKnown(n *Node, id yarn.NodeID) {
+	n.ID, n.Label = id, s.MappedLabel(id)
+	if s.Meta.Level >= event.LevelNodeTimes {
+		n.KnownMillis = s.Meta.NowMillis
+	}
+}
+
+// noteDrain keeps when a drain began. A registration does not end a drain: the drain goes on with
+// the next event.
+func (s *State) noteDrain(n *Node) {
+	switch {
+	case n.State != yarn.NodeDecommissioning:
+		n.DrainSinceMillis = 0
+	case n.DrainSinceMillis == 0 && s.Meta.Level >= event.LevelNodeTimes:
+		n.DrainSinceMillis = s.Meta.NowMillis
+		s.fold(uint64(n.DrainSinceMillis))
+	}
 }
 
 func (s *State) nodeHeard(e *event.NodeHeard) error {
@@ -193,6 +212,7 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 	s.changeCapacity(n, func() {
 		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
 	})
+	s.noteDrain(n)
 	if !n.takesCommands() {
 		s.dropCleanups(n)
 		s.dropRemovals(n)

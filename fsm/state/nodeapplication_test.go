@@ -318,3 +318,44 @@ func TestDraining(t *testing.T) {
 		t.Errorf("at the deadline it is %q; %d ms before, %v", n.Draining(deadline), left, ok)
 	}
 }
+
+// TestNodeTimes: the state keeps since when it knows a node and since when it drains, also over a
+// restart of the NodeManager; below the level it keeps neither.
+func TestNodeTimes(t *testing.T) {
+	s := nodeManagers(t)
+	drain := &event.NodeStateChanged{Node: 2, State: yarn.NodeDecommissioning}
+	apply(t, s, drain)
+	if n := s.Nodes.Get(2); n.KnownMillis != 0 || n.DrainSinceMillis != 0 {
+		t.Errorf("below the level: %d, %d", n.KnownMillis, n.DrainSinceMillis)
+	}
+	apply(t, s, &event.NodeStateChanged{Node: 2, State: yarn.NodeRunning}, &event.LevelRaised{Level: event.LevelNodeTimes})
+	hold := func(known, since int64) {
+		t.Helper()
+		r, err := decode(encode(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*State{s, r} {
+			if n := s.Nodes.Get(4); n.KnownMillis != known || n.DrainSinceMillis != since {
+				t.Errorf("known since %d, drains since %d; want %d and %d", n.KnownMillis, n.DrainSinceMillis, known, since)
+			}
+		}
+	}
+	up := nodeUp(4, "h4", gb(4))
+	drain = &event.NodeStateChanged{Node: 4, State: yarn.NodeDecommissioning}
+	apply(t, s, &event.TimeAdvanced{NowMillis: 10_000}, up)
+	hold(10_000, 0)
+	apply(t, s, &event.TimeAdvanced{NowMillis: 11_000}, drain, &event.TimeAdvanced{NowMillis: 12_000}, up, drain)
+	hold(10_000, 11_000)
+	apply(t, s, &event.NodeStateChanged{Node: 4, State: yarn.NodeDecommissioned})
+	hold(10_000, 0)
+}
+
+// TestExcludedUnknown: of the excluded hosts, those that are no node.
+func TestExcludedUnknown(t *testing.T) {
+	s := nodeManagers(t)
+	apply(t, s, &event.NodeListsSet{Exclude: []string{"a", "h1", "z"}})
+	if got := s.ExcludedUnknown(); !slices.Equal(got, []string{"a", "z"}) {
+		t.Errorf("%v", got)
+	}
+}

@@ -333,8 +333,11 @@ type Node struct {
 	// a late one and is refused.
 	HeartbeatSession uint64
 	Response         int32
-	removals         uint32  // slot of its Removals; not in snapshots: follows from Removable
-	Label            LabelID // not in snapshots: follows from LabelledHosts
+	// KnownMillis is when the node got its number, DrainSinceMillis when its drain began; 0 if that
+	// was before event.LevelNodeTimes, or the node does not drain.
+	KnownMillis, DrainSinceMillis int64
+	removals                      uint32  // slot of its Removals; not in snapshots: follows from Removable
+	Label                         LabelID // not in snapshots: follows from LabelledHosts
 }
 
 // Unallocated is what is free on the node; negative when its total shrank.

@@ -118,6 +118,8 @@ func Sections() []Section {
 		table(22, "resizes", func(s *State) *Table[Resize] { return &s.Resizes }, (*Resize).code),
 		table(23, "removals", func(s *State) *Table[Removals] { return &s.Removable }, (*Removals).code),
 		table(24, "audit", func(s *State) *Table[AuditEntry] { return &s.Audit }, (*AuditEntry).code),
+		more(25, "node-times", func(s *State) *Table[Node] { return &s.Nodes },
+			func(n *Node) bool { return n.KnownMillis != 0 || n.DrainSinceMillis != 0 }, (*Node).codeTimes),
 		table(26, "labels", func(s *State) *Table[Label] { return &s.Labels }, (*Label).code),
 		table(27, "labelled-hosts", func(s *State) *Table[LabelledHost] { return &s.LabelledHosts }, (*LabelledHost).code),
 		table(28, "label-uses", func(s *State) *Table[LabelUse] { return &s.LabelUses }, (*LabelUse).code),
@@ -127,6 +129,11 @@ func Sections() []Section {
 		more(31, "labelled-applications", func(s *State) *Table[App] { return &s.Apps },
 			func(a *App) bool { return a.labelled || a.AMLabel != 0 }, (*App).codeLabels),
 	}
+}
+
+func (n *Node) codeTimes(c *codec.Coder) {
+	c.I64(&n.KnownMillis)
+	c.I64(&n.DrainSinceMillis)
 }
 
 // ErrInconsistent says that a restored state's records do not fit together.

@@ -39,13 +39,20 @@ type CancelDelegationToken struct {
 
 // SetHosts replaces the lists of hosts that may register (Include; empty: all)
 // and that may not (Exclude). Nodes that are no longer allowed leave: at once,
-// or with Graceful when their containers have ended, TimeoutMillis from now at
+// or with Graceful when they are drained, TimeoutMillis after that began at
 // the latest (0: no limit). Nodes that are allowed again come back.
 type SetHosts struct {
 	Include, Exclude []string
 	Graceful         bool
 	TimeoutMillis    int64
 	Who              string
+	Timeouts         []HostTimeout // of hosts with a time of their own
+}
+
+// HostTimeout is how long the nodes of a host may drain; 0: no limit.
+type HostTimeout struct {
+	Host   string
+	Millis int64
 }
 
 // SetHostsReply lists the nodes that have begun to leave or to come back.
@@ -107,6 +114,12 @@ func (i *SetHosts) Code(c *codec.Coder) {
 	c.Bool(&i.Graceful)
 	c.I64(&i.TimeoutMillis)
 	c.String(&i.Who)
+	if further(c, len(i.Timeouts) > 0) {
+		codec.List(c, &i.Timeouts, func(c *codec.Coder, t *HostTimeout) {
+			c.String(&t.Host)
+			c.I64(&t.Millis)
+		})
+	}
 }
 
 // Code implements Reply.

@@ -25,8 +25,9 @@ func (p *Planner) refusedHost(slot uint32, id yarn.NodeID) *input.Fault {
 
 // setHosts replaces the lists of hosts and brings the nodes in line with them.
 func (p *Planner) setHosts(in *input.SetHosts) input.Reply {
-	if in.TimeoutMillis < 0 {
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "use 0 for no limit", "a time of %d ms", in.TimeoutMillis))
+	timeouts, fault := drainTimes(in)
+	if fault != nil {
+		return input.Refuse(in, fault)
 	}
 	reply := &input.SetHostsReply{}
 	lists := state.HostLists{Include: hostList(in.Include), Exclude: hostList(in.Exclude)}
@@ -43,12 +44,8 @@ func (p *Planner) setHosts(in *input.SetHosts) input.Reply {
 		}
 		return true
 	})
-	deadline := int64(0)
-	if in.TimeoutMillis > 0 {
-		deadline = p.now + in.TimeoutMillis
-	}
 	for _, slot := range leaving {
-		if p.refuseNode(slot, in.Graceful, deadline) {
+		if p.refuseNode(slot, in.Graceful, timeouts(p.st.Nodes.Get(slot).ID.Host)) {
 			reply.Leaving = append(reply.Leaving, p.st.Nodes.Get(slot).ID)
 		}
 	}
@@ -62,23 +59,62 @@ func (p *Planner) setHosts(in *input.SetHosts) input.Reply {
 	return reply
 }
 
+// drainTimes says how long the nodes of a host may drain; 0: no limit.
+func drainTimes(in *input.SetHosts) (of func(host string) int64, fault *input.Fault) {
+	times := make(map[string]int64, len(in.Timeouts)) // looked up by key only
+	for _, t := range append(in.Timeouts, input.HostTimeout{Millis: in.TimeoutMillis}) {
+		if t.Millis < 0 {
+			return nil, input.Faultf(input.InvalidRequest, "use 0 for no limit", "a time of %d ms", t.Millis)
+		}
+		times[strings.ToLower(t.Host)] = t.Millis
+	}
+	return func(host string) int64 {
+		if t, ok := times[strings.ToLower(host)]; ok {
+			return t
+		}
+		return times[""]
+	}, nil
+}
+
 // refuseNode has a node leave that the lists refuse; it says whether that is
-// new. A drain under way has its deadline brought forward, never put off: the
-// lists may be set again and again.
-func (p *Planner) refuseNode(slot uint32, graceful bool, deadline int64) bool {
+// new. A node that no list names is not decommissioned: it may be forgotten.
+func (p *Planner) refuseNode(slot uint32, graceful bool, timeout int64) bool {
 	n := p.st.Nodes.Get(slot)
 	switch {
+	case !graceful && p.untracked(n.ID.Host):
+		p.stopNode(slot, yarn.NodeShutdown, hostRefused)
 	case !graceful, n.State == yarn.NodeUnhealthy:
 		p.stopNode(slot, yarn.NodeDecommissioned, hostRefused)
 	case n.State == yarn.NodeRunning:
-		p.drain(slot, deadline, hostRefused)
-	case deadline != 0 && (n.DeadlineMillis == 0 || deadline < n.DeadlineMillis):
-		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
-		return false
+		p.drain(slot, after(p.now, timeout), hostRefused)
 	default:
+		p.redrain(slot, n, timeout)
 		return false
 	}
 	return true
+}
+
+// redrain gives a drain under way the time of the lists, counted from its beginning: the lists may
+// be set again and again. Of a drain that began before the cluster kept that, the deadline is only
+// brought forward.
+func (p *Planner) redrain(slot uint32, n *state.Node, timeout int64) {
+	deadline := after(n.DrainSinceMillis, timeout)
+	if n.DrainSinceMillis == 0 {
+		if deadline = after(p.now, timeout); deadline == 0 || (n.DeadlineMillis != 0 && n.DeadlineMillis < deadline) {
+			return
+		}
+	}
+	if deadline != n.DeadlineMillis {
+		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
+	}
+}
+
+// after is a time later than another; 0, which is no limit, when nothing is added.
+func after(millis, more int64) int64 {
+	if more == 0 {
+		return 0
+	}
+	return millis + more
 }
 
 // hostList is a list as it is kept: in lower case, sorted, each host once.

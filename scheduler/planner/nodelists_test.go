@@ -82,7 +82,7 @@ func TestHostsThatAreNotListedLeaveWhenTheyAreEmpty(t *testing.T) {
 		t.Errorf("the same lists once more: %+v, until %d", r, h.node(0).DeadlineMillis)
 	}
 	in.TimeoutMillis = 1000
-	if h.hosts(in); h.node(0).DeadlineMillis != h.now+1000 {
+	if h.hosts(in); h.node(0).DeadlineMillis != deadline-59_000 { // as under YARN, from the beginning of the drain
 		t.Error("a shorter time does not hold")
 	}
 	if f := h.refused(&input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true,
@@ -211,5 +211,86 @@ func TestForgetNode(t *testing.T) {
 	h.p.st.Meta.Level--
 	if f := h.refused(&input.ForgetNode{ID: h.nodes[1]}); f == nil || !strings.Contains(f.Do, "finalize") {
 		t.Errorf("at an older level: %v", f)
+	}
+}
+
+// TestDrainTimesOfTheLists: a host has the time that the lists give it, counted from the beginning of
+// its drain, so the same lists move nothing and other times replace the deadline either way.
+func TestDrainTimesOfTheLists(t *testing.T) {
+	h := newHouse(t, 3, true)
+	h.p.st.Meta.Level = event.LevelNodeTimes
+	at := h.run()
+	h.beat(0, h.ask(at, 0, 1)...)
+	lists := &input.SetHosts{Exclude: []string{"n0", "n1"}, Graceful: true, TimeoutMillis: 60_000, Timeouts: []input.HostTimeout{{Host: "N1", Millis: 5000}, {Host: "n2", Millis: 1}}}
+	h.hosts(lists)
+	since := h.now
+	hold := func(n0, n1 int64) {
+		t.Helper()
+		for i, want := range []int64{n0, n1} {
+			if n := h.node(i); n.State != yarn.NodeDecommissioning || n.DeadlineMillis != want {
+				t.Errorf("node %d is %s until %d, want %d", i, n.State, n.DeadlineMillis, want)
+			}
+		}
+	}
+	hold(since+60_000, since+5000)
+	h.hosts(lists)
+	hold(since+60_000, since+5000)
+	for _, millis := range []int64{90_000, 30_000} {
+		lists.TimeoutMillis = millis
+		h.hosts(lists)
+		hold(since+millis, since+5000)
+	}
+	lists.TimeoutMillis, lists.Timeouts[0].Millis = 0, 0
+	h.hosts(lists)
+	hold(0, 0)
+	lists.TimeoutMillis = 60_000
+	h.must(t, &input.DrainNode{ID: h.nodes[0], DeadlineMillis: since + 99_000})
+	h.hosts(lists)
+	hold(since+60_000, 0)
+	lists.Timeouts = []input.HostTimeout{{Host: "n0", Millis: -1}}
+	if f := h.refused(lists); f == nil || f.Reason != input.InvalidRequest {
+		t.Errorf("a time below 0: %v", f)
+	}
+}
+
+// TestUntrackedHostsStop: a host that no list names is SHUTDOWN, one that is excluded DECOMMISSIONED;
+// both come back when they are allowed.
+func TestUntrackedHostsStop(t *testing.T) {
+	h := newHouse(t, 3, true)
+	h.hosts(&input.SetHosts{Include: []string{"n0", "n2"}, Exclude: []string{"n2"}})
+	for i, want := range []yarn.NodeState{yarn.NodeRunning, yarn.NodeShutdown, yarn.NodeDecommissioned} {
+		if h.node(i).State != want {
+			t.Errorf("node %d is %s, want %s", i, h.node(i).State, want)
+		}
+	}
+	if f := h.again(1); f == nil || f.Reason != input.HostRefused {
+		t.Errorf("the host that no list names registers: %v", f)
+	}
+	h.hosts(&input.SetHosts{})
+	for i := range 3 {
+		if h.register(i, true); h.node(i).State != yarn.NodeRunning {
+			t.Errorf("node %d is %s", i, h.node(i).State)
+		}
+	}
+}
+
+// TestDrainTimesAtAnOlderLevel: the state does not keep since when a node drains. The lists only
+// bring its deadline forward.
+func TestDrainTimesAtAnOlderLevel(t *testing.T) {
+	h := newHouse(t, 2, true)
+	h.p.st.Meta.Level = event.LevelNodeTimes - 1
+	h.beat(0, h.ask(h.run(), 0, 1)...)
+	lists := &input.SetHosts{Exclude: []string{"n0"}, Graceful: true}
+	for _, c := range []struct{ millis, until int64 }{{0, 0}, {60_000, 60_000}, {90_000, -1}, {0, -1}, {5000, 5000}} {
+		before := h.node(0).DeadlineMillis
+		lists.TimeoutMillis = c.millis
+		h.hosts(lists)
+		want := before
+		if c.until > 0 {
+			want = h.now + c.until
+		}
+		if got := h.node(0).DeadlineMillis; got != want {
+			t.Errorf("given %d ms, it drains until %d, want %d", c.millis, got, want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -51,15 +52,18 @@ func (f *files) Queues() ([]input.Property, error) {
 }
 
 // Hosts implements admin.Files.
-func (f *files) Hosts() (include, exclude []string, err error) {
-	conf, err := hadoopconf.ReadDir(f.dir)
+func (f *files) Hosts() (*input.SetHosts, error) { return HostsOf(f.dir) }
+
+// HostsOf reads the lists of hosts that a Hadoop configuration directory names.
+func HostsOf(dir string) (*input.SetHosts, error) {
+	conf, err := hadoopconf.ReadDir(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	const prefix = "yarn.resourcemanager.nodes."
-	include, err1 := hostsOf(conf.Value(prefix+"include-path", ""))
-	exclude, err2 := hostsOf(conf.Value(prefix+"exclude-path", ""))
-	return include, exclude, errors.Join(err1, err2)
+	include, _, err1 := hostsOf(conf.Value(prefix+"include-path", ""))
+	exclude, timeouts, err2 := hostsOf(conf.Value(prefix+"exclude-path", ""))
+	return &input.SetHosts{Include: include, Exclude: exclude, Timeouts: timeouts}, errors.Join(err1, err2)
 }
 
 // Reload implements admin.Files.
@@ -92,34 +96,69 @@ func readBounded(path string) ([]byte, error) {
 	return b, err
 }
 
-// hostsOf reads a list of hosts: one or more a line, "#" begins a comment; or, in
-// a file named .xml, <hosts><host><name>.
-func hostsOf(path string) ([]string, error) {
+// hostsOf reads a list of hosts: one or more a line, "#" begins a comment; or XML, in a file named
+// .xml.
+func hostsOf(path string) ([]string, []input.HostTimeout, error) {
 	if path == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	b, err := readBounded(path)
 	if err != nil {
-		return nil, fmt.Errorf("list of hosts: %w", err)
+		return nil, nil, fmt.Errorf("list of hosts: %w", err)
+	}
+	if strings.HasSuffix(strings.ToLower(path), ".xml") {
+		hosts, timeouts, err := xmlHosts(b)
+		if err != nil {
+			err = fmt.Errorf("list of hosts %s: %w", path, err)
+		}
+		return hosts, timeouts, err
 	}
 	var out []string
-	if strings.HasSuffix(path, ".xml") {
-		var doc struct {
-			Names []string `xml:"host>name"`
-		}
-		if err := xml.Unmarshal(b, &doc); err != nil {
-			return nil, fmt.Errorf("list of hosts %s: %w", path, err)
-		}
-		for _, names := range doc.Names {
-			out = append(out, strings.FieldsFunc(names, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })...)
-		}
-		return out, nil
-	}
 	for line := range strings.Lines(string(b)) {
 		text, _, _ := strings.Cut(line, "#")
 		out = append(out, strings.Fields(text)...)
 	}
-	return out, nil
+	return out, nil, nil
+}
+
+// xmlHosts reads <hosts><host><name>HOST, HOST</name><timeout>SECONDS</timeout></host>…</hosts>.
+func xmlHosts(b []byte) (hosts []string, timeouts []input.HostTimeout, err error) {
+	var doc struct {
+		Hosts []struct {
+			Name    string  `xml:"name"`
+			Timeout *string `xml:"timeout"`
+		} `xml:"host"`
+	}
+	if err := xml.Unmarshal(b, &doc); err != nil {
+		return nil, nil, err
+	}
+	for _, h := range doc.Hosts {
+		names := strings.FieldsFunc(h.Name, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+		hosts = append(hosts, names...)
+		if h.Timeout == nil {
+			continue
+		}
+		seconds, err := strconv.ParseInt(strings.TrimSpace(*h.Timeout), 10, 32)
+		if err != nil {
+			return nil, nil, fmt.Errorf("timeout %q of host %s is not a number of seconds", *h.Timeout, h.Name)
+		}
+		for _, name := range names {
+			timeouts = append(timeouts, input.HostTimeout{Host: name, Millis: drainMillis(seconds)})
+		}
+	}
+	return hosts, timeouts, nil
+}
+
+// drainMillis is the time of a drain: YARN writes no limit as a time below 0, which is 0 here, and
+// 0 for at once, which ends with the first millisecond.
+func drainMillis(seconds int64) int64 {
+	switch {
+	case seconds < 0:
+		return 0
+	case seconds == 0:
+		return 1
+	}
+	return seconds * 1000
 }
 
 // QueuesOf reads the queue configuration of a Hadoop configuration directory;

@@ -17,8 +17,8 @@ type Files interface {
 	// of yarn-site.xml.
 	Queues() ([]input.Property, error)
 	// Hosts are the lists that yarn.resourcemanager.nodes.include-path and
-	// exclude-path name.
-	Hosts() (include, exclude []string, err error)
+	// exclude-path name, with the times of the latter.
+	Hosts() (*input.SetHosts, error)
 	// Reload reads the files again for this replica's own use.
 	Reload() error
 }

@@ -41,12 +41,11 @@ func (s *Service) refreshNodes(ctx context.Context, c *ipc.Call, req *proto.Refr
 	if err := s.admit(c, "refreshNodes"); err != nil {
 		return nil, err
 	}
-	include, exclude, err := s.cfg.Files.Hosts()
+	in, err := s.hosts(ctx, req)
 	if err != nil {
-		return nil, ioException("%v", err)
+		return nil, err
 	}
-	in := &input.SetHosts{Include: include, Exclude: exclude, Who: c.Caller.User}
-	in.Graceful, in.TimeoutMillis = s.graceful(req)
+	in.Who = c.Caller.User
 	reply, err := s.do(ctx, c, in)
 	if err != nil {
 		return nil, err
@@ -55,6 +54,24 @@ func (s *Service) refreshNodes(ctx context.Context, c *ipc.Call, req *proto.Refr
 		s.cfg.Logger.Info("hosts refreshed", "who", in.Who, "leaving", r.Leaving, "returning", r.Returning, "graceful", in.Graceful)
 	}
 	return &proto.RefreshNodesResponseProto{}, nil
+}
+
+// hosts are the lists to propose: those of this replica's files, or, to end the drains that they
+// began, those in force.
+func (s *Service) hosts(ctx context.Context, req *proto.RefreshNodesRequestProto) (*input.SetHosts, error) {
+	if req.GetDecommissionType() == proto.DecommissionTypeProto_DECOMMISSION_TYPE_FORCEFUL {
+		if err := s.cfg.Reader.Current(ctx); err != nil {
+			return nil, err
+		}
+		lists := s.cfg.Reader.Fork().Hosts
+		return &input.SetHosts{Include: lists.Include, Exclude: lists.Exclude}, nil
+	}
+	in, err := s.cfg.Files.Hosts()
+	if err != nil {
+		return nil, ioException("%v", err)
+	}
+	in.Graceful, in.TimeoutMillis = s.graceful(req)
+	return in, nil
 }
 
 // graceful says whether nodes may end their containers, and for how long; 0 is

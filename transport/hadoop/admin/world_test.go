@@ -29,6 +29,7 @@ type house struct {
 
 	submitErr, readErr, fileErr error
 	include, exclude            []string
+	timeouts                    []input.HostTimeout
 	queues                      []input.Property
 	reloads, caughtUp           int
 	leads, known                bool
@@ -58,8 +59,8 @@ func (h *house) Current(context.Context) error { h.caughtUp++; return h.readErr 
 func (h *house) Queues() ([]input.Property, error) { return h.queues, h.fileErr }
 
 // Hosts implements Files.
-func (h *house) Hosts() (include, exclude []string, err error) {
-	return h.include, h.exclude, h.fileErr
+func (h *house) Hosts() (*input.SetHosts, error) {
+	return &input.SetHosts{Include: h.include, Exclude: h.exclude, Timeouts: h.timeouts}, h.fileErr
 }
 
 // Reload implements Files.

@@ -24,6 +24,7 @@ func (s *Service) clusterMetrics(ctx context.Context, c *ipc.Call, _ *proto.GetC
 		}
 		return true
 	})
+	by[yarn.NodeDecommissioned] += int32(len(v.st.ExcludedUnknown()))
 	return &proto.GetClusterMetricsResponseProto{ClusterMetrics: &proto.YarnClusterMetricsProto{
 		NumNodeManagers:       new(by[yarn.NodeRunning] + by[yarn.NodeUnhealthy] + by[yarn.NodeDecommissioning]),
 		NumActiveNms:          new(by[yarn.NodeRunning]),
@@ -54,7 +55,19 @@ func (s *Service) clusterNodes(ctx context.Context, c *ipc.Call, req *proto.GetC
 		}
 		return true
 	})
+	if want == nil || want[yarn.NodeDecommissioned] {
+		for _, host := range v.st.ExcludedUnknown() {
+			out.NodeReports = append(out.NodeReports, v.unknownReport(host))
+		}
+	}
 	return out, nil
+}
+
+// unknownReport is of an excluded host that never registered, whose port YARN gives as -1.
+func (v *view) unknownReport(host string) *proto.NodeReportProto {
+	r := v.nodeReport(&state.Node{ID: yarn.NodeID{Host: host}, State: yarn.NodeDecommissioned})
+	r.NodeId.Port, r.HttpAddress, r.RackName = new(int32(-1)), new(host+":-1"), nil
+	return r
 }
 
 func (v *view) nodeReport(n *state.Node) *proto.NodeReportProto {

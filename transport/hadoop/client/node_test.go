@@ -55,3 +55,20 @@ func TestClusterNodes(t *testing.T) {
 		t.Errorf("%d nodes run or are lost", n)
 	}
 }
+
+// TestExcludedHostsAreNodes: an excluded host that never registered is DECOMMISSIONED, with the port -1.
+func TestExcludedHostsAreNodes(t *testing.T) {
+	h := park(t)
+	h.must(t, &input.SetHosts{Exclude: []string{"never"}})
+	r, err := h.svc.clusterNodes(context.Background(), as("ann"), &proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_DECOMMISSIONED}})
+	if err != nil || len(r.GetNodeReports()) != 1 {
+		t.Fatalf("%v, %v", r, err)
+	}
+	if n := r.GetNodeReports()[0]; n.GetNodeId().GetHost() != "never" || n.GetNodeId().GetPort() != -1 || n.GetHttpAddress() != "never:-1" || n.RackName != nil {
+		t.Errorf("%v", n)
+	}
+	m, err := h.svc.clusterMetrics(context.Background(), as("ann"), &proto.GetClusterMetricsRequestProto{})
+	if err != nil || m.GetClusterMetrics().GetNumDecommissionedNms() != 1 {
+		t.Errorf("%v, %v", m, err)
+	}
+}

@@ -67,7 +67,13 @@ func (u *UI) recent(ctx context.Context, v *view.View, before uint64, limit, loo
 
 // subject is what one of the events is about that there are most of. It says what
 // the event's document says.
-func subject(v *view.View, e event.Event) Subject {
+func subject(v *view.View, e event.Event, atMillis int64) Subject {
+	placed := func(app, node uint32) Subject {
+		if v.Renumbered(node, atMillis) {
+			node = 0
+		}
+		return Subject{App: app, Node: node, Known: true}
+	}
 	of := func(c event.ContainerRef) Subject {
 		s := Subject{App: c.App, Known: true}
 		if slot := v.State.Container(c); slot != 0 {
@@ -77,9 +83,9 @@ func subject(v *view.View, e event.Event) Subject {
 	}
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
-		return Subject{App: e.App, Node: e.Node, Known: true}
+		return placed(e.App, e.Node)
 	case *event.ReservationMade:
-		return Subject{App: e.App, Node: e.Node, Known: true}
+		return placed(e.App, e.Node)
 	case *event.ContainerLaunched:
 		return of(e.Container)
 	case *event.ContainerReleased:
@@ -115,8 +121,8 @@ func recentEntry(v *view.View, e view.LogEntry, out *Recent, pass Pass) int {
 		out.Events[i].AtMillis = at
 	}
 	for place, ev := range slices.Backward(b.Events) {
-		if pass(ev.Kind().String(), subject(v, ev), func() api.Event { return v.Event(ev) }) {
-			out.Events = append(out.Events, Decision{Index: e.Index, Term: e.Term, Place: place, AtMillis: at, Event: v.Event(ev)})
+		if pass(ev.Kind().String(), subject(v, ev, at), func() api.Event { return v.Event(ev, at) }) {
+			out.Events = append(out.Events, Decision{Index: e.Index, Term: e.Term, Place: place, AtMillis: at, Event: v.Event(ev, at)})
 		}
 	}
 	return len(b.Events)

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"testing"
 
 	"rmd/fsm/event"
@@ -47,12 +48,23 @@ func TestSubjectIsTheDocuments(t *testing.T) {
 		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(4096, 4), Relax: true},
 		&event.ReservationMade{Reservation: 1, App: 1, Number: 3, Key: key, Node: 1},
 		&event.TimeAdvanced{NowMillis: 2})
+	// A node with the number of another one, which was forgotten: what was decided about that one
+	// is not about this one.
+	apply(&event.LevelRaised{Level: event.LevelNodeTimes}, &event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r"})
+	story = append(story, &event.TimeAdvanced{NowMillis: 1}, &event.ReservationMade{Node: 2, App: 1}, &event.TimeAdvanced{NowMillis: 3}, &event.ReservationMade{Node: 2, App: 1})
 	v := view.NewSource(nil).At(st, 1)
-	known := 0
+	known, at := 0, int64(0)
+	var named []string
 	for _, e := range story {
-		s, d := subject(v, e), v.Event(e)
+		if t, ok := e.(*event.TimeAdvanced); ok {
+			at = t.NowMillis
+		}
+		s, d := subject(v, e, at), v.Event(e, at)
 		if !s.Known {
 			continue
+		}
+		if e, ok := e.(*event.ReservationMade); ok && e.Node == 2 {
+			named = append(named, d.Node)
 		}
 		known++
 		app, node := "", ""
@@ -65,6 +77,9 @@ func TestSubjectIsTheDocuments(t *testing.T) {
 		if app != d.App || node != d.Node {
 			t.Errorf("%s: %+v is not %s at %s", d.Kind, s, d.App, d.Node)
 		}
+	}
+	if !slices.Equal(named, []string{"", "n2:1"}) {
+		t.Errorf("decisions about the number of a node, before and after it had it, are about %q", named)
 	}
 	if known < 8 {
 		t.Errorf("%d events", known)

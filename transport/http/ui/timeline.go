@@ -100,8 +100,9 @@ func (u *UI) timeOf(ctx context.Context, v *view.View, index uint64) (at int64) 
 // is none among so many entries.
 func (u *UI) after(ctx context.Context, v *view.View, index uint64, most int, pass Pass) (next uint64, err error) {
 	_, _, err = u.forward(ctx, v, index, most, func(e view.LogEntry, b *event.Batch) bool {
+		at := batchTime(b)
 		for _, x := range b.Events {
-			if pass(x.Kind().String(), subject(v, x), func() api.Event { return v.Event(x) }) {
+			if pass(x.Kind().String(), subject(v, x, at), func() api.Event { return v.Event(x, at) }) {
 				next = e.Index
 				return false
 			}

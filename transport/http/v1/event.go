@@ -72,7 +72,7 @@ func (s *API) eventFilter(c *route.Call, st *state.State, index uint64) (eventFi
 func batchDoc(v *view.View, b view.Batch, f eventFilter) (d api.EventBatch, places []int) {
 	d = api.EventBatch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: []api.Event{}}
 	for i, e := range b.Events {
-		if doc := v.Event(e); f.empty() || f.pass(&doc) {
+		if doc := v.Event(e, b.NowMillis); f.empty() || f.pass(&doc) {
 			d.Events, places = append(d.Events, doc), append(places, i)
 		}
 	}

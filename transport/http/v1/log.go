@@ -134,7 +134,7 @@ func logEntry(v *view.View, e view.LogEntry) api.LogEntry {
 	}
 	d.Level, d.Sequence, d.AtMillis = b.Level, b.Sequence, timeOf(b)
 	for _, ev := range b.Events {
-		d.Events = append(d.Events, v.Event(ev))
+		d.Events = append(d.Events, v.Event(ev, d.AtMillis))
 	}
 	return d
 }

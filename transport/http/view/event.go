@@ -12,12 +12,16 @@ import (
 
 // Event shows one event: what it speaks of by name, its fields under their
 // names in snake case. The names come from the state the replica has now, so an
-// application that is forgotten shows by its number alone.
-func (v *View) Event(e event.Event) api.Event {
+// application or a node that is forgotten shows by its number alone. The event is of the
+// given time; 0: not known.
+func (v *View) Event(e event.Event, atMillis int64) api.Event {
 	d := api.Event{Kind: e.Kind().String(), Data: map[string]any{}}
 	r := reflect.ValueOf(e).Elem()
 	for i := range r.NumField() {
 		v.eventField(&d, r.Type().Field(i).Name, r.Field(i))
+	}
+	if f := r.FieldByName("Node"); f.IsValid() && !r.FieldByName("ID").IsValid() && v.Renumbered(uint32(f.Uint()), atMillis) {
+		d.Node = ""
 	}
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
@@ -96,6 +100,12 @@ func (v *View) plainField(d *api.Event, name string, f reflect.Value) {
 		}
 		d.Data[snake(name)] = f.Interface()
 	}
+}
+
+// Renumbered reports whether a node got its number after a time. The number was that of another node
+// before, which is forgotten.
+func (v *View) Renumbered(number uint32, atMillis int64) bool {
+	return atMillis != 0 && v.State.Nodes.Has(number) && v.State.Nodes.Get(number).KnownMillis > atMillis
 }
 
 // reservationField fills in what a live reservation is of; the events that end

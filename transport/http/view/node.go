@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
+	"rmd/yarn"
 )
 
 var NodeStates = []string{"RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
@@ -35,6 +36,11 @@ func (v *View) Node(n *state.Node) api.Node {
 	return d
 }
 
+// ExcludedNode shows an excluded host that never registered as YARN does.
+func ExcludedNode(host string) api.Node {
+	return api.Node{ID: host + ":-1", Host: host, State: yarn.NodeDecommissioned.String()}
+}
+
 // maxDrainApps is how many applications are named that a drain waits for.
 const maxDrainApps = 100
 
@@ -44,12 +50,33 @@ func (v *View) drain(n *state.Node) *api.NodeDrain {
 	if status == "" {
 		return nil
 	}
-	d := &api.NodeDrain{Status: string(status)}
-	for at := n.NodeApplications; at != 0 && len(d.Apps) < maxDrainApps; {
+	d := &api.NodeDrain{Status: string(status), Containers: n.Count}
+	known := true
+	for at := n.NodeApplications; at != 0; {
 		a := v.State.NodeApplications.Get(at)
-		d.Apps = append(d.Apps, a.App.String())
+		if d.Applications++; len(d.Apps) < maxDrainApps {
+			d.Apps = append(d.Apps, a.App.String())
+		}
+		if a.Slot != 0 {
+			end := forecastEnd(v.State.Apps.Get(a.Slot), v.State.Meta.NowMillis)
+			known = known && end != 0
+			d.ExpectedMillis = max(d.ExpectedMillis, end)
+		}
 		at = a.NextOnNode()
+	}
+	if !known {
+		d.ExpectedMillis = 0
 	}
 	slices.Sort(d.Apps)
 	return d
+}
+
+// forecastEnd is when an application ends that goes on as it did so far; 0: not known.
+func forecastEnd(a *state.App, nowMillis int64) int64 {
+	ran, progress := nowMillis-a.StartedMillis, int64(a.Progress)
+	if a.StartedMillis == 0 || ran <= 0 || progress <= 0 {
+		return 0
+	}
+	left := max(state.WholeProgress-progress, 0)
+	return nowMillis + ran/progress*left + ran%progress*left/progress
 }

@@ -105,13 +105,20 @@ func (s *API) wsMetrics(c *route.Call) error {
 
 func (v *docs) nodesByState() (by [yarn.NodeShutdown + 1]int) {
 	v.State.Nodes.Each(func(_ uint32, n *state.Node) bool { by[n.State]++; return true })
+	by[yarn.NodeDecommissioned] += len(v.State.ExcludedUnknown())
 	return by
 }
 
 func (v *docs) nodeCounts() obj {
 	by := v.nodesByState()
+	total := 0
+	for s, n := range by {
+		if s := yarn.NodeState(s); s != yarn.NodeDecommissioned && s != yarn.NodeShutdown {
+			total += n
+		}
+	}
 	return obj{
-		{"totalNodes", v.State.Nodes.Len() - by[yarn.NodeDecommissioned] - by[yarn.NodeShutdown]}, {"lostNodes", by[yarn.NodeLost]}, {"unhealthyNodes", by[yarn.NodeUnhealthy]},
+		{"totalNodes", total}, {"lostNodes", by[yarn.NodeLost]}, {"unhealthyNodes", by[yarn.NodeUnhealthy]},
 		{"decommissioningNodes", by[yarn.NodeDecommissioning]}, {"decommissionedNodes", by[yarn.NodeDecommissioned]}, {"rebootedNodes", by[yarn.NodeRebooted]},
 		{"activeNodes", by[yarn.NodeRunning]}, {"shutdownNodes", by[yarn.NodeShutdown]},
 	}

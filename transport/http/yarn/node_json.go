@@ -51,7 +51,7 @@ func (v *docs) wsNodeJSON(b []byte, n *state.Node) []byte {
 	}
 	w.text(`{"rack":`, n.Rack)
 	w.text(`,"state":`, n.State.String())
-	w.text(`,"id":`, n.ID.String())
+	w.text(`,"id":`, wsNodeID(n))
 	w.text(`,"nodeHostName":`, n.ID.Host)
 	w.text(`,"nodeHTTPAddress":`, http)
 	w.number(`,"lastHealthUpdate":`, n.Registered)
@@ -73,18 +73,18 @@ func (v *docs) wsNodeJSON(b []byte, n *state.Node) []byte {
 }
 
 // writeNodes streams the list of nodes as JSON.
-func (s *API) writeNodes(c *route.Call, v *docs, slots []uint32) error {
+func (s *API) writeNodes(c *route.Call, v *docs, list []*state.Node) error {
 	c.W.Header().Set("Content-Type", jsonType)
-	if len(slots) == 0 {
+	if len(list) == 0 {
 		_, _ = c.W.Write([]byte(`{"nodes":{}}`)) // a client that is gone is no error of ours
 		return nil
 	}
 	b := append(make([]byte, 0, nodesChunk+8<<10), `{"nodes":{"node":[`...)
-	for i, slot := range slots {
+	for i, n := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b = v.wsNodeJSON(b, v.State.Nodes.Get(slot)); len(b) > nodesChunk {
+		if b = v.wsNodeJSON(b, n); len(b) > nodesChunk {
 			if _, err := c.W.Write(b); err != nil {
 				return nil
 			}

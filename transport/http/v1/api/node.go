@@ -1,6 +1,9 @@
 package api
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Nodes is one page of nodes, by id (host, then port).
 type Nodes struct {
@@ -33,16 +36,30 @@ type Node struct {
 // NodeDrain is how far the drain of a node is.
 type NodeDrain struct {
 	Status string `json:"status"` // WAIT_CONTAINER, WAIT_APP, READY or TIMEOUT
-	// Apps are the applications that ran there and must end, or be cleaned up, first: at most 100.
+	// Containers and Applications are how many of them must end first; the applications ran
+	// there, and their data may be fetched.
+	Containers   int32 `json:"containers"`
+	Applications int   `json:"applications"`
+	// Apps are the applications: at most 100.
 	Apps []string `json:"apps,omitempty"`
+	// ExpectedMillis is when the last of the applications ends if all go on at their present
+	// rate; absent if one of them reports no progress.
+	ExpectedMillis int64 `json:"expected_ms,omitempty"`
 }
 
-// String shows the status and the applications.
+// String shows the status and what must end first.
 func (d *NodeDrain) String() string {
-	if len(d.Apps) == 0 {
-		return d.Status
+	text := d.Status
+	if d.Containers > 0 {
+		text += fmt.Sprintf(", containers: %d", d.Containers)
 	}
-	return d.Status + ", applications: " + strings.Join(d.Apps, " ")
+	if len(d.Apps) > 0 {
+		text += ", applications: " + strings.Join(d.Apps, " ")
+	}
+	if more := d.Applications - len(d.Apps); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // Placement is what is on one node, as the pages draw it.
@@ -57,6 +74,24 @@ type Placement struct {
 type Drain struct {
 	DeadlineMillis int64    `json:"deadline_ms,omitempty"`
 	Timeout        Duration `json:"timeout,omitempty"`
+}
+
+// DrainChoices are the nodes whose loss costs least, the cheapest first.
+type DrainChoices struct {
+	Nodes []DrainChoice `json:"nodes"`
+}
+
+// DrainChoice is a node, and what is lost if it goes before its drain ends.
+type DrainChoice struct {
+	ID           string `json:"id"`
+	Reason       string `json:"reason"`
+	Containers   int    `json:"containers"`
+	AMs          int    `json:"ams"`          // among the containers
+	Applications int    `json:"applications"` // that run and left data of ended containers there
+	// WorkMillis is the work of the containers, and of those elsewhere that end with the AMs;
+	// DataMillis that behind the data. Both are milliseconds of the whole cluster.
+	WorkMillis int64 `json:"work_ms"`
+	DataMillis int64 `json:"data_ms"`
 }
 
 // NodeResource sets a node's total.
