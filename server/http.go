@@ -104,8 +104,9 @@ func (r *Replica) planner() v1.Planner {
 			}
 			return explain.Submission(p, in)
 		},
-		WhatIf: whatIf,
-		Why:    r.causes.of,
+		WhatIf:          whatIf,
+		Why:             r.causes.of,
+		CheapestToDrain: explain.CheapestToDrain,
 		Rerun: func(ctx context.Context, st *state.State) (*api.Rerun, error) {
 			return rerun.Compare(ctx, history{r}, st)
 		},

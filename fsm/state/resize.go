@@ -197,7 +197,7 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 // the application's resource-seconds.
 func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.SizeChange) {
 	c := s.Containers.mut(slot)
-	a.ResourceSeconds = a.ResourceSeconds.Add(s.resourceSecondsOf(c, s.Meta.NowMillis))
+	a.ResourceSeconds = a.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
 	r, by := s.ownResize(slot, c), size.Sub(c.Size)
 	if change == yarn.SizeDecreased {
 		s.setResizeMarks(c, r, true, false)

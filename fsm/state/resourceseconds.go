@@ -2,11 +2,11 @@ package state
 
 import "rmd/yarn"
 
-// resourceSecondsOf is a container's size times the time that it was held, up to a given
+// ResourceSecondsOf is a container's size times the time that it was held, up to a given
 // time. As in YARN, it counts from the allocation to the end, and each container is
 // rounded down to whole resource-seconds by itself. After a change of size it counts from
 // that change: changeSize has added what came before to the application.
-func (s *State) resourceSecondsOf(c *Container, untilMillis int64) yarn.Resource {
+func (s *State) ResourceSecondsOf(c *Container, untilMillis int64) yarn.Resource {
 	since := c.AllocatedMillis
 	if c.resize != 0 {
 		if r := s.Resizes.Get(c.resize); r.Version > 0 {
@@ -26,7 +26,7 @@ func (s *State) ResourceSeconds(a *App, nowMillis int64) yarn.Resource {
 			break
 		}
 		if c.State.Live() {
-			total = total.Add(s.resourceSecondsOf(c, nowMillis))
+			total = total.Add(s.ResourceSecondsOf(c, nowMillis))
 			live--
 		}
 	}

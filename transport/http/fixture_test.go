@@ -391,6 +391,7 @@ func newBench(t testing.TB, change func(*Config)) *bench {
 		}
 		return &api.Explanation{ID: id.String(), Reason: "AM_LIMIT_QUEUE"}, nil
 	}
+	cfg.Planner.CheapestToDrain = explain.CheapestToDrain
 	cfg.Planner.WhatIf = func(st *state.State, properties []input.Property, stop func() bool) (*api.WhatIf, error) {
 		lim := explain.DefaultWhatIfLimits()
 		lim.Stop = stop

@@ -73,6 +73,8 @@ type Planner struct {
 	// context ends is left out. It works for callers together, as much as suits pages that
 	// are open; atOnce is for somebody who asks.
 	Why func(ctx context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because
+	// CheapestToDrain chooses the nodes whose loss costs least. It only reads the state.
+	CheapestToDrain func(st *state.State, n int) []api.DrainChoice
 	// Rerun plays what a stretch of the log has recorded again, on planners of its own,
 	// with and without reservations. It reads the log itself, and the state only for the
 	// nodes and queues.

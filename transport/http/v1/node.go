@@ -2,6 +2,7 @@ package v1
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ func (s *API) nodeRoutes() []route.Route {
 		route.Get("/v1/nodes", "state rack limit after", s.listNodes).Doc("List nodes, one page", nil, api.Nodes{}),
 		route.Get("/v1/nodes/{id}", "", s.showNode).Doc("Show a node", nil, api.Node{}),
 		route.Get("/v1/nodes/{id}/placement", "", s.nodePlacement).Doc("Show a node with its containers and its reservation", nil, api.Placement{}),
+		route.Get("/v1/nodes:choose", "count", s.chooseNodes).Doc("Choose the nodes whose loss costs least, for a drain", nil, api.DrainChoices{}),
 		route.Post("/v1/nodes/{id}:drain", "", s.drainNode).Doc("Decommission a node gracefully", api.Drain{}, api.Done{}),
 		route.Post("/v1/nodes/{id}:undrain", "", s.undrainNode).Doc("End the decommission of a node", nil, api.Done{}),
 		route.Post("/v1/nodes/{id}:forget", "", s.forgetNode).Doc("Remove an inactive node from the cluster's state", nil, api.Done{}),
@@ -58,6 +60,14 @@ func (s *API) listNodes(c *route.Call) error {
 	items := func(yield func(api.Node) bool) {
 		for _, slot := range slots {
 			if !yield(v.Node(v.State.Nodes.Get(slot))) {
+				return
+			}
+		}
+		if next != "" || rack != "" || (states != nil && !states[yarn.NodeDecommissioned.String()]) {
+			return
+		}
+		for _, host := range v.State.ExcludedUnknown() { // they come last: they are no nodes of the state
+			if !yield(view.ExcludedNode(host)) {
 				return
 			}
 		}
@@ -133,6 +143,28 @@ func (s *API) drainNode(c *route.Call) error {
 	}
 	return c.Done(in)
 }
+
+// chooseNodes lists the nodes that are drained at the least cost.
+func (s *API) chooseNodes(c *route.Call) error {
+	count, err := c.Number("count", 1)
+	if err != nil {
+		return err
+	}
+	if s.cfg.Planner.CheapestToDrain == nil {
+		return problem.NotAvailable("the choice of nodes")
+	}
+	if count < 1 || count > maxChosen {
+		return problem.Invalid("count is out of range", fmt.Sprintf("give 1 to %d", maxChosen))
+	}
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, api.DrainChoices{Nodes: s.cfg.Planner.CheapestToDrain(v.State, int(count))})
+}
+
+// maxChosen is how many nodes are chosen at once.
+const maxChosen = 100_000
 
 func (s *API) undrainNode(c *route.Call) error {
 	_, id, err := s.knownNode(c)

@@ -27,7 +27,7 @@ var examples = map[string][]string{
 
 	"node list":     {"rmd node list --state RUNNING --sort -used", "rmd node list --filter reserved!=- -o name"},
 	"node status":   {"rmd node status sim-03:45454"},
-	"node drain":    {"rmd node drain sim-03:45454 --deadline 30m", "rmd node drain sim-03:45454 --undo"},
+	"node drain":    {"rmd node drain sim-03:45454 --deadline 30m", "rmd node drain sim-03:45454 --undo", "rmd node drain --choose 2 --dry-run"},
 	"node forget":   {"rmd node forget sim-03:45454"},
 	"node resource": {"rmd node resource sim-03:45454 memory-mb=393216,vcores=96,gpu=8"},
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -76,13 +77,15 @@ func (p *program) nodeList() verb {
 	}}
 }
 
-// nodePath is the REST path of the node named on the command line: by its id, or by its host, with the
-// domain or without.
-func (c *call) nodePath(tail string) (string, error) {
-	if _, err := yarn.ParseNodeID(c.arg(0)); err != nil && strings.ContainsAny(c.arg(0), ": /") {
+// nodePath is the REST path of the node named on the command line.
+func (c *call) nodePath(tail string) (string, error) { return nodePathOf(c.arg(0), tail) }
+
+// nodePathOf is the REST path of a node named by its id, or by its host, with the domain or without.
+func nodePathOf(id, tail string) (string, error) {
+	if _, err := yarn.ParseNodeID(id); err != nil && strings.ContainsAny(id, ": /") {
 		return "", clierr.Usagef("see rmd node list", "%v", err)
 	}
-	return "/v1/nodes/" + url.PathEscape(c.arg(0)) + tail, nil
+	return "/v1/nodes/" + url.PathEscape(id) + tail, nil
 }
 
 func (p *program) nodeStatus() verb {
@@ -107,7 +110,7 @@ func nodeFacts(d api.Placement) []output.Fact {
 		{Name: "registered", Value: output.Time(n.RegisteredMillis)}, {Name: "drained by", Value: output.Time(n.DeadlineMillis)}, {Name: "report", Value: n.Report},
 	}
 	if n.Drain != nil {
-		facts = append(facts, output.Fact{Name: "drain", Value: n.Drain.String()})
+		facts = append(facts, output.Fact{Name: "drain", Value: n.Drain.String()}, output.Fact{Name: "expected to end", Value: output.Time(n.Drain.ExpectedMillis)})
 	}
 	if r := d.Reservation; r != nil {
 		facts = append(facts, output.Fact{Name: "reservation", Value: r.ID + " for " + r.App + ": needs " + r.Size.String() + ", reserved since " + output.Millis(r.AgeMillis)})
@@ -124,44 +127,100 @@ func nodeFacts(d api.Placement) []output.Fact {
 
 func (p *program) nodeDrain() verb {
 	return verb{
-		name: "drain", usage: "decommission a node gracefully", args: "ID", min: 1, max: 1,
+		name: "drain", usage: "decommission nodes gracefully", args: "[ID]", min: 0, max: 1,
 		long: "The scheduler places no new containers on the node. The node is decommissioned when its last container has ended and all applications that ran there have ended. " +
 			"Until then its NodeManager serves the shuffle data of finished tasks, such as map output, so no task runs again. " +
 			"At the deadline the node is decommissioned at once: its containers end, its shuffle data is lost, and running jobs repeat the tasks that produced it. " +
-			"Without --deadline there is no limit. On a node that already drains, the command replaces the deadline.",
+			"Without --deadline there is no limit. On a node that already drains, the command replaces the deadline. " +
+			"With --choose N instead of ID, the command drains the N running nodes whose loss costs least, and says why it chose each. " +
+			"The cost of a node is the work of its containers and of those that end with its ApplicationMasters, and the work behind the data that running applications left there. " +
+			"Work is a share of the cluster times the time, such as 12.500 s of the whole cluster.",
 		flags: []cli.Flag{
+			&cli.IntFlag{Name: "choose", Usage: "drain so many nodes, those whose loss costs least", DefaultText: "none"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show what --choose would drain"},
 			spanFlag("deadline", "end containers that still run after this time", 0),
 			&cli.BoolFlag{Name: "undo", Usage: "put the node back into service"},
 			yesFlag(),
 		},
 		run: func(c *call) error {
-			if c.Bool("undo") {
-				path, err := c.nodePath(":undrain")
-				if err != nil {
-					return err
-				}
-				if c.IsSet("deadline") {
-					return clierr.Usagef("use one of them", "--undo and --deadline contradict each other")
-				}
-				return c.post(path, c.arg(0), nil, "%s is back in service", c.arg(0))
+			switch {
+			case c.IsSet("choose"):
+				return c.drainChosen()
+			case c.arg(0) == "" || c.Bool("dry-run"):
+				return clierr.Usagef("see rmd node drain --help", "give the ID of a node, or --choose N, also with --dry-run")
+			case c.Bool("undo"):
+				return c.undrain()
 			}
-			path, err := c.nodePath(":drain")
-			if err != nil {
-				return err
-			}
-			body, until := api.Drain{}, ""
-			if c.IsSet("deadline") {
-				d := c.span("deadline").Duration
-				body.Timeout, until = api.Duration(d), ", for "+d.String()+" at most"
-				if d < time.Minute {
-					if err := c.confirm(c.arg(0), "drain %s and end its containers after %s", c.arg(0), d); err != nil {
-						return err
-					}
-				}
-			}
-			return c.post(path, c.arg(0), body, "draining %s%s", c.arg(0), until)
+			return c.drain(c.arg(0))
 		},
 	}
+}
+
+func (c *call) undrain() error {
+	path, err := c.nodePath(":undrain")
+	if err != nil {
+		return err
+	}
+	if c.IsSet("deadline") {
+		return clierr.Usagef("use one of them", "--undo and --deadline contradict each other")
+	}
+	return c.post(path, c.arg(0), nil, "%s is back in service", c.arg(0))
+}
+
+// drain drains a node by the flags of the command.
+func (c *call) drain(id string) error {
+	path, err := nodePathOf(id, ":drain")
+	if err != nil {
+		return err
+	}
+	body, until := api.Drain{}, ""
+	if c.IsSet("deadline") {
+		d := c.span("deadline").Duration
+		body.Timeout, until = api.Duration(d), ", for "+d.String()+" at most"
+		if d < time.Minute {
+			if err := c.confirm(id, "drain %s and end its containers after %s", id, d); err != nil {
+				return err
+			}
+		}
+	}
+	return c.post(path, id, body, "draining %s%s", id, until)
+}
+
+var choiceColumns = output.List[api.DrainChoice]{
+	Name:  func(n api.DrainChoice) string { return n.ID },
+	Empty: "no node runs",
+	Columns: []output.Column[api.DrainChoice]{
+		{Head: "ID", Text: func(n api.DrainChoice) string { return n.ID }, Shrink: true},
+		{Head: "LIVE", Text: func(n api.DrainChoice) string { return output.Number(n.Containers) }, Right: true},
+		{Head: "AMS", Text: func(n api.DrainChoice) string { return output.Number(n.AMs) }, Right: true},
+		{Head: "APPS", Text: func(n api.DrainChoice) string { return output.Number(n.Applications) }, Right: true},
+		{Head: "LOSS", Text: func(n api.DrainChoice) string { return n.Reason }},
+	},
+}
+
+// drainChosen drains the nodes whose loss costs least, or shows them.
+func (c *call) drainChosen() error {
+	if c.arg(0) != "" || c.Bool("undo") {
+		return clierr.Usagef("use one of them", "--choose, --undo and the ID of a node contradict each other")
+	}
+	var chosen api.DrainChoices
+	fetch := func(ctx context.Context) (fetched[api.DrainChoice], error) {
+		doc, err := c.get(ctx, "/v1/nodes:choose", url.Values{"count": {strconv.Itoa(c.Int("choose"))}}, &chosen)
+		return fetched[api.DrainChoice]{doc: doc, things: chosen.Nodes}, err
+	}
+	if c.Bool("dry-run") {
+		return showList(c, choiceColumns, fetch)
+	}
+	if _, err := fetch(c.ctx()); err != nil {
+		return err
+	}
+	for _, n := range chosen.Nodes {
+		c.say("%s: %s", n.ID, n.Reason)
+		if err := c.drain(n.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *program) nodeForget() verb {

@@ -3,6 +3,8 @@ package api
 import (
 	"fmt"
 	"strings"
+
+	"rmd/scheduler/explain"
 )
 
 // Nodes is one page of nodes, by id (host, then port).
@@ -82,17 +84,7 @@ type DrainChoices struct {
 }
 
 // DrainChoice is a node, and what is lost if it goes before its drain ends.
-type DrainChoice struct {
-	ID           string `json:"id"`
-	Reason       string `json:"reason"`
-	Containers   int    `json:"containers"`
-	AMs          int    `json:"ams"`          // among the containers
-	Applications int    `json:"applications"` // that run and left data of ended containers there
-	// WorkMillis is the work of the containers, and of those elsewhere that end with the AMs;
-	// DataMillis that behind the data. Both are milliseconds of the whole cluster.
-	WorkMillis int64 `json:"work_ms"`
-	DataMillis int64 `json:"data_ms"`
-}
+type DrainChoice = explain.DrainChoice
 
 // NodeResource sets a node's total.
 type NodeResource struct {

@@ -1,0 +1,150 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// DrainChoice is a node that may be drained, and what is lost if it goes before its drain ends. Work
+// is the share of the cluster that a container has, in the kind of which it has the largest share,
+// times the time: milliseconds of the whole cluster.
+type DrainChoice struct {
+	ID           string `json:"id"`
+	Reason       string `json:"reason"`
+	Containers   int    `json:"containers"`
+	AMs          int    `json:"ams"`          // among the containers
+	Applications int    `json:"applications"` // that run and left data of ended containers there
+	// WorkMillis is of the containers, and of those elsewhere that end with the AMs.
+	WorkMillis int64 `json:"work_ms"`
+	// DataMillis is the work behind the data: each node of an application has an equal part.
+	DataMillis int64 `json:"data_ms"`
+
+	slot       uint32
+	work, data int64 // in millionths of a second
+}
+
+// CheapestToDrain chooses at most n running nodes whose loss costs least, the cheapest first; of
+// nodes that cost the same, those with fewer containers, and then those first by id.
+func CheapestToDrain(st *state.State, n int) []DrainChoice {
+	d := newDrainCosts(st)
+	out := []DrainChoice{}
+	st.Nodes.Each(func(slot uint32, node *state.Node) bool {
+		if node.State == yarn.NodeRunning {
+			out = append(out, d.of(slot, node))
+		}
+		return true
+	})
+	slices.SortFunc(out, func(a, b DrainChoice) int {
+		x, y := &st.Nodes.Get(a.slot).ID, &st.Nodes.Get(b.slot).ID
+		return cmp.Or(cmp.Compare(a.work+a.data, b.work+b.data), cmp.Compare(a.Containers, b.Containers), strings.Compare(x.Host, y.Host), cmp.Compare(x.Port, y.Port))
+	})
+	out = out[:min(n, len(out))]
+	for i := range out {
+		out[i].tell(st)
+	}
+	return out
+}
+
+// tell fills in what is shown.
+func (c *DrainChoice) tell(st *state.State) {
+	c.ID, c.WorkMillis, c.DataMillis = st.Nodes.Get(c.slot).ID.String(), c.work/1000, c.data/1000
+	var parts []string
+	if c.Containers > 0 {
+		parts = append(parts, fmt.Sprintf("%s, %s: %s of the cluster's work", counted(c.Containers, "container"), counted(c.AMs, "AM"), seconds(c.WorkMillis)))
+	}
+	if c.Applications > 0 {
+		parts = append(parts, fmt.Sprintf("data of %s: %s", counted(c.Applications, "running application"), seconds(c.DataMillis)))
+	}
+	if parts == nil {
+		parts = []string{"nothing runs there and no running application left data there"}
+	}
+	c.Reason = strings.Join(parts, "; ")
+}
+
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+func seconds(millis int64) string { return fmt.Sprintf("%d.%03d s", millis/1000, millis%1000) }
+
+// drainCosts weighs what nodes have.
+type drainCosts struct {
+	st    *state.State
+	scale []yarn.Fraction // by kind: from resource-seconds to work
+	nodes []int64         // by application: on how many nodes it left data
+}
+
+func newDrainCosts(st *state.State) *drainCosts {
+	d := &drainCosts{st: st, nodes: make([]int64, st.Apps.Cap())}
+	for _, all := range st.Meta.Cluster {
+		f := yarn.Fraction{}
+		if all > 0 {
+			f = yarn.NewFraction(1e6, all)
+		}
+		d.scale = append(d.scale, f)
+	}
+	st.NodeApplications.Each(func(_ uint32, p *state.NodeApplication) bool {
+		d.nodes[p.Slot]++ // of slot 0, which ended, nobody asks
+		return true
+	})
+	return d
+}
+
+// work is a number of resource-seconds as a part of the cluster.
+func (d *drainCosts) work(r yarn.Resource) (most int64) {
+	for k, f := range d.scale {
+		if f.Den != 0 {
+			most = max(most, f.MulFloor(r[k]))
+		}
+	}
+	return most
+}
+
+func (d *drainCosts) ofContainer(c *state.Container) int64 {
+	return d.work(d.st.ResourceSecondsOf(c, d.st.Meta.NowMillis))
+}
+
+// of weighs a node. The containers of an application whose AM is there end with it, wherever they
+// are, unless the application keeps them.
+func (d *drainCosts) of(slot uint32, n *state.Node) DrainChoice {
+	c := DrainChoice{slot: slot}
+	var ending []uint32
+	for _, k := range d.st.ContainersOn(n) {
+		c.Containers++
+		if k.AM {
+			c.AMs++
+			if !d.st.Apps.Get(k.App).KeepContainers {
+				ending = append(ending, k.App)
+			}
+		}
+	}
+	for _, k := range d.st.ContainersOn(n) {
+		if !slices.Contains(ending, k.App) {
+			c.work += d.ofContainer(k)
+		}
+	}
+	for _, app := range ending {
+		for _, k := range d.st.ContainersOf(d.st.Apps.Get(app)) {
+			if k.State.Live() {
+				c.work += d.ofContainer(k)
+			}
+		}
+	}
+	for at := n.NodeApplications; at != 0; {
+		p := d.st.NodeApplications.Get(at)
+		if a := p.Slot; a != 0 {
+			c.Applications++
+			c.data += d.work(d.st.Apps.Get(a).ResourceSeconds) / d.nodes[a]
+		}
+		at = p.NextOnNode()
+	}
+	return c
+}

@@ -1,0 +1,102 @@
+package httpserver
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// draining is the fixture with sim-02 as a NodeManager that drains, with a container of application 1.
+func draining(t *testing.T) *bench {
+	b := newBench(t, nil)
+	b.h.apply(t, &event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "sim-02", Port: 8041}, HTTPPort: 8042, Rack: "/r1", Total: gpu(65536, 16, 4), NodeManager: true},
+		&event.NodeStateChanged{Node: 2, State: yarn.NodeDecommissioning, DeadlineMillis: clusterTime + 900_000})
+	return b
+}
+
+// TestDrainIsShown: the document and the page of a draining node say what it waits for and until when.
+func TestDrainIsShown(t *testing.T) {
+	b := draining(t)
+	hold := func(want api.NodeDrain) {
+		t.Helper()
+		var n api.Node
+		b.into(http.StatusOK, &n, "GET", "/v1/nodes/sim-02:8041", "")
+		got := n.Drain
+		if got == nil || got.Status != want.Status || got.Containers != want.Containers || got.Applications != want.Applications ||
+			!slices.Equal(got.Apps, want.Apps) || got.ExpectedMillis != want.ExpectedMillis || n.DeadlineMillis != clusterTime+900_000 {
+			t.Errorf("%+v until %d, want %+v", got, n.DeadlineMillis, want)
+		}
+	}
+	hold(api.NodeDrain{Status: "WAIT_CONTAINER", Containers: 1, Applications: 1, Apps: []string{app1}})
+	b.h.apply(t, &event.AttemptReported{App: 1, Progress: 4000})
+	hold(api.NodeDrain{Status: "WAIT_CONTAINER", Containers: 1, Applications: 1, Apps: []string{app1}, ExpectedMillis: clusterTime + 300_000})
+	page := b.ask("GET", "/ui/nodes/sim-02:8041", "").Body.String()
+	for _, part := range []string{"<b>WAIT_CONTAINER</b>", "It waits for 1 container and", "_0001</a>", "At the present rate they end by"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the page does not say %q", part)
+		}
+	}
+	b.h.apply(t, &event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 2}})
+	hold(api.NodeDrain{Status: "WAIT_APP", Applications: 1, Apps: []string{app1}, ExpectedMillis: clusterTime + 300_000})
+	b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 900_000})
+	hold(api.NodeDrain{Status: "TIMEOUT", Applications: 1, Apps: []string{app1}, ExpectedMillis: clusterTime + 2_250_000})
+	var n api.Node
+	if b.into(http.StatusOK, &n, "GET", "/v1/nodes/sim-01:8041", ""); n.Drain != nil {
+		t.Errorf("a node that runs: %+v", n.Drain)
+	}
+}
+
+// TestChooseNodes: what costs least comes first, and each choice says why.
+func TestChooseNodes(t *testing.T) {
+	b := newBench(t, nil)
+	var got api.DrainChoices
+	b.into(http.StatusOK, &got, "GET", "/v1/nodes:choose?count=2", "")
+	want := []api.DrainChoice{
+		{ID: "sim-03:8041", Reason: "nothing runs there and no running application left data there"},
+		{ID: "sim-01:8041", Reason: "1 container, 0 AMs: 20.000 s of the cluster's work", Containers: 1, WorkMillis: 20_000},
+	}
+	if !slices.Equal(got.Nodes, want) {
+		t.Errorf("%+v", got.Nodes)
+	}
+	for _, count := range []string{"0", "100001", "x"} {
+		if w := b.ask("GET", "/v1/nodes:choose?count="+count, ""); w.Code != http.StatusBadRequest {
+			t.Errorf("%s nodes: %d %s", count, w.Code, w.Body)
+		}
+	}
+}
+
+// TestExcludedHostsAreShown: a host that is excluded and never registered is a DECOMMISSIONED node in
+// all lists and counts, as under YARN.
+func TestExcludedHostsAreShown(t *testing.T) {
+	b := newBench(t, nil)
+	b.h.apply(t, &event.NodeListsSet{Exclude: []string{"never", "sim-03"}})
+	var page api.Nodes
+	ids := func(query string) (out []string) {
+		page = api.Nodes{}
+		b.into(http.StatusOK, &page, "GET", "/v1/nodes"+query, "")
+		for _, n := range page.Nodes {
+			out = append(out, n.ID+" "+n.State)
+		}
+		return out
+	}
+	all := []string{"sim-01:8041 RUNNING", "sim-02:8041 RUNNING", "sim-03:8041 RUNNING", "never:-1 DECOMMISSIONED"}
+	for query, want := range map[string][]string{"": all, "?state=DECOMMISSIONED": all[3:], "?state=RUNNING": all[:3], "?rack=/r1": all[:3], "?limit=2": all[:2], "?limit=2&after=sim-02:8041": all[2:]} {
+		if got := ids(query); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", query, got)
+		}
+	}
+	for _, accept := range []string{"application/json", "application/xml"} {
+		body := b.ask("GET", "/ws/v1/cluster/nodes?states=DECOMMISSIONED", "", "Accept", accept).Body.String()
+		if !strings.Contains(body, "never:-1") || strings.Contains(body, "sim-03") {
+			t.Errorf("%s: %s", accept, body)
+		}
+	}
+	if body := b.ask("GET", "/ws/v1/cluster/metrics", "").Body.String(); !strings.Contains(body, `"decommissionedNodes":1`) || !strings.Contains(body, `"totalNodes":3`) {
+		t.Error(body)
+	}
+}
