@@ -242,7 +242,7 @@ func (p *program) nodeForget() verb {
 
 func (p *program) nodeResource() verb {
 	return verb{name: "resource", usage: "set the total resources of a node", args: "ID RESOURCE", min: 2, max: 2,
-		long: "Example of RESOURCE: memory-mb=393216,vcores=96,yarn.io/gpu=8.",
+		long: "RESOURCE is the whole total, for example memory-mb=393216,vcores=96,yarn.io/gpu=8.\nOf a kind that it does not name the node has nothing.",
 		run: func(c *call) error {
 			path, err := c.nodePath(":resource")
 			if err != nil {
@@ -251,6 +251,11 @@ func (p *program) nodeResource() verb {
 			total, err := parseResource(c.arg(1))
 			if err != nil {
 				return err
+			}
+			for _, kind := range []string{api.MemoryMB, api.VCores} {
+				if _, ok := total[kind]; !ok { // a kind that is left out would be 0
+					return clierr.Usagef("write for example memory-mb=393216,vcores=96", "%s is missing; the total must name every resource of the node", kind)
+				}
 			}
 			return c.post(path, c.arg(0), api.NodeResource{Total: total}, "%s now has %s", c.arg(0), total)
 		}}

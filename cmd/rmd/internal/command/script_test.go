@@ -174,9 +174,12 @@ func (s *stage) furnish() error {
 			return fmt.Errorf("%d reservations, %d containers", len(d.Reservations), a.Containers)
 		}
 		s.env["RESERVATION"], s.env["NODE"] = d.Reservations[0].ID, d.Reservations[0].Node
-		s.env["OTHER"] = "sim-03:45454" // what is drained must not be what is reserved: scripts run side by side
-		if s.env["NODE"] == s.env["OTHER"] {
-			s.env["OTHER"] = "sim-04:45454"
+		// What one script drains must be neither reserved nor drained by another: they run side by side.
+		names := []string{"OTHER", "THIRD"}
+		for _, node := range []string{"sim-03:45454", "sim-04:45454", "sim-02:45454"} {
+			if node != s.env["NODE"] && len(names) > 0 {
+				s.env[names[0]], names = node, names[1:]
+			}
 		}
 		return nil
 	})
