@@ -234,7 +234,7 @@ func browserWhy(t *testing.T, b *tab, p *process, role, app, reservation string)
 	b.click(`#list a.why[href="/ui/apps/` + app + `"]`)
 	b.reads("Why waiting", "NODE_TOO_SMALL_FREE", reservation, "4 GiB", "It waits for 2 containers", "in root.train")
 	b.click(`#explain a[href="/ui/reservations/` + reservation + `"]`)
-	b.reads("Reservation "+reservation, "Containers on the node, oldest first", "Short", "2 GiB")
+	b.reads("Reservation "+reservation, "Containers on the node", "Short", "2 GiB")
 }
 
 // browserQueue changes a queue's maximum, sees the difference first, and rolls

@@ -121,6 +121,21 @@ type Comparison struct {
 	Totals Totals        `json:"totals"`
 }
 
+// ComparedGroup is the applications that fare alike: how many there are, and the first of them.
+type ComparedGroup struct {
+	Title string
+	Total int
+	Apps  []ComparedApp
+}
+
+// Groups are the applications that fare differently, for people.
+func (c *Comparison) Groups() []ComparedGroup {
+	return []ComparedGroup{
+		{"would start at once (wait now)", c.Totals.Starts, c.Starts}, {"would wait (would not wait without the change)", c.Totals.Waits, c.Waits},
+		{"would have more", c.Totals.Gains, c.Gains}, {"would have less", c.Totals.Loses, c.Loses},
+	}
+}
+
 // Totals counts the applications of each kind.
 type Totals struct {
 	Starts int `json:"starts"`

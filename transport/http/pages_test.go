@@ -51,6 +51,10 @@ var pagePaths = []struct {
 	{"/ui/search?q=nobody", []string{"Nothing matches."}},
 	{"/ui/search", []string{"application, queue, node, user, reservation"}},
 	{"/ui/queues/root.online?sort=user", []string{`aria-sort="ascending"`, "?sort=-user"}},
+	{"/ui/queues?sort=-guaranteed", []string{`aria-sort="descending"><a href="/ui/queues?sort=guaranteed">`, "root"}},
+	{"/ui/apps/" + appOne + "?sort=-size", []string{`aria-sort="descending"><a href="/ui/apps/application_1780000000000_0001?sort=size">`, "…_0001_01_000001"}},
+	{"/ui/reservations?sort=-short", []string{`aria-current="true">Short of memory ↓`, "?sort=short"}},
+	{"/ui/reservations/r1?sort=-size", []string{`aria-sort="descending"`, "?sort=size"}},
 	{"/ui/nodes/sim-01:8041?sort=-granted", []string{`aria-sort="descending"`, "?sort=granted"}},
 	{"/ui/queues/root", []string{"Child queues", "root.batch"}},
 	{"/ui/nodes", []string{"How full", "What fits now", "sim-01:8041", "r1", "1 reserved"}},
@@ -495,5 +499,25 @@ func TestPageOfAUserWithAnOddName(t *testing.T) {
 	w := newBench(t, nil).ask("GET", "/ui/users/"+strings.Repeat("x", 10_000), "")
 	if w.Code != http.StatusNotFound || len(w.Body.String()) > 20_000 {
 		t.Errorf("an unknown user: status %d, %d bytes", w.Code, w.Body.Len())
+	}
+}
+
+// Queues are sorted among their siblings: a tree stays a tree.
+func TestQueueTreeIsSortedAmongSiblings(t *testing.T) {
+	b := newBench(t, nil)
+	order := func(sort string) string {
+		var paths []string
+		for _, m := range regexp.MustCompile(`<tr><th scope="row" class="depth-\d"><a href="/ui/queues/([^"]+)"`).FindAllStringSubmatch(b.ask("GET", "/ui/queues?sort="+sort, "").Body.String(), -1) {
+			paths = append(paths, m[1])
+		}
+		return strings.Join(paths, " ")
+	}
+	for sort, want := range map[string]string{"queue": "root root.adhoc root.batch root.online root.train", "-queue": "root root.train root.online root.batch root.adhoc", "-used": "root root.online root.train root.batch root.adhoc"} {
+		if got := order(sort); got != want {
+			t.Errorf("by %s: %s, want %s", sort, got, want)
+		}
+	}
+	if w := b.ask("GET", "/ui/queues?sort=nothing", ""); w.Code != http.StatusBadRequest {
+		t.Errorf("an unknown column: status %d", w.Code)
 	}
 }

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"rmd/fsm/state"
-	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
@@ -15,6 +14,7 @@ type appData struct {
 	Attempts   []api.Attempt
 	Asks       []api.Ask
 	Containers []containerRow
+	Heads      []column // of the containers
 	Pager      pager
 	Held       []api.Reservation
 	Lifetime   []moment
@@ -54,17 +54,9 @@ func application(q *query) (any, error) {
 		}
 		d.Leaves = q.leafChoices(d.App.Queue)
 	}
-	var after yarn.ContainerID
-	if text := q.q.Get("after"); text != "" {
-		if after, err = yarn.ParseContainerID(text); err != nil {
-			return nil, bad("after: "+err.Error(), "begin at the first page")
-		}
+	if err := q.containersOf(a, &d); err != nil {
+		return nil, err
 	}
-	slots, next := route.Page(q.v.ContainersOf(a, after.Attempt, after.Number), appContainers, q.containerID)
-	for _, at := range slots {
-		d.Containers = append(d.Containers, withLog(q.v.Container(st.Containers.Get(at)), d.App.User))
-	}
-	d.Pager = q.pager("container", int(a.Live), len(slots), next)
 	d.Held = q.heldBy(a)
 	d.Lifetime = lifetime(q.v.State, a)
 	if events, err := q.decisions(decisionFilter{app: d.App.ID}, 0, overviewDecisions); err == nil {
@@ -73,9 +65,44 @@ func application(q *query) (any, error) {
 	return d, nil
 }
 
-// containerID is the id of the container in a slot.
-func (q *query) containerID(slot uint32) string {
-	return q.v.State.ContainerID(q.v.State.Containers.Get(slot)).String()
+// containerKeys are what the containers of an application can be sorted by.
+var containerKeys = []string{"container", "size", "granted", "priority"}
+
+func containerKey(name string, c *state.Container) int64 {
+	switch name {
+	case "size":
+		return c.Size[yarn.Memory]
+	case "granted":
+		return c.AllocatedMillis
+	case "priority":
+		return int64(c.Key.Priority)
+	}
+	return 0
+}
+
+// containersOf lists a page of an application's containers.
+func (q *query) containersOf(a *state.App, d *appData) error {
+	sorted, desc, err := q.sorting(containerKeys, "container")
+	if err != nil {
+		return err
+	}
+	after, err := q.cursor()
+	if err != nil {
+		return err
+	}
+	t := top{most: appContainers, desc: desc}
+	for place, slot := range q.v.ContainersOf(a, 0, 0) { // the order in which they were granted breaks ties
+		t.add(row{key: containerKey(sorted, q.v.State.Containers.Get(slot)), id: uint64(place) + 1, slot: slot}, after)
+	}
+	rows, next := t.page()
+	for _, r := range rows {
+		d.Containers = append(d.Containers, withLog(q.v.Container(q.v.State.Containers.Get(r.slot)), d.App.User))
+	}
+	d.Pager = q.pager("container", t.all, len(rows), next)
+	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
+	d.Heads = []column{c("Container", "container", false), c("State", "", false), c("Node", "", false), c("Size", "size", false), c("Locality", "", false),
+		c("Granted", "granted", true), c("Priority", "priority", true), c("Log", "", false)}
+	return nil
 }
 
 // withLog adds the address of the container's log at its NodeManager.

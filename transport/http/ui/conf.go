@@ -193,7 +193,9 @@ type stageData struct {
 	Text       string
 	Comment    string
 	Validation api.Validation
-	Queue      string // the form that it comes from; empty: the text
+	WhatIf     *api.WhatIf // nil: there is nothing to apply
+	NoWhatIf   *api.Error  // why it is not known what would happen
+	Queue      string      // the form that it comes from; empty: the text
 }
 
 // stage judges an edited configuration: what would change and what is wrong
@@ -221,12 +223,25 @@ func (u *UI) stage(w http.ResponseWriter, r *http.Request) error {
 	if err := u.cfg.Caller.Call(r, http.MethodPost, "/v1/conf:validate", nil, api.PutConf{Properties: props}, &d.Validation); err != nil {
 		return err
 	}
+	if d.Validation.Valid && len(d.Validation.Changes) > 0 {
+		d.WhatIf, d.NoWhatIf = u.whatIf(r, props)
+	}
 	html, err := u.render("stage", d)
 	if err != nil {
 		return err
 	}
 	u.shell(w, r, http.StatusOK, shellData{Title: "Staged change", Nav: "conf", Main: trusted(html), Still: true})
 	return nil
+}
+
+// whatIf has the planner try a configuration on a copy of the state. A change can be applied without an
+// answer, so what prevents one is only told.
+func (u *UI) whatIf(r *http.Request, props map[string]string) (*api.WhatIf, *api.Error) {
+	d := &api.WhatIf{}
+	if err := u.cfg.Caller.Call(r, http.MethodPost, "/v1/whatif", nil, api.PutConf{Properties: props}, d); err != nil {
+		return nil, u.cfg.Problems.Of(err, false)
+	}
+	return d, nil
 }
 
 // queueProperties takes the configuration in force and sets the keys of one

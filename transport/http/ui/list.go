@@ -178,28 +178,35 @@ type sortable[T any] struct {
 // sortTable sorts the rows of such a table as the address says, and makes its heads. Rows that are
 // alike stay in their order.
 func sortTable[T any](q *query, usual string, columns []sortable[T], rows []T) ([]column, error) {
+	heads, compare, err := orderOf(q, usual, columns)
+	if err == nil {
+		slices.SortStableFunc(rows, compare)
+	}
+	return heads, err
+}
+
+// orderOf makes the heads of such a table, and says how the address has its rows sorted.
+func orderOf[T any](q *query, usual string, columns []sortable[T]) (heads []column, compare func(a, b T) int, err error) {
 	var known []string
 	for _, c := range columns {
 		known = append(known, c.name)
 	}
 	sorted, desc, err := q.sorting(known, usual)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var heads []column
+	compare = func(T, T) int { return 0 }
 	for _, c := range columns {
 		heads = append(heads, q.column(c.title, c.name, sorted, desc, c.number))
-		if c.name != sorted || c.compare == nil {
-			continue
+		switch {
+		case c.name != sorted || c.compare == nil:
+		case desc:
+			compare = func(a, b T) int { return c.compare(b, a) }
+		default:
+			compare = c.compare
 		}
-		slices.SortStableFunc(rows, func(a, b T) int {
-			if desc {
-				a, b = b, a
-			}
-			return c.compare(a, b)
-		})
 	}
-	return heads, nil
+	return heads, compare, nil
 }
 
 // compareSizes orders amounts by memory, then by vcores.

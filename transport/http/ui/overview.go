@@ -44,7 +44,7 @@ func overview(q *query) (any, error) {
 	}
 	d.Waiting, d.MoreWaits = q.longestWaits(overviewWaiting)
 	if queues := q.v.Queues(); queues.Root != nil {
-		for _, r := range q.queueRows(queues.Root, d.Totals.Total) {
+		for _, r := range q.queueRows(queues.Root, d.Totals.Total, asConfigured) {
 			if r.Leaf {
 				d.Leaves = append(d.Leaves, r)
 			}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"rmd/transport/http/summary"
@@ -18,25 +19,53 @@ type queueRow struct {
 	UsedPct, ReservedPct, PendingPct float64
 	AMPct                            float64 // of the share for AMs
 	Running, Waiting                 int     // applications, in the whole subtree
+	below                            []api.Queue
 }
 
-// queueRows lists a tree from its root down, with bars over the whole cluster.
-func (q *query) queueRows(root *api.Queue, total api.Resource) []queueRow {
+var queueColumns = []sortable[queueRow]{
+	{title: "Queue", name: "queue", compare: func(a, b queueRow) int { return strings.Compare(a.Path, b.Path) }},
+	{title: "Share of the cluster"},
+	{title: "Used", name: "used", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.UsedPct, b.UsedPct) }},
+	{title: "Guaranteed", name: "guaranteed", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.AbsCapacity, b.AbsCapacity) }},
+	{title: "Maximum", name: "maximum", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.AbsMax, b.AbsMax) }},
+	{title: "Reserved", name: "reserved", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.ReservedPct, b.ReservedPct) }},
+	{title: "Pending", name: "pending", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.PendingPct, b.PendingPct) }},
+	{title: "For AMs", name: "ams", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.AMPct, b.AMPct) }},
+	{title: "Running", name: "running", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.Running, b.Running) }},
+	{title: "Waiting", name: "waiting", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.Waiting, b.Waiting) }},
+	{title: "Users", name: "users", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.ActiveUsers, b.ActiveUsers) }},
+}
+
+// queueRows lists a tree from its root down, with bars over the whole cluster. Children stand below
+// their parent in the order of compare.
+func (q *query) queueRows(root *api.Queue, total api.Resource, compare func(a, b queueRow) int) []queueRow {
 	counts := q.v.Summary().Tree()
-	var out []queueRow
-	var walk func(k *api.Queue, depth int)
-	walk = func(k *api.Queue, depth int) {
+	row := func(k *api.Queue, depth int) queueRow {
 		r := newQueueRow(k, depth, total)
 		t := &counts[q.v.State.Queue(k.Path)]
 		r.Running, r.Waiting = int(t.ByState[yarn.AppRunning]), t.ForAM()
+		r.below = k.Children
+		return r
+	}
+	var out []queueRow
+	var walk func(r queueRow)
+	walk = func(r queueRow) {
 		out = append(out, r)
-		for i := range k.Children {
-			walk(&k.Children[i], depth+1)
+		var children []queueRow
+		for i := range r.below {
+			children = append(children, row(&r.below[i], r.Depth+1))
+		}
+		slices.SortStableFunc(children, compare)
+		for _, c := range children {
+			walk(c)
 		}
 	}
-	walk(root, 0)
+	walk(row(root, 0))
 	return out
 }
+
+// asConfigured is the order of queues in the configuration.
+func asConfigured(queueRow, queueRow) int { return 0 }
 
 // Permille of the cluster, which the bars of queues are drawn in.
 const wholeCluster = 100_000
@@ -72,14 +101,19 @@ func newQueueRow(k *api.Queue, depth int, total api.Resource) queueRow {
 type queuesData struct {
 	Index   uint64
 	Version uint64
+	Heads   []column
 	Rows    []queueRow
 }
 
 func queues(q *query) (any, error) {
 	doc := q.v.Queues()
 	d := queuesData{Index: q.v.Index, Version: doc.Version}
+	heads, compare, err := orderOf(q, "queue", queueColumns)
+	if err != nil {
+		return nil, err
+	}
 	if doc.Root != nil {
-		d.Rows = q.queueRows(doc.Root, q.v.Totals().Total)
+		d.Heads, d.Rows = heads, q.queueRows(doc.Root, q.v.Totals().Total, compare)
 	}
 	return d, nil
 }
@@ -129,7 +163,7 @@ func queue(q *query) (any, error) {
 	d := queueData{Index: q.v.Index, Version: doc.Version, Queue: newQueueRow(k, 0, total)}
 	q.title = k.Path
 	if len(k.Children) > 0 {
-		d.Below = q.queueRows(k, total)[1:]
+		d.Below = q.queueRows(k, total, asConfigured)[1:]
 	}
 	for _, kind := range kindsOf(total) {
 		d.Usages = append(d.Usages, newQueueUsage(k, kind, total[kind]))

@@ -83,6 +83,7 @@ func covers(have, want api.Resource) bool {
 type reservationsData struct {
 	Index     uint64
 	Rows      []reservationRow
+	Heads     []column // what they can be sorted by
 	Pager     pager
 	Held      int
 	Oldest    int64
@@ -103,11 +104,28 @@ type causeCount struct {
 	N     uint64
 }
 
+// reservationKeys are what reservations can be sorted by. By number is by age.
+var reservationKeys = []string{"id", "size", "short"}
+
+func (q *query) reservationKey(name string, r *state.Reservation) int64 {
+	switch name {
+	case "size":
+		return r.Size[yarn.Memory]
+	case "short":
+		return r.Size[yarn.Memory] - q.v.State.Nodes.Get(r.Node).Unallocated()[yarn.Memory]
+	}
+	return 0 // the number alone
+}
+
 // heldRows is how many reservations one page draws.
 const heldRows = 24
 
 func reservations(q *query) (any, error) {
 	after, err := q.cursor()
+	if err != nil {
+		return nil, err
+	}
+	sorted, desc, err := q.sorting(reservationKeys, "id")
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +137,10 @@ func reservations(q *query) (any, error) {
 	d := reservationsData{Index: q.v.Index, Held: st.Reservations.Len(), Made: st.Meta.Made, Fulfilled: st.Meta.Fulfilled,
 		App: q.q.Get("app"), Node: q.q.Get("node"), Queues: q.queueChoices(q.q.Get("queue"))}
 	d.Filter = d.App != "" || d.Node != "" || q.q.Get("queue") != ""
-	t := top{most: heldRows}
+	t := top{most: heldRows, desc: desc}
 	st.Reservations.Each(func(slot uint32, r *state.Reservation) bool {
 		if pass(r) {
-			t.add(row{id: r.Number, slot: slot}, after)
+			t.add(row{key: q.reservationKey(sorted, r), id: r.Number, slot: slot}, after)
 		}
 		return true
 	})
@@ -130,6 +148,8 @@ func reservations(q *query) (any, error) {
 	for _, r := range rows {
 		d.Rows = append(d.Rows, q.reservationRow(r.slot))
 	}
+	c := func(title, name string) column { return q.column(title, name, sorted, desc, true) }
+	d.Heads = []column{c("Number", "id"), c("Size", "size"), c("Short of memory", "short")}
 	d.Pager = q.pager("reservation", t.all, len(rows), next)
 	d.Oldest, d.Idle = q.held()
 	idle, _ := share(d.Idle, q.v.Size(st.Meta.Cluster))
@@ -179,9 +199,17 @@ type reservationData struct {
 	Reservation reservationRow
 	Name        string // of its application
 	Ahead       []api.Container
+	Heads       []column // of these containers
 	NowMillis   int64
 	// Past is the life of one that is not held any more; the rest is empty then.
 	Past *api.ReservationHistory
+}
+
+var aheadColumns = []sortable[api.Container]{
+	{title: "Container", name: "container", compare: func(a, b api.Container) int { return strings.Compare(a.ID, b.ID) }},
+	{title: "Application", name: "app", compare: func(a, b api.Container) int { return strings.Compare(a.App, b.App) }},
+	{title: "Size", name: "size", compare: func(a, b api.Container) int { return compareSizes(a.Size, b.Size) }},
+	{title: "Granted", name: "granted", number: true, compare: func(a, b api.Container) int { return cmp.Compare(a.AllocatedMillis, b.AllocatedMillis) }},
 }
 
 func reservation(q *query) (any, error) {
@@ -196,10 +224,9 @@ func reservation(q *query) (any, error) {
 	for _, c := range st.ContainersOn(st.Nodes.Get(r.Node)) {
 		d.Ahead = append(d.Ahead, q.v.Container(c))
 	}
-	slices.SortFunc(d.Ahead, func(a, b api.Container) int {
-		return cmp.Or(cmp.Compare(a.AllocatedMillis, b.AllocatedMillis), strings.Compare(a.ID, b.ID))
-	})
-	return d, nil
+	slices.SortFunc(d.Ahead, func(a, b api.Container) int { return strings.Compare(a.ID, b.ID) })
+	d.Heads, err = sortTable(q, "granted", aheadColumns, d.Ahead)
+	return d, err
 }
 
 // pastReservation shows what became of a reservation, as far as the log tells.

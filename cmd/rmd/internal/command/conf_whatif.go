@@ -51,26 +51,12 @@ func showWhatIf(c *call) error {
 	})
 }
 
-// whatIfGroup is the applications that fare alike.
-type whatIfGroup struct {
-	title string
-	total int
-	apps  []api.WhatIfApp
-}
-
-func groupsOf(d api.WhatIf) []whatIfGroup {
-	return []whatIfGroup{
-		{"would start at once (wait now)", d.Totals.Starts, d.Starts}, {"would wait (would not wait without the change)", d.Totals.Waits, d.Waits},
-		{"would have more", d.Totals.Gains, d.Gains}, {"would have less", d.Totals.Loses, d.Loses},
-	}
-}
-
 // writeWhatIf prints the verdict, the queues, then each group of applications.
 func writeWhatIf(w io.Writer, file string, d api.WhatIf, o output.Options) error {
-	groups := groupsOf(d)
+	groups := d.Groups()
 	if o.Format == output.Name {
 		for _, g := range groups {
-			if err := whatIfColumns.Write(w, g.apps, o); err != nil {
+			if err := whatIfColumns.Write(w, g.Apps, o); err != nil {
 				return err
 			}
 		}
@@ -91,15 +77,15 @@ func writeWhatIf(w io.Writer, file string, d api.WhatIf, o output.Options) error
 		}
 	}
 	for _, g := range groups {
-		if g.total == 0 {
+		if g.Total == 0 {
 			continue
 		}
 		more := ""
-		if g.total > len(g.apps) {
-			more = fmt.Sprintf(", of them %d", len(g.apps))
+		if g.Total > len(g.Apps) {
+			more = fmt.Sprintf(", of them %d", len(g.Apps))
 		}
-		fmt.Fprintf(w, "\n%d %s%s\n", g.total, g.title, more)
-		if err := whatIfColumns.Write(w, g.apps, o); err != nil {
+		fmt.Fprintf(w, "\n%d %s%s\n", g.Total, g.Title, more)
+		if err := whatIfColumns.Write(w, g.Apps, o); err != nil {
 			return err
 		}
 	}
