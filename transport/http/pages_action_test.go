@@ -204,7 +204,7 @@ func TestConfigurationIsStagedAppliedAndKeptSecret(t *testing.T) {
 	v := &visitor{b: b}
 	w := v.post("/ui/queues/root.online", "/ui/conf/stage", "base", "2", "queue", "root.online", "set.maximum-capacity", "80", "set.maximum-applications", "")
 	body := w.Body.String()
-	for _, want := range []string{"Staged change", "Nothing has been written", "maximum-capacity", "<ins>80", "<del>7</del>", "Apply it", `name="base" value="2"`} {
+	for _, want := range []string{"Staged change", "Nothing has been written", "maximum-capacity", "<ins>80", "<del>7</del>", "Apply it", `name="base" value="2"`, "What would happen", "would start at once"} {
 		if w.Code != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("status %d, the staged change does not say %q", w.Code, want)
 		}
@@ -263,5 +263,66 @@ func TestHiddenValuesStayHiddenAndSurvive(t *testing.T) {
 	in := b.d.last(t).Input.(*input.SetQueues)
 	if !slices.ContainsFunc(in.Properties, func(p input.Property) bool { return p.Name == name && p.Value == "hunter2" }) {
 		t.Error("the hidden value is lost")
+	}
+}
+
+// The capacities of all children are one form; the sum is checked without scripts too.
+func TestCapacitiesOfSiblings(t *testing.T) {
+	b := newBench(t, nil)
+	v := &visitor{b: b}
+	page := b.ask("GET", "/ui/queues/root", "").Body.String()
+	for _, want := range []string{"Capacities of the child queues", `name="capacity.root.online"`, `name="capacity.root.train"`, `<output class="badge good">100%</output>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the parent's page does not say %q", want)
+		}
+	}
+	stage := func(values ...string) string {
+		t.Helper()
+		w := v.post("/ui/queues/root", "/ui/conf/stage", append([]string{"base", "2", "siblings", "root"}, values...)...)
+		for _, found := range checkHTML(w.Body.String()) {
+			t.Error(found)
+		}
+		return w.Body.String()
+	}
+	body := stage("capacity.root.online", "12.5")
+	if !strings.Contains(body, "not valid") || strings.Contains(body, "Apply it") || !strings.Contains(body, `name="capacity.root.online" value="12.5"`) || !strings.Contains(body, `<output class="badge bad">`) {
+		t.Errorf("a wrong sum is not refused: %s", body)
+	}
+	body = stage("capacity.root.batch", "30", "capacity.root.train", "30", "capacity.root.online", "29.5", "capacity.root.adhoc", "10.5", "capacity.root", "7", "capacity.root.other", "7")
+	for _, want := range []string{`<output class="badge good">100%</output>`, "<ins>29.5", "Apply it", "What would happen"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if strings.Contains(body, "root.other") || b.d.asked() != 0 {
+		t.Error("a queue that is no child was set, or staging wrote something")
+	}
+	for values, sum := range map[string]string{"1w 2.5w 3w 4w": "10.5w", "[memory=1] 2 3 4": "of different kinds", "1e400 2 3 4": "of different kinds", "33.3333 33.3333 33.3334 0": "100%", "<b> 1 2 3": "of different kinds"} {
+		f := strings.Fields(values)
+		if body := stage("capacity.root.batch", f[0], "capacity.root.train", f[1], "capacity.root.online", f[2], "capacity.root.adhoc", f[3]); !strings.Contains(body, ">"+sum+"</output>") {
+			t.Errorf("%s does not come to %s", values, sum)
+		}
+	}
+}
+
+// Pages hide what is off: pages that have nothing to show, and the login where nobody needs one.
+func TestPagesHideWhatIsOff(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Log = nil })
+	body := b.ask("GET", "/ui/", "").Body.String()
+	for _, off := range []string{`href="/ui/audit"`, `href="/ui/replay"`, `href="/ui/labels"`, `href="/ui/login`} {
+		if strings.Contains(body, off) {
+			t.Errorf("%s is shown", off)
+		}
+	}
+	if !strings.Contains(body, `<th scope="row">gpu</th>`) {
+		t.Error("the cluster has GPUs, and they are not shown")
+	}
+	b = newBench(t, nil)
+	b.h.apply(t, &event.LevelRaised{Level: event.LevelAudit})
+	body = b.ask("GET", "/ui/", "").Body.String()
+	for _, on := range []string{`href="/ui/audit"`, `href="/ui/replay"`} {
+		if !strings.Contains(body, on) {
+			t.Errorf("%s is hidden", on)
+		}
 	}
 }

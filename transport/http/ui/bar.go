@@ -117,7 +117,7 @@ type usage struct {
 // usages draws every kind of a whole: used, reserved, free.
 func usages(total, used, reserved, pending api.Resource) []usage {
 	var out []usage
-	for _, name := range kindsOf(total) {
+	for _, name := range kindsThere(total) {
 		u := usage{Kind: name, Used: used[name], Reserved: reserved[name], Pending: pending[name], Most: total[name]}
 		u.Free = max(u.Most-u.Used-u.Reserved, 0)
 		text := kindName(name) + ": " + kindValue(name, u.Used) + " used"

@@ -193,6 +193,7 @@ type stageData struct {
 	Text       string
 	Comment    string
 	Validation api.Validation
+	Siblings   *siblings   // the form of all capacities that it comes from
 	WhatIf     *api.WhatIf // nil: there is nothing to apply
 	NoWhatIf   *api.Error  // why it is not known what would happen
 	Queue      string      // the form that it comes from; empty: the text
@@ -210,9 +211,12 @@ func (u *UI) stage(w http.ResponseWriter, r *http.Request) error {
 		return bad("the form does not name the version that it changes", "open the page again")
 	}
 	var props map[string]string
-	if d.Queue != "" {
+	switch parent := r.PostFormValue("siblings"); {
+	case parent != "":
+		props, d.Siblings, err = siblingProperties(v, r, parent)
+	case d.Queue != "":
 		props, err = queueProperties(v, r, d.Queue)
-	} else {
+	default:
 		props, err = confProperties(r.PostFormValue("text"))
 	}
 	if err != nil {
@@ -258,11 +262,7 @@ func queueProperties(v *view.View, r *http.Request, queue string) (map[string]st
 			continue
 		}
 		name := prefix + queue + "." + s.Key
-		if value := strings.TrimSpace(values[0]); value == "" {
-			delete(now.Properties, name)
-		} else {
-			now.Properties[name] = value
-		}
+		setProperty(now.Properties, name, strings.TrimSpace(values[0]))
 	}
 	return now.Properties, nil
 }

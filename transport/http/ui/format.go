@@ -52,6 +52,13 @@ func kindsOf(r api.Resource) []string {
 	return slices.DeleteFunc(r.Names(), func(name string) bool { _, there := r[name]; return !there })
 }
 
+// kindsThere lists the kinds that a whole has some of; memory and vcores are always there.
+func kindsThere(total api.Resource) []string {
+	return slices.DeleteFunc(kindsOf(total), func(name string) bool {
+		return total[name] == 0 && name != api.MemoryMB && name != api.VCores
+	})
+}
+
 // kindName is how a kind is called on the pages.
 func kindName(name string) string {
 	if name == api.MemoryMB {

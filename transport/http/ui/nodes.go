@@ -165,7 +165,7 @@ func node(q *query) (any, error) {
 		r := q.reservationRow(n.Reservation)
 		d.Reservation = &r
 	}
-	for _, kind := range kindsOf(d.Node.Total) {
+	for _, kind := range kindsThere(d.Node.Total) {
 		d.Lines = append(d.Lines, nodeLine(&d, kind))
 	}
 	if d.Heads, err = sortTable(q, "-size", nodeContainerColumns, d.Containers); err != nil {

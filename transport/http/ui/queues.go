@@ -127,6 +127,7 @@ type queueData struct {
 	Usages   []queueUsage
 	Hour     lastHour
 	Settings []setting
+	Siblings *siblings // nil: it has no children
 	Apps     []appRow
 	More     bool
 }
@@ -165,13 +166,13 @@ func queue(q *query) (any, error) {
 	if len(k.Children) > 0 {
 		d.Below = q.queueRows(k, total, asConfigured)[1:]
 	}
-	for _, kind := range kindsOf(total) {
+	for _, kind := range kindsThere(total) {
 		d.Usages = append(d.Usages, newQueueUsage(k, kind, total[kind]))
 	}
 	if d.Heads, err = sortTable(q, "-used", queueUserColumns, d.Queue.Users); err != nil {
 		return nil, err
 	}
-	d.Settings = q.settings(k)
+	d.Settings, d.Siblings = q.settings(k), q.siblingsOf(k, doc.Version)
 	d.Apps, d.More = q.appsOf(slot)
 	d.Hour, err = q.lastHour(k.Path, "")
 	return d, err

@@ -16,6 +16,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/internal/plot"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/v1/api"
@@ -173,8 +175,7 @@ func (u *UI) view(r *http.Request) (*view.View, error) {
 }
 
 // visitor says who looks at a page.
-func (u *UI) visitor(r *http.Request) Visitor {
-	st, _ := u.cfg.Views.Fork(r)
+func (u *UI) visitor(r *http.Request, st *state.State) Visitor {
 	who := auth.Of(r)
 	d := Visitor{Guarded: u.cfg.Guard.Guarded(st) || !auth.OnThisMachine(r), ByLogin: who.By == auth.BySession}
 	if who.Known() {
@@ -293,6 +294,8 @@ type shellData struct {
 	Assets     string
 	Note       string
 	NoLeader   template.HTML // empty: there is one
+	Audit      bool          // the state keeps the audit
+	Replay     bool          // there is a log to play
 	Still      bool          // the page does not renew itself
 }
 
@@ -300,7 +303,9 @@ type shellData struct {
 func (u *UI) shell(w http.ResponseWriter, r *http.Request, status int, d shellData) {
 	d.Status, d.Token, d.Assets = u.cfg.Status(), token(w, r), u.assets
 	d.NoLeader = u.noLeader(d.Status, awayOpened)
-	d.Visitor, d.Here = u.visitor(r), "/ui/"
+	st, _ := u.cfg.Views.Fork(r)
+	d.Audit, d.Replay = st.Meta.Level >= event.LevelAudit, u.cfg.Log != nil
+	d.Visitor, d.Here = u.visitor(r, st), "/ui/"
 	if r.Method == http.MethodGet {
 		d.Here = r.URL.RequestURI()
 	}

@@ -138,3 +138,15 @@ func TestConfigSaysAllThatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// A kind of resource that no node has takes no place; memory and vcores always do.
+func TestKindsThatNoNodeHas(t *testing.T) {
+	total := api.Resource{"yarn.io/gpu": 0, "acme.com/fpga": 2, "vcores": 0, "memory-mb": 0}
+	var kinds []string
+	for _, u := range usages(total, api.Resource{}, api.Resource{}, api.Resource{}) {
+		kinds = append(kinds, kindName(u.Kind))
+	}
+	if got := strings.Join(kinds, " "); got != "memory vcores fpga" {
+		t.Errorf("shown are %q", got)
+	}
+}

@@ -197,5 +197,20 @@ for (const form of all("form.filter")) {
   });
 }
 
+// The capacities of siblings are summed while somebody types; the server has the last word.
+for (const form of all("form[data-sum]")) {
+  const sum = $("output", form);
+  form.addEventListener("input", () => {
+    const values = all("[data-part]", form).map((field) => field.value.trim()).filter((value) => value !== "");
+    const total = values.reduce((n, value) => n + parseFloat(value), 0);
+    const shown = String(Math.round(total * 1e4) / 1e4);
+    const percents = values.every((value) => /^(\d+\.?\d*|\.\d+)%?$/.test(value));
+    const weights = values.every((value) => /^(\d+\.?\d*|\.\d+)w$/.test(value));
+    sum.value = percents ? shown + "%" : weights ? shown + "w" : "of different kinds";
+    const wrong = percents && values.length > 0 && shown !== "100";
+    sum.className = "badge " + (wrong ? "bad" : "good");
+  });
+}
+
 // The place in a narrow row of pages is brought into view.
 $(".side a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

@@ -1,0 +1,130 @@
+package ui
+
+import (
+	"math/big"
+	"net/http"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+)
+
+// sibling is one child queue in the form for the capacities of all of them.
+type sibling struct{ Path, Name, Value, Now string }
+
+// siblings is that form. The sum is the server's; a page with scripts shows it while somebody types.
+type siblings struct {
+	Parent string
+	Base   uint64 // the version that the form changes
+	Rows   []sibling
+	Sum    capacitySum
+}
+
+// siblingsOf is the form with the capacities in force; nil for a queue without children.
+func (q *query) siblingsOf(k *api.Queue, version uint64) *siblings {
+	if len(k.Children) == 0 {
+		return nil
+	}
+	written := map[string]string{}
+	if ver := q.v.State.Version(); ver != nil {
+		for _, p := range ver.Properties {
+			written[p.Name] = p.Value
+		}
+	}
+	s := &siblings{Parent: k.Path, Base: version}
+	for i := range k.Children {
+		c := &k.Children[i]
+		s.Rows = append(s.Rows, sibling{Path: c.Path, Name: c.Name, Value: written[capacityKey(c.Path)], Now: c.Configured})
+	}
+	s.sum()
+	return s
+}
+
+func capacityKey(path string) string { return prefix + path + ".capacity" }
+
+// siblingProperties takes the configuration in force and sets the capacities of a form. It returns the
+// form too, as it was sent.
+func siblingProperties(v *view.View, r *http.Request, parent string) (map[string]string, *siblings, error) {
+	slot, err := v.FindQueue(parent)
+	if err != nil {
+		return nil, nil, err
+	}
+	ver, err := v.FindVersion("current")
+	if err != nil {
+		return nil, nil, err
+	}
+	now := view.ConfDoc(ver)
+	s := &siblings{Parent: v.QueuePath(slot), Base: now.Version}
+	v.State.Queues.Each(func(_ uint32, k *state.Queue) bool {
+		if k.Parent != slot {
+			return true
+		}
+		key := capacityKey(k.Path)
+		row := sibling{Path: k.Path, Name: k.Name, Value: now.Properties[key]}
+		if values, given := r.PostForm["capacity."+k.Path]; given {
+			row.Value = strings.TrimSpace(values[0])
+			setProperty(now.Properties, key, row.Value)
+		}
+		s.Rows = append(s.Rows, row)
+		return true
+	})
+	s.sum()
+	return now.Properties, s, nil
+}
+
+// setProperty sets a key, or takes it away when the value is empty.
+func setProperty(props map[string]string, name, value string) {
+	if value == "" {
+		delete(props, name)
+	} else {
+		props[name] = value
+	}
+}
+
+// capacitySum is what the capacities of siblings come to. Percentages must come to 100; weights and
+// absolute amounts may come to anything, which the planner judges.
+type capacitySum struct {
+	Text  string
+	Wrong bool
+}
+
+func (s *siblings) sum() {
+	percents, weights := new(big.Rat), new(big.Rat)
+	nPercents, nWeights, absolute := 0, 0, 0
+	for _, r := range s.Rows {
+		weight, isWeight := strings.CutSuffix(r.Value, "w")
+		switch f, ok := decimal(strings.TrimSuffix(weight, "%")); {
+		case r.Value == "":
+		case !ok:
+			absolute++
+		case isWeight:
+			weights.Add(weights, f)
+			nWeights++
+		default:
+			percents.Add(percents, f)
+			nPercents++
+		}
+	}
+	switch {
+	case absolute == 0 && nWeights == 0:
+		s.Sum = capacitySum{Text: trimmed(percents) + "%", Wrong: nPercents > 0 && percents.Cmp(big.NewRat(100, 1)) != 0}
+	case absolute == 0 && nPercents == 0:
+		s.Sum = capacitySum{Text: trimmed(weights) + "w"}
+	default:
+		s.Sum = capacitySum{Text: "of different kinds"}
+	}
+}
+
+// decimal reads a plain decimal number of moderate length; big.Rat alone would take exponents too.
+func decimal(text string) (*big.Rat, bool) {
+	if text == "" || len(text) > 20 || strings.Trim(text, "0123456789.") != "" {
+		return nil, false
+	}
+	return new(big.Rat).SetString(text)
+}
+
+// trimmed writes a sum with up to four decimals, without zeros at the end.
+func trimmed(r *big.Rat) string {
+	return strings.TrimRight(strings.TrimRight(r.FloatString(4), "0"), ".")
+}
