@@ -80,11 +80,7 @@ func (l *labelled) fold(lead, text string) {
 func writeExplanation(w io.Writer, x api.Explanation, width int) error {
 	l := &labelled{width: width}
 	if x.Waiting {
-		long := ""
-		if x.WaitingMillis > 0 {
-			long = output.Millis(x.WaitingMillis) + " "
-		}
-		l.fold("WAITING  ", fmt.Sprintf("%sin %s%s", long, x.Queue, place(x)))
+		l.fold("WAITING  ", fmt.Sprintf("%s in %s%s", output.Millis(x.WaitingMillis), x.Queue, place(x)))
 	} else {
 		l.fold(x.State+"  ", "in "+x.Queue)
 	}
