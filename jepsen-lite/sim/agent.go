@@ -2,6 +2,7 @@ package sim
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rmd/internal/sleep"
@@ -17,7 +18,8 @@ type agent struct {
 	id    yarn.NodeID
 	total yarn.Resource
 
-	number uint32 // its own, once it has registered
+	number  uint32      // its own, once it has registered
+	retired atomic.Bool // an operator drains it
 
 	mu      sync.Mutex
 	manager workload.NodeManager[*container]
@@ -73,7 +75,9 @@ func (n *agent) register() bool {
 	if !ok {
 		return false
 	}
-	if f := reply.Refused(); f != nil {
+	if f := reply.Refused(); f != nil && f.Reason == input.NotAllowed && n.retired.Load() {
+		return false
+	} else if f != nil {
 		n.l.w.check.fail("registration of %s is refused: %v", n.id, f)
 		return false
 	}

@@ -39,7 +39,7 @@ func kinds() []kind {
 		{"transfer", "member", (*driver).transfer}, {"join", "member", (*driver).join}, {"remove", "member", (*driver).remove},
 		{"demote", "member", (*driver).demote}, {"upgrade", "member", (*driver).upgrade},
 		{"snapshot", "load", (*driver).snapshot}, {"silent-node", "load", (*driver).silence},
-		{"reconfigure", "load", (*driver).reconfigure}, {"intruder", "intruder", (*driver).intruder},
+		{"reconfigure", "load", (*driver).reconfigure}, {"drain-node", "load", (*driver).drainNode}, {"forget-node", "load", (*driver).forgetNode}, {"intruder", "intruder", (*driver).intruder},
 	}
 }
 

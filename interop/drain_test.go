@@ -1,0 +1,66 @@
+//go:build interop
+
+package interop
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/internal/portblock"
+	"rmd/interop/harness"
+)
+
+// TestDrainUnderMapReduce drains one node after the other of those that have finished maps of a job
+// whose reducers are slow: each stays until the job has ended, and no task runs again because of it.
+func TestDrainUnderMapReduce(t *testing.T) {
+	if harness.DefaultKind() != harness.RMD {
+		t.Skip("the Java ResourceManager drains hosts, and all nodes here are on one")
+	}
+	const maps, reduces = 8, 2
+	c := harness.Start(t, harness.Options{Kind: harness.RMD, History: true, Nodes: 3})
+	job := c.StartSleep(maps, reduces, 4*time.Second, 15*time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=1024", "-Dmapreduce.reduce.memory.mb=512",
+		"-Dmapreduce.job.reduce.slowstart.completedmaps=1.0")
+	app := c.Submitted(job)
+	master := c.Attempt(app)
+	for _, n := range c.Nodes {
+		if n.ID() == master.Node {
+			continue
+		}
+		harness.Await(t, n.Name+" has finished a map", time.Minute, func() bool {
+			return len(harness.Of(n.Started(), app)) > len(harness.Of(n.Running(), app))
+		})
+		drain(t, c, n)
+		if s := c.NodeStates()[n.ID()]; s != "DECOMMISSIONING" {
+			t.Errorf("%s is %s", n.Name, s)
+		}
+	}
+	c.AwaitApp(app, "running a reduce", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers >= 2 })
+	time.Sleep(between)
+	for _, n := range c.Nodes {
+		if s := c.NodeStates()[n.ID()]; n.ID() != master.Node && s != "DECOMMISSIONING" {
+			t.Errorf("while reducers may fetch from %s, it is %s", n.Name, s)
+		}
+	}
+	succeeded(t, job.Wait())
+	untouched(t, c, app, maps+reduces)
+	for _, n := range c.Nodes {
+		if n.ID() != master.Node {
+			harness.Await(t, n.Name+" is decommissioned", time.Minute, func() bool { return c.NodeStates()[n.ID()] == "DECOMMISSIONED" })
+		}
+	}
+}
+
+// drain begins the drain of a node.
+func drain(t *testing.T, c *harness.Cluster, n *harness.Node) {
+	t.Helper()
+	resp, err := http.Post("http://"+portblock.Loopback(c.Active().Web)+"/v1/nodes/"+n.ID()+":drain", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("drain %s: %s", n.Name, resp.Status)
+	}
+}

@@ -1,0 +1,64 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"time"
+
+	"rmd/internal/sleep"
+	"rmd/scheduler/input"
+)
+
+// drainNode drains a node while containers run there, with a deadline or at once, and takes it back
+// some time later, whether or not its drain has ended.
+func (d *driver) drainNode() {
+	d.retire("drained", func(ctx context.Context, c *caller, n *agent) bool {
+		return sleep.For(ctx, time.Duration(c.rng.Intn(40))*time.Second)
+	})
+}
+
+// forgetNode drains a node and has it forgotten: it registers again, and may get another number.
+func (d *driver) forgetNode() {
+	d.retire("forgotten", func(ctx context.Context, c *caller, n *agent) bool {
+		for range 20 { // its AMs must know first of the containers that ended there
+			reply, ok := c.call(ctx, c.keyed(&input.ForgetNode{ID: n.id}))
+			if ok && reply.Refused() == nil {
+				return true
+			}
+			if !ok || !sleep.For(ctx, 3*time.Second) {
+				break
+			}
+		}
+		return false
+	})
+}
+
+// retire drains a node, lets something happen to it and takes it back. The leader may die as soon
+// as the drain has begun.
+func (d *driver) retire(what string, then func(context.Context, *caller, *agent) bool) {
+	n := d.l.nodes[d.rng.Intn(len(d.l.nodes))]
+	if !n.retired.CompareAndSwap(false, true) {
+		return
+	}
+	w := d.w
+	d.changes++
+	c := &caller{w: w, name: fmt.Sprintf("operator%d", d.changes), rng: rand.New(rand.NewSource(d.rng.Int63()))}
+	in := &input.DrainNode{ID: n.id, Now: what == "forgotten" || d.oneIn(4), DeadlineMillis: time.Now().UnixMilli() + d.rng.Int63n(30_000)}
+	kill := d.oneIn(3)
+	d.note("node %s is to be %s", n.id, what)
+	w.ops.Go(func() {
+		defer n.retired.Store(false)
+		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)
+		defer cancel()
+		if _, ok := c.call(ctx, c.keyed(in)); ok {
+			if kill {
+				d.leading().crash()
+			}
+			if then(ctx, c, n) {
+				w.check.achieved(what)
+			}
+		}
+		c.call(w.ctx, c.keyed(&input.DrainNode{ID: n.id, Back: true})) // refused when it is in service, or not known
+	})
+}
