@@ -77,8 +77,8 @@ func TestHost(t *testing.T) {
 // TestSimulation holds that a seed of the whole simulation is the same run twice, and
 // another one under another schedule.
 func TestSimulation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the simulation for wasm")
+	if os.Getenv("RMD_SIM_EXACT") == "" {
+		t.Skip("it compiles the whole program for wasm: run make sim-exact-check, as CI does")
 	}
 	guest := filepath.Join(t.TempDir(), "sim.wasm")
 	if err := Build(t.Context(), "../..", Package, guest); err != nil {
