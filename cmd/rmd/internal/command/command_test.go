@@ -120,7 +120,7 @@ var calls = []string{
 	"node list", "node status n1:1", "node drain n1:1", "node drain n1:1 --undo", "node forget n1:1 --yes", "node resource n1:1 memory-mb=1,vcores=1",
 	"queue list", "queue tree", "queue status root.a", "queue stop root.a", "queue start root.a",
 	"reservation list", "reservation status", "reservation status r1", "reservation cancel r1 --yes",
-	"conf get", "conf get --ignored", "conf set root.a.capacity=5", "conf diff 1", "conf diff 1 2", "conf history", "conf rollback 1 --yes",
+	"conf get", "conf get --ignored", "conf get --xml", "conf set root.a.capacity=5", "conf diff 1", "conf diff 1 2", "conf history", "conf rollback 1 --yes",
 	"cluster status", "cluster init", "cluster token create", "cluster members", "cluster promote rm2", "cluster demote rm2",
 	"cluster remove rm2 --yes", "cluster transfer", "cluster health", "cluster verify",
 	"autopilot get", "autopilot set min_quorum=3", "autopilot state",

@@ -16,6 +16,7 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/exitcode"
+	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
 	"rmd/transport/hadoop"
 	"rmd/transport/http/v1/api"
@@ -49,16 +50,22 @@ func (p *program) confGet() verb {
 		name: "get", usage: "show the current configuration, or the keys that contain a word", args: "[WORD]", max: 1,
 		flags: append([]cli.Flag{
 			&cli.Uint64Flag{Name: "version", Usage: "show this version", DefaultText: "the newest"},
+			&cli.BoolFlag{Name: "xml", Usage: "write a capacity-scheduler.xml, to edit, compare and apply"},
 			&cli.BoolFlag{Name: "ignored", Usage: "show keys that rmd does not honor, in the cluster's queues and in this machine's Hadoop files"},
 			&cli.StringFlag{Name: "conf-dir", Usage: "with --ignored: directory of Hadoop's files [$HADOOP_CONF_DIR]"},
 		}, listFlags()...),
 		run: func(c *call) error {
-			if c.Bool("ignored") {
-				return showIgnored(c)
-			}
 			path := "/v1/conf"
 			if c.IsSet("version") {
 				path += "/versions/" + strconv.FormatUint(c.Uint64("version"), 10)
+			}
+			switch {
+			case c.Bool("xml") && (c.Bool("ignored") || c.IsSet("output") || c.arg(0) != ""):
+				return clierr.Usagef("leave them out", "a WORD, --ignored and -o do not go with --xml")
+			case c.Bool("xml"):
+				return writeConfXML(c, path)
+			case c.Bool("ignored"):
+				return showIgnored(c)
 			}
 			return showList(c, propertyColumns, func(ctx context.Context) (f fetched[keyValue], err error) {
 				var d api.Conf
@@ -76,6 +83,19 @@ func (p *program) confGet() verb {
 			})
 		},
 	}
+}
+
+// writeConfXML writes a version of the configuration as Hadoop's file of queues.
+func writeConfXML(c *call, path string) error {
+	var d api.Conf
+	if _, err := c.get(c.ctx(), path, nil, &d); err != nil {
+		return err
+	}
+	var props []hadoopconf.Property
+	for _, name := range sorted(d.Properties) {
+		props = append(props, hadoopconf.Property{Name: name, Value: d.Properties[name]})
+	}
+	return hadoopconf.Write(c.p.Out, props)
 }
 
 func by(author string) string {
