@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"strconv"
 	"strings"
 
 	"rmd/internal/thousands"
@@ -15,32 +16,28 @@ const (
 	separator = " · "
 )
 
-// FormatMemory writes an amount of memory, given in MiB: "512 MiB", "1.5 GiB", "3 TiB". The unit is
-// the largest one in which the amount has at most three decimals, so that two amounts that differ
-// never read alike.
+// FormatMemory writes an amount of memory, given in MiB: "512 MiB", "4.8 GiB", "1.5 TiB". It writes GiB
+// from 1 GiB on, and TiB where that takes three decimals at most. It never drops a MiB, so two amounts
+// that differ never read alike.
 func FormatMemory(mebibytes int64) string {
-	if mebibytes == 0 {
-		return "0 GiB"
-	}
-	if mebibytes < 0 {
+	switch {
+	case mebibytes < 0:
 		return "-" + FormatMemory(-mebibytes)
-	}
-	for _, unit := range []struct {
-		size int64
-		name string
-	}{{mebibytesPerTiB, " TiB"}, {mebibytesPerGiB, " GiB"}} {
-		rest := mebibytes % unit.size * 1000
-		if mebibytes >= unit.size && rest%unit.size == 0 {
-			return thousands.Format(mebibytes/unit.size) + decimals(rest/unit.size) + unit.name
-		}
+	case mebibytes >= mebibytesPerTiB && mebibytes*1000%mebibytesPerTiB == 0:
+		return inUnit(mebibytes, mebibytesPerTiB) + " TiB"
+	case mebibytes >= mebibytesPerGiB || mebibytes == 0:
+		return inUnit(mebibytes, mebibytesPerGiB) + " GiB"
 	}
 	return thousands.Format(mebibytes) + " MiB"
 }
 
-// decimals writes thousandths behind a point, without zeros at the end; nothing for 0.
-func decimals(thousandths int64) string {
-	digits := []byte{'.', byte('0' + thousandths/100), byte('0' + thousandths/10%10), byte('0' + thousandths%10)}
-	return strings.TrimRight(strings.TrimRight(string(digits), "0"), ".")
+// inUnit writes a quotient with up to four decimals, which tell parts of 1024 apart.
+func inUnit(n, unit int64) string {
+	const parts = 10_000
+	rounded := (n%unit*parts + unit/2) / unit
+	whole := n/unit + rounded/parts
+	digits := strconv.FormatInt(parts+rounded%parts, 10)[1:]
+	return strings.TrimRight(strings.TrimRight(thousands.Format(whole)+"."+digits, "0"), ".")
 }
 
 // FormatKind writes an amount of one kind of resource: "320 GiB", "88 vc", "8 gpu".

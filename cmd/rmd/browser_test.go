@@ -220,10 +220,13 @@ func TestBrowser(t *testing.T) {
 	})
 	t.Run("without scripts", func(t *testing.T) { browserPlain(t, newTab(t, browser), c, follower, app) })
 	t.Run("last hour", func(t *testing.T) { browserLastHour(t, newTab(t, browser), leader, held[0].Node) })
+	t.Run("looks", func(t *testing.T) { browserLooks(t, newTab(t, browser), follower, app, held[0].ID) })
+	t.Run("capacities", func(t *testing.T) { browserCapacities(t, newTab(t, browser), follower) })
 	t.Run("cancel", func(t *testing.T) {
 		browserCancel(t, newTab(t, browser), newTab(t, browser), c, leader, follower, held[0].ID)
 	})
 	t.Run("failover", func(t *testing.T) { browserFailover(t, newTab(t, browser), newTab(t, browser), c, leader, follower) })
+	t.Run("no majority", func(t *testing.T) { browserNoMajority(t, newTab(t, browser), c, follower) })
 }
 
 // browserWhy finds out why an application waits, from the overview on.
@@ -350,10 +353,7 @@ func browserLastHour(t *testing.T, b *tab, p *process, node string) {
 		plots int
 	}{{"", 4}, {"queues/root.batch", 3}, {"nodes/" + node, 2}}
 	for _, scheme := range []string{"light", "dark"} {
-		b.do("choose "+scheme, chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
-			_, err := cdp.Call(ctx, at, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			return err
-		}))
+		b.scheme(scheme)
 		for _, width := range []int64{1280, 640} {
 			b.do("set the size", chromedp.EmulateViewport(width, 900))
 			for _, page := range pages {

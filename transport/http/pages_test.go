@@ -46,7 +46,7 @@ var pagePaths = []struct {
 	{"/ui/search?q=R1", []string{`href="/ui/reservations/r1"`}},
 	{"/ui/search?q=ONLINE", []string{`href="/ui/queues/root.online"`}},
 	{"/ui/search?q=ali", []string{`href="/ui/users/alice"`, "…_0001"}},
-	{"/ui/users/alice", []string{"Queues and limits", "root.online", "of the cluster", `href="/ui/apps?user=alice&amp;state=RUNNING"`, "…_0001"}},
+	{"/ui/users/alice", []string{"Queues and limits", "Used and reserved", "root.online", "of the cluster", `href="/ui/apps?user=alice&amp;state=RUNNING"`, "…_0001"}},
 	{"/ui/users/bob?sort=queue", []string{"Waits for", "…_0002", `aria-sort="ascending"`}},
 	{"/ui/search?q=nobody", []string{"Nothing matches."}},
 	{"/ui/search", []string{"application, queue, node, user, reservation"}},

@@ -32,7 +32,7 @@ func newUserQueue(k *api.Queue, u api.User) userQueue {
 var userQueueColumns = []sortable[userQueue]{
 	{title: "Queue", name: "queue", compare: func(a, b userQueue) int { return strings.Compare(a.Queue, b.Queue) }},
 	{title: "Share of the user limit", name: "share", compare: func(a, b userQueue) int { return cmp.Compare(a.Percent, b.Percent) }},
-	{title: "Uses", name: "used", compare: func(a, b userQueue) int { return compareSizes(a.Used, b.Used) }},
+	{title: "Used and reserved", name: "used", compare: func(a, b userQueue) int { return compareSizes(a.Used, b.Used) }},
 	{title: "Limit", name: "limit", compare: func(a, b userQueue) int { return compareSizes(a.Limit, b.Limit) }},
 	{title: "For AMs", name: "ams", compare: func(a, b userQueue) int { return compareSizes(a.AMUsed, b.AMUsed) }},
 	{title: "Applications", name: "apps", number: true, compare: func(a, b userQueue) int { return cmp.Compare(a.Apps, b.Apps) }},

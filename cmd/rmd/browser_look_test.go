@@ -1,0 +1,195 @@
+//go:build browser
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// scheme has the browser prefer light or dark pages.
+func (b *tab) scheme(name string) {
+	b.t.Helper()
+	b.do("choose "+name, chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
+		_, err := cdp.Call(ctx, at, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+		return err
+	}))
+}
+
+// picture keeps what the page looks like, where RMD_SCREENSHOTS names a directory.
+func (b *tab) picture(name string) {
+	b.t.Helper()
+	dir := os.Getenv("RMD_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// eachLook calls f at both widths, light and dark, and once without scripts.
+func (b *tab) eachLook(f func(look string)) {
+	b.t.Helper()
+	for _, width := range []int64{1280, 640} {
+		b.do("set the size", chromedp.EmulateViewport(width, 900))
+		for _, scheme := range []string{"light", "dark"} {
+			b.scheme(scheme)
+			f(fmt.Sprintf("%s-%d", scheme, width))
+		}
+	}
+	b.scheme("light")
+	b.script(false)
+	f("plain-640")
+	b.script(true)
+	b.do("set the size", chromedp.EmulateViewport(1280, 900))
+}
+
+// shows opens a page and finds its parts there: in view without moving the page to the side, and readable.
+func (b *tab) shows(address string, parts ...string) {
+	b.t.Helper()
+	b.do("open "+address, chromedp.Navigate(address), chromedp.WaitVisible(chromedp.CSS("main h1")))
+	for _, part := range parts {
+		b.do("find "+part+" at "+address, chromedp.WaitVisible(chromedp.CSS(part)))
+	}
+}
+
+// fits demands that nothing is cut off, and that the text is told apart from what is behind it.
+func (b *tab) fits(what string) {
+	b.t.Helper()
+	b.holds(what+" fits", "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+	b.holds(what+" can be read", `(() => {
+		const light = (color) => { const [r, g, b] = color.match(/\d+/g).map(Number); return 0.299 * r + 0.587 * g + 0.114 * b; };
+		const body = getComputedStyle(document.body);
+		return Math.abs(light(body.color) - light(body.backgroundColor)) > 120;
+	})()`)
+}
+
+// browserLooks opens the pages that are only looked at, at both widths, light and dark, and without scripts.
+func browserLooks(t *testing.T, b *tab, p *process, app, reservation string) {
+	pages := []struct {
+		name, path string
+		parts      []string
+	}{
+		{"user", "users/u2", []string{"#queues tbody tr", `#waits a[href="/ui/apps/` + app + `"]`, `#queues th[aria-sort="descending"]`}},
+		{"queues-sorted", "queues?sort=-guaranteed", []string{`#tree th[aria-sort="descending"] a`}},
+		{"queue-capacities", "queues/root", []string{"#capacities output", `#capacities input[name="capacity.root.batch"]`}},
+		{"app-containers", "apps/" + app + "?sort=-size", []string{"#containers", "#explain"}},
+		{"apps", "apps", []string{`#list a.why[href="/ui/apps/` + app + `"]`}},
+		{"reservations-sorted", "reservations?sort=-short", []string{`[aria-label="Sort by"] [aria-current]`}},
+		{"reservation", "reservations/" + reservation + "?sort=-size", []string{`#ahead th[aria-sort="descending"]`}},
+		{"search", "search?q=u2", []string{`#found a[href="/ui/users/u2"]`}},
+	}
+	b.eachLook(func(look string) {
+		for _, page := range pages {
+			b.shows("http://"+p.http+"/ui/"+page.path, page.parts...)
+			if !strings.HasPrefix(look, "plain") { // an expression needs scripts
+				b.fits(page.path + " " + look)
+			}
+			b.picture(page.name + "-" + look)
+		}
+	})
+	b.open("http://" + p.http + "/ui/search?q=u2")
+	b.click(`#found a[href="/ui/users/u2"]`)
+	b.reads("User u2 uses nothing at present", "Queues and limits", "root.train")
+	b.click(`#queues thead a[href*="sort=queue"]`)
+	b.holds("the queues of the user are sorted", `document.querySelector('#queues th[aria-sort="ascending"]').textContent === "Queue"`)
+	b.open("http://" + p.http + "/ui/queues")
+	b.click(`#tree thead a[href*="sort=-guaranteed"]`)
+	b.holds("root stays above its children", `document.querySelector('#tree tbody tr th').textContent.trim() === "root"`)
+	b.open("http://" + p.http + "/ui/apps/2")
+	b.holds("the number of an application is enough", `document.querySelector("h1").textContent.endsWith("_0002")`)
+}
+
+// browserCapacities moves capacity from one queue to another: the sum follows the typing, what would
+// happen shows before anything is written, and without scripts the server tells the sum.
+func browserCapacities(t *testing.T, b *tab, p *process) {
+	address := "http://" + p.http + "/ui/queues/root"
+	wrong := `document.querySelector("#capacities output.bad")`
+	b.open(address)
+	b.holds("the sum is right", `document.querySelector("#capacities output.good").textContent === "100%"`)
+	value := func(queue string) string {
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		defer cancel()
+		s, err := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector('#capacities input[name="capacity.%s"]').value`, queue)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	batch, train := value("root.batch"), value("root.train")
+	var nBatch, nTrain float64
+	if _, err := fmt.Sscan(batch+" "+train, &nBatch, &nTrain); err != nil {
+		t.Fatalf("the capacities %q and %q: %v", batch, train, err)
+	}
+	b.fill(`#capacities input[name="capacity.root.batch"]`, fmt.Sprint(nBatch-1.5))
+	b.holds("the sum follows", wrong+` && `+wrong+`.textContent === "98.5%"`)
+	b.picture("capacities-wrong")
+	b.fill(`#capacities input[name="capacity.root.train"]`, fmt.Sprint(nTrain+1.5))
+	b.holds("the sum is right again", `!`+wrong+` && document.querySelector("#capacities output").textContent === "100%"`)
+	b.click("#capacities button.primary")
+	b.reads("Staged change", "Nothing has been written", "What would happen", "would start at once", "Apply it", fmt.Sprint(nTrain+1.5))
+	b.eachWidth("staged", func() { b.fits("the staged change") })
+
+	b.script(false)
+	b.do("open without scripts", chromedp.Navigate(address), chromedp.WaitVisible(chromedp.CSS("#capacities")))
+	b.do("type", chromedp.Clear(chromedp.CSS(`#capacities input[name="capacity.root.batch"]`)), chromedp.SendKeys(chromedp.CSS(`#capacities input[name="capacity.root.batch"]`), "77"))
+	b.click("#capacities button.primary")
+	b.do("the server tells the wrong sum and the form again", chromedp.WaitVisible(chromedp.CSS("#capacities output.bad")), chromedp.WaitVisible(chromedp.CSS(`#capacities input[value="77"]`)))
+	b.picture("staged-wrong-plain")
+	b.script(true)
+}
+
+// eachWidth calls f at both widths.
+func (b *tab) eachWidth(name string, f func()) {
+	b.t.Helper()
+	for _, width := range []int64{640, 1280} {
+		b.do("set the size", chromedp.EmulateViewport(width, 900))
+		f()
+		b.picture(fmt.Sprintf("%s-%d", name, width))
+	}
+}
+
+// browserNoMajority watches the other replicas end: an open page names them and the command that starts
+// them, and every page still shows the state. When they are back the page says nothing of it any more.
+func browserNoMajority(t *testing.T, b *tab, c *processes, last *process) {
+	b.open("http://" + last.http + "/ui/")
+	b.reads("live")
+	b.holds("a mark", "window.mark = true")
+	for _, p := range c.others(last) {
+		c.kill(p)
+	}
+	b.reads("There is no leader", "2 of 3 voters must answer", "systemctl start rmd", "rmd recover")
+	for _, p := range c.others(last) {
+		b.reads(p.id+" at "+p.peer, "Last decisions")
+	}
+	b.holds("the page was not loaded again", "window.mark === true")
+	b.eachLook(func(look string) {
+		for _, path := range []string{"", "apps", "queues/root.train", "nodes", "reservations", "users/u2", "conf", "cluster"} {
+			b.shows("http://"+last.http+"/ui/"+path, "#banner li b")
+			if !strings.HasPrefix(look, "plain") {
+				b.fits(path + " without a leader " + look)
+			}
+		}
+		b.picture("no-majority-" + look)
+	})
+	b.open("http://" + last.http + "/ui/")
+	for _, p := range c.others(last) {
+		c.start(p)
+	}
+	b.holds("the banner goes when there is a leader again", `document.getElementById("banner").hidden`)
+}
