@@ -1,9 +1,11 @@
 package tidy
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -49,6 +51,76 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	if found < 40 {
 		t.Errorf("only %d places found in the documents", found)
 	}
+}
+
+// link is a link of Markdown to a file of this tree, to a heading, or to both.
+var link = regexp.MustCompile(`\]\(([^):#\s]*)(?:#([^)\s]+))?\)`)
+
+// TestLinks: each link of a document leads to a file and a heading that exist.
+func TestLinks(t *testing.T) {
+	root := filepath.Join("..", "..")
+	found := 0
+	for _, name := range markdown(t, root) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			found++
+			target := name
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(name), m[1])
+			}
+			if !exists(target) {
+				t.Errorf("%s links to %s, which does not exist", name, m[1])
+			} else if m[2] != "" && !slices.Contains(anchors(t, target), m[2]) {
+				t.Errorf("%s links to %s#%s, a heading that does not exist", name, m[1], m[2])
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d links found in the documents", found)
+	}
+}
+
+// markdown are the documents of this tree.
+func markdown(t *testing.T, root string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch base := filepath.Base(name); {
+		case err != nil:
+			return err
+		case d.IsDir() && name != root && (base == "testdata" || base == "bin" || base == "out" || strings.HasPrefix(base, ".")):
+			return fs.SkipDir
+		case strings.HasSuffix(base, ".md"):
+			out = append(out, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+var (
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`) // of a heading, where it becomes an anchor
+)
+
+// anchors are the names by which links reach the headings of a document.
+func anchors(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range heading.FindAllStringSubmatch(string(text), -1) {
+		out = append(out, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return out
 }
 
 // document is the name of a Markdown file.
