@@ -82,7 +82,7 @@ func TestGuides(t *testing.T) {
 		}
 		for _, s := range steps {
 			for _, line := range append(strings.Split(s.Command, "\n"), s.Shown...) {
-				if len([]rune(line)) > 130 {
+				if len([]rune(line)) > 125 {
 					t.Errorf("%s, at line %d: %q is too long", name, s.Line, line)
 				}
 			}
