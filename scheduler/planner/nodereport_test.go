@@ -8,6 +8,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -408,5 +409,49 @@ func TestDialedNodesAreNotOrderedToLaunch(t *testing.T) {
 	h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1)})
 	if r := h.beat(0); len(r.Launch) != 0 || h.node(0).Count != 1 {
 		t.Errorf("to be launched: %v, %d containers", r.Launch, h.node(0).Count)
+	}
+}
+
+// TestCheapestToDrain: an idle node comes first, then one with the data of an application, then one
+// with a container, and last the one whose AM takes everything of its application with it.
+func TestCheapestToDrain(t *testing.T) {
+	h := newHouse(t, 4, true)
+	at := yarn.AttemptID{App: h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1)}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	master := int(a.MasterNode) - 1
+	h.beat(master, yarn.ContainerID{App: at.App, Attempt: 1, Number: a.MasterNumber})
+	h.must(t, &input.RegisterAttempt{Attempt: at})
+	var others []int
+	for i := range 4 {
+		if i != master {
+			others = append(others, i)
+		}
+	}
+	data, busy, idle := others[0], others[1], others[2]
+	maps := h.ask(at, data, 1)
+	h.beat(data, maps...)
+	h.ask(at, busy, 1)
+	h.now += 10_000
+	h.beat(data) // its container has ended
+	h.now += 10_000
+	h.must(t, &input.Tick{})
+	got := explain.CheapestToDrain(h.p.st, 9)
+	var order []int
+	for _, c := range got {
+		order = append(order, slices.IndexFunc(h.nodes, func(id yarn.NodeID) bool { return id.String() == c.ID }))
+	}
+	if want := []int{idle, data, busy, master}; !slices.Equal(order, want) {
+		t.Errorf("the order is %v, want %v: %+v", order, want, got)
+	}
+	for i, part := range []string{"nothing runs there", "data of 1 running application", "1 container, 0 AMs", "1 container, 1 AM"} {
+		if !strings.Contains(got[i].Reason, part) {
+			t.Errorf("the reason %q does not say %q", got[i].Reason, part)
+		}
+	}
+	if c := got[3]; c.WorkMillis <= got[2].WorkMillis {
+		t.Errorf("with the AM %d ms are lost, with one container %d ms", c.WorkMillis, got[2].WorkMillis)
+	}
+	if two := explain.CheapestToDrain(h.p.st, 2); !slices.Equal(two, got[:2]) {
+		t.Errorf("two of them: %+v", two)
 	}
 }
