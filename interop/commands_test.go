@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -107,6 +108,13 @@ schedulerconf -getconf
 mapred job -list
 mapred job -list all
 mapred job -status job_1_0001
+rmadmin -refreshNodes -g 30 -server
+rmadmin -refreshNodes -g -server
+rmadmin -refreshNodes -g 1 -client
+rmadmin -refreshNodes -g soon -server
+rmadmin -refreshNodes -g 30
+~ node -list -all
+~ node -list -states DECOMMISSIONED
 `
 
 // TestCommands has every command of the yarn command line run on the same scene
@@ -167,7 +175,12 @@ func answers(t *testing.T, kind harness.Kind) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	t.Run(string(kind), func(t *testing.T) {
-		c := harness.Start(t, harness.Options{Kind: kind, Tuned: true, Site: map[string]string{"yarn.cluster.max-application-priority": "10"}})
+		excluded := filepath.Join(t.TempDir(), "excluded") // a host that never registers
+		if err := os.WriteFile(excluded, []byte("never.invalid\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := harness.Start(t, harness.Options{Kind: kind, Tuned: true, Site: map[string]string{
+			"yarn.cluster.max-application-priority": "10", "yarn.resourcemanager.nodes.exclude-path": excluded}})
 		words := scene(t, c)
 		names := keys()
 		var batch, marks []string
