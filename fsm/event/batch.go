@@ -42,6 +42,10 @@ const LevelNodeTimes = 3
 // LevelKeyOwners is the level from which idempotency keys are remembered with their owners.
 const LevelKeyOwners = 3
 
+// LevelImport is the level from which a cluster may take applications over from another
+// ResourceManager.
+const LevelImport = 3
+
 // Errors of decoding a batch.
 var (
 	ErrNotBatch     = errors.New("not a batch of events")

@@ -95,6 +95,11 @@ const (
 	KindNodesLabelled       Kind = 92
 	KindAskLabelled         Kind = 93
 	KindApplicationLabelled Kind = 94
+
+	// From LevelImport on.
+	KindAttemptRecovered         Kind = 100
+	KindContainerRecovered       Kind = 101
+	KindNodeApplicationRecovered Kind = 102
 )
 
 // spec ties a number to its name and type; one table, no registration.
@@ -179,6 +184,9 @@ var specs = map[Kind]spec{
 	KindNodesLabelled:              of[NodesLabelled]("NodesLabelled"),
 	KindAskLabelled:                of[AskLabelled]("AskLabelled"),
 	KindApplicationLabelled:        of[ApplicationLabelled]("ApplicationLabelled"),
+	KindAttemptRecovered:           of[AttemptRecovered]("AttemptRecovered"),
+	KindContainerRecovered:         of[ContainerRecovered]("ContainerRecovered"),
+	KindNodeApplicationRecovered:   of[NodeApplicationRecovered]("NodeApplicationRecovered"),
 }
 
 // String is the event type's name.

@@ -40,7 +40,7 @@ func (s *State) checkMasters() error {
 	s.Apps.Each(func(_ uint32, a *App) bool {
 		switch {
 		case a.MasterNumber == 0 && a.MasterNode != 0, a.MasterNumber > a.NextNumber,
-			a.MasterNumber != 0 && a.MasterNode == 0 && !s.amGone(a): // a node is forgotten when its AM has ended
+			a.MasterNumber != 0 && a.MasterNode == 0 && !s.amGone(a) && !s.Meta.ForeignContainer(a.MasterNumber): // a node is forgotten when its AM has ended, or has not registered yet
 			err = fmt.Errorf("%s has the AM container %d on node %d, its next number is %d", a.ID, a.MasterNumber, a.MasterNode, a.NextNumber+1)
 		case a.LaunchedMillis != 0 && a.MasterNumber == 0:
 			err = fmt.Errorf("%s says that its AM was launched and has none", a.ID)
@@ -70,7 +70,7 @@ func (s *State) checkSecrets() error {
 			switch {
 			case (key.ID == 0) != (len(key.Bytes) == 0):
 				return fmt.Errorf("the %s key %d has %d bytes", which, key.ID, len(key.Bytes))
-			case key.ID == 0:
+			case key.ID == 0 || which == yarn.KeyAMRM && s.Meta.ImportEpoch > 0: // another ResourceManager's may have any id
 				continue
 			case key.ID <= last || key.ID > s.Meta.NextKey || k.Current.ID == 0:
 				return fmt.Errorf("the %s keys are %d, %d and %d; the last made is %d", which, k.Previous.ID, k.Current.ID, k.Next.ID, s.Meta.NextKey)

@@ -93,7 +93,7 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 	s.touchNode(e.Node)
 	a.NextNumber = e.Number
 	size := k.Size
-	slot := s.addContainer(app, a, Container{Number: e.Number, Node: e.Node, Key: e.Key, Size: size, Locality: e.Locality, AM: e.AM}, k.Label)
+	slot := s.addContainer(app, a, Container{Attempt: a.Attempt, Number: e.Number, Node: e.Node, Key: e.Key, Size: size, Locality: e.Locality, AM: e.AM}, k.Label)
 	s.consume(ask, a, n, e.Locality)
 	s.dropAskIfIdle(ask, a)
 	a.Used = a.Used.Add(size)
@@ -114,15 +114,15 @@ func (s *State) addContainer(app uint32, a *App, c Container, label LabelID) uin
 		*s.AskedLabels.place(slot) = label
 	}
 	*r = c
-	r.App, r.Attempt = app, a.Attempt
+	r.App = app
 	r.State, r.AllocatedMillis = yarn.ContainerAllocated, s.Meta.NowMillis
-	s.byContainer.insert(hashContainer(app, a.Attempt, c.Number), slot, s.hashOfContainer)
+	s.byContainer.insert(hashContainer(app, c.Attempt, c.Number), slot, s.hashOfContainer)
 	r.nextApp = a.Containers
 	if a.Containers != 0 {
 		s.Containers.mut(a.Containers).prevApp = slot
 	}
 	a.Containers = slot
-	if !c.AM {
+	if !c.AM && c.GrantedIn == 0 {
 		s.addUndelivered(slot, a)
 	}
 	s.fold(uint64(slot)<<32 | uint64(c.Node))
@@ -154,7 +154,7 @@ func (s *State) occupy(node, slot uint32) {
 		s.Containers.mut(n.Containers).prevNode = slot
 	}
 	n.Containers = slot
-	if c.AM {
+	if c.hasPendingCommand() {
 		n.PendingCommands++
 	}
 	if n.NodeManager {

@@ -24,7 +24,7 @@ func longRuns(t *testing.T, steps string) {
 	t.Cleanup(func() { _ = flag.Set(f.Name, f.DefValue) })
 }
 
-// encode writes every section, as a snapshot does.
+// encode writes every section, and every record apart, as a snapshot does.
 func encode(s *State) []byte {
 	c := codec.NewEncoder(nil)
 	for _, sec := range Sections() {
@@ -33,7 +33,10 @@ func encode(s *State) []byte {
 		c.U64(&n)
 		sec.Each(s, func(slot uint32) bool {
 			c.U32(&slot)
-			sec.Code(s, slot, c)
+			record := codec.NewEncoder(nil)
+			sec.Code(s, slot, record)
+			b := record.Bytes()
+			c.Raw(&b)
 			return true
 		})
 	}
@@ -50,8 +53,14 @@ func decode(data []byte) (*State, error) {
 		c.U64(&n)
 		for i := uint64(0); i < n && c.Err() == nil; i++ {
 			var slot uint32
+			var b []byte
 			c.U32(&slot)
-			sec.Code(s, slot, c)
+			c.Raw(&b)
+			record := codec.NewDecoder(b)
+			sec.Code(s, slot, record)
+			if err := record.Finish(); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := c.Finish(); err != nil {

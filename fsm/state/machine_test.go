@@ -32,6 +32,9 @@ func TestMachine(t *testing.T) {
 	total := map[event.Kind]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{s: world(t), twin: world(t)}
+		for _, s := range []*State{m.s, m.twin} { // as if it had been taken over
+			s.Meta.Epoch, s.Meta.ImportEpoch = 1, 1
+		}
 		m.old = m.s.Fork()
 		m.oldBytes = encode(m.old)
 		actions := rapid.StateMachineActions(m)

@@ -140,7 +140,7 @@ type App struct {
 	Response      int32  // number of the last allocate response
 	NextNumber    uint64 // the last container number given; see State.NextNumber
 	// MasterNumber and MasterNode are the AM's container and the number of its node; 0: it has
-	// none yet.
+	// none yet, or the node of an AM that was taken over has not registered yet.
 	MasterNumber   uint64
 	MasterNode     uint32
 	LaunchedMillis int64  // when its node took the AM
@@ -466,6 +466,9 @@ type Meta struct {
 	NextToken            uint32 // the last delegation token sequence number given
 	NodeChanges          uint64 // counts changes of nodes' states and totals
 	Submitted            uint64 // counts submissions, from event.LevelIDBlocks on
+	// ImportEpoch is the first epoch of this cluster's own container ids when its applications were
+	// taken over from another ResourceManager, which gave those before; else 0.
+	ImportEpoch uint32
 }
 
 // Decisions counts containers allocated and reservations made since the cluster began.

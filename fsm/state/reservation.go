@@ -182,7 +182,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 		s.Meta.Fulfilled++
 		return nil
 	}
-	c := s.addContainer(res.App, a, Container{Number: res.Container, Node: res.Node, Key: res.Key, Size: res.Size, Locality: e.Locality, AM: res.AM}, s.Asks.Get(ask).Label)
+	c := s.addContainer(res.App, a, Container{Attempt: a.Attempt, Number: res.Container, Node: res.Node, Key: res.Key, Size: res.Size, Locality: e.Locality, AM: res.AM}, s.Asks.Get(ask).Label)
 	s.consume(ask, a, n, e.Locality)
 	s.dropAskIfIdle(ask, a)
 	a.Used = a.Used.Add(res.Size)

@@ -230,6 +230,9 @@ func (m *Meta) code(c *codec.Coder) {
 	if m.Level >= event.LevelIDBlocks {
 		c.U64(&m.Submitted)
 	}
+	if m.ImportEpoch != 0 || c.Decoding() && c.Rest() > 0 { // absent where nothing was taken over
+		c.U32(&m.ImportEpoch)
+	}
 }
 
 func (s *State) codeVersions(c *codec.Coder) {

@@ -271,6 +271,12 @@ func (s *State) apply(e event.Event) error {
 		return s.askLabelled(e)
 	case *event.ApplicationLabelled:
 		return s.applicationLabelled(e)
+	case *event.AttemptRecovered:
+		return s.attemptRecovered(e)
+	case *event.ContainerRecovered:
+		return s.containerRecovered(e)
+	case *event.NodeApplicationRecovered:
+		return s.nodeApplicationRecovered(e)
 	}
 	return s.applySecurity(e)
 }

@@ -120,6 +120,8 @@ var places = map[string]place{
 		outside: []string{raft, hclog}, why: "it puts one replica together and holds no logic"},
 	"server/hadoop": {ours: []string{"yarn", "config", "scheduler/capacity", "scheduler/input", "fsm", "fsm/event", "fsm/state", "transport/frontend", "transport/hadoop/...", "transport/http/yarn", "internal/descriptors", "internal/hadoopconf", "internal/leadership"},
 		outside: []string{hclog}, why: "it puts the services of YARN's ports together, and knows neither Raft nor the rest of the replica"},
+	"server/migration": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/input", "scheduler/planner", "transport/hadoop/client", "transport/hadoop/statestore", "transport/hadoop/token"},
+		why: "it makes a state out of a state store, and opens nothing"},
 	"server/rerun": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/planner", "scheduler/capacity", "scheduler/input", "transport/http/...", "workload/..."}, outside: []string{hclog},
 		why: "it plays a log on planners of its own and touches no replica"},
 	"cmd/internal/...": {ours: []string{"client", "internal/thousands", "cluster", "scheduler/input", "transport/http/v1/api", "internal/nearest", "cmd/internal/...", "internal/exitcode"}, outside: []string{cli, yaml, xterm},

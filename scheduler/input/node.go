@@ -20,6 +20,21 @@ func (s *ContainerStatus) code(c *codec.Coder) {
 	c.String(&s.Diagnostics)
 }
 
+// RecoveredContainer is what a node knows of a container beside its status.
+type RecoveredContainer struct {
+	Container     yarn.ContainerID
+	Key           yarn.SchedulerKey
+	Size          yarn.Resource
+	StartedMillis int64
+}
+
+func (r *RecoveredContainer) code(c *codec.Coder) {
+	c.ContainerID(&r.Container)
+	c.Key(&r.Key)
+	c.Resource(&r.Size)
+	c.I64(&r.StartedMillis)
+}
+
 // RegisterNode brings a node in, or back. Containers are those it still runs.
 type RegisterNode struct {
 	ID         yarn.NodeID
@@ -28,6 +43,9 @@ type RegisterNode struct {
 	Total      yarn.Resource
 	Version    string
 	Containers []ContainerStatus
+	// Recovered are those that another ResourceManager may have given, when the node registers for
+	// the first time with a cluster that was taken over from it.
+	Recovered []RecoveredContainer
 	// Running are the applications that the node still keeps something of.
 	Running []yarn.ApplicationID
 	// NodeManager says that this is a NodeManager of Hadoop: the leader calls it to start
@@ -198,6 +216,9 @@ func (i *RegisterNode) Code(c *codec.Coder) {
 	c.String(&i.Address)
 	c.U64(&i.HeartbeatSession)
 	c.U64(&i.PrevSession)
+	if further(c, len(i.Recovered) > 0) {
+		codec.List(c, &i.Recovered, func(c *codec.Coder, r *RecoveredContainer) { r.code(c) })
+	}
 }
 
 // Code implements Reply.

@@ -19,6 +19,7 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 			"node %s registers with %s", in.ID, in.Total))
 	}
 	slot, drains := p.st.Node(in.ID), int64(-1)
+	first := slot == 0
 	report := ""
 	if fault := p.refusedHost(slot, in.ID); fault != nil {
 		return input.Refuse(in, fault)
@@ -46,6 +47,9 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains, Report: report})
 	}
 	p.sched.CancelUnservable(slot)
+	if first {
+		p.recover(slot, in)
+	}
 	reply.Kill = p.statuses(slot, in.Containers, false)
 	for _, id := range in.Running {
 		if app := p.st.AppByID(id); app == 0 || p.st.Apps.Get(app).State.Ended() {

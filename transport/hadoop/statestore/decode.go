@@ -59,7 +59,10 @@ func diagnostics(text *string) string {
 	return *text
 }
 
-func decodeAttempt(app yarn.ApplicationID, b []byte) (Attempt, error) {
+// maxAttempt bounds the number of an attempt.
+const maxAttempt = 100_000
+
+func decodeAttempt(app yarn.ApplicationID, name string, b []byte) (Attempt, error) {
 	var p proto.ApplicationAttemptStateDataProto
 	if err := gproto.Unmarshal(b, &p); err != nil {
 		return Attempt{}, fmt.Errorf("its znode is not an ApplicationAttemptStateDataProto: %w", err)
@@ -71,7 +74,7 @@ func decodeAttempt(app yarn.ApplicationID, b []byte) (Attempt, error) {
 	state, known := attemptStates[p.GetAppAttemptState()]
 	final := p.GetFinalApplicationStatus()
 	switch {
-	case id.App != app || id.Attempt == 0:
+	case id.App != app || id.String() != name || id.Attempt == 0 || id.Attempt > maxAttempt:
 		return Attempt{}, fmt.Errorf("its znode has the data of %s", id)
 	case !known:
 		return Attempt{}, fmt.Errorf("attempt state %d is not known", p.GetAppAttemptState())

@@ -221,7 +221,7 @@ func (r *reader) application(name string, at []string) error {
 		if err != nil {
 			return err
 		}
-		a, err := decodeAttempt(app.ID, b)
+		a, err := decodeAttempt(app.ID, attempt, b)
 		if err != nil {
 			return r.problem(name, skipOrKill, "%s: %v", attempt, err)
 		}

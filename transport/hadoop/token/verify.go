@@ -52,7 +52,7 @@ func (r Ring) checking(kind yarn.KeyKind, id int32) (state.MasterKey, error) {
 	if key, ok := r.Accepted(kind, id); ok {
 		return key, nil
 	}
-	if id > r.st.Meta.NextKey {
+	if id > r.st.Meta.NextKey || id < 0 { // a negative one was taken over from another ResourceManager
 		return state.MasterKey{}, fmt.Errorf("%w: %d", ErrKeyUnknown, id)
 	}
 	return state.MasterKey{}, fmt.Errorf("%w: signed with key %d, which is not good any more", ErrBad, id)

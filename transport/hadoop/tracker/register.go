@@ -117,7 +117,25 @@ func (s *Service) registration(st *state.State, req *proto.RegisterNodeManagerRe
 		}
 		s.trim(&in.Containers[i])
 	}
-	return in, nil
+	return in, s.recovered(st, in, containers)
+}
+
+// recovered reads what a cluster that was taken over must know of the containers that a node brings
+// along when it registers for the first time.
+func (s *Service) recovered(st *state.State, in *input.RegisterNode, containers []*proto.NMContainerStatusProto) error {
+	if st.Meta.ImportEpoch == 0 || st.Node(in.ID) != 0 {
+		return nil
+	}
+	in.Recovered = make([]input.RecoveredContainer, len(containers))
+	for i, p := range containers {
+		size, err := wire.Resource(p.GetResource(), st.Kinds())
+		if err != nil {
+			return invalid("registerNodeManager: node %s: %v", in.ID, err)
+		}
+		in.Recovered[i] = input.RecoveredContainer{Container: in.Containers[i].Container, Size: size, StartedMillis: p.GetCreationTime(),
+			Key: yarn.SchedulerKey{Priority: wire.Priority(p.GetPriority()), AllocationID: p.GetAllocationRequestId()}}
+	}
+	return nil
 }
 
 // validHost refuses what cannot be the name or address of a host; it is handed to

@@ -88,6 +88,7 @@ var examples = map[string][]string{
 
 	"check":      {"rmd check --data /var/lib/rmd"},
 	"recover":    {"rmd recover --data /var/lib/rmd --peers peers.json --dry-run"},
+	"import zk":  {"rmd import zk --config /etc/rmd/rmd.yaml --dry-run"},
 	"version":    {"rmd version -o json"},
 	"completion": {"rmd completion bash > /etc/bash_completion.d/rmd"},
 }

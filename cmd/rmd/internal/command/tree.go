@@ -17,7 +17,7 @@ func (p *program) tree() []*cli.Command {
 		p.applications(), p.nodes(), p.queues(), p.reservations(), p.conf(), p.command(p.top()), p.command(p.events()))...)
 	all = append(all, group("Cluster",
 		p.cluster(), p.access(), p.autopilot(), p.snapshots(), p.upgrade(), p.log(), p.audit(), p.command(p.metrics()))...)
-	all = append(all, group("Offline", p.command(p.check()), p.command(p.recover()))...)
+	all = append(all, group("Offline", p.command(p.check()), p.command(p.recover()), p.imports())...)
 	all = append(all, group("Other", p.command(p.version()), p.command(p.completion()))...)
 	all = append(all, p.complete(), p.docs())
 	addExamples(all, "")

@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
+	"rmd/cluster/raftstore"
+)
+
+// CreateOptions say which replica a cluster begins with.
+type CreateOptions struct {
+	ID, ClusterName, ClusterID, Address string
+	// Write writes the first snapshot.
+	Write func(io.Writer) error
+	// Verify reads a snapshot through.
+	Verify func(io.Reader) error
+}
+
+// FirstIndex and FirstTerm are the place of the first snapshot in the log.
+const FirstIndex, FirstTerm = 1, 1
+
+// Create makes the data directory of the first replica of a new cluster that begins with a state.
+// The directory must be empty. A process that is killed leaves no replica in it.
+func Create(dataDir string, o CreateOptions) error {
+	err := raftstore.NewDir(dataDir, func(folder string) error { return createIn(folder, o) })
+	if errors.Is(err, raftstore.ErrNotEmpty) {
+		return refuse(CodeAlreadyInitialized, "name another one, or remove what is in it if no cluster needs it", "%s is not empty", dataDir)
+	}
+	return err
+}
+
+// createIn fills a directory.
+func createIn(dir string, o CreateOptions) error {
+	d, err := raftstore.OpenDir(dir, identity.Identity{ID: o.ID, ClusterName: o.ClusterName})
+	if err != nil {
+		return err
+	}
+	st, err := raftstore.OpenOffline(d, o.Verify)
+	if err != nil {
+		return errors.Join(err, d.Close(false))
+	}
+	err = createSnapshot(d, st, o)
+	err = errors.Join(err, st.Close())
+	return errors.Join(err, d.Close(err == nil))
+}
+
+func createSnapshot(d *raftstore.Dir, st *raftstore.Stores, o CreateOptions) error {
+	if err := st.Stable.SetUint64([]byte("CurrentTerm"), FirstTerm); err != nil {
+		return fmt.Errorf("store the term: %w", err)
+	}
+	conf := raft.Configuration{Servers: []raft.Server{{ID: d.Identity().ServerID(), Address: raft.ServerAddress(o.Address)}}}
+	sink, err := st.Snapshots.Create(raft.SnapshotVersionMax, FirstIndex, FirstTerm, conf, FirstIndex, raftstore.AddressEncoder{})
+	if err != nil {
+		return err
+	}
+	if err := o.Write(sink); err != nil {
+		return errors.Join(fmt.Errorf("write the first state: %w", err), sink.Cancel())
+	}
+	if err := sink.Close(); err != nil {
+		return err
+	}
+	return d.Update(func(i *identity.Identity) { i.ClusterID, i.Role = o.ClusterID, identity.RoleVoter })
+}
