@@ -25,6 +25,10 @@ type Options struct {
 	By         string   // who takes the cluster over, for the audit
 }
 
+// epochGap is how many epochs are left to the Java ResourceManagers. Each of their starts takes one;
+// after a return to them their container ids must not meet those that were given here.
+const epochGap = 100
+
 // Result is the first state, and what went into it.
 type Result struct {
 	State    *state.State         `json:"-"`
@@ -131,7 +135,7 @@ func (b *builder) begin() error {
 		return f
 	}
 	b.st, b.conf = p.State(), p.Config()
-	b.st.Meta.Epoch = max(b.store.Epoch, 1)
+	b.st.Meta.Epoch = b.store.Epoch + epochGap
 	b.st.Meta.ImportEpoch, b.result.Epoch = b.st.Meta.Epoch, b.st.Meta.Epoch
 	return nil
 }

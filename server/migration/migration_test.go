@@ -89,7 +89,7 @@ func running(r *Result) *state.App {
 func TestTaken(t *testing.T) {
 	s := recorded(t)
 	r := taken(t, s, options("default,batch"))
-	if len(r.Running) != 1 || len(r.Waiting) != 0 || r.Ended != 2 || r.Tokens != 2 || r.Epoch != 1 {
+	if len(r.Running) != 1 || len(r.Waiting) != 0 || r.Ended != 2 || r.Tokens != 2 || r.Epoch != 1+epochGap {
 		t.Fatalf("%+v", r)
 	}
 	st := r.State
@@ -159,7 +159,7 @@ func TestNodesBringContainers(t *testing.T) {
 		node.Recovered = append(node.Recovered, input.RecoveredContainer{Container: status.Container, Size: size, StartedMillis: now - 60_000})
 	}
 	foreign := yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1, Seq: app.Seq}, Attempt: 1, Number: 1}
-	own := id(yarn.ContainerNumber(1, 9))
+	own := id(yarn.ContainerNumber(1+epochGap, 9))
 	for _, c := range []yarn.ContainerID{foreign, own} {
 		node.Containers = append(node.Containers, input.ContainerStatus{Container: c, State: yarn.ContainerRunning})
 		node.Recovered = append(node.Recovered, input.RecoveredContainer{Container: c, Size: yarn.Resource{1, 1}})
@@ -180,7 +180,7 @@ func TestNodesBringContainers(t *testing.T) {
 	do(&input.Allocate{Attempt: at, Response: 1, Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: yarn.Resource{256, 1}, Relax: true}}})
 	do(&input.NodeHeartbeat{ID: node.ID})
 	got = do(&input.Allocate{Attempt: at, Response: 2}).(*input.AllocateReply)
-	if len(got.Granted) != 1 || got.Granted[0].Container.Number != yarn.ContainerNumber(1, 1) {
+	if len(got.Granted) != 1 || got.Granted[0].Container.Number != yarn.ContainerNumber(1+epochGap, 1) {
 		t.Errorf("granted %+v", got.Granted)
 	}
 	// a second registration brings nothing that this cluster has not given
