@@ -46,8 +46,9 @@ func (c *Cluster) replica(m *Manager) Process {
 	}}
 }
 
-// configure writes the replica's rmd.yaml, which says what Hadoop's files cannot.
-func (m *Manager) configure() {
+// configure writes the replica's rmd.yaml, which says what Hadoop's files cannot. Unless expect is 0,
+// so many replicas make a cluster by themselves.
+func (m *Manager) configure(expect int) {
 	c := m.c
 	var peers []string
 	for _, o := range c.Managers {
@@ -58,7 +59,7 @@ func (m *Manager) configure() {
 		heartbeat, election, lease = "150ms", "150ms", "100ms"
 	}
 	text := fmt.Sprintf("id: %s\ndata: %s\nhadoop:\n  conf_dir: %s\nraft:\n  listen: %s\n  join: [%s]\n  bootstrap_expect: %d\n  allow_even: true\n  heartbeat: %s\n  election: %s\n  lease: %s\n",
-		m.ID, c.path("data", m.ID), c.conf(m.ID), portblock.Loopback(m.peer), strings.Join(peers, ", "), len(peers), heartbeat, election, lease)
+		m.ID, c.path("data", m.ID), c.conf(m.ID), portblock.Loopback(m.peer), strings.Join(peers, ", "), expect, heartbeat, election, lease)
 	data := c.folder("data", m.ID)
 	if err := os.Chmod(data, 0o700); err != nil {
 		c.t.Fatal(err)
@@ -75,7 +76,7 @@ func (c *Cluster) StartManagers() {
 	}
 	for _, m := range c.Managers {
 		if c.Kind == RMD {
-			m.configure()
+			m.configure(len(c.Managers))
 		}
 		m.Start()
 	}

@@ -1,0 +1,114 @@
+//go:build interop
+
+package interop
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/interop/harness"
+)
+
+// TestTakeOver changes from Java ResourceManagers to rmd at the same addresses while a MapReduce job
+// runs: no task is run twice, the AM stays, and the NodeManagers keep their containers. Imports that
+// are refused or killed leave both sides as they were.
+func TestTakeOver(t *testing.T) {
+	const maps, reduces = 4, 1
+	c := harness.Start(t, harness.Options{Kind: harness.JavaHA, Managers: 3, Tuned: true, History: true})
+	succeeded(t, c.Shell(harness.Shell{Name: "before", Command: "date"}))
+	before := c.Yarn("application", "-list", "-appStates", "FINISHED")
+	job := c.StartSleep(maps, reduces, 75*time.Second, 5*time.Second, 8*time.Minute)
+	app := c.Submitted(job)
+	c.AwaitApp(app, "running its maps", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == maps+1 })
+	harness.Await(t, "the nodes run all maps", time.Minute, func() bool { return len(harness.Of(c.Started(), app)) == maps+1 })
+	running := harness.Of(c.Started(), app)
+	active := c.Active()
+
+	c.Configure()
+	if out, code := c.Import("--dry-run"); code != 8 || !strings.Contains(out, "RM_ACTIVE") {
+		t.Fatalf("while %s is active: exit %d: %s", active.ID, code, out)
+	}
+	c.StopJava()
+	stored := c.Zookeeper()
+	stopped := time.Now()
+	dry, code := "", 8
+	for end := time.Now().Add(time.Minute); code == 8 && time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		dry, code = c.Import("--dry-run") // the lock of the election lasts as long as the session
+	}
+	if code != 0 || !strings.Contains(dry, app) || !strings.Contains(dry, "nothing was written") {
+		t.Fatalf("exit %d: %s", code, dry)
+	}
+	killed := killImports(t, c)
+	if out, code := c.Import(); code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	if out, code := c.Import(); code == 0 || !strings.Contains(out, "is not empty") {
+		t.Fatalf("a second import: exit %d: %s", code, out)
+	}
+	if now := c.Zookeeper(); now != stored {
+		t.Errorf("ZooKeeper has\n%s\nand had\n%s", now, stored)
+	}
+	c.StartReplicas()
+	t.Logf("%d killed imports; the cluster was without a ResourceManager for %s", killed, time.Since(stopped).Round(time.Second))
+
+	c.AwaitNodes(len(c.Nodes), 2*time.Minute)
+	c.AwaitApp(app, "running with rmd", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers >= maps+1 })
+	if after := c.Yarn("application", "-list", "-appStates", "FINISHED"); !slices.Equal(listed(before.Out), listed(after.Out)) {
+		t.Errorf("finished applications were\n%s\nand are\n%s", before.Out, after.Out)
+	}
+	if now := harness.Of(c.Started(), app); !slices.Equal(now, running) {
+		t.Errorf("containers %v became %v", running, now)
+	}
+	lead := c.Active()
+	lead.Kill() // what was taken over is replicated
+	lead.Start()
+	lead.AwaitReady()
+	succeeded(t, job.Wait())
+	ranOnce(t, c, app, maps+reduces)
+	succeeded(t, c.Shell(harness.Shell{Name: "after", Command: "date"}))
+	for _, n := range c.Nodes {
+		if r := n.Resyncs(); r > 1 {
+			t.Errorf("%s was made to register again %d times", n.Name, r)
+		}
+	}
+}
+
+// killImports kills imports at different moments. Each leaves no replica, and the next begins again.
+func killImports(t testing.TB, c *harness.Cluster) int {
+	t.Helper()
+	killed := 0
+	data := c.Managers[0].DataDir()
+	for after := 5 * time.Millisecond; after < 400*time.Millisecond; after = after * 5 / 4 {
+		p := c.ImportProcess()
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(after)
+		_ = p.Process.Kill() // it may have ended
+		if err := p.Wait(); err != nil {
+			killed++
+		}
+		if _, err := os.Stat(filepath.Join(data, "replica.json")); err == nil { // it was done
+			if err := errors.Join(os.RemoveAll(data), os.Mkdir(data, 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return killed
+}
+
+// listed are the ids of the applications that "yarn application -list" shows.
+func listed(out string) (ids []string) {
+	for line := range strings.Lines(out) {
+		if f := strings.Fields(line); len(f) > 0 && strings.HasPrefix(f[0], "application_") {
+			ids = append(ids, strings.Join(f[:min(6, len(f))], " "))
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
