@@ -148,6 +148,8 @@ func doNode(w *world, a args, out *strings.Builder) {
 		w.refused(out, w.plan(&input.ExpireNode{ID: id}))
 	case "drain", "undrain":
 		w.refused(out, w.plan(&input.DrainNode{ID: id, Back: what == "undrain"}))
+	case "forget":
+		w.refused(out, w.plan(&input.ForgetNode{ID: id}))
 	case "unhealthy":
 		w.plan(&input.NodeHeartbeat{ID: id, Unhealthy: true})
 	case "resize":
