@@ -35,7 +35,7 @@ func parse(mark string) (map[string]*template.Template, error) {
 
 // functions are what the templates may call.
 var functions = template.FuncMap{
-	"n": number, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "life": lifeText, "verdict": verdictWord, "short": short, "pct": percent,
+	"n": number, "whole": whole, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "life": lifeText, "verdict": verdictWord, "short": short, "pct": percent,
 	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": plural, "stale": staleness,
 	"dict": dict, "containerShort": containerShort, "bytes": bytesText, "tone": tone, "kinds": kindsOf, "safeURL": webURL, "hex": shortDigest, "equal": equality, "took": took, "change": changeText,
 	"part": func(share float64) string { return percent(share * 100) },
@@ -83,6 +83,11 @@ func amount(r api.Resource) string {
 		}
 	}
 	return "–"
+}
+
+// whole keeps each number of an amount on a line with its unit.
+func whole(amount string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(amount, " ", "\u00a0"), "·\u00a0", "· ")
 }
 
 // span writes a time span by its two largest units.
