@@ -21,16 +21,20 @@ func (s *Scheduler) Activate(i int32) {
 	if s.amShareSpent(i) {
 		return // however many wait, none can start
 	}
-	users := s.usersOf(i)                 // of the whole walk, as in YARN: an activation here changes no user's share
-	refused := map[uint32]yarn.Resource{} // smallest AM refused, by user; looked up by key only
+	users := s.usersOf(i) // of the whole walk, as in YARN: an activation here changes no user's share
+	type share struct {
+		user  uint32
+		label state.LabelID
+	}
+	refused := map[share]yarn.Resource{} // smallest AM refused, by user and partition; looked up by key only
 	for _, slot := range slices.Clone(v.pending) {
 		a := s.st.Apps.Get(slot)
-		if least, ok := refused[a.UserSlot]; ok && !a.Unmanaged && least.Within(a.AM) {
+		if least, ok := refused[share{a.UserSlot, a.AMLabel}]; ok && !a.Unmanaged && least.Within(a.AM) {
 			continue
 		}
 		switch s.mayActivate(i, a, users) {
 		case AMLimitUser:
-			refused[a.UserSlot] = a.AM
+			refused[share{a.UserSlot, a.AMLabel}] = a.AM
 			continue
 		case AMLimitQueue:
 			continue
@@ -47,7 +51,7 @@ func (s *Scheduler) Activate(i int32) {
 // keeps the walk short where thousands wait.
 func (s *Scheduler) amShareSpent(i int32) bool {
 	q, calc := s.Queue(i), s.cfg.Calculator
-	return q.ActiveApps > 0 && calc.AnyAboveZero(q.AMUsed) && s.queues[i].unmanaged == 0 &&
+	return len(s.partitions) == 1 && q.ActiveApps > 0 && calc.AnyAboveZero(q.AMUsed) && s.queues[i].unmanaged == 0 &&
 		!calc.FitsIn(q.AMUsed.Add(s.cfg.MinAlloc), s.AMLimit(i))
 }
 
@@ -60,16 +64,25 @@ func (s *Scheduler) usersOf(i int32) int64 {
 // mayActivate says what keeps an application from being activated, if anything, when so many users
 // share the leaf.
 func (s *Scheduler) mayActivate(i int32, a *state.App, users int64) Reason {
+	at := s.at
+	s.at = s.partitions[a.AMLabel]
+	why := s.mayActivateHere(i, a, users)
+	s.at = at
+	return why
+}
+
+// mayActivateHere is mayActivate in the partition at hand.
+func (s *Scheduler) mayActivateHere(i int32, a *state.App, users int64) Reason {
 	q, calc := s.Queue(i), s.cfg.Calculator
 	if a.Unmanaged {
 		return NoReason
 	}
-	limit := s.AMLimit(i)
-	first := q.ActiveApps < 1 || !calc.AnyAboveZero(q.AMUsed)
-	if !first && !calc.FitsIn(q.AMUsed.Add(a.AM), limit) {
+	limit, amUsed := s.AMLimit(i), s.amUsed(i)
+	first := q.ActiveApps < 1 || !calc.AnyAboveZero(amUsed)
+	if !first && !calc.FitsIn(amUsed.Add(a.AM), limit) {
 		return AMLimitQueue
 	}
-	u := s.st.Users.Get(a.UserSlot)
+	u := s.st.UserUse(a.UserSlot, s.at.label)
 	if !first && !calc.FitsIn(u.AMUsed.Add(a.AM), s.userAMLimit(i, a.UserSlot, limit, users)) {
 		return AMLimitUser
 	}
@@ -84,8 +97,11 @@ func (s *Scheduler) WhyNotActivated(a *state.App) Reason {
 
 // AMLimit is how much the AMs of a leaf may take now.
 func (s *Scheduler) AMLimit(i int32) yarn.Resource {
-	usable := capacity.AMUsable(s.cfg.Calculator, s.currentLimit(i), s.tree.Capacities[i].EffMin)
-	return capacity.AMLimit(s.cfg.Calculator, usable, s.cfg.Queues[i].MaxAMPercent, s.cfg.MinAlloc)
+	usable := s.at.tree.Capacities[i].EffMin
+	if s.at.label == 0 { // in YARN the guarantee alone counts for a label
+		usable = capacity.AMUsable(s.cfg.Calculator, s.currentLimit(i), usable)
+	}
+	return capacity.AMLimit(s.cfg.Calculator, usable, s.at.cfg.Queues[i].MaxAMPercent, s.cfg.MinAlloc)
 }
 
 // UserAMLimit is how much the AMs of one user of a leaf may take now.
@@ -94,9 +110,9 @@ func (s *Scheduler) UserAMLimit(i int32, user uint32) yarn.Resource {
 }
 
 func (s *Scheduler) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, users int64) yarn.Resource {
-	q := &s.cfg.Queues[i]
+	q := &s.at.cfg.Queues[i]
 	return capacity.UserAMLimit(capacity.UserAMLimitInput{
-		Calculator: s.cfg.Calculator, Total: s.st.Meta.Cluster, EffMin: s.tree.Capacities[i].EffMin,
+		Calculator: s.cfg.Calculator, Total: s.at.total, EffMin: s.at.tree.Capacities[i].EffMin,
 		AMLimit: queueLimit, MinAlloc: s.cfg.MinAlloc, AMPercent: q.MaxAMPercent,
 		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
 		Weight: s.users[user].weight, ActiveUsers: users,
@@ -128,6 +144,9 @@ func (s *Scheduler) askForAM(app uint32) {
 		return
 	}
 	s.Emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: yarn.Any, Count: 1, Size: a.AM, Relax: !a.AMStrict})
+	if label := s.st.LabelName(a.AMLabel); label != "" {
+		s.Emit(&event.AskLabelled{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Label: label})
+	}
 	for _, at := range a.Details().AMPlaces {
 		s.Emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: at.Name, Count: 1, Size: a.AM, Relax: at.Relax})
 	}

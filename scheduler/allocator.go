@@ -61,7 +61,7 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 		return decision{state: state, app: app, ask: ask, key: k.Key, why: why}
 	}
 	switch {
-	case k.Count == 0:
+	case k.Count == 0 || k.Label != n.Label:
 		return refuse(statePrioritySkipped, NoAsks)
 	case k.IncreaseOf != 0 && !s.reachOf(k, node).usable():
 		// In YARN it would stop its leaf at every node when the queue has too little
@@ -95,7 +95,7 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 	if !calc.FitsIn(k.Size, n.Total) {
 		return skip(NodeTooSmall)
 	}
-	need := calc.Max(s.st.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
+	need := calc.Max(s.at.total, k.Size.Sub(l.headroom), l.needUnreserve)
 	mustFree := !fulfillment && calc.AnyAboveZero(need)
 	more := fulfillment || s.needsMore(a, k)
 	if calc.FitsIn(k.Size, n.Unallocated()) {

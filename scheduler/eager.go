@@ -3,6 +3,7 @@ package scheduler
 import (
 	"slices"
 
+	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
@@ -66,16 +67,22 @@ func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
 	return granted
 }
 
-// servePending serves nodes with room for what an application asks, the emptiest first, until it has
-// everything or the budget is spent.
+// servePending serves nodes with room for what an application asks, the emptiest of each partition
+// first, until it has everything or the budget is spent.
 func (s *Scheduler) servePending(app uint32, b *eagerBudget) {
+	for _, p := range s.partitions {
+		s.servePendingOn(p, app, b)
+	}
+}
+
+func (s *Scheduler) servePendingOn(p *partition, app uint32, b *eagerBudget) {
 	for !b.spent() {
-		size, ok := s.smallestAsk(app)
+		size, ok := s.smallestAsk(app, p.label)
 		if !ok {
 			return
 		}
 		var granted bool
-		for bucket, node := s.nodes.next(0, 0, size); node != 0 && !b.spent(); bucket, node = s.nodes.next(bucket, node, size) {
+		for bucket, node := p.nodes.next(0, 0, size); node != 0 && !b.spent(); bucket, node = p.nodes.next(bucket, node, size) {
 			if s.eagerPass(node, b) {
 				granted = true
 				break // the index has changed: start again at the emptiest
@@ -87,15 +94,15 @@ func (s *Scheduler) servePending(app uint32, b *eagerBudget) {
 	}
 }
 
-// smallestAsk is the least memory among what an application still asks.
-func (s *Scheduler) smallestAsk(app uint32) (int64, bool) {
+// smallestAsk is the least memory among what an application still asks of a partition.
+func (s *Scheduler) smallestAsk(app uint32, label state.LabelID) (int64, bool) {
 	if !s.st.Apps.Has(app) || !s.st.Apps.Get(app).Activated() {
 		return 0, false
 	}
 	var least int64
 	var found bool
 	for _, k := range s.st.AsksOf(s.st.Apps.Get(app)) {
-		if k.Count > 0 && k.IncreaseOf == 0 && (!found || k.Size[yarn.Memory] < least) {
+		if k.Count > 0 && k.IncreaseOf == 0 && k.Label == label && (!found || k.Size[yarn.Memory] < least) {
 			least, found = k.Size[yarn.Memory], true
 		}
 	}

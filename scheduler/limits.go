@@ -10,10 +10,10 @@ import (
 func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool, yarn.Resource) {
 	return capacity.QueueLimit(capacity.QueueLimitInput{
 		Calculator:      s.cfg.Calculator,
-		Total:           s.st.Meta.Cluster,
-		EffMax:          s.tree.Capacities[i].EffMax,
+		Total:           s.at.total,
+		EffMax:          s.at.tree.Capacities[i].EffMax,
 		Limit:           limit,
-		Used:            s.Queue(i).Used,
+		Used:            *s.used(i),
 		Unreservable:    unreservable,
 		ContinueLooking: s.cfg.ContinueLooking,
 	})
@@ -22,12 +22,12 @@ func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool
 func (s *Scheduler) childLimit(parent, child int32, l *Limits) yarn.Resource {
 	return capacity.ChildLimit(capacity.ChildLimitInput{
 		Calculator: s.cfg.Calculator,
-		Total:      s.st.Meta.Cluster,
+		Total:      s.at.total,
 		Limit:      l.limit,
-		EffMax:     s.tree.Capacities[parent].EffMax,
+		EffMax:     s.at.tree.Capacities[parent].EffMax,
 		Blocked:    l.blocked,
-		Used:       s.Queue(parent).Used,
-		ChildUsed:  s.Queue(child).Used,
+		Used:       *s.used(parent),
+		ChildUsed:  *s.used(child),
 		MinAlloc:   s.cfg.MinAlloc,
 	})
 }
@@ -36,13 +36,13 @@ func (s *Scheduler) childLimit(parent, child int32, l *Limits) yarn.Resource {
 // most its own maximum. YARN remembers the limit of the last pass; this is
 // derived, so that a new leader plans alike.
 func (s *Scheduler) currentLimit(i int32) yarn.Resource {
-	own := s.cfg.Calculator.RoundDown(s.tree.Capacities[i].EffMax, s.cfg.MinAlloc)
+	own := s.cfg.Calculator.RoundDown(s.at.tree.Capacities[i].EffMax, s.cfg.MinAlloc)
 	parent := s.queues[i].parent
 	if parent < 0 {
 		return own
 	}
 	handed := s.childLimit(parent, i, &Limits{limit: s.currentLimit(parent)})
-	return s.cfg.Calculator.Min(s.st.Meta.Cluster, own, handed)
+	return s.cfg.Calculator.Min(s.at.total, own, handed)
 }
 
 // withinHeadroom says whether the size fits what the queue may still take,
@@ -50,7 +50,7 @@ func (s *Scheduler) currentLimit(i int32) yarn.Resource {
 func (s *Scheduler) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
 	room := l.headroom
 	if s.cfg.ContinueLooking {
-		room = room.Add(a.Reserved)
+		room = room.Add(s.reservedIn(a))
 	}
 	return s.cfg.Calculator.FitsIn(k.Size, room)
 }
@@ -59,9 +59,9 @@ func (s *Scheduler) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
 func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 	return capacity.UserCheck(capacity.UserCheckInput{
 		Calculator:      s.cfg.Calculator,
-		Total:           s.st.Meta.Cluster,
-		Used:            s.st.Users.Get(a.UserSlot).Used,
-		AppReserved:     a.Reserved,
+		Total:           s.at.total,
+		Used:            *s.userUsed(a.UserSlot),
+		AppReserved:     s.reservedIn(a),
 		Limit:           s.UserLimit(i, a.UserSlot),
 		ContinueLooking: s.cfg.ContinueLooking,
 	})
@@ -69,13 +69,16 @@ func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 
 // UserLimit is the limit of one user of a leaf, the active form.
 func (s *Scheduler) UserLimit(i int32, user uint32) yarn.Resource {
-	v, q := &s.queues[i], &s.cfg.Queues[i]
+	v, q := &s.at.queues[i], &s.cfg.Queues[i]
 	if v.changed {
-		e, leaf := &s.tree.Capacities[i], s.st.Queues.Get(v.slot)
+		e, activeUsed := &s.at.tree.Capacities[i], s.Queue(i).ActiveUsed
+		if s.at.label != 0 {
+			activeUsed = s.at.uses[i].ActiveUsed
+		}
 		v.userLimit = capacity.UserLimit(capacity.UserLimitInput{
-			Calculator: s.cfg.Calculator, Label: s.st.Meta.Cluster, MinAlloc: s.cfg.MinAlloc,
+			Calculator: s.cfg.Calculator, Label: s.at.total, MinAlloc: s.cfg.MinAlloc,
 			EffMin: e.EffMin, EffMax: e.EffMax,
-			DominantUsed: v.dominantUsed, ActiveUsed: leaf.ActiveUsed, ActiveWeight: atLeastOne(v.activeWeight),
+			DominantUsed: v.dominantUsed, ActiveUsed: activeUsed, ActiveWeight: atLeastOne(s.queues[i].activeWeight),
 			MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
 		})
 		v.changed = false
@@ -97,15 +100,14 @@ func atLeastOne(w yarn.Fraction) yarn.Fraction {
 
 // withinLimits checks the user limit and the maximum of every queue above.
 func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
-	a, calc, total := s.st.Apps.Get(d.app), s.cfg.Calculator, s.st.Meta.Cluster
+	a, calc, total := s.st.Apps.Get(d.app), s.cfg.Calculator, s.at.total
 	leaf := s.LeafOf(a)
-	used := s.st.Users.Get(a.UserSlot).Used.Sub(released)
+	used := s.userUsed(a.UserSlot).Sub(released)
 	if calc.Compare(total, used, s.UserLimit(leaf, a.UserSlot)) > 0 {
 		return false
 	}
 	for i := leaf; i >= 0; i = s.queues[i].parent {
-		q := s.Queue(i)
-		if !calc.FitsIn(q.Used.Add(d.size).Sub(released), s.tree.Capacities[i].EffMax) {
+		if !calc.FitsIn(s.used(i).Add(d.size).Sub(released), s.at.tree.Capacities[i].EffMax) {
 			return false
 		}
 	}
@@ -119,10 +121,10 @@ func (s *Scheduler) Headroom(slot uint32) yarn.Resource {
 	a := s.st.Apps.Get(slot)
 	i := s.LeafOf(a)
 	room := capacity.Headroom(capacity.HeadroomInput{
-		Calculator: s.cfg.Calculator, Total: s.st.Meta.Cluster, MinAlloc: s.cfg.MinAlloc,
-		UserLimit: s.UserLimit(i, a.UserSlot), UserUsed: s.st.Users.Get(a.UserSlot).Used,
-		QueueLimit: s.currentLimit(i), QueueUsed: s.st.Queues.Get(a.Queue).Used,
-		RootUsed: s.Queue(0).Used,
+		Calculator: s.cfg.Calculator, Total: s.at.total, MinAlloc: s.cfg.MinAlloc,
+		UserLimit: s.UserLimit(i, a.UserSlot), UserUsed: *s.userUsed(a.UserSlot),
+		QueueLimit: s.currentLimit(i), QueueUsed: *s.used(i),
+		RootUsed: *s.used(0),
 	})
 	return yarn.ComponentMax(room, yarn.Resource{})
 }
@@ -139,9 +141,9 @@ func (s *Scheduler) LimitsFor(a *state.App, noMaximum, noUserLimit bool) *Limits
 	i := s.LeafOf(a)
 	l := &Limits{limit: s.currentLimit(i)}
 	_, l.needUnreserve = s.userCheck(i, a)
-	_, l.headroom = s.queueLimit(i, l.limit, a.Reserved)
+	_, l.headroom = s.queueLimit(i, l.limit, s.reservedIn(a))
 	if noMaximum {
-		l.headroom = s.st.Meta.Cluster
+		l.headroom = s.at.total
 	}
 	if noUserLimit {
 		l.needUnreserve = yarn.Resource{}

@@ -98,5 +98,5 @@ func (s *Scheduler) refreshNode(slot uint32) {
 	if Serving(n) && n.Reservation == 0 && s.hasRoom(n) {
 		bucket = bucketOf(n.Unallocated()[yarn.Memory])
 	}
-	s.nodes.set(slot, bucket)
+	s.partitionOf(n).nodes.set(slot, bucket)
 }

@@ -86,40 +86,39 @@ func (s *Scheduler) removeApp(list []uint32, slot uint32) []uint32 {
 
 // childLess orders two children of one parent: YARN's order, then the order of
 // the configuration.
-func (s *Scheduler) childLess(a, b int32) bool {
-	policy := s.cfg.Queues[s.queues[a].parent].ChildOrder
-	if d := capacity.CompareQueues(policy, s.queues[a].key, s.queues[b].key); d != 0 {
+func (s *Scheduler) childLess(p *partition, a, b int32) bool {
+	if d := capacity.CompareQueues(s.queues[a].order, p.queues[a].key, p.queues[b].key); d != 0 {
 		return d < 0
 	}
 	return a < b
 }
 
-func (s *Scheduler) findChild(list []int32, i int32) int {
-	return sort.Search(len(list), func(k int) bool { return !s.childLess(list[k], i) })
+func (s *Scheduler) findChild(p *partition, list []int32, i int32) int {
+	return sort.Search(len(list), func(k int) bool { return !s.childLess(p, list[k], i) })
 }
 
-func (s *Scheduler) insertChild(list []int32, i int32) []int32 {
-	k := s.findChild(list, i)
+func (s *Scheduler) insertChild(p *partition, list []int32, i int32) []int32 {
+	k := s.findChild(p, list, i)
 	list = append(list, 0)
 	copy(list[k+1:], list[k:])
 	list[k] = i
 	return list
 }
 
-func (s *Scheduler) removeChild(list []int32, i int32) []int32 {
-	k := s.findChild(list, i)
+func (s *Scheduler) removeChild(p *partition, list []int32, i int32) []int32 {
+	k := s.findChild(p, list, i)
 	return append(list[:k], list[k+1:]...)
 }
 
 // Active are the applications of a leaf that want something, in serving order. It is for reading.
-func (s *Scheduler) Active(leaf int32) []uint32 { return s.queues[leaf].active }
+func (s *Scheduler) Active(leaf int32) []uint32 { return s.at.queues[leaf].active }
 
 // Pending are the applications of a leaf that wait for activation, in order. It is for reading.
 func (s *Scheduler) Pending(leaf int32) []uint32 { return s.queues[leaf].pending }
 
 // ActiveBefore are the applications of its leaf that are served before one.
 func (s *Scheduler) ActiveBefore(app uint32) []uint32 {
-	active := s.queues[s.apps[app].leaf].active
+	active := s.at.queues[s.apps[app].leaf].active
 	return active[:min(s.findApp(active, app), len(active))]
 }
 
@@ -129,7 +128,7 @@ func (s *Scheduler) QueuesBefore(leaf int32) []int32 {
 	var out []int32
 	for i := leaf; s.queues[i].parent >= 0; i = s.queues[i].parent {
 		var before []int32
-		for _, child := range s.queues[s.queues[i].parent].children {
+		for _, child := range s.at.queues[s.queues[i].parent].children {
 			if child == i {
 				break
 			}
@@ -141,7 +140,7 @@ func (s *Scheduler) QueuesBefore(leaf int32) []int32 {
 }
 
 // ChildrenWanting is how many children of a queue want something.
-func (s *Scheduler) ChildrenWanting(i int32) int { return len(s.queues[i].children) }
+func (s *Scheduler) ChildrenWanting(i int32) int { return len(s.at.queues[i].children) }
 
 // UseRatio is how much of its guarantee a queue uses, by which it is ordered; in parts of 2^32.
-func (s *Scheduler) UseRatio(i int32) uint64 { return s.queues[i].key.Used.Fixed() }
+func (s *Scheduler) UseRatio(i int32) uint64 { return s.at.queues[i].key.Used.Fixed() }

@@ -37,6 +37,14 @@ func (s *Scheduler) HeartbeatPass(node uint32) {
 // reached. It says whether anything was granted.
 func (s *Scheduler) serve(node uint32) bool {
 	s.refreshCapacities()
+	s.at = s.partitionOf(s.st.Nodes.Get(node))
+	granted := s.servePartition(node)
+	s.at = s.partitions[0]
+	return granted
+}
+
+// servePartition is serve for a node of the partition at hand.
+func (s *Scheduler) servePartition(node uint32) bool {
 	var grants, offSwitch int64
 	for {
 		a := s.passOnNode(node)
@@ -68,7 +76,7 @@ func (s *Scheduler) passOnNode(node uint32) outcome {
 	if !s.hasRoom(n) {
 		return outcome{}
 	}
-	s.levelLimits[0] = Limits{limit: s.st.Meta.Cluster}
+	s.levelLimits[0] = Limits{limit: s.at.total}
 	return s.assign(0, node, &s.levelLimits[0])
 }
 
@@ -89,12 +97,16 @@ func (s *Scheduler) assign(i int32, node uint32, l *Limits) outcome {
 }
 
 func (s *Scheduler) assignParent(i int32, node uint32, l *Limits) outcome {
-	v := &s.queues[i]
-	q := s.st.Queues.Get(v.slot)
-	if q.Pending.IsZero() {
+	v := &s.at.queues[i]
+	q := s.Queue(i)
+	pending, reserved := &q.Pending, &q.Reserved
+	if s.at.label != 0 {
+		pending, reserved = &s.at.uses[i].Pending, &s.at.uses[i].Reserved
+	}
+	if pending.IsZero() {
 		return outcome{}
 	}
-	if ok, headroom := s.queueLimit(i, l.limit, q.Reserved); !ok {
+	if ok, headroom := s.queueLimit(i, l.limit, *reserved); !ok {
 		l.headroom = headroom
 		return outcome{}
 	}
@@ -120,11 +132,11 @@ func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
 	if !s.cfg.Queues[child].Leaf {
 		return cl.blocked
 	}
-	return s.cfg.Calculator.Max(s.st.Meta.Cluster, cl.headroom, yarn.Resource{})
+	return s.cfg.Calculator.Max(s.at.total, cl.headroom, yarn.Resource{})
 }
 
 func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
-	v := &s.queues[i]
+	v := &s.at.queues[i]
 	if v.refused {
 		return outcome{} // as it would be again, whatever the node
 	}
@@ -133,12 +145,12 @@ func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
 		slot := v.active[k]
 		a := s.st.Apps.Get(slot)
 		if check {
-			ok, headroom := s.queueLimit(i, l.limit, a.Reserved)
+			ok, headroom := s.queueLimit(i, l.limit, s.reservedIn(a))
 			l.headroom = headroom
 			if !ok {
 				return outcome{}
 			}
-			check = !a.Reserved.IsZero() && s.cfg.ContinueLooking
+			check = !s.reservedIn(a).IsZero() && s.cfg.ContinueLooking
 		}
 		ok, need := s.userCheck(i, a)
 		if !ok {

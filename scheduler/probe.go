@@ -29,8 +29,8 @@ func (p Probe) Propose(app, node uint32) Proposal {
 	s.refreshCapacities()
 	a := s.st.Apps.Get(app)
 	l := s.LimitsFor(a, false, false)
-	l.limit = s.st.Meta.Cluster
-	_, l.headroom = s.queueLimit(s.LeafOf(a), l.limit, a.Reserved)
+	l.limit = s.at.total
+	_, l.headroom = s.queueLimit(s.LeafOf(a), l.limit, s.reservedIn(a))
 	d := s.offer(app, node, l)
 	return Proposal{d: d, Allocate: d.state == stateAllocated, Reserve: d.state == stateReserved, Size: d.size, Exchanged: d.exchanged}
 }
@@ -84,13 +84,18 @@ func (p Probe) ViewsDiffer(rebuilt *Scheduler) string {
 	for i := range s.queues {
 		a, b := &s.queues[i], &q.queues[i]
 		switch {
-		case a.slot != b.slot || a.parent != b.parent || a.listed != b.listed || (i > 0 && a.key != b.key): // root has no siblings to be ordered among
-			return fmt.Sprintf("queue %d %+v, rebuilt %+v", i, a.key, b.key)
-		case !slices.Equal(a.children, b.children) || !slices.Equal(a.active, b.active) || !slices.Equal(a.pending, b.pending):
-			return fmt.Sprintf("queue %d lists %v %v %v, rebuilt %v %v %v", i, a.children, a.active, a.pending, b.children, b.active, b.pending)
-		case a.reserving != b.reserving || a.unmanaged != b.unmanaged || a.dominantUsed != b.dominantUsed || a.activeWeight != b.activeWeight:
-			return fmt.Sprintf("queue %d sums %d %d %v %v, rebuilt %d %d %v %v", i, a.reserving, a.unmanaged, a.dominantUsed, a.activeWeight,
-				b.reserving, b.unmanaged, b.dominantUsed, b.activeWeight)
+		case a.slot != b.slot || a.parent != b.parent || !slices.Equal(a.pending, b.pending):
+			return fmt.Sprintf("queue %d lists %v, rebuilt %v", i, a.pending, b.pending)
+		case a.reserving != b.reserving || a.unmanaged != b.unmanaged || a.activeWeight != b.activeWeight:
+			return fmt.Sprintf("queue %d sums %d %d %v, rebuilt %d %d %v", i, a.reserving, a.unmanaged, a.activeWeight, b.reserving, b.unmanaged, b.activeWeight)
+		}
+	}
+	if len(s.partitions) != len(q.partitions) {
+		return fmt.Sprintf("%d partitions, rebuilt %d", len(s.partitions), len(q.partitions))
+	}
+	for k := range s.partitions {
+		if differs := s.partitions[k].differs(q.partitions[k]); differs != "" {
+			return fmt.Sprintf("partition %d: %s", k, differs)
 		}
 	}
 	for name := state.NameID(1); name < s.st.Names.Cap(); name++ {
@@ -100,10 +105,28 @@ func (p Probe) ViewsDiffer(rebuilt *Scheduler) string {
 	}
 	var differs string
 	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if s.nodes.bucket[slot] != q.nodes.bucket[slot] {
-			differs = fmt.Sprintf("node %s is in bucket %d, rebuilt %d", n.ID, s.nodes.bucket[slot], q.nodes.bucket[slot])
+		if s.partitionOf(n).nodes.bucket[slot] != q.partitionOf(n).nodes.bucket[slot] {
+			differs = fmt.Sprintf("node %s is in bucket %d, rebuilt %d", n.ID, s.partitionOf(n).nodes.bucket[slot], q.partitionOf(n).nodes.bucket[slot])
 		}
 		return differs == ""
 	})
 	return differs
+}
+
+// differs compares what was derived for a partition.
+func (p *partition) differs(q *partition) string {
+	for i := range p.queues {
+		a, b := &p.queues[i], &q.queues[i]
+		switch {
+		case a.listed != b.listed || (i > 0 && a.key != b.key): // root has no siblings to be ordered among
+			return fmt.Sprintf("queue %d %+v, rebuilt %+v", i, a.key, b.key)
+		case p.label != 0 && p.uses[i] != q.uses[i]:
+			return fmt.Sprintf("queue %d uses %+v, rebuilt %+v", i, p.uses[i], q.uses[i])
+		case !slices.Equal(a.children, b.children) || !slices.Equal(a.active, b.active):
+			return fmt.Sprintf("queue %d lists %v %v, rebuilt %v %v", i, a.children, a.active, b.children, b.active)
+		case a.dominantUsed != b.dominantUsed:
+			return fmt.Sprintf("queue %d sums %v, rebuilt %v", i, a.dominantUsed, b.dominantUsed)
+		}
+	}
+	return ""
 }

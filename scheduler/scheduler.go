@@ -15,14 +15,15 @@ type Scheduler struct {
 	st    *state.State
 	eager bool             // run passes beyond those of node heartbeats
 	cfg   *capacity.Config // nil before the cluster is initialized
-	tree  *capacity.Tree
-	stale bool // tree is older than the cluster's resources
+	stale bool             // the trees of partitions are older than the cluster's resources
 
-	queues  []queueView // parallel to cfg.Queues
-	indexOf []int32     // queue slot → index in queues
-	apps    []appView   // by slot
-	users   []userView  // by slot
-	nodes   nodeIndex
+	queues     []queueView  // parallel to cfg.Queues
+	indexOf    []int32      // queue slot → index in queues
+	partitions []*partition // by label; the first is the default one
+	at         *partition   // the one that limits and passes are for: the default one but in a pass
+	uses       uint64       // the partitions of labels that the present event may have changed
+	apps       []appView    // by slot
+	users      []userView   // by slot
 	// runnable counts runnable applications by user name over all leaves.
 	runnable []int32 // by NameID
 
@@ -55,10 +56,11 @@ func (s *Scheduler) Config() *capacity.Config { return s.cfg }
 
 // Tree is the effective capacities for the cluster as it is; nil before the cluster is initialized.
 func (s *Scheduler) Tree() *capacity.Tree {
-	if s.cfg != nil {
-		s.refreshCapacities()
+	if s.cfg == nil {
+		return nil
 	}
-	return s.tree
+	s.refreshCapacities()
+	return s.partitions[0].tree
 }
 
 // LeafOf is the index in the configuration of an application's queue.

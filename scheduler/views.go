@@ -6,28 +6,17 @@ import (
 	"rmd/yarn"
 )
 
-// queueView is what the planner derives for one queue.
+// queueView is what the planner derives for one queue in all partitions.
 type queueView struct {
 	slot   uint32
 	parent int32
-	key    capacity.OrderKey
-	listed bool // among its parent's children with pending asks
+	order  capacity.ParentPolicy // among its siblings
 
-	children []int32 // of a parent: children with pending asks, in serving order
-
-	active       []uint32 // of a leaf: activated applications with outstanding asks, in serving order
 	pending      []uint32 // of a leaf: applications that wait for activation, in order
 	reserving    int32    // reservations of its applications
 	unmanaged    int32    // pending applications that no AM limit holds back
-	dominantUsed yarn.Resource
 	activeWeight yarn.Fraction
-	changed      bool // the user limit must be computed again
-	userLimit    yarn.Resource
-	refused      bool // nothing has changed since every application was refused for its user's limit
 }
-
-// touch notes that something has changed that a leaf's limits depend on.
-func (v *queueView) touch() { v.changed, v.refused = true, false }
 
 // appView is where the lists have an application, and by which key.
 type appView struct {
@@ -47,7 +36,6 @@ type userView struct {
 	name   state.NameID
 	known  bool
 	active bool
-	part   yarn.Resource
 	weight yarn.Fraction
 }
 
@@ -69,20 +57,24 @@ func (s *Scheduler) rebuild() error {
 		depth = max(depth, cfg.Queues[i].Depth)
 		slot := s.st.Queue(cfg.Queues[i].Path)
 		s.indexOf[slot] = int32(i)
-		s.queues[i] = queueView{slot: slot, parent: int32(cfg.Queues[i].Parent), activeWeight: yarn.Fraction{Num: 0, Den: 1}, changed: true}
+		order := capacity.ParentPolicy(0)
+		if parent := cfg.Queues[i].Parent; parent >= 0 {
+			order = cfg.Queues[parent].ChildOrder
+		}
+		s.queues[i] = queueView{slot: slot, order: order, parent: int32(cfg.Queues[i].Parent), activeWeight: yarn.Fraction{Num: 0, Den: 1}}
 	}
 	s.levelLimits = make([]Limits, depth+1)
 	s.apps, s.users, s.runnable = nil, nil, nil
-	s.nodes.reset()
-	s.tree, s.stale = cfg.Compute(s.st.Meta.Cluster), false
-	for i := range s.queues {
-		s.queues[i].key = s.orderKey(i)
+	s.stale, s.uses = false, allUses
+	s.makePartitions()
+	for _, p := range s.partitions {
+		for i := range p.queues {
+			p.queues[i].key = s.orderKey(p, int32(i))
+		}
 	}
 	s.st.Users.Each(func(slot uint32, _ *state.User) bool { s.refreshUser(slot); return true })
 	s.st.Apps.Each(func(slot uint32, _ *state.App) bool { s.refreshApp(slot); return true })
-	for i := range s.queues {
-		s.refreshQueue(int32(i))
-	}
+	s.refreshQueues()
 	s.st.Nodes.Each(func(slot uint32, _ *state.Node) bool { s.refreshNode(slot); return true })
 	return nil
 }
@@ -103,7 +95,13 @@ func (s *Scheduler) follow(t state.Touched) {
 		}
 		return
 	}
-	s.stale = s.stale || t.Cluster
+	s.uses = t.Uses
+	if t.Cluster {
+		s.stale = true
+		for _, p := range s.partitions {
+			p.total = s.totalOf(p.label)
+		}
+	}
 	if t.App != 0 {
 		s.refreshAll(t)
 	}
@@ -138,22 +136,58 @@ func (s *Scheduler) refreshApp(slot uint32) {
 		a := s.st.Apps.Get(slot)
 		if !a.State.Ended() {
 			next = appView{leaf: s.LeafOf(a), reserving: a.Reserving, user: a.User, runnable: a.Runnable(), unmanaged: a.Unmanaged,
-				active: a.Activated() && a.Outstanding > 0, pending: a.AttemptState == state.AttemptPending}
+				active: a.Activated() && s.asksFor(a, 0), pending: a.AttemptState == state.AttemptPending}
 			next.key = s.appKey(a, &s.cfg.Queues[next.leaf])
 		}
 	}
-	if v == next {
-		return
+	if len(s.partitions) > 1 {
+		s.unlistLabels(slot, v, next)
 	}
-	s.unlistApp(slot, v)
-	s.apps[slot] = next
-	s.listApp(slot, next)
+	if v != next {
+		s.unlistApp(slot, v)
+		s.apps[slot] = next
+		s.listApp(slot, next)
+	}
+	if len(s.partitions) > 1 {
+		s.listLabels(slot)
+	}
+}
+
+// wants reports whether an application waits for nodes of a label's partition.
+func (s *Scheduler) wants(slot uint32, p *partition) bool {
+	return s.st.Apps.Has(slot) && s.st.Apps.Get(slot).Activated() && s.asksFor(s.st.Apps.Get(slot), p.label)
+}
+
+// unlistLabels takes an application out of the lists of partitions in which it has no place any
+// more, or another one; listLabels puts it in.
+func (s *Scheduler) unlistLabels(slot uint32, v, next appView) {
+	moves := v.leaf != next.leaf || v.key != next.key
+	for _, p := range s.labelled() {
+		for int(slot) >= len(p.apps) {
+			p.apps = append(p.apps, false)
+		}
+		if p.apps[slot] && (moves || !s.wants(slot, p)) {
+			p.queues[v.leaf].active = s.removeApp(p.queues[v.leaf].active, slot)
+			p.apps[slot] = false
+		}
+	}
+}
+
+func (s *Scheduler) listLabels(slot uint32) {
+	leaf := s.apps[slot].leaf
+	for _, p := range s.labelled() {
+		if !p.apps[slot] && s.wants(slot, p) {
+			p.queues[leaf].active = s.insertApp(p.queues[leaf].active, slot)
+			p.apps[slot] = true
+		}
+	}
 }
 
 func (s *Scheduler) unlistApp(slot uint32, v appView) {
 	q := &s.queues[v.leaf]
 	if v.active {
-		q.active = s.removeApp(q.active, slot)
+		list := &s.partitions[0].queues[v.leaf].active
+		*list = s.removeApp(*list, slot)
 	}
 	if v.pending {
 		q.pending = s.removeApp(q.pending, slot)
@@ -166,7 +200,8 @@ func (s *Scheduler) unlistApp(slot uint32, v appView) {
 func (s *Scheduler) listApp(slot uint32, v appView) {
 	q := &s.queues[v.leaf]
 	if v.active {
-		q.active = s.insertApp(q.active, slot)
+		list := &s.partitions[0].queues[v.leaf].active
+		*list = s.insertApp(*list, slot)
 	}
 	if v.pending {
 		q.pending = s.insertApp(q.pending, slot)
@@ -205,32 +240,56 @@ func (s *Scheduler) refreshUser(slot uint32) {
 	if s.st.Users.Has(slot) {
 		u := s.st.Users.Get(slot)
 		leaf := s.indexOf[u.Queue]
-		next = userView{leaf: leaf, name: u.Name, known: true, active: u.IsActive(), weight: v.weight,
-			part: capacity.DominantPart(s.cfg.Calculator, s.st.Meta.Cluster, u.Used)}
+		next = userView{leaf: leaf, name: u.Name, known: true, active: u.IsActive(), weight: v.weight}
 		if !v.known || v.leaf != leaf || v.name != u.Name {
 			next.weight = s.cfg.Queues[leaf].Weight(s.st.NameOf(u.Name))
 		}
 	}
-	// The slot may have come to mean another user's share in the same event, so
-	// the old one's part goes as a whole.
-	same := v.leaf == next.leaf && v.active == next.active && v.weight == next.weight
-	if v.known {
-		q := &s.queues[v.leaf]
-		q.touch()
-		q.dominantUsed = q.dominantUsed.Sub(v.part)
-		if v.active && !same {
+	for _, p := range s.partitions {
+		s.refreshShare(p, slot, &v, &next)
+	}
+	if v.leaf != next.leaf || v.active != next.active || v.weight != next.weight {
+		if v.known && v.active {
+			q := &s.queues[v.leaf]
 			q.activeWeight = addFraction(q.activeWeight, v.weight, -1)
 		}
-	}
-	if next.known {
-		q := &s.queues[next.leaf]
-		q.touch()
-		q.dominantUsed = q.dominantUsed.Add(next.part)
-		if next.active && !same {
+		if next.known && next.active {
+			q := &s.queues[next.leaf]
 			q.activeWeight = addFraction(q.activeWeight, next.weight, 1)
 		}
 	}
 	s.users[slot] = next
+}
+
+// refreshShare brings what a user adds to its leaf's sums in a partition up to date. The slot may
+// have come to mean another user's share in the same event, so the old part goes as a whole.
+func (s *Scheduler) refreshShare(p *partition, slot uint32, v, next *userView) {
+	for int(slot) >= len(p.users) {
+		p.users = append(p.users, userShare{})
+	}
+	share := &p.users[slot]
+	if p.label != 0 && s.uses&(1<<(p.label%64)) == 0 && v.leaf == next.leaf && v.known == next.known {
+		p.queues[v.leaf].touch() // the user may have become active
+		return
+	}
+	if v.known {
+		q := &p.queues[v.leaf]
+		q.touch()
+		q.dominantUsed = q.dominantUsed.Sub(share.part)
+	}
+	if !next.known {
+		*share = userShare{}
+		return
+	}
+	used := &s.st.Users.Get(slot).Used
+	if p.label != 0 {
+		share.used = s.st.UserUse(slot, p.label).Used
+		used = &share.used
+	}
+	share.part = capacity.DominantPart(s.cfg.Calculator, p.total, *used)
+	q := &p.queues[next.leaf]
+	q.touch()
+	q.dominantUsed = q.dominantUsed.Add(share.part)
 }
 
 func addFraction(a, b yarn.Fraction, sign int64) yarn.Fraction {
@@ -243,40 +302,67 @@ func addFraction(a, b yarn.Fraction, sign int64) yarn.Fraction {
 // refreshChain brings the order keys of a queue and its ancestors up to date.
 func (s *Scheduler) refreshChain(slot uint32) {
 	for i := s.indexOf[slot]; i >= 0; i = s.queues[i].parent {
-		s.queues[i].touch()
-		s.refreshQueue(i)
+		for _, p := range s.partitions {
+			p.queues[i].touch()
+			if p.label == 0 || s.uses&(1<<(p.label%64)) != 0 {
+				s.refreshQueue(p, i)
+			}
+		}
 	}
 }
 
-func (s *Scheduler) orderKey(i int) capacity.OrderKey {
-	q, e, total := s.Queue(int32(i)), &s.tree.Capacities[i], s.st.Meta.Cluster
+// refreshQueues brings all queues up to date in all partitions.
+func (s *Scheduler) refreshQueues() {
+	for _, p := range s.partitions {
+		for i := range p.queues {
+			p.queues[i].touch()
+			s.refreshQueue(p, int32(i))
+		}
+	}
+}
+
+// allUses stands for the partitions of all labels.
+const allUses = ^uint64(0)
+
+func (s *Scheduler) orderKey(p *partition, i int32) capacity.OrderKey {
+	from, e := &s.Queue(i).Used, &p.tree.Capacities[i]
+	if p.label != 0 {
+		from = &p.uses[i].Used
+	}
+	used := *from
 	return capacity.OrderKey{
-		Used:          capacity.Used(s.cfg.Calculator, total, q.Used, e.EffMin, s.cfg.MinAlloc),
-		AbsUsed:       capacity.AbsUsed(s.cfg.Calculator, total, q.Used),
+		Used:          capacity.Used(s.cfg.Calculator, p.total, used, e.EffMin, s.cfg.MinAlloc),
+		AbsUsed:       capacity.AbsUsed(s.cfg.Calculator, p.total, used),
 		AbsCapacity:   e.AbsFixed,
 		ConfiguredMin: e.ConfiguredMin,
 		Priority:      s.cfg.Queues[i].Priority,
 	}
 }
 
-// refreshQueue moves a queue to its place among its parent's children.
-func (s *Scheduler) refreshQueue(i int32) {
-	v := &s.queues[i]
-	if v.parent < 0 {
+// refreshQueue moves a queue to its place among its parent's children in a partition. A queue that
+// may not use the partition has none.
+func (s *Scheduler) refreshQueue(p *partition, i int32) {
+	v, parent := &p.queues[i], s.queues[i].parent
+	pending := &s.Queue(i).Pending
+	if p.label != 0 {
+		p.uses[i] = s.st.QueueUse(s.queues[i].slot, p.label)
+		pending = &p.uses[i].Pending
+	}
+	if parent < 0 {
 		return
 	}
-	key := s.orderKey(int(i))
-	listed := !s.st.Queues.Get(v.slot).Pending.IsZero()
+	key := s.orderKey(p, i)
+	listed := !pending.IsZero() && (p.label == 0 || s.cfg.Queues[i].MayUse(p.name))
 	if key == v.key && listed == v.listed {
 		return
 	}
-	parent := &s.queues[v.parent]
+	above := &p.queues[parent]
 	if v.listed {
-		parent.children = s.removeChild(parent.children, i)
+		above.children = s.removeChild(p, above.children, i)
 	}
 	v.key, v.listed = key, listed
 	if listed {
-		parent.children = s.insertChild(parent.children, i)
+		above.children = s.insertChild(p, above.children, i)
 	}
 }
 
@@ -285,17 +371,20 @@ func (s *Scheduler) refreshCapacities() {
 	if !s.stale {
 		return
 	}
-	s.stale = false
-	s.tree = s.cfg.Compute(s.st.Meta.Cluster)
+	s.stale, s.uses = false, allUses
+	for _, p := range s.partitions {
+		s.compute(p)
+		for i := range p.queues {
+			p.queues[i].dominantUsed = yarn.Resource{}
+		}
+		p.users = p.users[:0]
+	}
 	for i := range s.queues {
-		s.queues[i].dominantUsed, s.queues[i].activeWeight = yarn.Resource{}, yarn.Fraction{Num: 0, Den: 1}
+		s.queues[i].activeWeight = yarn.Fraction{Num: 0, Den: 1}
 	}
 	s.users = s.users[:0]
 	s.st.Users.Each(func(slot uint32, _ *state.User) bool { s.refreshUser(slot); return true })
-	for i := range s.queues {
-		s.queues[i].touch()
-		s.refreshQueue(int32(i))
-	}
+	s.refreshQueues()
 }
 
 // Rebase makes the scheduler one of another version of its state, with the same queues. It is for
@@ -303,13 +392,16 @@ func (s *Scheduler) refreshCapacities() {
 func (s *Scheduler) Rebase(st *state.State) {
 	old := s.st
 	s.st = st
+	if len(s.partitions) > 1 || st.Labels.Len() > 0 { // nodes may have other labels
+		if err := s.rebuild(); err != nil {
+			panic("scheduler: the configuration in force cannot be read: " + err.Error())
+		}
+		return
+	}
 	s.stale = s.stale || old.Meta.Cluster != st.Meta.Cluster
 	differ(&old.Users, &st.Users, s.refreshUser)
 	differ(&old.Apps, &st.Apps, s.refreshApp)
-	for i := range s.queues {
-		s.queues[i].touch()
-		s.refreshQueue(int32(i))
-	}
+	s.refreshQueues()
 }
 
 // differ calls f with every slot whose record may not be the same in two versions

@@ -15,7 +15,7 @@ func (p *Planner) initCluster(in *input.InitCluster) input.Reply {
 	if in.ClusterID == "" || in.ClusterTimestamp <= 0 {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "", "a cluster needs an id and a timestamp"))
 	}
-	cfg, fault := parseQueues(in.Properties)
+	cfg, fault := p.parseQueues(in.Properties)
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
@@ -29,7 +29,7 @@ func (p *Planner) initCluster(in *input.InitCluster) input.Reply {
 	return &input.SetQueuesReply{Version: 1, Warnings: warningsOf(cfg)}
 }
 
-func parseQueues(props []input.Property) (*capacity.Config, *input.Fault) {
+func (p *Planner) parseQueues(props []input.Property) (*capacity.Config, *input.Fault) {
 	list := make([]capacity.Property, len(props))
 	for i, q := range props {
 		list[i] = capacity.Property(q)
@@ -38,13 +38,13 @@ func parseQueues(props []input.Property) (*capacity.Config, *input.Fault) {
 	if err != nil {
 		return nil, invalidQueues(err)
 	}
-	if cfg.LabelSettings.Enabled {
+	if cfg.LabelSettings.Enabled && !p.opt.labels {
 		return nil, invalidQueues(errLabels)
 	}
 	return cfg, nil
 }
 
-// errLabels refuses node labels until nodes are served by label.
+// errLabels refuses node labels until idle nodes are lent and every port speaks of labels.
 var errLabels = errors.New("yarn.node-labels.enabled: node labels are not offered yet; remove the key")
 
 func invalidQueues(err error) *input.Fault {
@@ -100,7 +100,7 @@ func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
 		return input.Refuse(in, input.Faultf(input.VersionConflict, "read it again with \"rmd conf get\" and repeat the change",
 			"version %d is in force, not %d", v.Version, in.IfVersion))
 	}
-	cfg, fault := parseQueues(in.Properties)
+	cfg, fault := p.parseQueues(in.Properties)
 	if fault == nil {
 		fault = p.replaceable(cfg)
 	}

@@ -78,6 +78,7 @@ func TestQueueStatesOutliveConfigurations(t *testing.T) {
 // A configuration with node labels is refused whole until nodes are served by label.
 func TestLabelsAreRefused(t *testing.T) {
 	w := newWorld(t)
+	w.p.opt.labels = false
 	w.tellAll("conf queues=(a:100)")
 	on := append(slices.Clone(w.props), input.Property{Name: "yarn.node-labels.enabled", Value: "true"})
 	f := w.plan(&input.SetQueues{Properties: on}).Refused()

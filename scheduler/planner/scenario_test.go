@@ -56,9 +56,9 @@ func runScenario(t *testing.T, path string) {
 }
 
 // partC is every scenario of the specification's part C that does not need
-// labels or preemption.
+// lent nodes or preemption.
 func partC() []string {
-	list := []string{"45a", "45b"}
+	list := []string{"42", "45", "45a", "45b"}
 	for _, span := range [][2]int{{1, 41}, {46, 54}, {72, 75}} {
 		for n := span[0]; n <= span[1]; n++ {
 			list = append(list, fmt.Sprint(n))
@@ -117,7 +117,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	w := &world{t: t, now: 1_000_000, apps: map[string]yarn.ApplicationID{}, names: map[uint32]string{},
 		nodes: map[string]yarn.NodeID{}, held: map[string]scheduler.Proposal{}}
-	w.p = must(New(state.New(), Options{}))
+	w.p = must(New(state.New(), Options{labels: true}))
 	return w
 }
 
@@ -194,6 +194,7 @@ func verbs() map[string]verb {
 		"check": doCheck, "victim": doVictim, "mayhold": doMayHold, "propose": doPropose, "commit": doCommit, // scenario_unit_test.go
 		"apply": doApply, "cancel": doCancel, "rawsize": doRawSize,
 		"update": doUpdate, "sized": doSized, "had": doHad, "orders": doOrders, "expire": doExpire, // scenario_resize_test.go
+		"label": doLabel, "use": doUse, // scenario_label_test.go
 		"failover": doFailover, "steps": doSteps, // scenario_failover_test.go
 	}
 }
