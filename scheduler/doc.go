@@ -20,5 +20,6 @@
 // Package planner turns inputs into events, with a Scheduler for everything above. Package explain
 // says why something waits. Package capacity holds the queue tree and the formulas of its limits.
 //
-// Node labels and preemption are not part of it yet.
+// Each label makes a partition, with views of its own (partition.go). Nodes of a label are not lent to
+// asks without one yet, and preemption is not part of it.
 package scheduler
