@@ -67,7 +67,7 @@ func (s *API) listNodes(c *route.Call) error {
 			return
 		}
 		for _, host := range v.State.ExcludedUnknown() { // they come last: they are no nodes of the state
-			if !yield(view.ExcludedNode(host)) {
+			if !yield(v.ExcludedNode(host)) {
 				return
 			}
 		}

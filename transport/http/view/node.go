@@ -37,8 +37,8 @@ func (v *View) Node(n *state.Node) api.Node {
 }
 
 // ExcludedNode shows an excluded host that never registered as YARN does.
-func ExcludedNode(host string) api.Node {
-	return api.Node{ID: host + ":-1", Host: host, State: yarn.NodeDecommissioned.String()}
+func (v *View) ExcludedNode(host string) api.Node {
+	return api.Node{ID: host + ":-1", Host: host, State: yarn.NodeDecommissioned.String(), Total: v.Size(yarn.Resource{}), Used: v.Size(yarn.Resource{}), Free: v.Size(yarn.Resource{})}
 }
 
 // maxDrainApps is how many applications are named that a drain waits for.

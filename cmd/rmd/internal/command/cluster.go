@@ -285,11 +285,17 @@ func (p *program) clusterTransfer() verb {
 		if err != nil {
 			return err
 		}
-		to := c.leaderAfter(cl, before)
-		if to == "" {
-			return showDone(c, a, "", "%s gave up leadership; the new leader is not known yet, see \"rmd cluster status\"", before.Leader)
+		if c.arg(0) != "" && c.arg(0) == before.Leader {
+			return showDone(c, a, before.Leader, "%s leads already; nothing was changed", before.Leader)
 		}
-		return showDone(c, a, to, "transferred leadership from %s to %s", before.Leader, to)
+		switch to := c.leaderAfter(cl, before); to {
+		case "":
+			return showDone(c, a, "", "%s gave up leadership; the new leader is not known yet, see \"rmd cluster status\"", before.Leader)
+		case before.Leader:
+			return showDone(c, a, to, "%s leads again; see \"rmd cluster members\" for why no other replica could", to)
+		default:
+			return showDone(c, a, to, "transferred leadership from %s to %s", before.Leader, to)
+		}
 	}}
 }
 

@@ -94,6 +94,9 @@ func TestLifeOfACluster(t *testing.T) {
 	if out := ok(t, env, "cluster transfer rm2"); out != "transferred leadership from rm1 to rm2" {
 		t.Fatalf("transfer: %s", out)
 	}
+	if out := ok(t, env, "cluster transfer rm2"); out != "rm2 leads already; nothing was changed" {
+		t.Fatalf("transfer to the leader: %s", out)
+	}
 	if out := ok(t, env, "cluster transfer rm1"); out != "transferred leadership from rm2 to rm1" {
 		t.Fatalf("transfer back: %s", out)
 	}
