@@ -17,8 +17,6 @@ type nodeIndex struct {
 
 const roomBuckets = 64 * 4
 
-func (x *nodeIndex) reset() { *x = nodeIndex{} }
-
 // bucketOf is 0 for no room, else grows with the memory free.
 func bucketOf(memory int64) uint8 {
 	if memory <= 0 {
