@@ -60,10 +60,10 @@ func (p *program) complete() *cli.Command {
 			if w.about != "" {
 				line += "\t" + w.about
 			}
-			fmt.Fprintln(c.App.Writer, line)
+			fmt.Fprintln(p.Out, line) // not the writer of help, which folds
 		}
 		if l.files {
-			fmt.Fprintln(c.App.Writer, filesMark)
+			fmt.Fprintln(p.Out, filesMark)
 		}
 		return nil
 	}}
