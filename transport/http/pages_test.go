@@ -452,8 +452,10 @@ func TestPagesWithoutALeader(t *testing.T) {
 		{[]string{"rm2", "rm3"}, []string{"There is no leader.", "2 of 3 voters must answer", "<b>rm2</b> at <span class=\"code\">10.0.0.2:8034</span>: <code>systemctl start rmd</code>", "<b>rm3</b>", "rmd recover"}, "elect one by themselves"},
 		{nil, []string{"There is no leader.", "Enough voters answer to elect one by themselves", "<b>rm3</b>"}, "must answer"},
 	} {
-		b := newBench(t, nil)
-		b.k.role, b.k.leader, b.k.down = "follower", "", c.down
+		b := newBench(t, func(cfg *Config) {
+			k := cfg.Consensus.(*consensus)
+			k.role, k.leader, k.down = "follower", "", c.down
+		})
 		for _, path := range []string{"/ui/", "/ui/apps", "/ui/queues/root.online", "/ui/nodes", "/ui/reservations/r1", "/ui/cluster", "/ui/users/alice", "/ui/nowhere"} {
 			w := b.ask("GET", path, "")
 			body := w.Body.String()
