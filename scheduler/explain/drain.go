@@ -55,22 +55,15 @@ func (c *DrainChoice) tell(st *state.State) {
 	c.ID, c.WorkMillis, c.DataMillis = st.Nodes.Get(c.slot).ID.String(), c.work/1000, c.data/1000
 	var parts []string
 	if c.Containers > 0 {
-		parts = append(parts, fmt.Sprintf("%s, %s: %s of the cluster's work", counted(c.Containers, "container"), counted(c.AMs, "AM"), seconds(c.WorkMillis)))
+		parts = append(parts, fmt.Sprintf("%s, %s: %s of the cluster's work", plural(c.Containers, "container"), plural(c.AMs, "AM"), seconds(c.WorkMillis)))
 	}
 	if c.Applications > 0 {
-		parts = append(parts, fmt.Sprintf("data of %s: %s", counted(c.Applications, "running application"), seconds(c.DataMillis)))
+		parts = append(parts, fmt.Sprintf("data of %s: %s", plural(c.Applications, "running application"), seconds(c.DataMillis)))
 	}
 	if parts == nil {
 		parts = []string{"nothing runs there and no running application left data there"}
 	}
 	c.Reason = strings.Join(parts, "; ")
-}
-
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }
 
 func seconds(millis int64) string { return fmt.Sprintf("%d.%03d s", millis/1000, millis%1000) }
