@@ -71,11 +71,12 @@ func (n *agent) register() bool {
 	n.mu.Lock()
 	in.Containers = n.manager.Registration(n.manager.Report())
 	n.mu.Unlock()
+	retired := n.retired.Load() // the operator may take the node back before the refusal arrives
 	reply, ok := n.c.call(n.l.ctx, input.Request{Input: in})
 	if !ok {
 		return false
 	}
-	if f := reply.Refused(); f != nil && f.Reason == input.NotAllowed && n.retired.Load() {
+	if f := reply.Refused(); f != nil && f.Reason == input.NotAllowed && (retired || n.retired.Load()) {
 		return false
 	} else if f != nil {
 		n.l.w.check.fail("registration of %s is refused: %v", n.id, f)
