@@ -162,7 +162,9 @@ func work(t *testing.T, resources string) string {
 	// rely on the appender's name.
 	log := "log4j.rootLogger=INFO,stdout\nlog4j.appender.stdout=org.apache.log4j.ConsoleAppender\n" +
 		"log4j.appender.stdout.layout=org.apache.log4j.PatternLayout\nlog4j.appender.stdout.layout.ConversionPattern=%d{ISO8601} %-5p %c{2}: %m%n\n"
-	for name, text := range map[string]string{"yarn-site.xml": "<configuration/>\n", "log4j.properties": log} {
+	// A disk that is nearly full must not take the NodeManagers out of service.
+	site := "<configuration><property><name>yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage</name><value>99.9</value></property></configuration>\n"
+	for name, text := range map[string]string{"yarn-site.xml": site, "log4j.properties": log} {
 		if err := os.WriteFile(filepath.Join(dir, "conf", name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
