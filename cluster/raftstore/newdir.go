@@ -74,7 +74,7 @@ func removeUnfinished(path string) error {
 		return ErrNotEmpty
 	}
 	for _, e := range entries {
-		if e.Name() == dirUnfinished { // the last, as long as it tells that the rest is nobody's
+		if e.Name() == dirUnfinished { // removed last: it marks the rest as unfinished
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(path, e.Name())); err != nil {

@@ -192,7 +192,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	return input.Refuse(in, input.Faultf(input.InvalidRequest, "upgrade the leader", "the leader does not know input %d", in.Kind()))
 }
 
-// certain makes a refusal to an AM wait until an entry of this leader is committed. The AM
+// confirmRefusal makes a refusal to an AM wait until an entry of this leader is committed. The AM
 // would stop or start over because of it, and a deposed leader could be wrong.
 func (p *Planner) confirmRefusal(r input.Reply) input.Reply {
 	if r.Refused() != nil {

@@ -15,7 +15,7 @@ import (
 //
 // A copy of a call may lie in a connection for minutes. For example, an AM sends call 7
 // twice, gets answer 8, and sends call 8. Then the second copy of call 7 arrives. If it
-// passed for the AM's next call, its answer would count as delivered though nobody
+// passed for the AM's next call, its answer would count as delivered though the AM never
 // received it, and the containers in it would be lost.
 //
 // The numbers of an AM that names them itself (input.Allocate.FromAM) therefore come in

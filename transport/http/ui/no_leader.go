@@ -43,7 +43,7 @@ type replicas struct {
 	mu     sync.Mutex
 	last   *api.Cluster
 	at     time.Time
-	asking chan struct{} // closed when the answers are there; nil: nobody asks
+	asking chan struct{} // closed when the answers are there; nil: no request is under way
 }
 
 // get returns the last answers, and has the replicas asked again when they are old. It waits that long
