@@ -143,7 +143,10 @@ func browserCapacities(t *testing.T, b *tab, p *process) {
 	b.holds("the sum is right again", `!`+wrong+` && document.querySelector("#capacities output").textContent === "100%"`)
 	b.click("#capacities button.primary")
 	b.reads("Staged change", "Nothing has been written", "What would happen", "would start at once", "Apply it", fmt.Sprint(nTrain+1.5))
-	b.eachWidth("staged", func() { b.fits("the staged change") })
+	for _, scheme := range []string{"dark", "light"} {
+		b.scheme(scheme)
+		b.eachWidth("staged-"+scheme, func() { b.fits("the staged change") })
+	}
 
 	b.script(false)
 	b.do("open without scripts", chromedp.Navigate(address), chromedp.WaitVisible(chromedp.CSS("#capacities")))
