@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/yarn"
 )
 
 // Allowed says whether the lists let a host register; names and addresses are
@@ -24,9 +25,9 @@ func (h *HostLists) Excluded(host string) bool {
 	return found
 }
 
-// ExcludedUnknown lists the excluded hosts of which no node is known. YARN shows each as a
-// DECOMMISSIONED node.
-func (s *State) ExcludedUnknown() (hosts []string) {
+// ExcludedUnknown lists the excluded hosts of which no node is known, in the order of their names.
+// As under YARN, each is a DECOMMISSIONED node without a port.
+func (s *State) ExcludedUnknown() (nodes []*Node) {
 	if len(s.Hosts.Exclude) == 0 {
 		return nil
 	}
@@ -34,11 +35,14 @@ func (s *State) ExcludedUnknown() (hosts []string) {
 	s.Nodes.Each(func(_ uint32, n *Node) bool { known[strings.ToLower(n.ID.Host)] = true; return true })
 	for _, host := range s.Hosts.Exclude {
 		if !known[host] {
-			hosts = append(hosts, host)
+			nodes = append(nodes, &Node{ID: yarn.NodeID{Host: host}, State: yarn.NodeDecommissioned})
 		}
 	}
-	return hosts
+	return nodes
 }
+
+// NeverRegistered says whether the node is one of ExcludedUnknown.
+func (n *Node) NeverRegistered() bool { return n.Registered == 0 && n.ID.Port == 0 }
 
 // misplaced returns a host that a list does not hold as it must: in lower case,
 // sorted, once.

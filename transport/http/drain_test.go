@@ -85,10 +85,38 @@ func TestExcludedHostsAreShown(t *testing.T) {
 		return out
 	}
 	all := []string{"sim-01:8041 RUNNING", "sim-02:8041 RUNNING", "sim-03:8041 RUNNING", "never:-1 DECOMMISSIONED"}
-	for query, want := range map[string][]string{"": all, "?state=DECOMMISSIONED": all[3:], "?state=RUNNING": all[:3], "?rack=/r1": all[:3], "?limit=2": all[:2], "?limit=2&after=sim-02:8041": all[2:]} {
+	for query, want := range map[string][]string{"": all, "?state=DECOMMISSIONED": all[3:], "?state=RUNNING": all[:3], "?rack=/r1": all[:3], "?limit=2": all[:2], "?limit=2&after=sim-02:8041": all[2:],
+		"?limit=3": all[:3], "?after=sim-03:8041": all[3:], "?after=never:-1": nil} {
 		if got := ids(query); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", query, got)
 		}
+	}
+	if ids("?limit=3"); page.Next != "sim-03:8041" {
+		t.Errorf("the excluded host is on no page: next is %q", page.Next)
+	}
+	for _, name := range []string{"never:-1", "never"} {
+		var n api.Placement
+		b.into(http.StatusOK, &n, "GET", "/v1/nodes/"+name+"/placement", "")
+		if n.Node.ID != "never:-1" || n.Node.HTTPAddress != "" || !strings.Contains(n.Node.Report, "never registered") {
+			t.Errorf("%+v", n.Node)
+		}
+	}
+	for path, parts := range map[string][]string{
+		"/ui/nodes":                      {"never:-1</a>", `decommissioned <b>1</b>`},
+		"/ui/nodes?state=DECOMMISSIONED": {"never:-1</a>"},
+		"/ui/nodes?find=NEV":             {"never:-1</a>"},
+		"/ui/nodes/never:-1":             {"<h1>never:-1</h1>", "never registered"},
+		"/ui/search?q=nev":               {"never:-1</a>"},
+	} {
+		w := b.ask("GET", path, "")
+		for _, part := range parts {
+			if !strings.Contains(w.Body.String(), part) {
+				t.Errorf("%s: %d, it does not say %q", path, w.Code, part)
+			}
+		}
+	}
+	if body := b.ask("GET", "/metrics", "").Body.String(); !strings.Contains(body, `rmd_nodes{partition="",state="DECOMMISSIONED"} 1`) {
+		t.Error("rmd_nodes does not count the excluded host")
 	}
 	for _, accept := range []string{"application/json", "application/xml"} {
 		body := b.ask("GET", "/ws/v1/cluster/nodes?states=DECOMMISSIONED", "", "Accept", accept).Body.String()

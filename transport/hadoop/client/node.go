@@ -56,17 +56,17 @@ func (s *Service) clusterNodes(ctx context.Context, c *ipc.Call, req *proto.GetC
 		return true
 	})
 	if want == nil || want[yarn.NodeDecommissioned] {
-		for _, host := range v.st.ExcludedUnknown() {
-			out.NodeReports = append(out.NodeReports, v.unknownReport(host))
+		for _, n := range v.st.ExcludedUnknown() {
+			out.NodeReports = append(out.NodeReports, v.unknownReport(n))
 		}
 	}
 	return out, nil
 }
 
 // unknownReport is of an excluded host that never registered, whose port YARN gives as -1.
-func (v *view) unknownReport(host string) *proto.NodeReportProto {
-	r := v.nodeReport(&state.Node{ID: yarn.NodeID{Host: host}, State: yarn.NodeDecommissioned})
-	r.NodeId.Port, r.HttpAddress, r.RackName = new(int32(-1)), new(host+":-1"), nil
+func (v *view) unknownReport(n *state.Node) *proto.NodeReportProto {
+	r := v.nodeReport(n)
+	r.NodeId.Port, r.HttpAddress, r.RackName = new(int32(-1)), new(n.ID.Host+":-1"), nil
 	return r
 }
 

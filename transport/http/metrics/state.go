@@ -247,6 +247,7 @@ func (g *gauges) nodes() {
 		}
 		return true
 	})
+	counts[yarn.NodeDecommissioned] += len(g.v.State.ExcludedUnknown())
 	for s := yarn.NodeRunning; s <= yarn.NodeShutdown; s++ {
 		g.set(descNodes, float64(counts[s]), s.String(), "")
 	}

@@ -9,25 +9,21 @@ import (
 	"rmd/yarn"
 )
 
-// Place is where a node is found, which seldom changes.
-type Place struct {
+// place is where a node is found, which seldom changes.
+type place struct {
 	ID   yarn.NodeID
 	Rack string
-	Host string // in lower case
 }
 
 // places are those of all nodes.
 type places struct {
-	bySlot []Place
+	bySlot []place
 	order  []uint32 // by host and port
 	racks  []string // in order
 }
 
 // Nodes are the slots of all nodes by host and port.
 func (c *Summary) Nodes() []uint32 { return c.places.order }
-
-// Place is where the node of a slot is found.
-func (c *Summary) Place(slot uint32) *Place { return &c.places.bySlot[slot] }
 
 // Racks are the names of all racks, in order.
 func (c *Summary) Racks() []string { return c.places.racks }
@@ -37,9 +33,9 @@ func (p *places) step(old, now *state.State) *places {
 	if p.hold(old, now) {
 		return p
 	}
-	out := &places{bySlot: make([]Place, now.Nodes.Cap())}
+	out := &places{bySlot: make([]place, now.Nodes.Cap())}
 	now.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		out.bySlot[slot] = Place{ID: n.ID, Rack: n.Rack, Host: strings.ToLower(n.ID.Host)}
+		out.bySlot[slot] = place{ID: n.ID, Rack: n.Rack}
 		out.order, out.racks = append(out.order, slot), append(out.racks, n.Rack)
 		return true
 	})

@@ -146,7 +146,7 @@ func agreePlaces(t *testing.T, c *Summary, st *state.State) {
 	last := ""
 	for _, slot := range c.Nodes() {
 		n := st.Nodes.Get(slot)
-		if p := c.Place(slot); p.ID != n.ID || p.Rack != n.Rack || n.ID.Host < last || !slices.Contains(c.Racks(), n.Rack) {
+		if p := &c.places.bySlot[slot]; p.ID != n.ID || p.Rack != n.Rack || n.ID.Host < last || !slices.Contains(c.Racks(), n.Rack) {
 			t.Fatalf("node %s: %+v after %s", n.ID, *p, last)
 		}
 		last = n.ID.Host

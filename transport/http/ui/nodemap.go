@@ -58,13 +58,13 @@ func levelOf(n *state.Node) int {
 	return 1 + int(min(most/100, 2))
 }
 
-func newNodeMap(st *state.State, order []uint32) nodeMap {
-	m := nodeMap{Nodes: len(order), Live: len(order) <= mapLive}
-	columns := min(max(len(order), 1), mapColumns)
+func newNodeMap(list []*state.Node) nodeMap {
+	m := nodeMap{Nodes: len(list), Live: len(list) <= mapLive}
+	columns := min(max(len(list), 1), mapColumns)
 	paths := make([]strings.Builder, len(levels))
 	counts := make([]int, len(levels))
-	for i, slot := range order {
-		l := levelOf(st.Nodes.Get(slot))
+	for i, n := range list {
+		l := levelOf(n)
 		counts[l]++
 		b := &paths[l]
 		b.WriteByte('M')
@@ -73,7 +73,7 @@ func newNodeMap(st *state.State, order []uint32) nodeMap {
 		b.WriteString(strconv.Itoa(i / columns * mapSquare))
 		b.WriteString("h8v8h-8z")
 	}
-	m.Width, m.Height = columns*mapSquare, (len(order)+columns-1)/columns*mapSquare
+	m.Width, m.Height = columns*mapSquare, (len(list)+columns-1)/columns*mapSquare
 	for i, l := range levels {
 		if counts[i] > 0 {
 			m.Layers = append(m.Layers, mapLayer{Class: l.class, Path: paths[i].String(), Text: fmt.Sprintf("%s %s", number(counts[i]), l.text)})
@@ -94,12 +94,11 @@ type shape struct {
 var shapeParts = [...]int64{1, 2, 4, 8, 16}
 
 // shapes takes a node's total and halves it, as far as it is worth asking.
-func shapes(v *view.View, order []uint32) []shape {
-	st := v.State
+func shapes(v *view.View, list []*state.Node) []shape {
 	var largest yarn.Resource
 	usable := 0
-	for _, slot := range order {
-		if n := st.Nodes.Get(slot); n.State == yarn.NodeRunning {
+	for _, n := range list {
+		if n.State == yarn.NodeRunning {
 			usable++
 			largest = yarn.ComponentMax(largest, n.Total)
 		}
@@ -115,8 +114,7 @@ func shapes(v *view.View, order []uint32) []shape {
 		}
 		out[k].Size = v.Size(sizes[k])
 	}
-	for _, slot := range order {
-		n := st.Nodes.Get(slot)
+	for _, n := range list {
 		if n.State != yarn.NodeRunning {
 			continue
 		}

@@ -19,8 +19,8 @@ type nodeRow struct {
 	Kind string // the one it is fullest of
 }
 
-func (q *query) nodeRow(slot uint32) nodeRow {
-	r := nodeRow{Node: q.v.Node(q.v.State.Nodes.Get(slot))}
+func (q *query) nodeRow(n *state.Node) nodeRow {
+	r := nodeRow{Node: q.v.Node(n)}
 	f, kind := share(r.Used, r.Total)
 	r.Most, r.Kind = f*100, kind
 	b := newBar(r.Total[kind]).add(r.Used[kind], "used", kindValue(kind, r.Used[kind])+" used")
@@ -76,31 +76,26 @@ func nodes(q *query) (any, error) {
 	}
 	d := nodesData{Index: q.v.Index, Find: strings.TrimSpace(q.q.Get("find"))}
 	rack, find := q.q.Get("rack"), strings.ToLower(d.Find)
-	st := q.v.State
-	counts, all := map[string]int{}, q.v.Summary()
-	var order []uint32
-	for _, slot := range all.Nodes() {
-		at := all.Place(slot)
-		if rack != "" && at.Rack != rack || find != "" && !strings.Contains(at.Host, find) {
-			continue
+	counts := map[string]int{}
+	list := q.v.ListedNodes(func(n *state.Node) bool {
+		if rack != "" && n.Rack != rack || find != "" && !strings.Contains(strings.ToLower(n.ID.Host), find) {
+			return false
 		}
-		name := st.Nodes.Get(slot).State.String()
+		name := n.State.String()
 		counts[name]++
-		if states == nil || states[name] {
-			order = append(order, slot)
-		}
-	}
+		return states == nil || states[name]
+	})
 	t := top{most: q.u.cfg.PageRows, desc: desc}
-	for place, slot := range order { // the place by name breaks ties
-		t.add(row{key: nodeKey(sorted, st.Nodes.Get(slot)), id: uint64(place) + 1, slot: slot}, after)
+	for place, n := range list { // the place by name breaks ties
+		t.add(row{key: nodeKey(sorted, n), id: uint64(place) + 1, slot: uint32(place)}, after)
 	}
 	rows, next := t.page()
 	for _, r := range rows {
-		d.Rows = append(d.Rows, q.nodeRow(r.slot))
+		d.Rows = append(d.Rows, q.nodeRow(list[r.slot]))
 	}
 	d.Pager, d.Filter = q.pager("node", t.all, len(rows), next), states != nil || rack != "" || find != ""
 	d.Heads = q.nodeHeads(sorted, desc)
-	d.Map, d.Shapes = newNodeMap(st, order), shapes(q.v, order)
+	d.Map, d.Shapes = newNodeMap(list), shapes(q.v, list)
 	for _, s := range view.NodeStates {
 		if counts[s] > 0 || states[s] {
 			base := &query{r: q.r, q: without(q.q, "after")}
@@ -108,7 +103,7 @@ func nodes(q *query) (any, error) {
 		}
 		d.States = append(d.States, choice{Value: s, Text: strings.ToLower(s), Chosen: states[s]})
 	}
-	racks := all.Racks()
+	racks := q.v.Summary().Racks()
 	d.Racks = choices(racks[:min(len(racks), mostRacks)], rack)
 	return d, nil
 }
@@ -125,6 +120,7 @@ func (q *query) nodeHeads(sorted string, desc bool) []column {
 type nodeData struct {
 	Index       uint64
 	Node        nodeRow
+	Unknown     bool // an excluded host that never registered
 	Lines       []usage
 	Containers  []containerRow
 	Heads       []column // of the containers
@@ -149,14 +145,16 @@ var nodeContainerColumns = []sortable[containerRow]{
 const nodeContainers = 200
 
 func node(q *query) (any, error) {
-	slot, err := q.v.FindNode(q.r.PathValue("id"))
+	n, err := q.v.ListedNode(q.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
 	st := q.v.State
-	n := st.Nodes.Get(slot)
-	d := nodeData{Index: q.v.Index, Node: q.nodeRow(slot), NowMillis: st.Meta.NowMillis}
+	d := nodeData{Index: q.v.Index, Node: q.nodeRow(n), NowMillis: st.Meta.NowMillis}
 	q.title = d.Node.ID
+	if d.Unknown = n.NeverRegistered(); d.Unknown {
+		return d, nil
+	}
 	for _, c := range st.ContainersOn(n) {
 		d.Containers = append(d.Containers, withLog(q.v.Container(c), st.NameOf(st.Apps.Get(c.App).User)))
 	}

@@ -89,15 +89,13 @@ func (q *query) userNames() []string {
 }
 
 func (q *query) searchNodes(text string) (some []string, more bool) {
-	all := q.v.Summary()
-	for _, slot := range all.Nodes() {
-		if !strings.Contains(all.Place(slot).Host, text) && q.v.NodeID(slot) != text {
-			continue
-		}
+	for _, n := range q.v.ListedNodes(func(n *state.Node) bool {
+		return strings.Contains(strings.ToLower(n.ID.Host), text) || view.NodeName(n) == text
+	}) {
 		if len(some) == searchRows {
 			return some, true
 		}
-		some = append(some, q.v.NodeID(slot))
+		some = append(some, view.NodeName(n))
 	}
 	return some, false
 }

@@ -30,8 +30,27 @@ func (s *API) nodeRoutes() []route.Route {
 	}
 }
 
-func compareNodes(a, b yarn.NodeID) int {
-	return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+// nodePlace is the place of a node in the list of nodes.
+type nodePlace struct {
+	excluded bool // a host that never registered: these come last
+	id       yarn.NodeID
+}
+
+func placeOf(n *state.Node) nodePlace { return nodePlace{excluded: n.NeverRegistered(), id: n.ID} }
+
+func parseNodePlace(name string) (nodePlace, error) {
+	if host, ok := strings.CutSuffix(name, view.NoPort); ok {
+		return nodePlace{excluded: true, id: yarn.NodeID{Host: host}}, nil
+	}
+	id, err := yarn.ParseNodeID(name)
+	return nodePlace{id: id}, err
+}
+
+func (p nodePlace) after(q nodePlace) bool {
+	if p.excluded != q.excluded {
+		return p.excluded
+	}
+	return cmp.Or(strings.Compare(p.id.Host, q.id.Host), cmp.Compare(p.id.Port, q.id.Port)) > 0
 }
 
 func (s *API) listNodes(c *route.Call) error {
@@ -39,9 +58,9 @@ func (s *API) listNodes(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	var after yarn.NodeID
+	var after nodePlace
 	if text := c.Query.Get("after"); text != "" {
-		if after, err = yarn.ParseNodeID(text); err != nil {
+		if after, err = parseNodePlace(text); err != nil {
 			return problem.Invalid("after: "+err.Error(), "give the next of the page before")
 		}
 	}
@@ -53,21 +72,13 @@ func (s *API) listNodes(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	slots := v.Nodes(func(n *state.Node) bool {
-		return (states == nil || states[n.State.String()]) && (rack == "" || rack == n.Rack) && (after.Host == "" || compareNodes(n.ID, after) > 0)
+	list := v.ListedNodes(func(n *state.Node) bool {
+		return (states == nil || states[n.State.String()]) && (rack == "" || rack == n.Rack) && placeOf(n).after(after)
 	})
-	slots, next := route.Page(slots, limit, v.NodeID)
+	list, next := route.Page(list, limit, view.NodeName)
 	items := func(yield func(api.Node) bool) {
-		for _, slot := range slots {
-			if !yield(v.Node(v.State.Nodes.Get(slot))) {
-				return
-			}
-		}
-		if next != "" || rack != "" || (states != nil && !states[yarn.NodeDecommissioned.String()]) {
-			return
-		}
-		for _, host := range v.State.ExcludedUnknown() { // they come last: they are no nodes of the state
-			if !yield(v.ExcludedNode(host)) {
+		for _, n := range list {
+			if !yield(v.Node(n)) {
 				return
 			}
 		}
@@ -80,11 +91,11 @@ func (s *API) showNode(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	slot, err := v.FindNode(c.Args["id"])
+	n, err := v.ListedNode(c.Args["id"])
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, v.Node(v.State.Nodes.Get(slot)))
+	return c.JSON(http.StatusOK, v.Node(n))
 }
 
 func (s *API) nodePlacement(c *route.Call) error {
@@ -92,11 +103,10 @@ func (s *API) nodePlacement(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	slot, err := v.FindNode(c.Args["id"])
+	n, err := v.ListedNode(c.Args["id"])
 	if err != nil {
 		return err
 	}
-	n := v.State.Nodes.Get(slot)
 	d := api.Placement{Node: v.Node(n), Containers: []api.Container{}}
 	for _, k := range v.State.ContainersOn(n) {
 		d.Containers = append(d.Containers, v.Container(k))

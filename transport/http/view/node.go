@@ -2,10 +2,10 @@ package view
 
 import (
 	"slices"
+	"strings"
 
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
-	"rmd/yarn"
 )
 
 var NodeStates = []string{"RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
@@ -21,10 +21,50 @@ func (v *View) Nodes(pass func(n *state.Node) bool) []uint32 {
 	return out
 }
 
+// ListedNodes lists the nodes that pass, by host and port. Behind them are the excluded hosts that
+// never registered.
+func (v *View) ListedNodes(pass func(n *state.Node) bool) (list []*state.Node) {
+	for _, slot := range v.Nodes(pass) {
+		list = append(list, v.State.Nodes.Get(slot))
+	}
+	for _, n := range v.State.ExcludedUnknown() {
+		if pass(n) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// ListedNode finds one of ListedNodes by its name or its host.
+func (v *View) ListedNode(text string) (*state.Node, error) {
+	slot, err := v.FindNode(text)
+	if err == nil {
+		return v.State.Nodes.Get(slot), nil
+	}
+	host := strings.ToLower(strings.TrimSuffix(text, NoPort))
+	for _, n := range v.State.ExcludedUnknown() {
+		if n.ID.Host == host {
+			return n, nil
+		}
+	}
+	return nil, err
+}
+
+// NoPort is YARN's port of a host that never registered.
+const NoPort = ":-1"
+
+// NodeName is a node's id.
+func NodeName(n *state.Node) string {
+	if n.NeverRegistered() {
+		return n.ID.Host + NoPort
+	}
+	return n.ID.String()
+}
+
 // Node shows one node.
 func (v *View) Node(n *state.Node) api.Node {
 	d := api.Node{
-		ID: n.ID.String(), Host: n.ID.Host, Port: n.ID.Port, HTTPAddress: HTTPAddress(n), Rack: n.Rack, State: n.State.String(), Version: n.Version,
+		ID: NodeName(n), Host: n.ID.Host, Port: n.ID.Port, HTTPAddress: HTTPAddress(n), Rack: n.Rack, State: n.State.String(), Version: n.Version,
 		Total: v.Size(n.Total), Used: v.Size(n.Allocated), Free: v.Size(n.Unallocated()), Containers: n.Count,
 		RegisteredMillis: n.Registered, DeadlineMillis: n.DeadlineMillis, Report: n.Report, Orders: n.PendingCommands,
 	}
@@ -32,13 +72,11 @@ func (v *View) Node(n *state.Node) api.Node {
 		r := v.State.Reservations.Get(n.Reservation)
 		d.Reservation, d.Reserved = ReservationID(r.Number), v.Size(r.Size)
 	}
+	if n.NeverRegistered() {
+		d.HTTPAddress, d.Report = "", "the lists of hosts exclude it; it never registered"
+	}
 	d.Drain = v.drain(n)
 	return d
-}
-
-// ExcludedNode shows an excluded host that never registered as YARN does.
-func (v *View) ExcludedNode(host string) api.Node {
-	return api.Node{ID: host + ":-1", Host: host, State: yarn.NodeDecommissioned.String(), Total: v.Size(yarn.Resource{}), Used: v.Size(yarn.Resource{}), Free: v.Size(yarn.Resource{})}
 }
 
 // maxDrainApps is how many applications are named that a drain waits for.

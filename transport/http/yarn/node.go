@@ -37,7 +37,7 @@ func (s *API) wsNodes(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	list := v.listed(states)
+	list := v.ListedNodes(func(n *state.Node) bool { return states == nil || states[n.State.String()] })
 	if !wantsXML(c.R) {
 		return s.writeNodes(c, v, list)
 	}
@@ -48,29 +48,6 @@ func (s *API) wsNodes(c *route.Call) error {
 			}
 		}
 	})
-}
-
-// listed are the nodes in the states asked for, nil for all, with the excluded hosts that never
-// registered.
-func (v *docs) listed(states map[string]bool) (list []*state.Node) {
-	asked := func(n *state.Node) bool { return states == nil || states[n.State.String()] }
-	for _, slot := range v.Nodes(asked) {
-		list = append(list, v.State.Nodes.Get(slot))
-	}
-	for _, host := range v.State.ExcludedUnknown() {
-		if n := (&state.Node{ID: yarn.NodeID{Host: host}, State: yarn.NodeDecommissioned}); asked(n) {
-			list = append(list, n)
-		}
-	}
-	return list
-}
-
-// wsNodeID is a node's id. That of a host that never registered has the port -1.
-func wsNodeID(n *state.Node) string {
-	if n.Registered == 0 && n.ID.Port == 0 {
-		return n.ID.Host + ":-1"
-	}
-	return n.ID.String()
 }
 
 // filled is {} for nothing and {"name":[…]} for something.
@@ -102,7 +79,7 @@ func (s *API) wsNode(c *route.Call) error {
 func (v *docs) wsNode(n *state.Node) obj {
 	free := n.Unallocated()
 	d := obj{
-		{"rack", n.Rack}, {"state", n.State.String()}, {"id", wsNodeID(n)}, {"nodeHostName", n.ID.Host}, {"nodeHTTPAddress", ""},
+		{"rack", n.Rack}, {"state", n.State.String()}, {"id", view.NodeName(n)}, {"nodeHostName", n.ID.Host}, {"nodeHTTPAddress", ""},
 		{"lastHealthUpdate", n.Registered}, {"version", n.Version}, {"healthReport", n.Report}, {"numContainers", n.Count},
 		{"usedMemoryMB", n.Allocated[yarn.Memory]}, {"availMemoryMB", free[yarn.Memory]}, {"usedVirtualCores", n.Allocated[yarn.VCores]}, {"availableVirtualCores", free[yarn.VCores]},
 		{"memUtilization", 0.0}, {"cpuUtilization", 0.0},

@@ -51,7 +51,7 @@ func (v *docs) wsNodeJSON(b []byte, n *state.Node) []byte {
 	}
 	w.text(`{"rack":`, n.Rack)
 	w.text(`,"state":`, n.State.String())
-	w.text(`,"id":`, wsNodeID(n))
+	w.text(`,"id":`, view.NodeName(n))
 	w.text(`,"nodeHostName":`, n.ID.Host)
 	w.text(`,"nodeHTTPAddress":`, http)
 	w.number(`,"lastHealthUpdate":`, n.Registered)

@@ -117,7 +117,7 @@ const anApp = "application_1780000000000_0107"
 var calls = []string{
 	"app submit --queue root.a", "app list", "app status " + anApp, "app explain " + anApp, "app wait " + anApp, "app kill " + anApp,
 	"app move " + anApp + " root.b", "app priority " + anApp + " 3", "app attempts " + anApp, "app containers " + anApp,
-	"node list", "node status n1:1", "node drain n1:1", "node drain n1:1 --undo", "node forget n1:1 --yes", "node resource n1:1 memory-mb=1,vcores=1",
+	"node list", "node status n1:1", "node status never:-1", "node drain n1:1", "node drain n1:1 --undo", "node forget n1:1 --yes", "node resource n1:1 memory-mb=1,vcores=1",
 	"queue list", "queue tree", "queue status root.a", "queue stop root.a", "queue start root.a",
 	"reservation list", "reservation status", "reservation status r1", "reservation cancel r1 --yes",
 	"conf get", "conf get --ignored", "conf get --xml", "conf set root.a.capacity=5", "conf diff 1", "conf diff 1 2", "conf history", "conf rollback 1 --yes",

@@ -82,7 +82,7 @@ func (c *call) nodePath(tail string) (string, error) { return nodePathOf(c.arg(0
 
 // nodePathOf is the REST path of a node named by its id, or by its host, with the domain or without.
 func nodePathOf(id, tail string) (string, error) {
-	if _, err := yarn.ParseNodeID(id); err != nil && strings.ContainsAny(id, ": /") {
+	if _, err := yarn.ParseNodeID(id); err != nil && strings.ContainsAny(strings.TrimSuffix(id, ":-1"), ": /") {
 		return "", clierr.Usagef("see rmd node list", "%v", err)
 	}
 	return "/v1/nodes/" + url.PathEscape(id) + tail, nil
