@@ -234,10 +234,11 @@ func (s *Scheduler) CancelIncrease(c *state.Container) {
 	}
 }
 
-// CancelOnNode cancels the reservation of a node that takes nothing new any more.
-func (s *Scheduler) CancelOnNode(node uint32) {
+// CancelOnNode cancels the reservation of a node that takes nothing new any more, or that another
+// partition gets.
+func (s *Scheduler) CancelOnNode(node uint32, cause yarn.CancelCause) {
 	if r := s.st.Nodes.Get(node).Reservation; r != 0 {
-		s.cancel(s.st.Reservations.Get(r).Number, yarn.CancelNodeNotRunning)
+		s.cancel(s.st.Reservations.Get(r).Number, cause)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 // LabelID is a label's number: its slot in Labels.
 type LabelID = uint16
 
-// maxLabels bounds the labels that a cluster ever knew. They are few, and kept for ever.
-const maxLabels = 4096
+// MaxLabels bounds the labels that a cluster ever knew. They are few, and kept for ever.
+const MaxLabels = 4096
 
 // Label is a node label. A label that was removed keeps its number: asks for it wait until it
 // comes back.
@@ -73,13 +73,17 @@ func (s *State) AskedLabel(container uint32) LabelID {
 func (s *State) labelsKnown() bool { return s.Meta.Level >= event.LevelLabels }
 
 func (s *State) labelsSet(e *event.LabelsSet) error {
-	if !s.labelsKnown() || s.Labels.Len()+len(e.Labels) > maxLabels {
-		return broken(e, "the feature level is %d, and %d labels are known", s.Meta.Level, s.Labels.Len())
-	}
+	unknown := 0
 	for _, l := range e.Labels {
 		if l.Name == "" {
 			return broken(e, "a label has no name")
 		}
+		if s.Label(l.Name) == 0 {
+			unknown++
+		}
+	}
+	if !s.labelsKnown() || s.Labels.Len()+unknown > MaxLabels {
+		return broken(e, "the feature level is %d, and %d labels are known", s.Meta.Level, s.Labels.Len())
 	}
 	for _, l := range e.Labels {
 		slot := uint32(s.Label(l.Name))
@@ -205,6 +209,19 @@ func (s *State) MappedLabel(id yarn.NodeID) LabelID {
 		return s.LabelledHosts.Get(slot).Label
 	}
 	return s.hostLabel(id.Host)
+}
+
+// Mapped reports whether a host with all its NodeManagers, or one of them, has a label already, so
+// that to label it so changes nothing.
+func (s *State) Mapped(id yarn.NodeID, label LabelID) bool {
+	if id.Port != 0 {
+		return s.MappedLabel(id) == label
+	}
+	others := s.byLabelledHost.find(hashString(id.Host), func(slot uint32) bool {
+		h := s.LabelledHosts.Get(slot)
+		return h.ID.Host == id.Host && h.ID.Port != 0
+	})
+	return s.hostLabel(id.Host) == label && others == 0
 }
 
 // relabelNodes gives every node the label that it is mapped to.

@@ -35,6 +35,10 @@ func Operation(in Input) string {
 		if in.Back {
 			return "node undrain"
 		}
+	case *LabelNodes:
+		if in.FromNode {
+			return ""
+		}
 	}
 	return operations[in.Kind()]
 }
@@ -52,6 +56,9 @@ var operations = map[Kind]string{
 	KindDrainNode:         "node drain",
 	KindForgetNode:        "node forget",
 	KindSetNodeResource:   "node resource",
+	KindLabelNodes:        "node label",
+	KindSetLabels:         "label set",
+	KindRemoveLabels:      "label remove",
 	KindSetHosts:          "node lists",
 	KindCreateJoinToken:   "cluster token create",
 	KindSetAccessToken:    "access token create",

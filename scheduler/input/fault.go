@@ -46,6 +46,10 @@ const (
 	TokenExists       Code = "TOKEN_EXISTS"
 	NoAdminLeft       Code = "NO_ADMIN_LEFT"
 	NodeElsewhere     Code = "NODE_ELSEWHERE"
+	NoSuchLabel       Code = "NO_SUCH_LABEL"
+	InvalidLabel      Code = "INVALID_LABEL"
+	LabelInUse        Code = "LABEL_IN_USE"
+	LabelsOff         Code = "LABELS_OFF"
 )
 
 // Fault says what was refused and what to do about it. Details lists every

@@ -123,10 +123,13 @@ const (
 	KindRevokeAccessToken
 	KindSetAutopilot
 	KindForgetNode
+	KindSetLabels
+	KindRemoveLabels
+	KindLabelNodes
 )
 
 // KindsEnd is above every kind that this build knows.
-const KindsEnd = KindForgetNode + 1
+const KindsEnd = KindLabelNodes + 1
 
 // New returns an empty input of a kind; nil when this build does not know it.
 func New(k Kind) Input {
@@ -178,6 +181,9 @@ var makers = map[Kind]func() Input{
 	KindSetAccessToken:        func() Input { return new(SetAccessToken) },
 	KindRevokeAccessToken:     func() Input { return new(RevokeAccessToken) },
 	KindSetAutopilot:          func() Input { return new(SetAutopilot) },
+	KindSetLabels:             func() Input { return new(SetLabels) },
+	KindRemoveLabels:          func() Input { return new(RemoveLabels) },
+	KindLabelNodes:            func() Input { return new(LabelNodes) },
 }
 
 // EncodeRequest appends the request's bytes to buf.

@@ -12,6 +12,7 @@ const (
 	MaxText    = 64 << 10  // bytes of what is said of an end
 	MaxContext = 4 << 20   // bytes of a submission context
 	MaxKey     = 512       // bytes of an idempotency key
+	MaxLabels  = 4096      // labels in one call
 
 	// MaxMillis bounds times and spans of time, in milliseconds: 2,200 years. Any of
 	// them may be added to another.
@@ -68,6 +69,15 @@ var limits = map[string]limit{
 	"Audit.Action":                start(MaxName),
 	"Audit.Target":                start(4 << 10),
 	"Audit.Result":                start(4 << 10),
+
+	// Longer names of labels than there may be are refused in YARN's words.
+	"SetLabels.Labels":      upTo(MaxLabels),
+	"Label.Name":            upTo(4 << 10),
+	"RemoveLabels.Names":    upTo(MaxLabels),
+	"RemoveLabels.Names[]":  upTo(4 << 10),
+	"LabelNodes.Nodes":      upTo(MaxEntries),
+	"LabelledNode.Labels":   upTo(100),
+	"LabelledNode.Labels[]": upTo(4 << 10),
 
 	"CreateJoinToken.Hash":             upTo(64),
 	"CreateJoinToken.TTLMillis":        millis,

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -79,8 +80,31 @@ func (p *Planner) targetOf(in input.Input) string {
 		return in.ID.String()
 	case *input.SetNodeResource:
 		return p.nodeTarget(in)
+	case *input.SetLabels, *input.RemoveLabels, *input.LabelNodes:
+		return labelTarget(in)
 	}
 	return p.clusterTarget(in)
+}
+
+// labelTarget is what labels an operation is about, and how many nodes.
+func labelTarget(in input.Input) string {
+	var names []string
+	switch in := in.(type) {
+	case *input.SetLabels:
+		for _, l := range in.Labels {
+			names = append(names, fmt.Sprintf("%s (exclusive=%t)", l.Name, l.Exclusive))
+		}
+	case *input.RemoveLabels:
+		names = in.Names
+	case *input.LabelNodes:
+		for _, n := range in.Nodes {
+			if label := strings.Join(n.Labels, "+"); !slices.Contains(names, label) {
+				names = append(names, label)
+			}
+		}
+		return fmt.Sprintf("%d nodes: labels [%s]", len(in.Nodes), strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("%d labels: %s", len(names), strings.Join(names, ", "))
 }
 
 // clusterTarget is targetOf for what concerns the cluster.

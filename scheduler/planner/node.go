@@ -189,7 +189,7 @@ func (p *Planner) health(slot uint32, unhealthy bool, report string) {
 // stopNode takes a node out of use: its reservation and containers end at once. What waits is looked at
 // before the attempts end that had their AMs there, as in YARN: what other queues use has fallen.
 func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
-	p.sched.CancelOnNode(slot)
+	p.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
 	text := "Container released on a *" + lower(to) + "* node"
 	var masters []event.ContainerRef
 	for _, c := range p.containersOn(slot) {
@@ -292,7 +292,7 @@ func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
 
 // drain begins a graceful decommission. A deadline of 0 is none.
 func (p *Planner) drain(slot uint32, deadline int64, report string) {
-	p.sched.CancelOnNode(slot)
+	p.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
 	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline, Report: report})
 }
 

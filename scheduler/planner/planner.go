@@ -157,6 +157,12 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.expireContainers(in)
 	case *input.ForgetNode:
 		return p.forgetNode(in)
+	case *input.SetLabels:
+		return p.setLabels(in)
+	case *input.RemoveLabels:
+		return p.removeLabels(in)
+	case *input.LabelNodes:
+		return p.labelNodes(in)
 	case *input.SetNodeResource:
 		return p.setNodeResource(in)
 	case *input.UnregisterNode:

@@ -67,7 +67,7 @@ func (w *world) randomLabelStep(t *rapid.T) {
 			w.direct(func(p *Planner) { p.sched.Emit(&event.AskLabelled{App: app.ID.Seq, Key: k, Label: label}) })
 		}
 	case 8:
-		w.relabel(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: node}, Label: label}}})
+		w.plan(&input.LabelNodes{Nodes: []input.LabelledNode{{ID: yarn.NodeID{Host: node}, Labels: []string{label}}}})
 	case 9, 10:
 		w.direct(func(p *Planner) {
 			for c := range p.st.ContainersOf(p.st.Apps.Get(slot)) {

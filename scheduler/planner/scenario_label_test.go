@@ -7,29 +7,37 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/scheduler"
+	"rmd/scheduler/input"
 	"rmd/yarn"
 )
 
-// label add NAME … [shared] | label nodes NODE=NAME … | label ask APP PRIORITY NAME
+// label add NAME … [shared] | label remove NAME … | label nodes HOST=NAME … | label ask APP PRIORITY NAME
 //
-// adds labels, not exclusive ones with shared; gives nodes labels, none without a name; and has what
+// adds labels, not exclusive ones with shared; removes labels; gives the nodes of hosts labels, none
+// without a name; and has what
 // an application asks under a priority be for a label.
 func doLabel(w *world, a args, out *strings.Builder) {
 	switch a.need(0) {
 	case "add":
-		e := &event.LabelsSet{}
+		in := &input.SetLabels{}
 		for i := 1; a.word(i) != ""; i++ {
 			if a.word(i) != "shared" {
-				e.Labels = append(e.Labels, event.Label{Name: a.word(i), Exclusive: !a.has("shared")})
+				in.Labels = append(in.Labels, input.Label{Name: a.word(i), Exclusive: !a.has("shared")})
 			}
 		}
-		w.direct(func(p *Planner) { p.sched.Emit(e) })
-	case "nodes":
-		e := &event.NodesLabelled{}
-		for _, x := range a.list[1:] {
-			e.Nodes = append(e.Nodes, event.LabelledNode{ID: yarn.NodeID{Host: x.Key}, Label: strings.Join(x.Vals, "")})
+		w.refused(out, w.plan(in))
+	case "remove":
+		in := &input.RemoveLabels{}
+		for i := 1; a.word(i) != ""; i++ {
+			in.Names = append(in.Names, a.word(i))
 		}
-		w.relabel(e)
+		w.refused(out, w.plan(in))
+	case "nodes":
+		in := &input.LabelNodes{}
+		for _, x := range a.list[1:] {
+			in.Nodes = append(in.Nodes, input.LabelledNode{ID: yarn.NodeID{Host: x.Key}, Labels: x.Vals})
+		}
+		w.refused(out, w.plan(in))
 	case "ask":
 		_, app := w.app(a.need(1))
 		priority := must(strconv.Atoi(a.need(2)))
@@ -41,21 +49,6 @@ func doLabel(w *world, a args, out *strings.Builder) {
 	}
 	w.sameViews()
 	w.show(out, reservationsOnly)
-}
-
-// relabel gives nodes labels after their reservations are cancelled.
-func (w *world) relabel(e *event.NodesLabelled) {
-	w.direct(func(p *Planner) {
-		for _, n := range e.Nodes {
-			slot := p.st.Node(yarn.NodeID{Host: n.ID.Host, Port: 1})
-			if slot != 0 && p.st.Nodes.Get(slot).Reservation != 0 {
-				r := p.st.Reservations.Get(p.st.Nodes.Get(slot).Reservation)
-				p.sched.Emit(&event.ReservationCancelled{Reservation: r.Number, Cause: yarn.CancelNodeRelabelled})
-			}
-		}
-		p.sched.Emit(e)
-		p.sched.ActivateAll()
-	})
 }
 
 // use LABEL QUEUE …: what queues have of a label's partition; "none" is the default one.

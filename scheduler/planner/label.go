@@ -1,0 +1,300 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// Refusals here have the sentences of YARN's CommonNodeLabelsManager and RMNodeLabelsManager, which
+// Hadoop's clients print.
+
+// labelBytes bounds the names in one command that labels nodes, so that its event fits an entry of
+// the log.
+const labelBytes = 4 << 20
+
+// labelsOff refuses commands about labels while there are none.
+func (p *Planner) labelsOff() *input.Fault {
+	if !p.Config().LabelSettings.Enabled {
+		return input.Faultf(input.LabelsOff, "set it to true", "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
+	}
+	return p.labelsUnknown()
+}
+
+// labelsUnknown refuses labels until all replicas know them.
+func (p *Planner) labelsUnknown() *input.Fault {
+	if p.st.Meta.Level < event.LevelLabels {
+		return input.Faultf(input.NotAllowed, "run \"rmd upgrade finalize\"", "the feature level of the cluster is %d, nodes have labels from level %d on",
+			p.st.Meta.Level, event.LevelLabels)
+	}
+	return nil
+}
+
+func (p *Planner) setLabels(in *input.SetLabels) input.Reply {
+	labels := trimmedLabels(in.Labels)
+	if fault := p.checkLabels(labels, in.Change); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	labels = slices.DeleteFunc(labels, func(l event.Label) bool {
+		id, listed := p.st.ListedLabel(l.Name)
+		return listed && p.st.Labels.Get(uint32(id)).Exclusive == l.Exclusive
+	})
+	if len(labels) > 0 {
+		p.sched.Emit(&event.LabelsSet{Labels: labels})
+	}
+	return in.NewReply()
+}
+
+// trimmedLabels are labels as they are kept: without blanks around them, each once.
+func trimmedLabels(labels []input.Label) []event.Label {
+	var out []event.Label
+	for _, l := range labels {
+		e := event.Label{Name: strings.TrimSpace(l.Name), Exclusive: l.Exclusive}
+		if !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// checkLabels checks labels that are to be added, or changed.
+func (p *Planner) checkLabels(labels []event.Label, change bool) *input.Fault {
+	if fault := p.labelsOff(); fault != nil {
+		return fault
+	}
+	var differ []string
+	unknown := 0
+	exclusive := make(map[string]bool, len(labels)) // looked up by key only
+	for _, l := range labels {
+		id, listed := p.st.ListedLabel(l.Name)
+		before, twice := exclusive[l.Name]
+		if twice && before != l.Exclusive || !change && listed && id != 0 && p.st.Labels.Get(uint32(id)).Exclusive != l.Exclusive {
+			differ = append(differ, fmt.Sprintf("<%s:exclusivity=%t>", l.Name, l.Exclusive))
+		}
+		exclusive[l.Name] = l.Exclusive
+		if id == 0 {
+			unknown++
+		}
+	}
+	if len(differ) > 0 {
+		return input.Faultf(input.InvalidLabel, "remove the label first", "Exclusivity cannot be modified for an existing label with : %s", strings.Join(differ, ","))
+	}
+	for _, l := range labels {
+		if err := capacity.CheckLabelName(l.Name); err != nil {
+			return input.Faultf(input.InvalidLabel, "choose another name", "%v", err)
+		}
+	}
+	if p.st.Labels.Len()+unknown > state.MaxLabels {
+		return input.Faultf(input.TooLarge, "use the name of a label that was removed", "the cluster knows %d labels, and may know %d, with those that were removed",
+			p.st.Labels.Len(), state.MaxLabels)
+	}
+	return nil
+}
+
+func (p *Planner) removeLabels(in *input.RemoveLabels) input.Reply {
+	var names []string
+	for _, name := range in.Names {
+		names = append(names, strings.TrimSpace(name))
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if fault := p.checkRemoved(names); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	if len(names) == 0 {
+		return in.NewReply()
+	}
+	p.cancelRelabelled(func(n *state.Node) string {
+		name := p.st.LabelName(n.Label)
+		if _, removed := slices.BinarySearch(names, name); removed {
+			return ""
+		}
+		return name
+	})
+	p.sched.Emit(&event.LabelsRemoved{Names: names})
+	p.sched.ActivateAll()
+	return in.NewReply()
+}
+
+// checkRemoved checks labels that are to be removed.
+func (p *Planner) checkRemoved(names []string) *input.Fault {
+	if fault := p.labelsOff(); fault != nil {
+		return fault
+	}
+	for _, name := range names {
+		for i := range p.Config().Queues {
+			if q := &p.Config().Queues[i]; slices.Contains(q.Accessible, name) {
+				return input.Faultf(input.LabelInUse, "see \"rmd conf get\"",
+					"Cannot remove label=%s, because queue=%s is using this label. Please remove label on queue before remove the label", name, q.Path)
+			}
+		}
+	}
+	for _, name := range names {
+		if name == "" {
+			return input.Faultf(input.InvalidLabel, "name a label", "Label to be removed is null or empty")
+		}
+		if _, listed := p.st.ListedLabel(name); !listed {
+			return input.Faultf(input.NoSuchLabel, "list them with \"rmd label list\"", "Node label=%s to be removed doesn't existed in cluster node labels collection.", name)
+		}
+	}
+	return nil
+}
+
+func (p *Planner) labelNodes(in *input.LabelNodes) input.Reply {
+	nodes, fault := p.labelledNodes(in)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
+	nodes = p.newlyLabelled(nodes)
+	if len(nodes) == 0 {
+		return in.NewReply()
+	}
+	to := make(map[yarn.NodeID]string, len(nodes)) // looked up by key only
+	for _, n := range nodes {
+		to[n.ID] = n.Label
+	}
+	p.cancelRelabelled(func(n *state.Node) string {
+		if label, ok := to[n.ID]; ok {
+			return label
+		}
+		if label, ok := to[yarn.NodeID{Host: n.ID.Host}]; ok {
+			return label
+		}
+		return p.st.LabelName(n.Label)
+	})
+	p.sched.Emit(&event.NodesLabelled{Nodes: nodes})
+	p.sched.ActivateAll()
+	return in.NewReply()
+}
+
+// labelledNodes checks a command and returns what it says of each host and NodeManager. Hosts come
+// before their NodeManagers, as in YARN: a host's label holds for those of which nothing else is said.
+func (p *Planner) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *input.Fault) {
+	if fault := p.mayLabelNodes(in); fault != nil {
+		return nil, fault
+	}
+	nodes := make([]event.LabelledNode, 0, len(in.Nodes))
+	bytes := 0
+	for i := range in.Nodes {
+		n := &in.Nodes[i]
+		label, fault := p.onlyLabel(n)
+		if fault != nil {
+			return nil, fault
+		}
+		bytes += len(n.ID.Host) + len(label)
+		nodes = append(nodes, event.LabelledNode{ID: n.ID, Label: label})
+	}
+	if bytes > labelBytes {
+		return nil, input.Faultf(input.TooLarge, "label fewer nodes in one command", "the names of hosts and labels have %d bytes, at most %d are taken", bytes, labelBytes)
+	}
+	slices.SortStableFunc(nodes, func(x, y event.LabelledNode) int {
+		return cmp.Or(strings.Compare(x.ID.Host, y.ID.Host), cmp.Compare(x.ID.Port, y.ID.Port))
+	})
+	nodes = slices.Compact(nodes)
+	for i := range nodes[min(1, len(nodes)):] {
+		if nodes[i].ID == nodes[i+1].ID {
+			return nil, tooManyLabels(2, nodes[i].ID.Host)
+		}
+	}
+	return nodes, nil
+}
+
+// mayLabelNodes says whether a command comes in the way that is open to it.
+func (p *Planner) mayLabelNodes(in *input.LabelNodes) *input.Fault {
+	distributed := p.Config().LabelSettings.Source == capacity.DistributedLabels
+	switch fault := p.labelsOff(); {
+	case fault != nil:
+		return fault
+	case in.FromNode && !distributed:
+		return input.Faultf(input.NotAllowed, "set yarn.node-labels.configuration-type to distributed", "NodeManagers do not tell their labels, administrators set them")
+	case !in.FromNode && distributed:
+		return input.Faultf(input.NotAllowed, "set the labels in the configuration of the NodeManagers",
+			"Error when invoke method=replaceLabelsOnNode because centralized node label configuration is not enabled.")
+	case in.KnownOnly:
+		return p.unknownNodes(in)
+	}
+	return nil
+}
+
+// unknownNodes refuses a command that names nodes that never registered.
+func (p *Planner) unknownNodes(in *input.LabelNodes) *input.Fault {
+	known := make(map[yarn.NodeID]bool, p.st.Nodes.Len()) // looked up by key only
+	p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		known[n.ID], known[yarn.NodeID{Host: n.ID.Host}] = true, true
+		return true
+	})
+	var unknown []string
+	for _, n := range in.Nodes {
+		if !known[n.ID] {
+			unknown = append(unknown, n.ID.String())
+		}
+	}
+	if len(unknown) > 0 {
+		return input.Faultf(input.NoSuchNode, "list them with \"rmd node list\"", "Failed to replace labels as there are unknown nodes:[%s]",
+			cut(strings.Join(unknown, ", "), input.MaxAddress))
+	}
+	return nil
+}
+
+// onlyLabel is the label that a node gets; empty: none.
+func (p *Planner) onlyLabel(n *input.LabelledNode) (string, *input.Fault) {
+	var labels []string
+	for _, l := range n.Labels {
+		if l = strings.TrimSpace(l); l != "" && !slices.Contains(labels, l) {
+			labels = append(labels, l)
+		}
+	}
+	switch {
+	case n.ID.Host == "":
+		return "", input.Faultf(input.InvalidRequest, "name a host, with or without the port of its NodeManager", "a node has no host")
+	case len(labels) > 1:
+		return "", tooManyLabels(len(labels), n.ID.Host)
+	case len(labels) == 0:
+		return "", nil
+	}
+	if _, listed := p.st.ListedLabel(labels[0]); !listed {
+		return "", input.Faultf(input.NoSuchLabel, "add it to the labels of the cluster first",
+			"Not all labels being replaced contained by known label collections, please check, new labels=[%s]", labels[0])
+	}
+	return labels[0], nil
+}
+
+func tooManyLabels(n int, host string) *input.Fault {
+	return input.Faultf(input.InvalidLabel, "give each node one label",
+		"%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now.", n, host)
+}
+
+// newlyLabelled leaves out what is so already: a NodeManager tells its label again and again.
+func (p *Planner) newlyLabelled(nodes []event.LabelledNode) []event.LabelledNode {
+	host := "" // of which all NodeManagers get another label
+	return slices.DeleteFunc(nodes, func(n event.LabelledNode) bool {
+		if n.ID.Host == host || !p.st.Mapped(n.ID, p.st.Label(n.Label)) {
+			if n.ID.Port == 0 {
+				host = n.ID.Host
+			}
+			return false
+		}
+		return true
+	})
+}
+
+// cancelRelabelled cancels the reservations of nodes that get another label.
+func (p *Planner) cancelRelabelled(to func(n *state.Node) string) {
+	var nodes []uint32
+	p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		if n := p.st.Nodes.Get(r.Node); to(n) != p.st.LabelName(n.Label) {
+			nodes = append(nodes, r.Node)
+		}
+		return true
+	})
+	for _, n := range nodes {
+		p.sched.CancelOnNode(n, yarn.CancelNodeRelabelled)
+	}
+}
