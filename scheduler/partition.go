@@ -73,18 +73,8 @@ func (s *Scheduler) makePartitions() {
 
 // compute brings the capacities of a partition up to date.
 func (s *Scheduler) compute(p *partition) {
-	p.total = s.totalOf(p.label)
+	p.total = s.st.PartitionTotal(p.label)
 	p.tree = p.cfg.Compute(p.total)
-}
-
-// totalOf is what the usable nodes of a partition have.
-func (s *Scheduler) totalOf(label state.LabelID) yarn.Resource {
-	if label != 0 {
-		return s.st.Labels.Get(uint32(label)).Total
-	}
-	total := s.st.Meta.Cluster
-	s.st.Labels.Each(func(_ uint32, l *state.Label) bool { total = total.Sub(l.Total); return true })
-	return total
 }
 
 // used is what a queue uses of the partition at hand. This function and those below are inlined

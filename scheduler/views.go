@@ -99,7 +99,7 @@ func (s *Scheduler) follow(t state.Touched) {
 	if t.Cluster {
 		s.stale = true
 		for _, p := range s.partitions {
-			p.total = s.totalOf(p.label)
+			p.total = s.st.PartitionTotal(p.label)
 		}
 	}
 	if t.App != 0 {

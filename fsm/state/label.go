@@ -60,6 +60,16 @@ func (s *State) hashOfLabelledHost(slot uint32) uint64 {
 	return hashString(s.LabelledHosts.Get(slot).ID.Host)
 }
 
+// PartitionTotal is what the usable nodes of a partition have.
+func (s *State) PartitionTotal(label LabelID) yarn.Resource {
+	if label != 0 {
+		return s.Labels.Get(uint32(label)).Total
+	}
+	total := s.Meta.Cluster
+	s.Labels.Each(func(_ uint32, l *Label) bool { total = total.Sub(l.Total); return true })
+	return total
+}
+
 // AskedLabel is the label of the ask that a container serves. If its node has another one, the node
 // is lent to the container.
 func (s *State) AskedLabel(container uint32) LabelID {

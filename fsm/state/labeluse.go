@@ -53,6 +53,18 @@ func (s *State) QueueUse(queue uint32, label LabelID) Use {
 	return Use{Used: q.Used, Reserved: q.Reserved, Pending: q.Pending, AMUsed: q.AMUsed, ActiveUsed: q.ActiveUsed}
 }
 
+// TotalUse is what a queue has of all partitions together.
+func (s *State) TotalUse(queue uint32) Use {
+	sum := s.QueueUse(queue, 0)
+	s.Labels.Each(func(label uint32, _ *Label) bool {
+		u := s.QueueUse(queue, LabelID(label))
+		sum.Used, sum.Reserved, sum.Pending = sum.Used.Add(u.Used), sum.Reserved.Add(u.Reserved), sum.Pending.Add(u.Pending)
+		sum.AMUsed, sum.ActiveUsed = sum.AMUsed.Add(u.AMUsed), sum.ActiveUsed.Add(u.ActiveUsed)
+		return true
+	})
+	return sum
+}
+
 // UserUse is what a user of a leaf has of a partition.
 func (s *State) UserUse(user uint32, label LabelID) Use {
 	if label != 0 {

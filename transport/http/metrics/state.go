@@ -27,7 +27,8 @@ var (
 	descApps        = desc("rmd_apps", "Number of applications.", "queue", "state")
 	descWaiting     = desc("rmd_apps_waiting", "Number of applications whose AM has not registered, by the reason.", "queue", "reason")
 	descQueue       = desc("rmd_queue_resource", "Resources of a queue; kind is guaranteed, used, reserved, pending or max.", "queue", "partition", "resource", "kind")
-	descAMRatio     = desc("rmd_queue_am_used_ratio", "Used part of a leaf queue's limit for AMs.", "queue")
+	descPartition   = desc("rmd_partition_resource", "Resources of the nodes of one label; partition is empty for nodes without a label; kind is total, used, reserved or pending.", "partition", "resource", "kind")
+	descAMRatio     = desc("rmd_queue_am_used_ratio", "Used part of a leaf queue's limit for AMs.", "queue", "partition")
 	descReserved    = desc("rmd_reservations", "Current reservations.", "queue")
 	descAge         = desc("rmd_reservation_age_seconds", "Ages of the current reservations.")
 	descIdle        = desc("rmd_reserved_idle_resource", "Free resources on reserved nodes.", "resource")
@@ -39,8 +40,7 @@ var (
 	descIdempotency = desc("rmd_requests_remembered", "Number of answers that are stored for idempotency keys.")
 )
 
-var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descApps, descWaiting, descQueue,
-
+var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descApps, descWaiting, descQueue, descPartition,
 	descAMRatio, descCanLose, descVoters, descReserved, descAge, descIdle, descCancelled, descNodes, descLargest, descIdempotency}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -89,6 +89,7 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	g.set(descIdempotency, float64(v.State.Requests.Len()))
 	g.apps()
 	g.queues()
+	g.partitions()
 	g.reservations()
 	g.nodes()
 }
@@ -168,33 +169,56 @@ func (g *gauges) apps() {
 }
 
 func (g *gauges) queues() {
-	n := g.v.QueueSums()
-	g.v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
-		g.queue(q, "used", q.Used)
-		g.queue(q, "reserved", q.Reserved)
-		g.queue(q, "pending", q.Pending)
-		i := g.v.Configured(q.Path)
-		if i < 0 {
+	for _, p := range g.v.Partitions() {
+		g.v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
+			if p.Shows(slot) {
+				g.queue(p, slot, q)
+			}
 			return true
-		}
-		g.queue(q, "guaranteed", g.v.Tree.Capacities[i].EffMin)
-		g.queue(q, "max", g.v.Tree.Capacities[i].EffMax)
-		if q.Leaf {
-			g.set(descAMRatio, g.amRatio(slot, q, i, n), q.Path)
-		}
-		return true
-	})
-}
-
-func (g *gauges) queue(q *state.Queue, kind string, r yarn.Resource) {
-	for i, name := range g.v.Kinds {
-		g.set(descQueue, float64(r[i]), q.Path, "", name, kind)
+		})
 	}
 }
 
-func (g *gauges) amRatio(slot uint32, q *state.Queue, i int, n *view.QueueSums) float64 {
-	limit := g.v.AMLimit(slot, i, n)
-	share := g.v.Conf.Calculator.DivideShare(g.v.Tree.Cluster, q.AMUsed, limit)
+// queue shows what a queue has of a partition.
+func (g *gauges) queue(p *view.Partition, slot uint32, q *state.Queue) {
+	set := func(kind string, r yarn.Resource) {
+		for i, name := range g.v.Kinds {
+			g.set(descQueue, float64(r[i]), q.Path, p.Name(), name, kind)
+		}
+	}
+	use := p.Use(slot)
+	set("used", use.Used)
+	set("reserved", use.Reserved)
+	set("pending", use.Pending)
+	i := g.v.Configured(q.Path)
+	if i < 0 {
+		return
+	}
+	set("guaranteed", p.Tree.Capacities[i].EffMin)
+	set("max", p.Tree.Capacities[i].EffMax)
+	if q.Leaf {
+		g.set(descAMRatio, amRatio(p, use.AMUsed, p.AMLimit(slot, i)), q.Path, p.Name())
+	}
+}
+
+// partitions shows what the whole cluster has, in parts that add up.
+func (g *gauges) partitions() {
+	root := g.v.State.Root()
+	if root == 0 {
+		return
+	}
+	for _, p := range g.v.Partitions() {
+		use := p.Use(root)
+		for i, name := range g.v.Kinds {
+			for kind, r := range map[string]yarn.Resource{"total": g.v.State.PartitionTotal(p.Label), "used": use.Used, "reserved": use.Reserved, "pending": use.Pending} {
+				g.set(descPartition, float64(r[i]), p.Name(), name, kind) // the registry sorts
+			}
+		}
+	}
+}
+
+func amRatio(p *view.Partition, used, limit yarn.Resource) float64 {
+	share := p.Conf.Calculator.DivideShare(p.Tree.Cluster, used, limit)
 	f, _ := new(big.Rat).SetFrac(new(big.Int).SetUint64(share), big.NewInt(1<<32)).Float64()
 	return f
 }
@@ -238,20 +262,25 @@ func (g *gauges) reservations() {
 }
 
 func (g *gauges) nodes() {
-	counts := map[yarn.NodeState]int{}
-	var largest yarn.Resource
+	counts, largest := map[state.LabelID]*[yarn.NodeShutdown + 1]int{}, map[state.LabelID]yarn.Resource{}
+	for _, p := range g.v.Partitions() {
+		counts[p.Label] = new([yarn.NodeShutdown + 1]int)
+	}
 	g.v.State.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		counts[n.State]++
+		counts[n.Label][n.State]++
 		if n.State == yarn.NodeRunning && n.Reservation == 0 {
-			largest = yarn.ComponentMax(largest, n.Unallocated())
+			largest[n.Label] = yarn.ComponentMax(largest[n.Label], n.Unallocated())
 		}
 		return true
 	})
-	counts[yarn.NodeDecommissioned] += len(g.v.State.ExcludedUnknown())
-	for s := yarn.NodeRunning; s <= yarn.NodeShutdown; s++ {
-		g.set(descNodes, float64(counts[s]), s.String(), "")
-	}
-	for i, name := range g.v.Kinds {
-		g.set(descLargest, float64(largest[i]), name, "")
+	counts[0][yarn.NodeDecommissioned] += len(g.v.State.ExcludedUnknown())
+	for label, count := range counts { // the registry sorts
+		partition := g.v.State.LabelName(label)
+		for s := yarn.NodeRunning; s <= yarn.NodeShutdown; s++ {
+			g.set(descNodes, float64(count[s]), s.String(), partition)
+		}
+		for i, name := range g.v.Kinds {
+			g.set(descLargest, float64(largest[label][i]), name, partition)
+		}
 	}
 }

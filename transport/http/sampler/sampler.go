@@ -111,9 +111,9 @@ func (s *Sampler) Take(now time.Time, st *state.State, sum *summary.Summary) {
 	if root == 0 {
 		return
 	}
-	q, m := st.Queues.Get(root), &st.Meta
+	u, m := st.TotalUse(root), &st.Meta
 	taken := sample{millis: now.UnixMilli(), waiting: int32(sum.All().ForAM()), decided: m.Decisions()}
-	taken.used, taken.reserved = shares(q.Used.Sub(q.Reserved), q.Reserved, m.Cluster)
+	taken.used, taken.reserved = shares(u.Used.Sub(u.Reserved), u.Reserved, m.Cluster)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(taken.millis)
@@ -158,8 +158,8 @@ func (s *Sampler) detailOf(millis int64, st *state.State, sum *summary.Summary) 
 	tallies := sum.Tree()
 	st.Queues.Each(func(slot uint32, q *state.Queue) bool {
 		s.queues.set(slot, q.Path, millis)
-		u := &d.queues[slot]
-		u.used, u.reserved = shares(q.Used.Sub(q.Reserved), q.Reserved, st.Meta.Cluster)
+		u, use := &d.queues[slot], st.TotalUse(slot)
+		u.used, u.reserved = shares(use.Used.Sub(use.Reserved), use.Reserved, st.Meta.Cluster)
 		u.waiting = int32(tallies[slot].ForAM())
 		return true
 	})

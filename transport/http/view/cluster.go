@@ -14,9 +14,9 @@ func (v *View) Totals() api.Totals {
 	t.Running, t.Waiting = int(n.ByState[yarn.AppRunning]), n.ForAM()
 	var used, reserved, pending yarn.Resource
 	if root := v.State.Root(); root != 0 {
-		q := v.State.Queues.Get(root)
-		used, reserved, pending = q.Used.Sub(q.Reserved), q.Reserved, q.Pending
-		t.Containers = q.Containers - int64(v.State.Reservations.Len())
+		u := v.State.TotalUse(root)
+		used, reserved, pending = u.Used.Sub(u.Reserved), u.Reserved, u.Pending
+		t.Containers = v.State.Queues.Get(root).Containers - int64(v.State.Reservations.Len())
 	}
 	t.Used, t.Reserved, t.Pending = v.Size(used), v.Size(reserved), v.Size(pending)
 	return t

@@ -48,16 +48,23 @@ func QueueStopped(st *state.State, path string) bool {
 }
 
 // confCache keeps the parsed configuration in force and the capacities it means
-// for the cluster's size: both change seldom and cost more than most reads.
+// for the sizes of partitions: both change seldom and cost more than most reads.
 type confCache struct {
 	mu      sync.Mutex
 	cluster string
 	version uint64
 	conf    *capacity.Config
-	tree    *capacity.Tree
+	trees   map[string]confTree // by the name of the label
 }
 
-func (k *confCache) of(st *state.State) (*capacity.Config, *capacity.Tree) {
+// confTree is the configuration as it is for one partition.
+type confTree struct {
+	conf *capacity.Config
+	tree *capacity.Tree
+}
+
+// of is the configuration as it is for the nodes of a label, with the capacities that it means.
+func (k *confCache) of(st *state.State, label state.LabelID) (*capacity.Config, *capacity.Tree) {
 	v := st.Version()
 	if v == nil {
 		return nil, nil
@@ -69,12 +76,19 @@ func (k *confCache) of(st *state.State) (*capacity.Config, *capacity.Tree) {
 		if err != nil {
 			return nil, nil
 		}
-		k.conf, k.tree, k.version, k.cluster = conf, nil, v.Version, st.Meta.ClusterID
+		k.conf, k.version, k.cluster = conf, v.Version, st.Meta.ClusterID
+		k.trees = map[string]confTree{"": {conf: conf}}
 	}
-	if k.tree == nil || k.tree.Cluster != st.Meta.Cluster {
-		k.tree = k.conf.Compute(st.Meta.Cluster)
+	name, total := st.LabelName(label), st.PartitionTotal(label)
+	t := k.trees[name]
+	if t.conf == nil {
+		t.conf = k.conf.Partition(name)
 	}
-	return k.conf, k.tree
+	if t.tree == nil || t.tree.Cluster != total {
+		t.tree = t.conf.Compute(total)
+		k.trees[name] = t
+	}
+	return t.conf, t.tree
 }
 
 // propertiesOf are a version's properties as the configuration's parser takes them.

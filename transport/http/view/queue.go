@@ -7,14 +7,12 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/transport/http/v1/api"
-	"rmd/yarn"
 )
 
 // QueueSums are the sums that the documents of all queues draw on, by slot.
 type QueueSums struct {
-	Users  [][]*state.User // of a leaf, in slot order
-	Limits []yarn.Resource // what the parents leave to each queue
-	Apps   []int32         // in the whole subtree
+	Users [][]uint32 // of a leaf, by slot
+	Apps  []int32    // in the whole subtree
 	// Reservations and outstanding containers, in the whole subtree too.
 	Reservations, Outstanding []int64
 	Waiting                   []int32 // applications that wait for something
@@ -28,44 +26,29 @@ func (v *View) Queue(slot uint32) api.Queue {
 
 func (v *View) QueueSums() *QueueSums {
 	most := v.State.Queues.Cap()
-	n := &QueueSums{Users: make([][]*state.User, most), Limits: make([]yarn.Resource, most), Apps: make([]int32, most),
+	n := &QueueSums{Users: make([][]uint32, most), Apps: make([]int32, most),
 		Reservations: make([]int64, most), Outstanding: make([]int64, most), Waiting: make([]int32, most)}
 	for slot, t := range v.Summary().Tree() {
 		n.Reservations[slot], n.Outstanding[slot], n.Waiting[slot] = t.Reserving, t.Outstanding, t.Waits
 	}
-	v.State.Users.Each(func(_ uint32, u *state.User) bool {
-		n.Users[u.Queue] = append(n.Users[u.Queue], u)
+	v.State.Users.Each(func(slot uint32, u *state.User) bool {
+		n.Users[u.Queue] = append(n.Users[u.Queue], slot)
 		return true
 	})
 	if root := v.State.Root(); root != 0 {
-		n.Limits[root] = v.State.Meta.Cluster
-		v.walk(root, n)
+		v.sumApps(root, n)
 	}
 	return n
 }
 
-// walk hands the limits down and sums the applications up.
-func (v *View) walk(slot uint32, n *QueueSums) int32 {
+func (v *View) sumApps(slot uint32, n *QueueSums) int32 {
 	q := v.State.Queues.Get(slot)
 	sum := q.Apps()
 	for _, k := range q.Children {
-		n.Limits[k] = v.childLimit(slot, k, n)
-		sum += v.walk(k, n)
+		sum += v.sumApps(k, n)
 	}
 	n.Apps[slot] = sum
 	return sum
-}
-
-func (v *View) childLimit(parent, child uint32, n *QueueSums) yarn.Resource {
-	p, k := v.State.Queues.Get(parent), v.State.Queues.Get(child)
-	i := v.Configured(p.Path)
-	if i < 0 {
-		return n.Limits[parent]
-	}
-	return capacity.ChildLimit(capacity.ChildLimitInput{
-		Calculator: v.Conf.Calculator, Total: v.State.Meta.Cluster, Limit: n.Limits[parent], EffMax: v.Tree.Capacities[i].EffMax,
-		Used: p.Used, ChildUsed: k.Used, MinAlloc: v.Conf.MinAlloc,
-	})
 }
 
 // Configured is the index of a queue in the parsed configuration; −1 without one.
@@ -117,49 +100,20 @@ func (v *View) addCapacity(d *api.Queue, q *state.Queue, i int) {
 
 // addLimits fills in a leaf's limits and its users.
 func (v *View) addLimits(d *api.Queue, slot uint32, i int, n *QueueSums) {
-	conf := &v.Conf.Queues[i]
+	conf, p := &v.Conf.Queues[i], v.Partition(0)
 	d.MaxApps, d.MaxAppsUser = v.Conf.MaxApplications(i, v.Tree), v.Conf.MaxApplicationsPerUser(i, v.Tree)
 	d.UserLimit, d.UserLimitFactor = conf.MinUserLimitPercent.String(), conf.UserLimitFactor.String()
 	if conf.UserLimitOff {
 		d.UserLimitFactor = "-1"
 	}
-	d.AMLimit = v.Size(v.AMLimit(slot, i, n))
-	calc, limit := v.Conf.Calculator, v.UserLimit(i, n.Users[slot])
-	for _, u := range n.Users[slot] {
+	d.AMLimit = v.Size(p.AMLimit(slot, i))
+	calc, limit := v.Conf.Calculator, p.UserLimit(i, n.Users[slot])
+	for _, user := range n.Users[slot] {
+		u := v.State.Users.Get(user)
 		name := v.State.NameOf(u.Name)
 		d.Users = append(d.Users, api.User{Name: name, Used: v.Size(u.Used), AMUsed: v.Size(u.AMUsed), Apps: u.Apps, ActiveApps: u.Active, PendingApps: u.Pending,
 			Active: u.IsActive(), Limit: v.Size(capacity.WeightedUserLimit(calc, limit, conf.Weight(name), v.Conf.MinAlloc))})
 	}
-}
-
-// AMLimit is how much the AMs of a leaf may take now.
-func (v *View) AMLimit(slot uint32, i int, n *QueueSums) yarn.Resource {
-	calc, eff := v.Conf.Calculator, &v.Tree.Capacities[i]
-	usable := capacity.AMUsable(calc, calc.Min(v.Tree.Cluster, n.Limits[slot], eff.EffMax), eff.EffMin)
-	return capacity.AMLimit(calc, usable, v.Conf.Queues[i].MaxAMPercent, v.Conf.MinAlloc)
-}
-
-// UserLimit is the limit of a user of weight 1 in leaf i.
-func (v *View) UserLimit(i int, users []*state.User) yarn.Resource {
-	conf, eff := &v.Conf.Queues[i], &v.Tree.Capacities[i]
-	var dominant, used yarn.Resource
-	var weight, all capacity.Share
-	for _, u := range users {
-		w := capacity.ShareOf(conf.Weight(v.State.NameOf(u.Name)))
-		dominant = dominant.Add(capacity.DominantPart(v.Conf.Calculator, v.Tree.Cluster, u.Used))
-		all = all.Add(w)
-		if u.IsActive() {
-			used, weight = used.Add(u.Used), weight.Add(w)
-		}
-	}
-	if weight.IsZero() {
-		weight = capacity.ShareOf(yarn.One)
-	}
-	return capacity.UserLimit(capacity.UserLimitInput{
-		Calculator: v.Conf.Calculator, Label: v.Tree.Cluster, MinAlloc: v.Conf.MinAlloc, EffMin: eff.EffMin, EffMax: eff.EffMax,
-		DominantUsed: dominant, ActiveUsed: used, ActiveWeight: weight.Fraction(), AllWeight: all.Fraction(),
-		MinUserLimit: conf.MinUserLimitPercent, UserLimitFactor: conf.UserLimitFactor, UserLimitOff: conf.UserLimitOff,
-	})
 }
 
 // Percent turns a share into a percentage for display, to four decimals.

@@ -44,8 +44,8 @@ func (s *Source) Now() *View { return s.At(s.reader.Fork()) }
 
 // At is the view of a version of the state.
 func (s *Source) At(st *state.State, index uint64) *View {
-	v := &View{State: st, Index: index, Kinds: st.Kinds(), sizes: map[yarn.Resource]api.Resource{}, keeper: &s.current}
-	v.Conf, v.Tree = s.confs.of(st)
+	v := &View{State: st, Index: index, Kinds: st.Kinds(), sizes: map[yarn.Resource]api.Resource{}, keeper: &s.current, confs: &s.confs}
+	v.Conf, v.Tree = s.confs.of(st, 0)
 	return v
 }
 

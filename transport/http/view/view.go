@@ -24,12 +24,14 @@ type View struct {
 	Index uint64
 	Kinds yarn.Kinds
 	Conf  *capacity.Config // nil before the cluster has queues
-	Tree  *capacity.Tree
+	Tree  *capacity.Tree   // of the default partition
 
-	sizes   map[yarn.Resource]api.Resource // equal amounts share one document
-	keeper  *summary.Keeper
-	summary *summary.Summary // made when it is needed
-	demands *[]demand        // of all waiting applications; made when it is needed
+	confs      *confCache
+	partitions map[state.LabelID]*Partition
+	sizes      map[yarn.Resource]api.Resource // equal amounts share one document
+	keeper     *summary.Keeper
+	summary    *summary.Summary // made when it is needed
+	demands    *[]demand        // of all waiting applications; made when it is needed
 }
 
 // Summary is what the version comes to, for lists and sums.

@@ -183,7 +183,7 @@ func (v *docs) queueBean(slot uint32, i int, n *view.QueueSums, apps *appTally, 
 	}
 	var am yarn.Resource
 	if q.Leaf {
-		am = v.AMLimit(slot, i, n)
+		am = v.Partition(0).AMLimit(slot, i)
 	}
 	used := q.Used.Sub(q.Reserved)
 	free := yarn.ComponentMax(eff.EffMax.Sub(q.Used), yarn.Resource{})

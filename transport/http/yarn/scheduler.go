@@ -142,7 +142,7 @@ func (v *docs) wsUsage(slot uint32, i int, n *view.QueueSums) obj {
 	if !q.Leaf {
 		return d
 	}
-	limit := v.wsResource(v.AMLimit(slot, i, n))
+	limit := v.wsResource(v.Partition(0).AMLimit(slot, i))
 	return append(d, obj{{"amUsed", v.wsResource(q.AMUsed)}, {"amLimit", limit}, {"userAmLimit", limit}}...)
 }
 
@@ -158,10 +158,11 @@ func (v *docs) wsACLs(i int) obj {
 // wsLeaf is what only a leaf has.
 func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
 	q, conf := v.State.Queues.Get(slot), &v.Conf.Queues[i]
-	limit := v.UserLimit(i, n.Users[slot])
-	am := v.wsResource(v.AMLimit(slot, i, n))
+	limit := v.Partition(0).UserLimit(i, n.Users[slot])
+	am := v.wsResource(v.Partition(0).AMLimit(slot, i))
 	users := make([]obj, 0, len(n.Users[slot]))
-	for _, u := range n.Users[slot] {
+	for _, user := range n.Users[slot] {
+		u := v.State.Users.Get(user)
 		users = append(users, v.wsUser(u, conf, limit, am))
 	}
 	userLimit, _ := conf.MinUserLimitPercent.Rat().Float64()

@@ -1,0 +1,125 @@
+package view
+
+import (
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/yarn"
+)
+
+// Partition is what a view says of the nodes of one label; those without a label are the default
+// partition, label 0.
+type Partition struct {
+	Label state.LabelID
+	Conf  *capacity.Config // the capacities are those of the label; nil before the cluster has queues
+	Tree  *capacity.Tree
+
+	v      *View
+	limits []yarn.Resource // what the parents leave to each queue, by slot
+}
+
+// Partition is that of a label.
+func (v *View) Partition(label state.LabelID) *Partition {
+	if have, ok := v.partitions[label]; ok {
+		return have
+	}
+	p := &Partition{Label: label, Conf: v.Conf, Tree: v.Tree, v: v}
+	if label != 0 {
+		p.Conf, p.Tree = v.confs.of(v.State, label)
+	}
+	p.limits = make([]yarn.Resource, v.State.Queues.Cap())
+	if root := v.State.Root(); root != 0 && p.Conf != nil {
+		p.limits[root] = p.Tree.Cluster
+		p.handDown(root)
+	}
+	if v.partitions == nil {
+		v.partitions = map[state.LabelID]*Partition{}
+	}
+	v.partitions[label] = p
+	return p
+}
+
+// Partitions are the default partition and those of all labels that the cluster has, or that anything
+// is used of or asked for.
+func (v *View) Partitions() []*Partition {
+	out := []*Partition{v.Partition(0)}
+	root := v.State.Root()
+	v.State.Labels.Each(func(slot uint32, l *state.Label) bool {
+		label := state.LabelID(slot)
+		if l.Listed || root != 0 && v.State.QueueUse(root, label) != (state.Use{}) {
+			out = append(out, v.Partition(label))
+		}
+		return true
+	})
+	return out
+}
+
+// Name is the name of the label; empty for the default partition.
+func (p *Partition) Name() string { return p.v.State.LabelName(p.Label) }
+
+// Shows says whether a queue has anything to do with the partition: it may use the label, or uses
+// some of it.
+func (p *Partition) Shows(queue uint32) bool {
+	if p.Use(queue) != (state.Use{}) {
+		return true
+	}
+	i := p.v.Configured(p.v.QueuePath(queue))
+	return i >= 0 && p.Conf.Queues[i].MayUse(p.Name())
+}
+
+// handDown computes the limits below a queue.
+func (p *Partition) handDown(slot uint32) {
+	for _, k := range p.v.State.Queues.Get(slot).Children {
+		p.limits[k] = p.childLimit(slot, k)
+		p.handDown(k)
+	}
+}
+
+func (p *Partition) childLimit(parent, child uint32) yarn.Resource {
+	i := p.v.Configured(p.v.QueuePath(parent))
+	if i < 0 {
+		return p.limits[parent]
+	}
+	return capacity.ChildLimit(capacity.ChildLimitInput{
+		Calculator: p.Conf.Calculator, Total: p.Tree.Cluster, Limit: p.limits[parent], EffMax: p.Tree.Capacities[i].EffMax,
+		Used: p.Use(parent).Used, ChildUsed: p.Use(child).Used, MinAlloc: p.Conf.MinAlloc,
+	})
+}
+
+// Use is what a queue has of the partition.
+func (p *Partition) Use(queue uint32) state.Use { return p.v.State.QueueUse(queue, p.Label) }
+
+// AMLimit is how much the AMs of a leaf may take of the partition now. The leaf has place i in the
+// configuration.
+func (p *Partition) AMLimit(slot uint32, i int) yarn.Resource {
+	calc, eff := p.Conf.Calculator, &p.Tree.Capacities[i]
+	usable := eff.EffMin
+	if p.Label == 0 { // in YARN the guarantee alone counts for a label
+		usable = capacity.AMUsable(calc, calc.Min(p.Tree.Cluster, p.limits[slot], eff.EffMax), usable)
+	}
+	return capacity.AMLimit(calc, usable, p.Conf.Queues[i].MaxAMPercent, p.Conf.MinAlloc)
+}
+
+// UserLimit is the limit of a user of weight 1 in leaf i, whose users are given by slot.
+func (p *Partition) UserLimit(i int, users []uint32) yarn.Resource {
+	st, calc := p.v.State, p.Conf.Calculator
+	conf, eff := &p.Conf.Queues[i], &p.Tree.Capacities[i]
+	var dominant, used yarn.Resource
+	var weight, all capacity.Share
+	for _, slot := range users {
+		u, use := st.Users.Get(slot), st.UserUse(slot, p.Label).Used
+		w := capacity.ShareOf(conf.Weight(st.NameOf(u.Name)))
+		dominant = dominant.Add(capacity.DominantPart(calc, p.Tree.Cluster, use))
+		all = all.Add(w)
+		if u.IsActive() {
+			used, weight = used.Add(use), weight.Add(w)
+		}
+	}
+	if weight.IsZero() {
+		weight = capacity.ShareOf(yarn.One)
+	}
+	return capacity.UserLimit(capacity.UserLimitInput{
+		Calculator: calc, Label: p.Tree.Cluster, MinAlloc: p.Conf.MinAlloc, EffMin: eff.EffMin, EffMax: eff.EffMax,
+		DominantUsed: dominant, ActiveUsed: used, ActiveWeight: weight.Fraction(), AllWeight: all.Fraction(),
+		MinUserLimit: conf.MinUserLimitPercent, UserLimitFactor: conf.UserLimitFactor, UserLimitOff: conf.UserLimitOff,
+	})
+}
