@@ -101,6 +101,14 @@ func (p packed) unpack() (d AppDetails) {
 // Details returns what is seldom read. Its texts lie in the record's own bytes.
 func (a *App) Details() AppDetails { return a.details.unpack() }
 
+// DefaultLabel is the label of asks that name none; empty: the queue's default, yarn.NoLabel: none.
+func (a *App) DefaultLabel() string {
+	if !a.labelled {
+		return ""
+	}
+	return a.Details().Label
+}
+
 // Apart returns the record without its details, and them, to be shown.
 func (a *App) Apart() (App, AppDetails) {
 	bare := *a

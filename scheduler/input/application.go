@@ -30,6 +30,9 @@ type SubmitApplication struct {
 	// it may run nowhere else. All are for one container of size AM.
 	AMPlaces []yarn.Place
 	AMStrict bool
+	// Label is the label of asks that name none; empty: the queue's default; yarn.NoLabel: nodes
+	// without a label. AMLabel is that of the AM; empty: the cluster's default for AMs, else Label.
+	Label, AMLabel string
 }
 
 // SubmitApplicationReply tells the id and the leaf queue it went to.
@@ -153,6 +156,10 @@ func (i *SubmitApplication) Code(c *codec.Coder) {
 		c.Bool(&p.Relax)
 	})
 	c.Bool(&i.AMStrict)
+	if further(c, i.Label != "" || i.AMLabel != "") {
+		c.String(&i.Label)
+		c.String(&i.AMLabel)
+	}
 }
 
 // Code implements Reply.

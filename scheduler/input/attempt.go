@@ -1,6 +1,8 @@
 package input
 
 import (
+	"slices"
+
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -31,12 +33,16 @@ type RegisterAttemptReply struct {
 
 // Ask sets what an attempt asks under a key and a resource name (host, rack or
 // "*"). Counts are absolute.
+//
+// Label, of "*" alone, is the label of the nodes that may serve the key; empty: the application's,
+// else the queue's default; yarn.NoLabel: nodes without a label.
 type Ask struct {
 	Key   yarn.SchedulerKey
 	Name  string
 	Count int64
 	Size  yarn.Resource
 	Relax bool
+	Label string
 }
 
 // Granted is a container as its AM is told of it.
@@ -180,8 +186,14 @@ func (i *Allocate) Code(c *codec.Coder) {
 	c.U32(&i.Progress)
 	c.String(&i.TrackingURL)
 	c.Bool(&i.FromAM)
-	if further(c, len(i.Updates) > 0) {
+	labelled := slices.ContainsFunc(i.Asks, func(a Ask) bool { return a.Label != "" })
+	if further(c, len(i.Updates) > 0 || labelled) {
 		codec.List(c, &i.Updates, func(c *codec.Coder, u *Update) { u.code(c) })
+	}
+	if further(c, labelled) {
+		for k := range i.Asks {
+			c.String(&i.Asks[k].Label)
+		}
 	}
 }
 

@@ -151,11 +151,15 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	older := *sample(KindAllocate).(*Allocate) // what a replica before updates would write ends where they begin
+	older := *sample(KindAllocate).(*Allocate) // what a replica before labels, or before updates, would write ends where they begin
+	for i := range older.Asks {
+		older.Asks[i].Label = ""
+	}
+	beforeLabels := len(EncodeRequest(nil, Request{Key: "c/1", BodyHash: 5, Input: &older}))
 	older.Updates = nil
-	whole := len(EncodeRequest(nil, Request{Key: "c/1", BodyHash: 5, Input: &older}))
+	beforeUpdates := len(EncodeRequest(nil, Request{Key: "c/1", BodyHash: 5, Input: &older}))
 	for n := range good {
-		if _, err := DecodeRequest(good[:n]); err == nil && n != whole {
+		if _, err := DecodeRequest(good[:n]); err == nil && n != beforeUpdates && n != beforeLabels {
 			t.Errorf("the first %d of %d bytes were taken", n, len(good))
 		}
 	}

@@ -112,6 +112,8 @@ var limits = map[string]limit{
 	"SubmitApplication.Context":        upTo(MaxContext),
 	"SubmitApplication.AMPlaces":       upTo(1000),
 	"Place.Name":                       upTo(MaxName),
+	"SubmitApplication.Label":          upTo(4 << 10), // longer ones than there may be are refused in YARN's words
+	"SubmitApplication.AMLabel":        upTo(4 << 10),
 	"SetLifetime.LifetimeMillis":       millis,
 	"FailAttempt.User":                 upTo(MaxName),
 	"KillApplication.User":             upTo(MaxName),
@@ -126,6 +128,7 @@ var limits = map[string]limit{
 	"Allocate.Asks":                   upTo(MaxEntries),
 	"Ask.Name":                        upTo(MaxName),
 	"Ask.Count":                       within(0, MaxCount),
+	"Ask.Label":                       upTo(4 << 10),
 	"Allocate.Releases":               upTo(MaxEntries),
 	"Allocate.BlacklistAdd":           upTo(10_000),
 	"Allocate.BlacklistAdd[]":         upTo(MaxName),

@@ -37,6 +37,9 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 		p.ids.next++
 	}
 	p.sched.Emit(p.submitted(in, leaf, seq))
+	if e := p.applicationLabelled(in, leaf, seq); e.Label != "" || e.AMLabel != "" {
+		p.sched.Emit(e)
+	}
 	slot := p.st.App(seq)
 	p.sched.StartAttempt(slot)
 	p.forget()
@@ -86,6 +89,9 @@ func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
 			return 0, fault
 		}
 		if fault := checkPlaces(in.AMPlaces); fault != nil {
+			return 0, fault
+		}
+		if fault := p.checkAMLabel(in, leaf); fault != nil {
 			return 0, fault
 		}
 	}
@@ -256,6 +262,9 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 	}
 	if fault == nil {
 		fault = p.roomToRun(a, to)
+	}
+	if fault == nil {
+		fault = p.asksAccessible(a, to)
 	}
 	if fault != nil {
 		return input.Refuse(in, fault)

@@ -45,6 +45,9 @@ func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
 			fault.Reason = input.InvalidAsk
 			return fault
 		}
+		if fault := p.checkAskedLabel(a, leaf, k); fault != nil {
+			return fault
+		}
 	}
 	return nil
 }
@@ -64,10 +67,10 @@ func (p *Planner) ask(slot uint32, asks []input.Ask) {
 		if k.Name == yarn.Any && k.Count > 0 {
 			p.sched.CancelOtherSizes(slot, k.Key, 0, size)
 		}
-		if p.unchanged(slot, k, size) {
-			continue
+		if !p.unchanged(slot, k, size) {
+			p.sched.Emit(&event.AskChanged{App: p.st.Apps.Get(slot).ID.Seq, Key: k.Key, Name: k.Name, Count: k.Count, Size: size, Relax: k.Relax})
 		}
-		p.sched.Emit(&event.AskChanged{App: p.st.Apps.Get(slot).ID.Seq, Key: k.Key, Name: k.Name, Count: k.Count, Size: size, Relax: k.Relax})
+		p.labelAsk(slot, leaf, k)
 	}
 	for i := range asks {
 		if ask := p.st.Ask(p.st.Apps.Get(slot), asks[i].Key); ask != 0 {

@@ -60,7 +60,9 @@ func (w *world) randomLabelStep(t *rapid.T) {
 		w.plan(&input.NodeHeartbeat{ID: w.nodes[node]})
 	case 4, 5:
 		count, size := rapid.Int64Range(0, 5).Draw(t, "count"), rapid.Int64Range(1, 5).Draw(t, "size")
-		w.plan(&input.Allocate{Attempt: app.AttemptID(), Response: app.Response, Asks: []input.Ask{parseAsk(fmt.Sprintf("%dx%dG@%d", count, size, key), true)}})
+		k := parseAsk(fmt.Sprintf("%dx%dG@%d", count, size, key), true)
+		k.Label = rapid.SampledFrom([]string{"", "x", "y", yarn.NoLabel, "none there"}).Draw(t, "asked")
+		w.plan(&input.Allocate{Attempt: app.AttemptID(), Response: app.Response, Asks: []input.Ask{k}})
 	case 6, 7:
 		k := yarn.SchedulerKey{Priority: int32(key)}
 		if ask := w.p.st.Ask(app, k); ask != 0 && w.p.st.Asks.Get(ask).Reservations == 0 {

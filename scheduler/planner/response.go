@@ -211,6 +211,7 @@ func payloadOf(in *input.Allocate) uint64 {
 		number(uint64(a.Count))
 		number(uint64(boolToInt(a.Relax)))
 		resource(a.Size, number)
+		text(a.Label)
 	}
 	number(uint64(len(in.Asks)))
 	for _, id := range in.Releases {

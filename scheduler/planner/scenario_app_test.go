@@ -20,9 +20,9 @@ func (w *world) app(name string) (uint32, *state.App) {
 	return slot, w.p.st.Apps.Get(slot)
 }
 
-// app NAME user=U queue=Q [am=1G [on=NODE]] [priority=N] [keep] [attempts=N]
+// app NAME user=U queue=Q [am=1G [on=NODE]] [priority=N] [keep] [attempts=N] [label=X] [amlabel=X]
 //
-// submits an application. Without am it is unmanaged and registers at once; with
+// submits an application; the label "none" is yarn.NoLabel. Without am it is unmanaged and registers at once; with
 // on= its AM is allocated by heartbeats of that node, launched and registered.
 // Known already: shows it.
 func doApp(w *world, a args, out *strings.Builder) {
@@ -34,7 +34,7 @@ func doApp(w *world, a args, out *strings.Builder) {
 		return
 	}
 	in := &input.SubmitApplication{Name: name, User: a.get("user", "u"), Queue: a.get("queue", "a"), Unmanaged: !a.has("am"),
-		KeepContainers: a.has("keep"), MaxAttempts: 2}
+		KeepContainers: a.has("keep"), MaxAttempts: 2, Label: a.label("label"), AMLabel: a.label("amlabel")}
 	if a.has("am") {
 		in.AM = parseSize(a.get("am", ""))
 	}
@@ -88,19 +88,30 @@ func (w *world) launch(slot uint32) {
 	})
 }
 
-// ask NAME 2x1G@5 … [hosts=(n0:1,…)] [racks=(r0:1,…)] [strict] [strict-rack]
+// label is a label that is asked for; none: nodes without one.
+func (a args) label(key string) string {
+	if l := a.get(key, ""); l != "none" {
+		return l
+	}
+	return yarn.NoLabel
+}
+
+// ask NAME 2x1G@5 … [label=X] [hosts=(n0:1,…)] [racks=(r0:1,…)] [strict] [strict-rack]
 //
 // sets what it asks; hosts and racks are of the last key given.
 func doAsk(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	in := &input.Allocate{Attempt: app.AttemptID(), Response: app.Response}
 	for i := 1; a.word(i) != "" && strings.ContainsRune(a.word(i), 'x'); i++ {
-		in.Asks = append(in.Asks, parseAsk(a.word(i), !a.has("strict")))
+		k := parseAsk(a.word(i), !a.has("strict"))
+		k.Label = a.label("label")
+		in.Asks = append(in.Asks, k)
 	}
 	for _, places := range []string{"hosts", "racks"} {
 		for _, at := range strings.Split(a.get(places, ""), ",") {
 			if name, n, ok := strings.Cut(strings.TrimSpace(at), ":"); ok {
 				k := in.Asks[0]
+				k.Label = ""
 				k.Name, k.Relax = name, places == "hosts" || !a.has("strict-rack")
 				k.Count, _ = strconv.ParseInt(n, 10, 64)
 				in.Asks = append(in.Asks, k)

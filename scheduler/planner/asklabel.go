@@ -1,0 +1,158 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// Refusals here have the sentences of YARN's SchedulerUtils.
+
+// askLabel is the label of an ask: the one that it names, else its application's, else its queue's
+// default. An application with a label that is enforced asks for no other, and only it asks for that.
+//
+// Source: Hadoop 3.4.2, SchedulerUtils.enforcePartitionExclusivity and
+// normalizeNodeLabelExpressionInRequest.
+func (p *Planner) askLabel(ofApp string, leaf int, asked string) string {
+	if asked == "" {
+		asked = ofApp
+	}
+	asked = p.enforcedLabel(ofApp, asked)
+	if asked == "" {
+		asked = p.Config().Queues[leaf].DefaultLabel
+	}
+	return strings.TrimSpace(asked)
+}
+
+func (p *Planner) enforcedLabel(ofApp, asked string) string {
+	enforced := p.Config().LabelSettings.Enforced
+	if slices.Contains(enforced, strings.TrimSpace(ofApp)) || slices.Contains(enforced, strings.TrimSpace(asked)) {
+		return ofApp
+	}
+	return asked
+}
+
+// amLabel is the label of an application's AM. The default for AMs is before that of the
+// application, as in YARN.
+//
+// Source: Hadoop 3.4.2, RMAppManager.validateAndCreateResourceRequest.
+func (p *Planner) amLabel(in *input.SubmitApplication, leaf int) string {
+	asked := strings.TrimSpace(p.enforcedLabel(in.Label, in.AMLabel))
+	if asked == "" {
+		asked = p.Config().LabelSettings.AMDefault
+	}
+	if asked == "" {
+		asked = in.Label
+	}
+	if asked == "" {
+		asked = p.Config().Queues[leaf].DefaultLabel
+	}
+	return strings.TrimSpace(asked)
+}
+
+// applicationLabelled is the event of an application's labels; with none it need not be written.
+func (p *Planner) applicationLabelled(in *input.SubmitApplication, leaf int, seq uint32) *event.ApplicationLabelled {
+	e := &event.ApplicationLabelled{App: seq}
+	if !p.Config().LabelSettings.Enabled {
+		return e
+	}
+	if e.Label = strings.TrimSpace(in.Label); e.Label == "" && in.Label != "" {
+		e.Label = yarn.NoLabel
+	}
+	if !in.Unmanaged {
+		e.AMLabel = p.amLabel(in, leaf)
+	}
+	return e
+}
+
+func (p *Planner) checkAMLabel(in *input.SubmitApplication, leaf int) *input.Fault {
+	if !p.Config().LabelSettings.Enabled {
+		return p.checkLabel(leaf, strings.TrimSpace(in.Label+in.AMLabel))
+	}
+	return p.checkLabel(leaf, p.amLabel(in, leaf))
+}
+
+// checkAskedLabel checks the label of an ask, the one that it names and the one that it gets.
+func (p *Planner) checkAskedLabel(a *state.App, leaf int, k *input.Ask) *input.Fault {
+	asked := strings.TrimSpace(k.Label)
+	if !p.Config().LabelSettings.Enabled {
+		return p.checkLabel(leaf, asked)
+	}
+	if k.Name != yarn.Any {
+		if asked == "" {
+			return nil
+		}
+		return input.Faultf(input.InvalidLabel, "name the label beside \"*\"",
+			"Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s", p.leafName(leaf), k.Name)
+	}
+	return p.checkLabel(leaf, p.askLabel(a.DefaultLabel(), leaf, k.Label))
+}
+
+// checkLabel says why what is asked in a queue may not be of a label.
+func (p *Planner) checkLabel(leaf int, label string) *input.Fault {
+	if label == "" {
+		return nil
+	}
+	if !p.Config().LabelSettings.Enabled {
+		return input.Faultf(input.LabelsOff, "ask without a label, or set yarn.node-labels.enabled",
+			"Invalid resource request, node label not enabled but request contains label expression")
+	}
+	if strings.Contains(label, "&&") {
+		return input.Faultf(input.InvalidLabel, "name one label",
+			"Invalid resource request, queue=%s specified more than one node label in a node label expression, node label expression = %s", p.leafName(leaf), label)
+	}
+	if q := &p.Config().Queues[leaf]; !q.MayUse(label) {
+		return input.Faultf(input.InvalidLabel, "use another label or queue, or add the label to accessible-node-labels of the queue",
+			"Invalid resource request, queue=%s doesn't have permission to access all labels in resource request. labelExpression of resource request=%s. Queue labels=%s",
+			p.leafName(leaf), label, q.AccessibleText())
+	}
+	if _, listed := p.st.ListedLabel(label); !listed {
+		return input.Faultf(input.NoSuchLabel, "list them with \"rmd label list\"", "Invalid label resource request, cluster do not contain , label= %s", label)
+	}
+	return nil
+}
+
+// leafName is the last part of a queue's path, by which YARN's messages name it.
+func (p *Planner) leafName(leaf int) string {
+	path := p.Config().Queues[leaf].Path
+	return path[strings.LastIndexByte(path, '.')+1:]
+}
+
+// labelAsk has a key that is asked for wait for nodes of its label.
+func (p *Planner) labelAsk(slot uint32, leaf int, k *input.Ask) {
+	if k.Name != yarn.Any || k.Count == 0 || !p.Config().LabelSettings.Enabled {
+		return
+	}
+	a := p.st.Apps.Get(slot)
+	ask := p.st.Ask(a, k.Key)
+	label := p.askLabel(a.DefaultLabel(), leaf, k.Label)
+	if p.st.LabelName(p.st.Asks.Get(ask).Label) != label {
+		p.sched.Emit(&event.AskLabelled{App: a.ID.Seq, Key: k.Key, Label: label})
+	}
+}
+
+// asksAccessible refuses to move an application to a queue that may not use a label that it asks for.
+//
+// Source: Hadoop 3.4.2, CapacityScheduler.checkQueuePartition.
+func (p *Planner) asksAccessible(a *state.App, to int) *input.Fault {
+	if !p.Config().LabelSettings.Enabled {
+		return nil
+	}
+	q := &p.Config().Queues[to]
+	var not []string
+	for _, k := range p.st.AsksOf(a) {
+		if label := p.st.LabelName(k.Label); k.Count > 0 && !q.MayUse(label) && !slices.Contains(not, label) {
+			not = append(not, label)
+		}
+	}
+	if len(not) == 0 {
+		return nil
+	}
+	slices.Sort(not)
+	return input.Faultf(input.InvalidLabel, "add the labels to accessible-node-labels of the queue",
+		"Specified queue=%s can't satisfy following apps label expressions =[%s] accessible node labels =[%s]", q.Path, strings.Join(not, ", "), strings.Join(q.Accessible, ", "))
+}
