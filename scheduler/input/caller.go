@@ -54,6 +54,7 @@ var operations = map[Kind]string{
 	KindRollbackQueues:    "conf rollback",
 	KindCancelReservation: "reservation cancel",
 	KindDrainNode:         "node drain",
+	KindDrainNodes:        "node drain",
 	KindForgetNode:        "node forget",
 	KindSetNodeResource:   "node resource",
 	KindLabelNodes:        "node label",

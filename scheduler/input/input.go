@@ -126,10 +126,11 @@ const (
 	KindSetLabels
 	KindRemoveLabels
 	KindLabelNodes
+	KindDrainNodes
 )
 
 // KindsEnd is above every kind that this build knows.
-const KindsEnd = KindLabelNodes + 1
+const KindsEnd = KindDrainNodes + 1
 
 // New returns an empty input of a kind; nil when this build does not know it.
 func New(k Kind) Input {
@@ -149,6 +150,7 @@ var makers = map[Kind]func() Input{
 	KindNodeHeartbeat:         func() Input { return new(NodeHeartbeat) },
 	KindExpireNode:            func() Input { return new(ExpireNode) },
 	KindDrainNode:             func() Input { return new(DrainNode) },
+	KindDrainNodes:            func() Input { return new(DrainNodes) },
 	KindSetNodeResource:       func() Input { return new(SetNodeResource) },
 	KindUnregisterNode:        func() Input { return new(UnregisterNode) },
 	KindSubmitApplication:     func() Input { return new(SubmitApplication) },

@@ -166,6 +166,8 @@ var limits = map[string]limit{
 	"NodesHeard.Nodes":                 upTo(MaxEntries),
 	"ExpireContainers.Containers":      upTo(MaxEntries),
 	"DrainNode.DeadlineMillis":         millis,
+	"DrainNodes.IDs":                   upTo(MaxEntries),
+	"DrainNodes.DeadlineMillis":        millis,
 	"UnregisterNode.HeartbeatSession":  any64,
 }
 

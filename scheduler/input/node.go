@@ -159,6 +159,13 @@ type DrainNode struct {
 	DeadlineMillis int64 // Unix; 0: none
 }
 
+// DrainNodes starts a graceful decommission of several nodes: of all, or of none. A node that
+// drains already gets the deadline, and one that is decommissioned stays so.
+type DrainNodes struct {
+	IDs            []yarn.NodeID
+	DeadlineMillis int64 // Unix; 0: none
+}
+
 // ForgetNode removes a node that is inactive. Untracked is the leader's own request for a node
 // that is inactive for long: it changes nothing unless the lists of hosts leave the node out.
 type ForgetNode struct {
@@ -186,6 +193,7 @@ func (*NodesHeard) Kind() Kind       { return KindNodesHeard }
 func (*ExpireContainers) Kind() Kind { return KindExpireContainers }
 func (*ExpireNode) Kind() Kind       { return KindExpireNode }
 func (*DrainNode) Kind() Kind        { return KindDrainNode }
+func (*DrainNodes) Kind() Kind       { return KindDrainNodes }
 func (*ForgetNode) Kind() Kind       { return KindForgetNode }
 func (*SetNodeResource) Kind() Kind  { return KindSetNodeResource }
 func (*UnregisterNode) Kind() Kind   { return KindUnregisterNode }
@@ -197,6 +205,7 @@ func (*NodesHeard) NewReply() Reply       { return new(Done) }
 func (*ExpireContainers) NewReply() Reply { return new(Done) }
 func (*ExpireNode) NewReply() Reply       { return new(Done) }
 func (*DrainNode) NewReply() Reply        { return new(Done) }
+func (*DrainNodes) NewReply() Reply       { return new(Done) }
 func (*ForgetNode) NewReply() Reply       { return new(Done) }
 func (*SetNodeResource) NewReply() Reply  { return new(Done) }
 func (*UnregisterNode) NewReply() Reply   { return new(Done) }
@@ -302,6 +311,12 @@ func (i *DrainNode) Code(c *codec.Coder) {
 	c.NodeID(&i.ID)
 	c.Bool(&i.Back)
 	c.Bool(&i.Now)
+	c.I64(&i.DeadlineMillis)
+}
+
+// Code implements Input.
+func (i *DrainNodes) Code(c *codec.Coder) {
+	nodeIDs(c, &i.IDs)
 	c.I64(&i.DeadlineMillis)
 }
 

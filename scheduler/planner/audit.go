@@ -76,6 +76,8 @@ func (p *Planner) targetOf(in input.Input) string {
 		return strings.TrimSpace(fmt.Sprintf("r%d %s", in.Number, in.Reason))
 	case *input.DrainNode:
 		return in.ID.String()
+	case *input.DrainNodes:
+		return drainTarget(in.IDs)
 	case *input.ForgetNode:
 		return in.ID.String()
 	case *input.SetNodeResource:
@@ -105,6 +107,15 @@ func labelTarget(in input.Input) string {
 		return fmt.Sprintf("%d nodes: labels [%s]", len(in.Nodes), strings.Join(names, ", "))
 	}
 	return fmt.Sprintf("%d labels: %s", len(names), strings.Join(names, ", "))
+}
+
+// drainTarget is how many nodes drain, and which.
+func drainTarget(ids []yarn.NodeID) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = id.String()
+	}
+	return fmt.Sprintf("%d nodes: %s", len(ids), strings.Join(names, " "))
 }
 
 // clusterTarget is targetOf for what concerns the cluster.

@@ -47,6 +47,8 @@ func TestOperationsAreRecordedWithTheirChange(t *testing.T) {
 		{&input.SetQueueState{Queue: "root.secret", State: yarn.QueueStopped}, "", ""},
 		{&input.SetNodeResource{ID: h.nodes[0], Total: yarn.NewResource(4096, 4)}, "node resource", h.nodes[0].String()},
 		{&input.DrainNode{ID: h.nodes[0]}, "node drain", h.nodes[0].String()},
+		{&input.DrainNodes{IDs: h.nodes[:1], DeadlineMillis: 1 << 40}, "node drain", "1 nodes: " + h.nodes[0].String()},
+		{&input.DrainNodes{IDs: h.nodes[:1], DeadlineMillis: 1 << 40}, "", ""},
 		{&input.DrainNode{ID: h.nodes[0], Back: true}, "node undrain", h.nodes[0].String()},
 		{&input.SetHosts{Exclude: []string{"n9"}}, "node lists", "include 0 → 0, exclude 0 → 1 hosts"},
 		{&input.CreateJoinToken{Hash: make([]byte, 32), Voter: true, TTLMillis: 3_600_000}, "cluster token create", "voter"},

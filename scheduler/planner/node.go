@@ -276,18 +276,48 @@ func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
 		}
 		// Its total was lowered while it drained: it registers again to tell its own.
 		p.recommission(slot)
-	case in.Back || n.State == yarn.NodeDecommissioned:
-		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
-	case in.Now || !n.State.Usable():
+	case in.Now && n.State != yarn.NodeDecommissioned && !in.Back:
 		p.stopNode(slot, yarn.NodeDecommissioned, "")
-	case n.State == yarn.NodeDecommissioning && n.DeadlineMillis != in.DeadlineMillis:
-		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: in.DeadlineMillis, Report: n.Report})
-	case n.State == yarn.NodeDecommissioning:
+	case in.Back || !p.beginDrain(slot, in.DeadlineMillis):
 		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
-	default:
-		p.drain(slot, in.DeadlineMillis, "")
 	}
 	return in.NewReply()
+}
+
+// drainNodes drains all nodes of the input, or none.
+func (p *Planner) drainNodes(in *input.DrainNodes) input.Reply {
+	if len(in.IDs) == 0 {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "name one at least", "there are no nodes to drain"))
+	}
+	slots := make([]uint32, len(in.IDs))
+	for i, id := range in.IDs {
+		if slots[i] = p.st.Node(id); slots[i] == 0 {
+			return input.Refuse(in, p.noSuchNode(id))
+		}
+	}
+	for _, slot := range slots {
+		p.beginDrain(slot, in.DeadlineMillis)
+	}
+	return in.NewReply()
+}
+
+// beginDrain has a node leave gracefully, or replaces the deadline of its drain. It reports whether
+// that changes anything. A node that is not usable is decommissioned at once.
+func (p *Planner) beginDrain(slot uint32, deadline int64) bool {
+	n := p.st.Nodes.Get(slot)
+	switch {
+	case n.State == yarn.NodeDecommissioned:
+		return false
+	case !n.State.Usable():
+		p.stopNode(slot, yarn.NodeDecommissioned, "")
+	case n.State == yarn.NodeRunning:
+		p.drain(slot, deadline, "")
+	case n.DeadlineMillis == deadline:
+		return false
+	default:
+		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
+	}
+	return true
 }
 
 // drain begins a graceful decommission. A deadline of 0 is none.

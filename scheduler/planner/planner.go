@@ -149,6 +149,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.expireAttempt(in)
 	case *input.DrainNode:
 		return p.drainNode(in)
+	case *input.DrainNodes:
+		return p.drainNodes(in)
 	case *input.SetHosts:
 		return p.setHosts(in)
 	case *input.SignalContainer:

@@ -178,6 +178,10 @@ func (m *machine) nodeGone(t *rapid.T) {
 }
 
 func (m *machine) drain(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "several") == 0 {
+		m.plan(&input.DrainNodes{IDs: []yarn.NodeID{m.node(t), m.node(t)}, DeadlineMillis: m.now + rapid.Int64Range(0, 1000).Draw(t, "deadline")})
+		return
+	}
 	m.plan(&input.DrainNode{ID: m.node(t), Back: rapid.Bool().Draw(t, "back"), Now: rapid.IntRange(0, 3).Draw(t, "now") == 0, DeadlineMillis: m.now + rapid.Int64Range(0, 1000).Draw(t, "deadline")})
 }
 
@@ -424,7 +428,7 @@ func (m *machine) nonsense(t *rapid.T) {
 	id := yarn.ContainerID{App: ghost, Attempt: 1, Number: 1}
 	bad := []input.Input{
 		&input.KillApplication{ID: ghost}, &input.MoveApplication{ID: ghost, Queue: "root.b"}, &input.SetPriority{ID: ghost}, &input.ExpireNode{ID: node},
-		&input.DrainNode{ID: node}, &input.ForgetNode{ID: node}, &input.SetNodeResource{ID: node}, &input.UnregisterNode{ID: node}, &input.RegisterNode{ID: node},
+		&input.DrainNode{ID: node}, &input.DrainNodes{IDs: []yarn.NodeID{node}}, &input.ForgetNode{ID: node}, &input.SetNodeResource{ID: node}, &input.UnregisterNode{ID: node}, &input.RegisterNode{ID: node},
 		&input.SubmitApplication{User: "u0", Queue: "root.a", Unmanaged: true}, &input.SubmitApplication{User: "u0", Queue: "root.none", Unmanaged: true},
 		&input.SubmitApplication{User: "u0", Queue: "root.b", AM: yarn.NewResource(1<<40, 1)}, &input.SubmitApplication{Queue: "root.b", Unmanaged: true},
 		&input.Allocate{Attempt: yarn.AttemptID{App: ghost, Attempt: 1}}, &input.CancelReservation{Number: 1 << 40}, &input.SetQueues{},

@@ -30,6 +30,7 @@ var leastRoles = map[string]yarn.Role{
 	"POST /v1/apps/{id}/attempt:allocate": yarn.RoleSubmit,
 	"POST /v1/apps/{id}/attempt:finish":   yarn.RoleSubmit,
 
+	"POST /v1/nodes:drain":         yarn.RoleOperator,
 	"POST /v1/nodes/{id}:drain":    yarn.RoleOperator,
 	"POST /v1/nodes/{id}:undrain":  yarn.RoleOperator,
 	"POST /v1/nodes/{id}:forget":   yarn.RoleOperator,

@@ -23,6 +23,7 @@ func (s *API) nodeRoutes() []route.Route {
 		route.Get("/v1/nodes/{id}", "", s.showNode).Doc("Show a node", nil, api.Node{}),
 		route.Get("/v1/nodes/{id}/placement", "", s.nodePlacement).Doc("Show a node with its containers and its reservation", nil, api.Placement{}),
 		route.Get("/v1/nodes:choose", "count", s.chooseNodes).Doc("Choose the nodes whose loss costs least, for a drain", nil, api.DrainChoices{}),
+		route.Post("/v1/nodes:drain", "", s.drainNodes).Doc("Decommission several nodes gracefully: all, or none", api.DrainNodes{}, api.Done{}),
 		route.Post("/v1/nodes/{id}:drain", "", s.drainNode).Doc("Decommission a node gracefully", api.Drain{}, api.Done{}),
 		route.Post("/v1/nodes/{id}:undrain", "", s.undrainNode).Doc("End the decommission of a node", nil, api.Done{}),
 		route.Post("/v1/nodes/{id}:forget", "", s.forgetNode).Doc("Remove an inactive node from the cluster's state", nil, api.Done{}),
@@ -125,14 +126,19 @@ func (s *API) nodePlacement(c *route.Call) error {
 // a full one is left to the planner, whose state is newer.
 func (s *API) knownNode(c *route.Call) (*view.View, yarn.NodeID, error) {
 	v := s.cfg.Views.Now()
-	if id, err := yarn.ParseNodeID(c.Args["id"]); err == nil {
-		return v, id, nil
+	id, err := nodeNamed(v, c.Args["id"])
+	return v, id, err
+}
+
+func nodeNamed(v *view.View, name string) (yarn.NodeID, error) {
+	if id, err := yarn.ParseNodeID(name); err == nil {
+		return id, nil
 	}
-	slot, err := v.FindNode(c.Args["id"])
+	slot, err := v.FindNode(name)
 	if err != nil {
-		return nil, yarn.NodeID{}, err
+		return yarn.NodeID{}, err
 	}
-	return v, v.State.Nodes.Get(slot).ID, nil
+	return v.State.Nodes.Get(slot).ID, nil
 }
 
 func (s *API) drainNode(c *route.Call) error {
@@ -140,16 +146,45 @@ func (s *API) drainNode(c *route.Call) error {
 	if err := c.Read(&doc); err != nil {
 		return err
 	}
-	if doc.DeadlineMillis < 0 || doc.Timeout < 0 || (doc.DeadlineMillis != 0 && doc.Timeout != 0) {
-		return problem.Invalid("deadline_ms and timeout contradict each other or are negative", "give one of them, or neither to wait for ever")
+	deadline, err := s.deadline(doc)
+	if err != nil {
+		return err
 	}
 	_, id, err := s.knownNode(c)
 	if err != nil {
 		return err
 	}
-	in := &input.DrainNode{ID: id, DeadlineMillis: doc.DeadlineMillis}
-	if doc.Timeout != 0 {
-		in.DeadlineMillis = s.cfg.Now().Add(time.Duration(doc.Timeout)).UnixMilli()
+	return c.Done(&input.DrainNode{ID: id, DeadlineMillis: deadline})
+}
+
+// deadline is the end of a drain in Unix milliseconds; 0: none.
+func (s *API) deadline(doc api.Drain) (int64, error) {
+	switch {
+	case doc.DeadlineMillis < 0 || doc.Timeout < 0 || (doc.DeadlineMillis != 0 && doc.Timeout != 0):
+		return 0, problem.Invalid("deadline_ms and timeout contradict each other or are negative", "give one of them, or neither to wait for ever")
+	case doc.Timeout != 0:
+		return s.cfg.Now().Add(time.Duration(doc.Timeout)).UnixMilli(), nil
+	}
+	return doc.DeadlineMillis, nil
+}
+
+func (s *API) drainNodes(c *route.Call) error {
+	var doc api.DrainNodes
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	in := &input.DrainNodes{}
+	var err error
+	if in.DeadlineMillis, err = s.deadline(doc.Drain); err != nil {
+		return err
+	}
+	v := s.cfg.Views.Now()
+	for _, name := range doc.Nodes {
+		id, err := nodeNamed(v, name)
+		if err != nil {
+			return err
+		}
+		in.IDs = append(in.IDs, id)
 	}
 	return c.Done(in)
 }

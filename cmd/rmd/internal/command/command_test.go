@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -232,6 +233,42 @@ func TestListsAndDocuments(t *testing.T) {
 	r := rmd(t, env, "app", "list", "-o", "json")
 	if err := json.Unmarshal([]byte(r.out), &d); err != nil || len(d.Apps) != 2 || d.Apps[0]["later"] != 1.0 || d.Next != "" {
 		t.Errorf("json: %v\n%s", err, r.out)
+	}
+}
+
+// TestDrainChosen: the nodes that were chosen are drained in one call.
+func TestDrainChosen(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			fmt.Fprint(w, `{"nodes":[{"id":"n1:1","reason":"nothing runs there"},{"id":"n2:1","reason":"1 container"}]}`)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, r.URL.Path+" "+string(body))
+		fmt.Fprint(w, `{"index":7}`)
+	}))
+	defer s.Close()
+	const told = "n1:1: nothing runs there\nn2:1: 1 container\n"
+	for line, want := range map[string]string{
+		"node drain --choose 2":                  "draining n1:1\ndraining n2:1\n",
+		"node drain --choose 2 --deadline 10m":   "draining n1:1, for 10m0s at most\ndraining n2:1, for 10m0s at most\n",
+		"node drain --choose 2 --deadline 1s -y": "draining n1:1, for 1s at most\ndraining n2:1, for 1s at most\n",
+		"node drain --choose 2 -o name":          "n1:1\nn2:1\n",
+		"node drain --choose 2 -o jsonl":         `{"index":7}` + "\n",
+	} {
+		asked = nil
+		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
+		if r.exit != exitcode.OK || r.out != want || r.err != told {
+			t.Errorf("%s: %+v", line, r)
+		}
+		if len(asked) != 1 || !strings.HasPrefix(asked[0], `/v1/nodes:drain {"nodes":["n1:1","n2:1"]`) {
+			t.Errorf("%s asked for %q", line, asked)
+		}
+	}
+	asked = nil
+	if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields("node drain --choose 2 --deadline 1s")...); r.exit == exitcode.OK || asked != nil {
+		t.Errorf("a short drain is not confirmed: %+v, asked for %q", r, asked)
 	}
 }
 

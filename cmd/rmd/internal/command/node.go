@@ -173,17 +173,24 @@ func (c *call) drain(id string) error {
 	if err != nil {
 		return err
 	}
-	body, until := api.Drain{}, ""
-	if c.IsSet("deadline") {
-		d := c.span("deadline").Duration
-		body.Timeout, until = api.Duration(d), ", for "+d.String()+" at most"
-		if d < time.Minute {
-			if err := c.confirm(id, "drain %s and end its containers after %s", id, d); err != nil {
-				return err
-			}
-		}
+	how, until, err := c.drainFlags(id)
+	if err != nil {
+		return err
 	}
-	return c.post(path, id, body, "draining %s%s", id, until)
+	return c.post(path, id, how, "draining %s%s", id, until)
+}
+
+// drainFlags reads how long a drain may take, and says so. The operator confirms a short drain of
+// what is named.
+func (c *call) drainFlags(name string) (how api.Drain, until string, err error) {
+	if !c.IsSet("deadline") {
+		return how, "", nil
+	}
+	d := c.span("deadline").Duration
+	if d < time.Minute {
+		err = c.confirm(name, "drain %s and end its containers after %s", name, d)
+	}
+	return api.Drain{Timeout: api.Duration(d)}, ", for " + d.String() + " at most", err
 }
 
 var choiceColumns = output.List[api.DrainChoice]{
@@ -214,13 +221,23 @@ func (c *call) drainChosen() error {
 	if _, err := fetch(c.ctx()); err != nil {
 		return err
 	}
+	if len(chosen.Nodes) == 0 {
+		c.say(choiceColumns.Empty)
+		return nil
+	}
+	var names, told []string
 	for _, n := range chosen.Nodes {
 		c.say("%s: %s", n.ID, n.Reason)
-		if err := c.drain(n.ID); err != nil {
-			return err
-		}
+		names = append(names, n.ID)
 	}
-	return nil
+	how, until, err := c.drainFlags(strings.Join(names, " "))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		told = append(told, "draining "+name+until)
+	}
+	return c.post("/v1/nodes:drain", strings.Join(names, "\n"), api.DrainNodes{Nodes: names, Drain: how}, "%s", strings.Join(told, "\n"))
 }
 
 func (p *program) nodeForget() verb {

@@ -43,6 +43,7 @@
 //	GET    /v1/nodes?state&rack&limit&after                     Nodes
 //	GET    /v1/nodes/{id}, …/placement                          Node, Placement
 //	GET    /v1/nodes:choose?count                               DrainChoices
+//	POST   /v1/nodes:drain                      DrainNodes   →  Done
 //	POST   /v1/nodes/{id}:drain                 Drain        →  Done
 //	POST   /v1/nodes/{id}:undrain                               Done
 //	POST   /v1/nodes/{id}:forget                                Done

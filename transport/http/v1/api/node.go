@@ -78,6 +78,13 @@ type Drain struct {
 	Timeout        Duration `json:"timeout,omitempty"`
 }
 
+// DrainNodes starts a graceful decommission of several nodes: of all, or of none. One that drains
+// already gets the deadline.
+type DrainNodes struct {
+	Nodes []string `json:"nodes"`
+	Drain
+}
+
 // DrainChoices are the nodes whose loss costs least, the cheapest first.
 type DrainChoices struct {
 	Nodes []DrainChoice `json:"nodes"`
