@@ -97,7 +97,7 @@ func (c *Client) Move(ctx context.Context, id, queue string) (api.Done, error) {
 
 func appPath(id, tail string) string { return "/v1/apps/" + url.PathEscape(id) + tail }
 
-// Nodes lists nodes by id. Query filters them: state, rack.
+// Nodes lists nodes by id. Query filters them: state, rack, label.
 func (c *Client) Nodes(ctx context.Context, query url.Values) iter.Seq2[api.Node, error] {
 	return list(ctx, c, "/v1/nodes", query, func(d api.Nodes) ([]api.Node, string) { return d.Nodes, d.Next })
 }
@@ -113,6 +113,36 @@ func (c *Client) Undrain(ctx context.Context, node string) (api.Done, error) {
 }
 
 func nodePath(id, tail string) string { return "/v1/nodes/" + url.PathEscape(id) + tail }
+
+// Labels lists the node labels.
+func (c *Client) Labels(ctx context.Context) (api.Labels, error) {
+	return read[api.Labels](ctx, c, "/v1/labels", nil)
+}
+
+// Label shows a label with its queues and the applications that wait for it.
+func (c *Client) Label(ctx context.Context, name string) (api.LabelDetails, error) {
+	return read[api.LabelDetails](ctx, c, "/v1/labels/"+url.PathEscape(name), nil)
+}
+
+// LabelMap lists the hosts and NodeManagers that have a label. Query filters them: label.
+func (c *Client) LabelMap(ctx context.Context, query url.Values) iter.Seq2[api.MappedNode, error] {
+	return list(ctx, c, "/v1/labels:map", query, func(d api.LabelMap) ([]api.MappedNode, string) { return d.Nodes, d.Next })
+}
+
+// AddLabels adds labels, or changes whether they are exclusive.
+func (c *Client) AddLabels(ctx context.Context, add api.AddLabels) (api.LabelChange, error) {
+	return write[api.LabelChange](ctx, c, http.MethodPost, "/v1/labels:add", nil, add)
+}
+
+// RemoveLabels removes labels.
+func (c *Client) RemoveLabels(ctx context.Context, remove api.RemoveLabels) (api.LabelChange, error) {
+	return write[api.LabelChange](ctx, c, http.MethodPost, "/v1/labels:remove", nil, remove)
+}
+
+// MapLabels gives hosts and NodeManagers labels.
+func (c *Client) MapLabels(ctx context.Context, nodes api.MapLabels) (api.LabelChange, error) {
+	return write[api.LabelChange](ctx, c, http.MethodPost, "/v1/labels:map", nil, nodes)
+}
 
 // Queues shows the queue tree.
 func (c *Client) Queues(ctx context.Context) (api.Queues, error) {

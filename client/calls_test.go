@@ -34,6 +34,23 @@ func TestCalls(t *testing.T) {
 			return err
 		}},
 		{`POST /v1/nodes/n:1:undrain`, func() error { _, err := c.Undrain(ctx, "n:1"); return err }},
+		{`GET /v1/labels?consistent=`, func() error { _, err := c.Labels(ctx); return err }},
+		{`GET /v1/labels/gpu?consistent=`, func() error { _, err := c.Label(ctx, "gpu"); return err }},
+		{`POST /v1/labels:add {"labels":[{"name":"gpu"}]}`, func() error {
+			_, err := c.AddLabels(ctx, api.AddLabels{Labels: []api.NewLabel{{Name: "gpu"}}})
+			return err
+		}},
+		{`POST /v1/labels:remove {"names":["gpu"]}`, func() error { _, err := c.RemoveLabels(ctx, api.RemoveLabels{Names: []string{"gpu"}}); return err }},
+		{`POST /v1/labels:map {"nodes":[{"node":"h","label":"gpu"}],"dry_run":true}`, func() error {
+			_, err := c.MapLabels(ctx, api.MapLabels{Nodes: []api.NodeLabel{{Node: "h", Label: "gpu"}}, DryRun: true})
+			return err
+		}},
+		{`GET /v1/labels:map?consistent=&label=gpu&limit=1000`, func() error {
+			for _, err := range c.LabelMap(ctx, url.Values{"label": {"gpu"}}) {
+				return err
+			}
+			return nil
+		}},
 		{`GET /v1/queues?consistent=`, func() error { _, err := c.Queues(ctx); return err }},
 		{`DELETE /v1/reservations/r1?reason=old`, func() error { _, err := c.CancelReservation(ctx, "r1", "old"); return err }},
 		{`GET /v1/cluster`, func() error { _, err := c.Cluster(ctx); return err }},

@@ -105,12 +105,26 @@ func (r *Replica) planner() v1.Planner {
 			return explain.Submission(p, in)
 		},
 		WhatIf:          whatIf,
+		Try:             try,
 		Why:             r.causes.of,
 		CheapestToDrain: explain.CheapestToDrain,
 		Rerun: func(ctx context.Context, st *state.State) (*api.Rerun, error) {
 			return rerun.Compare(ctx, history{r}, st)
 		},
 	}
+}
+
+// try plans an input on a state.
+func try(st *state.State, in input.Input) error {
+	p, err := planner.New(st, planner.Options{})
+	if err != nil {
+		return err
+	}
+	reply, _ := p.Plan(st.Meta.NowMillis, input.Request{Input: in})
+	if f := reply.Refused(); f != nil {
+		return f
+	}
+	return nil
 }
 
 // whatIf asks the planner what another queue configuration would change.

@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
@@ -18,7 +21,7 @@ import (
 func labelled(t testing.TB, h *history) {
 	t.Helper()
 	props := append(capacity.DefaultProperties(), capacity.Property{Name: "yarn.node-labels.enabled", Value: "true"})
-	for _, q := range []struct{ queue, labels, gpu string }{{"root", "", "100"}, {"root.online", "gpu,spot", "40"}, {"root.train", "gpu", "60"}, {"root.batch", " ", ""}} {
+	for _, q := range []struct{ queue, labels, gpu string }{{"root", "", "100"}, {"root.online", "gpu,spot", "40"}, {"root.train", "gpu", "60"}, {"root.batch", " ", ""}, {"root.adhoc", " ", ""}} {
 		key := capacity.Prefix + q.queue + ".accessible-node-labels"
 		if q.labels != "" {
 			props = append(props, capacity.Property{Name: key, Value: q.labels})
@@ -72,5 +75,148 @@ func TestMetricsAddUpOverLabels(t *testing.T) {
 	}
 	if got := sum(`rmd_nodes\{partition="\w*",state="\w+"\}`); got != int64(st.Nodes.Len()) {
 		t.Errorf("%d nodes, want %d", got, st.Nodes.Len())
+	}
+}
+
+// TestLabels reads what the story says of labels.
+func TestLabels(t *testing.T) {
+	b := newBench(t, nil)
+	var before api.Labels
+	b.into(200, &before, "GET", "/v1/labels", "")
+	if before.Enabled || len(before.Labels) != 1 || before.Labels[0].Nodes != 3 || before.Labels[0].Queues != 4 {
+		t.Errorf("without labels: %+v", before)
+	}
+	labelled(t, b.h)
+
+	var list api.Labels
+	b.into(200, &list, "GET", "/v1/labels", "")
+	if !list.Enabled || list.Source != "centralized" || len(list.Labels) != 3 {
+		t.Fatalf("%+v", list)
+	}
+	none, gpus, spot := list.Labels[0], list.Labels[1], list.Labels[2]
+	if none.Name != "" || none.Nodes != 1 || none.UsableNodes != 1 || none.Total[api.MemoryMB] != 65536 || none.WaitingApps != 3 || none.Queues != 4 {
+		t.Errorf("without a label: %+v", none)
+	}
+	if gpus.Name != "gpu" || !gpus.Exclusive || gpus.Nodes != 1 || gpus.UsableNodes != 1 || gpus.Queues != 2 || gpus.WaitingApps != 1 ||
+		gpus.Used[api.MemoryMB] != 32768 || gpus.Free[api.MemoryMB] != 32768 || gpus.Pending[api.MemoryMB] != 131072 {
+		t.Errorf("gpu: %+v", gpus)
+	}
+	if spot.Name != "spot" || spot.Exclusive || spot.Queues != 1 || spot.Used[api.MemoryMB] != 0 {
+		t.Errorf("spot: %+v", spot)
+	}
+
+	var one api.LabelDetails
+	b.into(200, &one, "GET", "/v1/labels/gpu", "")
+	if len(one.Apps) != 1 || one.Apps[0].ID != "application_1780000000000_0005" || one.Apps[0].Outstanding != 2 || one.Apps[0].Pending[api.MemoryMB] != 131072 {
+		t.Errorf("waiting: %+v", one.Apps)
+	}
+	shares := map[string]api.LabelShare{}
+	for _, s := range one.Shares {
+		shares[s.Queue] = s
+	}
+	train, online := shares["root.train"], shares["root.online"]
+	if len(shares) != 3 || !train.Accessible || !train.Default || train.Capacity != 60 || train.AbsMax != 80 || train.Pending[api.MemoryMB] != 131072 || online.Default {
+		t.Errorf("shares: %+v", one.Shares)
+	}
+	if len(online.Users) != 1 || online.Users[0].Name != "alice" || online.Users[0].Used[api.MemoryMB] != 32768 || online.AbsUsed != 50 {
+		t.Errorf("root.online: %+v", online)
+	}
+}
+
+// TestLabelsOfOtherDocuments reads the label of nodes, queues, applications, asks and containers.
+func TestLabelsOfOtherDocuments(t *testing.T) {
+	b := newBench(t, nil)
+	labelled(t, b.h)
+	b.h.apply(t, &event.ApplicationSubmitted{App: 6, Name: "am", User: "carol", Queue: "root.train", AM: gpu(1024, 1, 0), MaxAttempts: 2},
+		&event.ApplicationLabelled{App: 6, Label: "gpu", AMLabel: "spot"})
+	for query, want := range map[string]string{"label=gpu": "sim-02:8041 gpu", "label=spot": "sim-03:8041 spot", "label=": "sim-01:8041 "} {
+		var nodes api.Nodes
+		b.into(200, &nodes, "GET", "/v1/nodes?"+query, "")
+		if len(nodes.Nodes) != 1 || nodes.Nodes[0].ID+" "+nodes.Nodes[0].Label != want {
+			t.Errorf("%s: %+v", query, nodes.Nodes)
+		}
+	}
+	var m api.LabelMap
+	b.into(200, &m, "GET", "/v1/labels:map?limit=2", "")
+	if fmt.Sprint(m.Nodes) != "[{later spot 0} {sim-02 gpu 1}]" || m.Next != "sim-02" {
+		t.Errorf("map: %+v", m)
+	}
+	b.into(200, &m, "GET", "/v1/labels:map?label=spot&after="+m.Next, "")
+	if fmt.Sprint(m.Nodes) != "[{sim-03:8041 spot 1}]" {
+		t.Errorf("the rest of the map: %+v", m)
+	}
+	var q api.Queue
+	b.into(200, &q, "GET", "/v1/queues/root.train", "")
+	if q.DefaultLabel != "gpu" || fmt.Sprint(q.AccessibleLabels) != "[gpu]" || len(q.Labels) != 1 || q.Labels[0].Guaranteed[api.MemoryMB] != 39321 {
+		t.Errorf("queue: %+v", q)
+	}
+	var batch api.Queue
+	if b.into(200, &batch, "GET", "/v1/queues/root.batch", ""); batch.AccessibleLabels != nil || batch.Labels != nil {
+		t.Errorf("root.batch: %+v", batch)
+	}
+	var a api.App
+	if b.into(200, &a, "GET", "/v1/apps/6", ""); a.Label != "gpu" || a.AMLabel != "spot" {
+		t.Errorf("application: %+v", a)
+	}
+	var asks api.Asks
+	if b.into(200, &asks, "GET", "/v1/apps/5/asks", ""); len(asks.Asks) != 1 || asks.Asks[0].Label != "gpu" {
+		t.Errorf("asks: %+v", asks)
+	}
+	var c api.Containers
+	b.into(200, &c, "GET", "/v1/apps/1/containers", "")
+	if c.Containers[0].Lent || c.Containers[1].Label != "gpu" || !c.Containers[1].Lent {
+		t.Errorf("containers: %+v", c.Containers)
+	}
+	var totals api.Cluster
+	if b.into(200, &totals, "GET", "/v1/cluster", ""); totals.Totals.Used[api.MemoryMB] != 65536 || totals.Totals.Pending[api.MemoryMB] < 131072 {
+		t.Errorf("totals: %+v", totals.Totals)
+	}
+}
+
+// TestLabelsTried asks what a change would do: it is planned, and nothing is changed.
+func TestLabelsTried(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		c.Planner.Try = func(st *state.State, in input.Input) error {
+			if in, ok := in.(*input.RemoveLabels); ok {
+				return input.Faultf(input.LabelInUse, "see the queues", "%s is used", in.Names[0])
+			}
+			return st.Apply(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: "sim-01"}, Label: "gpu"}, {ID: yarn.NodeID{Host: "sim-02"}}}})
+		}
+	})
+	labelled(t, b.h)
+	b.h.apply(t, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator})
+	var d api.LabelChange
+	b.into(200, &d, "POST", "/v1/labels:map", `{"nodes":[{"node":"sim-01","label":"gpu"},{"node":"sim-02","label":""},{"node":"nowhere","label":"gpu"}],"dry_run":true}`)
+	if !d.DryRun || d.Index != 0 || d.Relabelled != 2 || d.Containers != 2 || d.Reservations != 0 || fmt.Sprint(d.Unregistered) != "[nowhere]" ||
+		len(d.Nodes) != 2 || d.Nodes[1].Node != "sim-02:8041" || d.Nodes[1].From != "gpu" || d.Nodes[1].To != "" || d.Nodes[1].Used[api.MemoryMB] != 32768 {
+		t.Errorf("%+v", d)
+	}
+	b.fails(409, "LABEL_IN_USE", "POST", "/v1/labels:remove", `{"names":["gpu"],"dry_run":true}`)
+	for _, r := range b.d.got {
+		if _, audit := r.Input.(*input.Audit); !audit {
+			t.Errorf("%T was submitted", r.Input)
+		}
+	}
+	if st, _ := b.h.Fork(); st.LabelName(st.Nodes.Get(2).Label) != "gpu" {
+		t.Error("the state changed")
+	}
+	b.into(200, &d, "POST", "/v1/labels:map", `{"nodes":[{"node":"nowhere","label":"gpu"}]}`)
+	if got := b.d.last(t).Input.(*input.LabelNodes); len(got.Nodes) != 1 || d.Index != 99 || len(d.Unregistered) != 1 {
+		t.Errorf("%+v %+v", got, d)
+	}
+}
+
+// TestManyNodesLabelledAtOnce maps as many hosts as a large cluster has in one request.
+func TestManyNodesLabelledAtOnce(t *testing.T) {
+	b := newBench(t, nil)
+	labelled(t, b.h)
+	var body strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&body, `,{"node":"worker-%05d.example.com:8041","label":"gpu"}`, i)
+	}
+	var d api.LabelChange
+	b.into(200, &d, "POST", "/v1/labels:map", `{"nodes":[`+body.String()[1:]+`]}`)
+	if got := b.d.last(t).Input.(*input.LabelNodes); len(got.Nodes) != 10_000 || len(d.Unregistered) != 100 {
+		t.Errorf("%d nodes, %d unregistered", len(got.Nodes), len(d.Unregistered))
 	}
 }

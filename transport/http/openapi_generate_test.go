@@ -338,7 +338,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 func pathText(t *testing.T, pattern, name string) string {
 	for prefix, text := range map[string]string{
 		"/v1/apps/": "id of an application", "/v1/nodes/": "id of a node (HOST:PORT), or its host alone where that is unique", "/v1/queues/": "path of a queue, or its last name where that is unique",
-		"/v1/reservations/": "id of a reservation, such as r41", "/v1/conf/": "version of the queue configuration", "/v1/cluster/members/": "id of a replica", "/v1/access/tokens/": "name of an access token",
+		"/v1/labels/": "name of a label", "/v1/reservations/": "id of a reservation, such as r41", "/v1/conf/": "version of the queue configuration", "/v1/cluster/members/": "id of a replica", "/v1/access/tokens/": "name of an access token",
 	} {
 		if strings.HasPrefix(pattern, prefix) {
 			return text
@@ -360,7 +360,7 @@ var (
 	}
 	words = map[string]string{
 		"after": "the next of the page before", "state": "states, separated by commas", "queue": "only in this queue or below it", "user": "only of this user", "type": "only of this type", "name": "only of this name",
-		"tag": "only with this tag", "order": "oldest or newest first", "rack": "only on this rack", "node": "only on this node", "app": "only of this application", "kind": "kinds of events, separated by commas",
+		"tag": "only with this tag", "order": "oldest or newest first", "rack": "only on this rack", "label": "only with this label; empty: only without a label", "node": "only on this node", "app": "only of this application", "kind": "kinds of events, separated by commas",
 		"reason": "why, for the record", "comment": "what the version is for", "who": "only callers whose name contains this", "action": "only actions that contain this",
 		"role": "leader or follower: 200 only on such a replica", "replace_state": "id of the running cluster whose state is replaced",
 	}

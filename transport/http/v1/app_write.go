@@ -21,7 +21,7 @@ func (s *API) submitApp(c *route.Call) error {
 	in := &input.SubmitApplication{
 		Name: doc.Name, User: doc.User, Groups: doc.Groups, Queue: doc.Queue, Type: doc.Type, Tags: doc.Tags,
 		Unmanaged: doc.Unmanaged, KeepContainers: doc.KeepContainers, MaxAttempts: doc.MaxAttempts,
-		LifetimeMillis: doc.LifetimeMillis, Context: doc.Context, DryRun: doc.DryRun || c.Flag("dry_run"),
+		LifetimeMillis: doc.LifetimeMillis, Label: doc.Label, AMLabel: doc.AMLabel, Context: doc.Context, DryRun: doc.DryRun || c.Flag("dry_run"),
 	}
 	var err error
 	if doc.ID != "" {

@@ -97,7 +97,7 @@ func fillAllocate(v *view.View, in *input.Allocate, doc api.Allocate) error {
 		if err != nil {
 			return err
 		}
-		ask := input.Ask{Key: yarn.SchedulerKey{Priority: k.Priority, AllocationID: k.AllocationID}, Name: k.Name, Count: k.Count, Size: size, Relax: true}
+		ask := input.Ask{Key: yarn.SchedulerKey{Priority: k.Priority, AllocationID: k.AllocationID}, Name: k.Name, Count: k.Count, Size: size, Relax: true, Label: k.Label}
 		if ask.Name == "" {
 			ask.Name = yarn.Any
 		}

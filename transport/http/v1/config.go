@@ -68,6 +68,8 @@ type Planner struct {
 	// ExplainSubmission explains an application that would be submitted; an *input.Fault where it would be refused. It is given a fork of
 	// its own, one call at a time.
 	ExplainSubmission func(st *state.State, in *input.SubmitApplication) (*api.Explanation, error)
+	// Try plans an input on a fork of its own; an *input.Fault where it is refused.
+	Try func(st *state.State, in input.Input) error
 	// Why says why the events of some entries of the log were decided, from the state just
 	// before each: for an index one for each event, in order. What is not known when the
 	// context ends is left out. It works for callers together, as much as suits pages that

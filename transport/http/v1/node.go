@@ -19,7 +19,7 @@ import (
 
 func (s *API) nodeRoutes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/nodes", "state rack limit after", s.listNodes).Doc("List nodes, one page", nil, api.Nodes{}),
+		route.Get("/v1/nodes", "state rack label limit after", s.listNodes).Doc("List nodes, one page", nil, api.Nodes{}),
 		route.Get("/v1/nodes/{id}", "", s.showNode).Doc("Show a node", nil, api.Node{}),
 		route.Get("/v1/nodes/{id}/placement", "", s.nodePlacement).Doc("Show a node with its containers and its reservation", nil, api.Placement{}),
 		route.Get("/v1/nodes:choose", "count", s.chooseNodes).Doc("Choose the nodes whose loss costs least, for a drain", nil, api.DrainChoices{}),
@@ -73,8 +73,12 @@ func (s *API) listNodes(c *route.Call) error {
 	if err != nil {
 		return err
 	}
+	label, labelled, err := labelFilter(c, v)
+	if err != nil {
+		return err
+	}
 	list := v.ListedNodes(func(n *state.Node) bool {
-		return (states == nil || states[n.State.String()]) && (rack == "" || rack == n.Rack) && placeOf(n).after(after)
+		return (states == nil || states[n.State.String()]) && (rack == "" || rack == n.Rack) && (!labelled || label == n.Label) && placeOf(n).after(after)
 	})
 	list, next := route.Page(list, limit, view.NodeName)
 	items := func(yield func(api.Node) bool) {

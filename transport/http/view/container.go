@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
 )
@@ -34,12 +35,23 @@ func (v *View) Container(k *state.Container) api.Container {
 		Size: v.Size(k.Size), AM: k.AM, Launched: k.Launched, AllocatedMillis: k.AllocatedMillis, ExitStatus: k.ExitStatus,
 	}
 	if v.State.Nodes.Has(k.Node) {
-		d.NodeHTTPAddress = HTTPAddress(v.State.Nodes.Get(k.Node))
+		n := v.State.Nodes.Get(k.Node)
+		d.NodeHTTPAddress, d.Label = HTTPAddress(n), v.State.LabelName(n.Label)
+		d.Lent = v.lent(k, n)
 	}
 	if k.Diagnostics != 0 && v.State.Diagnostics.Has(k.Diagnostics) {
 		d.Diagnostics = v.State.Diagnostics.Get(k.Diagnostics).Text
 	}
 	return d
+}
+
+// lent says whether a live container is on a node of another label than its ask names.
+func (v *View) lent(k *state.Container, n *state.Node) bool {
+	if v.State.Labels.Len() == 0 || !k.State.Live() {
+		return false
+	}
+	slot := v.State.Container(event.ContainerRef{App: v.State.Apps.Get(k.App).ID.Seq, Attempt: k.Attempt, Number: k.Number})
+	return v.State.AskedLabel(slot) != n.Label
 }
 
 func HTTPAddress(n *state.Node) string {

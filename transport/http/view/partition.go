@@ -62,6 +62,11 @@ func (p *Partition) Shows(queue uint32) bool {
 	if p.Use(queue) != (state.Use{}) {
 		return true
 	}
+	return p.Accessible(queue)
+}
+
+// Accessible says whether a queue may use the label.
+func (p *Partition) Accessible(queue uint32) bool {
 	i := p.v.Configured(p.v.QueuePath(queue))
 	return i >= 0 && p.Conf.Queues[i].MayUse(p.Name())
 }
@@ -97,6 +102,11 @@ func (p *Partition) AMLimit(slot uint32, i int) yarn.Resource {
 		usable = capacity.AMUsable(calc, calc.Min(p.Tree.Cluster, p.limits[slot], eff.EffMax), usable)
 	}
 	return capacity.AMLimit(calc, usable, p.Conf.Queues[i].MaxAMPercent, p.Conf.MinAlloc)
+}
+
+// weighted is the limit of a user by the weight in leaf i.
+func (p *Partition) weighted(limit yarn.Resource, i int, user string) yarn.Resource {
+	return capacity.WeightedUserLimit(p.Conf.Calculator, limit, p.Conf.Queues[i].Weight(user), p.Conf.MinAlloc)
 }
 
 // UserLimit is the limit of a user of weight 1 in leaf i, whose users are given by slot.

@@ -68,13 +68,18 @@ func (v *View) QueueOf(slot uint32, n *QueueSums) api.Queue {
 	q := v.State.Queues.Get(slot)
 	d := api.Queue{
 		Path: q.Path, Name: q.Name, Parent: v.QueuePath(q.Parent), Leaf: q.Leaf, State: q.State.String(),
-		Used: v.Size(q.Used), Reserved: v.Size(q.Reserved), Pending: v.Size(q.Pending), AMUsed: v.Size(q.AMUsed),
+		QueueShare: v.share(v.Partition(0), slot),
 		Containers: q.Containers, Apps: n.Apps[slot], ActiveApps: q.ActiveApps, PendingApps: q.PendingApps, NonRunnableApps: q.NonRunnableApps, WaitingApps: n.Waiting[slot], ActiveUsers: q.ActiveUsers,
 	}
 	if i := v.Configured(q.Path); i >= 0 {
-		v.addCapacity(&d, q, i)
+		v.addSettings(&d, i)
 		if q.Leaf {
 			v.addLimits(&d, slot, i, n)
+		}
+	}
+	for _, p := range v.Partitions()[1:] {
+		if p.Shows(slot) {
+			d.Labels = append(d.Labels, v.labelShare(p, slot, n))
 		}
 	}
 	for _, k := range q.Children {
@@ -83,19 +88,35 @@ func (v *View) QueueOf(slot uint32, n *QueueSums) api.Queue {
 	return d
 }
 
-// addCapacity fills in what the configuration gives the queue.
-func (v *View) addCapacity(d *api.Queue, q *state.Queue, i int) {
-	conf, eff := &v.Conf.Queues[i], &v.Tree.Capacities[i]
+// share is what a queue has of a partition: by the configuration, and now.
+func (v *View) share(p *Partition, slot uint32) api.QueueShare {
+	q, use := v.State.Queues.Get(slot), p.Use(slot)
+	d := api.QueueShare{Used: v.Size(use.Used), Reserved: v.Size(use.Reserved), Pending: v.Size(use.Pending), AMUsed: v.Size(use.AMUsed)}
+	i := v.Configured(q.Path)
+	if i < 0 {
+		return d
+	}
+	conf, eff := &p.Conf.Queues[i], &p.Tree.Capacities[i]
 	d.Configured, d.ConfiguredMax = conf.Capacity.Format(v.Kinds), conf.MaxCapacity.Format(v.Kinds)
 	d.Capacity, d.MaxCapacity = Percent(eff.Capacity.Rat()), Percent(eff.MaxCapacity.Rat())
 	d.AbsCapacity, d.AbsMax = Percent(eff.AbsCapacity.Rat()), Percent(eff.AbsMax.Rat())
 	d.Guaranteed, d.Max = v.Size(eff.EffMin), v.Size(eff.EffMax)
-	d.UsedPercent = FixedPercent(capacity.UsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used, eff.EffMin, v.Conf.MinAlloc))
-	d.AbsUsed = FixedPercent(capacity.AbsUsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used))
+	d.UsedPercent = FixedPercent(capacity.UsedShare(p.Conf.Calculator, p.Tree.Cluster, use.Used, eff.EffMin, p.Conf.MinAlloc))
+	d.AbsUsed = FixedPercent(capacity.AbsUsedShare(p.Conf.Calculator, p.Tree.Cluster, use.Used))
+	if q.Leaf {
+		d.AMLimit = v.Size(p.AMLimit(slot, i))
+	}
+	return d
+}
+
+// addSettings fills in what holds for all partitions.
+func (v *View) addSettings(d *api.Queue, i int) {
+	conf := &v.Conf.Queues[i]
 	d.Order = conf.ChildOrder.String()
 	if conf.Leaf {
 		d.Order = conf.LeafOrder.String()
 	}
+	d.AccessibleLabels, d.DefaultLabel = conf.Accessible, conf.DefaultLabel
 }
 
 // addLimits fills in a leaf's limits and its users.
@@ -106,13 +127,12 @@ func (v *View) addLimits(d *api.Queue, slot uint32, i int, n *QueueSums) {
 	if conf.UserLimitOff {
 		d.UserLimitFactor = "-1"
 	}
-	d.AMLimit = v.Size(p.AMLimit(slot, i))
-	calc, limit := v.Conf.Calculator, p.UserLimit(i, n.Users[slot])
+	limit := p.UserLimit(i, n.Users[slot])
 	for _, user := range n.Users[slot] {
 		u := v.State.Users.Get(user)
 		name := v.State.NameOf(u.Name)
 		d.Users = append(d.Users, api.User{Name: name, Used: v.Size(u.Used), AMUsed: v.Size(u.AMUsed), Apps: u.Apps, ActiveApps: u.Active, PendingApps: u.Pending,
-			Active: u.IsActive(), Limit: v.Size(capacity.WeightedUserLimit(calc, limit, conf.Weight(name), v.Conf.MinAlloc))})
+			Active: u.IsActive(), Limit: v.Size(p.weighted(limit, i, name))})
 	}
 }
 

@@ -39,6 +39,8 @@ type App struct {
 	MaxAttempts    uint32   `json:"max_attempts"`
 	Failures       uint32   `json:"failures"`
 	AM             Resource `json:"am"`
+	Label          string   `json:"label,omitempty"`    // of asks that name none
+	AMLabel        string   `json:"am_label,omitempty"` // of its ApplicationMaster
 	Used           Resource `json:"used"`
 	Reserved       Resource `json:"reserved"`
 	Pending        Resource `json:"pending"`
@@ -68,8 +70,13 @@ type Submit struct {
 	KeepContainers bool     `json:"keep_containers,omitempty"`
 	MaxAttempts    uint32   `json:"max_attempts,omitempty"`
 	LifetimeMillis int64    `json:"lifetime_ms,omitempty"`
-	Context        []byte   `json:"context,omitempty"` // opaque, for the node that launches the AM
-	DryRun         bool     `json:"dry_run,omitempty"`
+	// Label is that of asks that name none: the queue's default unless given; a blank, " ": nodes
+	// without a label. AMLabel is that of its ApplicationMaster: the cluster's default for them
+	// unless given, else Label.
+	Label   string `json:"label,omitempty"`
+	AMLabel string `json:"am_label,omitempty"`
+	Context []byte `json:"context,omitempty"` // opaque, for the node that launches the AM
+	DryRun  bool   `json:"dry_run,omitempty"`
 }
 
 // Submitted tells the id and the leaf queue. Explain, with ?explain, is the
@@ -141,6 +148,8 @@ type Container struct {
 	Priority        int32    `json:"priority"`
 	AllocationID    int64    `json:"allocation_id,omitempty"`
 	Size            Resource `json:"size"`
+	Label           string   `json:"label,omitempty"` // of its node
+	Lent            bool     `json:"lent,omitempty"`  // its ask names another label
 	AM              bool     `json:"am,omitempty"`
 	Launched        bool     `json:"launched"`
 	AllocatedMillis int64    `json:"allocated_ms"`
@@ -162,6 +171,8 @@ type Ask struct {
 	Count        int64    `json:"count"`
 	Size         Resource `json:"size"`
 	Relax        *bool    `json:"relax,omitempty"` // true unless given
+
+	Label string `json:"label,omitempty"` // of "*" alone: that of the nodes; the application's or the queue's unless given
 
 	// The rest is told, never asked.
 	AM             bool       `json:"am,omitempty"`

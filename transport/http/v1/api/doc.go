@@ -40,7 +40,7 @@
 //	POST   /v1/apps/{id}/attempt:allocate       Allocate     →  Allocated
 //	POST   /v1/apps/{id}/attempt:finish         Finish       →  Done
 //
-//	GET    /v1/nodes?state&rack&limit&after                     Nodes
+//	GET    /v1/nodes?state&rack&label&limit&after               Nodes
 //	GET    /v1/nodes/{id}, …/placement                          Node, Placement
 //	GET    /v1/nodes:choose?count                               DrainChoices
 //	POST   /v1/nodes:drain                      DrainNodes   →  Done
@@ -48,6 +48,13 @@
 //	POST   /v1/nodes/{id}:undrain                               Done
 //	POST   /v1/nodes/{id}:forget                                Done
 //	POST   /v1/nodes/{id}:resource              NodeResource →  Done
+//
+//	GET    /v1/labels                                           Labels
+//	GET    /v1/labels/{name}                                    LabelDetails
+//	GET    /v1/labels:map?label&limit&after                     LabelMap
+//	POST   /v1/labels:add                       AddLabels    →  LabelChange
+//	POST   /v1/labels:remove                    RemoveLabels →  LabelChange
+//	POST   /v1/labels:map                       MapLabels    →  LabelChange
 //
 //	GET    /v1/queues                                           Queues (a tree)
 //	GET    /v1/queues/{path}                                    Queue (with its subtree)

@@ -20,6 +20,7 @@ type Node struct {
 	Port             uint16     `json:"port"`
 	HTTPAddress      string     `json:"http_address"`
 	Rack             string     `json:"rack"`
+	Label            string     `json:"label,omitempty"`
 	State            string     `json:"state"`
 	Version          string     `json:"version,omitempty"`
 	Total            Resource   `json:"total"`

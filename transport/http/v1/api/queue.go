@@ -6,8 +6,8 @@ type Queues struct {
 	Root    *Queue `json:"root"`
 }
 
-// Queue is one queue with its numbers and its subtree. Percentages are of the
-// parent, absolute ones (abs_…) of the cluster.
+// Queue is one queue with its numbers and its subtree. What it has
+// of labels is in Labels.
 type Queue struct {
 	Path   string `json:"path"`
 	Name   string `json:"name"`
@@ -16,6 +16,32 @@ type Queue struct {
 	State  string `json:"state"`
 	Order  string `json:"order"` // fifo, fair; of a parent utilization, …
 
+	QueueShare // of the nodes without a label
+
+	Containers      int64 `json:"containers"` // live and reserved
+	Apps            int32 `json:"apps"`
+	ActiveApps      int32 `json:"active_apps"`
+	PendingApps     int32 `json:"pending_apps"`
+	NonRunnableApps int32 `json:"non_runnable_apps"`
+	// WaitingApps counts those, in the whole subtree, that wait for an AM or for containers.
+	WaitingApps int32 `json:"waiting_apps"`
+	MaxApps     int64 `json:"max_apps,omitempty"`
+	MaxAppsUser int64 `json:"max_apps_per_user,omitempty"`
+
+	AccessibleLabels []string     `json:"accessible_labels,omitempty"` // "*": all
+	DefaultLabel     string       `json:"default_label,omitempty"`     // of asks that name none
+	Labels           []LabelShare `json:"labels,omitempty"`            // those that it may use, or uses
+
+	ActiveUsers     int32   `json:"active_users"`
+	UserLimit       string  `json:"user_limit_percent,omitempty"`
+	UserLimitFactor string  `json:"user_limit_factor,omitempty"`
+	Users           []User  `json:"users,omitempty"`
+	Children        []Queue `json:"children,omitempty"`
+}
+
+// QueueShare is what a queue has of the nodes of one label, or of those without one. Percentages are
+// of the parent, absolute ones (abs_…) of all those nodes.
+type QueueShare struct {
 	Configured    string  `json:"configured"` // as written: 30%, 3w, [memory=…]
 	ConfiguredMax string  `json:"configured_max,omitempty"`
 	Capacity      float64 `json:"capacity"`
@@ -32,22 +58,6 @@ type Queue struct {
 	Pending    Resource `json:"pending"`
 	AMUsed     Resource `json:"am_used"`
 	AMLimit    Resource `json:"am_limit,omitempty"`
-
-	Containers      int64 `json:"containers"` // live and reserved
-	Apps            int32 `json:"apps"`
-	ActiveApps      int32 `json:"active_apps"`
-	PendingApps     int32 `json:"pending_apps"`
-	NonRunnableApps int32 `json:"non_runnable_apps"`
-	// WaitingApps counts those, in the whole subtree, that wait for an AM or for containers.
-	WaitingApps int32 `json:"waiting_apps"`
-	MaxApps     int64 `json:"max_apps,omitempty"`
-	MaxAppsUser int64 `json:"max_apps_per_user,omitempty"`
-
-	ActiveUsers     int32   `json:"active_users"`
-	UserLimit       string  `json:"user_limit_percent,omitempty"`
-	UserLimitFactor string  `json:"user_limit_factor,omitempty"`
-	Users           []User  `json:"users,omitempty"`
-	Children        []Queue `json:"children,omitempty"`
 }
 
 // User is one user's share of a leaf.

@@ -1,0 +1,257 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/summary"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// mostListed bounds the lists in documents about labels.
+const mostListed = 100
+
+// Labels shows the labels, those without a label first.
+func (v *View) Labels() api.Labels {
+	d := api.Labels{Labels: []api.Label{}}
+	if v.Conf != nil {
+		d.Enabled, d.Source = v.Conf.LabelSettings.Enabled, v.Conf.LabelSettings.Source.String()
+	}
+	nodes, waits := v.nodesByLabel(), map[state.LabelID]int{}
+	v.eachWait(func(_ *summary.App, labels []state.LabelID) {
+		for _, l := range labels {
+			waits[l]++
+		}
+	})
+	for _, p := range v.Partitions() {
+		d.Labels = append(d.Labels, v.label(p, nodes[p.Label], waits[p.Label]))
+	}
+	return d
+}
+
+// FindLabel finds a label by name.
+func (v *View) FindLabel(name string) (state.LabelID, error) {
+	for _, p := range v.Partitions() {
+		if p.Label != 0 && p.Name() == name {
+			return p.Label, nil
+		}
+	}
+	return 0, problem.New("NO_SUCH_LABEL", fmt.Sprintf("there is no label %q", name), "see \"rmd label list\"")
+}
+
+// Label shows one label.
+func (v *View) Label(label state.LabelID) api.LabelDetails {
+	p := v.Partition(label)
+	d := api.LabelDetails{Shares: []api.LabelShare{}, Apps: v.waitingFor(label)}
+	d.Label = v.label(p, v.nodesByLabel()[label], len(d.Apps))
+	d.Apps = d.Apps[:min(len(d.Apps), mostListed)]
+	sums := v.QueueSums()
+	v.eachQueue(func(slot uint32) {
+		if p.Shows(slot) {
+			d.Shares = append(d.Shares, v.labelShare(p, slot, sums))
+		}
+	})
+	return d
+}
+
+// nodesByLabel counts registered nodes.
+func (v *View) nodesByLabel() map[state.LabelID]int {
+	counts := map[state.LabelID]int{}
+	v.State.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		counts[n.Label]++
+		return true
+	})
+	return counts
+}
+
+// label shows a label, or the nodes without one.
+func (v *View) label(p *Partition, nodes, waiting int) api.Label {
+	d := api.Label{Name: p.Name(), Nodes: nodes, WaitingApps: waiting}
+	total, usable := v.State.PartitionTotal(p.Label), int(v.State.Meta.UsableNodes)
+	v.State.Labels.Each(func(slot uint32, l *state.Label) bool {
+		usable -= int(l.Nodes)
+		return true
+	})
+	if p.Label != 0 {
+		l := v.State.Labels.Get(uint32(p.Label))
+		d.Exclusive, d.Removed, usable = l.Exclusive, !l.Listed, int(l.Nodes)
+	}
+	var use state.Use
+	if root := v.State.Root(); root != 0 {
+		use = p.Use(root)
+	}
+	d.UsableNodes = usable
+	d.Total, d.Used, d.Reserved, d.Pending = v.Size(total), v.Size(use.Used), v.Size(use.Reserved), v.Size(use.Pending)
+	d.Free = v.Size(yarn.ComponentMax(total.Sub(use.Used.Sub(use.Reserved)), yarn.Resource{}))
+	v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		if q.Leaf && p.Accessible(slot) {
+			d.Queues++
+		}
+		return true
+	})
+	return d
+}
+
+// eachQueue calls f for every queue: a parent before its children.
+func (v *View) eachQueue(f func(slot uint32)) {
+	var walk func(slot uint32)
+	walk = func(slot uint32) {
+		f(slot)
+		for _, k := range v.State.Queues.Get(slot).Children {
+			walk(k)
+		}
+	}
+	if root := v.State.Root(); root != 0 {
+		walk(root)
+	}
+}
+
+// labelShare shows what a queue has of a label.
+func (v *View) labelShare(p *Partition, slot uint32, n *QueueSums) api.LabelShare {
+	q := v.State.Queues.Get(slot)
+	d := api.LabelShare{Queue: q.Path, Label: p.Name(), Accessible: p.Accessible(slot), QueueShare: v.share(p, slot)}
+	i := v.Configured(q.Path)
+	if !q.Leaf || i < 0 {
+		return d
+	}
+	conf := &p.Conf.Queues[i]
+	d.Default = conf.DefaultLabel == d.Label
+	limit := p.UserLimit(i, n.Users[slot])
+	for _, user := range n.Users[slot] {
+		if use := v.State.UserUse(user, p.Label); use != (state.Use{}) {
+			name := v.State.NameOf(v.State.Users.Get(user).Name)
+			d.Users = append(d.Users, api.LabelUser{Name: name, Used: v.Size(use.Used), AMUsed: v.Size(use.AMUsed), Limit: v.Size(p.weighted(limit, i, name))})
+		}
+	}
+	return d
+}
+
+// eachWait calls f for every application that waits for containers, with the labels of the nodes that
+// may serve it, each once.
+func (v *View) eachWait(f func(a *summary.App, labels []state.LabelID)) {
+	var labels []state.LabelID
+	v.Summary().Each(false, func(s *summary.App) bool {
+		if !s.Waits() {
+			return true
+		}
+		a := v.State.Apps.Get(s.Slot)
+		labels = labels[:0]
+		for _, k := range v.State.AsksOf(a) {
+			if k.Count > 0 && !slices.Contains(labels, k.Label) {
+				labels = append(labels, k.Label)
+			}
+		}
+		if len(labels) == 0 && s.ForAM() { // it asks for its AM when that may start
+			labels = append(labels, a.AMLabel)
+		}
+		f(s, labels)
+		return true
+	})
+}
+
+// waitingFor lists the applications that wait for nodes of a label, the longest wait first.
+func (v *View) waitingFor(label state.LabelID) []api.LabelApp {
+	out := []api.LabelApp{}
+	v.eachWait(func(s *summary.App, labels []state.LabelID) {
+		if !slices.Contains(labels, label) {
+			return
+		}
+		a := v.State.Apps.Get(s.Slot)
+		d := api.LabelApp{ID: a.ID.String(), Queue: v.QueuePath(a.Queue), User: v.State.NameOf(a.User), AM: s.ForAM(), WaitingMillis: s.Waiting(v.State.Meta.NowMillis)}
+		var pending yarn.Resource
+		for _, k := range v.State.AsksOf(a) {
+			if k.Label == label {
+				d.Outstanding += k.Count
+				pending = pending.Add(k.Size.Times(k.Count))
+			}
+		}
+		d.Pending = v.Size(pending)
+		out = append(out, d)
+	})
+	slices.SortStableFunc(out, func(a, b api.LabelApp) int { return cmp.Compare(b.WaitingMillis, a.WaitingMillis) })
+	return out
+}
+
+// LabelMap lists what hosts and NodeManagers are mapped to, by host and port.
+func (v *View) LabelMap(pass func(h *state.LabelledHost) bool) []*state.LabelledHost {
+	var out []*state.LabelledHost
+	v.State.LabelledHosts.Each(func(_ uint32, h *state.LabelledHost) bool {
+		if pass(h) {
+			out = append(out, h)
+		}
+		return true
+	})
+	slices.SortFunc(out, func(a, b *state.LabelledHost) int { return CompareNodeIDs(a.ID, b.ID) })
+	return out
+}
+
+// CompareNodeIDs orders nodes by host, then by port.
+func CompareNodeIDs(a, b yarn.NodeID) int {
+	return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+}
+
+// MappedNode shows what a host or a NodeManager is mapped to.
+func (v *View) MappedNode(h *state.LabelledHost) api.MappedNode {
+	d := api.MappedNode{Node: HostOrNode(h.ID), Label: v.State.LabelName(h.Label)}
+	for _, slot := range v.registered(h.ID) {
+		if v.State.Nodes.Get(slot).Label == h.Label {
+			d.Registered++
+		}
+	}
+	return d
+}
+
+// HostOrNode is the name of a host, or of one NodeManager.
+func HostOrNode(id yarn.NodeID) string {
+	if id.Port == 0 {
+		return id.Host
+	}
+	return id.String()
+}
+
+// registered lists the nodes that a host, or a NodeManager, stands for.
+func (v *View) registered(id yarn.NodeID) []uint32 {
+	if id.Port != 0 {
+		if slot := v.State.Node(id); slot != 0 {
+			return []uint32{slot}
+		}
+		return nil
+	}
+	return v.nodesFrom(id.Host + ":")
+}
+
+// Unregistered lists the hosts and NodeManagers among some that have not registered.
+func (v *View) Unregistered(ids []yarn.NodeID) (names []string) {
+	for _, id := range ids {
+		if len(names) < mostListed && len(v.registered(id)) == 0 {
+			names = append(names, HostOrNode(id))
+		}
+	}
+	return names
+}
+
+// Relabelled shows what another state would change: which nodes have another label there.
+func (v *View) Relabelled(after *state.State) api.LabelChange {
+	d := api.LabelChange{DryRun: true}
+	for _, slot := range v.Summary().Nodes() {
+		n := v.State.Nodes.Get(slot)
+		from, to := v.State.LabelName(n.Label), after.LabelName(after.Nodes.Get(slot).Label)
+		if from == to {
+			continue
+		}
+		d.Relabelled++
+		d.Containers += int64(n.Count)
+		if n.Reservation != 0 {
+			d.Reservations++
+		}
+		if len(d.Nodes) < mostListed {
+			d.Nodes = append(d.Nodes, api.NodeRelabel{Node: n.ID.String(), From: from, To: to, Containers: n.Count, Used: v.Size(n.Allocated)})
+		}
+	}
+	return d
+}
