@@ -20,6 +20,10 @@ var siteKeys = []string{
 	"yarn.am.liveness-monitor.expiry-interval-ms",
 	"yarn.cluster.max-application-priority",
 	"yarn.nm.liveness-monitor.expiry-interval-ms",
+	emrDefaultLabel,
+	labelsSource,
+	labelsEnabled,
+	labelsEnforced,
 	"yarn.resource-types",
 	"yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs",
 	"yarn.resourcemanager.am.global.max-attempts",
@@ -31,6 +35,8 @@ var siteKeys = []string{
 	"yarn.resourcemanager.enable-node-untracked-without-include-path",
 	"yarn.resourcemanager.max-completed-applications",
 	"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs",
+	amNonExclusive,
+	amDefaultLabel,
 	"yarn.resourcemanager.node-removal-untracked.node-selective-states-to-remove",
 	"yarn.resourcemanager.node-removal-untracked.timeout-ms",
 	"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
@@ -101,7 +107,7 @@ type unhonored struct{ name, value, why string }
 const (
 	whyAsync      = "passes are driven by heartbeats, asks and completions; there are no scheduling threads"
 	whyAuto       = "queues are not created automatically; list the queue under its parent"
-	whyLabels     = "node labels are not honored yet; all nodes are in the default partition"
+	whyLabels     = "yarn.node-labels.enabled is not true; all nodes are in the default partition"
 	whyMapping    = "only queue-mappings in the legacy format places applications"
 	whyMultiNode  = "each pass looks at one node; there is no multi-node lookup"
 	whyPlans      = "time-based reservations (plans) are not honored yet; the queue is an ordinary leaf"
@@ -128,7 +134,7 @@ var ignoredGlobal = []unhonored{
 	{"user-metrics.enable", "false", whyOther},
 	{"workflow-priority-mappings", "", whyMapping},
 	{"workflow-priority-mappings-override.enable", "false", whyMapping},
-	{"maximum-am-resource-percent.", "", whyLabels},
+	{"maximum-am-resource-percent.", "", whyOther},
 	{"queue-management-policy.", "", whyAuto},
 	{"auto-queue-creation-v2.", "", whyAuto},
 	{"autoqueuecreation.", "", whyAuto},
@@ -152,7 +158,7 @@ var ignoredQueue = []unhonored{
 	{"leaf-queue-template.", "", whyAuto},
 	{"multi-node-sorting.policy", "", whyMultiNode},
 	{"multi-node-sorting.", "", whyMultiNode},
-	{"ordering-policy.", "", whyLabels},
+	{"ordering-policy.", "", "the applications of a queue have one order for all partitions"},
 	{"reservable", "false", whyPlans},
 	{"reservation-", "", whyPlans},
 	{"show-reservations-as-queues", "false", whyPlans},

@@ -19,10 +19,6 @@ const (
 	amNonExclusive  = "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation"
 )
 
-// labelSiteKeys are the keys outside the prefix that concern node labels. They are not among
-// siteKeys: no file and no operator sets them until the scheduler honors them.
-var labelSiteKeys = []string{labelsEnabled, labelsSource, labelsEnforced, amDefaultLabel, emrDefaultLabel, amNonExclusive}
-
 // accessible begins the keys of what a queue may use of labels.
 const accessible = "accessible-node-labels"
 

@@ -124,9 +124,9 @@ func TestLabelsOff(t *testing.T) {
 	if c.LabelSettings.Enabled || len(c.Labels()) != 0 || len(c.Ignored) != 3 {
 		t.Errorf("%+v, labels %v, not honored %v", c.LabelSettings, c.Labels(), c.Ignored)
 	}
-	for _, key := range labelSiteKeys {
-		if Relevant(key) {
-			t.Errorf("%s is taken from Hadoop's files before the scheduler honors it", key)
+	for _, key := range []string{labelsEnabled, labelsSource, labelsEnforced, amDefaultLabel, emrDefaultLabel, amNonExclusive} {
+		if !Relevant(key) {
+			t.Errorf("%s is not taken from Hadoop's files", key)
 		}
 	}
 }

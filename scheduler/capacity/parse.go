@@ -20,7 +20,7 @@ const (
 func Parse(props []Property) (*Config, error) {
 	r := &reader{values: map[string]Property{}, seen: map[string]bool{}}
 	for _, p := range props {
-		if !Relevant(p.Name) && !slices.Contains(labelSiteKeys, p.Name) {
+		if !Relevant(p.Name) {
 			r.warnStray(p)
 			continue
 		}

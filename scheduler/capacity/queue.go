@@ -241,11 +241,9 @@ func (r *reader) readOrder(c *Config, q *Queue, key func(string) string) {
 	}
 	q.LeafOrder = FIFO
 	switch v[strings.LastIndexByte(v, '.')+1:] {
-	case "", "fifo", "FifoOrderingPolicy":
+	case "", "fifo", "FifoOrderingPolicy", "fifo-with-partitions": // with which YARN searches fewer applications
 	case "fair", "FairOrderingPolicy":
 		q.LeafOrder = Fair
-	case "fifo-with-partitions":
-		r.ignore(name, "node labels are not honored yet; the queue is fifo")
 	default:
 		r.fault(name, "is not an order of applications", "write fifo or fair")
 	}

@@ -25,14 +25,21 @@ func (p *Planner) labelsOff() *input.Fault {
 	if !p.Config().LabelSettings.Enabled {
 		return input.Faultf(input.LabelsOff, "set it to true", "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
 	}
-	return p.labelsUnknown()
+	return nil
 }
 
-// labelsUnknown refuses labels until all replicas know them.
-func (p *Planner) labelsUnknown() *input.Fault {
-	if p.st.Meta.Level < event.LevelLabels {
-		return input.Faultf(input.NotAllowed, "run \"rmd upgrade finalize\"", "the feature level of the cluster is %d, nodes have labels from level %d on",
-			p.st.Meta.Level, event.LevelLabels)
+// checkLabelSettings holds that labels are enabled only when all replicas know them, and disabled
+// only when there are none: nobody could use the nodes that have one.
+func (p *Planner) checkLabelSettings(cfg *capacity.Config) error {
+	const key = "yarn.node-labels.enabled"
+	listed := 0
+	p.st.Labels.Each(func(_ uint32, l *state.Label) bool { listed += boolToInt(l.Listed); return true })
+	switch enabled := cfg.LabelSettings.Enabled; {
+	case enabled && p.st.Meta.Level < event.LevelLabels:
+		return fmt.Errorf("%s: the feature level of the cluster is %d, nodes have labels from level %d on; run \"rmd upgrade finalize\"",
+			key, p.st.Meta.Level, event.LevelLabels)
+	case !enabled && listed > 0:
+		return fmt.Errorf("%s: the cluster has %d labels; remove them before you disable labels", key, listed)
 	}
 	return nil
 }

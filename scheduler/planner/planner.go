@@ -17,8 +17,6 @@ type Options struct {
 	Eager bool
 	// Level is the highest feature level that this replica knows; 0: this build's.
 	Level uint32
-
-	labels bool // take configurations with node labels; tests alone do, see errLabels
 }
 
 // Planner plans inputs on a state that it owns. It is not for concurrent use.

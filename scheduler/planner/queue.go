@@ -38,14 +38,8 @@ func (p *Planner) parseQueues(props []input.Property) (*capacity.Config, *input.
 	if err != nil {
 		return nil, invalidQueues(err)
 	}
-	if cfg.LabelSettings.Enabled && !p.opt.labels {
-		return nil, invalidQueues(errLabels)
-	}
 	return cfg, nil
 }
-
-// errLabels refuses node labels until idle nodes are lent and every port speaks of labels.
-var errLabels = errors.New("yarn.node-labels.enabled: node labels are not offered yet; remove the key")
 
 func invalidQueues(err error) *input.Fault {
 	f := input.Faultf(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")
@@ -128,6 +122,9 @@ func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
 		return slot == 0 || p.st.Queues.Get(slot).State == yarn.QueueStopped
 	}
 	if err := cfg.Validate(p.Config(), p.holdsApps, stopped); err != nil {
+		return invalidQueues(err)
+	}
+	if err := p.checkLabelSettings(cfg); err != nil {
 		return invalidQueues(err)
 	}
 	return nil

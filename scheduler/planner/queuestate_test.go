@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -75,14 +76,31 @@ func TestQueueStatesOutliveConfigurations(t *testing.T) {
 	is("nothing to say")
 }
 
-// A configuration with node labels is refused whole until nodes are served by label.
-func TestLabelsAreRefused(t *testing.T) {
+// TestLabelSettings: labels are enabled when all replicas know them, and disabled when there are none.
+func TestLabelSettings(t *testing.T) {
 	w := newWorld(t)
-	w.p.opt.labels = false
 	w.tellAll("conf queues=(a:100)")
-	on := append(slices.Clone(w.props), input.Property{Name: "yarn.node-labels.enabled", Value: "true"})
-	f := w.plan(&input.SetQueues{Properties: on}).Refused()
-	if f == nil || len(f.Details) != 1 || !strings.Contains(f.Details[0], "yarn.node-labels.enabled: node labels are not offered yet") {
-		t.Fatalf("%+v", f)
+	off := slices.Clone(w.props)
+	on := append(slices.Clone(off), input.Property{Name: "yarn.node-labels.enabled", Value: "true"})
+	refused := func(props []input.Property, want string) {
+		t.Helper()
+		f := w.plan(&input.SetQueues{Properties: props}).Refused()
+		if f == nil || len(f.Details) != 1 || !strings.HasPrefix(f.Details[0], want) {
+			t.Errorf("%+v", f)
+		}
 	}
+	taken := func(in input.Input) {
+		t.Helper()
+		if f := w.plan(in).Refused(); f != nil {
+			t.Error(f)
+		}
+	}
+	w.p.st.Meta.Level = event.LevelLabels - 1
+	refused(on, "yarn.node-labels.enabled: the feature level of the cluster is 2, nodes have labels from level 3 on")
+	w.p.st.Meta.Level = event.LevelLabels
+	taken(&input.SetQueues{Properties: on})
+	taken(&input.SetLabels{Labels: []input.Label{{Name: "x"}}})
+	refused(off, "yarn.node-labels.enabled: the cluster has 1 labels; remove them before you disable labels")
+	taken(&input.RemoveLabels{Names: []string{"x"}})
+	taken(&input.SetQueues{Properties: off})
 }

@@ -15,7 +15,7 @@ import (
 func doFailover(w *world, a args, out *strings.Builder) {
 	st := w.p.st.Fork()
 	if a.need(0) == "lost" {
-		w.p, w.twins = must(New(w.before, Options{Eager: w.eager, labels: true})), nil
+		w.p, w.twins = must(New(w.before, Options{Eager: w.eager})), nil
 		w.log = w.log[:len(w.log)-len(w.events)]
 		fmt.Fprintf(out, "a new leader, the last entry lost\n")
 		return
@@ -27,7 +27,7 @@ func doFailover(w *world, a args, out *strings.Builder) {
 		w.t.Fatal("the digest has changed")
 	}
 	w.twins = append(w.twins, w.p)
-	w.p = must(New(st, Options{Eager: w.eager, labels: true}))
+	w.p = must(New(st, Options{Eager: w.eager}))
 	fmt.Fprintf(out, "a new leader\n")
 }
 

@@ -117,7 +117,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	w := &world{t: t, now: 1_000_000, apps: map[string]yarn.ApplicationID{}, names: map[uint32]string{},
 		nodes: map[string]yarn.NodeID{}, held: map[string]scheduler.Proposal{}}
-	w.p = must(New(state.New(), Options{labels: true}))
+	w.p = must(New(state.New(), Options{}))
 	return w
 }
 

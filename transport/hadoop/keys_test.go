@@ -97,7 +97,7 @@ func TestIgnoredKeys(t *testing.T) {
 	conf := read(t, "yarn.resourcemanager.store.class", "ZKRMStateStore", "yarn.resourcemanager.zk-address", "zk1:2181",
 		"yarn.resourcemanager.recovery.enabled", "true", "yarn.resourcemanager.hostname.rm1", "h1", "yarn.resourcemanager.hostname.rm1.x", "odd",
 		"yarn.nodemanager.aux-services", "mapreduce_shuffle", "fs.defaultFS", "hdfs://nn", "yarn.client.failover-sleep-base-ms", "50",
-		"yarn.resourcemanager.connect.retry-interval.ms", "200", "yarn.scheduler.capacity.root.queues", "default", "yarn.node-labels.enabled", "true",
+		"yarn.resourcemanager.connect.retry-interval.ms", "200", "yarn.scheduler.capacity.root.queues", "default", "yarn.node-labels.enabled", "true", "yarn.node-labels.fs-store.root-dir", "hdfs:///labels",
 		"hadoop.security.authentication", "kerberos", "hadoop.proxyuser.oozie.hosts", "*", "yarn.resourcemanager.scheduler.monitor.enable", "true",
 		"yarn.resourcemanager.color", "red", "mapreduce.framework.name", "yarn", "yarn.resourcemanager.ha.enabled", "true")
 	var got []string
@@ -107,7 +107,7 @@ func TestIgnoredKeys(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 	}
-	want := []string{"hadoop.security.authentication", "yarn.node-labels.enabled", "yarn.resourcemanager.color", "yarn.resourcemanager.hostname.rm1.x",
+	want := []string{"hadoop.security.authentication", "yarn.node-labels.fs-store.root-dir", "yarn.resourcemanager.color", "yarn.resourcemanager.hostname.rm1.x",
 		"yarn.resourcemanager.store.class", "yarn.resourcemanager.zk-address"}
 	if !slices.Equal(got, want) {
 		t.Errorf("ignored are\n%v, not\n%v", got, want)
