@@ -26,35 +26,34 @@ func (r *Replica) seed(term uint64) {
 			r.log.Error("the queue configuration cannot be read; the cluster stays without queues", "error", err)
 			return
 		}
-		in := &input.InitCluster{ClusterID: r.cluster.ClusterID(), ClusterTimestamp: r.parts.Now().UnixMilli(), Properties: props, Entropy: r.parts.Entropy()}
+		hosts := r.firstHosts()
+		in := &input.InitCluster{ClusterID: r.cluster.ClusterID(), ClusterTimestamp: r.parts.Now().UnixMilli(), Properties: props, Entropy: r.parts.Entropy(),
+			Include: hosts.Include, Exclude: hosts.Exclude}
 		reply, _, err := r.seq.Do(r.ctx, input.Request{Input: in})
 		switch {
 		case err != nil:
 			sleep.For(r.ctx, 10*time.Millisecond)
 		case reply.Refused() != nil && reply.Refused().Reason != input.AlreadyDone:
-			r.log.Error("the first queue configuration is refused", "error", reply.Refused(), "details", reply.Refused().Details)
+			r.log.Error("the first configuration of the cluster is refused", "error", reply.Refused(), "details", reply.Refused().Details)
 			return
 		default:
 			r.log.Info("cluster initialized", "cluster", in.ClusterID)
-			r.firstHosts()
 			return
 		}
 	}
 }
 
-// firstHosts gives a new cluster the lists of hosts that Hadoop's files name.
-func (r *Replica) firstHosts() {
+// firstHosts are the lists of hosts that Hadoop's files name.
+func (r *Replica) firstHosts() *input.SetHosts {
 	if r.opt.Config.HadoopConfDir == "" {
-		return
+		return &input.SetHosts{}
 	}
-	in, err := hadoop.HostsOf(r.opt.Config.HadoopConfDir)
-	if err == nil && len(in.Include)+len(in.Exclude) > 0 {
-		in.Who = "init"
-		_, _, err = r.seq.Do(r.ctx, input.Request{Input: in})
-	}
+	hosts, err := hadoop.HostsOf(r.opt.Config.HadoopConfDir)
 	if err != nil {
 		r.log.Error("the lists of hosts are not in force; run \"yarn rmadmin -refreshNodes\"", "error", err)
+		return &input.SetHosts{}
 	}
+	return hosts
 }
 
 // noteRecovery writes a recovery by hand, which no log could take when it was

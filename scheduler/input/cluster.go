@@ -14,6 +14,9 @@ type InitCluster struct {
 	// Entropy is 32 random bytes, from which the first keys are made; without
 	// it the first Tick makes them.
 	Entropy []byte
+	// Include and Exclude are the lists of hosts, as in SetHosts: they are in force before the first
+	// node registers.
+	Include, Exclude []string
 }
 
 // Property is one configuration key, its value, and where it stood (for
@@ -129,6 +132,10 @@ func (i *InitCluster) Code(c *codec.Coder) {
 	c.I64(&i.ClusterTimestamp)
 	properties(c, &i.Properties)
 	c.Raw(&i.Entropy)
+	if further(c, len(i.Include)+len(i.Exclude) > 0) {
+		texts(c, &i.Include)
+		texts(c, &i.Exclude)
+	}
 }
 
 // Code implements Input.

@@ -29,11 +29,8 @@ func (p *Planner) setHosts(in *input.SetHosts) input.Reply {
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
-	reply := &input.SetHostsReply{}
-	lists := state.HostLists{Include: hostList(in.Include), Exclude: hostList(in.Exclude)}
-	if !slices.Equal(lists.Include, p.st.Hosts.Include) || !slices.Equal(lists.Exclude, p.st.Hosts.Exclude) {
-		p.sched.Emit(&event.NodeListsSet{Include: lists.Include, Exclude: lists.Exclude})
-	}
+	p.listHosts(in.Include, in.Exclude)
+	reply, lists := &input.SetHostsReply{}, &p.st.Hosts
 	var leaving, returning []uint32
 	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		switch allowed := lists.Allowed(n.ID.Host); {
@@ -57,6 +54,14 @@ func (p *Planner) setHosts(in *input.SetHosts) input.Reply {
 		p.sched.ActivateAll()
 	}
 	return reply
+}
+
+// listHosts replaces the lists of hosts, if they change.
+func (p *Planner) listHosts(include, exclude []string) {
+	include, exclude = hostList(include), hostList(exclude)
+	if !slices.Equal(include, p.st.Hosts.Include) || !slices.Equal(exclude, p.st.Hosts.Exclude) {
+		p.sched.Emit(&event.NodeListsSet{Include: include, Exclude: exclude})
+	}
 }
 
 // drainTimes says how long the nodes of a host may drain; 0: no limit.

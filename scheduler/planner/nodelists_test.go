@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -26,6 +27,23 @@ func (h *house) hosts(in *input.SetHosts) *input.SetHostsReply {
 
 func (h *house) again(i int) *input.Fault {
 	return h.refused(&input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8)})
+}
+
+// TestNewClusterHasItsHosts: the entry that makes the cluster has the lists, so that no node that they
+// refuse can register in between.
+func TestNewClusterHasItsHosts(t *testing.T) {
+	h := &house{&plant{p: must(New(state.New(), Options{})), now: 1000}, t}
+	h.must(t, &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Include: []string{"N1", "n0"}, Exclude: []string{"n0"},
+		Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"}}})
+	if l := h.p.st.Hosts; !slices.Equal(l.Include, []string{"n0", "n1"}) || !slices.Equal(l.Exclude, []string{"n0"}) {
+		t.Errorf("%+v", l)
+	}
+	h.nodes = []yarn.NodeID{{Host: "n0", Port: 1}, {Host: "n1", Port: 1}, {Host: "n2", Port: 1}}
+	for i, reason := range []input.Code{input.HostRefused, "", input.HostRefused} {
+		if f := h.again(i); f == nil && reason != "" || f != nil && f.Reason != reason {
+			t.Errorf("node %d registers: %v", i, f)
+		}
+	}
 }
 
 func TestHostsThatAreRefusedLeaveAtOnce(t *testing.T) {

@@ -19,6 +19,8 @@ import (
 type Options struct {
 	ClusterID  string
 	Properties []input.Property // of the queues
+	Include    []string         // the lists of hosts, as in input.SetHosts
+	Exclude    []string
 	NowMillis  int64
 	Entropy    []byte
 	Skip       []string // names of what is left out
@@ -130,7 +132,8 @@ func (b *builder) begin() error {
 	if err != nil {
 		return err
 	}
-	reply, _ := p.Plan(start, input.Request{Input: &input.InitCluster{ClusterID: b.opt.ClusterID, ClusterTimestamp: start, Properties: b.opt.Properties}})
+	reply, _ := p.Plan(start, input.Request{Input: &input.InitCluster{ClusterID: b.opt.ClusterID, ClusterTimestamp: start, Properties: b.opt.Properties,
+		Include: b.opt.Include, Exclude: b.opt.Exclude}})
 	if f := reply.Refused(); f != nil {
 		return f
 	}

@@ -88,11 +88,16 @@ func running(r *Result) *state.App {
 
 func TestTaken(t *testing.T) {
 	s := recorded(t)
-	r := taken(t, s, options("default,batch"))
+	o := options("default,batch")
+	o.Exclude = []string{"gone"}
+	r := taken(t, s, o)
 	if len(r.Running) != 1 || len(r.Waiting) != 0 || r.Ended != 2 || r.Tokens != 2 || r.Epoch != 1+epochGap {
 		t.Fatalf("%+v", r)
 	}
 	st := r.State
+	if st.Hosts.Allowed("gone") || !st.Hosts.Allowed("n1") {
+		t.Errorf("the lists of hosts are %+v", st.Hosts)
+	}
 	for _, a := range s.Applications {
 		got := st.Apps.Get(st.AppByID(a.ID))
 		if got.SubmittedMillis != a.SubmittedMillis || got.EndedMillis != a.EndedMillis || got.Attempt != 1 {

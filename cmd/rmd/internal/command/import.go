@@ -173,6 +173,11 @@ func takeOver(c *call, loaded *config.Loaded, store *statestore.Store) (*migrati
 	for _, p := range hadoopserver.Properties(loaded.Hadoop) {
 		o.Properties = append(o.Properties, input.Property(p))
 	}
+	hosts, err := hadoopserver.HostsOf(loaded.HadoopConfDir)
+	if err != nil {
+		return nil, clierr.New(clierr.CodeConfig, "correct the file; nothing was changed", "%v", err)
+	}
+	o.Include, o.Exclude = hosts.Include, hosts.Exclude
 	result, err := migration.New(store, o)
 	var refused *input.Fault
 	if errors.As(err, &refused) {

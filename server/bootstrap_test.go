@@ -1,0 +1,72 @@
+package server
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/config"
+	"rmd/fsm/event"
+	"rmd/internal/portblock"
+	"rmd/leader"
+	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
+)
+
+// planned keeps what the planner answered, in order.
+type planned struct {
+	leader.Planner
+	inputs chan input.Input
+}
+
+func (p planned) Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event) {
+	if _, tick := req.Input.(*input.Tick); !tick {
+		p.inputs <- req.Input
+	}
+	return p.Planner.Plan(nowMillis, req)
+}
+
+// TestNewClusterHasItsHosts: the lists of hosts are in the input that makes the cluster, so that no
+// excluded node can register before they are in force.
+func TestNewClusterHasItsHosts(t *testing.T) {
+	dir, free := t.TempDir(), portblock.Open(t)
+	exclude := filepath.Join(dir, "exclude")
+	text := "<property><name>yarn.resourcemanager.nodes.exclude-path</name><value>" + exclude + "</value></property>"
+	for _, key := range []string{"", "scheduler.", "resource-tracker.", "admin."} {
+		text += fmt.Sprintf("<property><name>yarn.resourcemanager.%saddress</name><value>%s</value></property>", key, portblock.Loopback(free.Take()))
+	}
+	for name, text := range map[string]string{exclude: "gone\nn1 # broken\n", filepath.Join(dir, "yarn-site.xml"): "<configuration>" + text + "</configuration>"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := config.Default()
+	k.ID, k.Cluster, k.Data, k.HadoopConfDir = "rm1", "prod", filepath.Join(t.TempDir(), "data"), dir
+	k.Raft.Listen, k.HTTP.Listen = portblock.Loopback(free.Take()), portblock.Loopback(free.Take())
+	inputs := make(chan input.Input, 64)
+	r, err := Open(Options{Config: k, Version: "test", Logger: hclog.NewNullLogger(), Parts: Parts{
+		Planner: func(p *planner.Planner) leader.Planner { return planned{p, inputs} }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := r.cluster.Init(false); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "the cluster is initialized", func() bool { st, _ := r.machine.Fork(); return st.Meta.ClusterID != "" })
+	in, ok := (<-inputs).(*input.InitCluster)
+	if !ok || !slices.Equal(in.Exclude, []string{"gone", "n1"}) || len(in.Include) > 0 {
+		t.Errorf("the first input is %+v", in)
+	}
+	if st, _ := r.machine.Fork(); st.Hosts.Allowed("n1") || !st.Hosts.Allowed("n2") {
+		t.Errorf("the lists are %+v", st.Hosts)
+	}
+}
