@@ -35,9 +35,15 @@ func (p planned) Plan(nowMillis int64, req input.Request) (input.Reply, []event.
 func TestNewClusterHasItsHosts(t *testing.T) {
 	dir, free := t.TempDir(), portblock.Open(t)
 	exclude := filepath.Join(dir, "exclude")
-	text := "<property><name>yarn.resourcemanager.nodes.exclude-path</name><value>" + exclude + "</value></property>"
+	text := ""
+	put := func(name, value string) {
+		text += fmt.Sprintf("<property><name>%s</name><value>%s</value></property>", name, value)
+	}
+	put("yarn.resourcemanager.nodes.exclude-path", exclude)
+	put("yarn.scheduler.capacity.root.queues", "a")
+	put("yarn.scheduler.capacity.root.a.capacity", "100")
 	for _, key := range []string{"", "scheduler.", "resource-tracker.", "admin."} {
-		text += fmt.Sprintf("<property><name>yarn.resourcemanager.%saddress</name><value>%s</value></property>", key, portblock.Loopback(free.Take()))
+		put("yarn.resourcemanager."+key+"address", portblock.Loopback(free.Take()))
 	}
 	for name, text := range map[string]string{exclude: "gone\nn1 # broken\n", filepath.Join(dir, "yarn-site.xml"): "<configuration>" + text + "</configuration>"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
