@@ -202,6 +202,9 @@ func (c *Config) computeShares() {
 			c.shares[k] = sharesUnder(&c.shares[i], &c.Queues[k], weights)
 		}
 	}
+	if c.label == "" {
+		c.computeLabelShares()
+	}
 }
 
 func sharesUnder(p *queueShares, q *Queue, weights Share) queueShares {

@@ -57,6 +57,7 @@ type LabelCapacity struct {
 	Capacity     Amount
 	MaxCapacity  Amount
 	MaxAMPercent yarn.Fraction
+	abs          Share // of all nodes of the label; none if it depends on how many they are
 }
 
 // MayUse says whether a queue may use nodes of a label. Nodes without a label are for all queues.
@@ -102,6 +103,18 @@ func (c *Config) partition(label string) *Config {
 		}
 	}
 	return &p
+}
+
+// computeLabelShares fills in the shares of labels that do not depend on the cluster's size.
+func (c *Config) computeLabelShares() {
+	for _, label := range c.Labels() {
+		p := c.Partition(label)
+		for i := range c.Queues {
+			if k, ok := c.Queues[i].findLabel(label); ok {
+				c.Queues[i].Labels[k].abs = p.shares[i].abs
+			}
+		}
+	}
 }
 
 func (q *Queue) findLabel(label string) (int, bool) {

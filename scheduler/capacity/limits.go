@@ -3,7 +3,7 @@ package capacity
 import "rmd/yarn"
 
 // MaxApplications returns how many applications leaf i may hold, running,
-// pending and not runnable together.
+// pending and not runnable together. Of its shares of labels the largest counts.
 func (c *Config) MaxApplications(i int, t *Tree) int64 {
 	q := &c.Queues[i]
 	if q.MaximumApplications >= 0 {
@@ -12,7 +12,13 @@ func (c *Config) MaxApplications(i int, t *Tree) int64 {
 	if c.GlobalQueueMaxApplications > 0 && q.Capacity.Unit != UnitAbsolute {
 		return c.GlobalQueueMaxApplications
 	}
-	return t.Capacities[i].AbsCapacity.MulFloor(c.MaximumApplications)
+	most := t.Capacities[i].AbsCapacity
+	for _, l := range q.Labels {
+		if most.Cmp(l.abs) < 0 {
+			most = l.abs
+		}
+	}
+	return most.MulFloor(c.MaximumApplications)
 }
 
 // MaxApplicationsPerUser returns how many of them one user may have.

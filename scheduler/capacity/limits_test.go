@@ -109,6 +109,26 @@ root.d.capacity = 0`)
 	}
 }
 
+// TestMaxApplicationsOfLabels: of a leaf's shares the largest counts, that of a label, too.
+func TestMaxApplicationsOfLabels(t *testing.T) {
+	c := parse(t, labelsOn+`root.queues = a,b
+root.a.capacity = 100
+root.a.accessible-node-labels.gpu.capacity = 30
+root.b.capacity = 0
+root.b.accessible-node-labels.gpu.capacity = 70
+root.b.queues = x,y
+root.b.x.capacity = 50
+root.b.x.accessible-node-labels.gpu.capacity = 1w
+root.b.y.capacity = 50
+root.b.y.accessible-node-labels.gpu.capacity = 3w`)
+	tree := c.Compute(mem(16))
+	for queue, want := range map[string]int64{"a": 10000, "x": 1750, "y": 5250} {
+		if n := c.MaxApplications(index(t, c, queue), tree); n != want {
+			t.Errorf("%s: %d, want %d", queue, n, want)
+		}
+	}
+}
+
 // TestQueueLimit holds scenario 6: 13G used of 13G, 3G of it could be
 // unreserved.
 func TestQueueLimit(t *testing.T) {
