@@ -135,8 +135,8 @@ RUN ?= .
 interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs a JDK 17 and Maven); RUN=TestJobs for a part
 	RMD_INTEROP_RECORDED=$(RECORDED) $(GO) test -tags interop -count=1 -v -timeout 60m -run '$(RUN)' ./interop/...
 
-twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Maven): SEEDS=n from FIRST on, SEED=n or F=file alone; FOR=2m, ONLY=families
-	$(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'
+twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Maven): SEEDS=n from FIRST on, SEED=n or F=file alone; FOR=2m, ONLY=families, LABELS=1
+	$(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'$(if $(LABELS), -labels)
 
 SUITES ?= .
 hadoop-tests: build ## Hadoop's own client tests on rmd, quiet and with leaders killed (needs a JDK 17 and Maven); SUITES=TestNMClient MODE=quiet for a part

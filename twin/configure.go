@@ -20,7 +20,7 @@ type tree struct {
 // configure makes the configuration that a history starts with.
 func (g *generator) configure() error {
 	g.queues.shape, g.queues.weighted = map[string][]string{}, map[string]bool{}
-	g.absolute = g.with["queues"] && g.chance(25)
+	g.absolute = g.with["queues"] && !g.with["labels"] && g.chance(25)
 	g.shape("root", 1)
 	props := g.scheduling()
 	maps.Copy(props, g.capacities())
@@ -101,6 +101,9 @@ func (g *generator) scheduling() map[string]string {
 	if g.with["nolook"] {
 		some(60, "reservations-continue-look-all-nodes", "false")
 	}
+	if g.with["labels"] {
+		g.labelSettings(props)
+	}
 	some(30, "per-node-heartbeat.multiple-assignments-enabled", "false")
 	some(30, "per-node-heartbeat.maximum-container-assignments", "1", "2", "3")
 	some(50, "per-node-heartbeat.maximum-offswitch-assignments", "1", "2", "4", "10")
@@ -111,6 +114,9 @@ func (g *generator) scheduling() map[string]string {
 func (g *generator) capacities() map[string]string {
 	props := map[string]string{}
 	g.divide(props, "root", 27*256, 27, g.absolute)
+	if g.with["labels"] {
+		g.labelShares(props)
+	}
 	return props
 }
 

@@ -28,9 +28,9 @@ type generator struct {
 	absolute bool // queues are given amounts, not shares
 }
 
-// Generate makes the history of a seed, with some of the families given (nil: of all), and says what
-// the planner holds after each of its steps.
-func Generate(seed uint64, families []string) (*History, []Observation, error) {
+// Generate makes the history of a seed, with some of the families given (nil: of all), and with node
+// labels if that is asked for. It says what the planner holds after each step.
+func Generate(seed uint64, families []string, labels bool) (*History, []Observation, error) {
 	if families == nil {
 		families = Families
 	}
@@ -40,6 +40,7 @@ func Generate(seed uint64, families []string) (*History, []Observation, error) {
 			g.with[f] = true
 		}
 	}
+	g.with["labels"] = labels
 	if g.with["moves"] { // YARN counts an application that was moved in the parents that it has left
 		delete(g.with, "parallel")
 	}
@@ -76,9 +77,19 @@ func (g *generator) run() (err error) {
 	if err := g.step("start"); err != nil {
 		return err
 	}
+	if g.with["labels"] {
+		if err := g.firstLabels(); err != nil {
+			return err
+		}
+	}
 	for range g.between(1, 4) {
 		if err := g.newNode(); err != nil {
 			return err
+		}
+		if g.with["labels"] && g.chance(60) {
+			if err := g.relabel(); err != nil {
+				return err
+			}
 		}
 	}
 	for range g.between(1, 4) {
@@ -104,7 +115,7 @@ func (g *generator) action() error {
 	choices := []choice{
 		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
 		{2, "churn", g.newNode}, {2, "churn", g.lose}, {3, "sizes", g.resizeNode}, {2, "moves", g.move}, {2, "refresh", g.refresh},
-		{2, "attempts", g.fail}, {3, "priorities", g.priority},
+		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},
 	}
 	total := 0
 	for _, c := range choices {
@@ -162,6 +173,7 @@ func (g *generator) submit() error {
 	if g.with["unmanaged"] && g.chance(30) {
 		more = " unmanaged"
 	}
+	more += g.label(20, " label=%s") + g.label(20, " am=%s")
 	return g.step("submit %d %s %s %d %d,%d%s", g.apps, pick(g, g.queues.leaves), user, priority, g.between(1, 2)*1024, g.between(1, 2), more)
 }
 
@@ -272,10 +284,10 @@ func (g *generator) asks() string {
 	if g.with["keys"] {
 		k = pick(g, []string{"1.0", "1.1", "2.0", "3.0"})
 	}
-	size := g.askSize()
+	size, label := g.askSize(), g.label(50, ":label=%s")
 	count := pick(g, []int{1, 1, 1, 2, 2, 3, 4, 6, 0})
 	if !g.with["places"] || count == 0 || g.chance(35) {
-		return fmt.Sprintf(" ask=%s:*:%d:%s", k, count, size)
+		return fmt.Sprintf(" ask=%s:*:%d:%s%s", k, count, size, label)
 	}
 	any := "" // what follows an ask that relaxes no locality
 	words := ""
@@ -302,7 +314,7 @@ func (g *generator) asks() string {
 			words += fmt.Sprintf(" ask=%s:%s:%d:%s%s", k, name, min(n, count), size, mark)
 		}
 	}
-	return words + fmt.Sprintf(" ask=%s:*:%d:%s%s", k, count, size, any)
+	return words + fmt.Sprintf(" ask=%s:*:%d:%s%s%s", k, count, size, any, label)
 }
 
 func (g *generator) someHosts() []string {

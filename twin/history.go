@@ -15,13 +15,16 @@ import (
 //	lose HOST                       a node is lost
 //	size HOST SIZE                  an administrator changes a node's total
 //	beat HOST [run=C,…] [done=C,…]  a heartbeat: the node runs containers, others have ended
-//	submit APP QUEUE USER PRIORITY SIZE [unmanaged]
-//	allocate APP [ask=KEY:NAME:COUNT:SIZE[:strict]]… [release=C]… [refuse=NAME]… [admit=NAME]…
+//	submit APP QUEUE USER PRIORITY SIZE [unmanaged] [label=LABEL] [am=LABEL]
+//	allocate APP [ask=KEY:NAME:COUNT:SIZE[:strict][:label=LABEL]]… [release=C]… [refuse=NAME]… [admit=NAME]…
 //	fail APP                        the current attempt fails
 //	finish APP                      the application ends
 //	move APP QUEUE
 //	priority APP PRIORITY
 //	refresh                         the queues are configured again
+//	label NAME [shared]             the cluster has a label; shared: it is not exclusive
+//	unlabel NAME                    the label is removed
+//	relabel HOST=[LABEL]…           hosts have labels, or none
 //
 // SIZE is memory in MiB, vcores and further kinds with commas between; KEY is priority.allocation id;
 // a container C is named by its application and the order in which that got its containers: 3.2.

@@ -20,12 +20,13 @@ const clusterTimestamp = 1
 
 // Planner plays a history into rmd's planner.
 type Planner struct {
-	p     *planner.Planner
-	st    *state.State
-	now   int64
-	props map[string]string
-	racks map[string]string // of the nodes that are there
-	apps  map[uint32]*application
+	p      *planner.Planner
+	st     *state.State
+	now    int64
+	props  map[string]string
+	racks  map[string]string // of the nodes that are there
+	apps   map[uint32]*application
+	labels map[string]bool // of the history so far; false: removed
 }
 
 // application is what the player knows of one: its AM's last response and the names of its containers.
@@ -38,7 +39,7 @@ type application struct {
 
 // NewPlanner begins a history.
 func NewPlanner() *Planner {
-	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, apps: map[uint32]*application{}}
+	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, apps: map[uint32]*application{}, labels: map[string]bool{}}
 }
 
 // Play plays a whole history; an observation for each step. A panic of the planner is an error.
@@ -170,7 +171,7 @@ func (p *Planner) act(s Step) (result string) {
 	case "submit":
 		return p.submit(s)
 	case "allocate":
-		p.allocate(s)
+		return p.allocate(s)
 	case "fail":
 		if a := p.live(word(s, 1)); a != nil {
 			p.must(&input.FailAttempt{Attempt: a.AttemptID()})
@@ -189,10 +190,38 @@ func (p *Planner) act(s Step) (result string) {
 		}
 	case "refresh":
 		return accepted(p.plan(&input.SetQueues{Properties: p.properties()}))
+	case "label", "unlabel", "relabel":
+		return p.label(s)
 	default:
 		panic(badStep(fmt.Sprintf("there is no step %q", s[0])))
 	}
 	return ""
+}
+
+// label changes labels, or those of hosts.
+func (p *Planner) label(s Step) (result string) {
+	switch name := word(s, 1); s[0] {
+	case "label":
+		if result = accepted(p.plan(&input.SetLabels{Labels: []input.Label{{Name: name, Exclusive: len(s) < 3}}})); result == "accepted" {
+			p.labels[name] = true
+		}
+	case "unlabel":
+		if result = accepted(p.plan(&input.RemoveLabels{Names: []string{name}})); result == "accepted" {
+			p.labels[name] = false
+		}
+	default:
+		in := &input.LabelNodes{}
+		for _, w := range s[1:] {
+			host, label, _ := strings.Cut(w, "=")
+			n := input.LabelledNode{ID: yarn.NodeID{Host: host}}
+			if label != "" {
+				n.Labels = []string{label}
+			}
+			in.Nodes = append(in.Nodes, n)
+		}
+		return accepted(p.plan(in))
+	}
+	return result
 }
 
 func accepted(r input.Reply) string {
@@ -266,21 +295,29 @@ func (p *Planner) submit(s Step) string {
 	if p.apps[seq] != nil {
 		return ""
 	}
-	r := p.plan(&input.SubmitApplication{
+	in := &input.SubmitApplication{
 		ID: yarn.ApplicationID{ClusterTimestamp: clusterTimestamp, Seq: seq}, Queue: word(s, 2), User: word(s, 3),
 		Priority: int32(number(word(s, 4))), PrioritySet: true, AM: size(word(s, 5)), MaxAttempts: 2,
 		Unmanaged: slices.Contains(s, "unmanaged"),
-	})
+	}
+	for _, w := range s[6:] {
+		if label, ok := strings.CutPrefix(w, "label="); ok {
+			in.Label = inputLabel(label)
+		} else if label, ok := strings.CutPrefix(w, "am="); ok {
+			in.AMLabel = inputLabel(label)
+		}
+	}
+	r := p.plan(in)
 	if r.Refused() == nil {
 		p.apps[seq] = &application{ordinal: map[event.ContainerRef]int{}}
 	}
 	return accepted(r)
 }
 
-func (p *Planner) allocate(s Step) {
+func (p *Planner) allocate(s Step) (result string) {
 	a := p.live(word(s, 1))
 	if a == nil || a.AttemptState != state.AttemptRegistered {
-		return
+		return ""
 	}
 	known := p.apps[a.ID.Seq]
 	in := &input.Allocate{Attempt: a.AttemptID(), Response: known.response}
@@ -299,7 +336,12 @@ func (p *Planner) allocate(s Step) {
 			in.BlacklistRemove = append(in.BlacklistRemove, v)
 		}
 	}
-	known.response = p.must(in).(*input.AllocateReply).Response
+	r := p.plan(in)
+	if r.Refused() != nil {
+		return "refused"
+	}
+	known.response = r.(*input.AllocateReply).Response
+	return ""
 }
 
 func ask(text string) input.Ask {
@@ -307,7 +349,23 @@ func ask(text string) input.Ask {
 	if len(w) < 4 {
 		panic(badStep(fmt.Sprintf("%q is not KEY:NAME:COUNT:SIZE", text)))
 	}
-	return input.Ask{Key: key(w[0]), Name: w[1], Count: number(w[2]), Size: size(w[3]), Relax: len(w) < 5}
+	a := input.Ask{Key: key(w[0]), Name: w[1], Count: number(w[2]), Size: size(w[3]), Relax: true}
+	for _, more := range w[4:] {
+		if label, ok := strings.CutPrefix(more, "label="); ok {
+			a.Label = inputLabel(label)
+		} else {
+			a.Relax = false
+		}
+	}
+	return a
+}
+
+// inputLabel is a label as inputs name it: none, too, is named.
+func inputLabel(label string) string {
+	if label == "" {
+		return yarn.NoLabel
+	}
+	return label
 }
 
 // masters does for each attempt what its AM does once it has a container: it registers. New

@@ -14,6 +14,7 @@ type Flags struct {
 	Cache        string // of interop/fetch
 	First, Seeds uint64
 	Families     []string // nil: all
+	Labels       bool     // the histories have node labels
 	History      *History // this alone, when there is one
 	Out          string   // folder for histories that differ
 	Show         int      // how many of those are made smaller
@@ -82,7 +83,7 @@ func (r *runner) work() error {
 		if seed >= r.First+r.Seeds || (r.For > 0 && time.Since(r.began) > r.For) {
 			return nil
 		}
-		h, rmd, err := Generate(seed, r.Families)
+		h, rmd, err := Generate(seed, r.Families, r.Labels)
 		if err := r.judge(hadoop, h, rmd, err); err != nil {
 			return err
 		}

@@ -19,11 +19,19 @@ type observer struct {
 	*Planner
 	out   Observation
 	kinds int
-	tree  *capacity.Tree
+	parts []partition // the default one and those of labels, by name
+}
+
+// partition is what queues have of the nodes of a label.
+type partition struct {
+	label  string
+	id     state.LabelID
+	tree   *capacity.Tree
+	queues []capacity.Queue // parallel to the tree's capacities
 }
 
 func (p *Planner) view(result string) Observation {
-	o := &observer{Planner: p, kinds: len(p.p.Config().Kinds), tree: p.p.Config().Compute(p.st.Meta.Cluster)}
+	o := &observer{Planner: p, kinds: len(p.p.Config().Kinds), parts: p.partitions()}
 	if result != "" {
 		o.line("result %s", result)
 	}
@@ -39,6 +47,26 @@ func (p *Planner) view(result string) Observation {
 		}
 	}
 	return o.out
+}
+
+// partitions lists the default partition and those of the labels that the history has named.
+func (p *Planner) partitions() []partition {
+	cfg, unlabelled := p.p.Config(), p.st.Meta.Cluster
+	p.st.Labels.Each(func(_ uint32, l *state.Label) bool { unlabelled = unlabelled.Sub(l.Total); return true })
+	out := []partition{{tree: cfg.Compute(unlabelled), queues: cfg.Queues}}
+	for _, name := range slices.Sorted(maps.Keys(p.labels)) {
+		id, of := p.st.Label(name), cfg.Partition(name)
+		out = append(out, partition{label: name, id: id, tree: of.Compute(p.st.Labels.Get(uint32(id)).Total), queues: of.Queues})
+	}
+	return out
+}
+
+// label ends a line about what has one.
+func label(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " label=" + name
 }
 
 func (o *observer) line(format string, args ...any) {
@@ -70,7 +98,7 @@ func (o *observer) node(host string, n *state.Node) {
 		r := o.st.Reservations.Get(n.Reservation)
 		by = fmt.Sprintf(" reserved=%d/%s/%s", o.st.Apps.Get(r.App).ID.Seq, keyText(r.Key, r.IncreaseOf), o.text(r.Size))
 	}
-	o.line("node %s %s used=%s%s", host, o.text(n.Total), o.text(n.Allocated), by)
+	o.line("node %s %s used=%s%s%s", host, o.text(n.Total), o.text(n.Allocated), by, label(o.st.LabelName(n.Label)))
 }
 
 func keyText(k yarn.SchedulerKey, grows uint32) string {
@@ -82,13 +110,11 @@ func keyText(k yarn.SchedulerKey, grows uint32) string {
 }
 
 func (o *observer) queue(cfg *capacity.Config, i int) {
-	path, c := cfg.Queues[i].Path, &o.tree.Capacities[i]
+	path := cfg.Queues[i].Path
 	q := o.st.Queues.Get(o.st.Queue(path))
-	shares := ""
-	if len(o.racks) > 0 {
-		shares = fmt.Sprintf(" min=%s max=%s", o.counted(c.EffMin), o.counted(c.EffMax))
+	for _, p := range o.parts {
+		o.share(p, i)
 	}
-	o.line("queue %s %s reserved=%s pending=%s%s", path, o.text(q.Used), o.text(q.Reserved), o.text(q.Pending), shares)
 	if !cfg.Queues[i].Leaf {
 		children := slices.Clone(cfg.Queues[i].Children)
 		slices.SortFunc(children, func(a, b int) int { return strings.Compare(cfg.Queues[a].Path, cfg.Queues[b].Path) })
@@ -108,7 +134,36 @@ func (o *observer) queue(cfg *capacity.Config, i int) {
 	slices.SortFunc(users, func(a, b *state.User) int { return strings.Compare(o.st.NameOf(a.Name), o.st.NameOf(b.Name)) })
 	for _, u := range users {
 		o.line("user %s %s %s am=%s active=%d waiting=%d", path, o.st.NameOf(u.Name), o.text(u.Used), o.text(u.AMUsed), u.Active, u.Pending)
+		for _, p := range o.parts[1:] {
+			use := o.st.UserUse(o.st.User(u.Queue, u.Name), p.id)
+			o.line("user %s %s %s am=%s%s", path, o.st.NameOf(u.Name), o.text(use.Used), o.text(use.AMUsed), label(p.label))
+		}
 	}
+}
+
+// share is what a queue has of a partition.
+func (o *observer) share(p partition, i int) {
+	q, c := &p.queues[i], &p.tree.Capacities[i]
+	use := o.st.QueueUse(o.st.Queue(q.Path), p.id)
+	more := ""
+	if len(o.racks) > 0 && o.divided(q, p.label) {
+		more = fmt.Sprintf(" min=%s max=%s", o.counted(c.EffMin), o.counted(c.EffMax))
+	}
+	if q.Leaf && p.label != "" {
+		more += " am=" + o.text(use.AMUsed)
+	}
+	o.line("queue %s %s reserved=%s pending=%s%s%s", q.Path, o.text(use.Used), o.text(use.Reserved), o.text(use.Pending), more, label(p.label))
+}
+
+// divided says whether a queue has a capacity of a label.
+func (o *observer) divided(q *capacity.Queue, label string) bool {
+	if label == "" {
+		return true
+	}
+	if q.Parent < 0 {
+		return slices.Contains(o.p.Config().Labels(), label)
+	}
+	return slices.ContainsFunc(q.Labels, func(l capacity.LabelCapacity) bool { return l.Label == label })
 }
 
 func (o *observer) app(seq, slot uint32) {
@@ -117,7 +172,8 @@ func (o *observer) app(seq, slot uint32) {
 	if a.AttemptState >= state.AttemptActive {
 		waits = "active"
 	}
-	o.line("app %d %s %s %s reserved=%s pending=%s priority=%d", seq, o.st.Queues.Get(a.Queue).Path, waits, o.text(a.Used), o.text(a.Reserved), o.text(a.Pending), a.Priority)
+	o.line("app %d %s %s %s reserved=%s pending=%s priority=%d%s", seq, o.st.Queues.Get(a.Queue).Path, waits, o.text(a.Used), o.text(a.Reserved), o.text(a.Pending), a.Priority,
+		label(o.st.LabelName(a.AMLabel)))
 	for _, k := range o.st.AsksOf(a) {
 		o.ask(seq, k)
 	}
@@ -149,7 +205,7 @@ func (o *observer) ask(seq uint32, k *state.Ask) {
 		fmt.Fprintf(&b, " again=%d", k.ReReservations)
 	}
 	if k.Count > 0 {
-		fmt.Fprintf(&b, " %s%s", o.text(k.Size), o.entries(k))
+		fmt.Fprintf(&b, " %s%s%s", o.text(k.Size), o.entries(k), label(o.st.LabelName(k.Label)))
 	}
 	o.out = append(o.out, b.String())
 }

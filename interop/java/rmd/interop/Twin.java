@@ -73,7 +73,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class Twin {
   private static final Logger LOG = LoggerFactory.getLogger(Twin.class);
-  private static final String NO_LABEL = "";
   private final Configuration conf = new Configuration(false);
   /** set are the totals that an administrator has set; in rmd a node that comes back keeps it. */
   private final Map<String, Resource> set = new HashMap<>();
@@ -85,6 +84,7 @@ public final class Twin {
   private final Set<ContainerId> running = new HashSet<>();
   TwinContext context;
   CapacityScheduler cs;
+  TwinLabels labels;
   private String result;
   private final List<String> intended = new ArrayList<>();
 
@@ -164,6 +164,7 @@ public final class Twin {
     QueueMetrics.clearQueueMetrics(); // a pass asks them what a parent has reserved; they outlive the scheduler
     context = new TwinContext(conf);
     cs = context.scheduler;
+    labels = new TwinLabels(context);
     new TwinPass(this).watch(cs.getRootQueue());
   }
 
@@ -219,6 +220,16 @@ public final class Twin {
       case "refresh":
         refresh();
         break;
+      case "label":
+        result = labels.add(w);
+        break;
+      case "unlabel":
+        unlabel(w[1]);
+        break;
+      case "relabel":
+        result = labels.replace(w);
+        announceLabels();
+        break;
       default:
         throw new IllegalArgumentException("no step " + w[0]);
     }
@@ -243,7 +254,7 @@ public final class Twin {
         intended("set totals");
         total = set.get(host);
       }
-      TwinContext.Node n = new TwinContext.Node(host, rack, total);
+      TwinContext.Node n = new TwinContext.Node(host, rack, total, context.getNodeLabelManager());
       nodes.put(host, n);
       context.getRMNodes().put(n.id, n.face);
       cs.handle(new NodeAddedSchedulerEvent(n.face));
@@ -277,9 +288,61 @@ public final class Twin {
     held = node.getReservedContainer();
     RESERVED_ON.set(node, null);
     cs.handle(new NodeResourceUpdateSchedulerEvent(n.face, ResourceOption.newInstance(total, -1)));
-    context.later();
+    announceLabels();
     RESERVED_ON.set(node, held);
   }
+
+  /** unlabel removes a label. YARN announces the labels of all nodes with that, which kills all reservations. */
+  private void unlabel(String name) throws IllegalAccessException {
+    Map<SchedulerNode, RMContainer> kept = new HashMap<>();
+    for (TwinContext.Node n : nodes.values()) {
+      SchedulerNode node = cs.getNode(n.id);
+      if (node.getReservedContainer() != null && !node.getPartition().equals(name)) {
+        kept.put(node, node.getReservedContainer());
+        RESERVED_ON.set(node, null);
+      }
+    }
+    result = labels.remove(name);
+    announceLabels();
+    for (Map.Entry<SchedulerNode, RMContainer> e : kept.entrySet()) {
+      RESERVED_ON.set(e.getKey(), e.getValue());
+    }
+    if (result.equals("accepted") && !kept.isEmpty()) {
+      intended("label removed");
+    }
+  }
+
+  /**
+   * announceLabels tells the scheduler the labels of nodes, without the containers there that have ended. In YARN what
+   * they use moves, too, when their node gets another label before it has said that they have ended.
+   */
+  private void announceLabels() throws IllegalAccessException {
+    Map<SchedulerNode, Map<ContainerId, Object>> hidden = new HashMap<>();
+    for (TwinContext.Node n : nodes.values()) {
+      SchedulerNode node = cs.getNode(n.id);
+      Map<ContainerId, Object> launched = launched(node);
+      Map<ContainerId, Object> ended = new HashMap<>(launched);
+      ended.keySet().removeIf(id -> cs.getRMContainer(id) != null);
+      launched.keySet().removeAll(ended.keySet());
+      hidden.put(node, ended);
+    }
+    Map<SchedulerNode, String> before = new HashMap<>();
+    hidden.keySet().forEach(node -> before.put(node, node.getPartition()));
+    context.later();
+    for (Map.Entry<SchedulerNode, Map<ContainerId, Object>> e : hidden.entrySet()) {
+      launched(e.getKey()).putAll(e.getValue());
+      if (!e.getValue().isEmpty() && !e.getKey().getPartition().equals(before.get(e.getKey()))) {
+        intended("relabelled with what has ended");
+      }
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Map<ContainerId, Object> launched(SchedulerNode node) throws IllegalAccessException {
+    return (Map<ContainerId, Object>) LAUNCHED.get(node);
+  }
+
+  private static final Field LAUNCHED = field(SchedulerNode.class, "launchedContainers");
 
   /** beat is a heartbeat: run= and done= name containers that the node says it runs, or that have ended there. */
   private void beat(String[] w) {
@@ -321,7 +384,7 @@ public final class Twin {
     return a == null || n < 1 || n > a.granted.size() ? null : a.granted.get(n - 1);
   }
 
-  /** submit NUMBER QUEUE USER PRIORITY SIZE [unmanaged] [keep]. */
+  /** submit NUMBER QUEUE USER PRIORITY SIZE [unmanaged] [keep] [label=LABEL] [am=LABEL]. */
   private void submit(String[] w) throws ReflectiveOperationException {
     int number = Integer.parseInt(w[1]);
     if (apps.containsKey(number)) {
@@ -331,21 +394,30 @@ public final class Twin {
     numbers.put(id, number);
     boolean unmanaged = false;
     boolean keep = false;
+    String label = null;
+    String ofMaster = null;
     for (int i = 6; i < w.length; i++) {
       unmanaged |= w[i].equals("unmanaged");
       keep |= w[i].equals("keep");
+      label = w[i].startsWith("label=") ? w[i].substring(6) : label;
+      ofMaster = w[i].startsWith("am=") ? w[i].substring(3) : ofMaster;
     }
     Priority priority = Priority.newInstance(Integer.parseInt(w[4]));
     ApplicationSubmissionContext c = ApplicationSubmissionContext.newInstance(id, "", w[2], priority, null, unmanaged, false, 2, resource(w[5]),
         "", keep);
-    List<ResourceRequest> am = new ArrayList<>();
-    if (!unmanaged) {
-      Resource size = cs.getNormalizedResource(resource(w[5]), cs.getMaximumResourceCapability(w[2]));
-      am.add(ResourceRequest.newInstance(Priority.newInstance(0), ResourceRequest.ANY, size, 1));
-    }
-    TwinContext.App a = new TwinContext.App(id, w[3], w[2], c, unmanaged ? null : am);
-    context.getRMApps().put(id, a.face);
+    c.setNodeLabelExpression(label);
+    ResourceRequest master = ResourceRequest.newInstance(Priority.newInstance(0), ResourceRequest.ANY, resource(w[5]), 1);
+    master.setNodeLabelExpression(ofMaster);
+    c.setAMContainerResourceRequests(List.of(master));
     context.rejected = false;
+    List<ResourceRequest> am = null;
+    try {
+      am = labels.masterAsks(c);
+    } catch (YarnException e) {
+      context.rejected = true;
+    }
+    TwinContext.App a = new TwinContext.App(id, w[3], w[2], c, am);
+    context.getRMApps().put(id, a.face);
     try {
       priority = cs.checkAndGetApplicationPriority(priority, UserGroupInformation.createRemoteUser(w[3]), w[2], id);
     } catch (YarnException e) {
@@ -414,7 +486,7 @@ public final class Twin {
     cs.allocate(a.attempt.id, asks, Collections.emptyList(), releases, add, remove, updates);
   }
 
-  /** allocate NUMBER [ask=KEY:NAME:COUNT:SIZE[:strict]]… [release=CONTAINER]… [refuse=NAME]… [admit=NAME]…. */
+  /** allocate NUMBER [ask=KEY:NAME:COUNT:SIZE[:strict][:label=LABEL]]… [release=CONTAINER]… [refuse=NAME]… [admit=NAME]…. */
   private void allocate(String[] w) {
     TwinContext.App a = apps.get(Integer.parseInt(w[1]));
     if (a == null || a.attempt == null || (a.am != null && a.attempt.master == null)) {
@@ -438,6 +510,10 @@ public final class Twin {
       } else if (w[i].startsWith("admit=")) {
         remove.add(v);
       }
+    }
+    if (!labels.check(a, asks)) {
+      result = "refused";
+      return;
     }
     FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
     sizeChanged(s, asks);
@@ -482,8 +558,15 @@ public final class Twin {
   private static ResourceRequest ask(String[] p) {
     int dot = p[0].indexOf('.');
     ResourceRequest r = ResourceRequest.newInstance(Priority.newInstance(Integer.parseInt(p[0].substring(0, dot))), p[1], resource(p[3]),
-        Integer.parseInt(p[2]), p.length < 5);
+        Integer.parseInt(p[2]));
     r.setAllocationRequestId(Long.parseLong(p[0].substring(dot + 1)));
+    for (int i = 4; i < p.length; i++) {
+      if (p[i].equals("strict")) {
+        r.setRelaxLocality(false);
+      } else {
+        r.setNodeLabelExpression(p[i].substring("label=".length()));
+      }
+    }
     return r;
   }
 
@@ -559,15 +642,20 @@ public final class Twin {
    */
   void deriveLimits() throws ReflectiveOperationException {
     if (cs != null) {
-      deriveLimits(cs.getRootQueue(), new ResourceLimits(cs.getClusterResource()));
+      deriveLimits(cs.getRootQueue(), new ResourceLimits(total(TwinLabels.NONE)));
     }
+  }
+
+  /** total is what the nodes of a label have. */
+  Resource total(String label) {
+    return context.getNodeLabelManager().getResourceByLabel(label, cs.getClusterResource());
   }
 
   private void deriveLimits(CSQueue q, ResourceLimits limits) throws ReflectiveOperationException {
     Resource cluster = cs.getClusterResource();
     if (q instanceof AbstractParentQueue) {
       for (CSQueue child : q.getChildQueues()) {
-        deriveLimits(child, ((AbstractParentQueue) q).getResourceLimitsOfChild(child, cluster, limits, NO_LABEL, false));
+        deriveLimits(child, ((AbstractParentQueue) q).getResourceLimitsOfChild(child, cluster, limits, TwinLabels.NONE, false));
       }
       return;
     }
@@ -612,25 +700,27 @@ public final class Twin {
       return;
     }
     AbstractLeafQueue leaf = (AbstractLeafQueue) cs.getQueue(queue);
-    Resource am = s.getAMResource(NO_LABEL);
+    String label = s.getAppAMNodePartitionName();
+    Resource am = s.getAMResource(label);
     AbstractLeafQueue from = (AbstractLeafQueue) s.getQueue();
-    count(from, a, Resources.negate(am)); // those that wait in either queue already find the AM in the new one
-    count(leaf, a, am);
-    s.setAMResource(NO_LABEL, Resources.none());
+    count(from, label, a, Resources.negate(am)); // those that wait in either queue already find the AM in the new one
+    count(leaf, label, a, am);
+    s.setAMResource(label, Resources.none());
     boolean done = false;
     try {
       cs.moveApplication(a.id, queue);
       done = true;
       for (RMContainer held : s.getReservedContainers()) { // YARN leaves it behind
         intended("moved with the application");
-        reserved(from, Resources.negate(held.getReservedResource()));
-        reserved(leaf, held.getReservedResource());
+        String where = cs.getNode(held.getReservedNode()).getPartition();
+        reserved(from, where, Resources.negate(held.getReservedResource()));
+        reserved(leaf, where, held.getReservedResource());
       }
     } finally {
-      s.setAMResource(NO_LABEL, am);
+      s.setAMResource(label, am);
       if (!done) {
-        count(leaf, a, Resources.negate(am));
-        count(from, a, am);
+        count(leaf, label, a, Resources.negate(am));
+        count(from, label, a, am);
       } else if (!leaf.getApplications().contains(s)) {
         intended("moved while active");
         activate(leaf, a, s);
@@ -638,15 +728,15 @@ public final class Twin {
     }
   }
 
-  private static void reserved(CSQueue q, Resource r) {
+  private static void reserved(CSQueue q, String label, Resource r) {
     for (; q != null; q = q.getParent()) {
-      q.getQueueResourceUsage().incReserved(NO_LABEL, r);
+      q.getQueueResourceUsage().incReserved(label, r);
     }
   }
 
-  private static void count(AbstractLeafQueue leaf, TwinContext.App a, Resource am) {
-    leaf.getQueueResourceUsage().incAMUsed(NO_LABEL, am);
-    leaf.getUsersManager().getUserAndAddIfAbsent(a.user).getResourceUsage().incAMUsed(NO_LABEL, am);
+  private static void count(AbstractLeafQueue leaf, String label, TwinContext.App a, Resource am) {
+    leaf.getQueueResourceUsage().incAMUsed(label, am);
+    leaf.getUsersManager().getUserAndAddIfAbsent(a.user).getResourceUsage().incAMUsed(label, am);
   }
 
   private static void activate(AbstractLeafQueue leaf, TwinContext.App a, FiCaSchedulerApp s) {
@@ -754,6 +844,7 @@ public final class Twin {
       return;
     }
     try {
+      askedNow(cs.getApplicationAttempt(a.attempt.id));
       cs.preValidateMoveApplication(a.id, queue);
       moveActive(a, queue);
       a.queue = queue;
@@ -761,6 +852,16 @@ public final class Twin {
       result = "accepted";
     } catch (YarnException e) {
       result = "refused";
+    }
+  }
+
+  /** askedNow has an application move with the labels that it asks for. In YARN those count that it ever asked for. */
+  private void askedNow(FiCaSchedulerApp s) {
+    Set<String> now = new HashSet<>();
+    s.getAppSchedulingInfo().getSchedulerKeys().forEach(k -> now.add(s.getAppPlacementAllocator(k).getPrimaryRequestedNodePartition()));
+    now.add(TwinLabels.NONE);
+    if (s.getAppSchedulingInfo().getRequestedPartitions().retainAll(now)) {
+      intended("labels asked for now");
     }
   }
 
@@ -795,12 +896,29 @@ public final class Twin {
   private void refresh() {
     try {
       cs.reinitialize(new Configuration(conf), context);
+      forgetShares(cs.getRootQueue());
       new TwinPass(this).watch(cs.getRootQueue());
       askForMasters(null);
       apps.values().forEach(this::reorder);
       result = "accepted";
     } catch (Exception e) {
       result = "refused";
+    }
+  }
+
+  /** forgetShares takes what queues had of labels from those that have nothing of them any more; YARN leaves it to them. */
+  private void forgetShares(CSQueue q) {
+    for (String label : labels.known) {
+      if (!q.getConfiguredNodeLabels().contains(label)) {
+        if (!q.getEffectiveMaxCapacity(label).equals(Resources.none())) {
+          intended("label taken from a queue");
+        }
+        q.getQueueResourceQuotas().setEffectiveMinResource(label, Resources.none());
+        q.getQueueResourceQuotas().setEffectiveMaxResource(label, Resources.none());
+      }
+    }
+    if (q.getChildQueues() != null) {
+      q.getChildQueues().forEach(this::forgetShares);
     }
   }
 

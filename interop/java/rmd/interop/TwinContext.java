@@ -232,7 +232,10 @@ final class TwinContext extends RMContextImpl {
     final List<ContainerStatus> completed = new ArrayList<>();
     final RMNode face = as(RMNode.class);
 
-    Node(String host, String rack, Resource total) {
+    private final RMNodeLabelsManager labels;
+
+    Node(String host, String rack, Resource total, RMNodeLabelsManager labels) {
+      this.labels = labels;
       this.id = NodeId.newInstance(host, 1);
       this.rack = rack;
       this.total = total;
@@ -254,7 +257,7 @@ final class TwinContext extends RMContextImpl {
         case "getState":
           return NodeState.RUNNING;
         case "getNodeLabels":
-          return Collections.emptySet();
+          return labels.getLabelsOnNode(id);
         case "pullNewlyIncreasedContainers":
           return Collections.emptyList();
         case "pullContainerUpdates":

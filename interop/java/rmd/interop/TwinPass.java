@@ -9,21 +9,27 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractResourceUsage;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceUsage;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSAssignment;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.SchedulingMode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.policy.QueueOrderingPolicy;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.ResourceCommitRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.SchedulerContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.CandidateNodeSet;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy.IteratorSelector;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy.OrderingPolicy;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.apache.hadoop.yarn.util.resource.Resources;
@@ -39,6 +45,8 @@ final class TwinPass {
   private static final Field ORDER = Twin.field(AbstractLeafQueue.class, "orderingPolicy");
   private static final Method ACTIVATE = Twin.method("activateApplications");
   private final Twin twin;
+  /** lends says that the pass at hand offers a node to asks without a label, though it has one. */
+  private boolean lends;
 
   TwinPass(Twin twin) {
     this.twin = twin;
@@ -96,7 +104,7 @@ final class TwinPass {
   }
 
   /**
-   * askingOnly leaves out of a leaf's order, for a pass, the applications that ask for nothing, as rmd does. In YARN
+   * askingOnly leaves out of a leaf's order, for a pass, the applications that ask for nothing there, as rmd does. In YARN
    * a leaf at its limit is closed by the first application, even by one that asks for nothing and has nothing to give up.
    */
   private void askingOnly(AbstractLeafQueue q) throws IllegalAccessException {
@@ -106,19 +114,24 @@ final class TwinPass {
     }
     ORDER.set(q, Proxy.newProxyInstance(TwinPass.class.getClassLoader(), new Class<?>[] {OrderingPolicy.class}, (self, method, args) -> {
       Object answer = call(policy, method, args);
-      return method.getName().equals("getAssignmentIterator") ? asking((Iterator<?>) answer) : answer;
+      return method.getName().equals("getAssignmentIterator") ? asking((Iterator<?>) answer, lends ? TwinLabels.NONE : ((IteratorSelector) args[0]).getPartition()) : answer;
     }));
   }
 
-  private static Iterator<FiCaSchedulerApp> asking(Iterator<?> apps) {
+  private static Iterator<FiCaSchedulerApp> asking(Iterator<?> apps, String label) {
     List<FiCaSchedulerApp> list = new ArrayList<>();
     while (apps.hasNext()) {
       FiCaSchedulerApp s = (FiCaSchedulerApp) apps.next();
-      if (!s.getAppSchedulingInfo().getSchedulerKeys().isEmpty()) {
+      if (asks(s, label)) {
         list.add(s);
       }
     }
     return list.iterator();
+  }
+
+  private static boolean asks(FiCaSchedulerApp s, String label) {
+    return s.getAppSchedulingInfo().getSchedulerKeys().stream()
+        .anyMatch(k -> s.getAppPlacementAllocator(k).getPrimaryRequestedNodePartition().equals(label));
   }
 
   /**
@@ -144,7 +157,8 @@ final class TwinPass {
       Resource was = q.getQueueResourceUsage().getAMLimit("");
       boolean empty = !twin.cs.getResourceCalculator().isAnyMajorResourceAboveZero(twin.cs.getClusterResource());
       if (empty) {
-        q.getQueueResourceQuotas().setEffectiveMinResource("", Resources.none());
+        q.getQueueResourceQuotas().setEffectiveMinResource(TwinLabels.NONE, Resources.none());
+        twin.labels.known.forEach(label -> q.getQueueResourceQuotas().setEffectiveMinResource(label, Resources.none()));
       }
       twin.deriveLimits();
       if (!q.calculateAndGetAMResourceLimitPerPartition("").equals(was)) {
@@ -158,11 +172,14 @@ final class TwinPass {
     }));
   }
 
-  /** shareDiffers says whether what a user's AMs may take is not the same for all that wait. */
+  /** shareDiffers says whether what a user's AMs may take of a label is not the same for all that wait. */
   private boolean shareDiffers(AbstractLeafQueue q, OrderingPolicy<FiCaSchedulerApp> waiting) {
-    Set<Resource> shares = new HashSet<>();
-    waiting.getSchedulableEntities().forEach(s -> shares.add(q.getUserAMResourceLimitPerPartition("", s.getUser())));
-    return shares.size() > 1;
+    Map<String, Set<Resource>> shares = new HashMap<>();
+    for (FiCaSchedulerApp s : waiting.getSchedulableEntities()) {
+      String label = s.getAppAMNodePartitionName();
+      shares.computeIfAbsent(label, l -> new HashSet<>()).add(q.getUserAMResourceLimitPerPartition(label, s.getUser()));
+    }
+    return shares.values().stream().anyMatch(of -> of.size() > 1);
   }
 
   /**
@@ -218,7 +235,17 @@ final class TwinPass {
         return call(q, method, args);
       }
       Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> before = opportunities(q);
-      CSAssignment a = (CSAssignment) call(q, method, args);
+      lends = args[3] == SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY;
+      Map<AbstractResourceUsage, Object> without = usesOf(q, ((CandidateNodeSet<?>) args[1]).getPartition());
+      CSAssignment a;
+      try {
+        a = (CSAssignment) call(q, method, args);
+      } finally {
+        for (Map.Entry<AbstractResourceUsage, Object> e : without.entrySet()) {
+          WITHOUT_LABEL.set(e.getKey(), e.getValue());
+        }
+      }
+      a.setSchedulingMode((SchedulingMode) args[3]);
       if (a.getSkippedType() == CSAssignment.SkippedType.QUEUE_LIMIT) {
         // A parent takes a leaf's headroom, and of another parent this; it takes the proxy for one.
         ResourceLimits limits = (ResourceLimits) args[2];
@@ -227,6 +254,33 @@ final class TwinPass {
       return accepted((Resource) args[0], a, before) ? a : CSAssignment.NULL_ASSIGNMENT;
     });
   }
+
+  /**
+   * usesOf has the applications and users of a leaf use and reserve without a label what they use and reserve of one, and
+   * returns what they have without one. Where YARN looks whether a user would be within its limit without the reservations
+   * of an application, it takes what both have of nodes without a label for any node.
+   */
+  private Map<AbstractResourceUsage, Object> usesOf(AbstractLeafQueue q, String label) throws IllegalAccessException {
+    Map<AbstractResourceUsage, Object> was = new IdentityHashMap<>();
+    if (label.equals(TwinLabels.NONE)) {
+      return was;
+    }
+    List<ResourceUsage> all = new ArrayList<>();
+    q.getApplications().forEach(s -> all.add(s.getAppAttemptResourceUsage()));
+    q.getUsersManager().getUsers().values().forEach(u -> all.add(u.getResourceUsage()));
+    for (ResourceUsage u : all) {
+      ResourceUsage there = new ResourceUsage();
+      there.setUsed(u.getUsed(label));
+      there.setReserved(u.getReserved(label));
+      there.setPending(u.getPending());
+      there.setAMUsed(u.getAMUsed());
+      was.put(u, WITHOUT_LABEL.get(u));
+      WITHOUT_LABEL.set(u, WITHOUT_LABEL.get(there));
+    }
+    return was;
+  }
+
+  private static final Field WITHOUT_LABEL = Twin.field(AbstractResourceUsage.class, "noLabelUsages");
 
   /** opportunities are the missed offers of a leaf's applications. */
   private static Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> opportunities(AbstractLeafQueue q) {

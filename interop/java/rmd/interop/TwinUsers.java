@@ -96,7 +96,7 @@ final class TwinUsers extends UsersManager {
 
   @Override
   public float getUsageRatio(String label) {
-    Resource total = twin.cs.getClusterResource();
+    Resource total = twin.total(label);
     BigInteger num = BigInteger.ZERO;
     BigInteger den = BigInteger.ONE;
     for (User u : getUsers().values()) {

@@ -60,13 +60,17 @@ final class TwinView {
     RMContainer held = n.getReservedContainer();
     String by = held == null ? "" : " reserved=" + twin.number(held.getApplicationAttemptId().getApplicationId()) + "/"
         + key(held.getReservedSchedulerKey()) + "/" + text(held.getReservedResource());
-    line("node " + host, n.getTotalResource(), " used=" + text(n.getAllocatedResource()) + by);
+    line("node " + host, n.getTotalResource(), " used=" + text(n.getAllocatedResource()) + by + label(n.getPartition()));
+  }
+
+  /** label ends a line about what has one. */
+  private static String label(String name) {
+    return name == null || name.isEmpty() ? "" : " label=" + name;
   }
 
   private void queue(CSQueue q) {
-    ResourceUsage u = q.getQueueResourceUsage();
-    String shares = twin.nodes.isEmpty() ? "" : " min=" + counted(q.getEffectiveCapacity("")) + " max=" + counted(q.getEffectiveMaxCapacity(""));
-    line("queue " + q.getQueuePath(), u.getUsed(), " reserved=" + text(u.getReserved()) + " pending=" + text(u.getPending()) + shares);
+    share(q, TwinLabels.NONE);
+    twin.labels.known.forEach(label -> share(q, label));
     List<CSQueue> children = q.getChildQueues();
     if (children != null) {
       TreeMap<String, CSQueue> sorted = new TreeMap<>();
@@ -75,6 +79,7 @@ final class TwinView {
       return;
     }
     AbstractLeafQueue leaf = (AbstractLeafQueue) q;
+    ResourceUsage u = q.getQueueResourceUsage();
     out.append("leaf ").append(q.getQueuePath()).append(" active=").append(leaf.getNumActiveApplications()).append(" waiting=")
         .append(leaf.getNumPendingApplications()).append(" am=").append(text(u.getAMUsed())).append(" users=")
         .append(((TwinUsers) leaf.getUsersManager()).asking()).append('\n');
@@ -85,7 +90,20 @@ final class TwinView {
       }
       line("user " + q.getQueuePath() + " " + e.getKey(), v.getUsed(), " am=" + text(v.getConsumedAMResources()) + " active="
           + v.getActiveApplications() + " waiting=" + v.getPendingApplications());
+      for (String l : twin.labels.known) {
+        line("user " + q.getQueuePath() + " " + e.getKey(), v.getUsed(l), " am=" + text(v.getConsumedAMResources(l)) + label(l));
+      }
     }
+  }
+
+  /** share is what a queue has of a label. */
+  private void share(CSQueue q, String label) {
+    ResourceUsage u = q.getQueueResourceUsage();
+    boolean divided = !twin.nodes.isEmpty() && q.getConfiguredNodeLabels().contains(label);
+    String shares = divided ? " min=" + counted(q.getEffectiveCapacity(label)) + " max=" + counted(q.getEffectiveMaxCapacity(label)) : "";
+    String masters = q.getChildQueues() == null && !label.isEmpty() ? " am=" + text(u.getAMUsed(label)) : "";
+    line("queue " + q.getQueuePath(), u.getUsed(label), " reserved=" + text(u.getReserved(label)) + " pending=" + text(u.getPending(label))
+        + shares + masters + label(label));
   }
 
   static String key(SchedulerRequestKey k) {
@@ -100,8 +118,9 @@ final class TwinView {
     ResourceUsage u = s.getAppAttemptResourceUsage();
     AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
     boolean active = leaf.getApplications().contains(s);
-    line("app " + number + " " + leaf.getQueuePath() + (active ? " active" : " waiting"), u.getUsed(), " reserved="
-        + text(u.getReserved()) + " pending=" + text(u.getPending()) + " priority=" + s.getPriority().getPriority());
+    line("app " + number + " " + leaf.getQueuePath() + (active ? " active" : " waiting"), u.getAllUsed(), " reserved="
+        + text(u.getAllReserved()) + " pending=" + text(u.getAllPending()) + " priority=" + s.getPriority().getPriority()
+        + label(s.getAppAMNodePartitionName()));
     TreeSet<SchedulerRequestKey> keys = new TreeSet<>(s.getAppSchedulingInfo().getSchedulerKeys());
     s.getReservedContainers().forEach(c -> keys.add(c.getReservedSchedulerKey()));
     keys.forEach(k -> ask(number, s, k));
@@ -127,6 +146,7 @@ final class TwinView {
           out.append(' ').append(r.getResourceName()).append('=').append(r.getNumContainers()).append(r.getRelaxLocality() ? "" : "!");
         }
       }
+      out.append(label(any.getNodeLabelExpression()));
     }
     out.append('\n');
   }

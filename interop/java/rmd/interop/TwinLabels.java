@@ -1,0 +1,118 @@
+package rmd.interop;
+
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.NodeLabel;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.server.resourcemanager.RMAppManager;
+import org.apache.hadoop.yarn.server.resourcemanager.RMServerUtils;
+import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
+
+/** TwinLabels does what a ResourceManager does of node labels around its scheduler. */
+final class TwinLabels {
+  static final String NONE = RMNodeLabelsManager.NO_LABEL;
+  private final TwinContext context;
+  private final RMNodeLabelsManager manager;
+  private final RMAppManager submissions;
+  /** known are the labels of the history so far, those that were removed, too. */
+  final Collection<String> known = new TreeSet<>();
+
+  TwinLabels(TwinContext context) {
+    this.context = context;
+    this.manager = context.getNodeLabelManager();
+    this.submissions = new RMAppManager(context, context.scheduler, null, null, context.getYarnConfiguration());
+  }
+
+  /** add NAME [shared]. */
+  String add(String[] w) {
+    known.add(w[1]);
+    return accepted(() -> manager.addToCluserNodeLabels(List.of(NodeLabel.newInstance(w[1], w.length < 3))));
+  }
+
+  String remove(String name) {
+    return accepted(() -> manager.removeFromClusterNodeLabels(List.of(name)));
+  }
+
+  /** replace HOST=[LABEL]…. */
+  String replace(String[] w) {
+    Map<NodeId, Set<String>> labels = new HashMap<>();
+    for (int i = 1; i < w.length; i++) {
+      String[] p = w[i].split("=", 2);
+      labels.put(NodeId.newInstance(p[0], 0), p[1].isEmpty() ? Collections.emptySet() : Set.of(p[1]));
+    }
+    return accepted(() -> manager.replaceLabelsOnNode(labels));
+  }
+
+  private interface Change {
+    void run() throws IOException;
+  }
+
+  private static String accepted(Change change) {
+    try {
+      change.run();
+      return "accepted";
+    } catch (IOException e) {
+      return "refused";
+    }
+  }
+
+  /** masterAsks are the requests of an application's AM, with its label; as RMAppManager makes and checks them. */
+  @SuppressWarnings("unchecked")
+  List<ResourceRequest> masterAsks(ApplicationSubmissionContext c) throws YarnException {
+    try {
+      return (List<ResourceRequest>) MASTER_ASKS.invoke(submissions, c, false);
+    } catch (InvocationTargetException e) {
+      throw (YarnException) e.getCause();
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static final Method MASTER_ASKS;
+
+  static {
+    try {
+      MASTER_ASKS = RMAppManager.class.getDeclaredMethod("validateAndCreateResourceRequest", ApplicationSubmissionContext.class, boolean.class);
+      MASTER_ASKS.setAccessible(true);
+    } catch (NoSuchMethodException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** check gives the asks of an AM their labels, as DefaultAMSProcessor does, and says whether it would take them. */
+  boolean check(TwinContext.App a, List<ResourceRequest> asks) {
+    YarnConfiguration conf = new YarnConfiguration(context.getYarnConfiguration());
+    if (!YarnConfiguration.areNodeLabelsEnabled(conf)) {
+      return true;
+    }
+    String ofApp = a.submission.getNodeLabelExpression();
+    for (ResourceRequest r : asks) {
+      if (r.getResourceName().equals(ResourceRequest.ANY)) {
+        if (r.getNodeLabelExpression() == null) {
+          r.setNodeLabelExpression(ofApp);
+        }
+        SchedulerUtils.enforcePartitionExclusivity(r, YarnConfiguration.getExclusiveEnforcedPartitions(conf), ofApp);
+      }
+    }
+    try {
+      RMServerUtils.normalizeAndValidateRequests(asks, context.scheduler.getMaximumResourceCapability(a.queue), a.queue, context.scheduler,
+          context, true);
+      return true;
+    } catch (YarnException e) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package twin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// labels are those of the histories that have labels.
+var labels = []string{"x", "y", "z"}
+
+// sharedLabels are not exclusive.
+var sharedLabels = []string{"y", "z"}
+
+// labelSettings is what the configuration says of labels for the whole cluster.
+func (g *generator) labelSettings(props map[string]string) {
+	props["yarn.node-labels.enabled"] = "true"
+	some := func(percent int, name string, values ...string) {
+		if g.chance(percent) {
+			props[name] = pick(g, values)
+		}
+	}
+	some(10, "yarn.node-labels.exclusive-enforced-partitions", "x", "y", "x,y")
+	some(10, "yarn.resourcemanager.node-labels.am.default-node-label-expression", "x", "y")
+	some(10, "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation", "true")
+}
+
+// labelShares gives the queues of the tree what they may use and have of labels.
+func (g *generator) labelShares(props map[string]string) {
+	may := map[string][]string{"root": labels}
+	g.accessible(props, may, "root")
+	for _, label := range labels {
+		g.divideLabel(props, may, "root", label)
+	}
+}
+
+// accessible says what the queues under one may use.
+func (g *generator) accessible(props map[string]string, may map[string][]string, path string) {
+	for _, child := range g.queues.shape[path] {
+		key := prefix + child
+		may[child] = may[path]
+		if g.chance(30) {
+			may[child] = slices.DeleteFunc(slices.Clone(may[path]), func(string) bool { return g.chance(40) })
+			props[key+".accessible-node-labels"] = strings.Join(may[child], ",")
+		}
+		if len(may[child]) > 0 && g.chance(15) {
+			props[key+".default-node-label-expression"] = pick(g, may[child])
+		}
+		g.accessible(props, may, child)
+	}
+}
+
+// divideLabel gives those under a queue that may use a label their shares of it.
+func (g *generator) divideLabel(props map[string]string, may map[string][]string, path, label string) {
+	children := slices.DeleteFunc(slices.Clone(g.queues.shape[path]), func(child string) bool { return !g.serves(may, child, label) })
+	if len(children) == 0 || path == "root" && g.chance(10) {
+		return
+	}
+	how := pick(g, shares[len(children)])
+	if g.queues.weighted[path] {
+		how = pick(g, weights[len(children)])
+	}
+	for i, child := range children {
+		key := prefix + child + ".accessible-node-labels." + label
+		props[key+".capacity"] = how[i]
+		if len(children) > 1 && g.chance(30) {
+			props[key+".maximum-capacity"] = pick(g, []string{"100", "87.5", "93.75"})
+		}
+		if g.with["limits"] && !g.with["unmanaged"] && g.chance(30) {
+			props[key+".maximum-am-resource-percent"] = pick(g, []string{"0.125", "0.25", "1"})
+		}
+		g.divideLabel(props, may, child, label)
+	}
+}
+
+// serves says whether a queue has a leaf that may use a label.
+func (g *generator) serves(may map[string][]string, path, label string) bool {
+	children := g.queues.shape[path]
+	if len(children) == 0 {
+		return slices.Contains(may[path], label)
+	}
+	return slices.ContainsFunc(children, func(child string) bool { return g.serves(may, child, label) })
+}
+
+// firstLabels gives the cluster its labels, but for one that may come later.
+func (g *generator) firstLabels() error {
+	for _, label := range labels {
+		if label == "z" && g.chance(70) {
+			continue
+		}
+		if err := g.addLabel(label); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *generator) addLabel(label string) error {
+	if slices.Contains(sharedLabels, label) {
+		return g.step("label %s shared", label)
+	}
+	return g.step("label %s", label)
+}
+
+// changeLabel adds a label or removes it.
+func (g *generator) changeLabel() error {
+	label := pick(g, labels)
+	if g.p.labels[label] && g.chance(60) {
+		return g.step("unlabel %s", label)
+	}
+	return g.addLabel(label)
+}
+
+// relabel gives hosts other labels.
+func (g *generator) relabel() error {
+	words := ""
+	for range g.between(1, 2) {
+		if host := pick(g, g.hosts); !strings.Contains(words, host) {
+			words += fmt.Sprintf(" %s=%s", host, pick(g, []string{"", "x", "y", "y", "z"}))
+		}
+	}
+	return g.step("relabel%s", words)
+}
+
+// label ends a word that may name a label, or that it is for nodes without one.
+func (g *generator) label(percent int, format string) string {
+	if !g.with["labels"] || !g.chance(percent) {
+		return ""
+	}
+	return fmt.Sprintf(format, pick(g, []string{"", "x", "x", "y", "y", "z"}))
+}
