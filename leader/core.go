@@ -327,7 +327,7 @@ func onlyCounts(in input.Input, events []event.Event) bool {
 	}
 	for _, e := range events {
 		switch e.(type) {
-		case *event.AskCountersUpdated, *event.TimeAdvanced:
+		case *event.AskCountersUpdated, *event.AskMissesUpdated, *event.TimeAdvanced:
 		default:
 			return false
 		}

@@ -61,7 +61,7 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 		return decision{state: state, app: app, ask: ask, key: k.Key, why: why}
 	}
 	switch {
-	case k.Count == 0 || k.Label != n.Label:
+	case k.Count == 0 || k.Label != s.labelServed(n):
 		return refuse(statePrioritySkipped, NoAsks)
 	case k.IncreaseOf != 0 && !s.reachOf(k, node).usable():
 		// In YARN it would stop its leaf at every node when the queue has too little
@@ -71,12 +71,21 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 		return refuse(statePrioritySkipped, NodeReservedByOther)
 	case !s.withinHeadroom(a, k, l):
 		return refuse(stateQueueSkipped, QueueMaxCapacity)
-	case a.Blacklisted(n):
-		return refuse(stateAppSkipped, Blacklisted)
 	}
-	d := s.place(app, ask, node, l, false)
-	if d.state < stateAllocated && (d.state != statePrioritySkipped || d.delayed) && s.counts(k) {
-		s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
+	d := decision{state: stateAppSkipped, app: app, ask: ask, key: k.Key}
+	switch {
+	case s.lending && !s.mayBorrow(k):
+		d.why = OwnPartitionFirst
+	case a.Blacklisted(n):
+		d.why = Blacklisted
+	default:
+		d = s.place(app, ask, node, l, false)
+		if d.state < stateAllocated && (d.state != statePrioritySkipped || d.delayed) && s.counts(k) {
+			s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
+		}
+	}
+	if d.state < stateAllocated && s.countsMisses(k) {
+		s.updateMisses(a, k.Key, k.Missed+1)
 	}
 	return d
 }
@@ -103,7 +112,7 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 			if !mustFree {
 				need = k.Size
 			}
-			if d.exchanged = s.exchanged(a, k, need); d.exchanged == 0 {
+			if d.exchanged = s.exchanged(a, k, need, mustFree); d.exchanged == 0 {
 				return skip(NodeReservedByOther)
 			}
 			d.reservation = s.st.Reservations.Get(d.exchanged).Number
@@ -124,6 +133,9 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 // WhyNotPlaced says why a pass would allocate nothing for an ask on a node, going by room, limits and
 // locality; NoReason when it would.
 func (s *Scheduler) WhyNotPlaced(app, ask, node uint32, l *Limits) Reason {
+	if k := s.st.Asks.Get(ask); k.Label != s.st.Nodes.Get(node).Label && !s.mayBorrow(k) {
+		return OwnPartitionFirst
+	}
 	if d := s.place(app, ask, node, l, false); d.state != stateAllocated {
 		return d.why
 	}

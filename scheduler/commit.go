@@ -25,7 +25,9 @@ func (s *Scheduler) accept(d *decision) bool {
 		if s.st.Reservation(d.reservation) != d.exchanged {
 			return false
 		}
-		released = s.st.Reservations.Get(d.exchanged).Size
+		if r := s.st.Reservations.Get(d.exchanged); s.here(r) {
+			released = r.Size
+		}
 	}
 	fits := s.cfg.Calculator.FitsIn(d.size, n.Unallocated())
 	if fits != (d.state == stateAllocated) {
@@ -38,6 +40,7 @@ func (s *Scheduler) accept(d *decision) bool {
 func (s *Scheduler) commit(d *decision) {
 	k := s.st.Asks.Get(d.ask)
 	am, opportunities, counts := k.AM, k.Opportunities, s.counts(k)
+	missed, misses := k.Missed, s.countsMisses(k)
 	if d.exchanged != 0 {
 		s.cancel(d.reservation, yarn.CancelExchanged)
 	}
@@ -52,6 +55,7 @@ func (s *Scheduler) commit(d *decision) {
 	}
 	if d.increaseOf == 0 { // the ask of an increase waits for one node alone, so nothing is counted
 		s.counted(d, opportunities, counts)
+		s.missedAfter(d, missed, misses)
 	}
 	if d.state == stateAllocated {
 		s.CancelUnwanted(d.app)

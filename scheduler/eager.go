@@ -3,7 +3,6 @@ package scheduler
 import (
 	"slices"
 
-	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
@@ -77,7 +76,7 @@ func (s *Scheduler) servePending(app uint32, b *eagerBudget) {
 
 func (s *Scheduler) servePendingOn(p *partition, app uint32, b *eagerBudget) {
 	for !b.spent() {
-		size, ok := s.smallestAsk(app, p.label)
+		size, ok := s.smallestAsk(app, p)
 		if !ok {
 			return
 		}
@@ -94,15 +93,16 @@ func (s *Scheduler) servePendingOn(p *partition, app uint32, b *eagerBudget) {
 	}
 }
 
-// smallestAsk is the least memory among what an application still asks of a partition.
-func (s *Scheduler) smallestAsk(app uint32, label state.LabelID) (int64, bool) {
+// smallestAsk is the least memory among what an application still asks of a partition, or may borrow
+// of it.
+func (s *Scheduler) smallestAsk(app uint32, p *partition) (int64, bool) {
 	if !s.st.Apps.Has(app) || !s.st.Apps.Get(app).Activated() {
 		return 0, false
 	}
 	var least int64
 	var found bool
 	for _, k := range s.st.AsksOf(s.st.Apps.Get(app)) {
-		if k.Count > 0 && k.IncreaseOf == 0 && k.Label == label && (!found || k.Size[yarn.Memory] < least) {
+		if k.Count > 0 && k.IncreaseOf == 0 && (k.Label == p.label || p.lends && s.mayBorrow(k)) && (!found || k.Size[yarn.Memory] < least) {
 			least, found = k.Size[yarn.Memory], true
 		}
 	}

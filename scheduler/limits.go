@@ -16,6 +16,7 @@ func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool
 		Used:            *s.used(i),
 		Unreservable:    unreservable,
 		ContinueLooking: s.cfg.ContinueLooking,
+		IgnoreExclusive: s.lending,
 	})
 }
 
@@ -70,24 +71,26 @@ func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 // UserLimit is the limit of one user of a leaf, the active form.
 func (s *Scheduler) UserLimit(i int32, user uint32) yarn.Resource {
 	v, q := &s.at.queues[i], &s.cfg.Queues[i]
-	if v.changed {
+	users := s.userLimits(v)
+	if !users.known {
 		e, activeUsed := &s.at.tree.Capacities[i], s.Queue(i).ActiveUsed
 		if s.at.label != 0 {
 			activeUsed = s.at.uses[i].ActiveUsed
 		}
-		v.userLimit = capacity.UserLimit(capacity.UserLimitInput{
+		users.limit = capacity.UserLimit(capacity.UserLimitInput{
 			Calculator: s.cfg.Calculator, Label: s.at.total, MinAlloc: s.cfg.MinAlloc,
 			EffMin: e.EffMin, EffMax: e.EffMax,
 			DominantUsed: v.dominantUsed, ActiveUsed: activeUsed, ActiveWeight: atLeastOne(s.queues[i].activeWeight),
 			MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
+			IgnoreExclusive: s.lending,
 		})
-		v.changed = false
+		users.known = true
 	}
 	w := s.users[user].weight
 	if w == yarn.One {
-		return v.userLimit
+		return users.limit
 	}
-	return capacity.WeightedUserLimit(s.cfg.Calculator, v.userLimit, w, s.cfg.MinAlloc)
+	return capacity.WeightedUserLimit(s.cfg.Calculator, users.limit, w, s.cfg.MinAlloc)
 }
 
 // atLeastOne stands in for the sum of no weights.
@@ -107,7 +110,11 @@ func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
 		return false
 	}
 	for i := leaf; i >= 0; i = s.queues[i].parent {
-		if !calc.FitsIn(s.used(i).Add(d.size).Sub(released), s.at.tree.Capacities[i].EffMax) {
+		most := &s.at.tree.Capacities[i].EffMax
+		if s.lending {
+			most = &s.at.total
+		}
+		if !calc.FitsIn(s.used(i).Add(d.size).Sub(released), *most) {
 			return false
 		}
 	}

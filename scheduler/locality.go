@@ -10,15 +10,15 @@ type reach struct{ host, rack, any bool }
 
 func (r reach) usable() bool { return r.host || r.rack || r.any }
 
-// reachOf is the rule which nodes an ask may use, among those of its label: nodes whose host it names; nodes of a rack it
-// names, unless that entry is strict and stands for named hosts alone; and any other node when "*"
-// is relaxed. What makes a container larger may use the container's node alone.
+// reachOf is the rule which nodes an ask may use, among those of its label and those lent to it:
+// nodes whose host it names; nodes of a rack it names, unless that entry is strict and stands for
+// named hosts alone; and any other node when "*" is relaxed. What makes a container larger may use the container's node alone.
 func (s *Scheduler) reachOf(k *state.Ask, node uint32) reach {
 	if k.IncreaseOf != 0 {
 		return reach{host: s.st.Containers.Get(k.IncreaseOf).Node == node}
 	}
 	n := s.st.Nodes.Get(node)
-	if k.Label != n.Label {
+	if k.Label != n.Label && !s.lendsTo(n, k) {
 		return reach{}
 	}
 	r := reach{host: s.st.Location(k, n.Host) != 0, any: k.Relax}

@@ -84,9 +84,12 @@ func (s *Scheduler) removeApp(list []uint32, slot uint32) []uint32 {
 	return append(list[:i], list[i+1:]...)
 }
 
-// childLess orders two children of one parent: YARN's order, then the order of
-// the configuration.
+// childLess orders two children of one parent: those that may use the label, YARN's order, then the
+// order of the configuration.
 func (s *Scheduler) childLess(p *partition, a, b int32) bool {
+	if p.queues[a].barred != p.queues[b].barred {
+		return p.queues[b].barred
+	}
 	if d := capacity.CompareQueues(s.queues[a].order, p.queues[a].key, p.queues[b].key); d != 0 {
 		return d < 0
 	}

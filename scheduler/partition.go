@@ -19,24 +19,47 @@ type partition struct {
 	users  []userShare   // by slot
 	apps   []bool        // by slot: listed in its leaf; of a label's partition
 	nodes  nodeIndex
+	lends  bool // its nodes may serve asks without a label
 }
 
 // queueShare is what the planner derives for one queue in one partition.
 type queueShare struct {
 	key    capacity.OrderKey
-	listed bool // among its parent's children with pending asks
+	listed bool // among its parent's children
+	barred bool // it may not use the label
 
 	children []int32  // of a parent: children with pending asks, in serving order
 	active   []uint32 // of a leaf: activated applications with outstanding asks, in serving order
 
+	// Of a partition that lends: whether it has pending asks without a label, and its children
+	// that have, in serving order.
+	borrows   bool
+	borrowers []int32
+
 	dominantUsed yarn.Resource
-	changed      bool // the user limit must be computed again
-	userLimit    yarn.Resource
-	refused      bool // nothing has changed since every application was refused for its user's limit
+	own, lent    userLimits // of passes that respect the label, and of those that lend
+}
+
+// userLimits is what the users of a leaf may use.
+type userLimits struct {
+	known   bool // else it must be computed
+	limit   yarn.Resource
+	refused bool // nothing has changed since every application was refused for its user's limit
 }
 
 // touch notes that something has changed that a leaf's limits depend on.
-func (q *queueShare) touch() { q.changed, q.refused = true, false }
+func (q *queueShare) touch() {
+	q.own.known, q.own.refused = false, false
+	q.lent.known, q.lent.refused = false, false
+}
+
+// limits are those of the present pass.
+func (s *Scheduler) userLimits(q *queueShare) *userLimits {
+	if s.lending {
+		return &q.lent
+	}
+	return &q.own
+}
 
 // userShare is what a user adds to its leaf's sums in one partition.
 type userShare struct {
@@ -52,10 +75,11 @@ func (s *Scheduler) labelled() []*partition { return s.partitions[1:] }
 
 // makePartitions makes empty partitions for the labels that the cluster knows.
 func (s *Scheduler) makePartitions() {
+	s.lends = false
 	s.partitions = make([]*partition, 1, s.st.Labels.Len()+1)
 	s.partitions[0] = &partition{cfg: s.cfg}
 	s.st.Labels.Each(func(slot uint32, l *state.Label) bool {
-		s.partitions = append(s.partitions, &partition{label: state.LabelID(slot), name: l.Name, cfg: s.cfg.Partition(l.Name)})
+		s.partitions = append(s.partitions, &partition{label: state.LabelID(slot), name: l.Name, cfg: s.cfg.Partition(l.Name), lends: !l.Exclusive})
 		return true // slots have no gaps: labels are never forgotten
 	})
 	for _, p := range s.partitions {
@@ -64,8 +88,9 @@ func (s *Scheduler) makePartitions() {
 			p.uses = make([]state.Use, len(s.cfg.Queues))
 		}
 		for i := range p.queues {
-			p.queues[i].changed = true
+			p.queues[i].barred = !s.cfg.Queues[i].MayUse(p.name)
 		}
+		s.lends = s.lends || p.lends
 		s.compute(p)
 	}
 	s.at = s.partitions[0]

@@ -77,7 +77,19 @@ func (s *Scheduler) passOnNode(node uint32) outcome {
 		return outcome{}
 	}
 	s.levelLimits[0] = Limits{limit: s.at.total}
-	return s.assign(0, node, &s.levelLimits[0])
+	if a := s.assign(0, node, &s.levelLimits[0]); a.granted || !s.at.lends {
+		return a
+	}
+	return s.lend(node)
+}
+
+// lend offers a node of a label that is not exclusive to asks without a label.
+func (s *Scheduler) lend(node uint32) outcome {
+	s.lending = true
+	s.levelLimits[0] = Limits{limit: s.at.total}
+	a := s.assign(0, node, &s.levelLimits[0])
+	s.lending = false
+	return a
 }
 
 // hasRoom says whether anything at all may be placed on a node: a smallest
@@ -99,9 +111,12 @@ func (s *Scheduler) assign(i int32, node uint32, l *Limits) outcome {
 func (s *Scheduler) assignParent(i int32, node uint32, l *Limits) outcome {
 	v := &s.at.queues[i]
 	q := s.Queue(i)
-	pending, reserved := &q.Pending, &q.Reserved
+	pending, reserved, children := &q.Pending, &q.Reserved, v.children
 	if s.at.label != 0 {
 		pending, reserved = &s.at.uses[i].Pending, &s.at.uses[i].Reserved
+	}
+	if s.lending {
+		pending, children = &q.Pending, v.borrowers
 	}
 	if pending.IsZero() {
 		return outcome{}
@@ -111,8 +126,7 @@ func (s *Scheduler) assignParent(i int32, node uint32, l *Limits) outcome {
 		return outcome{}
 	}
 	var limited bool
-	for k := 0; k < len(v.children); k++ {
-		child := v.children[k]
+	for _, child := range children {
 		cl := &s.levelLimits[s.cfg.Queues[child].Depth]
 		*cl = Limits{limit: s.childLimit(i, child, l)}
 		a := s.assign(child, node, cl)
@@ -136,13 +150,15 @@ func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
 }
 
 func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
-	v := &s.at.queues[i]
-	if v.refused {
+	users, active := s.userLimits(&s.at.queues[i]), s.at.queues[i].active
+	if s.lending {
+		active = s.partitions[0].queues[i].active
+	}
+	if users.refused {
 		return outcome{} // as it would be again, whatever the node
 	}
 	check, refused := true, 0
-	for k := 0; k < len(v.active); k++ {
-		slot := v.active[k]
+	for _, slot := range active {
 		a := s.st.Apps.Get(slot)
 		if check {
 			ok, headroom := s.queueLimit(i, l.limit, s.reservedIn(a))
@@ -171,6 +187,6 @@ func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
 			return outcome{granted: true, reserved: d.state == stateReserved, offSwitch: d.locality == yarn.OffSwitch}
 		}
 	}
-	v.refused = refused == len(v.active)
+	users.refused = refused == len(active)
 	return outcome{}
 }

@@ -62,7 +62,7 @@ func (p Probe) QueueLimit(i int32, limit, unreservable yarn.Resource) (ok bool, 
 
 // Exchanged is the reservation that an application would give up for an ask; 0: none.
 func (p Probe) Exchanged(a *state.App, k *state.Ask, need yarn.Resource) uint32 {
-	return p.s.exchanged(a, k, need)
+	return p.s.exchanged(a, k, need, false)
 }
 
 // NeedsMore is the table of reservations by starvation, for the cluster's largest container.
@@ -118,7 +118,7 @@ func (p *partition) differs(q *partition) string {
 	for i := range p.queues {
 		a, b := &p.queues[i], &q.queues[i]
 		switch {
-		case a.listed != b.listed || (i > 0 && a.key != b.key): // root has no siblings to be ordered among
+		case a.listed != b.listed || a.borrows != b.borrows || !slices.Equal(a.borrowers, b.borrowers) || (i > 0 && a.key != b.key): // root has no siblings to be ordered among
 			return fmt.Sprintf("queue %d %+v, rebuilt %+v", i, a.key, b.key)
 		case p.label != 0 && p.uses[i] != q.uses[i]:
 			return fmt.Sprintf("queue %d uses %+v, rebuilt %+v", i, p.uses[i], q.uses[i])

@@ -116,14 +116,19 @@ func part(a, b int64) yarn.Fraction {
 }
 
 // exchanged is the newest reservation of a key that covers need, to be given up for an allocation
-// elsewhere; 0 if there is none.
-func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource) uint32 {
+// elsewhere; 0 if there is none. What limits demand must come from the partition at hand.
+func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) uint32 {
 	for slot, r := range s.st.ReservationsOf(a) {
-		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && s.cfg.Calculator.FitsIn(need, r.Size) {
+		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && s.cfg.Calculator.FitsIn(need, r.Size) && (!limits || s.here(r)) {
 			return slot
 		}
 	}
 	return 0
+}
+
+// here says whether a reservation is of a node of the partition at hand.
+func (s *Scheduler) here(r *state.Reservation) bool {
+	return len(s.partitions) == 1 || s.st.Nodes.Get(r.Node).Label == s.at.label
 }
 
 // fulfill is the pass on a reserved node: it fulfills the reservation, counts it again, cancels it, or

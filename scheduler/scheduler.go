@@ -21,6 +21,7 @@ type Scheduler struct {
 	indexOf    []int32      // queue slot → index in queues
 	partitions []*partition // by label; the first is the default one
 	at         *partition   // the one that limits and passes are for: the default one but in a pass
+	lends      bool         // some label is not exclusive
 	uses       uint64       // the partitions of labels that the present event may have changed
 	apps       []appView    // by slot
 	users      []userView   // by slot
@@ -32,6 +33,7 @@ type Scheduler struct {
 	now      int64
 	stamped  bool // the input's time is among its events
 	counting bool // the pass is a node's own heartbeat: delays count
+	lending  bool // the pass offers a node of a label to asks without one
 	events   []event.Event
 	freed    []uint32 // nodes that got room back by this input
 	asking   []uint32 // applications that ask for something new

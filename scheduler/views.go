@@ -304,7 +304,7 @@ func (s *Scheduler) refreshChain(slot uint32) {
 	for i := s.indexOf[slot]; i >= 0; i = s.queues[i].parent {
 		for _, p := range s.partitions {
 			p.queues[i].touch()
-			if p.label == 0 || s.uses&(1<<(p.label%64)) != 0 {
+			if p.label == 0 || s.uses&(1<<(p.label%64)) != 0 || s.borrows(p, i) != p.queues[i].borrows {
 				s.refreshQueue(p, i)
 			}
 		}
@@ -339,8 +339,13 @@ func (s *Scheduler) orderKey(p *partition, i int32) capacity.OrderKey {
 	}
 }
 
-// refreshQueue moves a queue to its place among its parent's children in a partition. A queue that
-// may not use the partition has none.
+// borrows says whether a queue waits for nodes that a partition may lend.
+func (s *Scheduler) borrows(p *partition, i int32) bool {
+	return p.lends && !s.Queue(i).Pending.IsZero()
+}
+
+// refreshQueue moves a queue to its place among its parent's children in a partition, and among those
+// that the partition may lend to.
 func (s *Scheduler) refreshQueue(p *partition, i int32) {
 	v, parent := &p.queues[i], s.queues[i].parent
 	pending := &s.Queue(i).Pending
@@ -352,17 +357,23 @@ func (s *Scheduler) refreshQueue(p *partition, i int32) {
 		return
 	}
 	key := s.orderKey(p, i)
-	listed := !pending.IsZero() && (p.label == 0 || s.cfg.Queues[i].MayUse(p.name))
-	if key == v.key && listed == v.listed {
+	listed, borrows := !pending.IsZero() && !v.barred, s.borrows(p, i)
+	if key == v.key && listed == v.listed && borrows == v.borrows {
 		return
 	}
 	above := &p.queues[parent]
 	if v.listed {
 		above.children = s.removeChild(p, above.children, i)
 	}
-	v.key, v.listed = key, listed
+	if v.borrows {
+		above.borrowers = s.removeChild(p, above.borrowers, i)
+	}
+	v.key, v.listed, v.borrows = key, listed, borrows
 	if listed {
 		above.children = s.insertChild(p, above.children, i)
+	}
+	if borrows {
+		above.borrowers = s.insertChild(p, above.borrowers, i)
 	}
 }
 

@@ -86,7 +86,7 @@ func withLabels(tb testing.TB, st *state.State) {
 	apply(tb, st,
 		&event.LabelsSet{Labels: []event.Label{{Name: "gpu", Exclusive: true}, {Name: "spot"}}},
 		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: id.Host}, Label: "gpu"}, {ID: id, Label: "spot"}, {ID: yarn.NodeID{Host: "unheard-of"}, Label: "gpu"}}},
-		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 3, Size: yarn.NewResource(1<<10, 1), Relax: true}, &event.AskLabelled{App: 1, Key: key, Label: "spot"},
+		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 3, Size: yarn.NewResource(1<<10, 1), Relax: true}, &event.AskLabelled{App: 1, Key: key, Label: "spot"}, &event.AskMissesUpdated{App: 1, Key: key, Missed: 7},
 		&event.ContainerAllocated{App: 1, Number: st.NextNumber(st.Apps.Get(st.App(1))), Key: key, Node: 3, Locality: yarn.OffSwitch})
 	apply(tb, st, &event.ApplicationSubmitted{App: st.Meta.NextApp, Name: "labelled", User: "ann", Queue: "root.a", MaxAttempts: 2})
 	apply(tb, st, &event.ApplicationLabelled{App: st.Meta.NextApp - 1, Label: "spot", AMLabel: "gpu"})

@@ -95,6 +95,7 @@ const (
 	KindNodesLabelled       Kind = 92
 	KindAskLabelled         Kind = 93
 	KindApplicationLabelled Kind = 94
+	KindAskMissesUpdated    Kind = 95
 
 	// From LevelImport on.
 	KindAttemptRecovered         Kind = 100
@@ -184,6 +185,7 @@ var specs = map[Kind]spec{
 	KindNodesLabelled:              of[NodesLabelled]("NodesLabelled"),
 	KindAskLabelled:                of[AskLabelled]("AskLabelled"),
 	KindApplicationLabelled:        of[ApplicationLabelled]("ApplicationLabelled"),
+	KindAskMissesUpdated:           of[AskMissesUpdated]("AskMissesUpdated"),
 	KindAttemptRecovered:           of[AttemptRecovered]("AttemptRecovered"),
 	KindContainerRecovered:         of[ContainerRecovered]("ContainerRecovered"),
 	KindNodeApplicationRecovered:   of[NodeApplicationRecovered]("NodeApplicationRecovered"),

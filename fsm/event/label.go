@@ -34,6 +34,15 @@ type AskLabelled struct {
 	Label string
 }
 
+// AskMissesUpdated sets how many offers an ask without a label has missed since a node without a
+// label served it: after enough of them it may use nodes of labels that are not exclusive. One a
+// key and pass.
+type AskMissesUpdated struct {
+	App    uint32
+	Key    yarn.SchedulerKey
+	Missed uint32
+}
+
 // ApplicationLabelled gives an application the label of asks that name none, and that of its AM.
 type ApplicationLabelled struct {
 	App            uint32
@@ -45,6 +54,7 @@ func (*LabelsRemoved) Kind() Kind       { return KindLabelsRemoved }
 func (*NodesLabelled) Kind() Kind       { return KindNodesLabelled }
 func (*AskLabelled) Kind() Kind         { return KindAskLabelled }
 func (*ApplicationLabelled) Kind() Kind { return KindApplicationLabelled }
+func (*AskMissesUpdated) Kind() Kind    { return KindAskMissesUpdated }
 
 // Code implements Event.
 func (e *LabelsSet) Code(c *codec.Coder) {
@@ -72,6 +82,13 @@ func (e *AskLabelled) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.Key(&e.Key)
 	c.String(&e.Label)
+}
+
+// Code implements Event.
+func (e *AskMissesUpdated) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.Key(&e.Key)
+	c.U32(&e.Missed)
 }
 
 // Code implements Event.

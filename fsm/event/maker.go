@@ -13,6 +13,7 @@ type maker struct {
 	answered  []ResponseRecorded
 	asked     []AskChanged
 	counted   []AskCountersUpdated
+	missed    []AskMissesUpdated
 	heard     []NodeHeard
 }
 
@@ -36,6 +37,8 @@ func (m *maker) make(k Kind) Event {
 		return next(&m.asked, n)
 	case KindAskCountersUpdated:
 		return next(&m.counted, n)
+	case KindAskMissesUpdated:
+		return next(&m.missed, n)
 	case KindNodeHeard:
 		return next(&m.heard, n)
 	}

@@ -295,6 +295,11 @@ func (u *LabelUse) code(c *codec.Coder) {
 	c.Resource(&u.ActiveUsed)
 }
 
+func (k *Ask) codeLabels(c *codec.Coder) {
+	c.U16(&k.Label)
+	c.U32(&k.Missed)
+}
+
 func (a *App) codeLabels(c *codec.Coder) {
 	d := a.Details()
 	c.U16(&a.AMLabel)

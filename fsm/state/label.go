@@ -107,6 +107,7 @@ func (s *State) labelsSet(e *event.LabelsSet) error {
 		s.fold(uint64(slot)<<1 | uint64(count(l.Exclusive)))
 		s.fold(hashString(l.Name))
 	}
+	s.relabelGrowth()
 	s.touched.Labels = true
 	return nil
 }
@@ -303,13 +304,34 @@ func (s *State) relabel(slot uint32, to LabelID, moves *relabelling) {
 			s.relabelMaster(c, to)
 		}
 		if r := s.Resize(c); r != nil && r.Ask != 0 {
-			s.labelAsk(r.Ask, s.Apps.mut(c.App), to)
+			s.labelAsk(r.Ask, s.Apps.mut(c.App), s.growthLabel(r.Container, to))
 		}
 	}
 	if n.Reservation != 0 {
 		r := s.Reservations.Get(n.Reservation)
 		moves.add(relabelled{r.App, from, to}, r.Size, r.Size)
 	}
+}
+
+// growthLabel is the label of what a container asks for to grow, on a node with a label: the node's,
+// unless the node is lent to it.
+func (s *State) growthLabel(container uint32, node LabelID) LabelID {
+	if node != 0 && s.AskedLabel(container) == 0 && !s.Labels.Get(uint32(node)).Exclusive {
+		return 0
+	}
+	return node
+}
+
+// relabelGrowth gives what containers ask for to grow the labels that follow from which labels are
+// exclusive.
+func (s *State) relabelGrowth() {
+	s.Resizes.Each(func(_ uint32, r *Resize) bool {
+		if r.Ask != 0 {
+			c := s.Containers.Get(r.Container)
+			s.labelAsk(r.Ask, s.Apps.mut(c.App), s.growthLabel(r.Container, s.Nodes.Get(c.Node).Label))
+		}
+		return true
+	})
 }
 
 // relabelMaster moves the current AM of an application to another partition.
@@ -336,6 +358,20 @@ func (s *State) askLabelled(e *event.AskLabelled) error {
 	s.labelAsk(ask, a, to)
 	s.fold(uint64(ask)<<32 | uint64(to))
 	s.foldResource(a.Pending)
+	return nil
+}
+
+func (s *State) askMissesUpdated(e *event.AskMissesUpdated) error {
+	_, a, err := s.appOf(e, e.App)
+	if err != nil {
+		return err
+	}
+	ask := s.Ask(a, e.Key)
+	if ask == 0 || !s.labelsKnown() {
+		return broken(e, "nothing is asked under the key, or labels are not known")
+	}
+	s.Asks.mut(ask).Missed = e.Missed
+	s.fold(uint64(ask)<<32 | uint64(e.Missed))
 	return nil
 }
 

@@ -203,6 +203,7 @@ func TestLabelRefusals(t *testing.T) {
 		label(""), &event.LabelsRemoved{Names: []string{"gpu", "never"}}, &event.LabelsRemoved{Names: []string{""}}, &event.LabelsRemoved{Names: []string{"ssd"}},
 		on("h1", "gpu", "h2", "never"), on("h1", "ssd"), on("", "gpu"),
 		&event.AskLabelled{App: 9, Key: k1}, &event.AskLabelled{App: 1, Key: k2, Label: "gpu"}, &event.AskLabelled{App: 1, Key: k1, Label: "never"},
+		&event.AskMissesUpdated{App: 9, Key: k1}, &event.AskMissesUpdated{App: 1, Key: k2},
 		&event.ApplicationLabelled{App: 9}, &event.ApplicationLabelled{App: 1, Label: "gpu"},
 	} {
 		refuse(t, s, e)
@@ -222,6 +223,7 @@ func TestLabelDigests(t *testing.T) {
 		"node":              {on("h1", "gpu"), on("h2", "gpu")},
 		"NodeManager":       {on("h8", "gpu"), on("h8:1", "gpu")},
 		"ask":               {&event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, &event.AskLabelled{App: 1, Key: k1, Label: "ssd"}},
+		"misses":            {&event.AskMissesUpdated{App: 1, Key: k1, Missed: 1}, &event.AskMissesUpdated{App: 1, Key: k1, Missed: 2}},
 		"application":       {&event.ApplicationLabelled{App: 3, Label: "gpu"}, &event.ApplicationLabelled{App: 3, Label: "ssd"}},
 		"application's AM":  {&event.ApplicationLabelled{App: 3, AMLabel: "gpu"}, &event.ApplicationLabelled{App: 3, AMLabel: "ssd"}},
 		"application twice": {&event.ApplicationLabelled{App: 3, Label: "gpu"}, &event.ApplicationLabelled{App: 3, Label: "gpu", AMLabel: "gpu"}},

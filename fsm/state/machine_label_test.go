@@ -57,6 +57,14 @@ func (m *machine) LabelAsk(t *rapid.T) {
 	m.apply(t, &event.AskLabelled{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key, Label: m.listed(t)})
 }
 
+func (m *machine) CountMisses(t *rapid.T) {
+	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.IncreaseOf == 0 })
+	if m.s.Meta.Level < event.LevelLabels {
+		t.Skip("labels are not known")
+	}
+	m.apply(t, &event.AskMissesUpdated{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key, Missed: rapid.Uint32Max(3).Draw(t, "missed")})
+}
+
 func (m *machine) LabelApplication(t *rapid.T) {
 	if m.s.Meta.Level < event.LevelLabels {
 		t.Skip("labels are not known")

@@ -217,13 +217,16 @@ func (a *App) AttemptID() yarn.AttemptID { return yarn.AttemptID{App: a.ID, Atte
 // Ask is what an application asks under one scheduler key (priority and allocation request id). It
 // exists while Count or Reservations is above 0.
 type Ask struct {
-	App   uint32
-	Key   yarn.SchedulerKey
-	Size  yarn.Resource // of one container
-	Count int64         // containers still wanted: the count of "*"
-	Relax bool          // other nodes than those named will do: the relaxLocality of "*"
-	AM    bool          // for the AM's own container
-	Label LabelID       // of the nodes that may serve it
+	App uint32
+	// Missed counts the offers that the ask has missed since a node without a label served it;
+	// AskMissesUpdated sets it. It is 0 in a cluster without labels.
+	Missed uint32
+	Key    yarn.SchedulerKey
+	Size   yarn.Resource // of one container
+	Count  int64         // containers still wanted: the count of "*"
+	Relax  bool          // other nodes than those named will do: the relaxLocality of "*"
+	AM     bool          // for the AM's own container
+	Label  LabelID       // of the nodes that may serve it
 	// Opportunities counts missed scheduling opportunities, for delay scheduling;
 	// ReReservations counts how often a reservation was kept. AskCountersUpdated sets both.
 	Opportunities  uint32

@@ -98,7 +98,7 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 // container.
 func (s *State) addResizeAsk(container uint32, c *Container, a *App, size yarn.Resource) uint32 {
 	slot, k := s.Asks.alloc()
-	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container, Label: s.Nodes.Get(c.Node).Label}
+	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container, Label: s.growthLabel(container, s.Nodes.Get(c.Node).Label)}
 	s.ownResize(container, c).Ask = slot
 	s.enterAsk(slot, k, a)
 	return slot

@@ -124,7 +124,7 @@ func Sections() []Section {
 		table(27, "labelled-hosts", func(s *State) *Table[LabelledHost] { return &s.LabelledHosts }, (*LabelledHost).code),
 		table(28, "label-uses", func(s *State) *Table[LabelUse] { return &s.LabelUses }, (*LabelUse).code),
 		more(29, "labelled-asks", func(s *State) *Table[Ask] { return &s.Asks },
-			func(k *Ask) bool { return k.Label != 0 }, func(k *Ask, c *codec.Coder) { c.U16(&k.Label) }),
+			func(k *Ask) bool { return k.Label != 0 || k.Missed != 0 }, (*Ask).codeLabels),
 		table(30, "labelled-containers", func(s *State) *Table[LabelID] { return &s.AskedLabels }, func(l *LabelID, c *codec.Coder) { c.U16(l) }),
 		more(31, "labelled-applications", func(s *State) *Table[App] { return &s.Apps },
 			func(a *App) bool { return a.labelled || a.AMLabel != 0 }, (*App).codeLabels),

@@ -269,6 +269,8 @@ func (s *State) apply(e event.Event) error {
 		return s.nodesLabelled(e)
 	case *event.AskLabelled:
 		return s.askLabelled(e)
+	case *event.AskMissesUpdated:
+		return s.askMissesUpdated(e)
 	case *event.ApplicationLabelled:
 		return s.applicationLabelled(e)
 	case *event.AttemptRecovered:

@@ -100,7 +100,7 @@ func tell(events []event.Event) string {
 	var out []string
 	for _, e := range events {
 		switch e := e.(type) {
-		case *event.TimeAdvanced, *event.AskCountersUpdated, *event.RequestRecorded, *event.QueuesConfigured:
+		case *event.TimeAdvanced, *event.AskCountersUpdated, *event.AskMissesUpdated, *event.RequestRecorded, *event.QueuesConfigured:
 		default:
 			out = append(out, fmt.Sprintf("%s%+v", e.Kind(), e))
 		}

@@ -83,7 +83,8 @@ func TestSeeds(t *testing.T) {
 // ApplicationIDGiven belongs to older levels; attempts and containers are recovered only in a
 // cluster that was taken over; and no input leads to an event of labels yet.
 var unmet = []event.Kind{event.KindLevelRaised, event.KindApplicationIDGiven, event.KindAttemptRecovered, event.KindContainerRecovered,
-	event.KindNodeApplicationRecovered, event.KindLabelsSet, event.KindLabelsRemoved, event.KindNodesLabelled, event.KindAskLabelled, event.KindApplicationLabelled}
+	event.KindNodeApplicationRecovered, event.KindLabelsSet, event.KindLabelsRemoved, event.KindNodesLabelled, event.KindAskLabelled, event.KindApplicationLabelled,
+	event.KindAskMissesUpdated}
 
 // vocabulary asks whether every event that there is was met.
 func vocabulary(t *testing.T, events *[256]int) {

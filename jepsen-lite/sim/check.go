@@ -377,7 +377,7 @@ func tell(events []event.Event) string {
 	var out []string
 	for _, e := range events {
 		switch e := e.(type) {
-		case *event.TimeAdvanced, *event.AskCountersUpdated, *event.RequestRecorded:
+		case *event.TimeAdvanced, *event.AskCountersUpdated, *event.AskMissesUpdated, *event.RequestRecorded:
 		default:
 			out = append(out, fmt.Sprintf("%s%+v", e.Kind(), e))
 		}

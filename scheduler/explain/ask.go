@@ -60,6 +60,9 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	case j.reason == scheduler.LocalityDelay:
 		x.because(j.reason, "it asks %s: %s room, but it waits for one of the %d hosts or racks that it prefers, for %d missed opportunities so far",
 			size, have(all.count[j.reason]), k.Entries-1, k.Opportunities)
+	case j.reason == scheduler.OwnPartitionFirst:
+		x.because(j.reason, "it asks %s: %s room and a label that it does not ask for; it may use such nodes after %d missed offers, and has missed %d so far",
+			size, have(all.count[j.reason]), v.OffersToMiss(), k.Missed)
 	case j.reason == scheduler.NodeReservedByOther:
 		x.because(j.reason, "it asks %s: %s reserved for another application, and no other node that it may use is large enough", size, are(all.count[j.reason]))
 	case j.reason == scheduler.Blacklisted:
@@ -227,6 +230,7 @@ var verdicts = map[scheduler.Reason]string{
 	scheduler.NodeReservedByOther: "reserved for another application",
 	scheduler.Blacklisted:         "blacklisted by the application",
 	scheduler.LocalityDelay:       "waits for a nearer node",
+	scheduler.OwnPartitionFirst:   "has another label, and waits for the ask to miss more offers",
 	scheduler.QueueMaxCapacity:    "at the queue's maximum",
 	scheduler.ParentMaxCapacity:   "at a parent queue's maximum",
 	scheduler.UserLimit:           "at the user's limit",
@@ -234,7 +238,7 @@ var verdicts = map[scheduler.Reason]string{
 }
 
 // order of preference when nodes differ: the first that any node says.
-var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted, scheduler.NodeTooSmall}
+var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.OwnPartitionFirst, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted, scheduler.NodeTooSmall}
 
 // survey is what the running nodes that an ask may use say of it.
 type survey struct {

@@ -160,6 +160,20 @@ ask app1 1x1G`},
 		{reason: scheduler.NoNodes, app: "app1", remedy: "node add n1 8G\nhb n1 quiet", setup: `
 conf queues=(a:100)
 app app1 user=u1 am=1G`},
+		{reason: scheduler.OwnPartitionFirst, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node has room and a label that it does not ask for; it may use such nodes after 3 missed offers, and has missed 0 so far",
+			still: "hb n2 n3 n1 quiet", remedy: "hb n1 quiet", setup: `
+conf queues=(a:100) a.user-limit-factor=10 max=16G yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
+label add x shared
+node add n1 8G
+node add n2 8G
+node add n3 8G
+label nodes n1=x
+app app0 user=u0
+ask app0 1x8G
+hb n2 quiet
+app app1 user=u1
+blacklist app1 n3
+ask app1 1x1G`},
 	}
 }
 

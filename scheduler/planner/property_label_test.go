@@ -8,14 +8,15 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
 
-// TestLabelsAtRandom lets applications ask for labels while nodes come, go and get other labels. After
-// every step the state agrees with itself, the scheduler's views are those that it would derive again,
-// each container was granted on a node of the label that was asked, and no grant took a queue over
-// its maximum of the label.
+// TestLabelsAtRandom lets applications ask for labels while nodes come, go and get other labels, and
+// labels become exclusive and cease to be. After every step the state agrees with itself, the
+// scheduler's views are those that it would derive again, and every grant was right when it was made:
+// see labelWalk.
 func TestLabelsAtRandom(tb *testing.T) {
 	rapid.Check(tb, func(t *rapid.T) {
 		w := newWorld(drawn{tb, t})
@@ -29,13 +30,16 @@ label nodes n0=x n1=y
 app app0 user=u0 queue=p
 app app1 user=u1 queue=q
 app app2 user=u0 queue=b
-app app3 user=u1 queue=p`)
+app app3 user=u1 queue=p
+app app4 user=u1 queue=q am=1G`)
 		if rapid.Bool().Draw(t, "eager") {
 			w.tellAll("mode eager")
 		}
 		for range rapid.IntRange(20, 60).Draw(t, "steps") {
+			before := w.p.st.Fork()
+			w.events = nil
 			w.randomLabelStep(t)
-			w.checkLabels(t)
+			w.checkLabels(t, before)
 		}
 	})
 }
@@ -53,9 +57,9 @@ func (d drawn) Errorf(format string, args ...any) { d.steps.Errorf(format, args.
 func (w *world) randomLabelStep(t *rapid.T) {
 	label := rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "label")
 	node := fmt.Sprintf("n%d", rapid.IntRange(0, 3).Draw(t, "node"))
-	slot, app := w.app(fmt.Sprintf("app%d", rapid.IntRange(0, 3).Draw(t, "app")))
+	slot, app := w.app(fmt.Sprintf("app%d", rapid.IntRange(0, 4).Draw(t, "app")))
 	key := rapid.IntRange(1, 3).Draw(t, "key")
-	switch rapid.IntRange(0, 11).Draw(t, "what") {
+	switch rapid.IntRange(0, 12).Draw(t, "what") {
 	case 0, 1, 2, 3:
 		w.plan(&input.NodeHeartbeat{ID: w.nodes[node]})
 	case 4, 5:
@@ -80,6 +84,9 @@ func (w *world) randomLabelStep(t *rapid.T) {
 			}
 		})
 	case 11:
+		x := event.Label{Name: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name"), Exclusive: rapid.Bool().Draw(t, "exclusive")}
+		w.direct(func(p *Planner) { p.sched.Emit(&event.LabelsSet{Labels: []event.Label{x}}) })
+	case 12:
 		if rapid.Bool().Draw(t, "lost") {
 			w.plan(&input.ExpireNode{ID: w.nodes[node]})
 		} else {
@@ -88,37 +95,81 @@ func (w *world) randomLabelStep(t *rapid.T) {
 	}
 }
 
-func (w *world) checkLabels(t *rapid.T) {
+func (w *world) checkLabels(t *rapid.T, before *state.State) {
 	if err := w.p.st.Check(); err != nil {
 		t.Fatal(err)
 	}
 	w.sameViews()
+	walk := labelWalk{t: t, st: before, cfg: w.p.Config()}
 	for _, e := range w.events {
-		g, ok := e.(*event.ContainerAllocated)
-		if !ok {
-			continue
-		}
-		n := w.p.st.Nodes.Get(g.Node)
-		if c := w.p.st.Container(event.ContainerRef{App: g.App, Attempt: 1, Number: g.Number}); c != 0 && w.p.st.AskedLabel(c) != n.Label {
-			t.Fatalf("a container that asked for %q is on %s of %q", w.p.st.LabelName(w.p.st.AskedLabel(c)), n.ID, w.p.st.LabelName(n.Label))
-		}
-		w.checkMaximum(t, w.p.st.Apps.Get(w.p.st.App(g.App)), n.Label)
+		walk.step(e)
 	}
 }
 
-// checkMaximum holds every queue of an application that was just served to its maximum of a label.
-func (w *world) checkMaximum(t *rapid.T, a *state.App, label state.LabelID) {
-	cfg, total := w.p.Config(), w.p.st.Meta.Cluster
-	if label != 0 {
-		cfg, total = cfg.Partition(w.p.st.LabelName(label)), w.p.st.Labels.Get(uint32(label)).Total
+// labelWalk applies events one by one, and holds each grant against the rules of labels: an ask is
+// served by nodes of its label, by queues that may use it, within their maxima of the label. An ask
+// without a label that has missed enough offers is also served by nodes of labels that are not
+// exclusive, within what they have; but no AM is.
+type labelWalk struct {
+	t   *rapid.T
+	st  *state.State
+	cfg *capacity.Config
+}
+
+func (w *labelWalk) step(e event.Event) {
+	st := w.st
+	ask := func(app uint32, key yarn.SchedulerKey) *state.Ask {
+		return st.Asks.Get(st.Ask(st.Apps.Get(st.App(app)), key))
+	}
+	switch e := e.(type) {
+	case *event.ContainerAllocated:
+		w.granted(ask(e.App, e.Key), st.Nodes.Get(e.Node))
+	case *event.ReservationMade:
+		w.granted(ask(e.App, e.Key), st.Nodes.Get(e.Node))
+	case *event.ReservationFulfilled:
+		r := st.Reservations.Get(st.Reservation(e.Reservation))
+		w.mayUse(ask(st.Apps.Get(r.App).ID.Seq, r.Key), st.Nodes.Get(r.Node))
+	case *event.AskMissesUpdated:
+		if k := ask(e.App, e.Key); k.Label != 0 || k.AM || int32(e.Missed) > st.Meta.UsableNodes {
+			w.t.Fatalf("%d missed offers count for %+v", e.Missed, k)
+		}
+	}
+	if err := st.Apply(e); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// mayUse holds that an ask may use a node, and says whether the node is lent to it.
+func (w *labelWalk) mayUse(k *state.Ask, n *state.Node) (lent bool) {
+	lent = k.Label != n.Label
+	if lent && (k.Label != 0 || k.AM || w.st.Labels.Get(uint32(n.Label)).Exclusive) {
+		w.t.Fatalf("%s of %q serves an ask for %q, for an AM: %v", n.ID, w.st.LabelName(n.Label), w.st.LabelName(k.Label), k.AM)
+	}
+	return lent
+}
+
+func (w *labelWalk) granted(k *state.Ask, n *state.Node) {
+	lent, name := w.mayUse(k, n), w.st.LabelName(n.Label)
+	if lent && int32(k.Missed)+1 < w.st.Meta.UsableNodes {
+		w.t.Fatalf("%s of %q is lent after %d missed offers, there are %d nodes", n.ID, name, k.Missed, w.st.Meta.UsableNodes)
+	}
+	cfg, total := w.cfg, w.st.Meta.Cluster
+	if n.Label != 0 {
+		cfg, total = cfg.Partition(name), w.st.Labels.Get(uint32(n.Label)).Total
 	} else {
-		w.p.st.Labels.Each(func(_ uint32, l *state.Label) bool { total = total.Sub(l.Total); return true })
+		w.st.Labels.Each(func(_ uint32, l *state.Label) bool { total = total.Sub(l.Total); return true })
 	}
 	tree := cfg.Compute(total)
-	for i := int(w.p.sched.LeafOf(a)); i >= 0; i = cfg.Queues[i].Parent {
-		used := w.p.st.QueueUse(w.p.st.Queue(cfg.Queues[i].Path), label).Used
-		if !cfg.Calculator.FitsIn(used, tree.Capacities[i].EffMax) {
-			t.Fatalf("%s uses %s of label %q, it may use %s", cfg.Queues[i].Path, used, w.p.st.LabelName(label), tree.Capacities[i].EffMax)
+	a := w.st.Apps.Get(k.App)
+	for i := must(cfg.Lookup(w.st.Queues.Get(a.Queue).Path)); i >= 0; i = cfg.Queues[i].Parent {
+		path, most := cfg.Queues[i].Path, tree.Capacities[i].EffMax
+		if lent {
+			most = total
+		} else if !cfg.Queues[i].MayUse(name) {
+			w.t.Fatalf("%s may not use %q, and gets a node of it", path, name)
+		}
+		if used := w.st.QueueUse(w.st.Queue(path), n.Label).Used.Add(k.Size); !cfg.Calculator.FitsIn(used, most) {
+			w.t.Fatalf("%s uses %s of label %q, it may use %s", path, used, name, most)
 		}
 	}
 }

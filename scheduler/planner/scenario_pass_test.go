@@ -97,6 +97,8 @@ func (w *world) tellOne(e event.Event) string {
 		return fmt.Sprintf("r%d cancelled %s\n", e.Reservation, e.Cause)
 	case *event.AskCountersUpdated:
 		return fmt.Sprintf("%s @%d opportunities %d re-reservations %d\n", w.names[e.App], e.Key.Priority, e.Opportunities, e.ReReservations)
+	case *event.AskMissesUpdated:
+		return fmt.Sprintf("%s @%d missed %d offers\n", w.names[e.App], e.Key.Priority, e.Missed)
 	case *event.ContainerCompleted:
 		return fmt.Sprintf("%s #%d ended\n", w.names[e.Container.App], e.Container.Number)
 	case *event.ContainerReleased:
