@@ -91,7 +91,7 @@ func (p *Planner) checkLabels(labels []event.Label, change bool) *input.Fault {
 		}
 	}
 	if len(differ) > 0 {
-		return input.Faultf(input.InvalidLabel, "remove the label first", "Exclusivity cannot be modified for an existing label with : %s", strings.Join(differ, ","))
+		return input.Faultf(input.InvalidLabel, "run \"rmd label add --change\"", "Exclusivity cannot be modified for an existing label with : %s", strings.Join(differ, ","))
 	}
 	for _, l := range labels {
 		if err := capacity.CheckLabelName(l.Name); err != nil {

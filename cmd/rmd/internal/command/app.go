@@ -189,7 +189,7 @@ func appFacts(a api.App) []output.Fact {
 	facts := []output.Fact{
 		{Name: "id", Value: a.ID}, {Name: "name", Value: a.Name}, {Name: "user", Value: a.User}, {Name: "queue", Value: a.Queue}, {Name: "type", Value: a.Type},
 		{Name: "tags", Value: strings.Join(a.Tags, ", ")}, {Name: "state", Value: a.State}, {Name: "final status", Value: a.FinalStatus},
-		{Name: "priority", Value: output.Number(a.Priority)},
+		{Name: "priority", Value: output.Number(a.Priority)}, {Name: "label", Value: a.Label}, {Name: "AM label", Value: a.AMLabel},
 		{Name: "attempt", Value: strings.TrimSpace(a.Attempt + " " + a.AttemptState)},
 		{Name: "attempts", Value: output.Number(a.Failures) + " failed of " + output.Number(a.MaxAttempts)},
 		{Name: "submitted", Value: output.Time(a.SubmittedMillis)}, {Name: "started", Value: output.Time(a.StartedMillis)}, {Name: "ended", Value: output.Time(a.EndedMillis)},

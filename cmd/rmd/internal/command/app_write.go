@@ -26,6 +26,8 @@ func (p *program) appSubmit() verb {
 			&cli.StringSliceFlag{Name: "tag", Usage: "tag; repeatable"},
 			&cli.IntFlag{Name: "priority", Usage: "priority; higher goes first"},
 			&cli.StringFlag{Name: "am", Usage: "size of the AM", Value: "memory-mb=1024,vcores=1"},
+			&cli.StringFlag{Name: "label", Usage: "node label of requests that name none", DefaultText: "the queue's"},
+			&cli.StringFlag{Name: "am-label", Usage: "node label of the AM", DefaultText: "the cluster's for AMs, or --label"},
 			&cli.BoolFlag{Name: "unmanaged", Usage: "the AM runs outside of the cluster"},
 			&cli.BoolFlag{Name: "keep-containers", Usage: "containers survive a failed attempt"},
 			&cli.UintFlag{Name: "max-attempts", Usage: "maximum number of attempts", DefaultText: "the cluster's setting"},
@@ -41,7 +43,7 @@ func runSubmit(c *call) error {
 	s := api.Submit{
 		ID: c.String("id"), Name: c.String("name"), User: c.String("user"), Queue: c.String("queue"), Type: c.String("type"),
 		Tags: c.StringSlice("tag"), Unmanaged: c.Bool("unmanaged"), KeepContainers: c.Bool("keep-containers"),
-		MaxAttempts: uint32(c.Uint("max-attempts")), LifetimeMillis: c.span("lifetime").Milliseconds(), DryRun: c.Bool("dry-run"),
+		MaxAttempts: uint32(c.Uint("max-attempts")), LifetimeMillis: c.span("lifetime").Milliseconds(), Label: c.String("label"), AMLabel: c.String("am-label"), DryRun: c.Bool("dry-run"),
 	}
 	if c.IsSet("priority") {
 		p := int32(c.Int("priority"))

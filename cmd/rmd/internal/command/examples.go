@@ -29,6 +29,12 @@ var examples = map[string][]string{
 	"node status":   {"rmd node status sim-03:45454"},
 	"node drain":    {"rmd node drain sim-03:45454 --deadline 30m", "rmd node drain sim-03:45454 --undo", "rmd node drain --choose 2 --dry-run"},
 	"node forget":   {"rmd node forget sim-03:45454"},
+	"label list":    {"rmd label list", "rmd label list -o wide --sort -wait"},
+	"label status":  {"rmd label status gpu"},
+	"label nodes":   {"rmd label nodes --label gpu"},
+	"label add":     {"rmd label add gpu", "rmd label add spot --non-exclusive"},
+	"label remove":  {"rmd label remove gpu --dry-run"},
+	"label map":     {"rmd label map worker-1=gpu worker-2:8041=gpu", "rmd label map worker-1= --dry-run", "rmd label map --label gpu --file nodes.txt"},
 	"node resource": {"rmd node resource sim-03:45454 memory-mb=393216,vcores=96,gpu=8"},
 
 	"queue list":   {"rmd queue list --sort -used", "rmd queue list -o wide"},

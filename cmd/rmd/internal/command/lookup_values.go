@@ -17,6 +17,7 @@ var argumentValues = map[string][]source{
 	"app status": {apps}, "app explain": {apps}, "app wait": {apps}, "app attempts": {apps}, "app containers": {apps},
 	"app kill": {liveApps}, "app move": {liveApps, leafQueues}, "app priority": {liveApps},
 	"node status": {nodes}, "node drain": {nodes}, "node forget": {nodes}, "node resource": {nodes},
+	"label status": {labels}, "label remove": {labels}, "label add": {nothing}, "label map": {nodesAssigned},
 	"queue status": {queues}, "queue stop": {queues}, "queue start": {queues},
 	"reservation status": {reservationIDs}, "reservation cancel": {reservationIDs},
 	"conf get": {confKeys}, "conf set": {confKeysAssigned}, "conf diff": {versionsOrFiles, versions}, "conf validate": {files}, "conf apply": {files}, "conf rollback": {versions},
@@ -27,7 +28,7 @@ var argumentValues = map[string][]source{
 }
 
 // repeated are the commands whose last argument may be given again.
-var repeated = []string{"app kill", "conf set"}
+var repeated = []string{"app kill", "conf set", "label remove", "label map"}
 
 // flagValues says what the value of a flag is, of one command or of all that
 // have it.
@@ -36,6 +37,7 @@ var flagValues = map[string]source{
 	"--cacert": files, "--cert": files, "--key": files, "--config": files, "--report": files, "--queues": files, "--nodes": files, "--trace": demoOrFiles,
 	"--token-file": files, "--peers": files, "--context": files, "--data": files, "--dir": files, "--conf-dir": files,
 	"--app": apps, "--queue": queues, "--node": nodes, "--kind": func(*lookup) []candidate { return wordsOf(eventKinds()) },
+	"--label": labels, "--am-label": labels,
 	"app submit --queue": leafQueues,
 	"app list --state":   fixed("SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"),
 	"node list --state":  fixed("RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"),
@@ -113,6 +115,23 @@ func nodes(l *lookup) (out []candidate) {
 	return out
 }
 
+func nodesAssigned(l *lookup) []candidate {
+	out := nodes(l)
+	for i := range out {
+		out[i].word += "="
+	}
+	return out
+}
+
+func labels(l *lookup) (out []candidate) {
+	for _, k := range ask[api.Labels](l, "/v1/labels", nil).Labels {
+		if k.Name != "" {
+			out = append(out, candidate{k.Name, counted(k.Nodes, "node") + ", free " + k.Free.String()})
+		}
+	}
+	return out
+}
+
 func queues(l *lookup) (out []candidate) {
 	for _, q := range flatten(ask[api.Queues](l, "/v1/queues", nil).Root, 0) {
 		out = append(out, candidate{q.Path, fmt.Sprintf("%s, %s used, %d apps", q.State, output.Percent(q.AbsUsed), q.Apps)})
@@ -181,7 +200,7 @@ func confKeysAssigned(l *lookup) []candidate {
 // listHeads are the columns of each command that shows a list.
 var listHeads = map[string][]string{
 	"app list": appColumns.Heads(), "app attempts": attemptColumns.Heads(), "app containers": containerColumns.Heads(),
-	"node list": nodeColumns.Heads(), "queue list": queueColumns(false).Heads(), "queue tree": queueColumns(true).Heads(), "reservation list": reservationColumns.Heads(),
+	"node list": nodeColumns.Heads(), "label list": labelColumns.Heads(), "label nodes": mappedColumns.Heads(), "queue list": queueColumns(false).Heads(), "queue tree": queueColumns(true).Heads(), "reservation list": reservationColumns.Heads(),
 	"conf get": propertyColumns.Heads(), "conf diff": changeColumns.Heads(), "conf history": versionColumns.Heads(),
 	"cluster status": memberColumns.Heads(), "cluster members": memberColumns.Heads(), "log show": entryColumns.Heads(),
 }

@@ -36,6 +36,7 @@ var nodeColumns = output.List[api.Node]{
 		{Head: "VERSION", Wide: true, Text: func(n api.Node) string { return n.Version }},
 		{Head: "REGISTERED", Wide: true, Text: func(n api.Node) string { return output.Time(n.RegisteredMillis) }, Key: func(n api.Node) float64 { return float64(n.RegisteredMillis) }},
 		{Head: "REPORT", Wide: true, Text: func(n api.Node) string { return n.Report }, Shrink: true},
+		{Head: "LABEL", Wide: true, Text: func(n api.Node) string { return labelText(n.Label) }},
 	},
 }
 
@@ -58,9 +59,10 @@ func (p *program) nodeList() verb {
 	return verb{name: "list", aliases: []string{"ls"}, usage: "list the nodes", flags: append([]cli.Flag{
 		&cli.StringSliceFlag{Name: "state", Usage: "RUNNING UNHEALTHY DECOMMISSIONING DECOMMISSIONED LOST REBOOTED SHUTDOWN"},
 		&cli.StringFlag{Name: "rack", Usage: "only in this rack"},
+		&cli.StringFlag{Name: "label", Usage: "only with this label; - for none"},
 		&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"},
 	}, listFlags()...), run: func(c *call) error {
-		q := url.Values{}
+		q := c.labelQuery()
 		if s := c.StringSlice("state"); len(s) > 0 {
 			q.Set("state", strings.ToUpper(strings.Join(s, ",")))
 		}
@@ -105,7 +107,7 @@ func (p *program) nodeStatus() verb {
 func nodeFacts(d api.Placement) []output.Fact {
 	n := d.Node
 	facts := []output.Fact{
-		{Name: "id", Value: n.ID}, {Name: "state", Value: n.State}, {Name: "rack", Value: n.Rack}, {Name: "web address", Value: n.HTTPAddress},
+		{Name: "id", Value: n.ID}, {Name: "state", Value: n.State}, {Name: "rack", Value: n.Rack}, {Name: "label", Value: n.Label}, {Name: "web address", Value: n.HTTPAddress},
 		{Name: "version", Value: n.Version}, {Name: "total", Value: n.Total.String()}, {Name: "used", Value: n.Used.String()}, {Name: "free", Value: freeText(n)},
 		{Name: "registered", Value: output.Time(n.RegisteredMillis)}, {Name: "drained by", Value: output.Time(n.DeadlineMillis)}, {Name: "report", Value: n.Report},
 	}

@@ -100,27 +100,21 @@ func queueFacts(q api.Queue) []output.Fact {
 		{Name: "used", Value: fmt.Sprintf("%s of its capacity, %s of the cluster: %s", output.Percent(q.UsedPercent), output.Percent(q.AbsUsed), q.Used)},
 		{Name: "reserved", Value: q.Reserved.String()}, {Name: "pending", Value: q.Pending.String()},
 		{Name: "apps", Value: fmt.Sprintf("%d: %d active, %d pending, %d non-runnable", q.Apps, q.ActiveApps, q.PendingApps, q.NonRunnableApps)},
-		{Name: "containers", Value: output.Number(q.Containers)},
+		{Name: "containers", Value: output.Number(q.Containers)}, {Name: "default label", Value: q.DefaultLabel},
 	}
 	if q.Leaf {
 		facts = append(facts, output.Fact{Name: "AM share", Value: fmt.Sprintf("%s of %s", q.AMUsed, q.AMLimit)},
 			output.Fact{Name: "user limit", Value: strings.TrimSpace(q.UserLimit + "%, factor " + q.UserLimitFactor)})
 	}
-	for i, u := range q.Users {
-		name := ""
-		if i == 0 {
-			name = "users"
-		}
-		facts = append(facts, output.Fact{Name: name, Value: fmt.Sprintf("%s: %s of %s, %d apps, %d pending", u.Name, u.Used, u.Limit, u.Apps, u.PendingApps)})
-	}
-	for i := range q.Children {
-		name := ""
-		if i == 0 {
-			name = "below it"
-		}
-		facts = append(facts, output.Fact{Name: name, Value: fmt.Sprintf("%s: %s of the cluster in use", q.Children[i].Path, output.Percent(q.Children[i].AbsUsed))})
-	}
-	return facts
+	facts = append(facts, factsOf("labels", q.Labels, func(s api.LabelShare) string {
+		return fmt.Sprintf("%s: %s used of %s, at most %s, %s pending", s.Label, s.Used, s.Guaranteed, s.Max, s.Pending)
+	})...)
+	facts = append(facts, factsOf("users", q.Users, func(u api.User) string {
+		return fmt.Sprintf("%s: %s of %s, %d apps, %d pending", u.Name, u.Used, u.Limit, u.Apps, u.PendingApps)
+	})...)
+	return append(facts, factsOf("below it", q.Children, func(k api.Queue) string {
+		return fmt.Sprintf("%s: %s of the cluster in use", k.Path, output.Percent(k.AbsUsed))
+	})...)
 }
 
 func (p *program) queueState(name, usage string) verb {

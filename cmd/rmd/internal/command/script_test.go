@@ -204,9 +204,24 @@ func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a cluster")
 	}
-	s := stage0.ready(t)
+	play(t, stage0.ready(t), filepath.Join("testdata", "script"))
+}
+
+// TestScriptsAlone plays scripts that change what others look at, on a cluster of their own.
+func TestScriptsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs a cluster")
+	}
+	s := &stage{}
+	t.Cleanup(s.stop)
+	play(t, s.ready(t), filepath.Join("testdata", "script", "alone"))
+}
+
+// play runs the scripts of a directory.
+func play(t *testing.T, s *stage, dir string) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			for name, v := range s.env {
 				e.Setenv(name, v)

@@ -1,0 +1,314 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
+	"rmd/transport/http/v1/api"
+)
+
+func (p *program) labels() *cli.Command {
+	return noun("label", "node labels, which reserve nodes for some queues and requests",
+		p.command(p.labelList()), p.command(p.labelStatus()), p.command(p.labelNodes()), p.command(p.labelAdd()), p.command(p.labelRemove()), p.command(p.labelMap()))
+}
+
+// noLabel is how tables call what has no label.
+const noLabel = "-"
+
+func labelText(name string) string {
+	if name == "" {
+		return noLabel
+	}
+	return name
+}
+
+var labelColumns = output.List[api.Label]{
+	Name:  func(l api.Label) string { return l.Name },
+	Empty: "no labels",
+	Columns: []output.Column[api.Label]{
+		{Head: "LABEL", Text: func(l api.Label) string { return labelText(l.Name) }, Shrink: true},
+		{Head: "EXCLUSIVE", Text: exclusiveText},
+		{Head: "NODES", Text: func(l api.Label) string { return output.Number(l.Nodes) }, Key: func(l api.Label) float64 { return float64(l.Nodes) }, Right: true},
+		{Head: "USED", Text: func(l api.Label) string { return l.Used.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Used }), Shrink: true},
+		{Head: "FREE", Text: func(l api.Label) string { return l.Free.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Free }), Shrink: true},
+		{Head: "WAIT", Text: func(l api.Label) string { return output.Number(l.WaitingApps) }, Key: func(l api.Label) float64 { return float64(l.WaitingApps) }, Right: true},
+		{Head: "QUEUES", Wide: true, Text: func(l api.Label) string { return output.Number(l.Queues) }, Right: true},
+		{Head: "USABLE", Wide: true, Text: func(l api.Label) string { return output.Number(l.UsableNodes) }, Right: true},
+		{Head: "TOTAL", Wide: true, Text: func(l api.Label) string { return l.Total.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Total })},
+		{Head: "RESERVED", Wide: true, Text: func(l api.Label) string { return l.Reserved.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Reserved })},
+		{Head: "PENDING", Wide: true, Text: func(l api.Label) string { return l.Pending.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Pending })},
+	},
+}
+
+// memoryOf sorts amounts by their memory.
+func memoryOf[T any](amount func(T) api.Resource) func(T) float64 {
+	return func(t T) float64 { return float64(amount(t)[api.MemoryMB]) }
+}
+
+func exclusiveText(l api.Label) string {
+	switch {
+	case l.Name == "":
+		return ""
+	case l.Removed:
+		return "removed"
+	case l.Exclusive:
+		return "yes"
+	}
+	return "no"
+}
+
+func (p *program) labelList() verb {
+	return verb{name: "list", aliases: []string{"ls"}, usage: "list the labels; the first line is the nodes without a label", flags: listFlags(), run: func(c *call) error {
+		return showList(c, labelColumns, func(ctx context.Context) (fetched[api.Label], error) {
+			var d api.Labels
+			doc, err := c.get(ctx, "/v1/labels", nil, &d)
+			if err == nil && !d.Enabled {
+				c.say("node labels are off: yarn.node-labels.enabled is not true")
+			}
+			if c.format() == output.Name && len(d.Labels) > 0 {
+				d.Labels = d.Labels[1:] // the nodes without a label have no name
+			}
+			return fetched[api.Label]{doc: doc, things: d.Labels}, err
+		})
+	}}
+}
+
+func (p *program) labelStatus() verb {
+	return verb{name: "status", usage: "show the details of a label: its queues, and what waits for it", args: "LABEL", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
+		return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+			var d api.LabelDetails
+			doc, err := c.get(ctx, "/v1/labels/"+url.PathEscape(c.arg(0)), nil, &d)
+			return doc, labelFacts(d), err
+		})
+	}}
+}
+
+func labelFacts(d api.LabelDetails) []output.Fact {
+	facts := []output.Fact{
+		{Name: "label", Value: d.Name}, {Name: "exclusive", Value: exclusiveText(d.Label)}, {Name: "nodes", Value: fmt.Sprintf("%d, %d usable", d.Nodes, d.UsableNodes)},
+		{Name: "total", Value: d.Total.String()}, {Name: "used", Value: d.Used.String()}, {Name: "reserved", Value: d.Reserved.String()},
+		{Name: "free", Value: d.Free.String()}, {Name: "pending", Value: d.Pending.String()},
+	}
+	return append(append(facts, factsOf("queues", d.Shares, shareText)...), factsOf("waiting", d.Apps, waitText)...)
+}
+
+// factsOf are facts of which the first one has a name.
+func factsOf[T any](name string, list []T, text func(T) string) (facts []output.Fact) {
+	for _, t := range list {
+		facts = append(facts, output.Fact{Name: name, Value: text(t)})
+		name = ""
+	}
+	return facts
+}
+
+func shareText(s api.LabelShare) string {
+	text := fmt.Sprintf("%s: %s used, %s guaranteed, at most %s", s.Queue, output.Percent(s.AbsUsed), output.Percent(s.AbsCapacity), output.Percent(s.AbsMax))
+	if !s.Accessible {
+		text += ", may not use it"
+	}
+	if s.Default {
+		text += ", its default"
+	}
+	return text
+}
+
+func waitText(a api.LabelApp) string {
+	text := fmt.Sprintf("%s of %s in %s: %s", a.ID, a.User, a.Queue, counted(int(a.Outstanding), "container"))
+	if a.WaitingMillis > 0 {
+		text += ", for " + output.Millis(a.WaitingMillis)
+	}
+	return text
+}
+
+var mappedColumns = output.List[api.MappedNode]{
+	Name:  func(n api.MappedNode) string { return n.Node },
+	Empty: "no host has a label",
+	Columns: []output.Column[api.MappedNode]{
+		{Head: "NODE", Text: func(n api.MappedNode) string { return n.Node }, Shrink: true},
+		{Head: "LABEL", Text: func(n api.MappedNode) string { return labelText(n.Label) }},
+		{Head: "REGISTERED", Text: func(n api.MappedNode) string { return output.Number(n.Registered) }, Key: func(n api.MappedNode) float64 { return float64(n.Registered) }, Right: true},
+	},
+}
+
+func (p *program) labelNodes() verb {
+	return verb{name: "nodes", usage: "list the hosts and NodeManagers that are mapped to labels, registered or not",
+		long: "A host stands for all its NodeManagers. A NodeManager (HOST:PORT) is listed if its label is not its host's. " +
+			"REGISTERED is the number of NodeManagers that have the label from this line.",
+		flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "label", Usage: "only with this label"},
+			&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"},
+		}, listFlags()...), run: func(c *call) error {
+			return showList(c, mappedColumns, func(ctx context.Context) (fetched[api.MappedNode], error) {
+				return pages(ctx, c, "/v1/labels:map", "nodes", c.labelQuery(), c.Int("limit"), func(b []byte) ([]api.MappedNode, string, error) {
+					var d api.LabelMap
+					err := json.Unmarshal(b, &d)
+					return d.Nodes, d.Next, err
+				})
+			})
+		}}
+}
+
+// labelQuery is the filter --label; "-" stands for no label, as in tables.
+func (c *call) labelQuery() url.Values {
+	q := url.Values{}
+	if c.IsSet("label") {
+		q.Set("label", strings.TrimSuffix(c.String("label"), noLabel))
+	}
+	return q
+}
+
+func (p *program) labelAdd() verb {
+	return verb{name: "add", usage: "add labels to the cluster, or change whether they are exclusive", args: "LABEL…", min: 1, max: -1,
+		long: "An exclusive label keeps its nodes for requests that name it. Nodes with a label that is not exclusive also run containers of requests without a label while they are idle. " +
+			"A label that exists keeps its exclusivity, unless --change is given. Running containers go on.",
+		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "non-exclusive", Usage: "lend idle nodes to requests without a label"},
+			&cli.BoolFlag{Name: "change", Usage: "change the exclusivity of labels that exist"},
+			dryRunFlag(),
+		},
+		run: func(c *call) error {
+			exclusive, names := !c.Bool("non-exclusive"), c.Args().Slice()
+			body := api.AddLabels{Change: c.Bool("change"), DryRun: c.Bool("dry-run")}
+			for _, name := range names {
+				body.Labels = append(body.Labels, api.NewLabel{Name: name, Exclusive: &exclusive})
+			}
+			kind := "exclusive"
+			if !exclusive {
+				kind = "not exclusive"
+			}
+			return c.changeLabels("/v1/labels:add", body, body.DryRun, names, "labels of the cluster: %s (%s)", strings.Join(names, ", "), kind)
+		}}
+}
+
+func (p *program) labelRemove() verb {
+	return verb{name: "remove", aliases: []string{"rm"}, usage: "remove labels from the cluster and from its nodes", args: "LABEL…", min: 1, max: -1,
+		long: "Nodes with the label have no label then, and running containers go on. Requests for the label wait until it is added again. " +
+			"A label that a queue lists in accessible-node-labels cannot be removed: change the queue first.",
+		flags: []cli.Flag{dryRunFlag(), yesFlag()},
+		run: func(c *call) error {
+			names := c.Args().Slice()
+			if !c.Bool("dry-run") {
+				if err := c.confirm(names[0], "remove %s, with the map of its nodes", strings.Join(names, ", ")); err != nil {
+					return err
+				}
+			}
+			return c.changeLabels("/v1/labels:remove", api.RemoveLabels{Names: names, DryRun: c.Bool("dry-run")}, c.Bool("dry-run"), names, "removed %s", strings.Join(names, ", "))
+		}}
+}
+
+func (p *program) labelMap() verb {
+	return verb{name: "map", usage: "give nodes a label, or take it away", args: "NODE[=LABEL]…", min: 0, max: -1,
+		long: "NODE is a host with all its NodeManagers, or one NodeManager (HOST:PORT). NODE= takes the label away. Hosts need not be registered. " +
+			"The command changes all nodes or none, also 10,000 at once. A node has one label.\n" +
+			"Containers that run on a node go on, and count in its new label. A reservation of the node is cancelled.",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "label", Usage: "label of nodes given without =LABEL; - for none"},
+			&cli.StringFlag{Name: "file", Usage: "file with one NODE[=LABEL] a line; - for standard input"},
+			&cli.BoolFlag{Name: "known-only", Usage: "refuse hosts that never registered"},
+			dryRunFlag(),
+		},
+		run: runLabelMap}
+}
+
+func runLabelMap(c *call) error {
+	words := c.Args().Slice()
+	if file := c.String("file"); file != "" {
+		more, err := c.lines(file)
+		if err != nil {
+			return err
+		}
+		words = append(words, more...)
+	}
+	if len(words) == 0 {
+		return clierr.Usagef("usage: "+c.usage(), "NODE is missing")
+	}
+	body := api.MapLabels{KnownOnly: c.Bool("known-only"), DryRun: c.Bool("dry-run")}
+	var names []string
+	for _, w := range words {
+		node, label, ok := strings.Cut(w, "=")
+		if !ok {
+			if !c.IsSet("label") {
+				return clierr.Usagef("write NODE=LABEL, or give --label", "%q names no label", w)
+			}
+			label = strings.TrimSuffix(c.String("label"), noLabel)
+		}
+		body.Nodes, names = append(body.Nodes, api.NodeLabel{Node: node, Label: label}), append(names, node)
+	}
+	return c.changeLabels("/v1/labels:map", body, body.DryRun, names, "labelled %s", counted(len(names), "node"))
+}
+
+// mostLabelLines bounds a file of nodes, in bytes.
+const mostLabelLines = 16 << 20
+
+// lines reads the lines of a file that are neither empty nor comments.
+func (c *call) lines(file string) (out []string, err error) {
+	in := c.p.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }() // it is only read
+		in = io.Reader(f)
+	}
+	text, err := readAll(in, mostLabelLines)
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			out = append(out, line)
+		}
+	}
+	return out, err
+}
+
+var relabelColumns = output.List[api.NodeRelabel]{
+	Name:  func(n api.NodeRelabel) string { return n.Node },
+	Empty: "no registered node gets another label",
+	Columns: []output.Column[api.NodeRelabel]{
+		{Head: "NODE", Text: func(n api.NodeRelabel) string { return n.Node }, Shrink: true},
+		{Head: "FROM", Text: func(n api.NodeRelabel) string { return labelText(n.From) }},
+		{Head: "TO", Text: func(n api.NodeRelabel) string { return labelText(n.To) }},
+		{Head: "LIVE", Text: func(n api.NodeRelabel) string { return output.Number(n.Containers) }, Right: true},
+		{Head: "USED", Text: func(n api.NodeRelabel) string { return n.Used.String() }, Shrink: true},
+	},
+}
+
+// changeLabels sends a change of labels and tells what it did, or would do.
+func (c *call) changeLabels(path string, body any, dryRun bool, names []string, format string, args ...any) error {
+	cl, err := c.client()
+	if err != nil {
+		return err
+	}
+	a, err := cl.Post(c.ctx(), path, body)
+	if err != nil {
+		return err
+	}
+	var d api.LabelChange
+	if err := a.Decode(&d); err != nil {
+		return err
+	}
+	if len(d.Unregistered) > 0 {
+		c.say("not registered yet: %s", strings.Join(d.Unregistered, ", "))
+	}
+	if !dryRun || c.format().Machine() {
+		return showDone(c, a, strings.Join(names, "\n"), format, args...)
+	}
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	if err := relabelColumns.Write(c.p.Out, d.Nodes, o); err != nil {
+		return err
+	}
+	c.say("nothing is changed; %s would get another label, %s there would go on, %s would be cancelled",
+		counted(d.Relabelled, "node"), counted(int(d.Containers), "container"), counted(d.Reservations, "reservation"))
+	return nil
+}
