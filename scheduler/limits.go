@@ -121,19 +121,56 @@ func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
 	return true
 }
 
-// Headroom is what an application may still get, as its AM sees it: never below
-// zero, even when the cluster has shrunk under what it uses.
+// Headroom is what an application may still get, as its AM sees it: of the partitions of its AM and
+// of its asks together. It is never below zero, even when the cluster has shrunk under what it uses.
+//
+// Source: Hadoop 3.4.2, CapacityHeadroomProvider.getHeadroom. It also counts partitions for which
+// nothing is asked any more.
 func (s *Scheduler) Headroom(slot uint32) yarn.Resource {
 	s.refreshCapacities()
 	a := s.st.Apps.Get(slot)
+	if len(s.partitions) == 1 {
+		return s.headroomHere(a)
+	}
+	var room yarn.Resource
+	for _, p := range s.partitions {
+		master := p.label == a.AMLabel && (!a.Unmanaged || a.Outstanding == 0)
+		if master || s.asksFor(a, p.label) {
+			s.at = p
+			room = room.Add(s.headroomHere(a))
+		}
+	}
+	s.at = s.partitions[0]
+	return room
+}
+
+// headroomHere is what an application may still get of the partition at hand.
+func (s *Scheduler) headroomHere(a *state.App) yarn.Resource {
 	i := s.LeafOf(a)
+	limit := s.at.tree.Capacities[i].EffMax
+	if s.at.label == 0 { // in YARN the queue's own maximum alone counts for a label
+		limit = s.currentLimit(i)
+	}
 	room := capacity.Headroom(capacity.HeadroomInput{
 		Calculator: s.cfg.Calculator, Total: s.at.total, MinAlloc: s.cfg.MinAlloc,
 		UserLimit: s.UserLimit(i, a.UserSlot), UserUsed: *s.userUsed(a.UserSlot),
-		QueueLimit: s.currentLimit(i), QueueUsed: *s.used(i),
+		QueueLimit: limit, QueueUsed: *s.used(i),
 		RootUsed: *s.used(0),
 	})
 	return yarn.ComponentMax(room, yarn.Resource{})
+}
+
+// ClusterNodes is how many nodes the cluster has, as the AM of an application sees it: those of the
+// default label of its queue, if that has one.
+func (s *Scheduler) ClusterNodes(a *state.App) uint32 {
+	name := s.cfg.Queues[s.LeafOf(a)].DefaultLabel
+	if name == "" {
+		return uint32(s.st.Meta.UsableNodes)
+	}
+	if label := s.st.Label(name); label != 0 {
+		return uint32(s.st.Labels.Get(uint32(label)).Nodes)
+	}
+	return 0 // as in YARN
 }
 
 // WithinUserLimit says whether an application's user may get more in its leaf.

@@ -79,7 +79,7 @@ func (s *Scheduler) makePartitions() {
 	s.partitions = make([]*partition, 1, s.st.Labels.Len()+1)
 	s.partitions[0] = &partition{cfg: s.cfg}
 	s.st.Labels.Each(func(slot uint32, l *state.Label) bool {
-		s.partitions = append(s.partitions, &partition{label: state.LabelID(slot), name: l.Name, cfg: s.cfg.Partition(l.Name), lends: !l.Exclusive})
+		s.partitions = append(s.partitions, &partition{label: state.LabelID(slot), name: l.Name, cfg: s.cfg.Partition(l.Name), lends: l.Listed && !l.Exclusive})
 		return true // slots have no gaps: labels are never forgotten
 	})
 	for _, p := range s.partitions {

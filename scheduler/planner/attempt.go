@@ -63,7 +63,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	slot, fault := p.current(in.Attempt)
 	if fault != nil {
 		if slot := p.finishing(in.Attempt); slot != 0 { // a last heartbeat on its way
-			return &input.AllocateReply{Response: max(in.Response, 0) + 1, Nodes: uint32(p.st.Meta.UsableNodes), Priority: p.st.Apps.Get(slot).Priority}
+			return &input.AllocateReply{Response: max(in.Response, 0) + 1, Nodes: p.sched.ClusterNodes(p.st.Apps.Get(slot)), Priority: p.st.Apps.Get(slot).Priority}
 		}
 		return input.Refuse(in, fault)
 	}
@@ -114,7 +114,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 // asked for again.
 func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 	a := p.st.Apps.Get(slot)
-	r := &input.AllocateReply{Response: n, Nodes: uint32(p.st.Meta.UsableNodes), Headroom: p.sched.Headroom(slot), Priority: a.Priority}
+	r := &input.AllocateReply{Response: n, Nodes: p.sched.ClusterNodes(a), Headroom: p.sched.Headroom(slot), Priority: a.Priority}
 	granted := 0
 	for _, k := range p.st.UndeliveredTo(a) {
 		granted += boolToInt(k.GrantedIn == n)
