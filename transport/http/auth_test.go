@@ -246,6 +246,7 @@ func TestWriteAtAReplicaThatLags(t *testing.T) {
 	b.fails(401, api.CodeUnauthenticated, drain[0], drain[1], drain[2], bearer("boss")...)
 	b.k.readIndex = func(context.Context) (uint64, error) { return 0, problem.ErrNoLeader }
 	b.fails(503, api.CodeNoLeader, drain[0], drain[1], drain[2])
+	b.into(200, nil, "POST", "/v1/snapshot:take", "") // it concerns this replica alone
 }
 
 // TestPlainPublicHTTPTakesNoWrites, whatever the role; nor does it show secrets.
