@@ -36,11 +36,7 @@ func TestTakeOver(t *testing.T) {
 	c.StopJava()
 	stored := c.Zookeeper()
 	stopped := time.Now()
-	dry, code := "", 8
-	for end := time.Now().Add(time.Minute); code == 8 && time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		dry, code = c.Import("--dry-run") // the lock of the election lasts as long as the session
-	}
-	if code != 0 || !strings.Contains(dry, app) || !strings.Contains(dry, "nothing was written") {
+	if dry, code := unlocked(c); code != 0 || !strings.Contains(dry, app) || !strings.Contains(dry, "nothing was written") {
 		t.Fatalf("exit %d: %s", code, dry)
 	}
 	killed := killImports(t, c)
@@ -76,6 +72,63 @@ func TestTakeOver(t *testing.T) {
 			t.Errorf("%s was made to register again %d times", n.Name, r)
 		}
 	}
+}
+
+// unlocked repeats a dry run until the lock of the election is gone: it lasts as long as the session
+// of the ResourceManager that led.
+func unlocked(c *harness.Cluster) (out string, code int) {
+	code = 8
+	for end := time.Now().Add(time.Minute); code == 8 && time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		out, code = c.Import("--dry-run")
+	}
+	return out, code
+}
+
+// TestWayBack changes to rmd and back, as docs/operations/migration.md says: what ran at the change and
+// still runs goes on, what has ended since is gone when it was removed from the store, and is started
+// again when it was not.
+func TestWayBack(t *testing.T) {
+	const maps, reduces = 3, 1
+	c := harness.Start(t, harness.Options{Kind: harness.JavaHA, Managers: 3, Tuned: true, History: true})
+	job := c.StartSleep(maps, reduces, 3*time.Minute, 5*time.Second, 10*time.Minute)
+	app := c.Submitted(job)
+	c.AwaitApp(app, "running its maps", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == maps+1 })
+	removed := c.Submitted(c.StartShell(harness.Shell{Name: "removed", Command: "sleep 30", Within: 10 * time.Minute}))
+	kept := c.Submitted(c.StartShell(harness.Shell{Name: "kept", Command: "sleep 30", Within: 10 * time.Minute}))
+	for _, id := range []string{removed, kept} {
+		c.AwaitApp(id, "running its container", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == 2 })
+	}
+
+	c.Configure()
+	c.StopJava()
+	if out, code := unlocked(c); code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	out, code := c.Import()
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	t.Log(out)
+	c.StartReplicas()
+	c.AwaitNodes(len(c.Nodes), 2*time.Minute)
+	c.AwaitState(removed, "FINISHED", 2*time.Minute)
+	c.AwaitState(kept, "FINISHED", 2*time.Minute)
+	c.AwaitApp(app, "running with rmd", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers >= maps+1 })
+
+	c.ReturnToJava()
+	succeeded(t, c.RemoveFromStore(removed))
+	for _, m := range c.Managers {
+		m.Start()
+	}
+	c.Active()
+	c.AwaitNodes(len(c.Nodes), 2*time.Minute)
+	c.AwaitState(app, "RUNNING", 2*time.Minute)
+	if r := c.Yarn("application", "-status", removed); !strings.Contains(r.Text(), "doesn't exist") {
+		t.Errorf("%s was removed: %s", removed, r.Text())
+	}
+	harness.Await(t, kept+" is started again", 3*time.Minute, func() bool { return len(harness.Of(c.Started(), kept)) > 2 })
+	succeeded(t, job.Wait())
+	ranOnce(t, c, app, maps+reduces)
 }
 
 // killImports kills imports at different moments. Each leaves no replica, and the next begins again.

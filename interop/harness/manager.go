@@ -29,9 +29,16 @@ func newManager(c *Cluster, i int) *Manager {
 	if c.Kind == RMD {
 		m.Process = c.replica(m)
 	} else {
-		m.Process = c.daemon(c.t, m.ID, m.ID, c.Heap, false, "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager")
+		m.Process = c.java(m)
 	}
 	return m
+}
+
+const resourceManager = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
+
+// java is Hadoop's own ResourceManager.
+func (c *Cluster) java(m *Manager) Process {
+	return c.daemon(c.t, m.ID, m.ID, c.Heap, false, resourceManager)
 }
 
 // replica is an rmd that reads the same folder as the Java ResourceManager of

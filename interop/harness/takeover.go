@@ -1,11 +1,15 @@
 package harness
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"rmd/internal/portblock"
 )
@@ -83,18 +87,46 @@ func (c *Cluster) StartReplicas() {
 	}
 }
 
-// Zookeeper lists the znodes of the state store with their data, by a client of ZooKeeper's own.
+// ReturnToJava ends the replicas of rmd. Those that are started from now on are Java ResourceManagers.
+func (c *Cluster) ReturnToJava() {
+	for _, m := range c.Managers {
+		m.Stop(20 * time.Second)
+		m.Process = c.java(m)
+	}
+	c.Kind = JavaHA
+}
+
+// RemoveFromStore removes an application from the state store of Java ResourceManagers that do not run.
+func (c *Cluster) RemoveFromStore(app string) Result {
+	c.t.Helper()
+	return c.client(true, "128m", toolTime, resourceManager, "-remove-application-from-state-store", app).Wait()
+}
+
+// Zookeeper lists the znodes of the state store, each with a checksum of its data and the transaction
+// that changed it last.
 func (c *Cluster) Zookeeper() string {
 	c.t.Helper()
-	r := c.client(false, "128m", time.Minute, "org.apache.zookeeper.ZooKeeperMain", "-server", portblock.Loopback(c.zoo.port), "ls", "-R", "/rmstore").Wait()
-	var keep []string
-	for line := range strings.Lines(r.Text()) {
-		if strings.HasPrefix(line, "/") {
-			keep = append(keep, line)
+	conn, _, err := zk.Connect([]string{portblock.Loopback(c.zoo.port)}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer conn.Close()
+	var list strings.Builder
+	var walk func(path string)
+	walk = func(path string) {
+		data, stat, err := conn.Get(path)
+		if err != nil {
+			c.t.Fatalf("read %s: %v", path, err)
+		}
+		fmt.Fprintf(&list, "%s %x %d\n", path, sha256.Sum256(data), stat.Mzxid)
+		children, _, err := conn.Children(path)
+		if err != nil {
+			c.t.Fatalf("list %s: %v", path, err)
+		}
+		for _, name := range slices.Sorted(slices.Values(children)) {
+			walk(path + "/" + name)
 		}
 	}
-	if len(keep) == 0 {
-		c.t.Fatal(fmt.Errorf("ZooKeeper lists nothing: %s", r.Text()))
-	}
-	return strings.Join(keep, "")
+	walk("/rmstore")
+	return list.String()
 }
