@@ -220,3 +220,43 @@ func TestManyNodesLabelledAtOnce(t *testing.T) {
 		t.Errorf("%d nodes, %d unregistered", len(got.Nodes), len(d.Unregistered))
 	}
 }
+
+// TestPagesOfLabels shows labels on every page that speaks of them.
+func TestPagesOfLabels(t *testing.T) {
+	b := newBench(t, nil)
+	labelled(t, b.h)
+	for _, p := range []struct {
+		path string
+		says []string
+	}{
+		{"/ui/labels", []string{`href="/ui/labels/gpu"`, "spot", "Administrators give nodes", "Add the label", `data-key="l"`, `<td>no</td>`}},
+		{"/ui/labels/gpu", []string{"Label gpu", "<b>Exclusive</b>", "root.train", "its default", "…_0005", "sim-02", "128 GiB", "Remove the label", "80%"}},
+		{"/ui/labels/spot", []string{"<b>Not exclusive</b>", "later", "not yet", "sim-03:8041", "Nothing waits for nodes with this label."}},
+		{"/ui/nodes", []string{`<option value="gpu">gpu</option>`, `href="/ui/labels/spot"`}},
+		{"/ui/nodes?label=gpu", []string{"1 node", "sim-02:8041", "Show all"}},
+		{"/ui/nodes?label=-", []string{"1 node", "sim-01:8041"}},
+		{"/ui/nodes/sim-02:8041", []string{`<dt>label</dt><dd><a href="/ui/labels/gpu">`}},
+		{"/ui/queues", []string{"all nodes without a label", `href="/ui/queues?label=gpu"`}},
+		{"/ui/queues?label=gpu", []string{`aria-current="true">gpu`, "root.train: 0% used, 0% reserved, 200% pending, 60% guaranteed, at most 80%"}},
+		{"/ui/queues/root.train", []string{"Requests that name no label are for nodes with the label", "128 GiB"}},
+		{"/ui/queues/root.batch", []string{"It may use no label."}},
+		{"/ui/apps/application_1780000000000_0005", []string{`<th scope="col">Label</th>`, `href="/ui/labels/gpu"`}},
+		{"/ui/apps/" + appOne, []string{"lent"}},
+	} {
+		w := b.ask("GET", p.path, "")
+		body := w.Body.String()
+		for _, want := range p.says {
+			if w.Code != 200 || !strings.Contains(body, want) {
+				t.Errorf("%s: status %d, does not say %q", p.path, w.Code, want)
+			}
+		}
+		for _, found := range checkHTML(body) {
+			t.Errorf("%s: %s", p.path, found)
+		}
+	}
+	for path, want := range map[string]string{"/ui/labels/fpga": "there is no label", "/ui/nodes?label=fpga": "there is no label", "/ui/queues?label=fpga": "there is no label"} {
+		if w := b.ask("GET", path, ""); w.Code != 404 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: status %d, want it to say %q", path, w.Code, want)
+		}
+	}
+}

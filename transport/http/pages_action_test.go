@@ -107,12 +107,31 @@ func TestActionsGoThroughTheSubmitter(t *testing.T) {
 			k, ok := in.(*input.SetQueueState)
 			return ok && k.Queue == "root.online" && k.State == yarn.QueueStopped
 		}},
+		{"/ui/labels", "/ui/labels/add", "/ui/labels?done=label", []string{"name", " fpga ", "exclusive", "no"}, func(in input.Input) bool {
+			k, ok := in.(*input.SetLabels)
+			return ok && slices.Equal(k.Labels, []input.Label{{Name: "fpga"}})
+		}},
+		{"/ui/labels/gpu", "/ui/labels/gpu/map", "/ui/labels/gpu?done=map", []string{"nodes", "sim-01, sim-03:8041"}, func(in input.Input) bool {
+			k, ok := in.(*input.LabelNodes)
+			return ok && len(k.Nodes) == 2 && k.Nodes[0].ID.Host == "sim-01" && k.Nodes[1].ID.Port == 8041 && slices.Equal(k.Nodes[1].Labels, []string{"gpu"})
+		}},
+		{"/ui/labels/gpu", "/ui/labels/gpu/map", "/ui/labels/gpu?done=map", []string{"nodes", "sim-02", "take", "1"}, func(in input.Input) bool {
+			k, ok := in.(*input.LabelNodes)
+			return ok && len(k.Nodes) == 1 && k.Nodes[0].Labels == nil
+		}},
+		{"/ui/labels/gpu", "/ui/labels/gpu/remove", "/ui/labels?done=unlabel", nil, func(in input.Input) bool {
+			k, ok := in.(*input.RemoveLabels)
+			return ok && slices.Equal(k.Names, []string{"gpu"})
+		}},
 		{"/ui/conf/rollback?to=1", "/ui/conf/rollback", "/ui/conf?done=rollback", []string{"to", "1", "comment", "as before"}, func(in input.Input) bool {
 			k, ok := in.(*input.RollbackQueues)
 			return ok && k.To == 1 && k.Comment == "as before"
 		}},
 	} {
 		b := newBench(t, nil)
+		if strings.HasPrefix(c.page, "/ui/labels") {
+			labelled(t, b.h)
+		}
 		w := (&visitor{b: b}).post(c.page, c.action, c.fields...)
 		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != c.leads {
 			t.Errorf("%s: status %d to %q: %s", c.action, w.Code, w.Header().Get("Location"), w.Body)

@@ -74,7 +74,7 @@ var pagePaths = []struct {
 	{"/ui/conf/edit", []string{"root.online.maximum-applications = 7"}},
 	{"/ui/conf/rollback?to=1", []string{"Roll back to version 1", "What would change", "maximum-applications"}},
 	{"/ui/audit", []string{"token ci", "node drain", "sim-01:8041", "NOT_ALLOWED", "10.0.0.9"}},
-	{"/ui/labels", []string{"Node labels are off", "default"}},
+	{"/ui/labels", []string{"Node labels are off", "default", `href="/ui/nodes?label=-"`}},
 	{"/ui/replay", []string{"Paused at index 17", "Rewind", "Step back", "Reserved at this index", "…_0002", "rmd replay", "127.0.0.1:8088", "Play it with and without"}},
 }
 

@@ -20,6 +20,7 @@ type appData struct {
 	Lifetime   []moment
 	Leaves     []choice
 	Decisions  []decisionRow
+	Labelled   bool // the cluster has labels
 }
 
 // containerRow is a container with where its log is.
@@ -46,7 +47,7 @@ func application(q *query) (any, error) {
 	}
 	st := q.v.State
 	a := st.Apps.Get(slot)
-	d := appData{Index: q.v.Index, App: q.appRow(slot), Attempts: q.v.Attempts(a), Asks: q.v.Asks(a)}
+	d := appData{Index: q.v.Index, App: q.appRow(slot), Attempts: q.v.Attempts(a), Asks: q.v.Asks(a), Labelled: st.Labels.Len() > 0}
 	q.title = d.App.ID
 	if !a.State.Ended() {
 		if d.Explain, err = q.u.cfg.API.Explain(q.v, a.ID); err != nil {

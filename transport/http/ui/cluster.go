@@ -51,14 +51,3 @@ func clusterPage(q *query) (any, error) {
 	}
 	return d, nil
 }
-
-type labelsData struct {
-	Index  uint64
-	Nodes  int
-	Usable int
-}
-
-func labels(q *query) (any, error) {
-	t := q.v.Totals()
-	return labelsData{Index: q.v.Index, Nodes: t.Nodes, Usable: t.UsableNodes}, nil
-}

@@ -35,6 +35,7 @@ type nodesData struct {
 	Index  uint64
 	States []choice
 	Racks  []choice
+	Labels []choice // empty: the cluster has no labels
 	Find   string
 	Heads  []column
 	Rows   []nodeRow
@@ -74,11 +75,15 @@ func nodes(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := nodesData{Index: q.v.Index, Find: strings.TrimSpace(q.q.Get("find"))}
+	part, filtered, err := q.chosenPartition()
+	if err != nil {
+		return nil, err
+	}
+	d := nodesData{Index: q.v.Index, Labels: q.labelChoices(q.q.Get("label")), Find: strings.TrimSpace(q.q.Get("find"))}
 	rack, find := q.q.Get("rack"), strings.ToLower(d.Find)
 	counts := map[string]int{}
 	list := q.v.ListedNodes(func(n *state.Node) bool {
-		if rack != "" && n.Rack != rack || find != "" && !strings.Contains(strings.ToLower(n.ID.Host), find) {
+		if filtered && n.Label != part.Label || rack != "" && n.Rack != rack || find != "" && !strings.Contains(strings.ToLower(n.ID.Host), find) {
 			return false
 		}
 		name := n.State.String()
@@ -93,8 +98,8 @@ func nodes(q *query) (any, error) {
 	for _, r := range rows {
 		d.Rows = append(d.Rows, q.nodeRow(list[r.slot]))
 	}
-	d.Pager, d.Filter = q.pager("node", t.all, len(rows), next), states != nil || rack != "" || find != ""
-	d.Heads = q.nodeHeads(sorted, desc)
+	d.Pager, d.Filter = q.pager("node", t.all, len(rows), next), states != nil || rack != "" || find != "" || filtered
+	d.Heads = q.nodeHeads(sorted, desc, len(d.Labels) > 0)
 	d.Map, d.Shapes = newNodeMap(list), shapes(q.v, list)
 	for _, s := range view.NodeStates {
 		if counts[s] > 0 || states[s] {
@@ -111,10 +116,14 @@ func nodes(q *query) (any, error) {
 // mostRacks bounds the list of racks to choose from.
 const mostRacks = 500
 
-func (q *query) nodeHeads(sorted string, desc bool) []column {
+func (q *query) nodeHeads(sorted string, desc, labels bool) []column {
 	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
-	return []column{c("Node", "name", false), c("State", "", false), c("Rack", "", false), c("Fullest kind", "", false), c("Uses", "used", true), c("Free", "free", true), c("Total", "", true),
-		c("Containers", "containers", true), c("Reservation", "", false), c("Version", "", false)}
+	heads := []column{c("Node", "name", false), c("State", "", false), c("Rack", "", false)}
+	if labels {
+		heads = append(heads, c("Label", "", false))
+	}
+	return append(heads, c("Fullest kind", "", false), c("Uses", "used", true), c("Free", "free", true), c("Total", "", true),
+		c("Containers", "containers", true), c("Reservation", "", false), c("Version", "", false))
 }
 
 type nodeData struct {

@@ -44,7 +44,7 @@ func overview(q *query) (any, error) {
 	}
 	d.Waiting, d.MoreWaits = q.longestWaits(overviewWaiting)
 	if queues := q.v.Queues(); queues.Root != nil {
-		for _, r := range q.queueRows(queues.Root, d.Totals.Total, asConfigured) {
+		for _, r := range q.queueRows(queues.Root, q.v.Size(q.v.State.PartitionTotal(0)), asConfigured) {
 			if r.Leaf {
 				d.Leaves = append(d.Leaves, r)
 			}

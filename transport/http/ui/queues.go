@@ -93,7 +93,7 @@ func newQueueRow(k *api.Queue, depth int, total api.Resource) queueRow {
 	if k.AbsMax < 100 {
 		b.limit(int64(k.AbsMax/100*wholeCluster), "most", "at most "+percent(k.AbsMax))
 	}
-	r.Bar = b.done(sentence(k.Path+": "+percent(r.UsedPct)+" of the cluster used", percent(r.ReservedPct)+" reserved",
+	r.Bar = b.done(sentence(k.Path+": "+percent(r.UsedPct)+" used", percent(r.ReservedPct)+" reserved",
 		percent(r.PendingPct)+" pending", percent(k.AbsCapacity)+" guaranteed", "at most "+percent(k.AbsMax)))
 	return r
 }
@@ -103,6 +103,8 @@ type queuesData struct {
 	Version uint64
 	Heads   []column
 	Rows    []queueRow
+	Labels  []choice // empty: the cluster has no labels
+	Label   string   // whose nodes are shown
 }
 
 func queues(q *query) (any, error) {
@@ -112,8 +114,18 @@ func queues(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	part, _, err := q.chosenPartition()
+	if err != nil {
+		return nil, err
+	}
+	d.Label = part.Name()
+	d.Labels = q.labelChoices(cmp.Or(d.Label, noLabel))
 	if doc.Root != nil {
-		d.Heads, d.Rows = heads, q.queueRows(doc.Root, q.v.Totals().Total, compare)
+		root := *doc.Root
+		if part.Label != 0 {
+			root = ofLabel(root, d.Label)
+		}
+		d.Heads, d.Rows = heads, q.queueRows(&root, q.v.Size(q.v.State.PartitionTotal(part.Label)), compare)
 	}
 	return d, nil
 }
@@ -125,6 +137,8 @@ type queueData struct {
 	Below    []queueRow
 	Heads    []column // of the users
 	Usages   []queueUsage
+	Labels   []labelShareRow
+	Labelled bool // the cluster has labels
 	Hour     lastHour
 	Settings []setting
 	Siblings *siblings // nil: it has no children
@@ -160,7 +174,7 @@ func queue(q *query) (any, error) {
 	if k == nil {
 		return nil, bad("the queue is not in the tree", "see the queues")
 	}
-	total := q.v.Totals().Total
+	total := q.v.Size(q.v.State.PartitionTotal(0))
 	d := queueData{Index: q.v.Index, Version: doc.Version, Queue: newQueueRow(k, 0, total)}
 	q.title = k.Path
 	if len(k.Children) > 0 {
@@ -172,6 +186,7 @@ func queue(q *query) (any, error) {
 	if d.Heads, err = sortTable(q, "-used", queueUserColumns, d.Queue.Users); err != nil {
 		return nil, err
 	}
+	d.Labelled, d.Labels = len(q.v.Partitions()) > 1, q.labelShares(k)
 	d.Settings, d.Siblings = q.settings(k), q.siblingsOf(k, doc.Version)
 	d.Apps, d.More = q.appsOf(slot)
 	d.Hour, err = q.lastHour(k.Path, "")

@@ -113,6 +113,7 @@ func (u *UI) routes() {
 		{path: "/ui/conf/rollback", name: "rollback", nav: "conf", title: "Roll back", show: confirmRollback},
 		{path: "/ui/audit", name: "audit", title: "Audit", show: auditPage},
 		{path: "/ui/labels", name: "labels", title: "Labels", show: labels},
+		{path: "/ui/labels/{name}", name: "label", nav: "labels", title: "Label", show: label},
 		{path: "/ui/about", name: "about", title: "About", show: about},
 		{path: "/ui/search", name: "search", title: "Search", show: search},
 		{path: "/ui/replay", name: "replay", title: "Replay", show: replay},
@@ -295,6 +296,7 @@ type shellData struct {
 	Note       string
 	NoLeader   template.HTML // empty: there is one
 	Audit      bool          // the state keeps the audit
+	Labels     bool          // the cluster has labels
 	Replay     bool          // there is a log to play
 	Still      bool          // the page does not renew itself
 }
@@ -305,6 +307,7 @@ func (u *UI) shell(w http.ResponseWriter, r *http.Request, status int, d shellDa
 	d.NoLeader = u.noLeader(d.Status, awayOpened)
 	st, _ := u.cfg.Views.Fork(r)
 	d.Audit, d.Replay = st.Meta.Level >= event.LevelAudit, u.cfg.Log != nil
+	d.Labels = st.Labels.Len() > 0
 	d.Visitor, d.Here = u.visitor(r, st), "/ui/"
 	if r.Method == http.MethodGet {
 		d.Here = r.URL.RequestURI()
@@ -332,6 +335,9 @@ var notes = map[string]string{
 	"drain":       "The node is being drained: it gets no new containers.",
 	"undrain":     "The node takes containers again.",
 	"resource":    "The node's total was set.",
+	"label":       "The label was added. Now give it to nodes, and give queues a capacity of it.",
+	"unlabel":     "The label was removed.",
+	"map":         "The nodes’ labels were changed.",
 	"stop":        "The queue is stopping: it rejects new applications; its running ones continue.",
 	"start":       "The queue takes applications again.",
 	"apply":       "The new configuration is in force on every replica.",
