@@ -1,6 +1,10 @@
 package state
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"rmd/fsm/event"
 	"rmd/yarn"
 )
@@ -52,6 +56,28 @@ func (s *State) LabelName(id LabelID) string {
 		return ""
 	}
 	return s.Labels.Get(uint32(id)).Name
+}
+
+// LabelledNodes lists what has a label, by host and port: hosts, with port 0, and NodeManagers that
+// are usable or of which the map says something.
+func (s *State) LabelledNodes() []LabelledHost {
+	var out []LabelledHost
+	s.LabelledHosts.Each(func(_ uint32, h *LabelledHost) bool {
+		if h.Label != 0 {
+			out = append(out, *h)
+		}
+		return true
+	})
+	s.Nodes.Each(func(_ uint32, n *Node) bool {
+		if n.Label != 0 && n.State.Usable() {
+			out = append(out, LabelledHost{n.ID, n.Label})
+		}
+		return true
+	})
+	slices.SortFunc(out, func(x, y LabelledHost) int {
+		return cmp.Or(strings.Compare(x.ID.Host, y.ID.Host), cmp.Compare(x.ID.Port, y.ID.Port))
+	})
+	return slices.Compact(out)
 }
 
 func (s *State) hashOfLabel(slot uint32) uint64 { return hashString(s.Labels.Get(slot).Name) }

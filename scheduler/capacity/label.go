@@ -65,6 +65,14 @@ func (q *Queue) MayUse(label string) bool {
 	return label == "" || slices.Contains(q.Accessible, AnyLabel) || slices.Contains(q.Accessible, label)
 }
 
+// AccessibleLabels are the labels that queue i may use: all, while labels are off.
+func (c *Config) AccessibleLabels(i int) []string {
+	if !c.LabelSettings.Enabled {
+		return []string{AnyLabel}
+	}
+	return c.Queues[i].Accessible
+}
+
 // AccessibleText lists the labels that a queue may use as YARN's messages do.
 func (q *Queue) AccessibleText() string { return strings.Join(q.Accessible, ",") }
 

@@ -124,8 +124,8 @@ func (w *planned) launched(id yarn.ApplicationID, node yarn.NodeID) {
 	w.do(in)
 }
 
-// recordedStory does with rmd's planner what was done with Hadoop's.
-func recordedStory(t *testing.T) *history {
+// newPlanned is a cluster with the queues of the recorded one, and further keys of queues.
+func newPlanned(t *testing.T, more string) *planned {
 	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{})
 	if err != nil {
@@ -134,14 +134,30 @@ func recordedStory(t *testing.T) *history {
 	w := &planned{t: t, h: newHistory(), p: p, now: recordedTime}
 	conf := &input.InitCluster{ClusterID: "c1", ClusterTimestamp: recordedTime}
 	for _, kv := range strings.Fields(`root.queues=default,batch root.default.capacity=60 root.default.maximum-capacity=100 root.default.user-limit-factor=10
-		root.batch.capacity=40 root.batch.maximum-capacity=100 root.batch.user-limit-factor=10 maximum-am-resource-percent=0.5 node-locality-delay=-1`) {
+		root.batch.capacity=40 root.batch.maximum-capacity=100 root.batch.user-limit-factor=10 maximum-am-resource-percent=0.5 node-locality-delay=-1 ` + more) {
 		name, value, _ := strings.Cut(kv, "=")
-		conf.Properties = append(conf.Properties, input.Property{Name: capacity.Prefix + name, Value: value})
+		if !strings.HasPrefix(name, "yarn.") {
+			name = capacity.Prefix + name
+		}
+		conf.Properties = append(conf.Properties, input.Property{Name: name, Value: value})
 	}
 	conf.Properties = append(conf.Properties, input.Property{Name: "yarn.scheduler.minimum-allocation-mb", Value: "256"}, input.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "4096"})
 	w.do(conf)
-	node := yarn.NodeID{Host: "node-1", Port: 8041}
-	w.do(&input.RegisterNode{ID: node, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(4096, 4), Version: "3.4.2"})
+	return w
+}
+
+// node registers a node of 4096 MB and 4 vcores.
+func (w *planned) node(host string) yarn.NodeID {
+	id := yarn.NodeID{Host: host, Port: 8041}
+	w.do(&input.RegisterNode{ID: id, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(4096, 4), Version: "3.4.2"})
+	return id
+}
+
+// recordedStory does with rmd's planner what was done with Hadoop's.
+func recordedStory(t *testing.T) *history {
+	t.Helper()
+	w := newPlanned(t, "")
+	node := w.node("node-1")
 	submit := func(name, queue string, mb int64) yarn.ApplicationID {
 		return w.do(&input.SubmitApplication{Name: name, User: "root", Queue: queue, Type: "YARN", AM: yarn.NewResource(mb, 1), MaxAttempts: 2}).(*input.SubmitApplicationReply).ID
 	}
@@ -160,9 +176,11 @@ func recordedStory(t *testing.T) *history {
 }
 
 // recordedBench serves that story.
-func recordedBench(t *testing.T) *bench {
+func recordedBench(t *testing.T) *bench { return plannedBench(t, recordedStory(t)) }
+
+// plannedBench serves a history that a planner wrote.
+func plannedBench(t *testing.T, h *history) *bench {
 	t.Helper()
-	h := recordedStory(t)
 	b := newBench(t, func(c *Config) {
 		c.Reader, c.Hadoop.Service = h, http.NotFoundHandler()
 		c.Planner.Explain = func(st *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
@@ -186,9 +204,11 @@ func recordedFile(t *testing.T, name string) []byte {
 	return bytes.TrimSpace(text)
 }
 
-func TestRecorded(t *testing.T) {
-	b := recordedBench(t)
-	for _, r := range recorded {
+func TestRecorded(t *testing.T) { compareShapes(t, recordedBench(t), recorded) }
+
+// compareShapes compares names, types and order with those of recorded answers.
+func compareShapes(t *testing.T, b *bench, reads []struct{ file, path string }) {
+	for _, r := range reads {
 		for _, format := range []struct {
 			ext, accept string
 			read        func([]byte) (*shape, error)
@@ -214,9 +234,11 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-func TestRecordedErrors(t *testing.T) {
-	b := recordedBench(t)
-	for _, r := range recordedErrors {
+func TestRecordedErrors(t *testing.T) { compareTexts(t, recordedBench(t), recordedErrors) }
+
+// compareTexts compares refusals with recorded ones, word by word.
+func compareTexts(t *testing.T, b *bench, reads []struct{ file, path string }) {
+	for _, r := range reads {
 		t.Run(r.file, func(t *testing.T) {
 			w := b.ask(http.MethodGet, wsRoot+r.path, "", "Accept", "application/json")
 			if want := recordedFile(t, r.file+".json"); !bytes.Equal(w.Body.Bytes(), want) {
@@ -240,7 +262,7 @@ func TestRecordedErrors(t *testing.T) {
 // Values that follow from the workload alone are Java's.
 func TestRecordedValues(t *testing.T) {
 	b := recordedBench(t)
-	for path, want := range map[string][]string{
+	says(t, b, map[string][]string{
 		"/apps/" + app1:             {`"state":"FINISHED","finalStatus":"SUCCEEDED","progress":100.0,"trackingUI":"History"`, `"allocatedMB":-1`, `"masterNodeId":"node-1:8041"`, `"amHostHttpAddress":"node-1:8042"`, `"trackingUrl":"http://127.0.0.1:8088/proxy/` + app1 + `/"`},
 		"/apps/" + app2:             {`"state":"RUNNING","finalStatus":"UNDEFINED","progress":0.0,"trackingUI":"ApplicationMaster"`, `"allocatedMB":768,"allocatedVCores":3,"reservedMB":0,"reservedVCores":0,"runningContainers":3`, `"clusterUsagePercentage":18.75`},
 		"/apps/" + app3:             {`"state":"ACCEPTED"`, `"trackingUI":"UNASSIGNED","diagnostics"`, `"masterNodeId":"","allocatedMB":0`, `"resourceRequests":[{"priority":0,`, `"numContainers":1,"relaxLocality":true`},
@@ -255,16 +277,22 @@ func TestRecordedValues(t *testing.T) {
 		"/apps/" + app2 + "/state":  {`{"state":"RUNNING"}`},
 		"/scheduler/activities":     {`"finalAllocationState":"SKIPPED","root":{"name":"root"`, `"name":"request_0_0"`, `{"name":"root.default","allocationState":"SKIPPED","diagnostic":"Queue does not need more resource"}`},
 		"/apps?finishedTimeBegin=1": {app1},
-	} {
+	})
+	if body := b.ask(http.MethodGet, wsRoot+"/apps?deSelects=timeouts,resourceInfo", "").Body.String(); strings.Contains(body, "LIFETIME") || strings.Contains(body, "resourceInfo\"") {
+		t.Error("parts that were not wanted are there")
+	}
+}
+
+// says holds that answers have parts.
+func says(t *testing.T, b *bench, parts map[string][]string) {
+	t.Helper()
+	for path, want := range parts {
 		body := b.ask(http.MethodGet, wsRoot+path, "", "Accept", "application/json").Body.String()
 		for _, w := range want {
 			if !strings.Contains(body, w) {
 				t.Errorf("%s lacks %s in\n%s", path, w, body)
 			}
 		}
-	}
-	if body := b.ask(http.MethodGet, wsRoot+"/apps?deSelects=timeouts,resourceInfo", "").Body.String(); strings.Contains(body, "LIFETIME") || strings.Contains(body, "resourceInfo\"") {
-		t.Error("parts that were not wanted are there")
 	}
 }
 

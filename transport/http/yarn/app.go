@@ -237,16 +237,15 @@ func (v *docs) zeros() *shared {
 // wsTail is what follows the requests.
 func (v *docs) wsTail(a *state.App, without map[string]bool) obj {
 	d := obj{{"logAggregationStatus", "DISABLED"}, {"unmanagedApplication", a.Unmanaged}}
+	about := a.Details()
+	if about.Label != "" && !without["appNodeLabelExpression"] {
+		d = append(d, field{"appNodeLabelExpression", strings.TrimSpace(about.Label)})
+	}
 	if !a.Unmanaged && !without["amNodeLabelExpression"] {
-		d = append(d, field{"amNodeLabelExpression", ""})
+		d = append(d, field{"amNodeLabelExpression", about.AMLabel})
 	}
 	if !a.State.Ended() && a.Attempt != 0 && !without["resourceInfo"] {
-		none, am := v.wsResource(yarn.Resource{}), yarn.Resource{}
-		if !a.Unmanaged {
-			am = a.AM
-		}
-		d = append(d, field{"resourceInfo", obj{{"resourceUsagesByPartition", []obj{{{"partitionName", ""}, {"used", v.wsResource(a.Used.Add(a.Reserved))}, {"reserved", v.wsResource(a.Reserved)},
-			{"pending", v.wsResource(a.Pending)}, {"amUsed", v.wsResource(am)}, {"amLimit", none}, {"userAmLimit", none}}}}}})
+		d = append(d, field{"resourceInfo", v.wsAppUsages(a)})
 	}
 	if !without["timeouts"] {
 		d = append(d, field{"timeouts", v.timeouts(a)})
@@ -263,7 +262,7 @@ func (v *docs) wsRequests(a *state.App) []obj {
 		}
 		one := func(name string, count int64, relax bool) {
 			out = append(out, obj{{"priority", k.Key.Priority}, {"allocationRequestId", k.Key.AllocationID}, {"resourceName", name}, {"capability", v.wsResource(k.Size)},
-				{"numContainers", count}, {"relaxLocality", relax}, {"nodeLabelExpression", ""}, {"executionTypeRequest", obj{{"executionType", "GUARANTEED"}, {"enforceExecutionType", false}}}})
+				{"numContainers", count}, {"relaxLocality", relax}, {"nodeLabelExpression", v.State.LabelName(k.Label)}, {"executionTypeRequest", obj{{"executionType", "GUARANTEED"}, {"enforceExecutionType", false}}}})
 		}
 		one(yarn.Any, k.Count, k.Relax)
 		for _, l := range v.State.LocationsOf(k) {
@@ -302,15 +301,15 @@ func (v *docs) timeout(a *state.App) obj {
 	return obj{{"type", "LIFETIME"}, {"expiryTime", javaTime(end)}, {"remainingTimeInSeconds", max(end-v.State.Meta.NowMillis, 0) / 1000}}
 }
 
-// usage is an application's share of its queue's guarantee and of the cluster,
-// in percent.
+// usage is an application's share of its queue's guarantee, in the partition of its AM, and of the
+// cluster, in percent.
 func (v *docs) usage(a *state.App) (queue, cluster float64) {
 	total := v.State.Meta.Cluster
 	calc := v.Calculator()
 	held := a.Used.Add(a.Reserved)
 	cluster = view.FixedPercent(calc.DivideShare(total, held, total))
 	if i := v.Configured(v.QueuePath(a.Queue)); i >= 0 {
-		queue = view.FixedPercent(calc.DivideShare(total, held, v.Tree.Capacities[i].EffMin))
+		queue = view.FixedPercent(calc.DivideShare(total, held, v.Partition(a.AMLabel).Tree.Capacities[i].EffMin))
 	}
 	return queue, cluster
 }

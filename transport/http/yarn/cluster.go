@@ -25,7 +25,7 @@ func (s *API) Routes() []route.Route {
 		ws("/apps/{id}/appattempts", s.wsAttempts), ws("/apps/{id}/appattempts/{attempt}", s.wsAttempt),
 		ws("/apps/{id}/appattempts/{attempt}/containers", s.wsContainers), ws("/apps/{id}/appattempts/{attempt}/containers/{container}", s.wsContainer),
 		ws("/appstatistics", s.wsStatistics), ws("/userinfo", s.wsUserInfo), ws("/queues/{queue}/access", s.wsQueueAccess),
-		ws("/get-node-labels", s.wsLabels), ws("/get-node-to-labels", s.wsNodeToLabels), ws("/label-mappings", s.wsLabelMappings),
+		ws("/get-node-labels", s.wsLabels), ws("/get-rm-node-labels", s.wsPartitions), ws("/get-node-to-labels", s.wsNodeToLabels), ws("/label-mappings", s.wsLabelMappings),
 		ws("/scheduler/activities", s.wsActivities), ws("/scheduler/bulk-activities", s.wsBulkActivities), ws("/scheduler/app-activities/{id}", s.wsAppActivities),
 		ws("/reservation/list", wsReservations), ws("/scheduler/logs", wsSchedulerLogs),
 	)
@@ -72,19 +72,21 @@ func (v *docs) appCounts() appCounts {
 	return n
 }
 
+// wsMetrics shows sums of the default partition, as YARN does, but where a name says that all
+// partitions are summed up.
 func (s *API) wsMetrics(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {
 		return err
 	}
-	n, total := v.appCounts(), v.State.Meta.Cluster
-	var used, reserved, pending yarn.Resource
+	n, total := v.appCounts(), v.State.PartitionTotal(0)
+	var use, all state.Use
 	var containers int64
 	if root := v.State.Root(); root != 0 {
-		q := v.State.Queues.Get(root)
-		used, reserved, pending = q.Used.Sub(q.Reserved), q.Reserved, q.Pending
-		containers = q.Containers - int64(v.State.Reservations.Len())
+		use, all = v.State.QueueUse(root, 0), v.State.TotalUse(root)
+		containers = v.State.Queues.Get(root).Containers - int64(v.State.Reservations.Len())
 	}
+	used, reserved, pending := use.Used.Sub(use.Reserved), use.Reserved, use.Pending
 	free := total.Sub(used)
 	doc := obj{
 		{"appsSubmitted", n.submitted}, {"appsCompleted", n.completed}, {"appsPending", n.pending}, {"appsRunning", n.running}, {"appsFailed", n.failed}, {"appsKilled", n.killed},
@@ -97,7 +99,7 @@ func (s *API) wsMetrics(c *route.Call) error {
 	doc = append(doc, v.nodeCounts()...)
 	doc = append(doc, obj{
 		{"containerAssignedPerSecond", 0},
-		{"totalUsedResourcesAcrossPartition", v.wsResource(used)}, {"totalClusterResourcesAcrossPartition", v.wsResource(total)}, {"totalReservedResourcesAcrossPartition", v.wsResource(reserved)},
+		{"totalUsedResourcesAcrossPartition", v.wsResource(all.Used.Sub(all.Reserved))}, {"totalClusterResourcesAcrossPartition", v.wsResource(v.State.Meta.Cluster)}, {"totalReservedResourcesAcrossPartition", v.wsResource(all.Reserved)},
 		{"totalAllocatedContainersAcrossPartition", containers}, {"crossPartitionMetricsAvailable", true}, {"rmEventQueueSize", 0}, {"schedulerEventQueueSize", 0},
 	}...)
 	return s.writeWS(c, "clusterMetrics", doc)

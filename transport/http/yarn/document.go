@@ -112,6 +112,10 @@ func (d *submission) context() (*proto.ApplicationSubmissionContextProto, error)
 	if d.Resource != nil {
 		out.Resource = &proto.ResourceProto{Memory: &d.Resource.Memory, VirtualCores: &d.Resource.VCores}
 	}
+	if d.AMNodeLabel != "" && d.Resource != nil { // as in YARN it then asks for the AM itself
+		out.AmContainerResourceRequest = []*proto.ResourceRequestProto{{Priority: wire.PriorityProto(0), ResourceName: new(yarn.Any), NumContainers: new(int32(1)),
+			Capability: out.Resource, NodeLabelExpression: &d.AMNodeLabel}}
+	}
 	if l := d.Logs; l != nil {
 		out.LogAggregationContext = &proto.LogAggregationContextProto{IncludePattern: optional(l.Include), ExcludePattern: optional(l.Exclude),
 			RolledLogsIncludePattern: optional(l.RolledInclude), RolledLogsExcludePattern: optional(l.RolledExclude),

@@ -83,11 +83,17 @@ func (v *docs) wsNode(n *state.Node) obj {
 		{"lastHealthUpdate", n.Registered}, {"version", n.Version}, {"healthReport", n.Report}, {"numContainers", n.Count},
 		{"usedMemoryMB", n.Allocated[yarn.Memory]}, {"availMemoryMB", free[yarn.Memory]}, {"usedVirtualCores", n.Allocated[yarn.VCores]}, {"availableVirtualCores", free[yarn.VCores]},
 		{"memUtilization", 0.0}, {"cpuUtilization", 0.0},
-		{"numRunningOpportContainers", 0}, {"usedMemoryOpportGB", 0}, {"usedVirtualCoresOpport", 0}, {"numQueuedContainers", 0}, {"allocationTags", obj{}},
+		{"numRunningOpportContainers", 0}, {"usedMemoryOpportGB", 0}, {"usedVirtualCoresOpport", 0}, {"numQueuedContainers", 0},
+	}
+	if label := v.State.LabelName(n.Label); label != "" {
+		d = append(d, field{"nodeLabels", []string{label}})
+	}
+	d = append(d, obj{
+		{"allocationTags", obj{}},
 		{"resourceUtilization", obj{{"nodePhysicalMemoryMB", 0}, {"nodeVirtualMemoryMB", 0}, {"nodeCPUUsage", 0.0},
 			{"aggregatedContainersPhysicalMemoryMB", 0}, {"aggregatedContainersVirtualMemoryMB", 0}, {"containersCPUUsage", 0.0}}},
 		{"usedResource", v.wsResource(n.Allocated)}, {"availableResource", v.wsResource(free)}, {"nodeAttributesInfo", obj{}}, {"totalResource", v.wsResource(n.Total)},
-	}
+	}...)
 	if n.State.Usable() {
 		d[4].value = view.HTTPAddress(n)
 	}

@@ -15,7 +15,8 @@ import (
 
 // The parts of a node's document that are the same for all.
 const (
-	wsNodeStill = `,"memUtilization":0.0,"cpuUtilization":0.0,"numRunningOpportContainers":0,"usedMemoryOpportGB":0,"usedVirtualCoresOpport":0,"numQueuedContainers":0,"allocationTags":{},` +
+	wsNodeStill = `,"memUtilization":0.0,"cpuUtilization":0.0,"numRunningOpportContainers":0,"usedMemoryOpportGB":0,"usedVirtualCoresOpport":0,"numQueuedContainers":0`
+	wsNodeUsage = `,"allocationTags":{},` +
 		`"resourceUtilization":{"nodePhysicalMemoryMB":0,"nodeVirtualMemoryMB":0,"nodeCPUUsage":0.0,` +
 		`"aggregatedContainersPhysicalMemoryMB":0,"aggregatedContainersVirtualMemoryMB":0,"containersCPUUsage":0.0},"usedResource":`
 	wsNodeAttributes = `,"nodeAttributesInfo":{},"totalResource":`
@@ -63,6 +64,11 @@ func (v *docs) wsNodeJSON(b []byte, n *state.Node) []byte {
 	w.number(`,"usedVirtualCores":`, n.Allocated[yarn.VCores])
 	w.number(`,"availableVirtualCores":`, free[yarn.VCores])
 	w.raw(wsNodeStill)
+	if label := v.State.LabelName(n.Label); label != "" {
+		w.text(`,"nodeLabels":[`, label)
+		w.raw("]")
+	}
+	w.raw(wsNodeUsage)
 	w.b = append(w.b, v.wsResource(n.Allocated).json...)
 	w.raw(`,"availableResource":`)
 	w.b = append(w.b, v.wsResource(free).json...)

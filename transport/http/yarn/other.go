@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"rmd/transport/http/route"
-	"rmd/yarn"
 )
 
 // defaultUser is whom YARN takes a caller for that says nothing.
@@ -74,40 +73,6 @@ func (s *API) wsQueueAccess(c *route.Call) error {
 		why = "User=" + name + " doesn't have access to queue=" + queue + " with acl-type=" + kind
 	}
 	return s.writeBare(c, "rmQueueAclInfo", obj{{"allowed", strconv.FormatBool(allowed)}, {"user", name}, {"diagnostics", why}})
-}
-
-// The documents of node labels, of which there are none.
-
-func (s *API) wsLabels(c *route.Call) error { return s.empty(c, "nodeLabelsInfo", obj{}) }
-
-func (s *API) wsNodeToLabels(c *route.Call) error {
-	return s.empty(c, "nodeToLabelsInfo", obj{{"nodeToLabels", nil}})
-}
-
-func (s *API) wsLabelMappings(c *route.Call) error {
-	return s.empty(c, "labelsToNodesInfo", obj{{"labelsToNodes", nil}})
-}
-
-func (s *API) empty(c *route.Call, xmlName string, doc obj) error {
-	if _, _, err := c.Fork(); err != nil {
-		return err
-	}
-	return s.writeBare(c, xmlName, doc)
-}
-
-func (s *API) wsNodeLabels(c *route.Call) error {
-	v, err := docsOf(c)
-	if err != nil {
-		return err
-	}
-	id, err := yarn.ParseNodeID(c.Args["id"])
-	if err != nil {
-		return wsIllegal("Invalid NodeId [" + c.Args["id"] + "]. Expected host:port")
-	}
-	if v.State.Node(id) == 0 {
-		return wsNotFound("nodeId, " + c.Args["id"] + ", is not found")
-	}
-	return s.writeBare(c, "nodeLabelsInfo", obj{})
 }
 
 // wsReservations answers as YARN does where its ReservationSystem is off.

@@ -1,6 +1,7 @@
 package yarnweb
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -32,10 +33,10 @@ func (s *API) wsScheduler(c *route.Call) error {
 	i := v.Configured("root")
 	q := v.State.Queues.Get(root)
 	d := obj{
-		{"type", typed("capacityScheduler")}, {"capacity", 100.0}, {"usedCapacity", v.usedPercent(q, i)}, {"maxCapacity", 100.0}, {"weight", -1.0}, {"normalizedWeight", 0.0}, {"queueCapacityVectorInfo", v.wsVector(i)},
+		{"type", typed("capacityScheduler")}, {"capacity", 100.0}, {"usedCapacity", usedPercent(v.Partition(0), root, i)}, {"maxCapacity", 100.0}, {"weight", -1.0}, {"normalizedWeight", 0.0}, {"queueCapacityVectorInfo", v.wsVector(&v.Conf.Queues[i])},
 		{"queueName", "root"}, {"queuePath", "root"}, {"maxParallelApps", parallel(v.Conf.Queues[i].MaxParallelApps)}, {"isAbsoluteResource", false},
 		{"queues", filled("queue", v.wsChildren(q, n))},
-		{"capacities", v.wsCapacities(q, i)}, {"health", v.wsHealth()},
+		{"capacities", v.wsCapacities(root, i)}, {"health", v.wsHealth()},
 		{"maximumAllocation", v.wsResource(v.Conf.MaxAlloc)}, {"queueAcls", v.wsACLs(i)}, {"queuePriority", v.Conf.Queues[i].Priority}, {"orderingPolicyInfo", v.Conf.Queues[i].ChildOrder.String()},
 	}
 	d = append(d, v.wsQueueKind(i)...)
@@ -49,8 +50,14 @@ func parallel(n int64) int64 {
 	return n
 }
 
-func (v *docs) usedPercent(q *state.Queue, i int) float64 {
-	return view.FixedPercent(capacity.UsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used, v.Tree.Capacities[i].EffMin, v.Conf.MinAlloc))
+// usedPercent is the part of its guarantee that a queue uses of a partition.
+func usedPercent(p *view.Partition, slot uint32, i int) float64 {
+	return view.FixedPercent(capacity.UsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used, p.Tree.Capacities[i].EffMin, p.Conf.MinAlloc))
+}
+
+// partitionsOf are the partitions that a queue has to do with.
+func (v *docs) partitionsOf(slot uint32) []*view.Partition {
+	return slices.DeleteFunc(v.Partitions(), func(p *view.Partition) bool { return !p.Shows(slot) })
 }
 
 func (v *docs) wsChildren(q *state.Queue, n *view.QueueSums) []obj {
@@ -77,7 +84,11 @@ func (v *docs) wsQueueKind(i int) obj {
 	if q.Leaf {
 		kind = "leaf"
 	}
-	return obj{{"mode", mode}, {"queueType", kind}, {"creationMethod", "static"}, {"autoCreationEligibility", "off"}, {"autoQueueTemplateProperties", obj{}}, {"autoQueueParentTemplateProperties", obj{}}, {"autoQueueLeafTemplateProperties", obj{}}}
+	d := obj{{"mode", mode}, {"queueType", kind}, {"creationMethod", "static"}, {"autoCreationEligibility", "off"}}
+	if q.DefaultLabel != "" && q.Parent >= 0 {
+		d = append(d, field{"defaultNodeLabelExpression", q.DefaultLabel})
+	}
+	return append(d, obj{{"autoQueueTemplateProperties", obj{}}, {"autoQueueParentTemplateProperties", obj{}}, {"autoQueueLeafTemplateProperties", obj{}}}...)
 }
 
 // wsQueue shows a queue below root.
@@ -94,7 +105,7 @@ func (v *docs) wsQueue(slot uint32, i int, n *view.QueueSums) obj {
 		normalized, _ = eff.Capacity.Rat().Float64()
 	}
 	d = append(d, obj{
-		{"queuePath", q.Path}, {"capacity", view.Percent(eff.Capacity.Rat())}, {"usedCapacity", v.usedPercent(q, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
+		{"queuePath", q.Path}, {"capacity", view.Percent(eff.Capacity.Rat())}, {"usedCapacity", usedPercent(v.Partition(0), slot, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
 		{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())}, {"absoluteUsedCapacity", absUsed}, {"weight", weight}, {"normalizedWeight", normalized},
 		{"numApplications", n.Apps[slot]}, {"maxParallelApps", parallel(conf.MaxParallelApps)}, {"queueName", q.Name}, {"isAbsoluteResource", conf.Capacity.Unit == capacity.UnitAbsolute}, {"state", q.State.String()},
 	}...)
@@ -102,9 +113,9 @@ func (v *docs) wsQueue(slot uint32, i int, n *view.QueueSums) obj {
 		d = append(d, field{"queues", filled("queue", v.wsChildren(q, n))})
 	}
 	d = append(d, obj{
-		{"resourcesUsed", v.wsResource(q.Used)}, {"hideReservationQueues", false}, {"nodeLabels", []string{"*"}},
+		{"resourcesUsed", v.wsResource(q.Used)}, {"hideReservationQueues", false}, {"nodeLabels", v.Conf.AccessibleLabels(i)},
 		{"allocatedContainers", q.Containers - n.Reservations[slot]}, {"reservedContainers", n.Reservations[slot]}, {"pendingContainers", n.Outstanding[slot]},
-		{"capacities", v.wsCapacities(q, i)}, {"resources", obj{{"resourceUsagesByPartition", []obj{v.wsUsage(slot, i, n)}}}},
+		{"capacities", v.wsCapacities(slot, i)}, {"resources", v.wsUsages(slot, i)},
 		{"minEffectiveCapacity", v.wsResource(eff.EffMin)}, {"maxEffectiveCapacity", v.wsResource(eff.EffMax)},
 		{"maximumAllocation", v.wsResource(conf.MaxAlloc)}, {"queueAcls", v.wsACLs(i)}, {"queuePriority", conf.Priority}, {"orderingPolicyInfo", v.ordering(i)},
 		{"autoCreateChildQueueEnabled", false}, {"leafQueueTemplate", obj{}},
@@ -123,27 +134,37 @@ func (v *docs) ordering(i int) string {
 	return v.Conf.Queues[i].ChildOrder.String()
 }
 
-func (v *docs) wsCapacities(q *state.Queue, i int) obj {
-	eff := &v.Tree.Capacities[i]
-	conf := &v.Conf.Queues[i]
-	return obj{{"queueCapacitiesByPartition", []obj{{
-		{"partitionName", ""}, {"queueCapacityVectorInfo", v.wsVector(i)},
-		{"capacity", view.Percent(eff.Capacity.Rat())}, {"usedCapacity", v.usedPercent(q, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
-		{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteUsedCapacity", view.FixedPercent(capacity.AbsUsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used))}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())},
-		{"maxAMLimitPercentage", view.Percent(conf.MaxAMPercent.Rat())}, {"weight", -1.0}, {"normalizedWeight", 0.0},
-		{"configuredMinResource", v.wsResource(eff.ConfiguredMin)}, {"configuredMaxResource", v.wsResource(eff.ConfiguredMax)},
-		{"effectiveMinResource", v.wsResource(eff.EffMin)}, {"effectiveMaxResource", v.wsResource(eff.EffMax)},
-	}}}}
+// wsCapacities is what a queue may have of each partition.
+func (v *docs) wsCapacities(slot uint32, i int) obj {
+	var list []obj
+	for _, p := range v.partitionsOf(slot) {
+		eff, conf := &p.Tree.Capacities[i], &p.Conf.Queues[i]
+		list = append(list, obj{
+			{"partitionName", p.Name()}, {"queueCapacityVectorInfo", v.wsVector(conf)},
+			{"capacity", view.Percent(eff.Capacity.Rat())}, {"usedCapacity", usedPercent(p, slot, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
+			{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteUsedCapacity", view.FixedPercent(capacity.AbsUsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used))}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())},
+			{"maxAMLimitPercentage", view.Percent(conf.MaxAMPercent.Rat())}, {"weight", -1.0}, {"normalizedWeight", 0.0},
+			{"configuredMinResource", v.wsResource(eff.ConfiguredMin)}, {"configuredMaxResource", v.wsResource(eff.ConfiguredMax)},
+			{"effectiveMinResource", v.wsResource(eff.EffMin)}, {"effectiveMaxResource", v.wsResource(eff.EffMax)},
+		})
+	}
+	return obj{{"queueCapacitiesByPartition", list}}
 }
 
-func (v *docs) wsUsage(slot uint32, i int, n *view.QueueSums) obj {
-	q := v.State.Queues.Get(slot)
-	d := obj{{"partitionName", ""}, {"used", v.wsResource(q.Used)}, {"reserved", v.wsResource(q.Reserved)}, {"pending", v.wsResource(q.Pending)}}
-	if !q.Leaf {
-		return d
+// wsUsages is what a queue has of each partition.
+func (v *docs) wsUsages(slot uint32, i int) obj {
+	leaf := v.State.Queues.Get(slot).Leaf
+	var list []obj
+	for _, p := range v.partitionsOf(slot) {
+		use := p.Use(slot)
+		d := obj{{"partitionName", p.Name()}, {"used", v.wsResource(use.Used)}, {"reserved", v.wsResource(use.Reserved)}, {"pending", v.wsResource(use.Pending)}}
+		if leaf {
+			limit := v.wsResource(p.AMLimit(slot, i))
+			d = append(d, obj{{"amUsed", v.wsResource(use.AMUsed)}, {"amLimit", limit}, {"userAmLimit", limit}}...)
+		}
+		list = append(list, d)
 	}
-	limit := v.wsResource(v.Partition(0).AMLimit(slot, i))
-	return append(d, obj{{"amUsed", v.wsResource(q.AMUsed)}, {"amLimit", limit}, {"userAmLimit", limit}}...)
+	return obj{{"resourceUsagesByPartition", list}}
 }
 
 func (v *docs) wsACLs(i int) obj {
@@ -162,8 +183,7 @@ func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
 	am := v.wsResource(v.Partition(0).AMLimit(slot, i))
 	users := make([]obj, 0, len(n.Users[slot]))
 	for _, user := range n.Users[slot] {
-		u := v.State.Users.Get(user)
-		users = append(users, v.wsUser(u, conf, limit, am))
+		users = append(users, v.wsUser(user, slot, i, limit))
 	}
 	userLimit, _ := conf.MinUserLimitPercent.Rat().Float64()
 	factor, _ := conf.UserLimitFactor.Rat().Float64()
@@ -181,23 +201,31 @@ func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
 	}
 }
 
-func (v *docs) wsUser(u *state.User, conf *capacity.Queue, limit yarn.Resource, am *shared) obj {
+// wsUser shows a user of the leaf in a slot, which has place i in the configuration.
+func (v *docs) wsUser(user, slot uint32, i int, limit yarn.Resource) obj {
+	u, conf := v.State.Users.Get(user), &v.Conf.Queues[i]
 	name := v.State.NameOf(u.Name)
 	weight, _ := conf.Weight(name).Rat().Float64()
 	most := v.wsResource(capacity.WeightedUserLimit(v.Conf.Calculator, limit, conf.Weight(name), v.Conf.MinAlloc))
 	none := v.wsResource(yarn.Resource{})
+	var all yarn.Resource
+	var list []obj
+	for _, p := range v.partitionsOf(slot) {
+		use := v.State.UserUse(user, p.Label)
+		all = all.Add(use.Used)
+		list = append(list, obj{{"partitionName", p.Name()}, {"used", v.wsResource(use.Used)}, {"reserved", none}, {"pending", none},
+			{"amUsed", v.wsResource(use.AMUsed)}, {"amLimit", v.wsResource(p.AMLimit(slot, i))}, {"userAmLimit", none}})
+	}
 	return obj{
-		{"username", name}, {"resourcesUsed", v.wsResource(u.Used)}, {"numPendingApplications", u.Pending}, {"numActiveApplications", u.Active},
+		{"username", name}, {"resourcesUsed", v.wsResource(all)}, {"numPendingApplications", u.Pending}, {"numActiveApplications", u.Active},
 		{"AMResourceUsed", v.wsResource(u.AMUsed)}, {"userResourceLimit", most},
-		{"resources", obj{{"resourceUsagesByPartition", []obj{{{"partitionName", ""}, {"used", v.wsResource(u.Used)}, {"reserved", none}, {"pending", none},
-			{"amUsed", v.wsResource(u.AMUsed)}, {"amLimit", am}, {"userAmLimit", none}}}}}},
+		{"resources", obj{{"resourceUsagesByPartition", list}}},
 		{"userWeight", weight}, {"isActive", u.IsActive()},
 	}
 }
 
 // wsVector is a queue's configured capacity kind by kind.
-func (v *docs) wsVector(i int) obj {
-	q := &v.Conf.Queues[i]
+func (v *docs) wsVector(q *capacity.Queue) obj {
 	entries := make([]obj, 0, len(v.Kinds))
 	texts := make([]string, 0, len(v.Kinds))
 	for kind, name := range v.Kinds {
