@@ -80,32 +80,6 @@ func (s *Service) decommissioning(ctx context.Context, c *ipc.Call, _ *proto.Che
 	return out, nil
 }
 
-// labelsOff is what YARN says while yarn.node-labels.enabled is false.
-func labelsOff() error {
-	return ioException("Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
-}
-
-func (s *Service) addLabels(_ context.Context, c *ipc.Call, _ *proto.AddToClusterNodeLabelsRequestProto) (*proto.AddToClusterNodeLabelsResponseProto, error) {
-	if err := s.admit(c, "addToClusterNodeLabels"); err != nil {
-		return nil, err
-	}
-	return nil, labelsOff()
-}
-
-func (s *Service) removeLabels(_ context.Context, c *ipc.Call, _ *proto.RemoveFromClusterNodeLabelsRequestProto) (*proto.RemoveFromClusterNodeLabelsResponseProto, error) {
-	if err := s.admit(c, "removeFromClusterNodeLabels"); err != nil {
-		return nil, err
-	}
-	return nil, labelsOff()
-}
-
-func (s *Service) replaceLabels(_ context.Context, c *ipc.Call, _ *proto.ReplaceLabelsOnNodeRequestProto) (*proto.ReplaceLabelsOnNodeResponseProto, error) {
-	if err := s.admit(c, "replaceLabelsOnNode"); err != nil {
-		return nil, err
-	}
-	return nil, labelsOff()
-}
-
 func (s *Service) mapAttributes(_ context.Context, c *ipc.Call, _ *proto.NodesToAttributesMappingRequestProto) (*proto.NodesToAttributesMappingResponseProto, error) {
 	if err := s.admit(c, "mapAttributesToNodes"); err != nil {
 		return nil, err

@@ -40,9 +40,9 @@ func (s *Service) Protocols() []ipc.Protocol {
 			"getGroupsForUser":                    ipc.Handle(s.groupsForUser),
 			"updateNodeResource":                  ipc.Handle(s.updateNodeResource),
 			"checkForDecommissioningNodes":        ipc.Handle(s.decommissioning),
-			"addToClusterNodeLabels":              ipc.Handle(s.addLabels),
-			"removeFromClusterNodeLabels":         ipc.Handle(s.removeLabels),
-			"replaceLabelsOnNodes":                ipc.Handle(s.replaceLabels),
+			"addToClusterNodeLabels":              ipc.Handle(s.AddToClusterNodeLabels),
+			"removeFromClusterNodeLabels":         ipc.Handle(s.RemoveFromClusterNodeLabels),
+			"replaceLabelsOnNodes":                ipc.Handle(s.ReplaceLabelsOnNode),
 			"mapAttributesToNodes":                ipc.Handle(s.mapAttributes),
 		}},
 		{Name: haProtocol, Version: 1, Methods: map[string]ipc.Method{
@@ -71,7 +71,7 @@ func (s *Service) admit(c *ipc.Call, operation string) error {
 
 // do has an input planned and turns its refusal into Hadoop's exception.
 func (s *Service) do(ctx context.Context, c *ipc.Call, in input.Input) (input.Reply, error) {
-	reply, _, err := s.cfg.Submitter.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: in})
+	reply, err := s.submit(ctx, c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +79,12 @@ func (s *Service) do(ctx context.Context, c *ipc.Call, in input.Input) (input.Re
 		return reply, refusal("", f)
 	}
 	return reply, nil
+}
+
+// submit has an input planned in the caller's name.
+func (s *Service) submit(ctx context.Context, c *ipc.Call, in input.Input) (input.Reply, error) {
+	reply, _, err := s.cfg.Submitter.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: in})
+	return reply, err
 }
 
 // refusal is what the planner refuses with, as the IOException that the Java

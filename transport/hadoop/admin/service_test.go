@@ -73,7 +73,7 @@ func TestWithoutLeader(t *testing.T) {
 	h := newHouse(t)
 	h.submitErr, h.readErr = errors.New("no leader"), errors.New("no leader")
 	for _, m := range h.administration() {
-		if err := m.run(root); m.name != "refreshServiceAcls" && !strings.Contains(m.name, "abels") && m.name != "mapAttributesToNodes" && (err == nil || err.Error() != "no leader") {
+		if err := m.run(root); m.name != "refreshServiceAcls" && m.name != "mapAttributesToNodes" && (err == nil || err.Error() != "no leader") {
 			t.Errorf("%s: %v", m.name, err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestTransitionsAreRefused(t *testing.T) {
 func TestWhatIsOff(t *testing.T) {
 	h := newHouse(t)
 	const text = "java.io.IOException: Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled"
-	for _, m := range []call{method("", h.addLabels), method("", h.removeLabels), method("", h.replaceLabels)} {
+	for _, m := range []call{method("", h.AddToClusterNodeLabels), method("", h.RemoveFromClusterNodeLabels), method("", h.ReplaceLabelsOnNode)} {
 		refused(t, m.run(root), ipc.ClassYarn, text)
 	}
 	refused(t, method("", h.mapAttributes).run(root), ipc.ClassYarn, "Node attributes are not offered by this ResourceManager")

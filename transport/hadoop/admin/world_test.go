@@ -179,7 +179,7 @@ func (h *house) administration() []call {
 		method("refreshAdminAcls", h.refreshAdminACLs), method("refreshServiceAcls", h.refreshServiceACLs),
 		method("refreshClusterMaxPriority", h.refreshMaxPriority), method("refreshNodesResources", h.refreshNodesResources),
 		method("updateNodeResource", h.updateNodeResource), method("checkForDecommissioningNodes", h.decommissioning),
-		method("addToClusterNodeLabels", h.addLabels), method("removeFromClusterNodeLabels", h.removeLabels),
-		method("replaceLabelsOnNode", h.replaceLabels), method("mapAttributesToNodes", h.mapAttributes),
+		method("addToClusterNodeLabels", h.AddToClusterNodeLabels), method("removeFromClusterNodeLabels", h.RemoveFromClusterNodeLabels),
+		method("replaceLabelsOnNode", h.ReplaceLabelsOnNode), method("mapAttributesToNodes", h.mapAttributes),
 	}
 }

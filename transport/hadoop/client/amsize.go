@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
 	"rmd/yarn"
@@ -35,6 +37,18 @@ func amPlaces(sub *proto.ApplicationSubmissionContextProto) (places []yarn.Place
 	return places, strict, nil
 }
 
+// readAM reads what the AM asks for.
+func readAM(sub *proto.ApplicationSubmissionContextProto, in *input.SubmitApplication, st *state.State) (err error) {
+	if in.AM, err = amSize(sub, st.Kinds()); err != nil {
+		return err
+	}
+	if in.AMLabel, err = amLabel(sub, in.Queue, st); err != nil {
+		return err
+	}
+	in.AMPlaces, in.AMStrict, err = amPlaces(sub)
+	return err
+}
+
 // amSize is what the AM asks for: the one request of am_container_resource_request
 // that names "*", or the older field resource. Zero memory becomes the smallest
 // container, as everywhere in YARN.
@@ -58,15 +72,27 @@ func amSize(sub *proto.ApplicationSubmissionContextProto, kinds yarn.Kinds) (yar
 }
 
 func amCapability(sub *proto.ApplicationSubmissionContextProto) (*proto.ResourceProto, error) {
-	list := sub.GetAmContainerResourceRequest()
-	if len(list) == 0 {
+	if len(sub.GetAmContainerResourceRequest()) == 0 {
 		if sub.Resource == nil {
 			return nil, invalidResource("Invalid resource request, no resources requested")
 		}
-		return sub.Resource, noLabel(sub.GetNodeLabelExpression())
+		return sub.Resource, nil
 	}
-	var anywhere *proto.ResourceRequestProto
-	for _, r := range list {
+	anywhere, err := amAnywhere(sub)
+	switch {
+	case err != nil:
+		return nil, err
+	case anywhere == nil:
+		return nil, invalidResource("Invalid resource request, no resource request specified with %s", yarn.Any)
+	case anywhere.Capability == nil:
+		return nil, invalidResource("Invalid resource request, no resources requested")
+	}
+	return anywhere.Capability, nil
+}
+
+// amAnywhere is the one request of am_container_resource_request that names "*"; nil without one.
+func amAnywhere(sub *proto.ApplicationSubmissionContextProto) (anywhere *proto.ResourceRequestProto, err error) {
+	for _, r := range sub.GetAmContainerResourceRequest() {
 		switch {
 		case r.GetResourceName() != yarn.Any:
 		case anywhere != nil:
@@ -75,31 +101,22 @@ func amCapability(sub *proto.ApplicationSubmissionContextProto) (*proto.Resource
 			anywhere = r
 		}
 	}
-	switch {
-	case anywhere == nil:
-		return nil, invalidResource("Invalid resource request, no resource request specified with %s", yarn.Any)
-	case anywhere.Capability == nil:
-		return nil, invalidResource("Invalid resource request, no resources requested")
-	case anywhere.GetNodeLabelExpression() == "":
-		if err := noLabel(sub.GetNodeLabelExpression()); err != nil {
-			return nil, err
-		}
-	}
-	for _, r := range list {
-		if err := noLabel(r.GetNodeLabelExpression()); err != nil {
-			return nil, err
-		}
-	}
-	return anywhere.Capability, nil
+	return anywhere, nil
 }
 
-// noLabel refuses a label while there are none (yarn.node-labels.enabled is
-// false).
-func noLabel(expression string) error {
-	if expression == "" {
-		return nil
+// amLabel is the label that the AM's request names. Requests for hosts and racks may name none.
+func amLabel(sub *proto.ApplicationSubmissionContextProto, queue string, st *state.State) (label string, err error) {
+	for _, r := range sub.GetAmContainerResourceRequest() {
+		named := wire.Label(r.NodeLabelExpression, st)
+		switch {
+		case r.GetResourceName() == yarn.Any:
+			label = named
+		case strings.TrimSpace(named) != "":
+			return "", exception(classInvalidLabel, "Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s",
+				queue, r.GetResourceName())
+		}
 	}
-	return exception(classInvalidLabel, "Invalid resource request, node label not enabled but request contains label expression")
+	return label, nil
 }
 
 // javaResource writes a resource as Java's Resource.toString does.

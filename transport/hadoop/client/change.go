@@ -163,6 +163,8 @@ func (s *Service) notMoved(f *input.Fault, in *input.MoveApplication, c *ipc.Cal
 		return yarnException("App in %s state cannot be moved.", name)
 	case input.QueueStopped:
 		return denied("%s. Cannot accept submission of application: %s", capital(f.What), in.ID)
+	case input.InvalidLabel:
+		return yarnException("%s", f.What)
 	}
 	return refusal(f)
 }

@@ -43,21 +43,33 @@ type Queues interface {
 
 // Queue is what a queue's configuration means. Shares are fractions of one.
 type Queue struct {
-	// Capacity, MaxCapacity and UsedCapacity are shares of the parent's; used is
-	// of the queue's own guarantee.
-	Capacity, MaxCapacity, UsedCapacity float32
-	// AbsoluteCapacity and AbsoluteMax are shares of the cluster.
-	AbsoluteCapacity, AbsoluteMax float32
-	MaxAMShare                    float32
+	// Partition is what the queue has of the nodes without a label, Labels of those with one.
+	Partition
+	Labels []Partition
+	// Accessible are the labels that the queue may use, DefaultLabel is that of asks that name none.
+	Accessible   []string
+	DefaultLabel string
+	// UsedCapacity is a share of the queue's own guarantee.
+	UsedCapacity float32
 	// Weight is −1 when the capacity is not given by weight.
 	Weight float32
 	// MaxParallelApps is 2^31−1 when there is no bound.
 	MaxParallelApps                        int32
 	PreemptionDisabled, IntraQueueDisabled bool
-	ConfiguredMin, ConfiguredMax           yarn.Resource
-	EffectiveMin, EffectiveMax             yarn.Resource
 	// MaxAllocation is the largest container of the queue.
 	MaxAllocation yarn.Resource
+}
+
+// Partition is what a queue has of the nodes of a label; an empty one stands for those without.
+type Partition struct {
+	Label string
+	// Capacity and MaxCapacity are shares of the parent's.
+	Capacity, MaxCapacity float32
+	// AbsoluteCapacity and AbsoluteMax are shares of all nodes of the label.
+	AbsoluteCapacity, AbsoluteMax float32
+	MaxAMShare                    float32
+	ConfiguredMin, ConfiguredMax  yarn.Resource
+	EffectiveMin, EffectiveMax    yarn.Resource
 }
 
 // Nodes tells of a node what only its heartbeats say; a replica knows it of the

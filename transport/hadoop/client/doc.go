@@ -21,5 +21,5 @@
 // may submit to is the planner's to say.
 //
 // What is not offered answers as YARN does when it is switched off: resource
-// profiles, the reservation system, node labels and attributes.
+// profiles, the reservation system, node attributes.
 package client

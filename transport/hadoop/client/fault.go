@@ -29,6 +29,9 @@ var classes = map[input.Code]string{
 	input.NoSuchContainer:   classContainerNotFound,
 	input.NeverFits:         classInvalidResource,
 	input.InvalidAsk:        classInvalidResource,
+	input.NoSuchLabel:       classInvalidLabel,
+	input.InvalidLabel:      classInvalidLabel,
+	input.LabelsOff:         classInvalidLabel,
 	input.NotInitialized:    ipc.ClassStandby,
 }
 

@@ -111,11 +111,12 @@ func (h *house) Queue(st *state.State, slot uint32) (Queue, bool) {
 	}
 	abs, _ := eff.AbsCapacity.Rat().Float32()
 	absMax, _ := eff.AbsMax.Rat().Float32()
-	return Queue{Capacity: part(eff.Capacity), MaxCapacity: part(eff.MaxCapacity), AbsoluteCapacity: abs, AbsoluteMax: absMax,
+	return Queue{Partition: Partition{Capacity: part(eff.Capacity), MaxCapacity: part(eff.MaxCapacity), AbsoluteCapacity: abs, AbsoluteMax: absMax,
+		MaxAMShare: part(conf.MaxAMPercent), ConfiguredMin: eff.ConfiguredMin, ConfiguredMax: eff.ConfiguredMax, EffectiveMin: eff.EffMin, EffectiveMax: eff.EffMax},
+		Accessible: c.AccessibleLabels(i), DefaultLabel: conf.DefaultLabel,
 		UsedCapacity: float32(float64(capacity.UsedShare(c.Calculator, tree.Cluster, q.Used, eff.EffMin, c.MinAlloc)) / one),
-		MaxAMShare:   part(conf.MaxAMPercent), Weight: -1, MaxParallelApps: most,
+		Weight:       -1, MaxParallelApps: most,
 		PreemptionDisabled: conf.DisablePreemption, IntraQueueDisabled: conf.DisableIntraPreemption,
-		ConfiguredMin: eff.ConfiguredMin, ConfiguredMax: eff.ConfiguredMax, EffectiveMin: eff.EffMin, EffectiveMax: eff.EffMax,
 		MaxAllocation: conf.MaxAlloc}, true
 }
 

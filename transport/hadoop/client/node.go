@@ -66,6 +66,7 @@ func (s *Service) clusterNodes(ctx context.Context, c *ipc.Call, req *proto.GetC
 // unknownReport is of an excluded host that never registered, whose port YARN gives as -1.
 func (v *view) unknownReport(n *state.Node) *proto.NodeReportProto {
 	r := v.nodeReport(n)
+	r.NodeLabels = wire.NodeLabels(v.st, v.st.MappedLabel(n.ID))
 	r.NodeId.Port, r.HttpAddress, r.RackName = new(int32(-1)), new(n.ID.Host+":-1"), nil
 	return r
 }
@@ -81,6 +82,7 @@ func (v *view) nodeReport(n *state.Node) *proto.NodeReportProto {
 		NodeState:            wire.NodeStateProto(n.State).Enum(),
 		HealthReport:         new(n.Report),
 		LastHealthReportTime: new(n.Registered),
+		NodeLabels:           wire.NodeLabels(v.st, n.Label),
 	}
 	if left, ok := n.DrainMillis(v.now); ok {
 		r.DecommissioningTimeout = new(wire.Seconds(left))

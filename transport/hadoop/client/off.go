@@ -39,20 +39,8 @@ func noReservations(context.Context, *ipc.Call, []byte) ([]byte, error) {
 	return nil, yarnException(reservationsOff)
 }
 
-// There are no labels and no attributes: YARN answers the questions after them
-// with nothing, whether or not they are switched on.
-
-func (s *Service) nodeToLabels(context.Context, *ipc.Call, *proto.GetNodesToLabelsRequestProto) (*proto.GetNodesToLabelsResponseProto, error) {
-	return &proto.GetNodesToLabelsResponseProto{}, nil
-}
-
-func (s *Service) labelsToNodes(context.Context, *ipc.Call, *proto.GetLabelsToNodesRequestProto) (*proto.GetLabelsToNodesResponseProto, error) {
-	return &proto.GetLabelsToNodesResponseProto{}, nil
-}
-
-func (s *Service) clusterNodeLabels(context.Context, *ipc.Call, *proto.GetClusterNodeLabelsRequestProto) (*proto.GetClusterNodeLabelsResponseProto, error) {
-	return &proto.GetClusterNodeLabelsResponseProto{}, nil
-}
+// There are no attributes: YARN answers the questions after them with nothing, whether or not they are
+// switched on.
 
 func (s *Service) clusterNodeAttributes(context.Context, *ipc.Call, *proto.GetClusterNodeAttributesRequestProto) (*proto.GetClusterNodeAttributesResponseProto, error) {
 	return &proto.GetClusterNodeAttributesResponseProto{}, nil

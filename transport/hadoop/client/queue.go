@@ -55,12 +55,16 @@ func (v *view) queueTree(slot uint32, sums map[uint32]*queueSum, children, recur
 
 func (v *view) queueProto(slot uint32, sum *queueSum) *proto.QueueInfoProto {
 	q, conf := v.st.Queues.Get(slot), v.queue(slot)
-	size := func(r yarn.Resource) *proto.ResourceProto { return wire.ResourceProto(r, v.kinds) }
+	var label *string
+	if conf.DefaultLabel != "" {
+		label = &conf.DefaultLabel
+	}
 	return &proto.QueueInfoProto{
 		SchedulerType:                new("CapacityScheduler"),
 		QueueName:                    new(q.Name),
 		QueuePath:                    new(q.Path),
-		AccessibleNodeLabels:         []string{"*"},
+		AccessibleNodeLabels:         conf.Accessible,
+		DefaultNodeLabelExpression:   label,
 		Capacity:                     new(conf.Capacity),
 		MaximumCapacity:              new(conf.MaxCapacity),
 		CurrentCapacity:              new(conf.UsedCapacity),
@@ -70,13 +74,36 @@ func (v *view) queueProto(slot uint32, sum *queueSum) *proto.QueueInfoProto {
 		IntraQueuePreemptionDisabled: new(conf.IntraQueueDisabled),
 		Weight:                       new(conf.Weight),
 		MaxParallelApps:              new(conf.MaxParallelApps),
-		QueueConfigurationsMap: []*proto.QueueConfigurationsMapProto{{PartitionName: new(""), QueueConfigurations: &proto.QueueConfigurationsProto{
-			Capacity: new(conf.Capacity), AbsoluteCapacity: new(conf.AbsoluteCapacity),
-			MaxCapacity: new(conf.MaxCapacity), AbsoluteMaxCapacity: new(conf.AbsoluteMax), MaxAMPercentage: new(conf.MaxAMShare),
-			EffectiveMinCapacity: size(conf.EffectiveMin), EffectiveMaxCapacity: size(conf.EffectiveMax),
-			ConfiguredMinCapacity: size(conf.ConfiguredMin), ConfiguredMaxCapacity: size(conf.ConfiguredMax),
-		}}},
+		QueueConfigurationsMap:       v.partitions(&conf.Queue),
 	}
+}
+
+// partitions shows what a queue has of the nodes of each label.
+func (v *view) partitions(q *Queue) []*proto.QueueConfigurationsMapProto {
+	size := func(r yarn.Resource) *proto.ResourceProto { return wire.ResourceProto(r, v.kinds) }
+	out := make([]*proto.QueueConfigurationsMapProto, 0, 1+len(q.Labels))
+	for _, p := range append([]Partition{q.Partition}, q.Labels...) {
+		out = append(out, &proto.QueueConfigurationsMapProto{PartitionName: new(p.Label), QueueConfigurations: &proto.QueueConfigurationsProto{
+			Capacity: new(p.Capacity), AbsoluteCapacity: new(p.AbsoluteCapacity),
+			MaxCapacity: new(p.MaxCapacity), AbsoluteMaxCapacity: new(p.AbsoluteMax), MaxAMPercentage: new(p.MaxAMShare),
+			EffectiveMinCapacity: size(p.EffectiveMin), EffectiveMaxCapacity: size(p.EffectiveMax),
+			ConfiguredMinCapacity: size(p.ConfiguredMin), ConfiguredMaxCapacity: size(p.ConfiguredMax),
+		}})
+	}
+	return out
+}
+
+// partition is what a queue has of the nodes of a label.
+func (q *Queue) partition(label string) *Partition {
+	for i := range q.Labels {
+		if q.Labels[i].Label == label {
+			return &q.Labels[i]
+		}
+	}
+	if label != "" {
+		return &Partition{Label: label}
+	}
+	return &q.Partition
 }
 
 // queueSum adds up the applications of a subtree.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"strings"
 
 	"rmd/fsm/state"
 	"rmd/transport/hadoop/ipc"
@@ -58,7 +59,7 @@ func (v *view) report(a *state.App, see bool) *proto.ApplicationReportProto {
 		ApplicationTags:        about.Tags,
 		Priority:               wire.PriorityProto(a.Priority),
 		UnmanagedApplication:   new(a.Unmanaged),
-		AppNodeLabelExpression: new(appLabel([]byte(about.Context))),
+		AppNodeLabelExpression: new(appLabel(about)),
 		AppTimeouts:            []*proto.AppTimeoutsMapProto{v.timeout(a)},
 
 		Host: new(unavailable), RpcPort: new(int32(-1)), TrackingUrl: new(unavailable), OriginalTrackingUrl: new(unavailable),
@@ -66,7 +67,7 @@ func (v *view) report(a *state.App, see bool) *proto.ApplicationReportProto {
 		CurrentApplicationAttemptId: dummyAttempt(a.ID), AppResource_Usage: noUsage,
 	}
 	if !a.Unmanaged {
-		r.AmNodeLabelExpression = new(labelDefault)
+		r.AmNodeLabelExpression = new(partitionName(about.AMLabel))
 	}
 	if see {
 		v.reportAttempt(r, a, user)
@@ -134,15 +135,22 @@ func progress(a *state.App) float32 {
 }
 
 // appLabel is how YARN shows an application's label expression.
-func appLabel(context []byte) string {
-	switch label := contextLabel(context); {
-	case label == nil:
-		return labelNotSet
-	case *label == "":
-		return labelDefault
-	default:
-		return *label
+func appLabel(about state.AppDetails) string {
+	switch label := contextLabel([]byte(about.Context)); {
+	case label != nil:
+		return partitionName(*label)
+	case about.Label != "": // it was submitted without a context
+		return partitionName(about.Label)
 	}
+	return labelNotSet
+}
+
+// partitionName is how YARN shows a label.
+func partitionName(label string) string {
+	if strings.TrimSpace(label) == "" {
+		return labelDefault
+	}
+	return label
 }
 
 // expiry is when an application's lifetime is over, in Unix milliseconds; 0 when

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	gproto "google.golang.org/protobuf/proto"
 
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -275,14 +276,14 @@ func TestStrangersSeeNothingInside(t *testing.T) {
 // TestStoredContexts finds the two things that reports need in any context.
 func TestStoredContexts(t *testing.T) {
 	sub := subOf(yarn.ApplicationID{ClusterTimestamp: birth, Seq: 1})
-	if contextLabel(encode(t, sub)) != nil || appLabel(encode(t, sub)) != "<Not set>" {
+	if contextLabel(encode(t, sub)) != nil || appLabel(state.AppDetails{Context: string(encode(t, sub))}) != "<Not set>" {
 		t.Error("a label where there is none")
 	}
 	sub.NodeLabelExpression = new("gpu")
 	sub.AmContainerSpec.Application_ACLs = wire.ApplicationACLProtos(wire.ACLs{View: "a b", Modify: "*"})
 	b := encode(t, sub)
-	if appLabel(b) != "gpu" || contextACLs(b) != (wire.ACLs{View: "a b", Modify: "*"}) {
-		t.Errorf("label %q, lists %+v", appLabel(b), contextACLs(b))
+	if appLabel(state.AppDetails{Context: string(b)}) != "gpu" || contextACLs(b) != (wire.ACLs{View: "a b", Modify: "*"}) {
+		t.Errorf("label %q, lists %+v", appLabel(state.AppDetails{Context: string(b)}), contextACLs(b))
 	}
 	for i := range b { // a torn or foreign context says nothing, and stops nothing
 		contextLabel(b[:i])

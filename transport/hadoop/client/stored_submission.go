@@ -1,7 +1,10 @@
 package client
 
 import (
+	"slices"
+
 	"rmd/scheduler/input"
+	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
 	"rmd/yarn"
 )
@@ -31,9 +34,18 @@ func StoredSubmission(context []byte, user string, kinds yarn.Kinds) (*input.Sub
 	if in.Unmanaged {
 		return in, nil
 	}
+	if usesLabels(sub) {
+		return nil, exception(classInvalidLabel, "applications that use node labels are not taken over")
+	}
 	if in.AM, err = amSize(sub, kinds); err != nil {
 		return nil, err
 	}
 	in.AMPlaces, in.AMStrict, err = amPlaces(sub)
 	return in, err
+}
+
+func usesLabels(sub *proto.ApplicationSubmissionContextProto) bool {
+	return sub.GetNodeLabelExpression() != "" || slices.ContainsFunc(sub.GetAmContainerResourceRequest(), func(r *proto.ResourceRequestProto) bool {
+		return r.GetNodeLabelExpression() != ""
+	})
 }

@@ -145,15 +145,12 @@ func (s *Service) checkLaunch(sub *proto.ApplicationSubmissionContextProto, in *
 		}
 		in.LifetimeMillis = min(v, input.MaxMillis/1000) * 1000
 	}
+	st := s.cfg.Reader.Fork()
+	in.Label = wire.Label(sub.NodeLabelExpression, st)
 	if in.Unmanaged {
 		return nil
 	}
-	var err error
-	if in.AM, err = amSize(sub, s.cfg.Reader.Fork().Kinds()); err != nil {
-		return err
-	}
-	in.AMPlaces, in.AMStrict, err = amPlaces(sub)
-	return err
+	return readAM(sub, in, st)
 }
 
 // tags are the tags of a submission, each once.
@@ -201,6 +198,8 @@ func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication) erro
 		return denied("User %s does not have permission to submit %s to queue %s", in.User, in.ID, in.Queue)
 	case input.NeverFits:
 		return s.tooLarge(f, in)
+	case input.NoSuchLabel, input.InvalidLabel, input.LabelsOff:
+		return exception(classInvalidLabel, "%s", f.What)
 	}
 	return refusal(f)
 }

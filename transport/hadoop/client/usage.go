@@ -63,7 +63,8 @@ func (v *view) held(a *state.App) *proto.ApplicationResourceUsageReportProto {
 	}
 	total := v.st.Meta.Cluster
 	r.ClusterUsagePercentage = new(percent(v.calc.DivideShare(total, a.Used, total)))
-	r.QueueUsagePercentage = new(percent(v.calc.DivideShare(total, a.Used, v.queue(a.Queue).EffectiveMin)))
+	guarantee := v.queue(a.Queue).partition(v.st.LabelName(a.AMLabel)).EffectiveMin // as in YARN, whatever it uses of other labels
+	r.QueueUsagePercentage = new(percent(v.calc.DivideShare(total, a.Used, guarantee)))
 	return r
 }
 

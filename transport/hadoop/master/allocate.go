@@ -66,7 +66,7 @@ func (s *Service) read(a *attempt, req *proto.AllocateRequestProto) (*input.Allo
 	}
 	var err error
 	if len(req.GetAsk()) > 0 {
-		if in.Asks, err = readAsks(req.GetAsk(), s.cfg.Reader.Fork().Kinds()); err != nil {
+		if in.Asks, err = readAsks(req.GetAsk(), s.cfg.Reader.Fork()); err != nil {
 			return nil, err
 		}
 	}

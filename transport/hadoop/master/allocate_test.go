@@ -192,6 +192,48 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestAskedLabels: an AM asks for nodes of a label, and is told which label a node has.
+func TestAskedLabels(t *testing.T) {
+	const queues, gpu = "yarn.scheduler.capacity.root.", "accessible-node-labels.gpu.capacity"
+	w := newWorld(t, input.Property{Name: "yarn.node-labels.enabled", Value: "true"}, input.Property{Name: queues + gpu, Value: "100"},
+		input.Property{Name: queues + "default.accessible-node-labels", Value: "gpu"}, input.Property{Name: queues + "default." + gpu, Value: "100"})
+	w.node("n1", 8192, 8)
+	w.plan(&input.SetLabels{Labels: []input.Label{{Name: "gpu", Exclusive: true}, {Name: "spot"}}})
+	a := w.replica().am(w.app())
+	a.register()
+	labelled := func(name, label string) *proto.ResourceRequestProto {
+		k := ask(name, 1, 1024)
+		k.NodeLabelExpression = &label
+		return k
+	}
+	for _, c := range []struct {
+		text string
+		asks []*proto.ResourceRequestProto
+	}{
+		{"queue=default doesn't have permission to access all labels in resource request. labelExpression of resource request=spot. Queue labels=gpu", []*proto.ResourceRequestProto{labelled("*", "spot")}},
+		{"queue=default specified more than one node label in a node label expression, node label expression = gpu && spot", []*proto.ResourceRequestProto{labelled("*", "gpu && spot")}},
+		{"queue=default specified node label expression in a resource request has resource name = n1", []*proto.ResourceRequestProto{ask("*", 1, 1024), labelled("n1", "gpu")}},
+	} {
+		_, err := a.try(asks(c.asks...))
+		if e := class(t, err, classInvalidLabel); e.Message != "Invalid resource request, "+c.text {
+			t.Errorf("%q, want\n%q", e.Message, c.text)
+		}
+	}
+	n2 := w.node("n2", 8192, 8)
+	w.plan(&input.LabelNodes{Nodes: []input.LabelledNode{{ID: yarn.NodeID{Host: "n2"}, Labels: []string{"gpu"}}}})
+	r := a.allocate(asks(labelled("*", "gpu")))
+	for range 3 {
+		if len(r.AllocatedContainers) > 0 {
+			break
+		}
+		w.plan(&input.NodeHeartbeat{ID: n2})
+		r = a.allocate(idle())
+	}
+	if len(r.AllocatedContainers) != 1 || r.AllocatedContainers[0].GetNodeId().GetHost() != "n2" {
+		t.Errorf("granted %v", r.AllocatedContainers)
+	}
+}
+
 func TestWhatYARNTakes(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8192, 8)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
@@ -14,12 +15,10 @@ import (
 // readAsks reads what an AM asks for. As in YARN with opportunistic containers
 // off the execution type makes no difference, an ask for no memory is for the
 // least there is, and an ask below zero containers is for none.
-func readAsks(list []*proto.ResourceRequestProto, kinds yarn.Kinds) ([]input.Ask, error) {
+func readAsks(list []*proto.ResourceRequestProto, st *state.State) ([]input.Ask, error) {
+	kinds := st.Kinds()
 	out := make([]input.Ask, len(list))
 	for i, p := range list {
-		if p.GetNodeLabelExpression() != "" {
-			return nil, refusal(classInvalidLabel, "Invalid resource request, node label not enabled but request contains label expression")
-		}
 		if p.GetResourceName() == "" || p.Capability == nil {
 			return nil, refusal(classInvalidAsk, "Invalid resource request, resource name or capability missing")
 		}
@@ -39,6 +38,7 @@ func readAsks(list []*proto.ResourceRequestProto, kinds yarn.Kinds) ([]input.Ask
 			Count: min(max(int64(p.GetNumContainers()), 0), input.MaxCount),
 			Size:  size,
 			Relax: p.GetRelaxLocality(),
+			Label: wire.Label(p.NodeLabelExpression, st),
 		}
 	}
 	return out, nil

@@ -34,6 +34,9 @@ var classOf = map[input.Code]string{
 	input.TooLarge:          classInvalidAsk,
 	input.InvalidRelease:    classInvalidRelease,
 	input.InvalidBlacklist:  classInvalidBlacklist,
+	input.NoSuchLabel:       classInvalidLabel,
+	input.InvalidLabel:      classInvalidLabel,
+	input.LabelsOff:         classInvalidLabel,
 	input.NotInitialized:    ipc.ClassStandby,
 }
 
@@ -46,6 +49,9 @@ func faulted(f *input.Fault) *ipc.Error {
 	class := classOf[f.Reason]
 	if class == "" {
 		class = ipc.ClassYarn
+	}
+	if class == classInvalidLabel { // YARN's sentence, which clients print
+		return &ipc.Error{Class: class, Message: f.What}
 	}
 	return &ipc.Error{Class: class, Message: f.Error()}
 }

@@ -148,6 +148,7 @@ func nodeReports(st *state.State, nodes []uint32) []*proto.NodeReportProto {
 			Capability:     wire.ResourceProto(n.Total, kinds),
 			NumContainers:  new(n.Count),
 			NodeState:      wire.NodeStateProto(n.State).Enum(),
+			NodeLabels:     wire.NodeLabels(st, n.Label),
 			HealthReport:   new(n.Report),
 			NodeUpdateType: usability(n.State).Enum(),
 		}
