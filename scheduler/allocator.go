@@ -63,6 +63,8 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	switch {
 	case k.Count == 0 || k.Label != s.labelServed(n):
 		return refuse(statePrioritySkipped, NoAsks)
+	case s.lending && !s.borrower(k):
+		return refuse(stateAppSkipped, OwnPartitionFirst)
 	case k.IncreaseOf != 0 && !s.reachOf(k, node).usable():
 		// In YARN it would stop its leaf at every node when the queue has too little
 		// room for it.
@@ -104,7 +106,7 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 	if !calc.FitsIn(k.Size, n.Total) {
 		return skip(NodeTooSmall)
 	}
-	need := calc.Max(s.at.total, k.Size.Sub(l.headroom), l.needUnreserve)
+	need := calc.Max(s.st.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
 	mustFree := !fulfillment && calc.AnyAboveZero(need)
 	more := fulfillment || s.needsMore(a, k)
 	if calc.FitsIn(k.Size, n.Unallocated()) {
