@@ -112,7 +112,7 @@ func (s *Scheduler) UserAMLimit(i int32, user uint32) yarn.Resource {
 func (s *Scheduler) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, users int64) yarn.Resource {
 	q := &s.at.cfg.Queues[i]
 	return capacity.UserAMLimit(capacity.UserAMLimitInput{
-		Calculator: s.cfg.Calculator, Total: s.at.total, EffMin: s.at.tree.Capacities[i].EffMin,
+		Calculator: s.cfg.Calculator, Total: s.st.Meta.Cluster, EffMin: s.at.tree.Capacities[i].EffMin,
 		AMLimit: queueLimit, MinAlloc: s.cfg.MinAlloc, AMPercent: q.MaxAMPercent,
 		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
 		Weight: s.users[user].weight, ActiveUsers: users,

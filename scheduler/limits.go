@@ -10,7 +10,8 @@ import (
 func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool, yarn.Resource) {
 	return capacity.QueueLimit(capacity.QueueLimitInput{
 		Calculator:      s.cfg.Calculator,
-		Total:           s.at.total,
+		Total:           s.st.Meta.Cluster,
+		Label:           s.at.total,
 		EffMax:          s.at.tree.Capacities[i].EffMax,
 		Limit:           limit,
 		Used:            *s.used(i),
@@ -23,7 +24,7 @@ func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool
 func (s *Scheduler) childLimit(parent, child int32, l *Limits) yarn.Resource {
 	return capacity.ChildLimit(capacity.ChildLimitInput{
 		Calculator: s.cfg.Calculator,
-		Total:      s.at.total,
+		Total:      s.st.Meta.Cluster,
 		Limit:      l.limit,
 		EffMax:     s.at.tree.Capacities[parent].EffMax,
 		Blocked:    l.blocked,
@@ -43,7 +44,7 @@ func (s *Scheduler) currentLimit(i int32) yarn.Resource {
 		return own
 	}
 	handed := s.childLimit(parent, i, &Limits{limit: s.currentLimit(parent)})
-	return s.cfg.Calculator.Min(s.at.total, own, handed)
+	return s.cfg.Calculator.Min(s.st.Meta.Cluster, own, handed)
 }
 
 // withinHeadroom says whether the size fits what the queue may still take,
@@ -60,7 +61,7 @@ func (s *Scheduler) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
 func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 	return capacity.UserCheck(capacity.UserCheckInput{
 		Calculator:      s.cfg.Calculator,
-		Total:           s.at.total,
+		Total:           s.st.Meta.Cluster,
 		Used:            *s.userUsed(a.UserSlot),
 		AppReserved:     s.reservedIn(a),
 		Limit:           s.UserLimit(i, a.UserSlot),
@@ -103,10 +104,10 @@ func atLeastOne(w yarn.Fraction) yarn.Fraction {
 
 // withinLimits checks the user limit and the maximum of every queue above.
 func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
-	a, calc, total := s.st.Apps.Get(d.app), s.cfg.Calculator, s.at.total
+	a, calc := s.st.Apps.Get(d.app), s.cfg.Calculator
 	leaf := s.LeafOf(a)
 	used := s.userUsed(a.UserSlot).Sub(released)
-	if calc.Compare(total, used, s.UserLimit(leaf, a.UserSlot)) > 0 {
+	if calc.Compare(s.st.Meta.Cluster, used, s.UserLimit(leaf, a.UserSlot)) > 0 {
 		return false
 	}
 	for i := leaf; i >= 0; i = s.queues[i].parent {

@@ -146,7 +146,7 @@ func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
 	if !s.cfg.Queues[child].Leaf {
 		return cl.blocked
 	}
-	return s.cfg.Calculator.Max(s.at.total, cl.headroom, yarn.Resource{})
+	return s.cfg.Calculator.Max(s.st.Meta.Cluster, cl.headroom, yarn.Resource{})
 }
 
 func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {

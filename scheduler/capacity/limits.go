@@ -48,7 +48,7 @@ func AMLimit(calc yarn.Calculator, usable yarn.Resource, percent yarn.Fraction, 
 // UserAMLimitInput is what the AM limit of one user depends on.
 type UserAMLimitInput struct {
 	Calculator      yarn.Calculator
-	Total           yarn.Resource // label resource
+	Total           yarn.Resource // of the cluster, whatever the label
 	EffMin          yarn.Resource
 	AMLimit         yarn.Resource // of the queue
 	MinAlloc        yarn.Resource
@@ -80,7 +80,8 @@ func UserAMLimit(in UserAMLimitInput) yarn.Resource {
 // QueueLimitInput is what the queue check of a pass depends on.
 type QueueLimitInput struct {
 	Calculator      yarn.Calculator
-	Total           yarn.Resource // label resource
+	Total           yarn.Resource // of the cluster, whatever the label: in YARN the calculator compares by that
+	Label           yarn.Resource // of the nodes of the label; the limit when the pass ignores exclusivity
 	EffMax          yarn.Resource
 	Limit           yarn.Resource // handed down by the parent
 	Used            yarn.Resource // less what is killable, for a parent
@@ -92,7 +93,7 @@ type QueueLimitInput struct {
 // QueueLimit says whether a queue may take more, and its headroom now, which
 // may be negative. Only present use is looked at: equality blocks.
 func QueueLimit(in QueueLimitInput) (ok bool, headroom yarn.Resource) {
-	limit := in.Total
+	limit := in.Label
 	if !in.IgnoreExclusive {
 		limit = in.Calculator.Min(in.Total, in.EffMax, in.Limit)
 	}
@@ -109,7 +110,7 @@ func QueueLimit(in QueueLimitInput) (ok bool, headroom yarn.Resource) {
 // ChildLimitInput is what a parent's limit for a child depends on.
 type ChildLimitInput struct {
 	Calculator yarn.Calculator
-	Total      yarn.Resource // label resource
+	Total      yarn.Resource // of the cluster, whatever the label
 	Limit      yarn.Resource // the parent's own, handed down to it
 	EffMax     yarn.Resource // the parent's
 	Blocked    yarn.Resource // headroom of earlier children that are blocked in this pass

@@ -148,7 +148,7 @@ func TestQueueLimit(t *testing.T) {
 	if ok, head := QueueLimit(in); ok || head[yarn.Memory] != -5*gib {
 		t.Errorf("5G above, 3G unreservable: %v %v", ok, head)
 	}
-	in.IgnoreExclusive, in.Used = true, mem(14)
+	in.IgnoreExclusive, in.Label, in.Used = true, in.Total, mem(14)
 	if ok, head := QueueLimit(in); !ok || head[yarn.Memory] != 2*gib {
 		t.Errorf("ignoring exclusivity the label is the limit: %v %v", ok, head)
 	}

@@ -71,7 +71,7 @@ func userLimitCap(in UserLimitInput, guaranteed yarn.Resource) yarn.Resource {
 // UserCheckInput is what the check of one user in a pass depends on.
 type UserCheckInput struct {
 	Calculator      yarn.Calculator
-	Total           yarn.Resource // label resource
+	Total           yarn.Resource // of the cluster, whatever the label
 	Used            yarn.Resource // the user's, reserved included
 	AppReserved     yarn.Resource // the application's
 	Limit           yarn.Resource // WeightedUserLimit
