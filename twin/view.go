@@ -205,7 +205,11 @@ func (o *observer) ask(seq uint32, k *state.Ask) {
 		fmt.Fprintf(&b, " again=%d", k.ReReservations)
 	}
 	if k.Count > 0 {
-		fmt.Fprintf(&b, " %s%s%s", o.text(k.Size), o.entries(k), label(o.st.LabelName(k.Label)))
+		fmt.Fprintf(&b, " %s%s", o.text(k.Size), o.entries(k))
+		if k.Missed > 0 {
+			fmt.Fprintf(&b, " waited=%d", k.Missed)
+		}
+		b.WriteString(label(o.st.LabelName(k.Label)))
 	}
 	o.out = append(o.out, b.String())
 }

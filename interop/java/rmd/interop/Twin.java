@@ -138,6 +138,7 @@ public final class Twin {
         break;
       default:
         deriveLimits();
+        TwinMisses misses = new TwinMisses(this);
         act(w);
         context.later();
         unmanaged();
@@ -147,6 +148,7 @@ public final class Twin {
         unmanaged();
         activeUsers();
         places(w[0].equals("allocate"));
+        misses.bound();
     }
     for (String name : intended) {
       text.append("intended ").append(name).append('\n');
@@ -166,6 +168,13 @@ public final class Twin {
     cs = context.scheduler;
     labels = new TwinLabels(context);
     new TwinPass(this).watch(cs.getRootQueue());
+  }
+
+  /** attempts are those of the applications that have not ended. */
+  Collection<FiCaSchedulerApp> attempts() {
+    List<FiCaSchedulerApp> all = new ArrayList<>();
+    apps.values().forEach(a -> all.add(cs.getApplicationAttempt(a.attempt.id)));
+    return all;
   }
 
   /** places has applications look at hosts and racks as rmd does. */
@@ -326,15 +335,50 @@ public final class Twin {
       launched.keySet().removeAll(ended.keySet());
       hidden.put(node, ended);
     }
+    Map<FiCaSchedulerApp, String> lent = chargeLent();
     Map<SchedulerNode, String> before = new HashMap<>();
     hidden.keySet().forEach(node -> before.put(node, node.getPartition()));
     context.later();
+    lent.forEach(FiCaSchedulerApp::setAppAMNodePartitionName);
     for (Map.Entry<SchedulerNode, Map<ContainerId, Object>> e : hidden.entrySet()) {
       launched(e.getKey()).putAll(e.getValue());
       if (!e.getValue().isEmpty() && !e.getKey().getPartition().equals(before.get(e.getKey()))) {
         intended("relabelled with what has ended");
       }
     }
+  }
+
+  /**
+   * chargeLent charges AMs on nodes that are lent to them, and that get another label, to the present label of their nodes.
+   * In YARN they stay charged as AMs without a label, and are taken from the node's label. It returns the labels of AMs on
+   * lent nodes that keep their label; in YARN they get that of the node when it is announced again.
+   */
+  private Map<FiCaSchedulerApp, String> chargeLent() {
+    Map<FiCaSchedulerApp, String> kept = new HashMap<>();
+    for (TwinContext.App a : apps.values()) {
+      RMContainer master = a.attempt.master == null ? null : cs.getRMContainer(a.attempt.master.getId());
+      if (master == null) {
+        continue;
+      }
+      FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
+      String from = s.getAppAMNodePartitionName();
+      String at = cs.getNode(master.getAllocatedNode()).getPartition();
+      if (from.equals(at)) {
+        continue;
+      }
+      if (context.getNodeLabelManager().getLabelsOnNode(master.getAllocatedNode()).equals(Set.of(at))) {
+        kept.put(s, from);
+      } else {
+        intended("AM on a lent node");
+        Resource am = s.getAMResource(from);
+        count((AbstractLeafQueue) s.getQueue(), from, a, Resources.negate(am));
+        count((AbstractLeafQueue) s.getQueue(), at, a, am);
+        s.setAMResource(from, Resources.none());
+        s.setAMResource(at, am);
+        s.setAppAMNodePartitionName(at);
+      }
+    }
+    return kept;
   }
 
   @SuppressWarnings("unchecked")
@@ -907,7 +951,7 @@ public final class Twin {
   }
 
   /** forgetShares takes what queues had of labels from those that have nothing of them any more; YARN leaves it to them. */
-  private void forgetShares(CSQueue q) {
+  void forgetShares(CSQueue q) {
     for (String label : labels.known) {
       if (!q.getConfiguredNodeLabels().contains(label)) {
         if (!q.getEffectiveMaxCapacity(label).equals(Resources.none())) {

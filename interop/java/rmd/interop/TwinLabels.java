@@ -36,9 +36,13 @@ final class TwinLabels {
     this.submissions = new RMAppManager(context, context.scheduler, null, null, context.getYarnConfiguration());
   }
 
+  /** shared says that one of them is not exclusive. */
+  boolean shared;
+
   /** add NAME [shared]. */
   String add(String[] w) {
     known.add(w[1]);
+    shared |= w.length > 2;
     return accepted(() -> manager.addToCluserNodeLabels(List.of(NodeLabel.newInstance(w[1], w.length < 3))));
   }
 
@@ -54,6 +58,11 @@ final class TwinLabels {
       labels.put(NodeId.newInstance(p[0], 0), p[1].isEmpty() ? Collections.emptySet() : Set.of(p[1]));
     }
     return accepted(() -> manager.replaceLabelsOnNode(labels));
+  }
+
+  /** lentToMasters says whether AMs may run on nodes that are lent. */
+  boolean lentToMasters() {
+    return context.getYarnConfiguration().getBoolean(YarnConfiguration.AM_ALLOW_NON_EXCLUSIVE_ALLOCATION, false);
   }
 
   private interface Change {

@@ -161,6 +161,8 @@ final class TwinPass {
         twin.labels.known.forEach(label -> q.getQueueResourceQuotas().setEffectiveMinResource(label, Resources.none()));
       }
       twin.deriveLimits();
+      twin.forgetShares(q);
+      twin.labels.known.forEach(q::calculateAndGetAMResourceLimitPerPartition);
       if (!q.calculateAndGetAMResourceLimitPerPartition("").equals(was)) {
         twin.intended(empty ? "empty cluster" : "current limit derived");
       }
@@ -235,6 +237,7 @@ final class TwinPass {
         return call(q, method, args);
       }
       Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> before = opportunities(q);
+      Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> missed = TwinMisses.of(q.getApplications());
       lends = args[3] == SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY;
       Map<AbstractResourceUsage, Object> without = usesOf(q, ((CandidateNodeSet<?>) args[1]).getPartition());
       CSAssignment a;
@@ -251,7 +254,7 @@ final class TwinPass {
         ResourceLimits limits = (ResourceLimits) args[2];
         limits.addBlockedHeadroom(limits.getHeadroom());
       }
-      return accepted((Resource) args[0], a, before) ? a : CSAssignment.NULL_ASSIGNMENT;
+      return accepted((Resource) args[0], a, before, missed) ? a : CSAssignment.NULL_ASSIGNMENT;
     });
   }
 
@@ -294,7 +297,8 @@ final class TwinPass {
   }
 
   /** accepted says whether a proposal will be; what is refused leaves nothing behind. */
-  private boolean accepted(Resource cluster, CSAssignment a, Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> before) {
+  private boolean accepted(Resource cluster, CSAssignment a, Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> before,
+      Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> missed) {
     ResourceCommitRequest<FiCaSchedulerApp, FiCaSchedulerNode> request = twin.cs.createResourceCommitRequest(a);
     if (request == null || !request.anythingAllocatedOrReserved()) {
       return true;
@@ -314,6 +318,7 @@ final class TwinPass {
     for (int i = before.get(s).getOrDefault(k, 0); i > 0; i--) {
       s.addSchedulingOpportunity(k);
     }
+    TwinMisses.set(s, k, missed.getOrDefault(s, Map.of()).getOrDefault(k, 0));
     return false;
   }
 }

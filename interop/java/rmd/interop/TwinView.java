@@ -146,6 +146,9 @@ final class TwinView {
           out.append(' ').append(r.getResourceName()).append('=').append(r.getNumContainers()).append(r.getRelaxLocality() ? "" : "!");
         }
       }
+      if (TwinMisses.of(s, k) > 0) {
+        out.append(" waited=").append(TwinMisses.of(s, k));
+      }
       out.append(label(any.getNodeLabelExpression()));
     }
     out.append('\n');

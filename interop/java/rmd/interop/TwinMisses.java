@@ -1,0 +1,82 @@
+package rmd.interop;
+
+import java.lang.reflect.Field;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.thirdparty.com.google.common.collect.Multiset;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlacementAllocator;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+
+/**
+ * TwinMisses counts the offers that an ask has missed before a node of a label may be lent to it as rmd does. In YARN they
+ * are counted for every key without a label, without an end, and survive the key.
+ */
+final class TwinMisses {
+  private static final Field MISSED = Twin.field(SchedulerApplicationAttempt.class, "missedNonPartitionedReqSchedulingOpportunity");
+  private final Twin twin;
+  private final Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> before;
+
+  /** TwinMisses keeps the counts before a step. */
+  TwinMisses(Twin twin) {
+    this.twin = twin;
+    this.before = of(twin.attempts());
+  }
+
+  static Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> of(Collection<FiCaSchedulerApp> apps) {
+    Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> all = new HashMap<>();
+    for (FiCaSchedulerApp s : apps) {
+      Map<SchedulerRequestKey, Integer> counts = new HashMap<>();
+      missed(s).elementSet().forEach(k -> counts.put(k, missed(s).count(k)));
+      all.put(s, counts);
+    }
+    return all;
+  }
+
+  static void set(FiCaSchedulerApp s, SchedulerRequestKey k, int n) {
+    missed(s).setCount(k, n);
+  }
+
+  static int of(FiCaSchedulerApp s, SchedulerRequestKey k) {
+    return missed(s).count(k);
+  }
+
+  /** bound has no count above what is enough now, unless it was before the step. */
+  void bound() {
+    for (FiCaSchedulerApp s : twin.attempts()) {
+      for (SchedulerRequestKey k : of(List.of(s)).get(s).keySet()) {
+        int was = before.getOrDefault(s, Map.of()).getOrDefault(k, 0);
+        int most = !asked(s, k) ? 0 : counts(s) ? Math.max(was, twin.cs.getNumClusterNodes()) : was;
+        if (of(s, k) > most) {
+          set(s, k, most);
+          if (twin.labels.shared) {
+            twin.intended("missed offers");
+          }
+        }
+      }
+    }
+  }
+
+  private static boolean asked(FiCaSchedulerApp s, SchedulerRequestKey k) {
+    AppPlacementAllocator<?> p = s.getAppSchedulingInfo().getAppPlacementAllocator(k);
+    return p != null && p.getOutstandingAsksCount(ResourceRequest.ANY) > 0;
+  }
+
+  /** counts says whether a node may ever be lent to what an application asks for. */
+  private boolean counts(FiCaSchedulerApp s) {
+    return twin.labels.shared && (!s.isWaitingForAMContainer() || twin.labels.lentToMasters());
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Multiset<SchedulerRequestKey> missed(FiCaSchedulerApp s) {
+    try {
+      return (Multiset<SchedulerRequestKey>) MISSED.get(s);
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}
