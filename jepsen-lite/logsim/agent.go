@@ -224,12 +224,17 @@ func (a *agent) answered(in input.Input, r input.Reply) {
 	}
 }
 
-// launch starts an AM's container, once.
+// launch starts an AM's container, once. One that ended with the machine, before its start was
+// reported, is reported as ended: the order would be repeated for ever.
 func (a *agent) launch(l input.Launch) {
-	if _, runs := a.manager.Process(l.Container); runs || a.manager.Ended(l.Container) {
-		return
+	_, runs := a.manager.Process(l.Container)
+	switch {
+	case runs:
+	case a.manager.Ended(l.Container):
+		a.manager.Deny(l.Container)
+	default:
+		a.manager.Start(l.Container, process{am: a.w.startMaster(l, a)})
 	}
-	a.manager.Start(l.Container, process{am: a.w.startMaster(l, a)})
 }
 
 // start runs a task's container for a time.

@@ -73,7 +73,11 @@ func (p *operator) nodes() input.Input {
 	case 6:
 		return &input.ForgetNode{ID: a.id}
 	case 0:
-		return &input.DrainNode{ID: a.id, DeadlineMillis: epochMillis + w.now + w.rng.Int64N(20_000)}
+		deadline := epochMillis + w.now + w.rng.Int64N(20_000)
+		if w.rng.IntN(2) == 0 {
+			return &input.DrainNodes{IDs: []yarn.NodeID{a.id, w.agents[w.rng.IntN(len(w.agents))].id}, DeadlineMillis: deadline}
+		}
+		return &input.DrainNode{ID: a.id, DeadlineMillis: deadline}
 	case 1:
 		return &input.DrainNode{ID: a.id, Now: true}
 	case 2, 3:
@@ -94,7 +98,11 @@ func (p *operator) admin() input.Input {
 	case 1:
 		return &input.Audit{Who: "op", Action: "look", Result: "ok"}
 	case 2:
-		return &input.SetHosts{Exclude: []string{w.agents[w.rng.IntN(len(w.agents))].id.Host}, Graceful: w.rng.IntN(2) == 0, TimeoutMillis: 5000}
+		in := &input.SetHosts{Exclude: []string{w.agents[w.rng.IntN(len(w.agents))].id.Host}, Graceful: w.rng.IntN(2) == 0, TimeoutMillis: 5000}
+		if w.rng.IntN(2) == 0 { // the host has a time of its own: longer, shorter, or without limit
+			in.Timeouts = []input.HostTimeout{{Host: in.Exclude[0], Millis: w.rng.Int64N(3) * 4000}}
+		}
+		return in
 	case 3:
 		return &input.SetHosts{}
 	case 4:
