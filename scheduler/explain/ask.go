@@ -40,10 +40,10 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	x.Never = j.never
 	size := v.cfg.Kinds.Format(k.Size)
 	switch {
-	case j.reason == scheduler.NoNodes && v.st.Meta.UsableNodes > 0:
+	case j.reason == scheduler.NoNodes && v.anyRuns():
 		x.because(j.reason, "no node runs on the hosts and racks that it names, and it accepts no others")
 	case j.reason == scheduler.NoNodes:
-		x.because(j.reason, "none of the cluster's %s runs", nodes(v.st.Nodes.Len()))
+		x.because(j.reason, "none of the cluster's %s runs%s", nodes(v.st.Nodes.Len()), v.drains())
 	case j.reason == scheduler.NodeTooSmall:
 		x.because(j.reason, "it asks %s: %s, so it can never fit", size, v.largest(slot, ask))
 	case j.reason == scheduler.QueueMaxCapacity || j.reason == scheduler.ParentMaxCapacity:
@@ -155,7 +155,7 @@ func verb(n int, one, more string) string {
 func (v view) judge(app, ask uint32, w without, all *survey) judgment {
 	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
 	i := v.LeafOf(a)
-	if v.st.Meta.UsableNodes == 0 {
+	if !v.anyRuns() {
 		return judgment{reason: scheduler.NoNodes}
 	}
 	if !v.fitsSomewhere(k.Size) {
@@ -175,7 +175,25 @@ func (v view) judge(app, ask uint32, w without, all *survey) judgment {
 	return judgment{reason: best, never: best == scheduler.NodeTooSmall}
 }
 
-// fitsSomewhere says whether a size fits the total of some usable node.
+// anyRuns says whether some node takes containers. One that drains is usable, and takes none.
+func (v view) anyRuns() bool { return v.fitsSomewhere(yarn.Resource{}) }
+
+// drains says how many nodes are draining.
+func (v view) drains() string {
+	n := 0
+	v.st.Nodes.Each(func(_ uint32, node *state.Node) bool {
+		if node.State == yarn.NodeDecommissioning {
+			n++
+		}
+		return true
+	})
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s being drained", are(n))
+}
+
+// fitsSomewhere says whether a size fits the total of some node that takes containers.
 func (v view) fitsSomewhere(size yarn.Resource) bool {
 	var fits bool
 	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {

@@ -157,6 +157,18 @@ node add n0 8G
 app app1 user=u1
 node lose n0
 ask app1 1x1G`},
+		{reason: scheduler.NoNodes, app: "app1", text: "none of the cluster's 2 nodes runs; 1 node is being drained", still: "hb n1 quiet", remedy: "node add n2 8G\nhb n2 quiet", setup: `
+conf queues=(a:100) a.user-limit-factor=10
+node add n0 8G
+node add n1 8G
+app app0 user=u0
+ask app0 1x4G
+hb n1 quiet
+app app1 user=u1
+node lose n0
+node drain n1
+hb n1 quiet
+ask app1 1x1G`},
 		{reason: scheduler.NoNodes, app: "app1", remedy: "node add n1 8G\nhb n1 quiet", setup: `
 conf queues=(a:100)
 app app1 user=u1 am=1G`},
