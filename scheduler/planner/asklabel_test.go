@@ -39,6 +39,7 @@ func TestAskLabelRefusals(t *testing.T) {
 		{"", ask("x&&y"), input.InvalidLabel, "Invalid resource request, queue=a specified more than one node label in a node label expression, node label expression = x&&y"},
 		{"", atHost("x"), input.InvalidLabel, "Invalid resource request, queue=a specified node label expression in a resource request has resource name = n1"},
 		{"", &input.MoveApplication{Queue: "b"}, input.InvalidLabel, "Specified queue=root.b can't satisfy following apps label expressions =[x] accessible node labels =[y]"},
+		{"a.default-node-label-expression=x", &input.MoveApplication{Queue: "b", User: "am"}, input.InvalidLabel, "Specified queue=root.b can't satisfy following apps label expressions =[x] accessible node labels =[y]"},
 		{"yarn.node-labels.enabled=false", submit("x", ""), input.LabelsOff, off},
 		{"yarn.node-labels.enabled=false", submit("", "x"), input.LabelsOff, off},
 		{"yarn.node-labels.enabled=false", ask("x"), input.LabelsOff, off},
@@ -51,7 +52,12 @@ func TestAskLabelRefusals(t *testing.T) {
 			in.Attempt, in.Response = app.AttemptID(), app.Response
 		case *input.MoveApplication:
 			in.ID = w.apps["app"]
-			w.tellAll("ask app 1x1G@9 label=x")
+			if in.User == "am" { // its AM has been placed, and asks for nothing any more
+				w.tellAll("node add n9 8G\nlabel nodes n9=x\napp two user=u queue=a am=1G on=n9")
+				in.ID = w.apps["two"]
+			} else {
+				w.tellAll("ask app 1x1G@9 label=x")
+			}
 		}
 		before := w.p.st.Digest()
 		f := w.plan(c.in).Refused()
