@@ -43,6 +43,7 @@ type app struct {
 	live        int32
 	holds       int32 // reservations
 	forgotten   bool
+	amLabel     string
 	transitions []Transition
 }
 
@@ -66,6 +67,7 @@ type ask struct {
 	count int64
 	holds int32 // reservations
 	relax bool
+	label string
 	where []place
 }
 
@@ -204,29 +206,30 @@ func (l *Ledger) move(e *event.ApplicationMoved) {
 		l.violate("S10", a.chain(l), "application %d is %s and moves to %s", a.seq, a.state, e.Queue)
 		return
 	}
-	used, held := a.uses(l)
-	l.queues[a.queue].take(zero.Sub(used), zero.Sub(held))
+	a.uses(l, func(label string, used, held yarn.Resource) {
+		l.queues[a.queue].of(label).take(zero.Sub(used), zero.Sub(held))
+		l.queues[q].of(label).take(used, held)
+	})
 	l.queues[a.queue].apps--
-	l.queues[q].take(used, held)
 	l.queues[q].apps++
 	l.moved = true
 	a.queue = q
 	a.transitions = append(a.transitions, Transition{l.index, a.state, e.Queue})
 }
 
-// uses sums what an application has, and what of it is reserved.
-func (a *app) uses(l *Ledger) (used, held yarn.Resource) {
+// uses calls f with everything that an application has, what of it is reserved, and the label that it
+// is charged to.
+func (a *app) uses(l *Ledger, f func(label string, used, held yarn.Resource)) {
 	for i := range a.containers {
 		if c := &a.containers[i]; c.live {
-			used = used.Add(c.size)
+			f(l.nodes[c.node].label, c.size, zero)
 		}
 	}
 	for i := range l.reservations {
 		if r := &l.reservations[i]; l.apps[r.app].seq == a.seq {
-			used, held = used.Add(r.size), held.Add(r.size)
+			f(l.nodes[r.node].label, r.size, r.size)
 		}
 	}
-	return used, held
 }
 
 func (l *Ledger) dropApp(seq uint32) {

@@ -177,7 +177,7 @@ func (a *app) use(k *ask, n *node, loc yarn.Locality) {
 func (a *app) putBack(c *container, n *node) {
 	k := a.ask(c.key)
 	if k == nil {
-		a.asks = append(a.asks, ask{key: c.key, size: c.size, relax: true})
+		a.asks = append(a.asks, ask{key: c.key, size: c.size, relax: true, label: c.asked})
 		k = &a.asks[len(a.asks)-1]
 	}
 	k.count++

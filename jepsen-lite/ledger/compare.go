@@ -46,7 +46,7 @@ func (l *Ledger) Fields() []Field {
 	}
 	for i := range l.queues {
 		if q := &l.queues[i]; !q.gone {
-			used, held := l.sum(int32(i))
+			used, held := l.sum(int32(i), "")
 			add(used, "queue/%s/used", q.path)
 			add(held, "queue/%s/reserved", q.path)
 		}
@@ -82,7 +82,7 @@ var prefixes = []string{"app/", "container/", "node/", "queue/", "reservation/"}
 func (l *Ledger) Recount() []string {
 	var out []string
 	nodes := make([]yarn.Resource, len(l.nodes))
-	queues, held := make([]yarn.Resource, len(l.queues)), make([]yarn.Resource, len(l.queues))
+	queues := map[grown]share{}
 	for i := range l.apps {
 		a := &l.apps[i]
 		for k := range a.containers {
@@ -90,33 +90,39 @@ func (l *Ledger) Recount() []string {
 			if c.onNode {
 				nodes[c.node] = nodes[c.node].Add(c.size)
 			}
-			if c.live {
-				queues[a.queue] = queues[a.queue].Add(c.size)
-			}
+		}
+		if !a.state.Ended() {
+			a.uses(l, func(label string, used, held yarn.Resource) {
+				at := grown{a.queue, label}
+				s := queues[at]
+				s.take(used, held)
+				queues[at] = s
+			})
 		}
 	}
-	for i := range l.reservations {
-		r := &l.reservations[i]
-		q := l.apps[r.app].queue
-		queues[q], held[q] = queues[q].Add(r.size), held[q].Add(r.size)
+	clusters := map[string]yarn.Resource{"": {}}
+	for label := range l.clusters {
+		clusters[label] = yarn.Resource{}
 	}
-	var cluster yarn.Resource
 	for i := range l.nodes {
 		n := &l.nodes[i]
 		if n.used != nodes[i] {
 			out = append(out, fmt.Sprintf("node %s gives %s, its containers sum to %s", n.id, n.used, nodes[i]))
 		}
 		if n.state.Usable() {
-			cluster = cluster.Add(n.total)
+			clusters[n.label] = clusters[n.label].Add(n.total)
 		}
 	}
-	if cluster != l.cluster {
-		out = append(out, fmt.Sprintf("the cluster has %s, its nodes sum to %s", l.cluster, cluster))
-	}
-	for i := range l.queues {
-		q := &l.queues[i]
-		if q.leaf && !q.gone && (q.used != queues[i] || q.held != held[i]) {
-			out = append(out, fmt.Sprintf("queue %s uses %s (%s reserved), its applications sum to %s (%s)", q.path, q.used, q.held, queues[i], held[i]))
+	for label, sum := range clusters {
+		if have := l.size(label).now; have != sum {
+			out = append(out, fmt.Sprintf("the cluster has %s%s, its nodes sum to %s", have, ofPartition(label), sum))
+		}
+		for i := range l.queues {
+			q := &l.queues[i]
+			have, want := q.of(label), queues[grown{int32(i), label}]
+			if q.leaf && !q.gone && (have.used != want.used || have.held != want.held) {
+				out = append(out, fmt.Sprintf("queue %s uses %s (%s reserved)%s, its applications sum to %s (%s)", q.path, have.used, have.held, ofPartition(label), want.used, want.held))
+			}
 		}
 	}
 	return out

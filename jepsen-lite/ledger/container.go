@@ -17,6 +17,7 @@ type container struct {
 	more     yarn.Resource // that it is to grow by
 	version  int32         // how often its size was changed
 	locality yarn.Locality
+	asked    string // label of the ask that it serves
 	am       bool
 	live     bool // counts in its queue
 	onNode   bool // counts on its node
@@ -89,11 +90,12 @@ func (l *Ledger) allocated(e *event.ContainerAllocated) {
 		l.violate("S8", l.reservation(n.reservation).chain(l), "container %s is allocated on %s, which r%d holds", id, n.id, n.reservation)
 	}
 	l.auditPlace(a, k, n, e.Locality, id)
-	size := k.size
+	l.auditLabel(a, k, n, id.String(), e.AM)
+	size, asked := k.size, k.label
 	a.use(k, n, e.Locality)
 	l.changed(a)
-	l.place(a, e.Node, container{attempt: a.attempt, number: e.Number, node: e.Node, key: e.Key, size: size, locality: e.Locality, am: e.AM})
-	l.charge(a, size, zero)
+	l.place(a, e.Node, container{attempt: a.attempt, number: e.Number, node: e.Node, key: e.Key, size: size, locality: e.Locality, am: e.AM, asked: asked})
+	l.charge(a, n, size, zero)
 }
 
 // takeNumber hands out a container's number: S6. Numbers of an attempt ascend,
@@ -206,7 +208,7 @@ func (l *Ledger) uncharge(a *app, c *container) {
 	c.live = false
 	a.live--
 	l.live--
-	l.charge(a, zero.Sub(c.size), zero)
+	l.charge(a, &l.nodes[c.node], zero.Sub(c.size), zero)
 }
 
 func (l *Ledger) completed(e *event.ContainerCompleted) {

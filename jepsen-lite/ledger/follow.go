@@ -45,6 +45,12 @@ func (l *Ledger) follow(e event.Event) {
 		l.nodeForgotten(e)
 	case *event.NodeResourceChanged:
 		l.resized(e)
+	case *event.LabelsSet:
+		l.labelsSet(e)
+	case *event.LabelsRemoved:
+		l.labelsRemoved(e)
+	case *event.NodesLabelled:
+		l.nodesLabelled(e)
 	default:
 		l.followRest(e)
 	}
@@ -129,6 +135,10 @@ func (l *Ledger) followApp(e event.Event) {
 		l.asked(e)
 	case *event.BlacklistChanged:
 		l.blacklisted(e)
+	case *event.AskLabelled:
+		l.askLabelled(e)
+	case *event.ApplicationLabelled:
+		l.applicationLabelled(e)
 	}
 }
 

@@ -67,16 +67,18 @@ type Ledger struct {
 	requests     []string // remembered calls, oldest first
 	requestSet   map[string]uint64
 
-	dropped    int                // applications that are forgotten
-	live       int                // containers that count in their queue
-	placed     int                // containers that count on their node
-	cluster    yarn.Resource      // total of usable nodes
-	entryPeak  yarn.Resource      // largest total within the entry
+	dropped    int              // applications that are forgotten
+	live       int              // containers that count in their queue
+	placed     int              // containers that count on their node
+	cluster    size             // of nodes without a label
+	clusters   map[string]*size // of those with one
+	labels     labels
 	configured bool               // the entry brought a configuration
 	given      []yarn.ContainerID // ids that the entry gives, those that reservations promise too
 	doubtful   []int32            // applications with reservations whose asks changed in it
-	grown      []int32            // leaves that took something in the entry
-	moved      bool               // an application changed its queue in it
+	grown      []grown            // leaves that took something in the entry
+	lent       []string           // labels of which nodes were lent in it
+	moved      bool               // an application changed its queue in it, or a node its label
 
 	violations []Violation
 	notes      []Violation
@@ -105,7 +107,7 @@ type keyMade struct {
 
 // New returns an empty ledger.
 func New() *Ledger {
-	return &Ledger{nodes: make([]node, 1), requestSet: map[string]uint64{}, kinds: yarn.DefaultKinds(), rules: readRules(nil)}
+	return &Ledger{nodes: make([]node, 1), requestSet: map[string]uint64{}, kinds: yarn.DefaultKinds(), rules: readRules(nil), clusters: map[string]*size{}, labels: newLabels()}
 }
 
 // UniqueNames holds that every application is submitted under a name of its own, as both simulations
@@ -153,7 +155,11 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 		l.given = l.given[:0]
 		return nil
 	}
-	l.entryPeak, l.configured, l.moved, l.grown, l.doubtful, l.given = l.cluster, false, false, l.grown[:0], l.doubtful[:0], l.given[:0]
+	l.configured, l.moved, l.grown, l.lent, l.doubtful, l.given = false, false, l.grown[:0], l.lent[:0], l.doubtful[:0], l.given[:0]
+	l.cluster.peak = l.cluster.now
+	for _, s := range l.clusters {
+		s.peak = s.now
+	}
 	for _, e := range b.Events {
 		l.Counts.Events++
 		l.follow(e)

@@ -212,6 +212,54 @@ func TestViolations(t *testing.T) {
 			l.entry(give(1, 1, 1))
 		}},
 		{"a reservation where there is room", Audit, "is free there", func(l *logbook) { l.entry(hold(1, 1, 1, 1)) }},
+		{"a node of another label", Audit, "container_1780000000000_0001_01_000001 is put on n1:45454 of label x, it is asked for nodes without a label", func(l *logbook) {
+			l.labelled(true)
+			l.entry(give(1, 1, 1))
+		}},
+		{"a labelled ask on a node without one", Audit, "is put on n2:45454 without a label, it is asked for nodes of label x", func(l *logbook) {
+			l.labelled(false)
+			l.entry(&event.AskLabelled{App: 1, Key: key, Label: "x"})
+			l.entry(give(1, 1, 2))
+		}},
+		{"a label that the queue may not use", Audit, "of label x, which root.b may not use", func(l *logbook) {
+			l.labelled(false)
+			l.app(2, "root.b")
+			l.entry(want(2, small, 1), &event.AskLabelled{App: 2, Key: key, Label: "x"})
+			l.entry(give(2, 1, 1))
+		}},
+		{"an AM on a lent node", Audit, "is put on n1:45454 of label x", func(l *logbook) {
+			l.labelled(false)
+			g := give(1, 1, 1)
+			g.AM = true
+			l.entry(g)
+		}},
+		{"an AM of another label", Audit, "is an AM without a label, its application wants it of label x", func(l *logbook) {
+			l.labelled(false)
+			l.entry(&event.ApplicationSubmitted{App: 2, Name: "job", User: "u", Queue: "root.a", AM: small}, &event.ApplicationLabelled{App: 2, AMLabel: "x"},
+				&event.AttemptStarted{App: 2, Attempt: 1}, &event.AttemptActivated{App: 2})
+			g := give(2, 1, 2)
+			g.AM = true
+			l.entry(want(2, small, 1), g)
+		}},
+		{"more than a queue's maximum of a label", "S9", "queue root.a uses 5120MB 5vc of label x, its maximum is 4096MB 4vc", func(l *logbook) {
+			l.labelled(true)
+			l.entry(want(1, small, 9), &event.AskLabelled{App: 1, Key: key, Label: "x"})
+			l.entry(give(1, 1, 1), give(1, 2, 1), give(1, 3, 1), give(1, 4, 1))
+			l.legal()
+			l.entry(give(1, 5, 1))
+		}},
+		{"a reserved node that gets a label", "S8", "n1:45454 without a label gets another one, and r1 goes on holding it", func(l *logbook) {
+			l.full()
+			l.labelled(true)
+		}},
+		{"a reservation for an ask of another label", "S8", "r1 goes on holding n1:45454 without a label, its ask is of label x", func(l *logbook) {
+			l.full()
+			l.entry(&event.LabelsSet{Labels: []event.Label{{Name: "x"}}})
+			l.entry(&event.AskLabelled{App: 2, Key: key, Label: "x"})
+		}},
+		{"a label that there is not", Audit, "n1:0 gets label \"y\", which there is not", func(l *logbook) {
+			l.entry(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: "n1"}, Label: "y"}}})
+		}},
 		{"a non-runnable attempt that is served", Audit, "is given to an attempt that is pending", func(l *logbook) {
 			l.entry(&event.ApplicationSubmitted{App: 3, Queue: "root.b"}, &event.AttemptStarted{App: 3, Attempt: 1}, want(3, small, 1))
 			l.entry(give(3, 1, 1))
@@ -225,6 +273,45 @@ func TestViolations(t *testing.T) {
 			l.broken(tt.id, tt.text)
 		})
 	}
+}
+
+// labelled gives node 1 the label x, of which root.a may use half and root.b nothing.
+func (l *logbook) labelled(exclusive bool) {
+	c := configuration(2, "50")
+	const of = "yarn.scheduler.capacity.root."
+	c.Properties = append(c.Properties, event.Property{Name: of + "a.accessible-node-labels.x.maximum-capacity", Value: "50"}, event.Property{Name: of + "b.accessible-node-labels", Value: " "})
+	l.entry(c, &event.LabelsSet{Labels: []event.Label{{Name: "x", Exclusive: exclusive}}},
+		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: "n1"}, Label: "x"}}})
+}
+
+// TestLabels follows lives with labels in which nothing is wrong.
+func TestLabels(t *testing.T) {
+	l := begin(t)
+	l.entry(give(1, 1, 1))
+	l.labelled(false)
+	l.entry(give(1, 2, 1), give(1, 3, 2)) // the first of them lent
+	l.entry(&event.AskLabelled{App: 1, Key: key, Label: "x"})
+	l.entry(give(1, 4, 1))
+	for _, w := range []struct {
+		label string
+		used  yarn.Resource
+	}{{"x", yarn.NewResource(3072, 3)}, {"", small}} {
+		if used, _, _ := l.m.Queue("root.a", w.label); used != w.used {
+			t.Errorf("root.a uses %s of %q, want %s", used, w.label, w.used)
+		}
+	}
+	l.entry(&event.ContainerCompleted{Container: ref(1, 4), Restore: true})
+	l.entry(&event.LabelsRemoved{Names: []string{"x"}})
+	l.entry(&event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 3)})
+	if label, ok := l.m.AskLabel(1, key); !ok || label != "x" {
+		t.Errorf("the ask is of %q, %v", label, ok)
+	}
+	for _, label := range []string{"x", ""} {
+		if used, held, _ := l.m.Queue("root", label); !used.IsZero() || !held.IsZero() {
+			t.Errorf("root uses %s of %q in the end", used, label)
+		}
+	}
+	l.legal()
 }
 
 // full fills node 1 and lets application 2 of b reserve it.

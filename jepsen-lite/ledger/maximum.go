@@ -66,37 +66,41 @@ func readCount(text string) int64 {
 
 func floor(r *big.Rat) int64 { return new(big.Int).Quo(r.Num(), r.Denom()).Int64() }
 
-// maximum is the most that a queue may use in a cluster of a size: shares
+// maximum is the most that a queue may use of a partition of a size: shares
 // multiply exactly down the tree, a vector is cut to its parent's maximum.
-func (l *Ledger) maximum(i int32, cluster yarn.Resource) yarn.Resource {
+func (l *Ledger) maximum(i int32, label string, cluster yarn.Resource) yarn.Resource {
 	q := &l.queues[i]
+	if label != "" {
+		return l.compute(i, label, cluster)
+	}
 	if q.bounded && q.mostOf == cluster {
 		return q.most
 	}
-	q.most, q.mostOf, q.bounded = l.compute(i, cluster), cluster, true
+	q.most, q.mostOf, q.bounded = l.compute(i, label, cluster), cluster, true
 	return q.most
 }
 
-func (l *Ledger) compute(i int32, cluster yarn.Resource) yarn.Resource {
+func (l *Ledger) compute(i int32, label string, cluster yarn.Resource) yarn.Resource {
 	q := &l.queues[i]
 	if q.parent < 0 {
 		return cluster
 	}
-	if q.max.share == nil {
-		out := l.maximum(q.parent, cluster)
-		for k, v := range q.max.units {
+	most := q.maximumOf(label)
+	if most.share == nil {
+		out := l.maximum(q.parent, label, cluster)
+		for k, v := range most.units {
 			if v > 0 {
 				out[k] = min(v, out[k])
 			}
 		}
 		return out
 	}
-	share, top := new(big.Rat).Set(q.max.share), q.parent
-	for l.queues[top].parent >= 0 && l.queues[top].max.share != nil {
-		share.Mul(share, l.queues[top].max.share)
+	share, top := new(big.Rat).Set(most.share), q.parent
+	for l.queues[top].parent >= 0 && l.queues[top].maximumOf(label).share != nil {
+		share.Mul(share, l.queues[top].maximumOf(label).share)
 		top = l.queues[top].parent
 	}
-	out := l.maximum(top, cluster)
+	out := l.maximum(top, label, cluster)
 	for k, v := range out {
 		out[k] = floor(new(big.Rat).Mul(share, new(big.Rat).SetInt64(v)))
 	}

@@ -12,6 +12,7 @@ import (
 type rules struct {
 	eager   bool          // a needless reservation is cancelled at once, not at its node's next heartbeat
 	minimum yarn.Resource // the smallest container
+	lendAMs bool          // nodes may be lent to AMs
 }
 
 func readRules(properties []event.Property) rules {
@@ -20,6 +21,8 @@ func readRules(properties []event.Property) rules {
 		switch p.Name {
 		case "yarn.scheduler.capacity.reservation.eager-cancel":
 			r.eager = !strings.EqualFold(strings.TrimSpace(p.Value), "false")
+		case "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation":
+			r.lendAMs = strings.EqualFold(strings.TrimSpace(p.Value), "true")
 		case "yarn.scheduler.minimum-allocation-mb":
 			r.minimum[yarn.Memory] = readCount(p.Value)
 		case "yarn.scheduler.minimum-allocation-vcores":
@@ -58,6 +61,8 @@ func (l *Ledger) needless() {
 			l.violate("S8", r.chain(l), "r%d goes on holding %s, which its application refuses", r.number, n.id)
 		case k != nil && k.count > 0 && k.size != r.size:
 			l.violate("S8", r.chain(l), "r%d of %s goes on holding %s, its ask is of %s", r.number, r.size, n.id, k.size)
+		case l.rules.eager && !r.grows && k != nil && k.label != n.label && !(r.lent && k.label == ""):
+			l.violate("S8", r.chain(l), "r%d goes on holding %s%s, its ask is%s", r.number, n.id, ofLabel(n.label), ofLabel(k.label))
 		case l.rules.eager && (k == nil || k.count == 0):
 			l.violate("S8", r.chain(l), "r%d goes on holding %s, nothing is asked for it any more", r.number, n.id)
 		}

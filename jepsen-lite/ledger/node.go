@@ -18,6 +18,7 @@ type node struct {
 	count       int
 	transitions []nodeTransition
 	forgotten   bool // its number is free
+	label       string
 }
 
 // nodeTransition is a change of a node's state.
@@ -72,6 +73,7 @@ func (l *Ledger) registered(e *event.NodeRegistered) {
 		n = &l.nodes[e.Node]
 	}
 	l.change(n, func() {
+		n.label = l.labels.of(n.id)
 		n.rack, n.total = e.Rack, e.Total
 		if n.set {
 			n.total = n.setTotal
@@ -87,16 +89,33 @@ func (n *node) become(index uint64, to yarn.NodeState) {
 	}
 }
 
-// change alters a node's total or state and keeps the cluster's total.
+// size is the total of usable nodes of a partition, and the largest within the entry.
+type size struct{ now, peak yarn.Resource }
+
+func (s *size) add(r yarn.Resource) {
+	s.now = s.now.Add(r)
+	s.peak = yarn.ComponentMax(s.peak, s.now)
+}
+
+func (l *Ledger) size(label string) *size {
+	if label == "" {
+		return &l.cluster
+	}
+	if l.clusters[label] == nil {
+		l.clusters[label] = &size{}
+	}
+	return l.clusters[label]
+}
+
+// change alters a node's total, state or label and keeps the totals of partitions.
 func (l *Ledger) change(n *node, f func()) {
 	if n.state.Usable() {
-		l.cluster = l.cluster.Sub(n.total)
+		l.size(n.label).add(zero.Sub(n.total))
 	}
 	f()
 	if n.state.Usable() {
-		l.cluster = l.cluster.Add(n.total)
+		l.size(n.label).add(n.total)
 	}
-	l.entryPeak = yarn.ComponentMax(l.entryPeak, l.cluster)
 }
 
 func (l *Ledger) nodeState(e *event.NodeStateChanged) {

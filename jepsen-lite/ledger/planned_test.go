@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"math/rand"
+	"strings"
 	"testing"
 
 	"rmd/fsm/event"
@@ -22,6 +23,7 @@ type story struct {
 	nodes   []yarn.NodeID
 	apps    map[yarn.ApplicationID]int32 // live, with the last response
 	running map[yarn.NodeID][]yarn.ContainerID
+	labels  bool
 }
 
 // tell plays a story of n inputs.
@@ -37,7 +39,21 @@ func tell(t *testing.T, seed int64, n int) *story {
 		{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"}, {Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "10"},
 		{Name: "yarn.scheduler.capacity.maximum-am-resource-percent", Value: "0.6"}, {Name: "yarn.scheduler.maximum-allocation-mb", Value: "8192"},
 	}
+	if s.labels = seed%3 == 0; s.labels {
+		for _, kv := range [][2]string{{"yarn.node-labels.enabled", "true"}, {"root.a.accessible-node-labels", "x,y"}, {"root.a.accessible-node-labels.x.capacity", "100"},
+			{"root.a.accessible-node-labels.y.capacity", "40"}, {"root.a.accessible-node-labels.y.maximum-capacity", "60"}, {"root.b.accessible-node-labels", "y"},
+			{"root.b.accessible-node-labels.y.capacity", "60"}} {
+			name := kv[0]
+			if strings.HasPrefix(name, "root.") {
+				name = "yarn.scheduler.capacity." + name
+			}
+			props = append(props, input.Property{Name: name, Value: kv[1]})
+		}
+	}
 	s.plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: props, Entropy: make([]byte, 256)})
+	if s.labels {
+		s.plan(&input.SetLabels{Labels: []input.Label{{Name: "x", Exclusive: true}, {Name: "y"}}})
+	}
 	for i := range 4 {
 		id := yarn.NodeID{Host: fmt.Sprintf("h%d", i), Port: 1}
 		s.nodes = append(s.nodes, id)
@@ -95,6 +111,8 @@ func (s *story) step() {
 		node := s.nodes[s.rng.Intn(len(s.nodes))]
 		s.plan(&input.ExpireNode{ID: node})
 		s.register(node)
+	case d < 6 && s.labels:
+		s.plan(&input.LabelNodes{Nodes: []input.LabelledNode{{ID: s.nodes[s.rng.Intn(len(s.nodes))], Labels: []string{s.label()}}}})
 	case d < 14:
 		s.allocate(id)
 	default:
@@ -102,11 +120,19 @@ func (s *story) step() {
 	}
 }
 
+// label is a label, or none.
+func (s *story) label() string {
+	if !s.labels {
+		return ""
+	}
+	return []string{"", "x", "y"}[s.rng.Intn(3)]
+}
+
 func (s *story) allocate(id yarn.ApplicationID) {
 	in := &input.Allocate{Attempt: yarn.AttemptID{App: id, Attempt: 1}, Response: s.apps[id]}
 	if s.rng.Intn(2) == 0 {
 		key := yarn.SchedulerKey{Priority: int32(1 + s.rng.Intn(3))}
-		in.Asks = append(in.Asks, input.Ask{Key: key, Name: yarn.Any, Count: int64(s.rng.Intn(4)), Size: yarn.NewResource(int64(1+s.rng.Intn(7))*1024, 1), Relax: true})
+		in.Asks = append(in.Asks, input.Ask{Key: key, Name: yarn.Any, Count: int64(s.rng.Intn(4)), Size: yarn.NewResource(int64(1+s.rng.Intn(7))*1024, 1), Relax: true, Label: s.label()})
 	}
 	s.updates(in)
 	r, _ := s.plan(in).(*input.AllocateReply)
@@ -192,7 +218,7 @@ func TestPlanned(t *testing.T) {
 		}
 		made, allocated = made+m.Counts.Reservations, allocated+m.Counts.Containers
 	}
-	for _, k := range []event.Kind{event.KindContainerResizeAsked, event.KindContainerIncreased, event.KindContainerDecreased, event.KindResizeReserved} {
+	for _, k := range []event.Kind{event.KindContainerResizeAsked, event.KindContainerIncreased, event.KindContainerDecreased, event.KindResizeReserved, event.KindNodesLabelled, event.KindAskLabelled, event.KindAskMissesUpdated} {
 		if resized[k] < 3 {
 			t.Errorf("%d %s: the stories tell too little", resized[k], k)
 		}

@@ -167,6 +167,7 @@ func (l *Ledger) show(a *app) App {
 // Node is what the log says of a node.
 type Node struct {
 	ID          yarn.NodeID
+	Label       string
 	Total, Used yarn.Resource
 	Reservation uint64 // that holds it; 0: none
 }
@@ -190,16 +191,17 @@ func (l *Ledger) Nodes() []Node {
 }
 
 func (n *node) show() Node {
-	return Node{ID: n.id, Total: n.total, Used: n.used, Reservation: n.reservation}
+	return Node{ID: n.id, Label: n.label, Total: n.total, Used: n.used, Reservation: n.reservation}
 }
 
-// Queue is what a queue uses, what is reserved for it included, and what of it is reserved.
-func (l *Ledger) Queue(path string) (used, held yarn.Resource, ok bool) {
+// Queue is what a queue uses of the nodes of a label, what is reserved for it included, and what of it
+// is reserved.
+func (l *Ledger) Queue(path, label string) (used, held yarn.Resource, ok bool) {
 	i := l.queue(path)
 	if i < 0 {
 		return used, held, false
 	}
-	used, held = l.sum(i)
+	used, held = l.sum(i, label)
 	return used, held, true
 }
 
@@ -317,14 +319,14 @@ func (l *Ledger) roomFor(a *app, k *ask) *node {
 		return nil
 	}
 	for i := a.queue; i >= 0; i = l.queues[i].parent {
-		used, _ := l.sum(i)
-		if !l.fits(used.Add(k.size), l.maximum(i, l.cluster)) {
+		used, _ := l.sum(i, k.label)
+		if !l.mayUse(i, k.label) || !l.fits(used.Add(k.size), l.maximum(i, k.label, l.size(k.label).now)) {
 			return nil
 		}
 	}
 	for i := 1; i < len(l.nodes); i++ {
 		n := &l.nodes[i]
-		if n.state == yarn.NodeRunning && n.reservation == 0 && l.fits(k.size, n.total.Sub(n.used)) &&
+		if n.state == yarn.NodeRunning && n.reservation == 0 && n.label == k.label && l.fits(k.size, n.total.Sub(n.used)) &&
 			!slices.Contains(a.black, n.id.Host) && !slices.Contains(a.black, n.rack) {
 			return n
 		}

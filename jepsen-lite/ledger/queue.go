@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"strings"
 
 	"rmd/fsm/event"
@@ -12,12 +13,13 @@ type queue struct {
 	parent     int32 // -1 of the root
 	leaf, gone bool
 	state      yarn.QueueState
-	used, held yarn.Resource // of a leaf; a parent's are summed
-	apps       int           // not ended
-	before     yarn.Resource // used at the start of the entry
-	seen       uint64        // entry in which before was taken
+	share      // of nodes without a label
+	labels     map[string]*share
+	apps       int // not ended
 	max        maximumCapacity
-	most       yarn.Resource // the maximum in force, for the cluster it was computed of
+	maxOf      map[string]maximumCapacity // by label; one that is not there allows nothing
+	access     []string                   // labels that it may use
+	most       yarn.Resource              // the maximum in force, for the cluster it was computed of
 	mostOf     yarn.Resource
 	bounded    bool
 }
@@ -66,6 +68,7 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 		}
 		q.leaf, q.state, q.parent = d.Leaf, d.State, l.queue(parentOf(d.Path))
 		q.max = readMaximumCapacity(maximumOf(e.Properties, d.Path), l.kinds)
+		l.readLabels(q, e.Properties)
 		q.bounded = false
 	}
 	for i := range kept {
@@ -74,7 +77,7 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 			continue
 		}
 		q.gone = true
-		if q.apps > 0 || !q.used.IsZero() {
+		if q.apps > 0 || !q.used.IsZero() || q.usesLabels() {
 			l.violate("S9", nil, "queue %s is dropped with %d applications that use %s", q.path, q.apps, q.used)
 		}
 	}
@@ -108,28 +111,43 @@ func maximumOf(properties []event.Property, path string) string {
 	return ""
 }
 
-// charge adds to what an application's leaf uses, negative to give back.
-func (l *Ledger) charge(a *app, used, held yarn.Resource) {
-	q := &l.queues[a.queue]
-	if q.seen != l.index {
-		q.seen, q.before = l.index, q.used
-		l.grown = append(l.grown, a.queue)
+// charge adds to what an application's leaf uses of the partition of a node, negative to give back.
+func (l *Ledger) charge(a *app, n *node, used, held yarn.Resource) {
+	s := l.queues[a.queue].of(n.label)
+	if s.seen != l.index {
+		s.seen, s.before = l.index, s.used
+		l.grown = append(l.grown, grown{a.queue, n.label})
 	}
-	q.take(used, held)
+	s.take(used, held)
 }
 
-func (q *queue) take(used, held yarn.Resource) {
-	q.used, q.held = q.used.Add(used), q.held.Add(held)
+// share is what a leaf uses of one partition; a parent's is summed.
+type share struct {
+	used, held yarn.Resource
+	before     yarn.Resource // used at the start of the entry
+	seen       uint64        // entry in which before was taken
 }
 
-// sum is what a queue uses: a leaf its own, a parent what its leaves do.
-func (l *Ledger) sum(i int32) (used, held yarn.Resource) {
-	if l.queues[i].leaf {
-		return l.queues[i].used, l.queues[i].held
+func (s *share) take(used, held yarn.Resource) {
+	s.used, s.held = s.used.Add(used), s.held.Add(held)
+}
+
+// grown is a leaf that took something of a partition in the entry.
+type grown struct {
+	leaf  int32
+	label string
+}
+
+// sum is what a queue uses of a partition: a leaf its own, a parent what its leaves do.
+func (l *Ledger) sum(i int32, label string) (used, held yarn.Resource) {
+	if q := &l.queues[i]; q.leaf {
+		s := q.of(label)
+		return s.used, s.held
 	}
 	for k := range l.queues {
 		if q := &l.queues[k]; q.leaf && !q.gone && l.below(int32(k), i) {
-			used, held = used.Add(q.used), held.Add(q.held)
+			s := q.of(label)
+			used, held = used.Add(s.used), held.Add(s.held)
 		}
 	}
 	return used, held
@@ -147,40 +165,41 @@ func (l *Ledger) below(i, above int32) bool {
 // balance holds the queues of an entry against their limits, as a reader sees
 // them after it: S9.
 func (l *Ledger) balance() {
-	for _, leaf := range l.grown {
-		q := &l.queues[leaf]
+	for _, g := range l.grown {
+		q := &l.queues[g.leaf]
+		s := q.of(g.label)
 		l.Counts.Balances++
-		if q.used.Negative() || q.held.Negative() || !q.held.Within(q.used) {
-			l.violate("S9", nil, "queue %s uses %s, of which %s is reserved", q.path, q.used, q.held)
+		if s.used.Negative() || s.held.Negative() || !s.held.Within(s.used) {
+			l.violate("S9", nil, "queue %s uses %s%s, of which %s is reserved", q.path, s.used, ofPartition(g.label), s.held)
 		}
-		if l.configured || l.moved || q.used.Within(q.before) {
+		if l.configured || l.moved || s.used.Within(s.before) || slices.Contains(l.lent, g.label) {
 			continue
 		}
-		for i := leaf; i >= 0; i = l.queues[i].parent {
-			l.underMaximum(i)
+		for i := g.leaf; i >= 0; i = l.queues[i].parent {
+			l.underMaximum(i, g.label)
 		}
 	}
 }
 
 // underMaximum holds that nothing was taken beyond a queue's maximum. What was
 // above it before, for the cluster shrank, is not the entry's doing, and one that
-// moves an application is passed over; the largest cluster within the entry is taken for its limits.
-func (l *Ledger) underMaximum(i int32) {
-	used, _ := l.sum(i)
-	most := l.maximum(i, l.entryPeak)
+// moves an application, gives a node another label or lends one is passed over; the largest cluster within the entry is taken for its limits.
+func (l *Ledger) underMaximum(i int32, label string) {
+	used, _ := l.sum(i, label)
+	most := l.maximum(i, label, l.size(label).peak)
 	if l.fits(used, most) {
 		return
 	}
 	var before yarn.Resource
-	for _, leaf := range l.grown {
-		if l.below(leaf, i) {
-			before = before.Add(l.queues[leaf].used.Sub(l.queues[leaf].before))
+	for _, g := range l.grown {
+		if s := l.queues[g.leaf].of(label); g.label == label && l.below(g.leaf, i) {
+			before = before.Add(s.used.Sub(s.before))
 		}
 	}
 	before = used.Sub(before)
 	for k := range used {
 		if used[k] > most[k] && used[k] > before[k] && (k == yarn.Memory || l.dominant) {
-			l.violate("S9", nil, "queue %s uses %s, its maximum is %s (before the entry %s)", l.queues[i].path, used, most, before)
+			l.violate("S9", nil, "queue %s uses %s%s, its maximum is %s (before the entry %s)", l.queues[i].path, used, ofPartition(label), most, before)
 			return
 		}
 	}

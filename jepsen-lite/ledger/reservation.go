@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"rmd/fsm/event"
@@ -20,6 +21,7 @@ type reservation struct {
 	am        bool
 	made      uint64
 	grows     bool // its container runs, and is to grow
+	lent      bool // its node has a label that is not asked for
 }
 
 // end is how a reservation ended.
@@ -74,13 +76,14 @@ func (l *Ledger) reserved(e *event.ReservationMade) {
 		return
 	}
 	l.auditReservation(a, k, n, e.Reservation)
+	lent := l.auditLabel(a, k, n, fmt.Sprintf("r%d", e.Reservation), e.AM)
 	l.lastReserved = e.Reservation
 	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.find(e.App), node: e.Node, attempt: a.attempt,
-		container: e.Number, key: e.Key, size: k.size, am: e.AM, made: l.index})
+		container: e.Number, key: e.Key, size: k.size, am: e.AM, made: l.index, lent: lent})
 	n.reservation = e.Reservation
 	k.holds++
 	a.holds++
-	l.charge(a, k.size, k.size)
+	l.charge(a, n, k.size, k.size)
 }
 
 // auditReservation checks a new reservation: the container is not larger than the node,
@@ -145,11 +148,15 @@ func (l *Ledger) fulfilled(e *event.ReservationFulfilled) {
 	if k.size != r.size {
 		l.violate("S8", r.chain(l), "r%d of %s is fulfilled, the ask is of %s", r.number, r.size, k.size)
 	}
+	if k.label != n.label && !(r.lent && k.label == "") {
+		l.violate("S8", r.chain(l), "r%d is fulfilled on %s%s, the ask is%s", r.number, n.id, ofLabel(n.label), ofLabel(k.label))
+	}
+	asked := k.label
 	k.holds--
 	a.use(k, n, e.Locality)
 	l.changed(a)
-	l.place(a, r.node, container{attempt: r.attempt, number: r.container, node: r.node, key: r.key, size: r.size, locality: e.Locality, am: r.am})
-	l.charge(a, zero, zero.Sub(r.size))
+	l.place(a, r.node, container{attempt: r.attempt, number: r.container, node: r.node, key: r.key, size: r.size, locality: e.Locality, am: r.am, asked: asked})
+	l.charge(a, n, zero, zero.Sub(r.size))
 }
 
 func (l *Ledger) cancelled(e *event.ReservationCancelled) {
@@ -165,7 +172,7 @@ func (l *Ledger) cancelled(e *event.ReservationCancelled) {
 		k.holds--
 		a.prune(k)
 	}
-	l.charge(a, zero.Sub(r.size), zero.Sub(r.size))
+	l.charge(a, &l.nodes[r.node], zero.Sub(r.size), zero.Sub(r.size))
 }
 
 // leave takes a reservation off its node; nil, and a violation, when it is not

@@ -63,8 +63,9 @@ func (l *Ledger) increased(e *event.ContainerIncreased) {
 		l.violate(Audit, nil, "%s grows on %s, which its application refuses", id, n.id)
 	}
 	more := c.more
+	l.lend(c, n)
 	l.grow(a, c, n)
-	l.charge(a, more, zero)
+	l.charge(a, n, more, zero)
 }
 
 // grow gives a container what it was to grow by; its queue is the caller's.
@@ -100,7 +101,7 @@ func (l *Ledger) decreased(e *event.ContainerDecreased) {
 	c.more = zero
 	c.version++
 	l.changed(a)
-	l.charge(a, by, zero)
+	l.charge(a, n, by, zero)
 }
 
 // sizeTold: a node is told of no version but the newest.
@@ -129,9 +130,10 @@ func (l *Ledger) reservedToGrow(e *event.ResizeReserved) {
 	l.lastReserved = e.Reservation
 	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.find(e.Container.App), node: c.node, attempt: c.attempt,
 		container: c.number, key: c.key, size: c.more, am: c.am, made: l.index, grows: true})
+	l.lend(c, n)
 	n.reservation = e.Reservation
 	a.holds++
-	l.charge(a, c.more, c.more)
+	l.charge(a, n, c.more, c.more)
 }
 
 // fulfilledGrowth: what was held makes its container larger.
@@ -145,7 +147,7 @@ func (l *Ledger) fulfilledGrowth(r *reservation) {
 		l.violate("S8", r.chain(l), "r%d of %s is fulfilled, %s is asked", r.number, r.size, c.more)
 	}
 	l.grow(a, c, n)
-	l.charge(a, zero, zero.Sub(r.size))
+	l.charge(a, n, zero, zero.Sub(r.size))
 }
 
 // wanted is what a reservation's container is to grow by, as an ask; nil when it

@@ -85,6 +85,7 @@ func (c *client) submit() {
 	if w.rng.IntN(16) == 0 {
 		in.LifetimeMillis = 20_000
 	}
+	in.Label, in.AMLabel = w.label(), w.label()
 	c.sent = in
 	w.wire.send(c, c.keyed(in))
 }

@@ -18,6 +18,15 @@ type group struct {
 	count int64
 	size  yarn.Resource
 	host  string // preferred; empty: none
+	label string // asked for; empty: the application's
+}
+
+// label draws what an application asks for; mostly nothing.
+func (w *world) label() string {
+	if !w.opt.has(LoadLabels) || w.rng.IntN(2) == 0 {
+		return ""
+	}
+	return append([]string{yarn.NoLabel}, labels...)[w.rng.IntN(1+len(labels))]
 }
 
 // newJob draws what an application wants, by the loads of the run.
@@ -35,6 +44,7 @@ func (w *world) newJob(name string) *job {
 		if w.rng.IntN(3) == 0 {
 			g.host = w.agents[w.rng.IntN(len(w.agents))].id.Host
 		}
+		g.label = w.label()
 		j.groups = append(j.groups, g)
 	}
 	if w.opt.has(LoadGang) && w.rng.IntN(12) == 0 {

@@ -118,6 +118,7 @@ func (m *master) allocate() {
 		}
 	}
 	in := m.am.Allocate()
+	m.label(in.Asks)
 	in.Progress, in.FromAM, in.Updates = uint32(w.rng.IntN(10_000)), m.counted, m.updates()
 	if w.rng.IntN(4) > 0 {
 		in.Progress = 0
@@ -129,6 +130,15 @@ func (m *master) allocate() {
 	}
 	m.last = in
 	w.wire.send(m, input.Request{Input: in})
+}
+
+// label names the labels of what is asked for.
+func (m *master) label(asks []input.Ask) {
+	for i := range asks {
+		if k := &asks[i]; k.Name == yarn.Any {
+			k.Label = m.job.groups[k.Key.Priority-1].label
+		}
+	}
 }
 
 // groupsOf is what a job's AM asks for.
@@ -184,6 +194,12 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 			m.on.exit(m.own, yarn.ExitKilledByRM)
 		} else {
 			m.succeed()
+		}
+		return
+	}
+	if f.Reason == input.InvalidLabel || f.Reason == input.NoSuchLabel {
+		for i := range m.job.groups { // its queue may not use them, or they are gone: any node will do
+			m.job.groups[i].label = yarn.NoLabel
 		}
 		return
 	}

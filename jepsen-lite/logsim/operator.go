@@ -28,6 +28,8 @@ func (p *operator) act() {
 	}
 	var in input.Input
 	switch n := w.rng.IntN(100); {
+	case w.opt.has(LoadLabels) && n%3 == 0:
+		in = p.labels()
 	case w.opt.has(LoadQueues) && n < 30:
 		in = p.queues()
 	case w.opt.has(LoadChurn) && n < 60:
@@ -86,6 +88,34 @@ func (p *operator) nodes() input.Input {
 		return &input.SetNodeResource{ID: a.id, Total: w.size(10)}
 	}
 	return &input.SetNodeResource{ID: a.id, Total: a.own}
+}
+
+// labels adds, changes and removes labels, and gives nodes others. Many of these are refused.
+func (p *operator) labels() input.Input {
+	w := p.w
+	some := labels[w.rng.IntN(len(labels))]
+	switch n := w.rng.IntN(12); {
+	case n < 2 || n < 9 && w.leads != nil && w.leads.core.State().Labels.Len() == 0:
+		in := &input.SetLabels{Change: w.rng.IntN(2) == 0}
+		for _, name := range labels {
+			in.Labels = append(in.Labels, input.Label{Name: name, Exclusive: w.rng.IntN(2) == 0})
+		}
+		return in
+	case n == 2:
+		return &input.RemoveLabels{Names: []string{some}}
+	}
+	in := &input.LabelNodes{KnownOnly: w.rng.IntN(2) == 0, FromNode: w.rng.IntN(3) == 0}
+	for range 1 + w.rng.IntN(3) {
+		n := input.LabelledNode{ID: w.agents[w.rng.IntN(len(w.agents))].id}
+		if !in.FromNode && w.rng.IntN(2) == 0 {
+			n.ID.Port = 0
+		}
+		if w.rng.IntN(4) > 0 {
+			n.Labels = []string{some}
+		}
+		in.Nodes = append(in.Nodes, n)
+	}
+	return in
 }
 
 func (p *operator) admin() input.Input {

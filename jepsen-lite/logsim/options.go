@@ -53,9 +53,10 @@ const (
 	LoadQueues   Load = "queues"   // the queue configuration changes under load
 	LoadRestarts Load = "restarts" // AMs that register again, or repeat old calls
 	LoadAdmin    Load = "admin"    // tokens, hosts, levels, audits, epochs
+	LoadLabels   Load = "labels"   // labels come and go, nodes get others, applications ask for them
 )
 
-var allLoads = []Load{LoadStorm, LoadGang, LoadTight, LoadChurn, LoadQueues, LoadRestarts, LoadAdmin}
+var allLoads = []Load{LoadStorm, LoadGang, LoadTight, LoadChurn, LoadQueues, LoadRestarts, LoadAdmin, LoadLabels}
 
 // DefaultSteps is how many inputs a run plans before its faults end.
 const DefaultSteps = 5000

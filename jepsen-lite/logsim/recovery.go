@@ -57,6 +57,7 @@ func (w *world) makeRoom() {
 	for _, q := range append([]string{"root", "root.a"}, leaves...) {
 		ins = append(ins, &input.SetQueueState{Queue: q, State: yarn.QueueRunning})
 	}
+	ins = append(ins, w.labelAgain()...)
 	for _, a := range w.agents {
 		big := yarn.NewResource(16384, 16)
 		if w.opt.Kinds == 3 {
@@ -68,6 +69,26 @@ func (w *world) makeRoom() {
 		w.leads.step(nil, input.Request{Input: in})
 	}
 	w.leads.propose()
+}
+
+// labelAgain gives labels to nodes in turn, so that every label has one, however few there are.
+func (w *world) labelAgain() []input.Input {
+	if !w.opt.has(LoadLabels) {
+		return nil
+	}
+	set, nodes := &input.SetLabels{Change: true}, &input.LabelNodes{}
+	for _, name := range labels {
+		set.Labels = append(set.Labels, input.Label{Name: name})
+	}
+	for i, a := range w.agents {
+		n := input.LabelledNode{ID: yarn.NodeID{Host: a.id.Host}}
+		if at := (i + w.labelTurn) % (len(labels) + 1); at > 0 {
+			n.Labels = labels[at-1 : at]
+		}
+		nodes.Nodes = append(nodes.Nodes, n)
+	}
+	w.labelTurn++
+	return []input.Input{set, nodes}
 }
 
 // left says what is not done yet; empty when all is.
@@ -88,7 +109,7 @@ func (w *world) left() string {
 	text := ""
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
 		if !a.State.Ended() {
-			text = fmt.Sprintf("%s, %s, attempt %d in state %d, %d outstanding, %d live", a.ID, a.State, a.Attempt, a.AttemptState, a.Outstanding, a.Live)
+			text = fmt.Sprintf("%s, %s, attempt %d in state %d, %d outstanding, %d live", a.ID, a.State, a.Attempt, a.AttemptState, a.Outstanding, a.Live) + w.asks(a)
 		}
 		return text == ""
 	})
@@ -99,6 +120,20 @@ func (w *world) left() string {
 		return text == ""
 	})
 	return text
+}
+
+// asks tells what an application waits for, and where that could be.
+func (w *world) asks(a *state.App) string {
+	st := w.leads.core.State()
+	out := ", in " + st.Queues.Get(a.Queue).Path
+	for _, k := range st.AsksOf(a) {
+		out += fmt.Sprintf(", %d of %s for label %q", k.Count, k.Size, st.LabelName(k.Label))
+	}
+	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		out += fmt.Sprintf("; %s is %s of label %q with %s of %s", n.ID.Host, n.State, st.LabelName(n.Label), n.Allocated, n.Total)
+		return true
+	})
+	return out
 }
 
 // has tells what the planning state has of an application.

@@ -45,6 +45,36 @@ var trees = [][]string{
 	},
 }
 
+// labels are those of the cluster: no queue names the last one, so that it may be removed.
+var labels = []string{"x", "y", "z"}
+
+// labelled is what queues may use of labels. Those of c may use none.
+func (o Options) labelled(tree int) []string {
+	lines := []string{"yarn.node-labels.enabled=true"}
+	switch tree {
+	case 1:
+		lines = append(lines, "yarn.node-labels.configuration-type=distributed", prefix+"root.b.default-node-label-expression=z")
+	case 2:
+		lines = append(lines, "yarn.resourcemanager.node-labels.am.default-node-label-expression=y", "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation=true")
+	case 3:
+		lines = append(lines, "yarn.node-labels.exclusive-enforced-partitions=x")
+	}
+	for _, l := range []string{"a.accessible-node-labels=x,y", "a.accessible-node-labels.x.capacity=60", "a.accessible-node-labels.y.capacity=50",
+		"a.x.accessible-node-labels.x.capacity=50", "a.y.accessible-node-labels.x.capacity=50",
+		"b.accessible-node-labels=*", "b.accessible-node-labels.x.capacity=40", "b.accessible-node-labels.y.capacity=50", "b.accessible-node-labels.z.capacity=100"} {
+		lines = append(lines, prefix+"root."+l)
+	}
+	if tree == 0 { // in which all that waits can run
+		lines = append(lines, prefix+"root.a.x.accessible-node-labels.y.capacity=60", prefix+"root.a.y.accessible-node-labels.y.capacity=40")
+	} else {
+		lines = append(lines, prefix+"root.a.x.accessible-node-labels.y.capacity=100", prefix+"root.b.accessible-node-labels.x.maximum-capacity=70")
+	}
+	if tree != 4 {
+		lines = append(lines, prefix+"root.c.accessible-node-labels= ")
+	}
+	return lines
+}
+
 // properties writes a tree with what all of them have.
 func (o Options) properties(tree int, lazy bool) []input.Property {
 	lines := []string{
@@ -66,6 +96,9 @@ func (o Options) properties(tree int, lazy bool) []input.Property {
 	}
 	for _, l := range trees[tree] {
 		lines = append(lines, prefix+l)
+	}
+	if o.has(LoadLabels) {
+		lines = append(lines, o.labelled(tree)...)
 	}
 	out := make([]input.Property, 0, len(lines))
 	for _, l := range lines {

@@ -38,6 +38,7 @@ type world struct {
 
 	recovering bool
 	sessions   uint64 // runs of heartbeats so far
+	labelTurn  int
 	backup     saved
 }
 

@@ -24,6 +24,7 @@ func Of(st *state.State, l *ledger.Ledger) []Difference {
 	d.nodes()
 	d.queues()
 	d.reservations()
+	d.asks()
 	return d.found
 }
 
@@ -72,7 +73,7 @@ func (d *differ) containers() {
 
 func (d *differ) nodes() {
 	d.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		got := ledger.Node{ID: n.ID, Total: n.Total, Used: n.Allocated}
+		got := ledger.Node{ID: n.ID, Label: d.st.LabelName(n.Label), Total: n.Total, Used: n.Allocated}
 		if n.Reservation != 0 {
 			got.Reservation = d.st.Reservations.Get(n.Reservation).Number
 		}
@@ -84,9 +85,28 @@ func (d *differ) nodes() {
 }
 
 func (d *differ) queues() {
-	d.st.Queues.Each(func(_ uint32, q *state.Queue) bool {
-		if used, reserved, _ := d.l.Queue(q.Path); used != q.Used || reserved != q.Reserved {
-			d.say("S9", "the state has queue %s with %s used, %s reserved; the ledger with %s and %s", q.Path, q.Used, q.Reserved, used, reserved)
+	labels := []state.LabelID{0}
+	d.st.Labels.Each(func(slot uint32, _ *state.Label) bool { labels = append(labels, state.LabelID(slot)); return true })
+	d.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		for _, label := range labels {
+			has := d.st.QueueUse(slot, label)
+			if used, reserved, _ := d.l.Queue(q.Path, d.st.LabelName(label)); used != has.Used || reserved != has.Reserved {
+				d.say("S9", "the state has queue %s with %s used, %s reserved of label %q; the ledger with %s and %s", q.Path, has.Used, has.Reserved, d.st.LabelName(label), used, reserved)
+			}
+		}
+		return true
+	})
+}
+
+// asks compares the labels of what is asked.
+func (d *differ) asks() {
+	d.st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+		if k.IncreaseOf != 0 || k.Count == 0 {
+			return true
+		}
+		seq := d.st.Apps.Get(k.App).ID.Seq
+		if want, ok := d.l.AskLabel(seq, k.Key); !ok || want != d.st.LabelName(k.Label) {
+			d.say("S9", "the state has an ask of application %d under %+v of label %q; the ledger of %q", seq, k.Key, d.st.LabelName(k.Label), want)
 		}
 		return true
 	})

@@ -1,0 +1,253 @@
+package ledger
+
+import (
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Node labels: which there are, which nodes have one, and who may be given those nodes.
+
+// labels are the labels of the cluster, and what is said of hosts.
+type labels struct {
+	exclusive map[string]bool // of those in the collection
+	known     map[string]bool // those that were removed, too
+	hosts     map[yarn.NodeID]string
+}
+
+func newLabels() labels {
+	return labels{exclusive: map[string]bool{}, known: map[string]bool{}, hosts: map[yarn.NodeID]string{}}
+}
+
+// of is the label of a node: what is said of itself, else of its host.
+func (l *labels) of(id yarn.NodeID) string {
+	if label, ok := l.hosts[id]; ok {
+		return label
+	}
+	return l.hosts[yarn.NodeID{Host: id.Host}]
+}
+
+// ofLabel names a label behind what has it.
+func ofLabel(label string) string {
+	if label == "" {
+		return " without a label"
+	}
+	return " of label " + label
+}
+
+// ofPartition names the label of a use; that of the default partition goes without saying.
+func ofPartition(label string) string {
+	if label == "" {
+		return ""
+	}
+	return ofLabel(label)
+}
+
+// of is what a leaf uses of the nodes of a label.
+func (q *queue) of(label string) *share {
+	if label == "" {
+		return &q.share
+	}
+	if q.labels == nil {
+		q.labels = map[string]*share{}
+	}
+	if q.labels[label] == nil {
+		q.labels[label] = &share{}
+	}
+	return q.labels[label]
+}
+
+func (q *queue) usesLabels() bool {
+	for _, s := range q.labels {
+		if !s.used.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// maximumOf is a queue's maximum of the nodes of a label.
+func (q *queue) maximumOf(label string) maximumCapacity {
+	if label == "" {
+		return q.max
+	}
+	if most, ok := q.maxOf[label]; ok {
+		return most
+	}
+	return readMaximumCapacity("0", nil)
+}
+
+// readLabels reads which labels a queue may use, and how much of each.
+func (l *Ledger) readLabels(q *queue, properties []event.Property) {
+	prefix := "yarn.scheduler.capacity." + q.path + ".accessible-node-labels"
+	q.maxOf, q.access = map[string]maximumCapacity{}, nil
+	if q.parent >= 0 {
+		q.access = l.queues[q.parent].access
+	} else {
+		q.access = []string{"*"}
+	}
+	for _, p := range properties {
+		key, ok := strings.CutPrefix(p.Name, prefix)
+		if !ok {
+			continue
+		}
+		if key == "" && q.parent >= 0 {
+			q.access = strings.FieldsFunc(p.Value, func(r rune) bool { return r == ',' || r == ' ' })
+		}
+		label, name, _ := strings.Cut(strings.TrimPrefix(key, "."), ".")
+		if _, known := q.maxOf[label]; name == "maximum-capacity" || name == "capacity" && !known {
+			text := ""
+			if name == "maximum-capacity" {
+				text = p.Value
+			}
+			q.maxOf[label] = readMaximumCapacity(text, l.kinds)
+		}
+	}
+}
+
+func (l *Ledger) mayUse(i int32, label string) bool {
+	access := l.queues[i].access
+	return label == "" || slices.Contains(access, "*") || slices.Contains(access, label)
+}
+
+func (l *Ledger) labelsSet(e *event.LabelsSet) {
+	for _, x := range e.Labels {
+		if x.Name == "" {
+			l.violate(Audit, nil, "a label without a name is added")
+		}
+		l.labels.exclusive[x.Name], l.labels.known[x.Name] = x.Exclusive, true
+	}
+}
+
+func (l *Ledger) labelsRemoved(e *event.LabelsRemoved) {
+	for _, name := range e.Names {
+		if _, ok := l.labels.exclusive[name]; !ok {
+			l.violate(Audit, nil, "label %q is removed, which there is not", name)
+		}
+		delete(l.labels.exclusive, name)
+		for id, label := range l.labels.hosts {
+			if label == name {
+				l.labels.hosts[id] = ""
+			}
+		}
+	}
+	l.relabel()
+}
+
+func (l *Ledger) nodesLabelled(e *event.NodesLabelled) {
+	for _, n := range e.Nodes {
+		if _, ok := l.labels.exclusive[n.Label]; !ok && n.Label != "" {
+			l.violate(Audit, nil, "%s gets label %q, which there is not", n.ID, n.Label)
+		}
+		if n.ID.Port == 0 {
+			for id := range l.labels.hosts {
+				if id.Host == n.ID.Host {
+					delete(l.labels.hosts, id)
+				}
+			}
+		}
+		l.labels.hosts[n.ID] = n.Label
+	}
+	l.relabel()
+}
+
+// relabel gives every node its label, with what is charged for its live containers. A node that is
+// reserved keeps the label for which it was: S8.
+func (l *Ledger) relabel() {
+	moved := map[uint32]string{} // nodes, with the label they had
+	for i := 1; i < len(l.nodes); i++ {
+		n := &l.nodes[i]
+		to := l.labels.of(n.id)
+		if n.label == to {
+			continue
+		}
+		if r := l.reservation(n.reservation); r != nil {
+			l.violate("S8", r.chain(l), "%s%s gets another one, and r%d goes on holding it", n.id, ofLabel(n.label), r.number)
+		}
+		moved[uint32(i)] = n.label
+		l.change(n, func() { n.label = to })
+	}
+	if len(moved) == 0 {
+		return
+	}
+	l.moved = true
+	for i := range l.apps {
+		a := &l.apps[i]
+		for k := range a.containers {
+			c := &a.containers[k]
+			if from, ok := moved[c.node]; ok && c.live {
+				l.queues[a.queue].of(from).take(zero.Sub(c.size), zero)
+				l.queues[a.queue].of(l.nodes[c.node].label).take(c.size, zero)
+			}
+		}
+	}
+}
+
+func (l *Ledger) applicationLabelled(e *event.ApplicationLabelled) {
+	a := l.goingOn(e.App, "gets labels")
+	if a == nil {
+		return
+	}
+	if a.stage != none {
+		l.violate(Audit, a.chain(l), "application %d gets labels while its attempt is %s", e.App, a.stage)
+	}
+	a.amLabel = e.AMLabel
+}
+
+func (l *Ledger) askLabelled(e *event.AskLabelled) {
+	a := l.goingOn(e.App, "asks for a label")
+	if a == nil {
+		return
+	}
+	k := a.ask(e.Key)
+	switch {
+	case k == nil:
+		l.violate(Audit, a.chain(l), "application %d asks for label %q under a key under which it asks for nothing", e.App, e.Label)
+		return
+	case e.Label != "" && !l.labels.known[e.Label]:
+		l.violate(Audit, a.chain(l), "application %d asks for label %q, which there never was", e.App, e.Label)
+	}
+	k.label = e.Label
+	l.changed(a)
+}
+
+// auditLabel holds a decision to the labels: a node serves asks for its label, of queues that may use
+// it, and if it is not exclusive also asks without one, but for AMs. It says whether the node is lent.
+func (l *Ledger) auditLabel(a *app, k *ask, n *node, what string, am bool) (lent bool) {
+	if am && k.label != a.amLabel {
+		l.violate(Audit, a.chain(l), "%s is an AM%s, its application wants it%s", what, ofLabel(k.label), ofLabel(a.amLabel))
+	}
+	if k.label == n.label {
+		if !l.mayUse(a.queue, k.label) {
+			l.violate(Audit, nil, "%s is put on %s%s, which %s may not use", what, n.id, ofLabel(n.label), l.queues[a.queue].path)
+		}
+		return false
+	}
+	if exclusive, ok := l.labels.exclusive[n.label]; k.label != "" || exclusive || !ok || am && !l.rules.lendAMs {
+		l.violate(Audit, nil, "%s is put on %s%s, it is asked for nodes%s", what, n.id, ofLabel(n.label), ofLabel(k.label))
+	}
+	l.lent = append(l.lent, n.label)
+	return true
+}
+
+// lend notes that a node is lent to a container that grows there.
+func (l *Ledger) lend(c *container, n *node) {
+	if c.asked == "" && n.label != "" {
+		l.lent = append(l.lent, n.label)
+	}
+}
+
+// AskLabel is the label that an application asks for under a key; ok is false when it asks for nothing.
+func (l *Ledger) AskLabel(seq uint32, key yarn.SchedulerKey) (label string, ok bool) {
+	i := l.find(seq)
+	if i < 0 {
+		return "", false
+	}
+	k := l.apps[i].ask(key)
+	if k == nil {
+		return "", false
+	}
+	return k.label, true
+}
