@@ -78,6 +78,9 @@ func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
 	if p.Config().ACLEnabled && !p.Config().MaySubmit(leaf, in.User, in.Groups...) {
 		return 0, input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, q.Path)
 	}
+	if most := p.Config().MaximumApplications; int64(p.st.Apps.Len())-int64(p.st.Meta.EndedApps) >= most {
+		return 0, input.Faultf(input.QueueFull, "wait for applications to end", "the cluster holds its maximum of %d applications", most)
+	}
 	if fault := p.roomInQueue(leaf, in.User); fault != nil {
 		return 0, fault
 	}
@@ -125,16 +128,13 @@ func (p *Planner) leafNamed(name string) (int, *input.Fault) {
 	return i, nil
 }
 
-// roomInQueue checks the state of the queue and the maxima of applications.
+// roomInQueue checks the state of the queue and its maxima of applications.
 func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 	q := p.sched.Queue(int32(leaf))
 	for i := int32(leaf); i >= 0; i = int32(p.Config().Queues[i].Parent) {
 		if a := p.sched.Queue(i); a.State != yarn.QueueRunning {
 			return input.Faultf(input.QueueStopped, "start it with \"rmd queue start\" or use another queue", "queue %s is %s", a.Path, a.State)
 		}
-	}
-	if most := p.Config().MaximumApplications; int64(p.st.Apps.Len())-int64(p.st.Meta.EndedApps) >= most {
-		return input.Faultf(input.QueueFull, "wait for applications to end", "the cluster holds its maximum of %d applications", most)
 	}
 	if most := p.Config().MaxApplications(leaf, p.sched.Tree()); int64(q.Apps()) >= most {
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)
