@@ -36,13 +36,9 @@ final class TwinLabels {
     this.submissions = new RMAppManager(context, context.scheduler, null, null, context.getYarnConfiguration());
   }
 
-  /** shared says that one of them is not exclusive. */
-  boolean shared;
-
   /** add NAME [shared]. */
   String add(String[] w) {
     known.add(w[1]);
-    shared |= w.length > 2;
     return accepted(() -> manager.addToCluserNodeLabels(List.of(NodeLabel.newInstance(w[1], w.length < 3))));
   }
 
@@ -58,6 +54,19 @@ final class TwinLabels {
       labels.put(NodeId.newInstance(p[0], 0), p[1].isEmpty() ? Collections.emptySet() : Set.of(p[1]));
     }
     return accepted(() -> manager.replaceLabelsOnNode(labels));
+  }
+
+  /** shared says whether a label is not exclusive. */
+  boolean shared() {
+    return known.stream().anyMatch(label -> manager.containsNodeLabel(label) && !exclusive(label));
+  }
+
+  private boolean exclusive(String label) {
+    try {
+      return manager.isExclusiveNodeLabel(label);
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** lentToMasters says whether AMs may run on nodes that are lent. */

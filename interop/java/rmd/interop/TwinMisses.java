@@ -53,7 +53,7 @@ final class TwinMisses {
         int most = !asked(s, k) ? 0 : counts(s) ? Math.max(was, twin.cs.getNumClusterNodes()) : was;
         if (of(s, k) > most) {
           set(s, k, most);
-          if (twin.labels.shared) {
+          if (twin.labels.shared()) {
             twin.intended("missed offers");
           }
         }
@@ -68,7 +68,7 @@ final class TwinMisses {
 
   /** counts says whether a node may ever be lent to what an application asks for. */
   private boolean counts(FiCaSchedulerApp s) {
-    return twin.labels.shared && (!s.isWaitingForAMContainer() || twin.labels.lentToMasters());
+    return twin.labels.shared() && (!s.isWaitingForAMContainer() || twin.labels.lentToMasters());
   }
 
   @SuppressWarnings("unchecked")

@@ -1,9 +1,11 @@
 package org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.allocator;
 
+import java.io.IOException;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
@@ -47,7 +49,7 @@ public final class TwinAllocator extends RegularContainerAllocator {
     boolean rack = asks(asked, node.getRackName());
     boolean any = asked.get(ResourceRequest.ANY).getRelaxLocality();
     boolean relaxedRack = rack && asked.get(node.getRackName()).getRelaxLocality();
-    if (reserved != null && !host && !(rack ? relaxedRack : any)) {
+    if (reserved != null && (!host && !(rack ? relaxedRack : any) || !labelled(placement.getPrimaryRequestedNodePartition(), node))) {
       intended.accept("ask narrowed");
       return new ContainerAllocation(reserved, null, AllocationState.QUEUE_SKIPPED);
     }
@@ -79,6 +81,20 @@ public final class TwinAllocator extends RegularContainerAllocator {
       app.addSchedulingOpportunity(key);
     }
     return result;
+  }
+
+  /** labelled says whether a node may be for asks with a label. */
+  private boolean labelled(String label, FiCaSchedulerNode node) {
+    if (label.equals(node.getPartition())) {
+      return true;
+    }
+    try {
+      return label.isEmpty() && !context.getNodeLabelManager().isExclusiveNodeLabel(node.getPartition())
+          && (!app.isWaitingForAMContainer() || context.getYarnConfiguration()
+              .getBoolean(YarnConfiguration.AM_ALLOW_NON_EXCLUSIVE_ALLOCATION, false));
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private static boolean asks(Map<String, ResourceRequest> asked, String name) {
