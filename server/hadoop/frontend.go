@@ -222,7 +222,7 @@ func (f *Frontend) openWeb() error {
 	if err != nil {
 		return err
 	}
-	f.web, err = yarnweb.NewService(yarnweb.ServiceConfig{Logger: f.logger("web"), Reader: f.read, Client: f.client, Own: f.own, Allow: allow,
+	f.web, err = yarnweb.NewService(yarnweb.ServiceConfig{Logger: f.logger("web"), Reader: f.read, Client: f.client, Admin: f.admin, Own: f.own, Allow: allow,
 		Bound: func(dial yarnweb.Dial) yarnweb.Dial { return f.cfg.Budget.Dialer("proxy", dial) }})
 	return err
 }

@@ -381,6 +381,11 @@ func TestHadoopPath(t *testing.T) {
 				t.Errorf("%s %v: %d, want %d", mode, c, w.Code, want)
 			}
 		}
+		for role, want := range map[string]int{"submit": 403, "operator": 202} { // labels are the administrators'
+			if w := b.ask("POST", "/ws/v1/cluster/remove-node-labels?labels=x&user.name="+role, "", bearer(role)...); w.Code != want {
+				t.Errorf("%s: labels with the role %s: %d", mode, role, w.Code)
+			}
+		}
 		if w := b.ask("GET", "/proxy/application_1_0001/", "", bearer("read")...); w.Code != 202 {
 			t.Errorf("%s: proxy %d", mode, w.Code)
 		}

@@ -23,6 +23,7 @@ import (
 	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	yarnweb "rmd/transport/http/yarn"
+	"rmd/yarn"
 )
 
 // Server is the HTTP server of one replica: it puts the rooms together.
@@ -261,7 +262,14 @@ func (s *Server) mayChangeHadoop(r *http.Request) error {
 	if err := s.mux.SameSite(r); err != nil {
 		return err
 	}
-	return s.guard.AdmitHadoop(r, yarnweb.ForProxy(r))
+	least := yarn.RoleSubmit
+	switch {
+	case yarnweb.ForProxy(r):
+		least = yarn.RoleRead
+	case yarnweb.ForAdministrators(r):
+		least = yarn.RoleOperator
+	}
+	return s.guard.AdmitHadoop(r, least)
 }
 
 // fail answers with an error, in the shape of the API that was asked.

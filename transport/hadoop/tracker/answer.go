@@ -26,10 +26,11 @@ type orders struct {
 	signals []input.Signal
 	resize  []*proto.ContainerProto
 	total   *yarn.Resource
+	labels  *told
 }
 
 func (o *orders) none() bool {
-	return len(o.kill) == 0 && len(o.cleanUp) == 0 && len(o.remove) == 0 && len(o.signals) == 0 && len(o.resize) == 0 && o.total == nil
+	return len(o.kill) == 0 && len(o.cleanUp) == 0 && len(o.remove) == 0 && len(o.signals) == 0 && len(o.resize) == 0 && o.total == nil && o.labels == nil
 }
 
 // plain encodes the answer that says nothing but its number.
@@ -82,8 +83,19 @@ func (s *Service) answer(v *view, r *report, response int32, o *orders) (out, ke
 	if o.total != nil {
 		p.Resource = wire.ResourceProto(*o.total, v.st.Kinds())
 	}
+	if o.labels != nil {
+		p.AreNodeLabelsAcceptedByRM, p.DiagnosticsMessage = &o.labels.accepted, optional(o.labels.diagnostics)
+	}
 	out = encode(p)
 	return out, bytes.Clone(out)
+}
+
+// optional is a text that is left out when it is empty.
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 // resync tells a node to register again.

@@ -72,6 +72,7 @@ type report struct {
 	logReports []LogReport
 	sizes      []input.ContainerSize
 	keepAlive  []yarn.ApplicationID // that have ended and whose logs the node still collects
+	labels     *proto.NodeLabelsProto
 }
 
 // read decodes the heartbeat that b was scanned from. The report holds nothing
@@ -82,7 +83,7 @@ func (s *Service) read(b *beat, body []byte) (*report, error) {
 		return nil, invalid("nodeHeartbeat: %v", err)
 	}
 	r := &report{beat: *b, text: s.text(req.GetNodeStatus().GetNodeHealthStatus().GetHealthReport())}
-	r.host = nil
+	r.host, r.labels = nil, req.GetNodeLabels()
 	var err error
 	if r.id, err = wire.NodeID(req.GetNodeStatus().GetNodeId()); err != nil {
 		return nil, invalid("nodeHeartbeat: %v", err)
@@ -176,7 +177,13 @@ func (s *Service) handle(ctx context.Context, r *report) (out []byte, err error)
 	if reply.Late {
 		return nil, ipc.Standby("node " + ss.id.String() + " has been heard by another call since")
 	}
-	out = s.finish(ss, r, reply)
+	var labels *told
+	if !reply.Resync && !reply.Shutdown {
+		if labels, err = s.labelNode(ctx, r.id, r.labels); err != nil {
+			return nil, err
+		}
+	}
+	out = s.finish(ss, r, reply, labels)
 	answered = true
 	return out, nil
 }
@@ -206,7 +213,7 @@ func (s *Service) local(ss *session, in *input.NodeHeartbeat) bool {
 }
 
 // finish takes in what the cluster answered and makes the node's answer of it.
-func (s *Service) finish(ss *session, r *report, reply *input.NodeHeartbeatReply) []byte {
+func (s *Service) finish(ss *session, r *report, reply *input.NodeHeartbeatReply, labels *told) []byte {
 	v := s.fresh(s.now())
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -222,7 +229,7 @@ func (s *Service) finish(ss *session, r *report, reply *input.NodeHeartbeatReply
 		s.cfg.Logger.Info("node is told to register again", "node", ss.id)
 		return s.resync("the cluster has taken node %s out: it must register again", ss.id)
 	}
-	o := orders{kill: reply.Kill, cleanUp: reply.CleanUp, signals: reply.Signals}
+	o := orders{kill: reply.Kill, cleanUp: reply.CleanUp, signals: reply.Signals, labels: labels}
 	var sized []input.SizeOrder
 	o.resize, sized = s.resized(v.st, reply.Resize)
 	if t := ss.pending; t != nil {

@@ -76,7 +76,11 @@ func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *
 	if call.Conn != nil {
 		ss.conn = call.Conn.ID()
 	}
-	return s.registered(in, reply, ss)
+	labels, err := s.labelNode(ctx, in.ID, req.GetNodeLabels())
+	if err != nil {
+		return nil, err
+	}
+	return s.registered(in, reply, ss, labels)
 }
 
 // registration reads a request.
@@ -226,7 +230,7 @@ func (s *Service) register(ctx context.Context, in *input.RegisterNode) (*input.
 }
 
 // registered begins the session of a node that has registered, and answers it.
-func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeReply, ss *session) (*proto.RegisterNodeManagerResponseProto, error) {
+func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeReply, ss *session, labels *told) (*proto.RegisterNodeManagerResponseProto, error) {
 	now := s.now()
 	v := s.fresh(now)
 	ring := token.NewRing(v.st)
@@ -262,6 +266,9 @@ func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeRe
 	}
 	if !reply.Total.IsZero() {
 		out.Resource = wire.ResourceProto(reply.Total, v.st.Kinds())
+	}
+	if labels != nil {
+		out.AreNodeLabelsAcceptedByRM, out.DiagnosticsMessage = &labels.accepted, optional(labels.diagnostics)
 	}
 	s.cfg.Logger.Info("node registered", "node", in.ID, "total", v.st.Kinds().Format(in.Total), "rack", in.Rack, "version", in.Version,
 		"containers", len(in.Containers), "kill", len(reply.Kill))

@@ -22,7 +22,7 @@ type beat struct {
 	// hash is over the container statuses in their order, containers their number.
 	hash       uint64
 	containers int
-	more       bool // there are log aggregation reports, or containers that have grown
+	more       bool // there are labels, log aggregation reports, or containers that have grown
 	// The ids of the keys that the node knows; 0 is none.
 	containerKey, nmKey int32
 	use                 Utilization
@@ -63,7 +63,7 @@ func (b *beat) scan(data []byte) error {
 			return keyID(v.bytes, &b.containerKey)
 		case 3:
 			return keyID(v.bytes, &b.nmKey)
-		case 5:
+		case 4, 5:
 			b.more = true
 		}
 		return nil

@@ -212,7 +212,8 @@ type nm struct {
 	keys     [2]int32 // that it knows: container, NM
 	healthy  bool
 	running  []yarn.ContainerID
-	ended    []yarn.ContainerID // told in the next heartbeat
+	ended    []yarn.ContainerID     // told in the next heartbeat
+	labels   *proto.NodeLabelsProto // told when it registers
 	change   func(*proto.NodeHeartbeatRequestProto)
 }
 
@@ -226,6 +227,7 @@ func (n *nm) registration() *proto.RegisterNodeManagerRequestProto {
 		Resource:         wire.ResourceProto(yarn.NewResource(8192, 8), yarn.DefaultKinds()),
 		PhysicalResource: wire.ResourceProto(yarn.NewResource(16384, 16), yarn.DefaultKinds()),
 		NodeStatus:       &proto.NodeStatusProto{NodeId: wire.NodeIDProto(n.id), ResponseId: new(int32(0))},
+		NodeLabels:       n.labels,
 	}
 	for _, id := range n.running {
 		req.ContainerStatuses = append(req.ContainerStatuses, &proto.NMContainerStatusProto{

@@ -316,11 +316,7 @@ func (g *Guard) firstSteps(r *http.Request, t Access, st *state.State) bool {
 // AdmitHadoop decides about the writes under /ws/v1 and about the proxy. Hadoop's simple
 // authentication and its ACLs say what a user may; a role is needed besides
 // where one is required, and one that is given counts.
-func (g *Guard) AdmitHadoop(r *http.Request, proxy bool) error {
-	least := yarn.RoleSubmit
-	if proxy {
-		least = yarn.RoleRead
-	}
+func (g *Guard) AdmitHadoop(r *http.Request, least yarn.Role) error {
 	p := Of(r)
 	switch user := r.URL.Query().Get("user.name"); {
 	case p.Known() && p.Role < least:

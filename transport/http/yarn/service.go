@@ -31,6 +31,7 @@ type ServiceConfig struct {
 	Logger hclog.Logger
 	Reader frontend.Reader
 	Client Client
+	Admin  Admin
 	// Own says whether an address is one at which this replica itself listens;
 	// the proxy does not fetch from there. Nil knows none.
 	Own func(netip.AddrPort) bool
@@ -52,8 +53,8 @@ type Service struct {
 
 // NewService returns a service.
 func NewService(cfg ServiceConfig) (*Service, error) {
-	if cfg.Logger == nil || cfg.Reader == nil || cfg.Client == nil {
-		return nil, errors.New("logger, reader and client are required")
+	if cfg.Logger == nil || cfg.Reader == nil || cfg.Client == nil || cfg.Admin == nil {
+		return nil, errors.New("logger, reader, client and admin are required")
 	}
 	t := newTransport(cfg.mayFetch)
 	if cfg.Bound != nil {

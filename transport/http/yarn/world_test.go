@@ -17,7 +17,9 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
+	"rmd/transport/hadoop/admin"
 	"rmd/transport/hadoop/client"
+	"rmd/transport/hadoop/ipc"
 	"rmd/yarn"
 )
 
@@ -69,7 +71,22 @@ func (h *house) May(_ *state.State, _ uint32, user string, _ []string) (bool, bo
 }
 func (h *house) Maximum(*state.State) yarn.Resource { return yarn.NewResource(8192, 4) }
 
+// admit is access.Access.Admit.
+func (h *house) admit(c *ipc.Caller, operation string) error {
+	if h.Admin(c.User) {
+		return nil
+	}
+	return &ipc.Error{Class: ipc.ClassYarn, Message: "org.apache.hadoop.security.AccessControlException: User " + c.User + " doesn't have permission to call '" + operation + "'"}
+}
+
+// noFiles are the files that calls about labels do not read.
+type noFiles struct{ admin.Files }
+
 func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
+	return newHouseWith(t, nil, own...)
+}
+
+func newHouseWith(t *testing.T, more []input.Property, own ...func(netip.AddrPort) bool) *house {
 	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
@@ -78,11 +95,11 @@ func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
 	h := &house{t: t, planner: p, now: 1_780_000_000_000}
 	const prefix = "yarn.scheduler.capacity."
 	entropy := make([]byte, 32)
-	h.must(&input.InitCluster{ClusterID: "c", ClusterTimestamp: h.now, Entropy: entropy, Properties: []input.Property{
+	h.must(&input.InitCluster{ClusterID: "c", ClusterTimestamp: h.now, Entropy: entropy, Properties: append([]input.Property{
 		{Name: prefix + "root.queues", Value: "default,batch"}, {Name: prefix + "root.default.capacity", Value: "50"}, {Name: prefix + "root.batch.capacity", Value: "50"},
 		{Name: prefix + "maximum-am-resource-percent", Value: "1"}, {Name: prefix + "root.default.user-limit-factor", Value: "10"},
 		{Name: "yarn.acl.enable", Value: "true"}, {Name: "yarn.admin.acl", Value: "root"}, {Name: prefix + "root.acl_submit_applications", Value: "ann"}, {Name: prefix + "root.acl_administer_queue", Value: "root"},
-		{Name: "yarn.cluster.max-application-priority", Value: "10"}, {Name: "yarn.resourcemanager.am.max-attempts", Value: "4"}}})
+		{Name: "yarn.cluster.max-application-priority", Value: "10"}, {Name: "yarn.resourcemanager.am.max-attempts", Value: "4"}}, more...)})
 	h.must(&input.Tick{Entropy: entropy})
 	h.must(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(65536, 64)})
 	c := client.DefaultConfig()
@@ -92,7 +109,14 @@ func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := ServiceConfig{Logger: hclog.NewNullLogger(), Reader: h, Client: service}
+	a := admin.DefaultConfig()
+	a.Logger, a.ID, a.Submitter, a.Reader, a.Files, a.Admit = hclog.NewNullLogger(), "rm1", h, h, noFiles{}, h.admit
+	a.Groups, a.Leader, a.Unhealthy = h.Groups, func() (bool, bool) { return true, true }, func() error { return nil }
+	administration, err := admin.New(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := ServiceConfig{Logger: hclog.NewNullLogger(), Reader: h, Client: service, Admin: administration}
 	if len(own) > 0 {
 		cfg.Own = own[0]
 	}

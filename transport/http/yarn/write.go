@@ -28,7 +28,7 @@ const (
 
 func bad(format string, args ...any) error { return wsBad(fmt.Sprintf(format, args...)) }
 
-// serveWrite answers what changes applications.
+// serveWrite answers what changes applications or labels.
 func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodOptions { // Hadoop's authenticating client asks this first
 		w.Header().Set("Allow", "OPTIONS,GET,HEAD,POST,PUT")
@@ -39,7 +39,9 @@ func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	parts := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.Path, wsRoot), "/"), "/")
 	var err error
-	switch {
+	switch write, path := labelWriteOf(r); {
+	case write != nil:
+		err = s.changeLabels(ctx, w, r, write, path)
 	case r.Method == http.MethodPost && len(parts) == 2 && parts[0] == "apps" && parts[1] == "new-application":
 		err = s.newApplication(ctx, w, r)
 	case r.Method == http.MethodPost && len(parts) == 1 && parts[0] == "apps":
@@ -57,12 +59,15 @@ func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 // caller identifies the caller. Hadoop's simple authentication takes user.name. A caller without
 // one is YARN's static user, who may change nothing.
 func caller(r *http.Request) (*ipc.Call, error) {
-	user := viewer(r)
-	if user == defaultUser {
+	if viewer(r) == defaultUser {
 		return nil, wsForbidden("The default static user cannot carry out this operation.")
 	}
+	return callOf(r), nil
+}
+
+func callOf(r *http.Request) *ipc.Call {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr) // zero when it is none
-	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple, Address: from}}, nil
+	return &ipc.Call{Caller: &ipc.Caller{User: viewer(r), Kind: ipc.KindSimple, Address: from}}
 }
 
 // here is the address that the caller has called.

@@ -1,0 +1,69 @@
+package tracker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/yarn"
+)
+
+// told is what a NodeManager hears of the labels that it has reported.
+type told struct {
+	accepted    bool
+	diagnostics string
+}
+
+// labelNode gives a node the labels that it reports of itself, where NodeManagers say which they have.
+// Elsewhere, and when it reports none, it is told nothing, as in YARN. Labels that are refused do not stop
+// the node.
+func (s *Service) labelNode(ctx context.Context, id yarn.NodeID, labels *proto.NodeLabelsProto) (*told, error) {
+	if labels == nil || !distributed(s.cfg.Reader.Fork()) {
+		return nil, nil
+	}
+	if n := len(labels.GetNodeLabels()); n > labelsMax {
+		return &told{diagnostics: fmt.Sprintf("%d labels of node %s, at most %d are read", n, id, labelsMax)}, nil
+	}
+	var names []string
+	for _, l := range labels.GetNodeLabels() {
+		names = append(names, l.GetName())
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	reply, err := s.do(ctx, &input.LabelNodes{FromNode: true, Nodes: []input.LabelledNode{{ID: id, Labels: names}}})
+	if err != nil {
+		return nil, err
+	}
+	switch f := reply.Refused(); {
+	case f == nil:
+		return &told{accepted: true}, nil
+	case f.Reason == input.NotInitialized:
+		return nil, ipc.Standby(f.Error())
+	default:
+		text := s.text(fmt.Sprintf("Node Labels {%s} reported from NM with ID %s was rejected from RM with exception message as : %s", strings.Join(names, ","), id, f.What))
+		s.cfg.Logger.Warn("labels of a node refused", "node", id, "reason", f.What)
+		return &told{diagnostics: text}, nil
+	}
+}
+
+// labelsMax bounds the labels that a node reports; it may have one.
+const labelsMax = 100
+
+// distributed says whether NodeManagers say which labels they have, by the replicated configuration.
+func distributed(st *state.State) bool {
+	enabled, own := false, false
+	for _, p := range st.Version().Properties {
+		switch p.Name {
+		case "yarn.node-labels.enabled":
+			enabled = strings.EqualFold(strings.TrimSpace(p.Value), "true")
+		case "yarn.node-labels.configuration-type":
+			own = strings.TrimSpace(p.Value) == "distributed"
+		}
+	}
+	return enabled && own
+}
