@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -84,11 +85,24 @@ func (r *Replica) serveQuestions() {
 func (r *Replica) answer(q question) (answer, error) {
 	switch q.Op {
 	case opAbout:
-		return answer{HTTP: r.HTTPAddr()}, nil
+		return answer{HTTP: dialable(r.HTTPAddr(), r.PeerAddr())}, nil
 	case opAutopilot:
 		return answer{Settings: r.cluster.AutopilotConfig(), Health: r.cluster.Health()}, nil
 	}
 	return answer{}, fmt.Errorf("unknown question %q", q.Op)
+}
+
+// dialable is the address of a port as clients dial it. A port that is open on all addresses of the
+// machine has no host of its own: it gets the one that the replica advertises.
+func dialable(listens, advertised string) string {
+	host, port, err := net.SplitHostPort(listens)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return listens
+	}
+	if host, _, err = net.SplitHostPort(advertised); err != nil {
+		return listens
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // ask puts a question to the replica at an address, which may be this one.
