@@ -92,11 +92,11 @@ func (c *Certificates) read() (*material, error) {
 		return nil, err
 	}
 	leaf := base.Certificates[0].Leaf
-	switch now := time.Now(); {
-	case !names(leaf, c.name):
+	if !names(leaf, c.name) {
 		return nil, fmt.Errorf("tls.cert: %s does not name %s", c.files.Cert, c.name)
-	case now.After(leaf.NotAfter):
-		return nil, fmt.Errorf("tls.cert: %s expired on %s", c.files.Cert, leaf.NotAfter.Format("2006-01-02"))
+	}
+	if why, do := notValid(leaf, time.Now()); why != "" {
+		return nil, fmt.Errorf("tls.cert: %s %s; %s", c.files.Cert, why, do)
 	}
 	ca, err := firstEnd(c.files.CA)
 	if err != nil {

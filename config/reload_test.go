@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,6 +79,10 @@ func TestCertificatesAreTakenAgain(t *testing.T) {
 			put(t, issued(t, t.TempDir(), "rm1", now.AddDate(-3, 0, 0)), live, at)
 			return "expired on"
 		},
+		"not yet valid": func() string {
+			put(t, issued(t, t.TempDir(), "rm1", now.AddDate(0, 0, 2)), live, at)
+			return "is not valid before " + now.AddDate(0, 0, 2).Add(-time.Hour).UTC().Format("2006-01-02T15")
+		},
 		"half":  func() string { return write(t, live.Key, "", 0o600, "tls.key") },
 		"no CA": func() string { return write(t, live.CA, "x", 0o600, "contains no certificate") },
 		"readable": func() string {
@@ -103,6 +108,26 @@ func TestCertificatesAreTakenAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		second = c.Peer()
+	}
+}
+
+// TestCertificateMustBeValid: a replica does not start with a certificate that its peers would refuse.
+func TestCertificateMustBeValid(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		at        time.Time
+		want, not string
+	}{
+		"now":         {at: now, not: "tls.cert"},
+		"in two days": {at: now.AddDate(0, 0, 2), want: "tls.cert: is not valid before " + now.AddDate(0, 0, 2).Add(-time.Hour).UTC().Format("2006-01-02T15"), not: "expired"},
+		"long ago":    {at: now.AddDate(-3, 0, 0), want: "tls.cert: expired on ", not: "valid before"},
+	} {
+		f := issued(t, t.TempDir(), "rm1", c.at)
+		_, err := Load(Source{File: file(t, fmt.Sprintf("id: rm1\ncluster: prod\ntls: {ca: %s, cert: %s, key: %s}\n", f.CA, f.Cert, f.Key))})
+		text := fmt.Sprint(err)
+		if !strings.Contains(text, c.want) || strings.Contains(text, c.not) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

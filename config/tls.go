@@ -39,11 +39,23 @@ func (l *loader) checkTLS() {
 	if !names(leaf, want) {
 		l.bad("tls.cert", "create it with \"rmd init --tls\", or correct id and cluster", "certificate id differs from the replica id: %s does not name %s", t.Cert, want)
 	}
-	if left := time.Until(leaf.NotAfter); left <= 0 {
-		l.bad("tls.cert", "renew it", "expired on %s", leaf.NotAfter.Format("2006-01-02"))
-	} else if left < 30*24*time.Hour {
+	now := time.Now()
+	if why, do := notValid(leaf, now); why != "" {
+		l.bad("tls.cert", do, "%s", why)
+	} else if left := leaf.NotAfter.Sub(now); left < 30*24*time.Hour {
 		l.warn("the certificate %s expires in %d days, on %s", t.Cert, int(left.Hours()/24), leaf.NotAfter.Format("2006-01-02"))
 	}
+}
+
+// notValid says why a certificate is not valid at a time, and what to do; nothing if it is.
+func notValid(leaf *x509.Certificate, now time.Time) (why, do string) {
+	switch {
+	case now.After(leaf.NotAfter):
+		return "expired on " + leaf.NotAfter.Format("2006-01-02"), "renew it"
+	case now.Before(leaf.NotBefore):
+		return "is not valid before " + leaf.NotBefore.UTC().Format(time.RFC3339), "correct the clock of this machine, or wait"
+	}
+	return "", ""
 }
 
 func names(leaf *x509.Certificate, uri string) bool {
