@@ -231,6 +231,26 @@ func (p *program) accessToken() (string, error) {
 	return checkToken(file, string(b))
 }
 
+// accessToken is that of the program, with a warning when others can read its file.
+func (c *call) accessToken() (string, error) {
+	c.warnReadable(c.p.tokenFile)
+	return c.p.accessToken()
+}
+
+// warnReadable warns once of a file with a token that others can read. That is no refusal: the shell
+// writes such a file for "rmd cluster token create > token", and containers mount secrets so.
+func (c *call) warnReadable(file string) {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 || c.p.warned[file] {
+		return
+	}
+	if c.p.warned == nil {
+		c.p.warned = map[string]bool{}
+	}
+	c.p.warned[file] = true
+	c.say("warning: %s has mode %#o, so others can read the token; chmod 600 it", file, info.Mode().Perm())
+}
+
 // checkToken keeps out what cannot be in a header. It does not show the text.
 func checkToken(from, text string) (string, error) {
 	token := strings.TrimSpace(text)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -57,6 +58,19 @@ func TestWhereTheAccessTokenComesFrom(t *testing.T) {
 		}
 		if strings.Contains(c.line, "join") && !strings.Contains(body, "join-secret") {
 			t.Errorf("%s: the join token is not in %s", c.line, body)
+		}
+	}
+	for mode, lines := range map[os.FileMode]int{0o600: 0, 0o400: 0, 0o644: 1, 0o640: 1} {
+		access, join := file("rmd_one"), file("join-secret")
+		if err := errors.Join(os.Chmod(access, mode), os.Chmod(join, mode)); err != nil {
+			t.Fatal(err)
+		}
+		for line, each := range map[string]int{"queue stop root.a --token-file " + access: 1, "--token-file " + access + " cluster join 127.0.0.1:8034 --token-file " + join: 2,
+			"queue stop root.a -q --token-file " + access: 0} {
+			r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
+			if got := strings.Count(r.err, fmt.Sprintf("has mode %#o, so others can read the token; chmod 600 it", mode)); r.exit != exitcode.OK || got != lines*each {
+				t.Errorf("%s with mode %#o: %+v", line, mode, r)
+			}
 		}
 	}
 	for _, bad := range []string{"", "two words", "a\nb", strings.Repeat("x", tokenMax+1)} {

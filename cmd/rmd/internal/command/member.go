@@ -184,6 +184,7 @@ func (c *call) token() (string, error) {
 		b, err := readAll(c.p.In, 4096)
 		return strings.TrimSpace(string(b)), err
 	}
+	c.warnReadable(file)
 	b, err := os.ReadFile(file)
 	return strings.TrimSpace(string(b)), err
 }

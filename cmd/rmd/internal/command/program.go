@@ -90,7 +90,8 @@ func writeError(s Streams, err error) int {
 // program is one run of the command line.
 type program struct {
 	Streams
-	tokenFile string // of the access token
+	tokenFile string          // of the access token
+	warned    map[string]bool // files that others can read
 }
 
 // app is the whole command tree.

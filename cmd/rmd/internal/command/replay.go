@@ -127,7 +127,7 @@ func (c *call) replayOptions() (replay.Options, error) {
 	}
 	if c.IsSet("addr") {
 		o.Addrs = splitList(c.String("addr"))
-		if o.Token, err = c.p.accessToken(); err != nil {
+		if o.Token, err = c.accessToken(); err != nil {
 			return o, err
 		}
 		if o.Speed == 0 && !c.IsSet("speed") {

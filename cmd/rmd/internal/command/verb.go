@@ -126,7 +126,7 @@ func (c *call) clientOf(addrs []string) (*client.Client, error) {
 		cfg.User = loginName()
 	}
 	var err error
-	if cfg.Token, err = c.p.accessToken(); err != nil {
+	if cfg.Token, err = c.accessToken(); err != nil {
 		return nil, err
 	}
 	return client.New(cfg)
