@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"rmd/transport/http/v1/api"
 )
 
 // scheme has the browser prefer light or dark pages.
@@ -195,4 +198,66 @@ func browserNoMajority(t *testing.T, b *tab, c *processes, last *process) {
 		c.start(p)
 	}
 	b.holds("the banner goes when there is a leader again", `document.getElementById("banner").hidden`)
+}
+
+// browserLabels adds a label, gives it to a node and takes it away, and looks at the pages that show it.
+func browserLabels(t *testing.T, b *tab, c *processes, p *process, held string) {
+	var nodes api.Nodes
+	c.get(p, "/v1/nodes", &nodes)
+	free := slices.IndexFunc(nodes.Nodes, func(n api.Node) bool { return n.ID != held })
+	if free < 0 {
+		t.Fatalf("no node but %s", held)
+	}
+	node := nodes.Nodes[free].ID
+	b.open("http://" + p.http + "/ui/labels")
+	b.reads("Node labels are off")
+	key := "root.train.accessible-node-labels"
+	c.done("conf", "set", "yarn.node-labels.enabled=true", key+"=gpu", key+".gpu.capacity=100", "root.accessible-node-labels.gpu.capacity=100")
+	b.open("http://" + p.http + "/ui/labels")
+	b.click(".actions summary")
+	b.fill(`input[name="name"]`, "gpu")
+	b.click(`form[action="/ui/labels/add"] button`)
+	b.reads("The label was added", "gpu")
+	b.click(`#labels a[href="/ui/labels/gpu"]`)
+	b.reads("Exclusive: its nodes serve only requests that name it", "No host has this label.")
+	b.click(".actions summary")
+	nodesField := chromedp.CSS(`textarea[name="nodes"]`)
+	b.do("type", chromedp.SendKeys(nodesField, node+" spare-1.example.com"))
+	b.click(`form[action="/ui/labels/gpu/map"] button:not([name])`)
+	b.reads("The nodes’ labels were changed.", "of 1 node usable", "spare-1.example.com", "not yet")
+	at := "http://" + p.http + "/ui/"
+	b.eachLook(func(look string) {
+		for _, page := range []struct {
+			name, path string
+			parts      []string
+		}{
+			{"labels", "labels", []string{`#labels a[href="/ui/labels/gpu"]`, `#labels a[href="/ui/nodes?label=gpu"]`}},
+			{"label", "labels/gpu", []string{"#shares tbody tr", "#hosts tbody tr", "#waiting"}},
+			{"nodes-labelled", "nodes", []string{`#list a[href="/ui/labels/gpu"]`, `select[name="label"]`}},
+			{"queues-of-label", "queues?label=gpu", []string{`#tree tbody tr`, `.tabs a[aria-current="true"]`}},
+			{"queue-labels", "queues/root.train", []string{`#labels a[href="/ui/labels/gpu"]`}},
+		} {
+			b.shows(at+page.path, page.parts...)
+			if !strings.HasPrefix(look, "plain") {
+				b.fits(page.path + " " + look)
+			}
+			b.picture(page.name + "-" + look)
+		}
+	})
+	b.do("set the size", chromedp.EmulateViewport(400, 900))
+	b.open(at + "labels/gpu")
+	b.fits("a label on a narrow screen")
+	b.do("set the size", chromedp.EmulateViewport(1280, 900))
+
+	b.script(false) // the forms need none
+	b.do("open without scripts", chromedp.Navigate(at+"labels/gpu"), chromedp.WaitVisible(chromedp.CSS("#hosts")))
+	b.click(".actions summary")
+	b.do("type", chromedp.SendKeys(nodesField, node))
+	b.click(`form[action="/ui/labels/gpu/map"] button[name="take"]`)
+	b.do("the node is gone", chromedp.WaitVisible(chromedp.CSS(".banner.good")))
+	b.script(true)
+	var l api.LabelDetails
+	if c.get(p, "/v1/labels/gpu?consistent", &l); l.Nodes != 0 {
+		t.Errorf("%d nodes still have the label", l.Nodes)
+	}
 }

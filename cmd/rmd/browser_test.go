@@ -222,6 +222,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("last hour", func(t *testing.T) { browserLastHour(t, newTab(t, browser), leader, held[0].Node) })
 	t.Run("looks", func(t *testing.T) { browserLooks(t, newTab(t, browser), follower, app, held[0].ID) })
 	t.Run("capacities", func(t *testing.T) { browserCapacities(t, newTab(t, browser), follower) })
+	t.Run("labels", func(t *testing.T) { browserLabels(t, newTab(t, browser), c, follower, held[0].Node) })
 	t.Run("cancel", func(t *testing.T) {
 		browserCancel(t, newTab(t, browser), newTab(t, browser), c, leader, follower, held[0].ID)
 	})

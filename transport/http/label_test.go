@@ -260,3 +260,27 @@ func TestPagesOfLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestEventsOfLabels reads what the log says of labels; of many nodes it shows some.
+func TestEventsOfLabels(t *testing.T) {
+	b := newBench(t, nil)
+	labelled(t, b.h)
+	var many event.NodesLabelled
+	for i := range 1000 {
+		many.Nodes = append(many.Nodes, event.LabelledNode{ID: yarn.NodeID{Host: fmt.Sprintf("worker-%d", i)}, Label: "spot"})
+	}
+	at := b.h.apply(t, &many)
+	var log api.Log
+	b.into(200, &log, "GET", fmt.Sprintf("/v1/log?from=%d&count=8", at-6), "")
+	text := fmt.Sprint(log.Entries)
+	for _, want := range []string{"LabelsSet", "exclusive:map[gpu:true spot:false]", "labels:map[later:spot sim-02:gpu sim-03:8041:spot] nodes:3", "AskLabelled", "label:gpu"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("does not say %q: %s", want, text)
+		}
+	}
+	var last api.Log
+	b.into(200, &last, "GET", fmt.Sprintf("/v1/log?from=%d&count=1", at), "")
+	if text := fmt.Sprint(last.Entries); !strings.Contains(text, "nodes:1000") || strings.Count(text, "worker-") != 100 {
+		t.Errorf("many nodes: %s", text)
+	}
+}

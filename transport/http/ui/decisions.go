@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ type decisionFilter struct {
 // books: clocks, answers, idempotency keys.
 var decisionKinds = []string{"ApplicationSubmitted", "ApplicationEnded", "ApplicationMoved", "ApplicationReprioritized", "AttemptActivated", "AttemptRegistered", "AttemptEnded",
 	"ContainerAllocated", "ContainerReleased", "ContainerCompleted", "ReservationMade", "ReservationFulfilled", "ReservationCancelled",
-	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "NodeForgotten", "ClusterInitialized", "LevelRaised", "Audited"}
+	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "NodeForgotten", "LabelsSet", "LabelsRemoved", "NodesLabelled", "ClusterInitialized", "LevelRaised", "Audited"}
 
 var reservationKinds = []string{"ReservationMade", "ReservationFulfilled", "ReservationCancelled"}
 
@@ -193,6 +194,12 @@ func tell(e *api.Event) string {
 		return "the node's total changed"
 	case "NodeForgotten":
 		return "the inactive node is removed"
+	case "LabelsSet":
+		return "labels of the cluster: " + labelWords(d["exclusive"])
+	case "LabelsRemoved":
+		return "labels removed: " + strings.Trim(text("names"), "[]")
+	case "NodesLabelled":
+		return "labels of " + plural(d["nodes"], "host") + " changed"
 	case "ClusterInitialized":
 		return "the cluster begins"
 	case "LevelRaised":
@@ -201,6 +208,18 @@ func tell(e *api.Event) string {
 		return sentence("administrator: "+text("action"), text("target"), by(text("who")), text("result"))
 	}
 	return ""
+}
+
+// labelWords lists labels with their exclusivity.
+func labelWords(exclusive any) string {
+	labels, _ := exclusive.(map[string]bool)
+	words := slices.Sorted(maps.Keys(labels))
+	for i, name := range words {
+		if !labels[name] {
+			words[i] = name + " (not exclusive)"
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // causes say why a reservation was cancelled.

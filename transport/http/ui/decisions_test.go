@@ -24,6 +24,9 @@ func TestEventsAreToldWithTheirReason(t *testing.T) {
 		{"ContainerCompleted", map[string]any{"exit_status": int32(0)}, "container ended"},
 		{"ContainerAllocated", map[string]any{"locality": "NODE_LOCAL"}, "container granted, on a node it asked for"},
 		{"ContainerAllocated", map[string]any{"locality": "OFF_SWITCH"}, "container granted"},
+		{"LabelsSet", map[string]any{"exclusive": map[string]bool{"spot": false, "gpu": true}}, "labels of the cluster: gpu, spot (not exclusive)"},
+		{"LabelsRemoved", map[string]any{"names": []string{"gpu", "spot"}}, "labels removed: gpu spot"},
+		{"NodesLabelled", map[string]any{"nodes": 40}, "labels of 40 hosts changed"},
 		{"ReservationCancelled", map[string]any{"cause": "OPERATOR"}, "reservation cancelled: an operator cancelled it"},
 		{"ReservationCancelled", map[string]any{"cause": "SOME_DAY"}, "reservation cancelled: some day"},
 	} {

@@ -66,6 +66,18 @@ func (v *View) eventField(d *api.Event, name string, f reflect.Value) {
 			props[p.Name] = MaskProperty(p.Name, p.Value)
 		}
 		d.Data["properties"] = props
+	case []event.Label:
+		labels := make(map[string]bool, len(x))
+		for _, l := range x {
+			labels[l.Name] = l.Exclusive
+		}
+		d.Data["exclusive"] = labels
+	case []event.LabelledNode:
+		nodes := make(map[string]string, min(len(x), mostListed))
+		for _, n := range x[:min(len(x), mostListed)] {
+			nodes[HostOrNode(n.ID)] = n.Label
+		}
+		d.Data["labels"], d.Data["nodes"] = nodes, len(x)
 	case []event.QueueDefinition:
 		paths := make([]string, 0, len(x))
 		for _, q := range x {

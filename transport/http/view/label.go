@@ -146,7 +146,7 @@ func (v *View) eachWait(f func(a *summary.App, labels []state.LabelID)) {
 				labels = append(labels, k.Label)
 			}
 		}
-		if len(labels) == 0 && s.ForAM() { // it asks for its AM when that may start
+		if len(labels) == 0 && s.ForAM() && a.MasterNumber == 0 && !a.Unmanaged { // it asks for its AM when that may start
 			labels = append(labels, a.AMLabel)
 		}
 		f(s, labels)
