@@ -118,7 +118,6 @@ func (m *master) allocate() {
 		}
 	}
 	in := m.am.Allocate()
-	m.label(in.Asks)
 	in.Progress, in.FromAM, in.Updates = uint32(w.rng.IntN(10_000)), m.counted, m.updates()
 	if w.rng.IntN(4) > 0 {
 		in.Progress = 0
@@ -132,20 +131,11 @@ func (m *master) allocate() {
 	w.wire.send(m, input.Request{Input: in})
 }
 
-// label names the labels of what is asked for.
-func (m *master) label(asks []input.Ask) {
-	for i := range asks {
-		if k := &asks[i]; k.Name == yarn.Any {
-			k.Label = m.job.groups[k.Key.Priority-1].label
-		}
-	}
-}
-
 // groupsOf is what a job's AM asks for.
 func (w *world) groupsOf(j *job) []workload.Group {
 	var out []workload.Group
 	for i, g := range j.groups {
-		of := workload.Group{Priority: int32(i + 1), Count: g.count, Size: g.size, Host: g.host}
+		of := workload.Group{Priority: int32(i + 1), Count: g.count, Size: g.size, Host: g.host, Label: g.label}
 		if g.host != "" {
 			of.Rack = w.agentOf(g.host).rack
 		}
@@ -198,9 +188,7 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 		return
 	}
 	if f.Reason == input.InvalidLabel || f.Reason == input.NoSuchLabel {
-		for i := range m.job.groups { // its queue may not use them, or they are gone: any node will do
-			m.job.groups[i].label = yarn.NoLabel
-		}
+		m.am.Relabel(yarn.NoLabel) // its queue may not use them, or they are gone
 		return
 	}
 	if m.w.counts.Rollbacks > 0 {

@@ -39,7 +39,7 @@ func kinds() []kind {
 		{"transfer", "member", (*driver).transfer}, {"join", "member", (*driver).join}, {"remove", "member", (*driver).remove},
 		{"demote", "member", (*driver).demote}, {"upgrade", "member", (*driver).upgrade},
 		{"snapshot", "load", (*driver).snapshot}, {"silent-node", "load", (*driver).silence},
-		{"reconfigure", "load", (*driver).reconfigure}, {"drain-node", "load", (*driver).drainNode}, {"forget-node", "load", (*driver).forgetNode}, {"intruder", "intruder", (*driver).intruder},
+		{"reconfigure", "load", (*driver).reconfigure}, {"drain-node", "load", (*driver).drainNode}, {"forget-node", "load", (*driver).forgetNode}, {"label-nodes", "load", (*driver).labelNodes}, {"intruder", "intruder", (*driver).intruder},
 	}
 }
 
@@ -146,7 +146,7 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	leads = time.Since(begin)
 	d.l.stopDemand()
 	w.check.mark(history.Demand)
-	if !d.operatorsDone() || !w.inStep(stepTime) {
+	if !d.operatorsDone() || !d.unlabelNodes() || !w.inStep(stepTime) {
 		return leads, 0
 	}
 	step = time.Since(begin)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
+	"slices"
 	"time"
 
 	"rmd/internal/sleep"
@@ -31,6 +32,64 @@ func (d *driver) forgetNode() {
 			}
 		}
 		return false
+	})
+}
+
+// nodeLabels are the labels of the cluster, from the first labelNodes on.
+var nodeLabels = []input.Label{{Name: "x", Exclusive: true}, {Name: "y"}}
+
+// labelNodes gives some nodes other labels while containers run there and reservations hold them, and
+// changes which labels are exclusive. The leader may die as soon as that is answered.
+func (d *driver) labelNodes() {
+	in := &input.LabelNodes{}
+	for range 1 + d.rng.Intn(3) {
+		n := input.LabelledNode{ID: d.l.nodes[d.rng.Intn(len(d.l.nodes))].id}
+		if i := d.rng.Intn(1 + len(nodeLabels)); i > 0 {
+			n.Labels = []string{nodeLabels[i-1].Name}
+		}
+		if !slices.ContainsFunc(in.Nodes, func(o input.LabelledNode) bool { return o.ID == n.ID }) {
+			in.Nodes = append(in.Nodes, n)
+		}
+	}
+	set := &input.SetLabels{Labels: slices.Clone(nodeLabels), Change: true}
+	set.Labels[1].Exclusive = d.oneIn(3)
+	kill := d.oneIn(3)
+	d.note("nodes get labels: %+v", in.Nodes)
+	d.operate("labelled", kill, set, in)
+}
+
+// unlabelNodes takes the labels off all nodes, so that they serve what is left.
+func (d *driver) unlabelNodes() bool {
+	in := &input.LabelNodes{}
+	for _, n := range d.l.nodes {
+		in.Nodes = append(in.Nodes, input.LabelledNode{ID: n.id})
+	}
+	d.operate("unlabelled", false, in)
+	return d.operatorsDone()
+}
+
+// operate makes an operator's calls, which are not to be refused. The leader dies once they are
+// answered, if kill is set.
+func (d *driver) operate(what string, kill bool, ins ...input.Input) {
+	w := d.w
+	d.changes++
+	c := &caller{w: w, name: fmt.Sprintf("operator%d", d.changes), rng: rand.New(rand.NewSource(d.rng.Int63()))}
+	w.ops.Go(func() {
+		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)
+		defer cancel()
+		for _, in := range ins {
+			reply, ok := c.call(ctx, c.keyed(in))
+			if !ok {
+				return
+			}
+			if f := reply.Refused(); f != nil {
+				w.check.fail("%T is refused: %v", in, f)
+			}
+		}
+		if kill {
+			d.leading().crash()
+		}
+		w.check.achieved(what)
 	})
 }
 

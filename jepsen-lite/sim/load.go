@@ -209,6 +209,9 @@ func (l *load) draw(rng *rand.Rand) job {
 		if rng.Intn(3) == 0 {
 			g.Host, g.Rack = fmt.Sprintf("n%d", 1+rng.Intn(4)), "/rack"
 		}
+		if rng.Intn(4) == 0 {
+			g.Label = nodeLabels[rng.Intn(len(nodeLabels))].Name
+		}
 		j.groups = append(j.groups, g)
 	}
 	return j

@@ -23,6 +23,8 @@ type master struct {
 
 	since int  // how many leaderships there had been when the call began that was answered last
 	again bool // it has had to register again
+
+	unlabelled bool // it asks for nodes without a label
 }
 
 func (m *master) run() {
@@ -90,6 +92,9 @@ func (m *master) over() bool {
 
 // allocate is the AM's heartbeat; false when the attempt is over.
 func (m *master) allocate() bool {
+	if m.l.demandStopped() && !m.unlabelled { // no node has a label then
+		m.unlabel()
+	}
 	in := m.am.Allocate()
 	in.FromAM = true
 	since := m.l.w.check.terms()
@@ -98,6 +103,10 @@ func (m *master) allocate() bool {
 		return false
 	}
 	if f := reply.Refused(); f != nil {
+		if f.Reason == input.NoSuchLabel { // not yet
+			m.unlabel()
+			return true
+		}
 		if m.l.w.check.registersAgain(in, f, m.since) {
 			m.again = true
 			return m.register()
@@ -117,6 +126,11 @@ func (m *master) allocate() bool {
 		m.completed(s)
 	}
 	return true
+}
+
+func (m *master) unlabel() {
+	m.unlabelled = true
+	m.am.Relabel(yarn.NoLabel)
 }
 
 // granted runs a container; now and then one is given back at once and asked for

@@ -146,7 +146,11 @@ func (w *world) propertiesOf(queues []queue) []input.Property {
 		set(prefix+"root."+q.name+".capacity", q.capacity)
 		set(prefix+"root."+q.name+".maximum-capacity", "100")
 		set(prefix+"root."+q.name+".user-limit-factor", "10")
+		for _, label := range nodeLabels {
+			set(prefix+"root."+q.name+".accessible-node-labels."+label.Name+".capacity", q.capacity)
+		}
 	}
+	set("yarn.node-labels.enabled", "true")
 	set(prefix+"root.queues", names)
 	set(prefix+"maximum-am-resource-percent", "1")
 	expiry := func(of string, d time.Duration) {

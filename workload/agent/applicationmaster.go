@@ -15,6 +15,7 @@ type Group struct {
 	Count      int64
 	Size       yarn.Resource
 	Host, Rack string
+	Label      string // of the nodes; as in input.Ask
 }
 
 // ApplicationMaster is one attempt's: what it waits for, holds and gives back, and how far its calls
@@ -69,12 +70,21 @@ func (m *ApplicationMaster) asks() []input.Ask {
 			out = append(out, input.Ask{Key: yarn.SchedulerKey{Priority: g.Priority}, Name: name, Count: count, Size: g.Size, Relax: true})
 		}
 		ask(yarn.Any, m.waiting[i])
+		out[len(out)-1].Label = g.Label
 		if g.Host != "" {
 			ask(g.Host, min(m.waiting[i], 1))
 			ask(g.Rack, m.waiting[i])
 		}
 	}
 	return out
+}
+
+// Relabel has all groups ask for nodes of a label, with the next call.
+func (m *ApplicationMaster) Relabel(label string) {
+	m.groups, m.dirty = slices.Clone(m.groups), true
+	for i := range m.groups {
+		m.groups[i].Label = label
+	}
 }
 
 // Answered takes in the number of an answer; false when it is an old one, whose content counts no
