@@ -31,7 +31,7 @@ var pagePaths = []struct {
 	path string
 	says []string
 }{
-	{"/ui/", []string{"Overview", "2 of 3 replicas in step", "Waiting longest", "…_0003", "root.train", "Last decisions"}},
+	{"/ui/", []string{"Overview", "2 of 3 replicas in step", "Waiting longest", "…_0003", "<b>2</b> waiting</a>", "…_0002", "root.train", "Last decisions"}},
 	{"/ui/apps", []string{"…_0001", "carol", "Why it waits", "4 applications", `aria-sort="descending"`}},
 	{"/ui/apps?all=1", []string{"Blacklisted", "etl", "Fewer columns"}},
 	{"/ui/apps?state=RUNNING&sort=-memory", []string{"…_0001", "2 applications"}},

@@ -23,6 +23,7 @@ type overviewData struct {
 	Hour       lastHour
 	Waiting    []appRow
 	MoreWaits  bool
+	Waits      int // applications that Waiting is the beginning of
 	Leaves     []queueRow
 	Decisions  []decisionRow
 	HeldMillis int64 // age of the oldest reservation
@@ -42,7 +43,7 @@ func overview(q *query) (any, error) {
 			return nil, err
 		}
 	}
-	d.Waiting, d.MoreWaits = q.longestWaits(overviewWaiting)
+	d.Waiting, d.MoreWaits, d.Waits = q.longestWaits(overviewWaiting)
 	if queues := q.v.Queues(); queues.Root != nil {
 		for _, r := range q.queueRows(queues.Root, q.v.Size(q.v.State.PartitionTotal(0)), asConfigured) {
 			if r.Leaf {
@@ -57,8 +58,8 @@ func overview(q *query) (any, error) {
 	return d, nil
 }
 
-// longestWaits lists the applications that have been waiting the longest.
-func (q *query) longestWaits(limit int) ([]appRow, bool) {
+// longestWaits lists the applications that have been waiting the longest, and counts all that wait.
+func (q *query) longestWaits(limit int) (rows []appRow, more bool, all int) {
 	st := q.v.State
 	t := top{most: limit, desc: true}
 	q.v.Summary().Each(false, func(a *summary.App) bool {
@@ -67,7 +68,8 @@ func (q *query) longestWaits(limit int) ([]appRow, bool) {
 		}
 		return true
 	})
-	return q.appRows(&t)
+	rows, more = q.appRows(&t)
+	return rows, more, t.all
 }
 
 // held is the age of the oldest reservation, and what is free on reserved nodes.

@@ -202,6 +202,6 @@ func (q *query) pastData() *pastData {
 		d.Held = append(d.Held, q.reservationRow(r.slot))
 	}
 	d.More = t.all - len(rows)
-	d.Waiting, d.Others = q.longestWaits(playbackWaiting)
+	d.Waiting, d.Others, _ = q.longestWaits(playbackWaiting)
 	return d
 }
