@@ -39,6 +39,9 @@ type Options struct {
 	// Site has further properties of yarn-site.xml, by name; Scheduler those of
 	// capacity-scheduler.xml, by what follows yarn.scheduler.capacity.
 	Site, Scheduler map[string]string
+	// Extra is a folder with files of Hadoop whose properties are added to those of every process, and,
+	// in folders with the names of processes, of one.
+	Extra string
 }
 
 func (o Options) filled() Options {

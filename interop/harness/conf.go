@@ -2,12 +2,15 @@ package harness
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"rmd/internal/portblock"
 )
@@ -26,6 +29,20 @@ type settings struct {
 
 func (s *settings) set(name, value string) {
 	s.Properties = append(s.Properties, property{name, value})
+}
+
+// add adds the properties of a file, if it is there.
+func (s *settings) add(t testing.TB, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	var more settings
+	if err := errors.Join(err, xml.Unmarshal(b, &more)); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	s.Properties = append(s.Properties, more.Properties...)
 }
 
 func (s *settings) setInt(name string, value int) { s.set(name, strconv.Itoa(value)) }
@@ -73,6 +90,10 @@ func (c *Cluster) write(name, rm string, n *Node) {
 	for file, s := range map[string]*settings{
 		"core-site": c.coreSite(name), "yarn-site": c.yarnSite(name, rm, n), "mapred-site": c.mapredSite(n), "capacity-scheduler": c.capacityScheduler(),
 	} {
+		if c.Extra != "" {
+			s.add(c.t, filepath.Join(c.Extra, file+".xml"))
+			s.add(c.t, filepath.Join(c.Extra, name, file+".xml"))
+		}
 		b, err := xml.MarshalIndent(s, "", "  ")
 		if err != nil {
 			c.t.Fatal(err)
