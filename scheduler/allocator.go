@@ -61,7 +61,7 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 		return decision{state: state, app: app, ask: ask, key: k.Key, why: why}
 	}
 	switch {
-	case k.Count == 0 || k.Label != s.labelServed(n):
+	case k.Count == 0 || k.Label != s.LabelServed(n):
 		return refuse(statePrioritySkipped, NoAsks)
 	case s.lending && !s.borrower(k):
 		return refuse(stateAppSkipped, OwnPartitionFirst)

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/yarn"
 )
 
@@ -12,8 +13,8 @@ import (
 //
 // Source: Hadoop 3.4.2, RegularContainerAllocator.preCheckForNodeCandidateSet.
 
-// labelServed is the label of the asks that the present pass offers a node to.
-func (s *Scheduler) labelServed(n *state.Node) state.LabelID {
+// LabelServed is the label of the asks that the present pass offers a node to.
+func (s *Scheduler) LabelServed(n *state.Node) state.LabelID {
 	if s.lending {
 		return 0
 	}
@@ -40,6 +41,16 @@ func (s *Scheduler) mayBorrow(k *state.Ask) bool {
 	}
 	return s.borrower(k) && (k.IncreaseOf != 0 || missed >= s.OffersToMiss())
 }
+
+// Look has the questions about limits and orders answered for the nodes of one label; lent: for asks
+// without a label, to which the nodes are lent. Look(0, false) ends that. It returns the capacities.
+func (s *Scheduler) Look(label state.LabelID, lent bool) *capacity.Tree {
+	s.at, s.lending = s.partitions[label], lent
+	return s.at.tree
+}
+
+// Total is what the nodes have that questions are answered for.
+func (s *Scheduler) Total() yarn.Resource { return s.at.total }
 
 // OffersToMiss is how many offers an ask must miss before it may borrow.
 func (s *Scheduler) OffersToMiss() uint32 { return uint32(s.st.Meta.UsableNodes) }

@@ -12,7 +12,8 @@ func (r reach) usable() bool { return r.host || r.rack || r.any }
 
 // reachOf is the rule which nodes an ask may use, among those of its label and those lent to it:
 // nodes whose host it names; nodes of a rack it names, unless that entry is strict and stands for
-// named hosts alone; and any other node when "*" is relaxed. What makes a container larger may use the container's node alone.
+// named hosts alone; and any other node when "*" is relaxed. What makes a container larger may use
+// the container's node alone.
 func (s *Scheduler) reachOf(k *state.Ask, node uint32) reach {
 	if k.IncreaseOf != 0 {
 		return reach{host: s.st.Containers.Get(k.IncreaseOf).Node == node}
@@ -21,6 +22,11 @@ func (s *Scheduler) reachOf(k *state.Ask, node uint32) reach {
 	if k.Label != n.Label && !s.lendsTo(n, k) {
 		return reach{}
 	}
+	return s.placesOf(k, n)
+}
+
+// placesOf is reachOf for nodes of any label.
+func (s *Scheduler) placesOf(k *state.Ask, n *state.Node) reach {
 	r := reach{host: s.st.Location(k, n.Host) != 0, any: k.Relax}
 	if rack := s.st.Location(k, n.RackID); rack != 0 {
 		r.rack = s.st.Locations.Get(rack).Relax
@@ -32,6 +38,12 @@ func (s *Scheduler) reachOf(k *state.Ask, node uint32) reach {
 // MayUse says whether an ask may be served on a node, however long it would wait there.
 func (s *Scheduler) MayUse(ask, node uint32) bool {
 	return s.reachOf(s.st.Asks.Get(ask), node).usable()
+}
+
+// OtherLabel says whether an ask may not be served on a node for the node's label alone.
+func (s *Scheduler) OtherLabel(ask, node uint32) bool {
+	k, n := s.st.Asks.Get(ask), s.st.Nodes.Get(node)
+	return k.IncreaseOf == 0 && k.Label != n.Label && !s.lendsTo(n, k) && s.placesOf(k, n).usable()
 }
 
 // place tries the localities at which an ask may use a node, from the node itself outwards.

@@ -114,14 +114,27 @@ func (s *Scheduler) removeChild(p *partition, list []int32, i int32) []int32 {
 }
 
 // Active are the applications of a leaf that want something, in serving order. It is for reading.
-func (s *Scheduler) Active(leaf int32) []uint32 { return s.at.queues[leaf].active }
+func (s *Scheduler) Active(leaf int32) []uint32 {
+	if s.lending {
+		return s.partitions[0].queues[leaf].active
+	}
+	return s.at.queues[leaf].active
+}
+
+// children are the children of a queue that want something of the pass, in serving order.
+func (s *Scheduler) children(i int32) []int32 {
+	if s.lending {
+		return s.at.queues[i].borrowers
+	}
+	return s.at.queues[i].children
+}
 
 // Pending are the applications of a leaf that wait for activation, in order. It is for reading.
 func (s *Scheduler) Pending(leaf int32) []uint32 { return s.queues[leaf].pending }
 
 // ActiveBefore are the applications of its leaf that are served before one.
 func (s *Scheduler) ActiveBefore(app uint32) []uint32 {
-	active := s.at.queues[s.apps[app].leaf].active
+	active := s.Active(s.apps[app].leaf)
 	return active[:min(s.findApp(active, app), len(active))]
 }
 
@@ -131,7 +144,7 @@ func (s *Scheduler) QueuesBefore(leaf int32) []int32 {
 	var out []int32
 	for i := leaf; s.queues[i].parent >= 0; i = s.queues[i].parent {
 		var before []int32
-		for _, child := range s.at.queues[s.queues[i].parent].children {
+		for _, child := range s.children(s.queues[i].parent) {
 			if child == i {
 				break
 			}
@@ -143,7 +156,7 @@ func (s *Scheduler) QueuesBefore(leaf int32) []int32 {
 }
 
 // ChildrenWanting is how many children of a queue want something.
-func (s *Scheduler) ChildrenWanting(i int32) int { return len(s.at.queues[i].children) }
+func (s *Scheduler) ChildrenWanting(i int32) int { return len(s.children(i)) }
 
 // UseRatio is how much of its guarantee a queue uses, by which it is ordered; in parts of 2^32.
 func (s *Scheduler) UseRatio(i int32) uint64 { return s.at.queues[i].key.Used.Fixed() }

@@ -14,6 +14,9 @@ type Limits struct {
 	needUnreserve yarn.Resource // what the user must give up first
 }
 
+// Headroom is what the queue may still take.
+func (l *Limits) Headroom() yarn.Resource { return l.headroom }
+
 // outcome is what a pass over a queue or application came to.
 type outcome struct {
 	granted    bool // something was allocated or reserved
@@ -109,14 +112,13 @@ func (s *Scheduler) assign(i int32, node uint32, l *Limits) outcome {
 }
 
 func (s *Scheduler) assignParent(i int32, node uint32, l *Limits) outcome {
-	v := &s.at.queues[i]
 	q := s.Queue(i)
-	pending, reserved, children := &q.Pending, &q.Reserved, v.children
+	pending, reserved := &q.Pending, &q.Reserved
 	if s.at.label != 0 {
 		pending, reserved = &s.at.uses[i].Pending, &s.at.uses[i].Reserved
 	}
 	if s.lending {
-		pending, children = &q.Pending, v.borrowers
+		pending = &q.Pending
 	}
 	if pending.IsZero() {
 		return outcome{}
@@ -126,7 +128,7 @@ func (s *Scheduler) assignParent(i int32, node uint32, l *Limits) outcome {
 		return outcome{}
 	}
 	var limited bool
-	for _, child := range children {
+	for _, child := range s.children(i) {
 		cl := &s.levelLimits[s.cfg.Queues[child].Depth]
 		*cl = Limits{limit: s.childLimit(i, child, l)}
 		a := s.assign(child, node, cl)
@@ -150,10 +152,7 @@ func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
 }
 
 func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
-	users, active := s.userLimits(&s.at.queues[i]), s.at.queues[i].active
-	if s.lending {
-		active = s.partitions[0].queues[i].active
-	}
+	users, active := s.userLimits(&s.at.queues[i]), s.Active(i)
 	if users.refused {
 		return outcome{} // as it would be again, whatever the node
 	}

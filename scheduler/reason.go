@@ -24,7 +24,10 @@ const (
 	AMNotRegistered
 	NoAsks
 	NoNodes
-	OwnPartitionFirst // a node of another label would be lent after more missed offers
+	OwnPartitionFirst  // a node of another label would be lent after more missed offers
+	OtherLabel         // the node has a label that is not asked for
+	LabelUnknown       // the cluster does not have the label any more
+	LabelNotAccessible // the queue may not use the label any more
 
 	// Reasons is how many there are.
 	Reasons = iota
@@ -32,7 +35,8 @@ const (
 
 var reasonNames = [...]string{"", "AM_LIMIT_QUEUE", "AM_LIMIT_USER", "QUEUE_STOPPED", "QUEUE_MAX_CAPACITY", "PARENT_MAX_CAPACITY",
 	"USER_LIMIT", "MAX_PARALLEL_APPS", "LOCALITY_DELAY", "BLACKLISTED", "NODE_TOO_SMALL", "NODE_TOO_SMALL_FREE",
-	"NODE_RESERVED_BY_OTHER", "BEHIND_FIFO", "AM_NOT_LAUNCHED", "AM_NOT_REGISTERED", "NO_ASKS", "NO_NODES", "OWN_PARTITION_FIRST"}
+	"NODE_RESERVED_BY_OTHER", "BEHIND_FIFO", "AM_NOT_LAUNCHED", "AM_NOT_REGISTERED", "NO_ASKS", "NO_NODES", "OWN_PARTITION_FIRST", "OTHER_LABEL",
+	"LABEL_UNKNOWN", "LABEL_NOT_ACCESSIBLE"}
 
 // diagnostics are YARN's own sentences, which classic reports return.
 var diagnostics = [...]string{"", "Queue's AM resource limit exceeded.", "User's AM resource limit exceeded.",
@@ -41,7 +45,8 @@ var diagnostics = [...]string{"", "Queue's AM resource limit exceeded.", "User's
 	"Node skipped because of locality delay", "Node is blacklisted by the application",
 	"Node's total resource is insufficient for request", "Node does not have sufficient resource for request",
 	"Node has been reserved", "Other applications are served first", "AM container is not launched", "AM container is launched, waiting for AM container to Register with RM",
-	"Application does not need more resource", "There is no running node", "Request skipped because non-partitioned resource request should be scheduled to non-partitioned partition first"}
+	"Application does not need more resource", "There is no running node", "Request skipped because non-partitioned resource request should be scheduled to non-partitioned partition first",
+	"Node does not match partition or placement constraints", "Cluster does not contain the label", "Queue is not able to access partition"}
 
 func (r Reason) String() string { return reasonNames[r] }
 

@@ -15,6 +15,7 @@ type without struct{ maximum, user, reservations, delay, blacklist bool }
 type judgment struct {
 	reason scheduler.Reason // scheduler.NoReason: a node would serve it in its next pass
 	never  bool             // it can never be served as asked
+	nodes  int              // that say so
 }
 
 // firstAsk is an application's first outstanding ask.
@@ -30,16 +31,23 @@ func (v view) firstAsk(a *state.App) uint32 {
 // be if it were not for that.
 func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	i := v.LeafOf(a)
-	x.place(v, v.Active(i), slot)
 	ask := v.firstAsk(a)
 	k := v.st.Asks.Get(ask)
+	v = v.on(k.Label, false)
+	x.place(v, v.Active(i), slot)
 	v.explainLimits(x, i, a, k)
 	all := v.survey(slot, ask, without{})
 	x.tellNodes(v, &all)
 	j := v.judge(slot, ask, without{}, &all)
 	x.Never = j.never
-	size := v.cfg.Kinds.Format(k.Size)
+	size, of := v.cfg.Kinds.Format(k.Size), v.ofLabel(k.Label)
 	switch {
+	case j.reason == scheduler.LabelUnknown:
+		x.because(j.reason, "it asks for nodes%s, which the cluster does not have any more; it waits until the label is added again", of)
+	case j.reason == scheduler.LabelNotAccessible:
+		x.because(j.reason, "it asks for nodes%s, which %s may not use any more", of, x.Queue)
+	case j.reason == scheduler.OtherLabel:
+		x.because(j.reason, "it asks for nodes %s; %s, but with other labels", v.withLabel(k.Label), run(j.nodes))
 	case j.reason == scheduler.NoNodes && v.anyRuns():
 		x.because(j.reason, "no node runs on the hosts and racks that it names, and it accepts no others")
 	case j.reason == scheduler.NoNodes:
@@ -48,29 +56,29 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 		x.because(j.reason, "it asks %s: %s, so it can never fit", size, v.largest(slot, ask))
 	case j.reason == scheduler.QueueMaxCapacity || j.reason == scheduler.ParentMaxCapacity:
 		q, _ := v.capping(i, k.Size)
-		x.because(j.reason, "it asks %s; %s uses %s of its maximum of %s", size, v.Queue(q).Path, v.cfg.Kinds.Format(v.Queue(q).Used), v.cfg.Kinds.Format(v.tree.Capacities[q].EffMax))
+		x.because(j.reason, "it asks %s; %s uses %s of its maximum of %s%s", size, v.Queue(q).Path, v.cfg.Kinds.Format(v.used(q)), v.cfg.Kinds.Format(v.tree.Capacities[q].EffMax), of)
 	case j.reason == scheduler.UserLimit:
-		x.because(j.reason, "user %s uses %s in %s; its limit is %s", v.st.NameOf(a.User), v.cfg.Kinds.Format(v.st.Users.Get(a.UserSlot).Used), x.Queue, v.cfg.Kinds.Format(v.UserLimit(i, a.UserSlot)))
+		x.because(j.reason, "user %s uses %s in %s; its limit is %s%s", v.st.NameOf(a.User), v.cfg.Kinds.Format(v.st.UserUse(a.UserSlot, v.label).Used), x.Queue, v.cfg.Kinds.Format(v.UserLimit(i, a.UserSlot)), of)
 	case len(x.Reserved) > 0:
 		x.because(scheduler.NodeTooSmallFree, "node %s is reserved for it (%s) until %s is free there", x.Reserved[0].Node, x.Reserved[0].ID, x.Reserved[0].Needs)
 	case j.reason == scheduler.NoReason && x.Position > 1:
-		x.because(scheduler.BehindFIFO, "%s room, but %s in %s", have(all.count[j.reason]), ahead(x.Position-1), x.Queue)
+		x.because(scheduler.BehindFIFO, "%s room, but %s in %s", have(j.nodes), ahead(x.Position-1), x.Queue)
 	case j.reason == scheduler.NoReason:
-		x.because(scheduler.BehindFIFO, "%s room: the next pass serves the ask, unless another queue comes first", have(all.count[j.reason]))
+		x.because(scheduler.BehindFIFO, "%s room: the next pass serves the ask, unless another queue comes first", have(j.nodes))
 	case j.reason == scheduler.LocalityDelay:
 		x.because(j.reason, "it asks %s: %s room, but it waits for one of the %d hosts or racks that it prefers, for %d missed opportunities so far",
-			size, have(all.count[j.reason]), k.Entries-1, k.Opportunities)
+			size, have(j.nodes), k.Entries-1, k.Opportunities)
 	case j.reason == scheduler.OwnPartitionFirst:
 		x.because(j.reason, "it asks %s: %s room and a label that it does not ask for; it may use such nodes after %d missed offers, and has missed %d so far",
-			size, have(all.count[j.reason]), v.OffersToMiss(), k.Missed)
+			size, have(j.nodes), v.OffersToMiss(), k.Missed)
 	case j.reason == scheduler.NodeReservedByOther:
-		x.because(j.reason, "it asks %s: %s reserved for another application, and no other node that it may use is large enough", size, are(all.count[j.reason]))
+		x.because(j.reason, "it asks %s: %s reserved for another application, and no other node that it may use is large enough", size, are(j.nodes))
 	case j.reason == scheduler.Blacklisted:
-		x.because(j.reason, "it asks %s: %s on the application's blacklist, and no other node that it may use is large enough", size, are(all.count[j.reason]))
+		x.because(j.reason, "it asks %s: %s on the application's blacklist, and no other node that it may use is large enough", size, are(j.nodes))
 	case j.reason == scheduler.NodeTooSmallFree:
-		x.because(j.reason, "it asks %s: %s", size, v.scarce(slot, ask))
+		x.because(j.reason, "it asks %s%s: %s", size, of, v.scarce(slot, ask))
 	default:
-		x.because(j.reason, "it asks %s: %s on %s", size, verdicts[j.reason], nodes(all.count[j.reason]))
+		x.because(j.reason, "it asks %s: %s on %s", size, verdicts[j.reason], nodes(j.nodes))
 	}
 	v.explainIfs(x, slot, ask, &all)
 }
@@ -136,8 +144,18 @@ func applications(n int) string { return plural(n, "application") }
 
 func nodes(n int) string { return plural(n, "node") }
 
-// are, have and ahead are subjects with their verbs.
+// withLabel is what nodes must have for an ask.
+func (v view) withLabel(id state.LabelID) string {
+	if id == 0 {
+		return "without a label"
+	}
+	return "with label " + v.st.LabelName(id)
+}
+
+// are, run, have and ahead are subjects with their verbs.
 func are(n int) string { return nodes(n) + verb(n, " is", " are") }
+
+func run(n int) string { return nodes(n) + verb(n, " runs", " run") }
 
 func have(n int) string { return nodes(n) + verb(n, " has", " have") }
 
@@ -161,18 +179,39 @@ func (v view) judge(app, ask uint32, w without, all *survey) judgment {
 	if !v.fitsSomewhere(k.Size) {
 		return judgment{reason: scheduler.NodeTooSmall, never: true}
 	}
-	if _, r := v.capping(i, k.Size); r != scheduler.NoReason && !w.maximum {
-		return judgment{reason: r, never: v.neverUnder(i, k.Size)}
-	}
-	if !w.user && !v.WithinUserLimit(a) {
-		return judgment{reason: scheduler.UserLimit}
-	}
 	if all == nil {
 		fresh := v.survey(app, ask, w)
 		all = &fresh
 	}
+	if own := v.judgeLimits(i, a, k, w); own.reason != scheduler.NoReason {
+		for _, r := range []scheduler.Reason{scheduler.NoReason, scheduler.OwnPartitionFirst} {
+			if all.lent[r] > 0 { // limits of nodes without a label do not bind there
+				return judgment{reason: r, nodes: all.lent[r]}
+			}
+		}
+		return own
+	}
 	best := all.nearest()
-	return judgment{reason: best, never: best == scheduler.NodeTooSmall}
+	return judgment{reason: best, never: best == scheduler.NodeTooSmall, nodes: all.count[best]}
+}
+
+// judgeLimits runs the checks that have to do with no node.
+func (v view) judgeLimits(leaf int32, a *state.App, k *state.Ask, w without) judgment {
+	if name := v.st.LabelName(k.Label); name != "" {
+		if _, listed := v.st.ListedLabel(name); !listed {
+			return judgment{reason: scheduler.LabelUnknown}
+		}
+		if !v.cfg.Queues[leaf].MayUse(name) {
+			return judgment{reason: scheduler.LabelNotAccessible}
+		}
+	}
+	if _, r := v.capping(leaf, k.Size); r != scheduler.NoReason && !w.maximum {
+		return judgment{reason: r, never: v.neverUnder(leaf, k.Size)}
+	}
+	if !w.user && !v.WithinUserLimit(a) {
+		return judgment{reason: scheduler.UserLimit}
+	}
+	return judgment{}
 }
 
 // anyRuns says whether some node takes containers. One that drains is usable, and takes none.
@@ -206,13 +245,12 @@ func (v view) fitsSomewhere(size yarn.Resource) bool {
 // capping says which queue's maximum an allocation of size would exceed now.
 func (v view) capping(leaf int32, size yarn.Resource) (queue int32, r scheduler.Reason) {
 	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
-		q := v.Queue(i)
 		most := v.tree.Capacities[i].EffMax
 		switch {
-		case v.cfg.Calculator.FitsIn(q.Used.Add(size), most):
+		case v.cfg.Calculator.FitsIn(v.used(i).Add(size), most):
 			continue
-		case v.cfg.Calculator.FitsIn(v.st.Meta.Cluster, most):
-			continue // it may have all of the cluster, which is full: the nodes say so better
+		case v.cfg.Calculator.FitsIn(v.Total(), most):
+			continue // it may have all of them, which are full: the nodes say so better
 		case i == leaf:
 			return i, scheduler.QueueMaxCapacity
 		}
@@ -234,10 +272,10 @@ func (v view) neverUnder(leaf int32, size yarn.Resource) bool {
 
 func (v view) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.Ask) {
 	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
-		q, most := v.Queue(i), v.tree.Capacities[i].EffMax
-		x.Limits = append(x.Limits, v.limitOf("maximum of "+q.Path, q.Used, most, !v.cfg.Calculator.FitsIn(q.Used.Add(k.Size), most)))
+		used, most := v.used(i), v.tree.Capacities[i].EffMax
+		x.Limits = append(x.Limits, v.limitOf("maximum of "+v.Queue(i).Path+v.ofLabel(v.label), used, most, !v.cfg.Calculator.FitsIn(used.Add(k.Size), most)))
 	}
-	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.NameOf(a.User), v.st.Users.Get(a.UserSlot).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(a)))
+	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.NameOf(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(a)))
 }
 
 // verdicts are what nodes, queues and users say to an ask, in a few words.
@@ -249,6 +287,9 @@ var verdicts = map[scheduler.Reason]string{
 	scheduler.Blacklisted:         "blacklisted by the application",
 	scheduler.LocalityDelay:       "waits for a nearer node",
 	scheduler.OwnPartitionFirst:   "has another label, and waits for the ask to miss more offers",
+	scheduler.OtherLabel:          "has another label",
+	scheduler.LabelUnknown:        "asks for a label that is not there",
+	scheduler.LabelNotAccessible:  "may not use the label",
 	scheduler.QueueMaxCapacity:    "at the queue's maximum",
 	scheduler.ParentMaxCapacity:   "at a parent queue's maximum",
 	scheduler.UserLimit:           "at the user's limit",
@@ -256,11 +297,14 @@ var verdicts = map[scheduler.Reason]string{
 }
 
 // order of preference when nodes differ: the first that any node says.
-var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.OwnPartitionFirst, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted, scheduler.NodeTooSmall}
+var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.OwnPartitionFirst, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted, scheduler.NodeTooSmall,
+	scheduler.UserLimit, scheduler.OtherLabel}
 
-// survey is what the running nodes that an ask may use say of it.
+// survey is what the running nodes that an ask may use say of it, and those that it may not use for
+// their labels.
 type survey struct {
 	count   [scheduler.Reasons]int
+	lent    [scheduler.Reasons]int    // of these, nodes that are lent to it
 	example [scheduler.Reasons]uint32 // the first node that says so
 	// closed are those that somebody else has reserved.
 	closed []uint32
@@ -269,14 +313,44 @@ type survey struct {
 // survey asks every running node that the ask may use.
 func (v view) survey(app, ask uint32, w without) survey {
 	var out survey
-	l := v.LimitsFor(v.st.Apps.Get(app), w.maximum, w.user)
+	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
+	v.Look(k.Label, false)
+	l := v.LimitsFor(a, w.maximum, w.user)
 	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.State == yarn.NodeRunning && v.MayUse(ask, slot) {
+		switch {
+		case n.State != yarn.NodeRunning:
+		case v.OtherLabel(ask, slot):
+			out.add(scheduler.OtherLabel, slot)
+		case !v.MayUse(ask, slot):
+		case n.Label != k.Label && k.IncreaseOf == 0:
+			out.addLent(v.verdictLent(app, ask, slot, n, w), slot)
+		default:
 			out.add(v.verdict(app, ask, slot, n, l, w), slot)
 		}
 		return true
 	})
+	v.Look(v.label, false)
 	return out
+}
+
+// verdictLent is what a node says that is lent to an ask.
+func (v view) verdictLent(app, ask, slot uint32, n *state.Node, w without) scheduler.Reason {
+	v.Look(n.Label, true)
+	defer v.Look(v.st.Asks.Get(ask).Label, false)
+	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
+	l := v.LimitsFor(a, w.maximum, w.user)
+	switch {
+	case !w.user && !v.WithinUserLimit(a):
+		return scheduler.UserLimit
+	case !v.cfg.Calculator.FitsIn(k.Size, l.Headroom()):
+		return scheduler.NodeTooSmallFree // what is free there is promised to reservations
+	}
+	return v.verdict(app, ask, slot, n, l, w)
+}
+
+func (s *survey) addLent(r scheduler.Reason, node uint32) {
+	s.add(r, node)
+	s.lent[r]++
 }
 
 func (s *survey) add(r scheduler.Reason, node uint32) {
@@ -307,7 +381,11 @@ func (v view) opened(app, ask uint32, all *survey) survey {
 	out := *all
 	out.count[scheduler.NodeReservedByOther] -= len(all.closed)
 	for _, node := range all.closed {
-		out.add(v.verdict(app, ask, node, v.st.Nodes.Get(node), l, w), node)
+		if n := v.st.Nodes.Get(node); n.Label != v.label {
+			out.addLent(v.verdictLent(app, ask, node, n, w), node)
+		} else {
+			out.add(v.verdict(app, ask, node, n, l, w), node)
+		}
 	}
 	return out
 }

@@ -41,6 +41,7 @@ func (v view) because(e event.Event) Decision {
 	if v.cfg == nil {
 		return Decision{}
 	}
+	defer v.Look(0, false)
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
 		return v.becauseAllocated(e)
@@ -73,7 +74,11 @@ func (v view) becauseAllocated(e *event.ContainerAllocated) Decision {
 		return Decision{}
 	}
 	n := v.st.Nodes.Get(e.Node)
-	cause, line := v.line(slot, e.Node)
+	lent := n.Label != v.st.Asks.Get(ask).Label
+	cause, line := v.on(n.Label, lent).line(slot, e.Node)
+	if lent {
+		line = fmt.Sprintf("no ask for label %s could use the node, so it is lent; %s", v.st.LabelName(n.Label), line)
+	}
 	return Decision{cause.String(), fmt.Sprintf("%s; it asks %s, %s had %s free", line, v.cfg.Kinds.Format(v.st.Asks.Get(ask).Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()))}
 }
 
@@ -90,7 +95,7 @@ func (v view) line(slot, node uint32) (Cause, string) {
 	if len(before) > 0 {
 		return AppsHeldBack, fmt.Sprintf("before it in %s came %s", path, v.heldBackApps(before, node))
 	}
-	line := fmt.Sprintf("%s used %s of its guarantee", path, percent(v.UseRatio(leaf)))
+	line := fmt.Sprintf("%s used %s of its guarantee%s", path, percent(v.UseRatio(leaf)), v.ofLabel(v.label))
 	wanting := 1
 	if parent := int32(v.cfg.Queues[leaf].Parent); parent >= 0 {
 		wanting = v.ChildrenWanting(parent)
@@ -149,12 +154,12 @@ func heldBack(n int, what string, tell func(k int) (string, scheduler.Reason)) s
 // nothing of its own does.
 func (v view) refusal(app, node uint32) scheduler.Reason {
 	a, n := v.st.Apps.Get(app), v.st.Nodes.Get(node)
-	ask := v.firstAsk(a)
+	ask := v.firstAskServed(a, n)
 	if ask == 0 {
 		return scheduler.NoAsks
 	}
 	i, k := v.LeafOf(a), v.st.Asks.Get(ask)
-	if _, r := v.capping(i, k.Size); r != scheduler.NoReason {
+	if _, r := v.capping(i, k.Size); n.Label == k.Label && r != scheduler.NoReason {
 		return r
 	}
 	if !v.WithinUserLimit(a) {
@@ -164,6 +169,16 @@ func (v view) refusal(app, node uint32) scheduler.Reason {
 		return scheduler.LocalityDelay
 	}
 	return v.verdict(app, ask, node, n, v.LimitsFor(a, false, false), without{})
+}
+
+// firstAskServed is an application's first outstanding ask among those that the pass on a node serves.
+func (v view) firstAskServed(a *state.App, n *state.Node) uint32 {
+	for ask, k := range v.st.AsksOf(a) {
+		if k.Count > 0 && k.Label == v.LabelServed(n) {
+			return ask
+		}
+	}
+	return 0
 }
 
 // growing finds the container of an event, and the ask for what it is to grow by.
@@ -186,7 +201,7 @@ func (v view) becauseIncreased(e *event.ContainerIncreased) Decision {
 		return Decision{}
 	}
 	n := v.st.Nodes.Get(c.Node)
-	cause, line := v.line(c.App, c.Node)
+	cause, line := v.on(n.Label, n.Label != k.Label).line(c.App, c.Node)
 	return Decision{cause.String(), fmt.Sprintf("%s; it asks to grow from %s by %s, %s had %s free", line, v.cfg.Kinds.Format(c.Size), v.cfg.Kinds.Format(k.Size),
 		n.ID, v.cfg.Kinds.Format(n.Unallocated()))}
 }
@@ -254,16 +269,17 @@ func (v view) becauseActivated(e *event.AttemptActivated) Decision {
 	if a.Unmanaged {
 		return Decision{NoAM.String(), "its AM is unmanaged, and no limit counts it"}
 	}
+	v = v.on(a.AMLabel, false)
 	i, leaf := v.LeafOf(a), v.st.Queues.Get(a.Queue)
-	user := v.st.Users.Get(a.UserSlot)
+	amUsed, userUsed := v.use(i).AMUsed, v.st.UserUse(a.UserSlot, a.AMLabel).AMUsed
 	limit, userLimit := v.AMLimit(i), v.UserAMLimit(i, a.UserSlot)
 	above := func(used, most yarn.Resource) bool { return !v.cfg.Calculator.FitsIn(used.Add(a.AM), most) }
 	cause := WithinAMLimit
-	if above(leaf.AMUsed, limit) || above(user.AMUsed, userLimit) {
+	if above(amUsed, limit) || above(userUsed, userLimit) {
 		cause = FirstAM
 	}
-	return Decision{cause.String(), fmt.Sprintf("its AM needs %s; the AMs of %s used %s of %s, those of %s %s of %s", v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(leaf.AMUsed), v.cfg.Kinds.Format(limit),
-		v.st.NameOf(a.User), v.cfg.Kinds.Format(user.AMUsed), v.cfg.Kinds.Format(userLimit))}
+	return Decision{cause.String(), fmt.Sprintf("its AM needs %s; the AMs of %s used %s of %s%s, those of %s %s of %s", v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(amUsed), v.cfg.Kinds.Format(limit), v.ofLabel(a.AMLabel),
+		v.st.NameOf(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit))}
 }
 
 // becauseNonRunnable tells of an attempt that has to wait for others to end.

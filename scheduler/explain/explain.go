@@ -16,12 +16,37 @@ const neighbors = 10
 // view is a scheduler as questions read it.
 type view struct {
 	*scheduler.Scheduler
-	st   *state.State
-	cfg  *capacity.Config
-	tree *capacity.Tree
+	st    *state.State
+	cfg   *capacity.Config
+	tree  *capacity.Tree
+	label state.LabelID // of the nodes that limits and orders are those of
 }
 
-func viewOf(s *scheduler.Scheduler) view { return view{s, s.State(), s.Config(), s.Tree()} }
+func viewOf(s *scheduler.Scheduler) view {
+	return view{Scheduler: s, st: s.State(), cfg: s.Config(), tree: s.Tree()}
+}
+
+// on is the view with the limits and orders of the nodes of a label, until the scheduler looks
+// elsewhere; lent: those for asks to which the nodes are lent.
+func (v view) on(label state.LabelID, lent bool) view {
+	v.label, v.tree = label, v.Look(label, lent)
+	return v
+}
+
+// used is what a queue uses of the nodes of the label.
+func (v view) used(i int32) yarn.Resource { return v.use(i).Used }
+
+func (v view) use(i int32) state.Use {
+	return v.st.QueueUse(v.st.Queue(v.cfg.Queues[i].Path), v.label)
+}
+
+// ofLabel ends a sentence about nodes of a label.
+func (v view) ofLabel(id state.LabelID) string {
+	if id == 0 {
+		return ""
+	}
+	return " of label " + v.st.LabelName(id)
+}
 
 // Application says why an application waits, or that it does not. The state is only read.
 func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
@@ -30,6 +55,7 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 	if slot == 0 || v.cfg == nil {
 		return nil, input.NoSuchApp(id)
 	}
+	defer s.Look(0, false)
 	a := v.st.Apps.Get(slot)
 	x := &Explanation{ID: id.String(), State: a.Shown().String(), Queue: v.st.Queues.Get(a.Queue).Path}
 	if a.State.Ended() {
@@ -76,6 +102,7 @@ func (v view) explainAsks(x *Explanation, a *state.App) {
 			c := v.st.Containers.Get(k.IncreaseOf)
 			where = fmt.Sprintf("for %s to grow on %s", v.st.ContainerID(c), v.st.Nodes.Get(c.Node).ID)
 		}
+		where += v.ofLabel(k.Label)
 		x.Asks = append(x.Asks, Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Count: k.Count,
 			Size: v.cfg.Kinds.Format(k.Size), Amount: v.amount(k.Size), Where: where, AM: k.AM})
 	}
@@ -96,18 +123,20 @@ func (v view) explainReservations(x *Explanation, a *state.App) {
 func (v view) explainActivation(x *Explanation, slot uint32, a *state.App) {
 	i := v.LeafOf(a)
 	x.place(v, v.Pending(i), slot)
-	leaf, user := v.st.Queues.Get(a.Queue), v.st.Users.Get(a.UserSlot)
+	v = v.on(a.AMLabel, false)
+	leaf, of := v.st.Queues.Get(a.Queue), v.ofLabel(a.AMLabel)
+	amUsed, userUsed := v.use(i).AMUsed, v.st.UserUse(a.UserSlot, a.AMLabel).AMUsed
 	limit, userLimit := v.AMLimit(i), v.UserAMLimit(i, a.UserSlot)
 	reason := v.WhyNotActivated(a)
 	x.Limits = []Limit{
-		v.limitOf("AM share of queue", leaf.AMUsed, limit, reason == scheduler.AMLimitQueue),
-		v.limitOf("AM share of user", user.AMUsed, userLimit, reason == scheduler.AMLimitUser),
+		v.limitOf("AM share of queue"+of, amUsed, limit, reason == scheduler.AMLimitQueue),
+		v.limitOf("AM share of user"+of, userUsed, userLimit, reason == scheduler.AMLimitUser),
 	}
 	switch reason {
 	case scheduler.AMLimitQueue:
-		x.because(reason, "its AM needs %s; the AMs of %s use %s of %s", v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(leaf.AMUsed), v.cfg.Kinds.Format(limit))
+		x.because(reason, "its AM needs %s; the AMs of %s use %s of %s%s", v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(amUsed), v.cfg.Kinds.Format(limit), of)
 	case scheduler.AMLimitUser:
-		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s", v.cfg.Kinds.Format(a.AM), v.st.NameOf(a.User), v.cfg.Kinds.Format(user.AMUsed), v.cfg.Kinds.Format(userLimit))
+		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s%s", v.cfg.Kinds.Format(a.AM), v.st.NameOf(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit), of)
 	case scheduler.NoReason:
 		if !v.cfg.Calculator.AnyAboveZero(v.st.Meta.Cluster) {
 			x.because(scheduler.NoNodes, "the cluster has no node in use; it is activated when one registers")

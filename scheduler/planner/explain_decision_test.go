@@ -45,6 +45,9 @@ func decisionStories() []decisionStory {
 			"conf queues=(a:50, b:50) a.user-limit-factor=10 a.maximum-am-resource-percent=0.5\nnode add n1 80G\napp app1 user=u1 am=1G\napp app2 user=u2 am=1G"},
 		{explain.FirstAM.String(), event.KindAttemptActivated, []string{"its AM needs 8 GiB"},
 			"conf queues=(a:50, b:50) a.user-limit-factor=10 a.maximum-am-resource-percent=0.1\nnode add n1 16G\napp app1 user=u1 am=8G"},
+		{explain.FirstInLine.String(), event.KindContainerAllocated, []string{"no ask for label x could use the node, so it is lent; root.b used 0.0 % of its guarantee of label x", "n1:1 had 8 GiB"}, lentStory},
+		{explain.FirstInLine.String(), event.KindContainerAllocated, []string{"root.a used 25.0 % of its guarantee of label x", "n1:1 had 6 GiB"},
+			lentStory + "\nask app0 2x2G@7\nlabel ask app0 7 x\ncomplete app1 1\nhb n1 quiet\nhb n1 quiet"},
 		{explain.NoAM.String(), event.KindAttemptActivated, []string{"its AM is unmanaged"}, plain + "app app1 user=u1"},
 		{scheduler.MaxParallelApps.String(), event.KindAttemptStarted, []string{"1 in root.a"}, "conf queues=(a:100) a.max-parallel-apps=1\nnode add n1 8G\napp app1 user=u1\napp app2 user=u2"},
 	}
@@ -58,6 +61,15 @@ ask app0 1x6G
 hb n1 quiet
 app app1 user=u1
 ask app1 1x4G hosts=(n1:1) racks=(r0:1) strict strict-rack
+hb n1 quiet`
+
+const lentStory = `conf queues=(a:50, b:50) yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100 b.accessible-node-labels=y a.user-limit-factor=10
+label add x y shared
+node add n1 8G
+label nodes n1=x
+app app0 user=u0
+app app1 user=u1 queue=b
+ask app1 1x1G
 hb n1 quiet`
 
 const growStory = `conf queues=(a:100) a.user-limit-factor=10

@@ -186,6 +186,72 @@ hb n2 quiet
 app app1 user=u1
 blacklist app1 n3
 ask app1 1x1G`},
+		{reason: scheduler.OwnPartitionFirst, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node has room and a label that it does not ask for; it may use such nodes after 2 missed offers, and has missed 0 so far",
+			still: "hb n2 n1 quiet", remedy: "hb n1 quiet", setup: `
+conf queues=(a:100) a.user-limit-factor=10 max=16G yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
+label add x shared
+node add n1 8G
+node add n2 8G
+label nodes n1=x
+app app0 user=u0
+ask app0 1x8G
+hb n2 quiet
+app app1 user=u1
+ask app1 1x1G`},
+		{reason: scheduler.OtherLabel, app: "app1", text: "it asks for nodes without a label; 2 nodes run, but with other labels", still: "hb n1 n2 times=3 quiet",
+			remedy: "label nodes n1=\nhb n1 quiet", setup: `
+conf queues=(a:100) yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
+label add x
+node add n1 8G
+node add n2 8G
+label nodes n1=x n2=x
+app app1 user=u1
+ask app1 1x1G`},
+		{reason: scheduler.LabelUnknown, app: "app1", text: "it asks for nodes of label x, which the cluster does not have any more", still: "hb n1 times=3 quiet",
+			remedy: "label add x\nlabel nodes n1=x\nhb n1 quiet", setup: `
+conf queues=(a:100) yarn.node-labels.enabled=true a.accessible-node-labels=* a.accessible-node-labels.x.capacity=100
+label add x
+node add n1 8G
+app app1 user=u1
+ask app1 1x1G@1
+label ask app1 1 x
+label remove x`},
+		{reason: scheduler.LabelNotAccessible, app: "app1", text: "it asks for nodes of label x, which root.a may not use any more", still: "hb n1 times=3 quiet",
+			remedy: "conf a.accessible-node-labels=x\nhb n1 quiet", setup: `
+conf queues=(a:100) yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
+label add x y
+node add n1 8G
+label nodes n1=x
+app app1 user=u1
+ask app1 1x1G@1
+label ask app1 1 x
+conf a.accessible-node-labels=y`},
+		{reason: scheduler.QueueMaxCapacity, app: "app1", text: "it asks 4 GiB · 1 vc; root.a uses 4 GiB · 1 vc of its maximum of 4 GiB", still: "hb n1 n2 quiet", remedy: "complete app0 1\nhb n1 quiet", ifs: "no maximum", setup: `
+conf queues=(a:50, b:50) max=16G yarn.node-labels.enabled=true a.accessible-node-labels=x b.accessible-node-labels=x a.accessible-node-labels.x.capacity=50 a.accessible-node-labels.x.maximum-capacity=50 b.accessible-node-labels.x.capacity=50
+label add x
+node add n1 8G
+node add n2 8G
+label nodes n1=x
+app app0 user=u0
+ask app0 1x4G@1
+label ask app0 1 x
+hb n1
+app app1 user=u1
+ask app1 1x4G@1
+label ask app1 1 x`},
+		{reason: scheduler.NodeTooSmallFree, app: "app1", text: "it asks 4 GiB · 1 vc of label x: no unreserved node has 4 GiB free; the most is 3 GiB on n1", still: "hb n1 n2 quiet", remedy: "complete app0 1\nhb n1 quiet", ends: 1, ifs: "it asked", setup: `
+conf queues=(a:100) max=16G a.user-limit-factor=10 yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
+label add x
+node add n1 8G
+node add n2 8G
+label nodes n1=x
+app app0 user=u0
+ask app0 1x5G@1
+label ask app0 1 x
+hb n1
+app app1 user=u1
+ask app1 1x4G@1
+label ask app1 1 x`},
 	}
 }
 

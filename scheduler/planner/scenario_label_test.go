@@ -11,11 +11,11 @@ import (
 	"rmd/yarn"
 )
 
-// label add NAME … [shared] | label remove NAME … | label nodes HOST=NAME … | label ask APP PRIORITY NAME
+// label add NAME … [shared] | label exclusive NAME | label shared NAME | label remove NAME … |
+// label nodes HOST=NAME … | label ask APP PRIORITY NAME
 //
-// adds labels, not exclusive ones with shared; removes labels; gives the nodes of hosts labels, none
-// without a name; and has what
-// an application asks under a priority be for a label.
+// adds labels, not exclusive ones with shared; changes that; removes labels; gives the nodes of hosts
+// labels, none without a name; and has what an application asks under a priority be for a label.
 func doLabel(w *world, a args, out *strings.Builder) {
 	switch a.need(0) {
 	case "add":
@@ -26,6 +26,8 @@ func doLabel(w *world, a args, out *strings.Builder) {
 			}
 		}
 		w.refused(out, w.plan(in))
+	case "exclusive", "shared":
+		w.refused(out, w.plan(&input.SetLabels{Change: true, Labels: []input.Label{{Name: a.need(1), Exclusive: a.need(0) == "exclusive"}}}))
 	case "remove":
 		in := &input.RemoveLabels{}
 		for i := 1; a.word(i) != ""; i++ {
