@@ -55,7 +55,7 @@ func (p *Planner) setLabels(in *input.SetLabels) input.Reply {
 	})
 	if len(labels) > 0 {
 		p.sched.Emit(&event.LabelsSet{Labels: labels})
-		p.reconfigured() // nodes that were lent may be lent no more
+		p.cancelUnservable() // nodes that were lent may be lent no more
 	}
 	return in.NewReply()
 }

@@ -136,13 +136,17 @@ func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
 // count, a reservation may turn out to be larger than its node; and eager
 // cancellation ends what lazy cancellation had left to the nodes' heartbeats.
 func (p *Planner) reconfigured() {
+	p.cancelUnservable()
+	p.sched.ActivateAll()
+	p.sched.StartNonRunnable()
+}
+
+func (p *Planner) cancelUnservable() {
 	var nodes []uint32
 	p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool { nodes = append(nodes, r.Node); return true })
 	for _, n := range nodes {
 		p.sched.CancelUnservable(n)
 	}
-	p.sched.ActivateAll()
-	p.sched.StartNonRunnable()
 }
 
 func (p *Planner) rollbackQueues(in *input.RollbackQueues) input.Reply {
