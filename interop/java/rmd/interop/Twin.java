@@ -85,6 +85,8 @@ public final class Twin {
   TwinContext context;
   CapacityScheduler cs;
   TwinLabels labels;
+  /** offered is the label of the node that is offered at present. */
+  String offered = TwinLabels.NONE;
   private String result;
   private final List<String> intended = new ArrayList<>();
 
@@ -410,7 +412,9 @@ public final class Twin {
         }
       }
     }
+    offered = cs.getNode(n.id).getPartition();
     cs.handle(new NodeUpdateSchedulerEvent(n.face));
+    offered = TwinLabels.NONE;
     apps.values().forEach(this::reorder); // YARN forgets it after a fulfillment
   }
 
@@ -586,6 +590,7 @@ public final class Twin {
         if (r.getNumContainers() > 0 && !held.getReservedResource().equals(size)
             && held.getReservedSchedulerKey().equals(SchedulerRequestKey.create(r))) {
           cancel("size changed", held);
+          TwinMisses.ends(s, held.getReservedSchedulerKey());
         }
       }
     }
@@ -888,7 +893,7 @@ public final class Twin {
       return;
     }
     try {
-      askedNow(cs.getApplicationAttempt(a.attempt.id));
+      askedNow(a, cs.getApplicationAttempt(a.attempt.id));
       cs.preValidateMoveApplication(a.id, queue);
       moveActive(a, queue);
       a.queue = queue;
@@ -899,9 +904,12 @@ public final class Twin {
     }
   }
 
-  /** askedNow has an application move with the labels that it asks for. In YARN those count that it ever asked for. */
-  private void askedNow(FiCaSchedulerApp s) {
+  /** askedNow has an application move with the labels that it and its AM ask for. In YARN those count that it ever asked for. */
+  private void askedNow(TwinContext.App a, FiCaSchedulerApp s) {
     Set<String> now = new HashSet<>();
+    if (a.am != null && a.am.get(0).getNodeLabelExpression() != null) {
+      now.add(a.am.get(0).getNodeLabelExpression());
+    }
     s.getAppSchedulingInfo().getSchedulerKeys().forEach(k -> now.add(s.getAppPlacementAllocator(k).getPrimaryRequestedNodePartition()));
     now.add(TwinLabels.NONE);
     if (s.getAppSchedulingInfo().getRequestedPartitions().retainAll(now)) {

@@ -45,6 +45,13 @@ final class TwinMisses {
     return missed(s).count(k);
   }
 
+  /** ends forgets the count of a key that neither asks nor reserves. */
+  static void ends(FiCaSchedulerApp s, SchedulerRequestKey k) {
+    if (!asked(s, k)) {
+      set(s, k, 0);
+    }
+  }
+
   /** bound has no count above what is enough now, unless it was before the step. */
   void bound() {
     for (FiCaSchedulerApp s : twin.attempts()) {
@@ -63,7 +70,7 @@ final class TwinMisses {
 
   private static boolean asked(FiCaSchedulerApp s, SchedulerRequestKey k) {
     AppPlacementAllocator<?> p = s.getAppSchedulingInfo().getAppPlacementAllocator(k);
-    return p != null && p.getOutstandingAsksCount(ResourceRequest.ANY) > 0;
+    return s.getNumReservedContainers(k) > 0 || p != null && p.getOutstandingAsksCount(ResourceRequest.ANY) > 0;
   }
 
   /** counts says whether a node may ever be lent to what an application asks for. */

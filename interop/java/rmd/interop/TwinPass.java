@@ -14,8 +14,11 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
+import org.apache.hadoop.metrics2.lib.TwinGauge;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractResourceUsage;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceUsage;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
@@ -69,6 +72,9 @@ final class TwinPass {
           }));
     }
     configuredOrder(q);
+    Supplier<Resource> reserved = () -> twin.offered.equals(TwinLabels.NONE) ? null : q.getQueueResourceUsage().getReserved(twin.offered);
+    TwinGauge.Memory.install(q.getMetrics(), RESERVED_MEMORY, reserved);
+    TwinGauge.Vcores.install(q.getMetrics(), RESERVED_VCORES, reserved);
     for (CSQueue child : q.getChildQueues()) {
       watch(child);
     }
@@ -283,6 +289,8 @@ final class TwinPass {
     return was;
   }
 
+  private static final Field RESERVED_MEMORY = Twin.field(QueueMetrics.class, "reservedMB");
+  private static final Field RESERVED_VCORES = Twin.field(QueueMetrics.class, "reservedVCores");
   private static final Field WITHOUT_LABEL = Twin.field(AbstractResourceUsage.class, "noLabelUsages");
 
   /** opportunities are the missed offers of a leaf's applications. */
