@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -127,6 +128,43 @@ func (c *Config) computeLabelShares() {
 
 func (q *Queue) findLabel(label string) (int, bool) {
 	return slices.BinarySearchFunc(q.Labels, label, func(l LabelCapacity, name string) int { return strings.Compare(l.Label, name) })
+}
+
+// AskLabel is the label of an ask in a leaf: the one that it names, else its application's, else the
+// queue's default. An application with a label that is enforced asks for no other, and only it asks
+// for that. Here and below, empty stands for what was not said, yarn.NoLabel for no label.
+//
+// Source: Hadoop 3.4.2, SchedulerUtils.enforcePartitionExclusivity and
+// normalizeNodeLabelExpressionInRequest.
+func (c *Config) AskLabel(leaf int, ofApp, asked string) string {
+	asked = c.enforcedLabel(ofApp, cmp.Or(asked, ofApp))
+	return strings.TrimSpace(cmp.Or(asked, c.Queues[leaf].DefaultLabel))
+}
+
+func (c *Config) enforcedLabel(ofApp, asked string) string {
+	enforced := c.LabelSettings.Enforced
+	if slices.Contains(enforced, strings.TrimSpace(ofApp)) || slices.Contains(enforced, strings.TrimSpace(asked)) {
+		return ofApp
+	}
+	return asked
+}
+
+// ApplicationLabels are the label of an application's asks that name none, as it is kept, and that of
+// its AM. The default for AMs is before that of the application, as in YARN.
+//
+// Source: Hadoop 3.4.2, RMAppManager.validateAndCreateResourceRequest.
+func (c *Config) ApplicationLabels(leaf int, asked, ofAM string, unmanaged bool) (label, am string) {
+	if !c.LabelSettings.Enabled {
+		return "", ""
+	}
+	if label = strings.TrimSpace(asked); label == "" && asked != "" {
+		label = yarn.NoLabel
+	}
+	if !unmanaged {
+		ofAM = strings.TrimSpace(c.enforcedLabel(asked, ofAM))
+		am = strings.TrimSpace(cmp.Or(ofAM, c.LabelSettings.AMDefault, asked, c.Queues[leaf].DefaultLabel))
+	}
+	return label, am
 }
 
 // key is the full name of a queue's key, of the label when the configuration is a label's.

@@ -12,60 +12,10 @@ import (
 
 // Refusals here have the sentences of YARN's SchedulerUtils.
 
-// askLabel is the label of an ask: the one that it names, else its application's, else its queue's
-// default. An application with a label that is enforced asks for no other, and only it asks for that.
-//
-// Source: Hadoop 3.4.2, SchedulerUtils.enforcePartitionExclusivity and
-// normalizeNodeLabelExpressionInRequest.
-func (p *Planner) askLabel(ofApp string, leaf int, asked string) string {
-	if asked == "" {
-		asked = ofApp
-	}
-	asked = p.enforcedLabel(ofApp, asked)
-	if asked == "" {
-		asked = p.Config().Queues[leaf].DefaultLabel
-	}
-	return strings.TrimSpace(asked)
-}
-
-func (p *Planner) enforcedLabel(ofApp, asked string) string {
-	enforced := p.Config().LabelSettings.Enforced
-	if slices.Contains(enforced, strings.TrimSpace(ofApp)) || slices.Contains(enforced, strings.TrimSpace(asked)) {
-		return ofApp
-	}
-	return asked
-}
-
-// amLabel is the label of an application's AM. The default for AMs is before that of the
-// application, as in YARN.
-//
-// Source: Hadoop 3.4.2, RMAppManager.validateAndCreateResourceRequest.
-func (p *Planner) amLabel(in *input.SubmitApplication, leaf int) string {
-	asked := strings.TrimSpace(p.enforcedLabel(in.Label, in.AMLabel))
-	if asked == "" {
-		asked = p.Config().LabelSettings.AMDefault
-	}
-	if asked == "" {
-		asked = in.Label
-	}
-	if asked == "" {
-		asked = p.Config().Queues[leaf].DefaultLabel
-	}
-	return strings.TrimSpace(asked)
-}
-
 // applicationLabelled is the event of an application's labels; with none it need not be written.
 func (p *Planner) applicationLabelled(in *input.SubmitApplication, leaf int, seq uint32) *event.ApplicationLabelled {
 	e := &event.ApplicationLabelled{App: seq}
-	if !p.Config().LabelSettings.Enabled {
-		return e
-	}
-	if e.Label = strings.TrimSpace(in.Label); e.Label == "" && in.Label != "" {
-		e.Label = yarn.NoLabel
-	}
-	if !in.Unmanaged {
-		e.AMLabel = p.amLabel(in, leaf)
-	}
+	e.Label, e.AMLabel = p.Config().ApplicationLabels(leaf, in.Label, in.AMLabel, in.Unmanaged)
 	return e
 }
 
@@ -73,7 +23,8 @@ func (p *Planner) checkAMLabel(in *input.SubmitApplication, leaf int) *input.Fau
 	if !p.Config().LabelSettings.Enabled {
 		return p.checkLabel(leaf, strings.TrimSpace(in.Label+in.AMLabel))
 	}
-	return p.checkLabel(leaf, p.amLabel(in, leaf))
+	_, am := p.Config().ApplicationLabels(leaf, in.Label, in.AMLabel, false)
+	return p.checkLabel(leaf, am)
 }
 
 // checkAskedLabel checks the label of an ask, the one that it names and the one that it gets.
@@ -89,7 +40,7 @@ func (p *Planner) checkAskedLabel(a *state.App, leaf int, k *input.Ask) *input.F
 		return input.Faultf(input.InvalidLabel, "name the label beside \"*\"",
 			"Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s", p.leafName(leaf), k.Name)
 	}
-	return p.checkLabel(leaf, p.askLabel(a.DefaultLabel(), leaf, k.Label))
+	return p.checkLabel(leaf, p.Config().AskLabel(leaf, a.DefaultLabel(), k.Label))
 }
 
 // checkLabel says why what is asked in a queue may not be of a label.
@@ -129,7 +80,7 @@ func (p *Planner) labelAsk(slot uint32, leaf int, k *input.Ask) {
 	}
 	a := p.st.Apps.Get(slot)
 	ask := p.st.Ask(a, k.Key)
-	label := p.askLabel(a.DefaultLabel(), leaf, k.Label)
+	label := p.Config().AskLabel(leaf, a.DefaultLabel(), k.Label)
 	if p.st.LabelName(p.st.Asks.Get(ask).Label) != label {
 		p.sched.Emit(&event.AskLabelled{App: a.ID.Seq, Key: k.Key, Label: label})
 	}

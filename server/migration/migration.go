@@ -3,6 +3,7 @@ package migration
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -192,6 +193,10 @@ func (b *builder) choose() []application {
 		}
 		if err != nil {
 			b.refuse(a, "end it before the Java ResourceManagers stop, or leave it out with --skip", "%v", err)
+			continue
+		}
+		if !b.conf.LabelSettings.Enabled && strings.TrimSpace(in.Label+in.AMLabel) != "" {
+			b.refuse(a, "set yarn.node-labels.enabled in yarn-site.xml, or leave it out with --skip", "it uses node labels")
 			continue
 		}
 		leaf, err := b.leafOf(in)

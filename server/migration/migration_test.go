@@ -219,6 +219,29 @@ func TestLostNode(t *testing.T) {
 	}
 }
 
+// TestLabels: an application keeps its label. The label is not in the collection until an
+// administrator adds it, so the next AM waits.
+func TestLabels(t *testing.T) {
+	s := recorded(t)
+	a := &s.Applications[2]
+	a.Context = append(a.Context, 16<<3&0x7f|2|0x80, 16<<3>>7, 1, 'x') // node_label_expression
+	a.Attempts = nil
+	o := options("default,batch")
+	r, err := New(s, o)
+	if err != nil || len(r.Problems) != 1 || r.Problems[0].What != "it uses node labels" {
+		t.Fatalf("%+v, %v", r.Problems, err)
+	}
+	o.Properties = append(o.Properties, input.Property{Name: "yarn.node-labels.enabled", Value: "true"})
+	st := taken(t, s, o).State
+	got := st.Apps.Get(st.AppByID(a.ID))
+	if got.DefaultLabel() != "x" || got.Details().AMLabel != "x" || st.LabelName(got.AMLabel) != "x" || st.LabelName(st.Asks.Get(got.Asks).Label) != "x" {
+		t.Errorf("labels %q, %+v", got.DefaultLabel(), got.Details())
+	}
+	if _, listed := st.ListedLabel("x"); listed || st.Label("x") == 0 {
+		t.Error("the label is in the collection, or not known")
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	const third = "application_1795453977887_0003"
 	for _, c := range []struct {

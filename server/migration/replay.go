@@ -86,6 +86,25 @@ func (b *builder) submitted(a application) {
 	b.apply(&event.ApplicationSubmitted{App: a.ID.Seq, Name: in.Name, User: in.User, Queue: a.leaf, Type: in.Type, Tags: in.Tags,
 		Priority: min(in.Priority, b.conf.MaxPriority), AM: in.AM, Unmanaged: in.Unmanaged, KeepContainers: in.KeepContainers, MaxAttempts: attempts,
 		LifetimeMillis: lifetime, ValidityMillis: in.ValidityMillis, Context: in.Context, AMPlaces: in.AMPlaces, AMStrict: in.AMStrict})
+	b.labelled(a)
+}
+
+// labelled gives an application its labels. They are not in this store: an administrator adds those
+// of the cluster, and says which are exclusive. Until then the application's asks wait.
+func (b *builder) labelled(a application) {
+	leaf, err := b.conf.Lookup(a.leaf)
+	if err != nil {
+		return
+	}
+	e := &event.ApplicationLabelled{App: a.ID.Seq}
+	e.Label, e.AMLabel = b.conf.ApplicationLabels(leaf, a.in.Label, a.in.AMLabel, a.in.Unmanaged)
+	if e.AMLabel != "" && b.st.Label(e.AMLabel) == 0 {
+		b.apply(&event.LabelsSet{Labels: []event.Label{{Name: e.AMLabel, Exclusive: true}}})
+		b.apply(&event.LabelsRemoved{Names: []string{e.AMLabel}})
+	}
+	if e.Label != "" || e.AMLabel != "" {
+		b.apply(e)
+	}
 }
 
 // attemptStarted begins an attempt. One that goes on waits for its AM to register again.

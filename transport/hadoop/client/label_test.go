@@ -154,16 +154,23 @@ func TestMoveWithLabels(t *testing.T) {
 	refused(t, err, ipc.ClassYarn, "Specified queue=root.night can't satisfy following apps label expressions =[gpu] accessible node labels =[spot]")
 }
 
-// TestStoredLabels: an application that another ResourceManager has taken with labels is refused.
+// TestStoredLabels: an application that another ResourceManager has taken keeps its labels.
 func TestStoredLabels(t *testing.T) {
 	type sub = proto.ApplicationSubmissionContextProto
-	for _, change := range []func(*sub){
-		func(s *sub) { s.NodeLabelExpression = new("gpu") },
-		func(s *sub) { s.AmContainerResourceRequest[0].NodeLabelExpression = new("gpu") },
+	for _, c := range []struct {
+		change    func(*sub)
+		label, am string
+	}{
+		{func(*sub) {}, "", ""},
+		{func(s *sub) { s.NodeLabelExpression = new("gpu") }, "gpu", ""},
+		{func(s *sub) { s.NodeLabelExpression = new("") }, yarn.NoLabel, ""},
+		{func(s *sub) { s.AmContainerResourceRequest[0].NodeLabelExpression = new("gpu") }, "", "gpu"},
 	} {
 		s := subOf(yarn.ApplicationID{ClusterTimestamp: birth, Seq: 1})
-		change(s)
-		_, err := StoredSubmission(encode(t, s), "ann", yarn.DefaultKinds())
-		refused(t, err, classInvalidLabel, "applications that use node labels are not taken over")
+		c.change(s)
+		in, err := StoredSubmission(encode(t, s), "ann", yarn.DefaultKinds())
+		if err != nil || in.Label != c.label || in.AMLabel != c.am {
+			t.Errorf("%+v, %v; want labels %q and %q", in, err, c.label, c.am)
+		}
 	}
 }

@@ -1,10 +1,7 @@
 package client
 
 import (
-	"slices"
-
 	"rmd/scheduler/input"
-	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
 	"rmd/yarn"
 )
@@ -31,11 +28,14 @@ func StoredSubmission(context []byte, user string, kinds yarn.Kinds) (*input.Sub
 	if sub.ReservationId != nil {
 		return nil, yarnException(reservationsOff)
 	}
+	in.Label = storedLabel(sub.NodeLabelExpression)
 	if in.Unmanaged {
 		return in, nil
 	}
-	if usesLabels(sub) {
-		return nil, exception(classInvalidLabel, "applications that use node labels are not taken over")
+	for _, r := range sub.GetAmContainerResourceRequest() {
+		if r.GetResourceName() == yarn.Any {
+			in.AMLabel = storedLabel(r.NodeLabelExpression)
+		}
 	}
 	if in.AM, err = amSize(sub, kinds); err != nil {
 		return nil, err
@@ -44,8 +44,10 @@ func StoredSubmission(context []byte, user string, kinds yarn.Kinds) (*input.Sub
 	return in, err
 }
 
-func usesLabels(sub *proto.ApplicationSubmissionContextProto) bool {
-	return sub.GetNodeLabelExpression() != "" || slices.ContainsFunc(sub.GetAmContainerResourceRequest(), func(r *proto.ResourceRequestProto) bool {
-		return r.GetNodeLabelExpression() != ""
-	})
+// storedLabel is a node label expression as an input has it.
+func storedLabel(expression *string) string {
+	if expression != nil && *expression == "" {
+		return yarn.NoLabel
+	}
+	return given(expression, "")
 }
