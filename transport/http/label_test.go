@@ -171,6 +171,15 @@ func TestLabelsOfOtherDocuments(t *testing.T) {
 	if b.into(200, &totals, "GET", "/v1/cluster", ""); totals.Totals.Used[api.MemoryMB] != 65536 || totals.Totals.Pending[api.MemoryMB] < 131072 {
 		t.Errorf("totals: %+v", totals.Totals)
 	}
+	var spot api.LabelDetails
+	if b.into(200, &spot, "GET", "/v1/labels/spot", ""); len(spot.Apps) != 1 || !spot.Apps[0].AM {
+		t.Errorf("the AM of application 6 waits for spot: %+v", spot.Apps)
+	}
+	b.h.apply(t, &event.AttemptStarted{App: 6, Attempt: 1}, &event.AttemptActivated{App: 6}, &event.AskChanged{App: 6, Name: "*", Count: 1, Size: gpu(1024, 1, 0), Relax: true},
+		&event.AskLabelled{App: 6, Label: "spot"}, &event.ContainerAllocated{App: 6, Number: 1, Node: 3, AM: true, Locality: yarn.OffSwitch})
+	if b.into(200, &spot, "GET", "/v1/labels/spot", ""); len(spot.Apps) != 0 {
+		t.Errorf("an AM that is placed waits for no label: %+v", spot.Apps)
+	}
 }
 
 // TestLabelsTried asks what a change would do: it is planned, and nothing is changed.

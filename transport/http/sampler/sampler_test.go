@@ -132,6 +132,21 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// TestSamplesOfLabels: what is used of nodes with a label counts too.
+func TestSamplesOfLabels(t *testing.T) {
+	w := newWorld(t)
+	w.configure(1, "a", "b")
+	w.register(1)
+	w.register(2)
+	w.run(1, "a", 1, 5_000, 5)
+	w.run(2, "b", 2, 2_000, 2)
+	w.apply(&event.LevelRaised{Level: event.LevelLabels}, &event.LabelsSet{Labels: []event.Label{{Name: "x"}}},
+		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: nodeID(2), Label: "x"}}})
+	w.take(1)
+	w.says("cluster", w.s.Cluster(w.at), "35/0/0/– ")
+	w.says("root.b", w.queue("root.b"), "10/0/0/– ")
+}
+
 func TestOnlyTheLastHourIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.configure(1, "a")

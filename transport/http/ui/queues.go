@@ -125,6 +125,9 @@ func queues(q *query) (any, error) {
 		if part.Label != 0 {
 			root = ofLabel(root, d.Label)
 		}
+		if d.Labels != nil {
+			heads[1].Title = "Share of these nodes"
+		}
 		d.Heads, d.Rows = heads, q.queueRows(&root, q.v.Size(q.v.State.PartitionTotal(part.Label)), compare)
 	}
 	return d, nil
