@@ -23,6 +23,35 @@ type plant struct {
 type plantSize struct {
 	nodes, leaves, apps, perNode int
 	deep                         bool // leaves two levels down, every kind counts, GPUs
+	labels                       int  // each has as many nodes, queues and applications as no label has
+}
+
+// label is that of the i-th node or application.
+func (s plantSize) label(i int) string {
+	if i %= s.labels + 1; i > 0 {
+		return fmt.Sprintf("x%d", i)
+	}
+	return ""
+}
+
+// labelProps give every leaf the same share of every label.
+func (s plantSize) labelProps(queue string) (props []input.Property) {
+	for i := range s.labels {
+		props = append(props, input.Property{Name: fmt.Sprintf("%sroot.%s.accessible-node-labels.%s.capacity", confPrefix, queue, s.label(i+1)), Value: "1w"})
+	}
+	return props
+}
+
+// addLabels labels the nodes. Every other label is lent.
+func (w *plant) addLabels(tb testing.TB, s plantSize) {
+	for i := range s.labels {
+		in := &input.LabelNodes{}
+		for k := i + 1; k < len(w.nodes); k += s.labels + 1 {
+			in.Nodes = append(in.Nodes, input.LabelledNode{ID: w.nodes[k], Labels: []string{s.label(i + 1)}})
+		}
+		w.must(tb, &input.SetLabels{Labels: []input.Label{{Name: s.label(i + 1), Exclusive: i%2 == 0}}})
+		w.must(tb, in)
+	}
 }
 
 func newPlant(tb testing.TB, s plantSize, opt Options) *plant {
@@ -45,18 +74,23 @@ func newPlant(tb testing.TB, s plantSize, opt Options) *plant {
 				input.Property{Name: confPrefix + "root." + name + ".queues", Value: "l"})
 			name += ".l"
 		}
+		props = append(props, s.labelProps(name)...)
 		props = append(props, input.Property{Name: confPrefix + "root." + name + ".capacity", Value: "1w"},
 			input.Property{Name: confPrefix + "root." + name + ".user-limit-factor", Value: "1000"})
 	}
 	props = append(props, input.Property{Name: confPrefix + "root.queues", Value: list[1:]})
+	if s.labels > 0 {
+		props = append(props, input.Property{Name: "yarn.node-labels.enabled", Value: "true"})
+	}
 	w.must(tb, &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Properties: props})
 	for i := range s.nodes {
 		id := yarn.NodeID{Host: fmt.Sprintf("host%05d", i), Port: 1}
 		w.must(tb, &input.RegisterNode{ID: id, Rack: fmt.Sprintf("rack%d", i/40), Total: yarn.NewResource(int64(s.perNode)*2048, 64)})
 		w.nodes = append(w.nodes, id)
 	}
+	w.addLabels(tb, s)
 	for i := range s.apps {
-		r := w.must(tb, &input.SubmitApplication{User: fmt.Sprintf("u%d", i%7), Queue: fmt.Sprintf("root.q%d", i%s.leaves) + map[bool]string{true: ".l"}[s.deep], Unmanaged: true})
+		r := w.must(tb, &input.SubmitApplication{User: fmt.Sprintf("u%d", i%7), Queue: fmt.Sprintf("root.q%d", i%s.leaves) + map[bool]string{true: ".l"}[s.deep], Unmanaged: true, Label: s.label(i)})
 		at := yarn.AttemptID{App: r.(*input.SubmitApplicationReply).ID, Attempt: 1}
 		w.must(tb, &input.RegisterAttempt{Attempt: at})
 		w.apps = append(w.apps, at)
@@ -122,23 +156,27 @@ func benchmarkPlan(b *testing.B, s plantSize) {
 
 // BenchmarkPlan is a heartbeat that ends 8 containers and allocates 8, AMs'
 // calls included. The budget is 300,000 decisions a second on one core.
-func BenchmarkPlan(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1000, 8, false}) }
+func BenchmarkPlan(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1000, 8, false, 0}) }
+
+// BenchmarkPlanLabels is BenchmarkPlan with five labels: a sixth of the nodes and of the applications
+// has each of them, and a sixth has none. The budget is 90 % of the rate without.
+func BenchmarkPlanLabels(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1000, 8, false, 5}) }
 
 // BenchmarkPlanScale: what a decision costs should hardly depend on these.
 func BenchmarkPlanScale(b *testing.B) {
-	for _, s := range []plantSize{{10_000, 100, 1000, 8, false}, {1000, 10, 1000, 8, false}, {1000, 1000, 1000, 8, false}, {1000, 100, 100, 8, false}, {1000, 100, 10_000, 8, false}, {10_000, 1000, 10_000, 8, false}} {
+	for _, s := range []plantSize{{10_000, 100, 1000, 8, false, 0}, {1000, 10, 1000, 8, false, 0}, {1000, 1000, 1000, 8, false, 0}, {1000, 100, 100, 8, false, 0}, {1000, 100, 10_000, 8, false, 0}, {10_000, 1000, 10_000, 8, false, 0}} {
 		b.Run(fmt.Sprintf("nodes=%d/leaves=%d/apps=%d", s.nodes, s.leaves, s.apps), func(b *testing.B) { benchmarkPlan(b, s) })
 	}
 }
 
 // BenchmarkPlanDominant is BenchmarkPlan with every kind of resource counting,
 // GPUs among them, one level deeper.
-func BenchmarkPlanDominant(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1000, 8, true}) }
+func BenchmarkPlanDominant(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1000, 8, true, 0}) }
 
 // BenchmarkBlocked is a heartbeat of a node with room in a cluster where every
 // application is refused: all are of users at their limit.
 func BenchmarkBlocked(b *testing.B) {
-	w := newPlant(b, plantSize{100, 1, 10_000, 8, false}, Options{})
+	w := newPlant(b, plantSize{100, 1, 10_000, 8, false, 0}, Options{})
 	w.must(b, &input.SetQueues{Properties: []input.Property{
 		{Name: confPrefix + "root.queues", Value: "q0,rest"}, {Name: confPrefix + "root.q0.capacity", Value: "10"}, {Name: confPrefix + "root.rest.capacity", Value: "90"},
 		{Name: confPrefix + "maximum-am-resource-percent", Value: "1"}, {Name: confPrefix + "maximum-applications", Value: "100000"},
@@ -159,7 +197,7 @@ func BenchmarkBlocked(b *testing.B) {
 func BenchmarkHeartbeat(b *testing.B) {
 	for _, kind := range []string{"idle", "full"} {
 		b.Run(kind, func(b *testing.B) {
-			w := newPlant(b, plantSize{1000, 100, 1000, 8, false}, Options{})
+			w := newPlant(b, plantSize{1000, 100, 1000, 8, false, 0}, Options{})
 			if kind == "full" {
 				w.demand(b, yarn.NewResource(2048, 1))
 				for range 2000 {
@@ -186,7 +224,7 @@ func BenchmarkHeartbeat(b *testing.B) {
 // BenchmarkEagerAsk is an AM that asks for one container and gives one back, in
 // eager mode on a cluster with room.
 func BenchmarkEagerAsk(b *testing.B) {
-	w := newPlant(b, plantSize{1000, 100, 1000, 8, false}, Options{Eager: true})
+	w := newPlant(b, plantSize{1000, 100, 1000, 8, false, 0}, Options{Eager: true})
 	i := 0
 	b.ReportAllocs()
 	for b.Loop() {
@@ -207,7 +245,7 @@ func BenchmarkEagerAsk(b *testing.B) {
 
 // BenchmarkNew is what a new leader does first.
 func BenchmarkNew(b *testing.B) {
-	w := newPlant(b, plantSize{1000, 100, 10_000, 8, false}, Options{})
+	w := newPlant(b, plantSize{1000, 100, 10_000, 8, false, 0}, Options{})
 	w.demand(b, yarn.NewResource(2048, 1))
 	for range 1000 {
 		w.turn(b)
@@ -223,7 +261,7 @@ func BenchmarkNew(b *testing.B) {
 func BenchmarkSubmitBehindMany(b *testing.B) {
 	for _, kind := range []string{"queue", "user"} {
 		b.Run(kind, func(b *testing.B) {
-			w := newPlant(b, plantSize{100, 1, 0, 8, false}, Options{})
+			w := newPlant(b, plantSize{100, 1, 0, 8, false, 0}, Options{})
 			props := []input.Property{{Name: confPrefix + "root.queues", Value: "q0"}, {Name: confPrefix + "root.q0.capacity", Value: "100"},
 				{Name: confPrefix + "maximum-am-resource-percent", Value: "0.1"}, {Name: confPrefix + "maximum-applications", Value: "100000"}}
 			if kind == "user" {
@@ -250,7 +288,7 @@ func BenchmarkSubmitBehindMany(b *testing.B) {
 // BenchmarkJoin is a node that registers and has its first heartbeat, which
 // finds all capacities to be computed again.
 func BenchmarkJoin(b *testing.B) {
-	w := newPlant(b, plantSize{100, 1000, 1000, 8, false}, Options{})
+	w := newPlant(b, plantSize{100, 1000, 1000, 8, false, 0}, Options{})
 	w.demand(b, yarn.NewResource(2048, 1))
 	i := 0
 	b.ReportAllocs()

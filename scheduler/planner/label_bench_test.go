@@ -11,7 +11,7 @@ import (
 // BenchmarkLabelNodes gives 10,000 nodes, with 80,000 containers of 1,000 applications, another
 // label in one command, through the planner and the state. Budget: 100 ms.
 func BenchmarkLabelNodes(b *testing.B) {
-	w := newPlant(b, plantSize{10_000, 100, 1000, 8, false}, Options{})
+	w := newPlant(b, plantSize{10_000, 100, 1000, 8, false, 0}, Options{})
 	props := []input.Property{{Name: "yarn.node-labels.enabled", Value: "true"}}
 	for _, q := range w.p.Config().Properties() {
 		props = append(props, input.Property{Name: q.Name, Value: q.Value})

@@ -10,7 +10,7 @@ import (
 // largest cluster that rmd is meant for, full: 1,000,000 containers, 10,000
 // nodes, 100,000 applications. Budget: 300 ms.
 func BenchmarkNewMillion(b *testing.B) {
-	w := newPlant(b, plantSize{10_000, 100, 100_000, 100, false}, Options{})
+	w := newPlant(b, plantSize{10_000, 100, 100_000, 100, false, 0}, Options{})
 	w.demand(b, yarn.NewResource(2048, 1))
 	for range w.nodes {
 		w.turn(b)

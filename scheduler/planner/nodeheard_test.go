@@ -11,7 +11,7 @@ import (
 // heardPlant is a plant whose nodes are idle, or full with asks that nothing
 // serves; all is its batch.
 func heardPlant(tb testing.TB, full bool) (w *plant, all *input.NodesHeard) {
-	w, all = newPlant(tb, plantSize{1000, 100, 1000, 8, false}, Options{}), &input.NodesHeard{}
+	w, all = newPlant(tb, plantSize{1000, 100, 1000, 8, false, 0}, Options{}), &input.NodesHeard{}
 	if full {
 		w.demand(tb, yarn.NewResource(2048, 1))
 		for range 3000 {
@@ -60,7 +60,7 @@ func TestNodesHeardAllocatesNothing(t *testing.T) {
 
 // TestNodesHeardIsEachNodesTurn: the same events as so many heartbeats.
 func TestNodesHeardIsEachNodesTurn(t *testing.T) {
-	size := plantSize{20, 3, 20, 4, false}
+	size := plantSize{20, 3, 20, 4, false, 0}
 	one, other := newPlant(t, size, Options{}), newPlant(t, size, Options{})
 	for _, w := range []*plant{one, other} {
 		w.demand(t, yarn.NewResource(2048, 1))
@@ -112,7 +112,7 @@ func TestNodesHeardIsBounded(t *testing.T) {
 // BenchmarkPlanDialed is BenchmarkPlan on Hadoop's NodeManagers: what NodeApplications
 // cost there.
 func BenchmarkPlanDialed(b *testing.B) {
-	w := newPlant(b, plantSize{1000, 100, 1000, 8, false}, Options{})
+	w := newPlant(b, plantSize{1000, 100, 1000, 8, false, 0}, Options{})
 	for _, id := range w.nodes {
 		w.must(b, &input.RegisterNode{ID: id, Rack: "r", Total: yarn.NewResource(8*2048, 64), NodeManager: true})
 	}

@@ -253,7 +253,7 @@ func TestTwinKnowsWhatWasTold(t *testing.T) {
 func BenchmarkIdleAllocate(b *testing.B) {
 	for _, counted := range []bool{false, true} {
 		b.Run(map[bool]string{false: "loose", true: "counted"}[counted], func(b *testing.B) {
-			w := newPlant(b, plantSize{100, 10, 100, 8, false}, Options{})
+			w := newPlant(b, plantSize{100, 10, 100, 8, false, 0}, Options{})
 			in := &input.Allocate{Attempt: w.apps[7], FromAM: counted}
 			w.must(b, in)
 			b.ReportAllocs()
