@@ -49,6 +49,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Abstract
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.allocator.TwinAllocator;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptAddedSchedulerEvent;
@@ -677,6 +678,9 @@ public final class Twin {
     @Override
     public Set<Map.Entry<NodeId, RMContainer>> entrySet() {
       List<Map.Entry<NodeId, RMContainer>> list = new ArrayList<>(super.entrySet());
+      if (TwinAllocator.givesUpOn != null && list.removeIf(e -> !cs.getNode(e.getKey()).getPartition().equals(TwinAllocator.givesUpOn))) {
+        intended("exchange on another label");
+      }
       if (list.size() > 1) {
         intended("newest victim");
       }

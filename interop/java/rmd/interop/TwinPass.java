@@ -304,6 +304,19 @@ final class TwinPass {
     return all;
   }
 
+  /**
+   * releasesThere has a proposal release what it gives up on nodes of the same label alone. In YARN a reservation on other nodes
+   * makes room for it, too, beyond the maximum of the label.
+   */
+  private void releasesThere(ResourceCommitRequest<FiCaSchedulerApp, FiCaSchedulerNode> request, String label) {
+    for (SchedulerContainer<FiCaSchedulerApp, FiCaSchedulerNode> r : request.getFirstAllocatedOrReservedContainer().getToRelease()) {
+      if (!r.getNodePartition().equals(label)) {
+        twin.intended("exchange on another label");
+        Resources.subtractFrom(request.getTotalReleasedResource(), r.getRmContainer().getAllocatedOrReservedResource());
+      }
+    }
+  }
+
   /** accepted says whether a proposal will be; what is refused leaves nothing behind. */
   private boolean accepted(Resource cluster, CSAssignment a, Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> before,
       Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> missed) {
@@ -314,6 +327,7 @@ final class TwinPass {
     SchedulerContainer<FiCaSchedulerApp, FiCaSchedulerNode> c = request.getFirstAllocatedOrReservedContainer()
         .getAllocatedOrReservedContainer();
     FiCaSchedulerApp s = c.getSchedulerApplicationAttempt();
+    releasesThere(request, c.getNodePartition());
     if (s.accept(cluster, request, true)) {
       return true;
     }

@@ -17,6 +17,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlacementAllocator;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
+import org.apache.hadoop.yarn.util.resource.Resources;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,6 +27,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class TwinAllocator extends RegularContainerAllocator {
   private static final Logger LOG = LoggerFactory.getLogger(TwinAllocator.class);
+  /** givesUpOn is the label of the nodes on which an application may give up a reservation; null: on any. */
+  public static String givesUpOn;
   private final FiCaSchedulerApp app;
   private final RMContext context;
   private final Consumer<String> intended;
@@ -66,7 +69,9 @@ public final class TwinAllocator extends RegularContainerAllocator {
       lent.setNumContainers(1);
       asked.put(node.getRackName(), lent);
     }
+    givesUpOn = reserved == null && needsRoom(placement, cluster, limits) ? node.getPartition() : null;
     ContainerAllocation result = super.tryAllocateOnNode(cluster, node, mode, limits, key, reserved);
+    givesUpOn = null;
     if (reserved != null && waits && !any) {
       count(key, visits + 1);
     }
@@ -81,6 +86,12 @@ public final class TwinAllocator extends RegularContainerAllocator {
       app.addSchedulingOpportunity(key);
     }
     return result;
+  }
+
+  /** needsRoom says whether an allocation is within the limits only when a reservation is given up for it. */
+  private boolean needsRoom(AppPlacementAllocator<?> placement, Resource cluster, ResourceLimits limits) {
+    Resource more = Resources.subtract(placement.getPendingAsk(ResourceRequest.ANY).getPerAllocationResource(), limits.getHeadroom());
+    return rc.isAnyMajorResourceAboveZero(Resources.max(rc, cluster, more, limits.getAmountNeededUnreserve()));
   }
 
   /** labelled says whether a node may be for asks with a label. */
