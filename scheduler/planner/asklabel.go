@@ -87,7 +87,7 @@ func (p *Planner) labelAsk(slot uint32, leaf int, k *input.Ask) {
 }
 
 // asksAccessible refuses to move an application to a queue that may not use a label that it asks for,
-// or that its next AM would ask for.
+// or that its next AM or its further asks would ask for.
 //
 // Source: Hadoop 3.4.2, CapacityScheduler.checkQueuePartition.
 func (p *Planner) asksAccessible(a *state.App, to int) *input.Fault {
@@ -96,12 +96,16 @@ func (p *Planner) asksAccessible(a *state.App, to int) *input.Fault {
 	}
 	q := &p.Config().Queues[to]
 	var not []string
-	if am := a.Details().AMLabel; !q.MayUse(am) {
-		not = append(not, am)
-	}
-	for _, k := range p.st.AsksOf(a) {
-		if label := p.st.LabelName(k.Label); k.Count > 0 && !q.MayUse(label) && !slices.Contains(not, label) {
+	needs := func(label string) {
+		if !q.MayUse(label) && !slices.Contains(not, label) {
 			not = append(not, label)
+		}
+	}
+	needs(a.Details().AMLabel)
+	needs(strings.TrimSpace(a.DefaultLabel()))
+	for _, k := range p.st.AsksOf(a) {
+		if k.Count > 0 {
+			needs(p.st.LabelName(k.Label))
 		}
 	}
 	if len(not) == 0 {
