@@ -112,7 +112,7 @@ func (w *walk) placedFor(a *state.App, k *state.Ask, node uint32, what string) (
 			m.fail("24: %s takes %s to %v, its maximum is %v", what, st.Queues.Get(q).Path, after, tree.Capacities[i].EffMax)
 		}
 	}
-	used, limit := st.Users.Get(a.UserSlot).Used, slowUserLimit(w.pre, m.p.Config(), tree, a)
+	used, limit := st.Users.Get(a.UserSlot).Used, slowUserLimit(w.pre, m.p.Config(), tree, a, 0, false)
 	if calc.Compare(st.Meta.Cluster, used, limit) > 0 {
 		m.fail("25, 26: %s for %s whose user has %v of %v", what, a.ID, used, limit)
 	}
@@ -276,8 +276,8 @@ func (w *walk) activated(e *event.AttemptActivated) {
 	}
 }
 
-// slowUserLimit is 8.3 from the records alone.
-func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a *state.App) yarn.Resource {
+// slowUserLimit is 8.3 from the records alone, for nodes of a label; lent: when they are lent.
+func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a *state.App, label state.LabelID, lent bool) yarn.Resource {
 	i := must(cfg.Lookup(st.Queues.Get(a.Queue).Path))
 	q, e, calc := &cfg.Queues[i], &tree.Capacities[i], cfg.Calculator
 	var dominant, activeUsed yarn.Resource
@@ -286,7 +286,7 @@ func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a
 		if u.Queue != a.Queue {
 			return true
 		}
-		dominant = dominant.Add(capacity.DominantPart(calc, st.Meta.Cluster, u.Used))
+		dominant = dominant.Add(capacity.DominantPart(calc, tree.Cluster, st.UserUse(slot, label).Used))
 		var wants, activated bool
 		st.Apps.Each(func(_ uint32, o *state.App) bool {
 			if o.UserSlot == slot {
@@ -295,7 +295,7 @@ func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a
 			return true
 		})
 		if wants && activated {
-			activeUsed = activeUsed.Add(u.Used)
+			activeUsed = activeUsed.Add(st.UserUse(slot, label).Used)
 			weight.Add(weight, q.Weight(st.NameOf(u.Name)).Rat())
 		}
 		return true
@@ -303,9 +303,10 @@ func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a
 	if weight.Sign() == 0 {
 		weight.SetInt64(1)
 	}
-	limit := capacity.UserLimit(capacity.UserLimitInput{Calculator: calc, Label: st.Meta.Cluster, MinAlloc: cfg.MinAlloc, EffMin: e.EffMin, EffMax: e.EffMax,
+	limit := capacity.UserLimit(capacity.UserLimitInput{Calculator: calc, Label: tree.Cluster, MinAlloc: cfg.MinAlloc, EffMin: e.EffMin, EffMax: e.EffMax,
 		DominantUsed: dominant, ActiveUsed: activeUsed, ActiveWeight: yarn.Fraction{Num: weight.Num().Int64(), Den: weight.Denom().Int64()},
-		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff})
+		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
+		IgnoreExclusive: lent})
 	if w := q.Weight(st.NameOf(a.User)); w != yarn.One {
 		return capacity.WeightedUserLimit(calc, limit, w, cfg.MinAlloc)
 	}

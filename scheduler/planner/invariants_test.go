@@ -7,6 +7,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -259,9 +260,12 @@ func (m *machine) checkStates() error {
 
 // checkCapacities is invariant 27.
 func (m *machine) checkCapacities() error {
-	tree := m.p.Config().Compute(m.p.st.Meta.Cluster)
-	for i := range m.p.Config().Queues {
-		q, e := &m.p.Config().Queues[i], &tree.Capacities[i]
+	return checkCapacities(m.p.Config(), m.p.Config().Compute(m.p.st.Meta.Cluster))
+}
+
+func checkCapacities(cfg *capacity.Config, tree *capacity.Tree) error {
+	for i := range cfg.Queues {
+		q, e := &cfg.Queues[i], &tree.Capacities[i]
 		if !e.EffMin.Within(e.EffMax) {
 			return fmt.Errorf("27: %s has the minimum %v above the maximum %v", q.Path, e.EffMin, e.EffMax)
 		}

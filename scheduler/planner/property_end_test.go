@@ -113,7 +113,7 @@ func (m *machine) hasRoom(a *state.App, size yarn.Resource) bool {
 			return false
 		}
 	}
-	if calc.Compare(st.Meta.Cluster, st.Users.Get(a.UserSlot).Used, slowUserLimit(st, m.p.Config(), tree, a)) > 0 {
+	if calc.Compare(st.Meta.Cluster, st.Users.Get(a.UserSlot).Used, slowUserLimit(st, m.p.Config(), tree, a, 0, false)) > 0 {
 		return false
 	}
 	fits := false

@@ -20,7 +20,7 @@ import (
 func TestLabelsAtRandom(tb *testing.T) {
 	rapid.Check(tb, func(t *rapid.T) {
 		w := newWorld(drawn{tb, t})
-		w.tellAll(`conf queues=(a:60, b:40) yarn.node-labels.enabled=true a.user-limit-factor=3 a.queues=p,q a.p.capacity=50 a.q.capacity=50 a.accessible-node-labels=x,y a.accessible-node-labels.x.capacity=100 a.accessible-node-labels.y.capacity=50 b.accessible-node-labels=y b.accessible-node-labels.y.capacity=50 a.p.accessible-node-labels.x.capacity=30 a.q.accessible-node-labels.x.capacity=70 a.p.accessible-node-labels.x.maximum-capacity=60 a.p.accessible-node-labels.y.capacity=100
+		w.tellAll(`conf queues=(a:60, b:40) yarn.node-labels.enabled=true a.q.maximum-am-resource-percent=0.2 a.user-limit-factor=3 a.queues=p,q a.p.capacity=50 a.q.capacity=50 a.accessible-node-labels=x,y a.accessible-node-labels.x.capacity=100 a.accessible-node-labels.y.capacity=50 b.accessible-node-labels=y b.accessible-node-labels.y.capacity=50 a.p.accessible-node-labels.x.capacity=30 a.q.accessible-node-labels.x.capacity=70 a.p.accessible-node-labels.x.maximum-capacity=60 a.p.accessible-node-labels.y.capacity=100
 label add x y
 node add n0 8G
 node add n1 8G
@@ -59,7 +59,7 @@ func (w *world) randomLabelStep(t *rapid.T) {
 	node := fmt.Sprintf("n%d", rapid.IntRange(0, 3).Draw(t, "node"))
 	slot, app := w.app(fmt.Sprintf("app%d", rapid.IntRange(0, 4).Draw(t, "app")))
 	key := rapid.IntRange(1, 3).Draw(t, "key")
-	switch rapid.IntRange(0, 12).Draw(t, "what") {
+	switch rapid.IntRange(0, 13).Draw(t, "what") {
 	case 0, 1, 2, 3:
 		w.plan(&input.NodeHeartbeat{ID: w.nodes[node]})
 	case 4, 5:
@@ -87,6 +87,8 @@ func (w *world) randomLabelStep(t *rapid.T) {
 		x := event.Label{Name: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name"), Exclusive: rapid.Bool().Draw(t, "exclusive")}
 		w.direct(func(p *Planner) { p.sched.Emit(&event.LabelsSet{Labels: []event.Label{x}}) })
 	case 12:
+		w.plan(&input.SubmitApplication{Name: "more", User: "u0", Queue: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "queue"), AM: parseSize("1G"), AMLabel: label, MaxAttempts: 2})
+	case 13:
 		if rapid.Bool().Draw(t, "lost") {
 			w.plan(&input.ExpireNode{ID: w.nodes[node]})
 		} else {
@@ -100,19 +102,28 @@ func (w *world) checkLabels(t *rapid.T, before *state.State) {
 		t.Fatal(err)
 	}
 	w.sameViews()
-	walk := labelWalk{t: t, st: before, cfg: w.p.Config()}
+	walk := labelWalk{t: t, st: before, pre: before, cfg: w.p.Config()}
 	for _, e := range w.events {
 		walk.step(e)
 	}
+	w.p.st.Labels.Each(func(slot uint32, l *state.Label) bool {
+		cfg := w.p.Config().Partition(l.Name)
+		if err := checkCapacities(cfg, cfg.Compute(l.Total)); err != nil {
+			t.Fatalf("label %s: %v", l.Name, err)
+		}
+		return true
+	})
 }
 
 // labelWalk applies events one by one, and holds each grant against the rules of labels: an ask is
-// served by nodes of its label, by queues that may use it, within their maxima of the label. An ask
+// served by nodes of its label, by queues that may use it, within their maxima of the label and the
+// user's limit there, and an AM starts within the AM share of its label. An ask
 // without a label that has missed enough offers is also served by nodes of labels that are not
 // exclusive, within what they have; but no AM is.
 type labelWalk struct {
 	t   *rapid.T
 	st  *state.State
+	pre *state.State // before an exchange's cancellation; else st
 	cfg *capacity.Config
 }
 
@@ -121,7 +132,10 @@ func (w *labelWalk) step(e event.Event) {
 	ask := func(app uint32, key yarn.SchedulerKey) *state.Ask {
 		return st.Asks.Get(st.Ask(st.Apps.Get(st.App(app)), key))
 	}
+	exchanged := false
 	switch e := e.(type) {
+	case *event.ReservationCancelled:
+		exchanged = e.Cause == yarn.CancelExchanged
 	case *event.ContainerAllocated:
 		w.granted(ask(e.App, e.Key), st.Nodes.Get(e.Node))
 	case *event.ReservationMade:
@@ -134,8 +148,28 @@ func (w *labelWalk) step(e event.Event) {
 			w.t.Fatalf("%d missed offers count for %+v", e.Missed, k)
 		}
 	}
+	if exchanged {
+		w.pre = st.Fork()
+	}
 	if err := st.Apply(e); err != nil {
 		w.t.Fatal(err)
+	}
+	if !exchanged {
+		w.pre = st
+	}
+	if e, ok := e.(*event.AttemptActivated); ok {
+		w.activated(st.Apps.Get(st.App(e.App)))
+	}
+}
+
+// activated holds the AMs of a leaf to their share of a label; one may always start.
+func (w *labelWalk) activated(a *state.App) {
+	p := must(New(w.st.Fork(), Options{}))
+	p.sched.Look(a.AMLabel, false)
+	used, limit := w.st.QueueUse(a.Queue, a.AMLabel).AMUsed, p.sched.AMLimit(p.sched.LeafOf(a))
+	first := a.Unmanaged || used == a.AM || w.st.Queues.Get(a.Queue).ActiveApps == 1
+	if !first && !w.cfg.Calculator.FitsIn(used, limit) {
+		w.t.Fatalf("the AMs of %s use %s of label %q, they may use %s", w.st.Queues.Get(a.Queue).Path, used, w.st.LabelName(a.AMLabel), limit)
 	}
 }
 
@@ -161,6 +195,10 @@ func (w *labelWalk) granted(k *state.Ask, n *state.Node) {
 	}
 	tree := cfg.Compute(total)
 	a := w.st.Apps.Get(k.App)
+	user, limit := w.st.UserUse(a.UserSlot, n.Label).Used, slowUserLimit(w.pre, cfg, tree, a, n.Label, lent)
+	if cfg.Calculator.Compare(w.st.Meta.Cluster, user, limit) > 0 {
+		w.t.Fatalf("the user of %s has %s of %s of label %q, and gets a node of it", a.ID, user, limit, name)
+	}
 	for i := must(cfg.Lookup(w.st.Queues.Get(a.Queue).Path)); i >= 0; i = cfg.Queues[i].Parent {
 		path, most := cfg.Queues[i].Path, tree.Capacities[i].EffMax
 		if lent {
