@@ -90,12 +90,12 @@ func unlocked(c *harness.Cluster) (out string, code int) {
 func TestWayBack(t *testing.T) {
 	const maps, reduces = 3, 1
 	c := harness.Start(t, harness.Options{Kind: harness.JavaHA, Managers: 3, Tuned: true, History: true})
-	job := c.StartSleep(maps, reduces, 3*time.Minute, 5*time.Second, 10*time.Minute)
+	job := c.StartSleep(maps, reduces, 4*time.Minute, 5*time.Second, 10*time.Minute)
 	app := c.Submitted(job)
 	c.AwaitApp(app, "running its maps", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == maps+1 })
-	removed := c.Submitted(c.StartShell(harness.Shell{Name: "removed", Command: "sleep 30", Within: 10 * time.Minute}))
-	kept := c.Submitted(c.StartShell(harness.Shell{Name: "kept", Command: "sleep 30", Within: 10 * time.Minute}))
-	for _, id := range []string{removed, kept} {
+	removed := c.Submitted(c.StartShell(harness.Shell{Name: "removed", Command: "sleep 90", Within: 10 * time.Minute}))
+	kept := c.Submitted(c.StartShell(harness.Shell{Name: "kept", Command: "sleep 90", Within: 10 * time.Minute}))
+	for _, id := range []string{removed, kept} { // they outlive the change
 		c.AwaitApp(id, "running its container", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == 2 })
 	}
 

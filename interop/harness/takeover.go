@@ -99,7 +99,7 @@ func (c *Cluster) ReturnToJava() {
 // RemoveFromStore removes an application from the state store of Java ResourceManagers that do not run.
 func (c *Cluster) RemoveFromStore(app string) Result {
 	c.t.Helper()
-	return c.client(true, "128m", toolTime, resourceManager, "-remove-application-from-state-store", app).Wait()
+	return c.program(c.Managers[0].ID, true, "128m", toolTime, resourceManager, "-remove-application-from-state-store", app).Wait()
 }
 
 // Zookeeper lists the znodes of the state store, each with a checksum of its data and the transaction

@@ -67,6 +67,12 @@ func (r *Running) Wait() Result {
 // to standard error when loud, else to a file.
 func (c *Cluster) client(loud bool, heap string, within time.Duration, main string, args ...string) *Running {
 	c.t.Helper()
+	return c.program("client", loud, heap, within, main, args...)
+}
+
+// program is client with the configuration of one of the cluster's processes.
+func (c *Cluster) program(conf string, loud bool, heap string, within time.Duration, main string, args ...string) *Running {
+	c.t.Helper()
 	name := main[strings.LastIndexByte(main, '.')+1:]
 	c.began[name]++
 	log := ""
@@ -74,7 +80,7 @@ func (c *Cluster) client(loud bool, heap string, within time.Duration, main stri
 		log = c.path("log", fmt.Sprintf("%s-%d.txt", name, c.began[name]))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
-	cmd := exec.CommandContext(ctx, c.Java, append(append(c.jvm("client", heap, log, true), main), args...)...)
+	cmd := exec.CommandContext(ctx, c.Java, append(append(c.jvm(conf, heap, log, true), main), args...)...)
 	r := &Running{args: args, done: make(chan struct{}), cancel: cancel}
 	cmd.Dir, cmd.Env = c.Dir, c.environment()
 	cmd.Stdout, cmd.Stderr = &r.out, &r.err
