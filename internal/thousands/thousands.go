@@ -17,3 +17,11 @@ func Format(n any) string {
 	}
 	return sign + s
 }
+
+// Count writes how many things there are: 1 node, 2,000 nodes.
+func Count(n any, one string) string {
+	if s := Format(n); s != "1" {
+		return s + " " + one + "s"
+	}
+	return "1 " + one
+}

@@ -9,3 +9,11 @@ func TestFormat(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 nodes", 1: "1 node", 2000: "2,000 nodes"} {
+		if got := Count(n, "node"); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rmd/fsm/state"
+	"rmd/internal/thousands"
 	"rmd/scheduler"
 	"rmd/yarn"
 )
@@ -132,17 +133,9 @@ func amount(n int64, kind string) string {
 	return fmt.Sprintf("%d %s", n, yarn.ShortKind(kind))
 }
 
-// plural is "1 node", "2 nodes".
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
+func applications(n int) string { return thousands.Count(n, "application") }
 
-func applications(n int) string { return plural(n, "application") }
-
-func nodes(n int) string { return plural(n, "node") }
+func nodes(n int) string { return thousands.Count(n, "node") }
 
 // withLabel is what nodes must have for an ask.
 func (v view) withLabel(id state.LabelID) string {

@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/thousands"
 	"rmd/scheduler"
 	"rmd/yarn"
 )
@@ -227,7 +228,7 @@ func (v view) becauseReserved(e *event.ReservationMade) Decision {
 	}
 	n, k := v.st.Nodes.Get(e.Node), v.st.Asks.Get(ask)
 	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks %s, %s had %s free of %s; it had %s for %s of this ask",
-		v.cfg.Kinds.Format(k.Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total), plural(int(k.Reservations), "reservation"), plural(int(k.Count), "container"))}
+		v.cfg.Kinds.Format(k.Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total), thousands.Count(int(k.Reservations), "reservation"), thousands.Count(int(k.Count), "container"))}
 }
 
 func (v view) becauseFulfilled(e *event.ReservationFulfilled) Decision {

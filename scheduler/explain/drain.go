@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rmd/fsm/state"
+	"rmd/internal/thousands"
 	"rmd/yarn"
 )
 
@@ -55,10 +56,10 @@ func (c *DrainChoice) tell(st *state.State) {
 	c.ID, c.WorkMillis, c.DataMillis = st.Nodes.Get(c.slot).ID.String(), c.work/1000, c.data/1000
 	var parts []string
 	if c.Containers > 0 {
-		parts = append(parts, fmt.Sprintf("%s, %s: %s of the cluster's work", plural(c.Containers, "container"), plural(c.AMs, "AM"), seconds(c.WorkMillis)))
+		parts = append(parts, fmt.Sprintf("%s, %s: %s of the cluster's work", thousands.Count(c.Containers, "container"), thousands.Count(c.AMs, "AM"), seconds(c.WorkMillis)))
 	}
 	if c.Applications > 0 {
-		parts = append(parts, fmt.Sprintf("data of %s: %s", plural(c.Applications, "running application"), seconds(c.DataMillis)))
+		parts = append(parts, fmt.Sprintf("data of %s: %s", thousands.Count(c.Applications, "running application"), seconds(c.DataMillis)))
 	}
 	if parts == nil {
 		parts = []string{"nothing runs there and no running application left data there"}

@@ -226,10 +226,10 @@ type consensus struct {
 	applied      interface {
 		WaitApplied(ctx context.Context, index uint64) error
 	}
-	err          error
-	calls        []string
-	mu           sync.Mutex
-	autopilot    api.Autopilot
+	err       error
+	calls     []string
+	mu        sync.Mutex
+	autopilot api.Autopilot
 }
 
 func (k *consensus) note(call string) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/fsm/event"
+	"rmd/internal/thousands"
 	"rmd/transport/http/v1/api"
 )
 
@@ -199,7 +200,7 @@ func tell(e *api.Event) string {
 	case "LabelsRemoved":
 		return "labels removed: " + strings.Trim(text("names"), "[]")
 	case "NodesLabelled":
-		return "labels of " + plural(d["nodes"], "host") + " changed"
+		return "labels of " + thousands.Count(d["nodes"], "host") + " changed"
 	case "ClusterInitialized":
 		return "the cluster begins"
 	case "LevelRaised":

@@ -36,7 +36,7 @@ func parse(mark string) (map[string]*template.Template, error) {
 // functions are what the templates may call.
 var functions = template.FuncMap{
 	"n": number, "whole": whole, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "life": lifeText, "verdict": verdictWord, "short": short, "pct": percent,
-	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": plural, "stale": staleness,
+	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": thousands.Count, "stale": staleness,
 	"dict": dict, "containerShort": containerShort, "bytes": bytesText, "tone": tone, "kinds": kindsOf, "safeURL": webURL, "hex": shortDigest, "equal": equality, "took": took, "change": changeText,
 	"part": func(share float64) string { return percent(share * 100) },
 }
@@ -162,15 +162,6 @@ func word(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "
 
 // verdictWord writes a cluster's verdict.
 func verdictWord(s string) string { return strings.ReplaceAll(word(s), "-", " ") }
-
-// plural is "1 node", "2 nodes".
-func plural(v any, one string) string {
-	s := number(v)
-	if s == "1" {
-		return s + " " + one
-	}
-	return s + " " + one + "s"
-}
 
 // staleness says in words how fresh a replica's state is.
 func staleness(s Status) string {

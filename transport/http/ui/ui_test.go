@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"rmd/internal/thousands"
 	"rmd/transport/http/v1/api"
 )
 
 func TestAmountsInWords(t *testing.T) {
 	for want, got := range map[string]string{
 		"320\u00a0GiB\u00a0· 88\u00a0vc": whole("320 GiB · 88 vc"), "384 GiB": kindValue(api.MemoryMB, 384<<10), "88": kindValue(api.VCores, 88),
-		"184,201": number(184_201), "-1,000": number(-1000), "7": number(7), "1 node": plural(1, "node"), "2,000 nodes": plural(2000, "node"),
+		"184,201": number(184_201), "-1,000": number(-1000), "7": number(7), "1 node": thousands.Count(1, "node"), "2,000 nodes": thousands.Count(2000, "node"),
 		"320 GiB · 88 vc · 8 gpu": amount(api.Resource{"yarn.io/gpu": 8, "vcores": 88, "memory-mb": 320 << 10}), "–": amount(api.Resource{"vcores": 0}),
 		"4m 02s": span(242_000), "3h 12m": span(11_520_000), "12 ms": span(12), "2d 01h": span(176_400_000), "59 s": span(59_999),
 		"node too small": word("NODE_TOO_SMALL"), "…_0107": short("application_1780000000000_0107"), "…_0107_01_000002": containerShort("container_e05_1780000000000_0107_01_000002"),

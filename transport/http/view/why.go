@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rmd/fsm/state"
+	"rmd/internal/thousands"
 )
 
 // Why says what an application waits for, from its own record alone: a code, and a sentence. Both
@@ -16,8 +17,11 @@ func (v *View) Why(a *state.App) (code, text string) {
 	case a.AttemptState == state.AttemptNonRunnable:
 		return "MAX_PARALLEL_APPS", "a limit on parallel applications blocks it"
 	case a.AttemptState == state.AttemptPending:
-		n := v.State.Queues.Get(a.Queue).PendingApps
-		return "AM_LIMIT", many(int64(n), "application waits", "applications wait") + " for room for an AM in " + v.QueuePath(a.Queue)
+		n, verb := v.State.Queues.Get(a.Queue).PendingApps, " wait"
+		if n == 1 {
+			verb += "s"
+		}
+		return "AM_LIMIT", thousands.Count(n, "application") + verb + " for room for an AM in " + v.QueuePath(a.Queue)
 	case a.Reserving > 0:
 		r := v.State.Reservations.Get(a.Reservations)
 		return "HOLDS_RESERVATION", fmt.Sprintf("%s is reserved for it until %s is free there", v.NodeID(r.Node), v.Kinds.Format(r.Size))
@@ -26,14 +30,7 @@ func (v *View) Why(a *state.App) (code, text string) {
 	case a.AttemptState == state.AttemptActive:
 		return "AM_NOT_PLACED", "its AM of " + v.Kinds.Format(a.AM) + " waits for a node"
 	case a.Outstanding > 0:
-		return "WANTS_CONTAINERS", "it wants " + many(a.Outstanding, "more container", "more containers")
+		return "WANTS_CONTAINERS", "it wants " + thousands.Count(a.Outstanding, "more container")
 	}
 	return "", ""
-}
-
-func many(n int64, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }

@@ -12,6 +12,7 @@ import (
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/internal/thousands"
 	"rmd/transport/http/v1/api"
 )
 
@@ -130,7 +131,7 @@ func runKill(c *call) error {
 		return c.wouldKill(cl, ids)
 	}
 	if byFilter || len(ids) > 1 {
-		if err := c.confirm("kill", "kill %s", counted(len(ids), "application")); err != nil {
+		if err := c.confirm("kill", "kill %s", thousands.Count(len(ids), "application")); err != nil {
 			return err
 		}
 	}
@@ -204,7 +205,7 @@ func (c *call) killAll(cl *client.Client, ids []string) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %s were not killed, the first because of %w", len(failed), counted(len(ids), "application"), failed[0])
+	return fmt.Errorf("%d of %s were not killed, the first because of %w", len(failed), thousands.Count(len(ids), "application"), failed[0])
 }
 
 func (p *program) appMove() verb {
@@ -257,12 +258,4 @@ func (c *call) post(path, name string, body any, format string, args ...any) err
 		return err
 	}
 	return showDone(c, a, name, format, args...)
-}
-
-// counted is a number of things in words: "1 application", "16 applications".
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return output.Count(uint64(n)) + " " + thing
 }

@@ -22,6 +22,7 @@ import (
 	"rmd/config"
 	"rmd/internal/exitcode"
 	"rmd/internal/hadoopconf"
+	"rmd/internal/thousands"
 	"rmd/scheduler/input"
 	"rmd/server"
 	hadoopserver "rmd/server/hadoop"
@@ -187,7 +188,7 @@ func takeOver(c *call, loaded *config.Loaded, store *statestore.Store) (*migrati
 		return nil, err
 	}
 	if n := len(result.Problems); n > 0 {
-		e := &clierr.Error{Code: "NOT_TAKEN", What: counted(n, "thing") + " cannot be taken", Do: "follow the remedies; nothing was changed", Exit: exitcode.Refused}
+		e := &clierr.Error{Code: "NOT_TAKEN", What: thousands.Count(n, "thing") + " cannot be taken", Do: "follow the remedies; nothing was changed", Exit: exitcode.Refused}
 		for _, p := range result.Problems {
 			e.Details = append(e.Details, fmt.Sprintf("%s: %s; %s", p.Name, p.What, p.Do))
 		}

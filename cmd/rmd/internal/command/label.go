@@ -13,6 +13,7 @@ import (
 
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/internal/thousands"
 	"rmd/transport/http/v1/api"
 )
 
@@ -122,7 +123,7 @@ func shareText(s api.LabelShare) string {
 }
 
 func waitText(a api.LabelApp) string {
-	text := fmt.Sprintf("%s of %s in %s: %s", a.ID, a.User, a.Queue, counted(int(a.Outstanding), "container"))
+	text := fmt.Sprintf("%s of %s in %s: %s", a.ID, a.User, a.Queue, thousands.Count(int(a.Outstanding), "container"))
 	if a.WaitingMillis > 0 {
 		text += ", for " + output.Millis(a.WaitingMillis)
 	}
@@ -243,7 +244,7 @@ func runLabelMap(c *call) error {
 		}
 		body.Nodes, names = append(body.Nodes, api.NodeLabel{Node: node, Label: label}), append(names, node)
 	}
-	return c.changeLabels("/v1/labels:map", body, body.DryRun, names, "labelled %s", counted(len(names), "node"))
+	return c.changeLabels("/v1/labels:map", body, body.DryRun, names, "labelled %s", thousands.Count(len(names), "node"))
 }
 
 // mostLabelLines bounds a file of nodes, in bytes.
@@ -309,6 +310,6 @@ func (c *call) changeLabels(path string, body any, dryRun bool, names []string, 
 		return err
 	}
 	c.say("nothing is changed; %s would get another label, %s there would go on, %s would be cancelled",
-		counted(d.Relabelled, "node"), counted(int(d.Containers), "container"), counted(d.Reservations, "reservation"))
+		thousands.Count(d.Relabelled, "node"), thousands.Count(int(d.Containers), "container"), thousands.Count(d.Reservations, "reservation"))
 	return nil
 }

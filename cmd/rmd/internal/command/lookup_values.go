@@ -7,6 +7,7 @@ import (
 
 	"rmd/cmd/internal/output"
 	"rmd/config"
+	"rmd/internal/thousands"
 	"rmd/transport/http/v1/api"
 	"rmd/workload/trace"
 )
@@ -126,7 +127,7 @@ func nodesAssigned(l *lookup) []candidate {
 func labels(l *lookup) (out []candidate) {
 	for _, k := range ask[api.Labels](l, "/v1/labels", nil).Labels {
 		if k.Name != "" {
-			out = append(out, candidate{k.Name, counted(k.Nodes, "node") + ", free " + k.Free.String()})
+			out = append(out, candidate{k.Name, thousands.Count(k.Nodes, "node") + ", free " + k.Free.String()})
 		}
 	}
 	return out
