@@ -80,3 +80,84 @@ func mastersOn(t *testing.T, c *harness.Cluster, n *harness.Node) (apps []string
 	}
 	return apps
 }
+
+// The words in braces are as in commands; of a line that begins with ~ the order of words is chance.
+const labelCommands = `
+cluster --list-node-labels
+rmadmin -addToClusterNodeLabels gpu,spot(exclusive=false)
+rmadmin -addToClusterNodeLabels gpu(exclusive=false)
+rmadmin -addToClusterNodeLabels new,-a
+rmadmin -addToClusterNodeLabels gpu
+~ cluster --list-node-labels
+rmadmin -replaceLabelsOnNode {node}=nosuch
+rmadmin -replaceLabelsOnNode {node}=gpu,spot
+rmadmin -replaceLabelsOnNode nosuch=gpu -failOnUnknownNodes
+rmadmin -replaceLabelsOnNode {node}=gpu
+rmadmin -replaceLabelsOnNode {other}=spot -failOnUnknownNodes
+node -status {node}
+node -status {other}
+queue -status default
+queue -status batch
+await
+application -status {app}
+application -movetoqueue {app} -queue batch
+rmadmin -removeFromClusterNodeLabels nosuch
+rmadmin -removeFromClusterNodeLabels gpu
+rmadmin -replaceLabelsOnNode {other}=
+node -status {other}
+rmadmin -removeFromClusterNodeLabels spot
+cluster --list-node-labels
+application -kill {app}
+`
+
+// TestLabelCommands has the commands of node labels run on rmd and on the Java ResourceManager, as
+// TestCommands has the others.
+func TestLabelCommands(t *testing.T) {
+	want, got := labelAnswers(t, harness.JavaHA), labelAnswers(t, harness.DefaultKind())
+	lines := strings.Split(strings.TrimSpace(labelCommands), "\n")
+	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "await" })
+	if len(want) != len(lines) || len(got) != len(lines) {
+		t.FailNow() // what is missing was said
+	}
+	for i, line := range lines {
+		if d := harness.Diff(want[i], got[i]); d != "" {
+			t.Errorf("%s\n%s", line, d)
+		}
+	}
+}
+
+// labelAnswers runs the commands. At "await" it starts an application with a label, and waits until it
+// runs.
+func labelAnswers(t *testing.T, kind harness.Kind) (all []string) {
+	t.Run(string(kind), func(t *testing.T) {
+		c := harness.Start(t, harness.Options{Kind: kind, Tuned: true,
+			Site: map[string]string{"yarn.node-labels.enabled": "true", "yarn.node-labels.fs-store.root-dir": "file://" + t.TempDir()},
+			Scheduler: map[string]string{"root.accessible-node-labels.gpu.capacity": "100", "root.default.accessible-node-labels": "gpu", "root.default.accessible-node-labels.gpu.capacity": "100",
+				"root.default.accessible-node-labels.gpu.maximum-am-resource-percent": "1", "root.batch.accessible-node-labels": " "}})
+		app := ""
+		before, after, _ := strings.Cut(strings.TrimSpace(labelCommands), "\nawait\n")
+		for _, part := range []string{before, after} {
+			words := strings.NewReplacer("{node}", c.Nodes[0].ID(), "{other}", c.Nodes[1].ID(), "{app}", app)
+			var batch []string
+			var sorted []bool
+			for line := range strings.Lines(part) {
+				line, anyOrder := strings.CutPrefix(words.Replace(strings.TrimSpace(line)), "~ ")
+				batch, sorted = append(batch, line), append(sorted, anyOrder)
+			}
+			for i, r := range c.Batch(batch...) {
+				text := shown(c, r, "")
+				if sorted[i] {
+					list := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \n", r) })
+					slices.Sort(list)
+					text = strings.Join(list, " ")
+				}
+				all = append(all, text)
+			}
+			if app == "" {
+				app = c.Submitted(c.StartShell(harness.Shell{Name: "labelled", Command: "sleep", Args: "600", Within: 9 * time.Minute, More: []string{"-node_label_expression", "gpu"}}))
+				c.AwaitApp(app, "running two containers", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == 2 })
+			}
+		}
+	})
+	return all
+}
