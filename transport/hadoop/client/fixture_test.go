@@ -78,8 +78,8 @@ func (h *house) Usage(id yarn.NodeID) (NodeUsage, bool) { u, ok := h.usage[id]; 
 // conf is what a replica keeps parsed.
 func (h *house) conf(st *state.State) (*capacity.Config, *capacity.Tree) {
 	c := h.planner.Config()
-	if h.tree == nil || h.tree.Cluster != st.Meta.Cluster {
-		h.tree = c.Compute(st.Meta.Cluster)
+	if total := st.PartitionTotal(0); h.tree == nil || h.tree.Cluster != total {
+		h.tree = c.Compute(total)
 	}
 	return c, h.tree
 }
@@ -113,11 +113,21 @@ func (h *house) Queue(st *state.State, slot uint32) (Queue, bool) {
 	absMax, _ := eff.AbsMax.Rat().Float32()
 	return Queue{Partition: Partition{Capacity: part(eff.Capacity), MaxCapacity: part(eff.MaxCapacity), AbsoluteCapacity: abs, AbsoluteMax: absMax,
 		MaxAMShare: part(conf.MaxAMPercent), ConfiguredMin: eff.ConfiguredMin, ConfiguredMax: eff.ConfiguredMax, EffectiveMin: eff.EffMin, EffectiveMax: eff.EffMax},
-		Accessible: c.AccessibleLabels(i), DefaultLabel: conf.DefaultLabel,
+		Labels: labelsOf(st, c, i), Accessible: c.AccessibleLabels(i), DefaultLabel: conf.DefaultLabel,
 		UsedCapacity: float32(float64(capacity.UsedShare(c.Calculator, tree.Cluster, q.Used, eff.EffMin, c.MinAlloc)) / one),
 		Weight:       -1, MaxParallelApps: most,
 		PreemptionDisabled: conf.DisablePreemption, IntraQueueDisabled: conf.DisableIntraPreemption,
 		MaxAllocation: conf.MaxAlloc}, true
+}
+
+// labelsOf is what queue i is guaranteed of each label.
+func labelsOf(st *state.State, c *capacity.Config, i int) (out []Partition) {
+	st.Labels.Each(func(id uint32, l *state.Label) bool {
+		eff := c.Partition(l.Name).Compute(st.PartitionTotal(state.LabelID(id))).Capacities[i].EffMin
+		out = append(out, Partition{Label: l.Name, EffectiveMin: eff})
+		return true
+	})
+	return out
 }
 
 func (h *house) May(st *state.State, slot uint32, user string, groups []string) (submit, administer bool) {

@@ -86,6 +86,13 @@ func TestLabelsOfQueues(t *testing.T) {
 	if strings.Join(q.AccessibleNodeLabels, ",") != "gpu,spot" || q.GetDefaultNodeLabelExpression() != "gpu" {
 		t.Errorf("may use %v, default %q", q.AccessibleNodeLabels, q.GetDefaultNodeLabelExpression())
 	}
+	got := ""
+	for _, p := range q.QueueConfigurationsMap {
+		got += fmt.Sprintf("%q: %d; ", p.GetPartitionName(), p.QueueConfigurations.EffectiveMinCapacity.GetMemory())
+	}
+	if want := `"": 8192; "gpu": 16384; "spot": 0; `; got != want {
+		t.Errorf("capacities %s\nwant %s", got, want)
+	}
 	q = h.queue(t, "ann", &proto.GetQueueInfoRequestProto{QueueName: new("batch")})
 	if len(q.AccessibleNodeLabels) != 0 || q.DefaultNodeLabelExpression != nil {
 		t.Errorf("may use %v, default %q", q.AccessibleNodeLabels, q.GetDefaultNodeLabelExpression())
@@ -148,6 +155,10 @@ func TestMoveWithLabels(t *testing.T) {
 	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) { s.NodeLabelExpression = new("gpu") })
 	h.must(t, &input.NodeHeartbeat{ID: yarn.NodeID{Host: "node1", Port: 45454}})
 	at := h.launch(t, id)
+	// 1 of 48 GB is used, and 1 of the 16 GB of gpu that the queue is guaranteed.
+	if u := h.report(t, "ann", id).GetAppResource_Usage(); u.GetQueueUsagePercentage() != 6.25 || u.GetClusterUsagePercentage() < 2 || u.GetClusterUsagePercentage() > 2.1 {
+		t.Errorf("it uses %v %% of its queue, %v %% of the cluster", u.GetQueueUsagePercentage(), u.GetClusterUsagePercentage())
+	}
 	h.must(t, &input.Allocate{Attempt: at, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 5}, Name: "*", Count: 100, Size: yarn.NewResource(4096, 1), Relax: true}}})
 	_, err := h.svc.MoveApplicationAcrossQueues(context.Background(), as("ann"), &proto.MoveApplicationAcrossQueuesRequestProto{
 		ApplicationId: wire.ApplicationIDProto(id), TargetQueue: new("root.night")})
