@@ -148,6 +148,27 @@ func TestNodesTellTheirLabels(t *testing.T) {
 	}
 }
 
+// TestForgottenNodesLabel: what a NodeManager told of itself is forgotten with it, what an
+// administrator said of its host is not.
+func TestForgottenNodesLabel(t *testing.T) {
+	for conf, left := range map[string]int{"": 1, "yarn.node-labels.configuration-type=distributed": 0} {
+		w := labelWorld(t, conf)
+		in, id := labelled("n1:1=x"), yarn.NodeID{Host: "n1", Port: 1}
+		in.FromNode = conf != ""
+		for _, in := range []input.Input{in, &input.ExpireNode{ID: id}, &input.ForgetNode{ID: id}} {
+			if f := w.plan(in).Refused(); f != nil {
+				t.Fatal(f)
+			}
+		}
+		if w.p.st.Node(id) != 0 || w.p.st.LabelledHosts.Len() != left {
+			t.Errorf("%q: %d labelled hosts are left", conf, w.p.st.LabelledHosts.Len())
+		}
+		if err := w.p.st.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestManyLabels: a cluster has room for so many names, and removed ones may come back.
 func TestManyLabels(t *testing.T) {
 	w := labelWorld(t, "")

@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -165,6 +166,11 @@ func (p *Planner) forgetNode(in *input.ForgetNode) input.Reply {
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "drain it with \"rmd node drain\" and wait until it is DECOMMISSIONED", "node %s is %s", in.ID, n.State))
 	case !p.st.Forgettable(slot):
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "try again in a minute", "ApplicationMasters have yet to be told of containers that ended on node %s", in.ID))
+	}
+	if n.Label != 0 && p.Config().LabelSettings.Source == capacity.DistributedLabels {
+		// It told its label itself, and tells it again if it comes back. What administrators say of
+		// hosts stays: hosts need not be registered.
+		p.sched.Emit(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: in.ID}}})
 	}
 	p.sched.Emit(&event.NodeForgotten{Node: slot, ID: in.ID})
 	return in.NewReply()
