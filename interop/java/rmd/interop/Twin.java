@@ -898,6 +898,10 @@ public final class Twin {
     }
     try {
       askedNow(a, cs.getApplicationAttempt(a.attempt.id));
+      if (!labels.mayUse(queue, a.submission.getNodeLabelExpression())) {
+        intended("labels asked for now");
+        throw new YarnException("the queue may not use the label of further asks");
+      }
       cs.preValidateMoveApplication(a.id, queue);
       moveActive(a, queue);
       a.queue = queue;

@@ -69,6 +69,11 @@ final class TwinLabels {
     }
   }
 
+  /** mayUse says whether a queue may use a label, if there is one. */
+  boolean mayUse(String queue, String label) {
+    return label == null || SchedulerUtils.checkQueueLabelExpression(context.scheduler.getQueue(queue).getAccessibleNodeLabels(), label, null);
+  }
+
   /** lentToMasters says whether AMs may run on nodes that are lent. */
   boolean lentToMasters() {
     return context.getYarnConfiguration().getBoolean(YarnConfiguration.AM_ALLOW_NON_EXCLUSIVE_ALLOCATION, false);
