@@ -47,7 +47,7 @@ type responseWindow struct {
 	last              int32  // number of the last answer
 	answersTo         int32  // what the call carried that it answers; -1: none
 	highest           int32  // highest number given, also before the AM registered again
-	firstOfLeadership int32  // first number of this leadership; 0: the AM has shown that it has it
+	firstOfLeadership int32  // first number of this leadership; 0: no call of a leadership before counts
 	idle              bool   // there was nothing in the last answer, and the call changed nothing
 	payload           uint64 // what that asked
 }
@@ -149,6 +149,8 @@ func (t *responseWindow) give(in *input.Allocate, kind callKind, n int32, idle b
 	switch {
 	case !in.FromAM:
 		return
+	case !t.known && in.Response == 0: // the AM has registered since: numbers of before are over
+		t.known, t.firstOfLeadership = true, 0
 	case !t.known:
 		t.known, t.firstOfLeadership = true, n
 	case kind == callNext && in.Response == t.last:

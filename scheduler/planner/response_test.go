@@ -116,6 +116,28 @@ func TestLateCallOfTheLeaderBefore(t *testing.T) {
 	}
 }
 
+// TestLateCallOfBeforeTheRegistration: an AM registers again, another leader answers its first call,
+// and then a copy of a call comes that the AM made before it registered. It changes nothing.
+func TestLateCallOfBeforeTheRegistration(t *testing.T) {
+	key := yarn.SchedulerKey{Priority: 1}
+	c := newCounting(t)
+	c.pull()
+	c.pull()
+	none := askFor(key)
+	none.Count = 0
+	late := c.call(c.last, none)
+	c.must(t, &input.RegisterAttempt{Attempt: c.at})
+	c.last = 0
+	c.elect()
+	c.now += 4 * blockSize * blockSize // the leader's first number is above the copy's
+	c.pull(askFor(key))
+	c.late(late, true)
+	c.beat(0)
+	if n := c.granted(); n != 1 {
+		t.Errorf("the AM was told of %d containers", n)
+	}
+}
+
 // TestAnswerLost: any leader gives a repeated call the same answer.
 func TestAnswerLost(t *testing.T) {
 	for _, when := range []int{0, 1, 2} {
