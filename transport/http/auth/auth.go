@@ -286,6 +286,9 @@ func (g *Guard) Admit(r *http.Request, t Access) error {
 	return g.parts.Admit(r, carrier)
 }
 
+// leaderWait bounds how long a write waits for the leader before it is refused. Clients repeat it.
+const leaderWait = 300 * time.Millisecond
+
 // callerNow is who asks, by a state that is at least as new as a write: a replica that lags would
 // let somebody write whose token was revoked before, or who has had none since the first was made.
 func (g *Guard) callerNow(r *http.Request, t Access) (Principal, error) {
@@ -295,8 +298,10 @@ func (g *Guard) callerNow(r *http.Request, t Access) (Principal, error) {
 	if t.Class == ClassRead || t.Local || g.cfg.Mode == Off || settled {
 		return p, nil
 	}
-	if err := g.parts.Current(r.Context()); err != nil {
-		return p, err
+	ctx, cancel := context.WithTimeout(r.Context(), leaderWait)
+	defer cancel()
+	if g.parts.Current(ctx) != nil {
+		return p, problem.ErrNoLeader // nothing was done: the caller may repeat it
 	}
 	g.parts.Views.Refork(r)
 	now, err := g.identify(r, p.By == BySession)
