@@ -62,9 +62,6 @@ func (c consensus) Staleness() time.Duration {
 // ReadIndex implements v1.Consensus.
 func (c consensus) ReadIndex(ctx context.Context) (uint64, error) { return c.r.cluster.ReadIndex(ctx) }
 
-// Current implements v1.Consensus.
-func (c consensus) Current(ctx context.Context) error { return c.r.current(ctx) }
-
 // Members implements v1.Consensus.
 func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 	members := c.r.cluster.Members()

@@ -24,7 +24,6 @@ import (
 	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
-	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
 	yarnweb "rmd/transport/http/yarn"
@@ -225,28 +224,6 @@ func TestATokenMadeElsewhere(t *testing.T) {
 	if n > 30 {
 		t.Errorf("the leader was asked %d times for forged tokens", n)
 	}
-}
-
-// TestWriteAtAReplicaThatLags is judged by what was committed when it came: by the first token of a
-// cluster, and by the end of a token.
-func TestWriteAtAReplicaThatLags(t *testing.T) {
-	drain := []string{"POST", "/v1/nodes/sim-01:drain", "{}"}
-	b := newBench(t, nil)
-	b.into(200, nil, drain[0], drain[1], drain[2])
-	behind := func(e event.Event) {
-		b.k.readIndex = func(context.Context) (uint64, error) {
-			b.k.readIndex = nil
-			return b.h.apply(t, e), nil
-		}
-	}
-	behind(tokenEvent("boss", yarn.RoleAdmin, clusterTime+3_600_000))
-	b.fails(401, api.CodeUnauthenticated, drain[0], drain[1], drain[2])
-	b.into(200, nil, drain[0], drain[1], drain[2], bearer("boss")...)
-	behind(&event.AccessTokenRevoked{Name: "boss"})
-	b.fails(401, api.CodeUnauthenticated, drain[0], drain[1], drain[2], bearer("boss")...)
-	b.k.readIndex = func(context.Context) (uint64, error) { return 0, problem.ErrNoLeader }
-	b.fails(503, api.CodeNoLeader, drain[0], drain[1], drain[2])
-	b.into(200, nil, "POST", "/v1/snapshot:take", "") // it concerns this replica alone
 }
 
 // TestPlainPublicHTTPTakesNoWrites, whatever the role; nor does it show secrets.

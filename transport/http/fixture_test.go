@@ -223,13 +223,10 @@ type consensus struct {
 	behind       string // why it is not ready; empty: it is
 	staleness    time.Duration
 	readIndex    func(ctx context.Context) (uint64, error)
-	applied      interface {
-		WaitApplied(ctx context.Context, index uint64) error
-	}
-	err       error
-	calls     []string
-	mu        sync.Mutex
-	autopilot api.Autopilot
+	err          error
+	calls        []string
+	mu           sync.Mutex
+	autopilot    api.Autopilot
 }
 
 func (k *consensus) note(call string) error {
@@ -275,13 +272,6 @@ func (k *consensus) ReadIndex(ctx context.Context) (uint64, error) {
 		return k.readIndex(ctx)
 	}
 	return 0, nil
-}
-func (k *consensus) Current(ctx context.Context) error {
-	index, err := k.ReadIndex(ctx)
-	if err != nil {
-		return err
-	}
-	return k.applied.WaitApplied(ctx, index)
 }
 func (k *consensus) Members(context.Context) ([]api.Member, error) {
 	list := []api.Member{
@@ -390,7 +380,6 @@ type bench struct {
 func newBench(t testing.TB, change func(*Config)) *bench {
 	t.Helper()
 	b := &bench{t: t, h: story(t), k: &consensus{role: "leader", leader: "rm1", autopilot: api.Autopilot{DeadServerLastContactThreshold: api.Duration(24 * time.Hour)}}, d: &submitter{}, snap: &snapshots{}}
-	b.k.applied = b.h
 	cfg := DefaultConfig()
 	cfg.ID, cfg.Version = "rm1", "1.0"
 	cfg.Submitter, cfg.Reader, cfg.Consensus, cfg.Log, cfg.Snapshots = b.d, b.h, b.k, b.h, b.snap

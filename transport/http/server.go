@@ -64,7 +64,7 @@ func New(cfg Config) (*Server, error) {
 		sampler: sampler.New(cfg.PrefetchPause)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, Logger: s.log}
-	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Current: cfg.Consensus.Current,
+	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus, WaitApplied: cfg.Reader.WaitApplied,
 		Admit: cfg.Admit, Who: cfg.Who, Hosts: cfg.Hosts, Now: cfg.Now})
 	if err := s.openRooms(); err != nil {
 		s.cancel()

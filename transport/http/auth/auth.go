@@ -24,10 +24,11 @@ import (
 
 // Parts is what a Guard needs of the replica.
 type Parts struct {
-	ID    string
-	Views *view.Source
-	// Current returns once this replica has applied what was committed at the time of the call.
-	Current func(ctx context.Context) error
+	ID        string
+	Views     *view.Source
+	Consensus Consensus
+	// WaitApplied returns once this replica has applied an index.
+	WaitApplied func(ctx context.Context, index uint64) error
 	// Admit decides what may come in over which connection; nil is AdmitPrivate.
 	Admit func(r *http.Request, class Class) error
 	// Who names a caller without a role; nil takes X-Rmd-User.
@@ -36,6 +37,11 @@ type Parts struct {
 	// addresses; "*" turns the check off.
 	Hosts []string
 	Now   func() time.Time
+}
+
+// Consensus is asked for a token that this replica does not know.
+type Consensus interface {
+	ReadIndex(ctx context.Context) (uint64, error)
 }
 
 // Guard knows who calls, and admits or refuses. It is safe for concurrent use.
@@ -72,7 +78,6 @@ type Access struct {
 	Least  yarn.Role // once access is guarded
 	Hadoop bool      // Hadoop's own user and ACLs judge besides
 	First  bool      // a first step of a cluster, for which nobody can have a token
-	Local  bool      // changes this replica alone, which may belong to no cluster
 }
 
 // How a principal is known.
@@ -183,7 +188,7 @@ func (g *Guard) principalOfToken(r *http.Request, secret string) (Principal, err
 	if !ok && strings.HasPrefix(secret, TokenPrefix) && g.lookups.Allow() {
 		ctx, cancel := context.WithTimeout(r.Context(), freshWait)
 		defer cancel()
-		if g.parts.Current(ctx) == nil {
+		if index, err := g.parts.Consensus.ReadIndex(ctx); err == nil && g.parts.WaitApplied(ctx, index) == nil {
 			st, _ = g.parts.Views.Refork(r)
 			t, ok = st.AccessTokenByHash(hash[:])
 		}
@@ -251,11 +256,7 @@ func (g *Guard) Guarded(st *state.State) bool {
 
 // Admit decides whether the caller may make a request.
 func (g *Guard) Admit(r *http.Request, t Access) error {
-	p, err := g.callerNow(r, t)
-	if err != nil {
-		return err
-	}
-	carrier := t.Class
+	p, carrier := Of(r), t.Class
 	if t.Class == ClassRead && t.Least > yarn.RoleRead {
 		carrier = ClassWrite // what it shows must not cross a network in the open
 	}
@@ -284,29 +285,6 @@ func (g *Guard) Admit(r *http.Request, t Access) error {
 		}
 	}
 	return g.parts.Admit(r, carrier)
-}
-
-// leaderWait bounds how long a write waits for the leader before it is refused. Clients repeat it.
-const leaderWait = 300 * time.Millisecond
-
-// callerNow is who asks, by a state that is at least as new as a write: a replica that lags would
-// let somebody write whose token was revoked before, or who has had none since the first was made.
-func (g *Guard) callerNow(r *http.Request, t Access) (Principal, error) {
-	p := Of(r)
-	st, _ := g.parts.Views.Fork(r)
-	settled := p.By == ByCertificate || p.By == ByProcess || !p.Known() && g.Guarded(st)
-	if t.Class == ClassRead || t.Local || g.cfg.Mode == Off || settled {
-		return p, nil
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), leaderWait)
-	defer cancel()
-	if g.parts.Current(ctx) != nil {
-		return p, problem.ErrNoLeader // nothing was done: the caller may repeat it
-	}
-	g.parts.Views.Refork(r)
-	now, err := g.identify(r, p.By == BySession)
-	now.from = p.from
-	return now, err
 }
 
 // AdmitConnection decides whether a request may come in over its connection.

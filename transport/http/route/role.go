@@ -71,9 +71,6 @@ func Listed() []string { return slices.Sorted(maps.Keys(leastRoles)) }
 // firstRoutes are the first steps of a cluster, which nobody can have a token for.
 var firstRoutes = map[string]bool{"POST /v1/cluster:init": true, "POST /v1/cluster:join": true, "POST /v1/access/tokens": true}
 
-// localRoutes change the replica that takes them. They need no leader, and no cluster.
-var localRoutes = map[string]bool{"POST /v1/cluster:init": true, "POST /v1/cluster:join": true, "POST /v1/snapshot:take": true}
-
 // hadoopRoot is where Hadoop's API lies.
 const hadoopRoot = "/ws/v1/cluster"
 
@@ -85,7 +82,7 @@ func (t *Route) setAccess() {
 	t.access.Class = t.Class
 	name := t.Method + " " + t.Pattern
 	least, listed := leastRoles[name]
-	t.access.First, t.access.Local = firstRoutes[name], localRoutes[name]
+	t.access.First = firstRoutes[name]
 	switch {
 	case listed:
 		t.access.Least = least

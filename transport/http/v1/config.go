@@ -100,9 +100,6 @@ type Consensus interface {
 	Staleness() time.Duration
 	// ReadIndex is the verified leader's commit index.
 	ReadIndex(ctx context.Context) (uint64, error)
-	// Current returns once this replica has applied what was committed at the time of the call;
-	// it waits a while for a leader.
-	Current(ctx context.Context) error
 	Members(ctx context.Context) ([]api.Member, error)
 	// LastFailover is the last election seen here, nil when there was none.
 	LastFailover() *api.Failover
