@@ -29,6 +29,12 @@ func (l *labels) of(id yarn.NodeID) string {
 	return l.hosts[yarn.NodeID{Host: id.Host}]
 }
 
+// lends says whether nodes of a label also serve asks without one.
+func (l *labels) lends(label string) bool {
+	exclusive, listed := l.exclusive[label]
+	return listed && !exclusive
+}
+
 // ofLabel names a label behind what has it.
 func ofLabel(label string) string {
 	if label == "" {
@@ -214,8 +220,8 @@ func (l *Ledger) askLabelled(e *event.AskLabelled) {
 }
 
 // auditLabel holds a decision to the labels: a node serves asks for its label, of queues that may use
-// it, and if it is not exclusive also asks without one, but for AMs. It says whether the node is lent.
-func (l *Ledger) auditLabel(a *app, k *ask, n *node, what string, am bool) (lent bool) {
+// it, and if it is not exclusive also asks without one, but for AMs.
+func (l *Ledger) auditLabel(a *app, k *ask, n *node, what string, am bool) {
 	if am && k.label != a.amLabel {
 		l.violate(Audit, a.chain(l), "%s is an AM%s, its application wants it%s", what, ofLabel(k.label), ofLabel(a.amLabel))
 	}
@@ -223,13 +229,12 @@ func (l *Ledger) auditLabel(a *app, k *ask, n *node, what string, am bool) (lent
 		if !l.mayUse(a.queue, k.label) {
 			l.violate(Audit, nil, "%s is put on %s%s, which %s may not use", what, n.id, ofLabel(n.label), l.queues[a.queue].path)
 		}
-		return false
+		return
 	}
-	if exclusive, ok := l.labels.exclusive[n.label]; k.label != "" || exclusive || !ok || am && !l.rules.lendAMs {
+	if k.label != "" || !l.labels.lends(n.label) || am && !l.rules.lendAMs {
 		l.violate(Audit, nil, "%s is put on %s%s, it is asked for nodes%s", what, n.id, ofLabel(n.label), ofLabel(k.label))
 	}
 	l.lent = append(l.lent, n.label)
-	return true
 }
 
 // lend notes that a node is lent to a container that grows there.

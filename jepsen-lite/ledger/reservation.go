@@ -21,7 +21,6 @@ type reservation struct {
 	am        bool
 	made      uint64
 	grows     bool // its container runs, and is to grow
-	lent      bool // its node has a label that is not asked for
 }
 
 // end is how a reservation ended.
@@ -76,10 +75,10 @@ func (l *Ledger) reserved(e *event.ReservationMade) {
 		return
 	}
 	l.auditReservation(a, k, n, e.Reservation)
-	lent := l.auditLabel(a, k, n, fmt.Sprintf("r%d", e.Reservation), e.AM)
+	l.auditLabel(a, k, n, fmt.Sprintf("r%d", e.Reservation), e.AM)
 	l.lastReserved = e.Reservation
 	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.find(e.App), node: e.Node, attempt: a.attempt,
-		container: e.Number, key: e.Key, size: k.size, am: e.AM, made: l.index, lent: lent})
+		container: e.Number, key: e.Key, size: k.size, am: e.AM, made: l.index})
 	n.reservation = e.Reservation
 	k.holds++
 	a.holds++
@@ -148,7 +147,7 @@ func (l *Ledger) fulfilled(e *event.ReservationFulfilled) {
 	if k.size != r.size {
 		l.violate("S8", r.chain(l), "r%d of %s is fulfilled, the ask is of %s", r.number, r.size, k.size)
 	}
-	if k.label != n.label && !(r.lent && k.label == "") {
+	if k.label != n.label && !(k.label == "" && l.labels.lends(n.label)) {
 		l.violate("S8", r.chain(l), "r%d is fulfilled on %s%s, the ask is%s", r.number, n.id, ofLabel(n.label), ofLabel(k.label))
 	}
 	asked := k.label

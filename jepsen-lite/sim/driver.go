@@ -204,6 +204,10 @@ func (d *driver) operatorsDone() bool {
 	}()
 	for end := time.NewTimer(2 * operatorTime); ; {
 		select {
+		case <-time.After(operatorTime / 4): // an operator may have let the leader crash as the calm began
+			if d.anyDown() {
+				w.heal()
+			}
 		case <-over:
 			end.Stop()
 			return d.noneLeft()
@@ -214,11 +218,15 @@ func (d *driver) operatorsDone() bool {
 	}
 }
 
+func (d *driver) anyDown() bool {
+	return slices.ContainsFunc(d.w.members(), func(r *replica) bool { return r.is(func(r *replica) bool { return !r.up }) })
+}
+
 // noneLeft starts over what gave up before the calm, and says that nothing was left.
 func (d *driver) noneLeft() bool {
 	w := d.w
 	for range 2 {
-		down := slices.ContainsFunc(w.members(), func(r *replica) bool { return r.is(func(r *replica) bool { return !r.up }) })
+		down := d.anyDown()
 		if down {
 			w.heal()
 		}

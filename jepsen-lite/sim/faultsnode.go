@@ -87,10 +87,17 @@ func (d *driver) operate(what string, kill bool, ins ...input.Input) {
 			}
 		}
 		if kill {
-			d.leading().crash()
+			d.crashLeading()
 		}
 		w.check.achieved(what)
 	})
+}
+
+// crashLeading lets the leader crash, but not in the calm: nobody would start it again.
+func (d *driver) crashLeading() {
+	if !d.l.demandStopped() {
+		d.leading().crash()
+	}
 }
 
 // retire drains a node, lets something happen to it and takes it back. The leader may die as soon
@@ -112,7 +119,7 @@ func (d *driver) retire(what string, then func(context.Context, *caller, *agent)
 		defer cancel()
 		if _, ok := c.call(ctx, c.keyed(in)); ok {
 			if kill {
-				d.leading().crash()
+				d.crashLeading()
 			}
 			if then(ctx, c, n) {
 				w.check.achieved(what)
