@@ -225,7 +225,7 @@ func (d *driver) anyDown() bool {
 // noneLeft starts over what gave up before the calm, and says that nothing was left.
 func (d *driver) noneLeft() bool {
 	w := d.w
-	for range 2 {
+	for range 3 { // what gave up may give up once more, while those before it come to their end
 		down := d.anyDown()
 		if down {
 			w.heal()
