@@ -354,6 +354,13 @@ func (d *submitter) Do(ctx context.Context, r input.Request) (input.Reply, uint6
 }
 
 // last is the last request that is not an audit record.
+// all is what came through so far; refusals are recorded behind their answers.
+func (d *submitter) all() []input.Request {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.got)
+}
+
 func (d *submitter) last(t testing.TB) input.Request {
 	t.Helper()
 	d.mu.Lock()

@@ -201,7 +201,7 @@ func TestLabelsTried(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	b.fails(409, "LABEL_IN_USE", "POST", "/v1/labels:remove", `{"names":["gpu"],"dry_run":true}`)
-	for _, r := range b.d.got {
+	for _, r := range b.d.all() {
 		if _, audit := r.Input.(*input.Audit); !audit {
 			t.Errorf("%T was submitted", r.Input)
 		}
