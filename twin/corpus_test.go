@@ -73,8 +73,8 @@ func TestShrinkKeepsTheDifference(t *testing.T) {
 		}
 		return nil
 	}
-	small, d := Shrink(h, differs)
-	if d == nil || small.String() != "node a\nbeat a done=1.2\n" {
+	small, d := Shrink(h, differs(h), differs)
+	if small.String() != "node a\nbeat a done=1.2\n" {
 		t.Errorf("left %v:\n%s", d, small)
 	}
 }

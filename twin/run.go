@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -51,6 +52,11 @@ func Run(f Flags, out io.Writer) (int, error) {
 	return r.differing, nil
 }
 
+// scheduler plays histories: a JVM with Hadoop's, but in tests.
+type scheduler interface {
+	Play(*History) ([]Observation, error)
+}
+
 type runner struct {
 	Flags
 	out   io.Writer
@@ -91,10 +97,10 @@ func (r *runner) work() error {
 }
 
 // judge plays a history that rmd has played already into Hadoop's scheduler.
-func (r *runner) judge(hadoop *Hadoop, h *History, rmd []Observation, broken error) error {
+func (r *runner) judge(hadoop scheduler, h *History, rmd []Observation, broken error) error {
 	theirs, err := hadoop.Play(h)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", h.Name, err)
 	}
 	r.Lock()
 	r.histories++
@@ -123,10 +129,34 @@ func (r *runner) judge(hadoop *Hadoop, h *History, rmd []Observation, broken err
 		fmt.Fprintf(r.out, "== %s differs: %s\n", h.Name, first(d))
 		return nil
 	}
+	rmdAgain, err := Play(h)
+	if err != nil {
+		return fmt.Errorf("%s, played again: %w", h.Name, err)
+	}
+	theirsAgain, err := hadoop.Play(h)
+	if err != nil {
+		return fmt.Errorf("%s, played again: %w", h.Name, err)
+	}
+	again := Compare(h, rmdAgain, theirsAgain)
+	switch {
+	case again != nil:
+		return r.minimize(hadoop, h, again)
+	case Compare(h, rmd, rmdAgain) != nil:
+		return r.differedOnce(h, d, "rmd's planner")
+	default:
+		return r.differedOnce(h, d, "Hadoop's scheduler")
+	}
+}
+
+// minimize shows and keeps the smallest history that differs in the same way.
+func (r *runner) minimize(hadoop scheduler, h *History, found *Difference) error {
 	var failed error
-	small, d := Shrink(h, func(h *History) *Difference {
+	small, d := Shrink(h, found, func(h *History) *Difference {
+		if failed != nil {
+			return nil
+		}
 		rmd, err := Play(h)
-		if err != nil || failed != nil {
+		if err != nil {
 			return nil
 		}
 		theirs, err := hadoop.Play(h)
@@ -136,11 +166,17 @@ func (r *runner) judge(hadoop *Hadoop, h *History, rmd []Observation, broken err
 		}
 		return Compare(h, rmd, theirs)
 	})
-	if failed != nil {
-		return failed
-	}
-	fmt.Fprintf(r.out, "== %s differs\n%s", h.Name, d.Report(small))
-	return r.keep(small, d)
+	report := d.Report(small)
+	fmt.Fprintf(r.out, "== %s differs\n%s", h.Name, report)
+	return errors.Join(failed, r.keep(h.Name, report))
+}
+
+// differedOnce shows and keeps a history that did not differ when it was played again: whose scheduler
+// held something else then, that decides by more than the history.
+func (r *runner) differedOnce(h *History, d *Difference, whose string) error {
+	report := fmt.Sprintf("%s# It did not differ when it was played again: %s held something else then.\n", d.Report(h), whose)
+	fmt.Fprintf(r.out, "== %s differs once\n%s", h.Name, report)
+	return r.keep(h.Name, report)
 }
 
 func first(d *Difference) string {
@@ -153,15 +189,14 @@ func first(d *Difference) string {
 }
 
 // keep writes a history that differs to a file, from where -file plays it again.
-func (r *runner) keep(h *History, d *Difference) error {
+func (r *runner) keep(name, report string) error {
 	if r.History != nil {
 		return nil
 	}
 	if err := os.MkdirAll(r.Out, 0o755); err != nil {
 		return err
 	}
-	name := filepath.Join(r.Out, filepath.Base(h.Name)+".txt")
-	return os.WriteFile(name, []byte(d.Report(h)), 0o644)
+	return os.WriteFile(filepath.Join(r.Out, filepath.Base(name)+".txt"), []byte(report), 0o644)
 }
 
 func (r *runner) summary() {

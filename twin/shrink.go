@@ -2,13 +2,9 @@ package twin
 
 import "strings"
 
-// Shrink leaves parts of a history out as long as the rest still shows a difference of the same kind.
-// differs plays a history into both.
-func Shrink(h *History, differs func(*History) *Difference) (*History, *Difference) {
-	found := differs(h)
-	if found == nil {
-		return h, nil
-	}
+// Shrink leaves parts of a history out as long as the rest still shows a difference of the kind that
+// was found. differs plays a history into both.
+func Shrink(h *History, found *Difference, differs func(*History) *Difference) (*History, *Difference) {
 	h = &History{Name: h.Name, Steps: h.Steps[:min(found.Step+1, len(h.Steps))]}
 	try := func(steps []Step) bool {
 		smaller := &History{Name: h.Name, Steps: steps}
