@@ -1,0 +1,66 @@
+package preempt
+
+import "rmd/yarn"
+
+// Partition is the nodes of one label and what the queues have of them.
+type Partition struct {
+	Calculator yarn.Calculator
+	Cluster    yarn.Resource // of all labels together: the budget of a round is a part of it
+	Total      yarn.Resource // of this one
+	Queues     []Queue       // parallel to capacity.Config.Queues: parents before their children
+}
+
+// Queue is a queue of a partition.
+type Queue struct {
+	Parent   int32 // −1: root
+	Leaf     bool
+	Disabled bool // disable_preemption, inherited: nothing is taken from it
+	// DisabledIntra is intra-queue-preemption.disable_preemption, inherited.
+	DisabledIntra bool
+	// Priority is its priority; 0 where the parent's order does not look at priorities.
+	Priority int32
+
+	AbsCapacity     yarn.Fraction // of the partition
+	Guaranteed, Max yarn.Resource
+	Used            yarn.Resource // Reserved included
+	Reserved        yarn.Resource
+
+	// Pending is what a leaf's users want, each within its limit. PendingLessReserved is the same
+	// where each application has its reservations taken off. Both are zero for parents: a parent
+	// wants what its leaves want.
+	Pending, PendingLessReserved yarn.Resource
+
+	// Killable is the part of Used that was asked to end and has not ended.
+	Killable yarn.Resource
+}
+
+// Mode is the variant of the calculation that a selector needs.
+type Mode struct {
+	// Reserved is for a selector that makes room for reservations: it counts what is reserved as
+	// wanted, and takes all at once, without the factor for natural termination.
+	Reserved bool
+	// Balance is for a selector that also takes from a queue for another that has its guarantee.
+	Balance bool
+}
+
+// Share is what a queue may keep and what must be taken from it.
+type Share struct {
+	Ideal       yarn.Resource // what it should have of the partition
+	Untouchable yarn.Resource // used above its guarantee by queues with preemption disabled
+	// Excess is what it uses and should not, scaled down to the budget of a round.
+	Excess yarn.Resource
+	// ToTake is what must be taken from a leaf in this round: Excess, if it is over its guarantee by
+	// more than may be ignored, times the factor for natural termination. Zero for parents.
+	ToTake yarn.Resource
+}
+
+// Entitlements computes the share of each queue; the result is parallel to p.Queues. In a component
+// an amount may be below zero: nothing of that kind must be taken.
+func (p *Partition) Entitlements(s *Settings, m Mode) []Share {
+	return make([]Share, len(p.Queues))
+}
+
+// Budget is how much of all partitions together may be taken in one round.
+func (p *Partition) Budget(s *Settings) yarn.Resource {
+	return yarn.Resource{}
+}
