@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -127,6 +128,11 @@ type NodeID struct {
 }
 
 func (n NodeID) String() string { return n.Host + ":" + strconv.Itoa(int(n.Port)) }
+
+// Compare orders nodes by host, then by port.
+func (n NodeID) Compare(o NodeID) int {
+	return cmp.Or(strings.Compare(n.Host, o.Host), cmp.Compare(n.Port, o.Port))
+}
 
 // ParseNodeID reads host:port.
 func ParseNodeID(s string) (NodeID, error) {

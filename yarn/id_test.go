@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -102,6 +103,17 @@ func TestKeysSortBySmallestPriority(t *testing.T) {
 		for j := range keys {
 			if got := keys[i].Less(keys[j]); got != (i < j) {
 				t.Errorf("%v < %v is %v", keys[i], keys[j], got)
+			}
+		}
+	}
+}
+
+func TestNodeIDsAreOrderedByHostAndPort(t *testing.T) {
+	list := []NodeID{{"a", 9}, {"a", 10}, {"a.b", 1}, {"b", 0}}
+	for i, x := range list {
+		for k, y := range list {
+			if got := x.Compare(y); got != cmp.Compare(i, k) {
+				t.Errorf("%s to %s: %d", x, y, got)
 			}
 		}
 	}

@@ -1,9 +1,7 @@
 package state
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"rmd/fsm/event"
 	"rmd/yarn"
@@ -74,9 +72,7 @@ func (s *State) LabelledNodes() []LabelledHost {
 		}
 		return true
 	})
-	slices.SortFunc(out, func(x, y LabelledHost) int {
-		return cmp.Or(strings.Compare(x.ID.Host, y.ID.Host), cmp.Compare(x.ID.Port, y.ID.Port))
-	})
+	slices.SortFunc(out, func(x, y LabelledHost) int { return x.ID.Compare(y.ID) })
 	return slices.Compact(out)
 }
 

@@ -41,8 +41,7 @@ func CheapestToDrain(st *state.State, n int) []DrainChoice {
 		return true
 	})
 	slices.SortFunc(out, func(a, b DrainChoice) int {
-		x, y := &st.Nodes.Get(a.slot).ID, &st.Nodes.Get(b.slot).ID
-		return cmp.Or(cmp.Compare(a.work+a.data, b.work+b.data), cmp.Compare(a.Containers, b.Containers), strings.Compare(x.Host, y.Host), cmp.Compare(x.Port, y.Port))
+		return cmp.Or(cmp.Compare(a.work+a.data, b.work+b.data), cmp.Compare(a.Containers, b.Containers), st.Nodes.Get(a.slot).ID.Compare(st.Nodes.Get(b.slot).ID))
 	})
 	out = out[:min(n, len(out))]
 	for i := range out {

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -202,9 +201,7 @@ func (p *Planner) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *in
 	if bytes > labelBytes {
 		return nil, input.Faultf(input.TooLarge, "label fewer nodes in one command", "the names of hosts and labels have %d bytes, at most %d are taken", bytes, labelBytes)
 	}
-	slices.SortStableFunc(nodes, func(x, y event.LabelledNode) int {
-		return cmp.Or(strings.Compare(x.ID.Host, y.ID.Host), cmp.Compare(x.ID.Port, y.ID.Port))
-	})
+	slices.SortStableFunc(nodes, func(x, y event.LabelledNode) int { return x.ID.Compare(y.ID) })
 	nodes = slices.Compact(nodes)
 	for i := range nodes[min(1, len(nodes)):] {
 		if nodes[i].ID == nodes[i+1].ID {

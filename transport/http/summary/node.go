@@ -1,9 +1,7 @@
 package summary
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"rmd/fsm/state"
 	"rmd/yarn"
@@ -40,8 +38,7 @@ func (p *places) step(old, now *state.State) *places {
 		return true
 	})
 	slices.SortFunc(out.order, func(a, b uint32) int {
-		x, y := &out.bySlot[a].ID, &out.bySlot[b].ID
-		return cmp.Or(strings.Compare(x.Host, y.Host), cmp.Compare(x.Port, y.Port))
+		return out.bySlot[a].ID.Compare(out.bySlot[b].ID)
 	})
 	slices.Sort(out.racks)
 	out.racks = slices.Compact(out.racks)

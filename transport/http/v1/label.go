@@ -74,7 +74,7 @@ func (s *API) labelMap(c *route.Call) error {
 		return err
 	}
 	list := v.LabelMap(func(h *state.LabelledHost) bool {
-		return (!filtered || h.Label == label) && (after.Host == "" || view.CompareNodeIDs(h.ID, after) > 0)
+		return (!filtered || h.Label == label) && (after.Host == "" || h.ID.Compare(after) > 0)
 	})
 	list, next := route.Page(list, limit, func(h *state.LabelledHost) string { return view.HostOrNode(h.ID) })
 	items := func(yield func(api.MappedNode) bool) {

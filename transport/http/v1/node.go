@@ -51,7 +51,7 @@ func (p nodePlace) after(q nodePlace) bool {
 	if p.excluded != q.excluded {
 		return p.excluded
 	}
-	return cmp.Or(strings.Compare(p.id.Host, q.id.Host), cmp.Compare(p.id.Port, q.id.Port)) > 0
+	return p.id.Compare(q.id) > 0
 }
 
 func (s *API) listNodes(c *route.Call) error {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"rmd/fsm/state"
 	"rmd/transport/http/problem"
@@ -186,13 +185,8 @@ func (v *View) LabelMap(pass func(h *state.LabelledHost) bool) []*state.Labelled
 		}
 		return true
 	})
-	slices.SortFunc(out, func(a, b *state.LabelledHost) int { return CompareNodeIDs(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b *state.LabelledHost) int { return a.ID.Compare(b.ID) })
 	return out
-}
-
-// CompareNodeIDs orders nodes by host, then by port.
-func CompareNodeIDs(a, b yarn.NodeID) int {
-	return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
 }
 
 // MappedNode shows what a host or a NodeManager is mapped to.
