@@ -92,6 +92,16 @@ func (s *State) PartitionTotal(label LabelID) yarn.Resource {
 	return total
 }
 
+// PartitionNodes is how many usable nodes a partition has.
+func (s *State) PartitionNodes(label LabelID) int32 {
+	if label != 0 {
+		return s.Labels.Get(uint32(label)).Nodes
+	}
+	n := s.Meta.UsableNodes
+	s.Labels.Each(func(_ uint32, l *Label) bool { n -= l.Nodes; return true })
+	return n
+}
+
 // AskedLabel is the label of the ask that a container serves. If its node has another one, the node
 // is lent to the container.
 func (s *State) AskedLabel(container uint32) LabelID {

@@ -70,21 +70,16 @@ func (v *View) nodesByLabel() map[state.LabelID]int {
 
 // label shows a label, or the nodes without one.
 func (v *View) label(p *Partition, nodes, waiting int) api.Label {
-	d := api.Label{Name: p.Name(), Nodes: nodes, WaitingApps: waiting}
-	total, usable := v.State.PartitionTotal(p.Label), int(v.State.Meta.UsableNodes)
-	v.State.Labels.Each(func(slot uint32, l *state.Label) bool {
-		usable -= int(l.Nodes)
-		return true
-	})
+	d := api.Label{Name: p.Name(), Nodes: nodes, UsableNodes: int(v.State.PartitionNodes(p.Label)), WaitingApps: waiting}
 	if p.Label != 0 {
 		l := v.State.Labels.Get(uint32(p.Label))
-		d.Exclusive, d.Removed, usable = l.Exclusive, !l.Listed, int(l.Nodes)
+		d.Exclusive, d.Removed = l.Exclusive, !l.Listed
 	}
+	total := v.State.PartitionTotal(p.Label)
 	var use state.Use
 	if root := v.State.Root(); root != 0 {
 		use = p.Use(root)
 	}
-	d.UsableNodes = usable
 	d.Total, d.Used, d.Reserved, d.Pending = v.Size(total), v.Size(use.Used), v.Size(use.Reserved), v.Size(use.Pending)
 	d.Free = v.Size(yarn.ComponentMax(total.Sub(use.Used.Sub(use.Reserved)), yarn.Resource{}))
 	v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {

@@ -59,10 +59,7 @@ func (p *Partition) Name() string { return p.v.State.LabelName(p.Label) }
 // Shows says whether a queue has anything to do with the partition: it may use the label, or uses
 // some of it.
 func (p *Partition) Shows(queue uint32) bool {
-	if p.Use(queue) != (state.Use{}) {
-		return true
-	}
-	return p.Accessible(queue)
+	return p.Accessible(queue) || p.Use(queue) != (state.Use{})
 }
 
 // Accessible says whether a queue may use the label.

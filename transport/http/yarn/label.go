@@ -57,15 +57,12 @@ func (s *API) wsPartitions(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	count := int64(v.State.Meta.UsableNodes)
-	var list []obj
+	nodes := func(id state.LabelID) field { return field{"activeNMs", text(int64(v.State.PartitionNodes(id)))} }
+	list := []obj{{{"name", defaultPartition}, {"exclusivity", "true"}, v.wsPartitionInfo(0), nodes(0)}}
 	for _, id := range v.listedLabels() {
-		nodes := int64(v.State.Labels.Get(uint32(id)).Nodes)
-		list = append(list, append(v.wsLabel(id), v.wsPartitionInfo(id), field{"activeNMs", text(nodes)}))
+		list = append(list, append(v.wsLabel(id), v.wsPartitionInfo(id), nodes(id)))
 	}
-	v.State.Labels.Each(func(_ uint32, l *state.Label) bool { count -= int64(l.Nodes); return true })
-	rest := obj{{"name", defaultPartition}, {"exclusivity", "true"}, v.wsPartitionInfo(0), {"activeNMs", text(count)}}
-	return s.writeBare(c, "nodeLabelsInfo", filled("nodeLabelInfo", slices.Insert(list, 0, rest)))
+	return s.writeBare(c, "nodeLabelsInfo", filled("nodeLabelInfo", list))
 }
 
 // wsNodeToLabels tells of each host and node with a label which it is.
