@@ -35,6 +35,11 @@ func (l *labels) lends(label string) bool {
 	return listed && !exclusive
 }
 
+// serves says whether nodes of a label serve asks for one, or for none.
+func (l *labels) serves(node, asked string) bool {
+	return asked == node || asked == "" && l.lends(node)
+}
+
 // ofLabel names a label behind what has it.
 func ofLabel(label string) string {
 	if label == "" {
@@ -231,7 +236,7 @@ func (l *Ledger) auditLabel(a *app, k *ask, n *node, what string, am bool) {
 		}
 		return
 	}
-	if k.label != "" || !l.labels.lends(n.label) || am && !l.rules.lendAMs {
+	if !l.labels.serves(n.label, k.label) || am && !l.rules.lendAMs {
 		l.violate(Audit, nil, "%s is put on %s%s, it is asked for nodes%s", what, n.id, ofLabel(n.label), ofLabel(k.label))
 	}
 	l.lent = append(l.lent, n.label)

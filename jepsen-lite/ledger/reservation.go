@@ -147,7 +147,7 @@ func (l *Ledger) fulfilled(e *event.ReservationFulfilled) {
 	if k.size != r.size {
 		l.violate("S8", r.chain(l), "r%d of %s is fulfilled, the ask is of %s", r.number, r.size, k.size)
 	}
-	if k.label != n.label && !(k.label == "" && l.labels.lends(n.label)) {
+	if !l.labels.serves(n.label, k.label) {
 		l.violate("S8", r.chain(l), "r%d is fulfilled on %s%s, the ask is%s", r.number, n.id, ofLabel(n.label), ofLabel(k.label))
 	}
 	asked := k.label
