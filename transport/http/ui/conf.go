@@ -18,29 +18,35 @@ const prefix = "yarn.scheduler.capacity."
 // setting is one key of a queue that its page edits.
 type setting struct {
 	Key, Name, Value, Now, Help string
+
+	of uint8 // which queues have it
 }
 
-// leafSettings are the keys that a form offers; every other one is in the text
-// of the whole configuration.
-var leafSettings = []setting{
-	{Key: "capacity", Help: "guaranteed: 30, 3w or [memory=…,vcores=…]"},
-	{Key: "maximum-capacity", Help: "what it may grow to"},
-	{Key: "user-limit-factor", Help: "one user's most, in guarantees"},
-	{Key: "minimum-user-limit-percent", Help: "share of each user when there are many"},
-	{Key: "maximum-applications", Help: "running and waiting"},
-	{Key: "maximum-am-resource-percent", Help: "share for ApplicationMasters, 0 to 1"},
-	{Key: "maximum-allocation-mb", Help: "largest container"},
-	{Key: "ordering-policy", Help: "fifo or fair"},
-	{Key: "priority", Help: "before its siblings"},
-}
+const (
+	ofLeaf = 1 << iota
+	ofParent
+)
 
-var parentSettings = []setting{leafSettings[0], leafSettings[1], leafSettings[8], {Key: "queues", Help: "its children, separated by commas"}}
+// queueSettings are the keys that a form offers; every other one is in the text of the whole
+// configuration.
+var queueSettings = []setting{
+	{Key: "capacity", of: ofLeaf | ofParent, Help: "guaranteed: 30, 3w or [memory=…,vcores=…]"},
+	{Key: "maximum-capacity", of: ofLeaf | ofParent, Help: "what it may grow to"},
+	{Key: "user-limit-factor", of: ofLeaf, Help: "one user's most, in guarantees"},
+	{Key: "minimum-user-limit-percent", of: ofLeaf, Help: "share of each user when there are many"},
+	{Key: "maximum-applications", of: ofLeaf, Help: "running and waiting"},
+	{Key: "maximum-am-resource-percent", of: ofLeaf, Help: "share for ApplicationMasters, 0 to 1"},
+	{Key: "maximum-allocation-mb", of: ofLeaf, Help: "largest container"},
+	{Key: "ordering-policy", of: ofLeaf, Help: "fifo or fair"},
+	{Key: "priority", of: ofLeaf | ofParent, Help: "before its siblings"},
+	{Key: "queues", of: ofParent, Help: "its children, separated by commas"},
+}
 
 // settings are the keys of a queue with their values and what is in force.
 func (q *query) settings(k *api.Queue) []setting {
-	list := leafSettings
-	if !k.Leaf {
-		list = parentSettings
+	var kind uint8 = ofParent
+	if k.Leaf {
+		kind = ofLeaf
 	}
 	written := map[string]string{}
 	if ver := q.v.State.Version(); ver != nil {
@@ -53,7 +59,7 @@ func (q *query) settings(k *api.Queue) []setting {
 	if k.MaxApps > 0 {
 		now["maximum-applications"] = strconv.FormatInt(k.MaxApps, 10)
 	}
-	out := slices.Clone(list)
+	out := slices.DeleteFunc(slices.Clone(queueSettings), func(s setting) bool { return s.of&kind == 0 })
 	for i := range out {
 		s := &out[i]
 		s.Name = prefix + k.Path + "." + s.Key
@@ -256,7 +262,7 @@ func queueProperties(v *view.View, r *http.Request, queue string) (map[string]st
 		return nil, err
 	}
 	now := view.ConfDoc(ver)
-	for _, s := range append(slices.Clone(leafSettings), parentSettings[3]) {
+	for _, s := range queueSettings {
 		values, given := r.PostForm["set."+s.Key]
 		if !given {
 			continue
