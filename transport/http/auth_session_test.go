@@ -12,25 +12,12 @@ import (
 	"time"
 
 	"rmd/fsm/event"
-	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
 func body(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
-
-// audits are the records of administrators' actions that came through the submitter.
-func (d *submitter) audits() (out []*input.Audit) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, r := range d.got {
-		if a, ok := r.Input.(*input.Audit); ok {
-			out = append(out, a)
-		}
-	}
-	return out
-}
 
 // own are the headers of a form that a browser sends from one of our pages.
 var own = []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin"}

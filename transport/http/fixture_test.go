@@ -353,7 +353,6 @@ func (d *submitter) Do(ctx context.Context, r input.Request) (input.Reply, uint6
 	return r.Input.NewReply(), 99, nil
 }
 
-// last is the last request that is not an audit record.
 // all is what came through so far; refusals are recorded behind their answers.
 func (d *submitter) all() []input.Request {
 	d.mu.Lock()
@@ -361,17 +360,36 @@ func (d *submitter) all() []input.Request {
 	return slices.Clone(d.got)
 }
 
-func (d *submitter) last(t testing.TB) input.Request {
-	t.Helper()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := len(d.got) - 1; i >= 0; i-- {
-		if _, ok := d.got[i].Input.(*input.Audit); !ok {
-			return d.got[i]
+// audits are the records of administrators' actions among all.
+func (d *submitter) audits() (out []*input.Audit) {
+	for _, r := range d.all() {
+		if a, ok := r.Input.(*input.Audit); ok {
+			out = append(out, a)
 		}
 	}
-	t.Fatal("nothing came through the submitter")
-	return input.Request{}
+	return out
+}
+
+// asked is all but the audit records.
+func (d *submitter) asked() []input.Request {
+	return slices.DeleteFunc(d.all(), func(r input.Request) bool { _, audit := r.Input.(*input.Audit); return audit })
+}
+
+// last is the last request that is not an audit record.
+func (d *submitter) last(t testing.TB) input.Request {
+	t.Helper()
+	asked := d.asked()
+	if len(asked) == 0 {
+		t.Fatal("nothing came through the submitter")
+	}
+	return asked[len(asked)-1]
+}
+
+// forget drops what came through so far.
+func (d *submitter) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.got = d.got[:0]
 }
 
 // bench is a server under test with its fakes.

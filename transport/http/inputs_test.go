@@ -183,7 +183,7 @@ func BenchmarkInputs(b *testing.B) {
 	body := bytes.Repeat(api.AppendFrame(nil, input.EncodeRequest(nil, beat(1))), 100)
 	b.ReportAllocs()
 	for b.Loop() {
-		w.d.got = w.d.got[:0]
+		w.d.forget()
 		if r := postFrames(w, body); r.Code != 200 {
 			b.Fatal(r.Code)
 		}

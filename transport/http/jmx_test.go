@@ -122,9 +122,9 @@ func TestSchedulerConfNeedsAnAdministrator(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Hadoop.Admin = func(user string) bool { return user == "root" } })
 	const path, body = "/ws/v1/cluster/scheduler-conf", `{"update-queue":{"queue-name":"root.batch","params":{"entry":[{"key":"maximum-capacity","value":"90"}]}}}`
 	for user, want := range map[string]int{"?user.name=root": 200, "?user.name=ann": 403, "": 403} {
-		before := b.d.asked()
+		before := len(b.d.asked())
 		w := b.ask("PUT", path+user, body)
-		if w.Code != want || (b.d.asked() == before) != (want == 403) {
+		if w.Code != want || (len(b.d.asked()) == before) != (want == 403) {
 			t.Errorf("%q: %d %s", user, w.Code, w.Body)
 		}
 		if want == 403 && (!strings.Contains(w.Body.String(), `"exception":"ForbiddenException"`) || !strings.Contains(w.Body.String(), "Only admins can carry out this operation.")) {

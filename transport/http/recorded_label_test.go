@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"rmd/scheduler/input"
-	"rmd/yarn"
 )
 
 // The answers label_* in testdata/recorded are those of a ResourceManager with node labels: gpu,
@@ -27,19 +26,7 @@ func labelBench(t *testing.T) *bench {
 	node := w.node("node-1")
 	w.node("node-2")
 	w.do(&input.LabelNodes{Nodes: []input.LabelledNode{{ID: node, Labels: []string{"gpu"}}}})
-	submit := func(name, queue string, mb int64) yarn.ApplicationID {
-		return w.do(&input.SubmitApplication{Name: name, User: "root", Queue: queue, Type: "YARN", AM: yarn.NewResource(mb, 1), MaxAttempts: 2, Label: "gpu"}).(*input.SubmitApplicationReply).ID
-	}
-	attempt := w.run(submit("finished", "default", 256), node)
-	w.do(&input.FinishAttempt{Attempt: attempt, Final: yarn.FinalSucceeded})
-	w.do(&input.NodeHeartbeat{ID: node, Full: true})
-	running := submit("running", "default", 256)
-	attempt = w.run(running, node)
-	w.do(&input.Allocate{Attempt: attempt, Asks: []input.Ask{{Name: yarn.Any, Count: 2, Size: yarn.NewResource(256, 1), Relax: true}}})
-	w.do(&input.NodeHeartbeat{ID: node})
-	w.do(&input.NodeHeartbeat{ID: node})
-	w.launched(running, node)
-	submit("waiting", "batch", 3072)
+	w.tell(node, "gpu", 3072)
 	return plannedBench(t, w.h)
 }
 

@@ -157,22 +157,26 @@ func (w *planned) node(host string) yarn.NodeID {
 func recordedStory(t *testing.T) *history {
 	t.Helper()
 	w := newPlanned(t, "")
-	node := w.node("node-1")
+	w.tell(w.node("node-1"), "", 3840)
+	return w.h
+}
+
+// tell runs three applications on a node: one to its end, one with two containers, and one whose AM,
+// of so many MB, waits. All ask for nodes of a label.
+func (w *planned) tell(node yarn.NodeID, label string, waiting int64) {
 	submit := func(name, queue string, mb int64) yarn.ApplicationID {
-		return w.do(&input.SubmitApplication{Name: name, User: "root", Queue: queue, Type: "YARN", AM: yarn.NewResource(mb, 1), MaxAttempts: 2}).(*input.SubmitApplicationReply).ID
+		return w.do(&input.SubmitApplication{Name: name, User: "root", Queue: queue, Type: "YARN", AM: yarn.NewResource(mb, 1), MaxAttempts: 2, Label: label}).(*input.SubmitApplicationReply).ID
 	}
-	first := submit("finished", "default", 256)
-	attempt := w.run(first, node)
+	attempt := w.run(submit("finished", "default", 256), node)
 	w.do(&input.FinishAttempt{Attempt: attempt, Final: yarn.FinalSucceeded})
 	w.do(&input.NodeHeartbeat{ID: node, Full: true})
-	second := submit("running", "default", 256)
-	attempt = w.run(second, node)
+	running := submit("running", "default", 256)
+	attempt = w.run(running, node)
 	w.do(&input.Allocate{Attempt: attempt, Asks: []input.Ask{{Name: yarn.Any, Count: 2, Size: yarn.NewResource(256, 1), Relax: true}}})
 	w.do(&input.NodeHeartbeat{ID: node})
 	w.do(&input.NodeHeartbeat{ID: node})
-	w.launched(second, node)
-	submit("waiting", "batch", 3840)
-	return w.h
+	w.launched(running, node)
+	submit("waiting", "batch", waiting)
 }
 
 // recordedBench serves that story.
