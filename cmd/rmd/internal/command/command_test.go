@@ -241,6 +241,29 @@ func TestListsAndDocuments(t *testing.T) {
 	}
 }
 
+// TestLabelFlag: "-" alone stands for no label, and a label may end so.
+func TestLabelFlag(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, r.URL.Query().Encode()+string(body))
+		fmt.Fprint(w, `{"nodes":[]}`)
+	}))
+	defer s.Close()
+	for line, want := range map[string]string{
+		"label nodes --label x-":  "label=x-&",
+		"node list --label x-":    "label=x-&",
+		"node list --label -":     "label=&",
+		"label map n1 --label x-": `{"nodes":[{"node":"n1","label":"x-"}]}`,
+		"label map n1 --label -":  `{"nodes":[{"node":"n1","label":""}]}`,
+	} {
+		asked = nil
+		if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...); r.exit != exitcode.OK || len(asked) != 1 || !strings.Contains(asked[0], want) {
+			t.Errorf("%s asked for %q: %+v", line, asked, r)
+		}
+	}
+}
+
 // TestDrainChosen: the nodes that were chosen are drained in one call.
 func TestDrainChosen(t *testing.T) {
 	var asked []string

@@ -158,13 +158,21 @@ func (p *program) labelNodes() verb {
 		}}
 }
 
-// labelQuery is the filter --label; "-" stands for no label, as in tables.
+// labelQuery is the filter --label.
 func (c *call) labelQuery() url.Values {
 	q := url.Values{}
 	if c.IsSet("label") {
-		q.Set("label", strings.TrimSuffix(c.String("label"), noLabel))
+		q.Set("label", c.labelFlag())
 	}
 	return q
+}
+
+// labelFlag is the label that --label names; empty: none, which is written as in tables.
+func (c *call) labelFlag() string {
+	if name := c.String("label"); name != noLabel {
+		return name
+	}
+	return ""
 }
 
 func (p *program) labelAdd() verb {
@@ -240,7 +248,7 @@ func runLabelMap(c *call) error {
 			if !c.IsSet("label") {
 				return clierr.Usagef("write NODE=LABEL, or give --label", "%q names no label", w)
 			}
-			label = strings.TrimSuffix(c.String("label"), noLabel)
+			label = c.labelFlag()
 		}
 		body.Nodes, names = append(body.Nodes, api.NodeLabel{Node: node, Label: label}), append(names, node)
 	}
