@@ -1,10 +1,41 @@
 package twin
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
+
+// TestHistoriesShareNoVariables: the Java side has no static variables but constants. Attempts of two
+// histories with the same id are equal to Hadoop, and a JVM collects what has ended when it likes.
+func TestHistoriesShareNoVariables(t *testing.T) {
+	variable := regexp.MustCompile(`^\s+(?:(?:public|private|protected) )?static [^(]*[=;]`)
+	constant := regexp.MustCompile(`static final (?:Field|Method|Logger|String|long|Comparator<\w+>) [A-Za-z_]+( =|;)`)
+	constants := 0
+	err := filepath.WalkDir("../interop/java", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasPrefix(filepath.Base(path), "Twin") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for i, line := range strings.Split(string(text), "\n") {
+			switch {
+			case !variable.MatchString(line):
+			case constant.MatchString(line):
+				constants++
+			default:
+				t.Errorf("%s:%d: a static variable outlives its history; put it into an object that Twin makes for each history: %s", path, i+1, strings.TrimSpace(line))
+			}
+		}
+		return err
+	})
+	if err != nil || constants == 0 {
+		t.Fatalf("%d constants, %v", constants, err)
+	}
+}
 
 // TestHistoriesAreIndependent: what a JVM has played before changes nothing. Hadoop keeps the metrics of
 // queues when a scheduler ends, and a pass asks them what a parent has reserved.

@@ -49,7 +49,6 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Abstract
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.allocator.TwinAllocator;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptAddedSchedulerEvent;
@@ -86,6 +85,8 @@ public final class Twin {
   TwinContext context;
   CapacityScheduler cs;
   TwinLabels labels;
+  private final TwinPlaces places = new TwinPlaces(this);
+  private String givesUpOn;
   /** offered is the label of the node that is offered at present. */
   String offered = TwinLabels.NONE;
   private String result;
@@ -182,12 +183,16 @@ public final class Twin {
 
   /** places has applications look at hosts and racks as rmd does. */
   private void places(boolean asked) throws IllegalAccessException {
-    for (TwinContext.App a : apps.values()) {
-      FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
-      TwinPlaces.before(cs, s, this::intended);
-      TwinPlaces.after(s, this::intended);
-      TwinPlaces.cameBack(s, asked, this::intended);
+    for (FiCaSchedulerApp s : attempts()) {
+      places.before(s);
+      places.after(s);
+      places.cameBack(s, asked);
     }
+  }
+
+  /** givesUpOn says on nodes of which label alone an application may give up a reservation now; null: on any. */
+  void givesUpOn(String label) {
+    givesUpOn = label;
   }
 
   /** intended notes that an imitation has had an effect. */
@@ -678,7 +683,7 @@ public final class Twin {
     @Override
     public Set<Map.Entry<NodeId, RMContainer>> entrySet() {
       List<Map.Entry<NodeId, RMContainer>> list = new ArrayList<>(super.entrySet());
-      if (TwinAllocator.givesUpOn != null && list.removeIf(e -> !cs.getNode(e.getKey()).getPartition().equals(TwinAllocator.givesUpOn))) {
+      if (givesUpOn != null && list.removeIf(e -> !cs.getNode(e.getKey()).getPartition().equals(givesUpOn))) {
         intended("exchange on another label");
       }
       if (list.size() > 1) {

@@ -2,16 +2,14 @@ package rmd.interop;
 
 import java.lang.reflect.Field;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.WeakHashMap;
-import java.util.function.Consumer;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AppSchedulingInfo;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.allocator.TwinAllocator;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlacementAllocator;
@@ -23,37 +21,42 @@ final class TwinPlaces {
   private static final Field VISITS = field(SchedulerApplicationAttempt.class, "schedulingOpportunities");
   private static final Field PLACEMENTS = field(AppSchedulingInfo.class, "schedulerKeyToAppPlacementAllocator");
 
-  /** ENTRIES are what each application had asked for after the last step, by key and place. */
-  private static final Map<FiCaSchedulerApp, Set<String>> ENTRIES = new WeakHashMap<>();
+  private final Twin twin;
+  /**
+   * entries are what each attempt had asked for after the last step, by key and place. They end with their history: Hadoop
+   * takes attempts with the same id for equal, and the next history has the same ids.
+   */
+  private final Map<FiCaSchedulerApp, Set<String>> entries = new HashMap<>();
 
-  private TwinPlaces() {
+  TwinPlaces(Twin twin) {
+    this.twin = twin;
   }
 
   /** before gives an application rmd's allocator. */
-  static void before(CapacityScheduler cs, FiCaSchedulerApp app, Consumer<String> intended) throws IllegalAccessException {
+  void before(FiCaSchedulerApp app) throws IllegalAccessException {
     if (!(ALLOCATOR.get(app) instanceof TwinAllocator)) {
-      ALLOCATOR.set(app, new TwinAllocator(app, cs.getResourceCalculator(), cs.getRMContext(), intended));
+      ALLOCATOR.set(app, new TwinAllocator(app, twin.cs.getResourceCalculator(), twin.context, twin::intended, twin::givesUpOn));
     }
   }
 
   /** cameBack relaxes the entries that have come back, as rmd does: with containers that were lost before their AM heard of them. */
   @SuppressWarnings("unchecked")
-  static void cameBack(FiCaSchedulerApp app, boolean asked, Consumer<String> intended) throws IllegalAccessException {
+  void cameBack(FiCaSchedulerApp app, boolean asked) throws IllegalAccessException {
     Map<SchedulerRequestKey, AppPlacementAllocator<?>> placements =
         (Map<SchedulerRequestKey, AppPlacementAllocator<?>>) PLACEMENTS.get(app.getAppSchedulingInfo());
     Set<String> now = new HashSet<>();
-    Set<String> before = ENTRIES.get(app);
+    Set<String> before = entries.get(app);
     for (Map.Entry<SchedulerRequestKey, AppPlacementAllocator<?>> e : placements.entrySet()) {
       for (ResourceRequest r : e.getValue().getResourceRequests().values()) {
         String entry = e.getKey() + " " + r.getResourceName();
         now.add(entry);
         if (!asked && before != null && !before.contains(entry) && !r.getRelaxLocality()) {
           r.setRelaxLocality(true);
-          intended.accept("came back relaxed");
+          twin.intended("came back relaxed");
         }
       }
     }
-    ENTRIES.put(app, now);
+    entries.put(app, now);
   }
 
   /**
@@ -61,30 +64,30 @@ final class TwinPlaces {
    * count of visits of a key that names no place.
    */
   @SuppressWarnings("unchecked")
-  static void after(FiCaSchedulerApp app, Consumer<String> intended) throws IllegalAccessException {
+  void after(FiCaSchedulerApp app) throws IllegalAccessException {
     Map<SchedulerRequestKey, AppPlacementAllocator<?>> placements =
         (Map<SchedulerRequestKey, AppPlacementAllocator<?>>) PLACEMENTS.get(app.getAppSchedulingInfo());
     for (SchedulerRequestKey key : new TreeSet<>(placements.keySet())) {
       Map<String, ResourceRequest> asked = placements.get(key).getResourceRequests();
       if (asked.entrySet().removeIf(e -> !e.getKey().equals(ResourceRequest.ANY) && e.getValue().getNumContainers() <= 0)) {
-        intended.accept("entry of 0");
+        twin.intended("entry of 0");
       }
       ResourceRequest any = asked.get(ResourceRequest.ANY);
       for (ResourceRequest r : asked.values()) {
         if (any != null && !r.getCapability().equals(any.getCapability())) {
           r.setCapability(any.getCapability());
-          intended.accept("one size");
+          twin.intended("one size");
         }
       }
       if (any == null) {
         placements.remove(key);
-        intended.accept("key asked again");
+        twin.intended("key asked again");
       }
     }
     for (SchedulerRequestKey key : new TreeSet<>(((Collection<SchedulerRequestKey>) VISITS.get(app)))) {
       if (!placements.containsKey(key) || placements.get(key).getUniqueLocationAsks() <= 1) {
         app.resetSchedulingOpportunities(key);
-        intended.accept("visits of `*` alone");
+        twin.intended("visits of `*` alone");
       }
     }
   }

@@ -27,17 +27,19 @@ import org.slf4j.LoggerFactory;
  */
 public final class TwinAllocator extends RegularContainerAllocator {
   private static final Logger LOG = LoggerFactory.getLogger(TwinAllocator.class);
-  /** givesUpOn is the label of the nodes on which an application may give up a reservation; null: on any. */
-  public static String givesUpOn;
   private final FiCaSchedulerApp app;
   private final RMContext context;
   private final Consumer<String> intended;
+  /** givesUpOn is told the label of the nodes on which an application may give up a reservation; null: on any. */
+  private final Consumer<String> givesUpOn;
 
-  public TwinAllocator(FiCaSchedulerApp app, ResourceCalculator calculator, RMContext context, Consumer<String> intended) {
+  public TwinAllocator(FiCaSchedulerApp app, ResourceCalculator calculator, RMContext context, Consumer<String> intended,
+      Consumer<String> givesUpOn) {
     super(app, calculator, context, null);
     this.app = app;
     this.context = context;
     this.intended = intended;
+    this.givesUpOn = givesUpOn;
   }
 
   @Override
@@ -69,9 +71,9 @@ public final class TwinAllocator extends RegularContainerAllocator {
       lent.setNumContainers(1);
       asked.put(node.getRackName(), lent);
     }
-    givesUpOn = reserved == null && needsRoom(placement, cluster, limits) ? node.getPartition() : null;
+    givesUpOn.accept(reserved == null && needsRoom(placement, cluster, limits) ? node.getPartition() : null);
     ContainerAllocation result = super.tryAllocateOnNode(cluster, node, mode, limits, key, reserved);
-    givesUpOn = null;
+    givesUpOn.accept(null);
     if (reserved != null && waits && !any) {
       count(key, visits + 1);
     }
