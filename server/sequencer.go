@@ -9,6 +9,7 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/planner"
 	"rmd/transport/forward"
+	"rmd/transport/frontend"
 )
 
 // openSequencer makes what plans and proposes while this replica leads.
@@ -62,11 +63,7 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failover.version != v.Version {
-		props := make([]capacity.Property, len(v.Properties))
-		for i, p := range v.Properties {
-			props[i] = capacity.Property{Name: p.Name, Value: p.Value}
-		}
-		cfg, err := capacity.Parse(props)
+		cfg, err := capacity.Parse(frontend.Properties(v))
 		if err != nil {
 			return builtIn
 		}

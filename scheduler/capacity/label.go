@@ -52,6 +52,9 @@ type LabelSettings struct {
 	AMNonExclusive bool     // AMs may run on lent nodes
 }
 
+// Distributed says whether NodeManagers alone tell their labels.
+func (s *LabelSettings) Distributed() bool { return s.Enabled && s.Source == DistributedLabels }
+
 // LabelCapacity is what a queue has of one label.
 type LabelCapacity struct {
 	Label        string

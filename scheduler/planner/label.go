@@ -213,7 +213,7 @@ func (p *Planner) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *in
 
 // mayLabelNodes says whether a command comes in the way that is open to it.
 func (p *Planner) mayLabelNodes(in *input.LabelNodes) *input.Fault {
-	distributed := p.Config().LabelSettings.Source == capacity.DistributedLabels
+	distributed := p.Config().LabelSettings.Distributed()
 	switch fault := p.labelsOff(); {
 	case fault != nil:
 		return fault

@@ -6,7 +6,6 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -167,7 +166,7 @@ func (p *Planner) forgetNode(in *input.ForgetNode) input.Reply {
 	case !p.st.Forgettable(slot):
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "try again in a minute", "ApplicationMasters have yet to be told of containers that ended on node %s", in.ID))
 	}
-	if n.Label != 0 && p.Config().LabelSettings.Source == capacity.DistributedLabels {
+	if n.Label != 0 && p.Config().LabelSettings.Distributed() {
 		// It told its label itself, and tells it again if it comes back. What administrators say of
 		// hosts stays: hosts need not be registered.
 		p.sched.Emit(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: in.ID}}})

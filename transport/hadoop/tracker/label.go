@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -23,7 +22,10 @@ type told struct {
 // Elsewhere, and when it reports none, it is told nothing, as in YARN. Labels that are refused do not stop
 // the node.
 func (s *Service) labelNode(ctx context.Context, id yarn.NodeID, labels *proto.NodeLabelsProto) (*told, error) {
-	if labels == nil || !distributed(s.cfg.Reader.Fork()) {
+	if labels == nil {
+		return nil, nil
+	}
+	if conf := s.queues.Of(s.cfg.Reader.Fork()); conf == nil || !conf.LabelSettings.Distributed() {
 		return nil, nil
 	}
 	if n := len(labels.GetNodeLabels()); n > labelsMax {
@@ -53,17 +55,3 @@ func (s *Service) labelNode(ctx context.Context, id yarn.NodeID, labels *proto.N
 
 // labelsMax bounds the labels that a node reports; it may have one.
 const labelsMax = 100
-
-// distributed says whether NodeManagers say which labels they have, by the replicated configuration.
-func distributed(st *state.State) bool {
-	enabled, own := false, false
-	for _, p := range st.Version().Properties {
-		switch p.Name {
-		case "yarn.node-labels.enabled":
-			enabled = strings.EqualFold(strings.TrimSpace(p.Value), "true")
-		case "yarn.node-labels.configuration-type":
-			own = strings.TrimSpace(p.Value) == "distributed"
-		}
-	}
-	return enabled && own
-}

@@ -3,7 +3,6 @@ package tracker
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -176,33 +175,15 @@ func (s *Service) mayRegister(ctx context.Context, st *state.State, in *input.Re
 			return refusef("host %s of the node cannot be resolved here: %v", in.ID.Host, err)
 		}
 	}
-	mb, vcores := smallest(st)
-	if in.Total[yarn.Memory] < mb || in.Total[yarn.VCores] < vcores {
+	var smallest yarn.Resource // container; none before this replica can read the configuration
+	if conf := s.queues.Of(st); conf != nil {
+		smallest = conf.MinAlloc
+	}
+	if in.Total[yarn.Memory] < smallest[yarn.Memory] || in.Total[yarn.VCores] < smallest[yarn.VCores] {
 		return refusef("node %s does not satisfy the minimum allocations: it has <memory:%d, vCores:%d>, the smallest container is %d MB and %d vcores",
-			in.ID, in.Total[yarn.Memory], in.Total[yarn.VCores], mb, vcores)
+			in.ID, in.Total[yarn.Memory], in.Total[yarn.VCores], smallest[yarn.Memory], smallest[yarn.VCores])
 	}
 	return nil
-}
-
-// smallest is the cluster's smallest container, which is replicated with the
-// queues.
-func smallest(st *state.State) (mb, vcores int64) {
-	props := st.Version().Properties
-	read := func(def int64, names ...string) int64 {
-		for _, name := range names {
-			for _, p := range props {
-				if p.Name != name {
-					continue
-				}
-				if n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(p.Value), "Mi"), 10, 64); err == nil {
-					return n
-				}
-			}
-		}
-		return def
-	}
-	return read(1024, "yarn.resource-types.memory-mb.minimum-allocation", "yarn.scheduler.minimum-allocation-mb"),
-		read(1, "yarn.resource-types.vcores.minimum-allocation", "yarn.scheduler.minimum-allocation-vcores")
 }
 
 // register has the registration planned.

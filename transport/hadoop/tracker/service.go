@@ -9,6 +9,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/transport/frontend"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/token"
 	"rmd/yarn"
@@ -23,6 +24,9 @@ type Service struct {
 	start time.Time
 	seen  atomic.Pointer[view]
 	idle  idleNodes
+	// queues is the replicated configuration: it says how small a container may be, and who tells the
+	// labels of nodes.
+	queues frontend.QueueConf
 	// unreachableSince is when heartbeats began to fail to reach the leader, as time since
 	// start plus one; 0: the last ones did.
 	unreachableSince atomic.Int64

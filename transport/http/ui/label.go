@@ -68,7 +68,7 @@ func label(q *query) (any, error) {
 	}
 	l := q.v.Label(id)
 	d := labelData{Index: q.v.Index, Label: l, Usages: usages(l.Total, sub(l.Used, l.Reserved), l.Reserved, l.Pending),
-		Fixed: q.v.Conf != nil && q.v.Conf.LabelSettings.Source.String() == "distributed"}
+		Fixed: q.v.Conf != nil && q.v.Conf.LabelSettings.Distributed()}
 	q.title = "Label " + l.Name
 	for _, s := range l.Shares {
 		d.Shares = append(d.Shares, newLabelShareRow(s, l.Total))

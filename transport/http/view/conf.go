@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/transport/frontend"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
@@ -15,11 +15,11 @@ import (
 
 // diffVersions lists what differs between two versions of the queue configuration.
 func diffVersions(from, to *state.QueueVersion) ([]api.Change, error) {
-	a, err := capacity.Parse(propertiesOf(from))
+	a, err := capacity.Parse(frontend.Properties(from))
 	if err != nil {
 		return nil, fmt.Errorf("configuration version %d: %w", from.Version, err)
 	}
-	b, err := capacity.Parse(propertiesOf(to))
+	b, err := capacity.Parse(frontend.Properties(to))
 	if err != nil {
 		return nil, fmt.Errorf("configuration version %d: %w", to.Version, err)
 	}
@@ -45,59 +45,6 @@ func QueueHasApps(st *state.State, path string) bool {
 func QueueStopped(st *state.State, path string) bool {
 	slot := st.Queue(path)
 	return slot != 0 && st.Queues.Get(slot).State == yarn.QueueStopped
-}
-
-// confCache keeps the parsed configuration in force and the capacities it means
-// for the sizes of partitions: both change seldom and cost more than most reads.
-type confCache struct {
-	mu      sync.Mutex
-	cluster string
-	version uint64
-	conf    *capacity.Config
-	trees   map[string]confTree // by the name of the label
-}
-
-// confTree is the configuration as it is for one partition.
-type confTree struct {
-	conf *capacity.Config
-	tree *capacity.Tree
-}
-
-// of is the configuration as it is for the nodes of a label, with the capacities that it means.
-func (k *confCache) of(st *state.State, label state.LabelID) (*capacity.Config, *capacity.Tree) {
-	v := st.Version()
-	if v == nil {
-		return nil, nil
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.conf == nil || k.version != v.Version || k.cluster != st.Meta.ClusterID {
-		conf, err := capacity.Parse(propertiesOf(v))
-		if err != nil {
-			return nil, nil
-		}
-		k.conf, k.version, k.cluster = conf, v.Version, st.Meta.ClusterID
-		k.trees = map[string]confTree{"": {conf: conf}}
-	}
-	name, total := st.LabelName(label), st.PartitionTotal(label)
-	t := k.trees[name]
-	if t.conf == nil {
-		t.conf = k.conf.Partition(name)
-	}
-	if t.tree == nil || t.tree.Cluster != total {
-		t.tree = t.conf.Compute(total)
-		k.trees[name] = t
-	}
-	return t.conf, t.tree
-}
-
-// propertiesOf are a version's properties as the configuration's parser takes them.
-func propertiesOf(v *state.QueueVersion) []capacity.Property {
-	out := make([]capacity.Property, len(v.Properties))
-	for i, p := range v.Properties {
-		out[i] = capacity.Property{Name: p.Name, Value: p.Value}
-	}
-	return out
 }
 
 // ConfDoc shows a version of the queue configuration, with secrets masked.

@@ -24,7 +24,8 @@ func (v *View) Partition(label state.LabelID) *Partition {
 	}
 	p := &Partition{Label: label, Conf: v.Conf, Tree: v.Tree, v: v}
 	if label != 0 {
-		p.Conf, p.Tree = v.confs.of(v.State, label)
+		of := v.confs.At(v.State, label)
+		p.Conf, p.Tree = of.Conf, of.Tree
 	}
 	p.limits = make([]yarn.Resource, v.State.Queues.Cap())
 	if root := v.State.Root(); root != 0 && p.Conf != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rmd/fsm/state"
+	"rmd/transport/frontend"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
@@ -20,7 +21,7 @@ import (
 // what it keeps.
 type Source struct {
 	reader  Reader
-	confs   confCache
+	confs   frontend.QueueConf
 	current summary.Keeper // follows the committed state
 	past    summary.Keeper // of earlier states
 	recent  recent
@@ -45,7 +46,8 @@ func (s *Source) Now() *View { return s.At(s.reader.Fork()) }
 // At is the view of a version of the state.
 func (s *Source) At(st *state.State, index uint64) *View {
 	v := &View{State: st, Index: index, Kinds: st.Kinds(), sizes: map[yarn.Resource]api.Resource{}, keeper: &s.current, confs: &s.confs}
-	v.Conf, v.Tree = s.confs.of(st, 0)
+	p := s.confs.At(st, 0)
+	v.Conf, v.Tree = p.Conf, p.Tree
 	return v
 }
 

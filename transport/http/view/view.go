@@ -11,6 +11,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/transport/frontend"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/v1/api"
@@ -26,7 +27,7 @@ type View struct {
 	Conf  *capacity.Config // nil before the cluster has queues
 	Tree  *capacity.Tree   // of the default partition
 
-	confs      *confCache
+	confs      *frontend.QueueConf
 	partitions map[state.LabelID]*Partition
 	sizes      map[yarn.Resource]api.Resource // equal amounts share one document
 	keeper     *summary.Keeper
