@@ -55,16 +55,12 @@ func (v *view) queueTree(slot uint32, sums map[uint32]*queueSum, children, recur
 
 func (v *view) queueProto(slot uint32, sum *queueSum) *proto.QueueInfoProto {
 	q, conf := v.st.Queues.Get(slot), v.queue(slot)
-	var label *string
-	if conf.DefaultLabel != "" {
-		label = &conf.DefaultLabel
-	}
 	return &proto.QueueInfoProto{
 		SchedulerType:                new("CapacityScheduler"),
 		QueueName:                    new(q.Name),
 		QueuePath:                    new(q.Path),
 		AccessibleNodeLabels:         conf.Accessible,
-		DefaultNodeLabelExpression:   label,
+		DefaultNodeLabelExpression:   wire.Optional(conf.DefaultLabel),
 		Capacity:                     new(conf.Capacity),
 		MaximumCapacity:              new(conf.MaxCapacity),
 		CurrentCapacity:              new(conf.UsedCapacity),

@@ -84,18 +84,10 @@ func (s *Service) answer(v *view, r *report, response int32, o *orders) (out, ke
 		p.Resource = wire.ResourceProto(*o.total, v.st.Kinds())
 	}
 	if o.labels != nil {
-		p.AreNodeLabelsAcceptedByRM, p.DiagnosticsMessage = &o.labels.accepted, optional(o.labels.diagnostics)
+		p.AreNodeLabelsAcceptedByRM, p.DiagnosticsMessage = &o.labels.accepted, wire.Optional(o.labels.diagnostics)
 	}
 	out = encode(p)
 	return out, bytes.Clone(out)
-}
-
-// optional is a text that is left out when it is empty.
-func optional(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // resync tells a node to register again.

@@ -249,7 +249,7 @@ func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeRe
 		out.Resource = wire.ResourceProto(reply.Total, v.st.Kinds())
 	}
 	if labels != nil {
-		out.AreNodeLabelsAcceptedByRM, out.DiagnosticsMessage = &labels.accepted, optional(labels.diagnostics)
+		out.AreNodeLabelsAcceptedByRM, out.DiagnosticsMessage = &labels.accepted, wire.Optional(labels.diagnostics)
 	}
 	s.cfg.Logger.Info("node registered", "node", in.ID, "total", v.st.Kinds().Format(in.Total), "rack", in.Rack, "version", in.Version,
 		"containers", len(in.Containers), "kill", len(reply.Kill))

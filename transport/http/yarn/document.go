@@ -101,10 +101,10 @@ func (d *submission) context() (*proto.ApplicationSubmissionContextProto, error)
 		return nil, err
 	}
 	out := &proto.ApplicationSubmissionContextProto{
-		ApplicationId: wire.ApplicationIDProto(id), ApplicationName: optional(d.Name), Queue: optional(d.Queue), AmContainerSpec: container,
-		CancelTokensWhenComplete: d.CancelTokens, UnmanagedAm: &d.Unmanaged, MaxAppAttempts: &d.MaxAttempts, ApplicationType: optional(d.Type),
+		ApplicationId: wire.ApplicationIDProto(id), ApplicationName: wire.Optional(d.Name), Queue: wire.Optional(d.Queue), AmContainerSpec: container,
+		CancelTokensWhenComplete: d.CancelTokens, UnmanagedAm: &d.Unmanaged, MaxAppAttempts: &d.MaxAttempts, ApplicationType: wire.Optional(d.Type),
 		KeepContainersAcrossApplicationAttempts: &d.KeepContainers, ApplicationTags: d.Tags.Tag, AttemptFailuresValidityInterval: d.Validity,
-		NodeLabelExpression: optional(d.NodeLabel),
+		NodeLabelExpression: wire.Optional(d.NodeLabel),
 	}
 	if d.Priority != nil {
 		out.Priority = wire.PriorityProto(*d.Priority)
@@ -117,9 +117,9 @@ func (d *submission) context() (*proto.ApplicationSubmissionContextProto, error)
 			Capability: out.Resource, NodeLabelExpression: &d.AMNodeLabel}}
 	}
 	if l := d.Logs; l != nil {
-		out.LogAggregationContext = &proto.LogAggregationContextProto{IncludePattern: optional(l.Include), ExcludePattern: optional(l.Exclude),
-			RolledLogsIncludePattern: optional(l.RolledInclude), RolledLogsExcludePattern: optional(l.RolledExclude),
-			LogAggregationPolicyClassName: optional(l.Policy), LogAggregationPolicyParameters: optional(l.Parameters)}
+		out.LogAggregationContext = &proto.LogAggregationContextProto{IncludePattern: wire.Optional(l.Include), ExcludePattern: wire.Optional(l.Exclude),
+			RolledLogsIncludePattern: wire.Optional(l.RolledInclude), RolledLogsExcludePattern: wire.Optional(l.RolledExclude),
+			LogAggregationPolicyClassName: wire.Optional(l.Policy), LogAggregationPolicyParameters: wire.Optional(l.Parameters)}
 	}
 	return out, nil
 }
@@ -195,19 +195,12 @@ func (r *localResource) proto() (*proto.LocalResourceProto, error) {
 	if p, err := strconv.ParseInt(u.Port(), 10, 32); err == nil {
 		port = int32(p)
 	}
-	out := &proto.LocalResourceProto{Resource: &proto.URLProto{Scheme: optional(u.Scheme), Host: optional(u.Hostname()), Port: &port, File: optional(u.Path)},
-		Size: &r.Size, Timestamp: &r.Timestamp, Type: proto.LocalResourceTypeProto(kind).Enum(), Visibility: proto.LocalResourceVisibilityProto(seen).Enum(), Pattern: optional(r.Pattern)}
+	out := &proto.LocalResourceProto{Resource: &proto.URLProto{Scheme: wire.Optional(u.Scheme), Host: wire.Optional(u.Hostname()), Port: &port, File: wire.Optional(u.Path)},
+		Size: &r.Size, Timestamp: &r.Timestamp, Type: proto.LocalResourceTypeProto(kind).Enum(), Visibility: proto.LocalResourceVisibilityProto(seen).Enum(), Pattern: wire.Optional(r.Pattern)}
 	if u.User != nil {
-		out.Resource.UserInfo = optional(u.User.String())
+		out.Resource.UserInfo = wire.Optional(u.User.String())
 	}
 	return out, nil
-}
-
-func optional(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // decode64 reads base64 of either alphabet, as Hadoop's decoder does.

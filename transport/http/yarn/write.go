@@ -167,7 +167,7 @@ func (s *Service) setState(ctx context.Context, c *ipc.Call, w http.ResponseWrit
 	if doc.State != yarn.AppKilled.String() {
 		return bad("Only 'KILLED' is allowed as a target state.")
 	}
-	reply, err := s.cfg.Client.ForceKillApplication(ctx, c, &proto.KillApplicationRequestProto{ApplicationId: wire.ApplicationIDProto(id), Diagnostics: optional(doc.Diagnostics)})
+	reply, err := s.cfg.Client.ForceKillApplication(ctx, c, &proto.KillApplicationRequestProto{ApplicationId: wire.ApplicationIDProto(id), Diagnostics: wire.Optional(doc.Diagnostics)})
 	if err != nil {
 		return err
 	}
