@@ -93,7 +93,8 @@ func (d *driver) operate(what string, kill bool, ins ...input.Input) {
 	})
 }
 
-// crashLeading lets the leader crash, but not in the calm: nobody would start it again.
+// crashLeading lets the leader crash, but not in the calm, for which the driver
+// has started all replicas.
 func (d *driver) crashLeading() {
 	if !d.l.demandStopped() {
 		d.leading().crash()

@@ -28,7 +28,7 @@ func (p *Planner) labelsOff() *input.Fault {
 }
 
 // checkLabelSettings holds that labels are enabled only when all replicas know them, and disabled
-// only when there are none: nobody could use the nodes that have one.
+// only when there are none: no application could ask for the nodes that have one.
 func (p *Planner) checkLabelSettings(cfg *capacity.Config) error {
 	const key = "yarn.node-labels.enabled"
 	listed := 0
