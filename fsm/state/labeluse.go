@@ -28,7 +28,7 @@ type labelUseKey struct {
 }
 
 func (k labelUseKey) hash() uint64 {
-	return hash64(hash64(uint64(k.Queue)<<32|uint64(k.User)) ^ uint64(k.Label))
+	return hash64(uint64(k.Label)<<(2*slotBits) | uint64(k.Queue)<<slotBits | uint64(k.User))
 }
 
 func (s *State) hashOfLabelUse(slot uint32) uint64 { return s.LabelUses.Get(slot).hash() }
@@ -86,7 +86,7 @@ func (s *State) changeUse(k labelUseKey, f func(u *Use)) {
 	s.touched.Uses |= 1 << (k.Label % 64)
 	r := s.LabelUses.mut(slot)
 	f(&r.Use)
-	if r.Use == (Use{}) {
+	if r.Used.IsZero() && r.Use == (Use{}) {
 		s.byLabelUse.remove(k.hash(), slot, s.hashOfLabelUse)
 		s.LabelUses.release(slot)
 	}
@@ -102,15 +102,22 @@ func (s *State) chainUse(label LabelID, queue uint32, f func(u *Use)) {
 // chargeLabel is charge for the partition of a label.
 func (s *State) chargeLabel(a *App, label LabelID, used, reserved yarn.Resource, containers int64) {
 	s.changeUse(labelUseKey{Label: label, User: a.UserSlot}, func(u *Use) { u.Used = u.Used.Add(used) })
+	var ofActive, ofLeaf yarn.Resource
 	if s.Users.Get(a.UserSlot).IsActive() {
-		s.changeUse(labelUseKey{Label: label, Queue: a.Queue}, func(u *Use) { u.ActiveUsed = u.ActiveUsed.Add(used) })
+		ofActive = used
 	}
-	s.chainUse(label, a.Queue, func(u *Use) {
-		u.Used = u.Used.Add(used)
-		u.Reserved = u.Reserved.Add(reserved)
-	})
-	s.chain(a.Queue, func(q *Queue) { q.Containers += containers })
-	s.foldResource(s.QueueUse(a.Queue, label).Used)
+	for slot := a.Queue; slot != 0; slot = s.Queues.Get(slot).Parent {
+		s.Queues.mut(slot).Containers += containers
+		s.changeUse(labelUseKey{Label: label, Queue: slot}, func(u *Use) {
+			u.Used = u.Used.Add(used)
+			u.Reserved = u.Reserved.Add(reserved)
+			if slot == a.Queue {
+				u.ActiveUsed = u.ActiveUsed.Add(ofActive)
+				ofLeaf = u.Used
+			}
+		})
+	}
+	s.foldResource(ofLeaf)
 }
 
 // chargeAM adds an AM to what AMs have of its label's partition.
