@@ -73,10 +73,10 @@ func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 func (s *Scheduler) UserLimit(i int32, user uint32) yarn.Resource {
 	v, q := &s.at.queues[i], &s.cfg.Queues[i]
 	users := s.userLimits(v)
-	if !users.known {
+	if changes := s.queues[i].changes; users.known != changes {
 		e, activeUsed := &s.at.tree.Capacities[i], s.Queue(i).ActiveUsed
 		if s.at.label != 0 {
-			activeUsed = s.at.uses[i].ActiveUsed
+			activeUsed = s.labelUse(s.at.uses[i]).ActiveUsed
 		}
 		users.limit = capacity.UserLimit(capacity.UserLimitInput{
 			Calculator: s.cfg.Calculator, Label: s.at.total, MinAlloc: s.cfg.MinAlloc,
@@ -85,7 +85,7 @@ func (s *Scheduler) UserLimit(i int32, user uint32) yarn.Resource {
 			MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
 			IgnoreExclusive: s.lending,
 		})
-		users.known = true
+		users.known = changes
 	}
 	w := s.users[user].weight
 	if w == yarn.One {

@@ -15,7 +15,7 @@ type partition struct {
 	tree   *capacity.Tree
 	total  yarn.Resource // what its usable nodes have
 	queues []queueShare  // parallel to cfg.Queues
-	uses   []state.Use   // parallel to cfg.Queues; of a label's partition, the Queue has the default one's
+	uses   []uint32      // of a label's partition: slots in State.LabelUses, parallel to cfg.Queues
 	users  []userShare   // by slot
 	apps   []bool        // by slot: listed in its leaf; of a label's partition
 	nodes  nodeIndex
@@ -42,15 +42,9 @@ type queueShare struct {
 
 // userLimits is what the users of a leaf may use.
 type userLimits struct {
-	known   bool // else it must be computed
 	limit   yarn.Resource
-	refused bool // nothing has changed since every application was refused for its user's limit
-}
-
-// touch notes that something has changed that a leaf's limits depend on.
-func (q *queueShare) touch() {
-	q.own.known, q.own.refused = false, false
-	q.lent.known, q.lent.refused = false, false
+	known   uint64 // queueView.changes when it was computed, and
+	refused uint64 // when every application was refused for its user's limit
 }
 
 // limits are those of the present pass.
@@ -64,7 +58,7 @@ func (s *Scheduler) userLimits(q *queueShare) *userLimits {
 // userShare is what a user adds to its leaf's sums in one partition.
 type userShare struct {
 	part yarn.Resource
-	used yarn.Resource // of a label's partition; of the default one the User has it
+	use  uint32 // of a label's partition: a slot in State.LabelUses
 }
 
 // partitionOf is the partition of a node.
@@ -85,7 +79,7 @@ func (s *Scheduler) makePartitions() {
 	for _, p := range s.partitions {
 		p.queues = make([]queueShare, len(s.cfg.Queues))
 		if p.label != 0 {
-			p.uses = make([]state.Use, len(s.cfg.Queues))
+			p.uses = make([]uint32, len(s.cfg.Queues))
 		}
 		for i := range p.queues {
 			p.queues[i].barred = !s.cfg.Queues[i].MayUse(p.name)
@@ -96,17 +90,35 @@ func (s *Scheduler) makePartitions() {
 	s.at = s.partitions[0]
 }
 
+// lists says whether an application is in the list of its leaf, of a label's partition.
+func (p *partition) lists(app uint32) bool {
+	for int(app) >= len(p.apps) {
+		p.apps = append(p.apps, false)
+	}
+	return p.apps[app]
+}
+
 // compute brings the capacities of a partition up to date.
 func (s *Scheduler) compute(p *partition) {
 	p.total = s.st.PartitionTotal(p.label)
 	p.tree = p.cfg.Compute(p.total)
 }
 
+// labelUse is what a queue or a user has of a label's partition.
+func (s *Scheduler) labelUse(slot uint32) *state.Use {
+	if slot == 0 {
+		return &noUse
+	}
+	return &s.st.LabelUses.Get(slot).Use
+}
+
+var noUse state.Use // never written
+
 // used is what a queue uses of the partition at hand. This function and those below are inlined
 // where they are called, for a cluster without labels.
 func (s *Scheduler) used(i int32) *yarn.Resource {
 	if s.at.label != 0 {
-		return &s.at.uses[i].Used
+		return &s.labelUse(s.at.uses[i]).Used
 	}
 	return &s.Queue(i).Used
 }
@@ -114,7 +126,7 @@ func (s *Scheduler) used(i int32) *yarn.Resource {
 // userUsed is what a user uses of the partition at hand.
 func (s *Scheduler) userUsed(slot uint32) *yarn.Resource {
 	if s.at.label != 0 {
-		return &s.at.users[slot].used
+		return &s.labelUse(s.at.users[slot].use).Used
 	}
 	return &s.st.Users.Get(slot).Used
 }
@@ -156,7 +168,7 @@ func (s *Scheduler) anyAskFor(a *state.App, label state.LabelID) bool {
 // amUsed is what the AMs of a leaf use of the partition at hand.
 func (s *Scheduler) amUsed(i int32) yarn.Resource {
 	if s.at.label != 0 {
-		return s.at.uses[i].AMUsed
+		return s.labelUse(s.at.uses[i]).AMUsed
 	}
 	return s.Queue(i).AMUsed
 }

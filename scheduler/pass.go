@@ -115,7 +115,8 @@ func (s *Scheduler) assignParent(i int32, node uint32, l *Limits) outcome {
 	q := s.Queue(i)
 	pending, reserved := &q.Pending, &q.Reserved
 	if s.at.label != 0 {
-		pending, reserved = &s.at.uses[i].Pending, &s.at.uses[i].Reserved
+		u := s.labelUse(s.at.uses[i])
+		pending, reserved = &u.Pending, &u.Reserved
 	}
 	if s.lending {
 		pending = &q.Pending
@@ -153,7 +154,7 @@ func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
 
 func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
 	users, active := s.userLimits(&s.at.queues[i]), s.Active(i)
-	if users.refused {
+	if users.refused == s.queues[i].changes {
 		return outcome{} // as it would be again, whatever the node
 	}
 	check, refused := true, 0
@@ -186,6 +187,8 @@ func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
 			return outcome{granted: true, reserved: d.state == stateReserved, offSwitch: d.locality == yarn.OffSwitch}
 		}
 	}
-	users.refused = refused == len(active)
+	if refused == len(active) {
+		users.refused = s.queues[i].changes
+	}
 	return outcome{}
 }

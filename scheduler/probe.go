@@ -121,11 +121,16 @@ func (p *partition) differs(q *partition) string {
 		case a.listed != b.listed || a.borrows != b.borrows || !slices.Equal(a.borrowers, b.borrowers) || (i > 0 && a.key != b.key): // root has no siblings to be ordered among
 			return fmt.Sprintf("queue %d %+v, rebuilt %+v", i, a.key, b.key)
 		case p.label != 0 && p.uses[i] != q.uses[i]:
-			return fmt.Sprintf("queue %d uses %+v, rebuilt %+v", i, p.uses[i], q.uses[i])
+			return fmt.Sprintf("queue %d has use %d, rebuilt %d", i, p.uses[i], q.uses[i])
 		case !slices.Equal(a.children, b.children) || !slices.Equal(a.active, b.active):
 			return fmt.Sprintf("queue %d lists %v %v, rebuilt %v %v", i, a.children, a.active, b.children, b.active)
 		case a.dominantUsed != b.dominantUsed:
 			return fmt.Sprintf("queue %d sums %v, rebuilt %v", i, a.dominantUsed, b.dominantUsed)
+		}
+	}
+	for slot := range q.users {
+		if p.users[slot] != q.users[slot] {
+			return fmt.Sprintf("user %d adds %+v, rebuilt %+v", slot, p.users[slot], q.users[slot])
 		}
 	}
 	return ""

@@ -22,7 +22,8 @@ type Scheduler struct {
 	partitions []*partition // by label; the first is the default one
 	at         *partition   // the one that limits and passes are for: the default one but in a pass
 	lends      bool         // some label is not exclusive
-	uses       uint64       // the partitions of labels that the present event may have changed
+	uses       uint64       // Touched.Uses of the present event
+	changed    []*partition // whose views the present event may have changed; see setChanged
 	apps       []appView    // by slot
 	users      []userView   // by slot
 	// runnable counts runnable applications by user name over all leaves.

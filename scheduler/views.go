@@ -16,12 +16,17 @@ type queueView struct {
 	reserving    int32    // reservations of its applications
 	unmanaged    int32    // pending applications that no AM limit holds back
 	activeWeight yarn.Fraction
+	changes      uint64 // counts what its limits in any partition may depend on
 }
+
+// touch notes that something has changed that a queue's limits depend on.
+func (q *queueView) touch() { q.changes++ }
 
 // appView is where the lists have an application, and by which key.
 type appView struct {
 	leaf      int32
-	active    bool
+	activated bool
+	active    bool // activated, and asks for nodes without a label
 	pending   bool
 	reserving int32
 	key       appKey
@@ -65,8 +70,9 @@ func (s *Scheduler) rebuild() error {
 	}
 	s.levelLimits = make([]Limits, depth+1)
 	s.apps, s.users, s.runnable = nil, nil, nil
-	s.stale, s.uses = false, allUses
+	s.stale = false
 	s.makePartitions()
+	s.setChanged(allUses)
 	for _, p := range s.partitions {
 		for i := range p.queues {
 			p.queues[i].key = s.orderKey(p, int32(i))
@@ -95,7 +101,7 @@ func (s *Scheduler) follow(t state.Touched) {
 		}
 		return
 	}
-	s.uses = t.Uses
+	s.setChanged(t.Uses)
 	if t.Cluster {
 		s.stale = true
 		for _, p := range s.partitions {
@@ -107,6 +113,17 @@ func (s *Scheduler) follow(t state.Touched) {
 	}
 	if t.Node != 0 {
 		s.refreshNode(t.Node)
+	}
+}
+
+// setChanged notes which partitions' views the present event may have changed: those of which it has
+// changed a use, and those that lend if it has changed what is asked of the default one.
+func (s *Scheduler) setChanged(uses uint64) {
+	s.uses, s.changed = uses, s.changed[:0]
+	for _, p := range s.partitions {
+		if s.useChanged(p) || p.lends && uses&1 != 0 {
+			s.changed = append(s.changed, p)
+		}
 	}
 }
 
@@ -136,51 +153,53 @@ func (s *Scheduler) refreshApp(slot uint32) {
 		a := s.st.Apps.Get(slot)
 		if !a.State.Ended() {
 			next = appView{leaf: s.LeafOf(a), reserving: a.Reserving, user: a.User, runnable: a.Runnable(), unmanaged: a.Unmanaged,
-				active: a.Activated() && s.asksFor(a, 0), pending: a.AttemptState == state.AttemptPending}
+				activated: a.Activated(), pending: a.AttemptState == state.AttemptPending}
+			next.active = next.activated && s.asksFor(a, 0)
 			next.key = s.appKey(a, &s.cfg.Queues[next.leaf])
 		}
 	}
 	if len(s.partitions) > 1 {
-		s.unlistLabels(slot, v, next)
+		s.refreshLabelled(slot, v, next)
+		return
 	}
+	s.relist(slot, v, next)
+}
+
+// relist moves an application to its place in the lists of its leaf.
+func (s *Scheduler) relist(slot uint32, v, next appView) {
 	if v != next {
 		s.unlistApp(slot, v)
 		s.apps[slot] = next
 		s.listApp(slot, next)
 	}
-	if len(s.partitions) > 1 {
-		s.listLabels(slot)
+}
+
+// refreshLabelled is relist in a cluster with labels. It looks at those partitions alone in which the
+// application may have changed its place, or what it asks for.
+func (s *Scheduler) refreshLabelled(slot uint32, v, next appView) {
+	among := s.changed
+	moves := v.leaf != next.leaf || v.key != next.key || v.activated != next.activated
+	if moves {
+		among = s.partitions
+	}
+	for _, p := range among {
+		if p.label != 0 && p.lists(slot) && (moves || !s.wants(slot, p)) {
+			list := &p.queues[v.leaf].active
+			*list, p.apps[slot] = s.removeApp(*list, slot), false
+		}
+	}
+	s.relist(slot, v, next)
+	for _, p := range among {
+		if p.label != 0 && !p.lists(slot) && s.wants(slot, p) {
+			list := &p.queues[next.leaf].active
+			*list, p.apps[slot] = s.insertApp(*list, slot), true
+		}
 	}
 }
 
 // wants reports whether an application waits for nodes of a label's partition.
 func (s *Scheduler) wants(slot uint32, p *partition) bool {
-	return s.st.Apps.Has(slot) && s.st.Apps.Get(slot).Activated() && s.asksFor(s.st.Apps.Get(slot), p.label)
-}
-
-// unlistLabels takes an application out of the lists of partitions in which it has no place any
-// more, or another one; listLabels puts it in.
-func (s *Scheduler) unlistLabels(slot uint32, v, next appView) {
-	moves := v.leaf != next.leaf || v.key != next.key
-	for _, p := range s.labelled() {
-		for int(slot) >= len(p.apps) {
-			p.apps = append(p.apps, false)
-		}
-		if p.apps[slot] && (moves || !s.wants(slot, p)) {
-			p.queues[v.leaf].active = s.removeApp(p.queues[v.leaf].active, slot)
-			p.apps[slot] = false
-		}
-	}
-}
-
-func (s *Scheduler) listLabels(slot uint32) {
-	leaf := s.apps[slot].leaf
-	for _, p := range s.labelled() {
-		if !p.apps[slot] && s.wants(slot, p) {
-			p.queues[leaf].active = s.insertApp(p.queues[leaf].active, slot)
-			p.apps[slot] = true
-		}
-	}
+	return s.apps[slot].activated && s.asksFor(s.st.Apps.Get(slot), p.label)
 }
 
 func (s *Scheduler) unlistApp(slot uint32, v appView) {
@@ -245,7 +264,11 @@ func (s *Scheduler) refreshUser(slot uint32) {
 			next.weight = s.cfg.Queues[leaf].Weight(s.st.NameOf(u.Name))
 		}
 	}
-	for _, p := range s.partitions {
+	among := s.changed
+	if v.leaf != next.leaf || v.known != next.known {
+		among = s.partitions
+	}
+	for _, p := range among {
 		s.refreshShare(p, slot, &v, &next)
 	}
 	if v.leaf != next.leaf || v.active != next.active || v.weight != next.weight {
@@ -268,13 +291,11 @@ func (s *Scheduler) refreshShare(p *partition, slot uint32, v, next *userView) {
 		p.users = append(p.users, userShare{})
 	}
 	share := &p.users[slot]
-	if p.label != 0 && s.uses&(1<<(p.label%64)) == 0 && v.leaf == next.leaf && v.known == next.known {
-		p.queues[v.leaf].touch() // the user may have become active
+	if !s.useChanged(p) && v.leaf == next.leaf && v.known == next.known {
 		return
 	}
 	if v.known {
 		q := &p.queues[v.leaf]
-		q.touch()
 		q.dominantUsed = q.dominantUsed.Sub(share.part)
 	}
 	if !next.known {
@@ -283,12 +304,11 @@ func (s *Scheduler) refreshShare(p *partition, slot uint32, v, next *userView) {
 	}
 	used := &s.st.Users.Get(slot).Used
 	if p.label != 0 {
-		share.used = s.st.UserUse(slot, p.label).Used
-		used = &share.used
+		share.use = s.st.UserUseSlot(slot, p.label, share.use)
+		used = &s.labelUse(share.use).Used
 	}
 	share.part = capacity.DominantPart(s.cfg.Calculator, p.total, *used)
 	q := &p.queues[next.leaf]
-	q.touch()
 	q.dominantUsed = q.dominantUsed.Add(share.part)
 }
 
@@ -302,9 +322,9 @@ func addFraction(a, b yarn.Fraction, sign int64) yarn.Fraction {
 // refreshChain brings the order keys of a queue and its ancestors up to date.
 func (s *Scheduler) refreshChain(slot uint32) {
 	for i := s.indexOf[slot]; i >= 0; i = s.queues[i].parent {
-		for _, p := range s.partitions {
-			p.queues[i].touch()
-			if p.label == 0 || s.uses&(1<<(p.label%64)) != 0 || s.borrows(p, i) != p.queues[i].borrows {
+		s.queues[i].touch()
+		for _, p := range s.changed {
+			if s.useChanged(p) || s.borrows(p, i) != p.queues[i].borrows {
 				s.refreshQueue(p, i)
 			}
 		}
@@ -313,21 +333,26 @@ func (s *Scheduler) refreshChain(slot uint32) {
 
 // refreshQueues brings all queues up to date in all partitions.
 func (s *Scheduler) refreshQueues() {
+	for i := range s.queues {
+		s.queues[i].touch()
+	}
 	for _, p := range s.partitions {
 		for i := range p.queues {
-			p.queues[i].touch()
 			s.refreshQueue(p, int32(i))
 		}
 	}
 }
 
-// allUses stands for the partitions of all labels.
+// allUses stands for all partitions.
 const allUses = ^uint64(0)
+
+// useChanged says whether the present event may have changed what is used of a partition.
+func (s *Scheduler) useChanged(p *partition) bool { return s.uses&(1<<(p.label%64)) != 0 }
 
 func (s *Scheduler) orderKey(p *partition, i int32) capacity.OrderKey {
 	from, e := &s.Queue(i).Used, &p.tree.Capacities[i]
 	if p.label != 0 {
-		from = &p.uses[i].Used
+		from = &s.labelUse(p.uses[i]).Used
 	}
 	used := *from
 	return capacity.OrderKey{
@@ -350,8 +375,8 @@ func (s *Scheduler) refreshQueue(p *partition, i int32) {
 	v, parent := &p.queues[i], s.queues[i].parent
 	pending := &s.Queue(i).Pending
 	if p.label != 0 {
-		p.uses[i] = s.st.QueueUse(s.queues[i].slot, p.label)
-		pending = &p.uses[i].Pending
+		p.uses[i] = s.st.QueueUseSlot(s.queues[i].slot, p.label, p.uses[i])
+		pending = &s.labelUse(p.uses[i]).Pending
 	}
 	if parent < 0 {
 		return
@@ -382,7 +407,8 @@ func (s *Scheduler) refreshCapacities() {
 	if !s.stale {
 		return
 	}
-	s.stale, s.uses = false, allUses
+	s.stale = false
+	s.setChanged(allUses)
 	for _, p := range s.partitions {
 		s.compute(p)
 		for i := range p.queues {
@@ -410,6 +436,7 @@ func (s *Scheduler) Rebase(st *state.State) {
 		return
 	}
 	s.stale = s.stale || old.Meta.Cluster != st.Meta.Cluster
+	s.setChanged(allUses)
 	differ(&old.Users, &st.Users, s.refreshUser)
 	differ(&old.Apps, &st.Apps, s.refreshApp)
 	s.refreshQueues()

@@ -44,6 +44,24 @@ func (s *State) useOf(k labelUseKey) Use {
 	return Use{}
 }
 
+// QueueUseSlot is the slot in LabelUses of what a queue has of a label's partition; 0 when it has
+// nothing. A right guess saves the search; the last answer mostly is one.
+func (s *State) QueueUseSlot(queue uint32, label LabelID, guess uint32) uint32 {
+	return s.labelUseNear(guess, labelUseKey{Label: label, Queue: queue})
+}
+
+// UserUseSlot is QueueUseSlot for a user of a leaf.
+func (s *State) UserUseSlot(user uint32, label LabelID, guess uint32) uint32 {
+	return s.labelUseNear(guess, labelUseKey{Label: label, User: user})
+}
+
+func (s *State) labelUseNear(guess uint32, k labelUseKey) uint32 {
+	if guess != 0 && s.LabelUses.Get(guess).labelUseKey == k {
+		return guess
+	}
+	return s.labelUse(k)
+}
+
 // QueueUse is what a queue has of a partition.
 func (s *State) QueueUse(queue uint32, label LabelID) Use {
 	if label != 0 {

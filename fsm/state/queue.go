@@ -193,6 +193,7 @@ func parentPath(path string) string {
 
 // chain calls f on a queue and all its ancestors, for writing.
 func (s *State) chain(queue uint32, f func(q *Queue)) {
+	s.touched.Uses |= 1
 	for slot := queue; slot != 0; {
 		q := s.Queues.mut(slot)
 		f(q)

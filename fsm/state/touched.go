@@ -10,7 +10,7 @@ type Touched struct {
 	Cluster     bool   // the sum of the usable nodes may have changed
 	Tree        bool   // the queues were configured
 	Labels      bool   // labels, or labels of nodes with what is charged for them
-	Uses        uint64 // uses of labels' partitions: bit n%64 of label n
+	Uses        uint64 // what queues and users have of partitions: bit n%64 of label n, bit 0 of none
 }
 
 // Touched is what the last event touched. Each method that applies an event says so with touchApp
