@@ -19,9 +19,10 @@ type Hadoop struct {
 	errs *bytes.Buffer
 }
 
-// jvmFlags: Hadoop looks into packages that a JDK 17 hides, and its name service must not be asked.
+// jvmFlags: Hadoop looks into packages that a JDK 17 hides, and its name service must not be asked. A
+// JVM writes its own warnings to standard output, among the observations, unless it is told not to.
 var jvmFlags = []string{"-Xmx512m", "-XX:+UseSerialGC", "-Xshare:auto", "-Djava.net.preferIPv4Stack=true",
-	"--add-opens=java.base/java.lang=ALL-UNNAMED"}
+	"--add-opens=java.base/java.lang=ALL-UNNAMED", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr"}
 
 // StartHadoop starts a JVM on the jars and classes in cache, which interop/fetch has laid there.
 func StartHadoop(cache string) (*Hadoop, error) {

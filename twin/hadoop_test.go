@@ -37,6 +37,22 @@ func TestHistoriesShareNoVariables(t *testing.T) {
 	}
 }
 
+// TestJVMSpeaksOfHistoriesAlone: what a JVM says of itself is no observation.
+func TestJVMSpeaksOfHistoriesAlone(t *testing.T) {
+	if *record == "" {
+		t.Skip("needs Java: give -record, the folder of interop/fetch")
+	}
+	t.Setenv("JAVA_TOOL_OPTIONS", "-Xlog:gc")
+	hadoop, err := StartHadoop(*record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hadoop.Close()
+	if o, err := hadoop.Play(Parse("set", "set a b\n")); err != nil || len(o[0]) > 0 {
+		t.Errorf("a step that sets a property is observed as %q, %v", o, err)
+	}
+}
+
 // TestHistoriesAreIndependent: what a JVM has played before changes nothing. Hadoop keeps the metrics of
 // queues when a scheduler ends, and a pass asks them what a parent has reserved.
 func TestHistoriesAreIndependent(t *testing.T) {
